@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The target filter of all tools. A test that is off is dead code for the verifier and costs
+ * nothing. filter_task() judges the task it is given, which is the one that waits, faults or is
+ * sampled, not whichever task happens to be current.
+ */
+#ifndef FILTER_BPF_H
+#define FILTER_BPF_H
+
+#include "compat.bpf.h"
+#include "filter.h"
+
+#define FILTER_MAX_IDS	  16384
+#define FILTER_MAX_LEVELS 32 /* of cgroups that are looked at; pid namespaces nest no deeper */
+
+const volatile struct filter_settings filter SEC(".rodata.filter");
+
+#define FILTER_SET(name, key_type, value_type)       \
+	struct {                                     \
+		__uint(type, BPF_MAP_TYPE_HASH);     \
+		__uint(max_entries, FILTER_MAX_IDS); \
+		__type(key, key_type);               \
+		__type(value, value_type);           \
+	} name SEC(".maps")
+
+FILTER_SET(filter_tgids, __u32, __u8);
+FILTER_SET(filter_tids, __u32, __u8);
+FILTER_SET(filter_cgroups, __u64, __u64);
+FILTER_SET(filter_mntnss, __u64, __u32);
+
+/* The id that a pid has in the caller's pid namespace; 0 if it isn't visible there. */
+static __always_inline __u32 pid_in_namespace(struct pid *pid)
+{
+	__u32 level = BPF_CORE_READ(pid, level);
+	struct upid upid;
+
+	for (__u32 i = 0; i < FILTER_MAX_LEVELS && i <= level; i++) {
+		if (bpf_core_read(&upid, sizeof(upid), &pid->numbers[i]))
+			return 0;
+		if (BPF_CORE_READ(upid.ns, ns.inum) == filter.pidns_inum)
+			return upid.nr;
+	}
+	return 0;
+}
+
+/* Ids as the caller sees them: its own pid namespace's. */
+static __always_inline __u32 task_tid(struct task_struct *task)
+{
+	if (filter.pidns_inum)
+		return pid_in_namespace(BPF_CORE_READ(task, thread_pid));
+	return TASK_READ(task, pid);
+}
+
+static __always_inline __u32 task_tgid(struct task_struct *task)
+{
+	if (filter.pidns_inum)
+		return pid_in_namespace(BPF_CORE_READ(task, group_leader, thread_pid));
+	return TASK_READ(task, tgid);
+}
+
+static __always_inline __u32 current_tgid(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	if (filter.pidns_inum)
+		return pid_in_namespace(BPF_CORE_READ(task, group_leader, thread_pid));
+	return bpf_get_current_pid_tgid() >> 32;
+}
+
+static __always_inline bool task_is_idle(struct task_struct *task)
+{
+	return TASK_READ(task, pid) == 0;
+}
+
+static __always_inline bool task_is_kthread(struct task_struct *task)
+{
+	return TASK_READ(task, flags) & PF_KTHREAD;
+}
+
+static __always_inline void task_comm(struct task_struct *task, char comm[TASK_COMM_LEN])
+{
+	BPF_CORE_READ_INTO((char(*)[TASK_COMM_LEN])comm, task, comm);
+}
+
+static __always_inline bool filter_comm(struct task_struct *task)
+{
+	char comm[TASK_COMM_LEN] = {};
+
+	task_comm(task, comm);
+	for (int i = 0; i < TASK_COMM_LEN; i++) {
+		if (comm[i] != filter.comm[i])
+			return false;
+		if (!comm[i])
+			break;
+	}
+	return true;
+}
+
+static __always_inline bool filter_cgroup(struct task_struct *task)
+{
+	struct cgroup *cgrp = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	int level = BPF_CORE_READ(cgrp, level);
+
+	for (int i = 0; i < FILTER_MAX_LEVELS && i <= level; i++)
+		if (cgroup_ancestor_id(cgrp, i) == filter.cgroup_id)
+			return true;
+	return false;
+}
+
+static __always_inline bool filter_sets(struct task_struct *task)
+{
+	__u64 id;
+
+	if (filter.by_cgroups) {
+		id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+		if (!bpf_map_lookup_elem(&filter_cgroups, &id))
+			return false;
+	}
+	if (filter.by_mntnss) {
+		id = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
+		if (!bpf_map_lookup_elem(&filter_mntnss, &id))
+			return false;
+	}
+	return true;
+}
+
+static __always_inline bool filter_ids(struct task_struct *task, __u32 tgid)
+{
+	__u32 tid;
+
+	if (filter.tgid && tgid != filter.tgid)
+		return false;
+	if (filter.by_tgids && !bpf_map_lookup_elem(&filter_tgids, &tgid))
+		return false;
+	if (!filter.tid && !filter.by_tids)
+		return true;
+	tid = task_tid(task);
+	if (filter.tid && tid != filter.tid)
+		return false;
+	return !filter.by_tids || bpf_map_lookup_elem(&filter_tids, &tid);
+}
+
+/* True if the task is to be traced. */
+static __always_inline bool filter_task(struct task_struct *task)
+{
+	__u32 tgid = task_tgid(task);
+
+	if (tgid == filter.self_tgid || !filter_ids(task, tgid))
+		return false;
+	if (filter.threads && task_is_kthread(task) != (filter.threads == THREADS_KERNEL))
+		return false;
+	if (filter.by_comm && !filter_comm(task))
+		return false;
+	if (filter.by_cgroup && !filter_cgroup(task))
+		return false;
+	return filter_sets(task);
+}
+
+/* --follow: a child of a traced process is traced. Loaded only with that option. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(filter_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 tgid = task_tgid(parent), child_tgid;
+	__u8 one = 1;
+
+	if (!bpf_map_lookup_elem(&filter_tgids, &tgid))
+		return 0;
+	child_tgid = task_tgid(child);
+	if (child_tgid != tgid)
+		bpf_map_update_elem(&filter_tgids, &child_tgid, &one, BPF_ANY);
+	return 0;
+}
+
+/* A pid is free for somebody else once the process's first thread has been buried. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(filter_free, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+
+	if (task->pid == task->tgid && !filter.pidns_inum)
+		bpf_map_delete_elem(&filter_tgids, &tgid);
+	return 0;
+}
+
+#endif

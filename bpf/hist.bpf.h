@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Recording into histograms: one for everything, per CPU and so without atomics, or one for each
+ * key (process, thread, namespace, CPU, cgroup), an octave of it per element of a hash table.
+ *
+ * The table by key hangs in an array of maps, so that the loader can take it away at the end of an
+ * interval: the update returns when no program still uses the old one, which then is exact.
+ */
+#ifndef HIST_BPF_H
+#define HIST_BPF_H
+
+#include "compat.bpf.h"
+#include "filter.h"
+#include "hist.h"
+#include "loss.bpf.h"
+
+struct hist_label {
+	char comm[TASK_COMM_LEN];
+};
+
+const volatile struct hist_settings hist_settings SEC(".rodata.hist");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, HIST_OCTAVES);
+	__type(key, __u32);
+	__type(value, struct hist_octave);
+} hist_all SEC(".maps");
+
+struct hist_table {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, struct hist_key);
+	__type(value, struct hist_octave);
+} hist_table_a SEC(".maps"), hist_table_b SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct hist_table);
+} hist_tables SEC(".maps") = {
+	.values = { &hist_table_a },
+};
+
+/* Names for the keys, kept because the task may be gone when the table is printed. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, struct hist_label);
+} hist_labels SEC(".maps");
+
+const struct hist_octave hist_empty_octave = {};
+
+static __always_inline __u64 hist_to_fixed(__u64 ns)
+{
+	return hist_scale(ns < HIST_MAX_NS ? ns : HIST_MAX_NS, hist_settings.mult,
+			  hist_settings.shift);
+}
+
+static __always_inline void hist_update_max(struct hist_octave *o, __u64 fixed)
+{
+	if (o->max < fixed)
+		o->max = fixed;
+}
+
+static __always_inline void hist_record(__u64 ns)
+{
+	__u64 fixed = hist_to_fixed(ns);
+	__u32 octave = hist_octave_of(fixed);
+	struct hist_octave *o = bpf_map_lookup_elem(&hist_all, &octave);
+
+	if (!o)
+		return;
+	o->slots[hist_slot_of(fixed, octave)]++;
+	o->sum += fixed;
+	hist_update_max(o, fixed);
+}
+
+/* The octave of a key; made, with its label, if it is the key's first value there. */
+static __always_inline struct hist_octave *hist_find_octave(const struct hist_key *key,
+							    struct task_struct *task)
+{
+	struct hist_label label = {};
+	struct hist_octave *o;
+	__u32 zero = 0;
+	void *table;
+
+	table = bpf_map_lookup_elem(&hist_tables, &zero);
+	if (!table)
+		return NULL;
+	o = bpf_map_lookup_elem(table, key);
+	if (o)
+		return o;
+	BPF_CORE_READ_INTO(&label.comm, task, comm);
+	bpf_map_update_elem(&hist_labels, &key->id, &label, BPF_ANY);
+	bpf_map_update_elem(table, key, &hist_empty_octave, BPF_NOEXIST);
+	return bpf_map_lookup_elem(table, key);
+}
+
+/* task gives the key its label. */
+static __always_inline void hist_record_by_key(__u64 ns, __u64 id, struct task_struct *task)
+{
+	__u64 fixed = hist_to_fixed(ns);
+	struct hist_key key = { .id = id, .octave = hist_octave_of(fixed) };
+	struct hist_octave *o = hist_find_octave(&key, task);
+
+	if (!o) {
+		loss_count(LOSS_MAP_FULL, ns);
+		return;
+	}
+	__sync_fetch_and_add(&o->slots[hist_slot_of(fixed, key.octave)], 1);
+	__sync_fetch_and_add(&o->sum, fixed);
+	hist_update_max(o, fixed);
+}
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Counting what could not be recorded. */
+#ifndef LOSS_BPF_H
+#define LOSS_BPF_H
+
+#include "compat.bpf.h"
+#include "loss.h"
+
+struct loss losses[LOSS_REASONS] SEC(".data.losses") = {};
+
+static __always_inline void loss_count(enum loss_reason reason, __u64 value)
+{
+	__sync_fetch_and_add(&losses[reason].events, 1);
+	__sync_fetch_and_add(&losses[reason].value, value);
+}
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Exact stacks: taken into a scratch buffer, named by their hash, defined once through the ring
+ * buffer. `stacks_sent` remembers which names have gone out: a set-associative cache of names, so
+ * it needs no allocation, and a name that fell out is just sent again, as is one for which the ring
+ * buffer had no room.
+ *
+ * The programs that use this run with preemption off (scheduler tracepoints, perf events), so one
+ * scratch buffer per CPU is enough.
+ */
+#ifndef STACK_BPF_H
+#define STACK_BPF_H
+
+#include "compat.bpf.h"
+#include "filter.bpf.h"
+#include "loss.bpf.h"
+#include "stack.h"
+#include "unwind.bpf.h"
+
+#define STACK_SENT_WAYS 4
+#define STACK_SENT_SETS 16384
+
+struct stack_sent_set {
+	__u64 ids[STACK_SENT_WAYS];
+};
+
+const volatile struct stack_settings stack_settings SEC(".rodata.stack");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} stack_defs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, STACK_SENT_SETS);
+	__type(key, __u32);
+	__type(value, struct stack_sent_set);
+} stacks_sent SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct stack_def);
+} stack_scratch SEC(".maps");
+
+/* Counts, in a table that the loader can take away; see hist.bpf.h. */
+struct stack_table {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct stack_key);
+	__type(value, struct stack_sum);
+} stack_table_a SEC(".maps"), stack_table_b SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct stack_table);
+} stack_tables SEC(".maps") = {
+	.values = { &stack_table_a },
+};
+
+static __always_inline struct stack_def *stack_claim_scratch(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&stack_scratch, &zero);
+}
+
+/*
+ * The name of a definition: each word is mixed in by a multiplication whose high half is folded
+ * back. Never 0 and never with the bit of the ids that the loader gives.
+ */
+static __always_inline __u64 stack_hash(const struct stack_def *def)
+{
+	__u64 h = def->kind + ((__u64)def->tgid << 32) + def->generation;
+
+	for (__u32 i = 0; i < STACK_DEPTH && i < def->n_words; i++) {
+		h = (h ^ def->words[i]) * 0x9e3779b97f4a7c15ULL;
+		h ^= h >> 29;
+	}
+	h *= 0xbf58476d1ce4e5b9ULL;
+	h ^= h >> 32;
+	return (h & ~STACK_ID_AT_START) | 1;
+}
+
+static __always_inline bool stack_was_sent(struct stack_sent_set *set, __u64 id)
+{
+	for (int i = 0; i < STACK_SENT_WAYS; i++)
+		if (set->ids[i] == id)
+			return true;
+	return false;
+}
+
+/* Sends a definition unless that has been done. */
+static __always_inline void stack_send_once(struct stack_def *def)
+{
+	__u32 n_set = (def->id >> 8) % STACK_SENT_SETS, size;
+	struct stack_sent_set *set = bpf_map_lookup_elem(&stacks_sent, &n_set);
+
+	if (!set || stack_was_sent(set, def->id) || def->n_words > STACK_DEPTH)
+		return;
+	size = offsetof(struct stack_def, words) + def->n_words * sizeof(__u64);
+	if (size > sizeof(*def) || bpf_ringbuf_output(&stack_defs, def, size, 0))
+		return;
+	set->ids[(def->id >> 1) % STACK_SENT_WAYS] = def->id;
+}
+
+/* Names the stack whose kind, owner and words are in the scratch buffer. 0 if it is empty. */
+static __always_inline __u64 stack_intern(struct stack_def *def)
+{
+	if (!def->n_words)
+		return 0;
+	def->id = stack_hash(def);
+	stack_send_once(def);
+	return def->id;
+}
+
+/* The user stack of the current task. */
+static __always_inline __u64 stack_intern_user(void *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct stack_def *def = stack_claim_scratch();
+
+	if (!stack_settings.user || !def || (BPF_CORE_READ(task, flags) & PF_KTHREAD))
+		return 0;
+	def->kind = STACK_USER;
+	def->tgid = current_tgid();
+	def->generation = BPF_CORE_READ(task, self_exec_id);
+	def->n_words = unwind_user(ctx, def->words);
+	return stack_intern(def);
+}
+
+static __always_inline __u64 stack_intern_kernel(struct stack_def *def, long bytes)
+{
+	def->kind = STACK_KERNEL;
+	def->tgid = 0;
+	def->generation = 0;
+	def->n_words = bytes > 0 ? bytes / sizeof(__u64) : 0;
+	return stack_intern(def);
+}
+
+/* The kernel stack that leads here. */
+static __always_inline __u64 stack_intern_kernel_current(void *ctx)
+{
+	struct stack_def *def = stack_claim_scratch();
+
+	if (!stack_settings.kernel || !def)
+		return 0;
+	return stack_intern_kernel(def, bpf_get_stack(ctx, def->words, sizeof(def->words), 0));
+}
+
+/* The kernel stack that a task which isn't running will come back to. */
+static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task)
+{
+	struct stack_def *def = stack_claim_scratch();
+
+	if (!stack_settings.kernel || !def)
+		return 0;
+	return stack_intern_kernel(def,
+				   bpf_get_task_stack(task, def->words, sizeof(def->words), 0));
+}
+
+static __always_inline void stack_count(const struct stack_key *key, __u64 value, __u64 part)
+{
+	struct stack_sum *sum, first = { .value = value, .part = part };
+	__u32 zero = 0;
+	void *table;
+
+	table = bpf_map_lookup_elem(&stack_tables, &zero);
+	if (!table)
+		return;
+	sum = bpf_map_lookup_elem(table, key);
+	if (!sum) {
+		if (!bpf_map_update_elem(table, key, &first, BPF_NOEXIST))
+			return;
+		sum = bpf_map_lookup_elem(table, key); /* another CPU was faster, or it is full */
+	}
+	if (!sum) {
+		loss_count(LOSS_MAP_FULL, value);
+		return;
+	}
+	__sync_fetch_and_add(&sum->value, value);
+	if (part)
+		__sync_fetch_and_add(&sum->part, part);
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Stacks on both sides of the kernel border. A stack is named by a 64-bit hash of its contents; the
+ * contents are sent once, when the name is first seen, as a struct stack_def of just their length.
+ * What is counted per name stays in a map until the loader reads it.
+ */
+#ifndef STACK_H
+#define STACK_H
+
+#include "filter.h"
+
+#define STACK_DEPTH 127
+
+enum stack_kind {
+	STACK_USER,
+	STACK_KERNEL,
+	STACK_WAKER, /* words: user stack's id, kernel stack's id, comm (two words) */
+};
+
+struct stack_def {
+	__u64 id;
+	__u32 kind;
+	__u32 tgid;	  /* user stacks: whose addresses these are */
+	__u32 generation; /* changes when the process executes another program */
+	__u32 n_words;
+	__u64 words[STACK_DEPTH]; /* addresses, leaf first */
+};
+
+/* A stack id with this bit was given by the loader: the user stack of thread (__u32)id at start. */
+#define STACK_ID_AT_START (1ULL << 63)
+
+/* Ids are 0 where there is no stack. */
+struct stack_key {
+	__u64 user_id;
+	__u64 kernel_id;
+	__u64 waker_id;
+	__u32 tgid;
+	__u16 cpu;   /* profile --per-cpu: number + 1 */
+	__u8 state;  /* offcputime: the task's state letter */
+	__u8 remark; /* enum stack_remark */
+	char comm[TASK_COMM_LEN];
+};
+
+enum stack_remark {
+	REMARK_NONE,
+	REMARK_AT_START, /* blocked when tracing began */
+	REMARK_AT_END,	 /* still blocked when it ended */
+	REMARK_THROUGHOUT,
+};
+
+struct stack_settings {
+	bool user;
+	bool kernel;
+};
+
+struct stack_sum {
+	__u64 value;
+	__u64 part; /* of value: the runnable part */
+};
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a tool keeps about each task, in `struct task_state`, which the tool defines before it
+ * includes this. The state is made when a task is forked, or by the task iterator for those that
+ * exist when tracing starts: never in the scheduler's tracepoints, which run under the run queue's
+ * lock, where nothing should be allocated. It goes when the task does.
+ *
+ * Kernels without task storage for tracing programs (before 5.12) use a hash table by thread,
+ * filled and emptied at the same places.
+ *
+ * The tool also defines task_visit(), which the iterator calls for every task.
+ */
+#ifndef TASK_STATE_BPF_H
+#define TASK_STATE_BPF_H
+
+#include "compat.bpf.h"
+#include "loss.bpf.h"
+
+const volatile bool has_task_storage SEC(".rodata.task_state") = true;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_state);
+} task_states SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, struct task_state);
+} task_states_by_tid SEC(".maps");
+
+static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
+		       struct task_state *state);
+
+static __always_inline struct task_state *task_state_find(struct task_struct *task)
+{
+	__u32 tid;
+
+	if (has_task_storage)
+		return bpf_task_storage_get(&task_states, task, 0, 0);
+	tid = task->pid;
+	return bpf_map_lookup_elem(&task_states_by_tid, &tid);
+}
+
+static __always_inline struct task_state *task_state_create(struct task_struct *task)
+{
+	struct task_state *state, fresh = {};
+	__u32 tid = task->pid;
+
+	if (has_task_storage) {
+		state = bpf_task_storage_get(&task_states, task, NULL,
+					     BPF_LOCAL_STORAGE_GET_F_CREATE);
+	} else {
+		bpf_map_update_elem(&task_states_by_tid, &tid, &fresh, BPF_NOEXIST);
+		state = bpf_map_lookup_elem(&task_states_by_tid, &tid);
+	}
+	if (!state)
+		loss_count(LOSS_NO_STATE, 0);
+	return state;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(task_state_fork, struct task_struct *parent, struct task_struct *child)
+{
+	task_state_create(child);
+	return 0;
+}
+
+/* Only for the table by thread. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(task_state_exit, struct task_struct *task)
+{
+	__u32 tid = task->pid;
+
+	bpf_map_delete_elem(&task_states_by_tid, &tid);
+	return 0;
+}
+
+SEC("iter/task")
+int task_state_iter(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_state *state;
+
+	if (!task)
+		return 0;
+	state = task_state_create(task);
+	if (state)
+		task_visit(ctx, task, state);
+	return 0;
+}
+
+#endif

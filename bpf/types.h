@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The integer types of headers that both sides include. */
+#ifndef TYPES_H
+#define TYPES_H
+
+#ifdef __bpf__
+#include "vmlinux.h"
+#else
+#include <linux/types.h>
+#include <stdbool.h>
+#endif
+
+#endif

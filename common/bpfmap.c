@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* BPF maps from the loader's side; see bpfmap.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+
+#include "bpfmap.h"
+#include "mem.h"
+#include "msg.h"
+
+#define BATCH_ELEMENTS 4096
+
+struct bpf_map *map_find(const struct run *run, const char *name)
+{
+	return bpf_object__find_map_by_name(run->object, name);
+}
+
+int map_set_settings(const struct run *run, const char *name, const void *value, size_t size)
+{
+	struct bpf_map *map = map_find(run, name);
+	char whole[256] = {};
+	int err;
+
+	if (!map || bpf_map__value_size(map) > sizeof(whole) || size > sizeof(whole))
+		return msg_error("the BPF object has no section %s", name);
+	memcpy(whole, value, size);
+	err = bpf_map__set_initial_value(map, whole, bpf_map__value_size(map));
+	return err ? msg_errno(err, "filling %s", name) : 0;
+}
+
+void map_leave_out(const struct run *run, const char *name)
+{
+	struct bpf_map *map = map_find(run, name);
+
+	if (map)
+		bpf_map__set_autocreate(map, false);
+}
+
+void program_leave_out(const struct run *run, const char *name)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(run->object, name);
+
+	if (prog)
+		bpf_program__set_autoload(prog, false);
+}
+
+struct batch {
+	uint32_t key_size, value_size, position;
+	char *keys, *values;
+};
+
+static int batch_init(struct batch *batch, int fd)
+{
+	struct bpf_map_info info = {};
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &size))
+		return msg_errno(errno, "reading a map");
+	batch->key_size = info.key_size;
+	batch->value_size = info.value_size;
+	batch->keys = mem_zalloc(BATCH_ELEMENTS, info.key_size);
+	batch->values = mem_zalloc(BATCH_ELEMENTS, info.value_size);
+	return 0;
+}
+
+static void batch_visit(const struct batch *batch, uint32_t n, map_visit_fn *visit, void *arg)
+{
+	for (uint32_t i = 0; i < n; i++)
+		visit(batch->keys + (size_t)i * batch->key_size,
+		      batch->values + (size_t)i * batch->value_size, arg);
+}
+
+static int read_batch(int fd, bool take, struct batch *batch, uint32_t *in, uint32_t *n)
+{
+	*n = BATCH_ELEMENTS;
+	if (take)
+		return bpf_map_lookup_and_delete_batch(fd, in, &batch->position, batch->keys,
+						       batch->values, n, NULL);
+	return bpf_map_lookup_batch(fd, in, &batch->position, batch->keys, batch->values, n, NULL);
+}
+
+static int read_batches(int fd, bool take, struct batch *batch, map_visit_fn *visit, void *arg)
+{
+	uint32_t *in = NULL, n;
+	int err;
+
+	do {
+		err = read_batch(fd, take, batch, in, &n);
+		if (err && errno != ENOENT) /* that is the end */
+			return msg_errno(errno, "reading a map");
+		batch_visit(batch, n, visit, arg);
+		in = &batch->position;
+	} while (!err);
+	return 0;
+}
+
+int map_read(int fd, bool take, map_visit_fn *visit, void *arg)
+{
+	struct batch batch = {};
+	int err = batch_init(&batch, fd);
+
+	if (!err)
+		err = read_batches(fd, take, &batch, visit, arg);
+	free(batch.keys);
+	free(batch.values);
+	return err;
+}
+
+void map_pair_configure(const struct run *run, const struct map_pair *pair)
+{
+	if (!run->interval_ns)
+		map_leave_out(run, pair->b);
+}
+
+static int pair_fd(const struct run *run, const struct map_pair *pair, bool b)
+{
+	return bpf_map__fd(map_find(run, b ? pair->b : pair->a));
+}
+
+static int swap_tables(const struct run *run, struct map_pair *pair)
+{
+	int other = pair_fd(run, pair, !pair->is_b_active);
+	uint32_t zero = 0;
+
+	if (bpf_map_update_elem(bpf_map__fd(map_find(run, pair->slot)), &zero, &other, BPF_ANY))
+		return msg_errno(errno, "changing tables");
+	pair->is_b_active = !pair->is_b_active;
+	return 0;
+}
+
+int map_pair_read(const struct run *run, struct map_pair *pair, map_visit_fn *visit, void *arg)
+{
+	int fd = pair_fd(run, pair, pair->is_b_active);
+	bool swap = !run->is_last && !run->is_peek;
+
+	if (swap && swap_tables(run, pair))
+		return -EIO;
+	return map_read(fd, swap, visit, arg);
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The command behind "--"; see child.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "msg.h"
+
+/* In the child: wait until the other end of the pipe is closed, then become the command. */
+static void run_command(int go_fd, int failure_fd, char **argv)
+{
+	sigset_t none;
+	char byte;
+	int err;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
+		;
+	execvp(argv[0], argv);
+	err = errno;
+	if (write(failure_fd, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static int fork_command(struct child *child, int go_fd, int failure_fd, char **argv)
+{
+	child->pid = fork();
+	if (child->pid < 0) {
+		child->pid = 0;
+		return msg_errno(errno, "starting %s", argv[0]);
+	}
+	if (child->pid == 0) {
+		close(child->release_fd);
+		run_command(go_fd, failure_fd, argv);
+	}
+	close(go_fd);
+	close(failure_fd);
+	child->pid_fd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+	return child->pid_fd < 0 ? msg_errno(errno, "watching %s", argv[0]) : 0;
+}
+
+int child_start(struct child *child, char **argv)
+{
+	int go[2], failure[2];
+
+	if (pipe2(go, O_CLOEXEC) || pipe2(failure, O_CLOEXEC))
+		return msg_errno(errno, "starting %s", argv[0]);
+	child->release_fd = go[1];
+	child->failure_fd = failure[0];
+	return fork_command(child, go[0], failure[1], argv);
+}
+
+int child_release(struct child *child)
+{
+	int err = 0;
+	ssize_t n;
+
+	close(child->release_fd);
+	child->release_fd = -1;
+	n = read(child->failure_fd, &err, sizeof(err));
+	close(child->failure_fd);
+	child->failure_fd = -1;
+	if (n == sizeof(err))
+		return msg_errno(err, "executing the command");
+	return 0;
+}
+
+static void report_status(int status, bool ended_by_us)
+{
+	if (WIFSIGNALED(status) && !ended_by_us)
+		msg_warn("the command was killed by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else if (WIFEXITED(status) && WEXITSTATUS(status))
+		msg_warn("the command ended with status %d", WEXITSTATUS(status));
+}
+
+void child_finish(struct child *child)
+{
+	bool ended_by_us;
+	int status;
+
+	if (!child->pid)
+		return;
+	ended_by_us = waitpid(child->pid, &status, WNOHANG) == 0;
+	if (ended_by_us) {
+		kill(child->pid, SIGTERM);
+		if (child->release_fd >= 0)
+			kill(child->pid, SIGKILL); /* it has not even begun */
+		waitpid(child->pid, &status, 0);
+	}
+	report_status(status, ended_by_us);
+	close(child->pid_fd);
+	child->pid = 0;
+}

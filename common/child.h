@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The command behind "--": started stopped, released once everything is attached. */
+#ifndef CHILD_H
+#define CHILD_H
+
+#include <sys/types.h>
+
+struct child {
+	pid_t pid;	/* 0: no command */
+	int pid_fd;	/* readable when it has ended */
+	int release_fd; /* closed to let it go */
+	int failure_fd; /* carries errno if it can't be executed */
+};
+
+/* Forks; the child waits before it executes argv. 0 or -errno, printed. */
+int child_start(struct child *child, char **argv);
+
+/* Lets the child execute its command. 0, or -errno, printed, if that fails. */
+int child_release(struct child *child);
+
+/* Ends it if it still runs (SIGTERM, as perf does), waits for it, and says how it failed. */
+void child_finish(struct child *child);
+
+#endif

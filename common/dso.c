@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The cache of mapped files. Device and inode alone do not name a file for long: inode numbers are
+ * used again as soon as a file is gone, and files are overwritten in place. So the key includes
+ * size, mtime and ctime, and a file that was met before is looked at again, though not read again,
+ * for each process that maps it.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dso.h"
+#include "elfsyms.h"
+#include "mapfile.h"
+#include "mem.h"
+#include "msg.h"
+
+#define DSO_BUCKETS    1024
+#define VDSO_MAX_BYTES (64 * 1024)
+
+enum dso_kind {
+	DSO_FILE,
+	DSO_VDSO,
+	DSO_MEMORY, /* anonymous, or special and without symbols */
+};
+
+/* All zero: the file could not be opened. */
+struct file_version {
+	uint64_t bytes;
+	struct timespec mtime, ctime;
+};
+
+struct dso {
+	struct dso *next;
+	enum dso_kind kind;
+	char *name;
+	dev_t dev;
+	ino_t ino;
+	struct file_version version;
+	int fd;	     /* -1: none, or done with */
+	void *image; /* of the vdso */
+	size_t image_bytes;
+	struct elfsyms *syms;
+};
+
+struct dso_cache {
+	struct dso *buckets[DSO_BUCKETS];
+	bool warned;
+};
+
+struct dso_cache *dso_cache_new(void)
+{
+	return mem_zalloc(1, sizeof(struct dso_cache));
+}
+
+static void free_dso(struct dso *dso)
+{
+	if (dso->fd >= 0)
+		close(dso->fd);
+	elfsyms_free(dso->syms);
+	free(dso->image);
+	free(dso->name);
+	free(dso);
+}
+
+void dso_cache_free(struct dso_cache *cache)
+{
+	if (!cache)
+		return;
+	for (size_t i = 0; i < DSO_BUCKETS; i++)
+		for (struct dso *dso = cache->buckets[i], *next; dso; dso = next) {
+			next = dso->next;
+			free_dso(dso);
+		}
+	free(cache);
+}
+
+/* "/usr/lib/libfoo.so (deleted)" is libfoo.so. */
+static char *base_name(const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	const char *slash = path[0] == '/' ? strrchr(path, '/') : NULL;
+	const char *base = slash ? slash + 1 : path;
+	size_t n = strlen(base), m = strlen(deleted);
+
+	if (!*base)
+		return mem_strdup("[anon]");
+	if (slash && n > m && !strcmp(base + n - m, deleted))
+		n -= m;
+	return mem_strndup(base, n);
+}
+
+static struct dso **find_bucket(struct dso_cache *cache, const struct dso *key)
+{
+	uint64_t hash = key->kind + key->ino * 31 + key->dev;
+
+	for (const char *s = key->name; *s; s++)
+		hash = (hash ^ (unsigned char)*s) * 0x100000001b3ull;
+	return &cache->buckets[hash % DSO_BUCKETS];
+}
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool is_same_version(const struct file_version *a, const struct file_version *b)
+{
+	return a->bytes == b->bytes && is_same_time(&a->mtime, &b->mtime) &&
+	       is_same_time(&a->ctime, &b->ctime);
+}
+
+static bool is_same_dso(const struct dso *a, const struct dso *b)
+{
+	return a->kind == b->kind && a->dev == b->dev && a->ino == b->ino &&
+	       a->image_bytes == b->image_bytes &&
+	       (!a->image_bytes || !memcmp(a->image, b->image, a->image_bytes)) &&
+	       is_same_version(&a->version, &b->version) && !strcmp(a->name, b->name);
+}
+
+static struct dso *find_dso(struct dso_cache *cache, const struct dso *key)
+{
+	for (struct dso *dso = *find_bucket(cache, key); dso; dso = dso->next)
+		if (is_same_dso(dso, key))
+			return dso;
+	return NULL;
+}
+
+/* Keeps the dso that was built as a key, or frees it where there is an equal one. */
+static struct dso *intern_dso(struct dso_cache *cache, struct dso *key)
+{
+	struct dso *dso = find_dso(cache, key), **bucket = find_bucket(cache, key);
+
+	if (dso) {
+		free_dso(key);
+		return dso;
+	}
+	key->next = *bucket;
+	return *bucket = key;
+}
+
+static struct file_version version_of(const struct stat *st)
+{
+	return (struct file_version){
+		.bytes = st->st_size,
+		.mtime = st->st_mtim,
+		.ctime = st->st_ctim,
+	};
+}
+
+static void warn_of_limit(struct dso_cache *cache, int err)
+{
+	if ((err != -EMFILE && err != -ENFILE) || cache->warned)
+		return;
+	cache->warned = true;
+	msg_warn("too many open files: some functions have no names");
+}
+
+/*
+ * A file open already is not opened again. Its version is left at zero where it cannot be opened:
+ * such a dso never stands in for one that could.
+ */
+static void open_file(struct dso_cache *cache, struct dso *key, pid_t pid, const struct mapping *m,
+		      const struct timespec *read_time)
+{
+	struct stat st;
+	int path_fd = mapfile_open(pid, m, read_time, &st);
+
+	if (path_fd < 0) {
+		warn_of_limit(cache, path_fd);
+		return;
+	}
+	key->version = version_of(&st);
+	if (!find_dso(cache, key)) {
+		key->fd = mapfile_reopen(path_fd);
+		warn_of_limit(cache, key->fd);
+		if (key->fd < 0)
+			key->version = (struct file_version){ 0 };
+	}
+	close(path_fd);
+}
+
+static void read_vdso(struct dso *key, pid_t pid, const struct mapping *m)
+{
+	size_t bytes = m->end - m->start;
+	void *image;
+
+	if (bytes > VDSO_MAX_BYTES)
+		return;
+	image = mem_zalloc(1, bytes);
+	if (mapfile_read_memory(pid, m->start, image, bytes)) {
+		free(image);
+		return;
+	}
+	key->image = image;
+	key->image_bytes = bytes;
+}
+
+static enum dso_kind kind_of(const struct mapping *m)
+{
+	if (m->ino)
+		return DSO_FILE;
+	return strcmp(m->path, "[vdso]") ? DSO_MEMORY : DSO_VDSO;
+}
+
+struct dso *dso_attach(struct dso_cache *cache, pid_t pid, const struct mapping *m,
+		       const struct timespec *read_time)
+{
+	struct dso *key = mem_zalloc(1, sizeof(*key));
+
+	key->kind = kind_of(m);
+	key->name = base_name(m->path);
+	key->fd = -1;
+	if (key->kind == DSO_FILE) {
+		key->dev = m->dev;
+		key->ino = m->ino;
+		open_file(cache, key, pid, m, read_time);
+	} else if (key->kind == DSO_VDSO) {
+		read_vdso(key, pid, m);
+	}
+	return intern_dso(cache, key);
+}
+
+uint64_t dso_offset(const struct dso *dso, const struct mapping *m, uint64_t addr)
+{
+	return dso->kind == DSO_MEMORY ? addr : addr - m->start + m->offset;
+}
+
+/*
+ * A file overwritten since it was first met no longer says what its functions were called then.
+ * ctime does not matter here: it also changes when the file loses a name.
+ */
+static bool is_unchanged(const struct dso *dso)
+{
+	struct stat st;
+
+	return !fstat(dso->fd, &st) && (uint64_t)st.st_size == dso->version.bytes &&
+	       is_same_time(&st.st_mtim, &dso->version.mtime);
+}
+
+static void load_file(struct dso *dso)
+{
+	if (is_unchanged(dso))
+		dso->syms = elfsyms_load(dso->fd);
+	if (dso->syms && !is_unchanged(dso)) {
+		elfsyms_free(dso->syms);
+		dso->syms = NULL;
+	}
+	close(dso->fd);
+	dso->fd = -1;
+}
+
+/* The image stays, as the key of its dso. */
+static void load_symbols(struct dso *dso)
+{
+	if (dso->fd >= 0)
+		load_file(dso);
+	else if (dso->image && !dso->syms)
+		dso->syms = elfsyms_load_image(dso->image, dso->image_bytes);
+}
+
+const char *dso_find(struct dso *dso, uint64_t offset)
+{
+	uint64_t vaddr;
+
+	load_symbols(dso);
+	if (!dso->syms)
+		return NULL;
+	vaddr = elfsyms_vaddr(dso->syms, offset);
+	return vaddr == UINT64_MAX ? NULL : elfsyms_find(dso->syms, vaddr, NULL);
+}
+
+const char *dso_name(const struct dso *dso)
+{
+	return dso->name;
+}

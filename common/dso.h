@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What lies behind executable mappings: files, the vdso, anonymous memory. One dso stands for all
+ * mappings of a file in all processes. It holds the file open from the moment it is first met until
+ * symbols are asked for, so that names survive the process and the file's name.
+ */
+#ifndef DSO_H
+#define DSO_H
+
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "procmaps.h"
+
+struct dso;
+struct dso_cache; /* owns its dsos */
+
+struct dso_cache *dso_cache_new(void);
+void dso_cache_free(struct dso_cache *cache);
+
+/*
+ * The dso of a mapping that was read at read_time (CLOCK_REALTIME_COARSE). Never NULL: where the
+ * file cannot be had, the dso has a name of its own but no symbols.
+ */
+struct dso *dso_attach(struct dso_cache *cache, pid_t pid, const struct mapping *m,
+		       const struct timespec *read_time);
+
+/* The address in terms of the dso: a file offset, or the address itself where there is no file. */
+uint64_t dso_offset(const struct dso *dso, const struct mapping *m, uint64_t addr);
+
+/* The function that covers the offset, or NULL. Loads the symbols the first time. */
+const char *dso_find(struct dso *dso, uint64_t offset);
+
+/* The base name of its file, "[vdso]", "[anon]", ... */
+const char *dso_name(const struct dso *dso);
+
+#endif

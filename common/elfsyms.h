@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The function symbols of one ELF file, from .symtab and .dynsym (System V gABI, chapter 4), as one
+ * sorted array. Files are controlled by the traced side and read as root: every count and offset
+ * is bounded, and a broken file is an error, never a crash.
+ *
+ * Where several symbols share an address, the one that a person would expect wins: function over
+ * notype, exported (global or weak) over local, then the one that covers more, then the one with
+ * fewer leading underscores (read, which glibc makes weak, over __libc_read), then the shorter.
+ * Data, section, file and TLS symbols, and symbols of absent sections, are never answers. A symbol
+ * without a size reaches to the next symbol or the end of its section; inside of one that has a
+ * size it is a label, and no answer. Versions (@@GLIBC_2.14) are left out of names.
+ */
+#ifndef ELFSYMS_H
+#define ELFSYMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct elfsyms;
+
+/* Reads from an open file (not closed; read with pread or mmap). NULL with errno set. */
+struct elfsyms *elfsyms_load(int fd);
+
+/* Reads from an image in memory, such as the vdso (copied as needed). NULL with errno set. */
+struct elfsyms *elfsyms_load_image(const void *image, size_t size);
+void elfsyms_free(struct elfsyms *es);
+
+/*
+ * The name of the function that covers the ELF virtual address; NULL where none does.
+ * Valid until elfsyms_free(). *start, if wanted, is the function's first address.
+ */
+const char *elfsyms_find(const struct elfsyms *es, uint64_t vaddr, uint64_t *start);
+
+/*
+ * The ELF virtual address of a file offset, through the program headers (PT_LOAD, executable
+ * segments only), so that files mapped in several segments at any offset come out right.
+ * UINT64_MAX where no segment holds it.
+ */
+uint64_t elfsyms_vaddr(const struct elfsyms *es, uint64_t file_offset);
+
+size_t elfsyms_count(const struct elfsyms *es);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Names from the traced side (comm, paths, symbols) made safe to print: control bytes, C1 controls
+ * and whatever is not valid UTF-8 (RFC 3629) become \xNN; so do the bytes in `also` (";" in folded
+ * stacks).
+ */
+#ifndef ESCAPE_H
+#define ESCAPE_H
+
+#include <stdio.h>
+
+/* Writes s, escaped, to f. */
+void escape_print(FILE *f, const char *s, const char *also);
+
+/* Into a buffer of size bytes, always terminated, cut at a whole character. Returns buf. */
+char *escape_string(char *buf, size_t size, const char *s, const char *also);
+
+#endif

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The module of histogram tools. The histogram of everything is kept per CPU and never reset: a
+ * report shows what has come since the one before. Histograms by key hang in a pair of tables that
+ * take turns. Of several histograms, the one with the longest waits in sum comes last, next to the
+ * prompt.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "../bpf/filter.h"
+#include "bpfmap.h"
+#include "hists.h"
+#include "idmap.h"
+#include "loss.h"
+#include "mem.h"
+#include "msg.h"
+
+struct keyed_hist {
+	uint64_t id;
+	struct hist hist;
+};
+
+struct hist_list {
+	struct idmap by_id; /* id + 1, since ids may be 0 */
+	struct keyed_hist **items;
+	size_t count, cap;
+};
+
+static bool in_ns, in_ms, timestamps;
+static uint32_t entries = 32768;
+static hist_title_fn *title;
+static struct hist before; /* what has been reported of the histogram of everything */
+static struct map_pair tables = { .slot = "hist_tables", .a = "hist_table_a", .b = "hist_table_b" };
+
+static const struct opt hists_opts[] = {
+	{ 'm', "milliseconds", NULL, OPT_FLAG(&in_ms), "in milliseconds, not microseconds",
+	  "nanoseconds" },
+	{ 'N', "nanoseconds", NULL, OPT_FLAG(&in_ns), "in nanoseconds" },
+	{ 'T', "timestamp", NULL, OPT_FLAG(&timestamps), "the time of day above each report" },
+	{ 0, "entries", "N", OPT_UINT(&entries, 64, 1 << 24),
+	  "room for histograms by key: parts of one power of two each (default 32768)" },
+	{},
+};
+
+void hists_set_title(hist_title_fn *fn)
+{
+	title = fn;
+}
+
+static const struct hist_unit *unit(void)
+{
+	return in_ns ? &hist_nsecs : in_ms ? &hist_msecs : &hist_usecs;
+}
+
+static int configure_hists(struct run *run)
+{
+	struct hist_settings settings = { .mult = unit()->mult, .shift = unit()->shift };
+
+	map_pair_configure(run, &tables);
+	loss_set_hint("entries");
+	bpf_map__set_max_entries(map_find(run, tables.a), title ? entries : 1);
+	bpf_map__set_max_entries(map_find(run, tables.b), title ? entries : 1);
+	if (!title)
+		bpf_map__set_max_entries(map_find(run, "hist_labels"), 1);
+	return map_set_settings(run, ".rodata.hist", &settings, sizeof(settings));
+}
+
+static void print_time(FILE *f)
+{
+	time_t now = time(NULL);
+	char text[16];
+
+	if (!timestamps)
+		return;
+	strftime(text, sizeof(text), "%H:%M:%S", localtime(&now));
+	fprintf(f, "%s\n", text);
+}
+
+/* ---- one histogram of everything ---- */
+
+static int read_all(const struct run *run, struct hist *all)
+{
+	int fd = bpf_map__fd(map_find(run, "hist_all")), n_cpus = libbpf_num_possible_cpus();
+	struct hist_octave *per_cpu = mem_zalloc((size_t)n_cpus, sizeof(*per_cpu));
+	int err = 0;
+
+	for (uint32_t octave = 0; !err && octave < HIST_OCTAVES; octave++) {
+		err = bpf_map_lookup_elem(fd, &octave, per_cpu);
+		for (int cpu = 0; !err && cpu < n_cpus; cpu++)
+			hist_merge_octave(all, octave, &per_cpu[cpu]);
+	}
+	free(per_cpu);
+	return err ? msg_errno(err, "reading the histogram") : 0;
+}
+
+static int report_all(struct run *run)
+{
+	struct hist now = {}, shown;
+	int err = read_all(run, &now);
+
+	if (err)
+		return err;
+	shown = now;
+	hist_subtract(&shown, &before);
+	hist_print(run->out, &shown, unit());
+	if (!run->is_peek) {
+		before = now;
+		run->recorded += hist_count(&shown);
+	}
+	return 0;
+}
+
+/* ---- histograms by key ---- */
+
+static struct hist *find_hist(struct hist_list *list, uint64_t id)
+{
+	struct keyed_hist *item = idmap_find(&list->by_id, id + 1);
+
+	if (item)
+		return &item->hist;
+	item = mem_zalloc(1, sizeof(*item));
+	item->id = id;
+	idmap_add(&list->by_id, id + 1, item);
+	list->items = mem_grow(list->items, list->count, &list->cap, sizeof(*list->items));
+	list->items[list->count++] = item;
+	return &item->hist;
+}
+
+static void collect_octave(const void *key_data, const void *value, void *arg)
+{
+	const struct hist_key *key = key_data;
+
+	if (key->octave < HIST_OCTAVES)
+		hist_merge_octave(find_hist(arg, key->id), (uint32_t)key->octave, value);
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct keyed_hist *x = *(struct keyed_hist *const *)a;
+	const struct keyed_hist *y = *(struct keyed_hist *const *)b;
+	double dx = hist_average(&x->hist, &hist_nsecs) * (double)hist_count(&x->hist);
+	double dy = hist_average(&y->hist, &hist_nsecs) * (double)hist_count(&y->hist);
+
+	return dx < dy ? -1 : dx > dy ? 1 : (x->id > y->id) - (x->id < y->id);
+}
+
+static void print_keyed(const struct run *run, const struct keyed_hist *item)
+{
+	char comm[TASK_COMM_LEN + 1] = {};
+
+	bpf_map_lookup_elem(bpf_map__fd(map_find(run, "hist_labels")), &item->id, comm);
+	fputc('\n', run->out);
+	title(run->out, item->id, comm);
+	hist_print(run->out, &item->hist, unit());
+}
+
+static int report_by_key(struct run *run)
+{
+	struct hist_list list = {};
+	int err = map_pair_read(run, &tables, collect_octave, &list);
+
+	if (list.count)
+		qsort(list.items, list.count, sizeof(*list.items), by_total);
+	for (size_t i = 0; !err && i < list.count; i++) {
+		print_keyed(run, list.items[i]);
+		if (!run->is_peek)
+			run->recorded += hist_count(&list.items[i]->hist);
+	}
+	idmap_free(&list.by_id, free);
+	free(list.items);
+	return err;
+}
+
+int hists_report(struct run *run)
+{
+	fputc('\n', run->out);
+	print_time(run->out);
+	return title ? report_by_key(run) : report_all(run);
+}
+
+const struct module hists_module = {
+	.title = "histogram",
+	.opts = hists_opts,
+	.configure = configure_hists,
+};

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Losses and their share of the whole; see loss.h. */
+#include <errno.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+
+#include "../bpf/loss.h"
+#include "bpfmap.h"
+#include "loss.h"
+#include "msg.h"
+
+static const char *size_option;
+static const char *extra_what;
+static uint64_t extra_value;
+
+void loss_set_hint(const char *option)
+{
+	size_option = option;
+}
+
+void loss_add(const char *what, uint64_t value)
+{
+	extra_what = what;
+	extra_value += value;
+}
+
+static int read_losses(const struct run *run, struct loss losses[LOSS_REASONS])
+{
+	struct bpf_map *map = map_find(run, ".data.losses");
+	uint32_t zero = 0;
+
+	memset(losses, 0, LOSS_REASONS * sizeof(*losses));
+	return map ? bpf_map_lookup_elem(bpf_map__fd(map), &zero, losses) : -ENOENT;
+}
+
+static void print_share(const struct run *run, uint64_t lost, uint64_t seen, const char *why)
+{
+	double percent = seen ? 100.0 * (double)lost / (double)seen : 0;
+
+	msg_warn("%.*f %% of %s %s", percent < 0.1 ? 4 : 1, percent, run->tool->unit, why);
+}
+
+void loss_print(const struct run *run)
+{
+	struct loss losses[LOSS_REASONS];
+	uint64_t lost, seen;
+
+	if (read_losses(run, losses))
+		return;
+	lost = losses[LOSS_MAP_FULL].value;
+	seen = run->recorded + lost;
+	if (losses[LOSS_MAP_FULL].events) {
+		print_share(run, lost, seen, "lost: map full");
+		if (size_option)
+			msg_hint("raise --%s", size_option);
+	}
+	if (losses[LOSS_RING_FULL].events)
+		msg_warn("%llu events lost: ring buffer full",
+			 (unsigned long long)losses[LOSS_RING_FULL].events);
+	if (losses[LOSS_NO_STATE].events)
+		msg_warn("%llu threads not traced: no memory for their state",
+			 (unsigned long long)losses[LOSS_NO_STATE].events);
+	if (extra_value)
+		print_share(run, extra_value, seen, extra_what);
+}

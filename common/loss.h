@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What could not be recorded in the kernel (bpf/loss.h), told at the end of a run. */
+#ifndef COMMON_LOSS_H
+#define COMMON_LOSS_H
+
+#include <stdint.h>
+
+#include "tool.h"
+
+/* The option that makes a full map larger; named in the hint. NULL: there is none. */
+void loss_set_hint(const char *option);
+
+/* Adds what was counted in the kernel but could not be shown: `what` ("without their stack"). */
+void loss_add(const char *what, uint64_t value);
+
+/* Prints every loss with its share of all that was seen. Nothing where nothing was lost. */
+void loss_print(const struct run *run);
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Files of mappings. /proc/PID/map_files leads to the mapped file itself, deleted or not, but not
+ * everybody may use it. Its device and inode can differ from those in /proc/PID/maps even so
+ * (btrfs and overlayfs tell stat(2) another device); then the mapping is read again, to be sure
+ * that the address range still holds the same file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "mapfile.h"
+
+static bool is_same_file(const struct stat *st, const struct mapping *m)
+{
+	return st->st_dev == m->dev && st->st_ino == m->ino;
+}
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+	if (a->tv_sec != b->tv_sec)
+		return a->tv_sec < b->tv_sec;
+	return a->tv_nsec < b->tv_nsec;
+}
+
+static bool is_still_mapped(pid_t pid, const struct mapping *m)
+{
+	struct mappings maps;
+	const struct mapping *now;
+	bool same;
+
+	if (mappings_read(&maps, pid))
+		return false;
+	now = mappings_find(&maps, m->start);
+	same = now && now->start == m->start && now->end == m->end && now->offset == m->offset &&
+	       now->dev == m->dev && now->ino == m->ino;
+	mappings_free(&maps);
+	return same;
+}
+
+/* O_PATH: opening a device or a pipe could have effects or block, before its kind is known. */
+static int open_regular(const char *path, struct stat *st)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, st))
+		err = -errno;
+	else if (!S_ISREG(st->st_mode))
+		err = -EACCES;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+static int open_map_file(pid_t pid, const struct mapping *m, struct stat *st)
+{
+	char path[80];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	fd = open_regular(path, st);
+	if (fd < 0 || is_same_file(st, m) || is_still_mapped(pid, m))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static int open_path(const char *path, const struct mapping *m, const struct timespec *read_time,
+		     struct stat *st)
+{
+	int fd = open_regular(path, st);
+
+	if (fd < 0 || (is_same_file(st, m) && is_before(&st->st_ctim, read_time)))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static bool is_out_of_files(int err)
+{
+	return err == -EMFILE || err == -ENFILE;
+}
+
+int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read_time,
+		 struct stat *st)
+{
+	char path[PATH_MAX + 32];
+	int fd = open_map_file(pid, m, st);
+
+	if (fd >= 0 || is_out_of_files(fd) || m->path[0] != '/')
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, m->path);
+	fd = open_path(path, m, read_time, st);
+	if (fd >= 0 || is_out_of_files(fd))
+		return fd;
+	return open_path(m->path, m, read_time, st);
+}
+
+/* O_NONBLOCK: the owner of the file could hold a lease on it, which delays open(2) by 45 s. */
+int mapfile_reopen(int path_fd)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+int mapfile_read_memory(pid_t pid, uint64_t addr, void *buf, size_t size)
+{
+	char path[32];
+	ssize_t n;
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = pread(fd, buf, size, addr);
+	err = n < 0 ? -errno : 0;
+	close(fd);
+	return !err && (size_t)n != size ? -EIO : err;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Opens what a process has mapped: exactly that file, or nothing. The traced side chooses paths,
+ * so nothing but a regular file is ever opened for reading, and nothing is read unless its
+ * identity is proven.
+ */
+#ifndef MAPFILE_H
+#define MAPFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "procmaps.h"
+
+/*
+ * An O_PATH descriptor of the mapped regular file, with its status in *st; or -errno. It is found
+ * through /proc/PID/map_files, else by path in the process's mount namespace, else by path in our
+ * own, which also works once the process is gone. A path must lead to the mapping's device and
+ * inode, to a file not changed since read_time (CLOCK_REALTIME_COARSE, when the mappings were
+ * read): inode numbers are used again.
+ */
+int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read_time,
+		 struct stat *st);
+
+/* A readable descriptor of the same file, which does not block; or -errno. */
+int mapfile_reopen(int path_fd);
+
+/* Reads the process's memory. 0 if all of it could be read, else -errno. */
+int mapfile_read_memory(pid_t pid, uint64_t addr, void *buf, size_t size);
+
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Allocation that cannot fail; see mem.h. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mem.h"
+#include "msg.h"
+
+static void *check_allocated(void *p)
+{
+	if (!p) {
+		msg_error("out of memory");
+		exit(1);
+	}
+	return p;
+}
+
+void *mem_zalloc(size_t n, size_t size)
+{
+	return check_allocated(calloc(n ? n : 1, size ? size : 1));
+}
+
+void *mem_realloc(void *p, size_t n, size_t size)
+{
+	return check_allocated(reallocarray(p, n ? n : 1, size));
+}
+
+char *mem_strdup(const char *s)
+{
+	return check_allocated(strdup(s));
+}
+
+char *mem_strndup(const char *s, size_t n)
+{
+	return check_allocated(strndup(s, n));
+}
+
+char *mem_printf(const char *fmt, ...)
+{
+	char *s = NULL;
+	va_list ap;
+	int len;
+
+	va_start(ap, fmt);
+	len = vasprintf(&s, fmt, ap);
+	va_end(ap);
+	return check_allocated(len < 0 ? NULL : s);
+}
+
+void *mem_grow(void *p, size_t n, size_t *cap, size_t size)
+{
+	if (n < *cap)
+		return p;
+	*cap = *cap ? *cap * 2 : 16;
+	return mem_realloc(p, *cap, size);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Allocation that cannot fail: running out of memory ends the process with a message and status 1.
+ * Sizes that come from files are bounded by the caller before they get here. Everything returned
+ * is freed with free().
+ */
+#ifndef MEM_H
+#define MEM_H
+
+#include <stddef.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* A zeroed block of n elements; overflow of n * size counts as out of memory. */
+void *mem_zalloc(size_t n, size_t size) __attribute__((malloc));
+
+/* realloc() of n elements; the new part is not zeroed. */
+void *mem_realloc(void *p, size_t n, size_t size);
+
+char *mem_strdup(const char *s) __attribute__((malloc));
+char *mem_strndup(const char *s, size_t n) __attribute__((malloc));
+char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2), malloc));
+
+/*
+ * Room for one more element in a growing array: returns p, moved if need be, with *cap doubled
+ * when n has reached it.
+ *
+ *	items = mem_grow(items, n, &cap, sizeof(*items));
+ *	items[n++] = ...;
+ */
+void *mem_grow(void *p, size_t n, size_t *cap, size_t size);
+
+#endif

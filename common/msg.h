@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a tool says on stderr. Every line starts with the tool's name: "runqlat: what was being
+ * done: reason". Whoever detects a failure prints it, once, and returns a negative errno.
+ */
+#ifndef MSG_H
+#define MSG_H
+
+#include <stdbool.h>
+
+extern bool msg_verbose; /* -v: msg_debug prints */
+extern bool msg_quiet;	 /* --quiet: msg_info does not */
+
+/* Sets the name that starts each line; kept by reference. */
+void msg_set_name(const char *name);
+const char *msg_name(void);
+
+/* A failure. Returns -EINVAL, so that a parser can say "return msg_error(...)". */
+int msg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* A failure with its errno's text appended. err may be negative or positive; returns -abs(err). */
+int msg_errno(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Something is missing or lost but the run goes on. */
+void msg_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* What to do about the failure just printed: "hint: ...". */
+void msg_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Silenced by --quiet. */
+void msg_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Only with --verbose. */
+void msg_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

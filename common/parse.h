@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Numbers from the command line, whole or not at all: "12abc", "1x", "" and numbers out of range
+ * are refused. Every function prints the reason (`what` names the option) and returns 0 or -EINVAL.
+ */
+#ifndef PARSE_H
+#define PARSE_H
+
+#include <stdint.h>
+
+#define NS_PER_US 1000ULL
+#define NS_PER_MS 1000000ULL
+#define NS_PER_S  1000000000ULL
+
+/* Decimal, or hexadecimal with 0x; min and max inclusive. */
+int parse_uint(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *out);
+
+/* "5", "1.5", "10ms", "2us", "100ns", "1m"; a number without a unit counts in units of unit_ns. */
+int parse_duration(const char *what, const char *text, uint64_t unit_ns, uint64_t *out_ns);
+
+/* "4096", "64K", "8M", "1G", in bytes. */
+int parse_size(const char *what, const char *text, uint64_t *out_bytes);
+
+/* Calls add for each number of a list separated by commas, none of them empty. */
+int parse_list(const char *what, const char *text, uint64_t min, uint64_t max,
+	       int (*add)(uint64_t value, void *arg), void *arg);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The executable mappings of a process, from /proc/PID/maps (proc_pid_maps(5)). */
+#ifndef PROCMAPS_H
+#define PROCMAPS_H
+
+#include <stdint.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct mapping {
+	uint64_t start, end; /* end exclusive */
+	uint64_t offset;     /* file offset of start, bytes */
+	dev_t dev;
+	ino_t ino;  /* 0: not a file */
+	char *path; /* as printed by the kernel, octal escapes undone; "" if none; "[vdso]", ... */
+};
+
+struct mappings {
+	struct mapping *items; /* ascending, not overlapping */
+	size_t count;
+};
+
+/* Parses the text of a maps file, keeping executable mappings. Broken lines are left out. */
+void mappings_parse(struct mappings *maps, const char *text);
+
+/* Reads /proc/PID/maps. 0 or -errno (-ESRCH: no such process); free with mappings_free(). */
+int mappings_read(struct mappings *maps, pid_t pid);
+void mappings_free(struct mappings *maps);
+
+/* The mapping that holds addr, or NULL. */
+const struct mapping *mappings_find(const struct mappings *maps, uint64_t addr);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The one data model of all stack tools: stacks with values. Filled by common/stacks.c, written by
+ * the writers (writer.h). Equal samples are merged as they are added.
+ */
+#ifndef PROFILE_H
+#define PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum frame_kind {
+	FRAME_USER,
+	FRAME_KERNEL,
+	FRAME_MARK, /* not code: a separator or a remark, such as "--" or "[blocked at end]" */
+};
+
+struct frame {
+	const char *name; /* in profile_add(): borrowed; in a profile's samples: interned */
+	enum frame_kind kind;
+};
+
+struct sample {
+	const char *comm;
+	uint32_t pid;
+	int cpu;		    /* -1: not by CPU */
+	char state;		    /* the blocked task's state letter; 0: none */
+	const char *remark;	    /* such as "blocked at end"; NULL: none */
+	const struct frame *frames; /* root first, leaf last: user, then kernel, then the waker's */
+	size_t n_frames;
+	uint64_t value; /* in the profile's unit */
+	uint64_t part;	/* of value: the runnable part (offcputime); 0 elsewhere */
+};
+
+struct profile;
+
+/* unit: "samples", "microseconds", "bytes", ... kept by reference. */
+struct profile *profile_new(const char *unit);
+void profile_free(struct profile *p);
+
+/* Adds a copy of the sample; one that differs from an earlier one in its values only is merged. */
+void profile_add(struct profile *p, const struct sample *s);
+
+/* Divides every value and part, such as nanoseconds to be told in microseconds. */
+void profile_scale(struct profile *p, uint64_t divisor);
+
+/* Hottest first; equal values by comm, pid, then frames, so that output is stable. */
+void profile_sort(struct profile *p);
+
+size_t profile_count(const struct profile *p);
+const struct sample *profile_sample(const struct profile *p, size_t i);
+uint64_t profile_total(const struct profile *p);
+const char *profile_unit(const struct profile *p);
+
+#endif

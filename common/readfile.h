@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Whole files as text, for those in /proc, which have no size to ask for. */
+#ifndef READFILE_H
+#define READFILE_H
+
+#include <stddef.h>
+
+/*
+ * The file's contents, terminated by a zero byte that *size (if wanted) does not count; freed with
+ * free(). NULL with errno set; EFBIG where it has more than max_bytes.
+ */
+char *readfile(const char *path, size_t max_bytes, size_t *size);
+
+#endif

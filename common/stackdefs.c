@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Stack definitions and their symbols; see stackdefs.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "idmap.h"
+#include "ksyms.h"
+#include "mem.h"
+#include "msg.h"
+#include "stackdefs.h"
+#include "usyms.h"
+
+struct entry {
+	struct stack_def *def;	    /* cut to its length */
+	struct location *locations; /* of a user stack's words */
+	struct frame *frames;	    /* root first; NULL until asked for */
+	size_t n_frames;
+};
+
+struct stackdefs {
+	struct idmap entries;
+	struct usyms *usyms;
+	struct ksyms *ksyms; /* read when the first kernel frame is asked for */
+	bool ksyms_tried;
+};
+
+struct stackdefs *stackdefs_new(void)
+{
+	struct stackdefs *defs = mem_zalloc(1, sizeof(*defs));
+
+	defs->usyms = usyms_new();
+	return defs;
+}
+
+static void free_frames(struct entry *entry)
+{
+	for (size_t i = 0; i < entry->n_frames; i++)
+		free((char *)entry->frames[i].name);
+	free(entry->frames);
+}
+
+static void entry_free(void *value)
+{
+	struct entry *entry = value;
+
+	free_frames(entry);
+	free(entry->locations);
+	free(entry->def);
+	free(entry);
+}
+
+void stackdefs_free(struct stackdefs *defs)
+{
+	if (!defs)
+		return;
+	idmap_free(&defs->entries, entry_free);
+	ksyms_free(defs->ksyms);
+	usyms_free(defs->usyms);
+	free(defs);
+}
+
+static void locate(struct stackdefs *defs, struct entry *entry)
+{
+	struct stack_def *def = entry->def;
+	uint64_t addrs[STACK_DEPTH];
+
+	for (uint32_t i = 0; i < def->n_words; i++)
+		addrs[i] = def->words[i];
+	entry->locations = mem_zalloc(def->n_words, sizeof(*entry->locations));
+	usyms_locate(defs->usyms, (pid_t)def->tgid, def->generation, addrs, def->n_words,
+		     entry->locations);
+}
+
+void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t size)
+{
+	struct entry *entry;
+
+	if (size < offsetof(struct stack_def, words) || def->n_words > STACK_DEPTH ||
+	    size < offsetof(struct stack_def, words) + def->n_words * sizeof(def->words[0]) ||
+	    idmap_find(&defs->entries, def->id))
+		return;
+	size = offsetof(struct stack_def, words) + def->n_words * sizeof(def->words[0]);
+	entry = mem_zalloc(1, sizeof(*entry));
+	entry->def = mem_zalloc(1, size);
+	memcpy(entry->def, def, size);
+	if (def->kind == STACK_USER)
+		locate(defs, entry);
+	idmap_add(&defs->entries, def->id, entry);
+}
+
+/* ---- names ---- */
+
+static void load_ksyms(struct stackdefs *defs)
+{
+	if (defs->ksyms_tried)
+		return;
+	defs->ksyms_tried = true;
+	defs->ksyms = ksyms_load(NULL);
+	if (!defs->ksyms)
+		msg_warn("no kernel symbols: reading /proc/kallsyms: %s", strerror(errno));
+	else if (ksyms_hidden(defs->ksyms))
+		msg_warn("no kernel symbols: /proc/kallsyms hides addresses "
+			 "(sysctl kernel.kptr_restrict)");
+}
+
+/* NULL for a frame of the tracer itself. */
+static char *kernel_frame_name(const struct stackdefs *defs, uint64_t addr, bool is_return)
+{
+	struct ksym sym;
+
+	if (!defs->ksyms || !ksyms_find(defs->ksyms, addr - is_return, &sym))
+		return mem_printf("0x%llx", (unsigned long long)addr);
+	if (!sym.module || !strcmp(sym.module, "bpf"))
+		return mem_strdup(sym.name);
+	return mem_printf("%s [%s]", sym.name, sym.module);
+}
+
+static char *user_frame_name(struct stackdefs *defs, const struct location *location,
+			     bool is_return)
+{
+	const char *name = usyms_name(defs->usyms, location, is_return), *dso;
+
+	if (name)
+		return mem_strdup(name);
+	dso = usyms_dso_name(location);
+	if (!dso)
+		return mem_strdup("[unknown]");
+	if (dso[0] == '[')
+		return mem_strdup(dso);
+	return mem_printf("[%s+0x%llx]", dso, (unsigned long long)location->offset);
+}
+
+static struct frame make_frame(struct stackdefs *defs, const struct entry *entry, uint32_t i)
+{
+	if (entry->def->kind == STACK_USER)
+		return (struct frame){ user_frame_name(defs, &entry->locations[i], i > 0),
+				       FRAME_USER };
+	return (struct frame){ kernel_frame_name(defs, entry->def->words[i], i > 0), FRAME_KERNEL };
+}
+
+/* The one place where the tracer's own frames, which lie on top of a kernel stack, are trimmed. */
+static void trim_tracer_frames(struct entry *entry)
+{
+	size_t n = entry->n_frames, keep = n;
+
+	for (size_t i = 0; i < n; i++)
+		if (entry->frames[i].kind == FRAME_KERNEL &&
+		    ksym_is_tracer(entry->frames[i].name)) {
+			keep = i;
+			break;
+		}
+	for (size_t i = keep; i < n; i++)
+		free((char *)entry->frames[i].name);
+	entry->n_frames = keep;
+}
+
+static void make_frames(struct stackdefs *defs, struct entry *entry)
+{
+	uint32_t n = entry->def->n_words;
+
+	if (entry->def->kind == STACK_KERNEL)
+		load_ksyms(defs);
+	entry->frames = mem_zalloc(n, sizeof(*entry->frames));
+	for (uint32_t i = 0; i < n; i++)
+		entry->frames[n - 1 - i] = make_frame(defs, entry, i);
+	entry->n_frames = n;
+	trim_tracer_frames(entry);
+}
+
+const struct frame *stackdefs_frames(struct stackdefs *defs, uint64_t id, size_t *n)
+{
+	struct entry *entry = id ? idmap_find(&defs->entries, id) : NULL;
+
+	*n = 0;
+	if (!entry || entry->def->kind == STACK_WAKER)
+		return NULL;
+	if (!entry->frames)
+		make_frames(defs, entry);
+	*n = entry->n_frames;
+	return entry->frames;
+}
+
+const struct stack_def *stackdefs_waker(const struct stackdefs *defs, uint64_t id)
+{
+	struct entry *entry = id ? idmap_find(&defs->entries, id) : NULL;
+
+	return entry && entry->def->kind == STACK_WAKER ? entry->def : NULL;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Stack definitions (bpf/stack.h) as they come out of the ring buffer: kept by name, user addresses
+ * located at once, while their process is alive, symbols looked up when they are asked for.
+ */
+#ifndef STACKDEFS_H
+#define STACKDEFS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../bpf/stack.h"
+#include "profile.h"
+
+struct stackdefs;
+
+struct stackdefs *stackdefs_new(void);
+void stackdefs_free(struct stackdefs *defs);
+
+/* Takes in a record of size bytes. A name that is known already changes nothing. */
+void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t size);
+
+/*
+ * The frames of a stack, root first; valid until stackdefs_free(). NULL with *n 0 where the
+ * definition never arrived. For a waker, the two stacks it names are given by stackdefs_waker().
+ */
+const struct frame *stackdefs_frames(struct stackdefs *defs, uint64_t id, size_t *n);
+
+/* A waker's definition: user stack, kernel stack and comm; NULL where it never arrived. */
+const struct stack_def *stackdefs_waker(const struct stackdefs *defs, uint64_t id);
+
+#endif

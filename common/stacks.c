@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The module of all stack tools; see stacks.h. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "bpfmap.h"
+#include "loop.h"
+#include "loss.h"
+#include "mem.h"
+#include "msg.h"
+#include "profile.h"
+#include "stackdefs.h"
+#include "stacks.h"
+#include "writer.h"
+
+#define MAX_FRAMES (4 * STACK_DEPTH + 4) /* two stacks, a waker's two, and marks */
+
+static bool user_only, kernel_only, folded;
+static const char *format;
+static uint32_t storage_size = 65536;
+static uint64_t divisor = 1;
+static struct writer_style style;
+
+static struct stackdefs *defs;
+static struct ring_buffer *ring;
+static struct map_pair tables = { .slot = "stack_tables",
+				  .a = "stack_table_a",
+				  .b = "stack_table_b" };
+
+static const struct opt stacks_opts[] = {
+	{ 'U', "user-stacks-only", NULL, OPT_FLAG(&user_only), "no kernel frames",
+	  "kernel-stacks-only" },
+	{ 'K', "kernel-stacks-only", NULL, OPT_FLAG(&kernel_only), "no user frames" },
+	{ 'd', "delimited", NULL, OPT_FLAG(&style.delimiter),
+	  "a delimiter between kernel and user frames" },
+	{ 'f', "folded", NULL, OPT_FLAG(&folded), "one line per stack, as flame graphs need it",
+	  "format" },
+	{ 0, "format", "FORMAT", OPT_STRING(&format),
+	  "text or folded (default: text on a terminal, else folded)" },
+	{ 0, "stack-storage-size", "N", OPT_UINT(&storage_size, 1, 1 << 24),
+	  "distinct stacks that can be counted (default 65536)" },
+	{},
+};
+
+void stacks_set_divisor(uint64_t value)
+{
+	divisor = value;
+}
+
+void stacks_set_annotate(bool annotate)
+{
+	style.annotate = annotate;
+}
+
+void stacks_define(const struct stack_def *def)
+{
+	stackdefs_add(defs, def, sizeof(*def));
+}
+
+static const struct writer *writer;
+
+/* The format: as asked for, else by the file's extension, else by who reads. */
+static int check_stacks(struct run *run)
+{
+	if (folded)
+		writer = &folded_writer;
+	else if (format)
+		writer = writer_by_name(format);
+	else if (run->output_path)
+		writer = writer_by_extension(run->output_path);
+	else
+		writer = isatty(STDOUT_FILENO) ? &text_writer : &folded_writer;
+	if (writer)
+		return 0;
+	if (format)
+		return msg_error("--format: '%s' is neither text nor folded", format);
+	return msg_error("--output %s: the name must end in .txt or .folded, or --format be given",
+			 run->output_path);
+}
+
+static int configure_stacks(struct run *run)
+{
+	struct stack_settings settings = { .user = !kernel_only, .kernel = !user_only };
+
+	bpf_map__set_max_entries(map_find(run, tables.a), storage_size);
+	bpf_map__set_max_entries(map_find(run, tables.b), storage_size);
+	map_pair_configure(run, &tables);
+	loss_set_hint("stack-storage-size");
+	return map_set_settings(run, ".rodata.stack", &settings, sizeof(settings));
+}
+
+static int on_definition(void *ctx, void *data, size_t size)
+{
+	(void)ctx;
+	stackdefs_add(defs, data, size);
+	return 0;
+}
+
+static enum loop_verdict on_ring(int fd, void *arg)
+{
+	(void)fd;
+	(void)arg;
+	ring_buffer__consume(ring);
+	return LOOP_GO;
+}
+
+static int start_stacks(struct run *run)
+{
+	defs = stackdefs_new();
+	ring = ring_buffer__new(bpf_map__fd(map_find(run, "stack_defs")), on_definition, NULL,
+				NULL);
+	if (!ring)
+		return msg_errno(errno, "opening the ring buffer");
+	return loop_watch(run->loop, ring_buffer__epoll_fd(ring), on_ring, NULL);
+}
+
+/* ---- the report ---- */
+
+struct collection {
+	struct profile *profile;
+	uint64_t undefined; /* value of stacks whose definition never arrived */
+};
+
+/* A stack as it is put together: root first. */
+struct assembly {
+	struct frame frames[MAX_FRAMES];
+	size_t n;
+	bool incomplete; /* a definition is missing */
+};
+
+static void append_mark(struct assembly *a, const char *name)
+{
+	if (a->n < MAX_FRAMES)
+		a->frames[a->n++] = (struct frame){ name, FRAME_MARK };
+}
+
+static void append_stack(struct assembly *a, uint64_t id, bool leaf_first)
+{
+	size_t n;
+	const struct frame *frames = stackdefs_frames(defs, id, &n);
+
+	if (id && !frames)
+		a->incomplete = true;
+	for (size_t i = 0; i < n && a->n < MAX_FRAMES; i++)
+		a->frames[a->n++] = frames[leaf_first ? n - 1 - i : i];
+}
+
+/* The waker's stack stands upside down on the wakee's, so that the wake-up joins them. */
+static void append_waker(struct assembly *a, uint64_t id, char comm[TASK_COMM_LEN + 1])
+{
+	const struct stack_def *waker = stackdefs_waker(defs, id);
+
+	if (!id)
+		return;
+	if (!waker) {
+		a->incomplete = true;
+		return;
+	}
+	append_mark(a, "--");
+	append_stack(a, waker->words[1], true);
+	append_stack(a, waker->words[0], true);
+	memcpy(comm, &waker->words[2], TASK_COMM_LEN);
+	append_mark(a, comm);
+}
+
+static const char *remark_text(uint8_t remark)
+{
+	static const char *const texts[] = {
+		[REMARK_NONE] = NULL,
+		[REMARK_AT_START] = "blocked at start",
+		[REMARK_AT_END] = "blocked at end",
+		[REMARK_THROUGHOUT] = "blocked throughout",
+	};
+
+	return remark < ARRAY_SIZE(texts) ? texts[remark] : NULL;
+}
+
+static void add_sample(struct collection *c, const struct stack_key *key,
+		       const struct stack_sum *sum, const struct assembly *a)
+{
+	char comm[TASK_COMM_LEN + 1] = {};
+	struct sample sample = {
+		.comm = comm,
+		.pid = key->tgid,
+		.cpu = (int)key->cpu - 1,
+		.state = (char)key->state,
+		.remark = remark_text(key->remark),
+		.frames = a->frames,
+		.n_frames = a->n,
+		.value = sum->value,
+		.part = sum->part,
+	};
+
+	memcpy(comm, key->comm, TASK_COMM_LEN);
+	profile_add(c->profile, &sample);
+	if (a->incomplete)
+		c->undefined += sum->value;
+}
+
+static void collect_count(const void *key_data, const void *value, void *arg)
+{
+	const struct stack_key *key = key_data;
+	char waker_comm[TASK_COMM_LEN + 1] = {};
+	struct assembly a;
+
+	a.n = 0;
+	a.incomplete = false;
+	append_stack(&a, key->user_id, false);
+	append_stack(&a, key->kernel_id, false);
+	append_waker(&a, key->waker_id, waker_comm);
+	add_sample(arg, key, value, &a);
+}
+
+int stacks_report(struct run *run)
+{
+	struct collection c = {};
+	int err;
+
+	c.profile = profile_new(run->tool->unit);
+	ring_buffer__consume(ring);
+	err = map_pair_read(run, &tables, collect_count, &c);
+	profile_scale(c.profile, divisor);
+	if (!err)
+		writer->write(run->out, c.profile, &style);
+	if (!run->is_peek) {
+		run->recorded += profile_total(c.profile);
+		loss_add("without their stack: ring buffer full", c.undefined / divisor);
+	}
+	profile_free(c.profile);
+	return err;
+}
+
+static void finish_stacks(struct run *run)
+{
+	(void)run;
+	ring_buffer__free(ring);
+	stackdefs_free(defs);
+}
+
+const struct module stacks_module = {
+	.title = "stacks",
+	.opts = stacks_opts,
+	.check = check_stacks,
+	.configure = configure_stacks,
+	.start = start_stacks,
+	.finish = finish_stacks,
+};

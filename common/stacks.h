@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The module of all stack tools: options of their output, definitions drained while tracing, and
+ * the report: counts by name, joined with definitions, as a profile, through a writer.
+ */
+#ifndef STACKS_H
+#define STACKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../bpf/stack.h"
+#include "tool.h"
+
+extern const struct module stacks_module;
+
+/* How a tool's raw values become its unit: divided by that (1000: ns to us). Default 1. */
+void stacks_set_divisor(uint64_t divisor);
+
+/* -a, of the tools that have it: kernel frames are marked. */
+void stacks_set_annotate(bool annotate);
+
+/* Defines a user stack that BPF did not take; for ids with STACK_ID_AT_START. */
+void stacks_define(const struct stack_def *def);
+
+/* The report() of every stack tool. */
+int stacks_report(struct run *run);
+
+#endif

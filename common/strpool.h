@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Strings kept once each: equal strings have equal addresses. */
+#ifndef STRPOOL_H
+#define STRPOOL_H
+
+#include <stddef.h>
+
+struct strpool;
+
+struct strpool *strpool_new(void);
+void strpool_free(struct strpool *pool);
+
+/* The pool's copy of s, valid until strpool_free(). */
+const char *strpool_intern(struct strpool *pool, const char *s);
+
+size_t strpool_count(const struct strpool *pool);
+
+#endif

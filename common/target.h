@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The module of all tools that says which tasks are traced; its tests are in bpf/filter.bpf.h. */
+#ifndef TARGET_H
+#define TARGET_H
+
+#include "tool.h"
+
+extern const struct module target_module;
+
+/* Only user or only kernel threads (enum filter_threads), for tools with options for that. */
+void target_set_threads(unsigned int threads);
+
+#endif

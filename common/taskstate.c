@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Per-task state from the loader's side; see taskstate.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "bpfmap.h"
+#include "mem.h"
+#include "msg.h"
+#include "taskstate.h"
+
+#define ITER_BUFFER_BYTES (64 << 10)
+
+int taskstate_configure(const struct run *run)
+{
+	bool has_storage = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
+						   BPF_FUNC_task_storage_get, NULL) == 1;
+
+	msg_debug("state of tasks: %s", has_storage ? "task storage" : "hash table");
+	map_leave_out(run, has_storage ? "task_states_by_tid" : "task_states");
+	if (has_storage)
+		program_leave_out(run, "task_state_exit");
+	return map_set_settings(run, ".rodata.task_state", &has_storage, sizeof(has_storage));
+}
+
+/* Reads the iterator to its end. Records may be cut by a read(); the rest comes with the next. */
+static int read_records(int fd, size_t size, void (*visit)(const void *record, void *arg),
+			void *arg)
+{
+	char *buffer = mem_zalloc(1, ITER_BUFFER_BYTES);
+	size_t filled = 0, used;
+	ssize_t n;
+
+	while ((n = read(fd, buffer + filled, ITER_BUFFER_BYTES - filled)) > 0) {
+		filled += (size_t)n;
+		for (used = 0; visit && used + size <= filled; used += size)
+			visit(buffer + used, arg);
+		used = visit ? used : filled;
+		memmove(buffer, buffer + used, filled - used);
+		filled -= used;
+	}
+	free(buffer);
+	return n < 0 ? -errno : 0;
+}
+
+int taskstate_visit(const struct run *run, size_t size,
+		    void (*visit)(const void *record, void *arg), void *arg)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(run->object, "task_state_iter");
+	struct bpf_link *link = bpf_program__attach_iter(prog, NULL);
+	int fd, err;
+
+	if (!link)
+		return msg_errno(errno, "attaching the task iterator");
+	fd = bpf_iter_create(bpf_link__fd(link));
+	err = fd < 0 ? fd : read_records(fd, size, visit, arg);
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return err ? msg_errno(err, "visiting the tasks") : 0;
+}

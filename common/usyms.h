@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * User-space symbols, right or absent.
+ *
+ * An address is first *located*, while the process is alive: its mapping is found and the mapped
+ * file opened (through /proc/PID/map_files, so that deleted files, memfds and other mount
+ * namespaces work; else /proc/PID/root/PATH, and then only if device and inode equal the
+ * mapping's). A location is two words and stays valid when the process exits or executes another
+ * program. Names are found later, once per file and only for files that are asked for.
+ *
+ * Files are shared by all processes that map them (by device and inode).
+ */
+#ifndef USYMS_H
+#define USYMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct usyms;
+struct dso; /* one mapped file, the vdso, or anonymous memory; lives as long as its usyms */
+
+struct location {
+	struct dso *dso; /* NULL: no mapping held the address */
+	uint64_t offset; /* file offset; the address itself where there is no file */
+};
+
+struct usyms *usyms_new(void);
+void usyms_free(struct usyms *us);
+
+/*
+ * Locates n addresses of a process. generation changes when the process executes a new program:
+ * its mappings are then read afresh. They are also read again, once, where an address lies in none
+ * of them (dlopen). A process that is gone yields locations without dso.
+ */
+void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, const uint64_t *addrs, size_t n,
+		  struct location *out);
+
+/*
+ * The function's name for a location, or NULL where it isn't known. is_return says that the
+ * address is a return address: it is looked up one byte lower, inside the call.
+ */
+const char *usyms_name(struct usyms *us, const struct location *loc, bool is_return);
+
+/* The base name of the location's file for "[libfoo.so+0x1234]"; "[vdso]", "[anon]", or NULL. */
+const char *usyms_dso_name(const struct location *loc);
+
+/* Forget a process that has exited; its locations stay valid. */
+void usyms_forget(struct usyms *us, pid_t pid);
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The list of writers, and what they share. */
+#include <string.h>
+
+#include "escape.h"
+#include "mem.h"
+#include "writer.h"
+
+static const struct writer *const writers[] = {
+	&text_writer,
+	&folded_writer,
+};
+
+const struct writer *writer_by_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(writers); i++)
+		if (!strcmp(writers[i]->name, name))
+			return writers[i];
+	return NULL;
+}
+
+const struct writer *writer_by_extension(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *file = slash ? slash + 1 : path;
+	const char *dot = strrchr(file, '.');
+
+	/* A name that starts with its only dot is a hidden file, not an extension. */
+	if (!dot || dot == file)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(writers); i++)
+		if (!strcmp(writers[i]->extension, dot + 1))
+			return writers[i];
+	return NULL;
+}
+
+size_t writer_border(const struct sample *s)
+{
+	for (size_t i = 1; i < s->n_frames; i++)
+		if (s->frames[i - 1].kind == FRAME_USER && s->frames[i].kind == FRAME_KERNEL)
+			return i;
+	return 0;
+}
+
+void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_style *style,
+			const char *also)
+{
+	escape_print(f, frame->name, also);
+	if (style->annotate && frame->kind == FRAME_KERNEL)
+		fputs("_[k]", f);
+}

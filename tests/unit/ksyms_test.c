@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Kernel symbols: which name wins, and where each one ends. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../../common/ksyms.h"
+#include "unit.h"
+
+static struct ksyms *load_text(const char *text)
+{
+	char path[] = "/tmp/ksyms-test-XXXXXX";
+	int fd = mkstemp(path);
+	struct ksyms *ks;
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		UNIT_FAIL("cannot write %s", path);
+	close(fd);
+	ks = ksyms_load(path);
+	unlink(path);
+	return ks;
+}
+
+/* "name" or "name[module]"; "" for nothing. */
+static const char *name_at(const struct ksyms *ks, uint64_t addr)
+{
+	static char buf[256];
+	struct ksym sym;
+
+	if (!ksyms_find(ks, addr, &sym))
+		return "";
+	snprintf(buf, sizeof(buf), sym.module ? "%s[%s]" : "%s", sym.name, sym.module);
+	return buf;
+}
+
+static const char kernel[] = "ffffffff81000000 T _stext\n"
+			     "ffffffff81000000 t first\n"
+			     "ffffffff81000100 T second\n"
+			     "ffffffff81000200 D data\n"
+			     "ffffffff81000300 d more_data\n"
+			     "ffffffff81000400 W weak\n"
+			     "ffffffff81000500 T _etext\n"
+			     "ffffffff82000000 T _sinittext\n"
+			     "ffffffff82000000 t init\n"
+			     "ffffffff82000100 T _einittext\n"
+			     "ffffffffc0001f00 t mod_last\t[mod]\n"
+			     "ffffffffc0001000 t mod_first\t[mod]\n"
+			     "ffffffffc0010000 r mod_data\t[mod]\n"
+			     "ffffffffc0020040 t other_only\t[other]\n"
+			     "ffffffffc0030000 t bpf_prog_0123456789abcdef_a\t[bpf]\n"
+			     "ffffffffc0030100 t bpf_prog_0123456789abcdef_b\t[bpf]\n"
+			     "ffffffffc0930000 t bpf_prog_0123456789abcdef_c\t[bpf]\n";
+
+TEST(finds_the_symbol_that_covers)
+{
+	struct ksyms *ks = load_text(kernel);
+	struct ksym sym;
+
+	CHECK_STR(name_at(ks, 0xffffffff81000000), "first");
+	CHECK_STR(name_at(ks, 0xffffffff810000ff), "first");
+	CHECK_STR(name_at(ks, 0xffffffff81000100), "second");
+	CHECK_STR(name_at(ks, 0xffffffff810004ff), "weak");
+	CHECK(ksyms_find(ks, 0xffffffff81000123, &sym));
+	CHECK_EQ(sym.start, 0xffffffff81000100);
+	CHECK(!sym.module);
+	CHECK(!ksyms_hidden(ks));
+	ksyms_free(ks);
+}
+
+TEST(never_answers_outside_of_text)
+{
+	struct ksyms *ks = load_text(kernel);
+
+	CHECK_STR(name_at(ks, 0), "");
+	CHECK_STR(name_at(ks, 0xffffffff80ffffff), "");
+	CHECK_STR(name_at(ks, 0xffffffff81000200), "");
+	CHECK_STR(name_at(ks, 0xffffffff810003ff), "");
+	CHECK_STR(name_at(ks, 0xffffffff81000500), "");
+	CHECK_STR(name_at(ks, 0xffffffff81ffffff), "");
+	CHECK_STR(name_at(ks, 0xffffffff82000080), "init");
+	CHECK_STR(name_at(ks, 0xffffffff82000100), "");
+	CHECK_STR(name_at(ks, UINT64_MAX), "");
+	ksyms_free(ks);
+}
+
+TEST(ends_symbols_with_their_module)
+{
+	struct ksyms *ks = load_text(kernel);
+
+	CHECK_STR(name_at(ks, 0xffffffffc0001800), "mod_first[mod]");
+	CHECK_STR(name_at(ks, 0xffffffffc0002f00), "mod_last[mod]");
+	CHECK_STR(name_at(ks, 0xffffffffc0010000), "");
+	CHECK_STR(name_at(ks, 0xffffffffc0020040), "other_only[other]");
+	CHECK_STR(name_at(ks, 0xffffffffc0020fff), "other_only[other]");
+	CHECK_STR(name_at(ks, 0xffffffffc0021000), "");
+	CHECK_STR(name_at(ks, 0xffffffffc0030080), "bpf_prog_0123456789abcdef_a[bpf]");
+	CHECK_STR(name_at(ks, 0xffffffffc003ffff), "bpf_prog_0123456789abcdef_b[bpf]");
+	CHECK_STR(name_at(ks, 0xffffffffc0500000), "");
+	CHECK_STR(name_at(ks, 0xffffffffc0930fff), "bpf_prog_0123456789abcdef_c[bpf]");
+	CHECK_STR(name_at(ks, 0xffffffffc0931000), "");
+	ksyms_free(ks);
+}
+
+TEST(prefers_the_name_that_a_person_would)
+{
+	struct ksyms *ks =
+		load_text("1000 t local\n1000 W weak\n1000 T __global\n1000 T global_long\n"
+			  "1000 T global\n1000 T __pfx_x\n"
+			  "2000 T __pfx_foo\n2000 t foo\n"
+			  "3000 T __pfx_alone\n"
+			  "4000 W weak\n4000 t local\n"
+			  "5000 D data\n5000 t code\n"
+			  "6000 t __a\n6000 t b_c_d_e_f\n"
+			  "7000 T __split_text_end\n7000 t behind_a_mark\n"
+			  "8000 T _etext\n");
+
+	CHECK_STR(name_at(ks, 0x1000), "global");
+	CHECK_STR(name_at(ks, 0x2000), "foo");
+	CHECK_STR(name_at(ks, 0x3000), "__pfx_alone");
+	CHECK_STR(name_at(ks, 0x4000), "local");
+	CHECK_STR(name_at(ks, 0x5000), "code");
+	CHECK_STR(name_at(ks, 0x6000), "b_c_d_e_f");
+	CHECK_STR(name_at(ks, 0x7000), "behind_a_mark");
+	ksyms_free(ks);
+}
+
+TEST(knows_hidden_addresses)
+{
+	struct ksyms *ks = load_text("0000000000000000 T _stext\n0000000000000000 t foo\n"
+				     "0000000000000000 t bar\t[mod]\n");
+
+	CHECK(ksyms_hidden(ks));
+	CHECK_STR(name_at(ks, 0), "");
+	CHECK_STR(name_at(ks, 0xffffffff81000000), "");
+	ksyms_free(ks);
+}
+
+TEST(ignores_per_cpu_symbols_at_zero)
+{
+	struct ksyms *ks = load_text("0000000000000000 A fixed_percpu_data\n"
+				     "ffffffff81000000 T f\nffffffff81000010 T _etext\n");
+
+	CHECK(!ksyms_hidden(ks));
+	CHECK_STR(name_at(ks, 0xffffffff81000008), "f");
+	ksyms_free(ks);
+}
+
+TEST(survives_broken_files)
+{
+	static const char *const broken[] = {
+		"",
+		"\n\n\n",
+		"1000",
+		"1000 ",
+		"1000 T",
+		"1000 T ",
+		"zz T x\n",
+		"1000 T x\t[",
+		"1000 T x\t[]\n",
+		"1000 T x\tmod\n",
+		"11111111111111111 T x\n",
+		"1000  x\n",
+		"1000 T\tx\n",
+		" 1000 T x\n",
+	};
+
+	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+		struct ksyms *ks = load_text(broken[i]);
+
+		CHECK(ks);
+		CHECK_STR(name_at(ks, 0x5000), "");
+		CHECK(!ksyms_hidden(ks));
+		ksyms_free(ks);
+	}
+}
+
+TEST(reads_a_last_line_without_newline)
+{
+	struct ksyms *ks = load_text("1000 T a\n1010 t b\t[m]");
+
+	CHECK_STR(name_at(ks, 0x100f), "a");
+	CHECK_STR(name_at(ks, 0x1010), "b[m]");
+	ksyms_free(ks);
+}
+
+TEST(says_why_a_file_cannot_be_read)
+{
+	errno = 0;
+	CHECK(!ksyms_load("/nonexistent/kallsyms"));
+	CHECK_EQ(errno, ENOENT);
+}
+
+TEST(loads_the_running_kernel)
+{
+	struct ksyms *ks = ksyms_load(NULL);
+
+	CHECK(ks);
+	ksyms_free(ks);
+}
+
+TEST(knows_the_tracers_frames)
+{
+	static const char *const tracer[] = {
+		"bpf_prog_6deef7357e7b4530_sched_switch",
+		"bpf_prog_6deef7357e7b4530",
+		"bpf_trace_run4",
+		"__bpf_trace_sched_switch",
+		"__traceiter_sched_switch",
+		"bpf_iter_run_prog",
+		"__bpf_prog_enter_recur",
+		"__bpf_prog_exit",
+		"bpf_trampoline_6442532816",
+		"bpf_get_stack",
+		"___bpf_get_stack",
+		"__bpf_get_stackid.isra.0",
+		"bpf_get_task_stack",
+		"bpf_overflow_handler",
+	};
+	static const char *const others[] = {
+		"schedule",
+		"bpf_prog_load",
+		"bpf_prog_",
+		"bpf_prog_6deef7357e7b4530x",
+		"__bpf_prog_put",
+		"__schedule",
+		"",
+		"perf_event_overflow",
+		"bpf_prog_6deef7357e7b453",
+		"__perf_event_overflow",
+	};
+
+	for (size_t i = 0; i < sizeof(tracer) / sizeof(tracer[0]); i++)
+		if (!ksym_is_tracer(tracer[i]))
+			UNIT_FAIL("not taken for the tracer's: %s", tracer[i]);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (ksym_is_tracer(others[i]))
+			UNIT_FAIL("taken for the tracer's: %s", others[i]);
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The parser of /proc/PID/maps: what is kept, what is refused, and how addresses are found. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../common/procmaps.h"
+#include "unit.h"
+
+static const char sample[] =
+	"55e000000000-55e000001000 r--p 00000000 fe:01 77                         /usr/bin/x\n"
+	"55e000001000-55e000003000 r-xp 00001000 fe:01 77                         /usr/bin/x\n"
+	"7f0000000000-7f0000001000 rwxp 00000000 00:00 0 \n"
+	"7f0000002000-7f0000003000 r-xs 00000000 00:05 4096   /memfd:a b (deleted)\n"
+	"7ffff0000000-7ffff0002000 r-xp 00000000 00:00 0                          [vdso]\n"
+	"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]\n";
+
+TEST(keeps_executable_mappings_only)
+{
+	struct mappings maps;
+
+	mappings_parse(&maps, sample);
+	CHECK_EQ(maps.count, 5);
+	CHECK_EQ(maps.items[0].start, 0x55e000001000);
+	CHECK_EQ(maps.items[0].end, 0x55e000003000);
+	CHECK_EQ(maps.items[0].offset, 0x1000);
+	CHECK_EQ(maps.items[0].dev, makedev(0xfe, 1));
+	CHECK_EQ(maps.items[0].ino, 77);
+	CHECK_STR(maps.items[0].path, "/usr/bin/x");
+	mappings_free(&maps);
+	CHECK_EQ(maps.count, 0);
+}
+
+TEST(keeps_paths_as_printed)
+{
+	struct mappings maps;
+
+	mappings_parse(&maps, sample);
+	CHECK_STR(maps.items[1].path, "");
+	CHECK_EQ(maps.items[1].ino, 0);
+	CHECK_STR(maps.items[2].path, "/memfd:a b (deleted)");
+	CHECK_STR(maps.items[3].path, "[vdso]");
+	CHECK_STR(maps.items[4].path, "[vsyscall]");
+	mappings_free(&maps);
+}
+
+TEST(undoes_escaped_newlines_and_no_backslashes)
+{
+	struct mappings maps;
+
+	mappings_parse(&maps, "1000-2000 r-xp 00000000 08:01 5    /a\\012b\\134c\\01\\012\n");
+	CHECK_EQ(maps.count, 1);
+	CHECK_STR(maps.items[0].path, "/a\nb\\134c\\01\n");
+	mappings_free(&maps);
+}
+
+TEST(leaves_out_broken_lines)
+{
+	static const char *const broken[] = {
+		"",
+		"\n",
+		"-",
+		"1000",
+		"1000-",
+		"1000-2000",
+		"1000-2000 r-x",
+		"1000-2000 r-xp",
+		"1000-2000 r-xp 0",
+		"1000-2000 r-xp 0 08",
+		"1000-2000 r-xp 0 08:01",
+		"1000-2000 r-xp 0 08:01 x /a\n",
+		"1000-2000 r-xp 0 08:01 5x /a\n",
+		"2000-2000 r-xp 0 08:01 5 /empty\n",
+		"3000-2000 r-xp 0 08:01 5 /reversed\n",
+		" 1000-2000 r-xp 0 08:01 5 /a\n",
+		"-1000-2000 r-xp 0 08:01 5 /a\n",
+		"11112222333344445-2000 r-xp 0 08:01 5 /a\n",
+		"1000-2000 r-xp 0 08:01 99999999999999999999 /a\n",
+	};
+
+	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+		struct mappings maps;
+
+		mappings_parse(&maps, broken[i]);
+		if (maps.count)
+			UNIT_FAIL("accepted: %s", broken[i]);
+		mappings_free(&maps);
+	}
+}
+
+TEST(goes_on_after_a_broken_line)
+{
+	struct mappings maps;
+
+	mappings_parse(&maps, "rubbish\n1000-2000 r-xp 0 08:01 5 /a\n1800-3000 r-xp 0 08:01 6 /b\n"
+			      "3000-4000 r-xp 0 08:01 7 /c");
+	CHECK_EQ(maps.count, 2);
+	CHECK_STR(maps.items[0].path, "/a");
+	CHECK_STR(maps.items[1].path, "/c");
+	mappings_free(&maps);
+}
+
+TEST(finds_the_mapping_that_holds_an_address)
+{
+	struct mappings maps;
+
+	mappings_parse(&maps, sample);
+	CHECK(!mappings_find(&maps, 0));
+	CHECK(!mappings_find(&maps, 0x55e000000fff));
+	CHECK(mappings_find(&maps, 0x55e000001000) == &maps.items[0]);
+	CHECK(mappings_find(&maps, 0x55e000002fff) == &maps.items[0]);
+	CHECK(!mappings_find(&maps, 0x55e000003000));
+	CHECK(mappings_find(&maps, 0x7f0000002abc) == &maps.items[2]);
+	CHECK(mappings_find(&maps, 0xffffffffff600fff) == &maps.items[4]);
+	CHECK(!mappings_find(&maps, UINT64_MAX));
+	mappings_free(&maps);
+	CHECK(!mappings_find(&maps, 0x1000));
+}
+
+TEST(reads_a_process)
+{
+	struct mappings maps;
+	const struct mapping *m;
+
+	CHECK_EQ(mappings_read(&maps, getpid()), 0);
+	m = mappings_find(&maps, (uint64_t)(uintptr_t)mappings_read);
+	CHECK(m && m->ino && strstr(m->path, program_invocation_short_name));
+	mappings_free(&maps);
+}
+
+TEST(reads_more_than_one_buffer)
+{
+	const size_t page = sysconf(_SC_PAGESIZE), n = 4000;
+	char *area = mmap(NULL, 2 * n * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct mappings maps;
+
+	for (size_t i = 0; i < n; i++)
+		mprotect(area + 2 * i * page, page, PROT_READ | PROT_EXEC);
+	CHECK_EQ(mappings_read(&maps, getpid()), 0);
+	CHECK(maps.count >= n);
+	CHECK(mappings_find(&maps, (uintptr_t)area + 2 * (n - 1) * page));
+	CHECK(!mappings_find(&maps, (uintptr_t)area + page));
+	mappings_free(&maps);
+	munmap(area, 2 * n * page);
+}
+
+TEST(says_that_a_process_is_gone)
+{
+	struct mappings maps;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	CHECK_EQ(mappings_read(&maps, pid), -ESRCH);
+	CHECK_EQ(maps.count, 0);
+}

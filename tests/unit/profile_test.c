@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The data model of the stack tools: merging, copying, order. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "../../common/mem.h"
+#include "../../common/profile.h"
+#include "../../common/strpool.h"
+#include "unit.h"
+
+static const struct frame frames_abc[] = {
+	{ "a", FRAME_USER },
+	{ "b", FRAME_USER },
+	{ "c", FRAME_KERNEL },
+};
+
+static struct sample make_sample(uint64_t value)
+{
+	return (struct sample){
+		.comm = "app",
+		.pid = 7,
+		.cpu = -1,
+		.frames = frames_abc,
+		.n_frames = ARRAY_SIZE(frames_abc),
+		.value = value,
+	};
+}
+
+static double now_seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+TEST(pool_gives_equal_strings_one_address)
+{
+	struct strpool *pool = strpool_new();
+	char a[] = "name", b[] = "name";
+	const char *first = strpool_intern(pool, a);
+
+	CHECK(first != a);
+	CHECK(strpool_intern(pool, b) == first);
+	CHECK(strpool_intern(pool, "name2") != first);
+	CHECK(strpool_intern(pool, "") != first);
+	CHECK_EQ(strpool_count(pool), 3);
+	strpool_free(pool);
+}
+
+TEST(pool_keeps_addresses_while_it_grows)
+{
+	enum { N = 20000 };
+	struct strpool *pool = strpool_new();
+	const char **kept = mem_zalloc(N, sizeof(*kept));
+	char name[32];
+	int moved = 0, wrong = 0;
+
+	for (int i = 0; i < N; i++) {
+		snprintf(name, sizeof(name), "function_%d", i);
+		kept[i] = strpool_intern(pool, name);
+	}
+	for (int i = 0; i < N; i++) {
+		snprintf(name, sizeof(name), "function_%d", i);
+		wrong += strcmp(kept[i], name) != 0;
+		moved += strpool_intern(pool, name) != kept[i];
+	}
+	CHECK_EQ(wrong, 0);
+	CHECK_EQ(moved, 0);
+	CHECK_EQ(strpool_count(pool), N);
+	free(kept);
+	strpool_free(pool);
+}
+
+TEST(empty_profile)
+{
+	struct profile *p = profile_new("samples");
+
+	profile_sort(p);
+	CHECK_EQ(profile_count(p), 0);
+	CHECK_EQ(profile_total(p), 0);
+	CHECK_STR(profile_unit(p), "samples");
+	profile_free(p);
+	profile_free(NULL);
+}
+
+TEST(equal_samples_are_merged)
+{
+	struct profile *p = profile_new("microseconds");
+	struct sample s = make_sample(5);
+
+	s.part = 2;
+	profile_add(p, &s);
+	s.value = 30;
+	s.part = 10;
+	profile_add(p, &s);
+	CHECK_EQ(profile_count(p), 1);
+	CHECK_EQ(profile_sample(p, 0)->value, 35);
+	CHECK_EQ(profile_sample(p, 0)->part, 12);
+	CHECK_EQ(profile_total(p), 35);
+	profile_free(p);
+}
+
+TEST(names_are_compared_by_content)
+{
+	struct profile *p = profile_new("samples");
+	struct sample s = make_sample(1);
+	char a[] = "a", b[] = "b", c[] = "c", comm[] = "app", remark[] = "x", remark2[] = "x";
+	struct frame frames[] = { { a, FRAME_USER }, { b, FRAME_USER }, { c, FRAME_KERNEL } };
+
+	s.remark = remark;
+	profile_add(p, &s);
+	s.frames = frames;
+	s.comm = comm;
+	s.remark = remark2;
+	profile_add(p, &s);
+	CHECK_EQ(profile_count(p), 1);
+	profile_free(p);
+}
+
+/* One field changed at a time: each must keep samples apart. */
+TEST(samples_that_differ_are_kept_apart)
+{
+	static const struct frame kind[] = { { "a", FRAME_USER },
+					     { "b", FRAME_KERNEL },
+					     { "c", FRAME_KERNEL } };
+	static const struct frame name[] = { { "a", FRAME_USER },
+					     { "b", FRAME_USER },
+					     { "d", FRAME_KERNEL } };
+	struct profile *p = profile_new("samples");
+	struct sample s[9];
+
+	for (size_t i = 0; i < ARRAY_SIZE(s); i++)
+		s[i] = make_sample(1);
+	s[1].comm = "apq";
+	s[2].pid = 8;
+	s[3].cpu = 0;
+	s[4].state = 'D';
+	s[5].remark = "blocked at end";
+	s[6].frames = kind;
+	s[7].frames = name;
+	s[8].n_frames = 2;
+	for (int round = 0; round < 2; round++)
+		for (size_t i = 0; i < ARRAY_SIZE(s); i++)
+			profile_add(p, &s[i]);
+	CHECK_EQ(profile_count(p), ARRAY_SIZE(s));
+	for (size_t i = 0; i < profile_count(p); i++)
+		CHECK_EQ(profile_sample(p, i)->value, 2);
+	profile_free(p);
+}
+
+TEST(everything_is_copied)
+{
+	struct profile *p = profile_new("samples");
+	char comm[] = "evil\n\033[2J", name[] = "na;me", remark[] = "left";
+	struct frame frame = { name, FRAME_USER };
+	struct sample s = { comm, 1, 2, 'S', remark, &frame, 1, 3, 1 };
+	const struct sample *got;
+
+	profile_add(p, &s);
+	memset(comm, 'x', sizeof(comm) - 1);
+	memset(name, 'x', sizeof(name) - 1);
+	memset(remark, 'x', sizeof(remark) - 1);
+	memset(&frame, 0, sizeof(frame));
+	got = profile_sample(p, 0);
+	CHECK_STR(got->comm, "evil\n\033[2J");
+	CHECK_STR(got->remark, "left");
+	CHECK_EQ(got->n_frames, 1);
+	CHECK_STR(got->frames[0].name, "na;me");
+	CHECK_EQ(got->frames[0].kind, FRAME_USER);
+	CHECK_EQ(got->pid, 1);
+	CHECK_EQ(got->cpu, 2);
+	CHECK_EQ(got->state, 'S');
+	profile_free(p);
+}
+
+TEST(stack_without_frames)
+{
+	struct profile *p = profile_new("samples");
+	struct sample s = { .comm = "idle", .cpu = -1, .value = 4 };
+
+	profile_add(p, &s);
+	profile_add(p, &s);
+	CHECK_EQ(profile_count(p), 1);
+	CHECK_EQ(profile_sample(p, 0)->n_frames, 0);
+	CHECK_EQ(profile_sample(p, 0)->value, 8);
+	profile_free(p);
+}
+
+TEST(sorted_hottest_first)
+{
+	static const uint64_t values[] = { 3, 9, 1, UINT64_MAX / 2, 7 };
+	struct profile *p = profile_new("samples");
+
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		struct sample s = make_sample(values[i]);
+
+		s.pid = (uint32_t)i;
+		profile_add(p, &s);
+	}
+	profile_sort(p);
+	for (size_t i = 1; i < profile_count(p); i++)
+		CHECK(profile_sample(p, i - 1)->value > profile_sample(p, i)->value);
+	profile_free(p);
+}
+
+/* The expected order of samples of equal value; `n` are their frames' number. */
+static const struct sample ordered[] = {
+	{ .comm = "a", .pid = 9, .cpu = -1, .n_frames = 3 },
+	{ .comm = "b", .pid = 1, .cpu = -1, .n_frames = 3 },
+	{ .comm = "b", .pid = 2, .cpu = -1, .n_frames = 0 },
+	{ .comm = "b", .pid = 2, .cpu = -1, .n_frames = 1 },
+	{ .comm = "b", .pid = 2, .cpu = -1, .n_frames = 2 },
+	{ .comm = "b", .pid = 2, .cpu = -1, .n_frames = 2, .remark = "m" },
+	{ .comm = "b", .pid = 2, .cpu = -1, .n_frames = 2, .remark = "n" },
+	{ .comm = "b", .pid = 2, .cpu = -1, .state = 'D', .n_frames = 2 },
+	{ .comm = "b", .pid = 2, .cpu = -1, .state = 'S', .n_frames = 2 },
+	{ .comm = "b", .pid = 2, .cpu = 0, .n_frames = 2 },
+	{ .comm = "b", .pid = 2, .cpu = 1, .n_frames = 2 },
+	{ .comm = "b", .pid = 2000000000, .cpu = -1, .n_frames = 0 },
+	{ .comm = "b", .pid = 4000000000, .cpu = -1, .n_frames = 0 },
+};
+
+TEST(order_does_not_depend_on_arrival)
+{
+	for (size_t first = 0; first < ARRAY_SIZE(ordered); first++) {
+		struct profile *p = profile_new("samples");
+
+		for (size_t i = 0; i < ARRAY_SIZE(ordered); i++) {
+			struct sample s = ordered[(first + i * 5) % ARRAY_SIZE(ordered)];
+
+			s.frames = frames_abc;
+			s.value = 1;
+			profile_add(p, &s);
+		}
+		profile_sort(p);
+		CHECK_EQ(profile_count(p), ARRAY_SIZE(ordered));
+		for (size_t i = 0; i < profile_count(p); i++) {
+			const struct sample *s = profile_sample(p, i), *want = &ordered[i];
+
+			CHECK_STR(s->comm, want->comm);
+			CHECK_EQ(s->pid, want->pid);
+			CHECK_EQ(s->cpu, want->cpu);
+			CHECK_EQ(s->state, want->state);
+			CHECK_EQ(s->n_frames, want->n_frames);
+			CHECK_STR(s->remark ? s->remark : "", want->remark ? want->remark : "");
+		}
+		profile_free(p);
+	}
+}
+
+TEST(samples_can_be_added_after_sorting)
+{
+	struct profile *p = profile_new("samples");
+	struct sample hot = make_sample(10), cold = make_sample(1);
+
+	cold.pid = 8;
+	profile_add(p, &cold);
+	profile_add(p, &hot);
+	profile_sort(p);
+	cold.value = 100;
+	profile_add(p, &cold);
+	CHECK_EQ(profile_count(p), 2);
+	profile_sort(p);
+	CHECK_EQ(profile_sample(p, 0)->pid, 8);
+	CHECK_EQ(profile_sample(p, 0)->value, 101);
+	profile_free(p);
+}
+
+/* Stacks of 10 to 39 frames, all handed over in the same array. */
+static void add_many(struct profile *p, int n_stacks, int n_adds)
+{
+	static char names[500][32];
+	struct frame frames[40];
+	struct sample s = { .comm = "busy", .cpu = -1, .frames = frames, .value = 1 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		snprintf(names[i], sizeof(names[i]), "some_function_name_%zu", i);
+	for (int i = 0; i < n_adds; i++) {
+		size_t stack = (size_t)(i % n_stacks);
+
+		s.pid = (uint32_t)stack;
+		s.n_frames = 10 + stack % 30;
+		for (size_t j = 0; j < s.n_frames; j++)
+			frames[j] = (struct frame){ names[(stack + j) % 500], FRAME_USER };
+		profile_add(p, &s);
+	}
+}
+
+TEST(hundred_thousand_adds_are_fast)
+{
+	struct profile *p = profile_new("samples");
+	double start = now_seconds(), seconds;
+
+	add_many(p, 50000, 100000);
+	profile_sort(p);
+	seconds = now_seconds() - start;
+	CHECK_EQ(profile_count(p), 50000);
+	CHECK_EQ(profile_total(p), 100000);
+	CHECK_EQ(profile_sample(p, 49999)->value, 2);
+	/* Quadratic work would take minutes; the bound leaves room for sanitizers. */
+	CHECK(seconds < 5);
+	printf("100000 adds, 50000 stacks, sorted: %.0f ms\n", seconds * 1e3);
+	profile_free(p);
+}

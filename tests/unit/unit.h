@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Unit tests: one program per module, one TEST per behaviour. A failed CHECK is printed with its
+ * place and fails the test, which goes on. Each test prints one line, "PASS name" or "FAIL name",
+ * which tests/run counts.
+ *
+ *	TEST(parses_seconds)
+ *	{
+ *		CHECK_EQ(parse("5"), 5);
+ *	}
+ */
+#ifndef UNIT_H
+#define UNIT_H
+
+#include <stdio.h>
+#include <string.h>
+
+struct unit_test {
+	const char *name;
+	void (*run)(void);
+	struct unit_test *next;
+};
+
+static struct unit_test *unit_tests, **unit_tail = &unit_tests;
+static int unit_failures;
+
+#define TEST(id)                                                \
+	static void id(void);                                   \
+	static struct unit_test id##_test = { #id, id, NULL };  \
+	__attribute__((constructor)) static void id##_add(void) \
+	{                                                       \
+		*unit_tail = &id##_test;                        \
+		unit_tail = &id##_test.next;                    \
+	}                                                       \
+	static void id(void)
+
+#define UNIT_FAIL(...)                                 \
+	do {                                           \
+		unit_failures++;                       \
+		printf("%s:%d: ", __FILE__, __LINE__); \
+		printf(__VA_ARGS__);                   \
+		putchar('\n');                         \
+	} while (0)
+
+#define CHECK(cond)                                       \
+	do {                                              \
+		if (!(cond))                              \
+			UNIT_FAIL("not true: %s", #cond); \
+	} while (0)
+
+#define CHECK_EQ(a, b)                                                         \
+	do {                                                                   \
+		long long unit_a = (long long)(a), unit_b = (long long)(b);    \
+		if (unit_a != unit_b)                                          \
+			UNIT_FAIL("%s is %lld, not %lld", #a, unit_a, unit_b); \
+	} while (0)
+
+#define CHECK_STR(a, b)                                                                       \
+	do {                                                                                  \
+		const char *unit_a = (a), *unit_b = (b);                                      \
+		if (!unit_a || !unit_b || strcmp(unit_a, unit_b))                             \
+			UNIT_FAIL("%s is \"%s\", not \"%s\"", #a, unit_a ? unit_a : "(null)", \
+				  unit_b ? unit_b : "(null)");                                \
+	} while (0)
+
+int main(void)
+{
+	int failed = 0;
+
+	for (const struct unit_test *t = unit_tests; t; t = t->next) {
+		unit_failures = 0;
+		t->run();
+		printf("%s %s\n", unit_failures ? "FAIL" : "PASS", t->name);
+		failed += unit_failures > 0;
+	}
+	return failed > 0;
+}
+
+#endif

@@ -1,0 +1,601 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * User symbols, with real processes: children that map copies of this program, which are then
+ * replaced, deleted or overwritten. A name must be right or absent, with and without the right to
+ * use /proc/PID/map_files.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../common/procmaps.h"
+#include "../../common/usyms.h"
+#include "unit.h"
+
+__attribute__((noinline)) static int known_function(int x)
+{
+	static volatile int sum;
+
+	for (int i = 0; i < x; i++)
+		sum += i;
+	return sum;
+}
+
+static int (*volatile call_known)(int) = known_function;
+
+static uint64_t known_addr(void)
+{
+	return (uintptr_t)call_known;
+}
+
+/* The mapping of this program that holds known_function(). */
+static struct mapping self_text(void)
+{
+	struct mappings maps;
+	struct mapping text = { 0 };
+	const struct mapping *m;
+
+	mappings_read(&maps, getpid());
+	m = mappings_find(&maps, known_addr());
+	if (m)
+		text = *m;
+	else
+		UNIT_FAIL("this program is not mapped");
+	mappings_free(&maps);
+	text.path = NULL;
+	return text;
+}
+
+/* The coarse clock has left all files' times behind when this returns. */
+static void wait_for_tick(void)
+{
+	const struct timespec tick = { .tv_nsec = 20 * 1000 * 1000 };
+
+	nanosleep(&tick, NULL);
+}
+
+static void copy_self(int to)
+{
+	char buf[65536];
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	while ((n = read(from, buf, sizeof(buf))) > 0)
+		if (write(to, buf, n) != n)
+			UNIT_FAIL("cannot write a copy");
+	close(from);
+}
+
+static int make_copy(char *path)
+{
+	int fd = mkostemp(path, O_CLOEXEC);
+
+	copy_self(fd);
+	wait_for_tick();
+	return fd;
+}
+
+/* Where known_function() is when fd, a copy, is mapped as this program is. */
+static uint64_t map_text(int fd)
+{
+	struct mapping text = self_text();
+	char *at = mmap(NULL, text.end - text.start, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+			text.offset);
+
+	if (at == MAP_FAILED)
+		UNIT_FAIL("cannot map");
+	return (uintptr_t)at + (known_addr() - text.start);
+}
+
+static void unmap_text(uint64_t addr)
+{
+	struct mapping text = self_text();
+
+	munmap((void *)(uintptr_t)(addr - (known_addr() - text.start)), text.end - text.start);
+}
+
+/* A child with the same mappings, which sleeps. */
+static pid_t start_child(void)
+{
+	pid_t pid = fork();
+
+	while (!pid)
+		pause();
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static struct location locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t addr)
+{
+	struct location loc;
+
+	usyms_locate(us, pid, generation, &addr, 1, &loc);
+	return loc;
+}
+
+/* "" for none. */
+static const char *name_of(struct usyms *us, struct location loc)
+{
+	const char *name = usyms_name(us, &loc, false);
+
+	return name ? name : "";
+}
+
+static bool can_use_map_files(void)
+{
+	struct mapping text = self_text();
+	char path[80];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/map_files/%llx-%llx",
+		 (unsigned long long)text.start, (unsigned long long)text.end);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { { 0 } };
+
+	if (syscall(SYS_capset, &header, none))
+		UNIT_FAIL("cannot drop capabilities");
+}
+
+/* Runs the checks in a child that may not use map_files, and takes over its failures. */
+static void run_unprivileged(void (*checks)(void))
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		unit_failures = 0;
+		drop_capabilities();
+		if (can_use_map_files())
+			UNIT_FAIL("map_files still works");
+		checks();
+		fflush(stdout);
+		_exit(unit_failures ? 1 : 0);
+	}
+	waitpid(pid, &status, 0);
+	CHECK_EQ(status, 0);
+}
+
+static void check_own_function(void)
+{
+	struct usyms *us = usyms_new();
+	struct location loc = locate(us, getpid(), 1, known_addr());
+	struct mapping text = self_text();
+
+	CHECK_STR(name_of(us, loc), "known_function");
+	CHECK_EQ(loc.offset, known_addr() - text.start + text.offset);
+	CHECK_STR(usyms_dso_name(&loc), program_invocation_short_name);
+	usyms_free(us);
+}
+
+TEST(names_a_function)
+{
+	wait_for_tick(); /* this program may just have been built */
+	check_own_function();
+}
+
+TEST(names_a_function_by_path)
+{
+	run_unprivileged(check_own_function);
+}
+
+TEST(looks_return_addresses_up_inside_the_call)
+{
+	struct usyms *us = usyms_new();
+	struct location start = locate(us, getpid(), 1, known_addr());
+	struct location next = locate(us, getpid(), 1, known_addr() + 1);
+	const char *before = usyms_name(us, &start, true);
+
+	CHECK(!before || strcmp(before, "known_function"));
+	CHECK_STR(usyms_name(us, &next, true), "known_function");
+	start.offset = 0;
+	CHECK(!usyms_name(us, &start, true));
+	usyms_free(us);
+}
+
+TEST(shares_files_between_processes)
+{
+	struct usyms *us = usyms_new();
+	pid_t child = start_child();
+
+	CHECK(locate(us, getpid(), 1, known_addr()).dso == locate(us, child, 1, known_addr()).dso);
+	end_child(child);
+	usyms_free(us);
+}
+
+TEST(keeps_names_of_a_process_that_exits)
+{
+	struct usyms *us = usyms_new();
+	pid_t child = start_child();
+	struct location loc = locate(us, child, 1, known_addr());
+
+	end_child(child);
+	CHECK_STR(name_of(us, loc), "known_function");
+	usyms_forget(us, child);
+	usyms_forget(us, child);
+	CHECK_STR(name_of(us, loc), "known_function");
+	loc = locate(us, child, 1, known_addr());
+	CHECK(!loc.dso);
+	CHECK(!usyms_dso_name(&loc));
+	CHECK(!usyms_name(us, &loc, false));
+	usyms_free(us);
+}
+
+TEST(keeps_mappings_of_a_process_that_is_gone)
+{
+	struct usyms *us = usyms_new();
+	pid_t child = start_child();
+
+	locate(us, child, 1, known_addr());
+	end_child(child);
+	CHECK_STR(name_of(us, locate(us, child, 1, known_addr() + 1)), "known_function");
+	CHECK(!locate(us, child, 1, 8).dso);
+	CHECK_STR(name_of(us, locate(us, child, 1, known_addr() + 1)), "known_function");
+	usyms_free(us);
+}
+
+TEST(opens_files_of_a_process_that_is_gone)
+{
+	struct usyms *us = usyms_new();
+	pid_t child = start_child();
+
+	locate(us, child, 1, 8); /* reads the mappings, opens nothing */
+	end_child(child);
+	CHECK_STR(name_of(us, locate(us, child, 1, known_addr())), "known_function");
+	usyms_free(us);
+}
+
+TEST(keeps_mappings_of_a_zombie)
+{
+	struct usyms *us = usyms_new();
+	pid_t child = start_child();
+	siginfo_t info;
+
+	locate(us, child, 1, known_addr());
+	kill(child, SIGKILL);
+	waitid(P_PID, child, &info, WEXITED | WNOWAIT);
+	CHECK(!locate(us, child, 1, 8).dso);
+	CHECK_STR(name_of(us, locate(us, child, 1, known_addr())), "known_function");
+	end_child(child);
+	usyms_free(us);
+}
+
+/*
+ * Other files under the mapped one's name, and under the name that the kernel prints for it then:
+ * the right name, or, by path, none.
+ */
+static void check_replaced_file(void)
+{
+	char path[] = "/tmp/usyms-test-XXXXXX", other[] = "/tmp/usyms-test-XXXXXX";
+	char third[] = "/tmp/usyms-test-XXXXXX", deleted[64];
+	bool privileged = can_use_map_files();
+	int fd = make_copy(path), fd2 = make_copy(other), fd3 = make_copy(third);
+	uint64_t addr = map_text(fd);
+	pid_t child = start_child();
+	struct usyms *us = usyms_new();
+	struct location loc;
+
+	snprintf(deleted, sizeof(deleted), "%s (deleted)", path);
+	CHECK_EQ(rename(other, path), 0);
+	CHECK_EQ(rename(third, deleted), 0);
+	wait_for_tick();
+	loc = locate(us, child, 1, addr);
+	CHECK_STR(name_of(us, loc), privileged ? "known_function" : "");
+	CHECK_STR(usyms_dso_name(&loc), path + strlen("/tmp/"));
+	usyms_free(us);
+	end_child(child);
+	unmap_text(addr);
+	close(fd);
+	close(fd2);
+	close(fd3);
+	unlink(path);
+	unlink(deleted);
+}
+
+TEST(never_names_from_a_file_put_in_the_mapped_ones_place)
+{
+	check_replaced_file();
+	run_unprivileged(check_replaced_file);
+}
+
+static void check_deleted_file(void)
+{
+	char path[] = "/tmp/usyms-test-XXXXXX";
+	bool privileged = can_use_map_files();
+	int fd = make_copy(path);
+	uint64_t addr = map_text(fd);
+	pid_t child = start_child();
+	struct usyms *us = usyms_new();
+	struct location loc;
+
+	close(fd);
+	unlink(path);
+	loc = locate(us, child, 1, addr);
+	CHECK_STR(name_of(us, loc), privileged ? "known_function" : "");
+	CHECK_STR(usyms_dso_name(&loc), path + strlen("/tmp/"));
+	end_child(child);
+	unmap_text(addr);
+	usyms_free(us);
+}
+
+TEST(names_functions_of_a_deleted_file)
+{
+	check_deleted_file();
+	run_unprivileged(check_deleted_file);
+}
+
+TEST(names_functions_of_a_file_deleted_later)
+{
+	char path[] = "/tmp/usyms-test-XXXXXX";
+	int fd = make_copy(path);
+	uint64_t addr = map_text(fd);
+	pid_t child = start_child();
+	struct usyms *us = usyms_new();
+	struct location loc = locate(us, child, 1, addr);
+
+	end_child(child);
+	unmap_text(addr);
+	close(fd);
+	unlink(path);
+	CHECK_STR(name_of(us, loc), "known_function");
+	usyms_free(us);
+}
+
+TEST(names_functions_of_a_memfd)
+{
+	int fd = memfd_create("code", MFD_CLOEXEC);
+	struct usyms *us = usyms_new();
+	struct location loc;
+	uint64_t addr;
+
+	copy_self(fd);
+	addr = map_text(fd);
+	loc = locate(us, getpid(), 1, addr);
+	CHECK_STR(name_of(us, loc), can_use_map_files() ? "known_function" : "");
+	CHECK_STR(usyms_dso_name(&loc), "memfd:code");
+	unmap_text(addr);
+	close(fd);
+	usyms_free(us);
+}
+
+/* The same inode with other contents must not be known by its former symbols. */
+TEST(never_names_from_former_contents)
+{
+	char path[] = "/tmp/usyms-test-XXXXXX", zeros[4096] = { 0 };
+	int fd = make_copy(path);
+	struct usyms *us = usyms_new();
+	uint64_t addr = map_text(fd);
+	struct location loc = locate(us, getpid(), 1, addr);
+
+	CHECK_STR(name_of(us, loc), "known_function");
+	CHECK_EQ(pwrite(fd, zeros, sizeof(zeros), 0), sizeof(zeros));
+	wait_for_tick();
+	CHECK_STR(name_of(us, locate(us, getpid(), 2, addr)), "");
+	unmap_text(addr);
+	close(fd);
+	unlink(path);
+	usyms_free(us);
+}
+
+TEST(refuses_a_file_changed_before_it_was_read)
+{
+	char path[] = "/tmp/usyms-test-XXXXXX";
+	int fd = make_copy(path);
+	struct usyms *us = usyms_new();
+	uint64_t addr = map_text(fd);
+	struct location loc = locate(us, getpid(), 1, addr);
+
+	CHECK_EQ(pwrite(fd, "", 1, 9), 1);
+	CHECK_STR(name_of(us, loc), "");
+	unmap_text(addr);
+	close(fd);
+	unlink(path);
+	usyms_free(us);
+}
+
+/* By path, a file newer than the reading of the mappings could have a reused inode number. */
+static void check_newer_file(void)
+{
+	char path[] = "/tmp/usyms-test-XXXXXX";
+	int fd = make_copy(path);
+	uint64_t addr = map_text(fd);
+	struct usyms *us = usyms_new();
+
+	locate(us, getpid(), 1, 8);
+	CHECK_EQ(fchmod(fd, 0700), 0);
+	CHECK_STR(name_of(us, locate(us, getpid(), 1, addr)), "");
+	CHECK_STR(name_of(us, locate(us, getpid(), 2, addr + 1)), "");
+	unmap_text(addr);
+	close(fd);
+	unlink(path);
+	usyms_free(us);
+}
+
+TEST(refuses_a_path_newer_than_the_mapping)
+{
+	run_unprivileged(check_newer_file);
+}
+
+TEST(reads_mappings_again_for_an_unknown_address)
+{
+	char path[] = "/tmp/usyms-test-XXXXXX";
+	struct usyms *us = usyms_new();
+	int fd = make_copy(path);
+	uint64_t addrs[3] = { known_addr(), 8, 0 };
+	struct location locs[3];
+
+	usyms_locate(us, getpid(), 1, addrs, 1, locs);
+	addrs[2] = map_text(fd);
+	usyms_locate(us, getpid(), 1, addrs, 3, locs);
+	CHECK_STR(name_of(us, locs[0]), "known_function");
+	CHECK(!locs[1].dso);
+	CHECK_STR(name_of(us, locs[2]), "known_function");
+	CHECK(locs[0].dso != locs[2].dso);
+	CHECK(locate(us, getpid(), 1, known_addr()).dso == locs[0].dso);
+	unmap_text(addrs[2]);
+	close(fd);
+	unlink(path);
+	usyms_free(us);
+}
+
+TEST(reads_mappings_afresh_for_a_new_generation)
+{
+	char path[] = "/tmp/usyms-test-XXXXXX";
+	struct usyms *us = usyms_new();
+	int fd = make_copy(path);
+	uint64_t addr = map_text(fd);
+	struct location loc = locate(us, getpid(), 1, addr), later;
+	size_t page = sysconf(_SC_PAGESIZE);
+	void *at = (void *)(uintptr_t)(addr & -page);
+
+	mmap(at, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	later = locate(us, getpid(), 2, addr);
+	CHECK_STR(name_of(us, loc), "known_function");
+	CHECK_STR(usyms_dso_name(&later), "[anon]");
+	unmap_text(addr);
+	close(fd);
+	unlink(path);
+	usyms_free(us);
+}
+
+TEST(knows_anonymous_memory)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	void *jit = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct usyms *us = usyms_new();
+	struct location loc = locate(us, getpid(), 1, (uintptr_t)jit + 5);
+
+	CHECK_STR(usyms_dso_name(&loc), "[anon]");
+	CHECK_EQ(loc.offset, (uintptr_t)jit + 5);
+	CHECK(!usyms_name(us, &loc, false));
+	munmap(jit, page);
+	usyms_free(us);
+}
+
+TEST(names_functions_of_the_vdso)
+{
+	uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
+	struct usyms *us = usyms_new();
+	pid_t child = start_child();
+	struct location loc = locate(us, getpid(), 1, vdso);
+	bool found = false;
+
+	CHECK_STR(usyms_dso_name(&loc), "[vdso]");
+	CHECK_EQ(loc.offset, 0);
+	CHECK(loc.dso == locate(us, child, 1, vdso).dso);
+	for (; loc.offset < 8192 && !found; loc.offset += 16)
+		found = strstr(name_of(us, loc), "clock_gettime");
+	CHECK(found);
+	end_child(child);
+	usyms_free(us);
+}
+
+/* A program that is no ELF file, or a special file, has a name but no symbols. */
+TEST(gives_files_without_symbols_their_name)
+{
+	char path[] = "/tmp/usyms-test-XXXXXX";
+	size_t page = sysconf(_SC_PAGESIZE);
+	int fd = mkostemp(path, O_CLOEXEC);
+	struct usyms *us = usyms_new();
+	struct location loc;
+	void *at;
+
+	CHECK_EQ(ftruncate(fd, page), 0);
+	at = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	loc = locate(us, getpid(), 1, (uintptr_t)at);
+	CHECK_STR(name_of(us, loc), "");
+	CHECK_STR(usyms_dso_name(&loc), path + strlen("/tmp/"));
+	munmap(at, page);
+	at = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	loc = locate(us, getpid(), 2, (uintptr_t)at);
+	CHECK_STR(name_of(us, loc), "");
+	CHECK_STR(usyms_dso_name(&loc), "zero");
+	munmap(at, page);
+	close(fd);
+	unlink(path);
+	usyms_free(us);
+}
+
+static void check_no_files_left(void)
+{
+	const struct rlimit none = { 0, 0 };
+	struct usyms *us = usyms_new();
+	struct location loc, later;
+
+	locate(us, getpid(), 1, 8); /* reads the mappings */
+	setrlimit(RLIMIT_NOFILE, &none);
+	loc = locate(us, getpid(), 1, known_addr());
+	CHECK_STR(name_of(us, loc), "");
+	CHECK_STR(usyms_dso_name(&loc), program_invocation_short_name);
+	later = locate(us, getpid(), 1, known_addr());
+	CHECK(later.dso == loc.dso);
+	usyms_free(us);
+}
+
+TEST(goes_on_without_file_descriptors)
+{
+	run_unprivileged(check_no_files_left);
+}
+
+TEST(raises_the_file_limit)
+{
+	struct rlimit limit, before;
+
+	getrlimit(RLIMIT_NOFILE, &before);
+	limit = before;
+	limit.rlim_cur = before.rlim_max / 2;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	usyms_free(usyms_new());
+	getrlimit(RLIMIT_NOFILE, &limit);
+	CHECK_EQ(limit.rlim_cur, limit.rlim_max);
+	setrlimit(RLIMIT_NOFILE, &before);
+}
+
+static size_t count_files(void)
+{
+	size_t n = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+TEST(leaves_no_descriptors_behind)
+{
+	size_t before = count_files();
+	struct usyms *us = usyms_new();
+	struct location loc = locate(us, getpid(), 1, known_addr());
+
+	CHECK_EQ(count_files(), before + 1);
+	name_of(us, loc);
+	CHECK_EQ(count_files(), before);
+	locate(us, getpid(), 2, known_addr());
+	CHECK_EQ(count_files(), before);
+	usyms_free(us);
+	CHECK_EQ(count_files(), before);
+}

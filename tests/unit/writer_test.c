@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The writers for people (text) and for flame graphs (folded), and how they are found. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "../../common/mem.h"
+#include "../../common/writer.h"
+#include "unit.h"
+
+static const struct writer_style plain, delimiter = { .delimiter = true },
+					annotate = { .annotate = true },
+					both = { .delimiter = true, .annotate = true };
+
+#define FRAMES(...)                                      \
+	.frames = (const struct frame[]){ __VA_ARGS__ }, \
+	.n_frames = sizeof((const struct frame[]){ __VA_ARGS__ }) / sizeof(struct frame)
+#define USER(n)               \
+	{                     \
+		n, FRAME_USER \
+	}
+#define KERNEL(n)               \
+	{                       \
+		n, FRAME_KERNEL \
+	}
+#define MARK(n)               \
+	{                     \
+		n, FRAME_MARK \
+	}
+
+static char *write_samples(const struct writer *w, const struct sample *samples, size_t n,
+			   const struct writer_style *style)
+{
+	struct profile *p = profile_new("samples");
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	for (size_t i = 0; i < n; i++)
+		profile_add(p, &samples[i]);
+	w->write(f, p, style);
+	fclose(f);
+	profile_free(p);
+	return text;
+}
+
+static void check_written(const struct writer *w, const struct sample *samples, size_t n,
+			  const struct writer_style *style, const char *expected)
+{
+	char *text = write_samples(w, samples, n, style);
+
+	CHECK_STR(text, expected);
+	free(text);
+}
+
+static void check_folded(const struct sample *s, const struct writer_style *style,
+			 const char *expected)
+{
+	check_written(&folded_writer, s, 1, style, expected);
+}
+
+static void check_text(const struct sample *s, const struct writer_style *style,
+		       const char *expected)
+{
+	check_written(&text_writer, s, 1, style, expected);
+}
+
+static const struct sample mixed = {
+	.comm = "app",
+	.pid = 42,
+	.cpu = -1,
+	.value = 9,
+	FRAMES(USER("main"), USER("read"), KERNEL("entry"), KERNEL("vfs_read")),
+};
+
+/* As --waker joins them: the waker's stack is upside down. */
+static const struct sample woken = {
+	.comm = "app",
+	.pid = 42,
+	.cpu = -1,
+	.value = 9,
+	FRAMES(USER("main"), KERNEL("schedule"), MARK("--"), KERNEL("try_to_wake_up"),
+	       KERNEL("entry"), USER("write"), USER("start"), MARK("waker")),
+};
+
+TEST(writers_are_found_by_name)
+{
+	CHECK(writer_by_name("text") == &text_writer);
+	CHECK(writer_by_name("folded") == &folded_writer);
+	CHECK(!writer_by_name("txt"));
+	CHECK(!writer_by_name("fold"));
+	CHECK(!writer_by_name(""));
+}
+
+TEST(writers_are_found_by_extension)
+{
+	CHECK(writer_by_extension("a.txt") == &text_writer);
+	CHECK(writer_by_extension("/tmp/x.y/out.folded") == &folded_writer);
+	CHECK(writer_by_extension("a.svg.folded") == &folded_writer);
+	CHECK(!writer_by_extension("a.folded.gz"));
+	CHECK(!writer_by_extension("/tmp/x.folded/out"));
+	CHECK(!writer_by_extension("folded"));
+	CHECK(!writer_by_extension("/tmp/.folded"));
+	CHECK(!writer_by_extension("a."));
+	CHECK(!writer_by_extension(""));
+}
+
+TEST(empty_profile_writes_nothing)
+{
+	check_written(&folded_writer, NULL, 0, &plain, "");
+	check_written(&text_writer, NULL, 0, &plain, "");
+}
+
+TEST(folded_line_is_root_to_leaf)
+{
+	check_folded(&mixed, &plain, "app;main;read;entry;vfs_read 9\n");
+}
+
+TEST(folded_delimiter_is_a_frame_at_the_border)
+{
+	check_folded(&mixed, &delimiter, "app;main;read;-;entry;vfs_read 9\n");
+}
+
+TEST(folded_annotation_marks_kernel_frames)
+{
+	check_folded(&mixed, &annotate, "app;main;read;entry_[k];vfs_read_[k] 9\n");
+	check_folded(&mixed, &both, "app;main;read;-;entry_[k];vfs_read_[k] 9\n");
+}
+
+TEST(no_delimiter_without_both_kinds)
+{
+	struct sample user = { .comm = "u", .cpu = -1, .value = 1, FRAMES(USER("a"), USER("b")) };
+	struct sample kernel = { .comm = "k", .cpu = -1, .value = 1, FRAMES(KERNEL("a")) };
+
+	check_folded(&user, &both, "u;a;b 1\n");
+	check_folded(&kernel, &both, "k;a_[k] 1\n");
+	check_text(&user, &delimiter, "    b\n    a\n    -                u (0)\n        1\n\n");
+	check_text(&kernel, &delimiter, "    a\n    -                k (0)\n        1\n\n");
+}
+
+TEST(wakers_frames_get_no_delimiter)
+{
+	struct sample no_kernel = {
+		.comm = "u",
+		.cpu = -1,
+		.value = 1,
+		FRAMES(USER("a"), MARK("--"), KERNEL("b"), USER("c"), MARK("w")),
+	};
+
+	check_folded(&woken, &both,
+		     "app;main;-;schedule_[k];--;try_to_wake_up_[k];entry_[k];write;start;"
+		     "waker 9\n");
+	check_folded(&no_kernel, &delimiter, "u;a;--;b;c;w 1\n");
+}
+
+TEST(folded_cpu_is_the_root_frame)
+{
+	struct sample s = mixed;
+
+	s.cpu = 0;
+	check_folded(&s, &plain, "cpu0;app;main;read;entry;vfs_read 9\n");
+	s.cpu = 127;
+	check_folded(&s, &plain, "cpu127;app;main;read;entry;vfs_read 9\n");
+}
+
+TEST(folded_remark_is_the_leaf)
+{
+	struct sample s = mixed;
+
+	s.remark = "blocked at end";
+	check_folded(&s, &annotate, "app;main;read;entry_[k];vfs_read_[k];[blocked at end] 9\n");
+	s.n_frames = 0;
+	check_folded(&s, &plain, "app;[blocked at end] 9\n");
+}
+
+TEST(folded_stack_without_frames_is_the_comm)
+{
+	struct sample s = { .comm = "swapper/0", .cpu = -1, .value = 3 };
+
+	check_folded(&s, &both, "swapper/0 3\n");
+}
+
+TEST(samples_of_value_0_are_left_out)
+{
+	struct sample s = mixed;
+
+	s.value = 0;
+	check_folded(&s, &plain, "");
+	check_text(&s, &plain, "");
+}
+
+TEST(folded_merges_across_pids_and_states)
+{
+	struct sample s[4];
+
+	for (size_t i = 0; i < ARRAY_SIZE(s); i++) {
+		s[i] = mixed;
+		s[i].pid = (uint32_t)i;
+	}
+	s[1].state = 'D';
+	s[2].n_frames = 2;
+	s[2].value = 20;
+	check_written(&folded_writer, s, ARRAY_SIZE(s), &plain,
+		      "app;main;read;entry;vfs_read 27\napp;main;read 20\n");
+}
+
+/* A mark or an annotated name can read like another frame: the text decides what is equal. */
+TEST(folded_merges_by_text)
+{
+	const struct sample s[] = {
+		{ .comm = "a", .cpu = -1, .value = 1, FRAMES(MARK("[x]")) },
+		{ .comm = "a", .cpu = -1, .value = 2, .remark = "x" },
+		{ .comm = "a", .cpu = -1, .value = 4, FRAMES(USER("f_[k]")) },
+		{ .comm = "a", .cpu = -1, .value = 8, FRAMES(KERNEL("f")) },
+	};
+
+	check_written(&folded_writer, s, ARRAY_SIZE(s), &annotate, "a;f_[k] 12\na;[x] 3\n");
+}
+
+TEST(folded_is_hottest_first_then_by_text)
+{
+	const struct sample s[] = {
+		{ .comm = "b", .cpu = -1, .value = 2 },
+		{ .comm = "c", .cpu = -1, .value = 3 },
+		{ .comm = "a", .cpu = -1, .value = 2 },
+		{ .comm = "d", .cpu = -1, .value = 1 },
+		{ .comm = "d", .cpu = -1, .pid = 1, .value = 3 },
+	};
+
+	check_written(&folded_writer, s, ARRAY_SIZE(s), &plain, "d 4\nc 3\na 2\nb 2\n");
+}
+
+TEST(folded_escapes_evil_names)
+{
+	struct sample s = {
+		.comm = "a;b\nc 1\n",
+		.cpu = -1,
+		.value = 1,
+		.remark = "r;\033",
+		FRAMES(USER("x;y"), USER("\033]0;t\007"), USER("\xff\xc3\xa4"), KERNEL("k\r"),
+		       MARK("m;\n")),
+	};
+
+	check_folded(&s, &both,
+		     "a\\x3bb\\x0ac 1\\x0a;x\\x3by;\\x1b]0\\x3bt\\x07;\\xff\xc3\xa4;-;k\\x0d_[k];"
+		     "m\\x3b\\x0a;[r\\x3b\\x1b] 1\n");
+}
+
+TEST(long_comm_is_written_whole)
+{
+	struct sample s = { .comm = "0123456789abcdef", .pid = 1, .cpu = -1, .value = 1 };
+
+	check_folded(&s, &plain, "0123456789abcdef 1\n");
+	check_text(&s, &plain, "    -                0123456789abcdef (1)\n        1\n\n");
+}
+
+TEST(text_is_leaf_first)
+{
+	check_text(&mixed, &plain,
+		   "    vfs_read\n    entry\n    read\n    main\n"
+		   "    -                app (42)\n        9\n\n");
+}
+
+TEST(text_delimiter_and_annotation)
+{
+	check_text(&mixed, &both,
+		   "    vfs_read_[k]\n    entry_[k]\n    --\n    read\n    main\n"
+		   "    -                app (42)\n        9\n\n");
+}
+
+TEST(text_prints_the_waker_above)
+{
+	check_text(&woken, &delimiter,
+		   "    waker\n    start\n    write\n    entry\n    try_to_wake_up\n    --\n"
+		   "    schedule\n    --\n    main\n"
+		   "    -                app (42)\n        9\n\n");
+}
+
+TEST(text_shows_cpu_state_and_remark)
+{
+	struct sample s = { .comm = "app", .pid = 4000000000, .cpu = -1, .value = 5 };
+
+	s.state = 'D';
+	check_text(&s, &plain, "    -                app (4000000000) D\n        5\n\n");
+	s.cpu = 0;
+	check_text(&s, &plain, "    -                app (4000000000) cpu 0 D\n        5\n\n");
+	s.remark = "blocked at end";
+	check_text(&s, &plain,
+		   "    -                app (4000000000) cpu 0 D [blocked at end]\n"
+		   "        5\n\n");
+	s.cpu = -1;
+	s.state = 0;
+	check_text(&s, &plain,
+		   "    -                app (4000000000) [blocked at end]\n        5\n\n");
+}
+
+TEST(text_splits_blocked_and_runnable)
+{
+	struct sample s = { .comm = "a", .pid = 1, .cpu = -1, .value = 10, .part = 3 };
+
+	check_text(&s, &plain,
+		   "    -                a (1)\n        10 (blocked 7, runnable 3)\n\n");
+	s.part = 10;
+	check_text(&s, &plain,
+		   "    -                a (1)\n        10 (blocked 0, runnable 10)\n\n");
+}
+
+TEST(text_is_coldest_first)
+{
+	const struct sample s[] = {
+		{ .comm = "mid", .cpu = -1, .value = 2 },
+		{ .comm = "hot", .cpu = -1, .value = 3 },
+		{ .comm = "cold", .cpu = -1, .value = 1 },
+	};
+
+	check_written(&text_writer, s, ARRAY_SIZE(s), &plain,
+		      "    -                cold (0)\n        1\n\n"
+		      "    -                mid (0)\n        2\n\n"
+		      "    -                hot (0)\n        3\n\n");
+}
+
+TEST(text_keeps_pids_apart)
+{
+	struct sample s[2] = { { .comm = "a", .pid = 1, .cpu = -1, .value = 1 },
+			       { .comm = "a", .pid = 2, .cpu = -1, .value = 1 } };
+
+	check_written(&text_writer, s, ARRAY_SIZE(s), &plain,
+		      "    -                a (2)\n        1\n\n"
+		      "    -                a (1)\n        1\n\n");
+}
+
+TEST(text_escapes_evil_names)
+{
+	struct sample s = {
+		.comm = "a\n    - b (1)",
+		.pid = 2,
+		.cpu = -1,
+		.value = 1,
+		.remark = "\x9b",
+		FRAMES(USER("x;y\n"), KERNEL("\033[2J"), MARK("\xed\xa0\x80")),
+	};
+
+	check_text(&s, &plain,
+		   "    \\xed\\xa0\\x80\n    \\x1b[2J\n    x;y\\x0a\n"
+		   "    -                a\\x0a    - b (1) (2) [\\x9b]\n        1\n\n");
+}
+
+/* 100,000 samples of 50,000 pids come down to 1,000 lines, each once. */
+TEST(folded_merges_a_large_profile)
+{
+	enum { SAMPLES = 100000, PIDS = 50000, LINES = 1000 };
+	struct profile *p = profile_new("samples");
+	char *text, name[32];
+	size_t size, n_lines = 0;
+	unsigned long long sum = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	for (int i = 0; i < SAMPLES; i++) {
+		struct sample s = { .comm = "app", .cpu = -1, .value = 1, FRAMES(USER(name)) };
+
+		snprintf(name, sizeof(name), "f%d", i % LINES);
+		s.pid = (uint32_t)(i % PIDS);
+		profile_add(p, &s);
+	}
+	folded_writer.write(f, p, &plain);
+	fclose(f);
+	for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1, n_lines++)
+		sum += strtoull(memrchr(line, ' ', (size_t)(end - line)), NULL, 10);
+	CHECK_EQ(n_lines, LINES);
+	CHECK_EQ(sum, SAMPLES);
+	CHECK(!strncmp(text, "app;f0 100\napp;f1 100\napp;f10 100\n", 33));
+	free(text);
+	profile_free(p);
+}
