@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Off-CPU time: from the moment a task is switched out to the moment it is switched in again, split
+ * at its wake-up into a blocked and a runnable part.
+ *
+ * The user stack is taken as the task goes, when its memory is still at hand; the kernel stack as
+ * it comes back, which is the stack it blocked in, without the tracer's own frames, and needed only
+ * for waits that are counted. Tasks that are off CPU when tracing starts and when it ends are seen
+ * by the task iterator.
+ */
+#include "stack.bpf.h"
+#include "offcputime.h"
+
+struct task_state {
+	__u64 off_ns;  /* when it was switched out; 0: on CPU, or not traced */
+	__u64 wake_ns; /* when it became runnable again; 0: not yet */
+	__u64 user_id; /* stack names */
+	__u64 waker_id;
+	__u64 switches; /* context switches by then: tells whether this is still the same wait */
+	__u8 letter;	/* its state, as ps shows it */
+	bool at_start;	/* it was off CPU before tracing began */
+};
+
+#include "task_state.bpf.h"
+
+const volatile struct offcputime_settings settings = {
+	.max_ns = ~0ULL,
+	.states = ~0U,
+};
+
+struct offcputime_window window SEC(".data.window") = {};
+
+/* The letters of ps(1), in the order of the kernel's state bits (include/linux/sched.h). */
+const char state_letters[] = STATE_LETTERS;
+
+/*
+ * The index of a state's letter. The lowest reported bit counts; a runnable task has none, and an
+ * uninterruptible one that doesn't add to the load is idle.
+ */
+static __always_inline __u32 state_index(__u32 state)
+{
+	if ((state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == (TASK_UNINTERRUPTIBLE | TASK_NOLOAD))
+		return STATE_IDLE;
+	for (__u32 i = 0; i < STATE_IDLE - 1; i++)
+		if (state & (1 << i))
+			return i + 1;
+	return 0;
+}
+
+static __always_inline bool state_is_wanted(__u32 state, __u32 index)
+{
+	if (!(settings.states & (1 << index)))
+		return false;
+	return !settings.state_mask || (state & settings.state_mask);
+}
+
+static __always_inline __u64 task_switches(struct task_struct *task)
+{
+	return TASK_READ(task, nvcsw) + TASK_READ(task, nivcsw);
+}
+
+/* The part of a wait that was asked for, with its runnable share in *runnable_ns. */
+static __always_inline __u64 wait_value(const struct task_state *state, __u64 now_ns,
+					__u64 *runnable_ns)
+{
+	__u64 total_ns = now_ns - state->off_ns;
+
+	*runnable_ns = state->wake_ns ? now_ns - state->wake_ns : 0;
+	if (settings.part == PART_RUNNABLE)
+		return *runnable_ns;
+	if (settings.part == PART_BLOCKED) {
+		total_ns -= *runnable_ns;
+		*runnable_ns = 0;
+	}
+	return total_ns;
+}
+
+/* Counts a wait that ends now, or that goes on but must be told now (remark). */
+static __always_inline void wait_count(struct task_struct *task, struct task_state *state,
+				       __u64 now_ns, __u8 remark, bool has_kernel_stack)
+{
+	struct stack_key key = {};
+	__u64 value_ns, runnable_ns;
+
+	value_ns = wait_value(state, now_ns, &runnable_ns);
+	if (!value_ns || value_ns < settings.min_ns || value_ns > settings.max_ns)
+		return;
+	key.user_id = state->user_id;
+	key.waker_id = state->waker_id;
+	key.kernel_id = has_kernel_stack ? stack_intern_kernel_of(task) : 0;
+	key.tgid = task_tgid(task);
+	key.state = state->letter;
+	key.remark = remark | (state->at_start ? REMARK_AT_START : 0);
+	task_comm(task, key.comm);
+	stack_count(&key, value_ns, settings.part == PART_ALL ? runnable_ns : 0);
+}
+
+static __always_inline void switch_out(void *ctx, struct task_struct *task, bool preempt)
+{
+	__u32 raw_state = task_raw_state(task), index;
+	struct task_state *state;
+
+	if ((raw_state & TASK_DEAD) || !filter_task(task))
+		return;
+	index = preempt ? 0 : state_index(raw_state);
+	if (!state_is_wanted(preempt ? 0 : raw_state, index))
+		return;
+	state = task_state_find(task);
+	if (!state)
+		return;
+	state->user_id = stack_intern_user(ctx);
+	state->waker_id = 0;
+	state->switches = task_switches(task);
+	state->letter = state_letters[index];
+	state->at_start = false;
+	state->off_ns = bpf_ktime_get_ns();
+	state->wake_ns = index ? 0 : state->off_ns;
+}
+
+static __always_inline void switch_in(struct task_struct *task)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (!state || !state->off_ns)
+		return;
+	wait_count(task, state, bpf_ktime_get_ns(), REMARK_NONE, true);
+	state->off_ns = 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	if (!task_is_idle(prev))
+		switch_out(ctx, prev, preempt);
+	if (!task_is_idle(next))
+		switch_in(next);
+	return 0;
+}
+
+/* Who wakes a task up is named like a stack: by what its own two stacks and its comm are. */
+static __always_inline __u64 waker_intern(void *ctx)
+{
+	__u64 user_id = stack_intern_user(ctx), kernel_id = stack_intern_kernel_current(ctx);
+	struct stack_def *def = stack_claim_scratch();
+
+	if (!def)
+		return 0;
+	def->kind = STACK_WAKER;
+	def->tgid = current_tgid();
+	def->generation = 0;
+	def->words[0] = user_id;
+	def->words[1] = kernel_id;
+	bpf_get_current_comm(&def->words[2], TASK_COMM_LEN);
+	def->n_words = 4;
+	return stack_intern(def);
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(offcputime_waking, struct task_struct *task)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (!state || !state->off_ns || state->wake_ns)
+		return 0;
+	state->wake_ns = bpf_ktime_get_ns();
+	if (settings.waker)
+		state->waker_id = waker_intern(ctx);
+	return 0;
+}
+
+/* A new task waits for its first CPU. */
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(offcputime_wakeup_new, struct task_struct *task)
+{
+	struct task_state *state;
+
+	if (!state_is_wanted(0, 0) || !filter_task(task))
+		return 0;
+	state = task_state_find(task);
+	if (!state)
+		return 0;
+	state->letter = state_letters[0];
+	state->off_ns = bpf_ktime_get_ns();
+	state->wake_ns = state->off_ns;
+	return 0;
+}
+
+/* Where a thread that is off CPU already entered the kernel, for the loader to walk from. */
+static __always_inline void send_registers(struct bpf_iter__task *ctx, struct task_struct *task)
+{
+	struct offcputime_registers regs = {};
+	struct pt_regs *pt_regs;
+
+	if (!HAS_TASK_PT_REGS || task_is_kthread(task) || !stack_settings.user)
+		return;
+	pt_regs = (void *)bpf_task_pt_regs(task);
+	regs.tgid = task_tgid(task);
+	regs.tid = task_tid(task);
+	regs.generation = BPF_CORE_READ(task, self_exec_id);
+	regs.ip = PT_REGS_IP_CORE(pt_regs);
+	regs.sp = PT_REGS_SP_CORE(pt_regs);
+	regs.fp = PT_REGS_FP_CORE(pt_regs);
+	bpf_seq_write(ctx->meta->seq, &regs, sizeof(regs));
+}
+
+/* Tracing begins: a task that is off CPU has been so from the window's first moment on. */
+static __always_inline void visit_at_start(struct bpf_iter__task *ctx, struct task_struct *task,
+					   struct task_state *state)
+{
+	__u32 raw_state = task_raw_state(task), index = state_index(raw_state);
+
+	if (state->off_ns || TASK_READ(task, on_cpu) || TASK_READ(task, exit_state))
+		return;
+	if (!filter_task(task) || !state_is_wanted(raw_state, index))
+		return;
+	state->switches = task_switches(task);
+	state->letter = state_letters[index];
+	state->at_start = true;
+	state->user_id = 0;
+	state->wake_ns = index ? 0 : window.start_ns;
+	if (!task_is_kthread(task) && stack_settings.user && HAS_TASK_PT_REGS)
+		state->user_id = STACK_ID_AT_START | task_tid(task);
+	state->off_ns = window.start_ns;
+	send_registers(ctx, task);
+}
+
+/*
+ * A window ends: what a task that is still off CPU has waited so far is counted, and the rest
+ * belongs to the next window. The kernel stack is this wait's only if the task hasn't run since.
+ */
+static __always_inline void visit_at_end(struct task_struct *task, struct task_state *state)
+{
+	struct task_state wait = *state;
+
+	if (!wait.off_ns || wait.off_ns >= window.end_ns)
+		return;
+	state->off_ns = window.end_ns;
+	state->at_start = true;
+	if (wait.wake_ns > window.end_ns)
+		wait.wake_ns = 0;
+	else if (wait.wake_ns)
+		state->wake_ns = window.end_ns;
+	wait_count(task, &wait, window.end_ns, REMARK_AT_END,
+		   wait.switches == task_switches(task) && !TASK_READ(task, on_cpu));
+}
+
+static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
+		       struct task_state *state)
+{
+	if (task_is_idle(task))
+		return;
+	if (window.end_ns)
+		visit_at_end(task, state);
+	else
+		visit_at_start(ctx, task, state);
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Run queue latency: from the moment a task becomes runnable (woken up, forked, or preempted) to
+ * the moment it gets a CPU. The task that waits is the one that the filter judges, when its wait
+ * begins.
+ */
+#include "runqlat.h"
+#include "hist.bpf.h"
+#include "filter.bpf.h"
+
+struct task_state {
+	__u64 queued_ns; /* 0: not waiting, or not traced */
+};
+
+#include "task_state.bpf.h"
+
+const volatile __u32 hist_by = BY_NOTHING;
+const volatile __u64 slower_ns = 0; /* report waits from this on, instead of counting */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} slow_waits SEC(".maps");
+
+static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
+		       struct task_state *state)
+{
+}
+
+static __always_inline void wait_begin(struct task_struct *task)
+{
+	struct task_state *state;
+
+	if (!filter_task(task))
+		return;
+	state = task_state_find(task);
+	if (state)
+		state->queued_ns = bpf_ktime_get_ns();
+}
+
+/* The innermost pid namespace that the task is in. */
+static __always_inline __u64 task_pidns(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	__u32 level = BPF_CORE_READ(pid, level);
+	struct upid upid = {};
+
+	bpf_core_read(&upid, sizeof(upid), &pid->numbers[level]);
+	return BPF_CORE_READ(upid.ns, ns.inum);
+}
+
+static __always_inline void record_by_key(struct task_struct *task, __u64 delay_ns)
+{
+	if (hist_by == BY_PROCESS)
+		hist_record_by_key(delay_ns, task_tgid(task), task->group_leader);
+	else if (hist_by == BY_THREAD)
+		hist_record_by_key(delay_ns, task_tid(task), task);
+	else if (hist_by == BY_PIDNS)
+		hist_record_by_key(delay_ns, task_pidns(task), task);
+	else if (hist_by == BY_CPU)
+		hist_record_by_key(delay_ns, bpf_get_smp_processor_id(), task);
+	else if (hist_by == BY_CGROUP)
+		hist_record_by_key(delay_ns, BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id), task);
+}
+
+static __always_inline void report_slow(struct task_struct *task, struct task_struct *prev,
+					__u64 delay_ns)
+{
+	struct runqlat_slow *slow = bpf_ringbuf_reserve(&slow_waits, sizeof(*slow), 0);
+
+	if (!slow) {
+		loss_count(LOSS_RING_FULL, delay_ns);
+		return;
+	}
+	slow->delay_ns = delay_ns;
+	slow->cpu = bpf_get_smp_processor_id();
+	slow->tid = task_tid(task);
+	slow->prev_tid = task_tid(prev);
+	task_comm(task, slow->comm);
+	task_comm(prev, slow->prev_comm);
+	bpf_ringbuf_submit(slow, 0);
+}
+
+static __always_inline void wait_end(struct task_struct *task, struct task_struct *prev)
+{
+	struct task_state *state = task_state_find(task);
+	__u64 delay_ns;
+
+	if (!state || !state->queued_ns)
+		return;
+	delay_ns = bpf_ktime_get_ns() - state->queued_ns;
+	state->queued_ns = 0;
+	if (slower_ns && delay_ns >= slower_ns)
+		report_slow(task, prev, delay_ns);
+	else if (!slower_ns && hist_by)
+		record_by_key(task, delay_ns);
+	else if (!slower_ns)
+		hist_record(delay_ns);
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(runqlat_wakeup, struct task_struct *task)
+{
+	wait_begin(task);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(runqlat_wakeup_new, struct task_struct *task)
+{
+	wait_begin(task);
+	return 0;
+}
+
+/* A task that is switched out while it could run has been preempted and waits again. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(runqlat_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	if (!task_is_idle(prev) && (preempt || !task_raw_state(prev)))
+		wait_begin(prev);
+	if (!task_is_idle(next))
+		wait_end(next, prev);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
