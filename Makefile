@@ -28,7 +28,7 @@ TL_LDFLAGS = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ivmlinux -Wall -Wextra \
 	    -Wno-unused-parameter -Wno-missing-field-initializers -MMD -MP
 
-.PHONY: all check check-asan live bench lint format man install clean deps demo help
+.PHONY: all check live test bench lint format man install clean deps test-deps demo help
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -82,6 +82,18 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libtracelets.a
 
 check: $(UNITS) $(BINS) ## unit tests: no root, seconds
 	$(Q)tests/run -q $(UNITS)
+
+test: all ## all of the above and lint, with one closing line
+	$(Q)MAKE='$(MAKE)' O='$(O)' tests/all
+
+demo: all ## trace a real process and show where its time went (root)
+	$(Q)O='$(O)' tests/demo
+
+deps: ## install what the build needs (apt-get or dnf)
+	$(Q)tests/deps build
+
+test-deps: deps ## install what the tests need on top
+	$(Q)tests/deps test
 
 clean: ## remove what was built
 	rm -rf $(O)

@@ -209,7 +209,7 @@ static __always_inline void visit_at_start(struct bpf_iter__task *ctx, struct ta
 {
 	__u32 raw_state = task_raw_state(task), index = state_index(raw_state);
 
-	if (state->off_ns || TASK_READ(task, on_cpu) || TASK_READ(task, exit_state))
+	if (!window.start_ns || state->off_ns || TASK_READ(task, on_cpu) || TASK_READ(task, exit_state))
 		return;
 	if (!filter_task(task) || !state_is_wanted(raw_state, index))
 		return;

@@ -23,10 +23,10 @@ struct offcputime_settings {
 	bool waker;
 };
 
-/* Set by the loader before it runs the task iterator: end_ns is 0 at the start. */
+/* Set by the loader before it runs the task iterator. */
 struct offcputime_window {
-	__u64 start_ns;
-	__u64 end_ns;
+	__u64 start_ns; /* 0: nothing that is traced can be off CPU yet */
+	__u64 end_ns;	/* 0: the window begins */
 };
 
 /* The user registers of a thread that was off CPU at the start. */

@@ -2,6 +2,7 @@
 /* The command behind "--"; see child.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 
 #include "child.h"
 #include "msg.h"
+
+#define GRACE_MS 2000
 
 /* In the child: wait until the other end of the pipe is closed, then become the command. */
 static void run_command(int go_fd, int failure_fd, char **argv)
@@ -83,6 +86,16 @@ static void report_status(int status, bool ended_by_us)
 		msg_warn("the command ended with status %d", WEXITSTATUS(status));
 }
 
+/* Asks it to end. False if it doesn't within a while. */
+static bool end_command(const struct child *child)
+{
+	struct pollfd ended = { .fd = child->pid_fd, .events = POLLIN };
+
+	/* One that has not even begun doesn't know SIGTERM's meaning yet. */
+	kill(child->pid, child->release_fd >= 0 ? SIGKILL : SIGTERM);
+	return poll(&ended, 1, GRACE_MS) == 1;
+}
+
 void child_finish(struct child *child)
 {
 	bool ended_by_us;
@@ -91,12 +104,12 @@ void child_finish(struct child *child)
 	if (!child->pid)
 		return;
 	ended_by_us = waitpid(child->pid, &status, WNOHANG) == 0;
-	if (ended_by_us) {
-		kill(child->pid, SIGTERM);
-		if (child->release_fd >= 0)
-			kill(child->pid, SIGKILL); /* it has not even begun */
-		waitpid(child->pid, &status, 0);
+	if (ended_by_us && !end_command(child)) {
+		msg_warn("the command (process %d) ignores SIGTERM and runs on", child->pid);
+		return;
 	}
+	if (ended_by_us)
+		waitpid(child->pid, &status, 0);
 	report_status(status, ended_by_us);
 	close(child->pid_fd);
 	child->pid = 0;
