@@ -15,6 +15,7 @@ COMMON  := $(patsubst common/%.c,$(O)/common/%.o,$(wildcard common/*.c))
 UNITS   := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/*_test.c))
 LIVES   := $(patsubst tests/live/%.c,$(O)/tests/live/%,$(wildcard tests/live/*_test.c))
 WORKS   := $(patsubst tests/work/%.c,$(O)/tests/work/%,$(wildcard tests/work/*.c))
+FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 BINS    := $(TOOLS:%=$(O)/%)
 
 LIBS_MIN := libbpf >= 1.1 libelf >= 0.180
@@ -24,11 +25,12 @@ WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpo
 CFLAGS   ?= -O2 -g
 TL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE -Icommon -I$(O)/skel -MMD -MP \
 	    $(shell pkg-config --cflags libbpf libelf) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+LIBS_STATIC = $(shell pkg-config --static --libs libbpf libelf) -lz
 TL_LDFLAGS = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ivmlinux -Wall -Wextra \
 	    -Wno-unused-parameter -Wno-missing-field-initializers -MMD -MP
 
-.PHONY: all check live test bench lint format man install clean deps test-deps demo help
+.PHONY: all check live test bench lint format man install clean deps test-deps demo help static vm vm-files vm-deps check-cfi fuzz fuzz-files
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -75,13 +77,63 @@ $(BINS): $(O)/%: $(O)/tools/%.o $(O)/libtracelets.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(TL_LDFLAGS) $^ $(LIBS) -o $@
 
+$(O)/static/toolset.h: tools
+	@mkdir -p $(@D)
+	$(Q)printf 'TOOL(%s)\n' $(TOOLS) >$@
+
+$(O)/static/%.o: tools/%.c $(O)/skel/%.skel.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TL_CFLAGS) -Wno-missing-prototypes -Dmain=$*_main -c $< -o $@
+
+$(O)/static/main.o: static/tracelets.c $(O)/static/toolset.h
+	$(Q)$(CC) $(TL_CFLAGS) -I$(O)/static -c $< -o $@
+
+$(O)/static/tracelets: $(O)/static/main.o $(TOOLS:%=$(O)/static/%.o) $(O)/libtracelets.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -static -s $^ $(LIBS_STATIC) -o $@
+
 $(O)/tests/unit/%: tests/unit/%.c $(O)/libtracelets.a
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TL_CFLAGS) $< $(O)/libtracelets.a $(TL_LDFLAGS) $(LIBS) -o $@
 
+$(O)/tests/cfi/%: tests/cfi/%.c $(O)/libtracelets.a
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TL_CFLAGS) $< $(O)/libtracelets.a $(TL_LDFLAGS) $(LIBS) -o $@
+
+$(O)/tests/fuzz/%: tests/fuzz/%.c $(O)/libtracelets.a
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TL_CFLAGS) $< $(O)/libtracelets.a -fsanitize=fuzzer $(TL_LDFLAGS) $(LIBS) -o $@
+
+$(O)/tests/vmlinux.bpf.c: vmlinux/vmlinux.h tests/unit/vmlinux.awk
+	@mkdir -p $(@D)
+	$(Q)awk -f tests/unit/vmlinux.awk $< >$@
+
+$(O)/tests/vmlinux.bpf.o: $(O)/tests/vmlinux.bpf.c
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@
+
+$(O)/tests/unit/vmlinux_test: $(O)/tests/vmlinux.bpf.o
+$(O)/tests/unit/vmlinux_test: private TL_CFLAGS += -DVMLINUX_H_BTF='"$(abspath $(O)/tests/vmlinux.bpf.o)"'
+
+$(O)/tests/live/live.o: tests/live/live.c $(O)/.versions
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TL_CFLAGS) -c $< -o $@
+
+$(O)/tests/live/%: tests/live/%.c $(O)/tests/live/live.o $(O)/libtracelets.a
+	$(call say,CC,$<)
+	$(Q)$(CC) $(TL_CFLAGS) $< $(filter %.o %.a,$^) $(TL_LDFLAGS) $(LIBS) -o $@
+
+$(O)/tests/work/%: tests/work/%.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O1 -g -fno-omit-frame-pointer -pthread -MMD -MP $(WARN) -D_GNU_SOURCE \
+		$< $(LDFLAGS) -o $@
+
 check: $(UNITS) $(BINS) ## unit tests: no root, seconds
-	$(Q)tests/run -q $(UNITS)
+	$(Q)TRACELETS_BIN='$(O)' tests/run -q $(UNITS) tests/unit/man_test.sh
 
 test: all ## all of the above and lint, with one closing line
 	$(Q)MAKE='$(MAKE)' O='$(O)' tests/all
@@ -94,6 +146,49 @@ deps: ## install what the build needs (apt-get or dnf)
 
 test-deps: deps ## install what the tests need on top
 	$(Q)tests/deps test
+
+live: $(BINS) $(LIVES) $(WORKS) ## live tests: root, real BPF, minutes
+	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work tests/run -q $(LIVES)
+
+check-cfi: $(O)/tests/cfi/compare ## unwind tables of all files here against readelf (CHECK_CFI_SAMPLE=N: every Nth)
+	$(Q)O='$(O)' tests/check-cfi
+
+# Needs clang's compiler-rt: libclang-rt-dev on Debian.
+fuzz: ## fuzzers of what reads files of the traced side, FUZZ_SECONDS=30 each
+	$(Q)$(MAKE) --no-print-directory O='$(O)/fuzz' CC='$(CLANG)' \
+		SAN=fuzzer-no-link,address,undefined fuzz-files
+
+fuzz-files: $(FUZZERS)
+	$(Q)O='$(O)' tests/fuzz/run $(FUZZERS)
+
+static: $(O)/static/tracelets ## all tools in one static binary, O/static/tracelets
+
+# What runs in the guest is built once more, statically.
+vm: ## live tests on Debian's kernels from 5.10 on, emulated (KERNELS="6.1 7.2", see tests/vm/run)
+	$(Q)$(MAKE) --no-print-directory O='$(O)/vm' LDFLAGS=-static LIBS='$(LIBS_STATIC)' vm-files
+	$(Q)O='$(O)/vm' tests/vm/run $(KERNELS)
+
+vm-files: static $(LIVES) $(WORKS) $(O)/tests/unit/vmlinux_test
+
+vm-deps: deps ## install what "make vm" needs on top
+	$(Q)tests/deps vm
+
+lint: $(TOOLS:%=$(O)/skel/%.skel.h) $(O)/static/toolset.h ## formatting, static checks, shell scripts, manual pages
+	$(Q)O='$(O)' tests/run -q tests/lint/all
+
+format: ## clang-format all C files in place
+	$(Q)clang-format -i $$(find bpf common tools tests vmlinux -name '*.[ch]')
+
+man: $(patsubst man/%.8,$(O)/man/%.txt,$(wildcard man/*.8)) ## manual pages as text, in O/man
+
+$(O)/man/%.txt: man/%.8
+	@mkdir -p $(@D)
+	$(Q)mandoc -T ascii $< | sed 's/.\x08//g' >$@
+
+install: all ## to DESTDIR, under PREFIX: sbin and share/man/man8
+	install -d '$(DESTDIR)$(PREFIX)/sbin' '$(DESTDIR)$(PREFIX)/share/man/man8'
+	install -m 755 $(BINS) '$(DESTDIR)$(PREFIX)/sbin'
+	install -m 644 man/*.8 '$(DESTDIR)$(PREFIX)/share/man/man8'
 
 clean: ## remove what was built
 	rm -rf $(O)

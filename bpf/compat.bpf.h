@@ -30,8 +30,18 @@ static __always_inline __u32 task_raw_state(struct task_struct *task)
 	struct task_struct___old *old = (void *)task;
 
 	if (bpf_core_field_exists(task->__state))
-		return BPF_CORE_READ(task, __state);
-	return BPF_CORE_READ(old, state);
+		return TASK_READ(task, __state);
+	return TASK_READ(old, state);
+}
+
+/* task_struct.on_cpu is a byte in 7.2, an int in 6.18. */
+static __always_inline bool task_is_on_cpu(struct task_struct *task)
+{
+	struct task_struct___byte *newer = (void *)task;
+
+	if (bpf_core_field_size(task->on_cpu) == sizeof(newer->on_cpu))
+		return TASK_READ(newer, on_cpu);
+	return TASK_READ(task, on_cpu);
 }
 
 /* An array of ancestor ids became one of pointers in 6.1 (commit 7f203bc89eb6). */

@@ -34,14 +34,23 @@ struct hist_table {
 	__type(value, struct hist_octave);
 } hist_table_a SEC(".maps"), hist_table_b SEC(".maps");
 
+/*
+ * The table in use; empty: the first. It starts empty because the kernel waits for a grace period
+ * of milliseconds whenever the slot is filled. The inner map is just a pattern, made and thrown
+ * away at load: its size doesn't matter.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__array(values, struct hist_table);
-} hist_tables SEC(".maps") = {
-	.values = { &hist_table_a },
-};
+	__array(
+		values, struct {
+			__uint(type, BPF_MAP_TYPE_HASH);
+			__uint(max_entries, 1);
+			__type(key, struct hist_key);
+			__type(value, struct hist_octave);
+		});
+} hist_tables SEC(".maps");
 
 /* Names for the keys, kept because the task may be gone when the table is printed. */
 struct {
@@ -78,18 +87,22 @@ static __always_inline void hist_record(__u64 ns)
 	hist_update_max(o, fixed);
 }
 
+static __always_inline void *hist_table_in_use(void)
+{
+	__u32 zero = 0;
+	void *table = hist_settings.has_turns ? bpf_map_lookup_elem(&hist_tables, &zero) : NULL;
+
+	return table ? table : &hist_table_a;
+}
+
 /* The octave of a key; made, with its label, if it is the key's first value there. */
 static __always_inline struct hist_octave *hist_find_octave(const struct hist_key *key,
 							    struct task_struct *task)
 {
 	struct hist_label label = {};
+	void *table = hist_table_in_use();
 	struct hist_octave *o;
-	__u32 zero = 0;
-	void *table;
 
-	table = bpf_map_lookup_elem(&hist_tables, &zero);
-	if (!table)
-		return NULL;
 	o = bpf_map_lookup_elem(table, key);
 	if (o)
 		return o;
@@ -107,7 +120,7 @@ static __always_inline void hist_record_by_key(__u64 ns, __u64 id, struct task_s
 	struct hist_octave *o = hist_find_octave(&key, task);
 
 	if (!o) {
-		loss_count(LOSS_MAP_FULL, ns);
+		loss_count(LOSS_MAP_FULL, 1);
 		return;
 	}
 	__sync_fetch_and_add(&o->slots[hist_slot_of(fixed, key.octave)], 1);

@@ -85,6 +85,7 @@ static inline __u32 hist_slot_of(__u64 v, __u32 octave)
 struct hist_settings {
 	__u64 mult;
 	__u32 shift;
+	bool has_turns; /* of two tables by key; else the first is the only one */
 };
 
 /* Of a histogram by key: each octave is an element of its own. */

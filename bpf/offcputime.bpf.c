@@ -95,45 +95,49 @@ static __always_inline void wait_count(struct task_struct *task, struct task_sta
 	stack_count(&key, value_ns, settings.part == PART_ALL ? runnable_ns : 0);
 }
 
-static __always_inline void switch_out(void *ctx, struct task_struct *task, bool preempt)
+/* The time of the switch, if it had to be asked for, else 0. */
+static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, bool preempt)
 {
 	__u32 raw_state = task_raw_state(task), index;
 	struct task_state *state;
 
 	if ((raw_state & TASK_DEAD) || !filter_task(task))
-		return;
+		return 0;
 	index = preempt ? 0 : state_index(raw_state);
 	if (!state_is_wanted(preempt ? 0 : raw_state, index))
-		return;
+		return 0;
 	state = task_state_find(task);
 	if (!state)
-		return;
-	state->user_id = stack_intern_user(ctx);
+		return 0;
+	state->user_id = stack_intern_user_typed(ctx, task);
 	state->waker_id = 0;
 	state->switches = task_switches(task);
 	state->letter = state_letters[index];
 	state->at_start = false;
 	state->off_ns = bpf_ktime_get_ns();
 	state->wake_ns = index ? 0 : state->off_ns;
+	return state->off_ns;
 }
 
-static __always_inline void switch_in(struct task_struct *task)
+static __always_inline void switch_in(struct task_struct *task, __u64 now_ns)
 {
 	struct task_state *state = task_state_find(task);
 
 	if (!state || !state->off_ns)
 		return;
-	wait_count(task, state, bpf_ktime_get_ns(), REMARK_NONE, true);
+	wait_count(task, state, now_ns ? now_ns : bpf_ktime_get_ns(), REMARK_NONE, true);
 	state->off_ns = 0;
 }
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
+	__u64 now_ns = 0;
+
 	if (!task_is_idle(prev))
-		switch_out(ctx, prev, preempt);
+		now_ns = switch_out(ctx, prev, preempt);
 	if (!task_is_idle(next))
-		switch_in(next);
+		switch_in(next, now_ns);
 	return 0;
 }
 
@@ -209,7 +213,8 @@ static __always_inline void visit_at_start(struct bpf_iter__task *ctx, struct ta
 {
 	__u32 raw_state = task_raw_state(task), index = state_index(raw_state);
 
-	if (!window.start_ns || state->off_ns || TASK_READ(task, on_cpu) || TASK_READ(task, exit_state))
+	if (!window.start_ns || state->off_ns || task_is_on_cpu(task) ||
+	    TASK_READ(task, exit_state))
 		return;
 	if (!filter_task(task) || !state_is_wanted(raw_state, index))
 		return;
@@ -241,7 +246,7 @@ static __always_inline void visit_at_end(struct task_struct *task, struct task_s
 	else if (wait.wake_ns)
 		state->wake_ns = window.end_ns;
 	wait_count(task, &wait, window.end_ns, REMARK_AT_END,
-		   wait.switches == task_switches(task) && !TASK_READ(task, on_cpu));
+		   wait.switches == task_switches(task) && !task_is_on_cpu(task));
 }
 
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,

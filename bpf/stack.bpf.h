@@ -38,13 +38,6 @@ struct {
 	__type(value, struct stack_sent_set);
 } stacks_sent SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct stack_def);
-} stack_scratch SEC(".maps");
-
 /* Counts, in a table that the loader can take away; see hist.bpf.h. */
 struct stack_table {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -53,31 +46,36 @@ struct stack_table {
 	__type(value, struct stack_sum);
 } stack_table_a SEC(".maps"), stack_table_b SEC(".maps");
 
+/* Which of them is in use; empty: the first. It begins empty for the reason in hist.bpf.h. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__array(values, struct stack_table);
-} stack_tables SEC(".maps") = {
-	.values = { &stack_table_a },
-};
-
-static __always_inline struct stack_def *stack_claim_scratch(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&stack_scratch, &zero);
-}
+	__array(
+		values, struct {
+			__uint(type, BPF_MAP_TYPE_HASH);
+			__uint(max_entries, 1);
+			__type(key, struct stack_key);
+			__type(value, struct stack_sum);
+		});
+} stack_tables SEC(".maps");
 
 /*
- * The name of a definition: each word is mixed in by a multiplication whose high half is folded
- * back. Never 0 and never with the bit of the ids that the loader gives.
+ * The name of the definition in the scratch buffer: each word is mixed in by a multiplication whose
+ * high half is folded back. Never 0 and never with the bit of the ids that the loader gives. Global,
+ * so that the verifier looks at its loop just once.
  */
-static __always_inline __u64 stack_hash(const struct stack_def *def)
+__noinline __u64 stack_hash(void)
 {
-	__u64 h = def->kind + ((__u64)def->tgid << 32) + def->generation;
+	struct stack_def *def = stack_claim_scratch();
+	__u32 n_words;
+	__u64 h;
 
-	for (__u32 i = 0; i < STACK_DEPTH && i < def->n_words; i++) {
+	if (!def)
+		return 0;
+	h = def->kind + ((__u64)def->tgid << 32) + def->generation;
+	n_words = def->n_words;
+	for (__u32 i = 0; i < STACK_DEPTH && i < n_words; i++) {
 		h = (h ^ def->words[i]) * 0x9e3779b97f4a7c15ULL;
 		h ^= h >> 29;
 	}
@@ -113,7 +111,7 @@ static __always_inline __u64 stack_intern(struct stack_def *def)
 {
 	if (!def->n_words)
 		return 0;
-	def->id = stack_hash(def);
+	def->id = stack_hash();
 	stack_send_once(def);
 	return def->id;
 }
@@ -130,6 +128,20 @@ static __always_inline __u64 stack_intern_user(void *ctx)
 	def->tgid = current_tgid();
 	def->generation = BPF_CORE_READ(task, self_exec_id);
 	def->n_words = unwind_user(ctx, def->words);
+	return stack_intern(def);
+}
+
+/* The same, for a program that knows the current task as a typed argument. */
+static __always_inline __u64 stack_intern_user_typed(void *ctx, struct task_struct *task)
+{
+	struct stack_def *def = stack_claim_scratch();
+
+	if (!stack_settings.user || !def || task_is_kthread(task))
+		return 0;
+	def->kind = STACK_USER;
+	def->tgid = task_tgid(task);
+	def->generation = TASK_READ(task, self_exec_id);
+	def->n_words = unwind_user_typed(ctx, task, def->words);
 	return stack_intern(def);
 }
 
@@ -163,15 +175,19 @@ static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task)
 				   bpf_get_task_stack(task, def->words, sizeof(def->words), 0));
 }
 
+static __always_inline void *stack_table_in_use(void)
+{
+	__u32 zero = 0;
+	void *table = stack_settings.has_turns ? bpf_map_lookup_elem(&stack_tables, &zero) : NULL;
+
+	return table ? table : &stack_table_a;
+}
+
 static __always_inline void stack_count(const struct stack_key *key, __u64 value, __u64 part)
 {
 	struct stack_sum *sum, first = { .value = value, .part = part };
-	__u32 zero = 0;
-	void *table;
+	void *table = stack_table_in_use();
 
-	table = bpf_map_lookup_elem(&stack_tables, &zero);
-	if (!table)
-		return;
 	sum = bpf_map_lookup_elem(table, key);
 	if (!sum) {
 		if (!bpf_map_update_elem(table, key, &first, BPF_NOEXIST))

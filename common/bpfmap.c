@@ -108,10 +108,15 @@ int map_read(int fd, bool take, map_visit_fn *visit, void *arg)
 	return err;
 }
 
-void map_pair_configure(const struct run *run, const struct map_pair *pair)
+bool map_pair_configure(const struct run *run, const struct map_pair *pair)
 {
-	if (!run->interval_ns)
+	bool has_turns = run->interval_ns != 0;
+
+	if (!has_turns) {
+		map_leave_out(run, pair->slot);
 		map_leave_out(run, pair->b);
+	}
+	return has_turns;
 }
 
 static int pair_fd(const struct run *run, const struct map_pair *pair, bool b)

@@ -29,16 +29,16 @@ typedef void map_visit_fn(const void *key, const void *value, void *arg);
 int map_read(int fd, bool take, map_visit_fn *visit, void *arg);
 
 /*
- * A table that BPF finds through an array of maps with one slot ("NAMEs"), of two that take turns
- * ("NAME_a", "NAME_b").
+ * A table that BPF finds through an array of maps with one slot ("NAMEs"; empty: the first), of two
+ * that take turns ("NAME_a", "NAME_b").
  */
 struct map_pair {
 	const char *slot, *a, *b; /* the maps' names */
 	bool is_b_active;
 };
 
-/* Before load: leaves the second table out where there is just one report. */
-void map_pair_configure(const struct run *run, const struct map_pair *pair);
+/* Before load: leaves the second table out where there is just one report. True if they take turns. */
+bool map_pair_configure(const struct run *run, const struct map_pair *pair);
 
 /*
  * Reads the table for a report. In the middle of tracing the other table takes its place first: the

@@ -18,7 +18,7 @@
 #include "msg.h"
 
 #define DSO_BUCKETS    1024
-#define VDSO_MAX_BYTES (64 * 1024)
+#define VDSO_MAX_BYTES (64u << 10)
 
 enum dso_kind {
 	DSO_FILE,

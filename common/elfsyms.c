@@ -22,7 +22,7 @@
 #define SIZE_BITS	  31
 #define SECTION_MAX_BYTES (1u << NAME_BITS)
 #define SYMBOL_MAX_BYTES  ((1u << SIZE_BITS) - 1)
-#define SYMBOL_NAME_MAX	  (64 * 1024)
+#define SYMBOL_NAME_MAX	  (64u << 10)
 #define SEGMENTS_MAX	  64
 #define NESTING_MAX	  16
 #define NO_PARENT	  UINT32_MAX
@@ -287,6 +287,11 @@ static int read_tables(struct loader *l)
 	return 0;
 }
 
+static union candidate candidate_of(const struct addr_item *item)
+{
+	return (union candidate){ .value = item->value };
+}
+
 static const char *candidate_name(const struct loader *l, union candidate c)
 {
 	return l->strings[c.table].text + c.name;
@@ -313,12 +318,12 @@ static void drop_duplicates(struct loader *l)
 
 	for (size_t i = 0; i < l->n_candidates; i++) {
 		struct addr_item *c = &l->candidates[i];
+		struct addr_item *best = kept ? &l->candidates[kept - 1] : NULL;
 
-		if (!kept || l->candidates[kept - 1].addr != c->addr)
+		if (!best || best->addr != c->addr)
 			l->candidates[kept++] = *c;
-		else if (is_better(l, (union candidate){ .value = c->value },
-				   (union candidate){ .value = l->candidates[kept - 1].value }))
-			l->candidates[kept - 1] = *c;
+		else if (is_better(l, candidate_of(c), candidate_of(best)))
+			*best = *c;
 	}
 	l->n_candidates = kept;
 }
@@ -373,7 +378,7 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 /* A label without a size inside a function that has one is a part of it, not its end. */
 static void add_symbol(struct loader *l, const struct addr_item *item, uint64_t next)
 {
-	union candidate c = { .value = item->value };
+	union candidate c = candidate_of(item);
 	uint64_t end = find_section(l, item->addr)->value, reach;
 	struct sym *sym = &l->es->syms[l->es->count];
 

@@ -58,16 +58,25 @@ static const struct hist_unit *unit(void)
 	return in_ns ? &hist_nsecs : in_ms ? &hist_msecs : &hist_usecs;
 }
 
+/* One histogram of everything needs none of the tables by key. */
+static void leave_out_by_key(const struct run *run)
+{
+	map_leave_out(run, tables.slot);
+	map_leave_out(run, tables.a);
+	map_leave_out(run, tables.b);
+	map_leave_out(run, "hist_labels");
+}
+
 static int configure_hists(struct run *run)
 {
 	struct hist_settings settings = { .mult = unit()->mult, .shift = unit()->shift };
 
-	map_pair_configure(run, &tables);
+	settings.has_turns = map_pair_configure(run, &tables);
 	loss_set_hint("entries");
-	bpf_map__set_max_entries(map_find(run, tables.a), title ? entries : 1);
-	bpf_map__set_max_entries(map_find(run, tables.b), title ? entries : 1);
+	bpf_map__set_max_entries(map_find(run, tables.a), entries);
+	bpf_map__set_max_entries(map_find(run, tables.b), entries);
 	if (!title)
-		bpf_map__set_max_entries(map_find(run, "hist_labels"), 1);
+		leave_out_by_key(run);
 	return map_set_settings(run, ".rodata.hist", &settings, sizeof(settings));
 }
 

@@ -19,7 +19,7 @@
 /* kallsyms has no sizes. The last symbol of a module reaches to the end of its page ... */
 #define PAGE_BYTES 4096
 /* ... and none reaches further than this: modules and BPF programs come and go in between. */
-#define MODULE_SYMBOL_MAX_BYTES (64 * 1024)
+#define MODULE_SYMBOL_MAX_BYTES (64u << 10)
 
 struct ksyms {
 	char *names;		/* offset 0 is the empty name */

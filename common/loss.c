@@ -12,11 +12,16 @@
 
 static const char *size_option;
 static const char *extra_what;
-static uint64_t extra_value;
+static uint64_t extra_value, divisor = 1;
 
 void loss_set_hint(const char *option)
 {
 	size_option = option;
+}
+
+void loss_set_divisor(uint64_t value)
+{
+	divisor = value;
 }
 
 void loss_add(const char *what, uint64_t value)
@@ -48,7 +53,7 @@ void loss_print(const struct run *run)
 
 	if (read_losses(run, losses))
 		return;
-	lost = losses[LOSS_MAP_FULL].value;
+	lost = losses[LOSS_MAP_FULL].value / divisor;
 	seen = run->recorded + lost;
 	if (losses[LOSS_MAP_FULL].events) {
 		print_share(run, lost, seen, "lost: map full");

@@ -10,6 +10,9 @@
 /* The option that makes a full map larger; named in the hint. NULL: there is none. */
 void loss_set_hint(const char *option);
 
+/* How many of what the BPF side adds up make one of the tool's units; 1 if nothing is said. */
+void loss_set_divisor(uint64_t value);
+
 /* Adds what was counted in the kernel but could not be shown: `what` ("without their stack"). */
 void loss_add(const char *what, uint64_t value);
 

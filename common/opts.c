@@ -154,7 +154,7 @@ static void print_opt(const struct opt_set *set, const struct opt *opt)
 		snprintf(shortened, sizeof(shortened), "-%c, ", letter);
 	snprintf(left, sizeof(left), "  %s--%s%s%s", shortened, opt->name, opt->arg ? " " : "",
 		 opt->arg ? opt->arg : "");
-	if (strlen(left) >= HELP_COLUMN)
+	if (strlen(left) + 2 > HELP_COLUMN)
 		printf("%s\n%*s%s\n", left, HELP_COLUMN, "", opt->help);
 	else
 		printf("%-*s%s\n", HELP_COLUMN, left, opt->help);

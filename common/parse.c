@@ -110,7 +110,7 @@ int parse_list(const char *what, const char *text, uint64_t min, uint64_t max,
 	       int (*add)(uint64_t value, void *arg), void *arg)
 {
 	char *copy = mem_strdup(text), *rest = copy, *item;
-	uint64_t value;
+	uint64_t value = 0;
 	int err = 0;
 
 	while (!err && (item = strsep(&rest, ","))) {

@@ -11,7 +11,7 @@
 #include "mem.h"
 #include "readfile.h"
 
-#define FIRST_BYTES (64 * 1024)
+#define FIRST_BYTES (64u << 10)
 
 static ssize_t read_some(int fd, char *buf, size_t size)
 {

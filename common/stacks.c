@@ -48,6 +48,7 @@ static const struct opt stacks_opts[] = {
 void stacks_set_divisor(uint64_t value)
 {
 	divisor = value;
+	loss_set_divisor(value);
 }
 
 void stacks_set_annotate(bool annotate)
@@ -87,7 +88,7 @@ static int configure_stacks(struct run *run)
 
 	bpf_map__set_max_entries(map_find(run, tables.a), storage_size);
 	bpf_map__set_max_entries(map_find(run, tables.b), storage_size);
-	map_pair_configure(run, &tables);
+	settings.has_turns = map_pair_configure(run, &tables);
 	loss_set_hint("stack-storage-size");
 	return map_set_settings(run, ".rodata.stack", &settings, sizeof(settings));
 }
@@ -144,7 +145,7 @@ static void append_stack(struct assembly *a, uint64_t id, bool leaf_first)
 
 	if (id && !frames)
 		a->incomplete = true;
-	for (size_t i = 0; i < n && a->n < MAX_FRAMES; i++)
+	for (size_t i = 0; frames && i < n && a->n < MAX_FRAMES; i++)
 		a->frames[a->n++] = frames[leaf_first ? n - 1 - i : i];
 }
 

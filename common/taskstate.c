@@ -14,6 +14,11 @@
 
 #define ITER_BUFFER_BYTES (64 << 10)
 
+static struct bpf_program *task_iterator(const struct run *run)
+{
+	return bpf_object__find_program_by_name(run->object, "task_state_iter");
+}
+
 int taskstate_configure(const struct run *run)
 {
 	bool has_storage = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
@@ -23,6 +28,7 @@ int taskstate_configure(const struct run *run)
 	map_leave_out(run, has_storage ? "task_states_by_tid" : "task_states");
 	if (has_storage)
 		program_leave_out(run, "task_state_exit");
+	bpf_program__set_autoattach(task_iterator(run), false);
 	return map_set_settings(run, ".rodata.task_state", &has_storage, sizeof(has_storage));
 }
 
@@ -49,8 +55,7 @@ static int read_records(int fd, size_t size, void (*visit)(const void *record, v
 int taskstate_visit(const struct run *run, size_t size,
 		    void (*visit)(const void *record, void *arg), void *arg)
 {
-	struct bpf_program *prog = bpf_object__find_program_by_name(run->object, "task_state_iter");
-	struct bpf_link *link = bpf_program__attach_iter(prog, NULL);
+	struct bpf_link *link = bpf_program__attach_iter(task_iterator(run), NULL);
 	int fd, err;
 
 	if (!link)

@@ -14,7 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <bpf/btf.h>
+
 #include "child.h"
+#include "kernelbtf.h"
 #include "loop.h"
 #include "loss.h"
 #include "mem.h"
@@ -38,6 +41,7 @@ struct skeleton_head {
 static uint64_t duration_ns;
 static uint32_t count;
 static bool want_help, want_version;
+static const char *btf_path; /* of another file than the kernel's own; NULL: that */
 static struct run run;
 static struct child child = { .release_fd = -1 };
 
@@ -46,6 +50,8 @@ static const struct opt common_opts[] = {
 	{ 0, "count", "N", OPT_UINT(&count, 1, UINT32_MAX), "end after N reports" },
 	{ 0, "duration", "TIME", OPT_DURATION(&duration_ns, NS_PER_S), "end after TIME" },
 	{ 0, "output", "FILE", OPT_STRING(&run.output_path), "write to FILE, not to stdout" },
+	{ 0, "btf", "FILE", OPT_STRING(&btf_path),
+	  "this kernel's types from FILE (also TRACELETS_BTF)" },
 	{ 0, "quiet", NULL, OPT_FLAG(&msg_quiet), "print nothing but results, losses and errors" },
 	{ 'v', "verbose", NULL, OPT_FLAG(&msg_verbose), "say more about what is being done" },
 	{ 'h', "help", NULL, OPT_FLAG(&want_help), "print this help" },
@@ -71,7 +77,8 @@ static size_t list_sections(const struct tool *tool, struct opt_section *section
 	size_t n = 0;
 
 	sections[n++] = (struct opt_section){ "options", tool->opts };
-	for_each_module(module) sections[n++] = (struct opt_section){ module->title, module->opts };
+	for_each_module(module)
+		sections[n++] = (struct opt_section){ module->title, module->opts };
 	sections[n++] = (struct opt_section){ "all tools", common_opts };
 	return n;
 }
@@ -138,8 +145,7 @@ static int check_options(void)
 {
 	int err;
 
-	for_each_module(module)
-	{
+	for_each_module(module) {
 		err = module->check ? module->check(&run) : 0;
 		if (err)
 			return err;
@@ -174,6 +180,32 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	return vfprintf(stderr, fmt, ap);
 }
 
+static bool kernel_has_btf(void)
+{
+	return !access("/sys/kernel/btf/vmlinux", R_OK);
+}
+
+static int report_no_btf(const char *what)
+{
+	msg_errno(ENOENT, "%s (/sys/kernel/btf/vmlinux)", what);
+	msg_hint("the kernel must be built with CONFIG_DEBUG_INFO_BTF=y");
+	return -ENOENT;
+}
+
+/* Type information from a file stands in for what the kernel lacks. */
+static int check_btf_file(void)
+{
+	struct btf *btf = btf__parse(btf_path, NULL);
+	char reason[128];
+
+	if (!btf) {
+		libbpf_strerror(errno, reason, sizeof(reason)); /* also knows libbpf's own */
+		return msg_error("reading type information from %s: %s", btf_path, reason);
+	}
+	btf__free(btf);
+	return 0;
+}
+
 static int check_kernel(void)
 {
 	if (geteuid() != 0) {
@@ -181,11 +213,20 @@ static int check_kernel(void)
 		msg_hint("run it as root");
 		return -EPERM;
 	}
-	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
-		msg_errno(errno, "reading the kernel's type information (/sys/kernel/btf/vmlinux)");
-		msg_hint("the kernel must be built with CONFIG_DEBUG_INFO_BTF=y");
-		return -ENOENT;
-	}
+	if (btf_path)
+		return check_btf_file();
+	return kernel_has_btf() ? 0 : report_no_btf("reading the kernel's type information");
+}
+
+/* Programs on typed tracepoints are checked against the kernel's own types: no file helps. */
+static int check_typed_programs(void)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, run.object)
+		if (bpf_program__autoload(prog) &&
+		    bpf_program__type(prog) == BPF_PROG_TYPE_TRACING && !kernel_has_btf())
+			return report_no_btf("this tool needs the kernel's own type information");
 	return 0;
 }
 
@@ -205,10 +246,11 @@ static int open_output(void)
 
 static int open_object(void)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = btf_path);
 
-	libbpf_set_print(print_libbpf);
 	raise_memlock();
+	if (!btf_path)
+		kernelbtf_prepare(&opts);
 	run.skeleton = run.tool->skeleton->open(&opts);
 	if (!run.skeleton)
 		return msg_errno(errno, "opening the BPF object");
@@ -220,8 +262,7 @@ static int configure(void)
 {
 	int err;
 
-	for_each_module(module)
-	{
+	for_each_module(module) {
 		err = module->configure ? module->configure(&run) : 0;
 		if (err)
 			return err;
@@ -232,8 +273,11 @@ static int configure(void)
 static int load_and_attach(void)
 {
 	struct bpf_object_skeleton *skeleton = ((struct skeleton_head *)run.skeleton)->skeleton;
-	int err;
+	int err = check_typed_programs();
 
+	if (err)
+		return err;
+	kernelbtf_provide(run.object);
 	err = bpf_object__load_skeleton(skeleton);
 	if (err) {
 		msg_errno(err, "loading the BPF programs");
@@ -242,6 +286,8 @@ static int load_and_attach(void)
 	}
 	run.start_ns = clock_now_ns();
 	err = bpf_object__attach_skeleton(skeleton);
+	if (!err)
+		err = kernelbtf_attach(skeleton);
 	return err ? msg_errno(err, "attaching the BPF programs") : 0;
 }
 
@@ -249,8 +295,7 @@ static int start(void)
 {
 	int err;
 
-	for_each_module(module)
-	{
+	for_each_module(module) {
 		err = module->start ? module->start(&run) : 0;
 		if (err)
 			return err;
@@ -381,7 +426,9 @@ static int wait_for_end(int signal_fd)
 
 static void stop_tracing(void)
 {
-	for_each_module(module) if (module->stop) module->stop(&run);
+	for_each_module(module)
+		if (module->stop)
+			module->stop(&run);
 	if (run.skeleton)
 		bpf_object__detach_skeleton(((struct skeleton_head *)run.skeleton)->skeleton);
 }
@@ -412,7 +459,9 @@ static int report_last(void)
 
 static void close_run(void)
 {
-	for_each_module(module) if (module->finish) module->finish(&run);
+	for_each_module(module)
+		if (module->finish)
+			module->finish(&run);
 	if (run.skeleton)
 		run.tool->skeleton->destroy(run.skeleton);
 	loop_free(run.loop);
@@ -444,6 +493,7 @@ static int run_tool(void)
 {
 	int signal_fd, err;
 
+	libbpf_set_print(print_libbpf);
 	err = check_kernel();
 	if (!err)
 		err = open_output();
@@ -466,7 +516,12 @@ int tool_main(const struct tool *tool, int argc, char **argv)
 	struct opt_section sections[TOOL_MAX_MODULES + 2];
 	struct opt_set set = { .sections = sections, .tid_letter = tool->tid_letter };
 
+	if (argc == 0) {
+		printf("  %-12s %s\n", tool->name, tool->summary);
+		return EXIT_DONE;
+	}
 	run.tool = tool;
+	btf_path = getenv("TRACELETS_BTF");
 	msg_set_name(tool->name);
 	set.n_sections = list_sections(tool, sections);
 	if (parse_command_line(&set, argc, argv))

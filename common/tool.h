@@ -92,7 +92,10 @@ struct tool {
 	int (*report)(struct run *run); /* at each interval and at the end */
 };
 
-/* Runs a tool: the value is main()'s (0 done, 1 could not do it, 2 asked wrongly). */
+/*
+ * Runs a tool: the value is main()'s (0 done, 1 could not do it, 2 asked wrongly). With argc 0 it
+ * prints the tool's line in a list of tools, which is how "tracelets" alone asks each of them.
+ */
 int tool_main(const struct tool *tool, int argc, char **argv);
 
 /* CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns(). */

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "../bpf/runqlat.h"
+#include "bpfmap.h"
 #include "cgroups.h"
 #include "escape.h"
 #include "hists.h"
@@ -88,6 +89,8 @@ static int configure(struct run *run)
 	struct runqlat_bpf *skel = run->skeleton;
 
 	skel->rodata->slower_ns = slower_ns;
+	if (!slower_ns)
+		map_leave_out(run, "slow_waits");
 	skel->rodata->hist_by = grouping ? grouping->by : BY_NOTHING;
 	return taskstate_configure(run);
 }

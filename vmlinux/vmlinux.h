@@ -116,7 +116,7 @@ struct pid {
 struct task_struct {
 	unsigned int __state; /* since 5.14 */
 	unsigned int flags;
-	int on_cpu;
+	int on_cpu; /* a byte in 7.2, see below */
 	int exit_state;
 	pid_t pid;
 	pid_t tgid;
@@ -132,6 +132,10 @@ struct task_struct {
 
 struct task_struct___old { /* before 5.14 */
 	long state;
+};
+
+struct task_struct___byte { /* in 7.2 */
+	u8 on_cpu;
 };
 
 #if defined(__TARGET_ARCH_x86)

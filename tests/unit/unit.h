@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Unit tests: one program per module, one TEST per behaviour. A failed CHECK is printed with its
- * place and fails the test, which goes on. Each test prints one line, "PASS name" or "FAIL name",
- * which tests/run counts.
+ * place and fails the test, which goes on. Each test prints one line, "PASS name", "FAIL name" or,
+ * where it has called SKIP(why), "SKIP name: why"; tests/run counts them. A file that defines
+ * UNIT_BEFORE and UNIT_AFTER first has them run around each test; what UNIT_AFTER returns counts as
+ * failed checks.
  *
  *	TEST(parses_seconds)
  *	{
@@ -23,6 +25,12 @@ struct unit_test {
 
 static struct unit_test *unit_tests, **unit_tail = &unit_tests;
 static int unit_failures;
+static char unit_skipped[256];
+
+#ifndef UNIT_BEFORE
+#define UNIT_BEFORE() ((void)0)
+#define UNIT_AFTER()  0
+#endif
 
 #define TEST(id)                                                \
 	static void id(void);                                   \
@@ -40,6 +48,13 @@ static int unit_failures;
 		printf("%s:%d: ", __FILE__, __LINE__); \
 		printf(__VA_ARGS__);                   \
 		putchar('\n');                         \
+	} while (0)
+
+/* Leaves the test: it can't be run here, for that reason. */
+#define SKIP(...)                                                          \
+	do {                                                               \
+		snprintf(unit_skipped, sizeof(unit_skipped), __VA_ARGS__); \
+		return;                                                    \
 	} while (0)
 
 #define CHECK(cond)                                       \
@@ -63,15 +78,33 @@ static int unit_failures;
 				  unit_b ? unit_b : "(null)");                                \
 	} while (0)
 
-int main(void)
+static int unit_run(const struct unit_test *t)
+{
+	unit_failures = 0;
+	unit_skipped[0] = '\0';
+	UNIT_BEFORE();
+	t->run();
+	unit_failures += UNIT_AFTER();
+	if (unit_skipped[0] && !unit_failures)
+		printf("SKIP %s: %s\n", t->name, unit_skipped);
+	else
+		printf("%s %s\n", unit_failures ? "FAIL" : "PASS", t->name);
+	fflush(stdout);
+	return unit_failures > 0;
+}
+
+/* With arguments: only the tests named. */
+int main(int argc, char **argv)
 {
 	int failed = 0;
 
 	for (const struct unit_test *t = unit_tests; t; t = t->next) {
-		unit_failures = 0;
-		t->run();
-		printf("%s %s\n", unit_failures ? "FAIL" : "PASS", t->name);
-		failed += unit_failures > 0;
+		int i = 1;
+
+		while (i < argc && strcmp(argv[i], t->name))
+			i++;
+		if (argc == 1 || i < argc)
+			failed += unit_run(t);
 	}
 	return failed > 0;
 }

@@ -60,7 +60,7 @@ static struct mapping self_text(void)
 /* The coarse clock has left all files' times behind when this returns. */
 static void wait_for_tick(void)
 {
-	const struct timespec tick = { .tv_nsec = 20 * 1000 * 1000 };
+	const struct timespec tick = { .tv_nsec = 20000000 };
 
 	nanosleep(&tick, NULL);
 }
@@ -110,9 +110,10 @@ static pid_t start_child(void)
 {
 	pid_t pid = fork();
 
-	while (!pid)
+	if (pid)
+		return pid;
+	for (;;)
 		pause();
-	return pid;
 }
 
 static void end_child(pid_t pid)
@@ -473,7 +474,8 @@ TEST(reads_mappings_afresh_for_a_new_generation)
 	size_t page = sysconf(_SC_PAGESIZE);
 	void *at = (void *)(uintptr_t)(addr & -page);
 
-	mmap(at, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	CHECK(mmap(at, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		   0) == at);
 	later = locate(us, getpid(), 2, addr);
 	CHECK_STR(name_of(us, loc), "known_function");
 	CHECK_STR(usyms_dso_name(&later), "[anon]");

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Command lines: what each type of option takes, and that a wrong line is refused as a whole. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "opts.h"
+#include "parse.h"
+#include "silent.h"
+#include "unit.h"
+
+#define MAX_WORDS 16
+
+static bool flag, other_flag, third_flag;
+static uint32_t number, tid;
+static uint64_t time_ns, bytes, parsed;
+static const char *text;
+
+static int parse_twice(const char *what, const char *word, void *dest)
+{
+	uint64_t value;
+	int err = parse_uint(what, word, 0, 1000, &value);
+
+	if (!err)
+		*(uint64_t *)dest = 2 * value;
+	return err;
+}
+
+static const struct opt tool_opts[] = {
+	{ 'f', "flag", NULL, OPT_FLAG(&flag), "a flag", "other" },
+	{ 'o', "other", NULL, OPT_FLAG(&other_flag), "another flag" },
+	{ 'L', "third", NULL, OPT_FLAG(&third_flag), "a third flag" },
+	{ 'n', "number", "N", OPT_UINT(&number, 2, 10), "a number" },
+	{ 'm', "time", "USEC", OPT_DURATION(&time_ns, NS_PER_US), "a time" },
+	{},
+};
+
+static const struct opt shared_opts[] = {
+	{ 0, "tid", "TID", OPT_UINT(&tid, 1, 99), "a thread" },
+	{ 0, "size", "BYTES", OPT_SIZE(&bytes), "a size" },
+	{ 0, "text", "TEXT", OPT_STRING(&text), "a text" },
+	{ 'd', "twice", "N", OPT_PARSED(parse_twice, &parsed), "a number, doubled" },
+	{ 0, "a-name-as-long-as-the-column", "N", OPT_PARSED(parse_twice, &parsed), "a long one" },
+	{},
+};
+
+static const struct opt_section sections[] = {
+	{ "options", tool_opts },
+	{ "nothing", NULL },
+	{ "shared", shared_opts },
+};
+
+static struct opt_set set = { .sections = sections, .n_sections = 3 };
+
+static char *words[MAX_WORDS + 1];
+
+/* Parses a line of words parted by blanks; no word is longer than what the line holds. */
+static int parse_line(const char *line, bool quiet)
+{
+	static char copy[256];
+	int n_words = 0, stderr_fd, result;
+
+	flag = other_flag = third_flag = false;
+	number = tid = 0;
+	time_ns = bytes = parsed = 0;
+	text = NULL;
+	snprintf(copy, sizeof(copy), "tool %s", line);
+	for (char *rest = copy, *word; n_words < MAX_WORDS && (word = strsep(&rest, " "));)
+		words[n_words++] = word;
+	words[n_words] = NULL;
+	stderr_fd = quiet ? silence_stderr() : -1;
+	result = opts_parse(&set, n_words, words);
+	if (quiet)
+		restore_stderr(stderr_fd);
+	return result;
+}
+
+static int parse_good(const char *line)
+{
+	return parse_line(line, false);
+}
+
+static bool is_refused(const char *line)
+{
+	return parse_line(line, true) == -EINVAL;
+}
+
+/* What the parser says about a bad line. */
+static const char *complaint(const char *line)
+{
+	static char said[256];
+	FILE *file = tmpfile();
+	int saved_fd = dup(STDERR_FILENO);
+	size_t length;
+
+	dup2(fileno(file), STDERR_FILENO);
+	parse_line(line, false);
+	restore_stderr(saved_fd);
+	rewind(file);
+	length = fread(said, 1, sizeof(said) - 1, file);
+	said[length] = '\0';
+	fclose(file);
+	return said;
+}
+
+TEST(an_empty_line_changes_nothing)
+{
+	CHECK_EQ(parse_good(""), 1);
+	CHECK(!flag && !number && !text);
+	CHECK(!opts_given("flag"));
+}
+
+TEST(reads_each_type_by_long_name)
+{
+	CHECK(parse_good("--flag --number 10 --time 3 --size 64K --text a=b --twice 21") > 0);
+	CHECK(flag);
+	CHECK_EQ(number, 10);
+	CHECK_EQ(time_ns, 3000);
+	CHECK_EQ(bytes, 65536);
+	CHECK_STR(text, "a=b");
+	CHECK_EQ(parsed, 42);
+}
+
+TEST(reads_letters_alone_joined_and_with_their_argument)
+{
+	CHECK(parse_good("-oL -n5 -m 10ms") > 0);
+	CHECK(other_flag && third_flag);
+	CHECK_EQ(number, 5);
+	CHECK_EQ(time_ns, 10 * NS_PER_MS);
+}
+
+TEST(reads_arguments_behind_an_equals_sign)
+{
+	CHECK(parse_good("--number=7 --text=") > 0);
+	CHECK_EQ(number, 7);
+	CHECK_STR(text, "");
+}
+
+TEST(knows_what_was_given)
+{
+	CHECK(parse_good("-n 2 --text x") > 0);
+	CHECK(opts_given("number"));
+	CHECK(opts_given("text"));
+	CHECK(!opts_given("flag"));
+	CHECK(parse_good("--flag") > 0);
+	CHECK(opts_given("flag"));
+	CHECK(!opts_given("number"));
+}
+
+TEST(operands_may_stand_between_options)
+{
+	int first = parse_good("10 --flag 5 -n 3");
+
+	CHECK_EQ(first, 4);
+	CHECK_STR(words[first], "10");
+	CHECK_STR(words[first + 1], "5");
+	CHECK(flag);
+	CHECK_EQ(number, 3);
+}
+
+TEST(what_follows_two_dashes_is_no_option)
+{
+	int first = parse_good("-o -- --flag");
+
+	CHECK_STR(words[first], "--flag");
+	CHECK(other_flag && !flag);
+}
+
+TEST(refuses_unknown_options)
+{
+	CHECK(is_refused("--nonsense"));
+	CHECK(is_refused("-z"));
+	CHECK(is_refused("-oz"));
+	CHECK(strstr(complaint("--nonsense"), "unknown option '--nonsense'"));
+	CHECK(strstr(complaint("-oz"), "unknown option '-z'"));
+}
+
+TEST(refuses_a_missing_argument)
+{
+	CHECK(is_refused("--number"));
+	CHECK(is_refused("-n"));
+	CHECK(strstr(complaint("--number"), "'--number' needs an argument"));
+	CHECK(strstr(complaint("-n"), "'-n' needs an argument"));
+}
+
+TEST(refuses_an_argument_for_a_flag)
+{
+	CHECK(is_refused("--flag=1"));
+	CHECK(strstr(complaint("--flag=1"), "'--flag=1' takes no argument"));
+}
+
+TEST(refuses_values_that_do_not_fit_the_type)
+{
+	CHECK(is_refused("--number 1"));
+	CHECK(is_refused("--number 11"));
+	CHECK(is_refused("--number 3x"));
+	CHECK(is_refused("--number -3"));
+	CHECK(is_refused("--time 3x"));
+	CHECK(is_refused("--size 3x"));
+	CHECK(is_refused("--twice abc"));
+	CHECK(strstr(complaint("-n 3x"), "--number: '3x'"));
+}
+
+TEST(refuses_options_that_exclude_each_other_in_any_order)
+{
+	CHECK(is_refused("--flag --other"));
+	CHECK(is_refused("-of"));
+	CHECK(strstr(complaint("-of"), "--flag and --other exclude each other"));
+	CHECK(parse_good("-f -L") > 0);
+}
+
+TEST(refuses_a_long_name_that_fits_two_options)
+{
+	CHECK(parse_good("--nu 3") > 0); /* getopt_long(3) lets names be cut short */
+	CHECK_EQ(number, 3);
+	CHECK(is_refused("--t 3"));
+}
+
+TEST(the_tid_option_has_the_tools_letter)
+{
+	CHECK(is_refused("-t 5"));
+	set.tid_letter = 't';
+	CHECK(parse_good("-t 5") > 0);
+	CHECK_EQ(tid, 5);
+	CHECK(opts_given("tid"));
+	CHECK(parse_good("--tid 6") > 0);
+	CHECK_EQ(tid, 6);
+	set.tid_letter = 0;
+}
+
+static const char *help_text(void)
+{
+	static char said[2048];
+	FILE *file = tmpfile();
+	int saved_fd = dup(STDOUT_FILENO);
+	size_t length;
+
+	fflush(stdout);
+	dup2(fileno(file), STDOUT_FILENO);
+	opts_print_help(&set);
+	fflush(stdout);
+	dup2(saved_fd, STDOUT_FILENO);
+	close(saved_fd);
+	rewind(file);
+	length = fread(said, 1, sizeof(said) - 1, file);
+	said[length] = '\0';
+	fclose(file);
+	return said;
+}
+
+TEST(help_lists_options_by_section)
+{
+	const char *help = help_text();
+
+	CHECK(strstr(help, "\noptions:\n  -f, --flag                  a flag\n"));
+	CHECK(strstr(help, "\nshared:\n      --tid TID               a thread\n"));
+	CHECK(!strstr(help, "nothing:"));
+}
+
+TEST(help_puts_long_options_on_a_line_of_their_own)
+{
+	CHECK(strstr(help_text(), "      --a-name-as-long-as-the-column N\n"
+				  "                              a long one\n"));
+}
+
+TEST(help_shows_the_tools_letter_for_tid)
+{
+	set.tid_letter = 'L';
+	CHECK(strstr(help_text(), "  -L, --tid TID               a thread\n"));
+	set.tid_letter = 0;
+}

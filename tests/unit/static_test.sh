@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The static binary of all tools: what it lists, by which names it answers, which links it makes.
+# TRACELETS_BIN: the folder of the build, with static/tracelets in it.
+cd "$(dirname "$0")/../.." || exit 1
+bin=$(realpath "${TRACELETS_BIN:-build}/static/tracelets")
+if [ ! -x "$bin" ]; then
+	echo "SKIP static_binary: not built, the static libraries may be missing"
+	exit 0
+fi
+failed=0
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+# result NAME STATUS
+result()
+{
+	if [ "$2" -eq 0 ]; then echo "PASS $1"; else echo "FAIL $1"; failed=1; fi
+}
+
+# answers STATUS PATTERN COMMAND...: it ends with that status and prints that.
+answers()
+{
+	wanted=$1 pattern=$2
+	shift 2
+	"$@" >"$dir/out" 2>&1
+	status=$?
+	[ $status -eq "$wanted" ] && grep -q -e "$pattern" "$dir/out" && return
+	echo "$*: status $status, and printed:"
+	cat "$dir/out"
+	return 1
+}
+
+for source in tools/*.c; do
+	tool=$(basename "$source" .c)
+	answers 0 "^  $tool  *[A-Z].*\.$" "$bin" && answers 0 "^usage: $tool " "$bin" "$tool" --help
+	result "lists_and_runs_$tool" $?
+done
+
+answers 2 "'nonsense' is neither" "$bin" nonsense && answers 2 "'-p'" "$bin" -p 1
+result refuses_what_is_no_tool $?
+
+! readelf -l "$bin" | grep -q -e INTERP -e DYNAMIC
+result needs_no_library $?
+
+mkdir "$dir/links"
+"$bin" --install "$dir/links" && "$bin" --install "$dir/links" &&
+	[ "$(find "$dir/links" -type l | wc -l)" -eq "$(find tools -name '*.c' | wc -l)" ] &&
+	answers 0 '^usage: runqlat ' "$dir/links/runqlat" --help
+result a_link_is_its_tool $?
+
+mkdir "$dir/taken"
+echo mine >"$dir/taken/runqlat"
+ln -s /nowhere "$dir/taken/profile"
+answers 1 'taken/runqlat: File exists' "$bin" --install "$dir/taken" &&
+	grep -q mine "$dir/taken/runqlat" && [ "$(readlink "$dir/taken/profile")" = /nowhere ] &&
+	[ -L "$dir/taken/offcputime" ]
+result install_overwrites_nothing $?
+
+exit $failed
