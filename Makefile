@@ -15,6 +15,8 @@ COMMON  := $(patsubst common/%.c,$(O)/common/%.o,$(wildcard common/*.c))
 UNITS   := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/*_test.c))
 LIVES   := $(patsubst tests/live/%.c,$(O)/tests/live/%,$(wildcard tests/live/*_test.c))
 WORKS   := $(patsubst tests/work/%.c,$(O)/tests/work/%,$(wildcard tests/work/*.c))
+BENCH   := $(patsubst tests/bench/%.c,$(O)/tests/bench/%.o,\
+	     $(filter-out %.bpf.c,$(wildcard tests/bench/*.c)))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 BINS    := $(TOOLS:%=$(O)/%)
 
@@ -132,8 +134,24 @@ $(O)/tests/work/%: tests/work/%.c
 	$(Q)$(CC) -std=gnu11 -O1 -g -fno-omit-frame-pointer -pthread -MMD -MP $(WARN) -D_GNU_SOURCE \
 		$< $(LDFLAGS) -o $@
 
-check: $(UNITS) $(BINS) ## unit tests: no root, seconds
-	$(Q)TRACELETS_BIN='$(O)' tests/run -q $(UNITS) tests/unit/man_test.sh
+$(O)/bpf/%.tmp.o: tests/bench/%.bpf.c $(O)/.versions
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@
+
+# The workload's stack is walked along frame pointers by all contenders.
+$(O)/tests/bench/%.o: tests/bench/%.c $(O)/skel/empty.skel.h
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TL_CFLAGS) -fno-omit-frame-pointer -fno-optimize-sibling-calls -c $< -o $@
+
+$(O)/tests/bench/bench: $(BENCH) $(O)/libtracelets.a
+	$(Q)$(CC) $(TL_LDFLAGS) $^ $(LIBS) -o $@
+
+# The static binary needs libraries that not every distribution has, and no sanitizer.
+STATIC_BIN := $(if $(SAN),,$(if $(findstring /,$(shell $(CC) -print-file-name=libelf.a)),$(O)/static/tracelets))
+
+check: $(UNITS) $(BINS) $(STATIC_BIN) ## unit tests: no root, seconds
+	$(Q)TRACELETS_BIN='$(O)' tests/run -q $(UNITS) tests/unit/man_test.sh $(if $(STATIC_BIN),tests/unit/static_test.sh)
 
 test: all ## all of the above and lint, with one closing line
 	$(Q)MAKE='$(MAKE)' O='$(O)' tests/all
@@ -149,6 +167,9 @@ test-deps: deps ## install what the tests need on top
 
 live: $(BINS) $(LIVES) $(WORKS) ## live tests: root, real BPF, minutes
 	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work tests/run -q $(LIVES)
+
+bench: $(BINS) $(O)/tests/bench/bench ## each tool beside its peers: root, minutes; BENCH_ROUNDS=5, O/bench.json
+	$(Q)$(O)/tests/bench/bench $(O) tests/bench $(O)/bench.json $(BENCH_ROUNDS)
 
 check-cfi: $(O)/tests/cfi/compare ## unwind tables of all files here against readelf (CHECK_CFI_SAMPLE=N: every Nth)
 	$(Q)O='$(O)' tests/check-cfi

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unwind tables: each instruction and each form of record on an .eh_frame made to order, broken ones
- * among them; then this very program, whose stack is walked with its tables and compared with what
- * libgcc's unwinder says, and broken copies of it.
+ * Unwind tables: each instruction and each form of record on an .eh_frame made to order, broken
+ * ones among them; then this very program, whose stack is walked with its tables and compared with
+ * what libgcc's unwinder says, and broken copies of it.
  */
 #include <errno.h>
 #include <execinfo.h>
@@ -329,16 +329,31 @@ TEST(rbp_comes_back)
 	CHECK_LAST_BP(UNWIND_BP_SAME, 0, 0x86, 2, 0x41, 0x08, 6);
 }
 
-TEST(restore_goes_back_to_what_the_cie_said)
+TEST(restore_means_not_saved_whatever_the_cie_said)
 {
 	struct buffer b = { .n = 0 };
 	struct cfi_table t;
 	size_t cie = put_cie_as(&b, "zR", 0x1b, PROGRAM(0x0c, 7, 8, 0x90, 1, 0x86, 2));
+	size_t other = put_cie_as(&b, "zR", 0x1b,
+				  PROGRAM(0x0c, 7, 8, 0x90, 1, 0x86, 2, 0x83, 3, 0xc6, 0xc3));
 
-	put_fde(&b, cie, TEXT, TEXT_BYTES, PROGRAM(0x86, 3, 0x41, 0xc6));
+	put_fde(&b, cie, TEXT, 0x10, PROGRAM(0x41, 0xc6));
+	put_fde(&b, other, TEXT + 0x10, 0x10, PROGRAM(0x0e, 16));
 	CHECK_EQ(load(&t, &b), 0);
-	CHECK_BP(&t, 0, UNWIND_BP_AT_CFA, -24);
-	CHECK_BP(&t, 1, UNWIND_BP_AT_CFA, -16);
+	CHECK_BP(&t, 0, UNWIND_BP_AT_CFA, -16);
+	CHECK_BP(&t, 1, UNWIND_BP_SAME, 0);
+	CHECK_CFA(&t, 0x10, UNWIND_SP, 16);
+	CHECK_BP(&t, 0x10, UNWIND_BP_SAME, 0);
+	CHECK_EQ(t.n_bad_fdes, 0);
+	cfi_free(&t);
+}
+
+TEST(a_restored_return_address_is_where_the_cie_said)
+{
+	struct cfi_table t = run(PROGRAM(0x07, 16, 0x41, 0xd0));
+
+	CHECK_CFA(&t, 0, UNWIND_END, 0);
+	CHECK_CFA(&t, 1, UNWIND_SP, 8);
 	cfi_free(&t);
 }
 

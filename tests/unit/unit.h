@@ -98,6 +98,7 @@ int main(int argc, char **argv)
 {
 	int failed = 0;
 
+	setvbuf(stdout, NULL, _IOLBF, 0); /* a test that is killed has told what went before */
 	for (const struct unit_test *t = unit_tests; t; t = t->next) {
 		int i = 1;
 

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Unwind tables: FDEs are sorted by address (linkers leave them nearly so), executed in that order,
+ * and their rules written down one after the other, so that rows never need to be sorted or looked
+ * at again. Each CIE's program is executed once, not once per FDE: a hostile file could make
+ * that quadratic.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "addrsort.h"
+#include "cfa_program.h"
+#include "cfi.h"
+#include "mem.h"
+
+#define ROWS_MAX (16u << 20)
+
+struct builder {
+	struct cfi_table *table;
+	size_t rows_cap;
+	const struct eh_frame *eh;
+	const struct cfa_start *starts; /* by CIE */
+	struct cfa_program program;
+	uint64_t covered_end; /* of the FDE before this one */
+};
+
+static const struct unwind_rule gap = { .kind = UNWIND_GAP };
+
+static bool is_same_rule(const struct unwind_rule *a, const struct unwind_rule *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+static void append_row(struct builder *b, uint64_t vaddr, const struct unwind_rule *rule)
+{
+	struct cfi_table *t = b->table;
+
+	if (is_same_rule(t->count ? &t->rows[t->count - 1].rule : &gap, rule))
+		return;
+	t->rows = mem_grow(t->rows, t->count, &b->rows_cap, sizeof(*t->rows));
+	t->rows[t->count++] = (struct cfi_row){ .vaddr = vaddr, .rule = *rule };
+}
+
+static void append_fde(struct builder *b, const struct eh_fde *fde)
+{
+	struct cfa_program *p = &b->program;
+	struct cfa_range range;
+
+	if (fde->start > b->covered_end)
+		append_row(b, b->covered_end, &gap);
+	cfa_program_begin(p, b->eh, fde, &b->starts[fde->cie]);
+	while (cfa_program_next(p, &range))
+		append_row(b, range.start, &range.rule);
+	b->covered_end = fde->end;
+	b->table->n_fdes++;
+	b->table->n_bad_fdes += p->code.failed;
+}
+
+/* A row takes at least two bytes of program, so one FDE too many cannot go far over the limit. */
+static int append_fdes(struct builder *b, const struct addr_item *order, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct eh_fde fde = b->eh->fdes[order[i].value];
+
+		if (i && order[i - 1].addr == fde.start)
+			continue;
+		if (i + 1 < n && order[i + 1].addr > fde.start && order[i + 1].addr < fde.end)
+			fde.end = order[i + 1].addr;
+		append_fde(b, &fde);
+		if (b->table->count > ROWS_MAX)
+			return -EFBIG;
+	}
+	append_row(b, b->covered_end, &gap);
+	return 0;
+}
+
+static struct addr_item *sort_fdes(const struct eh_frame *eh)
+{
+	struct addr_item *order = mem_realloc(NULL, eh->n_fdes, sizeof(*order));
+
+	for (size_t i = 0; i < eh->n_fdes; i++)
+		order[i] = (struct addr_item){ .addr = eh->fdes[i].start, .value = i };
+	addrsort(order, eh->n_fdes);
+	return order;
+}
+
+static struct cfa_start *run_cies(const struct eh_frame *eh)
+{
+	struct cfa_start *starts = mem_zalloc(eh->n_cies, sizeof(*starts));
+
+	for (size_t i = 0; i < eh->n_cies; i++)
+		if (eh->cies[i].is_readable)
+			cfa_program_start(&starts[i], eh, &eh->cies[i]);
+	return starts;
+}
+
+static int build_rows(struct cfi_table *t, const struct eh_frame *eh)
+{
+	struct cfa_start *starts = run_cies(eh);
+	struct addr_item *order = sort_fdes(eh);
+	struct builder b;
+	int err;
+
+	b.table = t;
+	b.rows_cap = 0;
+	b.eh = eh;
+	b.starts = starts;
+	b.covered_end = 0;
+	t->n_bad_fdes = eh->n_bad;
+	err = append_fdes(&b, order, eh->n_fdes);
+	free(order);
+	free(starts);
+	t->rows = mem_realloc(t->rows, t->count, sizeof(*t->rows));
+	return err;
+}
+
+static int load_elf(struct cfi_table *t, const struct elf64 *elf)
+{
+	struct eh_frame eh;
+	int err = eh_frame_read(&eh, elf);
+
+	if (!err)
+		err = build_rows(t, &eh);
+	eh_frame_free(&eh);
+	if (err)
+		cfi_free(t);
+	return err;
+}
+
+int cfi_load(struct cfi_table *t, int fd)
+{
+	struct elf64 elf;
+	int err = elf64_open(&elf, fd);
+
+	*t = (struct cfi_table){ .rows = NULL };
+	return err ? err : load_elf(t, &elf);
+}
+
+int cfi_load_image(struct cfi_table *t, const void *image, size_t size)
+{
+	struct elf64 elf;
+	int err = elf64_open_image(&elf, image, size);
+
+	*t = (struct cfi_table){ .rows = NULL };
+	return err ? err : load_elf(t, &elf);
+}
+
+void cfi_free(struct cfi_table *t)
+{
+	free(t->rows);
+	*t = (struct cfi_table){ .rows = NULL };
+}
+
+struct unwind_rule cfi_find(const struct cfi_table *t, uint64_t vaddr)
+{
+	size_t low = 0, high = t->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (t->rows[mid].vaddr <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? t->rows[low - 1].rule : gap;
+}

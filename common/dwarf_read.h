@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Reading DWARF's numbers from bytes that nobody vouches for (DWARF 5, sections 7.6 and 7.7; little
+ * endian). A cursor never leaves its range: what does not fit reads as zero and marks the cursor
+ * as failed for good, so that callers test once, after a whole entry.
+ */
+#ifndef DWARF_READ_H
+#define DWARF_READ_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+struct cursor {
+	const uint8_t *p, *end;
+	bool failed;
+};
+
+/* The low half of an encoded pointer's first byte, DW_EH_PE_*: how it is stored (LSB 5, 10.5). */
+enum pointer_format {
+	POINTER_ABSOLUTE = 0x00,
+	POINTER_ULEB = 0x01,
+	POINTER_U16 = 0x02,
+	POINTER_U32 = 0x03,
+	POINTER_U64 = 0x04,
+	POINTER_SLEB = 0x09,
+	POINTER_S16 = 0x0a,
+	POINTER_S32 = 0x0b,
+	POINTER_S64 = 0x0c,
+	POINTER_FORMAT_MASK = 0x0f,
+};
+
+/* The high half: what it is relative to. */
+enum pointer_base {
+	POINTER_TO_ZERO = 0x00,
+	POINTER_TO_ITSELF = 0x10,
+	POINTER_TO_DATA = 0x30,
+	POINTER_BASE_MASK = 0xf0, /* with "indirect", which is never followed */
+};
+
+static inline struct cursor cursor_over(const uint8_t *bytes, size_t size)
+{
+	return (struct cursor){ .p = bytes, .end = bytes + size };
+}
+
+static inline size_t cursor_left(const struct cursor *c)
+{
+	return c->end - c->p;
+}
+
+static inline void cursor_fail(struct cursor *c)
+{
+	c->failed = true;
+	c->p = c->end;
+}
+
+/* The bytes passed over; NULL where there are not as many. */
+static inline const uint8_t *cursor_skip(struct cursor *c, uint64_t bytes)
+{
+	const uint8_t *p = c->p;
+
+	if (bytes > cursor_left(c)) {
+		cursor_fail(c);
+		return NULL;
+	}
+	c->p += bytes;
+	return p;
+}
+
+/* A cursor of its own over the next bytes, which are passed over; failed where c is. */
+static inline struct cursor cursor_cut(struct cursor *c, uint64_t bytes)
+{
+	struct cursor part = { .p = cursor_skip(c, bytes), .failed = c->failed };
+
+	part.end = part.p ? part.p + bytes : NULL;
+	return part;
+}
+
+static inline uint8_t cursor_u8(struct cursor *c)
+{
+	if (c->p == c->end) {
+		cursor_fail(c);
+		return 0;
+	}
+	return *c->p++;
+}
+
+static inline uint16_t cursor_u16(struct cursor *c)
+{
+	const uint8_t *p = cursor_skip(c, sizeof(uint16_t));
+	uint16_t v = 0;
+
+	if (p)
+		memcpy(&v, p, sizeof(v));
+	return le16toh(v);
+}
+
+static inline uint32_t cursor_u32(struct cursor *c)
+{
+	const uint8_t *p = cursor_skip(c, sizeof(uint32_t));
+	uint32_t v = 0;
+
+	if (p)
+		memcpy(&v, p, sizeof(v));
+	return le32toh(v);
+}
+
+static inline uint64_t cursor_u64(struct cursor *c)
+{
+	const uint8_t *p = cursor_skip(c, sizeof(uint64_t));
+	uint64_t v = 0;
+
+	if (p)
+		memcpy(&v, p, sizeof(v));
+	return le64toh(v);
+}
+
+/* Ten bytes hold 64 bits; longer numbers, even of padding, are refused. */
+static inline uint64_t cursor_leb(struct cursor *c, unsigned int *shift, uint8_t *last)
+{
+	uint64_t value = 0;
+
+	*shift = 0;
+	do {
+		*last = cursor_u8(c);
+		if (*shift > 63) {
+			cursor_fail(c);
+			return 0;
+		}
+		value |= (uint64_t)(*last & 0x7f) << *shift;
+		*shift += 7;
+	} while (*last & 0x80);
+	return value;
+}
+
+static inline uint64_t cursor_uleb(struct cursor *c)
+{
+	unsigned int shift;
+	uint8_t last;
+
+	return cursor_leb(c, &shift, &last);
+}
+
+static inline int64_t cursor_sleb(struct cursor *c)
+{
+	unsigned int shift;
+	uint8_t last;
+	uint64_t value = cursor_leb(c, &shift, &last);
+
+	if (last & 0x40 && shift < 64)
+		value |= ~0ULL << shift;
+	return (int64_t)value;
+}
+
+/* The stored number of an encoded pointer, whose base is still to be added. */
+static inline uint64_t cursor_pointer(struct cursor *c, uint8_t encoding)
+{
+	switch (encoding & POINTER_FORMAT_MASK) {
+	case POINTER_ABSOLUTE:
+	case POINTER_U64:
+	case POINTER_S64:
+		return cursor_u64(c);
+	case POINTER_ULEB:
+		return cursor_uleb(c);
+	case POINTER_U16:
+		return cursor_u16(c);
+	case POINTER_U32:
+		return cursor_u32(c);
+	case POINTER_SLEB:
+		return (uint64_t)cursor_sleb(c);
+	case POINTER_S16:
+		return (uint64_t)(int16_t)cursor_u16(c);
+	case POINTER_S32:
+		return (uint64_t)(int32_t)cursor_u32(c);
+	default:
+		cursor_fail(c);
+		return 0;
+	}
+}
+
+#endif

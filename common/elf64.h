@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The few parts of a linked little-endian ELF64 file that unwind tables need (System V gABI,
+ * chapters 4 and 5), from an open file or an image in memory. Nothing is mapped, so that a file cut
+ * short by the traced side is an error instead of SIGBUS; every size is checked against the file's.
+ */
+#ifndef ELF64_H
+#define ELF64_H
+
+#include <elf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf64 {
+	int fd;		      /* used where there is no image; not owned */
+	const uint8_t *image; /* not owned */
+	uint64_t size;	      /* bytes */
+	Elf64_Ehdr header;
+};
+
+/*
+ * 0, or -errno: -ENOEXEC for what is no ELF file or not an executable or shared library, -ENOTSUP
+ * for ELF32 and for machines other than x86-64. There is nothing to close.
+ */
+int elf64_open(struct elf64 *elf, int fd);
+int elf64_open_image(struct elf64 *elf, const void *image, size_t size);
+
+/*
+ * A copy of that part of the file, freed with free(). NULL with errno set: EINVAL where it is not
+ * all in the file, EFBIG where it is more than max_bytes.
+ */
+void *elf64_read(const struct elf64 *elf, uint64_t offset, uint64_t bytes, uint64_t max_bytes);
+
+/* The first section of that name. 0; -ENOENT where there is none or no readable section header. */
+int elf64_find_section(const struct elf64 *elf, const char *name, Elf64_Shdr *found);
+
+/* The first segment of that type. 0; -ENOENT. */
+int elf64_find_segment(const struct elf64 *elf, uint32_t type, Elf64_Phdr *found);
+
+/* The PT_LOAD segment whose bytes in the file hold vaddr. 0; -ENOENT. */
+int elf64_find_load(const struct elf64 *elf, uint64_t vaddr, Elf64_Phdr *found);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The smallest ELF files that have an .eh_frame, and what must be true of every table made of one.
+ */
+#ifndef CFI_IMAGE_H
+#define CFI_IMAGE_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "../../common/cfi.h"
+#include "../../common/mem.h"
+
+#define IMAGE_EH_FRAME_VADDR 0x2000
+
+static const char image_names[] = "\0.eh_frame\0.shstrtab";
+
+/* Headers, then the bytes of .eh_frame. Found by section, and by segment too if hdr is true. */
+struct image {
+	Elf64_Ehdr header;
+	Elf64_Phdr segments[2];
+	Elf64_Shdr sections[3];
+	char names[sizeof(image_names)];
+	uint8_t hdr[8];
+	uint8_t eh_frame[];
+};
+
+static inline void image_add_segments(struct image *m, size_t bytes)
+{
+	uint32_t eh_frame = IMAGE_EH_FRAME_VADDR;
+
+	m->header.e_phoff = offsetof(struct image, segments);
+	m->header.e_phentsize = sizeof(Elf64_Phdr);
+	m->header.e_phnum = 2;
+	m->segments[0] = (Elf64_Phdr){ .p_type = PT_LOAD,
+				       .p_offset = offsetof(struct image, eh_frame),
+				       .p_vaddr = IMAGE_EH_FRAME_VADDR,
+				       .p_filesz = bytes };
+	m->segments[1] = (Elf64_Phdr){ .p_type = PT_GNU_EH_FRAME,
+				       .p_offset = offsetof(struct image, hdr),
+				       .p_vaddr = 0x1f00,
+				       .p_filesz = sizeof(m->hdr) };
+	memcpy(m->hdr, (uint8_t[]){ 1, 0x03 /* udata4 */, 0xff, 0xff }, 4);
+	memcpy(m->hdr + 4, &eh_frame, sizeof(eh_frame));
+}
+
+static inline void image_add_sections(struct image *m, size_t bytes)
+{
+	m->header.e_shoff = offsetof(struct image, sections);
+	m->header.e_shentsize = sizeof(Elf64_Shdr);
+	m->header.e_shnum = 3;
+	m->header.e_shstrndx = 2;
+	m->sections[1] = (Elf64_Shdr){ .sh_name = 1,
+				       .sh_type = SHT_PROGBITS,
+				       .sh_addr = IMAGE_EH_FRAME_VADDR,
+				       .sh_offset = offsetof(struct image, eh_frame),
+				       .sh_size = bytes };
+	m->sections[2] = (Elf64_Shdr){ .sh_name = 11,
+				       .sh_type = SHT_STRTAB,
+				       .sh_offset = offsetof(struct image, names),
+				       .sh_size = sizeof(image_names) };
+	memcpy(m->names, image_names, sizeof(image_names));
+}
+
+/* Freed with free(); *size is the whole image's. */
+static inline struct image *image_new(const uint8_t *eh_frame, size_t bytes, size_t *size)
+{
+	struct image *m;
+
+	*size = offsetof(struct image, eh_frame) + bytes;
+	m = mem_zalloc(*size, 1);
+	memcpy(m->header.e_ident, ELFMAG, SELFMAG);
+	m->header.e_ident[EI_CLASS] = ELFCLASS64;
+	m->header.e_ident[EI_DATA] = ELFDATA2LSB;
+	m->header.e_ident[EI_VERSION] = EV_CURRENT;
+	m->header.e_type = ET_DYN;
+	m->header.e_machine = EM_X86_64;
+	image_add_segments(m, bytes);
+	image_add_sections(m, bytes);
+	if (bytes)
+		memcpy(m->eh_frame, eh_frame, bytes);
+	return m;
+}
+
+static inline bool image_rule_is_sane(struct unwind_rule r)
+{
+	bool has_cfa = r.kind >= UNWIND_SP && r.kind <= UNWIND_REG;
+	bool has_bp_off = r.bp_kind == UNWIND_BP_AT_CFA || r.bp_kind == UNWIND_BP_AT_BP;
+
+	if (r.kind >= UNWIND_KINDS || r.bp_kind >= UNWIND_BP_KINDS)
+		return false;
+	if (!has_cfa && (r.bp_kind || r.cfa_off))
+		return false;
+	if (r.kind == UNWIND_PLT && (r.cfa_off < 0 || r.cfa_off > 15))
+		return false;
+	if (r.kind == UNWIND_REG && unwind_reg(r.cfa_off) > 15)
+		return false;
+	return has_bp_off || !r.bp_off;
+}
+
+static inline bool image_table_is_sane(const struct cfi_table *t)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		const struct cfi_row *row = &t->rows[i];
+
+		if (!image_rule_is_sane(row->rule))
+			return false;
+		if (i && (row->vaddr <= row[-1].vaddr ||
+			  !memcmp(&row->rule, &row[-1].rule, sizeof(row->rule))))
+			return false;
+	}
+	return !t->count || t->rows[t->count - 1].rule.kind == UNWIND_GAP;
+}
+
+#endif

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Unwind tables of arbitrary bytes: taken as an ELF file, and as the .eh_frame of a proper one, as
+ * fuzzers seldom get past the headers on their own.
+ */
+#include <stdlib.h>
+
+#include "../cfi/image.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static void load(const void *image, size_t size)
+{
+	struct cfi_table t;
+	int err = cfi_load_image(&t, image, size);
+
+	if (!image_table_is_sane(&t) || (err && t.count))
+		abort();
+	cfi_free(&t);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	size_t image_bytes;
+	struct image *image = image_new(bytes, size, &image_bytes);
+
+	load(bytes, size);
+	load(image, image_bytes);
+	image->header.e_shoff = 0;
+	load(image, image_bytes);
+	free(image);
+	return 0;
+}
