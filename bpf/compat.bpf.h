@@ -11,6 +11,8 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "unwind_map.h"
+
 /*
  * A field of a task. Programs that get a task as a typed argument (tp_btf, iter) read it directly;
  * a program whose task pointer is just a number defines this as BPF_CORE_READ first.
@@ -59,8 +61,44 @@ static __always_inline __u64 cgroup_ancestor_id(struct cgroup *cgrp, int level)
 	return BPF_CORE_READ(ancestor, kn, id);
 }
 
-/* bpf_task_pt_regs() came with 5.15 (commit dd6e10fbd9fb). */
 #define HAS_TASK_PT_REGS bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
+
+#define USER_CS_64   0x33
+#define THREAD_BYTES (16 << 10) /* THREAD_SIZE, x86-64 */
+
+/*
+ * The registers with which a task entered the kernel. bpf_task_pt_regs() came with 5.15 (commit
+ * dd6e10fbd9fb), as did the typed current task with 5.11; before, they lie at the top of the stack.
+ */
+static __always_inline const void *task_user_registers(struct task_struct *task)
+{
+	if (HAS_TASK_PT_REGS)
+		return (void *)bpf_task_pt_regs(task);
+	return BPF_CORE_READ(task, stack) + THREAD_BYTES - bpf_core_type_size(struct pt_regs);
+}
+
+static __always_inline const void *current_user_registers(void)
+{
+	struct task_struct *task;
+
+	if (HAS_TASK_PT_REGS)
+		return (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	task = (void *)bpf_get_current_task();
+	return BPF_CORE_READ(task, stack) + THREAD_BYTES - bpf_core_type_size(struct pt_regs);
+}
+
+/* False if they can't be read. */
+static __always_inline bool read_user_registers(struct unwind_regs *to, const void *from)
+{
+#if defined(__TARGET_ARCH_x86)
+	return !bpf_probe_read_kernel(to, sizeof(*to), from); /* the same layout */
+#else
+	to->ip = PT_REGS_IP_CORE((struct pt_regs *)from);
+	to->sp = PT_REGS_SP_CORE((struct pt_regs *)from);
+	to->bp = PT_REGS_FP_CORE((struct pt_regs *)from);
+	return to->ip;
+#endif
+}
 
 /* Task storage for tracing programs came with 5.12 (commit a10787e6d58c), see task_state.bpf.h. */
 

@@ -145,18 +145,16 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 static __always_inline __u64 waker_intern(void *ctx)
 {
 	__u64 user_id = stack_intern_user(ctx), kernel_id = stack_intern_kernel_current(ctx);
-	struct stack_def *def = stack_claim_scratch();
+	__u32 slot = stack_claim_slot();
+	struct stack_def *def = stack_begin(slot, STACK_WAKER, current_tgid());
 
 	if (!def)
 		return 0;
-	def->kind = STACK_WAKER;
-	def->tgid = current_tgid();
-	def->generation = 0;
 	def->words[0] = user_id;
 	def->words[1] = kernel_id;
 	bpf_get_current_comm(&def->words[2], TASK_COMM_LEN);
 	def->n_words = 4;
-	return stack_intern(def);
+	return stack_intern(slot);
 }
 
 SEC("tp_btf/sched_waking")
@@ -192,19 +190,13 @@ int BPF_PROG(offcputime_wakeup_new, struct task_struct *task)
 /* Where a thread that is off CPU already entered the kernel, for the loader to walk from. */
 static __always_inline void send_registers(struct bpf_iter__task *ctx, struct task_struct *task)
 {
-	struct offcputime_registers regs = {};
-	struct pt_regs *pt_regs;
+	struct unwind_start start = {};
 
-	if (!HAS_TASK_PT_REGS || task_is_kthread(task) || !stack_settings.user)
-		return;
-	pt_regs = (void *)bpf_task_pt_regs(task);
-	regs.tgid = task_tgid(task);
-	regs.tid = task_tid(task);
-	regs.generation = BPF_CORE_READ(task, self_exec_id);
-	regs.ip = PT_REGS_IP_CORE(pt_regs);
-	regs.sp = PT_REGS_SP_CORE(pt_regs);
-	regs.fp = PT_REGS_FP_CORE(pt_regs);
-	bpf_seq_write(ctx->meta->seq, &regs, sizeof(regs));
+	start.tgid = task_tgid(task);
+	start.tid = task_tid(task);
+	start.generation = BPF_CORE_READ(task, self_exec_id);
+	if (read_user_registers(&start.regs, task_user_registers(task)))
+		bpf_seq_write(ctx->meta->seq, &start, sizeof(start));
 }
 
 /* Tracing begins: a task that is off CPU has been so from the window's first moment on. */
@@ -223,9 +215,10 @@ static __always_inline void visit_at_start(struct bpf_iter__task *ctx, struct ta
 	state->at_start = true;
 	state->user_id = 0;
 	state->wake_ns = index ? 0 : window.start_ns;
-	if (!task_is_kthread(task) && stack_settings.user && HAS_TASK_PT_REGS)
-		state->user_id = STACK_ID_AT_START | task_tid(task);
 	state->off_ns = window.start_ns;
+	if (task_is_kthread(task) || !stack_settings.user)
+		return;
+	state->user_id = STACK_ID_AT_START | task_tid(task);
 	send_registers(ctx, task);
 }
 

@@ -4,6 +4,7 @@
 #define OFFCPUTIME_H
 
 #include "types.h"
+#include "unwind_map.h"
 
 /* Letters by index: runnable, then one per state bit from the lowest on, then idle. */
 #define STATE_LETTERS "RSDTtXZPI"
@@ -29,11 +30,11 @@ struct offcputime_window {
 	__u64 end_ns;	/* 0: the window begins */
 };
 
-/* The user registers of a thread that was off CPU at the start. */
-struct offcputime_registers {
+/* A thread that was off CPU at the start, for the loader to walk its user stack. */
+struct unwind_start {
 	__u32 tgid, tid;
 	__u64 generation;
-	__u64 ip, sp, fp;
+	struct unwind_regs regs;
 };
 
 #endif

@@ -4,9 +4,6 @@
  * buffer. `stacks_sent` remembers which names have gone out: a set-associative cache of names, so
  * it needs no allocation, and a name that fell out is just sent again, as is one for which the ring
  * buffer had no room.
- *
- * The programs that use this run with preemption off (scheduler tracepoints, perf events), so one
- * scratch buffer per CPU is enough.
  */
 #ifndef STACK_BPF_H
 #define STACK_BPF_H
@@ -61,21 +58,14 @@ struct {
 } stack_tables SEC(".maps");
 
 /*
- * The name of the definition in the scratch buffer: each word is mixed in by a multiplication whose
- * high half is folded back. Never 0 and never with the bit of the ids that the loader gives. Global,
- * so that the verifier looks at its loop just once.
+ * The name of a definition: each word is mixed in by a multiplication whose high half is folded
+ * back. Never 0 and never with the bit of the ids that the loader gives.
  */
-__noinline __u64 stack_hash(void)
+static __always_inline __u64 stack_hash(const struct stack_def *def)
 {
-	struct stack_def *def = stack_claim_scratch();
-	__u32 n_words;
-	__u64 h;
+	__u64 h = def->kind + def->reason * 8 + ((__u64)def->tgid << 32) + def->generation;
 
-	if (!def)
-		return 0;
-	h = def->kind + ((__u64)def->tgid << 32) + def->generation;
-	n_words = def->n_words;
-	for (__u32 i = 0; i < STACK_DEPTH && i < n_words; i++) {
+	for (__u32 i = 0; i < STACK_DEPTH && i < def->n_words; i++) {
 		h = (h ^ def->words[i]) * 0x9e3779b97f4a7c15ULL;
 		h ^= h >> 29;
 	}
@@ -106,72 +96,107 @@ static __always_inline void stack_send_once(struct stack_def *def)
 	set->ids[(def->id >> 1) % STACK_SENT_WAYS] = def->id;
 }
 
-/* Names the stack whose kind, owner and words are in the scratch buffer. 0 if it is empty. */
-static __always_inline __u64 stack_intern(struct stack_def *def)
+/*
+ * Names the stack whose kind, owner and words are in the slot. 0 if it is empty. A global function,
+ * so that the verifier goes through its loops once per program and not once per call and path.
+ */
+__noinline __u64 stack_intern(__u32 slot)
 {
-	if (!def->n_words)
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (!scratch || !scratch->def.n_words)
 		return 0;
-	def->id = stack_hash();
-	stack_send_once(def);
-	return def->id;
+	scratch->def.id = stack_hash(&scratch->def);
+	stack_send_once(&scratch->def);
+	return scratch->def.id;
 }
 
-/* The user stack of the current task. */
+/* Begins a definition. NULL where no slot was free; as many as CPUs always are. */
+static __always_inline struct stack_def *stack_begin(__u32 slot, enum stack_kind kind, __u32 tgid)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (!scratch)
+		return NULL;
+	scratch->def.kind = kind;
+	scratch->def.tgid = tgid;
+	scratch->def.generation = 0;
+	scratch->def.reason = 0;
+	return &scratch->def;
+}
+
+/* The user stack of the current task, which is process tgid after so many execs. */
+static __always_inline __u64 stack_intern_user_of(void *ctx, __u32 tgid, __u32 generation)
+{
+	__u32 slot = stack_claim_slot();
+	struct stack_def *def = stack_begin(slot, STACK_USER, tgid);
+	__u64 id;
+
+	if (!def)
+		return 0;
+	def->generation = generation;
+	unwind_user(ctx, slot, def);
+	id = stack_intern(slot);
+	stack_release_slot(slot);
+	return id;
+}
+
+/* Of the current task, where it is known as a typed argument: that saves calls of helpers. */
+static __always_inline __u64 stack_intern_user_typed(void *ctx, struct task_struct *task)
+{
+	if (!stack_settings.user || task_is_kthread(task))
+		return 0;
+	return stack_intern_user_of(ctx, task_tgid(task), TASK_READ(task, self_exec_id));
+}
+
 static __always_inline __u64 stack_intern_user(void *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct stack_def *def = stack_claim_scratch();
 
-	if (!stack_settings.user || !def || (BPF_CORE_READ(task, flags) & PF_KTHREAD))
+	if (!stack_settings.user || (BPF_CORE_READ(task, flags) & PF_KTHREAD))
 		return 0;
-	def->kind = STACK_USER;
-	def->tgid = current_tgid();
-	def->generation = BPF_CORE_READ(task, self_exec_id);
-	def->n_words = unwind_user(ctx, def->words);
-	return stack_intern(def);
+	return stack_intern_user_of(ctx, current_tgid(), BPF_CORE_READ(task, self_exec_id));
 }
 
-/* The same, for a program that knows the current task as a typed argument. */
-static __always_inline __u64 stack_intern_user_typed(void *ctx, struct task_struct *task)
+static __always_inline __u64 stack_intern_kernel(__u32 slot, struct stack_def *def, long bytes)
 {
-	struct stack_def *def = stack_claim_scratch();
+	__u64 id;
 
-	if (!stack_settings.user || !def || task_is_kthread(task))
-		return 0;
-	def->kind = STACK_USER;
-	def->tgid = task_tgid(task);
-	def->generation = TASK_READ(task, self_exec_id);
-	def->n_words = unwind_user_typed(ctx, task, def->words);
-	return stack_intern(def);
-}
-
-static __always_inline __u64 stack_intern_kernel(struct stack_def *def, long bytes)
-{
-	def->kind = STACK_KERNEL;
-	def->tgid = 0;
-	def->generation = 0;
 	def->n_words = bytes > 0 ? bytes / sizeof(__u64) : 0;
-	return stack_intern(def);
+	id = stack_intern(slot);
+	stack_release_slot(slot);
+	return id;
 }
 
 /* The kernel stack that leads here. */
 static __always_inline __u64 stack_intern_kernel_current(void *ctx)
 {
-	struct stack_def *def = stack_claim_scratch();
+	struct stack_def *def;
+	__u32 slot;
 
-	if (!stack_settings.kernel || !def)
+	if (!stack_settings.kernel)
 		return 0;
-	return stack_intern_kernel(def, bpf_get_stack(ctx, def->words, sizeof(def->words), 0));
+	slot = stack_claim_slot();
+	def = stack_begin(slot, STACK_KERNEL, 0);
+	if (!def)
+		return 0;
+	return stack_intern_kernel(slot, def,
+				   bpf_get_stack(ctx, def->words, sizeof(def->words), 0));
 }
 
 /* The kernel stack that a task which isn't running will come back to. */
 static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task)
 {
-	struct stack_def *def = stack_claim_scratch();
+	struct stack_def *def;
+	__u32 slot;
 
-	if (!stack_settings.kernel || !def)
+	if (!stack_settings.kernel)
 		return 0;
-	return stack_intern_kernel(def,
+	slot = stack_claim_slot();
+	def = stack_begin(slot, STACK_KERNEL, 0);
+	if (!def)
+		return 0;
+	return stack_intern_kernel(slot, def,
 				   bpf_get_task_stack(task, def->words, sizeof(def->words), 0));
 }
 

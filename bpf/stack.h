@@ -11,6 +11,9 @@
 
 #define STACK_DEPTH 127
 
+/* Slots per CPU for programs that can be preempted and claim them. */
+#define STACK_CPU_SLOTS 4
+
 enum stack_kind {
 	STACK_USER,
 	STACK_KERNEL,
@@ -22,7 +25,8 @@ struct stack_def {
 	__u32 kind;
 	__u32 tgid;	  /* user stacks: whose addresses these are */
 	__u32 generation; /* changes when the process executes another program */
-	__u32 n_words;
+	__u16 n_words;
+	__u16 reason;		  /* user stacks: how the walk ended, enum unwind_reason */
 	__u64 words[STACK_DEPTH]; /* addresses, leaf first */
 };
 

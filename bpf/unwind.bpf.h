@@ -1,119 +1,331 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * User stacks of the current task along frame pointers. Whatever else can walk takes the place of
- * these functions.
+ * User stacks of the current task, walked with the tables that the loader compiles from .eh_frame,
+ * so that programs without frame pointers have complete ones; along frame pointers where there is
+ * no table, and by the kernel's own walk where there are none at all.
+ *
+ * One frame is a global function: the verifier looks at it once, not at each of 127 turns of the
+ * loop. It takes no pointers (kernels before 5.12 refuse them there), so the walk's state lies in a
+ * map. See unwind_map.h for the tables, unwind.h for the rules.
  */
 #ifndef UNWIND_BPF_H
 #define UNWIND_BPF_H
 
 #include "compat.bpf.h"
+#include "filter.bpf.h"
 #include "stack.h"
+#include "unwind_map.h"
 
-#define UNWIND_WINDOW_WORDS   64
-#define UNWIND_FIRST_PAGE_END 4096
+static __always_inline bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr)
+{
+	(void)s;
+	return !bpf_probe_read_user(dst, size, (void *)addr);
+}
 
-/* Where stacks are taken: one per CPU, see stack.bpf.h. */
+#include "unwind_walk.h"
+
+const volatile struct unwind_settings unwind_settings SEC(".rodata.unwind") = { .by_cfi = true };
+
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, UNWIND_MAX_PROCESSES);
 	__type(key, __u32);
-	__type(value, struct stack_def);
-} stack_scratch SEC(".maps");
+	__type(value, struct unwind_process);
+} unwind_processes SEC(".maps");
 
-struct unwind_window {
-	__u64 words[UNWIND_WINDOW_WORDS]; /* the top of the stack */
-	__u64 frame[2];			  /* of one further down */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, UNWIND_MAX_MAPPINGS);
+	__type(key, __u32);
+	__type(value, struct unwind_mapping);
+} unwind_mappings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, UNWIND_MAX_PAGES);
+	__type(key, __u32);
+	__type(value, struct unwind_page);
+} unwind_pages SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, UNWIND_MAX_RULES);
+	__type(key, __u32);
+	__type(value, struct unwind_rule);
+} unwind_rules SEC(".maps");
+
+struct unwind_shard_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32)); /* by size: BTF drops types at this depth */
+	__uint(value_size, sizeof(struct unwind_shard));
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, UNWIND_MAX_SHARDS);
+	__type(key, __u32);
+	__array(values, struct unwind_shard_map);
+} unwind_shards SEC(".maps");
+
+/*
+ * Where a stack is put together. Functions pass the slot's number around, since global ones take no
+ * pointers. Programs that run with preemption off use the slot of their CPU. One that can be
+ * preempted, as uprobe programs can, defines STACK_PREEMPTIBLE and claims one that is free.
+ * The loader makes the map as large as the machine.
+ */
+struct stack_scratch {
+	__u64 is_claimed;
+	struct unwind_state walk;
+	struct stack_def def;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct unwind_window);
-} unwind_windows SEC(".maps");
+	__type(value, struct stack_scratch);
+} stack_scratch SEC(".maps");
 
-static __always_inline struct stack_def *stack_claim_scratch(void)
+#define STACK_NO_SLOT	 ~0U
+#define STACK_SLOT_TRIES 8
+
+static __always_inline struct stack_scratch *stack_scratch_of(__u32 slot)
 {
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&stack_scratch, &zero);
+	return bpf_map_lookup_elem(&stack_scratch, &slot);
 }
 
-/* The kernel's own walk. Writes return addresses, leaf first. Their number; 0: no user stack. */
-static __always_inline __u32 unwind_user(void *ctx, __u64 words[STACK_DEPTH])
+#ifdef STACK_PREEMPTIBLE
+/* Compare-and-exchange in BPF came with 5.12 (commit 5ffa25502b5a). */
+static __always_inline __u32 stack_claim_slot(void)
 {
-	long bytes = bpf_get_stack(ctx, words, STACK_DEPTH * sizeof(__u64), BPF_F_USER_STACK);
+	__u32 slot = bpf_get_smp_processor_id() * STACK_CPU_SLOTS;
+	struct stack_scratch *scratch;
 
-	return bytes > 0 ? bytes / sizeof(__u64) : 0;
-}
-
-/*
- * The two words at fp, the caller's fp and the return address, of which the window mostly holds a
- * copy: reading them from user memory costs as much as all of the window does. A read that fails
- * costs many times more, since it goes through a page fault, and most chains end with a small
- * number where libc has used the register for itself: no process has memory there.
- */
-static __always_inline const __u64 *unwind_frame_at(struct unwind_window *window, __u64 sp,
-						    __u64 fp)
-{
-	__u64 index = (fp - sp) / sizeof(__u64);
-
-	if ((fp - sp) % sizeof(__u64) == 0 && index < UNWIND_WINDOW_WORDS - 1)
-		return &window->words[index];
-	if (fp < UNWIND_FIRST_PAGE_END ||
-	    bpf_probe_read_user(window->frame, sizeof(window->frame), (void *)fp))
-		return NULL;
-	return window->frame;
-}
-
-/*
- * Walks from these registers into the scratch buffer. The number of addresses; 0 if the top of the
- * stack can't be read. Global, so that the verifier looks at its loop just once.
- */
-__noinline __u32 unwind_walk(__u64 ip, __u64 sp, __u64 fp)
-{
-	struct stack_def *def = stack_claim_scratch();
-	struct unwind_window *window;
-	__u32 zero = 0, n = 1;
-	const __u64 *frame;
-
-	window = bpf_map_lookup_elem(&unwind_windows, &zero);
-	if (!def || !window ||
-	    bpf_probe_read_user(window->words, sizeof(window->words), (void *)sp))
-		return 0;
-	def->words[0] = ip;
-	for (; n < STACK_DEPTH; n++) {
-		frame = unwind_frame_at(window, sp, fp);
-		if (!frame)
-			break;
-		fp = frame[0];
-		def->words[n] = frame[1];
+	for (int i = 0; i < STACK_SLOT_TRIES; i++, slot++) {
+		scratch = stack_scratch_of(slot);
+		if (scratch && !__sync_val_compare_and_swap(&scratch->is_claimed, 0, 1))
+			return slot;
 	}
-	return n;
+	return STACK_NO_SLOT;
 }
 
-/*
- * The same walk, of a task that is being switched out and known as a typed argument, at a fraction
- * of the cost: the kernel's reads each word by itself, and up to the page fault at the end. What
- * isn't an ordinary 64-bit stack is left to the kernel (a 32-bit process has its stack below 4 GB),
- * as is everything before 5.15.
- */
-static __always_inline __u32 unwind_user_typed(void *ctx, struct task_struct *task,
-					       __u64 words[STACK_DEPTH])
+static __always_inline void stack_release_slot(__u32 slot)
 {
-#if defined(__TARGET_ARCH_x86)
-	struct pt_regs *regs;
-	__u32 n = 0;
+	struct stack_scratch *scratch = stack_scratch_of(slot);
 
-	if (HAS_TASK_PT_REGS) {
-		regs = (void *)bpf_task_pt_regs(task);
-		if (regs->sp >> 32)
-			n = unwind_walk(regs->ip, regs->sp, regs->bp);
-	}
-	return n ? n : unwind_user(ctx, words);
+	if (scratch)
+		scratch->is_claimed = 0;
+}
 #else
-	return unwind_user(ctx, words);
+static __always_inline __u32 stack_claim_slot(void)
+{
+	return bpf_get_smp_processor_id();
+}
+
+static __always_inline void stack_release_slot(__u32 slot)
+{
+}
 #endif
+
+/* ---- tables ---- */
+
+/* Finds the mapping of an address: 1, with it in the walk's state, or 0. */
+__noinline int unwind_find_mapping(__u32 slot, __u64 ip)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	__u32 below, above, index;
+	struct unwind_mapping *m;
+	struct unwind_state *s;
+
+	if (!unwind_settings.by_cfi || !scratch)
+		return 0;
+	s = &scratch->walk;
+	if (ip >= s->mapping.start && ip < s->mapping.end)
+		return 1;
+	below = s->process.first;
+	above = below + s->process.count;
+	for (int i = 0; i < UNWIND_SLICE_BITS && below < above; i++) {
+		index = below + (above - below) / 2;
+		m = bpf_map_lookup_elem(&unwind_mappings, &index);
+		if (!m)
+			return 0;
+		if (ip < m->start) {
+			above = index;
+		} else if (ip >= m->end) {
+			below = index + 1;
+		} else {
+			s->mapping = *m;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/*
+ * The number of the rule in a page's rows for the low bits of an address: that of the last row at
+ * or below them. The page's first row applies to its first byte.
+ */
+__noinline __u32 unwind_search_page(__u32 page_index, __u32 low)
+{
+	__u32 below, above, middle, shard_index, zero = 0;
+	struct unwind_shard *shard;
+	struct unwind_page *page;
+	void *shard_map;
+
+	if (!unwind_settings.by_cfi)
+		return UNWIND_RULE_GAP;
+	page = bpf_map_lookup_elem(&unwind_pages, &page_index);
+	if (!page)
+		return UNWIND_RULE_GAP;
+	shard_index = page->shard;
+	shard_map = bpf_map_lookup_elem(&unwind_shards, &shard_index);
+	if (!shard_map)
+		return UNWIND_RULE_GAP;
+	shard = bpf_map_lookup_elem(shard_map, &zero);
+	if (!shard)
+		return UNWIND_RULE_GAP;
+	below = page->first_row;
+	above = below + page->n_rows;
+	for (int i = 0; i < UNWIND_PAGE_SHIFT && above - below > 1; i++) {
+		middle = below + (above - below) / 2;
+		if ((shard->rows[middle & (UNWIND_SHARD_ROWS - 1)] & 0xffff) <= low)
+			below = middle;
+		else
+			above = middle;
+	}
+	return shard->rows[below & (UNWIND_SHARD_ROWS - 1)] >> 16;
+}
+
+static __always_inline struct unwind_rule *unwind_find_rule(struct unwind_state *s, __u64 ip)
+{
+	__u64 vaddr = ip - s->mapping.bias,
+	      index = (vaddr >> UNWIND_PAGE_SHIFT) - s->mapping.page_base;
+	__u32 rule = UNWIND_RULE_GAP;
+
+	if (index < s->mapping.n_pages)
+		rule = unwind_search_page(s->mapping.first_page + index, vaddr & 0xffff);
+	return bpf_map_lookup_elem(&unwind_rules, &rule);
+}
+
+/* ---- one frame ---- */
+
+/* Where there is no rule: as if there were a frame pointer, if that leads to known code. */
+static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_state *s, int reason)
+{
+	struct unwind_frame_record record;
+
+	if (!unwind_read_frame_record(s, &record) ||
+	    !unwind_find_mapping(slot, record.return_address - 1))
+		return reason;
+	return unwind_arrive(s, record.return_address, s->bp + sizeof(record), record.bp);
+}
+
+/* From a frame to its caller. UNWIND_GOES_ON, or how the walk ended. */
+__noinline int unwind_step(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct unwind_rule *rule;
+	struct unwind_state *s;
+	__u64 ip;
+
+	if (!unwind_settings.by_cfi || !scratch)
+		return UNWIND_NO_PROCESS;
+	s = &scratch->walk;
+	ip = s->ip - !s->ip_is_exact;
+	if (!unwind_find_mapping(slot, ip))
+		return unwind_by_frame_pointer(slot, s, UNWIND_NO_MAPPING);
+	rule = unwind_find_rule(s, ip);
+	if (!rule || rule->kind == UNWIND_GAP)
+		return unwind_by_frame_pointer(slot, s, UNWIND_NO_RULE);
+	if (rule->kind == UNWIND_END)
+		return UNWIND_COMPLETE;
+	if (rule->kind == UNWIND_SIGNAL)
+		return unwind_signal(s);
+	return unwind_apply(s, rule);
+}
+
+/* ---- a walk ---- */
+
+/* The registers with which the current task entered the kernel, and its process's tables. */
+static __always_inline int unwind_prepare(struct unwind_state *s, __u32 tgid)
+{
+	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &tgid);
+
+	if (!process)
+		return UNWIND_NO_PROCESS;
+	if (!read_user_registers(&s->regs, current_user_registers()))
+		return UNWIND_FAULT;
+	if ((__u16)s->regs.cs != USER_CS_64) /* above it, kernels with FRED keep more */
+		return UNWIND_32BIT;
+	s->process = *process;
+	unwind_begin(s);
+	return UNWIND_GOES_ON;
+}
+
+/* Walks the stack of the current task, process def.tgid, into the slot. How the walk ended. */
+__noinline int unwind_walk(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	int reason;
+
+	if (!unwind_settings.by_cfi || !scratch)
+		return UNWIND_NO_PROCESS;
+	scratch->def.n_words = 0;
+	reason = unwind_prepare(&scratch->walk, scratch->def.tgid);
+	if (reason)
+		return reason;
+	for (__u32 i = 0; i < STACK_DEPTH; i++) {
+		scratch->def.words[i] = scratch->walk.ip;
+		scratch->def.n_words = i + 1;
+		reason = unwind_step(slot);
+		if (reason)
+			return reason;
+	}
+	return UNWIND_DEPTH;
+}
+
+/* Takes the current task's user stack: addresses, leaf first, and how the walk ended. */
+static __always_inline void unwind_user(void *ctx, __u32 slot, struct stack_def *def)
+{
+	long bytes;
+
+	def->reason = unwind_settings.by_cfi ? unwind_walk(slot) : UNWIND_BY_FP;
+	if (unwind_settings.by_cfi && def->n_words)
+		return;
+	bytes = bpf_get_stack(ctx, def->words, sizeof(def->words), BPF_F_USER_STACK);
+	def->n_words = bytes > 0 ? bytes / sizeof(__u64) : 0;
+}
+
+/*
+ * A child begins with its parent's mappings, and a program that is executed with none: until the
+ * loader has looked at it, the tables of the one before must not be used.
+ */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(unwind_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 tgid = task_tgid(parent), child_tgid = task_tgid(child);
+	struct unwind_process *process;
+
+	if (tgid == child_tgid)
+		return 0;
+	process = bpf_map_lookup_elem(&unwind_processes, &tgid);
+	if (process)
+		bpf_map_update_elem(&unwind_processes, &child_tgid, process, BPF_ANY);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(unwind_exec, struct task_struct *task)
+{
+	__u32 tgid = task_tgid(task);
+
+	bpf_map_delete_elem(&unwind_processes, &tgid);
+	return 0;
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,18 +63,40 @@ int child_start(struct child *child, char **argv)
 	return fork_command(child, go[0], failure[1], argv);
 }
 
-int child_release(struct child *child)
+/* Waits for the traced child's exec, then for began(), and lets it go. */
+static void hold_at_exec(struct child *child, void (*began)(void *arg), void *arg)
 {
+	int status;
+
+	while (waitpid(child->pid, &status, 0) == child->pid && WIFSTOPPED(status)) {
+		if (status >> 8 != (SIGTRAP | PTRACE_EVENT_EXEC << 8)) {
+			ptrace(PTRACE_CONT, child->pid, 0, WSTOPSIG(status));
+			continue;
+		}
+		began(arg);
+		ptrace(PTRACE_DETACH, child->pid, 0, 0);
+		return;
+	}
+	child->is_reaped = true; /* it could not be executed */
+}
+
+int child_release(struct child *child, void (*began)(void *arg), void *arg)
+{
+	bool holds = !ptrace(PTRACE_SEIZE, child->pid, 0, PTRACE_O_TRACEEXEC);
 	int err = 0;
 	ssize_t n;
 
 	close(child->release_fd);
 	child->release_fd = -1;
+	if (holds)
+		hold_at_exec(child, began, arg);
 	n = read(child->failure_fd, &err, sizeof(err));
 	close(child->failure_fd);
 	child->failure_fd = -1;
 	if (n == sizeof(err))
 		return msg_errno(err, "executing the command");
+	if (!holds)
+		began(arg);
 	return 0;
 }
 
@@ -101,7 +124,7 @@ void child_finish(struct child *child)
 	bool ended_by_us;
 	int status;
 
-	if (!child->pid)
+	if (!child->pid || child->is_reaped)
 		return;
 	ended_by_us = waitpid(child->pid, &status, WNOHANG) == 0;
 	if (ended_by_us && !end_command(child)) {

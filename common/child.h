@@ -3,6 +3,7 @@
 #ifndef CHILD_H
 #define CHILD_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct child {
@@ -10,13 +11,17 @@ struct child {
 	int pid_fd;	/* readable when it has ended */
 	int release_fd; /* closed to let it go */
 	int failure_fd; /* carries errno if it can't be executed */
+	bool is_reaped;
 };
 
 /* Forks; the child waits before it executes argv. 0 or -errno, printed. */
 int child_start(struct child *child, char **argv);
 
-/* Lets the child execute its command. 0, or -errno, printed, if that fails. */
-int child_release(struct child *child);
+/*
+ * Lets the child execute its command, and holds it once more before its first instruction, while
+ * began(arg) looks at what it is. 0, or -errno, printed, if it can't be executed.
+ */
+int child_release(struct child *child, void (*began)(void *arg), void *arg);
 
 /* Ends it if it still runs (SIGTERM, as perf does), waits for it, and says how it failed. */
 void child_finish(struct child *child);

@@ -10,6 +10,7 @@
 #include "msg.h"
 #include "stackdefs.h"
 #include "usyms.h"
+#include "../bpf/unwind_map.h"
 
 struct entry {
 	struct stack_def *def;	    /* cut to its length */
@@ -186,4 +187,11 @@ const struct stack_def *stackdefs_waker(const struct stackdefs *defs, uint64_t i
 	struct entry *entry = id ? idmap_find(&defs->entries, id) : NULL;
 
 	return entry && entry->def->kind == STACK_WAKER ? entry->def : NULL;
+}
+
+int stackdefs_reason(const struct stackdefs *defs, uint64_t id)
+{
+	struct entry *entry = id ? idmap_find(&defs->entries, id) : NULL;
+
+	return entry && entry->def->kind == STACK_USER ? entry->def->reason : UNWIND_GOES_ON;
 }

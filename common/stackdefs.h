@@ -26,6 +26,9 @@ void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t s
  */
 const struct frame *stackdefs_frames(struct stackdefs *defs, uint64_t id, size_t *n);
 
+/* How the walk of a user stack ended (enum unwind_reason); UNWIND_GOES_ON where it isn't known. */
+int stackdefs_reason(const struct stackdefs *defs, uint64_t id);
+
 /* A waker's definition: user stack, kernel stack and comm; NULL where it never arrived. */
 const struct stack_def *stackdefs_waker(const struct stackdefs *defs, uint64_t id);
 

@@ -146,6 +146,21 @@ void target_set_threads(unsigned int threads)
 	settings.threads = threads;
 }
 
+bool target_lists_pids(void)
+{
+	return pids.count > 0;
+}
+
+const pid_t *target_pids(void)
+{
+	return (const pid_t *)pids.ids;
+}
+
+size_t target_n_pids(void)
+{
+	return pids.count;
+}
+
 /* A map that somebody else has pinned takes the place of an empty one of ours. */
 static int use_pinned_map(const struct run *run, const char *path, const char *name)
 {

@@ -3,11 +3,20 @@
 #ifndef TARGET_H
 #define TARGET_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
 #include "tool.h"
 
 extern const struct module target_module;
 
 /* Only user or only kernel threads (enum filter_threads), for tools with options for that. */
 void target_set_threads(unsigned int threads);
+
+/* The processes that were named (-p or a command); none: everything is traced. */
+bool target_lists_pids(void);
+const pid_t *target_pids(void);
+size_t target_n_pids(void);
 
 #endif

@@ -406,6 +406,14 @@ static int watch_all(int signal_fd, int timer_fd)
 	return err;
 }
 
+static void begin_command(void *arg)
+{
+	(void)arg;
+	for_each_module(module)
+		if (module->begin)
+			module->begin(&run);
+}
+
 /* Lets the command go and waits for the end of the tracing. */
 static int wait_for_end(int signal_fd)
 {
@@ -417,7 +425,7 @@ static int wait_for_end(int signal_fd)
 	if (err)
 		return msg_errno(err, "watching for events");
 	arm_timer(timer_fd, run.start_ns);
-	err = child.pid ? child_release(&child) : 0;
+	err = child.pid ? child_release(&child, begin_command, NULL) : 0;
 	if (!err)
 		err = loop_run(run.loop);
 	close(timer_fd);

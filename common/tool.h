@@ -18,6 +18,7 @@
 #include "../bpf/hist.h" /* these name the types in generated skeletons */
 #include "../bpf/loss.h"
 #include "../bpf/stack.h"
+#include "../bpf/unwind_map.h"
 #include "opts.h"
 
 enum operands {
@@ -53,6 +54,7 @@ struct module {
 	int (*check)(struct run *run);	   /* options, before anything is opened; -EINVAL: usage */
 	int (*configure)(struct run *run); /* options to BPF settings, before load */
 	int (*start)(struct run *run);	   /* after attaching */
+	void (*begin)(struct run *run);	   /* the command is about to execute its first instruction */
 	void (*stop)(struct run *run);	   /* before the last report; also after failures */
 	void (*finish)(struct run *run);   /* last words, after the last report */
 };

@@ -1,37 +1,360 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Walking a user stack from outside along frame pointers; see unwind.h. */
-#include <stdbool.h>
-#include <sys/uio.h>
+/*
+ * Unwind tables for whatever is traced: at the start for every process there is, then as the
+ * kernel's process events come in. A stack that lacked tables all the same makes its process looked
+ * at again. See unwind.h.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <bpf/bpf.h>
+
+#include "bpfmap.h"
+#include "mem.h"
+#include "msg.h"
+#include "parse.h"
+#include "sideband.h"
+#include "target.h"
 #include "unwind.h"
+#include "unwind_files.h"
+#include "unwind_procs.h"
+#include "unwind_remote.h"
+#include "unwind_tables.h"
 
-/* What a frame pointer points at on x86-64 and arm64: the caller's frame and return address. */
-struct frame_record {
-	uint64_t caller_fp;
-	uint64_t return_address;
+#ifdef __x86_64__
+#define CAN_USE_CFI true
+#else
+#define CAN_USE_CFI false
+#endif
+
+static const char *method_text;
+static uint64_t mem_bytes = 128 << 20;
+static bool by_cfi;
+
+static const struct run *current_run;
+static const struct unwind_mapping *mappings;
+static struct unwind_tables *tables;
+static struct unwind_files *files;
+static struct unwind_procs *procs;
+static struct sideband *sideband;
+static void (*exit_fn)(pid_t pid, void *arg);
+static void *exit_arg;
+
+/* Shards that are made but not yet in the map of shards. */
+static int shard_fds[UNWIND_MAX_SHARDS];
+static uint32_t n_shards, n_installed;
+
+/* Processes that have changed since the last batch of events. */
+static pid_t *changed;
+static size_t n_changed, changed_cap;
+
+static const struct opt unwind_opts[] = {
+	{ 0, "unwind", "METHOD", OPT_STRING(&method_text),
+	  "user stacks by cfi, fp, or auto: cfi where it can be had (default)" },
+	{ 0, "unwind-mem", "SIZE", OPT_SIZE(&mem_bytes),
+	  "memory for unwind tables (default 128M)" },
+	{},
 };
 
-static bool read_record(pid_t pid, uint64_t fp, struct frame_record *record)
+static int check_unwind(struct run *run)
 {
-	struct iovec local = { record, sizeof(*record) };
-	struct iovec remote = { (void *)fp, sizeof(*record) };
-
-	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == sizeof(*record);
+	(void)run;
+	by_cfi = CAN_USE_CFI;
+	if (!method_text || !strcmp(method_text, "auto"))
+		return 0;
+	if (strcmp(method_text, "cfi") && strcmp(method_text, "fp"))
+		return msg_error("--unwind: '%s' is not auto, cfi or fp", method_text);
+	if (!strcmp(method_text, "cfi") && !CAN_USE_CFI)
+		return msg_error("--unwind cfi: only on x86-64");
+	by_cfi = by_cfi && strcmp(method_text, "fp");
+	return 0;
 }
 
-size_t unwind_remote(pid_t pid, const struct user_registers *regs, uint64_t *addrs, size_t max)
+static int configure_unwind(struct run *run)
 {
-	uint64_t fp = regs->fp, lowest = regs->sp;
-	struct frame_record record;
-	size_t n = 0;
+	static const char *const maps[] = { "unwind_processes", "unwind_mappings", "unwind_pages",
+					    "unwind_rules", "unwind_shards" };
+	struct unwind_settings settings = { .by_cfi = by_cfi };
 
-	addrs[n++] = regs->ip;
-	while (n < max && fp >= lowest && fp % sizeof(uint64_t) == 0) {
-		if (!read_record(pid, fp, &record) || !record.return_address)
-			break;
-		addrs[n++] = record.return_address;
-		lowest = fp + sizeof(record);
-		fp = record.caller_fp;
+	for (size_t i = 0; !by_cfi && i < ARRAY_SIZE(maps); i++)
+		map_leave_out(run, maps[i]);
+	if (!by_cfi) {
+		program_leave_out(run, "unwind_fork");
+		program_leave_out(run, "unwind_exec");
 	}
-	return n;
+	return map_set_settings(run, ".rodata.unwind", &settings, sizeof(settings));
 }
+
+/* ---- map memory ---- */
+
+static void *map_array(const char *name)
+{
+	struct bpf_map *map = map_find(current_run, name);
+	size_t bytes = (size_t)bpf_map__max_entries(map) * ((bpf_map__value_size(map) + 7) & ~7U);
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	if (memory != MAP_FAILED)
+		return memory;
+	msg_errno(errno, "mapping %s", name);
+	return NULL;
+}
+
+static struct unwind_shard *new_shard(uint32_t n, void *arg)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	struct unwind_shard *shard;
+
+	(void)arg;
+	if ((uint64_t)(n + 1) * sizeof(*shard) > mem_bytes)
+		return NULL;
+	shard_fds[n] = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_shard", sizeof(__u32),
+				      sizeof(*shard), 1, &opts);
+	if (shard_fds[n] < 0)
+		return NULL;
+	shard = mmap(NULL, sizeof(*shard), PROT_READ | PROT_WRITE, MAP_SHARED, shard_fds[n], 0);
+	if (shard == MAP_FAILED) {
+		close(shard_fds[n]);
+		return NULL;
+	}
+	n_shards = n + 1;
+	return shard;
+}
+
+/* All at once: each update of a map of maps waits for a grace period. */
+static int install_shards(void)
+{
+	uint32_t keys[UNWIND_MAX_SHARDS], count = n_shards - n_installed;
+	int err;
+
+	if (!count)
+		return 0;
+	for (uint32_t i = 0; i < count; i++)
+		keys[i] = n_installed + i;
+	err = bpf_map_update_batch(bpf_map__fd(map_find(current_run, "unwind_shards")), keys,
+				   shard_fds + n_installed, &count, NULL);
+	for (uint32_t i = n_installed; err && i < n_shards; i++)
+		err = bpf_map_update_elem(bpf_map__fd(map_find(current_run, "unwind_shards")), &i,
+					  &shard_fds[i], BPF_ANY);
+	n_installed = n_shards;
+	return err ? msg_errno(errno, "installing unwind tables") : 0;
+}
+
+/* ---- processes ---- */
+
+static void publish(pid_t pid, const struct unwind_process *slice)
+{
+	bpf_map_update_elem(bpf_map__fd(map_find(current_run, "unwind_processes")), &pid, slice,
+			    BPF_ANY);
+}
+
+static void update_processes(const pid_t *pids, size_t n)
+{
+	struct unwind_process *slices = mem_zalloc(n, sizeof(*slices));
+
+	for (size_t i = 0; i < n; i++)
+		unwind_procs_update(procs, pids[i], &slices[i]);
+	install_shards();
+	for (size_t i = 0; i < n; i++)
+		if (slices[i].count)
+			publish(pids[i], &slices[i]);
+	free(slices);
+}
+
+void unwind_learn(pid_t pid)
+{
+	if (by_cfi)
+		update_processes(&pid, 1);
+}
+
+void unwind_on_exit(void (*exited)(pid_t pid, void *arg), void *arg)
+{
+	exit_fn = exited;
+	exit_arg = arg;
+}
+
+/* Without a list of processes everything is of interest; with one, those and who they forked. */
+static bool is_interesting(pid_t pid)
+{
+	return !target_lists_pids() || unwind_procs_knows(procs, pid);
+}
+
+static void on_changed(pid_t pid, void *arg)
+{
+	(void)arg;
+	if (!is_interesting(pid))
+		return;
+	for (size_t i = 0; i < n_changed; i++)
+		if (changed[i] == pid)
+			return;
+	changed = mem_grow(changed, n_changed, &changed_cap, sizeof(*changed));
+	changed[n_changed++] = pid;
+}
+
+static void on_forked(pid_t parent, pid_t child, void *arg)
+{
+	(void)arg;
+	unwind_procs_fork(procs, parent, child);
+}
+
+static void on_exited(pid_t pid, void *arg)
+{
+	(void)arg;
+	for (size_t i = 0; i < n_changed; i++)
+		if (changed[i] == pid)
+			changed[i] = changed[--n_changed];
+	if (unwind_procs_knows(procs, pid)) {
+		unwind_procs_exit(procs, pid);
+		bpf_map_delete_elem(bpf_map__fd(map_find(current_run, "unwind_processes")), &pid);
+	}
+	if (exit_fn)
+		exit_fn(pid, exit_arg);
+}
+
+static void on_drained(void *arg)
+{
+	(void)arg;
+	update_processes(changed, n_changed);
+	n_changed = 0;
+}
+
+static pid_t *list_processes(size_t *n)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	pid_t *pids = NULL;
+	size_t cap = 0;
+
+	*n = 0;
+	while (dir && (entry = readdir(dir))) {
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		pids = mem_grow(pids, *n, &cap, sizeof(*pids));
+		pids[(*n)++] = atoi(entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return pids;
+}
+
+static void update_all(void)
+{
+	size_t n;
+	pid_t *pids = list_processes(&n);
+
+	update_processes(pids, n);
+	free(pids);
+}
+
+static void on_lost(void *arg)
+{
+	(void)arg;
+	msg_debug("process events were lost: looking at every process again");
+	if (target_lists_pids())
+		update_processes(target_pids(), target_n_pids());
+	else
+		update_all();
+}
+
+size_t unwind_remote(pid_t pid, const struct unwind_regs *regs, uint64_t *addrs, size_t max,
+		     int *reason)
+{
+	struct unwind_view view = { .pid = pid };
+	struct unwind_process slice = {};
+
+	if (by_cfi && unwind_procs_find(procs, pid, &slice)) {
+		view.tables = tables;
+		view.mappings = mappings + slice.first;
+		view.n_mappings = slice.count;
+	}
+	return unwind_walk_remote(&view, regs, addrs, max, reason);
+}
+
+/* ---- the module ---- */
+
+static int open_tables(void)
+{
+	struct unwind_backing backing = { .new_shard = new_shard };
+	struct unwind_mapping *array = map_array("unwind_mappings");
+
+	backing.rules = map_array("unwind_rules");
+	backing.pages = map_array("unwind_pages");
+	if (!array || !backing.rules || !backing.pages)
+		return -ENOMEM;
+	tables = unwind_tables_new(&backing);
+	files = unwind_files_new(tables);
+	procs = unwind_procs_new(files, array);
+	mappings = array;
+	return 0;
+}
+
+static void print_memory(void)
+{
+	struct unwind_tables_size size = unwind_tables_size(tables);
+	size_t n_files, n_refused, n_procs, n_mappings;
+
+	unwind_files_count(files, &n_files, &n_refused);
+	unwind_procs_count(procs, &n_procs, &n_mappings);
+	msg_debug("unwind tables: %zu files, %llu rows, %u rules, %zu processes, %zu mappings, "
+		  "%.1f MB",
+		  n_files, (unsigned long long)size.n_rows, size.n_rules, n_procs, n_mappings,
+		  (double)size.n_shards * sizeof(struct unwind_shard) / (1 << 20));
+	if (n_refused)
+		msg_warn("%zu files have no unwind tables: raise --unwind-mem", n_refused);
+}
+
+/* Events are opened first, so that nothing slips through between them and the look around. */
+static int start_unwind(struct run *run)
+{
+	struct sideband_handlers handlers = { on_forked, on_changed, on_exited,
+					      on_lost,	 on_drained, NULL };
+
+	current_run = run;
+	if (!by_cfi)
+		return 0;
+	if (open_tables())
+		return -ENOMEM;
+	sideband = sideband_open(&handlers);
+	if (!sideband || sideband_watch(sideband, run->loop))
+		return -EIO;
+	if (target_lists_pids())
+		update_processes(target_pids(), target_n_pids());
+	else
+		update_all();
+	print_memory();
+	return 0;
+}
+
+static void begin_unwind(struct run *run)
+{
+	unwind_learn(run->command_pid);
+}
+
+static void finish_unwind(struct run *run)
+{
+	(void)run;
+	if (!tables)
+		return;
+	print_memory();
+	sideband_close(sideband);
+	unwind_procs_free(procs);
+	unwind_files_free(files);
+	unwind_tables_free(tables);
+	for (uint32_t i = 0; i < n_shards; i++)
+		close(shard_fds[i]);
+	free(changed);
+}
+
+const struct module unwind_module = {
+	.title = "user stacks",
+	.opts = unwind_opts,
+	.check = check_unwind,
+	.configure = configure_unwind,
+	.start = start_unwind,
+	.begin = begin_unwind,
+	.finish = finish_unwind,
+};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Walking a user stack from outside: for threads that were off CPU before tracing began, whose
- * stack no BPF program could take.
+ * The module that gives stack tools complete user stacks: it compiles the unwind tables of every
+ * file that traced processes execute, keeps them and the processes' mappings in BPF maps
+ * (bpf/unwind_map.h), and follows fork, exec, dlopen and exit.
  */
 #ifndef UNWIND_H
 #define UNWIND_H
@@ -10,14 +11,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct user_registers {
-	uint64_t ip, sp, fp;
-};
+#include "../bpf/unwind_map.h"
+#include "tool.h"
+
+extern const struct module unwind_module;
+
+/* A stack of this process lacked tables: have another look at it. */
+void unwind_learn(pid_t pid);
+
+/* Called when a process has exited, before its pid can be another one's. */
+void unwind_on_exit(void (*exited)(pid_t pid, void *arg), void *arg);
 
 /*
- * Writes at most max addresses, leaf first, following frame pointers through the process's memory
- * (process_vm_readv(2)). Returns their number; at least 1, the instruction pointer itself.
+ * Walks the stack of a thread that isn't running from outside, over the same tables: for those that
+ * were off CPU before tracing began. Writes at most max addresses, leaf first, and how the walk
+ * ended (enum unwind_reason). Returns their number, at least 1.
  */
-size_t unwind_remote(pid_t pid, const struct user_registers *regs, uint64_t *addrs, size_t max);
+size_t unwind_remote(pid_t pid, const struct unwind_regs *regs, uint64_t *addrs, size_t max,
+		     int *reason);
 
 #endif

@@ -62,6 +62,8 @@ static int check(struct run *run)
 	(void)run;
 	if (min_ns > max_ns)
 		return msg_error("--min-block-time is longer than --max-block-time");
+	if (user_threads || kernel_threads)
+		target_set_threads(user_threads ? THREADS_USER : THREADS_KERNEL);
 	return 0;
 }
 
@@ -82,16 +84,18 @@ static int configure(struct run *run)
 /* The user stack of a thread that was off CPU before tracing began. */
 static void define_stack(const void *record, void *arg)
 {
-	const struct offcputime_registers *regs = record;
-	struct user_registers user = { regs->ip, regs->sp, regs->fp };
-	struct stack_def def = { .id = STACK_ID_AT_START | regs->tid, .kind = STACK_USER };
+	const struct unwind_start *start = record;
+	struct stack_def def = { .id = STACK_ID_AT_START | start->tid, .kind = STACK_USER };
 	uint64_t addrs[STACK_DEPTH];
+	int reason;
 
 	(void)arg;
-	def.tgid = regs->tgid;
-	def.generation = (__u32)regs->generation;
-	def.n_words = (__u32)unwind_remote((pid_t)regs->tgid, &user, addrs, STACK_DEPTH);
-	for (__u32 i = 0; i < def.n_words; i++)
+	def.tgid = start->tgid;
+	def.generation = (__u32)start->generation;
+	def.n_words =
+		(__u16)unwind_remote((pid_t)start->tgid, &start->regs, addrs, STACK_DEPTH, &reason);
+	def.reason = (__u16)reason;
+	for (size_t i = 0; i < def.n_words; i++)
 		def.words[i] = addrs[i];
 	stacks_define(&def);
 }
@@ -102,7 +106,7 @@ static int start(struct run *run)
 
 	/* A command is held before it begins: that wait is ours, not its own. */
 	skel->data_window->window.start_ns = run->command_pid ? 0 : run->start_ns;
-	return taskstate_visit(run, sizeof(struct offcputime_registers), define_stack, NULL);
+	return taskstate_visit(run, sizeof(struct unwind_start), define_stack, NULL);
 }
 
 /* Threads that are off CPU now have waited until now. */
@@ -131,7 +135,7 @@ static const struct tool offcputime = {
 	.operands = OPERANDS_DURATION,
 	.tid_letter = 't',
 	.opts = opts,
-	.modules = { &target_module, &stacks_module },
+	.modules = { &target_module, &stacks_module, &unwind_module },
 	.skeleton = &skeleton,
 	.check = check,
 	.configure = configure,

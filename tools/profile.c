@@ -7,6 +7,7 @@
 #include "stacks.h"
 #include "target.h"
 #include "tool.h"
+#include "unwind.h"
 
 #include "profile.skel.h"
 
@@ -50,7 +51,7 @@ static const struct tool profile = {
 	.operands = OPERANDS_DURATION,
 	.tid_letter = 'L',
 	.opts = opts,
-	.modules = { &target_module, &stacks_module, &sampler_module },
+	.modules = { &target_module, &stacks_module, &unwind_module, &sampler_module },
 	.skeleton = &skeleton,
 	.configure = configure,
 	.start = start,

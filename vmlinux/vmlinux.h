@@ -124,6 +124,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
+	void *stack;
 	char comm[16];
 	struct nsproxy *nsproxy;
 	u64 self_exec_id; /* 64 bits since 5.7 */

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How unwind tables lie in BPF maps, written by the loader (common/unwind.c) and read by the walker
+ * (unwind.bpf.h).
+ *
+ *	process:  tgid -> a slice of mappings, ascending
+ *	mapping:  addresses -> a run of pages, one per 64 KiB of the file's text
+ *	page:     a run of rows in one shard, beginning with a row for the page's first byte
+ *	row:      the low 16 bits of the first ELF address that a rule applies to, and the rule
+ *	rule:     struct unwind_rule, shared by all files
+ *
+ * A row takes 4 bytes. Since an ARRAY map rounds its elements up to 8, rows lie in shards: arrays of
+ * one element, of which as many are made as are needed.
+ */
+#ifndef UNWIND_MAP_H
+#define UNWIND_MAP_H
+
+#include "types.h"
+#include "unwind.h"
+
+#define UNWIND_PAGE_SHIFT    16
+#define UNWIND_SHARD_ROWS    (1U << 18) /* 1 MiB */
+#define UNWIND_MAX_SHARDS    512
+#define UNWIND_MAX_PAGES     (1U << 16)
+#define UNWIND_MAX_MAPPINGS  (1U << 16)
+#define UNWIND_MAX_RULES     (1U << 14)
+#define UNWIND_MAX_PROCESSES 16384
+#define UNWIND_SLICE_BITS    12 /* a process has fewer than 2^12 executable mappings */
+
+struct unwind_process {
+	__u32 first, count; /* of its mappings */
+};
+
+struct unwind_mapping {
+	__u64 start, end; /* addresses; end exclusive */
+	__u64 bias;	  /* address - bias = ELF address */
+	__u32 first_page; /* the page of the ELF address page_base << 16 */
+	__u32 n_pages;	  /* 0: no tables for this file */
+	__u64 page_base;
+};
+
+struct unwind_page {
+	__u32 first_row; /* in the shard */
+	__u16 shard;
+	__u16 n_rows; /* at least 1 where the page exists */
+};
+
+#define UNWIND_RULE_GAP	      0 /* the first rule */
+#define UNWIND_ROW(low, rule) ((__u32)(low) | (__u32)(rule) << 16)
+
+struct unwind_shard {
+	__u32 rows[UNWIND_SHARD_ROWS];
+};
+
+/* The registers as the kernel saves them (struct pt_regs, x86-64). */
+struct unwind_regs {
+	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	__u64 orig_ax, ip, cs, flags, sp, ss;
+};
+
+/* A walk in progress. */
+struct unwind_state {
+	__u64 ip, sp, bp;
+	bool ip_is_exact;   /* not a return address: frame 0, or interrupted by a signal */
+	bool sp_may_stay;   /* the next frame's stack may begin anywhere */
+	bool has_registers; /* all of regs hold: frame 0 */
+	struct unwind_process process;
+	struct unwind_mapping mapping; /* of the latest ip */
+	struct unwind_regs regs;
+};
+
+/* How a walk ended. */
+enum unwind_reason {
+	UNWIND_GOES_ON,
+	UNWIND_COMPLETE,    /* the outermost frame was reached */
+	UNWIND_DEPTH,	    /* deeper than STACK_DEPTH */
+	UNWIND_NO_PROCESS,  /* no tables of the process yet */
+	UNWIND_NO_MAPPING,  /* an address in no known mapping */
+	UNWIND_NO_RULE,	    /* code without unwind information: a JIT, hand-written assembly */
+	UNWIND_BAD_RULE,    /* a rule that can't be followed */
+	UNWIND_FAULT,	    /* stack memory that is not resident */
+	UNWIND_NO_PROGRESS, /* the stack pointer did not move up */
+	UNWIND_32BIT,	    /* a 32-bit program */
+	UNWIND_BY_FP,	    /* walked by frame pointers alone: completeness unknown */
+	UNWIND_REASONS,
+};
+
+struct unwind_settings {
+	bool by_cfi;
+};
+
+#endif

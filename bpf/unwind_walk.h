@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One frame of a walk, given its rule: the same code in the kernel (unwind.bpf.h) and in the loader
+ * (common/unwind_remote.c). Whoever includes this has defined
+ *
+ *	static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr);
+ *
+ * which reads the walked task's memory.
+ */
+#ifndef UNWIND_WALK_H
+#define UNWIND_WALK_H
+
+#include "unwind_map.h"
+
+#define UNWIND_INLINE static inline __attribute__((always_inline))
+
+UNWIND_INLINE void unwind_begin(struct unwind_state *s)
+{
+	s->ip = s->regs.ip;
+	s->sp = s->regs.sp;
+	s->bp = s->regs.bp;
+	s->ip_is_exact = true;
+	s->sp_may_stay = false;
+	s->has_registers = true;
+	s->mapping.start = 0;
+	s->mapping.end = 0;
+}
+
+/* DWARF's register numbers (System V ABI, AMD64, figure 3.36). */
+UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number)
+{
+	switch (number) {
+	case 0:
+		return regs->ax;
+	case 1:
+		return regs->dx;
+	case 2:
+		return regs->cx;
+	case 3:
+		return regs->bx;
+	case 4:
+		return regs->si;
+	case 5:
+		return regs->di;
+	case 8:
+		return regs->r8;
+	case 9:
+		return regs->r9;
+	case 10:
+		return regs->r10;
+	case 11:
+		return regs->r11;
+	case 12:
+		return regs->r12;
+	case 13:
+		return regs->r13;
+	case 14:
+		return regs->r14;
+	case 15:
+		return regs->r15;
+	default:
+		return 0;
+	}
+}
+
+/* Moves on to the caller, whose stack begins at sp. */
+UNWIND_INLINE int unwind_arrive(struct unwind_state *s, __u64 ip, __u64 sp, __u64 bp)
+{
+	if (sp <= s->sp && !s->sp_may_stay)
+		return UNWIND_NO_PROGRESS;
+	s->ip = ip;
+	s->sp = sp;
+	s->bp = bp;
+	s->ip_is_exact = false;
+	s->sp_may_stay = false;
+	s->has_registers = false;
+	return UNWIND_GOES_ON;
+}
+
+/* What a frame pointer points at. */
+struct unwind_frame_record {
+	__u64 bp;
+	__u64 return_address;
+};
+
+/* From rbp to rip of the interrupted registers (struct sigcontext). */
+struct unwind_sigcontext {
+	__u64 bp, bx, dx, ax, cx, sp, ip;
+};
+
+UNWIND_INLINE int unwind_signal(struct unwind_state *s)
+{
+	struct unwind_sigcontext m;
+
+	if (!unwind_read(s, &m, sizeof(m), s->sp + UNWIND_UCONTEXT_RBP))
+		return UNWIND_FAULT;
+	s->bp = m.bp;
+	s->sp = m.sp;
+	s->ip = m.ip;
+	s->ip_is_exact = true;
+	s->sp_may_stay = false;
+	s->has_registers = false;
+	return UNWIND_GOES_ON;
+}
+
+UNWIND_INLINE int unwind_cfa(struct unwind_state *s, const struct unwind_rule *rule, __u64 *cfa)
+{
+	__s32 off = rule->cfa_off;
+
+	switch (rule->kind) {
+	case UNWIND_SP:
+		*cfa = s->sp + off;
+		return UNWIND_GOES_ON;
+	case UNWIND_BP:
+		*cfa = s->bp + off;
+		return UNWIND_GOES_ON;
+	case UNWIND_PLT:
+		*cfa = s->sp + 8 + ((s->ip & 15) >= (__u64)off ? 8 : 0);
+		return UNWIND_GOES_ON;
+	case UNWIND_SP_DEREF:
+	case UNWIND_BP_DEREF:
+		*cfa = rule->kind == UNWIND_SP_DEREF ? s->sp : s->bp;
+		if (!unwind_read(s, cfa, sizeof(*cfa), *cfa + unwind_deref_at(off)))
+			return UNWIND_FAULT;
+		*cfa += unwind_deref_plus(off);
+		return UNWIND_GOES_ON;
+	case UNWIND_REG:
+		*cfa = unwind_register(&s->regs, unwind_reg(off)) + unwind_reg_plus(off);
+		return s->has_registers ? UNWIND_GOES_ON : UNWIND_BAD_RULE;
+	default:
+		return UNWIND_BAD_RULE;
+	}
+}
+
+/* To the caller by a rule: its frame pointer and return address. */
+UNWIND_INLINE int unwind_apply(struct unwind_state *s, const struct unwind_rule *rule)
+{
+	struct unwind_frame_record saved;
+	int reason;
+	__u64 cfa;
+
+	reason = unwind_cfa(s, rule, &cfa);
+	if (reason)
+		return reason;
+	if (rule->bp_kind == UNWIND_BP_AT_CFA && rule->bp_off == -16) { /* neighbours: one read */
+		if (!unwind_read(s, &saved, sizeof(saved), cfa - sizeof(saved)))
+			return UNWIND_FAULT;
+		return unwind_arrive(s, saved.return_address, cfa, saved.bp);
+	}
+	saved.bp = rule->bp_kind == UNWIND_BP_LOST ? 0 : s->bp; /* 0 leads nowhere */
+	if (rule->bp_kind == UNWIND_BP_AT_CFA &&
+	    !unwind_read(s, &saved.bp, sizeof(saved.bp), cfa + rule->bp_off))
+		return UNWIND_FAULT;
+	if (rule->bp_kind == UNWIND_BP_AT_BP &&
+	    !unwind_read(s, &saved.bp, sizeof(saved.bp), s->bp + rule->bp_off))
+		return UNWIND_FAULT;
+	if (!unwind_read(s, &saved.return_address, sizeof(__u64), cfa - sizeof(__u64)))
+		return UNWIND_FAULT;
+	return unwind_arrive(s, saved.return_address, cfa, saved.bp);
+}
+
+/* By the frame pointer, for code without a rule; the caller checks that it leads to code. */
+UNWIND_INLINE bool unwind_read_frame_record(struct unwind_state *s,
+					    struct unwind_frame_record *record)
+{
+	return s->bp >= s->sp && !(s->bp & 7) && unwind_read(s, record, sizeof(*record), s->bp);
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The executable segments of an ELF file (System V gABI, chapter 5), to turn file offsets into ELF
+ * virtual addresses. Read with pread(2), bounded: the file is the traced side's.
+ */
+#ifndef ELFSEGS_H
+#define ELFSEGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define ELFSEGS_MAX 16
+
+struct elfsegs {
+	struct {
+		uint64_t offset, vaddr, bytes;
+	} items[ELFSEGS_MAX];
+	size_t count;
+};
+
+/* 64-bit files of this machine's byte order. 0 or -errno (-ENOEXEC: not such a file). */
+int elfsegs_read(struct elfsegs *segs, int fd);
+
+/* The same from an image in memory (the vdso). */
+int elfsegs_read_image(struct elfsegs *segs, const void *image, size_t size);
+
+/*
+ * The ELF address of a file offset; UINT64_MAX where no segment holds it. Mappings are whole pages,
+ * so an offset in a segment's first or last page belongs to it.
+ */
+uint64_t elfsegs_vaddr(const struct elfsegs *segs, uint64_t offset);
+
+#endif

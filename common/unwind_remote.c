@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Walking a stack from outside; see unwind_remote.h. */
+#include <stdbool.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "unwind_remote.h"
+
+static pid_t walked_pid; /* unwind_read() gets nothing else */
+
+static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr)
+{
+	struct iovec local = { dst, size }, remote = { (void *)addr, size };
+
+	(void)s;
+	return process_vm_readv(walked_pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+#include "../bpf/unwind_walk.h"
+
+static bool find_mapping(const struct unwind_view *view, struct unwind_state *s, uint64_t ip)
+{
+	for (size_t i = 0; i < view->n_mappings; i++) {
+		if (ip < view->mappings[i].start || ip >= view->mappings[i].end)
+			continue;
+		s->mapping = view->mappings[i];
+		return true;
+	}
+	return !view->tables;
+}
+
+static int step_by_frame_pointer(const struct unwind_view *view, struct unwind_state *s, int reason)
+{
+	struct unwind_frame_record record;
+
+	if (!unwind_read_frame_record(s, &record) || !record.return_address ||
+	    !find_mapping(view, s, record.return_address - 1))
+		return reason;
+	return unwind_arrive(s, record.return_address, s->bp + sizeof(record), record.bp);
+}
+
+static int step(const struct unwind_view *view, struct unwind_state *s)
+{
+	uint64_t ip = s->ip - !s->ip_is_exact;
+	const struct unwind_rule *rule;
+
+	if (!view->tables)
+		return step_by_frame_pointer(view, s, UNWIND_BY_FP);
+	if (!find_mapping(view, s, ip))
+		return step_by_frame_pointer(view, s, UNWIND_NO_MAPPING);
+	rule = unwind_tables_find(view->tables, &s->mapping, ip - s->mapping.bias);
+	if (!rule || rule->kind == UNWIND_GAP)
+		return step_by_frame_pointer(view, s, UNWIND_NO_RULE);
+	if (rule->kind == UNWIND_END)
+		return UNWIND_COMPLETE;
+	if (rule->kind == UNWIND_SIGNAL)
+		return unwind_signal(s);
+	return unwind_apply(s, rule);
+}
+
+size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_regs *regs,
+			  uint64_t *addrs, size_t max, int *reason)
+{
+	struct unwind_state s = { .regs = *regs };
+	size_t n = 0;
+
+	walked_pid = view->pid;
+	unwind_begin(&s);
+	do {
+		addrs[n++] = s.ip;
+		*reason = n < max ? step(view, &s) : UNWIND_DEPTH;
+	} while (*reason == UNWIND_GOES_ON);
+	return n;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The walker of bpf/unwind.bpf.h from outside: the same tables and rules, the stack's memory by
+ * process_vm_readv(2).
+ */
+#ifndef UNWIND_REMOTE_H
+#define UNWIND_REMOTE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "unwind_tables.h"
+
+/* A process's mappings; tables NULL: by frame pointers alone. */
+struct unwind_view {
+	pid_t pid;
+	const struct unwind_tables *tables;
+	const struct unwind_mapping *mappings;
+	size_t n_mappings;
+};
+
+/*
+ * Walks the stack of a thread that isn't running. Writes at most max addresses, leaf first, and how
+ * the walk ended (enum unwind_reason). Returns their number, at least 1.
+ */
+size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_regs *regs,
+			  uint64_t *addrs, size_t max, int *reason);
+
+#endif
