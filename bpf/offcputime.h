@@ -26,8 +26,8 @@ struct offcputime_settings {
 
 /* Set by the loader before it runs the task iterator. */
 struct offcputime_window {
-	__u64 start_ns; /* 0: nothing that is traced can be off CPU yet */
-	__u64 end_ns;	/* 0: the window begins */
+	__u64 start_ns;
+	__u64 end_ns; /* 0: the window begins */
 };
 
 /* A thread that was off CPU at the start, for the loader to walk its user stack. */

@@ -506,9 +506,9 @@ static void list_targets(const struct bpf_object *object)
 {
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program(prog, object) if (bpf_program__autoload(prog) &&
-						       section_of(prog) && n_targets < MAX_TARGETS)
-		fill_target(&targets[n_targets++], prog);
+	bpf_object__for_each_program(prog, object)
+		if (bpf_program__autoload(prog) && section_of(prog) && n_targets < MAX_TARGETS)
+			fill_target(&targets[n_targets++], prog);
 }
 
 static bool write_file(const void *data, size_t size)

@@ -11,14 +11,21 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "cpulist.h"
 #include "mem.h"
 #include "msg.h"
 #include "parse.h"
 #include "sideband.h"
 
-#define RING_BYTES     (256 << 10)
-#define RECORD_BYTES   4096 /* an mmap record with its path at most */
+#define RING_BYTES   (256 << 10)
+#define RECORD_BYTES 4096 /* an mmap record with its path at most */
+/*
+ * Events are read at once where little happens, since a process may block for good a millisecond
+ * after it began. Where much happens they are left to gather.
+ */
+#define EAGER_READS    8 /* in each period */
+#define EAGER_NS       (20 * NS_PER_MS)
 #define BATCH_DELAY_NS (3 * NS_PER_MS)
 
 struct ring {
@@ -34,6 +41,8 @@ struct sideband {
 	int epoll_fd; /* of all rings */
 	int timer_fd;
 	bool timer_armed;
+	uint64_t period_ns; /* when it began */
+	unsigned int n_eager;
 };
 
 static int open_cpu_event(uint32_t cpu)
@@ -202,7 +211,17 @@ static enum loop_verdict on_timer(int fd, void *arg)
 	return LOOP_GO;
 }
 
-/* A process that starts maps one file after the other: wait for the others. */
+static bool may_be_eager(struct sideband *sb)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (now_ns - sb->period_ns > EAGER_NS) {
+		sb->period_ns = now_ns;
+		sb->n_eager = 0;
+	}
+	return sb->n_eager++ < EAGER_READS;
+}
+
 static enum loop_verdict on_event(int fd, void *arg)
 {
 	struct itimerspec delay = { .it_value.tv_nsec = (long)BATCH_DELAY_NS };
@@ -211,8 +230,13 @@ static enum loop_verdict on_event(int fd, void *arg)
 
 	while (epoll_wait(fd, events, ARRAY_SIZE(events), 0) > 0)
 		;
-	if (!sb->timer_armed)
-		timerfd_settime(sb->timer_fd, 0, &delay, NULL);
+	if (sb->timer_armed)
+		return LOOP_GO;
+	if (may_be_eager(sb)) {
+		sideband_read(sb);
+		return LOOP_GO;
+	}
+	timerfd_settime(sb->timer_fd, 0, &delay, NULL);
 	sb->timer_armed = true;
 	return LOOP_GO;
 }

@@ -90,6 +90,11 @@ void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t s
 	idmap_add(&defs->entries, def->id, entry);
 }
 
+void stackdefs_forget(struct stackdefs *defs, pid_t pid)
+{
+	usyms_forget(defs->usyms, pid);
+}
+
 /* ---- names ---- */
 
 static void load_ksyms(struct stackdefs *defs)

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "../bpf/stack.h"
 #include "profile.h"
@@ -19,6 +20,9 @@ void stackdefs_free(struct stackdefs *defs);
 
 /* Takes in a record of size bytes. A name that is known already changes nothing. */
 void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t size);
+
+/* A process has exited: its pid may be another's next. Call it when all its records are in. */
+void stackdefs_forget(struct stackdefs *defs, pid_t pid);
 
 /*
  * The frames of a stack, root first; valid until stackdefs_free(). NULL with *n 0 where the

@@ -116,6 +116,14 @@ static enum loop_verdict on_ring(int fd, void *arg)
 	return LOOP_GO;
 }
 
+/* The ring buffer is emptied first: what it holds of the process is from before its end. */
+static void on_exit_of(pid_t pid, void *arg)
+{
+	(void)arg;
+	ring_buffer__consume(ring);
+	stackdefs_forget(defs, pid);
+}
+
 static int start_stacks(struct run *run)
 {
 	defs = stackdefs_new();
@@ -123,6 +131,7 @@ static int start_stacks(struct run *run)
 				NULL);
 	if (!ring)
 		return msg_errno(errno, "opening the ring buffer");
+	unwind_on_exit(on_exit_of, NULL);
 	return loop_watch(run->loop, ring_buffer__epoll_fd(ring), on_ring, NULL);
 }
 
@@ -218,17 +227,28 @@ static void count_reason(struct collection *c, const struct stack_key *key, uint
 		c->by_reason[reason] += value;
 }
 
+static void assemble(struct assembly *a, const struct stack_key *key,
+		     char waker_comm[TASK_COMM_LEN + 1])
+{
+	a->n = 0;
+	a->incomplete = false;
+	append_stack(a, key->user_id, false);
+	append_stack(a, key->kernel_id, false);
+	append_waker(a, key->waker_id, waker_comm);
+}
+
+/* A definition is sent before its stack is counted, but maybe after the ring was last looked at. */
 static void collect_count(const void *key_data, const void *value, void *arg)
 {
 	const struct stack_key *key = key_data;
 	char waker_comm[TASK_COMM_LEN + 1] = {};
 	struct assembly a;
 
-	a.n = 0;
-	a.incomplete = false;
-	append_stack(&a, key->user_id, false);
-	append_stack(&a, key->kernel_id, false);
-	append_waker(&a, key->waker_id, waker_comm);
+	assemble(&a, key, waker_comm);
+	if (a.incomplete) {
+		ring_buffer__consume(ring);
+		assemble(&a, key, waker_comm);
+	}
 	add_sample(arg, key, value, &a);
 	count_reason(arg, key, ((const struct stack_sum *)value)->value);
 }

@@ -181,9 +181,9 @@ static void choose_ids(const struct run *run)
 	if (run->command_pid)
 		add_id((uint64_t)run->command_pid, &pids);
 	settings.follow = follow;
-	settings.by_tgids = pids.count > 1 || follow;
+	settings.by_tgids = pids.count > 1 || follow || run->command;
 	settings.by_tids = tids.count > 1;
-	if (pids.count == 1 && !follow)
+	if (pids.count == 1 && !settings.by_tgids)
 		settings.tgid = pids.ids[0];
 	if (tids.count == 1)
 		settings.tid = tids.ids[0];
@@ -240,13 +240,24 @@ static int fill_set(const struct run *run, const char *name, const struct id_lis
 	return 0;
 }
 
+static int fill_pids(const struct run *run)
+{
+	return settings.by_tgids ? fill_set(run, "filter_tgids", &pids) : 0;
+}
+
 static int start_target(struct run *run)
 {
-	int err = settings.by_tgids ? fill_set(run, "filter_tgids", &pids) : 0;
+	int err = run->command ? 0 : fill_pids(run);
 
 	if (!err && settings.by_tids)
 		err = fill_set(run, "filter_tids", &tids);
 	return err;
+}
+
+/* Until then the command's process was still ours. */
+static void begin_target(struct run *run)
+{
+	fill_pids(run);
 }
 
 static void finish_target(struct run *run)
@@ -262,5 +273,6 @@ const struct module target_module = {
 	.check = check_target,
 	.configure = configure_target,
 	.start = start_target,
+	.begin = begin_target,
 	.finish = finish_target,
 };

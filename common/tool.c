@@ -17,6 +17,7 @@
 #include <bpf/btf.h>
 
 #include "child.h"
+#include "clock.h"
 #include "kernelbtf.h"
 #include "loop.h"
 #include "loss.h"
@@ -61,14 +62,6 @@ static const struct opt common_opts[] = {
 
 #define for_each_module(module) \
 	for (const struct module *const *m_ = run.tool->modules, *module; (module = *m_); m_++)
-
-uint64_t clock_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- the command line ---- */
 

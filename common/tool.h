@@ -54,9 +54,9 @@ struct module {
 	int (*check)(struct run *run);	   /* options, before anything is opened; -EINVAL: usage */
 	int (*configure)(struct run *run); /* options to BPF settings, before load */
 	int (*start)(struct run *run);	   /* after attaching */
-	void (*begin)(struct run *run);	   /* the command is about to execute its first instruction */
-	void (*stop)(struct run *run);	   /* before the last report; also after failures */
-	void (*finish)(struct run *run);   /* last words, after the last report */
+	void (*begin)(struct run *run);	 /* the command is about to execute its first instruction */
+	void (*stop)(struct run *run);	 /* before the last report; also after failures */
+	void (*finish)(struct run *run); /* last words, after the last report */
 };
 
 /* The two thunks by which a generated skeleton is opened and freed; see DEFINE_SKELETON. */
@@ -99,8 +99,5 @@ struct tool {
  * prints the tool's line in a list of tools, which is how "tracelets" alone asks each of them.
  */
 int tool_main(const struct tool *tool, int argc, char **argv);
-
-/* CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns(). */
-uint64_t clock_now_ns(void);
 
 #endif

@@ -7,6 +7,8 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -45,9 +47,11 @@ static struct sideband *sideband;
 static void (*exit_fn)(pid_t pid, void *arg);
 static void *exit_arg;
 
-/* Shards that are made but not yet in the map of shards. */
+/* Shards, of which the first n_ordered are, or are about to be, in the map of shards. */
 static int shard_fds[UNWIND_MAX_SHARDS];
-static uint32_t n_shards, n_installed;
+static uint32_t n_shards, n_ordered;
+static int installer_pipe[2];
+static pthread_t installer;
 
 /* Processes that have changed since the last batch of events. */
 static pid_t *changed;
@@ -125,23 +129,50 @@ static struct unwind_shard *new_shard(uint32_t n, void *arg)
 	return shard;
 }
 
-/* All at once: each update of a map of maps waits for a grace period. */
-static int install_shards(void)
+/*
+ * Shards go into the map of shards by a thread of its own, as many at once as there are: the kernel
+ * waits for a grace period of some 10 ms each time. Until then the walker goes by frame pointers.
+ */
+static int install_shards(uint32_t first, uint32_t count)
 {
-	uint32_t keys[UNWIND_MAX_SHARDS], count = n_shards - n_installed;
-	int err;
+	int fd = bpf_map__fd(map_find(current_run, "unwind_shards"));
+	uint32_t keys[UNWIND_MAX_SHARDS];
 
-	if (!count)
-		return 0;
 	for (uint32_t i = 0; i < count; i++)
-		keys[i] = n_installed + i;
-	err = bpf_map_update_batch(bpf_map__fd(map_find(current_run, "unwind_shards")), keys,
-				   shard_fds + n_installed, &count, NULL);
-	for (uint32_t i = n_installed; err && i < n_shards; i++)
-		err = bpf_map_update_elem(bpf_map__fd(map_find(current_run, "unwind_shards")), &i,
-					  &shard_fds[i], BPF_ANY);
-	n_installed = n_shards;
-	return err ? msg_errno(errno, "installing unwind tables") : 0;
+		keys[i] = first + i;
+	return bpf_map_update_batch(fd, keys, shard_fds + first, &count, NULL) ? -errno : 0;
+}
+
+struct order {
+	uint32_t first, count;
+};
+
+static void *run_installer(void *arg)
+{
+	struct order order;
+
+	(void)arg;
+	while (read(installer_pipe[0], &order, sizeof(order)) == sizeof(order))
+		install_shards(order.first, order.count);
+	return NULL;
+}
+
+static int start_installer(void)
+{
+	int err = pipe2(installer_pipe, O_CLOEXEC) ? errno : 0;
+
+	if (!err)
+		err = pthread_create(&installer, NULL, run_installer, NULL);
+	return err ? msg_errno(err, "starting a thread") : 0;
+}
+
+static void order_shards(void)
+{
+	struct order order = { n_ordered, n_shards - n_ordered };
+
+	if (installer && order.count &&
+	    write(installer_pipe[1], &order, sizeof(order)) == sizeof(order))
+		n_ordered = n_shards;
 }
 
 /* ---- processes ---- */
@@ -158,7 +189,7 @@ static void update_processes(const pid_t *pids, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		unwind_procs_update(procs, pids[i], &slices[i]);
-	install_shards();
+	order_shards();
 	for (size_t i = 0; i < n; i++)
 		if (slices[i].count)
 			publish(pids[i], &slices[i]);
@@ -326,7 +357,10 @@ static int start_unwind(struct run *run)
 	else
 		update_all();
 	print_memory();
-	return 0;
+	n_ordered = n_shards;
+	if (n_shards && install_shards(0, n_shards))
+		return msg_errno(errno, "installing unwind tables");
+	return start_installer();
 }
 
 static void begin_unwind(struct run *run)
@@ -340,6 +374,9 @@ static void finish_unwind(struct run *run)
 	if (!tables)
 		return;
 	print_memory();
+	close(installer_pipe[1]);
+	if (installer)
+		pthread_join(installer, NULL);
 	sideband_close(sideband);
 	unwind_procs_free(procs);
 	unwind_files_free(files);

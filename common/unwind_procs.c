@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "mem.h"
 #include "parse.h"
 #include "unwind_procs.h"
@@ -36,14 +37,6 @@ struct unwind_procs {
 	size_t n_procs;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-}
-
 struct unwind_procs *unwind_procs_new(struct unwind_files *files, struct unwind_mapping *mappings)
 {
 	struct unwind_procs *procs = mem_zalloc(1, sizeof(*procs));
@@ -62,7 +55,7 @@ static struct slice *take_slice(struct unwind_procs *procs, unsigned int class)
 {
 	struct slice *slice = procs->resting[class];
 
-	if (slice && now_ns() - slice->freed_ns >= REST_NS) {
+	if (slice && clock_now_ns() - slice->freed_ns >= REST_NS) {
 		procs->resting[class] = slice->next;
 		if (!slice->next)
 			procs->resting_tail[class] = &procs->resting[class];
@@ -104,7 +97,7 @@ static void release_slice(struct unwind_procs *procs, struct slice *slice)
 		if (slice->files[i])
 			slice->files[i]->n_users--;
 	slice->next = NULL;
-	slice->freed_ns = now_ns();
+	slice->freed_ns = clock_now_ns();
 	*procs->resting_tail[slice->class] = slice;
 	procs->resting_tail[slice->class] = &slice->next;
 }

@@ -104,8 +104,7 @@ static int start(struct run *run)
 {
 	struct offcputime_bpf *skel = run->skeleton;
 
-	/* A command is held before it begins: that wait is ours, not its own. */
-	skel->data_window->window.start_ns = run->command_pid ? 0 : run->start_ns;
+	skel->data_window->window.start_ns = run->start_ns;
 	return taskstate_visit(run, sizeof(struct unwind_start), define_stack, NULL);
 }
 

@@ -6,7 +6,7 @@
  * or CIE. Where a CIE says that rbp was saved and DW_CFA_restore undoes it, readelf follows DWARF
  * and common/cfi follows libgcc (see cfa_program.c): such rows are counted apart.
  *
- *	compare <LIST		of paths, one per line: differences, then totals; 1 if there are any
+ *	compare <LIST		of paths, one per line: differences, totals; 1 if any
  *	compare -l <LIST	only loads the files, for timing
  *	compare FILE		prints the rows of a file
  */
@@ -434,8 +434,11 @@ static bool is_sum_right(const struct line *x, struct unwind_rule rule)
 static bool is_right(const struct listing *l, const struct record *fde, const struct line *x,
 		     struct unwind_rule rule)
 {
-	const struct record *cie = find_record(l, fde->cie_offset);
+	const struct record *cie;
 
+	if (!fde || !x)
+		return rule.kind == UNWIND_GAP;
+	cie = find_record(l, fde->cie_offset);
 	if (x->ra.kind == CELL_UNSAID)
 		return rule.kind == UNWIND_END;
 	if (cie && cie->is_signal) {
@@ -495,7 +498,7 @@ static void report_difference(struct comparison *c, uint64_t vaddr, const struct
 		printf(", readelf: nothing\n");
 }
 
-/* All rules of the table from start to end against one line, or against none where x is NULL. */
+/* All rules of the table from start to end against one line; without one it must be a gap. */
 static void compare_range(struct comparison *c, uint64_t start, uint64_t end,
 			  const struct record *fde, const struct line *x)
 {
@@ -508,7 +511,7 @@ static void compare_range(struct comparison *c, uint64_t start, uint64_t end,
 
 		while (c->row < t->count && t->rows[c->row].vaddr <= vaddr)
 			c->row++;
-		if (x ? !is_right(c->l, fde, x, rule) : rule.kind != UNWIND_GAP)
+		if (!is_right(c->l, fde, x, rule))
 			report_difference(c, vaddr, x, rule);
 		vaddr = c->row < t->count ? t->rows[c->row].vaddr : end;
 	}
