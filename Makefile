@@ -17,6 +17,7 @@ LIVES   := $(patsubst tests/live/%.c,$(O)/tests/live/%,$(wildcard tests/live/*_t
 WORKS   := $(patsubst tests/work/%.c,$(O)/tests/work/%,$(wildcard tests/work/*.c))
 BENCH   := $(patsubst tests/bench/%.c,$(O)/tests/bench/%.o,\
 	     $(filter-out %.bpf.c,$(wildcard tests/bench/*.c)))
+ORACLE_FILES := $(addprefix $(O)/tests/oracle/,oracle liboracle.so odd throw plugin64.so plugin4096.so)
 FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 BINS    := $(TOOLS:%=$(O)/%)
 
@@ -32,7 +33,7 @@ TL_LDFLAGS = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ivmlinux -Wall -Wextra \
 	    -Wno-unused-parameter -Wno-missing-field-initializers -MMD -MP
 
-.PHONY: all check live test bench lint format man install clean deps test-deps demo help static vm vm-files vm-deps check-cfi fuzz fuzz-files
+.PHONY: all check live test bench oracle lint format man install clean deps test-deps demo help static vm vm-files vm-deps check-cfi fuzz fuzz-files
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -147,6 +148,34 @@ $(O)/tests/bench/%.o: tests/bench/%.c $(O)/skel/empty.skel.h
 $(O)/tests/bench/bench: $(BENCH) $(O)/libtracelets.a
 	$(Q)$(CC) $(TL_LDFLAGS) $^ $(LIBS) -o $@
 
+$(O)/bpf/%.tmp.o: tests/oracle/%.bpf.c $(O)/.versions
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -Ibpf -c $< -o $@
+
+$(O)/tests/oracle/oracle: tests/oracle/oracle.c $(O)/skel/oracle.skel.h $(O)/libtracelets.a
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TL_CFLAGS) $< $(O)/libtracelets.a $(TL_LDFLAGS) $(LIBS) -o $@
+
+# What the oracle looks at. No frame pointers, frames that are realigned, PLT entries bound lazily.
+ODD_CFLAGS := -O2 -g -fomit-frame-pointer -mavx2 -pthread -MMD -MP -Wl,-z,lazy
+
+$(O)/tests/oracle/liboracle.so: tests/oracle/preload.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O2 -g -fexceptions $(WARN) -D_GNU_SOURCE -MMD -MP -shared -fPIC $< -o $@
+
+$(O)/tests/oracle/odd: tests/oracle/odd.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(ODD_CFLAGS) $(WARN) -D_GNU_SOURCE $< -o $@
+
+$(O)/tests/oracle/plugin%.so: tests/oracle/plugin.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(ODD_CFLAGS) -DPLUGIN_BYTES=$* $(WARN) -shared -fPIC $< -o $@
+
+$(O)/tests/oracle/throw: tests/oracle/throw.cc
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(ODD_CFLAGS) $< -o $@
+
 # The static binary needs libraries that not every distribution has, and no sanitizer.
 STATIC_BIN := $(if $(SAN),,$(if $(findstring /,$(shell $(CC) -print-file-name=libelf.a)),$(O)/static/tracelets))
 
@@ -171,6 +200,9 @@ live: $(BINS) $(LIVES) $(WORKS) ## live tests: root, real BPF, minutes
 bench: $(BINS) $(O)/tests/bench/bench ## each tool beside its peers: root, minutes; BENCH_ROUNDS=5, O/bench.json
 	$(Q)$(O)/tests/bench/bench $(O) tests/bench $(O)/bench.json $(BENCH_ROUNDS)
 
+oracle: $(ORACLE_FILES) ## our stacks against _Unwind_Backtrace()'s: root, a minute (ORACLE=full: a million of them)
+	$(Q)O='$(O)' ORACLE='$(ORACLE)' tests/run tests/oracle/run
+
 check-cfi: $(O)/tests/cfi/compare ## unwind tables of all files here against readelf (CHECK_CFI_SAMPLE=N: every Nth)
 	$(Q)O='$(O)' tests/check-cfi
 
@@ -189,7 +221,7 @@ vm: ## live tests on Debian's kernels from 5.10 on, emulated (KERNELS="6.1 7.2",
 	$(Q)$(MAKE) --no-print-directory O='$(O)/vm' LDFLAGS=-static LIBS='$(LIBS_STATIC)' vm-files
 	$(Q)O='$(O)/vm' tests/vm/run $(KERNELS)
 
-vm-files: static $(LIVES) $(WORKS) $(O)/tests/unit/vmlinux_test
+vm-files: static $(BINS) $(LIVES) $(WORKS) $(O)/tests/unit/vmlinux_test
 
 vm-deps: deps ## install what "make vm" needs on top
 	$(Q)tests/deps vm
