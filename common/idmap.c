@@ -47,6 +47,13 @@ void idmap_add(struct idmap *map, uint64_t id, void *value)
 	map->count++;
 }
 
+void idmap_visit(const struct idmap *map, void (*visit)(void *value, void *arg), void *arg)
+{
+	for (size_t i = 0; i < map->size; i++)
+		if (map->ids[i])
+			visit(map->values[i], arg);
+}
+
 void idmap_free(struct idmap *map, void (*free_value)(void *value))
 {
 	for (size_t i = 0; free_value && i < map->size; i++)

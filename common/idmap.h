@@ -18,6 +18,9 @@ void *idmap_find(const struct idmap *map, uint64_t id);
 /* Adds an id that isn't in the map yet. The value stays the caller's. */
 void idmap_add(struct idmap *map, uint64_t id, void *value);
 
+/* Calls visit for each value, in no order. */
+void idmap_visit(const struct idmap *map, void (*visit)(void *value, void *arg), void *arg);
+
 /* Frees the table, after calling free_value (unless NULL) for each value. */
 void idmap_free(struct idmap *map, void (*free_value)(void *value));
 

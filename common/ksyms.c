@@ -9,9 +9,12 @@
 #include <string.h>
 
 #include "addrsort.h"
+#include "kallsyms.h"
 #include "ksyms.h"
 #include "mem.h"
 #include "readfile.h"
+
+#define KALLSYMS_PATH "/proc/kallsyms"
 
 /* Ten times the largest seen; keeps offsets within 32 bits. */
 #define KALLSYMS_MAX_BYTES (256u << 20)
@@ -236,9 +239,37 @@ static struct ksyms *parse_symbols(char *buf, size_t size)
 struct ksyms *ksyms_load(const char *path)
 {
 	size_t size = 0;
-	char *buf = readfile(path ? path : "/proc/kallsyms", KALLSYMS_MAX_BYTES, &size);
+	char *buf = readfile(path ? path : KALLSYMS_PATH, KALLSYMS_MAX_BYTES, &size);
 
 	return buf ? parse_symbols(buf, size) : NULL;
+}
+
+static int compare_addrs(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static size_t sort_unique(uint64_t *addrs, size_t n)
+{
+	size_t kept = 0;
+
+	qsort(addrs, n, sizeof(*addrs), compare_addrs);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || addrs[kept - 1] != addrs[i])
+			addrs[kept++] = addrs[i];
+	return kept;
+}
+
+struct ksyms *ksyms_load_for(const char *path, uint64_t *addrs, size_t n)
+{
+	size_t size = 0;
+	char *text;
+
+	n = n ? sort_unique(addrs, n) : 0;
+	text = kallsyms_around(path ? path : KALLSYMS_PATH, addrs, n, &size);
+	return text ? parse_symbols(text, size) : NULL;
 }
 
 void ksyms_free(struct ksyms *ks)

@@ -8,6 +8,7 @@
 #define KSYMS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct ksyms;
@@ -23,6 +24,9 @@ struct ksym {
  * Hidden addresses (all zero, kptr_restrict) are not an error: see ksyms_hidden().
  */
 struct ksyms *ksyms_load(const char *path);
+
+/* The same for lookups of n addresses only (in any order, changed): see kallsyms.h. */
+struct ksyms *ksyms_load_for(const char *path, uint64_t *addrs, size_t n);
 void ksyms_free(struct ksyms *ks);
 
 /* True if every address in the file was zero: then no lookup answers. */

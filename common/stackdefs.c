@@ -97,26 +97,62 @@ void stackdefs_forget(struct stackdefs *defs, pid_t pid)
 
 /* ---- names ---- */
 
-static void load_ksyms(struct stackdefs *defs)
+/* A return address is looked up inside the call. */
+static uint64_t lookup_addr(const struct stack_def *def, uint32_t i)
 {
-	if (defs->ksyms_tried)
-		return;
+	return def->words[i] - (i > 0);
+}
+
+static void take_ksyms(struct stackdefs *defs, struct ksyms *ksyms)
+{
 	defs->ksyms_tried = true;
-	defs->ksyms = ksyms_load(NULL);
-	if (!defs->ksyms)
+	defs->ksyms = ksyms;
+	if (!ksyms)
 		msg_warn("no kernel symbols: reading /proc/kallsyms: %s", strerror(errno));
-	else if (ksyms_hidden(defs->ksyms))
+	else if (ksyms_hidden(ksyms))
 		msg_warn("no kernel symbols: /proc/kallsyms hides addresses "
 			 "(sysctl kernel.kptr_restrict)");
 }
 
-/* NULL for a frame of the tracer itself. */
-static char *kernel_frame_name(const struct stackdefs *defs, uint64_t addr, bool is_return)
+static void load_ksyms(struct stackdefs *defs)
+{
+	if (!defs->ksyms_tried)
+		take_ksyms(defs, ksyms_load(NULL));
+}
+
+struct addr_list {
+	uint64_t *addrs;
+	size_t count, cap;
+};
+
+static void list_kernel_addrs(void *value, void *arg)
+{
+	const struct entry *entry = value;
+	struct addr_list *list = arg;
+
+	for (uint32_t i = 0; entry->def->kind == STACK_KERNEL && i < entry->def->n_words; i++) {
+		list->addrs = mem_grow(list->addrs, list->count, &list->cap, sizeof(*list->addrs));
+		list->addrs[list->count++] = lookup_addr(entry->def, i);
+	}
+}
+
+void stackdefs_expect_no_more(struct stackdefs *defs)
+{
+	struct addr_list list = {};
+
+	idmap_visit(&defs->entries, list_kernel_addrs, &list);
+	if (list.count && !defs->ksyms_tried)
+		take_ksyms(defs, ksyms_load_for(NULL, list.addrs, list.count));
+	free(list.addrs);
+}
+
+static char *kernel_frame_name(const struct stackdefs *defs, const struct stack_def *def,
+			       uint32_t i)
 {
 	struct ksym sym;
 
-	if (!defs->ksyms || !ksyms_find(defs->ksyms, addr - is_return, &sym))
-		return mem_printf("0x%llx", (unsigned long long)addr);
+	if (!defs->ksyms || !ksyms_find(defs->ksyms, lookup_addr(def, i), &sym))
+		return mem_printf("0x%llx", (unsigned long long)def->words[i]);
 	if (!sym.module || !strcmp(sym.module, "bpf"))
 		return mem_strdup(sym.name);
 	return mem_printf("%s [%s]", sym.name, sym.module);
@@ -142,7 +178,7 @@ static struct frame make_frame(struct stackdefs *defs, const struct entry *entry
 	if (entry->def->kind == STACK_USER)
 		return (struct frame){ user_frame_name(defs, &entry->locations[i], i > 0),
 				       FRAME_USER };
-	return (struct frame){ kernel_frame_name(defs, entry->def->words[i], i > 0), FRAME_KERNEL };
+	return (struct frame){ kernel_frame_name(defs, entry->def, i), FRAME_KERNEL };
 }
 
 /* The one place where the tracer's own frames, which lie on top of a kernel stack, are trimmed. */

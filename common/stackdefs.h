@@ -25,6 +25,12 @@ void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t s
 void stackdefs_forget(struct stackdefs *defs, pid_t pid);
 
 /*
+ * Before the only report of a run: reads just the kernel symbols that its stacks need. Otherwise
+ * all are read when the first is asked for.
+ */
+void stackdefs_expect_no_more(struct stackdefs *defs);
+
+/*
  * The frames of a stack, root first; valid until stackdefs_free(). NULL with *n 0 where the
  * definition never arrived. For a waker, the two stacks it names are given by stackdefs_waker().
  */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "../../common/ksyms.h"
+#include "../../common/mem.h"
 #include "unit.h"
 
 static struct ksyms *load_text(const char *text)
@@ -235,4 +236,35 @@ TEST(knows_the_tracers_frames)
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (ksym_is_tracer(others[i]))
 			UNIT_FAIL("taken for the tracer's: %s", others[i]);
+}
+
+/* The whole table and the one made for some addresses must answer alike. */
+TEST(finds_the_same_with_the_lines_around_an_address)
+{
+	static uint64_t addrs[20000], wanted[20000];
+	struct ksyms *whole = ksyms_load(NULL), *some;
+	uint64_t seed = 1, differences = 0;
+	struct ksym a, b;
+
+	if (!whole || ksyms_hidden(whole)) {
+		ksyms_free(whole);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(addrs); i++) {
+		seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+		addrs[i] = 0xffffffff81000000ULL + (seed >> 33) % 0x3000000;
+		wanted[i] = addrs[i];
+	}
+	some = ksyms_load_for(NULL, wanted, ARRAY_SIZE(wanted));
+	CHECK(some);
+	for (size_t i = 0; some && i < ARRAY_SIZE(addrs); i++) {
+		bool in_whole = ksyms_find(whole, addrs[i], &a);
+
+		if (in_whole != ksyms_find(some, addrs[i], &b) ||
+		    (in_whole && (a.start != b.start || strcmp(a.name, b.name))))
+			differences++;
+	}
+	CHECK_EQ(differences, 0);
+	ksyms_free(whole);
+	ksyms_free(some);
 }
