@@ -100,6 +100,15 @@ static __always_inline bool read_user_registers(struct unwind_regs *to, const vo
 #endif
 }
 
+static __always_inline bool registers_are_32bit(const struct unwind_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return (__u16)regs->cs != USER_CS_64; /* kernels with FRED keep more in the upper half */
+#else
+	return false;
+#endif
+}
+
 /* Task storage for tracing programs came with 5.12 (commit a10787e6d58c), see task_state.bpf.h. */
 
 #endif

@@ -52,9 +52,12 @@ struct {
 		});
 } hist_tables SEC(".maps");
 
-/* Names for the keys, kept because the task may be gone when the table is printed. */
+/*
+ * Names for the keys, kept because the task may be gone when the table is printed. Nobody takes them
+ * away: those that were not written for the longest time make room, for they are printed already.
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
 	__type(key, __u64);
 	__type(value, struct hist_label);

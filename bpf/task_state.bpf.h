@@ -85,7 +85,7 @@ int task_state_iter(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct task_state *state;
 
-	if (!task)
+	if (!task || TASK_READ(task, exit_state)) /* a zombie gets no state any more */
 		return 0;
 	state = task_state_create(task);
 	if (state)

@@ -75,7 +75,8 @@ struct {
 /*
  * Where a stack is put together. Functions pass the slot's number around, since global ones take no
  * pointers. Programs that run with preemption off use the slot of their CPU. One that can be
- * preempted, as uprobe programs can, defines STACK_PREEMPTIBLE and claims one that is free.
+ * preempted, as uprobe programs can, defines STACK_PREEMPTIBLE and claims one that is free; none of
+ * its functions may have 64 bytes of stack or more, which Linux 7.2 overwrites.
  * The loader makes the map as large as the machine.
  */
 struct stack_scratch {
@@ -101,7 +102,7 @@ static __always_inline struct stack_scratch *stack_scratch_of(__u32 slot)
 
 #ifdef STACK_PREEMPTIBLE
 /* Compare-and-exchange in BPF came with 5.12 (commit 5ffa25502b5a). */
-static __always_inline __u32 stack_claim_slot(void)
+__noinline __u32 stack_claim_slot(void)
 {
 	__u32 slot = bpf_get_smp_processor_id() * STACK_CPU_SLOTS;
 	struct stack_scratch *scratch;
@@ -178,17 +179,17 @@ __noinline __u32 unwind_search_page(__u32 page_index, __u32 low)
 	void *shard_map;
 
 	if (!unwind_settings.by_cfi)
-		return UNWIND_RULE_GAP;
+		return UNWIND_RULE_NOT_YET;
 	page = bpf_map_lookup_elem(&unwind_pages, &page_index);
 	if (!page)
-		return UNWIND_RULE_GAP;
+		return UNWIND_RULE_NOT_YET;
 	shard_index = page->shard;
 	shard_map = bpf_map_lookup_elem(&unwind_shards, &shard_index);
 	if (!shard_map)
-		return UNWIND_RULE_GAP;
+		return UNWIND_RULE_NOT_YET;
 	shard = bpf_map_lookup_elem(shard_map, &zero);
 	if (!shard)
-		return UNWIND_RULE_GAP;
+		return UNWIND_RULE_NOT_YET;
 	below = page->first_row;
 	above = below + page->n_rows;
 	for (int i = 0; i < UNWIND_PAGE_SHIFT && above - below > 1; i++) {
@@ -215,13 +216,13 @@ static __always_inline struct unwind_rule *unwind_find_rule(struct unwind_state 
 /* ---- one frame ---- */
 
 /* Where there is no rule: as if there were a frame pointer, if that leads to known code. */
-static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_state *s, int reason)
+static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_state *s)
 {
 	struct unwind_frame_record record;
 
 	if (!unwind_read_frame_record(s, &record) ||
 	    !unwind_find_mapping(slot, record.return_address - 1))
-		return reason;
+		return UNWIND_NO_RULE;
 	return unwind_arrive(s, record.return_address, s->bp + sizeof(record), record.bp);
 }
 
@@ -237,11 +238,13 @@ __noinline int unwind_step(__u32 slot)
 		return UNWIND_NO_PROCESS;
 	s = &scratch->walk;
 	ip = s->ip - !s->ip_is_exact;
-	if (!unwind_find_mapping(slot, ip))
-		return unwind_by_frame_pointer(slot, s, UNWIND_NO_MAPPING);
+	if (!unwind_find_mapping(slot, ip)) /* may have tables, only not yet */
+		return UNWIND_NO_MAPPING;
 	rule = unwind_find_rule(s, ip);
-	if (!rule || rule->kind == UNWIND_GAP)
-		return unwind_by_frame_pointer(slot, s, UNWIND_NO_RULE);
+	if (!rule)
+		return UNWIND_NO_MAPPING;
+	if (rule->kind == UNWIND_GAP)
+		return unwind_by_frame_pointer(slot, s);
 	if (rule->kind == UNWIND_END)
 		return UNWIND_COMPLETE;
 	if (rule->kind == UNWIND_SIGNAL)
@@ -251,19 +254,26 @@ __noinline int unwind_step(__u32 slot)
 
 /* ---- a walk ---- */
 
-/* The registers with which the current task entered the kernel, and its process's tables. */
-static __always_inline int unwind_prepare(struct unwind_state *s, __u32 tgid)
+/*
+ * The registers with which the current task entered the kernel, and its process's tables. Without
+ * tables the leaf is all that is certain: a walk along what may be frame pointers invents callers.
+ */
+static __always_inline int unwind_prepare(struct stack_scratch *scratch)
 {
+	struct unwind_state *s = &scratch->walk;
+	__u32 tgid = scratch->def.tgid;
 	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &tgid);
 
-	if (!process)
-		return UNWIND_NO_PROCESS;
 	if (!read_user_registers(&s->regs, current_user_registers()))
 		return UNWIND_FAULT;
-	if ((__u16)s->regs.cs != USER_CS_64) /* above it, kernels with FRED keep more */
+	if (registers_are_32bit(&s->regs))
 		return UNWIND_32BIT;
-	s->process = *process;
 	unwind_begin(s);
+	scratch->def.words[0] = s->ip;
+	scratch->def.n_words = 1;
+	if (!process)
+		return UNWIND_NO_PROCESS;
+	s->process = *process;
 	return UNWIND_GOES_ON;
 }
 
@@ -276,7 +286,7 @@ __noinline int unwind_walk(__u32 slot)
 	if (!unwind_settings.by_cfi || !scratch)
 		return UNWIND_NO_PROCESS;
 	scratch->def.n_words = 0;
-	reason = unwind_prepare(&scratch->walk, scratch->def.tgid);
+	reason = unwind_prepare(scratch);
 	if (reason)
 		return reason;
 	for (__u32 i = 0; i < STACK_DEPTH; i++) {
@@ -289,13 +299,51 @@ __noinline int unwind_walk(__u32 slot)
 	return UNWIND_DEPTH;
 }
 
+/*
+ * The same along frame pointers alone. The kernel's own walk, bpf_get_stack(), finds the same
+ * frames, but reads whatever rbp points at, and the fault costs more than the whole walk.
+ */
+__noinline int unwind_step_by_fp(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct unwind_frame_record record;
+	struct unwind_state *s;
+
+	if (unwind_settings.by_cfi || !scratch)
+		return UNWIND_BY_FP;
+	s = &scratch->walk;
+	if (!unwind_read_frame_record(s, &record) || !record.return_address)
+		return UNWIND_BY_FP;
+	return unwind_arrive(s, record.return_address, s->bp + sizeof(record), record.bp);
+}
+
+__noinline int unwind_walk_by_fp(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (unwind_settings.by_cfi || !scratch)
+		return UNWIND_BY_FP;
+	scratch->def.n_words = 0;
+	if (!read_user_registers(&scratch->walk.regs, current_user_registers()) ||
+	    registers_are_32bit(&scratch->walk.regs))
+		return UNWIND_BY_FP;
+	unwind_begin(&scratch->walk);
+	for (__u32 i = 0; i < STACK_DEPTH; i++) {
+		scratch->def.words[i] = scratch->walk.ip;
+		scratch->def.n_words = i + 1;
+		if (unwind_step_by_fp(slot))
+			break;
+	}
+	return UNWIND_BY_FP;
+}
+
 /* Takes the current task's user stack: addresses, leaf first, and how the walk ended. */
 static __always_inline void unwind_user(void *ctx, __u32 slot, struct stack_def *def)
 {
 	long bytes;
 
-	def->reason = unwind_settings.by_cfi ? unwind_walk(slot) : UNWIND_BY_FP;
-	if (unwind_settings.by_cfi && def->n_words)
+	def->reason = unwind_settings.by_cfi ? unwind_walk(slot) : unwind_walk_by_fp(slot);
+	if (def->n_words)
 		return;
 	bytes = bpf_get_stack(ctx, def->words, sizeof(def->words), BPF_F_USER_STACK);
 	def->n_words = bytes > 0 ? bytes / sizeof(__u64) : 0;

@@ -45,7 +45,8 @@ struct unwind_page {
 	__u16 n_rows; /* at least 1 where the page exists */
 };
 
-#define UNWIND_RULE_GAP	      0 /* the first rule */
+#define UNWIND_RULE_GAP	      0		       /* the first rule */
+#define UNWIND_RULE_NOT_YET   UNWIND_MAX_RULES /* no rule: its shard is not there yet */
 #define UNWIND_ROW(low, rule) ((__u32)(low) | (__u32)(rule) << 16)
 
 struct unwind_shard {

@@ -5,7 +5,8 @@
  *
  *	static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr);
  *
- * which reads the walked task's memory.
+ * which reads the walked task's memory. What lies on the stack here is kept small: see
+ * STACK_PREEMPTIBLE in unwind.bpf.h.
  */
 #ifndef UNWIND_WALK_H
 #define UNWIND_WALK_H
@@ -83,20 +84,20 @@ struct unwind_frame_record {
 	__u64 return_address;
 };
 
-/* From rbp to rip of the interrupted registers (struct sigcontext). */
-struct unwind_sigcontext {
-	__u64 bp, bx, dx, ax, cx, sp, ip;
+/* Of the interrupted registers (struct sigcontext). */
+struct unwind_interrupted {
+	__u64 sp, ip;
 };
 
 UNWIND_INLINE int unwind_signal(struct unwind_state *s)
 {
-	struct unwind_sigcontext m;
+	struct unwind_interrupted at;
 
-	if (!unwind_read(s, &m, sizeof(m), s->sp + UNWIND_UCONTEXT_RBP))
+	if (!unwind_read(s, &s->bp, sizeof(s->bp), s->sp + UNWIND_UCONTEXT_RBP) ||
+	    !unwind_read(s, &at, sizeof(at), s->sp + UNWIND_UCONTEXT_RSP))
 		return UNWIND_FAULT;
-	s->bp = m.bp;
-	s->sp = m.sp;
-	s->ip = m.ip;
+	s->sp = at.sp;
+	s->ip = at.ip;
 	s->ip_is_exact = true;
 	s->sp_may_stay = false;
 	s->has_registers = false;
@@ -159,11 +160,15 @@ UNWIND_INLINE int unwind_apply(struct unwind_state *s, const struct unwind_rule 
 	return unwind_arrive(s, saved.return_address, cfa, saved.bp);
 }
 
+/* No stack is larger: what is further away is not a frame pointer, and reading it would fault. */
+#define UNWIND_STACK_BYTES (8U << 20)
+
 /* By the frame pointer, for code without a rule; the caller checks that it leads to code. */
 UNWIND_INLINE bool unwind_read_frame_record(struct unwind_state *s,
 					    struct unwind_frame_record *record)
 {
-	return s->bp >= s->sp && !(s->bp & 7) && unwind_read(s, record, sizeof(*record), s->bp);
+	return s->bp >= s->sp && s->bp - s->sp < UNWIND_STACK_BYTES && !(s->bp & 7) &&
+	       unwind_read(s, record, sizeof(*record), s->bp);
 }
 
 #endif

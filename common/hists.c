@@ -21,6 +21,9 @@
 #include "mem.h"
 #include "msg.h"
 
+/* As bpf/hist.bpf.h says. There are no more keys than entries. */
+#define LABELS_MIN 16384
+
 struct keyed_hist {
 	uint64_t id;
 	struct hist hist;
@@ -75,6 +78,8 @@ static int configure_hists(struct run *run)
 	loss_set_hint("entries");
 	bpf_map__set_max_entries(map_find(run, tables.a), entries);
 	bpf_map__set_max_entries(map_find(run, tables.b), entries);
+	if (entries > LABELS_MIN)
+		bpf_map__set_max_entries(map_find(run, "hist_labels"), entries);
 	if (!title)
 		leave_out_by_key(run);
 	return map_set_settings(run, ".rodata.hist", &settings, sizeof(settings));

@@ -46,6 +46,11 @@ static const struct opt stacks_opts[] = {
 	{},
 };
 
+bool stacks_want_user(void)
+{
+	return !kernel_only;
+}
+
 void stacks_set_divisor(uint64_t value)
 {
 	divisor = value;
@@ -85,7 +90,7 @@ static int check_stacks(struct run *run)
 
 static int configure_stacks(struct run *run)
 {
-	struct stack_settings settings = { .user = !kernel_only, .kernel = !user_only };
+	struct stack_settings settings = { .user = stacks_want_user(), .kernel = !user_only };
 
 	bpf_map__set_max_entries(map_find(run, tables.a), storage_size);
 	bpf_map__set_max_entries(map_find(run, tables.b), storage_size);
@@ -290,6 +295,8 @@ int stacks_report(struct run *run)
 
 	c.profile = profile_new(run->tool->unit);
 	ring_buffer__consume(ring);
+	if (run->is_last)
+		stackdefs_expect_no_more(defs);
 	err = map_pair_read(run, &tables, collect_count, &c);
 	profile_scale(c.profile, divisor);
 	if (!err)

@@ -14,6 +14,9 @@
 
 extern const struct module stacks_module;
 
+/* False with -K: then nobody needs to walk user stacks. */
+bool stacks_want_user(void);
+
 /* How a tool's raw values become its unit: divided by that (1000: ns to us). Default 1. */
 void stacks_set_divisor(uint64_t divisor);
 

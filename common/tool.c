@@ -42,6 +42,7 @@ struct skeleton_head {
 static uint64_t duration_ns;
 static uint32_t count;
 static bool want_help, want_version;
+static bool reader_is_gone;  /* of the output, a pipe */
 static const char *btf_path; /* of another file than the kernel's own; NULL: that */
 static struct run run;
 static struct child child = { .release_fd = -1 };
@@ -263,28 +264,23 @@ static int configure(void)
 	return run.tool->configure ? run.tool->configure(&run) : 0;
 }
 
-static int load_and_attach(void)
+static int load(void)
 {
-	struct bpf_object_skeleton *skeleton = ((struct skeleton_head *)run.skeleton)->skeleton;
 	int err = check_typed_programs();
 
 	if (err)
 		return err;
 	kernelbtf_provide(run.object);
-	err = bpf_object__load_skeleton(skeleton);
+	err = bpf_object__load_skeleton(((struct skeleton_head *)run.skeleton)->skeleton);
 	if (err) {
 		msg_errno(err, "loading the BPF programs");
 		msg_hint("--verbose shows what the kernel says");
-		return err;
 	}
-	run.start_ns = clock_now_ns();
-	err = bpf_object__attach_skeleton(skeleton);
-	if (!err)
-		err = kernelbtf_attach(skeleton);
-	return err ? msg_errno(err, "attaching the BPF programs") : 0;
+	return err;
 }
 
-static int start(void)
+/* What takes long comes before anything is attached, so that the window has a sharp beginning. */
+static int start_modules(void)
 {
 	int err;
 
@@ -293,6 +289,20 @@ static int start(void)
 		if (err)
 			return err;
 	}
+	return 0;
+}
+
+static int attach(void)
+{
+	struct bpf_object_skeleton *skeleton = ((struct skeleton_head *)run.skeleton)->skeleton;
+	int err;
+
+	run.start_ns = clock_now_ns();
+	err = bpf_object__attach_skeleton(skeleton);
+	if (!err)
+		err = kernelbtf_attach(skeleton);
+	if (err)
+		return msg_errno(err, "attaching the BPF programs");
 	return run.tool->start ? run.tool->start(&run) : 0;
 }
 
@@ -387,6 +397,15 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
+/* Whoever read the output has gone: what there was to say is of no interest any more. */
+static enum loop_verdict on_hangup(int fd, void *arg)
+{
+	(void)fd;
+	(void)arg;
+	reader_is_gone = true;
+	return LOOP_STOP;
+}
+
 static int watch_all(int signal_fd, int timer_fd)
 {
 	int err = loop_watch(run.loop, signal_fd, on_signal, NULL);
@@ -395,7 +414,7 @@ static int watch_all(int signal_fd, int timer_fd)
 		err = loop_watch(run.loop, timer_fd, on_timer, NULL);
 	if (!err && child.pid)
 		err = loop_watch(run.loop, child.pid_fd, stop, NULL);
-	loop_watch_hangup(run.loop, fileno(run.out), stop, NULL); /* refused for regular files */
+	loop_watch_hangup(run.loop, fileno(run.out), on_hangup, NULL); /* not regular files */
 	return err;
 }
 
@@ -451,7 +470,7 @@ static int report_last(void)
 
 	run.is_last = true;
 	err = report(false);
-	if (!err) {
+	if (!err && !reader_is_gone) {
 		print_truth();
 		loss_print(&run);
 	}
@@ -479,9 +498,11 @@ static int trace(int signal_fd)
 	if (!err)
 		err = configure();
 	if (!err)
-		err = load_and_attach();
+		err = load();
 	if (!err)
-		err = start();
+		err = start_modules();
+	if (!err)
+		err = attach();
 	if (!err) {
 		announce();
 		err = wait_for_end(signal_fd);

@@ -53,7 +53,7 @@ struct module {
 	const struct opt *opts;
 	int (*check)(struct run *run);	   /* options, before anything is opened; -EINVAL: usage */
 	int (*configure)(struct run *run); /* options to BPF settings, before load */
-	int (*start)(struct run *run);	   /* after attaching */
+	int (*start)(struct run *run);	   /* after load, before anything is attached */
 	void (*begin)(struct run *run);	 /* the command is about to execute its first instruction */
 	void (*stop)(struct run *run);	 /* before the last report; also after failures */
 	void (*finish)(struct run *run); /* last words, after the last report */

@@ -21,6 +21,7 @@
 #include "msg.h"
 #include "parse.h"
 #include "sideband.h"
+#include "stacks.h"
 #include "target.h"
 #include "unwind.h"
 #include "unwind_files.h"
@@ -68,7 +69,7 @@ static const struct opt unwind_opts[] = {
 static int check_unwind(struct run *run)
 {
 	(void)run;
-	by_cfi = CAN_USE_CFI;
+	by_cfi = CAN_USE_CFI && stacks_want_user();
 	if (!method_text || !strcmp(method_text, "auto"))
 		return 0;
 	if (strcmp(method_text, "cfi") && strcmp(method_text, "fp"))
@@ -129,18 +130,29 @@ static struct unwind_shard *new_shard(uint32_t n, void *arg)
 	return shard;
 }
 
+/* A map of maps takes no batches before 5.14. */
+static int install_one_by_one(int fd, const uint32_t *keys, const int *fds, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (bpf_map_update_elem(fd, &keys[i], &fds[i], BPF_ANY))
+			return -errno;
+	return 0;
+}
+
 /*
  * Shards go into the map of shards by a thread of its own, as many at once as there are: the kernel
- * waits for a grace period of some 10 ms each time. Until then the walker goes by frame pointers.
+ * waits for a grace period of some 10 ms each time. Until then walks end there.
  */
 static int install_shards(uint32_t first, uint32_t count)
 {
 	int fd = bpf_map__fd(map_find(current_run, "unwind_shards"));
-	uint32_t keys[UNWIND_MAX_SHARDS];
+	uint32_t keys[UNWIND_MAX_SHARDS], n = count;
 
 	for (uint32_t i = 0; i < count; i++)
 		keys[i] = first + i;
-	return bpf_map_update_batch(fd, keys, shard_fds + first, &count, NULL) ? -errno : 0;
+	if (!bpf_map_update_batch(fd, keys, shard_fds + first, &n, NULL))
+		return 0;
+	return install_one_by_one(fd, keys, shard_fds + first, count);
 }
 
 struct order {

@@ -47,7 +47,7 @@ static int step(const struct unwind_view *view, struct unwind_state *s)
 	if (!view->tables)
 		return step_by_frame_pointer(view, s, UNWIND_BY_FP);
 	if (!find_mapping(view, s, ip))
-		return step_by_frame_pointer(view, s, UNWIND_NO_MAPPING);
+		return UNWIND_NO_MAPPING;
 	rule = unwind_tables_find(view->tables, &s->mapping, ip - s->mapping.bias);
 	if (!rule || rule->kind == UNWIND_GAP)
 		return step_by_frame_pointer(view, s, UNWIND_NO_RULE);

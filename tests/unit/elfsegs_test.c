@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Executable segments: made ones, broken ones, and this very program's. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <unistd.h>
+
+#include "elfsegs.h"
+#include "mem.h"
+#include "unit.h"
+
+#define N_HEADERS 20
+
+struct image {
+	Elf64_Ehdr header;
+	Elf64_Phdr segments[N_HEADERS];
+};
+
+static struct image image_new(size_t n)
+{
+	struct image m = { .header = { .e_type = ET_DYN,
+				       .e_machine = EM_X86_64,
+				       .e_version = EV_CURRENT,
+				       .e_phoff = offsetof(struct image, segments),
+				       .e_ehsize = sizeof(Elf64_Ehdr),
+				       .e_phentsize = sizeof(Elf64_Phdr),
+				       .e_phnum = (Elf64_Half)n } };
+
+	memcpy(m.header.e_ident, ELFMAG, SELFMAG);
+	m.header.e_ident[EI_CLASS] = ELFCLASS64;
+	m.header.e_ident[EI_DATA] = ELFDATA2LSB;
+	m.header.e_ident[EI_VERSION] = EV_CURRENT;
+	return m;
+}
+
+static void set_segment(struct image *m, size_t i, Elf64_Word flags, uint64_t offset,
+			uint64_t vaddr, uint64_t bytes)
+{
+	m->segments[i] = (Elf64_Phdr){ .p_type = PT_LOAD,
+				       .p_flags = flags,
+				       .p_offset = offset,
+				       .p_vaddr = vaddr,
+				       .p_filesz = bytes,
+				       .p_memsz = bytes };
+}
+
+TEST(keeps_executable_segments_only)
+{
+	struct image m = image_new(4);
+	struct elfsegs segs;
+
+	set_segment(&m, 0, PF_R, 0, 0, 0x1000);
+	set_segment(&m, 1, PF_R | PF_X, 0x1000, 0x11000, 0x2000);
+	set_segment(&m, 2, PF_R | PF_W, 0x3000, 0x23000, 0x1000);
+	set_segment(&m, 3, PF_X, 0x5000, 0x45000, 0x800);
+	m.segments[2].p_type = PT_DYNAMIC;
+	CHECK_EQ(elfsegs_read_image(&segs, &m, sizeof(m)), 0);
+	CHECK_EQ(segs.count, 2);
+	CHECK_EQ(segs.items[1].vaddr, 0x45000);
+	CHECK_EQ(elfsegs_vaddr(&segs, 0x1000), 0x11000);
+	CHECK_EQ(elfsegs_vaddr(&segs, 0x2fff), 0x12fff);
+	CHECK_EQ(elfsegs_vaddr(&segs, 0x5123), 0x45123);
+	CHECK_EQ(elfsegs_vaddr(&segs, 0), UINT64_MAX);
+	CHECK_EQ(elfsegs_vaddr(&segs, 0x3000), UINT64_MAX);
+	CHECK_EQ(elfsegs_vaddr(&segs, UINT64_MAX), UINT64_MAX);
+}
+
+/* As gold and lld lay files out: the segment begins and ends within pages that are mapped whole. */
+TEST(a_page_belongs_to_the_segment_that_begins_or_ends_in_it)
+{
+	struct image m = image_new(1);
+	struct elfsegs segs;
+
+	set_segment(&m, 0, PF_R | PF_X, 0x1730, 0x2730, 0x1000);
+	CHECK_EQ(elfsegs_read_image(&segs, &m, sizeof(m)), 0);
+	CHECK_EQ(elfsegs_vaddr(&segs, 0x1000), 0x2000);
+	CHECK_EQ(elfsegs_vaddr(&segs, 0x2fff), 0x3fff);
+	CHECK_EQ(elfsegs_vaddr(&segs, 0xfff), UINT64_MAX);
+	CHECK_EQ(elfsegs_vaddr(&segs, 0x3000), UINT64_MAX);
+}
+
+TEST(more_segments_than_it_has_room_for_are_left_out)
+{
+	struct image m = image_new(N_HEADERS);
+	struct elfsegs segs;
+
+	for (size_t i = 0; i < N_HEADERS; i++)
+		set_segment(&m, i, PF_X, i << 12, i << 20, 0x1000);
+	CHECK_EQ(elfsegs_read_image(&segs, &m, sizeof(m)), 0);
+	CHECK_EQ(segs.count, ELFSEGS_MAX);
+	CHECK_EQ(elfsegs_vaddr(&segs, (ELFSEGS_MAX - 1) << 12), (ELFSEGS_MAX - 1) << 20);
+	CHECK_EQ(elfsegs_vaddr(&segs, ELFSEGS_MAX << 12), UINT64_MAX);
+}
+
+TEST(broken_files_are_refused)
+{
+	struct image m = image_new(1);
+	struct elfsegs segs;
+
+	set_segment(&m, 0, PF_X, UINT64_MAX - 5, 0, UINT64_MAX);
+	CHECK_EQ(elfsegs_read_image(&segs, &m, sizeof(m)), 0);
+	CHECK_EQ(elfsegs_vaddr(&segs, 100), UINT64_MAX);
+	CHECK(elfsegs_read_image(&segs, &m, sizeof(Elf64_Ehdr) - 1) < 0);
+	CHECK(elfsegs_read_image(&segs, &m, sizeof(Elf64_Ehdr) + 8) < 0);
+	m.header.e_phentsize = 12;
+	CHECK_EQ(elfsegs_read_image(&segs, &m, sizeof(m)), -ENOEXEC);
+	m = image_new(0xffff);
+	CHECK_EQ(elfsegs_read_image(&segs, &m, sizeof(m)), -ENOEXEC);
+	m = image_new(1);
+	m.header.e_ident[EI_CLASS] = ELFCLASS32;
+	CHECK(elfsegs_read_image(&segs, &m, sizeof(m)) < 0);
+	CHECK_EQ(elfsegs_read_image(&segs, "#!/bin/sh\n", 10), -ENOEXEC);
+}
+
+/* The dynamic linker's own list, of the first file in it: this program. */
+static int note_own_segments(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)size;
+	*(struct dl_phdr_info *)arg = *info;
+	return 1;
+}
+
+TEST(agrees_with_the_dynamic_linker)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), n_executable = 0;
+	struct dl_phdr_info info;
+	struct elfsegs segs;
+
+	CHECK_EQ(elfsegs_read(&segs, fd), 0);
+	close(fd);
+	dl_iterate_phdr(note_own_segments, &info);
+	for (int i = 0; i < info.dlpi_phnum; i++) {
+		const Elf64_Phdr *h = &info.dlpi_phdr[i];
+
+		if (h->p_type != PT_LOAD || !(h->p_flags & PF_X))
+			continue;
+		n_executable++;
+		CHECK_EQ(elfsegs_vaddr(&segs, h->p_offset + 1), h->p_vaddr + 1);
+	}
+	CHECK_EQ(segs.count, n_executable);
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What processes do, as the kernel's events tell it: done by children here, and seen or not. */
+#include <sched.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "silent.h"
+#include "sideband.h"
+#include "unit.h"
+
+/* How often what was seen of the child, and in which order the first time. */
+struct seen {
+	pid_t child;
+	int n_forked, n_changed, n_exited, n_lost, n_drained, step;
+	int forked_at, exited_at;
+};
+
+static void on_forked(pid_t parent, pid_t child, void *arg)
+{
+	struct seen *seen = arg;
+
+	if (parent != getpid() || (seen->child && child != seen->child))
+		return;
+	seen->child = child;
+	seen->n_forked++;
+	seen->forked_at = ++seen->step;
+}
+
+static void on_changed(pid_t pid, void *arg)
+{
+	struct seen *seen = arg;
+
+	seen->n_changed += pid == seen->child || pid == getpid();
+}
+
+static void on_exited(pid_t pid, void *arg)
+{
+	struct seen *seen = arg;
+
+	if (pid != seen->child)
+		return;
+	seen->n_exited++;
+	seen->exited_at = ++seen->step;
+}
+
+static void on_lost(void *arg)
+{
+	((struct seen *)arg)->n_lost++;
+}
+
+static void on_drained(void *arg)
+{
+	((struct seen *)arg)->n_drained++;
+}
+
+static struct sideband *open_for(struct seen *seen)
+{
+	struct sideband_handlers handlers = { on_forked, on_changed, on_exited,
+					      on_lost,	 on_drained, seen };
+	int saved_fd = silence_stderr();
+	struct sideband *sb = sideband_open(&handlers);
+
+	restore_stderr(saved_fd);
+	memset(seen, 0, sizeof(*seen));
+	return sb;
+}
+
+#define OPEN_OR_SKIP(sb, seen)                          \
+	struct sideband *sb = open_for(seen);           \
+	do {                                            \
+		if (!(sb))                              \
+			SKIP("may not watch all CPUs"); \
+	} while (0)
+
+static void map_code(void)
+{
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	munmap(code, 4096);
+}
+
+/* Runs a child that may map code, execute something, or have a thread. */
+static pid_t run_child(bool maps, const char *path)
+{
+	char *const argv[] = { (char *)path, NULL };
+	pid_t pid = fork();
+
+	if (pid) {
+		waitpid(pid, NULL, 0);
+		return pid;
+	}
+	if (maps)
+		map_code();
+	if (path)
+		execv(path, argv);
+	_exit(0);
+}
+
+/* A CPU's events are in order; those of the child may be on another one than the fork. */
+static void stay_on_one_cpu(void)
+{
+	cpu_set_t set;
+	int cpu = sched_getcpu();
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+TEST(fork_and_exit_are_seen_in_order)
+{
+	struct seen seen;
+	pid_t child;
+	OPEN_OR_SKIP(sb, &seen);
+
+	stay_on_one_cpu();
+	child = run_child(false, NULL);
+	sideband_read(sb);
+	CHECK_EQ(seen.child, child);
+	CHECK_EQ(seen.n_forked, 1);
+	CHECK_EQ(seen.n_changed, 0);
+	CHECK_EQ(seen.n_exited, 1);
+	CHECK(seen.forked_at < seen.exited_at);
+	CHECK_EQ(seen.n_drained, 1);
+	CHECK_EQ(seen.n_lost, 0);
+	sideband_close(sb);
+}
+
+TEST(mapping_code_is_a_change)
+{
+	struct seen seen;
+	OPEN_OR_SKIP(sb, &seen);
+
+	run_child(true, NULL);
+	sideband_read(sb);
+	CHECK_EQ(seen.n_changed, 1);
+	sideband_close(sb);
+}
+
+TEST(mapping_data_is_none)
+{
+	struct seen seen;
+	OPEN_OR_SKIP(sb, &seen);
+
+	munmap(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+	sideband_read(sb);
+	CHECK_EQ(seen.n_changed, 0);
+	sideband_close(sb);
+}
+
+TEST(making_memory_executable_is_a_change)
+{
+	void *code = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct seen seen;
+	OPEN_OR_SKIP(sb, &seen);
+
+	mprotect(code, 4096, PROT_READ | PROT_EXEC);
+	sideband_read(sb);
+	CHECK(seen.n_changed >= 1);
+	munmap(code, 4096);
+	sideband_close(sb);
+}
+
+/* At least the exec itself and the program's code. */
+TEST(executing_a_program_is_a_change)
+{
+	struct seen seen;
+	OPEN_OR_SKIP(sb, &seen);
+
+	stay_on_one_cpu();
+	run_child(false, "/bin/true");
+	sideband_read(sb);
+	CHECK(seen.n_changed >= 2);
+	CHECK_EQ(seen.n_exited, 1);
+	sideband_close(sb);
+}
+
+TEST(nothing_new_is_not_a_batch)
+{
+	struct seen seen;
+	int n_before;
+	OPEN_OR_SKIP(sb, &seen);
+
+	sideband_read(sb);
+	n_before = seen.n_drained;
+	CHECK(n_before <= 1); /* others do things too */
+	sideband_close(sb);
+	sideband_close(NULL);
+}
+
+/* Records lie across the ring's end now and then. */
+TEST(many_turns_of_the_ring_lose_nothing)
+{
+	struct seen seen;
+	int n = 20000;
+	OPEN_OR_SKIP(sb, &seen);
+
+	for (int i = 0; i < n; i++) {
+		map_code();
+		if (i % 100 == 0)
+			sideband_read(sb);
+	}
+	sideband_read(sb);
+	CHECK_EQ(seen.n_changed, n);
+	CHECK_EQ(seen.n_lost, 0);
+	sideband_close(sb);
+}
+
+/* The kernel says so with the first event for which there is room again. */
+TEST(a_ring_that_runs_over_is_told)
+{
+	struct seen seen;
+	int n = 10000;
+	OPEN_OR_SKIP(sb, &seen);
+
+	stay_on_one_cpu();
+	for (int i = 0; i < n; i++)
+		map_code();
+	sideband_read(sb);
+	CHECK(seen.n_changed > 0 && seen.n_changed < n);
+	map_code();
+	sideband_read(sb);
+	CHECK(seen.n_lost >= 1);
+	sideband_close(sb);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Unwind tables of real processes in memory of the test's own, in the place of BPF maps. */
+#ifndef UNWIND_OWN_H
+#define UNWIND_OWN_H
+
+#include <stdlib.h>
+
+#include "mem.h"
+#include "unwind_procs.h"
+
+struct own_tables {
+	struct unwind_tables *tables;
+	struct unwind_files *files;
+	struct unwind_procs *procs;
+	struct unwind_rule *rules;
+	struct unwind_page *pages;
+	struct unwind_mapping *mappings;
+	struct unwind_shard *shards[UNWIND_MAX_SHARDS];
+};
+
+static inline struct unwind_shard *own_shard(uint32_t n, void *arg)
+{
+	struct own_tables *own = arg;
+
+	own->shards[n] = mem_zalloc(1, sizeof(*own->shards[n]));
+	return own->shards[n];
+}
+
+static inline struct own_tables *own_tables_new(void)
+{
+	struct own_tables *own = mem_zalloc(1, sizeof(*own));
+	struct unwind_backing backing = { .new_shard = own_shard, .arg = own };
+
+	backing.rules = own->rules = mem_zalloc(UNWIND_MAX_RULES, sizeof(*own->rules));
+	backing.pages = own->pages = mem_zalloc(UNWIND_MAX_PAGES, sizeof(*own->pages));
+	own->mappings = mem_zalloc(UNWIND_MAX_MAPPINGS, sizeof(*own->mappings));
+	own->tables = unwind_tables_new(&backing);
+	own->files = unwind_files_new(own->tables);
+	own->procs = unwind_procs_new(own->files, own->mappings);
+	return own;
+}
+
+static inline void own_tables_free(struct own_tables *own)
+{
+	unwind_procs_free(own->procs);
+	unwind_files_free(own->files);
+	unwind_tables_free(own->tables);
+	for (size_t i = 0; i < UNWIND_MAX_SHARDS; i++)
+		free(own->shards[i]);
+	free(own->rules);
+	free(own->pages);
+	free(own->mappings);
+	free(own);
+}
+
+#endif

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The mappings of processes: of this one, of children, and what becomes of a slice that is freed. */
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+#include "unwind_own.h"
+
+/* What a walk would find for an address. */
+static const struct unwind_mapping *find(const struct own_tables *own,
+					 const struct unwind_process *slice, uint64_t addr)
+{
+	for (uint32_t i = 0; i < slice->count; i++) {
+		const struct unwind_mapping *m = &own->mappings[slice->first + i];
+
+		if (addr >= m->start && addr < m->end)
+			return m;
+	}
+	return NULL;
+}
+
+static pid_t start_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	pause();
+	_exit(0);
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+TEST(code_is_found_with_its_rules)
+{
+	uint64_t own_code = (uintptr_t)unwind_procs_update, libc_code = (uintptr_t)getpid;
+	struct own_tables *own = own_tables_new();
+	const struct unwind_mapping *m;
+	const struct unwind_rule *rule;
+	struct unwind_process slice;
+
+	CHECK(unwind_procs_update(own->procs, getpid(), &slice));
+	for (int i = 0; i < 2; i++) {
+		uint64_t addr = i ? own_code : libc_code;
+
+		m = find(own, &slice, addr);
+		CHECK(m && m->n_pages);
+		rule = m ? unwind_tables_find(own->tables, m, addr - m->bias) : NULL;
+		/* at a function's first instruction there is nothing on the stack but one address */
+		CHECK(rule && rule->kind == UNWIND_SP && rule->cfa_off == 8);
+	}
+	CHECK(!find(own, &slice, (uintptr_t)&slice));
+	own_tables_free(own);
+}
+
+TEST(mappings_ascend_and_do_not_overlap)
+{
+	struct own_tables *own = own_tables_new();
+	struct unwind_process slice;
+	uint64_t end = 0;
+
+	CHECK(unwind_procs_update(own->procs, getpid(), &slice));
+	for (uint32_t i = 0; i < slice.count; i++) {
+		CHECK(own->mappings[slice.first + i].start >= end);
+		end = own->mappings[slice.first + i].end;
+	}
+	own_tables_free(own);
+}
+
+TEST(memory_without_a_file_is_known_but_has_no_rules)
+{
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct own_tables *own = own_tables_new();
+	const struct unwind_mapping *m;
+	struct unwind_process slice;
+
+	CHECK(unwind_procs_update(own->procs, getpid(), &slice));
+	m = find(own, &slice, (uintptr_t)code);
+	CHECK(m && !m->n_pages);
+	munmap(code, 4096);
+	own_tables_free(own);
+}
+
+TEST(an_update_gives_a_new_slice_and_leaves_the_old_one_in_peace)
+{
+	struct own_tables *own = own_tables_new();
+	struct unwind_process first, second, third, now;
+	struct unwind_mapping before;
+
+	CHECK(unwind_procs_update(own->procs, getpid(), &first));
+	before = own->mappings[first.first];
+	CHECK(unwind_procs_update(own->procs, getpid(), &second));
+	CHECK(unwind_procs_update(own->procs, getpid(), &third));
+	CHECK(first.first != second.first && second.first != third.first &&
+	      first.first != third.first);
+	CHECK(!memcmp(&before, &own->mappings[first.first], sizeof(before)));
+	CHECK(unwind_procs_find(own->procs, getpid(), &now));
+	CHECK_EQ(now.first, third.first);
+	usleep(1100000);
+	CHECK(unwind_procs_update(own->procs, getpid(), &now)); /* the first has rested */
+	CHECK_EQ(now.first, first.first);
+	own_tables_free(own);
+}
+
+TEST(a_child_uses_its_parents_slice_until_it_has_its_own)
+{
+	struct own_tables *own = own_tables_new();
+	struct unwind_process parents, childs, again;
+	pid_t child = start_child();
+	size_t n_procs, n_mappings;
+
+	CHECK(!unwind_procs_knows(own->procs, child));
+	CHECK(unwind_procs_update(own->procs, getpid(), &parents));
+	unwind_procs_fork(own->procs, getpid(), child);
+	CHECK(unwind_procs_knows(own->procs, child));
+	CHECK(unwind_procs_find(own->procs, child, &childs));
+	CHECK_EQ(childs.first, parents.first);
+	unwind_procs_exit(own->procs, getpid());
+	CHECK(!unwind_procs_knows(own->procs, getpid()));
+	usleep(1100000); /* it would have rested long enough, but the child is in it */
+	CHECK(unwind_procs_update(own->procs, getpid(), &again));
+	CHECK(again.first != parents.first);
+	CHECK(unwind_procs_update(own->procs, child, &childs));
+	CHECK(childs.first != parents.first);
+	unwind_procs_count(own->procs, &n_procs, &n_mappings);
+	CHECK_EQ(n_procs, 2);
+	end_child(child);
+	own_tables_free(own);
+}
+
+TEST(nothing_is_known_of_processes_that_are_gone_or_have_no_code)
+{
+	struct own_tables *own = own_tables_new();
+	struct unwind_process slice = { 7, 7 };
+	pid_t child = start_child();
+	size_t n_procs, n_mappings;
+
+	end_child(child);
+	CHECK(!unwind_procs_update(own->procs, child, &slice));
+	CHECK(!unwind_procs_update(own->procs, 2, &slice)); /* kthreadd, or nobody we may look at */
+	unwind_procs_fork(own->procs, child, getpid());
+	unwind_procs_exit(own->procs, child);
+	CHECK(!unwind_procs_knows(own->procs, getpid()));
+	CHECK(!unwind_procs_find(own->procs, getpid(), &slice));
+	unwind_procs_count(own->procs, &n_procs, &n_mappings);
+	CHECK_EQ(n_procs, 0);
+	own_tables_free(own);
+}
+
+TEST(a_file_is_compiled_once_for_all_processes)
+{
+	struct own_tables *own = own_tables_new();
+	struct unwind_process slice;
+	pid_t child = start_child();
+	size_t n_files, n_files_after, n_refused;
+
+	CHECK(unwind_procs_update(own->procs, getpid(), &slice));
+	unwind_files_count(own->files, &n_files, &n_refused);
+	CHECK(unwind_procs_update(own->procs, child, &slice));
+	unwind_files_count(own->files, &n_files_after, &n_refused);
+	CHECK(n_files >= 2);
+	CHECK_EQ(n_files_after, n_files);
+	CHECK_EQ(n_refused, 0);
+	end_child(child);
+	own_tables_free(own);
+}
+
+/* Thousands come and go; their slices are used again, so the array doesn't fill up. */
+TEST(slices_do_not_run_out)
+{
+	struct own_tables *own = own_tables_new();
+	struct unwind_process slice;
+	size_t n_procs, n_mappings;
+
+	CHECK(unwind_procs_update(own->procs, getpid(), &slice));
+	for (pid_t pid = 1 << 23; pid < (1 << 23) + 20000; pid++) {
+		unwind_procs_fork(own->procs, getpid(), pid);
+		unwind_procs_exit(own->procs, pid);
+	}
+	unwind_procs_count(own->procs, &n_procs, &n_mappings);
+	CHECK_EQ(n_procs, 1);
+	CHECK(n_mappings < 256);
+	own_tables_free(own);
+}

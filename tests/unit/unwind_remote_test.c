@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The walk from outside: a child stops deep in functions without frame pointers, after it has told
+ * what libgcc's unwinder says of its stack.
+ */
+#include <execinfo.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+#include "unwind_own.h"
+#include "unwind_remote.h"
+
+#define MAX_FRAMES 100
+#define PLAIN	   __attribute__((noinline)) static
+
+#if defined(__x86_64__)
+
+struct trace {
+	void *frames[MAX_FRAMES];
+	int n;
+};
+
+static int pipe_fds[2];
+static int depth;
+static bool use_signal;
+
+/* Each frame keeps something on the stack, and none ends with a jump. */
+PLAIN long stop_here(long x)
+{
+	struct trace t;
+
+	t.n = backtrace(t.frames, MAX_FRAMES);
+	if (write(pipe_fds[1], &t, sizeof(t)) != sizeof(t))
+		_exit(1);
+	raise(SIGSTOP);
+	return x + 1;
+}
+
+PLAIN long go_down(long x)
+{
+	volatile long here[6] = { x };
+
+	return (here[0] ? go_down(x - 1) : stop_here(x)) + here[1];
+}
+
+static void on_signal(int number)
+{
+	depth += (int)go_down(number);
+}
+
+PLAIN long come_from(long x)
+{
+	if (use_signal)
+		raise(SIGUSR1);
+	return (use_signal ? 0 : go_down(x)) + 1;
+}
+
+struct stopped {
+	pid_t pid;
+	struct trace truth;
+	struct unwind_regs regs;
+};
+
+static struct stopped stop_child(bool in_handler)
+{
+	struct stopped child = {};
+	struct user_regs_struct regs;
+	int status;
+
+	use_signal = in_handler;
+	if (pipe(pipe_fds))
+		return child;
+	child.pid = fork();
+	if (!child.pid) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		signal(SIGUSR1, on_signal);
+		_exit((int)come_from(7));
+	}
+	while (waitpid(child.pid, &status, 0) == child.pid && WIFSTOPPED(status) &&
+	       WSTOPSIG(status) != SIGSTOP)
+		ptrace(PTRACE_CONT, child.pid, NULL, WSTOPSIG(status));
+	if (read(pipe_fds[0], &child.truth, sizeof(child.truth)) != sizeof(child.truth))
+		child.truth.n = 0;
+	ptrace(PTRACE_GETREGS, child.pid, NULL, &regs);
+	_Static_assert(sizeof(child.regs) <= sizeof(regs), "the kernel's order, and more");
+	memcpy(&child.regs, &regs, sizeof(child.regs));
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+	return child;
+}
+
+static void end_child(const struct stopped *child)
+{
+	kill(child->pid, SIGKILL);
+	waitpid(child->pid, NULL, 0);
+}
+
+static struct unwind_view view_of(struct own_tables *own, pid_t pid)
+{
+	struct unwind_process slice = {};
+
+	unwind_procs_update(own->procs, pid, &slice);
+	return (struct unwind_view){ pid, own->tables, own->mappings + slice.first, slice.count };
+}
+
+/*
+ * The two have the same frames from the caller of stop_here()'s caller on; above are the ways into
+ * the kernel and into the unwinder.
+ */
+static void check_frames(const struct trace *truth, const uint64_t *addrs, size_t n)
+{
+	CHECK(truth->n > 10 && n > (size_t)truth->n);
+	for (int i = 1; i < truth->n - 1 && (size_t)i < n; i++)
+		CHECK_EQ(addrs[n - (size_t)i], (uintptr_t)truth->frames[truth->n - i]);
+}
+
+static void check_child(bool in_handler)
+{
+	struct own_tables *own = own_tables_new();
+	struct stopped child = stop_child(in_handler);
+	struct unwind_view view = view_of(own, child.pid);
+	uint64_t addrs[MAX_FRAMES];
+	int reason;
+	size_t n = unwind_walk_remote(&view, &child.regs, addrs, MAX_FRAMES, &reason);
+
+	CHECK_EQ(reason, UNWIND_COMPLETE);
+	CHECK_EQ(addrs[0], child.regs.ip);
+	check_frames(&child.truth, addrs, n);
+	end_child(&child);
+	own_tables_free(own);
+}
+
+TEST(a_stack_without_frame_pointers_is_complete)
+{
+	check_child(false);
+}
+
+TEST(a_stack_through_a_signal_handler_is_complete)
+{
+	check_child(true);
+}
+
+TEST(the_depth_is_limited)
+{
+	struct own_tables *own = own_tables_new();
+	struct stopped child = stop_child(false);
+	struct unwind_view view = view_of(own, child.pid);
+	uint64_t addrs[4] = { 0, 0, 0, 12345 };
+	int reason;
+
+	CHECK_EQ(unwind_walk_remote(&view, &child.regs, addrs, 3, &reason), 3);
+	CHECK_EQ(reason, UNWIND_DEPTH);
+	CHECK_EQ(addrs[3], 12345);
+	CHECK_EQ(unwind_walk_remote(&view, &child.regs, addrs, 1, &reason), 1);
+	CHECK_EQ(addrs[0], child.regs.ip);
+	end_child(&child);
+	own_tables_free(own);
+}
+
+/* Registers as they are when a program has gone wrong. */
+TEST(what_can_not_be_followed_ends_the_walk)
+{
+	struct own_tables *own = own_tables_new();
+	struct stopped child = stop_child(false);
+	struct unwind_view view = view_of(own, child.pid);
+	struct unwind_regs regs = child.regs;
+	uint64_t addrs[MAX_FRAMES];
+	int reason;
+
+	regs.sp = 16;
+	CHECK_EQ(unwind_walk_remote(&view, &regs, addrs, MAX_FRAMES, &reason), 1);
+	CHECK_EQ(reason, UNWIND_FAULT);
+	regs = child.regs;
+	regs.ip = 16;
+	CHECK_EQ(unwind_walk_remote(&view, &regs, addrs, MAX_FRAMES, &reason), 1);
+	CHECK_EQ(reason, UNWIND_NO_MAPPING);
+	CHECK_EQ(addrs[0], 16);
+	regs.sp = regs.bp = regs.ip = UINT64_MAX;
+	CHECK_EQ(unwind_walk_remote(&view, &regs, addrs, MAX_FRAMES, &reason), 1);
+	CHECK_EQ(reason, UNWIND_NO_MAPPING);
+	end_child(&child);
+	own_tables_free(own);
+}
+
+TEST(without_tables_it_follows_frame_pointers)
+{
+	struct stopped child = stop_child(false);
+	struct unwind_view view = { .pid = child.pid };
+	struct unwind_regs regs = child.regs;
+	uint64_t addrs[MAX_FRAMES];
+	int reason;
+
+	regs.bp = 0;
+	CHECK_EQ(unwind_walk_remote(&view, &regs, addrs, MAX_FRAMES, &reason), 1);
+	CHECK_EQ(reason, UNWIND_BY_FP);
+	CHECK_EQ(addrs[0], regs.ip);
+	end_child(&child);
+}
+
+/* A frame record of our own making: the next frame's pointer leads back, which must end the walk. */
+TEST(a_circle_of_frame_pointers_is_left)
+{
+	static uint64_t records[4];
+	struct unwind_view view = { .pid = getpid() };
+	struct unwind_regs regs = { .ip = 1, .sp = (uintptr_t)records, .bp = (uintptr_t)records };
+	uint64_t addrs[MAX_FRAMES];
+	int reason;
+
+	records[0] = (uintptr_t)&records[2];
+	records[1] = 0x1111;
+	records[2] = (uintptr_t)&records[0];
+	records[3] = 0x2222;
+	CHECK_EQ(unwind_walk_remote(&view, &regs, addrs, MAX_FRAMES, &reason), 3);
+	CHECK_EQ(addrs[1], 0x1111);
+	CHECK_EQ(addrs[2], 0x2222);
+	CHECK_EQ(reason, UNWIND_BY_FP);
+}
+
+#endif

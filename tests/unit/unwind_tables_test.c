@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Unwind tables as BPF reads them, in memory of our own: what lies where, all limits, and real
+ * files' tables, which must say the same as those they were made of.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "mem.h"
+#include "unit.h"
+#include "unwind_tables.h"
+
+#define PAGE (1ULL << UNWIND_PAGE_SHIFT)
+
+static struct unwind_rule *rules;
+static struct unwind_page *pages;
+static struct unwind_shard *shards[UNWIND_MAX_SHARDS];
+static uint32_t max_shards;
+
+static struct unwind_shard *new_shard(uint32_t n, void *arg)
+{
+	(void)arg;
+	if (n >= max_shards)
+		return NULL;
+	shards[n] = mem_zalloc(1, sizeof(*shards[n]));
+	return shards[n];
+}
+
+static struct unwind_tables *tables_new(uint32_t n_shards)
+{
+	struct unwind_backing backing = { .new_shard = new_shard };
+
+	max_shards = n_shards;
+	backing.rules = rules = mem_zalloc(UNWIND_MAX_RULES, sizeof(*rules));
+	backing.pages = pages = mem_zalloc(UNWIND_MAX_PAGES, sizeof(*pages));
+	return unwind_tables_new(&backing);
+}
+
+static void tables_free(struct unwind_tables *t)
+{
+	for (size_t i = 0; i < UNWIND_MAX_SHARDS; i++) {
+		free(shards[i]);
+		shards[i] = NULL;
+	}
+	free(rules);
+	free(pages);
+	unwind_tables_free(t);
+}
+
+/* A rule that is told from others by its number; 0 is a gap. */
+static struct unwind_rule rule_of(int32_t number)
+{
+	if (!number)
+		return (struct unwind_rule){ .kind = UNWIND_GAP };
+	return (struct unwind_rule){ .kind = UNWIND_SP, .cfa_off = number };
+}
+
+static void set_row(struct cfi_row *row, uint64_t vaddr, int32_t number)
+{
+	row->vaddr = vaddr;
+	row->rule = rule_of(number);
+}
+
+static struct unwind_mapping mapping_of(const struct unwind_run *run)
+{
+	return (struct unwind_mapping){ .first_page = run->first_page,
+					.n_pages = run->n_pages,
+					.page_base = run->page_base };
+}
+
+/* The number of the rule that is found; -1: none. */
+static int find(const struct unwind_tables *t, const struct unwind_run *run, uint64_t vaddr)
+{
+	struct unwind_mapping m = mapping_of(run);
+	const struct unwind_rule *rule = unwind_tables_find(t, &m, vaddr);
+
+	return rule ? rule->cfa_off : -1;
+}
+
+TEST(rows_apply_across_the_borders_of_pages)
+{
+	struct unwind_tables *t = tables_new(1);
+	struct cfi_row rows[5];
+	struct cfi_table cfi = { .rows = rows, .count = ARRAY_SIZE(rows) };
+	struct unwind_run run;
+
+	set_row(&rows[0], 3 * PAGE + 0x100, 8);
+	set_row(&rows[1], 4 * PAGE - 1, 16);
+	set_row(&rows[2], 7 * PAGE, 24); /* after two pages without rows, on the first byte */
+	set_row(&rows[3], 7 * PAGE + 1, 32);
+	set_row(&rows[4], 8 * PAGE + 0xfffe, 0);
+	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
+	CHECK_EQ(run.page_base, 3);
+	CHECK_EQ(run.n_pages, 6);
+	CHECK_EQ(find(t, &run, 3 * PAGE - 1), -1);
+	CHECK_EQ(find(t, &run, 3 * PAGE), 0);
+	CHECK_EQ(find(t, &run, 3 * PAGE + 0xff), 0);
+	CHECK_EQ(find(t, &run, 3 * PAGE + 0x100), 8);
+	CHECK_EQ(find(t, &run, 4 * PAGE - 2), 8);
+	CHECK_EQ(find(t, &run, 4 * PAGE - 1), 16);
+	CHECK_EQ(find(t, &run, 4 * PAGE), 16);
+	CHECK_EQ(find(t, &run, 6 * PAGE + 0x8000), 16);
+	CHECK_EQ(find(t, &run, 7 * PAGE - 1), 16);
+	CHECK_EQ(find(t, &run, 7 * PAGE), 24);
+	CHECK_EQ(find(t, &run, 7 * PAGE + 1), 32);
+	CHECK_EQ(find(t, &run, 8 * PAGE + 0xfffd), 32);
+	CHECK_EQ(find(t, &run, 8 * PAGE + 0xffff), 0);
+	CHECK_EQ(find(t, &run, 9 * PAGE), -1);
+	CHECK_EQ(pages[4].n_rows, 2); /* no copy of a rule where a row begins with the page */
+	tables_free(t);
+}
+
+TEST(an_address_before_the_page_base_is_not_found)
+{
+	struct unwind_tables *t = tables_new(1);
+	struct cfi_row row;
+	struct cfi_table cfi = { .rows = &row, .count = 1 };
+	struct unwind_run run;
+
+	set_row(&row, 5 * PAGE, 8);
+	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
+	CHECK_EQ(find(t, &run, 5 * PAGE), 8);
+	CHECK_EQ(find(t, &run, 4 * PAGE), -1);
+	CHECK_EQ(find(t, &run, 0), -1);
+	CHECK_EQ(find(t, &run, UINT64_MAX), -1);
+	tables_free(t);
+}
+
+TEST(a_file_without_rows_has_no_pages)
+{
+	struct unwind_tables *t = tables_new(1);
+	struct cfi_table cfi = {};
+	struct unwind_run run = { .n_pages = 7 };
+
+	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
+	CHECK_EQ(run.n_pages, 0);
+	CHECK_EQ(find(t, &run, 0), -1);
+	CHECK_EQ(unwind_tables_size(t).n_shards, 0);
+	tables_free(t);
+}
+
+TEST(rules_are_shared_by_all_files)
+{
+	struct unwind_tables *t = tables_new(1);
+	struct cfi_row rows[3];
+	struct cfi_table cfi = { .rows = rows, .count = ARRAY_SIZE(rows) };
+	struct unwind_run a, b;
+
+	set_row(&rows[0], 0x1000, 8);
+	set_row(&rows[1], 0x1010, 16);
+	set_row(&rows[2], 0x1020, 0);
+	CHECK_EQ(unwind_tables_add(t, &cfi, &a), 0);
+	set_row(&rows[1], 0x1011, 24);
+	CHECK_EQ(unwind_tables_add(t, &cfi, &b), 0);
+	CHECK_EQ(unwind_tables_size(t).n_rules, 1 + 3);
+	CHECK_EQ(find(t, &a, 0x1010), 16);
+	CHECK_EQ(find(t, &b, 0x1010), 8);
+	CHECK_EQ(find(t, &b, 0x1011), 24);
+	CHECK_EQ(find(t, &b, 0x1020), 0);
+	tables_free(t);
+}
+
+/* A table of n rows, each 3 bytes long and with one of a few rules. */
+static struct cfi_table table_of(size_t n, uint64_t first_vaddr)
+{
+	struct cfi_table cfi = { .rows = mem_zalloc(n, sizeof(*cfi.rows)), .count = n };
+
+	for (size_t i = 0; i < n; i++)
+		set_row(&cfi.rows[i], first_vaddr + 3 * i, 8 + 8 * (int)(i % 5));
+	return cfi;
+}
+
+static bool tables_say_the_same(const struct unwind_tables *t, const struct unwind_run *run,
+				const struct cfi_table *cfi)
+{
+	for (size_t i = 0; i < cfi->count; i++)
+		if (find(t, run, cfi->rows[i].vaddr) != cfi->rows[i].rule.cfa_off ||
+		    find(t, run, cfi->rows[i].vaddr + 2) != cfi->rows[i].rule.cfa_off)
+			return false;
+	return true;
+}
+
+TEST(no_pages_rows_straddle_two_shards)
+{
+	struct cfi_table cfi = table_of(UNWIND_SHARD_ROWS + 60000, 0x1234);
+	struct unwind_tables *t = tables_new(3);
+	struct unwind_run run;
+	bool fit = true;
+
+	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
+	CHECK_EQ(unwind_tables_size(t).n_shards, 2);
+	CHECK(unwind_tables_size(t).n_rows >= cfi.count);
+	for (uint32_t i = 0; i < run.n_pages; i++)
+		fit = fit && pages[i].n_rows &&
+		      pages[i].first_row + pages[i].n_rows <= UNWIND_SHARD_ROWS;
+	CHECK(fit);
+	CHECK_EQ(pages[run.n_pages - 1].shard, 1);
+	CHECK(tables_say_the_same(t, &run, &cfi));
+	cfi_free(&cfi);
+	tables_free(t);
+}
+
+/* What was there before goes on working, and so does a file that still fits. */
+TEST(no_more_shards_is_told)
+{
+	struct cfi_table big = table_of(UNWIND_SHARD_ROWS, 0), small = table_of(1000, 0x500);
+	struct unwind_tables *t = tables_new(1);
+	struct unwind_run first, refused, second;
+
+	CHECK_EQ(unwind_tables_add(t, &small, &first), 0);
+	CHECK_EQ(unwind_tables_add(t, &big, &refused), -ENOSPC);
+	CHECK_EQ(refused.n_pages, 0);
+	CHECK_EQ(find(t, &refused, 0x500), -1);
+	CHECK(tables_say_the_same(t, &first, &small));
+	CHECK_EQ(unwind_tables_add(t, &small, &second), 0);
+	CHECK(tables_say_the_same(t, &second, &small));
+	cfi_free(&big);
+	cfi_free(&small);
+	tables_free(t);
+}
+
+TEST(no_more_pages_is_told)
+{
+	struct unwind_tables *t = tables_new(8);
+	struct cfi_row rows[2];
+	struct cfi_table cfi = { .rows = rows, .count = ARRAY_SIZE(rows) };
+	struct unwind_run run;
+
+	set_row(&rows[0], 0, 8);
+	set_row(&rows[1], (UNWIND_MAX_PAGES + 5) * PAGE, 0);
+	CHECK_EQ(unwind_tables_add(t, &cfi, &run), -ENOSPC);
+	CHECK_EQ(run.n_pages, 0);
+	set_row(&rows[1], UINT64_MAX, 0);
+	CHECK_EQ(unwind_tables_add(t, &cfi, &run), -ENOSPC);
+	CHECK_EQ(unwind_tables_size(t).n_pages, 0);
+	set_row(&rows[1], (UNWIND_MAX_PAGES - 1) * PAGE - 1, 0);
+	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
+	CHECK_EQ(find(t, &run, (UNWIND_MAX_PAGES - 2) * PAGE), 8);
+	tables_free(t);
+}
+
+TEST(no_more_rules_is_told)
+{
+	struct cfi_table cfi = table_of(UNWIND_MAX_RULES + 1, 0);
+	struct unwind_tables *t = tables_new(1);
+	struct unwind_run run;
+
+	for (size_t i = 0; i < cfi.count; i++)
+		cfi.rows[i].rule = rule_of((int)i + 1);
+	CHECK_EQ(unwind_tables_add(t, &cfi, &run), -ENOSPC);
+	CHECK_EQ(run.n_pages, 0);
+	cfi.count = 100;
+	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
+	CHECK(tables_say_the_same(t, &run, &cfi));
+	cfi_free(&cfi);
+	tables_free(t);
+}
+
+/* ---- real files ---- */
+
+static bool rules_are_equal(const struct unwind_rule *a, const struct unwind_rule *b)
+{
+	return a ? !memcmp(a, b, sizeof(*a)) : b->kind == UNWIND_GAP;
+}
+
+static void compare_at_random(const struct unwind_tables *t, const struct unwind_run *run,
+			      const struct cfi_table *cfi)
+{
+	uint64_t first = cfi->rows[0].vaddr, last = cfi->rows[cfi->count - 1].vaddr, vaddr;
+	struct unwind_mapping m = mapping_of(run);
+	struct unwind_rule rule;
+	int differences = 0;
+
+	for (int i = 0; i < 300000; i++) {
+		vaddr = first +
+			((uint64_t)random() << 20 ^ (uint64_t)random()) % (last - first + 100);
+		rule = cfi_find(cfi, vaddr);
+		differences += !rules_are_equal(unwind_tables_find(t, &m, vaddr), &rule);
+	}
+	for (size_t i = 0; i < cfi->count; i++) {
+		rule = cfi->rows[i].rule;
+		differences +=
+			!rules_are_equal(unwind_tables_find(t, &m, cfi->rows[i].vaddr), &rule);
+	}
+	CHECK_EQ(differences, 0);
+}
+
+/* Together, as they are in a run; the order is by chance in which of them fills which shard. */
+TEST(real_files_tables_say_what_they_were_made_of)
+{
+	static const char *const paths[] = { "/proc/self/exe", "/lib/x86_64-linux-gnu/libc.so.6",
+					     "/usr/bin/python3", "/lib64/libc.so.6" };
+	struct unwind_tables *t = tables_new(64);
+	int n_files = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		int fd = open(paths[i], O_RDONLY | O_CLOEXEC);
+		struct unwind_run run;
+		struct cfi_table cfi;
+
+		if (fd < 0)
+			continue;
+		if (!cfi_load(&cfi, fd) && !unwind_tables_add(t, &cfi, &run)) {
+			compare_at_random(t, &run, &cfi);
+			n_files++;
+		}
+		cfi_free(&cfi);
+		close(fd);
+	}
+	if (!n_files)
+		SKIP("no file with an .eh_frame");
+	tables_free(t);
+}
