@@ -215,11 +215,16 @@ static __always_inline struct unwind_rule *unwind_find_rule(struct unwind_state 
 
 /* ---- one frame ---- */
 
-/* Where there is no rule: as if there were a frame pointer, if that leads to known code. */
+/*
+ * Where there is no rule: as if there were a frame pointer, if that leads to known code. The
+ * outermost frame has 0 there (psABI AMD64 1.0, 3.4.1): the dynamic linker's, musl's threads'.
+ */
 static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_state *s)
 {
 	struct unwind_frame_record record;
 
+	if (!s->bp)
+		return UNWIND_COMPLETE;
 	if (!unwind_read_frame_record(s, &record) ||
 	    !unwind_find_mapping(slot, record.return_address - 1))
 		return UNWIND_NO_RULE;

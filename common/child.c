@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "entry.h"
 #include "msg.h"
 
 #define GRACE_MS 2000
@@ -63,24 +64,34 @@ int child_start(struct child *child, char **argv)
 	return fork_command(child, go[0], failure[1], argv);
 }
 
-/* Waits for the traced child's exec, then for began(), and lets it go. */
-static void hold_at_exec(struct child *child, void (*began)(void *arg), void *arg)
+/* Waits for the traced child's exec. False if it ended instead. */
+static bool wait_for_exec(struct child *child)
 {
-	int status;
-
-	while (waitpid(child->pid, &status, 0) == child->pid && WIFSTOPPED(status)) {
-		if (status >> 8 != (SIGTRAP | PTRACE_EVENT_EXEC << 8)) {
-			ptrace(PTRACE_CONT, child->pid, 0, WSTOPSIG(status));
-			continue;
-		}
-		began(arg);
-		ptrace(PTRACE_DETACH, child->pid, 0, 0);
-		return;
+	while (waitpid(child->pid, &child->status, 0) == child->pid && WIFSTOPPED(child->status)) {
+		if (child->status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
+			return true;
+		ptrace(PTRACE_CONT, child->pid, 0, WSTOPSIG(child->status));
 	}
-	child->is_reaped = true; /* it could not be executed */
+	child->is_reaped = true;
+	return false;
 }
 
-int child_release(struct child *child, void (*began)(void *arg), void *arg)
+static void hold(struct child *child, const struct child_hooks *hooks)
+{
+	int err;
+
+	hooks->executed(hooks->arg);
+	err = entry_run_to(child->pid, &child->status);
+	if (err > 0) {
+		child->is_reaped = true;
+		return;
+	}
+	if (!err)
+		hooks->loaded(hooks->arg);
+	ptrace(PTRACE_DETACH, child->pid, 0, 0);
+}
+
+int child_release(struct child *child, const struct child_hooks *hooks)
 {
 	bool holds = !ptrace(PTRACE_SEIZE, child->pid, 0, PTRACE_O_TRACEEXEC);
 	int err = 0;
@@ -88,15 +99,17 @@ int child_release(struct child *child, void (*began)(void *arg), void *arg)
 
 	close(child->release_fd);
 	child->release_fd = -1;
-	if (holds)
-		hold_at_exec(child, began, arg);
+	if (holds && wait_for_exec(child))
+		hold(child, hooks);
 	n = read(child->failure_fd, &err, sizeof(err));
 	close(child->failure_fd);
 	child->failure_fd = -1;
-	if (n == sizeof(err))
+	if (n == sizeof(err)) {
+		child->status = 0; /* said here, not again at the end */
 		return msg_errno(err, "executing the command");
+	}
 	if (!holds)
-		began(arg);
+		hooks->executed(hooks->arg);
 	return 0;
 }
 
@@ -121,19 +134,19 @@ static bool end_command(const struct child *child)
 
 void child_finish(struct child *child)
 {
-	bool ended_by_us;
-	int status;
+	bool ended_by_us = false;
 
-	if (!child->pid || child->is_reaped)
+	if (!child->pid)
 		return;
-	ended_by_us = waitpid(child->pid, &status, WNOHANG) == 0;
+	if (!child->is_reaped)
+		ended_by_us = waitpid(child->pid, &child->status, WNOHANG) == 0;
 	if (ended_by_us && !end_command(child)) {
 		msg_warn("the command (process %d) ignores SIGTERM and runs on", child->pid);
 		return;
 	}
 	if (ended_by_us)
-		waitpid(child->pid, &status, 0);
-	report_status(status, ended_by_us);
+		waitpid(child->pid, &child->status, 0);
+	report_status(child->status, ended_by_us);
 	close(child->pid_fd);
 	child->pid = 0;
 }

@@ -11,17 +11,22 @@ struct child {
 	int pid_fd;	/* readable when it has ended */
 	int release_fd; /* closed to let it go */
 	int failure_fd; /* carries errno if it can't be executed */
-	bool is_reaped;
+	bool is_reaped; /* it has ended, with this status */
+	int status;
 };
 
 /* Forks; the child waits before it executes argv. 0 or -errno, printed. */
 int child_start(struct child *child, char **argv);
 
-/*
- * Lets the child execute its command, and holds it once more before its first instruction, while
- * began(arg) looks at what it is. 0, or -errno, printed, if it can't be executed.
- */
-int child_release(struct child *child, void (*began)(void *arg), void *arg);
+/* Moments of the child's beginning, at which it is held while these are called. */
+struct child_hooks {
+	void (*executed)(void *arg); /* before its first instruction */
+	void (*loaded)(void *arg);   /* at its entry point: its libraries are there */
+	void *arg;
+};
+
+/* Lets the child execute its command. 0, or -errno, printed, if it can't be executed. */
+int child_release(struct child *child, const struct child_hooks *hooks);
 
 /* Ends it if it still runs (SIGTERM, as perf does), waits for it, and says how it failed. */
 void child_finish(struct child *child);

@@ -426,9 +426,18 @@ static void begin_command(void *arg)
 			module->begin(&run);
 }
 
+static void command_loaded(void *arg)
+{
+	(void)arg;
+	for_each_module(module)
+		if (module->loaded)
+			module->loaded(&run);
+}
+
 /* Lets the command go and waits for the end of the tracing. */
 static int wait_for_end(int signal_fd)
 {
+	struct child_hooks hooks = { begin_command, command_loaded, NULL };
 	int timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), err;
 
 	if (timer_fd < 0)
@@ -437,7 +446,7 @@ static int wait_for_end(int signal_fd)
 	if (err)
 		return msg_errno(err, "watching for events");
 	arm_timer(timer_fd, run.start_ns);
-	err = child.pid ? child_release(&child, begin_command, NULL) : 0;
+	err = child.pid ? child_release(&child, &hooks) : 0;
 	if (!err)
 		err = loop_run(run.loop);
 	close(timer_fd);

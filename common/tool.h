@@ -54,9 +54,10 @@ struct module {
 	int (*check)(struct run *run);	   /* options, before anything is opened; -EINVAL: usage */
 	int (*configure)(struct run *run); /* options to BPF settings, before load */
 	int (*start)(struct run *run);	   /* after load, before anything is attached */
-	void (*begin)(struct run *run);	 /* the command is about to execute its first instruction */
-	void (*stop)(struct run *run);	 /* before the last report; also after failures */
-	void (*finish)(struct run *run); /* last words, after the last report */
+	void (*begin)(struct run *run);	   /* the command is held before its first instruction */
+	void (*loaded)(struct run *run);   /* ... and at its entry point, with its libraries */
+	void (*stop)(struct run *run);	   /* before the last report; also after failures */
+	void (*finish)(struct run *run);   /* last words, after the last report */
 };
 
 /* The two thunks by which a generated skeleton is opened and freed; see DEFINE_SKELETON. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -50,7 +51,7 @@ static void *exit_arg;
 
 /* Shards, of which the first n_ordered are, or are about to be, in the map of shards. */
 static int shard_fds[UNWIND_MAX_SHARDS];
-static uint32_t n_shards, n_ordered;
+static uint32_t n_shards, n_ordered, n_installed;
 static int installer_pipe[2];
 static pthread_t installer;
 
@@ -164,8 +165,10 @@ static void *run_installer(void *arg)
 	struct order order;
 
 	(void)arg;
-	while (read(installer_pipe[0], &order, sizeof(order)) == sizeof(order))
+	while (read(installer_pipe[0], &order, sizeof(order)) == sizeof(order)) {
 		install_shards(order.first, order.count);
+		__atomic_store_n(&n_installed, order.first + order.count, __ATOMIC_RELEASE);
+	}
 	return NULL;
 }
 
@@ -369,15 +372,20 @@ static int start_unwind(struct run *run)
 	else
 		update_all();
 	print_memory();
-	n_ordered = n_shards;
+	n_ordered = n_installed = n_shards;
 	if (n_shards && install_shards(0, n_shards))
 		return msg_errno(errno, "installing unwind tables");
 	return start_installer();
 }
 
-static void begin_unwind(struct run *run)
+/* The command is held: there is time until all its tables are there. */
+static void learn_command(struct run *run)
 {
+	struct timespec while_waiting = { .tv_nsec = (long)NS_PER_MS };
+
 	unwind_learn(run->command_pid);
+	while (__atomic_load_n(&n_installed, __ATOMIC_ACQUIRE) < n_ordered)
+		nanosleep(&while_waiting, NULL);
 }
 
 static void finish_unwind(struct run *run)
@@ -404,6 +412,7 @@ const struct module unwind_module = {
 	.check = check_unwind,
 	.configure = configure_unwind,
 	.start = start_unwind,
-	.begin = begin_unwind,
+	.begin = learn_command,
+	.loaded = learn_command,
 	.finish = finish_unwind,
 };
