@@ -31,9 +31,10 @@ TL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE -Icommon -I$(O)/skel -MMD
 LIBS_STATIC = $(shell pkg-config --static --libs libbpf libelf) -lz
 TL_LDFLAGS = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ivmlinux -Wall -Wextra \
-	    -Wno-unused-parameter -Wno-missing-field-initializers -MMD -MP
+	    -Wno-unused-parameter -Wno-missing-field-initializers -fdebug-prefix-map=$(CURDIR)=. -MMD -MP
 
-.PHONY: all check live test bench oracle lint format man install clean deps test-deps demo help static vm vm-files vm-deps check-cfi fuzz fuzz-files
+.PHONY: all check live test bench oracle lint format man install clean deps test-deps demo help static vm vm-files vm-deps check-cfi fuzz fuzz-files \
+	rescue rescue-test deb package-deps package-test
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -95,6 +96,11 @@ $(O)/static/tracelets: $(O)/static/main.o $(TOOLS:%=$(O)/static/%.o) $(O)/libtra
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -static -s $^ $(LIBS_STATIC) -o $@
 
+# The same with shared libraries, as a distribution packages it.
+$(O)/tracelets: $(O)/static/main.o $(TOOLS:%=$(O)/static/%.o) $(O)/libtracelets.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(TL_LDFLAGS) $^ $(LIBS) -o $@
+
 $(O)/tests/unit/%: tests/unit/%.c $(O)/libtracelets.a
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -132,8 +138,11 @@ $(O)/tests/live/%: tests/live/%.c $(O)/tests/live/live.o $(O)/libtracelets.a
 $(O)/tests/work/%: tests/work/%.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O1 -g -fno-omit-frame-pointer -pthread -MMD -MP $(WARN) -D_GNU_SOURCE \
+	$(Q)$(CC) -std=gnu11 -g $(WORK_FRAMES) -pthread -MMD -MP $(WARN) -D_GNU_SOURCE \
 		$< $(LDFLAGS) -o $@
+
+WORK_FRAMES := -O1 -fno-omit-frame-pointer
+$(O)/tests/work/nofp $(O)/tests/work/other: private WORK_FRAMES := -O2 -fomit-frame-pointer
 
 $(O)/bpf/%.tmp.o: tests/bench/%.bpf.c $(O)/.versions
 	@mkdir -p $(@D)
@@ -194,7 +203,7 @@ deps: ## install what the build needs (apt-get or dnf)
 test-deps: deps ## install what the tests need on top
 	$(Q)tests/deps test
 
-live: $(BINS) $(LIVES) $(WORKS) ## live tests: root, real BPF, minutes
+live: $(BINS) $(LIVES) $(WORKS) $(O)/bpf/oracle.bpf.o ## live tests: root, real BPF, minutes
 	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work tests/run -q $(LIVES)
 
 bench: $(BINS) $(O)/tests/bench/bench ## each tool beside its peers: root, minutes; BENCH_ROUNDS=5, O/bench.json
@@ -225,6 +234,23 @@ vm-files: static $(BINS) $(LIVES) $(WORKS) $(O)/tests/unit/vmlinux_test
 
 vm-deps: deps ## install what "make vm" needs on top
 	$(Q)tests/deps vm
+
+rescue: static ## O/rescue: the tools for any initramfs, and an image with kernel, busybox and shell (VM_KERNEL=6.12)
+	$(Q)O='$(O)' packaging/rescue/build
+
+# Linked statically, the workloads run in the image.
+rescue-test: rescue ## boot what "make rescue" has made, emulated, and work on its console
+	$(Q)$(MAKE) --no-print-directory O='$(O)/vm' LDFLAGS=-static $(WORKS:$(O)/%=$(O)/vm/%)
+	$(Q)O='$(O)' tests/run tests/vm/rescue
+
+deb: ## Debian packages, in O/deb
+	$(Q)O='$(O)' packaging/deb
+
+package-deps: deps ## install what "make deb" and "make package-test" need on top
+	$(Q)tests/deps package
+
+package-test: deb ## install, run, boot and remove the packages, on a copy of this system: root, minutes
+	$(Q)O='$(O)' tests/run tests/packaging/deb tests/packaging/initramfs tests/packaging/dracut
 
 lint: $(TOOLS:%=$(O)/skel/%.skel.h) $(O)/static/toolset.h ## formatting, static checks, shell scripts, manual pages
 	$(Q)O='$(O)' tests/run -q tests/lint/all

@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The command line that all tools share, live: what is refused and how, how a run ends, where the
+ * output goes, and that the command lines of BCC's manual pages work.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "live.h"
+
+static const char *const tools[] = { "runqlat", "offcputime", "profile" };
+
+#define for_each_tool(name) \
+	for (const char *name, *const *t_ = tools; t_ < tools + 3 && (name = *t_); t_++)
+
+/* ---- refused command lines ---- */
+
+/* culprit: what stderr must name. */
+static void check_refused(const char *culprit, const char *const argv[])
+{
+	struct proc *tool = tool_run_argv(NULL, NULL, argv);
+
+	CHECK_STATUS(tool, 2);
+	CHECK_STR(tool->out, "");
+	CHECK_HAS(tool->err, culprit);
+	CHECK_EQ(lines_from(tool->err, text_of("%s: ", argv[0])), 1);
+	CHECK_EQ(lines_with(tool->err, ""), 1);
+}
+
+#define REFUSED(culprit, ...) check_refused(culprit, ARGV(__VA_ARGS__))
+
+TEST(a_pid_that_is_none_is_refused)
+{
+	for_each_tool(name)
+	{
+		REFUSED("abc", name, "-p", "abc");
+		REFUSED("999999", name, "-p", "999999");
+		REFUSED("'1x'", name, "-p", "1x");
+		REFUSED("-1", name, "-p", "-1");
+		REFUSED("''", name, "-p", "1,");
+		REFUSED("0", name, "-p", "0");
+		REFUSED("999999", name, "--tid", "999999");
+	}
+}
+
+TEST(a_thread_is_not_taken_for_a_process)
+{
+	struct proc *work = work_start("crowd", "1", "1");
+	const char *tid;
+
+	work_do(work);
+	tid = text_of("%d", (int)work_value(work->out, "late", "tid"));
+	for_each_tool(name)
+	{
+		REFUSED("--tid", name, "-p", tid);
+	}
+}
+
+TEST(a_time_that_is_none_is_refused)
+{
+	for_each_tool(name)
+	{
+		REFUSED("'1x'", name, "1x");
+		REFUSED("'5sec'", name, "--duration", "5sec");
+		REFUSED("''", name, "");
+		REFUSED("must be", name, "0");
+		REFUSED("nan", name, "nan");
+		REFUSED("--count", name, "--count", "3");
+	}
+	REFUSED("'2x'", "runqlat", "1", "2x");
+}
+
+TEST(unknown_options_and_operands_too_many_are_refused)
+{
+	for_each_tool(name)
+	{
+		REFUSED("--no-such-option", name, "--no-such-option");
+		REFUSED("-Z", name, "-Z");
+		REFUSED("--pid", name, "--pid");
+		REFUSED("'--'", name, "--");
+	}
+	REFUSED("'extra'", "runqlat", "1", "2", "extra");
+	REFUSED("'extra'", "offcputime", "1", "extra");
+	REFUSED("'extra'", "profile", "1", "extra");
+}
+
+TEST(a_cgroup_that_is_none_is_refused)
+{
+	for_each_tool(name)
+	{
+		REFUSED("/nonexistent", name, "--cgroup", "/nonexistent");
+		REFUSED("/proc", name, "--cgroup", "/proc");
+	}
+}
+
+TEST(a_comm_that_no_thread_can_have_is_refused)
+{
+	for_each_tool(name)
+	{
+		REFUSED("sixteen-letters-", name, "--comm", "sixteen-letters-");
+		REFUSED("--comm", name, "--comm", "");
+	}
+}
+
+TEST(a_cpu_that_is_none_is_refused)
+{
+	REFUSED("9999", "profile", "-C", "9999");
+	REFUSED("200000", "profile", "-C", "200000");
+	REFUSED("4294967296", "profile", "-C", "4294967296");
+	REFUSED("'x'", "profile", "-C", "x");
+}
+
+TEST(a_frequency_of_nothing_is_refused)
+{
+	REFUSED("0", "profile", "-F", "0");
+	REFUSED("0", "profile", "-c", "0");
+	REFUSED("'nothing'", "profile", "--event", "nothing");
+}
+
+TEST(options_that_contradict_each_other_are_refused)
+{
+	REFUSED("exclude each other", "profile", "-K", "-U");
+	REFUSED("exclude each other", "offcputime", "-KU");
+	REFUSED("exclude each other", "offcputime", "-u", "-k");
+	REFUSED("exclude each other", "offcputime", "--blocked", "--runnable");
+	REFUSED("exclude each other", "profile", "-F", "99", "-c", "1000");
+	REFUSED("exclude each other", "runqlat", "-m", "-N");
+	REFUSED("exclude", "runqlat", "-P", "-L");
+	REFUSED("exclude each other", "profile", "-p", "1", "--", "true");
+	REFUSED("--min-block-time", "offcputime", "-m", "10", "-M", "5");
+}
+
+TEST(states_and_formats_that_are_none_are_refused)
+{
+	REFUSED("xyz", "offcputime", "--state", "xyz");
+	REFUSED("''", "offcputime", "--state", "");
+	REFUSED("nothing", "profile", "--format", "nothing");
+	REFUSED("/tmp/x.nothing", "profile", "--output", "/tmp/x.nothing");
+}
+
+/* ---- what the system lacks ---- */
+
+static bool become_nobody(void *arg)
+{
+	(void)arg;
+	return !setgid(65534) && !setuid(65534);
+}
+
+TEST(without_root_a_tool_says_so)
+{
+	for_each_tool(name)
+	{
+		struct proc *tool = tool_run_in(become_nobody, NULL, name, "1");
+
+		if (tool->status == 127)
+			SKIP("nobody can't reach the tools");
+		CHECK_STATUS(tool, 1);
+		CHECK_STR(tool->out, "");
+		CHECK_HAS(tool->err, "root");
+	}
+}
+
+static bool hide_btf(void *arg)
+{
+	(void)arg;
+	return enter_mount_namespace() && !mount("none", "/sys/kernel/btf", "tmpfs", 0, NULL);
+}
+
+TEST(without_type_information_a_tool_says_so)
+{
+	for_each_tool(name)
+	{
+		struct proc *tool = tool_run_in(hide_btf, NULL, name, "1");
+
+		if (tool->status == SETUP_FAILED)
+			SKIP("/sys/kernel/btf can't be hidden");
+		CHECK_STATUS(tool, 1);
+		CHECK_STR(tool->out, "");
+		CHECK_HAS(tool->err, "CONFIG_DEBUG_INFO_BTF");
+	}
+}
+
+TEST(an_output_that_cannot_be_written_is_an_error)
+{
+	struct proc *tool = tool_run("runqlat", "--output", "/nonexistent/x.txt", "1");
+
+	CHECK_STATUS(tool, 1);
+	CHECK_HAS(tool->err, "/nonexistent/x.txt");
+	tool = tool_run("runqlat", "--output", "/dev/full", "100ms", "1");
+	CHECK_STATUS(tool, 1);
+	CHECK_HAS(tool->err, "No space left");
+}
+
+/* ---- how a run ends ---- */
+
+TEST(signals_end_a_run_with_its_report)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+	for_each_tool(name)
+	{
+		for (int i = 0; i < 3; i++) {
+			struct proc *tool = tool_start(name);
+
+			proc_linger(tool, 200);
+			proc_signal(tool, signals[i]);
+			proc_finish(tool);
+			CHECK_STATUS(tool, 0);
+			CHECK(tool->out_bytes > 0 || truth_value(tool) == 0);
+			CHECK(truth_ms(tool) != UINT64_MAX);
+		}
+	}
+}
+
+/* The report that is peeked at is in the last one again. */
+TEST(sigusr1_shows_a_report_and_goes_on)
+{
+	struct proc *work = work_start("pingpong", "101");
+	struct proc *tool = tool_start("runqlat", "-p", pid_text(work->pid));
+	uint64_t first, sum;
+
+	work_do(work);
+	proc_signal(tool, SIGUSR1);
+	CHECK(proc_wait_for(tool, "count "));
+	first = hist_count_of(tool->out, NULL);
+	CHECK(!tool->has_ended);
+	tool_stop(tool);
+	sum = hist_count_of(tool->out, NULL);
+	CHECK_STATUS(tool, 0);
+	CHECK(first > 0);
+	CHECK_EQ(sum, 2 * first);
+	CHECK_EQ(truth_value(tool), first);
+}
+
+TEST(sigusr1_works_for_stacks_too)
+{
+	struct proc *work = work_start("pingpong", "101");
+	struct proc *tool = tool_start("offcputime", "--state", "S", "-p", pid_text(work->pid));
+	uint64_t first;
+
+	work_do(work);
+	proc_signal(tool, SIGUSR1);
+	CHECK(proc_wait_for(tool, "wakee_wait"));
+	proc_linger(tool, 200);
+	first = folded_sum(tool->out, "wakee", "wakee_main;wakee_wait");
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(folded_sum(tool->out, "wakee", "wakee_main;wakee_wait"), 2 * first);
+}
+
+TEST(a_closed_pipe_ends_a_run_quietly)
+{
+	for_each_tool(name)
+	{
+		struct proc *tool = tool_launch(name, "--interval", "100ms");
+		size_t said;
+
+		proc_linger(tool, 1000);
+		said = tool->err_bytes;
+		proc_close_out(tool);
+		proc_finish(tool);
+		CHECK_STATUS(tool, 0);
+		CHECK_LACKS(tool->err + said, "roken pipe");
+		CHECK_LACKS(tool->err + said, "writing");
+		CHECK_LACKS(tool->err, " s, Linux ");
+	}
+}
+
+/* A process that sleeps has no samples, so that there is nothing whose writing could fail. */
+TEST(a_closed_pipe_ends_a_run_quietly_that_has_nothing_to_write)
+{
+	struct proc *work = work_start("pingpong", "1");
+	struct proc *tool =
+		tool_launch("profile", "--interval", "100ms", "-p", pid_text(work->pid));
+
+	proc_linger(tool, 1000);
+	proc_close_out(tool);
+	proc_finish(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_LACKS(tool->err, " s, Linux ");
+}
+
+/* Nothing is written before the end: it is the hangup that tells. */
+TEST(a_closed_pipe_is_noticed_without_writing)
+{
+	for_each_tool(name)
+	{
+		struct proc *tool = tool_start(name);
+
+		proc_close_out(tool);
+		proc_finish(tool);
+		CHECK_STATUS(tool, 0);
+		CHECK_LACKS(tool->err, "roken pipe");
+	}
+}
+
+TEST(a_duration_ends_a_run)
+{
+	struct proc *tool = tool_run("offcputime", "300ms");
+
+	CHECK_STATUS(tool, 0);
+	CHECK(truth_ms(tool) >= 300);
+	tool = tool_run("runqlat", "--duration", "300ms", "--interval", "100ms");
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(lines_from(tool->out, "count "), 3);
+}
+
+/* ---- commands ---- */
+
+TEST(a_command_is_traced_and_ends_the_run)
+{
+	for_each_tool(name)
+	{
+		struct proc *tool = tool_run(name, "--", work_path("plan"), "1", "7", "3", "31");
+
+		CHECK_STATUS(tool, 0);
+		CHECK_HAS(tool->out, "@done\n");
+		CHECK(truth_value(tool) > 0);
+	}
+}
+
+TEST(a_command_that_is_not_there_is_an_error)
+{
+	for_each_tool(name)
+	{
+		struct proc *tool = tool_run(name, "--", "/nonexistent/command");
+
+		CHECK_STATUS(tool, 1);
+		CHECK_HAS(tool->err, "No such file");
+		CHECK_STR(tool->out, "");
+	}
+}
+
+TEST(a_command_ends_with_the_run)
+{
+	struct proc *tool = tool_start("runqlat", "--", work_path("spin"));
+
+	CHECK(proc_wait_for(tool, "@ready\n"));
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(lines_from(tool->out, "count "), 1);
+}
+
+TEST(a_commands_options_are_its_own)
+{
+	struct proc *tool =
+		tool_run("runqlat", "-m", "--", work_path("spin"), "-m", "20", "-n", "named");
+
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->out, "@named cpu_ns ");
+}
+
+/* ---- where the output goes ---- */
+
+TEST(the_extension_of_the_output_is_its_format)
+{
+	const char *folder = folder_make(), *path = text_of("%s/x.folded", folder);
+	struct proc *work = work_start("pingpong", "101");
+	struct proc *tool =
+		tool_run("offcputime", "-p", pid_text(work->pid), "--output", path, "300ms");
+
+	CHECK_STATUS(tool, 0);
+	CHECK_STR(tool->out, "");
+	CHECK(file_read(path) && folded_count(file_read(path), "wakee", "work_wait_go") == 1);
+	path = text_of("%s/x.txt", folder);
+	tool = tool_run("offcputime", "-p", pid_text(work->pid), "--output", path, "300ms");
+	CHECK_STATUS(tool, 0);
+	CHECK_STR(tool->out, "");
+	CHECK(file_read(path) && strstr(file_read(path), "    work_wait_go\n"));
+	CHECK(file_read(path) && folded_count(file_read(path), NULL, "work_wait_go") == 0);
+}
+
+TEST(a_pipe_gets_folded_stacks_and_a_format_prevails)
+{
+	struct proc *work = work_start("pingpong", "101");
+	struct proc *tool = tool_run("offcputime", "-p", pid_text(work->pid), "300ms");
+
+	CHECK_EQ(folded_count(tool->out, "wakee", "work_wait_go"), 1);
+	tool = tool_run("offcputime", "--format", "text", "-p", pid_text(work->pid), "300ms");
+	CHECK_HAS(tool->out, "    work_wait_go\n");
+	tool = tool_run("offcputime", "-f", "-p", pid_text(work->pid), "300ms");
+	CHECK_EQ(folded_count(tool->out, "wakee", "work_wait_go"), 1);
+}
+
+/* Makes the slave its standard output. */
+static bool use_terminal(void *arg)
+{
+	int fd = open(arg, O_RDWR | O_NOCTTY);
+
+	return fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0;
+}
+
+TEST(a_terminal_gets_text)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	char slave[64], text[65536] = "";
+	struct proc *work, *tool;
+
+	if (master < 0 || grantpt(master) || unlockpt(master) ||
+	    ptsname_r(master, slave, sizeof(slave)) || access(slave, R_OK))
+		SKIP("no pseudo terminals");
+	work = work_start("pingpong", "101");
+	tool = tool_run_in(use_terminal, slave, "offcputime", "-p", pid_text(work->pid), "300ms");
+	CHECK_STATUS(tool, 0);
+	CHECK(read(master, text, sizeof(text) - 1) > 0);
+	close(master);
+	CHECK_HAS(text, "    work_wait_go\r\n");
+}
+
+TEST(quiet_says_nothing)
+{
+	for_each_tool(name)
+	{
+		struct proc *tool = tool_run(name, "--quiet", "--duration", "100ms");
+
+		CHECK_STATUS(tool, 0);
+		CHECK_STR(tool->err, "");
+	}
+}
+
+TEST(help_and_version_are_the_result)
+{
+	for_each_tool(name)
+	{
+		struct proc *tool = tool_run(name, "--help");
+
+		CHECK_STATUS(tool, 0);
+		CHECK_STR(tool->err, "");
+		CHECK_HAS(tool->out, text_of("usage: %s ", name));
+		CHECK_HAS(tool->out, "-- COMMAND");
+		tool = tool_run_in(become_nobody, NULL, name, "--version");
+		if (tool->status == 127)
+			continue; /* nobody can't reach the tools */
+		CHECK_STATUS(tool, 0);
+		CHECK_HAS(tool->out, text_of("%s (tracelets) ", name));
+	}
+}
+
+/* ---- BCC's examples ---- */
+
+static void check_example(const char *const argv[])
+{
+	struct proc *tool = tool_start_argv(argv);
+
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+}
+
+#define EXAMPLE(...) check_example(ARGV(__VA_ARGS__))
+
+TEST(bcc_examples_of_runqlat)
+{
+	EXAMPLE("runqlat");
+	EXAMPLE("runqlat", "1", "10");
+	EXAMPLE("runqlat", "-mT", "1");
+	EXAMPLE("runqlat", "-P", "185", "1");
+	EXAMPLE("runqlat", "-L");
+	EXAMPLE("runqlat", "--pidnss", "-T", "1");
+}
+
+TEST(bcc_examples_of_offcputime)
+{
+	const char *pid = pid_text(work_start("pingpong", "1")->pid);
+
+	EXAMPLE("offcputime");
+	EXAMPLE("offcputime", "5");
+	EXAMPLE("offcputime", "-f", "5");
+	EXAMPLE("offcputime", "-m", "1000", "5");
+	EXAMPLE("offcputime", "-M", "1000", "5");
+	EXAMPLE("offcputime", "-p", pid);
+	EXAMPLE("offcputime", "-t", pid);
+	EXAMPLE("offcputime", "-u");
+	EXAMPLE("offcputime", "-k");
+	EXAMPLE("offcputime", "-df", "-p", pid, "5");
+}
+
+/* A map of cgroup ids, pinned as BCC's documentation of --cgroupmap tells. */
+static const char *pin_cgroup_map(void)
+{
+	const char *path = "/sys/fs/bpf/test01";
+	int fd;
+
+	fd = bpf_map_create(BPF_MAP_TYPE_HASH, "cgroupset", 8, 8, 128, NULL);
+	if (fd < 0)
+		return NULL;
+	unlink(path);
+	if (bpf_obj_pin(fd, path)) {
+		mount("bpf", "/sys/fs/bpf", "bpf", 0, NULL);
+		if (bpf_obj_pin(fd, path))
+			path = NULL;
+	}
+	close(fd);
+	return path;
+}
+
+TEST(bcc_examples_of_profile)
+{
+	const char *pid = pid_text(work_start("pingpong", "1")->pid), *map;
+
+	EXAMPLE("profile");
+	EXAMPLE("profile", "5");
+	EXAMPLE("profile", "-F", "99", "5");
+	EXAMPLE("profile", "-c", "1000000", "5");
+	EXAMPLE("profile", "-p", pid);
+	EXAMPLE("profile", "-L", pid);
+	EXAMPLE("profile", "-df", "5");
+	EXAMPLE("profile", "-K");
+	map = pin_cgroup_map();
+	if (!map)
+		SKIP("no map can be pinned below /sys/fs/bpf");
+	EXAMPLE("profile", "--cgroupmap", map);
+	unlink(map);
+}

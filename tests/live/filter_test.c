@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which tasks are traced, live: each filter in each kind of tool. Two workloads of one kind do the
+ * same at the same time, and only one of them may be seen.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "live.h"
+
+/* ---- the same filter in all tools ---- */
+
+struct trio {
+	struct proc *runqlat, *offcputime, *profile;
+};
+
+/* Starts all three with the same words of filter, ended by NULL. */
+static struct trio start_all(const char *const filter[])
+{
+	const char *runqlat[16] = { "runqlat", "-P" }, *offcputime[16] = { "offcputime" };
+	const char *profile[16] = { "profile", "-F", "499" };
+	struct trio trio;
+
+	for (int i = 0; filter[i] && i < 12; i++) {
+		runqlat[2 + i] = filter[i];
+		offcputime[1 + i] = filter[i];
+		profile[3 + i] = filter[i];
+	}
+	trio.runqlat = tool_start_argv(runqlat);
+	trio.offcputime = tool_start_argv(offcputime);
+	trio.profile = tool_start_argv(profile);
+	return trio;
+}
+
+static void stop_all(struct trio *trio)
+{
+	tool_stop(trio->runqlat);
+	tool_stop(trio->offcputime);
+	tool_stop(trio->profile);
+	CHECK_STATUS(trio->runqlat, 0);
+	CHECK_STATUS(trio->offcputime, 0);
+	CHECK_STATUS(trio->profile, 0);
+}
+
+/* Whether each of the three has seen threads of that comm, as letters r, o, p. */
+static const char *seen_by(const struct trio *trio, const char *comm)
+{
+	bool r = strstr(trio->runqlat->out, text_of(" %s\n", comm)) != NULL;
+	bool o = folded_sum(trio->offcputime->out, comm, NULL);
+	bool p = folded_sum(trio->profile->out, comm, NULL);
+
+	return text_of("%s%s%s", r ? "r" : "", o ? "o" : "", p ? "p" : "");
+}
+
+/* A workload with a main thread of that name that naps and spins. */
+static struct proc *start_kid(const char *comm)
+{
+	return work_start("plan", "1", "13", "2", "11", "0", comm);
+}
+
+/* Runs both workloads at once, and all tools with the filter. */
+static struct trio trace_two(struct proc *wanted, struct proc *other, const char *const filter[])
+{
+	struct trio trio = start_all(filter);
+
+	work_go(wanted);
+	work_go(other);
+	work_wait_done(wanted);
+	work_wait_done(other);
+	stop_all(&trio);
+	return trio;
+}
+
+#define TRACE_TWO(wanted, other, ...) trace_two(wanted, other, ARGV(__VA_ARGS__))
+
+TEST(one_process_is_traced_alone)
+{
+	struct proc *wanted = start_kid("wanted"), *other = start_kid("other");
+	struct trio trio = TRACE_TWO(wanted, other, "-p", pid_text(wanted->pid));
+
+	CHECK_STR(seen_by(&trio, "wanted"), "rop");
+	CHECK_STR(seen_by(&trio, "other"), "");
+	CHECK_EQ(lines_from(trio.runqlat->out, "pid = "), 1);
+	CHECK_EQ(folded_count(trio.offcputime->out, NULL, NULL),
+		 folded_count(trio.offcputime->out, "wanted", NULL));
+	CHECK_EQ(folded_count(trio.profile->out, NULL, NULL),
+		 folded_count(trio.profile->out, "wanted", NULL));
+}
+
+TEST(a_list_of_processes_is_traced)
+{
+	struct proc *first = start_kid("first"), *second = start_kid("second");
+	struct proc *third = start_kid("third");
+	struct trio trio;
+
+	work_go(third);
+	trio = TRACE_TWO(first, second, "-p", text_of("%d,%d", first->pid, second->pid));
+	CHECK_STR(seen_by(&trio, "first"), "rop");
+	CHECK_STR(seen_by(&trio, "second"), "rop");
+	CHECK_STR(seen_by(&trio, "third"), "");
+}
+
+TEST(threads_are_traced_by_tid)
+{
+	struct proc *wanted = start_kid("wanted"), *other = start_kid("other");
+	struct trio trio = TRACE_TWO(wanted, other, "--tid", pid_text(wanted->pid));
+
+	CHECK_STR(seen_by(&trio, "wanted"), "rop");
+	CHECK_STR(seen_by(&trio, "other"), "");
+}
+
+TEST(one_thread_is_traced_without_its_siblings)
+{
+	struct proc *work = work_start("plan", "3", "13", "2", "11");
+	struct proc *tool = tool_start("offcputime", "-t", pid_text(work->pid));
+
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_sum(tool->out, "plan-0", "plan_run") > 0);
+	CHECK_EQ(folded_count(tool->out, NULL, "plan_run"),
+		 folded_count(tool->out, "plan-0", "plan_run"));
+}
+
+TEST(threads_are_traced_by_comm)
+{
+	struct proc *wanted = start_kid("wanted"), *other = start_kid("wantedx");
+	struct trio trio = TRACE_TWO(wanted, other, "--comm", "wanted");
+
+	CHECK_STR(seen_by(&trio, "wanted"), "rop");
+	CHECK_STR(seen_by(&trio, "wantedx"), "");
+}
+
+TEST(a_cgroup_is_traced_with_those_below_it)
+{
+	const char *above = cgroup_make("f"), *below = above ? cgroup_make("f/g") : NULL;
+	struct proc *wanted, *other;
+	struct trio trio;
+
+	if (!below)
+		SKIP("no cgroup2 file system");
+	wanted = start_kid("wanted");
+	other = start_kid("other");
+	CHECK(cgroup_add(below, wanted->pid));
+	trio = TRACE_TWO(wanted, other, "--cgroup", above);
+	CHECK_STR(seen_by(&trio, "wanted"), "rop");
+	CHECK_STR(seen_by(&trio, "other"), "");
+}
+
+TEST(a_cgroup_is_traced_without_the_one_above_it)
+{
+	const char *above = cgroup_make("f"), *below = above ? cgroup_make("f/g") : NULL;
+	struct proc *wanted, *other;
+	struct trio trio;
+
+	if (!below)
+		SKIP("no cgroup2 file system");
+	wanted = start_kid("wanted");
+	other = start_kid("other");
+	CHECK(cgroup_add(below, wanted->pid));
+	CHECK(cgroup_add(above, other->pid));
+	trio = TRACE_TWO(wanted, other, "--cgroup", below);
+	CHECK_STR(seen_by(&trio, "wanted"), "rop");
+	CHECK_STR(seen_by(&trio, "other"), "");
+}
+
+/* ---- children ---- */
+
+static struct trio trace_family(struct proc *work, const char *const filter[])
+{
+	struct trio trio = start_all(filter);
+
+	work_do(work);
+	stop_all(&trio);
+	return trio;
+}
+
+TEST(children_are_followed_when_asked_for)
+{
+	struct proc *work = work_start("family", "3");
+	struct trio trio = trace_family(work, ARGV("--follow", "-p", pid_text(work->pid)));
+
+	CHECK_STR(seen_by(&trio, "kid"), "rop");
+	CHECK(folded_sum(trio.offcputime->out, "kid", "kid_main;kid_nap") >= 3 * 13 * 1000);
+	CHECK(folded_sum(trio.profile->out, "kid", "kid_main;kid_spin") > 0);
+	CHECK(folded_sum(trio.offcputime->out, "parent", NULL) > 0);
+}
+
+TEST(children_are_not_followed_otherwise)
+{
+	struct proc *work = work_start("family", "3");
+	struct trio trio = trace_family(work, ARGV("-p", pid_text(work->pid)));
+
+	CHECK_STR(seen_by(&trio, "kid"), "");
+	CHECK(folded_sum(trio.offcputime->out, "parent", NULL) > 0);
+}
+
+TEST(children_of_a_command_are_followed)
+{
+	struct proc *tool = tool_run("offcputime", "--follow", "--", work_path("family"), "3");
+
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_sum(tool->out, "kid", "kid_main;kid_nap") >= 3 * 13 * 1000);
+	tool = tool_run("offcputime", "--", work_path("family"), "3");
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(folded_count(tool->out, "kid", NULL), 0);
+}
+
+/* ---- pinned maps ---- */
+
+TEST(cgroups_in_a_pinned_map_are_traced)
+{
+	const char *cgroup = cgroup_make("map"), *path = "/sys/fs/bpf/tracelets-live";
+	struct proc *wanted, *other;
+	uint64_t id = 0, one = 1;
+	struct trio trio;
+	int fd;
+
+	if (!cgroup)
+		SKIP("no cgroup2 file system");
+	id = file_inode(cgroup);
+	fd = bpf_map_create(BPF_MAP_TYPE_HASH, "cgroups", 8, 8, 128, NULL);
+	CHECK(fd >= 0 && !bpf_map_update_elem(fd, &id, &one, BPF_ANY));
+	unlink(path);
+	if (bpf_obj_pin(fd, path) &&
+	    (mount("bpf", "/sys/fs/bpf", "bpf", 0, NULL) || bpf_obj_pin(fd, path)))
+		SKIP("no map can be pinned below /sys/fs/bpf");
+	close(fd);
+	wanted = start_kid("wanted");
+	other = start_kid("other");
+	CHECK(cgroup_add(cgroup, wanted->pid));
+	trio = TRACE_TWO(wanted, other, "--cgroupmap", path);
+	unlink(path);
+	CHECK_STR(seen_by(&trio, "wanted"), "rop");
+	CHECK_STR(seen_by(&trio, "other"), "");
+}
+
+/* ---- in a pid namespace ---- */
+
+/* The first processes of the namespace get the pids 2 and 3; the tool is its pid 1. */
+static bool start_inside(const char *comm)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execl(work_path("spin"), "spin", "-n", comm, NULL);
+		_exit(127);
+	}
+	return pid > 0;
+}
+
+static bool enter_pid_namespace(void *arg)
+{
+	int status;
+	pid_t pid;
+
+	(void)arg;
+	if (!enter_mount_namespace() || unshare(CLONE_NEWPID))
+		return false;
+	pid = fork();
+	if (pid > 0) {
+		waitpid(pid, &status, 0);
+		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 98);
+	}
+	return pid == 0 && !mount("proc", "/proc", "proc", 0, NULL) && start_inside("two") &&
+	       start_inside("three");
+}
+
+TEST(a_pid_is_what_the_caller_sees)
+{
+	struct proc *tool =
+		tool_run_in(enter_pid_namespace, NULL, "profile", "-F", "199", "-p", "2", "1");
+
+	if (tool->status == SETUP_FAILED)
+		SKIP("no pid namespaces");
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_sum(tool->out, "two", "spin_outer;spin_hot") > 0);
+	CHECK_EQ(folded_count(tool->out, "three", NULL), 0);
+	CHECK_EQ(folded_count(tool->out, NULL, NULL), folded_count(tool->out, "two", NULL));
+}
+
+TEST(a_namespaces_pids_are_shown_as_the_caller_sees_them)
+{
+	struct proc *tool =
+		tool_run_in(enter_pid_namespace, NULL, "runqlat", "-P", "-p", "3,2", "1", "1");
+
+	if (tool->status == SETUP_FAILED)
+		SKIP("no pid namespaces");
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(lines_from(tool->out, "pid = 2 two"), 1);
+	CHECK_EQ(lines_from(tool->out, "pid = 3 three"), 1);
+	CHECK_EQ(lines_from(tool->out, "pid = "), 2);
+	tool = tool_run_in(enter_pid_namespace, NULL, "offcputime", "-p", "99", "1");
+	CHECK_STATUS(tool, 2);
+	CHECK_HAS(tool->err, "99");
+}

@@ -1,0 +1,1100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Running tools and workloads, and reading what they say; see live.h. All processes of a test are
+ * in one list, and all its strings in another, so that tests need no cleaning up of their own.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "mem.h"
+
+#define LIVE_LIBRARY
+#include "live.h"
+
+#define TIMEOUT_MS     300000 /* an emulated machine is slow */
+#define STATUS_TIMEOUT (-1000)
+#define LEAK_WAIT_MS   2000
+#define MAX_PROGRAMS   4096
+#define MAX_FDS	       192
+
+struct program_ids {
+	uint32_t ids[MAX_PROGRAMS];
+	size_t count;
+};
+
+struct path {
+	struct path *next;
+	char *name;
+};
+
+static struct proc *procs;
+static struct path *strings, *folders, *cgroups;
+static struct program_ids programs_before;
+static int complaints;
+static char *cgroup2_mounted; /* by us */
+
+static void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void complain(const char *fmt, ...)
+{
+	va_list ap;
+
+	complaints++;
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+static void sleep_ms(int ms)
+{
+	struct timespec ts = { ms / 1000, ms % 1000 * 1000000L };
+
+	nanosleep(&ts, NULL);
+}
+
+static char *keep(struct path **list, char *name)
+{
+	struct path *path = mem_zalloc(1, sizeof(*path));
+
+	path->name = name;
+	path->next = *list;
+	*list = path;
+	return name;
+}
+
+const char *text_of(const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		abort();
+	va_end(ap);
+	return keep(&strings, text);
+}
+
+const char *pid_text(pid_t pid)
+{
+	return text_of("%d", pid);
+}
+
+static const char *folder_from(const char *variable, const char *otherwise)
+{
+	const char *folder = getenv(variable);
+
+	return folder && *folder ? folder : otherwise;
+}
+
+const char *tool_path(const char *name)
+{
+	return strchr(name, '/') ? name
+				 : text_of("%s/%s", folder_from("TRACELETS_BIN", "build"), name);
+}
+
+const char *work_path(const char *name)
+{
+	return strchr(name, '/')
+		       ? name
+		       : text_of("%s/%s", folder_from("TRACELETS_WORK", "build/tests/work"), name);
+}
+
+const char *realpath_of(const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	return real ? keep(&strings, real) : path;
+}
+
+/* ---- starting processes ---- */
+
+struct spawn {
+	setup_fn *setup;
+	void *arg;
+	const char *path;
+	const char *const *argv;
+	int in[2], out[2], err[2];
+	bool is_work; /* has an input, and says errors where we do */
+};
+
+static void exec_child(const struct spawn *s)
+{
+	sigset_t none;
+
+	setpgid(0, 0); /* so that all of its children can be killed with it */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	dup2(s->in[0], STDIN_FILENO);
+	dup2(s->out[1], STDOUT_FILENO);
+	if (!s->is_work)
+		dup2(s->err[1], STDERR_FILENO);
+	if (s->setup && !s->setup(s->arg))
+		_exit(SETUP_FAILED);
+	execv(s->path, (char *const *)s->argv);
+	dprintf(STDERR_FILENO, "executing %s: %s\n", s->path, strerror(errno));
+	_exit(127);
+}
+
+static struct proc *proc_new(const struct spawn *s, pid_t pid)
+{
+	struct proc *p = mem_zalloc(1, sizeof(*p));
+
+	p->name = mem_strdup(s->argv[0]);
+	p->pid = pid;
+	p->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	p->in_fd = s->is_work ? s->in[1] : -1;
+	p->out_fd = s->out[0];
+	p->err_fd = s->err[0];
+	p->out = mem_zalloc(1, 1);
+	p->err = mem_zalloc(1, 1);
+	p->is_tool = !s->is_work;
+	p->next = procs;
+	procs = p;
+	return p;
+}
+
+static struct proc *spawn(struct spawn *s)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	pid_t pid;
+
+	if (pipe2(s->in, O_CLOEXEC) || pipe2(s->out, O_CLOEXEC) || pipe2(s->err, O_CLOEXEC))
+		abort();
+	if (!s->is_work)
+		dup2(null, s->in[0]);
+	close(null);
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		exec_child(s);
+	setpgid(pid, pid);
+	close(s->in[0]);
+	close(s->out[1]);
+	close(s->err[1]);
+	if (!s->is_work)
+		close(s->in[1]);
+	fcntl(s->out[0], F_SETFL, O_NONBLOCK);
+	fcntl(s->err[0], F_SETFL, O_NONBLOCK);
+	return proc_new(s, pid);
+}
+
+/* ---- reading what they print ---- */
+
+static void read_available(int *fd, char **text, size_t *bytes)
+{
+	char buffer[65536];
+	ssize_t n;
+
+	while (*fd >= 0 && (n = read(*fd, buffer, sizeof(buffer))) != 0) {
+		if (n < 0)
+			return;
+		*text = mem_realloc(*text, *bytes + (size_t)n + 1, 1);
+		memcpy(*text + *bytes, buffer, (size_t)n);
+		*bytes += (size_t)n;
+		(*text)[*bytes] = '\0';
+	}
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static int decode_status(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void note_end(struct proc *p)
+{
+	int status;
+
+	if (p->has_ended || waitpid(p->pid, &status, WNOHANG) != p->pid)
+		return;
+	p->has_ended = true;
+	p->status = decode_status(status);
+}
+
+static void read_proc(struct proc *p)
+{
+	note_end(p);
+	read_available(&p->out_fd, &p->out, &p->out_bytes);
+	read_available(&p->err_fd, &p->err, &p->err_bytes);
+}
+
+static nfds_t list_fds(struct pollfd fds[MAX_FDS])
+{
+	nfds_t n = 0;
+
+	for (struct proc *p = procs; p && n + 3 <= MAX_FDS; p = p->next) {
+		fds[n++] = (struct pollfd){ p->out_fd, POLLIN, 0 };
+		fds[n++] = (struct pollfd){ p->err_fd, POLLIN, 0 };
+		fds[n++] = (struct pollfd){ p->has_ended ? -1 : p->pid_fd, POLLIN, 0 };
+	}
+	return n;
+}
+
+/* Reads what there is from all, for none may be stuck in a full pipe. Waits so long at most. */
+static void pump(int wait_ms)
+{
+	struct pollfd fds[MAX_FDS];
+	nfds_t n = list_fds(fds);
+
+	poll(fds, n, wait_ms);
+	for (struct proc *p = procs; p; p = p->next)
+		read_proc(p);
+}
+
+void proc_kill(struct proc *p)
+{
+	int status;
+
+	kill(-p->pid, SIGKILL);
+	if (p->has_ended)
+		return;
+	kill(p->pid, SIGKILL);
+	waitpid(p->pid, &status, 0);
+	p->has_ended = true;
+	p->status = -SIGKILL;
+}
+
+static void time_out(struct proc *p, const char *what)
+{
+	complain("%s: timeout while waiting for %s; it said: %s%s", p->name, what, p->out, p->err);
+	proc_kill(p);
+	p->status = STATUS_TIMEOUT;
+}
+
+static bool has_said(const struct proc *p, const char *text)
+{
+	return strstr(p->out, text) || strstr(p->err, text);
+}
+
+static bool wait_for_either(struct proc *p, const char *text, const char *other)
+{
+	uint64_t deadline = now_ms() + TIMEOUT_MS;
+
+	for (;;) {
+		if (has_said(p, text) || has_said(p, other))
+			return true;
+		if (p->has_ended)
+			return false;
+		if (now_ms() > deadline) {
+			time_out(p, text);
+			return false;
+		}
+		pump(1000);
+	}
+}
+
+bool proc_wait_for(struct proc *p, const char *text)
+{
+	return wait_for_either(p, text, text);
+}
+
+void proc_linger(struct proc *p, int ms)
+{
+	uint64_t end = now_ms() + (uint64_t)ms, now;
+
+	while (!p->has_ended && (now = now_ms()) < end)
+		pump((int)(end - now));
+}
+
+int proc_finish(struct proc *p)
+{
+	uint64_t deadline = now_ms() + TIMEOUT_MS;
+
+	while (!p->has_ended && now_ms() <= deadline)
+		pump(1000);
+	if (!p->has_ended)
+		time_out(p, "its end");
+	return p->status;
+}
+
+void proc_signal(struct proc *p, int sig)
+{
+	if (!p->has_ended)
+		kill(p->pid, sig);
+}
+
+void proc_close_out(struct proc *p)
+{
+	close(p->out_fd);
+	p->out_fd = -1;
+}
+
+/* ---- tools and workloads ---- */
+
+struct proc *tool_launch_in(setup_fn *setup, void *arg, const char *const argv[])
+{
+	struct spawn s = { .setup = setup, .arg = arg, .path = tool_path(argv[0]), .argv = argv };
+
+	return spawn(&s);
+}
+
+struct proc *tool_start_argv(const char *const argv[])
+{
+	const char *verbose[64] = { argv[0], "-v" };
+	struct proc *p;
+
+	for (size_t i = 1; argv[i] && i < ARRAY_SIZE(verbose) - 2; i++)
+		verbose[i + 1] = argv[i];
+	p = tool_launch_in(NULL, NULL, verbose);
+	if (!wait_for_either(p, ": attached\n", ": tracing..."))
+		complain("%s is not attached, status %d; it said: %s", p->name, p->status, p->err);
+	return p;
+}
+
+struct proc *tool_run_argv(setup_fn *setup, void *arg, const char *const argv[])
+{
+	struct proc *p = tool_launch_in(setup, arg, argv);
+
+	proc_finish(p);
+	return p;
+}
+
+int tool_stop(struct proc *p)
+{
+	proc_signal(p, SIGINT);
+	return proc_finish(p);
+}
+
+struct proc *work_start_in(setup_fn *setup, void *arg, const char *path, const char *const argv[])
+{
+	struct spawn s = {
+		.setup = setup, .arg = arg, .path = path, .argv = argv, .is_work = true
+	};
+	struct proc *p = spawn(&s);
+
+	if (!proc_wait_for(p, "@ready\n"))
+		complain("%s did not start, status %d", p->name, p->status);
+	wait_until_blocked(p->pid);
+	return p;
+}
+
+struct proc *work_start_argv(const char *const argv[])
+{
+	return work_start_in(NULL, NULL, work_path(argv[0]), argv);
+}
+
+void work_go(struct proc *p)
+{
+	if (write(p->in_fd, "x", 1) != 1)
+		complain("%s is gone", p->name);
+}
+
+void work_wait_done(struct proc *p)
+{
+	if (!proc_wait_for(p, "@done\n"))
+		complain("%s ended early, status %d", p->name, p->status);
+	wait_until_blocked(p->pid);
+}
+
+void work_do(struct proc *p)
+{
+	work_go(p);
+	work_wait_done(p);
+}
+
+/* ---- /proc ---- */
+
+char *file_read(const char *path)
+{
+	char *text = mem_zalloc(1, 1);
+	size_t bytes = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		free(text);
+		return NULL;
+	}
+	read_available(&fd, &text, &bytes);
+	if (fd >= 0)
+		close(fd); /* a read failed: the thread is gone */
+	return keep(&strings, text);
+}
+
+bool file_write(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static uint64_t status_field(const char *status, const char *name)
+{
+	const char *at = strstr(status, name);
+
+	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+struct threads {
+	uint64_t switches;
+	bool all_sleep;
+};
+
+static void visit_thread(struct threads *threads, pid_t pid, const char *tid)
+{
+	const char *status = file_read(text_of("/proc/%d/task/%s/status", pid, tid)), *state;
+
+	if (!status)
+		return;
+	threads->switches += status_field(status, "\nvoluntary_ctxt_switches:");
+	threads->switches += status_field(status, "\nnonvoluntary_ctxt_switches:");
+	state = strstr(status, "\nState:\t");
+	if (!state || (state[8] != 'S' && state[8] != 'Z'))
+		threads->all_sleep = false;
+}
+
+static struct threads visit_threads(pid_t pid, pid_t tid)
+{
+	struct threads threads = { .all_sleep = true };
+	DIR *dir = opendir(text_of("/proc/%d/task", pid));
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (isdigit((unsigned char)entry->d_name[0]) &&
+		    (!tid || atoi(entry->d_name) == tid))
+			visit_thread(&threads, pid, entry->d_name);
+	if (dir)
+		closedir(dir);
+	return threads;
+}
+
+uint64_t task_switches(pid_t pid, pid_t tid)
+{
+	return visit_threads(pid, tid).switches;
+}
+
+/* A sleeping thread may be on its way back to the CPU, or not quite off it: look twice. */
+void wait_until_blocked(pid_t pid)
+{
+	uint64_t deadline = now_ms() + TIMEOUT_MS;
+	struct threads now = visit_threads(pid, 0), before;
+
+	do {
+		before = now;
+		sleep_ms(20);
+		now = visit_threads(pid, 0);
+	} while ((!now.all_sleep || !before.all_sleep || now.switches != before.switches) &&
+		 now_ms() < deadline);
+}
+
+int usable_cpu(int n)
+{
+	cpu_set_t set;
+
+	sched_getaffinity(0, sizeof(set), &set);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &set) && n-- == 0)
+			return cpu;
+	return -1;
+}
+
+int usable_cpus(void)
+{
+	cpu_set_t set;
+
+	sched_getaffinity(0, sizeof(set), &set);
+	return CPU_COUNT(&set);
+}
+
+/* ---- files, cgroups, namespaces ---- */
+
+const char *folder_make(void)
+{
+	char *name = mem_printf("%s/tracelets-XXXXXX", folder_from("TMPDIR", "/tmp"));
+
+	if (!mkdtemp(name))
+		complain("making %s: %s", name, strerror(errno));
+	return keep(&folders, name);
+}
+
+bool file_copy(const char *from, const char *to)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC);
+	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	char buffer[65536];
+	ssize_t n = 0;
+	bool ok = in >= 0 && out >= 0;
+
+	while (ok && (n = read(in, buffer, sizeof(buffer))) > 0)
+		ok = write(out, buffer, (size_t)n) == n;
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	return ok && n == 0;
+}
+
+uint64_t file_inode(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+bool enter_mount_namespace(void)
+{
+	return !unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+}
+
+static const char *find_cgroup2(void)
+{
+	FILE *f = setmntent("/proc/self/mounts", "re");
+	const char *found = NULL;
+	struct mntent *entry;
+
+	while (f && !found && (entry = getmntent(f)))
+		if (!strcmp(entry->mnt_type, "cgroup2"))
+			found = text_of("%s", entry->mnt_dir);
+	if (f)
+		endmntent(f);
+	return found;
+}
+
+const char *cgroup2_root(void)
+{
+	const char *found = find_cgroup2();
+	char *path;
+
+	if (found)
+		return found;
+	path = mem_strdup("/tmp/tracelets-cgroup2");
+	mkdir(path, 0755);
+	if (!mount("none", path, "cgroup2", 0, NULL))
+		return cgroup2_mounted = path;
+	rmdir(path);
+	free(path);
+	return NULL;
+}
+
+/* The test's process id keeps two runs apart. */
+const char *cgroup_make(const char *name)
+{
+	const char *root = cgroup2_root();
+	char *path;
+
+	if (!root)
+		return NULL;
+	path = mem_printf("%s/tracelets-%d-%s", root, getpid(), name);
+	if (mkdir(path, 0755)) {
+		free(path);
+		return NULL;
+	}
+	return keep(&cgroups, path);
+}
+
+bool cgroup_add(const char *path, pid_t pid)
+{
+	return file_write(text_of("%s/cgroup.procs", path), pid_text(pid));
+}
+
+/* ---- after a test ---- */
+
+static bool is_ours(const char *name)
+{
+	static const char *const names[] = { "runqlat_", "offcputime_", "profile_sample",
+					     "task_state_", "filter_f" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static bool is_tracelets_program(uint32_t id)
+{
+	struct bpf_prog_info info = {};
+	uint32_t size = sizeof(info);
+	int fd = bpf_prog_get_fd_by_id(id), err;
+
+	if (fd < 0)
+		return false;
+	err = bpf_obj_get_info_by_fd(fd, &info, &size);
+	close(fd);
+	return !err && is_ours(info.name);
+}
+
+static struct program_ids list_programs(void)
+{
+	struct program_ids list = {};
+	uint32_t id = 0;
+
+	while (list.count < MAX_PROGRAMS && !bpf_prog_get_next_id(id, &id))
+		if (is_tracelets_program(id))
+			list.ids[list.count++] = id;
+	return list;
+}
+
+static bool file_names_program(const char *path, uint32_t id)
+{
+	const char *text = file_read(path), *at = text ? strstr(text, "prog_id:\t") : NULL;
+
+	return at && strtoul(at + strlen("prog_id:\t"), NULL, 10) == id;
+}
+
+static bool process_holds_program(const char *pid, uint32_t id)
+{
+	DIR *dir = opendir(text_of("/proc/%s/fdinfo", pid));
+	struct dirent *entry;
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir)))
+		found = isdigit((unsigned char)entry->d_name[0]) &&
+			file_names_program(text_of("/proc/%s/fdinfo/%s", pid, entry->d_name), id);
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* Somebody else may use the tools at the same time. None of our tools is running any more. */
+static bool is_held_by_others(uint32_t id)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir)))
+		found = isdigit((unsigned char)entry->d_name[0]) &&
+			process_holds_program(entry->d_name, id);
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static bool was_there_before(uint32_t id)
+{
+	for (size_t i = 0; i < programs_before.count; i++)
+		if (programs_before.ids[i] == id)
+			return true;
+	return false;
+}
+
+static uint32_t find_leak(void)
+{
+	struct program_ids now = list_programs();
+
+	for (size_t i = 0; i < now.count; i++)
+		if (!was_there_before(now.ids[i]) && !is_held_by_others(now.ids[i]))
+			return now.ids[i];
+	return 0;
+}
+
+/* Programs are freed some time after their last user is gone. */
+static void check_programs(void)
+{
+	uint64_t deadline = now_ms() + LEAK_WAIT_MS;
+	uint32_t id;
+
+	while ((id = find_leak()) && now_ms() < deadline)
+		sleep_ms(50);
+	if (id)
+		complain("BPF program %u is still loaded", id);
+}
+
+static void end_proc(struct proc *p)
+{
+	if (p->is_tool && !p->has_ended)
+		complain("%s was still running", p->name);
+	proc_kill(p);
+	close(p->pid_fd);
+	if (p->in_fd >= 0)
+		close(p->in_fd);
+	if (p->out_fd >= 0)
+		close(p->out_fd);
+	if (p->err_fd >= 0)
+		close(p->err_fd);
+	free(p->name);
+	free(p->out);
+	free(p->err);
+	free(p);
+}
+
+/* Orphans become our children. What was killed needs a moment to die; what was not is a leak. */
+static void check_children(void)
+{
+	uint64_t deadline = now_ms() + LEAK_WAIT_MS;
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) >= 0) {
+		if (pid == 0 && now_ms() > deadline) {
+			complain("a process was left behind");
+			return;
+		}
+		if (pid == 0)
+			sleep_ms(10);
+	}
+}
+
+static void remove_folder(const char *name)
+{
+	DIR *dir = opendir(name);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+	rmdir(name);
+}
+
+/* A cgroup is busy for a moment after its last process was killed. */
+static void remove_cgroup(const char *name)
+{
+	for (int tries = 0; rmdir(name) && errno == EBUSY && tries < 200; tries++)
+		sleep_ms(10);
+}
+
+static void free_list(struct path **list, void (*remove)(const char *name))
+{
+	while (*list) {
+		struct path *path = *list;
+
+		*list = path->next;
+		if (remove)
+			remove(path->name);
+		free(path->name);
+		free(path);
+	}
+}
+
+static void unmount_cgroup2(void)
+{
+	if (!cgroup2_mounted)
+		return;
+	umount2(cgroup2_mounted, MNT_DETACH);
+	rmdir(cgroup2_mounted);
+	free(cgroup2_mounted);
+	cgroup2_mounted = NULL;
+}
+
+void live_begin_test(void)
+{
+	if (geteuid() != 0) {
+		printf("FAIL live tests need root\n");
+		exit(1);
+	}
+	signal(SIGPIPE, SIG_IGN);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	complaints = 0;
+	programs_before = list_programs();
+}
+
+int live_end_test(void)
+{
+	struct proc *next;
+
+	for (; procs; procs = next) {
+		next = procs->next;
+		end_proc(procs);
+	}
+	check_children();
+	check_programs();
+	free_list(&cgroups, remove_cgroup);
+	free_list(&folders, remove_folder);
+	free_list(&strings, NULL);
+	unmount_cgroup2();
+	return complaints;
+}
+
+/* ---- lines ---- */
+
+/* The next line of *text, with its length; NULL: no more. */
+static const char *next_line(const char **text, size_t *length)
+{
+	const char *line = *text, *end;
+
+	if (!*line)
+		return NULL;
+	end = strchr(line, '\n');
+	*length = end ? (size_t)(end - line) : strlen(line);
+	*text = line + *length + (end ? 1 : 0);
+	return line;
+}
+
+#define for_each_line(line, length, text) \
+	for (const char *rest_ = (text), *line = rest_; (line = next_line(&rest_, &(length)));)
+
+uint64_t lines_with(const char *text, const char *part)
+{
+	uint64_t n = 0;
+	size_t length;
+
+	for_each_line(line, length, text) {
+		n += memmem(line, length, part, strlen(part)) != NULL;
+	}
+	return n;
+}
+
+uint64_t lines_from(const char *text, const char *start)
+{
+	uint64_t n = 0;
+	size_t length;
+
+	for_each_line(line, length, text) {
+		n += !strncmp(line, start, strlen(start));
+	}
+	return n;
+}
+
+uint64_t work_value(const char *text, const char *comm, const char *key)
+{
+	char line_comm[64], line_key[64];
+	unsigned long long value;
+	uint64_t sum = 0;
+	size_t length;
+
+	for_each_line(line, length, text) {
+		if (sscanf(line, "@%63s %63s %llu", line_comm, line_key, &value) == 3 &&
+		    !strcmp(line_key, key) && (!comm || !strcmp(line_comm, comm)))
+			sum += value;
+	}
+	return sum;
+}
+
+/* ---- folded lines ---- */
+
+struct folded {
+	const char *stack; /* with comm, without "cpuN;" */
+	size_t length;
+	uint64_t value;
+};
+
+static size_t cpu_prefix(const char *line)
+{
+	size_t digits = strncmp(line, "cpu", 3) ? 0 : strspn(line + 3, "0123456789");
+
+	return digits && line[3 + digits] == ';' ? 4 + digits : 0;
+}
+
+/* False for what is no folded line: the workloads' own lines begin with "@". */
+static bool parse_folded(const char *line, size_t length, struct folded *folded)
+{
+	const char *space = memrchr(line, ' ', length);
+	char *end;
+
+	if (*line == '@' || !space || space == line || !isdigit((unsigned char)space[1]))
+		return false;
+	folded->value = strtoull(space + 1, &end, 10);
+	folded->stack = line + cpu_prefix(line);
+	folded->length = (size_t)(space - folded->stack);
+	return end == line + length;
+}
+
+static bool has_comm(const struct folded *f, const char *comm)
+{
+	size_t n = strlen(comm);
+
+	return f->length >= n && !memcmp(f->stack, comm, n) &&
+	       (f->length == n || f->stack[n] == ';');
+}
+
+/* frames, as whole words in a row. */
+static bool has_frames(const struct folded *f, const char *frames)
+{
+	const char *at = f->stack, *end = f->stack + f->length;
+	size_t n = strlen(frames);
+
+	while ((at = memmem(at, (size_t)(end - at), frames, n))) {
+		if (at > f->stack && at[-1] == ';' && (at + n == end || at[n] == ';'))
+			return true;
+		at++;
+	}
+	return false;
+}
+
+static bool is_wanted(const struct folded *f, const char *comm, const char *frames)
+{
+	return (!comm || has_comm(f, comm)) && (!frames || has_frames(f, frames));
+}
+
+uint64_t folded_sum(const char *text, const char *comm, const char *frames)
+{
+	struct folded f;
+	uint64_t sum = 0;
+	size_t length;
+
+	for_each_line(line, length, text) {
+		if (parse_folded(line, length, &f) && is_wanted(&f, comm, frames))
+			sum += f.value;
+	}
+	return sum;
+}
+
+uint64_t folded_count(const char *text, const char *comm, const char *frames)
+{
+	struct folded f;
+	uint64_t n = 0;
+	size_t length;
+
+	for_each_line(line, length, text) {
+		n += parse_folded(line, length, &f) && is_wanted(&f, comm, frames);
+	}
+	return n;
+}
+
+const char *folded_find(const char *text, const char *comm, const char *frames)
+{
+	struct folded f;
+	size_t length;
+
+	for_each_line(line, length, text) {
+		if (parse_folded(line, length, &f) && is_wanted(&f, comm, frames))
+			return text_of("%.*s", (int)length, line);
+	}
+	return "";
+}
+
+uint64_t folded_count_prefix(const char *text, const char *prefix)
+{
+	const char *wanted = text_of(";%s", prefix);
+
+	return lines_with(text, wanted);
+}
+
+static int compare_stacks(const void *a, const void *b)
+{
+	const struct folded *x = a, *y = b;
+	size_t n = x->length < y->length ? x->length : y->length;
+	int order = memcmp(x->stack, y->stack, n);
+
+	return order ? order : (x->length > y->length) - (x->length < y->length);
+}
+
+static bool has_equal_stacks(struct folded *lines, size_t n)
+{
+	qsort(lines, n, sizeof(*lines), compare_stacks);
+	for (size_t i = 1; i < n; i++)
+		if (!compare_stacks(&lines[i - 1], &lines[i])) {
+			printf("twice: %.*s\n", (int)lines[i].length, lines[i].stack);
+			return true;
+		}
+	return false;
+}
+
+bool folded_is_sane(const char *text)
+{
+	struct folded *lines = NULL, f;
+	size_t n = 0, cap = 0, length;
+	bool ok = true;
+
+	for_each_line(line, length, text) {
+		if (*line == '@')
+			continue;
+		if (!parse_folded(line, length, &f) || !f.value ||
+		    (n && f.value > lines[n - 1].value)) {
+			printf("not a folded line, or in the wrong order: %.*s\n", (int)length,
+			       line);
+			ok = false;
+			continue;
+		}
+		f.length += (size_t)(f.stack - line); /* with the CPU */
+		f.stack = line;
+		lines = mem_grow(lines, n, &cap, sizeof(*lines));
+		lines[n++] = f;
+	}
+	ok = ok && !has_equal_stacks(lines, n);
+	free(lines);
+	return ok;
+}
+
+/* ---- histograms ---- */
+
+static bool is_title(const char *line, size_t length)
+{
+	return length && islower((unsigned char)*line) && memmem(line, length, " = ", 3);
+}
+
+/* The sum of the lines that match a format, below titles that begin so. */
+static uint64_t sum_below(const char *text, const char *title, const char *format)
+{
+	bool wanted = !title;
+	unsigned long long value;
+	uint64_t sum = 0;
+	size_t length;
+
+	for_each_line(line, length, text) {
+		if (title && is_title(line, length))
+			wanted = !strncmp(line, title, strlen(title));
+		if (wanted && sscanf(line, format, &value) == 1)
+			sum += value;
+	}
+	return sum;
+}
+
+uint64_t hist_count_of(const char *text, const char *title)
+{
+	return sum_below(text, title, "count %llu");
+}
+
+uint64_t hist_rows_of(const char *text, const char *title)
+{
+	return sum_below(text, title, " %*u -> %*u : %llu |");
+}
+
+/* ---- the truth about a run ---- */
+
+static const char *find_truth(const struct proc *p)
+{
+	const char *at = strstr(p->err, " s, Linux ");
+
+	while (at && at > p->err && at[-1] != '\n')
+		at--;
+	return at ? strchr(at, ':') : NULL;
+}
+
+uint64_t truth_value(const struct proc *p)
+{
+	const char *at = find_truth(p);
+
+	return at ? strtoull(at + 1, NULL, 10) : UINT64_MAX;
+}
+
+uint64_t truth_ms(const struct proc *p)
+{
+	const char *at = find_truth(p);
+	unsigned int s, hundredths;
+
+	if (!at || sscanf(at, ": %*u %*s in %u.%u s", &s, &hundredths) != 2)
+		return UINT64_MAX;
+	return s * 1000ULL + hundredths * 10ULL;
+}
+
+bool is_close(uint64_t a, uint64_t b, uint64_t permille)
+{
+	uint64_t difference = a > b ? a - b : b - a;
+
+	return difference <= b / 1000 * permille + b % 1000 * permille / 1000;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Live tests: tools are run as a user runs them, on workloads that tell what they did, and what the
+ * tools print is compared with that. Needs root and a kernel with BTF, and nothing else: no shell,
+ * no other programs, no clock as a measure of success.
+ *
+ * Everything started in a test is ended after it, and the strings it got are freed. A test also
+ * fails if a tool ran into the timeout, left a process behind or left a BPF program loaded.
+ *
+ * TRACELETS_BIN: the folder of the tools ("build"), TRACELETS_WORK: that of the workloads
+ * ("build/tests/work").
+ */
+#ifndef LIVE_H
+#define LIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+void live_begin_test(void);
+int live_end_test(void); /* the number of complaints, each printed */
+
+#ifndef LIVE_LIBRARY /* live.c itself has no tests */
+#define UNIT_BEFORE() live_begin_test()
+#define UNIT_AFTER()  live_end_test()
+#include "../unit/unit.h"
+#endif
+
+/* ---- processes ---- */
+
+/* A tool or a workload, running or ended. out and err: what it has printed so far. */
+struct proc {
+	struct proc *next;
+	char *name;
+	pid_t pid;
+	int pid_fd, in_fd, out_fd, err_fd; /* -1: closed */
+	char *out, *err;
+	size_t out_bytes, err_bytes;
+	bool is_tool, has_ended;
+	int status; /* exit status, or minus the signal that ended it; -1000: timeout */
+};
+
+#define ARGV(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+/* What a process does between fork and exec; a false return ends it with status 99. */
+typedef bool setup_fn(void *arg);
+
+#define SETUP_FAILED 99
+
+/* Starts a tool; its standard input is /dev/null. setup may be NULL. */
+struct proc *tool_launch_in(setup_fn *setup, void *arg, const char *const argv[]);
+
+/* Starts it with -v and waits until it says that it is attached, or ends. */
+struct proc *tool_start_argv(const char *const argv[]);
+
+/* Runs it to its end. */
+struct proc *tool_run_argv(setup_fn *setup, void *arg, const char *const argv[]);
+
+#define tool_launch(...)	  tool_launch_in(NULL, NULL, ARGV(__VA_ARGS__))
+#define tool_start(...)		  tool_start_argv(ARGV(__VA_ARGS__))
+#define tool_run(...)		  tool_run_argv(NULL, NULL, ARGV(__VA_ARGS__))
+#define tool_run_in(fn, arg, ...) tool_run_argv(fn, arg, ARGV(__VA_ARGS__))
+
+/* SIGINT, then as proc_finish(). */
+int tool_stop(struct proc *p);
+
+/* Starts a workload and waits until it is ready and blocked. */
+struct proc *work_start_argv(const char *const argv[]);
+#define work_start(...) work_start_argv(ARGV(__VA_ARGS__))
+
+/* The same for a program elsewhere; setup may be NULL. */
+struct proc *work_start_in(setup_fn *setup, void *arg, const char *path, const char *const argv[]);
+
+void work_go(struct proc *p);
+
+/* Waits until it is done and all its threads are blocked again. */
+void work_wait_done(struct proc *p);
+
+/* work_go() and work_wait_done(). */
+void work_do(struct proc *p);
+
+/* Waits until the process's threads all sleep and are not switched any more. */
+void wait_until_blocked(pid_t pid);
+
+/* Waits until text is in what it printed on either; false: it ended without. */
+bool proc_wait_for(struct proc *p, const char *text);
+
+/* Reads for a while, or less if it ends. */
+void proc_linger(struct proc *p, int ms);
+
+/* Waits for its end; the value is its status. */
+int proc_finish(struct proc *p);
+
+void proc_signal(struct proc *p, int sig);
+void proc_kill(struct proc *p);	     /* with all of its children */
+void proc_close_out(struct proc *p); /* as a reader that goes away */
+
+/* The path of a tool, and of a workload for "-- COMMAND". Both as they are where they hold a "/". */
+const char *tool_path(const char *name);
+const char *work_path(const char *name);
+const char *realpath_of(const char *path);
+
+/* Text that lives until the end of the test. */
+const char *text_of(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+const char *pid_text(pid_t pid);
+
+/* ---- the system ---- */
+
+/* How often a thread has been switched out, voluntarily or not; tid 0: all of the process's. */
+uint64_t task_switches(pid_t pid, pid_t tid);
+
+/* The number of CPUs that this process may use, and the nth of them (-1: there are fewer). */
+int usable_cpus(void);
+int usable_cpu(int n);
+
+/* The folder of the cgroup2 file system, mounted if need be; NULL: there is none. */
+const char *cgroup2_root(void);
+
+/* A new cgroup below it, removed after the test; name may hold slashes. NULL: impossible. */
+const char *cgroup_make(const char *name);
+bool cgroup_add(const char *path, pid_t pid);
+
+/* A new empty folder, removed after the test with the files in it. */
+const char *folder_make(void);
+bool file_copy(const char *from, const char *to);
+bool file_write(const char *path, const char *text);
+char *file_read(const char *path); /* freed after the test; NULL: can't */
+
+uint64_t file_inode(const char *path);
+
+/* Mounts are private from now on: for setup functions. */
+bool enter_mount_namespace(void);
+
+/* ---- output ---- */
+
+/* The value of a workload's line "@COMM KEY VALUE", summed; comm NULL: of all. */
+uint64_t work_value(const char *text, const char *comm, const char *key);
+
+/*
+ * Folded lines "comm;frame;...;frame VALUE". comm: the first word, behind "cpuN;" if there is one;
+ * NULL: any. frames: "a;b" that must stand in a row in the line; NULL: any.
+ */
+uint64_t folded_sum(const char *text, const char *comm, const char *frames);
+uint64_t folded_count(const char *text, const char *comm, const char *frames);
+/* A line, never NULL. */
+const char *folded_find(const char *text, const char *comm, const char *frames);
+
+/* The number of lines that hold a frame that begins so. */
+uint64_t folded_count_prefix(const char *text, const char *prefix);
+
+/* Each line is well formed, no two have equal stacks, and the hottest comes first. */
+bool folded_is_sane(const char *text);
+
+/*
+ * Histograms: the sum of what "count N" says in those whose title begins so; NULL: in all.
+ * hist_rows() sums the table's rows instead.
+ */
+uint64_t hist_count_of(const char *text, const char *title);
+uint64_t hist_rows_of(const char *text, const char *title);
+
+/* The number of lines that contain text; and of those that begin with it. */
+uint64_t lines_with(const char *text, const char *part);
+uint64_t lines_from(const char *text, const char *start);
+
+/* The N of "N unit in S s" on a tool's stderr, and S in ms; UINT64_MAX: not there. */
+uint64_t truth_value(const struct proc *p);
+uint64_t truth_ms(const struct proc *p);
+
+/* a and b differ by that share of b, in per mille, at most. */
+bool is_close(uint64_t a, uint64_t b, uint64_t permille);
+
+#define CHECK_CLOSE(a, b, permille)                                                           \
+	do {                                                                                  \
+		unsigned long long live_a = (a), live_b = (b);                                \
+		if (!is_close(live_a, live_b, permille))                                      \
+			UNIT_FAIL("%s is %llu, not about %llu (%s)", #a, live_a, live_b, #b); \
+	} while (0)
+
+/*
+ * Counted against the kernel's own count of switches. While somebody else attaches to or detaches
+ * from sched_switch, the kernel leaves out calls of it (seen on 6.18, without BPF too: ftrace misses
+ * the same ones), so a few may be missing; none may be too many.
+ */
+#define MISSED_SWITCHES(n) (3 + (n) / 1000)
+
+#define CHECK_SWITCHES(counted, switches)                                            \
+	do {                                                                         \
+		unsigned long long live_a = (counted), live_b = (switches);          \
+		if (live_a > live_b || live_b - live_a > MISSED_SWITCHES(live_b))    \
+			UNIT_FAIL("%s is %llu, not %llu", #counted, live_a, live_b); \
+	} while (0)
+
+/* In the test function: the process's status; on failure its stderr is shown. */
+#define CHECK_STATUS(p, wanted)                                                                 \
+	do {                                                                                    \
+		const struct proc *live_p = (p);                                                \
+		if (live_p->status != (wanted))                                                 \
+			UNIT_FAIL("%s ended with status %d, not %d; it said: %s", live_p->name, \
+				  live_p->status, (wanted), live_p->err);                       \
+	} while (0)
+
+/* text contains part. */
+#define CHECK_HAS(text, part)                                                       \
+	do {                                                                        \
+		if (!strstr(text, part))                                            \
+			UNIT_FAIL("%s lacks \"%s\": %.2000s", #text, part, (text)); \
+	} while (0)
+
+#define CHECK_LACKS(text, part)                                                   \
+	do {                                                                      \
+		const char *live_at = strstr(text, part);                         \
+		if (live_at)                                                      \
+			UNIT_FAIL("%s has \"%s\": %.300s", #text, part, live_at); \
+	} while (0)
+
+#endif

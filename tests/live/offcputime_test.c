@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * offcputime, live. The measure is the workload itself: what its threads took by the clock, less
+ * what they had of the CPU, is what they were off the CPU.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "live.h"
+
+static struct proc *trace_work(struct proc *work, const char *const argv[])
+{
+	struct proc *tool = tool_start_argv(argv);
+
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	return tool;
+}
+
+static uint64_t off_cpu_us(const struct proc *work, const char *comm)
+{
+	return (work_value(work->out, comm, "wall_ns") - work_value(work->out, comm, "cpu_ns")) /
+	       1000;
+}
+
+static struct proc *start_plan(void)
+{
+	return work_start("plan", "3", "13", "17", "19");
+}
+
+TEST(off_cpu_and_on_cpu_time_make_up_each_threads_life)
+{
+	struct proc *work = start_plan();
+	struct proc *tool = trace_work(work, ARGV("offcputime", "-p", pid_text(work->pid)));
+
+	CHECK(folded_is_sane(tool->out));
+	for (int i = 0; i < 3; i++) {
+		const char *comm = text_of("plan-%d", i);
+		uint64_t wall_us = work_value(work->out, comm, "wall_ns") / 1000;
+
+		CHECK_CLOSE(folded_sum(tool->out, comm, "plan_run") +
+				    work_value(work->out, comm, "cpu_ns") / 1000,
+			    wall_us, 20);
+	}
+	CHECK_CLOSE(truth_value(tool), folded_sum(tool->out, NULL, NULL), 1);
+}
+
+TEST(a_command_is_traced_over_its_whole_life)
+{
+	struct proc *tool = tool_run("offcputime", "--", work_path("plan"), "3", "13", "17", "19");
+
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_is_sane(tool->out));
+	for (int i = 0; i < 3; i++) {
+		const char *comm = text_of("plan-%d", i);
+
+		CHECK_CLOSE(folded_sum(tool->out, comm, "plan_run") +
+				    work_value(tool->out, comm, "cpu_ns") / 1000,
+			    work_value(tool->out, comm, "wall_ns") / 1000, 20);
+	}
+}
+
+/* Naps are as long as they are, on any machine: two runs can be compared. */
+TEST(blocked_and_runnable_are_parts_of_the_whole)
+{
+	struct proc *work = start_plan();
+	struct proc *tool = tool_start("offcputime", "-p", pid_text(work->pid));
+	struct proc *blocked = tool_start("offcputime", "--blocked", "-p", pid_text(work->pid));
+	struct proc *runnable = tool_start("offcputime", "--runnable", "-p", pid_text(work->pid));
+
+	work_do(work);
+	tool_stop(tool);
+	tool_stop(blocked);
+	tool_stop(runnable);
+	CHECK_STATUS(blocked, 0);
+	CHECK_STATUS(runnable, 0);
+	for (int i = 0; i < 3; i++) {
+		const char *comm = text_of("plan-%d", i);
+		uint64_t whole = folded_sum(tool->out, comm, "plan_run");
+		uint64_t naps = folded_sum(blocked->out, comm, "plan_run");
+		uint64_t waits = folded_sum(runnable->out, comm, "plan_run");
+
+		CHECK_CLOSE(naps + waits, whole, 20);
+		CHECK(naps >= 12 * 17000);
+		CHECK(waits > 0);
+	}
+}
+
+TEST(text_splits_time_into_blocked_and_runnable)
+{
+	struct proc *work = work_start("plan", "1", "13", "5", "0");
+	struct proc *tool =
+		trace_work(work, ARGV("offcputime", "--format", "text", "-p", pid_text(work->pid)));
+	unsigned long long value, blocked, runnable;
+	const char *at = strstr(tool->out, " (blocked ");
+
+	CHECK(at);
+	while (at && at > tool->out && at[-1] != '\n')
+		at--;
+	CHECK(at &&
+	      sscanf(at, " %llu (blocked %llu, runnable %llu)", &value, &blocked, &runnable) == 3 &&
+	      value == blocked + runnable);
+	CHECK_HAS(tool->out, text_of("    -                plan-0 (%d) S\n", work->pid));
+}
+
+TEST(a_thread_blocked_throughout_has_waited_for_the_whole_window)
+{
+	struct proc *work = work_start("pingpong", "1");
+	struct proc *tool = tool_run("offcputime", "-p", pid_text(work->pid), "2");
+	const char *line = folded_find(tool->out, "wakee", "work_wait_go");
+
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(folded_count(tool->out, NULL, NULL), 1);
+	CHECK_CLOSE(folded_sum(tool->out, "wakee", "main;work_wait_go"), truth_ms(tool) * 1000, 20);
+	CHECK(strstr(line, ";[blocked throughout] "));
+	CHECK(folded_count(tool->out, NULL, "[blocked throughout]") == 1);
+}
+
+TEST(a_thread_blocked_at_the_end_is_told_so)
+{
+	struct proc *work = work_start("pingpong", "101");
+	struct proc *tool = trace_work(work, ARGV("offcputime", "-p", pid_text(work->pid)));
+
+	CHECK_EQ(folded_count(tool->out, "wakee", "[blocked at end]"), 1);
+	CHECK_EQ(folded_count(tool->out, "wakee", "[blocked at start]"), 1);
+	CHECK(strstr(folded_find(tool->out, "wakee", "[blocked at end]"), ";work_wait_end;"));
+	CHECK(strstr(folded_find(tool->out, "wakee", "[blocked at start]"), ";work_wait_go;"));
+}
+
+TEST(intervals_add_up)
+{
+	struct proc *work = start_plan();
+	struct proc *tool = trace_work(work, ARGV("offcputime", "--interval", "50ms", "-p",
+						  pid_text(work->pid)));
+
+	for (int i = 0; i < 3; i++) {
+		const char *comm = text_of("plan-%d", i);
+
+		CHECK_CLOSE(folded_sum(tool->out, comm, "plan_run"), off_cpu_us(work, comm), 40);
+	}
+	CHECK_CLOSE(truth_value(tool), folded_sum(tool->out, NULL, NULL), 5);
+}
+
+TEST(a_thread_is_seen_after_12000_others_came_and_went)
+{
+	struct proc *work = work_start("crowd", "12000", "101");
+	struct proc *tool = trace_work(work, ARGV("offcputime", "-p", pid_text(work->pid)));
+
+	CHECK(folded_sum(tool->out, "late", "late_nap") >= 101 * 1000);
+	CHECK(folded_count(tool->out, "late", "work_wait_end") >= 1);
+	CHECK(folded_count(tool->out, "early", NULL) >= 1);
+	CHECK_LACKS(tool->err, "lost");
+	CHECK_LACKS(tool->err, "not traced");
+}
+
+/* The threads of "states" that have lines, as letters. */
+static const char *states_seen(const char *option)
+{
+	struct proc *work = work_start("states", text_of("%d", usable_cpu(0)));
+	struct proc *tool = trace_work(work, ARGV("offcputime", "--state", option, "-m", "100",
+						  "-p", pid_text(work->pid)));
+	bool sleeps = folded_count(tool->out, "st-sleep", "state_sleep");
+	bool waits = folded_sum(tool->out, "st-vfork", NULL) > 23 * 5000 / 2;
+	bool spins = folded_count(tool->out, "st-spin", "state_compete");
+
+	return text_of("%s%s%s", sleeps ? "S" : "", waits ? "D" : "", spins ? "R" : "");
+}
+
+TEST(states_are_chosen_by_letter)
+{
+	CHECK_STR(states_seen("D"), "D");
+	CHECK_STR(states_seen("SD"), "SD");
+}
+
+/* Sleepers are preempted at times too, so that R shows them now and then. */
+TEST(preempted_threads_are_in_state_r)
+{
+	CHECK(strchr(states_seen("R"), 'R'));
+	CHECK(strchr(states_seen("0"), 'R'));
+	CHECK(!strchr(states_seen("S"), 'R'));
+}
+
+TEST(states_are_chosen_by_mask)
+{
+	CHECK_STR(states_seen("1"), "S");
+	CHECK_STR(states_seen("2"), "D");
+	CHECK_STR(states_seen("0x3"), "SD");
+}
+
+TEST(text_shows_states_by_letter)
+{
+	struct proc *work = work_start("states", text_of("%d", usable_cpu(0)));
+	struct proc *tool =
+		trace_work(work, ARGV("offcputime", "--format", "text", "-p", pid_text(work->pid)));
+
+	CHECK_HAS(tool->out, text_of(" st-sleep (%d) S\n", work->pid));
+	CHECK_HAS(tool->out, text_of(" st-vfork (%d) D\n", work->pid));
+	CHECK_HAS(tool->out, text_of(" st-spin (%d) R\n", work->pid));
+}
+
+TEST(short_and_long_waits_can_be_left_out)
+{
+	struct proc *work = work_start("plan", "1", "13", "40", "0", "2"), *tool;
+
+	tool = trace_work(work, ARGV("offcputime", "-m", "30000", "-p", pid_text(work->pid)));
+	CHECK(folded_sum(tool->out, "plan-0", "plan_nap") >= 12 * 40000);
+	CHECK_EQ(folded_count(tool->out, "plan-0", "plan_doze"), 0);
+	work = work_start("plan", "1", "13", "40", "0", "2");
+	tool = trace_work(work, ARGV("offcputime", "-M", "35ms", "-p", pid_text(work->pid)));
+	CHECK_EQ(folded_count(tool->out, "plan-0", "plan_nap"), 0);
+	CHECK(folded_sum(tool->out, "plan-0", "plan_doze") > 0);
+}
+
+TEST(kernel_and_user_threads_can_be_left_out)
+{
+	struct proc *work = work_start("pingpong", "1"), *tool;
+
+	if (!file_read("/proc/2/comm") || strcmp(file_read("/proc/2/comm"), "kthreadd\n"))
+		SKIP("no kernel threads to be seen here");
+	tool = tool_run("offcputime", "-k", "500ms");
+	CHECK(folded_count(tool->out, "kthreadd", NULL) == 1);
+	CHECK_EQ(folded_count(tool->out, "wakee", NULL), 0);
+	CHECK(folded_is_sane(tool->out));
+	tool = tool_run("offcputime", "-u", "500ms");
+	CHECK_EQ(folded_count(tool->out, "kthreadd", NULL), 0);
+	CHECK_EQ(folded_count(tool->out, "wakee", "main;work_wait_go"), 1);
+	CHECK(folded_is_sane(tool->out));
+	proc_signal(work, SIGCONT);
+}
+
+TEST(kernel_or_user_frames_can_be_left_out)
+{
+	struct proc *work = work_start("plan", "1", "13", "2", "0"), *tool;
+
+	tool = trace_work(work, ARGV("offcputime", "-U", "-p", pid_text(work->pid)));
+	CHECK(folded_count(tool->out, "plan-0", "main;plan_thread;plan_run;plan_nap"));
+	CHECK_EQ(folded_count(tool->out, NULL, "hrtimer_nanosleep"), 0);
+	work = work_start("plan", "1", "13", "2", "0");
+	tool = trace_work(work, ARGV("offcputime", "-K", "-p", pid_text(work->pid)));
+	CHECK_EQ(folded_count_prefix(tool->out, "plan_"), 0);
+	CHECK(folded_count(tool->out, "plan-0", "hrtimer_nanosleep"));
+}
+
+TEST(frames_are_in_order_from_the_root_to_the_leaf)
+{
+	struct proc *work = work_start("plan", "2", "13", "2", "0");
+	struct proc *tool = trace_work(work, ARGV("offcputime", "-d", "-p", pid_text(work->pid)));
+	const char *line = folded_find(tool->out, "plan-0", "main;plan_thread;plan_run;plan_nap");
+	const char *user = strstr(line, ";plan_nap;");
+	const char *border = user ? strstr(user, ";-;") : NULL;
+
+	CHECK(border && strstr(border, ";hrtimer_nanosleep")); /* behind all user frames */
+	CHECK(strstr(line, ";-;") == border);
+	CHECK(folded_count(tool->out, "plan-1", "plan_thread;plan_run;plan_nap"));
+	CHECK_EQ(folded_count(tool->out, "plan-1", "main"), 0);
+}
+
+/* JITed programs are bpf_prog_ and 16 digits; bpf_prog_load() is the kernel's own. */
+static bool has_jited_program(const char *text)
+{
+	static const char prefix[] = ";bpf_prog_";
+
+	for (; (text = strstr(text, prefix)); text++)
+		if (strspn(text + strlen(prefix), "0123456789abcdef") == 16)
+			return true;
+	return false;
+}
+
+static void check_no_tracer_frames(const char *text)
+{
+	static const char *const prefixes[] = { "bpf_trace_run",   "__bpf_trace_",
+						"__traceiter_",	   "bpf_get_stack",
+						"bpf_trampoline_", "bpf_get_task_stack" };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		CHECK_EQ(folded_count_prefix(text, prefixes[i]), 0);
+	CHECK(!has_jited_program(text));
+}
+
+TEST(wakers_stand_behind_the_wakees_and_upside_down)
+{
+	struct proc *work = work_start("pingpong", "1009");
+	struct proc *tool =
+		trace_work(work, ARGV("offcputime", "--waker", "-p", pid_text(work->pid)));
+	const char *line = folded_find(tool->out, "wakee", "waker_poke;waker_main;main");
+	const char *mark = strstr(line, ";--;");
+
+	CHECK(folded_is_sane(tool->out));
+	check_no_tracer_frames(tool->out);
+	CHECK(!strncmp(line, "wakee;", 6));
+	CHECK(mark && strstr(mark, ";waker_poke;waker_main;"));
+	CHECK(mark && strstr(mark, ";waker "));
+	CHECK(strstr(line, ";wakee_main;wakee_wait;") &&
+	      strstr(line, ";wakee_main;wakee_wait;") < mark);
+}
+
+TEST(the_tracers_own_frames_are_not_shown)
+{
+	struct proc *tool = tool_run("offcputime", "--waker", "500ms");
+
+	CHECK(folded_count(tool->out, NULL, "kthreadd"));
+	CHECK(folded_is_sane(tool->out));
+	check_no_tracer_frames(tool->out);
+}
+
+/* 7 children with one name and one stack each are one line, and long gone when it is printed. */
+TEST(processes_that_have_ended_keep_their_symbols)
+{
+	struct proc *work = work_start("family", "7");
+	struct proc *tool = trace_work(work, ARGV("offcputime", "--comm", "kid", "-m", "1000"));
+	uint64_t all = folded_sum(tool->out, "kid", "kid_nap");
+
+	CHECK(folded_is_sane(tool->out));
+	CHECK(all >= 7 * 13 * 1000);
+	CHECK(folded_count(tool->out, "kid", "main;kid_main;kid_nap") < 7);
+	CHECK(folded_sum(tool->out, "kid", "[unknown]") < all / 10); /* a busy tool may be late */
+}
+
+/* Each leaf of a tree of 2^14 blocks once, and in a stack of its own. */
+TEST(no_stack_of_16384_is_lost)
+{
+	struct proc *work = work_start("tree", "14", "nap", "1");
+	struct proc *tool = trace_work(work, ARGV("offcputime", "-U", "--state", "S", "-p",
+						  pid_text(work->pid)));
+
+	CHECK_SWITCHES(folded_count(tool->out, "tree", "leaf_nap"), 16384);
+	CHECK(folded_is_sane(tool->out));
+	CHECK_LACKS(tool->err, "lost");
+}
+
+TEST(a_full_table_is_told_with_its_share)
+{
+	struct proc *tool = tool_run("offcputime", "-U", "--stack-storage-size", "16", "--",
+				     work_path("tree"), "9", "nap", "1");
+	const char *warning = strstr(tool->err, "warning: ");
+	double percent = warning ? atof(warning + strlen("warning: ")) : 0;
+
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->err, " % of microseconds lost: map full\n");
+	CHECK_HAS(tool->err, "hint: raise --stack-storage-size\n");
+	CHECK(percent > 5 && percent < 100);
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * runqlat, live. The measure is the kernel's own count: a thread that is blocked when tracing starts
+ * and when it ends has been switched in exactly as often as it was switched out in between, and
+ * each time it had to wait.
+ */
+#include <signal.h>
+#include <unistd.h>
+
+#include "live.h"
+
+#define ROUNDS "1009"
+
+/* Traces a workload from blocked to blocked. */
+static struct proc *trace_work(struct proc *work, const char *const argv[])
+{
+	struct proc *tool = tool_start_argv(argv);
+
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	return tool;
+}
+
+TEST(table_is_laid_out_as_bcc_does_and_ends_with_percentiles)
+{
+	struct proc *work = work_start("pingpong", "101");
+	struct proc *tool = trace_work(work, ARGV("runqlat", "-p", pid_text(work->pid)));
+
+	CHECK_HAS(tool->out, "\n     usecs               : count    distribution\n"
+			     "         0 -> 1          : ");
+	CHECK_EQ(lines_with(tool->out, "|"), lines_with(tool->out, " -> "));
+	CHECK_EQ(lines_with(tool->out, "****|"), 1); /* the fullest row's bar */
+	CHECK_EQ(lines_from(tool->out, "count "), 1);
+	CHECK_HAS(tool->out, "  avg ");
+	CHECK_HAS(tool->out, "  p50 ");
+	CHECK_HAS(tool->out, "  p99.9 ");
+	CHECK_HAS(tool->out, "  max ");
+	CHECK_EQ(hist_rows_of(tool->out, NULL), hist_count_of(tool->out, NULL));
+}
+
+TEST(every_wake_up_of_a_process_is_counted_once)
+{
+	struct proc *work = work_start("pingpong", ROUNDS);
+	uint64_t before = task_switches(work->pid, 0);
+	struct proc *tool = trace_work(work, ARGV("runqlat", "-p", pid_text(work->pid)));
+	uint64_t switches = task_switches(work->pid, 0) - before;
+
+	CHECK(switches > 1009 / 2);
+	CHECK_SWITCHES(hist_count_of(tool->out, NULL), switches);
+	CHECK_EQ(truth_value(tool), hist_count_of(tool->out, NULL));
+}
+
+TEST(a_command_is_counted_from_its_first_run_to_its_last)
+{
+	struct proc *tool = tool_run("runqlat", "--", work_path("plan"), "1", "101", "1", "0");
+	uint64_t count = hist_count_of(tool->out, NULL);
+
+	CHECK_STATUS(tool, 0);
+	CHECK(count >= 101); /* its naps; it may be preempted and wait for pages too */
+	CHECK(count <= 101 * 3);
+}
+
+TEST(a_preempted_thread_waits_again)
+{
+	const char *cpu = text_of("%d", usable_cpu(0));
+	struct proc *rival = work_start("spin", "-c", cpu, "-n", "rival");
+	struct proc *work = work_start("spin", "-c", cpu, "-i", "31");
+	uint64_t before = task_switches(work->pid, 0);
+	struct proc *tool = tool_start("runqlat", "-p", pid_text(work->pid));
+
+	work_go(rival);
+	work_do(work);
+	tool_stop(tool);
+	CHECK_SWITCHES(hist_count_of(tool->out, NULL), task_switches(work->pid, 0) - before);
+	CHECK(hist_count_of(tool->out, NULL) >= 31 - MISSED_SWITCHES(31));
+}
+
+TEST(the_cgroup_is_the_wakees)
+{
+	const char *parent = cgroup_make("a"), *child = parent ? cgroup_make("a/b") : NULL;
+	struct proc *work, *tool;
+	uint64_t before;
+
+	if (!child)
+		SKIP("no cgroup2 file system");
+	work = work_start("pingpong", ROUNDS);
+	CHECK(cgroup_add(child, work->pid)); /* and not its waker */
+	wait_until_blocked(work->pid);
+	before = task_switches(work->pid, 0);
+	tool = trace_work(work, ARGV("runqlat", "--cgroup", parent));
+	CHECK_SWITCHES(hist_count_of(tool->out, NULL), task_switches(work->pid, 0) - before);
+}
+
+TEST(a_waker_in_the_cgroup_is_counted_without_its_wakee)
+{
+	const char *cgroup = cgroup_make("waker");
+	struct proc *work, *tool;
+	uint64_t before;
+	pid_t waker;
+
+	if (!cgroup)
+		SKIP("no cgroup2 file system");
+	work = work_start("pingpong", ROUNDS);
+	waker = (pid_t)work_value(work->out, NULL, "waker");
+	CHECK(cgroup_add(cgroup, waker));
+	wait_until_blocked(waker);
+	before = task_switches(waker, 0);
+	tool = trace_work(work, ARGV("runqlat", "--cgroup", cgroup));
+	CHECK_SWITCHES(hist_count_of(tool->out, NULL), task_switches(waker, 0) - before);
+}
+
+TEST(intervals_add_up_without_loss)
+{
+	struct proc *work = work_start("pingpong", "20011");
+	uint64_t before = task_switches(work->pid, 0);
+	struct proc *tool =
+		trace_work(work, ARGV("runqlat", "--interval", "1ms", "-p", pid_text(work->pid)));
+
+	CHECK(lines_from(tool->out, "count ") > 1); /* and more, where the tool gets a CPU */
+	CHECK_SWITCHES(hist_count_of(tool->out, NULL), task_switches(work->pid, 0) - before);
+}
+
+TEST(intervals_by_key_add_up_without_loss)
+{
+	struct proc *work = work_start("pingpong", "20011");
+	uint64_t before = task_switches(work->pid, 0);
+	struct proc *tool = trace_work(work, ARGV("runqlat", "-P", "--interval", "1ms", "-p",
+						  pid_text(work->pid)));
+
+	CHECK(lines_from(tool->out, "count ") > 1); /* and more, where the tool gets a CPU */
+	CHECK_SWITCHES(hist_count_of(tool->out, NULL), task_switches(work->pid, 0) - before);
+}
+
+TEST(interval_and_count_give_that_many_reports)
+{
+	struct proc *tool = tool_run("runqlat", "100ms", "3");
+
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(lines_from(tool->out, "count "), 3);
+	CHECK_EQ(lines_with(tool->out, "usecs"), 3);
+}
+
+TEST(a_histogram_for_each_process_has_its_comm)
+{
+	struct proc *work = work_start("pingpong", ROUNDS);
+	pid_t waker = (pid_t)work_value(work->out, NULL, "waker");
+	uint64_t wakee_before = task_switches(work->pid, 0), waker_before = task_switches(waker, 0);
+	struct proc *tool =
+		trace_work(work, ARGV("runqlat", "-P", "-p", text_of("%d,%d", work->pid, waker)));
+
+	wait_until_blocked(waker);
+	CHECK_SWITCHES(hist_count_of(tool->out, text_of("pid = %d wakee\n", work->pid)),
+		       task_switches(work->pid, 0) - wakee_before);
+	CHECK_SWITCHES(hist_count_of(tool->out, text_of("pid = %d waker\n", waker)),
+		       task_switches(waker, 0) - waker_before);
+	CHECK_EQ(lines_from(tool->out, "pid = "), 2);
+}
+
+TEST(a_histogram_for_each_thread_has_its_comm)
+{
+	struct proc *work = work_start("plan", "3", "37", "1", "0");
+	struct proc *tool = trace_work(work, ARGV("runqlat", "-L", "-p", pid_text(work->pid)));
+	uint64_t tid = work_value(work->out, "plan-2", "tid");
+
+	CHECK(hist_count_of(tool->out, text_of("tid = %d plan-2\n", (int)tid)) >= 37);
+	CHECK_EQ(lines_from(tool->out, "tid = "), 3);
+}
+
+TEST(histograms_by_namespace_cpu_and_cgroup_have_titles)
+{
+	const char *cgroup = cgroup_make("titled");
+	struct proc *work = work_start("pingpong", "101"), *tool;
+
+	tool = trace_work(work, ARGV("runqlat", "--pidnss", "-p", pid_text(work->pid)));
+	CHECK_EQ(lines_from(tool->out, "pidns = 40265"), 1);
+	work = work_start("pingpong", "101", text_of("%d", usable_cpu(0)));
+	tool = trace_work(work, ARGV("runqlat", "--per-cpu", "-p", pid_text(work->pid)));
+	CHECK_EQ(lines_from(tool->out, text_of("cpu = %d", usable_cpu(0))), 1);
+	CHECK_EQ(lines_from(tool->out, "cpu = "), 1);
+	if (!cgroup)
+		SKIP("no cgroup2 file system");
+	work = work_start("pingpong", "101");
+	CHECK(cgroup_add(cgroup, work->pid));
+	wait_until_blocked(work->pid);
+	tool = trace_work(work, ARGV("runqlat", "--per-cgroup", "-p", pid_text(work->pid)));
+	CHECK_EQ(lines_from(tool->out, "cgroup = "), 1);
+	CHECK_EQ(lines_with(tool->out, strrchr(cgroup, '/')), 1);
+}
+
+TEST(units_are_named_above_the_table)
+{
+	struct proc *tool = tool_run("runqlat", "-m", "100ms", "1");
+
+	CHECK_HAS(tool->out, "     msecs               : count    distribution\n");
+	tool = tool_run("runqlat", "-N", "100ms", "1");
+	CHECK_HAS(tool->out, "     nsecs               : count    distribution\n");
+}
+
+TEST(the_time_of_day_stands_above_each_report)
+{
+	struct proc *tool = tool_run("runqlat", "-T", "100ms", "2");
+	int h, m, s, n = 0;
+	char *line, *rest = tool->out;
+
+	while ((line = strsep(&rest, "\n")))
+		n += strlen(line) == 8 && sscanf(line, "%d:%d:%d", &h, &m, &s) == 3;
+	CHECK_EQ(n, 2);
+}
+
+TEST(late_threads_are_listed_with_who_ran_instead)
+{
+	const char *cpu = text_of("%d", usable_cpu(0));
+	struct proc *rivals = work_start("spin", "-c", cpu, "-n", "rival", "-t", "3");
+	struct proc *work = work_start("spin", "-c", cpu, "-i", "61");
+	struct proc *tool = tool_start("runqlat", "--slower", "1ms", "--tid", pid_text(work->pid));
+	int n_lines = 0, n_rivals = 0, tid, prev_tid;
+	unsigned int latency_us;
+	char *line, *rest, prev[17];
+
+	work_go(rivals);
+	work_do(work);
+	tool_stop(tool);
+	CHECK_EQ(lines_from(tool->out, "TIME     CPU COMM "), 1);
+	for (rest = tool->out; (line = strsep(&rest, "\n"));) {
+		if (sscanf(line, "%*d:%*d:%*d %*d spin %d %u %16s %d", &tid, &latency_us, prev,
+			   &prev_tid) != 4)
+			continue;
+		n_lines++;
+		n_rivals += !strncmp(prev, "rival-", 6) && prev_tid >= rivals->pid;
+		CHECK_EQ(tid, work->pid);
+		CHECK(latency_us >= 1000);
+	}
+	CHECK(n_rivals >= 1); /* others want that CPU too */
+	CHECK_EQ(truth_value(tool), n_lines);
+}
+
+TEST(every_wait_can_be_listed)
+{
+	struct proc *work = work_start("pingpong", ROUNDS);
+	uint64_t before = task_switches(work->pid, 0);
+	struct proc *tool =
+		trace_work(work, ARGV("runqlat", "--slower", "1ns", "-p", pid_text(work->pid)));
+
+	CHECK_SWITCHES(lines_with(tool->out, text_of(" wakee            %7d ", work->pid)),
+		       task_switches(work->pid, 0) - before);
+}
+
+TEST(only_slow_waits_are_listed)
+{
+	struct proc *work = work_start("pingpong", "101");
+	struct proc *tool =
+		trace_work(work, ARGV("runqlat", "--slower", "100s", "-p", pid_text(work->pid)));
+
+	CHECK_EQ(lines_with(tool->out, "wakee"), 0);
+	CHECK_EQ(lines_from(tool->out, "TIME "), 1);
+}
+
+/* Their state must have been freed: 12,000 are more than a table of the usual size holds. */
+TEST(a_thread_is_seen_after_12000_others_came_and_went)
+{
+	struct proc *work = work_start("crowd", "12000", "101");
+	struct proc *tool = trace_work(work, ARGV("runqlat", "-P", "-p", pid_text(work->pid)));
+	uint64_t count = hist_count_of(tool->out, text_of("pid = %d ", work->pid));
+
+	CHECK(count >= 12000 + 101);
+	CHECK_LACKS(tool->err, "lost");
+	CHECK_LACKS(tool->err, "not traced");
+}
+
+TEST(threads_are_named_though_20000_others_came_and_went)
+{
+	struct proc *work = work_start("crowd", "20000", "101");
+	struct proc *tool = trace_work(work, ARGV("runqlat", "-L", "--entries", "262144", "-p",
+						  pid_text(work->pid)));
+	pid_t late = (pid_t)work_value(work->out, "late", "tid");
+
+	CHECK_SWITCHES(hist_count_of(tool->out, text_of("tid = %d late\n", late)),
+		       task_switches(work->pid, late));
+	CHECK_HAS(tool->out, text_of("tid = %d early\n", work->pid));
+	CHECK_LACKS(tool->err, "lost");
+}
+
+TEST(a_full_table_is_told_with_its_share)
+{
+	struct proc *work = work_start("crowd", "1000", "1");
+	struct proc *tool = trace_work(work, ARGV("runqlat", "-L", "--entries", "64", "-p",
+						  pid_text(work->pid)));
+
+	CHECK_HAS(tool->err, " % of waits lost: map full\n");
+	CHECK_HAS(tool->err, "hint: raise --entries\n");
+}

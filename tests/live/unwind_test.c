@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * User stacks of programs without frame pointers, live: each must be complete, from _start to the
+ * innermost function, and named by the file that the process really has. Then what the verifier
+ * says of the walker's size.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "../../bpf/filter.h"
+#include "../../bpf/stack.h"
+#include "../../bpf/unwind_map.h"
+#include "live.h"
+
+#define NOFP_FRAMES  "nofp_outer;nofp_middle;nofp_leaf"
+#define OTHER_FRAMES "other_outer;other_middle;other_leaf"
+#define FREQUENCY    "199"
+
+/*
+ * Nearly all the weight is on stacks that lead from the outermost frame through these. What a
+ * process does in its first and last moments is not among them.
+ */
+static void check_complete(const struct proc *tool, const char *comm, const char *frames)
+{
+	uint64_t all = folded_sum(tool->out, comm, NULL);
+	uint64_t whole = folded_sum(tool->out, comm, frames);
+
+	CHECK_STATUS(tool, 0);
+	CHECK(all > 0);
+	if (whole < all - all / 20)
+		UNIT_FAIL("%llu of %llu go through %s: %s %s", (unsigned long long)whole,
+			  (unsigned long long)all, frames, tool->out, tool->err);
+}
+
+/* What the tool itself says of that. A thread that exits has no stack any more at its last switch. */
+static void check_told_complete(const struct proc *tool)
+{
+	const char *at = strstr(tool->err, "user stacks: ");
+
+	CHECK(at && atof(at + strlen("user stacks: ")) >= 99.5 && strstr(at, " % complete"));
+}
+
+/* Of the workload's own samples, which begin when it is told to go. */
+static struct proc *trace_pid(const char *tool_name, struct proc *work, const char *option)
+{
+	struct proc *tool =
+		strcmp(tool_name, "profile")
+			? tool_start(tool_name, "-p", pid_text(work->pid), option)
+			: tool_start(tool_name, "-F", FREQUENCY, "-p", pid_text(work->pid), option);
+
+	work_do(work);
+	tool_stop(tool);
+	return tool;
+}
+
+#define AUTO "--unwind=auto"
+
+TEST(samples_without_frame_pointers_are_complete)
+{
+	struct proc *tool = trace_pid("profile", work_start("nofp", "spin", "700"), AUTO);
+
+	check_complete(tool, "nofp", "main;just_stay;" NOFP_FRAMES);
+	CHECK_EQ(lines_from(tool->out, "nofp;_start;"), lines_from(tool->out, "nofp;"));
+	check_told_complete(tool);
+}
+
+TEST(waits_without_frame_pointers_are_complete)
+{
+	struct proc *tool = trace_pid("offcputime", work_start("nofp", "nap", "700"), AUTO);
+
+	CHECK_CLOSE(folded_sum(tool->out, "nofp", "main;just_stay;" NOFP_FRAMES ";work_sleep"),
+		    700000, 50);
+	CHECK_EQ(lines_from(tool->out, "nofp;_start;"), lines_from(tool->out, "nofp;"));
+}
+
+/* This very workload, so that the tests above mean something. */
+TEST(frame_pointers_alone_do_not_find_them)
+{
+	struct proc *tool = trace_pid("profile", work_start("nofp", "spin", "500"), "--unwind=fp");
+
+	CHECK(folded_sum(tool->out, "nofp", NULL) > 0);
+	CHECK_EQ(folded_sum(tool->out, "nofp", "main;just_stay;" NOFP_FRAMES), 0);
+	CHECK_EQ(lines_from(tool->out, "nofp;_start;"), 0);
+	CHECK_HAS(tool->err, "by frame pointers");
+	tool = trace_pid("offcputime", work_start("nofp", "nap", "300"), "--unwind=fp");
+	CHECK(folded_sum(tool->out, "nofp", NULL) > 0);
+	CHECK_EQ(folded_sum(tool->out, "nofp", "main;just_stay;" NOFP_FRAMES), 0);
+}
+
+TEST(a_signal_frame_is_crossed)
+{
+	struct proc *tool = trace_pid("profile", work_start("nofp", "signal", "700"), AUTO);
+
+	check_complete(tool, "nofp", "on_signal;" NOFP_FRAMES);
+	check_complete(tool, "nofp", "_start");
+	check_complete(tool, "nofp", "main;stay_in_handler");
+}
+
+TEST(a_library_mapped_while_tracing_is_crossed)
+{
+	const char *copy = text_of("%s/libcopy", folder_make());
+	struct proc *work, *tool;
+
+	CHECK(file_copy(work_path("nofp"), copy));
+	work = work_start("nofp", "map", "700", copy);
+	tool = trace_pid("profile", work, AUTO);
+	check_complete(tool, "nofp", "main;stay_in_copy;nofp_mapped;" NOFP_FRAMES);
+	check_complete(tool, "nofp", "_start");
+}
+
+TEST(a_program_executed_while_tracing_has_its_own_stacks)
+{
+	struct proc *work = work_start("nofp", "exec", "700", realpath_of(work_path("other")));
+	struct proc *tool = trace_pid("profile", work, AUTO);
+
+	check_complete(tool, "executed", "main;just_stay;" OTHER_FRAMES);
+	CHECK_EQ(folded_count(tool->out, "executed", "nofp_leaf"), 0);
+}
+
+TEST(a_deleted_program_is_complete)
+{
+	const char *path = text_of("%s/nofp", folder_make());
+	struct proc *work;
+
+	CHECK(file_copy(work_path("nofp"), path));
+	work = work_start_in(NULL, NULL, path, ARGV("nofp", "spin", "500"));
+	unlink(path);
+	CHECK(file_copy(work_path("other"), path)); /* which has nothing to say about it */
+	check_complete(trace_pid("profile", work, AUTO), "nofp", "main;just_stay;" NOFP_FRAMES);
+}
+
+#define MEMFD 100
+
+static bool put_into_memfd(void *arg)
+{
+	int fd = memfd_create("nofp", 0), from = open(arg, O_RDONLY | O_CLOEXEC);
+	char buffer[4096];
+	ssize_t n;
+
+	while ((n = read(from, buffer, sizeof(buffer))) > 0)
+		if (write(fd, buffer, (size_t)n) != n)
+			return false;
+	return n == 0 && dup2(fd, MEMFD) == MEMFD;
+}
+
+TEST(a_program_in_a_memfd_is_complete)
+{
+	struct proc *work =
+		work_start_in(put_into_memfd, (void *)work_path("nofp"),
+			      text_of("/proc/self/fd/%d", MEMFD), ARGV("nofp", "spin", "500"));
+
+	check_complete(trace_pid("profile", work, AUTO), "nofp", "main;just_stay;" NOFP_FRAMES);
+}
+
+struct other_file {
+	const char *path, *with;
+};
+
+static bool put_other_file(void *arg)
+{
+	struct other_file *other = arg;
+
+	return enter_mount_namespace() && !mount(other->with, other->path, NULL, MS_BIND, NULL);
+}
+
+/* Outside there is another build at the same path, and it runs at the same time. */
+TEST(another_mount_namespaces_build_is_not_mixed_up)
+{
+	struct other_file other = { text_of("%s/nofp", folder_make()), work_path("other") };
+	struct proc *outside, *inside, *tool;
+
+	CHECK(file_copy(work_path("nofp"), other.path));
+	inside = work_start_in(put_other_file, &other, other.path, ARGV("nofp", "spin", "700"));
+	outside = work_start_in(NULL, NULL, other.path, ARGV("nofp", "spin", "700"));
+	tool = tool_start("profile", "-F", FREQUENCY, "-p",
+			  text_of("%d,%d", inside->pid, outside->pid));
+	work_go(inside);
+	work_do(outside);
+	work_wait_done(inside);
+	tool_stop(tool);
+	check_complete(tool, "other", "main;just_stay;" OTHER_FRAMES);
+	check_complete(tool, "nofp", "main;just_stay;" NOFP_FRAMES);
+	CHECK_EQ(folded_count(tool->out, "other", "nofp_leaf"), 0);
+	CHECK_EQ(folded_count(tool->out, "nofp", "other_leaf"), 0);
+}
+
+TEST(threads_blocked_before_the_start_are_complete)
+{
+	struct proc *work = work_start("nofp", "block", "0");
+	struct proc *tool = tool_start("offcputime", "-p", pid_text(work->pid));
+
+	proc_linger(tool, 300);
+	work_do(work);
+	tool_stop(tool);
+	check_complete(tool, "blocked", "block_thread;" NOFP_FRAMES ";work_read");
+	CHECK(folded_sum(tool->out, "blocked", "block_thread;" NOFP_FRAMES) >= 2 * 300000);
+	CHECK(folded_sum(tool->out, "nofp", "_start") > 0);
+	check_told_complete(tool);
+}
+
+/* A program of the distribution's, if there is one: waits in threads, and the stacks are whole. */
+TEST(python_threads_blocked_before_the_start_are_complete)
+{
+	static const char script[] = "import threading, time, sys\n"
+				     "e = threading.Event()\n"
+				     "for i in range(3): threading.Thread(target=e.wait).start()\n"
+				     "print('@ready', flush=True)\n"
+				     "sys.stdin.read(1)\n"
+				     "e.set()\n"
+				     "print('@done', flush=True)\n"
+				     "sys.stdin.read()\n";
+	struct proc *work, *tool;
+
+	if (access("/usr/bin/python3", X_OK))
+		SKIP("there is no python3");
+	work = work_start_in(NULL, NULL, "/usr/bin/python3", ARGV("python3", "-c", script));
+	tool = tool_start("offcputime", "-p", pid_text(work->pid));
+	proc_linger(tool, 300);
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_sum(tool->out, "python3", NULL) >= 4 * 300000);
+	check_told_complete(tool);
+}
+
+TEST(forked_children_are_complete_in_the_whole_system)
+{
+	struct proc *work = work_start("nofp", "kids", "500");
+	struct proc *tool = tool_start("profile", "-F", FREQUENCY);
+
+	work_do(work);
+	tool_stop(tool);
+	check_complete(tool, "kid", "main;stay_in_kids;" NOFP_FRAMES);
+	check_complete(tool, "kid", "_start");
+}
+
+TEST(a_commands_first_samples_are_complete)
+{
+	struct proc *tool =
+		tool_run("profile", "-F", "997", "--", work_path("nofp"), "spin", "300");
+
+	check_complete(tool, "nofp", "main;just_stay;" NOFP_FRAMES);
+}
+
+/* ---- what the verifier says ---- */
+
+#define MAX_INSNS	 10000
+#define MAX_UPROBE_STACK 64 /* on Linux 7.2 what is beyond gets overwritten */
+#define LOG_BYTES	 (1 << 20)
+#define LOG_STATS	 4 /* BPF_LOG_STATS */
+
+struct verdict {
+	unsigned int n_insns;
+	int max_stack; /* of any of its functions */
+};
+
+static void set_section(struct bpf_object *object, const char *section, const void *value,
+			size_t size)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object) if (strstr(bpf_map__name(map), section))
+		bpf_map__set_initial_value(map, value, size);
+}
+
+/* "stack depth 56+0+24": one number per function. */
+static int read_max_stack(const char *log)
+{
+	const char *at = strstr(log, "stack depth ");
+	int max = -1;
+	char *end;
+
+	for (at = at ? at + strlen("stack depth ") : ""; isdigit((unsigned char)*at);
+	     at = *end == '+' ? end + 1 : "") {
+		int depth = (int)strtol(at, &end, 10);
+
+		max = depth > max ? depth : max;
+	}
+	return max;
+}
+
+static struct verdict read_verdict(const char *log)
+{
+	const char *at = strstr(log, "processed ");
+	struct verdict v = { .max_stack = read_max_stack(log) };
+
+	v.n_insns = at ? (unsigned int)atoi(at + strlen("processed ")) : 0;
+	return v;
+}
+
+/* The largest of an object's programs. False: there is no such file. */
+static bool verify(const char *path, bool by_cfi, struct verdict *worst)
+{
+	struct stack_settings stack = { .user = true, .kernel = true };
+	struct unwind_settings unwind = { .by_cfi = by_cfi };
+	struct bpf_object *object = access(path, R_OK) ? NULL : bpf_object__open(path);
+	struct bpf_program *prog;
+	char *log;
+
+	*worst = (struct verdict){ .max_stack = -1 };
+	if (!object)
+		return false;
+	set_section(object, "rodata.stack", &stack, sizeof(stack));
+	set_section(object, "rodata.unwind", &unwind, sizeof(unwind));
+	bpf_object__for_each_program(prog, object) {
+		log = calloc(1, LOG_BYTES);
+		bpf_program__set_log_buf(prog, log, LOG_BYTES);
+		bpf_program__set_log_level(prog, LOG_STATS);
+	}
+	CHECK_EQ(bpf_object__load(object), 0);
+	bpf_object__for_each_program(prog, object) {
+		size_t size;
+		const char *text = bpf_program__log_buf(prog, &size);
+		struct verdict v = read_verdict(text);
+
+		printf("%s%s: %s: %u instructions verified, %d bytes of stack\n", path,
+		       by_cfi ? "" : " by frame pointers", bpf_program__name(prog), v.n_insns,
+		       v.max_stack);
+		worst->n_insns = v.n_insns > worst->n_insns ? v.n_insns : worst->n_insns;
+		worst->max_stack = v.max_stack > worst->max_stack ? v.max_stack : worst->max_stack;
+		free((void *)text);
+	}
+	bpf_object__close(object);
+	return true;
+}
+
+static const char *object_path(const char *name)
+{
+	return text_of("%s/%s.bpf.o", tool_path("bpf"), name);
+}
+
+/* By either way of walking: a percent of what the verifier would go through. */
+static void check_size(const char *name)
+{
+	const char *path = object_path(name);
+	struct verdict with, without;
+
+	if (!verify(path, true, &with))
+		SKIP("no %s", path);
+	verify(path, false, &without);
+	CHECK(with.n_insns > 0 && with.n_insns < MAX_INSNS);
+	CHECK(without.n_insns > 0 && without.n_insns < MAX_INSNS);
+}
+
+TEST(the_verifier_has_little_to_do_in_profile)
+{
+	check_size("profile");
+}
+
+TEST(the_verifier_has_little_to_do_in_offcputime)
+{
+	check_size("offcputime");
+}
+
+TEST(a_uprobe_programs_functions_have_small_stacks)
+{
+	const char *path = object_path("oracle");
+	struct verdict v;
+
+	if (!verify(path, true, &v))
+		SKIP("no %s: make oracle builds it", path);
+	CHECK(v.max_stack >= 0);
+	CHECK(v.max_stack < MAX_UPROBE_STACK);
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * nofp MODE MS [PATH]: what programs look like that are built as distributions do it, without frame
+ * pointers: main() leads to nofp_outer(), nofp_middle() and nofp_leaf(), which spins or naps for MS.
+ * MODE: spin, nap; signal (in a handler), kids (in forked children), map (called from PATH, a copy
+ * of this program, whose code is mapped as the dynamic linker would do it), exec (PATH, which then
+ * spins), block (two threads, until it goes).
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "work.h"
+
+#ifndef NOFP
+#define NOFP(name) nofp_##name
+#define NOFP_NAME  "nofp"
+#define NOFP_BYTES 24
+#endif
+
+#define nofp_leaf   NOFP(leaf)
+#define nofp_middle NOFP(middle)
+#define nofp_outer  NOFP(outer)
+#define nofp_mapped NOFP(mapped)
+
+#define N_KIDS	  3
+#define N_THREADS 2
+
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+
+static int stay_ms, is_nap, block_fds[2] = { -1, -1 };
+
+/* The clock is read in the vdso. */
+static void spin(void)
+{
+	uint64_t end_ns = work_clock(CLOCK_MONOTONIC) + (uint64_t)stay_ms * NS_PER_MS;
+
+	while (work_clock(CLOCK_MONOTONIC) < end_ns)
+		;
+}
+
+WORK_FUNCTION long nofp_leaf(long x)
+{
+	volatile char room[NOFP_BYTES] = { (char)x };
+
+	if (block_fds[0] >= 0)
+		work_read(block_fds[0]);
+	else if (is_nap)
+		work_sleep((uint64_t)stay_ms * NS_PER_MS);
+	else
+		spin();
+	WORK_KEEP_FRAME();
+	return room[0];
+}
+
+WORK_FUNCTION long nofp_middle(long x)
+{
+	volatile long room[NOFP_BYTES] = { x };
+
+	return nofp_leaf(x + 1) + room[0];
+}
+
+WORK_FUNCTION long nofp_outer(long x)
+{
+	return nofp_middle(x + 1) + x;
+}
+
+/* Called in a copy whose addresses nobody has relocated: it has its argument and nothing else. */
+__attribute__((noinline)) static long nofp_mapped(long (*call)(long), long x)
+{
+	return call(x) + x;
+}
+
+/* ---- modes ---- */
+
+__attribute__((noinline)) static void just_stay(const char *path)
+{
+	(void)path;
+	nofp_outer(1);
+	WORK_KEEP_FRAME();
+}
+
+static void on_signal(int number)
+{
+	nofp_outer(number);
+	WORK_KEEP_FRAME();
+}
+
+static void stay_in_handler(const char *path)
+{
+	(void)path;
+	signal(SIGUSR1, on_signal);
+	raise(SIGUSR1);
+	WORK_KEEP_FRAME();
+}
+
+static void stay_in_kids(const char *path)
+{
+	(void)path;
+	for (int i = 0; i < N_KIDS; i++)
+		if (!fork()) {
+			work_set_comm("kid");
+			nofp_outer(1);
+			_exit(0);
+		}
+	while (wait(NULL) > 0)
+		;
+}
+
+/* The first segment's place is taken with the file's size, as the dynamic linker does. */
+static char *map_copy(const char *path)
+{
+	const Elf64_Ehdr *header = (const void *)__ehdr_start;
+	const Elf64_Phdr *segments = (const void *)(__ehdr_start + header->e_phoff);
+	uint64_t first = 0, n = header->e_phnum;
+	int fd = open(path, O_RDONLY);
+	char *base = mmap(NULL, 64 << 20, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	while (segments[first].p_type != PT_LOAD)
+		first++;
+	for (uint64_t i = first; i < n; i++) {
+		uint64_t in_page = segments[i].p_vaddr & 4095;
+
+		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_X)
+			mmap(base + segments[i].p_vaddr - in_page - segments[first].p_vaddr,
+			     segments[i].p_filesz + in_page, PROT_READ | PROT_EXEC,
+			     MAP_PRIVATE | MAP_FIXED, fd, (off_t)(segments[i].p_offset - in_page));
+	}
+	close(fd);
+	return base;
+}
+
+static void stay_in_copy(const char *path)
+{
+	char *base = map_copy(path);
+	long (*volatile mapped)(long (*)(long), long);
+
+	mapped = (void *)(base + ((uintptr_t)nofp_mapped - (uintptr_t)__ehdr_start));
+	mapped(nofp_outer, 2);
+	WORK_KEEP_FRAME();
+}
+
+static void execute(const char *path)
+{
+	char ms[16];
+
+	snprintf(ms, sizeof(ms), "%d", stay_ms);
+	execl(path, "executed", "run", ms, (char *)NULL);
+}
+
+static void *block_thread(void *arg)
+{
+	work_set_comm("blocked");
+	nofp_outer((long)arg);
+	WORK_KEEP_FRAME();
+	return NULL;
+}
+
+/* ---- the program ---- */
+
+static const struct mode {
+	const char *name;
+	void (*run)(const char *path);
+} modes[] = {
+	{ "spin", just_stay },	 { "nap", just_stay },	   { "signal", stay_in_handler },
+	{ "map", stay_in_copy }, { "kids", stay_in_kids }, { "exec", execute },
+};
+
+static int run_blocked(void)
+{
+	pthread_t threads[N_THREADS];
+
+	if (pipe(block_fds))
+		return 1;
+	for (long i = 0; i < N_THREADS; i++)
+		pthread_create(&threads[i], NULL, block_thread, (void *)i);
+	work_wait_go();
+	close(block_fds[1]);
+	for (long i = 0; i < N_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	work_wait_end();
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3)
+		return 2;
+	stay_ms = atoi(argv[2]);
+	is_nap = !strcmp(argv[1], "nap");
+	if (!strcmp(argv[1], "block"))
+		return run_blocked();
+	if (!strcmp(argv[1], "run")) { /* executed by another one */
+		work_set_comm("executed");
+		just_stay(NULL);
+		work_wait_end();
+		return 0;
+	}
+	work_set_comm(NOFP_NAME);
+	work_wait_go();
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+		if (!strcmp(modes[i].name, argv[1]))
+			modes[i].run(argc > 3 ? argv[3] : NULL);
+	work_wait_end();
+	return 0;
+}

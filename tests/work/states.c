@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * states CPU: threads that wait in one way each. "st-sleep" sleeps (S), "st-vfork" waits for a
+ * child made with vfork (D), "st-spin" is preempted by "st-rival" (R).
+ */
+#include <pthread.h>
+#include <sys/wait.h>
+
+#include "work.h"
+
+#define ROUNDS 23
+
+static int cpu;
+static volatile int rival_is_over;
+
+WORK_FUNCTION void state_sleep(void)
+{
+	work_sleep(5 * NS_PER_MS);
+	WORK_KEEP_FRAME();
+}
+
+static void *sleep_thread(void *arg)
+{
+	work_set_comm("st-sleep");
+	for (int i = 0; i < ROUNDS; i++)
+		state_sleep();
+	return arg;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static pid_t fork_sharing(void)
+{
+	struct timespec ts = { 0, 5000000 };
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		nanosleep(&ts, NULL);
+		_exit(0);
+	}
+	return pid;
+}
+#pragma GCC diagnostic pop
+
+static void *vfork_thread(void *arg)
+{
+	work_set_comm("st-vfork");
+	for (int i = 0; i < ROUNDS; i++)
+		waitpid(fork_sharing(), NULL, 0);
+	return arg;
+}
+
+WORK_FUNCTION void state_spin(long until)
+{
+	struct rusage usage = {};
+
+	while (usage.ru_nivcsw < until && !getrusage(RUSAGE_THREAD, &usage))
+		;
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void state_compete(void)
+{
+	state_spin(ROUNDS);
+	WORK_KEEP_FRAME();
+}
+
+static void *spin_thread(void *arg)
+{
+	work_set_comm("st-spin");
+	work_pin(cpu); /* which may have to wait, too */
+	state_compete();
+	rival_is_over = 1;
+	return arg;
+}
+
+static void *rival_thread(void *arg)
+{
+	work_set_comm("st-rival");
+	work_pin(cpu);
+	while (!rival_is_over)
+		;
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	static void *(*const bodies[])(void *) = { rival_thread, spin_thread, sleep_thread,
+						   vfork_thread };
+	pthread_t threads[4];
+
+	cpu = work_number(argc, argv, 1, 0);
+	work_wait_go();
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, bodies[i], NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	work_wait_end();
+	return 0;
+}

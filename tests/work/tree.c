@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * tree LEVELS nap|spin USEC: visits the 2^LEVELS leaves of a binary tree, each at the end of a stack
+ * of its own, made of left() and right(), and sleeps there once or spins for USEC.
+ */
+#include <string.h>
+
+#include "work.h"
+
+static int is_nap;
+static uint64_t stay_ns;
+
+WORK_FUNCTION void leaf_spin(void)
+{
+	uint64_t end_ns = work_clock(CLOCK_THREAD_CPUTIME_ID) + stay_ns;
+
+	while (work_clock(CLOCK_THREAD_CPUTIME_ID) < end_ns)
+		;
+	WORK_KEEP_FRAME();
+}
+
+/* A nap may be over before the thread has gone to sleep: once more, then. */
+WORK_FUNCTION void leaf_nap(void)
+{
+	struct rusage usage = {}, before = {};
+
+	getrusage(RUSAGE_THREAD, &before);
+	while (usage.ru_nvcsw <= before.ru_nvcsw) {
+		work_sleep(stay_ns);
+		getrusage(RUSAGE_THREAD, &usage);
+	}
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void leaf(void)
+{
+	if (is_nap)
+		leaf_nap();
+	else
+		leaf_spin();
+	WORK_KEEP_FRAME();
+}
+
+static void left(uint32_t path, int levels);
+static void right(uint32_t path, int levels);
+
+static void step(uint32_t path, int levels)
+{
+	if (!levels)
+		leaf();
+	else if (path & 1)
+		left(path >> 1, levels - 1);
+	else
+		right(path >> 1, levels - 1);
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void left(uint32_t path, int levels)
+{
+	step(path, levels);
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void right(uint32_t path, int levels)
+{
+	step(path, levels);
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void walk_leaves(int levels)
+{
+	for (uint32_t path = 0; path < 1u << levels; path++)
+		step(path, levels);
+	WORK_KEEP_FRAME();
+}
+
+int main(int argc, char **argv)
+{
+	int levels = work_number(argc, argv, 1, 9);
+
+	is_nap = argc > 2 && !strcmp(argv[2], "nap");
+	stay_ns = (uint64_t)work_number(argc, argv, 3, 1) * 1000;
+	work_wait_go();
+	if (!is_nap)
+		work_go_first();
+	walk_leaves(levels);
+	work_say("cpu_ns", work_clock(CLOCK_THREAD_CPUTIME_ID));
+	work_wait_end();
+	return 0;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the workloads of the live tests share. A workload says "@ready" and blocks until it is told
+ * to go by a byte on its standard input; when it has done its work it says "@done" and blocks until
+ * the input is closed. So the kernel's own counts can be read while nothing moves. What it tells
+ * about itself are lines of "@COMM KEY VALUE". With no input (/dev/null) it just runs.
+ *
+ * The functions that tests look for are never inlined, and never call the kernel themselves: a
+ * walk along frame pointers skips the caller of a libc function, because libc keeps none.
+ */
+#ifndef WORK_H
+#define WORK_H
+
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WORK_FUNCTION __attribute__((noinline, unused)) static
+#define NS_PER_MS     1000000ULL
+#define NS_PER_S      1000000000ULL
+
+/* After a call, so that it isn't the last thing a function does and becomes a jump. */
+#define WORK_KEEP_FRAME() __asm__ volatile("")
+
+static inline uint64_t work_clock(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+static inline void work_set_comm(const char *comm)
+{
+	prctl(PR_SET_NAME, comm);
+}
+
+static inline void work_say(const char *key, uint64_t value)
+{
+	char comm[17] = {};
+
+	prctl(PR_GET_NAME, comm);
+	printf("@%s %s %llu\n", comm, key, (unsigned long long)value);
+}
+
+static inline void work_pin(int cpu)
+{
+	cpu_set_t set;
+
+	if (cpu < 0)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* Keeps others off the CPU, whose time slices would fall in step with the sampling. */
+static inline void work_go_first(void)
+{
+	struct sched_param param = { .sched_priority = 1 };
+
+	sched_setscheduler(0, SCHED_FIFO, &param);
+}
+
+static inline pid_t work_tid(void)
+{
+	return (pid_t)syscall(SYS_gettid);
+}
+
+/* How often the calling thread has been switched out. */
+static inline uint64_t work_switches(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
+}
+
+WORK_FUNCTION int work_read(int fd)
+{
+	char byte;
+	int n = (int)read(fd, &byte, 1);
+
+	WORK_KEEP_FRAME();
+	return n;
+}
+
+WORK_FUNCTION void work_sleep(uint64_t ns)
+{
+	struct timespec ts = { (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
+
+	nanosleep(&ts, NULL);
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION int work_wait_go(void)
+{
+	int n;
+
+	printf("@ready\n");
+	fflush(stdout);
+	n = work_read(STDIN_FILENO);
+	WORK_KEEP_FRAME();
+	return n;
+}
+
+WORK_FUNCTION void work_wait_end(void)
+{
+	printf("@done\n");
+	fflush(stdout);
+	while (work_read(STDIN_FILENO) > 0)
+		;
+	WORK_KEEP_FRAME();
+}
+
+static inline int work_number(int argc, char **argv, int i, int otherwise)
+{
+	return i < argc ? atoi(argv[i]) : otherwise;
+}
+
+#endif
