@@ -60,13 +60,13 @@ static void append_fde(struct builder *b, const struct eh_fde *fde)
 /* A row takes at least two bytes of program, so one FDE too many cannot go far over the limit. */
 static int append_fdes(struct builder *b, const struct addr_item *order, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0, next; i < n; i = next) {
 		struct eh_fde fde = b->eh->fdes[order[i].value];
 
-		if (i && order[i - 1].addr == fde.start)
-			continue;
-		if (i + 1 < n && order[i + 1].addr > fde.start && order[i + 1].addr < fde.end)
-			fde.end = order[i + 1].addr;
+		for (next = i + 1; next < n && order[next].addr == fde.start;)
+			next++;
+		if (next < n && order[next].addr < fde.end)
+			fde.end = order[next].addr;
 		append_fde(b, &fde);
 		if (b->table->count > ROWS_MAX)
 			return -EFBIG;
@@ -152,7 +152,8 @@ void cfi_free(struct cfi_table *t)
 	*t = (struct cfi_table){ .rows = NULL };
 }
 
-struct unwind_rule cfi_find(const struct cfi_table *t, uint64_t vaddr)
+/* The number of rows at or below an address. */
+static size_t count_rows_up_to(const struct cfi_table *t, uint64_t vaddr)
 {
 	size_t low = 0, high = t->count;
 
@@ -164,5 +165,28 @@ struct unwind_rule cfi_find(const struct cfi_table *t, uint64_t vaddr)
 		else
 			high = mid;
 	}
-	return low ? t->rows[low - 1].rule : gap;
+	return low;
+}
+
+void cfi_end_at_entry(struct cfi_table *t, uint64_t entry, uint64_t max_bytes)
+{
+	size_t at = count_rows_up_to(t, entry), n_old = at && t->rows[at - 1].vaddr == entry;
+	struct cfi_row rows[] = { { entry, { .kind = UNWIND_END } }, { entry + max_bytes, gap } };
+	size_t n_new = at == t->count || t->rows[at].vaddr > rows[1].vaddr ? 2 : 1;
+
+	if (!t->count || rows[1].vaddr < entry || cfi_find(t, entry).kind != UNWIND_GAP)
+		return;
+	if (n_new == 1 && t->rows[at].rule.kind == UNWIND_END) /* no two neighbours are equal */
+		return;
+	t->rows = mem_realloc(t->rows, t->count + n_new, sizeof(*t->rows));
+	memmove(t->rows + at - n_old + n_new, t->rows + at, (t->count - at) * sizeof(*t->rows));
+	memcpy(t->rows + at - n_old, rows, n_new * sizeof(*rows));
+	t->count += n_new - n_old;
+}
+
+struct unwind_rule cfi_find(const struct cfi_table *t, uint64_t vaddr)
+{
+	size_t n = count_rows_up_to(t, vaddr);
+
+	return n ? t->rows[n - 1].rule : gap;
 }

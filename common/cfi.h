@@ -44,6 +44,12 @@ int cfi_load(struct cfi_table *t, int fd);
 int cfi_load_image(struct cfi_table *t, const void *image, size_t size);
 void cfi_free(struct cfi_table *t);
 
+/*
+ * An entry point has no caller. Where there is no unwind information for it, as in the dynamic
+ * linker, the code from it on gets UNWIND_END, up to the next FDE or for max_bytes.
+ */
+void cfi_end_at_entry(struct cfi_table *t, uint64_t entry, uint64_t max_bytes);
+
 /* UNWIND_GAP where nothing is known. */
 struct unwind_rule cfi_find(const struct cfi_table *t, uint64_t vaddr);
 

@@ -38,6 +38,8 @@ struct picker {
 
 static void put_line(struct lines *to, uint64_t addr, const char *line, size_t length)
 {
+	if (!length)
+		return;
 	if (to->addr != addr)
 		to->used = 0;
 	to->addr = addr;

@@ -12,8 +12,9 @@
 #include "msg.h"
 #include "unwind_files.h"
 
-#define FILE_BUCKETS   1024
-#define VDSO_MAX_BYTES (64 << 10)
+#define FILE_BUCKETS	1024
+#define VDSO_MAX_BYTES	(64 << 10)
+#define ENTRY_MAX_BYTES 64 /* _start, and _dl_start_user, to which it falls through */
 
 struct entry {
 	struct entry *next;
@@ -90,6 +91,8 @@ static void compile_file(struct unwind_files *files, struct unwind_file *file, i
 
 	if (elfsegs_read(&file->segs, fd) || cfi_load(&cfi, fd))
 		return;
+	if (file->segs.entry)
+		cfi_end_at_entry(&cfi, file->segs.entry, ENTRY_MAX_BYTES);
 	add_tables(files, file, &cfi);
 }
 

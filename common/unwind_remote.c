@@ -10,6 +10,7 @@ static pid_t walked_pid; /* unwind_read() gets nothing else */
 
 static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr)
 {
+	/* cppcheck-suppress ctuuninitvar ; dst is written */
 	struct iovec local = { dst, size }, remote = { (void *)addr, size };
 
 	(void)s;

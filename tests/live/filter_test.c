@@ -27,7 +27,7 @@ static struct trio start_all(const char *const filter[])
 	const char *profile[16] = { "profile", "-F", "499" };
 	struct trio trio;
 
-	for (int i = 0; filter[i] && i < 12; i++) {
+	for (int i = 0; i < 12 && filter[i]; i++) {
 		runqlat[2 + i] = filter[i];
 		offcputime[1 + i] = filter[i];
 		profile[3 + i] = filter[i];

@@ -363,7 +363,7 @@ struct proc *tool_start_argv(const char *const argv[])
 	const char *verbose[64] = { argv[0], "-v" };
 	struct proc *p;
 
-	for (size_t i = 1; argv[i] && i < ARRAY_SIZE(verbose) - 2; i++)
+	for (size_t i = 1; i < ARRAY_SIZE(verbose) - 2 && argv[i]; i++)
 		verbose[i + 1] = argv[i];
 	p = tool_launch_in(NULL, NULL, verbose);
 	if (!wait_for_either(p, ": attached\n", ": tracing..."))
@@ -995,7 +995,8 @@ static int compare_stacks(const void *a, const void *b)
 
 static bool has_equal_stacks(struct folded *lines, size_t n)
 {
-	qsort(lines, n, sizeof(*lines), compare_stacks);
+	if (n)
+		qsort(lines, n, sizeof(*lines), compare_stacks);
 	for (size_t i = 1; i < n; i++)
 		if (!compare_stacks(&lines[i - 1], &lines[i])) {
 			printf("twice: %.*s\n", (int)lines[i].length, lines[i].stack);

@@ -311,7 +311,7 @@ static bool verify(const char *path, bool by_cfi, struct verdict *worst)
 	set_section(object, "rodata.stack", &stack, sizeof(stack));
 	set_section(object, "rodata.unwind", &unwind, sizeof(unwind));
 	bpf_object__for_each_program(prog, object) {
-		log = calloc(1, LOG_BYTES);
+		log = calloc(1, LOG_BYTES); /* freed below, as bpf_program__log_buf() */
 		bpf_program__set_log_buf(prog, log, LOG_BYTES);
 		bpf_program__set_log_level(prog, LOG_STATS);
 	}

@@ -859,6 +859,23 @@ TEST(of_fdes_with_the_same_start_the_first_counts)
 	cfi_free(&t);
 }
 
+TEST(of_fdes_with_the_same_start_the_first_too_ends_where_the_next_one_starts)
+{
+	struct buffer b = { .n = 0 };
+	struct cfi_table t;
+	size_t cie = put_cie(&b);
+
+	put_fde(&b, cie, TEXT, 0x40, PROGRAM(0x0e, 16, 0x60, 0x0e, 32));
+	put_fde(&b, cie, TEXT, 0x40, PROGRAM(0x0e, 24));
+	put_fde(&b, cie, TEXT + 0x10, 0x10, PROGRAM(0x0e, 40));
+	CHECK_EQ(load(&t, &b), 0);
+	CHECK_CFA(&t, 0xf, UNWIND_SP, 16);
+	CHECK_CFA(&t, 0x10, UNWIND_SP, 40);
+	CHECK_CFA(&t, 0x20, UNWIND_GAP, 0);
+	CHECK(image_table_is_sane(&t));
+	cfi_free(&t);
+}
+
 TEST(an_fde_that_points_to_no_cie_is_left_out)
 {
 	struct buffer b = { .n = 0 };
@@ -1448,4 +1465,78 @@ TEST(this_program_cut_short_survives)
 		free(part);
 	}
 	free(self);
+}
+
+static struct cfi_table copy_rows(const struct cfi_row *rows, size_t n)
+{
+	struct cfi_table t = { .rows = mem_zalloc(n, sizeof(*rows)), .count = n };
+
+	memcpy(t.rows, rows, n * sizeof(*rows));
+	return t;
+}
+
+/* Two functions, with a gap between them and one behind. */
+static struct cfi_table make_gaps(void)
+{
+	static const struct cfi_row rows[] = {
+		{ 0x1000, { .kind = UNWIND_SP, .cfa_off = 8 } },
+		{ 0x1100, { .kind = UNWIND_GAP } },
+		{ 0x1200, { .kind = UNWIND_SP, .cfa_off = 8 } },
+		{ 0x1300, { .kind = UNWIND_GAP } },
+	};
+
+	return copy_rows(rows, ARRAY_SIZE(rows));
+}
+
+static void check_entry(uint64_t entry, uint64_t max_bytes, uint64_t end)
+{
+	struct cfi_table t = make_gaps();
+
+	cfi_end_at_entry(&t, entry, max_bytes);
+	for (uint64_t vaddr = 0xf00; vaddr < 0x1500; vaddr++) {
+		struct cfi_table before = make_gaps();
+		bool inside = vaddr >= entry && vaddr < end;
+		int wanted = inside ? UNWIND_END : cfi_find(&before, vaddr).kind;
+
+		CHECK_EQ(cfi_find(&t, vaddr).kind, wanted);
+		cfi_free(&before);
+	}
+	CHECK(image_table_is_sane(&t));
+	cfi_free(&t);
+}
+
+TEST(an_entry_point_in_a_gap_has_no_caller)
+{
+	check_entry(0x1100, 0x40, 0x1140);
+	check_entry(0x1150, 0x40, 0x1190);
+	check_entry(0x11f0, 0x40, 0x1200); /* the next function begins before */
+	check_entry(0x11c0, 0x40, 0x1200);
+	check_entry(0x1300, 0x40, 0x1340);
+	check_entry(0x1400, 0x40, 0x1440);
+	check_entry(0xf80, 0x40, 0xfc0); /* before all of them */
+	check_entry(0xff0, 0x40, 0x1000);
+}
+
+TEST(an_entry_point_with_unwind_information_keeps_it)
+{
+	check_entry(0x1000, 0x40, 0);
+	check_entry(0x12ff, 0x40, 0);
+	check_entry(UINT64_MAX - 5, 0x40, 0);
+}
+
+TEST(the_dynamic_linkers_entry_point_has_no_caller)
+{
+	int fd = open("/lib64/ld-linux-x86-64.so.2", O_RDONLY | O_CLOEXEC);
+	struct cfi_table t;
+	Elf64_Ehdr header;
+
+	if (fd < 0 || pread(fd, &header, sizeof(header), 0) != sizeof(header))
+		SKIP("no dynamic linker");
+	CHECK_EQ(cfi_load(&t, fd), 0);
+	cfi_end_at_entry(&t, header.e_entry, 64);
+	CHECK_EQ(cfi_find(&t, header.e_entry).kind, UNWIND_END);
+	CHECK_EQ(cfi_find(&t, header.e_entry + 7).kind, UNWIND_END);
+	CHECK(image_table_is_sane(&t));
+	cfi_free(&t);
+	close(fd);
 }

@@ -111,7 +111,7 @@ static void stay_on_one_cpu(void)
 
 TEST(fork_and_exit_are_seen_in_order)
 {
-	struct seen seen;
+	struct seen seen = {};
 	pid_t child;
 	OPEN_OR_SKIP(sb, &seen);
 
@@ -130,7 +130,7 @@ TEST(fork_and_exit_are_seen_in_order)
 
 TEST(mapping_code_is_a_change)
 {
-	struct seen seen;
+	struct seen seen = {};
 	OPEN_OR_SKIP(sb, &seen);
 
 	run_child(true, NULL);
@@ -141,7 +141,7 @@ TEST(mapping_code_is_a_change)
 
 TEST(mapping_data_is_none)
 {
-	struct seen seen;
+	struct seen seen = {};
 	OPEN_OR_SKIP(sb, &seen);
 
 	munmap(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
@@ -153,7 +153,7 @@ TEST(mapping_data_is_none)
 TEST(making_memory_executable_is_a_change)
 {
 	void *code = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct seen seen;
+	struct seen seen = {};
 	OPEN_OR_SKIP(sb, &seen);
 
 	mprotect(code, 4096, PROT_READ | PROT_EXEC);
@@ -166,7 +166,7 @@ TEST(making_memory_executable_is_a_change)
 /* At least the exec itself and the program's code. */
 TEST(executing_a_program_is_a_change)
 {
-	struct seen seen;
+	struct seen seen = {};
 	OPEN_OR_SKIP(sb, &seen);
 
 	stay_on_one_cpu();
@@ -179,7 +179,7 @@ TEST(executing_a_program_is_a_change)
 
 TEST(nothing_new_is_not_a_batch)
 {
-	struct seen seen;
+	struct seen seen = {};
 	int n_before;
 	OPEN_OR_SKIP(sb, &seen);
 
@@ -193,7 +193,7 @@ TEST(nothing_new_is_not_a_batch)
 /* Records lie across the ring's end now and then. */
 TEST(many_turns_of_the_ring_lose_nothing)
 {
-	struct seen seen;
+	struct seen seen = {};
 	int n = 20000;
 	OPEN_OR_SKIP(sb, &seen);
 
@@ -211,7 +211,7 @@ TEST(many_turns_of_the_ring_lose_nothing)
 /* The kernel says so with the first event for which there is room again. */
 TEST(a_ring_that_runs_over_is_told)
 {
-	struct seen seen;
+	struct seen seen = {};
 	int n = 10000;
 	OPEN_OR_SKIP(sb, &seen);
 

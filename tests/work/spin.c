@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * spin [-t THREADS] [-m CPU_MS] [-i PREEMPTIONS] [-c CPU] [-n NAME] [-r]: spins in spin_hot(), called by
- * spin_outer(), until each thread has had so much CPU time or has been preempted so often (without
- * either: for ever). Tells the CPU time of each thread. Thread i runs on the i-th CPU it may use,
- * or all on CPU; the first one is the process's main thread. -r: with real-time priority.
+ * spin [-t THREADS] [-m CPU_MS] [-i PREEMPTIONS] [-c CPU] [-n NAME] [-r] [-e]: spins in
+ * spin_hot(), called by spin_outer(), until each thread has had so much CPU time or has been
+ * preempted so often (without either: for ever). Tells the CPU time of each thread. Thread i runs on
+ * the i-th CPU it may use, or all on CPU; the first one is the process's main thread. -r: with
+ * real-time priority. -e: eagerly, so that few but others that are eager too get in between.
  */
 #include <pthread.h>
 #include <string.h>
@@ -86,7 +87,7 @@ static void parse_options(int argc, char **argv)
 {
 	int letter;
 
-	while ((letter = getopt(argc, argv, "t:m:i:c:n:r")) != -1) {
+	while ((letter = getopt(argc, argv, "t:m:i:c:n:re")) != -1) {
 		if (letter == 't')
 			n_threads = atoi(optarg);
 		else if (letter == 'm')
@@ -97,6 +98,8 @@ static void parse_options(int argc, char **argv)
 			cpu = atoi(optarg);
 		else if (letter == 'r')
 			is_first = 1;
+		else if (letter == 'e')
+			setpriority(PRIO_PROCESS, 0, -20);
 		else if (letter == 'n')
 			name = optarg;
 	}
