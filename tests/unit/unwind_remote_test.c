@@ -34,8 +34,7 @@ PLAIN long stop_here(long x)
 {
 	struct trace t;
 
-	t.n = backtrace(t.frames,
-			MAX_FRAMES);
+	t.n = backtrace(t.frames, MAX_FRAMES);
 	if (write(pipe_fds[1], &t, sizeof(t)) != sizeof(t))
 		_exit(1);
 	raise(SIGSTOP);
