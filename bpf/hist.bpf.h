@@ -2,9 +2,6 @@
 /*
  * Recording into histograms: one for everything, per CPU and so without atomics, or one for each
  * key (process, thread, namespace, CPU, cgroup), an octave of it per element of a hash table.
- *
- * The table by key hangs in an array of maps, so that the loader can take it away at the end of an
- * interval: the update returns when no program still uses the old one, which then is exact.
  */
 #ifndef HIST_BPF_H
 #define HIST_BPF_H
@@ -13,6 +10,7 @@
 #include "filter.h"
 #include "hist.h"
 #include "loss.bpf.h"
+#include "table.bpf.h"
 
 struct hist_label {
 	char comm[TASK_COMM_LEN];
@@ -27,30 +25,7 @@ struct {
 	__type(value, struct hist_octave);
 } hist_all SEC(".maps");
 
-struct hist_table {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 32768);
-	__type(key, struct hist_key);
-	__type(value, struct hist_octave);
-} hist_table_a SEC(".maps"), hist_table_b SEC(".maps");
-
-/*
- * The table in use; empty: the first. It starts empty because the kernel waits for a grace period
- * of milliseconds whenever the slot is filled. The inner map is just a pattern, made and thrown
- * away at load: its size doesn't matter.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(
-		values, struct {
-			__uint(type, BPF_MAP_TYPE_HASH);
-			__uint(max_entries, 1);
-			__type(key, struct hist_key);
-			__type(value, struct hist_octave);
-		});
-} hist_tables SEC(".maps");
+TABLE_PAIR(hist_table, struct hist_key, struct hist_octave, 32768);
 
 /*
  * Names for the keys, kept because the task may be gone when the table is printed. Nobody takes them
@@ -90,20 +65,12 @@ static __always_inline void hist_record(__u64 ns)
 	hist_update_max(o, fixed);
 }
 
-static __always_inline void *hist_table_in_use(void)
-{
-	__u32 zero = 0;
-	void *table = hist_settings.has_turns ? bpf_map_lookup_elem(&hist_tables, &zero) : NULL;
-
-	return table ? table : &hist_table_a;
-}
-
 /* The octave of a key; made, with its label, if it is the key's first value there. */
 static __always_inline struct hist_octave *hist_find_octave(const struct hist_key *key,
 							    struct task_struct *task)
 {
 	struct hist_label label = {};
-	void *table = hist_table_in_use();
+	void *table = TABLE_IN_USE(hist_table, hist_settings.has_turns);
 	struct hist_octave *o;
 
 	o = bpf_map_lookup_elem(table, key);

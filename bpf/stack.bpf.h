@@ -12,6 +12,7 @@
 #include "filter.bpf.h"
 #include "loss.bpf.h"
 #include "stack.h"
+#include "table.bpf.h"
 #include "unwind.bpf.h"
 
 #define STACK_SENT_WAYS 4
@@ -35,27 +36,8 @@ struct {
 	__type(value, struct stack_sent_set);
 } stacks_sent SEC(".maps");
 
-/* Counts, in a table that the loader can take away; see hist.bpf.h. */
-struct stack_table {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, struct stack_key);
-	__type(value, struct stack_sum);
-} stack_table_a SEC(".maps"), stack_table_b SEC(".maps");
-
-/* Which of them is in use; empty: the first. It begins empty for the reason in hist.bpf.h. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(
-		values, struct {
-			__uint(type, BPF_MAP_TYPE_HASH);
-			__uint(max_entries, 1);
-			__type(key, struct stack_key);
-			__type(value, struct stack_sum);
-		});
-} stack_tables SEC(".maps");
+/* Counts, in a table that the loader can take away. */
+TABLE_PAIR(stack_table, struct stack_key, struct stack_sum, 65536);
 
 /*
  * The name of a definition: each word is mixed in by a multiplication whose high half is folded
@@ -158,60 +140,42 @@ static __always_inline __u64 stack_intern_user(void *ctx)
 	return stack_intern_user_of(ctx, current_tgid(), BPF_CORE_READ(task, self_exec_id));
 }
 
-static __always_inline __u64 stack_intern_kernel(__u32 slot, struct stack_def *def, long bytes)
+/* The kernel stack that leads here, or that a task which isn't running will come back to. */
+static __always_inline __u64 stack_intern_kernel(void *ctx, struct task_struct *task)
 {
+	struct stack_def *def;
+	__u32 slot;
+	long bytes;
 	__u64 id;
 
+	if (!stack_settings.kernel)
+		return 0;
+	slot = stack_claim_slot();
+	def = stack_begin(slot, STACK_KERNEL, 0);
+	if (!def)
+		return 0;
+	bytes = task ? bpf_get_task_stack(task, def->words, sizeof(def->words), 0)
+		     : bpf_get_stack(ctx, def->words, sizeof(def->words), 0);
 	def->n_words = bytes > 0 ? bytes / sizeof(__u64) : 0;
 	id = stack_intern(slot);
 	stack_release_slot(slot);
 	return id;
 }
 
-/* The kernel stack that leads here. */
 static __always_inline __u64 stack_intern_kernel_current(void *ctx)
 {
-	struct stack_def *def;
-	__u32 slot;
-
-	if (!stack_settings.kernel)
-		return 0;
-	slot = stack_claim_slot();
-	def = stack_begin(slot, STACK_KERNEL, 0);
-	if (!def)
-		return 0;
-	return stack_intern_kernel(slot, def,
-				   bpf_get_stack(ctx, def->words, sizeof(def->words), 0));
+	return stack_intern_kernel(ctx, NULL);
 }
 
-/* The kernel stack that a task which isn't running will come back to. */
 static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task)
 {
-	struct stack_def *def;
-	__u32 slot;
-
-	if (!stack_settings.kernel)
-		return 0;
-	slot = stack_claim_slot();
-	def = stack_begin(slot, STACK_KERNEL, 0);
-	if (!def)
-		return 0;
-	return stack_intern_kernel(slot, def,
-				   bpf_get_task_stack(task, def->words, sizeof(def->words), 0));
-}
-
-static __always_inline void *stack_table_in_use(void)
-{
-	__u32 zero = 0;
-	void *table = stack_settings.has_turns ? bpf_map_lookup_elem(&stack_tables, &zero) : NULL;
-
-	return table ? table : &stack_table_a;
+	return stack_intern_kernel(NULL, task);
 }
 
 static __always_inline void stack_count(const struct stack_key *key, __u64 value, __u64 part)
 {
 	struct stack_sum *sum, first = { .value = value, .part = part };
-	void *table = stack_table_in_use();
+	void *table = TABLE_IN_USE(stack_table, stack_settings.has_turns);
 
 	sum = bpf_map_lookup_elem(table, key);
 	if (!sum) {

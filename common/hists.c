@@ -6,6 +6,7 @@
  * prompt.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,6 +16,8 @@
 
 #include "../bpf/filter.h"
 #include "bpfmap.h"
+#include "cgroups.h"
+#include "escape.h"
 #include "hists.h"
 #include "idmap.h"
 #include "loss.h"
@@ -37,7 +40,7 @@ struct hist_list {
 
 static bool in_ns, in_ms, timestamps;
 static uint32_t entries = 32768;
-static hist_title_fn *title;
+static const struct hist_grouping *grouping;
 static struct hist before; /* what has been reported of the histogram of everything */
 static struct map_pair tables = { .slot = "hist_tables", .a = "hist_table_a", .b = "hist_table_b" };
 
@@ -51,9 +54,9 @@ static const struct opt hists_opts[] = {
 	{},
 };
 
-void hists_set_title(hist_title_fn *fn)
+void hists_set_grouping(const struct hist_grouping *by)
 {
-	title = fn;
+	grouping = by;
 }
 
 static const struct hist_unit *unit(void)
@@ -80,7 +83,7 @@ static int configure_hists(struct run *run)
 	bpf_map__set_max_entries(map_find(run, tables.b), entries);
 	if (entries > LABELS_MIN)
 		bpf_map__set_max_entries(map_find(run, "hist_labels"), entries);
-	if (!title)
+	if (!grouping)
 		leave_out_by_key(run);
 	return map_set_settings(run, ".rodata.hist", &settings, sizeof(settings));
 }
@@ -164,13 +167,25 @@ static int by_total(const void *a, const void *b)
 	return dx < dy ? -1 : dx > dy ? 1 : (x->id > y->id) - (x->id < y->id);
 }
 
+static void print_title(FILE *f, uint64_t id, const char *comm)
+{
+	char path[PATH_MAX];
+
+	fprintf(f, "%s = %llu ", grouping->key, (unsigned long long)id);
+	if (grouping->with_comm)
+		escape_print(f, comm, "");
+	if (grouping->with_cgroup && !cgroup_path_of(id, path, sizeof(path)))
+		escape_print(f, path, "");
+	fputc('\n', f);
+}
+
 static void print_keyed(const struct run *run, const struct keyed_hist *item)
 {
 	char comm[TASK_COMM_LEN + 1] = {};
 
 	bpf_map_lookup_elem(bpf_map__fd(map_find(run, "hist_labels")), &item->id, comm);
 	fputc('\n', run->out);
-	title(run->out, item->id, comm);
+	print_title(run->out, item->id, comm);
 	hist_print(run->out, &item->hist, unit());
 }
 
@@ -195,7 +210,7 @@ int hists_report(struct run *run)
 {
 	fputc('\n', run->out);
 	print_time(run->out);
-	return title ? report_by_key(run) : report_all(run);
+	return grouping ? report_by_key(run) : report_all(run);
 }
 
 const struct module hists_module = {

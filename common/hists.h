@@ -10,11 +10,15 @@
 
 extern const struct module hists_module;
 
-/* How the keys of a tool's histograms are called: prints "pid = 1 comm" or the like. */
-typedef void hist_title_fn(FILE *f, uint64_t id, const char *comm);
+/* What a tool's histograms are of: "pid = 1 comm". */
+struct hist_grouping {
+	const char *key;
+	bool with_comm;	  /* the label's comm stands behind the number */
+	bool with_cgroup; /* the path of the cgroup whose id the number is */
+};
 
-/* From a tool's check(): by key, with these titles (NULL: one histogram of all). */
-void hists_set_title(hist_title_fn *title);
+/* From a tool's check(): by key (NULL: one histogram of all). */
+void hists_set_grouping(const struct hist_grouping *grouping);
 
 /* The report() of every histogram tool. */
 int hists_report(struct run *run);

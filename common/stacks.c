@@ -7,7 +7,7 @@
 #include <bpf/libbpf.h>
 
 #include "bpfmap.h"
-#include "loop.h"
+#include "events.h"
 #include "loss.h"
 #include "mem.h"
 #include "msg.h"
@@ -26,7 +26,7 @@ static uint64_t divisor = 1;
 static struct writer_style style;
 
 static struct stackdefs *defs;
-static struct ring_buffer *ring;
+static struct events *events;
 static struct map_pair tables = { .slot = "stack_tables",
 				  .a = "stack_table_a",
 				  .b = "stack_table_b" };
@@ -113,31 +113,22 @@ static int on_definition(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static enum loop_verdict on_ring(int fd, void *arg)
-{
-	(void)fd;
-	(void)arg;
-	ring_buffer__consume(ring);
-	return LOOP_GO;
-}
-
 /* The ring buffer is emptied first: what it holds of the process is from before its end. */
 static void on_exit_of(pid_t pid, void *arg)
 {
 	(void)arg;
-	ring_buffer__consume(ring);
+	events_read(events);
 	stackdefs_forget(defs, pid);
 }
 
 static int start_stacks(struct run *run)
 {
 	defs = stackdefs_new();
-	ring = ring_buffer__new(bpf_map__fd(map_find(run, "stack_defs")), on_definition, NULL,
-				NULL);
-	if (!ring)
-		return msg_errno(errno, "opening the ring buffer");
+	events = events_watch(run, "stack_defs", on_definition, NULL);
+	if (!events)
+		return -EIO;
 	unwind_on_exit(on_exit_of, NULL);
-	return loop_watch(run->loop, ring_buffer__epoll_fd(ring), on_ring, NULL);
+	return 0;
 }
 
 /* ---- the report ---- */
@@ -251,7 +242,7 @@ static void collect_count(const void *key_data, const void *value, void *arg)
 
 	assemble(&a, key, waker_comm);
 	if (a.incomplete) {
-		ring_buffer__consume(ring);
+		events_read(events);
 		assemble(&a, key, waker_comm);
 	}
 	add_sample(arg, key, value, &a);
@@ -294,7 +285,7 @@ int stacks_report(struct run *run)
 	int err;
 
 	c.profile = profile_new(run->tool->unit);
-	ring_buffer__consume(ring);
+	events_read(events);
 	if (run->is_last)
 		stackdefs_expect_no_more(defs);
 	err = map_pair_read(run, &tables, collect_count, &c);
@@ -313,7 +304,7 @@ int stacks_report(struct run *run)
 static void finish_stacks(struct run *run)
 {
 	(void)run;
-	ring_buffer__free(ring);
+	events_close(events);
 	stackdefs_free(defs);
 }
 

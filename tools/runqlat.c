@@ -4,15 +4,13 @@
  * to the moment when it runs, as a histogram, or line by line for the late ones.
  */
 #include <errno.h>
-#include <limits.h>
 #include <time.h>
 
 #include "../bpf/runqlat.h"
 #include "bpfmap.h"
-#include "cgroups.h"
 #include "escape.h"
+#include "events.h"
 #include "hists.h"
-#include "loop.h"
 #include "mem.h"
 #include "msg.h"
 #include "parse.h"
@@ -24,7 +22,7 @@
 
 static bool by_process, by_thread, by_pidns, by_cpu, by_cgroup;
 static uint64_t slower_ns;
-static struct ring_buffer *ring;
+static struct events *events;
 
 static const struct opt opts[] = {
 	{ 'P', "pids", NULL, OPT_FLAG(&by_process), "a histogram for each process" },
@@ -37,35 +35,19 @@ static const struct opt opts[] = {
 	{},
 };
 
-/* What a histogram is of: its key's name, and whether a comm or a path stands behind the number. */
-struct grouping {
+static const struct {
 	const bool *wanted;
-	const char *key;
-	bool with_comm, with_path;
+	struct hist_grouping grouping;
 	uint32_t by;
+} groupings[] = {
+	{ &by_process, { "pid", .with_comm = true }, BY_PROCESS },
+	{ &by_thread, { "tid", .with_comm = true }, BY_THREAD },
+	{ &by_pidns, { "pidns" }, BY_PIDNS },
+	{ &by_cpu, { "cpu" }, BY_CPU },
+	{ &by_cgroup, { "cgroup", .with_cgroup = true }, BY_CGROUP },
 };
 
-static const struct grouping groupings[] = {
-	{ &by_process, "pid", true, false, BY_PROCESS },
-	{ &by_thread, "tid", true, false, BY_THREAD },
-	{ &by_pidns, "pidns", false, false, BY_PIDNS },
-	{ &by_cpu, "cpu", false, false, BY_CPU },
-	{ &by_cgroup, "cgroup", false, true, BY_CGROUP },
-};
-
-static const struct grouping *grouping;
-
-static void print_title(FILE *f, uint64_t id, const char *comm)
-{
-	char path[PATH_MAX];
-
-	fprintf(f, "%s = %llu ", grouping->key, (unsigned long long)id);
-	if (grouping->with_comm)
-		escape_print(f, comm, "");
-	if (grouping->with_path && !cgroup_path_of(id, path, sizeof(path)))
-		escape_print(f, path, "");
-	fputc('\n', f);
-}
+static uint32_t hist_by = BY_NOTHING;
 
 static int check(struct run *run)
 {
@@ -73,14 +55,14 @@ static int check(struct run *run)
 	for (size_t i = 0; i < ARRAY_SIZE(groupings); i++) {
 		if (!*groupings[i].wanted)
 			continue;
-		if (grouping || slower_ns)
+		if (hist_by || slower_ns)
 			return msg_error("-P, -L, --pidnss, --per-cpu, --per-cgroup and --slower "
 					 "exclude each other");
-		grouping = &groupings[i];
+		hist_by = groupings[i].by;
+		hists_set_grouping(&groupings[i].grouping);
 	}
 	if (opts_given("slower") && !slower_ns)
 		return msg_error("--slower must be more than 0");
-	hists_set_title(grouping ? print_title : NULL);
 	return 0;
 }
 
@@ -91,7 +73,7 @@ static int configure(struct run *run)
 	skel->rodata->slower_ns = slower_ns;
 	if (!slower_ns)
 		map_leave_out(run, "slow_waits");
-	skel->rodata->hist_by = grouping ? grouping->by : BY_NOTHING;
+	skel->rodata->hist_by = hist_by;
 	return taskstate_configure(run);
 }
 
@@ -115,41 +97,25 @@ static int print_slow(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static enum loop_verdict on_ring(int fd, void *arg)
-{
-	struct run *run = arg;
-
-	(void)fd;
-	ring_buffer__consume(ring);
-	return fflush(run->out) ? LOOP_STOP : LOOP_GO;
-}
-
-static int start_slower(struct run *run)
-{
-	struct runqlat_bpf *skel = run->skeleton;
-
-	ring = ring_buffer__new(bpf_map__fd(skel->maps.slow_waits), print_slow, run, NULL);
-	if (!ring)
-		return msg_errno(errno, "opening the ring buffer");
-	fprintf(run->out, "%-8s %3s %-16s %7s %12s %-16s %7s\n", "TIME", "CPU", "COMM", "TID",
-		"LAT(us)", "PREV COMM", "PREV");
-	return loop_watch(run->loop, ring_buffer__epoll_fd(ring), on_ring, run);
-}
-
 static int start(struct run *run)
 {
 	int err = taskstate_visit(run, 0, NULL, NULL);
 
-	return err || !slower_ns ? err : start_slower(run);
+	if (err || !slower_ns)
+		return err;
+	fprintf(run->out, "%-8s %3s %-16s %7s %12s %-16s %7s\n", "TIME", "CPU", "COMM", "TID",
+		"LAT(us)", "PREV COMM", "PREV");
+	events = events_watch(run, "slow_waits", print_slow, run);
+	return events ? 0 : -EIO;
 }
 
 static int report(struct run *run)
 {
 	if (!slower_ns)
 		return hists_report(run);
-	ring_buffer__consume(ring);
+	events_read(events);
 	if (run->is_last)
-		ring_buffer__free(ring);
+		events_close(events);
 	return 0;
 }
 

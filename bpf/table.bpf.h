@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Hash tables that the loader can take away at the end of an interval: two that take turns
+ * (NAME_a, NAME_b), and a slot for the one in use (NAMEs) in an array of maps, whose update returns
+ * when no program uses the old one any more; what is read then is exact. See common/bpfmap.h.
+ *
+ * An empty slot means the first: filling it costs the kernel's grace period of milliseconds. The
+ * slot's inner map is just a pattern, made and thrown away at load: its size doesn't matter.
+ */
+#ifndef TABLE_BPF_H
+#define TABLE_BPF_H
+
+#include "compat.bpf.h"
+
+#define TABLE_FIELDS(key_type, value_type, entries) \
+	__uint(type, BPF_MAP_TYPE_HASH);            \
+	__uint(max_entries, entries);               \
+	__type(key, key_type);                      \
+	__type(value, value_type)
+
+#define TABLE_PAIR(name, key_type, value_type, entries)                             \
+	struct {                                                                    \
+		TABLE_FIELDS(key_type, value_type, entries);                        \
+	} name##_a SEC(".maps"), name##_b SEC(".maps");                             \
+	struct {                                                                    \
+		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                           \
+		__uint(max_entries, 1);                                             \
+		__type(key, __u32);                                                 \
+		__array(                                                            \
+			values, struct { TABLE_FIELDS(key_type, value_type, 1); }); \
+	} name##s SEC(".maps")
+
+static __always_inline void *table_in_use(bool has_turns, void *slots, void *first)
+{
+	__u32 zero = 0;
+	void *table = has_turns ? bpf_map_lookup_elem(slots, &zero) : NULL;
+
+	return table ? table : first;
+}
+
+#define TABLE_IN_USE(name, has_turns) table_in_use(has_turns, &name##s, &name##_a)
+
+#endif
