@@ -240,7 +240,7 @@ rescue: static ## O/rescue: the tools for any initramfs, and an image with kerne
 
 # Linked statically, the workloads run in the image.
 rescue-test: rescue ## boot what "make rescue" has made, emulated, and work on its console
-	$(Q)$(MAKE) --no-print-directory O='$(O)/vm' LDFLAGS=-static $(WORKS:$(O)/%=$(O)/vm/%)
+	$(Q)$(MAKE) -s --no-print-directory O='$(O)/vm' LDFLAGS=-static $(WORKS:$(O)/%=$(O)/vm/%)
 	$(Q)O='$(O)' tests/run tests/vm/rescue
 
 deb: ## Debian packages, in O/deb
