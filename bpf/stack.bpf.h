@@ -26,7 +26,7 @@ const volatile struct stack_settings stack_settings SEC(".rodata.stack");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 << 20);
+	__uint(max_entries, 2 << 20); /* the loader maps it twice */
 } stack_defs SEC(".maps");
 
 struct {
