@@ -205,8 +205,7 @@ static __always_inline void visit_at_start(struct bpf_iter__task *ctx, struct ta
 {
 	__u32 raw_state = task_raw_state(task), index = state_index(raw_state);
 
-	if (!window.start_ns || state->off_ns || task_is_on_cpu(task) ||
-	    TASK_READ(task, exit_state))
+	if (state->off_ns || task_is_on_cpu(task) || TASK_READ(task, exit_state))
 		return;
 	if (!filter_task(task) || !state_is_wanted(raw_state, index))
 		return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * User stacks of the current task, walked with the tables that the loader compiles from .eh_frame,
- * so that programs without frame pointers have complete ones; along frame pointers where there is
- * no table, and by the kernel's own walk where there are none at all.
+ * so that programs without frame pointers have complete ones; along frame pointers through code that
+ * has no unwind information; 32-bit programs by the kernel's own walk.
  *
  * One frame is a global function: the verifier looks at it once, not at each of 127 turns of the
  * loop. It takes no pointers (kernels before 5.12 refuse them there), so the walk's state lies in a
