@@ -140,36 +140,51 @@ static __always_inline __u64 stack_intern_user(void *ctx)
 	return stack_intern_user_of(ctx, current_tgid(), BPF_CORE_READ(task, self_exec_id));
 }
 
-/* The kernel stack that leads here, or that a task which isn't running will come back to. */
-static __always_inline __u64 stack_intern_kernel(void *ctx, struct task_struct *task)
+/* Begins the definition of a kernel stack in a slot of its own. NULL: none is wanted, or free. */
+static __always_inline struct stack_def *stack_begin_kernel(__u32 *slot)
 {
-	struct stack_def *def;
-	__u32 slot;
-	long bytes;
+	if (!stack_settings.kernel)
+		return NULL;
+	*slot = stack_claim_slot();
+	return stack_begin(*slot, STACK_KERNEL, 0);
+}
+
+/* Its name; bytes: what the helper says it has written. */
+static __always_inline __u64 stack_end_kernel(__u32 slot, struct stack_def *def, long bytes)
+{
 	__u64 id;
 
-	if (!stack_settings.kernel)
-		return 0;
-	slot = stack_claim_slot();
-	def = stack_begin(slot, STACK_KERNEL, 0);
-	if (!def)
-		return 0;
-	bytes = task ? bpf_get_task_stack(task, def->words, sizeof(def->words), 0)
-		     : bpf_get_stack(ctx, def->words, sizeof(def->words), 0);
 	def->n_words = bytes > 0 ? bytes / sizeof(__u64) : 0;
 	id = stack_intern(slot);
 	stack_release_slot(slot);
 	return id;
 }
 
+/*
+ * The kernel stack that leads here. This and the next one can't be one function that tells its case
+ * by a NULL: before 6.4 or so the verifier doesn't know that a task it has typed is not NULL, and
+ * goes on to find the other helper called without a context.
+ */
 static __always_inline __u64 stack_intern_kernel_current(void *ctx)
 {
-	return stack_intern_kernel(ctx, NULL);
+	__u32 slot;
+	struct stack_def *def = stack_begin_kernel(&slot);
+
+	if (!def)
+		return 0;
+	return stack_end_kernel(slot, def, bpf_get_stack(ctx, def->words, sizeof(def->words), 0));
 }
 
+/* The kernel stack that a task which isn't running will come back to. */
 static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task)
 {
-	return stack_intern_kernel(NULL, task);
+	__u32 slot;
+	struct stack_def *def = stack_begin_kernel(&slot);
+
+	if (!def)
+		return 0;
+	return stack_end_kernel(slot, def,
+				bpf_get_task_stack(task, def->words, sizeof(def->words), 0));
 }
 
 static __always_inline void stack_count(const struct stack_key *key, __u64 value, __u64 part)
