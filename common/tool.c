@@ -23,6 +23,7 @@
 #include "loss.h"
 #include "mem.h"
 #include "msg.h"
+#include "output.h"
 #include "parse.h"
 #include "tool.h"
 #include "version.h"
@@ -45,6 +46,7 @@ static bool want_help, want_version;
 static bool reader_is_gone;  /* of the output, a pipe */
 static const char *btf_path; /* of another file than the kernel's own; NULL: that */
 static struct run run;
+static struct output output;
 static struct child child = { .release_fd = -1 };
 
 static const struct opt common_opts[] = {
@@ -234,8 +236,13 @@ static void raise_memlock(void)
 
 static int open_output(void)
 {
-	run.out = run.output_path ? fopen(run.output_path, "we") : stdout;
-	return run.out ? 0 : msg_errno(errno, "opening %s", run.output_path);
+	int err;
+
+	output.path = run.output_path;
+	output.is_series = run.interval_ns;
+	err = output_begin(&output);
+	run.out = output.file;
+	return err;
 }
 
 static int open_object(void)
@@ -297,7 +304,7 @@ static int attach(void)
 	struct bpf_object_skeleton *skeleton = ((struct skeleton_head *)run.skeleton)->skeleton;
 	int err;
 
-	run.start_ns = clock_now_ns();
+	run.start_ns = run.report_start_ns = clock_now_ns();
 	err = bpf_object__attach_skeleton(skeleton);
 	if (!err)
 		err = kernelbtf_attach(skeleton);
@@ -316,18 +323,32 @@ static void announce(void)
 
 /* ---- the loop ---- */
 
+/* The report is written; what comes next goes into another file, if it goes into files. */
+static int next_output(void)
+{
+	int err = output_commit(&output);
+
+	if (!err && !output.file && !run.is_last)
+		err = output_begin(&output);
+	run.out = output.file;
+	return err;
+}
+
 static int report(bool is_peek)
 {
-	int err;
+	int err, write_err;
 
+	if (!run.out)
+		return -EIO; /* said when it happened */
 	run.is_peek = is_peek;
 	run.end_ns = clock_now_ns();
 	err = run.tool->report(&run);
-	if (!is_peek)
+	if (!is_peek) {
 		run.n_reports++;
-	if (fflush(run.out) || ferror(run.out))
-		return errno == EPIPE ? -EPIPE : msg_errno(errno, "writing the output");
-	return err;
+		run.report_start_ns = run.end_ns;
+	}
+	write_err = next_output();
+	return write_err ? write_err : err;
 }
 
 static enum loop_verdict on_signal(int fd, void *arg)
@@ -495,8 +516,7 @@ static void close_run(void)
 		run.tool->skeleton->destroy(run.skeleton);
 	loop_free(run.loop);
 	child_finish(&child);
-	if (run.output_path && run.out)
-		fclose(run.out);
+	output_discard(&output);
 }
 
 static int trace(int signal_fd)

@@ -34,13 +34,15 @@ struct run {
 	void *skeleton; /* the tool's struct x_bpf */
 	struct bpf_object *object;
 	struct loop *loop;
-	FILE *out;		 /* stdout or --output's file */
-	const char *output_path; /* NULL: stdout */
-	char **command;		 /* what stands behind "--"; NULL: nothing */
-	pid_t command_pid;	 /* its process, not yet released */
-	uint64_t interval_ns;	 /* 0: one report at the end */
-	uint64_t start_ns;	 /* CLOCK_MONOTONIC, tracing began */
-	uint64_t end_ns;	 /* the current report's moment */
+	FILE *out;		  /* stdout or --output's file; another one after each report */
+	const char *output_path;  /* NULL: stdout */
+	char **command;		  /* what stands behind "--"; NULL: nothing */
+	pid_t command_pid;	  /* its process, not yet released */
+	uint64_t interval_ns;	  /* 0: one report at the end */
+	uint64_t start_ns;	  /* CLOCK_MONOTONIC, tracing began */
+	uint64_t report_start_ns; /* the current report's window */
+	uint64_t end_ns;
+	const char *event; /* what is sampled, for people; NULL: nothing is */
 	uint32_t n_reports;
 	bool is_last;	   /* tracing has ended */
 	bool is_peek;	   /* SIGUSR1: show what there is, change nothing */

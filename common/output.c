@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Where a result goes; see output.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mem.h"
+#include "msg.h"
+#include "output.h"
+
+/* Pipes, devices and what else is no regular file are written as they are. */
+static bool is_special(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && !S_ISREG(st.st_mode);
+}
+
+static FILE *open_temporary(struct output *out)
+{
+	mode_t mask = umask(0);
+	FILE *file = NULL;
+	int fd;
+
+	umask(mask);
+	out->temporary = mem_printf("%s.XXXXXX", out->path);
+	fd = mkostemp(out->temporary, O_CLOEXEC);
+	if (fd >= 0) {
+		fchmod(fd, 0666 & ~mask);
+		file = fdopen(fd, "w");
+	}
+	if (!file) {
+		free(out->temporary);
+		out->temporary = NULL;
+	}
+	return file;
+}
+
+int output_begin(struct output *out)
+{
+	if (!out->path)
+		out->file = stdout;
+	else if (is_special(out->path))
+		out->file = fopen(out->path, "we");
+	else
+		out->file = open_temporary(out);
+	return out->file ? 0 : msg_errno(errno, "opening %s", out->path);
+}
+
+/* cpu.svg and 7 make cpu.007.svg. */
+static char *series_path(const char *path, unsigned int n)
+{
+	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+	const char *dot = strrchr(file, '.');
+
+	if (!dot || dot == file)
+		return mem_printf("%s.%03u", path, n);
+	return mem_printf("%.*s.%03u%s", (int)(dot - path), path, n, dot);
+}
+
+static int rename_file(struct output *out)
+{
+	char *path = out->is_series ? series_path(out->path, ++out->n) : mem_strdup(out->path);
+	int err = 0;
+
+	if (rename(out->temporary, path))
+		err = msg_errno(errno, "renaming %s to %s", out->temporary, path);
+	free(path);
+	return err;
+}
+
+int output_commit(struct output *out)
+{
+	bool failed = fflush(out->file) || ferror(out->file);
+	int err = failed ? -errno : 0;
+
+	if (err && err != -EPIPE)
+		msg_errno(err, "writing %s", out->path ? out->path : "the output");
+	if (!out->temporary)
+		return err;
+	if (!err)
+		err = rename_file(out);
+	if (!err) {
+		free(out->temporary);
+		out->temporary = NULL;
+	}
+	output_discard(out);
+	return err;
+}
+
+void output_discard(struct output *out)
+{
+	if (out->path && out->file)
+		fclose(out->file);
+	out->file = NULL;
+	if (out->temporary)
+		unlink(out->temporary);
+	free(out->temporary);
+	out->temporary = NULL;
+}
