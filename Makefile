@@ -11,6 +11,7 @@ Q      := $(if $(V),,@)
 say     = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
 TOOLS   := $(patsubst tools/%.c,%,$(wildcard tools/*.c))
+TRACERS := $(filter $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/*.bpf.c)),$(TOOLS))
 COMMON  := $(patsubst common/%.c,$(O)/common/%.o,$(wildcard common/*.c))
 UNITS   := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/*_test.c))
 LIVES   := $(patsubst tests/live/%.c,$(O)/tests/live/%,$(wildcard tests/live/*_test.c))
@@ -22,13 +23,13 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/*_f
 BINS    := $(TOOLS:%=$(O)/%)
 
 LIBS_MIN := libbpf >= 1.1 libelf >= 0.180
-LIBS     = $(shell pkg-config --libs libbpf libelf) -lz
+LIBS     = $(shell pkg-config --libs libbpf libelf) -lz -lm
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	    -Wwrite-strings -Wvla -Wundef -Wno-missing-field-initializers
 CFLAGS   ?= -O2 -g
-TL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE -Icommon -I$(O)/skel -MMD -MP \
+TL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE -Icommon -I$(O)/skel -I$(O)/embed -MMD -MP \
 	    $(shell pkg-config --cflags libbpf libelf) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
-LIBS_STATIC = $(shell pkg-config --static --libs libbpf libelf) -lz
+LIBS_STATIC = $(shell pkg-config --static --libs libbpf libelf) -lz -lm
 TL_LDFLAGS = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ivmlinux -Wall -Wextra \
 	    -Wno-unused-parameter -Wno-missing-field-initializers -fdebug-prefix-map=$(CURDIR)=. -MMD -MP
@@ -69,7 +70,17 @@ $(O)/common/%.o: common/%.c $(O)/.versions
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TL_CFLAGS) -c $< -o $@
 
-$(O)/tools/%.o: tools/%.c $(O)/skel/%.skel.h
+# Text that C code carries along, as a string: common/x.css becomes x_css in x.css.h.
+$(O)/embed/%.h: common/%
+	@mkdir -p $(@D)
+	$(Q)sed -e 's/[\"]/\\&/g; s/.*/"&\\n"/' \
+		-e '1i static const char $(subst .,_,$*)[] =' -e '$$a ;' $< >$@
+
+$(O)/common/flamegraph.o: $(O)/embed/flamegraph.css.h $(O)/embed/flamegraph.js.h
+
+$(foreach tool,$(TRACERS),$(eval $(O)/tools/$(tool).o $(O)/static/$(tool).o: $(O)/skel/$(tool).skel.h))
+
+$(O)/tools/%.o: tools/%.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TL_CFLAGS) -c $< -o $@
@@ -85,7 +96,7 @@ $(O)/static/toolset.h: tools
 	@mkdir -p $(@D)
 	$(Q)printf 'TOOL(%s)\n' $(TOOLS) >$@
 
-$(O)/static/%.o: tools/%.c $(O)/skel/%.skel.h
+$(O)/static/%.o: tools/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TL_CFLAGS) -Wno-missing-prototypes -Dmain=$*_main -c $< -o $@
 
@@ -252,7 +263,7 @@ package-deps: deps ## install what "make deb" and "make package-test" need on to
 package-test: deb ## install, run, boot and remove the packages, on a copy of this system: root, minutes
 	$(Q)O='$(O)' tests/run tests/packaging/deb tests/packaging/initramfs tests/packaging/dracut
 
-lint: $(patsubst %,$(O)/skel/%.skel.h,$(TOOLS) empty oracle) $(O)/static/toolset.h ## formatting, static checks, shell scripts, manual pages
+lint: $(patsubst %,$(O)/skel/%.skel.h,$(TRACERS) empty oracle) $(O)/static/toolset.h ## formatting, static checks, shell scripts, manual pages
 	$(Q)O='$(O)' tests/run -q tests/lint/all
 
 format: ## clang-format all C files in place

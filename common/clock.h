@@ -7,4 +7,7 @@
 /* CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns(). */
 uint64_t clock_now_ns(void);
 
+/* CLOCK_REALTIME, since 1970. */
+uint64_t clock_wall_ns(void);
+
 #endif

@@ -44,8 +44,7 @@ static size_t utf8_length(const unsigned char *s)
 	return 0;
 }
 
-/* The bytes of the character at s if it can be printed as it is, else 0. */
-static size_t printable_length(const char *s, const char *also)
+size_t escape_printable_bytes(const char *s, const char *also)
 {
 	unsigned char c = *s;
 
@@ -61,7 +60,7 @@ void escape_print(FILE *f, const char *s, const char *also)
 	while (*s) {
 		size_t n, run = 0;
 
-		while ((n = printable_length(s + run, also)))
+		while ((n = escape_printable_bytes(s + run, also)))
 			run += n;
 		fwrite(s, 1, run, f);
 		s += run;
@@ -75,7 +74,8 @@ char *escape_string(char *buf, size_t size, const char *s, const char *also)
 	size_t length = 0;
 
 	while (*s) {
-		size_t taken = printable_length(s, also), added = taken ? taken : strlen("\\xNN");
+		size_t taken = escape_printable_bytes(s, also),
+		       added = taken ? taken : strlen("\\xNN");
 
 		if (length + added >= size)
 			break;

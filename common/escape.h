@@ -9,6 +9,9 @@
 
 #include <stdio.h>
 
+/* The bytes of the character that s begins with if it can be printed as it is, else 0. */
+size_t escape_printable_bytes(const char *s, const char *also);
+
 /* Writes s, escaped, to f. */
 void escape_print(FILE *f, const char *s, const char *also);
 

@@ -39,6 +39,15 @@ static int read_losses(const struct run *run, struct loss losses[LOSS_REASONS])
 	return map ? bpf_map_lookup_elem(bpf_map__fd(map), &zero, losses) : -ENOENT;
 }
 
+uint64_t loss_value(const struct run *run)
+{
+	struct loss losses[LOSS_REASONS];
+
+	if (read_losses(run, losses))
+		return extra_value;
+	return losses[LOSS_MAP_FULL].value / divisor + extra_value;
+}
+
 static void print_share(const struct run *run, uint64_t lost, uint64_t seen, const char *why)
 {
 	double percent = seen ? 100.0 * (double)lost / (double)seen : 0;

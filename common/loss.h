@@ -16,6 +16,9 @@ void loss_set_divisor(uint64_t value);
 /* Adds what was counted in the kernel but could not be shown: `what` ("without their stack"). */
 void loss_add(const char *what, uint64_t value);
 
+/* How much is missing from what was recorded, in the tool's unit. */
+uint64_t loss_value(const struct run *run);
+
 /* Prints every loss with its share of all that was seen. Nothing where nothing was lost. */
 void loss_print(const struct run *run);
 

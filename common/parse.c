@@ -106,6 +106,22 @@ int parse_size(const char *what, const char *text, uint64_t *out_bytes)
 	return 0;
 }
 
+int parse_decimal(const char *what, const char *text, double min, double max, double *out)
+{
+	char *end;
+	double value;
+
+	if (strspn(text, "0123456789.") < strlen(text))
+		return msg_error("%s: '%s' is not a number", what, text);
+	value = strtod(text, &end);
+	if (end == text || *end)
+		return msg_error("%s: '%s' is not a number", what, text);
+	if (value < min || value > max)
+		return msg_error("%s: %s is not between %g and %g", what, text, min, max);
+	*out = value;
+	return 0;
+}
+
 int parse_list(const char *what, const char *text, uint64_t min, uint64_t max,
 	       int (*add)(uint64_t value, void *arg), void *arg)
 {

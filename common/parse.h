@@ -21,6 +21,9 @@ int parse_duration(const char *what, const char *text, uint64_t unit_ns, uint64_
 /* "4096", "64K", "8M", "1G", in bytes. */
 int parse_size(const char *what, const char *text, uint64_t *out_bytes);
 
+/* "0.1", "12"; min and max inclusive. */
+int parse_decimal(const char *what, const char *text, double min, double max, double *out);
+
 /* Calls add for each number of a list separated by commas, none of them empty. */
 int parse_list(const char *what, const char *text, uint64_t min, uint64_t max,
 	       int (*add)(uint64_t value, void *arg), void *arg);

@@ -12,6 +12,8 @@
 
 enum frame_kind {
 	FRAME_USER,
+	FRAME_INLINED, /* user code that the compiler put into its caller */
+	FRAME_JIT,     /* user code made at run time */
 	FRAME_KERNEL,
 	FRAME_MARK, /* not code: a separator or a remark, such as "--" or "[blocked at end]" */
 };

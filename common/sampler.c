@@ -4,6 +4,7 @@
  * online. A CPU that goes away takes its event with it; one that comes is not sampled.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -20,6 +21,7 @@
 static uint32_t frequency_hz = 99, only_cpu;
 static uint64_t period;
 static const char *event_name;
+static char event_text[64];
 
 static struct perf_event_attr attr = { .size = sizeof(attr) };
 static struct bpf_link **links;
@@ -99,20 +101,33 @@ static int choose_event(void)
 		msg_hint("--event cpu-clock works everywhere");
 		return -ENOENT;
 	}
-	if (period)
-		msg_info("one sample per %llu %s", (unsigned long long)period,
-			 cycles ? "cycles" : "ns of cpu-clock");
-	else
-		msg_info("sampling %s at %u Hz", cycles ? "cycles" : "cpu-clock", frequency_hz);
 	return 0;
+}
+
+static void describe_event(struct run *run)
+{
+	bool cycles = attr.type == PERF_TYPE_HARDWARE;
+
+	if (period)
+		snprintf(event_text, sizeof(event_text), "one sample per %llu %s",
+			 (unsigned long long)period, cycles ? "cycles" : "ns of cpu-clock");
+	else
+		snprintf(event_text, sizeof(event_text), "%s at %u Hz",
+			 cycles ? "cycles" : "cpu-clock", frequency_hz);
+	run->event = event_text;
+	msg_info("%s%s", period ? "" : "sampling ", event_text);
 }
 
 static int configure_sampler(struct run *run)
 {
-	(void)run;
+	int err;
+
 	attr.freq = !period;
 	attr.sample_freq = period ? period : frequency_hz; /* in a union with sample_period */
-	return choose_event();
+	err = choose_event();
+	if (!err)
+		describe_event(run);
+	return err;
 }
 
 static int report_refused_event(int err, uint32_t cpu)

@@ -2,11 +2,13 @@
 /* The module of all stack tools; see stacks.h. */
 #include <errno.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
 
 #include "bpfmap.h"
+#include "clock.h"
 #include "events.h"
 #include "loss.h"
 #include "mem.h"
@@ -40,7 +42,7 @@ static const struct opt stacks_opts[] = {
 	{ 'f', "folded", NULL, OPT_FLAG(&folded), "one line per stack, as flame graphs need it",
 	  "format" },
 	{ 0, "format", "FORMAT", OPT_STRING(&format),
-	  "text or folded (default: text on a terminal, else folded)" },
+	  "text, folded or svg (default: text on a terminal, else folded)" },
 	{ 0, "stack-storage-size", "N", OPT_UINT(&storage_size, 1, 1 << 24),
 	  "distinct stacks that can be counted (default 65536)" },
 	{},
@@ -83,9 +85,11 @@ static int check_stacks(struct run *run)
 	if (writer)
 		return 0;
 	if (format)
-		return msg_error("--format: '%s' is neither text nor folded", format);
-	return msg_error("--output %s: the name must end in .txt or .folded, or --format be given",
-			 run->output_path);
+		return msg_error("--format: '%s' is not one of %s", format, writer_names());
+	return msg_error(
+		"--output %s: the name does not tell the format, as .txt, .folded and .svg "
+		"do; or give --format %s",
+		run->output_path, writer_names());
 }
 
 static int configure_stacks(struct run *run)
@@ -279,6 +283,26 @@ static void print_reasons(const struct collection *c)
 		msg_info("user stacks:%s", line);
 }
 
+/* Writes the profile with the facts of the run. */
+static void write_profile(struct run *run, struct profile *profile)
+{
+	static struct utsname system;
+	struct writer_facts facts = {
+		.tool = run->tool->name,
+		.host = system.nodename,
+		.kernel = system.release,
+		.event = run->event,
+		.end_unix_ns = clock_wall_ns(),
+		.duration_ns = run->end_ns - run->report_start_ns,
+		.lost = loss_value(run),
+	};
+
+	uname(&system);
+	style.facts = &facts;
+	writer->write(run->out, profile, &style);
+	style.facts = NULL;
+}
+
 int stacks_report(struct run *run)
 {
 	struct collection c = {};
@@ -290,13 +314,13 @@ int stacks_report(struct run *run)
 		stackdefs_expect_no_more(defs);
 	err = map_pair_read(run, &tables, collect_count, &c);
 	profile_scale(c.profile, divisor);
-	if (!err)
-		writer->write(run->out, c.profile, &style);
 	if (!run->is_peek) {
 		print_reasons(&c);
 		run->recorded += profile_total(c.profile);
 		loss_add("without their stack: ring buffer full", c.undefined / divisor);
 	}
+	if (!err)
+		write_profile(run, c.profile);
 	profile_free(c.profile);
 	return err;
 }

@@ -9,7 +9,13 @@
 static const struct writer *const writers[] = {
 	&text_writer,
 	&folded_writer,
+	&svg_writer,
 };
+
+const char *writer_names(void)
+{
+	return "text, folded or svg";
+}
 
 const struct writer *writer_by_name(const char *name)
 {

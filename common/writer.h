@@ -8,14 +8,25 @@
 
 #include "profile.h"
 
+/* What a result tells of the run it is from. */
+struct writer_facts {
+	const char *tool;
+	const char *host, *kernel;
+	const char *event; /* what was sampled, such as "cpu-clock at 99 Hz"; NULL: nothing was */
+	uint64_t end_unix_ns; /* of the window, on the wall clock */
+	uint64_t duration_ns;
+	uint64_t lost; /* what is missing, in the profile's unit */
+};
+
 struct writer_style {
 	bool delimiter; /* -d: mark the border between kernel and user frames where both exist */
 	bool annotate;	/* -a: kernel frames get "_[k]" */
+	const struct writer_facts *facts; /* NULL: none */
 };
 
 struct writer {
 	const char *name;      /* as in --format */
-	const char *extension; /* of --output files: "txt", "folded" */
+	const char *extension; /* of --output files: "txt", "folded", "svg" */
 	/*
 	 * Writes the whole profile, which it may sort; samples of value 0 are left out. Errors
 	 * are left in the stream.
@@ -25,6 +36,7 @@ struct writer {
 
 extern const struct writer text_writer;
 extern const struct writer folded_writer;
+extern const struct writer svg_writer;
 
 /*
  * For the writers themselves. The border is the index of the first kernel frame that is called by a
@@ -33,6 +45,9 @@ extern const struct writer folded_writer;
 size_t writer_border(const struct sample *s);
 void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_style *style,
 			const char *also);
+
+/* The formats' names, for messages: "text, folded or svg". */
+const char *writer_names(void);
 
 /* The writer of that --format name, or of that file's extension; NULL if there is none. */
 const struct writer *writer_by_name(const char *name);

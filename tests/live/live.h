@@ -200,13 +200,6 @@ bool is_close(uint64_t a, uint64_t b, uint64_t permille);
 				  live_p->status, (wanted), live_p->err);                       \
 	} while (0)
 
-/* text contains part. */
-#define CHECK_HAS(text, part)                                                       \
-	do {                                                                        \
-		if (!strstr(text, part))                                            \
-			UNIT_FAIL("%s lacks \"%s\": %.2000s", #text, part, (text)); \
-	} while (0)
-
 #define CHECK_LACKS(text, part)                                                   \
 	do {                                                                      \
 		const char *live_at = strstr(text, part);                         \

@@ -78,6 +78,13 @@ static char unit_skipped[256];
 				  unit_b ? unit_b : "(null)");                                \
 	} while (0)
 
+/* text contains part. */
+#define CHECK_HAS(text, part)                                                       \
+	do {                                                                        \
+		if (!strstr(text, part))                                            \
+			UNIT_FAIL("%s lacks \"%s\": %.2000s", #text, part, (text)); \
+	} while (0)
+
 static int unit_run(const struct unit_test *t)
 {
 	unit_failures = 0;

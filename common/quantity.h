@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Values with their units, for people: "1.23 s", "4.5 MiB", "12,345 samples". */
+#ifndef QUANTITY_H
+#define QUANTITY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define QUANTITY_MAX 64 /* bytes that any value takes, the unit's name up to 32 */
+
+/*
+ * unit as in profile_unit(): "nanoseconds" and "microseconds" become times, "bytes" sizes, every
+ * other is written behind the number. Returns buf, always terminated.
+ */
+char *quantity_format(char buf[QUANTITY_MAX], uint64_t value, const char *unit);
+
+/* The same for a column: a unit that is not scaled is left out. */
+char *quantity_format_short(char buf[QUANTITY_MAX], uint64_t value, const char *unit);
+
+/* With thousands apart: "12,345". */
+char *quantity_format_count(char buf[QUANTITY_MAX], uint64_t value);
+
+#endif

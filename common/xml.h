@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Text inside of XML documents (XML 1.0, sections 2.2 and 2.4). */
+#ifndef XML_H
+#define XML_H
+
+#include <stdio.h>
+
+/*
+ * Writes s as character data that may also stand in a quoted attribute: markup becomes entities,
+ * and what no document may hold (control bytes, invalid UTF-8, U+FFFE, U+FFFF) \xNN, as
+ * escape_print() has it.
+ */
+void xml_print(FILE *f, const char *s);
+
+/* Only its first n characters, not bytes; a character that is escaped counts as one. */
+void xml_print_start(FILE *f, const char *s, size_t n);
+
+/* The number of characters that xml_print_start() counts in all of s. */
+size_t xml_length(const char *s);
+
+#endif

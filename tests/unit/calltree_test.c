@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Call trees: nothing is counted twice, nothing is lost, however small the memory. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../common/calltree.h"
+#include "../../common/functions.h"
+#include "unit.h"
+
+/* Adds a stack of one-letter functions. */
+static void add(struct calltree *tree, const char *letters, uint64_t now, uint64_t before)
+{
+	uint32_t node = CALLTREE_ROOT;
+	char name[2] = "";
+
+	for (; *letters; letters++) {
+		name[0] = *letters;
+		node = calltree_child(tree, node, name, FRAME_USER);
+	}
+	calltree_add(tree, node, (struct calltree_value){ now, before });
+	calltree_shrink(tree);
+}
+
+static const struct calltree_node *find(const struct calltree *tree, const char *letters)
+{
+	const struct calltree_node *node = calltree_node(tree, CALLTREE_ROOT);
+	uint32_t i;
+
+	for (; *letters; letters++) {
+		for (i = node->first_child; i != CALLTREE_NONE;
+		     i = calltree_node(tree, i)->next_sibling)
+			if (calltree_node(tree, i)->name[0] == *letters)
+				break;
+		if (i == CALLTREE_NONE) {
+			UNIT_FAIL("no node %s", letters);
+			return calltree_node(tree, CALLTREE_ROOT);
+		}
+		node = calltree_node(tree, i);
+	}
+	return node;
+}
+
+TEST(equal_stacks_are_one_and_totals_add_up)
+{
+	struct calltree *tree = calltree_new(1000);
+
+	add(tree, "abc", 5, 1);
+	add(tree, "ab", 2, 0);
+	add(tree, "abc", 7, 2);
+	add(tree, "ad", 1, 9);
+	calltree_finish(tree);
+	CHECK_EQ(find(tree, "")->total.now, 15);
+	CHECK_EQ(find(tree, "")->total.before, 12);
+	CHECK_EQ(find(tree, "ab")->self.now, 2);
+	CHECK_EQ(find(tree, "ab")->total.now, 14);
+	CHECK_EQ(find(tree, "abc")->self.now, 12);
+	CHECK_EQ(find(tree, "ad")->total.before, 9);
+	CHECK_EQ(calltree_depth(tree), 3);
+	calltree_free(tree);
+}
+
+TEST(children_are_in_the_order_of_their_names)
+{
+	struct calltree *tree = calltree_new(1000);
+	const struct calltree_node *root;
+
+	add(tree, "c", 1, 0);
+	add(tree, "a", 1, 0);
+	add(tree, "b", 1, 0);
+	calltree_finish(tree);
+	root = calltree_node(tree, CALLTREE_ROOT);
+	CHECK_STR(calltree_node(tree, root->first_child)->name, "a");
+	CHECK_STR(calltree_node(tree, calltree_node(tree, root->first_child)->next_sibling)->name,
+		  "b");
+	calltree_free(tree);
+}
+
+TEST(kinds_keep_equal_names_apart)
+{
+	struct calltree *tree = calltree_new(1000);
+	uint32_t user = calltree_child(tree, CALLTREE_ROOT, "read", FRAME_USER);
+
+	CHECK(user != calltree_child(tree, CALLTREE_ROOT, "read", FRAME_KERNEL));
+	CHECK_EQ(user, calltree_child(tree, CALLTREE_ROOT, "read", FRAME_USER));
+	calltree_free(tree);
+}
+
+/* One hot stack in a crowd of others that do not fit. */
+TEST(a_full_tree_merges_the_small_and_loses_no_value)
+{
+	struct calltree *tree = calltree_new(256);
+	uint64_t total = 0;
+	char letters[8];
+
+	for (unsigned int i = 0; i < 5003; i++) {
+		snprintf(letters, sizeof(letters), "x%04u", i);
+		add(tree, letters, 1, 0);
+		add(tree, "hot", 3, 0);
+		total += 4;
+	}
+	calltree_finish(tree);
+	CHECK_EQ(find(tree, "")->total.now, total);
+	CHECK_EQ(find(tree, "hot")->self.now, 3 * 5003);
+	CHECK(calltree_merged(tree) > 1000);
+	calltree_free(tree);
+}
+
+TEST(recursion_counts_once_in_a_total)
+{
+	struct calltree *tree = calltree_new(1000);
+	struct functions *functions;
+
+	add(tree, "aba", 5, 0);
+	add(tree, "ab", 2, 0);
+	calltree_finish(tree);
+	functions = functions_new(tree);
+	CHECK_EQ(functions->n, 2);
+	CHECK_STR(functions->list[0].name, "a");
+	CHECK_EQ(functions->list[0].self.now, 5);
+	CHECK_EQ(functions->list[0].total.now, 7);
+	CHECK_EQ(functions->list[1].total.now, 7);
+	functions_free(functions);
+	calltree_free(tree);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Pictures: exact numbers, widths that add up, and names that can't break out. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../common/flamegraph.h"
+#include "unit.h"
+
+static struct calltree *tree_of(const char *leaf, uint64_t now, uint64_t before)
+{
+	struct calltree *tree = calltree_new(1000);
+	uint32_t main_node = calltree_child(tree, CALLTREE_ROOT, "main", FRAME_USER);
+
+	calltree_add(tree, calltree_child(tree, main_node, leaf, FRAME_KERNEL),
+		     (struct calltree_value){ now, before });
+	calltree_add(tree, main_node, (struct calltree_value){ 25, 25 });
+	return tree;
+}
+
+__attribute__((returns_nonnull)) static char *draw(struct calltree *tree,
+						   const struct flamegraph *how)
+{
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	calltree_finish(tree);
+	flamegraph_write(f, tree, how);
+	fclose(f);
+	calltree_free(tree);
+	return text;
+}
+
+TEST(titles_tell_exact_values)
+{
+	struct flamegraph how = FLAMEGRAPH_DEFAULT;
+	char *svg = draw(tree_of("read", 75, 0), &how);
+
+	CHECK_HAS(svg, "<title>all (100 samples, 100.00 %)</title>");
+	CHECK_HAS(svg, "<title>read (75 samples, 75.00 %)</title>");
+	CHECK_HAS(svg, "data-v=\"75\" data-r=\"2\"");
+	CHECK_HAS(svg, "width=\"885.00\""); /* of 1180 */
+	free(svg);
+}
+
+TEST(hostile_names_stay_text)
+{
+	struct flamegraph how = FLAMEGRAPH_DEFAULT;
+	char *svg;
+
+	how.title = "</title><script>alert(1)</script>";
+	svg = draw(tree_of("x</text><script>alert(1)</script>\x1b&\"", 75, 0), &how);
+	CHECK(!strstr(svg, "<script>alert"));
+	CHECK_HAS(svg, "x&lt;/text&gt;&lt;script&gt;alert(1)&lt;/script&gt;\\x1b&amp;&quot; (75");
+	free(svg);
+}
+
+TEST(narrow_frames_are_merged_and_counted)
+{
+	struct flamegraph how = FLAMEGRAPH_DEFAULT;
+	struct calltree *tree = tree_of("wide", 1000000, 0);
+	uint32_t main_node = calltree_child(tree, CALLTREE_ROOT, "main", FRAME_USER);
+	char name[16], *svg;
+
+	for (int i = 0; i < 50; i++) {
+		snprintf(name, sizeof(name), "thin%d", i);
+		calltree_add(tree, calltree_child(tree, main_node, name, FRAME_USER),
+			     (struct calltree_value){ .now = 7 });
+	}
+	svg = draw(tree, &how);
+	CHECK_HAS(svg, "<title>(50 narrow frames) (350 samples, 0.03 %)</title>");
+	CHECK(!strstr(svg, "thin1"));
+	free(svg);
+}
+
+TEST(differences_are_of_shares)
+{
+	struct flamegraph how = FLAMEGRAPH_DEFAULT;
+	char *svg;
+
+	how.differential = true;
+	svg = draw(tree_of("read", 75, 25), &how); /* 75 of 100 now, 25 of 50 before */
+	CHECK_HAS(svg, "<title>read (75 samples, 75.00 %; before: 25 samples, +25.00 %)</title>");
+	CHECK_HAS(svg, "class=\"r7\" data-v=\"75\"");
+	free(svg);
+}
+
+TEST(an_empty_tree_is_a_picture_too)
+{
+	struct flamegraph how = FLAMEGRAPH_DEFAULT;
+	char *svg = draw(calltree_new(1000), &how);
+
+	CHECK_HAS(svg, "<title>all (0 samples, 0.00 %)</title>");
+	CHECK(!strstr(svg, "nan"));
+	free(svg);
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Folded stacks as they are found: read, and written again; what is none is left out and counted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../common/folded.h"
+#include "../../common/folded_tree.h"
+#include "unit.h"
+
+static FILE *open_text(const char *text)
+{
+	return fmemopen((char *)text, strlen(text), "r");
+}
+
+/* The text read into a tree and written again. */
+static char *fold(const char *text, enum folded_column column, bool reverse)
+{
+	struct calltree *tree = calltree_new(1000);
+	struct folded_input input = { "test", open_text(text), column, reverse };
+	char *result;
+	size_t size;
+	FILE *out = open_memstream(&result, &size);
+
+	CHECK_EQ(folded_tree_read(tree, &input), 0);
+	calltree_finish(tree);
+	folded_tree_write(out, tree, column == FOLDED_BOTH);
+	fclose(out);
+	fclose(input.file);
+	calltree_free(tree);
+	return result;
+}
+
+static void check_folded(const char *text, const char *expected)
+{
+	char *result = fold(text, FOLDED_NOW, false);
+
+	CHECK_STR(result, expected);
+	free(result);
+}
+
+TEST(equal_stacks_are_added_up_hottest_first)
+{
+	check_folded("a;b 1\na;c 5\na;b 2\na 1\n", "a;c 5\na;b 3\na 1\n");
+}
+
+TEST(names_may_hold_blanks_and_the_last_line_no_newline)
+{
+	check_folded("java;operator new(unsigned long) 7\r\nbash;a b 12 3",
+		     "java;operator new(unsigned long) 7\nbash;a b 12 3\n");
+}
+
+TEST(suffixes_and_delimiters_tell_kinds)
+{
+	struct folded_line *line = calloc(1, sizeof(*line));
+	FILE *f = open_text("x;main;inl_[i];jit_[j];-;sys_read;vfs_[k];--;waker 1\n");
+	struct folded_reader reader;
+	static const enum frame_kind kinds[] = { FRAME_USER,   FRAME_USER, FRAME_INLINED,
+						 FRAME_JIT,    FRAME_MARK, FRAME_KERNEL,
+						 FRAME_KERNEL, FRAME_MARK, FRAME_USER };
+
+	folded_open(&reader, f, false);
+	CHECK(folded_read(&reader, line));
+	CHECK(line->n_frames == 9);
+	for (size_t i = 0; i < 9; i++)
+		CHECK_EQ(line->frames[i].kind, kinds[i]);
+	CHECK_STR(line->frames[2].name, "inl");
+	CHECK(!folded_read(&reader, line));
+	folded_close(&reader);
+	fclose(f);
+	free(line);
+}
+
+TEST(lines_that_are_no_stacks_are_counted)
+{
+	struct folded_line *line = calloc(1, sizeof(*line));
+	FILE *f = open_text("# comment\n\na;b 1\nnonsense\n 5\na;b x\na;b -3\na "
+			    "99999999999999999999\n;;; 4\nc 2\n");
+	struct folded_reader reader;
+	uint64_t sum = 0;
+
+	folded_open(&reader, f, false);
+	while (folded_read(&reader, line))
+		sum += line->value;
+	CHECK_EQ(sum, 3);
+	CHECK_EQ(reader.refused, 6);
+	CHECK_EQ(reader.first_refused, 4);
+	folded_close(&reader);
+	fclose(f);
+	free(line);
+}
+
+TEST(two_values_a_line_are_before_and_now)
+{
+	char *result = fold("a;b 3 5\na;c 2 0\n", FOLDED_BOTH, false);
+
+	CHECK_STR(result, "a;b 3 5\na;c 2 0\n");
+	free(result);
+}
+
+TEST(reversed_stacks_begin_with_their_leaf)
+{
+	char *result = fold("a;b;c 4\nd;c 1\n", FOLDED_NOW, true);
+
+	CHECK_STR(result, "c;b;a 4\nc;d 1\n");
+	free(result);
+}
+
+TEST(a_file_without_stacks_is_an_error)
+{
+	struct calltree *tree = calltree_new(1000);
+	struct folded_input input = { "test", open_text("no stacks here\n"), FOLDED_NOW, false };
+
+	CHECK(folded_tree_read(tree, &input) < 0);
+	fclose(input.file);
+	calltree_free(tree);
+}
