@@ -35,7 +35,7 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ivmlinux -Wal
 	    -Wno-unused-parameter -Wno-missing-field-initializers -fdebug-prefix-map=$(CURDIR)=. -MMD -MP
 
 .PHONY: all check live test bench oracle lint format man install clean deps test-deps demo help static vm vm-files vm-deps check-cfi fuzz fuzz-files \
-	rescue rescue-test deb package-deps package-test
+	browser-test browser-deps rescue rescue-test deb package-deps package-test
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -262,6 +262,12 @@ package-deps: deps ## install what "make deb" and "make package-test" need on to
 
 package-test: deb ## install, run, boot and remove the packages, on a copy of this system: root, minutes
 	$(Q)O='$(O)' tests/run tests/packaging/deb tests/packaging/initramfs tests/packaging/dracut
+
+browser-test: $(O)/flame ## flame graphs in a real browser: zoom, search, keys, hostile names
+	$(Q)O='$(O)' tests/run tests/browser/run
+
+browser-deps: deps ## install what "make browser-test" needs on top
+	$(Q)tests/deps browser
 
 lint: $(patsubst %,$(O)/skel/%.skel.h,$(TRACERS) empty oracle) $(O)/static/toolset.h ## formatting, static checks, shell scripts, manual pages
 	$(Q)O='$(O)' tests/run -q tests/lint/all

@@ -18,6 +18,7 @@ struct calltree {
 	size_t n_slots;	 /* a power of two */
 	struct strpool *names;
 	uint64_t merged;
+	uint64_t sum; /* of all values, both kinds: no total overflows as long as this doesn't */
 };
 
 static void clear_slots(struct calltree *tree, size_t n_slots)
@@ -128,9 +129,16 @@ static void value_add(struct calltree_value *sum, struct calltree_value value)
 	sum->before += value.before;
 }
 
-void calltree_add(struct calltree *tree, uint32_t node, struct calltree_value value)
+bool calltree_add(struct calltree *tree, uint32_t node, struct calltree_value value)
 {
+	uint64_t sum;
+
+	if (__builtin_add_overflow(value.now, value.before, &sum) ||
+	    __builtin_add_overflow(tree->sum, sum, &sum))
+		return false;
+	tree->sum = sum;
 	value_add(&tree->nodes[node].self, value);
+	return true;
 }
 
 static void compute_totals(struct calltree *tree)
@@ -184,7 +192,7 @@ static void keep_heavy(struct calltree *tree, uint64_t limit)
 	tree->count = tree->capacity = 0;
 	clear_slots(tree, tree->n_slots);
 	append_node(tree, CALLTREE_NONE, old[0].name, old[0].kind);
-	calltree_add(tree, CALLTREE_ROOT, old[0].self);
+	tree->nodes[CALLTREE_ROOT].self = old[0].self;
 	for (size_t i = 1; i < n_old; i++) {
 		uint32_t parent = renamed[old[i].parent];
 		bool stays = weight(&old[i]) > limit && tree->nodes[parent].name != merged;
@@ -196,7 +204,7 @@ static void keep_heavy(struct calltree *tree, uint64_t limit)
 		else
 			renamed[i] = child_of(tree, parent, merged, FRAME_MARK);
 		tree->merged += !stays && old[i].name != merged;
-		calltree_add(tree, renamed[i], old[i].self);
+		value_add(&tree->nodes[renamed[i]].self, old[i].self);
 	}
 	free(renamed);
 	free(old);

@@ -45,7 +45,8 @@ void calltree_free(struct calltree *tree);
 uint32_t calltree_child(struct calltree *tree, uint32_t parent, const char *name,
 			enum frame_kind kind);
 
-void calltree_add(struct calltree *tree, uint32_t node, struct calltree_value value);
+/* False, and nothing added, where the sum of all values would be more than 64 bits hold. */
+bool calltree_add(struct calltree *tree, uint32_t node, struct calltree_value value);
 
 /* To be called between stacks: merges what is small if the tree has grown too large. */
 bool calltree_shrink(struct calltree *tree);

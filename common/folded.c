@@ -99,7 +99,7 @@ static size_t trim_end(char *text, size_t length)
 	return length;
 }
 
-static void refuse(struct folded_reader *reader)
+void folded_refuse(struct folded_reader *reader)
 {
 	if (!reader->refused++)
 		reader->first_refused = reader->lines;
@@ -119,7 +119,7 @@ bool folded_read(struct folded_reader *reader, struct folded_line *line)
 			continue;
 		if (!has_zero && parse_line(reader, reader->text, line))
 			return true;
-		refuse(reader);
+		folded_refuse(reader);
 	}
 	return false;
 }

@@ -41,6 +41,9 @@ struct folded_reader {
 void folded_open(struct folded_reader *reader, FILE *file, bool has_two_values);
 void folded_close(struct folded_reader *reader);
 
+/* Counts the current line among those refused. */
+void folded_refuse(struct folded_reader *reader);
+
 /*
  * The next stack; lines that are none are counted and left out, blank lines and those that begin
  * with "#" are nothing. False at the end, or after a read error, which stays in the file.

@@ -28,12 +28,13 @@ static bool is_node(const struct calltree *tree, uint32_t node, const struct fol
 	return n->kind == frame->kind && !strcmp(n->name, frame->name);
 }
 
-static void add_line(struct calltree *tree, struct path *path, const struct folded_line *line,
+/* False where the values add up to too much. */
+static bool add_line(struct calltree *tree, struct path *path, const struct folded_line *line,
 		     const struct folded_input *input)
 {
 	struct calltree_value value = { .now = line->value, .before = line->before };
 	uint32_t node = CALLTREE_ROOT;
-	bool same = true;
+	bool same = true, added;
 
 	if (input->column == FOLDED_BEFORE)
 		value = (struct calltree_value){ .before = line->value };
@@ -46,9 +47,10 @@ static void add_line(struct calltree *tree, struct path *path, const struct fold
 		path->nodes[i] = node;
 	}
 	path->n = line->n_frames;
-	calltree_add(tree, node, value);
+	added = calltree_add(tree, node, value);
 	if (calltree_shrink(tree))
 		path->n = 0;
+	return added;
 }
 
 static int check_reader(const struct folded_reader *reader, const char *path, uint64_t stacks)
@@ -74,8 +76,12 @@ int folded_tree_read(struct calltree *tree, const struct folded_input *input)
 	int err;
 
 	folded_open(&reader, input->file, input->column == FOLDED_BOTH);
-	for (; folded_read(&reader, line); stacks++)
-		add_line(tree, path, line, input);
+	while (folded_read(&reader, line)) {
+		if (add_line(tree, path, line, input))
+			stacks++;
+		else
+			folded_refuse(&reader);
+	}
 	err = check_reader(&reader, input->path, stacks);
 	folded_close(&reader);
 	free(path);

@@ -374,6 +374,35 @@ TEST(the_extension_of_the_output_is_its_format)
 	CHECK_STR(tool->out, "");
 	CHECK(file_read(path) && strstr(file_read(path), "    work_wait_go\n"));
 	CHECK(file_read(path) && folded_count(file_read(path), NULL, "work_wait_go") == 0);
+	path = text_of("%s/x.svg", folder);
+	tool = tool_run("offcputime", "-p", pid_text(work->pid), "--output", path, "300ms");
+	CHECK_STATUS(tool, 0);
+	CHECK(file_read(path) && strstr(file_read(path), "<title>work_wait_go ("));
+}
+
+TEST(each_interval_has_a_file)
+{
+	const char *folder = folder_make(), *path = text_of("%s/x.txt", folder);
+
+	CHECK_STATUS(tool_run("runqlat", "--output", path, "100ms", "2"), 0);
+	CHECK(!file_read(path));
+	CHECK(file_read(text_of("%s/x.001.txt", folder)));
+	CHECK(file_read(text_of("%s/x.002.txt", folder)));
+	CHECK(!file_read(text_of("%s/x.003.txt", folder)));
+}
+
+/* What an earlier run has left stays as it is until there is something better. */
+TEST(a_run_that_fails_leaves_the_file_alone)
+{
+	const char *folder = folder_make(), *path = text_of("%s/x.txt", folder);
+	struct proc *tool = tool_run("runqlat", "--output", path, "-p", "1", "--duration", "100ms");
+	const char *before = file_read(path);
+
+	CHECK_STATUS(tool, 0);
+	tool = tool_run("runqlat", "--output", path, "--", "/nonexistent/command");
+	CHECK_STATUS(tool, 1);
+	CHECK_STR(file_read(path), before);
+	CHECK_EQ(folder_count(folder), 1);
 }
 
 TEST(a_pipe_gets_folded_stacks_and_a_format_prevails)

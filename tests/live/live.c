@@ -539,6 +539,18 @@ const char *folder_make(void)
 	return keep(&folders, name);
 }
 
+size_t folder_count(const char *path)
+{
+	DIR *dir = opendir(path);
+	size_t n = 0;
+
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n > 2 ? n - 2 : 0; /* not itself and its parent */
+}
+
 bool file_copy(const char *from, const char *to)
 {
 	int in = open(from, O_RDONLY | O_CLOEXEC);

@@ -123,6 +123,7 @@ bool cgroup_add(const char *path, pid_t pid);
 
 /* A new empty folder, removed after the test with the files in it. */
 const char *folder_make(void);
+size_t folder_count(const char *path); /* files in it */
 bool file_copy(const char *from, const char *to);
 bool file_write(const char *path, const char *text);
 char *file_read(const char *path); /* freed after the test; NULL: can't */

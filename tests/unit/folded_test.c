@@ -105,6 +105,11 @@ TEST(reversed_stacks_begin_with_their_leaf)
 	free(result);
 }
 
+TEST(values_that_add_up_to_too_much_are_left_out)
+{
+	check_folded("a 18446744073709551610\na 3\nb 7\n", "a 18446744073709551613\n");
+}
+
 TEST(a_file_without_stacks_is_an_error)
 {
 	struct calltree *tree = calltree_new(1000);
