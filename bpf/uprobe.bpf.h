@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What programs on uprobes share; common/uprobes.h attaches them. Declared as SEC("uprobe").
+ *
+ *	SEC("uprobe") int both(struct pt_regs *ctx)	 // session
+ *	{
+ *		if (uprobe_is_return(ctx))
+ *			return on_return(ctx);
+ *		return on_entry(ctx);			 // 1: the return is not of interest
+ *	}
+ */
+#ifndef UPROBE_BPF_H
+#define UPROBE_BPF_H
+
+/*
+ * In a session: at the entry, ip is the probed instruction, at the return it is where the function
+ * returns to; bpf_get_func_ip() is the probed instruction in both. The kernel has a kfunc for it, but
+ * changed its arguments.
+ */
+static __always_inline bool uprobe_is_return(struct pt_regs *ctx)
+{
+	return PT_REGS_IP_CORE(ctx) != bpf_get_func_ip(ctx);
+}
+
+#endif

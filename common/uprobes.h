@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Probes on functions of user space, at their entry and, where wanted, their return. What the kernel
+ * offers is found by trying, best first:
+ *
+ *	UPROBES_SESSION  one link for all functions of a file; one program is called at the entry
+ *			 and, if it returned 0 there, at the return (since 6.13)
+ *	UPROBES_MULTI	 one link for the entries of a file and one for the returns (since 6.6)
+ *	UPROBES_PERF	 a perf event for each entry and each return, with a cookie (since 5.15)
+ *
+ * A BPF program sees the cookie of its point by bpf_get_attach_cookie(). A session's program is at a
+ * return if ctx's ip isn't bpf_get_func_ip(ctx): no kfunc is needed, whose prototype changed.
+ * The programs are declared as SEC("uprobe"), since libbpf 1.1 knows no other section, and need
+ * no more than uprobes_prepare() to be what they have to be.
+ *
+ * Functions return 0 or -errno. Nothing is printed, but by uprobes_prepare().
+ */
+#ifndef UPROBES_H
+#define UPROBES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <bpf/libbpf.h>
+
+enum uprobes_mode {
+	UPROBES_SESSION,
+	UPROBES_MULTI,
+	UPROBES_PERF,
+};
+
+struct uprobes_programs {
+	struct bpf_program *session; /* both; may be NULL: sessions are not used */
+	struct bpf_program *entry;
+	struct bpf_program *ret; /* may be NULL if no point wants_return */
+	enum uprobes_mode mode;	 /* set by uprobes_prepare() */
+};
+
+/*
+ * Before the object is loaded: finds the mode, sets the programs' attach types, lets only those be
+ * loaded that the mode needs, and keeps libbpf from attaching them. -ENOTSUP, printed, where the
+ * kernel has none of the modes.
+ */
+int uprobes_prepare(struct uprobes_programs *programs);
+
+/* The same, but with a given mode instead of the best one (tests, benchmarks). */
+int uprobes_prepare_mode(struct uprobes_programs *programs, enum uprobes_mode mode);
+
+struct uprobe_point {
+	int fd; /* the file, open in whatever way (O_PATH too); only used while attaching */
+	uint64_t offset; /* of the probed instruction in the file: see probe_place.h */
+	uint64_t cookie;
+	bool wants_return; /* in a session the program decides, by what it returns at the entry */
+	int err;	   /* out: 0 or why it could not be attached (-errno) */
+};
+
+struct uprobes;
+
+/*
+ * Attaches the points after load: to one process with all its threads, or to all (pid 0). Points
+ * of the same file, which must stand in a row, share a link. Where some can't be attached the others
+ * are, and err tells of each. NULL with errno set if none could be; free with uprobes_detach().
+ */
+struct uprobes *uprobes_attach(const struct uprobes_programs *programs, pid_t pid,
+			       struct uprobe_point *points, size_t n);
+
+/* Detaches everything; NULL is fine. Calls that haven't returned are not reported any more. */
+void uprobes_detach(struct uprobes *uprobes);
+
+/* The number of descriptors that it holds open, for messages. */
+size_t uprobes_links(const struct uprobes *uprobes);
+
+const char *uprobes_mode_name(enum uprobes_mode mode);
+
+#endif
