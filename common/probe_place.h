@@ -72,7 +72,4 @@ const char *probe_kind_name(enum probe_kind kind);
 void probe_place_find_x86(struct probe_place *place, const struct probe_wish *wish,
 			  const uint8_t *code, size_t size);
 
-/* The length of an x86-64 instruction; 0: not known, or not all of it is there. */
-size_t probe_instruction_bytes(const uint8_t *code, size_t size);
-
 #endif

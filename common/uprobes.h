@@ -72,6 +72,9 @@ void uprobes_detach(struct uprobes *uprobes);
 /* The number of descriptors that it holds open, for messages. */
 size_t uprobes_links(const struct uprobes *uprobes);
 
+/* Whether the kernel has that mode: 0 or -errno. */
+int uprobes_try(enum uprobes_mode mode);
+
 const char *uprobes_mode_name(enum uprobes_mode mode);
 
 #endif
