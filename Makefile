@@ -34,7 +34,7 @@ TL_LDFLAGS = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ivmlinux -Wall -Wextra \
 	    -Wno-unused-parameter -Wno-missing-field-initializers -fdebug-prefix-map=$(CURDIR)=. -MMD -MP
 
-.PHONY: all check live test bench oracle lint format man install clean deps test-deps demo help static vm vm-files vm-deps check-cfi fuzz fuzz-files \
+.PHONY: all check live test bench bench-probes oracle lint format man install clean deps test-deps demo help static vm vm-files vm-deps check-cfi fuzz fuzz-files \
 	browser-test browser-deps rescue rescue-test deb package-deps package-test
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -142,6 +142,12 @@ $(O)/tests/live/live.o: tests/live/live.c $(O)/.versions
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TL_CFLAGS) -c $< -o $@
 
+$(O)/bpf/%.tmp.o: tests/live/%.bpf.c $(O)/.versions
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -Ibpf -c $< -o $@
+
+$(O)/tests/live/probes_test: $(O)/skel/probes.skel.h
+
 $(O)/tests/live/%: tests/live/%.c $(O)/tests/live/live.o $(O)/libtracelets.a
 	$(call say,CC,$<)
 	$(Q)$(CC) $(TL_CFLAGS) $< $(filter %.o %.a,$^) $(TL_LDFLAGS) $(LIBS) -o $@
@@ -173,6 +179,11 @@ $(O)/bpf/%.tmp.o: tests/oracle/%.bpf.c $(O)/.versions
 	$(Q)$(CLANG) $(BPF_CFLAGS) -Ibpf -c $< -o $@
 
 $(O)/tests/oracle/oracle: tests/oracle/oracle.c $(O)/skel/oracle.skel.h $(O)/libtracelets.a
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TL_CFLAGS) $< $(O)/libtracelets.a $(TL_LDFLAGS) $(LIBS) -o $@
+
+$(O)/tests/probes/%: tests/probes/%.c $(O)/skel/probes.skel.h $(O)/libtracelets.a
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TL_CFLAGS) $< $(O)/libtracelets.a $(TL_LDFLAGS) $(LIBS) -o $@
@@ -219,6 +230,9 @@ live: $(BINS) $(LIVES) $(WORKS) $(O)/bpf/oracle.bpf.o ## live tests: root, real 
 
 bench: $(BINS) $(O)/tests/bench/bench ## each tool beside its peers: root, minutes; BENCH_ROUNDS=5, O/bench.json
 	$(Q)$(O)/tests/bench/bench $(O) tests/bench $(O)/bench.json $(BENCH_ROUNDS)
+
+bench-probes: $(O)/tests/probes/cost ## what a uprobe costs, by where it sits: root, a minute
+	$(Q)$<
 
 oracle: $(ORACLE_FILES) ## our stacks against _Unwind_Backtrace()'s: root, a minute (ORACLE=full: a million of them)
 	$(Q)O='$(O)' ORACLE='$(ORACLE)' tests/run tests/oracle/run
@@ -269,7 +283,7 @@ browser-test: $(O)/flame ## flame graphs in a real browser: zoom, search, keys, 
 browser-deps: deps ## install what "make browser-test" needs on top
 	$(Q)tests/deps browser
 
-lint: $(patsubst %,$(O)/skel/%.skel.h,$(TRACERS) empty oracle) $(O)/static/toolset.h ## formatting, static checks, shell scripts, manual pages
+lint: $(patsubst %,$(O)/skel/%.skel.h,$(TRACERS) empty oracle probes) $(O)/static/toolset.h ## formatting, static checks, shell scripts, manual pages
 	$(Q)O='$(O)' tests/run -q tests/lint/all
 
 format: ## clang-format all C files in place

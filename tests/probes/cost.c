@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a probe costs where: cost [ROUNDS]. First for single instructions, each probed with programs
+ * that do nothing; then for a pair of malloc() and free() of the libc that this is linked with, probed
+ * at the functions' first instructions, as it is usual, and where probe_place.h puts the probes.
+ * Everything in one process and in interleaved rounds, of which the median counts: machines and moments
+ * differ, so look at the ratios.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "allocators.h"
+#include "mem.h"
+#include "msg.h"
+#include "procmaps.h"
+#include "uprobes.h"
+
+#include "../live/probes.h"
+#include "probes.skel.h"
+
+#define ROUND_NS	10000000ULL
+#define MAX_ROUNDS	101
+#define MAX_POINTS	64
+#define CALLS_PER_CLOCK 16
+
+typedef void body_fn(void);
+
+/* Each one with the instruction that is probed at a label of its own. */
+#define PROBED(name, before, instruction, after)                                              \
+	__asm__(".pushsection .text\n.type cost_" name ", @function\ncost_" name ":\n" before \
+		"\n.globl cost_at_" name "\ncost_at_" name ":\n" instruction "\n" after       \
+		"\nret\n.globl cost_" name "\n.size cost_" name ", . - cost_" name            \
+		"\n.popsection")
+
+PROBED("nop", "", "nop", "");
+PROBED("nop3", "", ".byte 0x0f, 0x1f, 0x00", "");
+PROBED("nop5", "", ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00", "");
+PROBED("endbr64", "", "endbr64", "");
+PROBED("push", "", "push %rbp", "pop %rbp");
+PROBED("push12", "", "push %r12", "pop %r12");
+PROBED("je", "test %rsp, %rsp", "je 1f", "1:");
+PROBED("jmp", "", "jmp 1f", "1:");
+PROBED("call", "", "call 1f", "ret\n1:");
+PROBED("test", "", "test %rdi, %rdi", "");
+PROBED("mov", "", "mov %rdi, %rax", "");
+PROBED("sub", "", "sub $8, %rsp", "add $8, %rsp");
+PROBED("ret", "", "ret", "");
+
+#define CASE(id)                             \
+	{                                    \
+#id, cost_##id, cost_at_##id \
+	}
+#define DECLARE(id) extern body_fn cost_##id, cost_at_##id
+
+DECLARE(nop);
+DECLARE(nop3);
+DECLARE(nop5);
+DECLARE(endbr64);
+DECLARE(push);
+DECLARE(push12);
+DECLARE(je);
+DECLARE(jmp);
+DECLARE(call);
+DECLARE(test);
+DECLARE(mov);
+DECLARE(sub);
+DECLARE(ret);
+
+static const struct instruction {
+	const char *name;
+	body_fn *body, *probed;
+} instructions[] = {
+	CASE(nop), CASE(nop3), CASE(nop5), CASE(endbr64), CASE(push), CASE(push12), CASE(je),
+	CASE(jmp), CASE(call), CASE(test), CASE(mov),	  CASE(sub),  CASE(ret),
+};
+
+/* A way to attach, in the mode of its skeleton. */
+struct way {
+	const char *name;
+	enum uprobes_mode mode;
+	bool wants_return;
+	struct uprobes_programs programs;
+	struct probes_bpf *skeleton;
+};
+
+static struct way ways[] = {
+	{ "entry", UPROBES_MULTI, false, { 0 }, NULL },
+	{ "entry+return", UPROBES_MULTI, true, { 0 }, NULL },
+	{ "session", UPROBES_SESSION, true, { 0 }, NULL },
+	{ "perf entry", UPROBES_PERF, false, { 0 }, NULL },
+	{ "perf both", UPROBES_PERF, true, { 0 }, NULL },
+};
+
+static int n_rounds = 5;
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static double measure_ns(body_fn *body)
+{
+	uint64_t start = now_ns(), end, n = 0;
+
+	do {
+		for (int i = 0; i < CALLS_PER_CLOCK; i++)
+			body();
+		n += CALLS_PER_CLOCK;
+		end = now_ns();
+	} while (end - start < ROUND_NS);
+	return (double)(end - start) / (double)n;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *values)
+{
+	qsort(values, (size_t)n_rounds, sizeof(*values), compare_doubles);
+	return values[n_rounds / 2];
+}
+
+static bool open_way(struct way *way)
+{
+	struct probes_bpf *skeleton = probes_bpf__open();
+	struct bpf_program *prog;
+
+	if (!skeleton)
+		return false;
+	bpf_object__for_each_program(prog, skeleton->obj)
+		bpf_program__set_autoload(prog, false);
+	way->skeleton = skeleton;
+	way->programs = (struct uprobes_programs){
+		.session = skeleton->progs.nothing_session,
+		.entry = skeleton->progs.nothing_entry,
+		.ret = skeleton->progs.nothing_ret,
+	};
+	return !uprobes_prepare_mode(&way->programs, way->mode) && !probes_bpf__load(skeleton);
+}
+
+static struct uprobes *attach_way(const struct way *way, struct uprobe_point *points, size_t n)
+{
+	struct uprobes *uprobes;
+
+	for (size_t i = 0; i < n; i++)
+		points[i].wants_return &= way->wants_return;
+	uprobes = uprobes_attach(&way->programs, getpid(), points, n);
+	if (!uprobes)
+		msg_errno(errno, "attaching by %s", way->name);
+	return uprobes;
+}
+
+/* ---- single instructions ---- */
+
+static bool find_point(struct uprobe_point *point, int fd, body_fn *probed)
+{
+	uint64_t addr = (uintptr_t)probed;
+	struct mappings maps;
+	const struct mapping *m;
+
+	if (mappings_read(&maps, getpid()))
+		return false;
+	m = mappings_find(&maps, addr);
+	*point = (struct uprobe_point){ .fd = fd, .wants_return = true };
+	point->offset = m ? addr - m->start + m->offset : 0;
+	mappings_free(&maps);
+	return m;
+}
+
+static double measure_probed(const struct way *way, const struct instruction *i, int fd)
+{
+	struct uprobe_point point;
+	struct uprobes *uprobes;
+	double ns = 0;
+
+	if (!find_point(&point, fd, i->probed))
+		return 0;
+	uprobes = attach_way(way, &point, 1);
+	if (uprobes)
+		ns = measure_ns(i->body);
+	uprobes_detach(uprobes);
+	return ns;
+}
+
+static void print_instruction(const struct instruction *instruction, int fd)
+{
+	double bare[MAX_ROUNDS], probed[ARRAY_SIZE(ways)][MAX_ROUNDS];
+
+	for (int round = 0; round < n_rounds; round++) {
+		bare[round] = measure_ns(instruction->body);
+		for (size_t w = 0; w < ARRAY_SIZE(ways); w++)
+			probed[w][round] =
+				ways[w].skeleton ? measure_probed(&ways[w], instruction, fd) : 0;
+	}
+	printf("%-9s", instruction->name);
+	for (size_t w = 0; w < ARRAY_SIZE(ways); w++)
+		printf(" %13.0f", median(probed[w]) - median(bare));
+	putchar('\n');
+}
+
+static void print_instructions(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	printf("%-9s", "ns/hit");
+	for (size_t w = 0; w < ARRAY_SIZE(ways); w++)
+		printf(" %13s", ways[w].name);
+	putchar('\n');
+	for (size_t i = 0; i < ARRAY_SIZE(instructions); i++)
+		print_instruction(&instructions[i], fd);
+	close(fd);
+}
+
+/* ---- malloc and free ---- */
+
+static void allocate(void)
+{
+	void *volatile p = malloc(64);
+
+	free(p);
+}
+
+/* The functions of this pair only: others would not be called, and cost nothing. */
+static size_t find_pair(struct allocators *a, bool at_zero, struct uprobe_point *points)
+{
+	struct allocators_wish wish = { .places_at_zero = at_zero, .may_move_args = true };
+	size_t n = 0;
+
+	allocators_scan(a, getpid(), &wish);
+	for (size_t i = 0; i < a->n_functions && n < MAX_POINTS; i++) {
+		const struct alloc_function *f = &a->functions[i];
+
+		if (f->kind != ALLOC_MALLOC && f->kind != ALLOC_FREE)
+			continue;
+		points[n++] = (struct uprobe_point){
+			.fd = a->files[f->file].fd,
+			.offset = f->offset + f->place.offset,
+			.wants_return = alloc_kind_traits(f->kind)->wants_return,
+		};
+		printf("  %s of %s at +%u (%s)\n", f->name, a->files[f->file].path, f->place.offset,
+		       probe_kind_name(f->place.kind));
+	}
+	return n;
+}
+
+static double measure_pair(const struct way *way, const struct uprobe_point *found, size_t n)
+{
+	struct uprobe_point points[MAX_POINTS];
+	struct uprobes *uprobes;
+	double ns = 0;
+
+	memcpy(points, found, n * sizeof(*points));
+	uprobes = attach_way(way, points, n);
+	if (uprobes)
+		ns = measure_ns(allocate);
+	uprobes_detach(uprobes);
+	return ns;
+}
+
+static void print_pair(void)
+{
+	struct allocators a[2] = { 0 };
+	struct uprobe_point points[2][MAX_POINTS];
+	size_t n[2];
+	double bare[MAX_ROUNDS], probed[ARRAY_SIZE(ways)][2][MAX_ROUNDS];
+
+	puts("malloc+free, probed at:");
+	for (int placed = 0; placed < 2; placed++)
+		n[placed] = find_pair(&a[placed], !placed, points[placed]);
+	for (int round = 0; round < n_rounds; round++) {
+		bare[round] = measure_ns(allocate);
+		for (size_t w = 0; w < ARRAY_SIZE(ways); w++)
+			for (int placed = 0; placed < 2; placed++)
+				probed[w][placed][round] =
+					ways[w].skeleton
+						? measure_pair(&ways[w], points[placed], n[placed])
+						: 0;
+	}
+	printf("ns per pair without probes: %.0f\n", median(bare));
+	for (size_t w = 0; w < ARRAY_SIZE(ways); w++)
+		printf("%-13s at the entry %7.0f, placed %7.0f: %.1f times less\n", ways[w].name,
+		       median(probed[w][0]) - median(bare), median(probed[w][1]) - median(bare),
+		       (median(probed[w][0]) - median(bare)) /
+			       (median(probed[w][1]) - median(bare)));
+	allocators_free(&a[0]);
+	allocators_free(&a[1]);
+}
+
+int main(int argc, char **argv)
+{
+	msg_set_name("cost");
+	if (argc > 1)
+		n_rounds = atoi(argv[1]);
+	if (n_rounds < 1 || n_rounds > MAX_ROUNDS)
+		return 2;
+	for (size_t w = 0; w < ARRAY_SIZE(ways); w++)
+		if (!open_way(&ways[w])) {
+			printf("%s: not on this kernel\n", ways[w].name);
+			probes_bpf__destroy(ways[w].skeleton);
+			ways[w].skeleton = NULL;
+		}
+	print_instructions();
+	print_pair();
+	for (size_t w = 0; w < ARRAY_SIZE(ways); w++)
+		probes_bpf__destroy(ways[w].skeleton);
+	return 0;
+}
