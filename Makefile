@@ -15,7 +15,8 @@ TRACERS := $(filter $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/*.bpf.c)),$(TOOLS))
 COMMON  := $(patsubst common/%.c,$(O)/common/%.o,$(wildcard common/*.c))
 UNITS   := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/*_test.c))
 LIVES   := $(patsubst tests/live/%.c,$(O)/tests/live/%,$(wildcard tests/live/*_test.c))
-WORKS   := $(patsubst tests/work/%.c,$(O)/tests/work/%,$(wildcard tests/work/*.c))
+WORKS   := $(patsubst tests/work/%.c,$(O)/tests/work/%,$(wildcard tests/work/*.c)) \
+	   $(O)/tests/work/allocs-static $(if $(shell command -v musl-gcc),$(O)/tests/work/allocs-musl)
 BENCH   := $(patsubst tests/bench/%.c,$(O)/tests/bench/%.o,\
 	     $(filter-out %.bpf.c,$(wildcard tests/bench/*.c)))
 ORACLE_FILES := $(addprefix $(O)/tests/oracle/,oracle liboracle.so odd throw plugin64.so plugin4096.so)
@@ -157,6 +158,15 @@ $(O)/tests/work/%: tests/work/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -g $(WORK_FRAMES) -pthread -MMD -MP $(WARN) -D_GNU_SOURCE \
 		$< $(LDFLAGS) -o $@
+
+$(O)/tests/work/%-static: tests/work/%.c
+	$(call say,CC,$< (static))
+	$(Q)$(CC) -std=gnu11 -g -O1 -pthread -MMD -MP $(WARN) -D_GNU_SOURCE -static $< $(LDFLAGS) -o $@
+
+# Another libc: Debian's musl-tools.
+$(O)/tests/work/%-musl: tests/work/%.c
+	$(call say,CC,$< (musl))
+	$(Q)musl-gcc -std=gnu11 -g -O1 -pthread -MMD -MP $(WARN) -D_GNU_SOURCE $< $(LDFLAGS) -o $@
 
 WORK_FRAMES := -O1 -fno-omit-frame-pointer
 $(O)/tests/work/nofp $(O)/tests/work/other: private WORK_FRAMES := -O2 -fomit-frame-pointer
