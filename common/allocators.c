@@ -47,17 +47,25 @@ static struct alloc_function *find_function(const struct scan *scan, uint64_t of
 	return NULL;
 }
 
+/* "free" rather than "__libc_free"; in any order of the table the same. */
+static bool is_better_name(const char *a, size_t bytes, const char *b)
+{
+	return bytes != strlen(b) ? bytes < strlen(b) : strncmp(a, b, bytes) < 0;
+}
+
 /* Of two kinds at one address, such as free and delete, the first one in the list is meant. */
 static void add_alias(struct alloc_function *f, enum alloc_kind kind, const char *name,
 		      uint64_t bytes)
 {
+	size_t name_bytes = strcspn(name, "@");
+
 	if (bytes > f->bytes)
 		f->bytes = bytes;
-	if (kind >= f->kind)
+	if (kind > f->kind || (kind == f->kind && !is_better_name(name, name_bytes, f->name)))
 		return;
 	f->kind = kind;
 	free(f->name);
-	f->name = mem_strndup(name, strcspn(name, "@"));
+	f->name = mem_strndup(name, name_bytes);
 }
 
 static void add_function(struct allocators *a, const struct alloc_function *function)

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Places of probes: on the entries of real allocators (recorded, so that none need be installed), and
+ * on code made for each rule. Bytes are written as in a disassembly.
+ */
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "../../common/mem.h"
+#include "../../common/probe_place.h"
+#include "../../common/x86_decode.h"
+#include "unit.h"
+
+#define CODE_MAX 256
+
+struct entry {
+	const char *library, *function;
+	unsigned int n_args;
+	bool wants_return;
+	unsigned int offset;
+	enum probe_kind kind;
+	unsigned int moved_offset;
+	enum probe_kind moved_kind;
+	const char *code;
+};
+
+static const struct entry entries[] = {
+#include "alloc_entries.h"
+};
+
+static unsigned int digit_of(char c)
+{
+	return isdigit(c) ? c - '0' : c - 'a' + 10;
+}
+
+/* Blanks are skipped. */
+static size_t read_hex(uint8_t *code, const char *text)
+{
+	size_t n = 0;
+
+	for (; *text && n < CODE_MAX; text++)
+		if (*text != ' ') {
+			code[n++] = (uint8_t)(digit_of(text[0]) << 4 | digit_of(text[1]));
+			text++;
+		}
+	return n;
+}
+
+static struct probe_place place_code(const char *text, struct probe_wish wish)
+{
+	struct probe_place place;
+	uint8_t code[CODE_MAX];
+	size_t n = read_hex(code, text);
+
+	probe_place_find_x86(&place, &wish, code, n);
+	return place;
+}
+
+#define STRICT(n) ((struct probe_wish){ .n_args = (n), .wants_return = true })
+#define ENTRY(n)  ((struct probe_wish){ .n_args = (n) })
+#define MOVABLE(n) \
+	((struct probe_wish){ .n_args = (n), .wants_return = true, .may_move_args = true })
+
+#define CHECK_PLACE(text, wish, wanted_offset, wanted_kind)                      \
+	do {                                                                     \
+		struct probe_place at = place_code(text, wish);                  \
+		if (at.offset != (wanted_offset) || at.kind != (wanted_kind))    \
+			UNIT_FAIL("%s: +%u (%s), not +%u (%s)", text, at.offset, \
+				  probe_kind_name(at.kind), wanted_offset,       \
+				  probe_kind_name(wanted_kind));                 \
+	} while (0)
+
+static void check_entry(const struct entry *e, const char *code, unsigned int shift)
+{
+	struct probe_wish wish = { .n_args = e->n_args, .wants_return = e->wants_return };
+	struct probe_place place = place_code(code, wish), moved;
+	unsigned int offset = e->kind == PROBE_STEP ? 0 : e->offset + shift;
+	unsigned int moved_offset = e->moved_kind == PROBE_STEP ? 0 : e->moved_offset + shift;
+
+	wish.may_move_args = true;
+	moved = place_code(code, wish);
+	if (place.offset != offset || place.kind != e->kind)
+		UNIT_FAIL("%s of %s: +%u (%s), not +%u (%s)", e->function, e->library, place.offset,
+			  probe_kind_name(place.kind), offset, probe_kind_name(e->kind));
+	if (moved.offset != moved_offset || moved.kind != e->moved_kind)
+		UNIT_FAIL("%s of %s, arguments moved: +%u (%s), not +%u (%s)", e->function,
+			  e->library, moved.offset, probe_kind_name(moved.kind), moved_offset,
+			  probe_kind_name(e->moved_kind));
+	CHECK(!place.is_moved);
+}
+
+TEST(places_probes_in_the_allocators_of_debian)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
+		check_entry(&entries[i], entries[i].code, 0);
+}
+
+/* As other distributions build them; those that begin with one here get a second. */
+TEST(places_probes_behind_endbr64)
+{
+	char code[2 * CODE_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
+		snprintf(code, sizeof(code), "f30f1efa%s", entries[i].code);
+		check_entry(&entries[i], code, 4);
+	}
+}
+
+TEST(most_allocators_are_cheap_to_probe)
+{
+	size_t stepped = 0, moved_stepped = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
+		stepped += entries[i].kind == PROBE_STEP;
+		moved_stepped += entries[i].moved_kind == PROBE_STEP;
+	}
+	CHECK(stepped * 5 < ARRAY_SIZE(entries));
+	CHECK(moved_stepped * 20 < ARRAY_SIZE(entries));
+}
+
+/* ---- what is cheap ---- */
+
+TEST(takes_what_the_kernel_emulates)
+{
+	CHECK_PLACE("55 4889e5", STRICT(1), 0, PROBE_PUSH);	    /* push %rbp */
+	CHECK_PLACE("4154 55", STRICT(1), 0, PROBE_PUSH);	    /* push %r12 */
+	CHECK_PLACE("90 55", STRICT(1), 0, PROBE_NOP);		    /* nop */
+	CHECK_PLACE("e9 00010000", STRICT(1), 0, PROBE_BRANCH);	    /* jmp */
+	CHECK_PLACE("eb 10", STRICT(1), 0, PROBE_BRANCH);	    /* jmp */
+	CHECK_PLACE("e8 00010000", STRICT(1), 0, PROBE_BRANCH);	    /* call */
+	CHECK_PLACE("0f84 00010000", STRICT(1), 0, PROBE_BRANCH);   /* je */
+	CHECK_PLACE("0f1f440000 c3", STRICT(1), 0, PROBE_LONG_NOP); /* nopl */
+}
+
+TEST(leaves_alone_what_the_kernel_steps_over)
+{
+	CHECK_PLACE("6855000000", STRICT(1), 0, PROBE_STEP);	 /* push $0x55 */
+	CHECK_PLACE("ff35 00000000", STRICT(1), 0, PROBE_STEP);	 /* push memory */
+	CHECK_PLACE("4855", STRICT(1), 0, PROBE_STEP);		 /* rex.W push %rbp */
+	CHECK_PLACE("6655", STRICT(1), 0, PROBE_STEP);		 /* push %bp */
+	CHECK_PLACE("ff25 00000000", STRICT(1), 0, PROBE_STEP);	 /* jmp *memory */
+	CHECK_PLACE("e3 10", STRICT(1), 0, PROBE_STEP);		 /* jrcxz */
+	CHECK_PLACE("4190", STRICT(1), 0, PROBE_STEP);		 /* xchg %r8,%rax */
+	CHECK_PLACE("f390 55", STRICT(1), 0, PROBE_STEP);	 /* pause */
+	CHECK_PLACE("f2e9 00010000", STRICT(1), 0, PROBE_STEP);	 /* bnd jmp */
+	CHECK_PLACE("66e9 0001 0000", STRICT(1), 0, PROBE_STEP); /* jmpw */
+}
+
+TEST(prefers_a_push_to_a_branch_and_the_first_of_equals)
+{
+	CHECK_PLACE("0f1f00 55", STRICT(1), 3, PROBE_PUSH);	/* nopl; push */
+	CHECK_PLACE("0f1f00 7410", STRICT(1), 3, PROBE_BRANCH); /* nopl; je */
+	CHECK_PLACE("0f1f00 0f1f00 c3", STRICT(1), 0, PROBE_LONG_NOP);
+	CHECK_PLACE("4885ff 90", STRICT(1), 3, PROBE_NOP);
+	CHECK_PLACE("4885ff 55 53", STRICT(1), 3, PROBE_PUSH);
+}
+
+/* ---- what may be skipped ---- */
+
+TEST(keeps_arguments)
+{
+	CHECK_PLACE("31ff 55", STRICT(1), 0, PROBE_STEP); /* xor %edi,%edi */
+	CHECK_PLACE("31ff 55", STRICT(0), 2, PROBE_PUSH);
+	CHECK_PLACE("31f6 55", STRICT(1), 2, PROBE_PUSH); /* xor %esi,%esi */
+	CHECK_PLACE("31f6 55", STRICT(2), 0, PROBE_STEP);
+	CHECK_PLACE("4989f8 55", STRICT(4), 3, PROBE_PUSH); /* mov %rdi,%r8 */
+	CHECK_PLACE("4989f8 55", STRICT(5), 0, PROBE_STEP);
+	CHECK_PLACE("4d8d4801 55", STRICT(5), 4, PROBE_PUSH); /* lea 1(%r8),%r9 */
+	CHECK_PLACE("4d8d4801 55", STRICT(6), 0, PROBE_STEP);
+	CHECK_PLACE("48f7e6 55", STRICT(2), 3, PROBE_PUSH); /* mul %rsi */
+	CHECK_PLACE("48f7e6 55", STRICT(3), 0, PROBE_STEP);
+	CHECK_PLACE("4899 55", STRICT(3), 0, PROBE_STEP);	 /* cqo */
+	CHECK_PLACE("b9 00100000 55", STRICT(3), 5, PROBE_PUSH); /* mov $0x1000,%ecx */
+	CHECK_PLACE("b9 00100000 55", STRICT(4), 0, PROBE_STEP);
+	CHECK_PLACE("400f94c7 55", STRICT(1), 0, PROBE_STEP); /* sete %dil */
+	CHECK_PLACE("480f44fe 55", STRICT(1), 0, PROBE_STEP); /* cmove %rsi,%rdi */
+	CHECK_PLACE("fec9 55", STRICT(4), 0, PROBE_STEP);     /* dec %cl */
+	CHECK_PLACE("fecd 55", STRICT(4), 0, PROBE_STEP);     /* dec %ch */
+	CHECK_PLACE("80c501 55", STRICT(4), 0, PROBE_STEP);   /* add $1,%ch */
+}
+
+TEST(comparing_changes_nothing)
+{
+	CHECK_PLACE("4839f7 7410", STRICT(6), 3, PROBE_BRANCH);		 /* cmp %rsi,%rdi */
+	CHECK_PLACE("4883ff20 7410", STRICT(6), 4, PROBE_BRANCH);	 /* cmp $32,%rdi */
+	CHECK_PLACE("48f7c700100000 7410", STRICT(6), 7, PROBE_BRANCH);	 /* test */
+	CHECK_PLACE("480fa3f7 7410", STRICT(6), 4, PROBE_BRANCH);	 /* bt %rsi,%rdi */
+	CHECK_PLACE("803d00000000 00 7410", STRICT(6), 7, PROBE_BRANCH); /* cmpb $0,memory */
+}
+
+TEST(writes_no_memory)
+{
+	CHECK_PLACE("48893d 00000000 55", STRICT(0), 0, PROBE_STEP);	/* mov %rdi,memory */
+	CHECK_PLACE("ff05 00000000 55", STRICT(0), 0, PROBE_STEP);	/* incl memory */
+	CHECK_PLACE("830d 00000000 01 55", STRICT(0), 0, PROBE_STEP);	/* orl $1,memory */
+	CHECK_PLACE("8b05 00000000 55", STRICT(0), 6, PROBE_PUSH);	/* mov memory,%eax */
+	CHECK_PLACE("64488b042528000000 55", STRICT(0), 9, PROBE_PUSH); /* mov %fs:0x28,%rax */
+}
+
+TEST(moves_rsp_only_where_the_return_is_not_wanted)
+{
+	CHECK_PLACE("4883ec08 e800010000", STRICT(1), 0, PROBE_STEP); /* sub $8,%rsp; call */
+	CHECK_PLACE("4883ec08 e800010000", ENTRY(1), 4, PROBE_BRANCH);
+	CHECK_PLACE("488d6424f8 7410", STRICT(1), 0, PROBE_STEP); /* lea -8(%rsp),%rsp */
+	CHECK_PLACE("4883ec08 55", STRICT(1), 0, PROBE_STEP);
+	CHECK_PLACE("6855000000 55", ENTRY(1), 0, PROBE_STEP); /* push $0x55 */
+	CHECK_PLACE("58 55", ENTRY(1), 0, PROBE_STEP);	       /* pop %rax */
+}
+
+TEST(an_unknown_instruction_ends_the_search)
+{
+	CHECK_PLACE("0f05 55", STRICT(0), 0, PROBE_STEP);     /* syscall */
+	CHECK_PLACE("c3 55", STRICT(0), 0, PROBE_STEP);	      /* ret */
+	CHECK_PLACE("cc 55", STRICT(0), 0, PROBE_STEP);	      /* int3 */
+	CHECK_PLACE("ffe0 55", STRICT(0), 0, PROBE_STEP);     /* jmp *%rax */
+	CHECK_PLACE("48f7f6 55", STRICT(0), 0, PROBE_STEP);   /* div %rsi */
+	CHECK_PLACE("f00fb10f 55", STRICT(0), 0, PROBE_STEP); /* lock cmpxchg */
+	CHECK_PLACE("c5f877 55", STRICT(0), 0, PROBE_STEP);   /* vzeroupper */
+	CHECK_PLACE("f30f1ec8 55", STRICT(0), 0, PROBE_STEP); /* rdsspd %eax */
+	CHECK_PLACE("06 55", STRICT(0), 0, PROBE_STEP);	      /* not in 64-bit mode */
+	CHECK_PLACE("48", STRICT(0), 0, PROBE_STEP);	      /* cut off */
+	CHECK_PLACE("", STRICT(0), 0, PROBE_STEP);
+}
+
+/* What follows a branch isn't reached by every call. */
+TEST(a_branch_ends_the_search)
+{
+	CHECK_PLACE("4885ff 7402 55 c3", STRICT(1), 3, PROBE_BRANCH); /* test; je; push */
+	CHECK_PLACE("4885ff e302 55 c3", STRICT(1), 0, PROBE_STEP);   /* test; jrcxz; push */
+}
+
+/* ---- loops ---- */
+
+TEST(a_jump_back_to_the_place_rules_it_out)
+{
+	CHECK_PLACE("4885ff 7403 ebfc 90 c3", STRICT(1), 0, PROBE_STEP);      /* jmp .+3 */
+	CHECK_PLACE("4885ff 7406 e9f9ffffff c3", STRICT(1), 0, PROBE_STEP);   /* the same, long */
+	CHECK_PLACE("4885ff 7408 0f85f8ffffff c3", STRICT(1), 0, PROBE_STEP); /* jne */
+	CHECK_PLACE("4885ff 7406 e9f6ffffff c3", STRICT(1), 3, PROBE_BRANCH); /* to the beginning */
+	CHECK_PLACE("4885ff 7404 e2fc c3", STRICT(1), 0, PROBE_STEP);	      /* loop */
+	CHECK_PLACE("4889f8 4885ff 7405 ebf9 c3", STRICT(1), 0, PROBE_STEP);  /* into the middle */
+	CHECK_PLACE("4885ff 7403 06 ebfb 90 c3", STRICT(1), 0, PROBE_STEP);   /* behind nonsense */
+}
+
+/* ---- arguments that have moved ---- */
+
+TEST(follows_arguments_into_other_registers)
+{
+	struct probe_place place =
+		place_code("4889f8 31ff 7410", MOVABLE(2)); /* mov %rdi,%rax; xor */
+
+	CHECK_EQ(place.offset, 5);
+	CHECK(place.is_moved);
+	CHECK_EQ(place.args[0], 0);
+	CHECK_EQ(place.args[1], 6);
+	place = place_code("4889fe 488b3f 4889f2 7410", MOVABLE(1)); /* rdi to rsi to rdx */
+	CHECK_EQ(place.offset, 9);
+	CHECK_EQ(place.args[0], 2);
+	place = place_code("4989c9 31c9 7410", MOVABLE(6)); /* mov %rcx,%r9: the sixth is lost */
+	CHECK_EQ(place.kind, PROBE_STEP);
+	place = place_code("4989c9 31c9 7410", MOVABLE(4));
+	CHECK_EQ(place.args[3], 9);
+	place = place_code("89f8 31ff 7410", MOVABLE(1)); /* mov %edi,%eax: half of it */
+	CHECK_EQ(place.kind, PROBE_STEP);
+	place = place_code("4889f8 31ff 31c0 7410", MOVABLE(1)); /* overwritten there too */
+	CHECK_EQ(place.kind, PROBE_STEP);
+}
+
+TEST(reads_arguments_where_they_belong_if_they_are_still_there)
+{
+	struct probe_place place = place_code("4889f8 7410", MOVABLE(1));
+
+	CHECK(!place.is_moved);
+	CHECK_EQ(place.args[0], 7);
+}
+
+TEST(exchanged_arguments_keep_apart)
+{
+	struct probe_place place =
+		place_code("4889f8 4889f7 4889c6 7410", MOVABLE(2)); /* rdi and rsi change places */
+
+	CHECK_EQ(place.args[0], 0);
+	CHECK_EQ(place.args[1], 7);
+}
+
+/* ---- lengths ---- */
+
+TEST(knows_the_length_of_instructions)
+{
+	static const struct {
+		const char *code;
+		size_t bytes;
+	} cases[] = {
+		{ "f30f1efa", 4 },
+		{ "488d05a4050000", 7 },
+		{ "488b44c810", 5 },
+		{ "488b04cd00000000", 8 },
+		{ "66c7050000000000ff", 9 },
+		{ "48b80102030405060708", 10 },
+		{ "c8100000", 4 },
+		{ "f6c101", 3 },
+		{ "f6d9", 2 },
+		{ "66f7c10100", 5 },
+		{ "c5f96e0cd5c9000000", 9 },
+		{ "c4e2791805c9000000", 9 },
+		{ "c4e37d19c101", 6 },
+		{ "62f17c48100500000000", 10 },
+		{ "660f3a0fc108", 6 },
+		{ "660f3800c1", 5 },
+		{ "0f0b", 2 },
+		{ "666648e800000000", 8 },
+		{ "a11122334455667788", 9 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint8_t code[CODE_MAX] = { 0 };
+		size_t n = read_hex(code, cases[i].code);
+		struct x86_insn insn;
+
+		CHECK_EQ(n, cases[i].bytes);
+		CHECK(x86_decode(&insn, code, sizeof(code)));
+		CHECK_EQ(insn.bytes, cases[i].bytes);
+		CHECK(!x86_decode(&insn, code, n - 1));
+	}
+}
+
+TEST(prefixes_without_end_are_no_instruction)
+{
+	uint8_t code[CODE_MAX];
+	struct x86_insn insn;
+
+	memset(code, 0x66, sizeof(code));
+	CHECK(!x86_decode(&insn, code, sizeof(code)));
+	code[14] = 0x90;
+	CHECK(x86_decode(&insn, code, sizeof(code)));
+	CHECK_EQ(insn.bytes, 15);
+}
