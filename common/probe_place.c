@@ -129,8 +129,6 @@ static bool read_one(struct effect *e, const struct x86_insn *insn)
 	if (insn->opcode < 0x40)
 		return read_arithmetic(e, insn);
 	switch (insn->opcode) {
-	case 0x50 ... 0x57: /* PUSH */
-		return writes_regs(e, 1u << REG_SP);
 	case 0x63: /* MOVSXD */
 	case 0x69: /* IMUL */
 	case 0x6b:
@@ -221,8 +219,8 @@ static bool is_emulated_branch(const struct x86_insn *insn)
 /* A REX prefix may only say that the register is one of r8 to r15. */
 static bool is_emulated_push(const struct x86_insn *insn)
 {
-	return insn->opcode >= 0x50 && insn->opcode <= 0x57 && insn->bytes <= 2 &&
-	       !insn->prefixes && (!insn->rex || insn->rex == 0x41);
+	return insn->opcode >= 0x50 && insn->opcode <= 0x57 && !insn->prefixes &&
+	       (!insn->rex || insn->rex == 0x41);
 }
 
 static enum probe_kind kind_of(const struct x86_insn *insn)
@@ -361,7 +359,7 @@ void probe_place_find_x86(struct probe_place *place, const struct probe_wish *wi
 		kind = kind_of(&insn);
 		if (kind < place->kind)
 			take_place(&s, place, at, kind);
-		if (place->kind <= PROBE_PUSH || insn.is_relative || !read_effect(&effect, &insn))
+		if (!read_effect(&effect, &insn)) /* branches and pushes among them */
 			break;
 		follow_args(&s, &effect);
 	}

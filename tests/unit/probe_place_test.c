@@ -142,7 +142,7 @@ TEST(leaves_alone_what_the_kernel_steps_over)
 	CHECK_PLACE("6655", STRICT(1), 0, PROBE_STEP);		 /* push %bp */
 	CHECK_PLACE("ff25 00000000", STRICT(1), 0, PROBE_STEP);	 /* jmp *memory */
 	CHECK_PLACE("e3 10", STRICT(1), 0, PROBE_STEP);		 /* jrcxz */
-	CHECK_PLACE("4190", STRICT(1), 0, PROBE_STEP);		 /* xchg %r8,%rax */
+	CHECK_PLACE("4190 55", STRICT(1), 0, PROBE_STEP);	 /* xchg %r8,%rax */
 	CHECK_PLACE("f390 55", STRICT(1), 0, PROBE_STEP);	 /* pause */
 	CHECK_PLACE("f2e9 00010000", STRICT(1), 0, PROBE_STEP);	 /* bnd jmp */
 	CHECK_PLACE("66e9 0001 0000", STRICT(1), 0, PROBE_STEP); /* jmpw */
@@ -155,6 +155,7 @@ TEST(prefers_a_push_to_a_branch_and_the_first_of_equals)
 	CHECK_PLACE("0f1f00 0f1f00 c3", STRICT(1), 0, PROBE_LONG_NOP);
 	CHECK_PLACE("4885ff 90", STRICT(1), 3, PROBE_NOP);
 	CHECK_PLACE("4885ff 55 53", STRICT(1), 3, PROBE_PUSH);
+	CHECK_PLACE("55 90", ENTRY(1), 0, PROBE_PUSH);
 }
 
 /* ---- what may be skipped ---- */
