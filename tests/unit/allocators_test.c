@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Names of allocating functions, and the search for them in this very process and in copies of it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../../common/allocators.h"
+#include "unit.h"
+
+void *my_malloc(size_t bytes);
+void *_ZnwmPv(size_t bytes, void *p);
+
+/* Found by their names: of an allocator of its own, and of placement new, which is none. */
+__attribute__((noinline, used)) void *my_malloc(size_t bytes)
+{
+	__asm__ volatile("");
+	return (void *)(bytes + 1);
+}
+
+__attribute__((noinline, used)) static void je_free(void *p)
+{
+	__asm__ volatile("" : : "r"(p));
+}
+
+__attribute__((noinline, used)) void *_ZnwmPv(size_t bytes, void *p)
+{
+	__asm__ volatile("" : : "r"(bytes));
+	return p;
+}
+
+__attribute__((noinline, used)) static void cfree(void *p)
+{
+	__asm__ volatile("" : : "r"(p), "r"(1));
+}
+
+static const struct alloc_function *find(const struct allocators *a, const char *name)
+{
+	for (size_t i = 0; i < a->n_functions; i++)
+		if (!strcmp(a->functions[i].name, name))
+			return &a->functions[i];
+	return NULL;
+}
+
+TEST(knows_names)
+{
+	CHECK_EQ(alloc_kind_of("malloc", NULL, false), ALLOC_MALLOC);
+	CHECK_EQ(alloc_kind_of("malloc@@GLIBC_2.2.5", NULL, false), ALLOC_MALLOC);
+	CHECK_EQ(alloc_kind_of("__libc_memalign", NULL, false), ALLOC_MEMALIGN);
+	CHECK_EQ(alloc_kind_of("aligned_alloc", NULL, false), ALLOC_MEMALIGN);
+	CHECK_EQ(alloc_kind_of("je_posix_memalign", NULL, false), ALLOC_POSIX_MEMALIGN);
+	CHECK_EQ(alloc_kind_of("_rjem_sdallocx", NULL, false), ALLOC_FREE);
+	CHECK_EQ(alloc_kind_of("tc_newarray", NULL, false), ALLOC_NEW);
+	CHECK_EQ(alloc_kind_of("mi_zalloc", NULL, false), ALLOC_MALLOC);
+	CHECK_EQ(alloc_kind_of("_ZdaPvmSt11align_val_t", NULL, false), ALLOC_DELETE);
+	CHECK_EQ(alloc_kind_of("mmap64", NULL, false), ALLOC_MMAP);
+}
+
+TEST(knows_what_allocates_nothing)
+{
+	CHECK_EQ(alloc_kind_of("malloc_usable_size", NULL, false), -1);
+	CHECK_EQ(alloc_kind_of("mallo", NULL, false), -1);
+	CHECK_EQ(alloc_kind_of("", NULL, false), -1);
+	CHECK_EQ(alloc_kind_of("@", NULL, false), -1);
+	CHECK_EQ(alloc_kind_of("new", NULL, false), -1);
+	CHECK_EQ(alloc_kind_of("zalloc", NULL, false), -1);
+	CHECK_EQ(alloc_kind_of("_ZnwmPv", NULL, false), -1);
+	CHECK_EQ(alloc_kind_of("_ZN3FoonwEm", NULL, false), -1);
+	CHECK_EQ(alloc_kind_of("mi_", NULL, false), -1);
+}
+
+TEST(a_local_name_counts_only_with_a_prefix)
+{
+	CHECK_EQ(alloc_kind_of("free", NULL, true), -1);
+	CHECK_EQ(alloc_kind_of("_Znwm", NULL, true), -1);
+	CHECK_EQ(alloc_kind_of("je_free", NULL, true), ALLOC_FREE);
+}
+
+TEST(a_prefix_of_ones_own_takes_the_place_of_those_known)
+{
+	CHECK_EQ(alloc_kind_of("my_malloc", "my_", false), ALLOC_MALLOC);
+	CHECK_EQ(alloc_kind_of("my_new", "my_", true), ALLOC_NEW);
+	CHECK_EQ(alloc_kind_of("malloc", "my_", false), -1);
+	CHECK_EQ(alloc_kind_of("je_malloc", "my_", false), -1);
+	CHECK_EQ(alloc_kind_of("my_", "my_", false), -1);
+}
+
+TEST(finds_the_allocators_of_a_process)
+{
+	struct allocators_wish wish = { .object = "/proc/self/exe" };
+	struct allocators a = { 0 };
+	int n;
+
+	CHECK(je_free != cfree);
+	n = allocators_scan(&a, getpid(), &wish);
+	CHECK(n > 0);
+	CHECK(find(&a, "je_free"));
+	CHECK(!find(&a, "_ZnwmPv"));
+	CHECK(!find(&a, "cfree")); /* local */
+	CHECK(!find(&a, "my_malloc"));
+	CHECK_EQ(allocators_scan(&a, getpid(), &wish), 0);
+	allocators_free(&a);
+	wish = (struct allocators_wish){ 0 };
+	n = allocators_scan(&a, getpid(), &wish);
+	CHECK(n > 0);
+	CHECK(find(&a, "je_free"));
+	CHECK(find(&a, "malloc"));
+	CHECK(find(&a, "munmap"));
+	CHECK_EQ(allocators_scan(&a, getpid(), &wish), 0);
+	allocators_free(&a);
+}
+
+/* The bytes at the offset are the function's. */
+TEST(offsets_lead_to_the_functions)
+{
+	struct allocators_wish wish = { .prefix = "my_" };
+	struct allocators a = { 0 };
+	const struct alloc_function *f;
+	uint8_t code[4] = { 0 };
+
+	CHECK_EQ(allocators_scan(&a, getpid(), &wish), 1);
+	f = find(&a, "my_malloc");
+	CHECK(f);
+	if (f) {
+		CHECK_EQ(f->kind, ALLOC_MALLOC);
+		CHECK(f->bytes > 0);
+		CHECK_EQ(pread(a.files[f->file].fd, code, sizeof(code), (off_t)f->offset),
+			 sizeof(code));
+		CHECK(!memcmp(code, (const void *)my_malloc, sizeof(code)));
+	}
+	allocators_free(&a);
+}
+
+TEST(each_function_comes_once)
+{
+	struct allocators_wish wish = { 0 };
+	struct allocators a = { 0 };
+	size_t twice = 0;
+
+	allocators_scan(&a, getpid(), &wish);
+	for (size_t i = 0; i < a.n_functions; i++)
+		for (size_t j = 0; j < i; j++)
+			twice += a.functions[i].file == a.functions[j].file &&
+				 a.functions[i].offset == a.functions[j].offset;
+	CHECK_EQ(twice, 0);
+	allocators_free(&a);
+}
+
+TEST(leaves_mappings_out_if_told_so)
+{
+	struct allocators_wish wish = { .without_mmap = true };
+	struct allocators a = { 0 };
+
+	allocators_scan(&a, getpid(), &wish);
+	CHECK(!find(&a, "mmap"));
+	CHECK(!find(&a, "munmap"));
+	CHECK(!find(&a, "mremap"));
+	CHECK(a.n_functions > 0);
+	allocators_free(&a);
+}
+
+TEST(an_object_that_is_not_there_is_an_error)
+{
+	struct allocators_wish wish = { .object = "libnotthere" };
+	struct allocators a = { 0 };
+
+	CHECK_EQ(allocators_scan(&a, getpid(), &wish), -ENOENT);
+	wish.object = "/not/there";
+	CHECK_EQ(allocators_scan(&a, getpid(), &wish), -ENOENT);
+	wish.object = "/dev/null";
+	CHECK_EQ(allocators_scan(&a, getpid(), &wish), -ENOENT);
+	wish.object = NULL;
+	CHECK_EQ(allocators_scan(&a, 1 << 30, &wish), -ESRCH);
+	allocators_free(&a);
+}
+
+/* By its base name, as far as it is given. */
+TEST(an_object_can_be_named_in_short)
+{
+	struct allocators_wish wish = { .object = "libc" };
+	struct allocators a = { 0 };
+
+	if (allocators_scan(&a, getpid(), &wish) == -ENOENT)
+		SKIP("this program is static");
+	CHECK(find(&a, "malloc"));
+	CHECK(!find(&a, "je_free"));
+	allocators_free(&a);
+}
