@@ -226,7 +226,7 @@ static void read_relative(struct x86_insn *insn, const uint8_t *end, char layout
 	if (layout == 'j')
 		memcpy(&insn->relative, end - 4, 4); /* little-endian, as whoever runs it */
 	else if (layout == 's')
-		insn->relative = (int8_t)end[-1];
+		insn->relative = end[-1] < 0x80 ? end[-1] : end[-1] - 0x100;
 }
 
 /* With a 66 prefix alone, a branch is of another length on AMD's processors than on Intel's. */

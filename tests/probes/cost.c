@@ -198,7 +198,7 @@ static double measure_probed(const struct way *way, const struct instruction *i,
 
 static void print_instruction(const struct instruction *instruction, int fd)
 {
-	double bare[MAX_ROUNDS], probed[ARRAY_SIZE(ways)][MAX_ROUNDS];
+	double bare[MAX_ROUNDS] = { 0 }, probed[ARRAY_SIZE(ways)][MAX_ROUNDS] = { 0 };
 
 	for (int round = 0; round < n_rounds; round++) {
 		bare[round] = measure_ns(instruction->body);
@@ -276,7 +276,7 @@ static void print_pair(void)
 	struct allocators a[2] = { 0 };
 	struct uprobe_point points[2][MAX_POINTS];
 	size_t n[2];
-	double bare[MAX_ROUNDS], probed[ARRAY_SIZE(ways)][2][MAX_ROUNDS];
+	double bare[MAX_ROUNDS] = { 0 }, probed[ARRAY_SIZE(ways)][2][MAX_ROUNDS] = { 0 };
 
 	puts("malloc+free, probed at:");
 	for (int placed = 0; placed < 2; placed++)

@@ -10,7 +10,7 @@
 #include "unit.h"
 
 void *my_malloc(size_t bytes);
-void *_ZnwmPv(size_t bytes, void *p);
+void *placement_new(size_t bytes, void *p) __asm__("_ZnwmPv");
 
 /* Found by their names: of an allocator of its own, and of placement new, which is none. */
 __attribute__((noinline, used)) void *my_malloc(size_t bytes)
@@ -24,7 +24,7 @@ __attribute__((noinline, used)) static void je_free(void *p)
 	__asm__ volatile("" : : "r"(p));
 }
 
-__attribute__((noinline, used)) void *_ZnwmPv(size_t bytes, void *p)
+__attribute__((noinline, used)) void *placement_new(size_t bytes, void *p)
 {
 	__asm__ volatile("" : : "r"(bytes));
 	return p;
