@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Sampling: hardware cycles if the machine counts them, else the CPU clock, on every CPU that is
- * online. A CPU that goes away takes its event with it; one that comes is not sampled.
+ * online.
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-#include <linux/perf_event.h>
 
+#include "cpuevents.h"
 #include "cpulist.h"
-#include "mem.h"
 #include "msg.h"
 #include "parse.h"
 #include "sampler.h"
@@ -24,8 +20,7 @@ static const char *event_name;
 static char event_text[64];
 
 static struct perf_event_attr attr = { .size = sizeof(attr) };
-static struct bpf_link **links;
-static size_t n_links, links_cap;
+static struct cpu_events events;
 
 static int parse_period(const char *what, const char *text, void *dest);
 
@@ -60,11 +55,6 @@ static int check_sampler(struct run *run)
 	return 0;
 }
 
-static int open_event(uint32_t cpu)
-{
-	return (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
 static void set_event(bool cycles)
 {
 	attr.type = cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
@@ -84,7 +74,7 @@ static bool has_cycles(void)
 
 	cpulist_visit_online(first_cpu, &cpu);
 	set_event(true);
-	fd = open_event(cpu);
+	fd = cpu_event_open(&attr, cpu);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
@@ -130,52 +120,16 @@ static int configure_sampler(struct run *run)
 	return err;
 }
 
-static int report_refused_event(int err, uint32_t cpu)
-{
-	msg_errno(err, "opening a perf event on CPU %u", cpu);
-	if (err == EINVAL && attr.freq)
-		msg_hint("sysctl kernel.perf_event_max_sample_rate bounds the frequency");
-	return -err;
-}
-
-static int attach_cpu(uint32_t cpu, void *arg)
-{
-	struct bpf_link *link;
-	int fd;
-
-	if (opts_given("cpu") && cpu != only_cpu)
-		return 0;
-	fd = open_event(cpu);
-	if (fd < 0)
-		return errno == ENODEV ? 0 : report_refused_event(errno, cpu);
-	link = bpf_program__attach_perf_event(arg, fd);
-	if (!link) {
-		close(fd);
-		return msg_errno(errno, "attaching to the perf event of CPU %u", cpu);
-	}
-	links = mem_grow(links, n_links, &links_cap, sizeof(*links));
-	links[n_links++] = link;
-	return 0;
-}
-
 int sampler_attach(struct run *run, const struct bpf_program *program)
 {
 	(void)run;
-	return cpulist_visit_online(attach_cpu, (void *)program);
+	return cpu_events_open(&events, &attr, opts_given("cpu") ? only_cpu : ALL_CPUS, program);
 }
 
 static void stop_sampler(struct run *run)
 {
 	(void)run;
-	for (size_t i = 0; i < n_links; i++)
-		bpf_link__destroy(links[i]);
-	n_links = 0;
-}
-
-static void finish_sampler(struct run *run)
-{
-	stop_sampler(run);
-	free(links);
+	cpu_events_close(&events);
 }
 
 const struct module sampler_module = {
@@ -184,5 +138,4 @@ const struct module sampler_module = {
 	.check = check_sampler,
 	.configure = configure_sampler,
 	.stop = stop_sampler,
-	.finish = finish_sampler,
 };
