@@ -109,6 +109,48 @@ static __always_inline bool registers_are_32bit(const struct unwind_regs *regs)
 #endif
 }
 
+/* Of the registers with which a perf event came. */
+static __always_inline bool registers_are_kernels(const struct bpf_perf_event_data *ctx)
+{
+#if defined(__TARGET_ARCH_arm64)
+	return (__s64)ctx->regs.pc < 0;
+#else
+	return (__s64)ctx->regs.ip < 0;
+#endif
+}
+
+/* The current task as a type came with 5.11 (commit 3ca1032ab7ab). */
+#define HAS_TYPED_CURRENT \
+	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
+
+/* For filters, and as the owner of task storage, where the kernel has that for such programs. */
+static __always_inline struct task_struct *current_task(void)
+{
+	if (HAS_TYPED_CURRENT)
+		return bpf_get_current_task_btf();
+	return (void *)bpf_get_current_task();
+}
+
+/* The current task's memory, and a field of it: without calls of helpers where it is typed. */
+static __always_inline struct mm_struct *current_mm(void)
+{
+	struct task_struct *task;
+
+	if (HAS_TYPED_CURRENT)
+		return bpf_get_current_task_btf()->mm;
+	task = (void *)bpf_get_current_task();
+	return BPF_CORE_READ(task, mm);
+}
+
+#define MM_READ(mm, field) (HAS_TYPED_CURRENT ? (mm)->field : BPF_CORE_READ(mm, field))
+
+/* Since 6.4 a fault is handled first under the lock of its area alone. */
+static __always_inline bool fault_has_own_lock(__u32 flags)
+{
+	return bpf_core_enum_value_exists(enum fault_flag, FAULT_FLAG_VMA_LOCK) &&
+	       (flags & FAULT_FLAG_VMA_LOCK);
+}
+
 /* Task storage for tracing programs came with 5.12 (commit a10787e6d58c), see task_state.bpf.h. */
 
 #endif

@@ -42,6 +42,23 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 
+/* How a page fault is handled, and how that went: enum fault_flag, enum vm_fault_reason. */
+enum fault_flag {
+	FAULT_FLAG_TRIED = 0x20,
+	FAULT_FLAG_VMA_LOCK = 0x1000, /* since 6.4 */
+};
+
+enum vm_fault_reason {
+	VM_FAULT_OOM = 0x1,
+	VM_FAULT_SIGBUS = 0x2,
+	VM_FAULT_MAJOR = 0x4,
+	VM_FAULT_HWPOISON = 0x10,
+	VM_FAULT_HWPOISON_LARGE = 0x20,
+	VM_FAULT_SIGSEGV = 0x40,
+	VM_FAULT_RETRY = 0x400,
+	VM_FAULT_FALLBACK = 0x800,
+};
+
 enum {
 	BPF_ANY = 0,
 	BPF_NOEXIST = 1,
@@ -114,6 +131,100 @@ struct pid {
 	struct upid numbers[];
 };
 
+/* Structs stand before those that point at them, or the check could not see what is in them. */
+struct super_block {
+	u32 s_dev;
+	unsigned long s_magic;
+};
+
+struct inode {
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	u32 i_generation;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct hlist_bl_node {
+	struct hlist_bl_node **pprev;
+};
+
+struct dentry {
+	struct hlist_bl_node d_hash;
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+
+struct file {
+	struct path f_path;
+	struct inode *f_inode;
+};
+
+struct vm_operations_struct;
+
+struct vm_special_mapping {
+	const char *name;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	const struct vm_operations_struct *vm_ops;
+	struct file *vm_file;
+	void *vm_private_data;
+};
+
+struct maple_metadata___since6_1 {
+	unsigned char end;
+};
+
+struct maple_range_64___since6_1 {
+	unsigned long pivot[15];
+	void *slot[16];
+	struct maple_metadata___since6_1 meta; /* in the last slot's place */
+};
+
+struct maple_arange_64___since6_1 {
+	unsigned long pivot[9];
+	void *slot[10];
+	struct maple_metadata___since6_1 meta;
+};
+
+struct maple_tree___since6_1 {
+	void *ma_root;
+};
+
+struct mm_struct {
+	unsigned long start_brk;
+	unsigned long brk;
+	unsigned long start_stack;
+};
+
+struct mm_struct___since6_1 {
+	struct maple_tree___since6_1 mm_mt;
+};
+
+struct vmacache___before6_1 {
+	struct vm_area_struct *vmas[4];
+};
+
 struct task_struct {
 	unsigned int __state; /* since 5.14 */
 	unsigned int flags;
@@ -130,6 +241,7 @@ struct task_struct {
 	struct nsproxy *nsproxy;
 	u64 self_exec_id; /* 64 bits since 5.7 */
 	struct css_set *cgroups;
+	struct mm_struct *mm;
 };
 
 struct task_struct___old { /* before 5.14 */
@@ -138,6 +250,10 @@ struct task_struct___old { /* before 5.14 */
 
 struct task_struct___byte { /* in 7.2 */
 	u8 on_cpu;
+};
+
+struct task_struct___before6_1 {
+	struct vmacache___before6_1 vmacache;
 };
 
 #if defined(__TARGET_ARCH_x86)
@@ -183,7 +299,14 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 
-struct bpf_perf_event_data;
+struct bpf_perf_event_data {
+#if defined(__TARGET_ARCH_x86)
+	struct pt_regs regs;
+#elif defined(__TARGET_ARCH_arm64)
+	struct user_pt_regs regs;
+#endif
+	__u64 addr; /* of a page fault */
+};
 
 #pragma clang attribute pop
 
