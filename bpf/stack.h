@@ -50,6 +50,9 @@ enum stack_remark {
 	REMARK_AT_START, /* blocked when tracing began */
 	REMARK_AT_END,	 /* still blocked when it ended */
 	REMARK_THROUGHOUT,
+	REMARK_KERNEL, /* a page fault of the kernel */
+	REMARK_MAJOR,  /* one that had to wait for a file or swap */
+	REMARK_KERNEL_MAJOR,
 };
 
 struct stack_settings {

@@ -41,7 +41,7 @@ static __always_inline struct task_state *task_state_find(struct task_struct *ta
 
 	if (has_task_storage)
 		return bpf_task_storage_get(&task_states, task, 0, 0);
-	tid = task->pid;
+	tid = TASK_READ(task, pid);
 	return bpf_map_lookup_elem(&task_states_by_tid, &tid);
 }
 

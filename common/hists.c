@@ -38,7 +38,7 @@ struct hist_list {
 	size_t count, cap;
 };
 
-static bool in_ns, in_ms, timestamps;
+static bool in_ns, in_ms, timestamps, is_left_out;
 static uint32_t entries = 32768;
 static const struct hist_grouping *grouping;
 static struct hist before; /* what has been reported of the histogram of everything */
@@ -50,7 +50,7 @@ static const struct opt hists_opts[] = {
 	{ 'N', "nanoseconds", NULL, OPT_FLAG(&in_ns), "in nanoseconds" },
 	{ 'T', "timestamp", NULL, OPT_FLAG(&timestamps), "the time of day above each report" },
 	{ 0, "entries", "N", OPT_UINT(&entries, 64, 1 << 24),
-	  "room for histograms by key: parts of one power of two each (default 32768)" },
+	  "room for results by key; a histogram takes one per power of two (default 32768)" },
 	{},
 };
 
@@ -77,6 +77,11 @@ static int configure_hists(struct run *run)
 {
 	struct hist_settings settings = { .mult = unit()->mult, .shift = unit()->shift };
 
+	if (is_left_out) {
+		leave_out_by_key(run);
+		map_leave_out(run, "hist_all");
+		return 0;
+	}
 	settings.has_turns = map_pair_configure(run, &tables);
 	loss_set_hint("entries");
 	bpf_map__set_max_entries(map_find(run, tables.a), entries);
@@ -88,7 +93,17 @@ static int configure_hists(struct run *run)
 	return map_set_settings(run, ".rodata.hist", &settings, sizeof(settings));
 }
 
-static void print_time(FILE *f)
+uint32_t hists_entries(void)
+{
+	return entries;
+}
+
+void hists_leave_out(void)
+{
+	is_left_out = true;
+}
+
+void hists_print_time(FILE *f)
 {
 	time_t now = time(NULL);
 	char text[16];
@@ -171,6 +186,10 @@ static void print_title(FILE *f, uint64_t id, const char *comm)
 {
 	char path[PATH_MAX];
 
+	if (grouping->names) {
+		fprintf(f, "%s = %s\n", grouping->key, grouping->names[id]);
+		return;
+	}
 	fprintf(f, "%s = %llu ", grouping->key, (unsigned long long)id);
 	if (grouping->with_comm)
 		escape_print(f, comm, "");
@@ -209,7 +228,7 @@ static int report_by_key(struct run *run)
 int hists_report(struct run *run)
 {
 	fputc('\n', run->out);
-	print_time(run->out);
+	hists_print_time(run->out);
 	return grouping ? report_by_key(run) : report_all(run);
 }
 

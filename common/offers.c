@@ -94,6 +94,15 @@ static int probe_fentry(void)
 	return attach_by_btf("handle_mm_fault", BPF_TRACE_FENTRY);
 }
 
+int offers_fentry(const char *function)
+{
+	int fd = attach_by_btf(function, BPF_TRACE_FENTRY);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
 static int probe_iter(void)
 {
 	return load_by_btf("task", BPF_TRACE_ITER);

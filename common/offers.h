@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the running kernel offers to the tools: "tracelets check". */
+/* What the running kernel offers to the tools: "tracelets check", and for single tools. */
 #ifndef OFFERS_H
 #define OFFERS_H
 
@@ -11,5 +11,8 @@
  * tools need is missing, -EPERM if that can't be told without more capabilities.
  */
 int offers_print(FILE *f);
+
+/* Can a program be attached to the entry of that function of the kernel? 0 or -errno. */
+int offers_fentry(const char *function);
 
 #endif

@@ -21,7 +21,7 @@
 
 #define MAX_FRAMES (4 * STACK_DEPTH + 4) /* two stacks, a waker's two, and marks */
 
-static bool user_only, kernel_only, folded;
+static bool user_only, kernel_only, folded, is_left_out;
 static const char *format;
 static uint32_t storage_size = 65536;
 static uint64_t divisor = 1;
@@ -50,7 +50,17 @@ static const struct opt stacks_opts[] = {
 
 bool stacks_want_user(void)
 {
-	return !kernel_only;
+	return !kernel_only && !is_left_out;
+}
+
+void stacks_leave_out(void)
+{
+	is_left_out = true;
+}
+
+bool stacks_are_asked_for(void)
+{
+	return folded || format || user_only || kernel_only || style.delimiter;
 }
 
 void stacks_set_divisor(uint64_t value)
@@ -92,10 +102,23 @@ static int check_stacks(struct run *run)
 		run->output_path, writer_names());
 }
 
+static int leave_out_maps(const struct run *run)
+{
+	map_leave_out(run, tables.slot);
+	map_leave_out(run, tables.a);
+	map_leave_out(run, tables.b);
+	map_leave_out(run, "stack_defs");
+	map_leave_out(run, "stacks_sent");
+	map_leave_out(run, "stack_scratch");
+	return 0;
+}
+
 static int configure_stacks(struct run *run)
 {
 	struct stack_settings settings = { .user = stacks_want_user(), .kernel = !user_only };
 
+	if (is_left_out)
+		return leave_out_maps(run);
 	bpf_map__set_max_entries(map_find(run, tables.a), storage_size);
 	bpf_map__set_max_entries(map_find(run, tables.b), storage_size);
 	bpf_map__set_max_entries(map_find(run, "stack_scratch"),
@@ -127,6 +150,8 @@ static void on_exit_of(pid_t pid, void *arg)
 
 static int start_stacks(struct run *run)
 {
+	if (is_left_out)
+		return 0;
 	defs = stackdefs_new();
 	events = events_watch(run, "stack_defs", on_definition, NULL);
 	if (!events)
@@ -192,6 +217,9 @@ static const char *remark_text(uint8_t remark)
 		[REMARK_AT_START] = "blocked at start",
 		[REMARK_AT_END] = "blocked at end",
 		[REMARK_THROUGHOUT] = "blocked throughout",
+		[REMARK_KERNEL] = "kernel mode",
+		[REMARK_MAJOR] = "major",
+		[REMARK_KERNEL_MAJOR] = "kernel mode, major",
 	};
 
 	return remark < ARRAY_SIZE(texts) ? texts[remark] : NULL;

@@ -17,6 +17,13 @@ extern const struct module stacks_module;
 /* False with -K: then nobody needs to walk user stacks. */
 bool stacks_want_user(void);
 
+/*
+ * For tools that can show something else. Some option about stacks was given; and, from a tool's
+ * check(): there will be none, and nothing is to be prepared for them.
+ */
+bool stacks_are_asked_for(void);
+void stacks_leave_out(void);
+
 /* How a tool's raw values become its unit: divided by that (1000: ns to us). Default 1. */
 void stacks_set_divisor(uint64_t divisor);
 

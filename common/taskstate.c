@@ -32,6 +32,15 @@ int taskstate_configure(const struct run *run)
 	return map_set_settings(run, ".rodata.task_state", &has_storage, sizeof(has_storage));
 }
 
+void taskstate_leave_out(const struct run *run)
+{
+	program_leave_out(run, "task_state_fork");
+	program_leave_out(run, "task_state_exit");
+	program_leave_out(run, "task_state_iter");
+	map_leave_out(run, "task_states");
+	map_leave_out(run, "task_states_by_tid");
+}
+
 /* Reads the iterator to its end. Records may be cut by a read(); the rest comes with the next. */
 static int read_records(int fd, size_t size, void (*visit)(const void *record, void *arg),
 			void *arg)

@@ -10,6 +10,9 @@
 /* Before load: task storage where the kernel has it for tracing programs, else a hash table. */
 int taskstate_configure(const struct run *run);
 
+/* Instead of that, for what a tool does without state. */
+void taskstate_leave_out(const struct run *run);
+
 /*
  * Lets the task iterator visit every task. It may write records of size bytes each, which are
  * handed to visit (NULL: it writes none). 0 or -errno, printed.

@@ -70,7 +70,7 @@ static const struct opt unwind_opts[] = {
 static int check_unwind(struct run *run)
 {
 	(void)run;
-	by_cfi = CAN_USE_CFI && stacks_want_user();
+	by_cfi = CAN_USE_CFI;
 	if (!method_text || !strcmp(method_text, "auto"))
 		return 0;
 	if (strcmp(method_text, "cfi") && strcmp(method_text, "fp"))
@@ -85,8 +85,10 @@ static int configure_unwind(struct run *run)
 {
 	static const char *const maps[] = { "unwind_processes", "unwind_mappings", "unwind_pages",
 					    "unwind_rules", "unwind_shards" };
-	struct unwind_settings settings = { .by_cfi = by_cfi };
+	struct unwind_settings settings = {};
 
+	by_cfi = by_cfi && stacks_want_user();
+	settings.by_cfi = by_cfi;
 	for (size_t i = 0; !by_cfi && i < ARRAY_SIZE(maps); i++)
 		map_leave_out(run, maps[i]);
 	if (!by_cfi) {
