@@ -148,6 +148,23 @@ static const struct group groups[] = {
 		{ "libbpf-tools", NULL, "Debian's libbpf-tools have no profile" },
 	  },
 	  .goals = { LOADER_GOALS } },
+	{ .title = "pagefaults without stacks, which no peer has: bpftrace counts by process",
+	  .work = WORK_FAULT,
+	  .event = EVENT_RUN,
+	  .contenders = {
+		{ "tracelets -P", "%T/pagefaults -P 2 1" },
+		{ "bpftrace", "/usr/bin/bpftrace %S/pagefaults_by_process.bt" },
+		{ "tracelets --by-file", "%T/pagefaults --by-file 2 1" },
+		{ "  -P --by-file", "%T/pagefaults -P --by-file 2 1" },
+	  } },
+	{ .title = "pagefaults by stack",
+	  .work = WORK_FAULT,
+	  .event = EVENT_RUN,
+	  .contenders = {
+		{ "tracelets, fp", "%T/pagefaults -f --unwind fp 2 1" },
+		{ "bpftrace", "/usr/bin/bpftrace %S/pagefaults.bt" },
+		{ "tracelets", "%T/pagefaults -f 2 1" },
+	  } },
 };
 
 struct result {

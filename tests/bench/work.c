@@ -50,6 +50,27 @@ LAYER(spin_layer_3, spin_layer_4)
 LAYER(spin_layer_2, spin_layer_3)
 LAYER(spin_layer_1, spin_layer_2)
 
+#define FAULT_BYTES (256 << 10)
+#define PAGE_BYTES  4096
+
+static int fault_briefly(const int *fds)
+{
+	char *memory =
+		mmap(NULL, FAULT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)fds;
+	if (memory == MAP_FAILED)
+		return -1;
+	for (size_t i = 0; i < FAULT_BYTES; i += PAGE_BYTES)
+		*(volatile char *)(memory + i) = 1;
+	return munmap(memory, FAULT_BYTES);
+}
+
+LAYER(fault_layer_4, fault_briefly)
+LAYER(fault_layer_3, fault_layer_4)
+LAYER(fault_layer_2, fault_layer_3)
+LAYER(fault_layer_1, fault_layer_2)
+
 void work_pin(int cpu)
 {
 	cpu_set_t set;
@@ -102,7 +123,8 @@ int work_start(struct work *work, enum work_kind kind, int cpu)
 		return msg_errno(errno, "sharing memory");
 	if (kind == WORK_PINGPONG)
 		return start_pingpong(work, cpu);
-	work->pids[0] = start_process(cpu, spin_layer_1, (int[]){ 0, 0 }, work->ops);
+	work->pids[0] = start_process(cpu, kind == WORK_FAULT ? fault_layer_1 : spin_layer_1,
+				      (int[]){ 0, 0 }, work->ops);
 	return work->pids[0] < 0 ? msg_errno(errno, "starting the workload") : 0;
 }
 

@@ -9,6 +9,7 @@
 enum work_kind {
 	WORK_PINGPONG, /* two processes on one CPU hand each other a byte: wake-ups and switches */
 	WORK_SPIN,     /* one process computes */
+	WORK_FAULT,    /* one process maps memory, touches each page of it, and gives it back */
 };
 
 struct work {

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Page faults: counted where the kernel itself counts them, by its perf software events for minor
+ * and major ones, each of which runs its own program. For the latency, the kernel's function that
+ * handles a fault is looked at instead (fentry, fexit), where the kernel lets that be done.
+ */
+#define TASK_READ BPF_CORE_READ /* the current task is just an address below 5.11 */
+#include "pagefaults.h"
+#include "area.bpf.h"
+#include "hist.bpf.h"
+#include "stack.bpf.h"
+
+struct task_state {
+	__u64 start_ns; /* of the fault that is being handled; 0: none, or not traced */
+	__u64 addr;	/* of a fault that will be tried again; 0: none */
+	bool had_own_lock;
+};
+
+#include "task_state.bpf.h"
+
+const volatile struct pagefaults_settings settings = {
+	.kinds = AREA_ALL_KINDS,
+};
+
+TABLE_PAIR(fault_table, struct fault_key, struct fault_sum, 32768);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct fault_seen);
+} faults_seen SEC(".maps");
+
+static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
+		       struct task_state *state)
+{
+}
+
+static __always_inline void count_seen(void)
+{
+	__u32 zero = 0;
+	struct fault_seen *seen = bpf_map_lookup_elem(&faults_seen, &zero);
+
+	if (seen)
+		seen->total++;
+}
+
+static __always_inline void count_unknown(void)
+{
+	__u32 zero = 0;
+	struct fault_seen *seen = bpf_map_lookup_elem(&faults_seen, &zero);
+
+	if (seen)
+		seen->unknown++;
+}
+
+static __always_inline struct area find_area(__u64 addr, struct area_id *id)
+{
+	struct area area = {};
+
+	if (!area_find(&area, addr))
+		count_unknown();
+	area_identify(&area, id);
+	return area;
+}
+
+static __always_inline bool is_wanted(const struct area_id *area)
+{
+	return settings.kinds & (1 << (area->kind & 31));
+}
+
+/* ---- by stack ---- */
+
+static __always_inline void count_stack(struct bpf_perf_event_data *ctx, struct task_struct *task,
+					bool major)
+{
+	bool in_kernel = registers_are_kernels(ctx);
+	struct stack_key key = {};
+
+	key.tgid = task_tgid(task);
+	task_comm(task, key.comm);
+	key.remark = in_kernel ? (major ? REMARK_KERNEL_MAJOR : REMARK_KERNEL)
+			       : (major ? REMARK_MAJOR : REMARK_NONE);
+	key.user_id = stack_intern_user(ctx);
+	key.kernel_id = in_kernel ? stack_intern_kernel_current(ctx) : 0;
+	stack_count(&key, 1, 0);
+}
+
+static __always_inline int on_fault_for_stack(struct bpf_perf_event_data *ctx, bool major)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct area_id area = {};
+
+	count_seen();
+	if (!filter_task(task))
+		return 0;
+	if (settings.kinds != AREA_ALL_KINDS)
+		find_area(ctx->addr, &area);
+	if (is_wanted(&area))
+		count_stack(ctx, task, major);
+	return 0;
+}
+
+SEC("perf_event")
+int stack_minor(struct bpf_perf_event_data *ctx)
+{
+	return on_fault_for_stack(ctx, false);
+}
+
+SEC("perf_event")
+int stack_major(struct bpf_perf_event_data *ctx)
+{
+	return on_fault_for_stack(ctx, true);
+}
+
+/* ---- by process and area ---- */
+
+static __always_inline struct fault_sum *find_sum(const struct fault_key *key)
+{
+	void *table = TABLE_IN_USE(fault_table, settings.has_turns);
+	struct fault_sum *sum, empty = {};
+
+	sum = bpf_map_lookup_elem(table, key);
+	if (sum)
+		return sum;
+	bpf_map_update_elem(table, key, &empty, BPF_NOEXIST);
+	return bpf_map_lookup_elem(table, key); /* another CPU may have been faster */
+}
+
+static __always_inline void count_row(struct vm_area_struct *vma, const struct fault_key *key,
+				      bool major, bool in_kernel)
+{
+	struct fault_sum *sum = find_sum(key);
+
+	if (!sum) {
+		loss_count(LOSS_MAP_FULL, 1);
+		return;
+	}
+	__sync_fetch_and_add(major ? &sum->major : &sum->minor, 1);
+	if (in_kernel)
+		__sync_fetch_and_add(&sum->kernel, 1);
+	if (settings.by_area && !sum->is_named)
+		sum->is_named = area_send_name(vma, &key->area);
+}
+
+static __always_inline int on_fault_for_row(struct bpf_perf_event_data *ctx, bool major)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct fault_key key = {};
+	struct area area = {};
+
+	count_seen();
+	if (!filter_task(task))
+		return 0;
+	if (settings.by_area || settings.kinds != AREA_ALL_KINDS) {
+		area = find_area(ctx->addr, &key.area);
+		if (!is_wanted(&key.area))
+			return 0;
+	}
+	if (!settings.by_area)
+		key.area = (struct area_id){};
+	if (settings.by_process) {
+		key.tgid = task_tgid(task);
+		BPF_CORE_READ_INTO(&key.comm, task, group_leader, comm);
+	}
+	count_row(area.vma, &key, major, registers_are_kernels(ctx));
+	return 0;
+}
+
+SEC("perf_event")
+int row_minor(struct bpf_perf_event_data *ctx)
+{
+	return on_fault_for_row(ctx, false);
+}
+
+SEC("perf_event")
+int row_major(struct bpf_perf_event_data *ctx)
+{
+	return on_fault_for_row(ctx, true);
+}
+
+/* ---- latency ---- */
+
+#define FAULT_ERRORS                                                             \
+	(VM_FAULT_OOM | VM_FAULT_SIGBUS | VM_FAULT_SIGSEGV | VM_FAULT_HWPOISON | \
+	 VM_FAULT_HWPOISON_LARGE | VM_FAULT_FALLBACK)
+
+/*
+ * Is this another attempt at the fault that the task has just given up? The kernel marks it as tried
+ * where it waited for something, and not where it only took the other lock.
+ */
+static __always_inline bool is_next_try(const struct task_state *state, __u64 addr, __u32 flags)
+{
+	if (!state->addr || state->addr != addr)
+		return false;
+	return (flags & FAULT_FLAG_TRIED) || (state->had_own_lock && !fault_has_own_lock(flags));
+}
+
+/* Without registers it isn't the task that faults, but the kernel that looks at memory for it. */
+SEC("fentry/handle_mm_fault")
+int BPF_PROG(latency_begin, struct vm_area_struct *vma, unsigned long addr, unsigned int flags,
+	     struct pt_regs *regs)
+{
+	struct task_struct *task = current_task();
+	struct task_state *state = regs ? task_state_find(task) : NULL;
+	struct area_id id = {};
+	struct area area;
+
+	if (!state || is_next_try(state, addr, flags))
+		return 0;
+	state->addr = 0;
+	state->start_ns = 0;
+	if (!filter_task(task))
+		return 0;
+	if (settings.kinds != AREA_ALL_KINDS && area_take(&area, vma))
+		area_identify(&area, &id);
+	if (!is_wanted(&id))
+		return 0;
+	state->had_own_lock = fault_has_own_lock(flags);
+	state->start_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __always_inline void record_latency(struct task_struct *task, __u64 ns, bool major)
+{
+	if (major ? !settings.major : !settings.minor)
+		return;
+	hist_record_by_key(ns, settings.by_process ? task_tgid(task) : major,
+			   settings.by_process ? BPF_CORE_READ(task, group_leader) : task);
+}
+
+/* Which faults count, and which are major, is as in mm_account_fault(). */
+SEC("fexit/handle_mm_fault")
+int BPF_PROG(latency_end, struct vm_area_struct *vma, unsigned long addr, unsigned int flags,
+	     struct pt_regs *regs, unsigned int result)
+{
+	struct task_struct *task = current_task();
+	struct task_state *state = regs ? task_state_find(task) : NULL;
+	__u64 start_ns;
+
+	if (!state || !state->start_ns)
+		return 0;
+	if (result & VM_FAULT_RETRY) {
+		state->addr = addr;
+		return 0;
+	}
+	start_ns = state->start_ns;
+	state->start_ns = 0;
+	state->addr = 0;
+	if (!(result & FAULT_ERRORS))
+		record_latency(task, bpf_ktime_get_ns() - start_ns,
+			       (result & VM_FAULT_MAJOR) || (flags & FAULT_FLAG_TRIED));
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The table of page faults; see faulttable.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpfmap.h"
+#include "escape.h"
+#include "events.h"
+#include "faulttable.h"
+#include "hists.h"
+#include "loss.h"
+#include "mem.h"
+
+struct row_list {
+	struct fault_row *rows;
+	size_t count, cap;
+};
+
+static struct fault_columns shown;
+static struct areas *areas;
+static struct events *events;
+static struct map_pair tables = { .slot = "fault_tables",
+				  .a = "fault_table_a",
+				  .b = "fault_table_b" };
+
+/* ---- printing ---- */
+
+static uint64_t row_total(const struct fault_row *row)
+{
+	return row->sum.minor + row->sum.major;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct fault_row *x = a, *y = b;
+
+	if (row_total(x) != row_total(y))
+		return row_total(x) < row_total(y) ? 1 : -1;
+	return memcmp(&x->key, &y->key, sizeof(x->key));
+}
+
+static void print_titles(FILE *f, const struct fault_columns *columns)
+{
+	fprintf(f, "%8s %8s %8s", "MINOR", "MAJOR", "KERNEL");
+	if (columns->process)
+		fprintf(f, " %7s %s", "PID", columns->area ? "COMM            " : "COMM");
+	if (columns->area)
+		fputs(" KIND    FILE", f);
+	fputc('\n', f);
+}
+
+static void print_process(FILE *f, const struct fault_key *key, bool is_last)
+{
+	char comm[TASK_COMM_LEN + 1] = {}, text[4 * TASK_COMM_LEN + 1];
+
+	memcpy(comm, key->comm, TASK_COMM_LEN);
+	fprintf(f, " %7" PRIu32 " %-*s", key->tgid, is_last ? 0 : TASK_COMM_LEN,
+		escape_string(text, sizeof(text), comm, ""));
+}
+
+static void print_area(FILE *f, const struct area_id *id, const struct areas *names)
+{
+	const char *name = areas_name(names, id);
+
+	if (name && !*name) {
+		fprintf(f, " %s", area_kind_name(id->kind));
+		return;
+	}
+	fprintf(f, " %-7s ", area_kind_name(id->kind));
+	escape_print(f, name ? name : "?", "");
+}
+
+void faulttable_print(FILE *f, struct fault_row *rows, size_t n,
+		      const struct fault_columns *columns, const struct areas *names)
+{
+	if (n)
+		qsort(rows, n, sizeof(*rows), compare_rows);
+	print_titles(f, columns);
+	for (size_t i = 0; i < n; i++) {
+		fprintf(f, "%8" PRIu64 " %8" PRIu64 " %8" PRIu64, (uint64_t)rows[i].sum.minor,
+			(uint64_t)rows[i].sum.major, (uint64_t)rows[i].sum.kernel);
+		if (columns->process)
+			print_process(f, &rows[i].key, !columns->area);
+		if (columns->area)
+			print_area(f, &rows[i].key.area, names);
+		fputc('\n', f);
+	}
+}
+
+/* ---- the maps ---- */
+
+void faulttable_configure(const struct run *run, const struct fault_columns *columns)
+{
+	shown = columns ? *columns : (struct fault_columns){};
+	if (!shown.area) {
+		map_leave_out(run, "area_defs");
+		map_leave_out(run, "area_scratch");
+	}
+	if (!shown.process && !shown.area) {
+		map_leave_out(run, tables.slot);
+		map_leave_out(run, tables.a);
+		map_leave_out(run, tables.b);
+		return;
+	}
+	loss_set_hint("entries");
+	bpf_map__set_max_entries(map_find(run, tables.a), hists_entries());
+	bpf_map__set_max_entries(map_find(run, tables.b), hists_entries());
+	map_pair_configure(run, &tables);
+}
+
+static int on_definition(void *ctx, void *data, size_t size)
+{
+	(void)ctx;
+	areas_define(areas, data, size);
+	return 0;
+}
+
+int faulttable_start(struct run *run)
+{
+	areas = areas_new();
+	if (!shown.area)
+		return 0;
+	events = events_watch(run, "area_defs", on_definition, NULL);
+	return events ? 0 : -EIO;
+}
+
+/* ---- the report ---- */
+
+static void collect_row(const void *key, const void *value, void *arg)
+{
+	struct row_list *list = arg;
+	struct fault_row *row;
+
+	list->rows = mem_grow(list->rows, list->count, &list->cap, sizeof(*list->rows));
+	row = &list->rows[list->count++];
+	memcpy(&row->key, key, sizeof(row->key));
+	memcpy(&row->sum, value, sizeof(row->sum));
+}
+
+/* The names of areas are read after the counts: a name may be under way while its area is counted. */
+int faulttable_report(struct run *run)
+{
+	struct row_list list = {};
+	int err = map_pair_read(run, &tables, collect_row, &list);
+
+	if (events)
+		events_read(events);
+	fputc('\n', run->out);
+	hists_print_time(run->out);
+	if (!err)
+		faulttable_print(run->out, list.rows, list.count, &shown, areas);
+	for (size_t i = 0; !run->is_peek && i < list.count; i++)
+		run->recorded += row_total(&list.rows[i]);
+	free(list.rows);
+	if (!run->is_last)
+		return err;
+	events_close(events);
+	areas_free(areas);
+	return err;
+}
