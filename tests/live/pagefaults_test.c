@@ -303,6 +303,22 @@ TEST(an_evicted_file_is_named_with_its_major_faults)
 	CHECK_EQ(column_sum(tool->out, MINOR, text_of(" file    %s\n", path)), 0);
 }
 
+TEST(a_path_goes_on_above_its_mount)
+{
+	const char *path = text_of("/dev/shm/tracelets-%d", getpid());
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	struct proc *work, *tool;
+
+	if (fd < 0)
+		SKIP("no /dev/shm");
+	CHECK_EQ(ftruncate(fd, 31 * 4096), 0);
+	close(fd);
+	work = work_start("faults", text_of("file:31:%s", path));
+	tool = TRACE(work, 1, "--by-file", "-p", pid_text(work->pid));
+	unlink(path);
+	CHECK_FAULTS(tool, column_sum(tool->out, BOTH, text_of(" shmem   %s\n", path)), 31);
+}
+
 TEST(a_deleted_file_is_named)
 {
 	const char *path = make_disk_file(211);
