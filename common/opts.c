@@ -18,6 +18,9 @@ static size_t n_flat;
 
 static char opt_letter(const struct opt_set *set, const struct opt *opt)
 {
+	for (const struct opt_letter *own = set->letters; own && own->letter; own++)
+		if (!strcmp(opt->name, own->name))
+			return own->letter;
 	return strcmp(opt->name, "tid") ? opt->letter : set->tid_letter;
 }
 

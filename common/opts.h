@@ -56,10 +56,17 @@ struct opt_section {
 	const struct opt *opts;
 };
 
+/* A letter that one tool gives to an option that all tools have. */
+struct opt_letter {
+	char letter;
+	const char *name;
+};
+
 struct opt_set {
 	const struct opt_section *sections;
 	size_t n_sections;
-	char tid_letter; /* the tool's own letter for --tid; 0: none */
+	char tid_letter;		  /* the tool's own letter for --tid; 0: none */
+	const struct opt_letter *letters; /* for others, up to one without a letter; NULL: none */
 };
 
 /*

@@ -565,7 +565,9 @@ static int run_tool(void)
 int tool_main(const struct tool *tool, int argc, char **argv)
 {
 	struct opt_section sections[TOOL_MAX_MODULES + 2];
-	struct opt_set set = { .sections = sections, .tid_letter = tool->tid_letter };
+	struct opt_set set = { .sections = sections,
+			       .tid_letter = tool->tid_letter,
+			       .letters = tool->letters };
 
 	if (argc == 0) {
 		printf("  %-12s %s\n", tool->name, tool->summary);

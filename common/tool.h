@@ -80,6 +80,7 @@ struct skeleton {
 	static const struct skeleton skeleton = { open_skeleton, destroy_skeleton }
 
 #define TOOL_MAX_MODULES 6
+#define TOOL_MAX_LETTERS 4
 
 struct tool {
 	const char *name;
@@ -87,7 +88,8 @@ struct tool {
 	const char *examples; /* lines of "command  # meaning" */
 	const char *unit;     /* what is counted: "samples", "microseconds", "waits" */
 	enum operands operands;
-	char tid_letter; /* of --tid; 0: none */
+	char tid_letter;				 /* of --tid; 0: none */
+	struct opt_letter letters[TOOL_MAX_LETTERS + 1]; /* of other options of all tools */
 	const struct opt *opts;
 	const struct module *modules[TOOL_MAX_MODULES];
 	const struct skeleton *skeleton;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Holds the manual pages against the tools' --help, both ways: each option is documented, with the
 # same letter and argument, and each documented option exists. What all tools share, the sections
-# "target" and "all tools", belongs to tracelets.8, the rest to the tool's own page.
+# "target" and "all tools", belongs to tracelets.8, the rest to the tool's own page, as do shared
+# options to which the tool gives a letter.
 # TRACELETS_BIN: where the tools are.
 cd "$(dirname "$0")/../.." || exit 1
 bin=${TRACELETS_BIN:-build}
@@ -16,8 +17,8 @@ result()
 	if [ "$2" -eq 0 ]; then echo "PASS $1"; else echo "FAIL $1"; failed=1; fi
 }
 
-# list_help TOOL own|shared: its options as "-F --frequency HZ", one per line. --tid is shared, but
-# its letter is the tool's own.
+# list_help TOOL own|shared: its options as "-F --frequency HZ", one per line. Some letters of shared
+# options are all tools' (pvhV), others the tool's own.
 list_help()
 {
 	"$bin/$1" --help | awk -v want="$2" '
@@ -27,9 +28,10 @@ list_help()
 			sub(/^ +/, "")
 			sub(/  .*/, "")
 			has_letter = sub(/^-., /, substr($0, 1, 2) " ")
+			has_own = is_shared && has_letter && !/^-[pvhV]/
 		}
-		/--tid / && want == "own" && has_letter { print }
-		/--tid / && want == "shared" { sub(/^-. /, "") }
+		has_own && want == "own" { print }
+		has_own && want == "shared" { sub(/^-. /, "") }
 		is_shared == (want == "shared") { print }' | sort -u
 }
 

@@ -208,6 +208,8 @@ TEST(refuses_options_that_exclude_each_other_in_any_order)
 	CHECK(parse_good("-f -L") > 0);
 }
 
+static const char *help_text(void);
+
 TEST(refuses_a_long_name_that_fits_two_options)
 {
 	CHECK(parse_good("--nu 3") > 0); /* getopt_long(3) lets names be cut short */
@@ -225,6 +227,19 @@ TEST(the_tid_option_has_the_tools_letter)
 	CHECK(parse_good("--tid 6") > 0);
 	CHECK_EQ(tid, 6);
 	set.tid_letter = 0;
+}
+
+TEST(a_tool_gives_a_letter_to_a_shared_option)
+{
+	static const struct opt_letter letters[] = { { 'i', "number" }, {} };
+
+	CHECK(is_refused("-i 5"));
+	set.letters = letters;
+	CHECK(parse_good("-i 5") > 0);
+	CHECK_EQ(number, 5);
+	CHECK(opts_given("number"));
+	CHECK(strstr(help_text(), "  -i, --number"));
+	set.letters = NULL;
 }
 
 static const char *help_text(void)
