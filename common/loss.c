@@ -48,6 +48,22 @@ uint64_t loss_value(const struct run *run)
 	return losses[LOSS_MAP_FULL].value / divisor + extra_value;
 }
 
+/* Since 5.12; 0 before. */
+static uint64_t count_misses(const struct run *run)
+{
+	struct bpf_program *prog;
+	uint64_t misses = 0;
+
+	bpf_object__for_each_program(prog, run->object) {
+		struct bpf_prog_info info = {};
+		uint32_t size = sizeof(info);
+
+		if (!bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &size))
+			misses += info.recursion_misses;
+	}
+	return misses;
+}
+
 static void print_share(const struct run *run, uint64_t lost, uint64_t seen, const char *why)
 {
 	double percent = seen ? 100.0 * (double)lost / (double)seen : 0;
@@ -58,7 +74,7 @@ static void print_share(const struct run *run, uint64_t lost, uint64_t seen, con
 void loss_print(const struct run *run)
 {
 	struct loss losses[LOSS_REASONS];
-	uint64_t lost, seen;
+	uint64_t lost, seen, misses;
 
 	if (read_losses(run, losses))
 		return;
@@ -75,6 +91,10 @@ void loss_print(const struct run *run)
 	if (losses[LOSS_NO_STATE].events)
 		msg_warn("%llu threads not traced: no memory for their state",
 			 (unsigned long long)losses[LOSS_NO_STATE].events);
+	misses = count_misses(run);
+	if (misses)
+		msg_warn("%llu events lost: the same program was under way on their CPU",
+			 (unsigned long long)misses);
 	if (extra_value)
 		print_share(run, extra_value, seen, extra_what);
 }
