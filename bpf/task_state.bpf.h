@@ -48,7 +48,7 @@ static __always_inline struct task_state *task_state_find(struct task_struct *ta
 static __always_inline struct task_state *task_state_create(struct task_struct *task)
 {
 	struct task_state *state, fresh = {};
-	__u32 tid = task->pid;
+	__u32 tid = TASK_READ(task, pid);
 
 	if (has_task_storage) {
 		state = bpf_task_storage_get(&task_states, task, NULL,
@@ -73,7 +73,7 @@ int BPF_PROG(task_state_fork, struct task_struct *parent, struct task_struct *ch
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(task_state_exit, struct task_struct *task)
 {
-	__u32 tid = task->pid;
+	__u32 tid = TASK_READ(task, pid);
 
 	bpf_map_delete_elem(&task_states_by_tid, &tid);
 	return 0;

@@ -14,9 +14,11 @@
 
 #define ITER_BUFFER_BYTES (64 << 10)
 
-static struct bpf_program *task_iterator(const struct run *run)
+#define STATE_ITERATOR "task_state_iter"
+
+void taskiter_configure(const struct run *run, const char *program)
 {
-	return bpf_object__find_program_by_name(run->object, "task_state_iter");
+	bpf_program__set_autoattach(bpf_object__find_program_by_name(run->object, program), false);
 }
 
 int taskstate_configure(const struct run *run)
@@ -28,7 +30,7 @@ int taskstate_configure(const struct run *run)
 	map_leave_out(run, has_storage ? "task_states_by_tid" : "task_states");
 	if (has_storage)
 		program_leave_out(run, "task_state_exit");
-	bpf_program__set_autoattach(task_iterator(run), false);
+	taskiter_configure(run, STATE_ITERATOR);
 	return map_set_settings(run, ".rodata.task_state", &has_storage, sizeof(has_storage));
 }
 
@@ -61,12 +63,14 @@ static int read_records(int fd, size_t size, void (*visit)(const void *record, v
 	return n < 0 ? -errno : 0;
 }
 
-int taskstate_visit(const struct run *run, size_t size,
-		    void (*visit)(const void *record, void *arg), void *arg)
+int taskiter_visit(const struct run *run, const char *program, size_t size,
+		   void (*visit)(const void *record, void *arg), void *arg)
 {
-	struct bpf_link *link = bpf_program__attach_iter(task_iterator(run), NULL);
+	struct bpf_link *link;
 	int fd, err;
 
+	link = bpf_program__attach_iter(bpf_object__find_program_by_name(run->object, program),
+					NULL);
 	if (!link)
 		return msg_errno(errno, "attaching the task iterator");
 	fd = bpf_iter_create(bpf_link__fd(link));
@@ -75,4 +79,10 @@ int taskstate_visit(const struct run *run, size_t size,
 		close(fd);
 	bpf_link__destroy(link);
 	return err ? msg_errno(err, "visiting the tasks") : 0;
+}
+
+int taskstate_visit(const struct run *run, size_t size,
+		    void (*visit)(const void *record, void *arg), void *arg)
+{
+	return taskiter_visit(run, STATE_ITERATOR, size, visit, arg);
 }

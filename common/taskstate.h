@@ -20,4 +20,9 @@ void taskstate_leave_out(const struct run *run);
 int taskstate_visit(const struct run *run, size_t size,
 		    void (*visit)(const void *record, void *arg), void *arg);
 
+/* Another iterator over all tasks, by the name of its program: before load, and to run it. */
+void taskiter_configure(const struct run *run, const char *program);
+int taskiter_visit(const struct run *run, const char *program, size_t size,
+		   void (*visit)(const void *record, void *arg), void *arg);
+
 #endif
