@@ -145,7 +145,11 @@ static __always_inline bool filter_task(struct task_struct *task)
 {
 	__u32 tgid = task_tgid(task);
 
-	if (tgid == filter.self_tgid || !filter_ids(task, tgid))
+	if (tgid == filter.self_tgid)
+		return false;
+	if (filter.is_off) /* then not even the settings below are read */
+		return true;
+	if (!filter_ids(task, tgid))
 		return false;
 	if (filter.threads && task_is_kthread(task) != (filter.threads == THREADS_KERNEL))
 		return false;

@@ -80,18 +80,33 @@ static uint32_t read_tgid(uint32_t tid)
 	return tgid;
 }
 
+static int check_pid(uint32_t pid)
+{
+	uint32_t tgid = read_tgid(pid);
+
+	if (!tgid)
+		return msg_error("there is no process %u", pid);
+	if (tgid != pid)
+		return msg_error("%u is a thread of process %u, not a process (see --tid)", pid,
+				 tgid);
+	return 0;
+}
+
+int target_parse_pid(const char *what, const char *text, void *dest)
+{
+	uint64_t pid;
+
+	if (parse_uint(what, text, 1, PID_MAX, &pid))
+		return -EINVAL;
+	*(uint32_t *)dest = (uint32_t)pid;
+	return check_pid((uint32_t)pid);
+}
+
 static int check_pids(void)
 {
-	uint32_t tgid;
-
-	for (size_t i = 0; i < pids.count; i++) {
-		tgid = read_tgid(pids.ids[i]);
-		if (!tgid)
-			return msg_error("there is no process %u", pids.ids[i]);
-		if (tgid != pids.ids[i])
-			return msg_error("%u is a thread of process %u, not a process (see --tid)",
-					 pids.ids[i], tgid);
-	}
+	for (size_t i = 0; i < pids.count; i++)
+		if (check_pid(pids.ids[i]))
+			return -EINVAL;
 	for (size_t i = 0; i < tids.count; i++)
 		if (!read_tgid(tids.ids[i]))
 			return msg_error("there is no thread %u", tids.ids[i]);
@@ -198,6 +213,13 @@ static void choose_self(void)
 		settings.pidns_inum = (uint32_t)st.st_ino;
 }
 
+static bool nothing_is_asked(void)
+{
+	return !settings.tgid && !settings.tid && !settings.by_tgids && !settings.by_tids &&
+	       !settings.threads && !settings.by_comm && !settings.by_cgroup &&
+	       !settings.by_cgroups && !settings.by_mntnss;
+}
+
 static void leave_out_unused(const struct run *run)
 {
 	if (!settings.by_tgids)
@@ -222,6 +244,7 @@ static int configure_target(struct run *run)
 	choose_ids(run);
 	settings.by_cgroups = cgroup_map_path;
 	settings.by_mntnss = mntns_map_path;
+	settings.is_off = nothing_is_asked();
 	leave_out_unused(run);
 	err = use_pinned_map(run, cgroup_map_path, "filter_cgroups");
 	if (!err)

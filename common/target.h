@@ -14,6 +14,9 @@ extern const struct module target_module;
 /* Only user or only kernel threads (enum filter_threads), for tools with options for that. */
 void target_set_threads(unsigned int threads);
 
+/* An option's argument that is the number of a process that exists (dest: uint32_t). */
+int target_parse_pid(const char *what, const char *text, void *dest);
+
 /* The processes that were named (-p or a command); none: everything is traced. */
 bool target_lists_pids(void);
 const pid_t *target_pids(void);
