@@ -28,7 +28,7 @@ LIBS     = $(shell pkg-config --libs libbpf libelf) -lz -lm
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	    -Wwrite-strings -Wvla -Wundef -Wno-missing-field-initializers
 CFLAGS   ?= -O2 -g
-TL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE -Icommon -I$(O)/skel -I$(O)/embed -MMD -MP \
+TL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE -Icommon -I$(O)/skel -I$(O)/embed -I$(O)/gen -MMD -MP \
 	    $(shell pkg-config --cflags libbpf libelf) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 LIBS_STATIC = $(shell pkg-config --static --libs libbpf libelf) -lz -lm
 TL_LDFLAGS = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
@@ -65,6 +65,23 @@ $(O)/bpf/%.bpf.o: $(O)/bpf/%.tmp.o
 $(O)/skel/%.skel.h: $(O)/bpf/%.bpf.o
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+
+# Numbers with their names, from the kernel's and the C library's headers.
+NUMBERS = $(Q)mkdir -p $(@D) && printf '\#include <%s>\n' $(1) | $(CC) $(CPPFLAGS) -E -dM - | \
+	LC_ALL=C awk -v prefix=$(2) $(3) -f common/numbers.awk | LC_ALL=C sort >$@
+
+GENERATED := $(addprefix $(O)/gen/,syscalls_native.h syscalls_compat.h errno_numbers.h)
+
+$(O)/gen/syscalls_native.h: common/numbers.awk
+	$(call NUMBERS,asm/unistd.h,__NR_)
+
+$(O)/gen/syscalls_compat.h: common/numbers.awk
+	$(call NUMBERS,$(if $(filter x86,$(ARCH)),asm/unistd_32.h,stddef.h),__NR_)
+
+$(O)/gen/errno_numbers.h: common/numbers.awk
+	$(call NUMBERS,errno.h,E,-v keep=1)
+
+$(O)/common/syscalls.o $(O)/common/errnames.o: $(GENERATED)
 
 $(O)/common/%.o: common/%.c $(O)/.versions
 	$(call say,CC,$<)
@@ -293,7 +310,7 @@ browser-test: $(O)/flame ## flame graphs in a real browser: zoom, search, keys, 
 browser-deps: deps ## install what "make browser-test" needs on top
 	$(Q)tests/deps browser
 
-lint: $(patsubst %,$(O)/skel/%.skel.h,$(TRACERS) empty oracle probes) $(O)/static/toolset.h ## formatting, static checks, shell scripts, manual pages
+lint: $(patsubst %,$(O)/skel/%.skel.h,$(TRACERS) empty oracle probes) $(O)/static/toolset.h $(GENERATED) ## formatting, static checks, shell scripts, manual pages
 	$(Q)O='$(O)' tests/run -q tests/lint/all
 
 format: ## clang-format all C files in place

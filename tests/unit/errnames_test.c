@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Names of errors, against this machine's headers. */
+#include <errno.h>
+
+#include "../../common/errnames.h"
+#include "../../common/msg.h"
+#include "silent.h"
+#include "unit.h"
+
+static const char *label(uint32_t error)
+{
+	static char text[32];
+
+	return errname_label(text, sizeof(text), error);
+}
+
+/* 0: refused. */
+static uint32_t parse(const char *text)
+{
+	int saved_fd = silence_stderr();
+	uint32_t error = 0;
+	int err = errname_parse("--errno", text, &error);
+
+	restore_stderr(saved_fd);
+	return err ? 0 : error;
+}
+
+TEST(errors_have_names)
+{
+	CHECK_STR(label(EPERM), "EPERM");
+	CHECK_STR(label(ENOENT), "ENOENT");
+	CHECK_STR(label(EHWPOISON), "EHWPOISON");
+	CHECK_STR(label(600), "[600]");
+	CHECK_STR(label(0), "[0]");
+}
+
+TEST(of_two_names_the_usual_one_is_shown)
+{
+	CHECK_STR(label(EAGAIN), "EAGAIN");
+	CHECK_STR(label(EOPNOTSUPP), "EOPNOTSUPP");
+	CHECK_STR(label(EDEADLK), "EDEADLK");
+	CHECK_EQ(parse("EWOULDBLOCK"), EAGAIN);
+	CHECK_EQ(parse("ENOTSUP"), EOPNOTSUPP);
+}
+
+TEST(names_and_numbers_are_read)
+{
+	CHECK_EQ(parse("EPERM"), 1);
+	CHECK_EQ(parse("13"), 13);
+	CHECK_EQ(parse("0x16"), 22);
+	CHECK_EQ(parse("4095"), 4095);
+	CHECK_EQ(parse("ERESTARTSYS"), 512);
+}
+
+TEST(anything_else_is_refused)
+{
+	static const char *const bad[] = { "", "0", "4096", "-1", "1x", "EPER", "eperm", "EPERMX" };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK_EQ(parse(bad[i]), 0);
+}
+
+TEST(calls_to_be_begun_again_have_not_failed)
+{
+	CHECK(errname_is_restart(512));
+	CHECK(errname_is_restart(513));
+	CHECK(errname_is_restart(514));
+	CHECK(errname_is_restart(516));
+	CHECK(!errname_is_restart(515)); /* ENOIOCTLCMD */
+	CHECK(!errname_is_restart(EINTR));
+	CHECK(!errname_is_restart(0));
+	CHECK_STR(label(514), "ERESTARTNOHAND");
+}
