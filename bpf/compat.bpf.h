@@ -14,6 +14,13 @@
 #include "unwind_map.h"
 
 /*
+ * The current task came as a typed pointer with 5.11 (commit 3ca1032ab7ab); before, it is just an
+ * address. A program that has to do with both says so in its TASK_READ.
+ */
+#define HAS_TYPED_CURRENT \
+	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
+
+/*
  * A field of a task. Programs that get a task as a typed argument (tp_btf, iter) read it directly;
  * a program whose task pointer is just a number defines this as BPF_CORE_READ first.
  */
@@ -25,6 +32,15 @@
 #define TASK_UNINTERRUPTIBLE 2
 #define TASK_NOLOAD	     0x400
 #define PF_KTHREAD	     0x00200000
+#define PF_IO_WORKER	     0x00000010
+#define PF_USER_WORKER	     0x00004000 /* since 6.4; a bit that no user task has before */
+
+static __always_inline struct task_struct *current_task(void)
+{
+	if (HAS_TYPED_CURRENT)
+		return bpf_get_current_task_btf();
+	return (void *)bpf_get_current_task();
+}
 
 /* task_struct.state became __state in 5.14 (commit 2f064a59a11f). */
 static __always_inline __u32 task_raw_state(struct task_struct *task)
@@ -44,6 +60,14 @@ static __always_inline bool task_is_on_cpu(struct task_struct *task)
 	if (bpf_core_field_size(task->on_cpu) == sizeof(newer->on_cpu))
 		return TASK_READ(newer, on_cpu);
 	return TASK_READ(task, on_cpu);
+}
+
+/* When it last came to a CPU, by the scheduler's clock; 0: a kernel without CONFIG_SCHED_INFO. */
+static __always_inline __u64 task_last_arrival(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->sched_info))
+		return BPF_CORE_READ(task, sched_info.last_arrival);
+	return 0;
 }
 
 /* An array of ancestor ids became one of pointers in 6.1 (commit 7f203bc89eb6). */
@@ -119,18 +143,6 @@ static __always_inline bool registers_are_kernels(const struct bpf_perf_event_da
 #endif
 }
 
-/* The current task as a type came with 5.11 (commit 3ca1032ab7ab). */
-#define HAS_TYPED_CURRENT \
-	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
-
-/* For filters, and as the owner of task storage, where the kernel has that for such programs. */
-static __always_inline struct task_struct *current_task(void)
-{
-	if (HAS_TYPED_CURRENT)
-		return bpf_get_current_task_btf();
-	return (void *)bpf_get_current_task();
-}
-
 /* The current task's memory, and a field of it: without calls of helpers where it is typed. */
 static __always_inline struct mm_struct *current_mm(void)
 {
@@ -149,6 +161,80 @@ static __always_inline bool fault_has_own_lock(__u32 flags)
 {
 	return bpf_core_enum_value_exists(enum fault_flag, FAULT_FLAG_VMA_LOCK) &&
 	       (flags & FAULT_FLAG_VMA_LOCK);
+}
+
+/* ---- system calls ---- */
+
+#if defined(__TARGET_ARCH_x86)
+#define NR_RT_SIGRETURN	     15
+#define NR_CLONE	     56
+#define NR_FORK		     57
+#define NR_VFORK	     58
+#define NR_EXIT		     60
+#define NR_EXIT_GROUP	     231
+#define NR_COMPAT_EXIT_GROUP 252
+#define NR_X32_BIT	     0x40000000
+#else
+#define NR_RT_SIGRETURN	     139
+#define NR_CLONE	     220
+#define NR_FORK		     NR_CLONE /* the only one there is */
+#define NR_VFORK	     NR_CLONE
+#define NR_EXIT		     93
+#define NR_EXIT_GROUP	     94
+#define NR_COMPAT_EXIT_GROUP 248
+#define NR_X32_BIT	     0
+#endif
+#define ENOSYS 38
+
+#define NR_COMPAT_EXIT	1
+#define NR_COMPAT_FORK	2
+#define NR_COMPAT_CLONE 120
+#define NR_COMPAT_VFORK 190
+#define NR_CLONE3	435
+
+#define THREAD_STATUS_COMPAT 0x0002	 /* TS_COMPAT, x86 */
+#define THREAD_FLAG_32BIT    (1UL << 22) /* TIF_32BIT, arm64 */
+
+/* True while a task is in a call of the 32-bit interface; 64-bit programs can make them, too. */
+static __always_inline bool task_is_compat(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	return TASK_READ(task, thread_info.status) & THREAD_STATUS_COMPAT;
+#else
+	return TASK_READ(task, thread_info.flags) & THREAD_FLAG_32BIT;
+#endif
+}
+
+/* The number of the call that is being left, from a typed tracepoint's argument. */
+static __always_inline __s32 call_number(struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return (__s32)regs->orig_ax;
+#else
+	return regs->syscallno;
+#endif
+}
+
+/*
+ * The number of the call that a task is in. False if it is in none, but in the kernel for a fault or
+ * an interrupt, or not at all. On x86 an exception leaves its error code where a call leaves its
+ * number; but only a call waits with -ENOSYS for its result.
+ */
+static __always_inline bool user_call_number(struct task_struct *task, __s32 *number)
+{
+	const struct pt_regs *regs = task_user_registers(task);
+#if defined(__TARGET_ARCH_x86)
+	unsigned long orig_ax = 0, ax = 0;
+
+	bpf_core_read(&orig_ax, sizeof(orig_ax), &regs->orig_ax);
+	bpf_core_read(&ax, sizeof(ax), &regs->ax);
+	*number = (__s32)orig_ax;
+	return *number >= 0 && (__s32)ax == -ENOSYS;
+#else
+	*number = -1;
+	bpf_core_read(number, sizeof(*number), &regs->syscallno);
+	return *number >= 0;
+#endif
 }
 
 /* Task storage for tracing programs came with 5.12 (commit a10787e6d58c), see task_state.bpf.h. */

@@ -15,7 +15,8 @@
 
 #include <bpf/libbpf.h>
 
-#include "../bpf/hist.h" /* these name the types in generated skeletons */
+#include "../bpf/calls.h" /* these name the types in generated skeletons */
+#include "../bpf/hist.h"
 #include "../bpf/loss.h"
 #include "../bpf/stack.h"
 #include "../bpf/unwind_map.h"

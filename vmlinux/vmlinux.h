@@ -24,6 +24,7 @@ typedef __u32 __wsum;
 typedef __u8 u8;
 typedef __u32 u32;
 typedef __u64 u64;
+typedef __s32 s32;
 typedef int pid_t;
 typedef _Bool bool;
 
@@ -225,15 +226,32 @@ struct vmacache___before6_1 {
 	struct vm_area_struct *vmas[4];
 };
 
+struct sched_info {
+	unsigned long long last_arrival;
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct thread_info {
+	u32 status;
+};
+#else
+struct thread_info {
+	unsigned long flags;
+};
+#endif
+
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int __state; /* since 5.14 */
 	unsigned int flags;
 	int on_cpu; /* a byte in 7.2, see below */
 	int exit_state;
 	pid_t pid;
 	pid_t tgid;
+	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
+	struct sched_info sched_info;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	void *stack;
@@ -273,6 +291,7 @@ struct pt_regs {
 	unsigned long dx;
 	unsigned long si;
 	unsigned long di;
+	unsigned long orig_ax;
 	unsigned long ip;
 	unsigned long sp;
 };
@@ -285,6 +304,7 @@ struct user_pt_regs {
 };
 struct pt_regs {
 	struct user_pt_regs user_regs;
+	s32 syscallno;
 };
 #endif
 

@@ -635,8 +635,8 @@ bool cgroup_add(const char *path, pid_t pid)
 
 static bool is_ours(const char *name)
 {
-	static const char *const names[] = { "runqlat_", "offcputime_", "profile_sample",
-					     "task_state_", "filter_f" };
+	static const char *const names[] = { "runqlat_",    "offcputime_", "profile_sample",
+					     "task_state_", "filter_f",	   "syscount_" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strncmp(name, names[i], strlen(names[i])))

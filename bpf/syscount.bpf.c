@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * System calls, counted as they return. Only sys_exit is needed for that: the number is in the
+ * registers. exit() and its like don't return; they are counted when the task dies. Durations, and
+ * the calls that are under way, take sys_enter and a word of state per task.
+ *
+ * Without a process or an error to tell calls apart, a call is one addition in an array of this CPU's.
+ */
+/* Typed where the kernel can (see compat.bpf.h): the other side is dead code. */
+#define TASK_READ(task, field) (HAS_TYPED_CURRENT ? (task)->field : BPF_CORE_READ(task, field))
+
+#include "calls.h"
+#include "filter.bpf.h"
+#include "hist.h"
+#include "table.bpf.h"
+
+struct task_state {
+	__u64 began_ns; /* 0: in no call, or not traced */
+	__s32 number;
+	__u16 abi;
+	bool from_before; /* it began before the tracing */
+};
+
+#include "task_state.bpf.h"
+
+#define MAX_ERRNO 4095
+
+const volatile struct call_settings settings SEC(".rodata.calls");
+
+/* The record of the iterator, which runs once at a time. */
+struct call_flight flight SEC(".data.flight") = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct call_counts);
+} call_counts SEC(".maps");
+
+TABLE_PAIR(call_table, struct call_key, __u64, 16384);
+TABLE_PAIR(call_time_table, struct call_key, struct call_times, 16384);
+
+/* Names of processes, which may be gone when the table is printed. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct call_label);
+} call_labels SEC(".maps");
+
+const struct call_times no_times = { .min_ns = ~0ULL };
+
+struct call {
+	__s32 number;
+	__u16 abi;
+	__u16 error;
+	__u64 began_ns; /* 0: not known */
+};
+
+/* ---- which call ---- */
+
+static __always_inline bool number_is_fork(__s32 number)
+{
+	return number == NR_FORK || number == NR_VFORK || number == NR_CLONE || number == NR_CLONE3;
+}
+
+/* The new task of a fork leaves the call as well, with 0, which its parent never does. */
+static __always_inline bool call_is_fork(const struct call *call)
+{
+	if (call->abi == CALL_COMPAT)
+		return call->number == NR_COMPAT_FORK || call->number == NR_COMPAT_VFORK ||
+		       call->number == NR_COMPAT_CLONE || call->number == NR_CLONE3;
+	return number_is_fork(call->number & ~NR_X32_BIT);
+}
+
+static __always_inline bool call_is_exit(__s32 number, __u16 abi)
+{
+	if (abi == CALL_COMPAT)
+		return number == NR_COMPAT_EXIT || number == NR_COMPAT_EXIT_GROUP;
+	number &= ~NR_X32_BIT;
+	return number == NR_EXIT || number == NR_EXIT_GROUP;
+}
+
+static __always_inline bool call_is_wanted(const struct call *call)
+{
+	if (settings.only_numbers && call->number != settings.numbers[call->abi & 1])
+		return false;
+	if (settings.error)
+		return call->error == settings.error;
+	return !settings.only_failed || call->error;
+}
+
+static __always_inline bool task_is_wanted(struct task_struct *task)
+{
+	struct task_struct *parent;
+
+	if (!filter_task(task))
+		return false;
+	if (!settings.ppid)
+		return true;
+	parent = BPF_CORE_READ(task, real_parent);
+	if (filter.pidns_inum)
+		return pid_in_namespace(BPF_CORE_READ(parent, group_leader, thread_pid)) ==
+		       settings.ppid;
+	return (__u32)BPF_CORE_READ(parent, tgid) == settings.ppid;
+}
+
+/* ---- counting ---- */
+
+/*
+ * No atomics: where a program at these tracepoints can be preempted (7.x), the kernel doesn't run it
+ * a second time on that CPU meanwhile, and counts what it leaves out (common/loss.c).
+ */
+static __always_inline bool count_in_array(const struct call *call)
+{
+	__u32 zero = 0, index = call->abi * CALLS_PER_ABI + (__u32)call->number;
+	struct call_counts *counts;
+
+	if ((__u32)call->number >= CALLS_PER_ABI || index >= CALL_ABIS * CALLS_PER_ABI)
+		return false;
+	counts = bpf_map_lookup_elem(&call_counts, &zero);
+	if (counts)
+		counts->calls[index]++;
+	return true;
+}
+
+static __always_inline void label_process(struct task_struct *task, __u32 tgid)
+{
+	struct call_label label = {};
+
+	BPF_CORE_READ_INTO(&label.comm, task, group_leader, comm);
+	bpf_map_update_elem(&call_labels, &tgid, &label, BPF_ANY);
+}
+
+static __always_inline void fill_key(struct call_key *key, const struct call *call,
+				     struct task_struct *task)
+{
+	if (settings.by_process)
+		key->tgid = task_tgid(task);
+	if (settings.by_call) {
+		key->number = call->number;
+		key->abi = call->abi;
+	}
+	if (settings.by_error)
+		key->error = call->error;
+}
+
+static __always_inline void count_in_table(const struct call *call, struct task_struct *task)
+{
+	void *table = TABLE_IN_USE(call_table, settings.has_turns);
+	struct call_key key = {};
+	__u64 *calls, first = 1;
+
+	fill_key(&key, call, task);
+	calls = bpf_map_lookup_elem(table, &key);
+	if (!calls) {
+		if (settings.by_process)
+			label_process(task, key.tgid);
+		if (!bpf_map_update_elem(table, &key, &first, BPF_NOEXIST))
+			return;
+		calls = bpf_map_lookup_elem(table,
+					    &key); /* another CPU was faster, or it is full */
+	}
+	if (calls)
+		__sync_fetch_and_add(calls, 1);
+	else
+		loss_count(LOSS_MAP_FULL, 1);
+}
+
+/* ---- durations ---- */
+
+static __always_inline struct call_times *find_times(const struct call_key *key,
+						     struct task_struct *task)
+{
+	void *table = TABLE_IN_USE(call_time_table, settings.has_turns);
+	struct call_times *times = bpf_map_lookup_elem(table, key);
+
+	if (times)
+		return times;
+	if (settings.by_process)
+		label_process(task, key->tgid);
+	bpf_map_update_elem(table, key, &no_times, BPF_NOEXIST);
+	return bpf_map_lookup_elem(table, key);
+}
+
+static __always_inline void add_time(struct call_times *times, __u32 slot, __u64 ns)
+{
+	__sync_fetch_and_add(&times->slots[slot & (HIST_SLOTS_PER_OCTAVE - 1)], 1);
+	__sync_fetch_and_add(&times->total_ns, ns);
+	if (times->min_ns > ns)
+		times->min_ns = ns;
+	if (times->max_ns < ns)
+		times->max_ns = ns;
+}
+
+static __always_inline void count_with_time(const struct call *call, struct task_struct *task)
+{
+	__u64 ns = call->began_ns ? bpf_ktime_get_ns() - call->began_ns : 0;
+	__u64 fixed =
+		hist_scale(ns < HIST_MAX_NS ? ns : HIST_MAX_NS, settings.mult, settings.shift);
+	struct call_key key = {};
+	struct call_times *times;
+
+	fill_key(&key, call, task);
+	key.octave = call->began_ns ? hist_octave_of(fixed) : CALL_UNTIMED;
+	times = find_times(&key, task);
+	if (!times)
+		loss_count(LOSS_MAP_FULL, 1);
+	else if (call->began_ns)
+		add_time(times, hist_slot_of(fixed, key.octave), ns);
+	else
+		__sync_fetch_and_add(&times->slots[0], 1);
+}
+
+static __always_inline void count_call(const struct call *call, struct task_struct *task)
+{
+	if (!call_is_wanted(call))
+		return;
+	if (settings.timed)
+		count_with_time(call, task);
+	else if (settings.by_process || settings.by_error || !count_in_array(call))
+		count_in_table(call, task);
+}
+
+/* ---- a task's calls ---- */
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(syscount_enter, struct pt_regs *regs, long number)
+{
+	struct task_struct *task = current_task();
+	struct task_state *state;
+
+	if (!task_is_wanted(task))
+		return 0;
+	state = task_state_find(task);
+	if (!state)
+		state = task_state_create(task);
+	if (!state)
+		return 0;
+	state->number = (__s32)number;
+	state->abi = task_is_compat(task) ? CALL_COMPAT : CALL_NATIVE;
+	state->from_before = false;
+	state->began_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* What was noted at its beginning: registers may tell of another call after exec and sigreturn. */
+static __always_inline void end_tracked(struct call *call, struct task_struct *task)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (!state || !state->began_ns)
+		return;
+	call->number = state->number;
+	call->abi = state->abi;
+	call->began_ns = state->from_before ? 0 : state->began_ns;
+	state->began_ns = 0;
+}
+
+static __always_inline __u16 error_of(long result)
+{
+	return result < 0 && result >= -MAX_ERRNO ? (__u16)-result : 0;
+}
+
+/* What most calls are, in as few instructions as can be; the others go the long way. */
+static __always_inline bool count_plainly(struct task_struct *task, struct pt_regs *regs,
+					  long result)
+{
+	__u32 zero = 0, number = call_number(regs);
+	struct call_counts *counts;
+
+	if (number >= CALLS_PER_ABI || task_is_compat(task))
+		return false;
+	if ((!result && number_is_fork((__s32)number)) || !filter_task(task))
+		return true;
+	counts = bpf_map_lookup_elem(&call_counts, &zero);
+	if (counts)
+		counts->calls[number]++;
+	return true;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(syscount_exit, struct pt_regs *regs, long result)
+{
+	struct task_struct *task = current_task();
+	struct call call = {};
+
+	if (settings.is_plain && count_plainly(task, regs, result))
+		return 0;
+	if (!task_is_wanted(task))
+		return 0;
+	call.number = call_number(regs);
+	if (task_is_compat(task)) {
+		call.abi = CALL_COMPAT;
+		result = (__s32)result;
+	}
+	if (!result && call_is_fork(&call))
+		return 0;
+	if (call.number == -1 && call.abi == CALL_NATIVE && result != -ENOSYS)
+		call.number = NR_RT_SIGRETURN; /* it has restored the register */
+	if (settings.tracked)
+		end_tracked(&call, task);
+	call.error = error_of(result);
+	count_call(&call, task);
+	return 0;
+}
+
+/* It is in a call from which it doesn't return. Of a process that dies, the last name counts. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(syscount_process_exit, struct task_struct *task)
+{
+	struct call call = {};
+	__s32 number;
+
+	if (!task_is_wanted(task))
+		return 0;
+	if (settings.by_process && TASK_READ(task, pid) == TASK_READ(task, tgid))
+		label_process(task, task_tgid(task));
+	call.abi = task_is_compat(task) ? CALL_COMPAT : CALL_NATIVE;
+	if (!user_call_number(task, &number) || !call_is_exit(number, call.abi))
+		return 0;
+	call.number = number;
+	count_call(&call, task);
+	return 0;
+}
+
+/* ---- calls in flight ---- */
+
+static __always_inline bool task_makes_calls(struct task_struct *task)
+{
+	return !(TASK_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) &&
+	       !TASK_READ(task, exit_state);
+}
+
+/* When tracing begins. */
+static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
+		       struct task_state *state)
+{
+	__s32 number;
+
+	if (state->began_ns || !task_makes_calls(task) || !task_is_wanted(task) ||
+	    !user_call_number(task, &number))
+		return;
+	state->number = number;
+	state->abi = task_is_compat(task) ? CALL_COMPAT : CALL_NATIVE;
+	state->from_before = true;
+	state->began_ns = bpf_ktime_get_ns();
+}
+
+/* The registers tell whether there is one; the state, if it is kept, since when. */
+static __always_inline bool find_flight(struct task_struct *task)
+{
+	struct task_state *state;
+	__s32 number;
+
+	if (!user_call_number(task, &number))
+		return false;
+	flight.number = number;
+	flight.abi = task_is_compat(task) ? CALL_COMPAT : CALL_NATIVE;
+	flight.began_ns = 0;
+	state = settings.tracked ? task_state_find(task) : NULL;
+	if (state && !state->from_before)
+		flight.began_ns = state->began_ns;
+	return true;
+}
+
+/* Since the thread last came to a CPU, and I did: the scheduler's clock isn't bpf_ktime_get_ns()'s. */
+static __always_inline __u64 time_off_cpu(struct task_struct *task)
+{
+	__u64 came, now;
+
+	if (task_is_on_cpu(task))
+		return 0;
+	came = task_last_arrival(task);
+	now = task_last_arrival(current_task());
+	return came && now > came ? now - came : 0;
+}
+
+static __always_inline void take_flight_stack(struct task_struct *task)
+{
+	long bytes = 0;
+
+	if (settings.with_stacks)
+		bytes = bpf_get_task_stack(task, flight.words, sizeof(flight.words), 0);
+	flight.n_words = bytes > 0 ? bytes / sizeof(__u64) : 0;
+}
+
+SEC("iter/task")
+int syscount_in_flight(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!task || !task_makes_calls(task) || !task_is_wanted(task))
+		return 0;
+	if (!find_flight(task))
+		return 0;
+	if (settings.only_numbers && flight.number != settings.numbers[flight.abi & 1])
+		return 0;
+	flight.tgid = task_tgid(task);
+	flight.tid = task_tid(task);
+	flight.off_cpu_ns = time_off_cpu(task);
+	task_comm(task, flight.comm);
+	take_flight_stack(task);
+	bpf_seq_write(ctx->meta->seq, &flight, sizeof(flight));
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * System calls from the loader's side; see calls.h. The array of calls by number is never reset: a
+ * report shows what has come since the one before. Tables by key take turns.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <bpf/bpf.h>
+
+#include "bpfmap.h"
+#include "calls.h"
+#include "flights.h"
+#include "loss.h"
+#include "mem.h"
+#include "msg.h"
+#include "readfile.h"
+#include "taskstate.h"
+
+/* Where nothing but the call counts, the table is for numbers that the array has no room for. */
+#define ODD_NUMBERS 1024
+
+static struct call_wishes *wishes;
+static struct call_settings settings;
+static struct call_counts before; /* what has been reported of the array */
+static uint64_t n_untimed;
+static struct map_pair count_tables = { .slot = "call_tables",
+					.a = "call_table_a",
+					.b = "call_table_b" };
+static struct map_pair time_tables = { .slot = "call_time_tables",
+				       .a = "call_time_table_a",
+				       .b = "call_time_table_b" };
+
+/* ---- before load ---- */
+
+static bool uses_array(void)
+{
+	return !settings.timed && !settings.by_process && !settings.by_error;
+}
+
+static void fill_settings(void)
+{
+	const struct hist_unit *unit = call_layout_unit(&wishes->layout);
+
+	settings = wishes->filter;
+	settings.mult = unit->mult;
+	settings.shift = unit->shift;
+	settings.by_process = wishes->layout.by_process;
+	settings.by_call = wishes->layout.by_call;
+	settings.by_error = wishes->layout.by_error;
+	settings.timed = wishes->layout.timed;
+	settings.tracked = settings.timed || wishes->in_flight;
+	settings.is_plain = uses_array() && !settings.tracked && !settings.ppid &&
+			    !settings.error && !settings.only_failed && !settings.only_numbers;
+	settings.with_stacks = wishes->in_flight && msg_verbose;
+}
+
+static void leave_out_pair(const struct run *run, const struct map_pair *pair)
+{
+	map_leave_out(run, pair->slot);
+	map_leave_out(run, pair->a);
+	map_leave_out(run, pair->b);
+}
+
+static void size_pair(const struct run *run, const struct map_pair *pair, uint32_t entries)
+{
+	bpf_map__set_max_entries(map_find(run, pair->a), entries);
+	bpf_map__set_max_entries(map_find(run, pair->b), entries);
+}
+
+static void configure_tables(const struct run *run)
+{
+	struct map_pair *used = settings.timed ? &time_tables : &count_tables;
+	struct map_pair *other = settings.timed ? &count_tables : &time_tables;
+
+	leave_out_pair(run, other);
+	settings.has_turns = map_pair_configure(run, used);
+	size_pair(run, used, uses_array() ? ODD_NUMBERS : wishes->entries);
+	if (!uses_array())
+		map_leave_out(run, "call_counts");
+	if (!settings.by_process)
+		map_leave_out(run, "call_labels");
+	loss_set_hint(uses_array() ? NULL : "entries");
+}
+
+/* State is made for tasks that make calls, not for all that are born. */
+static int configure_tracking(const struct run *run)
+{
+	program_leave_out(run, "task_state_fork");
+	if (settings.tracked)
+		return taskstate_configure(run);
+	map_leave_out(run, "task_states");
+	map_leave_out(run, "task_states_by_tid");
+	program_leave_out(run, "task_state_exit");
+	program_leave_out(run, "task_state_iter");
+	program_leave_out(run, "syscount_enter");
+	return 0;
+}
+
+int calls_configure(struct run *run, struct call_wishes *asked)
+{
+	int err;
+
+	wishes = asked;
+	fill_settings();
+	configure_tables(run);
+	taskiter_configure(run, "syscount_in_flight");
+	err = configure_tracking(run);
+	return err ? err : map_set_settings(run, ".rodata.calls", &settings, sizeof(settings));
+}
+
+int calls_start(struct run *run)
+{
+	return settings.tracked ? taskstate_visit(run, 0, NULL, NULL) : 0;
+}
+
+/* ---- the report ---- */
+
+/* A living process has the name that it has now; of a dead one the last is kept. */
+static void comm_of(void *arg, uint32_t tgid, char *comm)
+{
+	const struct run *run = arg;
+	char path[64], *text;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", tgid);
+	text = readfile(path, 4096, NULL);
+	if (text)
+		snprintf(comm, TASK_COMM_LEN + 1, "%.*s", (int)strcspn(text, "\n"), text);
+	else if (bpf_map_lookup_elem(bpf_map__fd(map_find(run, "call_labels")), &tgid, comm))
+		strcpy(comm, "[unknown]");
+	free(text);
+}
+
+static int read_array(const struct run *run, struct call_counts *now)
+{
+	int n_cpus = libbpf_num_possible_cpus();
+	struct call_counts *per_cpu = mem_zalloc((size_t)n_cpus, sizeof(*per_cpu));
+	uint32_t zero = 0;
+	int err = bpf_map_lookup_elem(bpf_map__fd(map_find(run, "call_counts")), &zero, per_cpu);
+
+	for (int cpu = 0; !err && cpu < n_cpus; cpu++)
+		for (size_t i = 0; i < ARRAY_SIZE(now->calls); i++)
+			now->calls[i] += per_cpu[cpu].calls[i];
+	free(per_cpu);
+	return err ? msg_errno(err, "reading the counts") : 0;
+}
+
+static int collect_array(const struct run *run, struct calltable *table)
+{
+	struct call_counts now = {};
+	int err = read_array(run, &now);
+
+	for (size_t i = 0; !err && i < ARRAY_SIZE(now.calls); i++) {
+		struct call_key key = { .number = (__s32)(i % CALLS_PER_ABI),
+					.abi = (__u16)(i / CALLS_PER_ABI) };
+
+		if (now.calls[i] != before.calls[i])
+			calltable_add(table, &key, now.calls[i] - before.calls[i]);
+	}
+	if (!err && !run->is_peek)
+		before = now;
+	return err;
+}
+
+static void collect_count(const void *key, const void *value, void *arg)
+{
+	calltable_add(arg, key, *(const uint64_t *)value);
+}
+
+static void collect_times(const void *key, const void *value, void *arg)
+{
+	calltable_add_times(arg, key, value);
+}
+
+static int collect(const struct run *run, struct calltable *table)
+{
+	int err = uses_array() ? collect_array(run, table) : 0;
+
+	if (err)
+		return err;
+	if (settings.timed)
+		return map_pair_read(run, &time_tables, collect_times, table);
+	return map_pair_read(run, &count_tables, collect_count, table);
+}
+
+static void print_time_of_day(FILE *f)
+{
+	time_t now = time(NULL);
+	char text[16];
+
+	strftime(text, sizeof(text), "%H:%M:%S", localtime(&now));
+	fprintf(f, "[%s]\n", text);
+}
+
+static int report_counts(struct run *run)
+{
+	struct calltable *table;
+	int err;
+
+	wishes->layout.comm_of = comm_of;
+	wishes->layout.arg = run;
+	table = calltable_new(&wishes->layout);
+	err = collect(run, table);
+	if (!err) {
+		print_time_of_day(run->out);
+		calltable_print(table, run->out);
+	}
+	if (!run->is_peek) {
+		run->recorded += calltable_total(table);
+		n_untimed += calltable_untimed(table);
+	}
+	calltable_free(table);
+	return err;
+}
+
+static void collect_flight(const void *record, void *arg)
+{
+	flights_add(arg, record);
+}
+
+static void tell_flights(const struct run *run, const struct flights *flights)
+{
+	size_t n = flights_count(flights);
+
+	if (run->is_last && n && !wishes->in_flight)
+		msg_info("%zu calls had not returned (--in-flight lists them)", n);
+	if (run->is_last && n_untimed)
+		msg_info("%llu calls without a time: begun before the tracing, or never to return",
+			 (unsigned long long)n_untimed);
+}
+
+static int report_flights(struct run *run)
+{
+	struct flights *flights = flights_new();
+	int err = taskiter_visit(run, "syscount_in_flight", sizeof(struct call_flight),
+				 collect_flight, flights);
+
+	if (!err && wishes->in_flight)
+		flights_print(flights, run->out, run->start_ns, run->end_ns, wishes->layout.top,
+			      wishes->layout.in_ms);
+	if (!err)
+		tell_flights(run, flights);
+	flights_free(flights);
+	return err;
+}
+
+int calls_report(struct run *run)
+{
+	int err = report_counts(run);
+
+	if (!err && (wishes->in_flight || run->is_last))
+		err = report_flights(run);
+	fputc('\n', run->out);
+	return err;
+}

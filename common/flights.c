@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Calls in flight; see flights.h. */
+#include <stdlib.h>
+
+#include "escape.h"
+#include "flights.h"
+#include "ksyms.h"
+#include "mem.h"
+#include "parse.h"
+#include "syscalls.h"
+
+struct item {
+	struct call_flight flight;
+	uint64_t age_ns;
+	char mark; /* in front of the age: it is not exact */
+};
+
+struct flights {
+	struct item *items;
+	size_t count, cap;
+};
+
+struct flights *flights_new(void)
+{
+	return mem_zalloc(1, sizeof(struct flights));
+}
+
+void flights_free(struct flights *flights)
+{
+	free(flights->items);
+	free(flights);
+}
+
+void flights_add(struct flights *flights, const struct call_flight *flight)
+{
+	flights->items =
+		mem_grow(flights->items, flights->count, &flights->cap, sizeof(*flights->items));
+	flights->items[flights->count++] = (struct item){ .flight = *flight };
+}
+
+size_t flights_count(const struct flights *flights)
+{
+	return flights->count;
+}
+
+static void find_age(struct item *item, uint64_t start_ns, uint64_t now_ns)
+{
+	const struct call_flight *flight = &item->flight;
+
+	item->mark = ' ';
+	if (flight->began_ns) {
+		item->age_ns = now_ns > flight->began_ns ? now_ns - flight->began_ns : 0;
+		return;
+	}
+	item->age_ns = now_ns - start_ns;
+	item->mark = '>';
+	if (flight->off_cpu_ns <= item->age_ns)
+		return;
+	item->age_ns = flight->off_cpu_ns;
+	item->mark = '~';
+}
+
+static int by_age(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->age_ns != y->age_ns)
+		return x->age_ns < y->age_ns ? 1 : -1;
+	return (x->flight.tid > y->flight.tid) - (x->flight.tid < y->flight.tid);
+}
+
+static void print_item(FILE *f, const struct item *item, bool in_ms)
+{
+	char comm[TASK_COMM_LEN + 1] = {}, text[4 * TASK_COMM_LEN], name[64], age[32];
+
+	for (size_t i = 0; i < TASK_COMM_LEN; i++)
+		comm[i] = item->flight.comm[i];
+	snprintf(age, sizeof(age), "%c%.3f", item->mark,
+		 (double)item->age_ns / (in_ms ? NS_PER_MS : NS_PER_US));
+	fprintf(f, "%-7u %-7u %-15s %-22s %16s\n", item->flight.tgid, item->flight.tid,
+		escape_string(text, sizeof(text), comm, ""),
+		syscall_label(name, sizeof(name), item->flight.abi, item->flight.number), age);
+}
+
+/* Root first, as in all of our stacks. */
+static void print_stack(FILE *f, const struct ksyms *ksyms, const struct call_flight *flight)
+{
+	struct ksym sym;
+
+	for (size_t i = flight->n_words; ksyms && i-- > 0;)
+		if (ksyms_find(ksyms, flight->words[i] - 1, &sym))
+			fprintf(f, "        %s\n", sym.name);
+}
+
+static bool has_stacks(const struct flights *flights)
+{
+	for (size_t i = 0; i < flights->count; i++)
+		if (flights->items[i].flight.n_words)
+			return true;
+	return false;
+}
+
+void flights_print(struct flights *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
+		   uint32_t top, bool in_ms)
+{
+	struct ksyms *ksyms = has_stacks(flights) ? ksyms_load(NULL) : NULL;
+
+	for (size_t i = 0; i < flights->count; i++)
+		find_age(&flights->items[i], start_ns, now_ns);
+	if (flights->count)
+		qsort(flights->items, flights->count, sizeof(*flights->items), by_age);
+	fprintf(f, "\n%-7s %-7s %-15s %-22s %16s\n", "PID", "TID", "COMM", "IN FLIGHT",
+		in_ms ? "AGE (ms)" : "AGE (us)");
+	for (size_t i = 0; i < flights->count && i < top; i++) {
+		print_item(f, &flights->items[i], in_ms);
+		print_stack(f, ksyms, &flights->items[i].flight);
+	}
+	if (ksyms)
+		ksyms_free(ksyms);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Calls in flight (bpf/calls.h): collected, and listed with their age, oldest first. */
+#ifndef FLIGHTS_H
+#define FLIGHTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "../bpf/calls.h"
+
+struct flights;
+
+struct flights *flights_new(void);
+void flights_free(struct flights *flights);
+
+void flights_add(struct flights *flights, const struct call_flight *flight);
+size_t flights_count(const struct flights *flights);
+
+/*
+ * Prints at most top of them as they were at now_ns. Of a call from before the tracing, which began
+ * at start_ns, the age is how long its thread has not run ("~"), or at least that of the tracing
+ * (">").
+ */
+void flights_print(struct flights *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
+		   uint32_t top, bool in_ms);
+
+#endif

@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * syscount, live. The workload makes known numbers of calls; what it makes besides to start and to
+ * talk to us is left alone.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "live.h"
+
+#define NAME_WIDTH 22
+
+/* True if a line is "NAME  COUNT" with whatever behind it. */
+static bool parse_row(const char *line, const char *name, uint64_t *count)
+{
+	size_t length = strlen(name);
+
+	if (strlen(line) <= NAME_WIDTH || length > NAME_WIDTH || strncmp(line, name, length) ||
+	    strspn(line + length, " ") < NAME_WIDTH - length)
+		return false;
+	line += strspn(line + NAME_WIDTH, " ") + NAME_WIDTH;
+	*count = strtoull(line, NULL, 10);
+	return isdigit((unsigned char)*line);
+}
+
+/* The counts of all rows of that name. */
+static uint64_t count_of(const char *text, const char *name)
+{
+	char *copy = strdup(text), *rest = copy, *line;
+	uint64_t sum = 0, count;
+
+	while ((line = strsep(&rest, "\n")))
+		if (parse_row(line, name, &count))
+			sum += count;
+	free(copy);
+	return sum;
+}
+
+/* From the first line that begins so; an empty string if none does. */
+static const char *row_from(const char *text, const char *start)
+{
+	const char *at =
+		strncmp(text, start, strlen(start)) ? strstr(text, text_of("\n%s", start)) : text;
+
+	return at ? at : "";
+}
+
+/* What is said of a call by a name and an error. */
+static uint64_t count_with_error(const char *text, const char *name, const char *error)
+{
+	const char *at = row_from(text, text_of("%-22s %-22s ", name, error));
+
+	return *at ? strtoull(at + 2 * (NAME_WIDTH + 1), NULL, 10) : 0;
+}
+
+/* The number in front of something on stderr; 0 if it isn't there. */
+static uint64_t told(const struct proc *tool, const char *what)
+{
+	const char *at = strstr(tool->err, what);
+
+	while (at && at > tool->err && isdigit((unsigned char)at[-1]))
+		at--;
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+/* On 7.x a program may be preempted, and isn't run again on that CPU until it goes on. */
+static uint64_t missed(const struct proc *tool)
+{
+	return told(tool, " events lost: the same program was under way");
+}
+
+/* All are there, but for those that the tool says are missing. */
+#define CHECK_CALLS(tool, counted, made)                                                     \
+	do {                                                                                 \
+		unsigned long long n = (counted), all = (made);                              \
+		if (n > all || n + missed(tool) < all)                                       \
+			UNIT_FAIL("%s is %llu, not %llu (%s)", #counted, n, all, tool->err); \
+	} while (0)
+
+static struct proc *trace_work(struct proc *work, const char *const argv[])
+{
+	struct proc *tool = tool_start_argv(argv);
+
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	return tool;
+}
+
+/* A workload of a kind, traced with one option more or less. */
+static struct proc *trace_kind(const char *kind, const char *n, const char *option)
+{
+	struct proc *work = work_start("calls", kind, n);
+
+	return trace_work(work,
+			  option ? ARGV("syscount", "-T", "99", "-p", pid_text(work->pid), option)
+				 : ARGV("syscount", "-T", "99", "-p", pid_text(work->pid)));
+}
+
+#if defined(__x86_64__)
+#define COMPAT	   " (i386)"
+#define PAUSE_CALL "pause"
+#else
+#define COMPAT	   " (arm)"
+#define PAUSE_CALL "ppoll"
+#endif
+
+TEST(every_call_is_counted_once)
+{
+	struct proc *tool = trace_kind("plain", "1009", NULL);
+
+	CHECK_CALLS(tool, count_of(tool->out, "getppid"), 1009);
+	CHECK_EQ(tool->out[0], '[');
+	CHECK_HAS(tool->out,
+		  "]\nSYSCALL                   COUNT\ngetppid                    1009\n");
+	CHECK_LACKS(tool->err, "map full");
+	CHECK(truth_value(tool) >= 1009 + 2);
+}
+
+TEST(the_top_row_is_the_most_frequent_and_rows_are_limited)
+{
+	struct proc *work = work_start("calls", "plain", "1009");
+	struct proc *tool =
+		trace_work(work, ARGV("syscount", "-T", "1", "-p", pid_text(work->pid)));
+
+	CHECK_CALLS(tool, count_of(tool->out, "getppid"), 1009);
+	CHECK_EQ(lines_with(tool->out, ""), 4); /* time, header, one row, a blank one */
+}
+
+TEST(all_calls_of_a_command_are_counted)
+{
+	struct proc *tool =
+		tool_run("syscount", "-T", "99", "--", work_path("calls"), "plain", "1009");
+
+	CHECK_STATUS(tool, 0);
+	CHECK_CALLS(tool, count_of(tool->out, "getppid"), 1009);
+	CHECK_CALLS(tool, count_of(tool->out, "execve"), 1);
+	CHECK_CALLS(tool, count_of(tool->out, "exit_group"), 1);
+}
+
+/* The new task leaves the call as well. */
+TEST(a_fork_is_counted_once)
+{
+	struct proc *tool = tool_run("syscount", "-T", "99", "--follow", "--", work_path("calls"),
+				     "children", "101");
+
+	CHECK_CALLS(tool, count_of(tool->out, "clone"), 101);
+	CHECK_CALLS(tool, count_of(tool->out, "wait4"), 101);
+	CHECK_CALLS(tool, count_of(tool->out, "getppid"), 101);
+	CHECK_CALLS(tool, count_of(tool->out, "exit_group"), 102);
+}
+
+TEST(a_fork_is_counted_once_with_durations)
+{
+	struct proc *tool = tool_run("syscount", "-L", "-T", "99", "--follow", "--",
+				     work_path("calls"), "children", "101");
+
+	CHECK_CALLS(tool, count_of(tool->out, "clone"), 101);
+	CHECK_CALLS(tool, count_of(tool->out, "getppid"), 101);
+	CHECK_CALLS(tool, count_of(tool->out, "exit_group"), 102);
+}
+
+TEST(a_vfork_is_counted_once)
+{
+	struct proc *tool = tool_run("syscount", "-T", "99", "--follow", "--", work_path("calls"),
+				     "sharing", "53");
+
+	CHECK_CALLS(tool, count_of(tool->out, "vfork") + count_of(tool->out, "clone"), 53);
+	CHECK_CALLS(tool, count_of(tool->out, "exit_group"), 54);
+}
+
+TEST(threads_that_end_are_counted)
+{
+	struct proc *tool = trace_kind("threads", "47", NULL);
+
+	CHECK_CALLS(tool, count_of(tool->out, "clone3") + count_of(tool->out, "clone"), 47);
+	CHECK_CALLS(tool, count_of(tool->out, "exit"), 47);
+}
+
+TEST(programs_executed_are_counted)
+{
+	struct proc *tool = tool_run("syscount", "-T", "99", "--follow", "--", work_path("calls"),
+				     "programs", "11");
+
+	CHECK_CALLS(tool, count_of(tool->out, "execve"), 12);
+	CHECK_CALLS(tool, count_of(tool->out, "getppid"), 33);
+	CHECK_CALLS(tool, count_of(tool->out, "exit_group"), 12);
+}
+
+TEST(returns_from_signal_handlers_are_counted)
+{
+	struct proc *tool = trace_kind("signals", "31", NULL);
+
+	CHECK_CALLS(tool, count_of(tool->out, "tgkill"), 31);
+	CHECK_CALLS(tool, count_of(tool->out, "rt_sigreturn"), 31);
+	tool = trace_kind("signals", "31", "-L");
+	CHECK_CALLS(tool, count_of(tool->out, "rt_sigreturn"), 31);
+}
+
+TEST(numbers_without_a_name_are_shown)
+{
+	struct proc *tool = trace_kind("unknown", "29", NULL);
+
+	CHECK_CALLS(tool, count_of(tool->out, "[600]"), 29);
+	CHECK_CALLS(tool, count_of(tool->out, "[100000]"), 29);
+	CHECK_LACKS(tool->err, "map full");
+	tool = trace_kind("unknown", "29", "-x");
+	CHECK_CALLS(tool, count_with_error(tool->out, "[100000]", "ENOSYS"), 29);
+}
+
+TEST(calls_of_32_bit_have_their_own_names)
+{
+	struct proc *work = work_start("calls", "compat", "37");
+	struct proc *tool =
+		trace_work(work, ARGV("syscount", "-T", "99", "-p", pid_text(work->pid)));
+
+	if (!work_value(work->out, NULL, "compat"))
+		SKIP("this kernel has no 32-bit calls");
+	CHECK_CALLS(tool, count_of(tool->out, "getppid" COMPAT), 37);
+	CHECK_CALLS(tool, count_of(tool->out, "close" COMPAT), 37);
+	CHECK_CALLS(tool, count_of(tool->out, "getppid"), 37);
+	CHECK_CALLS(tool, count_of(tool->out, "lstat"), 0); /* 6 for 64 bits */
+	tool = trace_kind("compat", "37", "-x");
+	CHECK_CALLS(tool, count_with_error(tool->out, "close" COMPAT, "EBADF"), 37);
+	tool = trace_kind("compat", "37", "--syscall=getppid");
+	CHECK_CALLS(tool, count_of(tool->out, "getppid"), 37);
+	CHECK_CALLS(tool, count_of(tool->out, "getppid" COMPAT), 37);
+	CHECK_CALLS(tool, truth_value(tool), 74);
+}
+
+TEST(failures_are_told_by_error)
+{
+	struct proc *tool = trace_kind("failing", "303", "-x");
+
+	CHECK_CALLS(tool, count_of(tool->out, "close"), 202);
+	CHECK_CALLS(tool, count_of(tool->out, "openat"), 101);
+	CHECK_CALLS(tool, count_with_error(tool->out, "close", "EBADF"), 202);
+	CHECK_CALLS(tool, count_with_error(tool->out, "openat", "ENOENT"), 101);
+	CHECK_CALLS(tool, count_of(tool->out, "read"), 0);
+	CHECK_CALLS(tool, truth_value(tool), 303);
+}
+
+TEST(one_error_is_told)
+{
+	struct proc *tool = trace_kind("failing", "303", "--errno=EBADF");
+
+	CHECK_CALLS(tool, count_of(tool->out, "close"), 202);
+	CHECK_CALLS(tool, truth_value(tool), 202);
+	tool = trace_kind("failing", "303", "--errno=2");
+	CHECK_CALLS(tool, count_of(tool->out, "openat"), 101);
+	CHECK_CALLS(tool, truth_value(tool), 101);
+}
+
+TEST(interrupted_calls_are_apart)
+{
+	struct proc *tool = trace_kind("interrupted", "7", "-x");
+
+	CHECK_HAS(tool->out, "SYSCALL                INTERRUPTED               COUNT\n");
+	CHECK_CALLS(tool, count_with_error(tool->out, PAUSE_CALL, "ERESTARTNOHAND"), 7);
+	CHECK_CALLS(tool, count_of(tool->out, PAUSE_CALL), 0);
+	tool = trace_kind("interrupted", "7", "--errno=ERESTARTNOHAND");
+	CHECK_CALLS(tool, count_of(tool->out, PAUSE_CALL), 7);
+}
+
+/* It has just its beginning before the tracing. */
+TEST(a_call_under_way_is_counted_when_it_returns)
+{
+	struct proc *work = work_start("calls", "plain", "3");
+	struct proc *tool =
+		trace_work(work, ARGV("syscount", "-T", "99", "-p", pid_text(work->pid)));
+
+	CHECK_CALLS(tool, count_of(tool->out, "read"), 1);
+	work = work_start("calls", "plain", "3");
+	tool = trace_work(work, ARGV("syscount", "-L", "-T", "99", "-p", pid_text(work->pid)));
+	CHECK_CALLS(tool, count_of(tool->out, "read"), 1);
+	CHECK_HAS(tool->err, ": 1 calls without a time:");
+	CHECK_HAS(tool->err, ": 1 calls had not returned (--in-flight lists them)\n");
+}
+
+static double age_ms(const struct proc *tool, pid_t pid, int tid, char mark)
+{
+	const char *at = row_from(tool->out, text_of("%-7d %-7d ", pid, tid));
+	double age = -1;
+
+	at = strstr(at, mark == ' ' ? "read " : text_of("%c", mark));
+	if (at)
+		at += strspn(at, "read ~>");
+	if (at && sscanf(at, "%lf", &age) != 1)
+		age = -1;
+	return age;
+}
+
+TEST(a_thread_that_hangs_is_listed_with_its_age)
+{
+	struct proc *work = work_start("calls", "hung", "1");
+	struct proc *tool =
+		trace_work(work, ARGV("syscount", "--in-flight", "-m", "-p", pid_text(work->pid)));
+
+	CHECK_HAS(tool->out,
+		  "PID     TID     COMM            IN FLIGHT                      AGE (ms)\n");
+	CHECK_EQ(lines_with(tool->out, " hung            read "), 1);
+	CHECK_HAS(tool->out, "\n        ksys_read\n"); /* -v */
+	CHECK(age_ms(tool, work->pid, work->pid, ' ') >= 0);
+	CHECK(age_ms(tool, work->pid, work->pid, ' ') < 60000);
+}
+
+/* It hung before anybody looked. */
+TEST(a_thread_that_has_hung_for_long_is_listed_with_its_age)
+{
+	struct proc *work = work_start("calls", "hung", "1"), *tool;
+	double age;
+
+	usleep(700000);
+	tool = tool_run("syscount", "--in-flight", "-m", "-p", pid_text(work->pid), "-d", "100ms");
+	CHECK_EQ(lines_with(tool->out, " calls           read "), 1);
+	age = age_ms(tool, work->pid, work->pid, '~');
+	CHECK(age >= 700);
+	CHECK(age < 60000);
+}
+
+TEST(a_thread_in_user_mode_is_in_no_call)
+{
+	struct proc *work = work_start("spin", "-e", "-t", "1"), *tool;
+
+	work_go(work);
+	tool = tool_run("syscount", "--in-flight", "-p", pid_text(work->pid), "-d", "300ms");
+	CHECK_STATUS(tool, 0);
+	CHECK_LACKS(tool->out, "getpid");
+	proc_kill(work);
+}
+
+TEST(durations_have_total_and_percentiles)
+{
+	struct proc *work = work_start("calls", "naps", "23");
+	struct proc *tool = trace_work(work, ARGV("syscount", "-Lm", "-p", pid_text(work->pid)));
+	const char *at = row_from(tool->out, "clock_nanosleep ");
+	double total, min, avg, p50, p99, max;
+	unsigned long long count = 0;
+
+	CHECK_HAS(tool->out,
+		  "SYSCALL                   COUNT     TIME (ms)    MIN    AVG    P50    "
+		  "P99    MAX\nclock_nanosleep ");
+	CHECK_EQ(sscanf(at, "%*s %llu %lf %lfms %lfms %lfms %lfms %lfms", &count, &total, &min,
+			&avg, &p50, &p99, &max),
+		 7);
+	CHECK_EQ(count, 23);
+	CHECK(total >= 23 * 5);
+	CHECK(min >= 5 && min <= p50 && p50 <= p99 && p99 <= max);
+	CHECK(min <= avg && avg <= max);
+	CHECK_CLOSE((uint64_t)(avg * 23 * 1000), (uint64_t)(total * 1000), 10);
+}
+
+TEST(a_histogram_per_row_has_all_its_calls)
+{
+	struct proc *tool = trace_kind("naps", "23", "--histogram");
+
+	CHECK_HAS(
+		tool->out,
+		"\nsyscall = clock_nanosleep\n     usecs               : count    distribution\n");
+	CHECK_EQ(hist_count_of(tool->out, "syscall = clock_nanosleep"), 23);
+	CHECK_EQ(hist_rows_of(tool->out, "syscall = clock_nanosleep"), 23);
+	tool = trace_kind("naps", "23", "-m");
+	CHECK_LACKS(tool->out, "distribution");
+}
+
+TEST(processes_are_counted_and_named)
+{
+	struct proc *work = work_start("calls", "plain", "1009");
+	struct proc *tool = trace_work(work, ARGV("syscount", "-P", "-p", pid_text(work->pid)));
+
+	CHECK_HAS(tool->out, "PID    COMM               COUNT\n");
+	CHECK_EQ(lines_from(tool->out, text_of("%-6d calls ", work->pid)), 1);
+	CHECK_CALLS(tool, count_of(tool->out, text_of("%-6d calls", work->pid)), truth_value(tool));
+}
+
+/* They are gone when the table is printed, and their names changed on the way. */
+TEST(processes_that_are_gone_have_their_last_name)
+{
+	struct proc *tool = tool_run("syscount", "-P", "-T", "999", "--follow", "--",
+				     work_path("calls"), "children", "41");
+
+	CHECK_EQ(lines_with(tool->out, " calls-child "), 41);
+	CHECK_EQ(lines_with(tool->out, " calls "), 1);
+	tool = tool_run("syscount", "-L", "--by-process-and-syscall", "-T", "999", "--follow",
+			"--syscall", "getppid", "--", work_path("calls"), "children", "41");
+	CHECK_EQ(lines_with(tool->out, " calls-child     getppid                       1 "), 41);
+	CHECK_CALLS(tool, truth_value(tool), 41);
+}
+
+TEST(processes_and_calls_are_counted_together)
+{
+	struct proc *work = work_start("calls", "plain", "1009");
+	struct proc *tool = trace_work(work, ARGV("syscount", "--by-process-and-syscall", "-p",
+						  pid_text(work->pid)));
+
+	CHECK_HAS(tool->out, "PID    COMM            SYSCALL                   COUNT\n");
+	CHECK_HAS(tool->out,
+		  text_of("\n%-6d calls           getppid                    1009\n", work->pid));
+}
+
+TEST(one_call_can_be_chosen)
+{
+	struct proc *tool = trace_kind("failing", "303", "--syscall=close");
+
+	CHECK_CALLS(tool, count_of(tool->out, "close"), 202);
+	CHECK_CALLS(tool, truth_value(tool), 202);
+}
+
+TEST(children_of_a_process_can_be_chosen)
+{
+	struct proc *work = work_start("calls", "children", "19");
+	struct proc *tool =
+		trace_work(work, ARGV("syscount", "-T", "99", "-c", pid_text(work->pid)));
+
+	CHECK_CALLS(tool, count_of(tool->out, "getppid"), 19);
+	CHECK_CALLS(tool, count_of(tool->out, "exit_group"), 19);
+	CHECK_CALLS(tool, count_of(tool->out, "wait4"), 0);
+	CHECK_CALLS(tool, count_of(tool->out, "clone"), 0);
+}
+
+TEST(one_thread_can_be_chosen)
+{
+	struct proc *work = work_start("plan", "3", "37", "1", "0");
+	struct proc *tool =
+		trace_work(work, ARGV("syscount", "-T", "99", "-t", pid_text(work->pid)));
+
+	CHECK_CALLS(tool, count_of(tool->out, "clock_nanosleep"), 37);
+}
+
+/* Their state must have been freed: 12,000 are more than a table of the usual size holds. */
+TEST(a_thread_is_seen_after_12000_others_came_and_went)
+{
+	struct proc *work = work_start("crowd", "12000", "101");
+	struct proc *tool = trace_work(work, ARGV("syscount", "-L", "--in-flight", "-T", "99", "-p",
+						  pid_text(work->pid)));
+	const char *at = row_from(tool->out, "clock_nanosleep ");
+	unsigned long long count = 0;
+	double total = 0;
+
+	CHECK_CALLS(tool, count_of(tool->out, "exit"), 12000);
+	CHECK_EQ(sscanf(at, "%*s %llu %lf", &count, &total), 2);
+	CHECK_EQ(count, 101);
+	CHECK(total >= 101000);
+	CHECK_EQ(lines_with(tool->out, " late            read "), 1);
+	CHECK_LACKS(tool->err, "map full");
+	CHECK_LACKS(tool->err, "not traced");
+	/* Those are the exits and the first read, and calls whose beginning was left out. */
+	CHECK(told(tool, " calls without a time: begun") >= 12000 + 1);
+	CHECK(told(tool, " calls without a time: begun") <= 12000 + 1 + missed(tool));
+}
+
+static void check_intervals(const char *option)
+{
+	struct proc *work = work_start("calls", "plain", "200003");
+	struct proc *tool = trace_work(work, ARGV("syscount", "--interval", "1ms", option, "-p",
+						  pid_text(work->pid), "--syscall", "getppid"));
+
+	CHECK(lines_with(tool->out, "COUNT") > 1);
+	CHECK_CALLS(tool, truth_value(tool), 200003);
+	CHECK_LACKS(tool->err, "map full");
+}
+
+TEST(intervals_add_up_without_loss)
+{
+	check_intervals("-m");
+	check_intervals("-L");
+	check_intervals("-P");
+}
+
+TEST(interval_and_duration_have_bccs_letters)
+{
+	struct proc *tool = tool_run("syscount", "-i", "100ms", "-d", "1");
+
+	CHECK_STATUS(tool, 0);
+	CHECK(lines_from(tool->out, "SYSCALL") > 1);
+	CHECK(lines_from(tool->out, "SYSCALL") <= 11);
+}
+
+TEST(every_example_of_bccs_manual_page_runs)
+{
+	const char *const *const lines[] = { ARGV("syscount"),
+					     ARGV("syscount", "-P"),
+					     ARGV("syscount", "-x"),
+					     ARGV("syscount", "-e", "EPERM"),
+					     ARGV("syscount", "-p", pid_text(getpid())),
+					     ARGV("syscount", "-L"),
+					     ARGV("syscount", "-i", "1", "-T", "5", "-Lm"),
+					     ARGV("syscount", "-t", pid_text(getpid())),
+					     ARGV("syscount", "--syscall", "read") };
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct proc *tool = tool_start_argv(lines[i]);
+
+		tool_stop(tool);
+		CHECK_STATUS(tool, 0);
+		CHECK_HAS(tool->out, "COUNT");
+	}
+}
+
+TEST(names_are_listed)
+{
+	struct proc *tool = tool_run("syscount", "-l");
+
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->out, "openat ");
+	CHECK_HAS(tool->out, "io_uring_setup ");
+	CHECK_HAS(tool->out, "file_setattr ");
+	CHECK_LACKS(tool->out, "syscalls"); /* __NR_syscalls is a number of numbers */
+}
+
+TEST(a_full_table_is_told_with_its_share)
+{
+	struct proc *tool = tool_run("syscount", "-P", "--entries", "64", "--follow", "--",
+				     work_path("calls"), "children", "200");
+
+	CHECK_HAS(tool->err, " % of calls lost: map full\n");
+	CHECK_HAS(tool->err, "hint: raise --entries\n");
+	tool = tool_run("syscount", "-L", "-P", "--entries", "64", "--follow", "--",
+			work_path("calls"), "children", "200");
+	CHECK_HAS(tool->err, " % of calls lost: map full\n");
+}
+
+TEST(what_makes_no_sense_is_refused)
+{
+	const char *const *const lines[] = {
+		ARGV("syscount", "--syscall", "raed"),
+		ARGV("syscount", "--syscall", ""),
+		ARGV("syscount", "-e", "ENOSUCH"),
+		ARGV("syscount", "-e", "0"),
+		ARGV("syscount", "-e", "5000"),
+		ARGV("syscount", "-e", "2x"),
+		ARGV("syscount", "-T", "0"),
+		ARGV("syscount", "-T", "-1"),
+		ARGV("syscount", "-i", "0"),
+		ARGV("syscount", "-d", "0"),
+		ARGV("syscount", "-d", "1x"),
+		ARGV("syscount", "-c", "abc"),
+		ARGV("syscount", "-c", "4194303"),
+		ARGV("syscount", "-p", "abc"),
+		ARGV("syscount", "--entries", "1"),
+		ARGV("syscount", "-P", "--by-process-and-syscall"),
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct proc *tool = tool_run_argv(NULL, NULL, lines[i]);
+
+		CHECK_STATUS(tool, 2);
+		CHECK_HAS(tool->err, "syscount: ");
+	}
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Tables of system calls: sums, order, columns; and the list of calls in flight. */
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+#include "../../common/calltable.h"
+#include "../../common/flights.h"
+#include "../../common/syscalls.h"
+#include "unit.h"
+
+static char text[65536];
+
+static void name_process(void *arg, uint32_t tgid, char *comm)
+{
+	(void)arg;
+	snprintf(comm, TASK_COMM_LEN + 1, tgid == 13 ? "a\x1b[2J" : "proc-%u", tgid);
+}
+
+static struct call_layout layout_of(bool by_process, bool by_call)
+{
+	return (struct call_layout){
+		.by_process = by_process, .by_call = by_call, .top = 10, .comm_of = name_process
+	};
+}
+
+static const char *print_and_free(struct calltable *table)
+{
+	FILE *f = fmemopen(text, sizeof(text), "w");
+
+	calltable_print(table, f);
+	fclose(f);
+	calltable_free(table);
+	return text;
+}
+
+static void add(struct calltable *table, uint32_t tgid, int32_t number, uint16_t error,
+		uint64_t calls)
+{
+	struct call_key key = { .tgid = tgid, .number = number, .error = error };
+
+	calltable_add(table, &key, calls);
+}
+
+/* Adds calls of one duration. */
+static void add_times(struct calltable *table, const struct call_layout *layout, int32_t number,
+		      uint64_t calls, uint64_t ns)
+{
+	uint64_t fixed = hist_fixed(call_layout_unit(layout), ns);
+	uint32_t octave = hist_octave_of(fixed);
+	struct call_key key = { .number = number, .octave = octave };
+	struct call_times times = { .total_ns = calls * ns, .min_ns = ns, .max_ns = ns };
+
+	times.slots[hist_slot_of(fixed, octave)] = calls;
+	calltable_add_times(table, &key, &times);
+}
+
+static void add_untimed(struct calltable *table, int32_t number, uint64_t calls)
+{
+	struct call_key key = { .number = number, .octave = CALL_UNTIMED };
+	struct call_times times = { .slots = { calls }, .min_ns = UINT64_MAX };
+
+	calltable_add_times(table, &key, &times);
+}
+
+TEST(rows_are_laid_out_as_bccs)
+{
+	struct call_layout layout = layout_of(false, true);
+	struct calltable *table = calltable_new(&layout);
+
+	add(table, 0, SYS_read, 0, 5);
+	add(table, 0, SYS_write, 0, 1009);
+	add(table, 0, 600, 0, 7);
+	CHECK_EQ(calltable_total(table), 1021);
+	CHECK_STR(print_and_free(table), "SYSCALL                   COUNT\n"
+					 "write                      1009\n"
+					 "[600]                         7\n"
+					 "read                          5\n");
+}
+
+TEST(processes_are_laid_out_as_bccs)
+{
+	struct call_layout layout = layout_of(true, false);
+	struct calltable *table = calltable_new(&layout);
+
+	add(table, 13820, 0, 0, 548);
+	add(table, 13, 0, 0, 3);
+	CHECK_STR(print_and_free(table), "PID    COMM               COUNT\n"
+					 "13820  proc-13820           548\n"
+					 "13     a\\x1b[2J               3\n");
+}
+
+TEST(processes_and_calls_stand_side_by_side)
+{
+	struct call_layout layout = layout_of(true, true);
+	struct calltable *table = calltable_new(&layout);
+
+	add(table, 1, SYS_read, 0, 3);
+	add(table, 2, SYS_read, 0, 4);
+	CHECK_STR(print_and_free(table),
+		  "PID    COMM            SYSCALL                   COUNT\n"
+		  "2      proc-2          read                          4\n"
+		  "1      proc-1          read                          3\n");
+}
+
+TEST(equal_keys_are_summed_and_the_top_is_shown)
+{
+	struct call_layout layout = layout_of(false, true);
+	struct calltable *table = calltable_new(&layout);
+
+	layout.top = 1;
+	add(table, 0, SYS_read, 0, 3);
+	add(table, 0, SYS_write, 0, 5);
+	add(table, 0, SYS_read, 0, 4);
+	CHECK_STR(print_and_free(table), "SYSCALL                   COUNT\n"
+					 "read                          7\n");
+}
+
+TEST(an_empty_table_is_its_header)
+{
+	struct call_layout layout = layout_of(false, true);
+
+	layout.by_error = true;
+	CHECK_STR(print_and_free(calltable_new(&layout)), "SYSCALL                   COUNT\n");
+}
+
+TEST(errors_follow_and_interrupted_calls_are_apart)
+{
+	struct call_layout layout = layout_of(false, true);
+	struct calltable *table = calltable_new(&layout);
+
+	layout.by_error = true;
+	add(table, 0, SYS_read, 11, 3);
+	add(table, 0, SYS_close, 9, 2);
+	add(table, 0, SYS_read, 4, 2);
+	add(table, 0, SYS_read, 512, 9);
+	CHECK_STR(print_and_free(table),
+		  "SYSCALL                   COUNT\n"
+		  "read                          5\n"
+		  "close                         2\n"
+		  "\n"
+		  "SYSCALL                ERROR                     COUNT\n"
+		  "read                   EAGAIN                        3\n"
+		  "read                   EINTR                         2\n"
+		  "close                  EBADF                         2\n"
+		  "\n"
+		  "SYSCALL                INTERRUPTED               COUNT\n"
+		  "read                   ERESTARTSYS                   9\n");
+}
+
+TEST(durations_have_totals_and_percentiles)
+{
+	struct call_layout layout = layout_of(false, true);
+	struct calltable *table = calltable_new(&layout);
+
+	layout.timed = true;
+	add_times(table, &layout, SYS_read, 98, 200);
+	add_times(table, &layout, SYS_read, 2, 5000000);
+	add_times(table, &layout, SYS_write, 200, 1000);
+	add_untimed(table, SYS_exit_group, 3);
+	add_untimed(table, SYS_read, 1);
+	CHECK_EQ(calltable_total(table), 304);
+	CHECK_EQ(calltable_untimed(table), 4);
+	CHECK_STR(
+		print_and_free(table),
+		"SYSCALL                   COUNT     TIME (us)    MIN    AVG    P50    P99    MAX\n"
+		"read                        101     10019.600  200ns  100us  202ns 5.00ms 5.00ms\n"
+		"write                       200       200.000 1.00us 1.00us 1.00us 1.00us 1.00us\n"
+		"exit_group                    3         0.000      -      -      -      -      "
+		"-\n");
+}
+
+/* The sum of durations is exact, where a histogram has it in 64ths of a microsecond. */
+TEST(histograms_follow_in_their_unit)
+{
+	struct call_layout layout = layout_of(false, true);
+	struct calltable *table = calltable_new(&layout);
+
+	layout.timed = layout.histograms = layout.in_ms = true;
+	add_times(table, &layout, SYS_read, 3, 1000000);
+	add_times(table, &layout, SYS_read, 2, 4000000);
+	CHECK_STR(
+		print_and_free(table),
+		"SYSCALL                   COUNT     TIME (ms)    MIN    AVG    P50    P99    MAX\n"
+		"read                          5     11.000000 1.00ms 2.20ms 1.02ms 4.00ms 4.00ms\n"
+		"\n"
+		"syscall = read\n"
+		"     msecs               : count    distribution\n"
+		"         0 -> 1          : 3        |****************************************|\n"
+		"         2 -> 3          : 0        |                                        |\n"
+		"         4 -> 7          : 2        |**************************              |\n"
+		"count 5  avg 2.20  p50 1.02  p90 4.00  p99 4.00  p99.9 4.00  max 4.00\n");
+}
+
+TEST(times_fit_into_six_characters)
+{
+	static const struct {
+		double ns;
+		const char *text;
+	} cases[] = {
+		{ 0, "0ns" },	      { 999.4, "999ns" },    { 999.5, "1.00us" },
+		{ 1234, "1.23us" },   { 9994, "9.99us" },    { 9996, "10.0us" },
+		{ 99949, "99.9us" },  { 99951, "100us" },    { 999499, "999us" },
+		{ 999501, "1.00ms" }, { 1e9, "1.00s" },	     { 59.96e9, "60.0s" },
+		{ 3600e9, "3600s" },  { 99999e9, "99999s" },
+	};
+	char buf[32];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CHECK_STR(call_time_text(buf, sizeof(buf), cases[i].ns), cases[i].text);
+		CHECK(strlen(buf) <= 6);
+	}
+}
+
+static void add_flight(struct flights *flights, uint32_t tid, uint64_t began_ns,
+		       uint64_t off_cpu_ns)
+{
+	struct call_flight flight = { .tgid = 10,
+				      .tid = tid,
+				      .number = SYS_read,
+				      .began_ns = began_ns,
+				      .off_cpu_ns = off_cpu_ns,
+				      .comm = "a-name-of-15-ch" };
+
+	flights_add(flights, &flight);
+}
+
+TEST(the_oldest_call_in_flight_comes_first)
+{
+	struct flights *flights = flights_new();
+	FILE *f = fmemopen(text, sizeof(text), "w");
+
+	add_flight(flights, 11, 4000000, 0);	   /* 6 ms */
+	add_flight(flights, 12, 0, 0);		   /* since before */
+	add_flight(flights, 13, 0, 3600000000000); /* hung for long */
+	add_flight(flights, 14, 9000000, 0);
+	CHECK_EQ(flights_count(flights), 4);
+	flights_print(flights, f, 2000000, 10000000, 3, false);
+	fclose(f);
+	flights_free(flights);
+	CHECK_STR(text,
+		  "\n"
+		  "PID     TID     COMM            IN FLIGHT                      AGE (us)\n"
+		  "10      13      a-name-of-15-ch read                    ~3600000000.000\n"
+		  "10      12      a-name-of-15-ch read                          >8000.000\n"
+		  "10      11      a-name-of-15-ch read                           6000.000\n");
+}

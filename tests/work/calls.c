@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * calls KIND N: makes N calls of a kind when it is told to go; see the table at the end. Some kinds
+ * need none of the C library's help, so that it doesn't choose another call.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#include "work.h"
+
+#define UNKNOWN_CALL 600
+#define ODD_CALL     100000
+
+static void make_plain(int n)
+{
+	for (int i = 0; i < n; i++)
+		syscall(SYS_getppid);
+}
+
+/* A third of them are another error's. */
+static void make_failing(int n)
+{
+	for (int i = 0; i < n; i++)
+		if (i % 3)
+			close(-1);
+		else
+			openat(AT_FDCWD, "/nonexistent/file", O_RDONLY);
+}
+
+static void make_children(int n)
+{
+	pid_t pid;
+
+	for (int i = 0; i < n; i++) {
+		pid = fork();
+		if (pid == 0) {
+			work_set_comm("calls-child");
+			syscall(SYS_getppid);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+WORK_FUNCTION void make_sharing_child(void)
+{
+	pid_t pid = vfork();
+
+	if (pid == 0)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+}
+#pragma GCC diagnostic pop
+
+static void make_sharing_children(int n)
+{
+	for (int i = 0; i < n; i++)
+		make_sharing_child();
+}
+
+/* Each is another program for a moment. */
+static void make_programs(int n)
+{
+	pid_t pid;
+
+	for (int i = 0; i < n; i++) {
+		pid = fork();
+		if (pid == 0) {
+			execl("/proc/self/exe", "calls", "plain", "3", NULL);
+			_exit(1);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
+static void *end_thread(void *arg)
+{
+	return arg;
+}
+
+static void make_threads(int n)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < n; i++) {
+		pthread_create(&thread, NULL, end_thread, NULL);
+		pthread_join(thread, NULL);
+	}
+}
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+static void make_signals(int n)
+{
+	signal(SIGUSR1, ignore);
+	for (int i = 0; i < n; i++)
+		raise(SIGUSR1);
+}
+
+/* Numbers without a call: a small one, and one that no array has room for. */
+static void make_unknown(int n)
+{
+	for (int i = 0; i < n; i++) {
+		syscall(UNKNOWN_CALL);
+		syscall(ODD_CALL);
+	}
+}
+
+static void make_naps(int n)
+{
+	for (int i = 0; i < n; i++)
+		work_sleep(5 * NS_PER_MS);
+}
+
+/* A timer interrupts pause(), which is not begun again though that was asked for. */
+static void make_interrupted(int n)
+{
+	struct itimerval timer = { .it_value.tv_usec = 20000 };
+	struct sigaction again = { .sa_handler = ignore, .sa_flags = SA_RESTART };
+
+	sigaction(SIGALRM, &again, NULL);
+	for (int i = 0; i < n; i++) {
+		setitimer(ITIMER_REAL, &timer, NULL);
+		pause();
+	}
+}
+
+static int pipe_fds[2];
+
+static void *hang(void *arg)
+{
+	work_set_comm("hung");
+	work_read(pipe_fds[0]);
+	return arg;
+}
+
+/* N threads that wait for what doesn't come, until the input is closed. */
+static void make_hung(int n)
+{
+	pthread_t thread;
+
+	if (pipe(pipe_fds))
+		return;
+	for (int i = 0; i < n; i++)
+		pthread_create(&thread, NULL, hang, NULL);
+	work_sleep(50 * NS_PER_MS);
+}
+
+#if defined(__x86_64__)
+#define I386_CLOSE   6
+#define I386_GETPPID 64
+
+static long call_i386(long number, long arg)
+{
+	long result;
+
+	__asm__ volatile("int $0x80"
+			 : "=a"(result)
+			 : "a"(number), "b"(arg)
+			 : "memory", "r8", "r9", "r10", "r11");
+	return result;
+}
+
+static void tell_no_compat(int signal)
+{
+	static const char text[] = "@calls compat 0\n";
+
+	(void)signal;
+	_exit(write(STDOUT_FILENO, text, sizeof(text) - 1) < 0);
+}
+
+static void make_compat(int n)
+{
+	signal(SIGSEGV, tell_no_compat);
+	for (int i = 0; i < n; i++)
+		if (call_i386(I386_GETPPID, 0) != getppid() || call_i386(I386_CLOSE, -1) != -EBADF)
+			tell_no_compat(0);
+	work_say("compat", 1);
+}
+#else
+static void make_compat(int n)
+{
+	(void)n;
+	work_say("compat", 0);
+}
+#endif
+
+static const struct {
+	const char *name;
+	void (*make)(int n);
+} kinds[] = {
+	{ "plain", make_plain },       { "failing", make_failing },
+	{ "children", make_children }, { "sharing", make_sharing_children },
+	{ "programs", make_programs }, { "threads", make_threads },
+	{ "signals", make_signals },   { "unknown", make_unknown },
+	{ "naps", make_naps },	       { "interrupted", make_interrupted },
+	{ "hung", make_hung },	       { "compat", make_compat },
+};
+
+int main(int argc, char **argv)
+{
+	int n = work_number(argc, argv, 2, 1);
+
+	work_wait_go();
+	for (size_t i = 0; argc > 1 && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(argv[1], kinds[i].name))
+			kinds[i].make(n);
+	work_wait_end();
+	return 0;
+}
