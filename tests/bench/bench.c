@@ -74,6 +74,7 @@ static const struct {
 enum event_kind {
 	EVENT_SWITCH, /* a wake-up and a switch: all programs' time by the system's switches */
 	EVENT_RUN,    /* a sample */
+	EVENT_CALL,   /* a system call: all programs' time by the runs of the busiest */
 };
 
 /* %T: the tools' folder, %S: the scripts', %P: the workload's process. */
@@ -138,6 +139,31 @@ static const struct group groups[] = {
 		{ "libbpf-tools", "/usr/sbin/offcputime -p %P 2" },
 	  },
 	  .goals = { { METRIC_BPF_NS, 0.7 }, LOADER_GOALS } },
+	{ .title = "syscount",
+	  .work = WORK_CALLS,
+	  .event = EVENT_CALL,
+	  .contenders = {
+		{ "tracelets", "%T/syscount -d 2" },
+		{ "libbpf-tools", "/usr/sbin/syscount -d 2" },
+		{ "bpftrace", "/usr/bin/bpftrace %S/syscount.bt" },
+	  },
+	  .goals = { { METRIC_BPF_NS, 0.5 }, LOADER_GOALS } },
+	{ .title = "syscount -P, by process",
+	  .work = WORK_CALLS,
+	  .event = EVENT_CALL,
+	  .contenders = {
+		{ "tracelets", "%T/syscount -P -d 2" },
+		{ "libbpf-tools", "/usr/sbin/syscount -P -d 2" },
+	  },
+	  .goals = { { METRIC_BPF_NS, 1.0 } } },
+	{ .title = "syscount -L, with percentiles against the peer's sums",
+	  .work = WORK_CALLS,
+	  .event = EVENT_CALL,
+	  .contenders = {
+		{ "tracelets", "%T/syscount -L -d 2" },
+		{ "libbpf-tools", "/usr/sbin/syscount -L -d 2" },
+	  },
+	  .goals = { { METRIC_BPF_NS, 1.0 } } },
 	{ .title = "profile",
 	  .work = WORK_SPIN,
 	  .event = EVENT_RUN,
@@ -238,7 +264,8 @@ static double measure_empty(struct bpf_program *program)
 	return info.run_cnt ? (double)info.run_time_ns / (double)info.run_cnt : 0;
 }
 
-static int measure_price(struct price *price)
+/* The same program costs more at one place than at another: calls have empty programs of their own. */
+static int measure_price(struct price *price, enum event_kind event)
 {
 	struct empty_bpf *skel = empty_bpf__open_and_load();
 	int stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
@@ -247,7 +274,8 @@ static int measure_price(struct price *price)
 	if (!skel || stats_fd < 0)
 		return msg_errno(errno, "measuring an empty program");
 	bpf_object__for_each_program(program, skel->obj)
-		price->ns[bpf_program__type(program)] = measure_empty(program);
+		if (!strstr(bpf_program__name(program), "call") == (event != EVENT_CALL))
+			price->ns[bpf_program__type(program)] = measure_empty(program);
 	close(stats_fd);
 	empty_bpf__destroy(skel);
 	return 0;
@@ -423,7 +451,7 @@ static void observe_windows(struct observation *seen, const struct work *work, i
 static double net_ns_per_event(const struct observation *seen, const struct price *price,
 			       enum event_kind event)
 {
-	double net_ns = 0, n_runs = 0;
+	double net_ns = 0, n_runs = 0, n_calls = 0;
 
 	for (int i = 0; i < seen->programs.count; i++) {
 		const struct program *program = &seen->programs.items[i];
@@ -433,10 +461,14 @@ static double net_ns_per_event(const struct observation *seen, const struct pric
 		net_ns += (double)program->window_ns -
 			  (double)program->n_window_runs * price->ns[program->type % 64];
 		n_runs += (double)program->n_window_runs;
+		if ((double)program->n_window_runs > n_calls)
+			n_calls = (double)program->n_window_runs;
 	}
 	if (!n_runs)
 		return NAN;
-	return net_ns / (event == EVENT_SWITCH ? (double)seen->n_switches : n_runs);
+	if (event == EVENT_SWITCH)
+		return net_ns / (double)seen->n_switches;
+	return net_ns / (event == EVENT_CALL ? n_calls : n_runs);
 }
 
 static double time_ms(const struct timeval *tv)
@@ -559,7 +591,7 @@ static int run_group(const struct group *group, int n_rounds, struct result *res
 	for (int round = 0; !err && round < n_rounds; round++) {
 		struct price price = {};
 
-		err = measure_price(&price);
+		err = measure_price(&price, group->event);
 		for (int i = 0; !err && i < MAX_CONTENDERS; i++)
 			if (group->contenders[i].command)
 				run_round(group, &group->contenders[i], &price, &work, &results[i]);

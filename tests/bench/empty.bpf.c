@@ -24,6 +24,24 @@ int empty_tracepoint(void *ctx)
 	return 0;
 }
 
+SEC("tp_btf/sys_exit")
+int empty_call_tracing(void *ctx)
+{
+	return 0;
+}
+
+SEC("raw_tp/sys_exit")
+int empty_call_raw_tracepoint(void *ctx)
+{
+	return 0;
+}
+
+SEC("tracepoint/raw_syscalls/sys_exit")
+int empty_call_tracepoint(void *ctx)
+{
+	return 0;
+}
+
 SEC("perf_event")
 int empty_perf_event(void *ctx)
 {

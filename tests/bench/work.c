@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +72,12 @@ LAYER(fault_layer_3, fault_layer_4)
 LAYER(fault_layer_2, fault_layer_3)
 LAYER(fault_layer_1, fault_layer_2)
 
+static int call_briefly(const int *fds)
+{
+	(void)fds;
+	return syscall(SYS_getppid) < 0;
+}
+
 void work_pin(int cpu)
 {
 	cpu_set_t set;
@@ -117,14 +124,19 @@ static int start_pingpong(struct work *work, int cpu)
 
 int work_start(struct work *work, enum work_kind kind, int cpu)
 {
+	static int (*const loops[])(const int *fds) = {
+		[WORK_SPIN] = spin_layer_1,
+		[WORK_FAULT] = fault_layer_1,
+		[WORK_CALLS] = call_briefly,
+	};
+
 	*work = (struct work){};
 	work->ops = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (work->ops == MAP_FAILED)
 		return msg_errno(errno, "sharing memory");
 	if (kind == WORK_PINGPONG)
 		return start_pingpong(work, cpu);
-	work->pids[0] = start_process(cpu, kind == WORK_FAULT ? fault_layer_1 : spin_layer_1,
-				      (int[]){ 0, 0 }, work->ops);
+	work->pids[0] = start_process(cpu, loops[kind], (int[]){ 0, 0 }, work->ops);
 	return work->pids[0] < 0 ? msg_errno(errno, "starting the workload") : 0;
 }
 
