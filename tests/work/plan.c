@@ -10,7 +10,7 @@
 
 static int rounds;
 static const char *name;
-static __thread uint64_t stolen_ns;
+static __thread int64_t stolen_ns;
 static uint64_t sleep_ns, spin_ns, short_ns;
 
 WORK_FUNCTION void plan_nap(uint64_t ns)
@@ -27,7 +27,8 @@ WORK_FUNCTION void plan_doze(uint64_t ns)
 
 /*
  * In a virtual machine the host takes the CPU away at times, which the thread's CPU clock leaves out
- * and no switch tells of: time that passed beyond what that clock says, without a switch.
+ * and no switch tells of: time that passed beyond what that clock says, without a switch. The CPU
+ * may be taken away between the two clocks, too: then one lap has too little, and the next too much.
  */
 struct lap {
 	uint64_t switches_before, wall_ns, cpu_ns, switches_after;
@@ -44,12 +45,11 @@ static struct lap lap_take(void)
 	return lap;
 }
 
-static uint64_t lap_stolen(const struct lap *from, const struct lap *to)
+static int64_t lap_stolen(const struct lap *from, const struct lap *to)
 {
 	uint64_t wall_ns = to->wall_ns - from->wall_ns, cpu_ns = to->cpu_ns - from->cpu_ns;
 
-	return to->switches_after == from->switches_before && wall_ns > cpu_ns ? wall_ns - cpu_ns
-									       : 0;
+	return to->switches_after == from->switches_before ? (int64_t)(wall_ns - cpu_ns) : 0;
 }
 
 WORK_FUNCTION void plan_spin(void)
@@ -88,7 +88,7 @@ static void *plan_thread(void *arg)
 	plan_run();
 	cpu_ns = work_clock(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	work_say("wall_ns", work_clock(CLOCK_MONOTONIC) - start_ns);
-	work_say("cpu_ns", cpu_ns + stolen_ns);
+	work_say("cpu_ns", cpu_ns + (uint64_t)stolen_ns);
 	work_say("tid", (uint64_t)work_tid());
 	return NULL;
 }
