@@ -282,7 +282,7 @@ vm: ## live tests on Debian's kernels from 5.10 on, emulated (KERNELS="6.1 7.2",
 	$(Q)$(MAKE) --no-print-directory O='$(O)/vm' LDFLAGS=-static LIBS='$(LIBS_STATIC)' vm-files
 	$(Q)O='$(O)/vm' tests/vm/run $(KERNELS)
 
-vm-files: static $(BINS) $(LIVES) $(WORKS) $(O)/tests/unit/vmlinux_test
+vm-files: static $(BINS) $(LIVES) $(WORKS) $(O)/tests/unit/vmlinux_test $(O)/bpf/oracle.bpf.o
 
 vm-deps: deps ## install what "make vm" needs on top
 	$(Q)tests/deps vm

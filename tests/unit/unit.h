@@ -4,7 +4,7 @@
  * place and fails the test, which goes on. Each test prints one line, "PASS name", "FAIL name" or,
  * where it has called SKIP(why), "SKIP name: why"; tests/run counts them. A file that defines
  * UNIT_BEFORE and UNIT_AFTER first has them run around each test; what UNIT_AFTER returns counts as
- * failed checks.
+ * failed checks. Where UNIT_TIMES is set in the environment, a line "@TIME MS name" goes before.
  *
  *	TEST(parses_seconds)
  *	{
@@ -15,7 +15,9 @@
 #define UNIT_H
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct unit_test {
 	const char *name;
@@ -85,13 +87,25 @@ static char unit_skipped[256];
 			UNIT_FAIL("%s lacks \"%s\": %.2000s", #text, part, (text)); \
 	} while (0)
 
+static long long unit_now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
 static int unit_run(const struct unit_test *t)
 {
+	long long start_ms = unit_now_ms();
+
 	unit_failures = 0;
 	unit_skipped[0] = '\0';
 	UNIT_BEFORE();
 	t->run();
 	unit_failures += UNIT_AFTER();
+	if (getenv("UNIT_TIMES"))
+		printf("@TIME %lld %s\n", unit_now_ms() - start_ms, t->name);
 	if (unit_skipped[0] && !unit_failures)
 		printf("SKIP %s: %s\n", t->name, unit_skipped);
 	else

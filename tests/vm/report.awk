@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# awk -f report.awk -v folder=FOLDER KERNEL...: what the guests said, as a table of test programs
-# and kernels ("passed/failed/skipped"), the failures, why tests were skipped, and the sums.
+# awk -f report.awk -v folder=FOLDER [-v slowest=N] KERNEL...: what the guests said, as a table of
+# test programs and kernels ("passed/failed/skipped"), the N tests that took longest, the failures,
+# why tests were skipped, and the sums.
 
 function add(kernel, program, what)
 {
@@ -37,6 +38,12 @@ function end_program(status)
 	program = ""
 }
 
+# The guests' own clocks, added up: "@TIME MS NAME".
+function add_time(words)
+{
+	ms[program "." words[3]] += words[2]
+}
+
 function read_line(line)
 {
 	if (line ~ /^PASS /)
@@ -64,6 +71,8 @@ function read_log(    line, words, is_done, path)
 			end_program(words[2])
 		else if (words[1] == "@@DONE")
 			is_done = 1
+		else if (words[1] == "@TIME")
+			add_time(words)
 		else if (program != "")
 			read_line(line)
 	}
@@ -83,6 +92,15 @@ function report_death(    line, path)
 	close(path)
 	fail("FAIL the guest ended or hung here")
 	end_program(1)
+}
+
+# The longest tests, on request.
+function print_times(    name, sorted)
+{
+	sorted = "sort -rn | head -n " slowest
+	for (name in ms)
+		printf "%9.1f s in %s\n", ms[name] / 1000, name | sorted
+	close(sorted)
 }
 
 function cell(kernel, name)
@@ -114,6 +132,8 @@ BEGIN {
 		read_log()
 	}
 	print_table()
+	if (slowest)
+		print_times()
 	printf "%s", failures
 	print ""
 	for (line in skip_kernels)
