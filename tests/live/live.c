@@ -114,6 +114,13 @@ static const char *folder_from(const char *variable, const char *otherwise)
 	return folder && *folder ? folder : otherwise;
 }
 
+int at_size(int full, int small)
+{
+	const char *is_small = getenv("TRACELETS_SMALL");
+
+	return is_small && *is_small ? small : full;
+}
+
 const char *tool_path(const char *name)
 {
 	return strchr(name, '/') ? name

@@ -27,6 +27,12 @@ int live_end_test(void); /* the number of complaints, each printed */
 #include "../unit/unit.h"
 #endif
 
+/*
+ * How large a workload is: as the first says, or where TRACELETS_SMALL is set, as it is in emulated
+ * machines, as the second does.
+ */
+int at_size(int full, int small);
+
 /* ---- processes ---- */
 
 /* A tool or a workload, running or ended. out and err: what it has printed so far. */

@@ -19,6 +19,15 @@ static struct proc *trace_work(struct proc *work, const char *const argv[])
 	return tool;
 }
 
+/*
+ * A clock and a tool may differ by so much, in per mille. An emulated CPU stands still at times: if
+ * that is in the middle of a switch, both tasks are charged with it, or none.
+ */
+static uint64_t tolerance(void)
+{
+	return (uint64_t)at_size(20, 120);
+}
+
 static uint64_t off_cpu_us(const struct proc *work, const char *comm)
 {
 	return (work_value(work->out, comm, "wall_ns") - work_value(work->out, comm, "cpu_ns")) /
@@ -42,7 +51,7 @@ TEST(off_cpu_and_on_cpu_time_make_up_each_threads_life)
 
 		CHECK_CLOSE(folded_sum(tool->out, comm, "plan_run") +
 				    work_value(work->out, comm, "cpu_ns") / 1000,
-			    wall_us, 20);
+			    wall_us, tolerance());
 	}
 	CHECK_CLOSE(truth_value(tool), folded_sum(tool->out, NULL, NULL), 1);
 }
@@ -58,7 +67,7 @@ TEST(a_command_is_traced_over_its_whole_life)
 
 		CHECK_CLOSE(folded_sum(tool->out, comm, "plan_run") +
 				    work_value(tool->out, comm, "cpu_ns") / 1000,
-			    work_value(tool->out, comm, "wall_ns") / 1000, 20);
+			    work_value(tool->out, comm, "wall_ns") / 1000, tolerance());
 	}
 }
 
@@ -82,7 +91,7 @@ TEST(blocked_and_runnable_are_parts_of_the_whole)
 		uint64_t naps = folded_sum(blocked->out, comm, "plan_run");
 		uint64_t waits = folded_sum(runnable->out, comm, "plan_run");
 
-		CHECK_CLOSE(naps + waits, whole, 20);
+		CHECK_CLOSE(naps + waits, whole, tolerance());
 		CHECK(naps >= 45 * 17000);
 		CHECK(waits > 0);
 	}
@@ -113,7 +122,8 @@ TEST(a_thread_blocked_throughout_has_waited_for_the_whole_window)
 
 	CHECK_STATUS(tool, 0);
 	CHECK_EQ(folded_count(tool->out, NULL, NULL), 1);
-	CHECK_CLOSE(folded_sum(tool->out, "wakee", "main;work_wait_go"), truth_ms(tool) * 1000, 20);
+	CHECK_CLOSE(folded_sum(tool->out, "wakee", "main;work_wait_go"), truth_ms(tool) * 1000,
+		    tolerance());
 	CHECK(strstr(line, ";[blocked throughout] "));
 	CHECK(folded_count(tool->out, NULL, "[blocked throughout]") == 1);
 }
@@ -138,14 +148,15 @@ TEST(intervals_add_up)
 	for (int i = 0; i < 3; i++) {
 		const char *comm = text_of("plan-%d", i);
 
-		CHECK_CLOSE(folded_sum(tool->out, comm, "plan_run"), off_cpu_us(work, comm), 20);
+		CHECK_CLOSE(folded_sum(tool->out, comm, "plan_run"), off_cpu_us(work, comm),
+			    tolerance());
 	}
 	CHECK_CLOSE(truth_value(tool), folded_sum(tool->out, NULL, NULL), 5);
 }
 
 TEST(a_thread_is_seen_after_12000_others_came_and_went)
 {
-	struct proc *work = work_start("crowd", "12000", "101");
+	struct proc *work = work_start("crowd", text_of("%d", at_size(12000, 1201)), "101");
 	struct proc *tool = trace_work(work, ARGV("offcputime", "-p", pid_text(work->pid)));
 
 	CHECK(folded_sum(tool->out, "late", "late_nap") >= 101 * 1000);
@@ -318,14 +329,15 @@ TEST(processes_that_have_ended_keep_their_symbols)
 	CHECK(folded_sum(tool->out, "kid", "[unknown]") < all / 10); /* a busy tool may be late */
 }
 
-/* Each leaf of a tree of 2^14 blocks once, and in a stack of its own. */
+/* Each leaf of the tree blocks once, and in a stack of its own. */
 TEST(no_stack_of_16384_is_lost)
 {
-	struct proc *work = work_start("tree", "14", "nap", "1");
+	int levels = at_size(14, 11);
+	struct proc *work = work_start("tree", text_of("%d", levels), "nap", "1");
 	struct proc *tool = trace_work(work, ARGV("offcputime", "-U", "--state", "S", "-p",
 						  pid_text(work->pid)));
 
-	CHECK_SWITCHES(folded_count(tool->out, "tree", "leaf_nap"), 16384);
+	CHECK_SWITCHES(folded_count(tool->out, "tree", "leaf_nap"), 1ULL << levels);
 	CHECK(folded_is_sane(tool->out));
 	CHECK_LACKS(tool->err, "lost");
 }

@@ -77,7 +77,7 @@ TEST(waits_without_frame_pointers_are_complete)
 	struct proc *tool = trace_pid("offcputime", work_start("nofp", "nap", "700"), AUTO);
 
 	CHECK_CLOSE(folded_sum(tool->out, "nofp", "main;just_stay;" NOFP_FRAMES ";work_sleep"),
-		    700000, 50);
+		    700000, (uint64_t)at_size(50, 300));
 	CHECK_EQ(lines_from(tool->out, "nofp;_start;"), lines_from(tool->out, "nofp;"));
 }
 
@@ -360,10 +360,22 @@ TEST(the_verifier_has_little_to_do_in_offcputime)
 	check_size("offcputime");
 }
 
+static bool is_loadable(const char *path)
+{
+	struct bpf_object *object = bpf_object__open(path);
+	bool ok = object && !bpf_object__load(object);
+
+	bpf_object__close(object);
+	return ok;
+}
+
 TEST(a_uprobe_programs_functions_have_small_stacks)
 {
 	const char *path = object_path("oracle");
 	struct verdict v;
+
+	if (!access(path, R_OK) && !is_loadable(path)) /* before 5.12 */
+		path = object_path("oracle_early");
 
 	if (!verify(path, true, &v))
 		SKIP("no %s: make oracle builds it", path);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * spin [-t THREADS] [-m CPU_MS] [-i PREEMPTIONS] [-c CPU] [-n NAME] [-r] [-e]: spins in
- * spin_hot(), called by spin_outer(), until each thread has had so much CPU time or has been
- * preempted so often (without either: for ever). Tells the CPU time of each thread. Thread i runs on
- * the i-th CPU it may use, or all on CPU; the first one is the process's main thread. -r: with
- * real-time priority. -e: eagerly, so that few but others that are eager too get in between.
+ * spin [-t THREADS] [-m CPU_MS] [-i PREEMPTIONS] [-c CPU] [-n NAME] [-s HZ] [-p NS] [-r] [-e]: spins
+ * in spin_hot(), called by spin_outer(), until each thread has had so much CPU time or has been
+ * preempted so often (without either: for ever). Tells the CPU time of each thread, and with -s or -p
+ * how often the kernel has sampled it at that rate or period. Thread i runs on the i-th CPU it may
+ * use, or all on CPU; the first one is the process's main thread. -r: with real-time priority. -e:
+ * eagerly, so that few but others that are eager too get in between.
  */
 #include <pthread.h>
 #include <string.h>
@@ -18,13 +19,14 @@
 #endif
 
 static uint64_t cpu_goal_ns;
+static uint64_t sample_hz, sample_period_ns;
 static long preemption_goal;
 static int n_threads = 1, cpu = -1, is_first;
 static const char *name = HOT_NAME;
 
 WORK_FUNCTION uint64_t spin_hot(uint64_t x)
 {
-	for (volatile int i = 0; i < 20000; i++)
+	for (volatile int i = 0; i < 100000; i++) /* long beside the look at the clock */
 		x = x * 6364136223846793005ULL + 1442695040888963407ULL;
 	return x;
 }
@@ -69,6 +71,7 @@ static void pin_thread(long i)
 
 static void *spin_thread(void *arg)
 {
+	struct perf_event_mmap_page *ring = NULL;
 	long i = (long)arg;
 	char comm[32];
 
@@ -77,7 +80,11 @@ static void *spin_thread(void *arg)
 	pin_thread(i);
 	if (is_first)
 		work_go_first();
+	if (sample_hz || sample_period_ns)
+		work_sample(&ring, sample_hz, sample_period_ns);
 	spin_outer((uint64_t)i);
+	if (ring)
+		work_say("samples", work_samples(ring));
 	work_say("cpu_ns", work_clock(CLOCK_THREAD_CPUTIME_ID));
 	work_say("tid", (uint64_t)work_tid());
 	return NULL;
@@ -87,7 +94,7 @@ static void parse_options(int argc, char **argv)
 {
 	int letter;
 
-	while ((letter = getopt(argc, argv, "t:m:i:c:n:re")) != -1) {
+	while ((letter = getopt(argc, argv, "t:m:i:c:n:s:p:re")) != -1) {
 		if (letter == 't')
 			n_threads = atoi(optarg);
 		else if (letter == 'm')
@@ -100,6 +107,10 @@ static void parse_options(int argc, char **argv)
 			is_first = 1;
 		else if (letter == 'e')
 			setpriority(PRIO_PROCESS, 0, -20);
+		else if (letter == 's')
+			sample_hz = (uint64_t)atoll(optarg);
+		else if (letter == 'p')
+			sample_period_ns = (uint64_t)atoll(optarg);
 		else if (letter == 'n')
 			name = optarg;
 	}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * tree LEVELS nap|spin USEC: visits the 2^LEVELS leaves of a binary tree, each at the end of a stack
- * of its own, made of left() and right(), and sleeps there once or spins for USEC.
+ * tree LEVELS nap|spin USEC [HZ]: visits the 2^LEVELS leaves of a binary tree, each at the end of a
+ * stack of its own, made of left() and right(), and sleeps there once or spins for USEC. With HZ
+ * it tells how often the kernel has sampled it at that rate.
  */
 #include <string.h>
 
@@ -76,14 +77,19 @@ WORK_FUNCTION void walk_leaves(int levels)
 
 int main(int argc, char **argv)
 {
-	int levels = work_number(argc, argv, 1, 9);
+	int levels = work_number(argc, argv, 1, 9), hz = work_number(argc, argv, 4, 0);
+	struct perf_event_mmap_page *ring = NULL;
 
 	is_nap = argc > 2 && !strcmp(argv[2], "nap");
 	stay_ns = (uint64_t)work_number(argc, argv, 3, 1) * 1000;
 	work_wait_go();
 	if (!is_nap)
 		work_go_first();
+	if (hz)
+		work_sample(&ring, (uint64_t)hz, 0);
 	walk_leaves(levels);
+	if (ring)
+		work_say("samples", work_samples(ring));
 	work_say("cpu_ns", work_clock(CLOCK_THREAD_CPUTIME_ID));
 	work_wait_end();
 	return 0;
