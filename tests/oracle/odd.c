@@ -2,7 +2,8 @@
 /*
  * odd MODE SECONDS [PLUGIN...]: a program whose frames are odd, to be run with the oracle's library
  * in it, which takes a stack at each malloc() and free() and when SIGPROF comes. A precise timer
- * sends that at any instruction. Built without frame pointers and with lazily bound PLT entries.
+ * sends that at any instruction, every ODD_TICK_US (0: never), which must leave the program time to
+ * go on. Built without frame pointers and with lazily bound PLT entries.
  */
 #include <alloca.h>
 #include <dlfcn.h>
@@ -19,7 +20,7 @@
 
 #define ODD	  __attribute__((noinline)) static
 #define N_THREADS 16
-#define TICK_NS	  70000
+#define TICK_US	  "70"
 
 static double end_s;
 static char **plugins;
@@ -313,7 +314,9 @@ static void run_threads(const struct mode *mode)
 static void start_ticks(void)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGPROF };
-	struct itimerspec spec = { { 0, TICK_NS }, { 0, TICK_NS } };
+	const char *us = getenv("ODD_TICK_US");
+	struct timespec tick = { 0, atol(us ? us : TICK_US) * 1000 };
+	struct itimerspec spec = { tick, tick };
 	struct sigaction action;
 	timer_t timer;
 

@@ -3,7 +3,9 @@
  * Holds the walker against another one: at a marker function, a program hands over the stack that
  * libgcc's _Unwind_Backtrace() found, and it is compared frame by frame with ours.
  */
+#ifndef ORACLE_EARLY
 #define STACK_PREEMPTIBLE
+#endif
 #include "stack.bpf.h"
 #include "oracle.h"
 
@@ -25,7 +27,7 @@ struct {
 static __always_inline void note_difference(const struct stack_def *def, __u32 at,
 					    const struct oracle_stack *stack)
 {
-	if (__sync_fetch_and_add(&difference.is_taken, 1))
+	if (difference.is_taken++) /* two at once would be mixed up, but only in what is shown */
 		return;
 	difference.tgid = def->tgid;
 	difference.reason = def->reason;
