@@ -19,7 +19,8 @@ WORKS   := $(patsubst tests/work/%.c,$(O)/tests/work/%,$(wildcard tests/work/*.c
 	   $(O)/tests/work/allocs-static $(if $(shell command -v musl-gcc),$(O)/tests/work/allocs-musl)
 BENCH   := $(patsubst tests/bench/%.c,$(O)/tests/bench/%.o,\
 	     $(filter-out %.bpf.c,$(wildcard tests/bench/*.c)))
-ORACLE_FILES := $(addprefix $(O)/tests/oracle/,oracle liboracle.so odd throw plugin64.so plugin4096.so)
+ORACLE_FILES := $(addprefix $(O)/tests/oracle/,oracle oracle_early liboracle.so odd throw plugin64.so plugin4096.so)
+ORACLE_OBJECTS := $(O)/bpf/oracle.bpf.o $(O)/bpf/oracle_early.bpf.o
 FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 BINS    := $(TOOLS:%=$(O)/%)
 
@@ -35,7 +36,7 @@ TL_LDFLAGS = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ivmlinux -Wall -Wextra \
 	    -Wno-unused-parameter -Wno-missing-field-initializers -fdebug-prefix-map=$(CURDIR)=. -MMD -MP
 
-.PHONY: all check live test bench bench-probes oracle lint format man install clean deps test-deps demo help static vm vm-files vm-deps check-cfi fuzz fuzz-files \
+.PHONY: all check live test bench bench-probes oracle lint format man install clean deps test-deps demo help static vm vm-files vm-oracle vm-deps check-cfi fuzz fuzz-files \
 	browser-test browser-deps rescue rescue-test deb package-deps package-test
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -215,6 +216,14 @@ $(O)/tests/probes/%: tests/probes/%.c $(O)/skel/probes.skel.h $(O)/libtracelets.
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TL_CFLAGS) $< $(O)/libtracelets.a $(TL_LDFLAGS) $(LIBS) -o $@
 
+$(O)/skel/early/oracle.skel.h: $(O)/bpf/oracle_early.bpf.o
+	@mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name oracle_bpf > $@
+
+$(O)/tests/oracle/oracle_early: tests/oracle/oracle.c $(O)/skel/early/oracle.skel.h $(O)/libtracelets.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) -I$(O)/skel/early $(TL_CFLAGS) $< $(O)/libtracelets.a $(TL_LDFLAGS) $(LIBS) -o $@
+
 # What the oracle looks at. No frame pointers, frames that are realigned, PLT entries bound lazily.
 ODD_CFLAGS := -O2 -g -fomit-frame-pointer -mavx2 -pthread -MMD -MP -Wl,-z,lazy
 
@@ -249,10 +258,10 @@ demo: all ## trace a real process and show where its time went (root)
 deps: ## install what the build needs (apt-get or dnf)
 	$(Q)tests/deps build
 
-test-deps: deps ## install what the tests need on top
+test-deps: deps vm-deps ## install what the tests need on top
 	$(Q)tests/deps test
 
-live: $(BINS) $(LIVES) $(WORKS) $(O)/bpf/oracle.bpf.o ## live tests: root, real BPF, minutes
+live: $(BINS) $(LIVES) $(WORKS) $(ORACLE_OBJECTS) ## live tests: root, real BPF, minutes
 	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work tests/run -q $(LIVES)
 
 bench: $(BINS) $(O)/tests/bench/bench ## each tool beside its peers: root, minutes; BENCH_ROUNDS=5, O/bench.json
@@ -282,7 +291,11 @@ vm: ## live tests on Debian's kernels from 5.10 on, emulated (KERNELS="6.1 7.2",
 	$(Q)$(MAKE) --no-print-directory O='$(O)/vm' LDFLAGS=-static LIBS='$(LIBS_STATIC)' vm-files
 	$(Q)O='$(O)/vm' tests/vm/run $(KERNELS)
 
-vm-files: static $(BINS) $(LIVES) $(WORKS) $(O)/tests/unit/vmlinux_test $(O)/bpf/oracle.bpf.o
+vm-files: static $(BINS) $(LIVES) $(WORKS) $(O)/tests/unit/vmlinux_test $(ORACLE_OBJECTS)
+
+vm-oracle: ## the oracle of stacks on those kernels
+	$(Q)$(MAKE) --no-print-directory O='$(O)/vm' LDFLAGS=-static LIBS='$(LIBS_STATIC)' vm-files $(ORACLE_FILES:$(O)/%=$(O)/vm/%)
+	$(Q)O='$(O)/vm' VM_TESTS=oracle VM_TEST_LIMIT=500 VM_LIMIT=600 tests/vm/run $(KERNELS)
 
 vm-deps: deps ## install what "make vm" needs on top
 	$(Q)tests/deps vm
