@@ -1003,6 +1003,17 @@ uint64_t folded_count_prefix(const char *text, const char *prefix)
 	return lines_with(text, wanted);
 }
 
+/* JITed programs are bpf_prog_ and 16 digits; bpf_prog_load() is the kernel's own. */
+bool folded_has_program(const char *text)
+{
+	static const char prefix[] = ";bpf_prog_";
+
+	for (; (text = strstr(text, prefix)); text++)
+		if (strspn(text + strlen(prefix), "0123456789abcdef") == 16)
+			return true;
+	return false;
+}
+
 static int compare_stacks(const void *a, const void *b)
 {
 	const struct folded *x = a, *y = b;

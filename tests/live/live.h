@@ -156,6 +156,9 @@ const char *folded_find(const char *text, const char *comm, const char *frames);
 /* The number of lines that hold a frame that begins so. */
 uint64_t folded_count_prefix(const char *text, const char *prefix);
 
+/* A frame is a BPF program's. */
+bool folded_has_program(const char *text);
+
 /* Each line is well formed, no two have equal stacks, and the hottest comes first. */
 bool folded_is_sane(const char *text);
 

@@ -69,15 +69,33 @@ TEST(a_period_is_in_ns_of_cpu_clock)
 	check_spin(tool->out, tool->out, "spin");
 }
 
+TEST(a_machine_that_counts_no_cycles_says_so)
+{
+	struct proc *tool = tool_run("profile", "--event", "cycles", "-v", "100ms");
+
+	if (tool->status == 0) {
+		CHECK_HAS(tool->err, "sampling cycles at 99 Hz\n");
+		return;
+	}
+	CHECK_STATUS(tool, 1);
+	CHECK_STR(tool->out, "");
+	CHECK_EQ(lines_with(tool->err, "this machine does not count cycles"), 1);
+	tool = tool_run("profile", "-v", "100ms");
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(lines_with(tool->err, "sampling cpu-clock at 99 Hz"), 1);
+}
+
 /*
  * A leaf of the tree has a stack of its own. Some leaves get two samples, some none: were they dealt
  * out by chance, there would be more stacks than this.
  */
 TEST(no_sample_of_many_stacks_is_lost)
 {
-	int levels = at_size(15, 12);
-	struct proc *tool = tool_run("profile", "-U", "-F", "9973", "--", work_path("tree"),
-				     text_of("%d", levels), "spin", "110", "9973");
+	int levels = at_size(15, 11);
+	const char *hz = text_of("%d", at_size(9973, 1999));
+	struct proc *tool =
+		tool_run("profile", "-U", "-F", hz, "--", work_path("tree"), text_of("%d", levels),
+			 "spin", text_of("%d", at_size(110, 500)), hz);
 	uint64_t samples = folded_sum(tool->out, "tree", "leaf;leaf_spin");
 	uint64_t stacks = folded_count(tool->out, "tree", "leaf;leaf_spin"), leaves = 1u << levels;
 
@@ -87,8 +105,9 @@ TEST(no_sample_of_many_stacks_is_lost)
 	CHECK_LACKS(tool->err, "without their stack");
 	CHECK_EQ(folded_sum(tool->out, NULL, NULL), truth_value(tool));
 	check_samples(folded_sum(tool->out, "tree", "main;walk_leaves"), tool->out, "tree");
-	CHECK(stacks > leaves * samples / (leaves + samples));
-	CHECK(folded_sum(tool->out, "tree", NULL) - samples < samples / 20);
+	if (stacks <= leaves * samples / (leaves + samples))
+		UNIT_FAIL("%d stacks only in %d samples of %d leaves", (int)stacks, (int)samples,
+			  (int)leaves);
 }
 
 TEST(no_sample_of_512_stacks_is_lost)
@@ -127,7 +146,7 @@ TEST(equal_stacks_of_several_processes_are_one_line)
 	work_do(work);
 	tool_stop(tool);
 	CHECK(folded_is_sane(tool->out));
-	CHECK(folded_sum(tool->out, "kid", "kid_main;kid_spin") >= 5 * 20 * 499 / 1000 / 2);
+	CHECK(folded_sum(tool->out, "kid", "kid_main;kid_spin") >= (uint64_t)at_size(25, 3));
 	CHECK(folded_sum(tool->out, "kid", "[unknown]") < folded_sum(tool->out, "kid", NULL) / 5);
 }
 
@@ -190,7 +209,7 @@ TEST(the_tracers_own_frames_are_not_shown)
 	CHECK(folded_sum(tool->out, NULL, NULL) > 0);
 	CHECK_LACKS(tool->out, "bpf_get_stack");
 	CHECK_LACKS(tool->out, "bpf_overflow_handler");
-	CHECK_LACKS(tool->out, ";bpf_prog_");
+	CHECK(!folded_has_program(tool->out));
 	CHECK_LACKS(tool->out, "__bpf_prog_enter");
 	CHECK_LACKS(tool->out, "__bpf_prog_exit");
 }

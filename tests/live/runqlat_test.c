@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 #include "live.h"
 
@@ -279,6 +280,19 @@ static uint64_t states_in_table(void)
 			close(fd);
 	}
 	return n;
+}
+
+/* Before 5.12 it is in a table, which may be full. */
+TEST(where_the_state_of_threads_is_kept_is_told)
+{
+	bool has_storage = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
+						   BPF_FUNC_task_storage_get, NULL) == 1;
+	struct proc *tool = tool_run("runqlat", "-v", "10ms", "1");
+
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(lines_with(tool->err, "state of tasks: "), 1);
+	CHECK_HAS(tool->err,
+		  has_storage ? "state of tasks: task storage\n" : "state of tasks: hash table\n");
 }
 
 /* Their state must have been freed: 12,000 are more than a table of the usual size holds. */
