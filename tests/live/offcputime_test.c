@@ -211,15 +211,19 @@ TEST(text_shows_states_by_letter)
 	CHECK_HAS(tool->out, text_of(" st-spin (%d) R\n", work->pid));
 }
 
+/* An emulated CPU that stands still makes a long wait short as well as a short one long. */
 TEST(short_and_long_waits_can_be_left_out)
 {
-	struct proc *work = work_start("plan", "1", "13", "40", "0", "2"), *tool;
+	int nap_ms = at_size(40, 600);
+	const char *naps = text_of("%d", nap_ms), *rounds = text_of("%d", at_size(13, 5));
+	const char *bound_us = text_of("%d", nap_ms * 500), *bound = text_of("%dms", nap_ms / 2);
+	struct proc *work = work_start("plan", "1", rounds, naps, "0", "2"), *tool;
 
-	tool = trace_work(work, ARGV("offcputime", "-m", "30000", "-p", pid_text(work->pid)));
-	CHECK(folded_sum(tool->out, "plan-0", "plan_nap") >= 12 * 40000);
+	tool = trace_work(work, ARGV("offcputime", "-m", bound_us, "-p", pid_text(work->pid)));
+	CHECK(folded_sum(tool->out, "plan-0", "plan_nap") >= (uint64_t)nap_ms * 4 * 1000);
 	CHECK_EQ(folded_count(tool->out, "plan-0", "plan_doze"), 0);
-	work = work_start("plan", "1", "13", "40", "0", "2");
-	tool = trace_work(work, ARGV("offcputime", "-M", "35ms", "--state", "S", "-p",
+	work = work_start("plan", "1", rounds, naps, "0", "2");
+	tool = trace_work(work, ARGV("offcputime", "-M", bound, "--state", "S", "-p",
 				     pid_text(work->pid))); /* and not when it is preempted there */
 	CHECK_EQ(folded_count(tool->out, "plan-0", "plan_nap"), 0);
 	CHECK(folded_sum(tool->out, "plan-0", "plan_doze") > 0);

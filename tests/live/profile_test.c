@@ -29,7 +29,7 @@ static void check_spin(const char *samples, const char *out, const char *comm)
 	uint64_t hot = folded_sum(samples, comm, "spin_thread;spin_outer;spin_hot");
 
 	check_samples(all, out, comm);
-	if (hot < all - all / 20)
+	if (hot < all - all / (uint64_t)at_size(20, 5))
 		UNIT_FAIL("%llu of %llu are in spin_hot: %s", (unsigned long long)hot,
 			  (unsigned long long)all, samples);
 }

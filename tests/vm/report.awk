@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# awk -f report.awk -v folder=FOLDER [-v slowest=N] KERNEL...: what the guests said, as a table of
+# awk -f report.awk -v folder=FOLDER [-v slowest=N] [-v markdown=1] KERNEL...: what the guests said, as a table of
 # test programs and kernels ("passed/failed/skipped"), the N tests that took longest, the failures,
 # why tests were skipped, and the sums.
 
@@ -125,13 +125,44 @@ function print_table(    i, k)
 	}
 }
 
+function markdown_cell(kernel, name,    failed, skipped)
+{
+	failed = count[kernel, name, "failed"]
+	skipped = count[kernel, name, "skipped"]
+	if (!((kernel, name) in was_run))
+		return "-"
+	return (count[kernel, name, "passed"] + 0) (skipped ? ", " skipped " skipped" : "") \
+	       (failed ? ", **" failed " failed**" : "")
+}
+
+# For the README.
+function print_markdown(    i, k, line)
+{
+	line = "| |"
+	for (k = 1; k <= n_kernels; k++)
+		line = line " " kernels[k] " |"
+	print "\n" line
+	gsub(/ [^|]* /, "---", line)
+	gsub(/ /, "---", line)
+	print line
+	for (i = 1; i <= n_programs; i++) {
+		line = "| `" programs[i] "` |"
+		for (k = 1; k <= n_kernels; k++)
+			line = line " " markdown_cell(kernels[k], programs[i]) " |"
+		print line
+	}
+}
+
 BEGIN {
 	n_kernels = ARGC - 1
 	for (i = 1; i < ARGC; i++) {
 		kernel = kernels[i] = ARGV[i]
 		read_log()
 	}
-	print_table()
+	if (markdown)
+		print_markdown()
+	else
+		print_table()
 	if (slowest)
 		print_times()
 	printf "%s", failures
