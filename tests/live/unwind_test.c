@@ -280,25 +280,41 @@ static void choose_task_states(struct bpf_object *object)
 						   BPF_FUNC_task_storage_get, NULL) == 1;
 	struct bpf_map *map = bpf_object__find_map_by_name(
 		object, has_storage ? "task_states_by_tid" : "task_states");
+	struct bpf_program *prog;
 
 	if (map)
 		bpf_map__set_autocreate(map, false);
+	prog = bpf_object__find_program_by_name(object, "task_state_exit");
+	if (prog && has_storage)
+		bpf_program__set_autoload(prog, false);
 	set_section(object, "rodata.task_state", &has_storage, sizeof(has_storage));
 }
 
 /* "stack depth 56+0+24": one number per function. */
-static int read_max_stack(const char *log)
+static int read_stack_list(const char *at)
 {
-	const char *at = strstr(log, "stack depth ");
 	int max = -1;
 	char *end;
 
-	for (at = at ? at + strlen("stack depth ") : ""; isdigit((unsigned char)*at);
+	for (at += strlen("stack depth "); isdigit((unsigned char)*at);
 	     at = *end == '+' ? end + 1 : "") {
 		int depth = (int)strtol(at, &end, 10);
 
 		max = depth > max ? depth : max;
 	}
+	return max;
+}
+
+/* From Linux 7.3 on a line for each: "subprog 1 (name) global insns_self 72 insns_total 72 stack 48". */
+static int read_max_stack(const char *log)
+{
+	static const char total[] = " insns_total ";
+	const char *at = strstr(log, "stack depth ");
+	int max = at ? read_stack_list(at) : -1, depth;
+
+	for (at = log; (at = strstr(at, total)); at += strlen(total))
+		if (sscanf(at, " insns_total %*d stack %d", &depth) == 1 && depth > max)
+			max = depth;
 	return max;
 }
 
@@ -340,6 +356,8 @@ static bool verify(const char *path, bool by_cfi, struct verdict *worst)
 		printf("%s%s: %s: %u instructions verified, %d bytes of stack\n", path,
 		       by_cfi ? "" : " by frame pointers", bpf_program__name(prog), v.n_insns,
 		       v.max_stack);
+		if (v.max_stack < 0)
+			printf("the verifier said: %s\n", text);
 		worst->n_insns = v.n_insns > worst->n_insns ? v.n_insns : worst->n_insns;
 		worst->max_stack = v.max_stack > worst->max_stack ? v.max_stack : worst->max_stack;
 		free((void *)text);
