@@ -19,7 +19,10 @@
  */
 static void check_samples(uint64_t n, const char *out, const char *comm)
 {
-	CHECK_CLOSE(n, work_value(out, comm, "samples"), (uint64_t)at_size(50, 200));
+	uint64_t expected = work_value(out, comm, "samples");
+
+	if (n + 3 < expected || n > expected + 3) /* few are neither much nor little */
+		CHECK_CLOSE(n, expected, (uint64_t)at_size(50, 200));
 }
 
 /* It begins to count in spin_thread(). */
