@@ -39,18 +39,29 @@ struct {
 /* Counts, in a table that the loader can take away. */
 TABLE_PAIR(stack_table, struct stack_key, struct stack_sum, 65536);
 
-/*
- * The name of a definition: each word is mixed in by a multiplication whose high half is folded
- * back. Never 0 and never with the bit of the ids that the loader gives.
- */
-static __always_inline __u64 stack_hash(const struct stack_def *def)
+/* Each word is mixed in by a multiplication whose high half is folded back. */
+__noinline __u64 stack_hash_some(__u32 slot, __u32 first, __u64 h)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	const __u64 *words;
+
+	if (!scratch || first > STACK_DEPTH - STACK_CHUNK)
+		return h;
+	words = scratch->def.words + first;
+	for (__u32 i = 0; i < STACK_CHUNK && first + i < scratch->def.n_words; i++) {
+		h = (h ^ words[i]) * 0x9e3779b97f4a7c15ULL;
+		h ^= h >> 29;
+	}
+	return h;
+}
+
+/* The name of a definition. Never 0 and never with the bit of the ids that the loader gives. */
+static __always_inline __u64 stack_hash(__u32 slot, const struct stack_def *def)
 {
 	__u64 h = def->kind + def->reason * 8 + ((__u64)def->tgid << 32) + def->generation;
 
-	for (__u32 i = 0; i < STACK_DEPTH && i < def->n_words; i++) {
-		h = (h ^ def->words[i]) * 0x9e3779b97f4a7c15ULL;
-		h ^= h >> 29;
-	}
+	for (__u32 i = 0; i < STACK_DEPTH && i < def->n_words; i += STACK_CHUNK)
+		h = stack_hash_some(slot, i, h);
 	h *= 0xbf58476d1ce4e5b9ULL;
 	h ^= h >> 32;
 	return (h & ~STACK_ID_AT_START) | 1;
@@ -88,7 +99,7 @@ __noinline __u64 stack_intern(__u32 slot)
 
 	if (!scratch || !scratch->def.n_words)
 		return 0;
-	scratch->def.id = stack_hash(&scratch->def);
+	scratch->def.id = stack_hash(slot, &scratch->def);
 	stack_send_once(&scratch->def);
 	return scratch->def.id;
 }
@@ -172,7 +183,7 @@ static __always_inline __u64 stack_intern_kernel_current(void *ctx)
 
 	if (!def)
 		return 0;
-	return stack_end_kernel(slot, def, bpf_get_stack(ctx, def->words, sizeof(def->words), 0));
+	return stack_end_kernel(slot, def, bpf_get_stack(ctx, def->words, STACK_KERNEL_BYTES, 0));
 }
 
 /* The kernel stack that a task which isn't running will come back to. */
@@ -184,7 +195,7 @@ static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task)
 	if (!def)
 		return 0;
 	return stack_end_kernel(slot, def,
-				bpf_get_task_stack(task, def->words, sizeof(def->words), 0));
+				bpf_get_task_stack(task, def->words, STACK_KERNEL_BYTES, 0));
 }
 
 static __always_inline void stack_count(const struct stack_key *key, __u64 value, __u64 part)

@@ -4,8 +4,8 @@
  * so that programs without frame pointers have complete ones; along frame pointers through code that
  * has no unwind information; 32-bit programs by the kernel's own walk.
  *
- * One frame is a global function: the verifier looks at it once, not at each of 127 turns of the
- * loop. It takes no pointers (kernels before 5.12 refuse them there), so the walk's state lies in a
+ * One frame is a global function, and so are some of them in a row: the verifier looks at a global
+ * function once, not at each turn of a loop. It takes no pointers (kernels before 5.12 refuse them there), so the walk's state lies in a
  * map. See unwind_map.h for the tables, unwind.h for the rules.
  */
 #ifndef UNWIND_BPF_H
@@ -56,6 +56,14 @@ struct {
 	__type(key, __u32);
 	__type(value, struct unwind_rule);
 } unwind_rules SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, UNWIND_CHANGES);
+	__type(key, __u32);
+	__type(value, __u64);
+} unwind_changes SEC(".maps");
 
 struct unwind_shard_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -228,7 +236,7 @@ static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_sta
 	if (!unwind_read_frame_record(s, &record) ||
 	    !unwind_find_mapping(slot, record.return_address - 1))
 		return UNWIND_NO_RULE;
-	return unwind_arrive(s, record.return_address, s->bp + sizeof(record), record.bp);
+	return unwind_follow_record(s, &record);
 }
 
 /* From a frame to its caller. UNWIND_GOES_ON, or how the walk ended. */
@@ -250,14 +258,26 @@ __noinline int unwind_step(__u32 slot)
 		return UNWIND_NO_MAPPING;
 	if (rule->kind == UNWIND_GAP)
 		return unwind_by_frame_pointer(slot, s);
-	if (rule->kind == UNWIND_END)
-		return UNWIND_COMPLETE;
-	if (rule->kind == UNWIND_SIGNAL)
-		return unwind_signal(s);
-	return unwind_apply(s, rule);
+	return unwind_by_rule(s, rule);
 }
 
 /* ---- a walk ---- */
+
+static __always_inline __u64 *unwind_change_count(__u32 tgid)
+{
+	__u32 index = tgid % UNWIND_CHANGES;
+
+	return bpf_map_lookup_elem(&unwind_changes, &index);
+}
+
+/* The process's slice, unless something has taken the place of what it describes. */
+static __always_inline struct unwind_process *unwind_find_process(__u32 tgid)
+{
+	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &tgid);
+	__u64 *change = unwind_change_count(tgid);
+
+	return process && change && *change == process->change ? process : NULL;
+}
 
 /*
  * The registers with which the current task entered the kernel, and its process's tables. Without
@@ -265,9 +285,8 @@ __noinline int unwind_step(__u32 slot)
  */
 static __always_inline int unwind_prepare(struct stack_scratch *scratch)
 {
+	struct unwind_process *process = unwind_find_process(scratch->def.tgid);
 	struct unwind_state *s = &scratch->walk;
-	__u32 tgid = scratch->def.tgid;
-	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &tgid);
 
 	if (!read_user_registers(&s->regs, current_user_registers()))
 		return UNWIND_FAULT;
@@ -282,6 +301,59 @@ static __always_inline int unwind_prepare(struct stack_scratch *scratch)
 	return UNWIND_GOES_ON;
 }
 
+/* Takes down the frame that a walk is at. False: there is no room. */
+static __always_inline bool unwind_note_frame(struct stack_scratch *scratch)
+{
+	__u32 n = scratch->def.n_words;
+
+	if (n >= STACK_DEPTH)
+		return false;
+	scratch->def.words[n] = scratch->walk.ip;
+	scratch->def.n_words = n + 1;
+	return true;
+}
+
+__noinline int unwind_walk_some(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	int reason;
+
+	if (!unwind_settings.by_cfi || !scratch)
+		return UNWIND_NO_PROCESS;
+	for (int i = 0; i < STACK_CHUNK; i++) {
+		if (!unwind_note_frame(scratch))
+			return UNWIND_DEPTH;
+		reason = unwind_step(slot);
+		if (reason)
+			return reason;
+	}
+	return UNWIND_GOES_ON;
+}
+
+/*
+ * What ended a walk early may be the task's own state. One past exit_mm() has no address space any
+ * more. From the moment that exec gives it a new one until the new program's registers are set, it
+ * has those of a program that is gone; end_code is set last. A thread that the kernel made for the
+ * process (io_uring's) never was in user space: its registers are zero. And where nothing lies on
+ * the stack, at a program's first instruction, there is no caller.
+ */
+__noinline int unwind_judge(__u32 slot, int reason)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+
+	if (!scratch || reason == UNWIND_COMPLETE || reason == UNWIND_DEPTH)
+		return reason;
+	if (!mm || !scratch->walk.regs.sp || !BPF_CORE_READ(mm, end_code)) {
+		scratch->def.n_words = 0;
+		return UNWIND_NO_STACK;
+	}
+	if (scratch->def.n_words == 1 && scratch->walk.regs.sp == BPF_CORE_READ(mm, start_stack))
+		return UNWIND_COMPLETE;
+	return reason;
+}
+
 /* Walks the stack of the current task, process def.tgid, into the slot. How the walk ended. */
 __noinline int unwind_walk(__u32 slot)
 {
@@ -292,16 +364,11 @@ __noinline int unwind_walk(__u32 slot)
 		return UNWIND_NO_PROCESS;
 	scratch->def.n_words = 0;
 	reason = unwind_prepare(scratch);
-	if (reason)
-		return reason;
-	for (__u32 i = 0; i < STACK_DEPTH; i++) {
-		scratch->def.words[i] = scratch->walk.ip;
-		scratch->def.n_words = i + 1;
-		reason = unwind_step(slot);
-		if (reason)
-			return reason;
-	}
-	return UNWIND_DEPTH;
+	if (!reason)
+		scratch->def.n_words = 0; /* each turn takes down its frame */
+	for (int i = 0; i < STACK_DEPTH / STACK_CHUNK && !reason; i++)
+		reason = unwind_walk_some(slot);
+	return unwind_judge(slot, reason ? reason : UNWIND_DEPTH);
 }
 
 /*
@@ -319,7 +386,19 @@ __noinline int unwind_step_by_fp(__u32 slot)
 	s = &scratch->walk;
 	if (!unwind_read_frame_record(s, &record) || !record.return_address)
 		return UNWIND_BY_FP;
-	return unwind_arrive(s, record.return_address, s->bp + sizeof(record), record.bp);
+	return unwind_follow_record(s, &record);
+}
+
+__noinline int unwind_walk_some_by_fp(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (unwind_settings.by_cfi || !scratch)
+		return UNWIND_BY_FP;
+	for (int i = 0; i < STACK_CHUNK; i++)
+		if (!unwind_note_frame(scratch) || unwind_step_by_fp(slot))
+			return UNWIND_BY_FP;
+	return UNWIND_GOES_ON;
 }
 
 __noinline int unwind_walk_by_fp(__u32 slot)
@@ -333,12 +412,9 @@ __noinline int unwind_walk_by_fp(__u32 slot)
 	    registers_are_32bit(&scratch->walk.regs))
 		return UNWIND_BY_FP;
 	unwind_begin(&scratch->walk);
-	for (__u32 i = 0; i < STACK_DEPTH; i++) {
-		scratch->def.words[i] = scratch->walk.ip;
-		scratch->def.n_words = i + 1;
-		if (unwind_step_by_fp(slot))
+	for (int i = 0; i < STACK_DEPTH / STACK_CHUNK; i++)
+		if (unwind_walk_some_by_fp(slot))
 			break;
-	}
 	return UNWIND_BY_FP;
 }
 
@@ -348,11 +424,13 @@ static __always_inline void unwind_user(void *ctx, __u32 slot, struct stack_def 
 	long bytes;
 
 	def->reason = unwind_settings.by_cfi ? unwind_walk(slot) : unwind_walk_by_fp(slot);
-	if (def->n_words)
+	if (def->n_words || def->reason == UNWIND_NO_STACK)
 		return;
 	bytes = bpf_get_stack(ctx, def->words, sizeof(def->words), BPF_F_USER_STACK);
 	def->n_words = bytes > 0 ? bytes / sizeof(__u64) : 0;
 }
+
+/* ---- processes ---- */
 
 /*
  * A child begins with its parent's mappings, and a program that is executed with none: until the
@@ -362,13 +440,18 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(unwind_fork, struct task_struct *parent, struct task_struct *child)
 {
 	__u32 tgid = task_tgid(parent), child_tgid = task_tgid(child);
-	struct unwind_process *process;
+	struct unwind_process *process, childs;
+	__u64 *change;
 
 	if (tgid == child_tgid)
 		return 0;
-	process = bpf_map_lookup_elem(&unwind_processes, &tgid);
-	if (process)
-		bpf_map_update_elem(&unwind_processes, &child_tgid, process, BPF_ANY);
+	process = unwind_find_process(tgid);
+	change = unwind_change_count(child_tgid);
+	if (!process || !change)
+		return 0;
+	childs = *process;
+	childs.change = *change;
+	bpf_map_update_elem(&unwind_processes, &child_tgid, &childs, BPF_ANY);
 	return 0;
 }
 
@@ -378,6 +461,44 @@ int BPF_PROG(unwind_exec, struct task_struct *task)
 	__u32 tgid = task_tgid(task);
 
 	bpf_map_delete_elem(&unwind_processes, &tgid);
+	return 0;
+}
+
+/* Whether a slice has a mapping with an address in that range. */
+static __always_inline bool unwind_has_code(const struct unwind_process *process, __u64 start,
+					    __u64 end)
+{
+	__u32 below = process->first, above = below + process->count, index;
+	struct unwind_mapping *m;
+
+	for (int i = 0; i < UNWIND_SLICE_BITS && below < above; i++) {
+		index = below + (above - below) / 2;
+		m = bpf_map_lookup_elem(&unwind_mappings, &index);
+		if (!m)
+			return false;
+		if (end <= m->start)
+			above = index;
+		else if (start >= m->end)
+			below = index + 1;
+		else
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The kernel has found room for a new mapping of the current process. If there was code by what the
+ * loader has seen last, that has been unmapped since.
+ */
+SEC("tp_btf/vm_unmapped_area")
+int BPF_PROG(unwind_unmapped, unsigned long addr, struct vm_unmapped_area_info *info)
+{
+	__u32 tgid = current_tgid();
+	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &tgid);
+	__u64 *change = unwind_change_count(tgid);
+
+	if (process && change && unwind_has_code(process, addr, addr + info->length))
+		__sync_fetch_and_add(change, 1);
 	return 0;
 }
 

@@ -2,8 +2,8 @@
 /*
  * How one frame of a user stack is unwound on x86-64, on both sides of the kernel border: what is
  * left of DWARF call frame information once everything that compilers do not use is taken away. The
- * return address is always at CFA - 8, and the caller's rsp is always the CFA; rules for which this
- * does not hold are UNWIND_BAD. A rule is eight bytes and compares as one 64-bit number: what a
+ * return address is at CFA - 8 unless the kind says otherwise, and the caller's rsp is always the
+ * CFA; rules for which this does not hold are UNWIND_BAD. A rule is eight bytes and compares as one 64-bit number: what a
  * kind does not use is zero.
  */
 #ifndef UNWIND_RULE_H
@@ -18,7 +18,9 @@ enum unwind_kind {
 	UNWIND_PLT,	 /* CFA = rsp + 8 + ((rip & 15) >= cfa_off ? 8 : 0) */
 	UNWIND_SP_DEREF, /* CFA = *(rsp + unwind_deref_at()) + unwind_deref_plus() */
 	UNWIND_BP_DEREF, /* the same from rbp */
-	UNWIND_REG,    /* CFA = register unwind_reg() + unwind_reg_plus(): known in frame 0 only */
+	UNWIND_REG,	 /* CFA = register unwind_reg() + unwind_reg_plus(): see unwind_walk.h */
+	UNWIND_RA_REG, /* CFA = rsp + unwind_reg_plus(), return address in register unwind_reg() */
+	UNWIND_CLONE,  /* behind clone's system call: the parent, or the child's outermost frame */
 	UNWIND_SIGNAL, /* rsp points at the ucontext of an rt_sigframe: all is read from there */
 	UNWIND_END,    /* no caller: the outermost frame */
 	UNWIND_BAD,    /* described, but not in a way that can be followed */
@@ -33,17 +35,31 @@ enum unwind_bp_kind {
 	UNWIND_BP_KINDS,
 };
 
+/*
+ * The caller's rbx is followed only in files where a CFA is taken from it, as in the dynamic linker's
+ * lazy binding: elsewhere it would only multiply the rules.
+ */
+enum unwind_bx_place {
+	UNWIND_BX_LOST,
+	UNWIND_BX_SAME,
+	UNWIND_BX_AT_CFA,      /* this value and those above: saved at CFA - 8 * value */
+	UNWIND_BX_PLACES = 64, /* six bits */
+};
+
 struct unwind_rule {
-	__u8 kind;    /* enum unwind_kind */
-	__u8 bp_kind; /* enum unwind_bp_kind */
+	__u8 kind;	   /* enum unwind_kind */
+	__u8 bp_kind : 2;  /* enum unwind_bp_kind */
+	__u8 bx_place : 6; /* enum unwind_bx_place */
 	__s16 bp_off;
-	__s32 cfa_off; /* two numbers in one for UNWIND_*_DEREF and UNWIND_REG */
+	__s32 cfa_off; /* two numbers in one for UNWIND_*_DEREF and UNWIND_*REG */
 };
 
 /* Offsets, in bytes from the ucontext, that UNWIND_SIGNAL stands for (kernel ABI). */
-#define UNWIND_UCONTEXT_RBP 120
+#define UNWIND_UCONTEXT_RBP 120 /* and rbx behind it */
 #define UNWIND_UCONTEXT_RSP 160
 #define UNWIND_UCONTEXT_RIP 168
+
+#define UNWIND_RBX 3 /* DWARF's number */
 
 static inline __s32 unwind_pack_deref(__s16 at, __s16 plus)
 {

@@ -3,7 +3,7 @@
  * How unwind tables lie in BPF maps, written by the loader (common/unwind.c) and read by the walker
  * (unwind.bpf.h).
  *
- *	process:  tgid -> a slice of mappings, ascending
+ *	process:  tgid -> a slice of mappings, ascending, and the count of changes it goes with
  *	mapping:  addresses -> a run of pages, one per 64 KiB of the file's text
  *	page:     a run of rows in one shard, beginning with a row for the page's first byte
  *	row:      the low 16 bits of the first ELF address that a rule applies to, and the rule
@@ -27,8 +27,16 @@
 #define UNWIND_MAX_PROCESSES 16384
 #define UNWIND_SLICE_BITS    12 /* a process has fewer than 2^12 executable mappings */
 
+#define UNWIND_CHANGES 4096
+
+/*
+ * Slices lag behind mmap(2) and munmap(2) by as long as the loader needs. Where something new takes
+ * the place of known code, the old tables are not only incomplete but wrong, so BPF counts such
+ * changes (by tgid % UNWIND_CHANGES), and a slice from before the latest one isn't used.
+ */
 struct unwind_process {
 	__u32 first, count; /* of its mappings */
+	__u64 change;
 };
 
 struct unwind_mapping {
@@ -61,10 +69,11 @@ struct unwind_regs {
 
 /* A walk in progress. */
 struct unwind_state {
-	__u64 ip, sp, bp;
+	__u64 ip, sp, bp, bx;
 	bool ip_is_exact;   /* not a return address: frame 0, or interrupted by a signal */
 	bool sp_may_stay;   /* the next frame's stack may begin anywhere */
 	bool has_registers; /* all of regs hold: frame 0 */
+	bool has_bx;
 	struct unwind_process process;
 	struct unwind_mapping mapping; /* of the latest ip */
 	struct unwind_regs regs;
@@ -83,6 +92,7 @@ enum unwind_reason {
 	UNWIND_NO_PROGRESS, /* the stack pointer did not move up */
 	UNWIND_32BIT,	    /* a 32-bit program */
 	UNWIND_BY_FP,	    /* walked by frame pointers alone: completeness unknown */
+	UNWIND_NO_STACK,    /* the task has none: before its program's begin or after its end */
 	UNWIND_REASONS,
 };
 

@@ -20,9 +20,11 @@ UNWIND_INLINE void unwind_begin(struct unwind_state *s)
 	s->ip = s->regs.ip;
 	s->sp = s->regs.sp;
 	s->bp = s->regs.bp;
+	s->bx = s->regs.bx;
 	s->ip_is_exact = true;
 	s->sp_may_stay = false;
 	s->has_registers = true;
+	s->has_bx = true;
 	s->mapping.start = 0;
 	s->mapping.end = 0;
 }
@@ -84,24 +86,39 @@ struct unwind_frame_record {
 	__u64 return_address;
 };
 
-/* Of the interrupted registers (struct sigcontext). */
+/* Of the interrupted registers (struct sigcontext), each two that are neighbours. */
 struct unwind_interrupted {
+	__u64 bp, bx;
+};
+
+struct unwind_interrupted_at {
 	__u64 sp, ip;
 };
 
 UNWIND_INLINE int unwind_signal(struct unwind_state *s)
 {
-	struct unwind_interrupted at;
+	struct unwind_interrupted_at at;
+	struct unwind_interrupted saved;
 
-	if (!unwind_read(s, &s->bp, sizeof(s->bp), s->sp + UNWIND_UCONTEXT_RBP) ||
+	if (!unwind_read(s, &saved, sizeof(saved), s->sp + UNWIND_UCONTEXT_RBP) ||
 	    !unwind_read(s, &at, sizeof(at), s->sp + UNWIND_UCONTEXT_RSP))
 		return UNWIND_FAULT;
+	s->bp = saved.bp;
+	s->bx = saved.bx;
 	s->sp = at.sp;
 	s->ip = at.ip;
 	s->ip_is_exact = true;
 	s->sp_may_stay = false;
 	s->has_registers = false;
+	s->has_bx = true;
 	return UNWIND_GOES_ON;
+}
+
+/* A register that a rule names: rbx where it could be followed, the others in frame 0. */
+UNWIND_INLINE bool unwind_named_register(const struct unwind_state *s, __u32 number, __u64 *value)
+{
+	*value = number == UNWIND_RBX ? s->bx : unwind_register(&s->regs, number);
+	return s->has_registers || (number == UNWIND_RBX && s->has_bx);
 }
 
 UNWIND_INLINE int unwind_cfa(struct unwind_state *s, const struct unwind_rule *rule, __u64 *cfa)
@@ -126,11 +143,53 @@ UNWIND_INLINE int unwind_cfa(struct unwind_state *s, const struct unwind_rule *r
 		*cfa += unwind_deref_plus(off);
 		return UNWIND_GOES_ON;
 	case UNWIND_REG:
-		*cfa = unwind_register(&s->regs, unwind_reg(off)) + unwind_reg_plus(off);
-		return s->has_registers ? UNWIND_GOES_ON : UNWIND_BAD_RULE;
+		if (!unwind_named_register(s, unwind_reg(off), cfa))
+			return UNWIND_BAD_RULE;
+		*cfa += unwind_reg_plus(off);
+		return UNWIND_GOES_ON;
 	default:
 		return UNWIND_BAD_RULE;
 	}
+}
+
+/* The caller's rbx, where the rule says where it is. */
+UNWIND_INLINE void unwind_follow_bx(struct unwind_state *s, const struct unwind_rule *rule,
+				    __u64 cfa)
+{
+	__u64 place = rule->bx_place;
+
+	if (place >= UNWIND_BX_AT_CFA)
+		s->has_bx = unwind_read(s, &s->bx, sizeof(s->bx), cfa - place * sizeof(__u64));
+	else if (place == UNWIND_BX_LOST)
+		s->has_bx = false;
+}
+
+/*
+ * Around a system call that returns twice, which needs the stack that it was called on for the
+ * first time and lets the second one overwrite it: vfork keeps the return address in a register.
+ */
+UNWIND_INLINE int unwind_ra_register(struct unwind_state *s, const struct unwind_rule *rule)
+{
+	__u64 return_address;
+
+	if (!unwind_named_register(s, unwind_reg(rule->cfa_off), &return_address))
+		return UNWIND_BAD_RULE;
+	s->sp_may_stay = true;
+	return unwind_arrive(s, return_address, s->sp + unwind_reg_plus(rule->cfa_off), s->bp);
+}
+
+/* clone gives the child a stack of its own, with nothing on it. The child sees 0 in rax. */
+UNWIND_INLINE int unwind_clone(struct unwind_state *s)
+{
+	__u64 return_address;
+
+	if (!s->has_registers)
+		return UNWIND_BAD_RULE;
+	if (!s->regs.ax)
+		return UNWIND_COMPLETE;
+	if (!unwind_read(s, &return_address, sizeof(return_address), s->sp))
+		return UNWIND_FAULT;
+	return unwind_arrive(s, return_address, s->sp + sizeof(return_address), s->bp);
 }
 
 /* To the caller by a rule: its frame pointer and return address. */
@@ -143,6 +202,7 @@ UNWIND_INLINE int unwind_apply(struct unwind_state *s, const struct unwind_rule 
 	reason = unwind_cfa(s, rule, &cfa);
 	if (reason)
 		return reason;
+	unwind_follow_bx(s, rule, cfa);
 	if (rule->bp_kind == UNWIND_BP_AT_CFA && rule->bp_off == -16) { /* neighbours: one read */
 		if (!unwind_read(s, &saved, sizeof(saved), cfa - sizeof(saved)))
 			return UNWIND_FAULT;
@@ -160,6 +220,23 @@ UNWIND_INLINE int unwind_apply(struct unwind_state *s, const struct unwind_rule 
 	return unwind_arrive(s, saved.return_address, cfa, saved.bp);
 }
 
+/* To the caller by a rule of any kind but UNWIND_GAP. */
+UNWIND_INLINE int unwind_by_rule(struct unwind_state *s, const struct unwind_rule *rule)
+{
+	switch (rule->kind) {
+	case UNWIND_END:
+		return UNWIND_COMPLETE;
+	case UNWIND_SIGNAL:
+		return unwind_signal(s);
+	case UNWIND_RA_REG:
+		return unwind_ra_register(s, rule);
+	case UNWIND_CLONE:
+		return unwind_clone(s);
+	default:
+		return unwind_apply(s, rule);
+	}
+}
+
 /* No stack is larger: what is further away is not a frame pointer, and reading it would fault. */
 #define UNWIND_STACK_BYTES (8U << 20)
 
@@ -169,6 +246,13 @@ UNWIND_INLINE bool unwind_read_frame_record(struct unwind_state *s,
 {
 	return s->bp >= s->sp && s->bp - s->sp < UNWIND_STACK_BYTES && !(s->bp & 7) &&
 	       unwind_read(s, record, sizeof(*record), s->bp);
+}
+
+UNWIND_INLINE int unwind_follow_record(struct unwind_state *s,
+				       const struct unwind_frame_record *record)
+{
+	s->has_bx = false;
+	return unwind_arrive(s, record->return_address, s->bp + sizeof(*record), record->bp);
 }
 
 #endif

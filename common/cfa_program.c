@@ -57,6 +57,8 @@ static void fail(struct cfa_program *p)
 static enum cfa_register find_register(uint64_t reg)
 {
 	switch (reg) {
+	case UNWIND_RBX:
+		return CFA_REG_BX;
 	case DWARF_RBP:
 		return CFA_REG_BP;
 	case DWARF_RSP:
@@ -108,6 +110,16 @@ static void set_place_expression(struct cfa_program *p, uint64_t reg)
 		place.reg = base;
 	}
 	p->state.places[r] = place;
+}
+
+static void set_place_register(struct cfa_program *p, uint64_t reg)
+{
+	uint64_t other = cursor_uleb(&p->code);
+	enum cfa_register r = find_register(reg);
+
+	set_place(p, reg, other < DWARF_RA ? PLACE_IN_REG : PLACE_OTHER, 0);
+	if (r != CFA_REGS)
+		p->state.places[r].reg = (uint8_t)other;
 }
 
 static void define_cfa(struct cfa_program *p, uint64_t reg, uint64_t off)
@@ -258,8 +270,7 @@ static void run_register_op(struct cfa_program *p, uint8_t op)
 		set_place(p, reg, PLACE_SAME, 0);
 		break;
 	case OP_REGISTER:
-		cursor_uleb(&p->code);
-		set_place(p, reg, PLACE_OTHER, 0);
+		set_place_register(p, reg);
 		break;
 	case OP_EXPRESSION:
 		set_place_expression(p, reg);
@@ -368,6 +379,16 @@ static void add_bp_rule(struct unwind_rule *rule, const struct cfa_place *bp)
 	}
 }
 
+static uint8_t bx_place(const struct cfa_place *bx)
+{
+	if (bx->kind == PLACE_SAME)
+		return UNWIND_BX_SAME;
+	if (bx->kind != PLACE_AT_CFA || bx->off % 8 || bx->off > -8 * UNWIND_BX_AT_CFA ||
+	    bx->off <= -8 * UNWIND_BX_PLACES)
+		return UNWIND_BX_LOST;
+	return (uint8_t)(bx->off / -8);
+}
+
 static void add_sum_rule(struct unwind_rule *rule, uint64_t reg, int64_t off)
 {
 	rule->kind = UNWIND_BAD;
@@ -384,6 +405,18 @@ static void add_sum_rule(struct unwind_rule *rule, uint64_t reg, int64_t off)
 	}
 }
 
+/* vfork, which has taken the return address off the stack. */
+static struct unwind_rule make_ra_rule(const struct cfa_state *s)
+{
+	const struct cfa_place *ra = &s->places[CFA_REG_RA];
+
+	if (s->is_expression || s->reg != DWARF_RSP || s->off < -REG_PLUS_MAX ||
+	    s->off > REG_PLUS_MAX || s->places[CFA_REG_BP].kind != PLACE_SAME)
+		return (struct unwind_rule){ .kind = UNWIND_BAD };
+	return (struct unwind_rule){ .kind = UNWIND_RA_REG,
+				     .cfa_off = unwind_pack_reg(ra->reg, (int32_t)s->off) };
+}
+
 static struct unwind_rule make_rule(const struct cfa_state *s, bool is_signal_frame)
 {
 	const struct cfa_place *sp = &s->places[CFA_REG_SP], *ra = &s->places[CFA_REG_RA];
@@ -395,6 +428,8 @@ static struct unwind_rule make_rule(const struct cfa_state *s, bool is_signal_fr
 	if (is_signal_frame)
 		return (struct unwind_rule){ .kind = is_rt_sigframe(s) ? UNWIND_SIGNAL
 								       : UNWIND_BAD };
+	if (ra->kind == PLACE_IN_REG && sp_is_cfa)
+		return make_ra_rule(s);
 	if (ra->kind != PLACE_AT_CFA || ra->off != RA_CFA_OFFSET || !sp_is_cfa)
 		return bad;
 	if (s->is_expression)
@@ -404,6 +439,7 @@ static struct unwind_rule make_rule(const struct cfa_state *s, bool is_signal_fr
 	if (rule.kind == UNWIND_BAD)
 		return bad;
 	add_bp_rule(&rule, &s->places[CFA_REG_BP]);
+	rule.bx_place = bx_place(&s->places[CFA_REG_BX]);
 	return rule;
 }
 

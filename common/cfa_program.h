@@ -2,7 +2,7 @@
 /*
  * The programs of call frame information (DWARF 5, 6.4.2 and 6.4.3; GNU extensions of LSB 5),
  * executed into unwind rules. Only what finding callers needs is kept: the CFA and the rules for
- * rbp, rsp and the return address. Where DWARF leaves room, libgcc's unwinder is followed.
+ * rbx, rbp, rsp and the return address. Where DWARF leaves room, libgcc's unwinder is followed.
  */
 #ifndef CFA_PROGRAM_H
 #define CFA_PROGRAM_H
@@ -13,7 +13,7 @@
 
 #define CFA_REMEMBER_MAX 16
 
-enum cfa_register { CFA_REG_BP, CFA_REG_SP, CFA_REG_RA, CFA_REGS };
+enum cfa_register { CFA_REG_BX, CFA_REG_BP, CFA_REG_SP, CFA_REG_RA, CFA_REGS };
 
 enum cfa_place_kind {
 	PLACE_SAME, /* also: nothing was said */
@@ -21,6 +21,7 @@ enum cfa_place_kind {
 	PLACE_AT_CFA, /* saved at CFA + off */
 	PLACE_IS_CFA, /* is CFA + off */
 	PLACE_AT_REG, /* saved at reg + off */
+	PLACE_IN_REG, /* is in reg */
 	PLACE_OTHER,
 };
 

@@ -23,6 +23,8 @@ struct builder {
 	const struct cfa_start *starts; /* by CIE */
 	struct cfa_program program;
 	uint64_t covered_end; /* of the FDE before this one */
+	bool keeps_bx;	      /* where the caller's rbx is, too */
+	bool needs_bx;	      /* a CFA is taken from it */
 };
 
 static const struct unwind_rule gap = { .kind = UNWIND_GAP };
@@ -42,6 +44,11 @@ static void append_row(struct builder *b, uint64_t vaddr, const struct unwind_ru
 	t->rows[t->count++] = (struct cfi_row){ .vaddr = vaddr, .rule = *rule };
 }
 
+static bool takes_cfa_from_bx(const struct unwind_rule *rule)
+{
+	return rule->kind == UNWIND_REG && unwind_reg(rule->cfa_off) == UNWIND_RBX;
+}
+
 static void append_fde(struct builder *b, const struct eh_fde *fde)
 {
 	struct cfa_program *p = &b->program;
@@ -50,8 +57,12 @@ static void append_fde(struct builder *b, const struct eh_fde *fde)
 	if (fde->start > b->covered_end)
 		append_row(b, b->covered_end, &gap);
 	cfa_program_begin(p, b->eh, fde, &b->starts[fde->cie]);
-	while (cfa_program_next(p, &range))
+	while (cfa_program_next(p, &range)) {
+		b->needs_bx |= takes_cfa_from_bx(&range.rule);
+		if (!b->keeps_bx)
+			range.rule.bx_place = UNWIND_BX_LOST;
 		append_row(b, range.start, &range.rule);
+	}
 	b->covered_end = fde->end;
 	b->table->n_fdes++;
 	b->table->n_bad_fdes += p->code.failed;
@@ -95,6 +106,17 @@ static struct cfa_start *run_cies(const struct eh_frame *eh)
 	return starts;
 }
 
+static void begin_table(struct builder *b, bool keeps_bx)
+{
+	cfi_free(b->table);
+	b->table->n_bad_fdes = b->eh->n_bad;
+	b->rows_cap = 0;
+	b->covered_end = 0;
+	b->keeps_bx = keeps_bx;
+	b->needs_bx = false;
+}
+
+/* Once more with rbx for the few files where it matters: the dynamic linker, some assembly. */
 static int build_rows(struct cfi_table *t, const struct eh_frame *eh)
 {
 	struct cfa_start *starts = run_cies(eh);
@@ -103,12 +125,14 @@ static int build_rows(struct cfi_table *t, const struct eh_frame *eh)
 	int err;
 
 	b.table = t;
-	b.rows_cap = 0;
 	b.eh = eh;
 	b.starts = starts;
-	b.covered_end = 0;
-	t->n_bad_fdes = eh->n_bad;
+	begin_table(&b, false);
 	err = append_fdes(&b, order, eh->n_fdes);
+	if (!err && b.needs_bx) {
+		begin_table(&b, true);
+		err = append_fdes(&b, order, eh->n_fdes);
+	}
 	free(order);
 	free(starts);
 	t->rows = mem_realloc(t->rows, t->count, sizeof(*t->rows));
@@ -168,20 +192,53 @@ static size_t count_rows_up_to(const struct cfi_table *t, uint64_t vaddr)
 	return low;
 }
 
-void cfi_end_at_entry(struct cfi_table *t, uint64_t entry, uint64_t max_bytes)
+/* Whether nothing is known from vaddr to end, exclusive. */
+static bool is_gap(const struct cfi_table *t, uint64_t vaddr, uint64_t end)
 {
-	size_t at = count_rows_up_to(t, entry), n_old = at && t->rows[at - 1].vaddr == entry;
-	struct cfi_row rows[] = { { entry, { .kind = UNWIND_END } }, { entry + max_bytes, gap } };
-	size_t n_new = at == t->count || t->rows[at].vaddr > rows[1].vaddr ? 2 : 1;
+	size_t next = count_rows_up_to(t, vaddr);
 
-	if (!t->count || rows[1].vaddr < entry || cfi_find(t, entry).kind != UNWIND_GAP)
-		return;
-	if (n_new == 1 && t->rows[at].rule.kind == UNWIND_END) /* no two neighbours are equal */
-		return;
-	t->rows = mem_realloc(t->rows, t->count + n_new, sizeof(*t->rows));
-	memmove(t->rows + at - n_old + n_new, t->rows + at, (t->count - at) * sizeof(*t->rows));
-	memcpy(t->rows + at - n_old, rows, n_new * sizeof(*rows));
-	t->count += n_new - n_old;
+	return vaddr < end && cfi_find(t, vaddr).kind == UNWIND_GAP &&
+	       (next == t->count || t->rows[next].vaddr >= end);
+}
+
+/* Sees to it that no two neighbours have the same address or rule. */
+static void drop_repeated_rows(struct cfi_table *t)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		if (i + 1 < t->count && t->rows[i + 1].vaddr == t->rows[i].vaddr)
+			continue;
+		if (is_same_rule(kept ? &t->rows[kept - 1].rule : &gap, &t->rows[i].rule))
+			continue;
+		t->rows[kept++] = t->rows[i];
+	}
+	t->count = kept;
+}
+
+bool cfi_fill_gap(struct cfi_table *t, const struct cfi_row *rows, size_t n, uint64_t end)
+{
+	size_t at;
+
+	if (!n || !t->count || !is_gap(t, rows[0].vaddr, end))
+		return false;
+	at = count_rows_up_to(t, rows[0].vaddr);
+	t->rows = mem_realloc(t->rows, t->count + n + 1, sizeof(*t->rows));
+	memmove(t->rows + at + n + 1, t->rows + at, (t->count - at) * sizeof(*t->rows));
+	memcpy(t->rows + at, rows, n * sizeof(*rows));
+	t->rows[at + n] = (struct cfi_row){ .vaddr = end, .rule = gap };
+	t->count += n + 1;
+	drop_repeated_rows(t);
+	return true;
+}
+
+uint64_t cfi_gap_end(const struct cfi_table *t, uint64_t vaddr, uint64_t max_bytes)
+{
+	size_t next = count_rows_up_to(t, vaddr);
+
+	if (next < t->count && t->rows[next].vaddr - vaddr < max_bytes)
+		return t->rows[next].vaddr;
+	return vaddr + max_bytes;
 }
 
 struct unwind_rule cfi_find(const struct cfi_table *t, uint64_t vaddr)

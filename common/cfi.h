@@ -9,6 +9,7 @@
 #ifndef CFI_H
 #define CFI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,10 +46,13 @@ int cfi_load_image(struct cfi_table *t, const void *image, size_t size);
 void cfi_free(struct cfi_table *t);
 
 /*
- * An entry point has no caller. Where there is no unwind information for it, as in the dynamic
- * linker, the code from it on gets UNWIND_END, up to the next FDE or for max_bytes.
+ * Rows for code without unwind information, up to end, exclusive. False where there is some after
+ * all, or no table.
  */
-void cfi_end_at_entry(struct cfi_table *t, uint64_t entry, uint64_t max_bytes);
+bool cfi_fill_gap(struct cfi_table *t, const struct cfi_row *rows, size_t n, uint64_t end);
+
+/* Where the gap that vaddr is in ends, at most max_bytes further on. */
+uint64_t cfi_gap_end(const struct cfi_table *t, uint64_t vaddr, uint64_t max_bytes);
 
 /* UNWIND_GAP where nothing is known. */
 struct unwind_rule cfi_find(const struct cfi_table *t, uint64_t vaddr);

@@ -25,7 +25,6 @@ static int read_segments(struct elfsegs *segs, const struct elf64 *elf)
 	Elf64_Phdr *headers;
 
 	segs->count = 0;
-	segs->entry = elf->header.e_entry;
 	if (elf->header.e_phentsize != sizeof(*headers))
 		return -ENOEXEC;
 	headers = elf64_read(elf, elf->header.e_phoff, elf->header.e_phnum * sizeof(*headers),

@@ -16,7 +16,6 @@ struct elfsegs {
 		uint64_t offset, vaddr, bytes;
 	} items[ELFSEGS_MAX];
 	size_t count;
-	uint64_t entry; /* ELF address at which the program begins; 0: none */
 };
 
 /* 64-bit files of this machine's byte order. 0 or -errno (-ENOEXEC: not such a file). */

@@ -42,6 +42,7 @@ static bool by_cfi;
 
 static const struct run *current_run;
 static const struct unwind_mapping *mappings;
+static const uint64_t *changes; /* counted by BPF */
 static struct unwind_tables *tables;
 static struct unwind_files *files;
 static struct unwind_procs *procs;
@@ -83,18 +84,19 @@ static int check_unwind(struct run *run)
 
 static int configure_unwind(struct run *run)
 {
-	static const char *const maps[] = { "unwind_processes", "unwind_mappings", "unwind_pages",
-					    "unwind_rules", "unwind_shards" };
+	static const char *const maps[] = {
+		"unwind_processes", "unwind_mappings", "unwind_pages",
+		"unwind_rules",	    "unwind_shards",   "unwind_changes"
+	};
+	static const char *const programs[] = { "unwind_fork", "unwind_exec", "unwind_unmapped" };
 	struct unwind_settings settings = {};
 
 	by_cfi = by_cfi && stacks_want_user();
 	settings.by_cfi = by_cfi;
 	for (size_t i = 0; !by_cfi && i < ARRAY_SIZE(maps); i++)
 		map_leave_out(run, maps[i]);
-	if (!by_cfi) {
-		program_leave_out(run, "unwind_fork");
-		program_leave_out(run, "unwind_exec");
-	}
+	for (size_t i = 0; !by_cfi && i < ARRAY_SIZE(programs); i++)
+		program_leave_out(run, programs[i]);
 	return map_set_settings(run, ".rodata.unwind", &settings, sizeof(settings));
 }
 
@@ -200,12 +202,22 @@ static void publish(pid_t pid, const struct unwind_process *slice)
 			    BPF_ANY);
 }
 
+/* The count of changes is read first: one that comes while the mappings are read counts. */
+static void update_process(pid_t pid, struct unwind_process *slice)
+{
+	const volatile uint64_t *count = &changes[(uint32_t)pid % UNWIND_CHANGES];
+	uint64_t change = *count;
+
+	unwind_procs_update(procs, pid, slice);
+	slice->change = change;
+}
+
 static void update_processes(const pid_t *pids, size_t n)
 {
 	struct unwind_process *slices = mem_zalloc(n, sizeof(*slices));
 
 	for (size_t i = 0; i < n; i++)
-		unwind_procs_update(procs, pids[i], &slices[i]);
+		update_process(pids[i], &slices[i]);
 	order_shards();
 	for (size_t i = 0; i < n; i++)
 		if (slices[i].count)
@@ -331,7 +343,8 @@ static int open_tables(void)
 
 	backing.rules = map_array("unwind_rules");
 	backing.pages = map_array("unwind_pages");
-	if (!array || !backing.rules || !backing.pages)
+	changes = map_array("unwind_changes");
+	if (!array || !backing.rules || !backing.pages || !changes)
 		return -ENOMEM;
 	tables = unwind_tables_new(&backing);
 	files = unwind_files_new(tables);

@@ -6,15 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cfi.h"
+#include "cfi_gaps.h"
 #include "mapfile.h"
 #include "mem.h"
 #include "msg.h"
 #include "unwind_files.h"
 
-#define FILE_BUCKETS	1024
-#define VDSO_MAX_BYTES	(64 << 10)
-#define ENTRY_MAX_BYTES 64 /* _start, and _dl_start_user, to which it falls through */
+#define FILE_BUCKETS   1024
+#define VDSO_MAX_BYTES (64 << 10)
 
 struct entry {
 	struct entry *next;
@@ -91,8 +90,7 @@ static void compile_file(struct unwind_files *files, struct unwind_file *file, i
 
 	if (elfsegs_read(&file->segs, fd) || cfi_load(&cfi, fd))
 		return;
-	if (file->segs.entry)
-		cfi_end_at_entry(&cfi, file->segs.entry, ENTRY_MAX_BYTES);
+	cfi_fill_known_gaps(&cfi, fd);
 	add_tables(files, file, &cfi);
 }
 

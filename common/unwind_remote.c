@@ -39,7 +39,7 @@ static int step_by_frame_pointer(const struct unwind_view *view, struct unwind_s
 	if (!unwind_read_frame_record(s, &record) || !record.return_address ||
 	    !find_mapping(view, s, record.return_address - 1))
 		return reason;
-	return unwind_arrive(s, record.return_address, s->bp + sizeof(record), record.bp);
+	return unwind_follow_record(s, &record);
 }
 
 static int step(const struct unwind_view *view, struct unwind_state *s)
@@ -54,11 +54,7 @@ static int step(const struct unwind_view *view, struct unwind_state *s)
 	rule = unwind_tables_find(view->tables, &s->mapping, ip - s->mapping.bias);
 	if (!rule || rule->kind == UNWIND_GAP)
 		return step_by_frame_pointer(view, s, UNWIND_NO_RULE);
-	if (rule->kind == UNWIND_END)
-		return UNWIND_COMPLETE;
-	if (rule->kind == UNWIND_SIGNAL)
-		return unwind_signal(s);
-	return unwind_apply(s, rule);
+	return unwind_by_rule(s, rule);
 }
 
 size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_regs *regs,

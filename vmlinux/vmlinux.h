@@ -213,6 +213,7 @@ struct maple_tree___since6_1 {
 };
 
 struct mm_struct {
+	unsigned long end_code;
 	unsigned long start_brk;
 	unsigned long brk;
 	unsigned long start_stack;
@@ -239,6 +240,10 @@ struct thread_info {
 	unsigned long flags;
 };
 #endif
+
+struct vm_unmapped_area_info {
+	unsigned long length;
+};
 
 struct task_struct {
 	struct thread_info thread_info;

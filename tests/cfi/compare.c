@@ -34,12 +34,14 @@ enum cell_kind {
 	CELL_AT_CFA,
 	CELL_IS_CFA,
 	CELL_EXPR,
+	CELL_REG,
 	CELL_OTHER,
 };
 
 struct cell {
 	enum cell_kind kind;
 	bool is_undefined; /* "u" */
+	unsigned int reg;
 	long off;
 };
 
@@ -48,7 +50,7 @@ struct line {
 	bool is_expr; /* the CFA */
 	char cfa_reg[8];
 	long cfa_off;
-	struct cell bp, sp, ra;
+	struct cell bx, bp, sp, ra;
 };
 
 /* What one expression in the raw listing stands for. */
@@ -72,7 +74,7 @@ struct listing {
 	struct expr *exprs;
 	size_t n_exprs, exprs_cap;
 	bool needs_raw;
-	int bp, sp, ra; /* columns; -1: none */
+	int bx, bp, sp, ra; /* columns; -1: none */
 };
 
 static struct {
@@ -153,9 +155,11 @@ static void read_columns(struct listing *l, char *text)
 {
 	int column = 0;
 
-	l->bp = l->sp = l->ra = -1;
+	l->bx = l->bp = l->sp = l->ra = -1;
 	for (char *w = strtok(text, " \n"); w; w = strtok(NULL, " \n"), column++) {
-		if (!strcmp(w, "rbp"))
+		if (!strcmp(w, "rbx"))
+			l->bx = column;
+		else if (!strcmp(w, "rbp"))
 			l->bp = column;
 		else if (!strcmp(w, "rsp"))
 			l->sp = column;
@@ -179,6 +183,8 @@ static struct cell read_cell(const char *w)
 		c.off = strtol(w + 1, NULL, 10);
 	} else if (!strcmp(w, "exp")) {
 		c.kind = CELL_EXPR;
+	} else if (sscanf(w, "r%u", &c.reg) == 1) { /* DWARF's number; the name follows */
+		c.kind = CELL_REG;
 	}
 	return c;
 }
@@ -205,6 +211,8 @@ static void read_line(struct listing *l, char *text)
 			line.vaddr = strtoull(w, NULL, 16);
 		else if (column == 1)
 			read_cfa(l, &line, w);
+		else if (column == l->bx)
+			line.bx = read_cell(w);
 		else if (column == l->bp)
 			line.bp = read_cell(w);
 		else if (column == l->sp)
@@ -431,6 +439,25 @@ static bool is_sum_right(const struct line *x, struct unwind_rule rule)
 	       unwind_reg_plus(rule.cfa_off) == x->cfa_off;
 }
 
+/* A table need not know where rbx is, but what it says must be true. */
+static bool is_bx_right(const struct cell *bx, struct unwind_rule rule)
+{
+	if (rule.bx_place == UNWIND_BX_LOST)
+		return true;
+	if (rule.bx_place == UNWIND_BX_SAME)
+		return bx->kind == CELL_UNSAID;
+	return bx->kind == CELL_AT_CFA && bx->off == -8 * rule.bx_place;
+}
+
+/* As vfork has it, and nobody else. */
+static bool is_ra_register_right(const struct line *x, struct unwind_rule rule)
+{
+	if (rule.kind != UNWIND_RA_REG)
+		return rule.kind == UNWIND_BAD && ++total.bad_lines;
+	return !x->is_expr && !strcmp(x->cfa_reg, "rsp") && x->bp.kind == CELL_UNSAID &&
+	       unwind_reg(rule.cfa_off) == x->ra.reg && unwind_reg_plus(rule.cfa_off) == x->cfa_off;
+}
+
 static bool is_right(const struct listing *l, const struct record *fde, const struct line *x,
 		     struct unwind_rule rule)
 {
@@ -445,6 +472,8 @@ static bool is_right(const struct listing *l, const struct record *fde, const st
 		total.signal_lines++;
 		return rule.kind == UNWIND_SIGNAL;
 	}
+	if (x->ra.kind == CELL_REG)
+		return is_ra_register_right(x, rule);
 	if (x->ra.kind != CELL_AT_CFA || x->ra.off != -8 ||
 	    (x->sp.kind != CELL_UNSAID && (x->sp.kind != CELL_IS_CFA || x->sp.off))) {
 		total.bad_lines++;
@@ -456,7 +485,7 @@ static bool is_right(const struct listing *l, const struct record *fde, const st
 	}
 	if (x->is_expr ? !has_expr(l, fde, true, rule) : !is_sum_right(x, rule))
 		return false;
-	return is_bp_right(l, fde, &x->bp, rule);
+	return is_bp_right(l, fde, &x->bp, rule) && is_bx_right(&x->bx, rule);
 }
 
 struct comparison {
@@ -469,18 +498,21 @@ struct comparison {
 
 static void print_rule(struct unwind_rule r)
 {
-	static const char *const kinds[] = { "gap",	  "rsp", "rbp",	   "plt", "rsp-deref",
-					     "rbp-deref", "reg", "signal", "end", "bad" };
+	static const char *const kinds[] = { "gap",	  "rsp",       "rbp", "plt",
+					     "rsp-deref", "rbp-deref", "reg", "ra-reg",
+					     "clone",	  "signal",    "end", "bad" };
 	static const char *const bps[] = { "same", "cfa", "rbp", "lost" };
 
 	printf("%s", kinds[r.kind]);
 	if (r.kind == UNWIND_SP_DEREF || r.kind == UNWIND_BP_DEREF)
 		printf("%+d%+d", unwind_deref_at(r.cfa_off), unwind_deref_plus(r.cfa_off));
-	else if (r.kind == UNWIND_REG)
+	else if (r.kind == UNWIND_REG || r.kind == UNWIND_RA_REG)
 		printf(" %u%+d", unwind_reg(r.cfa_off), unwind_reg_plus(r.cfa_off));
 	else
 		printf("%+d", r.cfa_off);
 	printf(" rbp %s%+d", bps[r.bp_kind], r.bp_off);
+	if (r.bx_place)
+		printf(" rbx %d", r.bx_place);
 }
 
 static void report_difference(struct comparison *c, uint64_t vaddr, const struct line *x,
@@ -676,9 +708,11 @@ static void print_totals(bool load_only)
 	       total.fdes, total.bad_fdes, total.rows, n_rules, total.load_s, total.worst_s,
 	       total.worst);
 	printf("rows: gap %zu, sp %zu, bp %zu, plt %zu, sp-deref %zu, bp-deref %zu, reg %zu, "
-	       "signal %zu, end %zu, bad %zu\n",
-	       total.kinds[0], total.kinds[1], total.kinds[2], total.kinds[3], total.kinds[4],
-	       total.kinds[5], total.kinds[6], total.kinds[7], total.kinds[8], total.kinds[9]);
+	       "ra-reg %zu, signal %zu, end %zu, bad %zu\n",
+	       total.kinds[UNWIND_GAP], total.kinds[UNWIND_SP], total.kinds[UNWIND_BP],
+	       total.kinds[UNWIND_PLT], total.kinds[UNWIND_SP_DEREF], total.kinds[UNWIND_BP_DEREF],
+	       total.kinds[UNWIND_REG], total.kinds[UNWIND_RA_REG], total.kinds[UNWIND_SIGNAL],
+	       total.kinds[UNWIND_END], total.kinds[UNWIND_BAD]);
 	if (load_only)
 		return;
 	printf("readelf: %zu rows compared, %zu differences; %zu expressions compared by their "

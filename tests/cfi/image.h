@@ -91,11 +91,11 @@ static inline bool image_rule_is_sane(struct unwind_rule r)
 
 	if (r.kind >= UNWIND_KINDS || r.bp_kind >= UNWIND_BP_KINDS)
 		return false;
-	if (!has_cfa && (r.bp_kind || r.cfa_off))
+	if (!has_cfa && (r.bp_kind || r.bx_place || (r.cfa_off && r.kind != UNWIND_RA_REG)))
 		return false;
 	if (r.kind == UNWIND_PLT && (r.cfa_off < 0 || r.cfa_off > 15))
 		return false;
-	if (r.kind == UNWIND_REG && unwind_reg(r.cfa_off) > 15)
+	if ((r.kind == UNWIND_REG || r.kind == UNWIND_RA_REG) && unwind_reg(r.cfa_off) > 15)
 		return false;
 	return has_bp_off || !r.bp_off;
 }

@@ -13,6 +13,7 @@ struct oracle_counts counts SEC(".data.counts") = {};
 struct oracle_difference difference SEC(".data.difference") = {};
 
 struct oracle_stack {
+	__u64 nothing[ORACLE_SHIFT]; /* so that equal frames have one index */
 	__u64 words[STACK_DEPTH];
 	__u32 n, ending;
 };
@@ -34,28 +35,40 @@ static __always_inline void note_difference(const struct stack_def *def, __u32 a
 	difference.n_ours = def->n_words;
 	difference.n_theirs = stack->n;
 	difference.at = at;
-	for (__u32 i = 0; i < STACK_DEPTH; i++) {
-		difference.ours[i] = def->words[i];
-		difference.theirs[i] = stack->words[i];
-	}
+	bpf_probe_read_kernel(difference.ours, sizeof(difference.ours), def->words);
+	bpf_probe_read_kernel(difference.theirs, sizeof(difference.theirs), stack->words);
 }
 
-/* The index of the first frame that differs, among those that both stacks have; 0: none. */
-__noinline int oracle_compare(__u32 slot)
+/*
+ * The index of the first frame that differs, among those that both stacks have and of a few of
+ * them; 0: none. A global function, for the verifier's sake.
+ */
+__noinline int oracle_compare_some(__u32 slot, __u32 first)
 {
 	struct oracle_stack *stack = bpf_map_lookup_elem(&theirs, &slot);
 	struct stack_scratch *scratch = stack_scratch_of(slot);
+	const __u64 *shifted = (void *)stack;
 	__u32 n;
 
-	if (!stack || !scratch)
+	if (!stack || !scratch || first > STACK_DEPTH - STACK_CHUNK)
 		return 1;
 	n = scratch->def.n_words;
 	if (n > stack->n + ORACLE_SHIFT)
 		n = stack->n + ORACLE_SHIFT;
-	for (__u32 i = ORACLE_OWN_FRAMES; i < STACK_DEPTH && i < n; i++)
-		if (scratch->def.words[i] != stack->words[i - ORACLE_SHIFT])
-			return i;
+	for (__u32 i = 0; i < STACK_CHUNK && first + i < n; i++)
+		if (first + i >= ORACLE_OWN_FRAMES &&
+		    scratch->def.words[first + i] != shifted[first + i])
+			return first + i;
 	return 0;
+}
+
+static __always_inline int oracle_compare(__u32 slot)
+{
+	int at = 0;
+
+	for (__u32 i = 0; i < STACK_DEPTH && !at; i += STACK_CHUNK)
+		at = oracle_compare_some(slot, i);
+	return at;
 }
 
 /* Given that the frames that both have are equal. */
@@ -101,7 +114,7 @@ __noinline __u32 oracle_begin(__u64 frames, __u32 n, __u32 ending)
 	stack->n = n;
 	stack->ending = ending;
 	if (n <= STACK_DEPTH &&
-	    !bpf_probe_read_user(stack->words, (n & 127) * sizeof(__u64), (void *)frames))
+	    !bpf_probe_read_user(stack->words, n * sizeof(__u64), (void *)frames))
 		return slot;
 	stack_release_slot(slot);
 	return STACK_NO_SLOT;

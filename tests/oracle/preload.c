@@ -16,7 +16,7 @@
 #define ORACLE_PRELOAD
 #include "oracle.h"
 
-#define MAX_FRAMES 127 /* as many as the walker takes */
+#define MAX_FRAMES 512 /* as many as the walker takes */
 
 void oracle_mark(const uint64_t *frames, size_t n, enum oracle_ending ending);
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../cfi/image.h"
+#include "cfi_gaps.h"
 #include "unit.h"
 
 #define TEXT	   0x1000
@@ -395,9 +396,18 @@ TEST(a_return_address_elsewhere_is_bad)
 {
 	CHECK_LAST_CFA(UNWIND_BAD, 0, 0x90, 2);
 	CHECK_LAST_CFA(UNWIND_BAD, 0, 0x08, 16);
-	CHECK_LAST_CFA(UNWIND_BAD, 0, 0x09, 16, 2);
 	CHECK_LAST_CFA(UNWIND_BAD, 0, 0x14, 16, 1);
 	CHECK_LAST_CFA(UNWIND_BAD, 0, 0x10, 16, 2, 0x77, 0);
+}
+
+TEST(a_return_address_in_a_register)
+{
+	CHECK_LAST_CFA(UNWIND_RA_REG, unwind_pack_reg(5, 8), 0x09, 16, 5);
+	CHECK_LAST_CFA(UNWIND_RA_REG, unwind_pack_reg(5, 0), 0x0e, 0, 0x09, 16, 5);
+	CHECK_LAST_CFA(UNWIND_BAD, 0, 0x09, 16, 17);
+	CHECK_LAST_CFA(UNWIND_BAD, 0, 0x0d, 6, 0x09, 16, 5); /* from rbp, and rbp saved: */
+	CHECK_LAST_CFA(UNWIND_BAD, 0, 0x86, 2, 0x09, 16, 5); /* nobody does that */
+	CHECK_LAST_CFA(UNWIND_BAD, 0, 0x14, 7, 1, 0x09, 16, 5);
 }
 
 TEST(a_caller_s_rsp_other_than_the_cfa_is_bad)
@@ -1488,14 +1498,17 @@ static struct cfi_table make_gaps(void)
 	return copy_rows(rows, ARRAY_SIZE(rows));
 }
 
-static void check_entry(uint64_t entry, uint64_t max_bytes, uint64_t end)
+/* Fills with what ends walks, from vaddr on. */
+static void check_filled(uint64_t start, uint64_t max_bytes, uint64_t end)
 {
+	struct cfi_row row = { start, { .kind = UNWIND_END } };
 	struct cfi_table t = make_gaps();
+	bool filled = cfi_fill_gap(&t, &row, 1, cfi_gap_end(&t, start, max_bytes));
 
-	cfi_end_at_entry(&t, entry, max_bytes);
+	CHECK_EQ(filled, end != 0);
 	for (uint64_t vaddr = 0xf00; vaddr < 0x1500; vaddr++) {
 		struct cfi_table before = make_gaps();
-		bool inside = vaddr >= entry && vaddr < end;
+		bool inside = vaddr >= start && vaddr < end;
 		int wanted = inside ? UNWIND_END : cfi_find(&before, vaddr).kind;
 
 		CHECK_EQ(cfi_find(&t, vaddr).kind, wanted);
@@ -1505,23 +1518,47 @@ static void check_entry(uint64_t entry, uint64_t max_bytes, uint64_t end)
 	cfi_free(&t);
 }
 
-TEST(an_entry_point_in_a_gap_has_no_caller)
+TEST(a_gap_is_filled)
 {
-	check_entry(0x1100, 0x40, 0x1140);
-	check_entry(0x1150, 0x40, 0x1190);
-	check_entry(0x11f0, 0x40, 0x1200); /* the next function begins before */
-	check_entry(0x11c0, 0x40, 0x1200);
-	check_entry(0x1300, 0x40, 0x1340);
-	check_entry(0x1400, 0x40, 0x1440);
-	check_entry(0xf80, 0x40, 0xfc0); /* before all of them */
-	check_entry(0xff0, 0x40, 0x1000);
+	check_filled(0x1100, 0x40, 0x1140);
+	check_filled(0x1150, 0x40, 0x1190);
+	check_filled(0x11f0, 0x40, 0x1200); /* the next function begins before */
+	check_filled(0x11c0, 0x40, 0x1200);
+	check_filled(0x1300, 0x40, 0x1340);
+	check_filled(0x1400, 0x40, 0x1440);
+	check_filled(0xf80, 0x40, 0xfc0); /* before all of them */
+	check_filled(0xff0, 0x40, 0x1000);
 }
 
-TEST(an_entry_point_with_unwind_information_keeps_it)
+TEST(what_has_unwind_information_keeps_it)
 {
-	check_entry(0x1000, 0x40, 0);
-	check_entry(0x12ff, 0x40, 0);
-	check_entry(UINT64_MAX - 5, 0x40, 0);
+	struct cfi_row row = { 0x11f0, { .kind = UNWIND_END } };
+	struct cfi_table t = make_gaps();
+
+	check_filled(0x1000, 0x40, 0);
+	check_filled(0x12ff, 0x40, 0);
+	check_filled(UINT64_MAX - 5, 0x40, 0);
+	CHECK(!cfi_fill_gap(&t, &row, 1, 0x1201)); /* reaches into the next function */
+	CHECK(!cfi_fill_gap(&t, &row, 1, 0x11f0));
+	CHECK(!cfi_fill_gap(&t, &row, 0, 0x1200));
+	CHECK_EQ(t.count, 4);
+	cfi_free(&t);
+}
+
+/* ---- code that the C library's authors left without unwind information ---- */
+
+/* The table of a file with what is known of it. False: there is no such file. */
+static bool load_known(struct cfi_table *t, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	CHECK_EQ(cfi_load(t, fd), 0);
+	cfi_fill_known_gaps(t, fd);
+	CHECK(image_table_is_sane(t));
+	close(fd);
+	return true;
 }
 
 TEST(the_dynamic_linkers_entry_point_has_no_caller)
@@ -1532,11 +1569,108 @@ TEST(the_dynamic_linkers_entry_point_has_no_caller)
 
 	if (fd < 0 || pread(fd, &header, sizeof(header), 0) != sizeof(header))
 		SKIP("no dynamic linker");
-	CHECK_EQ(cfi_load(&t, fd), 0);
-	cfi_end_at_entry(&t, header.e_entry, 64);
+	close(fd);
+	CHECK(load_known(&t, "/lib64/ld-linux-x86-64.so.2"));
 	CHECK_EQ(cfi_find(&t, header.e_entry).kind, UNWIND_END);
 	CHECK_EQ(cfi_find(&t, header.e_entry + 7).kind, UNWIND_END);
-	CHECK(image_table_is_sane(&t));
 	cfi_free(&t);
-	close(fd);
+}
+
+static uint64_t run_address(uint64_t address)
+{
+	Dl_info info;
+
+	return dladdr((void *)(uintptr_t)address, &info) ? address - (uintptr_t)info.dli_fbase : 0;
+}
+
+#define INIT_BYTES "\x48\x83\xec\x08" /* sub $8,%rsp: what _init and _fini begin with */
+
+/* This very program's, as its linker put it together. */
+TEST(init_and_fini_have_callers)
+{
+	extern void _init(void), _fini(void);
+	void (*const functions[])(void) = { _init, _fini };
+	struct cfi_table t;
+
+	CHECK(load_known(&t, "/proc/self/exe"));
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		const uint8_t *code = (const uint8_t *)(uintptr_t)functions[i];
+		uint64_t start = run_address((uintptr_t)code), at = 0;
+
+		if (!memcmp(code, "\xf3\x0f\x1e\xfa", 4))
+			at = 4;
+		if (memcmp(code + at, INIT_BYTES, 4))
+			SKIP("this C library's begin in another way");
+		CHECK_EQ(cfi_find(&t, start).kind, UNWIND_SP);
+		CHECK_EQ(cfi_find(&t, start).cfa_off, 8);
+		CHECK_EQ(cfi_find(&t, start + at).cfa_off, 8);
+		CHECK_EQ(cfi_find(&t, start + at + 4).cfa_off, 16);
+	}
+	cfi_free(&t);
+}
+
+/* Walks out of clone's gap in both ways: a rule for the instruction behind the system call. */
+TEST(clone_returns_twice)
+{
+	size_t n_clones = 0;
+	struct cfi_table t;
+
+	if (!load_known(&t, "/lib/x86_64-linux-gnu/libc.so.6") &&
+	    !load_known(&t, "/lib64/libc.so.6"))
+		SKIP("no glibc where it usually is");
+	for (size_t i = 1; i + 1 < t.count; i++) {
+		if (t.rows[i].rule.kind != UNWIND_CLONE)
+			continue;
+		n_clones++;
+		CHECK_EQ(cfi_find(&t, t.rows[i].vaddr - 1).kind, UNWIND_SP); /* the system call */
+		CHECK_EQ(t.rows[i + 1].rule.kind, UNWIND_END);
+	}
+	CHECK(n_clones > 0);
+	cfi_free(&t);
+}
+
+/* vfork keeps its return address in a register, which must outlast the system call. */
+TEST(vforks_return_address_is_in_a_register)
+{
+	uint64_t code = run_address((uintptr_t)vfork);
+	bool found = false;
+	struct cfi_table t;
+
+	if (!load_known(&t, "/lib/x86_64-linux-gnu/libc.so.6") &&
+	    !load_known(&t, "/lib64/libc.so.6"))
+		SKIP("no glibc where it usually is");
+	for (uint64_t at = code; at < code + 16; at++)
+		found |= cfi_find(&t, at).kind == UNWIND_RA_REG;
+	CHECK(found);
+	cfi_free(&t);
+}
+
+/* Its lazy binding has the CFA in rbx, which is saved by the functions that it calls. */
+TEST(rbx_is_followed_in_the_dynamic_linker)
+{
+	size_t n_from_bx = 0, n_saved = 0;
+	struct cfi_table t;
+
+	if (!load_known(&t, "/lib64/ld-linux-x86-64.so.2"))
+		SKIP("no dynamic linker");
+	for (size_t i = 0; i < t.count; i++) {
+		const struct unwind_rule *rule = &t.rows[i].rule;
+
+		n_from_bx += rule->kind == UNWIND_REG && unwind_reg(rule->cfa_off) == UNWIND_RBX;
+		n_saved += rule->bx_place >= UNWIND_BX_AT_CFA;
+	}
+	CHECK(n_from_bx > 0);
+	CHECK(n_saved > 100);
+	cfi_free(&t);
+}
+
+/* Elsewhere it would only make more rules. */
+TEST(rbx_is_not_followed_where_nothing_needs_it)
+{
+	struct cfi_table t;
+
+	CHECK(load_known(&t, "/proc/self/exe"));
+	for (size_t i = 0; i < t.count; i++)
+		CHECK_EQ(t.rows[i].rule.bx_place, UNWIND_BX_LOST);
+	cfi_free(&t);
 }
