@@ -14,6 +14,7 @@
 #include "stack.h"
 #include "table.bpf.h"
 #include "unwind.bpf.h"
+#include "unwind_copy.bpf.h"
 
 #define STACK_SENT_WAYS 4
 #define STACK_SENT_SETS 16384
@@ -129,7 +130,9 @@ static __always_inline __u64 stack_intern_user_of(void *ctx, __u32 tgid, __u32 g
 		return 0;
 	def->generation = generation;
 	unwind_user(ctx, slot, def);
-	id = stack_intern(slot);
+	id = unwind_send_copy(slot);
+	if (!id)
+		id = stack_intern(slot);
 	stack_release_slot(slot);
 	return id;
 }

@@ -20,6 +20,7 @@ enum stack_kind {
 	STACK_USER,
 	STACK_KERNEL,
 	STACK_WAKER, /* words: user stack's id, kernel stack's id, comm (two words) */
+	STACK_COPY,  /* a user stack that is still to be walked: struct unwind_copy */
 };
 
 struct stack_def {

@@ -62,7 +62,7 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, UNWIND_CHANGES);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct unwind_change);
 } unwind_changes SEC(".maps");
 
 struct unwind_shard_map {
@@ -263,7 +263,7 @@ __noinline int unwind_step(__u32 slot)
 
 /* ---- a walk ---- */
 
-static __always_inline __u64 *unwind_change_count(__u32 tgid)
+static __always_inline struct unwind_change *unwind_find_change(__u32 tgid)
 {
 	__u32 index = tgid % UNWIND_CHANGES;
 
@@ -274,9 +274,9 @@ static __always_inline __u64 *unwind_change_count(__u32 tgid)
 static __always_inline struct unwind_process *unwind_find_process(__u32 tgid)
 {
 	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &tgid);
-	__u64 *change = unwind_change_count(tgid);
+	struct unwind_change *change = unwind_find_change(tgid);
 
-	return process && change && *change == process->change ? process : NULL;
+	return process && change && change->count == process->change ? process : NULL;
 }
 
 /*
@@ -441,16 +441,16 @@ int BPF_PROG(unwind_fork, struct task_struct *parent, struct task_struct *child)
 {
 	__u32 tgid = task_tgid(parent), child_tgid = task_tgid(child);
 	struct unwind_process *process, childs;
-	__u64 *change;
+	struct unwind_change *change;
 
 	if (tgid == child_tgid)
 		return 0;
 	process = unwind_find_process(tgid);
-	change = unwind_change_count(child_tgid);
+	change = unwind_find_change(child_tgid);
 	if (!process || !change)
 		return 0;
 	childs = *process;
-	childs.change = *change;
+	childs.change = change->count;
 	bpf_map_update_elem(&unwind_processes, &child_tgid, &childs, BPF_ANY);
 	return 0;
 }
@@ -459,8 +459,13 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(unwind_exec, struct task_struct *task)
 {
 	__u32 tgid = task_tgid(task);
+	struct unwind_change *change = unwind_find_change(tgid);
 
 	bpf_map_delete_elem(&unwind_processes, &tgid);
+	if (!change)
+		return 0;
+	__sync_fetch_and_add(&change->count, 1);
+	change->n_copies = 0;
 	return 0;
 }
 
@@ -495,10 +500,10 @@ int BPF_PROG(unwind_unmapped, unsigned long addr, struct vm_unmapped_area_info *
 {
 	__u32 tgid = current_tgid();
 	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &tgid);
-	__u64 *change = unwind_change_count(tgid);
+	struct unwind_change *change = unwind_find_change(tgid);
 
 	if (process && change && unwind_has_code(process, addr, addr + info->length))
-		__sync_fetch_and_add(change, 1);
+		__sync_fetch_and_add(&change->count, 1);
 	return 0;
 }
 

@@ -36,7 +36,14 @@
  */
 struct unwind_process {
 	__u32 first, count; /* of its mappings */
-	__u64 change;
+	__u32 change;
+	__u32 unused;
+};
+
+/* By tgid % UNWIND_CHANGES. */
+struct unwind_change {
+	__u32 count;
+	__u32 n_copies; /* sent since the loader last published a slice for an event */
 };
 
 struct unwind_mapping {
@@ -78,6 +85,28 @@ struct unwind_state {
 	struct unwind_mapping mapping; /* of the latest ip */
 	struct unwind_regs regs;
 };
+
+/*
+ * A stack that BPF could not walk to its end since the loader lags behind: what the loader needs to
+ * walk it when it has caught up. It begins as struct stack_def does.
+ */
+struct unwind_copy {
+	__u64 id;
+	__u32 kind;
+	__u32 tgid;
+	__u32 generation;
+	__u16 n_words; /* none */
+	__u16 reason;
+	__u32 change;  /* the process's count: other mappings than that one's don't fit */
+	__u32 n_bytes; /* of the stack, from regs.sp on */
+	struct unwind_regs regs;
+	__u8 bytes[];
+};
+
+#define UNWIND_COPY_PIECE 1024
+#define UNWIND_COPY_SMALL (8 << 10)
+#define UNWIND_COPY_LARGE (32 << 10)
+#define UNWIND_MAX_COPIES 256 /* in a row: a walk may also end early for ever */
 
 /* How a walk ended. */
 enum unwind_reason {

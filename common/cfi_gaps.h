@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Code that every program has and that comes without unwind information, since the C library's
- * authors leave it out: the dynamic linker's entry point; _init and _fini, which are put together
- * from pieces of many files; the moments around clone's system call. It is told by its
- * instructions, of which any that is not expected there makes it stay a gap.
+ * Code that every program has and that comes without unwind information, since the authors of the
+ * compiler and the C library leave it out: the dynamic linker's entry point; _init, _fini and what
+ * they or the like of them call first, which is where the pages of a library are touched for the
+ * first time; the moments around clone's system call. It is told by its instructions: from one on
+ * that isn't known it stays a gap.
  */
 #ifndef CFI_GAPS_H
 #define CFI_GAPS_H

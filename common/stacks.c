@@ -28,7 +28,7 @@ static uint64_t divisor = 1;
 static struct writer_style style;
 
 static struct stackdefs *defs;
-static struct events *events;
+static struct events *events, *copies;
 static struct map_pair tables = { .slot = "stack_tables",
 				  .a = "stack_table_a",
 				  .b = "stack_table_b" };
@@ -140,11 +140,40 @@ static int on_definition(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* The ring buffer is emptied first: what it holds of the process is from before its end. */
+/* A stack that BPF had no tables for at the moment. */
+static int on_copy(void *ctx, void *data, size_t size)
+{
+	const struct unwind_copy *copy = data;
+	struct stack_def def = { .kind = STACK_USER };
+	uint64_t addrs[STACK_DEPTH];
+	int reason;
+
+	(void)ctx;
+	if (size < sizeof(*copy) || copy->n_bytes > size - sizeof(*copy))
+		return 0;
+	def.id = copy->id;
+	def.tgid = copy->tgid;
+	def.generation = copy->generation;
+	def.n_words = (uint16_t)unwind_copied(copy, addrs, STACK_DEPTH, &reason);
+	def.reason = (uint16_t)reason;
+	for (uint32_t i = 0; i < def.n_words; i++)
+		def.words[i] = addrs[i];
+	stackdefs_add(defs, &def, sizeof(def));
+	return 0;
+}
+
+static void read_events(void)
+{
+	events_read(events);
+	if (copies)
+		events_read(copies);
+}
+
+/* The ring buffers are emptied first: what they hold of the process is from before its end. */
 static void on_exit_of(pid_t pid, void *arg)
 {
 	(void)arg;
-	events_read(events);
+	read_events();
 	stackdefs_forget(defs, pid);
 }
 
@@ -155,6 +184,10 @@ static int start_stacks(struct run *run)
 	defs = stackdefs_new();
 	events = events_watch(run, "stack_defs", on_definition, NULL);
 	if (!events)
+		return -EIO;
+	if (unwind_makes_copies())
+		copies = events_watch(run, "unwind_copies", on_copy, NULL);
+	if (unwind_makes_copies() && !copies)
 		return -EIO;
 	unwind_on_exit(on_exit_of, NULL);
 	return 0;
@@ -274,7 +307,7 @@ static void collect_count(const void *key_data, const void *value, void *arg)
 
 	assemble(&a, key, waker_comm);
 	if (a.incomplete) {
-		events_read(events);
+		read_events();
 		assemble(&a, key, waker_comm);
 	}
 	add_sample(arg, key, value, &a);
@@ -337,7 +370,7 @@ int stacks_report(struct run *run)
 	int err;
 
 	c.profile = profile_new(run->tool->unit);
-	events_read(events);
+	read_events();
 	if (run->is_last)
 		stackdefs_expect_no_more(defs);
 	err = map_pair_read(run, &tables, collect_count, &c);
@@ -357,6 +390,7 @@ static void finish_stacks(struct run *run)
 {
 	(void)run;
 	events_close(events);
+	events_close(copies);
 	stackdefs_free(defs);
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,6 +31,8 @@
 #include "unwind_remote.h"
 #include "unwind_tables.h"
 
+#define HIGHEST_PRIORITY (-20)
+
 #ifdef __x86_64__
 #define CAN_USE_CFI true
 #else
@@ -39,10 +42,11 @@
 static const char *method_text;
 static uint64_t mem_bytes = 128 << 20;
 static bool by_cfi;
+static int usual_nice;
 
 static const struct run *current_run;
 static const struct unwind_mapping *mappings;
-static const uint64_t *changes; /* counted by BPF */
+static struct unwind_change *changes; /* counted by BPF */
 static struct unwind_tables *tables;
 static struct unwind_files *files;
 static struct unwind_procs *procs;
@@ -84,10 +88,9 @@ static int check_unwind(struct run *run)
 
 static int configure_unwind(struct run *run)
 {
-	static const char *const maps[] = {
-		"unwind_processes", "unwind_mappings", "unwind_pages",
-		"unwind_rules",	    "unwind_shards",   "unwind_changes"
-	};
+	static const char *const maps[] = { "unwind_processes", "unwind_mappings", "unwind_pages",
+					    "unwind_rules",	"unwind_shards",   "unwind_changes",
+					    "unwind_copies" };
 	static const char *const programs[] = { "unwind_fork", "unwind_exec", "unwind_unmapped" };
 	struct unwind_settings settings = {};
 
@@ -202,14 +205,21 @@ static void publish(pid_t pid, const struct unwind_process *slice)
 			    BPF_ANY);
 }
 
+static struct unwind_change *find_change(pid_t pid)
+{
+	return &changes[(uint32_t)pid % UNWIND_CHANGES];
+}
+
+static uint32_t count_changes(pid_t pid)
+{
+	return __atomic_load_n(&find_change(pid)->count, __ATOMIC_ACQUIRE);
+}
+
 /* The count of changes is read first: one that comes while the mappings are read counts. */
 static void update_process(pid_t pid, struct unwind_process *slice)
 {
-	const volatile uint64_t *count = &changes[(uint32_t)pid % UNWIND_CHANGES];
-	uint64_t change = *count;
-
+	slice->change = count_changes(pid);
 	unwind_procs_update(procs, pid, slice);
-	slice->change = change;
 }
 
 static void update_processes(const pid_t *pids, size_t n)
@@ -261,9 +271,12 @@ static void on_forked(pid_t parent, pid_t child, void *arg)
 	unwind_procs_fork(procs, parent, child);
 }
 
+/* What BPF has sent of the process is read first, as long as its mappings are known. */
 static void on_exited(pid_t pid, void *arg)
 {
 	(void)arg;
+	if (exit_fn)
+		exit_fn(pid, exit_arg);
 	for (size_t i = 0; i < n_changed; i++)
 		if (changed[i] == pid)
 			changed[i] = changed[--n_changed];
@@ -271,14 +284,14 @@ static void on_exited(pid_t pid, void *arg)
 		unwind_procs_exit(procs, pid);
 		bpf_map_delete_elem(bpf_map__fd(map_find(current_run, "unwind_processes")), &pid);
 	}
-	if (exit_fn)
-		exit_fn(pid, exit_arg);
 }
 
 static void on_drained(void *arg)
 {
 	(void)arg;
 	update_processes(changed, n_changed);
+	for (size_t i = 0; i < n_changed; i++) /* what is missing from now on is worth a copy */
+		__atomic_store_n(&find_change(changed[i])->n_copies, 0, __ATOMIC_RELAXED);
 	n_changed = 0;
 }
 
@@ -320,18 +333,60 @@ static void on_lost(void *arg)
 		update_all();
 }
 
+bool unwind_makes_copies(void)
+{
+	return by_cfi;
+}
+
+static struct unwind_view view_process(pid_t pid, const struct unwind_process *slice)
+{
+	return (struct unwind_view){
+		.pid = pid,
+		.tables = tables,
+		.mappings = mappings + slice->first,
+		.n_mappings = slice->count,
+	};
+}
+
 size_t unwind_remote(pid_t pid, const struct unwind_regs *regs, uint64_t *addrs, size_t max,
 		     int *reason)
 {
 	struct unwind_view view = { .pid = pid };
 	struct unwind_process slice = {};
 
-	if (by_cfi && unwind_procs_find(procs, pid, &slice)) {
-		view.tables = tables;
-		view.mappings = mappings + slice.first;
-		view.n_mappings = slice.count;
-	}
+	if (by_cfi && !unwind_procs_find(procs, pid, &slice))
+		update_process(pid, &slice);
+	if (by_cfi)
+		view = view_process(pid, &slice);
 	return unwind_walk_remote(&view, regs, addrs, max, reason);
+}
+
+/* By a slice that is true of the moment of the copy: what has been read at the same count. */
+static size_t walk_copy(const struct unwind_copy *copy, uint64_t *addrs, size_t max, int *reason)
+{
+	struct unwind_process slice = {};
+	struct unwind_view view;
+
+	addrs[0] = copy->regs.ip;
+	*reason = UNWIND_NO_PROCESS;
+	if (!unwind_procs_find(procs, (pid_t)copy->tgid, &slice) || slice.change != copy->change)
+		return 1;
+	view = view_process((pid_t)copy->tgid, &slice);
+	view.copy = copy;
+	return unwind_walk_remote(&view, &copy->regs, addrs, max, reason);
+}
+
+/* Events that are still to be read don't matter: the process itself is looked at. */
+size_t unwind_copied(const struct unwind_copy *copy, uint64_t *addrs, size_t max, int *reason)
+{
+	size_t n = walk_copy(copy, addrs, max, reason);
+
+	if (*reason != UNWIND_NO_PROCESS && *reason != UNWIND_NO_MAPPING)
+		return n;
+	if (count_changes((pid_t)copy->tgid) != copy->change)
+		return n;
+	unwind_learn((pid_t)copy->tgid);
+	return walk_copy(copy, addrs, max, reason);
 }
 
 /* ---- the module ---- */
@@ -368,6 +423,26 @@ static void print_memory(void)
 		msg_warn("%zu files have no unwind tables: raise --unwind-mem", n_refused);
 }
 
+/*
+ * What the loader does for others' stacks is little but urgent: where all CPUs are busy, it would
+ * get its turn after many of the processes that have just begun. Only this thread is meant; a
+ * command that is to be traced has been forked before.
+ */
+static void raise_priority(void)
+{
+	usual_nice = getpriority(PRIO_PROCESS, 0);
+	if (setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY))
+		msg_debug("raising the priority: %s", strerror(errno));
+}
+
+/* What is left has time. */
+static void lower_priority(struct run *run)
+{
+	(void)run;
+	if (sideband)
+		setpriority(PRIO_PROCESS, 0, usual_nice);
+}
+
 /* Events are opened first, so that nothing slips through between them and the look around. */
 static int start_unwind(struct run *run)
 {
@@ -390,6 +465,7 @@ static int start_unwind(struct run *run)
 	n_ordered = n_installed = n_shards;
 	if (n_shards && install_shards(0, n_shards))
 		return msg_errno(errno, "installing unwind tables");
+	raise_priority();
 	return start_installer();
 }
 
@@ -429,5 +505,6 @@ const struct module unwind_module = {
 	.start = start_unwind,
 	.begin = learn_command,
 	.loaded = learn_command,
+	.stop = lower_priority,
 	.finish = finish_unwind,
 };

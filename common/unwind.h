@@ -7,6 +7,7 @@
 #ifndef UNWIND_H
 #define UNWIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -29,5 +30,11 @@ void unwind_on_exit(void (*exited)(pid_t pid, void *arg), void *arg);
  */
 size_t unwind_remote(pid_t pid, const struct unwind_regs *regs, uint64_t *addrs, size_t max,
 		     int *reason);
+
+/* Whether BPF copies stacks that it can't walk yet: with tables only. Known before load. */
+bool unwind_makes_copies(void);
+
+/* The same for a stack that BPF has copied. Changes what is known of its process if need be. */
+size_t unwind_copied(const struct unwind_copy *copy, uint64_t *addrs, size_t max, int *reason);
 
 #endif

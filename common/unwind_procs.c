@@ -190,6 +190,7 @@ bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, struct unwind_pr
 	if (slice) {
 		fill_slice(procs, slice, pid, &maps, &read_time);
 		set_slice(procs, pid, slice);
+		slice->range.change = range->change;
 		*range = slice->range;
 	}
 	mappings_free(&maps);

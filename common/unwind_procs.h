@@ -20,7 +20,7 @@ void unwind_procs_free(struct unwind_procs *procs);
 
 /*
  * Reads the process's mappings and compiles what is new. True, with the slice in *slice, if it has
- * any: then the caller publishes it.
+ * any: then the caller publishes it. slice->change is the caller's, and kept with the slice.
  */
 bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, struct unwind_process *slice);
 

@@ -6,7 +6,17 @@
 
 #include "unwind_remote.h"
 
-static pid_t walked_pid; /* unwind_read() gets nothing else */
+static const struct unwind_view *walked; /* unwind_read() gets nothing else */
+
+static bool read_copy(const struct unwind_copy *copy, void *dst, __u32 size, __u64 addr)
+{
+	uint64_t at = addr - copy->regs.sp;
+
+	if (at >= copy->n_bytes || size > copy->n_bytes - at)
+		return false;
+	memcpy(dst, copy->bytes + at, size);
+	return true;
+}
 
 static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr)
 {
@@ -14,7 +24,9 @@ static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 add
 	struct iovec local = { dst, size }, remote = { (void *)addr, size };
 
 	(void)s;
-	return process_vm_readv(walked_pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+	if (walked->copy)
+		return read_copy(walked->copy, dst, size, addr);
+	return process_vm_readv(walked->pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
 #include "../bpf/unwind_walk.h"
@@ -63,7 +75,7 @@ size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_re
 	struct unwind_state s = { .regs = *regs };
 	size_t n = 0;
 
-	walked_pid = view->pid;
+	walked = view;
 	unwind_begin(&s);
 	do {
 		addrs[n++] = s.ip;

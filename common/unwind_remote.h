@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The walker of bpf/unwind.bpf.h from outside: the same tables and rules, the stack's memory by
- * process_vm_readv(2).
+ * process_vm_readv(2), or from a copy of it.
  */
 #ifndef UNWIND_REMOTE_H
 #define UNWIND_REMOTE_H
@@ -18,10 +18,11 @@ struct unwind_view {
 	const struct unwind_tables *tables;
 	const struct unwind_mapping *mappings;
 	size_t n_mappings;
+	const struct unwind_copy *copy; /* NULL: the process's memory as it is now */
 };
 
 /*
- * Walks the stack of a thread that isn't running. Writes at most max addresses, leaf first, and how
+ * Walks the stack of a thread that isn't running, or of which there is a copy. Writes at most max addresses, leaf first, and how
  * the walk ended (enum unwind_reason). Returns their number, at least 1.
  */
 size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_regs *regs,

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -250,6 +251,44 @@ TEST(a_commands_first_samples_are_complete)
 	struct proc *tool =
 		tool_run("profile", "-F", "997", "--", work_path("nofp"), "spin", "300");
 
+	check_complete(tool, "nofp", "main;just_stay;" NOFP_FRAMES);
+}
+
+TEST(a_stack_of_hundreds_of_frames_is_complete)
+{
+	struct proc *tool = trace_pid("profile", work_start("nofp", "deep", "500"), AUTO);
+
+	check_complete(tool, "nofp", "main;stay_deep;go_deep;go_deep;go_deep;go_deep;go_deep");
+	check_complete(tool, "nofp", "go_deep;" NOFP_FRAMES);
+	check_told_complete(tool);
+}
+
+/* Its return address is in a register while the child has the stack. */
+TEST(waiting_for_a_vforked_child_is_complete)
+{
+	struct proc *tool = trace_pid("offcputime", work_start("nofp", "vfork", "500"), AUTO);
+
+	CHECK(folded_sum(tool->out, "nofp", "main;stay_in_vfork;vfork") +
+		      folded_sum(tool->out, "nofp", "main;stay_in_vfork;__vfork") >=
+	      400000);
+	check_told_complete(tool);
+}
+
+/*
+ * A program begins, loads its libraries and works while the loader has no CPU for all that. What
+ * it needs to walk the stacks afterwards has been kept.
+ */
+TEST(stacks_from_before_the_tables_are_complete)
+{
+	struct proc *tool = tool_start("profile", "-F", FREQUENCY), *work;
+
+	kill(tool->pid, SIGSTOP);
+	work = work_start("nofp", "spin", "500");
+	work_do(work);
+	kill(tool->pid, SIGCONT);
+	proc_linger(tool, 200);
+	tool_stop(tool);
+	check_complete(tool, "nofp", "_start");
 	check_complete(tool, "nofp", "main;just_stay;" NOFP_FRAMES);
 }
 

@@ -1609,6 +1609,28 @@ TEST(init_and_fini_have_callers)
 	cfi_free(&t);
 }
 
+/* The compiler's start files follow _start; one of their functions has a frame pointer. */
+TEST(start_files_have_callers)
+{
+	extern void _start(void);
+	uint64_t start = run_address((uintptr_t)_start), n_frames = 0, n_gaps = 0;
+	struct cfi_table t;
+
+	CHECK(load_known(&t, "/proc/self/exe"));
+	for (uint64_t at = start; at < start + 0xe0; at++) {
+		struct unwind_rule rule = cfi_find(&t, at);
+
+		n_gaps += rule.kind == UNWIND_GAP;
+		n_frames += rule.kind == UNWIND_SP && rule.cfa_off == 16 &&
+			    rule.bp_kind == UNWIND_BP_AT_CFA && rule.bp_off == -16;
+	}
+	if (n_gaps > 0xc0)
+		SKIP("start files of another compiler");
+	CHECK(n_frames > 16);
+	CHECK(n_gaps < 32);
+	cfi_free(&t);
+}
+
 /* Walks out of clone's gap in both ways: a rule for the instruction behind the system call. */
 TEST(clone_returns_twice)
 {

@@ -6,16 +6,21 @@
 #include <execinfo.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "mem.h"
 #include "unit.h"
 #include "unwind_own.h"
 #include "unwind_remote.h"
 
 #define MAX_FRAMES 100
+#define COPY_BYTES 16384
 #define PLAIN	   __attribute__((noinline)) static
 
 #if defined(__x86_64__)
@@ -143,6 +148,43 @@ TEST(a_stack_without_frame_pointers_is_complete)
 TEST(a_stack_through_a_signal_handler_is_complete)
 {
 	check_child(true);
+}
+
+/* What BPF sends of a stack. */
+static struct unwind_copy *copy_stack(const struct stopped *child, uint32_t n_bytes)
+{
+	struct unwind_copy *copy = mem_zalloc(1, sizeof(*copy) + COPY_BYTES);
+	struct iovec local = { copy->bytes, n_bytes };
+	struct iovec remote = { (void *)(uintptr_t)child->regs.sp, n_bytes };
+
+	copy->regs = child->regs;
+	copy->n_bytes = (uint32_t)process_vm_readv(child->pid, &local, 1, &remote, 1, 0);
+	CHECK(copy->n_bytes <= n_bytes);
+	return copy;
+}
+
+TEST(a_copied_stack_is_as_complete_as_the_stack)
+{
+	struct own_tables *own = own_tables_new();
+	struct stopped child = stop_child(false);
+	struct unwind_view view = view_of(own, child.pid);
+	struct unwind_copy *copy = copy_stack(&child, 1024);
+	uint64_t theirs[MAX_FRAMES], ours[MAX_FRAMES];
+	size_t n = unwind_walk_remote(&view, &child.regs, theirs, MAX_FRAMES, &(int){ 0 });
+	int reason;
+
+	view.copy = copy;
+	CHECK(unwind_walk_remote(&view, &child.regs, ours, MAX_FRAMES, &reason) < n);
+	CHECK_EQ(reason, UNWIND_FAULT); /* too little of it */
+	free(copy);
+	copy = copy_stack(&child, COPY_BYTES);
+	view.copy = copy;
+	end_child(&child); /* not needed any more */
+	CHECK_EQ(unwind_walk_remote(&view, &child.regs, ours, MAX_FRAMES, &reason), n);
+	CHECK_EQ(reason, UNWIND_COMPLETE);
+	CHECK(!memcmp(ours, theirs, n * sizeof(*ours)));
+	free(copy);
+	own_tables_free(own);
 }
 
 TEST(the_depth_is_limited)

@@ -4,7 +4,8 @@
  * pointers: main() leads to nofp_outer(), nofp_middle() and nofp_leaf(), which spins or naps for MS.
  * MODE: spin, nap; signal (in a handler), kids (in forked children), map (called from PATH, a copy
  * of this program, whose code is mapped as the dynamic linker would do it), exec (PATH, which then
- * spins), block (two threads, until it goes).
+ * spins), deep (under DEEP_FRAMES more), vfork (in a child, with the parent waiting), block (two
+ * threads, until it goes).
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -27,8 +28,9 @@
 #define nofp_outer  NOFP(outer)
 #define nofp_mapped NOFP(mapped)
 
-#define N_KIDS	  3
-#define N_THREADS 2
+#define N_KIDS	    3
+#define N_THREADS   2
+#define DEEP_FRAMES 300
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
@@ -81,6 +83,34 @@ __attribute__((noinline)) static void just_stay(const char *path)
 {
 	(void)path;
 	nofp_outer(1);
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION long go_deep(long n)
+{
+	volatile long room[2] = { n };
+
+	return n ? go_deep(n - 1) + room[0] : nofp_outer(n);
+}
+
+static void stay_deep(const char *path)
+{
+	(void)path;
+	if (go_deep(DEEP_FRAMES) < 0) /* used, so that the function keeps its name */
+		abort();
+}
+
+/* The child runs on its parent's stack. */
+static void stay_in_vfork(const char *path)
+{
+	pid_t pid = vfork();
+
+	(void)path;
+	if (!pid) {
+		nofp_outer(1);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
 	WORK_KEEP_FRAME();
 }
 
@@ -166,8 +196,9 @@ static const struct mode {
 	const char *name;
 	void (*run)(const char *path);
 } modes[] = {
-	{ "spin", just_stay },	 { "nap", just_stay },	   { "signal", stay_in_handler },
-	{ "map", stay_in_copy }, { "kids", stay_in_kids }, { "exec", execute },
+	{ "spin", just_stay },	 { "nap", just_stay },	     { "signal", stay_in_handler },
+	{ "map", stay_in_copy }, { "kids", stay_in_kids },   { "exec", execute },
+	{ "deep", stay_deep },	 { "vfork", stay_in_vfork },
 };
 
 static int run_blocked(void)

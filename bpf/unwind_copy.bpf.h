@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The loader needs a moment until it has the tables of a program that has just begun or of a library
+ * that has just been loaded, and on a busy machine the moment can be long. Stacks that cannot be
+ * walked because of that are copied, with the registers, for the loader to walk when it has caught
+ * up. Each copy has a name of its own, since what it stands for is not known yet.
+ */
+#ifndef UNWIND_COPY_BPF_H
+#define UNWIND_COPY_BPF_H
+
+#include "unwind.bpf.h"
+
+/* A ring of their own: a lot of copies must not displace definitions. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 2 << 20);
+} unwind_copies SEC(".maps");
+
+static __always_inline __u64 unwind_copy_id(const struct unwind_copy *copy)
+{
+	__u64 id = (bpf_ktime_get_ns() << 12) ^ bpf_get_smp_processor_id() ^ copy->tgid;
+
+	id *= 0x9e3779b97f4a7c15ULL; /* odd: no two become one */
+	return (id & ~STACK_ID_AT_START) | 1;
+}
+
+/* A large variable can leave pages of the stack that were never touched: zeros in the copy. */
+static __always_inline __u64 unwind_send_copy_of(struct stack_scratch *scratch, __u32 change,
+						 __u32 max_bytes)
+{
+	struct unwind_copy *copy;
+	__u64 id;
+
+	copy = bpf_ringbuf_reserve(&unwind_copies, sizeof(*copy) + max_bytes, 0);
+	if (!copy)
+		return 0;
+	copy->kind = STACK_COPY;
+	copy->tgid = scratch->def.tgid;
+	copy->generation = scratch->def.generation;
+	copy->n_words = 0;
+	copy->reason = scratch->def.reason;
+	copy->change = change;
+	copy->regs = scratch->walk.regs;
+	copy->n_bytes = 0;
+	for (__u32 at = 0; at < max_bytes; at += UNWIND_COPY_PIECE) {
+		if (!bpf_probe_read_user(copy->bytes + at, UNWIND_COPY_PIECE,
+					 (void *)(scratch->walk.regs.sp + at)))
+			copy->n_bytes = at + UNWIND_COPY_PIECE;
+	}
+	copy->id = id = unwind_copy_id(copy);
+	bpf_ringbuf_submit(copy, 0);
+	return id;
+}
+
+/* The size of the current process's first thread's stack from sp on; of others: very large. */
+static __always_inline __u64 unwind_stack_bytes(__u64 sp)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, mm, start_stack) - sp;
+}
+
+/* Has the loader walk the stack that lies in the slot as far as we got. 0: no; else its id. */
+__noinline __u64 unwind_send_copy(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct unwind_change *change;
+
+	if (!unwind_settings.by_cfi || !scratch)
+		return 0;
+	if (scratch->def.reason != UNWIND_NO_PROCESS && scratch->def.reason != UNWIND_NO_MAPPING)
+		return 0;
+	change = unwind_find_change(scratch->def.tgid);
+	if (!change || change->n_copies >= UNWIND_MAX_COPIES)
+		return 0;
+	__sync_fetch_and_add(&change->n_copies, 1);
+	if (unwind_stack_bytes(scratch->walk.regs.sp) <= UNWIND_COPY_SMALL)
+		return unwind_send_copy_of(scratch, change->count, UNWIND_COPY_SMALL);
+	return unwind_send_copy_of(scratch, change->count, UNWIND_COPY_LARGE);
+}
+
+#endif
