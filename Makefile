@@ -29,7 +29,8 @@ LIBS     = $(shell pkg-config --libs libbpf libelf) -lz -lm
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	    -Wwrite-strings -Wvla -Wundef -Wno-missing-field-initializers
 CFLAGS   ?= -O2 -g
-TL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE -Icommon -I$(O)/skel -I$(O)/embed -I$(O)/gen -MMD -MP \
+TL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE -iquote common -iquote $(O)/skel -iquote $(O)/embed \
+	    -iquote $(O)/gen -MMD -MP \
 	    $(shell pkg-config --cflags libbpf libelf) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 LIBS_STATIC = $(shell pkg-config --static --libs libbpf libelf) -lz -lm
 TL_LDFLAGS = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))

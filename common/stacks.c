@@ -201,6 +201,8 @@ struct collection {
 	uint64_t undefined;		    /* value of stacks whose definition never arrived */
 };
 
+static uint64_t run_by_reason[UNWIND_REASONS]; /* of all reports */
+
 /* A stack as it is put together: root first. */
 struct assembly {
 	struct frame frames[MAX_FRAMES];
@@ -315,7 +317,7 @@ static void collect_count(const void *key_data, const void *value, void *arg)
 }
 
 /* "stacks: 99.2 % complete, 0.5 % no unwind information" */
-static void print_reasons(const struct collection *c)
+static void print_reasons(const uint64_t by_reason[UNWIND_REASONS])
 {
 	static const char *const texts[UNWIND_REASONS] = {
 		[UNWIND_COMPLETE] = "complete",
@@ -334,12 +336,12 @@ static void print_reasons(const struct collection *c)
 	int used = 0;
 
 	for (size_t i = 0; i < UNWIND_REASONS; i++)
-		total += c->by_reason[i];
+		total += by_reason[i];
 	for (size_t i = 0; i < UNWIND_REASONS && used < (int)sizeof(line); i++)
-		if (c->by_reason[i])
+		if (by_reason[i])
 			used += snprintf(line + used, sizeof(line) - (size_t)used, "%s %.2f %% %s",
 					 used ? "," : "",
-					 100.0 * (double)c->by_reason[i] / (double)total, texts[i]);
+					 100.0 * (double)by_reason[i] / (double)total, texts[i]);
 	if (total)
 		msg_info("user stacks:%s", line);
 }
@@ -364,6 +366,17 @@ static void write_profile(struct run *run, struct profile *profile)
 	style.facts = NULL;
 }
 
+/* The line stands for the whole run; at intervals there is one for those who want to know more. */
+static void tell_reasons(const struct run *run, const struct collection *c)
+{
+	for (size_t i = 0; i < UNWIND_REASONS; i++)
+		run_by_reason[i] += c->by_reason[i];
+	if (run->is_last)
+		print_reasons(run_by_reason);
+	else if (msg_verbose)
+		print_reasons(c->by_reason);
+}
+
 int stacks_report(struct run *run)
 {
 	struct collection c = {};
@@ -376,7 +389,7 @@ int stacks_report(struct run *run)
 	err = map_pair_read(run, &tables, collect_count, &c);
 	profile_scale(c.profile, divisor);
 	if (!run->is_peek) {
-		print_reasons(&c);
+		tell_reasons(run, &c);
 		run->recorded += profile_total(c.profile);
 		loss_add("without their stack: ring buffer full", c.undefined / divisor);
 	}
