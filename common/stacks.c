@@ -185,10 +185,11 @@ static int start_stacks(struct run *run)
 	events = events_watch(run, "stack_defs", on_definition, NULL);
 	if (!events)
 		return -EIO;
-	if (unwind_makes_copies())
+	if (unwind_makes_copies() && map_find(run, "unwind_copies")) {
 		copies = events_watch(run, "unwind_copies", on_copy, NULL);
-	if (unwind_makes_copies() && !copies)
-		return -EIO;
+		if (!copies)
+			return -EIO;
+	}
 	unwind_on_exit(on_exit_of, NULL);
 	return 0;
 }
