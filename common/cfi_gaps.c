@@ -10,6 +10,7 @@
 #define ENTRY_MAX_BYTES 64 /* _start, and _dl_start_user, to which it falls through */
 #define CODE_MIN_BYTES	64 /* what is less is the space between functions */
 #define CODE_MAX_BYTES	512
+#define CODE_ALIGNMENT	16
 #define CODE_MAX_GAPS	16
 #define CLONE_MAX_BYTES 32
 
@@ -169,16 +170,30 @@ static void fill_functions(struct cfi_table *t, uint64_t vaddr, struct code code
 	cfi_fill_gap(t, rows, n_complete, end);
 }
 
-static void fill_code(struct cfi_table *t, const struct elf64 *elf, uint64_t vaddr, uint64_t bytes)
+/* Sections and functions are aligned; zeros lie between the former. */
+static size_t skip_padding(uint64_t vaddr, const uint8_t *code, size_t bytes)
+{
+	size_t at = -vaddr & (CODE_ALIGNMENT - 1);
+
+	while (at < bytes && !code[at])
+		at += CODE_ALIGNMENT;
+	return at < bytes ? at : bytes;
+}
+
+static void fill_code(struct cfi_table *t, const struct elf64 *elf, uint64_t vaddr, uint64_t bytes,
+		      bool is_padded)
 {
 	Elf64_Phdr load;
 	uint8_t *code;
+	size_t at;
 
 	if (elf64_find_load(elf, vaddr, &load))
 		return;
 	code = elf64_read(elf, load.p_offset + (vaddr - load.p_vaddr), bytes, CODE_MAX_BYTES);
-	if (code)
-		fill_functions(t, vaddr, (struct code){ code, bytes });
+	if (!code)
+		return;
+	at = is_padded ? skip_padding(vaddr, code, bytes) : 0;
+	fill_functions(t, vaddr + at, (struct code){ code + at, bytes - at });
 	free(code);
 }
 
@@ -188,7 +203,7 @@ static void fill_section(struct cfi_table *t, const struct elf64 *elf, const cha
 	Elf64_Shdr section;
 
 	if (!elf64_find_section(elf, name, &section))
-		fill_code(t, elf, section.sh_addr, section.sh_size);
+		fill_code(t, elf, section.sh_addr, section.sh_size, false);
 }
 
 /* Where the compiler's start files lie is not said anywhere: among the first larger gaps. */
@@ -202,7 +217,7 @@ static void fill_first_gaps(struct cfi_table *t, const struct elf64 *elf)
 		if (t->rows[i - 1].rule.kind != UNWIND_GAP || bytes < CODE_MIN_BYTES ||
 		    bytes > CODE_MAX_BYTES)
 			continue;
-		fill_code(t, elf, vaddr, bytes);
+		fill_code(t, elf, vaddr, bytes, true);
 		n_left--;
 	}
 }
