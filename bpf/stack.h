@@ -9,7 +9,7 @@
 
 #include "filter.h"
 
-#define STACK_DEPTH	   512 /* a multiple of STACK_CHUNK */
+#define STACK_DEPTH	   512			 /* a multiple of STACK_CHUNK */
 #define STACK_KERNEL_BYTES (127 * sizeof(__u64)) /* sysctl kernel.perf_event_max_stack */
 #define STACK_CHUNK	   32 /* so many at a time: the verifier goes through each turn of a loop */
 

@@ -1552,6 +1552,7 @@ static bool load_known(struct cfi_table *t, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
+	*t = (struct cfi_table){ .rows = NULL };
 	if (fd < 0)
 		return false;
 	CHECK_EQ(cfi_load(t, fd), 0);
@@ -1588,8 +1589,8 @@ static uint64_t run_address(uint64_t address)
 /* This very program's, as its linker put it together. */
 TEST(init_and_fini_have_callers)
 {
-	extern void _init(void), _fini(void);
-	void (*const functions[])(void) = { _init, _fini };
+	extern void begin_it(void) __asm__("_init"), end_it(void) __asm__("_fini");
+	void (*const functions[])(void) = { begin_it, end_it };
 	struct cfi_table t;
 
 	CHECK(load_known(&t, "/proc/self/exe"));
@@ -1612,8 +1613,8 @@ TEST(init_and_fini_have_callers)
 /* The compiler's start files follow _start; one of their functions has a frame pointer. */
 TEST(start_files_have_callers)
 {
-	extern void _start(void);
-	uint64_t start = run_address((uintptr_t)_start), n_frames = 0, n_gaps = 0;
+	extern void start_it(void) __asm__("_start");
+	uint64_t start = run_address((uintptr_t)start_it), n_frames = 0, n_gaps = 0;
 	struct cfi_table t;
 
 	CHECK(load_known(&t, "/proc/self/exe"));
