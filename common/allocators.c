@@ -18,6 +18,7 @@
 #include "mapfile.h"
 #include "mem.h"
 #include "msg.h"
+#include "roots.h"
 
 #define CODE_MAX_BYTES	   (64u << 10) /* of a function, to look for jumps back to its entry */
 #define CODE_DEFAULT_BYTES 256	       /* of one whose size is not known */
@@ -177,7 +178,7 @@ static int open_mapped(pid_t pid, const struct mapping *m, const struct timespec
 
 	if (path_fd < 0)
 		return path_fd;
-	fd = mapfile_reopen(path_fd);
+	fd = root_reopen(path_fd);
 	close(path_fd);
 	return fd;
 }

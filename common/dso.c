@@ -11,11 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "debugfile.h"
 #include "dso.h"
 #include "elfsyms.h"
 #include "mapfile.h"
 #include "mem.h"
 #include "msg.h"
+#include "roots.h"
 
 #define DSO_BUCKETS    1024
 #define VDSO_MAX_BYTES (64u << 10)
@@ -40,6 +42,9 @@ struct dso {
 	ino_t ino;
 	struct file_version version;
 	int fd;	     /* -1: none, or done with */
+	char *path;  /* as long as there is a fd: where debug files may be near, in ... */
+	int root_fd; /* ... the root of the process, which is the cache's */
+	int own_root_fd;
 	void *image; /* of the vdso */
 	size_t image_bytes;
 	struct elfsyms *syms;
@@ -47,12 +52,16 @@ struct dso {
 
 struct dso_cache {
 	struct dso *buckets[DSO_BUCKETS];
+	struct roots *roots;
 	bool warned;
 };
 
 struct dso_cache *dso_cache_new(void)
 {
-	return mem_zalloc(1, sizeof(struct dso_cache));
+	struct dso_cache *cache = mem_zalloc(1, sizeof(*cache));
+
+	cache->roots = roots_new();
+	return cache;
 }
 
 static void free_dso(struct dso *dso)
@@ -61,6 +70,7 @@ static void free_dso(struct dso *dso)
 		close(dso->fd);
 	elfsyms_free(dso->syms);
 	free(dso->image);
+	free(dso->path);
 	free(dso->name);
 	free(dso);
 }
@@ -74,22 +84,27 @@ void dso_cache_free(struct dso_cache *cache)
 			next = dso->next;
 			free_dso(dso);
 		}
+	roots_free(cache->roots);
 	free(cache);
 }
 
-/* "/usr/lib/libfoo.so (deleted)" is libfoo.so. */
-static char *base_name(const char *path)
+/* The length without the kernel's mark: "/usr/lib/libfoo.so (deleted)" was libfoo.so. */
+static size_t path_length(const char *path)
 {
 	static const char deleted[] = " (deleted)";
+	size_t n = strlen(path), m = strlen(deleted);
+
+	return path[0] == '/' && n > m && !strcmp(path + n - m, deleted) ? n - m : n;
+}
+
+static char *base_name(const char *path)
+{
 	const char *slash = path[0] == '/' ? strrchr(path, '/') : NULL;
 	const char *base = slash ? slash + 1 : path;
-	size_t n = strlen(base), m = strlen(deleted);
 
 	if (!*base)
 		return mem_strdup("[anon]");
-	if (slash && n > m && !strcmp(base + n - m, deleted))
-		n -= m;
-	return mem_strndup(base, n);
+	return mem_strndup(base, path_length(path) - (size_t)(base - path));
 }
 
 static struct dso **find_bucket(struct dso_cache *cache, const struct dso *key)
@@ -158,6 +173,14 @@ static void warn_of_limit(struct dso_cache *cache, int err)
 	msg_warn("too many open files: some functions have no names");
 }
 
+static void keep_place(struct dso_cache *cache, struct dso *key, pid_t pid, const struct mapping *m)
+{
+	key->root_fd = roots_of(cache->roots, pid);
+	key->own_root_fd = roots_own(cache->roots);
+	if (m->path[0] == '/')
+		key->path = mem_strndup(m->path, path_length(m->path));
+}
+
 /*
  * A file open already is not opened again. Its version is left at zero where it cannot be opened:
  * such a dso never stands in for one that could.
@@ -174,10 +197,12 @@ static void open_file(struct dso_cache *cache, struct dso *key, pid_t pid, const
 	}
 	key->version = version_of(&st);
 	if (!find_dso(cache, key)) {
-		key->fd = mapfile_reopen(path_fd);
+		key->fd = root_reopen(path_fd);
 		warn_of_limit(cache, key->fd);
 		if (key->fd < 0)
 			key->version = (struct file_version){ 0 };
+		else
+			keep_place(cache, key, pid, m);
 	}
 	close(path_fd);
 }
@@ -242,8 +267,14 @@ static bool is_unchanged(const struct dso *dso)
 
 static void load_file(struct dso *dso)
 {
+	struct debug_place place = {
+		.root_fd = dso->root_fd,
+		.own_root_fd = dso->own_root_fd,
+		.path = dso->path,
+	};
+
 	if (is_unchanged(dso))
-		dso->syms = elfsyms_load(dso->fd);
+		dso->syms = elfsyms_load(dso->fd, &place);
 	if (dso->syms && !is_unchanged(dso)) {
 		elfsyms_free(dso->syms);
 		dso->syms = NULL;
@@ -261,7 +292,7 @@ static void load_symbols(struct dso *dso)
 		dso->syms = elfsyms_load_image(dso->image, dso->image_bytes);
 }
 
-const char *dso_find(struct dso *dso, uint64_t offset)
+const char *dso_find(struct dso *dso, uint64_t offset, bool as_mangled)
 {
 	uint64_t vaddr;
 
@@ -269,7 +300,10 @@ const char *dso_find(struct dso *dso, uint64_t offset)
 	if (!dso->syms)
 		return NULL;
 	vaddr = elfsyms_vaddr(dso->syms, offset);
-	return vaddr == UINT64_MAX ? NULL : elfsyms_find(dso->syms, vaddr, NULL);
+	if (vaddr == UINT64_MAX)
+		return NULL;
+	return as_mangled ? elfsyms_find(dso->syms, vaddr, NULL)
+			  : elfsyms_find_readable(dso->syms, vaddr);
 }
 
 const char *dso_name(const struct dso *dso)

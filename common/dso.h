@@ -7,6 +7,7 @@
 #ifndef DSO_H
 #define DSO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
@@ -29,8 +30,11 @@ struct dso *dso_attach(struct dso_cache *cache, pid_t pid, const struct mapping 
 /* The address in terms of the dso: a file offset, or the address itself where there is no file. */
 uint64_t dso_offset(const struct dso *dso, const struct mapping *m, uint64_t addr);
 
-/* The function that covers the offset, or NULL. Loads the symbols the first time. */
-const char *dso_find(struct dso *dso, uint64_t offset);
+/*
+ * The function that covers the offset, or NULL; as_mangled: as it is in the file. Loads the symbols
+ * the first time.
+ */
+const char *dso_find(struct dso *dso, uint64_t offset, bool as_mangled);
 
 /* The base name of its file, "[vdso]", "[anon]", ... */
 const char *dso_name(const struct dso *dso);

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Executable segments of an ELF file; see elfsegs.h. */
-#include <elf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "elf64.h"
 #include "elfsegs.h"
+#include "mem.h"
 
 #define HEADERS_MAX_BYTES (64 * sizeof(Elf64_Phdr))
-#define PAGE_MASK	  0xfffULL
 
-static void add_segment(struct elfsegs *segs, const Elf64_Phdr *header)
+void elfsegs_add(struct elfsegs *segs, const Elf64_Phdr *header)
 {
-	if (header->p_type != PT_LOAD || !(header->p_flags & PF_X) || segs->count == ELFSEGS_MAX)
+	if (header->p_type != PT_LOAD || !(header->p_flags & PF_X) || !header->p_filesz ||
+	    header->p_offset + header->p_filesz < header->p_offset || segs->count == ELFSEGS_MAX)
 		return;
 	segs->items[segs->count].offset = header->p_offset;
 	segs->items[segs->count].vaddr = header->p_vaddr;
@@ -32,7 +34,7 @@ static int read_segments(struct elfsegs *segs, const struct elf64 *elf)
 	if (!headers)
 		return -ENOEXEC;
 	for (size_t i = 0; i < elf->header.e_phnum; i++)
-		add_segment(segs, &headers[i]);
+		elfsegs_add(segs, &headers[i]);
 	free(headers);
 	return 0;
 }
@@ -53,14 +55,21 @@ int elfsegs_read_image(struct elfsegs *segs, const void *image, size_t size)
 	return err ? err : read_segments(segs, &elf);
 }
 
+static bool holds(const struct elfsegs *segs, size_t i, uint64_t offset, uint64_t slack_mask)
+{
+	uint64_t first = segs->items[i].offset & ~slack_mask;
+	uint64_t last = (segs->items[i].offset + segs->items[i].bytes - 1) | slack_mask;
+
+	return offset >= first && offset <= last;
+}
+
 uint64_t elfsegs_vaddr(const struct elfsegs *segs, uint64_t offset)
 {
-	for (size_t i = 0; i < segs->count; i++) {
-		uint64_t first = segs->items[i].offset & ~PAGE_MASK;
-		uint64_t end = segs->items[i].offset + segs->items[i].bytes;
+	uint64_t masks[] = { 0, (uint64_t)sysconf(_SC_PAGESIZE) - 1 };
 
-		if (offset >= first && offset < ((end + PAGE_MASK) & ~PAGE_MASK))
-			return segs->items[i].vaddr + (offset - segs->items[i].offset);
-	}
+	for (size_t m = 0; m < ARRAY_SIZE(masks); m++)
+		for (size_t i = 0; i < segs->count; i++)
+			if (holds(segs, i, offset, masks[m]))
+				return segs->items[i].vaddr + (offset - segs->items[i].offset);
 	return UINT64_MAX;
 }

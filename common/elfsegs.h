@@ -6,6 +6,7 @@
 #ifndef ELFSEGS_H
 #define ELFSEGS_H
 
+#include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,9 +25,12 @@ int elfsegs_read(struct elfsegs *segs, int fd);
 /* The same from an image in memory (the vdso). */
 int elfsegs_read_image(struct elfsegs *segs, const void *image, size_t size);
 
+/* Adds a segment if it is executable, to what began as all zero; what is too much is left out. */
+void elfsegs_add(struct elfsegs *segs, const Elf64_Phdr *header);
+
 /*
  * The ELF address of a file offset; UINT64_MAX where no segment holds it. Mappings are whole pages,
- * so an offset in a segment's first or last page belongs to it.
+ * so an offset that no segment holds but that is in a segment's first or last page belongs to it.
  */
 uint64_t elfsegs_vaddr(const struct elfsegs *segs, uint64_t offset);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The function symbols of one ELF file, from .symtab and .dynsym (System V gABI, chapter 4), as one
- * sorted array. Files are controlled by the traced side and read as root: every count and offset
- * is bounded, and a broken file is an error, never a crash.
+ * The function symbols of one ELF file (System V gABI, chapter 4), from all sources that there are
+ * (elfsources.h), as one sorted array. Files are controlled by the traced side and read as root:
+ * every count and offset is bounded, and a broken file is an error, never a crash.
  *
  * Where several symbols share an address, the one that a person would expect wins: function over
  * notype, exported (global or weak) over local, then the one that covers more, then the one with
@@ -18,9 +18,13 @@
 #include <stdint.h>
 
 struct elfsyms;
+struct debug_place; /* debugfile.h */
 
-/* Reads from an open file (not closed; read with pread or mmap). NULL with errno set. */
-struct elfsyms *elfsyms_load(int fd);
+/*
+ * Reads from an open file, which is not closed. place says where separate debug files may be; NULL:
+ * nowhere. NULL with errno set.
+ */
+struct elfsyms *elfsyms_load(int fd, const struct debug_place *place);
 
 /* Reads from an image in memory, such as the vdso (copied as needed). NULL with errno set. */
 struct elfsyms *elfsyms_load_image(const void *image, size_t size);
@@ -32,6 +36,9 @@ void elfsyms_free(struct elfsyms *es);
  */
 const char *elfsyms_find(const struct elfsyms *es, uint64_t vaddr, uint64_t *start);
 
+/* The same, demangled; done once for each symbol. */
+const char *elfsyms_find_readable(struct elfsyms *es, uint64_t vaddr);
+
 /*
  * The ELF virtual address of a file offset, through the program headers (PT_LOAD, executable
  * segments only), so that files mapped in several segments at any offset come out right.
@@ -40,5 +47,8 @@ const char *elfsyms_find(const struct elfsyms *es, uint64_t vaddr, uint64_t *sta
 uint64_t elfsyms_vaddr(const struct elfsyms *es, uint64_t file_offset);
 
 size_t elfsyms_count(const struct elfsyms *es);
+
+/* The memory that it takes by now. */
+size_t elfsyms_bytes(const struct elfsyms *es);
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "mapfile.h"
+#include "roots.h"
 
 static bool is_same_file(const struct stat *st, const struct mapping *m)
 {
@@ -41,21 +42,9 @@ static bool is_still_mapped(pid_t pid, const struct mapping *m)
 	return same;
 }
 
-/* O_PATH: opening a device or a pipe could have effects or block, before its kind is known. */
 static int open_regular(const char *path, struct stat *st)
 {
-	int fd = open(path, O_PATH | O_CLOEXEC), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, st))
-		err = -errno;
-	else if (!S_ISREG(st->st_mode))
-		err = -EACCES;
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
+	return root_check_regular(open(path, O_PATH | O_CLOEXEC), st);
 }
 
 static int open_map_file(pid_t pid, const struct mapping *m, struct stat *st)
@@ -101,17 +90,6 @@ int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read
 	if (fd >= 0 || is_out_of_files(fd))
 		return fd;
 	return open_path(m->path, m, read_time, st);
-}
-
-/* O_NONBLOCK: the owner of the file could hold a lease on it, which delays open(2) by 45 s. */
-int mapfile_reopen(int path_fd)
-{
-	char path[32];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
 }
 
 int mapfile_read_memory(pid_t pid, uint64_t addr, void *buf, size_t size)

@@ -16,7 +16,8 @@
 #include "procmaps.h"
 
 /*
- * An O_PATH descriptor of the mapped regular file, with its status in *st; or -errno. It is found
+ * An O_PATH descriptor (see root_reopen()) of the mapped regular file, with its status in *st; or
+ * -errno. It is found
  * through /proc/PID/map_files, else by path in the process's mount namespace, else by path in our
  * own, which also works once the process is gone. A path must lead to the mapping's device and
  * inode, to a file not changed since read_time (CLOCK_REALTIME_COARSE, when the mappings were
@@ -24,9 +25,6 @@
  */
 int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read_time,
 		 struct stat *st);
-
-/* A readable descriptor of the same file, which does not block; or -errno. */
-int mapfile_reopen(int path_fd);
 
 /* Reads the process's memory. 0 if all of it could be read, else -errno. */
 int mapfile_read_memory(pid_t pid, uint64_t addr, void *buf, size_t size);

@@ -9,7 +9,6 @@
 #include "mem.h"
 #include "msg.h"
 #include "stackdefs.h"
-#include "usyms.h"
 #include "../bpf/unwind_map.h"
 
 struct entry {
@@ -26,11 +25,11 @@ struct stackdefs {
 	bool ksyms_tried;
 };
 
-struct stackdefs *stackdefs_new(void)
+struct stackdefs *stackdefs_new(const struct usyms_options *options)
 {
 	struct stackdefs *defs = mem_zalloc(1, sizeof(*defs));
 
-	defs->usyms = usyms_new();
+	defs->usyms = usyms_new(options);
 	return defs;
 }
 

@@ -12,10 +12,11 @@
 
 #include "../bpf/stack.h"
 #include "profile.h"
+#include "usyms.h"
 
 struct stackdefs;
 
-struct stackdefs *stackdefs_new(void);
+struct stackdefs *stackdefs_new(const struct usyms_options *options);
 void stackdefs_free(struct stackdefs *defs);
 
 /* Takes in a record of size bytes. A name that is known already changes nothing. */

@@ -26,6 +26,7 @@ static const char *format;
 static uint32_t storage_size = 65536;
 static uint64_t divisor = 1;
 static struct writer_style style;
+static struct usyms_options symbol_options;
 
 static struct stackdefs *defs;
 static struct events *events, *copies;
@@ -43,6 +44,8 @@ static const struct opt stacks_opts[] = {
 	  "format" },
 	{ 0, "format", "FORMAT", OPT_STRING(&format),
 	  "text, folded or svg (default: text on a terminal, else folded)" },
+	{ 0, "no-demangle", NULL, OPT_FLAG(&symbol_options.no_demangle),
+	  "C++ and Rust names as the compiler wrote them" },
 	{ 0, "stack-storage-size", "N", OPT_UINT(&storage_size, 1, 1 << 24),
 	  "distinct stacks that can be counted (default 65536)" },
 	{},
@@ -181,7 +184,7 @@ static int start_stacks(struct run *run)
 {
 	if (is_left_out)
 		return 0;
-	defs = stackdefs_new();
+	defs = stackdefs_new(&symbol_options);
 	events = events_watch(run, "stack_defs", on_definition, NULL);
 	if (!events)
 		return -EIO;

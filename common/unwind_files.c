@@ -10,6 +10,7 @@
 #include "mapfile.h"
 #include "mem.h"
 #include "msg.h"
+#include "roots.h"
 #include "unwind_files.h"
 
 #define FILE_BUCKETS   1024
@@ -98,7 +99,7 @@ static struct entry *add_entry(struct unwind_files *files, const struct mapping 
 			       const struct stat *st, int path_fd)
 {
 	struct entry *e = mem_zalloc(1, sizeof(*e)), **bucket = bucket_of(files, m);
-	int fd = mapfile_reopen(path_fd);
+	int fd = root_reopen(path_fd);
 
 	e->dev = m->dev;
 	e->ino = m->ino;

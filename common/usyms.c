@@ -25,6 +25,7 @@ struct process {
 };
 
 struct usyms {
+	struct usyms_options options;
 	struct dso_cache *dsos;
 	struct process *buckets[PROCESS_BUCKETS];
 };
@@ -40,10 +41,12 @@ static void raise_file_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-struct usyms *usyms_new(void)
+struct usyms *usyms_new(const struct usyms_options *options)
 {
 	struct usyms *us = mem_zalloc(1, sizeof(*us));
 
+	if (options)
+		us->options = *options;
 	raise_file_limit();
 	us->dsos = dso_cache_new();
 	return us;
@@ -173,10 +176,9 @@ void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, const uint64
 
 const char *usyms_name(struct usyms *us, const struct location *loc, bool is_return)
 {
-	(void)us;
 	if (!loc->dso || loc->offset < is_return)
 		return NULL;
-	return dso_find(loc->dso, loc->offset - is_return);
+	return dso_find(loc->dso, loc->offset - is_return, us->options.no_demangle);
 }
 
 const char *usyms_dso_name(const struct location *loc)

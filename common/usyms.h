@@ -26,7 +26,12 @@ struct location {
 	uint64_t offset; /* file offset; the address itself where there is no file */
 };
 
-struct usyms *usyms_new(void);
+struct usyms_options {
+	bool no_demangle; /* C++ and Rust names stay as they are in the files */
+};
+
+/* options NULL: all of them off. */
+struct usyms *usyms_new(const struct usyms_options *options);
 void usyms_free(struct usyms *us);
 
 /*

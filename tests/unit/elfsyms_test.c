@@ -145,7 +145,7 @@ static int make_elf(const struct def *defs, size_t n, int class, int order, int 
 static struct elfsyms *load_as(const struct def *defs, size_t n, int class, int order, int machine)
 {
 	int fd = make_elf(defs, n, class, order, machine);
-	struct elfsyms *es = elfsyms_load(fd);
+	struct elfsyms *es = elfsyms_load(fd, NULL);
 
 	if (!es)
 		UNIT_FAIL("cannot load: %s", strerror(errno));
@@ -345,7 +345,7 @@ TEST(refuses_what_is_not_elf)
 	int fd = memfd_create("x", MFD_CLOEXEC);
 
 	errno = 0;
-	CHECK(!elfsyms_load(fd));
+	CHECK(!elfsyms_load(fd, NULL));
 	CHECK_EQ(errno, ENOEXEC);
 	errno = 0;
 	CHECK(!elfsyms_load_image("#!/bin/sh\n", 10));
@@ -355,7 +355,7 @@ TEST(refuses_what_is_not_elf)
 	CHECK_EQ(errno, EINVAL);
 	close(fd);
 	errno = 0;
-	CHECK(!elfsyms_load(fd));
+	CHECK(!elfsyms_load(fd, NULL));
 	CHECK_EQ(errno, EBADF);
 }
 
@@ -373,15 +373,15 @@ TEST(refuses_tables_beyond_the_file)
 	sh.sh_size = 8ull << 30;
 	CHECK_EQ(pwrite(fd, &sh, sizeof(sh), at), sizeof(sh));
 	errno = 0;
-	CHECK(!elfsyms_load(fd));
+	CHECK(!elfsyms_load(fd, NULL));
 	CHECK_EQ(errno, EINVAL);
 	/* Holes in the file cost nothing to who claims them, but would cost the reader. */
 	CHECK_EQ(ftruncate(fd, 16ll << 30), 0);
-	CHECK(!elfsyms_load(fd));
+	CHECK(!elfsyms_load(fd, NULL));
 	eh.e_shnum = 0; /* the count is in the first section header */
 	CHECK_EQ(pwrite(fd, &eh, sizeof(eh), 0), sizeof(eh));
 	errno = 0;
-	CHECK(!elfsyms_load(fd));
+	CHECK(!elfsyms_load(fd, NULL));
 	CHECK_EQ(errno, EINVAL);
 	close(fd);
 }
@@ -404,7 +404,7 @@ TEST(bounds_names_that_share_their_bytes)
 	CHECK_EQ(pread(fd, &sh, sizeof(sh), eh.e_shoff + 3 * sizeof(sh)), sizeof(sh));
 	for (uint32_t i = 1, one = 1; i <= N; i++)
 		CHECK_EQ(pwrite(fd, &one, 4, sh.sh_offset + i * sizeof(Elf64_Sym)), 4);
-	es = elfsyms_load(fd);
+	es = elfsyms_load(fd, NULL);
 	CHECK(es && elfsyms_count(es) >= 1 && elfsyms_count(es) < 10);
 	elfsyms_free(es);
 	close(fd);
@@ -469,7 +469,7 @@ TEST(finds_this_programs_functions)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
-	check_known(elfsyms_load(fd));
+	check_known(elfsyms_load(fd, NULL));
 	close(fd);
 }
 
@@ -514,7 +514,7 @@ TEST(survives_truncation)
 	}
 	for (size_t cut = 1; cut < 60; cut++) {
 		CHECK_EQ(ftruncate(fd, size - cut * (size / 60)), 0);
-		probe(elfsyms_load(fd));
+		probe(elfsyms_load(fd, NULL));
 	}
 	close(fd);
 	free(image);
@@ -555,7 +555,7 @@ TEST(survives_changed_bytes)
 			copy[choose_byte(image, size, random >> 4)] ^= 1u << (random >> 29);
 		}
 		if (i % 4 == 0 && pwrite(fd, copy, size, 0) == (ssize_t)size)
-			probe(elfsyms_load(fd));
+			probe(elfsyms_load(fd, NULL));
 		else
 			probe(elfsyms_load_image(copy, size));
 		free(copy);

@@ -184,7 +184,7 @@ static void run_unprivileged(void (*checks)(void))
 
 static void check_own_function(void)
 {
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	struct location loc = locate(us, getpid(), 1, known_addr());
 	struct mapping text = self_text();
 
@@ -207,7 +207,7 @@ TEST(names_a_function_by_path)
 
 TEST(looks_return_addresses_up_inside_the_call)
 {
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	struct location start = locate(us, getpid(), 1, known_addr());
 	struct location next = locate(us, getpid(), 1, known_addr() + 1);
 	const char *before = usyms_name(us, &start, true);
@@ -221,7 +221,7 @@ TEST(looks_return_addresses_up_inside_the_call)
 
 TEST(shares_files_between_processes)
 {
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	pid_t child = start_child();
 
 	CHECK(locate(us, getpid(), 1, known_addr()).dso == locate(us, child, 1, known_addr()).dso);
@@ -231,7 +231,7 @@ TEST(shares_files_between_processes)
 
 TEST(keeps_names_of_a_process_that_exits)
 {
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	pid_t child = start_child();
 	struct location loc = locate(us, child, 1, known_addr());
 
@@ -249,7 +249,7 @@ TEST(keeps_names_of_a_process_that_exits)
 
 TEST(keeps_mappings_of_a_process_that_is_gone)
 {
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	pid_t child = start_child();
 
 	locate(us, child, 1, known_addr());
@@ -262,7 +262,7 @@ TEST(keeps_mappings_of_a_process_that_is_gone)
 
 TEST(opens_files_of_a_process_that_is_gone)
 {
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	pid_t child = start_child();
 
 	locate(us, child, 1, 8); /* reads the mappings, opens nothing */
@@ -273,7 +273,7 @@ TEST(opens_files_of_a_process_that_is_gone)
 
 TEST(keeps_mappings_of_a_zombie)
 {
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	pid_t child = start_child();
 	siginfo_t info;
 
@@ -298,7 +298,7 @@ static void check_replaced_file(void)
 	int fd = make_copy(path), fd2 = make_copy(other), fd3 = make_copy(third);
 	uint64_t addr = map_text(fd);
 	pid_t child = start_child();
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	struct location loc;
 
 	snprintf(deleted, sizeof(deleted), "%s (deleted)", path);
@@ -331,7 +331,7 @@ static void check_deleted_file(void)
 	int fd = make_copy(path);
 	uint64_t addr = map_text(fd);
 	pid_t child = start_child();
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	struct location loc;
 
 	close(fd);
@@ -356,7 +356,7 @@ TEST(names_functions_of_a_file_deleted_later)
 	int fd = make_copy(path);
 	uint64_t addr = map_text(fd);
 	pid_t child = start_child();
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	struct location loc = locate(us, child, 1, addr);
 
 	end_child(child);
@@ -370,7 +370,7 @@ TEST(names_functions_of_a_file_deleted_later)
 TEST(names_functions_of_a_memfd)
 {
 	int fd = memfd_create("code", MFD_CLOEXEC);
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	struct location loc;
 	uint64_t addr;
 
@@ -389,7 +389,7 @@ TEST(never_names_from_former_contents)
 {
 	char path[] = "/tmp/usyms-test-XXXXXX", zeros[4096] = { 0 };
 	int fd = make_copy(path);
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	uint64_t addr = map_text(fd);
 	struct location loc = locate(us, getpid(), 1, addr);
 
@@ -407,7 +407,7 @@ TEST(refuses_a_file_changed_before_it_was_read)
 {
 	char path[] = "/tmp/usyms-test-XXXXXX";
 	int fd = make_copy(path);
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	uint64_t addr = map_text(fd);
 	struct location loc = locate(us, getpid(), 1, addr);
 
@@ -425,7 +425,7 @@ static void check_newer_file(void)
 	char path[] = "/tmp/usyms-test-XXXXXX";
 	int fd = make_copy(path);
 	uint64_t addr = map_text(fd);
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 
 	locate(us, getpid(), 1, 8);
 	CHECK_EQ(fchmod(fd, 0700), 0);
@@ -445,7 +445,7 @@ TEST(refuses_a_path_newer_than_the_mapping)
 TEST(reads_mappings_again_for_an_unknown_address)
 {
 	char path[] = "/tmp/usyms-test-XXXXXX";
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	int fd = make_copy(path);
 	uint64_t addrs[3] = { known_addr(), 8, 0 };
 	struct location locs[3];
@@ -467,7 +467,7 @@ TEST(reads_mappings_again_for_an_unknown_address)
 TEST(reads_mappings_afresh_for_a_new_generation)
 {
 	char path[] = "/tmp/usyms-test-XXXXXX";
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	int fd = make_copy(path);
 	uint64_t addr = map_text(fd);
 	struct location loc = locate(us, getpid(), 1, addr), later;
@@ -489,7 +489,7 @@ TEST(knows_anonymous_memory)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 	void *jit = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	struct location loc = locate(us, getpid(), 1, (uintptr_t)jit + 5);
 
 	CHECK_STR(usyms_dso_name(&loc), "[anon]");
@@ -502,7 +502,7 @@ TEST(knows_anonymous_memory)
 TEST(names_functions_of_the_vdso)
 {
 	uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	pid_t child = start_child();
 	struct location loc = locate(us, getpid(), 1, vdso);
 	bool found = false;
@@ -523,7 +523,7 @@ TEST(gives_files_without_symbols_their_name)
 	char path[] = "/tmp/usyms-test-XXXXXX";
 	size_t page = sysconf(_SC_PAGESIZE);
 	int fd = mkostemp(path, O_CLOEXEC);
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	struct location loc;
 	void *at;
 
@@ -546,7 +546,7 @@ TEST(gives_files_without_symbols_their_name)
 static void check_no_files_left(void)
 {
 	const struct rlimit none = { 0, 0 };
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	struct location loc, later;
 
 	locate(us, getpid(), 1, 8); /* reads the mappings */
@@ -572,7 +572,7 @@ TEST(raises_the_file_limit)
 	limit = before;
 	limit.rlim_cur = before.rlim_max / 2;
 	setrlimit(RLIMIT_NOFILE, &limit);
-	usyms_free(usyms_new());
+	usyms_free(usyms_new(NULL));
 	getrlimit(RLIMIT_NOFILE, &limit);
 	CHECK_EQ(limit.rlim_cur, limit.rlim_max);
 	setrlimit(RLIMIT_NOFILE, &before);
@@ -587,17 +587,18 @@ static size_t count_files(void)
 	return n;
 }
 
+/* Besides the mapped files', those of our root folder and of the process's. */
 TEST(leaves_no_descriptors_behind)
 {
 	size_t before = count_files();
-	struct usyms *us = usyms_new();
+	struct usyms *us = usyms_new(NULL);
 	struct location loc = locate(us, getpid(), 1, known_addr());
 
-	CHECK_EQ(count_files(), before + 1);
+	CHECK_EQ(count_files(), before + 3);
 	name_of(us, loc);
-	CHECK_EQ(count_files(), before);
+	CHECK_EQ(count_files(), before + 2);
 	locate(us, getpid(), 2, known_addr());
-	CHECK_EQ(count_files(), before);
+	CHECK_EQ(count_files(), before + 2);
 	usyms_free(us);
 	CHECK_EQ(count_files(), before);
 }

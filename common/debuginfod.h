@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Debug files by build-id from elfutils' debuginfod: debuginfod-client-config(7). */
+#ifndef DEBUGINFOD_H
+#define DEBUGINFOD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The file in the client's cache, open for reading; or -errno. */
+int debuginfod_open_cached(const uint8_t *id, size_t bytes);
+
+/* Asks the servers of DEBUGINFOD_URLS; -ENOENT where none are set, or none has it. */
+int debuginfod_download(const uint8_t *id, size_t bytes);
+
+#endif

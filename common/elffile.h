@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * ELF files of the traced side through libelf, for whoever reads symbols: both classes and byte
+ * orders. Files are read with pread(2), never through a mapping: the traced side could truncate
+ * them, and the fault would end the tracer. Every section is checked against the file's size and
+ * a bound of ours before libelf allocates for it, and a broken file is an error, never a crash.
+ */
+#ifndef ELFFILE_H
+#define ELFFILE_H
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ELFFILE_SECTION_MAX_BYTES (1u << 28)
+#define ELFFILE_BUILD_ID_MAX	  64
+
+struct elffile {
+	Elf *elf;
+	uint64_t bytes; /* the whole file's */
+	GElf_Ehdr header;
+};
+
+/*
+ * A linked file, which stays the caller's and has to outlive this. 0; -ENOEXEC for what is no
+ * linked ELF file, -EINVAL for a broken one, -errno. Nothing is open after an error.
+ */
+int elffile_open(struct elffile *f, int fd);
+int elffile_open_image(struct elffile *f, const void *image, size_t size);
+void elffile_close(struct elffile *f);
+
+/* The section's bytes, until elffile_close(); NULL where it has none, or too many. */
+Elf_Data *elffile_data(const struct elffile *f, Elf_Scn *scn);
+
+/* The first section of that name, with its header; NULL: there is none. */
+Elf_Scn *elffile_section(const struct elffile *f, const char *name, GElf_Shdr *header);
+
+/* The section's name; "" where it can't be read. */
+const char *elffile_section_name(const struct elffile *f, const GElf_Shdr *header);
+
+/* True if there is a table of all symbols, not only the exported ones. */
+bool elffile_has_symtab(const struct elffile *f);
+
+/* The NT_GNU_BUILD_ID note. Returns its length; 0: there is none. */
+size_t elffile_build_id(const struct elffile *f, uint8_t id[ELFFILE_BUILD_ID_MAX]);
+
+/* .gnu_debuglink: the name of the file with the symbols, and its CRC. False: there is none. */
+bool elffile_debuglink(const struct elffile *f, char name[256], uint32_t *crc);
+
+#endif

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Root folders, one per mount namespace and folder; see roots.h. openat2(2) has been there since
+ * Linux 5.6; where it is forbidden, nothing is found.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "mem.h"
+#include "roots.h"
+
+#define ROOTS_MAX 128
+
+struct root {
+	ino_t namespace;
+	dev_t dev;
+	ino_t ino;
+	int fd;
+};
+
+struct roots {
+	struct root items[ROOTS_MAX];
+	size_t count;
+	int own_fd;
+};
+
+struct roots *roots_new(void)
+{
+	struct roots *roots = mem_zalloc(1, sizeof(*roots));
+
+	roots->own_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return roots;
+}
+
+void roots_free(struct roots *roots)
+{
+	if (!roots)
+		return;
+	for (size_t i = 0; i < roots->count; i++)
+		close(roots->items[i].fd);
+	if (roots->own_fd >= 0)
+		close(roots->own_fd);
+	free(roots);
+}
+
+int roots_own(struct roots *roots)
+{
+	return roots->own_fd;
+}
+
+static int open_root(pid_t pid, struct root *root)
+{
+	struct stat st;
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	if (stat(path, &st))
+		return -errno;
+	root->namespace = st.st_ino;
+	snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	root->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root->fd < 0 || fstat(root->fd, &st))
+		return -errno;
+	root->dev = st.st_dev;
+	root->ino = st.st_ino;
+	return 0;
+}
+
+static bool is_same_root(const struct root *a, const struct root *b)
+{
+	return a->namespace == b->namespace && a->dev == b->dev && a->ino == b->ino;
+}
+
+int roots_of(struct roots *roots, pid_t pid)
+{
+	struct root root = { .fd = -1 };
+	int err = open_root(pid, &root);
+
+	for (size_t i = 0; !err && i < roots->count; i++)
+		if (is_same_root(&roots->items[i], &root)) {
+			close(root.fd);
+			return roots->items[i].fd;
+		}
+	if (!err && roots->count < ROOTS_MAX) {
+		roots->items[roots->count++] = root;
+		return root.fd;
+	}
+	if (root.fd >= 0)
+		close(root.fd);
+	return -1;
+}
+
+int root_check_regular(int path_fd, struct stat *st)
+{
+	int err = 0;
+
+	if (path_fd < 0)
+		return -errno;
+	if (fstat(path_fd, st))
+		err = -errno;
+	else if (!S_ISREG(st->st_mode))
+		err = -EACCES;
+	if (!err)
+		return path_fd;
+	close(path_fd);
+	return err;
+}
+
+/* O_NONBLOCK: the owner of the file could hold a lease on it, which delays open(2) by 45 s. */
+int root_reopen(int path_fd)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+int root_open_file(int root_fd, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	struct stat st;
+	int path_fd, fd;
+
+	if (root_fd < 0)
+		return -ENOENT;
+	path_fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	path_fd = root_check_regular(path_fd, &st);
+	if (path_fd < 0)
+		return path_fd;
+	fd = root_reopen(path_fd);
+	close(path_fd);
+	return fd;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The root folders of traced processes, kept open so that files can be looked up in them when the
+ * processes are gone, and looking them up without ever leaving them: a container's symbolic link
+ * to /etc leads to the container's /etc.
+ */
+#ifndef ROOTS_H
+#define ROOTS_H
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+struct roots;
+
+struct roots *roots_new(void);
+void roots_free(struct roots *roots);
+
+/* The root folder of a process, open until roots_free(); -1: the process is gone, or no files left. */
+int roots_of(struct roots *roots, pid_t pid);
+
+/* Our own one. */
+int roots_own(struct roots *roots);
+
+/*
+ * Opens a regular file below a root folder for reading; anything else is not even opened. Symbolic
+ * links are followed as the root's processes would. -errno.
+ */
+int root_open_file(int root_fd, const char *path);
+
+/*
+ * An O_PATH descriptor of a regular file with its status, or -errno. O_PATH: opening a device or a
+ * pipe could have effects or block, before its kind is known.
+ */
+int root_check_regular(int path_fd, struct stat *st);
+
+/* A readable descriptor of the same file, which does not block; or -errno. */
+int root_reopen(int path_fd);
+
+#endif
