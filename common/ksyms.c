@@ -322,18 +322,19 @@ static bool has_prefix(const char *s, const char *prefix)
 	return !strncmp(s, prefix, strlen(prefix));
 }
 
-/* JITed programs are bpf_prog_TAG or bpf_prog_TAG_NAME; bpf_prog_load() is the kernel's own. */
-static bool is_jited_program(const char *name)
+/* bpf_prog_TAG or bpf_prog_TAG_NAME; bpf_prog_load() is the kernel's own. */
+bool ksym_is_program(const char *name)
 {
-	size_t digits = strspn(name + strlen("bpf_prog_"), "0123456789abcdef");
+	size_t prefix = strlen("bpf_prog_");
 
-	return digits == 16 && strchr("_", name[strlen("bpf_prog_") + 16]);
+	return has_prefix(name, "bpf_prog_") && strspn(name + prefix, "0123456789abcdef") == 16 &&
+	       strchr("_", name[prefix + 16]);
 }
 
 /*
  * What lies between the traced code and the address that bpf_get_stack() records first: the
- * tracepoint's glue, the calls that run a program (JITed, through a trampoline, interpreted), the
- * program and the helper. Perf's own frames stay: they are there without us too.
+ * tracepoint's glue, the calls that run a program (JITed, through a trampoline, interpreted), and,
+ * where the program itself is not in the stack, the helper. Perf's own frames stay: they are there without us too.
  */
 bool ksym_is_tracer(const char *name)
 {
@@ -346,8 +347,6 @@ bool ksym_is_tracer(const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
 		if (has_prefix(name, prefixes[i]))
 			return true;
-	if (has_prefix(name, "bpf_prog_"))
-		return is_jited_program(name);
 	name += strspn(name, "_");
 	return has_prefix(name, "bpf_get_stack") || has_prefix(name, "bpf_get_task_stack");
 }

@@ -35,7 +35,10 @@ bool ksyms_hidden(const struct ksyms *ks);
 /* The symbol that covers addr. False where none does. */
 bool ksyms_find(const struct ksyms *ks, uint64_t addr, struct ksym *sym);
 
-/* True for the frames that a tracer puts on top of every stack: bpf_prog_*, bpf_trace_run*, ... */
+/* True for JITed BPF programs, anybody's. */
+bool ksym_is_program(const char *name);
+
+/* True for what runs a tracer's program: bpf_trace_run*, __traceiter_*, bpf_trampoline_*, ... */
 bool ksym_is_tracer(const char *name);
 
 #endif

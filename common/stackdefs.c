@@ -23,6 +23,8 @@ struct stackdefs {
 	struct usyms *usyms;
 	struct ksyms *ksyms; /* read when the first kernel frame is asked for */
 	bool ksyms_tried;
+	uint64_t *own_programs; /* first addresses; NULL: not known */
+	size_t n_own_programs;
 };
 
 struct stackdefs *stackdefs_new(const struct usyms_options *options)
@@ -57,7 +59,14 @@ void stackdefs_free(struct stackdefs *defs)
 	idmap_free(&defs->entries, entry_free);
 	ksyms_free(defs->ksyms);
 	usyms_free(defs->usyms);
+	free(defs->own_programs);
 	free(defs);
+}
+
+void stackdefs_set_own(struct stackdefs *defs, uint64_t *programs, size_t n)
+{
+	defs->own_programs = programs;
+	defs->n_own_programs = n;
 }
 
 static void locate(struct stackdefs *defs, struct entry *entry)
@@ -180,17 +189,32 @@ static struct frame make_frame(struct stackdefs *defs, const struct entry *entry
 	return (struct frame){ kernel_frame_name(defs, entry->def, i), FRAME_KERNEL };
 }
 
-/* The one place where the tracer's own frames, which lie on top of a kernel stack, are trimmed. */
-static void trim_tracer_frames(struct entry *entry)
+/* BPF programs of others are a part of the system that is looked at. */
+static bool is_own_program(const struct stackdefs *defs, uint64_t addr)
 {
-	size_t n = entry->n_frames, keep = n;
+	struct ksym sym;
 
-	for (size_t i = 0; i < n; i++)
-		if (entry->frames[i].kind == FRAME_KERNEL &&
-		    ksym_is_tracer(entry->frames[i].name)) {
-			keep = i;
-			break;
-		}
+	if (!defs->ksyms || !ksyms_find(defs->ksyms, addr, &sym) || !ksym_is_program(sym.name))
+		return false;
+	for (size_t i = 0; i < defs->n_own_programs; i++)
+		if (defs->own_programs[i] == sym.start)
+			return true;
+	return !defs->n_own_programs;
+}
+
+/*
+ * The one place where the tracer's own frames, which lie on top of a kernel stack, are trimmed: its
+ * programs with all they call, and below them what the kernel runs them with.
+ */
+static void trim_tracer_frames(const struct stackdefs *defs, struct entry *entry)
+{
+	uint32_t n = entry->def->n_words;
+	size_t keep = 0;
+
+	while (keep < n && !is_own_program(defs, lookup_addr(entry->def, n - 1 - (uint32_t)keep)))
+		keep++;
+	while (keep > 0 && ksym_is_tracer(entry->frames[keep - 1].name))
+		keep--;
 	for (size_t i = keep; i < n; i++)
 		free((char *)entry->frames[i].name);
 	entry->n_frames = keep;
@@ -206,7 +230,8 @@ static void make_frames(struct stackdefs *defs, struct entry *entry)
 	for (uint32_t i = 0; i < n; i++)
 		entry->frames[n - 1 - i] = make_frame(defs, entry, i);
 	entry->n_frames = n;
-	trim_tracer_frames(entry);
+	if (entry->def->kind == STACK_KERNEL)
+		trim_tracer_frames(defs, entry);
 }
 
 const struct frame *stackdefs_frames(struct stackdefs *defs, uint64_t id, size_t *n)

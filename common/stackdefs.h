@@ -19,6 +19,12 @@ struct stackdefs;
 struct stackdefs *stackdefs_new(const struct usyms_options *options);
 void stackdefs_free(struct stackdefs *defs);
 
+/*
+ * Where the tracer's own BPF programs begin (taken over, freed with free()), so that those of others
+ * stay in the stacks. Without it, or with n 0, all programs are taken for its own.
+ */
+void stackdefs_set_own(struct stackdefs *defs, uint64_t *programs, size_t n);
+
 /* Takes in a record of size bytes. A name that is known already changes nothing. */
 void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t size);
 

@@ -13,6 +13,7 @@
 #include "loss.h"
 #include "mem.h"
 #include "msg.h"
+#include "ownprogs.h"
 #include "profile.h"
 #include "stackdefs.h"
 #include "stacks.h"
@@ -182,9 +183,14 @@ static void on_exit_of(pid_t pid, void *arg)
 
 static int start_stacks(struct run *run)
 {
+	uint64_t *programs;
+	size_t n;
+
 	if (is_left_out)
 		return 0;
 	defs = stackdefs_new(&symbol_options);
+	programs = ownprogs_list(run, &n);
+	stackdefs_set_own(defs, programs, n);
 	events = events_watch(run, "stack_defs", on_definition, NULL);
 	if (!events)
 		return -EIO;

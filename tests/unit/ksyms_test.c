@@ -202,8 +202,6 @@ TEST(loads_the_running_kernel)
 TEST(knows_the_tracers_frames)
 {
 	static const char *const tracer[] = {
-		"bpf_prog_6deef7357e7b4530_sched_switch",
-		"bpf_prog_6deef7357e7b4530",
 		"bpf_trace_run4",
 		"__bpf_trace_sched_switch",
 		"__traceiter_sched_switch",
@@ -218,18 +216,16 @@ TEST(knows_the_tracers_frames)
 		"bpf_overflow_handler",
 	};
 	static const char *const others[] = {
-		"schedule",
-		"bpf_prog_load",
-		"bpf_prog_",
-		"bpf_prog_6deef7357e7b4530x",
-		"__bpf_prog_put",
-		"__schedule",
-		"",
-		"perf_event_overflow",
-		"bpf_prog_6deef7357e7b453",
-		"__perf_event_overflow",
+		"schedule", "bpf_prog_load",	   "__bpf_prog_put",	    "__schedule",
+		"",	    "perf_event_overflow", "__perf_event_overflow",
 	};
 
+	CHECK(ksym_is_program("bpf_prog_6deef7357e7b4530_sched_switch"));
+	CHECK(ksym_is_program("bpf_prog_6deef7357e7b4530"));
+	CHECK(!ksym_is_program("bpf_prog_"));
+	CHECK(!ksym_is_program("bpf_prog_load"));
+	CHECK(!ksym_is_program("bpf_prog_6deef7357e7b453"));
+	CHECK(!ksym_is_program("bpf_prog_6deef7357e7b4530x"));
 	for (size_t i = 0; i < sizeof(tracer) / sizeof(tracer[0]); i++)
 		if (!ksym_is_tracer(tracer[i]))
 			UNIT_FAIL("not taken for the tracer's: %s", tracer[i]);
