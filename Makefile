@@ -15,7 +15,9 @@ TRACERS := $(filter $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/*.bpf.c)),$(TOOLS))
 COMMON  := $(patsubst common/%.c,$(O)/common/%.o,$(wildcard common/*.c))
 UNITS   := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/*_test.c))
 LIVES   := $(patsubst tests/live/%.c,$(O)/tests/live/%,$(wildcard tests/live/*_test.c))
+NAMES   := names_static names_exec names_stripped names_mini names_static_stripped
 WORKS   := $(patsubst tests/work/%.c,$(O)/tests/work/%,$(wildcard tests/work/*.c)) \
+	   $(addprefix $(O)/tests/work/,$(NAMES)) \
 	   $(O)/tests/work/allocs-static $(if $(shell command -v musl-gcc),$(O)/tests/work/allocs-musl)
 BENCH   := $(patsubst tests/bench/%.c,$(O)/tests/bench/%.o,\
 	     $(filter-out %.bpf.c,$(wildcard tests/bench/*.c)))
@@ -194,6 +196,29 @@ $(O)/tests/work/%-musl: tests/work/%.c
 
 WORK_FRAMES := -O1 -fno-omit-frame-pointer
 $(O)/tests/work/nofp $(O)/tests/work/other: private WORK_FRAMES := -O2 -fomit-frame-pointer
+
+# One program in all ways of being mapped, and stripped: its symbols in another file, or packed.
+$(O)/tests/work/names $(O)/tests/work/names_static $(O)/tests/work/names_exec: private WORK_FRAMES := \
+	-O2 -fomit-frame-pointer -fno-optimize-sibling-calls -fno-ipa-sra
+$(O)/tests/work/names_static: private LDFLAGS += -static-pie
+$(O)/tests/work/names_exec: private LDFLAGS += -no-pie \
+	-Wl,-Ttext-segment=0x10000000,--section-start=.far_text=0x20000000
+
+$(O)/tests/work/names_static $(O)/tests/work/names_exec: tests/work/names.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -g $(WORK_FRAMES) -pthread -MMD -MP $(WARN) -D_GNU_SOURCE \
+		$< $(LDFLAGS) -o $@
+
+$(O)/tests/work/%.debug: $(O)/tests/work/%
+	$(Q)objcopy --only-keep-debug --strip-debug $< $@
+
+$(O)/tests/work/%_stripped: $(O)/tests/work/% $(O)/tests/work/%.debug
+	$(Q)cd $(@D) && objcopy --strip-all --add-gnu-debuglink=$*.debug $* $(@F)
+
+$(O)/tests/work/%_mini: $(O)/tests/work/% $(O)/tests/work/%.debug
+	$(Q)xz -c $(word 2,$^) >$@.xz
+	$(Q)objcopy --strip-all --add-section .gnu_debugdata=$@.xz $< $@
 
 $(O)/bpf/%.tmp.o: tests/bench/%.bpf.c $(O)/.versions
 	@mkdir -p $(@D)

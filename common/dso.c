@@ -178,7 +178,7 @@ static void keep_place(struct dso_cache *cache, struct dso *key, pid_t pid, cons
 	key->root_fd = roots_of(cache->roots, pid);
 	key->own_root_fd = roots_own(cache->roots);
 	if (m->path[0] == '/')
-		key->path = mem_strndup(m->path, path_length(m->path));
+		key->path = root_path(pid, m->path, path_length(m->path));
 }
 
 /*

@@ -5,10 +5,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -94,6 +96,19 @@ int roots_of(struct roots *roots, pid_t pid)
 	if (root.fd >= 0)
 		close(root.fd);
 	return -1;
+}
+
+/* The kernel tells paths from the root of the mount namespace, which chroot(2) does not change. */
+char *root_path(pid_t pid, const char *path, size_t length)
+{
+	char link[40], root[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/root", pid);
+	n = readlink(link, root, sizeof(root));
+	if (n > 1 && (size_t)n < length && !strncmp(path, root, (size_t)n) && path[n] == '/')
+		return mem_strndup(path + n, length - (size_t)n);
+	return mem_strndup(path, length);
 }
 
 int root_check_regular(int path_fd, struct stat *st)

@@ -21,6 +21,9 @@ int roots_of(struct roots *roots, pid_t pid);
 /* Our own one. */
 int roots_own(struct roots *roots);
 
+/* A path of length bytes, as /proc/PID/maps tells it, from that root on; freed with free(). */
+char *root_path(pid_t pid, const char *path, size_t length);
+
 /*
  * Opens a regular file below a root folder for reading; anything else is not even opened. Symbolic
  * links are followed as the root's processes would. -errno.

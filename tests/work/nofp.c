@@ -3,9 +3,9 @@
  * nofp MODE MS [PATH]: what programs look like that are built as distributions do it, without frame
  * pointers: main() leads to nofp_outer(), nofp_middle() and nofp_leaf(), which spins or naps for MS.
  * MODE: spin, nap; signal (in a handler), kids (in forked children), map (called from PATH, a copy
- * of this program, whose code is mapped as the dynamic linker would do it), exec (PATH, which then
- * spins), deep (under DEEP_FRAMES more), vfork (in a child, with the parent waiting), block (two
- * threads, until it goes).
+ * of this program, whose code is mapped as the dynamic linker would do it), mapped (the same, mapped
+ * before it is ready), exec (PATH, which then spins), deep (under DEEP_FRAMES more), vfork (in a
+ * child, with the parent waiting), block (two threads, until it goes).
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -164,9 +164,11 @@ static char *map_copy(const char *path)
 	return base;
 }
 
+static char *mapped_copy; /* before it was told to go */
+
 static void stay_in_copy(const char *path)
 {
-	char *base = map_copy(path);
+	char *base = mapped_copy ? mapped_copy : map_copy(path);
 	long (*volatile mapped)(long (*)(long), long);
 
 	mapped = (void *)(base + ((uintptr_t)nofp_mapped - (uintptr_t)__ehdr_start));
@@ -198,7 +200,7 @@ static const struct mode {
 } modes[] = {
 	{ "spin", just_stay },	 { "nap", just_stay },	     { "signal", stay_in_handler },
 	{ "map", stay_in_copy }, { "kids", stay_in_kids },   { "exec", execute },
-	{ "deep", stay_deep },	 { "vfork", stay_in_vfork },
+	{ "deep", stay_deep },	 { "vfork", stay_in_vfork }, { "mapped", stay_in_copy },
 };
 
 static int run_blocked(void)
@@ -232,6 +234,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	work_set_comm(NOFP_NAME);
+	if (!strcmp(argv[1], "mapped") && argc > 3)
+		mapped_copy = map_copy(argv[3]);
 	work_wait_go();
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
 		if (!strcmp(modes[i].name, argv[1]))

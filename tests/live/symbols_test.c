@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Names of functions, live: the same program mapped in every way that there is, and stripped with
+ * its symbols elsewhere. A name has to be right, and where the right one can't be had, absent.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <linux/bpf.h>
+
+#include "../../common/elffile.h"
+#include "live.h"
+
+#define CHAIN                                                                               \
+	"main;names_outer;work::Tracer::enter(long);work::tracer::spin;work::legacy::leaf;" \
+	"names_far"
+#define MANGLED                                                              \
+	"main;names_outer;_ZN4work6Tracer5enterEl;_RNvNtC4work6tracer4spin;" \
+	"_ZN4work6legacy4leaf17h0123456789abcdefE;names_far"
+#define FREQUENCY "199"
+#define MS	  "500"
+
+static struct proc *trace(struct proc *work, const char *option)
+{
+	struct proc *tool =
+		tool_start("profile", "-U", "-F", FREQUENCY, "-p", pid_text(work->pid), option);
+
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	return tool;
+}
+
+/* Nearly all of the time is spent in a stack with these frames. */
+static void check_frames(const struct proc *tool, const char *comm, const char *frames)
+{
+	uint64_t all = folded_sum(tool->out, comm, NULL);
+	uint64_t whole = folded_sum(tool->out, comm, frames);
+
+	CHECK(all > 0);
+	if (whole < all - all / 10)
+		UNIT_FAIL("%llu of %llu go through %s: %s %s", (unsigned long long)whole,
+			  (unsigned long long)all, frames, tool->out, tool->err);
+}
+
+/* No name of the program's own functions, but the file's name. */
+static void check_absent(const struct proc *tool, const char *file)
+{
+	CHECK(folded_sum(tool->out, "names", NULL) > 0);
+	CHECK_EQ(folded_count(tool->out, "names", "names_far"), 0);
+	CHECK_EQ(folded_count_prefix(tool->out, "other_"), 0);
+	CHECK(folded_count_prefix(tool->out, text_of("[%s+0x", file)) > 0);
+}
+
+static struct proc *trace_work(const char *name)
+{
+	return trace(work_start(name, MS), "--unwind=auto");
+}
+
+TEST(names_are_demangled)
+{
+	check_frames(trace_work("names"), "names", CHAIN);
+}
+
+TEST(names_stay_mangled_if_asked)
+{
+	check_frames(trace(work_start("names", MS), "--no-demangle"), "names", MANGLED);
+}
+
+TEST(a_static_position_independent_program_has_names)
+{
+	check_frames(trace_work("names_static"), "names", CHAIN);
+}
+
+/* Its code is in two segments, each at another distance from its place in the file. */
+TEST(a_program_at_fixed_addresses_in_several_segments_has_names)
+{
+	check_frames(trace_work("names_exec"), "names", CHAIN);
+}
+
+TEST(a_stripped_program_has_the_names_of_its_debug_file)
+{
+	check_frames(trace_work("names_stripped"), "names", CHAIN);
+}
+
+TEST(a_program_with_packed_symbols_has_names)
+{
+	check_frames(trace_work("names_mini"), "names", CHAIN);
+}
+
+/* Of the same name, and even of the same program's other build, but not of this file. */
+TEST(a_debug_file_of_another_build_is_not_used)
+{
+	const char *folder = folder_make(), *path = text_of("%s/names", folder);
+
+	CHECK(file_copy(work_path("names_stripped"), path));
+	CHECK(file_copy(work_path("names_static.debug"), text_of("%s/names.debug", folder)));
+	check_absent(trace(work_start_in(NULL, NULL, path, ARGV("names", MS)), "--unwind=auto"),
+		     "names");
+}
+
+/* A pipe in its place would block whoever opened it. */
+TEST(a_debug_file_that_is_a_pipe_is_not_opened)
+{
+	const char *folder = folder_make(), *path = text_of("%s/names", folder);
+
+	CHECK(file_copy(work_path("names_stripped"), path));
+	CHECK_EQ(mkfifo(text_of("%s/names.debug", folder), 0600), 0);
+	check_absent(trace(work_start_in(NULL, NULL, path, ARGV("names", MS)), "--unwind=auto"),
+		     "names");
+}
+
+/* ---- other roots ---- */
+
+/* Where a file's debug file has to be, below some folder: "xx/yyyy.debug". */
+static const char *build_id_path(const char *file)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	uint8_t id[ELFFILE_BUILD_ID_MAX];
+	const char *hex = "";
+	struct elffile f;
+
+	CHECK_EQ(elffile_open(&f, fd), 0);
+	for (size_t i = 0, n = elffile_build_id(&f, id); i < n; i++)
+		hex = text_of("%s%02x%s", hex, id[i], i ? "" : "/");
+	elffile_close(&f);
+	close(fd);
+	return text_of("%s.debug", hex);
+}
+
+/* A root of its own: a program, and its debug file at some place. */
+struct container {
+	const char *root;
+	const char *debug_to; /* "": nowhere */
+	const char *link_to;  /* what /usr/lib/debug is a link to; NULL: it is a folder */
+};
+
+static bool make_folders(const char *path)
+{
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/'))
+		mkdir(text_of("%.*s", (int)(slash - path), path), 0755);
+	return true;
+}
+
+static bool enter_container(void *arg)
+{
+	const struct container *c = arg;
+	const char *program = text_of("%s/names", c->root);
+	const char *debug = text_of("%s%s", c->root, c->debug_to);
+	const char *place = text_of("%s/usr/lib/debug", c->root);
+
+	return enter_mount_namespace() && !mount("none", c->root, "tmpfs", 0, NULL) &&
+	       file_copy(work_path("names_static_stripped"), program) && make_folders(place) &&
+	       (!c->link_to || !symlink(c->link_to, place)) && make_folders(debug) &&
+	       (!*c->debug_to || file_copy(work_path("names_static.debug"), debug)) &&
+	       !chroot(c->root) && !chdir("/");
+}
+
+static struct proc *trace_in_container(struct container *c)
+{
+	return trace(work_start_in(enter_container, c, "/names", ARGV("names", MS)),
+		     "--unwind=auto");
+}
+
+TEST(a_container_has_its_own_debug_files_by_build_id)
+{
+	const char *id_path = build_id_path(work_path("names_static"));
+	struct container c = { .root = folder_make(),
+			       .debug_to = text_of("/usr/lib/debug/.build-id/%s", id_path) };
+
+	check_frames(trace_in_container(&c), "names", CHAIN);
+}
+
+TEST(a_container_has_its_own_debug_files_by_name)
+{
+	struct container c = { .root = folder_make(),
+			       .debug_to = "/usr/lib/debug/names_static.debug" };
+
+	check_frames(trace_in_container(&c), "names", CHAIN);
+}
+
+/* The right file is there, but outside: what a link in the container must not lead to. */
+TEST(a_link_does_not_lead_out_of_the_container)
+{
+	const char *outside = folder_make();
+	struct container c = { .root = folder_make(), .debug_to = "", .link_to = outside };
+
+	CHECK(file_copy(work_path("names_static.debug"),
+			text_of("%s/names_static.debug", outside)));
+	check_absent(trace_in_container(&c), "names");
+}
+
+/* ---- other files ---- */
+
+/* The file of a new version has taken the path of the one that is mapped. */
+TEST(an_upgraded_library_keeps_its_names)
+{
+	const char *folder = folder_make(), *path = text_of("%s/libcopy", folder);
+	const char *upgrade = text_of("%s/upgrade", folder);
+	struct proc *work, *tool;
+
+	CHECK(file_copy(work_path("nofp"), path));
+	CHECK(file_copy(work_path("other"), upgrade));
+	work = work_start("nofp", "mapped", MS, path);
+	CHECK_EQ(rename(upgrade, path), 0);
+	tool = trace(work, "--unwind=auto");
+	check_frames(tool, "nofp", "stay_in_copy;nofp_mapped;nofp_outer");
+	CHECK_EQ(folded_count_prefix(tool->out, "other_"), 0);
+}
+
+/* ---- the kernel's ---- */
+
+#define BUSY_ROUNDS 100000
+
+/* A loop of BPF, run again and again: r0 counts to BUSY_ROUNDS. */
+static int load_busy_program(void)
+{
+	static const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_0, .imm = 1 },
+		{ .code = BPF_JMP | BPF_JLT | BPF_K,
+		  .dst_reg = BPF_REG_0,
+		  .off = -2,
+		  .imm = BUSY_ROUNDS },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	return bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "busy_other", "GPL", insns,
+			     sizeof(insns) / sizeof(*insns), NULL);
+}
+
+static void run_busy_program(int fd)
+{
+	char packet[64] = {};
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = packet, .data_size_in = sizeof(packet),
+		    .repeat = 100);
+
+	while (getppid() != 1)
+		bpf_prog_test_run_opts(fd, &opts);
+	_exit(0);
+}
+
+TEST(bpf_programs_of_others_have_names)
+{
+	int fd = load_busy_program(), status;
+	pid_t parent = getpid(), pid;
+	struct proc *tool;
+
+	CHECK(fd >= 0);
+	pid = fork();
+	if (!pid)
+		run_busy_program(fd);
+	tool = tool_start("profile", "-K", "-F", FREQUENCY, "-p", pid_text(pid));
+	proc_linger(tool, 500);
+	tool_stop(tool);
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	close(fd);
+	CHECK_EQ(getpid(), parent);
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_count_prefix(tool->out, "bpf_prog_") > 0);
+	CHECK_HAS(tool->out, "_busy_other");
+}
