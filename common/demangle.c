@@ -35,6 +35,8 @@ static void append(const char *bytes, size_t n, void *arg)
 {
 	struct text *t = arg;
 
+	if (!n) /* and no bytes: an identifier of Rust may be empty */
+		return;
 	if (n >= TEXT_MAX_BYTES - t->used)
 		longjmp(t->too_long, 1);
 	if (t->used + n + 1 > t->cap) {

@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../common/elfsyms.h"
 #include "../../common/mem.h"
 #include "../../common/procmaps.h"
+#include "../symbols/image.h"
 #include "unit.h"
 
 #define TEXT_ADDR   0x401000
@@ -410,6 +412,40 @@ TEST(bounds_names_that_share_their_bytes)
 	close(fd);
 	free(name);
 	free(defs);
+}
+
+/* Each symbol would cost the reader the whole name, if it looked at it every time. */
+TEST(bounds_the_time_spent_on_one_long_name)
+{
+	enum { N = 1000000, LONG = 10 << 20 };
+	static char code[N];
+	Elf64_Sym *syms = calloc(N, sizeof(*syms));
+	char *names = calloc(1, LONG + 2);
+	struct image_section sections[] = {
+		{ ".text", SHT_PROGBITS, IMAGE_CODE, TEXT_ADDR, code, sizeof(code), 0 },
+		{ ".symtab", SHT_SYMTAB, 0, 0, syms, N * sizeof(*syms), 3 },
+		{ ".strtab", SHT_STRTAB, 0, 0, names, LONG + 2, 0 },
+	};
+	clock_t start = clock();
+	struct elfsyms *es;
+	uint8_t *image;
+	size_t size;
+
+	memset(names + 1, '_', LONG);
+	for (size_t i = 1; i < N; i++)
+		syms[i] = (Elf64_Sym){ .st_name = 1,
+				       .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+				       .st_shndx = 1,
+				       .st_value = TEXT_ADDR + i,
+				       .st_size = 1 };
+	image = image_make(sections, ARRAY_SIZE(sections), EM_X86_64, &size);
+	es = elfsyms_load_image(image, size);
+	CHECK_STR(name_at(es, TEXT_ADDR + 100), "");
+	CHECK((clock() - start) / CLOCKS_PER_SEC < 3);
+	elfsyms_free(es);
+	free(image);
+	free(names);
+	free(syms);
 }
 
 /* This program, as a block of exactly its size. */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Small ELF files made of given sections, for unit tests and fuzzers of what reads symbols. */
+#ifndef SYMBOLS_IMAGE_H
+#define SYMBOLS_IMAGE_H
+
+#include <elf.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "../../common/mem.h"
+
+#define IMAGE_CODE (SHF_ALLOC | SHF_EXECINSTR)
+
+struct image_section {
+	const char *name;
+	uint32_t type;
+	uint64_t flags, addr;
+	const void *bytes; /* NULL: none in the file (SHT_NOBITS) */
+	size_t size;
+	uint32_t link;
+};
+
+static inline size_t image_align(size_t n)
+{
+	return (n + 7) & ~(size_t)7;
+}
+
+static inline size_t image_entry_bytes(uint32_t type)
+{
+	if (type == SHT_SYMTAB || type == SHT_DYNSYM)
+		return sizeof(Elf64_Sym);
+	return type == SHT_RELA ? sizeof(Elf64_Rela) : 0;
+}
+
+static inline size_t image_size(const struct image_section *s, size_t n)
+{
+	size_t size = sizeof(Elf64_Ehdr) + (n + 2) * sizeof(Elf64_Shdr) + sizeof(".shstrtab") + 1;
+
+	for (size_t i = 0; i < n; i++)
+		size += strlen(s[i].name) + 1 + image_align(s[i].size) + 8;
+	return size + 64;
+}
+
+/* Headers, the sections from number 1 on, and last their names; to be freed. */
+static inline uint8_t *image_make(const struct image_section *s, size_t n, uint16_t machine,
+				  size_t *size)
+{
+	uint8_t *image = mem_zalloc(1, image_size(s, n));
+	Elf64_Ehdr *eh = (Elf64_Ehdr *)image;
+	Elf64_Shdr *sh = (Elf64_Shdr *)(image + sizeof(*eh));
+	size_t at = sizeof(*eh) + (n + 2) * sizeof(*sh), names = 1;
+	char *text;
+
+	memcpy(eh->e_ident, ELFMAG "\2\1\1", SELFMAG + 3);
+	eh->e_type = ET_DYN;
+	eh->e_machine = machine;
+	eh->e_version = EV_CURRENT;
+	eh->e_ehsize = sizeof(*eh);
+	eh->e_shoff = sizeof(*eh);
+	eh->e_shentsize = sizeof(*sh);
+	eh->e_shnum = (uint16_t)(n + 2);
+	eh->e_shstrndx = (uint16_t)(n + 1);
+	for (size_t i = 0; i < n; i++) {
+		sh[i + 1] = (Elf64_Shdr){ .sh_type = s[i].bytes ? s[i].type : SHT_NOBITS,
+					  .sh_flags = s[i].flags,
+					  .sh_addr = s[i].addr,
+					  .sh_offset = at,
+					  .sh_size = s[i].size,
+					  .sh_link = s[i].link,
+					  .sh_entsize = image_entry_bytes(s[i].type) };
+		if (s[i].bytes) {
+			memcpy(image + at, s[i].bytes, s[i].size);
+			at += image_align(s[i].size);
+		}
+	}
+	text = (char *)image + at;
+	for (size_t i = 0; i < n; i++) {
+		sh[i + 1].sh_name = (uint32_t)names;
+		names += strlen(strcpy(text + names, s[i].name)) + 1;
+	}
+	sh[n + 1] = (Elf64_Shdr){ .sh_name = (uint32_t)names, .sh_type = SHT_STRTAB };
+	sh[n + 1].sh_offset = at;
+	names += strlen(strcpy(text + names, ".shstrtab")) + 1;
+	sh[n + 1].sh_size = names;
+	*size = at + names;
+	return image;
+}
+
+#endif
