@@ -243,7 +243,7 @@ static bool find_relocation(const struct relocations *rel, const struct stub *st
 	size_t rank, i = stub->index;
 
 	if (stub->index == NO_INDEX) {
-		rank = addrsort_rank(rel->by_word, rel->n_by_word, stub->word);
+		rank = rel->by_word ? addrsort_rank(rel->by_word, rel->n_by_word, stub->word) : 0;
 		if (!rank || rel->by_word[rank - 1].addr != stub->word)
 			return false;
 		i = rel->by_word[rank - 1].value;

@@ -5,7 +5,7 @@
  * of all symbols that cover an address, those that begin last.
  *
  *	compare N <LIST		N addresses of each file; lines of "FILE" or "FILE TAB DEBUGFILE"
- *	compare -t FILE		how fast: load, lookups, memory
+ *	compare -t FILE [N]	how fast: load, N lookups, memory
  *
  * A difference is explained where the other name begins at the same address (an alias); where
  * eu-addr2line, but no size in the lists, reaches as far as the address (it takes the nearest
@@ -228,6 +228,8 @@ static void finish_list(struct file *f, struct list *l)
 {
 	uint64_t top = 0;
 
+	if (!l->items)
+		return;
 	qsort(l->items, l->count, sizeof(*l->items), compare_entries);
 	l->tops = mem_zalloc(l->count, sizeof(*l->tops));
 	for (size_t i = 0; i < l->count; i++) {
@@ -450,7 +452,7 @@ static int check_list(size_t n)
 	return total.unexplained || !total.files;
 }
 
-static int measure(const char *path)
+static int measure(const char *path, size_t n_lookups)
 {
 	uint64_t random = 88172645463325252ull, *addrs = mem_zalloc(1 << 16, sizeof(*addrs));
 	struct file f = { .path = path };
@@ -464,11 +466,11 @@ static int measure(const char *path)
 	for (size_t i = 0; i < 1 << 16; i++)
 		addrs[i] = pick_address(&f, &random);
 	end_s = now_s();
-	for (size_t i = 0; i < LOOKUPS; i++)
+	for (size_t i = 0; i < n_lookups; i++)
 		found += elfsyms_find_readable(f.es, addrs[i % (1 << 16)]) != NULL;
 	printf("%.1f ms load %.2f Mlookups/s %zu symbols %.1f MB %zu found %s\n",
-	       (loaded_s - start_s) * 1e3, LOOKUPS / (now_s() - end_s) / 1e6, elfsyms_count(f.es),
-	       (double)elfsyms_bytes(f.es) / 1048576, found, path);
+	       (loaded_s - start_s) * 1e3, (double)n_lookups / (now_s() - end_s) / 1e6,
+	       elfsyms_count(f.es), (double)elfsyms_bytes(f.es) / 1048576, found, path);
 	elfsyms_free(f.es);
 	free(addrs);
 	return 0;
@@ -476,7 +478,7 @@ static int measure(const char *path)
 
 int main(int argc, char **argv)
 {
-	if (argc == 3 && !strcmp(argv[1], "-t"))
-		return measure(argv[2]);
+	if (argc > 2 && !strcmp(argv[1], "-t"))
+		return measure(argv[2], argc > 3 ? strtoull(argv[3], NULL, 10) : LOOKUPS);
 	return check_list(argc > 1 ? strtoull(argv[1], NULL, 10) : 10000);
 }
