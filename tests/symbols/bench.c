@@ -20,7 +20,7 @@
 #include "../../common/mem.h"
 
 #define ROUNDS_MAX 50
-#define N_LOOKUPS  500 /* eu-addr2line goes through all symbols for each */
+#define N_LOOKUPS  100 /* eu-addr2line goes through all symbols for each */
 #define WINDOW_MS  1000.0
 
 struct sample {

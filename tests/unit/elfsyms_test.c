@@ -441,7 +441,7 @@ TEST(bounds_the_time_spent_on_one_long_name)
 	image = image_make(sections, ARRAY_SIZE(sections), EM_X86_64, &size);
 	es = elfsyms_load_image(image, size);
 	CHECK_STR(name_at(es, TEXT_ADDR + 100), "");
-	CHECK((clock() - start) / CLOCKS_PER_SEC < 3);
+	CHECK(clock() - start < CLOCKS_PER_SEC);
 	elfsyms_free(es);
 	free(image);
 	free(names);
