@@ -15,7 +15,7 @@ TRACERS := $(filter $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/*.bpf.c)),$(TOOLS))
 COMMON  := $(patsubst common/%.c,$(O)/common/%.o,$(wildcard common/*.c))
 UNITS   := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/*_test.c))
 LIVES   := $(patsubst tests/live/%.c,$(O)/tests/live/%,$(wildcard tests/live/*_test.c))
-NAMES   := names_static names_exec names_stripped names_mini names_static_stripped
+NAMES   := names_static names_exec names_stripped names_mini names_static_stripped other.debug
 WORKS   := $(patsubst tests/work/%.c,$(O)/tests/work/%,$(wildcard tests/work/*.c)) \
 	   $(addprefix $(O)/tests/work/,$(NAMES)) \
 	   $(O)/tests/work/allocs-static $(if $(shell command -v musl-gcc),$(O)/tests/work/allocs-musl)
