@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -130,6 +131,7 @@ static pid_t start_node(void)
 
 	if (pid)
 		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	execlp("node", "node", "-e",
 	       "for(;;) { JSON.stringify(JSON.parse('{\"a\":[1,2,3,\"x\"]}')) }", (char *)NULL);
 	_exit(127);
