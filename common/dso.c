@@ -14,6 +14,7 @@
 #include "debugfile.h"
 #include "dso.h"
 #include "elfsyms.h"
+#include "jitmap.h"
 #include "mapfile.h"
 #include "mem.h"
 #include "msg.h"
@@ -26,6 +27,7 @@ enum dso_kind {
 	DSO_FILE,
 	DSO_VDSO,
 	DSO_MEMORY, /* anonymous, or special and without symbols */
+	DSO_JIT,    /* anonymous, of a process with a perf map: dev and ino are that file's */
 };
 
 /* All zero: the file could not be opened. */
@@ -48,6 +50,7 @@ struct dso {
 	void *image; /* of the vdso */
 	size_t image_bytes;
 	struct elfsyms *syms;
+	struct jitmap *jit;
 };
 
 struct dso_cache {
@@ -69,6 +72,7 @@ static void free_dso(struct dso *dso)
 	if (dso->fd >= 0)
 		close(dso->fd);
 	elfsyms_free(dso->syms);
+	jitmap_free(dso->jit);
 	free(dso->image);
 	free(dso->path);
 	free(dso->name);
@@ -223,11 +227,38 @@ static void read_vdso(struct dso *key, pid_t pid, const struct mapping *m)
 	key->image_bytes = bytes;
 }
 
+/*
+ * Files that are memory by another name: shared anonymous memory, System V shared memory, huge
+ * pages, and what .NET puts its code into so that it need not be writable where it is executed.
+ */
+static bool is_memory_file(const char *path)
+{
+	static const char *const beginnings[] = { "/dev/zero", "/SYSV", "/anon_hugepage",
+						  "/memfd:doublemapper" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
+		if (!strncmp(path, beginnings[i], strlen(beginnings[i])))
+			return true;
+	return false;
+}
+
 static enum dso_kind kind_of(const struct mapping *m)
 {
-	if (m->ino)
+	if (m->ino && !is_memory_file(m->path))
 		return DSO_FILE;
 	return strcmp(m->path, "[vdso]") ? DSO_MEMORY : DSO_VDSO;
+}
+
+static void open_jitmap(struct dso_cache *cache, struct dso *key, pid_t pid)
+{
+	struct stat st;
+
+	key->jit = jitmap_open(roots_of(cache->roots, pid), pid, &st);
+	if (!key->jit)
+		return;
+	key->kind = DSO_JIT;
+	key->dev = st.st_dev;
+	key->ino = st.st_ino;
 }
 
 struct dso *dso_attach(struct dso_cache *cache, pid_t pid, const struct mapping *m,
@@ -244,13 +275,15 @@ struct dso *dso_attach(struct dso_cache *cache, pid_t pid, const struct mapping 
 		open_file(cache, key, pid, m, read_time);
 	} else if (key->kind == DSO_VDSO) {
 		read_vdso(key, pid, m);
+	} else {
+		open_jitmap(cache, key, pid);
 	}
 	return intern_dso(cache, key);
 }
 
 uint64_t dso_offset(const struct dso *dso, const struct mapping *m, uint64_t addr)
 {
-	return dso->kind == DSO_MEMORY ? addr : addr - m->start + m->offset;
+	return dso->kind == DSO_MEMORY || dso->kind == DSO_JIT ? addr : addr - m->start + m->offset;
 }
 
 /*
@@ -296,6 +329,8 @@ const char *dso_find(struct dso *dso, uint64_t offset, bool as_mangled)
 {
 	uint64_t vaddr;
 
+	if (dso->jit)
+		return jitmap_find(dso->jit, offset);
 	load_symbols(dso);
 	if (!dso->syms)
 		return NULL;
@@ -304,6 +339,16 @@ const char *dso_find(struct dso *dso, uint64_t offset, bool as_mangled)
 		return NULL;
 	return as_mangled ? elfsyms_find(dso->syms, vaddr, NULL)
 			  : elfsyms_find_readable(dso->syms, vaddr);
+}
+
+bool dso_is_jit(const struct dso *dso)
+{
+	return dso->kind == DSO_JIT;
+}
+
+bool dso_is_nameless_memory(const struct dso *dso)
+{
+	return dso->kind == DSO_MEMORY;
 }
 
 const char *dso_name(const struct dso *dso)

@@ -36,6 +36,15 @@ uint64_t dso_offset(const struct dso *dso, const struct mapping *m, uint64_t add
  */
 const char *dso_find(struct dso *dso, uint64_t offset, bool as_mangled);
 
+/* Code made at run time whose names a JIT compiler tells, see jitmap.h. */
+bool dso_is_jit(const struct dso *dso);
+
+/*
+ * Memory without a file, and without names so far: the next dso_attach() of the same mapping may
+ * find that a JIT compiler has begun to tell them.
+ */
+bool dso_is_nameless_memory(const struct dso *dso);
+
 /* The base name of its file, "[vdso]", "[anon]", ... */
 const char *dso_name(const struct dso *dso);
 

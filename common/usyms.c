@@ -135,7 +135,7 @@ static struct location locate_addr(struct usyms *us, struct process *p, const st
 {
 	struct dso **dso = &p->dsos[m - p->maps.items];
 
-	if (!*dso)
+	if (!*dso || dso_is_nameless_memory(*dso))
 		*dso = dso_attach(us->dsos, p->pid, m, &p->read_time);
 	return (struct location){ .dso = *dso, .offset = dso_offset(*dso, m, addr) };
 }
@@ -179,6 +179,11 @@ const char *usyms_name(struct usyms *us, const struct location *loc, bool is_ret
 	if (!loc->dso || loc->offset < is_return)
 		return NULL;
 	return dso_find(loc->dso, loc->offset - is_return, us->options.no_demangle);
+}
+
+bool usyms_is_jit(const struct location *loc)
+{
+	return loc->dso && dso_is_jit(loc->dso);
 }
 
 const char *usyms_dso_name(const struct location *loc)

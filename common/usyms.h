@@ -48,6 +48,9 @@ void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, const uint64
  */
 const char *usyms_name(struct usyms *us, const struct location *loc, bool is_return);
 
+/* The location is in code that was made at run time, and that has names (jitmap.h). */
+bool usyms_is_jit(const struct location *loc);
+
 /* The base name of the location's file for "[libfoo.so+0x1234]"; "[vdso]", "[anon]", or NULL. */
 const char *usyms_dso_name(const struct location *loc);
 

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Perf maps as JIT compilers write them: overlapping, growing, half written, and hostile. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../common/jitmap.h"
+#include "unit.h"
+
+static int fd; /* the file under test; the map has a descriptor of its own */
+
+static void append(const char *text)
+{
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		UNIT_FAIL("writing the map");
+}
+
+static struct jitmap *map_of(const char *text)
+{
+	fd = memfd_create("map", MFD_CLOEXEC);
+	append(text);
+	return jitmap_from(dup(fd));
+}
+
+static void map_free(struct jitmap *map)
+{
+	jitmap_free(map);
+	close(fd);
+}
+
+TEST(lines_with_and_without_0x)
+{
+	struct jitmap *map =
+		map_of("1000 10 plain\n0x2000 0x20 prefixed\n7f0000001000 8 with blanks in it\n");
+
+	CHECK_STR(jitmap_find(map, 0x1000), "plain");
+	CHECK_STR(jitmap_find(map, 0x100f), "plain");
+	CHECK(!jitmap_find(map, 0x1010));
+	CHECK(!jitmap_find(map, 0xfff));
+	CHECK_STR(jitmap_find(map, 0x201f), "prefixed");
+	CHECK_STR(jitmap_find(map, 0x7f0000001007), "with blanks in it");
+	map_free(map);
+}
+
+TEST(the_last_definition_wins)
+{
+	struct jitmap *map = map_of("1000 100 old\n1040 20 new\n3000 10 short\n2f00 200 wide\n");
+
+	CHECK_STR(jitmap_find(map, 0x103f), "old");
+	CHECK_STR(jitmap_find(map, 0x1040), "new");
+	CHECK_STR(jitmap_find(map, 0x105f), "new");
+	CHECK_STR(jitmap_find(map, 0x1060), "old");
+	CHECK_STR(jitmap_find(map, 0x3005), "wide");
+	append("3004 4 newest\n");
+	CHECK_STR(jitmap_find(map, 0x3003), "wide");
+	CHECK_STR(jitmap_find(map, 0x3005), "newest");
+	CHECK_STR(jitmap_find(map, 0x3008), "wide");
+	CHECK(!jitmap_find(map, 0x3100));
+	map_free(map);
+}
+
+/* Against a table of who owns each address, for definitions that overlap in every way. */
+TEST(overlaps_agree_with_a_plain_table)
+{
+	struct jitmap *map = map_of("");
+	int owner[256], wrong = 0;
+	char text[32];
+
+	for (int i = 0; i < 256; i++)
+		owner[i] = -1;
+	srandom(7);
+	for (int n = 0; n < 200; n++) {
+		int start = (int)(random() % 250), size = 1 + (int)(random() % 40);
+
+		snprintf(text, sizeof(text), "%x %x f%d\n", start, size, n);
+		append(text);
+		for (int i = start; i < start + size && i < 256; i++)
+			owner[i] = n;
+		for (int i = 0; i < 256; i++) {
+			const char *name = jitmap_find(map, (uint64_t)i);
+
+			snprintf(text, sizeof(text), "f%d", owner[i]);
+			wrong += owner[i] < 0 ? name != NULL : !name || strcmp(name, text);
+		}
+	}
+	CHECK_EQ(wrong, 0);
+	map_free(map);
+}
+
+TEST(a_line_half_written_is_read_when_it_is_whole)
+{
+	struct jitmap *map = map_of("1000 10 first\n2000 10 sec");
+
+	CHECK(!jitmap_find(map, 0x2000));
+	append("ond\n");
+	CHECK_STR(jitmap_find(map, 0x2000), "second");
+	map_free(map);
+}
+
+TEST(a_file_that_begins_anew_is_read_anew)
+{
+	struct jitmap *map = map_of("1000 10 first_program\n");
+
+	CHECK_STR(jitmap_find(map, 0x1000), "first_program");
+	CHECK_EQ(ftruncate(fd, 0), 0);
+	lseek(fd, 0, SEEK_SET);
+	append("1000 10 second\n");
+	CHECK_STR(jitmap_find(map, 0x1000), "second");
+	map_free(map);
+}
+
+TEST(broken_lines_are_left_out)
+{
+	struct jitmap *map =
+		map_of("\n1000\n1000 10\n1000 10 \nxyz 10 a\n1000 zz b\n1000 0 empty\n"
+		       "ffffffffffffffff 10 wraps\n11111111111111111 1 large\n4000 10 good\n");
+
+	CHECK(!jitmap_find(map, 0x1000));
+	CHECK(!jitmap_find(map, 5));
+	CHECK_STR(jitmap_find(map, 0x4000), "good");
+	map_free(map);
+}
+
+TEST(a_line_without_end_is_skipped)
+{
+	struct jitmap *map = map_of("1000 10 ");
+	char block[4096];
+
+	memset(block, 'x', sizeof(block) - 1);
+	block[sizeof(block) - 1] = '\0';
+	for (int i = 0; i < 600; i++)
+		append(block);
+	append("\n5000 10 after\n");
+	CHECK_STR(jitmap_find(map, 0x5000), "after");
+	map_free(map);
+}
+
+static struct jitmap *open_in(const char *folder)
+{
+	int root_fd = open(folder, O_PATH | O_DIRECTORY);
+	struct stat st;
+	struct jitmap *map = jitmap_open(root_fd, getpid(), &st);
+	int err = errno;
+
+	close(root_fd);
+	errno = err;
+	return map;
+}
+
+TEST(only_a_regular_file_of_the_right_owner_is_taken)
+{
+	char folder[] = "/tmp/jitmap-XXXXXX", tmp[64], path[96];
+	struct jitmap *map;
+
+	CHECK(mkdtemp(folder));
+	snprintf(tmp, sizeof(tmp), "%s/tmp", folder);
+	snprintf(path, sizeof(path), "%s/perf-%d.map", tmp, getpid());
+	mkdir(tmp, 0700);
+	CHECK(!open_in(folder));
+	CHECK_EQ(errno, ENOENT);
+
+	CHECK_EQ(mkfifo(path, 0600), 0);
+	CHECK(!open_in(folder));
+	CHECK_EQ(errno, EACCES);
+	unlink(path);
+
+	CHECK_EQ(symlink("/dev/zero", path), 0);
+	CHECK(!open_in(folder)); /* of that root, where there is none */
+	unlink(path);
+
+	fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	append("1000 10 mine\n");
+	map = open_in(folder);
+	CHECK(map && !strcmp(jitmap_find(map, 0x1000), "mine"));
+	map_free(map);
+	if (geteuid() == 0) { /* else nobody else's file can be made */
+		CHECK_EQ(chown(path, 12345, 12345), 0);
+		CHECK(!open_in(folder));
+		CHECK_EQ(errno, EACCES);
+	}
+	unlink(path);
+	rmdir(tmp);
+	rmdir(folder);
+}
