@@ -185,7 +185,8 @@ static struct frame make_frame(struct stackdefs *defs, const struct entry *entry
 {
 	if (entry->def->kind == STACK_USER)
 		return (struct frame){ user_frame_name(defs, &entry->locations[i], i > 0),
-				       FRAME_USER };
+				       usyms_is_jit(&entry->locations[i]) ? FRAME_JIT
+									  : FRAME_USER };
 	return (struct frame){ kernel_frame_name(defs, entry->def, i), FRAME_KERNEL };
 }
 

@@ -40,10 +40,15 @@ const struct writer *writer_by_extension(const char *path)
 	return NULL;
 }
 
+static bool is_user(enum frame_kind kind)
+{
+	return kind == FRAME_USER || kind == FRAME_INLINED || kind == FRAME_JIT;
+}
+
 size_t writer_border(const struct sample *s)
 {
 	for (size_t i = 1; i < s->n_frames; i++)
-		if (s->frames[i - 1].kind == FRAME_USER && s->frames[i].kind == FRAME_KERNEL)
+		if (is_user(s->frames[i - 1].kind) && s->frames[i].kind == FRAME_KERNEL)
 			return i;
 	return 0;
 }
@@ -51,7 +56,14 @@ size_t writer_border(const struct sample *s)
 void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_style *style,
 			const char *also)
 {
+	static const char *const suffixes[] = {
+		[FRAME_INLINED] = "_[i]",
+		[FRAME_JIT] = "_[j]",
+		[FRAME_KERNEL] = "_[k]",
+		[FRAME_MARK] = NULL,
+	};
+
 	escape_print(f, frame->name, also);
-	if (style->annotate && frame->kind == FRAME_KERNEL)
-		fputs("_[k]", f);
+	if (style->annotate && suffixes[frame->kind])
+		fputs(suffixes[frame->kind], f);
 }

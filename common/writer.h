@@ -20,7 +20,7 @@ struct writer_facts {
 
 struct writer_style {
 	bool delimiter; /* -d: mark the border between kernel and user frames where both exist */
-	bool annotate;	/* -a: kernel frames get "_[k]" */
+	bool annotate; /* -a: "_[k]" behind kernel frames, "_[i]" inlined ones, "_[j]" those of a JIT */
 	const struct writer_facts *facts; /* NULL: none */
 };
 
