@@ -26,15 +26,15 @@ ORACLE_OBJECTS := $(O)/bpf/oracle.bpf.o $(O)/bpf/oracle_early.bpf.o
 FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 BINS    := $(TOOLS:%=$(O)/%)
 
-LIBS_MIN := libbpf >= 1.1 libelf >= 0.180 liblzma >= 5.2
-LIBS     = -Wl,-u,dynlib_find $(shell pkg-config --libs libbpf libelf liblzma) -liberty -lz -lm
+LIBS_MIN := libbpf >= 1.1 libelf >= 0.180 libdw >= 0.180 liblzma >= 5.2
+LIBS     = -Wl,-u,dynlib_find $(shell pkg-config --libs libbpf libdw libelf liblzma) -liberty -lz -lm
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	    -Wwrite-strings -Wvla -Wundef -Wno-missing-field-initializers
 CFLAGS   ?= -O2 -g
 TL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE -iquote common -iquote $(O)/skel -iquote $(O)/embed \
 	    -iquote $(O)/gen -MMD -MP \
-	    $(shell pkg-config --cflags libbpf libelf liblzma) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
-LIBS_STATIC = $(shell pkg-config --static --libs libbpf libelf liblzma) -liberty -lz -lm
+	    $(shell pkg-config --cflags libbpf libdw libelf liblzma) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+LIBS_STATIC = $(shell pkg-config --static --libs libbpf libdw libelf liblzma) -liberty -lz -lm
 TL_LDFLAGS = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ivmlinux -Wall -Wextra \
 	    -Wno-unused-parameter -Wno-missing-field-initializers -fdebug-prefix-map=$(CURDIR)=. -MMD -MP
@@ -308,7 +308,7 @@ oracle: $(ORACLE_FILES) ## our stacks against _Unwind_Backtrace()'s: root, a min
 check-cfi: $(O)/tests/cfi/compare ## unwind tables of all files here against readelf (CHECK_CFI_SAMPLE=N: every Nth)
 	$(Q)O='$(O)' tests/check-cfi
 
-check-symbols: $(O)/tests/symbols/compare ## symbols of files mapped by common programs against eu-addr2line (CHECK_SYMBOLS_ADDRESSES=10000)
+check-symbols: $(O)/tests/symbols/compare $(O)/tests/symbols/lines $(O)/profile ## symbols of files mapped by common programs against eu-addr2line (CHECK_SYMBOLS_ADDRESSES=10000)
 	$(Q)O='$(O)' tests/check-symbols
 
 # Needs clang's compiler-rt: libclang-rt-dev on Debian.

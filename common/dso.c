@@ -49,26 +49,31 @@ struct dso {
 	int own_root_fd;
 	void *image; /* of the vdso */
 	size_t image_bytes;
+	const struct dso_options *options; /* the cache's */
 	struct elfsyms *syms;
+	struct srclines *lines;
 	struct jitmap *jit;
 };
 
 struct dso_cache {
+	struct dso_options options;
 	struct dso *buckets[DSO_BUCKETS];
 	struct roots *roots;
 	bool warned;
 };
 
-struct dso_cache *dso_cache_new(void)
+struct dso_cache *dso_cache_new(const struct dso_options *options)
 {
 	struct dso_cache *cache = mem_zalloc(1, sizeof(*cache));
 
+	cache->options = *options;
 	cache->roots = roots_new();
 	return cache;
 }
 
 static void free_dso(struct dso *dso)
 {
+	srclines_free(dso->lines);
 	if (dso->fd >= 0)
 		close(dso->fd);
 	elfsyms_free(dso->syms);
@@ -266,6 +271,7 @@ struct dso *dso_attach(struct dso_cache *cache, pid_t pid, const struct mapping 
 {
 	struct dso *key = mem_zalloc(1, sizeof(*key));
 
+	key->options = &cache->options;
 	key->kind = kind_of(m);
 	key->name = base_name(m->path);
 	key->fd = -1;
@@ -298,6 +304,19 @@ static bool is_unchanged(const struct dso *dso)
 	       is_same_time(&st.st_mtim, &dso->version.mtime);
 }
 
+/* Said once: most systems have debug information for few files or none. */
+static void open_lines(struct dso *dso, const struct debug_place *place)
+{
+	static bool said;
+
+	dso->lines = srclines_open(dso->fd, place, dso->options->as_mangled);
+	if (dso->lines || said)
+		return;
+	said = true;
+	msg_warn("no source lines for %s, nor maybe for others: no debug information (DWARF)",
+		 dso->name);
+}
+
 static void load_file(struct dso *dso)
 {
 	struct debug_place place = {
@@ -312,33 +331,48 @@ static void load_file(struct dso *dso)
 		elfsyms_free(dso->syms);
 		dso->syms = NULL;
 	}
-	close(dso->fd);
-	dso->fd = -1;
+	if (dso->syms && dso->options->lines)
+		open_lines(dso, &place);
+	if (!dso->lines) {
+		close(dso->fd);
+		dso->fd = -1;
+	}
 }
 
 /* The image stays, as the key of its dso. */
 static void load_symbols(struct dso *dso)
 {
-	if (dso->fd >= 0)
+	if (dso->fd >= 0 && !dso->lines)
 		load_file(dso);
 	else if (dso->image && !dso->syms)
 		dso->syms = elfsyms_load_image(dso->image, dso->image_bytes);
 }
 
-const char *dso_find(struct dso *dso, uint64_t offset, bool as_mangled)
+/* UINT64_MAX where no symbol can be. */
+static uint64_t find_vaddr(struct dso *dso, uint64_t offset)
+{
+	load_symbols(dso);
+	return dso->syms ? elfsyms_vaddr(dso->syms, offset) : UINT64_MAX;
+}
+
+const char *dso_find(struct dso *dso, uint64_t offset)
 {
 	uint64_t vaddr;
 
 	if (dso->jit)
 		return jitmap_find(dso->jit, offset);
-	load_symbols(dso);
-	if (!dso->syms)
-		return NULL;
-	vaddr = elfsyms_vaddr(dso->syms, offset);
+	vaddr = find_vaddr(dso, offset);
 	if (vaddr == UINT64_MAX)
 		return NULL;
-	return as_mangled ? elfsyms_find(dso->syms, vaddr, NULL)
-			  : elfsyms_find_readable(dso->syms, vaddr);
+	return dso->options->as_mangled ? elfsyms_find(dso->syms, vaddr, NULL)
+					: elfsyms_find_readable(dso->syms, vaddr);
+}
+
+size_t dso_lines(struct dso *dso, uint64_t offset, const struct srcframe **frames)
+{
+	uint64_t vaddr = dso->jit ? UINT64_MAX : find_vaddr(dso, offset);
+
+	return dso->lines && vaddr != UINT64_MAX ? srclines_find(dso->lines, vaddr, frames) : 0;
 }
 
 bool dso_is_jit(const struct dso *dso)

@@ -13,11 +13,17 @@
 #include <time.h>
 
 #include "procmaps.h"
+#include "srclines.h"
 
 struct dso;
 struct dso_cache; /* owns its dsos */
 
-struct dso_cache *dso_cache_new(void);
+struct dso_options {
+	bool as_mangled; /* C++ and Rust names stay as they are in the files */
+	bool lines;	 /* keep files open for dso_lines() */
+};
+
+struct dso_cache *dso_cache_new(const struct dso_options *options);
 void dso_cache_free(struct dso_cache *cache);
 
 /*
@@ -30,11 +36,11 @@ struct dso *dso_attach(struct dso_cache *cache, pid_t pid, const struct mapping 
 /* The address in terms of the dso: a file offset, or the address itself where there is no file. */
 uint64_t dso_offset(const struct dso *dso, const struct mapping *m, uint64_t addr);
 
-/*
- * The function that covers the offset, or NULL; as_mangled: as it is in the file. Loads the symbols
- * the first time.
- */
-const char *dso_find(struct dso *dso, uint64_t offset, bool as_mangled);
+/* The function that covers the offset, or NULL. Loads the symbols the first time. */
+const char *dso_find(struct dso *dso, uint64_t offset);
+
+/* Its source line, and the functions inlined there, as srclines_find() has them. */
+size_t dso_lines(struct dso *dso, uint64_t offset, const struct srcframe **frames);
 
 /* Code made at run time whose names a JIT compiler tells, see jitmap.h. */
 bool dso_is_jit(const struct dso *dso);

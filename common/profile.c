@@ -59,6 +59,17 @@ static uint64_t hash_add(uint64_t hash, uint64_t v)
 	return hash ^ (hash >> 32);
 }
 
+static uint64_t hash_frame(uint64_t hash, const struct frame *frame)
+{
+	hash = hash_add(hash, (uintptr_t)frame->name ^ frame->kind);
+	return frame->file ? hash_add(hash, (uintptr_t)frame->file ^ frame->line) : hash;
+}
+
+static bool frame_equal(const struct frame *a, const struct frame *b)
+{
+	return a->name == b->name && a->kind == b->kind && a->file == b->file && a->line == b->line;
+}
+
 static uint64_t hash_sample(const struct sample *s)
 {
 	uint64_t hash = hash_add((uintptr_t)s->comm, (uintptr_t)s->remark);
@@ -66,7 +77,7 @@ static uint64_t hash_sample(const struct sample *s)
 	hash = hash_add(hash, (uint64_t)s->pid << 32 | (uint32_t)s->cpu);
 	hash = hash_add(hash, (unsigned char)s->state);
 	for (size_t i = 0; i < s->n_frames; i++)
-		hash = hash_add(hash, (uintptr_t)s->frames[i].name ^ s->frames[i].kind);
+		hash = hash_frame(hash, &s->frames[i]);
 	return hash;
 }
 
@@ -75,8 +86,7 @@ static bool frames_equal(const struct sample *a, const struct sample *b)
 	if (a->n_frames != b->n_frames)
 		return false;
 	for (size_t i = 0; i < a->n_frames; i++)
-		if (a->frames[i].name != b->frames[i].name ||
-		    a->frames[i].kind != b->frames[i].kind)
+		if (!frame_equal(&a->frames[i], &b->frames[i]))
 			return false;
 	return true;
 }
@@ -106,6 +116,11 @@ static void double_slots(struct profile *p)
 		*find_slot(p, &p->entries[i]->sample, p->entries[i]->hash) = p->entries[i];
 }
 
+static const char *intern_optional(struct profile *p, const char *text)
+{
+	return text ? strpool_intern(p->names, text) : NULL;
+}
+
 /* The sample with interned names; its frames are in the scratch array until the next call. */
 static struct sample intern_sample(struct profile *p, const struct sample *s)
 {
@@ -116,12 +131,13 @@ static struct sample intern_sample(struct profile *p, const struct sample *s)
 		p->n_scratch = s->n_frames;
 	}
 	for (size_t i = 0; i < s->n_frames; i++) {
+		p->scratch[i] = s->frames[i];
 		p->scratch[i].name = strpool_intern(p->names, s->frames[i].name);
-		p->scratch[i].kind = s->frames[i].kind;
+		p->scratch[i].file = intern_optional(p, s->frames[i].file);
 	}
 	own.frames = p->scratch;
 	own.comm = strpool_intern(p->names, s->comm);
-	own.remark = s->remark ? strpool_intern(p->names, s->remark) : NULL;
+	own.remark = intern_optional(p, s->remark);
 	return own;
 }
 
@@ -169,15 +185,23 @@ static int compare_names(const char *a, const char *b)
 	return !a ? -1 : !b ? 1 : strcmp(a, b);
 }
 
+static int compare_frame(const struct frame *a, const struct frame *b)
+{
+	int order = compare_names(a->name, b->name);
+
+	if (!order)
+		order = compare_u64(a->kind, b->kind);
+	if (!order)
+		order = compare_names(a->file, b->file);
+	return order ? order : compare_u64(a->line, b->line);
+}
+
 static int compare_frames(const struct sample *a, const struct sample *b)
 {
 	int order = 0;
 
-	for (size_t i = 0; !order && i < a->n_frames && i < b->n_frames; i++) {
-		order = compare_names(a->frames[i].name, b->frames[i].name);
-		if (!order)
-			order = compare_u64(a->frames[i].kind, b->frames[i].kind);
-	}
+	for (size_t i = 0; !order && i < a->n_frames && i < b->n_frames; i++)
+		order = compare_frame(&a->frames[i], &b->frames[i]);
 	return order ? order : compare_u64(a->n_frames, b->n_frames);
 }
 

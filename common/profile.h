@@ -18,9 +18,12 @@ enum frame_kind {
 	FRAME_MARK, /* not code: a separator or a remark, such as "--" or "[blocked at end]" */
 };
 
+/* In profile_add() texts are borrowed; in a profile's samples they are interned. */
 struct frame {
-	const char *name; /* in profile_add(): borrowed; in a profile's samples: interned */
+	const char *name;
 	enum frame_kind kind;
+	uint32_t line;	  /* of its source, being executed */
+	const char *file; /* NULL: unknown, or not asked for */
 };
 
 struct sample {

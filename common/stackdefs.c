@@ -9,17 +9,19 @@
 #include "mem.h"
 #include "msg.h"
 #include "stackdefs.h"
+#include "strpool.h"
 #include "../bpf/unwind_map.h"
 
 struct entry {
 	struct stack_def *def;	    /* cut to its length */
 	struct location *locations; /* of a user stack's words */
 	struct frame *frames;	    /* root first; NULL until asked for */
-	size_t n_frames;
+	size_t n_frames, frames_capacity;
 };
 
 struct stackdefs {
 	struct idmap entries;
+	struct strpool *names; /* of frames */
 	struct usyms *usyms;
 	struct ksyms *ksyms; /* read when the first kernel frame is asked for */
 	bool ksyms_tried;
@@ -27,26 +29,20 @@ struct stackdefs {
 	size_t n_own_programs;
 };
 
-struct stackdefs *stackdefs_new(const struct usyms_options *options)
+struct stackdefs *stackdefs_new(const struct dso_options *options)
 {
 	struct stackdefs *defs = mem_zalloc(1, sizeof(*defs));
 
+	defs->names = strpool_new();
 	defs->usyms = usyms_new(options);
 	return defs;
-}
-
-static void free_frames(struct entry *entry)
-{
-	for (size_t i = 0; i < entry->n_frames; i++)
-		free((char *)entry->frames[i].name);
-	free(entry->frames);
 }
 
 static void entry_free(void *value)
 {
 	struct entry *entry = value;
 
-	free_frames(entry);
+	free(entry->frames);
 	free(entry->locations);
 	free(entry->def);
 	free(entry);
@@ -59,6 +55,7 @@ void stackdefs_free(struct stackdefs *defs)
 	idmap_free(&defs->entries, entry_free);
 	ksyms_free(defs->ksyms);
 	usyms_free(defs->usyms);
+	strpool_free(defs->names);
 	free(defs->own_programs);
 	free(defs);
 }
@@ -154,40 +151,74 @@ void stackdefs_expect_no_more(struct stackdefs *defs)
 	free(list.addrs);
 }
 
-static char *kernel_frame_name(const struct stackdefs *defs, const struct stack_def *def,
-			       uint32_t i)
+/* Takes a text over. */
+static const char *intern(struct stackdefs *defs, char *text)
+{
+	const char *name = strpool_intern(defs->names, text);
+
+	free(text);
+	return name;
+}
+
+static void append_frame(struct entry *entry, const struct frame *frame)
+{
+	entry->frames = mem_grow(entry->frames, entry->n_frames, &entry->frames_capacity,
+				 sizeof(*entry->frames));
+	entry->frames[entry->n_frames++] = *frame;
+}
+
+static const char *kernel_frame_name(struct stackdefs *defs, const struct stack_def *def,
+				     uint32_t i)
 {
 	struct ksym sym;
 
 	if (!defs->ksyms || !ksyms_find(defs->ksyms, lookup_addr(def, i), &sym))
-		return mem_printf("0x%llx", (unsigned long long)def->words[i]);
+		return intern(defs, mem_printf("0x%llx", (unsigned long long)def->words[i]));
 	if (!sym.module || !strcmp(sym.module, "bpf"))
-		return mem_strdup(sym.name);
-	return mem_printf("%s [%s]", sym.name, sym.module);
+		return strpool_intern(defs->names, sym.name);
+	return intern(defs, mem_printf("%s [%s]", sym.name, sym.module));
 }
 
-static char *user_frame_name(struct stackdefs *defs, const struct location *location,
-			     bool is_return)
+static const char *user_frame_name(struct stackdefs *defs, const struct location *location,
+				   bool is_return)
 {
-	const char *name = usyms_name(defs->usyms, location, is_return), *dso;
+	const char *name = usyms_name(location, is_return), *dso;
 
 	if (name)
-		return mem_strdup(name);
+		return strpool_intern(defs->names, name);
 	dso = usyms_dso_name(location);
 	if (!dso)
-		return mem_strdup("[unknown]");
+		return "[unknown]";
 	if (dso[0] == '[')
-		return mem_strdup(dso);
-	return mem_printf("[%s+0x%llx]", dso, (unsigned long long)location->offset);
+		return strpool_intern(defs->names, dso);
+	return intern(defs, mem_printf("[%s+0x%llx]", dso, (unsigned long long)location->offset));
 }
 
-static struct frame make_frame(struct stackdefs *defs, const struct entry *entry, uint32_t i)
+/* An address may be in several functions: those inlined there, innermost first, and their caller. */
+static void append_user_frames(struct stackdefs *defs, struct entry *entry, uint32_t i)
 {
-	if (entry->def->kind == STACK_USER)
-		return (struct frame){ user_frame_name(defs, &entry->locations[i], i > 0),
-				       usyms_is_jit(&entry->locations[i]) ? FRAME_JIT
-									  : FRAME_USER };
-	return (struct frame){ kernel_frame_name(defs, entry->def, i), FRAME_KERNEL };
+	const struct location *location = &entry->locations[i];
+	const struct srcframe *lines;
+	size_t n = usyms_lines(location, i > 0, &lines);
+	struct frame frame = { .name = user_frame_name(defs, location, i > 0) };
+
+	for (size_t k = 0; k < n && lines[k].function; k++)
+		append_frame(entry, &(struct frame){ .name = lines[k].function,
+						     .file = lines[k].file,
+						     .line = lines[k].line,
+						     .kind = FRAME_INLINED });
+	frame.kind = usyms_is_jit(location) ? FRAME_JIT : FRAME_USER;
+	if (n && !lines[n - 1].function) {
+		frame.file = lines[n - 1].file;
+		frame.line = lines[n - 1].line;
+	}
+	append_frame(entry, &frame);
+}
+
+static void append_kernel_frame(struct stackdefs *defs, struct entry *entry, uint32_t i)
+{
+	append_frame(entry, &(struct frame){ .name = kernel_frame_name(defs, entry->def, i),
+					     .kind = FRAME_KERNEL });
 }
 
 /* BPF programs of others are a part of the system that is looked at. */
@@ -216,22 +247,32 @@ static void trim_tracer_frames(const struct stackdefs *defs, struct entry *entry
 		keep++;
 	while (keep > 0 && ksym_is_tracer(entry->frames[keep - 1].name))
 		keep--;
-	for (size_t i = keep; i < n; i++)
-		free((char *)entry->frames[i].name);
 	entry->n_frames = keep;
+}
+
+static void reverse_frames(struct entry *entry)
+{
+	for (size_t i = 0, n = entry->n_frames; i < n / 2; i++) {
+		struct frame frame = entry->frames[i];
+
+		entry->frames[i] = entry->frames[n - 1 - i];
+		entry->frames[n - 1 - i] = frame;
+	}
 }
 
 static void make_frames(struct stackdefs *defs, struct entry *entry)
 {
-	uint32_t n = entry->def->n_words;
+	bool is_user = entry->def->kind == STACK_USER;
 
-	if (entry->def->kind == STACK_KERNEL)
+	if (!is_user)
 		load_ksyms(defs);
-	entry->frames = mem_zalloc(n, sizeof(*entry->frames));
-	for (uint32_t i = 0; i < n; i++)
-		entry->frames[n - 1 - i] = make_frame(defs, entry, i);
-	entry->n_frames = n;
-	if (entry->def->kind == STACK_KERNEL)
+	for (uint32_t i = 0; i < entry->def->n_words; i++)
+		if (is_user)
+			append_user_frames(defs, entry, i);
+		else
+			append_kernel_frame(defs, entry, i);
+	reverse_frames(entry);
+	if (!is_user)
 		trim_tracer_frames(defs, entry);
 }
 

@@ -16,7 +16,7 @@
 
 struct stackdefs;
 
-struct stackdefs *stackdefs_new(const struct usyms_options *options);
+struct stackdefs *stackdefs_new(const struct dso_options *options);
 void stackdefs_free(struct stackdefs *defs);
 
 /*

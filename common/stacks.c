@@ -27,7 +27,7 @@ static const char *format;
 static uint32_t storage_size = 65536;
 static uint64_t divisor = 1;
 static struct writer_style style;
-static struct usyms_options symbol_options;
+static struct dso_options symbol_options;
 
 static struct stackdefs *defs;
 static struct events *events, *copies;
@@ -45,7 +45,9 @@ static const struct opt stacks_opts[] = {
 	  "format" },
 	{ 0, "format", "FORMAT", OPT_STRING(&format),
 	  "text, folded or svg (default: text on a terminal, else folded)" },
-	{ 0, "no-demangle", NULL, OPT_FLAG(&symbol_options.no_demangle),
+	{ 0, "lines", NULL, OPT_FLAG(&symbol_options.lines),
+	  "source lines and inlined functions, where there is debug information" },
+	{ 0, "no-demangle", NULL, OPT_FLAG(&symbol_options.as_mangled),
 	  "C++ and Rust names as the compiler wrote them" },
 	{ 0, "stack-storage-size", "N", OPT_UINT(&storage_size, 1, 1 << 24),
 	  "distinct stacks that can be counted (default 65536)" },
@@ -223,7 +225,7 @@ struct assembly {
 static void append_mark(struct assembly *a, const char *name)
 {
 	if (a->n < MAX_FRAMES)
-		a->frames[a->n++] = (struct frame){ name, FRAME_MARK };
+		a->frames[a->n++] = (struct frame){ .name = name, .kind = FRAME_MARK };
 }
 
 static void append_stack(struct assembly *a, uint64_t id, bool leaf_first)

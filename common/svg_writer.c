@@ -12,11 +12,10 @@
 
 #define MAX_NODES (1U << 20)
 
-/* A child for a text that is put together; NULL: none, the node itself. */
-static uint32_t add_text(struct calltree *tree, uint32_t node, char *text)
+/* A child whose name was put together for it. */
+static uint32_t add_text(struct calltree *tree, uint32_t node, char *text, enum frame_kind kind)
 {
-	if (text)
-		node = calltree_child(tree, node, text, FRAME_MARK);
+	node = calltree_child(tree, node, text, kind);
 	free(text);
 	return node;
 }
@@ -26,12 +25,12 @@ static void add_sample(struct calltree *tree, const struct sample *s)
 	uint32_t node = CALLTREE_ROOT;
 
 	if (s->cpu >= 0)
-		node = add_text(tree, node, mem_printf("cpu%d", s->cpu));
+		node = add_text(tree, node, mem_printf("cpu%d", s->cpu), FRAME_MARK);
 	node = calltree_child(tree, node, s->comm, FRAME_USER);
 	for (size_t i = 0; i < s->n_frames; i++)
-		node = calltree_child(tree, node, s->frames[i].name, s->frames[i].kind);
+		node = add_text(tree, node, writer_frame_text(&s->frames[i]), s->frames[i].kind);
 	if (s->remark)
-		node = add_text(tree, node, mem_printf("[%s]", s->remark));
+		node = add_text(tree, node, mem_printf("[%s]", s->remark), FRAME_MARK);
 	calltree_add(tree, node, (struct calltree_value){ .now = s->value });
 	calltree_shrink(tree);
 }

@@ -25,7 +25,6 @@ struct process {
 };
 
 struct usyms {
-	struct usyms_options options;
 	struct dso_cache *dsos;
 	struct process *buckets[PROCESS_BUCKETS];
 };
@@ -41,14 +40,13 @@ static void raise_file_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-struct usyms *usyms_new(const struct usyms_options *options)
+struct usyms *usyms_new(const struct dso_options *options)
 {
+	static const struct dso_options defaults;
 	struct usyms *us = mem_zalloc(1, sizeof(*us));
 
-	if (options)
-		us->options = *options;
 	raise_file_limit();
-	us->dsos = dso_cache_new();
+	us->dsos = dso_cache_new(options ? options : &defaults);
 	return us;
 }
 
@@ -174,11 +172,18 @@ void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, const uint64
 	}
 }
 
-const char *usyms_name(struct usyms *us, const struct location *loc, bool is_return)
+const char *usyms_name(const struct location *loc, bool is_return)
 {
 	if (!loc->dso || loc->offset < is_return)
 		return NULL;
-	return dso_find(loc->dso, loc->offset - is_return, us->options.no_demangle);
+	return dso_find(loc->dso, loc->offset - is_return);
+}
+
+size_t usyms_lines(const struct location *loc, bool is_return, const struct srcframe **frames)
+{
+	if (!loc->dso || loc->offset < is_return)
+		return 0;
+	return dso_lines(loc->dso, loc->offset - is_return, frames);
 }
 
 bool usyms_is_jit(const struct location *loc)

@@ -18,20 +18,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "dso.h" /* a dso lives as long as its usyms */
+
 struct usyms;
-struct dso; /* one mapped file, the vdso, or anonymous memory; lives as long as its usyms */
 
 struct location {
 	struct dso *dso; /* NULL: no mapping held the address */
 	uint64_t offset; /* file offset; the address itself where there is no file */
 };
 
-struct usyms_options {
-	bool no_demangle; /* C++ and Rust names stay as they are in the files */
-};
-
 /* options NULL: all of them off. */
-struct usyms *usyms_new(const struct usyms_options *options);
+struct usyms *usyms_new(const struct dso_options *options);
 void usyms_free(struct usyms *us);
 
 /*
@@ -46,7 +43,10 @@ void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, const uint64
  * The function's name for a location, or NULL where it isn't known. is_return says that the
  * address is a return address: it is looked up one byte lower, inside the call.
  */
-const char *usyms_name(struct usyms *us, const struct location *loc, bool is_return);
+const char *usyms_name(const struct location *loc, bool is_return);
+
+/* The source line of a location, and the functions inlined there, as srclines_find() has them. */
+size_t usyms_lines(const struct location *loc, bool is_return, const struct srcframe **frames);
 
 /* The location is in code that was made at run time, and that has names (jitmap.h). */
 bool usyms_is_jit(const struct location *loc);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The list of writers, and what they share. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "escape.h"
@@ -53,6 +54,15 @@ size_t writer_border(const struct sample *s)
 	return 0;
 }
 
+char *writer_frame_text(const struct frame *frame)
+{
+	const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
+
+	if (!frame->file)
+		return mem_strdup(frame->name);
+	return mem_printf("%s (%s:%u)", frame->name, slash ? slash + 1 : frame->file, frame->line);
+}
+
 void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_style *style,
 			const char *also)
 {
@@ -63,7 +73,10 @@ void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_
 		[FRAME_MARK] = NULL,
 	};
 
-	escape_print(f, frame->name, also);
+	char *text = writer_frame_text(frame);
+
+	escape_print(f, text, also);
+	free(text);
 	if (style->annotate && suffixes[frame->kind])
 		fputs(suffixes[frame->kind], f);
 }

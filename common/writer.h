@@ -40,9 +40,11 @@ extern const struct writer svg_writer;
 
 /*
  * For the writers themselves. The border is the index of the first kernel frame that is called by a
- * user frame; 0 where there is none. A frame's name is escaped, together with the bytes in `also`.
+ * user frame; 0 where there is none. A frame's text is its name, and its source line if it is known,
+ * to be freed. It is printed escaped, together with the bytes in `also`.
  */
 size_t writer_border(const struct sample *s);
+char *writer_frame_text(const struct frame *frame);
 void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_style *style,
 			const char *also);
 

@@ -133,7 +133,7 @@ static struct location locate(struct usyms *us, pid_t pid, uint32_t generation, 
 /* "" for none. */
 static const char *name_of(struct usyms *us, struct location loc)
 {
-	const char *name = usyms_name(us, &loc, false);
+	const char *name = usyms_name(&loc, false);
 
 	return name ? name : "";
 }
@@ -210,12 +210,12 @@ TEST(looks_return_addresses_up_inside_the_call)
 	struct usyms *us = usyms_new(NULL);
 	struct location start = locate(us, getpid(), 1, known_addr());
 	struct location next = locate(us, getpid(), 1, known_addr() + 1);
-	const char *before = usyms_name(us, &start, true);
+	const char *before = usyms_name(&start, true);
 
 	CHECK(!before || strcmp(before, "known_function"));
-	CHECK_STR(usyms_name(us, &next, true), "known_function");
+	CHECK_STR(usyms_name(&next, true), "known_function");
 	start.offset = 0;
-	CHECK(!usyms_name(us, &start, true));
+	CHECK(!usyms_name(&start, true));
 	usyms_free(us);
 }
 
@@ -243,7 +243,7 @@ TEST(keeps_names_of_a_process_that_exits)
 	loc = locate(us, child, 1, known_addr());
 	CHECK(!loc.dso);
 	CHECK(!usyms_dso_name(&loc));
-	CHECK(!usyms_name(us, &loc, false));
+	CHECK(!usyms_name(&loc, false));
 	usyms_free(us);
 }
 
@@ -494,7 +494,7 @@ TEST(knows_anonymous_memory)
 
 	CHECK_STR(usyms_dso_name(&loc), "[anon]");
 	CHECK_EQ(loc.offset, (uintptr_t)jit + 5);
-	CHECK(!usyms_name(us, &loc, false));
+	CHECK(!usyms_name(&loc, false));
 	munmap(jit, page);
 	usyms_free(us);
 }

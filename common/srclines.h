@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Source lines and inlined functions of one ELF file from its DWARF, in the file itself or in its
+ * separate debug file, by libdw. What was looked up once is kept.
+ */
+#ifndef SRCLINES_H
+#define SRCLINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SRCLINES_MAX_FRAMES 32 /* of one address: deeper inlining is cut at the outer end */
+
+struct srclines;
+struct debug_place; /* debugfile.h */
+
+/* One of the functions that an address is in. */
+struct srcframe {
+	const char *function; /* NULL: the one that the symbol table names */
+	const char *file;     /* as the compiler was told; NULL: unknown */
+	uint32_t line;
+};
+
+/*
+ * fd stays the caller's, open until srclines_free(). as_mangled: functions are named as the linker
+ * knows them. NULL: there is no DWARF.
+ */
+struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_mangled);
+void srclines_free(struct srclines *lines);
+
+/*
+ * The functions that hold an ELF virtual address: the innermost inlined one first, the one that was
+ * compiled on its own last, each with the line that is being executed in it. 0: nothing is known.
+ * *frames is valid until srclines_free().
+ */
+size_t srclines_find(struct srclines *lines, uint64_t vaddr, const struct srcframe **frames);
+
+#endif
