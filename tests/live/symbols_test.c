@@ -215,6 +215,44 @@ TEST(an_upgraded_library_keeps_its_names)
 	CHECK_EQ(folded_count_prefix(tool->out, "other_"), 0);
 }
 
+/* ---- source lines ---- */
+
+TEST(inlined_functions_are_frames_with_their_lines)
+{
+	struct proc *tool = trace(work_start("inlined", MS), "--lines");
+
+	check_frames(
+		tool, "inlined",
+		"main (inlined.c:32);inlined_outer (inlined.c:25);inlined_middle (inlined.c:19)");
+	CHECK_HAS(tool->out, ";inlined_leaf (inlined.c:13)");
+	CHECK_LACKS(trace(work_start("inlined", MS), "-f")->out, "inlined_leaf");
+}
+
+/* ---- code made at run time ---- */
+
+#define JIT_NAME "Ljava/util/HashMap\\x3b::resize(I)[B interpreted"
+
+static struct proc *trace_jit(const char *style)
+{
+	struct proc *work = work_start("jit", style);
+	struct proc *tool = tool_run("offcputime", "-U", "-p", pid_text(work->pid), "300ms");
+
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(unlink(text_of("/tmp/perf-%d.map", work->pid)), 0);
+	return tool;
+}
+
+TEST(code_made_at_run_time_has_the_names_of_its_perf_map)
+{
+	static const char *const styles[] = { "java", "0x", "late", "twice" };
+
+	for (size_t i = 0; i < sizeof(styles) / sizeof(*styles); i++) {
+		struct proc *tool = trace_jit(styles[i]);
+
+		CHECK_EQ(folded_count(tool->out, "jit", "main;" JIT_NAME ";jit_wait"), 1);
+	}
+}
+
 /* ---- the kernel's ---- */
 
 #define BUSY_ROUNDS 100000

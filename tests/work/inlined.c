@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* inlined MS: spins in two functions that the compiler has put into a third. */
+#include "work.h"
+
+#define ALWAYS_INLINED static inline __attribute__((always_inline))
+
+static volatile uint64_t count;
+
+ALWAYS_INLINED void inlined_leaf(uint64_t end_ns)
+{
+	while (work_clock(CLOCK_MONOTONIC) < end_ns)
+		for (int i = 0; i < 100000; i++)
+			count++; /* the line that is looked for */
+}
+
+ALWAYS_INLINED void inlined_middle(uint64_t end_ns)
+{
+	count = 0;
+	inlined_leaf(end_ns);
+	count++;
+}
+
+WORK_FUNCTION void inlined_outer(uint64_t ms)
+{
+	inlined_middle(work_clock(CLOCK_MONOTONIC) + ms * NS_PER_MS);
+	WORK_KEEP_FRAME();
+}
+
+int main(int argc, char **argv)
+{
+	work_wait_go();
+	inlined_outer((uint64_t)work_number(argc, argv, 1, 500));
+	work_wait_end();
+	return 0;
+}

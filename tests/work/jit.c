@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * jit STYLE: a program that makes code at run time and tells its name in /tmp/perf-PID.map, as JIT
+ * compilers do: jit_made code calls jit_wait(), which blocks until the workload goes.
+ * STYLE: java (hexadecimal, a name with blanks and signs), 0x (with that prefix), late (the name
+ * comes only after the wait has begun), twice (an earlier definition of the same address is wrong).
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "work.h"
+
+#define JIT_NAME "Ljava/util/HashMap;::resize(I)[B interpreted"
+
+/* Keeps a frame, calls its argument, returns: frame pointers are how such code is walked. */
+#if defined(__x86_64__)
+static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3 };
+#elif defined(__aarch64__)
+static const unsigned char code[] = { 0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x00, 0x00,
+				      0x3f, 0xd6, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6 };
+#endif
+
+static const char *style;
+static void *made;
+
+static void tell(const char *name)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	f = fopen(path, "a");
+	if (!f)
+		exit(1);
+	fprintf(f, strcmp(style, "0x") ? "%lx %zx %s\n" : "0x%lx 0x%zx %s\n", (unsigned long)made,
+		sizeof(code), name);
+	fclose(f);
+}
+
+WORK_FUNCTION void jit_wait(void)
+{
+	if (!strcmp(style, "late"))
+		tell(JIT_NAME);
+	work_wait_go();
+	WORK_KEEP_FRAME();
+}
+
+int main(int argc, char **argv)
+{
+	void (*call)(void (*)(void));
+
+	style = argc > 1 ? argv[1] : "java";
+	made = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (made == MAP_FAILED)
+		return 1;
+	memcpy(made, code, sizeof(code));
+	if (mprotect(made, 4096, PROT_READ | PROT_EXEC))
+		return 1;
+	__builtin___clear_cache(made, (char *)made + sizeof(code));
+	if (!strcmp(style, "twice"))
+		tell("wrong");
+	if (strcmp(style, "late"))
+		tell(JIT_NAME);
+	memcpy(&call, &made, sizeof(call));
+	call(jit_wait);
+	return 0;
+}
