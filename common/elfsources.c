@@ -342,7 +342,6 @@ int elfsources_read(struct elfsources *s, const struct elffile *file,
 	int err;
 
 	*s = (struct elfsources){ .file = file, .debug_fd = -1 };
-	s->segs.entry = file->header.e_entry;
 	err = read_segments(s);
 	if (!err)
 		err = read_sections(s);
