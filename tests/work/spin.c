@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "samples.h"
 #include "work.h"
 
 #ifndef spin_hot

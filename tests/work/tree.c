@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "samples.h"
 #include "work.h"
 
 static int is_nap;
