@@ -237,6 +237,60 @@ static __always_inline bool user_call_number(struct task_struct *task, __s32 *nu
 #endif
 }
 
+/* True at the return of a function that was entered with the stack pointer sp. */
+static __always_inline bool returns_from(struct pt_regs *ctx, __u64 sp)
+{
+#if defined(__TARGET_ARCH_x86)
+	return PT_REGS_SP(ctx) == sp + sizeof(__u64); /* the return address is gone */
+#else
+	return PT_REGS_SP(ctx) == sp;
+#endif
+}
+
+/*
+ * An argument of a raw tracepoint. The compiler likes to add the offset to the pointer first, which
+ * the verifier refuses.
+ */
+static __always_inline __u64 raw_tp_arg(const __u64 *ctx, const int i)
+{
+	__u64 value;
+
+	__asm__ volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(value) : "r"(ctx), "i"(8 * i));
+	return value;
+}
+
+/*
+ * The arguments of the kernel's tracepoints of memory. Those of the slab allocator are address of
+ * the caller, pointer, bytes asked for, bytes given (in 6.0: cache, bytes asked for). Since 6.1
+ * (commit 2c1d697fb8ba) kmem_cache_alloc has the cache in place of the bytes; the loader looks
+ * whether that event has a record of its own then (trace_event_raw_kmem_cache_alloc).
+ */
+static __always_inline __u64 kmem_bytes(const __u64 *ctx)
+{
+	return raw_tp_arg(ctx, 3);
+}
+
+static __always_inline __u64 kmem_cache_bytes(const __u64 *ctx, bool has_cache)
+{
+	if (has_cache)
+		return BPF_CORE_READ((struct kmem_cache *)raw_tp_arg(ctx, 2), size);
+	return kmem_bytes(ctx);
+}
+
+#define PERCPU_HAS_CALLER \
+	bpf_core_field_exists(((struct trace_event_raw_percpu_alloc_percpu *)0)->call_site)
+
+/* percpu_alloc_percpu has the caller in front and the bytes given at the end since 5.19. */
+static __always_inline __u64 percpu_pointer(const __u64 *ctx)
+{
+	return PERCPU_HAS_CALLER ? raw_tp_arg(ctx, 7) : raw_tp_arg(ctx, 6);
+}
+
+static __always_inline __u64 percpu_bytes(const __u64 *ctx)
+{
+	return PERCPU_HAS_CALLER ? raw_tp_arg(ctx, 3) : raw_tp_arg(ctx, 2);
+}
+
 /* Task storage for tracing programs came with 5.12 (commit a10787e6d58c), see task_state.bpf.h. */
 
 #endif

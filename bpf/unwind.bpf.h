@@ -89,6 +89,7 @@ struct {
  */
 struct stack_scratch {
 	__u64 is_claimed;
+	__u64 leaf; /* a function that has just returned to where the walk begins; 0: none */
 	struct unwind_state walk;
 	struct stack_def def;
 };
@@ -279,6 +280,26 @@ static __always_inline struct unwind_process *unwind_find_process(__u32 tgid)
 	return process && change && change->count == process->change ? process : NULL;
 }
 
+/* The leaf. Where a function has just returned, its place is taken up again, above its caller. */
+static __always_inline void unwind_begin_words(struct stack_scratch *scratch)
+{
+	struct unwind_state *s = &scratch->walk;
+
+	scratch->def.words[0] = scratch->leaf ? scratch->leaf : s->ip;
+	scratch->def.n_words = 1;
+	if (!scratch->leaf)
+		return;
+	s->ip_is_exact = false;
+	scratch->def.words[1] = s->ip;
+	scratch->def.n_words = 2;
+}
+
+/* From here on each turn takes down its own frame. */
+static __always_inline void unwind_begin_turns(struct stack_scratch *scratch)
+{
+	scratch->def.n_words = scratch->leaf != 0;
+}
+
 /*
  * The registers with which the current task entered the kernel, and its process's tables. Without
  * tables the leaf is all that is certain: a walk along what may be frame pointers invents callers.
@@ -293,8 +314,7 @@ static __always_inline int unwind_prepare(struct stack_scratch *scratch)
 	if (registers_are_32bit(&s->regs))
 		return UNWIND_32BIT;
 	unwind_begin(s);
-	scratch->def.words[0] = s->ip;
-	scratch->def.n_words = 1;
+	unwind_begin_words(scratch);
 	if (!process)
 		return UNWIND_NO_PROCESS;
 	s->process = *process;
@@ -365,7 +385,7 @@ __noinline int unwind_walk(__u32 slot)
 	scratch->def.n_words = 0;
 	reason = unwind_prepare(scratch);
 	if (!reason)
-		scratch->def.n_words = 0; /* each turn takes down its frame */
+		unwind_begin_turns(scratch);
 	for (int i = 0; i < STACK_DEPTH / STACK_CHUNK && !reason; i++)
 		reason = unwind_walk_some(slot);
 	return unwind_judge(slot, reason ? reason : UNWIND_DEPTH);
@@ -412,6 +432,8 @@ __noinline int unwind_walk_by_fp(__u32 slot)
 	    registers_are_32bit(&scratch->walk.regs))
 		return UNWIND_BY_FP;
 	unwind_begin(&scratch->walk);
+	unwind_begin_words(scratch);
+	unwind_begin_turns(scratch);
 	for (int i = 0; i < STACK_DEPTH / STACK_CHUNK; i++)
 		if (unwind_walk_some_by_fp(slot))
 			break;

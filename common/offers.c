@@ -114,6 +114,15 @@ static int probe_cmpxchg(void)
 		    ARRAY_SIZE(compare_and_exchange));
 }
 
+bool offers_compare_and_exchange(void)
+{
+	int fd = probe_cmpxchg();
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || fd == -EPERM || fd == -EACCES;
+}
+
 /* ---- maps and helpers ---- */
 
 /* libbpf answers 1, 0 or an errno; without the capability for it, always 0. */

@@ -3,6 +3,7 @@
 #ifndef OFFERS_H
 #define OFFERS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /*
@@ -11,6 +12,9 @@
  * tools need is missing, -EPERM if that can't be told without more capabilities.
  */
 int offers_print(FILE *f);
+
+/* Atomic compare-and-exchange in BPF programs, since 5.12. True where it can't be found out. */
+bool offers_compare_and_exchange(void);
 
 /* Can a program be attached to the entry of that function of the kernel? 0 or -errno. */
 int offers_fentry(const char *function);

@@ -95,6 +95,11 @@ void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t s
 	idmap_add(&defs->entries, def->id, entry);
 }
 
+void stackdefs_meet(struct stackdefs *defs, pid_t pid, uint32_t generation)
+{
+	usyms_meet(defs->usyms, pid, generation);
+}
+
 void stackdefs_forget(struct stackdefs *defs, pid_t pid)
 {
 	usyms_forget(defs->usyms, pid);

@@ -28,6 +28,9 @@ void stackdefs_set_own(struct stackdefs *defs, uint64_t *programs, size_t n);
 /* Takes in a record of size bytes. A name that is known already changes nothing. */
 void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t size);
 
+/* A process whose stacks may come when it has ended: see usyms_meet(). */
+void stackdefs_meet(struct stackdefs *defs, pid_t pid, uint32_t generation);
+
 /* A process has exited: its pid may be another's next. Call it when all its records are in. */
 void stackdefs_forget(struct stackdefs *defs, pid_t pid);
 

@@ -28,6 +28,8 @@ static uint32_t storage_size = 65536;
 static uint64_t divisor = 1;
 static struct writer_style style;
 static struct dso_options symbol_options;
+static const struct stacks_source *source; /* NULL: the tables */
+static bool no_user, prefer_text;
 
 static struct stackdefs *defs;
 static struct events *events, *copies;
@@ -56,7 +58,22 @@ static const struct opt stacks_opts[] = {
 
 bool stacks_want_user(void)
 {
-	return !kernel_only && !is_left_out;
+	return !kernel_only && !is_left_out && !no_user;
+}
+
+void stacks_leave_out_user(void)
+{
+	no_user = true;
+}
+
+void stacks_prefer_text(void)
+{
+	prefer_text = true;
+}
+
+void stacks_set_source(const struct stacks_source *from)
+{
+	source = from;
 }
 
 void stacks_leave_out(void)
@@ -85,6 +102,11 @@ void stacks_define(const struct stack_def *def)
 	stackdefs_add(defs, def, sizeof(*def));
 }
 
+void stacks_meet(pid_t pid, uint32_t generation)
+{
+	stackdefs_meet(defs, pid, generation);
+}
+
 static const struct writer *writer;
 
 /* The format: as asked for, else by the file's extension, else by who reads. */
@@ -97,7 +119,7 @@ static int check_stacks(struct run *run)
 	else if (run->output_path)
 		writer = writer_by_extension(run->output_path);
 	else
-		writer = isatty(STDOUT_FILENO) ? &text_writer : &folded_writer;
+		writer = prefer_text || isatty(STDOUT_FILENO) ? &text_writer : &folded_writer;
 	if (writer)
 		return 0;
 	if (format)
@@ -106,6 +128,24 @@ static int check_stacks(struct run *run)
 		"--output %s: the name does not tell the format, as .txt, .folded and .svg "
 		"do; or give --format %s",
 		run->output_path, writer_names());
+}
+
+bool stacks_are_text(void)
+{
+	return writer == &text_writer;
+}
+
+static bool configure_tables(const struct run *run)
+{
+	if (source) {
+		map_leave_out(run, tables.slot);
+		map_leave_out(run, tables.a);
+		map_leave_out(run, tables.b);
+		return false;
+	}
+	bpf_map__set_max_entries(map_find(run, tables.a), storage_size);
+	bpf_map__set_max_entries(map_find(run, tables.b), storage_size);
+	return map_pair_configure(run, &tables);
 }
 
 static int leave_out_maps(const struct run *run)
@@ -125,12 +165,11 @@ static int configure_stacks(struct run *run)
 
 	if (is_left_out)
 		return leave_out_maps(run);
-	bpf_map__set_max_entries(map_find(run, tables.a), storage_size);
-	bpf_map__set_max_entries(map_find(run, tables.b), storage_size);
 	bpf_map__set_max_entries(map_find(run, "stack_scratch"),
 				 libbpf_num_possible_cpus() * STACK_CPU_SLOTS);
-	settings.has_turns = map_pair_configure(run, &tables);
-	loss_set_hint("stack-storage-size");
+	settings.has_turns = configure_tables(run);
+	if (!source)
+		loss_set_hint("stack-storage-size");
 	return map_set_settings(run, ".rodata.stack", &settings, sizeof(settings));
 }
 
@@ -389,6 +428,25 @@ static void tell_reasons(const struct run *run, const struct collection *c)
 		print_reasons(c->by_reason);
 }
 
+const struct frame *stacks_frames(uint64_t id, size_t *n)
+{
+	return stackdefs_frames(defs, id, n);
+}
+
+static int read_counts(struct run *run, struct collection *c)
+{
+	return source ? source->read(run, collect_count, c)
+		      : map_pair_read(run, &tables, collect_count, c);
+}
+
+static void write_report(struct run *run, struct profile *profile)
+{
+	if (source && stacks_are_text())
+		source->write_text(run);
+	else
+		write_profile(run, profile);
+}
+
 int stacks_report(struct run *run)
 {
 	struct collection c = {};
@@ -398,7 +456,7 @@ int stacks_report(struct run *run)
 	read_events();
 	if (run->is_last)
 		stackdefs_expect_no_more(defs);
-	err = map_pair_read(run, &tables, collect_count, &c);
+	err = read_counts(run, &c);
 	profile_scale(c.profile, divisor);
 	if (!run->is_peek) {
 		tell_reasons(run, &c);
@@ -406,7 +464,7 @@ int stacks_report(struct run *run)
 		loss_add("without their stack: ring buffer full", c.undefined / divisor);
 	}
 	if (!err)
-		write_profile(run, c.profile);
+		write_report(run, c.profile);
 	profile_free(c.profile);
 	return err;
 }

@@ -10,6 +10,8 @@
 #include <stdint.h>
 
 #include "../bpf/stack.h"
+#include "bpfmap.h"
+#include "profile.h"
 #include "tool.h"
 
 extern const struct module stacks_module;
@@ -32,6 +34,33 @@ void stacks_set_annotate(bool annotate);
 
 /* Defines a user stack that BPF did not take; for ids with STACK_ID_AT_START. */
 void stacks_define(const struct stack_def *def);
+
+/*
+ * For tools whose values are not those that stack_count() adds up: where they come from (a struct
+ * stack_key and a struct stack_sum for each visit), and who writes them as text. Both before the
+ * options are checked; the tables of counts are left out then.
+ */
+struct stacks_source {
+	int (*read)(struct run *run, map_visit_fn *visit, void *arg);
+	void (*write_text)(struct run *run);
+};
+
+void stacks_set_source(const struct stacks_source *source);
+
+/* Nobody wants user stacks. Before the options are checked. */
+void stacks_leave_out_user(void);
+
+/* Text into a pipe or file too, unless another format is asked for. Before the options are checked. */
+void stacks_prefer_text(void);
+
+/* Once options are checked: the report is for people. */
+bool stacks_are_text(void);
+
+/* A process is there whose stacks will come, maybe when it has ended; after so many execs. */
+void stacks_meet(pid_t pid, uint32_t generation);
+
+/* The frames of a stack, root first, for write_text; NULL where its definition never arrived. */
+const struct frame *stacks_frames(uint64_t id, size_t *n);
 
 /* The report() of every stack tool. */
 int stacks_report(struct run *run);

@@ -172,6 +172,15 @@ void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, const uint64
 	}
 }
 
+void usyms_meet(struct usyms *us, pid_t pid, uint32_t generation)
+{
+	bool is_fresh;
+	struct process *p = get_process(us, pid, generation, &is_fresh);
+
+	for (size_t i = 0; i < p->maps.count; i++)
+		locate_addr(us, p, &p->maps.items[i], p->maps.items[i].start);
+}
+
 const char *usyms_name(const struct location *loc, bool is_return)
 {
 	if (!loc->dso || loc->offset < is_return)

@@ -40,6 +40,12 @@ void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, const uint64
 		  struct location *out);
 
 /*
+ * Reads the mappings of a process and opens all that it executes, so that addresses of it can be
+ * located when it has ended.
+ */
+void usyms_meet(struct usyms *us, pid_t pid, uint32_t generation);
+
+/*
  * The function's name for a location, or NULL where it isn't known. is_return says that the
  * address is a return address: it is looked up one byte lower, inside the call.
  */

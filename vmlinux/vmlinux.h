@@ -275,6 +275,20 @@ struct task_struct___byte { /* in 7.2 */
 	u8 on_cpu;
 };
 
+struct kmem_cache {
+	unsigned int size; /* of an object, with what keeps it apart from the next */
+};
+
+/* Tracepoints' records: only to tell how they are called, see compat.bpf.h. */
+struct trace_event_raw_percpu_alloc_percpu {
+	unsigned long call_site; /* since 5.19 */
+	bool reserved;
+};
+
+struct trace_event_raw_percpu_alloc_percpu___old { /* before 5.19 */
+	bool reserved;
+};
+
 struct task_struct___before6_1 {
 	struct vmacache___before6_1 vmacache;
 };
