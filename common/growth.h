@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which numbers keep growing, judged by their values at the end of each interval. What a program
+ * caches goes up and down; a leak goes up only. So a number is said to grow once it has
+ * gone up in GROWTH_INTERVALS intervals in a row, each time to more than it ever was; each
+ * interval in which it stays as it is is forgiven, but doesn't count. Of a number that moves at
+ * random about a level, that happens once in (GROWTH_INTERVALS + 1)! intervals.
+ */
+#ifndef GROWTH_H
+#define GROWTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GROWTH_INTERVALS 6
+
+struct growth {
+	uint64_t id;
+	uint64_t bytes, count;		/* at the end of this interval */
+	int64_t bytes_more, count_more; /* than at the end of the one before */
+	uint64_t most_bytes;		/* that it ever had */
+	uint32_t n_rises;		/* in a row */
+	uint32_t interval;		/* of the latest value */
+};
+
+struct growths;
+
+struct growths *growths_new(void);
+void growths_free(struct growths *growths);
+
+/* The value of this interval; ids without one have 0. Once for each id, then growths_next(). */
+void growths_set(struct growths *growths, uint64_t id, uint64_t bytes, uint64_t count);
+void growths_next(struct growths *growths);
+
+/* Between these two: what is known of an id that has been set. NULL if it doesn't keep growing. */
+const struct growth *growths_find(const struct growths *growths, uint64_t id);
+
+#endif
