@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Live blocks: each is kept from the return of the function that gave it to the entry of the one that
+ * takes it back, with its size, time, and the stack that asked for it.
+ *
+ * A block is taken out of the table before the real free begins, while nobody else can be given the
+ * same address, and put in after the real allocation. Functions that allocate call each other: what
+ * is asked for by another one that is still running in the same thread belongs to that, so each
+ * thread remembers its outermost call by the stack pointer it was entered with.
+ *
+ * Uprobe programs can be preempted: see STACK_PREEMPTIBLE in unwind.bpf.h.
+ */
+#define STACK_PREEMPTIBLE
+#include "stack.bpf.h"
+#include "uprobe.bpf.h"
+#include "blocks.h"
+#include "memleak.h"
+
+#define PROT_NONE	0
+#define MAP_STACK	0x20000 /* the same on x86 and arm64 */
+#define PAGE_BYTES	4096
+#define MAX_NESTED	64 /* a call with more than that inside has never returned */
+#define SIZE_OVERFLOWED (~0ULL)
+
+const volatile struct memleak_settings settings SEC(".rodata.memleak") = {
+	.max_bytes = ~0ULL,
+	.sample = 1,
+};
+
+/* The loader makes it as large as asked for. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct block_bucket);
+} blocks SEC(".maps");
+
+static __always_inline struct block_bucket *blocks_bucket(__u64 index)
+{
+	__u32 key = index;
+
+	return bpf_map_lookup_elem(&blocks, &key);
+}
+
+static __always_inline __u64 blocks_mask(void)
+{
+	return settings.bucket_mask;
+}
+
+#include "blocks_table.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct memleak_counts);
+} memleak_counts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} memleak_events SEC(".maps");
+
+/* How often a process has executed another program: what it held before is gone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u32);
+} memleak_generations SEC(".maps");
+
+/* A thread's outermost call of a function that allocates. */
+struct memleak_call {
+	__u64 sp; /* as it was entered; 0: there is none */
+	__u64 ip;
+	__u64 size;
+	__u64 out_addr; /* posix_memalign: where the result goes */
+	__u64 old_addr; /* realloc: what it may take back; 0: nothing that is kept */
+	__u32 kind;	/* enum alloc_kind */
+	__u32 n_nested;
+	struct block old;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct memleak_call);
+} memleak_calls SEC(".maps");
+
+/* ---- what users and the kernel share ---- */
+
+static __always_inline void count_call(bool is_alloc)
+{
+	__u32 zero = 0;
+	struct memleak_counts *counts = bpf_map_lookup_elem(&memleak_counts, &zero);
+
+	if (counts)
+		__sync_fetch_and_add(is_alloc ? &counts->allocs : &counts->frees, 1);
+}
+
+__noinline __u32 own_tgid(void)
+{
+	return task_tgid(bpf_get_current_task_btf());
+}
+
+__noinline __u32 own_tid(void)
+{
+	return task_tid(bpf_get_current_task_btf());
+}
+
+__noinline int ids_are_wanted(__u32 tgid)
+{
+	return tgid != filter.self_tgid && filter_ids(bpf_get_current_task_btf(), tgid);
+}
+
+__noinline int comm_is_wanted(void)
+{
+	return !filter.by_comm || filter_comm(bpf_get_current_task_btf());
+}
+
+__noinline int cgroup_is_wanted(void)
+{
+	return !filter.by_cgroup || filter_cgroup(bpf_get_current_task_btf());
+}
+
+__noinline int sets_are_wanted(void)
+{
+	return filter_sets(bpf_get_current_task_btf());
+}
+
+static __always_inline bool is_wanted(__u32 tgid)
+{
+	if (!ids_are_wanted(tgid))
+		return false;
+	if (filter.by_comm && !comm_is_wanted())
+		return false;
+	if (filter.by_cgroup && !cgroup_is_wanted())
+		return false;
+	return (!filter.by_cgroups && !filter.by_mntnss) || sets_are_wanted();
+}
+
+__noinline int send_event(__u64 addr, __u64 size, __u32 kind, __u32 in_kernel)
+{
+	struct memleak_event *event;
+
+	if (!settings.trace)
+		return 0;
+	event = bpf_ringbuf_reserve(&memleak_events, sizeof(*event), 0);
+	if (!event) {
+		loss_count(LOSS_RING_FULL, 0);
+		return 0;
+	}
+	event->time_ns = bpf_ktime_get_ns();
+	event->addr = addr;
+	event->size = size;
+	event->tgid = own_tgid();
+	event->tid = own_tid();
+	event->kind = kind;
+	event->in_kernel = in_kernel;
+	bpf_get_current_comm(event->comm, sizeof(event->comm));
+	bpf_ringbuf_submit(event, 0);
+	return 0;
+}
+
+/* Allocation and free come to the same answer. */
+static __always_inline bool is_sampled(__u64 addr)
+{
+	return settings.sample <= 1 || !((__u32)(blocks_hash(addr, 0) >> 32) % settings.sample);
+}
+
+static __always_inline bool size_is_wanted(__u64 size)
+{
+	return size >= settings.min_bytes && size <= settings.max_bytes;
+}
+
+static __always_inline __u32 block_time(void)
+{
+	return bpf_ktime_get_ns() >> BLOCK_TIME_SHIFT;
+}
+
+static __always_inline void keep_block(__u64 addr, const struct block *block)
+{
+	if (!blocks_add(addr, block->stack_id, block->size_generation, block->tgid_time))
+		loss_count(LOSS_MAP_FULL, block_size(block));
+}
+
+/* Takes a block out, into *out unless that is NULL. False if it isn't kept. */
+static __always_inline bool take_block(__u64 addr, __u32 tgid, struct block *out)
+{
+	__u64 place = is_sampled(addr) ? blocks_find(addr, tgid) : 0;
+	struct block_bucket *b;
+
+	if (!place)
+		return false;
+	b = blocks_bucket((place - 1) / BLOCK_WAYS);
+	if (b && out)
+		*out = b->blocks[(place - 1) % BLOCK_WAYS];
+	return blocks_remove(place, addr);
+}
+
+/* ---- user space: entries ---- */
+
+/* Half by half: what is 2^63 or more doesn't fit. */
+static __always_inline __u64 multiply(__u64 n, __u64 size)
+{
+	__u64 high = (n >> 32) * (__u32)size + (size >> 32) * (__u32)n;
+
+	if ((n >> 32 && size >> 32) || high >> 31)
+		return SIZE_OVERFLOWED;
+	return n * size;
+}
+
+/* How much is asked for. */
+static __always_inline __u64 requested_size(struct pt_regs *ctx, __u32 kind)
+{
+	switch (kind) {
+	case ALLOC_CALLOC:
+		return multiply(PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx));
+	case ALLOC_REALLOC:
+	case ALLOC_MEMALIGN:
+	case ALLOC_MMAP:
+		return PT_REGS_PARM2(ctx);
+	case ALLOC_REALLOCARRAY:
+		return multiply(PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx));
+	case ALLOC_POSIX_MEMALIGN:
+	case ALLOC_MREMAP:
+		return PT_REGS_PARM3(ctx);
+	case ALLOC_PVALLOC:
+		return (PT_REGS_PARM1(ctx) + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1ULL);
+	default:
+		return PT_REGS_PARM1(ctx);
+	}
+}
+
+/*
+ * Stacks of threads, and address space that is only reserved, are nobody's leak. And an exception
+ * ends the program where it is thrown through a function whose return is probed.
+ */
+static __always_inline bool is_no_memory(struct pt_regs *ctx, __u32 kind)
+{
+	if (kind == ALLOC_NEW)
+		return PT_REGS_PARM1(ctx) > settings.max_new_bytes;
+	return kind == ALLOC_MMAP &&
+	       (PT_REGS_PARM3(ctx) == PROT_NONE || (PT_REGS_PARM4(ctx) & MAP_STACK));
+}
+
+/*
+ * A call within another one has its stack below. One at the same place is either a jump from that
+ * one's end, to another function, or proof that the other one has never returned.
+ */
+static __always_inline bool call_is_nested(struct memleak_call *call, __u64 sp, __u64 ip)
+{
+	if (!call->sp || sp > call->sp || (sp == call->sp && ip == call->ip))
+		return false;
+	return ++call->n_nested < MAX_NESTED;
+}
+
+static __always_inline void take_old(struct memleak_call *call, __u64 addr, __u32 tgid)
+{
+	call->old_addr = addr && take_block(addr, tgid, &call->old) ? addr : 0;
+}
+
+static __always_inline struct memleak_call *call_of(struct task_struct *task, __u64 flags)
+{
+	return bpf_task_storage_get(&memleak_calls, task, NULL, flags);
+}
+
+/* A function that allocates begins. 1: its return is of no interest. */
+static __noinline int call_begin(struct pt_regs *ctx, __u32 kind)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 tgid = own_tgid();
+	struct memleak_call *call;
+
+	if (!is_wanted(tgid))
+		return 1;
+	call = call_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!call) {
+		loss_count(LOSS_NO_STATE, 0);
+		return 1;
+	}
+	if (call_is_nested(call, PT_REGS_SP(ctx), PT_REGS_IP(ctx)))
+		return 1;
+	count_call(true);
+	call->sp = 0;
+	call->old_addr = 0;
+	if (is_no_memory(ctx, kind))
+		return 1;
+	if (kind == ALLOC_REALLOC || kind == ALLOC_REALLOCARRAY || kind == ALLOC_MREMAP)
+		take_old(call, PT_REGS_PARM1(ctx), tgid);
+	if (kind == ALLOC_POSIX_MEMALIGN)
+		call->out_addr = PT_REGS_PARM1(ctx);
+	call->size = requested_size(ctx, kind);
+	call->ip = PT_REGS_IP(ctx);
+	call->kind = kind;
+	call->n_nested = 0;
+	call->sp = PT_REGS_SP(ctx);
+	return 0;
+}
+
+/* ---- user space: returns ---- */
+
+/* The address that was given; 0: none. */
+static __always_inline __u64 call_result(struct pt_regs *ctx, const struct memleak_call *call)
+{
+	__u64 addr = PT_REGS_RC(ctx);
+
+	if (call->kind == ALLOC_MMAP || call->kind == ALLOC_MREMAP)
+		return addr == ~0ULL ? 0 : addr;
+	if (call->kind != ALLOC_POSIX_MEMALIGN)
+		return addr;
+	if ((__u32)addr || bpf_probe_read_user(&addr, sizeof(addr), (void *)call->out_addr))
+		return 0;
+	return addr;
+}
+
+/* The stack of the call that has just returned, function on top. */
+static __noinline __u64 call_stack(void *ctx, __u64 ip)
+{
+	__u32 slot;
+	struct stack_def *def;
+	struct stack_scratch *scratch;
+	__u64 id;
+
+	if (!stack_settings.user)
+		return 0;
+	slot = stack_claim_slot();
+	scratch = stack_scratch_of(slot);
+	if (!scratch)
+		return 0;
+	scratch->leaf = ip;
+	def = &scratch->def;
+	def->kind = STACK_USER;
+	def->tgid = own_tgid();
+	def->generation = TASK_READ(bpf_get_current_task_btf(), self_exec_id);
+	def->reason = 0;
+	unwind_user(ctx, slot, def);
+	id = stack_intern(slot);
+	stack_release_slot(slot);
+	return id;
+}
+
+/* A realloc that failed has taken nothing back, unless nothing is what was asked for. */
+static __always_inline void restore_old(struct memleak_call *call)
+{
+	if (call->old_addr && call->size)
+		keep_block(call->old_addr, &call->old);
+}
+
+/* Its record is put together in the thread's state: stacks of BPF functions are small here. */
+static __noinline int call_end(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct memleak_call *call = call_of(task, 0);
+	__u64 addr;
+
+	if (!call || !call->sp || !returns_from(ctx, call->sp))
+		return 0;
+	call->sp = 0;
+	addr = call_result(ctx, call);
+	if (!addr) {
+		restore_old(call);
+		return 0;
+	}
+	if (settings.trace)
+		send_event(addr, call->size, call->kind, false);
+	if (!is_sampled(addr) || !size_is_wanted(call->size))
+		return 0;
+	call->old.stack_id = call_stack(ctx, call->ip);
+	call->old.size_generation = block_pack(call->size, TASK_READ(task, self_exec_id));
+	call->old.tgid = own_tgid();
+	call->old.time = block_time();
+	keep_block(addr, &call->old);
+	return 0;
+}
+
+/* ---- user space: frees ---- */
+
+/* Of a mapping, its first part may go alone. */
+static __always_inline void keep_rest(__u64 addr, __u64 bytes, struct block *block)
+{
+	bytes = (bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1ULL);
+	if (bytes >= block_size(block))
+		return;
+	block->size_generation -= bytes << BLOCK_GENERATION_BITS;
+	keep_block(addr + bytes, block);
+}
+
+static __noinline int free_begin(struct pt_regs *ctx, __u32 kind)
+{
+	__u64 addr = PT_REGS_PARM1(ctx);
+	struct block block;
+	__u32 tgid;
+
+	if (!addr)
+		return 1;
+	tgid = own_tgid();
+	count_call(false);
+	if (settings.trace)
+		send_event(addr, kind == ALLOC_MUNMAP ? PT_REGS_PARM2(ctx) : 0, kind, false);
+	if (take_block(addr, tgid, &block) && kind == ALLOC_MUNMAP)
+		keep_rest(addr, PT_REGS_PARM2(ctx), &block);
+	return 1;
+}
+
+/* ---- the programs of user space ---- */
+
+static __always_inline int function_begin(struct pt_regs *ctx)
+{
+	__u32 kind = bpf_get_attach_cookie(ctx);
+
+	if (kind < ALLOC_FREE)
+		return call_begin(ctx, kind);
+	if (kind < MEMLEAK_PRICE)
+		return free_begin(ctx, kind);
+	return kind == MEMLEAK_PRICE_OF_ENTRY;
+}
+
+SEC("uprobe")
+int memleak_session(struct pt_regs *ctx)
+{
+	return uprobe_is_return(ctx) ? call_end(ctx) : function_begin(ctx);
+}
+
+SEC("uprobe")
+int memleak_entry(struct pt_regs *ctx)
+{
+	function_begin(ctx);
+	return 0;
+}
+
+SEC("uprobe")
+int memleak_return(struct pt_regs *ctx)
+{
+	return call_end(ctx);
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(memleak_exec, struct task_struct *task)
+{
+	__u32 tgid = task_tgid(task), generation = TASK_READ(task, self_exec_id);
+
+	if (tgid)
+		bpf_map_update_elem(&memleak_generations, &tgid, &generation, BPF_ANY);
+	return 0;
+}
+
+/* ---- the kernel ---- */
+
+static __noinline int kernel_alloc(const __u64 *ctx, __u64 addr, __u64 size, __u32 kind)
+{
+	struct block block = {};
+
+	if (!addr || !is_wanted(own_tgid()))
+		return 0;
+	count_call(true);
+	if (settings.trace)
+		send_event(addr, size, kind, true);
+	if (!is_sampled(addr) || !size_is_wanted(size))
+		return 0;
+	block.stack_id = stack_intern_kernel_current((void *)ctx);
+	block.size_generation = block_pack(size, 0);
+	block.time = block_time();
+	keep_block(addr, &block);
+	return 0;
+}
+
+static __always_inline int kernel_free(__u64 addr, __u32 kind)
+{
+	if (!addr)
+		return 0;
+	count_call(false);
+	if (settings.trace)
+		send_event(addr, 0, kind, true);
+	take_block(addr, 0, NULL);
+	return 0;
+}
+
+#define KERNEL_ALLOC(name, addr, size)                              \
+	SEC("raw_tp/" #name)                                        \
+	int memleak_##name(const __u64 *ctx)                        \
+	{                                                           \
+		return kernel_alloc(ctx, addr, size, ALLOC_MALLOC); \
+	}
+
+#define KERNEL_FREE(name, addr)                       \
+	SEC("raw_tp/" #name)                          \
+	int memleak_##name(const __u64 *ctx)          \
+	{                                             \
+		return kernel_free(addr, ALLOC_FREE); \
+	}
+
+KERNEL_ALLOC(kmalloc, raw_tp_arg(ctx, 1), kmem_bytes(ctx))
+KERNEL_ALLOC(kmalloc_node, raw_tp_arg(ctx, 1), kmem_bytes(ctx))
+KERNEL_ALLOC(kmem_cache_alloc, raw_tp_arg(ctx, 1), kmem_cache_bytes(ctx, settings.cache_is_given))
+KERNEL_ALLOC(kmem_cache_alloc_node, raw_tp_arg(ctx, 1),
+	     kmem_cache_bytes(ctx, settings.cache_is_given))
+KERNEL_ALLOC(mm_page_alloc, raw_tp_arg(ctx, 0), (__u64)PAGE_BYTES << (raw_tp_arg(ctx, 1) & 63))
+KERNEL_ALLOC(percpu_alloc_percpu, percpu_pointer(ctx), percpu_bytes(ctx))
+KERNEL_FREE(kfree, raw_tp_arg(ctx, 1))
+KERNEL_FREE(kmem_cache_free, raw_tp_arg(ctx, 1))
+KERNEL_FREE(mm_page_free, raw_tp_arg(ctx, 0))
+KERNEL_FREE(percpu_free_percpu, raw_tp_arg(ctx, 2))
+
+char LICENSE[] SEC("license") = "GPL";
