@@ -18,6 +18,7 @@ LIVES   := $(patsubst tests/live/%.c,$(O)/tests/live/%,$(wildcard tests/live/*_t
 NAMES   := names_static names_exec names_stripped names_mini names_static_stripped other.debug
 WORKS   := $(patsubst tests/work/%.c,$(O)/tests/work/%,$(wildcard tests/work/*.c)) \
 	   $(addprefix $(O)/tests/work/,$(NAMES)) \
+	   $(patsubst tests/work/%.cc,$(O)/tests/work/%,$(wildcard tests/work/*.cc)) \
 	   $(O)/tests/work/allocs-static $(if $(shell command -v musl-gcc),$(O)/tests/work/allocs-musl)
 BENCH   := $(patsubst tests/bench/%.c,$(O)/tests/bench/%.o,\
 	     $(filter-out %.bpf.c,$(wildcard tests/bench/*.c)))
@@ -193,6 +194,13 @@ $(O)/tests/work/%-static: tests/work/%.c
 $(O)/tests/work/%-musl: tests/work/%.c
 	$(call say,CC,$< (musl))
 	$(Q)musl-gcc -std=gnu11 -g -O1 -pthread -MMD -MP $(WARN) -D_GNU_SOURCE $< $(LDFLAGS) -o $@
+
+$(O)/tests/work/%: tests/work/%.cc
+	$(call say,CXX,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -O1 -g -fno-omit-frame-pointer -MMD -MP -Wall -Wextra $< $(LDFLAGS) -o $@
+
+$(O)/tests/work/leaky_static: private LDFLAGS += -static
 
 WORK_FRAMES := -O1 -fno-omit-frame-pointer
 $(O)/tests/work/nofp $(O)/tests/work/other: private WORK_FRAMES := -O2 -fomit-frame-pointer

@@ -51,6 +51,18 @@ LAYER(spin_layer_3, spin_layer_4)
 LAYER(spin_layer_2, spin_layer_3)
 LAYER(spin_layer_1, spin_layer_2)
 
+static int allocate_block(const int *fds)
+{
+	void *volatile block = malloc(64);
+
+	(void)fds;
+	free(block);
+	return 0;
+}
+
+LAYER(allocate_layer_2, allocate_block)
+LAYER(allocate_layer_1, allocate_layer_2)
+
 #define FAULT_BYTES (256 << 10)
 #define PAGE_BYTES  4096
 
@@ -126,6 +138,7 @@ int work_start(struct work *work, enum work_kind kind, int cpu)
 {
 	static int (*const loops[])(const int *fds) = {
 		[WORK_SPIN] = spin_layer_1,
+		[WORK_ALLOCATE] = allocate_layer_1,
 		[WORK_FAULT] = fault_layer_1,
 		[WORK_CALLS] = call_briefly,
 	};

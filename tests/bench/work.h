@@ -9,6 +9,7 @@
 enum work_kind {
 	WORK_PINGPONG, /* two processes on one CPU hand each other a byte: wake-ups and switches */
 	WORK_SPIN,     /* one process computes */
+	WORK_ALLOCATE, /* one process takes a block and gives it back */
 	WORK_FAULT,    /* one process maps memory, touches each page of it, and gives it back */
 	WORK_CALLS,    /* one process makes the shortest system call there is */
 };

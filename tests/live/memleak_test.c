@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * memleak, live: what it says is held against what the workload "leaky" has taken and kept, block by
+ * block and byte by byte.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../common/offers.h"
+#include "../work/leaky.h"
+#include "live.h"
+
+/* One report, at the end. */
+#define TEXT	   "--format=text", "-T", "1000", "--interval=1h"
+#define NEEDS_5_12 "needs Linux 5.12"
+
+/* Not here before 5.15, where probes have no cookies. */
+#define NEED_PROBES()                                                                      \
+	do {                                                                               \
+		struct proc *tried = tool_run("memleak", "--", "/bin/true");               \
+		if (tried->status == 1 &&                                                  \
+		    (strstr(tried->err, NEEDS_5_12) || strstr(tried->err, "since Linux"))) \
+			SKIP("%s", tried->err);                                            \
+	} while (0)
+
+/* ---- the text of a report ---- */
+
+struct held {
+	uint64_t bytes, blocks;
+};
+
+/* Adds up what stands over the stacks that have a frame of that name; NULL: all stacks. */
+static struct held held_by(const char *text, const char *function)
+{
+	struct held sum = {}, at = {};
+	bool counted = true, is_header;
+	char frame[128];
+
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line != 0) {
+		unsigned long long bytes, blocks;
+
+		is_header = sscanf(line, "\t%llu bytes in %llu allocations", &bytes, &blocks) == 2;
+		if (is_header) {
+			at = (struct held){ bytes, blocks };
+			counted = false;
+		}
+		if (counted ||
+		    (function && (is_header || sscanf(line, "\t\t%127[^\n]", frame) != 1 ||
+				  strcmp(frame, function))))
+			continue;
+		sum.bytes += at.bytes;
+		sum.blocks += at.blocks;
+		counted = true;
+	}
+	return sum;
+}
+
+#define CHECK_HELD(text, function, n, each)                                                        \
+	do {                                                                                       \
+		struct held held = held_by(text, function);                                        \
+		if (held.blocks != (n) || held.bytes != (uint64_t)(n) * (each))                    \
+			UNIT_FAIL("%s holds %llu bytes in %llu blocks, not %d of %d", function,    \
+				  (unsigned long long)held.bytes, (unsigned long long)held.blocks, \
+				  (int)(n), (int)(each));                                          \
+	} while (0)
+
+static void check_all_leaks(const char *text)
+{
+	CHECK_HELD(text, "leak_malloc", MALLOC_COUNT, MALLOC_BYTES);
+	CHECK_HELD(text, "leak_calloc", CALLOC_COUNT, CALLOC_N * CALLOC_BYTES);
+	CHECK_HELD(text, "leak_realloc", REALLOC_COUNT, REALLOC_BYTES);
+	CHECK_HELD(text, "leak_memalign", MEMALIGN_COUNT, MEMALIGN_BYTES);
+	CHECK_HELD(text, "leak_aligned", ALIGNED_COUNT, ALIGNED_BYTES);
+	CHECK_HELD(text, "leak_mmap", MMAP_COUNT, MMAP_BYTES);
+	CHECK_HELD(text, "leak_rest_of_mapping", 1, 2 * 4096);
+	CHECK_HELD(text, "leak_strdup", STRDUP_COUNT, STRDUP_BYTES);
+	CHECK_HELD(text, "leak_big", BIG_COUNT, BIG_BYTES);
+	CHECK_HELD(text, "leak_nothing", 0, 0);
+}
+
+/* What the process does behind "@ready"; nobody else's blocks may be in the report. */
+static struct proc *trace(struct proc *work, const char *option)
+{
+	struct proc *tool =
+		tool_start("memleak", TEXT, "-o", "0", "-p", pid_text(work->pid), option);
+
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	return tool;
+}
+
+/* ---- every way to get memory ---- */
+
+TEST(every_planted_leak_is_found_with_its_bytes)
+{
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = trace(work_start("leaky", "all", "1"), NULL);
+	check_all_leaks(tool->out);
+	CHECK_HAS(tool->err, "100.00 % complete");
+	CHECK_EQ(truth_value(tool), held_by(tool->out, NULL).bytes);
+}
+
+/* A report when it ends, though everything is younger than -o wants it. */
+TEST(a_commands_leaks_are_reported_when_it_ends)
+{
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = tool_run("memleak", TEXT, "-o", "1h", "--", work_path("leaky"), "all", "1");
+	CHECK_STATUS(tool, 0);
+	check_all_leaks(tool->out);
+}
+
+TEST(a_process_that_ends_ends_the_tracing_with_a_report)
+{
+	struct proc *work, *tool;
+
+	NEED_PROBES();
+	work = work_start("leaky", "all", "1");
+	tool = tool_start("memleak", TEXT, "-o", "1h", "-p", pid_text(work->pid));
+	work_do(work);
+	close(work->in_fd);
+	work->in_fd = -1;
+	proc_finish(tool);
+	CHECK_STATUS(tool, 0);
+	check_all_leaks(tool->out);
+}
+
+TEST(a_static_programs_allocator_is_found)
+{
+	NEED_PROBES();
+	check_all_leaks(trace(work_start("leaky_static", "all", "1"), NULL)->out);
+}
+
+static bool preload(void *arg)
+{
+	return !setenv("LD_PRELOAD", arg, 1);
+}
+
+static void check_allocator(const char *library)
+{
+	const char *path = text_of("/usr/lib/x86_64-linux-gnu/%s", library);
+
+	NEED_PROBES();
+	if (access(path, R_OK))
+		SKIP("there is no %s", library);
+	check_all_leaks(trace(work_start_in(preload, (void *)path, work_path("leaky"),
+					    ARGV("leaky", "all", "1")),
+			      NULL)
+				->out);
+}
+
+TEST(jemalloc_is_found)
+{
+	check_allocator("libjemalloc.so.2");
+}
+
+TEST(tcmalloc_is_found)
+{
+	check_allocator("libtcmalloc_minimal.so.4");
+}
+
+TEST(mimalloc_is_found)
+{
+	check_allocator("libmimalloc.so.2");
+}
+
+static void check_cxx(struct proc *work)
+{
+	struct proc *tool = trace(work, NULL);
+
+	CHECK_HELD(tool->out, "_ZL8leak_newv", NEW_COUNT, NEW_BYTES);
+	CHECK_EQ(held_by(tool->out, "_ZL11leak_vectorv").bytes,
+		 VECTOR_COUNT * (VECTOR_INTS * sizeof(int) + 3 * sizeof(void *)));
+	CHECK_EQ(held_by(tool->out, "_ZL11leak_vectorv").blocks, 2 * VECTOR_COUNT);
+	CHECK_HAS(work->out, "@leakycc survived 1");
+}
+
+TEST(new_is_found_and_may_throw)
+{
+	NEED_PROBES();
+	check_cxx(work_start("leakycc"));
+}
+
+/* Its operator new doesn't call malloc. */
+TEST(an_allocators_own_new_is_found_and_may_throw)
+{
+	const char *path = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
+	struct proc *tool;
+
+	NEED_PROBES();
+	if (access(path, R_OK))
+		SKIP("there is no jemalloc");
+	tool = tool_run("memleak", "-v", "--", "/bin/true");
+	if (!strstr(tool->err, "uprobe.session"))
+		SKIP("the kernel has no sessions of uprobes");
+	check_cxx(work_start_in(preload, (void *)path, work_path("leakycc"), ARGV("leakycc")));
+}
+
+/* ---- other mount namespaces ---- */
+
+static bool copy_into(const char *folder, const char *path, const char *name)
+{
+	return file_copy(path, text_of("%s/%s", folder, name));
+}
+
+static bool enter_root(void *arg)
+{
+	return enter_mount_namespace() && !mount("none", arg, "tmpfs", 0, NULL) &&
+	       !mkdir(text_of("%s/lib64", (char *)arg), 0755) &&
+	       !mkdir(text_of("%s/lib", (char *)arg), 0755) &&
+	       copy_into(arg, "/lib64/ld-linux-x86-64.so.2", "lib64/ld-linux-x86-64.so.2") &&
+	       copy_into(arg, "/lib/x86_64-linux-gnu/libc.so.6", "lib/libc.so.6") &&
+	       copy_into(arg, work_path("leaky"), "leaky") && !chroot(arg) && !chdir("/");
+}
+
+/* Its libc is one that nobody else sees. */
+TEST(a_libc_in_another_mount_namespace_is_found)
+{
+	struct proc *work;
+
+	NEED_PROBES();
+	if (access("/lib64/ld-linux-x86-64.so.2", R_OK) ||
+	    access("/lib/x86_64-linux-gnu/libc.so.6", R_OK))
+		SKIP("there is no glibc where it is looked for");
+	work = work_start_in(enter_root, (void *)folder_make(), "/leaky",
+			     ARGV("leaky", "all", "1"));
+	check_all_leaks(trace(work, NULL)->out);
+}
+
+TEST(a_python_extensions_leak_is_found)
+{
+	static const char *const script = "import ctypes, sys\n"
+					  "f = ctypes.CDLL(None).malloc\n"
+					  "f.restype = ctypes.c_void_p\n"
+					  "print('@ready', flush=True)\n"
+					  "sys.stdin.buffer.raw.read(1)\n"
+					  "for i in range(211): f(10007)\n"
+					  "print('@done', flush=True)\n"
+					  "sys.stdin.buffer.raw.read(1)\n";
+	struct proc *tool;
+	struct held held;
+
+	NEED_PROBES();
+	if (access("/usr/bin/python3", X_OK))
+		SKIP("there is no python3");
+	tool = trace(work_start_in(NULL, NULL, "/usr/bin/python3", ARGV("python3", "-c", script)),
+		     "--min-size=10007");
+	held = held_by(tool->out, "ffi_call");
+	if (!held.blocks)
+		held = held_by(tool->out, "malloc");
+	CHECK_EQ(held.blocks, 211);
+	CHECK_EQ(held.bytes, 211 * 10007);
+}
+
+/* ---- many blocks ---- */
+
+#define MANY 1200007
+
+TEST(more_than_a_million_blocks_are_all_there)
+{
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = trace(work_start("leaky", "many", text_of("%d", MANY)), NULL);
+	CHECK_HELD(tool->out, "take_many", MANY, MANY_BYTES);
+	CHECK_LACKS(tool->err, "lost");
+}
+
+TEST(nothing_is_left_when_a_million_blocks_were_freed)
+{
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = trace(work_start("leaky", "many", text_of("%d", MANY), "free"), NULL);
+	CHECK_EQ(held_by(tool->out, NULL).blocks, 0);
+	CHECK_HAS(tool->out, "Top 0 stacks");
+	CHECK_LACKS(tool->err, "lost");
+}
+
+TEST(what_does_not_fit_is_said)
+{
+	struct proc *tool;
+	const char *lost;
+	double percent;
+
+	NEED_PROBES();
+	tool = trace(work_start("leaky", "many", "100003"), "--entries=1000");
+	lost = strstr(tool->err, " % of bytes lost: map full");
+	CHECK(lost);
+	CHECK_HAS(tool->err, "raise --entries");
+	while (lost && lost > tool->err && lost[-1] != ' ')
+		lost--;
+	percent = lost ? atof(lost) : 0;
+	CHECK_CLOSE(held_by(tool->out, "take_many").blocks,
+		    (uint64_t)(100003 * (100 - percent) / 100), 60);
+}
+
+/* ---- what is counted, and once ---- */
+
+TEST(a_large_block_is_the_callers_and_not_mmaps)
+{
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = trace(work_start("leaky", "big", "1"), NULL);
+	CHECK_HELD(tool->out, "leak_big", BIG_COUNT, BIG_BYTES);
+	CHECK_EQ(held_by(tool->out, NULL).bytes, (uint64_t)BIG_COUNT * BIG_BYTES);
+	CHECK_LACKS(tool->out, "\t\tmmap\n");
+}
+
+TEST(a_realloc_that_fails_frees_nothing)
+{
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = trace(work_start("leaky", "realloc", "1"), NULL);
+	CHECK_HELD(tool->out, "keep_after_failure", FAILED_COUNT, FAILED_BYTES);
+	CHECK_HELD(tool->out, "free_by_realloc", 0, 0);
+}
+
+TEST(blocks_from_before_tracing_are_nobodys)
+{
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = trace(work_start("leaky", "before", "many", "1009", "free"), NULL);
+	CHECK_EQ(held_by(tool->out, NULL).blocks, 0);
+}
+
+/* Their stacks and arenas aren't leaks, and no block gets lost between them. */
+TEST(threads_at_once_are_counted_right)
+{
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = trace(work_start("leaky", "threads", "7"), NULL);
+	CHECK_HELD(tool->out, "leak_in_thread", 7 * THREAD_LEAKS, THREAD_BYTES);
+	CHECK_EQ(held_by(tool->out, "work_in_thread").blocks, 7 * THREAD_LEAKS);
+	CHECK_EQ(held_by(tool->out, "mmap").blocks, 0);
+}
+
+TEST(a_sample_holds_whole_lives)
+{
+	struct proc *tool;
+	uint64_t blocks;
+
+	NEED_PROBES();
+	tool = trace(work_start("leaky", "many", "100003", "free"), "--sample-rate=7");
+	CHECK_EQ(held_by(tool->out, NULL).blocks, 0);
+	tool = trace(work_start("leaky", "many", "100003"), "--sample-rate=7");
+	blocks = held_by(tool->out, "take_many").blocks;
+	CHECK(blocks > 100003 / 7 / 2 && blocks < 100003 / 7 * 2);
+}
+
+TEST(sizes_can_be_chosen)
+{
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = trace(work_start("leaky", "all", "1"), "--max-size=40");
+	CHECK_HELD(tool->out, "leak_malloc", MALLOC_COUNT, MALLOC_BYTES);
+	CHECK_HELD(tool->out, "leak_strdup", STRDUP_COUNT, STRDUP_BYTES);
+	CHECK_HELD(tool->out, "leak_calloc", 0, 0);
+	tool = trace(work_start("leaky", "all", "1"), "--min-size=1000000");
+	CHECK_EQ(held_by(tool->out, NULL).bytes, (uint64_t)BIG_COUNT * BIG_BYTES);
+}
+
+/* ---- processes ---- */
+
+TEST(children_are_followed)
+{
+	struct proc *work, *tool;
+
+	NEED_PROBES();
+	work = work_start("leaky", "children", "5");
+	tool = tool_start("memleak", TEXT, "--follow", "-p", pid_text(work->pid));
+	work_do(work);
+	tool_stop(tool);
+	CHECK_HELD(tool->out, "leak_in_child", 5 * CHILD_COUNT, CHILD_BYTES);
+	tool = trace(work_start("leaky", "children", "5"), NULL);
+	CHECK_HELD(tool->out, "leak_in_child", 0, 0);
+}
+
+TEST(a_command_may_have_arguments_and_quotes)
+{
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = tool_run("memleak", TEXT, "-c", text_of("'%s' \"big\" 1", work_path("leaky")));
+	CHECK_STATUS(tool, 0);
+	CHECK_HELD(tool->out, "leak_big", BIG_COUNT, BIG_BYTES);
+	tool = tool_run("memleak", "-c", "true; true");
+	CHECK_STATUS(tool, 2);
+}
+
+/* The program that is executed leaks the same again. */
+TEST(a_program_that_is_executed_begins_anew)
+{
+	struct proc *work, *tool;
+
+	NEED_PROBES();
+	work = work_start("leaky", "exec", realpath_of(work_path("leaky")));
+	tool = tool_start("memleak", TEXT, "-p", pid_text(work->pid), "-o", "0");
+	work_go(work);
+	proc_linger(tool, 700);
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	check_all_leaks(tool->out);
+}
+
+/* ---- over time ---- */
+
+TEST(what_keeps_growing_is_told_from_what_does_not)
+{
+	struct proc *work, *tool;
+
+	NEED_PROBES();
+	work = work_start("leaky", "grow", "400");
+	tool = tool_start("memleak", "--growth", "-o", "0", "-p", pid_text(work->pid),
+			  "--interval=300ms");
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK(held_by(tool->out, "grow").blocks > 0);
+	CHECK_EQ(held_by(tool->out, "use_cache").blocks, 0);
+	CHECK_HAS(tool->out, "intervals in a row");
+}
+
+TEST(too_many_calls_end_the_tracing)
+{
+	struct proc *work, *tool;
+
+	NEED_PROBES();
+	work = work_start("leaky", "threads", "7", "threads", "7", "threads", "7", "threads", "7");
+	tool = tool_start("memleak", TEXT, "--max-rate=1000", "-p", pid_text(work->pid));
+	work_do(work);
+	proc_finish(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->err, "more than --max-rate 1000: detached");
+}
+
+TEST(each_call_is_traced)
+{
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = trace(work_start("leaky", "realloc", "1"), "--trace");
+	CHECK(lines_with(tool->out, text_of(" %d", FAILED_BYTES)) >= FAILED_COUNT);
+	CHECK(lines_with(tool->out, " free ") >= FAILED_COUNT);
+}
+
+TEST(the_cost_is_said)
+{
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = trace(work_start("leaky", "many", "300007", "free"), NULL);
+	CHECK_HAS(tool->err, "600");
+	CHECK_HAS(tool->err, " calls, ");
+	CHECK_HAS(tool->err, " per second");
+}
+
+/* ---- the kernel ---- */
+
+#define PIPES 211
+
+TEST(the_kernels_blocks_are_found)
+{
+	struct proc *work, *tool;
+
+	if (!offers_compare_and_exchange())
+		SKIP("no compare-and-exchange");
+	work = work_start("leaky", "pipes", text_of("%d", PIPES));
+	tool = tool_start("memleak", TEXT, "--comm", "leaky", "-o", "0");
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(held_by(tool->out, "alloc_pipe_info").blocks, 2 * PIPES);
+	CHECK_LACKS(tool->out, "bpf_prog_");
+}
+
+/* ---- the floor ---- */
+
+TEST(an_old_kernel_is_told_of_in_one_line)
+{
+	struct proc *tool;
+
+	if (offers_compare_and_exchange())
+		SKIP("the kernel is new enough");
+	tool = tool_run("memleak", "-p", pid_text(getpid()));
+	CHECK_STATUS(tool, 1);
+	CHECK_HAS(tool->err, NEEDS_5_12);
+	CHECK_EQ(lines_from(tool->err, "memleak: "), 1);
+}
+
+TEST(a_process_without_an_allocator_is_an_error)
+{
+	struct proc *work, *tool;
+
+	NEED_PROBES();
+	work = work_start("leaky", "big", "1");
+	tool = tool_run("memleak", "-p", pid_text(work->pid), "-S", "nosuchprefix_");
+	CHECK_STATUS(tool, 1);
+	CHECK_HAS(tool->err, "no function that allocates");
+	tool = tool_run("memleak", "-p", pid_text(work->pid), "-O", "libnosuch");
+	CHECK_STATUS(tool, 1);
+}

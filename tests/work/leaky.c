@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * leaky [before MODE N] [MODE N]...: takes memory and keeps some of it, in functions that are named
+ * for it; how many blocks of which size is in leaky.h. N is the number of blocks, threads, children
+ * or pipes, or a program.
+ */
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "leaky.h"
+#include "work.h"
+
+#define MAX_KEPT (1 << 21)
+
+static void *kept[MAX_KEPT];
+static int n_kept;
+static const char *text = "a text of 26 bytes in all";
+
+/* Keeps the compiler from knowing what becomes of a block. */
+static void *volatile last;
+
+static void keep(void *p)
+{
+	if (!p)
+		abort();
+	last = p;
+	kept[__sync_fetch_and_add(&n_kept, 1)] = p;
+}
+
+static void drop(void *p)
+{
+	last = p;
+	free(p);
+}
+
+static size_t hide(size_t n)
+{
+	__asm__ volatile("" : "+r"(n));
+	return n;
+}
+
+WORK_FUNCTION void leak_malloc(void)
+{
+	for (int i = 0; i < MALLOC_COUNT; i++)
+		keep(malloc(MALLOC_BYTES));
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void leak_calloc(void)
+{
+	for (int i = 0; i < CALLOC_COUNT; i++)
+		keep(calloc(CALLOC_N, CALLOC_BYTES));
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void leak_realloc(void)
+{
+	for (int i = 0; i < REALLOC_COUNT; i++)
+		keep(realloc(malloc(hide(10)), REALLOC_BYTES));
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void leak_memalign(void)
+{
+	void *p;
+
+	for (int i = 0; i < MEMALIGN_COUNT; i++) {
+		if (posix_memalign(&p, 64, MEMALIGN_BYTES))
+			abort();
+		keep(p);
+	}
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void leak_aligned(void)
+{
+	for (int i = 0; i < ALIGNED_COUNT; i++)
+		keep(aligned_alloc(128, ALIGNED_BYTES));
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void *map(size_t bytes, int prot, int flags)
+{
+	void *p = mmap(NULL, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+
+	WORK_KEEP_FRAME();
+	return p;
+}
+
+WORK_FUNCTION void leak_mmap(void)
+{
+	for (int i = 0; i < MMAP_COUNT; i++)
+		keep(map(MMAP_BYTES, PROT_READ | PROT_WRITE, 0));
+	WORK_KEEP_FRAME();
+}
+
+/* The first page of three goes back. */
+WORK_FUNCTION void leak_rest_of_mapping(void)
+{
+	char *p = map(3 * 4096, PROT_READ | PROT_WRITE, 0);
+
+	munmap(p, 4096);
+	keep(p + 4096);
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void leak_strdup(void)
+{
+	for (int i = 0; i < STRDUP_COUNT; i++)
+		keep(strdup(text));
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void leak_big(void)
+{
+	for (int i = 0; i < BIG_COUNT; i++)
+		keep(malloc(BIG_BYTES));
+	WORK_KEEP_FRAME();
+}
+
+/* Whatever is taken here goes back, or was never had. */
+WORK_FUNCTION void leak_nothing(void)
+{
+	void *p;
+
+	for (size_t i = 0; i < 1009; i++)
+		drop(malloc(hide(i)));
+	drop(calloc(hide(7), 11));
+	drop(aligned_alloc(64, hide(128)));
+	drop(realloc(malloc(hide(100)), 100000));
+	drop(malloc(hide(BIG_BYTES)));
+	last = calloc(hide(SIZE_MAX / 2), 3);
+	last = malloc(hide(PTRDIFF_MAX));
+	if (!posix_memalign(&p, 64, hide(PTRDIFF_MAX)))
+		abort();
+	p = map(4096, PROT_READ, 0);
+	munmap(p, 4096);
+	map(1 << 20, PROT_NONE, MAP_NORESERVE);
+	WORK_KEEP_FRAME();
+}
+
+static void leak_all(void)
+{
+	leak_malloc();
+	leak_calloc();
+	leak_realloc();
+	leak_memalign();
+	leak_aligned();
+	leak_mmap();
+	leak_rest_of_mapping();
+	leak_strdup();
+	leak_big();
+	leak_nothing();
+}
+
+/* ---- realloc's ways ---- */
+
+/* Its failure leaves the old block as it was. */
+WORK_FUNCTION void keep_after_failure(void)
+{
+	void *p = malloc(hide(FAILED_BYTES));
+
+	if (realloc(p, hide(PTRDIFF_MAX)))
+		abort();
+	keep(p);
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void free_by_realloc(void)
+{
+	last = realloc(malloc(hide(331)), hide(0));
+	drop(last);
+	WORK_KEEP_FRAME();
+}
+
+static void reallocate(void)
+{
+	for (int i = 0; i < FAILED_COUNT; i++) {
+		keep_after_failure();
+		free_by_realloc();
+	}
+}
+
+/* ---- many ---- */
+
+WORK_FUNCTION void take_many(int n)
+{
+	for (int i = 0; i < n; i++)
+		keep(malloc(MANY_BYTES));
+	WORK_KEEP_FRAME();
+}
+
+static void free_all(void)
+{
+	while (n_kept > 0)
+		free(kept[--n_kept]);
+}
+
+/* ---- threads ---- */
+
+WORK_FUNCTION void leak_in_thread(void)
+{
+	keep(malloc(hide(THREAD_BYTES)));
+	WORK_KEEP_FRAME();
+}
+
+/* Blocks go from hand to hand: what one thread takes, another may free. */
+static void *work_in_thread(void *arg)
+{
+	static void *hands[64];
+
+	for (size_t i = 0; i < THREAD_ROUNDS; i++) {
+		free(__atomic_exchange_n(&hands[i % 64], malloc(hide(i % 512)), __ATOMIC_ACQ_REL));
+		if (i % (THREAD_ROUNDS / THREAD_LEAKS) == 0)
+			leak_in_thread();
+	}
+	for (size_t i = 0; i < 64; i++)
+		free(__atomic_exchange_n(&hands[i], NULL, __ATOMIC_ACQ_REL));
+	return arg;
+}
+
+static void run_threads(int n)
+{
+	pthread_t threads[64];
+
+	for (int i = 0; i < n; i++)
+		pthread_create(&threads[i], NULL, work_in_thread, NULL);
+	for (int i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* ---- processes ---- */
+
+WORK_FUNCTION void leak_in_child(void)
+{
+	for (int i = 0; i < CHILD_COUNT; i++)
+		keep(malloc(CHILD_BYTES));
+	WORK_KEEP_FRAME();
+}
+
+static void run_children(int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!fork()) {
+			leak_in_child();
+			work_sleep(CHILD_LIFE_MS * NS_PER_MS);
+			_exit(0);
+		}
+	while (wait(NULL) > 0)
+		;
+}
+
+static void execute(const char *path)
+{
+	leak_malloc();
+	execl(path, "leaky", "all", NULL);
+	exit(1);
+}
+
+/* ---- slowly ---- */
+
+WORK_FUNCTION void grow(void)
+{
+	keep(malloc(hide(GROW_BYTES)));
+	WORK_KEEP_FRAME();
+}
+
+/* Up and down. */
+WORK_FUNCTION void use_cache(int i)
+{
+	static void *cache[16];
+
+	if (i % 48 < 16)
+		cache[i % 16] = malloc(hide(1000));
+	else if (i % 48 < 32)
+		drop(cache[i % 16]);
+	WORK_KEEP_FRAME();
+}
+
+static void grow_slowly(int n)
+{
+	for (int i = 0; i < n; i++) {
+		grow();
+		use_cache(i);
+		work_sleep(10 * NS_PER_MS);
+	}
+	WORK_KEEP_FRAME();
+}
+
+/* In the kernel. */
+static void open_pipes(int n)
+{
+	int fds[2];
+
+	for (int i = 0; i < n; i++)
+		if (pipe(fds))
+			abort();
+}
+
+static void run_mode(const char *mode, int n, const char *arg)
+{
+	if (!strcmp(mode, "all"))
+		leak_all();
+	else if (!strcmp(mode, "realloc"))
+		reallocate();
+	else if (!strcmp(mode, "big"))
+		leak_big();
+	else if (!strcmp(mode, "many"))
+		take_many(n);
+	else if (!strcmp(mode, "threads"))
+		run_threads(n);
+	else if (!strcmp(mode, "children"))
+		run_children(n);
+	else if (!strcmp(mode, "exec"))
+		execute(arg);
+	else if (!strcmp(mode, "grow"))
+		grow_slowly(n);
+	else if (!strcmp(mode, "pipes"))
+		open_pipes(n);
+	else if (!strcmp(mode, "free"))
+		free_all();
+}
+
+/* Modes with their N follow each other; one behind "before" comes before it says that it is ready. */
+int main(int argc, char **argv)
+{
+	int i = 1;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("@begin\n"); /* now it has its buffer, which is no leak of ours */
+	if (argc > 3 && !strcmp(argv[1], "before")) {
+		run_mode(argv[2], atoi(argv[3]), argv[3]);
+		i = 4;
+	}
+	work_wait_go();
+	for (; i < argc; i += 2)
+		run_mode(argv[i], work_number(argc, argv, i + 1, 1),
+			 i + 1 < argc ? argv[i + 1] : NULL);
+	work_wait_end();
+	return 0;
+}
