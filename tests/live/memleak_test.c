@@ -178,10 +178,10 @@ static void check_cxx(struct proc *work)
 {
 	struct proc *tool = trace(work, NULL);
 
-	CHECK_HELD(tool->out, "_ZL8leak_newv", NEW_COUNT, NEW_BYTES);
-	CHECK_EQ(held_by(tool->out, "_ZL11leak_vectorv").bytes,
+	CHECK_HELD(tool->out, "leak_new()", NEW_COUNT, NEW_BYTES);
+	CHECK_EQ(held_by(tool->out, "leak_vector()").bytes,
 		 VECTOR_COUNT * (VECTOR_INTS * sizeof(int) + 3 * sizeof(void *)));
-	CHECK_EQ(held_by(tool->out, "_ZL11leak_vectorv").blocks, 2 * VECTOR_COUNT);
+	CHECK_EQ(held_by(tool->out, "leak_vector()").blocks, 2 * VECTOR_COUNT);
 	CHECK_HAS(work->out, "@leakycc survived 1");
 }
 
