@@ -67,9 +67,9 @@ $(O)/bpf/%.tmp.o: bpf/%.bpf.c $(O)/.versions
 $(O)/bpf/%.bpf.o: $(O)/bpf/%.tmp.o
 	$(Q)$(BPFTOOL) gen object $@ $<
 
-$(O)/skel/%.skel.h: $(O)/bpf/%.bpf.o
+$(O)/skel/%.skel.h: $(O)/bpf/%.bpf.o bpf/skeleton
 	@mkdir -p $(@D)
-	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+	$(Q)BPFTOOL='$(BPFTOOL)' bpf/skeleton $< $*_bpf > $@
 
 # Numbers with their names, from the kernel's and the C library's headers.
 NUMBERS = $(Q)mkdir -p $(@D) && printf '\#include <%s>\n' $(1) | $(CC) $(CPPFLAGS) -E -dM - | \
@@ -255,9 +255,9 @@ $(O)/tests/probes/%: tests/probes/%.c $(O)/skel/probes.skel.h $(O)/libtracelets.
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TL_CFLAGS) $< $(O)/libtracelets.a $(TL_LDFLAGS) $(LIBS) -o $@
 
-$(O)/skel/early/oracle.skel.h: $(O)/bpf/oracle_early.bpf.o
+$(O)/skel/early/oracle.skel.h: $(O)/bpf/oracle_early.bpf.o bpf/skeleton
 	@mkdir -p $(@D)
-	$(Q)$(BPFTOOL) gen skeleton $< name oracle_bpf > $@
+	$(Q)BPFTOOL='$(BPFTOOL)' bpf/skeleton $< oracle_bpf > $@
 
 $(O)/tests/oracle/oracle_early: tests/oracle/oracle.c $(O)/skel/early/oracle.skel.h $(O)/libtracelets.a
 	@mkdir -p $(@D)

@@ -131,7 +131,7 @@ static struct location locate(struct usyms *us, pid_t pid, uint32_t generation, 
 }
 
 /* "" for none. */
-static const char *name_of(struct usyms *us, struct location loc)
+static const char *name_of(struct location loc)
 {
 	const char *name = usyms_name(&loc, false);
 
@@ -188,7 +188,7 @@ static void check_own_function(void)
 	struct location loc = locate(us, getpid(), 1, known_addr());
 	struct mapping text = self_text();
 
-	CHECK_STR(name_of(us, loc), "known_function");
+	CHECK_STR(name_of(loc), "known_function");
 	CHECK_EQ(loc.offset, known_addr() - text.start + text.offset);
 	CHECK_STR(usyms_dso_name(&loc), program_invocation_short_name);
 	usyms_free(us);
@@ -236,10 +236,10 @@ TEST(keeps_names_of_a_process_that_exits)
 	struct location loc = locate(us, child, 1, known_addr());
 
 	end_child(child);
-	CHECK_STR(name_of(us, loc), "known_function");
+	CHECK_STR(name_of(loc), "known_function");
 	usyms_forget(us, child);
 	usyms_forget(us, child);
-	CHECK_STR(name_of(us, loc), "known_function");
+	CHECK_STR(name_of(loc), "known_function");
 	loc = locate(us, child, 1, known_addr());
 	CHECK(!loc.dso);
 	CHECK(!usyms_dso_name(&loc));
@@ -254,9 +254,9 @@ TEST(keeps_mappings_of_a_process_that_is_gone)
 
 	locate(us, child, 1, known_addr());
 	end_child(child);
-	CHECK_STR(name_of(us, locate(us, child, 1, known_addr() + 1)), "known_function");
+	CHECK_STR(name_of(locate(us, child, 1, known_addr() + 1)), "known_function");
 	CHECK(!locate(us, child, 1, 8).dso);
-	CHECK_STR(name_of(us, locate(us, child, 1, known_addr() + 1)), "known_function");
+	CHECK_STR(name_of(locate(us, child, 1, known_addr() + 1)), "known_function");
 	usyms_free(us);
 }
 
@@ -267,7 +267,7 @@ TEST(opens_files_of_a_process_that_is_gone)
 
 	locate(us, child, 1, 8); /* reads the mappings, opens nothing */
 	end_child(child);
-	CHECK_STR(name_of(us, locate(us, child, 1, known_addr())), "known_function");
+	CHECK_STR(name_of(locate(us, child, 1, known_addr())), "known_function");
 	usyms_free(us);
 }
 
@@ -281,7 +281,7 @@ TEST(keeps_mappings_of_a_zombie)
 	kill(child, SIGKILL);
 	waitid(P_PID, child, &info, WEXITED | WNOWAIT);
 	CHECK(!locate(us, child, 1, 8).dso);
-	CHECK_STR(name_of(us, locate(us, child, 1, known_addr())), "known_function");
+	CHECK_STR(name_of(locate(us, child, 1, known_addr())), "known_function");
 	end_child(child);
 	usyms_free(us);
 }
@@ -306,7 +306,7 @@ static void check_replaced_file(void)
 	CHECK_EQ(rename(third, deleted), 0);
 	wait_for_tick();
 	loc = locate(us, child, 1, addr);
-	CHECK_STR(name_of(us, loc), privileged ? "known_function" : "");
+	CHECK_STR(name_of(loc), privileged ? "known_function" : "");
 	CHECK_STR(usyms_dso_name(&loc), path + strlen("/tmp/"));
 	usyms_free(us);
 	end_child(child);
@@ -337,7 +337,7 @@ static void check_deleted_file(void)
 	close(fd);
 	unlink(path);
 	loc = locate(us, child, 1, addr);
-	CHECK_STR(name_of(us, loc), privileged ? "known_function" : "");
+	CHECK_STR(name_of(loc), privileged ? "known_function" : "");
 	CHECK_STR(usyms_dso_name(&loc), path + strlen("/tmp/"));
 	end_child(child);
 	unmap_text(addr);
@@ -363,7 +363,7 @@ TEST(names_functions_of_a_file_deleted_later)
 	unmap_text(addr);
 	close(fd);
 	unlink(path);
-	CHECK_STR(name_of(us, loc), "known_function");
+	CHECK_STR(name_of(loc), "known_function");
 	usyms_free(us);
 }
 
@@ -377,7 +377,7 @@ TEST(names_functions_of_a_memfd)
 	copy_self(fd);
 	addr = map_text(fd);
 	loc = locate(us, getpid(), 1, addr);
-	CHECK_STR(name_of(us, loc), can_use_map_files() ? "known_function" : "");
+	CHECK_STR(name_of(loc), can_use_map_files() ? "known_function" : "");
 	CHECK_STR(usyms_dso_name(&loc), "memfd:code");
 	unmap_text(addr);
 	close(fd);
@@ -393,10 +393,10 @@ TEST(never_names_from_former_contents)
 	uint64_t addr = map_text(fd);
 	struct location loc = locate(us, getpid(), 1, addr);
 
-	CHECK_STR(name_of(us, loc), "known_function");
+	CHECK_STR(name_of(loc), "known_function");
 	CHECK_EQ(pwrite(fd, zeros, sizeof(zeros), 0), sizeof(zeros));
 	wait_for_tick();
-	CHECK_STR(name_of(us, locate(us, getpid(), 2, addr)), "");
+	CHECK_STR(name_of(locate(us, getpid(), 2, addr)), "");
 	unmap_text(addr);
 	close(fd);
 	unlink(path);
@@ -412,7 +412,7 @@ TEST(refuses_a_file_changed_before_it_was_read)
 	struct location loc = locate(us, getpid(), 1, addr);
 
 	CHECK_EQ(pwrite(fd, "", 1, 9), 1);
-	CHECK_STR(name_of(us, loc), "");
+	CHECK_STR(name_of(loc), "");
 	unmap_text(addr);
 	close(fd);
 	unlink(path);
@@ -429,8 +429,8 @@ static void check_newer_file(void)
 
 	locate(us, getpid(), 1, 8);
 	CHECK_EQ(fchmod(fd, 0700), 0);
-	CHECK_STR(name_of(us, locate(us, getpid(), 1, addr)), "");
-	CHECK_STR(name_of(us, locate(us, getpid(), 2, addr + 1)), "");
+	CHECK_STR(name_of(locate(us, getpid(), 1, addr)), "");
+	CHECK_STR(name_of(locate(us, getpid(), 2, addr + 1)), "");
 	unmap_text(addr);
 	close(fd);
 	unlink(path);
@@ -453,9 +453,9 @@ TEST(reads_mappings_again_for_an_unknown_address)
 	usyms_locate(us, getpid(), 1, addrs, 1, locs);
 	addrs[2] = map_text(fd);
 	usyms_locate(us, getpid(), 1, addrs, 3, locs);
-	CHECK_STR(name_of(us, locs[0]), "known_function");
+	CHECK_STR(name_of(locs[0]), "known_function");
 	CHECK(!locs[1].dso);
-	CHECK_STR(name_of(us, locs[2]), "known_function");
+	CHECK_STR(name_of(locs[2]), "known_function");
 	CHECK(locs[0].dso != locs[2].dso);
 	CHECK(locate(us, getpid(), 1, known_addr()).dso == locs[0].dso);
 	unmap_text(addrs[2]);
@@ -477,7 +477,7 @@ TEST(reads_mappings_afresh_for_a_new_generation)
 	CHECK(mmap(at, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		   0) == at);
 	later = locate(us, getpid(), 2, addr);
-	CHECK_STR(name_of(us, loc), "known_function");
+	CHECK_STR(name_of(loc), "known_function");
 	CHECK_STR(usyms_dso_name(&later), "[anon]");
 	unmap_text(addr);
 	close(fd);
@@ -511,7 +511,7 @@ TEST(names_functions_of_the_vdso)
 	CHECK_EQ(loc.offset, 0);
 	CHECK(loc.dso == locate(us, child, 1, vdso).dso);
 	for (; loc.offset < 8192 && !found; loc.offset += 16)
-		found = strstr(name_of(us, loc), "clock_gettime");
+		found = strstr(name_of(loc), "clock_gettime");
 	CHECK(found);
 	end_child(child);
 	usyms_free(us);
@@ -530,12 +530,12 @@ TEST(gives_files_without_symbols_their_name)
 	CHECK_EQ(ftruncate(fd, page), 0);
 	at = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	loc = locate(us, getpid(), 1, (uintptr_t)at);
-	CHECK_STR(name_of(us, loc), "");
+	CHECK_STR(name_of(loc), "");
 	CHECK_STR(usyms_dso_name(&loc), path + strlen("/tmp/"));
 	munmap(at, page);
 	at = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	loc = locate(us, getpid(), 2, (uintptr_t)at);
-	CHECK_STR(name_of(us, loc), "");
+	CHECK_STR(name_of(loc), "");
 	CHECK_STR(usyms_dso_name(&loc), "zero");
 	munmap(at, page);
 	close(fd);
@@ -552,7 +552,7 @@ static void check_no_files_left(void)
 	locate(us, getpid(), 1, 8); /* reads the mappings */
 	setrlimit(RLIMIT_NOFILE, &none);
 	loc = locate(us, getpid(), 1, known_addr());
-	CHECK_STR(name_of(us, loc), "");
+	CHECK_STR(name_of(loc), "");
 	CHECK_STR(usyms_dso_name(&loc), program_invocation_short_name);
 	later = locate(us, getpid(), 1, known_addr());
 	CHECK(later.dso == loc.dso);
@@ -595,7 +595,7 @@ TEST(leaves_no_descriptors_behind)
 	struct location loc = locate(us, getpid(), 1, known_addr());
 
 	CHECK_EQ(count_files(), before + 3);
-	name_of(us, loc);
+	name_of(loc);
 	CHECK_EQ(count_files(), before + 2);
 	locate(us, getpid(), 2, known_addr());
 	CHECK_EQ(count_files(), before + 2);
