@@ -1,12 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # tracelets: "make help" lists the targets. A tool is whatever tools/*.c and bpf/*.bpf.c name.
 
+# ARCH=arm64 elsewhere than there: built with the cross compiler, in a folder of its own.
+kernels_name  = $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(1)))
+MACHINE_ARCH := $(call kernels_name,$(shell uname -m))
+ARCH         ?= $(MACHINE_ARCH)
+override ARCH := $(call kernels_name,$(ARCH))
+TRIPLET_x86   := x86_64-linux-gnu
+TRIPLET_arm64 := aarch64-linux-gnu
+TRIPLET       := $(TRIPLET_$(ARCH))
+$(if $(TRIPLET),,$(error tracelets runs on x86 and arm64, not on '$(ARCH)'))
+
+ifneq ($(ARCH),$(MACHINE_ARCH))
+O             ?= build/$(ARCH)
+CROSS_COMPILE ?= $(TRIPLET)-
+CC            := $(CROSS_COMPILE)gcc
+AR            := $(CROSS_COMPILE)ar
+PKG_CONFIG    ?= PKG_CONFIG_LIBDIR=/usr/lib/$(TRIPLET)/pkgconfig:/usr/share/pkgconfig pkg-config
+endif
+export ARCH CROSS_COMPILE
+
 O      ?= build
+$(if $(filter-out $(ARCH),$(file <$(O)/.versions)),$(error $(O) holds what was built for another architecture))
 CC     ?= gcc
 CLANG  ?= clang
 BPFTOOL ?= $(firstword $(wildcard $(shell command -v bpftool) /usr/sbin/bpftool) bpftool)
+PKG_CONFIG ?= pkg-config
 PREFIX ?= /usr/local
-ARCH   := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 Q      := $(if $(V),,@)
 say     = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
@@ -19,7 +39,7 @@ NAMES   := names_static names_exec names_stripped names_mini names_static_stripp
 WORKS   := $(patsubst tests/work/%.c,$(O)/tests/work/%,$(wildcard tests/work/*.c)) \
 	   $(addprefix $(O)/tests/work/,$(NAMES)) \
 	   $(patsubst tests/work/%.cc,$(O)/tests/work/%,$(wildcard tests/work/*.cc)) \
-	   $(O)/tests/work/allocs-static $(if $(shell command -v musl-gcc),$(O)/tests/work/allocs-musl)
+	   $(O)/tests/work/allocs-static $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),$(O)/tests/work/allocs-musl))
 BENCH   := $(patsubst tests/bench/%.c,$(O)/tests/bench/%.o,\
 	     $(filter-out %.bpf.c,$(wildcard tests/bench/*.c)))
 ORACLE_FILES := $(addprefix $(O)/tests/oracle/,oracle oracle_early liboracle.so odd throw plugin64.so plugin4096.so)
@@ -28,19 +48,19 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/*_f
 BINS    := $(TOOLS:%=$(O)/%)
 
 LIBS_MIN := libbpf >= 1.1 libelf >= 0.180 libdw >= 0.180 liblzma >= 5.2
-LIBS     = -Wl,-u,dynlib_find $(shell pkg-config --libs libbpf libdw libelf liblzma) -liberty -lz -lm
+LIBS     = -Wl,-u,dynlib_find $(shell $(PKG_CONFIG) --libs libbpf libdw libelf liblzma) -liberty -lz -lm
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	    -Wwrite-strings -Wvla -Wundef -Wno-missing-field-initializers
 CFLAGS   ?= -O2 -g
 TL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE -iquote common -iquote $(O)/skel -iquote $(O)/embed \
 	    -iquote $(O)/gen -MMD -MP \
-	    $(shell pkg-config --cflags libbpf libdw libelf liblzma) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
-LIBS_STATIC = $(shell pkg-config --static --libs libbpf libdw libelf liblzma) -liberty -lz -lm
+	    $(shell $(PKG_CONFIG) --cflags libbpf libdw libelf liblzma) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+LIBS_STATIC = $(shell $(PKG_CONFIG) --static --libs libbpf libdw libelf liblzma) -liberty -lz -lm
 TL_LDFLAGS = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ivmlinux -Wall -Wextra \
 	    -Wno-unused-parameter -Wno-missing-field-initializers -fdebug-prefix-map=$(CURDIR)=. -MMD -MP
 
-.PHONY: all check live test bench bench-probes oracle lint format man install clean deps test-deps demo help static vm vm-files vm-oracle vm-deps check-cfi check-symbols fuzz fuzz-files \
+.PHONY: all check live test bench bench-probes oracle lint format man install clean deps test-deps demo help static vm vm-files vm-oracle vm-deps arm64-deps check-cfi check-symbols fuzz fuzz-files \
 	browser-test browser-deps rescue rescue-test deb package-deps package-test
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -48,16 +68,16 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ivmlinux -Wal
 all: $(BINS) ## build all tools (O=folder, V=1, SAN=address,undefined)
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1\t/p' Makefile | expand -t 16
 
 $(O)/.versions: Makefile
 	@mkdir -p $(@D)
-	@command -v pkg-config >/dev/null && pkg-config --print-errors '$(LIBS_MIN)' || \
+	@command -v pkg-config >/dev/null && $(PKG_CONFIG) --print-errors '$(LIBS_MIN)' || \
 		{ echo "tracelets needs $(LIBS_MIN): try 'make deps'" >&2; exit 1; }
 	@v=$$($(CLANG) -dumpversion | cut -d. -f1) && [ "$$v" -ge 14 ] || \
 		{ echo "tracelets needs clang 14 or newer: try 'make deps'" >&2; exit 1; }
 	@$(BPFTOOL) version >/dev/null || { echo "tracelets needs bpftool: try 'make deps'" >&2; exit 1; }
-	@touch $@
+	@echo $(ARCH) >$@
 
 $(O)/bpf/%.tmp.o: bpf/%.bpf.c $(O)/.versions
 	$(call say,BPF,$*)
@@ -327,10 +347,10 @@ fuzz: ## fuzzers of what reads files of the traced side, FUZZ_SECONDS=30 each
 fuzz-files: $(FUZZERS)
 	$(Q)O='$(O)' tests/fuzz/run $(FUZZERS)
 
-static: $(O)/static/tracelets ## all tools in one static binary, O/static/tracelets
+static: $(O)/static/tracelets ## all tools in one static binary, O/static/tracelets (ARCH=arm64: cross-built)
 
 # What runs in the guest is built once more, statically.
-vm: ## live tests on Debian's kernels from 5.10 on, emulated (KERNELS="6.1 7.2", see tests/vm/run)
+vm: ## live tests on Debian's kernels from 5.10 on, emulated (KERNELS="6.1 7.2", ARCH=arm64, see tests/vm/run)
 	$(Q)$(MAKE) --no-print-directory O='$(O)/vm' LDFLAGS=-static LIBS='$(LIBS_STATIC)' vm-files
 	$(Q)O='$(O)/vm' tests/vm/run $(KERNELS)
 
@@ -342,6 +362,9 @@ vm-oracle: ## the oracle of stacks on those kernels
 
 vm-deps: deps ## install what "make vm" needs on top
 	$(Q)tests/deps vm
+
+arm64-deps: deps ## install what "make static ARCH=arm64" and "make vm ARCH=arm64" need on top
+	$(Q)tests/deps arm64
 
 rescue: static ## O/rescue: the tools for any initramfs, and an image with kernel, busybox and shell (VM_KERNEL=6.12)
 	$(Q)O='$(O)' packaging/rescue/build
