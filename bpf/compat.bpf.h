@@ -87,8 +87,9 @@ static __always_inline __u64 cgroup_ancestor_id(struct cgroup *cgrp, int level)
 
 #define HAS_TASK_PT_REGS bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
 
-#define USER_CS_64   0x33
-#define THREAD_BYTES (16 << 10) /* THREAD_SIZE, x86-64 */
+#define USER_CS_64     0x33
+#define PSTATE_AARCH32 0x10
+#define THREAD_BYTES   (16 << 10) /* THREAD_SIZE, x86-64 and arm64 */
 
 /*
  * The registers with which a task entered the kernel. bpf_task_pt_regs() came with 5.15 (commit
@@ -120,6 +121,7 @@ static __always_inline bool read_user_registers(struct unwind_regs *to, const vo
 	to->ip = PT_REGS_IP_CORE((struct pt_regs *)from);
 	to->sp = PT_REGS_SP_CORE((struct pt_regs *)from);
 	to->bp = PT_REGS_FP_CORE((struct pt_regs *)from);
+	to->flags = BPF_CORE_READ((const struct user_pt_regs *)from, pstate);
 	return to->ip;
 #endif
 }
@@ -129,7 +131,7 @@ static __always_inline bool registers_are_32bit(const struct unwind_regs *regs)
 #if defined(__TARGET_ARCH_x86)
 	return (__u16)regs->cs != USER_CS_64; /* kernels with FRED keep more in the upper half */
 #else
-	return false;
+	return regs->flags & PSTATE_AARCH32;
 #endif
 }
 

@@ -240,12 +240,28 @@ UNWIND_INLINE int unwind_by_rule(struct unwind_state *s, const struct unwind_rul
 /* No stack is larger: what is further away is not a frame pointer, and reading it would fault. */
 #define UNWIND_STACK_BYTES (8U << 20)
 
+/*
+ * On arm64 a return address may be signed, in the bits that no address of a program has (Arm ARM,
+ * D8.10: pointer authentication); elsewhere it is as it is.
+ */
+UNWIND_INLINE __u64 unwind_unsigned(__u64 address)
+{
+#if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
+	return address & ((1ULL << 48) - 1);
+#else
+	return address;
+#endif
+}
+
 /* By the frame pointer, for code without a rule; the caller checks that it leads to code. */
 UNWIND_INLINE bool unwind_read_frame_record(struct unwind_state *s,
 					    struct unwind_frame_record *record)
 {
-	return s->bp >= s->sp && s->bp - s->sp < UNWIND_STACK_BYTES && !(s->bp & 7) &&
-	       unwind_read(s, record, sizeof(*record), s->bp);
+	if (s->bp < s->sp || s->bp - s->sp >= UNWIND_STACK_BYTES || s->bp & 7 ||
+	    !unwind_read(s, record, sizeof(*record), s->bp))
+		return false;
+	record->return_address = unwind_unsigned(record->return_address);
+	return true;
 }
 
 UNWIND_INLINE int unwind_follow_record(struct unwind_state *s,
