@@ -4,18 +4,31 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "entry.h"
 
-#ifdef __x86_64__
-
-#define INT3 0xcc
+/* The breakpoint's instruction, and where the program counter is when it has been hit. */
+#if defined(__x86_64__)
+#define BREAKPOINT	 0xccL /* int3 */
+#define BREAKPOINT_MASK	 0xffL
+#define BREAKPOINT_BYTES 1
+#define PROGRAM_COUNTER	 rip
+#elif defined(__aarch64__)
+#define BREAKPOINT	 0xd4200000L /* brk #0 */
+#define BREAKPOINT_MASK	 0xffffffffL
+#define BREAKPOINT_BYTES 0
+#define PROGRAM_COUNTER	 pc
+#else
+#error "a breakpoint for this architecture is needed"
+#endif
 
 /* 0 if there is none: then it isn't a 64-bit program. */
 static uint64_t read_entry_addr(pid_t pid)
@@ -36,6 +49,13 @@ static uint64_t read_entry_addr(pid_t pid)
 	return 0;
 }
 
+static bool exchange_registers(pid_t pid, int request, struct user_regs_struct *regs)
+{
+	struct iovec area = { regs, sizeof(*regs) };
+
+	return !ptrace(request, pid, NT_PRSTATUS, &area);
+}
+
 /* Passes signals on until the breakpoint is hit. 0, or 1 if the program ended. */
 static int wait_for_trap(pid_t pid, uint64_t entry, struct user_regs_struct *regs, int *status)
 {
@@ -46,8 +66,8 @@ static int wait_for_trap(pid_t pid, uint64_t entry, struct user_regs_struct *reg
 		    !WIFSTOPPED(*status))
 			return 1;
 		signal = *status >> 16 ? 0 : WSTOPSIG(*status);
-		if (signal == SIGTRAP && !ptrace(PTRACE_GETREGS, pid, 0, regs) &&
-		    regs->rip == entry + 1)
+		if (signal == SIGTRAP && exchange_registers(pid, PTRACE_GETREGSET, regs) &&
+		    regs->PROGRAM_COUNTER == entry + BREAKPOINT_BYTES)
 			return 0;
 	}
 }
@@ -60,23 +80,13 @@ int entry_run_to(pid_t pid, int *status)
 
 	errno = 0;
 	word = entry ? ptrace(PTRACE_PEEKTEXT, pid, entry, 0) : 0;
-	if (!entry || errno || ptrace(PTRACE_POKETEXT, pid, entry, (word & ~0xffL) | INT3))
+	if (!entry || errno ||
+	    ptrace(PTRACE_POKETEXT, pid, entry, (word & ~BREAKPOINT_MASK) | BREAKPOINT))
 		return -ENOTSUP;
 	if (wait_for_trap(pid, entry, &regs, status))
 		return 1;
-	regs.rip = entry;
+	regs.PROGRAM_COUNTER = entry;
 	ptrace(PTRACE_POKETEXT, pid, entry, word);
-	ptrace(PTRACE_SETREGS, pid, 0, &regs);
+	exchange_registers(pid, PTRACE_SETREGSET, &regs);
 	return 0;
 }
-
-#else
-
-int entry_run_to(pid_t pid, int *status)
-{
-	(void)pid;
-	(void)status;
-	return -ENOTSUP;
-}
-
-#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A program that is held at its entry point, and goes on from there as if nothing had been. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "entry.h"
+#include "unit.h"
+
+#define PROGRAM "/bin/true"
+
+/* Stopped by ptrace after its exec; 0: couldn't be done. */
+static pid_t start_traced(const char *program)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		execl(program, program, (char *)NULL);
+		_exit(127);
+	}
+	return waitpid(pid, &status, 0) == pid && WIFSTOPPED(status) ? pid : 0;
+}
+
+static uint64_t auxiliary_value(pid_t pid, uint64_t type)
+{
+	Elf64_auxv_t vector[64] = {};
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(read(fd, vector, sizeof(vector)) > 0);
+	close(fd);
+	for (size_t i = 0; i < sizeof(vector) / sizeof(*vector); i++)
+		if (vector[i].a_type == type)
+			return vector[i].a_un.a_val;
+	return 0;
+}
+
+/* "-1 SP PC" where a process is stopped outside of a system call, whatever the architecture. */
+static uint64_t program_counter(pid_t pid)
+{
+	unsigned long long sp, pc = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
+	f = fopen(path, "re");
+	CHECK(f && fscanf(f, "-1 %llx %llx", &sp, &pc) == 2);
+	if (f)
+		fclose(f);
+	return pc;
+}
+
+static int end_of(pid_t pid)
+{
+	int status = -1;
+
+	ptrace(PTRACE_DETACH, pid, 0, 0);
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+TEST(a_program_is_held_at_its_entry_point_and_goes_on)
+{
+	pid_t pid = start_traced(PROGRAM);
+	int status = -1;
+	long before, after;
+
+	CHECK(pid > 0);
+	if (pid <= 0)
+		return;
+	before = ptrace(PTRACE_PEEKTEXT, pid, auxiliary_value(pid, AT_ENTRY), 0);
+	CHECK_EQ(entry_run_to(pid, &status), 0);
+	CHECK(auxiliary_value(pid, AT_ENTRY) != 0);
+	CHECK_EQ(program_counter(pid), auxiliary_value(pid, AT_ENTRY));
+	after = ptrace(PTRACE_PEEKTEXT, pid, auxiliary_value(pid, AT_ENTRY), 0);
+	CHECK_EQ(after, before);
+	status = end_of(pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(a_program_that_ends_on_the_way_is_told)
+{
+	pid_t pid = start_traced(PROGRAM);
+	int status = 0;
+
+	CHECK(pid > 0);
+	if (pid <= 0)
+		return;
+	kill(pid, SIGKILL);
+	CHECK(entry_run_to(pid, &status) != 0);
+	if (!WIFSIGNALED(status))
+		waitpid(pid, &status, 0);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+TEST(a_program_that_is_not_traced_cannot_be_held)
+{
+	int status = 0;
+
+	CHECK_EQ(entry_run_to(getpid(), &status), -ENOTSUP);
+}
