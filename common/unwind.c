@@ -81,7 +81,8 @@ static int check_unwind(struct run *run)
 	if (strcmp(method_text, "cfi") && strcmp(method_text, "fp"))
 		return msg_error("--unwind: '%s' is not auto, cfi or fp", method_text);
 	if (!strcmp(method_text, "cfi") && !CAN_USE_CFI)
-		return msg_error("--unwind cfi: only on x86-64");
+		return msg_error("--unwind cfi: unwind tables are for x86-64 only; frame pointers "
+				 "are walked here (--unwind fp)");
 	by_cfi = by_cfi && strcmp(method_text, "fp");
 	return 0;
 }

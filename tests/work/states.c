@@ -3,6 +3,7 @@
  * states CPU: threads that wait in one way each. "st-sleep" sleeps (S), "st-vfork" waits for a
  * child made with vfork (D), "st-spin" is preempted by "st-rival" (R).
  */
+#include <limits.h>
 #include <pthread.h>
 #include <sys/wait.h>
 
@@ -50,11 +51,18 @@ static void *vfork_thread(void *arg)
 	return arg;
 }
 
-WORK_FUNCTION void state_spin(long until)
+WORK_FUNCTION long count_preemptions(void)
 {
 	struct rusage usage = {};
+	int err = getrusage(RUSAGE_THREAD, &usage);
 
-	while (usage.ru_nivcsw < until && !getrusage(RUSAGE_THREAD, &usage))
+	WORK_KEEP_FRAME();
+	return err ? LONG_MAX : usage.ru_nivcsw;
+}
+
+WORK_FUNCTION void state_spin(long until)
+{
+	while (count_preemptions() < until)
 		;
 	WORK_KEEP_FRAME();
 }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * User stacks along frame pointers, live: of a running thread, of one that blocks, and of one that
+ * was blocked before. The workloads keep frame pointers in all of their functions; on arm64 their
+ * return addresses are signed where the CPU does that. Then what is said of unwind tables where
+ * there are none for the architecture.
+ */
+#include "live.h"
+
+#define SPIN_FRAMES "main;spin_thread;spin_outer;spin_hot"
+#define WAIT_FRAMES "main;work_wait_go" /* on x86-64, libc's read() hides its caller */
+#define N_LEAVES    4096
+
+static struct proc *trace_spin(const char *unwind)
+{
+	struct proc *work = work_start("spin", "-m", "700");
+	struct proc *tool =
+		tool_start("profile", "-U", "-F", "199", "-p", pid_text(work->pid), unwind);
+
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	return tool;
+}
+
+/* Half is enough: when the work has been done, the clock is asked from libc and the vdso. */
+static void check_spin(const struct proc *tool)
+{
+	uint64_t all = folded_sum(tool->out, "spin", NULL);
+	uint64_t whole = folded_sum(tool->out, "spin", SPIN_FRAMES);
+
+	CHECK(all > 0);
+	if (whole < all / 2)
+		UNIT_FAIL("%llu of %llu go through %s: %s", (unsigned long long)whole,
+			  (unsigned long long)all, SPIN_FRAMES, tool->out);
+	CHECK_EQ(folded_count_prefix(tool->out, "0x"), 0);
+	CHECK_EQ(folded_count_prefix(tool->out, "[unknown]"), 0);
+	CHECK_HAS(tool->err, "user stacks: 100.00 % by frame pointers\n");
+}
+
+TEST(samples_lead_to_main)
+{
+	check_spin(trace_spin("--unwind=fp"));
+}
+
+TEST(waits_lead_to_main)
+{
+	struct proc *work = work_start("tree", "12", "nap", "100");
+	struct proc *tool =
+		tool_start("offcputime", "-U", "--unwind=fp", "-p", pid_text(work->pid));
+
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_count(tool->out, "tree", "leaf;leaf_nap") >= N_LEAVES - N_LEAVES / 50);
+	CHECK(folded_count(tool->out, "tree", "leaf;leaf_nap") <= N_LEAVES);
+	CHECK_EQ(folded_count_prefix(tool->out, "0x"), 0);
+}
+
+TEST(a_thread_blocked_before_the_start_leads_to_main)
+{
+	struct proc *work = work_start("spin");
+	struct proc *tool =
+		tool_run("offcputime", "-U", "--unwind=fp", "-p", pid_text(work->pid), "300ms");
+
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_sum(tool->out, "spin", WAIT_FRAMES) >= 300000);
+	CHECK_EQ(folded_sum(tool->out, "spin", WAIT_FRAMES), folded_sum(tool->out, "spin", NULL));
+}
+
+#ifndef __x86_64__
+
+TEST(unwind_tables_are_refused)
+{
+	struct proc *tool = tool_run("profile", "--unwind", "cfi", "100ms");
+
+	CHECK_STATUS(tool, 2);
+	CHECK_STR(tool->err, "profile: --unwind cfi: unwind tables are for x86-64 only; "
+			     "frame pointers are walked here (--unwind fp)\n");
+	CHECK_STR(tool->out, "");
+	tool = tool_run("offcputime", "--unwind", "cfi", "100ms");
+	CHECK_STATUS(tool, 2);
+}
+
+TEST(without_a_word_frame_pointers_are_walked)
+{
+	check_spin(trace_spin("--unwind=auto"));
+}
+
+/* It can't be known that they are incomplete, so it must not be claimed that they are complete. */
+TEST(nothing_is_said_to_be_complete)
+{
+	struct proc *work = work_start("nofp", "spin", "300");
+	struct proc *tool = tool_start("profile", "-F", "199", "-p", pid_text(work->pid));
+
+	work_do(work);
+	tool_stop(tool);
+	CHECK(folded_sum(tool->out, "nofp", NULL) > 0);
+	CHECK_EQ(folded_sum(tool->out, "nofp", "nofp_outer;nofp_middle;nofp_leaf"), 0);
+	CHECK_HAS(tool->err, "user stacks: 100.00 % by frame pointers\n");
+	CHECK_LACKS(tool->err, "complete");
+}
+
+#endif
