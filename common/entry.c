@@ -21,13 +21,11 @@
 #define BREAKPOINT_MASK	 0xffL
 #define BREAKPOINT_BYTES 1
 #define PROGRAM_COUNTER	 rip
-#elif defined(__aarch64__)
+#else				     /* arm64 */
 #define BREAKPOINT	 0xd4200000L /* brk #0 */
 #define BREAKPOINT_MASK	 0xffffffffL
 #define BREAKPOINT_BYTES 0
 #define PROGRAM_COUNTER	 pc
-#else
-#error "a breakpoint for this architecture is needed"
 #endif
 
 /* 0 if there is none: then it isn't a 64-bit program. */
@@ -75,7 +73,7 @@ static int wait_for_trap(pid_t pid, uint64_t entry, struct user_regs_struct *reg
 int entry_run_to(pid_t pid, int *status)
 {
 	uint64_t entry = read_entry_addr(pid);
-	struct user_regs_struct regs;
+	struct user_regs_struct regs = {};
 	long word;
 
 	errno = 0;
