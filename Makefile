@@ -15,6 +15,7 @@ ifneq ($(ARCH),$(MACHINE_ARCH))
 O             ?= build/$(ARCH)
 CROSS_COMPILE ?= $(TRIPLET)-
 CC            := $(CROSS_COMPILE)gcc
+CXX           := $(CROSS_COMPILE)g++
 AR            := $(CROSS_COMPILE)ar
 PKG_CONFIG    ?= PKG_CONFIG_LIBDIR=/usr/lib/$(TRIPLET)/pkgconfig:/usr/share/pkgconfig pkg-config
 endif
@@ -245,14 +246,14 @@ $(O)/tests/work/names_static $(O)/tests/work/names_exec: tests/work/names.c
 		$< $(LDFLAGS) -o $@
 
 $(O)/tests/work/%.debug: $(O)/tests/work/%
-	$(Q)objcopy --only-keep-debug --strip-debug $< $@
+	$(Q)$(CROSS_COMPILE)objcopy --only-keep-debug --strip-debug $< $@
 
 $(O)/tests/work/%_stripped: $(O)/tests/work/% $(O)/tests/work/%.debug
-	$(Q)cd $(@D) && objcopy --strip-all --add-gnu-debuglink=$*.debug $* $(@F)
+	$(Q)cd $(@D) && $(CROSS_COMPILE)objcopy --strip-all --add-gnu-debuglink=$*.debug $* $(@F)
 
 $(O)/tests/work/%_mini: $(O)/tests/work/% $(O)/tests/work/%.debug
 	$(Q)xz -c $(word 2,$^) >$@.xz
-	$(Q)objcopy --strip-all --add-section .gnu_debugdata=$@.xz $< $@
+	$(Q)$(CROSS_COMPILE)objcopy --strip-all --add-section .gnu_debugdata=$@.xz $< $@
 
 $(O)/bpf/%.tmp.o: tests/bench/%.bpf.c $(O)/.versions
 	@mkdir -p $(@D)
