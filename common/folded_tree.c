@@ -89,6 +89,26 @@ int folded_tree_read(struct calltree *tree, const struct folded_input *input)
 	return err;
 }
 
+int folded_tree_read_path(struct calltree *tree, const char *path, enum folded_column column,
+			  bool reverse)
+{
+	bool is_stdin = !strcmp(path, "-");
+	struct folded_input input = {
+		.path = is_stdin ? "standard input" : path,
+		.file = is_stdin ? stdin : fopen(path, "re"),
+		.column = column,
+		.reverse = reverse,
+	};
+	int err;
+
+	if (!input.file)
+		return msg_errno(errno, "opening %s", path);
+	err = folded_tree_read(tree, &input);
+	if (!is_stdin)
+		fclose(input.file);
+	return err;
+}
+
 /* ---- writing ---- */
 
 struct leaf {

@@ -27,6 +27,10 @@ struct folded_input {
  */
 int folded_tree_read(struct calltree *tree, const struct folded_input *input);
 
+/* The same for a path; "-" is standard input. */
+int folded_tree_read_path(struct calltree *tree, const char *path, enum folded_column column,
+			  bool reverse);
+
 /* Writes the stacks of a finished tree, hottest first; two values a line if has_two_values. */
 void folded_tree_write(FILE *f, const struct calltree *tree, bool has_two_values);
 

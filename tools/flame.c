@@ -112,31 +112,12 @@ static enum folded_column column_of(int file, int n_files)
 	return n_files == 1 ? FOLDED_BOTH : file ? FOLDED_NOW : FOLDED_BEFORE;
 }
 
-static int read_file(struct calltree *tree, const char *path, enum folded_column column)
-{
-	bool is_stdin = !strcmp(path, "-");
-	struct folded_input input = {
-		.path = is_stdin ? "standard input" : path,
-		.file = is_stdin ? stdin : fopen(path, "re"),
-		.column = column,
-		.reverse = reverse,
-	};
-	int err;
-
-	if (!input.file)
-		return msg_errno(errno, "opening %s", path);
-	err = folded_tree_read(tree, &input);
-	if (!is_stdin)
-		fclose(input.file);
-	return err;
-}
-
 static int read_files(struct calltree *tree, int n, char **paths)
 {
-	int err = n ? 0 : read_file(tree, "-", FOLDED_NOW);
+	int err = n ? 0 : folded_tree_read_path(tree, "-", FOLDED_NOW, reverse);
 
 	for (int i = 0; !err && i < n; i++)
-		err = read_file(tree, paths[i], column_of(i, n));
+		err = folded_tree_read_path(tree, paths[i], column_of(i, n), reverse);
 	calltree_finish(tree);
 	if (calltree_merged(tree))
 		msg_warn("%llu small frames were merged into their callers, for want of memory",
