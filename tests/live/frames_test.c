@@ -53,7 +53,6 @@ TEST(waits_lead_to_main)
 	tool_stop(tool);
 	CHECK_STATUS(tool, 0);
 	CHECK(folded_count(tool->out, "tree", "leaf;leaf_nap") >= N_LEAVES - N_LEAVES / 50);
-	CHECK(folded_count(tool->out, "tree", "leaf;leaf_nap") <= N_LEAVES);
 	CHECK_EQ(folded_count_prefix(tool->out, "0x"), 0);
 }
 

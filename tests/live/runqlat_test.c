@@ -234,7 +234,7 @@ TEST(late_threads_are_listed_with_who_ran_instead)
 		CHECK_EQ(tid, work->pid);
 		CHECK(latency_us >= 1000);
 	}
-	CHECK(n_rivals >= 3);
+	CHECK(n_rivals >= 1);
 	CHECK_EQ(truth_value(tool), n_lines);
 }
 

@@ -367,6 +367,15 @@ static struct verdict read_verdict(const char *log)
 	return v;
 }
 
+/* Its two halves are programs of their own, and it needs an attach type. */
+static void leave_session_out(struct bpf_object *object)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(object, "memleak_session");
+
+	if (prog)
+		bpf_program__set_autoload(prog, false);
+}
+
 /* The largest of an object's programs. False: there is no such file. */
 static bool verify(const char *path, bool by_cfi, bool only_uprobes, struct verdict *worst)
 {
@@ -379,10 +388,7 @@ static bool verify(const char *path, bool by_cfi, bool only_uprobes, struct verd
 	*worst = (struct verdict){ .max_stack = -1 };
 	if (!object)
 		return false;
-	/* Its two halves are programs of their own, and it needs an attach type. */
-	prog = bpf_object__find_program_by_name(object, "memleak_session");
-	if (prog)
-		bpf_program__set_autoload(prog, false);
+	leave_session_out(object);
 	set_section(object, "rodata.stack", &stack, sizeof(stack));
 	set_section(object, "rodata.unwind", &unwind, sizeof(unwind));
 	choose_task_states(object);
@@ -444,7 +450,11 @@ TEST(the_verifier_has_little_to_do_in_offcputime)
 static bool is_loadable(const char *path)
 {
 	struct bpf_object *object = bpf_object__open(path);
-	bool ok = object && !bpf_object__load(object);
+	bool ok;
+
+	if (object)
+		leave_session_out(object);
+	ok = object && !bpf_object__load(object);
 
 	bpf_object__close(object);
 	return ok;
@@ -471,5 +481,7 @@ TEST(a_uprobe_programs_functions_have_small_stacks)
 
 TEST(memleaks_functions_have_small_stacks)
 {
+	if (!access(object_path("memleak"), R_OK) && !is_loadable(object_path("memleak")))
+		SKIP("it takes Linux 5.12, and says so: see memleak_test");
 	check_stacks("memleak");
 }
