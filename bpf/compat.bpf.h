@@ -70,6 +70,14 @@ static __always_inline __u64 task_last_arrival(struct task_struct *task)
 	return 0;
 }
 
+/* How often it has come to a CPU; 0 without CONFIG_SCHED_INFO, as /proc/PID/schedstat tells then. */
+static __always_inline __u64 task_arrivals(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->sched_info))
+		return TASK_READ(task, sched_info.pcount);
+	return 0;
+}
+
 /* An array of ancestor ids became one of pointers in 6.1 (commit 7f203bc89eb6). */
 static __always_inline __u64 cgroup_ancestor_id(struct cgroup *cgrp, int level)
 {

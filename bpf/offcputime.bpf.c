@@ -188,21 +188,24 @@ int BPF_PROG(offcputime_wakeup_new, struct task_struct *task)
 }
 
 /* Where a thread that is off CPU already entered the kernel, for the loader to walk from. */
-static __always_inline void send_registers(struct bpf_iter__task *ctx, struct task_struct *task)
+static __always_inline void send_registers(struct bpf_iter__task *ctx, struct task_struct *task,
+					   __u64 arrivals)
 {
-	struct unwind_start start = {};
+	struct unwind_thread thread = {};
 
-	start.tgid = task_tgid(task);
-	start.tid = task_tid(task);
-	start.generation = BPF_CORE_READ(task, self_exec_id);
-	if (read_user_registers(&start.regs, task_user_registers(task)))
-		bpf_seq_write(ctx->meta->seq, &start, sizeof(start));
+	thread.tgid = task_tgid(task);
+	thread.tid = task_tid(task);
+	thread.generation = BPF_CORE_READ(task, self_exec_id);
+	thread.arrivals = arrivals;
+	if (read_user_registers(&thread.regs, task_user_registers(task)))
+		bpf_seq_write(ctx->meta->seq, &thread, sizeof(thread));
 }
 
 /* Tracing begins: a task that is off CPU has been so from the window's first moment on. */
 static __always_inline void visit_at_start(struct bpf_iter__task *ctx, struct task_struct *task,
 					   struct task_state *state)
 {
+	__u64 arrivals = task_arrivals(task); /* before the look whether it runs */
 	__u32 raw_state = task_raw_state(task), index = state_index(raw_state);
 
 	if (state->off_ns || task_is_on_cpu(task) || TASK_READ(task, exit_state))
@@ -218,7 +221,7 @@ static __always_inline void visit_at_start(struct bpf_iter__task *ctx, struct ta
 	if (task_is_kthread(task) || !stack_settings.user)
 		return;
 	state->user_id = STACK_ID_AT_START | task_tid(task);
-	send_registers(ctx, task);
+	send_registers(ctx, task, arrivals);
 }
 
 /*

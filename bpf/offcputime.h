@@ -30,11 +30,4 @@ struct offcputime_window {
 	__u64 end_ns; /* 0: the window begins */
 };
 
-/* A thread that was off CPU at the start, for the loader to walk its user stack. */
-struct unwind_start {
-	__u32 tgid, tid;
-	__u64 generation;
-	struct unwind_regs regs;
-};
-
 #endif

@@ -103,6 +103,14 @@ struct unwind_copy {
 	__u8 bytes[];
 };
 
+/* A thread that is off CPU, for the loader to walk its user stack. */
+struct unwind_thread {
+	__u32 tgid, tid;
+	__u64 generation;
+	__u64 arrivals; /* how often it has come to a CPU: the rest holds as long as that does */
+	struct unwind_regs regs;
+};
+
 #define UNWIND_COPY_PIECE 1024
 #define UNWIND_COPY_SMALL (8 << 10)
 #define UNWIND_COPY_LARGE (32 << 10)
@@ -122,6 +130,7 @@ enum unwind_reason {
 	UNWIND_32BIT,	    /* a 32-bit program */
 	UNWIND_BY_FP,	    /* walked by frame pointers alone: completeness unknown */
 	UNWIND_NO_STACK,    /* the task has none: before its program's begin or after its end */
+	UNWIND_RAN_ON,	    /* the thread had gone on when its stack was looked at from outside */
 	UNWIND_REASONS,
 };
 

@@ -381,6 +381,7 @@ static void print_reasons(const uint64_t by_reason[UNWIND_REASONS])
 		[UNWIND_NO_PROGRESS] = "broken",
 		[UNWIND_32BIT] = "32-bit",
 		[UNWIND_BY_FP] = "by frame pointers",
+		[UNWIND_RAN_ON] = "of threads that ran on before they were looked at",
 	};
 	char line[512] = "";
 	uint64_t total = 0;

@@ -349,17 +349,25 @@ static struct unwind_view view_process(pid_t pid, const struct unwind_process *s
 	};
 }
 
-size_t unwind_remote(pid_t pid, const struct unwind_regs *regs, uint64_t *addrs, size_t max,
-		     int *reason)
+static size_t walk_thread(const struct unwind_thread *thread, bool look_again, uint64_t *addrs,
+			  size_t max, int *reason)
 {
-	struct unwind_view view = { .pid = pid };
+	struct unwind_view view = { .pid = (pid_t)thread->tgid };
 	struct unwind_process slice = {};
 
-	if (by_cfi && !unwind_procs_find(procs, pid, &slice))
-		update_process(pid, &slice);
-	if (by_cfi)
-		view = view_process(pid, &slice);
-	return unwind_walk_remote(&view, regs, addrs, max, reason);
+	if (by_cfi && (look_again || !unwind_procs_find(procs, view.pid, &slice)))
+		update_processes(&view.pid, 1);
+	if (by_cfi && unwind_procs_find(procs, view.pid, &slice))
+		view = view_process(view.pid, &slice);
+	return unwind_walk_thread(&view, thread, addrs, max, reason);
+}
+
+/* Events that are still to be read don't matter: the process itself is looked at. */
+size_t unwind_remote(const struct unwind_thread *thread, uint64_t *addrs, size_t max, int *reason)
+{
+	size_t n = walk_thread(thread, false, addrs, max, reason);
+
+	return *reason == UNWIND_NO_MAPPING ? walk_thread(thread, true, addrs, max, reason) : n;
 }
 
 /* By a slice that is true of the moment of the copy: what has been read at the same count. */
@@ -377,7 +385,6 @@ static size_t walk_copy(const struct unwind_copy *copy, uint64_t *addrs, size_t 
 	return unwind_walk_remote(&view, &copy->regs, addrs, max, reason);
 }
 
-/* Events that are still to be read don't matter: the process itself is looked at. */
 size_t unwind_copied(const struct unwind_copy *copy, uint64_t *addrs, size_t max, int *reason)
 {
 	size_t n = walk_copy(copy, addrs, max, reason);

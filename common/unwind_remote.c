@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Walking a stack from outside; see unwind_remote.h. */
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "unwind_remote.h"
 
@@ -82,4 +85,33 @@ size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_re
 		*reason = n < max ? step(view, &s) : UNWIND_DEPTH;
 	} while (*reason == UNWIND_GOES_ON);
 	return n;
+}
+
+uint64_t unwind_count_arrivals(uint32_t tgid, uint32_t tid)
+{
+	unsigned long long arrivals = UINT64_MAX;
+	char path[64], text[128];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", tgid, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return UINT64_MAX;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	return sscanf(text, "%*u %*u %llu", &arrivals) == 1 ? arrivals : UINT64_MAX;
+}
+
+/* It is looked at afterwards only: what came before has changed the count just as well. */
+size_t unwind_walk_thread(const struct unwind_view *view, const struct unwind_thread *thread,
+			  uint64_t *addrs, size_t max, int *reason)
+{
+	size_t n = unwind_walk_remote(view, &thread->regs, addrs, max, reason);
+
+	if (unwind_count_arrivals(thread->tgid, thread->tid) == thread->arrivals)
+		return n;
+	*reason = UNWIND_RAN_ON;
+	return 1;
 }

@@ -28,4 +28,14 @@ struct unwind_view {
 size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_regs *regs,
 			  uint64_t *addrs, size_t max, int *reason);
 
+/*
+ * The same for a thread that was off CPU. If it has come to a CPU since, its stack isn't the one
+ * that the registers belong to, or not all of it: then the leaf is all there is, and UNWIND_RAN_ON.
+ */
+size_t unwind_walk_thread(const struct unwind_view *view, const struct unwind_thread *thread,
+			  uint64_t *addrs, size_t max, int *reason);
+
+/* How often a thread has come to a CPU; UINT64_MAX: there is none. */
+uint64_t unwind_count_arrivals(uint32_t tgid, uint32_t tid);
+
 #endif

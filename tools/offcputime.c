@@ -84,16 +84,15 @@ static int configure(struct run *run)
 /* The user stack of a thread that was off CPU before tracing began. */
 static void define_stack(const void *record, void *arg)
 {
-	const struct unwind_start *start = record;
-	struct stack_def def = { .id = STACK_ID_AT_START | start->tid, .kind = STACK_USER };
+	const struct unwind_thread *thread = record;
+	struct stack_def def = { .id = STACK_ID_AT_START | thread->tid, .kind = STACK_USER };
 	uint64_t addrs[STACK_DEPTH];
 	int reason;
 
 	(void)arg;
-	def.tgid = start->tgid;
-	def.generation = (__u32)start->generation;
-	def.n_words =
-		(__u16)unwind_remote((pid_t)start->tgid, &start->regs, addrs, STACK_DEPTH, &reason);
+	def.tgid = thread->tgid;
+	def.generation = (__u32)thread->generation;
+	def.n_words = (__u16)unwind_remote(thread, addrs, STACK_DEPTH, &reason);
 	def.reason = (__u16)reason;
 	for (size_t i = 0; i < def.n_words; i++)
 		def.words[i] = addrs[i];
@@ -105,7 +104,7 @@ static int start(struct run *run)
 	struct offcputime_bpf *skel = run->skeleton;
 
 	skel->data_window->window.start_ns = run->start_ns;
-	return taskstate_visit(run, sizeof(struct unwind_start), define_stack, NULL);
+	return taskstate_visit(run, sizeof(struct unwind_thread), define_stack, NULL);
 }
 
 /* Threads that are off CPU now have waited until now. */

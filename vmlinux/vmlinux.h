@@ -228,6 +228,7 @@ struct vmacache___before6_1 {
 };
 
 struct sched_info {
+	unsigned long pcount;
 	unsigned long long last_arrival;
 };
 

@@ -150,6 +150,39 @@ TEST(a_stack_through_a_signal_handler_is_complete)
 	check_child(true);
 }
 
+/* One instruction: the stack looks the same, but it need not. */
+static void let_run(const struct stopped *child)
+{
+	int status;
+
+	ptrace(PTRACE_SINGLESTEP, child->pid, NULL, 0);
+	waitpid(child->pid, &status, 0);
+}
+
+TEST(a_thread_that_ran_on_has_only_its_leaf)
+{
+	struct own_tables *own = own_tables_new();
+	struct stopped child = stop_child(false);
+	struct unwind_view view = view_of(own, child.pid);
+	struct unwind_thread thread = { .tgid = (uint32_t)child.pid, .tid = (uint32_t)child.pid };
+	uint64_t addrs[MAX_FRAMES];
+	int reason;
+
+	thread.regs = child.regs;
+	thread.arrivals = unwind_count_arrivals(thread.tgid, thread.tid);
+	CHECK(thread.arrivals > 0 && thread.arrivals < UINT64_MAX);
+	check_frames(&child.truth, addrs,
+		     unwind_walk_thread(&view, &thread, addrs, MAX_FRAMES, &reason));
+	CHECK_EQ(reason, UNWIND_COMPLETE);
+	let_run(&child);
+	CHECK_EQ(unwind_walk_thread(&view, &thread, addrs, MAX_FRAMES, &reason), 1);
+	CHECK_EQ(reason, UNWIND_RAN_ON);
+	CHECK_EQ(addrs[0], child.regs.ip);
+	end_child(&child);
+	CHECK_EQ(unwind_count_arrivals(thread.tgid, thread.tid), UINT64_MAX);
+	own_tables_free(own);
+}
+
 /* What BPF sends of a stack. */
 static struct unwind_copy *copy_stack(const struct stopped *child, uint32_t n_bytes)
 {
