@@ -330,8 +330,7 @@ test-deps: deps vm-deps ## install what the tests need on top
 live: $(BINS) $(LIVES) $(WORKS) $(ORACLE_OBJECTS) ## live tests: root, real BPF, minutes
 	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work tests/run -q $(LIVES)
 
-bench: $(BINS) $(STATIC_BIN) $(O)/tests/bench/bench $(O)/tests/symbols/bench $(O)/tests/symbols/compare \
-		$(O)/tests/work/nofp $(O)/tests/work/mapper ## each tool beside its peers: root, minutes; BENCH_ROUNDS=5, O/bench.json
+bench: $(BINS) $(STATIC_BIN) $(O)/tests/bench/bench $(O)/tests/symbols/bench $(O)/tests/symbols/compare $(O)/tests/work/nofp $(O)/tests/work/mapper ## each tool beside its peers: root, minutes; BENCH_ROUNDS=5, O/bench.json
 	$(Q)$(O)/tests/bench/bench $(O) tests/bench $(O)/bench.json $(BENCH_ROUNDS)
 	$(Q)$(O)/tests/symbols/bench $(O) $(BENCH_ROUNDS)
 	$(Q)O='$(O)' BENCH_ROUNDS='$(BENCH_ROUNDS)' tests/bench/unwind
