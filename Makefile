@@ -66,7 +66,7 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ivmlinux -Wal
 	    -Wno-unused-parameter -Wno-missing-field-initializers -fdebug-prefix-map=$(CURDIR)=. -MMD -MP
 
 .PHONY: all check live test bench bench-probes oracle lint format man install clean deps test-deps demo help static vm vm-files vm-oracle vm-deps arm64-deps check-cfi check-symbols fuzz fuzz-files \
-	browser-test browser-deps rescue rescue-test deb package-deps package-test
+	browser-test browser-deps formats-test formats-deps rescue rescue-test deb package-deps package-test
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -166,6 +166,11 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libtracelets.a
 	$(Q)$(CC) $(TL_CFLAGS) $< $(O)/libtracelets.a $(TL_LDFLAGS) $(LIBS) -o $@
 
 $(O)/tests/cfi/%: tests/cfi/%.c $(O)/libtracelets.a
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TL_CFLAGS) $< $(O)/libtracelets.a $(TL_LDFLAGS) $(LIBS) -o $@
+
+$(O)/tests/formats/%: tests/formats/%.c $(O)/libtracelets.a
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TL_CFLAGS) $< $(O)/libtracelets.a $(TL_LDFLAGS) $(LIBS) -o $@
@@ -393,6 +398,12 @@ package-deps: deps ## install what "make deb" and "make package-test" need on to
 
 package-test: deb ## install, run, boot and remove the packages, on a copy of this system: root, minutes
 	$(Q)O='$(O)' tests/run tests/packaging/deb tests/packaging/initramfs tests/packaging/dracut
+
+formats-test: $(O)/tests/formats/write ## our formats read by others: go tool pprof, a JSON validator
+	$(Q)O='$(O)' tests/run tests/formats/run
+
+formats-deps: deps ## install what "make formats-test" needs on top
+	$(Q)tests/deps formats
 
 browser-test: $(O)/flame ## flame graphs in a real browser: zoom, search, keys, hostile names
 	$(Q)O='$(O)' tests/run tests/browser/run

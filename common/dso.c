@@ -7,12 +7,14 @@
  */
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "debugfile.h"
 #include "dso.h"
+#include "elffile.h"
 #include "elfsyms.h"
 #include "jitmap.h"
 #include "mapfile.h"
@@ -44,7 +46,7 @@ struct dso {
 	ino_t ino;
 	struct file_version version;
 	int fd;	     /* -1: none, or done with */
-	char *path;  /* as long as there is a fd: where debug files may be near, in ... */
+	char *path;  /* NULL: not known. Debug files may be near, in ... */
 	int root_fd; /* ... the root of the process, which is the cache's */
 	int own_root_fd;
 	void *image; /* of the vdso */
@@ -53,6 +55,8 @@ struct dso {
 	struct elfsyms *syms;
 	struct srclines *lines;
 	struct jitmap *jit;
+	struct image place; /* for dso_place() */
+	char build_id[2 * ELFFILE_BUILD_ID_MAX + 1];
 };
 
 struct dso_cache {
@@ -317,6 +321,26 @@ static void open_lines(struct dso *dso, const struct debug_place *place)
 		 dso->name);
 }
 
+static void take_build_id(struct dso *dso, const struct elffile *f)
+{
+	uint8_t id[ELFFILE_BUILD_ID_MAX];
+	size_t n = elffile_build_id(f, id);
+
+	for (size_t i = 0; i < n; i++)
+		snprintf(dso->build_id + 2 * i, 3, "%02x", id[i]);
+}
+
+static void read_build_id(struct dso *dso)
+{
+	struct elffile f;
+
+	if (dso->fd >= 0 ? elffile_open(&f, dso->fd)
+			 : elffile_open_image(&f, dso->image, dso->image_bytes))
+		return;
+	take_build_id(dso, &f);
+	elffile_close(&f);
+}
+
 static void load_file(struct dso *dso)
 {
 	struct debug_place place = {
@@ -342,7 +366,11 @@ static void load_file(struct dso *dso)
 /* The image stays, as the key of its dso. */
 static void load_symbols(struct dso *dso)
 {
-	if (dso->fd >= 0 && !dso->lines)
+	bool is_file = dso->fd >= 0 && !dso->lines;
+
+	if (dso->options->places && (is_file || (dso->image && !dso->syms)))
+		read_build_id(dso);
+	if (is_file)
 		load_file(dso);
 	else if (dso->image && !dso->syms)
 		dso->syms = elfsyms_load_image(dso->image, dso->image_bytes);
@@ -373,6 +401,21 @@ size_t dso_lines(struct dso *dso, uint64_t offset, const struct srcframe **frame
 	uint64_t vaddr = dso->jit ? UINT64_MAX : find_vaddr(dso, offset);
 
 	return dso->lines && vaddr != UINT64_MAX ? srclines_find(dso->lines, vaddr, frames) : 0;
+}
+
+const struct image *dso_place(struct dso *dso, uint64_t offset, uint64_t *address,
+			      const char **symbol)
+{
+	uint64_t vaddr = dso->jit ? UINT64_MAX : find_vaddr(dso, offset);
+
+	*address = vaddr == UINT64_MAX ? 0 : vaddr;
+	*symbol = vaddr == UINT64_MAX ? NULL : elfsyms_find(dso->syms, vaddr, NULL);
+	dso->place = (struct image){
+		.name = dso->name,
+		.path = dso->path,
+		.build_id = *dso->build_id ? dso->build_id : NULL,
+	};
+	return &dso->place;
 }
 
 bool dso_is_jit(const struct dso *dso)

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "image.h"
 #include "procmaps.h"
 #include "srclines.h"
 
@@ -21,6 +22,7 @@ struct dso_cache; /* owns its dsos */
 struct dso_options {
 	bool as_mangled; /* C++ and Rust names stay as they are in the files */
 	bool lines;	 /* keep files open for dso_lines() */
+	bool places;	 /* for dso_place(), and whoever asks it */
 };
 
 struct dso_cache *dso_cache_new(const struct dso_options *options);
@@ -38,6 +40,13 @@ uint64_t dso_offset(const struct dso *dso, const struct mapping *m, uint64_t add
 
 /* The function that covers the offset, or NULL. Loads the symbols the first time. */
 const char *dso_find(struct dso *dso, uint64_t offset);
+
+/*
+ * The image behind it, with *address as ELF counts (0: not known) and *symbol as the linker calls
+ * the function (NULL: not known). The image and the symbol live as long as the cache.
+ */
+const struct image *dso_place(struct dso *dso, uint64_t offset, uint64_t *address,
+			      const char **symbol);
 
 /* Its source line, and the functions inlined there, as srclines_find() has them. */
 size_t dso_lines(struct dso *dso, uint64_t offset, const struct srcframe **frames);

@@ -50,11 +50,22 @@ int output_begin(struct output *out)
 	return out->file ? 0 : msg_errno(errno, "opening %s", out->path);
 }
 
-/* cpu.svg and 7 make cpu.007.svg. */
+/* Where the extension begins; NULL: there is none. That of a packed file has two parts. */
+static const char *find_extension(const char *file)
+{
+	const char *dot = strrchr(file, '.'), *before;
+
+	if (!dot || strcmp(dot, ".gz"))
+		return dot;
+	before = memrchr(file, '.', (size_t)(dot - file));
+	return before && before != file ? before : dot;
+}
+
+/* cpu.svg and 7 make cpu.007.svg; cpu.pb.gz makes cpu.007.pb.gz. */
 static char *series_path(const char *path, unsigned int n)
 {
 	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
-	const char *dot = strrchr(file, '.');
+	const char *dot = find_extension(file);
 
 	if (!dot || dot == file)
 		return mem_printf("%s.%03u", path, n);

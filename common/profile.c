@@ -62,12 +62,16 @@ static uint64_t hash_add(uint64_t hash, uint64_t v)
 static uint64_t hash_frame(uint64_t hash, const struct frame *frame)
 {
 	hash = hash_add(hash, (uintptr_t)frame->name ^ frame->kind);
+	if (frame->image)
+		hash = hash_add(hash, (uintptr_t)frame->image ^ frame->address);
 	return frame->file ? hash_add(hash, (uintptr_t)frame->file ^ frame->line) : hash;
 }
 
 static bool frame_equal(const struct frame *a, const struct frame *b)
 {
-	return a->name == b->name && a->kind == b->kind && a->file == b->file && a->line == b->line;
+	return a->name == b->name && a->kind == b->kind && a->file == b->file &&
+	       a->line == b->line && a->symbol == b->symbol && a->image == b->image &&
+	       a->address == b->address;
 }
 
 static uint64_t hash_sample(const struct sample *s)
@@ -134,6 +138,7 @@ static struct sample intern_sample(struct profile *p, const struct sample *s)
 		p->scratch[i] = s->frames[i];
 		p->scratch[i].name = strpool_intern(p->names, s->frames[i].name);
 		p->scratch[i].file = intern_optional(p, s->frames[i].file);
+		p->scratch[i].symbol = intern_optional(p, s->frames[i].symbol);
 	}
 	own.frames = p->scratch;
 	own.comm = strpool_intern(p->names, s->comm);
@@ -185,6 +190,26 @@ static int compare_names(const char *a, const char *b)
 	return !a ? -1 : !b ? 1 : strcmp(a, b);
 }
 
+static int compare_images(const struct image *a, const struct image *b)
+{
+	int order;
+
+	if (a == b || !a || !b)
+		return (a > b) - (a < b);
+	order = strcmp(a->name, b->name);
+	return order ? order
+		     : strcmp(a->build_id ? a->build_id : "", b->build_id ? b->build_id : "");
+}
+
+static int compare_places(const struct frame *a, const struct frame *b)
+{
+	int order = compare_names(a->symbol, b->symbol);
+
+	if (!order)
+		order = compare_u64(a->address, b->address);
+	return order ? order : compare_images(a->image, b->image);
+}
+
 static int compare_frame(const struct frame *a, const struct frame *b)
 {
 	int order = compare_names(a->name, b->name);
@@ -193,7 +218,9 @@ static int compare_frame(const struct frame *a, const struct frame *b)
 		order = compare_u64(a->kind, b->kind);
 	if (!order)
 		order = compare_names(a->file, b->file);
-	return order ? order : compare_u64(a->line, b->line);
+	if (!order)
+		order = compare_u64(a->line, b->line);
+	return order ? order : compare_places(a, b);
 }
 
 static int compare_frames(const struct sample *a, const struct sample *b)

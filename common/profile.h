@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "image.h"
+
 enum frame_kind {
 	FRAME_USER,
 	FRAME_INLINED, /* user code that the compiler put into its caller */
@@ -18,12 +20,18 @@ enum frame_kind {
 	FRAME_MARK, /* not code: a separator or a remark, such as "--" or "[blocked at end]" */
 };
 
-/* In profile_add() texts are borrowed; in a profile's samples they are interned. */
+/*
+ * In profile_add() texts are borrowed; in a profile's samples they are interned. Frames of one
+ * function are equal unless they tell their place, so only those who need places ask for them.
+ */
 struct frame {
 	const char *name;
 	enum frame_kind kind;
-	uint32_t line;	  /* of its source, being executed */
-	const char *file; /* NULL: unknown, or not asked for */
+	uint32_t line;	    /* of its source, being executed */
+	const char *file;   /* NULL: unknown, or not asked for */
+	const char *symbol; /* what the linker calls it; NULL: the same, unknown or not asked for */
+	const struct image *image; /* borrowed; NULL: in none, or not asked for */
+	uint64_t address; /* in the image, as ELF counts: inside the call where it is a caller's */
 };
 
 struct sample {
@@ -36,6 +44,12 @@ struct sample {
 	size_t n_frames;
 	uint64_t value; /* in the profile's unit */
 	uint64_t part;	/* of value: the runnable part (offcputime); 0 elsewhere */
+};
+
+/* What each of a number of samples stands for, such as "cpu", "nanoseconds", 10101010. */
+struct sample_period {
+	const char *type, *unit;
+	uint64_t value;
 };
 
 struct profile;

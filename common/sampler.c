@@ -12,12 +12,14 @@
 #include "cpulist.h"
 #include "msg.h"
 #include "parse.h"
+#include "profile.h"
 #include "sampler.h"
 
 static uint32_t frequency_hz = 99, only_cpu;
 static uint64_t period;
 static const char *event_name;
 static char event_text[64];
+static struct sample_period sample_period;
 
 static struct perf_event_attr attr = { .size = sizeof(attr) };
 static struct cpu_events events;
@@ -108,6 +110,17 @@ static void describe_event(struct run *run)
 	msg_info("%s%s", period ? "" : "sampling ", event_text);
 }
 
+/* At a frequency, the period is an average. */
+static void tell_period(struct run *run)
+{
+	bool counts_cycles = period && attr.type == PERF_TYPE_HARDWARE;
+
+	sample_period.type = counts_cycles ? "cycles" : "cpu";
+	sample_period.unit = counts_cycles ? "count" : "nanoseconds";
+	sample_period.value = period ? period : NS_PER_S / frequency_hz;
+	run->period = &sample_period;
+}
+
 static int configure_sampler(struct run *run)
 {
 	int err;
@@ -115,9 +128,11 @@ static int configure_sampler(struct run *run)
 	attr.freq = !period;
 	attr.sample_freq = period ? period : frequency_hz; /* in a union with sample_period */
 	err = choose_event();
-	if (!err)
-		describe_event(run);
-	return err;
+	if (err)
+		return err;
+	describe_event(run);
+	tell_period(run);
+	return 0;
 }
 
 int sampler_attach(struct run *run, const struct bpf_program *program)

@@ -23,6 +23,7 @@ struct stackdefs {
 	struct idmap entries;
 	struct strpool *names; /* of frames */
 	struct usyms *usyms;
+	bool places;	     /* frames tell them */
 	struct ksyms *ksyms; /* read when the first kernel frame is asked for */
 	bool ksyms_tried;
 	uint64_t *own_programs; /* first addresses; NULL: not known */
@@ -35,6 +36,7 @@ struct stackdefs *stackdefs_new(const struct dso_options *options)
 
 	defs->names = strpool_new();
 	defs->usyms = usyms_new(options);
+	defs->places = options && options->places;
 	return defs;
 }
 
@@ -199,6 +201,19 @@ static const char *user_frame_name(struct stackdefs *defs, const struct location
 	return intern(defs, mem_printf("[%s+0x%llx]", dso, (unsigned long long)location->offset));
 }
 
+/* Where a user frame is, if that is asked for. */
+static void add_place(struct stackdefs *defs, struct frame *frame, const struct location *location,
+		      bool is_return)
+{
+	const char *symbol = NULL;
+
+	if (!defs->places)
+		return;
+	frame->image = usyms_place(location, is_return, &frame->address, &symbol);
+	if (symbol && strcmp(symbol, frame->name))
+		frame->symbol = strpool_intern(defs->names, symbol);
+}
+
 /* An address may be in several functions: those inlined there, innermost first, and their caller. */
 static void append_user_frames(struct stackdefs *defs, struct entry *entry, uint32_t i)
 {
@@ -207,11 +222,14 @@ static void append_user_frames(struct stackdefs *defs, struct entry *entry, uint
 	size_t n = usyms_lines(location, i > 0, &lines);
 	struct frame frame = { .name = user_frame_name(defs, location, i > 0) };
 
+	add_place(defs, &frame, location, i > 0);
 	for (size_t k = 0; k < n && lines[k].function; k++)
 		append_frame(entry, &(struct frame){ .name = lines[k].function,
 						     .file = lines[k].file,
 						     .line = lines[k].line,
-						     .kind = FRAME_INLINED });
+						     .kind = FRAME_INLINED,
+						     .image = frame.image,
+						     .address = frame.address });
 	frame.kind = usyms_is_jit(location) ? FRAME_JIT : FRAME_USER;
 	if (n && !lines[n - 1].function) {
 		frame.file = lines[n - 1].file;
@@ -220,10 +238,14 @@ static void append_user_frames(struct stackdefs *defs, struct entry *entry, uint
 	append_frame(entry, &frame);
 }
 
+/* Where the kernel lies in memory is a secret that does not belong into files. */
 static void append_kernel_frame(struct stackdefs *defs, struct entry *entry, uint32_t i)
 {
+	static const struct image kernel = { .name = "[kernel]" };
+
 	append_frame(entry, &(struct frame){ .name = kernel_frame_name(defs, entry->def, i),
-					     .kind = FRAME_KERNEL });
+					     .kind = FRAME_KERNEL,
+					     .image = defs->places ? &kernel : NULL });
 }
 
 /* BPF programs of others are a part of the system that is looked at. */

@@ -25,6 +25,7 @@
 static bool user_only, kernel_only, folded, is_left_out;
 static const char *format;
 static uint32_t storage_size = 65536;
+static const char *raw_unit; /* NULL: the tool's */
 static uint64_t divisor = 1;
 static struct writer_style style;
 static struct dso_options symbol_options;
@@ -46,7 +47,7 @@ static const struct opt stacks_opts[] = {
 	{ 'f', "folded", NULL, OPT_FLAG(&folded), "one line per stack, as flame graphs need it",
 	  "format" },
 	{ 0, "format", "FORMAT", OPT_STRING(&format),
-	  "text, folded or svg (default: text on a terminal, else folded)" },
+	  "text, folded, svg or pprof (default: text on a terminal, else folded)" },
 	{ 0, "lines", NULL, OPT_FLAG(&symbol_options.lines),
 	  "source lines and inlined functions, where there is debug information" },
 	{ 0, "no-demangle", NULL, OPT_FLAG(&symbol_options.as_mangled),
@@ -86,8 +87,9 @@ bool stacks_are_asked_for(void)
 	return folded || format || user_only || kernel_only || style.delimiter;
 }
 
-void stacks_set_divisor(uint64_t value)
+void stacks_set_raw_unit(const char *unit, uint64_t value)
 {
+	raw_unit = unit;
 	divisor = value;
 	loss_set_divisor(value);
 }
@@ -120,13 +122,16 @@ static int check_stacks(struct run *run)
 		writer = writer_by_extension(run->output_path);
 	else
 		writer = prefer_text || isatty(STDOUT_FILENO) ? &text_writer : &folded_writer;
+	symbol_options.places = writer && writer->is_exact;
+	if (writer == &pprof_writer && !run->output_path && isatty(STDOUT_FILENO))
+		return msg_error("--format pprof is nothing for a terminal: give --output FILE");
 	if (writer)
 		return 0;
 	if (format)
 		return msg_error("--format: '%s' is not one of %s", format, writer_names());
 	return msg_error(
-		"--output %s: the name does not tell the format, as .txt, .folded and .svg "
-		"do; or give --format %s",
+		"--output %s: the name does not tell the format, as .txt, .folded, .svg and "
+		".pb.gz do; or give --format %s",
 		run->output_path, writer_names());
 }
 
@@ -398,6 +403,12 @@ static void print_reasons(const uint64_t by_reason[UNWIND_REASONS])
 		msg_info("user stacks:%s", line);
 }
 
+/* What values are still to be divided by, because the format is for programs. */
+static uint64_t written_divisor(void)
+{
+	return writer->is_exact ? divisor : 1;
+}
+
 /* Writes the profile with the facts of the run. */
 static void write_profile(struct run *run, struct profile *profile)
 {
@@ -407,9 +418,10 @@ static void write_profile(struct run *run, struct profile *profile)
 		.host = system.nodename,
 		.kernel = system.release,
 		.event = run->event,
+		.period = run->period,
 		.end_unix_ns = clock_wall_ns(),
 		.duration_ns = run->end_ns - run->report_start_ns,
-		.lost = loss_value(run),
+		.lost = loss_value(run) * written_divisor(),
 	};
 
 	uname(&system);
@@ -453,15 +465,15 @@ int stacks_report(struct run *run)
 	struct collection c = {};
 	int err;
 
-	c.profile = profile_new(run->tool->unit);
+	c.profile = profile_new(writer->is_exact && raw_unit ? raw_unit : run->tool->unit);
 	read_events();
 	if (run->is_last)
 		stackdefs_expect_no_more(defs);
 	err = read_counts(run, &c);
-	profile_scale(c.profile, divisor);
+	profile_scale(c.profile, divisor / written_divisor());
 	if (!run->is_peek) {
 		tell_reasons(run, &c);
-		run->recorded += profile_total(c.profile);
+		run->recorded += profile_total(c.profile) / written_divisor();
 		loss_add("without their stack: ring buffer full", c.undefined / divisor);
 	}
 	if (!err)

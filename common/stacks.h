@@ -26,8 +26,11 @@ bool stacks_want_user(void);
 bool stacks_are_asked_for(void);
 void stacks_leave_out(void);
 
-/* How a tool's raw values become its unit: divided by that (1000: ns to us). Default 1. */
-void stacks_set_divisor(uint64_t divisor);
+/*
+ * A tool's raw values become its unit when they are divided (1000: nanoseconds to microseconds). By
+ * default they are in its unit. Formats for other programs are written in the raw unit.
+ */
+void stacks_set_raw_unit(const char *unit, uint64_t divisor);
 
 /* -a, of the tools that have it: kernel frames are marked. */
 void stacks_set_annotate(bool annotate);

@@ -28,6 +28,7 @@ enum operands {
 };
 
 struct loop;
+struct sample_period;
 
 /* One run of a tool, as modules and tools see it. */
 struct run {
@@ -43,7 +44,8 @@ struct run {
 	uint64_t start_ns;	  /* CLOCK_MONOTONIC, tracing began */
 	uint64_t report_start_ns; /* the current report's window */
 	uint64_t end_ns;
-	const char *event; /* what is sampled, for people; NULL: nothing is */
+	const char *event;		    /* what is sampled, for people; NULL: nothing is */
+	const struct sample_period *period; /* NULL: nothing is, or who knows how often */
 	uint32_t n_reports;
 	bool is_last;	   /* tracing has ended */
 	bool is_peek;	   /* SIGUSR1: show what there is, change nothing */

@@ -195,6 +195,14 @@ size_t usyms_lines(const struct location *loc, bool is_return, const struct srcf
 	return dso_lines(loc->dso, loc->offset - is_return, frames);
 }
 
+const struct image *usyms_place(const struct location *loc, bool is_return, uint64_t *address,
+				const char **symbol)
+{
+	if (!loc->dso || loc->offset < is_return)
+		return NULL;
+	return dso_place(loc->dso, loc->offset - is_return, address, symbol);
+}
+
 bool usyms_is_jit(const struct location *loc)
 {
 	return loc->dso && dso_is_jit(loc->dso);

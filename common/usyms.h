@@ -54,6 +54,10 @@ const char *usyms_name(const struct location *loc, bool is_return);
 /* The source line of a location, and the functions inlined there, as srclines_find() has them. */
 size_t usyms_lines(const struct location *loc, bool is_return, const struct srcframe **frames);
 
+/* Its image, address and symbol, as dso_place() has them; NULL where it is in none. */
+const struct image *usyms_place(const struct location *loc, bool is_return, uint64_t *address,
+				const char **symbol);
+
 /* The location is in code that was made at run time, and that has names (jitmap.h). */
 bool usyms_is_jit(const struct location *loc);
 

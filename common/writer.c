@@ -11,11 +11,12 @@ static const struct writer *const writers[] = {
 	&text_writer,
 	&folded_writer,
 	&svg_writer,
+	&pprof_writer,
 };
 
 const char *writer_names(void)
 {
-	return "text, folded or svg";
+	return "text, folded, svg or pprof";
 }
 
 const struct writer *writer_by_name(const char *name)
@@ -30,14 +31,15 @@ const struct writer *writer_by_extension(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *file = slash ? slash + 1 : path;
-	const char *dot = strrchr(file, '.');
+	size_t length = strlen(file), n;
 
 	/* A name that starts with its only dot is a hidden file, not an extension. */
-	if (!dot || dot == file)
-		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(writers); i++)
-		if (!strcmp(writers[i]->extension, dot + 1))
+	for (size_t i = 0; i < ARRAY_SIZE(writers); i++) {
+		n = strlen(writers[i]->extension);
+		if (length > n + 1 && file[length - n - 1] == '.' &&
+		    !strcmp(file + length - n, writers[i]->extension))
 			return writers[i];
+	}
 	return NULL;
 }
 

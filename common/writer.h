@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Writers: a profile as text for people or as folded stacks for flame graphs. */
+/* Writers: a profile as text for people, as a picture, or as what other programs read. */
 #ifndef WRITER_H
 #define WRITER_H
 
@@ -13,7 +13,8 @@ struct writer_facts {
 	const char *tool;
 	const char *host, *kernel;
 	const char *event; /* what was sampled, such as "cpu-clock at 99 Hz"; NULL: nothing was */
-	uint64_t end_unix_ns; /* of the window, on the wall clock */
+	const struct sample_period *period; /* NULL: nothing was */
+	uint64_t end_unix_ns;		    /* of the window, on the wall clock */
 	uint64_t duration_ns;
 	uint64_t lost; /* what is missing, in the profile's unit */
 };
@@ -26,7 +27,8 @@ struct writer_style {
 
 struct writer {
 	const char *name;      /* as in --format */
-	const char *extension; /* of --output files: "txt", "folded", "svg" */
+	const char *extension; /* of --output files: "txt", "folded", "svg", "pb.gz" */
+	bool is_exact; /* wants frames with their places, and values before they are divided */
 	/*
 	 * Writes the whole profile, which it may sort; samples of value 0 are left out. Errors
 	 * are left in the stream.
@@ -37,6 +39,7 @@ struct writer {
 extern const struct writer text_writer;
 extern const struct writer folded_writer;
 extern const struct writer svg_writer;
+extern const struct writer pprof_writer;
 
 /*
  * For the writers themselves. The border is the index of the first kernel frame that is called by a
@@ -48,7 +51,7 @@ char *writer_frame_text(const struct frame *frame);
 void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_style *style,
 			const char *also);
 
-/* The formats' names, for messages: "text, folded or svg". */
+/* The formats' names, for messages: "text, folded, svg or pprof". */
 const char *writer_names(void);
 
 /* The writer of that --format name, or of that file's extension; NULL if there is none. */

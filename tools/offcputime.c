@@ -77,7 +77,7 @@ static int configure(struct run *run)
 	skel->rodata->settings.state_mask = state_mask;
 	skel->rodata->settings.waker = waker;
 	skel->rodata->settings.part = blocked ? PART_BLOCKED : runnable ? PART_RUNNABLE : PART_ALL;
-	stacks_set_divisor(NS_PER_US);
+	stacks_set_raw_unit("nanoseconds", NS_PER_US);
 	return taskstate_configure(run);
 }
 

@@ -96,6 +96,10 @@ TEST(writers_are_found_by_extension)
 	CHECK(writer_by_extension("a.txt") == &text_writer);
 	CHECK(writer_by_extension("/tmp/x.y/out.folded") == &folded_writer);
 	CHECK(writer_by_extension("a.svg.folded") == &folded_writer);
+	CHECK(writer_by_extension("cpu.pb.gz") == &pprof_writer);
+	CHECK(!writer_by_extension("cpu.gz"));
+	CHECK(!writer_by_extension(".pb.gz"));
+	CHECK(!writer_by_extension("pb.gz"));
 	CHECK(!writer_by_extension("a.folded.gz"));
 	CHECK(!writer_by_extension("/tmp/x.folded/out"));
 	CHECK(!writer_by_extension("folded"));

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What an address of code is in: a file, or memory by another name. */
+#ifndef IMAGE_H
+#define IMAGE_H
+
+struct image {
+	const char *name;     /* "libc.so.6", "[vdso]", "[kernel]" */
+	const char *path;     /* in the root of a process that maps it; NULL: not known */
+	const char *build_id; /* as hexadecimal digits; NULL: not known */
+};
+
+#endif

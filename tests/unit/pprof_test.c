@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The pprof writer: what it writes is unpacked and read back by a small decoder of the messages of
+ * profile.proto, and must be the profile again.
+ */
+#include <zlib.h>
+
+#include "../../common/writer.h"
+#include "../formats/samples.h"
+#include "unit.h"
+
+/* A message or a text, and a field of one. */
+struct span {
+	const unsigned char *at, *end;
+};
+
+struct field {
+	uint32_t number;
+	uint64_t value; /* of a number */
+	struct span span;
+};
+
+#define MAX_LIST 256
+
+struct decoded {
+	unsigned char bytes[1 << 20];
+	struct span whole;
+	char *strings[MAX_LIST];
+	struct span functions[MAX_LIST], locations[MAX_LIST], mappings[MAX_LIST]; /* by number */
+	size_t n_strings, n_functions, n_locations, n_mappings, n_samples;
+};
+
+static uint64_t read_varint(struct span *s)
+{
+	uint64_t value = 0;
+
+	for (int shift = 0; s->at < s->end && shift < 64; shift += 7) {
+		value |= (uint64_t)(*s->at & 0x7f) << shift;
+		if (!(*s->at++ & 0x80))
+			return value;
+	}
+	UNIT_FAIL("a number has no end");
+	return 0;
+}
+
+static bool next_field(struct span *s, struct field *f)
+{
+	uint64_t key;
+
+	if (s->at >= s->end)
+		return false;
+	key = read_varint(s);
+	f->number = (uint32_t)(key >> 3);
+	f->value = read_varint(s);
+	if (!(key & 7))
+		return true;
+	CHECK_EQ(key & 7, 2);
+	CHECK((uint64_t)(s->end - s->at) >= f->value);
+	f->span = (struct span){ s->at, s->at + f->value };
+	s->at += f->value;
+	return true;
+}
+
+/* The nth field of that number. False: there are fewer. */
+static bool find_field(struct span message, uint32_t number, size_t n, struct field *f)
+{
+	*f = (struct field){};
+	while (next_field(&message, f))
+		if (f->number == number && !n--)
+			return true;
+	*f = (struct field){};
+	return false;
+}
+
+static uint64_t number_in(struct span message, uint32_t number)
+{
+	struct field f;
+
+	find_field(message, number, 0, &f);
+	return f.value;
+}
+
+static const char *text_in(const struct decoded *d, struct span message, uint32_t number)
+{
+	uint64_t i = number_in(message, number);
+
+	CHECK(i < d->n_strings);
+	return i < d->n_strings ? d->strings[i] : "";
+}
+
+static void unpack(struct decoded *d, const char *packed, size_t size)
+{
+	z_stream z = { .next_in = (unsigned char *)packed,
+		       .avail_in = (uInt)size,
+		       .next_out = d->bytes,
+		       .avail_out = sizeof(d->bytes) };
+
+	CHECK_EQ(inflateInit2(&z, 16 + MAX_WBITS), Z_OK);
+	CHECK_EQ(inflate(&z, Z_FINISH), Z_STREAM_END);
+	d->whole = (struct span){ d->bytes, d->bytes + z.total_out };
+	inflateEnd(&z);
+}
+
+/* Numbers of messages must be 1, 2, 3, ... in the order in which they come. */
+static void take_numbered(struct span *list, size_t *n, struct span message)
+{
+	CHECK_EQ(number_in(message, 1), *n + 1);
+	list[++*n] = message;
+}
+
+static struct decoded *decode(const char *packed, size_t size)
+{
+	struct decoded *d = mem_zalloc(1, sizeof(*d));
+	struct span s;
+	struct field f;
+
+	unpack(d, packed, size);
+	s = d->whole;
+	while (next_field(&s, &f)) {
+		if (f.number == 6)
+			d->strings[d->n_strings++] = mem_strndup((const char *)f.span.at,
+								 (size_t)(f.span.end - f.span.at));
+		else if (f.number == 5)
+			take_numbered(d->functions, &d->n_functions, f.span);
+		else if (f.number == 4)
+			take_numbered(d->locations, &d->n_locations, f.span);
+		else if (f.number == 3)
+			take_numbered(d->mappings, &d->n_mappings, f.span);
+		else if (f.number == 2)
+			d->n_samples++;
+	}
+	return d;
+}
+
+static void free_decoded(struct decoded *d)
+{
+	for (size_t i = 0; i < d->n_strings; i++)
+		free(d->strings[i]);
+	free(d);
+}
+
+static struct decoded *write_and_decode(struct profile *p, const struct writer_facts *facts)
+{
+	struct writer_style style = { .facts = facts };
+	struct decoded *d;
+	char *packed;
+	size_t size;
+	FILE *f = open_memstream(&packed, &size);
+
+	pprof_writer.write(f, p, &style);
+	fclose(f);
+	d = decode(packed, size);
+	free(packed);
+	return d;
+}
+
+/* A location's lines, innermost first, onto frames that are leaf first. */
+static size_t append_lines(const struct decoded *d, struct span location, struct frame *frames)
+{
+	struct field line;
+	size_t n = 0;
+
+	for (; find_field(location, 4, n, &line); n++) {
+		struct span function = d->functions[number_in(line.span, 1)];
+
+		frames[n].name = text_in(d, function, 2);
+		frames[n].line = (uint32_t)number_in(line.span, 2);
+		if (*text_in(d, function, 4))
+			frames[n].file = text_in(d, function, 4);
+	}
+	return n;
+}
+
+static size_t read_frames(const struct decoded *d, struct span list, struct frame *frames)
+{
+	struct frame leaf_first[64] = {};
+	size_t n = 0;
+
+	while (list.at < list.end)
+		n += append_lines(d, d->locations[read_varint(&list)], leaf_first + n);
+	for (size_t i = 0; i < n; i++)
+		frames[i] = leaf_first[n - 1 - i];
+	return n == 1 && !strcmp(frames->name, "[no frames]") ? 0 : n;
+}
+
+static void read_labels(const struct decoded *d, struct span message, struct sample *s)
+{
+	struct field label;
+
+	for (size_t i = 0; find_field(message, 3, i, &label); i++) {
+		const char *key = text_in(d, label.span, 1), *text = text_in(d, label.span, 2);
+
+		if (!strcmp(key, "comm"))
+			s->comm = text;
+		else if (!strcmp(key, "remark"))
+			s->remark = text;
+		else if (!strcmp(key, "state"))
+			s->state = *text;
+		else if (!strcmp(key, "pid"))
+			s->pid = (uint32_t)number_in(label.span, 3);
+		else if (!strcmp(key, "cpu"))
+			s->cpu = (int)number_in(label.span, 3);
+		else
+			UNIT_FAIL("unknown label %s", key);
+	}
+}
+
+static void read_sample(const struct decoded *d, size_t i, struct profile *p)
+{
+	struct frame frames[64] = {};
+	struct sample s = { .cpu = -1, .frames = frames };
+	struct field message, locations, values;
+
+	CHECK(find_field(d->whole, 2, i, &message));
+	if (find_field(message.span, 1, 0, &locations))
+		s.n_frames = read_frames(d, locations.span, frames);
+	CHECK(find_field(message.span, 2, 0, &values));
+	s.value = read_varint(&values.span);
+	read_labels(d, message.span, &s);
+	profile_add(p, &s);
+}
+
+static char *text_of(struct profile *p)
+{
+	struct writer_style style = {};
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	text_writer.write(f, p, &style);
+	fclose(f);
+	return text;
+}
+
+/* Escaping what is escaped changes a backslash only. */
+TEST(what_is_read_back_is_the_profile)
+{
+	struct profile *p = samples_make("samples"), *back = profile_new("samples");
+	struct decoded *d = write_and_decode(p, NULL);
+	char *expected, *read;
+
+	CHECK_EQ(d->n_samples, profile_count(p) - 1); /* one has the value 0 */
+	for (size_t i = 0; i < d->n_samples; i++)
+		read_sample(d, i, back);
+	expected = text_of(p);
+	read = text_of(back);
+	CHECK_STR(read, expected);
+	CHECK(strlen(read) > 4096);
+	free(expected);
+	free(read);
+	free_decoded(d);
+	profile_free(back);
+	profile_free(p);
+}
+
+TEST(all_is_told_once)
+{
+	struct profile *p = samples_make("samples");
+	struct decoded *d = write_and_decode(p, NULL);
+
+	CHECK_STR(d->strings[0], "");
+	for (size_t i = 0; i < d->n_strings; i++)
+		for (size_t j = 0; j < i; j++)
+			CHECK(strcmp(d->strings[i], d->strings[j]));
+	CHECK_EQ(d->n_mappings, 3);
+	CHECK_EQ(d->n_locations,
+		 6 + 2 + 4 + 1 + 1); /* of each stack, those not yet known; 2 are split */
+	free_decoded(d);
+	profile_free(p);
+}
+
+/* The location of "leap", which is in "step", which is in "run". */
+TEST(inlined_frames_share_their_callers_location)
+{
+	struct profile *p = samples_make("samples");
+	struct decoded *d = write_and_decode(p, NULL);
+	size_t n_found = 0;
+	struct frame lines[8];
+
+	for (size_t i = 1; i <= d->n_locations; i++) {
+		if (number_in(d->locations[i], 3) != 0x1100)
+			continue;
+		n_found++;
+		memset(lines, 0, sizeof(lines));
+		CHECK_EQ(append_lines(d, d->locations[i], lines), 3);
+		CHECK_STR(lines[0].name, "leap");
+		CHECK_STR(lines[1].name, "step");
+		CHECK_STR(lines[2].name, "run");
+		CHECK_EQ(lines[2].line, 40);
+	}
+	CHECK_EQ(n_found, 1);
+	free_decoded(d);
+	profile_free(p);
+}
+
+TEST(mappings_tell_files_and_build_ids)
+{
+	struct profile *p = samples_make("samples");
+	struct decoded *d = write_and_decode(p, NULL);
+	bool found = false;
+
+	for (size_t i = 1; i <= d->n_mappings; i++) {
+		CHECK_EQ(number_in(d->mappings[i], 2), 0);
+		CHECK(number_in(d->mappings[i], 3) == UINT64_MAX);
+		if (strcmp(text_in(d, d->mappings[i], 5), "/opt/my app/app"))
+			continue;
+		found = true;
+		CHECK_STR(text_in(d, d->mappings[i], 6), "00ff10");
+	}
+	CHECK(found);
+	free_decoded(d);
+	profile_free(p);
+}
+
+TEST(functions_have_the_linkers_names_too)
+{
+	struct profile *p = samples_make("samples");
+	struct decoded *d = write_and_decode(p, NULL);
+	bool found = false;
+
+	for (size_t i = 1; i <= d->n_functions; i++) {
+		if (strcmp(text_in(d, d->functions[i], 2), "ns::read(char const*)"))
+			continue;
+		found = true;
+		CHECK_STR(text_in(d, d->functions[i], 3), "_ZN2ns4readEPKc");
+	}
+	CHECK(found);
+	free_decoded(d);
+	profile_free(p);
+}
+
+static void check_type(const struct decoded *d, size_t i, const char *type, const char *unit)
+{
+	struct field f;
+
+	CHECK(find_field(d->whole, 1, i, &f));
+	CHECK_STR(text_in(d, f.span, 1), type);
+	CHECK_STR(text_in(d, f.span, 2), unit);
+}
+
+TEST(samples_are_also_told_as_time)
+{
+	const struct sample_period period = { "cpu", "nanoseconds", 10101010 };
+	const struct writer_facts facts = { .tool = "profile",
+					    .host = "h",
+					    .kernel = "k",
+					    .event = "e",
+					    .period = &period,
+					    .end_unix_ns = 5000,
+					    .duration_ns = 2000,
+					    .lost = 3 };
+	struct profile *p = profile_new("samples");
+	struct decoded *d;
+	struct field f;
+
+	profile_add(p, &(struct sample){ .comm = "c", .cpu = -1, .value = 7 });
+	d = write_and_decode(p, &facts);
+	check_type(d, 0, "samples", "count");
+	check_type(d, 1, "cpu", "nanoseconds");
+	CHECK(find_field(d->whole, 2, 0, &f) && find_field(f.span, 2, 0, &f));
+	CHECK_EQ(read_varint(&f.span), 7);
+	CHECK_EQ(read_varint(&f.span), 70707070);
+	CHECK(f.span.at == f.span.end);
+	CHECK_EQ(number_in(d->whole, 9), 3000);
+	CHECK_EQ(number_in(d->whole, 10), 2000);
+	CHECK_EQ(number_in(d->whole, 12), 10101010);
+	free_decoded(d);
+	profile_free(p);
+}
+
+TEST(units_have_the_names_that_pprof_knows)
+{
+	static const char *const units[][3] = {
+		{ "nanoseconds", "offcpu", "nanoseconds" },
+		{ "faults", "faults", "count" },
+		{ "bytes", "inuse_space", "bytes" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		struct profile *p = profile_new(units[i][0]);
+		struct decoded *d = write_and_decode(p, NULL);
+		struct field f;
+
+		check_type(d, 0, units[i][1], units[i][2]);
+		CHECK(!find_field(d->whole, 1, 1, &f));
+		free_decoded(d);
+		profile_free(p);
+	}
+}
