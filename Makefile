@@ -399,7 +399,7 @@ package-deps: deps ## install what "make deb" and "make package-test" need on to
 package-test: deb ## install, run, boot and remove the packages, on a copy of this system: root, minutes
 	$(Q)O='$(O)' tests/run tests/packaging/deb tests/packaging/initramfs tests/packaging/dracut
 
-formats-test: $(O)/tests/formats/write ## our formats read by others: go tool pprof, a JSON validator
+formats-test: $(BINS) $(O)/tests/formats/write ## our formats read by others: go tool pprof, a JSON validator
 	$(Q)O='$(O)' tests/run tests/formats/run
 
 formats-deps: deps ## install what "make formats-test" needs on top

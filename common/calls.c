@@ -11,6 +11,7 @@
 
 #include "bpfmap.h"
 #include "calls.h"
+#include "facts.h"
 #include "flights.h"
 #include "loss.h"
 #include "mem.h"
@@ -193,6 +194,17 @@ static void print_time_of_day(FILE *f)
 	fprintf(f, "[%s]\n", text);
 }
 
+static void print_table(struct run *run, struct calltable *table)
+{
+	if (run->is_json) {
+		facts_print(run);
+		calltable_print_json(table, run->out);
+		return;
+	}
+	print_time_of_day(run->out);
+	calltable_print(table, run->out);
+}
+
 static int report_counts(struct run *run)
 {
 	struct calltable *table;
@@ -202,10 +214,8 @@ static int report_counts(struct run *run)
 	wishes->layout.arg = run;
 	table = calltable_new(&wishes->layout);
 	err = collect(run, table);
-	if (!err) {
-		print_time_of_day(run->out);
-		calltable_print(table, run->out);
-	}
+	if (!err)
+		print_table(run, table);
 	if (!run->is_peek) {
 		run->recorded += calltable_total(table);
 		n_untimed += calltable_untimed(table);
@@ -251,6 +261,7 @@ int calls_report(struct run *run)
 
 	if (!err && (wishes->in_flight || run->is_last))
 		err = report_flights(run);
-	fputc('\n', run->out);
+	if (!run->is_json)
+		fputc('\n', run->out);
 	return err;
 }

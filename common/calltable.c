@@ -353,18 +353,25 @@ static void print_histogram(FILE *f, const struct calltable *table, const struct
 	hist_print(f, row->hist, call_layout_unit(table->layout));
 }
 
+static struct rows sorted_rows(const struct calltable *table, enum part part)
+{
+	struct rows rows = {};
+
+	merge(table, part, &rows);
+	if (rows.count)
+		qsort(rows.items, rows.count, sizeof(*rows.items),
+		      table->layout->timed ? by_time : by_calls);
+	return rows;
+}
+
 static void print_part(FILE *f, const struct calltable *table, enum part part)
 {
 	static const char *const error_titles[] = {
 		[PART_FAILURES] = "ERROR", [PART_RESTARTS] = "INTERRUPTED"
 	};
 	const struct call_layout *layout = table->layout;
-	struct rows rows = {};
+	struct rows rows = sorted_rows(table, part);
 
-	merge(table, part, &rows);
-	if (rows.count)
-		qsort(rows.items, rows.count, sizeof(*rows.items),
-		      layout->timed ? by_time : by_calls);
 	if (part != PART_CALLS && rows.count)
 		fputc('\n', f);
 	if (part == PART_CALLS || rows.count)
@@ -377,13 +384,77 @@ static void print_part(FILE *f, const struct calltable *table, enum part part)
 	free_rows(&rows);
 }
 
-void calltable_print(struct calltable *table, FILE *f)
+static void for_each_part(struct calltable *table, FILE *f,
+			  void (*print)(FILE *f, const struct calltable *table, enum part part))
 {
 	if (table->count)
 		qsort(table->entries, table->count, sizeof(*table->entries), by_key);
-	print_part(f, table, PART_CALLS);
+	print(f, table, PART_CALLS);
 	if (!table->layout->by_error)
 		return;
-	print_part(f, table, PART_FAILURES);
-	print_part(f, table, PART_RESTARTS);
+	print(f, table, PART_FAILURES);
+	print(f, table, PART_RESTARTS);
+}
+
+void calltable_print(struct calltable *table, FILE *f)
+{
+	for_each_part(table, f, print_part);
+}
+
+static void print_json_times(struct json *json, const struct calltable *table,
+			     const struct row *row)
+{
+	json_uint(json, "total_ns", row->total_ns);
+	if (!row->timed)
+		return;
+	json_uint(json, "min_ns", row->min_ns);
+	json_number(json, "average_ns", (double)row->total_ns / (double)row->timed);
+	json_number(json, "p50_ns", percentile_ns(table, row, 50));
+	json_number(json, "p99_ns", percentile_ns(table, row, 99));
+	json_uint(json, "max_ns", row->max_ns);
+	if (!table->layout->histograms)
+		return;
+	json_open(json, "histogram", '{');
+	hist_print_json(json, row->hist, call_layout_unit(table->layout));
+	json_close(json, '}');
+}
+
+static void print_json_row(FILE *f, const struct calltable *table, const struct row *row,
+			   enum part part)
+{
+	static const char *const types[] = {
+		[PART_CALLS] = "calls", [PART_FAILURES] = "failures", [PART_RESTARTS] = "restarts"
+	};
+	const struct call_layout *layout = table->layout;
+	struct json json = json_begin_line(f, types[part]);
+	char comm[TASK_COMM_LEN + 1] = {}, text[64];
+
+	if (layout->by_process) {
+		layout->comm_of(layout->arg, row->key.tgid, comm);
+		json_uint(&json, "pid", row->key.tgid);
+		json_text(&json, "comm", comm);
+	}
+	if (layout->by_call)
+		json_text(&json, "syscall",
+			  syscall_label(text, sizeof(text), row->key.abi, row->key.number));
+	if (part != PART_CALLS)
+		json_text(&json, "error", errname_label(text, sizeof(text), row->key.error));
+	json_uint(&json, "count", row->calls);
+	if (layout->timed)
+		print_json_times(&json, table, row);
+	json_end_line(&json);
+}
+
+static void print_json_part(FILE *f, const struct calltable *table, enum part part)
+{
+	struct rows rows = sorted_rows(table, part);
+
+	for (size_t i = 0; i < rows.count && i < table->layout->top; i++)
+		print_json_row(f, table, &rows.items[i], part);
+	free_rows(&rows);
+}
+
+void calltable_print_json(struct calltable *table, FILE *f)
+{
+	for_each_part(table, f, print_json_part);
 }

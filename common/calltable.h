@@ -45,6 +45,9 @@ uint64_t calltable_untimed(const struct calltable *table);
 
 void calltable_print(struct calltable *table, FILE *f);
 
+/* The same as lines of JSON. */
+void calltable_print_json(struct calltable *table, FILE *f);
+
 /* The unit in which durations were recorded: the rows of histograms begin at powers of two of it. */
 const struct hist_unit *call_layout_unit(const struct call_layout *layout);
 

@@ -8,8 +8,10 @@
 #include "bpfmap.h"
 #include "escape.h"
 #include "events.h"
+#include "facts.h"
 #include "faulttable.h"
 #include "hists.h"
+#include "json.h"
 #include "loss.h"
 #include "mem.h"
 
@@ -89,6 +91,38 @@ void faulttable_print(FILE *f, struct fault_row *rows, size_t n,
 	}
 }
 
+static void print_json_row(FILE *f, const struct fault_row *row,
+			   const struct fault_columns *columns, const struct areas *names)
+{
+	struct json json = json_begin_line(f, "faults");
+	char comm[TASK_COMM_LEN + 1] = {};
+	const char *name;
+
+	json_uint(&json, "minor", row->sum.minor);
+	json_uint(&json, "major", row->sum.major);
+	json_uint(&json, "kernel", row->sum.kernel);
+	if (columns->process) {
+		memcpy(comm, row->key.comm, TASK_COMM_LEN);
+		json_uint(&json, "pid", row->key.tgid);
+		json_text(&json, "comm", comm);
+	}
+	if (columns->area) {
+		name = areas_name(names, &row->key.area);
+		json_text(&json, "kind", area_kind_name(row->key.area.kind));
+		json_text(&json, "file", name && *name ? name : NULL);
+	}
+	json_end_line(&json);
+}
+
+void faulttable_print_json(FILE *f, struct fault_row *rows, size_t n,
+			   const struct fault_columns *columns, const struct areas *names)
+{
+	if (n)
+		qsort(rows, n, sizeof(*rows), compare_rows);
+	for (size_t i = 0; i < n; i++)
+		print_json_row(f, &rows[i], columns, names);
+}
+
 /* ---- the maps ---- */
 
 void faulttable_configure(const struct run *run, const struct fault_columns *columns)
@@ -139,6 +173,18 @@ static void collect_row(const void *key, const void *value, void *arg)
 	memcpy(&row->sum, value, sizeof(row->sum));
 }
 
+static void print_list(struct run *run, const struct row_list *list)
+{
+	if (run->is_json) {
+		facts_print(run);
+		faulttable_print_json(run->out, list->rows, list->count, &shown, areas);
+		return;
+	}
+	fputc('\n', run->out);
+	hists_print_time(run->out);
+	faulttable_print(run->out, list->rows, list->count, &shown, areas);
+}
+
 /* The names of areas are read after the counts: a name may be under way while its area is counted. */
 int faulttable_report(struct run *run)
 {
@@ -147,10 +193,8 @@ int faulttable_report(struct run *run)
 
 	if (events)
 		events_read(events);
-	fputc('\n', run->out);
-	hists_print_time(run->out);
 	if (!err)
-		faulttable_print(run->out, list.rows, list.count, &shown, areas);
+		print_list(run, &list);
 	for (size_t i = 0; !run->is_peek && i < list.count; i++)
 		run->recorded += row_total(&list.rows[i]);
 	free(list.rows);

@@ -24,6 +24,10 @@ struct fault_columns {
 void faulttable_print(FILE *f, struct fault_row *rows, size_t n,
 		      const struct fault_columns *columns, const struct areas *areas);
 
+/* The same as lines of JSON. */
+void faulttable_print_json(FILE *f, struct fault_row *rows, size_t n,
+			   const struct fault_columns *columns, const struct areas *areas);
+
 /* Before load. columns NULL: there will be no table. */
 void faulttable_configure(const struct run *run, const struct fault_columns *columns);
 

@@ -271,3 +271,34 @@ void hist_print(FILE *f, const struct hist *h, const struct hist_unit *unit)
 	print_value(f, unit, "max", hist_max(h, unit));
 	fputc('\n', f);
 }
+
+static void print_bucket(struct json *json, const struct hist_unit *unit, struct position at,
+			 uint64_t count)
+{
+	uint64_t first = slot_first(at.octave, at.slot);
+
+	if (!count)
+		return;
+	json_open(json, NULL, '{');
+	json_number(json, "from", to_unit(unit, (double)first));
+	json_number(json, "below", to_unit(unit, (double)(first + slot_width(at.octave))));
+	json_uint(json, "count", count);
+	json_close(json, '}');
+}
+
+void hist_print_json(struct json *json, const struct hist *h, const struct hist_unit *unit)
+{
+	json_text(json, "unit", unit->name);
+	json_uint(json, "count", hist_count(h));
+	json_number(json, "average", hist_average(h, unit));
+	json_number(json, "p50", hist_percentile(h, unit, 50));
+	json_number(json, "p90", hist_percentile(h, unit, 90));
+	json_number(json, "p99", hist_percentile(h, unit, 99));
+	json_number(json, "p99_9", hist_percentile(h, unit, 99.9));
+	json_number(json, "max", hist_max(h, unit));
+	json_open(json, "buckets", '[');
+	for (uint32_t i = 0; i < HIST_OCTAVES; i++)
+		for (uint32_t j = 0; j < HIST_SLOTS_PER_OCTAVE; j++)
+			print_bucket(json, unit, (struct position){ i, j }, h->octaves[i].slots[j]);
+	json_close(json, ']');
+}

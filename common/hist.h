@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "../bpf/hist.h"
+#include "json.h"
 
 /*
  * How values are recorded and printed. fixed = (ns * mult) >> shift, by hist_scale(); one printed
@@ -55,5 +56,8 @@ double hist_max(const struct hist *h, const struct hist_unit *unit);
  * BCC's, the table has wider numbers and shorter bars when there is a row above 2^33.
  */
 void hist_print(FILE *f, const struct hist *h, const struct hist_unit *unit);
+
+/* The same as members of an object: buckets are as fine as they were recorded, first inclusive. */
+void hist_print_json(struct json *json, const struct hist *h, const struct hist_unit *unit);
 
 #endif

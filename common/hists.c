@@ -18,6 +18,7 @@
 #include "bpfmap.h"
 #include "cgroups.h"
 #include "escape.h"
+#include "facts.h"
 #include "hists.h"
 #include "idmap.h"
 #include "loss.h"
@@ -114,6 +115,26 @@ void hists_print_time(FILE *f)
 	fprintf(f, "%s\n", text);
 }
 
+/* item NULL: of everything. comm: where the grouping has one. */
+static void print_json(FILE *f, const struct keyed_hist *item, const char *comm,
+		       const struct hist *hist)
+{
+	struct json json = json_begin_line(f, "histogram");
+	char path[PATH_MAX];
+
+	if (item) {
+		json_text(&json, "by", grouping->key);
+		if (!grouping->names)
+			json_uint(&json, "id", item->id);
+		json_text(&json, "name", grouping->names ? grouping->names[item->id] : NULL);
+		json_text(&json, "comm", grouping->with_comm ? comm : NULL);
+		if (grouping->with_cgroup && !cgroup_path_of(item->id, path, sizeof(path)))
+			json_text(&json, "path", path);
+	}
+	hist_print_json(&json, hist, unit());
+	json_end_line(&json);
+}
+
 /* ---- one histogram of everything ---- */
 
 static int read_all(const struct run *run, struct hist *all)
@@ -140,7 +161,10 @@ static int report_all(struct run *run)
 		return err;
 	shown = now;
 	hist_subtract(&shown, &before);
-	hist_print(run->out, &shown, unit());
+	if (run->is_json)
+		print_json(run->out, NULL, NULL, &shown);
+	else
+		hist_print(run->out, &shown, unit());
 	if (!run->is_peek) {
 		before = now;
 		run->recorded += hist_count(&shown);
@@ -203,6 +227,10 @@ static void print_keyed(const struct run *run, const struct keyed_hist *item)
 	char comm[TASK_COMM_LEN + 1] = {};
 
 	bpf_map_lookup_elem(bpf_map__fd(map_find(run, "hist_labels")), &item->id, comm);
+	if (run->is_json) {
+		print_json(run->out, item, comm, &item->hist);
+		return;
+	}
 	fputc('\n', run->out);
 	print_title(run->out, item->id, comm);
 	hist_print(run->out, &item->hist, unit());
@@ -227,8 +255,12 @@ static int report_by_key(struct run *run)
 
 int hists_report(struct run *run)
 {
-	fputc('\n', run->out);
-	hists_print_time(run->out);
+	if (run->is_json) {
+		facts_print(run);
+	} else {
+		fputc('\n', run->out);
+		hists_print_time(run->out);
+	}
 	return grouping ? report_by_key(run) : report_all(run);
 }
 

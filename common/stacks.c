@@ -2,14 +2,13 @@
 /* The module of all stack tools; see stacks.h. */
 #include <errno.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
 
 #include "bpfmap.h"
-#include "clock.h"
 #include "events.h"
+#include "facts.h"
 #include "loss.h"
 #include "mem.h"
 #include "msg.h"
@@ -22,8 +21,7 @@
 
 #define MAX_FRAMES (4 * STACK_DEPTH + 4) /* two stacks, a waker's two, and marks */
 
-static bool user_only, kernel_only, folded, is_left_out;
-static const char *format;
+static bool user_only, kernel_only, folded, is_left_out, is_format_given;
 static uint32_t storage_size = 65536;
 static const char *raw_unit; /* NULL: the tool's */
 static uint64_t divisor = 1;
@@ -46,8 +44,6 @@ static const struct opt stacks_opts[] = {
 	  "a delimiter between kernel and user frames" },
 	{ 'f', "folded", NULL, OPT_FLAG(&folded), "one line per stack, as flame graphs need it",
 	  "format" },
-	{ 0, "format", "FORMAT", OPT_STRING(&format),
-	  "text, folded, svg or pprof (default: text on a terminal, else folded)" },
 	{ 0, "lines", NULL, OPT_FLAG(&symbol_options.lines),
 	  "source lines and inlined functions, where there is debug information" },
 	{ 0, "no-demangle", NULL, OPT_FLAG(&symbol_options.as_mangled),
@@ -84,7 +80,7 @@ void stacks_leave_out(void)
 
 bool stacks_are_asked_for(void)
 {
-	return folded || format || user_only || kernel_only || style.delimiter;
+	return folded || is_format_given || user_only || kernel_only || style.delimiter;
 }
 
 void stacks_set_raw_unit(const char *unit, uint64_t value)
@@ -114,10 +110,11 @@ static const struct writer *writer;
 /* The format: as asked for, else by the file's extension, else by who reads. */
 static int check_stacks(struct run *run)
 {
+	is_format_given = run->format && !run->is_json;
 	if (folded)
 		writer = &folded_writer;
-	else if (format)
-		writer = writer_by_name(format);
+	else if (run->format)
+		writer = writer_by_name(run->format);
 	else if (run->output_path)
 		writer = writer_by_extension(run->output_path);
 	else
@@ -127,12 +124,11 @@ static int check_stacks(struct run *run)
 		return msg_error("--format pprof is nothing for a terminal: give --output FILE");
 	if (writer)
 		return 0;
-	if (format)
-		return msg_error("--format: '%s' is not one of %s", format, writer_names());
-	return msg_error(
-		"--output %s: the name does not tell the format, as .txt, .folded, .svg and "
-		".pb.gz do; or give --format %s",
-		run->output_path, writer_names());
+	if (run->format)
+		return msg_error("--format: '%s' is not one of %s", run->format, writer_names());
+	return msg_error("--output %s: the name does not tell the format, as .txt, .folded, .svg, "
+			 ".pb.gz and .json do; or give --format %s",
+			 run->output_path, writer_names());
 }
 
 bool stacks_are_text(void)
@@ -412,19 +408,9 @@ static uint64_t written_divisor(void)
 /* Writes the profile with the facts of the run. */
 static void write_profile(struct run *run, struct profile *profile)
 {
-	static struct utsname system;
-	struct writer_facts facts = {
-		.tool = run->tool->name,
-		.host = system.nodename,
-		.kernel = system.release,
-		.event = run->event,
-		.period = run->period,
-		.end_unix_ns = clock_wall_ns(),
-		.duration_ns = run->end_ns - run->report_start_ns,
-		.lost = loss_value(run) * written_divisor(),
-	};
+	struct writer_facts facts = facts_of(run);
 
-	uname(&system);
+	facts.lost *= written_divisor();
 	style.facts = &facts;
 	writer->write(run->out, profile, &style);
 	style.facts = NULL;
@@ -493,6 +479,7 @@ static void finish_stacks(struct run *run)
 const struct module stacks_module = {
 	.title = "stacks",
 	.opts = stacks_opts,
+	.has_formats = true,
 	.check = check_stacks,
 	.configure = configure_stacks,
 	.start = start_stacks,

@@ -53,6 +53,8 @@ static const struct opt common_opts[] = {
 	{ 0, "interval", "TIME", OPT_DURATION(&run.interval_ns, NS_PER_S), "report every TIME" },
 	{ 0, "count", "N", OPT_UINT(&count, 1, UINT32_MAX), "end after N reports" },
 	{ 0, "duration", "TIME", OPT_DURATION(&duration_ns, NS_PER_S), "end after TIME" },
+	{ 0, "format", "FORMAT", OPT_STRING(&run.format),
+	  "text or json; stacks also folded (default into a pipe or file), svg, pprof" },
 	{ 0, "output", "FILE", OPT_STRING(&run.output_path), "write to FILE, not to stdout" },
 	{ 0, "btf", "FILE", OPT_STRING(&btf_path),
 	  "this kernel's types from FILE (also TRACELETS_BTF)" },
@@ -137,9 +139,32 @@ static char **split_command(int *argc, char **argv)
 	return NULL;
 }
 
+static bool has_json_name(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot && !strcmp(dot, ".json");
+}
+
+static int check_format(void)
+{
+	bool has_others = false;
+
+	for_each_module(module)
+		has_others |= module->has_formats;
+	run.is_json = run.format ? !strcmp(run.format, "json")
+				 : run.output_path && has_json_name(run.output_path);
+	if (!run.format || run.is_json || has_others || !strcmp(run.format, "text"))
+		return 0;
+	return msg_error("--format: '%s' is neither text nor json", run.format);
+}
+
 static int check_options(void)
 {
-	int err;
+	int err = check_format();
+
+	if (err)
+		return err;
 
 	for_each_module(module) {
 		err = module->check ? module->check(&run) : 0;

@@ -36,12 +36,14 @@ struct run {
 	void *skeleton; /* the tool's struct x_bpf */
 	struct bpf_object *object;
 	struct loop *loop;
-	FILE *out;		  /* stdout or --output's file; another one after each report */
-	const char *output_path;  /* NULL: stdout */
-	char **command;		  /* what stands behind "--"; NULL: nothing */
-	pid_t command_pid;	  /* its process, not yet released */
-	uint64_t interval_ns;	  /* 0: one report at the end */
-	uint64_t start_ns;	  /* CLOCK_MONOTONIC, tracing began */
+	FILE *out;		 /* stdout or --output's file; another one after each report */
+	const char *output_path; /* NULL: stdout */
+	const char *format;	 /* --format; NULL: not given */
+	bool is_json;		 /* the result is to be JSON, as --format or the file's name says */
+	char **command;		 /* what stands behind "--"; NULL: nothing */
+	pid_t command_pid;	 /* its process, not yet released */
+	uint64_t interval_ns;	 /* 0: one report at the end */
+	uint64_t start_ns;	 /* CLOCK_MONOTONIC, tracing began */
 	uint64_t report_start_ns; /* the current report's window */
 	uint64_t end_ns;
 	const char *event;		    /* what is sampled, for people; NULL: nothing is */
@@ -56,6 +58,7 @@ struct run {
 struct module {
 	const char *title;
 	const struct opt *opts;
+	bool has_formats; /* its check() sees to run->format; else there are text and json */
 	int (*check)(struct run *run);	   /* options, before anything is opened; -EINVAL: usage */
 	int (*configure)(struct run *run); /* options to BPF settings, before load */
 	int (*start)(struct run *run);	   /* after load, before anything is attached */

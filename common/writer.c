@@ -8,15 +8,12 @@
 #include "writer.h"
 
 static const struct writer *const writers[] = {
-	&text_writer,
-	&folded_writer,
-	&svg_writer,
-	&pprof_writer,
+	&text_writer, &folded_writer, &svg_writer, &pprof_writer, &json_writer,
 };
 
 const char *writer_names(void)
 {
-	return "text, folded, svg or pprof";
+	return "text, folded, svg, pprof or json";
 }
 
 const struct writer *writer_by_name(const char *name)

@@ -40,6 +40,7 @@ extern const struct writer text_writer;
 extern const struct writer folded_writer;
 extern const struct writer svg_writer;
 extern const struct writer pprof_writer;
+extern const struct writer json_writer;
 
 /*
  * For the writers themselves. The border is the index of the first kernel frame that is called by a
@@ -51,7 +52,10 @@ char *writer_frame_text(const struct frame *frame);
 void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_style *style,
 			const char *also);
 
-/* The formats' names, for messages: "text, folded, svg or pprof". */
+/* JSON's line about the run. */
+void writer_print_facts(FILE *f, const struct writer_facts *facts, const char *unit);
+
+/* The formats' names, for messages: "text, folded, svg, pprof or json". */
 const char *writer_names(void);
 
 /* The writer of that --format name, or of that file's extension; NULL if there is none. */

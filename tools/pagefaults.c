@@ -42,7 +42,7 @@ static const struct hist_grouping by_process = { "pid", .with_comm = true };
 /* A terminal gets a table: the stacks of all faults are many pages. */
 static int check(struct run *run)
 {
-	bool is_for_people = !run->output_path && isatty(STDOUT_FILENO);
+	bool is_for_people = !run->output_path && !run->is_json && isatty(STDOUT_FILENO);
 
 	if (stacks_are_asked_for() && (columns.process || columns.area || latency))
 		return msg_error("-P, --by-file and -L exclude the options about stacks");

@@ -51,7 +51,6 @@ static uint32_t hist_by = BY_NOTHING;
 
 static int check(struct run *run)
 {
-	(void)run;
 	for (size_t i = 0; i < ARRAY_SIZE(groupings); i++) {
 		if (!*groupings[i].wanted)
 			continue;
@@ -61,6 +60,8 @@ static int check(struct run *run)
 		hist_by = groupings[i].by;
 		hists_set_grouping(&groupings[i].grouping);
 	}
+	if (slower_ns && run->is_json)
+		return msg_error("--slower has no JSON");
 	if (opts_given("slower") && !slower_ns)
 		return msg_error("--slower must be more than 0");
 	return 0;

@@ -97,6 +97,7 @@ TEST(writers_are_found_by_extension)
 	CHECK(writer_by_extension("/tmp/x.y/out.folded") == &folded_writer);
 	CHECK(writer_by_extension("a.svg.folded") == &folded_writer);
 	CHECK(writer_by_extension("cpu.pb.gz") == &pprof_writer);
+	CHECK(writer_by_extension("cpu.json") == &json_writer);
 	CHECK(!writer_by_extension("cpu.gz"));
 	CHECK(!writer_by_extension(".pb.gz"));
 	CHECK(!writer_by_extension("pb.gz"));

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * JSON (RFC 8259), one object per line. Texts may be anything: bytes that are not valid UTF-8, and
+ * C1 controls, become \xNN as in all our output, the backslash itself being escaped.
+ */
+#ifndef JSON_H
+#define JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+	FILE *f;
+	bool has_members; /* the object or list that is open */
+};
+
+/* A line's object: '{', members, '}'. type becomes its first member. */
+struct json json_begin_line(FILE *f, const char *type);
+void json_end_line(struct json *json);
+
+/* An object '{' or a list '[' inside; key NULL: in a list. Closed with the bracket that fits. */
+void json_open(struct json *json, const char *key, char bracket);
+void json_close(struct json *json, char bracket);
+
+/* Members. A text that is NULL is left out. */
+void json_text(struct json *json, const char *key, const char *text);
+void json_uint(struct json *json, const char *key, uint64_t value);
+void json_number(struct json *json, const char *key, double value);
+
+#endif

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* JSON: one object per line, whatever the names are. */
+#include "../../common/hist.h"
+#include "../../common/json.h"
+#include "../../common/writer.h"
+#include "../formats/samples.h"
+#include "unit.h"
+
+static char *text_of_member(const char *value)
+{
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	struct json json = { .f = f };
+
+	json_text(&json, "k", value);
+	fclose(f);
+	return text;
+}
+
+static void check_text(const char *value, const char *expected)
+{
+	char *text = text_of_member(value);
+
+	CHECK_STR(text, expected);
+	free(text);
+}
+
+TEST(plain_text_is_as_it_is)
+{
+	check_text("read", "\"k\":\"read\"");
+	check_text("a;b <c> & 'd' /", "\"k\":\"a;b <c> & 'd' /\"");
+	check_text("gr\xc3\xbc\xc3\x9f \xf0\x9f\x90\x9d",
+		   "\"k\":\"gr\xc3\xbc\xc3\x9f \xf0\x9f\x90\x9d\"");
+	check_text("", "\"k\":\"\"");
+}
+
+TEST(quotes_and_backslashes_are_escaped)
+{
+	check_text("\"\\\"", "\"k\":\"\\\"\\\\\\\"\"");
+	check_text("\\u0041", "\"k\":\"\\\\u0041\"");
+}
+
+TEST(control_bytes_are_escaped)
+{
+	check_text("a\n\033[0m\177\t", "\"k\":\"a\\u000a\\u001b[0m\\u007f\\u0009\"");
+}
+
+TEST(what_is_no_utf8_is_told_in_ascii)
+{
+	check_text("\xff", "\"k\":\"\\\\xff\"");
+	check_text("\xe2\x82", "\"k\":\"\\\\xe2\\\\x82\"");
+	check_text("\xc0\xaf", "\"k\":\"\\\\xc0\\\\xaf\"");
+	check_text("\xed\xa0\x80", "\"k\":\"\\\\xed\\\\xa0\\\\x80\"");
+	check_text("\xc2\x9b", "\"k\":\"\\\\xc2\\\\x9b\"");
+}
+
+TEST(what_is_not_known_is_left_out)
+{
+	check_text(NULL, "");
+}
+
+TEST(members_nest)
+{
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	struct json json = json_begin_line(f, "t");
+
+	json_uint(&json, "n", UINT64_MAX);
+	json_open(&json, "list", '[');
+	json_open(&json, NULL, '{');
+	json_number(&json, "x", 0.015625);
+	json_close(&json, '}');
+	json_open(&json, NULL, '{');
+	json_close(&json, '}');
+	json_close(&json, ']');
+	json_text(&json, "end", "z");
+	json_end_line(&json);
+	fclose(f);
+	CHECK_STR(text, "{\"type\":\"t\",\"n\":18446744073709551615,\"list\":[{\"x\":0.015625},{}],"
+			"\"end\":\"z\"}\n");
+	free(text);
+}
+
+static char *write_stacks(struct profile *p, const struct writer_facts *facts)
+{
+	struct writer_style style = { .facts = facts };
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	json_writer.write(f, p, &style);
+	fclose(f);
+	return text;
+}
+
+TEST(a_stack_is_an_object)
+{
+	struct profile *p = profile_new("nanoseconds");
+	struct sample s = { "app", 42, 3, 'D', "at end", samples_frames + 3, 2, 100, 40 };
+	char *text;
+
+	profile_add(p, &s);
+	text = write_stacks(p, NULL);
+	CHECK_STR(text,
+		  "{\"type\":\"stack\",\"value\":100,\"runnable\":40,\"comm\":\"app\",\"pid\":42,"
+		  "\"cpu\":3,\"state\":\"D\",\"remark\":\"at end\",\"frames\":["
+		  "{\"name\":\"leap\",\"kind\":\"inlined\",\"module\":\"app\","
+		  "\"path\":\"/opt/my app/app\",\"build_id\":\"00ff10\",\"offset\":4352,"
+		  "\"file\":\"step.h\",\"line\":9},"
+		  "{\"name\":\"ns::read(char const*)\",\"kind\":\"user\","
+		  "\"symbol\":\"_ZN2ns4readEPKc\",\"module\":\"app\","
+		  "\"path\":\"/opt/my app/app\",\"build_id\":\"00ff10\",\"offset\":4660}]}\n");
+	free(text);
+	profile_free(p);
+}
+
+/* No name can make a line of its own, or leave its string. */
+TEST(hostile_names_stay_in_their_lines)
+{
+	struct profile *p = samples_make("samples");
+	char *text = write_stacks(p, NULL);
+	size_t n_lines = 0;
+
+	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+		CHECK(!strncmp(line, "{\"type\":\"stack\",", 16));
+		CHECK(end[-1] == '}');
+		n_lines++;
+		for (char *c = line; c < end; c++)
+			CHECK((unsigned char)*c >= 0x20 && *c != 0x7f);
+	}
+	CHECK_EQ(n_lines, profile_count(p) - 1);
+	free(text);
+	profile_free(p);
+}
+
+TEST(the_run_comes_first)
+{
+	const struct sample_period period = { "cpu", "nanoseconds", 10101010 };
+	const struct writer_facts facts = { .tool = "profile",
+					    .host = "h\"",
+					    .kernel = "6.1",
+					    .event = "cpu-clock at 99 Hz",
+					    .period = &period,
+					    .end_unix_ns = 5000,
+					    .duration_ns = 2000,
+					    .lost = 3 };
+	struct profile *p = profile_new("samples");
+	char *text = write_stacks(p, &facts);
+
+	CHECK(strstr(text, "{\"type\":\"run\",\"tool\":\"profile\",\"version\":\"") == text);
+	CHECK(strstr(text, "\"host\":\"h\\\"\",\"kernel\":\"6.1\",\"event\":\"cpu-clock at 99 Hz\","
+			   "\"period\":10101010,\"period_unit\":\"nanoseconds\","
+			   "\"start_unix_ns\":3000,\"duration_ns\":2000,\"unit\":\"samples\","
+			   "\"lost\":3}\n"));
+	free(text);
+	profile_free(p);
+}
+
+TEST(a_histogram_tells_its_buckets)
+{
+	struct hist *h = mem_zalloc(1, sizeof(*h));
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	struct json json = { .f = f };
+
+	hist_record(h, 3);
+	hist_record(h, 3);
+	hist_record(h, 1000);
+	hist_print_json(&json, h, &hist_nsecs);
+	fclose(f);
+	CHECK_STR(text, "\"unit\":\"nsecs\",\"count\":3,\"average\":335.333333333333,\"p50\":3,"
+			"\"p90\":1000,\"p99\":1000,\"p99_9\":1000,\"max\":1000,\"buckets\":["
+			"{\"from\":3,\"below\":4,\"count\":2},"
+			"{\"from\":992,\"below\":1008,\"count\":1}]");
+	free(text);
+	free(h);
+}
