@@ -13,15 +13,18 @@
 #include "mem.h"
 #include "msg.h"
 #include "ownprogs.h"
+#include "parse.h"
 #include "profile.h"
+#include "screen.h"
 #include "stackdefs.h"
 #include "stacks.h"
+#include "top_writer.h"
 #include "unwind.h"
 #include "writer.h"
 
 #define MAX_FRAMES (4 * STACK_DEPTH + 4) /* two stacks, a waker's two, and marks */
 
-static bool user_only, kernel_only, folded, is_left_out, is_format_given;
+static bool user_only, kernel_only, folded, is_left_out, is_format_given, top;
 static uint32_t storage_size = 65536;
 static const char *raw_unit; /* NULL: the tool's */
 static uint64_t divisor = 1;
@@ -80,7 +83,7 @@ void stacks_leave_out(void)
 
 bool stacks_are_asked_for(void)
 {
-	return folded || is_format_given || user_only || kernel_only || style.delimiter;
+	return folded || top || is_format_given || user_only || kernel_only || style.delimiter;
 }
 
 void stacks_set_raw_unit(const char *unit, uint64_t value)
@@ -107,10 +110,24 @@ void stacks_meet(pid_t pid, uint32_t generation)
 
 static const struct writer *writer;
 
+static int check_top(struct run *run)
+{
+	if (folded || run->output_path)
+		return msg_error("--top and --%s exclude each other", folded ? "folded" : "output");
+	if (!screen_is_there())
+		return msg_error("--top: standard output is no terminal");
+	writer = &top_writer;
+	if (!run->interval_ns)
+		run->interval_ns = NS_PER_S;
+	return 0;
+}
+
 /* The format: as asked for, else by the file's extension, else by who reads. */
 static int check_stacks(struct run *run)
 {
 	is_format_given = run->format && !run->is_json;
+	if (top)
+		return check_top(run);
 	if (folded)
 		writer = &folded_writer;
 	else if (run->format)
@@ -242,7 +259,7 @@ static int start_stacks(struct run *run)
 			return -EIO;
 	}
 	unwind_on_exit(on_exit_of, NULL);
-	return 0;
+	return top ? top_start(run->loop) : 0;
 }
 
 /* ---- the report ---- */
@@ -462,19 +479,36 @@ int stacks_report(struct run *run)
 		run->recorded += profile_total(c.profile) / written_divisor();
 		loss_add("without their stack: ring buffer full", c.undefined / divisor);
 	}
-	if (!err)
+	if (!err && !(top && run->is_peek))
 		write_report(run, c.profile);
 	profile_free(c.profile);
 	return err;
 }
 
+static void stop_stacks(struct run *run)
+{
+	(void)run;
+	if (top)
+		top_stop();
+}
+
 static void finish_stacks(struct run *run)
 {
 	(void)run;
+	top_finish();
 	events_close(events);
 	events_close(copies);
 	stackdefs_free(defs);
 }
+
+static const struct opt top_opts[] = {
+	{ 0, "top", NULL, OPT_FLAG(&top),
+	  "a table of functions on the terminal, again and again (default every second)",
+	  "format" },
+	{},
+};
+
+const struct module stacks_top_module = { .title = "live view", .opts = top_opts };
 
 const struct module stacks_module = {
 	.title = "stacks",
@@ -483,5 +517,6 @@ const struct module stacks_module = {
 	.check = check_stacks,
 	.configure = configure_stacks,
 	.start = start_stacks,
+	.stop = stop_stacks,
 	.finish = finish_stacks,
 };

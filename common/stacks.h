@@ -16,6 +16,9 @@
 
 extern const struct module stacks_module;
 
+/* --top, for tools whose reports add up. */
+extern const struct module stacks_top_module;
+
 /* False with -K: then nobody needs to walk user stacks. */
 bool stacks_want_user(void);
 

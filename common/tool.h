@@ -85,7 +85,7 @@ struct skeleton {
 	}                                                                  \
 	static const struct skeleton skeleton = { open_skeleton, destroy_skeleton }
 
-#define TOOL_MAX_MODULES 6
+#define TOOL_MAX_MODULES 7
 #define TOOL_MAX_LETTERS 4
 
 struct tool {

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The live view on a pseudo terminal: what is drawn, how it ends, and that the terminal is given back. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "live.h"
+
+#define OPEN_SCREEN  "\033[?1049h"
+#define CLOSE_SCREEN "\033[?1049l"
+
+struct terminal {
+	int master, slave; /* the test's own, which keeps it alive */
+	char name[64], text[1 << 20];
+	size_t n;
+};
+
+static bool terminal_open(struct terminal *t, unsigned short rows)
+{
+	struct winsize size = { .ws_row = rows, .ws_col = 80 };
+
+	t->n = 0;
+	t->text[0] = 0;
+	t->master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	if (t->master < 0 || grantpt(t->master) || unlockpt(t->master) ||
+	    ptsname_r(t->master, t->name, sizeof(t->name)))
+		return false;
+	t->slave = open(t->name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	return t->slave >= 0 && !ioctl(t->slave, TIOCSWINSZ, &size);
+}
+
+static void terminal_close(struct terminal *t)
+{
+	close(t->slave);
+	close(t->master);
+}
+
+static void terminal_read(struct terminal *t)
+{
+	ssize_t n;
+
+	while ((n = read(t->master, t->text + t->n, sizeof(t->text) - 1 - t->n)) > 0)
+		t->n += (size_t)n;
+	t->text[t->n] = '\0';
+}
+
+static size_t screens_in(const char *text)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, "\033[H")); text++)
+		n++;
+	return n;
+}
+
+/* Until so many screens have been drawn, or the tool has ended. */
+static void wait_for_screens(struct proc *tool, struct terminal *t, size_t n)
+{
+	for (int i = 0; i < 300 && screens_in(t->text) < n && !tool->has_ended; i++) {
+		proc_linger(tool, 50);
+		terminal_read(t);
+	}
+	CHECK(screens_in(t->text) >= n);
+}
+
+static bool has_echo(const struct terminal *t)
+{
+	struct termios keys;
+
+	return !tcgetattr(t->slave, &keys) && (keys.c_lflag & (ECHO | ICANON)) == (ECHO | ICANON);
+}
+
+static bool use_terminal(void *arg)
+{
+	int fd = open(arg, O_RDWR | O_NOCTTY);
+
+	return fd >= 0 && dup2(fd, STDIN_FILENO) >= 0 && dup2(fd, STDOUT_FILENO) >= 0;
+}
+
+static void check_given_back(struct proc *tool, struct terminal *t)
+{
+	const char *end;
+
+	proc_finish(tool);
+	terminal_read(t);
+	CHECK_STATUS(tool, 0);
+	CHECK(has_echo(t));
+	end = strstr(t->text, CLOSE_SCREEN);
+	CHECK(end);
+	CHECK(end && !strstr(end, OPEN_SCREEN));
+	CHECK(end && strstr(end, "FUNCTION\r\n"));
+	CHECK(end && strstr(end, "spin_hot"));
+}
+
+static struct terminal terminal;
+
+#define START_TOP(work, ...)                                                 \
+	tool_launch_in(use_terminal, terminal.name,                          \
+		       ARGV("profile", "--top", "--interval", "200ms", "-p", \
+			    pid_text((work)->pid), ##__VA_ARGS__))
+
+TEST(functions_are_drawn_again_and_again)
+{
+	struct proc *work, *tool;
+
+	if (!terminal_open(&terminal, 12))
+		SKIP("no pseudo terminals");
+	work = work_start("spin");
+	work_go(work);
+	tool = START_TOP(work);
+	wait_for_screens(tool, &terminal, 3);
+	CHECK(!has_echo(&terminal));
+	CHECK_EQ(lines_with(terminal.text, OPEN_SCREEN), 1);
+	CHECK_HAS(terminal.text, "(q quits)\r\n");
+	CHECK_HAS(terminal.text, "SELF");
+	CHECK_HAS(terminal.text, "spin_hot");
+	CHECK_EQ(write(terminal.master, "xq", 2), 2);
+	check_given_back(tool, &terminal);
+	terminal_close(&terminal);
+	proc_kill(work);
+}
+
+TEST(signals_give_the_terminal_back)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct proc *work = work_start("spin"), *tool;
+
+	work_go(work);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		if (!terminal_open(&terminal, 24))
+			SKIP("no pseudo terminals");
+		tool = START_TOP(work);
+		wait_for_screens(tool, &terminal, 1);
+		proc_signal(tool, signals[i]);
+		check_given_back(tool, &terminal);
+		terminal_close(&terminal);
+	}
+	proc_kill(work);
+}
+
+/* Rows of the last screen that is whole. */
+static size_t rows_of_last_screen(char *text)
+{
+	char *last = NULL, *before = NULL;
+
+	for (char *at = text; (at = strstr(at, "\033[H")); at++) {
+		before = last;
+		last = at;
+	}
+	if (!before)
+		return 0;
+	*last = '\0';
+	return lines_with(before, "");
+}
+
+TEST(a_screen_fits_its_terminal_as_that_changes)
+{
+	struct winsize size = { .ws_row = 5, .ws_col = 80 };
+	struct proc *work, *tool;
+	size_t n;
+
+	if (!terminal_open(&terminal, 4))
+		SKIP("no pseudo terminals");
+	work = work_start("spin");
+	work_go(work);
+	tool = START_TOP(work);
+	wait_for_screens(tool, &terminal, 2);
+	n = screens_in(terminal.text);
+	CHECK_EQ(ioctl(terminal.slave, TIOCSWINSZ, &size), 0);
+	wait_for_screens(tool, &terminal, n + 3);
+	proc_signal(tool, SIGINT);
+	check_given_back(tool, &terminal);
+	CHECK_EQ(rows_of_last_screen(terminal.text), 5);
+	terminal_close(&terminal);
+	proc_kill(work);
+}
+
+TEST(without_a_terminal_it_is_refused)
+{
+	static const char *const tools[] = { "profile", "offcputime", "pagefaults" };
+
+	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
+		struct proc *tool = tool_run(tools[i], "--top");
+
+		CHECK_STATUS(tool, 2);
+		CHECK_HAS(tool->err, "--top: standard output is no terminal");
+		CHECK_STR(tool->out, "");
+	}
+}
+
+TEST(it_excludes_other_formats)
+{
+	struct proc *tool = tool_run("profile", "--top", "--format", "json");
+
+	CHECK_STATUS(tool, 2);
+	CHECK_HAS(tool->err, "exclude");
+	tool = tool_run("profile", "--top", "--output", "/dev/null");
+	CHECK_STATUS(tool, 2);
+	CHECK_HAS(tool->err, "exclude");
+}
