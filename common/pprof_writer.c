@@ -89,7 +89,7 @@ static uint32_t *find_slot(const struct table *t, const void *bytes, size_t n)
 {
 	size_t i = hash_bytes(bytes, n) & (t->n_slots - 1);
 
-	for (; t->slots[i]; i = (i + 1) & (t->n_slots - 1)) {
+	for (; t->items && t->slots[i]; i = (i + 1) & (t->n_slots - 1)) {
 		const struct item *item = &t->items[t->slots[i] - 1];
 
 		if (item->n == n && !memcmp(item->bytes, bytes, n))
