@@ -44,7 +44,7 @@ NAMES   := names_static names_exec names_stripped names_mini names_static_stripp
 WORKS   := $(patsubst tests/work/%.c,$(O)/tests/work/%,$(wildcard tests/work/*.c)) \
 	   $(addprefix $(O)/tests/work/,$(NAMES)) \
 	   $(patsubst tests/work/%.cc,$(O)/tests/work/%,$(wildcard tests/work/*.cc)) \
-	   $(O)/tests/work/allocs-static $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),$(O)/tests/work/allocs-musl))
+	   $(O)/tests/work/allocs-static $(O)/tests/work/trap-static $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),$(O)/tests/work/allocs-musl))
 BENCH   := $(patsubst tests/bench/%.c,$(O)/tests/bench/%.o,\
 	     $(filter-out %.bpf.c,$(wildcard tests/bench/*.c)))
 ORACLE_FILES := $(addprefix $(O)/tests/oracle/,oracle oracle_early liboracle.so odd throw plugin64.so plugin4096.so)
@@ -218,11 +218,13 @@ $(O)/tests/work/%: tests/work/%.c
 
 $(O)/tests/work/%-static: tests/work/%.c
 	$(call say,CC,$< (static))
+	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -g -O1 -pthread -MMD -MP $(WARN) -D_GNU_SOURCE -static $< $(LDFLAGS) -o $@
 
 # Another libc: Debian's musl-tools.
 $(O)/tests/work/%-musl: tests/work/%.c
 	$(call say,CC,$< (musl))
+	@mkdir -p $(@D)
 	$(Q)musl-gcc -std=gnu11 -g -O1 -pthread -MMD -MP $(WARN) -D_GNU_SOURCE $< $(LDFLAGS) -o $@
 
 $(O)/tests/work/%: tests/work/%.cc

@@ -30,8 +30,32 @@ struct stack_def {
 	__u32 generation; /* changes when the process executes another program */
 	__u16 n_words;
 	__u16 reason;		  /* user stacks: how the walk ended, enum unwind_reason */
-	__u64 words[STACK_DEPTH]; /* addresses, leaf first */
+	__u64 words[STACK_DEPTH]; /* addresses, leaf first; see STACK_EXACT */
 };
+
+/*
+ * Words of user stacks other than the first are return addresses, but for those on either side of a
+ * signal: the function that it interrupted, at exactly that instruction, and the trampoline to which
+ * the handler returns. They are marked, by a bit that differs from the one above it as it never does
+ * in an address. The loader looks return addresses up inside the call.
+ */
+#define STACK_EXACT (1ULL << 62)
+
+static inline __u64 stack_mark_exact(__u64 word)
+{
+	return (word & ~STACK_EXACT) | (~word >> 1 & STACK_EXACT);
+}
+
+static inline bool stack_is_exact(__u64 word)
+{
+	return (word ^ word << 1) >> 63;
+}
+
+/* The address without the mark. */
+static inline __u64 stack_address(__u64 word)
+{
+	return stack_is_exact(word) ? word ^ STACK_EXACT : word;
+}
 
 /* A stack id with this bit was given by the loader: the user stack of thread (__u32)id at start. */
 #define STACK_ID_AT_START (1ULL << 63)

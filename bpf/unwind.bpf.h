@@ -240,6 +240,22 @@ static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_sta
 	return unwind_follow_record(s, &record);
 }
 
+/* Marks the frame that a walk is at, which a signal has interrupted, and the trampoline before it. */
+__noinline int unwind_mark_exact(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	__u32 n;
+
+	if (!scratch)
+		return 0;
+	n = scratch->def.n_words;
+	if (n < 2 || n > STACK_DEPTH)
+		return 0;
+	scratch->def.words[n - 1] = stack_mark_exact(scratch->def.words[n - 1]);
+	scratch->def.words[n - 2] = stack_mark_exact(scratch->def.words[n - 2]);
+	return 0;
+}
+
 /* From a frame to its caller. UNWIND_GOES_ON, or how the walk ended. */
 __noinline int unwind_step(__u32 slot)
 {
@@ -252,6 +268,8 @@ __noinline int unwind_step(__u32 slot)
 		return UNWIND_NO_PROCESS;
 	s = &scratch->walk;
 	ip = s->ip - !s->ip_is_exact;
+	if (s->ip_is_exact)
+		unwind_mark_exact(slot);
 	if (!unwind_find_mapping(slot, ip)) /* may have tables, only not yet */
 		return UNWIND_NO_MAPPING;
 	rule = unwind_find_rule(s, ip);

@@ -74,7 +74,7 @@ static void locate(struct stackdefs *defs, struct entry *entry)
 	uint64_t addrs[STACK_DEPTH];
 
 	for (uint32_t i = 0; i < def->n_words; i++)
-		addrs[i] = def->words[i];
+		addrs[i] = stack_address(def->words[i]);
 	entry->locations = mem_zalloc(def->n_words, sizeof(*entry->locations));
 	usyms_locate(defs->usyms, (pid_t)def->tgid, def->generation, addrs, def->n_words,
 		     entry->locations);
@@ -109,7 +109,7 @@ void stackdefs_forget(struct stackdefs *defs, pid_t pid)
 
 /* ---- names ---- */
 
-/* A return address is looked up inside the call. */
+/* A kernel address; a return address is looked up inside the call. */
 static uint64_t lookup_addr(const struct stack_def *def, uint32_t i)
 {
 	return def->words[i] - (i > 0);
@@ -219,8 +219,9 @@ static void append_user_frames(struct stackdefs *defs, struct entry *entry, uint
 {
 	const struct location *location = &entry->locations[i];
 	const struct srcframe *lines;
-	size_t n = usyms_lines(location, i > 0, &lines);
-	struct frame frame = { .name = user_frame_name(defs, location, i > 0) };
+	bool is_return = i > 0 && !stack_is_exact(entry->def->words[i]);
+	size_t n = usyms_lines(location, is_return, &lines);
+	struct frame frame = { .name = user_frame_name(defs, location, is_return) };
 
 	add_place(defs, &frame, location, i > 0);
 	for (size_t k = 0; k < n && lines[k].function; k++)

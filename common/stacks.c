@@ -208,7 +208,7 @@ static int on_copy(void *ctx, void *data, size_t size)
 {
 	const struct unwind_copy *copy = data;
 	struct stack_def def = { .kind = STACK_USER };
-	uint64_t addrs[STACK_DEPTH];
+	uint64_t words[STACK_DEPTH];
 	int reason;
 
 	(void)ctx;
@@ -217,10 +217,10 @@ static int on_copy(void *ctx, void *data, size_t size)
 	def.id = copy->id;
 	def.tgid = copy->tgid;
 	def.generation = copy->generation;
-	def.n_words = (uint16_t)unwind_copied(copy, addrs, STACK_DEPTH, &reason);
+	def.n_words = (uint16_t)unwind_copied(copy, words, STACK_DEPTH, &reason);
 	def.reason = (uint16_t)reason;
 	for (uint32_t i = 0; i < def.n_words; i++)
-		def.words[i] = addrs[i];
+		def.words[i] = words[i];
 	stackdefs_add(defs, &def, sizeof(def));
 	return 0;
 }

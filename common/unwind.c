@@ -349,7 +349,7 @@ static struct unwind_view view_process(pid_t pid, const struct unwind_process *s
 	};
 }
 
-static size_t walk_thread(const struct unwind_thread *thread, bool look_again, uint64_t *addrs,
+static size_t walk_thread(const struct unwind_thread *thread, bool look_again, uint64_t *words,
 			  size_t max, int *reason)
 {
 	struct unwind_view view = { .pid = (pid_t)thread->tgid };
@@ -359,42 +359,42 @@ static size_t walk_thread(const struct unwind_thread *thread, bool look_again, u
 		update_processes(&view.pid, 1);
 	if (by_cfi && unwind_procs_find(procs, view.pid, &slice))
 		view = view_process(view.pid, &slice);
-	return unwind_walk_thread(&view, thread, addrs, max, reason);
+	return unwind_walk_thread(&view, thread, words, max, reason);
 }
 
 /* Events that are still to be read don't matter: the process itself is looked at. */
-size_t unwind_remote(const struct unwind_thread *thread, uint64_t *addrs, size_t max, int *reason)
+size_t unwind_remote(const struct unwind_thread *thread, uint64_t *words, size_t max, int *reason)
 {
-	size_t n = walk_thread(thread, false, addrs, max, reason);
+	size_t n = walk_thread(thread, false, words, max, reason);
 
-	return *reason == UNWIND_NO_MAPPING ? walk_thread(thread, true, addrs, max, reason) : n;
+	return *reason == UNWIND_NO_MAPPING ? walk_thread(thread, true, words, max, reason) : n;
 }
 
 /* By a slice that is true of the moment of the copy: what has been read at the same count. */
-static size_t walk_copy(const struct unwind_copy *copy, uint64_t *addrs, size_t max, int *reason)
+static size_t walk_copy(const struct unwind_copy *copy, uint64_t *words, size_t max, int *reason)
 {
 	struct unwind_process slice = {};
 	struct unwind_view view;
 
-	addrs[0] = copy->regs.ip;
+	words[0] = copy->regs.ip;
 	*reason = UNWIND_NO_PROCESS;
 	if (!unwind_procs_find(procs, (pid_t)copy->tgid, &slice) || slice.change != copy->change)
 		return 1;
 	view = view_process((pid_t)copy->tgid, &slice);
 	view.copy = copy;
-	return unwind_walk_remote(&view, &copy->regs, addrs, max, reason);
+	return unwind_walk_remote(&view, &copy->regs, words, max, reason);
 }
 
-size_t unwind_copied(const struct unwind_copy *copy, uint64_t *addrs, size_t max, int *reason)
+size_t unwind_copied(const struct unwind_copy *copy, uint64_t *words, size_t max, int *reason)
 {
-	size_t n = walk_copy(copy, addrs, max, reason);
+	size_t n = walk_copy(copy, words, max, reason);
 
 	if (*reason != UNWIND_NO_PROCESS && *reason != UNWIND_NO_MAPPING)
 		return n;
 	if (count_changes((pid_t)copy->tgid) != copy->change)
 		return n;
 	unwind_learn((pid_t)copy->tgid);
-	return walk_copy(copy, addrs, max, reason);
+	return walk_copy(copy, words, max, reason);
 }
 
 /* ---- the module ---- */

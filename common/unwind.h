@@ -25,16 +25,16 @@ void unwind_on_exit(void (*exited)(pid_t pid, void *arg), void *arg);
 
 /*
  * Walks the stack of a thread that isn't running from outside, over the same tables: for those that
- * were off CPU before tracing began. Writes at most max addresses, leaf first, and how the walk
+ * were off CPU before tracing began. Writes at most max words of a stack_def, leaf first, and how the walk
  * ended (enum unwind_reason). Returns their number, at least 1: only the leaf where the thread has
  * gone on meanwhile.
  */
-size_t unwind_remote(const struct unwind_thread *thread, uint64_t *addrs, size_t max, int *reason);
+size_t unwind_remote(const struct unwind_thread *thread, uint64_t *words, size_t max, int *reason);
 
 /* Whether BPF copies stacks that it can't walk yet: with tables only. Known before load. */
 bool unwind_makes_copies(void);
 
 /* The same for a stack that BPF has copied. Changes what is known of its process if need be. */
-size_t unwind_copied(const struct unwind_copy *copy, uint64_t *addrs, size_t max, int *reason);
+size_t unwind_copied(const struct unwind_copy *copy, uint64_t *words, size_t max, int *reason);
 
 #endif

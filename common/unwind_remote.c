@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "unwind_remote.h"
+#include "../bpf/stack.h"
 
 static const struct unwind_view *walked; /* unwind_read() gets nothing else */
 
@@ -72,8 +73,18 @@ static int step(const struct unwind_view *view, struct unwind_state *s)
 	return unwind_by_rule(s, rule);
 }
 
+/* As BPF does it, see STACK_EXACT. */
+static void note_frame(const struct unwind_state *s, uint64_t *words, size_t i)
+{
+	words[i] = s->ip;
+	if (!i || !s->ip_is_exact)
+		return;
+	words[i] = stack_mark_exact(words[i]);
+	words[i - 1] = stack_mark_exact(words[i - 1]);
+}
+
 size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_regs *regs,
-			  uint64_t *addrs, size_t max, int *reason)
+			  uint64_t *words, size_t max, int *reason)
 {
 	struct unwind_state s = { .regs = *regs };
 	size_t n = 0;
@@ -81,7 +92,7 @@ size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_re
 	walked = view;
 	unwind_begin(&s);
 	do {
-		addrs[n++] = s.ip;
+		note_frame(&s, words, n++);
 		*reason = n < max ? step(view, &s) : UNWIND_DEPTH;
 	} while (*reason == UNWIND_GOES_ON);
 	return n;

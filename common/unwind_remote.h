@@ -22,11 +22,12 @@ struct unwind_view {
 };
 
 /*
- * Walks the stack of a thread that isn't running, or of which there is a copy. Writes at most max addresses, leaf first, and how
- * the walk ended (enum unwind_reason). Returns their number, at least 1.
+ * Walks the stack of a thread that isn't running, or of which there is a copy. Writes at most max
+ * words as a struct stack_def has them, leaf first, and how the walk ended (enum unwind_reason).
+ * Returns their number, at least 1.
  */
 size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_regs *regs,
-			  uint64_t *addrs, size_t max, int *reason);
+			  uint64_t *words, size_t max, int *reason);
 
 /*
  * The same for a thread that was off CPU. If it has come to a CPU since, its stack isn't the one

@@ -86,16 +86,16 @@ static void define_stack(const void *record, void *arg)
 {
 	const struct unwind_thread *thread = record;
 	struct stack_def def = { .id = STACK_ID_AT_START | thread->tid, .kind = STACK_USER };
-	uint64_t addrs[STACK_DEPTH];
+	uint64_t words[STACK_DEPTH];
 	int reason;
 
 	(void)arg;
 	def.tgid = thread->tgid;
 	def.generation = (__u32)thread->generation;
-	def.n_words = (__u16)unwind_remote(thread, addrs, STACK_DEPTH, &reason);
+	def.n_words = (__u16)unwind_remote(thread, words, STACK_DEPTH, &reason);
 	def.reason = (__u16)reason;
 	for (size_t i = 0; i < def.n_words; i++)
-		def.words[i] = addrs[i];
+		def.words[i] = words[i];
 	stacks_define(&def);
 }
 

@@ -215,6 +215,32 @@ TEST(an_upgraded_library_keeps_its_names)
 	CHECK_EQ(folded_count_prefix(tool->out, "other_"), 0);
 }
 
+/* ---- signals ---- */
+
+/* The interrupted instruction is its function's first: the byte before it is another function's. */
+#define TRAPPED "main;trap_outer;trap_here;"
+#if defined(__x86_64__)
+#define TRAMPOLINE "__restore_rt;"
+#else
+#define TRAMPOLINE "[vdso];"
+#endif
+
+TEST(functions_on_either_side_of_a_signal_have_their_own_names)
+{
+	struct proc *tool = trace(work_start("trap-static", MS), "--unwind=auto");
+
+	check_frames(tool, "trap", TRAPPED TRAMPOLINE "on_trap;trap_stay");
+}
+
+TEST(a_thread_that_waits_in_a_handler_has_those_names_too)
+{
+	struct proc *work = work_start("trap-static", "0");
+	struct proc *tool = tool_run("offcputime", "-U", "-p", pid_text(work->pid), "300ms");
+
+	CHECK_STATUS(tool, 0);
+	check_frames(tool, "trap", TRAPPED TRAMPOLINE "on_trap;trap_stay;work_wait_go");
+}
+
 /* ---- source lines ---- */
 
 TEST(inlined_functions_are_frames_with_their_lines)

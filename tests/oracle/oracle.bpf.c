@@ -57,7 +57,7 @@ __noinline int oracle_compare_some(__u32 slot, __u32 first)
 		n = stack->n + ORACLE_SHIFT;
 	for (__u32 i = 0; i < STACK_CHUNK && first + i < n; i++)
 		if (first + i >= ORACLE_OWN_FRAMES &&
-		    scratch->def.words[first + i] != shifted[first + i])
+		    stack_address(scratch->def.words[first + i]) != shifted[first + i])
 			return first + i;
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include "unit.h"
 #include "unwind_own.h"
 #include "unwind_remote.h"
+#include "../../bpf/stack.h"
 
 #define MAX_FRAMES 100
 #define COPY_BYTES 16384
@@ -117,11 +118,26 @@ static struct unwind_view view_of(struct own_tables *own, pid_t pid)
  * The two have the same frames from the caller of stop_here()'s caller on; above are the ways into
  * the kernel and into the unwinder.
  */
-static void check_frames(const struct trace *truth, const uint64_t *addrs, size_t n)
+static void check_frames(const struct trace *truth, const uint64_t *words, size_t n)
 {
 	CHECK(truth->n > 10 && n > (size_t)truth->n);
 	for (int i = 1; i < truth->n - 1 && (size_t)i < n; i++)
-		CHECK_EQ(addrs[n - (size_t)i], (uintptr_t)truth->frames[truth->n - i]);
+		CHECK_EQ(stack_address(words[n - (size_t)i]),
+			 (uintptr_t)truth->frames[truth->n - i]);
+}
+
+/* The trampoline and what was interrupted, next to each other, and nothing else. */
+static void check_marks(const uint64_t *words, size_t n, bool in_handler)
+{
+	size_t n_marked = 0, last = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (stack_is_exact(words[i])) {
+			n_marked++;
+			last = i;
+		}
+	CHECK_EQ(n_marked, in_handler ? 2 : 0);
+	CHECK(!in_handler || (last > 1 && stack_is_exact(words[last - 1])));
 }
 
 static void check_child(bool in_handler)
@@ -136,8 +152,23 @@ static void check_child(bool in_handler)
 	CHECK_EQ(reason, UNWIND_COMPLETE);
 	CHECK_EQ(addrs[0], child.regs.ip);
 	check_frames(&child.truth, addrs, n);
+	check_marks(addrs, n, in_handler);
 	end_child(&child);
 	own_tables_free(own);
+}
+
+TEST(marks_of_words_come_off_again)
+{
+	static const uint64_t addrs[] = { 0, 1, 0x401000, 0x7fffffffffff, 0xffffffffff600000 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(addrs); i++) {
+		uint64_t word = stack_mark_exact(addrs[i]);
+
+		CHECK(!stack_is_exact(addrs[i]) && stack_is_exact(word));
+		CHECK_EQ(stack_mark_exact(word), word);
+		CHECK_EQ(stack_address(word), addrs[i]);
+		CHECK_EQ(stack_address(addrs[i]), addrs[i]);
+	}
 }
 
 TEST(a_stack_without_frame_pointers_is_complete)
