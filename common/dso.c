@@ -4,9 +4,14 @@
  * used again as soon as a file is gone, and files are overwritten in place. So the key includes
  * size, mtime and ctime, and a file that was met before is looked at again, though not read again,
  * for each process that maps it.
+ *
+ * Tables of symbols are large, and few of their names are wanted. So what was found is kept by
+ * itself, and the tables that were not used for longest are dropped when all together take too much.
+ * Their files stay open, to be read again.
  */
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +21,14 @@
 #include "dso.h"
 #include "elffile.h"
 #include "elfsyms.h"
+#include "idmap.h"
 #include "jitmap.h"
+#include "lru.h"
 #include "mapfile.h"
 #include "mem.h"
 #include "msg.h"
 #include "roots.h"
+#include "strpool.h"
 
 #define DSO_BUCKETS    1024
 #define VDSO_MAX_BYTES (64u << 10)
@@ -38,31 +46,46 @@ struct file_version {
 	struct timespec mtime, ctime;
 };
 
+/* What a file says of an offset, in strings of the cache. */
+struct known {
+	const char *name;   /* NULL: no function is there */
+	const char *symbol; /* the same as the linker calls it */
+	uint64_t vaddr;
+	size_t n_frames;
+	struct srcframe frames[];
+};
+
 struct dso {
 	struct dso *next;
+	struct dso_cache *cache;
 	enum dso_kind kind;
 	char *name;
 	dev_t dev;
 	ino_t ino;
 	struct file_version version;
-	int fd;	     /* -1: none, or done with */
+	int fd;	     /* -1: none, or of no use */
 	char *path;  /* NULL: not known. Debug files may be near, in ... */
 	int root_fd; /* ... the root of the process, which is the cache's */
 	int own_root_fd;
 	void *image; /* of the vdso */
 	size_t image_bytes;
-	const struct dso_options *options; /* the cache's */
-	struct elfsyms *syms;
+	struct elfsyms *syms; /* these three can be dropped at any time */
 	struct srclines *lines;
 	struct jitmap *jit;
 	struct image place; /* for dso_place() */
 	char build_id[2 * ELFFILE_BUILD_ID_MAX + 1];
+	struct lru_item tables;
+	bool was_dropped;
+	struct idmap known; /* by offset + 1: an id is never 0 */
 };
 
 struct dso_cache {
 	struct dso_options options;
 	struct dso *buckets[DSO_BUCKETS];
 	struct roots *roots;
+	struct lru tables;
+	uint64_t n_dropped;
+	struct strpool *strings;
 	bool warned;
 };
 
@@ -72,6 +95,7 @@ struct dso_cache *dso_cache_new(const struct dso_options *options)
 
 	cache->options = *options;
 	cache->roots = roots_new();
+	cache->strings = strpool_new();
 	return cache;
 }
 
@@ -82,6 +106,7 @@ static void free_dso(struct dso *dso)
 		close(dso->fd);
 	elfsyms_free(dso->syms);
 	jitmap_free(dso->jit);
+	idmap_free(&dso->known, free);
 	free(dso->image);
 	free(dso->path);
 	free(dso->name);
@@ -97,6 +122,7 @@ void dso_cache_free(struct dso_cache *cache)
 			next = dso->next;
 			free_dso(dso);
 		}
+	strpool_free(cache->strings);
 	roots_free(cache->roots);
 	free(cache);
 }
@@ -275,7 +301,7 @@ struct dso *dso_attach(struct dso_cache *cache, pid_t pid, const struct mapping 
 {
 	struct dso *key = mem_zalloc(1, sizeof(*key));
 
-	key->options = &cache->options;
+	key->cache = cache;
 	key->kind = kind_of(m);
 	key->name = base_name(m->path);
 	key->fd = -1;
@@ -308,12 +334,14 @@ static bool is_unchanged(const struct dso *dso)
 	       is_same_time(&st.st_mtim, &dso->version.mtime);
 }
 
+/* ---- tables ---- */
+
 /* Said once: most systems have debug information for few files or none. */
 static void open_lines(struct dso *dso, const struct debug_place *place)
 {
 	static bool said;
 
-	dso->lines = srclines_open(dso->fd, place, dso->options->as_mangled);
+	dso->lines = srclines_open(dso->fd, place, dso->cache->options.as_mangled);
 	if (dso->lines || said)
 		return;
 	said = true;
@@ -341,6 +369,27 @@ static void read_build_id(struct dso *dso)
 	elffile_close(&f);
 }
 
+static void warn_of_change(const struct dso *dso)
+{
+	static bool said;
+
+	if (said)
+		return;
+	said = true;
+	msg_warn("no more names of %s, nor maybe of others: it has changed since its symbols were "
+		 "dropped (--symbols-mem)",
+		 dso->name);
+}
+
+/* A file that has no symbols, or not those of the time when it was met, is not read again. */
+static void give_file_up(struct dso *dso)
+{
+	if (dso->was_dropped)
+		warn_of_change(dso);
+	close(dso->fd);
+	dso->fd = -1;
+}
+
 static void load_file(struct dso *dso)
 {
 	struct debug_place place = {
@@ -355,61 +404,153 @@ static void load_file(struct dso *dso)
 		elfsyms_free(dso->syms);
 		dso->syms = NULL;
 	}
-	if (dso->syms && dso->options->lines)
+	if (!dso->syms)
+		give_file_up(dso);
+	else if (dso->cache->options.lines)
 		open_lines(dso, &place);
-	if (!dso->lines) {
-		close(dso->fd);
-		dso->fd = -1;
-	}
 }
 
 /* The image stays, as the key of its dso. */
 static void load_symbols(struct dso *dso)
 {
-	bool is_file = dso->fd >= 0 && !dso->lines;
-
-	if (dso->options->places && (is_file || (dso->image && !dso->syms)))
+	if (dso->syms)
+		return;
+	if (dso->cache->options.places && !*dso->build_id && (dso->fd >= 0 || dso->image))
 		read_build_id(dso);
-	if (is_file)
+	if (dso->fd >= 0)
 		load_file(dso);
-	else if (dso->image && !dso->syms)
+	else if (dso->image)
 		dso->syms = elfsyms_load_image(dso->image, dso->image_bytes);
 }
 
-/* UINT64_MAX where no symbol can be. */
-static uint64_t find_vaddr(struct dso *dso, uint64_t offset)
+static uint64_t count_bytes(const struct dso *dso)
 {
+	return (dso->syms ? elfsyms_bytes(dso->syms) : 0) +
+	       (dso->lines ? srclines_bytes(dso->lines) : 0) +
+	       (dso->jit ? jitmap_bytes(dso->jit) : 0);
+}
+
+static struct dso *dso_of_tables(struct lru_item *tables)
+{
+	return (struct dso *)((char *)tables - offsetof(struct dso, tables));
+}
+
+static void drop_tables(struct dso *dso)
+{
+	srclines_free(dso->lines);
+	elfsyms_free(dso->syms);
+	dso->lines = NULL;
+	dso->syms = NULL;
+	if (dso->jit)
+		jitmap_drop(dso->jit);
+	dso->was_dropped = true;
+	dso->cache->n_dropped++;
+	lru_use(&dso->cache->tables, &dso->tables, 0);
+}
+
+/* Those of the latest dso always stay, however large. */
+static void keep_tables(struct dso *dso)
+{
+	struct dso_cache *cache = dso->cache;
+	uint64_t max_bytes = cache->options.max_bytes;
+
+	lru_use(&cache->tables, &dso->tables, count_bytes(dso));
+	while (max_bytes && cache->tables.bytes > max_bytes &&
+	       cache->tables.oldest != cache->tables.newest)
+		drop_tables(dso_of_tables(cache->tables.oldest));
+}
+
+struct dso_stats dso_cache_stats(const struct dso_cache *cache)
+{
+	return (struct dso_stats){ .bytes = cache->tables.bytes, .n_dropped = cache->n_dropped };
+}
+
+/* ---- lookups ---- */
+
+static const char *intern(struct dso *dso, const char *string)
+{
+	return string ? strpool_intern(dso->cache->strings, string) : NULL;
+}
+
+static const char *find_name(struct dso *dso, uint64_t vaddr)
+{
+	return dso->cache->options.as_mangled ? elfsyms_find(dso->syms, vaddr, NULL)
+					      : elfsyms_find_readable(dso->syms, vaddr);
+}
+
+static struct known *read_tables(struct dso *dso, uint64_t vaddr)
+{
+	const struct srcframe *frames;
+	size_t n = dso->lines ? srclines_find(dso->lines, vaddr, &frames) : 0;
+	struct known *known = mem_zalloc(1, sizeof(*known) + n * sizeof(known->frames[0]));
+
+	known->name = intern(dso, find_name(dso, vaddr));
+	known->symbol = intern(dso, elfsyms_find(dso->syms, vaddr, NULL));
+	known->vaddr = vaddr;
+	known->n_frames = n;
+	for (size_t i = 0; i < n; i++)
+		known->frames[i] = (struct srcframe){
+			.function = intern(dso, frames[i].function),
+			.file = intern(dso, frames[i].file),
+			.line = frames[i].line,
+		};
+	return known;
+}
+
+/* NULL where no symbol can be. */
+static const struct known *look_up(struct dso *dso, uint64_t offset)
+{
+	struct known *known = idmap_find(&dso->known, offset + 1);
+	uint64_t vaddr;
+
+	if (known || offset == UINT64_MAX)
+		return known;
 	load_symbols(dso);
-	return dso->syms ? elfsyms_vaddr(dso->syms, offset) : UINT64_MAX;
+	vaddr = dso->syms ? elfsyms_vaddr(dso->syms, offset) : UINT64_MAX;
+	if (vaddr != UINT64_MAX) {
+		known = read_tables(dso, vaddr);
+		idmap_add(&dso->known, offset + 1, known);
+	}
+	keep_tables(dso);
+	return known;
+}
+
+static const char *find_made(struct dso *dso, uint64_t addr)
+{
+	const char *name = intern(dso, jitmap_find(dso->jit, addr));
+
+	keep_tables(dso);
+	return name;
 }
 
 const char *dso_find(struct dso *dso, uint64_t offset)
 {
-	uint64_t vaddr;
+	const struct known *known;
 
 	if (dso->jit)
-		return jitmap_find(dso->jit, offset);
-	vaddr = find_vaddr(dso, offset);
-	if (vaddr == UINT64_MAX)
-		return NULL;
-	return dso->options->as_mangled ? elfsyms_find(dso->syms, vaddr, NULL)
-					: elfsyms_find_readable(dso->syms, vaddr);
+		return find_made(dso, offset);
+	known = look_up(dso, offset);
+	return known ? known->name : NULL;
 }
 
 size_t dso_lines(struct dso *dso, uint64_t offset, const struct srcframe **frames)
 {
-	uint64_t vaddr = dso->jit ? UINT64_MAX : find_vaddr(dso, offset);
+	bool has_lines = dso->cache->options.lines && !dso->jit;
+	const struct known *known = has_lines ? look_up(dso, offset) : NULL;
 
-	return dso->lines && vaddr != UINT64_MAX ? srclines_find(dso->lines, vaddr, frames) : 0;
+	if (!known)
+		return 0;
+	*frames = known->frames;
+	return known->n_frames;
 }
 
 const struct image *dso_place(struct dso *dso, uint64_t offset, uint64_t *address,
 			      const char **symbol)
 {
-	uint64_t vaddr = dso->jit ? UINT64_MAX : find_vaddr(dso, offset);
+	const struct known *known = dso->jit ? NULL : look_up(dso, offset);
 
-	*address = vaddr == UINT64_MAX ? 0 : vaddr;
-	*symbol = vaddr == UINT64_MAX ? NULL : elfsyms_find(dso->syms, vaddr, NULL);
+	*address = known ? known->vaddr : 0;
+	*symbol = known ? known->symbol : NULL;
 	dso->place = (struct image){
 		.name = dso->name,
 		.path = dso->path,

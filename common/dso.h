@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What lies behind executable mappings: files, the vdso, anonymous memory. One dso stands for all
- * mappings of a file in all processes. It holds the file open from the moment it is first met until
- * symbols are asked for, so that names survive the process and the file's name.
+ * mappings of a file in all processes. It holds the file open from the moment it is first met, so
+ * that names survive the process and the file's name, and so that tables of symbols can be dropped
+ * and read again.
  */
 #ifndef DSO_H
 #define DSO_H
@@ -21,12 +22,25 @@ struct dso_cache; /* owns its dsos */
 
 struct dso_options {
 	bool as_mangled; /* C++ and Rust names stay as they are in the files */
-	bool lines;	 /* keep files open for dso_lines() */
+	bool lines;	 /* for dso_lines() */
 	bool places;	 /* for dso_place(), and whoever asks it */
+
+	/*
+	 * What all tables of symbols may take, but for the one in use; 0: anything. DWARF counts
+	 * with the size of its sections, which is about what it takes.
+	 */
+	uint64_t max_bytes;
 };
 
 struct dso_cache *dso_cache_new(const struct dso_options *options);
 void dso_cache_free(struct dso_cache *cache);
+
+/* Tables of symbols: what they take now, and how often one was dropped. */
+struct dso_stats {
+	uint64_t bytes, n_dropped;
+};
+
+struct dso_stats dso_cache_stats(const struct dso_cache *cache);
 
 /*
  * The dso of a mapping that was read at read_time (CLOCK_REALTIME_COARSE). Never NULL: where the
@@ -38,7 +52,10 @@ struct dso *dso_attach(struct dso_cache *cache, pid_t pid, const struct mapping 
 /* The address in terms of the dso: a file offset, or the address itself where there is no file. */
 uint64_t dso_offset(const struct dso *dso, const struct mapping *m, uint64_t addr);
 
-/* The function that covers the offset, or NULL. Loads the symbols the first time. */
+/*
+ * The function that covers the offset, or NULL; valid until dso_cache_free(). Symbols are loaded
+ * when they are not there.
+ */
 const char *dso_find(struct dso *dso, uint64_t offset);
 
 /*

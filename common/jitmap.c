@@ -21,6 +21,7 @@
 #define MAX_STATUS_BYTES 65536
 #define READ_BYTES	 (1U << 20)
 #define NO_ENTRY	 UINT32_MAX
+#define MALLOC_BYTES	 16 /* beside a name */
 
 struct entry {
 	uint64_t start, end;
@@ -37,6 +38,7 @@ struct piece {
 struct jitmap {
 	int fd;
 	uint64_t taken; /* bytes of the file that were read, whole lines */
+	size_t names_bytes;
 	struct entry *entries;
 	size_t count, capacity;
 	struct piece *pieces;
@@ -104,15 +106,30 @@ static void drop_entries(struct jitmap *map)
 		free(map->entries[i].name);
 	map->count = 0;
 	map->taken = 0;
+	map->names_bytes = 0;
+}
+
+void jitmap_drop(struct jitmap *map)
+{
+	drop_entries(map);
+	free(map->entries);
+	free(map->pieces);
+	map->entries = NULL;
+	map->pieces = NULL;
+	map->capacity = map->n_pieces = map->pieces_capacity = 0;
+}
+
+size_t jitmap_bytes(const struct jitmap *map)
+{
+	return map->capacity * sizeof(*map->entries) + map->names_bytes +
+	       map->pieces_capacity * sizeof(*map->pieces);
 }
 
 void jitmap_free(struct jitmap *map)
 {
 	if (!map)
 		return;
-	drop_entries(map);
-	free(map->entries);
-	free(map->pieces);
+	jitmap_drop(map);
 	close(map->fd);
 	free(map);
 }
@@ -138,6 +155,7 @@ static void add_line(struct jitmap *map, const char *line)
 	    __builtin_add_overflow(entry.start, size, &entry.end) || map->count == NO_ENTRY)
 		return;
 	entry.name = mem_strdup(line);
+	map->names_bytes += strlen(line) + 1 + MALLOC_BYTES;
 	map->entries = mem_grow(map->entries, map->count, &map->capacity, sizeof(*map->entries));
 	map->entries[map->count++] = entry;
 }

@@ -27,6 +27,12 @@ struct jitmap *jitmap_open(int root_fd, pid_t pid, struct stat *st);
 struct jitmap *jitmap_from(int fd);
 void jitmap_free(struct jitmap *map);
 
+/* Forgets what was read, to be read again when it is needed. */
+void jitmap_drop(struct jitmap *map);
+
+/* The memory that it takes by now, about. */
+size_t jitmap_bytes(const struct jitmap *map);
+
 /*
  * The name of the code at an address, or NULL. Where definitions overlap, the last one holds. What
  * has been added to the file since is read first. Valid until the next call.

@@ -39,7 +39,8 @@ struct srclines {
 	Dwarf *dwarf;
 	struct range *ranges; /* ascending */
 	size_t n_ranges, ranges_capacity;
-	struct idmap answers; /* by address + 1: an id is never 0 */
+	size_t sections_bytes; /* of DWARF, unpacked */
+	struct idmap answers;  /* by address + 1: an id is never 0 */
 };
 
 /* ---- units ---- */
@@ -96,11 +97,35 @@ static bool find_unit(const struct srclines *lines, uint64_t vaddr, Dwarf_Die *u
 
 /* ---- opening ---- */
 
+static size_t count_section(const struct elffile *file, Elf_Scn *section)
+{
+	GElf_Shdr header;
+	GElf_Chdr packed;
+	uint64_t bytes;
+	const char *name =
+		gelf_getshdr(section, &header) ? elffile_section_name(file, &header) : "";
+
+	if (strncmp(name, ".debug_", 7) || header.sh_type == SHT_NOBITS)
+		return 0;
+	bytes = gelf_getchdr(section, &packed) ? packed.ch_size : header.sh_size;
+	return bytes < UINT32_MAX ? bytes : UINT32_MAX; /* what they say may be nonsense */
+}
+
+static size_t count_sections(const struct elffile *file)
+{
+	size_t bytes = 0;
+
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));)
+		bytes += count_section(file, section);
+	return bytes;
+}
+
 static bool begin(struct srclines *lines, const struct elffile *file)
 {
 	lines->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
 	if (lines->dwarf)
 		read_units(lines);
+	lines->sections_bytes = count_sections(file);
 	return lines->n_ranges;
 }
 
@@ -162,6 +187,12 @@ void srclines_free(struct srclines *lines)
 	}
 	elffile_close(&lines->file);
 	free(lines);
+}
+
+size_t srclines_bytes(const struct srclines *lines)
+{
+	return sizeof(*lines) + lines->sections_bytes +
+	       lines->ranges_capacity * sizeof(*lines->ranges);
 }
 
 /* ---- one address ---- */

@@ -29,6 +29,9 @@ struct srcframe {
 struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_mangled);
 void srclines_free(struct srclines *lines);
 
+/* The memory that it takes, about: libdw doesn't tell. Its sections are most of it. */
+size_t srclines_bytes(const struct srclines *lines);
+
 /*
  * The functions that hold an ELF virtual address: the innermost inlined one first, the one that was
  * compiled on its own last, each with the line that is being executed in it. 0: nothing is known.

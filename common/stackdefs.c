@@ -148,6 +148,65 @@ static void list_kernel_addrs(void *value, void *arg)
 	}
 }
 
+struct place {
+	struct location location;
+	bool is_return;
+};
+
+struct place_list {
+	struct place *places;
+	size_t count, cap;
+};
+
+static bool is_return_address(const struct stack_def *def, uint32_t i)
+{
+	return i > 0 && !stack_is_exact(def->words[i]);
+}
+
+static void list_new_places(void *value, void *arg)
+{
+	const struct entry *entry = value;
+	struct place_list *list = arg;
+
+	if (!entry->locations || entry->frames)
+		return;
+	for (uint32_t i = 0; i < entry->def->n_words; i++) {
+		list->places =
+			mem_grow(list->places, list->count, &list->cap, sizeof(*list->places));
+		list->places[list->count++] = (struct place){
+			.location = entry->locations[i],
+			.is_return = is_return_address(entry->def, i),
+		};
+	}
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct location *x = &((const struct place *)a)->location;
+	const struct location *y = &((const struct place *)b)->location;
+
+	if (x->dso != y->dso)
+		return x->dso < y->dso ? -1 : 1;
+	return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+void stackdefs_look_up(struct stackdefs *defs)
+{
+	struct place_list list = {};
+
+	idmap_visit(&defs->entries, list_new_places, &list);
+	if (list.count)
+		qsort(list.places, list.count, sizeof(*list.places), compare_places);
+	for (size_t i = 0; i < list.count; i++)
+		usyms_name(&list.places[i].location, list.places[i].is_return);
+	free(list.places);
+}
+
+struct dso_stats stackdefs_stats(const struct stackdefs *defs)
+{
+	return usyms_stats(defs->usyms);
+}
+
 void stackdefs_expect_no_more(struct stackdefs *defs)
 {
 	struct addr_list list = {};
@@ -219,7 +278,7 @@ static void append_user_frames(struct stackdefs *defs, struct entry *entry, uint
 {
 	const struct location *location = &entry->locations[i];
 	const struct srcframe *lines;
-	bool is_return = i > 0 && !stack_is_exact(entry->def->words[i]);
+	bool is_return = is_return_address(entry->def, i);
 	size_t n = usyms_lines(location, is_return, &lines);
 	struct frame frame = { .name = user_frame_name(defs, location, is_return) };
 

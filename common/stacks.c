@@ -29,7 +29,7 @@ static uint32_t storage_size = 65536;
 static const char *raw_unit; /* NULL: the tool's */
 static uint64_t divisor = 1;
 static struct writer_style style;
-static struct dso_options symbol_options;
+static struct dso_options symbol_options = { .max_bytes = 256ULL << 20 };
 static const struct stacks_source *source; /* NULL: the tables */
 static bool no_user, prefer_text;
 
@@ -51,6 +51,8 @@ static const struct opt stacks_opts[] = {
 	  "source lines and inlined functions, where there is debug information" },
 	{ 0, "no-demangle", NULL, OPT_FLAG(&symbol_options.as_mangled),
 	  "C++ and Rust names as the compiler wrote them" },
+	{ 0, "symbols-mem", "SIZE", OPT_SIZE(&symbol_options.max_bytes),
+	  "most memory for tables of symbols (default 256M; 0: no limit)" },
 	{ 0, "stack-storage-size", "N", OPT_UINT(&storage_size, 1, 1 << 24),
 	  "distinct stacks that can be counted (default 65536)" },
 	{},
@@ -463,6 +465,14 @@ static void write_report(struct run *run, struct profile *profile)
 		write_profile(run, profile);
 }
 
+static void tell_memory(void)
+{
+	struct dso_stats stats = stackdefs_stats(defs);
+
+	msg_debug("tables of symbols: %.1f MB, dropped %llu times", (double)stats.bytes / 1e6,
+		  (unsigned long long)stats.n_dropped);
+}
+
 int stacks_report(struct run *run)
 {
 	struct collection c = {};
@@ -470,6 +480,7 @@ int stacks_report(struct run *run)
 
 	c.profile = profile_new(writer->is_exact && raw_unit ? raw_unit : run->tool->unit);
 	read_events();
+	stackdefs_look_up(defs);
 	if (run->is_last)
 		stackdefs_expect_no_more(defs);
 	err = read_counts(run, &c);
@@ -481,6 +492,7 @@ int stacks_report(struct run *run)
 	}
 	if (!err && !(top && run->is_peek))
 		write_report(run, c.profile);
+	tell_memory();
 	profile_free(c.profile);
 	return err;
 }

@@ -213,6 +213,11 @@ const char *usyms_dso_name(const struct location *loc)
 	return loc->dso ? dso_name(loc->dso) : NULL;
 }
 
+struct dso_stats usyms_stats(const struct usyms *us)
+{
+	return dso_cache_stats(us->dsos);
+}
+
 void usyms_forget(struct usyms *us, pid_t pid)
 {
 	struct process **link = find_process(us, pid), *p = *link;

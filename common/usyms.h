@@ -47,7 +47,8 @@ void usyms_meet(struct usyms *us, pid_t pid, uint32_t generation);
 
 /*
  * The function's name for a location, or NULL where it isn't known. is_return says that the
- * address is a return address: it is looked up one byte lower, inside the call.
+ * address is a return address: it is looked up one byte lower, inside the call. Valid until
+ * usyms_free().
  */
 const char *usyms_name(const struct location *loc, bool is_return);
 
@@ -63,6 +64,8 @@ bool usyms_is_jit(const struct location *loc);
 
 /* The base name of the location's file for "[libfoo.so+0x1234]"; "[vdso]", "[anon]", or NULL. */
 const char *usyms_dso_name(const struct location *loc);
+
+struct dso_stats usyms_stats(const struct usyms *us);
 
 /* Forget a process that has exited; its locations stay valid. */
 void usyms_forget(struct usyms *us, pid_t pid);

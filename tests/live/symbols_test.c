@@ -215,6 +215,30 @@ TEST(an_upgraded_library_keeps_its_names)
 	CHECK_EQ(folded_count_prefix(tool->out, "other_"), 0);
 }
 
+/* ---- memory ---- */
+
+/* Three programs and libc, of which only one's symbols are there at a time. */
+TEST(names_are_right_with_little_memory)
+{
+	struct proc *a = work_start("names_static", MS), *b = work_start("names_exec", MS);
+	struct proc *c = work_start("nofp", "spin", MS);
+	const char *pids = text_of("%d,%d,%d", a->pid, b->pid, c->pid);
+	struct proc *tool =
+		tool_start("profile", "-U", "-F", FREQUENCY, "--symbols-mem", "1", "-p", pids);
+
+	work_go(a);
+	work_go(b);
+	work_do(c);
+	work_wait_done(a);
+	work_wait_done(b);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	check_frames(tool, "names", CHAIN);
+	check_frames(tool, "nofp", "nofp_outer;nofp_middle;nofp_leaf");
+	CHECK_HAS(tool->err, "tables of symbols: ");
+	CHECK_LACKS(tool->err, "dropped 0 times");
+}
+
 /* ---- signals ---- */
 
 /* The interrupted instruction is its function's first: the byte before it is another function's. */

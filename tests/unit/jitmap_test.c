@@ -46,6 +46,21 @@ TEST(lines_with_and_without_0x)
 	map_free(map);
 }
 
+TEST(what_was_dropped_is_read_again)
+{
+	struct jitmap *map = map_of("1000 10 first\n2000 20 second\n");
+
+	CHECK_EQ(jitmap_bytes(map), 0);
+	CHECK_STR(jitmap_find(map, 0x1000), "first");
+	CHECK(jitmap_bytes(map) > sizeof("first") + sizeof("second"));
+	jitmap_drop(map);
+	CHECK_EQ(jitmap_bytes(map), 0);
+	append("1000 10 third\n");
+	CHECK_STR(jitmap_find(map, 0x1000), "third");
+	CHECK_STR(jitmap_find(map, 0x2000), "second");
+	map_free(map);
+}
+
 TEST(the_last_definition_wins)
 {
 	struct jitmap *map = map_of("1000 100 old\n1040 20 new\n3000 10 short\n2f00 200 wide\n");

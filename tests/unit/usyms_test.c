@@ -21,6 +21,7 @@
 
 #include "../../common/procmaps.h"
 #include "../../common/usyms.h"
+#include "silent.h"
 #include "unit.h"
 
 __attribute__((noinline)) static int known_function(int x)
@@ -403,6 +404,94 @@ TEST(never_names_from_former_contents)
 	usyms_free(us);
 }
 
+/* ---- bounded memory ---- */
+
+/* Two copies of this program, so that each one's tables displace the other's. */
+struct copies {
+	char paths[2][32];
+	int fds[2];
+	uint64_t addrs[2];
+};
+
+static struct copies map_copies(void)
+{
+	struct copies c = { { "/tmp/usyms-test-XXXXXX", "/tmp/usyms-test-XXXXXX" }, {}, {} };
+
+	for (int i = 0; i < 2; i++) {
+		c.fds[i] = make_copy(c.paths[i]);
+		c.addrs[i] = map_text(c.fds[i]);
+	}
+	return c;
+}
+
+static void unmap_copies(struct copies *c)
+{
+	for (int i = 0; i < 2; i++) {
+		unmap_text(c->addrs[i]);
+		close(c->fds[i]);
+		unlink(c->paths[i]);
+	}
+}
+
+/* Another address each time: those that were asked for before need no tables. */
+static void check_names(struct usyms *us, const struct copies *c, uint64_t n_bytes)
+{
+	for (uint64_t at = 0; at < n_bytes; at++)
+		for (int i = 0; i < 2; i++)
+			CHECK_STR(name_of(locate(us, getpid(), 1, c->addrs[i] + at)),
+				  "known_function");
+}
+
+TEST(keeps_all_tables_if_there_is_room)
+{
+	struct usyms *us = usyms_new(&(struct dso_options){ .max_bytes = 256 << 20 });
+	struct copies c = map_copies();
+	uint64_t bytes;
+
+	check_names(us, &c, 1);
+	bytes = usyms_stats(us).bytes;
+	check_names(us, &c, 5);
+	CHECK(bytes > 0);
+	CHECK_EQ(usyms_stats(us).bytes, bytes);
+	CHECK_EQ(usyms_stats(us).n_dropped, 0);
+	unmap_copies(&c);
+	usyms_free(us);
+}
+
+TEST(drops_tables_and_reads_them_again)
+{
+	struct usyms *us = usyms_new(&(struct dso_options){ .max_bytes = 1 });
+	struct usyms *one = usyms_new(NULL);
+	struct copies c = map_copies();
+
+	name_of(locate(one, getpid(), 1, c.addrs[0]));
+	check_names(us, &c, 5);
+	CHECK_EQ(usyms_stats(us).n_dropped, 2 * 5 - 1);
+	CHECK_EQ(usyms_stats(us).bytes, usyms_stats(one).bytes);
+	check_names(us, &c, 5); /* all known by now */
+	CHECK_EQ(usyms_stats(us).n_dropped, 2 * 5 - 1);
+	unmap_copies(&c);
+	usyms_free(one);
+	usyms_free(us);
+}
+
+TEST(never_reads_tables_again_from_changed_files)
+{
+	struct usyms *us = usyms_new(&(struct dso_options){ .max_bytes = 1 });
+	struct copies c = map_copies();
+	struct location loc = locate(us, getpid(), 1, c.addrs[0] + 4);
+	int saved_fd;
+
+	check_names(us, &c, 2);
+	CHECK_EQ(pwrite(c.fds[0], "", 1, 0), 1);
+	saved_fd = silence_stderr();
+	CHECK_STR(name_of(loc), "");
+	restore_stderr(saved_fd);
+	CHECK_STR(usyms_dso_name(&loc), c.paths[0] + strlen("/tmp/"));
+	unmap_copies(&c);
+	usyms_free(us);
+}
+
 TEST(refuses_a_file_changed_before_it_was_read)
 {
 	char path[] = "/tmp/usyms-test-XXXXXX";
@@ -596,9 +685,9 @@ TEST(leaves_no_descriptors_behind)
 
 	CHECK_EQ(count_files(), before + 3);
 	name_of(loc);
-	CHECK_EQ(count_files(), before + 2);
+	CHECK_EQ(count_files(), before + 3);
 	locate(us, getpid(), 2, known_addr());
-	CHECK_EQ(count_files(), before + 2);
+	CHECK_EQ(count_files(), before + 3);
 	usyms_free(us);
 	CHECK_EQ(count_files(), before);
 }
