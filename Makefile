@@ -40,7 +40,7 @@ TRACERS := $(filter $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/*.bpf.c)),$(TOOLS))
 COMMON  := $(patsubst common/%.c,$(O)/common/%.o,$(wildcard common/*.c))
 UNITS   := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/*_test.c))
 LIVES   := $(patsubst tests/live/%.c,$(O)/tests/live/%,$(filter-out $(LIVES_NOT_$(ARCH)),$(wildcard tests/live/*_test.c)))
-NAMES   := names_static names_exec names_stripped names_mini names_static_stripped other.debug
+NAMES   := names_long names_static names_exec names_stripped names_mini names_static_stripped other.debug
 WORKS   := $(patsubst tests/work/%.c,$(O)/tests/work/%,$(wildcard tests/work/*.c)) \
 	   $(addprefix $(O)/tests/work/,$(NAMES)) \
 	   $(patsubst tests/work/%.cc,$(O)/tests/work/%,$(wildcard tests/work/*.cc)) \
@@ -251,6 +251,12 @@ $(O)/tests/work/names_static $(O)/tests/work/names_exec: tests/work/names.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -g $(WORK_FRAMES) -pthread -MMD -MP $(WARN) -D_GNU_SOURCE \
 		$< $(LDFLAGS) -o $@
+
+# With a name of 16 MB.
+$(O)/tests/work/names_long: $(O)/tests/work/names
+	$(Q)awk 'BEGIN { s = "x"; while (length(s) < 10000000) s = s s; print "names_far", s }' >$@.list
+	$(Q)objcopy --redefine-syms=$@.list $< $@
+	@rm $@.list
 
 $(O)/tests/work/%.debug: $(O)/tests/work/%
 	$(Q)$(CROSS_COMPILE)objcopy --only-keep-debug --strip-debug $< $@

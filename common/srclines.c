@@ -120,10 +120,26 @@ static size_t count_sections(const struct elffile *file)
 	return bytes;
 }
 
+/* libdw (0.188) reads beyond a section of strings whose last one has no end. */
+static bool has_whole_strings(const struct elffile *file, const char *name)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = elffile_section(file, name, &header);
+	const Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+
+	return !section || (data && data->d_size && !((const char *)data->d_buf)[data->d_size - 1]);
+}
+
+/* By now libdw has unpacked what was packed. */
+static bool is_sane(const struct elffile *file)
+{
+	return has_whole_strings(file, ".debug_str") && has_whole_strings(file, ".debug_line_str");
+}
+
 static bool begin(struct srclines *lines, const struct elffile *file)
 {
 	lines->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
-	if (lines->dwarf)
+	if (lines->dwarf && is_sane(file))
 		read_units(lines);
 	lines->sections_bytes = count_sections(file);
 	return lines->n_ranges;

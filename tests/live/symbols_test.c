@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -301,6 +302,65 @@ TEST(code_made_at_run_time_has_the_names_of_its_perf_map)
 
 		CHECK_EQ(folded_count(tool->out, "jit", "main;" JIT_NAME ";jit_wait"), 1);
 	}
+}
+
+/* ---- what is meant to hurt ---- */
+
+static bool is_pipe(const char *path)
+{
+	return !mkfifo(path, 0644);
+}
+
+static bool is_device(const char *path)
+{
+	return !mknod(path, S_IFCHR | 0644, makedev(1, 5)); /* /dev/zero */
+}
+
+static bool is_link_to_device(const char *path)
+{
+	return !symlink("/dev/zero", path);
+}
+
+static bool is_large_file(const char *path)
+{
+	int fd = creat(path, 0644);
+
+	return fd >= 0 && !ftruncate(fd, 5LL << 30) && !close(fd);
+}
+
+TEST(a_perf_map_that_is_none_is_left_alone)
+{
+	static bool (*const makers[])(const char *) = { is_pipe, is_device, is_link_to_device,
+							is_large_file };
+
+	for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++) {
+		struct proc *work = work_start("jit", "silent"), *tool;
+		const char *path = text_of("/tmp/perf-%d.map", work->pid);
+
+		CHECK(makers[i](path));
+		tool = tool_run("offcputime", "-U", "-p", pid_text(work->pid), "300ms");
+		CHECK_EQ(unlink(path), 0);
+		CHECK_STATUS(tool, 0);
+		CHECK_EQ(folded_count(tool->out, "jit", "main;[anon];jit_wait"), 1);
+	}
+}
+
+TEST(a_program_with_a_hole_of_gigabytes_has_names)
+{
+	const char *path = text_of("%s/names", folder_make());
+
+	CHECK(file_copy(work_path("names_static"), path));
+	CHECK_EQ(truncate(path, 5LL << 30), 0);
+	check_frames(trace(work_start_in(NULL, NULL, path, ARGV("names", MS)), "--unwind=auto"),
+		     "names", CHAIN);
+}
+
+TEST(a_name_of_megabytes_is_left_out)
+{
+	struct proc *tool = trace_work("names_long");
+
+	CHECK_EQ(folded_count_prefix(tool->out, "xxx"), 0);
+	CHECK_HAS(tool->out, "work::legacy::leaf;[names_long+0x");
 }
 
 /* ---- the kernel's ---- */

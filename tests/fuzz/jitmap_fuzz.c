@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Perf maps of arbitrary bytes, which come in two parts, are forgotten, and read in one. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../common/jitmap.h"
+
+#define PLACES 64
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static void append(int fd, const uint8_t *bytes, size_t size)
+{
+	if (write(fd, bytes, size) != (ssize_t)size)
+		abort();
+}
+
+/* In two places that real maps don't have at a time. */
+static uint64_t place(int i)
+{
+	return i % 2 ? 0x7f0000001000 + (uint64_t)i : 0x1000 + (uint64_t)i * 8;
+}
+
+/* What was read in parts is the same as what is read at once. */
+static void compare(struct jitmap *map)
+{
+	char *names[PLACES];
+
+	for (int i = 0; i < PLACES; i++) {
+		const char *name = jitmap_find(map, place(i));
+
+		names[i] = name ? strdup(name) : NULL;
+	}
+	jitmap_drop(map);
+	for (int i = 0; i < PLACES; i++) {
+		const char *name = jitmap_find(map, place(i));
+
+		if (!name != !names[i] || (name && (!*name || strcmp(name, names[i]))))
+			abort();
+		free(names[i]);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	int fd = memfd_create("map", MFD_CLOEXEC);
+	struct jitmap *map = jitmap_from(dup(fd));
+	size_t half = size / 2;
+
+	append(fd, bytes, half);
+	jitmap_find(map, place(0));
+	append(fd, bytes + half, size - half);
+	compare(map);
+	jitmap_free(map);
+	close(fd);
+	return 0;
+}

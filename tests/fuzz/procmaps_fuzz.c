@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* /proc/PID/maps of arbitrary bytes: paths in it are of the traced side's choosing. */
+#include <stdlib.h>
+
+#include "../../common/mem.h"
+#include "../../common/procmaps.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static void check(const struct mappings *maps)
+{
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct mapping *m = &maps->items[i];
+
+		if (m->start >= m->end || !m->path || (i && m[-1].end > m->start))
+			abort();
+		if (mappings_find(maps, m->start) != m || mappings_find(maps, m->end - 1) != m)
+			abort();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	char *text = mem_strndup((const char *)bytes, size);
+	struct mappings maps;
+
+	mappings_parse(&maps, text);
+	check(&maps);
+	mappings_free(&maps);
+	free(text);
+	return 0;
+}
