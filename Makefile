@@ -343,7 +343,28 @@ test-deps: deps vm-deps ## install what the tests need on top
 live: $(BINS) $(LIVES) $(WORKS) $(ORACLE_OBJECTS) ## live tests: root, real BPF, minutes
 	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work tests/run -q $(LIVES)
 
-bench: $(BINS) $(STATIC_BIN) $(O)/tests/bench/bench $(O)/tests/symbols/bench $(O)/tests/symbols/compare $(O)/tests/work/nofp $(O)/tests/work/mapper ## each tool beside its peers: root, minutes; BENCH_ROUNDS=5, O/bench.json
+# A program that maps many files, with frame pointers as its peers need them.
+MANY_LIBS := $(patsubst %,$(O)/tests/symbols/many-%.so,$(shell seq 60))
+MANY_CFLAGS := -std=gnu11 -g0 -O2 -fno-omit-frame-pointer -fno-optimize-sibling-calls -D_GNU_SOURCE $(WARN)
+
+$(O)/tests/symbols/many: tests/symbols/many.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(MANY_CFLAGS) $< $(LDFLAGS) -ldl -o $@
+
+# The others are copies: what counts is that each is a file.
+$(O)/tests/symbols/many-1.so: tests/symbols/many_lib.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(MANY_CFLAGS) -fPIC -shared $< $(LDFLAGS) -o $@
+
+$(filter-out %/many-1.so,$(MANY_LIBS)): $(O)/tests/symbols/many-1.so
+	$(Q)cp $< $@
+
+BENCH_FILES := $(O)/tests/bench/bench $(O)/tests/symbols/bench $(O)/tests/symbols/compare \
+	$(O)/tests/symbols/many $(MANY_LIBS) $(O)/tests/work/nofp $(O)/tests/work/mapper
+
+bench: $(BINS) $(STATIC_BIN) $(BENCH_FILES) ## each tool beside its peers: root, minutes; BENCH_ROUNDS=5, O/bench.json
 	$(Q)$(O)/tests/bench/bench $(O) tests/bench $(O)/bench.json $(BENCH_ROUNDS)
 	$(Q)$(O)/tests/symbols/bench $(O) $(BENCH_ROUNDS)
 	$(Q)O='$(O)' BENCH_ROUNDS='$(BENCH_ROUNDS)' tests/bench/unwind

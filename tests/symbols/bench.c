@@ -23,6 +23,7 @@
 #define ROUNDS_MAX 50
 #define N_LOOKUPS  100 /* eu-addr2line goes through all symbols for each */
 #define WINDOW_MS  1000.0
+#define STOP_MS	   3000 /* until they are told to stop: bpftrace needs one of it to begin */
 
 struct sample {
 	double ms, rss_mb;
@@ -31,6 +32,7 @@ struct sample {
 struct contender {
 	const char *name, *command; /* of sh -c */
 	double minus_ms;	    /* what it is meant to take */
+	int stop_ms;		    /* then comes a SIGINT, and time counts from there; 0: no */
 	struct sample samples[ROUNDS_MAX];
 	int n;
 };
@@ -51,11 +53,17 @@ static void run(struct contender *c)
 	pid_t pid = fork();
 
 	if (!pid) {
+		signal(SIGINT, SIG_DFL);
 		null = open("/dev/null", O_RDWR);
 		dup2(null, STDOUT_FILENO);
 		dup2(null, STDERR_FILENO);
 		execl("/bin/sh", "sh", "-c", c->command, (char *)NULL);
 		_exit(127);
+	}
+	if (c->stop_ms) {
+		usleep((useconds_t)c->stop_ms * 1000);
+		start_ms = now_ms();
+		kill(pid, SIGINT);
 	}
 	if (wait4(pid, &status, 0, &usage) < 0 || status)
 		return;
@@ -158,6 +166,54 @@ static void bench_process(const char *out, int n_rounds)
 	free(theirs);
 }
 
+static pid_t start_many(const char *out)
+{
+	char *command =
+		mem_printf("exec %s/tests/symbols/many %s/tests/symbols/many-*.so", out, out);
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	free(command);
+	return pid;
+}
+
+/* From the end of the window to that of the tool, on a program with 60 libraries. */
+static void bench_many(const char *out, int n_rounds)
+{
+	pid_t pid = start_many(out);
+	char *profile = mem_printf("exec %s/profile --unwind fp -p %d", out, pid);
+	char *profile_bt = mem_printf("exec bpftrace -e 'profile:hz:99 /pid == %d/ "
+				      "{ @[comm, kstack, ustack] = count(); }'",
+				      pid);
+	char *offcputime = mem_printf("exec %s/offcputime --unwind fp -p %d", out, pid);
+	char *theirs = mem_printf("exec /usr/sbin/offcputime -p %d", pid);
+	char *complete = mem_printf("exec %s/profile -p %d", out, pid);
+	struct contender profiles[] = {
+		{ .name = "profile", .command = profile, .stop_ms = STOP_MS },
+		{ .name = "bpftrace", .command = profile_bt, .stop_ms = STOP_MS },
+		{ .name = "profile, complete stacks", .command = complete, .stop_ms = STOP_MS },
+	};
+	struct contender blocked[] = {
+		{ .name = "offcputime", .command = offcputime, .stop_ms = STOP_MS },
+		{ .name = "libbpf-tools' offcputime", .command = theirs, .stop_ms = STOP_MS },
+	};
+
+	usleep(500000);
+	run_group("60 libraries: from SIGINT to the end", profiles, 3, n_rounds);
+	run_group("60 libraries, blocked: from SIGINT to the end", blocked, 2, n_rounds);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	free(profile);
+	free(profile_bt);
+	free(offcputime);
+	free(theirs);
+	free(complete);
+}
+
 int main(int argc, char **argv)
 {
 	int n_rounds = argc > 2 ? atoi(argv[2]) : 5;
@@ -168,5 +224,6 @@ int main(int argc, char **argv)
 	bench_file(argv[1], "/usr/bin/node", n_rounds);
 	bench_file(argv[1], "/usr/lib/x86_64-linux-gnu/libc.so.6", n_rounds);
 	bench_process(argv[1], n_rounds);
+	bench_many(argv[1], n_rounds);
 	return 0;
 }
