@@ -135,7 +135,7 @@ static void place_function(const struct scan *scan, struct alloc_function *f)
 /* False: the file has nothing of interest. */
 static bool read_functions(struct scan *scan, int fd)
 {
-	if (elf64_open(&scan->elf, fd))
+	if (elf64_open(&scan->elf, fd) || !elf64_is_native(&scan->elf))
 		return false;
 	elfnames_visit(&scan->elf, visit_name, scan);
 	for (size_t i = scan->first; i < scan->a->n_functions; i++)

@@ -142,8 +142,11 @@ static int build_rows(struct cfi_table *t, const struct eh_frame *eh)
 static int load_elf(struct cfi_table *t, const struct elf64 *elf)
 {
 	struct eh_frame eh;
-	int err = eh_frame_read(&eh, elf);
+	int err;
 
+	if (elf->header.e_machine != EM_X86_64)
+		return -ENOTSUP;
+	err = eh_frame_read(&eh, elf);
 	if (!err)
 		err = build_rows(t, &eh);
 	eh_frame_free(&eh);

@@ -2,8 +2,7 @@
 /*
  * Headers, sections and segments of ELF64 files. libelf is not used here: it reads the whole table
  * of sections before the first question, and this has to be quick for thousands of files at the
- * start of a tool. Integers are read as they are: x86-64 files only make sense on little-endian
- * hosts.
+ * start of a tool. Integers are read as they are: hosts are little-endian, as the files.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -49,7 +48,7 @@ static int check_header(const Elf64_Ehdr *eh)
 	if (memcmp(eh->e_ident, ELFMAG, SELFMAG))
 		return -ENOEXEC;
 	if (eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_ident[EI_DATA] != ELFDATA2LSB ||
-	    eh->e_machine != EM_X86_64)
+	    (eh->e_machine != EM_X86_64 && eh->e_machine != EM_AARCH64))
 		return -ENOTSUP;
 	return eh->e_type == ET_EXEC || eh->e_type == ET_DYN ? 0 : -ENOEXEC;
 }
@@ -78,6 +77,15 @@ int elf64_open_image(struct elf64 *elf, const void *image, size_t size)
 {
 	*elf = (struct elf64){ .fd = -1, .image = image, .size = size };
 	return read_header(elf);
+}
+
+bool elf64_is_native(const struct elf64 *elf)
+{
+#if defined(__x86_64__)
+	return elf->header.e_machine == EM_X86_64;
+#else
+	return elf->header.e_machine == EM_AARCH64;
+#endif
 }
 
 void *elf64_read(const struct elf64 *elf, uint64_t offset, uint64_t bytes, uint64_t max_bytes)

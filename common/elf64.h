@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The few parts of a linked little-endian ELF64 file that unwind tables need (System V gABI,
- * chapters 4 and 5), from an open file or an image in memory. Nothing is mapped, so that a file cut
- * short by the traced side is an error instead of SIGBUS; every size is checked against the file's.
+ * The few parts of a linked little-endian ELF64 file that unwind tables and probes need (System V
+ * gABI, chapters 4 and 5), from an open file or an image in memory. Nothing is mapped, so that a file
+ * cut short by the traced side is an error instead of SIGBUS; every size is checked against the
+ * file's.
  */
 #ifndef ELF64_H
 #define ELF64_H
 
 #include <elf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,10 +22,13 @@ struct elf64 {
 
 /*
  * 0, or -errno: -ENOEXEC for what is no ELF file or not an executable or shared library, -ENOTSUP
- * for ELF32 and for machines other than x86-64. There is nothing to close.
+ * for ELF32 and for machines other than x86-64 and arm64. There is nothing to close.
  */
 int elf64_open(struct elf64 *elf, int fd);
 int elf64_open_image(struct elf64 *elf, const void *image, size_t size);
+
+/* For the machine that this runs on: an emulator's program is not to be probed, for one. */
+bool elf64_is_native(const struct elf64 *elf);
 
 /*
  * A copy of that part of the file, freed with free(). NULL with errno set: EINVAL where it is not

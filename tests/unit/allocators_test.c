@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of allocating functions, and the search for them in this very process and in copies of it. */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../common/allocators.h"
@@ -186,4 +191,45 @@ TEST(an_object_can_be_named_in_short)
 	CHECK(find(&a, "malloc"));
 	CHECK(!find(&a, "je_free"));
 	allocators_free(&a);
+}
+
+/* A copy of this program, said to be for that machine. */
+static int copy_for(Elf64_Half machine)
+{
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to = memfd_create("copy", 0);
+	struct stat st;
+
+	CHECK(from >= 0 && to >= 0 && !fstat(from, &st));
+	CHECK_EQ(sendfile(to, from, NULL, (size_t)st.st_size), st.st_size);
+	CHECK_EQ(pwrite(to, &machine, sizeof(machine), offsetof(Elf64_Ehdr, e_machine)),
+		 sizeof(machine));
+	close(from);
+	return to;
+}
+
+static int scan_copy(Elf64_Half machine)
+{
+	struct allocators a = { 0 };
+	char path[32];
+	struct allocators_wish wish = { .object = path };
+	int fd = copy_for(machine), n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = allocators_scan(&a, getpid(), &wish);
+	allocators_free(&a);
+	close(fd);
+	return n;
+}
+
+/* Its code is data here, for an emulator, and a breakpoint would spoil it. */
+TEST(programs_of_other_machines_are_left_alone)
+{
+#if defined(__x86_64__)
+	CHECK(scan_copy(EM_X86_64) > 0);
+	CHECK_EQ(scan_copy(EM_AARCH64), 0);
+#else
+	CHECK(scan_copy(EM_AARCH64) > 0);
+	CHECK_EQ(scan_copy(EM_X86_64), 0);
+#endif
+	CHECK_EQ(scan_copy(EM_RISCV), 0);
 }
