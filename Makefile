@@ -239,9 +239,12 @@ WORK_FRAMES := -O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
 	       $(if $(filter arm64,$(ARCH)),-mbranch-protection=standard)
 $(O)/tests/work/nofp $(O)/tests/work/other: private WORK_FRAMES := -O2 -fomit-frame-pointer
 
-# One program in all ways of being mapped, and stripped: its symbols in another file, or packed.
+# One program in all ways of being mapped, and stripped: its symbols in another file, or packed. It has
+# the frames that stacks are walked by on that machine.
+NAMES_FRAMES_x86   := -fomit-frame-pointer
+NAMES_FRAMES_arm64 := -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer
 $(O)/tests/work/names $(O)/tests/work/names_static $(O)/tests/work/names_exec: private WORK_FRAMES := \
-	-O2 -fomit-frame-pointer -fno-optimize-sibling-calls -fno-ipa-sra
+	-O2 $(NAMES_FRAMES_$(ARCH)) -fno-optimize-sibling-calls -fno-ipa-sra
 $(O)/tests/work/names_static: private LDFLAGS += -static-pie
 $(O)/tests/work/names_exec: private LDFLAGS += -no-pie \
 	-Wl,-Ttext-segment=0x10000000,--section-start=.far_text=0x20000000

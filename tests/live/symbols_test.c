@@ -207,12 +207,12 @@ TEST(an_upgraded_library_keeps_its_names)
 	const char *upgrade = text_of("%s/upgrade", folder);
 	struct proc *work, *tool;
 
-	CHECK(file_copy(work_path("nofp"), path));
+	CHECK(file_copy(work_path("framed"), path));
 	CHECK(file_copy(work_path("other"), upgrade));
-	work = work_start("nofp", "mapped", MS, path);
+	work = work_start("framed", "mapped", MS, path);
 	CHECK_EQ(rename(upgrade, path), 0);
 	tool = trace(work, "--unwind=auto");
-	check_frames(tool, "nofp", "stay_in_copy;nofp_mapped;nofp_outer");
+	check_frames(tool, "framed", "stay_in_copy;framed_mapped;framed_outer");
 	CHECK_EQ(folded_count_prefix(tool->out, "other_"), 0);
 }
 

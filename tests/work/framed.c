@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* framed MODE MS [PATH]: nofp with frame pointers, for stacks that are walked in either way. */
+#define NOFP(name) framed_##name
+#define NOFP_NAME  "framed"
+#define NOFP_BYTES 24
+#include "nofp.c"
