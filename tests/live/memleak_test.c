@@ -20,6 +20,13 @@
 #define TEXT	   "--format=text", "-T", "1000", "--interval=1h"
 #define NEEDS_5_12 "needs Linux 5.12"
 
+/* Along frame pointers it can't be known whether a stack is whole. */
+#ifdef __x86_64__
+#define ALL_STACKS "100.00 % complete"
+#else
+#define ALL_STACKS "100.00 % by frame pointers"
+#endif
+
 /* Not here before 5.15, where probes have no cookies. */
 #define NEED_PROBES()                                                                      \
 	do {                                                                               \
@@ -105,7 +112,7 @@ TEST(every_planted_leak_is_found_with_its_bytes)
 	NEED_PROBES();
 	tool = trace(work_start("leaky", "all", "1"), NULL);
 	check_all_leaks(tool->out);
-	CHECK_HAS(tool->err, "100.00 % complete");
+	CHECK_HAS(tool->err, ALL_STACKS);
 	CHECK_EQ(truth_value(tool), held_by(tool->out, NULL).bytes);
 }
 
@@ -475,6 +482,7 @@ TEST(the_cost_is_said)
 
 #define PIPES 211
 
+/* No pages: the slab allocator may take new ones just then. */
 TEST(the_kernels_blocks_are_found)
 {
 	struct proc *work, *tool;
@@ -482,7 +490,7 @@ TEST(the_kernels_blocks_are_found)
 	if (!offers_compare_and_exchange())
 		SKIP("no compare-and-exchange");
 	work = work_start("leaky", "pipes", text_of("%d", PIPES));
-	tool = tool_start("memleak", TEXT, "--comm", "leaky", "-o", "0");
+	tool = tool_start("memleak", TEXT, "--comm", "leaky", "-o", "0", "-Z", "4095");
 	work_do(work);
 	tool_stop(tool);
 	CHECK_STATUS(tool, 0);
