@@ -129,7 +129,7 @@ static void comm_of(void *arg, uint32_t tgid, char *comm)
 	if (text)
 		snprintf(comm, TASK_COMM_LEN + 1, "%.*s", (int)strcspn(text, "\n"), text);
 	else if (bpf_map_lookup_elem(bpf_map__fd(map_find(run, "call_labels")), &tgid, comm))
-		strcpy(comm, "[unknown]");
+		snprintf(comm, TASK_COMM_LEN + 1, "[unknown]");
 	free(text);
 }
 

@@ -334,7 +334,7 @@ static void write_gzip(FILE *f, const struct protobuf *pb)
 {
 	const int gzip = 16 + MAX_WBITS;
 	z_stream z = { .next_in = pb->bytes, .avail_in = (uInt)pb->n };
-	unsigned char buf[16384];
+	unsigned char buf[16384] = {};
 	int status = Z_OK;
 
 	if (pb->n > UINT_MAX || deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip,

@@ -274,7 +274,7 @@ static size_t find_frames(const struct srclines *lines, Dwarf_Die *unit, uint64_
 	size_t n = 0;
 
 	find_line(unit, vaddr, &frames[0]);
-	for (int i = 0; i < n_scopes && n < SRCLINES_MAX_FRAMES - 1; i++) {
+	for (int i = 0; scopes && i < n_scopes && n < SRCLINES_MAX_FRAMES - 1; i++) {
 		if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)
 			continue;
 		frames[n].function = name_of(&scopes[i], lines->as_mangled);

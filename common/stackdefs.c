@@ -160,7 +160,8 @@ struct place_list {
 
 static bool is_return_address(const struct stack_def *def, uint32_t i)
 {
-	return i > 0 && !stack_is_exact(def->words[i]);
+	return i > 0 &&
+	       !stack_is_exact(def->words[i]); // cppcheck-suppress arrayIndexOutOfBoundsCond
 }
 
 static void list_new_places(void *value, void *arg)
@@ -339,7 +340,7 @@ static void trim_tracer_frames(const struct stackdefs *defs, struct entry *entry
 
 static void reverse_frames(struct entry *entry)
 {
-	for (size_t i = 0, n = entry->n_frames; i < n / 2; i++) {
+	for (size_t i = 0, n = entry->n_frames; entry->frames && i < n / 2; i++) {
 		struct frame frame = entry->frames[i];
 
 		entry->frames[i] = entry->frames[n - 1 - i];

@@ -38,7 +38,7 @@ static inline size_t image_size(const struct image_section *s, size_t n)
 	size_t size = sizeof(Elf64_Ehdr) + (n + 2) * sizeof(Elf64_Shdr) + sizeof(".shstrtab") + 1;
 
 	for (size_t i = 0; i < n; i++)
-		size += strlen(s[i].name) + 1 + image_align(s[i].size) + 8;
+		size += (s[i].name ? strlen(s[i].name) : 0) + 1 + image_align(s[i].size) + 8;
 	return size + 64;
 }
 

@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 		}
 		memcpy(&enter[n], &symbol, sizeof(symbol));
 	}
-	while (n)
+	while (n > 0) // NOLINT(bugprone-infinite-loop): until it is killed
 		for (int i = 0; i < n; i++)
 			x += enter[i](x);
 	return 0;

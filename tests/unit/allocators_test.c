@@ -197,7 +197,7 @@ TEST(an_object_can_be_named_in_short)
 static int copy_for(Elf64_Half machine)
 {
 	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to = memfd_create("copy", 0);
-	struct stat st;
+	struct stat st = {};
 
 	CHECK(from >= 0 && to >= 0 && !fstat(from, &st));
 	CHECK_EQ(sendfile(to, from, NULL, (size_t)st.st_size), st.st_size);

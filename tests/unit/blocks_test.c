@@ -5,6 +5,7 @@
 
 #include "../../bpf/blocks.h"
 #include "../../common/blocks.h"
+#include "../../common/mem.h"
 #include "../../common/parse.h"
 
 static struct block_bucket *table;
@@ -122,7 +123,7 @@ TEST(as_many_as_were_asked_for_fit)
 	for (size_t s = 0; s < sizeof(steps) / sizeof(*steps); s++) {
 		make_table(1);
 		n_buckets = 1 << 14;
-		table = realloc(table, n_buckets * sizeof(*table));
+		table = mem_realloc(table, n_buckets, sizeof(*table));
 		memset(table, 0, n_buckets * sizeof(*table));
 		n = n_buckets * BLOCK_WAYS * BLOCKS_FILL_PERCENT / 100;
 		failed = 0;

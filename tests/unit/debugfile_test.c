@@ -148,7 +148,7 @@ static const char *name_by_link(const char *link, uint32_t crc, bool has_id)
 
 	section.bytes = bytes;
 	section.size = ((strlen(link) + 4) & ~(size_t)3) + 4;
-	strcpy(bytes, link);
+	snprintf(bytes, sizeof(bytes), "%s", link);
 	memcpy(bytes + section.size - 4, &crc, 4);
 	return name_with(&section, has_id, "/bin/stripped");
 }

@@ -47,6 +47,7 @@ static bool next_field(struct span *s, struct field *f)
 {
 	uint64_t key;
 
+	*f = (struct field){};
 	if (s->at >= s->end)
 		return false;
 	key = read_varint(s);
