@@ -33,12 +33,26 @@ static inline size_t image_entry_bytes(uint32_t type)
 	return type == SHT_RELA ? sizeof(Elf64_Rela) : 0;
 }
 
+static inline const char *image_name(const char *name)
+{
+	return name ? name : "";
+}
+
+/* Returns the bytes that it takes. */
+static inline size_t image_put_name(char *to, const char *name)
+{
+	size_t bytes = strlen(image_name(name)) + 1;
+
+	memcpy(to, image_name(name), bytes);
+	return bytes;
+}
+
 static inline size_t image_size(const struct image_section *s, size_t n)
 {
 	size_t size = sizeof(Elf64_Ehdr) + (n + 2) * sizeof(Elf64_Shdr) + sizeof(".shstrtab") + 1;
 
 	for (size_t i = 0; i < n; i++)
-		size += (s[i].name ? strlen(s[i].name) : 0) + 1 + image_align(s[i].size) + 8;
+		size += strlen(image_name(s[i].name)) + 1 + image_align(s[i].size) + 8;
 	return size + 64;
 }
 
@@ -77,11 +91,11 @@ static inline uint8_t *image_make(const struct image_section *s, size_t n, uint1
 	text = (char *)image + at;
 	for (size_t i = 0; i < n; i++) {
 		sh[i + 1].sh_name = (uint32_t)names;
-		names += strlen(strcpy(text + names, s[i].name)) + 1;
+		names += image_put_name(text + names, s[i].name);
 	}
 	sh[n + 1] = (Elf64_Shdr){ .sh_name = (uint32_t)names, .sh_type = SHT_STRTAB };
 	sh[n + 1].sh_offset = at;
-	names += strlen(strcpy(text + names, ".shstrtab")) + 1;
+	names += image_put_name(text + names, ".shstrtab");
 	sh[n + 1].sh_size = names;
 	*size = at + names;
 	return image;
