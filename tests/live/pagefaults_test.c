@@ -383,7 +383,7 @@ TEST(only_memory_of_the_wanted_kind_is_in_the_table)
 
 TEST(intervals_add_up_without_loss)
 {
-	struct proc *work = work_start("faults", "anon:200003");
+	struct proc *work = work_start("faults", text_of("anon:%d", at_size(200003, 20011)));
 	struct kernel_counts counts = count_by_kernel(work->pid);
 	struct proc *tool = TRACE(work, 1, "-P", "-p", pid_text(work->pid), "--interval", "1ms");
 
@@ -394,10 +394,11 @@ TEST(intervals_add_up_without_loss)
 
 TEST(stacks_of_intervals_add_up)
 {
-	struct proc *work = work_start("faults", "anon:100003");
+	int pages = at_size(100003, 10007);
+	struct proc *work = work_start("faults", text_of("anon:%d", pages));
 	struct proc *tool = TRACE(work, 1, "-f", "-p", pid_text(work->pid), "--interval", "10ms");
 
-	CHECK_FAULTS(tool, folded_sum(tool->out, "faults", "touch_outer;touch_pages"), 100003);
+	CHECK_FAULTS(tool, folded_sum(tool->out, "faults", "touch_outer;touch_pages"), pages);
 }
 
 TEST(files_are_named_in_every_interval)
