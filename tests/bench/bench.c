@@ -243,28 +243,30 @@ struct price {
 	double ns[64]; /* by enum bpf_prog_type */
 };
 
-static struct bpf_link *attach_perf_event(struct bpf_program *program)
+/* On each fault where that is the work: there a program is warm, in a sample of a clock it isn't. */
+static struct bpf_link *attach_perf_event(struct bpf_program *program, enum work_kind work)
 {
+	bool by_fault = work == WORK_FAULT;
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.freq = 1,
-		.sample_freq = 99,
+		.config = by_fault ? PERF_COUNT_SW_PAGE_FAULTS_MIN : PERF_COUNT_SW_CPU_CLOCK,
+		.freq = !by_fault,
+		.sample_freq = by_fault ? 1 : 99, /* or its period */
 	};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, WORK_CPU, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? NULL : bpf_program__attach_perf_event(program, fd);
 }
 
-static double measure_empty(struct bpf_program *program)
+static double measure_empty(struct bpf_program *program, enum work_kind work)
 {
 	struct bpf_prog_info info = {};
 	struct bpf_link *link;
 	uint32_t size = sizeof(info);
 
 	if (bpf_program__type(program) == BPF_PROG_TYPE_PERF_EVENT)
-		link = attach_perf_event(program);
+		link = attach_perf_event(program, work);
 	else
 		link = bpf_program__attach(program);
 	if (!link)
@@ -276,7 +278,7 @@ static double measure_empty(struct bpf_program *program)
 }
 
 /* The same program costs more at one place than at another: calls have empty programs of their own. */
-static int measure_price(struct price *price, enum event_kind event)
+static int measure_price(struct price *price, const struct group *group)
 {
 	struct empty_bpf *skel = empty_bpf__open_and_load();
 	int stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
@@ -285,8 +287,8 @@ static int measure_price(struct price *price, enum event_kind event)
 	if (!skel || stats_fd < 0)
 		return msg_errno(errno, "measuring an empty program");
 	bpf_object__for_each_program(program, skel->obj)
-		if (!strstr(bpf_program__name(program), "call") == (event != EVENT_CALL))
-			price->ns[bpf_program__type(program)] = measure_empty(program);
+		if (!strstr(bpf_program__name(program), "call") == (group->event != EVENT_CALL))
+			price->ns[bpf_program__type(program)] = measure_empty(program, group->work);
 	close(stats_fd);
 	empty_bpf__destroy(skel);
 	return 0;
@@ -637,7 +639,7 @@ static int run_group(const struct group *group, int n_rounds, struct result *res
 	for (int round = 0; !err && round < n_rounds; round++) {
 		struct price price = {};
 
-		err = measure_price(&price, group->event);
+		err = measure_price(&price, group);
 		for (int i = 0; !err && i < MAX_CONTENDERS; i++)
 			if (group->contenders[i].command)
 				run_round(group, &group->contenders[i], &price, &work, &results[i]);
