@@ -1655,7 +1655,8 @@ TEST(clone_returns_twice)
 /* vfork keeps its return address in a register, which must outlast the system call. */
 TEST(vforks_return_address_is_in_a_register)
 {
-	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD); /* a sanitizer has a vfork, too */
+	void *libc =
+		dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD); /* a sanitizer has a vfork, too */
 	uint64_t code = libc ? run_address((uintptr_t)dlsym(libc, "vfork")) : 0;
 	bool found = false;
 	struct cfi_table t;
