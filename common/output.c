@@ -83,10 +83,27 @@ static int rename_file(struct output *out)
 	return err;
 }
 
+/*
+ * 0 if all that was written has got through, or -errno. Of a write that failed earlier, when the
+ * buffer was full, the reason is forgotten; a pipe has only one.
+ */
+static int flush(FILE *f)
+{
+	struct stat st;
+
+	errno = 0;
+	if (fflush(f))
+		return -errno;
+	if (!ferror(f))
+		return 0;
+	if (fstat(fileno(f), &st) || !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+		return -EIO;
+	return -EPIPE;
+}
+
 int output_commit(struct output *out)
 {
-	bool failed = fflush(out->file) || ferror(out->file);
-	int err = failed ? -errno : 0;
+	int err = flush(out->file);
 
 	if (err && err != -EPIPE)
 		msg_errno(err, "writing %s", out->path ? out->path : "the output");
