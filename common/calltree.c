@@ -123,12 +123,6 @@ uint32_t calltree_child(struct calltree *tree, uint32_t parent, const char *name
 	return child_of(tree, parent, strpool_intern(tree->names, name), kind);
 }
 
-static void value_add(struct calltree_value *sum, struct calltree_value value)
-{
-	sum->now += value.now;
-	sum->before += value.before;
-}
-
 bool calltree_add(struct calltree *tree, uint32_t node, struct calltree_value value)
 {
 	uint64_t sum;
@@ -137,7 +131,7 @@ bool calltree_add(struct calltree *tree, uint32_t node, struct calltree_value va
 	    __builtin_add_overflow(tree->sum, sum, &sum))
 		return false;
 	tree->sum = sum;
-	value_add(&tree->nodes[node].self, value);
+	calltree_value_add(&tree->nodes[node].self, value);
 	return true;
 }
 
@@ -146,7 +140,7 @@ static void compute_totals(struct calltree *tree)
 	for (size_t i = 0; i < tree->count; i++)
 		tree->nodes[i].total = tree->nodes[i].self;
 	for (size_t i = tree->count; i-- > 1;)
-		value_add(&tree->nodes[tree->nodes[i].parent].total, tree->nodes[i].total);
+		calltree_value_add(&tree->nodes[tree->nodes[i].parent].total, tree->nodes[i].total);
 }
 
 /* ---- merging what is small ---- */
@@ -204,7 +198,7 @@ static void keep_heavy(struct calltree *tree, uint64_t limit)
 		else
 			renamed[i] = child_of(tree, parent, merged, FRAME_MARK);
 		tree->merged += !stays && old[i].name != merged;
-		value_add(&tree->nodes[renamed[i]].self, old[i].self);
+		calltree_value_add(&tree->nodes[renamed[i]].self, old[i].self);
 	}
 	free(renamed);
 	free(old);

@@ -16,14 +16,21 @@
 
 #include "profile.h"
 
-#define CALLTREE_MERGED "(merged)"
-#define CALLTREE_ROOT	0U
-#define CALLTREE_NONE	UINT32_MAX
+#define CALLTREE_MERGED	   "(merged)"
+#define CALLTREE_MAX_NODES (1U << 20) /* what the tools allow it: 120 MB */
+#define CALLTREE_ROOT	   0U
+#define CALLTREE_NONE	   UINT32_MAX
 
 /* Two values a stack: the one that is drawn, and in a comparison the one before. */
 struct calltree_value {
 	uint64_t now, before;
 };
+
+static inline void calltree_value_add(struct calltree_value *sum, struct calltree_value value)
+{
+	sum->now += value.now;
+	sum->before += value.before;
+}
 
 struct calltree_node {
 	const char *name; /* interned: one address, one text */

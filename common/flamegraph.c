@@ -202,8 +202,7 @@ static void print_box(const struct drawing *d, const struct box *box)
 
 static void add_narrow(struct box *narrow, const struct calltree_node *node)
 {
-	narrow->value.now += node->total.now;
-	narrow->value.before += node->total.before;
+	calltree_value_add(&narrow->value, node->total);
 	narrow->n_merged++;
 }
 

@@ -59,20 +59,14 @@ static struct entry *find_entry(struct walk *walk, const struct calltree_node *n
 	return entry;
 }
 
-static void value_add(struct calltree_value *sum, const struct calltree_value *value)
-{
-	sum->now += value->now;
-	sum->before += value->before;
-}
-
 static void visit(struct walk *walk, uint32_t index)
 {
 	const struct calltree_node *node = calltree_node(walk->tree, index);
 	struct entry *entry = find_entry(walk, node);
 
-	value_add(&entry->function.self, &node->self);
+	calltree_value_add(&entry->function.self, node->self);
 	if (!entry->depth++)
-		value_add(&entry->function.total, &node->total);
+		calltree_value_add(&entry->function.total, node->total);
 	for (uint32_t i = node->first_child; i != CALLTREE_NONE;
 	     i = calltree_node(walk->tree, i)->next_sibling)
 		visit(walk, i);

@@ -10,8 +10,6 @@
 #include "quantity.h"
 #include "writer.h"
 
-#define MAX_NODES (1U << 20)
-
 /* A child whose name was put together for it. */
 static uint32_t add_text(struct calltree *tree, uint32_t node, char *text, enum frame_kind kind)
 {
@@ -56,7 +54,7 @@ static char *make_subtitle(const struct writer_facts *facts, const char *unit)
 
 static void write_svg(FILE *f, struct profile *p, const struct writer_style *style)
 {
-	struct calltree *tree = calltree_new(MAX_NODES);
+	struct calltree *tree = calltree_new(CALLTREE_MAX_NODES);
 	struct flamegraph picture = FLAMEGRAPH_DEFAULT;
 	char *title = make_title(style->facts, profile_unit(p));
 	char *subtitle = make_subtitle(style->facts, profile_unit(p));

@@ -21,8 +21,6 @@
 
 #define SUMMARY "Draws folded stacks as a flame graph, compares, merges and lists them."
 
-#define MAX_NODES (1U << 20) /* of the call tree: 120 MB */
-
 static struct flamegraph picture = FLAMEGRAPH_DEFAULT;
 static struct output output;
 static uint64_t before_ns, after_ns;
@@ -150,7 +148,7 @@ static int write_result(const struct calltree *tree)
 
 static int run(int n, char **paths)
 {
-	struct calltree *tree = calltree_new(MAX_NODES);
+	struct calltree *tree = calltree_new(CALLTREE_MAX_NODES);
 	int err = read_files(tree, n, paths);
 
 	if (!err)
