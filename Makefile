@@ -367,7 +367,7 @@ $(filter-out %/many-1.so,$(MANY_LIBS)): $(O)/tests/symbols/many-1.so
 BENCH_FILES := $(O)/tests/bench/bench $(O)/tests/symbols/bench $(O)/tests/symbols/compare \
 	$(O)/tests/symbols/many $(MANY_LIBS) $(O)/tests/work/nofp $(O)/tests/work/mapper
 
-bench: $(BINS) $(STATIC_BIN) $(BENCH_FILES) ## each tool beside its peers: root, minutes; BENCH_ROUNDS=5, O/bench.json
+bench: $(BINS) $(STATIC_BIN) $(BENCH_FILES) ## each tool beside its peers: root, minutes; BENCH_ROUNDS=5, BENCH_ONLY=TITLE, O/bench.json
 	$(Q)$(O)/tests/bench/bench $(O) tests/bench $(O)/bench.json $(BENCH_ROUNDS)
 	$(Q)$(O)/tests/symbols/bench $(O) $(BENCH_ROUNDS)
 	$(Q)O='$(O)' BENCH_ROUNDS='$(BENCH_ROUNDS)' tests/bench/unwind

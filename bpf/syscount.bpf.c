@@ -262,16 +262,32 @@ static __always_inline __u16 error_of(long result)
 	return result < 0 && result >= -MAX_ERRNO ? (__u16)-result : 0;
 }
 
-/* What most calls are, in as few instructions as can be; the others go the long way. */
-static __always_inline bool count_plainly(struct task_struct *task, struct pt_regs *regs,
-					  long result)
+/* The arguments of the tracepoint sys_exit. */
+struct exit_args {
+	struct pt_regs *regs;
+	long result;
+};
+
+static __always_inline struct exit_args exit_args(__u64 *ctx)
 {
-	__u32 zero = 0, number = call_number(regs);
+	return (struct exit_args){ (struct pt_regs *)ctx[0], (long)ctx[1] };
+}
+
+/*
+ * What most calls are, in as few instructions as can be; the others go the long way. What is wanted
+ * late is read late: each register more that outlives a call of a helper is one to be saved.
+ */
+static __always_inline bool count_plainly(__u64 *ctx)
+{
+	__u32 zero = 0, number = call_number(exit_args(ctx).regs);
+	struct task_struct *task = current_task();
 	struct call_counts *counts;
 
 	if (number >= CALLS_PER_ABI || task_is_compat(task))
 		return false;
-	if ((!result && number_is_fork((__s32)number)) || !filter_task(task))
+	if (number_is_fork((__s32)number) && !exit_args(ctx).result)
+		return true;
+	if (!filter_task(task))
 		return true;
 	counts = bpf_map_lookup_elem(&call_counts, &zero);
 	if (counts)
@@ -279,30 +295,35 @@ static __always_inline bool count_plainly(struct task_struct *task, struct pt_re
 	return true;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(syscount_exit, struct pt_regs *regs, long result)
+static __noinline int count_at_length(__u64 *ctx)
 {
+	struct exit_args args = exit_args(ctx);
 	struct task_struct *task = current_task();
-	struct call call = {};
+	struct call call = { .number = call_number(args.regs) };
 
-	if (settings.is_plain && count_plainly(task, regs, result))
-		return 0;
 	if (!task_is_wanted(task))
 		return 0;
-	call.number = call_number(regs);
 	if (task_is_compat(task)) {
 		call.abi = CALL_COMPAT;
-		result = (__s32)result;
+		args.result = (__s32)args.result;
 	}
-	if (!result && call_is_fork(&call))
+	if (!args.result && call_is_fork(&call))
 		return 0;
-	if (call.number == -1 && call.abi == CALL_NATIVE && result != -ENOSYS)
+	if (call.number == -1 && call.abi == CALL_NATIVE && args.result != -ENOSYS)
 		call.number = NR_RT_SIGRETURN; /* it has restored the register */
 	if (settings.tracked)
 		end_tracked(&call, task);
-	call.error = error_of(result);
+	call.error = error_of(args.result);
 	count_call(&call, task);
 	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int syscount_exit(__u64 *ctx)
+{
+	if (settings.is_plain && count_plainly(ctx))
+		return 0;
+	return count_at_length(ctx);
 }
 
 /* It is in a call from which it doesn't return. Of a process that dies, the last name counts. */

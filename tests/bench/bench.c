@@ -782,18 +782,30 @@ static void free_results(struct result results[MAX_CONTENDERS])
 		free(results[i].failure);
 }
 
+/* BENCH_ONLY: how the titles of the groups begin that are wanted. */
+static bool group_is_wanted(const struct group *group)
+{
+	const char *only = getenv("BENCH_ONLY");
+
+	return !only || !strncmp(group->title, only, strlen(only));
+}
+
 static int run_all(FILE *json, int n_rounds)
 {
+	const char *comma = "";
 	int err = 0;
 
 	write_head(json, n_rounds);
 	for (size_t i = 0; !err && i < ARRAY_SIZE(groups); i++) {
 		static struct result results[MAX_CONTENDERS];
 
+		if (!group_is_wanted(&groups[i]))
+			continue;
 		memset(results, 0, sizeof(results));
 		err = run_group(&groups[i], n_rounds, results);
 		print_group(&groups[i], results);
-		fputs(i ? ",\n" : "", json);
+		fputs(comma, json);
+		comma = ",\n";
 		write_group(json, &groups[i], results);
 		free_results(results);
 	}
