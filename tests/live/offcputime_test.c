@@ -20,59 +20,60 @@ static struct proc *trace_work(struct proc *work, const char *const argv[])
 }
 
 /*
- * A clock and a tool may differ by so much, in per mille. An emulated CPU stands still at times: if
- * that is in the middle of a switch, both tasks are charged with it, or none.
+ * A clock and a tool may differ by so much, in per mille: a few switches may be missing (see
+ * MISSED_SWITCHES), each with some milliseconds. An emulated CPU stands still at times: if that is in
+ * the middle of a switch, both tasks are charged with it, or none.
  */
 static uint64_t tolerance(void)
 {
-	return (uint64_t)at_size(20, 120);
+	return (uint64_t)at_size(25, 120);
 }
 
-static uint64_t off_cpu_us(const struct proc *work, const char *comm)
+static uint64_t off_cpu_us(const char *said, const char *comm)
 {
-	return (work_value(work->out, comm, "wall_ns") - work_value(work->out, comm, "cpu_ns")) /
-	       1000;
+	return work_value(said, comm, "off_ns") / 1000;
 }
+
+#define PLAN_NAPS 397
 
 static struct proc *start_plan(void)
 {
-	return work_start("plan", "3", "47", "17", "19");
+	return work_start("plan", "3", text_of("%d", PLAN_NAPS), "2", "2");
 }
 
-TEST(off_cpu_and_on_cpu_time_make_up_each_threads_life)
+/* said: what the workload has told of itself. */
+static void check_plan(const struct proc *tool, const char *said)
+{
+	for (int i = 0; i < 3; i++) {
+		const char *comm = text_of("plan-%d", i);
+
+		CHECK_CLOSE(folded_sum(tool->out, comm, "plan_run"), off_cpu_us(said, comm),
+			    tolerance());
+	}
+}
+
+TIMED_TEST(time_off_the_cpu_is_what_the_threads_know_of)
 {
 	struct proc *work = start_plan();
 	struct proc *tool = trace_work(work, ARGV("offcputime", "-p", pid_text(work->pid)));
 
 	CHECK(folded_is_sane(tool->out));
-	for (int i = 0; i < 3; i++) {
-		const char *comm = text_of("plan-%d", i);
-		uint64_t wall_us = work_value(work->out, comm, "wall_ns") / 1000;
-
-		CHECK_CLOSE(folded_sum(tool->out, comm, "plan_run") +
-				    work_value(work->out, comm, "cpu_ns") / 1000,
-			    wall_us, tolerance());
-	}
+	check_plan(tool, work->out);
 	CHECK_CLOSE(truth_value(tool), folded_sum(tool->out, NULL, NULL), 1);
 }
 
-TEST(a_command_is_traced_over_its_whole_life)
+TIMED_TEST(a_command_is_traced_over_its_whole_life)
 {
-	struct proc *tool = tool_run("offcputime", "--", work_path("plan"), "3", "47", "17", "19");
+	struct proc *tool = tool_run("offcputime", "--", work_path("plan"), "3",
+				     text_of("%d", PLAN_NAPS), "2", "2");
 
 	CHECK_STATUS(tool, 0);
 	CHECK(folded_is_sane(tool->out));
-	for (int i = 0; i < 3; i++) {
-		const char *comm = text_of("plan-%d", i);
-
-		CHECK_CLOSE(folded_sum(tool->out, comm, "plan_run") +
-				    work_value(tool->out, comm, "cpu_ns") / 1000,
-			    work_value(tool->out, comm, "wall_ns") / 1000, tolerance());
-	}
+	check_plan(tool, tool->out);
 }
 
-/* Naps are as long as they are, on any machine: two runs can be compared. */
-TEST(blocked_and_runnable_are_parts_of_the_whole)
+/* A nap's clock runs before its thread is off the CPU, so nearly all of it is seen as blocked. */
+TIMED_TEST(blocked_and_runnable_are_parts_of_the_whole)
 {
 	struct proc *work = start_plan();
 	struct proc *tool = tool_start("offcputime", "-p", pid_text(work->pid));
@@ -92,7 +93,7 @@ TEST(blocked_and_runnable_are_parts_of_the_whole)
 		uint64_t waits = folded_sum(runnable->out, comm, "plan_run");
 
 		CHECK_CLOSE(naps + waits, whole, tolerance());
-		CHECK(naps >= 45 * 17000);
+		CHECK(naps >= PLAN_NAPS * 2000 * 9 / 10);
 		CHECK(waits > 0);
 	}
 }
@@ -114,7 +115,7 @@ TEST(text_splits_time_into_blocked_and_runnable)
 	CHECK_HAS(tool->out, text_of("    -                plan-0 (%d) S\n", work->pid));
 }
 
-TEST(a_thread_blocked_throughout_has_waited_for_the_whole_window)
+TIMED_TEST(a_thread_blocked_throughout_has_waited_for_the_whole_window)
 {
 	struct proc *work = work_start("pingpong", "1");
 	struct proc *tool = tool_run("offcputime", "-p", pid_text(work->pid), "2");
@@ -139,18 +140,13 @@ TEST(a_thread_blocked_at_the_end_is_told_so)
 	CHECK(strstr(folded_find(tool->out, "wakee", "[blocked at start]"), ";work_wait_go;"));
 }
 
-TEST(intervals_add_up)
+TIMED_TEST(intervals_add_up)
 {
 	struct proc *work = start_plan();
 	struct proc *tool = trace_work(work, ARGV("offcputime", "--interval", "50ms", "-p",
 						  pid_text(work->pid)));
 
-	for (int i = 0; i < 3; i++) {
-		const char *comm = text_of("plan-%d", i);
-
-		CHECK_CLOSE(folded_sum(tool->out, comm, "plan_run"), off_cpu_us(work, comm),
-			    tolerance());
-	}
+	check_plan(tool, work->out);
 	CHECK_CLOSE(truth_value(tool), folded_sum(tool->out, NULL, NULL), 5);
 }
 

@@ -37,7 +37,7 @@ static void check_spin(const char *samples, const char *out, const char *comm)
 			  (unsigned long long)all, samples);
 }
 
-TEST(samples_are_cpu_time_times_frequency)
+TIMED_TEST(samples_are_cpu_time_times_frequency)
 {
 	struct proc *tool = tool_run("profile", "-F", "499", "--", work_path("spin"), "-r", "-m",
 				     "1200", "-s", "499", "-c", text_of("%d", usable_cpu(0)));
@@ -48,7 +48,7 @@ TEST(samples_are_cpu_time_times_frequency)
 	check_spin(tool->out, tool->out, "spin");
 }
 
-TEST(each_thread_has_its_samples)
+TIMED_TEST(each_thread_has_its_samples)
 {
 	struct proc *work, *tool;
 
@@ -63,7 +63,7 @@ TEST(each_thread_has_its_samples)
 	check_spin(tool->out, work->out, "spin-1");
 }
 
-TEST(a_period_is_in_ns_of_cpu_clock)
+TIMED_TEST(a_period_is_in_ns_of_cpu_clock)
 {
 	struct proc *tool = tool_run("profile", "--event", "cpu-clock", "-c", "2087293", "--",
 				     work_path("spin"), "-r", "-m", "600", "-p", "2087293");
@@ -92,7 +92,7 @@ TEST(a_machine_that_counts_no_cycles_says_so)
  * A leaf of the tree has a stack of its own. Some leaves get two samples, some none: were they dealt
  * out by chance, there would be more stacks than this.
  */
-TEST(no_sample_of_many_stacks_is_lost)
+TIMED_TEST(no_sample_of_many_stacks_is_lost)
 {
 	int levels = at_size(15, 11);
 	const char *hz = text_of("%d", at_size(9973, 1999));
@@ -113,7 +113,7 @@ TEST(no_sample_of_many_stacks_is_lost)
 			  (int)leaves);
 }
 
-TEST(no_sample_of_512_stacks_is_lost)
+TIMED_TEST(no_sample_of_512_stacks_is_lost)
 {
 	struct proc *tool = tool_run("profile", "-U", "-F", "787", "--", work_path("tree"), "9",
 				     "spin", "1200", "787");
@@ -124,7 +124,7 @@ TEST(no_sample_of_512_stacks_is_lost)
 	check_samples(folded_sum(tool->out, "tree", "main;walk_leaves"), tool->out, "tree");
 }
 
-TEST(a_full_table_is_told_with_its_share)
+TIMED_TEST(a_full_table_is_told_with_its_share)
 {
 	struct proc *tool = tool_run("profile", "-U", "-F", "787", "--stack-storage-size", "16",
 				     "--", work_path("tree"), "9", "spin", "800", "787");
@@ -154,7 +154,7 @@ TEST(equal_stacks_of_several_processes_are_one_line)
 }
 
 /* Under a name of its own, to be told from others that run at the same time. */
-TEST(intervals_add_up_and_the_tool_is_not_in_them)
+TIMED_TEST(intervals_add_up_and_the_tool_is_not_in_them)
 {
 	const char *alias = text_of("%s/myself", folder_make());
 	struct proc *work = work_start("tree", "12", "spin", "500", "787"), *tool;
@@ -233,7 +233,7 @@ TEST(cpus_can_be_kept_apart)
 	CHECK(lines_from(tool->out, text_of("cpu%d;spin;", cpu)) > 0);
 }
 
-TEST(one_cpu_can_be_sampled_alone)
+TIMED_TEST(one_cpu_can_be_sampled_alone)
 {
 	const char *first = text_of("%d", usable_cpu(0)), *second = text_of("%d", usable_cpu(1));
 	struct proc *tool;

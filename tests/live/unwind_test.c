@@ -76,7 +76,7 @@ TEST(samples_without_frame_pointers_are_complete)
 	check_told_complete(tool);
 }
 
-TEST(waits_without_frame_pointers_are_complete)
+TIMED_TEST(waits_without_frame_pointers_are_complete)
 {
 	struct proc *tool = trace_pid("offcputime", work_start("nofp", "nap", "700"), AUTO);
 

@@ -11,6 +11,7 @@
 #ifndef WORK_H
 #define WORK_H
 
+#include <fcntl.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -81,6 +82,23 @@ static inline uint64_t work_switches(void)
 
 	getrusage(RUSAGE_THREAD, &usage);
 	return (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
+}
+
+/* How long the calling thread has waited for a CPU, runnable: the kernel's sched_info.run_delay. */
+static inline uint64_t work_waited_ns(void)
+{
+	static __thread int fd = -1;
+	unsigned long long waited_ns = 0;
+	char text[64];
+	ssize_t n;
+
+	if (fd < 0)
+		fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	n = pread(fd, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = '\0';
+	if (sscanf(text, "%*u %llu", &waited_ns) != 1)
+		abort();
+	return waited_ns;
 }
 
 WORK_FUNCTION int work_read(int fd)
