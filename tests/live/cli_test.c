@@ -357,7 +357,7 @@ TEST(a_commands_options_are_its_own)
 		tool_run("runqlat", "-m", "--", work_path("spin"), "-m", "20", "-n", "named");
 
 	CHECK_STATUS(tool, 0);
-	CHECK_HAS(tool->out, "@named off_ns ");
+	CHECK_HAS(tool->out, "@named cpu_ns ");
 }
 
 /* ---- where the output goes ---- */
