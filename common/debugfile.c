@@ -81,16 +81,26 @@ static bool has_same_code(const struct elffile *a, const struct elffile *b)
 	return !x && !y;
 }
 
+/* Of what all files together may cost; files are looked at in the background, too. */
+static bool take_budget(uint64_t bytes)
+{
+	static int64_t budget_bytes = CRC_BUDGET_BYTES;
+	int64_t want = (int64_t)bytes;
+
+	if (__atomic_sub_fetch(&budget_bytes, want, __ATOMIC_RELAXED) >= 0)
+		return true;
+	__atomic_add_fetch(&budget_bytes, want, __ATOMIC_RELAXED);
+	return false;
+}
+
 static bool has_crc(int fd, uint64_t bytes, uint32_t wanted)
 {
-	static uint64_t budget_bytes = CRC_BUDGET_BYTES;
 	uint8_t *chunk;
 	uLong crc = 0;
 	ssize_t n;
 
-	if (bytes > CRC_MAX_BYTES || bytes > budget_bytes)
+	if (bytes > CRC_MAX_BYTES || !take_budget(bytes))
 		return false;
-	budget_bytes -= bytes;
 	chunk = mem_zalloc(1, CHUNK_BYTES);
 	for (uint64_t at = 0; at < bytes; at += (uint64_t)n) {
 		n = pread(fd, chunk, CHUNK_BYTES, (off_t)at);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,14 +85,13 @@ static const char *load_client(struct client *c)
 	return c->handle ? NULL : "there is no " LIBRARY;
 }
 
-int debuginfod_download(const uint8_t *id, size_t bytes)
+/* The lock is held. */
+static int download(const uint8_t *id, size_t bytes)
 {
 	static struct client client;
-	const char *urls = getenv("DEBUGINFOD_URLS"), *why = NULL;
+	const char *why = NULL;
 	int fd;
 
-	if (!urls || !*urls)
-		return -ENOENT;
 	if (!client.was_tried)
 		why = load_client(&client);
 	client.was_tried = true;
@@ -101,4 +101,19 @@ int debuginfod_download(const uint8_t *id, size_t bytes)
 		return -ENOENT;
 	fd = client.find(client.handle, id, (int)bytes, NULL);
 	return fd < 0 ? -ENOENT : fd;
+}
+
+/* Its client is for one thread at a time, and files are looked for in the background, too. */
+int debuginfod_download(const uint8_t *id, size_t bytes)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	int fd;
+
+	if (!urls || !*urls)
+		return -ENOENT;
+	pthread_mutex_lock(&lock);
+	fd = download(id, bytes);
+	pthread_mutex_unlock(&lock);
+	return fd;
 }

@@ -8,6 +8,9 @@
  * Tables of symbols are large, and few of their names are wanted. So what was found is kept by
  * itself, and the tables that were not used for longest are dropped when all together take too much.
  * Their files stay open, to be read again.
+ *
+ * Symbols of files whose addresses were seen are loaded ahead, in the background: of a dso that thread
+ * only touches what struct ahead is for, and reads what stays as it is.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -17,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "background.h"
 #include "debugfile.h"
 #include "dso.h"
 #include "elffile.h"
@@ -55,6 +59,15 @@ struct known {
 	struct srcframe frames[];
 };
 
+/* Symbols that the background has loaded. */
+struct ahead {
+	struct chore chore;
+	struct elfsyms *syms; /* NULL: there are none */
+	uint64_t bytes;
+	bool is_tried;
+	bool is_expected; /* the chore was added; the background never looks */
+};
+
 struct dso {
 	struct dso *next;
 	struct dso_cache *cache;
@@ -75,6 +88,7 @@ struct dso {
 	struct image place; /* for dso_place() */
 	char build_id[2 * ELFFILE_BUILD_ID_MAX + 1];
 	struct lru_item tables;
+	struct ahead ahead;
 	bool was_dropped;
 	struct idmap known; /* by offset + 1: an id is never 0 */
 };
@@ -84,6 +98,7 @@ struct dso_cache {
 	struct dso *buckets[DSO_BUCKETS];
 	struct roots *roots;
 	struct lru tables;
+	uint64_t ahead_bytes; /* of symbols loaded ahead and not taken over yet; atomic */
 	uint64_t n_dropped;
 	struct strpool *strings;
 	bool warned;
@@ -105,6 +120,7 @@ static void free_dso(struct dso *dso)
 	if (dso->fd >= 0)
 		close(dso->fd);
 	elfsyms_free(dso->syms);
+	elfsyms_free(dso->ahead.syms);
 	jitmap_free(dso->jit);
 	idmap_free(&dso->known, free);
 	free(dso->image);
@@ -390,20 +406,79 @@ static void give_file_up(struct dso *dso)
 	dso->fd = -1;
 }
 
-static void load_file(struct dso *dso)
+static struct debug_place place_of(const struct dso *dso)
 {
-	struct debug_place place = {
+	return (struct debug_place){
 		.root_fd = dso->root_fd,
 		.own_root_fd = dso->own_root_fd,
 		.path = dso->path,
 	};
+}
 
-	if (is_unchanged(dso))
-		dso->syms = elfsyms_load(dso->fd, &place);
-	if (dso->syms && !is_unchanged(dso)) {
-		elfsyms_free(dso->syms);
-		dso->syms = NULL;
+/* NULL: there are none, or the file has changed. */
+static struct elfsyms *read_symbols(const struct dso *dso)
+{
+	struct debug_place place = place_of(dso);
+	struct elfsyms *syms = is_unchanged(dso) ? elfsyms_load(dso->fd, &place) : NULL;
+
+	if (!syms || is_unchanged(dso))
+		return syms;
+	elfsyms_free(syms);
+	return NULL;
+}
+
+static struct dso *dso_of_chore(struct chore *chore)
+{
+	return (struct dso *)((char *)chore - offsetof(struct dso, ahead.chore));
+}
+
+/* In the background. Those that had no room are read when they are asked for. */
+static void load_ahead(struct chore *chore)
+{
+	struct dso *dso = dso_of_chore(chore);
+	uint64_t *sum = &dso->cache->ahead_bytes, max_bytes = dso->cache->options.max_bytes;
+
+	if (max_bytes && __atomic_load_n(sum, __ATOMIC_RELAXED) >= max_bytes)
+		return;
+	dso->ahead.syms = read_symbols(dso);
+	dso->ahead.bytes = dso->ahead.syms ? elfsyms_bytes(dso->ahead.syms) : 0;
+	dso->ahead.is_tried = true;
+	__atomic_fetch_add(sum, dso->ahead.bytes, __ATOMIC_RELAXED);
+}
+
+void dso_expect(struct dso *dso)
+{
+	struct background *background = dso->cache->options.background;
+
+	if (background && dso->fd >= 0 && !dso->syms && !dso->was_dropped &&
+	    !dso->ahead.is_expected) {
+		dso->ahead.is_expected = true;
+		background_add(background, &dso->ahead.chore, load_ahead);
 	}
+}
+
+/* What was loaded ahead, if it was. */
+static bool take_ahead(struct dso *dso)
+{
+	struct ahead *ahead = &dso->ahead;
+
+	if (ahead->is_expected)
+		background_finish(dso->cache->options.background, &ahead->chore);
+	if (!ahead->is_tried)
+		return false;
+	dso->syms = ahead->syms;
+	__atomic_fetch_sub(&dso->cache->ahead_bytes, ahead->bytes, __ATOMIC_RELAXED);
+	ahead->syms = NULL;
+	ahead->is_tried = false;
+	return true;
+}
+
+static void load_file(struct dso *dso)
+{
+	struct debug_place place = place_of(dso);
+
+	if (!take_ahead(dso))
+		dso->syms = read_symbols(dso);
 	if (!dso->syms)
 		give_file_up(dso);
 	else if (dso->cache->options.lines)
@@ -448,6 +523,11 @@ static void drop_tables(struct dso *dso)
 	lru_use(&dso->cache->tables, &dso->tables, 0);
 }
 
+static uint64_t sum_bytes(const struct dso_cache *cache)
+{
+	return cache->tables.bytes + __atomic_load_n(&cache->ahead_bytes, __ATOMIC_RELAXED);
+}
+
 /* Those of the latest dso always stay, however large. */
 static void keep_tables(struct dso *dso)
 {
@@ -455,14 +535,14 @@ static void keep_tables(struct dso *dso)
 	uint64_t max_bytes = cache->options.max_bytes;
 
 	lru_use(&cache->tables, &dso->tables, count_bytes(dso));
-	while (max_bytes && cache->tables.bytes > max_bytes &&
+	while (max_bytes && sum_bytes(cache) > max_bytes &&
 	       cache->tables.oldest != cache->tables.newest)
 		drop_tables(dso_of_tables(cache->tables.oldest));
 }
 
 struct dso_stats dso_cache_stats(const struct dso_cache *cache)
 {
-	return (struct dso_stats){ .bytes = cache->tables.bytes, .n_dropped = cache->n_dropped };
+	return (struct dso_stats){ .bytes = sum_bytes(cache), .n_dropped = cache->n_dropped };
 }
 
 /* ---- lookups ---- */

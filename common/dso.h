@@ -17,6 +17,7 @@
 #include "procmaps.h"
 #include "srclines.h"
 
+struct background;
 struct dso;
 struct dso_cache; /* owns its dsos */
 
@@ -30,6 +31,8 @@ struct dso_options {
 	 * with the size of its sections, which is about what it takes.
 	 */
 	uint64_t max_bytes;
+
+	struct background *background; /* for dso_expect(); NULL: it does nothing */
 };
 
 struct dso_cache *dso_cache_new(const struct dso_options *options);
@@ -51,6 +54,12 @@ struct dso *dso_attach(struct dso_cache *cache, pid_t pid, const struct mapping 
 
 /* The address in terms of the dso: a file offset, or the address itself where there is no file. */
 uint64_t dso_offset(const struct dso *dso, const struct mapping *m, uint64_t addr);
+
+/*
+ * Names of this dso will be asked for: its symbols are loaded in the background, unless those loaded
+ * ahead take all the memory that there is for them.
+ */
+void dso_expect(struct dso *dso);
 
 /*
  * The function that covers the offset, or NULL; valid until dso_cache_free(). Symbols are loaded

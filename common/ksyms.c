@@ -272,6 +272,16 @@ struct ksyms *ksyms_load_for(const char *path, uint64_t *addrs, size_t n)
 	return text ? parse_symbols(text, size) : NULL;
 }
 
+struct ksyms *ksyms_copied_for(const struct kallsyms_copy *copy, uint64_t *addrs, size_t n)
+{
+	size_t size = 0;
+	char *text;
+
+	n = n ? sort_unique(addrs, n) : 0;
+	text = kallsyms_copied(copy, addrs, n, &size);
+	return parse_symbols(text, size);
+}
+
 void ksyms_free(struct ksyms *ks)
 {
 	if (!ks)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct kallsyms_copy;
 struct ksyms;
 
 struct ksym {
@@ -27,6 +28,8 @@ struct ksyms *ksyms_load(const char *path);
 
 /* The same for lookups of n addresses only (in any order, changed): see kallsyms.h. */
 struct ksyms *ksyms_load_for(const char *path, uint64_t *addrs, size_t n);
+struct ksyms *ksyms_copied_for(const struct kallsyms_copy *copy, uint64_t *addrs, size_t n);
+
 void ksyms_free(struct ksyms *ks);
 
 /* True if every address in the file was zero: then no lookup answers. */

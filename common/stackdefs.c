@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "background.h"
 #include "idmap.h"
+#include "kernelnames.h"
 #include "ksyms.h"
 #include "mem.h"
 #include "msg.h"
@@ -23,19 +25,33 @@ struct stackdefs {
 	struct idmap entries;
 	struct strpool *names; /* of frames */
 	struct usyms *usyms;
-	bool places;	     /* frames tell them */
-	struct ksyms *ksyms; /* read when the first kernel frame is asked for */
-	bool ksyms_tried;
+	struct background *background;
+	struct kernelnames *kernelnames;
+	bool places;		/* frames tell them */
+	struct ksyms *ksyms;	/* of the kernel stacks that were looked up last */
+	bool is_kernel_told;	/* that it has no symbols */
 	uint64_t *own_programs; /* first addresses; NULL: not known */
 	size_t n_own_programs;
 };
+
+static struct usyms *new_usyms(const struct dso_options *options, struct background *background)
+{
+	struct dso_options with = {};
+
+	if (options)
+		with = *options;
+	with.background = background;
+	return usyms_new(&with);
+}
 
 struct stackdefs *stackdefs_new(const struct dso_options *options)
 {
 	struct stackdefs *defs = mem_zalloc(1, sizeof(*defs));
 
 	defs->names = strpool_new();
-	defs->usyms = usyms_new(options);
+	defs->background = background_new();
+	defs->kernelnames = kernelnames_new(defs->background);
+	defs->usyms = new_usyms(options, defs->background);
 	defs->places = options && options->places;
 	return defs;
 }
@@ -54,8 +70,10 @@ void stackdefs_free(struct stackdefs *defs)
 {
 	if (!defs)
 		return;
+	background_free(defs->background);
 	idmap_free(&defs->entries, entry_free);
 	ksyms_free(defs->ksyms);
+	kernelnames_free(defs->kernelnames);
 	usyms_free(defs->usyms);
 	strpool_free(defs->names);
 	free(defs->own_programs);
@@ -94,6 +112,8 @@ void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t s
 	memcpy(entry->def, def, size);
 	if (def->kind == STACK_USER)
 		locate(defs, entry);
+	else if (def->kind == STACK_KERNEL)
+		kernelnames_expect(defs->kernelnames);
 	idmap_add(&defs->entries, def->id, entry);
 }
 
@@ -115,21 +135,17 @@ static uint64_t lookup_addr(const struct stack_def *def, uint32_t i)
 	return def->words[i] - (i > 0);
 }
 
-static void take_ksyms(struct stackdefs *defs, struct ksyms *ksyms)
+/* Said once. */
+static void tell_kernel(struct stackdefs *defs)
 {
-	defs->ksyms_tried = true;
-	defs->ksyms = ksyms;
-	if (!ksyms)
+	if (defs->is_kernel_told || (defs->ksyms && !ksyms_hidden(defs->ksyms)))
+		return;
+	defs->is_kernel_told = true;
+	if (!defs->ksyms)
 		msg_warn("no kernel symbols: reading /proc/kallsyms: %s", strerror(errno));
-	else if (ksyms_hidden(ksyms))
+	else
 		msg_warn("no kernel symbols: /proc/kallsyms hides addresses "
 			 "(sysctl kernel.kptr_restrict)");
-}
-
-static void load_ksyms(struct stackdefs *defs)
-{
-	if (!defs->ksyms_tried)
-		take_ksyms(defs, ksyms_load(NULL));
 }
 
 struct addr_list {
@@ -137,12 +153,17 @@ struct addr_list {
 	size_t count, cap;
 };
 
+static bool is_new_kernel_stack(const struct entry *entry)
+{
+	return entry->def->kind == STACK_KERNEL && !entry->frames;
+}
+
 static void list_kernel_addrs(void *value, void *arg)
 {
 	const struct entry *entry = value;
 	struct addr_list *list = arg;
 
-	for (uint32_t i = 0; entry->def->kind == STACK_KERNEL && i < entry->def->n_words; i++) {
+	for (uint32_t i = 0; is_new_kernel_stack(entry) && i < entry->def->n_words; i++) {
 		list->addrs = mem_grow(list->addrs, list->count, &list->cap, sizeof(*list->addrs));
 		list->addrs[list->count++] = lookup_addr(entry->def, i);
 	}
@@ -191,7 +212,7 @@ static int compare_places(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-void stackdefs_look_up(struct stackdefs *defs)
+static void look_up_user(struct stackdefs *defs)
 {
 	struct place_list list = {};
 
@@ -206,16 +227,6 @@ void stackdefs_look_up(struct stackdefs *defs)
 struct dso_stats stackdefs_stats(const struct stackdefs *defs)
 {
 	return usyms_stats(defs->usyms);
-}
-
-void stackdefs_expect_no_more(struct stackdefs *defs)
-{
-	struct addr_list list = {};
-
-	idmap_visit(&defs->entries, list_kernel_addrs, &list);
-	if (list.count && !defs->ksyms_tried)
-		take_ksyms(defs, ksyms_load_for(NULL, list.addrs, list.count));
-	free(list.addrs);
 }
 
 /* Takes a text over. */
@@ -348,20 +359,53 @@ static void reverse_frames(struct entry *entry)
 	}
 }
 
+static void make_user_frames(struct stackdefs *defs, struct entry *entry)
+{
+	for (uint32_t i = 0; i < entry->def->n_words; i++)
+		append_user_frames(defs, entry, i);
+	reverse_frames(entry);
+}
+
+static void make_kernel_frames(void *value, void *arg)
+{
+	struct stackdefs *defs = arg;
+	struct entry *entry = value;
+
+	if (!is_new_kernel_stack(entry))
+		return;
+	for (uint32_t i = 0; i < entry->def->n_words; i++)
+		append_kernel_frame(defs, entry, i);
+	reverse_frames(entry);
+	trim_tracer_frames(defs, entry);
+}
+
+/* All new kernel stacks at once: their symbols are picked in one go. */
+static void look_up_kernel(struct stackdefs *defs)
+{
+	struct addr_list list = {};
+
+	idmap_visit(&defs->entries, list_kernel_addrs, &list);
+	if (!list.count)
+		return;
+	ksyms_free(defs->ksyms);
+	defs->ksyms = kernelnames_for(defs->kernelnames, list.addrs, list.count);
+	tell_kernel(defs);
+	idmap_visit(&defs->entries, make_kernel_frames, defs);
+	free(list.addrs);
+}
+
+void stackdefs_look_up(struct stackdefs *defs)
+{
+	look_up_user(defs);
+	look_up_kernel(defs);
+}
+
 static void make_frames(struct stackdefs *defs, struct entry *entry)
 {
-	bool is_user = entry->def->kind == STACK_USER;
-
-	if (!is_user)
-		load_ksyms(defs);
-	for (uint32_t i = 0; i < entry->def->n_words; i++)
-		if (is_user)
-			append_user_frames(defs, entry, i);
-		else
-			append_kernel_frame(defs, entry, i);
-	reverse_frames(entry);
-	if (!is_user)
-		trim_tracer_frames(defs, entry);
+	if (entry->def->kind == STACK_USER)
+		make_user_frames(defs, entry);
+	else
+		look_up_kernel(defs);
 }
 
 const struct frame *stackdefs_frames(struct stackdefs *defs, uint64_t id, size_t *n)

@@ -35,19 +35,14 @@ void stackdefs_meet(struct stackdefs *defs, pid_t pid, uint32_t generation);
 void stackdefs_forget(struct stackdefs *defs, pid_t pid);
 
 /*
- * Before a report: looks all new user addresses up, file by file, so that each file's symbols are
- * loaded once even if not all can be kept (dso.h).
+ * Before a report: looks all new addresses up, user addresses file by file, so that each file's
+ * symbols are loaded once even if not all can be kept (dso.h), and kernel addresses together. What
+ * could be read ahead was, while the tool waited (background.h).
  */
 void stackdefs_look_up(struct stackdefs *defs);
 
 /* How much memory the symbols take. */
 struct dso_stats stackdefs_stats(const struct stackdefs *defs);
-
-/*
- * Before the only report of a run: reads just the kernel symbols that its stacks need. Otherwise
- * all are read when the first is asked for.
- */
-void stackdefs_expect_no_more(struct stackdefs *defs);
 
 /*
  * The frames of a stack, root first; valid until stackdefs_free(). NULL with *n 0 where the

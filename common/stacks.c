@@ -481,8 +481,6 @@ int stacks_report(struct run *run)
 	c.profile = profile_new(writer->is_exact && raw_unit ? raw_unit : run->tool->unit);
 	read_events();
 	stackdefs_look_up(defs);
-	if (run->is_last)
-		stackdefs_expect_no_more(defs);
 	err = read_counts(run, &c);
 	profile_scale(c.profile, divisor / written_divisor());
 	if (!run->is_peek) {

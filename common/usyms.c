@@ -169,6 +169,8 @@ void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, const uint64
 		}
 		out[i] = m ? locate_addr(us, p, m, addrs[i])
 			   : (struct location){ .dso = NULL, .offset = addrs[i] };
+		if (m)
+			dso_expect(out[i].dso);
 	}
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../../common/kallsyms.h"
 #include "../../common/ksyms.h"
 #include "../../common/mem.h"
 #include "unit.h"
@@ -234,33 +235,96 @@ TEST(knows_the_tracers_frames)
 			UNIT_FAIL("taken for the tracer's: %s", others[i]);
 }
 
-/* The whole table and the one made for some addresses must answer alike. */
-TEST(finds_the_same_with_the_lines_around_an_address)
+/* The whole table and those made for some addresses must answer alike. */
+static uint64_t count_differences(const struct ksyms *whole, const struct ksyms *some,
+				  const uint64_t *addrs, size_t n)
 {
-	static uint64_t addrs[20000], wanted[20000];
-	struct ksyms *whole = ksyms_load(NULL), *some;
-	uint64_t seed = 1, differences = 0;
+	uint64_t differences = 0;
 	struct ksym a, b;
 
-	if (!whole || ksyms_hidden(whole)) {
-		ksyms_free(whole);
-		return;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(addrs); i++) {
-		seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-		addrs[i] = 0xffffffff81000000ULL + (seed >> 33) % 0x3000000;
-		wanted[i] = addrs[i];
-	}
-	some = ksyms_load_for(NULL, wanted, ARRAY_SIZE(wanted));
-	CHECK(some);
-	for (size_t i = 0; some && i < ARRAY_SIZE(addrs); i++) {
+	for (size_t i = 0; i < n; i++) {
 		bool in_whole = ksyms_find(whole, addrs[i], &a);
 
 		if (in_whole != ksyms_find(some, addrs[i], &b) ||
-		    (in_whole && (a.start != b.start || strcmp(a.name, b.name))))
+		    (in_whole && (a.start != b.start || strcmp(a.name, b.name) ||
+				  strcmp(a.module ? a.module : "", b.module ? b.module : ""))))
 			differences++;
 	}
-	CHECK_EQ(differences, 0);
+	return differences;
+}
+
+static void check_alike(const char *path, const uint64_t *addrs, size_t n)
+{
+	uint64_t *wanted = calloc(n, sizeof(*wanted));
+	struct ksyms *whole = ksyms_load(path), *some, *copied;
+	struct kallsyms_copy *copy = kallsyms_copy(path);
+
+	memcpy(wanted, addrs, n * sizeof(*wanted));
+	some = ksyms_load_for(path, wanted, n);
+	memcpy(wanted, addrs, n * sizeof(*wanted));
+	copied = ksyms_copied_for(copy, wanted, n);
+	CHECK(whole && some && copied);
+	CHECK_EQ(ksyms_hidden(some), ksyms_hidden(whole));
+	CHECK_EQ(ksyms_hidden(copied), ksyms_hidden(whole));
+	CHECK_EQ(count_differences(whole, some, addrs, n), 0);
+	CHECK_EQ(count_differences(whole, copied, addrs, n), 0);
 	ksyms_free(whole);
 	ksyms_free(some);
+	ksyms_free(copied);
+	kallsyms_free(copy);
+	free(wanted);
+}
+
+TEST(finds_the_same_with_the_lines_around_an_address)
+{
+	static uint64_t addrs[20000];
+	uint64_t seed = 1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(addrs); i++) {
+		seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+		addrs[i] = 0xffffffff81000000ULL + (seed >> 33) % 0x3000000;
+	}
+	check_alike("/proc/kallsyms", addrs, ARRAY_SIZE(addrs));
+}
+
+/* Modules, addresses that go down, aliases, padding, lines that are none, names of some length. */
+TEST(finds_the_same_in_a_copy_of_odd_lines)
+{
+	static const uint64_t addrs[] = { 0x1000, 0x1010, 0x1fff, 0x2000, 0x2010, 0x2048,
+					  0x2050, 0x5000, 0x5010, 0x5020, 0x5fff, 0x6000,
+					  0x4000, 0x4004, 0x4010, 0x9000, 0x9001, UINT64_MAX };
+	char path[] = "/tmp/ksyms-odd-XXXXXX";
+	FILE *f = fdopen(mkstemp(path), "w");
+
+	fputs("0000000000001000 T __pfx_first\n0000000000001010 T first\n"
+	      "0000000000002000 t __pfx_\n0000000000002000 T alias\n0000000000002010 W second\n"
+	      "0000000000002048 D data\n"
+	      "0000000000005000 t in_module\t[one]\n0000000000005010 t __pfx_in_module\t[one]\n"
+	      "nothing\n\n0000000000005020 \n"
+	      "0000000000004000 t lower\t[two]\n0000000000004004 t \t[two]\n"
+	      "0000000000009000 t ",
+	      f);
+	for (int i = 0; i < 500; i++)
+		fputs(i % 2 ? "x" : "yz", f);
+	fputs("\nffffffffffffffff T last\t[bpf]\n", f);
+	fclose(f);
+	check_alike(path, addrs, ARRAY_SIZE(addrs));
+	unlink(path);
+}
+
+TEST(a_copy_of_hidden_symbols_is_hidden_and_small)
+{
+	char path[] = "/tmp/ksyms-zero-XXXXXX";
+	FILE *f = fdopen(mkstemp(path), "w");
+	struct kallsyms_copy *copy;
+
+	for (int i = 0; i < 100000; i++)
+		fprintf(f, "0000000000000000 T name_%d\n", i);
+	fclose(f);
+	check_alike(path, (const uint64_t[]){ 1, 0x1000 }, 2);
+	copy = kallsyms_copy(path);
+	CHECK(kallsyms_bytes(copy) < 1500000); /* of 2.8 MB */
+	kallsyms_free(copy);
+	unlink(path);
+	CHECK(!kallsyms_copy("/nonexistent/kallsyms"));
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../common/background.h"
 #include "../../common/procmaps.h"
 #include "../../common/usyms.h"
 #include "silent.h"
@@ -489,6 +491,75 @@ TEST(never_reads_tables_again_from_changed_files)
 	restore_stderr(saved_fd);
 	CHECK_STR(usyms_dso_name(&loc), c.paths[0] + strlen("/tmp/"));
 	unmap_copies(&c);
+	usyms_free(us);
+}
+
+/* ---- loaded ahead ---- */
+
+static sem_t all_done;
+
+static void tell_done(struct chore *chore)
+{
+	(void)chore;
+	sem_post(&all_done);
+}
+
+/* Chores are done in order. */
+static void wait_for_background(struct background *bg)
+{
+	struct chore last = {};
+
+	sem_init(&all_done, 0, 0);
+	background_add(bg, &last, tell_done);
+	while (sem_wait(&all_done))
+		continue;
+	background_finish(bg, &last);
+	sem_destroy(&all_done);
+}
+
+/* What is written to the file later changes nothing. */
+TEST(loads_symbols_ahead)
+{
+	struct background *bg = background_new();
+	struct usyms *us = usyms_new(&(struct dso_options){ .background = bg });
+	struct copies c = map_copies();
+	struct location loc = locate(us, getpid(), 1, c.addrs[0]);
+	uint64_t bytes;
+
+	wait_for_background(bg);
+	bytes = usyms_stats(us).bytes;
+	CHECK(bytes > 0);
+	CHECK_EQ(pwrite(c.fds[0], "", 1, 0), 1);
+	wait_for_tick();
+	CHECK_STR(name_of(loc), "known_function");
+	CHECK(usyms_stats(us).bytes < 2 * bytes); /* not counted twice */
+	locate(us, getpid(), 1, c.addrs[1]);
+	wait_for_background(bg);
+	CHECK(usyms_stats(us).bytes >= 2 * bytes);
+	unmap_copies(&c);
+	background_free(bg);
+	usyms_free(us);
+}
+
+TEST(loads_no_more_ahead_than_there_is_room_for)
+{
+	struct background *bg = background_new();
+	struct usyms *us = usyms_new(&(struct dso_options){ .background = bg, .max_bytes = 1 });
+	struct usyms *one = usyms_new(&(struct dso_options){ .background = bg });
+	struct copies c = map_copies();
+
+	locate(one, getpid(), 1, c.addrs[0]);
+	for (int i = 0; i < 2; i++)
+		locate(us, getpid(), 1, c.addrs[i]);
+	wait_for_background(bg);
+	CHECK_EQ(usyms_stats(us).bytes, usyms_stats(one).bytes);
+	name_of(locate(one, getpid(), 1, c.addrs[0]));
+	check_names(us, &c, 5);
+	CHECK_EQ(usyms_stats(us).bytes, usyms_stats(one).bytes);
+	CHECK_EQ(usyms_stats(us).n_dropped, 2 * 5 - 1);
+	unmap_copies(&c);
+	background_free(bg);
+	usyms_free(one);
 	usyms_free(us);
 }
 
