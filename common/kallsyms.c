@@ -19,7 +19,9 @@
 #include "kallsyms.h"
 #include "mem.h"
 
-#define CHUNK_BYTES (64u << 10)
+#define CHUNK_BYTES    (64u << 10)
+#define ADDRESS_DIGITS 16
+#define SPARE_BYTES    8 /* behind a chunk, so that they can be looked at together */
 
 /* Lines that share an address, which is left out: "T NAME" and maybe "\t[MODULE]". */
 struct lines {
@@ -106,14 +108,28 @@ static void pick_line(void *arg, uint64_t addr, const char *text, size_t length)
 
 typedef void line_fn(void *arg, uint64_t addr, const char *text, size_t length);
 
-static uint64_t parse_hex(const char **s)
+/* Eight hexadecimal digits at once: each becomes a byte's value, then they are packed in pairs. */
+static uint32_t parse_digits(const char *s)
 {
-	uint64_t value = 0;
+	uint64_t x;
 
-	for (; **s != ' ' && **s != '\n'; (*s)++)
-		value = value << 4 | (uint64_t)(**s <= '9' ? **s - '0' : **s - 'a' + 10);
-	*s += **s == ' ';
-	return value;
+	memcpy(&x, s, sizeof(x));
+	x = __builtin_bswap64(x);
+	x = (x & 0x0f0f0f0f0f0f0f0f) + 9 * (x >> 6 & 0x0101010101010101);
+	x = (x | x >> 4) & 0x00ff00ff00ff00ff;
+	x = (x | x >> 8) & 0x0000ffff0000ffff;
+	return (uint32_t)(x | x >> 16);
+}
+
+/* The address, and what follows on it: 16 digits and a space, as long as addresses have 64 bits. */
+static uint64_t parse_address(const char **line, const char *end)
+{
+	const char *s = *line;
+
+	if (end - s <= ADDRESS_DIGITS || s[ADDRESS_DIGITS] != ' ')
+		return 0;
+	*line += ADDRESS_DIGITS + 1;
+	return (uint64_t)parse_digits(s) << 32 | parse_digits(s + ADDRESS_DIGITS / 2);
 }
 
 /* Whole lines of a chunk; returns the bytes of the last, unfinished one. */
@@ -123,7 +139,7 @@ static size_t visit_lines(char *chunk, size_t size, line_fn *visit, void *arg)
 	uint64_t addr;
 
 	while ((end = memchr(line, '\n', size - (size_t)(line - chunk)))) {
-		addr = parse_hex(&line);
+		addr = parse_address(&line, end);
 		visit(arg, addr, line, (size_t)(end + 1 - line));
 		line = end + 1;
 	}
@@ -141,7 +157,7 @@ static int visit_file(const char *path, line_fn *visit, void *arg)
 
 	if (fd < 0)
 		return -errno;
-	chunk = mem_zalloc(1, CHUNK_BYTES);
+	chunk = mem_zalloc(1, CHUNK_BYTES + SPARE_BYTES);
 	while ((n = read(fd, chunk + kept, CHUNK_BYTES - kept)) > 0)
 		kept = visit_lines(chunk, kept + (size_t)n, visit, arg);
 	free(chunk);
@@ -169,7 +185,7 @@ struct kallsyms_copy {
 struct copier {
 	struct kallsyms_copy *copy;
 	uint64_t addr; /* of the line before, and its name and module */
-	char name[NAME_MAX_BYTES];
+	char name[NAME_MAX_BYTES + SPARE_BYTES];
 	size_t name_length;
 	char module[MODULE_MAX_BYTES];
 	size_t module_length;
@@ -226,14 +242,22 @@ static void copy_module(struct copier *c, const char *module, size_t length)
 	put_bytes(c->copy, module, length);
 }
 
+/* Eight bytes at a time: of padding and its function, all are. There are some to spare behind both. */
 static size_t count_shared(const struct copier *c, const char *name, size_t length)
 {
-	size_t max = length < c->name_length ? length : c->name_length, n = 0;
+	size_t max = length < c->name_length ? length : c->name_length, n;
+	uint64_t a, b;
 
 	max = max < UINT8_MAX ? max : UINT8_MAX;
-	while (n < max && name[n] == c->name[n])
-		n++;
-	return n;
+	for (n = 0; n < max; n += SPARE_BYTES) {
+		memcpy(&a, name + n, sizeof(a));
+		memcpy(&b, c->name + n, sizeof(b));
+		if (a != b) {
+			n += (size_t)__builtin_ctzll(a ^ b) / 8;
+			break;
+		}
+	}
+	return n < max ? n : max;
 }
 
 static void copy_symbol(struct copier *c, uint64_t addr, char type, const char *name, size_t length)
@@ -261,7 +285,7 @@ static void copy_line(void *arg, uint64_t addr, const char *text, size_t length)
 
 	if (length < 4 || *text <= 0 || text[1] != ' ')
 		return;
-	tab = memchr(name, '\t', (size_t)(end - name));
+	tab = end[-1] == ']' ? memchr(name, '\t', (size_t)(end - name)) : NULL;
 	if ((tab ? tab : end) - name >= NAME_MAX_BYTES || (tab && end - tab >= MODULE_MAX_BYTES))
 		return;
 	make_room(c->copy);
