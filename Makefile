@@ -44,7 +44,7 @@ NAMES   := names_long names_static names_exec names_stripped names_mini names_st
 WORKS   := $(patsubst tests/work/%.c,$(O)/tests/work/%,$(wildcard tests/work/*.c)) \
 	   $(addprefix $(O)/tests/work/,$(NAMES)) \
 	   $(patsubst tests/work/%.cc,$(O)/tests/work/%,$(wildcard tests/work/*.cc)) \
-	   $(O)/tests/work/allocs-static $(O)/tests/work/trap-static $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),$(O)/tests/work/allocs-musl))
+	   $(O)/tests/work/allocs-static $(O)/tests/work/trap-static $(O)/tests/work/jit-static $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),$(O)/tests/work/allocs-musl))
 BENCH   := $(patsubst tests/bench/%.c,$(O)/tests/bench/%.o,\
 	     $(filter-out %.bpf.c,$(wildcard tests/bench/*.c)))
 ORACLE_FILES := $(addprefix $(O)/tests/oracle/,oracle oracle_early liboracle.so odd throw plugin64.so plugin4096.so)

@@ -300,13 +300,27 @@ static enum dso_kind kind_of(const struct mapping *m)
 	return strcmp(m->path, "[vdso]") ? DSO_MEMORY : DSO_VDSO;
 }
 
+static void warn_of_jitmap(pid_t pid, int err)
+{
+	static bool said;
+
+	if (said || err == ENOENT)
+		return;
+	said = true;
+	msg_warn("no names of the code that process %d has made, nor maybe others: its perf map is "
+		 "no regular file of its user or of root, in its own root folder (%s)",
+		 pid, strerror(err));
+}
+
 static void open_jitmap(struct dso_cache *cache, struct dso *key, pid_t pid)
 {
 	struct stat st;
 
 	key->jit = jitmap_open(roots_of(cache->roots, pid), pid, &st);
-	if (!key->jit)
+	if (!key->jit) {
+		warn_of_jitmap(pid, errno);
 		return;
+	}
 	key->kind = DSO_JIT;
 	key->dev = st.st_dev;
 	key->ino = st.st_ino;

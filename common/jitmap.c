@@ -65,30 +65,38 @@ static pid_t read_inner_pid(pid_t pid)
 	return inner;
 }
 
-static bool is_trusted(const struct stat *file, pid_t pid)
+/* 0, or -EACCES: it is another user's. */
+static int check_owner(const struct stat *file, pid_t pid)
 {
 	struct stat process;
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d", pid);
-	return file->st_uid == 0 || (!stat(path, &process) && file->st_uid == process.st_uid);
+	if (!file->st_uid)
+		return 0;
+	if (stat(path, &process))
+		return -ENOENT; /* who knows whose it was */
+	return file->st_uid == process.st_uid ? 0 : -EACCES;
 }
 
 struct jitmap *jitmap_open(int root_fd, pid_t pid, struct stat *st)
 {
 	char path[40];
-	int fd;
+	int fd, err;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", read_inner_pid(pid));
 	fd = root_open_file(root_fd, path);
+	if (fd == -ENOENT && root_has_name(root_fd, path))
+		fd = -EACCES; /* a link out of that root, or to nothing */
 	if (fd < 0) {
 		errno = -fd;
 		return NULL;
 	}
-	if (!fstat(fd, st) && is_trusted(st, pid))
+	err = fstat(fd, st) ? -errno : check_owner(st, pid);
+	if (!err)
 		return jitmap_from(fd);
 	close(fd);
-	errno = EACCES;
+	errno = -err;
 	return NULL;
 }
 

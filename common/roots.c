@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,19 +139,33 @@ int root_reopen(int path_fd)
 	return fd < 0 ? -errno : fd;
 }
 
-int root_open_file(int root_fd, const char *path)
+static int open_path(int root_fd, const char *path, uint64_t flags)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
+		.flags = O_PATH | O_CLOEXEC | flags,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
+
+	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+}
+
+bool root_has_name(int root_fd, const char *path)
+{
+	int fd = root_fd < 0 ? -1 : open_path(root_fd, path, O_NOFOLLOW);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+int root_open_file(int root_fd, const char *path)
+{
 	struct stat st;
 	int path_fd, fd;
 
 	if (root_fd < 0)
 		return -ENOENT;
-	path_fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-	path_fd = root_check_regular(path_fd, &st);
+	path_fd = root_check_regular(open_path(root_fd, path, 0), &st);
 	if (path_fd < 0)
 		return path_fd;
 	fd = root_reopen(path_fd);

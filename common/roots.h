@@ -7,6 +7,7 @@
 #ifndef ROOTS_H
 #define ROOTS_H
 
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -29,6 +30,9 @@ char *root_path(pid_t pid, const char *path, size_t length);
  * links are followed as the root's processes would. -errno.
  */
 int root_open_file(int root_fd, const char *path);
+
+/* Whether there is anything by that name, even if it is a link that leads nowhere in that root. */
+bool root_has_name(int root_fd, const char *path);
 
 /*
  * An O_PATH descriptor of a regular file with its status, or -errno. O_PATH: opening a device or a

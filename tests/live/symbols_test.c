@@ -4,8 +4,11 @@
  * its symbols elsewhere. A name has to be right, and where the right one can't be had, absent.
  */
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -281,6 +284,7 @@ TEST(inlined_functions_are_frames_with_their_lines)
 
 /* ---- code made at run time ---- */
 
+#define REFUSED	 "its perf map is no regular file"
 #define JIT_NAME "Ljava/util/HashMap\\x3b::resize(I)[B interpreted"
 
 static struct proc *trace_jit(const char *style)
@@ -342,6 +346,135 @@ TEST(a_perf_map_that_is_none_is_left_alone)
 		CHECK_EQ(unlink(path), 0);
 		CHECK_STATUS(tool, 0);
 		CHECK_EQ(folded_count(tool->out, "jit", "main;[anon];jit_wait"), 1);
+		CHECK_EQ(lines_with(tool->err, REFUSED), makers[i] != is_large_file);
+	}
+}
+
+/* ---- a perf map in a container ---- */
+
+/* A root and pids of its own: the program is pid 1, and ends with its parent. */
+static bool enter_jit_container(void *root)
+{
+	pid_t pid;
+	int status;
+
+	if (!enter_mount_namespace() || mount("none", root, "tmpfs", 0, NULL) ||
+	    !file_copy(work_path("jit-static"), text_of("%s/jit", (char *)root)) ||
+	    mkdir(text_of("%s/tmp", (char *)root), 0777) || unshare(CLONE_NEWPID))
+		return false;
+	pid = fork();
+	if (pid > 0) {
+		waitpid(pid, &status, 0);
+		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 98);
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return pid == 0 && !chroot(root) && !chdir("/");
+}
+
+/* The only child of a process. */
+static pid_t child_of(pid_t pid)
+{
+	char line[64] = "";
+	FILE *f = popen(text_of("ps -o pid= --ppid %d", pid), "re");
+
+	if (f && !fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	if (f)
+		pclose(f);
+	return atoi(line);
+}
+
+struct jit_container {
+	struct proc *work;
+	pid_t pid;	 /* the program's, as seen from here */
+	const char *map; /* its perf map, as seen from here */
+};
+
+static struct jit_container start_jit_container(const char *style)
+{
+	struct jit_container c = { work_start_in(enter_jit_container, (void *)folder_make(), "/jit",
+						 ARGV("jit", style)),
+				   0, NULL };
+
+	c.pid = child_of(c.work->pid);
+	CHECK(c.pid > 0);
+	c.map = text_of("/proc/%d/root/tmp/perf-1.map", c.pid);
+	return c;
+}
+
+static struct proc *trace_jit_container(const struct jit_container *c)
+{
+	struct proc *tool = tool_run("offcputime", "-U", "-p", pid_text(c->pid), "300ms");
+
+	CHECK_STATUS(tool, 0);
+	return tool;
+}
+
+TEST(a_container_has_its_own_perf_map)
+{
+	struct jit_container c = start_jit_container("java");
+	struct proc *tool = trace_jit_container(&c);
+
+	CHECK_EQ(folded_count(tool->out, "jit", "main;" JIT_NAME ";jit_wait"), 1);
+	CHECK_EQ(lines_with(tool->err, REFUSED), 0);
+}
+
+/* It would name all code. */
+static bool write_map(const char *path, uid_t owner)
+{
+	FILE *f = fopen(path, "we");
+
+	if (!f)
+		return false;
+	fputs("1000 7ffffffff000 leaked\n", f);
+	return !fclose(f) && !chown(path, owner, owner);
+}
+
+static bool is_of_another(const char *path)
+{
+	return write_map(path, 12345);
+}
+
+static const char *outside; /* a map that is good, but not in the container */
+
+static bool is_link_out(const char *path)
+{
+	return !symlink(outside, path);
+}
+
+static bool is_relative_link_out(const char *path)
+{
+	return !symlink(text_of("../../../../../../../..%s", outside), path);
+}
+
+static bool is_link_by_proc(const char *path)
+{
+	return !symlink(text_of("/proc/%d/root%s", getpid(), outside), path);
+}
+
+static bool is_folder(const char *path)
+{
+	return !mkdir(path, 0755);
+}
+
+TEST(a_perf_map_that_leads_out_of_its_container_is_refused)
+{
+	static bool (*const makers[])(const char *) = {
+		is_link_out, is_relative_link_out, is_link_by_proc, is_pipe,
+		is_device,   is_link_to_device,	   is_folder,	    is_of_another,
+	};
+
+	outside = text_of("%s/good.map", folder_make());
+	CHECK(write_map(outside, 0));
+	for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++) {
+		struct jit_container c = start_jit_container("silent");
+		struct proc *tool;
+
+		CHECK(makers[i](c.map));
+		tool = trace_jit_container(&c);
+		CHECK_LACKS(tool->out, "leaked");
+		CHECK_EQ(folded_count(tool->out, "jit", "main;[anon];jit_wait"), 1);
+		CHECK_EQ(lines_with(tool->err, REFUSED), 1);
 	}
 }
 
