@@ -180,6 +180,11 @@ $(O)/tests/symbols/%: tests/symbols/%.c $(O)/libtracelets.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(TL_CFLAGS) $< $(O)/libtracelets.a $(TL_LDFLAGS) $(LIBS) -o $@
 
+$(O)/tests/symbols/%: tests/symbols/%.cc
+	$(call say,CXX,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -std=c++17 -O2 -g -MMD -MP -Wall -Wextra $< $(LDFLAGS) -o $@
+
 $(O)/tests/fuzz/%: tests/fuzz/%.c $(O)/libtracelets.a
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -381,7 +386,7 @@ oracle: $(ORACLE_FILES) ## our stacks against _Unwind_Backtrace()'s: root, a min
 check-cfi: $(O)/tests/cfi/compare ## unwind tables of all files here against readelf (CHECK_CFI_SAMPLE=N: every Nth)
 	$(Q)O='$(O)' tests/check-cfi
 
-check-symbols: $(O)/tests/symbols/compare $(O)/tests/symbols/lines $(O)/profile ## symbols of files mapped by common programs against eu-addr2line (CHECK_SYMBOLS_ADDRESSES=10000)
+check-symbols: $(O)/tests/symbols/compare $(O)/tests/symbols/lines $(O)/tests/symbols/templates $(O)/profile ## symbols of files mapped by common programs against eu-addr2line (CHECK_SYMBOLS_ADDRESSES=10000)
 	$(Q)O='$(O)' tests/check-symbols
 
 # Needs clang's compiler-rt: libclang-rt-dev on Debian.
