@@ -10,6 +10,7 @@
 
 #include "compat.bpf.h"
 #include "filter.bpf.h"
+#include "ksyms.bpf.h"
 #include "loss.bpf.h"
 #include "stack.h"
 #include "table.bpf.h"

@@ -12,6 +12,7 @@
 #include "calls.h"
 #include "filter.bpf.h"
 #include "hist.h"
+#include "ksyms.bpf.h"
 #include "table.bpf.h"
 
 struct task_state {

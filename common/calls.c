@@ -3,6 +3,7 @@
  * System calls from the loader's side; see calls.h. The array of calls by number is never reset: a
  * report shows what has come since the one before. Tables by key take turns.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,6 +14,7 @@
 #include "calls.h"
 #include "facts.h"
 #include "flights.h"
+#include "kernelnames.h"
 #include "loss.h"
 #include "mem.h"
 #include "msg.h"
@@ -107,6 +109,10 @@ int calls_configure(struct run *run, struct call_wishes *asked)
 	fill_settings();
 	configure_tables(run);
 	taskiter_configure(run, "syscount_in_flight");
+	if (settings.with_stacks)
+		kernelnames_configure(run);
+	else
+		kernelnames_leave_out(run);
 	err = configure_tracking(run);
 	return err ? err : map_set_settings(run, ".rodata.calls", &settings, sizeof(settings));
 }
@@ -240,17 +246,29 @@ static void tell_flights(const struct run *run, const struct flights *flights)
 			 (unsigned long long)n_untimed);
 }
 
+/* NULL: the calls have no stacks, or none with names. */
+static struct kernelnames *new_names(const struct run *run)
+{
+	struct kernelnames *names = settings.with_stacks ? kernelnames_new(run) : NULL;
+
+	if (settings.with_stacks && !names)
+		msg_warn("no stacks: asking the kernel for their names: %s", strerror(errno));
+	return names;
+}
+
 static int report_flights(struct run *run)
 {
 	struct flights *flights = flights_new();
+	struct kernelnames *names = new_names(run);
 	int err = taskiter_visit(run, "syscount_in_flight", sizeof(struct call_flight),
 				 collect_flight, flights);
 
 	if (!err && wishes->in_flight)
 		flights_print(flights, run->out, run->start_ns, run->end_ns, wishes->layout.top,
-			      wishes->layout.in_ms);
+			      wishes->layout.in_ms, names);
 	if (!err)
 		tell_flights(run, flights);
+	kernelnames_free(names);
 	flights_free(flights);
 	return err;
 }

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Calls in flight; see flights.h. */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "escape.h"
 #include "flights.h"
+#include "kernelnames.h"
 #include "ksyms.h"
 #include "mem.h"
+#include "msg.h"
 #include "parse.h"
 #include "syscalls.h"
 
@@ -92,18 +96,34 @@ static void print_stack(FILE *f, const struct ksyms *ksyms, const struct call_fl
 			fprintf(f, "        %s\n", sym.name);
 }
 
-static bool has_stacks(const struct flights *flights)
+/* NULL: there are no stacks, or nobody tells their names. */
+static struct ksyms *find_names(const struct flights *flights, struct kernelnames *names)
 {
-	for (size_t i = 0; i < flights->count; i++)
-		if (flights->items[i].flight.n_words)
-			return true;
-	return false;
+	struct ksyms *ksyms;
+	uint64_t *addrs = NULL;
+	size_t n = 0, cap = 0;
+
+	if (!names)
+		return NULL;
+	for (size_t i = 0; i < flights->count; i++) {
+		const struct call_flight *flight = &flights->items[i].flight;
+
+		for (size_t k = 0; k < flight->n_words; k++) {
+			addrs = mem_grow(addrs, n, &cap, sizeof(*addrs));
+			addrs[n++] = flight->words[k] - 1;
+		}
+	}
+	ksyms = kernelnames_for(names, addrs, n);
+	if (!ksyms)
+		msg_warn("no stacks: asking the kernel for their names: %s", strerror(errno));
+	free(addrs);
+	return ksyms;
 }
 
 void flights_print(struct flights *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
-		   uint32_t top, bool in_ms)
+		   uint32_t top, bool in_ms, struct kernelnames *names)
 {
-	struct ksyms *ksyms = has_stacks(flights) ? ksyms_load(NULL) : NULL;
+	struct ksyms *ksyms = find_names(flights, names);
 
 	for (size_t i = 0; i < flights->count; i++)
 		find_age(&flights->items[i], start_ns, now_ns);
@@ -115,6 +135,5 @@ void flights_print(struct flights *flights, FILE *f, uint64_t start_ns, uint64_t
 		print_item(f, &flights->items[i], in_ms);
 		print_stack(f, ksyms, &flights->items[i].flight);
 	}
-	if (ksyms)
-		ksyms_free(ksyms);
+	ksyms_free(ksyms);
 }

@@ -1,133 +1,141 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A copy of /proc/kallsyms is from some moment of the window. The kernel's own functions stay where
- * they are, and those of a module as long as it is loaded; whatever else the copy says of an address,
- * or does not say, is not relied on: BPF programs and trampolines come, go and take each other's place.
+ * Addresses go into the map, a part of them at a time, and what the iterator says of them comes back as
+ * text. The kernel looks one byte before what %pB is given, as befits a return address.
  */
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include "background.h"
-#include "kallsyms.h"
+#include <bpf/bpf.h>
+
+#include "../bpf/ksyms.h"
+#include "bpfmap.h"
 #include "kernelnames.h"
 #include "ksyms.h"
 #include "mem.h"
-#include "readfile.h"
 
-#define MODULES_MAX_BYTES (4u << 20)
-#define MODULE_NAME_BYTES 64
+#define ADDRS_BYTES (KSYMS_AT_ONCE * sizeof(uint64_t))
+#define READ_BYTES  (64u << 10)
 
 struct kernelnames {
-	struct background *background;
-	const char *kallsyms_path, *modules_path;
-	struct chore chore;
-	bool is_expected;
-	struct kallsyms_copy *copy; /* NULL: none could be made */
-	char *modules;		    /* when the copy was begun; NULL: there are none */
+	struct bpf_link *link;
+	uint64_t *addrs; /* those of the map */
 };
 
-struct kernelnames *kernelnames_from(struct background *background, const char *kallsyms_path,
-				     const char *modules_path)
-{
-	struct kernelnames *names = mem_zalloc(1, sizeof(*names));
+struct text {
+	char *bytes; /* with a zero byte behind */
+	size_t n;
+};
 
-	names->background = background;
-	names->kallsyms_path = kallsyms_path;
-	names->modules_path = modules_path;
-	return names;
+static struct bpf_program *find_program(const struct run *run)
+{
+	return bpf_object__find_program_by_name(run->object, "ksym_answer");
 }
 
-struct kernelnames *kernelnames_new(struct background *background)
+void kernelnames_configure(const struct run *run)
 {
-	return kernelnames_from(background, "/proc/kallsyms", "/proc/modules");
+	bpf_program__set_autoattach(find_program(run), false);
+}
+
+void kernelnames_leave_out(const struct run *run)
+{
+	program_leave_out(run, "ksym_answer");
+	map_leave_out(run, "ksym_addrs");
+}
+
+struct kernelnames *kernelnames_new(const struct run *run)
+{
+	struct kernelnames *names = mem_zalloc(1, sizeof(*names));
+	int map_fd = bpf_map__fd(map_find(run, "ksym_addrs"));
+	union bpf_iter_link_info info = { .map.map_fd = (uint32_t)map_fd };
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+
+	names->addrs = mmap(NULL, ADDRS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
+	if (names->addrs == MAP_FAILED)
+		names->addrs = NULL;
+	else
+		names->link = bpf_program__attach_iter(find_program(run), &opts);
+	if (names->link)
+		return names;
+	kernelnames_free(names);
+	return NULL;
 }
 
 void kernelnames_free(struct kernelnames *names)
 {
+	int err = errno;
+
 	if (!names)
 		return;
-	kallsyms_free(names->copy);
-	free(names->modules);
+	bpf_link__destroy(names->link);
+	if (names->addrs)
+		munmap(names->addrs, ADDRS_BYTES);
 	free(names);
+	errno = err;
 }
 
-static void copy_symbols(struct chore *chore)
+/* 0 or -errno. */
+static int read_text(int fd, struct text *text)
 {
-	struct kernelnames *names =
-		(struct kernelnames *)((char *)chore - offsetof(struct kernelnames, chore));
+	ssize_t n;
 
-	names->modules = readfile(names->modules_path, MODULES_MAX_BYTES, NULL);
-	names->copy = kallsyms_copy(names->kallsyms_path);
+	do {
+		text->bytes = mem_realloc(text->bytes, text->n + READ_BYTES + 1, 1);
+		n = read(fd, text->bytes + text->n, READ_BYTES);
+		text->n += n > 0 ? (size_t)n : 0;
+	} while (n > 0);
+	text->bytes[text->n] = '\0';
+	return n < 0 ? -errno : 0;
 }
 
-void kernelnames_expect(struct kernelnames *names)
+static int ask(struct kernelnames *names, const uint64_t *addrs, size_t n, struct text *answers)
 {
-	if (names->is_expected)
-		return;
-	names->is_expected = true;
-	background_add(names->background, &names->chore, copy_symbols);
+	int fd, err;
+
+	for (size_t i = 0; i < KSYMS_AT_ONCE; i++)
+		names->addrs[i] = i < n ? addrs[i] + 1 : 0;
+	fd = bpf_iter_create(bpf_link__fd(names->link));
+	if (fd < 0)
+		return fd;
+	err = read_text(fd, answers);
+	close(fd);
+	return err;
 }
 
-/* What a line of /proc/modules tells: another module, or the same loaded again, has another one. */
-struct module {
-	char name[MODULE_NAME_BYTES];
-	unsigned long long bytes, addr;
-};
-
-static bool find_module(const char *text, const char *name, struct module *module)
+static int compare_addrs(const void *a, const void *b)
 {
-	for (const char *line = text; line && *line; line += *line == '\n') {
-		if (sscanf(line, "%63s %llu %*s %*s %*s %llx", module->name, &module->bytes,
-			   &module->addr) == 3 &&
-		    !strcmp(module->name, name))
-			return true;
-		line = strchrnul(line, '\n');
-	}
-	return false;
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
 }
 
-static bool has_stayed(const char *before, const char *now, const char *name)
+static size_t sort_unique(uint64_t *addrs, size_t n)
 {
-	struct module a, b;
+	size_t kept = 0;
 
-	return find_module(before, name, &a) && find_module(now, name, &b) && a.bytes == b.bytes &&
-	       a.addr == b.addr;
-}
-
-/* Addresses are sorted: those of a module come together. */
-static bool is_reliable(const struct kernelnames *names, const struct ksyms *ksyms,
-			const uint64_t *addrs, size_t n)
-{
-	char *now = readfile(names->modules_path, MODULES_MAX_BYTES, NULL);
-	const char *stayed = NULL;
-	struct ksym sym;
-	size_t i;
-
-	for (i = 0; i < n && ksyms_find(ksyms, addrs[i], &sym); i++) {
-		if (!sym.module || sym.module == stayed)
-			continue;
-		if (!has_stayed(names->modules, now, sym.module))
-			break;
-		stayed = sym.module;
-	}
-	free(now);
-	return i == n;
+	if (n)
+		qsort(addrs, n, sizeof(*addrs), compare_addrs);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || addrs[kept - 1] != addrs[i])
+			addrs[kept++] = addrs[i];
+	return kept;
 }
 
 struct ksyms *kernelnames_for(struct kernelnames *names, uint64_t *addrs, size_t n)
 {
-	struct ksyms *ksyms;
+	struct text answers = {};
+	int err = 0;
 
-	if (names->is_expected)
-		background_finish(names->background, &names->chore);
-	if (names->copy) {
-		ksyms = ksyms_copied_for(names->copy, addrs, n);
-		if (ksyms_hidden(ksyms) || is_reliable(names, ksyms, addrs, n))
-			return ksyms;
-		ksyms_free(ksyms);
-	}
-	return ksyms_load_for(names->kallsyms_path, addrs, n);
+	n = sort_unique(addrs, n);
+	for (size_t i = 0; !err && i < n; i += KSYMS_AT_ONCE)
+		err = ask(names, addrs + i, n - i < KSYMS_AT_ONCE ? n - i : KSYMS_AT_ONCE,
+			  &answers);
+	if (!err)
+		return ksyms_parse(addrs, n, answers.bytes ? answers.bytes : mem_strdup(""));
+	free(answers.bytes);
+	errno = -err;
+	return NULL;
 }

@@ -1,29 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Symbols of the kernel for reports: /proc/kallsyms is copied ahead, in the background, and read again
- * only for what may have changed since.
- */
+/* The loader's part of bpf/ksyms.bpf.h: the kernel is asked for the symbols of its addresses. */
 #ifndef KERNELNAMES_H
 #define KERNELNAMES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct background;
+#include "tool.h"
+
 struct kernelnames;
 struct ksyms;
 
-struct kernelnames *kernelnames_new(struct background *background);
+/* Before load: as part of a tool's object, or left out of it. */
+void kernelnames_configure(const struct run *run);
+void kernelnames_leave_out(const struct run *run);
 
-/* From other files than /proc/kallsyms and /proc/modules; their paths stay the caller's. */
-struct kernelnames *kernelnames_from(struct background *background, const char *kallsyms_path,
-				     const char *modules_path);
-
-/* Free the background first. */
+/* Once it is loaded. NULL with errno set. */
+struct kernelnames *kernelnames_new(const struct run *run);
 void kernelnames_free(struct kernelnames *names);
-
-/* There are kernel addresses: begins to copy, the first time. */
-void kernelnames_expect(struct kernelnames *names);
 
 /*
  * Symbols for lookups of n addresses (in any order, changed), right as of now; freed with

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Kernel symbols from /proc/kallsyms: the kernel, its modules and BPF programs. Only code symbols
- * (types t, T, w, W) are kept, sorted once; a lookup never answers beyond the end of the symbol's
- * text section or module.
- */
+/* Symbols of kernel addresses, as the kernel itself tells them: its own, modules', BPF programs'. */
 #ifndef KSYMS_H
 #define KSYMS_H
 
@@ -11,31 +7,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct kallsyms_copy;
 struct ksyms;
 
 struct ksym {
 	const char *name;   /* valid until ksyms_free() */
-	const char *module; /* NULL for the kernel proper; "bpf" for BPF programs */
+	const char *module; /* NULL for the kernel proper and BPF programs */
 	uint64_t start;
 };
 
 /*
- * Reads symbols from path (NULL: /proc/kallsyms). NULL with errno set when it can't be read.
- * Hidden addresses (all zero, kptr_restrict) are not an error: see ksyms_hidden().
+ * answers: a line for each of n addresses (ascending, no two equal), as %pB of the kernel's printk()
+ * writes what is one byte behind it: "NAME+0xOFFSET/0xSIZE" and perhaps " [MODULE]", or just a
+ * number. Taken over.
  */
-struct ksyms *ksyms_load(const char *path);
-
-/* The same for lookups of n addresses only (in any order, changed): see kallsyms.h. */
-struct ksyms *ksyms_load_for(const char *path, uint64_t *addrs, size_t n);
-struct ksyms *ksyms_copied_for(const struct kallsyms_copy *copy, uint64_t *addrs, size_t n);
-
+struct ksyms *ksyms_parse(const uint64_t *addrs, size_t n, char *answers);
 void ksyms_free(struct ksyms *ks);
 
-/* True if every address in the file was zero: then no lookup answers. */
-bool ksyms_hidden(const struct ksyms *ks);
-
-/* The symbol that covers addr. False where none does. */
+/* The symbol that covers addr, one of those asked for. False where none does. */
 bool ksyms_find(const struct ksyms *ks, uint64_t addr, struct ksym *sym);
 
 /* True for JITed BPF programs, anybody's. */

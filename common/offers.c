@@ -19,7 +19,6 @@
 #include <bpf/libbpf.h>
 
 #include "offers.h"
-#include "ksyms.h"
 #include "mem.h"
 #include "readfile.h"
 
@@ -301,18 +300,6 @@ static int show_file(const char *path, char *text, size_t size)
 	return 0;
 }
 
-static int show_kernel_names(char *text, size_t size)
-{
-	struct ksyms *ks = ksyms_load(NULL);
-	bool hidden = !ks || ksyms_hidden(ks);
-	char restrict_[16] = "?";
-
-	ksyms_free(ks);
-	show_file("/proc/sys/kernel/kptr_restrict", restrict_, sizeof(restrict_));
-	snprintf(text, size, "%s (%s)", hidden ? "no" : "yes", restrict_);
-	return hidden ? -ENOTSUP : 0;
-}
-
 static int show_paranoid(char *text, size_t size)
 {
 	return show_file("/proc/sys/kernel/perf_event_paranoid", text, size);
@@ -386,8 +373,6 @@ static const struct feature features[] = {
 	{ "event cycles (PMU)", probe_cycles, NULL, false,
 	  "profile --event cycles; else cpu-clock" },
 	{ "perf_event_paranoid", NULL, show_paranoid, false, "does not bind root" },
-	{ "kernel addresses", NULL, show_kernel_names, false,
-	  "names of kernel frames (kptr_restrict)" },
 };
 
 static bool is_refusal(int err)

@@ -26,11 +26,11 @@ struct stackdefs {
 	struct strpool *names; /* of frames */
 	struct usyms *usyms;
 	struct background *background;
-	struct kernelnames *kernelnames;
-	bool places;		/* frames tell them */
-	struct ksyms *ksyms;	/* of the kernel stacks that were looked up last */
-	bool is_kernel_told;	/* that it has no symbols */
-	uint64_t *own_programs; /* first addresses; NULL: not known */
+	struct kernelnames *kernelnames; /* NULL: nobody can be asked */
+	bool places;			 /* frames tell them */
+	struct ksyms *ksyms;		 /* of the kernel stacks that were looked up last */
+	bool is_kernel_told;		 /* that it has no symbols */
+	uint64_t *own_programs;		 /* first addresses; NULL: not known */
 	size_t n_own_programs;
 };
 
@@ -50,7 +50,6 @@ struct stackdefs *stackdefs_new(const struct dso_options *options)
 
 	defs->names = strpool_new();
 	defs->background = background_new();
-	defs->kernelnames = kernelnames_new(defs->background);
 	defs->usyms = new_usyms(options, defs->background);
 	defs->places = options && options->places;
 	return defs;
@@ -73,11 +72,15 @@ void stackdefs_free(struct stackdefs *defs)
 	background_free(defs->background);
 	idmap_free(&defs->entries, entry_free);
 	ksyms_free(defs->ksyms);
-	kernelnames_free(defs->kernelnames);
 	usyms_free(defs->usyms);
 	strpool_free(defs->names);
 	free(defs->own_programs);
 	free(defs);
+}
+
+void stackdefs_set_kernelnames(struct stackdefs *defs, struct kernelnames *names)
+{
+	defs->kernelnames = names;
 }
 
 void stackdefs_set_own(struct stackdefs *defs, uint64_t *programs, size_t n)
@@ -112,8 +115,6 @@ void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t s
 	memcpy(entry->def, def, size);
 	if (def->kind == STACK_USER)
 		locate(defs, entry);
-	else if (def->kind == STACK_KERNEL)
-		kernelnames_expect(defs->kernelnames);
 	idmap_add(&defs->entries, def->id, entry);
 }
 
@@ -136,16 +137,11 @@ static uint64_t lookup_addr(const struct stack_def *def, uint32_t i)
 }
 
 /* Said once. */
-static void tell_kernel(struct stackdefs *defs)
+static void tell_no_kernel(struct stackdefs *defs)
 {
-	if (defs->is_kernel_told || (defs->ksyms && !ksyms_hidden(defs->ksyms)))
-		return;
+	if (!defs->is_kernel_told)
+		msg_warn("no kernel symbols: asking the kernel: %s", strerror(errno));
 	defs->is_kernel_told = true;
-	if (!defs->ksyms)
-		msg_warn("no kernel symbols: reading /proc/kallsyms: %s", strerror(errno));
-	else
-		msg_warn("no kernel symbols: /proc/kallsyms hides addresses "
-			 "(sysctl kernel.kptr_restrict)");
 }
 
 struct addr_list {
@@ -252,7 +248,7 @@ static const char *kernel_frame_name(struct stackdefs *defs, const struct stack_
 
 	if (!defs->ksyms || !ksyms_find(defs->ksyms, lookup_addr(def, i), &sym))
 		return intern(defs, mem_printf("0x%llx", (unsigned long long)def->words[i]));
-	if (!sym.module || !strcmp(sym.module, "bpf"))
+	if (!sym.module)
 		return strpool_intern(defs->names, sym.name);
 	return intern(defs, mem_printf("%s [%s]", sym.name, sym.module));
 }
@@ -379,7 +375,7 @@ static void make_kernel_frames(void *value, void *arg)
 	trim_tracer_frames(defs, entry);
 }
 
-/* All new kernel stacks at once: their symbols are picked in one go. */
+/* All new kernel stacks at once. */
 static void look_up_kernel(struct stackdefs *defs)
 {
 	struct addr_list list = {};
@@ -388,8 +384,11 @@ static void look_up_kernel(struct stackdefs *defs)
 	if (!list.count)
 		return;
 	ksyms_free(defs->ksyms);
-	defs->ksyms = kernelnames_for(defs->kernelnames, list.addrs, list.count);
-	tell_kernel(defs);
+	errno = ENOTSUP;
+	defs->ksyms = defs->kernelnames ? kernelnames_for(defs->kernelnames, list.addrs, list.count)
+					: NULL;
+	if (!defs->ksyms)
+		tell_no_kernel(defs);
 	idmap_visit(&defs->entries, make_kernel_frames, defs);
 	free(list.addrs);
 }

@@ -14,10 +14,14 @@
 #include "profile.h"
 #include "usyms.h"
 
+struct kernelnames;
 struct stackdefs;
 
 struct stackdefs *stackdefs_new(const struct dso_options *options);
 void stackdefs_free(struct stackdefs *defs);
+
+/* Who tells the names of kernel frames (kernelnames.h); stays the caller's. Without: addresses. */
+void stackdefs_set_kernelnames(struct stackdefs *defs, struct kernelnames *names);
 
 /*
  * Where the tracer's own BPF programs begin (taken over, freed with free()), so that those of others

@@ -9,6 +9,7 @@
 #include "bpfmap.h"
 #include "events.h"
 #include "facts.h"
+#include "kernelnames.h"
 #include "loss.h"
 #include "mem.h"
 #include "msg.h"
@@ -34,6 +35,7 @@ static const struct stacks_source *source; /* NULL: the tables */
 static bool no_user, prefer_text;
 
 static struct stackdefs *defs;
+static struct kernelnames *kernelnames; /* NULL: they are not wanted, or nobody can be asked */
 static struct events *events, *copies;
 static struct map_pair tables = { .slot = "stack_tables",
 				  .a = "stack_table_a",
@@ -176,6 +178,7 @@ static int leave_out_maps(const struct run *run)
 	map_leave_out(run, "stack_defs");
 	map_leave_out(run, "stacks_sent");
 	map_leave_out(run, "stack_scratch");
+	kernelnames_leave_out(run);
 	return 0;
 }
 
@@ -185,6 +188,10 @@ static int configure_stacks(struct run *run)
 
 	if (is_left_out)
 		return leave_out_maps(run);
+	if (user_only)
+		kernelnames_leave_out(run);
+	else
+		kernelnames_configure(run);
 	bpf_map__set_max_entries(map_find(run, "stack_scratch"),
 				 libbpf_num_possible_cpus() * STACK_CPU_SLOTS);
 	settings.has_turns = configure_tables(run);
@@ -252,6 +259,12 @@ static int start_stacks(struct run *run)
 	defs = stackdefs_new(&symbol_options);
 	programs = ownprogs_list(run, &n);
 	stackdefs_set_own(defs, programs, n);
+	if (!user_only) {
+		kernelnames = kernelnames_new(run);
+		if (!kernelnames)
+			msg_warn("no kernel symbols: asking the kernel: %s", strerror(errno));
+		stackdefs_set_kernelnames(defs, kernelnames);
+	}
 	events = events_watch(run, "stack_defs", on_definition, NULL);
 	if (!events)
 		return -EIO;
@@ -509,6 +522,7 @@ static void finish_stacks(struct run *run)
 	events_close(events);
 	events_close(copies);
 	stackdefs_free(defs);
+	kernelnames_free(kernelnames);
 }
 
 static const struct opt top_opts[] = {

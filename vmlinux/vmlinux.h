@@ -339,6 +339,12 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 
+struct bpf_iter__bpf_map_elem {
+	struct bpf_iter_meta *meta;
+	struct bpf_map *map;
+	void *key, *value;
+};
+
 struct bpf_perf_event_data {
 #if defined(__TARGET_ARCH_x86)
 	struct pt_regs regs;

@@ -234,7 +234,7 @@ TEST(the_oldest_call_in_flight_comes_first)
 	add_flight(flights, 13, 0, 3600000000000); /* hung for long */
 	add_flight(flights, 14, 9000000, 0);
 	CHECK_EQ(flights_count(flights), 4);
-	flights_print(flights, f, 2000000, 10000000, 3, false);
+	flights_print(flights, f, 2000000, 10000000, 3, false, NULL);
 	fclose(f);
 	flights_free(flights);
 	CHECK_STR(text,
