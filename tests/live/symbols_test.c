@@ -364,24 +364,12 @@ static bool enter_jit_container(void *root)
 		return false;
 	pid = fork();
 	if (pid > 0) {
+		dprintf(STDOUT_FILENO, "@container child %d\n", pid);
 		waitpid(pid, &status, 0);
 		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 98);
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	return pid == 0 && !chroot(root) && !chdir("/");
-}
-
-/* The only child of a process. */
-static pid_t child_of(pid_t pid)
-{
-	char line[64] = "";
-	FILE *f = popen(text_of("ps -o pid= --ppid %d", pid), "re");
-
-	if (f && !fgets(line, sizeof(line), f))
-		line[0] = '\0';
-	if (f)
-		pclose(f);
-	return atoi(line);
 }
 
 struct jit_container {
@@ -396,7 +384,7 @@ static struct jit_container start_jit_container(const char *style)
 						 ARGV("jit", style)),
 				   0, NULL };
 
-	c.pid = child_of(c.work->pid);
+	c.pid = (pid_t)work_value(c.work->out, "container", "child");
 	CHECK(c.pid > 0);
 	c.map = text_of("/proc/%d/root/tmp/perf-1.map", c.pid);
 	return c;
