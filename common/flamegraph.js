@@ -1,81 +1,171 @@
-// Zoom, search and keys of a flame graph. Frames stand in the document callers first: a frame's
-// callees are the elements behind it, up to the next one in its own row or below. Names are only
-// ever handled as text.
+// Zoom, search and keys of a flame graph. All frames stand in a table, callers first and from left to
+// right; so a frame's callees are those behind it, up to the next one in its own row or below. What
+// can be seen is drawn from it anew: the widest frames as elements, with a title, those of a row that
+// have one colour as one path. Names are only ever handled as text.
 (function () {
 	"use strict";
 	var svg = document.currentScript ? document.currentScript.parentNode : document.documentElement;
-	var sideways = 10, characterWidth = 7.2;
+	var sideways = 10, top = 58, rowHeight = 16, characterWidth = 7.2;
+	var minWidth = 0.05, minElement = 1, maxElements = 4000;
 	var width = svg.viewBox.baseVal.width - 2 * sideways;
-	var frames = [], zoomed = 0, current = -1, pattern = null;
+	var boxes = byId("frames"), labels = byId("labels"), cursor = byId("cursor");
+	var rows = +boxes.getAttribute("data-rows"), inverted = boxes.getAttribute("data-inverted") === "1";
+	var frames = readFrames(), shown = [];
+	var zoomed = 0, current = -1, hovered = -1, pattern = null;
 
 	function byId(id) { return svg.querySelector("#" + id); }
 
+	// A line is "ROW COLOUR VALUE NAME (ITS VALUE, ITS SHARE)".
+	function readFrame(line, index, callers) {
+		var afterRow = line.indexOf(" "), afterColour = line.indexOf(" ", afterRow + 1);
+		var afterValue = line.indexOf(" ", afterColour + 1), row = +line.slice(0, afterRow);
+		var caller = row ? callers[row - 1] : null, value = +line.slice(afterColour + 1, afterValue);
+		var frame = {
+			index: index, row: row, colour: line.slice(afterRow + 1, afterColour), value: value,
+			title: line.slice(afterValue + 1), caller: caller, end: index + 1,
+			left: caller ? caller.filled : 0, filled: caller ? caller.filled : 0,
+			x: 0, width: 0, isShown: false, isHit: false
+		};
+		if (caller) caller.filled += value;
+		callers.length = row;
+		callers.push(frame);
+		return frame;
+	}
+
 	function readFrames() {
 		var callers = [];
-		svg.querySelectorAll("#frames > g").forEach(function (g, i) {
-			var rect = g.querySelector("rect"), title = g.firstChild.textContent;
-			var row = +g.getAttribute("data-r");
-			callers.length = row;
-			frames.push({
-				g: g, rect: rect, text: g.querySelector("text"), title: title, row: row,
-				name: title.replace(/ \([^(]*\)$/, ""), value: +g.getAttribute("data-v"),
-				x: +rect.getAttribute("x"), width: +rect.getAttribute("width"),
-				caller: row ? callers[row - 1] : -1, end: i + 1
-			});
-			callers.push(i);
-			g.index = i;
+		var list = byId("table").textContent.slice(1, -1).split("\n").map(function (line, index) {
+			return readFrame(line, index, callers);
 		});
-		for (var i = frames.length - 1; i > 0; i--) {
-			var caller = frames[frames[i].caller];
-			caller.end = Math.max(caller.end, frames[i].end);
+		for (var i = list.length - 1; i > 0; i--)
+			list[i].caller.end = Math.max(list[i].caller.end, list[i].end);
+		return list;
+	}
+
+	function nameOf(frame) { return frame.title.replace(/ \([^(]*\)$/, ""); }
+
+	// ---- what can be seen, and where ----
+
+	function show(frame, x, room) {
+		frame.x = x;
+		frame.width = room;
+		frame.isShown = true;
+		shown[frame.row].push(frame);
+	}
+
+	// The frame zoomed into is as wide as all, its callers too; others are above it or not there.
+	function arrange() {
+		var target = frames[zoomed], scale = target.value > 0 ? width / target.value : 0, i, frame;
+		shown.forEach(function (row) { row.forEach(function (old) { old.isShown = false; }); });
+		shown = [];
+		for (i = 0; i < rows; i++) shown.push([]);
+		for (frame = target.caller; frame; frame = frame.caller) show(frame, sideways, width);
+		for (i = zoomed; i < target.end;) {
+			frame = frames[i];
+			if (frame.value * scale >= minWidth || i === zoomed) {
+				show(frame, sideways + (frame.left - target.left) * scale, frame.value * scale);
+				i++;
+			} else
+				i = frame.end;
 		}
 	}
+
+	function y(row) { return top + (inverted ? row : rows - 1 - row) * rowHeight; }
 
 	// ---- drawing ----
 
-	function label(frame, room) {
-		var characters = Math.floor((room - 6) / characterWidth);
-		if (characters < 3) return "";
-		var all = Array.from(frame.name);
-		return all.length <= characters ? frame.name : all.slice(0, characters - 2).join("") + "..";
+	function make(parent, tag, attributes, text) {
+		var element = document.createElementNS(svg.namespaceURI, tag);
+		for (var name in attributes) element.setAttribute(name, attributes[name]);
+		if (text) element.textContent = text;
+		parent.appendChild(element);
+		return element;
 	}
 
-	function setText(frame, x, room) {
-		var text = label(frame, room);
-		if (!frame.text) {
-			if (!text) return;
-			frame.text = document.createElementNS(svg.namespaceURI, "text");
-			frame.text.setAttribute("y", +frame.rect.getAttribute("y") + 11.5);
-			frame.g.appendChild(frame.text);
+	function classOf(frame) {
+		return (frame.isHit ? "hit" : frame.colour) + (frame.index < zoomed ? " caller" : "");
+	}
+
+	function elementWidth() {
+		function count(least) {
+			return shown.reduce(function (sum, row) {
+				return sum + row.filter(function (frame) { return frame.width >= least; }).length;
+			}, 0);
 		}
-		frame.text.setAttribute("x", x + 3);
-		if (frame.text.textContent !== text) frame.text.textContent = text;
+		var least = minElement;
+		while (count(least) > maxElements && least < width) least *= 1.25;
+		return least;
 	}
 
-	function place(frame, x, room) {
-		frame.g.style.display = room < 0.05 ? "none" : "";
-		frame.rect.setAttribute("x", x);
-		frame.rect.setAttribute("width", room);
-		setText(frame, x, room);
+	function drawElement(parent, frame) {
+		make(make(parent, "rect", {
+			"class": classOf(frame), x: frame.x.toFixed(2), y: y(frame.row),
+			width: frame.width.toFixed(2), height: rowHeight - 1
+		}), "title", {}, frame.title);
 	}
 
-	function isCaller(index, of) {
-		return index < of && of < frames[index].end;
+	// Neighbours of one colour are one rectangle.
+	function drawPaths(parent, row, least) {
+		var paths = {}, ends = {};
+		row.forEach(function (frame) {
+			var key = classOf(frame), end = frame.x + frame.width;
+			if (frame.width >= least || !frame.row) return;
+			if (!paths[key]) paths[key] = [];
+			if (paths[key].length && Math.abs(ends[key] - frame.x) < 1e-6)
+				paths[key][paths[key].length - 1].end = end;
+			else
+				paths[key].push({ x: frame.x, end: end });
+			ends[key] = end;
+		});
+		Object.keys(paths).forEach(function (key) {
+			make(parent, "path", {
+				"class": key, d: paths[key].map(function (part) {
+					return "M" + part.x.toFixed(2) + " " + y(row[0].row) + "h" +
+						(part.end - part.x).toFixed(2) + "v" + (rowHeight - 1) +
+						"H" + part.x.toFixed(2) + "z";
+				}).join("")
+			});
+		});
+	}
+
+	function drawLabel(parent, frame) {
+		var characters = Math.floor((frame.width - 6) / characterWidth), name;
+		if (characters < 3) return;
+		name = Array.from(nameOf(frame));
+		if (name.length > characters) name = name.slice(0, characters - 2).concat("..");
+		make(parent, "text", { x: (frame.x + 3).toFixed(2), y: y(frame.row) + 10.5 }, name.join(""));
+	}
+
+	// Made aside, and put in the place of what was there all at once.
+	function refill(group, fill) {
+		var parts = document.createDocumentFragment();
+		fill(parts);
+		group.textContent = "";
+		group.appendChild(parts);
+	}
+
+	function draw() {
+		var least = elementWidth();
+		refill(boxes, function (parts) {
+			shown.forEach(function (row) { drawPaths(parts, row, least); });
+			shown.forEach(function (row) {
+				row.forEach(function (frame) {
+					if (frame.width >= least || !frame.row) drawElement(parts, frame);
+				});
+			});
+		});
+		refill(labels, function (parts) {
+			shown.forEach(function (row) {
+				row.forEach(function (frame) { drawLabel(parts, frame); });
+			});
+		});
+		point();
 	}
 
 	function zoom(index) {
-		var target = frames[index], scale = target.width > 0 ? width / target.width : 1;
 		zoomed = index;
-		frames.forEach(function (frame, i) {
-			var caller = isCaller(i, index);
-			frame.g.classList.toggle("caller", caller);
-			if (caller)
-				place(frame, sideways, width);
-			else if (i === index || isCaller(index, i))
-				place(frame, sideways + (frame.x - target.x) * scale, frame.width * scale);
-			else
-				frame.g.style.display = "none";
-		});
+		arrange();
+		draw();
 		byId("reset").style.visibility = index ? "visible" : "hidden";
 	}
 
@@ -93,14 +183,14 @@
 	function search(text) {
 		var matched = 0, counted = 0;
 		pattern = text ? compile(text) : null;
-		frames.forEach(function (frame, i) {
-			var hit = pattern !== null && pattern.test(frame.name);
-			frame.g.classList.toggle("hit", hit);
-			if (hit && i >= counted) {
+		frames.forEach(function (frame) {
+			frame.isHit = pattern !== null && pattern.test(nameOf(frame));
+			if (frame.isHit && frame.index >= counted) {
 				matched += frame.value;
 				counted = frame.end;
 			}
 		});
+		draw();
 		byId("matched").textContent = pattern === null ? "" :
 			"Matched: " + (100 * matched / (frames[0].value || 1)).toFixed(2) + " %";
 		byId("search").textContent = pattern === null ? "Search" : "Reset search";
@@ -113,45 +203,66 @@
 
 	// ---- mouse and keys ----
 
-	function show(index) {
-		byId("details").textContent = index < 0 ? "" : frames[index].title;
+	// Shows which frame is meant: the one under the mouse, else the one that keys have moved to.
+	function point() {
+		var frame = frames[hovered >= 0 ? hovered : current];
+		var isThere = frame !== undefined && frame.isShown;
+		byId("details").textContent = isThere ? frame.title : "";
+		cursor.style.visibility = isThere ? "visible" : "hidden";
+		if (!isThere) return;
+		cursor.setAttribute("x", frame.x);
+		cursor.setAttribute("y", y(frame.row));
+		cursor.setAttribute("width", frame.width);
+		cursor.setAttribute("height", rowHeight - 1);
 	}
 
-	function frameOf(element) {
-		var g = element.closest ? element.closest("#frames > g") : null;
-		return g ? g.index : -1;
+	function find(row, x) {
+		var low = 0, high = row.length, middle;
+		while (low < high) {
+			middle = (low + high) >> 1;
+			if (row[middle].x + row[middle].width <= x) low = middle + 1;
+			else high = middle;
+		}
+		return low < row.length && row[low].x <= x ? row[low].index : -1;
 	}
 
-	function setCurrent(index) {
-		if (current >= 0) frames[current].g.classList.remove("current");
-		current = index;
-		if (current >= 0) frames[current].g.classList.add("current");
-		show(current);
+	function frameAt(event) {
+		var matrix = svg.getScreenCTM(), at = svg.createSVGPoint(), row;
+		if (!matrix) return -1;
+		at.x = event.clientX;
+		at.y = event.clientY;
+		at = at.matrixTransform(matrix.inverse());
+		row = Math.floor((at.y - top) / rowHeight);
+		if (row < 0 || row >= rows) return -1;
+		return find(shown[inverted ? row : rows - 1 - row], at.x);
 	}
 
-	function isShown(index) { return frames[index].g.style.display !== "none"; }
-
-	function widestCallee(index) {
-		var widest = index;
-		for (var i = index + 1; i < frames[index].end; i = frames[i].end)
-			if (isShown(i) && (widest === index || frames[i].value > frames[widest].value)) widest = i;
-		return widest;
+	function widestCallee(frame) {
+		var widest = frame;
+		for (var i = frame.index + 1; i < frame.end; i = frames[i].end)
+			if (frames[i].isShown && (widest === frame || frames[i].value > widest.value))
+				widest = frames[i];
+		return widest.index;
 	}
 
-	function sibling(index, step) {
-		var row = frames[index].row;
-		for (var i = index + step; i >= 0 && i < frames.length; i += step)
-			if (frames[i].row === row && isShown(i)) return i;
-		return index;
+	function sibling(frame, step) {
+		var row = shown[frame.row], at = row.indexOf(frame) + step;
+		return at >= 0 && at < row.length ? row[at].index : frame.index;
 	}
 
 	function neighbour(key) {
-		var inverted = frames.length > 1 &&
-			+frames[1].rect.getAttribute("y") > +frames[0].rect.getAttribute("y");
-		if (key === "ArrowLeft") return sibling(current, -1);
-		if (key === "ArrowRight") return sibling(current, 1);
-		if ((key === "ArrowUp") !== inverted) return widestCallee(current);
-		return Math.max(frames[current].caller, 0);
+		var frame = frames[current];
+		if (!frame.isShown) return zoomed;
+		if (key === "ArrowLeft") return sibling(frame, -1);
+		if (key === "ArrowRight") return sibling(frame, 1);
+		if ((key === "ArrowUp") !== inverted) return widestCallee(frame);
+		return frame.caller ? frame.caller.index : 0;
+	}
+
+	function moveTo(index) {
+		current = index;
+		hovered = -1;
+		point();
 	}
 
 	function onKey(event) {
@@ -163,19 +274,29 @@
 		else if (event.key === "Enter" && current >= 0)
 			zoom(current);
 		else if (/^Arrow/.test(event.key))
-			setCurrent(current < 0 ? zoomed : neighbour(event.key));
+			moveTo(current < 0 ? zoomed : neighbour(event.key));
 		else
 			handled = false;
 		if (handled) event.preventDefault();
 	}
 
-	readFrames();
-	svg.addEventListener("click", function (event) {
-		var index = frameOf(event.target);
-		if (index >= 0) zoom(index);
-		else if (event.target.id === "reset") zoom(0);
+	function onClick(event) {
+		var index = frameAt(event);
+		if (event.target.id === "reset") zoom(0);
 		else if (event.target.id === "search") pattern === null ? askSearch() : search("");
-	});
-	svg.addEventListener("mouseover", function (event) { show(frameOf(event.target)); });
+		else if (index >= 0) zoom(index);
+	}
+
+	function onMove(event) {
+		var index = frameAt(event);
+		if (index === hovered) return;
+		hovered = index;
+		point();
+	}
+
+	arrange();
+	svg.addEventListener("click", onClick);
+	svg.addEventListener("mousemove", onMove);
+	svg.addEventListener("mouseleave", function () { moveTo(current); });
 	window.addEventListener("keydown", onKey);
 })();

@@ -31,6 +31,15 @@ __attribute__((returns_nonnull)) static char *draw(struct calltree *tree,
 	return text;
 }
 
+static size_t count_of(const char *text, const char *part)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, part)); text++)
+		n++;
+	return n;
+}
+
 TEST(titles_tell_exact_values)
 {
 	struct flamegraph how = FLAMEGRAPH_DEFAULT;
@@ -38,7 +47,8 @@ TEST(titles_tell_exact_values)
 
 	CHECK_HAS(svg, "<title>all (100 samples, 100.00 %)</title>");
 	CHECK_HAS(svg, "<title>read (75 samples, 75.00 %)</title>");
-	CHECK_HAS(svg, "data-v=\"75\" data-r=\"2\"");
+	CHECK_HAS(svg, " 100 all (100 samples, 100.00 %)\n1 ");
+	CHECK_HAS(svg, " 75 read (75 samples, 75.00 %)\n</metadata>");
 	CHECK_HAS(svg, "width=\"885.00\""); /* of 1180 */
 	free(svg);
 }
@@ -68,8 +78,66 @@ TEST(narrow_frames_are_merged_and_counted)
 			     (struct calltree_value){ .now = 7 });
 	}
 	svg = draw(tree, &how);
-	CHECK_HAS(svg, "<title>(50 narrow frames) (350 samples, 0.03 %)</title>");
+	CHECK_HAS(svg, " 350 (50 narrow frames) (350 samples, 0.03 %)\n");
 	CHECK(!strstr(svg, "thin1"));
+	free(svg);
+}
+
+/* Two rows of 3000 frames, of two colours each: paths, but for the roots. */
+TEST(frames_narrower_than_a_pixel_are_parts_of_paths)
+{
+	struct flamegraph how = FLAMEGRAPH_DEFAULT;
+	struct calltree *tree = calltree_new(10000);
+	char name[16], *svg;
+
+	for (int i = 0; i < 3000; i++) {
+		uint32_t node;
+
+		snprintf(name, sizeof(name), "thin%d", i);
+		node = calltree_child(tree, CALLTREE_ROOT, name, i % 2 ? FRAME_USER : FRAME_KERNEL);
+		node = calltree_child(tree, node, "leaf", i % 2 ? FRAME_USER : FRAME_KERNEL);
+		calltree_add(tree, node, (struct calltree_value){ .now = 1 });
+	}
+	svg = draw(tree, &how);
+	CHECK_EQ(count_of(svg, "<rect class=\""), 1);
+	CHECK(count_of(svg, "<path class=\"") <= 2 * 12);
+	CHECK_EQ(count_of(svg, "<path class=\"k"), count_of(svg, "<path class=\"u"));
+	CHECK_EQ(count_of(svg, "\n2 "), 3000);
+	CHECK_HAS(svg, " 1 thin2999 (1 samples, 0.03 %)\n");
+	free(svg);
+}
+
+/* Each row is one frame from side to side. */
+TEST(elements_are_bounded)
+{
+	struct flamegraph how = FLAMEGRAPH_DEFAULT;
+	struct calltree *tree = calltree_new(10000);
+	uint32_t node = CALLTREE_ROOT;
+	char *svg;
+
+	for (int i = 0; i < 5000; i++) {
+		node = calltree_child(tree, node, "f", FRAME_USER);
+		calltree_add(tree, node, (struct calltree_value){ .now = 1 });
+	}
+	svg = draw(tree, &how);
+	CHECK(count_of(svg, "<rect class=\"") <= 4000);
+	CHECK(count_of(svg, "<rect class=\"") >= 3000);
+	CHECK_EQ(count_of(svg, "<rect class=\"") + count_of(svg, "<path class=\""), 5001);
+	free(svg);
+}
+
+TEST(labels_count_what_is_escaped)
+{
+	struct flamegraph how = FLAMEGRAPH_DEFAULT;
+	char *svg;
+
+	how.width = 100; /* 60 pixels of 80 have room for 7 characters */
+	svg = draw(tree_of("a\x01"
+			   "b\x02"
+			   "c\x03",
+			   75, 0),
+		   &how);
+	CHECK_HAS(svg, ">a\\x01..</text>");
 	free(svg);
 }
 
@@ -81,7 +149,7 @@ TEST(differences_are_of_shares)
 	how.differential = true;
 	svg = draw(tree_of("read", 75, 25), &how); /* 75 of 100 now, 25 of 50 before */
 	CHECK_HAS(svg, "<title>read (75 samples, 75.00 %; before: 25 samples, +25.00 %)</title>");
-	CHECK_HAS(svg, "class=\"r7\" data-v=\"75\"");
+	CHECK_HAS(svg, "<rect class=\"r7\" x=\"10.00\" y=\"58\" width=\"885.00\"");
 	free(svg);
 }
 
