@@ -150,11 +150,46 @@ static uint64_t weight(const struct calltree_node *node)
 	return node->total.now + node->total.before;
 }
 
-static int compare_u64(const void *a, const void *b)
+static void swap(uint64_t *a, uint64_t *b)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	uint64_t kept = *a;
 
-	return (x > y) - (x < y);
+	*a = *b;
+	*b = kept;
+}
+
+/* Parts the list: up to the place that is returned there is nothing more than what is behind it. */
+static size_t split(uint64_t *list, size_t n)
+{
+	uint64_t pivot = list[(n - 1) / 2];
+	size_t low = 0, high = n - 1;
+
+	for (;; low++, high--) {
+		while (list[low] < pivot)
+			low++;
+		while (list[high] > pivot)
+			high--;
+		if (low >= high)
+			return high;
+		swap(&list[low], &list[high]);
+	}
+}
+
+/* The one that would stand at the index if the list were sorted (Hoare's "Find"). */
+static uint64_t select_at(uint64_t *list, size_t n, size_t index)
+{
+	while (n > 1) {
+		size_t lower = split(list, n) + 1;
+
+		if (index < lower) {
+			n = lower;
+		} else {
+			list += lower;
+			index -= lower;
+			n -= lower;
+		}
+	}
+	return *list;
 }
 
 /* The weight that the larger half of the nodes reaches. */
@@ -164,8 +199,7 @@ static uint64_t median_weight(const struct calltree *tree)
 
 	for (size_t i = 0; i < tree->count; i++)
 		weights[i] = weight(&tree->nodes[i]);
-	qsort(weights, tree->count, sizeof(*weights), compare_u64);
-	median = weights[tree->count / 2];
+	median = select_at(weights, tree->count, tree->count / 2);
 	free(weights);
 	return median ? median : 1;
 }
