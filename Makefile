@@ -66,7 +66,7 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ivmlinux -Wal
 	    -Wno-unused-parameter -Wno-missing-field-initializers -fdebug-prefix-map=$(CURDIR)=. -MMD -MP
 
 .PHONY: all check live test bench bench-probes oracle lint format man install clean deps test-deps demo help static vm vm-files vm-oracle vm-deps arm64-deps check-cfi check-symbols fuzz fuzz-files \
-	browser-test browser-deps formats-test formats-deps rescue rescue-test deb package-deps package-test
+	browser-test browser-deps formats-test formats-deps bench-deps rescue rescue-test deb package-deps package-test
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -370,12 +370,16 @@ $(filter-out %/many-1.so,$(MANY_LIBS)): $(O)/tests/symbols/many-1.so
 	$(Q)cp $< $@
 
 BENCH_FILES := $(O)/tests/bench/bench $(O)/tests/symbols/bench $(O)/tests/symbols/compare \
-	$(O)/tests/symbols/many $(MANY_LIBS) $(O)/tests/work/nofp $(O)/tests/work/mapper
+	$(O)/tests/symbols/many $(MANY_LIBS) $(O)/tests/work/nofp $(O)/tests/work/mapper $(O)/tests/formats/bench
 
 bench: $(BINS) $(STATIC_BIN) $(BENCH_FILES) ## each tool beside its peers: root, minutes; BENCH_ROUNDS=5, BENCH_ONLY=TITLE, O/bench.json
 	$(Q)$(O)/tests/bench/bench $(O) tests/bench $(O)/bench.json $(BENCH_ROUNDS)
 	$(Q)$(O)/tests/symbols/bench $(O) $(BENCH_ROUNDS)
 	$(Q)O='$(O)' BENCH_ROUNDS='$(BENCH_ROUNDS)' tests/bench/unwind
+	$(Q)$(O)/tests/formats/bench $(O)
+
+bench-deps: deps ## install the peers that "make bench" measures (Debian)
+	$(Q)tests/deps bench
 
 bench-probes: $(O)/tests/probes/cost ## what a uprobe costs, by where it sits: root, a minute
 	$(Q)$<
