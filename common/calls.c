@@ -256,6 +256,18 @@ static struct kernelnames *new_names(const struct run *run)
 	return names;
 }
 
+static void print_flights(const struct run *run, struct flights *flights, struct kernelnames *names)
+{
+	const struct call_layout *layout = &wishes->layout;
+
+	if (run->is_json)
+		flights_print_json(flights, run->out, run->start_ns, run->end_ns, layout->top,
+				   names);
+	else
+		flights_print(flights, run->out, run->start_ns, run->end_ns, layout->top,
+			      layout->in_ms, names);
+}
+
 static int report_flights(struct run *run)
 {
 	struct flights *flights = flights_new();
@@ -264,8 +276,7 @@ static int report_flights(struct run *run)
 				 collect_flight, flights);
 
 	if (!err && wishes->in_flight)
-		flights_print(flights, run->out, run->start_ns, run->end_ns, wishes->layout.top,
-			      wishes->layout.in_ms, names);
+		print_flights(run, flights, names);
 	if (!err)
 		tell_flights(run, flights);
 	kernelnames_free(names);

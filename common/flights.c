@@ -6,6 +6,7 @@
 
 #include "escape.h"
 #include "flights.h"
+#include "json.h"
 #include "kernelnames.h"
 #include "ksyms.h"
 #include "mem.h"
@@ -73,12 +74,18 @@ static int by_age(const void *a, const void *b)
 	return (x->flight.tid > y->flight.tid) - (x->flight.tid < y->flight.tid);
 }
 
+static void copy_comm(char comm[TASK_COMM_LEN + 1], const struct call_flight *flight)
+{
+	for (size_t i = 0; i < TASK_COMM_LEN; i++)
+		comm[i] = flight->comm[i];
+	comm[TASK_COMM_LEN] = '\0';
+}
+
 static void print_item(FILE *f, const struct item *item, bool in_ms)
 {
-	char comm[TASK_COMM_LEN + 1] = {}, text[4 * TASK_COMM_LEN], name[64], age[32];
+	char comm[TASK_COMM_LEN + 1], text[4 * TASK_COMM_LEN], name[64], age[32];
 
-	for (size_t i = 0; i < TASK_COMM_LEN; i++)
-		comm[i] = item->flight.comm[i];
+	copy_comm(comm, &item->flight);
 	snprintf(age, sizeof(age), "%c%.3f", item->mark,
 		 (double)item->age_ns / (in_ms ? NS_PER_MS : NS_PER_US));
 	fprintf(f, "%-7u %-7u %-15s %-22s %16s\n", item->flight.tgid, item->flight.tid,
@@ -120,20 +127,76 @@ static struct ksyms *find_names(const struct flights *flights, struct kernelname
 	return ksyms;
 }
 
+static void sort_by_age(struct flights *flights, uint64_t start_ns, uint64_t now_ns)
+{
+	for (size_t i = 0; i < flights->count; i++)
+		find_age(&flights->items[i], start_ns, now_ns);
+	if (flights->count)
+		qsort(flights->items, flights->count, sizeof(*flights->items), by_age);
+}
+
 void flights_print(struct flights *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
 		   uint32_t top, bool in_ms, struct kernelnames *names)
 {
 	struct ksyms *ksyms = find_names(flights, names);
 
-	for (size_t i = 0; i < flights->count; i++)
-		find_age(&flights->items[i], start_ns, now_ns);
-	if (flights->count)
-		qsort(flights->items, flights->count, sizeof(*flights->items), by_age);
+	sort_by_age(flights, start_ns, now_ns);
 	fprintf(f, "\n%-7s %-7s %-15s %-22s %16s\n", "PID", "TID", "COMM", "IN FLIGHT",
 		in_ms ? "AGE (ms)" : "AGE (us)");
 	for (size_t i = 0; i < flights->count && i < top; i++) {
 		print_item(f, &flights->items[i], in_ms);
 		print_stack(f, ksyms, &flights->items[i].flight);
 	}
+	ksyms_free(ksyms);
+}
+
+static void print_json_frames(struct json *json, const struct ksyms *ksyms,
+			      const struct call_flight *flight)
+{
+	struct ksym sym;
+
+	json_open(json, "frames", '[');
+	for (size_t i = flight->n_words; ksyms && i-- > 0;) {
+		if (!ksyms_find(ksyms, flight->words[i] - 1, &sym))
+			continue;
+		json_open(json, NULL, '{');
+		json_text(json, "name", sym.name);
+		json_text(json, "kind", "kernel");
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static const char *age_kind(const struct item *item)
+{
+	return item->mark == '>' ? "at least" : item->mark == '~' ? "about" : "exact";
+}
+
+static void print_json_item(FILE *f, const struct ksyms *ksyms, const struct item *item)
+{
+	struct json json = json_begin_line(f, "in_flight");
+	char comm[TASK_COMM_LEN + 1], name[64];
+
+	copy_comm(comm, &item->flight);
+	json_uint(&json, "pid", item->flight.tgid);
+	json_uint(&json, "tid", item->flight.tid);
+	json_text(&json, "comm", comm);
+	json_text(&json, "syscall",
+		  syscall_label(name, sizeof(name), item->flight.abi, item->flight.number));
+	json_uint(&json, "age_ns", item->age_ns);
+	json_text(&json, "age_is", age_kind(item));
+	if (item->flight.n_words)
+		print_json_frames(&json, ksyms, &item->flight);
+	json_end_line(&json);
+}
+
+void flights_print_json(struct flights *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
+			uint32_t top, struct kernelnames *names)
+{
+	struct ksyms *ksyms = find_names(flights, names);
+
+	sort_by_age(flights, start_ns, now_ns);
+	for (size_t i = 0; i < flights->count && i < top; i++)
+		print_json_item(f, ksyms, &flights->items[i]);
 	ksyms_free(ksyms);
 }

@@ -27,4 +27,8 @@ size_t flights_count(const struct flights *flights);
 void flights_print(struct flights *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
 		   uint32_t top, bool in_ms, struct kernelnames *names);
 
+/* The same as lines of JSON. */
+void flights_print_json(struct flights *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
+			uint32_t top, struct kernelnames *names);
+
 #endif

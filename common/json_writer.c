@@ -62,6 +62,12 @@ static void print_stack(FILE *f, const struct sample *s)
 	json_uint(&json, "value", s->value);
 	if (s->part)
 		json_uint(&json, "runnable", s->part);
+	if (s->blocks.count)
+		json_uint(&json, "count", s->blocks.count);
+	if (s->blocks.has_ages) {
+		json_uint(&json, "youngest_ms", s->blocks.youngest_ms);
+		json_uint(&json, "oldest_ms", s->blocks.oldest_ms);
+	}
 	json_text(&json, "comm", s->comm);
 	json_uint(&json, "pid", s->pid);
 	if (s->cpu >= 0)

@@ -145,29 +145,34 @@ static void note_growth(const struct run *run)
 	}
 }
 
-/* The bytes of a sum that are to be shown; 0: it is not. */
-static uint64_t shown_bytes(const struct block_sum *sum)
+/* The bytes of a sum that are to be shown, and the number of blocks; 0 bytes: it is not. */
+static uint64_t shown_bytes(const struct block_sum *sum, uint64_t *count)
 {
 	const struct growth *growth;
 
+	*count = sum->count;
 	if (is_slabs_own(sum))
 		return 0;
 	if (!leak_options.growth)
 		return sum->bytes;
 	growth = growths_find(growths, sum->id);
+	*count = growth && growth->count_more > 0 ? (uint64_t)growth->count_more : 0;
 	return growth && growth->bytes_more > 0 ? (uint64_t)growth->bytes_more : 0;
 }
 
 static void hand_on(const struct reading *reading, const struct block_sum *sum, map_visit_fn *visit,
 		    void *arg)
 {
-	struct stack_sum value = { .value = shown_bytes(sum) };
+	struct stacks_value value = { .blocks = { .has_ages = !leak_options.combined_only,
+						  .youngest_ms = sum->youngest_ms,
+						  .oldest_ms = sum->oldest_ms } };
 	struct stack_key key = { .tgid = (uint32_t)sum->tgid };
 
 	if (sum->tgid)
 		key.user_id = sum->stack_id;
 	else
 		key.kernel_id = sum->stack_id;
+	value.sum.value = shown_bytes(sum, &value.blocks.count);
 	memcpy(key.comm, find_owner(reading, sum->tgid)->comm, TASK_COMM_LEN);
 	visit(&key, &value, arg);
 }
@@ -278,10 +283,11 @@ static void print_blocks(FILE *f)
 /* Those of a report, best first. Returns their number. */
 static size_t choose_top(const struct block_sum **top)
 {
+	uint64_t count;
 	size_t n = 0;
 
 	for (size_t i = 0; n < leak_options.top && i < block_sums_count(sums); i++)
-		if (shown_bytes(block_sum(sums, i)))
+		if (shown_bytes(block_sum(sums, i), &count))
 			top[n++] = block_sum(sums, i);
 	return n;
 }

@@ -66,12 +66,25 @@ struct table {
 	size_t n_slots;	 /* a power of two */
 };
 
+/* The names by which pprof's users know what has that unit. */
+struct unit_names {
+	const char *unit, *type;
+	const char *counted; /* the number of blocks, which comes first; NULL: there are none */
+};
+
 struct pprof {
 	struct protobuf out;
 	struct table strings, functions, mappings, locations;
 	uint64_t *list; /* of a sample's locations */
 	size_t n_list, list_cap;
+	const struct unit_names *names;
 	const struct sample_period *period; /* NULL: a sample stands for no time */
+};
+
+static const struct unit_names units[] = {
+	{ "nanoseconds", "offcpu", NULL },
+	{ "microseconds", "offcpu", NULL },
+	{ "bytes", "inuse_space", "inuse_objects" },
 };
 
 /* ---- numbers for what has been told ---- */
@@ -261,12 +274,18 @@ static void list_locations(struct pprof *p, const struct sample *s)
 
 static void add_sample(struct pprof *p, const struct sample *s)
 {
-	uint64_t values[] = { s->value, p->period ? s->value * p->period->value : 0 };
 	struct protobuf sample = {};
+	uint64_t values[3];
+	size_t n = 0;
 
+	if (p->names->counted)
+		values[n++] = s->blocks.count;
+	values[n++] = s->value;
+	if (p->period)
+		values[n++] = s->value * p->period->value;
 	list_locations(p, s);
 	protobuf_list(&sample, SAMPLE_LOCATION, p->list, p->n_list);
-	protobuf_list(&sample, SAMPLE_VALUE, values, p->period ? 2 : 1);
+	protobuf_list(&sample, SAMPLE_VALUE, values, n);
 	add_labels(p, &sample, s);
 	protobuf_message(&p->out, PROFILE_SAMPLE, &sample);
 	protobuf_free(&sample);
@@ -285,24 +304,12 @@ static void add_value_type(struct pprof *p, enum profile_field field, const char
 	protobuf_free(&value);
 }
 
-/* The names by which pprof's users know them. */
 static void add_value_types(struct pprof *p, const char *unit)
 {
-	static const struct {
-		const char *unit, *type, *type_unit;
-	} types[] = {
-		{ "nanoseconds", "offcpu", "nanoseconds" },
-		{ "microseconds", "offcpu", "microseconds" },
-		{ "bytes", "inuse_space", "bytes" },
-	};
-	const char *type = unit, *type_unit = "count";
-
-	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-		if (!strcmp(types[i].unit, unit)) {
-			type = types[i].type;
-			type_unit = types[i].type_unit;
-		}
-	add_value_type(p, PROFILE_SAMPLE_TYPE, type, type_unit);
+	if (p->names->counted)
+		add_value_type(p, PROFILE_SAMPLE_TYPE, p->names->counted, "count");
+	add_value_type(p, PROFILE_SAMPLE_TYPE, p->names->type ? p->names->type : unit,
+		       p->names->type ? unit : "count");
 	if (!p->period)
 		return;
 	add_value_type(p, PROFILE_SAMPLE_TYPE, p->period->type, p->period->unit);
@@ -351,9 +358,20 @@ static void write_gzip(FILE *f, const struct protobuf *pb)
 	deflateEnd(&z);
 }
 
+static const struct unit_names *names_of(const char *unit)
+{
+	static const struct unit_names other = {};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (!strcmp(units[i].unit, unit))
+			return &units[i];
+	return &other;
+}
+
 static void write_pprof(FILE *f, struct profile *profile, const struct writer_style *style)
 {
-	struct pprof p = { .period = style->facts ? style->facts->period : NULL };
+	struct pprof p = { .names = names_of(profile_unit(profile)),
+			   .period = style->facts ? style->facts->period : NULL };
 
 	number_text(&p, ""); /* number 0, as the format wants it */
 	add_value_types(&p, profile_unit(profile));

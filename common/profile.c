@@ -158,6 +158,16 @@ static struct entry *new_entry(const struct sample *s, uint64_t hash)
 	return e;
 }
 
+static void merge_blocks(struct block_facts *sum, const struct block_facts *more)
+{
+	sum->count += more->count;
+	if (more->has_ages && (!sum->has_ages || more->youngest_ms < sum->youngest_ms))
+		sum->youngest_ms = more->youngest_ms;
+	if (more->has_ages && (!sum->has_ages || more->oldest_ms > sum->oldest_ms))
+		sum->oldest_ms = more->oldest_ms;
+	sum->has_ages |= more->has_ages;
+}
+
 void profile_add(struct profile *p, const struct sample *s)
 {
 	struct sample own = intern_sample(p, s);
@@ -168,6 +178,7 @@ void profile_add(struct profile *p, const struct sample *s)
 	if (*slot) {
 		(*slot)->sample.value += s->value;
 		(*slot)->sample.part += s->part;
+		merge_blocks(&(*slot)->sample.blocks, &s->blocks);
 		return;
 	}
 	*slot = new_entry(&own, hash);

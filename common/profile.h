@@ -34,6 +34,13 @@ struct frame {
 	uint64_t address; /* in the image, as ELF counts: inside the call where it is a caller's */
 };
 
+/* Blocks of memory that a value is the bytes of. All 0: it is of something else. */
+struct block_facts {
+	uint64_t count;
+	bool has_ages;
+	uint64_t youngest_ms, oldest_ms;
+};
+
 struct sample {
 	const char *comm;
 	uint32_t pid;
@@ -44,6 +51,7 @@ struct sample {
 	size_t n_frames;
 	uint64_t value; /* in the profile's unit */
 	uint64_t part;	/* of value: the runnable part (offcputime); 0 elsewhere */
+	struct block_facts blocks;
 };
 
 /* What each of a number of samples stands for, such as "cpu", "nanoseconds", 10101010. */

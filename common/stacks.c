@@ -345,7 +345,7 @@ static const char *remark_text(uint8_t remark)
 }
 
 static void add_sample(struct collection *c, const struct stack_key *key,
-		       const struct stack_sum *sum, const struct assembly *a)
+		       const struct stacks_value *value, const struct assembly *a)
 {
 	char comm[TASK_COMM_LEN + 1] = {};
 	struct sample sample = {
@@ -356,14 +356,15 @@ static void add_sample(struct collection *c, const struct stack_key *key,
 		.remark = remark_text(key->remark),
 		.frames = a->frames,
 		.n_frames = a->n,
-		.value = sum->value,
-		.part = sum->part,
+		.value = value->sum.value,
+		.part = value->sum.part,
+		.blocks = value->blocks,
 	};
 
 	memcpy(comm, key->comm, TASK_COMM_LEN);
 	profile_add(c->profile, &sample);
 	if (a->incomplete)
-		c->undefined += sum->value;
+		c->undefined += value->sum.value;
 }
 
 static void count_reason(struct collection *c, const struct stack_key *key, uint64_t value)
@@ -385,9 +386,10 @@ static void assemble(struct assembly *a, const struct stack_key *key,
 }
 
 /* A definition is sent before its stack is counted, but maybe after the ring was last looked at. */
-static void collect_count(const void *key_data, const void *value, void *arg)
+static void collect_value(const void *key_data, const void *value_data, void *arg)
 {
 	const struct stack_key *key = key_data;
+	const struct stacks_value *value = value_data;
 	char waker_comm[TASK_COMM_LEN + 1] = {};
 	struct assembly a;
 
@@ -397,7 +399,14 @@ static void collect_count(const void *key_data, const void *value, void *arg)
 		assemble(&a, key, waker_comm);
 	}
 	add_sample(arg, key, value, &a);
-	count_reason(arg, key, ((const struct stack_sum *)value)->value);
+	count_reason(arg, key, value->sum.value);
+}
+
+static void collect_sum(const void *key, const void *sum, void *arg)
+{
+	struct stacks_value value = { .sum = *(const struct stack_sum *)sum };
+
+	collect_value(key, &value, arg);
 }
 
 /* "stacks: 99.2 % complete, 0.5 % no unwind information" */
@@ -466,8 +475,8 @@ const struct frame *stacks_frames(uint64_t id, size_t *n)
 
 static int read_counts(struct run *run, struct collection *c)
 {
-	return source ? source->read(run, collect_count, c)
-		      : map_pair_read(run, &tables, collect_count, c);
+	return source ? source->read(run, collect_value, c)
+		      : map_pair_read(run, &tables, collect_sum, c);
 }
 
 static void write_report(struct run *run, struct profile *profile)

@@ -41,9 +41,14 @@ void stacks_set_annotate(bool annotate);
 /* Defines a user stack that BPF did not take; for ids with STACK_ID_AT_START. */
 void stacks_define(const struct stack_def *def);
 
+struct stacks_value {
+	struct stack_sum sum;
+	struct block_facts blocks;
+};
+
 /*
  * For tools whose values are not those that stack_count() adds up: where they come from (a struct
- * stack_key and a struct stack_sum for each visit), and who writes them as text. Both before the
+ * stack_key and a struct stacks_value for each visit), and who writes them as text. Both before the
  * options are checked; the tables of counts are left out then.
  */
 struct stacks_source {

@@ -3,17 +3,13 @@
  * How long do runnable threads wait for a CPU? Measures from the wake-up or preemption of a thread
  * to the moment when it runs, as a histogram, or line by line for the late ones.
  */
-#include <errno.h>
-#include <time.h>
-
 #include "../bpf/runqlat.h"
 #include "bpfmap.h"
-#include "escape.h"
-#include "events.h"
 #include "hists.h"
 #include "mem.h"
 #include "msg.h"
 #include "parse.h"
+#include "slowwaits.h"
 #include "target.h"
 #include "taskstate.h"
 #include "tool.h"
@@ -22,7 +18,6 @@
 
 static bool by_process, by_thread, by_pidns, by_cpu, by_cgroup;
 static uint64_t slower_ns;
-static struct events *events;
 
 static const struct opt opts[] = {
 	{ 'P', "pids", NULL, OPT_FLAG(&by_process), "a histogram for each process" },
@@ -51,6 +46,7 @@ static uint32_t hist_by = BY_NOTHING;
 
 static int check(struct run *run)
 {
+	(void)run;
 	for (size_t i = 0; i < ARRAY_SIZE(groupings); i++) {
 		if (!*groupings[i].wanted)
 			continue;
@@ -60,8 +56,6 @@ static int check(struct run *run)
 		hist_by = groupings[i].by;
 		hists_set_grouping(&groupings[i].grouping);
 	}
-	if (slower_ns && run->is_json)
-		return msg_error("--slower has no JSON");
 	if (opts_given("slower") && !slower_ns)
 		return msg_error("--slower must be more than 0");
 	return 0;
@@ -78,46 +72,16 @@ static int configure(struct run *run)
 	return taskstate_configure(run);
 }
 
-/* ---- --slower ---- */
-
-static int print_slow(void *ctx, void *data, size_t size)
-{
-	const struct runqlat_slow *slow = data;
-	struct run *run = ctx;
-	time_t now = time(NULL);
-	char text[16], comm[4 * TASK_COMM_LEN], prev[4 * TASK_COMM_LEN];
-
-	if (size < sizeof(*slow))
-		return 0;
-	strftime(text, sizeof(text), "%H:%M:%S", localtime(&now));
-	fprintf(run->out, "%-8s %3u %-16s %7u %12llu %-16s %7u\n", text, slow->cpu,
-		escape_string(comm, sizeof(comm), slow->comm, ""), slow->tid,
-		(unsigned long long)(slow->delay_ns / NS_PER_US),
-		escape_string(prev, sizeof(prev), slow->prev_comm, ""), slow->prev_tid);
-	run->recorded++;
-	return 0;
-}
-
 static int start(struct run *run)
 {
 	int err = taskstate_visit(run, 0, NULL, NULL);
 
-	if (err || !slower_ns)
-		return err;
-	fprintf(run->out, "%-8s %3s %-16s %7s %12s %-16s %7s\n", "TIME", "CPU", "COMM", "TID",
-		"LAT(us)", "PREV COMM", "PREV");
-	events = events_watch(run, "slow_waits", print_slow, run);
-	return events ? 0 : -EIO;
+	return err || !slower_ns ? err : slowwaits_start(run);
 }
 
 static int report(struct run *run)
 {
-	if (!slower_ns)
-		return hists_report(run);
-	events_read(events);
-	if (run->is_last)
-		events_close(events);
-	return 0;
+	return slower_ns ? slowwaits_report(run) : hists_report(run);
 }
 
 DEFINE_SKELETON(runqlat);

@@ -66,12 +66,11 @@ static const struct opt opts[] = {
 
 static int check(struct run *run)
 {
+	(void)run;
 	if (list) {
 		syscall_print_list(stdout);
 		exit(fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS);
 	}
-	if (wishes.in_flight && run->is_json)
-		return msg_error("--in-flight has no JSON");
 	wishes.layout.by_process = by_process || by_both;
 	wishes.layout.by_call = !by_process;
 	wishes.layout.by_error = only_failed && !wishes.filter.error;

@@ -143,8 +143,6 @@ TEST(states_and_formats_that_are_none_are_refused)
 	REFUSED("nothing", "profile", "--format", "nothing");
 	REFUSED("folded", "runqlat", "--format", "folded");
 	REFUSED("pprof", "syscount", "--format", "pprof");
-	REFUSED("--slower", "runqlat", "--slower", "1000", "--format", "json");
-	REFUSED("--in-flight", "syscount", "--in-flight", "--format", "json");
 	REFUSED("/tmp/x.nothing", "profile", "--output", "/tmp/x.nothing");
 }
 

@@ -116,6 +116,49 @@ TEST(every_planted_leak_is_found_with_its_bytes)
 	CHECK_EQ(truth_value(tool), held_by(tool->out, NULL).bytes);
 }
 
+/* Adds up "value" and "count" of the lines that have a frame of that name. */
+static struct held held_in_json(const char *text, const char *function)
+{
+	struct held sum = {};
+	const char *name = text_of("{\"name\":\"%s\",", function);
+
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line != 0) {
+		const char *frame = strstr(line, name), *end = strchr(line, '\n');
+		unsigned long long bytes, blocks, youngest, oldest;
+
+		if (!frame || !end || frame > end)
+			continue;
+		CHECK_EQ(sscanf(line,
+				"{\"type\":\"stack\",\"value\":%llu,\"count\":%llu,"
+				"\"youngest_ms\":%llu,\"oldest_ms\":%llu,",
+				&bytes, &blocks, &youngest, &oldest),
+			 4);
+		CHECK(youngest <= oldest);
+		sum.bytes += bytes;
+		sum.blocks += blocks;
+	}
+	return sum;
+}
+
+TEST(json_tells_counts_and_ages)
+{
+	struct held held;
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = tool_run("memleak", "--format", "json", "--", work_path("leaky"), "all", "1");
+	CHECK_STATUS(tool, 0);
+	held = held_in_json(tool->out, "leak_malloc");
+	CHECK_EQ(held.blocks, MALLOC_COUNT);
+	CHECK_EQ(held.bytes, MALLOC_COUNT * MALLOC_BYTES);
+	held = held_in_json(tool->out, "leak_big");
+	CHECK_EQ(held.blocks, BIG_COUNT);
+	CHECK_EQ(held.bytes, BIG_COUNT * BIG_BYTES);
+	tool = tool_run("memleak", "--format", "json", "-C", "--", work_path("leaky"), "all", "1");
+	CHECK_LACKS(tool->out, "_ms\"");
+	CHECK_HAS(tool->out, "\"count\":");
+}
+
 /* A report when it ends, though everything is younger than -o wants it. */
 TEST(a_commands_leaks_are_reported_when_it_ends)
 {

@@ -238,6 +238,24 @@ TEST(late_threads_are_listed_with_who_ran_instead)
 	CHECK_EQ(truth_value(tool), n_lines);
 }
 
+/* A line about the run on each side of the waits. */
+TEST(waits_are_listed_as_json)
+{
+	struct proc *work = work_start("pingpong", "101");
+	uint64_t before = task_switches(work->pid, 0);
+	struct proc *tool = trace_work(work, ARGV("runqlat", "--slower", "1ns", "--format", "json",
+						  "-p", pid_text(work->pid)));
+	const char *tid = text_of(",\"comm\":\"wakee\",\"tid\":%d,\"delay_ns\":", work->pid);
+
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(lines_from(tool->out, "{\"type\":\"run\",\"tool\":\"runqlat\","), 2);
+	CHECK(!strncmp(tool->out, "{\"type\":\"run\",", 14));
+	CHECK_EQ(lines_from(tool->out, "{\"type\":\"slow_wait\",\"time_unix_ns\":"),
+		 truth_value(tool));
+	CHECK_SWITCHES(lines_with(tool->out, tid), task_switches(work->pid, 0) - before);
+	CHECK_LACKS(tool->out, "LAT(us)");
+}
+
 TEST(every_wait_can_be_listed)
 {
 	struct proc *work = work_start("pingpong", ROUNDS);

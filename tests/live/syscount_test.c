@@ -321,6 +321,28 @@ TEST(a_thread_that_has_hung_for_long_is_listed_with_its_age)
 	CHECK(age < 60000);
 }
 
+TEST(a_thread_that_hangs_is_a_line_of_json)
+{
+	struct proc *work = work_start("calls", "hung", "1"), *tool;
+	const char *start =
+		text_of("{\"type\":\"in_flight\",\"pid\":%d,\"tid\":%d,\"comm\":\"calls\","
+			"\"syscall\":\"read\",\"age_ns\":",
+			work->pid, work->pid);
+	const char *line;
+	unsigned long long age_ns = 0;
+
+	usleep(700000);
+	tool = tool_run("syscount", "--in-flight", "-v", "--format", "json", "-p",
+			pid_text(work->pid), "-d", "100ms");
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(lines_from(tool->out, start), 1);
+	line = strstr(tool->out, start);
+	CHECK(line && sscanf(line + strlen(start), "%llu,\"age_is\":\"about\",", &age_ns) == 1);
+	CHECK(age_ns >= 700000000);
+	CHECK_HAS(tool->out, "{\"name\":\"ksys_read\",\"kind\":\"kernel\"}");
+	CHECK_LACKS(tool->out, "IN FLIGHT");
+}
+
 TEST(a_thread_in_user_mode_is_in_no_call)
 {
 	struct proc *work = work_start("spin", "-e", "-t", "1"), *tool;

@@ -244,3 +244,24 @@ TEST(the_oldest_call_in_flight_comes_first)
 		  "10      12      a-name-of-15-ch read                          >8000.000\n"
 		  "10      11      a-name-of-15-ch read                           6000.000\n");
 }
+
+TEST(calls_in_flight_are_objects)
+{
+	struct flights *flights = flights_new();
+	FILE *f = fmemopen(text, sizeof(text), "w");
+
+	add_flight(flights, 11, 4000000, 0);
+	add_flight(flights, 12, 0, 0);
+	add_flight(flights, 13, 0, 3600000000000);
+	add_flight(flights, 14, 9000000, 0);
+	flights_print_json(flights, f, 2000000, 10000000, 3, NULL);
+	fclose(f);
+	flights_free(flights);
+	CHECK_STR(text,
+		  "{\"type\":\"in_flight\",\"pid\":10,\"tid\":13,\"comm\":\"a-name-of-15-ch\","
+		  "\"syscall\":\"read\",\"age_ns\":3600000000000,\"age_is\":\"about\"}\n"
+		  "{\"type\":\"in_flight\",\"pid\":10,\"tid\":12,\"comm\":\"a-name-of-15-ch\","
+		  "\"syscall\":\"read\",\"age_ns\":8000000,\"age_is\":\"at least\"}\n"
+		  "{\"type\":\"in_flight\",\"pid\":10,\"tid\":11,\"comm\":\"a-name-of-15-ch\","
+		  "\"syscall\":\"read\",\"age_ns\":6000000,\"age_is\":\"exact\"}\n");
+}

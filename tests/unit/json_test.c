@@ -116,6 +116,29 @@ TEST(a_stack_is_an_object)
 	profile_free(p);
 }
 
+TEST(blocks_have_their_count_and_ages)
+{
+	struct profile *p = profile_new("bytes");
+	char *text;
+
+	profile_add(p, &(struct sample){ .comm = "c",
+					 .pid = 1,
+					 .cpu = -1,
+					 .value = 11,
+					 .blocks = { 3, true, 0, 1500 } });
+	profile_add(
+		p,
+		&(struct sample){
+			.comm = "c", .pid = 2, .cpu = -1, .value = 10, .blocks = { .count = 2 } });
+	text = write_stacks(p, NULL);
+	CHECK_STR(text, "{\"type\":\"stack\",\"value\":11,\"count\":3,\"youngest_ms\":0,"
+			"\"oldest_ms\":1500,\"comm\":\"c\",\"pid\":1,\"frames\":[]}\n"
+			"{\"type\":\"stack\",\"value\":10,\"count\":2,\"comm\":\"c\",\"pid\":2,"
+			"\"frames\":[]}\n");
+	free(text);
+	profile_free(p);
+}
+
 /* No name can make a line of its own, or leave its string. */
 TEST(hostile_names_stay_in_their_lines)
 {

@@ -374,7 +374,6 @@ TEST(units_have_the_names_that_pprof_knows)
 	static const char *const units[][3] = {
 		{ "nanoseconds", "offcpu", "nanoseconds" },
 		{ "faults", "faults", "count" },
-		{ "bytes", "inuse_space", "bytes" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
@@ -387,4 +386,23 @@ TEST(units_have_the_names_that_pprof_knows)
 		free_decoded(d);
 		profile_free(p);
 	}
+}
+
+TEST(memory_is_told_in_objects_and_bytes)
+{
+	struct profile *p = profile_new("bytes");
+	struct decoded *d;
+	struct field f;
+
+	profile_add(p, &(struct sample){
+			       .comm = "c", .cpu = -1, .value = 701, .blocks = { .count = 7 } });
+	d = write_and_decode(p, NULL);
+	check_type(d, 0, "inuse_objects", "count");
+	check_type(d, 1, "inuse_space", "bytes");
+	CHECK(find_field(d->whole, 2, 0, &f) && find_field(f.span, 2, 0, &f));
+	CHECK_EQ(read_varint(&f.span), 7);
+	CHECK_EQ(read_varint(&f.span), 701);
+	CHECK(f.span.at == f.span.end);
+	free_decoded(d);
+	profile_free(p);
 }

@@ -101,6 +101,27 @@ TEST(equal_samples_are_merged)
 	profile_free(p);
 }
 
+TEST(blocks_are_added_up_and_ages_span_them)
+{
+	struct profile *p = profile_new("bytes");
+	struct sample s = make_sample(1);
+	const struct block_facts *blocks;
+
+	s.blocks = (struct block_facts){ .count = 3 };
+	profile_add(p, &s);
+	s.blocks = (struct block_facts){ 5, true, 700, 900 };
+	profile_add(p, &s);
+	s.blocks = (struct block_facts){ 7, true, 100, 800 };
+	profile_add(p, &s);
+	CHECK_EQ(profile_count(p), 1);
+	blocks = &profile_sample(p, 0)->blocks;
+	CHECK_EQ(blocks->count, 15);
+	CHECK(blocks->has_ages);
+	CHECK_EQ(blocks->youngest_ms, 100);
+	CHECK_EQ(blocks->oldest_ms, 900);
+	profile_free(p);
+}
+
 TEST(names_are_compared_by_content)
 {
 	struct profile *p = profile_new("samples");
