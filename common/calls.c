@@ -20,6 +20,7 @@
 #include "msg.h"
 #include "readfile.h"
 #include "taskstate.h"
+#include "topview.h"
 
 /* Where nothing but the call counts, the table is for numbers that the array has no room for. */
 #define ODD_NUMBERS 1024
@@ -28,6 +29,7 @@ static struct call_wishes *wishes;
 static struct call_settings settings;
 static struct call_counts before; /* what has been reported of the array */
 static uint64_t n_untimed;
+static struct calltable *whole; /* of all reports, for the live view */
 static struct map_pair count_tables = { .slot = "call_tables",
 					.a = "call_table_a",
 					.b = "call_table_b" };
@@ -200,6 +202,37 @@ static void print_time_of_day(FILE *f)
 	fprintf(f, "[%s]\n", text);
 }
 
+/* As many rows as have room. */
+static void print_rows(FILE *f, struct calltable *table, uint32_t rows)
+{
+	uint32_t top = wishes->layout.top;
+
+	wishes->layout.top = rows;
+	calltable_print(table, f);
+	wishes->layout.top = top;
+}
+
+/* Draws the calls since the report before; the last report is of all. Takes the table's calls. */
+static void view_table(struct run *run, struct calltable *table)
+{
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	topview_print_head(f, run, calltable_total(table));
+	print_rows(f, table, TOPVIEW_ROWS);
+	fclose(f);
+	if (!whole)
+		whole = calltable_new(&wishes->layout);
+	calltable_take(whole, table);
+	if (!topview_is_over()) {
+		topview_show(text);
+		return;
+	}
+	free(text);
+	print_rows(run->out, whole, topview_last_rows());
+}
+
 static void print_table(struct run *run, struct calltable *table)
 {
 	if (run->is_json) {
@@ -220,12 +253,14 @@ static int report_counts(struct run *run)
 	wishes->layout.arg = run;
 	table = calltable_new(&wishes->layout);
 	err = collect(run, table);
-	if (!err)
-		print_table(run, table);
 	if (!run->is_peek) {
 		run->recorded += calltable_total(table);
 		n_untimed += calltable_untimed(table);
 	}
+	if (!err && !topview_is_on())
+		print_table(run, table);
+	else if (!err && !run->is_peek)
+		view_table(run, table);
 	calltable_free(table);
 	return err;
 }
@@ -290,7 +325,16 @@ int calls_report(struct run *run)
 
 	if (!err && (wishes->in_flight || run->is_last))
 		err = report_flights(run);
-	if (!run->is_json)
+	if (!run->is_json && !topview_is_on())
 		fputc('\n', run->out);
 	return err;
 }
+
+static void finish_calls(struct run *run)
+{
+	(void)run;
+	if (whole)
+		calltable_free(whole);
+}
+
+const struct module calls_module = { .finish = finish_calls };

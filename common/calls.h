@@ -26,4 +26,7 @@ int calls_start(struct run *run);
 
 int calls_report(struct run *run);
 
+/* After the last report. */
+extern const struct module calls_module;
+
 #endif

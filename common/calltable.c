@@ -138,6 +138,53 @@ static int by_key(const void *a, const void *b)
 	return compare_keys(&((const struct entry *)a)->key, &((const struct entry *)b)->key);
 }
 
+static int by_key_and_octave(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int order = compare_keys(&x->key, &y->key);
+
+	return order ? order : COMPARE(x->key.octave, y->key.octave);
+}
+
+static void add_times(struct call_times *sum, const struct call_times *more)
+{
+	for (size_t i = 0; i < HIST_SLOTS_PER_OCTAVE; i++)
+		sum->slots[i] += more->slots[i];
+	sum->total_ns += more->total_ns;
+	sum->min_ns = more->min_ns < sum->min_ns ? more->min_ns : sum->min_ns;
+	sum->max_ns = more->max_ns > sum->max_ns ? more->max_ns : sum->max_ns;
+}
+
+/* Takes what the second has. */
+static void join(struct entry *sum, const struct entry *more)
+{
+	sum->calls += more->calls;
+	if (more->times)
+		add_times(sum->times, more->times);
+	free(more->times);
+}
+
+void calltable_take(struct calltable *table, struct calltable *from)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < from->count; i++) {
+		table->entries = mem_grow(table->entries, table->count, &table->cap,
+					  sizeof(*table->entries));
+		table->entries[table->count++] = from->entries[i];
+	}
+	from->count = 0;
+	if (table->count)
+		qsort(table->entries, table->count, sizeof(*table->entries), by_key_and_octave);
+	for (size_t i = 0; i < table->count; i++) {
+		if (n && !by_key_and_octave(&table->entries[n - 1], &table->entries[i]))
+			join(&table->entries[n - 1], &table->entries[i]);
+		else
+			table->entries[n++] = table->entries[i];
+	}
+	table->count = n;
+}
+
 static bool belongs(const struct calltable *table, const struct entry *entry, enum part part)
 {
 	bool is_restart = table->layout->by_error && errname_is_restart(entry->key.error);

@@ -39,6 +39,9 @@ void calltable_add(struct calltable *table, const struct call_key *key, uint64_t
 void calltable_add_times(struct calltable *table, const struct call_key *key,
 			 const struct call_times *times);
 
+/* Moves all calls of another table of the same layout into this one, in as few entries as can be. */
+void calltable_take(struct calltable *table, struct calltable *from);
+
 /* All calls that were added; and those without a duration. */
 uint64_t calltable_total(const struct calltable *table);
 uint64_t calltable_untimed(const struct calltable *table);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Command lines as tables, on getopt_long(3); see opts.h. */
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -34,6 +35,11 @@ static void flatten(const struct opt_set *set)
 				flat[n_flat++] = opt;
 }
 
+static bool has_optional_arg(const struct opt *opt)
+{
+	return opt->arg && *opt->arg == '[';
+}
+
 static void fill_getopt(const struct opt_set *set, struct option *longs, char *letters)
 {
 	*letters++ = ':';
@@ -41,7 +47,9 @@ static void fill_getopt(const struct opt_set *set, struct option *longs, char *l
 		char letter = opt_letter(set, flat[i]);
 
 		longs[i].name = flat[i]->name;
-		longs[i].has_arg = flat[i]->arg ? required_argument : no_argument;
+		longs[i].has_arg = !flat[i]->arg	       ? no_argument
+				   : has_optional_arg(flat[i]) ? optional_argument
+							       : required_argument;
 		longs[i].val = FIRST_LONG_ID + (int)i;
 		if (!letter)
 			continue;
@@ -143,6 +151,9 @@ int opts_parse(const struct opt_set *set, int argc, char **argv)
 		if (i < 0)
 			return report_refused(value, argv[optind - 1]);
 		given[i] = true;
+		if (!optarg && has_optional_arg(flat[i]) && optind < argc &&
+		    isdigit((unsigned char)*argv[optind]))
+			optarg = argv[optind++];
 		if (opt_store(flat[i], optarg))
 			return -EINVAL;
 	}

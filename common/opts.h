@@ -30,7 +30,7 @@ typedef int opt_parse_fn(const char *what, const char *text, void *dest);
 struct opt {
 	char letter;	  /* 0: none */
 	const char *name; /* long name; NULL ends a table */
-	const char *arg;  /* what --help calls its argument; NULL: takes none */
+	const char *arg; /* what --help calls its argument; NULL: takes none; see below for "[N]" */
 	enum opt_type type;
 	void *dest;
 	uint64_t min, max; /* of a UINT; min is a DURATION's unit in ns */
@@ -38,6 +38,11 @@ struct opt {
 	const char *help;
 	const char *excludes; /* long name of an option that can't be given with this one */
 };
+
+/*
+ * Behind a long name, an argument in brackets may be left out, so that the next word is taken for it
+ * only if it begins with a digit; parse() gets NULL then. A letter always has one.
+ */
 
 /* dest must have the type named; a wrong one is a compiler's warning. */
 #define OPT_DEST(ctype, dest)	    (1 ? (dest) : (ctype *)NULL)

@@ -16,10 +16,10 @@
 #include "ownprogs.h"
 #include "parse.h"
 #include "profile.h"
-#include "screen.h"
 #include "stackdefs.h"
 #include "stacks.h"
 #include "top_writer.h"
+#include "topview.h"
 #include "unwind.h"
 #include "writer.h"
 
@@ -114,24 +114,14 @@ void stacks_meet(pid_t pid, uint32_t generation)
 
 static const struct writer *writer;
 
-static int check_top(struct run *run)
-{
-	if (folded || run->output_path)
-		return msg_error("--top and --%s exclude each other", folded ? "folded" : "output");
-	if (!screen_is_there())
-		return msg_error("--top: standard output is no terminal");
-	writer = &top_writer;
-	if (!run->interval_ns)
-		run->interval_ns = NS_PER_S;
-	return 0;
-}
-
 /* The format: as asked for, else by the file's extension, else by who reads. */
 static int check_stacks(struct run *run)
 {
 	is_format_given = run->format && !run->is_json;
-	if (top)
-		return check_top(run);
+	if (top) {
+		writer = &text_writer; /* values are as in a text; who writes it is the view */
+		return topview_check(run);
+	}
 	if (folded)
 		writer = &folded_writer;
 	else if (run->format)
@@ -274,7 +264,7 @@ static int start_stacks(struct run *run)
 			return -EIO;
 	}
 	unwind_on_exit(on_exit_of, NULL);
-	return top ? top_start(run->loop) : 0;
+	return 0;
 }
 
 /* ---- the report ---- */
@@ -481,7 +471,11 @@ static int read_counts(struct run *run, struct collection *c)
 
 static void write_report(struct run *run, struct profile *profile)
 {
-	if (source && stacks_are_text())
+	if (top && !run->is_peek)
+		top_write(run, profile);
+	else if (top)
+		return;
+	else if (source && stacks_are_text())
 		source->write_text(run);
 	else
 		write_profile(run, profile);
@@ -510,18 +504,11 @@ int stacks_report(struct run *run)
 		run->recorded += profile_total(c.profile) / written_divisor();
 		loss_add("without their stack: ring buffer full", c.undefined / divisor);
 	}
-	if (!err && !(top && run->is_peek))
+	if (!err)
 		write_report(run, c.profile);
 	tell_memory();
 	profile_free(c.profile);
 	return err;
-}
-
-static void stop_stacks(struct run *run)
-{
-	(void)run;
-	if (top)
-		top_stop();
 }
 
 static void finish_stacks(struct run *run)
@@ -537,11 +524,16 @@ static void finish_stacks(struct run *run)
 static const struct opt top_opts[] = {
 	{ 0, "top", NULL, OPT_FLAG(&top),
 	  "a table of functions on the terminal, again and again (default every second)",
-	  "format" },
+	  "folded" },
 	{},
 };
 
-const struct module stacks_top_module = { .title = "live view", .opts = top_opts };
+const struct module stacks_top_module = {
+	.title = "live view",
+	.opts = top_opts,
+	.start = topview_start,
+	.stop = topview_stop,
+};
 
 const struct module stacks_module = {
 	.title = "stacks",
@@ -550,6 +542,5 @@ const struct module stacks_module = {
 	.check = check_stacks,
 	.configure = configure_stacks,
 	.start = start_stacks,
-	.stop = stop_stacks,
 	.finish = finish_stacks,
 };

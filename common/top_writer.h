@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The live view: which functions take most, drawn anew with each report on the terminal. A report
- * after top_stop() is the last, and followed by a table of the whole run.
- */
+/* The live view (topview.h) of stacks: which functions take most. */
 #ifndef TOP_WRITER_H
 #define TOP_WRITER_H
 
-#include "loop.h"
-#include "writer.h"
+#include "profile.h"
+#include "tool.h"
 
-extern const struct writer top_writer; /* not one of --format */
-
-/* Before the first report: q ends the loop. 0 or -errno, printed. */
-int top_start(struct loop *loop);
-
-/* The terminal gets back what was on it. */
-void top_stop(void);
+/* Draws the profile of a report; of the last one, writes a table of all of them. */
+void top_write(const struct run *run, const struct profile *p);
 
 void top_finish(void);
 

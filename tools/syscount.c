@@ -12,10 +12,11 @@
 #include "syscalls.h"
 #include "target.h"
 #include "tool.h"
+#include "topview.h"
 
 #include "syscount.skel.h"
 
-static bool by_process, by_both, list, only_failed, has_call;
+static bool by_process, by_both, list, only_failed, has_call, is_live;
 static struct call_wishes wishes = {
 	.layout = { .top = 10 },
 	.entries = 16384,
@@ -34,6 +35,19 @@ static int parse_call(const char *what, const char *text, void *dest)
 	return 0;
 }
 
+/* Without a number it is what --top is elsewhere. */
+static int parse_top(const char *what, const char *text, void *dest)
+{
+	uint64_t rows;
+	int err = text ? parse_uint(what, text, 1, UINT32_MAX, &rows) : 0;
+
+	if (!text)
+		is_live = true;
+	else if (!err)
+		*(uint32_t *)dest = (uint32_t)rows;
+	return err;
+}
+
 static int parse_error(const char *what, const char *text, void *dest)
 {
 	return errname_parse(what, text, dest);
@@ -42,8 +56,8 @@ static int parse_error(const char *what, const char *text, void *dest)
 static const struct opt opts[] = {
 	{ 'c', "ppid", "PID", OPT_PARSED(target_parse_pid, &wishes.filter.ppid),
 	  "only children of that process" },
-	{ 'T', "top", "N", OPT_UINT(&wishes.layout.top, 1, UINT32_MAX),
-	  "rows of each table (default 10)" },
+	{ 'T', "top", "[N]", OPT_PARSED(parse_top, &wishes.layout.top),
+	  "rows of each table (default 10); without N: on the terminal, again and again" },
 	{ 'x', "failures", NULL, OPT_FLAG(&only_failed), "only calls that fail, and with what" },
 	{ 'e', "errno", "ERRNO", OPT_PARSED(parse_error, &wishes.filter.error),
 	  "only calls that fail with that, a name or a number" },
@@ -66,18 +80,19 @@ static const struct opt opts[] = {
 
 static int check(struct run *run)
 {
-	(void)run;
 	if (list) {
 		syscall_print_list(stdout);
 		exit(fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS);
 	}
+	if (is_live && wishes.in_flight)
+		return msg_error("--in-flight and --top without a number exclude each other");
 	wishes.layout.by_process = by_process || by_both;
 	wishes.layout.by_call = !by_process;
 	wishes.layout.by_error = only_failed && !wishes.filter.error;
 	wishes.layout.timed |= wishes.layout.histograms;
 	wishes.filter.only_failed = only_failed;
 	wishes.filter.only_numbers = has_call;
-	return 0;
+	return is_live ? topview_check(run) : 0;
 }
 
 static int configure(struct run *run)
@@ -94,13 +109,14 @@ static const struct tool syscount = {
 		    "  syscount -P -i 1              # by process, every second\n"
 		    "  syscount -L -p 185 -d 10      # how long those of one process take\n"
 		    "  syscount -x                   # which fail, and with what\n"
-		    "  syscount --in-flight -p 185   # and which have not returned\n",
+		    "  syscount --in-flight -p 185   # and which have not returned\n"
+		    "  syscount --top -P             # by process, on the terminal, until q\n",
 	.unit = "calls",
 	.operands = OPERANDS_INTERVAL,
 	.tid_letter = 't',
 	.letters = { { 'i', "interval" }, { 'd', "duration" } },
 	.opts = opts,
-	.modules = { &target_module },
+	.modules = { &target_module, &calls_module, &topview_module },
 	.skeleton = &skeleton,
 	.check = check,
 	.configure = configure,

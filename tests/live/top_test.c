@@ -80,7 +80,9 @@ static bool use_terminal(void *arg)
 	return fd >= 0 && dup2(fd, STDIN_FILENO) >= 0 && dup2(fd, STDOUT_FILENO) >= 0;
 }
 
-static void check_given_back(struct proc *tool, struct terminal *t)
+/* The table of the whole run stands on the terminal as it was. */
+static void check_given_back(struct proc *tool, struct terminal *t, const char *title,
+			     const char *row)
 {
 	const char *end;
 
@@ -91,34 +93,75 @@ static void check_given_back(struct proc *tool, struct terminal *t)
 	end = strstr(t->text, CLOSE_SCREEN);
 	CHECK(end);
 	CHECK(end && !strstr(end, OPEN_SCREEN));
-	CHECK(end && strstr(end, "FUNCTION\r\n"));
-	CHECK(end && strstr(end, "spin_hot"));
+	CHECK(end && strstr(end, title));
+	CHECK(end && strstr(end, row));
 }
 
 static struct terminal terminal;
 
-#define START_TOP(work, ...)                                                 \
-	tool_launch_in(use_terminal, terminal.name,                          \
-		       ARGV("profile", "--top", "--interval", "200ms", "-p", \
-			    pid_text((work)->pid), ##__VA_ARGS__))
+static struct proc *start_top(const char *tool, const struct proc *work, const char *interval)
+{
+	return tool_launch_in(use_terminal, terminal.name,
+			      ARGV(tool, "--top", "--interval", interval, "-p",
+				   pid_text(work->pid)));
+}
 
-TEST(functions_are_drawn_again_and_again)
+/* The tools that have the view; what a workload does that it is told to, and where that is seen. */
+static const struct {
+	const char *tool;
+	const char *work[3];
+	const char *title, *row;
+} views[] = {
+	{ "profile", { "spin" }, "FUNCTION\r\n", "spin_hot" },
+	{ "offcputime", { "calls", "hung", "1" }, "FUNCTION\r\n", "read" },
+	{ "pagefaults", { "faults", "anon:1009" }, "FUNCTION\r\n", "  touch_pages\r\n" },
+	{ "syscount", { "calls", "plain", "1009" }, "SYSCALL ", "getppid                    100" },
+};
+
+/* The first screen comes before anything is traced, each other one after an interval. */
+static void check_view(size_t i)
 {
 	struct proc *work, *tool;
 
-	if (!terminal_open(&terminal, 12))
-		SKIP("no pseudo terminals");
-	work = work_start("spin");
-	work_go(work);
-	tool = START_TOP(work);
-	wait_for_screens(tool, &terminal, 3);
+	work = work_start(views[i].work[0], views[i].work[1], views[i].work[2]);
+	tool = start_top(views[i].tool, work, "200ms");
+	wait_for_screens(tool, &terminal, 2);
 	CHECK(!has_echo(&terminal));
 	CHECK_EQ(lines_with(terminal.text, OPEN_SCREEN), 1);
 	CHECK_HAS(terminal.text, "(q quits)\r\n");
-	CHECK_HAS(terminal.text, "SELF");
-	CHECK_HAS(terminal.text, "spin_hot");
+	work_go(work);
+	wait_for_screens(tool, &terminal, screens_in(terminal.text) + 10);
+	CHECK_HAS(terminal.text, views[i].title);
 	CHECK_EQ(write(terminal.master, "xq", 2), 2);
-	check_given_back(tool, &terminal);
+	check_given_back(tool, &terminal, views[i].title, views[i].row);
+	proc_kill(work);
+}
+
+TEST(a_table_is_drawn_again_and_again_until_q)
+{
+	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		if (!terminal_open(&terminal, 40))
+			SKIP("no pseudo terminals");
+		check_view(i);
+		terminal_close(&terminal);
+	}
+}
+
+TEST(syscount_has_it_by_process_too)
+{
+	struct proc *work = work_start("calls", "plain", "1009"), *tool;
+	const char *row = text_of("%-6d calls               101", work->pid);
+
+	if (!terminal_open(&terminal, 24))
+		SKIP("no pseudo terminals");
+	tool = tool_launch_in(use_terminal, terminal.name,
+			      ARGV("syscount", "-P", "--interval", "200ms", "-p",
+				   pid_text(work->pid), "--top"));
+	wait_for_screens(tool, &terminal, 2);
+	work_go(work);
+	wait_for_screens(tool, &terminal, screens_in(terminal.text) + 10);
+	CHECK_EQ(write(terminal.master, "q", 1), 1);
+	check_given_back(tool, &terminal, "PID    COMM ", row);
 	terminal_close(&terminal);
 	proc_kill(work);
 }
@@ -132,10 +175,10 @@ TEST(signals_give_the_terminal_back)
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		if (!terminal_open(&terminal, 24))
 			SKIP("no pseudo terminals");
-		tool = START_TOP(work);
-		wait_for_screens(tool, &terminal, 1);
+		tool = start_top("profile", work, "200ms");
+		wait_for_screens(tool, &terminal, 3);
 		proc_signal(tool, signals[i]);
-		check_given_back(tool, &terminal);
+		check_given_back(tool, &terminal, "FUNCTION\r\n", "spin_hot");
 		terminal_close(&terminal);
 	}
 	proc_kill(work);
@@ -166,21 +209,44 @@ TEST(a_screen_fits_its_terminal_as_that_changes)
 		SKIP("no pseudo terminals");
 	work = work_start("spin");
 	work_go(work);
-	tool = START_TOP(work);
-	wait_for_screens(tool, &terminal, 2);
+	tool = start_top("profile", work, "200ms");
+	wait_for_screens(tool, &terminal, 3);
 	n = screens_in(terminal.text);
 	CHECK_EQ(ioctl(terminal.slave, TIOCSWINSZ, &size), 0);
 	wait_for_screens(tool, &terminal, n + 3);
 	proc_signal(tool, SIGINT);
-	check_given_back(tool, &terminal);
+	check_given_back(tool, &terminal, "FUNCTION\r\n", "spin_hot");
 	CHECK_EQ(rows_of_last_screen(terminal.text), 5);
 	terminal_close(&terminal);
 	proc_kill(work);
 }
 
+/* Without waiting for the next report, which would take an hour. */
+TEST(a_new_size_is_drawn_at_once)
+{
+	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		struct proc *work, *tool;
+
+		if (!terminal_open(&terminal, 24))
+			SKIP("no pseudo terminals");
+		work = work_start(views[i].work[0], views[i].work[1], views[i].work[2]);
+		tool = start_top(views[i].tool, work, "3600");
+		for (size_t n = 1; n < 5; n++) {
+			wait_for_screens(tool, &terminal, n);
+			proc_signal(tool, SIGWINCH);
+		}
+		CHECK_EQ(write(terminal.master, "q", 1), 1);
+		proc_finish(tool);
+		CHECK_STATUS(tool, 0);
+		CHECK(has_echo(&terminal));
+		terminal_close(&terminal);
+		proc_kill(work);
+	}
+}
+
 TEST(without_a_terminal_it_is_refused)
 {
-	static const char *const tools[] = { "profile", "offcputime", "pagefaults" };
+	static const char *const tools[] = { "profile", "offcputime", "pagefaults", "syscount" };
 
 	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
 		struct proc *tool = tool_run(tools[i], "--top");
@@ -198,6 +264,15 @@ TEST(it_excludes_other_formats)
 	CHECK_STATUS(tool, 2);
 	CHECK_HAS(tool->err, "exclude");
 	tool = tool_run("profile", "--top", "--output", "/dev/null");
+	CHECK_STATUS(tool, 2);
+	CHECK_HAS(tool->err, "exclude");
+	tool = tool_run("profile", "--top", "--folded");
+	CHECK_STATUS(tool, 2);
+	CHECK_HAS(tool->err, "exclude");
+	tool = tool_run("syscount", "--top", "--format", "json");
+	CHECK_STATUS(tool, 2);
+	CHECK_HAS(tool->err, "exclude");
+	tool = tool_run("syscount", "--top", "--in-flight");
 	CHECK_STATUS(tool, 2);
 	CHECK_HAS(tool->err, "exclude");
 }

@@ -25,6 +25,14 @@ static int parse_twice(const char *what, const char *word, void *dest)
 	return err;
 }
 
+static int parse_rows(const char *what, const char *word, void *dest)
+{
+	if (word)
+		return parse_uint(what, word, 1, 99, dest);
+	*(uint64_t *)dest = 1000;
+	return 0;
+}
+
 static const struct opt tool_opts[] = {
 	{ 'f', "flag", NULL, OPT_FLAG(&flag), "a flag", "other" },
 	{ 'o', "other", NULL, OPT_FLAG(&other_flag), "another flag" },
@@ -39,6 +47,7 @@ static const struct opt shared_opts[] = {
 	{ 0, "size", "BYTES", OPT_SIZE(&bytes), "a size" },
 	{ 0, "text", "TEXT", OPT_STRING(&text), "a text" },
 	{ 'd', "twice", "N", OPT_PARSED(parse_twice, &parsed), "a number, doubled" },
+	{ 'r', "rows", "[N]", OPT_PARSED(parse_rows, &parsed), "a number or none" },
 	{ 0, "a-name-as-long-as-the-column", "N", OPT_PARSED(parse_twice, &parsed), "a long one" },
 	{},
 };
@@ -133,6 +142,25 @@ TEST(reads_arguments_behind_an_equals_sign)
 	CHECK(parse_good("--number=7 --text=") > 0);
 	CHECK_EQ(number, 7);
 	CHECK_STR(text, "");
+}
+
+TEST(an_argument_in_brackets_may_be_left_out)
+{
+	CHECK(parse_good("--rows") > 0);
+	CHECK_EQ(parsed, 1000);
+	CHECK_EQ(parse_good("--rows 7"), 3);
+	CHECK_EQ(parsed, 7);
+	CHECK_EQ(parse_good("--rows=8"), 2);
+	CHECK_EQ(parsed, 8);
+	CHECK_EQ(parse_good("--rows -f"), 3);
+	CHECK_EQ(parsed, 1000);
+	CHECK(flag);
+	CHECK_EQ(parse_good("--rows word"), 2);
+	CHECK_EQ(parsed, 1000);
+	CHECK_EQ(parse_good("-r 9 -f"), 4);
+	CHECK_EQ(parsed, 9);
+	CHECK(strstr(complaint("-r"), "'-r' needs an argument"));
+	CHECK(strstr(complaint("--rows 0"), "--rows"));
 }
 
 TEST(knows_what_was_given)
