@@ -334,7 +334,7 @@ $(O)/tests/oracle/throw: tests/oracle/throw.cc
 STATIC_BIN := $(if $(SAN),,$(if $(findstring /,$(shell $(CC) -print-file-name=libelf.a)),$(O)/static/tracelets))
 
 check: $(UNITS) $(BINS) $(STATIC_BIN) ## unit tests: no root, seconds
-	$(Q)TRACELETS_BIN='$(O)' tests/run -q $(UNITS) tests/unit/man_test.sh $(if $(STATIC_BIN),tests/unit/static_test.sh)
+	$(Q)TRACELETS_BIN='$(O)' tests/run -q $(UNITS) tests/unit/man_test.sh tests/unit/flame_test.sh $(if $(STATIC_BIN),tests/unit/static_test.sh)
 
 test: all ## all of the above and lint, with one closing line
 	$(Q)MAKE='$(MAKE)' O='$(O)' tests/all

@@ -91,7 +91,10 @@ static size_t count_rows(const struct drawing *d, const struct calltree_node *no
 
 static double delta_of(const struct drawing *d, struct calltree_value value)
 {
-	return (double)value.now - (double)value.before * d->before_scale;
+	double before = (double)value.before * d->before_scale;
+	double delta = (double)value.now - before;
+
+	return fabs(delta) <= 1e-12 * before ? 0 : delta; /* nothing but rounding */
 }
 
 static void prepare_differences(struct drawing *d, const struct calltree_node *node)

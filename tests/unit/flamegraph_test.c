@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "../../common/flamegraph.h"
+#include "../../common/writer.h"
+#include "../formats/samples.h"
 #include "unit.h"
 
 static struct calltree *tree_of(const char *leaf, uint64_t now, uint64_t before)
@@ -141,6 +143,20 @@ TEST(labels_count_what_is_escaped)
 	free(svg);
 }
 
+TEST(a_long_name_is_cut_on_its_frame_only)
+{
+	struct flamegraph how = FLAMEGRAPH_DEFAULT;
+	char name[4097] = "", title[4200], *svg;
+
+	memset(name, 'n', sizeof(name) - 1);
+	svg = draw(tree_of(name, 75, 0), &how);
+	snprintf(title, sizeof(title), "<title>%s (75 samples, 75.00 %%)</title>", name);
+	CHECK(strstr(svg, title));
+	CHECK_HAS(svg, ">nnnnnnnn");
+	CHECK_HAS(svg, "nnnn..</text>");
+	free(svg);
+}
+
 TEST(differences_are_of_shares)
 {
 	struct flamegraph how = FLAMEGRAPH_DEFAULT;
@@ -161,4 +177,35 @@ TEST(an_empty_tree_is_a_picture_too)
 	CHECK_HAS(svg, "<title>all (0 samples, 0.00 %)</title>");
 	CHECK(!strstr(svg, "nan"));
 	free(svg);
+}
+
+/* A document with this for a name has no byte but those, and no markup but ours. */
+TEST(hostile_samples_stay_text)
+{
+	struct profile *p = samples_make("samples");
+	struct writer_style style = {};
+	char *svg, *end, total[64];
+	size_t size;
+	FILE *f = open_memstream(&svg, &size);
+
+	svg_writer.write(f, p, &style);
+	fclose(f);
+	snprintf(total, sizeof(total), " %llu all (", (unsigned long long)profile_total(p));
+	CHECK_HAS(svg, total);
+	CHECK_HAS(svg,
+		  ">&quot;q\\u0041&quot; &lt;b&gt;;\\x0a\\x1b]0;t\\x07 \\xff\xc3\xa4 \\xe2\\x82 "
+		  "\\xc2\\x9b (");
+	end = strstr(svg, "<script>");
+	CHECK(end);
+	for (char *c = svg; end && c < end; c++) {
+		CHECK((unsigned char)*c >= 0x20 || *c == '\n' || *c == '\t');
+		if (*c == '<')
+			CHECK(strchr("?/gmprst", c[1])); /* ?xml svg style title rect text g path */
+		if (*c == '&')
+			CHECK(!strncmp(c, "&quot;", 6) || !strncmp(c, "&lt;", 4) ||
+			      !strncmp(c, "&gt;", 4) || !strncmp(c, "&amp;", 5) ||
+			      !strncmp(c, "&#39;", 5));
+	}
+	free(svg);
+	profile_free(p);
 }

@@ -1,0 +1,194 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The tool flame from its command line: what it draws and lists adds up to what it has read, to the
+# last sample, and differences are those that were worked out by hand.
+# TRACELETS_BIN: where the tools are.
+cd "$(dirname "$0")/../.." || exit 1
+flame=${TRACELETS_BIN:-build}/flame
+failed=0
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+LC_ALL=C
+export LC_ALL
+
+# result NAME STATUS
+result()
+{
+	if [ "$2" -eq 0 ]; then echo "PASS $1"; else echo "FAIL $1"; failed=1; fi
+}
+
+# random_stacks SEED: 3,000 lines of up to 12 frames, whose functions call each other and themselves;
+# many are equal, and any may be the beginning of another.
+random_stacks()
+{
+	awk -v seed="$1" 'BEGIN {
+		srand(seed)
+		for (i = 0; i < 3000; i++) {
+			line = "app" int(rand() * 2)
+			for (depth = int(rand() * 12); depth > 0; depth--)
+				line = line ";f" int(rand() * rand() * 9)
+			print line, 1 + int(rand() * 1000)
+		}
+	}'
+}
+
+# folded_of_svg FILE: the stacks that the picture has in its table.
+folded_of_svg()
+{
+	awk '/^<\/metadata>/ { in_table = 0 }
+	in_table {
+		row = $1
+		name[row] = $4
+		value[NR] = $3
+		path = ""
+		for (i = 1; i <= row; i++) path = path (i > 1 ? ";" : "") name[i]
+		paths[NR] = path
+		line[row] = NR
+		self[NR] += $3
+		if (row) self[line[row - 1]] -= $3
+	}
+	/^<metadata / { in_table = 1 }
+	END { for (i in self) if (self[i] && paths[i] != "") print paths[i], self[i] }' "$1"
+}
+
+# Equal stacks added up.
+sums()
+{
+	awk '{ sum[$1] += $2 } END { for (stack in sum) print stack, sum[stack] }' "$@" | sort
+}
+
+# What each function took itself, and with all that it called: once a stack.
+functions()
+{
+	awk '{
+		n = split($1, frames, ";")
+		self[frames[n]] += $2
+		split("", seen)
+		for (i = 1; i <= n; i++) if (!seen[frames[i]]++) total[frames[i]] += $2
+	} END { for (f in total) print f, self[f] + 0, total[f] }' "$@" | sort
+}
+
+test_picture_adds_up()
+{
+	random_stacks 7 >"$dir/in"
+	sums "$dir/in" >"$dir/expected"
+	"$flame" --min-width 0 --output "$dir/out.svg" "$dir/in" &&
+		folded_of_svg "$dir/out.svg" | sort >"$dir/drawn" &&
+		[ "$(wc -l <"$dir/drawn")" -gt 1000 ] && cmp "$dir/expected" "$dir/drawn" &&
+		all=$(awk '{ n += $2 } END { print n }' "$dir/in") &&
+		grep -q "^0 m[0-9] $all all (" "$dir/out.svg"
+}
+
+# Frames that are too narrow are still counted.
+test_merged_frames_add_up()
+{
+	all=$(awk '{ n += $2 } END { print n }' "$dir/in") &&
+		"$flame" --min-width 5 --output "$dir/narrow.svg" "$dir/in" &&
+		grep -q ' narrow frames) (' "$dir/narrow.svg" &&
+		[ "$(folded_of_svg "$dir/narrow.svg" | awk '{ n += $NF } END { print n }')" -eq "$all" ]
+}
+
+test_table_adds_up()
+{
+	functions "$dir/in" >"$dir/expected"
+	"$flame" --top 100000 "$dir/in" |
+		awk 'NR > 1 { gsub(",", ""); print $5, $1, $3 }' | sort >"$dir/listed" &&
+		[ -s "$dir/listed" ] && cmp "$dir/expected" "$dir/listed"
+}
+
+test_merging_adds_up()
+{
+	random_stacks 8 >"$dir/in2"
+	sums "$dir/in" "$dir/in2" >"$dir/expected"
+	"$flame" --merge "$dir/in" "$dir/in2" | sort | cmp - "$dir/expected"
+}
+
+# has FILE CLASS TEXT: a frame of that colour with that text.
+has()
+{
+	grep "<rect class=\"$2\" " "$1" | grep -qF "<title>$3</title>" && return
+	echo "no frame of colour $2 says $3"
+	grep '<rect class' "$1"
+	return 1
+}
+
+# 400 samples before and 800 now: made equal, each from before stands for 2. With 10 and 40 seconds,
+# for 4. A shade is ceil(7 sqrt(|difference| / largest)).
+test_differences()
+{
+	printf 'a;x 100\na;y 300\n' >"$dir/before"
+	printf 'a;x 300\na;y 300\na;z 200\n' >"$dir/after"
+	"$flame" --diff --output "$dir/total.svg" "$dir/before" "$dir/after" &&
+		has "$dir/total.svg" r0 'a (800 samples, 100.00 %; before: 400 samples, +0.00 %)' &&
+		has "$dir/total.svg" r5 'x (300 samples, 37.50 %; before: 100 samples, +12.50 %)' &&
+		has "$dir/total.svg" b7 'y (300 samples, 37.50 %; before: 300 samples, -37.50 %)' &&
+		has "$dir/total.svg" r6 'z (200 samples, 25.00 %; before: 0 samples, +25.00 %)'
+}
+
+test_differences_by_duration()
+{
+	"$flame" --diff --durations 10,40 --output "$dir/time.svg" "$dir/before" "$dir/after" &&
+		has "$dir/time.svg" b7 'a (800 samples, 100.00 %; before: 400 samples, -100.00 %)' &&
+		has "$dir/time.svg" b3 'x (300 samples, 37.50 %; before: 100 samples, -12.50 %)' &&
+		has "$dir/time.svg" b7 'y (300 samples, 37.50 %; before: 300 samples, -112.50 %)' &&
+		has "$dir/time.svg" r4 'z (200 samples, 25.00 %; before: 0 samples, +25.00 %)' &&
+		"$flame" --diff --durations 10s,40s "$dir/before" "$dir/after" | cmp - "$dir/time.svg" &&
+		"$flame" --diff --durations 500ms,2 "$dir/before" "$dir/after" | cmp - "$dir/time.svg" &&
+		"$flame" --diff --durations 7,14 "$dir/before" "$dir/after" | cmp - "$dir/total.svg"
+}
+
+# Two values a line say the same as two files.
+test_differences_in_one_file()
+{
+	"$flame" --diff --merge "$dir/before" "$dir/after" >"$dir/both" &&
+		"$flame" --diff "$dir/both" | cmp - "$dir/total.svg" &&
+		"$flame" --diff --durations 10,40 "$dir/both" | cmp - "$dir/time.svg"
+}
+
+# Shares of 49 and 3 that are equal stay equal when they are scaled.
+test_what_is_equal_has_no_colour()
+{
+	for totals in '10 7' '49 3' '49 1' '98 51' '103 29'; do
+		# shellcheck disable=SC2086 # two words
+		set -- $totals
+		printf 'a;b;c %d\n' "$1" >"$dir/x"
+		printf 'a;b;c %d\n' "$2" >"$dir/y"
+		"$flame" --diff --output "$dir/equal.svg" "$dir/x" "$dir/y" || return 1
+		[ "$(grep -c '<rect class="r0".* +0.00 %)' "$dir/equal.svg")" -eq 3 ] && continue
+		echo "$totals:"
+		grep '<rect class' "$dir/equal.svg"
+		return 1
+	done
+}
+
+test_bad_durations_are_refused()
+{
+	for durations in 10 0,5 5,0 ',5' '5,' a,b 5,5,5; do
+		"$flame" --diff --durations "$durations" "$dir/before" "$dir/after" >"$dir/out" 2>"$dir/err"
+		[ $? -eq 2 ] && [ ! -s "$dir/out" ] && grep -q durations "$dir/err" && continue
+		echo "--durations $durations is not refused"
+		return 1
+	done
+	"$flame" --durations 1,2 "$dir/before" >"$dir/out" 2>&1
+	[ $? -eq 2 ]
+}
+
+test_picture_adds_up
+result picture_adds_up $?
+test_merged_frames_add_up
+result merged_frames_add_up $?
+test_table_adds_up
+result table_adds_up $?
+test_merging_adds_up
+result merging_adds_up $?
+test_differences
+result differences $?
+test_differences_by_duration
+result differences_by_duration $?
+test_differences_in_one_file
+result differences_in_one_file $?
+test_what_is_equal_has_no_colour
+result what_is_equal_has_no_colour $?
+test_bad_durations_are_refused
+result bad_durations_are_refused $?
+exit $failed
