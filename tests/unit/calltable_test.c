@@ -265,3 +265,30 @@ TEST(calls_in_flight_are_objects)
 		  "{\"type\":\"in_flight\",\"pid\":10,\"tid\":11,\"comm\":\"a-name-of-15-ch\","
 		  "\"syscall\":\"read\",\"age_ns\":6000000,\"age_is\":\"exact\"}\n");
 }
+
+/* As a live view does: what came in several reports is the same as what came at once. */
+TEST(tables_are_added_up)
+{
+	struct call_layout layout = layout_of(false, true);
+	struct calltable *whole = calltable_new(&layout), *part;
+
+	layout.timed = true;
+	for (int i = 0; i < 3; i++) {
+		part = calltable_new(&layout);
+		add_times(part, &layout, SYS_write, 100, 1000);
+		add_times(part, &layout, SYS_read, i ? 60 : 27, i ? 140 : 200);
+		add_times(part, &layout, SYS_read, 1, 5000000);
+		add_untimed(part, SYS_read, 1);
+		calltable_take(whole, part);
+		CHECK_EQ(calltable_total(part), 0);
+		calltable_free(part);
+	}
+	CHECK_EQ(calltable_total(whole), 147 + 300 + 3 + 3);
+	CHECK_EQ(calltable_untimed(whole), 3);
+	CHECK_STR(
+		print_and_free(whole),
+		"SYSCALL                   COUNT     TIME (us)    MIN    AVG    P50    P99    MAX\n"
+		"read                        153     15022.200  140ns  100us  142ns 5.00ms 5.00ms\n"
+		"write                       300       300.000 1.00us 1.00us 1.00us 1.00us "
+		"1.00us\n");
+}
