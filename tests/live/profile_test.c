@@ -376,3 +376,32 @@ TEST(kernel_frames_have_the_kernels_names)
 	CHECK_LACKS(tool->out, "+0x");
 	CHECK_EQ(unknown_frames(tool->out, kallsyms), 0);
 }
+
+/* A thread's name may hold any byte. */
+TEST(a_hostile_comm_is_text_in_all_formats)
+{
+	static const struct {
+		const char *format, *comm;
+	} cases[] = {
+		{ "folded", "\n<&\"\\x3b\\x0a\\x1b[2J\\xff';" },
+		{ "text", "    <&\";\\x0a\\x1b[2J\\xff' (" },
+		{ "json", "\"comm\":\"<&\\\";\\u000a\\u001b[2J\\\\xff'\"" },
+		{ "svg", ">&lt;&amp;&quot;;\\x0a\\x1b[2J\\xff&#39; (" },
+	};
+	const char *path = text_of("%s/result", folder_make());
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct proc *tool = tool_run("profile", "-F", "499", "--output", path, "--format",
+					     cases[i].format, "--", work_path("spin"), "-m", "100",
+					     "-n", "<&\";\n\x1b[2J\xff'");
+		const char *result = file_read(path);
+
+		CHECK_STATUS(tool, 0);
+		CHECK(result);
+		if (!result)
+			continue;
+		CHECK_HAS(text_of("\n%s", result), cases[i].comm);
+		CHECK_LACKS(result, "\x1b");
+		CHECK_LACKS(result, "\xff");
+	}
+}
