@@ -28,6 +28,7 @@
 #define DIFF_SHADES	7
 #define MAX_ELEMENTS	4000 /* and the script's maxElements */
 #define MIN_ELEMENT	1.0  /* pixels */
+#define TABLE_LINES	1000 /* of an element: libxml2 reads no text of more than 10 MB */
 
 struct drawing {
 	FILE *f;
@@ -297,13 +298,6 @@ static void choose_min_element(struct drawing *d)
 		d->min_element *= 1.25;
 }
 
-static void for_each_box(const struct drawing *d,
-			 void (*print)(const struct drawing *d, const struct box *box))
-{
-	for (size_t i = 0; i < d->n_boxes; i++)
-		print(d, &d->boxes[i]);
-}
-
 /* ---- frames that are no elements ---- */
 
 struct part {
@@ -368,6 +362,16 @@ static void print_elements(const struct drawing *d)
 			print_element(d, &d->boxes[i]);
 }
 
+static void print_table(const struct drawing *d)
+{
+	for (size_t i = 0; i < d->n_boxes; i++) {
+		if (i % TABLE_LINES == 0)
+			fputs(i ? "</metadata>\n<metadata>\n" : "<metadata>\n", d->f);
+		print_line(d, &d->boxes[i]);
+	}
+	fputs("</metadata>\n", d->f);
+}
+
 static void print_frames(const struct drawing *d)
 {
 	fprintf(d->f, "<g id=\"frames\" data-rows=\"%zu\" data-inverted=\"%d\">\n", d->rows,
@@ -375,10 +379,10 @@ static void print_frames(const struct drawing *d)
 	print_paths(d);
 	print_elements(d);
 	fputs("</g>\n<g id=\"labels\">\n", d->f);
-	for_each_box(d, print_label);
-	fputs("</g>\n<rect id=\"cursor\"/>\n<metadata id=\"table\">\n", d->f);
-	for_each_box(d, print_line);
-	fputs("</metadata>\n", d->f);
+	for (size_t i = 0; i < d->n_boxes; i++)
+		print_label(d, &d->boxes[i]);
+	fputs("</g>\n<rect id=\"cursor\"/>\n", d->f);
+	print_table(d);
 }
 
 /* ---- what is around them ---- */

@@ -34,7 +34,10 @@
 
 	function readFrames() {
 		var callers = [];
-		var list = byId("table").textContent.slice(1, -1).split("\n").map(function (line, index) {
+		var table = Array.from(svg.querySelectorAll("metadata")).map(function (part) {
+			return part.textContent.slice(1);
+		}).join("");
+		var list = table.slice(0, -1).split("\n").map(function (line, index) {
 			return readFrame(line, index, callers);
 		});
 		for (var i = list.length - 1; i > 0; i--)

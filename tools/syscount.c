@@ -57,7 +57,7 @@ static const struct opt opts[] = {
 	{ 'c', "ppid", "PID", OPT_PARSED(target_parse_pid, &wishes.filter.ppid),
 	  "only children of that process" },
 	{ 'T', "top", "[N]", OPT_PARSED(parse_top, &wishes.layout.top),
-	  "rows of each table (default 10); without N: on the terminal, again and again" },
+	  "rows of each table (default 10); --top alone: a live view" },
 	{ 'x', "failures", NULL, OPT_FLAG(&only_failed), "only calls that fail, and with what" },
 	{ 'e', "errno", "ERRNO", OPT_PARSED(parse_error, &wishes.filter.error),
 	  "only calls that fail with that, a name or a number" },

@@ -47,7 +47,7 @@ folded_of_svg()
 		self[NR] += $3
 		if (row) self[line[row - 1]] -= $3
 	}
-	/^<metadata / { in_table = 1 }
+	/^<metadata>/ { in_table = 1 }
 	END { for (i in self) if (self[i] && paths[i] != "") print paths[i], self[i] }' "$1"
 }
 
