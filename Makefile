@@ -242,7 +242,7 @@ $(O)/tests/work/leaky_static: private LDFLAGS += -static
 # On arm64 leaf functions keep none by default, and return addresses may be signed.
 WORK_FRAMES := -O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
 	       $(if $(filter arm64,$(ARCH)),-mbranch-protection=standard)
-$(O)/tests/work/nofp $(O)/tests/work/other: private WORK_FRAMES := -O2 -fomit-frame-pointer
+$(O)/tests/work/nofp $(O)/tests/work/other $(O)/tests/work/brief: private WORK_FRAMES := -O2 -fomit-frame-pointer
 
 # One program in all ways of being mapped, and stripped: its symbols in another file, or packed. It has
 # the frames that stacks are walked by on that machine.

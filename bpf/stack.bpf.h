@@ -86,6 +86,7 @@ static __always_inline void stack_send_once(struct stack_def *def)
 	if (!set || stack_was_sent(set, def->id) || def->n_words > STACK_DEPTH)
 		return;
 	size = offsetof(struct stack_def, words) + def->n_words * sizeof(__u64);
+	def->time_ns = bpf_ktime_get_ns();
 	if (size > sizeof(*def) || bpf_ringbuf_output(&stack_defs, def, size, 0))
 		return;
 	set->ids[(def->id >> 1) % STACK_SENT_WAYS] = def->id;

@@ -30,6 +30,7 @@ struct stack_def {
 	__u32 generation; /* changes when the process executes another program */
 	__u16 n_words;
 	__u16 reason;		  /* user stacks: how the walk ended, enum unwind_reason */
+	__u64 time_ns;		  /* when it was first seen; 0: not told */
 	__u64 words[STACK_DEPTH]; /* addresses, leaf first; see STACK_EXACT */
 };
 

@@ -18,7 +18,7 @@ struct {
 
 static __always_inline __u64 unwind_copy_id(const struct unwind_copy *copy)
 {
-	__u64 id = (bpf_ktime_get_ns() << 12) ^ bpf_get_smp_processor_id() ^ copy->tgid;
+	__u64 id = (copy->time_ns << 12) ^ bpf_get_smp_processor_id() ^ copy->tgid;
 
 	id *= 0x9e3779b97f4a7c15ULL; /* odd: no two become one */
 	return (id & ~STACK_ID_AT_START) | 1;
@@ -39,6 +39,7 @@ static __always_inline __u64 unwind_send_copy_of(struct stack_scratch *scratch, 
 	copy->generation = scratch->def.generation;
 	copy->n_words = 0;
 	copy->reason = scratch->def.reason;
+	copy->time_ns = bpf_ktime_get_ns();
 	copy->change = change;
 	copy->regs = scratch->walk.regs;
 	copy->n_bytes = 0;

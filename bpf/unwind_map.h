@@ -97,6 +97,7 @@ struct unwind_copy {
 	__u32 generation;
 	__u16 n_words; /* none */
 	__u16 reason;
+	__u64 time_ns;
 	__u32 change;  /* the process's count: other mappings than that one's don't fit */
 	__u32 n_bytes; /* of the stack, from regs.sp on */
 	struct unwind_regs regs;

@@ -83,6 +83,8 @@ int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read
 	char path[PATH_MAX + 32];
 	int fd = open_map_file(pid, m, st);
 
+	if (m->mapped_at.tv_sec)
+		read_time = &m->mapped_at;
 	if (fd >= 0 || is_out_of_files(fd) || m->path[0] != '/')
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, m->path);

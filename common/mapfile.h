@@ -21,7 +21,7 @@
  * through /proc/PID/map_files, else by path in the process's mount namespace, else by path in our
  * own, which also works once the process is gone. A path must lead to the mapping's device and
  * inode, to a file not changed since read_time (CLOCK_REALTIME_COARSE, when the mappings were
- * read): inode numbers are used again.
+ * read), or since m->mapped_at where that is known: inode numbers are used again.
  */
 int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read_time,
 		 struct stat *st);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <time.h>
 
 struct mapping {
 	uint64_t start, end; /* end exclusive */
@@ -13,6 +14,9 @@ struct mapping {
 	dev_t dev;
 	ino_t ino;  /* 0: not a file */
 	char *path; /* as printed by the kernel, octal escapes undone; "" if none; "[vdso]", ... */
+
+	/* CLOCK_REALTIME, when it was made or a little before; zero: not known, but it is there. */
+	struct timespec mapped_at;
 };
 
 struct mappings {

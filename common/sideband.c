@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Process events through perf ring buffers; see sideband.h. */
+/*
+ * Process events through perf ring buffers; see sideband.h. Each CPU has a ring. What has gathered
+ * in them is taken out together, put in the order in which it happened, and written into the log at
+ * once; the handlers are told when the loop gets to it.
+ */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -19,7 +25,6 @@
 #include "sideband.h"
 
 #define RING_BYTES   (256 << 10)
-#define RECORD_BYTES 4096 /* an mmap record with its path at most */
 /*
  * Events are read at once where little happens, since a process may block for good a millisecond
  * after it began. Where much happens they are left to gather.
@@ -34,8 +39,20 @@ struct ring {
 	char *data;
 };
 
+/* A record that was taken out of its ring. */
+struct item {
+	uint64_t time_ns;
+	size_t at; /* in the bytes */
+};
+
 struct sideband {
 	struct sideband_handlers handlers;
+	char *bytes;
+	size_t n_bytes, bytes_cap;
+	struct item *items;
+	size_t n_items, items_cap;
+	size_t n_logged, n_handled; /* of the items */
+	uint64_t taken_ns;	    /* all that happened until then has been taken out */
 	struct ring *rings;
 	size_t n_rings, rings_cap;
 	int epoll_fd; /* of all rings */
@@ -56,6 +73,10 @@ static int open_cpu_event(uint32_t cpu)
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
+		.sample_type = PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC, /* that of BPF */
 		.watermark = 1, /* wakeup_events would count samples only */
 		.wakeup_watermark = 1,
 	};
@@ -85,6 +106,8 @@ static int open_ring(uint32_t cpu, void *arg)
 	return 0;
 }
 
+static void take_out(uint64_t time_ns, void *arg);
+
 struct sideband *sideband_open(const struct sideband_handlers *handlers)
 {
 	struct sideband *sb = mem_zalloc(1, sizeof(*sb));
@@ -94,11 +117,14 @@ struct sideband *sideband_open(const struct sideband_handlers *handlers)
 	sb->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	sb->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	err = cpulist_visit_online(open_ring, sb);
-	if (!err)
-		return sb;
-	msg_errno(err, "watching for new processes");
-	sideband_close(sb);
-	return NULL;
+	if (err) {
+		msg_errno(err, "watching for new processes");
+		sideband_close(sb);
+		return NULL;
+	}
+	if (sb->handlers.log)
+		mapslog_on_ask(sb->handlers.log, take_out, sb);
+	return sb;
 }
 
 void sideband_close(struct sideband *sb)
@@ -109,9 +135,13 @@ void sideband_close(struct sideband *sb)
 		munmap(sb->rings[i].page, (size_t)sysconf(_SC_PAGESIZE) + RING_BYTES);
 		close(sb->rings[i].fd);
 	}
+	if (sb->handlers.log)
+		mapslog_on_ask(sb->handlers.log, NULL, NULL);
 	close(sb->epoll_fd);
 	close(sb->timer_fd);
 	free(sb->rings);
+	free(sb->bytes);
+	free(sb->items);
 	free(sb);
 }
 
@@ -125,6 +155,78 @@ struct id_record {
 	struct perf_event_header header;
 	uint32_t pid, tid;
 };
+
+/* PERF_RECORD_MMAP2. */
+struct map_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	uint32_t maj, min;
+	uint64_t ino, ino_generation;
+	uint32_t prot, flags;
+	char path[]; /* ends with a zero byte */
+};
+
+/* ---- into the log ---- */
+
+/* As /proc/PID/maps has it. What the kernel could not put into words has no name. */
+static const char *map_path(const struct map_record *record)
+{
+	static const char *const none[] = { "//anon", "//toolong", "//enomem" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++)
+		if (!strcmp(record->path, none[i]))
+			return "";
+	return record->path;
+}
+
+static void log_map(struct sideband *sb, const struct map_record *record, uint64_t time_ns)
+{
+	struct mapping m = {
+		.start = record->addr,
+		.end = record->addr + record->len,
+		.offset = record->pgoff,
+		.dev = makedev(record->maj, record->min),
+		.ino = record->ino,
+		.path = (char *)map_path(record),
+	};
+
+	if (m.end > m.start)
+		mapslog_map(sb->handlers.log, (pid_t)record->pid, &m, time_ns);
+}
+
+static void log_record(struct sideband *sb, const struct perf_event_header *header,
+		       uint64_t time_ns)
+{
+	const struct task_record *task = (const void *)header;
+	const struct id_record *id = (const void *)header;
+	struct mapslog *log = sb->handlers.log;
+
+	switch (header->type) {
+	case PERF_RECORD_FORK:
+		if (task->pid != task->ppid)
+			mapslog_fork(log, (pid_t)task->ppid, (pid_t)task->pid, time_ns);
+		break;
+	case PERF_RECORD_EXIT:
+		if (task->pid == task->tid)
+			mapslog_exit(log, (pid_t)task->pid, time_ns);
+		break;
+	case PERF_RECORD_COMM:
+		if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
+			mapslog_exec(log, (pid_t)id->pid, time_ns);
+		break;
+	case PERF_RECORD_MMAP2:
+		log_map(sb, (const void *)header, time_ns);
+		break;
+	case PERF_RECORD_LOST:
+		mapslog_clear(log);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- to the handlers ---- */
 
 static void handle_record(struct sideband *sb, const struct perf_event_header *header)
 {
@@ -156,6 +258,8 @@ static void handle_record(struct sideband *sb, const struct perf_event_header *h
 	}
 }
 
+/* ---- out of the rings ---- */
+
 /* Copies out what wraps around the ring's end. */
 static void copy_from_ring(const struct ring *ring, uint64_t position, void *to, size_t size)
 {
@@ -166,37 +270,91 @@ static void copy_from_ring(const struct ring *ring, uint64_t position, void *to,
 	memcpy((char *)to + first, ring->data, size - first);
 }
 
-static bool read_ring(struct sideband *sb, struct ring *ring)
+/* The place of a new record of that size; 8 bytes are its measure. */
+static char *add_item(struct sideband *sb, size_t size)
 {
-	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = ring->page->data_tail, start = tail;
-	union {
-		struct perf_event_header header;
-		struct task_record task;
-	} record;
+	size_t need = sb->n_bytes + size;
 
-	while (tail < head) {
-		copy_from_ring(ring, tail, &record.header, sizeof(record.header));
-		if (record.header.size < sizeof(record.header))
-			break;
-		copy_from_ring(ring, tail, &record,
-			       record.header.size < sizeof(record) ? record.header.size
-								   : sizeof(record));
-		handle_record(sb, &record.header);
-		tail += record.header.size;
+	while (sb->bytes_cap < need) {
+		sb->bytes_cap = sb->bytes_cap ? 2 * sb->bytes_cap : 4096;
+		sb->bytes = mem_realloc(sb->bytes, sb->bytes_cap, 1);
 	}
-	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
-	return tail != start;
+	sb->items = mem_grow(sb->items, sb->n_items, &sb->items_cap, sizeof(*sb->items));
+	sb->items[sb->n_items++].at = sb->n_bytes;
+	sb->n_bytes = need;
+	return sb->bytes + need - size;
 }
 
-void sideband_read(struct sideband *sb)
+/* All of them end with the time. */
+static void take_ring(struct sideband *sb, struct ring *ring)
 {
-	bool any = false;
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->page->data_tail, time_ns;
+	struct perf_event_header header;
+	char *record;
+
+	while (tail < head) {
+		copy_from_ring(ring, tail, &header, sizeof(header));
+		if (header.size < sizeof(header) + sizeof(time_ns) || header.size % 8)
+			break;
+		record = add_item(sb, header.size);
+		copy_from_ring(ring, tail, record, header.size);
+		memcpy(&time_ns, record + header.size - sizeof(time_ns), sizeof(time_ns));
+		sb->items[sb->n_items - 1].time_ns = time_ns;
+		tail += header.size;
+	}
+	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+/* Those of one CPU are in order, which must remain. */
+static int compare_items(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+static const struct perf_event_header *record_of(const struct sideband *sb, size_t i)
+{
+	return (const void *)(sb->bytes + sb->items[i].at);
+}
+
+static void take_all(struct sideband *sb)
+{
+	uint64_t now_ns = clock_now_ns();
 
 	for (size_t i = 0; i < sb->n_rings; i++)
-		any |= read_ring(sb, &sb->rings[i]);
-	if (any)
-		sb->handlers.drained(sb->handlers.arg);
+		take_ring(sb, &sb->rings[i]);
+	sb->taken_ns = now_ns;
+	if (sb->n_items - sb->n_logged > 1)
+		qsort(sb->items + sb->n_logged, sb->n_items - sb->n_logged, sizeof(*sb->items),
+		      compare_items);
+	for (; sb->n_logged < sb->n_items; sb->n_logged++)
+		if (sb->handlers.log)
+			log_record(sb, record_of(sb, sb->n_logged),
+				   sb->items[sb->n_logged].time_ns);
+}
+
+static void take_out(uint64_t time_ns, void *arg)
+{
+	struct sideband *sb = arg;
+
+	if (time_ns > sb->taken_ns)
+		take_all(sb);
+}
+
+/* Handlers may ask the log, which takes out more: it is their turn then, too. */
+void sideband_read(struct sideband *sb)
+{
+	take_all(sb);
+	if (!sb->n_items)
+		return;
+	while (sb->n_handled < sb->n_items)
+		handle_record(sb, record_of(sb, sb->n_handled++));
+	sb->n_bytes = sb->n_items = sb->n_logged = sb->n_handled = 0;
+	sb->handlers.drained(sb->handlers.arg);
 }
 
 static enum loop_verdict on_timer(int fd, void *arg)

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "loop.h"
+#include "mapslog.h"
 
 struct sideband;
 
@@ -19,9 +20,13 @@ struct sideband_handlers {
 	void (*lost)(void *arg);    /* events were lost: look at everything again */
 	void (*drained)(void *arg); /* after a batch of events */
 	void *arg;
+	struct mapslog *log; /* NULL, or where all of it is put down before anybody is called */
 };
 
-/* Opens the events on all CPUs that are online. NULL, printed, if that fails. */
+/*
+ * Opens the events on all CPUs that are online. NULL, printed, if that fails. The log is asked to
+ * refresh itself from here on, which calls none of the handlers.
+ */
 struct sideband *sideband_open(const struct sideband_handlers *handlers);
 void sideband_close(struct sideband *sb);
 

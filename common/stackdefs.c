@@ -89,6 +89,11 @@ void stackdefs_set_own(struct stackdefs *defs, uint64_t *programs, size_t n)
 	defs->n_own_programs = n;
 }
 
+void stackdefs_set_log(struct stackdefs *defs, struct mapslog *log)
+{
+	usyms_set_log(defs->usyms, log);
+}
+
 static void locate(struct stackdefs *defs, struct entry *entry)
 {
 	struct stack_def *def = entry->def;
@@ -97,8 +102,8 @@ static void locate(struct stackdefs *defs, struct entry *entry)
 	for (uint32_t i = 0; i < def->n_words; i++)
 		addrs[i] = stack_address(def->words[i]);
 	entry->locations = mem_zalloc(def->n_words, sizeof(*entry->locations));
-	usyms_locate(defs->usyms, (pid_t)def->tgid, def->generation, addrs, def->n_words,
-		     entry->locations);
+	usyms_locate(defs->usyms, (pid_t)def->tgid, def->generation, def->time_ns, addrs,
+		     def->n_words, entry->locations);
 }
 
 void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t size)

@@ -29,6 +29,9 @@ void stackdefs_set_kernelnames(struct stackdefs *defs, struct kernelnames *names
  */
 void stackdefs_set_own(struct stackdefs *defs, uint64_t *programs, size_t n);
 
+/* See usyms_set_log(). */
+void stackdefs_set_log(struct stackdefs *defs, struct mapslog *log);
+
 /* Takes in a record of size bytes. A name that is known already changes nothing. */
 void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t size);
 

@@ -107,6 +107,12 @@ void stacks_define(const struct stack_def *def)
 	stackdefs_add(defs, def, sizeof(*def));
 }
 
+void stacks_set_log(struct mapslog *log)
+{
+	if (defs)
+		stackdefs_set_log(defs, log);
+}
+
 void stacks_meet(pid_t pid, uint32_t generation)
 {
 	stackdefs_meet(defs, pid, generation);
@@ -216,6 +222,7 @@ static int on_copy(void *ctx, void *data, size_t size)
 	def.id = copy->id;
 	def.tgid = copy->tgid;
 	def.generation = copy->generation;
+	def.time_ns = copy->time_ns;
 	def.n_words = (uint16_t)unwind_copied(copy, words, STACK_DEPTH, &reason);
 	def.reason = (uint16_t)reason;
 	for (uint32_t i = 0; i < def.n_words; i++)

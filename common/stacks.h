@@ -67,6 +67,10 @@ void stacks_prefer_text(void);
 /* Once options are checked: the report is for people. */
 bool stacks_are_text(void);
 
+/* Where processes' mappings are put down: see mapslog.h. Once this module has started. */
+struct mapslog;
+void stacks_set_log(struct mapslog *log);
+
 /* A process is there whose stacks will come, maybe when it has ended; after so many execs. */
 void stacks_meet(pid_t pid, uint32_t generation);
 

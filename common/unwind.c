@@ -19,6 +19,7 @@
 #include <bpf/bpf.h>
 
 #include "bpfmap.h"
+#include "mapslog.h"
 #include "mem.h"
 #include "msg.h"
 #include "parse.h"
@@ -32,6 +33,7 @@
 #include "unwind_tables.h"
 
 #define HIGHEST_PRIORITY (-20)
+#define LOG_MAPPINGS	 (1 << 17) /* 5 MB: 10,000 programs that begin and end within seconds */
 
 #ifdef __x86_64__
 #define CAN_USE_CFI true
@@ -50,6 +52,7 @@ static struct unwind_change *changes; /* counted by BPF */
 static struct unwind_tables *tables;
 static struct unwind_files *files;
 static struct unwind_procs *procs;
+static struct mapslog *mapslog;
 static struct sideband *sideband;
 static void (*exit_fn)(pid_t pid, void *arg);
 static void *exit_arg;
@@ -385,13 +388,30 @@ static size_t walk_copy(const struct unwind_copy *copy, uint64_t *words, size_t 
 	return unwind_walk_remote(&view, &copy->regs, words, max, reason);
 }
 
+/* By what the log says of the moment of the copy: the process may be gone, or another program. */
+static size_t walk_copy_by_log(const struct unwind_copy *copy, uint64_t *words, size_t max,
+			       int *reason)
+{
+	struct unwind_view view = { .pid = (pid_t)copy->tgid, .tables = tables, .copy = copy };
+
+	words[0] = copy->regs.ip;
+	*reason = UNWIND_NO_PROCESS;
+	view.n_mappings = unwind_procs_recall(procs, view.pid, copy->time_ns, &view.mappings);
+	return view.n_mappings ? unwind_walk_remote(&view, &copy->regs, words, max, reason) : 1;
+}
+
+static bool needs_more(int reason)
+{
+	return reason == UNWIND_NO_PROCESS || reason == UNWIND_NO_MAPPING;
+}
+
 size_t unwind_copied(const struct unwind_copy *copy, uint64_t *words, size_t max, int *reason)
 {
 	size_t n = walk_copy(copy, words, max, reason);
 
-	if (*reason != UNWIND_NO_PROCESS && *reason != UNWIND_NO_MAPPING)
-		return n;
-	if (count_changes((pid_t)copy->tgid) != copy->change)
+	if (needs_more(*reason))
+		n = walk_copy_by_log(copy, words, max, reason);
+	if (!needs_more(*reason) || count_changes((pid_t)copy->tgid) != copy->change)
 		return n;
 	unwind_learn((pid_t)copy->tgid);
 	return walk_copy(copy, words, max, reason);
@@ -427,6 +447,10 @@ static void print_memory(void)
 		  "%.1f MB",
 		  n_files, (unsigned long long)size.n_rows, size.n_rules, n_procs, n_mappings,
 		  (double)size.n_shards * sizeof(struct unwind_shard) / (1 << 20));
+	if (mapslog_n_dropped(mapslog))
+		msg_warn("mappings of %llu processes had to be forgotten: some of their functions "
+			 "may have no names",
+			 (unsigned long long)mapslog_n_dropped(mapslog));
 	if (n_refused)
 		msg_warn("%zu files have no unwind tables: raise --unwind-mem", n_refused);
 }
@@ -462,6 +486,9 @@ static int start_unwind(struct run *run)
 		return 0;
 	if (open_tables())
 		return -ENOMEM;
+	handlers.log = mapslog = mapslog_new(LOG_MAPPINGS, target_lists_pids());
+	unwind_procs_set_log(procs, mapslog);
+	stacks_set_log(mapslog);
 	sideband = sideband_open(&handlers);
 	if (!sideband || sideband_watch(sideband, run->loop))
 		return -EIO;
@@ -500,6 +527,7 @@ static void finish_unwind(struct run *run)
 	unwind_procs_free(procs);
 	unwind_files_free(files);
 	unwind_tables_free(tables);
+	mapslog_free(mapslog);
 	for (uint32_t i = 0; i < n_shards; i++)
 		close(shard_fds[i]);
 	free(changed);

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "mapslog.h"
 #include "mem.h"
 #include "parse.h"
 #include "unwind_procs.h"
@@ -28,8 +29,18 @@ struct proc {
 	struct slice *slice;
 };
 
+/* What was recalled last: the copies of one process's stacks often come together. */
+struct recalled {
+	pid_t pid;
+	uint64_t state;
+	struct unwind_mapping *mappings;
+	size_t count;
+};
+
 struct unwind_procs {
 	struct unwind_files *files;
+	struct mapslog *log;
+	struct recalled recalled;
 	struct unwind_mapping *mappings;
 	uint32_t n_mappings; /* used from the array's beginning on */
 	struct slice *resting[SLICE_CLASSES], **resting_tail[SLICE_CLASSES];
@@ -46,6 +57,11 @@ struct unwind_procs *unwind_procs_new(struct unwind_files *files, struct unwind_
 	for (size_t i = 0; i < SLICE_CLASSES; i++)
 		procs->resting_tail[i] = &procs->resting[i];
 	return procs;
+}
+
+void unwind_procs_set_log(struct unwind_procs *procs, struct mapslog *log)
+{
+	procs->log = log;
 }
 
 /* ---- slices ---- */
@@ -146,6 +162,7 @@ void unwind_procs_free(struct unwind_procs *procs)
 			next = s->next;
 			free_slice(s);
 		}
+	free(procs->recalled.mappings);
 	free(procs);
 }
 
@@ -183,8 +200,9 @@ bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, struct unwind_pr
 	struct mappings maps;
 	struct slice *slice;
 
-	clock_gettime(CLOCK_REALTIME_COARSE, &read_time);
-	if (mappings_read(&maps, pid))
+	if (procs->log && mapslog_has_exited(procs->log, pid))
+		return false;
+	if (mapslog_read(procs->log, pid, clock_now_ns(), &maps, &read_time))
 		return false;
 	slice = maps.count ? allocate_slice(procs, maps.count) : NULL;
 	if (slice) {
@@ -195,6 +213,47 @@ bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, struct unwind_pr
 	}
 	mappings_free(&maps);
 	return slice;
+}
+
+static void forget_recalled(struct recalled *r)
+{
+	free(r->mappings);
+	*r = (struct recalled){};
+}
+
+/* Files that are not mapped any more may be others by then: unwind_files_get() looks. */
+static void recall(struct unwind_procs *procs, pid_t pid, uint64_t time_ns)
+{
+	struct recalled *r = &procs->recalled;
+	struct timespec read_time;
+	struct mappings maps;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &read_time);
+	if (!mapslog_find(procs->log, pid, time_ns, &maps))
+		return;
+	r->mappings = mem_zalloc(maps.count, sizeof(*r->mappings));
+	r->count = maps.count;
+	for (size_t i = 0; i < maps.count; i++)
+		fill_mapping(&r->mappings[i], &maps.items[i],
+			     unwind_files_get(procs->files, pid, &maps.items[i], &read_time));
+	mappings_free(&maps);
+}
+
+size_t unwind_procs_recall(struct unwind_procs *procs, pid_t pid, uint64_t time_ns,
+			   const struct unwind_mapping **mappings)
+{
+	uint64_t state = procs->log ? mapslog_state(procs->log, pid, time_ns) : 0;
+	struct recalled *r = &procs->recalled;
+
+	if (!state || r->pid != pid || r->state != state) {
+		forget_recalled(r);
+		if (state)
+			recall(procs, pid, time_ns);
+		r->pid = pid;
+		r->state = state;
+	}
+	*mappings = r->mappings;
+	return r->count;
 }
 
 void unwind_procs_fork(struct unwind_procs *procs, pid_t parent, pid_t child)

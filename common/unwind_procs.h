@@ -13,10 +13,14 @@
 #include "unwind_files.h"
 
 struct unwind_procs;
+struct mapslog;
 
 /* mappings: UNWIND_MAX_MAPPINGS elements. */
 struct unwind_procs *unwind_procs_new(struct unwind_files *files, struct unwind_mapping *mappings);
 void unwind_procs_free(struct unwind_procs *procs);
+
+/* Whom to ask for mappings first; NULL, as in the beginning: /proc. Stays the caller's. */
+void unwind_procs_set_log(struct unwind_procs *procs, struct mapslog *log);
 
 /*
  * Reads the process's mappings and compiles what is new. True, with the slice in *slice, if it has
@@ -32,6 +36,13 @@ bool unwind_procs_knows(const struct unwind_procs *procs, pid_t pid);
 
 /* The process's slice; false if it isn't known. */
 bool unwind_procs_find(const struct unwind_procs *procs, pid_t pid, struct unwind_process *slice);
+
+/*
+ * The mappings that a process had at that time, by the log: how many, with the first in *mappings,
+ * valid until the next call. 0: not known.
+ */
+size_t unwind_procs_recall(struct unwind_procs *procs, pid_t pid, uint64_t time_ns,
+			   const struct unwind_mapping **mappings);
 
 void unwind_procs_count(const struct unwind_procs *procs, size_t *n_processes, size_t *n_mappings);
 

@@ -8,7 +8,9 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "clock.h"
 #include "dso.h"
+#include "mapslog.h"
 #include "mem.h"
 #include "procmaps.h"
 #include "usyms.h"
@@ -26,6 +28,7 @@ struct process {
 
 struct usyms {
 	struct dso_cache *dsos;
+	struct mapslog *log;
 	struct process *buckets[PROCESS_BUCKETS];
 };
 
@@ -48,6 +51,11 @@ struct usyms *usyms_new(const struct dso_options *options)
 	raise_file_limit();
 	us->dsos = dso_cache_new(options ? options : &defaults);
 	return us;
+}
+
+void usyms_set_log(struct usyms *us, struct mapslog *log)
+{
+	us->log = log;
 }
 
 static void free_process(struct process *p)
@@ -101,14 +109,15 @@ static struct dso **carry_dsos(const struct process *p, const struct mappings *f
 }
 
 /* A process that is gone, or a zombie, has no mappings; those read before still tell. */
-static void read_mappings(struct process *p)
+static void read_mappings(const struct usyms *us, struct process *p, uint64_t time_ns)
 {
 	struct mappings fresh;
 	struct timespec now;
 	struct dso **dsos;
 
-	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	if (mappings_read(&fresh, p->pid) || !fresh.count)
+	if (!time_ns)
+		time_ns = clock_now_ns();
+	if (mapslog_read(us->log, p->pid, time_ns, &fresh, &now) || !fresh.count)
 		return;
 	dsos = carry_dsos(p, &fresh);
 	mappings_free(&p->maps);
@@ -139,7 +148,8 @@ static struct location locate_addr(struct usyms *us, struct process *p, const st
 }
 
 /* Has the process's mappings as of now, or as of earlier in its generation. */
-static struct process *get_process(struct usyms *us, pid_t pid, uint32_t generation, bool *is_fresh)
+static struct process *get_process(struct usyms *us, pid_t pid, uint32_t generation,
+				   uint64_t time_ns, bool *is_fresh)
 {
 	struct process **link = find_process(us, pid), *p = *link;
 
@@ -149,22 +159,22 @@ static struct process *get_process(struct usyms *us, pid_t pid, uint32_t generat
 	usyms_forget(us, pid);
 	link = find_process(us, pid);
 	p = add_process(link, pid, generation);
-	read_mappings(p);
+	read_mappings(us, p, time_ns);
 	return p;
 }
 
-void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, const uint64_t *addrs, size_t n,
-		  struct location *out)
+void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t time_ns,
+		  const uint64_t *addrs, size_t n, struct location *out)
 {
 	bool is_fresh;
-	struct process *p = get_process(us, pid, generation, &is_fresh);
+	struct process *p = get_process(us, pid, generation, time_ns, &is_fresh);
 
 	for (size_t i = 0; i < n; i++) {
 		const struct mapping *m = mappings_find(&p->maps, addrs[i]);
 
 		if (!m && !is_fresh) {
 			is_fresh = true;
-			read_mappings(p);
+			read_mappings(us, p, time_ns);
 			m = mappings_find(&p->maps, addrs[i]);
 		}
 		out[i] = m ? locate_addr(us, p, m, addrs[i])
@@ -177,7 +187,7 @@ void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, const uint64
 void usyms_meet(struct usyms *us, pid_t pid, uint32_t generation)
 {
 	bool is_fresh;
-	struct process *p = get_process(us, pid, generation, &is_fresh);
+	struct process *p = get_process(us, pid, generation, 0, &is_fresh);
 
 	for (size_t i = 0; i < p->maps.count; i++)
 		locate_addr(us, p, &p->maps.items[i], p->maps.items[i].start);

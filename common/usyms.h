@@ -21,6 +21,7 @@
 #include "dso.h" /* a dso lives as long as its usyms */
 
 struct usyms;
+struct mapslog;
 
 struct location {
 	struct dso *dso; /* NULL: no mapping held the address */
@@ -31,13 +32,16 @@ struct location {
 struct usyms *usyms_new(const struct dso_options *options);
 void usyms_free(struct usyms *us);
 
+/* Whom to ask for mappings of processes that have just begun, or are gone. Stays the caller's. */
+void usyms_set_log(struct usyms *us, struct mapslog *log);
+
 /*
- * Locates n addresses of a process. generation changes when the process executes a new program:
+ * Locates n addresses that a process had at that time (CLOCK_MONOTONIC; 0: now). generation changes when the process executes a new program:
  * its mappings are then read afresh. They are also read again, once, where an address lies in none
  * of them (dlopen). A process that is gone yields locations without dso.
  */
-void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, const uint64_t *addrs, size_t n,
-		  struct location *out);
+void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t time_ns,
+		  const uint64_t *addrs, size_t n, struct location *out);
 
 /*
  * Reads the mappings of a process and opens all that it executes, so that addresses of it can be

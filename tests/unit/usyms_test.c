@@ -129,7 +129,7 @@ static struct location locate(struct usyms *us, pid_t pid, uint32_t generation, 
 {
 	struct location loc;
 
-	usyms_locate(us, pid, generation, &addr, 1, &loc);
+	usyms_locate(us, pid, generation, 0, &addr, 1, &loc);
 	return loc;
 }
 
@@ -610,9 +610,9 @@ TEST(reads_mappings_again_for_an_unknown_address)
 	uint64_t addrs[3] = { known_addr(), 8, 0 };
 	struct location locs[3];
 
-	usyms_locate(us, getpid(), 1, addrs, 1, locs);
+	usyms_locate(us, getpid(), 1, 0, addrs, 1, locs);
 	addrs[2] = map_text(fd);
-	usyms_locate(us, getpid(), 1, addrs, 3, locs);
+	usyms_locate(us, getpid(), 1, 0, addrs, 3, locs);
 	CHECK_STR(name_of(locs[0]), "known_function");
 	CHECK(!locs[1].dso);
 	CHECK_STR(name_of(locs[2]), "known_function");
