@@ -24,7 +24,24 @@ static __always_inline __u64 unwind_copy_id(const struct unwind_copy *copy)
 	return (id & ~STACK_ID_AT_START) | 1;
 }
 
-/* A large variable can leave pages of the stack that were never touched: zeros in the copy. */
+/*
+ * The stack from sp on, in pieces that don't cross the end of a page: what is left above the topmost
+ * frame may be less than a piece. A large variable can leave pages of the stack that were never
+ * touched: zeros in the copy.
+ */
+static __always_inline void unwind_copy_stack(struct unwind_copy *copy, __u64 sp, __u32 max_bytes)
+{
+	__u32 first = UNWIND_COPY_PIECE - (sp & (UNWIND_COPY_PIECE - 1));
+
+	copy->n_bytes = 0;
+	if (!bpf_probe_read_user(copy->bytes, first, (void *)sp))
+		copy->n_bytes = first;
+	for (__u32 at = 0; at + 2 * UNWIND_COPY_PIECE <= max_bytes; at += UNWIND_COPY_PIECE)
+		if (!bpf_probe_read_user(copy->bytes + first + at, UNWIND_COPY_PIECE,
+					 (void *)(sp + first + at)))
+			copy->n_bytes = first + at + UNWIND_COPY_PIECE;
+}
+
 static __always_inline __u64 unwind_send_copy_of(struct stack_scratch *scratch, __u32 change,
 						 __u32 max_bytes)
 {
@@ -42,12 +59,7 @@ static __always_inline __u64 unwind_send_copy_of(struct stack_scratch *scratch, 
 	copy->time_ns = bpf_ktime_get_ns();
 	copy->change = change;
 	copy->regs = scratch->walk.regs;
-	copy->n_bytes = 0;
-	for (__u32 at = 0; at < max_bytes; at += UNWIND_COPY_PIECE) {
-		if (!bpf_probe_read_user(copy->bytes + at, UNWIND_COPY_PIECE,
-					 (void *)(scratch->walk.regs.sp + at)))
-			copy->n_bytes = at + UNWIND_COPY_PIECE;
-	}
+	unwind_copy_stack(copy, scratch->walk.regs.sp, max_bytes);
 	copy->id = id = unwind_copy_id(copy);
 	bpf_ringbuf_submit(copy, 0);
 	return id;

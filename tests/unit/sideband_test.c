@@ -3,9 +3,11 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "silent.h"
 #include "sideband.h"
 #include "unit.h"
@@ -55,10 +57,12 @@ static void on_drained(void *arg)
 	((struct seen *)arg)->n_drained++;
 }
 
+static struct mapslog *wanted_log;
+
 static struct sideband *open_for(struct seen *seen)
 {
-	struct sideband_handlers handlers = { on_forked, on_changed, on_exited,
-					      on_lost,	 on_drained, seen };
+	struct sideband_handlers handlers = { on_forked, on_changed, on_exited, on_lost,
+					      on_drained, seen,	     wanted_log };
 	int saved_fd = silence_stderr();
 	struct sideband *sb = sideband_open(&handlers);
 
@@ -224,4 +228,63 @@ TEST(a_ring_that_runs_over_is_told)
 	sideband_read(sb);
 	CHECK(seen.n_lost >= 1);
 	sideband_close(sb);
+}
+
+/* The inode of the first file that a process had mapped at that time whose path ends so. */
+static ino_t find_inode(struct mapslog *log, pid_t pid, uint64_t time_ns, const char *ending)
+{
+	struct mappings maps;
+	ino_t ino = 0;
+
+	mapslog_find(log, pid, time_ns, &maps);
+	for (size_t i = 0; i < maps.count && !ino; i++) {
+		const char *path = maps.items[i].path;
+		size_t n = strlen(path), m = strlen(ending);
+
+		if (n >= m && !strcmp(path + n - m, ending))
+			ino = maps.items[i].ino;
+	}
+	mappings_free(&maps);
+	return ino;
+}
+
+/* On whichever CPUs it was. The log takes the events out by itself, the handlers get them later. */
+TEST(a_program_that_is_gone_is_in_the_log)
+{
+	struct seen seen = {};
+	struct stat st;
+	pid_t child;
+
+	wanted_log = mapslog_new(1 << 16, false);
+	OPEN_OR_SKIP(sb, &seen);
+	child = run_child(false, "/bin/true");
+	CHECK(!stat("/bin/true", &st));
+	CHECK_EQ(find_inode(wanted_log, child, clock_now_ns(), "/true"), st.st_ino);
+	CHECK(mapslog_state(wanted_log, child, clock_now_ns()) != 0);
+	CHECK_EQ(seen.n_exited + seen.n_drained, 0);
+	sideband_read(sb);
+	CHECK_EQ(seen.n_exited, 1);
+	sideband_close(sb);
+	mapslog_free(wanted_log);
+	wanted_log = NULL;
+}
+
+TEST(a_ring_that_runs_over_clears_the_log)
+{
+	struct seen seen = {};
+	pid_t child;
+
+	wanted_log = mapslog_new(1 << 16, false);
+	OPEN_OR_SKIP(sb, &seen);
+	stay_on_one_cpu();
+	child = run_child(false, "/bin/true");
+	CHECK(mapslog_state(wanted_log, child, clock_now_ns()) != 0);
+	for (int i = 0; i < 10000; i++)
+		map_code();
+	sideband_read(sb);
+	map_code();
+	CHECK_EQ(mapslog_state(wanted_log, child, clock_now_ns()), 0);
+	sideband_close(sb);
+	mapslog_free(wanted_log);
+	wanted_log = NULL;
 }

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the log says of processes at a time, given what they did: mostly of ones that never were. */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "mapslog.h"
+#include "unit.h"
+
+#define NOBODY	 (1 << 23) /* above all pids */
+#define MANY	 (1 << 20)
+#define SECOND_NS 1000000000ULL
+
+static void map(struct mapslog *log, pid_t pid, uint64_t start, uint64_t end, ino_t ino,
+		uint64_t time_ns)
+{
+	char path[32];
+	struct mapping m = { .start = start, .end = end, .dev = 1, .ino = ino, .path = path };
+
+	snprintf(path, sizeof(path), "/file%d", (int)ino);
+	mapslog_map(log, pid, &m, time_ns);
+}
+
+/* "START-END+OFFSET:INO ..." in hex, of a process at a time; "?": not known. */
+static const char *state_of(struct mapslog *log, pid_t pid, uint64_t time_ns)
+{
+	static char text[1024];
+	struct mappings maps;
+	int used = 0;
+
+	if (!mapslog_find(log, pid, time_ns, &maps))
+		return "?";
+	text[0] = '\0';
+	for (size_t i = 0; i < maps.count; i++)
+		used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%llx-%llx+%llx:%d",
+				 i ? " " : "", (unsigned long long)maps.items[i].start,
+				 (unsigned long long)maps.items[i].end,
+				 (unsigned long long)maps.items[i].offset, (int)maps.items[i].ino);
+	mappings_free(&maps);
+	return text;
+}
+
+TEST(a_program_has_what_it_has_mapped_by_then)
+{
+	struct mapslog *log = mapslog_new(MANY, false);
+
+	mapslog_exec(log, NOBODY, 10);
+	map(log, NOBODY, 0x7000, 0x8000, 2, 12);
+	map(log, NOBODY, 0x1000, 0x3000, 1, 14);
+	CHECK_STR(state_of(log, NOBODY, 9), "?");
+	CHECK_STR(state_of(log, NOBODY, 11), "");
+	CHECK_STR(state_of(log, NOBODY, 13), "7000-8000+0:2");
+	CHECK_STR(state_of(log, NOBODY, 14), "1000-3000+0:1 7000-8000+0:2");
+	CHECK_STR(state_of(log, NOBODY + 1, 14), "?");
+	mapslog_free(log);
+}
+
+TEST(an_exec_drops_what_was_there_but_not_for_the_time_before)
+{
+	struct mapslog *log = mapslog_new(MANY, false);
+
+	mapslog_exec(log, NOBODY, 10);
+	map(log, NOBODY, 0x1000, 0x3000, 1, 11);
+	mapslog_exec(log, NOBODY, 20);
+	map(log, NOBODY, 0x1000, 0x3000, 2, 21);
+	CHECK_STR(state_of(log, NOBODY, 19), "1000-3000+0:1");
+	CHECK_STR(state_of(log, NOBODY, 20), "");
+	CHECK_STR(state_of(log, NOBODY, 30), "1000-3000+0:2");
+	for (uint64_t t = 40; t < 90; t += 10)
+		mapslog_exec(log, NOBODY, t);
+	CHECK_STR(state_of(log, NOBODY, 19), "?"); /* only the last few are kept */
+	mapslog_free(log);
+}
+
+TEST(a_child_has_what_its_parent_had_and_goes_its_own_way)
+{
+	struct mapslog *log = mapslog_new(MANY, false);
+	pid_t parent = NOBODY, child = NOBODY + 1, grandchild = NOBODY + 2;
+
+	mapslog_exec(log, parent, 10);
+	map(log, parent, 0x1000, 0x2000, 1, 11);
+	mapslog_fork(log, parent, child, 12);
+	map(log, child, 0x3000, 0x4000, 3, 13);
+	map(log, parent, 0x2000, 0x3000, 2, 13);
+	mapslog_fork(log, parent, grandchild, 14);
+	map(log, parent, 0x5000, 0x6000, 5, 15);
+	mapslog_exit(log, parent, 16);
+	CHECK_STR(state_of(log, parent, 17), "1000-2000+0:1 2000-3000+0:2 5000-6000+0:5");
+	CHECK_STR(state_of(log, child, 17), "1000-2000+0:1 3000-4000+0:3");
+	CHECK_STR(state_of(log, grandchild, 17), "1000-2000+0:1 2000-3000+0:2");
+	mapslog_fork(log, NOBODY + 9, NOBODY + 10, 18);
+	CHECK_STR(state_of(log, NOBODY + 10, 18), "?");
+	mapslog_free(log);
+}
+
+TEST(what_is_new_takes_the_place_of_what_was_there)
+{
+	struct mapslog *log = mapslog_new(MANY, false);
+
+	mapslog_exec(log, NOBODY, 10);
+	map(log, NOBODY, 0x1000, 0x9000, 1, 11);
+	map(log, NOBODY, 0x3000, 0x4000, 2, 12);
+	CHECK_STR(state_of(log, NOBODY, 12), "1000-3000+0:1 3000-4000+0:2 4000-9000+3000:1");
+	map(log, NOBODY, 0x2000, 0x5000, 3, 13);
+	CHECK_STR(state_of(log, NOBODY, 13), "1000-2000+0:1 2000-5000+0:3 5000-9000+4000:1");
+	map(log, NOBODY, 0, 0xa000, 4, 14);
+	CHECK_STR(state_of(log, NOBODY, 14), "0-a000+0:4");
+	mapslog_free(log);
+}
+
+/* Events of several CPUs are not always in order. */
+TEST(what_comes_late_is_put_where_it_belongs)
+{
+	struct mapslog *log = mapslog_new(MANY, false);
+
+	mapslog_exec(log, NOBODY, 5);
+	map(log, NOBODY, 0x1000, 0x2000, 1, 6);
+	mapslog_exec(log, NOBODY + 1, 20);
+	map(log, NOBODY + 1, 0x3000, 0x4000, 3, 21);
+	mapslog_fork(log, NOBODY, NOBODY + 1, 10);
+	CHECK_STR(state_of(log, NOBODY + 1, 15), "1000-2000+0:1");
+	CHECK_STR(state_of(log, NOBODY + 1, 21), "3000-4000+0:3");
+	map(log, NOBODY + 1, 0x5000, 0x6000, 5, 15);
+	CHECK_STR(state_of(log, NOBODY + 1, 15), "1000-2000+0:1 5000-6000+0:5");
+	CHECK_STR(state_of(log, NOBODY + 1, 21), "3000-4000+0:3");
+	CHECK_STR(state_of(log, NOBODY, 21), "1000-2000+0:1");
+	mapslog_free(log);
+}
+
+TEST(equal_states_have_equal_names)
+{
+	struct mapslog *log = mapslog_new(MANY, false);
+	uint64_t first;
+
+	CHECK_EQ(mapslog_state(log, NOBODY, 10), 0);
+	mapslog_exec(log, NOBODY, 10);
+	map(log, NOBODY, 0x1000, 0x2000, 1, 11);
+	first = mapslog_state(log, NOBODY, 12);
+	CHECK(first != 0);
+	CHECK_EQ(mapslog_state(log, NOBODY, 19), first);
+	map(log, NOBODY, 0x2000, 0x3000, 2, 20);
+	CHECK_EQ(mapslog_state(log, NOBODY, 19), first);
+	CHECK(mapslog_state(log, NOBODY, 20) != first);
+	mapslog_free(log);
+}
+
+TEST(lost_events_mean_that_nothing_is_known)
+{
+	struct mapslog *log = mapslog_new(MANY, false);
+
+	mapslog_exec(log, NOBODY, 10);
+	mapslog_fork(log, NOBODY, NOBODY + 1, 11);
+	mapslog_exit(log, NOBODY, 12);
+	mapslog_clear(log);
+	CHECK_STR(state_of(log, NOBODY, 12), "?");
+	CHECK_STR(state_of(log, NOBODY + 1, 12), "?");
+	CHECK_EQ(mapslog_n_dropped(log), 0);
+	mapslog_free(log);
+	mapslog_free(NULL);
+}
+
+TEST(whoever_ended_first_is_forgotten_first_and_counted)
+{
+	struct mapslog *log = mapslog_new(30, false);
+	uint64_t now_ns = clock_now_ns();
+
+	for (pid_t pid = NOBODY; pid < NOBODY + 20; pid++) {
+		mapslog_exec(log, pid, now_ns);
+		for (uint64_t i = 1; i <= 3; i++)
+			map(log, pid, i << 12, (i + 1) << 12, (ino_t)i, now_ns);
+		if (pid != NOBODY)
+			mapslog_exit(log, pid, now_ns);
+	}
+	CHECK_STR(state_of(log, NOBODY, now_ns), "1000-2000+0:1 2000-3000+0:2 3000-4000+0:3");
+	CHECK_STR(state_of(log, NOBODY + 2, now_ns), "?");
+	CHECK_STR(state_of(log, NOBODY + 19, now_ns), "1000-2000+0:1 2000-3000+0:2 3000-4000+0:3");
+	CHECK(mapslog_n_dropped(log) >= 9 && mapslog_n_dropped(log) <= 12);
+	mapslog_free(log);
+}
+
+/* All that counts is that the living stay below the limit, too. */
+TEST(a_process_that_does_not_fit_is_forgotten_and_counted)
+{
+	struct mapslog *log = mapslog_new(8, false);
+
+	mapslog_exec(log, NOBODY, 10);
+	for (uint64_t i = 1; i <= 20; i++)
+		map(log, NOBODY, i << 12, (i + 1) << 12, 1, 10 + i);
+	CHECK_STR(state_of(log, NOBODY, 40), "?");
+	CHECK_EQ(mapslog_n_dropped(log), 1);
+	mapslog_free(log);
+}
+
+TEST(those_who_ended_long_ago_are_forgotten_without_a_word)
+{
+	struct mapslog *log = mapslog_new(MANY, false);
+
+	mapslog_exec(log, NOBODY, 10);
+	mapslog_exit(log, NOBODY, 20);
+	mapslog_exec(log, NOBODY + 1, 30);
+	mapslog_exit(log, NOBODY + 1, 20 * SECOND_NS);
+	CHECK_STR(state_of(log, NOBODY, 20), "?");
+	CHECK_STR(state_of(log, NOBODY + 1, 30), "");
+	CHECK(mapslog_has_exited(log, NOBODY + 1));
+	CHECK_EQ(mapslog_n_dropped(log), 0);
+	mapslog_exec(log, NOBODY + 1, 21 * SECOND_NS); /* the pid is another one's */
+	CHECK(!mapslog_has_exited(log, NOBODY + 1));
+	mapslog_free(log);
+}
+
+TEST(only_the_known_and_their_children_are_put_down_if_asked_so)
+{
+	struct mapslog *log = mapslog_new(MANY, true);
+	struct mappings none = {};
+
+	mapslog_exec(log, NOBODY, 10);
+	map(log, NOBODY, 0x1000, 0x2000, 1, 11);
+	CHECK_STR(state_of(log, NOBODY, 12), "?");
+	mapslog_set(log, NOBODY, &none, 13);
+	mapslog_fork(log, NOBODY, NOBODY + 1, 14);
+	mapslog_exec(log, NOBODY + 1, 15);
+	CHECK_STR(state_of(log, NOBODY + 1, 16), "");
+	mapslog_free(log);
+}
+
+static pid_t start_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	pause();
+	_exit(0);
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* The mapping of this function in a process, with the inode that the log or /proc tells of it. */
+static ino_t read_inode(struct mapslog *log, pid_t pid, uint64_t time_ns)
+{
+	const struct mapping *m;
+	struct timespec read_time;
+	struct mappings maps;
+	ino_t ino;
+
+	if (mapslog_read(log, pid, time_ns, &maps, &read_time))
+		return 0;
+	m = mappings_find(&maps, (uintptr_t)read_inode);
+	ino = m ? m->ino : 0;
+	mappings_free(&maps);
+	return ino;
+}
+
+TEST(a_process_that_has_settled_is_asked_itself)
+{
+	struct mapslog *log = mapslog_new(MANY, false);
+	uint64_t now_ns = clock_now_ns(), here = (uintptr_t)read_inode;
+	pid_t child = start_child();
+	ino_t ino = read_inode(NULL, child, now_ns);
+
+	CHECK(ino);
+	mapslog_exec(log, child, now_ns - SECOND_NS);
+	map(log, child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 7, now_ns - SECOND_NS);
+	CHECK_EQ(read_inode(log, child, now_ns), ino);
+	mapslog_exec(log, child, now_ns);
+	map(log, child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 8, now_ns);
+	CHECK_EQ(read_inode(log, child, now_ns), 8);	/* has just begun */
+	CHECK_EQ(read_inode(log, child, now_ns - 1), 7); /* was something else then */
+	end_child(child);
+	mapslog_free(log);
+}
+
+TEST(of_a_process_that_is_gone_the_log_tells)
+{
+	struct mapslog *log = mapslog_new(MANY, false);
+	uint64_t now_ns = clock_now_ns(), here = (uintptr_t)read_inode;
+	pid_t child = start_child();
+
+	CHECK(read_inode(log, child, now_ns)); /* and it is in the log from now on */
+	end_child(child);
+	CHECK(read_inode(log, child, clock_now_ns()) == read_inode(NULL, getpid(), now_ns));
+	CHECK_EQ(read_inode(NULL, child, now_ns), 0);
+	mapslog_exec(log, child, now_ns - SECOND_NS); /* long ago, and its end is not told yet */
+	map(log, child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 7, now_ns - SECOND_NS);
+	CHECK_EQ(read_inode(log, child, now_ns - 1), 7);
+	mapslog_free(log);
+}
