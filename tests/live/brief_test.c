@@ -58,8 +58,14 @@ static void check_whole(const struct proc *tool, const char *comm)
 			 folded_sum(tool->out, comm, "_dl_start_user");
 
 	if ((all - whole) * 1000 > all * (uint64_t)most_missing())
-		UNIT_FAIL("%s: %llu of %llu are whole: %s %s", tool->name,
+		UNIT_FAIL("%s: %llu of %llu are whole: %.500s %s", tool->name,
 			  (unsigned long long)whole, (unsigned long long)all, tool->out, tool->err);
+}
+
+/* Each process's stacks count apart. */
+static const char *table_size(void)
+{
+	return text_of("%d", at_size(1 << 18, 1 << 16));
 }
 
 struct traced {
@@ -71,8 +77,9 @@ static struct traced trace(const char *program)
 {
 	struct proc *work = work_start("brief", text_of("%d", count_processes()), LANES, program);
 	struct traced t = {
-		.profile = tool_start("profile", "-U", "-F", "997"),
-		.offcputime = tool_start("offcputime", "-U"),
+		.profile = tool_start("profile", "-U", "-F", "997", "--stack-storage-size",
+				      table_size()),
+		.offcputime = tool_start("offcputime", "-U", "--stack-storage-size", table_size()),
 	};
 
 	work_do(work);
