@@ -10,10 +10,13 @@
 
 #include "unwind.bpf.h"
 
-/* A ring of their own: a lot of copies must not displace definitions. */
+/*
+ * A ring of their own: a lot of copies must not displace definitions. While the loader compiles the
+ * tables of a compiler, for a tenth of a second or more, it reads none.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 2 << 20);
+	__uint(max_entries, 8 << 20);
 } unwind_copies SEC(".maps");
 
 static __always_inline __u64 unwind_copy_id(const struct unwind_copy *copy)
@@ -78,6 +81,7 @@ __noinline __u64 unwind_send_copy(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
 	struct unwind_change *change;
+	__u64 bytes;
 
 	if (!unwind_settings.by_cfi || !scratch)
 		return 0;
@@ -87,8 +91,11 @@ __noinline __u64 unwind_send_copy(__u32 slot)
 	if (!change || change->n_copies >= UNWIND_MAX_COPIES)
 		return 0;
 	__sync_fetch_and_add(&change->n_copies, 1);
-	if (unwind_stack_bytes(scratch->walk.regs.sp) <= UNWIND_COPY_SMALL)
+	bytes = unwind_stack_bytes(scratch->walk.regs.sp);
+	if (bytes <= UNWIND_COPY_SMALL - UNWIND_COPY_PIECE)
 		return unwind_send_copy_of(scratch, change->count, UNWIND_COPY_SMALL);
+	if (bytes <= UNWIND_COPY_MEDIUM - UNWIND_COPY_PIECE)
+		return unwind_send_copy_of(scratch, change->count, UNWIND_COPY_MEDIUM);
 	return unwind_send_copy_of(scratch, change->count, UNWIND_COPY_LARGE);
 }
 

@@ -112,10 +112,12 @@ struct unwind_thread {
 	struct unwind_regs regs;
 };
 
-#define UNWIND_COPY_PIECE 1024
-#define UNWIND_COPY_SMALL (8 << 10)
-#define UNWIND_COPY_LARGE (32 << 10)
-#define UNWIND_MAX_COPIES 256 /* in a row: a walk may also end early for ever */
+/* Up to a piece of each size may remain unused. */
+#define UNWIND_COPY_PIECE  1024
+#define UNWIND_COPY_SMALL  (3 << 10)
+#define UNWIND_COPY_MEDIUM (9 << 10)
+#define UNWIND_COPY_LARGE  (33 << 10)
+#define UNWIND_MAX_COPIES  256 /* in a row: a walk may also end early for ever */
 
 /* How a walk ended. */
 enum unwind_reason {

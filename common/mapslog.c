@@ -16,12 +16,12 @@
 
 #define LOG_BUCKETS  4096
 #define FILE_BUCKETS 1024
-#define MAX_ERAS     4			 /* of one process: those that it may still be asked for */
-#define MAX_LIST     4096		 /* /proc/PID/maps does it for processes with more */
-#define YOUNG_NS     (100 * NS_PER_MS)	 /* too little time to unmap much */
-#define READ_NS	     NS_PER_S		 /* what a process has left has been read by then */
-#define KEEP_NS	     (10 * NS_PER_S)	 /* even where the loader was kept from it */
-#define CTIME_NS     (10 * NS_PER_MS)	 /* change times of files lag so much behind the clock */
+#define MAX_ERAS     4		       /* of one process: those that it may still be asked for */
+#define MAX_LIST     4096	       /* /proc/PID/maps does it for processes with more */
+#define YOUNG_NS     (100 * NS_PER_MS) /* too little time to unmap much */
+#define READ_NS	     NS_PER_S	       /* what a process has left has been read by then */
+#define KEEP_NS	     (10 * NS_PER_S)   /* even where the loader was kept from it */
+#define CTIME_NS     (10 * NS_PER_MS)  /* change times of files lag so much behind the clock */
 
 /* A file, or another name of a mapping, once for all who map it. */
 struct file {
@@ -55,8 +55,8 @@ struct proc {
 	struct proc *next; /* in the bucket */
 	pid_t pid;
 	struct era *latest;
-	uint64_t exit_ns;		/* 0: not yet */
-	struct proc *older, *newer;	/* among those that have ended */
+	uint64_t exit_ns;	    /* 0: not yet */
+	struct proc *older, *newer; /* among those that have ended */
 };
 
 struct mapslog {
@@ -490,7 +490,7 @@ static void put_mapping(struct mappings *maps, size_t *capacity, const struct it
 		at++;
 	while (at < maps->count && !compare_mappings(&maps->items[at], &m)) {
 		struct mapping *old = &maps->items[at];
-		bool has_front = old->start < m.start, has_back = old->end > m.end;
+		bool has_front = old->start<m.start, has_back = old->end> m.end;
 
 		if (has_back)
 			insert_at(maps, capacity, at + 1, cut_front(old, m.end));

@@ -24,7 +24,7 @@
 #include "parse.h"
 #include "sideband.h"
 
-#define RING_BYTES   (256 << 10)
+#define RING_BYTES (256 << 10)
 /*
  * Events are read at once where little happens, since a process may block for good a millisecond
  * after it began. Where much happens they are left to gather.
@@ -77,7 +77,7 @@ static int open_cpu_event(uint32_t cpu)
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC, /* that of BPF */
-		.watermark = 1, /* wakeup_events would count samples only */
+		.watermark = 1,		    /* wakeup_events would count samples only */
 		.wakeup_watermark = 1,
 	};
 

@@ -8,10 +8,10 @@
 
 #include "live.h"
 
-#define LANES	 "3"
-#define NAP_US	 300 /* each process sleeps once, at least that long */
-#define LEAF	 "main;brief_outer;brief_middle;brief_leaf"
-#define UNKNOWN	 "[unknown]"
+#define LANES	"3"
+#define NAP_US	300 /* each process sleeps once, at least that long */
+#define LEAF	"main;brief_outer;brief_middle;brief_leaf"
+#define UNKNOWN "[unknown]"
 
 static int count_processes(void)
 {

@@ -9,8 +9,8 @@
 #include "mapslog.h"
 #include "unit.h"
 
-#define NOBODY	 (1 << 23) /* above all pids */
-#define MANY	 (1 << 20)
+#define NOBODY	  (1 << 23) /* above all pids */
+#define MANY	  (1 << 20)
 #define SECOND_NS 1000000000ULL
 
 static void map(struct mapslog *log, pid_t pid, uint64_t start, uint64_t end, ino_t ino,
@@ -270,7 +270,7 @@ TEST(a_process_that_has_settled_is_asked_itself)
 	CHECK_EQ(read_inode(log, child, now_ns), ino);
 	mapslog_exec(log, child, now_ns);
 	map(log, child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 8, now_ns);
-	CHECK_EQ(read_inode(log, child, now_ns), 8);	/* has just begun */
+	CHECK_EQ(read_inode(log, child, now_ns), 8);	 /* has just begun */
 	CHECK_EQ(read_inode(log, child, now_ns - 1), 7); /* was something else then */
 	end_child(child);
 	mapslog_free(log);

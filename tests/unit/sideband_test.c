@@ -61,8 +61,8 @@ static struct mapslog *wanted_log;
 
 static struct sideband *open_for(struct seen *seen)
 {
-	struct sideband_handlers handlers = { on_forked, on_changed, on_exited, on_lost,
-					      on_drained, seen,	     wanted_log };
+	struct sideband_handlers handlers = { on_forked,  on_changed, on_exited, on_lost,
+					      on_drained, seen,	      wanted_log };
 	int saved_fd = silence_stderr();
 	struct sideband *sb = sideband_open(&handlers);
 
