@@ -270,7 +270,7 @@ static void read_vdso(struct dso *key, pid_t pid, const struct mapping *m)
 	if (bytes > VDSO_MAX_BYTES)
 		return;
 	image = mem_zalloc(1, bytes);
-	if (mapfile_read_memory(pid, m->start, image, bytes)) {
+	if (mapfile_read_vdso(pid, m, image)) {
 		free(image);
 		return;
 	}

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "mapfile.h"
@@ -72,6 +73,15 @@ static int open_path(const char *path, const struct mapping *m, const struct tim
 	return -ESTALE;
 }
 
+static int open_in_root_of(pid_t pid, const struct mapping *m, const struct timespec *read_time,
+			   struct stat *st)
+{
+	char path[PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, m->path);
+	return open_path(path, m, read_time, st);
+}
+
 static bool is_out_of_files(int err)
 {
 	return err == -EMFILE || err == -ENFILE;
@@ -80,18 +90,19 @@ static bool is_out_of_files(int err)
 int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read_time,
 		 struct stat *st)
 {
-	char path[PATH_MAX + 32];
 	int fd = open_map_file(pid, m, st);
 
 	if (m->mapped_at.tv_sec)
 		read_time = &m->mapped_at;
 	if (fd >= 0 || is_out_of_files(fd) || m->path[0] != '/')
 		return fd;
-	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, m->path);
-	fd = open_path(path, m, read_time, st);
+	fd = open_in_root_of(pid, m, read_time, st);
 	if (fd >= 0 || is_out_of_files(fd))
 		return fd;
-	return open_path(m->path, m, read_time, st);
+	fd = open_path(m->path, m, read_time, st);
+	if (fd >= 0 || is_out_of_files(fd) || !m->relative)
+		return fd;
+	return open_in_root_of(m->relative, m, read_time, st);
 }
 
 int mapfile_read_memory(pid_t pid, uint64_t addr, void *buf, size_t size)
@@ -108,4 +119,15 @@ int mapfile_read_memory(pid_t pid, uint64_t addr, void *buf, size_t size)
 	err = n < 0 ? -errno : 0;
 	close(fd);
 	return !err && (size_t)n != size ? -EIO : err;
+}
+
+/* Programs of 32 bits, which have another one, have nothing above 4 GiB. */
+int mapfile_read_vdso(pid_t pid, const struct mapping *m, void *buf)
+{
+	size_t bytes = m->end - m->start;
+	int err = mapfile_read_memory(pid, m->start, buf, bytes);
+
+	if (!err || m->start <= UINT32_MAX)
+		return err;
+	return mapfile_read_memory(getpid(), getauxval(AT_SYSINFO_EHDR), buf, bytes);
 }

@@ -14,14 +14,15 @@
 #include "mem.h"
 #include "parse.h"
 
-#define LOG_BUCKETS  4096
-#define FILE_BUCKETS 1024
-#define MAX_ERAS     4		       /* of one process: those that it may still be asked for */
-#define MAX_LIST     4096	       /* /proc/PID/maps does it for processes with more */
-#define YOUNG_NS     (100 * NS_PER_MS) /* too little time to unmap much */
-#define READ_NS	     NS_PER_S	       /* what a process has left has been read by then */
-#define KEEP_NS	     (10 * NS_PER_S)   /* even where the loader was kept from it */
-#define CTIME_NS     (10 * NS_PER_MS)  /* change times of files lag so much behind the clock */
+#define LOG_BUCKETS   4096
+#define FILE_BUCKETS  1024
+#define MAX_ERAS      4 /* of one process: those that it may still be asked for */
+#define MAX_ANCESTORS 16
+#define MAX_LIST      4096		/* /proc/PID/maps does it for processes with more */
+#define YOUNG_NS      (100 * NS_PER_MS) /* too little time to unmap much */
+#define READ_NS	      NS_PER_S		/* what a process has left has been read by then */
+#define KEEP_NS	      (10 * NS_PER_S)	/* even where the loader was kept from it */
+#define CTIME_NS      (10 * NS_PER_MS)	/* change times of files lag so much behind the clock */
 
 /* A file, or another name of a mapping, once for all who map it. */
 struct file {
@@ -54,6 +55,7 @@ struct era {
 struct proc {
 	struct proc *next; /* in the bucket */
 	pid_t pid;
+	pid_t parent; /* 0: not known */
 	struct era *latest;
 	uint64_t exit_ns;	    /* 0: not yet */
 	struct proc *older, *newer; /* among those that have ended */
@@ -364,6 +366,7 @@ void mapslog_fork(struct mapslog *log, pid_t parent, pid_t child, uint64_t time_
 		return;
 	era->list->n_users++;
 	begin_era(log, child, time_ns, era->list, count_until(era, time_ns));
+	get_proc(log, child)->parent = parent;
 }
 
 void mapslog_exec(struct mapslog *log, pid_t pid, uint64_t time_ns)
@@ -441,7 +444,24 @@ static struct timespec wall_time(uint64_t ns)
 	return (struct timespec){ (time_t)(wall_ns / NS_PER_S), (long)(wall_ns % NS_PER_S) };
 }
 
-static struct mapping copy_mapping(const struct item *item)
+/*
+ * The nearest ancestor that has not ended, which mostly sees the same files. The process itself may
+ * be about to end, with its root gone before that is told.
+ */
+static pid_t find_relative(const struct mapslog *log, pid_t pid)
+{
+	const struct proc *p = *find_link(log, pid);
+
+	for (int i = 0; p && i < MAX_ANCESTORS; i++) {
+		pid = p->parent;
+		p = *find_link(log, pid);
+		if (!p || !p->exit_ns)
+			return pid;
+	}
+	return 0;
+}
+
+static struct mapping copy_mapping(const struct item *item, pid_t relative)
 {
 	return (struct mapping){
 		.start = item->start,
@@ -451,6 +471,7 @@ static struct mapping copy_mapping(const struct item *item)
 		.ino = item->file->ino,
 		.path = mem_strdup(item->file->path),
 		.mapped_at = wall_time(item->time_ns - CTIME_NS),
+		.relative = relative,
 	};
 }
 
@@ -481,9 +502,8 @@ static struct mapping cut_front(const struct mapping *m, uint64_t start)
 }
 
 /* What is new takes the place of what was there. */
-static void put_mapping(struct mappings *maps, size_t *capacity, const struct item *item)
+static void put_mapping(struct mappings *maps, size_t *capacity, struct mapping m)
 {
-	struct mapping m = copy_mapping(item);
 	size_t at = 0;
 
 	while (at < maps->count && compare_mappings(&maps->items[at], &m) < 0)
@@ -508,13 +528,15 @@ bool mapslog_find(struct mapslog *log, pid_t pid, uint64_t time_ns, struct mappi
 {
 	const struct era *era;
 	size_t n, capacity = 0;
+	pid_t relative;
 
 	refresh(log, time_ns);
+	relative = find_relative(log, pid);
 	era = find_era(log, pid, time_ns);
 	n = era ? count_until(era, time_ns) : 0;
 	memset(maps, 0, sizeof(*maps));
 	for (size_t i = 0; i < n; i++)
-		put_mapping(maps, &capacity, &era->list->items[i]);
+		put_mapping(maps, &capacity, copy_mapping(&era->list->items[i], relative));
 	return era;
 }
 

@@ -17,6 +17,9 @@ struct mapping {
 
 	/* CLOCK_REALTIME, when it was made or a little before; zero: not known, but it is there. */
 	struct timespec mapped_at;
+
+	/* A process that may see the same files, where its own one is gone; 0: none is known. */
+	pid_t relative;
 };
 
 struct mappings {

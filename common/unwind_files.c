@@ -124,9 +124,12 @@ static struct unwind_file *get_vdso(struct unwind_files *files, pid_t pid, const
 	if (files->vdso || bytes > VDSO_MAX_BYTES)
 		return files->vdso;
 	image = mem_zalloc(1, bytes);
+	if (mapfile_read_vdso(pid, m, image)) {
+		free(image);
+		return NULL;
+	}
 	files->vdso = mem_zalloc(1, sizeof(*files->vdso));
-	if (!mapfile_read_memory(pid, m->start, image, bytes) &&
-	    !elfsegs_read_image(&files->vdso->segs, image, bytes) &&
+	if (!elfsegs_read_image(&files->vdso->segs, image, bytes) &&
 	    !cfi_load_image(&cfi, image, bytes))
 		add_tables(files, files->vdso, &cfi);
 	free(image);
