@@ -23,6 +23,8 @@
 #include "../../common/background.h"
 #include "../../common/procmaps.h"
 #include "../../common/usyms.h"
+#include "clock.h"
+#include "mapslog.h"
 #include "silent.h"
 #include "unit.h"
 
@@ -675,6 +677,67 @@ TEST(names_functions_of_the_vdso)
 	CHECK(found);
 	end_child(child);
 	usyms_free(us);
+}
+
+/* The mappings of a child that has ended since, as the log has them. */
+static struct mapslog *log_child(pid_t *child, uint64_t *time_ns)
+{
+	struct mapslog *log = mapslog_new(1 << 16, false);
+	struct mappings maps;
+
+	wait_for_tick(); /* this program's change time is well before what is logged */
+	*child = start_child();
+	CHECK_EQ(mappings_read(&maps, *child), 0);
+	*time_ns = clock_now_ns();
+	mapslog_set(log, *child, &maps, *time_ns);
+	mappings_free(&maps);
+	end_child(*child);
+	return log;
+}
+
+TEST(names_functions_of_a_process_that_is_gone)
+{
+	uint64_t addrs[] = { known_addr(), getauxval(AT_SYSINFO_EHDR), 1 }, time_ns;
+	struct usyms *us = usyms_new(NULL);
+	struct location locs[3];
+	struct mapslog *log;
+	pid_t child;
+
+	log = log_child(&child, &time_ns);
+	usyms_locate(us, child, 1, time_ns, addrs, 1, locs);
+	CHECK(!locs[0].dso); /* without the log nothing is known */
+	usyms_set_log(us, log);
+	usyms_locate(us, child, 2, time_ns, addrs, 3, locs);
+	CHECK_STR(name_of(locs[0]), "known_function");
+	CHECK_STR(usyms_dso_name(&locs[1]), "[vdso]");
+	CHECK(locs[1].dso == locate(us, getpid(), 1, addrs[1]).dso); /* it has names, too */
+	CHECK(!locs[2].dso);
+	usyms_free(us);
+	mapslog_free(log);
+}
+
+/* Its program was replaced since: the path leads to another file, whose names would be wrong. */
+TEST(does_not_name_functions_of_a_file_that_a_process_that_is_gone_did_not_map)
+{
+	uint64_t addr = known_addr(), time_ns;
+	struct usyms *us = usyms_new(NULL);
+	struct mapslog *log;
+	struct mapping m;
+	struct location loc;
+	pid_t child;
+
+	log = log_child(&child, &time_ns);
+	usyms_set_log(us, log);
+	m = self_text();
+	m.ino++;
+	m.path = realpath("/proc/self/exe", NULL);
+	mapslog_map(log, child, &m, time_ns + 1);
+	free(m.path);
+	usyms_locate(us, child, 1, time_ns + 1, &addr, 1, &loc);
+	CHECK_STR(name_of(loc), "");
+	CHECK_STR(usyms_dso_name(&loc), program_invocation_short_name);
+	usyms_free(us);
+	mapslog_free(log);
 }
 
 /* A program that is no ELF file, or a special file, has a name but no symbols. */
