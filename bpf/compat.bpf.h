@@ -29,6 +29,7 @@
 #endif
 
 #define TASK_DEAD	     0x80
+#define TASK_WAKING	     0x200
 #define TASK_UNINTERRUPTIBLE 2
 #define TASK_NOLOAD	     0x400
 #define PF_KTHREAD	     0x00200000
@@ -50,6 +51,25 @@ static __always_inline __u32 task_raw_state(struct task_struct *task)
 	if (bpf_core_field_exists(task->__state))
 		return TASK_READ(task, __state);
 	return TASK_READ(old, state);
+}
+
+/* As sched_switch's arguments are since 5.18 (commit 9c2136be0878); before, the last is missing. */
+typedef void (*btf_trace_sched_switch)(void *data, bool preempt, struct task_struct *prev,
+				       struct task_struct *next, unsigned int prev_state);
+
+/*
+ * The state in which sched_switch's prev goes. In the task itself it may be TASK_WAKING by now, since
+ * it can be woken up at any moment; but it is 0 only if the task stays on the run queue. The argument
+ * is right otherwise: before 6.14 or so (commit 8feb053d5319) it doesn't know that a pending signal
+ * has kept the task from going to sleep.
+ */
+static __always_inline __u32 switch_state(const volatile __u64 *ctx, struct task_struct *prev)
+{
+	__u32 now = task_raw_state(prev);
+
+	if (now && bpf_core_type_exists(btf_trace_sched_switch))
+		return (__u32)ctx[3];
+	return now;
 }
 
 /* task_struct.on_cpu is a byte in 7.2, an int in 6.18. */

@@ -98,8 +98,9 @@ static __always_inline void wait_count(struct task_struct *task, struct task_sta
 /* The time of the switch, if it had to be asked for, else 0. */
 static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, bool preempt)
 {
-	__u32 raw_state = task_raw_state(task), index;
+	__u32 raw_state = switch_state(ctx, task), index;
 	struct task_state *state;
+	__u64 now_ns;
 
 	if ((raw_state & TASK_DEAD) || !filter_task(task))
 		return 0;
@@ -114,9 +115,14 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 	state->switches = task_switches(task);
 	state->letter = state_letters[index];
 	state->at_start = false;
-	state->off_ns = bpf_ktime_get_ns();
-	state->wake_ns = index ? 0 : state->off_ns;
-	return state->off_ns;
+	now_ns = bpf_ktime_get_ns();
+	state->wake_ns = index ? 0 : now_ns;
+	barrier(); /* from here on offcputime_waking sees it */
+	state->off_ns = now_ns;
+	barrier();
+	if (!state->wake_ns && (task_raw_state(task) & TASK_WAKING))
+		state->wake_ns = now_ns; /* it came too early to be seen */
+	return now_ns;
 }
 
 static __always_inline void switch_in(struct task_struct *task, __u64 now_ns)
