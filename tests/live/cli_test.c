@@ -242,18 +242,18 @@ TEST(sigusr1_shows_a_report_and_goes_on)
 
 TEST(sigusr1_works_for_stacks_too)
 {
-	struct proc *work = work_start("pingpong", "101");
+	struct proc *work = work_start("plan", "1", "13", "2", "0");
 	struct proc *tool = tool_start("offcputime", "--state", "S", "-p", pid_text(work->pid));
 	uint64_t first;
 
 	work_do(work);
 	proc_signal(tool, SIGUSR1);
-	CHECK(proc_wait_for(tool, "wakee_wait"));
+	CHECK(proc_wait_for(tool, "plan_nap"));
 	proc_linger(tool, 200);
-	first = folded_sum(tool->out, "wakee", "wakee_main;wakee_wait");
+	first = folded_sum(tool->out, "plan-0", "plan_run;plan_nap");
 	tool_stop(tool);
 	CHECK_STATUS(tool, 0);
-	CHECK_EQ(folded_sum(tool->out, "wakee", "wakee_main;wakee_wait"), 2 * first);
+	CHECK_EQ(folded_sum(tool->out, "plan-0", "plan_run;plan_nap"), 2 * first);
 }
 
 TEST(a_closed_pipe_ends_a_run_quietly)

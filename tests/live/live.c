@@ -30,7 +30,7 @@
 #define LIVE_LIBRARY
 #include "live.h"
 
-#define TIMEOUT_MS     300000 /* an emulated machine is slow */
+#define TIMEOUT_MS     120000 /* an emulated machine is slow */
 #define STATUS_TIMEOUT (-1000)
 #define LEAK_WAIT_MS   2000
 #define MAX_PROGRAMS   4096
