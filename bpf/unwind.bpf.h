@@ -28,7 +28,7 @@ const volatile struct unwind_settings unwind_settings SEC(".rodata.unwind") = { 
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, UNWIND_MAX_PROCESSES);
+	__uint(max_entries, 1); /* the loader makes it as large as the machine asks for */
 	__type(key, __u32);
 	__type(value, struct unwind_process);
 } unwind_processes SEC(".maps");
@@ -36,7 +36,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, UNWIND_MAX_MAPPINGS);
+	__uint(max_entries, 1); /* likewise */
 	__type(key, __u32);
 	__type(value, struct unwind_mapping);
 } unwind_mappings SEC(".maps");
@@ -176,13 +176,10 @@ __noinline int unwind_find_mapping(__u32 slot, __u64 ip)
 	return 0;
 }
 
-/*
- * The number of the rule in a page's rows for the low bits of an address: that of the last row at
- * or below them. The page's first row applies to its first byte.
- */
+/* The number of the rule in a page for the low bits of an address. */
 __noinline __u32 unwind_search_page(__u32 page_index, __u32 low)
 {
-	__u32 below, above, middle, shard_index, zero = 0;
+	__u32 shard_index, zero = 0;
 	struct unwind_shard *shard;
 	struct unwind_page *page;
 	void *shard_map;
@@ -199,26 +196,16 @@ __noinline __u32 unwind_search_page(__u32 page_index, __u32 low)
 	shard = bpf_map_lookup_elem(shard_map, &zero);
 	if (!shard)
 		return UNWIND_RULE_NOT_YET;
-	below = page->first_row;
-	above = below + page->n_rows;
-	for (int i = 0; i < UNWIND_PAGE_SHIFT && above - below > 1; i++) {
-		middle = below + (above - below) / 2;
-		if ((shard->rows[middle & (UNWIND_SHARD_ROWS - 1)] & 0xffff) <= low)
-			below = middle;
-		else
-			above = middle;
-	}
-	return shard->rows[below & (UNWIND_SHARD_ROWS - 1)] >> 16;
+	return unwind_search(shard, page->first_cell, low);
 }
 
 static __always_inline struct unwind_rule *unwind_find_rule(struct unwind_state *s, __u64 ip)
 {
-	__u64 vaddr = ip - s->mapping.bias,
-	      index = (vaddr >> UNWIND_PAGE_SHIFT) - s->mapping.page_base;
+	__u64 at = ip - s->mapping.pages_start, index = at >> UNWIND_PAGE_SHIFT;
 	__u32 rule = UNWIND_RULE_GAP;
 
 	if (index < s->mapping.n_pages)
-		rule = unwind_search_page(s->mapping.first_page + index, vaddr & 0xffff);
+		rule = unwind_search_page(s->mapping.first_page + index, at & 0xffff);
 	return bpf_map_lookup_elem(&unwind_rules, &rule);
 }
 

@@ -5,12 +5,14 @@
  *
  *	process:  tgid -> a slice of mappings, ascending, and the count of changes it goes with
  *	mapping:  addresses -> a run of pages, one per 64 KiB of the file's text
- *	page:     a run of rows in one shard, beginning with a row for the page's first byte
- *	row:      the low 16 bits of the first ELF address that a rule applies to, and the rule
+ *	page:     cells that lie together in one shard
  *	rule:     struct unwind_rule, shared by all files
  *
- * A row takes 4 bytes. Since an ARRAY map rounds its elements up to 8, rows lie in shards: arrays of
- * one element, of which as many are made as are needed.
+ * A cell has 16 bits. A page's are, in this order: for each of its blocks of 256 bytes where the
+ * block's rows begin, counted from the page's first cell, and where the last one's end; the numbers
+ * of the page's rules; and the rows. A row has the low 8 bits of the first ELF address that a rule
+ * applies to, and above them the rule's place among the page's. Since an ARRAY map rounds its elements
+ * up to 8 bytes, cells lie in shards: arrays of one element, of which as many are made as are needed.
  */
 #ifndef UNWIND_MAP_H
 #define UNWIND_MAP_H
@@ -18,14 +20,15 @@
 #include "types.h"
 #include "unwind.h"
 
-#define UNWIND_PAGE_SHIFT    16
-#define UNWIND_SHARD_ROWS    (1U << 18) /* 1 MiB */
-#define UNWIND_MAX_SHARDS    512
-#define UNWIND_MAX_PAGES     (1U << 16)
-#define UNWIND_MAX_MAPPINGS  (1U << 16)
-#define UNWIND_MAX_RULES     (1U << 14)
-#define UNWIND_MAX_PROCESSES 16384
-#define UNWIND_SLICE_BITS    12 /* a process has fewer than 2^12 executable mappings */
+#define UNWIND_PAGE_SHIFT  16
+#define UNWIND_BLOCK_SHIFT 8
+#define UNWIND_PAGE_BLOCKS (1U << (UNWIND_PAGE_SHIFT - UNWIND_BLOCK_SHIFT))
+#define UNWIND_PAGE_RULES  256	      /* at most */
+#define UNWIND_SHARD_CELLS (1U << 18) /* 512 KiB */
+#define UNWIND_MAX_SHARDS  512
+#define UNWIND_MAX_PAGES   (1U << 15)
+#define UNWIND_MAX_RULES   (1U << 14)
+#define UNWIND_SLICE_BITS  12 /* a process has fewer than 2^12 executable mappings */
 
 #define UNWIND_CHANGES 4096
 
@@ -47,26 +50,57 @@ struct unwind_change {
 };
 
 struct unwind_mapping {
-	__u64 start, end; /* addresses; end exclusive */
-	__u64 bias;	  /* address - bias = ELF address */
-	__u32 first_page; /* the page of the ELF address page_base << 16 */
-	__u32 n_pages;	  /* 0: no tables for this file */
-	__u64 page_base;
+	__u64 start, end;  /* addresses; end exclusive */
+	__u64 pages_start; /* the address of the first page's first byte, whoever else has that */
+	__u32 first_page;
+	__u32 n_pages; /* 0: no tables for this file */
 };
 
 struct unwind_page {
-	__u32 first_row; /* in the shard */
+	__u32 first_cell; /* in the shard */
 	__u16 shard;
-	__u16 n_rows; /* at least 1 where the page exists */
+	__u16 n_cells;
 };
 
-#define UNWIND_RULE_GAP	      0		       /* the first rule */
-#define UNWIND_RULE_NOT_YET   UNWIND_MAX_RULES /* no rule: its shard is not there yet */
-#define UNWIND_ROW(low, rule) ((__u32)(low) | (__u32)(rule) << 16)
+#define UNWIND_RULE_GAP	       0		/* the first rule */
+#define UNWIND_RULE_NOT_YET    UNWIND_MAX_RULES /* no rule: its shard is not there yet */
+#define UNWIND_ROW(low, place) ((__u16)((low) | (place) << 8))
+#define UNWIND_ROW_LOW(row)    ((row)&0xff)
+#define UNWIND_ROW_PLACE(row)  ((row) >> 8)
+#define UNWIND_RULES_AT	       (UNWIND_PAGE_BLOCKS + 1) /* in a page's cells */
 
 struct unwind_shard {
-	__u32 rows[UNWIND_SHARD_ROWS];
+	__u16 cells[UNWIND_SHARD_CELLS];
 };
+
+static inline __attribute__((always_inline)) __u32 unwind_cell(const struct unwind_shard *shard,
+							       __u32 at)
+{
+	return shard->cells[at & (UNWIND_SHARD_CELLS - 1)];
+}
+
+/*
+ * The number of the rule in a page for the low 16 bits of an address: that of the last row at or
+ * below them, which may be one of an earlier block. The page's first row applies to its first byte.
+ */
+static inline __attribute__((always_inline)) __u32 unwind_search(const struct unwind_shard *shard,
+								 __u32 first_cell, __u32 low)
+{
+	__u32 block = first_cell + (low >> UNWIND_BLOCK_SHIFT), middle,
+	      below = first_cell + unwind_cell(shard, block),
+	      above = first_cell + unwind_cell(shard, block + 1);
+
+	low &= (1U << UNWIND_BLOCK_SHIFT) - 1;
+	for (int i = 0; i <= UNWIND_BLOCK_SHIFT && below < above; i++) {
+		middle = below + (above - below) / 2;
+		if (UNWIND_ROW_LOW(unwind_cell(shard, middle)) <= low)
+			below = middle + 1;
+		else
+			above = middle;
+	}
+	return unwind_cell(shard, first_cell + UNWIND_RULES_AT +
+					  UNWIND_ROW_PLACE(unwind_cell(shard, below - 1)));
+}
 
 /* The registers as the kernel saves them (struct pt_regs, x86-64). */
 struct unwind_regs {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -36,6 +37,49 @@ void map_leave_out(const struct run *run, const char *name)
 
 	if (map)
 		bpf_map__set_autocreate(map, false);
+}
+
+/*
+ * Since 6.1 such elements come from a reserve on each CPU that any context may take from. Before,
+ * programs of perf events were refused such tables, and others could run into the allocator's locks.
+ */
+static bool try_fill_on_demand(void)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
+	int map = bpf_map_create(BPF_MAP_TYPE_HASH, "tracelets_check", 4, 4, 1, &opts), prog;
+	struct bpf_insn insns[] = {
+		{ BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map },
+		{ 0, 0, 0, 0, 0 }, /* the address's upper half */
+		{ BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0 },
+		{ BPF_JMP | BPF_EXIT, 0, 0, 0, 0 },
+	};
+
+	if (map < 0)
+		return false;
+	prog = bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, "tracelets_check", "GPL", insns,
+			     ARRAY_SIZE(insns), NULL);
+	close(map);
+	if (prog < 0)
+		return false;
+	close(prog);
+	return true;
+}
+
+static void set_flags(struct bpf_map *map, uint32_t flags)
+{
+	if (map)
+		bpf_map__set_map_flags(map, bpf_map__map_flags(map) | flags);
+}
+
+void map_fill_on_demand(const struct run *run, const char *name)
+{
+	static int can = -1;
+	struct bpf_map *map = map_find(run, name), *inner = map ? bpf_map__inner_map(map) : NULL;
+
+	if (can < 0)
+		can = try_fill_on_demand();
+	if (can)
+		set_flags(inner ? inner : map, BPF_F_NO_PREALLOC);
 }
 
 void program_leave_out(const struct run *run, const char *name)
@@ -112,6 +156,9 @@ bool map_pair_configure(const struct run *run, const struct map_pair *pair)
 {
 	bool has_turns = run->interval_ns != 0;
 
+	map_fill_on_demand(run, pair->slot); /* its pattern has to be like them */
+	map_fill_on_demand(run, pair->a);
+	map_fill_on_demand(run, pair->b);
 	if (!has_turns) {
 		map_leave_out(run, pair->slot);
 		map_leave_out(run, pair->b);

@@ -17,6 +17,12 @@ int map_set_settings(const struct run *run, const char *name, const void *value,
 /* Leaves a map out of the object where the program's code for it is dead. */
 void map_leave_out(const struct run *run, const char *name);
 
+/*
+ * Where the kernel can, a hash table's elements get their memory when they are needed, and not all of
+ * it at load. Those that could not get any are like those that had no room.
+ */
+void map_fill_on_demand(const struct run *run, const char *name);
+
 /* A program that isn't needed is not loaded. */
 void program_leave_out(const struct run *run, const char *name);
 
@@ -37,7 +43,10 @@ struct map_pair {
 	bool is_b_active;
 };
 
-/* Before load: leaves the second table out where there is just one report. True if they take turns. */
+/*
+ * Before load: leaves the second table out where there is just one report, and has the others filled
+ * on demand. True if they take turns.
+ */
 bool map_pair_configure(const struct run *run, const struct map_pair *pair);
 
 /*

@@ -18,6 +18,7 @@
 
 #include "child.h"
 #include "clock.h"
+#include "footprint.h"
 #include "kernelbtf.h"
 #include "loop.h"
 #include "loss.h"
@@ -344,6 +345,7 @@ static void announce(void)
 		msg_debug("attached");
 	else
 		msg_info("tracing... end with Ctrl-C");
+	footprint_print("when tracing begins");
 }
 
 /* ---- the loop ---- */
@@ -514,6 +516,7 @@ static void print_truth(void)
 {
 	struct utsname kernel;
 
+	footprint_print("at the end");
 	uname(&kernel);
 	msg_info("%llu %s in %.2f s, Linux %s", (unsigned long long)run.recorded, run.tool->unit,
 		 (double)(run.end_ns - run.start_ns) / NS_PER_S, kernel.release);

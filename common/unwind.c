@@ -35,6 +35,12 @@
 #define HIGHEST_PRIORITY (-20)
 #define LOG_MAPPINGS	 (1 << 17) /* 5 MB: 10,000 programs that begin and end within seconds */
 
+/* How many processes and mappings there is room for. */
+#define GROWTH		 8
+#define MIN_PROCESSES	 4096
+#define MAX_PROCESSES	 65536
+#define PROCESS_MAPPINGS 8
+
 #ifdef __x86_64__
 #define CAN_USE_CFI true
 #else
@@ -43,6 +49,7 @@
 
 static const char *method_text;
 static uint64_t mem_bytes = 128 << 20;
+static uint32_t max_mappings;
 static bool by_cfi;
 static int usual_nice;
 
@@ -90,6 +97,40 @@ static int check_unwind(struct run *run)
 	return 0;
 }
 
+static pid_t *list_processes(size_t *n)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	pid_t *pids = NULL;
+	size_t cap = 0;
+
+	*n = 0;
+	while (dir && (entry = readdir(dir))) {
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		pids = mem_grow(pids, *n, &cap, sizeof(*pids));
+		pids[(*n)++] = atoi(entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return pids;
+}
+
+/* The kernel gives maps all their memory at once: several times what the machine asks for now. */
+static void size_maps(struct run *run)
+{
+	uint32_t max_processes = MIN_PROCESSES;
+	size_t n;
+
+	free(list_processes(&n));
+	while (max_processes < GROWTH * n && max_processes < MAX_PROCESSES)
+		max_processes *= 2;
+	max_mappings = max_processes * PROCESS_MAPPINGS;
+	bpf_map__set_max_entries(map_find(run, "unwind_processes"), max_processes);
+	map_fill_on_demand(run, "unwind_processes");
+	bpf_map__set_max_entries(map_find(run, "unwind_mappings"), max_mappings);
+}
+
 static int configure_unwind(struct run *run)
 {
 	static const char *const maps[] = { "unwind_processes", "unwind_mappings", "unwind_pages",
@@ -104,6 +145,8 @@ static int configure_unwind(struct run *run)
 		map_leave_out(run, maps[i]);
 	for (size_t i = 0; !by_cfi && i < ARRAY_SIZE(programs); i++)
 		program_leave_out(run, programs[i]);
+	if (by_cfi)
+		size_maps(run);
 	return map_set_settings(run, ".rodata.unwind", &settings, sizeof(settings));
 }
 
@@ -299,25 +342,6 @@ static void on_drained(void *arg)
 	n_changed = 0;
 }
 
-static pid_t *list_processes(size_t *n)
-{
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-	pid_t *pids = NULL;
-	size_t cap = 0;
-
-	*n = 0;
-	while (dir && (entry = readdir(dir))) {
-		if (!isdigit((unsigned char)entry->d_name[0]))
-			continue;
-		pids = mem_grow(pids, *n, &cap, sizeof(*pids));
-		pids[(*n)++] = atoi(entry->d_name);
-	}
-	if (dir)
-		closedir(dir);
-	return pids;
-}
-
 static void update_all(void)
 {
 	size_t n;
@@ -431,7 +455,7 @@ static int open_tables(void)
 		return -ENOMEM;
 	tables = unwind_tables_new(&backing);
 	files = unwind_files_new(tables);
-	procs = unwind_procs_new(files, array);
+	procs = unwind_procs_new(files, array, max_mappings);
 	mappings = array;
 	return 0;
 }

@@ -43,17 +43,20 @@ struct unwind_procs {
 	struct recalled recalled;
 	struct unwind_mapping *mappings;
 	uint32_t n_mappings; /* used from the array's beginning on */
+	uint32_t max_mappings;
 	struct slice *resting[SLICE_CLASSES], **resting_tail[SLICE_CLASSES];
 	struct proc *buckets[PROC_BUCKETS];
 	size_t n_procs;
 };
 
-struct unwind_procs *unwind_procs_new(struct unwind_files *files, struct unwind_mapping *mappings)
+struct unwind_procs *unwind_procs_new(struct unwind_files *files, struct unwind_mapping *mappings,
+				      uint32_t max_mappings)
 {
 	struct unwind_procs *procs = mem_zalloc(1, sizeof(*procs));
 
 	procs->files = files;
 	procs->mappings = mappings;
+	procs->max_mappings = max_mappings;
 	for (size_t i = 0; i < SLICE_CLASSES; i++)
 		procs->resting_tail[i] = &procs->resting[i];
 	return procs;
@@ -77,7 +80,7 @@ static struct slice *take_slice(struct unwind_procs *procs, unsigned int class)
 			procs->resting_tail[class] = &procs->resting[class];
 		return slice;
 	}
-	if (procs->n_mappings + (1U << class) > UNWIND_MAX_MAPPINGS)
+	if (procs->n_mappings + (1U << class) > procs->max_mappings)
 		return NULL;
 	slice = mem_zalloc(1, sizeof(*slice));
 	slice->files = mem_zalloc((size_t)1 << class, sizeof(*slice->files));
@@ -174,8 +177,7 @@ static void fill_mapping(struct unwind_mapping *to, const struct mapping *m,
 	*to = (struct unwind_mapping){ .start = m->start, .end = m->end };
 	if (vaddr == UINT64_MAX)
 		return;
-	to->bias = m->start - vaddr;
-	to->page_base = file->run.page_base;
+	to->pages_start = m->start - vaddr + (file->run.page_base << UNWIND_PAGE_SHIFT);
 	to->first_page = file->run.first_page;
 	to->n_pages = file->run.n_pages;
 }

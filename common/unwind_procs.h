@@ -15,8 +15,9 @@
 struct unwind_procs;
 struct mapslog;
 
-/* mappings: UNWIND_MAX_MAPPINGS elements. */
-struct unwind_procs *unwind_procs_new(struct unwind_files *files, struct unwind_mapping *mappings);
+/* mappings: memory for max_mappings elements. */
+struct unwind_procs *unwind_procs_new(struct unwind_files *files, struct unwind_mapping *mappings,
+				      uint32_t max_mappings);
 void unwind_procs_free(struct unwind_procs *procs);
 
 /* Whom to ask for mappings first; NULL, as in the beginning: /proc. Stays the caller's. */

@@ -67,7 +67,7 @@ static int step(const struct unwind_view *view, struct unwind_state *s)
 		return step_by_frame_pointer(view, s, UNWIND_BY_FP);
 	if (!find_mapping(view, s, ip))
 		return UNWIND_NO_MAPPING;
-	rule = unwind_tables_find(view->tables, &s->mapping, ip - s->mapping.bias);
+	rule = unwind_tables_find(view->tables, &s->mapping, ip);
 	if (!rule || rule->kind == UNWIND_GAP)
 		return step_by_frame_pointer(view, s, UNWIND_NO_RULE);
 	return unwind_by_rule(s, rule);

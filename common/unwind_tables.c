@@ -1,23 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Unwind tables in pages, rows and rules; see unwind_tables.h. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mem.h"
 #include "unwind_tables.h"
 
-#define PAGE_BYTES    (1ULL << UNWIND_PAGE_SHIFT)
-#define PAGE_MAX_ROWS 0xffff
-#define RULE_SLOTS    (2 * UNWIND_MAX_RULES) /* of the hash table: half full at most */
+#define PAGE_BYTES     (1ULL << UNWIND_PAGE_SHIFT)
+#define PAGE_MAX_CELLS 0xffff
+#define PAGE_MAX_ROWS  (PAGE_MAX_CELLS - UNWIND_RULES_AT - UNWIND_PAGE_RULES)
+#define OTHER_RULES    (UNWIND_PAGE_RULES - 1) /* the place of those beyond what a page has room for */
+#define NO_RULE	       UINT32_MAX
+#define RULE_SLOTS     (2 * UNWIND_MAX_RULES) /* of the hash table: half full at most */
+
+/* A page that is being put together. */
+struct draft {
+	uint32_t serial; /* of the attempt; never 0 */
+	uint32_t n_rules, n_rows;
+	uint16_t rules[UNWIND_PAGE_RULES];
+	uint16_t rows[PAGE_MAX_ROWS];
+	uint16_t begins[UNWIND_PAGE_BLOCKS + 1]; /* of the blocks, among the rows */
+};
 
 struct unwind_tables {
 	struct unwind_backing to;
 	struct unwind_shard *shards[UNWIND_MAX_SHARDS];
-	uint32_t n_shards, shard_used; /* rows used in the last one */
+	uint32_t n_shards, shard_used; /* cells used in the last one */
 	uint32_t n_pages, n_rules;
+	uint32_t lone_rule; /* the only one of the last page; NO_RULE: there are several */
 	uint64_t n_rows;
 	uint16_t rule_slots[RULE_SLOTS]; /* id + 1 */
+	struct {
+		uint32_t serial; /* of the page that the place is for */
+		uint32_t place;
+	} places[UNWIND_MAX_RULES];
+	struct draft draft;
 };
 
 struct unwind_tables *unwind_tables_new(const struct unwind_backing *backing)
@@ -25,8 +44,9 @@ struct unwind_tables *unwind_tables_new(const struct unwind_backing *backing)
 	struct unwind_tables *t = mem_zalloc(1, sizeof(*t));
 
 	t->to = *backing;
-	t->shard_used = UNWIND_SHARD_ROWS;
+	t->shard_used = UNWIND_SHARD_CELLS;
 	t->n_rules = 1; /* rule 0, all zero, is a gap */
+	t->lone_rule = NO_RULE;
 	return t;
 }
 
@@ -62,10 +82,10 @@ static int intern_rule(struct unwind_tables *t, const struct unwind_rule *rule)
 	return (int)t->n_rules++;
 }
 
-/* Makes room for n rows that lie together. */
-static int reserve_rows(struct unwind_tables *t, uint32_t n)
+/* Makes room for n cells that lie together. */
+static int reserve_cells(struct unwind_tables *t, uint32_t n)
 {
-	if (t->shard_used + n <= UNWIND_SHARD_ROWS)
+	if (t->shard_used + n <= UNWIND_SHARD_CELLS)
 		return 0;
 	if (t->n_shards == UNWIND_MAX_SHARDS)
 		return -ENOSPC;
@@ -77,15 +97,99 @@ static int reserve_rows(struct unwind_tables *t, uint32_t n)
 	return 0;
 }
 
-static int put_row(struct unwind_tables *t, const struct cfi_row *row, uint32_t low)
+/* A rule's place in the page; where all are taken, code is known not to be walked. */
+static int place_rule(struct unwind_tables *t, const struct unwind_rule *rule)
 {
-	int rule = intern_rule(t, &row->rule);
+	static const struct unwind_rule other = { .kind = UNWIND_BAD };
+	struct draft *d = &t->draft;
+	int id = intern_rule(t, rule);
 
-	if (rule < 0)
-		return rule;
-	t->shards[t->n_shards - 1]->rows[t->shard_used++] = UNWIND_ROW(low, rule);
-	t->n_rows++;
+	if (id < 0)
+		return id;
+	if (t->places[id].serial == d->serial)
+		return (int)t->places[id].place;
+	if (d->n_rules >= OTHER_RULES) {
+		id = intern_rule(t, &other);
+		if (id < 0)
+			return id;
+		d->rules[OTHER_RULES] = (uint16_t)id;
+		d->n_rules = UNWIND_PAGE_RULES;
+		return OTHER_RULES;
+	}
+	t->places[id].serial = d->serial;
+	t->places[id].place = d->n_rules;
+	d->rules[d->n_rules] = (uint16_t)id;
+	return (int)d->n_rules++;
+}
+
+/* low: the low bits of the address at which the rule begins to apply. */
+static int draft_row(struct unwind_tables *t, const struct unwind_rule *rule, uint32_t low)
+{
+	struct draft *d = &t->draft;
+	int place = place_rule(t, rule);
+
+	if (place < 0)
+		return place;
+	d->rows[d->n_rows++] = UNWIND_ROW(low & 0xff, place);
+	d->begins[(low >> UNWIND_BLOCK_SHIFT) + 1]++;
 	return 0;
+}
+
+/* Counted by block so far, the rows of all blocks before one are where its own begin. */
+static void sum_up_blocks(struct draft *d)
+{
+	for (uint32_t i = 1; i <= UNWIND_PAGE_BLOCKS; i++)
+		d->begins[i] = (uint16_t)(d->begins[i] + d->begins[i - 1]);
+}
+
+/* A long way without rows takes the cells of one page. */
+static bool repeat_page(struct unwind_tables *t)
+{
+	uint32_t rule = t->draft.n_rows == 1 ? t->draft.rules[0] : NO_RULE;
+	bool is_same = rule != NO_RULE && rule == t->lone_rule;
+
+	t->lone_rule = rule;
+	if (!is_same)
+		return false;
+	t->to.pages[t->n_pages] = t->to.pages[t->n_pages - 1];
+	t->n_pages++;
+	return true;
+}
+
+static int put_draft(struct unwind_tables *t)
+{
+	uint32_t rows_at = UNWIND_RULES_AT + t->draft.n_rules, n = rows_at + t->draft.n_rows;
+	struct unwind_page *page = &t->to.pages[t->n_pages];
+	uint16_t *cells;
+	int err;
+
+	if (repeat_page(t))
+		return 0;
+	err = reserve_cells(t, n);
+	if (err) {
+		t->lone_rule = NO_RULE;
+		return err;
+	}
+	sum_up_blocks(&t->draft);
+	cells = t->shards[t->n_shards - 1]->cells + t->shard_used;
+	for (uint32_t i = 0; i <= UNWIND_PAGE_BLOCKS; i++)
+		cells[i] = (uint16_t)(rows_at + t->draft.begins[i]);
+	memcpy(cells + UNWIND_RULES_AT, t->draft.rules, t->draft.n_rules * sizeof(*cells));
+	memcpy(cells + rows_at, t->draft.rows, t->draft.n_rows * sizeof(*cells));
+	*page = (struct unwind_page){ .first_cell = t->shard_used,
+				      .shard = (uint16_t)(t->n_shards - 1),
+				      .n_cells = (uint16_t)n };
+	t->shard_used += n;
+	t->n_rows += t->draft.n_rows;
+	t->n_pages++;
+	return 0;
+}
+
+static void begin_draft(struct draft *d)
+{
+	d->serial++;
+	d->n_rules = d->n_rows = 0;
+	memset(d->begins, 0, sizeof(d->begins));
 }
 
 /*
@@ -95,28 +199,22 @@ static int put_row(struct unwind_tables *t, const struct cfi_row *row, uint32_t 
 static int put_page(struct unwind_tables *t, const struct cfi_table *cfi, uint64_t number,
 		    size_t *next)
 {
-	static const struct cfi_row gap = { .rule = { .kind = UNWIND_GAP } };
-	uint64_t begin = number << UNWIND_PAGE_SHIFT, end = begin + PAGE_BYTES;
-	struct unwind_page *page = &t->to.pages[t->n_pages];
+	static const struct unwind_rule gap = { .kind = UNWIND_GAP };
+	uint64_t begin = number << UNWIND_PAGE_SHIFT;
 	size_t last = *next;
-	int err;
+	int err = 0;
 
-	while (last < cfi->count && cfi->rows[last].vaddr < end)
+	while (last < cfi->count && cfi->rows[last].vaddr - begin < PAGE_BYTES)
 		last++;
 	if (last - *next >= PAGE_MAX_ROWS)
 		return -ENOSPC;
-	err = reserve_rows(t, (uint32_t)(last - *next) + 1);
-	if (err)
-		return err;
-	page->first_row = t->shard_used;
-	page->shard = (uint16_t)(t->n_shards - 1);
+	begin_draft(&t->draft);
 	if (*next == last || cfi->rows[*next].vaddr != begin)
-		err = put_row(t, *next ? &cfi->rows[*next - 1] : &gap, 0);
+		err = draft_row(t, *next ? &cfi->rows[*next - 1].rule : &gap, 0);
 	for (; !err && *next < last; (*next)++)
-		err = put_row(t, &cfi->rows[*next], cfi->rows[*next].vaddr & (PAGE_BYTES - 1));
-	page->n_rows = (uint16_t)(t->shard_used - page->first_row);
-	t->n_pages += !err;
-	return err;
+		err = draft_row(t, &cfi->rows[*next].rule,
+				cfi->rows[*next].vaddr & (PAGE_BYTES - 1));
+	return err ? err : put_draft(t);
 }
 
 int unwind_tables_add(struct unwind_tables *t, const struct cfi_table *cfi, struct unwind_run *run)
@@ -141,25 +239,16 @@ int unwind_tables_add(struct unwind_tables *t, const struct cfi_table *cfi, stru
 }
 
 const struct unwind_rule *unwind_tables_find(const struct unwind_tables *t,
-					     const struct unwind_mapping *m, uint64_t vaddr)
+					     const struct unwind_mapping *m, uint64_t addr)
 {
-	uint64_t index = (vaddr >> UNWIND_PAGE_SHIFT) - m->page_base;
+	uint64_t at = addr - m->pages_start, index = at >> UNWIND_PAGE_SHIFT;
 	const struct unwind_page *page;
-	uint32_t low = vaddr & (PAGE_BYTES - 1), below = 0, above, middle;
-	const uint32_t *rows;
 
 	if (index >= m->n_pages)
 		return NULL;
 	page = &t->to.pages[m->first_page + index];
-	rows = t->shards[page->shard]->rows + page->first_row;
-	for (above = page->n_rows; above - below > 1;) {
-		middle = (below + above) / 2;
-		if ((rows[middle] & 0xffff) <= low)
-			below = middle;
-		else
-			above = middle;
-	}
-	return &t->to.rules[rows[below] >> 16];
+	return &t->to.rules[unwind_search(t->shards[page->shard], page->first_cell,
+					  at & (PAGE_BYTES - 1))];
 }
 
 struct unwind_tables_size unwind_tables_size(const struct unwind_tables *t)

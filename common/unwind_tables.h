@@ -34,9 +34,9 @@ void unwind_tables_free(struct unwind_tables *t);
 /* Adds a file. -ENOSPC where a limit is reached; *run is then empty. */
 int unwind_tables_add(struct unwind_tables *t, const struct cfi_table *cfi, struct unwind_run *run);
 
-/* The rule for an ELF address of a file, as the walker finds it. NULL: none. */
+/* The rule for an address in a mapping, as the walker finds it. NULL: none. */
 const struct unwind_rule *unwind_tables_find(const struct unwind_tables *t,
-					     const struct unwind_mapping *m, uint64_t vaddr);
+					     const struct unwind_mapping *m, uint64_t addr);
 
 struct unwind_tables_size {
 	uint32_t n_rules, n_pages, n_shards;

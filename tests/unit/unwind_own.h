@@ -8,6 +8,8 @@
 #include "mem.h"
 #include "unwind_procs.h"
 
+#define OWN_MAPPINGS 65536
+
 struct own_tables {
 	struct unwind_tables *tables;
 	struct unwind_files *files;
@@ -33,10 +35,10 @@ static inline struct own_tables *own_tables_new(void)
 
 	backing.rules = own->rules = mem_zalloc(UNWIND_MAX_RULES, sizeof(*own->rules));
 	backing.pages = own->pages = mem_zalloc(UNWIND_MAX_PAGES, sizeof(*own->pages));
-	own->mappings = mem_zalloc(UNWIND_MAX_MAPPINGS, sizeof(*own->mappings));
+	own->mappings = mem_zalloc(OWN_MAPPINGS, sizeof(*own->mappings));
 	own->tables = unwind_tables_new(&backing);
 	own->files = unwind_files_new(own->tables);
-	own->procs = unwind_procs_new(own->files, own->mappings);
+	own->procs = unwind_procs_new(own->files, own->mappings, OWN_MAPPINGS);
 	return own;
 }
 

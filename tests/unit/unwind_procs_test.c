@@ -51,7 +51,7 @@ TEST(code_is_found_with_its_rules)
 
 		m = find(own, &slice, addr);
 		CHECK(m && m->n_pages);
-		rule = m ? unwind_tables_find(own->tables, m, addr - m->bias) : NULL;
+		rule = m ? unwind_tables_find(own->tables, m, addr) : NULL;
 		/* at a function's first instruction there is nothing on the stack but one address */
 		CHECK(rule && rule->kind == UNWIND_SP && rule->cfa_off == 8);
 	}

@@ -67,7 +67,7 @@ static struct unwind_mapping mapping_of(const struct unwind_run *run)
 {
 	return (struct unwind_mapping){ .first_page = run->first_page,
 					.n_pages = run->n_pages,
-					.page_base = run->page_base };
+					.pages_start = run->page_base * PAGE };
 }
 
 /* The number of the rule that is found; -1: none. */
@@ -108,7 +108,9 @@ TEST(rows_apply_across_the_borders_of_pages)
 	CHECK_EQ(find(t, &run, 8 * PAGE + 0xfffd), 32);
 	CHECK_EQ(find(t, &run, 8 * PAGE + 0xffff), 0);
 	CHECK_EQ(find(t, &run, 9 * PAGE), -1);
-	CHECK_EQ(pages[4].n_rows, 2); /* no copy of a rule where a row begins with the page */
+	CHECK_EQ(pages[4].n_cells, UNWIND_RULES_AT + 2 + 2); /* the page begins with a row */
+	CHECK_EQ(pages[5].n_cells,
+		 UNWIND_RULES_AT + 2 + 2); /* or with a copy of the rule in force */
 	tables_free(t);
 }
 
@@ -182,9 +184,9 @@ static bool tables_say_the_same(const struct unwind_tables *t, const struct unwi
 	return true;
 }
 
-TEST(no_pages_rows_straddle_two_shards)
+TEST(no_page_straddles_two_shards)
 {
-	struct cfi_table cfi = table_of(UNWIND_SHARD_ROWS + 60000, 0x1234);
+	struct cfi_table cfi = table_of(UNWIND_SHARD_CELLS + 60000, 0x1234);
 	struct unwind_tables *t = tables_new(3);
 	struct unwind_run run;
 	bool fit = true;
@@ -193,8 +195,8 @@ TEST(no_pages_rows_straddle_two_shards)
 	CHECK_EQ(unwind_tables_size(t).n_shards, 2);
 	CHECK(unwind_tables_size(t).n_rows >= cfi.count);
 	for (uint32_t i = 0; i < run.n_pages; i++)
-		fit = fit && pages[i].n_rows &&
-		      pages[i].first_row + pages[i].n_rows <= UNWIND_SHARD_ROWS;
+		fit = fit && pages[i].n_cells &&
+		      pages[i].first_cell + pages[i].n_cells <= UNWIND_SHARD_CELLS;
 	CHECK(fit);
 	CHECK_EQ(pages[run.n_pages - 1].shard, 1);
 	CHECK(tables_say_the_same(t, &run, &cfi));
@@ -205,7 +207,7 @@ TEST(no_pages_rows_straddle_two_shards)
 /* What was there before goes on working, and so does a file that still fits. */
 TEST(no_more_shards_is_told)
 {
-	struct cfi_table big = table_of(UNWIND_SHARD_ROWS, 0), small = table_of(1000, 0x500);
+	struct cfi_table big = table_of(UNWIND_SHARD_CELLS, 0), small = table_of(1000, 0x500);
 	struct unwind_tables *t = tables_new(1);
 	struct unwind_run first, refused, second;
 
@@ -223,7 +225,7 @@ TEST(no_more_shards_is_told)
 
 TEST(no_more_pages_is_told)
 {
-	struct unwind_tables *t = tables_new(8);
+	struct unwind_tables *t = tables_new(1);
 	struct cfi_row rows[2];
 	struct cfi_table cfi = { .rows = rows, .count = ARRAY_SIZE(rows) };
 	struct unwind_run run;
@@ -238,6 +240,53 @@ TEST(no_more_pages_is_told)
 	set_row(&rows[1], (UNWIND_MAX_PAGES - 1) * PAGE - 1, 0);
 	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
 	CHECK_EQ(find(t, &run, (UNWIND_MAX_PAGES - 2) * PAGE), 8);
+	CHECK_EQ(unwind_tables_size(t).n_shards, 1); /* pages that are all the same share cells */
+	tables_free(t);
+}
+
+/* Rows on every byte of blocks, on their first and last ones only, and in none. */
+TEST(rows_are_found_in_blocks_of_any_number_of_rows)
+{
+	struct cfi_table cfi = { .rows = mem_zalloc(1024, sizeof(*cfi.rows)) };
+	struct unwind_tables *t = tables_new(1);
+	struct unwind_run run;
+	int differences = 0;
+
+	for (uint64_t vaddr = 0; vaddr < 0x300; vaddr++)
+		set_row(&cfi.rows[cfi.count++], vaddr, 8 + 8 * (int)(vaddr % 200));
+	set_row(&cfi.rows[cfi.count++], 0x400, 8);
+	set_row(&cfi.rows[cfi.count++], 0x4ff, 16);
+	set_row(&cfi.rows[cfi.count++], 0x9ff, 24);
+	set_row(&cfi.rows[cfi.count++], 0xa00, 32);
+	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
+	for (uint64_t vaddr = 0; vaddr < PAGE; vaddr++)
+		differences += find(t, &run, vaddr) != cfi_find(&cfi, vaddr).cfa_off;
+	CHECK_EQ(differences, 0);
+	cfi_free(&cfi);
+	tables_free(t);
+}
+
+/* The others' are right; what has no room is known not to be, and a page more has room again. */
+TEST(a_page_with_too_many_rules_says_so)
+{
+	struct cfi_table cfi = table_of(700, 0);
+	struct unwind_tables *t = tables_new(1);
+	struct unwind_mapping m;
+	struct unwind_run run;
+	int n_bad = 0, n_right = 0;
+
+	for (size_t i = 0; i < cfi.count; i++)
+		set_row(&cfi.rows[i], 3 * i + (i < 400 ? 0 : PAGE), 8 + 8 * (int)i);
+	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
+	m = mapping_of(&run);
+	for (size_t i = 0; i < cfi.count; i++) {
+		n_right += find(t, &run, cfi.rows[i].vaddr) == cfi.rows[i].rule.cfa_off;
+		n_bad += unwind_tables_find(t, &m, cfi.rows[i].vaddr)->kind == UNWIND_BAD;
+	}
+	/* the second page begins with a copy of the first one's last rule */
+	CHECK_EQ(n_right, UNWIND_PAGE_RULES - 1 + UNWIND_PAGE_RULES - 2);
+	CHECK_EQ(n_right + n_bad, 700);
+	cfi_free(&cfi);
 	tables_free(t);
 }
 
@@ -247,8 +296,8 @@ TEST(no_more_rules_is_told)
 	struct unwind_tables *t = tables_new(1);
 	struct unwind_run run;
 
-	for (size_t i = 0; i < cfi.count; i++)
-		cfi.rows[i].rule = rule_of((int)i + 1);
+	for (size_t i = 0; i < cfi.count; i++) /* few for each page */
+		set_row(&cfi.rows[i], i << 10, (int)i + 1);
 	CHECK_EQ(unwind_tables_add(t, &cfi, &run), -ENOSPC);
 	CHECK_EQ(run.n_pages, 0);
 	cfi.count = 100;
