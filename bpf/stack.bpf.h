@@ -28,7 +28,7 @@ const volatile struct stack_settings stack_settings SEC(".rodata.stack");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 2 << 20); /* the loader maps it twice */
+	__uint(max_entries, 1 << 20);
 } stack_defs SEC(".maps");
 
 struct {

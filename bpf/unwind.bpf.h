@@ -60,6 +60,14 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, UNWIND_MAX_PATTERNS);
+	__type(key, __u32);
+	__type(value, struct unwind_pattern);
+} unwind_patterns SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, UNWIND_CHANGES);
 	__type(key, __u32);
 	__type(value, struct unwind_change);
@@ -176,10 +184,17 @@ __noinline int unwind_find_mapping(__u32 slot, __u64 ip)
 	return 0;
 }
 
+static __always_inline __u32 unwind_search_pattern(__u32 index, __u32 distance)
+{
+	struct unwind_pattern *pattern = bpf_map_lookup_elem(&unwind_patterns, &index);
+
+	return pattern ? unwind_pattern_rule(pattern, distance) : UNWIND_RULE_NOT_YET;
+}
+
 /* The number of the rule in a page for the low bits of an address. */
 __noinline __u32 unwind_search_page(__u32 page_index, __u32 low)
 {
-	__u32 shard_index, zero = 0;
+	__u32 shard_index, zero = 0, number, distance;
 	struct unwind_shard *shard;
 	struct unwind_page *page;
 	void *shard_map;
@@ -196,7 +211,10 @@ __noinline __u32 unwind_search_page(__u32 page_index, __u32 low)
 	shard = bpf_map_lookup_elem(shard_map, &zero);
 	if (!shard)
 		return UNWIND_RULE_NOT_YET;
-	return unwind_search(shard, page->first_cell, low);
+	number = unwind_search(shard, page->first_cell, low, &distance);
+	return number < UNWIND_FIRST_PATTERN
+		       ? number
+		       : unwind_search_pattern(number - UNWIND_FIRST_PATTERN, distance);
 }
 
 static __always_inline struct unwind_rule *unwind_find_rule(struct unwind_state *s, __u64 ip)

@@ -7,11 +7,12 @@
  *	mapping:  addresses -> a run of pages, one per 64 KiB of the file's text
  *	page:     cells that lie together in one shard
  *	rule:     struct unwind_rule, shared by all files
+ *	pattern:  some rules that follow each other closely, likewise
  *
  * A cell has 16 bits. A page's are, in this order: for each of its blocks of 256 bytes where the
  * block's rows begin, counted from the page's first cell, and where the last one's end; the numbers
- * of the page's rules; and the rows. A row has the low 8 bits of the first ELF address that a rule
- * applies to, and above them the rule's place among the page's. Since an ARRAY map rounds its elements
+ * of the page's rules and patterns; and the rows. A row has the low 8 bits of the first ELF address that
+ * it applies to, and above them the place of its rule or pattern among the page's. Since an ARRAY map rounds its elements
  * up to 8 bytes, cells lie in shards: arrays of one element, of which as many are made as are needed.
  */
 #ifndef UNWIND_MAP_H
@@ -20,15 +21,17 @@
 #include "types.h"
 #include "unwind.h"
 
-#define UNWIND_PAGE_SHIFT  16
-#define UNWIND_BLOCK_SHIFT 8
-#define UNWIND_PAGE_BLOCKS (1U << (UNWIND_PAGE_SHIFT - UNWIND_BLOCK_SHIFT))
-#define UNWIND_PAGE_RULES  256	      /* at most */
-#define UNWIND_SHARD_CELLS (1U << 18) /* 512 KiB */
-#define UNWIND_MAX_SHARDS  512
-#define UNWIND_MAX_PAGES   (1U << 15)
-#define UNWIND_MAX_RULES   (1U << 14)
-#define UNWIND_SLICE_BITS  12 /* a process has fewer than 2^12 executable mappings */
+#define UNWIND_PAGE_SHIFT    16
+#define UNWIND_BLOCK_SHIFT   8
+#define UNWIND_PAGE_BLOCKS   (1U << (UNWIND_PAGE_SHIFT - UNWIND_BLOCK_SHIFT))
+#define UNWIND_PAGE_RULES    256	/* at most */
+#define UNWIND_SHARD_CELLS   (1U << 18) /* 512 KiB */
+#define UNWIND_MAX_SHARDS    512
+#define UNWIND_MAX_PAGES     (1U << 15)
+#define UNWIND_MAX_RULES     (1U << 14)
+#define UNWIND_MAX_PATTERNS  (1U << 13)
+#define UNWIND_PATTERN_STEPS 8
+#define UNWIND_SLICE_BITS    12 /* a process has fewer than 2^12 executable mappings */
 
 #define UNWIND_CHANGES 4096
 
@@ -63,7 +66,8 @@ struct unwind_page {
 };
 
 #define UNWIND_RULE_GAP	       0		/* the first rule */
-#define UNWIND_RULE_NOT_YET    UNWIND_MAX_RULES /* no rule: its shard is not there yet */
+#define UNWIND_RULE_NOT_YET    ~0U		/* no rule: its shard is not there yet */
+#define UNWIND_FIRST_PATTERN   UNWIND_MAX_RULES /* numbers from here on are patterns' */
 #define UNWIND_ROW(low, place) ((__u16)((low) | (place) << 8))
 #define UNWIND_ROW_LOW(row)    ((row)&0xff)
 #define UNWIND_ROW_PLACE(row)  ((row) >> 8)
@@ -73,6 +77,19 @@ struct unwind_shard {
 	__u16 cells[UNWIND_SHARD_CELLS];
 };
 
+/*
+ * Rules that follow each other at the same distances in many places, such as those of a function's
+ * first and last instructions: all from addresses of one block. offsets[0] is 0.
+ */
+struct unwind_pattern {
+	__u8 offsets[UNWIND_PATTERN_STEPS]; /* from the row's address */
+	__u16 rules[UNWIND_PATTERN_STEPS];
+};
+
+#define UNWIND_NO_STEP 255 /* an offset that is not used */
+#define UNWIND_PATTERN_END \
+	254 /* the distance from a row in an earlier block: all steps are below */
+
 static inline __attribute__((always_inline)) __u32 unwind_cell(const struct unwind_shard *shard,
 							       __u32 at)
 {
@@ -80,14 +97,15 @@ static inline __attribute__((always_inline)) __u32 unwind_cell(const struct unwi
 }
 
 /*
- * The number of the rule in a page for the low 16 bits of an address: that of the last row at or
- * below them, which may be one of an earlier block. The page's first row applies to its first byte.
+ * The number of the rule or pattern in a page for the low 16 bits of an address, by the last row at
+ * or below them, and the distance from there. It may be one of an earlier block; the page's first
+ * row applies to its first byte.
  */
-static inline __attribute__((always_inline)) __u32 unwind_search(const struct unwind_shard *shard,
-								 __u32 first_cell, __u32 low)
+static inline __attribute__((always_inline)) __u32
+unwind_search(const struct unwind_shard *shard, __u32 first_cell, __u32 low, __u32 *distance)
 {
-	__u32 block = first_cell + (low >> UNWIND_BLOCK_SHIFT), middle,
-	      below = first_cell + unwind_cell(shard, block),
+	__u32 block = first_cell + (low >> UNWIND_BLOCK_SHIFT), row, middle,
+	      first = first_cell + unwind_cell(shard, block), below = first,
 	      above = first_cell + unwind_cell(shard, block + 1);
 
 	low &= (1U << UNWIND_BLOCK_SHIFT) - 1;
@@ -98,8 +116,21 @@ static inline __attribute__((always_inline)) __u32 unwind_search(const struct un
 		else
 			above = middle;
 	}
-	return unwind_cell(shard, first_cell + UNWIND_RULES_AT +
-					  UNWIND_ROW_PLACE(unwind_cell(shard, below - 1)));
+	row = unwind_cell(shard, below - 1);
+	*distance = below > first ? low - UNWIND_ROW_LOW(row) : UNWIND_PATTERN_END;
+	return unwind_cell(shard, first_cell + UNWIND_RULES_AT + UNWIND_ROW_PLACE(row));
+}
+
+/* The number of the rule at a distance from a row. */
+static inline __attribute__((always_inline)) __u32
+unwind_pattern_rule(const struct unwind_pattern *pattern, __u32 distance)
+{
+	__u32 rule = pattern->rules[0];
+
+	for (int i = 1; i < UNWIND_PATTERN_STEPS; i++)
+		if (pattern->offsets[i] != UNWIND_NO_STEP && pattern->offsets[i] <= distance)
+			rule = pattern->rules[i];
+	return rule;
 }
 
 /* The registers as the kernel saves them (struct pt_regs, x86-64). */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Allocation that cannot fail; see mem.h. */
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,4 +56,11 @@ void *mem_grow(void *p, size_t n, size_t *cap, size_t size)
 		return p;
 	*cap = *cap ? *cap * 2 : 16;
 	return mem_realloc(p, *cap, size);
+}
+
+void mem_give_back(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
 }

@@ -21,6 +21,9 @@ char *mem_strdup(const char *s) __attribute__((malloc));
 char *mem_strndup(const char *s, size_t n) __attribute__((malloc));
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2), malloc));
 
+/* What has been freed goes back to the system: after work that took much for a moment. */
+void mem_give_back(void);
+
 /*
  * Room for one more element in a growing array: returns p, moved if need be, with *cap doubled
  * when n has reached it.

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 #include "bpfmap.h"
 #include "mapslog.h"
@@ -35,10 +36,11 @@
 #define HIGHEST_PRIORITY (-20)
 #define LOG_MAPPINGS	 (1 << 17) /* 5 MB: 10,000 programs that begin and end within seconds */
 
-/* How many processes and mappings there is room for. */
-#define GROWTH		 8
-#define MIN_PROCESSES	 4096
+/* How many processes and mappings there is room for: slices rest for a second before they go round. */
+#define MIN_PROCESSES	 2048
 #define MAX_PROCESSES	 65536
+#define CPU_PROCESSES	 512
+#define GROWTH		 8
 #define PROCESS_MAPPINGS 8
 
 #ifdef __x86_64__
@@ -119,11 +121,13 @@ static pid_t *list_processes(size_t *n)
 /* The kernel gives maps all their memory at once: several times what the machine asks for now. */
 static void size_maps(struct run *run)
 {
+	size_t n, wanted = (size_t)libbpf_num_possible_cpus() * CPU_PROCESSES;
 	uint32_t max_processes = MIN_PROCESSES;
-	size_t n;
 
 	free(list_processes(&n));
-	while (max_processes < GROWTH * n && max_processes < MAX_PROCESSES)
+	if (wanted < n * GROWTH)
+		wanted = n * GROWTH;
+	while (max_processes < wanted && max_processes < MAX_PROCESSES)
 		max_processes *= 2;
 	max_mappings = max_processes * PROCESS_MAPPINGS;
 	bpf_map__set_max_entries(map_find(run, "unwind_processes"), max_processes);
@@ -134,8 +138,8 @@ static void size_maps(struct run *run)
 static int configure_unwind(struct run *run)
 {
 	static const char *const maps[] = { "unwind_processes", "unwind_mappings", "unwind_pages",
-					    "unwind_rules",	"unwind_shards",   "unwind_changes",
-					    "unwind_copies" };
+					    "unwind_rules",	"unwind_patterns", "unwind_shards",
+					    "unwind_changes",	"unwind_copies" };
 	static const char *const programs[] = { "unwind_fork", "unwind_exec", "unwind_unmapped" };
 	struct unwind_settings settings = {};
 
@@ -450,8 +454,9 @@ static int open_tables(void)
 
 	backing.rules = map_array("unwind_rules");
 	backing.pages = map_array("unwind_pages");
+	backing.patterns = map_array("unwind_patterns");
 	changes = map_array("unwind_changes");
-	if (!array || !backing.rules || !backing.pages || !changes)
+	if (!array || !backing.rules || !backing.pages || !backing.patterns || !changes)
 		return -ENOMEM;
 	tables = unwind_tables_new(&backing);
 	files = unwind_files_new(tables);
@@ -467,10 +472,10 @@ static void print_memory(void)
 
 	unwind_files_count(files, &n_files, &n_refused);
 	unwind_procs_count(procs, &n_procs, &n_mappings);
-	msg_debug("unwind tables: %zu files, %llu rows, %u rules, %zu processes, %zu mappings, "
-		  "%.1f MB",
-		  n_files, (unsigned long long)size.n_rows, size.n_rules, n_procs, n_mappings,
-		  (double)size.n_shards * sizeof(struct unwind_shard) / (1 << 20));
+	msg_debug("unwind tables: %zu files, %llu rows, %u rules, %u patterns, %zu processes, "
+		  "%zu mappings, %.1f MB",
+		  n_files, (unsigned long long)size.n_rows, size.n_rules, size.n_patterns, n_procs,
+		  n_mappings, (double)size.n_shards * sizeof(struct unwind_shard) / (1 << 20));
 	if (mapslog_n_dropped(mapslog))
 		msg_warn("mappings of %llu processes had to be forgotten: some of their functions "
 			 "may have no names",
@@ -520,6 +525,7 @@ static int start_unwind(struct run *run)
 		update_processes(target_pids(), target_n_pids());
 	else
 		update_all();
+	mem_give_back();
 	print_memory();
 	n_ordered = n_installed = n_shards;
 	if (n_shards && install_shards(0, n_shards))

@@ -16,8 +16,9 @@ struct unwind_tables;
 
 /* Where the arrays lie; new_shard gives the memory of shard n, or NULL if there is no more. */
 struct unwind_backing {
-	struct unwind_rule *rules; /* UNWIND_MAX_RULES */
-	struct unwind_page *pages; /* UNWIND_MAX_PAGES */
+	struct unwind_rule *rules;	 /* UNWIND_MAX_RULES */
+	struct unwind_page *pages;	 /* UNWIND_MAX_PAGES */
+	struct unwind_pattern *patterns; /* UNWIND_MAX_PATTERNS */
 	struct unwind_shard *(*new_shard)(uint32_t n, void *arg);
 	void *arg;
 };
@@ -39,7 +40,7 @@ const struct unwind_rule *unwind_tables_find(const struct unwind_tables *t,
 					     const struct unwind_mapping *m, uint64_t addr);
 
 struct unwind_tables_size {
-	uint32_t n_rules, n_pages, n_shards;
+	uint32_t n_rules, n_patterns, n_pages, n_shards;
 	uint64_t n_rows;
 };
 

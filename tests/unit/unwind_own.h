@@ -16,6 +16,7 @@ struct own_tables {
 	struct unwind_procs *procs;
 	struct unwind_rule *rules;
 	struct unwind_page *pages;
+	struct unwind_pattern *patterns;
 	struct unwind_mapping *mappings;
 	struct unwind_shard *shards[UNWIND_MAX_SHARDS];
 };
@@ -35,6 +36,7 @@ static inline struct own_tables *own_tables_new(void)
 
 	backing.rules = own->rules = mem_zalloc(UNWIND_MAX_RULES, sizeof(*own->rules));
 	backing.pages = own->pages = mem_zalloc(UNWIND_MAX_PAGES, sizeof(*own->pages));
+	backing.patterns = own->patterns = mem_zalloc(UNWIND_MAX_PATTERNS, sizeof(*own->patterns));
 	own->mappings = mem_zalloc(OWN_MAPPINGS, sizeof(*own->mappings));
 	own->tables = unwind_tables_new(&backing);
 	own->files = unwind_files_new(own->tables);
@@ -51,6 +53,7 @@ static inline void own_tables_free(struct own_tables *own)
 		free(own->shards[i]);
 	free(own->rules);
 	free(own->pages);
+	free(own->patterns);
 	free(own->mappings);
 	free(own);
 }

@@ -16,6 +16,7 @@
 
 static struct unwind_rule *rules;
 static struct unwind_page *pages;
+static struct unwind_pattern *patterns;
 static struct unwind_shard *shards[UNWIND_MAX_SHARDS];
 static uint32_t max_shards;
 
@@ -35,6 +36,7 @@ static struct unwind_tables *tables_new(uint32_t n_shards)
 	max_shards = n_shards;
 	backing.rules = rules = mem_zalloc(UNWIND_MAX_RULES, sizeof(*rules));
 	backing.pages = pages = mem_zalloc(UNWIND_MAX_PAGES, sizeof(*pages));
+	backing.patterns = patterns = mem_zalloc(UNWIND_MAX_PATTERNS, sizeof(*patterns));
 	return unwind_tables_new(&backing);
 }
 
@@ -46,6 +48,7 @@ static void tables_free(struct unwind_tables *t)
 	}
 	free(rules);
 	free(pages);
+	free(patterns);
 	unwind_tables_free(t);
 }
 
@@ -164,13 +167,13 @@ TEST(rules_are_shared_by_all_files)
 	tables_free(t);
 }
 
-/* A table of n rows, each 3 bytes long and with one of a few rules. */
+/* A table of n rows, each 5 bytes long, which is too far apart for patterns, with one of a few rules. */
 static struct cfi_table table_of(size_t n, uint64_t first_vaddr)
 {
 	struct cfi_table cfi = { .rows = mem_zalloc(n, sizeof(*cfi.rows)), .count = n };
 
 	for (size_t i = 0; i < n; i++)
-		set_row(&cfi.rows[i], first_vaddr + 3 * i, 8 + 8 * (int)(i % 5));
+		set_row(&cfi.rows[i], first_vaddr + 5 * i, 8 + 8 * (int)(i % 5));
 	return cfi;
 }
 
@@ -286,6 +289,76 @@ TEST(a_page_with_too_many_rules_says_so)
 	/* the second page begins with a copy of the first one's last rule */
 	CHECK_EQ(n_right, UNWIND_PAGE_RULES - 1 + UNWIND_PAGE_RULES - 2);
 	CHECK_EQ(n_right + n_bad, 700);
+	cfi_free(&cfi);
+	tables_free(t);
+}
+
+/* What n functions of a few shapes look like, at all places of blocks and across their borders. */
+static struct cfi_table functions_of(int n)
+{
+	struct cfi_table cfi = { .rows = mem_zalloc((size_t)n * 8, sizeof(*cfi.rows)) };
+	uint64_t vaddr = 0x1000;
+
+	for (int i = 0; i < n; i++) {
+		int n_pushes = 1 + i % 3;
+
+		for (int k = 0; k < n_pushes; k++, vaddr += 1 + i % 2)
+			set_row(&cfi.rows[cfi.count++], vaddr, 8 + 8 * k);
+		set_row(&cfi.rows[cfi.count++], vaddr, 64);
+		vaddr += 31 + i % 7;
+		set_row(&cfi.rows[cfi.count++], vaddr, 16);
+		set_row(&cfi.rows[cfi.count++], vaddr + 1, 8);
+		set_row(&cfi.rows[cfi.count++], vaddr + 2, 64);
+		vaddr += 29;
+	}
+	return cfi;
+}
+
+/* At every byte. */
+static int count_differences(const struct unwind_tables *t, const struct unwind_run *run,
+			     const struct cfi_table *cfi)
+{
+	int n = 0;
+
+	for (uint64_t vaddr = cfi->rows[0].vaddr; vaddr <= cfi->rows[cfi->count - 1].vaddr; vaddr++)
+		n += find(t, run, vaddr) != cfi_find(cfi, vaddr).cfa_off;
+	return n;
+}
+
+TEST(rules_that_recur_together_are_patterns)
+{
+	struct cfi_table cfi = functions_of(5000);
+	struct unwind_tables *t = tables_new(1);
+	struct unwind_run run;
+	size_t n_cells = 0;
+
+	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
+	CHECK_EQ(count_differences(t, &run, &cfi), 0);
+	for (uint32_t i = 0; i < run.n_pages; i++)
+		n_cells += pages[i].n_cells - UNWIND_RULES_AT;
+	CHECK(n_cells < cfi.count / 2);
+	CHECK(unwind_tables_size(t).n_patterns >= 7);
+	CHECK(unwind_tables_size(t).n_rows >= cfi.count);
+	cfi_free(&cfi);
+	tables_free(t);
+}
+
+/* In a page where patterns take the places of rules, there are none. */
+TEST(patterns_give_way_to_rules)
+{
+	struct cfi_table cfi = functions_of(600);
+	struct unwind_tables *t = tables_new(1);
+	struct unwind_run run;
+	uint64_t vaddr = cfi.rows[cfi.count - 1].vaddr + 100;
+
+	cfi.rows = mem_realloc(cfi.rows, cfi.count + 249, sizeof(*cfi.rows));
+	for (int i = 0; i < 249; i++)
+		set_row(&cfi.rows[cfi.count++], vaddr + 9 * i, 1000 + i);
+	CHECK(vaddr + 9 * 249 < PAGE);
+	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
+	CHECK(unwind_tables_size(t).n_patterns >= 7);
+	CHECK_EQ(count_differences(t, &run, &cfi), 0);
+	CHECK_EQ(pages[0].n_cells, UNWIND_RULES_AT + 5 + 249 + cfi.count + 1);
 	cfi_free(&cfi);
 	tables_free(t);
 }
