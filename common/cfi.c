@@ -204,24 +204,29 @@ static bool is_gap(const struct cfi_table *t, uint64_t vaddr, uint64_t end)
 	       (next == t->count || t->rows[next].vaddr >= end);
 }
 
-/* Sees to it that no two neighbours have the same address or rule. */
-static void drop_repeated_rows(struct cfi_table *t)
+/*
+ * Sees to it that no two neighbours have the same address or rule, from row first to row last, where
+ * rows have been put in.
+ */
+static void drop_repeated_rows(struct cfi_table *t, size_t first, size_t last)
 {
-	size_t kept = 0;
+	size_t kept = first;
 
-	for (size_t i = 0; i < t->count; i++) {
+	for (size_t i = first; i < last; i++) {
 		if (i + 1 < t->count && t->rows[i + 1].vaddr == t->rows[i].vaddr)
 			continue;
 		if (is_same_rule(kept ? &t->rows[kept - 1].rule : &gap, &t->rows[i].rule))
 			continue;
 		t->rows[kept++] = t->rows[i];
 	}
-	t->count = kept;
+	if (kept != last)
+		memmove(t->rows + kept, t->rows + last, (t->count - last) * sizeof(*t->rows));
+	t->count -= last - kept;
 }
 
 bool cfi_fill_gap(struct cfi_table *t, const struct cfi_row *rows, size_t n, uint64_t end)
 {
-	size_t at;
+	size_t at, last;
 
 	if (!n || !t->count || !is_gap(t, rows[0].vaddr, end))
 		return false;
@@ -231,7 +236,8 @@ bool cfi_fill_gap(struct cfi_table *t, const struct cfi_row *rows, size_t n, uin
 	memcpy(t->rows + at, rows, n * sizeof(*rows));
 	t->rows[at + n] = (struct cfi_row){ .vaddr = end, .rule = gap };
 	t->count += n + 1;
-	drop_repeated_rows(t);
+	last = at + n + 2; /* with the row behind, which may be as the one put before it */
+	drop_repeated_rows(t, at ? at - 1 : 0, last < t->count ? last : t->count);
 	return true;
 }
 

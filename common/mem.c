@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Allocation that cannot fail; see mem.h. */
+#include <limits.h>
 #include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +9,8 @@
 
 #include "mem.h"
 #include "msg.h"
+
+#define KEPT_BLOCK_BYTES (32 << 20) /* the most that malloc lets be said */
 
 static void *check_allocated(void *p)
 {
@@ -56,6 +59,14 @@ void *mem_grow(void *p, size_t n, size_t *cap, size_t size)
 		return p;
 	*cap = *cap ? *cap * 2 : 16;
 	return mem_realloc(p, *cap, size);
+}
+
+void mem_keep_freed(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK_BYTES);
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
+#endif
 }
 
 void mem_give_back(void)

@@ -21,6 +21,9 @@ char *mem_strdup(const char *s) __attribute__((malloc));
 char *mem_strndup(const char *s, size_t n) __attribute__((malloc));
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2), malloc));
 
+/* What is freed from here on is kept for the next block, large ones too. */
+void mem_keep_freed(void);
+
 /* What has been freed goes back to the system: after work that took much for a moment. */
 void mem_give_back(void);
 

@@ -521,6 +521,7 @@ static int start_unwind(struct run *run)
 	sideband = sideband_open(&handlers);
 	if (!sideband || sideband_watch(sideband, run->loop))
 		return -EIO;
+	mem_keep_freed();
 	if (target_lists_pids())
 		update_processes(target_pids(), target_n_pids());
 	else
