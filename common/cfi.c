@@ -40,6 +40,7 @@ static void append_row(struct builder *b, uint64_t vaddr, const struct unwind_ru
 
 	if (is_same_rule(t->count ? &t->rows[t->count - 1].rule : &gap, rule))
 		return;
+	t->n_ends += rule->kind == UNWIND_END;
 	t->rows = mem_grow(t->rows, t->count, &b->rows_cap, sizeof(*t->rows));
 	t->rows[t->count++] = (struct cfi_row){ .vaddr = vaddr, .rule = *rule };
 }
@@ -204,40 +205,57 @@ static bool is_gap(const struct cfi_table *t, uint64_t vaddr, uint64_t end)
 	       (next == t->count || t->rows[next].vaddr >= end);
 }
 
-/*
- * Sees to it that no two neighbours have the same address or rule, from row first to row last, where
- * rows have been put in.
- */
-static void drop_repeated_rows(struct cfi_table *t, size_t first, size_t last)
+/* Sees to it that no two neighbours have the same address or rule. The number of rows kept. */
+static size_t drop_repeated_rows(struct cfi_row *rows, size_t n, const struct unwind_rule *before)
 {
-	size_t kept = first;
+	size_t kept = 0;
 
-	for (size_t i = first; i < last; i++) {
-		if (i + 1 < t->count && t->rows[i + 1].vaddr == t->rows[i].vaddr)
+	for (size_t i = 0; i < n; i++) {
+		if (i + 1 < n && rows[i + 1].vaddr == rows[i].vaddr)
 			continue;
-		if (is_same_rule(kept ? &t->rows[kept - 1].rule : &gap, &t->rows[i].rule))
+		if (is_same_rule(kept ? &rows[kept - 1].rule : before, &rows[i].rule))
 			continue;
-		t->rows[kept++] = t->rows[i];
+		rows[kept++] = rows[i];
 	}
-	if (kept != last)
-		memmove(t->rows + kept, t->rows + last, (t->count - last) * sizeof(*t->rows));
-	t->count -= last - kept;
+	return kept;
 }
 
+/* Puts n rows in the place of those from first to last, exclusive. */
+static void replace_rows(struct cfi_table *t, size_t first, size_t last, const struct cfi_row *rows,
+			 size_t n)
+{
+	size_t count = t->count - (last - first) + n;
+
+	if (count > t->count)
+		t->rows = mem_realloc(t->rows, count, sizeof(*t->rows));
+	if (first + n != last)
+		memmove(t->rows + first + n, t->rows + last, (t->count - last) * sizeof(*rows));
+	memcpy(t->rows + first, rows, n * sizeof(*rows));
+	t->count = count;
+}
+
+/* Together with the rows before and behind, which may have the same address or rule. */
 bool cfi_fill_gap(struct cfi_table *t, const struct cfi_row *rows, size_t n, uint64_t end)
 {
-	size_t at, last;
+	size_t at, first, last, n_all = 0;
+	struct cfi_row *all;
 
 	if (!n || !t->count || !is_gap(t, rows[0].vaddr, end))
 		return false;
 	at = count_rows_up_to(t, rows[0].vaddr);
-	t->rows = mem_realloc(t->rows, t->count + n + 1, sizeof(*t->rows));
-	memmove(t->rows + at + n + 1, t->rows + at, (t->count - at) * sizeof(*t->rows));
-	memcpy(t->rows + at, rows, n * sizeof(*rows));
-	t->rows[at + n] = (struct cfi_row){ .vaddr = end, .rule = gap };
-	t->count += n + 1;
-	last = at + n + 2; /* with the row behind, which may be as the one put before it */
-	drop_repeated_rows(t, at ? at - 1 : 0, last < t->count ? last : t->count);
+	first = at ? at - 1 : 0;
+	last = at < t->count ? at + 1 : at;
+	all = mem_zalloc(n + 3, sizeof(*all));
+	for (size_t i = first; i < at; i++)
+		all[n_all++] = t->rows[i];
+	memcpy(all + n_all, rows, n * sizeof(*rows));
+	n_all += n;
+	all[n_all++] = (struct cfi_row){ .vaddr = end, .rule = gap };
+	for (size_t i = at; i < last; i++)
+		all[n_all++] = t->rows[i];
+	n_all = drop_repeated_rows(all, n_all, first ? &t->rows[first - 1].rule : &gap);
+	replace_rows(t, first, last, all, n_all);
+	free(all);
 	return true;
 }
 

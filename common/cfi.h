@@ -30,6 +30,7 @@ struct cfi_row {
 struct cfi_table {
 	struct cfi_row *rows;
 	size_t count;
+	size_t n_ends;	   /* rows of outermost frames in .eh_frame */
 	size_t n_fdes;	   /* compiled, with or without success */
 	size_t n_bad_fdes; /* records left out, and FDEs whose code is UNWIND_BAD from some point on
 			      because their program is broken */

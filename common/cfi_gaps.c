@@ -252,7 +252,7 @@ static void fill_clone(struct cfi_table *t, const struct elf64 *elf, uint64_t va
 /* The gap is followed by the child's part, which is described as having no caller: a rare thing. */
 static void fill_clones(struct cfi_table *t, const struct elf64 *elf)
 {
-	for (size_t i = 1; i < t->count; i++) {
+	for (size_t i = 1; t->n_ends && i < t->count; i++) {
 		const struct cfi_row *row = &t->rows[i - 1], *next = &t->rows[i];
 
 		if (row->rule.kind == UNWIND_GAP && next->rule.kind == UNWIND_END &&
