@@ -16,7 +16,7 @@
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 8 << 20);
+	__uint(max_entries, 2 << 20); /* the loader knows how many CPUs there are */
 } unwind_copies SEC(".maps");
 
 static __always_inline __u64 unwind_copy_id(const struct unwind_copy *copy)

@@ -39,6 +39,9 @@
 /* How many processes and mappings there is room for: slices rest for a second before they go round. */
 #define MIN_PROCESSES	 2048
 #define MAX_PROCESSES	 65536
+#define CPU_COPIES_BYTES (1u << 20) /* of stacks that wait for their tables */
+#define MIN_COPIES_BYTES (2u << 20)
+#define MAX_COPIES_BYTES (16u << 20)
 #define CPU_PROCESSES	 512
 #define GROWTH		 8
 #define PROCESS_MAPPINGS 8
@@ -118,6 +121,18 @@ static pid_t *list_processes(size_t *n)
 	return pids;
 }
 
+/* As many programs are started at a time as there are CPUs. */
+static void size_copies(struct bpf_map *copies)
+{
+	uint32_t bytes = MIN_COPIES_BYTES;
+
+	while (bytes < (uint32_t)libbpf_num_possible_cpus() * CPU_COPIES_BYTES &&
+	       bytes < MAX_COPIES_BYTES)
+		bytes *= 2;
+	if (copies)
+		bpf_map__set_max_entries(copies, bytes);
+}
+
 /* The kernel gives maps all their memory at once: several times what the machine asks for now. */
 static void size_maps(struct run *run)
 {
@@ -133,6 +148,7 @@ static void size_maps(struct run *run)
 	bpf_map__set_max_entries(map_find(run, "unwind_processes"), max_processes);
 	map_fill_on_demand(run, "unwind_processes");
 	bpf_map__set_max_entries(map_find(run, "unwind_mappings"), max_mappings);
+	size_copies(map_find(run, "unwind_copies"));
 }
 
 static int configure_unwind(struct run *run)
