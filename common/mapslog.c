@@ -510,7 +510,8 @@ static void put_mapping(struct mappings *maps, size_t *capacity, struct mapping 
 		at++;
 	while (at < maps->count && !compare_mappings(&maps->items[at], &m)) {
 		struct mapping *old = &maps->items[at];
-		bool has_front = old->start<m.start, has_back = old->end> m.end;
+		bool has_front = old->start < m.start;
+		bool has_back = old->end > m.end;
 
 		if (has_back)
 			insert_at(maps, capacity, at + 1, cut_front(old, m.end));

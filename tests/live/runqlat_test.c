@@ -33,7 +33,7 @@ TEST(table_is_laid_out_as_bcc_does_and_ends_with_percentiles)
 	CHECK_HAS(tool->out, "\n     usecs               : count    distribution\n"
 			     "         0 -> 1          : ");
 	CHECK_EQ(lines_with(tool->out, "|"), lines_with(tool->out, " -> "));
-	CHECK_EQ(lines_with(tool->out, "****|"), 1); /* the fullest row's bar */
+	CHECK(lines_with(tool->out, "****|") >= 1); /* the fullest rows' bars */
 	CHECK_EQ(lines_from(tool->out, "count "), 1);
 	CHECK_HAS(tool->out, "  avg ");
 	CHECK_HAS(tool->out, "  p50 ");
