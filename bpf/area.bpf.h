@@ -86,7 +86,9 @@ static __always_inline void area_find_cached(struct area *area, __u64 addr)
 #define MAPLE_RANGE_64	 2 /* below it: leaves */
 #define MAPLE_ARANGE_64	 3
 
-/* 1 if a < b, else 0; of numbers below 2^63. Without a jump, and hidden from those who'd add one. */
+/*
+ * 1 if a < b, else 0; of numbers below 2^63. Without a jump, and hidden from those who'd add one.
+ */
 static __always_inline __u64 maple_is_less(__u64 a, __u64 b)
 {
 	__u64 difference = a - b;

@@ -6,8 +6,8 @@
  *	static struct block_bucket *blocks_bucket(__u64 index);	 NULL: there is no such bucket
  *	static __u64 blocks_mask(void);	 the number of buckets, a power of two, less one
  *
- * The functions take and return numbers only, since in the kernel they are global ones: the verifier
- * sees each once, and each has a small stack of its own.
+ * The functions take and return numbers only, since in the kernel they are global ones: the
+ * verifier sees each once, and each has a small stack of its own.
  */
 #ifndef BLOCKS_TABLE_H
 #define BLOCKS_TABLE_H

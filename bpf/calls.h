@@ -49,7 +49,7 @@ struct call_flight {
 	__u16 abi;
 	__u16 n_words;	  /* of its kernel stack */
 	__u64 began_ns;	  /* 0: before the tracing */
-	__u64 off_cpu_ns; /* how long its thread has not run, about; 0: it runs, or it isn't known */
+	__u64 off_cpu_ns; /* how long its thread has not run, about; 0: it runs, or not known */
 	char comm[TASK_COMM_LEN];
 	__u64 words[CALL_STACK_DEPTH]; /* leaf first */
 };

@@ -58,10 +58,10 @@ typedef void (*btf_trace_sched_switch)(void *data, bool preempt, struct task_str
 				       struct task_struct *next, unsigned int prev_state);
 
 /*
- * The state in which sched_switch's prev goes. In the task itself it may be TASK_WAKING by now, since
- * it can be woken up at any moment; but it is 0 only if the task stays on the run queue. The argument
- * is right otherwise: before 6.14 or so (commit 8feb053d5319) it doesn't know that a pending signal
- * has kept the task from going to sleep.
+ * The state in which sched_switch's prev goes. In the task itself it may be TASK_WAKING by now,
+ * since it can be woken up at any moment; but it is 0 only if the task stays on the run queue. The
+ * argument is right otherwise: before 6.14 or so (commit 8feb053d5319) it doesn't know that a
+ * pending signal has kept the task from going to sleep.
  */
 static __always_inline __u32 switch_state(const volatile __u64 *ctx, struct task_struct *prev)
 {
@@ -90,7 +90,9 @@ static __always_inline __u64 task_last_arrival(struct task_struct *task)
 	return 0;
 }
 
-/* How often it has come to a CPU; 0 without CONFIG_SCHED_INFO, as /proc/PID/schedstat tells then. */
+/*
+ * How often it has come to a CPU; 0 without CONFIG_SCHED_INFO, as /proc/PID/schedstat tells then.
+ */
 static __always_inline __u64 task_arrivals(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->sched_info))
@@ -246,8 +248,8 @@ static __always_inline __s32 call_number(struct pt_regs *regs)
 }
 
 /*
- * The number of the call that a task is in. False if it is in none, but in the kernel for a fault or
- * an interrupt, or not at all. On x86 an exception leaves its error code where a call leaves its
+ * The number of the call that a task is in. False if it is in none, but in the kernel for a fault
+ * or an interrupt, or not at all. On x86 an exception leaves its error code where a call leaves its
  * number; but only a call waits with -ENOSYS for its result.
  */
 static __always_inline bool user_call_number(struct task_struct *task, __s32 *number)

@@ -28,8 +28,9 @@ struct {
 TABLE_PAIR(hist_table, struct hist_key, struct hist_octave, 32768);
 
 /*
- * Names for the keys, kept because the task may be gone when the table is printed. Nobody takes them
- * away: those that were not written for the longest time make room, for they are printed already.
+ * Names for the keys, kept because the task may be gone when the table is printed. Nobody takes
+ * them away: those that were not written for the longest time make room, for they are printed
+ * already.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel tells the symbols of a few addresses itself, as it does in a backtrace: an iterator over
- * the map in which they are. Reading /proc/kallsyms for them means to have 10^5 lines written out.
+ * The kernel tells the symbols of a few addresses itself, as it does in a backtrace: an iterator
+ * over the map in which they are. Reading /proc/kallsyms for them means to have 10^5 lines written
+ * out.
  */
 #ifndef KSYMS_BPF_H
 #define KSYMS_BPF_H

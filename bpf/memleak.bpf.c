@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Live blocks: each is kept from the return of the function that gave it to the entry of the one that
- * takes it back, with its size, time, and the stack that asked for it.
+ * Live blocks: each is kept from the return of the function that gave it to the entry of the one
+ * that takes it back, with its size, time, and the stack that asked for it.
  *
  * A block is taken out of the table before the real free begins, while nobody else can be given the
  * same address, and put in after the real allocation. Functions that allocate call each other: what

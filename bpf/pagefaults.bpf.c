@@ -186,8 +186,8 @@ int row_major(struct bpf_perf_event_data *ctx)
 	 VM_FAULT_HWPOISON_LARGE | VM_FAULT_FALLBACK)
 
 /*
- * Is this another attempt at the fault that the task has just given up? The kernel marks it as tried
- * where it waited for something, and not where it only took the other lock.
+ * Is this another attempt at the fault that the task has just given up? The kernel marks it as
+ * tried where it waited for something, and not where it only took the other lock.
  */
 static __always_inline bool is_next_try(const struct task_state *state, __u64 addr, __u32 flags)
 {

@@ -36,9 +36,9 @@ struct stack_def {
 
 /*
  * Words of user stacks other than the first are return addresses, but for those on either side of a
- * signal: the function that it interrupted, at exactly that instruction, and the trampoline to which
- * the handler returns. They are marked, by a bit that differs from the one above it as it never does
- * in an address. The loader looks return addresses up inside the call.
+ * signal: the function that it interrupted, at exactly that instruction, and the trampoline to
+ * which the handler returns. They are marked, by a bit that differs from the one above it as it
+ * never does in an address. The loader looks return addresses up inside the call.
  */
 #define STACK_EXACT (1ULL << 62)
 

@@ -4,7 +4,8 @@
  * registers. exit() and its like don't return; they are counted when the task dies. Durations, and
  * the calls that are under way, take sys_enter and a word of state per task.
  *
- * Without a process or an error to tell calls apart, a call is one addition in an array of this CPU's.
+ * Without a process or an error to tell calls apart, a call is one addition in an array of this
+ * CPU's.
  */
 /* Typed where the kernel can (see compat.bpf.h): the other side is dead code. */
 #define TASK_READ(task, field) (HAS_TYPED_CURRENT ? (task)->field : BPF_CORE_READ(task, field))
@@ -109,8 +110,8 @@ static __always_inline bool task_is_wanted(struct task_struct *task)
 /* ---- counting ---- */
 
 /*
- * No atomics: where a program at these tracepoints can be preempted (7.x), the kernel doesn't run it
- * a second time on that CPU meanwhile, and counts what it leaves out (common/loss.c).
+ * No atomics: where a program at these tracepoints can be preempted (7.x), the kernel doesn't run
+ * it a second time on that CPU meanwhile, and counts what it leaves out (common/loss.c).
  */
 static __always_inline bool count_in_array(const struct call *call)
 {
@@ -386,7 +387,9 @@ static __always_inline bool find_flight(struct task_struct *task)
 	return true;
 }
 
-/* Since the thread last came to a CPU, and I did: the scheduler's clock isn't bpf_ktime_get_ns()'s. */
+/*
+ * Since the thread last came to a CPU, and I did: the scheduler's clock isn't bpf_ktime_get_ns()'s.
+ */
 static __always_inline __u64 time_off_cpu(struct task_struct *task)
 {
 	__u64 came, now;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * User stacks of the current task, walked with the tables that the loader compiles from .eh_frame,
- * so that programs without frame pointers have complete ones; along frame pointers through code that
- * has no unwind information; 32-bit programs by the kernel's own walk.
+ * so that programs without frame pointers have complete ones; along frame pointers through code
+ * that has no unwind information; 32-bit programs by the kernel's own walk.
  *
  * One frame is a global function, and so are some of them in a row: the verifier looks at a global
- * function once, not at each turn of a loop. It takes no pointers (kernels before 5.12 refuse them there), so the walk's state lies in a
- * map. See unwind_map.h for the tables, unwind.h for the rules.
+ * function once, not at each turn of a loop. It takes no pointers (kernels before 5.12 refuse them
+ * there), so the walk's state lies in a map. See unwind_map.h for the tables, unwind.h for the
+ * rules.
  */
 #ifndef UNWIND_BPF_H
 #define UNWIND_BPF_H
@@ -245,7 +246,9 @@ static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_sta
 	return unwind_follow_record(s, &record);
 }
 
-/* Marks the frame that a walk is at, which a signal has interrupted, and the trampoline before it. */
+/*
+ * Marks the frame that a walk is at, which a signal has interrupted, and the trampoline before it.
+ */
 __noinline int unwind_mark_exact(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);

@@ -3,8 +3,8 @@
  * How one frame of a user stack is unwound on x86-64, on both sides of the kernel border: what is
  * left of DWARF call frame information once everything that compilers do not use is taken away. The
  * return address is at CFA - 8 unless the kind says otherwise, and the caller's rsp is always the
- * CFA; rules for which this does not hold are UNWIND_BAD. A rule is eight bytes and compares as one 64-bit number: what a
- * kind does not use is zero.
+ * CFA; rules for which this does not hold are UNWIND_BAD. A rule is eight bytes and compares as one
+ * 64-bit number: what a kind does not use is zero.
  */
 #ifndef UNWIND_RULE_H
 #define UNWIND_RULE_H
@@ -36,8 +36,8 @@ enum unwind_bp_kind {
 };
 
 /*
- * The caller's rbx is followed only in files where a CFA is taken from it, as in the dynamic linker's
- * lazy binding: elsewhere it would only multiply the rules.
+ * The caller's rbx is followed only in files where a CFA is taken from it, as in the dynamic
+ * linker's lazy binding: elsewhere it would only multiply the rules.
  */
 enum unwind_bx_place {
 	UNWIND_BX_LOST,

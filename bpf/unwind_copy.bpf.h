@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The loader needs a moment until it has the tables of a program that has just begun or of a library
- * that has just been loaded, and on a busy machine the moment can be long. Stacks that cannot be
- * walked because of that are copied, with the registers, for the loader to walk when it has caught
- * up. Each copy has a name of its own, since what it stands for is not known yet.
+ * The loader needs a moment until it has the tables of a program that has just begun or of a
+ * library that has just been loaded, and on a busy machine the moment can be long. Stacks that
+ * cannot be walked because of that are copied, with the registers, for the loader to walk when it
+ * has caught up. Each copy has a name of its own, since what it stands for is not known yet.
  */
 #ifndef UNWIND_COPY_BPF_H
 #define UNWIND_COPY_BPF_H
@@ -28,9 +28,9 @@ static __always_inline __u64 unwind_copy_id(const struct unwind_copy *copy)
 }
 
 /*
- * The stack from sp on, in pieces that don't cross the end of a page: what is left above the topmost
- * frame may be less than a piece. A large variable can leave pages of the stack that were never
- * touched: zeros in the copy.
+ * The stack from sp on, in pieces that don't cross the end of a page: what is left above the
+ * topmost frame may be less than a piece. A large variable can leave pages of the stack that were
+ * never touched: zeros in the copy.
  */
 static __always_inline void unwind_copy_stack(struct unwind_copy *copy, __u64 sp, __u32 max_bytes)
 {

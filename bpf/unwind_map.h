@@ -11,9 +11,10 @@
  *
  * A cell has 16 bits. A page's are, in this order: for each of its blocks of 256 bytes where the
  * block's rows begin, counted from the page's first cell, and where the last one's end; the numbers
- * of the page's rules and patterns; and the rows. A row has the low 8 bits of the first ELF address that
- * it applies to, and above them the place of its rule or pattern among the page's. Since an ARRAY map rounds its elements
- * up to 8 bytes, cells lie in shards: arrays of one element, of which as many are made as are needed.
+ * of the page's rules and patterns; and the rows. A row has the low 8 bits of the first ELF address
+ * that it applies to, and above them the place of its rule or pattern among the page's. Since an
+ * ARRAY map rounds its elements up to 8 bytes, cells lie in shards: arrays of one element, of which
+ * as many are made as are needed.
  */
 #ifndef UNWIND_MAP_H
 #define UNWIND_MAP_H

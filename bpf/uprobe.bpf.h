@@ -18,8 +18,8 @@
 
 /*
  * In a session: at the entry, ip is the probed instruction, at the return it is where the function
- * returns to; bpf_get_func_ip() is the probed instruction in both. The kernel has a kfunc for it, but
- * changed its arguments.
+ * returns to; bpf_get_func_ip() is the probed instruction in both. The kernel has a kfunc for it,
+ * but changed its arguments.
  */
 static __always_inline bool uprobe_is_return(struct pt_regs *ctx)
 {

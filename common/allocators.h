@@ -2,13 +2,13 @@
 /*
  * The functions by which one process gets and gives back memory, found in the files that it has
  * mapped, whatever they are called there and in whichever mount namespace: glibc, musl, jemalloc
- * (je_, _rjem_), tcmalloc (tc_), mimalloc (mi_), C++ operators new and delete, mmap. Several of them
- * can be in one process, and all are found. Both .dynsym and .symtab are searched, so static programs
- * work unless they are stripped.
+ * (je_, _rjem_), tcmalloc (tc_), mimalloc (mi_), C++ operators new and delete, mmap. Several of
+ * them can be in one process, and all are found. Both .dynsym and .symtab are searched, so static
+ * programs work unless they are stripped.
  *
  * A function is listed once, however many names it has. Indirect functions (IFUNC) are left out,
- * as their symbol names the code that chooses and not the one that is chosen. Symbols that are local
- * to their file count only with a prefix: "free" alone may be anything.
+ * as their symbol names the code that chooses and not the one that is chosen. Symbols that are
+ * local to their file count only with a prefix: "free" alone may be anything.
  */
 #ifndef ALLOCATORS_H
 #define ALLOCATORS_H
@@ -75,7 +75,9 @@ struct alloc_traits {
 
 const struct alloc_traits *alloc_kind_traits(enum alloc_kind kind);
 
-/* The kind of a function of that name, a known prefix or `prefix` (if not NULL) left out; -1: none. */
+/*
+ * The kind of a function of that name, a known prefix or `prefix` (if not NULL) left out; -1: none.
+ */
 int alloc_kind_of(const char *name, const char *prefix, bool is_local);
 
 #endif

@@ -13,12 +13,15 @@ struct areas;
 struct areas *areas_new(void);
 void areas_free(struct areas *areas);
 
-/* Keeps a definition of so many bytes, in place of an earlier one; one that is broken is left out. */
+/*
+ * Keeps a definition of so many bytes, in place of an earlier one; one that is broken is left out.
+ */
 void areas_define(struct areas *areas, const struct area_def *def, size_t size);
 
 /*
  * The path as /proc/PID/maps has it: "/usr/bin/x", "/tmp/y (deleted)", "[vdso]". It begins with
- * "..." where the kernel's part of it was too long. "" for what has no name, NULL if it isn't known.
+ * "..." where the kernel's part of it was too long. "" for what has no name, NULL if it isn't
+ * known.
  */
 const char *areas_name(const struct areas *areas, const struct area_id *id);
 

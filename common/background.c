@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One thread and its queue; see background.h. Its priority is low, so that what is traced goes on as
- * before, but not that of the idle: both threads take locks of memory, and on a busy machine who
- * holds one must get its turn. While somebody waits for it, the thread has the priority of who waits.
+ * One thread and its queue; see background.h. Its priority is low, so that what is traced goes on
+ * as before, but not that of the idle: both threads take locks of memory, and on a busy machine who
+ * holds one must get its turn. While somebody waits for it, the thread has the priority of who
+ * waits.
  */
 #include <pthread.h>
 #include <signal.h>

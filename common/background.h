@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Work that will be needed at the next report, done ahead by a thread of low priority while the tool
- * waits for the end of its window. What is not done by then is done when it is asked for.
+ * Work that will be needed at the next report, done ahead by a thread of low priority while the
+ * tool waits for the end of its window. What is not done by then is done when it is asked for.
  */
 #ifndef BACKGROUND_H
 #define BACKGROUND_H
@@ -15,7 +15,9 @@ enum chore_state {
 	CHORE_DONE,
 };
 
-/* A part of what it works on; all zero: never begun. It touches nothing that others do meanwhile. */
+/*
+ * A part of what it works on; all zero: never begun. It touches nothing that others do meanwhile.
+ */
 struct chore {
 	void (*run)(struct chore *chore);
 	struct chore *next;

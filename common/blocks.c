@@ -41,7 +41,9 @@ void blocks_visit(struct block_bucket *buckets, size_t n_buckets,
 				__sync_bool_compare_and_swap(&buckets[n].addrs[i], addr, 0);
 }
 
-/* Of 32 bits, which wrap; the clock is read before the table, so a block may be younger than now. */
+/*
+ * Of 32 bits, which wrap; the clock is read before the table, so a block may be younger than now.
+ */
 uint64_t block_age_ms(const struct block *block, uint64_t now_ns)
 {
 	int32_t age = (int32_t)((uint32_t)(now_ns >> BLOCK_TIME_SHIFT) - block->time);

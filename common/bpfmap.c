@@ -41,7 +41,8 @@ void map_leave_out(const struct run *run, const char *name)
 
 /*
  * Since 6.1 such elements come from a reserve on each CPU that any context may take from. Before,
- * programs of perf events were refused such tables, and others could run into the allocator's locks.
+ * programs of perf events were refused such tables, and others could run into the allocator's
+ * locks.
  */
 static bool try_fill_on_demand(void)
 {

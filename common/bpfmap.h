@@ -18,8 +18,8 @@ int map_set_settings(const struct run *run, const char *name, const void *value,
 void map_leave_out(const struct run *run, const char *name);
 
 /*
- * Where the kernel can, a hash table's elements get their memory when they are needed, and not all of
- * it at load. Those that could not get any are like those that had no room.
+ * Where the kernel can, a hash table's elements get their memory when they are needed, and not all
+ * of it at load. Those that could not get any are like those that had no room.
  */
 void map_fill_on_demand(const struct run *run, const char *name);
 
@@ -44,8 +44,8 @@ struct map_pair {
 };
 
 /*
- * Before load: leaves the second table out where there is just one report, and has the others filled
- * on demand. True if they take turns.
+ * Before load: leaves the second table out where there is just one report, and has the others
+ * filled on demand. True if they take turns.
  */
 bool map_pair_configure(const struct run *run, const struct map_pair *pair);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tables of system calls; see calltable.h. What comes from the kernel is sorted by key and merged. */
+/*
+ * Tables of system calls; see calltable.h. What comes from the kernel is sorted by key and merged.
+ */
 #include <stdlib.h>
 #include <string.h>
 

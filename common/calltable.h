@@ -39,7 +39,9 @@ void calltable_add(struct calltable *table, const struct call_key *key, uint64_t
 void calltable_add_times(struct calltable *table, const struct call_key *key,
 			 const struct call_times *times);
 
-/* Moves all calls of another table of the same layout into this one, in as few entries as can be. */
+/*
+ * Moves all calls of another table of the same layout into this one, in as few entries as can be.
+ */
 void calltable_take(struct calltable *table, struct calltable *from);
 
 /* All calls that were added; and those without a duration. */
@@ -51,7 +53,9 @@ void calltable_print(struct calltable *table, FILE *f);
 /* The same as lines of JSON. */
 void calltable_print_json(struct calltable *table, FILE *f);
 
-/* The unit in which durations were recorded: the rows of histograms begin at powers of two of it. */
+/*
+ * The unit in which durations were recorded: the rows of histograms begin at powers of two of it.
+ */
 const struct hist_unit *call_layout_unit(const struct call_layout *layout);
 
 /* A time in at most six characters: "512ns", "3.42us", "12.3ms", "120s". Returns buf. */

@@ -31,7 +31,9 @@ struct cpu_events {
 int cpu_events_open(struct cpu_events *events, const struct perf_event_attr *attr, uint32_t cpu,
 		    const struct bpf_program *program);
 
-/* Stops them all and frees the list. Returns how often they came, whether the program ran or not. */
+/*
+ * Stops them all and frees the list. Returns how often they came, whether the program ran or not.
+ */
 uint64_t cpu_events_close(struct cpu_events *events);
 
 /* The event of one CPU, without a program, as perf_event_open(2) returns it; -1 and errno. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names as their programmers wrote them: C++ (Itanium ABI) and Rust (legacy and v0), by libiberty. */
+/*
+ * Names as their programmers wrote them: C++ (Itanium ABI) and Rust (legacy and v0), by libiberty.
+ */
 #ifndef DEMANGLE_H
 #define DEMANGLE_H
 

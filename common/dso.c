@@ -6,11 +6,11 @@
  * for each process that maps it.
  *
  * Tables of symbols are large, and few of their names are wanted. So what was found is kept by
- * itself, and the tables that were not used for longest are dropped when all together take too much.
- * Their files stay open, to be read again.
+ * itself, and the tables that were not used for longest are dropped when all together take too
+ * much. Their files stay open, to be read again.
  *
- * Symbols of files whose addresses were seen are loaded ahead, in the background: of a dso that thread
- * only touches what struct ahead is for, and reads what stays as it is.
+ * Symbols of files whose addresses were seen are loaded ahead, in the background: of a dso that
+ * thread only touches what struct ahead is for, and reads what stays as it is.
  */
 #include <errno.h>
 #include <stdbool.h>

@@ -56,8 +56,8 @@ struct dso *dso_attach(struct dso_cache *cache, pid_t pid, const struct mapping 
 uint64_t dso_offset(const struct dso *dso, const struct mapping *m, uint64_t addr);
 
 /*
- * Names of this dso will be asked for: its symbols are loaded in the background, unless those loaded
- * ahead take all the memory that there is for them.
+ * Names of this dso will be asked for: its symbols are loaded in the background, unless those
+ * loaded ahead take all the memory that there is for them.
  */
 void dso_expect(struct dso *dso);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The few parts of a linked little-endian ELF64 file that unwind tables and probes need (System V
- * gABI, chapters 4 and 5), from an open file or an image in memory. Nothing is mapped, so that a file
- * cut short by the traced side is an error instead of SIGBUS; every size is checked against the
- * file's.
+ * gABI, chapters 4 and 5), from an open file or an image in memory. Nothing is mapped, so that a
+ * file cut short by the traced side is an error instead of SIGBUS; every size is checked against
+ * the file's.
  */
 #ifndef ELF64_H
 #define ELF64_H

@@ -31,7 +31,9 @@ static const struct error_name restart_names[] = {
 	{ 516, "ERESTART_RESTARTBLOCK" },
 };
 
-/* Of several names for one number, the one that the others are defined by has been there longest. */
+/*
+ * Of several names for one number, the one that the others are defined by has been there longest.
+ */
 static bool is_alias(const char *name)
 {
 	static const char *const aliases[] = { "EWOULDBLOCK", "EDEADLOCK", "ENOTSUP" };

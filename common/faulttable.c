@@ -185,7 +185,9 @@ static void print_list(struct run *run, const struct row_list *list)
 	faulttable_print(run->out, list->rows, list->count, &shown, areas);
 }
 
-/* The names of areas are read after the counts: a name may be under way while its area is counted. */
+/*
+ * The names of areas are read after the counts: a name may be under way while its area is counted.
+ */
 int faulttable_report(struct run *run)
 {
 	struct row_list list = {};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A call tree drawn as a flame graph; see flamegraph.h. What a browser takes time for is elements, so
- * only the widest frames are elements of their own, with a title; all others of a row that have one
- * colour are one path. A table tells the script all frames, callers first, from which it draws what
- * is zoomed into in the same way. Colours and script stand in flamegraph.css and flamegraph.js.
+ * A call tree drawn as a flame graph; see flamegraph.h. What a browser takes time for is elements,
+ * so only the widest frames are elements of their own, with a title; all others of a row that have
+ * one colour are one path. A table tells the script all frames, callers first, from which it draws
+ * what is zoomed into in the same way. Colours and script stand in flamegraph.css and
+ * flamegraph.js.
  */
 #include <inttypes.h>
 #include <math.h>

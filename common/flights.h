@@ -20,9 +20,9 @@ void flights_add(struct flights *flights, const struct call_flight *flight);
 size_t flights_count(const struct flights *flights);
 
 /*
- * Prints at most top of them as they were at now_ns, their stacks with names (NULL: without stacks). Of a call from before the tracing, which began
- * at start_ns, the age is how long its thread has not run ("~"), or at least that of the tracing
- * (">").
+ * Prints at most top of them as they were at now_ns, their stacks with names (NULL: without
+ * stacks). Of a call from before the tracing, which began at start_ns, the age is how long its
+ * thread has not run ("~"), or at least that of the tracing (">").
  */
 void flights_print(struct flights *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
 		   uint32_t top, bool in_ms, struct kernelnames *names);

@@ -56,7 +56,9 @@ static enum frame_kind take_suffix(char *name, enum frame_kind other)
 	return other;
 }
 
-/* Two lone marks part a stack: "-" the user's frames from the kernel's, "--" a waker's from both. */
+/*
+ * Two lone marks part a stack: "-" the user's frames from the kernel's, "--" a waker's from both.
+ */
 static bool is_mark(const char *name)
 {
 	return !strcmp(name, "-") || !strcmp(name, "--");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the kernel says of the maps that this process holds open, and what of the process is resident
- * besides: maps that it has mapped are resident in it, too, and a ring buffer is even twice, but
- * that is the same memory.
+ * What the kernel says of the maps that this process holds open, and what of the process is
+ * resident besides: maps that it has mapped are resident in it, too, and a ring buffer is even
+ * twice, but that is the same memory.
  */
 #include <ctype.h>
 #include <dirent.h>

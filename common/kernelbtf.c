@@ -372,7 +372,10 @@ struct image {
 	bool is_mapped;
 };
 
-/* Mapped where the kernel allows it (6.16, commit a539e2a6d51d): no copy, and it doesn't count as ours. */
+/*
+ * Mapped where the kernel allows it (6.16, commit a539e2a6d51d): no copy, and it doesn't count as
+ * ours.
+ */
 static int open_image(struct image *image)
 {
 	int fd = open(KERNEL_BTF_PATH, O_RDONLY | O_CLOEXEC);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Addresses go into the map, a part of them at a time, and what the iterator says of them comes back as
- * text. The kernel looks one byte before what %pB is given, as befits a return address.
+ * Addresses go into the map, a part of them at a time, and what the iterator says of them comes
+ * back as text. The kernel looks one byte before what %pB is given, as befits a return address.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -111,7 +111,8 @@ bool ksym_is_program(const char *name)
 /*
  * What lies between the traced code and the address that bpf_get_stack() records first: the
  * tracepoint's glue, the calls that run a program (JITed, through a trampoline, interpreted), and,
- * where the program itself is not in the stack, the helper. Perf's own frames stay: they are there without us too.
+ * where the program itself is not in the stack, the helper. Perf's own frames stay: they are there
+ * without us too.
  */
 bool ksym_is_tracer(const char *name)
 {

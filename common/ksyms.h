@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Symbols of kernel addresses, as the kernel itself tells them: its own, modules', BPF programs'. */
+/*
+ * Symbols of kernel addresses, as the kernel itself tells them: its own, modules', BPF programs'.
+ */
 #ifndef KSYMS_H
 #define KSYMS_H
 
@@ -16,9 +18,9 @@ struct ksym {
 };
 
 /*
- * answers: a line for each of n addresses (ascending, no two equal), as %pB of the kernel's printk()
- * writes what is one byte behind it: "NAME+0xOFFSET/0xSIZE" and perhaps " [MODULE]", or just a
- * number. Taken over.
+ * answers: a line for each of n addresses (ascending, no two equal), as %pB of the kernel's
+ * printk() writes what is one byte behind it: "NAME+0xOFFSET/0xSIZE" and perhaps " [MODULE]", or
+ * just a number. Taken over.
  */
 struct ksyms *ksyms_parse(const uint64_t *addrs, size_t n, char *answers);
 void ksyms_free(struct ksyms *ks);

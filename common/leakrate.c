@@ -61,7 +61,10 @@ static void read_counts(const struct run *run, struct memleak_counts *sum)
 /* ---- the price of a probe ---- */
 
 #ifdef __x86_64__
-/* As functions begin: with an instruction that the kernel emulates, and with one that it steps over. */
+/*
+ * As functions begin: with an instruction that the kernel emulates, and with one that it steps
+ * over.
+ */
 __asm__(".pushsection .text\n"
 	".type leakrate_cheap, @function\n"
 	"leakrate_cheap: push %rbx; pop %rbx; ret\n"

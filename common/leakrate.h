@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How often the traced functions are called, and what that costs who is traced: the price of a probe
- * is measured on a function of our own, the time in BPF by the kernel, over the first moments.
+ * How often the traced functions are called, and what that costs who is traced: the price of a
+ * probe is measured on a function of our own, the time in BPF by the kernel, over the first
+ * moments.
  */
 #ifndef LEAKRATE_H
 #define LEAKRATE_H
@@ -12,7 +13,10 @@
 
 #include "tool.h"
 
-/* Measures the price of a probe. User mode only: pids whose CPU time is what the cost is held against. */
+/*
+ * Measures the price of a probe. User mode only: pids whose CPU time is what the cost is held
+ * against.
+ */
 void leakrate_calibrate(void);
 void leakrate_watch_pid(pid_t pid);
 

@@ -70,7 +70,9 @@ static const struct opt leaks_opts[] = {
 
 static const struct stacks_source source = { leakreport_read, leakreport_write_text };
 
-/* Text is what goes on: into a pipe or file there is one report, at the end, unless asked for more. */
+/*
+ * Text is what goes on: into a pipe or file there is one report, at the end, unless asked for more.
+ */
 static void choose_interval(struct run *run)
 {
 	if (run->interval_ns || opts_given("duration"))

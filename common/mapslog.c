@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The log of mappings; see mapslog.h. A process has a few eras, from one exec to the next; an era has
- * mappings in the order in which they were made. Children share those of their parents: a list only
- * ever grows, so each era looks at so many from its beginning on, and copies them where somebody else
- * has appended to them.
+ * The log of mappings; see mapslog.h. A process has a few eras, from one exec to the next; an era
+ * has mappings in the order in which they were made. Children share those of their parents: a list
+ * only ever grows, so each era looks at so many from its beginning on, and copies them where
+ * somebody else has appended to them.
  */
 #include <errno.h>
 #include <stdlib.h>

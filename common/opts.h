@@ -4,7 +4,7 @@
  * it means; parsing, range checks and --help follow from the table.
  *
  *	static const struct opt opts[] = {
- *		{ 'F', "frequency", "HZ", OPT_UINT(&frequency_hz, 1, 100000), "samples per second" },
+ *		{ 'F', "frequency", "HZ", OPT_UINT(&frequency_hz, 1, 9999), "samples per second" },
  *		{},
  *	};
  */
@@ -40,8 +40,8 @@ struct opt {
 };
 
 /*
- * Behind a long name, an argument in brackets may be left out, so that the next word is taken for it
- * only if it begins with a digit; parse() gets NULL then. A letter always has one.
+ * Behind a long name, an argument in brackets may be left out, so that the next word is taken for
+ * it only if it begins with a digit; parse() gets NULL then. A letter always has one.
  */
 
 /* dest must have the type named; a wrong one is a compiler's warning. */

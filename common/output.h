@@ -12,9 +12,9 @@
 
 struct output {
 	const char *path; /* NULL: standard output */
-	bool is_series; /* one file for each commit: cpu.svg becomes cpu.001.svg, cpu.002.svg, ... */
-	unsigned int n;	 /* files so far */
-	char *temporary; /* NULL: standard output, a pipe or a device, which are not renamed */
+	bool is_series;	  /* one file for each commit: cpu.svg becomes cpu.001.svg and so on */
+	unsigned int n;	  /* files so far */
+	char *temporary;  /* NULL: standard output, a pipe or a device, which are not renamed */
 	FILE *file;
 };
 

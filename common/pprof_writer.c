@@ -186,7 +186,9 @@ static uint64_t number_function(struct pprof *p, const struct frame *frame)
 	return number_message(p, &p->functions, PROFILE_FUNCTION, &function);
 }
 
-/* Names are as good as they get: pprof need not look for the file here, which may be another one. */
+/*
+ * Names are as good as they get: pprof need not look for the file here, which may be another one.
+ */
 static uint64_t number_mapping(struct pprof *p, const struct image *image)
 {
 	const char *path = image->path ? image->path : image->name;

@@ -173,7 +173,7 @@ static bool read_one(struct effect *e, const struct x86_insn *insn)
 static bool read_0f(struct effect *e, const struct x86_insn *insn)
 {
 	switch (insn->opcode) {
-	case 0x1e: /* ENDBR64 and what is kept free for its like; shadow stacks use the register form */
+	case 0x1e: /* ENDBR64 and what is kept free for its like; RDSSP is the register form */
 		return insn->prefixes == X86_PREFIX_F3 && insn->modrm == 0xfa;
 	case 0x1f: /* NOP */
 		return true;
@@ -241,7 +241,10 @@ static enum probe_kind kind_of(const struct x86_insn *insn)
 
 /* ---- jumps back ---- */
 
-/* A target behind the first byte makes all that follows it a loop; at the first one, nothing is new. */
+/*
+ * A target behind the first byte makes all that follows it a loop; at the first one, nothing is
+ * new.
+ */
 static void note_target(size_t *limit, size_t end, int32_t relative)
 {
 	int64_t target = (int64_t)end + relative;
@@ -256,7 +259,9 @@ static bool is_long_jump(const uint8_t *code, size_t left)
 	       (left > 1 && code[0] == 0x0f && (code[1] & 0xf0) == 0x80);
 }
 
-/* Where decoding has lost the thread, every byte may begin a jump. So it is for long ones anyway. */
+/*
+ * Where decoding has lost the thread, every byte may begin a jump. So it is for long ones anyway.
+ */
 static void scan_byte(size_t *limit, const uint8_t *code, size_t at, size_t size, bool is_lost)
 {
 	size_t left = size - at, opcode_bytes = code[at] == 0x0f ? 2 : 1;

@@ -6,9 +6,9 @@
  * probe is put on the cheapest one that every call passes once, with the arguments still there.
  *
  * Nothing that is skipped writes memory or changes the last copy of an argument; none moves rsp if
- * the return is probed too, as the kernel takes the return address from where rsp points to when the
- * probe is hit. The search ends at the first branch, which may still be probed itself, and at the
- * first instruction that isn't known. It also ends where a relative jump in the function leads
+ * the return is probed too, as the kernel takes the return address from where rsp points to when
+ * the probe is hit. The search ends at the first branch, which may still be probed itself, and at
+ * the first instruction that isn't known. It also ends where a relative jump in the function leads
  * back into the entry, since the probe would be hit again in the same call. Jumps that can't be
  * seen in the function's own bytes (indirect ones, and those from a part that the compiler has put
  * elsewhere) are not looked for: they would have to loop to before the first push or branch.
@@ -57,8 +57,8 @@ struct probe_place {
 
 /*
  * The place in a function of which `size` bytes are known: best all of it, as the search for jumps
- * back wants them; what isn't there is not looked at. Always an answer: offset 0 where no other place
- * is better, and where size is 0 (kind PROBE_STEP).
+ * back wants them; what isn't there is not looked at. Always an answer: offset 0 where no other
+ * place is better, and where size is 0 (kind PROBE_STEP).
  */
 void probe_place_find(struct probe_place *place, const struct probe_wish *wish, const uint8_t *code,
 		      size_t size);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The encoder of protocol buffers: numbers of seven bits a byte, and lengths in front of the rest. */
+/*
+ * The encoder of protocol buffers: numbers of seven bits a byte, and lengths in front of the rest.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -30,7 +30,9 @@ struct sideband_handlers {
 struct sideband *sideband_open(const struct sideband_handlers *handlers);
 void sideband_close(struct sideband *sb);
 
-/* Reads the events in the loop, a few milliseconds after the first, so that they come in batches. */
+/*
+ * Reads the events in the loop, a few milliseconds after the first, so that they come in batches.
+ */
 int sideband_watch(struct sideband *sb, struct loop *loop);
 
 /* Reads what there is now. */

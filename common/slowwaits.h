@@ -5,7 +5,9 @@
 
 #include "tool.h"
 
-/* The tool's start() and report(). In JSON, lines about the run come before the waits and behind. */
+/*
+ * The tool's start() and report(). In JSON, lines about the run come before the waits and behind.
+ */
 int slowwaits_start(struct run *run);
 int slowwaits_report(struct run *run);
 

@@ -252,7 +252,10 @@ static void find_call(Dwarf_Die *unit, Dwarf_Die *die, struct srcframe *frame)
 		frame->line = (uint32_t)line;
 }
 
-/* The entries around the address, by where they stand in the file and not by where they are declared. */
+/*
+ * The entries around the address, by where they stand in the file and not by where they are
+ * declared.
+ */
 static int find_scopes(Dwarf *dwarf, Dwarf_Die *unit, uint64_t vaddr, Dwarf_Die **scopes)
 {
 	Dwarf_Die innermost, *found = NULL;

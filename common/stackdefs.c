@@ -286,7 +286,9 @@ static void add_place(struct stackdefs *defs, struct frame *frame, const struct 
 		frame->symbol = strpool_intern(defs->names, symbol);
 }
 
-/* An address may be in several functions: those inlined there, innermost first, and their caller. */
+/*
+ * An address may be in several functions: those inlined there, innermost first, and their caller.
+ */
 static void append_user_frames(struct stackdefs *defs, struct entry *entry, uint32_t i)
 {
 	const struct location *location = &entry->locations[i];

@@ -24,8 +24,8 @@ void stackdefs_free(struct stackdefs *defs);
 void stackdefs_set_kernelnames(struct stackdefs *defs, struct kernelnames *names);
 
 /*
- * Where the tracer's own BPF programs begin (taken over, freed with free()), so that those of others
- * stay in the stacks. Without it, or with n 0, all programs are taken for its own.
+ * Where the tracer's own BPF programs begin (taken over, freed with free()), so that those of
+ * others stay in the stacks. Without it, or with n 0, all programs are taken for its own.
  */
 void stackdefs_set_own(struct stackdefs *defs, uint64_t *programs, size_t n);
 

@@ -61,7 +61,9 @@ void stacks_set_source(const struct stacks_source *source);
 /* Nobody wants user stacks. Before the options are checked. */
 void stacks_leave_out_user(void);
 
-/* Text into a pipe or file too, unless another format is asked for. Before the options are checked. */
+/*
+ * Text into a pipe or file too, unless another format is asked for. Before the options are checked.
+ */
 void stacks_prefer_text(void);
 
 /* Once options are checked: the report is for people. */

@@ -54,7 +54,9 @@ struct run {
 	uint64_t recorded; /* sum of all that was reported, to tell losses by their share */
 };
 
-/* What several tools share: a section of --help and hooks into the tool's life, each may be NULL. */
+/*
+ * What several tools share: a section of --help and hooks into the tool's life, each may be NULL.
+ */
 struct module {
 	const char *title;
 	const struct opt *opts;

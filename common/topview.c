@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The live view; see topview.h. What was drawn last is kept, for when the terminal's size changes. */
+/*
+ * The live view; see topview.h. What was drawn last is kept, for when the terminal's size changes.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

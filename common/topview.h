@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The live view of --top: a table on the terminal, drawn anew with each report and when the terminal
- * changes its size, until q or a signal ends it. Then the terminal has back what was on it, and the
- * last report is followed by a table of the whole run.
+ * The live view of --top: a table on the terminal, drawn anew with each report and when the
+ * terminal changes its size, until q or a signal ends it. Then the terminal has back what was on
+ * it, and the last report is followed by a table of the whole run.
  */
 #ifndef TOPVIEW_H
 #define TOPVIEW_H
@@ -19,7 +19,9 @@
  */
 int topview_check(struct run *run);
 
-/* Of the module that has the view, or a module by itself; they do nothing where it isn't asked for. */
+/*
+ * Of the module that has the view, or a module by itself; they do nothing where it isn't asked for.
+ */
 int topview_start(struct run *run);
 void topview_stop(struct run *run);
 extern const struct module topview_module;

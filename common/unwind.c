@@ -36,7 +36,9 @@
 #define HIGHEST_PRIORITY (-20)
 #define LOG_MAPPINGS	 (1 << 17) /* 5 MB: 10,000 programs that begin and end within seconds */
 
-/* How many processes and mappings there is room for: slices rest for a second before they go round. */
+/*
+ * How many processes and mappings there is room for: slices rest for a second before they go round.
+ */
 #define MIN_PROCESSES	 2048
 #define MAX_PROCESSES	 65536
 #define CPU_COPIES_BYTES (1u << 20) /* of stacks that wait for their tables */

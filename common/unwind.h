@@ -25,9 +25,9 @@ void unwind_on_exit(void (*exited)(pid_t pid, void *arg), void *arg);
 
 /*
  * Walks the stack of a thread that isn't running from outside, over the same tables: for those that
- * were off CPU before tracing began. Writes at most max words of a stack_def, leaf first, and how the walk
- * ended (enum unwind_reason). Returns their number, at least 1: only the leaf where the thread has
- * gone on meanwhile.
+ * were off CPU before tracing began. Writes at most max words of a stack_def, leaf first, and how
+ * the walk ended (enum unwind_reason). Returns their number, at least 1: only the leaf where the
+ * thread has gone on meanwhile.
  */
 size_t unwind_remote(const struct unwind_thread *thread, uint64_t *words, size_t max, int *reason);
 

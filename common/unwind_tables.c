@@ -11,7 +11,7 @@
 #define PAGE_BYTES     (1ULL << UNWIND_PAGE_SHIFT)
 #define PAGE_MAX_CELLS 0xffff
 #define PAGE_MAX_ROWS  (PAGE_MAX_CELLS - UNWIND_RULES_AT - UNWIND_PAGE_RULES)
-#define OTHER_RULES    (UNWIND_PAGE_RULES - 1) /* the place of those beyond what a page has room for */
+#define OTHER_RULES    (UNWIND_PAGE_RULES - 1) /* those beyond what a page has room for */
 #define NO_RULE	       UINT32_MAX
 #define RULE_SLOTS     (2 * UNWIND_MAX_RULES) /* of the hash tables: half full at most */
 #define PATTERN_SLOTS  (2 * UNWIND_MAX_PATTERNS)
@@ -180,7 +180,9 @@ static int reserve_cells(struct unwind_tables *t, uint32_t n)
 	return 0;
 }
 
-/* The place in the page of a rule or pattern; where all are taken, code is known not to be walked. */
+/*
+ * The place in the page of a rule or pattern; where all are taken, code is known not to be walked.
+ */
 static int place_number(struct unwind_tables *t, int number)
 {
 	static const struct unwind_rule other = { .kind = UNWIND_BAD };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Attaching to functions of user space; see uprobes.h. Links are made by bpf(2) itself, as libbpf 1.1
- * knows only the old kind. Files are named by their descriptors (/proc/self/fd/N), which leads the
- * kernel to the very file, deleted or in another mount namespace.
+ * Attaching to functions of user space; see uprobes.h. Links are made by bpf(2) itself, as libbpf
+ * 1.1 knows only the old kind. Files are named by their descriptors (/proc/self/fd/N), which leads
+ * the kernel to the very file, deleted or in another mount namespace.
  *
  * Return probes come first and go last, so that no entry is seen without its return.
  */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Probes on functions of user space, at their entry and, where wanted, their return. What the kernel
- * offers is found by trying, best first:
+ * Probes on functions of user space, at their entry and, where wanted, their return. What the
+ * kernel offers is found by trying, best first:
  *
  *	UPROBES_SESSION  one link for all functions of a file; one program is called at the entry
  *			 and, if it returned 0 there, at the return (since 6.13)
  *	UPROBES_MULTI	 one link for the entries of a file and one for the returns (since 6.6)
  *	UPROBES_PERF	 a perf event for each entry and each return, with a cookie (since 5.15)
  *
- * A BPF program sees the cookie of its point by bpf_get_attach_cookie(). A session's program is at a
- * return if ctx's ip isn't bpf_get_func_ip(ctx): no kfunc is needed, whose prototype changed.
+ * A BPF program sees the cookie of its point by bpf_get_attach_cookie(). A session's program is at
+ * a return if ctx's ip isn't bpf_get_func_ip(ctx): no kfunc is needed, whose prototype changed.
  * The programs are declared as SEC("uprobe"), since libbpf 1.1 knows no other section, and need
  * no more than uprobes_prepare() to be what they have to be.
  *
@@ -60,8 +60,9 @@ struct uprobes;
 
 /*
  * Attaches the points after load: to one process with all its threads, or to all (pid 0). Points
- * of the same file, which must stand in a row, share a link. Where some can't be attached the others
- * are, and err tells of each. NULL with errno set if none could be; free with uprobes_detach().
+ * of the same file, which must stand in a row, share a link. Where some can't be attached the
+ * others are, and err tells of each. NULL with errno set if none could be; free with
+ * uprobes_detach().
  */
 struct uprobes *uprobes_attach(const struct uprobes_programs *programs, pid_t pid,
 			       struct uprobe_point *points, size_t n);

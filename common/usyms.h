@@ -36,9 +36,10 @@ void usyms_free(struct usyms *us);
 void usyms_set_log(struct usyms *us, struct mapslog *log);
 
 /*
- * Locates n addresses that a process had at that time (CLOCK_MONOTONIC; 0: now). generation changes when the process executes a new program:
- * its mappings are then read afresh. They are also read again, once, where an address lies in none
- * of them (dlopen). A process that is gone yields locations without dso.
+ * Locates n addresses that a process had at that time (CLOCK_MONOTONIC; 0: now). generation changes
+ * when the process executes a new program: its mappings are then read afresh. They are also read
+ * again, once, where an address lies in none of them (dlopen). A process that is gone yields
+ * locations without dso.
  */
 void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t time_ns,
 		  const uint64_t *addrs, size_t n, struct location *out);

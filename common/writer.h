@@ -21,7 +21,7 @@ struct writer_facts {
 
 struct writer_style {
 	bool delimiter; /* -d: mark the border between kernel and user frames where both exist */
-	bool annotate; /* -a: "_[k]" behind kernel frames, "_[i]" inlined ones, "_[j]" those of a JIT */
+	bool annotate;	/* -a: "_[k]" behind kernel frames, "_[i]" inlined ones, "_[j]" a JIT's */
 	const struct writer_facts *facts; /* NULL: none */
 };
 
@@ -44,8 +44,8 @@ extern const struct writer json_writer;
 
 /*
  * For the writers themselves. The border is the index of the first kernel frame that is called by a
- * user frame; 0 where there is none. A frame's text is its name, and its source line if it is known,
- * to be freed. It is printed escaped, together with the bytes in `also`.
+ * user frame; 0 where there is none. A frame's text is its name, and its source line if it is
+ * known, to be freed. It is printed escaped, together with the bytes in `also`.
  */
 size_t writer_border(const struct sample *s);
 char *writer_frame_text(const struct frame *frame);

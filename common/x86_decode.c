@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Instruction lengths of x86-64, from the opcode maps (Intel SDM, volume 2, appendix A). A map is
- * one letter for each opcode, which says what follows it. Opcodes that 64-bit mode doesn't have, AMD's
- * XOP and APX are not known.
+ * one letter for each opcode, which says what follows it. Opcodes that 64-bit mode doesn't have,
+ * AMD's XOP and APX are not known.
  */
 #include <string.h>
 
@@ -11,9 +11,9 @@
 #define INSN_MAX_BYTES 15
 
 /*
- * -: nothing, m: ModRM, b: a byte, w: two, z: four (two with a 66 prefix), v: eight with REX.W, else
- * as z, o: an address, e: ENTER's, j: relative target of four bytes, s: of one, B Z: ModRM and b or
- * z, f F: ModRM, and b or z if it is TEST, p: ModRM that must be POP's, x: not known.
+ * -: nothing, m: ModRM, b: a byte, w: two, z: four (two with a 66 prefix), v: eight with REX.W,
+ * else as z, o: an address, e: ENTER's, j: relative target of four bytes, s: of one, B Z: ModRM and
+ * b or z, f F: ModRM, and b or z if it is TEST, p: ModRM that must be POP's, x: not known.
  */
 static const char map_one[] = "mmmmbzxxmmmmbzxx"  /* 00 */
 			      "mmmmbzxxmmmmbzxx"  /* 10 */

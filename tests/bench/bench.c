@@ -177,7 +177,7 @@ static const struct group groups[] = {
 		{ "libbpf-tools", NULL, "Debian's libbpf-tools have no profile" },
 	  },
 	  .goals = { LOADER_GOALS } },
-	{ .title = "memleak -p PID on malloc() and free(): time in BPF by program run, three to a pair",
+	{ .title = "memleak -p PID on malloc() and free(): BPF time by program run, 3 to a pair",
 	  .work = WORK_ALLOCATE,
 	  .event = EVENT_RUN,
 	  .contenders = {
@@ -243,7 +243,9 @@ struct price {
 	double ns[64]; /* by enum bpf_prog_type */
 };
 
-/* On each fault where that is the work: there a program is warm, in a sample of a clock it isn't. */
+/*
+ * On each fault where that is the work: there a program is warm, in a sample of a clock it isn't.
+ */
 static struct bpf_link *attach_perf_event(struct bpf_program *program, enum work_kind work)
 {
 	bool by_fault = work == WORK_FAULT;
@@ -277,7 +279,9 @@ static double measure_empty(struct bpf_program *program, enum work_kind work)
 	return info.run_cnt ? (double)info.run_time_ns / (double)info.run_cnt : 0;
 }
 
-/* The same program costs more at one place than at another: calls have empty programs of their own. */
+/*
+ * The same program costs more at one place than at another: calls have empty programs of their own.
+ */
 static int measure_price(struct price *price, const struct group *group)
 {
 	struct empty_bpf *skel = empty_bpf__open_and_load();
@@ -566,8 +570,8 @@ static uint64_t time_process(char **argv, int error_fd)
 }
 
 /*
- * From the start to the end of --help, which needs nothing but the executable and its libraries: the
- * fastest of some. The command of a binary of many tools begins with two words that matter.
+ * From the start to the end of --help, which needs nothing but the executable and its libraries:
+ * the fastest of some. The command of a binary of many tools begins with two words that matter.
  */
 static double help_ms(char **argv)
 {

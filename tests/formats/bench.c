@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long a million folded lines take to become a picture, and how much memory, beside flamegraph.pl
- * where that is installed. A line is 20 frames deep; each function calls four others, some far more
- * often, so nearly all lines differ. In interleaved rounds, medians.
+ * How long a million folded lines take to become a picture, and how much memory, beside
+ * flamegraph.pl where that is installed. A line is 20 frames deep; each function calls four others,
+ * some far more often, so nearly all lines differ. In interleaved rounds, medians.
  *
  *	bench O ROUNDS
  */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Symbols of arbitrary bytes: taken as an ELF file, and as the tables and stubs of a proper one, as
- * fuzzers seldom get past the headers on their own. The first four bytes say how long the tables are.
+ * fuzzers seldom get past the headers on their own. The first four bytes say how long the tables
+ * are.
  */
 #include <stdlib.h>
 

@@ -102,7 +102,9 @@ void proc_signal(struct proc *p, int sig);
 void proc_kill(struct proc *p);	     /* with all of its children */
 void proc_close_out(struct proc *p); /* as a reader that goes away */
 
-/* The path of a tool, and of a workload for "-- COMMAND". Both as they are where they hold a "/". */
+/*
+ * The path of a tool, and of a workload for "-- COMMAND". Both as they are where they hold a "/".
+ */
 const char *tool_path(const char *name);
 const char *work_path(const char *name);
 const char *realpath_of(const char *path);
@@ -189,8 +191,8 @@ bool is_close(uint64_t a, uint64_t b, uint64_t permille);
 
 /*
  * Counted against the kernel's own count of switches. While somebody else attaches to or detaches
- * from sched_switch, the kernel leaves out calls of it (seen on 6.18, without BPF too: ftrace misses
- * the same ones), so a few may be missing; none may be too many.
+ * from sched_switch, the kernel leaves out calls of it (seen on 6.18, without BPF too: ftrace
+ * misses the same ones), so a few may be missing; none may be too many.
  */
 #define MISSED_SWITCHES(n) (3 + (n) / 1000)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * memleak, live: what it says is held against what the workload "leaky" has taken and kept, block by
- * block and byte by byte.
+ * memleak, live: what it says is held against what the workload "leaky" has taken and kept, block
+ * by block and byte by byte.
  */
 #include <errno.h>
 #include <fcntl.h>

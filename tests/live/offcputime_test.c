@@ -21,8 +21,8 @@ static struct proc *trace_work(struct proc *work, const char *const argv[])
 
 /*
  * A clock and a tool may differ by so much, in per mille: a few switches may be missing (see
- * MISSED_SWITCHES), each with some milliseconds. An emulated CPU stands still at times: if that is in
- * the middle of a switch, both tasks are charged with it, or none.
+ * MISSED_SWITCHES), each with some milliseconds. An emulated CPU stands still at times: if that is
+ * in the middle of a switch, both tasks are charged with it, or none.
  */
 static uint64_t tolerance(void)
 {
@@ -275,7 +275,9 @@ TEST(frames_are_in_order_from_the_root_to_the_leaf)
 	CHECK_EQ(folded_count(tool->out, "plan-1", "main"), 0);
 }
 
-/* An interrupt while the kernel is on its way to a program is nobody's: what it does lies on top. */
+/*
+ * An interrupt while the kernel is on its way to a program is nobody's: what it does lies on top.
+ */
 static bool is_interrupted(const char *line)
 {
 	return strstr(line, ";asm_sysvec_") || strstr(line, "_interrupt;") ||

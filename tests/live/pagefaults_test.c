@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * pagefaults, live. The measures are the pages that the workload touches, prime numbers of them, and
- * the kernel's own counts, read by the test from perf events of the same process meanwhile.
+ * pagefaults, live. The measures are the pages that the workload touches, prime numbers of them,
+ * and the kernel's own counts, read by the test from perf events of the same process meanwhile.
  *
  * A perf event's program doesn't run where BPF is busy on that CPU; the tool tells how many faults
  * of the whole system it missed so, and as many may be missing here.
@@ -118,7 +118,9 @@ static struct proc *trace_parts(struct proc *work, int n, const char *const argv
 
 #define TRACE(work, n, ...) trace_parts(work, n, ARGV("pagefaults", __VA_ARGS__))
 
-/* A file of that many pages, on a file system that keeps its files on a disk; NULL: there is none. */
+/*
+ * A file of that many pages, on a file system that keeps its files on a disk; NULL: there is none.
+ */
 static const char *make_disk_file(long pages)
 {
 	const char *path = text_of("%s/planted", folder_make());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Counts entries and returns of probed functions, and sums up their arguments and what they return,
- * so that two ways to probe the same calls can be compared. And programs that do nothing, to measure
- * what a probe costs by itself.
+ * so that two ways to probe the same calls can be compared. And programs that do nothing, to
+ * measure what a probe costs by itself.
  */
 #include "uprobe.bpf.h"
 #include "probes.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * profile, live. The measure is how often the kernel has sampled the workload on its own behalf, at the
- * same rate.
+ * profile, live. The measure is how often the kernel has sampled the workload on its own behalf, at
+ * the same rate.
  */
 #include <linux/capability.h>
 #include <signal.h>
@@ -89,8 +89,8 @@ TEST(a_machine_that_counts_no_cycles_says_so)
 }
 
 /*
- * A leaf of the tree has a stack of its own. Some leaves get two samples, some none: were they dealt
- * out by chance, there would be more stacks than this.
+ * A leaf of the tree has a stack of its own. Some leaves get two samples, some none: were they
+ * dealt out by chance, there would be more stacks than this.
  */
 TIMED_TEST(no_sample_of_many_stacks_is_lost)
 {

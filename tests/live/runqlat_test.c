@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * runqlat, live. The measure is the kernel's own count: a thread that is blocked when tracing starts
- * and when it ends has been switched in exactly as often as it was switched out in between, and
- * each time it had to wait.
+ * runqlat, live. The measure is the kernel's own count: a thread that is blocked when tracing
+ * starts and when it ends has been switched in exactly as often as it was switched out in between,
+ * and each time it had to wait.
  */
 #include <signal.h>
 #include <unistd.h>
@@ -278,8 +278,8 @@ TEST(only_slow_waits_are_listed)
 }
 
 /*
- * The number of threads whose state is in a table, on kernels where it has to be. There is one table
- * only, for one tool runs.
+ * The number of threads whose state is in a table, on kernels where it has to be. There is one
+ * table only, for one tool runs.
  */
 static uint64_t states_in_table(void)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The live view on a pseudo terminal: what is drawn, how it ends, and that the terminal is given back. */
+/*
+ * The live view on a pseudo terminal: what is drawn, how it ends, and that the terminal is given
+ * back.
+ */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>

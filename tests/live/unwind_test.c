@@ -27,8 +27,8 @@
 
 /*
  * Nearly all the weight is on stacks that lead from the outermost frame through these. What a
- * process does in its first and last moments is not among them, nor is new code until the loader has
- * seen it, which on an emulated machine lasts.
+ * process does in its first and last moments is not among them, nor is new code until the loader
+ * has seen it, which on an emulated machine lasts.
  */
 static void check_complete(const struct proc *tool, const char *comm, const char *frames)
 {
@@ -42,7 +42,9 @@ static void check_complete(const struct proc *tool, const char *comm, const char
 			  (unsigned long long)all, frames, tool->out, tool->err);
 }
 
-/* What the tool itself says of that. A thread that exits has no stack any more at its last switch. */
+/*
+ * What the tool itself says of that. A thread that exits has no stack any more at its last switch.
+ */
 static void check_told_complete(const struct proc *tool)
 {
 	const char *at = strstr(tool->err, "user stacks: ");
@@ -345,7 +347,10 @@ static int read_stack_list(const char *at)
 	return max;
 }
 
-/* From Linux 7.3 on a line for each: "subprog 1 (name) global insns_self 72 insns_total 72 stack 48". */
+/*
+ * From Linux 7.3 on a line for each: "subprog 1 (name) global insns_self 72 insns_total 72 stack
+ * 48".
+ */
 static int read_max_stack(const char *log)
 {
 	static const char total[] = " insns_total ";

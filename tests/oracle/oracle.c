@@ -3,8 +3,8 @@
  * Counts the stacks that our walker finds equal to _Unwind_Backtrace()'s, in programs that have the
  * preload library (preload.c) in them. Prints "N equal, N different, ..." and fails if one differs.
  * Equal are stacks that both followed to the outermost frame, or to the same code without unwind
- * tables. One of ours that ends before is incomplete, and counted by reason, if its frames are right
- * as far as they go.
+ * tables. One of ours that ends before is incomplete, and counted by reason, if its frames are
+ * right as far as they go.
  *
  *	oracle --follow --library liboracle.so -- env LD_PRELOAD=liboracle.so python3 ...
  */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * entries FILE...: the allocating functions of these files and where their probes are placed, as rows
- * of tests/unit/alloc_entries.h: with the arguments where they belong, and with arguments moved.
+ * entries FILE...: the allocating functions of these files and where their probes are placed, as
+ * rows of tests/unit/alloc_entries.h: with the arguments where they belong, and with arguments
+ * moved.
  */
 #include <fcntl.h>
 #include <stdio.h>

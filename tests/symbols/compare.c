@@ -286,8 +286,8 @@ static bool begins_at(const struct list *l, uint64_t addr, const char *name, siz
 }
 
 /*
- * nm says where a stub begins, not where it ends; "*ABS*+0xADDR@plt" is one with a resolver at ADDR,
- * whose name it has here.
+ * nm says where a stub begins, not where it ends; "*ABS*+0xADDR@plt" is one with a resolver at
+ * ADDR, whose name it has here.
  */
 static bool is_listed_stub(const struct file *f, uint64_t start, const char *name)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The first bytes of every allocating function of Debian 12's glibc, musl, jemalloc, tcmalloc, mimalloc
- * and libstdc++, as tests/probes/entries prints them, and where a probe belongs: strictly, and where
- * arguments may be read from other registers.
+ * The first bytes of every allocating function of Debian 12's glibc, musl, jemalloc, tcmalloc,
+ * mimalloc and libstdc++, as tests/probes/entries prints them, and where a probe belongs: strictly,
+ * and where arguments may be read from other registers.
  */
 /* clang-format off */
 	{ "libc.so.6", "reallocarray", 3, 1, 0, PROBE_STEP, 0, PROBE_STEP, "4889f048f7e24889c67005e940b8f8ff488b05e985130064c7000c00000031c0c3" },

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of allocating functions, and the search for them in this very process and in copies of it. */
+/*
+ * Names of allocating functions, and the search for them in this very process and in copies of it.
+ */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>

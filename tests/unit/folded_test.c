@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Folded stacks as they are found: read, and written again; what is none is left out and counted. */
+/*
+ * Folded stacks as they are found: read, and written again; what is none is left out and counted.
+ */
 #include <stdlib.h>
 #include <string.h>
 

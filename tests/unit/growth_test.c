@@ -5,7 +5,10 @@
 #include "../../common/growth.h"
 #include "unit.h"
 
-/* The number of intervals in which it was said, of those whose values are given; UINT64_MAX: absent. */
+/*
+ * The number of intervals in which it was said, of those whose values are given; UINT64_MAX:
+ * absent.
+ */
 static int times_said(const uint64_t *values, size_t n)
 {
 	struct growths *growths = growths_new();

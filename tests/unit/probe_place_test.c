@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Places of probes: on the entries of real allocators (recorded, so that none need be installed), and
- * on code made for each rule. Bytes are written as in a disassembly.
+ * Places of probes: on the entries of real allocators (recorded, so that none need be installed),
+ * and on code made for each rule. Bytes are written as in a disassembly.
  */
 #include <ctype.h>
 #include <stdbool.h>

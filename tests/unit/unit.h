@@ -4,9 +4,9 @@
  * place and fails the test, which goes on. Each test prints one line, "PASS name", "FAIL name" or,
  * where it has called SKIP(why), "SKIP name: why"; tests/run counts them. What depends on how quiet
  * the machine is, as a TIMED_TEST, is tried three times before it fails, and told as "AGAIN name".
- * A file that defines UNIT_BEFORE and UNIT_AFTER first has them run around each test; what UNIT_AFTER
- * returns counts as failed checks. Where UNIT_TIMES is set in the environment, a line "@TIME MS name"
- * goes before.
+ * A file that defines UNIT_BEFORE and UNIT_AFTER first has them run around each test; what
+ * UNIT_AFTER returns counts as failed checks. Where UNIT_TIMES is set in the environment, a line
+ * "@TIME MS name" goes before.
  *
  *	TEST(parses_seconds)
  *	{
@@ -102,7 +102,9 @@ static long long unit_now_ms(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
-/* False: it makes no sense to try again. What it leaves behind isn't for want of a quiet machine. */
+/*
+ * False: it makes no sense to try again. What it leaves behind isn't for want of a quiet machine.
+ */
 static bool unit_try(const struct unit_test *t)
 {
 	int left_behind;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The mappings of processes: of this one, of children, and what becomes of a slice that is freed. */
+/*
+ * The mappings of processes: of this one, of children, and what becomes of a slice that is freed.
+ */
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -52,7 +54,9 @@ TEST(code_is_found_with_its_rules)
 		m = find(own, &slice, addr);
 		CHECK(m && m->n_pages);
 		rule = m ? unwind_tables_find(own->tables, m, addr) : NULL;
-		/* at a function's first instruction there is nothing on the stack but one address */
+		/*
+		 * at a function's first instruction there is nothing on the stack but one address
+		 */
 		CHECK(rule && rule->kind == UNWIND_SP && rule->cfa_off == 8);
 	}
 	CHECK(!find(own, &slice, (uintptr_t)&slice));

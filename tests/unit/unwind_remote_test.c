@@ -308,7 +308,9 @@ TEST(without_tables_it_follows_frame_pointers)
 	end_child(&child);
 }
 
-/* A frame record of our own making: the next frame's pointer leads back, which must end the walk. */
+/*
+ * A frame record of our own making: the next frame's pointer leads back, which must end the walk.
+ */
 TEST(a_circle_of_frame_pointers_is_left)
 {
 	static uint64_t records[4];

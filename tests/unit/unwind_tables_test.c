@@ -167,7 +167,10 @@ TEST(rules_are_shared_by_all_files)
 	tables_free(t);
 }
 
-/* A table of n rows, each 5 bytes long, which is too far apart for patterns, with one of a few rules. */
+/*
+ * A table of n rows, each 5 bytes long, which is too far apart for patterns, with one of a few
+ * rules.
+ */
 static struct cfi_table table_of(size_t n, uint64_t first_vaddr)
 {
 	struct cfi_table cfi = { .rows = mem_zalloc(n, sizeof(*cfi.rows)), .count = n };

@@ -4,10 +4,10 @@
  * kernel doesn't have fails when a program is loaded, but one of another size or sign just reads
  * wrong numbers. Both sides are compared by their BTF; VMLINUX_H_BTF is the header, compiled.
  *
- * A struct may have several forms, the plain one and flavours (name___suffix). A field may be missing
- * if another form exists in full, and differ if another form has it right. A struct of which there
- * are flavours only may be missing, as may a constant: it came or went with another kernel. All this
- * is told.
+ * A struct may have several forms, the plain one and flavours (name___suffix). A field may be
+ * missing if another form exists in full, and differ if another form has it right. A struct of
+ * which there are flavours only may be missing, as may a constant: it came or went with another
+ * kernel. All this is told.
  */
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * allocs: calls each function that allocates, if there is one, a prime number of times of its own, and
- * frees what it got. Tells how often: "@allocs FUNCTION CALLS". Operators new and delete come from
- * libraries that are loaded before libc, if they have them.
+ * allocs: calls each function that allocates, if there is one, a prime number of times of its own,
+ * and frees what it got. Tells how often: "@allocs FUNCTION CALLS". Operators new and delete come
+ * from libraries that are loaded before libc, if they have them.
  */
 #include <malloc.h>
 #include <stdbool.h>
@@ -33,7 +33,10 @@ extern void _ZdaPvSt11align_val_t(void *p, size_t alignment) WEAK;
 
 static void *blocks[MAX_BLOCKS];
 
-/* The compiler may take calls of malloc() and free() that cancel out away, unless it can't see them. */
+/*
+ * The compiler may take calls of malloc() and free() that cancel out away, unless it can't see
+ * them.
+ */
 static void *(*volatile call_malloc)(size_t) = malloc;
 static void *(*volatile call_calloc)(size_t, size_t) = calloc;
 static void *(*volatile call_realloc)(void *, size_t) = realloc;
@@ -96,7 +99,7 @@ static void call_rare(void)
 		REPEAT(137, valloc(bytes_of(i)));
 		RELEASE(137, call_free);
 	}
-	if (pvalloc) /* libc's, where another allocator doesn't have it, whose free() can't take it */
+	if (pvalloc) /* libc's, where another allocator whose free() can't take it has none */
 		REPEAT(139, pvalloc(bytes_of(i)));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * brief COUNT LANES [PROGRAM]: starts so many processes, as many at a time as there are lanes, each of
- * which ends before long: the program, or brief itself, without arguments. brief then computes and
- * sleeps for a millisecond or two. Tells how many ended well. Built without frame pointers.
+ * brief COUNT LANES [PROGRAM]: starts so many processes, as many at a time as there are lanes, each
+ * of which ends before long: the program, or brief itself, without arguments. brief then computes
+ * and sleeps for a millisecond or two. Tells how many ended well. Built without frame pointers.
  */
 #include <string.h>
 #include <sys/wait.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * family CHILDREN: when told to go, a process, "parent", makes children, "kid", one after the other,
- * which sleep and spin a little and are gone; not at once, so that even a busy tracer has seen their
- * mappings.
+ * family CHILDREN: when told to go, a process, "parent", makes children, "kid", one after the
+ * other, which sleep and spin a little and are gone; not at once, so that even a busy tracer has
+ * seen their mappings.
  */
 #include <sys/wait.h>
 

@@ -323,7 +323,9 @@ static void run_mode(const char *mode, int n, const char *arg)
 		free_all();
 }
 
-/* Modes with their N follow each other; one behind "before" comes before it says that it is ready. */
+/*
+ * Modes with their N follow each other; one behind "before" comes before it says that it is ready.
+ */
 int main(int argc, char **argv)
 {
 	int i = 1;

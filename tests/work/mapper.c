@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * mapper PROCESSES FILES: so many processes, each of which maps the text of some of so many files, as
- * if it had loaded these libraries: each file is mapped by someone. Tells how many files there were.
+ * mapper PROCESSES FILES: so many processes, each of which maps the text of some of so many files,
+ * as if it had loaded these libraries: each file is mapped by someone. Tells how many files there
+ * were.
  */
 #include <dirent.h>
 #include <elf.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * names MS: functions whose names need some care, called in this order: exported by nobody, written
- * by a C++ compiler, by a Rust compiler of each way of mangling, and one in a segment of its own, which
- * spins for MS. The Makefile builds it in all the ways in which a file can be mapped, and stripped
- * with its symbols elsewhere.
+ * by a C++ compiler, by a Rust compiler of each way of mangling, and one in a segment of its own,
+ * which spins for MS. The Makefile builds it in all the ways in which a file can be mapped, and
+ * stripped with its symbols elsewhere.
  */
 #include "work.h"
 

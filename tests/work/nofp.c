@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * nofp MODE MS [PATH]: what programs look like that are built as distributions do it, without frame
- * pointers: main() leads to nofp_outer(), nofp_middle() and nofp_leaf(), which spins or naps for MS.
- * MODE: spin, nap; signal (in a handler), kids (in forked children), map (called from PATH, a copy
- * of this program, whose code is mapped as the dynamic linker would do it), mapped (the same, mapped
- * before it is ready), exec (PATH, which then spins), deep (under DEEP_FRAMES more), vfork (in a
- * child, with the parent waiting), block (two threads, until it goes).
+ * pointers: main() leads to nofp_outer(), nofp_middle() and nofp_leaf(), which spins or naps for
+ * MS. MODE: spin, nap; signal (in a handler), kids (in forked children), map (called from PATH, a
+ * copy of this program, whose code is mapped as the dynamic linker would do it), mapped (the same,
+ * mapped before it is ready), exec (PATH, which then spins), deep (under DEEP_FRAMES more), vfork
+ * (in a child, with the parent waiting), block (two threads, until it goes).
  */
 #include <elf.h>
 #include <fcntl.h>

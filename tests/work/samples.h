@@ -35,7 +35,9 @@ static inline void work_sample(struct perf_event_mmap_page **ring, uint64_t hz, 
 	*ring = memory;
 }
 
-/* A sample without contents is a header; nobody empties the ring, so its end is where it would be. */
+/*
+ * A sample without contents is a header; nobody empties the ring, so its end is where it would be.
+ */
 static inline uint64_t work_samples(const struct perf_event_mmap_page *ring)
 {
 	return ring->data_head / sizeof(struct perf_event_header);

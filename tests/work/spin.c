@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * spin [-t THREADS] [-m CPU_MS] [-i PREEMPTIONS] [-c CPU] [-n NAME] [-s HZ] [-p NS] [-r] [-e]: spins
- * in spin_hot(), called by spin_outer(), until each thread has had so much CPU time or has been
- * preempted so often (without either: for ever). Tells the CPU time of each thread, and with -s or -p
- * how often the kernel has sampled it at that rate or period. Thread i runs on the i-th CPU it may
- * use, or all on CPU; the first one is the process's main thread. -r: with real-time priority. -e:
- * eagerly, so that few but others that are eager too get in between.
+ * spin [-t THREADS] [-m CPU_MS] [-i PREEMPTIONS] [-c CPU] [-n NAME] [-s HZ] [-p NS] [-r] [-e]:
+ * spins in spin_hot(), called by spin_outer(), until each thread has had so much CPU time or has
+ * been preempted so often (without either: for ever). Tells the CPU time of each thread, and with
+ * -s or -p how often the kernel has sampled it at that rate or period. Thread i runs on the i-th
+ * CPU it may use, or all on CPU; the first one is the process's main thread. -r: with real-time
+ * priority. -e: eagerly, so that few but others that are eager too get in between.
  */
 #include <pthread.h>
 #include <string.h>
