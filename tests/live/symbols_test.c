@@ -384,6 +384,7 @@ static struct jit_container start_jit_container(const char *style)
 						 ARGV("jit", style)),
 				   0, NULL };
 
+	CHECK(proc_wait_for(c.work, "@container child "));
 	c.pid = (pid_t)work_value(c.work->out, "container", "child");
 	CHECK(c.pid > 0);
 	c.map = text_of("/proc/%d/root/tmp/perf-1.map", c.pid);
