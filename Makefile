@@ -263,7 +263,7 @@ $(O)/tests/work/names_static $(O)/tests/work/names_exec: tests/work/names.c
 # With a name of 16 MB.
 $(O)/tests/work/names_long: $(O)/tests/work/names
 	$(Q)awk 'BEGIN { s = "x"; while (length(s) < 10000000) s = s s; print "names_far", s }' >$@.list
-	$(Q)objcopy --redefine-syms=$@.list $< $@
+	$(Q)$(CROSS_COMPILE)objcopy --redefine-syms=$@.list $< $@
 	@rm $@.list
 
 $(O)/tests/work/%.debug: $(O)/tests/work/%
