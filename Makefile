@@ -33,7 +33,7 @@ say     = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
 # Unwind tables are for x86-64 only; frames_test checks what is said of that elsewhere. The programs of
 # probes_test read arguments from x86-64's registers.
-LIVES_NOT_arm64 := tests/live/unwind_test.c tests/live/probes_test.c
+LIVES_NOT_arm64 := tests/live/unwind_test.c tests/live/brief_test.c tests/live/probes_test.c
 
 TOOLS   := $(patsubst tools/%.c,%,$(wildcard tools/*.c))
 TRACERS := $(filter $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/*.bpf.c)),$(TOOLS))
