@@ -309,7 +309,7 @@ $(O)/skel/early/oracle.skel.h: $(O)/bpf/oracle_early.bpf.o bpf/skeleton
 
 $(O)/tests/oracle/oracle_early: tests/oracle/oracle.c $(O)/skel/early/oracle.skel.h $(O)/libtracelets.a
 	@mkdir -p $(@D)
-	$(Q)$(CC) -I$(O)/skel/early $(TL_CFLAGS) $< $(O)/libtracelets.a $(TL_LDFLAGS) $(LIBS) -o $@
+	$(Q)$(CC) -iquote $(O)/skel/early $(TL_CFLAGS) $< $(O)/libtracelets.a $(TL_LDFLAGS) $(LIBS) -o $@
 
 # What the oracle looks at. No frame pointers, frames that are realigned, PLT entries bound lazily.
 ODD_CFLAGS := -O2 -g -fomit-frame-pointer -mavx2 -pthread -MMD -MP -Wl,-z,lazy
