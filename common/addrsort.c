@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A radix sort from the least significant digit up. Addresses of one file or kernel differ in
- * 20 to 32 bits, so two or three passes do; what is sorted already, as most of /proc/kallsyms is,
- * costs one look.
+ * A radix sort from the least significant digit up. Addresses of one file differ in 20 to 32 bits,
+ * so two or three passes do; what is sorted already costs one look.
  */
 #include <stdbool.h>
 #include <stdlib.h>

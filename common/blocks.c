@@ -5,6 +5,7 @@
 #include "blocks.h"
 #include "idmap.h"
 #include "mem.h"
+#include "order.h"
 #include "parse.h"
 
 size_t blocks_buckets_for(size_t n_blocks)
@@ -105,25 +106,20 @@ void block_sums_add(struct block_sums *sums, const struct block *block, uint64_t
 		sum->youngest_ms = age_ms;
 }
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_bytes(const void *a, const void *b)
 {
 	const struct block_sum *const *x = a, *const *y = b;
-	int order = compare_u64((*y)->bytes, (*x)->bytes);
+	int order = order_u64((*y)->bytes, (*x)->bytes);
 
 	if (!order)
-		order = compare_u64((*y)->count, (*x)->count);
-	return order ? order : compare_u64((*x)->id, (*y)->id);
+		order = order_u64((*y)->count, (*x)->count);
+	return order ? order : order_u64((*x)->id, (*y)->id);
 }
 
 static int compare_count(const void *a, const void *b)
 {
 	const struct block_sum *const *x = a, *const *y = b;
-	int order = compare_u64((*y)->count, (*x)->count);
+	int order = order_u64((*y)->count, (*x)->count);
 
 	return order ? order : compare_bytes(a, b);
 }

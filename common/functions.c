@@ -6,6 +6,7 @@
 #include "escape.h"
 #include "functions.h"
 #include "mem.h"
+#include "order.h"
 #include "quantity.h"
 
 /* Functions while the tree is walked: `depth` is how often one is among the current callers. */
@@ -73,18 +74,13 @@ static void visit(struct walk *walk, uint32_t index)
 	find_entry(walk, node)->depth--; /* the table may have moved */
 }
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_functions(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
-	int order = compare_u64(y->self.now, x->self.now);
+	int order = order_u64(y->self.now, x->self.now);
 
 	if (!order)
-		order = compare_u64(y->total.now, x->total.now);
+		order = order_u64(y->total.now, x->total.now);
 	return order ? order : strcmp(x->name, y->name);
 }
 

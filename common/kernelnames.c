@@ -16,9 +16,11 @@
 #include "kernelnames.h"
 #include "ksyms.h"
 #include "mem.h"
+#include "order.h"
+#include "readfile.h"
 
-#define ADDRS_BYTES (KSYMS_AT_ONCE * sizeof(uint64_t))
-#define READ_BYTES  (64u << 10)
+#define ADDRS_BYTES	  (KSYMS_AT_ONCE * sizeof(uint64_t))
+#define ANSWERS_MAX_BYTES (KSYMS_AT_ONCE << 10) /* names of the kernel have 512 bytes at most */
 
 struct kernelnames {
 	struct bpf_link *link;
@@ -77,22 +79,18 @@ void kernelnames_free(struct kernelnames *names)
 	errno = err;
 }
 
-/* 0 or -errno. */
-static int read_text(int fd, struct text *text)
+static void append(struct text *text, const char *bytes, size_t n)
 {
-	ssize_t n;
-
-	do {
-		text->bytes = mem_realloc(text->bytes, text->n + READ_BYTES + 1, 1);
-		n = read(fd, text->bytes + text->n, READ_BYTES);
-		text->n += n > 0 ? (size_t)n : 0;
-	} while (n > 0);
-	text->bytes[text->n] = '\0';
-	return n < 0 ? -errno : 0;
+	text->bytes = mem_realloc(text->bytes, text->n + n + 1, 1);
+	memcpy(text->bytes + text->n, bytes, n + 1);
+	text->n += n;
 }
 
+/* 0 or -errno. */
 static int ask(struct kernelnames *names, const uint64_t *addrs, size_t n, struct text *answers)
 {
+	size_t n_bytes;
+	char *text;
 	int fd, err;
 
 	for (size_t i = 0; i < KSYMS_AT_ONCE; i++)
@@ -100,16 +98,18 @@ static int ask(struct kernelnames *names, const uint64_t *addrs, size_t n, struc
 	fd = bpf_iter_create(bpf_link__fd(names->link));
 	if (fd < 0)
 		return fd;
-	err = read_text(fd, answers);
+	text = readfile_fd(fd, ANSWERS_MAX_BYTES, &n_bytes);
+	err = text ? 0 : -errno;
+	if (text)
+		append(answers, text, n_bytes);
+	free(text);
 	close(fd);
 	return err;
 }
 
 static int compare_addrs(const void *a, const void *b)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
+	return order_u64(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
 static size_t sort_unique(uint64_t *addrs, size_t n)

@@ -5,6 +5,7 @@
 
 #include "ksyms.h"
 #include "mem.h"
+#include "order.h"
 
 struct answer {
 	uint64_t addr;
@@ -77,9 +78,7 @@ void ksyms_free(struct ksyms *ks)
 
 static int compare_addr(const void *key, const void *item)
 {
-	uint64_t addr = *(const uint64_t *)key, other = ((const struct answer *)item)->addr;
-
-	return (addr > other) - (addr < other);
+	return order_u64(*(const uint64_t *)key, ((const struct answer *)item)->addr);
 }
 
 bool ksyms_find(const struct ksyms *ks, uint64_t addr, struct ksym *sym)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "mem.h"
+#include "order.h"
 #include "profile.h"
 #include "strpool.h"
 
@@ -188,11 +189,6 @@ void profile_add(struct profile *p, const struct sample *s)
 		double_slots(p);
 }
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* Interned strings: one address, one text. NULL comes first. */
 static int compare_names(const char *a, const char *b)
 {
@@ -217,7 +213,7 @@ static int compare_places(const struct frame *a, const struct frame *b)
 	int order = compare_names(a->symbol, b->symbol);
 
 	if (!order)
-		order = compare_u64(a->address, b->address);
+		order = order_u64(a->address, b->address);
 	return order ? order : compare_images(a->image, b->image);
 }
 
@@ -226,11 +222,11 @@ static int compare_frame(const struct frame *a, const struct frame *b)
 	int order = compare_names(a->name, b->name);
 
 	if (!order)
-		order = compare_u64(a->kind, b->kind);
+		order = order_u64(a->kind, b->kind);
 	if (!order)
 		order = compare_names(a->file, b->file);
 	if (!order)
-		order = compare_u64(a->line, b->line);
+		order = order_u64(a->line, b->line);
 	return order ? order : compare_places(a, b);
 }
 
@@ -240,18 +236,18 @@ static int compare_frames(const struct sample *a, const struct sample *b)
 
 	for (size_t i = 0; !order && i < a->n_frames && i < b->n_frames; i++)
 		order = compare_frame(&a->frames[i], &b->frames[i]);
-	return order ? order : compare_u64(a->n_frames, b->n_frames);
+	return order ? order : order_u64(a->n_frames, b->n_frames);
 }
 
 /* Everything that keeps samples apart is compared: no order is left to chance. */
 static int compare_samples(const struct sample *a, const struct sample *b)
 {
-	int order = compare_u64(b->value, a->value);
+	int order = order_u64(b->value, a->value);
 
 	if (!order)
 		order = compare_names(a->comm, b->comm);
 	if (!order)
-		order = compare_u64(a->pid, b->pid);
+		order = order_u64(a->pid, b->pid);
 	if (!order)
 		order = compare_frames(a, b);
 	if (!order)

@@ -30,7 +30,7 @@ static char *discard(char *buf, int err)
 	return NULL;
 }
 
-static char *read_all(int fd, size_t max_bytes, size_t *size)
+char *readfile_fd(int fd, size_t max_bytes, size_t *size)
 {
 	size_t cap = FIRST_BYTES, len = 0;
 	char *buf = mem_realloc(NULL, cap, 1);
@@ -58,7 +58,7 @@ char *readfile(const char *path, size_t max_bytes, size_t *size)
 
 	if (fd < 0)
 		return NULL;
-	buf = read_all(fd, max_bytes, size);
+	buf = readfile_fd(fd, max_bytes, size);
 	err = errno;
 	close(fd);
 	errno = err;
