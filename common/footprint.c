@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What the kernel says of the maps that this process holds open, and what of the process is
- * resident besides: maps that it has mapped are resident in it, too, and a ring buffer is even
- * twice, but that is the same memory.
+ * resident besides, where libraries that others use as well count by this one's share (Pss in
+ * proc(5)). Maps that it has mapped are resident in it, too, and a ring buffer is even twice, but
+ * that is the same memory.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -61,10 +62,10 @@ static uint64_t own_bytes(void)
 	bool is_own = false;
 
 	for (char *line; rest && (line = strsep(&rest, "\n"));)
-		if (!isupper((unsigned char)*line)) /* a mapping begins; "Rss:" tells more of it */
+		if (!isupper((unsigned char)*line)) /* a mapping begins; "Pss:" tells more of it */
 			is_own = !strstr(line, "anon_inode:bpf");
 		else if (is_own)
-			kb += find_number(line, "Rss:");
+			kb += find_number(line, "Pss:");
 	free(text);
 	return kb << 10;
 }

@@ -11,6 +11,7 @@
 #include "msg.h"
 
 #define KEPT_BLOCK_BYTES (32 << 20) /* the most that malloc lets be said */
+#define USUAL_BYTES	 (128 << 10) /* of both thresholds: malloc's defaults, mallopt(3) */
 
 static void *check_allocated(void *p)
 {
@@ -72,6 +73,8 @@ void mem_keep_freed(void)
 void mem_give_back(void)
 {
 #ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, USUAL_BYTES);
+	mallopt(M_TRIM_THRESHOLD, USUAL_BYTES);
 	malloc_trim(0);
 #endif
 }

@@ -21,10 +21,10 @@ char *mem_strdup(const char *s) __attribute__((malloc));
 char *mem_strndup(const char *s, size_t n) __attribute__((malloc));
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2), malloc));
 
-/* What is freed from here on is kept for the next block, large ones too. */
+/* Before work that takes much for a moment: what it frees is kept for its next block. */
 void mem_keep_freed(void);
 
-/* What has been freed goes back to the system: after work that took much for a moment. */
+/* After it: what has been freed goes back to the system, and so does what will be. */
 void mem_give_back(void);
 
 /*
