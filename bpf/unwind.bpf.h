@@ -74,6 +74,13 @@ struct {
 	__type(value, struct unwind_change);
 } unwind_changes SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UNWIND_RECENT);
+	__type(key, __u32);
+	__type(value, __u64);
+} unwind_recent SEC(".maps");
+
 struct unwind_shard_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -218,13 +225,37 @@ __noinline __u32 unwind_search_page(__u32 page_index, __u32 low)
 		       : unwind_search_pattern(number - UNWIND_FIRST_PATTERN, distance);
 }
 
-static __always_inline struct unwind_rule *unwind_find_rule(struct unwind_state *s, __u64 ip)
+/* The number of the rule for an address, by the tables. */
+static __always_inline __u32 unwind_search_rule(__u32 slot, struct unwind_state *s, __u64 ip)
 {
-	__u64 at = ip - s->mapping.pages_start, index = at >> UNWIND_PAGE_SHIFT;
-	__u32 rule = UNWIND_RULE_GAP;
+	__u64 at, index;
 
-	if (index < s->mapping.n_pages)
-		rule = unwind_search_page(s->mapping.first_page + index, at & 0xffff);
+	if (!unwind_find_mapping(slot, ip)) /* may have tables, only not yet */
+		return UNWIND_RULE_NOT_YET;
+	at = ip - s->mapping.pages_start;
+	index = at >> UNWIND_PAGE_SHIFT;
+	if (index >= s->mapping.n_pages)
+		return UNWIND_RULE_GAP;
+	return unwind_search_page(s->mapping.first_page + index, at & 0xffff);
+}
+
+/* The rule for an address; NULL: there may be one, only not yet. */
+static __always_inline struct unwind_rule *unwind_find_rule(__u32 slot, struct unwind_state *s,
+							    __u64 ip)
+{
+	__u64 hash = (ip ^ s->salt) * UNWIND_RECENT_HASH, known;
+	__u32 place = hash >> (64 - UNWIND_RECENT_BITS), rule;
+	__u64 *recent = bpf_map_lookup_elem(&unwind_recent, &place);
+
+	if (!recent)
+		return NULL;
+	known = *(volatile __u64 *)recent;
+	rule = known & (UNWIND_MAX_RULES - 1);
+	if ((known ^ hash) >> UNWIND_RULE_BITS) {
+		rule = unwind_search_rule(slot, s, ip);
+		if (rule != UNWIND_RULE_NOT_YET)
+			*(volatile __u64 *)recent = (hash & -(__u64)UNWIND_MAX_RULES) | rule;
+	}
 	return bpf_map_lookup_elem(&unwind_rules, &rule);
 }
 
@@ -278,9 +309,7 @@ __noinline int unwind_step(__u32 slot)
 	ip = s->ip - !s->ip_is_exact;
 	if (s->ip_is_exact)
 		unwind_mark_exact(slot);
-	if (!unwind_find_mapping(slot, ip)) /* may have tables, only not yet */
-		return UNWIND_NO_MAPPING;
-	rule = unwind_find_rule(s, ip);
+	rule = unwind_find_rule(slot, s, ip);
 	if (!rule)
 		return UNWIND_NO_MAPPING;
 	if (rule->kind == UNWIND_GAP)
@@ -344,6 +373,7 @@ static __always_inline int unwind_prepare(struct stack_scratch *scratch)
 	if (!process)
 		return UNWIND_NO_PROCESS;
 	s->process = *process;
+	s->salt = process->serial * 0xbf58476d1ce4e5b9ULL;
 	return UNWIND_GOES_ON;
 }
 

@@ -29,12 +29,23 @@
 #define UNWIND_SHARD_CELLS   (1U << 18) /* 512 KiB */
 #define UNWIND_MAX_SHARDS    512
 #define UNWIND_MAX_PAGES     (1U << 15)
-#define UNWIND_MAX_RULES     (1U << 14)
+#define UNWIND_MAX_RULES     (1U << UNWIND_RULE_BITS)
 #define UNWIND_MAX_PATTERNS  (1U << 13)
 #define UNWIND_PATTERN_STEPS 8
 #define UNWIND_SLICE_BITS    12 /* a process has fewer than 2^12 executable mappings */
 
 #define UNWIND_CHANGES 4096
+
+/*
+ * Where rules have been found lately, by address and slice: the number of the rule in the low bits
+ * of one word, and above them the hash of both, so that no lock is needed. Within a slice no two
+ * addresses less than 2^48 apart have those bits of the hash in common: it is a multiplication by
+ * 2^64 over the golden ratio, whose multiples keep away from each other (Knuth, TAOCP 3, 6.4).
+ */
+#define UNWIND_RULE_BITS   14
+#define UNWIND_RECENT_BITS 14
+#define UNWIND_RECENT	   (1U << UNWIND_RECENT_BITS)
+#define UNWIND_RECENT_HASH 0x9e3779b97f4a7c15ULL
 
 /*
  * Slices lag behind mmap(2) and munmap(2) by as long as the loader needs. Where something new takes
@@ -44,7 +55,7 @@
 struct unwind_process {
 	__u32 first, count; /* of its mappings */
 	__u32 change;
-	__u32 unused;
+	__u32 serial; /* of the slice's contents: no two are ever the same */
 };
 
 /* By tgid % UNWIND_CHANGES. */
@@ -148,7 +159,8 @@ struct unwind_state {
 	bool has_registers; /* all of regs hold: frame 0 */
 	bool has_bx;
 	struct unwind_process process;
-	struct unwind_mapping mapping; /* of the latest ip */
+	__u64 salt;		       /* of the slice */
+	struct unwind_mapping mapping; /* of the latest ip that was looked for */
 	struct unwind_regs regs;
 };
 

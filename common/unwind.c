@@ -155,9 +155,11 @@ static void size_maps(struct run *run)
 
 static int configure_unwind(struct run *run)
 {
-	static const char *const maps[] = { "unwind_processes", "unwind_mappings", "unwind_pages",
-					    "unwind_rules",	"unwind_patterns", "unwind_shards",
-					    "unwind_changes",	"unwind_copies" };
+	static const char *const maps[] = {
+		"unwind_processes", "unwind_mappings", "unwind_pages",
+		"unwind_rules",	    "unwind_patterns", "unwind_shards",
+		"unwind_changes",   "unwind_copies",   "unwind_recent"
+	};
 	static const char *const programs[] = { "unwind_fork", "unwind_exec", "unwind_unmapped" };
 	struct unwind_settings settings = {};
 

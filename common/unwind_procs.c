@@ -44,6 +44,7 @@ struct unwind_procs {
 	struct unwind_mapping *mappings;
 	uint32_t n_mappings; /* used from the array's beginning on */
 	uint32_t max_mappings;
+	uint32_t serial; /* of the last slice that was given */
 	struct slice *resting[SLICE_CLASSES], **resting_tail[SLICE_CLASSES];
 	struct proc *buckets[PROC_BUCKETS];
 	size_t n_procs;
@@ -105,6 +106,7 @@ static struct slice *allocate_slice(struct unwind_procs *procs, size_t n)
 	slice->next = NULL;
 	slice->n_users = 1;
 	slice->range.count = (uint32_t)n;
+	slice->range.serial = ++procs->serial;
 	return slice;
 }
 

@@ -412,6 +412,29 @@ static void compare_at_random(const struct unwind_tables *t, const struct unwind
 	CHECK_EQ(differences, 0);
 }
 
+/*
+ * How near the multiples d * UNWIND_RECENT_HASH come to 0, modulo 2^64: nearest, for all d up to
+ * some limit, where d is the denominator of a convergent of UNWIND_RECENT_HASH / 2^64.
+ */
+TEST(no_two_addresses_of_a_slice_are_taken_for_each_other)
+{
+	unsigned __int128 a = UNWIND_RECENT_HASH, b = (unsigned __int128)1 << 64, rest;
+	uint64_t before = 1, d = 0, next, multiple;
+	int n = 0;
+
+	for (;; a = b, b = rest, before = d, d = next) {
+		next = before + (uint64_t)(a / b) * d;
+		rest = a % b;
+		if (next >= 1ULL << 48)
+			break;
+		multiple = next * UNWIND_RECENT_HASH;
+		CHECK(next == 0 || multiple >> UNWIND_RULE_BITS);
+		CHECK(next == 0 || -multiple >> UNWIND_RULE_BITS);
+		n++;
+	}
+	CHECK(n > 30);
+}
+
 /* Together, as they are in a run; the order is by chance in which of them fills which shard. */
 TEST(real_files_tables_say_what_they_were_made_of)
 {
