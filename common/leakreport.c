@@ -25,6 +25,7 @@
 #include "parse.h"
 #include "procstate.h"
 #include "stacks.h"
+#include "writer.h"
 
 /* What a report has to know of a process, found out once for each report. */
 struct owner {
@@ -209,12 +210,13 @@ static void print_time(FILE *f)
 
 static void print_frames(FILE *f, const struct block_sum *sum)
 {
+	static const struct writer_style plain;
 	size_t n;
 	const struct frame *frames = stacks_frames(sum->stack_id, &n);
 
 	for (size_t i = n; i-- > 0;) {
 		fputs("\t\t", f);
-		escape_print(f, frames[i].name, NULL);
+		writer_print_frame(f, &frames[i], &plain, NULL);
 		fputc('\n', f);
 	}
 	if (!frames)

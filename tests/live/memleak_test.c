@@ -116,6 +116,23 @@ TEST(every_planted_leak_is_found_with_its_bytes)
 	CHECK_EQ(truth_value(tool), held_by(tool->out, NULL).bytes);
 }
 
+/* The lines of leaky.c from which memory is asked for. */
+TEST(planted_leaks_are_found_at_their_lines)
+{
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = trace(work_start("leaky", "all", "1"), "--lines");
+	CHECK_HELD(tool->out, "leak_malloc (leaky.c:47)", MALLOC_COUNT, MALLOC_BYTES);
+	CHECK_HELD(tool->out, "leak_calloc (leaky.c:54)", CALLOC_COUNT, CALLOC_N * CALLOC_BYTES);
+	CHECK_HELD(tool->out, "leak_realloc (leaky.c:61)", REALLOC_COUNT, REALLOC_BYTES);
+	CHECK_HELD(tool->out, "leak_memalign (leaky.c:70)", MEMALIGN_COUNT, MEMALIGN_BYTES);
+	CHECK_HELD(tool->out, "leak_aligned (leaky.c:80)", ALIGNED_COUNT, ALIGNED_BYTES);
+	CHECK_HELD(tool->out, "leak_mmap (leaky.c:95)", MMAP_COUNT, MMAP_BYTES);
+	CHECK_HELD(tool->out, "leak_strdup (leaky.c:112)", STRDUP_COUNT, STRDUP_BYTES);
+	CHECK_HELD(tool->out, "leak_big (leaky.c:119)", BIG_COUNT, BIG_BYTES);
+}
+
 /* Adds up "value" and "count" of the lines that have a frame of that name. */
 static struct held held_in_json(const char *text, const char *function)
 {
