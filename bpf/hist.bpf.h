@@ -25,7 +25,7 @@ struct {
 	__type(value, struct hist_octave);
 } hist_all SEC(".maps");
 
-TABLE_PAIR(hist_table, struct hist_key, struct hist_octave, 32768);
+TABLE_WITH_TURNS(hist_table, struct hist_key, struct hist_octave, 32768);
 
 /*
  * Names for the keys, kept because the task may be gone when the table is printed. Nobody takes

@@ -22,7 +22,7 @@ const volatile struct pagefaults_settings settings = {
 	.kinds = AREA_ALL_KINDS,
 };
 
-TABLE_PAIR(fault_table, struct fault_key, struct fault_sum, 32768);
+TABLE_WITH_TURNS(fault_table, struct fault_key, struct fault_sum, 32768);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

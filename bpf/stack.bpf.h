@@ -39,7 +39,7 @@ struct {
 } stacks_sent SEC(".maps");
 
 /* Counts, in a table that the loader can take away. */
-TABLE_PAIR(stack_table, struct stack_key, struct stack_sum, 65536);
+TABLE_WITH_TURNS(stack_table, struct stack_key, struct stack_sum, 65536);
 
 /* Each word is mixed in by a multiplication whose high half is folded back. */
 __noinline __u64 stack_hash_some(__u32 slot, __u32 first, __u64 h)

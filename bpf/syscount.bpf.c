@@ -39,8 +39,8 @@ struct {
 	__type(value, struct call_counts);
 } call_counts SEC(".maps");
 
-TABLE_PAIR(call_table, struct call_key, __u64, 16384);
-TABLE_PAIR(call_time_table, struct call_key, struct call_times, 16384);
+TABLE_WITH_TURNS(call_table, struct call_key, __u64, 16384);
+TABLE_WITH_TURNS(call_time_table, struct call_key, struct call_times, 16384);
 
 /* Names of processes, which may be gone when the table is printed. */
 struct {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Hash tables that the loader can take away at the end of an interval: two that take turns
- * (NAME_a, NAME_b), and a slot for the one in use (NAMEs) in an array of maps, whose update returns
- * when no program uses the old one any more; what is read then is exact. See common/bpfmap.h.
+ * Hash tables that the loader can take away while BPF fills them: two that take turns, of which the
+ * loader makes the second when its turn comes, and a slot for the one in use (NAMEs) in an array of
+ * maps, whose update returns when no program uses the old one any more; what is read then is exact.
+ * See common/bpfmap.h.
  *
  * An empty slot means the first: filling it costs the kernel's grace period of milliseconds. The
  * slot's inner map is just a pattern, made and thrown away at load: its size doesn't matter.
@@ -18,10 +19,10 @@
 	__type(key, key_type);                      \
 	__type(value, value_type)
 
-#define TABLE_PAIR(name, key_type, value_type, entries)                             \
+#define TABLE_WITH_TURNS(name, key_type, value_type, entries)                       \
 	struct {                                                                    \
 		TABLE_FIELDS(key_type, value_type, entries);                        \
-	} name##_a SEC(".maps"), name##_b SEC(".maps");                             \
+	} name SEC(".maps");                                                        \
 	struct {                                                                    \
 		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                           \
 		__uint(max_entries, 1);                                             \
@@ -38,6 +39,6 @@ static __always_inline void *table_in_use(bool has_turns, void *slots, void *fir
 	return table ? table : first;
 }
 
-#define TABLE_IN_USE(name, has_turns) table_in_use(has_turns, &name##s, &name##_a)
+#define TABLE_IN_USE(name, has_turns) table_in_use(has_turns, &name##s, &name)
 
 #endif

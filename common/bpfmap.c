@@ -153,39 +153,56 @@ int map_read(int fd, bool take, map_visit_fn *visit, void *arg)
 	return err;
 }
 
-bool map_pair_configure(const struct run *run, const struct map_pair *pair)
+void map_pair_leave_out(const struct run *run, const struct map_pair *pair)
 {
-	bool has_turns = run->interval_ns != 0;
-
-	map_fill_on_demand(run, pair->slot); /* its pattern has to be like them */
-	map_fill_on_demand(run, pair->a);
-	map_fill_on_demand(run, pair->b);
-	if (!has_turns) {
-		map_leave_out(run, pair->slot);
-		map_leave_out(run, pair->b);
-	}
-	return has_turns;
+	map_leave_out(run, pair->slot);
+	map_leave_out(run, pair->first);
 }
 
-static int pair_fd(const struct run *run, const struct map_pair *pair, bool b)
+void map_pair_configure(const struct run *run, const struct map_pair *pair, uint32_t entries,
+			bool has_turns)
 {
-	return bpf_map__fd(map_find(run, b ? pair->b : pair->a));
+	bpf_map__set_max_entries(map_find(run, pair->first), entries);
+	map_fill_on_demand(run, pair->slot); /* its pattern has to be like them */
+	map_fill_on_demand(run, pair->first);
+	if (!has_turns)
+		map_leave_out(run, pair->slot);
+}
+
+/* A table like the first. Its descriptor or -errno. */
+static int make_second(const struct bpf_map *first)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = bpf_map__map_flags(first));
+
+	return bpf_map_create(bpf_map__type(first), bpf_map__name(first), bpf_map__key_size(first),
+			      bpf_map__value_size(first), bpf_map__max_entries(first), &opts);
+}
+
+static int table_in_use(const struct run *run, const struct map_pair *pair)
+{
+	return pair->is_second_active ? pair->second_fd : bpf_map__fd(map_find(run, pair->first));
 }
 
 static int swap_tables(const struct run *run, struct map_pair *pair)
 {
-	int other = pair_fd(run, pair, !pair->is_b_active);
+	struct bpf_map *first = map_find(run, pair->first);
 	uint32_t zero = 0;
+	int other;
 
+	if (!pair->second_fd)
+		pair->second_fd = make_second(first);
+	if (pair->second_fd < 0)
+		return msg_errno(pair->second_fd, "making another table");
+	other = pair->is_second_active ? bpf_map__fd(first) : pair->second_fd;
 	if (bpf_map_update_elem(bpf_map__fd(map_find(run, pair->slot)), &zero, &other, BPF_ANY))
 		return msg_errno(errno, "changing tables");
-	pair->is_b_active = !pair->is_b_active;
+	pair->is_second_active = !pair->is_second_active;
 	return 0;
 }
 
 int map_pair_read(const struct run *run, struct map_pair *pair, map_visit_fn *visit, void *arg)
 {
-	int fd = pair_fd(run, pair, pair->is_b_active);
+	int fd = table_in_use(run, pair);
 	bool swap = !run->is_last && !run->is_peek;
 
 	if (swap && swap_tables(run, pair))

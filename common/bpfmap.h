@@ -36,18 +36,18 @@ int map_read(int fd, bool take, map_visit_fn *visit, void *arg);
 
 /*
  * A table that BPF finds through an array of maps with one slot ("NAMEs"; empty: the first), of two
- * that take turns ("NAME_a", "NAME_b").
+ * that take turns. The first is in the object ("NAME"), the second is made when its turn comes.
  */
 struct map_pair {
-	const char *slot, *a, *b; /* the maps' names */
-	bool is_b_active;
+	const char *slot, *first; /* the maps' names */
+	int second_fd;		  /* 0: not made yet */
+	bool is_second_active;
 };
 
-/*
- * Before load: leaves the second table out where there is just one report, and has the others
- * filled on demand. True if they take turns.
- */
-bool map_pair_configure(const struct run *run, const struct map_pair *pair);
+/* Before load: how large the tables are. What is not needed, they or the turns, is left out. */
+void map_pair_configure(const struct run *run, const struct map_pair *pair, uint32_t entries,
+			bool has_turns);
+void map_pair_leave_out(const struct run *run, const struct map_pair *pair);
 
 /*
  * Reads the table for a report. In the middle of tracing the other table takes its place first: the

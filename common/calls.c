@@ -30,12 +30,8 @@ static struct call_settings settings;
 static struct call_counts before; /* what has been reported of the array */
 static uint64_t n_untimed;
 static struct calltable *whole; /* of all reports, for the live view */
-static struct map_pair count_tables = { .slot = "call_tables",
-					.a = "call_table_a",
-					.b = "call_table_b" };
-static struct map_pair time_tables = { .slot = "call_time_tables",
-				       .a = "call_time_table_a",
-				       .b = "call_time_table_b" };
+static struct map_pair count_tables = { .slot = "call_tables", .first = "call_table" };
+static struct map_pair time_tables = { .slot = "call_time_tables", .first = "call_time_table" };
 
 /* ---- before load ---- */
 
@@ -61,27 +57,15 @@ static void fill_settings(void)
 	settings.with_stacks = wishes->in_flight && msg_verbose;
 }
 
-static void leave_out_pair(const struct run *run, const struct map_pair *pair)
-{
-	map_leave_out(run, pair->slot);
-	map_leave_out(run, pair->a);
-	map_leave_out(run, pair->b);
-}
-
-static void size_pair(const struct run *run, const struct map_pair *pair, uint32_t entries)
-{
-	bpf_map__set_max_entries(map_find(run, pair->a), entries);
-	bpf_map__set_max_entries(map_find(run, pair->b), entries);
-}
-
 static void configure_tables(const struct run *run)
 {
 	struct map_pair *used = settings.timed ? &time_tables : &count_tables;
 	struct map_pair *other = settings.timed ? &count_tables : &time_tables;
 
-	leave_out_pair(run, other);
-	settings.has_turns = map_pair_configure(run, used);
-	size_pair(run, used, uses_array() ? ODD_NUMBERS : wishes->entries);
+	settings.has_turns = run->interval_ns != 0;
+	map_pair_leave_out(run, other);
+	map_pair_configure(run, used, uses_array() ? ODD_NUMBERS : wishes->entries,
+			   settings.has_turns);
 	if (!uses_array())
 		map_leave_out(run, "call_counts");
 	if (!settings.by_process)

@@ -23,9 +23,7 @@ struct row_list {
 static struct fault_columns shown;
 static struct areas *areas;
 static struct events *events;
-static struct map_pair tables = { .slot = "fault_tables",
-				  .a = "fault_table_a",
-				  .b = "fault_table_b" };
+static struct map_pair tables = { .slot = "fault_tables", .first = "fault_table" };
 
 /* ---- printing ---- */
 
@@ -133,15 +131,11 @@ void faulttable_configure(const struct run *run, const struct fault_columns *col
 		map_leave_out(run, "area_scratch");
 	}
 	if (!shown.process && !shown.area) {
-		map_leave_out(run, tables.slot);
-		map_leave_out(run, tables.a);
-		map_leave_out(run, tables.b);
+		map_pair_leave_out(run, &tables);
 		return;
 	}
 	loss_set_hint("entries");
-	bpf_map__set_max_entries(map_find(run, tables.a), hists_entries());
-	bpf_map__set_max_entries(map_find(run, tables.b), hists_entries());
-	map_pair_configure(run, &tables);
+	map_pair_configure(run, &tables, hists_entries(), run->interval_ns != 0);
 }
 
 static int on_definition(void *ctx, void *data, size_t size)

@@ -43,7 +43,7 @@ static bool in_ns, in_ms, timestamps, is_left_out;
 static uint32_t entries = 32768;
 static const struct hist_grouping *grouping;
 static struct hist before; /* what has been reported of the histogram of everything */
-static struct map_pair tables = { .slot = "hist_tables", .a = "hist_table_a", .b = "hist_table_b" };
+static struct map_pair tables = { .slot = "hist_tables", .first = "hist_table" };
 
 static const struct opt hists_opts[] = {
 	{ 'm', "milliseconds", NULL, OPT_FLAG(&in_ms), "in milliseconds, not microseconds",
@@ -68,9 +68,7 @@ static const struct hist_unit *unit(void)
 /* One histogram of everything needs none of the tables by key. */
 static void leave_out_by_key(const struct run *run)
 {
-	map_leave_out(run, tables.slot);
-	map_leave_out(run, tables.a);
-	map_leave_out(run, tables.b);
+	map_pair_leave_out(run, &tables);
 	map_leave_out(run, "hist_labels");
 }
 
@@ -83,10 +81,9 @@ static int configure_hists(struct run *run)
 		map_leave_out(run, "hist_all");
 		return 0;
 	}
-	settings.has_turns = map_pair_configure(run, &tables);
+	settings.has_turns = run->interval_ns != 0;
+	map_pair_configure(run, &tables, entries, settings.has_turns);
 	loss_set_hint("entries");
-	bpf_map__set_max_entries(map_find(run, tables.a), entries);
-	bpf_map__set_max_entries(map_find(run, tables.b), entries);
 	if (entries > LABELS_MIN)
 		bpf_map__set_max_entries(map_find(run, "hist_labels"), entries);
 	if (!grouping)

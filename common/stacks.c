@@ -37,9 +37,7 @@ static bool no_user, prefer_text;
 static struct stackdefs *defs;
 static struct kernelnames *kernelnames; /* NULL: they are not wanted, or nobody can be asked */
 static struct events *events, *copies;
-static struct map_pair tables = { .slot = "stack_tables",
-				  .a = "stack_table_a",
-				  .b = "stack_table_b" };
+static struct map_pair tables = { .slot = "stack_tables", .first = "stack_table" };
 
 static const struct opt stacks_opts[] = {
 	{ 'U', "user-stacks-only", NULL, OPT_FLAG(&user_only), "no kernel frames",
@@ -155,22 +153,19 @@ bool stacks_are_text(void)
 
 static bool configure_tables(const struct run *run)
 {
+	bool has_turns = run->interval_ns != 0;
+
 	if (source) {
-		map_leave_out(run, tables.slot);
-		map_leave_out(run, tables.a);
-		map_leave_out(run, tables.b);
+		map_pair_leave_out(run, &tables);
 		return false;
 	}
-	bpf_map__set_max_entries(map_find(run, tables.a), storage_size);
-	bpf_map__set_max_entries(map_find(run, tables.b), storage_size);
-	return map_pair_configure(run, &tables);
+	map_pair_configure(run, &tables, storage_size, has_turns);
+	return has_turns;
 }
 
 static int leave_out_maps(const struct run *run)
 {
-	map_leave_out(run, tables.slot);
-	map_leave_out(run, tables.a);
-	map_leave_out(run, tables.b);
+	map_pair_leave_out(run, &tables);
 	map_leave_out(run, "stack_defs");
 	map_leave_out(run, "stacks_sent");
 	map_leave_out(run, "stack_scratch");
