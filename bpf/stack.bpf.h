@@ -38,8 +38,13 @@ struct {
 	__type(value, struct stack_sent_set);
 } stacks_sent SEC(".maps");
 
-/* Counts, in a table that the loader can take away. */
+/*
+ * Counts, in a table that the loader can take away: at the end of an interval, and when it begins
+ * to be full, which it knows by the number of stacks that have been added to the tables.
+ */
 TABLE_WITH_TURNS(stack_table, struct stack_key, struct stack_sum, 65536);
+
+__u64 stacks_added SEC(".data.stacks") = 0;
 
 /* Each word is mixed in by a multiplication whose high half is folded back. */
 __noinline __u64 stack_hash_some(__u32 slot, __u32 first, __u64 h)
@@ -203,15 +208,35 @@ static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task)
 				bpf_get_task_stack(task, def->words, STACK_KERNEL_BYTES, 0));
 }
 
+/*
+ * The verifier puts the lookup in place of the call where it knows the table: as long as none has
+ * been taken away, in most runs to the end. The barrier keeps the compiler from making one call of
+ * both.
+ */
+static __always_inline struct stack_sum *stack_find_sum(void *table, const struct stack_key *key)
+{
+	struct stack_sum *sum;
+
+	if (table)
+		return bpf_map_lookup_elem(table, key);
+	sum = bpf_map_lookup_elem(&stack_table, key);
+	barrier();
+	return sum;
+}
+
 static __always_inline void stack_count(const struct stack_key *key, __u64 value, __u64 part)
 {
 	struct stack_sum *sum, first = { .value = value, .part = part };
-	void *table = TABLE_IN_USE(stack_table, stack_settings.has_turns);
+	__u32 zero = 0;
+	void *table = bpf_map_lookup_elem(&stack_tables, &zero);
 
-	sum = bpf_map_lookup_elem(table, key);
+	sum = stack_find_sum(table, key);
 	if (!sum) {
-		if (!bpf_map_update_elem(table, key, &first, BPF_NOEXIST))
+		table = table ? table : &stack_table;
+		if (!bpf_map_update_elem(table, key, &first, BPF_NOEXIST)) {
+			__sync_fetch_and_add(&stacks_added, 1);
 			return;
+		}
 		sum = bpf_map_lookup_elem(table, key); /* another CPU was faster, or it is full */
 	}
 	if (!sum) {

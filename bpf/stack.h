@@ -86,7 +86,6 @@ enum stack_remark {
 struct stack_settings {
 	bool user;
 	bool kernel;
-	bool has_turns; /* of two tables of counts; else the first is the only one */
 };
 
 struct stack_sum {

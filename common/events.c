@@ -12,6 +12,8 @@
 struct events {
 	struct ring_buffer *ring;
 	FILE *out;
+	void (*then)(struct run *run); /* NULL: nothing */
+	struct run *run;
 };
 
 static enum loop_verdict on_records(int fd, void *arg)
@@ -20,6 +22,8 @@ static enum loop_verdict on_records(int fd, void *arg)
 
 	(void)fd;
 	events_read(events);
+	if (events->then)
+		events->then(events->run);
 	return fflush(events->out) ? LOOP_STOP : LOOP_GO;
 }
 
@@ -39,6 +43,12 @@ struct events *events_watch(struct run *run, const char *map_name, ring_buffer_s
 	msg_errno(err, "opening the ring buffer %s", map_name);
 	events_close(events);
 	return NULL;
+}
+
+void events_then(struct events *events, void (*then)(struct run *run), struct run *run)
+{
+	events->then = then;
+	events->run = run;
 }
 
 void events_read(struct events *events)

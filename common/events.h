@@ -14,6 +14,9 @@ struct events;
 struct events *events_watch(struct run *run, const char *map_name, ring_buffer_sample_fn handle,
 			    void *arg);
 
+/* Calls then(run) each time that the loop has handled records. */
+void events_then(struct events *events, void (*then)(struct run *run), struct run *run);
+
 /* Handles what there is now. */
 void events_read(struct events *events);
 void events_close(struct events *events);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "bpfmap.h"
@@ -18,12 +19,14 @@
 #include "profile.h"
 #include "stackdefs.h"
 #include "stacks.h"
+#include "stacksums.h"
 #include "top_writer.h"
 #include "topview.h"
 #include "unwind.h"
 #include "writer.h"
 
-#define MAX_FRAMES (4 * STACK_DEPTH + 4) /* two stacks, a waker's two, and marks */
+#define SUMS_AT_ONCE 64
+#define MAX_FRAMES   (4 * STACK_DEPTH + 4) /* two stacks, a waker's two, and marks */
 
 static bool user_only, kernel_only, folded, is_left_out, is_format_given, top;
 static uint32_t storage_size = 65536;
@@ -54,7 +57,7 @@ static const struct opt stacks_opts[] = {
 	{ 0, "symbols-mem", "SIZE", OPT_SIZE(&symbol_options.max_bytes),
 	  "most memory for tables of symbols (default 256M; 0: no limit)" },
 	{ 0, "stack-storage-size", "N", OPT_UINT(&storage_size, 1, 1 << 24),
-	  "distinct stacks that can be counted (default 65536)" },
+	  "distinct stacks that can be counted at a time (default 65536)" },
 	{},
 };
 
@@ -151,18 +154,6 @@ bool stacks_are_text(void)
 	return writer == &text_writer;
 }
 
-static bool configure_tables(const struct run *run)
-{
-	bool has_turns = run->interval_ns != 0;
-
-	if (source) {
-		map_pair_leave_out(run, &tables);
-		return false;
-	}
-	map_pair_configure(run, &tables, storage_size, has_turns);
-	return has_turns;
-}
-
 static int leave_out_maps(const struct run *run)
 {
 	map_pair_leave_out(run, &tables);
@@ -185,9 +176,12 @@ static int configure_stacks(struct run *run)
 		kernelnames_configure(run);
 	bpf_map__set_max_entries(map_find(run, "stack_scratch"),
 				 libbpf_num_possible_cpus() * STACK_CPU_SLOTS);
-	settings.has_turns = configure_tables(run);
-	if (!source)
+	if (source) {
+		map_pair_leave_out(run, &tables);
+	} else {
+		map_pair_configure(run, &tables, storage_size, true);
 		loss_set_hint("stack-storage-size");
+	}
 	return map_set_settings(run, ".rodata.stack", &settings, sizeof(settings));
 }
 
@@ -241,6 +235,8 @@ static void on_exit_of(pid_t pid, void *arg)
 	stackdefs_forget(defs, pid);
 }
 
+static void gather_early(struct run *run);
+
 static int start_stacks(struct run *run)
 {
 	uint64_t *programs;
@@ -265,6 +261,8 @@ static int start_stacks(struct run *run)
 		if (!copies)
 			return -EIO;
 	}
+	if (!source)
+		events_then(events, gather_early, run);
 	unwind_on_exit(on_exit_of, NULL);
 	return 0;
 }
@@ -277,6 +275,8 @@ struct collection {
 	uint64_t undefined;		    /* value of stacks whose definition never arrived */
 };
 
+static struct stack_sums gathered;	       /* taken away since the last report */
+static uint64_t n_gathered;		       /* stacks added to the tables by then */
 static uint64_t run_by_reason[UNWIND_REASONS]; /* of all reports */
 
 /* A stack as it is put together: root first. */
@@ -394,10 +394,16 @@ static void collect_value(const void *key_data, const void *value_data, void *ar
 	count_reason(arg, key, value->sum.value);
 }
 
+/* What is traced goes on meanwhile: new processes' tables and stacks don't wait for long. */
 static void collect_sum(const void *key, const void *sum, void *arg)
 {
 	struct stacks_value value = { .sum = *(const struct stack_sum *)sum };
+	static unsigned int n;
 
+	if (++n % SUMS_AT_ONCE == 0) {
+		unwind_catch_up();
+		read_events();
+	}
 	collect_value(key, &value, arg);
 }
 
@@ -465,10 +471,50 @@ const struct frame *stacks_frames(uint64_t id, size_t *n)
 	return stackdefs_frames(defs, id, n);
 }
 
-static int read_counts(struct run *run, struct collection *c)
+static int read_values(struct run *run, struct collection *c)
 {
+	read_events();
+	stackdefs_look_up(defs);
+	stack_sums_visit(&gathered, collect_sum, c);
 	return source ? source->read(run, collect_value, c)
 		      : map_pair_read(run, &tables, collect_sum, c);
+}
+
+static uint64_t count_added(const struct run *run)
+{
+	struct bpf_map *map = map_find(run, ".data.stacks");
+	uint32_t zero = 0;
+	uint64_t n = 0;
+
+	bpf_map_lookup_elem(bpf_map__fd(map), &zero, &n);
+	return n;
+}
+
+static void gather_sum(const void *key, const void *sum, void *arg)
+{
+	(void)arg;
+	stack_sums_add(&gathered, key, sum);
+}
+
+/* Takes the counts away when the table is half full: what comes meanwhile has the other one. */
+static void gather_early(struct run *run)
+{
+	uint64_t n = count_added(run);
+
+	if (n - n_gathered < (storage_size + 1) / 2)
+		return;
+	n_gathered = n;
+	if (map_pair_read(run, &tables, gather_sum, NULL))
+		events_then(events, NULL, run); /* was told */
+}
+
+/* The next report begins with nothing; a peek leaves everything as it is. */
+static void begin_anew(const struct run *run)
+{
+	if (run->is_peek || source)
+		return;
+	stack_sums_clear(&gathered);
+	n_gathered = count_added(run);
 }
 
 static void write_report(struct run *run, struct profile *profile)
@@ -497,9 +543,8 @@ int stacks_report(struct run *run)
 	int err;
 
 	c.profile = profile_new(writer->is_exact && raw_unit ? raw_unit : run->tool->unit);
-	read_events();
-	stackdefs_look_up(defs);
-	err = read_counts(run, &c);
+	err = read_values(run, &c);
+	begin_anew(run);
 	profile_scale(c.profile, divisor / written_divisor());
 	if (!run->is_peek) {
 		tell_reasons(run, &c);
@@ -517,6 +562,7 @@ static void finish_stacks(struct run *run)
 {
 	(void)run;
 	top_finish();
+	stack_sums_clear(&gathered);
 	events_close(events);
 	events_close(copies);
 	stackdefs_free(defs);

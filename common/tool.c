@@ -370,6 +370,7 @@ static int report(bool is_peek)
 	run.is_peek = is_peek;
 	run.end_ns = clock_now_ns();
 	err = run.tool->report(&run);
+	run.is_peek = false;
 	if (!is_peek) {
 		run.n_reports++;
 		run.report_start_ns = run.end_ns;

@@ -312,6 +312,12 @@ void unwind_learn(pid_t pid)
 		update_processes(&pid, 1);
 }
 
+void unwind_catch_up(void)
+{
+	if (sideband)
+		sideband_read(sideband);
+}
+
 void unwind_on_exit(void (*exited)(pid_t pid, void *arg), void *arg)
 {
 	exit_fn = exited;

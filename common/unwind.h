@@ -20,6 +20,9 @@ extern const struct module unwind_module;
 /* A stack of this process lacked tables: have another look at it. */
 void unwind_learn(pid_t pid);
 
+/* Reads the events of processes that there are now: in the middle of long work. */
+void unwind_catch_up(void);
+
 /* Called when a process has exited, before its pid can be another one's. */
 void unwind_on_exit(void (*exited)(pid_t pid, void *arg), void *arg);
 

@@ -359,9 +359,21 @@ TEST(no_stack_of_16384_is_lost)
 	CHECK_LACKS(tool->err, "lost");
 }
 
+/* 512 stacks, but not at once: what is there is taken out before the table is full. */
+TIMED_TEST(more_stacks_than_the_table_has_room_for_are_counted)
+{
+	struct proc *tool = tool_run("offcputime", "-U", "--state", "S", "--stack-storage-size",
+				     "251", "--", work_path("tree"), "9", "nap", "4000");
+
+	CHECK_STATUS(tool, 0);
+	CHECK_SWITCHES(folded_count(tool->out, "tree", "leaf_nap"), 512);
+	CHECK_LACKS(tool->err, "lost");
+}
+
+/* There is room for one, and taking it out takes longer than the next nap. */
 TEST(a_full_table_is_told_with_its_share)
 {
-	struct proc *tool = tool_run("offcputime", "-U", "--stack-storage-size", "16", "--",
+	struct proc *tool = tool_run("offcputime", "-U", "--stack-storage-size", "1", "--",
 				     work_path("tree"), "9", "nap", "1");
 	const char *warning = strstr(tool->err, "warning: ");
 	double percent = warning ? atof(warning + strlen("warning: ")) : 0;

@@ -126,7 +126,7 @@ TIMED_TEST(no_sample_of_512_stacks_is_lost)
 
 TIMED_TEST(a_full_table_is_told_with_its_share)
 {
-	struct proc *tool = tool_run("profile", "-U", "-F", "787", "--stack-storage-size", "16",
+	struct proc *tool = tool_run("profile", "-U", "-F", "787", "--stack-storage-size", "1",
 				     "--", work_path("tree"), "9", "spin", "800", "787");
 	const char *warning = strstr(tool->err, "warning: ");
 	double shown = folded_sum(tool->out, NULL, NULL), percent, lost;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Sums by stack: what comes again is added, and nothing gets lost where there are many. */
+#include <string.h>
+
+#include "stacksums.h"
+#include "unit.h"
+
+#define MANY 20011
+
+static struct stack_key key_of(uint64_t n)
+{
+	/* Alike but for one field, which is another one for each remainder. */
+	struct stack_key key = { .user_id = 7, .comm = "a" };
+
+	switch (n % 4) {
+	case 0:
+		key.user_id += n;
+		break;
+	case 1:
+		key.tgid = (uint32_t)n;
+		break;
+	case 2:
+		key.waker_id = n;
+		break;
+	default:
+		memcpy(key.comm + 1, &n, sizeof(n));
+	}
+	return key;
+}
+
+struct seen {
+	uint64_t n, value, part;
+	int is_out_of_order;
+};
+
+static void visit(const void *key, const void *sum_data, void *arg)
+{
+	const struct stack_sum *sum = sum_data;
+	struct stack_key expected;
+	struct seen *seen = arg;
+
+	expected = key_of(seen->n);
+	seen->is_out_of_order |= memcmp(key, &expected, sizeof(expected));
+	seen->n++;
+	seen->value += sum->value;
+	seen->part += sum->part;
+}
+
+TEST(sums_of_many_stacks_are_kept_apart)
+{
+	struct stack_sums sums = {};
+	struct seen seen = {};
+
+	for (uint64_t round = 1; round <= 3; round++)
+		for (uint64_t n = 0; n < MANY; n++) {
+			struct stack_key key = key_of(n);
+			struct stack_sum sum = { .value = n * round, .part = 1 };
+
+			stack_sums_add(&sums, &key, &sum);
+		}
+	stack_sums_visit(&sums, visit, &seen);
+	CHECK_EQ(seen.n, MANY);
+	CHECK(!seen.is_out_of_order);
+	CHECK_EQ(seen.value, 6ULL * MANY * (MANY - 1) / 2);
+	CHECK_EQ(seen.part, 3 * MANY);
+	stack_sums_clear(&sums);
+}
+
+TEST(cleared_sums_begin_anew)
+{
+	struct stack_sums sums = {};
+	struct stack_key key = key_of(0);
+	struct stack_sum sum = { .value = 13 };
+	struct seen seen = {};
+
+	stack_sums_clear(&sums);
+	stack_sums_add(&sums, &key, &sum);
+	stack_sums_clear(&sums);
+	stack_sums_visit(&sums, visit, &seen);
+	CHECK_EQ(seen.n, 0);
+	stack_sums_add(&sums, &key, &sum);
+	stack_sums_visit(&sums, visit, &seen);
+	CHECK_EQ(seen.n, 1);
+	CHECK_EQ(seen.value, 13);
+	stack_sums_clear(&sums);
+}
