@@ -26,7 +26,7 @@ struct stackdefs {
 	struct strpool *names; /* of frames */
 	struct usyms *usyms;
 	struct background *background;
-	struct kernelnames *kernelnames; /* NULL: nobody can be asked */
+	struct kernelnames *kernelnames; /* NULL: nobody can be asked, as the caller knows */
 	bool places;			 /* frames tell them */
 	struct ksyms *ksyms;		 /* of the kernel stacks that were looked up last */
 	bool is_kernel_told;		 /* that it has no symbols */
@@ -382,6 +382,19 @@ static void make_kernel_frames(void *value, void *arg)
 	trim_tracer_frames(defs, entry);
 }
 
+/* NULL: there is nobody to ask, or the answer failed, which is said. */
+static struct ksyms *ask_kernel(struct stackdefs *defs, const struct addr_list *list)
+{
+	struct ksyms *ksyms;
+
+	if (!defs->kernelnames)
+		return NULL;
+	ksyms = kernelnames_for(defs->kernelnames, list->addrs, list->count);
+	if (!ksyms)
+		tell_no_kernel(defs);
+	return ksyms;
+}
+
 /* All new kernel stacks at once. */
 static void look_up_kernel(struct stackdefs *defs)
 {
@@ -391,11 +404,7 @@ static void look_up_kernel(struct stackdefs *defs)
 	if (!list.count)
 		return;
 	ksyms_free(defs->ksyms);
-	errno = ENOTSUP;
-	defs->ksyms = defs->kernelnames ? kernelnames_for(defs->kernelnames, list.addrs, list.count)
-					: NULL;
-	if (!defs->ksyms)
-		tell_no_kernel(defs);
+	defs->ksyms = ask_kernel(defs, &list);
 	idmap_visit(&defs->entries, make_kernel_frames, defs);
 	free(list.addrs);
 }

@@ -20,7 +20,10 @@ struct stackdefs;
 struct stackdefs *stackdefs_new(const struct dso_options *options);
 void stackdefs_free(struct stackdefs *defs);
 
-/* Who tells the names of kernel frames (kernelnames.h); stays the caller's. Without: addresses. */
+/*
+ * Who tells the names of kernel frames (kernelnames.h); stays the caller's. Without: addresses, and
+ * not a word, for the caller knows why.
+ */
 void stackdefs_set_kernelnames(struct stackdefs *defs, struct kernelnames *names);
 
 /*

@@ -3,12 +3,17 @@
  * profile, live. The measure is how often the kernel has sampled the workload on its own behalf, at
  * the same rate.
  */
+#include <errno.h>
+#include <linux/bpf.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "live.h"
@@ -375,6 +380,44 @@ TEST(kernel_frames_have_the_kernels_names)
 	CHECK_EQ(folded_count_prefix(tool->out, "0x"), 0);
 	CHECK_LACKS(tool->out, "+0x");
 	CHECK_EQ(unknown_frames(tool->out, kallsyms), 0);
+}
+
+/* The iterator that tells names needs a link; perf events can do without, as before Linux 5.15. */
+static bool forbid_links(void *arg)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, BPF_LINK_CREATE, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { sizeof(code) / sizeof(code[0]), code };
+
+	(void)arg;
+	return !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+}
+
+/* Of all reports together, and not at all where no kernel frames are wanted. */
+TEST(a_kernel_that_tells_no_names_is_told_of_once)
+{
+	static const char line[] =
+		"profile: warning: no kernel symbols: asking the kernel: Operation not permitted\n";
+	const char *cpu = text_of("%d", usable_cpu(0));
+	struct proc *tool = tool_run_in(forbid_links, NULL, "profile", "-K", "-F", "4999",
+					"--interval", "100ms", "--", work_path("states"), cpu);
+
+	if (tool->status == SETUP_FAILED)
+		SKIP("no seccomp");
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_count_prefix(tool->out, "0x") > 1);
+	CHECK_EQ(lines_with(tool->err, "symbols"), 1);
+	CHECK_HAS(tool->err, line);
+	tool = tool_run_in(forbid_links, NULL, "profile", "-U", "--unwind=fp", "-F", "4999", "--",
+			   work_path("states"), cpu);
+	CHECK_STATUS(tool, 0);
+	CHECK_LACKS(tool->err, "symbols");
 }
 
 /* A thread's name may hold any byte. */
