@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the log says of processes at a time, given what they did: mostly of ones that never were. */
-#include <signal.h>
 #include <stdio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "clock.h"
 #include "mapslog.h"
 #include "unit.h"
@@ -223,22 +222,6 @@ TEST(only_the_known_and_their_children_are_put_down_if_asked_so)
 	mapslog_exec(log, NOBODY + 1, 15);
 	CHECK_STR(state_of(log, NOBODY + 1, 16), "");
 	mapslog_free(log);
-}
-
-static pid_t start_child(void)
-{
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	pause();
-	_exit(0);
-}
-
-static void end_child(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
 }
 
 /* The mapping of this function in a process, with the inode that the log or /proc tells of it. */

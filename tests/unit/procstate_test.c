@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What /proc tells of processes in several states. */
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -9,24 +8,8 @@
 #include <unistd.h>
 
 #include "../../common/procstate.h"
+#include "child.h"
 #include "unit.h"
-
-static pid_t start(void (*body)(void))
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		body();
-		_exit(0);
-	}
-	return pid;
-}
-
-static void end(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-}
 
 static void end_at_once(void)
 {
@@ -34,7 +17,7 @@ static void end_at_once(void)
 
 TEST(a_zombie_has_ended)
 {
-	pid_t pid = start(end_at_once);
+	pid_t pid = start_child_with(end_at_once);
 	siginfo_t info;
 
 	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
@@ -74,13 +57,13 @@ static bool main_thread_is_gone(pid_t pid)
 
 TEST(other_threads_keep_it_alive)
 {
-	pid_t pid = start(leave_threads);
+	pid_t pid = start_child_with(leave_threads);
 
 	for (int i = 0; i < 500 && !main_thread_is_gone(pid); i++)
 		usleep(10000);
 	CHECK(main_thread_is_gone(pid));
 	CHECK(!process_has_ended(pid));
-	end(pid);
+	end_child(pid);
 }
 
 static void take_odd_name(void)
@@ -91,7 +74,7 @@ static void take_odd_name(void)
 
 TEST(names_may_hold_anything)
 {
-	pid_t pid = start(take_odd_name);
+	pid_t pid = start_child_with(take_odd_name);
 	char comm[64] = "";
 
 	for (int i = 0; i < 500 && strcmp(comm, "a) Z (b"); i++) {
@@ -100,7 +83,7 @@ TEST(names_may_hold_anything)
 	}
 	CHECK(!strcmp(comm, "a) Z (b"));
 	CHECK(!process_has_ended(pid));
-	end(pid);
+	end_child(pid);
 	CHECK(process_comm(pid, comm, sizeof(comm)) < 0);
 }
 

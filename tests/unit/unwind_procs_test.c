@@ -2,11 +2,10 @@
 /*
  * The mappings of processes: of this one, of children, and what becomes of a slice that is freed.
  */
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "unit.h"
 #include "unwind_own.h"
 
@@ -21,22 +20,6 @@ static const struct unwind_mapping *find(const struct own_tables *own,
 			return m;
 	}
 	return NULL;
-}
-
-static pid_t start_child(void)
-{
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	pause();
-	_exit(0);
-}
-
-static void end_child(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
 }
 
 TEST(code_is_found_with_its_rules)

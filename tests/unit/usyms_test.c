@@ -23,6 +23,7 @@
 #include "../../common/background.h"
 #include "../../common/procmaps.h"
 #include "../../common/usyms.h"
+#include "child.h"
 #include "clock.h"
 #include "mapslog.h"
 #include "silent.h"
@@ -108,23 +109,6 @@ static void unmap_text(uint64_t addr)
 	struct mapping text = self_text();
 
 	munmap((void *)(uintptr_t)(addr - (known_addr() - text.start)), text.end - text.start);
-}
-
-/* A child with the same mappings, which sleeps. */
-static pid_t start_child(void)
-{
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	for (;;)
-		pause();
-}
-
-static void end_child(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
 }
 
 static struct location locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t addr)

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Children of a test, forked from it with all of its mappings. */
+#ifndef UNIT_CHILD_H
+#define UNIT_CHILD_H
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* One that does this and ends. */
+static inline pid_t start_child_with(void (*body)(void))
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		abort(); /* end_child() would end everybody */
+	if (pid)
+		return pid;
+	body();
+	_exit(0);
+}
+
+static inline void sleep_for_ever(void)
+{
+	for (;;)
+		pause();
+}
+
+static inline pid_t start_child(void)
+{
+	return start_child_with(sleep_for_ever);
+}
+
+static inline void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+#endif
