@@ -68,6 +68,12 @@ struct proc *tool_run_argv(setup_fn *setup, void *arg, const char *const argv[])
 #define tool_run(...)		  tool_run_argv(NULL, NULL, ARGV(__VA_ARGS__))
 #define tool_run_in(fn, arg, ...) tool_run_argv(fn, arg, ARGV(__VA_ARGS__))
 
+/*
+ * What is wrong with how it refuses this command line; NULL: nothing. It ought to end with status 2
+ * and one line of its own, which names the culprit, and to print nothing.
+ */
+const char *tool_wrong_refusal(const char *culprit, const char *const argv[]);
+
 /* SIGINT, then as proc_finish(). */
 int tool_stop(struct proc *p);
 
@@ -210,6 +216,14 @@ bool is_close(uint64_t a, uint64_t b, uint64_t permille);
 		if (live_p->status != (wanted))                                                 \
 			UNIT_FAIL("%s ended with status %d, not %d; it said: %s", live_p->name, \
 				  live_p->status, (wanted), live_p->err);                       \
+	} while (0)
+
+/* tool_wrong_refusal() of a command line. */
+#define CHECK_REFUSED(culprit, ...)                                                      \
+	do {                                                                             \
+		const char *live_wrong = tool_wrong_refusal(culprit, ARGV(__VA_ARGS__)); \
+		if (live_wrong)                                                          \
+			UNIT_FAIL("%s", live_wrong);                                     \
 	} while (0)
 
 #define CHECK_LACKS(text, part)                                                   \

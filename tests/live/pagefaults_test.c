@@ -525,27 +525,15 @@ TEST(latency_by_process_and_kind)
 
 /* ---- refused ---- */
 
-static void check_refused(const char *culprit, const char *const argv[])
-{
-	struct proc *tool = tool_run_argv(NULL, NULL, argv);
-
-	CHECK_STATUS(tool, 2);
-	CHECK_STR(tool->out, "");
-	CHECK_HAS(tool->err, culprit);
-	CHECK_EQ(lines_with(tool->err, ""), 1);
-}
-
-#define REFUSED(culprit, ...) check_refused(culprit, ARGV("pagefaults", __VA_ARGS__))
-
 TEST(options_that_contradict_each_other_are_refused)
 {
-	REFUSED("exclude each other", "--minor", "--major");
-	REFUSED("exclude each other", "--anon", "--file");
-	REFUSED("exclude each other", "-L", "--by-file");
-	REFUSED("exclude", "-P", "-f");
-	REFUSED("exclude", "-L", "-U");
-	REFUSED("exclude", "--by-file", "--format", "text");
-	REFUSED("'1x'", "1x");
-	REFUSED("'extra'", "1", "1", "extra");
-	REFUSED("abc", "-t", "abc");
+	CHECK_REFUSED("exclude each other", "pagefaults", "--minor", "--major");
+	CHECK_REFUSED("exclude each other", "pagefaults", "--anon", "--file");
+	CHECK_REFUSED("exclude each other", "pagefaults", "-L", "--by-file");
+	CHECK_REFUSED("exclude", "pagefaults", "-P", "-f");
+	CHECK_REFUSED("exclude", "pagefaults", "-L", "-U");
+	CHECK_REFUSED("exclude", "pagefaults", "--by-file", "--format", "text");
+	CHECK_REFUSED("'1x'", "pagefaults", "1x");
+	CHECK_REFUSED("'extra'", "pagefaults", "1", "1", "extra");
+	CHECK_REFUSED("abc", "pagefaults", "-t", "abc");
 }

@@ -547,29 +547,20 @@ TEST(a_full_table_is_told_with_its_share)
 
 TEST(what_makes_no_sense_is_refused)
 {
-	const char *const *const lines[] = {
-		ARGV("syscount", "--syscall", "raed"),
-		ARGV("syscount", "--syscall", ""),
-		ARGV("syscount", "-e", "ENOSUCH"),
-		ARGV("syscount", "-e", "0"),
-		ARGV("syscount", "-e", "5000"),
-		ARGV("syscount", "-e", "2x"),
-		ARGV("syscount", "-T", "0"),
-		ARGV("syscount", "-T", "-1"),
-		ARGV("syscount", "-i", "0"),
-		ARGV("syscount", "-d", "0"),
-		ARGV("syscount", "-d", "1x"),
-		ARGV("syscount", "-c", "abc"),
-		ARGV("syscount", "-c", "4194303"),
-		ARGV("syscount", "-p", "abc"),
-		ARGV("syscount", "--entries", "1"),
-		ARGV("syscount", "-P", "--by-process-and-syscall"),
-	};
-
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		struct proc *tool = tool_run_argv(NULL, NULL, lines[i]);
-
-		CHECK_STATUS(tool, 2);
-		CHECK_HAS(tool->err, "syscount: ");
-	}
+	CHECK_REFUSED("'raed'", "syscount", "--syscall", "raed");
+	CHECK_REFUSED("''", "syscount", "--syscall", "");
+	CHECK_REFUSED("'ENOSUCH'", "syscount", "-e", "ENOSUCH");
+	CHECK_REFUSED("--errno", "syscount", "-e", "0");
+	CHECK_REFUSED("5000", "syscount", "-e", "5000");
+	CHECK_REFUSED("'2x'", "syscount", "-e", "2x");
+	CHECK_REFUSED("--top", "syscount", "-T", "0");
+	CHECK_REFUSED("'-1'", "syscount", "-T", "-1");
+	CHECK_REFUSED("interval", "syscount", "-i", "0");
+	CHECK_REFUSED("duration", "syscount", "-d", "0");
+	CHECK_REFUSED("'1x'", "syscount", "-d", "1x");
+	CHECK_REFUSED("'abc'", "syscount", "-c", "abc");
+	CHECK_REFUSED("4194303", "syscount", "-c", "4194303");
+	CHECK_REFUSED("'abc'", "syscount", "-p", "abc");
+	CHECK_REFUSED("--entries", "syscount", "--entries", "1");
+	CHECK_REFUSED("exclude each other", "syscount", "-P", "--by-process-and-syscall");
 }

@@ -251,31 +251,15 @@ TEST(without_a_terminal_it_is_refused)
 {
 	static const char *const tools[] = { "profile", "offcputime", "pagefaults", "syscount" };
 
-	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
-		struct proc *tool = tool_run(tools[i], "--top");
-
-		CHECK_STATUS(tool, 2);
-		CHECK_HAS(tool->err, "--top: standard output is no terminal");
-		CHECK_STR(tool->out, "");
-	}
+	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
+		CHECK_REFUSED("--top: standard output is no terminal", tools[i], "--top");
 }
 
 TEST(it_excludes_other_formats)
 {
-	struct proc *tool = tool_run("profile", "--top", "--format", "json");
-
-	CHECK_STATUS(tool, 2);
-	CHECK_HAS(tool->err, "exclude");
-	tool = tool_run("profile", "--top", "--output", "/dev/null");
-	CHECK_STATUS(tool, 2);
-	CHECK_HAS(tool->err, "exclude");
-	tool = tool_run("profile", "--top", "--folded");
-	CHECK_STATUS(tool, 2);
-	CHECK_HAS(tool->err, "exclude");
-	tool = tool_run("syscount", "--top", "--format", "json");
-	CHECK_STATUS(tool, 2);
-	CHECK_HAS(tool->err, "exclude");
-	tool = tool_run("syscount", "--top", "--in-flight");
-	CHECK_STATUS(tool, 2);
-	CHECK_HAS(tool->err, "exclude");
+	CHECK_REFUSED("exclude", "profile", "--top", "--format", "json");
+	CHECK_REFUSED("exclude", "profile", "--top", "--output", "/dev/null");
+	CHECK_REFUSED("exclude", "profile", "--top", "--folded");
+	CHECK_REFUSED("exclude", "syscount", "--top", "--format", "json");
+	CHECK_REFUSED("exclude", "syscount", "--top", "--in-flight");
 }
