@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "../../common/flamegraph.h"
-#include "../../common/writer.h"
 #include "../formats/samples.h"
 #include "unit.h"
+#include "written.h"
 
 static struct calltree *tree_of(const char *leaf, uint64_t now, uint64_t before)
 {
@@ -32,6 +32,8 @@ __attribute__((returns_nonnull)) static char *draw(struct calltree *tree,
 	calltree_free(tree);
 	return text;
 }
+
+static const struct writer_style plain;
 
 static size_t count_of(const char *text, const char *part)
 {
@@ -181,23 +183,11 @@ TEST(an_empty_tree_is_a_picture_too)
 	free(svg);
 }
 
-__attribute__((returns_nonnull)) static char *write_svg(struct profile *p)
-{
-	struct writer_style style = {};
-	char *text;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-
-	svg_writer.write(f, p, &style);
-	fclose(f);
-	return text;
-}
-
 /* A document with this for a name has no byte but those, and no markup but ours. */
 TEST(hostile_samples_stay_text)
 {
 	struct profile *p = samples_make("samples");
-	char *svg = write_svg(p), total[64];
+	char *svg = written_by(&svg_writer, p, &plain, NULL), total[64];
 
 	snprintf(total, sizeof(total), " %llu all (", (unsigned long long)profile_total(p));
 	CHECK_HAS(svg, total);

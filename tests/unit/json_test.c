@@ -2,9 +2,9 @@
 /* JSON: one object per line, whatever the names are. */
 #include "../../common/hist.h"
 #include "../../common/json.h"
-#include "../../common/writer.h"
 #include "../formats/samples.h"
 #include "unit.h"
+#include "written.h"
 
 static char *text_of_member(const char *value)
 {
@@ -86,13 +86,8 @@ TEST(members_nest)
 static char *write_stacks(struct profile *p, const struct writer_facts *facts)
 {
 	struct writer_style style = { .facts = facts };
-	char *text;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
 
-	json_writer.write(f, p, &style);
-	fclose(f);
-	return text;
+	return written_by(&json_writer, p, &style, NULL);
 }
 
 TEST(a_stack_is_an_object)

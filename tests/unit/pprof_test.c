@@ -5,9 +5,9 @@
  */
 #include <zlib.h>
 
-#include "../../common/writer.h"
 #include "../formats/samples.h"
 #include "unit.h"
+#include "written.h"
 
 /* A message or a text, and a field of one. */
 struct span {
@@ -143,14 +143,10 @@ static void free_decoded(struct decoded *d)
 static struct decoded *write_and_decode(struct profile *p, const struct writer_facts *facts)
 {
 	struct writer_style style = { .facts = facts };
-	struct decoded *d;
-	char *packed;
 	size_t size;
-	FILE *f = open_memstream(&packed, &size);
+	char *packed = written_by(&pprof_writer, p, &style, &size);
+	struct decoded *d = decode(packed, size);
 
-	pprof_writer.write(f, p, &style);
-	fclose(f);
-	d = decode(packed, size);
 	free(packed);
 	return d;
 }
@@ -224,13 +220,8 @@ static void read_sample(const struct decoded *d, size_t i, struct profile *p)
 static char *text_of(struct profile *p)
 {
 	struct writer_style style = {};
-	char *text;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
 
-	text_writer.write(f, p, &style);
-	fclose(f);
-	return text;
+	return written_by(&text_writer, p, &style, NULL);
 }
 
 /* Escaping what is escaped changes a backslash only. */

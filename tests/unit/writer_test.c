@@ -4,8 +4,8 @@
 #include <time.h>
 
 #include "../../common/mem.h"
-#include "../../common/writer.h"
 #include "unit.h"
+#include "written.h"
 
 static const struct writer_style plain, delimiter = { .delimiter = true },
 					annotate = { .annotate = true },
@@ -32,13 +32,10 @@ static char *write_samples(const struct writer *w, const struct sample *samples,
 {
 	struct profile *p = profile_new("samples");
 	char *text;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
 
 	for (size_t i = 0; i < n; i++)
 		profile_add(p, &samples[i]);
-	w->write(f, p, style);
-	fclose(f);
+	text = written_by(w, p, style, NULL);
 	profile_free(p);
 	return text;
 }
@@ -355,9 +352,8 @@ TEST(folded_merges_a_large_profile)
 	enum { SAMPLES = 100000, PIDS = 50000, LINES = 1000 };
 	struct profile *p = profile_new("samples");
 	char *text, name[32];
-	size_t size, n_lines = 0;
+	size_t n_lines = 0;
 	unsigned long long sum = 0;
-	FILE *f = open_memstream(&text, &size);
 
 	for (int i = 0; i < SAMPLES; i++) {
 		struct sample s = { .comm = "app", .cpu = -1, .value = 1, FRAMES(USER(name)) };
@@ -366,8 +362,7 @@ TEST(folded_merges_a_large_profile)
 		s.pid = (uint32_t)(i % PIDS);
 		profile_add(p, &s);
 	}
-	folded_writer.write(f, p, &plain);
-	fclose(f);
+	text = written_by(&folded_writer, p, &plain, NULL);
 	for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1, n_lines++)
 		sum += strtoull(memrchr(line, ' ', (size_t)(end - line)), NULL, 10);
 	CHECK_EQ(n_lines, LINES);
