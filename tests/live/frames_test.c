@@ -14,13 +14,9 @@
 static struct proc *trace_spin(const char *unwind)
 {
 	struct proc *work = work_start("spin", "-m", "700");
-	struct proc *tool =
-		tool_start("profile", "-U", "-F", "199", "-p", pid_text(work->pid), unwind);
 
-	work_do(work);
-	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
-	return tool;
+	return trace_work(work,
+			  ARGV("profile", "-U", "-F", "199", "-p", pid_text(work->pid), unwind));
 }
 
 /* Half is enough: when the work has been done, the clock is asked from libc and the vdso. */
@@ -46,12 +42,9 @@ TEST(samples_lead_to_main)
 TEST(waits_lead_to_main)
 {
 	struct proc *work = work_start("tree", "12", "nap", "100");
-	struct proc *tool =
-		tool_start("offcputime", "-U", "--unwind=fp", "-p", pid_text(work->pid));
+	struct proc *tool = trace_work(work, ARGV("offcputime", "-U", "--unwind=fp", "-p",
+						  pid_text(work->pid)));
 
-	work_do(work);
-	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
 	CHECK(folded_count(tool->out, "tree", "leaf;leaf_nap") >= N_LEAVES - N_LEAVES / 50);
 	CHECK_EQ(folded_count_prefix(tool->out, "0x"), 0);
 }

@@ -233,4 +233,19 @@ bool is_close(uint64_t a, uint64_t b, uint64_t permille);
 			UNIT_FAIL("%s has \"%s\": %.300s", #text, part, live_at); \
 	} while (0)
 
+#ifndef LIVE_LIBRARY
+
+/* Traces a workload from blocked to blocked, which must end well. */
+static inline struct proc *trace_work(struct proc *work, const char *const argv[])
+{
+	struct proc *tool = tool_start_argv(argv);
+
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	return tool;
+}
+
+#endif
+
 #endif

@@ -94,13 +94,8 @@ static void check_all_leaks(const char *text)
 /* What the process does behind "@ready"; nobody else's blocks may be in the report. */
 static struct proc *trace(struct proc *work, const char *option)
 {
-	struct proc *tool =
-		tool_start("memleak", TEXT, "-o", "0", "-p", pid_text(work->pid), option);
-
-	work_do(work);
-	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
-	return tool;
+	return trace_work(work,
+			  ARGV("memleak", TEXT, "-o", "0", "-p", pid_text(work->pid), option));
 }
 
 /* ---- every way to get memory ---- */

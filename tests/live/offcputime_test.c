@@ -9,16 +9,6 @@
 
 #include "live.h"
 
-static struct proc *trace_work(struct proc *work, const char *const argv[])
-{
-	struct proc *tool = tool_start_argv(argv);
-
-	work_do(work);
-	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
-	return tool;
-}
-
 /*
  * A clock and a tool may differ by so much, in per mille: a few switches may be missing (see
  * MISSED_SWITCHES), each with some milliseconds. An emulated CPU stands still at times: if that is

@@ -14,17 +14,6 @@
 
 #define ROUNDS "1009"
 
-/* Traces a workload from blocked to blocked. */
-static struct proc *trace_work(struct proc *work, const char *const argv[])
-{
-	struct proc *tool = tool_start_argv(argv);
-
-	work_do(work);
-	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
-	return tool;
-}
-
 TEST(table_is_laid_out_as_bcc_does_and_ends_with_percentiles)
 {
 	struct proc *work = work_start("pingpong", "101");

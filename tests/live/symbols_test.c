@@ -31,13 +31,8 @@
 
 static struct proc *trace(struct proc *work, const char *option)
 {
-	struct proc *tool =
-		tool_start("profile", "-U", "-F", FREQUENCY, "-p", pid_text(work->pid), option);
-
-	work_do(work);
-	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
-	return tool;
+	return trace_work(work, ARGV("profile", "-U", "-F", FREQUENCY, "-p", pid_text(work->pid),
+				     option));
 }
 
 /* Nearly all of the time is spent in a stack with these frames. */
@@ -63,14 +58,14 @@ static void check_absent(const struct proc *tool, const char *file)
 		 lines_from(tool->out, "names;"));
 }
 
-static struct proc *trace_work(const char *name)
+static struct proc *trace_program(const char *name)
 {
 	return trace(work_start(name, MS), "--unwind=auto");
 }
 
 TEST(names_are_demangled)
 {
-	check_frames(trace_work("names"), "names", CHAIN);
+	check_frames(trace_program("names"), "names", CHAIN);
 }
 
 TEST(names_stay_mangled_if_asked)
@@ -80,23 +75,23 @@ TEST(names_stay_mangled_if_asked)
 
 TEST(a_static_position_independent_program_has_names)
 {
-	check_frames(trace_work("names_static"), "names", CHAIN);
+	check_frames(trace_program("names_static"), "names", CHAIN);
 }
 
 /* Its code is in two segments, each at another distance from its place in the file. */
 TEST(a_program_at_fixed_addresses_in_several_segments_has_names)
 {
-	check_frames(trace_work("names_exec"), "names", CHAIN);
+	check_frames(trace_program("names_exec"), "names", CHAIN);
 }
 
 TEST(a_stripped_program_has_the_names_of_its_debug_file)
 {
-	check_frames(trace_work("names_stripped"), "names", CHAIN);
+	check_frames(trace_program("names_stripped"), "names", CHAIN);
 }
 
 TEST(a_program_with_packed_symbols_has_names)
 {
-	check_frames(trace_work("names_mini"), "names", CHAIN);
+	check_frames(trace_program("names_mini"), "names", CHAIN);
 }
 
 /* Of the right name, and its functions are at much the same addresses. */
@@ -485,7 +480,7 @@ TEST(a_program_with_a_hole_of_gigabytes_has_names)
 
 TEST(a_name_of_megabytes_is_left_out)
 {
-	struct proc *tool = trace_work("names_long");
+	struct proc *tool = trace_program("names_long");
 
 	CHECK_EQ(folded_count_prefix(tool->out, "xxx"), 0);
 	CHECK_HAS(tool->out, "work::legacy::leaf;[names_long+0x");

@@ -80,16 +80,6 @@ static uint64_t missed(const struct proc *tool)
 			UNIT_FAIL("%s is %llu, not %llu (%s)", #counted, n, all, tool->err); \
 	} while (0)
 
-static struct proc *trace_work(struct proc *work, const char *const argv[])
-{
-	struct proc *tool = tool_start_argv(argv);
-
-	work_do(work);
-	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
-	return tool;
-}
-
 /* A workload of a kind, traced with one option more or less. */
 static struct proc *trace_kind(const char *kind, const char *n, const char *option)
 {
