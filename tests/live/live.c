@@ -587,6 +587,13 @@ bool enter_mount_namespace(void)
 	return !unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 }
 
+bool put_other_file(void *arg)
+{
+	const struct other_file *other = arg;
+
+	return enter_mount_namespace() && !mount(other->with, other->path, NULL, MS_BIND, NULL);
+}
+
 static const char *find_cgroup2(void)
 {
 	FILE *f = setmntent("/proc/self/mounts", "re");

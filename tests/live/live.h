@@ -147,6 +147,12 @@ uint64_t file_inode(const char *path);
 /* Mounts are private from now on: for setup functions. */
 bool enter_mount_namespace(void);
 
+/* A setup function: from here on there is another file at the path, but not for all the system. */
+struct other_file {
+	const char *path, *with;
+};
+bool put_other_file(void *other);
+
 /* ---- output ---- */
 
 /* The value of a workload's line "@COMM KEY VALUE", summed; comm NULL: of all. */

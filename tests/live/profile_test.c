@@ -10,7 +10,6 @@
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -282,18 +281,6 @@ TEST(the_idle_task_is_shown_when_asked_for)
 }
 
 /* ---- symbols ---- */
-
-struct other_file {
-	const char *path, *with;
-};
-
-/* From here on there is another file at the path, but not for the rest of the system. */
-static bool put_other_file(void *arg)
-{
-	struct other_file *other = arg;
-
-	return enter_mount_namespace() && !mount(other->with, other->path, NULL, MS_BIND, NULL);
-}
 
 TEST(symbols_come_from_the_file_that_the_process_has_mapped)
 {

@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -164,17 +163,6 @@ TEST(a_program_in_a_memfd_is_complete)
 			      text_of("/proc/self/fd/%d", MEMFD), ARGV("nofp", "spin", "500"));
 
 	check_complete(trace_pid("profile", work, AUTO), "nofp", "main;just_stay;" NOFP_FRAMES);
-}
-
-struct other_file {
-	const char *path, *with;
-};
-
-static bool put_other_file(void *arg)
-{
-	struct other_file *other = arg;
-
-	return enter_mount_namespace() && !mount(other->with, other->path, NULL, MS_BIND, NULL);
 }
 
 /* Outside there is another build at the same path, and it runs at the same time. */

@@ -3,19 +3,12 @@
 # The tool flame from its command line: what it draws and lists adds up to what it has read, to the
 # last sample, and differences are those that were worked out by hand.
 # TRACELETS_BIN: where the tools are.
+# shellcheck disable=SC2154 # some variables are set by what is included
 cd "$(dirname "$0")/../.." || exit 1
 flame=${TRACELETS_BIN:-build}/flame
-failed=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+. tests/lib
 LC_ALL=C
 export LC_ALL
-
-# result NAME STATUS
-result()
-{
-	if [ "$2" -eq 0 ]; then echo "PASS $1"; else echo "FAIL $1"; failed=1; fi
-}
 
 # random_stacks SEED: 3,000 lines of up to 12 frames, whose functions call each other and themselves;
 # many are equal, and any may be the beginning of another.

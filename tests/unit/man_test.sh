@@ -5,17 +5,10 @@
 # "target" and "all tools", belongs to tracelets.8, the rest to the tool's own page, as do shared
 # options to which the tool gives a letter.
 # TRACELETS_BIN: where the tools are.
+# shellcheck disable=SC2154 # some variables are set by what is included
 cd "$(dirname "$0")/../.." || exit 1
 bin=${TRACELETS_BIN:-build}
-failed=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-
-# result NAME STATUS
-result()
-{
-	if [ "$2" -eq 0 ]; then echo "PASS $1"; else echo "FAIL $1"; failed=1; fi
-}
+. tests/lib
 
 # list_help TOOL own|shared: its options as "-F --frequency HZ", one per line. Some letters of shared
 # options are all tools' (pvhV), others the tool's own.

@@ -93,22 +93,47 @@ static bool is_refused(const char *line)
 	return parse_line(line, true) == -EINVAL;
 }
 
-/* What the parser says about a bad line. */
-static const char *complaint(const char *line)
+/* What is printed there by this, given that. */
+static const char *printed_by(int fd, void (*print)(const char *arg), const char *arg)
 {
-	static char said[256];
+	static char said[2048];
 	FILE *file = tmpfile();
-	int saved_fd = dup(STDERR_FILENO);
+	int saved_fd = dup(fd);
 	size_t length;
 
-	dup2(fileno(file), STDERR_FILENO);
-	parse_line(line, false);
-	restore_stderr(saved_fd);
+	fflush(stdout);
+	dup2(fileno(file), fd);
+	print(arg);
+	fflush(stdout);
+	dup2(saved_fd, fd);
+	close(saved_fd);
 	rewind(file);
 	length = fread(said, 1, sizeof(said) - 1, file);
 	said[length] = '\0';
 	fclose(file);
 	return said;
+}
+
+static void parse_aloud(const char *line)
+{
+	parse_line(line, false);
+}
+
+/* What the parser says about a bad line. */
+static const char *complaint(const char *line)
+{
+	return printed_by(STDERR_FILENO, parse_aloud, line);
+}
+
+static void print_help(const char *arg)
+{
+	(void)arg;
+	opts_print_help(&set);
+}
+
+static const char *help_text(void)
+{
+	return printed_by(STDOUT_FILENO, print_help, NULL);
 }
 
 TEST(an_empty_line_changes_nothing)
@@ -236,8 +261,6 @@ TEST(refuses_options_that_exclude_each_other_in_any_order)
 	CHECK(parse_good("-f -L") > 0);
 }
 
-static const char *help_text(void);
-
 TEST(refuses_a_long_name_that_fits_two_options)
 {
 	CHECK(parse_good("--nu 3") > 0); /* getopt_long(3) lets names be cut short */
@@ -268,26 +291,6 @@ TEST(a_tool_gives_a_letter_to_a_shared_option)
 	CHECK(opts_given("number"));
 	CHECK(strstr(help_text(), "  -i, --number"));
 	set.letters = NULL;
-}
-
-static const char *help_text(void)
-{
-	static char said[2048];
-	FILE *file = tmpfile();
-	int saved_fd = dup(STDOUT_FILENO);
-	size_t length;
-
-	fflush(stdout);
-	dup2(fileno(file), STDOUT_FILENO);
-	opts_print_help(&set);
-	fflush(stdout);
-	dup2(saved_fd, STDOUT_FILENO);
-	close(saved_fd);
-	rewind(file);
-	length = fread(said, 1, sizeof(said) - 1, file);
-	said[length] = '\0';
-	fclose(file);
-	return said;
 }
 
 TEST(help_lists_options_by_section)

@@ -2,21 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The static binary of all tools: what it lists, by which names it answers, which links it makes.
 # TRACELETS_BIN: the folder of the build, with static/tracelets in it.
+# shellcheck disable=SC2154 # some variables are set by what is included
 cd "$(dirname "$0")/../.." || exit 1
 bin=$(realpath "${TRACELETS_BIN:-build}/static/tracelets")
 if [ ! -x "$bin" ]; then
 	echo "SKIP static_binary: not built, the static libraries may be missing"
 	exit 0
 fi
-failed=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-
-# result NAME STATUS
-result()
-{
-	if [ "$2" -eq 0 ]; then echo "PASS $1"; else echo "FAIL $1"; failed=1; fi
-}
+. tests/lib
 
 # answers STATUS PATTERN COMMAND...: it ends with that status and prints that.
 answers()
