@@ -327,7 +327,7 @@ bool proc_wait_for(struct proc *p, const char *text)
 
 void proc_linger(struct proc *p, int ms)
 {
-	uint64_t end = now_ms() + (uint64_t)ms, now;
+	uint64_t end = now_ms() + (uint64_t)ms + 1, now; /* of this one a part is over */
 
 	while (!p->has_ended && (now = now_ms()) < end)
 		pump((int)(end - now));
