@@ -509,12 +509,12 @@ static void gather_early(struct run *run)
 }
 
 /* The next report begins with nothing; a peek leaves everything as it is. */
-static void begin_anew(const struct run *run)
+static void begin_anew(const struct run *run, uint64_t n_added)
 {
-	if (run->is_peek || source)
+	if (run->is_peek)
 		return;
 	stack_sums_clear(&gathered);
-	n_gathered = count_added(run);
+	n_gathered = n_added;
 }
 
 static void write_report(struct run *run, struct profile *profile)
@@ -539,12 +539,13 @@ static void tell_memory(void)
 
 int stacks_report(struct run *run)
 {
+	uint64_t n_added = source ? 0 : count_added(run);
 	struct collection c = {};
 	int err;
 
 	c.profile = profile_new(writer->is_exact && raw_unit ? raw_unit : run->tool->unit);
 	err = read_values(run, &c);
-	begin_anew(run);
+	begin_anew(run, n_added);
 	profile_scale(c.profile, divisor / written_divisor());
 	if (!run->is_peek) {
 		tell_reasons(run, &c);
