@@ -169,11 +169,17 @@ void map_pair_configure(const struct run *run, const struct map_pair *pair, uint
 		map_leave_out(run, pair->slot);
 }
 
-/* A table like the first. Its descriptor or -errno. */
-static int make_second(const struct bpf_map *first)
+/*
+ * A table like the first. It has types, too, because from 5.15 to 6.1 a table that has none is not
+ * taken for the same kind (timer_off in bpf_map_meta_equal()). Its descriptor or -errno.
+ */
+static int make_second(const struct run *run, const struct bpf_map *first)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = bpf_map__map_flags(first));
 
+	opts.btf_fd = (uint32_t)bpf_object__btf_fd(run->object);
+	opts.btf_key_type_id = bpf_map__btf_key_type_id(first);
+	opts.btf_value_type_id = bpf_map__btf_value_type_id(first);
 	return bpf_map_create(bpf_map__type(first), bpf_map__name(first), bpf_map__key_size(first),
 			      bpf_map__value_size(first), bpf_map__max_entries(first), &opts);
 }
@@ -190,7 +196,7 @@ static int swap_tables(const struct run *run, struct map_pair *pair)
 	int other;
 
 	if (!pair->second_fd)
-		pair->second_fd = make_second(first);
+		pair->second_fd = make_second(run, first);
 	if (pair->second_fd < 0)
 		return msg_errno(pair->second_fd, "making another table");
 	other = pair->is_second_active ? bpf_map__fd(first) : pair->second_fd;

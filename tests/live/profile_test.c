@@ -140,7 +140,7 @@ TIMED_TEST(a_full_table_is_told_with_its_share)
 	CHECK_HAS(tool->err, " % of samples lost: map full\n");
 	CHECK_HAS(tool->err, "hint: raise --stack-storage-size\n");
 	percent = warning ? atof(warning + strlen("warning: ")) : 0;
-	CHECK(percent > 50 && percent < 100);
+	CHECK(percent > 5 && percent < 100); /* one is taken out as soon as it is there */
 	lost = shown * percent / (100 - percent);
 	check_samples((uint64_t)(shown + lost), tool->out, "tree");
 }
