@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "areas.h"
+#include "hash.h"
 #include "idmap.h"
 #include "mem.h"
 
@@ -41,18 +42,11 @@ void areas_free(struct areas *areas)
 	free(areas);
 }
 
-/* Multiplies by 2^64 / golden ratio, and folds the high half, which is mixed best, back. */
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ (hash >> 32);
-}
-
 static uint64_t hash_id(const struct area_id *id)
 {
-	uint64_t hash = mix(mix(0, id->ino), (uint64_t)id->dev << 32 | id->generation);
+	uint64_t hash = hash_add(hash_add(0, id->ino), (uint64_t)id->dev << 32 | id->generation);
 
-	return mix(hash, id->kind) | 1;
+	return hash_add(hash, id->kind) | 1;
 }
 
 static bool is_sound(const struct area_def *def, size_t size)

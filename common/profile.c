@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "mem.h"
 #include "order.h"
 #include "profile.h"
@@ -51,13 +52,6 @@ void profile_free(struct profile *p)
 	free(p->scratch);
 	strpool_free(p->names);
 	free(p);
-}
-
-/* Multiplies by 2^64 / golden ratio; the shift carries the well mixed high bits down. */
-static uint64_t hash_add(uint64_t hash, uint64_t v)
-{
-	hash = (hash ^ v) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ (hash >> 32);
 }
 
 static uint64_t hash_frame(uint64_t hash, const struct frame *frame)

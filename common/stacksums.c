@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "mem.h"
 #include "stacksums.h"
 
@@ -16,15 +17,11 @@ struct stack_sums_item {
 /* The ids are hashes; what else is in a key keeps apart those with the same ones. */
 static uint64_t hash_key(const struct stack_key *key)
 {
-	uint64_t words[sizeof(*key) / sizeof(uint64_t)], h = 0;
+	uint64_t words[sizeof(*key) / sizeof(uint64_t)];
 
 	_Static_assert(sizeof(words) == sizeof(*key), "a key is whole words");
 	memcpy(words, key, sizeof(words));
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		h = (h ^ words[i]) * 0x9e3779b97f4a7c15ULL;
-		h ^= h >> 32;
-	}
-	return h;
+	return hash_words(words, ARRAY_SIZE(words));
 }
 
 /* The slot that has the key, or the free one where it belongs. */

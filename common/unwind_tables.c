@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "mem.h"
 #include "unwind_tables.h"
 
@@ -97,15 +98,11 @@ static bool is_same_pattern(const struct unwind_pattern *a, const struct unwind_
 
 static uint64_t hash_pattern(const struct unwind_pattern *pattern)
 {
-	uint64_t words[3], h = 0;
+	uint64_t words[3];
 
 	_Static_assert(sizeof(*pattern) == sizeof(words), "a pattern is 24 bytes");
 	memcpy(words, pattern, sizeof(words));
-	for (size_t i = 0; i < 3; i++) {
-		h = (h ^ words[i]) * 0x9e3779b97f4a7c15ULL;
-		h ^= h >> 32;
-	}
-	return h;
+	return hash_words(words, ARRAY_SIZE(words));
 }
 
 /* What comes once only would take more room as a pattern than as rows. */

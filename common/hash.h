@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Hashing word by word, for tables in memory: a multiplication by 2^64 over the golden ratio, and a
+ * shift that carries the well mixed high bits down.
+ */
+#ifndef HASH_H
+#define HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+static inline uint64_t hash_add(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 32;
+}
+
+static inline uint64_t hash_words(const uint64_t *words, size_t n)
+{
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < n; i++)
+		hash = hash_add(hash, words[i]);
+	return hash;
+}
+
+#endif
