@@ -37,7 +37,7 @@ LIVES_NOT_arm64 := tests/live/unwind_test.c tests/live/brief_test.c tests/live/p
 
 TOOLS   := $(patsubst tools/%.c,%,$(wildcard tools/*.c))
 TRACERS := $(filter $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/*.bpf.c)),$(TOOLS))
-COMMON  := $(patsubst common/%.c,$(O)/common/%.o,$(wildcard common/*.c))
+COMMON  := $(patsubst %.c,$(O)/%.o,$(wildcard common/*/*.c tools/*/*.c))
 UNITS   := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/*_test.c))
 LIVES   := $(patsubst tests/live/%.c,$(O)/tests/live/%,$(filter-out $(LIVES_NOT_$(ARCH)),$(wildcard tests/live/*_test.c)))
 NAMES   := names_long names_static names_exec names_stripped names_mini names_static_stripped other.debug
@@ -57,12 +57,12 @@ LIBS     = -Wl,-u,dynlib_find $(shell $(PKG_CONFIG) --libs libbpf libdw libelf l
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	    -Wwrite-strings -Wvla -Wundef -Wno-missing-field-initializers
 CFLAGS   ?= -O2 -g
-TL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE -iquote common -iquote $(O)/skel -iquote $(O)/embed \
+TL_CFLAGS = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE -iquote common -iquote tools -iquote bpf -iquote $(O)/skel -iquote $(O)/embed \
 	    -iquote $(O)/gen -MMD -MP \
 	    $(shell $(PKG_CONFIG) --cflags libbpf libdw libelf liblzma) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 LIBS_STATIC = $(shell $(PKG_CONFIG) --static --libs libbpf libdw libelf liblzma) -liberty -lz -lm
 TL_LDFLAGS = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
-BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ivmlinux -Wall -Wextra \
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -iquote bpf -Ivmlinux -Wall -Wextra \
 	    -Wno-unused-parameter -Wno-missing-field-initializers -fdebug-prefix-map=$(CURDIR)=. -MMD -MP
 
 .PHONY: all check live test bench bench-probes oracle lint format man install clean deps test-deps demo help static vm vm-files vm-oracle vm-deps arm64-deps check-cfi check-symbols fuzz fuzz-files \
@@ -98,20 +98,20 @@ $(O)/skel/%.skel.h: $(O)/bpf/%.bpf.o bpf/skeleton
 
 # Numbers with their names, from the kernel's and the C library's headers.
 NUMBERS = $(Q)mkdir -p $(@D) && printf '\#include <%s>\n' $(1) | $(CC) $(CPPFLAGS) -E -dM - | \
-	LC_ALL=C awk -v prefix=$(2) $(3) -f common/numbers.awk | LC_ALL=C sort >$@
+	LC_ALL=C awk -v prefix=$(2) $(3) -f tools/syscount/numbers.awk | LC_ALL=C sort >$@
 
 GENERATED := $(addprefix $(O)/gen/,syscalls_native.h syscalls_compat.h errno_numbers.h)
 
-$(O)/gen/syscalls_native.h: common/numbers.awk
+$(O)/gen/syscalls_native.h: tools/syscount/numbers.awk
 	$(call NUMBERS,asm/unistd.h,__NR_)
 
-$(O)/gen/syscalls_compat.h: common/numbers.awk
+$(O)/gen/syscalls_compat.h: tools/syscount/numbers.awk
 	$(call NUMBERS,$(if $(filter x86,$(ARCH)),asm/unistd_32.h,stddef.h),__NR_)
 
-$(O)/gen/errno_numbers.h: common/numbers.awk
+$(O)/gen/errno_numbers.h: tools/syscount/numbers.awk
 	$(call NUMBERS,errno.h,E,-v keep=1)
 
-$(O)/common/syscalls.o $(O)/common/errnames.o: $(GENERATED)
+$(O)/tools/syscount/syscalls.o $(O)/tools/syscount/errnames.o: $(GENERATED)
 
 $(O)/common/%.o: common/%.c $(O)/.versions
 	$(call say,CC,$<)
@@ -119,12 +119,12 @@ $(O)/common/%.o: common/%.c $(O)/.versions
 	$(Q)$(CC) $(TL_CFLAGS) -c $< -o $@
 
 # Text that C code carries along, as a string: common/x.css becomes x_css in x.css.h.
-$(O)/embed/%.h: common/%
+$(O)/embed/%.h: common/output/%
 	@mkdir -p $(@D)
 	$(Q)sed -e 's/[\"]/\\&/g; s/.*/"&\\n"/' \
 		-e '1i static const char $(subst .,_,$*)[] =' -e '$$a ;' $< >$@
 
-$(O)/common/flamegraph.o: $(O)/embed/flamegraph.css.h $(O)/embed/flamegraph.js.h
+$(O)/common/output/flamegraph.o: $(O)/embed/flamegraph.css.h $(O)/embed/flamegraph.js.h
 
 $(foreach tool,$(TRACERS),$(eval $(O)/tools/$(tool).o $(O)/static/$(tool).o: $(O)/skel/$(tool).skel.h))
 

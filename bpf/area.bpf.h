@@ -16,7 +16,7 @@
 #ifndef AREA_BPF_H
 #define AREA_BPF_H
 
-#include "area.h"
+#include "abi/area.h"
 #include "compat.bpf.h"
 
 #define TMPFS_MAGIC	0x01021994

@@ -11,7 +11,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "unwind_map.h"
+#include "abi/unwind_layout.h"
 
 /*
  * The current task came as a typed pointer with 5.11 (commit 3ca1032ab7ab); before, it is just an

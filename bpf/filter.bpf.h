@@ -8,7 +8,7 @@
 #define FILTER_BPF_H
 
 #include "compat.bpf.h"
-#include "filter.h"
+#include "abi/filter.h"
 
 #define FILTER_MAX_IDS	  16384
 #define FILTER_MAX_LEVELS 32 /* of cgroups that are looked at; pid namespaces nest no deeper */

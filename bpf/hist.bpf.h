@@ -7,8 +7,8 @@
 #define HIST_BPF_H
 
 #include "compat.bpf.h"
-#include "filter.h"
-#include "hist.h"
+#include "abi/filter.h"
+#include "abi/hist.h"
 #include "loss.bpf.h"
 #include "table.bpf.h"
 

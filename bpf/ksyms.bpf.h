@@ -7,7 +7,7 @@
 #ifndef KSYMS_BPF_H
 #define KSYMS_BPF_H
 
-#include "ksyms.h"
+#include "abi/ksym_query.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -4,7 +4,7 @@
 #define LOSS_BPF_H
 
 #include "compat.bpf.h"
-#include "loss.h"
+#include "abi/loss_counters.h"
 
 struct loss losses[LOSS_REASONS] SEC(".data.losses") = {};
 

@@ -13,8 +13,8 @@
 #define STACK_PREEMPTIBLE
 #include "stack.bpf.h"
 #include "uprobe.bpf.h"
-#include "blocks.h"
-#include "memleak.h"
+#include "abi/block.h"
+#include "abi/memleak.h"
 
 #define PROT_NONE	0
 #define MAP_STACK	0x20000 /* the same on x86 and arm64 */
@@ -48,7 +48,7 @@ static __always_inline __u64 blocks_mask(void)
 	return settings.bucket_mask;
 }
 
-#include "blocks_table.h"
+#include "abi/block_table.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -9,7 +9,7 @@
  * by the task iterator.
  */
 #include "stack.bpf.h"
-#include "offcputime.h"
+#include "abi/offcputime.h"
 
 struct task_state {
 	__u64 off_ns;  /* when it was switched out; 0: on CPU, or not traced */

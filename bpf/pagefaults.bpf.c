@@ -5,7 +5,7 @@
  * handles a fault is looked at instead (fentry, fexit), where the kernel lets that be done.
  */
 #define TASK_READ BPF_CORE_READ /* the current task is just an address below 5.11 */
-#include "pagefaults.h"
+#include "abi/pagefaults.h"
 #include "area.bpf.h"
 #include "hist.bpf.h"
 #include "stack.bpf.h"

@@ -4,7 +4,7 @@
  * the moment it gets a CPU. The task that waits is the one that the filter judges, when its wait
  * begins.
  */
-#include "runqlat.h"
+#include "abi/runqlat.h"
 #include "hist.bpf.h"
 #include "filter.bpf.h"
 

@@ -12,7 +12,7 @@
 #include "filter.bpf.h"
 #include "ksyms.bpf.h"
 #include "loss.bpf.h"
-#include "stack.h"
+#include "abi/stack.h"
 #include "table.bpf.h"
 #include "unwind.bpf.h"
 #include "unwind_copy.bpf.h"

@@ -10,9 +10,9 @@
 /* Typed where the kernel can (see compat.bpf.h): the other side is dead code. */
 #define TASK_READ(task, field) (HAS_TYPED_CURRENT ? (task)->field : BPF_CORE_READ(task, field))
 
-#include "calls.h"
+#include "abi/call_record.h"
 #include "filter.bpf.h"
-#include "hist.h"
+#include "abi/hist.h"
 #include "ksyms.bpf.h"
 #include "table.bpf.h"
 
@@ -111,7 +111,7 @@ static __always_inline bool task_is_wanted(struct task_struct *task)
 
 /*
  * No atomics: where a program at these tracepoints can be preempted (7.x), the kernel doesn't run
- * it a second time on that CPU meanwhile, and counts what it leaves out (common/loss.c).
+ * it a second time on that CPU meanwhile, and counts what it leaves out (common/run/loss.c).
  */
 static __always_inline bool count_in_array(const struct call *call)
 {

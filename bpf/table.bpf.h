@@ -3,7 +3,7 @@
  * Hash tables that the loader can take away while BPF fills them: two that take turns, of which the
  * loader makes the second when its turn comes, and a slot for the one in use (NAMEs) in an array of
  * maps, whose update returns when no program uses the old one any more; what is read then is exact.
- * See common/bpfmap.h.
+ * See common/run/bpfmap.h.
  *
  * An empty slot means the first: filling it costs the kernel's grace period of milliseconds. The
  * slot's inner map is just a pattern, made and thrown away at load: its size doesn't matter.

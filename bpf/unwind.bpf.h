@@ -14,8 +14,8 @@
 
 #include "compat.bpf.h"
 #include "filter.bpf.h"
-#include "stack.h"
-#include "unwind_map.h"
+#include "abi/stack.h"
+#include "abi/unwind_layout.h"
 
 static __always_inline bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr)
 {
@@ -23,7 +23,7 @@ static __always_inline bool unwind_read(struct unwind_state *s, void *dst, __u32
 	return !bpf_probe_read_user(dst, size, (void *)addr);
 }
 
-#include "unwind_walk.h"
+#include "abi/unwind_walk.h"
 
 const volatile struct unwind_settings unwind_settings SEC(".rodata.unwind") = { .by_cfi = true };
 

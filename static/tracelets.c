@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "offers.h"
-#include "mem.h"
-#include "msg.h"
-#include "version.h"
+#include "run/features.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "base/version.h"
 
 #define TOOL(name) int name##_main(int argc, char **argv);
 #include "toolset.h"

@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flamegraph.h"
-#include "folded_tree.h"
-#include "functions.h"
-#include "mem.h"
-#include "msg.h"
-#include "opts.h"
-#include "output.h"
-#include "parse.h"
-#include "version.h"
+#include "output/flamegraph.h"
+#include "output/folded_tree.h"
+#include "output/functions.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "run/opts.h"
+#include "run/output.h"
+#include "base/parse.h"
+#include "base/version.h"
 
 #define SUMMARY "Draws folded stacks as a flame graph, compares, merges and lists them."
 

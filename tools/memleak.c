@@ -6,14 +6,14 @@
  */
 #include <string.h>
 
-#include "../bpf/memleak.h"
-#include "leaks.h"
-#include "msg.h"
-#include "parse.h"
-#include "stacks.h"
-#include "target.h"
-#include "tool.h"
-#include "unwind.h"
+#include "abi/memleak.h"
+#include "memleak/leak_options.h"
+#include "base/msg.h"
+#include "base/parse.h"
+#include "stacks/stacks.h"
+#include "modules/target.h"
+#include "run/tool.h"
+#include "stacks/user_stacks.h"
 
 #include "memleak.skel.h"
 

@@ -5,14 +5,14 @@
  */
 #include <string.h>
 
-#include "../bpf/offcputime.h"
-#include "msg.h"
-#include "parse.h"
-#include "stacks.h"
-#include "target.h"
-#include "taskstate.h"
-#include "tool.h"
-#include "unwind.h"
+#include "abi/offcputime.h"
+#include "base/msg.h"
+#include "base/parse.h"
+#include "stacks/stacks.h"
+#include "modules/target.h"
+#include "modules/taskstate.h"
+#include "run/tool.h"
+#include "stacks/user_stacks.h"
 
 #include "offcputime.skel.h"
 

@@ -6,18 +6,18 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "bpfmap.h"
-#include "faultevents.h"
-#include "faulttable.h"
-#include "hists.h"
-#include "mem.h"
-#include "msg.h"
-#include "offers.h"
-#include "stacks.h"
-#include "target.h"
-#include "taskstate.h"
-#include "tool.h"
-#include "unwind.h"
+#include "run/bpfmap.h"
+#include "pagefaults/faultevents.h"
+#include "pagefaults/faulttable.h"
+#include "modules/histograms.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "run/features.h"
+#include "stacks/stacks.h"
+#include "modules/target.h"
+#include "modules/taskstate.h"
+#include "run/tool.h"
+#include "stacks/user_stacks.h"
 
 #include "pagefaults.skel.h"
 

@@ -3,11 +3,11 @@
  * Where does CPU time go? Samples the running task on every CPU at a fixed rate and counts its
  * user and kernel stacks.
  */
-#include "sampler.h"
-#include "stacks.h"
-#include "target.h"
-#include "tool.h"
-#include "unwind.h"
+#include "modules/sampler.h"
+#include "stacks/stacks.h"
+#include "modules/target.h"
+#include "run/tool.h"
+#include "stacks/user_stacks.h"
 
 #include "profile.skel.h"
 

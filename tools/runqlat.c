@@ -3,16 +3,16 @@
  * How long do runnable threads wait for a CPU? Measures from the wake-up or preemption of a thread
  * to the moment when it runs, as a histogram, or line by line for the late ones.
  */
-#include "../bpf/runqlat.h"
-#include "bpfmap.h"
-#include "hists.h"
-#include "mem.h"
-#include "msg.h"
-#include "parse.h"
-#include "slowwaits.h"
-#include "target.h"
-#include "taskstate.h"
-#include "tool.h"
+#include "abi/runqlat.h"
+#include "run/bpfmap.h"
+#include "modules/histograms.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "base/parse.h"
+#include "runqlat/slowwaits.h"
+#include "modules/target.h"
+#include "modules/taskstate.h"
+#include "run/tool.h"
 
 #include "runqlat.skel.h"
 

@@ -5,14 +5,14 @@
  */
 #include <stdlib.h>
 
-#include "calls.h"
-#include "errnames.h"
-#include "msg.h"
-#include "parse.h"
-#include "syscalls.h"
-#include "target.h"
-#include "tool.h"
-#include "topview.h"
+#include "syscount/calls.h"
+#include "syscount/errnames.h"
+#include "base/msg.h"
+#include "base/parse.h"
+#include "syscount/syscalls.h"
+#include "modules/target.h"
+#include "run/tool.h"
+#include "modules/topview.h"
 
 #include "syscount.skel.h"
 

@@ -26,8 +26,8 @@
 #include <bpf/libbpf.h>
 
 #include "binary.h"
-#include "mem.h"
-#include "msg.h"
+#include "base/mem.h"
+#include "base/msg.h"
 #include "programs.h"
 #include "work.h"
 

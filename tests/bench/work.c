@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "msg.h"
+#include "base/msg.h"
 #include "work.h"
 
 #define SPIN_STEPS 2000

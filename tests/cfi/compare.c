@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../common/addrsort.h"
-#include "../../common/cfi.h"
-#include "../../common/mem.h"
+#include "base/addrsort.h"
+#include "unwind/cfi.h"
+#include "base/mem.h"
 
 #define COLUMNS_MAX	  40
 #define SHOWN_PER_FILE	  5

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../common/mem.h"
+#include "base/mem.h"
 
 #define N_LINES	    1000000
 #define DEPTH	    20

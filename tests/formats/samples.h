@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../common/mem.h"
-#include "../../common/profile.h"
+#include "base/mem.h"
+#include "output/profile.h"
 
 static const struct image samples_app = { "app", "/opt/my app/app", "00ff10" },
 			  samples_libc = { "libc.so.6", "/usr/lib/libc.so.6", "93ac61ec" },

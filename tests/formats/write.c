@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Writes the samples in a format, "write folded", for other programs to read. */
-#include "../../common/writer.h"
+#include "output/writer.h"
 #include "samples.h"
 
 int main(int argc, char **argv)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../common/debugfile.h"
+#include "symbols/debugfile.h"
 #include "../symbols/image.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "../../common/demangle.h"
-#include "../../common/mem.h"
+#include "symbols/demangle.h"
+#include "base/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

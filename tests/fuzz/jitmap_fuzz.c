@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../common/jitmap.h"
+#include "symbols/jitmap.h"
 
 #define PLACES 64
 

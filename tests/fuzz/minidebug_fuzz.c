@@ -2,8 +2,8 @@
 /* MiniDebugInfo of arbitrary bytes: as they are packed, and as a file that holds them. */
 #include <stdlib.h>
 
-#include "../../common/elfsyms.h"
-#include "../../common/minidebug.h"
+#include "symbols/elfsyms.h"
+#include "symbols/minidebug.h"
 #include "../symbols/image.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

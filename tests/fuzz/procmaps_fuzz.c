@@ -2,8 +2,8 @@
 /* /proc/PID/maps of arbitrary bytes: paths in it are of the traced side's choosing. */
 #include <stdlib.h>
 
-#include "../../common/mem.h"
-#include "../../common/procmaps.h"
+#include "base/mem.h"
+#include "process/procmaps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../common/srclines.h"
+#include "symbols/srclines.h"
 #include "../symbols/image.h"
 
 #define CODE_ADDR  0x1000

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "../../common/elfsyms.h"
+#include "symbols/elfsyms.h"
 #include "../symbols/image.h"
 
 #define CODE_ADDR 0x1000

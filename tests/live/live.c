@@ -25,7 +25,7 @@
 
 #include <bpf/bpf.h>
 
-#include "mem.h"
+#include "base/mem.h"
 
 #define LIVE_LIBRARY
 #include "live.h"

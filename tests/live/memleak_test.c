@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../common/offers.h"
+#include "run/features.h"
 #include "../work/leaky.h"
 #include "live.h"
 

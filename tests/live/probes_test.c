@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../common/allocators.h"
-#include "../../common/mem.h"
-#include "../../common/uprobes.h"
+#include "memleak/allocators.h"
+#include "base/mem.h"
+#include "probes/uprobes.h"
 #include "live.h"
 #include "probes.h"
 #include "probes.skel.h"

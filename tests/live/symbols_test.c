@@ -17,7 +17,7 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 
-#include "../../common/elffile.h"
+#include "elf/elffile.h"
 #include "live.h"
 
 #define CHAIN                                                                               \

@@ -15,9 +15,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "../../bpf/filter.h"
-#include "../../bpf/stack.h"
-#include "../../bpf/unwind_map.h"
+#include "abi/filter.h"
+#include "abi/stack.h"
+#include "abi/unwind_layout.h"
 #include "live.h"
 
 #define NOFP_FRAMES  "nofp_outer;nofp_middle;nofp_leaf"

@@ -11,12 +11,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "mem.h"
-#include "msg.h"
-#include "stacks.h"
-#include "target.h"
-#include "tool.h"
-#include "unwind.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "stacks/stacks.h"
+#include "modules/target.h"
+#include "run/tool.h"
+#include "stacks/user_stacks.h"
 
 #include "oracle.h"
 #include "oracle.skel.h"

@@ -4,8 +4,8 @@
 #define ORACLE_H
 
 #ifndef ORACLE_PRELOAD
-#include "../../bpf/stack.h"
-#include "../../bpf/unwind_map.h"
+#include "abi/stack.h"
+#include "abi/unwind_layout.h"
 #endif
 
 /* How _Unwind_Backtrace() ended. */

@@ -16,11 +16,11 @@
 
 #include <bpf/libbpf.h>
 
-#include "allocators.h"
-#include "mem.h"
-#include "msg.h"
-#include "procmaps.h"
-#include "uprobes.h"
+#include "memleak/allocators.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "process/procmaps.h"
+#include "probes/uprobes.h"
 
 #include "../live/probes.h"
 #include "probes.skel.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "allocators.h"
-#include "mem.h"
+#include "memleak/allocators.h"
+#include "base/mem.h"
 
 #define RECORDED_BYTES 64
 

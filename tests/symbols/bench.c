@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../common/mem.h"
+#include "base/mem.h"
 
 #define ROUNDS_MAX 50
 #define N_LOOKUPS  100 /* eu-addr2line goes through all symbols for each */

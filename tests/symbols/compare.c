@@ -21,11 +21,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../common/addrsort.h"
-#include "../../common/debugfile.h"
-#include "../../common/elfsyms.h"
-#include "../../common/mem.h"
-#include "../../common/roots.h"
+#include "base/addrsort.h"
+#include "symbols/debugfile.h"
+#include "symbols/elfsyms.h"
+#include "base/mem.h"
+#include "process/roots.h"
 
 #define SHOWN_PER_FILE 5
 #define CODE_MAX       64

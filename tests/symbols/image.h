@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../../common/mem.h"
+#include "base/mem.h"
 
 #define IMAGE_CODE (SHF_ALLOC | SHF_EXECINSTR)
 

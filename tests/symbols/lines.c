@@ -14,10 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../common/elffile.h"
-#include "../../common/elfsyms.h"
-#include "../../common/mem.h"
-#include "../../common/srclines.h"
+#include "elf/elffile.h"
+#include "symbols/elfsyms.h"
+#include "base/mem.h"
+#include "symbols/srclines.h"
 
 #define LINE_BYTES 65536
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../common/allocators.h"
+#include "memleak/allocators.h"
 #include "unit.h"
 
 void *my_malloc(size_t bytes);

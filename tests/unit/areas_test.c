@@ -2,7 +2,7 @@
 /* Names of areas: paths put together from what BPF sends, and nothing from what is broken. */
 #include <stdlib.h>
 
-#include "../../common/areas.h"
+#include "pagefaults/areas.h"
 #include "unit.h"
 
 static struct area_def def;

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "../../common/background.h"
+#include "base/background.h"
 #include "unit.h"
 
 #define CHORES 200

@@ -3,10 +3,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "../../bpf/blocks.h"
-#include "../../common/blocks.h"
-#include "../../common/mem.h"
-#include "../../common/parse.h"
+#include "abi/block.h"
+#include "memleak/blocks.h"
+#include "base/mem.h"
+#include "base/parse.h"
 
 static struct block_bucket *table;
 static __u64 n_buckets;
@@ -21,7 +21,7 @@ static __u64 blocks_mask(void)
 	return n_buckets - 1;
 }
 
-#include "../../bpf/blocks_table.h"
+#include "abi/block_table.h"
 #include "unit.h"
 
 static void make_table(size_t n_blocks)

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
-#include "../../common/calltable.h"
-#include "../../common/flights.h"
-#include "../../common/syscalls.h"
+#include "syscount/calltable.h"
+#include "syscount/in_flight.h"
+#include "syscount/syscalls.h"
 #include "unit.h"
 
 static char text[65536];

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../common/calltree.h"
-#include "../../common/functions.h"
+#include "output/calltree.h"
+#include "output/functions.h"
 #include "unit.h"
 
 /* Adds a stack of one-letter functions. */

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "../cfi/image.h"
-#include "cfi_gaps.h"
+#include "unwind/cfi_gaps.h"
 #include "unit.h"
 
 #define TEXT	   0x1000

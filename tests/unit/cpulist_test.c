@@ -2,7 +2,7 @@
 /* Lists of CPUs, with gaps as machines with hot-plugged CPUs have them. */
 #include <unistd.h>
 
-#include "cpulist.h"
+#include "base/cpulist.h"
 #include "unit.h"
 
 struct visits {

@@ -13,10 +13,10 @@
 #include <zlib.h>
 
 #include "../symbols/image.h"
-#include "debugfile.h"
-#include "elfsyms.h"
-#include "minidebug.h"
-#include "roots.h"
+#include "symbols/debugfile.h"
+#include "symbols/elfsyms.h"
+#include "symbols/minidebug.h"
+#include "process/roots.h"
 #include "unit.h"
 
 #define TEXT_ADDR 0x1000

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "../symbols/image.h"
-#include "elfplt.h"
+#include "elf/elfplt.h"
 #include "unit.h"
 
 #define PLT_ADDR     0x1000

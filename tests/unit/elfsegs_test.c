@@ -6,8 +6,8 @@
 #include <link.h>
 #include <unistd.h>
 
-#include "elfsegs.h"
-#include "mem.h"
+#include "elf/elfsegs.h"
+#include "base/mem.h"
 #include "unit.h"
 
 #define N_HEADERS 20

@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../common/elfsyms.h"
-#include "../../common/mem.h"
-#include "../../common/procmaps.h"
+#include "symbols/elfsyms.h"
+#include "base/mem.h"
+#include "process/procmaps.h"
 #include "../symbols/image.h"
 #include "unit.h"
 

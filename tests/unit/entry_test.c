@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "entry.h"
+#include "run/entry.h"
 #include "unit.h"
 
 #define PROGRAM "/bin/true"

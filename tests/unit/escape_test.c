@@ -2,8 +2,8 @@
 /* Escaping: what a terminal or a parser could trip over never gets through, and nothing else. */
 #include <stdlib.h>
 
-#include "../../common/escape.h"
-#include "../../common/mem.h"
+#include "output/escape.h"
+#include "base/mem.h"
 #include "unit.h"
 
 /* Both forms must agree, so every check goes through both. */

@@ -2,8 +2,8 @@
 /* The table of page faults as it is printed. */
 #include <stdlib.h>
 
-#include "../../common/faulttable.h"
-#include "../../common/mem.h"
+#include "pagefaults/faulttable.h"
+#include "base/mem.h"
 #include "unit.h"
 
 static const struct fault_columns process = { .process = true }, area = { .area = true },

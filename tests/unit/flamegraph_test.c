@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../common/flamegraph.h"
+#include "output/flamegraph.h"
 #include "../formats/samples.h"
 #include "unit.h"
 #include "written.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../common/folded.h"
-#include "../../common/folded_tree.h"
+#include "output/folded.h"
+#include "output/folded_tree.h"
 #include "unit.h"
 
 static FILE *open_text(const char *text)

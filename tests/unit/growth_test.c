@@ -2,7 +2,7 @@
 /* What is said to keep growing, and what isn't. */
 #include <stdlib.h>
 
-#include "../../common/growth.h"
+#include "memleak/growth.h"
 #include "unit.h"
 
 /*

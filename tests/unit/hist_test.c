@@ -3,8 +3,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "../../common/hist.h"
-#include "../../common/mem.h"
+#include "output/histogram.h"
+#include "base/mem.h"
 #include "unit.h"
 
 static const struct hist_unit *const units[] = { &hist_nsecs, &hist_usecs, &hist_msecs };

@@ -2,7 +2,7 @@
 /* The table by id: found again after growing, also where many ids want the same slot. */
 #include <stdlib.h>
 
-#include "idmap.h"
+#include "base/idmap.h"
 #include "unit.h"
 
 #define MANY 100000

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* JSON: one object per line, whatever the names are. */
-#include "../../common/hist.h"
-#include "../../common/json.h"
+#include "output/histogram.h"
+#include "output/json.h"
 #include "../formats/samples.h"
 #include "unit.h"
 #include "written.h"

@@ -2,7 +2,7 @@
 /* The kernel's type information, cut down: what must be left of it. */
 #include <stdlib.h>
 
-#include "../../common/kernelbtf.h"
+#include "run/kernelbtf.h"
 #include "unit.h"
 
 /* The kernel's side; the members of struct task refer to types before it. */

@@ -2,8 +2,8 @@
 /* Kernel symbols, out of the kernel's words; and which ones are a tracer's. */
 #include <stdlib.h>
 
-#include "../../common/ksyms.h"
-#include "../../common/mem.h"
+#include "symbols/ksyms.h"
+#include "base/mem.h"
 #include "unit.h"
 
 #define CORE 0xffffffff81000000ULL

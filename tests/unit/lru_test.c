@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The list of what was used last. */
-#include "../../common/lru.h"
+#include "base/lru.h"
 #include "unit.h"
 
 /* From the oldest on, both ways. */

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "child.h"
-#include "clock.h"
-#include "mapslog.h"
+#include "base/clock.h"
+#include "process/mapslog.h"
 #include "unit.h"
 
 #define NOBODY	  (1 << 23) /* above all pids */

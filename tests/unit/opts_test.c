@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "opts.h"
-#include "parse.h"
+#include "run/opts.h"
+#include "base/parse.h"
 #include "silent.h"
 #include "unit.h"
 

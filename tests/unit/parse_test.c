@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdint.h>
 
-#include "parse.h"
+#include "base/parse.h"
 #include "silent.h"
 #include "unit.h"
 

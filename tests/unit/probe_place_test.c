@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "../../common/mem.h"
-#include "../../common/probe_place.h"
-#include "../../common/x86_decode.h"
+#include "base/mem.h"
+#include "probes/probe_place.h"
+#include "elf/x86_decode.h"
 #include "unit.h"
 
 #define CODE_MAX 256

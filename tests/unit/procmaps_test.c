@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../common/procmaps.h"
+#include "process/procmaps.h"
 #include "unit.h"
 
 static const char sample[] =

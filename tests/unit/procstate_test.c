@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../common/procstate.h"
+#include "process/procstate.h"
 #include "child.h"
 #include "unit.h"
 

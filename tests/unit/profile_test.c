@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../../common/mem.h"
-#include "../../common/profile.h"
-#include "../../common/strpool.h"
+#include "base/mem.h"
+#include "output/profile.h"
+#include "base/strpool.h"
 #include "unit.h"
 
 static const struct frame frames_abc[] = {

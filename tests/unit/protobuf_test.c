@@ -2,7 +2,7 @@
 /* The encoder of protocol buffers: bytes as the encoding's definition has them. */
 #include <string.h>
 
-#include "../../common/protobuf.h"
+#include "output/protobuf.h"
 #include "unit.h"
 
 static void check_bytes(struct protobuf *pb, const char *expected, size_t n)

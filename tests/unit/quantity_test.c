@@ -2,7 +2,7 @@
 /* Values for people: the right unit, no digit that isn't known, nothing cut. */
 #include <stdint.h>
 
-#include "../../common/quantity.h"
+#include "output/quantity.h"
 #include "unit.h"
 
 static const char *format(uint64_t value, const char *unit)

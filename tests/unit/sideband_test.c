@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "silent.h"
-#include "sideband.h"
+#include "process/process_events.h"
 #include "unit.h"
 
 /* How often what was seen of the child, and in which order the first time. */

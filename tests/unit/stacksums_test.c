@@ -2,7 +2,7 @@
 /* Sums by stack: what comes again is added, and nothing gets lost where there are many. */
 #include <string.h>
 
-#include "stacksums.h"
+#include "stacks/stacksums.h"
 #include "unit.h"
 
 #define MANY 20011

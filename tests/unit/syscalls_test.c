@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
-#include "../../common/syscalls.h"
+#include "syscount/syscalls.h"
 #include "unit.h"
 
 static const char *label(enum call_abi abi, int32_t number)

@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "../../common/unpack.h"
+#include "run/unpack.h"
 #include "unit.h"
 
 static size_t pack(const char *text, size_t size, unsigned char *out, size_t out_size)

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#include "mem.h"
-#include "unwind_procs.h"
+#include "base/mem.h"
+#include "unwind/unwind_procs.h"
 
 #define OWN_MAPPINGS 65536
 

@@ -14,11 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mem.h"
+#include "base/mem.h"
 #include "unit.h"
 #include "unwind_own.h"
-#include "unwind_remote.h"
-#include "../../bpf/stack.h"
+#include "unwind/unwind_remote.h"
+#include "abi/stack.h"
 
 #define MAX_FRAMES 100
 #define COPY_BYTES 16384

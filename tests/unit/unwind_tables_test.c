@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "mem.h"
+#include "base/mem.h"
 #include "unit.h"
-#include "unwind_tables.h"
+#include "unwind/unwind_tables.h"
 
 #define PAGE (1ULL << UNWIND_PAGE_SHIFT)
 

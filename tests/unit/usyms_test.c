@@ -20,12 +20,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../common/background.h"
-#include "../../common/procmaps.h"
-#include "../../common/usyms.h"
+#include "base/background.h"
+#include "process/procmaps.h"
+#include "symbols/usyms.h"
 #include "child.h"
-#include "clock.h"
-#include "mapslog.h"
+#include "base/clock.h"
+#include "process/mapslog.h"
 #include "silent.h"
 #include "unit.h"
 

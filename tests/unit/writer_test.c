@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../../common/mem.h"
+#include "base/mem.h"
 #include "unit.h"
 #include "written.h"
 

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "../../common/writer.h"
+#include "output/writer.h"
 
 /* To be freed; behind it is a zero byte. n_bytes: may be NULL. */
 __attribute__((returns_nonnull)) static inline char *written_by(const struct writer *writer,

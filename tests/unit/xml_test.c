@@ -2,7 +2,7 @@
 /* Text in XML: names of the traced side can neither end an element nor break the document. */
 #include <stdlib.h>
 
-#include "../../common/xml.h"
+#include "output/xml.h"
 #include "unit.h"
 
 static char *printed(const char *s, size_t n)

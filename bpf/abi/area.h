@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Areas of a process's memory (what a line of /proc/PID/maps is about) on both sides of the kernel
+ * border. An area is told by its kind and, where there is one, by its file; the file's path is sent
+ * apart, in pieces as the kernel keeps it.
+ */
+#ifndef AREA_H
+#define AREA_H
+
+#include "abi/types.h"
+
+enum area_kind {
+	AREA_UNKNOWN, /* not found */
+	AREA_ANON,
+	AREA_HEAP,
+	AREA_STACK,
+	AREA_SPECIAL, /* of the kernel: [vdso], [vvar] */
+	AREA_FILE,
+	AREA_SHMEM, /* tmpfs, memfd, System V, shared anonymous memory */
+	AREA_HUGE,  /* hugetlbfs */
+	AREA_KINDS,
+};
+
+#define AREA_ALL_KINDS ((1U << AREA_KINDS) - 1)
+
+/* What is not there is 0. A special area has its kernel object's address in place of the inode. */
+struct area_id {
+	__u64 ino;
+	__u32 dev;	  /* as the kernel has it: 12 bits major, 20 bits minor */
+	__u32 generation; /* of the inode: tells a file from the next one with its number */
+	__u32 kind;	  /* enum area_kind */
+	__u32 padding;
+};
+
+#define AREA_NAME_BYTES 256 /* NAME_MAX and a terminator */
+#define AREA_TEXT_BYTES 4096
+
+/* The path of an area's file: its names, each with its terminator, from the file to the root. */
+struct area_def {
+	struct area_id id;
+	__u32 n_bytes; /* of text */
+	bool is_deleted;
+	bool is_cut; /* the beginning of the path is missing */
+	char text[AREA_TEXT_BYTES + AREA_NAME_BYTES];
+};
+
+#endif

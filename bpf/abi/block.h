@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The table of live blocks, on both sides of the kernel border: written by BPF programs on all CPUs
+ * at once, read by the loader through mmap(), so that a report of millions of blocks costs no
+ * system call.
+ *
+ * A block lives in one of two buckets that its address and owner choose, in the one with more room;
+ * so the table is more than two thirds full before a block finds no place, no element is ever
+ * moved, and nothing is locked. A place is claimed by compare-and-exchange, filled, then named by
+ * its address, and given back by the same means. Two programs never add or remove one block at the
+ * same time: an address is handed out once until it is freed, and both are recorded while the
+ * traced program still holds it.
+ * See blocks_table.h.
+ */
+#ifndef BLOCKS_H
+#define BLOCKS_H
+
+#include "abi/types.h"
+
+#define BLOCK_WAYS    8
+#define BLOCK_CLAIMED 1ULL /* instead of an address: being filled */
+
+#define BLOCK_TIME_SHIFT      20
+#define BLOCK_GENERATION_BITS 16
+#define BLOCK_MAX_BYTES	      ((1ULL << (64 - BLOCK_GENERATION_BITS)) - 1)
+
+struct block {
+	__u64 stack_id;
+	__u64 size_generation; /* see block_pack() */
+	union {
+		__u64 tgid_time;
+		struct {
+			__u32 tgid; /* 0: the kernel's */
+			__u32 time; /* CLOCK_MONOTONIC in 2^BLOCK_TIME_SHIFT ns: 52 days */
+		};
+	};
+};
+
+/* A size in bytes and its process's generation, which changes with each exec. */
+static inline __u64 block_pack(__u64 size, __u16 generation)
+{
+	return (size < BLOCK_MAX_BYTES ? size : BLOCK_MAX_BYTES) << BLOCK_GENERATION_BITS |
+	       generation;
+}
+
+static inline __u64 block_size(const struct block *block)
+{
+	return block->size_generation >> BLOCK_GENERATION_BITS;
+}
+
+static inline __u16 block_generation(const struct block *block)
+{
+	return (__u16)block->size_generation;
+}
+
+struct block_bucket {
+	__u64 addrs[BLOCK_WAYS]; /* 0: free */
+	struct block blocks[BLOCK_WAYS];
+};
+
+#endif

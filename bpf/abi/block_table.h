@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Adding and taking blocks: the same code in the kernel and, for tests, in user space. Whoever
+ * includes this has defined
+ *
+ *	static struct block_bucket *blocks_bucket(__u64 index);	 NULL: there is no such bucket
+ *	static __u64 blocks_mask(void);	 the number of buckets, a power of two, less one
+ *
+ * The functions take and return numbers only, since in the kernel they are global ones: the
+ * verifier sees each once, and each has a small stack of its own.
+ */
+#ifndef BLOCKS_TABLE_H
+#define BLOCKS_TABLE_H
+
+#include "abi/block.h"
+
+#ifdef __bpf__
+#define BLOCKS_FUNCTION __noinline
+#else
+#define BLOCKS_FUNCTION static inline
+#endif
+
+static inline __attribute__((always_inline)) __u64 blocks_hash(__u64 addr, __u32 tgid)
+{
+	__u64 h = (addr ^ (__u64)tgid << 40) * 0x9e3779b97f4a7c15ULL;
+
+	return h ^ h >> 32;
+}
+
+static inline __attribute__((always_inline)) __u64 blocks_second(__u64 hash)
+{
+	return (hash * 0xbf58476d1ce4e5b9ULL) >> 32;
+}
+
+/* The place of a block in a bucket: 0 if it isn't there. */
+BLOCKS_FUNCTION __u64 blocks_find_in(__u64 index, __u64 addr, __u32 tgid)
+{
+	struct block_bucket *b = blocks_bucket(index);
+
+	for (int i = 0; b && i < BLOCK_WAYS; i++)
+		if (b->addrs[i] == addr && b->blocks[i].tgid == tgid)
+			return index * BLOCK_WAYS + i + 1;
+	return 0;
+}
+
+/* Where a block is: 0 if it isn't there. */
+BLOCKS_FUNCTION __u64 blocks_find(__u64 addr, __u32 tgid)
+{
+	__u64 hash = blocks_hash(addr, tgid);
+	__u64 place = blocks_find_in(hash & blocks_mask(), addr, tgid);
+
+	return place ? place : blocks_find_in(blocks_second(hash) & blocks_mask(), addr, tgid);
+}
+
+/* Gives a place back. False if somebody else was faster. */
+BLOCKS_FUNCTION int blocks_remove(__u64 place, __u64 addr)
+{
+	struct block_bucket *b = blocks_bucket((place - 1) / BLOCK_WAYS);
+
+	return b &&
+	       __sync_val_compare_and_swap(&b->addrs[(place - 1) % BLOCK_WAYS], addr, 0) == addr;
+}
+
+/* The number of free places. Without branches, of which the verifier would follow each. */
+BLOCKS_FUNCTION __u64 blocks_room(__u64 index)
+{
+	struct block_bucket *b = blocks_bucket(index);
+	__u64 room = 0, word;
+
+	for (int i = 0; b && i < BLOCK_WAYS; i++) {
+		word = b->addrs[i];
+		__asm__ volatile("" : "+r"(word));
+		room += ((word - 1) & ~word) >> 63;
+	}
+	return room;
+}
+
+/* Puts a block into a bucket. False if it is full. */
+BLOCKS_FUNCTION int blocks_put(__u64 index, __u64 addr, __u64 stack_id, __u64 size_generation,
+			       __u64 tgid_time)
+{
+	struct block_bucket *b = blocks_bucket(index);
+
+	for (int i = 0; b && i < BLOCK_WAYS; i++) {
+		__asm__ volatile("" : "+r"(i)); /* not unrolled, which takes stack */
+		if (b->addrs[i] || __sync_val_compare_and_swap(&b->addrs[i], 0, BLOCK_CLAIMED))
+			continue;
+		b->blocks[i].stack_id = stack_id;
+		b->blocks[i].size_generation = size_generation;
+		b->blocks[i].tgid_time = tgid_time;
+		__sync_lock_test_and_set(&b->addrs[i], addr); /* after what was written before */
+		return 1;
+	}
+	return 0;
+}
+
+/* A block that is there already, whose end was missed, gives its place to the new one. */
+BLOCKS_FUNCTION int blocks_replace(__u64 place, __u64 stack_id, __u64 size_generation,
+				   __u64 tgid_time)
+{
+	struct block_bucket *b = blocks_bucket((place - 1) / BLOCK_WAYS);
+	__u64 i = (place - 1) % BLOCK_WAYS;
+
+	if (!b)
+		return 0;
+	b->blocks[i].stack_id = stack_id;
+	b->blocks[i].size_generation = size_generation;
+	b->blocks[i].tgid_time = tgid_time;
+	return 1;
+}
+
+/* The two buckets of a hash, the one with more room in the lower half. */
+BLOCKS_FUNCTION __u64 blocks_choose(__u64 hash)
+{
+	__u64 first = hash & blocks_mask(), second = blocks_second(hash) & blocks_mask();
+
+	if (blocks_room(second) > blocks_room(first))
+		return second | first << 32;
+	return first | second << 32;
+}
+
+/* Adds a block. False if there is no room. */
+BLOCKS_FUNCTION int blocks_add(__u64 addr, __u64 stack_id, __u64 size_generation, __u64 tgid_time)
+{
+	__u64 place = blocks_find(addr, (__u32)tgid_time), both;
+
+	if (place)
+		return blocks_replace(place, stack_id, size_generation, tgid_time);
+	both = blocks_choose(blocks_hash(addr, (__u32)tgid_time));
+	return blocks_put((__u32)both, addr, stack_id, size_generation, tgid_time) ||
+	       blocks_put(both >> 32, addr, stack_id, size_generation, tgid_time);
+}
+
+#endif

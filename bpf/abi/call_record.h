@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* System calls as they are counted in the kernel and read by tools/syscount/calls.c. */
+#ifndef CALLS_H
+#define CALLS_H
+
+#include "abi/filter.h"
+#include "abi/hist.h"
+
+enum call_abi {
+	CALL_NATIVE,
+	CALL_COMPAT, /* 32-bit on a 64-bit kernel */
+	CALL_ABIS,
+};
+
+/* Calls with lower numbers are counted in an array where nothing but the call tells them apart. */
+#define CALLS_PER_ABI 512
+
+struct call_counts {
+	__u64 calls[CALL_ABIS * CALLS_PER_ABI];
+};
+
+/* What is counted together. What wasn't asked for is 0, and so counts together. */
+struct call_key {
+	__u32 tgid;
+	__s32 number;
+	__u16 abi;    /* enum call_abi */
+	__u16 error;  /* what the call failed with; 0: it didn't */
+	__u32 octave; /* of its duration; CALL_UNTIMED: not known. 0 where only calls are counted */
+};
+
+/* It began before the tracing, or never returns. */
+#define CALL_UNTIMED HIST_OCTAVES
+
+struct call_times {
+	__u64 slots[HIST_SLOTS_PER_OCTAVE]; /* calls, by duration within the octave */
+	__u64 total_ns, min_ns, max_ns;
+};
+
+struct call_label {
+	char comm[TASK_COMM_LEN];
+};
+
+#define CALL_STACK_DEPTH 64
+
+/* A call that has not returned. */
+struct call_flight {
+	__u32 tgid, tid;
+	__s32 number;
+	__u16 abi;
+	__u16 n_words;	  /* of its kernel stack */
+	__u64 began_ns;	  /* 0: before the tracing */
+	__u64 off_cpu_ns; /* how long its thread has not run, about; 0: it runs, or not known */
+	char comm[TASK_COMM_LEN];
+	__u64 words[CALL_STACK_DEPTH]; /* leaf first */
+};
+
+struct call_settings {
+	__u64 mult; /* nanoseconds to fixed point, see hist_scale() */
+	__u32 shift;
+	bool is_plain; /* calls are counted by number, and nothing of what follows is asked for */
+	__u32 ppid;    /* only children of that process; 0: not by this */
+	__u32 error;   /* only calls that failed with that; 0: not by this */
+	__s32 numbers[CALL_ABIS];
+	bool only_numbers; /* just those */
+	bool only_failed;
+	bool by_process;
+	bool by_call;
+	bool by_error;
+	bool timed;	  /* durations are measured */
+	bool tracked;	  /* what each task is in is kept, for durations or to list it */
+	bool with_stacks; /* of calls in flight */
+	bool has_turns;	  /* of two tables; else the first is the only one */
+};
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which tasks are traced: filled by common/modules/target.c before load, tested by filter.bpf.h. */
+#ifndef FILTER_H
+#define FILTER_H
+
+#include "abi/types.h"
+
+#define TASK_COMM_LEN 16
+
+enum filter_threads {
+	THREADS_ALL,
+	THREADS_USER,
+	THREADS_KERNEL,
+};
+
+struct filter_settings {
+	__u32 self_tgid;  /* the tracer, which never traces itself */
+	bool is_off;	  /* nothing of what follows is asked for */
+	__u32 pidns_inum; /* the caller's pid namespace; 0: the initial one */
+	__u32 tgid;	  /* the only process wanted; 0: not by this */
+	__u32 tid;	  /* the only thread wanted; 0: not by this */
+	__u32 threads;	  /* enum filter_threads */
+	bool by_tgids;	  /* processes in the map filter_tgids */
+	bool by_tids;	  /* threads in the map filter_tids */
+	bool follow;	  /* children of those processes join them */
+	bool by_comm;
+	bool by_cgroup;
+	bool by_cgroups; /* cgroup ids in the map filter_cgroups */
+	bool by_mntnss;	 /* mount namespaces in the map filter_mntnss */
+	__u64 cgroup_id; /* with all its descendants */
+	char comm[TASK_COMM_LEN];
+};
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Log-linear histograms, on both sides of the kernel border.
+ *
+ * A value is recorded in a fixed-point form of the unit that is printed, so that the rows of the
+ * table (powers of two of the unit) start exactly at an octave. Each octave has 32 equal slots,
+ * which bounds the relative error of a percentile by 1/32 (3 %), and is one map element: an octave
+ * that no value falls in costs nothing in a histogram by process.
+ *
+ * The same scheme as HdrHistogram's (sub-buckets per power of two).
+ */
+#ifndef HIST_H
+#define HIST_H
+
+#include "abi/types.h"
+
+#define HIST_SLOT_BITS	      5
+#define HIST_SLOTS_PER_OCTAVE (1 << HIST_SLOT_BITS)
+#define HIST_OCTAVES	      48
+
+struct hist_octave {
+	__u64 slots[HIST_SLOTS_PER_OCTAVE];
+	__u64 sum; /* of the values, in fixed point */
+	__u64 max;
+};
+
+/*
+ * ns, at most HIST_MAX_NS, in fixed point: (ns * mult) >> shift, rounded down, where shift is at
+ * least HIST_MULT_BITS and mult below 2^41. mult is multiplied in two halves: a 64-bit product only
+ * leaves room for 20 bits of it, and with those a value just below a power of two would be counted
+ * in the next row of the table from 6 ms on.
+ */
+#define HIST_MAX_NS    (1ULL << 43)
+#define HIST_MULT_BITS 20
+
+static inline __u64 hist_scale(__u64 ns, __u64 mult, __u32 shift)
+{
+	__u64 low = (ns * (mult & ((1ULL << HIST_MULT_BITS) - 1))) >> HIST_MULT_BITS;
+
+	return (ns * (mult >> HIST_MULT_BITS) + low) >> (shift - HIST_MULT_BITS);
+}
+
+/*
+ * Octave 0 holds the values 0..31, one per slot; octave n the values 2^(n+4) .. 2^(n+5)-1 in slots
+ * of 2^(n-1). floor_log2(0) is never asked for.
+ */
+static inline __u32 hist_floor_log2(__u64 v)
+{
+	__u32 r = 0, shift;
+
+	shift = (v > 0xffffffffULL) << 5;
+	v >>= shift;
+	r |= shift;
+	shift = (v > 0xffff) << 4;
+	v >>= shift;
+	r |= shift;
+	shift = (v > 0xff) << 3;
+	v >>= shift;
+	r |= shift;
+	shift = (v > 0xf) << 2;
+	v >>= shift;
+	r |= shift;
+	shift = (v > 0x3) << 1;
+	v >>= shift;
+	r |= shift;
+	return r | (v >> 1);
+}
+
+static inline __u32 hist_octave_of(__u64 v)
+{
+	__u32 octave;
+
+	if (v < HIST_SLOTS_PER_OCTAVE)
+		return 0;
+	octave = hist_floor_log2(v) - HIST_SLOT_BITS + 1;
+	return octave < HIST_OCTAVES ? octave : HIST_OCTAVES - 1;
+}
+
+static inline __u32 hist_slot_of(__u64 v, __u32 octave)
+{
+	return (octave ? v >> (octave - 1) : v) & (HIST_SLOTS_PER_OCTAVE - 1);
+}
+
+/* How nanoseconds become fixed point: see hist_scale(). */
+struct hist_settings {
+	__u64 mult;
+	__u32 shift;
+	bool has_turns; /* of two tables by key; else the first is the only one */
+};
+
+/* Of a histogram by key: each octave is an element of its own. */
+struct hist_key {
+	__u64 id;
+	__u64 octave;
+};
+
+#endif

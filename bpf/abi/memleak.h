@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* memleak's settings and records, on both sides. */
+#ifndef MEMLEAK_H
+#define MEMLEAK_H
+
+#include "abi/alloc.h"
+#include "abi/filter.h"
+
+struct memleak_settings {
+	__u64 min_bytes, max_bytes; /* other blocks are not kept */
+	__u64 bucket_mask;	    /* of the table of blocks */
+	__u64 max_new_bytes;	    /* an operator new of more is bound to throw */
+	__u32 sample;		    /* keep one address in so many */
+	bool trace;		    /* send every call */
+	bool cache_is_given;	    /* to the kernel's kmem_cache_alloc event: see compat.bpf.h */
+};
+
+/* The cookie of a probe is the kind of function; with these only its price is measured. */
+#define MEMLEAK_PRICE	       ALLOC_KINDS /* with the return */
+#define MEMLEAK_PRICE_OF_ENTRY (ALLOC_KINDS + 1)
+
+/* Calls that came by, counted on each CPU; those that are not kept too. */
+struct memleak_counts {
+	__u64 allocs, frees;
+};
+
+/* -t: one call of a traced function that is not nested in another. */
+struct memleak_event {
+	__u64 time_ns, addr, size;
+	__u32 tgid, tid;
+	__u16 kind; /* enum alloc_kind */
+	__u16 in_kernel;
+	char comm[TASK_COMM_LEN];
+};
+
+#endif

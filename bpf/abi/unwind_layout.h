@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How unwind tables lie in BPF maps, written by the loader (common/stacks/user_stacks.c) and read by the walker
+ * (unwind.bpf.h).
+ *
+ *	process:  tgid -> a slice of mappings, ascending, and the count of changes it goes with
+ *	mapping:  addresses -> a run of pages, one per 64 KiB of the file's text
+ *	page:     cells that lie together in one shard
+ *	rule:     struct unwind_rule, shared by all files
+ *	pattern:  some rules that follow each other closely, likewise
+ *
+ * A cell has 16 bits. A page's are, in this order: for each of its blocks of 256 bytes where the
+ * block's rows begin, counted from the page's first cell, and where the last one's end; the numbers
+ * of the page's rules and patterns; and the rows. A row has the low 8 bits of the first ELF address
+ * that it applies to, and above them the place of its rule or pattern among the page's. Since an
+ * ARRAY map rounds its elements up to 8 bytes, cells lie in shards: arrays of one element, of which
+ * as many are made as are needed.
+ */
+#ifndef UNWIND_MAP_H
+#define UNWIND_MAP_H
+
+#include "abi/types.h"
+#include "abi/unwind_rule.h"
+
+#define UNWIND_PAGE_SHIFT    16
+#define UNWIND_BLOCK_SHIFT   8
+#define UNWIND_PAGE_BLOCKS   (1U << (UNWIND_PAGE_SHIFT - UNWIND_BLOCK_SHIFT))
+#define UNWIND_PAGE_RULES    256	/* at most */
+#define UNWIND_SHARD_CELLS   (1U << 18) /* 512 KiB */
+#define UNWIND_MAX_SHARDS    512
+#define UNWIND_MAX_PAGES     (1U << 15)
+#define UNWIND_MAX_RULES     (1U << UNWIND_RULE_BITS)
+#define UNWIND_MAX_PATTERNS  (1U << 13)
+#define UNWIND_PATTERN_STEPS 8
+#define UNWIND_SLICE_BITS    12 /* a process has fewer than 2^12 executable mappings */
+
+#define UNWIND_CHANGES 4096
+
+/*
+ * Where rules have been found lately, by address and slice: the number of the rule in the low bits
+ * of one word, and above them the hash of both, so that no lock is needed. Within a slice no two
+ * addresses less than 2^48 apart have those bits of the hash in common: it is a multiplication by
+ * 2^64 over the golden ratio, whose multiples keep away from each other (Knuth, TAOCP 3, 6.4).
+ */
+#define UNWIND_RULE_BITS   14
+#define UNWIND_RECENT_BITS 14
+#define UNWIND_RECENT	   (1U << UNWIND_RECENT_BITS)
+#define UNWIND_RECENT_HASH 0x9e3779b97f4a7c15ULL
+
+/*
+ * Slices lag behind mmap(2) and munmap(2) by as long as the loader needs. Where something new takes
+ * the place of known code, the old tables are not only incomplete but wrong, so BPF counts such
+ * changes (by tgid % UNWIND_CHANGES), and a slice from before the latest one isn't used.
+ */
+struct unwind_process {
+	__u32 first, count; /* of its mappings */
+	__u32 change;
+	__u32 serial; /* of the slice's contents: no two are ever the same */
+};
+
+/* By tgid % UNWIND_CHANGES. */
+struct unwind_change {
+	__u32 count;
+	__u32 n_copies; /* sent since the loader last published a slice for an event */
+};
+
+struct unwind_mapping {
+	__u64 start, end;  /* addresses; end exclusive */
+	__u64 pages_start; /* the address of the first page's first byte, whoever else has that */
+	__u32 first_page;
+	__u32 n_pages; /* 0: no tables for this file */
+};
+
+struct unwind_page {
+	__u32 first_cell; /* in the shard */
+	__u16 shard;
+	__u16 n_cells;
+};
+
+#define UNWIND_RULE_GAP	       0		/* the first rule */
+#define UNWIND_RULE_NOT_YET    ~0U		/* no rule: its shard is not there yet */
+#define UNWIND_FIRST_PATTERN   UNWIND_MAX_RULES /* numbers from here on are patterns' */
+#define UNWIND_ROW(low, place) ((__u16)((low) | (place) << 8))
+#define UNWIND_ROW_LOW(row)    ((row)&0xff)
+#define UNWIND_ROW_PLACE(row)  ((row) >> 8)
+#define UNWIND_RULES_AT	       (UNWIND_PAGE_BLOCKS + 1) /* in a page's cells */
+
+struct unwind_shard {
+	__u16 cells[UNWIND_SHARD_CELLS];
+};
+
+/*
+ * Rules that follow each other at the same distances in many places, such as those of a function's
+ * first and last instructions: all from addresses of one block. offsets[0] is 0.
+ */
+struct unwind_pattern {
+	__u8 offsets[UNWIND_PATTERN_STEPS]; /* from the row's address */
+	__u16 rules[UNWIND_PATTERN_STEPS];
+};
+
+#define UNWIND_NO_STEP 255 /* an offset that is not used */
+#define UNWIND_PATTERN_END \
+	254 /* the distance from a row in an earlier block: all steps are below */
+
+static inline __attribute__((always_inline)) __u32 unwind_cell(const struct unwind_shard *shard,
+							       __u32 at)
+{
+	return shard->cells[at & (UNWIND_SHARD_CELLS - 1)];
+}
+
+/*
+ * The number of the rule or pattern in a page for the low 16 bits of an address, by the last row at
+ * or below them, and the distance from there. It may be one of an earlier block; the page's first
+ * row applies to its first byte.
+ */
+static inline __attribute__((always_inline)) __u32
+unwind_search(const struct unwind_shard *shard, __u32 first_cell, __u32 low, __u32 *distance)
+{
+	__u32 block = first_cell + (low >> UNWIND_BLOCK_SHIFT), row, middle,
+	      first = first_cell + unwind_cell(shard, block), below = first,
+	      above = first_cell + unwind_cell(shard, block + 1);
+
+	low &= (1U << UNWIND_BLOCK_SHIFT) - 1;
+	for (int i = 0; i <= UNWIND_BLOCK_SHIFT && below < above; i++) {
+		middle = below + (above - below) / 2;
+		if (UNWIND_ROW_LOW(unwind_cell(shard, middle)) <= low)
+			below = middle + 1;
+		else
+			above = middle;
+	}
+	row = unwind_cell(shard, below - 1);
+	*distance = below > first ? low - UNWIND_ROW_LOW(row) : UNWIND_PATTERN_END;
+	return unwind_cell(shard, first_cell + UNWIND_RULES_AT + UNWIND_ROW_PLACE(row));
+}
+
+/* The number of the rule at a distance from a row. */
+static inline __attribute__((always_inline)) __u32
+unwind_pattern_rule(const struct unwind_pattern *pattern, __u32 distance)
+{
+	__u32 rule = pattern->rules[0];
+
+	for (int i = 1; i < UNWIND_PATTERN_STEPS; i++)
+		if (pattern->offsets[i] != UNWIND_NO_STEP && pattern->offsets[i] <= distance)
+			rule = pattern->rules[i];
+	return rule;
+}
+
+/* The registers as the kernel saves them (struct pt_regs, x86-64). */
+struct unwind_regs {
+	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	__u64 orig_ax, ip, cs, flags, sp, ss;
+};
+
+/* A walk in progress. */
+struct unwind_state {
+	__u64 ip, sp, bp, bx;
+	bool ip_is_exact;   /* not a return address: frame 0, or interrupted by a signal */
+	bool sp_may_stay;   /* the next frame's stack may begin anywhere */
+	bool has_registers; /* all of regs hold: frame 0 */
+	bool has_bx;
+	struct unwind_process process;
+	__u64 salt;		       /* of the slice */
+	struct unwind_mapping mapping; /* of the latest ip that was looked for */
+	struct unwind_regs regs;
+};
+
+/*
+ * A stack that BPF could not walk to its end since the loader lags behind: what the loader needs to
+ * walk it when it has caught up. It begins as struct stack_def does.
+ */
+struct unwind_copy {
+	__u64 id;
+	__u32 kind;
+	__u32 tgid;
+	__u32 generation;
+	__u16 n_words; /* none */
+	__u16 reason;
+	__u64 time_ns;
+	__u32 change;  /* the process's count: other mappings than that one's don't fit */
+	__u32 n_bytes; /* of the stack, from regs.sp on */
+	struct unwind_regs regs;
+	__u8 bytes[];
+};
+
+/* A thread that is off CPU, for the loader to walk its user stack. */
+struct unwind_thread {
+	__u32 tgid, tid;
+	__u64 generation;
+	__u64 arrivals; /* how often it has come to a CPU: the rest holds as long as that does */
+	struct unwind_regs regs;
+};
+
+/* Up to a piece of each size may remain unused. */
+#define UNWIND_COPY_PIECE  1024
+#define UNWIND_COPY_SMALL  (3 << 10)
+#define UNWIND_COPY_MEDIUM (9 << 10)
+#define UNWIND_COPY_LARGE  (33 << 10)
+#define UNWIND_MAX_COPIES  256 /* in a row: a walk may also end early for ever */
+
+/* How a walk ended. */
+enum unwind_reason {
+	UNWIND_GOES_ON,
+	UNWIND_COMPLETE,    /* the outermost frame was reached */
+	UNWIND_DEPTH,	    /* deeper than STACK_DEPTH */
+	UNWIND_NO_PROCESS,  /* no tables of the process yet */
+	UNWIND_NO_MAPPING,  /* an address in no known mapping */
+	UNWIND_NO_RULE,	    /* code without unwind information: a JIT, hand-written assembly */
+	UNWIND_BAD_RULE,    /* a rule that can't be followed */
+	UNWIND_FAULT,	    /* stack memory that is not resident */
+	UNWIND_NO_PROGRESS, /* the stack pointer did not move up */
+	UNWIND_32BIT,	    /* a 32-bit program */
+	UNWIND_BY_FP,	    /* walked by frame pointers alone: completeness unknown */
+	UNWIND_NO_STACK,    /* the task has none: before its program's begin or after its end */
+	UNWIND_RAN_ON,	    /* the thread had gone on when its stack was looked at from outside */
+	UNWIND_REASONS,
+};
+
+struct unwind_settings {
+	bool by_cfi;
+};
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How one frame of a user stack is unwound on x86-64, on both sides of the kernel border: what is
+ * left of DWARF call frame information once everything that compilers do not use is taken away. The
+ * return address is at CFA - 8 unless the kind says otherwise, and the caller's rsp is always the
+ * CFA; rules for which this does not hold are UNWIND_BAD. A rule is eight bytes and compares as one
+ * 64-bit number: what a kind does not use is zero.
+ */
+#ifndef UNWIND_RULE_H
+#define UNWIND_RULE_H
+
+#include "abi/types.h"
+
+enum unwind_kind {
+	UNWIND_GAP,	 /* no unwind information here */
+	UNWIND_SP,	 /* CFA = rsp + cfa_off */
+	UNWIND_BP,	 /* CFA = rbp + cfa_off */
+	UNWIND_PLT,	 /* CFA = rsp + 8 + ((rip & 15) >= cfa_off ? 8 : 0) */
+	UNWIND_SP_DEREF, /* CFA = *(rsp + unwind_deref_at()) + unwind_deref_plus() */
+	UNWIND_BP_DEREF, /* the same from rbp */
+	UNWIND_REG,	 /* CFA = register unwind_reg() + unwind_reg_plus(): see unwind_walk.h */
+	UNWIND_RA_REG, /* CFA = rsp + unwind_reg_plus(), return address in register unwind_reg() */
+	UNWIND_CLONE,  /* behind clone's system call: the parent, or the child's outermost frame */
+	UNWIND_SIGNAL, /* rsp points at the ucontext of an rt_sigframe: all is read from there */
+	UNWIND_END,    /* no caller: the outermost frame */
+	UNWIND_BAD,    /* described, but not in a way that can be followed */
+	UNWIND_KINDS,
+};
+
+enum unwind_bp_kind {
+	UNWIND_BP_SAME,	  /* the caller's rbp is in rbp */
+	UNWIND_BP_AT_CFA, /* ... was saved at CFA + bp_off */
+	UNWIND_BP_AT_BP,  /* ... was saved at rbp + bp_off: frames that GCC realigns */
+	UNWIND_BP_LOST,	  /* ... cannot be had: no harm until a frame needs it */
+	UNWIND_BP_KINDS,
+};
+
+/*
+ * The caller's rbx is followed only in files where a CFA is taken from it, as in the dynamic
+ * linker's lazy binding: elsewhere it would only multiply the rules.
+ */
+enum unwind_bx_place {
+	UNWIND_BX_LOST,
+	UNWIND_BX_SAME,
+	UNWIND_BX_AT_CFA,      /* this value and those above: saved at CFA - 8 * value */
+	UNWIND_BX_PLACES = 64, /* six bits */
+};
+
+struct unwind_rule {
+	__u8 kind;	   /* enum unwind_kind */
+	__u8 bp_kind : 2;  /* enum unwind_bp_kind */
+	__u8 bx_place : 6; /* enum unwind_bx_place */
+	__s16 bp_off;
+	__s32 cfa_off; /* two numbers in one for UNWIND_*_DEREF and UNWIND_*REG */
+};
+
+/* Offsets, in bytes from the ucontext, that UNWIND_SIGNAL stands for (kernel ABI). */
+#define UNWIND_UCONTEXT_RBP 120 /* and rbx behind it */
+#define UNWIND_UCONTEXT_RSP 160
+#define UNWIND_UCONTEXT_RIP 168
+
+#define UNWIND_RBX 3 /* DWARF's number */
+
+static inline __s32 unwind_pack_deref(__s16 at, __s16 plus)
+{
+	return (__s32)((__u32)(__u16)at | (__u32)(__u16)plus << 16);
+}
+
+static inline __s32 unwind_deref_at(__s32 cfa_off)
+{
+	return (__s16)cfa_off;
+}
+
+static inline __s32 unwind_deref_plus(__s32 cfa_off)
+{
+	return cfa_off >> 16;
+}
+
+/*
+ * reg is a DWARF register number (psABI, figure 3.36): 0..15 are rax rdx rcx rbx rsi rdi rbp rsp
+ * r8..
+ */
+static inline __s32 unwind_pack_reg(__u8 reg, __s32 plus)
+{
+	return (__s32)((__u32)plus << 8 | reg);
+}
+
+static inline __u32 unwind_reg(__s32 cfa_off)
+{
+	return (__u8)cfa_off;
+}
+
+static inline __s32 unwind_reg_plus(__s32 cfa_off)
+{
+	return cfa_off >> 8;
+}
+
+#endif

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One thread and its queue; see background.h. Its priority is low, so that what is traced goes on
+ * as before, but not that of the idle: both threads take locks of memory, and on a busy machine who
+ * holds one must get its turn. While somebody waits for it, the thread has the priority of who
+ * waits.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/background.h"
+#include "base/mem.h"
+#include "base/msg.h"
+
+#define BACKGROUND_NICE 10
+
+struct background {
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* the queue, the state of a chore, is_over */
+	pthread_t thread;
+	bool is_started, is_over;
+	pid_t tid;
+	struct chore *first, **end;
+};
+
+struct background *background_new(void)
+{
+	struct background *bg = mem_zalloc(1, sizeof(*bg));
+
+	pthread_mutex_init(&bg->lock, NULL);
+	pthread_cond_init(&bg->changed, NULL);
+	bg->end = &bg->first;
+	return bg;
+}
+
+/* The lock is held. */
+static struct chore *take_first(struct background *bg)
+{
+	struct chore *chore = bg->first;
+
+	bg->first = chore->next;
+	if (!bg->first)
+		bg->end = &bg->first;
+	chore->next = NULL;
+	return chore;
+}
+
+/* The lock is held, but not while the chore is done. */
+static void do_chore(struct background *bg, struct chore *chore)
+{
+	chore->state = CHORE_RUNNING;
+	pthread_mutex_unlock(&bg->lock);
+	chore->run(chore);
+	pthread_mutex_lock(&bg->lock);
+	chore->state = CHORE_DONE;
+	pthread_cond_broadcast(&bg->changed);
+}
+
+static void *run_thread(void *arg)
+{
+	struct background *bg = arg;
+
+	pthread_mutex_lock(&bg->lock);
+	bg->tid = gettid();
+	setpriority(PRIO_PROCESS, (id_t)bg->tid, BACKGROUND_NICE);
+	while (!bg->is_over) {
+		if (bg->first)
+			do_chore(bg, take_first(bg));
+		else
+			pthread_cond_wait(&bg->changed, &bg->lock);
+	}
+	pthread_mutex_unlock(&bg->lock);
+	return NULL;
+}
+
+/* Signals are the main thread's. Without a thread everything is done when it is asked for. */
+static void start_thread(struct background *bg)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	bg->is_started = !pthread_create(&bg->thread, NULL, run_thread, bg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!bg->is_started)
+		msg_debug("no thread for work in the background");
+}
+
+void background_add(struct background *bg, struct chore *chore, void (*run)(struct chore *chore))
+{
+	pthread_mutex_lock(&bg->lock);
+	*chore = (struct chore){ .run = run, .state = CHORE_QUEUED };
+	*bg->end = chore;
+	bg->end = &chore->next;
+	pthread_cond_broadcast(&bg->changed);
+	if (!bg->is_started)
+		start_thread(bg);
+	pthread_mutex_unlock(&bg->lock);
+}
+
+/* The lock is held. */
+static void take_out(struct background *bg, struct chore *chore)
+{
+	struct chore **link = &bg->first;
+
+	while (*link != chore)
+		link = &(*link)->next;
+	*link = chore->next;
+	if (!*link)
+		bg->end = link;
+	chore->next = NULL;
+}
+
+/* The lock is held. */
+static void wait_for(struct background *bg, const struct chore *chore)
+{
+	if (chore->state != CHORE_RUNNING)
+		return;
+	setpriority(PRIO_PROCESS, (id_t)bg->tid, getpriority(PRIO_PROCESS, 0));
+	while (chore->state == CHORE_RUNNING)
+		pthread_cond_wait(&bg->changed, &bg->lock);
+	setpriority(PRIO_PROCESS, (id_t)bg->tid, BACKGROUND_NICE);
+}
+
+void background_finish(struct background *bg, struct chore *chore)
+{
+	pthread_mutex_lock(&bg->lock);
+	if (chore->state == CHORE_QUEUED) {
+		take_out(bg, chore);
+		do_chore(bg, chore);
+	}
+	wait_for(bg, chore);
+	pthread_mutex_unlock(&bg->lock);
+}
+
+void background_free(struct background *bg)
+{
+	if (!bg)
+		return;
+	pthread_mutex_lock(&bg->lock);
+	bg->is_over = true;
+	pthread_cond_broadcast(&bg->changed);
+	pthread_mutex_unlock(&bg->lock);
+	if (bg->is_started)
+		pthread_join(bg->thread, NULL);
+	pthread_cond_destroy(&bg->changed);
+	pthread_mutex_destroy(&bg->lock);
+	free(bg);
+}

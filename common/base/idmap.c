@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A hash table by id: open addressing, at most half full. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/idmap.h"
+#include "base/mem.h"
+
+#define IDMAP_FIRST_SIZE 1024 /* a power of two */
+
+static size_t find_slot(const struct idmap *map, uint64_t id)
+{
+	size_t mask = map->size - 1, slot = (id * 0x9e3779b97f4a7c15ULL >> 20) & mask;
+
+	while (map->ids[slot] && map->ids[slot] != id)
+		slot = (slot + 1) & mask;
+	return slot;
+}
+
+void *idmap_find(const struct idmap *map, uint64_t id)
+{
+	return map->size ? map->values[find_slot(map, id)] : NULL;
+}
+
+static void idmap_grow(struct idmap *map)
+{
+	struct idmap bigger = { .size = map->size ? map->size * 2 : IDMAP_FIRST_SIZE };
+
+	bigger.ids = mem_zalloc(bigger.size, sizeof(*bigger.ids));
+	bigger.values = mem_zalloc(bigger.size, sizeof(*bigger.values));
+	for (size_t i = 0; i < map->size; i++)
+		if (map->ids[i])
+			idmap_add(&bigger, map->ids[i], map->values[i]);
+	idmap_free(map, NULL);
+	*map = bigger;
+}
+
+void idmap_add(struct idmap *map, uint64_t id, void *value)
+{
+	size_t slot;
+
+	if (map->count * 2 >= map->size)
+		idmap_grow(map);
+	slot = find_slot(map, id);
+	map->ids[slot] = id;
+	map->values[slot] = value;
+	map->count++;
+}
+
+void idmap_visit(const struct idmap *map, void (*visit)(void *value, void *arg), void *arg)
+{
+	for (size_t i = 0; i < map->size; i++)
+		if (map->ids[i])
+			visit(map->values[i], arg);
+}
+
+void idmap_free(struct idmap *map, void (*free_value)(void *value))
+{
+	for (size_t i = 0; free_value && i < map->size; i++)
+		if (map->ids[i])
+			free_value(map->values[i]);
+	free(map->ids);
+	free(map->values);
+	memset(map, 0, sizeof(*map));
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The one poll loop; see loop.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/loop.h"
+#include "base/mem.h"
+
+#define LOOP_MAX_WATCHES 16
+
+struct watch {
+	int fd;
+	loop_fn *ready;
+	void *arg;
+};
+
+struct loop {
+	int epoll_fd;
+	size_t n_watches;
+	struct watch watches[LOOP_MAX_WATCHES];
+};
+
+struct loop *loop_new(void)
+{
+	struct loop *loop = mem_zalloc(1, sizeof(*loop));
+
+	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	return loop;
+}
+
+void loop_free(struct loop *loop)
+{
+	if (!loop)
+		return;
+	close(loop->epoll_fd);
+	free(loop);
+}
+
+static int add_watch(struct loop *loop, int fd, uint32_t events, loop_fn *ready, void *arg)
+{
+	struct watch *watch = &loop->watches[loop->n_watches];
+	struct epoll_event event = { .events = events, .data.ptr = watch };
+
+	if (loop->n_watches == LOOP_MAX_WATCHES)
+		return -ENOSPC;
+	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event))
+		return -errno;
+	*watch = (struct watch){ fd, ready, arg };
+	loop->n_watches++;
+	return 0;
+}
+
+int loop_watch(struct loop *loop, int fd, loop_fn *ready, void *arg)
+{
+	return add_watch(loop, fd, EPOLLIN, ready, arg);
+}
+
+int loop_watch_hangup(struct loop *loop, int fd, loop_fn *gone, void *arg)
+{
+	return add_watch(loop, fd, 0, gone, arg); /* EPOLLERR and EPOLLHUP are always reported */
+}
+
+int loop_run(struct loop *loop)
+{
+	struct epoll_event events[LOOP_MAX_WATCHES];
+	struct watch *watch;
+	int n;
+
+	for (;;) {
+		n = epoll_wait(loop->epoll_fd, events, LOOP_MAX_WATCHES, -1);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		for (int i = 0; i < n; i++) {
+			watch = events[i].data.ptr;
+			if (watch->ready(watch->fd, watch->arg) == LOOP_STOP)
+				return 0;
+		}
+	}
+}

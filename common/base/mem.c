@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Allocation that cannot fail; see mem.h. */
+#include <limits.h>
+#include <malloc.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/msg.h"
+
+#define KEPT_BLOCK_BYTES (32 << 20)  /* the most that malloc lets be said */
+#define USUAL_BYTES	 (128 << 10) /* of both thresholds: malloc's defaults, mallopt(3) */
+
+static void *check_allocated(void *p)
+{
+	if (!p) {
+		msg_error("out of memory");
+		exit(1);
+	}
+	return p;
+}
+
+void *mem_zalloc(size_t n, size_t size)
+{
+	return check_allocated(calloc(n ? n : 1, size ? size : 1));
+}
+
+void *mem_realloc(void *p, size_t n, size_t size)
+{
+	return check_allocated(reallocarray(p, n ? n : 1, size));
+}
+
+char *mem_strdup(const char *s)
+{
+	return check_allocated(strdup(s));
+}
+
+char *mem_strndup(const char *s, size_t n)
+{
+	return check_allocated(strndup(s, n));
+}
+
+char *mem_printf(const char *fmt, ...)
+{
+	char *s = NULL;
+	va_list ap;
+	int len;
+
+	va_start(ap, fmt);
+	len = vasprintf(&s, fmt, ap);
+	va_end(ap);
+	return check_allocated(len < 0 ? NULL : s);
+}
+
+void *mem_grow(void *p, size_t n, size_t *cap, size_t size)
+{
+	if (n < *cap)
+		return p;
+	*cap = *cap ? *cap * 2 : 16;
+	return mem_realloc(p, *cap, size);
+}
+
+void mem_keep_freed(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK_BYTES);
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
+#endif
+}
+
+void mem_give_back(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, USUAL_BYTES);
+	mallopt(M_TRIM_THRESHOLD, USUAL_BYTES);
+	malloc_trim(0);
+#endif
+}

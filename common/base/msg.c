@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a tool says on stderr; see msg.h. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/msg.h"
+
+bool msg_verbose;
+bool msg_quiet;
+
+static const char *tool_name = "tracelets";
+
+void msg_set_name(const char *name)
+{
+	tool_name = name;
+}
+
+const char *msg_name(void)
+{
+	return tool_name;
+}
+
+/* One write per line, so that lines of several processes do not mix. */
+static void print_line(const char *prefix, const char *reason, const char *fmt, va_list ap)
+{
+	char text[1024];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	fprintf(stderr, "%s: %s%s%s%s\n", tool_name, prefix, text, reason ? ": " : "",
+		reason ? reason : "");
+}
+
+#define PRINT_LINE(prefix, reason)                   \
+	do {                                         \
+		va_list ap;                          \
+		va_start(ap, fmt);                   \
+		print_line(prefix, reason, fmt, ap); \
+		va_end(ap);                          \
+	} while (0)
+
+int msg_error(const char *fmt, ...)
+{
+	PRINT_LINE("", NULL);
+	return -EINVAL;
+}
+
+int msg_errno(int err, const char *fmt, ...)
+{
+	PRINT_LINE("", strerror(abs(err)));
+	return -abs(err);
+}
+
+void msg_warn(const char *fmt, ...)
+{
+	PRINT_LINE("warning: ", NULL);
+}
+
+void msg_hint(const char *fmt, ...)
+{
+	PRINT_LINE("hint: ", NULL);
+}
+
+void msg_info(const char *fmt, ...)
+{
+	if (!msg_quiet)
+		PRINT_LINE("", NULL);
+}
+
+void msg_debug(const char *fmt, ...)
+{
+	if (msg_verbose)
+		PRINT_LINE("", NULL);
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Numbers from the command line; see parse.h. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/msg.h"
+#include "base/parse.h"
+
+struct unit {
+	const char *suffix;
+	uint64_t factor;
+};
+
+static const struct unit duration_units[] = {
+	{ "ns", 1 },	   { "us", NS_PER_US },	   { "ms", NS_PER_MS },
+	{ "s", NS_PER_S }, { "m", 60 * NS_PER_S }, { "h", 3600 * NS_PER_S },
+	{ NULL, 0 },
+};
+
+static const struct unit size_units[] = {
+	{ "K", 1 << 10 }, { "M", 1 << 20 }, { "G", 1 << 30 }, { "k", 1 << 10 }, { NULL, 0 },
+};
+
+static int read_uint(const char *text, uint64_t *out, const char **end)
+{
+	int base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
+
+	if (!isdigit((unsigned char)text[0]))
+		return -EINVAL;
+	errno = 0;
+	*out = strtoull(text, (char **)end, base);
+	return errno ? -errno : 0;
+}
+
+int parse_uint(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+	const char *end;
+	uint64_t value;
+
+	if (read_uint(text, &value, &end) || *end)
+		return msg_error("%s: '%s' is not a number", what, text);
+	if (value < min || value > max)
+		return msg_error("%s: %s is not between %llu and %llu", what, text,
+				 (unsigned long long)min, (unsigned long long)max);
+	*out = value;
+	return 0;
+}
+
+static uint64_t find_factor(const struct unit *units, const char *suffix, uint64_t without)
+{
+	if (!*suffix)
+		return without;
+	for (; units->suffix; units++)
+		if (!strcmp(suffix, units->suffix))
+			return units->factor;
+	return 0;
+}
+
+/* The digits after a decimal point, as a share of factor; *text is moved behind them. */
+static uint64_t read_fraction(const char **text, uint64_t factor)
+{
+	uint64_t value = 0, digit_ns = factor;
+
+	for (; isdigit((unsigned char)**text); (*text)++) {
+		digit_ns /= 10;
+		value += (uint64_t)(**text - '0') * digit_ns;
+	}
+	return value;
+}
+
+static int parse_with_unit(const char *text, const struct unit *units, uint64_t without,
+			   uint64_t *out)
+{
+	const char *end, *fraction = NULL;
+	uint64_t whole, factor;
+
+	if (read_uint(text, &whole, &end))
+		return -EINVAL;
+	if (*end == '.' && isdigit((unsigned char)end[1])) {
+		fraction = ++end;
+		end += strspn(end, "0123456789");
+	}
+	factor = find_factor(units, end, without);
+	if (!factor || __builtin_mul_overflow(whole, factor, out))
+		return -EINVAL;
+	if (fraction && __builtin_add_overflow(*out, read_fraction(&fraction, factor), out))
+		return -EINVAL;
+	return 0;
+}
+
+int parse_duration(const char *what, const char *text, uint64_t unit_ns, uint64_t *out_ns)
+{
+	if (parse_with_unit(text, duration_units, unit_ns, out_ns))
+		return msg_error("%s: '%s' is not a duration (such as 5, 1.5s or 10ms)", what,
+				 text);
+	return 0;
+}
+
+int parse_size(const char *what, const char *text, uint64_t *out_bytes)
+{
+	if (parse_with_unit(text, size_units, 1, out_bytes))
+		return msg_error("%s: '%s' is not a size (such as 4096, 64K or 8M)", what, text);
+	return 0;
+}
+
+int parse_decimal(const char *what, const char *text, double min, double max, double *out)
+{
+	char *end;
+	double value;
+
+	if (strspn(text, "0123456789.") < strlen(text))
+		return msg_error("%s: '%s' is not a number", what, text);
+	value = strtod(text, &end);
+	if (end == text || *end)
+		return msg_error("%s: '%s' is not a number", what, text);
+	if (value < min || value > max)
+		return msg_error("%s: %s is not between %g and %g", what, text, min, max);
+	*out = value;
+	return 0;
+}
+
+int parse_list(const char *what, const char *text, uint64_t min, uint64_t max,
+	       int (*add)(uint64_t value, void *arg), void *arg)
+{
+	char *copy = mem_strdup(text), *rest = copy, *item;
+	uint64_t value = 0;
+	int err = 0;
+
+	while (!err && (item = strsep(&rest, ","))) {
+		err = parse_uint(what, item, min, max, &value);
+		if (!err)
+			err = add(value, arg);
+	}
+	free(copy);
+	return err;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Bounded reading of ELF files with libelf; see elffile.h. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "elf/elffile.h"
+
+#define NOTES_MAX_BYTES (64u << 10)
+#define NOTES_MAX	16 /* sections */
+#define LINK_MAX_BYTES	512
+
+/*
+ * Headers whose counts live elsewhere (extended numbering, for more than 65,279 sections) are
+ * never needed in files that can be mapped, but can make libelf allocate without bound. The
+ * tests work for both byte orders.
+ */
+static bool has_sane_header(const unsigned char *h, size_t size)
+{
+	static const unsigned char zeros[8];
+	bool is_64bit = size > EI_CLASS && h[EI_CLASS] == ELFCLASS64;
+	const unsigned char *shoff = h + (is_64bit ? 0x28 : 0x20);
+	const unsigned char *phnum = h + (is_64bit ? 0x38 : 0x2c);
+	const unsigned char *shnum = h + (is_64bit ? 0x3c : 0x30);
+
+	if (size < (is_64bit ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr)))
+		return false;
+	if (phnum[0] == 0xff && phnum[1] == 0xff)
+		return false;
+	return !memcmp(shoff, zeros, is_64bit ? 8 : 4) || memcmp(shnum, zeros, 2);
+}
+
+static int check_header(const void *header, size_t size)
+{
+	if (size < SELFMAG || memcmp(header, ELFMAG, SELFMAG))
+		return -ENOEXEC;
+	return has_sane_header(header, size) && elf_version(EV_CURRENT) != EV_NONE ? 0 : -EINVAL;
+}
+
+static int check_elf(const struct elffile *f)
+{
+	if (f->header.e_type != ET_EXEC && f->header.e_type != ET_DYN)
+		return -ENOEXEC;
+	return f->header.e_shoff > f->bytes ? -EINVAL : 0;
+}
+
+/* Takes elf over. */
+static int begin(struct elffile *f, Elf *elf, uint64_t bytes)
+{
+	int err = -ENOEXEC;
+
+	*f = (struct elffile){ .elf = elf, .bytes = bytes };
+	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &f->header))
+		err = check_elf(f);
+	if (err)
+		elffile_close(f);
+	return err;
+}
+
+int elffile_open(struct elffile *f, int fd)
+{
+	unsigned char header[sizeof(Elf64_Ehdr)];
+	struct stat st;
+	ssize_t n;
+	int err;
+
+	*f = (struct elffile){ .elf = NULL };
+	if (fstat(fd, &st))
+		return -errno;
+	n = pread(fd, header, sizeof(header), 0);
+	if (n < 0)
+		return -errno;
+	err = check_header(header, n);
+	return err ? err : begin(f, elf_begin(fd, ELF_C_READ, NULL), st.st_size);
+}
+
+/* libelf wants a pointer to what it could change, but does not when it only reads. */
+int elffile_open_image(struct elffile *f, const void *image, size_t size)
+{
+	int err = check_header(image, size);
+
+	*f = (struct elffile){ .elf = NULL };
+	return err ? err : begin(f, elf_memory((char *)image, size), size);
+}
+
+void elffile_close(struct elffile *f)
+{
+	elf_end(f->elf);
+	f->elf = NULL;
+}
+
+static bool is_within(uint64_t offset, uint64_t bytes, uint64_t limit)
+{
+	return offset <= limit && bytes <= limit - offset;
+}
+
+Elf_Data *elffile_data(const struct elffile *f, Elf_Scn *scn)
+{
+	GElf_Shdr sh;
+
+	if (!scn || !gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS ||
+	    (sh.sh_flags & SHF_COMPRESSED) || sh.sh_size > ELFFILE_SECTION_MAX_BYTES ||
+	    !is_within(sh.sh_offset, sh.sh_size, f->bytes))
+		return NULL;
+	return elf_getdata(scn, NULL);
+}
+
+const char *elffile_section_name(const struct elffile *f, const GElf_Shdr *header)
+{
+	Elf_Scn *strings = elf_getscn(f->elf, f->header.e_shstrndx);
+	const char *name = NULL;
+
+	if (elffile_data(f, strings))
+		name = elf_strptr(f->elf, f->header.e_shstrndx, header->sh_name);
+	return name ? name : "";
+}
+
+Elf_Scn *elffile_section(const struct elffile *f, const char *name, GElf_Shdr *header)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(f->elf, scn)))
+		if (gelf_getshdr(scn, header) && !strcmp(elffile_section_name(f, header), name))
+			return scn;
+	return NULL;
+}
+
+bool elffile_has_symtab(const struct elffile *f)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while ((scn = elf_nextscn(f->elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_SYMTAB)
+			return true;
+	return false;
+}
+
+static size_t find_build_id(Elf_Data *notes, uint8_t id[ELFFILE_BUILD_ID_MAX])
+{
+	size_t at = 0, name, desc;
+	GElf_Nhdr note;
+
+	while ((at = gelf_getnote(notes, at, &note, &name, &desc))) {
+		const char *bytes = notes->d_buf;
+
+		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof("GNU") ||
+		    memcmp(bytes + name, "GNU", sizeof("GNU")) || note.n_descsz < 2 ||
+		    note.n_descsz > ELFFILE_BUILD_ID_MAX)
+			continue;
+		memcpy(id, bytes + desc, note.n_descsz);
+		return note.n_descsz;
+	}
+	return 0;
+}
+
+size_t elffile_build_id(const struct elffile *f, uint8_t id[ELFFILE_BUILD_ID_MAX])
+{
+	Elf_Scn *scn = NULL;
+	int n_notes = 0;
+	size_t n = 0;
+
+	while (!n && n_notes < NOTES_MAX && (scn = elf_nextscn(f->elf, scn))) {
+		Elf_Data *data;
+		GElf_Shdr sh;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_NOTE ||
+		    sh.sh_size > NOTES_MAX_BYTES)
+			continue;
+		n_notes++;
+		data = elffile_data(f, scn);
+		n = data ? find_build_id(data, id) : 0;
+	}
+	return n;
+}
+
+/* The name, padded with zeros to a multiple of four, and the CRC in the file's byte order. */
+bool elffile_debuglink(const struct elffile *f, char name[256], uint32_t *crc)
+{
+	GElf_Shdr sh;
+	Elf_Scn *scn = elffile_section(f, ".gnu_debuglink", &sh);
+	Elf_Data *data = scn && sh.sh_size <= LINK_MAX_BYTES ? elffile_data(f, scn) : NULL;
+	const uint8_t *b;
+	size_t n, at;
+
+	if (!data || !data->d_buf)
+		return false;
+	n = strnlen(data->d_buf, data->d_size);
+	at = (n + 4) & ~(size_t)3;
+	if (!n || n > 255 || at + 4 > data->d_size)
+		return false;
+	memcpy(name, data->d_buf, n + 1);
+	b = (const uint8_t *)data->d_buf + at;
+	*crc = (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+	if (f->header.e_ident[EI_DATA] == ELFDATA2MSB)
+		*crc = __builtin_bswap32(*crc);
+	return !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Every name that an ELF file gives to a function (.dynsym and .symtab; System V gABI, chapter 4).
+ * elfsyms.h answers which function an address is in, with one name for each; this is for the
+ * other way, from names to addresses, where aliases count.
+ */
+#ifndef ELFNAMES_H
+#define ELFNAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "elf/elf64.h"
+
+struct elfname {
+	const char *name; /* with its version, if .symtab has it so: "malloc@@GLIBC_2.2.5" */
+	uint64_t vaddr, bytes;
+	bool is_local;
+	bool is_indirect; /* vaddr is the code that chooses the function (IFUNC) */
+};
+
+/*
+ * Calls visit for each function that the file defines, in no order; in both tables means twice.
+ * 0; -ENOENT: it has neither table; -EINVAL: broken. name lives as long as the call.
+ */
+int elfnames_visit(const struct elf64 *elf, void (*visit)(const struct elfname *name, void *arg),
+		   void *arg);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The stubs of the procedure linkage table, which no symbol table names: each jumps through a word
+ * whose relocation says which function it is for (the psABIs of x86-64 and AArch64). The stubs'
+ * instructions are decoded, so that it does not matter which linker made them, or in which order.
+ */
+#ifndef ELFPLT_H
+#define ELFPLT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "elf/elffile.h"
+
+struct plt_stub {
+	uint64_t vaddr;
+	uint32_t bytes;
+	uint64_t resolver; /* where there is no name: the function that finds the target */
+	const char *name;  /* of the target; valid until elffile_close() */
+};
+
+/* The stubs that have a target, freed with free(); NULL with *n 0: none, or another machine. */
+struct plt_stub *elfplt_read(const struct elffile *f, size_t *n);
+
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Executable segments of an ELF file; see elfsegs.h. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "elf/elf64.h"
+#include "elf/elfsegs.h"
+#include "base/mem.h"
+
+#define HEADERS_MAX_BYTES (64 * sizeof(Elf64_Phdr))
+
+void elfsegs_add(struct elfsegs *segs, const Elf64_Phdr *header)
+{
+	if (header->p_type != PT_LOAD || !(header->p_flags & PF_X) || !header->p_filesz ||
+	    header->p_offset + header->p_filesz < header->p_offset || segs->count == ELFSEGS_MAX)
+		return;
+	segs->items[segs->count].offset = header->p_offset;
+	segs->items[segs->count].vaddr = header->p_vaddr;
+	segs->items[segs->count].bytes = header->p_filesz;
+	segs->count++;
+}
+
+static int read_segments(struct elfsegs *segs, const struct elf64 *elf)
+{
+	Elf64_Phdr *headers;
+
+	segs->count = 0;
+	if (elf->header.e_phentsize != sizeof(*headers))
+		return -ENOEXEC;
+	headers = elf64_read(elf, elf->header.e_phoff, elf->header.e_phnum * sizeof(*headers),
+			     HEADERS_MAX_BYTES);
+	if (!headers)
+		return -ENOEXEC;
+	for (size_t i = 0; i < elf->header.e_phnum; i++)
+		elfsegs_add(segs, &headers[i]);
+	free(headers);
+	return 0;
+}
+
+int elfsegs_read(struct elfsegs *segs, int fd)
+{
+	struct elf64 elf;
+	int err = elf64_open(&elf, fd);
+
+	return err ? err : read_segments(segs, &elf);
+}
+
+int elfsegs_read_image(struct elfsegs *segs, const void *image, size_t size)
+{
+	struct elf64 elf;
+	int err = elf64_open_image(&elf, image, size);
+
+	return err ? err : read_segments(segs, &elf);
+}
+
+static bool holds(const struct elfsegs *segs, size_t i, uint64_t offset, uint64_t slack_mask)
+{
+	uint64_t first = segs->items[i].offset & ~slack_mask;
+	uint64_t last = (segs->items[i].offset + segs->items[i].bytes - 1) | slack_mask;
+
+	return offset >= first && offset <= last;
+}
+
+uint64_t elfsegs_vaddr(const struct elfsegs *segs, uint64_t offset)
+{
+	uint64_t masks[] = { 0, (uint64_t)sysconf(_SC_PAGESIZE) - 1 };
+
+	for (size_t m = 0; m < ARRAY_SIZE(masks); m++)
+		for (size_t i = 0; i < segs->count; i++)
+			if (holds(segs, i, offset, masks[m]))
+				return segs->items[i].vaddr + (offset - segs->items[i].offset);
+	return UINT64_MAX;
+}

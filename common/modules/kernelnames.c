@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Addresses go into the map, a part of them at a time, and what the iterator says of them comes
+ * back as text. The kernel looks one byte before what %pB is given, as befits a return address.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "abi/ksym_query.h"
+#include "run/bpfmap.h"
+#include "modules/kernelnames.h"
+#include "symbols/ksyms.h"
+#include "base/mem.h"
+#include "base/order.h"
+#include "base/readfile.h"
+
+#define ADDRS_BYTES	  (KSYMS_AT_ONCE * sizeof(uint64_t))
+#define ANSWERS_MAX_BYTES (KSYMS_AT_ONCE << 10) /* names of the kernel have 512 bytes at most */
+
+struct kernelnames {
+	struct bpf_link *link;
+	uint64_t *addrs; /* those of the map */
+};
+
+struct text {
+	char *bytes; /* with a zero byte behind */
+	size_t n;
+};
+
+static struct bpf_program *find_program(const struct run *run)
+{
+	return bpf_object__find_program_by_name(run->object, "ksym_answer");
+}
+
+void kernelnames_configure(const struct run *run)
+{
+	bpf_program__set_autoattach(find_program(run), false);
+}
+
+void kernelnames_leave_out(const struct run *run)
+{
+	program_leave_out(run, "ksym_answer");
+	map_leave_out(run, "ksym_addrs");
+}
+
+struct kernelnames *kernelnames_new(const struct run *run)
+{
+	struct kernelnames *names = mem_zalloc(1, sizeof(*names));
+	int map_fd = bpf_map__fd(map_find(run, "ksym_addrs"));
+	union bpf_iter_link_info info = { .map.map_fd = (uint32_t)map_fd };
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+
+	names->addrs = mmap(NULL, ADDRS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
+	if (names->addrs == MAP_FAILED)
+		names->addrs = NULL;
+	else
+		names->link = bpf_program__attach_iter(find_program(run), &opts);
+	if (names->link)
+		return names;
+	kernelnames_free(names);
+	return NULL;
+}
+
+void kernelnames_free(struct kernelnames *names)
+{
+	int err = errno;
+
+	if (!names)
+		return;
+	bpf_link__destroy(names->link);
+	if (names->addrs)
+		munmap(names->addrs, ADDRS_BYTES);
+	free(names);
+	errno = err;
+}
+
+static void append(struct text *text, const char *bytes, size_t n)
+{
+	text->bytes = mem_realloc(text->bytes, text->n + n + 1, 1);
+	memcpy(text->bytes + text->n, bytes, n + 1);
+	text->n += n;
+}
+
+/* 0 or -errno. */
+static int ask(struct kernelnames *names, const uint64_t *addrs, size_t n, struct text *answers)
+{
+	size_t n_bytes;
+	char *text;
+	int fd, err;
+
+	for (size_t i = 0; i < KSYMS_AT_ONCE; i++)
+		names->addrs[i] = i < n ? addrs[i] + 1 : 0;
+	fd = bpf_iter_create(bpf_link__fd(names->link));
+	if (fd < 0)
+		return fd;
+	text = readfile_fd(fd, ANSWERS_MAX_BYTES, &n_bytes);
+	err = text ? 0 : -errno;
+	if (text)
+		append(answers, text, n_bytes);
+	free(text);
+	close(fd);
+	return err;
+}
+
+static int compare_addrs(const void *a, const void *b)
+{
+	return order_u64(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
+static size_t sort_unique(uint64_t *addrs, size_t n)
+{
+	size_t kept = 0;
+
+	if (n)
+		qsort(addrs, n, sizeof(*addrs), compare_addrs);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || addrs[kept - 1] != addrs[i])
+			addrs[kept++] = addrs[i];
+	return kept;
+}
+
+struct ksyms *kernelnames_for(struct kernelnames *names, uint64_t *addrs, size_t n)
+{
+	struct text answers = {};
+	int err = 0;
+
+	n = sort_unique(addrs, n);
+	for (size_t i = 0; !err && i < n; i += KSYMS_AT_ONCE)
+		err = ask(names, addrs + i, n - i < KSYMS_AT_ONCE ? n - i : KSYMS_AT_ONCE,
+			  &answers);
+	if (!err)
+		return ksyms_parse(addrs, n, answers.bytes ? answers.bytes : mem_strdup(""));
+	free(answers.bytes);
+	errno = -err;
+	return NULL;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The loader's part of bpf/ksyms.bpf.h: the kernel is asked for the symbols of its addresses. */
+#ifndef KERNELNAMES_H
+#define KERNELNAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "run/tool.h"
+
+struct kernelnames;
+struct ksyms;
+
+/* Before load: as part of a tool's object, or left out of it. */
+void kernelnames_configure(const struct run *run);
+void kernelnames_leave_out(const struct run *run);
+
+/* Once it is loaded. NULL with errno set. */
+struct kernelnames *kernelnames_new(const struct run *run);
+void kernelnames_free(struct kernelnames *names);
+
+/*
+ * Symbols for lookups of n addresses (in any order, changed), right as of now; freed with
+ * ksyms_free(). NULL with errno set.
+ */
+struct ksyms *kernelnames_for(struct kernelnames *names, uint64_t *addrs, size_t n);
+
+#endif

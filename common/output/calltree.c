@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Stacks merged into a tree; see calltree.h. Nodes lie in one array and are found through a hash
+ * table of (parent, name, kind), because a node may have thousands of children. A node is always
+ * made after its parent, so one pass from the array's end adds up all totals.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/calltree.h"
+#include "base/mem.h"
+#include "base/strpool.h"
+
+struct calltree {
+	struct calltree_node *nodes;
+	size_t count, capacity, max_nodes;
+	uint32_t *slots; /* node numbers, CALLTREE_NONE: free; at most half full */
+	size_t n_slots;	 /* a power of two */
+	struct strpool *names;
+	uint64_t merged;
+	uint64_t sum; /* of all values, both kinds: no total overflows as long as this doesn't */
+};
+
+static void clear_slots(struct calltree *tree, size_t n_slots)
+{
+	free(tree->slots);
+	tree->n_slots = n_slots;
+	tree->slots = mem_zalloc(n_slots, sizeof(*tree->slots));
+	memset(tree->slots, 0xff, n_slots * sizeof(*tree->slots));
+}
+
+static uint32_t append_node(struct calltree *tree, uint32_t parent, const char *name,
+			    enum frame_kind kind)
+{
+	struct calltree_node node = {
+		.name = name,
+		.kind = kind,
+		.parent = parent,
+		.first_child = CALLTREE_NONE,
+		.next_sibling = CALLTREE_NONE,
+	};
+
+	tree->nodes = mem_grow(tree->nodes, tree->count, &tree->capacity, sizeof(*tree->nodes));
+	if (parent != CALLTREE_NONE) {
+		node.next_sibling = tree->nodes[parent].first_child;
+		tree->nodes[parent].first_child = (uint32_t)tree->count;
+	}
+	tree->nodes[tree->count] = node;
+	return (uint32_t)tree->count++;
+}
+
+struct calltree *calltree_new(size_t max_nodes)
+{
+	struct calltree *tree = mem_zalloc(1, sizeof(*tree));
+
+	tree->max_nodes = max_nodes;
+	tree->names = strpool_new();
+	clear_slots(tree, 4096);
+	append_node(tree, CALLTREE_NONE, strpool_intern(tree->names, "all"), FRAME_MARK);
+	return tree;
+}
+
+void calltree_free(struct calltree *tree)
+{
+	if (!tree)
+		return;
+	free(tree->nodes);
+	free(tree->slots);
+	strpool_free(tree->names);
+	free(tree);
+}
+
+static uint64_t hash_node(uint32_t parent, const char *name, enum frame_kind kind)
+{
+	uint64_t hash = ((uintptr_t)name ^ (uint64_t)parent << 32 ^ kind) * 0x9e3779b97f4a7c15ULL;
+
+	return hash ^ hash >> 32;
+}
+
+/* The slot that holds the node, or the free one where it belongs. name is interned. */
+static uint32_t *find_slot(const struct calltree *tree, uint32_t parent, const char *name,
+			   enum frame_kind kind)
+{
+	size_t i = hash_node(parent, name, kind) & (tree->n_slots - 1);
+
+	for (; tree->slots[i] != CALLTREE_NONE; i = (i + 1) & (tree->n_slots - 1)) {
+		const struct calltree_node *node = &tree->nodes[tree->slots[i]];
+
+		if (node->parent == parent && node->name == name && node->kind == kind)
+			break;
+	}
+	return &tree->slots[i];
+}
+
+static void index_nodes(struct calltree *tree)
+{
+	for (size_t i = 1; i < tree->count; i++) {
+		const struct calltree_node *node = &tree->nodes[i];
+
+		*find_slot(tree, node->parent, node->name, node->kind) = (uint32_t)i;
+	}
+}
+
+static uint32_t child_of(struct calltree *tree, uint32_t parent, const char *name,
+			 enum frame_kind kind)
+{
+	uint32_t *slot = find_slot(tree, parent, name, kind), node;
+
+	if (*slot != CALLTREE_NONE)
+		return *slot;
+	node = append_node(tree, parent, name, kind);
+	*slot = node;
+	if (tree->count * 2 > tree->n_slots) {
+		clear_slots(tree, tree->n_slots * 2);
+		index_nodes(tree);
+	}
+	return node;
+}
+
+uint32_t calltree_child(struct calltree *tree, uint32_t parent, const char *name,
+			enum frame_kind kind)
+{
+	return child_of(tree, parent, strpool_intern(tree->names, name), kind);
+}
+
+bool calltree_add(struct calltree *tree, uint32_t node, struct calltree_value value)
+{
+	uint64_t sum;
+
+	if (__builtin_add_overflow(value.now, value.before, &sum) ||
+	    __builtin_add_overflow(tree->sum, sum, &sum))
+		return false;
+	tree->sum = sum;
+	calltree_value_add(&tree->nodes[node].self, value);
+	return true;
+}
+
+static void compute_totals(struct calltree *tree)
+{
+	for (size_t i = 0; i < tree->count; i++)
+		tree->nodes[i].total = tree->nodes[i].self;
+	for (size_t i = tree->count; i-- > 1;)
+		calltree_value_add(&tree->nodes[tree->nodes[i].parent].total, tree->nodes[i].total);
+}
+
+/* ---- merging what is small ---- */
+
+static uint64_t weight(const struct calltree_node *node)
+{
+	return node->total.now + node->total.before;
+}
+
+static void swap(uint64_t *a, uint64_t *b)
+{
+	uint64_t kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+/* Parts the list: up to the place that is returned there is nothing more than what is behind it. */
+static size_t split(uint64_t *list, size_t n)
+{
+	uint64_t pivot = list[(n - 1) / 2];
+	size_t low = 0, high = n - 1;
+
+	for (;; low++, high--) {
+		while (list[low] < pivot)
+			low++;
+		while (list[high] > pivot)
+			high--;
+		if (low >= high)
+			return high;
+		swap(&list[low], &list[high]);
+	}
+}
+
+/* The one that would stand at the index if the list were sorted (Hoare's "Find"). */
+static uint64_t select_at(uint64_t *list, size_t n, size_t index)
+{
+	while (n > 1) {
+		size_t lower = split(list, n) + 1;
+
+		if (index < lower) {
+			n = lower;
+		} else {
+			list += lower;
+			index -= lower;
+			n -= lower;
+		}
+	}
+	return *list;
+}
+
+/* The weight that the larger half of the nodes reaches. */
+static uint64_t median_weight(const struct calltree *tree)
+{
+	uint64_t *weights = mem_zalloc(tree->count, sizeof(*weights)), median;
+
+	for (size_t i = 0; i < tree->count; i++)
+		weights[i] = weight(&tree->nodes[i]);
+	median = select_at(weights, tree->count, tree->count / 2);
+	free(weights);
+	return median ? median : 1;
+}
+
+/*
+ * Copies the nodes that weigh more than the limit into a new array; the others' values go to the
+ * nearest ancestor that stays, under one child. A parent weighs at least as much as its children,
+ * and comes first.
+ */
+static void keep_heavy(struct calltree *tree, uint64_t limit)
+{
+	const char *merged = strpool_intern(tree->names, CALLTREE_MERGED);
+	uint32_t *renamed = mem_zalloc(tree->count, sizeof(*renamed));
+	struct calltree_node *old = tree->nodes;
+	size_t n_old = tree->count;
+
+	tree->nodes = NULL;
+	tree->count = tree->capacity = 0;
+	clear_slots(tree, tree->n_slots);
+	append_node(tree, CALLTREE_NONE, old[0].name, old[0].kind);
+	tree->nodes[CALLTREE_ROOT].self = old[0].self;
+	for (size_t i = 1; i < n_old; i++) {
+		uint32_t parent = renamed[old[i].parent];
+		bool stays = weight(&old[i]) > limit && tree->nodes[parent].name != merged;
+
+		if (!stays && tree->nodes[parent].name == merged)
+			renamed[i] = parent;
+		else if (stays)
+			renamed[i] = child_of(tree, parent, old[i].name, old[i].kind);
+		else
+			renamed[i] = child_of(tree, parent, merged, FRAME_MARK);
+		tree->merged += !stays && old[i].name != merged;
+		calltree_value_add(&tree->nodes[renamed[i]].self, old[i].self);
+	}
+	free(renamed);
+	free(old);
+}
+
+bool calltree_shrink(struct calltree *tree)
+{
+	uint64_t limit;
+
+	if (tree->count < tree->max_nodes)
+		return false;
+	compute_totals(tree);
+	limit = median_weight(tree);
+	keep_heavy(tree, limit);
+	while (tree->count > tree->max_nodes / 2) { /* what was merged are nodes too */
+		limit *= 2;
+		compute_totals(tree);
+		keep_heavy(tree, limit);
+	}
+	return true;
+}
+
+/* ---- finishing ---- */
+
+static int compare_nodes(const void *a, const void *b)
+{
+	const struct calltree_node *const *x = a, *const *y = b;
+	int order = strcmp((*x)->name, (*y)->name);
+
+	return order ? order : ((*x)->kind > (*y)->kind) - ((*x)->kind < (*y)->kind);
+}
+
+/* Links the children anew, in the order of their names. */
+static void sort_children(struct calltree *tree, struct calltree_node *parent,
+			  const struct calltree_node ***list, size_t *capacity)
+{
+	size_t n = 0;
+
+	for (uint32_t i = parent->first_child; i != CALLTREE_NONE;
+	     i = tree->nodes[i].next_sibling) {
+		*list = mem_grow(*list, n, capacity, sizeof(**list));
+		(*list)[n++] = &tree->nodes[i];
+	}
+	if (n < 2)
+		return;
+	qsort(*list, n, sizeof(**list), compare_nodes);
+	parent->first_child = CALLTREE_NONE;
+	while (n-- > 0) {
+		uint32_t i = (uint32_t)((*list)[n] - tree->nodes);
+
+		tree->nodes[i].next_sibling = parent->first_child;
+		parent->first_child = i;
+	}
+}
+
+void calltree_finish(struct calltree *tree)
+{
+	const struct calltree_node **list = NULL;
+	size_t capacity = 0;
+
+	compute_totals(tree);
+	for (size_t i = 0; i < tree->count; i++)
+		sort_children(tree, &tree->nodes[i], &list, &capacity);
+	free(list);
+}
+
+const struct calltree_node *calltree_node(const struct calltree *tree, uint32_t node)
+{
+	return &tree->nodes[node];
+}
+
+uint64_t calltree_merged(const struct calltree *tree)
+{
+	return tree->merged;
+}
+
+size_t calltree_depth(const struct calltree *tree)
+{
+	uint32_t *depths = mem_zalloc(tree->count, sizeof(*depths));
+	size_t deepest = 0;
+
+	for (size_t i = 1; i < tree->count; i++) {
+		depths[i] = depths[tree->nodes[i].parent] + 1;
+		deepest = depths[i] > deepest ? depths[i] : deepest;
+	}
+	free(depths);
+	return deepest;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Stacks merged into a tree: equal frames with equal callers are one node. What flame graphs, diffs
+ * and tables of functions are made from.
+ *
+ * Memory is bounded: when the tree has grown to max_nodes, its smallest subtrees are folded into
+ * one child of their parent each, named CALLTREE_MERGED, so that no value is lost, only names; see
+ * calltree_merged().
+ */
+#ifndef CALLTREE_H
+#define CALLTREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "output/profile.h"
+
+#define CALLTREE_MERGED	   "(merged)"
+#define CALLTREE_MAX_NODES (1U << 20) /* what the tools allow it: 120 MB */
+#define CALLTREE_ROOT	   0U
+#define CALLTREE_NONE	   UINT32_MAX
+
+/* Two values a stack: the one that is drawn, and in a comparison the one before. */
+struct calltree_value {
+	uint64_t now, before;
+};
+
+static inline void calltree_value_add(struct calltree_value *sum, struct calltree_value value)
+{
+	sum->now += value.now;
+	sum->before += value.before;
+}
+
+struct calltree_node {
+	const char *name; /* interned: one address, one text */
+	enum frame_kind kind;
+	uint32_t parent, first_child, next_sibling; /* CALLTREE_NONE: there is none */
+	struct calltree_value self;
+	struct calltree_value total; /* self and all below; after calltree_finish() */
+};
+
+struct calltree;
+
+struct calltree *calltree_new(size_t max_nodes);
+void calltree_free(struct calltree *tree);
+
+/*
+ * The child of that name and kind, made if it isn't there. A name is borrowed only for the call.
+ * Node numbers are valid until calltree_shrink() returns true.
+ */
+uint32_t calltree_child(struct calltree *tree, uint32_t parent, const char *name,
+			enum frame_kind kind);
+
+/* False, and nothing added, where the sum of all values would be more than 64 bits hold. */
+bool calltree_add(struct calltree *tree, uint32_t node, struct calltree_value value);
+
+/* To be called between stacks: merges what is small if the tree has grown too large. */
+bool calltree_shrink(struct calltree *tree);
+
+/* Computes the totals and sorts children by name. Nothing is added after it. */
+void calltree_finish(struct calltree *tree);
+
+const struct calltree_node *calltree_node(const struct calltree *tree, uint32_t node);
+
+/* Nodes that were merged for want of memory. */
+uint64_t calltree_merged(const struct calltree *tree);
+
+/* Frames from the root's children to the deepest leaf. */
+size_t calltree_depth(const struct calltree *tree);
+
+#endif

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Names from the traced side made safe to print. A comm can hold any byte: an escape sequence would
+ * drive the terminal, a newline would forge a line of the report.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "output/escape.h"
+
+/*
+ * The bytes of a character by its first one, and what the second one may be (RFC 3629, section 4).
+ * The bounds leave out overlong forms, surrogates, what is above U+10FFFF, and C1 (from c2 80).
+ */
+static const struct utf8_range {
+	unsigned char first_min, first_max, second_min, second_max, length;
+} utf8_ranges[] = {
+	{ 0xc2, 0xc2, 0xa0, 0xbf, 2 }, { 0xc3, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
+	{ 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
+	{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
+};
+
+static bool is_continuation(unsigned char c)
+{
+	return (c & 0xc0) == 0x80;
+}
+
+/* Reads no byte beyond the first one that does not belong, so never beyond the terminator. */
+static size_t utf8_length(const unsigned char *s)
+{
+	for (size_t i = 0; i < sizeof(utf8_ranges) / sizeof(utf8_ranges[0]); i++) {
+		const struct utf8_range *r = &utf8_ranges[i];
+
+		if (s[0] < r->first_min || s[0] > r->first_max)
+			continue;
+		if (s[1] < r->second_min || s[1] > r->second_max)
+			return 0;
+		for (size_t n = 2; n < r->length; n++)
+			if (!is_continuation(s[n]))
+				return 0;
+		return r->length;
+	}
+	return 0;
+}
+
+size_t escape_printable_bytes(const char *s, const char *also)
+{
+	unsigned char c = *s;
+
+	if (c >= 0x80)
+		return utf8_length((const unsigned char *)s);
+	if (c < 0x20 || c == 0x7f)
+		return 0;
+	return !also || !strchr(also, c);
+}
+
+void escape_print(FILE *f, const char *s, const char *also)
+{
+	while (*s) {
+		size_t n, run = 0;
+
+		while ((n = escape_printable_bytes(s + run, also)))
+			run += n;
+		fwrite(s, 1, run, f);
+		s += run;
+		if (*s)
+			fprintf(f, "\\x%02x", (unsigned char)*s++);
+	}
+}
+
+char *escape_string(char *buf, size_t size, const char *s, const char *also)
+{
+	size_t length = 0;
+
+	while (*s) {
+		size_t taken = escape_printable_bytes(s, also),
+		       added = taken ? taken : strlen("\\xNN");
+
+		if (length + added >= size)
+			break;
+		if (taken)
+			memcpy(buf + length, s, taken);
+		else
+			snprintf(buf + length, size - length, "\\x%02x", (unsigned char)*s);
+		length += added;
+		s += taken ? taken : 1;
+	}
+	if (size)
+		buf[length] = '\0';
+	return buf;
+}

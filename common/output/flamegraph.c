@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A call tree drawn as a flame graph; see flamegraph.h. What a browser takes time for is elements,
+ * so only the widest frames are elements of their own, with a title; all others of a row that have
+ * one colour are one path. A table tells the script all frames, callers first, from which it draws
+ * what is zoomed into in the same way. Colours and script stand in flamegraph.css and
+ * flamegraph.js.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/escape.h"
+#include "output/flamegraph.h"
+#include "base/mem.h"
+#include "output/quantity.h"
+#include "output/xml.h"
+
+#include "flamegraph.css.h"
+#include "flamegraph.js.h"
+
+#define FRAME_HEIGHT	16
+#define PAD_SIDE	10
+#define PAD_TOP		58
+#define PAD_BOTTOM	34
+#define CHARACTER_WIDTH 7.2 /* of 12 pixel monospace text */
+#define SHADES		6
+#define DIFF_SHADES	7
+#define MAX_ELEMENTS	4000 /* and the script's maxElements */
+#define MIN_ELEMENT	1.0  /* pixels */
+#define TABLE_LINES	1000 /* of an element: libxml2 reads no text of more than 10 MB */
+
+struct drawing {
+	FILE *f;
+	const struct calltree *tree;
+	const struct flamegraph *how;
+	uint64_t total;
+	double before_scale;
+	double max_delta; /* the largest growth or shrinkage, as a value */
+	double pixels;	  /* of one unit of value */
+	size_t rows;
+	struct box *boxes; /* callers first, from left to right */
+	size_t n_boxes, boxes_capacity;
+	double min_element; /* narrower boxes, in pixels, are drawn as parts of a path */
+};
+
+/* One frame as it is drawn: a node, or several that are too narrow. */
+struct box {
+	const struct calltree_node *node; /* NULL: several */
+	struct calltree_value value;
+	uint64_t left; /* the value of all that lies left of it */
+	uint32_t row;
+	uint32_t n_merged;
+	bool is_waker; /* in a stack behind a "--" */
+};
+
+/* A colour's class in the style sheet is a letter and a digit. */
+#define COLOUR(letter, shade) ((unsigned int)(letter) << 8 | (unsigned int)(shade))
+#define COLOUR_FORMAT	      "%c%u"
+#define COLOUR_ARGS(colour)   (colour) >> 8, (colour)&0xff
+
+#define for_each_child(tree, node, child)                                      \
+	for (uint32_t i_ = (node)->first_child;                                \
+	     i_ != CALLTREE_NONE && ((child) = calltree_node(tree, i_), true); \
+	     i_ = (child)->next_sibling)
+
+static bool is_narrow(const struct drawing *d, uint64_t value)
+{
+	return (double)value * d->pixels < d->how->min_width || !value;
+}
+
+/* Rows from this node up that have something to draw. */
+static size_t count_rows(const struct drawing *d, const struct calltree_node *node)
+{
+	const struct calltree_node *child;
+	size_t deepest = 0;
+	uint64_t narrow = 0;
+
+	for_each_child(d->tree, node, child)
+	{
+		size_t rows = is_narrow(d, child->total.now) ? 0 : count_rows(d, child);
+
+		narrow += rows ? 0 : child->total.now;
+		deepest = rows > deepest ? rows : deepest;
+	}
+	if (!deepest && !is_narrow(d, narrow))
+		deepest = 1;
+	return deepest + 1;
+}
+
+/* ---- differences ---- */
+
+static double delta_of(const struct drawing *d, struct calltree_value value)
+{
+	double before = (double)value.before * d->before_scale;
+	double delta = (double)value.now - before;
+
+	return fabs(delta) <= 1e-12 * before ? 0 : delta; /* nothing but rounding */
+}
+
+static void prepare_differences(struct drawing *d, const struct calltree_node *node)
+{
+	const struct calltree_node *child;
+
+	for_each_child(d->tree, node, child)
+	{
+		d->max_delta = fmax(d->max_delta, fabs(delta_of(d, child->total)));
+		prepare_differences(d, child);
+	}
+}
+
+/* ---- one frame ---- */
+
+/* FNV-1a, cut down: a function has one shade in all graphs. */
+static int shade_of(const char *name)
+{
+	uint32_t hash = 0x811c9dc5U;
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 0x01000193U;
+	return (int)((hash ^ hash >> 16) % SHADES);
+}
+
+static unsigned int diff_colour_of(const struct drawing *d, const struct box *box)
+{
+	double delta = delta_of(d, box->value), share;
+	int shade;
+
+	share = d->max_delta > 0 ? fabs(delta) / d->max_delta : 0;
+	shade = (int)ceil(sqrt(fmin(share, 1)) * DIFF_SHADES - 1e-9);
+	return COLOUR(delta < 0 ? 'b' : 'r', shade);
+}
+
+static unsigned int colour_of(const struct drawing *d, const struct box *box)
+{
+	static const char letters[] = { [FRAME_USER] = 'u',
+					[FRAME_INLINED] = 'i',
+					[FRAME_JIT] = 'j',
+					[FRAME_KERNEL] = 'k',
+					[FRAME_MARK] = 'm' };
+
+	if (!box->node)
+		return COLOUR('m', 0);
+	if (d->how->differential && box->row)
+		return diff_colour_of(d, box);
+	return COLOUR(box->is_waker && box->node->kind == FRAME_USER ? 'w'
+								     : letters[box->node->kind],
+		      shade_of(box->node->name));
+}
+
+static double percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+/* What can be printed of its name, to be freed. */
+static char *box_name(const struct box *box)
+{
+	size_t size = box->node ? strlen(box->node->name) * strlen("\\xNN") + 1 : 0;
+
+	if (!box->node)
+		return mem_printf("(%" PRIu32 " narrow frames)", box->n_merged);
+	return escape_string(mem_zalloc(size, 1), size, box->node->name, NULL);
+}
+
+static void print_title(const struct drawing *d, const struct box *box)
+{
+	char value[QUANTITY_MAX], *name = box_name(box);
+
+	xml_print(d->f, name);
+	free(name);
+	fprintf(d->f, " (%s, %.2f %%", quantity_format(value, box->value.now, d->how->unit),
+		percent((double)box->value.now, (double)d->total));
+	if (d->how->differential)
+		fprintf(d->f, "; before: %s, %+.2f %%",
+			quantity_format(value, box->value.before, d->how->unit),
+			percent(delta_of(d, box->value), (double)d->total));
+	fputc(')', d->f);
+}
+
+static double box_x(const struct drawing *d, const struct box *box)
+{
+	return PAD_SIDE + (double)box->left * d->pixels;
+}
+
+static double box_y(const struct drawing *d, const struct box *box)
+{
+	return PAD_TOP +
+	       (double)(d->how->inverted ? box->row : d->rows - 1 - box->row) * FRAME_HEIGHT;
+}
+
+static double box_width(const struct drawing *d, const struct box *box)
+{
+	return (double)box->value.now * d->pixels;
+}
+
+static void print_element(const struct drawing *d, const struct box *box)
+{
+	fprintf(d->f,
+		"<rect class=\"" COLOUR_FORMAT
+		"\" x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\"><title>",
+		COLOUR_ARGS(colour_of(d, box)), box_x(d, box), box_y(d, box), box_width(d, box),
+		FRAME_HEIGHT - 1);
+	print_title(d, box);
+	fputs("</title></rect>\n", d->f);
+}
+
+static void print_label(const struct drawing *d, const struct box *box)
+{
+	double width = box_width(d, box);
+	size_t room = width > 6 ? (size_t)((width - 6) / CHARACTER_WIDTH) : 0;
+	char *name;
+
+	if (room < 3)
+		return;
+	name = box_name(box);
+	fprintf(d->f, "<text x=\"%.2f\" y=\"%.1f\">", box_x(d, box) + 3, box_y(d, box) + 10.5);
+	if (xml_length(name) <= room) {
+		xml_print(d->f, name);
+	} else {
+		xml_print_start(d->f, name, room - 2);
+		fputs("..", d->f);
+	}
+	fputs("</text>\n", d->f);
+	free(name);
+}
+
+/* A line of the script's table: row, colour, value, title. */
+static void print_line(const struct drawing *d, const struct box *box)
+{
+	fprintf(d->f, "%" PRIu32 " " COLOUR_FORMAT " %" PRIu64 " ", box->row,
+		COLOUR_ARGS(colour_of(d, box)), box->value.now);
+	print_title(d, box);
+	fputc('\n', d->f);
+}
+
+/* ---- all frames ---- */
+
+static void add_narrow(struct box *narrow, const struct calltree_node *node)
+{
+	calltree_value_add(&narrow->value, node->total);
+	narrow->n_merged++;
+}
+
+static void add_box(struct drawing *d, const struct box *box)
+{
+	d->boxes = mem_grow(d->boxes, d->n_boxes, &d->boxes_capacity, sizeof(*d->boxes));
+	d->boxes[d->n_boxes++] = *box;
+}
+
+static void add_subtree(struct drawing *d, const struct box *box)
+{
+	struct box narrow = { .row = box->row + 1, .is_waker = box->is_waker };
+	uint64_t left = box->left;
+	const struct calltree_node *child;
+
+	add_box(d, box);
+	for_each_child(d->tree, box->node, child)
+	{
+		struct box next = {
+			.node = child,
+			.value = child->total,
+			.left = left,
+			.row = box->row + 1,
+			.is_waker = box->is_waker || !strcmp(child->name, "--"),
+		};
+
+		if (is_narrow(d, child->total.now)) {
+			add_narrow(&narrow, child);
+			continue;
+		}
+		add_subtree(d, &next);
+		left += child->total.now;
+	}
+	narrow.left = left;
+	if (!is_narrow(d, narrow.value.now))
+		add_box(d, &narrow);
+}
+
+static bool is_element(const struct drawing *d, const struct box *box)
+{
+	return !box->row || box_width(d, box) >= d->min_element;
+}
+
+static size_t count_elements(const struct drawing *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n_boxes; i++)
+		n += is_element(d, &d->boxes[i]);
+	return n;
+}
+
+static void choose_min_element(struct drawing *d)
+{
+	d->min_element = MIN_ELEMENT;
+	while (count_elements(d) > MAX_ELEMENTS && d->min_element < d->how->width)
+		d->min_element *= 1.25;
+}
+
+/* ---- frames that are no elements ---- */
+
+struct part {
+	const struct box *box;
+	unsigned int colour;
+};
+
+static bool is_same_path(const struct part *a, const struct part *b)
+{
+	return a->box->row == b->box->row && a->colour == b->colour;
+}
+
+/* By path, then from left to right. */
+static int compare_parts(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	if (x->box->row != y->box->row)
+		return x->box->row < y->box->row ? -1 : 1;
+	if (x->colour != y->colour)
+		return x->colour < y->colour ? -1 : 1;
+	return (x->box->left > y->box->left) - (x->box->left < y->box->left);
+}
+
+/* A path's rectangles; neighbours are one. Returns how many parts it has. */
+static size_t print_path(const struct drawing *d, const struct part *parts, size_t n)
+{
+	size_t i = 0;
+
+	fprintf(d->f, "<path class=\"" COLOUR_FORMAT "\" d=\"", COLOUR_ARGS(parts->colour));
+	while (i < n && is_same_path(parts, &parts[i])) {
+		const struct box *first = parts[i].box;
+		uint64_t end = first->left;
+
+		while (i < n && is_same_path(parts, &parts[i]) && parts[i].box->left == end)
+			end += parts[i++].box->value.now;
+		fprintf(d->f, "M%.2f %.0fh%.2fv%dH%.2fz", box_x(d, first), box_y(d, first),
+			(double)(end - first->left) * d->pixels, FRAME_HEIGHT - 1, box_x(d, first));
+	}
+	fputs("\"/>\n", d->f);
+	return i;
+}
+
+static void print_paths(const struct drawing *d)
+{
+	struct part *parts = mem_zalloc(d->n_boxes + 1, sizeof(*parts));
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n_boxes; i++)
+		if (!is_element(d, &d->boxes[i]))
+			parts[n++] = (struct part){ &d->boxes[i], colour_of(d, &d->boxes[i]) };
+	qsort(parts, n, sizeof(*parts), compare_parts);
+	for (size_t i = 0; i < n;)
+		i += print_path(d, parts + i, n - i);
+	free(parts);
+}
+
+static void print_elements(const struct drawing *d)
+{
+	for (size_t i = 0; i < d->n_boxes; i++)
+		if (is_element(d, &d->boxes[i]))
+			print_element(d, &d->boxes[i]);
+}
+
+static void print_table(const struct drawing *d)
+{
+	for (size_t i = 0; i < d->n_boxes; i++) {
+		if (i % TABLE_LINES == 0)
+			fputs(i ? "</metadata>\n<metadata>\n" : "<metadata>\n", d->f);
+		print_line(d, &d->boxes[i]);
+	}
+	fputs("</metadata>\n", d->f);
+}
+
+static void print_frames(const struct drawing *d)
+{
+	fprintf(d->f, "<g id=\"frames\" data-rows=\"%zu\" data-inverted=\"%d\">\n", d->rows,
+		d->how->inverted);
+	print_paths(d);
+	print_elements(d);
+	fputs("</g>\n<g id=\"labels\">\n", d->f);
+	for (size_t i = 0; i < d->n_boxes; i++)
+		print_label(d, &d->boxes[i]);
+	fputs("</g>\n<rect id=\"cursor\"/>\n", d->f);
+	print_table(d);
+}
+
+/* ---- what is around them ---- */
+
+/* A kind's shades differ a little in hue and lightness. */
+static void print_shades(FILE *f)
+{
+	static const struct {
+		char letter;
+		int hue, saturation, lightness;
+	} kinds[] = {
+		{ 'u', 48, 88, 64 },  { 'k', 20, 86, 62 },  { 'i', 176, 50, 62 },
+		{ 'j', 105, 52, 62 }, { 'w', 268, 55, 74 }, { 'm', 0, 0, 74 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		for (int shade = 0; shade < SHADES; shade++)
+			fprintf(f, ".%c%d{fill:hsl(%d,%d%%,%d%%)}\n", kinds[i].letter, shade,
+				kinds[i].hue + (shade % 3 - 1) * 5, kinds[i].saturation,
+				kinds[i].lightness + shade);
+}
+
+static void print_diff_shades(FILE *f)
+{
+	for (int shade = 0; shade <= DIFF_SHADES; shade++)
+		fprintf(f, ".r%d{fill:hsl(4,85%%,%d%%)}\n.b%d{fill:hsl(214,80%%,%d%%)}\n", shade,
+			94 - 5 * shade, shade, 94 - 5 * shade);
+}
+
+static void print_text(FILE *f, const char *id, uint32_t x, double y, const char *text)
+{
+	fprintf(f, "<text id=\"%s\" x=\"%" PRIu32 "\" y=\"%.0f\">", id, x, y);
+	xml_print(f, text);
+	fputs("</text>\n", f);
+}
+
+static void print_head(const struct drawing *d, double height)
+{
+	const struct flamegraph *how = d->how;
+	const char *title = how->title ? how->title : "Flame graph";
+	FILE *f = d->f;
+
+	fprintf(f,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%" PRIu32
+		"\" height=\"%.0f\" viewBox=\"0 0 %" PRIu32 " %.0f\">\n<title>",
+		how->width, height, how->width, height);
+	xml_print(f, title);
+	fputs("</title>\n<style>\n", f);
+	fputs(flamegraph_css, f);
+	if (how->differential)
+		print_diff_shades(f);
+	print_shades(f);
+	fprintf(f, "</style>\n<rect id=\"background\" width=\"100%%\" height=\"100%%\"/>\n");
+	print_text(f, "title", how->width / 2, 22, title);
+	print_text(f, "subtitle", how->width / 2, 40, how->subtitle ? how->subtitle : "");
+	print_text(f, "reset", PAD_SIDE, 22, "Reset zoom");
+	print_text(f, "search", how->width - PAD_SIDE, 22, "Search");
+	print_text(f, "matched", how->width - PAD_SIDE, height - 12, "");
+	print_text(f, "details", PAD_SIDE, height - 12, "");
+}
+
+static void print_script(FILE *f)
+{
+	fputs("<script><![CDATA[\n", f);
+	fputs(flamegraph_js, f);
+	fputs("]]></script>\n", f);
+}
+
+void flamegraph_write(FILE *f, const struct calltree *tree, const struct flamegraph *how)
+{
+	const struct calltree_node *root = calltree_node(tree, CALLTREE_ROOT);
+	struct drawing d = { .f = f, .tree = tree, .how = how, .total = root->total.now };
+	struct box all = { .node = root, .value = root->total };
+
+	d.pixels = d.total ? (how->width - 2.0 * PAD_SIDE) / (double)d.total : 0;
+	d.before_scale = how->before_scale;
+	if (!(d.before_scale > 0))
+		d.before_scale =
+			root->total.before ? (double)d.total / (double)root->total.before : 1;
+	if (how->differential)
+		prepare_differences(&d, root);
+	d.rows = count_rows(&d, root);
+	add_subtree(&d, &all);
+	choose_min_element(&d);
+	print_head(&d, PAD_TOP + (double)d.rows * FRAME_HEIGHT + PAD_BOTTOM);
+	print_frames(&d);
+	print_script(f);
+	fputs("</svg>\n", f);
+	free(d.boxes);
+}

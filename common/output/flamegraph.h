@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A call tree drawn as a flame graph: one self-contained SVG (SVG 1.1, W3C) with a script for zoom,
+ * search and keys, readable without it. Names come from the traced side: they are escaped, and the
+ * script takes them as text only.
+ */
+#ifndef FLAMEGRAPH_H
+#define FLAMEGRAPH_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "output/calltree.h"
+
+struct flamegraph {
+	const char *title;    /* NULL: "Flame graph" */
+	const char *subtitle; /* facts of the run; NULL: none */
+	const char *unit;     /* as of a profile: "samples", "microseconds", "bytes" */
+	uint32_t width;	      /* pixels */
+	double min_width;     /* narrower frames, in pixels, are merged with their siblings */
+	bool inverted;	      /* roots on top: an icicle graph */
+	bool differential;    /* colours by what grew and shrank from `before` to `now` */
+	double before_scale;  /* makes `before` comparable; 0: so that totals are equal */
+};
+
+#define FLAMEGRAPH_DEFAULT                                         \
+	{                                                          \
+		.unit = "samples", .width = 1200, .min_width = 0.1 \
+	}
+
+/* The tree is finished. Errors are left in the stream. */
+void flamegraph_write(FILE *f, const struct calltree *tree, const struct flamegraph *how);
+
+#endif

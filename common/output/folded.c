@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reads folded stacks; see folded.h. Lines are cut in place. A function's name may hold blanks, so
+ * the value is what stands behind the last one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/folded.h"
+#include "base/mem.h"
+
+void folded_open(struct folded_reader *reader, FILE *file, bool has_two_values)
+{
+	*reader = (struct folded_reader){ .file = file, .has_two_values = has_two_values };
+}
+
+void folded_close(struct folded_reader *reader)
+{
+	free(reader->text);
+	reader->text = NULL;
+}
+
+/* Cuts the number behind the last blank off the text. */
+static bool take_value(char *text, uint64_t *value)
+{
+	char *blank = strrchr(text, ' '), *end;
+
+	if (!blank || blank == text || blank[1] < '0' || blank[1] > '9')
+		return false;
+	errno = 0;
+	*value = strtoull(blank + 1, &end, 10);
+	if (*end || errno)
+		return false;
+	*blank = '\0';
+	return true;
+}
+
+/* What stackcollapse-perf.pl --all appends, and our -a; without: other. */
+static enum frame_kind take_suffix(char *name, enum frame_kind other)
+{
+	static const struct {
+		char letter;
+		enum frame_kind kind;
+	} kinds[] = { { 'k', FRAME_KERNEL }, { 'i', FRAME_INLINED }, { 'j', FRAME_JIT } };
+	size_t length = strlen(name);
+
+	if (length <= 4 || name[length - 4] != '_' || name[length - 3] != '[' ||
+	    name[length - 1] != ']')
+		return other;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (name[length - 2] == kinds[i].letter) {
+			name[length - 4] = '\0';
+			return kinds[i].kind;
+		}
+	return other;
+}
+
+/*
+ * Two lone marks part a stack: "-" the user's frames from the kernel's, "--" a waker's from both.
+ */
+static bool is_mark(const char *name)
+{
+	return !strcmp(name, "-") || !strcmp(name, "--");
+}
+
+static bool split_frames(char *text, struct folded_line *line)
+{
+	enum frame_kind kind = FRAME_USER; /* of frames that don't say */
+	char *next = text;
+
+	line->n_frames = 0;
+	while (next) {
+		char *name = strsep(&next, ";");
+		struct folded_frame *frame = &line->frames[line->n_frames];
+
+		if (!*name)
+			continue;
+		if (line->n_frames++ == FOLDED_MAX_FRAMES)
+			return false;
+		frame->name = name;
+		frame->kind = is_mark(name) ? FRAME_MARK : take_suffix(name, kind);
+		if (frame->kind == FRAME_MARK)
+			kind = strcmp(name, "-") ? FRAME_USER : FRAME_KERNEL;
+	}
+	return line->n_frames > 0;
+}
+
+static bool parse_line(const struct folded_reader *reader, char *text, struct folded_line *line)
+{
+	line->before = 0;
+	return take_value(text, &line->value) &&
+	       (!reader->has_two_values || take_value(text, &line->before)) &&
+	       split_frames(text, line);
+}
+
+static size_t trim_end(char *text, size_t length)
+{
+	while (length && strchr("\r\n ", text[length - 1]))
+		text[--length] = '\0';
+	return length;
+}
+
+void folded_refuse(struct folded_reader *reader)
+{
+	if (!reader->refused++)
+		reader->first_refused = reader->lines;
+}
+
+bool folded_read(struct folded_reader *reader, struct folded_line *line)
+{
+	ssize_t length;
+
+	while ((length = getline(&reader->text, &reader->text_size, reader->file)) >= 0) {
+		bool has_zero = strlen(reader->text) != (size_t)length;
+
+		reader->lines++;
+		if (!trim_end(reader->text, strlen(reader->text)) && !has_zero)
+			continue;
+		if (reader->text[0] == '#')
+			continue;
+		if (!has_zero && parse_line(reader, reader->text, line))
+			return true;
+		folded_refuse(reader);
+	}
+	return false;
+}

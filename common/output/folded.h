@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Reads folded stacks, ours and those of the stackcollapse programs: "root;...;leaf VALUE", one per
+ * line. Suffixes _[k], _[i], _[j] say what kind a frame is.
+ */
+#ifndef FOLDED_H
+#define FOLDED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "output/profile.h"
+
+#define FOLDED_MAX_FRAMES 4096
+
+struct folded_frame {
+	char *name; /* without its suffix */
+	enum frame_kind kind;
+};
+
+struct folded_line {
+	struct folded_frame
+		frames[FOLDED_MAX_FRAMES]; /* root first; names valid until the next line */
+	size_t n_frames;
+	uint64_t value;
+	uint64_t before; /* of lines with two values; 0 otherwise */
+};
+
+struct folded_reader {
+	FILE *file;
+	bool has_two_values; /* "stack BEFORE NOW", as differences are folded */
+	uint64_t lines;	     /* read so far, blank ones and comments too */
+	uint64_t refused;    /* of those, not folded stacks */
+	uint64_t first_refused;
+	char *text; /* getline()'s */
+	size_t text_size;
+};
+
+/* The file stays the caller's. */
+void folded_open(struct folded_reader *reader, FILE *file, bool has_two_values);
+void folded_close(struct folded_reader *reader);
+
+/* Counts the current line among those refused. */
+void folded_refuse(struct folded_reader *reader);
+
+/*
+ * The next stack; lines that are none are counted and left out, blank lines and those that begin
+ * with "#" are nothing. False at the end, or after a read error, which stays in the file.
+ */
+bool folded_read(struct folded_reader *reader, struct folded_line *line);
+
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Folded stacks read into a call tree and written from one; see folded_tree.h. Neighbouring lines
+ * often begin with the same frames: those are compared as text and not looked up again.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/folded.h"
+#include "output/folded_tree.h"
+#include "base/mem.h"
+#include "base/msg.h"
+
+/* ---- reading ---- */
+
+/* The nodes of the line before. */
+struct path {
+	uint32_t nodes[FOLDED_MAX_FRAMES];
+	size_t n;
+};
+
+static bool is_node(const struct calltree *tree, uint32_t node, const struct folded_frame *frame)
+{
+	const struct calltree_node *n = calltree_node(tree, node);
+
+	return n->kind == frame->kind && !strcmp(n->name, frame->name);
+}
+
+/* False where the values add up to too much. */
+static bool add_line(struct calltree *tree, struct path *path, const struct folded_line *line,
+		     const struct folded_input *input)
+{
+	struct calltree_value value = { .now = line->value, .before = line->before };
+	uint32_t node = CALLTREE_ROOT;
+	bool same = true, added;
+
+	if (input->column == FOLDED_BEFORE)
+		value = (struct calltree_value){ .before = line->value };
+	for (size_t i = 0; i < line->n_frames; i++) {
+		size_t from = input->reverse ? line->n_frames - 1 - i : i;
+		const struct folded_frame *frame = &line->frames[from];
+
+		same = same && i < path->n && is_node(tree, path->nodes[i], frame);
+		node = same ? path->nodes[i] : calltree_child(tree, node, frame->name, frame->kind);
+		path->nodes[i] = node;
+	}
+	path->n = line->n_frames;
+	added = calltree_add(tree, node, value);
+	if (calltree_shrink(tree))
+		path->n = 0;
+	return added;
+}
+
+static int check_reader(const struct folded_reader *reader, const char *path, uint64_t stacks)
+{
+	if (ferror(reader->file))
+		return msg_errno(errno ? errno : EIO, "reading %s", path);
+	if (!stacks)
+		return msg_error("%s: no folded stacks in it", path);
+	if (reader->refused)
+		msg_warn(
+			"%s: %" PRIu64 " of %" PRIu64
+			" lines are no folded stacks and were left out, the first is line %" PRIu64,
+			path, reader->refused, reader->lines, reader->first_refused);
+	return 0;
+}
+
+int folded_tree_read(struct calltree *tree, const struct folded_input *input)
+{
+	struct folded_line *line = mem_zalloc(1, sizeof(*line));
+	struct path *path = mem_zalloc(1, sizeof(*path));
+	struct folded_reader reader;
+	uint64_t stacks = 0;
+	int err;
+
+	folded_open(&reader, input->file, input->column == FOLDED_BOTH);
+	while (folded_read(&reader, line)) {
+		if (add_line(tree, path, line, input))
+			stacks++;
+		else
+			folded_refuse(&reader);
+	}
+	err = check_reader(&reader, input->path, stacks);
+	folded_close(&reader);
+	free(path);
+	free(line);
+	return err;
+}
+
+int folded_tree_read_path(struct calltree *tree, const char *path, enum folded_column column,
+			  bool reverse)
+{
+	bool is_stdin = !strcmp(path, "-");
+	struct folded_input input = {
+		.path = is_stdin ? "standard input" : path,
+		.file = is_stdin ? stdin : fopen(path, "re"),
+		.column = column,
+		.reverse = reverse,
+	};
+	int err;
+
+	if (!input.file)
+		return msg_errno(errno, "opening %s", path);
+	err = folded_tree_read(tree, &input);
+	if (!is_stdin)
+		fclose(input.file);
+	return err;
+}
+
+/* ---- writing ---- */
+
+struct leaf {
+	uint32_t node;
+	struct calltree_value value;
+};
+
+struct leaves {
+	struct leaf *list;
+	size_t n, capacity;
+};
+
+static void collect(struct leaves *leaves, const struct calltree *tree, uint32_t index)
+{
+	const struct calltree_node *node = calltree_node(tree, index);
+
+	if (index != CALLTREE_ROOT && (node->self.now || node->self.before)) {
+		leaves->list =
+			mem_grow(leaves->list, leaves->n, &leaves->capacity, sizeof(*leaves->list));
+		leaves->list[leaves->n++] = (struct leaf){ index, node->self };
+	}
+	for (uint32_t i = node->first_child; i != CALLTREE_NONE;
+	     i = calltree_node(tree, i)->next_sibling)
+		collect(leaves, tree, i);
+}
+
+/* Leaves of equal value stay in the order of the tree, which is that of the names. */
+static int compare_leaves(const void *a, const void *b)
+{
+	const struct leaf *x = a, *y = b;
+
+	if (x->value.now != y->value.now)
+		return x->value.now < y->value.now ? 1 : -1;
+	return (x->value.before < y->value.before) - (x->value.before > y->value.before);
+}
+
+static void print_path(FILE *f, const struct calltree *tree, uint32_t index)
+{
+	static const char *const suffixes[] = {
+		[FRAME_USER] = "",	 [FRAME_INLINED] = "_[i]", [FRAME_JIT] = "_[j]",
+		[FRAME_KERNEL] = "_[k]", [FRAME_MARK] = "",
+	};
+	const struct calltree_node *node = calltree_node(tree, index);
+
+	if (node->parent != CALLTREE_ROOT) {
+		print_path(f, tree, node->parent);
+		fputc(';', f);
+	}
+	fprintf(f, "%s%s", node->name, suffixes[node->kind]);
+}
+
+void folded_tree_write(FILE *f, const struct calltree *tree, bool has_two_values)
+{
+	struct leaves leaves = {};
+
+	collect(&leaves, tree, CALLTREE_ROOT);
+	if (leaves.n)
+		qsort(leaves.list, leaves.n, sizeof(*leaves.list), compare_leaves);
+	for (size_t i = 0; i < leaves.n; i++) {
+		print_path(f, tree, leaves.list[i].node);
+		if (has_two_values)
+			fprintf(f, " %" PRIu64, leaves.list[i].value.before);
+		fprintf(f, " %" PRIu64 "\n", leaves.list[i].value.now);
+	}
+	free(leaves.list);
+}

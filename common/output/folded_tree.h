@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Folded stacks read into a call tree, and a call tree written as folded stacks. */
+#ifndef FOLDED_TREE_H
+#define FOLDED_TREE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "output/calltree.h"
+
+enum folded_column {
+	FOLDED_NOW,    /* values count as now */
+	FOLDED_BEFORE, /* ... as before */
+	FOLDED_BOTH,   /* two values on each line: before and now */
+};
+
+struct folded_input {
+	const char *path; /* for messages */
+	FILE *file;	  /* stays the caller's */
+	enum folded_column column;
+	bool reverse; /* leaf first: callees become the callers */
+};
+
+/*
+ * Adds a file's stacks; the tree is not finished. Lines that are no stacks are told and left out;
+ * a file that has nothing else, or can't be read, is an error, printed. 0 or -errno.
+ */
+int folded_tree_read(struct calltree *tree, const struct folded_input *input);
+
+/* The same for a path; "-" is standard input. */
+int folded_tree_read_path(struct calltree *tree, const char *path, enum folded_column column,
+			  bool reverse);
+
+/* Writes the stacks of a finished tree, hottest first; two values a line if has_two_values. */
+void folded_tree_write(FILE *f, const struct calltree *tree, bool has_two_values);
+
+#endif

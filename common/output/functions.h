@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Call trees by function: what each took itself, and with all that it called. */
+#ifndef FUNCTIONS_H
+#define FUNCTIONS_H
+
+#include <stdio.h>
+
+#include "output/calltree.h"
+
+struct function {
+	const char *name; /* the tree's */
+	enum frame_kind kind;
+	struct calltree_value self, total; /* total: recursion is counted once */
+};
+
+struct functions {
+	struct function *list; /* most self time first, then total, then by name */
+	size_t n;
+};
+
+/* Of a finished tree, which outlives it; freed with functions_free(). */
+struct functions *functions_new(const struct calltree *tree);
+void functions_free(struct functions *functions);
+
+/* The first n as a table: self, total, both also in percent, and the name. */
+void functions_print(FILE *f, const struct functions *functions, const struct calltree *tree,
+		     size_t n, const char *unit);
+
+#endif

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Histograms: percentiles from log-linear slots, and the table that users of BCC's tools know.
+ * Slots are finer than the table's rows, so that a percentile is a value and not a row's edge.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "output/histogram.h"
+
+#define MAX_ROWS  64
+#define MAX_VALUE ((1ULL << (HIST_OCTAVES + HIST_SLOT_BITS - 1)) - 1)
+#define BAR_WIDTH 40
+
+const struct hist_unit hist_nsecs = { "nsecs", 1ULL << HIST_MULT_BITS, HIST_MULT_BITS, 0 };
+
+/*
+ * 64 / 1000 and 65536 / 1000000 times 2^44, rounded up so that whole units are not rounded down.
+ * The excess at 2^43 ns is 0.19 and 0.08 of a fixed-point unit: a whole unit is always exact, and
+ * one nanosecond less is told apart from it up to 50 minutes.
+ */
+const struct hist_unit hist_usecs = { "usecs", 1125899906843ULL, 44, 6 };
+const struct hist_unit hist_msecs = { "msecs", 1152921504607ULL, 44, 16 };
+
+struct position {
+	uint32_t octave, slot;
+};
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+uint64_t hist_fixed(const struct hist_unit *unit, uint64_t ns)
+{
+	return hist_scale(min_u64(ns, HIST_MAX_NS), unit->mult, unit->shift);
+}
+
+/* How many values share a slot. */
+static uint64_t slot_width(uint32_t octave)
+{
+	return octave ? 1ULL << (octave - 1) : 1;
+}
+
+static uint64_t slot_first(uint32_t octave, uint32_t slot)
+{
+	return octave ? (HIST_SLOTS_PER_OCTAVE + (uint64_t)slot) << (octave - 1) : slot;
+}
+
+static uint64_t slot_last(uint32_t octave, uint32_t slot)
+{
+	return slot_first(octave, slot) + slot_width(octave) - 1;
+}
+
+void hist_record(struct hist *h, uint64_t fixed)
+{
+	uint64_t v = min_u64(fixed, MAX_VALUE);
+	uint32_t octave = hist_octave_of(v);
+	struct hist_octave *o = &h->octaves[octave];
+
+	o->slots[hist_slot_of(v, octave)]++;
+	o->sum += fixed;
+	o->max = max_u64(o->max, fixed);
+}
+
+void hist_merge_octave(struct hist *h, uint32_t octave, const struct hist_octave *o)
+{
+	struct hist_octave *to;
+
+	if (octave >= HIST_OCTAVES)
+		return;
+	to = &h->octaves[octave];
+	for (uint32_t i = 0; i < HIST_SLOTS_PER_OCTAVE; i++)
+		to->slots[i] += o->slots[i];
+	to->sum += o->sum;
+	to->max = max_u64(to->max, o->max);
+}
+
+/* The highest slot of an octave that holds a value; -1 if none does. */
+static int highest_slot(const struct hist_octave *o)
+{
+	for (int slot = HIST_SLOTS_PER_OCTAVE - 1; slot >= 0; slot--)
+		if (o->slots[slot])
+			return slot;
+	return -1;
+}
+
+static void subtract_octave(struct hist_octave *now, const struct hist_octave *before,
+			    uint32_t octave)
+{
+	int slot;
+
+	for (uint32_t i = 0; i < HIST_SLOTS_PER_OCTAVE; i++)
+		now->slots[i] -= before->slots[i];
+	now->sum -= before->sum;
+	slot = highest_slot(now);
+	if (slot < 0)
+		now->max = 0;
+	else if (now->max == before->max)
+		now->max = min_u64(now->max, slot_last(octave, slot));
+}
+
+void hist_subtract(struct hist *now, const struct hist *before)
+{
+	for (uint32_t i = 0; i < HIST_OCTAVES; i++)
+		subtract_octave(&now->octaves[i], &before->octaves[i], i);
+}
+
+uint64_t hist_count(const struct hist *h)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < HIST_OCTAVES; i++)
+		for (uint32_t j = 0; j < HIST_SLOTS_PER_OCTAVE; j++)
+			count += h->octaves[i].slots[j];
+	return count;
+}
+
+static double to_unit(const struct hist_unit *unit, double fixed)
+{
+	return fixed / (double)(1ULL << unit->fraction_bits);
+}
+
+/*
+ * A value being recorded while the map is read may be counted in its slot and not yet in max; the
+ * slot's first value is then the better answer.
+ */
+static uint64_t max_fixed(const struct hist *h)
+{
+	for (uint32_t i = HIST_OCTAVES; i-- > 0;) {
+		int slot = highest_slot(&h->octaves[i]);
+
+		if (slot >= 0)
+			return max_u64(h->octaves[i].max, slot_first(i, slot));
+	}
+	return 0;
+}
+
+/* The slot of the value with that rank, which is at least 1 and at most the count. */
+static struct position find_rank(const struct hist *h, uint64_t rank)
+{
+	struct position at = { 0, 0 };
+	uint64_t seen = 0;
+
+	for (; at.octave < HIST_OCTAVES; at.octave++)
+		for (at.slot = 0; at.slot < HIST_SLOTS_PER_OCTAVE; at.slot++) {
+			seen += h->octaves[at.octave].slots[at.slot];
+			if (seen >= rank)
+				return at;
+		}
+	return at;
+}
+
+/* percent of count, rounded up: less a hair, as 99.9 % of 1000 is 999.0000000000001 in doubles. */
+static uint64_t nearest_rank(uint64_t count, double percent)
+{
+	double exact = percent / 100 * (double)count * (1 - 1e-12);
+	uint64_t rank = (uint64_t)exact;
+
+	if ((double)rank < exact)
+		rank++;
+	return min_u64(max_u64(rank, 1), count);
+}
+
+double hist_percentile(const struct hist *h, const struct hist_unit *unit, double percent)
+{
+	uint64_t count = hist_count(h), rank = nearest_rank(count, percent);
+	struct position at;
+	double middle, max = hist_max(h, unit);
+
+	/* The value of the last rank is the one value known exactly. */
+	if (rank == count)
+		return max;
+	at = find_rank(h, rank);
+	middle = to_unit(unit, (double)slot_first(at.octave, at.slot) +
+				       (double)(slot_width(at.octave) - 1) / 2);
+	return middle < max ? middle : max;
+}
+
+double hist_average(const struct hist *h, const struct hist_unit *unit)
+{
+	uint64_t count = hist_count(h);
+	double sum = 0;
+
+	for (uint32_t i = 0; i < HIST_OCTAVES; i++)
+		sum += (double)h->octaves[i].sum;
+	return count ? to_unit(unit, sum / (double)count) : 0;
+}
+
+double hist_max(const struct hist *h, const struct hist_unit *unit)
+{
+	return to_unit(unit, (double)max_fixed(h));
+}
+
+/* The row of a value: its power of two in printed units, where 0 and 1 share the first row. */
+static uint32_t row_of(const struct hist_unit *unit, uint64_t fixed)
+{
+	uint64_t v = fixed >> unit->fraction_bits;
+
+	return v ? hist_floor_log2(v) : 0;
+}
+
+/* Fills rows[MAX_ROWS]. Returns the number of rows up to the last one that holds a value. */
+static uint32_t count_rows(const struct hist *h, const struct hist_unit *unit, uint64_t *rows)
+{
+	uint32_t n = 0;
+
+	memset(rows, 0, MAX_ROWS * sizeof(*rows));
+	for (uint32_t i = 0; i < HIST_OCTAVES; i++)
+		for (uint32_t j = 0; j < HIST_SLOTS_PER_OCTAVE; j++) {
+			uint32_t row = row_of(unit, slot_first(i, j));
+
+			if (!h->octaves[i].slots[j])
+				continue;
+			rows[row] += h->octaves[i].slots[j];
+			n = row + 1;
+		}
+	return n;
+}
+
+static void print_row(FILE *f, uint32_t row, uint64_t count, uint64_t max_count, bool wide)
+{
+	static const char stars[] = "****************************************";
+	uint64_t first = row ? 1ULL << row : 0, last = (2ULL << row) - 1;
+	int width = wide ? 20 : 10, bar = wide ? BAR_WIDTH / 2 : BAR_WIDTH;
+	int n_stars = (int)(count * bar / max_count);
+
+	fprintf(f, "%*" PRIu64 " -> %-*" PRIu64 " : %-8" PRIu64 " |%-*.*s|\n", width, first, width,
+		last, count, bar, n_stars, stars);
+}
+
+static void print_table(FILE *f, const struct hist *h, const struct hist_unit *unit)
+{
+	uint64_t rows[MAX_ROWS], max_count = 0;
+	uint32_t n = count_rows(h, unit, rows);
+	bool wide = n > 33; /* BCC's limit: the last row's numbers have more than ten digits */
+
+	if (!n)
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		max_count = max_u64(max_count, rows[i]);
+	fprintf(f, "%*s%-*s : count    distribution\n", wide ? 15 : 5, "", wide ? 29 : 19,
+		unit->name);
+	for (uint32_t i = 0; i < n; i++)
+		print_row(f, i, rows[i], max_count, wide);
+}
+
+/* Three digits at least; nanoseconds have no fractions. */
+static void print_value(FILE *f, const struct hist_unit *unit, const char *name, double v)
+{
+	int decimals = v >= 100 ? 0 : v >= 10 ? 1 : v >= 1 ? 2 : 3;
+
+	fprintf(f, "  %s %.*f", name, unit->fraction_bits ? decimals : 0, v);
+}
+
+void hist_print(FILE *f, const struct hist *h, const struct hist_unit *unit)
+{
+	print_table(f, h, unit);
+	fprintf(f, "count %" PRIu64, hist_count(h));
+	print_value(f, unit, "avg", hist_average(h, unit));
+	print_value(f, unit, "p50", hist_percentile(h, unit, 50));
+	print_value(f, unit, "p90", hist_percentile(h, unit, 90));
+	print_value(f, unit, "p99", hist_percentile(h, unit, 99));
+	print_value(f, unit, "p99.9", hist_percentile(h, unit, 99.9));
+	print_value(f, unit, "max", hist_max(h, unit));
+	fputc('\n', f);
+}
+
+static void print_bucket(struct json *json, const struct hist_unit *unit, struct position at,
+			 uint64_t count)
+{
+	uint64_t first = slot_first(at.octave, at.slot);
+
+	if (!count)
+		return;
+	json_open(json, NULL, '{');
+	json_number(json, "from", to_unit(unit, (double)first));
+	json_number(json, "below", to_unit(unit, (double)(first + slot_width(at.octave))));
+	json_uint(json, "count", count);
+	json_close(json, '}');
+}
+
+void hist_print_json(struct json *json, const struct hist *h, const struct hist_unit *unit)
+{
+	json_text(json, "unit", unit->name);
+	json_uint(json, "count", hist_count(h));
+	json_number(json, "average", hist_average(h, unit));
+	json_number(json, "p50", hist_percentile(h, unit, 50));
+	json_number(json, "p90", hist_percentile(h, unit, 90));
+	json_number(json, "p99", hist_percentile(h, unit, 99));
+	json_number(json, "p99_9", hist_percentile(h, unit, 99.9));
+	json_number(json, "max", hist_max(h, unit));
+	json_open(json, "buckets", '[');
+	for (uint32_t i = 0; i < HIST_OCTAVES; i++)
+		for (uint32_t j = 0; j < HIST_SLOTS_PER_OCTAVE; j++)
+			print_bucket(json, unit, (struct position){ i, j }, h->octaves[i].slots[j]);
+	json_close(json, ']');
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Histograms as the loader keeps and prints them; recorded by bpf/hist.bpf.h, see bpf/abi/hist.h. */
+#ifndef COMMON_HIST_H
+#define COMMON_HIST_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "abi/hist.h"
+#include "output/json.h"
+
+/*
+ * How values are recorded and printed. fixed = (ns * mult) >> shift, by hist_scale(); one printed
+ * unit is 2^fraction_bits in fixed point. Whole units of up to HIST_MAX_NS come out exact.
+ */
+struct hist_unit {
+	const char *name; /* "usecs" */
+	uint64_t mult;
+	uint32_t shift, fraction_bits;
+};
+
+extern const struct hist_unit hist_nsecs; /* fixed = ns */
+extern const struct hist_unit hist_usecs; /* 1/64 us */
+extern const struct hist_unit hist_msecs; /* 1/65536 ms */
+
+struct hist {
+	struct hist_octave octaves[HIST_OCTAVES];
+};
+
+/* The same conversion as in the kernel; values above HIST_MAX_NS are taken as that. */
+uint64_t hist_fixed(const struct hist_unit *unit, uint64_t ns);
+
+void hist_record(struct hist *h, uint64_t fixed);
+void hist_merge_octave(struct hist *h, uint32_t octave, const struct hist_octave *o);
+
+/*
+ * now - before, where `before` is an earlier reading of the same cumulative histogram. In an octave
+ * whose maximum has not risen since, the interval's own maximum is unknown: it is taken to be the
+ * last value of the highest slot with a count left, but never more than now's maximum.
+ */
+void hist_subtract(struct hist *now, const struct hist *before);
+
+uint64_t hist_count(const struct hist *h);
+
+/*
+ * In printed units; 0 for an empty histogram. Percentiles, with percent in (0, 100], are by nearest
+ * rank: the middle of the slot that holds the value of that rank, never above the maximum.
+ */
+double hist_percentile(const struct hist *h, const struct hist_unit *unit, double percent);
+double hist_average(const struct hist *h, const struct hist_unit *unit);
+double hist_max(const struct hist *h, const struct hist_unit *unit);
+
+/*
+ * BCC's table: the header, a row per power of two from 0 -> 1 to the last one with a value, and
+ * the line with count, average and percentiles. Prints nothing but the line for an empty one. Like
+ * BCC's, the table has wider numbers and shorter bars when there is a row above 2^33.
+ */
+void hist_print(FILE *f, const struct hist *h, const struct hist_unit *unit);
+
+/* The same as members of an object: buckets are as fine as they were recorded, first inclusive. */
+void hist_print_json(struct json *json, const struct hist *h, const struct hist_unit *unit);
+
+#endif

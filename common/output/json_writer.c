@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Stacks for other programs: a line about the run, then one for each stack. */
+#include "output/json.h"
+#include "base/version.h"
+#include "output/writer.h"
+
+void writer_print_facts(FILE *f, const struct writer_facts *facts, const char *unit)
+{
+	struct json json = json_begin_line(f, "run");
+
+	json_text(&json, "tool", facts->tool);
+	json_text(&json, "version", TRACELETS_VERSION);
+	json_text(&json, "host", facts->host);
+	json_text(&json, "kernel", facts->kernel);
+	json_text(&json, "event", facts->event);
+	if (facts->period) {
+		json_uint(&json, "period", facts->period->value);
+		json_text(&json, "period_unit", facts->period->unit);
+	}
+	json_uint(&json, "start_unix_ns", facts->end_unix_ns - facts->duration_ns);
+	json_uint(&json, "duration_ns", facts->duration_ns);
+	json_text(&json, "unit", unit);
+	json_uint(&json, "lost", facts->lost);
+	json_end_line(&json);
+}
+
+static const char *kind_name(enum frame_kind kind)
+{
+	static const char *const names[] = {
+		[FRAME_USER] = "user",	   [FRAME_INLINED] = "inlined", [FRAME_JIT] = "jit",
+		[FRAME_KERNEL] = "kernel", [FRAME_MARK] = "mark",
+	};
+
+	return names[kind];
+}
+
+static void print_frame(struct json *json, const struct frame *frame)
+{
+	json_open(json, NULL, '{');
+	json_text(json, "name", frame->name);
+	json_text(json, "kind", kind_name(frame->kind));
+	json_text(json, "symbol", frame->symbol);
+	if (frame->image) {
+		json_text(json, "module", frame->image->name);
+		json_text(json, "path", frame->image->path);
+		json_text(json, "build_id", frame->image->build_id);
+	}
+	if (frame->address)
+		json_uint(json, "offset", frame->address);
+	if (frame->file) {
+		json_text(json, "file", frame->file);
+		json_uint(json, "line", frame->line);
+	}
+	json_close(json, '}');
+}
+
+static void print_stack(FILE *f, const struct sample *s)
+{
+	const char state[] = { s->state, '\0' };
+	struct json json = json_begin_line(f, "stack");
+
+	json_uint(&json, "value", s->value);
+	if (s->part)
+		json_uint(&json, "runnable", s->part);
+	if (s->blocks.count)
+		json_uint(&json, "count", s->blocks.count);
+	if (s->blocks.has_ages) {
+		json_uint(&json, "youngest_ms", s->blocks.youngest_ms);
+		json_uint(&json, "oldest_ms", s->blocks.oldest_ms);
+	}
+	json_text(&json, "comm", s->comm);
+	json_uint(&json, "pid", s->pid);
+	if (s->cpu >= 0)
+		json_uint(&json, "cpu", (uint64_t)s->cpu);
+	json_text(&json, "state", s->state ? state : NULL);
+	json_text(&json, "remark", s->remark);
+	json_open(&json, "frames", '[');
+	for (size_t i = 0; i < s->n_frames; i++)
+		print_frame(&json, &s->frames[i]);
+	json_close(&json, ']');
+	json_end_line(&json);
+}
+
+static void write_json(FILE *f, struct profile *p, const struct writer_style *style)
+{
+	if (style->facts)
+		writer_print_facts(f, style->facts, profile_unit(p));
+	profile_sort(p);
+	for (size_t i = 0; i < profile_count(p); i++)
+		if (profile_sample(p, i)->value)
+			print_stack(f, profile_sample(p, i));
+}
+
+const struct writer json_writer = {
+	.name = "json", .extension = "json", .is_exact = true, .write = write_json
+};

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Stacks as pprof reads them: a gzip'd message of profile.proto (github.com/google/pprof, proto/).
+ * There, everything is told once and named by a number, so each string, function, mapping and
+ * location is kept as the bytes of its message, and equal ones get one number.
+ *
+ * An address is that in the file, as ELF counts it, not that in some process: a mapping that begins
+ * at 0 and covers all memory is how pprof is told so.
+ */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "output/escape.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "output/protobuf.h"
+#include "base/version.h"
+#include "output/writer.h"
+
+/* profile.proto: the fields of its messages that are used. */
+enum profile_field {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6,
+	PROFILE_TIME_NS = 9,
+	PROFILE_DURATION_NS = 10,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
+	PROFILE_COMMENT = 13,
+};
+
+enum value_type_field { VALUE_TYPE = 1, VALUE_UNIT = 2 };
+enum sample_field { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
+enum label_field { LABEL_KEY = 1, LABEL_TEXT = 2, LABEL_NUMBER = 3 };
+
+#define OWN_NUMBER 1 /* the field of messages that others refer to */
+
+enum mapping_field {
+	MAPPING_LIMIT = 3,
+	MAPPING_FILE = 5,
+	MAPPING_BUILD_ID = 6,
+	MAPPING_HAS_FUNCTIONS = 7,
+	MAPPING_HAS_FILES = 8,
+	MAPPING_HAS_LINES = 9,
+	MAPPING_HAS_INLINED = 10,
+};
+
+enum location_field { LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4 };
+enum line_field { LINE_FUNCTION = 1, LINE_NUMBER = 2 };
+enum function_field { FUNCTION_NAME = 2, FUNCTION_SYMBOL = 3, FUNCTION_FILE = 4 };
+
+/* Messages or texts, numbered from 0 on. */
+struct table {
+	struct item {
+		unsigned char *bytes;
+		size_t n;
+	} * items;
+	size_t count, cap;
+	uint32_t *slots; /* index + 1; at most half full */
+	size_t n_slots;	 /* a power of two */
+};
+
+/* The names by which pprof's users know what has that unit. */
+struct unit_names {
+	const char *unit, *type;
+	const char *counted; /* the number of blocks, which comes first; NULL: there are none */
+};
+
+struct pprof {
+	struct protobuf out;
+	struct table strings, functions, mappings, locations;
+	uint64_t *list; /* of a sample's locations */
+	size_t n_list, list_cap;
+	const struct unit_names *names;
+	const struct sample_period *period; /* NULL: a sample stands for no time */
+};
+
+static const struct unit_names units[] = {
+	{ "nanoseconds", "offcpu", NULL },
+	{ "microseconds", "offcpu", NULL },
+	{ "bytes", "inuse_space", "inuse_objects" },
+};
+
+/* ---- numbers for what has been told ---- */
+
+static uint64_t hash_bytes(const unsigned char *bytes, size_t n)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL; /* FNV-1a */
+
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
+	return hash ^ (hash >> 32);
+}
+
+static uint32_t *find_slot(const struct table *t, const void *bytes, size_t n)
+{
+	size_t i = hash_bytes(bytes, n) & (t->n_slots - 1);
+
+	for (; t->items && t->slots[i]; i = (i + 1) & (t->n_slots - 1)) {
+		const struct item *item = &t->items[t->slots[i] - 1];
+
+		if (item->n == n && !memcmp(item->bytes, bytes, n))
+			break;
+	}
+	return &t->slots[i];
+}
+
+static void grow_slots(struct table *t)
+{
+	free(t->slots);
+	t->n_slots = t->n_slots ? t->n_slots * 2 : 256;
+	t->slots = mem_zalloc(t->n_slots, sizeof(*t->slots));
+	for (size_t i = 0; i < t->count; i++)
+		*find_slot(t, t->items[i].bytes, t->items[i].n) = (uint32_t)i + 1;
+}
+
+static uint64_t table_number(struct table *t, const void *bytes, size_t n, bool *is_new)
+{
+	uint32_t *slot;
+
+	if (t->count * 2 >= t->n_slots)
+		grow_slots(t);
+	slot = find_slot(t, bytes, n);
+	*is_new = !*slot;
+	if (*is_new) {
+		t->items = mem_grow(t->items, t->count, &t->cap, sizeof(*t->items));
+		t->items[t->count] = (struct item){ mem_zalloc(n + 1, 1), n };
+		memcpy(t->items[t->count].bytes, bytes, n);
+		*slot = (uint32_t)++t->count;
+	}
+	return *slot - 1;
+}
+
+static void table_free(struct table *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		free(t->items[i].bytes);
+	free(t->items);
+	free(t->slots);
+}
+
+static uint64_t number_text(struct pprof *p, const char *text)
+{
+	size_t size = strlen(text) * strlen("\\xNN") + 1;
+	char *safe = escape_string(mem_zalloc(size, 1), size, text, NULL);
+	bool is_new;
+	uint64_t number = table_number(&p->strings, safe, strlen(safe), &is_new);
+
+	if (is_new)
+		protobuf_bytes(&p->out, PROFILE_STRING, safe, strlen(safe));
+	free(safe);
+	return number;
+}
+
+/* The number of a message without one (0 is "none"), which is freed. */
+static uint64_t number_message(struct pprof *p, struct table *t, enum profile_field field,
+			       struct protobuf *message)
+{
+	bool is_new;
+	uint64_t number = table_number(t, message->bytes, message->n, &is_new) + 1;
+
+	if (is_new) {
+		protobuf_uint(message, OWN_NUMBER, number);
+		protobuf_message(&p->out, field, message);
+	}
+	protobuf_free(message);
+	return number;
+}
+
+/* ---- frames ---- */
+
+static uint64_t number_function(struct pprof *p, const struct frame *frame)
+{
+	struct protobuf function = {};
+
+	protobuf_uint(&function, FUNCTION_NAME, number_text(p, frame->name));
+	protobuf_uint(&function, FUNCTION_SYMBOL,
+		      number_text(p, frame->symbol ? frame->symbol : frame->name));
+	protobuf_uint(&function, FUNCTION_FILE, number_text(p, frame->file ? frame->file : ""));
+	return number_message(p, &p->functions, PROFILE_FUNCTION, &function);
+}
+
+/*
+ * Names are as good as they get: pprof need not look for the file here, which may be another one.
+ */
+static uint64_t number_mapping(struct pprof *p, const struct image *image)
+{
+	const char *path = image->path ? image->path : image->name;
+	struct protobuf mapping = {};
+
+	protobuf_uint(&mapping, MAPPING_LIMIT, UINT64_MAX);
+	protobuf_uint(&mapping, MAPPING_FILE, number_text(p, path));
+	protobuf_uint(&mapping, MAPPING_BUILD_ID,
+		      number_text(p, image->build_id ? image->build_id : ""));
+	for (uint32_t field = MAPPING_HAS_FUNCTIONS; field <= MAPPING_HAS_INLINED; field++)
+		protobuf_uint(&mapping, field, 1);
+	return number_message(p, &p->mappings, PROFILE_MAPPING, &mapping);
+}
+
+static void add_line(struct pprof *p, struct protobuf *location, const struct frame *frame)
+{
+	struct protobuf line = {};
+
+	protobuf_uint(&line, LINE_FUNCTION, number_function(p, frame));
+	protobuf_uint(&line, LINE_NUMBER, frame->line);
+	protobuf_message(location, LOCATION_LINE, &line);
+	protobuf_free(&line);
+}
+
+static bool is_same_place(const struct frame *a, const struct frame *b)
+{
+	return a->image == b->image && a->address == b->address;
+}
+
+/* The frame at *i and, if it is inlined, those that it is inlined in. Leaves *i at the last one. */
+static uint64_t number_location(struct pprof *p, const struct frame *frames, size_t *i)
+{
+	const struct frame *frame = &frames[*i];
+	struct protobuf location = {};
+
+	if (frame->image)
+		protobuf_uint(&location, LOCATION_MAPPING, number_mapping(p, frame->image));
+	protobuf_uint(&location, LOCATION_ADDRESS, frame->address);
+	add_line(p, &location, frame);
+	while (frames[*i].kind == FRAME_INLINED && *i > 0 && is_same_place(frame, &frames[*i - 1]))
+		add_line(p, &location, &frames[--*i]);
+	return number_message(p, &p->locations, PROFILE_LOCATION, &location);
+}
+
+/* ---- samples ---- */
+
+static void add_label(struct pprof *p, struct protobuf *sample, const char *key, const char *text,
+		      uint64_t number)
+{
+	struct protobuf label = {};
+
+	protobuf_uint(&label, LABEL_KEY, number_text(p, key));
+	protobuf_uint(&label, LABEL_TEXT, text ? number_text(p, text) : 0);
+	protobuf_uint(&label, LABEL_NUMBER, number);
+	protobuf_message(sample, SAMPLE_LABEL, &label);
+	protobuf_free(&label);
+}
+
+static void add_labels(struct pprof *p, struct protobuf *sample, const struct sample *s)
+{
+	const char state[] = { s->state, '\0' };
+
+	add_label(p, sample, "comm", s->comm, 0);
+	add_label(p, sample, "pid", NULL, s->pid);
+	if (s->cpu >= 0)
+		add_label(p, sample, "cpu", NULL, (uint64_t)s->cpu);
+	if (s->state)
+		add_label(p, sample, "state", state, 0);
+	if (s->remark)
+		add_label(p, sample, "remark", s->remark, 0);
+}
+
+/* pprof leaves out samples without any location, which would be missing from the sums. */
+static void list_locations(struct pprof *p, const struct sample *s)
+{
+	static const struct frame none = { .name = "[no frames]", .kind = FRAME_MARK };
+	const struct frame *frames = s->n_frames ? s->frames : &none;
+
+	p->n_list = 0;
+	for (size_t i = s->n_frames ? s->n_frames : 1; i-- > 0;) {
+		p->list = mem_grow(p->list, p->n_list, &p->list_cap, sizeof(*p->list));
+		p->list[p->n_list++] = number_location(p, frames, &i);
+	}
+}
+
+static void add_sample(struct pprof *p, const struct sample *s)
+{
+	struct protobuf sample = {};
+	uint64_t values[3];
+	size_t n = 0;
+
+	if (p->names->counted)
+		values[n++] = s->blocks.count;
+	values[n++] = s->value;
+	if (p->period)
+		values[n++] = s->value * p->period->value;
+	list_locations(p, s);
+	protobuf_list(&sample, SAMPLE_LOCATION, p->list, p->n_list);
+	protobuf_list(&sample, SAMPLE_VALUE, values, n);
+	add_labels(p, &sample, s);
+	protobuf_message(&p->out, PROFILE_SAMPLE, &sample);
+	protobuf_free(&sample);
+}
+
+/* ---- the run ---- */
+
+static void add_value_type(struct pprof *p, enum profile_field field, const char *type,
+			   const char *unit)
+{
+	struct protobuf value = {};
+
+	protobuf_uint(&value, VALUE_TYPE, number_text(p, type));
+	protobuf_uint(&value, VALUE_UNIT, number_text(p, unit));
+	protobuf_message(&p->out, field, &value);
+	protobuf_free(&value);
+}
+
+static void add_value_types(struct pprof *p, const char *unit)
+{
+	if (p->names->counted)
+		add_value_type(p, PROFILE_SAMPLE_TYPE, p->names->counted, "count");
+	add_value_type(p, PROFILE_SAMPLE_TYPE, p->names->type ? p->names->type : unit,
+		       p->names->type ? unit : "count");
+	if (!p->period)
+		return;
+	add_value_type(p, PROFILE_SAMPLE_TYPE, p->period->type, p->period->unit);
+	add_value_type(p, PROFILE_PERIOD_TYPE, p->period->type, p->period->unit);
+	protobuf_uint(&p->out, PROFILE_PERIOD, p->period->value);
+}
+
+/* Takes the text over. */
+static void add_comment(struct pprof *p, char *text)
+{
+	uint64_t number = number_text(p, text);
+
+	protobuf_list(&p->out, PROFILE_COMMENT, &number, 1);
+	free(text);
+}
+
+static void add_facts(struct pprof *p, const struct writer_facts *facts, const char *unit)
+{
+	protobuf_uint(&p->out, PROFILE_TIME_NS, facts->end_unix_ns - facts->duration_ns);
+	protobuf_uint(&p->out, PROFILE_DURATION_NS, facts->duration_ns);
+	add_comment(p, mem_printf("%s (tracelets) %s", facts->tool, TRACELETS_VERSION));
+	add_comment(p, mem_printf("%s, Linux %s", facts->host, facts->kernel));
+	if (facts->event)
+		add_comment(p, mem_strdup(facts->event));
+	add_comment(p, mem_printf("lost: %" PRIu64 " %s", facts->lost, unit));
+}
+
+static void write_gzip(FILE *f, const struct protobuf *pb)
+{
+	const int gzip = 16 + MAX_WBITS;
+	z_stream z = { .next_in = pb->bytes, .avail_in = (uInt)pb->n };
+	unsigned char buf[16384] = {};
+	int status = Z_OK;
+
+	if (pb->n > UINT_MAX || deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip,
+					     MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
+		msg_error("packing the profile: it is too large");
+		return;
+	}
+	while (status == Z_OK) {
+		z.next_out = buf;
+		z.avail_out = sizeof(buf);
+		status = deflate(&z, Z_FINISH);
+		fwrite(buf, 1, sizeof(buf) - z.avail_out, f);
+	}
+	deflateEnd(&z);
+}
+
+static const struct unit_names *names_of(const char *unit)
+{
+	static const struct unit_names other = {};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (!strcmp(units[i].unit, unit))
+			return &units[i];
+	return &other;
+}
+
+static void write_pprof(FILE *f, struct profile *profile, const struct writer_style *style)
+{
+	struct pprof p = { .names = names_of(profile_unit(profile)),
+			   .period = style->facts ? style->facts->period : NULL };
+
+	number_text(&p, ""); /* number 0, as the format wants it */
+	add_value_types(&p, profile_unit(profile));
+	profile_sort(profile);
+	for (size_t i = 0; i < profile_count(profile); i++)
+		if (profile_sample(profile, i)->value)
+			add_sample(&p, profile_sample(profile, i));
+	if (style->facts)
+		add_facts(&p, style->facts, profile_unit(profile));
+	write_gzip(f, &p.out);
+	protobuf_free(&p.out);
+	table_free(&p.strings);
+	table_free(&p.functions);
+	table_free(&p.mappings);
+	table_free(&p.locations);
+	free(p.list);
+}
+
+const struct writer pprof_writer = {
+	.name = "pprof", .extension = "pb.gz", .is_exact = true, .write = write_pprof
+};

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The data model of the stack tools: samples merged through a hash table as they are added. All
+ * names are interned, so that two stacks are compared by addresses, without looking at the text.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/order.h"
+#include "output/profile.h"
+#include "base/strpool.h"
+
+struct entry {
+	struct sample sample;
+	uint64_t hash;
+	struct frame frames[];
+};
+
+struct profile {
+	const char *unit;
+	struct strpool *names;
+	struct entry **entries; /* in the order that profile_sort() gives */
+	size_t count, capacity;
+	struct entry **slots; /* the hash table: linear probing, at most half full */
+	size_t n_slots;	      /* a power of two */
+	struct frame *scratch;
+	size_t n_scratch;
+	uint64_t total;
+};
+
+struct profile *profile_new(const char *unit)
+{
+	struct profile *p = mem_zalloc(1, sizeof(*p));
+
+	p->unit = unit;
+	p->names = strpool_new();
+	p->n_slots = 1024;
+	p->slots = mem_zalloc(p->n_slots, sizeof(*p->slots));
+	return p;
+}
+
+void profile_free(struct profile *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->count; i++)
+		free(p->entries[i]);
+	free(p->entries);
+	free(p->slots);
+	free(p->scratch);
+	strpool_free(p->names);
+	free(p);
+}
+
+static uint64_t hash_frame(uint64_t hash, const struct frame *frame)
+{
+	hash = hash_add(hash, (uintptr_t)frame->name ^ frame->kind);
+	if (frame->image)
+		hash = hash_add(hash, (uintptr_t)frame->image ^ frame->address);
+	return frame->file ? hash_add(hash, (uintptr_t)frame->file ^ frame->line) : hash;
+}
+
+static bool frame_equal(const struct frame *a, const struct frame *b)
+{
+	return a->name == b->name && a->kind == b->kind && a->file == b->file &&
+	       a->line == b->line && a->symbol == b->symbol && a->image == b->image &&
+	       a->address == b->address;
+}
+
+static uint64_t hash_sample(const struct sample *s)
+{
+	uint64_t hash = hash_add((uintptr_t)s->comm, (uintptr_t)s->remark);
+
+	hash = hash_add(hash, (uint64_t)s->pid << 32 | (uint32_t)s->cpu);
+	hash = hash_add(hash, (unsigned char)s->state);
+	for (size_t i = 0; i < s->n_frames; i++)
+		hash = hash_frame(hash, &s->frames[i]);
+	return hash;
+}
+
+static bool frames_equal(const struct sample *a, const struct sample *b)
+{
+	if (a->n_frames != b->n_frames)
+		return false;
+	for (size_t i = 0; i < a->n_frames; i++)
+		if (!frame_equal(&a->frames[i], &b->frames[i]))
+			return false;
+	return true;
+}
+
+static bool sample_equal(const struct sample *a, const struct sample *b)
+{
+	return a->comm == b->comm && a->pid == b->pid && a->cpu == b->cpu && a->state == b->state &&
+	       a->remark == b->remark && frames_equal(a, b);
+}
+
+/* The slot that holds an equal sample, or the free one where it belongs. */
+static struct entry **find_slot(const struct profile *p, const struct sample *s, uint64_t hash)
+{
+	size_t i = hash & (p->n_slots - 1);
+
+	while (p->slots[i] && (p->slots[i]->hash != hash || !sample_equal(&p->slots[i]->sample, s)))
+		i = (i + 1) & (p->n_slots - 1);
+	return &p->slots[i];
+}
+
+static void double_slots(struct profile *p)
+{
+	free(p->slots);
+	p->n_slots *= 2;
+	p->slots = mem_zalloc(p->n_slots, sizeof(*p->slots));
+	for (size_t i = 0; i < p->count; i++)
+		*find_slot(p, &p->entries[i]->sample, p->entries[i]->hash) = p->entries[i];
+}
+
+static const char *intern_optional(struct profile *p, const char *text)
+{
+	return text ? strpool_intern(p->names, text) : NULL;
+}
+
+/* The sample with interned names; its frames are in the scratch array until the next call. */
+static struct sample intern_sample(struct profile *p, const struct sample *s)
+{
+	struct sample own = *s;
+
+	if (s->n_frames > p->n_scratch) {
+		p->scratch = mem_realloc(p->scratch, s->n_frames, sizeof(*p->scratch));
+		p->n_scratch = s->n_frames;
+	}
+	for (size_t i = 0; i < s->n_frames; i++) {
+		p->scratch[i] = s->frames[i];
+		p->scratch[i].name = strpool_intern(p->names, s->frames[i].name);
+		p->scratch[i].file = intern_optional(p, s->frames[i].file);
+		p->scratch[i].symbol = intern_optional(p, s->frames[i].symbol);
+	}
+	own.frames = p->scratch;
+	own.comm = strpool_intern(p->names, s->comm);
+	own.remark = intern_optional(p, s->remark);
+	return own;
+}
+
+static struct entry *new_entry(const struct sample *s, uint64_t hash)
+{
+	struct entry *e = mem_zalloc(1, sizeof(*e) + s->n_frames * sizeof(*e->frames));
+
+	e->sample = *s;
+	e->hash = hash;
+	if (s->n_frames)
+		memcpy(e->frames, s->frames, s->n_frames * sizeof(*e->frames));
+	e->sample.frames = e->frames;
+	return e;
+}
+
+static void merge_blocks(struct block_facts *sum, const struct block_facts *more)
+{
+	sum->count += more->count;
+	if (more->has_ages && (!sum->has_ages || more->youngest_ms < sum->youngest_ms))
+		sum->youngest_ms = more->youngest_ms;
+	if (more->has_ages && (!sum->has_ages || more->oldest_ms > sum->oldest_ms))
+		sum->oldest_ms = more->oldest_ms;
+	sum->has_ages |= more->has_ages;
+}
+
+void profile_add(struct profile *p, const struct sample *s)
+{
+	struct sample own = intern_sample(p, s);
+	uint64_t hash = hash_sample(&own);
+	struct entry **slot = find_slot(p, &own, hash);
+
+	p->total += s->value;
+	if (*slot) {
+		(*slot)->sample.value += s->value;
+		(*slot)->sample.part += s->part;
+		merge_blocks(&(*slot)->sample.blocks, &s->blocks);
+		return;
+	}
+	*slot = new_entry(&own, hash);
+	p->entries = mem_grow(p->entries, p->count, &p->capacity, sizeof(*p->entries));
+	p->entries[p->count++] = *slot;
+	if (p->count * 2 > p->n_slots)
+		double_slots(p);
+}
+
+/* Interned strings: one address, one text. NULL comes first. */
+static int compare_names(const char *a, const char *b)
+{
+	if (a == b)
+		return 0;
+	return !a ? -1 : !b ? 1 : strcmp(a, b);
+}
+
+static int compare_images(const struct image *a, const struct image *b)
+{
+	int order;
+
+	if (a == b || !a || !b)
+		return (a > b) - (a < b);
+	order = strcmp(a->name, b->name);
+	return order ? order
+		     : strcmp(a->build_id ? a->build_id : "", b->build_id ? b->build_id : "");
+}
+
+static int compare_places(const struct frame *a, const struct frame *b)
+{
+	int order = compare_names(a->symbol, b->symbol);
+
+	if (!order)
+		order = order_u64(a->address, b->address);
+	return order ? order : compare_images(a->image, b->image);
+}
+
+static int compare_frame(const struct frame *a, const struct frame *b)
+{
+	int order = compare_names(a->name, b->name);
+
+	if (!order)
+		order = order_u64(a->kind, b->kind);
+	if (!order)
+		order = compare_names(a->file, b->file);
+	if (!order)
+		order = order_u64(a->line, b->line);
+	return order ? order : compare_places(a, b);
+}
+
+static int compare_frames(const struct sample *a, const struct sample *b)
+{
+	int order = 0;
+
+	for (size_t i = 0; !order && i < a->n_frames && i < b->n_frames; i++)
+		order = compare_frame(&a->frames[i], &b->frames[i]);
+	return order ? order : order_u64(a->n_frames, b->n_frames);
+}
+
+/* Everything that keeps samples apart is compared: no order is left to chance. */
+static int compare_samples(const struct sample *a, const struct sample *b)
+{
+	int order = order_u64(b->value, a->value);
+
+	if (!order)
+		order = compare_names(a->comm, b->comm);
+	if (!order)
+		order = order_u64(a->pid, b->pid);
+	if (!order)
+		order = compare_frames(a, b);
+	if (!order)
+		order = (a->cpu > b->cpu) - (a->cpu < b->cpu);
+	if (!order)
+		order = a->state - b->state;
+	return order ? order : compare_names(a->remark, b->remark);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *const *x = a, *const *y = b;
+
+	return compare_samples(&(*x)->sample, &(*y)->sample);
+}
+
+void profile_sort(struct profile *p)
+{
+	if (p->count)
+		qsort(p->entries, p->count, sizeof(*p->entries), compare_entries);
+}
+
+size_t profile_count(const struct profile *p)
+{
+	return p->count;
+}
+
+const struct sample *profile_sample(const struct profile *p, size_t i)
+{
+	return &p->entries[i]->sample;
+}
+
+void profile_scale(struct profile *p, uint64_t divisor)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		p->entries[i]->sample.value /= divisor;
+		p->entries[i]->sample.part /= divisor;
+	}
+	p->total /= divisor;
+}
+
+uint64_t profile_total(const struct profile *p)
+{
+	return p->total;
+}
+
+const char *profile_unit(const struct profile *p)
+{
+	return p->unit;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The one data model of all stack tools: stacks with values. Filled by common/stacks/stacks.c, written by
+ * the writers (writer.h). Equal samples are merged as they are added.
+ */
+#ifndef PROFILE_H
+#define PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/image.h"
+
+enum frame_kind {
+	FRAME_USER,
+	FRAME_INLINED, /* user code that the compiler put into its caller */
+	FRAME_JIT,     /* user code made at run time */
+	FRAME_KERNEL,
+	FRAME_MARK, /* not code: a separator or a remark, such as "--" or "[blocked at end]" */
+};
+
+/*
+ * In profile_add() texts are borrowed; in a profile's samples they are interned. Frames of one
+ * function are equal unless they tell their place, so only those who need places ask for them.
+ */
+struct frame {
+	const char *name;
+	enum frame_kind kind;
+	uint32_t line;	    /* of its source, being executed */
+	const char *file;   /* NULL: unknown, or not asked for */
+	const char *symbol; /* what the linker calls it; NULL: the same, unknown or not asked for */
+	const struct image *image; /* borrowed; NULL: in none, or not asked for */
+	uint64_t address; /* in the image, as ELF counts: inside the call where it is a caller's */
+};
+
+/* Blocks of memory that a value is the bytes of. All 0: it is of something else. */
+struct block_facts {
+	uint64_t count;
+	bool has_ages;
+	uint64_t youngest_ms, oldest_ms;
+};
+
+struct sample {
+	const char *comm;
+	uint32_t pid;
+	int cpu;		    /* -1: not by CPU */
+	char state;		    /* the blocked task's state letter; 0: none */
+	const char *remark;	    /* such as "blocked at end"; NULL: none */
+	const struct frame *frames; /* root first, leaf last: user, then kernel, then the waker's */
+	size_t n_frames;
+	uint64_t value; /* in the profile's unit */
+	uint64_t part;	/* of value: the runnable part (offcputime); 0 elsewhere */
+	struct block_facts blocks;
+};
+
+/* What each of a number of samples stands for, such as "cpu", "nanoseconds", 10101010. */
+struct sample_period {
+	const char *type, *unit;
+	uint64_t value;
+};
+
+struct profile;
+
+/* unit: "samples", "microseconds", "bytes", ... kept by reference. */
+struct profile *profile_new(const char *unit);
+void profile_free(struct profile *p);
+
+/* Adds a copy of the sample; one that differs from an earlier one in its values only is merged. */
+void profile_add(struct profile *p, const struct sample *s);
+
+/* Divides every value and part, such as nanoseconds to be told in microseconds. */
+void profile_scale(struct profile *p, uint64_t divisor);
+
+/* Hottest first; equal values by comm, pid, then frames, so that output is stable. */
+void profile_sort(struct profile *p);
+
+size_t profile_count(const struct profile *p);
+const struct sample *profile_sample(const struct profile *p, size_t i);
+uint64_t profile_total(const struct profile *p);
+const char *profile_unit(const struct profile *p);
+
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Stacks as a flame graph; what is drawn, and how, is in flamegraph.c. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "output/calltree.h"
+#include "output/flamegraph.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "output/quantity.h"
+#include "output/writer.h"
+
+/* A child whose name was put together for it. */
+static uint32_t add_text(struct calltree *tree, uint32_t node, char *text, enum frame_kind kind)
+{
+	node = calltree_child(tree, node, text, kind);
+	free(text);
+	return node;
+}
+
+static void add_sample(struct calltree *tree, const struct sample *s)
+{
+	uint32_t node = CALLTREE_ROOT;
+
+	if (s->cpu >= 0)
+		node = add_text(tree, node, mem_printf("cpu%d", s->cpu), FRAME_MARK);
+	node = calltree_child(tree, node, s->comm, FRAME_USER);
+	for (size_t i = 0; i < s->n_frames; i++)
+		node = add_text(tree, node, writer_frame_text(&s->frames[i]), s->frames[i].kind);
+	if (s->remark)
+		node = add_text(tree, node, mem_printf("[%s]", s->remark), FRAME_MARK);
+	calltree_add(tree, node, (struct calltree_value){ .now = s->value });
+	calltree_shrink(tree);
+}
+
+static char *make_title(const struct writer_facts *facts, const char *unit)
+{
+	return facts ? mem_printf("%s: %s", facts->tool, unit) : NULL;
+}
+
+/* "host, Linux 6.12.9, cpu-clock at 99 Hz, 10.00 s, lost: 12 samples" */
+static char *make_subtitle(const struct writer_facts *facts, const char *unit)
+{
+	char lost[QUANTITY_MAX];
+
+	if (!facts)
+		return NULL;
+	quantity_format(lost, facts->lost, unit);
+	return mem_printf("%s, Linux %s%s%s, %.2f s%s%s", facts->host, facts->kernel,
+			  facts->event ? ", " : "", facts->event ? facts->event : "",
+			  (double)facts->duration_ns / NS_PER_S, facts->lost ? ", lost: " : "",
+			  facts->lost ? lost : "");
+}
+
+static void write_svg(FILE *f, struct profile *p, const struct writer_style *style)
+{
+	struct calltree *tree = calltree_new(CALLTREE_MAX_NODES);
+	struct flamegraph picture = FLAMEGRAPH_DEFAULT;
+	char *title = make_title(style->facts, profile_unit(p));
+	char *subtitle = make_subtitle(style->facts, profile_unit(p));
+
+	for (size_t i = 0; i < profile_count(p); i++)
+		add_sample(tree, profile_sample(p, i));
+	calltree_finish(tree);
+	picture.unit = profile_unit(p);
+	picture.title = title;
+	picture.subtitle = subtitle;
+	flamegraph_write(f, tree, &picture);
+	calltree_free(tree);
+	free(title);
+	free(subtitle);
+}
+
+const struct writer svg_writer = { .name = "svg", .extension = "svg", .write = write_svg };

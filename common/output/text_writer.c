@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Stacks as BCC's tools print them: leaf first, then the task, then the value. The coldest come
+ * first, because the end of a long report is what stays on the screen.
+ */
+#include <inttypes.h>
+
+#include "output/escape.h"
+#include "output/writer.h"
+
+static void print_frames(FILE *f, const struct sample *s, const struct writer_style *style)
+{
+	size_t border = style->delimiter ? writer_border(s) : 0;
+
+	for (size_t i = s->n_frames; i-- > 0;) {
+		fputs("    ", f);
+		writer_print_frame(f, &s->frames[i], style, NULL);
+		fputc('\n', f);
+		if (border && i == border)
+			fputs("    --\n", f);
+	}
+}
+
+static void print_task(FILE *f, const struct sample *s)
+{
+	fprintf(f, "    %-16s ", "-");
+	escape_print(f, s->comm, NULL);
+	fprintf(f, " (%" PRIu32 ")", s->pid);
+	if (s->cpu >= 0)
+		fprintf(f, " cpu %d", s->cpu);
+	if (s->state)
+		fprintf(f, " %c", s->state);
+	if (s->remark) {
+		fputs(" [", f);
+		escape_print(f, s->remark, NULL);
+		fputc(']', f);
+	}
+	fputc('\n', f);
+}
+
+static void print_value(FILE *f, const struct sample *s)
+{
+	fprintf(f, "        %" PRIu64, s->value);
+	if (s->part)
+		fprintf(f, " (blocked %" PRIu64 ", runnable %" PRIu64 ")", s->value - s->part,
+			s->part);
+	fputs("\n\n", f);
+}
+
+static void write_text(FILE *f, struct profile *p, const struct writer_style *style)
+{
+	profile_sort(p);
+	for (size_t i = profile_count(p); i-- > 0;) {
+		const struct sample *s = profile_sample(p, i);
+
+		if (!s->value)
+			continue;
+		print_frames(f, s, style);
+		print_task(f, s);
+		print_value(f, s);
+	}
+}
+
+const struct writer text_writer = { .name = "text", .extension = "txt", .write = write_text };

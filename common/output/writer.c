@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The list of writers, and what they share. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/escape.h"
+#include "base/mem.h"
+#include "output/writer.h"
+
+static const struct writer *const writers[] = {
+	&text_writer, &folded_writer, &svg_writer, &pprof_writer, &json_writer,
+};
+
+const char *writer_names(void)
+{
+	return "text, folded, svg, pprof or json";
+}
+
+const struct writer *writer_by_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(writers); i++)
+		if (!strcmp(writers[i]->name, name))
+			return writers[i];
+	return NULL;
+}
+
+const struct writer *writer_by_extension(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *file = slash ? slash + 1 : path;
+	size_t length = strlen(file), n;
+
+	/* A name that starts with its only dot is a hidden file, not an extension. */
+	for (size_t i = 0; i < ARRAY_SIZE(writers); i++) {
+		n = strlen(writers[i]->extension);
+		if (length > n + 1 && file[length - n - 1] == '.' &&
+		    !strcmp(file + length - n, writers[i]->extension))
+			return writers[i];
+	}
+	return NULL;
+}
+
+static bool is_user(enum frame_kind kind)
+{
+	return kind == FRAME_USER || kind == FRAME_INLINED || kind == FRAME_JIT;
+}
+
+size_t writer_border(const struct sample *s)
+{
+	for (size_t i = 1; i < s->n_frames; i++)
+		if (is_user(s->frames[i - 1].kind) && s->frames[i].kind == FRAME_KERNEL)
+			return i;
+	return 0;
+}
+
+char *writer_frame_text(const struct frame *frame)
+{
+	const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
+
+	if (!frame->file)
+		return mem_strdup(frame->name);
+	return mem_printf("%s (%s:%u)", frame->name, slash ? slash + 1 : frame->file, frame->line);
+}
+
+void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_style *style,
+			const char *also)
+{
+	static const char *const suffixes[] = {
+		[FRAME_INLINED] = "_[i]",
+		[FRAME_JIT] = "_[j]",
+		[FRAME_KERNEL] = "_[k]",
+		[FRAME_MARK] = NULL,
+	};
+
+	char *text = writer_frame_text(frame);
+
+	escape_print(f, text, also);
+	free(text);
+	if (style->annotate && suffixes[frame->kind])
+		fputs(suffixes[frame->kind], f);
+}

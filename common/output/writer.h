@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Writers: a profile as text for people, as a picture, or as what other programs read. */
+#ifndef WRITER_H
+#define WRITER_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "output/profile.h"
+
+/* What a result tells of the run it is from. */
+struct writer_facts {
+	const char *tool;
+	const char *host, *kernel;
+	const char *event; /* what was sampled, such as "cpu-clock at 99 Hz"; NULL: nothing was */
+	const struct sample_period *period; /* NULL: nothing was */
+	uint64_t end_unix_ns;		    /* of the window, on the wall clock */
+	uint64_t duration_ns;
+	uint64_t lost; /* what is missing, in the profile's unit */
+};
+
+struct writer_style {
+	bool delimiter; /* -d: mark the border between kernel and user frames where both exist */
+	bool annotate;	/* -a: "_[k]" behind kernel frames, "_[i]" inlined ones, "_[j]" a JIT's */
+	const struct writer_facts *facts; /* NULL: none */
+};
+
+struct writer {
+	const char *name;      /* as in --format */
+	const char *extension; /* of --output files: "txt", "folded", "svg", "pb.gz" */
+	bool is_exact; /* wants frames with their places, and values before they are divided */
+	/*
+	 * Writes the whole profile, which it may sort; samples of value 0 are left out. Errors
+	 * are left in the stream.
+	 */
+	void (*write)(FILE *f, struct profile *p, const struct writer_style *style);
+};
+
+extern const struct writer text_writer;
+extern const struct writer folded_writer;
+extern const struct writer svg_writer;
+extern const struct writer pprof_writer;
+extern const struct writer json_writer;
+
+/*
+ * For the writers themselves. The border is the index of the first kernel frame that is called by a
+ * user frame; 0 where there is none. A frame's text is its name, and its source line if it is
+ * known, to be freed. It is printed escaped, together with the bytes in `also`.
+ */
+size_t writer_border(const struct sample *s);
+char *writer_frame_text(const struct frame *frame);
+void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_style *style,
+			const char *also);
+
+/* JSON's line about the run. */
+void writer_print_facts(FILE *f, const struct writer_facts *facts, const char *unit);
+
+/* The formats' names, for messages: "text, folded, svg, pprof or json". */
+const char *writer_names(void);
+
+/* The writer of that --format name, or of that file's extension; NULL if there is none. */
+const struct writer *writer_by_name(const char *name);
+const struct writer *writer_by_extension(const char *path);
+
+#endif

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Attaching to functions of user space; see uprobes.h. Links are made by bpf(2) itself, as libbpf
+ * 1.1 knows only the old kind. Files are named by their descriptors (/proc/self/fd/N), which leads
+ * the kernel to the very file, deleted or in another mount namespace.
+ *
+ * Return probes come first and go last, so that no entry is seen without its return.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/mem.h"
+#include "base/msg.h"
+#include "base/readfile.h"
+#include "probes/uprobes.h"
+
+/* What may be younger than the headers (include/uapi/linux/bpf.h). */
+#define TRACE_UPROBE_MULTI   48
+#define TRACE_UPROBE_SESSION 57
+#define UPROBE_MULTI_RETURN  (1u << 0)
+
+#define UPROBE_TYPE_PATH "/sys/bus/event_source/devices/uprobe/type"
+#define PERF_RETURN	 1 /* of attr.config: see format/retprobe beside it */
+
+/* The part of union bpf_attr for BPF_LINK_CREATE of such a link. */
+struct uprobe_multi_attr {
+	uint32_t prog_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, ref_ctr_offsets, cookies;
+	uint32_t count, multi_flags, pid, padding;
+};
+
+/* A link to be, or several: the same program at all points. */
+struct attachment {
+	int prog_fd;
+	pid_t pid;
+	enum uprobes_mode mode;
+	bool is_return;
+};
+
+struct uprobes {
+	int *fds;
+	size_t n, cap;
+};
+
+struct path {
+	char text[32];
+};
+
+static struct path path_of(int fd)
+{
+	struct path path;
+
+	snprintf(path.text, sizeof(path.text), "/proc/self/fd/%d", fd);
+	return path;
+}
+
+static uint32_t attach_type_of(enum uprobes_mode mode)
+{
+	return mode == UPROBES_SESSION ? TRACE_UPROBE_SESSION
+	       : mode == UPROBES_MULTI ? TRACE_UPROBE_MULTI
+				       : 0;
+}
+
+/* ---- links ---- */
+
+/* One link for n points of a file. A descriptor or -errno. */
+static int link_multi(const struct attachment *at, const struct uprobe_point *points, size_t n)
+{
+	struct path path = path_of(points->fd);
+	uint64_t *numbers = mem_zalloc(2 * n, sizeof(*numbers));
+	struct uprobe_multi_attr attr = {
+		.prog_fd = (uint32_t)at->prog_fd,
+		.attach_type = attach_type_of(at->mode),
+		.path = (uintptr_t)path.text,
+		.offsets = (uintptr_t)numbers,
+		.cookies = (uintptr_t)(numbers + n),
+		.count = (uint32_t)n,
+		.multi_flags = at->is_return ? UPROBE_MULTI_RETURN : 0,
+		.pid = (uint32_t)at->pid,
+	};
+	int fd;
+
+	for (size_t i = 0; i < n; i++) {
+		numbers[i] = points[i].offset;
+		numbers[n + i] = points[i].cookie;
+	}
+	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	fd = fd < 0 ? -errno : fd;
+	free(numbers);
+	return fd;
+}
+
+static int read_type(void)
+{
+	char *text = readfile(UPROBE_TYPE_PATH, 64, NULL);
+	int type = text ? atoi(text) : -errno;
+
+	free(text);
+	return type;
+}
+
+static int open_event(const struct attachment *at, const struct uprobe_point *point)
+{
+	struct path path = path_of(point->fd);
+	int type = read_type(), fd;
+	struct perf_event_attr attr = {
+		.type = (uint32_t)type,
+		.size = sizeof(attr),
+		.config = at->is_return ? PERF_RETURN : 0,
+		.uprobe_path = (uintptr_t)path.text,
+		.probe_offset = point->offset,
+	};
+
+	if (type < 0)
+		return type;
+	fd = (int)syscall(SYS_perf_event_open, &attr, at->pid ? at->pid : -1, at->pid ? -1 : 0, -1,
+			  PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The link keeps the event. */
+static int link_perf(const struct attachment *at, const struct uprobe_point *point)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, how, .perf_event.bpf_cookie = point->cookie);
+	int event_fd = open_event(at, point), fd;
+
+	if (event_fd < 0)
+		return event_fd;
+	fd = bpf_link_create(at->prog_fd, event_fd, BPF_PERF_EVENT, &how);
+	fd = fd < 0 ? -errno : fd;
+	close(event_fd);
+	return fd;
+}
+
+static int link_points(const struct attachment *at, const struct uprobe_point *points, size_t n)
+{
+	return at->mode == UPROBES_PERF ? link_perf(at, points) : link_multi(at, points, n);
+}
+
+/* ---- what the kernel has ---- */
+
+static int load_nothing(enum uprobes_mode mode)
+{
+	static const struct bpf_insn nothing[] = {
+		{ .code = 0xb7 }, /* r0 = 0 */
+		{ .code = 0x95 }, /* exit */
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, how, .expected_attach_type = attach_type_of(mode));
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "tracelets_check", "GPL", nothing,
+			       ARRAY_SIZE(nothing), &how);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* In a file that nobody executes. */
+static int link_nothing(enum uprobes_mode mode, int prog_fd)
+{
+	struct attachment at = { .prog_fd = prog_fd, .mode = mode };
+	struct uprobe_point point = { .fd = memfd_create("tracelets_check", MFD_CLOEXEC) };
+	static const char text[16];
+	int fd;
+
+	if (point.fd < 0)
+		return -errno;
+	point.cookie = 1; /* so that the kernel has to take one */
+	fd = write(point.fd, text, sizeof(text)) < 0 ? -errno : link_points(&at, &point, 1);
+	close(point.fd);
+	return fd;
+}
+
+int uprobes_try(enum uprobes_mode mode)
+{
+	int prog_fd = load_nothing(mode), fd;
+
+	if (prog_fd < 0)
+		return prog_fd;
+	fd = link_nothing(mode, prog_fd);
+	close(prog_fd);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+/* ---- programs ---- */
+
+static void prepare_program(struct bpf_program *prog, enum uprobes_mode mode, bool is_needed)
+{
+	if (!prog)
+		return;
+	bpf_program__set_autoattach(prog, false);
+	bpf_program__set_autoload(prog, is_needed);
+	bpf_program__set_expected_attach_type(prog, (enum bpf_attach_type)attach_type_of(mode));
+}
+
+static void set_mode(struct uprobes_programs *programs, enum uprobes_mode mode)
+{
+	bool is_session = mode == UPROBES_SESSION;
+
+	programs->mode = mode;
+	prepare_program(programs->session, mode, is_session);
+	prepare_program(programs->entry, mode, !is_session);
+	prepare_program(programs->ret, mode, !is_session);
+	msg_debug("functions are probed by %s", uprobes_mode_name(mode));
+}
+
+int uprobes_prepare_mode(struct uprobes_programs *programs, enum uprobes_mode mode)
+{
+	int err = mode == UPROBES_SESSION && !programs->session ? -EINVAL : uprobes_try(mode);
+
+	if (!err)
+		set_mode(programs, mode);
+	return err;
+}
+
+int uprobes_prepare(struct uprobes_programs *programs)
+{
+	int err = 0;
+
+	for (enum uprobes_mode mode = UPROBES_SESSION; mode <= UPROBES_PERF; mode++) {
+		err = uprobes_prepare_mode(programs, mode);
+		if (!err)
+			return 0;
+		msg_debug("%s: %s", uprobes_mode_name(mode), strerror(-err));
+	}
+	if (err == -EPERM || err == -EACCES)
+		return msg_errno(err, "probing functions");
+	msg_error("probing functions: the kernel has no uprobes with cookies (since Linux 5.15)");
+	return -ENOTSUP;
+}
+
+/* ---- attaching ---- */
+
+static void keep_link(struct uprobes *uprobes, int fd)
+{
+	uprobes->fds = mem_grow(uprobes->fds, uprobes->n, &uprobes->cap, sizeof(*uprobes->fds));
+	uprobes->fds[uprobes->n++] = fd;
+}
+
+static void drop_links(struct uprobes *uprobes, size_t kept)
+{
+	while (uprobes->n > kept)
+		close(uprobes->fds[--uprobes->n]);
+}
+
+static int add_link(struct uprobes *uprobes, const struct attachment *at,
+		    const struct uprobe_point *points, size_t n)
+{
+	int fd = n ? link_points(at, points, n) : 0;
+
+	if (fd < 0)
+		return fd;
+	if (n)
+		keep_link(uprobes, fd);
+	return 0;
+}
+
+static int add_returns(struct uprobes *uprobes, const struct uprobes_programs *programs, pid_t pid,
+		       const struct uprobe_point *points, size_t n)
+{
+	struct attachment at = { .pid = pid, .mode = programs->mode, .is_return = true };
+	struct uprobe_point *wanted = mem_zalloc(n, sizeof(*wanted));
+	size_t n_wanted = 0;
+	int err;
+
+	for (size_t i = 0; i < n; i++)
+		if (points[i].wants_return)
+			wanted[n_wanted++] = points[i];
+	at.prog_fd = n_wanted ? bpf_program__fd(programs->ret) : -1;
+	err = add_link(uprobes, &at, wanted, n_wanted);
+	free(wanted);
+	return err;
+}
+
+/* All of these points or none. */
+static int add_points(struct uprobes *uprobes, const struct uprobes_programs *programs, pid_t pid,
+		      const struct uprobe_point *points, size_t n)
+{
+	bool is_session = programs->mode == UPROBES_SESSION;
+	struct attachment at = { .pid = pid, .mode = programs->mode };
+	size_t kept = uprobes->n;
+	int err;
+
+	at.prog_fd = bpf_program__fd(is_session ? programs->session : programs->entry);
+	err = is_session ? 0 : add_returns(uprobes, programs, pid, points, n);
+	if (!err)
+		err = add_link(uprobes, &at, points, n);
+	if (err)
+		drop_links(uprobes, kept);
+	return err;
+}
+
+/* The kernel takes all points of a link or none, and doesn't say which one it is about. */
+static void add_file(struct uprobes *uprobes, const struct uprobes_programs *programs, pid_t pid,
+		     struct uprobe_point *points, size_t n)
+{
+	if (programs->mode != UPROBES_PERF && !add_points(uprobes, programs, pid, points, n)) {
+		for (size_t i = 0; i < n; i++)
+			points[i].err = 0;
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		points[i].err = add_points(uprobes, programs, pid, &points[i], 1);
+}
+
+static size_t count_in_file(const struct uprobe_point *points, size_t n)
+{
+	size_t count = 1;
+
+	while (count < n && points[count].fd == points->fd)
+		count++;
+	return count;
+}
+
+struct uprobes *uprobes_attach(const struct uprobes_programs *programs, pid_t pid,
+			       struct uprobe_point *points, size_t n)
+{
+	struct uprobes *uprobes = mem_zalloc(1, sizeof(*uprobes));
+
+	for (size_t i = 0, count; i < n; i += count) {
+		count = count_in_file(points + i, n - i);
+		add_file(uprobes, programs, pid, points + i, count);
+	}
+	if (uprobes->n)
+		return uprobes;
+	uprobes_detach(uprobes);
+	errno = n ? -points[0].err : ENOENT;
+	return NULL;
+}
+
+void uprobes_detach(struct uprobes *uprobes)
+{
+	if (!uprobes)
+		return;
+	drop_links(uprobes, 0);
+	free(uprobes->fds);
+	free(uprobes);
+}
+
+size_t uprobes_links(const struct uprobes *uprobes)
+{
+	return uprobes->n;
+}
+
+const char *uprobes_mode_name(enum uprobes_mode mode)
+{
+	static const char *const names[] = {
+		[UPROBES_SESSION] = "uprobe.session",
+		[UPROBES_MULTI] = "uprobe.multi",
+		[UPROBES_PERF] = "uprobe",
+	};
+
+	return names[mode];
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Files of mappings. /proc/PID/map_files leads to the mapped file itself, deleted or not, but not
+ * everybody may use it. Its device and inode can differ from those in /proc/PID/maps even so
+ * (btrfs and overlayfs tell stat(2) another device); then the mapping is read again, to be sure
+ * that the address range still holds the same file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "process/mapfile.h"
+#include "process/roots.h"
+
+static bool is_same_file(const struct stat *st, const struct mapping *m)
+{
+	return st->st_dev == m->dev && st->st_ino == m->ino;
+}
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+	if (a->tv_sec != b->tv_sec)
+		return a->tv_sec < b->tv_sec;
+	return a->tv_nsec < b->tv_nsec;
+}
+
+static bool is_still_mapped(pid_t pid, const struct mapping *m)
+{
+	struct mappings maps;
+	const struct mapping *now;
+	bool same;
+
+	if (mappings_read(&maps, pid))
+		return false;
+	now = mappings_find(&maps, m->start);
+	same = now && now->start == m->start && now->end == m->end && now->offset == m->offset &&
+	       now->dev == m->dev && now->ino == m->ino;
+	mappings_free(&maps);
+	return same;
+}
+
+static int open_regular(const char *path, struct stat *st)
+{
+	return root_check_regular(open(path, O_PATH | O_CLOEXEC), st);
+}
+
+static int open_map_file(pid_t pid, const struct mapping *m, struct stat *st)
+{
+	char path[80];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	fd = open_regular(path, st);
+	if (fd < 0 || is_same_file(st, m) || is_still_mapped(pid, m))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static int open_path(const char *path, const struct mapping *m, const struct timespec *read_time,
+		     struct stat *st)
+{
+	int fd = open_regular(path, st);
+
+	if (fd < 0 || (is_same_file(st, m) && is_before(&st->st_ctim, read_time)))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static int open_in_root_of(pid_t pid, const struct mapping *m, const struct timespec *read_time,
+			   struct stat *st)
+{
+	char path[PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, m->path);
+	return open_path(path, m, read_time, st);
+}
+
+static bool is_out_of_files(int err)
+{
+	return err == -EMFILE || err == -ENFILE;
+}
+
+int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read_time,
+		 struct stat *st)
+{
+	int fd = open_map_file(pid, m, st);
+
+	if (m->mapped_at.tv_sec)
+		read_time = &m->mapped_at;
+	if (fd >= 0 || is_out_of_files(fd) || m->path[0] != '/')
+		return fd;
+	fd = open_in_root_of(pid, m, read_time, st);
+	if (fd >= 0 || is_out_of_files(fd))
+		return fd;
+	fd = open_path(m->path, m, read_time, st);
+	if (fd >= 0 || is_out_of_files(fd) || !m->relative)
+		return fd;
+	return open_in_root_of(m->relative, m, read_time, st);
+}
+
+int mapfile_read_memory(pid_t pid, uint64_t addr, void *buf, size_t size)
+{
+	char path[32];
+	ssize_t n;
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = pread(fd, buf, size, addr);
+	err = n < 0 ? -errno : 0;
+	close(fd);
+	return !err && (size_t)n != size ? -EIO : err;
+}
+
+/* Programs of 32 bits, which have another one, have nothing above 4 GiB. */
+int mapfile_read_vdso(pid_t pid, const struct mapping *m, void *buf)
+{
+	size_t bytes = m->end - m->start;
+	int err = mapfile_read_memory(pid, m->start, buf, bytes);
+
+	if (!err || m->start <= UINT32_MAX)
+		return err;
+	return mapfile_read_memory(getpid(), getauxval(AT_SYSINFO_EHDR), buf, bytes);
+}

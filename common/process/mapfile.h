@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Opens what a process has mapped: exactly that file, or nothing. The traced side chooses paths,
+ * so nothing but a regular file is ever opened for reading, and nothing is read unless its
+ * identity is proven.
+ */
+#ifndef MAPFILE_H
+#define MAPFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "process/procmaps.h"
+
+/*
+ * An O_PATH descriptor (see root_reopen()) of the mapped regular file, with its status in *st; or
+ * -errno. It is found
+ * through /proc/PID/map_files, else by path in the process's mount namespace, else by path in our
+ * own or in its relative's, which also works once the process is gone. A path must lead to the
+ * mapping's device and inode, to a file not changed since read_time (CLOCK_REALTIME_COARSE, when
+ * the mappings were read), or since m->mapped_at where that is known: inode numbers are used again.
+ */
+int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read_time,
+		 struct stat *st);
+
+/*
+ * Reads the vdso that a process has mapped; our own, which is the same, where a 64-bit program is
+ * gone. buf has room for all of the mapping.
+ */
+int mapfile_read_vdso(pid_t pid, const struct mapping *m, void *buf);
+
+/* Reads the process's memory. 0 if all of it could be read, else -errno. */
+int mapfile_read_memory(pid_t pid, uint64_t addr, void *buf, size_t size);
+
+#endif

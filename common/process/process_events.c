@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Process events through perf ring buffers; see sideband.h. Each CPU has a ring. What has gathered
+ * in them is taken out together, put in the order in which it happened, and written into the log at
+ * once; the handlers are told when the loop gets to it.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/cpulist.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "base/parse.h"
+#include "process/process_events.h"
+
+#define RING_BYTES (256 << 10)
+/*
+ * Events are read at once where little happens, since a process may block for good a millisecond
+ * after it began. Where much happens they are left to gather.
+ */
+#define EAGER_READS    8 /* in each period */
+#define EAGER_NS       (20 * NS_PER_MS)
+#define BATCH_DELAY_NS (3 * NS_PER_MS)
+
+struct ring {
+	int fd;
+	struct perf_event_mmap_page *page;
+	char *data;
+};
+
+/* A record that was taken out of its ring. */
+struct item {
+	uint64_t time_ns;
+	size_t at; /* in the bytes */
+};
+
+struct sideband {
+	struct sideband_handlers handlers;
+	char *bytes;
+	size_t n_bytes, bytes_cap;
+	struct item *items;
+	size_t n_items, items_cap;
+	size_t n_logged, n_handled; /* of the items */
+	uint64_t taken_ns;	    /* all that happened until then has been taken out */
+	struct ring *rings;
+	size_t n_rings, rings_cap;
+	int epoll_fd; /* of all rings */
+	int timer_fd;
+	bool timer_armed;
+	uint64_t period_ns; /* when it began */
+	unsigned int n_eager;
+};
+
+static int open_cpu_event(uint32_t cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.sample_type = PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC, /* that of BPF */
+		.watermark = 1,		    /* wakeup_events would count samples only */
+		.wakeup_watermark = 1,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int open_ring(uint32_t cpu, void *arg)
+{
+	struct sideband *sb = arg;
+	long page_bytes = sysconf(_SC_PAGESIZE);
+	struct epoll_event edge = { .events = EPOLLIN | EPOLLET };
+	struct ring ring = { .fd = open_cpu_event(cpu) };
+
+	if (ring.fd < 0)
+		return errno == ENODEV ? 0 : -errno;
+	ring.page = mmap(NULL, (size_t)page_bytes + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 ring.fd, 0);
+	if (ring.page == MAP_FAILED) {
+		close(ring.fd);
+		return -errno;
+	}
+	ring.data = (char *)ring.page + page_bytes;
+	epoll_ctl(sb->epoll_fd, EPOLL_CTL_ADD, ring.fd, &edge);
+	sb->rings = mem_grow(sb->rings, sb->n_rings, &sb->rings_cap, sizeof(*sb->rings));
+	sb->rings[sb->n_rings++] = ring;
+	return 0;
+}
+
+static void take_out(uint64_t time_ns, void *arg);
+
+struct sideband *sideband_open(const struct sideband_handlers *handlers)
+{
+	struct sideband *sb = mem_zalloc(1, sizeof(*sb));
+	int err;
+
+	sb->handlers = *handlers;
+	sb->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	sb->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	err = cpulist_visit_online(open_ring, sb);
+	if (err) {
+		msg_errno(err, "watching for new processes");
+		sideband_close(sb);
+		return NULL;
+	}
+	if (sb->handlers.log)
+		mapslog_on_ask(sb->handlers.log, take_out, sb);
+	return sb;
+}
+
+void sideband_close(struct sideband *sb)
+{
+	if (!sb)
+		return;
+	for (size_t i = 0; i < sb->n_rings; i++) {
+		munmap(sb->rings[i].page, (size_t)sysconf(_SC_PAGESIZE) + RING_BYTES);
+		close(sb->rings[i].fd);
+	}
+	if (sb->handlers.log)
+		mapslog_on_ask(sb->handlers.log, NULL, NULL);
+	close(sb->epoll_fd);
+	close(sb->timer_fd);
+	free(sb->rings);
+	free(sb->bytes);
+	free(sb->items);
+	free(sb);
+}
+
+/* What FORK and EXIT records carry; the others begin with pid and tid too. */
+struct task_record {
+	struct perf_event_header header;
+	uint32_t pid, ppid, tid, ptid;
+};
+
+struct id_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+};
+
+/* PERF_RECORD_MMAP2. */
+struct map_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	uint32_t maj, min;
+	uint64_t ino, ino_generation;
+	uint32_t prot, flags;
+	char path[]; /* ends with a zero byte */
+};
+
+/* ---- into the log ---- */
+
+/* As /proc/PID/maps has it. What the kernel could not put into words has no name. */
+static const char *map_path(const struct map_record *record)
+{
+	static const char *const none[] = { "//anon", "//toolong", "//enomem" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++)
+		if (!strcmp(record->path, none[i]))
+			return "";
+	return record->path;
+}
+
+static void log_map(struct sideband *sb, const struct map_record *record, uint64_t time_ns)
+{
+	struct mapping m = {
+		.start = record->addr,
+		.end = record->addr + record->len,
+		.offset = record->pgoff,
+		.dev = makedev(record->maj, record->min),
+		.ino = record->ino,
+		.path = (char *)map_path(record),
+	};
+
+	if (m.end > m.start)
+		mapslog_map(sb->handlers.log, (pid_t)record->pid, &m, time_ns);
+}
+
+static void log_record(struct sideband *sb, const struct perf_event_header *header,
+		       uint64_t time_ns)
+{
+	const struct task_record *task = (const void *)header;
+	const struct id_record *id = (const void *)header;
+	struct mapslog *log = sb->handlers.log;
+
+	switch (header->type) {
+	case PERF_RECORD_FORK:
+		if (task->pid != task->ppid)
+			mapslog_fork(log, (pid_t)task->ppid, (pid_t)task->pid, time_ns);
+		break;
+	case PERF_RECORD_EXIT:
+		if (task->pid == task->tid)
+			mapslog_exit(log, (pid_t)task->pid, time_ns);
+		break;
+	case PERF_RECORD_COMM:
+		if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
+			mapslog_exec(log, (pid_t)id->pid, time_ns);
+		break;
+	case PERF_RECORD_MMAP2:
+		log_map(sb, (const void *)header, time_ns);
+		break;
+	case PERF_RECORD_LOST:
+		mapslog_clear(log);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- to the handlers ---- */
+
+static void handle_record(struct sideband *sb, const struct perf_event_header *header)
+{
+	const struct task_record *task = (const void *)header;
+	const struct id_record *id = (const void *)header;
+	void *arg = sb->handlers.arg;
+
+	switch (header->type) {
+	case PERF_RECORD_FORK:
+		if (task->pid != task->ppid)
+			sb->handlers.forked((pid_t)task->ppid, (pid_t)task->pid, arg);
+		break;
+	case PERF_RECORD_EXIT:
+		if (task->pid == task->tid)
+			sb->handlers.exited((pid_t)task->pid, arg);
+		break;
+	case PERF_RECORD_COMM:
+		if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
+			sb->handlers.changed((pid_t)id->pid, arg);
+		break;
+	case PERF_RECORD_MMAP2:
+		sb->handlers.changed((pid_t)id->pid, arg);
+		break;
+	case PERF_RECORD_LOST:
+		sb->handlers.lost(arg);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- out of the rings ---- */
+
+/* Copies out what wraps around the ring's end. */
+static void copy_from_ring(const struct ring *ring, uint64_t position, void *to, size_t size)
+{
+	size_t offset = position % RING_BYTES, first = RING_BYTES - offset;
+
+	first = first < size ? first : size;
+	memcpy(to, ring->data + offset, first);
+	memcpy((char *)to + first, ring->data, size - first);
+}
+
+/* The place of a new record of that size; 8 bytes are its measure. */
+static char *add_item(struct sideband *sb, size_t size)
+{
+	size_t need = sb->n_bytes + size;
+
+	while (sb->bytes_cap < need) {
+		sb->bytes_cap = sb->bytes_cap ? 2 * sb->bytes_cap : 4096;
+		sb->bytes = mem_realloc(sb->bytes, sb->bytes_cap, 1);
+	}
+	sb->items = mem_grow(sb->items, sb->n_items, &sb->items_cap, sizeof(*sb->items));
+	sb->items[sb->n_items++].at = sb->n_bytes;
+	sb->n_bytes = need;
+	return sb->bytes + need - size;
+}
+
+/* All of them end with the time. */
+static void take_ring(struct sideband *sb, struct ring *ring)
+{
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->page->data_tail, time_ns;
+	struct perf_event_header header;
+	char *record;
+
+	while (tail < head) {
+		copy_from_ring(ring, tail, &header, sizeof(header));
+		if (header.size < sizeof(header) + sizeof(time_ns) || header.size % 8)
+			break;
+		record = add_item(sb, header.size);
+		copy_from_ring(ring, tail, record, header.size);
+		memcpy(&time_ns, record + header.size - sizeof(time_ns), sizeof(time_ns));
+		sb->items[sb->n_items - 1].time_ns = time_ns;
+		tail += header.size;
+	}
+	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+/* Those of one CPU are in order, which must remain. */
+static int compare_items(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+static const struct perf_event_header *record_of(const struct sideband *sb, size_t i)
+{
+	return (const void *)(sb->bytes + sb->items[i].at);
+}
+
+static void take_all(struct sideband *sb)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	for (size_t i = 0; i < sb->n_rings; i++)
+		take_ring(sb, &sb->rings[i]);
+	sb->taken_ns = now_ns;
+	if (sb->n_items - sb->n_logged > 1)
+		qsort(sb->items + sb->n_logged, sb->n_items - sb->n_logged, sizeof(*sb->items),
+		      compare_items);
+	for (; sb->n_logged < sb->n_items; sb->n_logged++)
+		if (sb->handlers.log)
+			log_record(sb, record_of(sb, sb->n_logged),
+				   sb->items[sb->n_logged].time_ns);
+}
+
+static void take_out(uint64_t time_ns, void *arg)
+{
+	struct sideband *sb = arg;
+
+	if (time_ns > sb->taken_ns)
+		take_all(sb);
+}
+
+/* Handlers may ask the log, which takes out more: it is their turn then, too. */
+void sideband_read(struct sideband *sb)
+{
+	take_all(sb);
+	if (!sb->n_items)
+		return;
+	while (sb->n_handled < sb->n_items)
+		handle_record(sb, record_of(sb, sb->n_handled++));
+	sb->n_bytes = sb->n_items = sb->n_logged = sb->n_handled = 0;
+	sb->handlers.drained(sb->handlers.arg);
+}
+
+static enum loop_verdict on_timer(int fd, void *arg)
+{
+	struct sideband *sb = arg;
+	uint64_t expirations;
+
+	if (read(fd, &expirations, sizeof(expirations)) < 0)
+		return LOOP_GO;
+	sb->timer_armed = false;
+	sideband_read(sb);
+	return LOOP_GO;
+}
+
+static bool may_be_eager(struct sideband *sb)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (now_ns - sb->period_ns > EAGER_NS) {
+		sb->period_ns = now_ns;
+		sb->n_eager = 0;
+	}
+	return sb->n_eager++ < EAGER_READS;
+}
+
+static enum loop_verdict on_event(int fd, void *arg)
+{
+	struct itimerspec delay = { .it_value.tv_nsec = (long)BATCH_DELAY_NS };
+	struct epoll_event events[16];
+	struct sideband *sb = arg;
+
+	while (epoll_wait(fd, events, ARRAY_SIZE(events), 0) > 0)
+		;
+	if (sb->timer_armed)
+		return LOOP_GO;
+	if (may_be_eager(sb)) {
+		sideband_read(sb);
+		return LOOP_GO;
+	}
+	timerfd_settime(sb->timer_fd, 0, &delay, NULL);
+	sb->timer_armed = true;
+	return LOOP_GO;
+}
+
+int sideband_watch(struct sideband *sb, struct loop *loop)
+{
+	int err = loop_watch(loop, sb->timer_fd, on_timer, sb);
+
+	return err ? err : loop_watch(loop, sb->epoll_fd, on_event, sb);
+}

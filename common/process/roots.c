@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Root folders, one per mount namespace and folder; see roots.h. openat2(2) has been there since
+ * Linux 5.6; where it is forbidden, nothing is found.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "process/roots.h"
+
+#define ROOTS_MAX 128
+
+struct root {
+	ino_t namespace;
+	dev_t dev;
+	ino_t ino;
+	int fd;
+};
+
+struct roots {
+	struct root items[ROOTS_MAX];
+	size_t count;
+	int own_fd;
+};
+
+struct roots *roots_new(void)
+{
+	struct roots *roots = mem_zalloc(1, sizeof(*roots));
+
+	roots->own_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return roots;
+}
+
+void roots_free(struct roots *roots)
+{
+	if (!roots)
+		return;
+	for (size_t i = 0; i < roots->count; i++)
+		close(roots->items[i].fd);
+	if (roots->own_fd >= 0)
+		close(roots->own_fd);
+	free(roots);
+}
+
+int roots_own(struct roots *roots)
+{
+	return roots->own_fd;
+}
+
+static int open_root(pid_t pid, struct root *root)
+{
+	struct stat st;
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	if (stat(path, &st))
+		return -errno;
+	root->namespace = st.st_ino;
+	snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	root->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root->fd < 0 || fstat(root->fd, &st))
+		return -errno;
+	root->dev = st.st_dev;
+	root->ino = st.st_ino;
+	return 0;
+}
+
+static bool is_same_root(const struct root *a, const struct root *b)
+{
+	return a->namespace == b->namespace && a->dev == b->dev && a->ino == b->ino;
+}
+
+int roots_of(struct roots *roots, pid_t pid)
+{
+	struct root root = { .fd = -1 };
+	int err = open_root(pid, &root);
+
+	for (size_t i = 0; !err && i < roots->count; i++)
+		if (is_same_root(&roots->items[i], &root)) {
+			close(root.fd);
+			return roots->items[i].fd;
+		}
+	if (!err && roots->count < ROOTS_MAX) {
+		roots->items[roots->count++] = root;
+		return root.fd;
+	}
+	if (root.fd >= 0)
+		close(root.fd);
+	return -1;
+}
+
+/* The kernel tells paths from the root of the mount namespace, which chroot(2) does not change. */
+char *root_path(pid_t pid, const char *path, size_t length)
+{
+	char link[40], root[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/root", pid);
+	n = readlink(link, root, sizeof(root));
+	if (n > 1 && (size_t)n < length && !strncmp(path, root, (size_t)n) && path[n] == '/')
+		return mem_strndup(path + n, length - (size_t)n);
+	return mem_strndup(path, length);
+}
+
+int root_check_regular(int path_fd, struct stat *st)
+{
+	int err = 0;
+
+	if (path_fd < 0)
+		return -errno;
+	if (fstat(path_fd, st))
+		err = -errno;
+	else if (!S_ISREG(st->st_mode))
+		err = -EACCES;
+	if (!err)
+		return path_fd;
+	close(path_fd);
+	return err;
+}
+
+/* O_NONBLOCK: the owner of the file could hold a lease on it, which delays open(2) by 45 s. */
+int root_reopen(int path_fd)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_path(int root_fd, const char *path, uint64_t flags)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | flags,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+
+	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+}
+
+bool root_has_name(int root_fd, const char *path)
+{
+	int fd = root_fd < 0 ? -1 : open_path(root_fd, path, O_NOFOLLOW);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+int root_open_file(int root_fd, const char *path)
+{
+	struct stat st;
+	int path_fd, fd;
+
+	if (root_fd < 0)
+		return -ENOENT;
+	path_fd = root_check_regular(open_path(root_fd, path, 0), &st);
+	if (path_fd < 0)
+		return path_fd;
+	fd = root_reopen(path_fd);
+	close(path_fd);
+	return fd;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* BPF maps from the loader's side, found by name in any tool's object. */
+#ifndef BPFMAP_H
+#define BPFMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "run/tool.h"
+
+/* The map of that name, or NULL: the tool doesn't use it. */
+struct bpf_map *map_find(const struct run *run, const char *name);
+
+/* Fills the settings section of that name (".rodata.filter") before load. 0 or -errno, printed. */
+int map_set_settings(const struct run *run, const char *name, const void *value, size_t size);
+
+/* Leaves a map out of the object where the program's code for it is dead. */
+void map_leave_out(const struct run *run, const char *name);
+
+/*
+ * Where the kernel can, a hash table's elements get their memory when they are needed, and not all
+ * of it at load. Those that could not get any are like those that had no room.
+ */
+void map_fill_on_demand(const struct run *run, const char *name);
+
+/* A program that isn't needed is not loaded. */
+void program_leave_out(const struct run *run, const char *name);
+
+typedef void map_visit_fn(const void *key, const void *value, void *arg);
+
+/*
+ * Calls visit for each element of a hash table, in batches, and takes them out if `take` says so
+ * (of a table that no program uses any more). 0 or -errno, printed.
+ */
+int map_read(int fd, bool take, map_visit_fn *visit, void *arg);
+
+/*
+ * A table that BPF finds through an array of maps with one slot ("NAMEs"; empty: the first), of two
+ * that take turns. The first is in the object ("NAME"), the second is made when its turn comes.
+ */
+struct map_pair {
+	const char *slot, *first; /* the maps' names */
+	int second_fd;		  /* 0: not made yet */
+	bool is_second_active;
+};
+
+/* Before load: how large the tables are. What is not needed, they or the turns, is left out. */
+void map_pair_configure(const struct run *run, const struct map_pair *pair, uint32_t entries,
+			bool has_turns);
+void map_pair_leave_out(const struct run *run, const struct map_pair *pair);
+
+/*
+ * Reads the table for a report. In the middle of tracing the other table takes its place first: the
+ * kernel returns when no program uses the old one any more (synchronize_rcu() after the update of
+ * a map of maps, kernel/bpf/syscall.c, maybe_wait_bpf_programs()), so what is read is exact, and
+ * the table is empty when its turn comes again. A peek reads the table in use. 0 or -errno,
+ * printed.
+ */
+int map_pair_read(const struct run *run, struct map_pair *pair, map_visit_fn *visit, void *arg);
+
+#endif

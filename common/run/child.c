@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The command behind "--"; see child.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "run/child.h"
+#include "run/entry.h"
+#include "base/msg.h"
+
+#define GRACE_MS 2000
+
+/* In the child: wait until the other end of the pipe is closed, then become the command. */
+static void run_command(int go_fd, int failure_fd, char **argv)
+{
+	sigset_t none;
+	char byte;
+	int err;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
+		;
+	execvp(argv[0], argv);
+	err = errno;
+	if (write(failure_fd, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static int fork_command(struct child *child, int go_fd, int failure_fd, char **argv)
+{
+	child->pid = fork();
+	if (child->pid < 0) {
+		child->pid = 0;
+		return msg_errno(errno, "starting %s", argv[0]);
+	}
+	if (child->pid == 0) {
+		close(child->release_fd);
+		run_command(go_fd, failure_fd, argv);
+	}
+	close(go_fd);
+	close(failure_fd);
+	child->pid_fd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+	return child->pid_fd < 0 ? msg_errno(errno, "watching %s", argv[0]) : 0;
+}
+
+int child_start(struct child *child, char **argv)
+{
+	int go[2], failure[2];
+
+	if (pipe2(go, O_CLOEXEC) || pipe2(failure, O_CLOEXEC))
+		return msg_errno(errno, "starting %s", argv[0]);
+	child->release_fd = go[1];
+	child->failure_fd = failure[0];
+	return fork_command(child, go[0], failure[1], argv);
+}
+
+/* Waits for the traced child's exec. False if it ended instead. */
+static bool wait_for_exec(struct child *child)
+{
+	while (waitpid(child->pid, &child->status, 0) == child->pid && WIFSTOPPED(child->status)) {
+		if (child->status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
+			return true;
+		ptrace(PTRACE_CONT, child->pid, 0, WSTOPSIG(child->status));
+	}
+	child->is_reaped = true;
+	return false;
+}
+
+static void hold(struct child *child, const struct child_hooks *hooks)
+{
+	int err;
+
+	hooks->executed(hooks->arg);
+	err = entry_run_to(child->pid, &child->status);
+	if (err > 0) {
+		child->is_reaped = true;
+		return;
+	}
+	if (!err)
+		hooks->loaded(hooks->arg);
+	ptrace(PTRACE_DETACH, child->pid, 0, 0);
+}
+
+int child_release(struct child *child, const struct child_hooks *hooks)
+{
+	bool holds = !ptrace(PTRACE_SEIZE, child->pid, 0, PTRACE_O_TRACEEXEC);
+	int err = 0;
+	ssize_t n;
+
+	close(child->release_fd);
+	child->release_fd = -1;
+	if (holds && wait_for_exec(child))
+		hold(child, hooks);
+	n = read(child->failure_fd, &err, sizeof(err));
+	close(child->failure_fd);
+	child->failure_fd = -1;
+	if (n == sizeof(err)) {
+		child->status = 0; /* said here, not again at the end */
+		return msg_errno(err, "executing the command");
+	}
+	if (!holds)
+		hooks->executed(hooks->arg);
+	return 0;
+}
+
+static void report_status(int status, bool ended_by_us)
+{
+	if (WIFSIGNALED(status) && !ended_by_us)
+		msg_warn("the command was killed by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else if (WIFEXITED(status) && WEXITSTATUS(status))
+		msg_warn("the command ended with status %d", WEXITSTATUS(status));
+}
+
+/* Asks it to end. False if it doesn't within a while. */
+static bool end_command(const struct child *child)
+{
+	struct pollfd ended = { .fd = child->pid_fd, .events = POLLIN };
+
+	/* One that has not even begun doesn't know SIGTERM's meaning yet. */
+	kill(child->pid, child->release_fd >= 0 ? SIGKILL : SIGTERM);
+	return poll(&ended, 1, GRACE_MS) == 1;
+}
+
+void child_finish(struct child *child)
+{
+	bool ended_by_us = false;
+
+	if (!child->pid)
+		return;
+	if (!child->is_reaped)
+		ended_by_us = waitpid(child->pid, &child->status, WNOHANG) == 0;
+	if (ended_by_us && !end_command(child)) {
+		msg_warn("the command (process %d) ignores SIGTERM and runs on", child->pid);
+		return;
+	}
+	if (ended_by_us)
+		waitpid(child->pid, &child->status, 0);
+	report_status(child->status, ended_by_us);
+	close(child->pid_fd);
+	child->pid = 0;
+}

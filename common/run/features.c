@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the running kernel offers; see offers.h. Nothing is concluded from a version number: each
+ * feature is used once, in the smallest way that the kernel accepts only if it has it.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "run/features.h"
+#include "base/mem.h"
+#include "base/readfile.h"
+
+/* Attach types that may be younger than the headers (include/uapi/linux/bpf.h). */
+#define TRACE_UPROBE_MULTI   48
+#define TRACE_UPROBE_SESSION 57
+
+/* struct bpf_insn's shapes: opcode, registers (src << 4 | dst), offset, immediate. */
+#define INSN(code, dst, src, off, imm) ((struct bpf_insn){ code, dst, src, off, imm })
+#define INSN_RETURN_0		       INSN(0xb7, 0, 0, 0, 0), INSN(0x95, 0, 0, 0, 0)
+
+static const struct bpf_insn nothing[] = { INSN_RETURN_0 };
+
+/* *(u64 *)(r10 - 8) = 0; r0 = 0; r1 = 0; cmpxchg(r10 - 8, r0, r1) */
+static const struct bpf_insn compare_and_exchange[] = {
+	INSN(0x7a, 10, 0, -8, 0),    INSN(0xb7, 0, 0, 0, 0), INSN(0xb7, 1, 0, 0, 0),
+	INSN(0xdb, 10, 1, -8, 0xf1), INSN_RETURN_0,
+};
+
+/* Of two ways to find out, one. They return a file descriptor, 0 ("yes"), or a negative errno. */
+struct feature {
+	const char *name;
+	int (*probe)(void);
+	int (*show)(char *text, size_t size); /* with its own words */
+	bool is_required;		      /* by every tool */
+	const char *need;		      /* which tool or option, and what it does without */
+};
+
+/* ---- programs ---- */
+
+static int load(enum bpf_prog_type type, int attach_type, uint32_t btf_id,
+		const struct bpf_insn *insns, size_t n)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts,
+		    .expected_attach_type = (enum bpf_attach_type)attach_type,
+		    .attach_btf_id = btf_id);
+	int fd = bpf_prog_load(type, "tracelets_check", "GPL", insns, n, &opts);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int load_by_btf(const char *name, enum bpf_attach_type attach_type)
+{
+	int btf_id = libbpf_find_vmlinux_btf_id(name, attach_type);
+
+	if (btf_id < 0)
+		return btf_id;
+	return load(BPF_PROG_TYPE_TRACING, attach_type, (uint32_t)btf_id, nothing,
+		    ARRAY_SIZE(nothing));
+}
+
+/* Loads a program that does nothing and lets it run there for a moment. */
+static int attach_by_btf(const char *name, enum bpf_attach_type attach_type)
+{
+	int prog_fd = load_by_btf(name, attach_type), fd;
+
+	if (prog_fd < 0)
+		return prog_fd;
+	fd = bpf_raw_tracepoint_open(NULL, prog_fd);
+	fd = fd < 0 ? -errno : fd;
+	close(prog_fd);
+	return fd;
+}
+
+static int probe_tp_btf(void)
+{
+	return attach_by_btf("sched_switch", BPF_TRACE_RAW_TP);
+}
+
+static int probe_fentry(void)
+{
+	return attach_by_btf("handle_mm_fault", BPF_TRACE_FENTRY);
+}
+
+int offers_fentry(const char *function)
+{
+	int fd = attach_by_btf(function, BPF_TRACE_FENTRY);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+static int probe_iter(void)
+{
+	return load_by_btf("task", BPF_TRACE_ITER);
+}
+
+static int probe_cmpxchg(void)
+{
+	return load(BPF_PROG_TYPE_KPROBE, 0, 0, compare_and_exchange,
+		    ARRAY_SIZE(compare_and_exchange));
+}
+
+bool offers_compare_and_exchange(void)
+{
+	int fd = probe_cmpxchg();
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || fd == -EPERM || fd == -EACCES;
+}
+
+/* ---- maps and helpers ---- */
+
+/* libbpf answers 1, 0 or an errno; without the capability for it, always 0. */
+static int answer_of(int has)
+{
+	int fd;
+
+	if (has)
+		return has < 0 ? has : 0;
+	fd = load(BPF_PROG_TYPE_KPROBE, 0, 0, nothing, ARRAY_SIZE(nothing));
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return -ENOTSUP;
+}
+
+static int probe_ring_buffer(void)
+{
+	return answer_of(libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL));
+}
+
+static int probe_task_storage(void)
+{
+	return answer_of(libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
+						 BPF_FUNC_task_storage_get, NULL));
+}
+
+static int probe_task_pt_regs(void)
+{
+	return answer_of(
+		libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_task_pt_regs, NULL));
+}
+
+/* ---- perf events ---- */
+
+static int open_event(struct perf_event_attr *attr)
+{
+	int fd;
+
+	attr->size = sizeof(*attr);
+	attr->disabled = 1;
+	fd = (int)syscall(SYS_perf_event_open, attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int probe_cpu_clock(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 1000000,
+	};
+
+	return open_event(&attr);
+}
+
+static int probe_cycles(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.sample_period = 1000000,
+	};
+
+	return open_event(&attr);
+}
+
+/* ---- uprobes, in a file that nobody executes ---- */
+
+static int make_probed_file(char *path, size_t size)
+{
+	static const char text[16];
+	int fd = memfd_create("tracelets_check", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, sizeof(text)) != sizeof(text))
+		return -errno;
+	snprintf(path, size, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+static int read_number(const char *path)
+{
+	char *text = readfile(path, 64, NULL);
+	int number = text ? atoi(text) : -errno;
+
+	free(text);
+	return number;
+}
+
+static int probe_uprobe(void)
+{
+	char path[64];
+	int type = read_number("/sys/bus/event_source/devices/uprobe/type"), file_fd, fd;
+	struct perf_event_attr attr = { .type = (uint32_t)type };
+
+	if (type < 0)
+		return type;
+	file_fd = make_probed_file(path, sizeof(path));
+	if (file_fd < 0)
+		return file_fd;
+	attr.uprobe_path = (uintptr_t)path;
+	fd = open_event(&attr);
+	close(file_fd);
+	return fd;
+}
+
+/* The part of union bpf_attr for BPF_LINK_CREATE of such a link, since 6.6. */
+struct uprobe_multi_attr {
+	uint32_t prog_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, ref_ctr_offsets, cookies;
+	uint32_t count, multi_flags, pid, padding;
+};
+
+static int link_uprobes(int prog_fd, const char *path, uint32_t attach_type)
+{
+	uint64_t offset = 0;
+	struct uprobe_multi_attr attr = {
+		.prog_fd = (uint32_t)prog_fd,
+		.attach_type = attach_type,
+		.path = (uintptr_t)path,
+		.offsets = (uintptr_t)&offset,
+		.count = 1,
+	};
+	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int probe_uprobe_links(int attach_type)
+{
+	int prog_fd, file_fd, fd;
+	char path[64];
+
+	prog_fd = load(BPF_PROG_TYPE_KPROBE, attach_type, 0, nothing, ARRAY_SIZE(nothing));
+	if (prog_fd < 0)
+		return prog_fd;
+	file_fd = make_probed_file(path, sizeof(path));
+	fd = file_fd < 0 ? file_fd : link_uprobes(prog_fd, path, (uint32_t)attach_type);
+	if (file_fd >= 0)
+		close(file_fd);
+	close(prog_fd);
+	return fd;
+}
+
+static int probe_uprobe_multi(void)
+{
+	return probe_uprobe_links(TRACE_UPROBE_MULTI);
+}
+
+static int probe_uprobe_session(void)
+{
+	return probe_uprobe_links(TRACE_UPROBE_SESSION);
+}
+
+/* ---- settings ---- */
+
+static int probe_btf(void)
+{
+	return access("/sys/kernel/btf/vmlinux", R_OK) ? -errno : 0;
+}
+
+static int probe_tracefs(void)
+{
+	return access("/sys/kernel/tracing/events/syscalls", F_OK) ? -errno : 0;
+}
+
+/* A file's first line into text. */
+static int show_file(const char *path, char *text, size_t size)
+{
+	char *all = readfile(path, 4096, NULL);
+
+	if (!all)
+		return -errno;
+	snprintf(text, size, "%.*s", (int)strcspn(all, "\n"), all);
+	free(all);
+	return 0;
+}
+
+static int show_paranoid(char *text, size_t size)
+{
+	return show_file("/proc/sys/kernel/perf_event_paranoid", text, size);
+}
+
+/* "none [integrity] confidentiality": the one in force is marked. */
+static int show_lockdown(char *text, size_t size)
+{
+	char line[128];
+	const char *start;
+
+	if (show_file("/sys/kernel/security/lockdown", line, sizeof(line))) {
+		snprintf(text, size, "none");
+		return 0;
+	}
+	start = strchr(line, '[');
+	start = start ? start + 1 : line;
+	snprintf(text, size, "%.*s", (int)strcspn(start, "]"), start);
+	return strcmp(text, "confidentiality") ? 0 : -EPERM;
+}
+
+static uint64_t effective_capabilities(void)
+{
+	char *status = readfile("/proc/self/status", 65536, NULL);
+	const char *line = status ? strstr(status, "\nCapEff:") : NULL;
+	uint64_t caps = line ? strtoull(line + strlen("\nCapEff:"), NULL, 16) : 0;
+
+	free(status);
+	return caps;
+}
+
+#define CAP_BIT_SYS_ADMIN (1ULL << 21)
+#define CAP_BIT_PERFMON	  (1ULL << 38)
+#define CAP_BIT_BPF	  (1ULL << 39)
+
+static int show_capabilities(char *text, size_t size)
+{
+	uint64_t caps = effective_capabilities(), both = CAP_BIT_BPF | CAP_BIT_PERFMON;
+
+	if (caps & CAP_BIT_SYS_ADMIN)
+		snprintf(text, size, "sys_admin");
+	else if ((caps & both) == both)
+		snprintf(text, size, "bpf+perfmon");
+	else
+		snprintf(text, size, "none");
+	return caps & CAP_BIT_SYS_ADMIN || (caps & both) == both ? 0 : -EPERM;
+}
+
+/* ---- the table ---- */
+
+static const struct feature features[] = {
+	{ "type information (BTF)", probe_btf, NULL, true,
+	  "all tools; else --btf FILE for profile" },
+	{ "ring buffer", probe_ring_buffer, NULL, true, "all tools" },
+	{ "BPF capabilities", NULL, show_capabilities, true, "all tools" },
+	{ "lockdown", NULL, show_lockdown, true, "confidentiality refuses all tools" },
+	{ "tp_btf programs", probe_tp_btf, NULL, false, "runqlat, offcputime, syscount" },
+	{ "task iterator", probe_iter, NULL, false, "runqlat, offcputime" },
+	{ "task storage", probe_task_storage, NULL, false,
+	  "runqlat, offcputime; else a hash table" },
+	{ "helper task_pt_regs", probe_task_pt_regs, NULL, false,
+	  "user stacks; else by arithmetic" },
+	{ "atomic cmpxchg", probe_cmpxchg, NULL, false, "memleak" },
+	{ "uprobe", probe_uprobe, NULL, false, "memleak" },
+	{ "uprobe.multi", probe_uprobe_multi, NULL, false, "memleak; else one by one" },
+	{ "uprobe.session", probe_uprobe_session, NULL, false,
+	  "memleak; else entry and return apart" },
+	{ "fentry", probe_fentry, NULL, false, "pagefaults -L" },
+	{ "syscall tracepoints", probe_tracefs, NULL, false, "syscount, where tracefs is mounted" },
+	{ "event cpu-clock", probe_cpu_clock, NULL, false, "profile" },
+	{ "event cycles (PMU)", probe_cycles, NULL, false,
+	  "profile --event cycles; else cpu-clock" },
+	{ "perf_event_paranoid", NULL, show_paranoid, false, "does not bind root" },
+};
+
+static bool is_refusal(int err)
+{
+	return err == -EPERM || err == -EACCES;
+}
+
+static int print_feature(FILE *f, const struct feature *feature)
+{
+	char text[32] = "";
+	int fd = feature->probe ? feature->probe() : feature->show(text, sizeof(text));
+
+	if (fd > 0)
+		close(fd);
+	if (!*text)
+		snprintf(text, sizeof(text), fd >= 0 ? "yes" : is_refusal(fd) ? "refused" : "no");
+	fprintf(f, "%-23s %-12s %s\n", feature->name, text, feature->need);
+	if (fd >= 0 || !feature->is_required)
+		return 0;
+	return is_refusal(fd) ? -EPERM : -ENOENT;
+}
+
+static int print_nothing(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	(void)level;
+	(void)fmt;
+	(void)ap;
+	return 0;
+}
+
+int offers_print(FILE *f)
+{
+	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+	struct utsname kernel;
+	int worst = 0, err;
+
+	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* below 5.11 maps and programs count */
+	libbpf_set_print(print_nothing);
+	uname(&kernel);
+	fprintf(f, "%-23s %-12s %s\n", kernel.release, "here", "needed by");
+	for (size_t i = 0; i < ARRAY_SIZE(features); i++) {
+		err = print_feature(f, &features[i]);
+		worst = worst ? worst : err;
+	}
+	return worst;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the kernel says of the maps that this process holds open, and what of the process is
+ * resident besides, where libraries that others use as well count by this one's share (Pss in
+ * proc(5)). Maps that it has mapped are resident in it, too, and a ring buffer is even twice, but
+ * that is the same memory.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/footprint.h"
+#include "base/msg.h"
+#include "base/readfile.h"
+
+#define FDINFO_MAX_BYTES 4096
+#define SMAPS_MAX_BYTES	 (16 << 20)
+
+/* The number behind a word at the beginning of a line; 0 if there is none. */
+static uint64_t find_number(const char *text, const char *word)
+{
+	const char *at = strstr(text, word);
+
+	return at && (at == text || at[-1] == '\n') ? strtoull(at + strlen(word), NULL, 10) : 0;
+}
+
+static uint64_t map_bytes(const char *fd)
+{
+	char path[64], *text;
+	uint64_t bytes = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%.16s", fd);
+	text = readfile(path, FDINFO_MAX_BYTES, NULL);
+	if (text && find_number(text, "map_id:"))
+		bytes = find_number(text, "memlock:");
+	free(text);
+	return bytes;
+}
+
+static uint64_t all_maps_bytes(void)
+{
+	DIR *dir = opendir("/proc/self/fdinfo");
+	struct dirent *entry;
+	uint64_t bytes = 0;
+
+	while (dir && (entry = readdir(dir)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			bytes += map_bytes(entry->d_name);
+	if (dir)
+		closedir(dir);
+	return bytes;
+}
+
+static uint64_t own_bytes(void)
+{
+	char *text = readfile("/proc/self/smaps", SMAPS_MAX_BYTES, NULL), *rest = text;
+	uint64_t kb = 0;
+	bool is_own = false;
+
+	for (char *line; rest && (line = strsep(&rest, "\n"));)
+		if (!isupper((unsigned char)*line)) /* a mapping begins; "Pss:" tells more of it */
+			is_own = !strstr(line, "anon_inode:bpf");
+		else if (is_own)
+			kb += find_number(line, "Pss:");
+	free(text);
+	return kb << 10;
+}
+
+void footprint_print(const char *when)
+{
+	double maps, own;
+
+	if (!msg_verbose)
+		return;
+	maps = (double)all_maps_bytes() / (1 << 20);
+	own = (double)own_bytes() / (1 << 20);
+	msg_debug("memory %s: %.1f MB of BPF maps, %.1f MB of the loader's own: %.1f MB", when,
+		  maps, own, maps + own);
+}

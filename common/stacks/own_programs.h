@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where the kernel has put the code of the BPF programs that a tool has loaded. */
+#ifndef OWNPROGS_H
+#define OWNPROGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "run/tool.h"
+
+/*
+ * The first addresses of all their functions, as in /proc/kallsyms; freed with free(). *n 0: the
+ * kernel interprets them, or hides addresses.
+ */
+uint64_t *ownprogs_list(const struct run *run, size_t *n);
+
+#endif

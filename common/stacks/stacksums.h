@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Counts by stack that were taken out of the kernel's tables before they were full. */
+#ifndef STACKSUMS_H
+#define STACKSUMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/stack.h"
+
+/* All zero: empty. */
+struct stack_sums {
+	struct stack_sums_item *items;
+	size_t n, cap;
+	uint32_t *slots; /* index + 1; 0: free */
+	size_t n_slots;
+};
+
+/* Adds to the sum of that key. */
+void stack_sums_add(struct stack_sums *sums, const struct stack_key *key,
+		    const struct stack_sum *sum);
+
+/* Calls visit for each key, in the order in which they came. */
+void stack_sums_visit(const struct stack_sums *sums,
+		      void (*visit)(const void *key, const void *sum, void *arg), void *arg);
+
+/* Frees all it has. */
+void stack_sums_clear(struct stack_sums *sums);
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The live view of stacks; see top_writer.h. */
+#include "output/calltree.h"
+#include "output/functions.h"
+#include "stacks/top_writer.h"
+#include "modules/topview.h"
+
+#define MAX_NODES (1U << 18)
+
+static struct calltree *whole; /* of all reports */
+
+/* Tasks without a stack stand for themselves. */
+static void add_sample(struct calltree *tree, const struct sample *s)
+{
+	uint32_t node = CALLTREE_ROOT;
+
+	for (size_t i = 0; i < s->n_frames; i++)
+		node = calltree_child(tree, node, s->frames[i].name, s->frames[i].kind);
+	if (!s->n_frames)
+		node = calltree_child(tree, node, s->comm, FRAME_MARK);
+	calltree_add(tree, node, (struct calltree_value){ .now = s->value });
+	calltree_shrink(tree);
+}
+
+static void add_profile(struct calltree *tree, const struct profile *p)
+{
+	for (size_t i = 0; i < profile_count(p); i++)
+		add_sample(tree, profile_sample(p, i));
+}
+
+static void print_table(FILE *f, struct calltree *tree, size_t n, const char *unit)
+{
+	struct functions *functions;
+
+	calltree_finish(tree);
+	functions = functions_new(tree);
+	functions_print(f, functions, tree, n, unit);
+	functions_free(functions);
+}
+
+static void draw(const struct run *run, const struct profile *p)
+{
+	struct calltree *tree = calltree_new(MAX_NODES);
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	add_profile(tree, p);
+	topview_print_head(f, run, profile_total(p));
+	print_table(f, tree, TOPVIEW_ROWS, profile_unit(p));
+	fclose(f);
+	topview_show(text);
+	calltree_free(tree);
+}
+
+void top_write(const struct run *run, const struct profile *p)
+{
+	if (!whole)
+		whole = calltree_new(MAX_NODES);
+	add_profile(whole, p);
+	if (topview_is_over())
+		print_table(run->out, whole, topview_last_rows(), profile_unit(p));
+	else
+		draw(run, p);
+}
+
+void top_finish(void)
+{
+	if (whole)
+		calltree_free(whole);
+}

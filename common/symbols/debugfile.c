@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Finding separate files of symbols; see debugfile.h. The traced side may have put anything in
+ * their places, so what they claim is checked from cheap to dear, and the bytes that go into CRCs
+ * are bounded for the whole run.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "symbols/debugfile.h"
+#include "symbols/debuginfod.h"
+#include "base/mem.h"
+#include "process/roots.h"
+
+#define DEBUG_FOLDER	 "/usr/lib/debug"
+#define CHUNK_BYTES	 (256u << 10)
+#define CRC_MAX_BYTES	 (1ull << 30) /* of one file; libLLVM's is of 0.3 GiB */
+#define CRC_BUDGET_BYTES (8ull << 30) /* of all */
+
+/* What is known of the file that is looked for. */
+struct wanted {
+	const struct elffile *f;
+	uint8_t id[ELFFILE_BUILD_ID_MAX];
+	size_t id_bytes;
+	char link[256];
+	uint32_t crc;
+	bool has_link;
+};
+
+static struct wanted describe(const struct elffile *f)
+{
+	struct wanted w = { .f = f };
+
+	w.id_bytes = elffile_build_id(f, w.id);
+	w.has_link = elffile_debuglink(f, w.link, &w.crc);
+	return w;
+}
+
+/* ---- checks ---- */
+
+/* 1: the same, 0: another, -1: the file doesn't say. */
+static int compare_build_id(const struct wanted *w, const struct elffile *debug)
+{
+	uint8_t id[ELFFILE_BUILD_ID_MAX];
+	size_t n = elffile_build_id(debug, id);
+
+	if (!n || !w->id_bytes)
+		return -1;
+	return n == w->id_bytes && !memcmp(id, w->id, n);
+}
+
+static Elf_Scn *next_code_section(Elf *elf, Elf_Scn *scn, GElf_Shdr *sh)
+{
+	while ((scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, sh) && (sh->sh_flags & SHF_ALLOC) &&
+		    (sh->sh_flags & SHF_EXECINSTR))
+			return scn;
+	return NULL;
+}
+
+/* Files that were moved since (prelink) have other addresses than their symbols. */
+static bool has_same_code(const struct elffile *a, const struct elffile *b)
+{
+	Elf_Scn *x = NULL, *y = NULL;
+	GElf_Shdr xh, yh;
+
+	do {
+		x = next_code_section(a->elf, x, &xh);
+		y = next_code_section(b->elf, y, &yh);
+		if (x && y && (xh.sh_addr != yh.sh_addr || xh.sh_size != yh.sh_size))
+			return false;
+	} while (x && y);
+	return !x && !y;
+}
+
+/* Of what all files together may cost; files are looked at in the background, too. */
+static bool take_budget(uint64_t bytes)
+{
+	static int64_t budget_bytes = CRC_BUDGET_BYTES;
+	int64_t want = (int64_t)bytes;
+
+	if (__atomic_sub_fetch(&budget_bytes, want, __ATOMIC_RELAXED) >= 0)
+		return true;
+	__atomic_add_fetch(&budget_bytes, want, __ATOMIC_RELAXED);
+	return false;
+}
+
+static bool has_crc(int fd, uint64_t bytes, uint32_t wanted)
+{
+	uint8_t *chunk;
+	uLong crc = 0;
+	ssize_t n;
+
+	if (bytes > CRC_MAX_BYTES || !take_budget(bytes))
+		return false;
+	chunk = mem_zalloc(1, CHUNK_BYTES);
+	for (uint64_t at = 0; at < bytes; at += (uint64_t)n) {
+		n = pread(fd, chunk, CHUNK_BYTES, (off_t)at);
+		if (n <= 0)
+			break;
+		crc = crc32(crc, chunk, (uInt)n);
+	}
+	free(chunk);
+	return crc == wanted;
+}
+
+static bool is_wanted(const struct wanted *w, int fd, const struct elffile *debug, bool by_name)
+{
+	int same_id = compare_build_id(w, debug);
+
+	if (by_name ? same_id == 0 : same_id != 1)
+		return false;
+	return elffile_has_symtab(debug) && has_same_code(w->f, debug) &&
+	       (!by_name || has_crc(fd, debug->bytes, w->crc));
+}
+
+/* Takes fd over. The descriptor if it is the file, else -ENOENT. */
+static int check_file(const struct wanted *w, int fd, bool by_name, struct elffile *debug)
+{
+	if (fd < 0)
+		return -ENOENT;
+	if (!elffile_open(debug, fd)) {
+		if (is_wanted(w, fd, debug, by_name))
+			return fd;
+		elffile_close(debug);
+	}
+	close(fd);
+	return -ENOENT;
+}
+
+/* ---- places ---- */
+
+static int open_by_id(const struct wanted *w, int root_fd, struct elffile *debug)
+{
+	char path[sizeof(DEBUG_FOLDER) + 32 + 2 * ELFFILE_BUILD_ID_MAX];
+	int at;
+
+	if (!w->id_bytes)
+		return -ENOENT;
+	at = snprintf(path, sizeof(path), DEBUG_FOLDER "/.build-id/%02x/", w->id[0]);
+	for (size_t i = 1; i < w->id_bytes; i++)
+		at += snprintf(path + at, sizeof(path) - (size_t)at, "%02x", w->id[i]);
+	snprintf(path + at, sizeof(path) - (size_t)at, ".debug");
+	return check_file(w, root_open_file(root_fd, path), false, debug);
+}
+
+static int open_by_link(const struct wanted *w, int root_fd, const char *path,
+			struct elffile *debug)
+{
+	static const char *const forms[] = { "%.*s/%s", "%.*s/.debug/%s", DEBUG_FOLDER "%.*s/%s" };
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	char name[2 * PATH_MAX];
+	int fd = -ENOENT;
+
+	if (!w->has_link || !slash || strlen(path) >= PATH_MAX)
+		return -ENOENT;
+	for (size_t i = 0; fd < 0 && i < ARRAY_SIZE(forms); i++) {
+		snprintf(name, sizeof(name), forms[i], (int)(slash - path), path, w->link);
+		fd = check_file(w, root_open_file(root_fd, name), true, debug);
+	}
+	return fd;
+}
+
+int debugfile_open(const struct elffile *f, const struct debug_place *place, struct elffile *debug)
+{
+	int roots[] = { place->root_fd, place->own_root_fd }, fd = -ENOENT;
+	struct wanted w = describe(f);
+
+	for (size_t i = 0; fd < 0 && i < ARRAY_SIZE(roots); i++)
+		fd = open_by_id(&w, roots[i], debug);
+	for (size_t i = 0; fd < 0 && i < ARRAY_SIZE(roots); i++)
+		fd = open_by_link(&w, roots[i], place->path, debug);
+	return fd;
+}
+
+int debugfile_fetch(const struct elffile *f, struct elffile *debug)
+{
+	struct wanted w = describe(f);
+	int fd;
+
+	if (!w.id_bytes)
+		return -ENOENT;
+	fd = check_file(&w, debuginfod_open_cached(w.id, w.id_bytes), false, debug);
+	if (fd < 0)
+		fd = check_file(&w, debuginfod_download(w.id, w.id_bytes), false, debug);
+	return fd;
+}

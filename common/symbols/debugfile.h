@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Separate files with the symbols of a stripped one: by build-id (/usr/lib/debug/.build-id), by
+ * .gnu_debuglink (next to the file, in .debug/ there, and below /usr/lib/debug), in debuginfod's
+ * cache, or from its servers.
+ *
+ * Folders are looked at in the root of the process that mapped the file, and then in ours; paths
+ * never lead out of the root that they began in (roots.h). A file is taken only if it is proven to
+ * belong to the stripped one: by the same build-id, or, found by name, by its CRC and no other
+ * build-id; and in either case by having the same code sections at the same addresses.
+ */
+#ifndef DEBUGFILE_H
+#define DEBUGFILE_H
+
+#include "elf/elffile.h"
+
+/* Where to look. */
+struct debug_place {
+	int root_fd;	  /* of who mapped the file; -1: gone */
+	int own_root_fd;  /* -1: don't look there */
+	const char *path; /* the stripped file's, from root_fd; NULL: it has none */
+};
+
+/*
+ * Opens the file with f's symbols on this machine, or in what debuginfod has brought here. Returns
+ * its descriptor, with *debug opened on it; -ENOENT: there is none.
+ */
+int debugfile_open(const struct elffile *f, const struct debug_place *place, struct elffile *debug);
+
+/*
+ * From debuginfod: its cache, and if DEBUGINFOD_URLS is set, its servers, by its own library, which
+ * is loaded for this. That is impossible in a static binary, which is said once.
+ */
+int debugfile_fetch(const struct elffile *f, struct elffile *debug);
+
+#endif

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Demangling; see demangle.h. The traced side chooses the names, and a name of a hundred letters
+ * can stand for a text of 2^50: so the text is taken in pieces, and when they are too many the
+ * demangler is left by longjmp(3). That of C++ keeps everything on the stack; that of Rust may
+ * lose the few bytes of one identifier.
+ */
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/demangle.h"
+#include "base/mem.h"
+
+/* libiberty's demangle.h, which is in another place on each distribution. */
+#define DMGL_PARAMS (1 << 0)
+#define DMGL_ANSI   (1 << 1)
+
+typedef void text_fn(const char *bytes, size_t n, void *arg);
+
+int cplus_demangle_v3_callback(const char *mangled, int options, text_fn *callback, void *arg);
+int rust_demangle_callback(const char *mangled, int options, text_fn *callback, void *arg);
+
+#define TEXT_MAX_BYTES	  (64u << 10)
+#define MANGLED_MAX_BYTES (16u << 10)
+
+struct text {
+	char *bytes;
+	size_t used, cap;
+	jmp_buf too_long;
+};
+
+static void append(const char *bytes, size_t n, void *arg)
+{
+	struct text *t = arg;
+
+	if (!n) /* and no bytes: an identifier of Rust may be empty */
+		return;
+	if (n >= TEXT_MAX_BYTES - t->used)
+		longjmp(t->too_long, 1);
+	if (t->used + n + 1 > t->cap) {
+		t->cap = 2 * (t->used + n + 1);
+		t->bytes = mem_realloc(t->bytes, t->cap, 1);
+	}
+	memcpy(t->bytes + t->used, bytes, n);
+	t->used += n;
+	t->bytes[t->used] = '\0';
+}
+
+/* Rust's legacy names are C++ names with a hash at the end, so they come first. */
+static bool print_name(struct text *t, const char *name)
+{
+	if (setjmp(t->too_long))
+		return false;
+	if (rust_demangle_callback(name, DMGL_PARAMS | DMGL_ANSI, append, t))
+		return true;
+	t->used = 0;
+	return cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI, append, t);
+}
+
+static char *demangle_plain(const char *name)
+{
+	struct text *t = mem_zalloc(1, sizeof(*t));
+	char *bytes;
+
+	if (!print_name(t, name) || !t->used) {
+		free(t->bytes);
+		t->bytes = NULL;
+	}
+	bytes = t->bytes;
+	free(t);
+	return bytes;
+}
+
+static char *demangle_stub(const char *name, size_t n)
+{
+	char *function = mem_strndup(name, n), *text = demangle_plain(function), *stub = NULL;
+
+	if (text)
+		stub = mem_printf("%s@plt", text);
+	free(function);
+	free(text);
+	return stub;
+}
+
+char *demangle(const char *name)
+{
+	static const char plt[] = "@plt";
+	size_t n, suffix = strlen(plt);
+
+	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))
+		return NULL;
+	n = strlen(name);
+	if (n > MANGLED_MAX_BYTES)
+		return NULL;
+	if (n > suffix && !strcmp(name + n - suffix, plt))
+		return demangle_stub(name, n - suffix);
+	return demangle_plain(name);
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Collecting the symbols of an ELF file; see elfsources.h. The sections are the file's own in any
+ * case: what a debug file says about places without code is no symbol of this file.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "elf/elfplt.h"
+#include "symbols/elfsources.h"
+#include "base/mem.h"
+#include "symbols/minidebug.h"
+
+#define COMPARED_MAX	1024 /* bytes of names that differ in nothing else */
+#define UNDERSCORES_MAX 16
+#define STUB_NAME_MAX	4096
+#define STUBS_MAX_BYTES (16u << 20)
+
+static int read_segments(struct elfsources *s)
+{
+	size_t n;
+
+	if (elf_getphdrnum(s->file->elf, &n))
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr ph;
+
+		if (!gelf_getphdr(s->file->elf, (int)i, &ph))
+			return -EINVAL;
+		elfsegs_add(&s->segs, &ph);
+	}
+	return 0;
+}
+
+static void add_section(struct elfsources *s, const GElf_Shdr *sh)
+{
+	if (!(sh->sh_flags & SHF_ALLOC) || !(sh->sh_flags & SHF_EXECINSTR) ||
+	    sh->sh_addr + sh->sh_size <= sh->sh_addr)
+		return;
+	s->sections = mem_grow(s->sections, s->n_sections, &s->sections_cap, sizeof(*s->sections));
+	s->sections[s->n_sections].addr = sh->sh_addr;
+	s->sections[s->n_sections++].value = sh->sh_addr + sh->sh_size;
+}
+
+static int read_sections(struct elfsources *s)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(s->file->elf, scn))) {
+		GElf_Shdr sh;
+
+		if (!gelf_getshdr(scn, &sh))
+			return -EINVAL;
+		add_section(s, &sh);
+	}
+	addrsort(s->sections, s->n_sections);
+	return 0;
+}
+
+/* Neighbours are mostly in the same one. */
+const struct addr_item *elfsources_section(struct elfsources *s, uint64_t addr)
+{
+	const struct addr_item *section = s->last_section;
+	size_t rank;
+
+	if (section && addr >= section->addr && addr < section->value)
+		return section;
+	rank = addrsort_rank(s->sections, s->n_sections, addr);
+	section = rank ? &s->sections[rank - 1] : NULL;
+	if (!section || addr >= section->value)
+		return NULL;
+	return s->last_section = section;
+}
+
+/* ---- symbol tables ---- */
+
+static int read_strings(struct source_strings *strings, const struct elffile *f, Elf_Scn *scn)
+{
+	Elf_Data *data = elffile_data(f, scn);
+	const char *last;
+
+	if (!data)
+		return -EINVAL;
+	last = data->d_size ? memrchr(data->d_buf, '\0', data->d_size) : NULL;
+	strings->text = data->d_buf;
+	strings->size = last ? (size_t)(last - (const char *)data->d_buf) + 1 : 0;
+	return 0;
+}
+
+/* Marks of the assembler: .L labels, and $x, $d.1, ... between code and data (ARM, RISC-V). */
+static bool is_assembler_mark(const char *name)
+{
+	if (name[0] == '.')
+		return name[1] == 'L';
+	return name[0] == '$' && name[1] && strchr("adtx", name[1]);
+}
+
+static bool is_function(const GElf_Sym *sym, const char *name)
+{
+	switch (GELF_ST_TYPE(sym->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+		return true;
+	case STT_NOTYPE:
+		return GELF_ST_BIND(sym->st_info) != STB_LOCAL || !is_assembler_mark(name);
+	default:
+		return false;
+	}
+}
+
+/* Weak or global makes no difference in a linked file: glibc's read() is the weak one. */
+static unsigned int rank_symbol(const GElf_Sym *sym)
+{
+	bool is_typed = GELF_ST_TYPE(sym->st_info) != STT_NOTYPE;
+
+	return is_typed * 2 + (GELF_ST_BIND(sym->st_info) != STB_LOCAL);
+}
+
+static void add_candidate(struct elfsources *s, uint64_t addr, union candidate c)
+{
+	s->candidates = mem_grow(s->candidates, s->n_candidates, &s->candidates_cap,
+				 sizeof(*s->candidates));
+	s->candidates[s->n_candidates++] = (struct addr_item){ .addr = addr, .value = c.value };
+}
+
+static void add_symbol(struct elfsources *s, enum symbol_source source, const GElf_Sym *sym)
+{
+	const struct source_strings *strings = &s->strings[source];
+	uint64_t addr = sym->st_value, size = sym->st_size;
+	union candidate c = { .value = 0 };
+
+	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || sym->st_shndx == SHN_COMMON ||
+	    sym->st_name >= strings->size || !strings->text[sym->st_name] ||
+	    !is_function(sym, strings->text + sym->st_name))
+		return;
+	if (s->file->header.e_machine == EM_ARM)
+		addr &= ~1ull; /* says Thumb, in functions */
+	if (!elfsources_section(s, addr))
+		return;
+	c.name = sym->st_name;
+	c.size = size < CANDIDATE_MAX_BYTES ? size : CANDIDATE_MAX_BYTES;
+	c.source = source;
+	c.rank = rank_symbol(sym);
+	add_candidate(s, addr, c);
+}
+
+static int read_table(struct elfsources *s, enum symbol_source source, const struct elffile *f,
+		      Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *data = elffile_data(f, scn);
+	size_t entry_bytes = gelf_fsize(f->elf, ELF_T_SYM, 1, EV_CURRENT);
+
+	if (!data || !entry_bytes ||
+	    read_strings(&s->strings[source], f, elf_getscn(f->elf, sh->sh_link)))
+		return -EINVAL;
+	for (size_t i = 1; i < data->d_size / entry_bytes; i++) {
+		GElf_Sym sym;
+
+		if (!gelf_getsym(data, (int)i, &sym))
+			return -EINVAL;
+		add_symbol(s, source, &sym);
+	}
+	return 0;
+}
+
+/* The gABI allows one table of each type. */
+static int read_tables(struct elfsources *s, const struct elffile *f)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(f->elf, scn))) {
+		enum symbol_source source;
+		GElf_Shdr sh;
+
+		if (!gelf_getshdr(scn, &sh))
+			return -EINVAL;
+		if (sh.sh_type != SHT_SYMTAB && (sh.sh_type != SHT_DYNSYM || f != s->file))
+			continue;
+		source = sh.sh_type == SHT_SYMTAB ? SOURCE_SYMTAB : SOURCE_DYNSYM;
+		if (s->strings[source].text || read_table(s, source, f, scn, &sh))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+/* ---- the best of an address ---- */
+
+static union candidate candidate_of(const struct addr_item *item)
+{
+	return (union candidate){ .value = item->value };
+}
+
+/* Looks at the beginnings of names only: many long ones may share an address. */
+static bool is_better_name(const char *x, const char *y)
+{
+	size_t x_underscores = 0, y_underscores = 0;
+
+	while (x_underscores < UNDERSCORES_MAX && x[x_underscores] == '_')
+		x_underscores++;
+	while (y_underscores < UNDERSCORES_MAX && y[y_underscores] == '_')
+		y_underscores++;
+	if (x_underscores != y_underscores)
+		return x_underscores < y_underscores;
+	return strnlen(x, COMPARED_MAX) < strnlen(y, COMPARED_MAX);
+}
+
+static bool is_better(const struct elfsources *s, union candidate x, union candidate y)
+{
+	if (x.rank != y.rank)
+		return x.rank > y.rank;
+	if (x.size != y.size)
+		return x.size > y.size;
+	return is_better_name(candidate_name(s, x), candidate_name(s, y));
+}
+
+/* Sorts, and leaves one symbol for each address. */
+static void keep_best(struct elfsources *s)
+{
+	size_t kept = 0;
+
+	addrsort(s->candidates, s->n_candidates);
+	for (size_t i = 0; i < s->n_candidates; i++) {
+		struct addr_item *c = &s->candidates[i];
+		struct addr_item *best = kept ? &s->candidates[kept - 1] : NULL;
+
+		if (!best || best->addr != c->addr)
+			s->candidates[kept++] = *c;
+		else if (is_better(s, candidate_of(c), candidate_of(best)))
+			*best = *c;
+	}
+	s->n_candidates = kept;
+}
+
+/* ---- other files ---- */
+
+static int open_minidebug(struct elfsources *s)
+{
+	size_t size;
+
+	s->minidebug = minidebug_read(s->file, &size);
+	return s->minidebug ? elffile_open_image(&s->debug, s->minidebug, size) : -errno;
+}
+
+static bool open_debug(struct elfsources *s, const struct debug_place *place)
+{
+	if (place)
+		s->debug_fd = debugfile_open(s->file, place, &s->debug);
+	if (s->debug_fd >= 0 || !open_minidebug(s))
+		return true;
+	if (place)
+		s->debug_fd = debugfile_fetch(s->file, &s->debug);
+	return s->debug_fd >= 0;
+}
+
+/* A debug file that turns out to be broken is as good as none; the file itself may go on. */
+static void read_debug(struct elfsources *s, const struct debug_place *place)
+{
+	size_t n = s->n_candidates;
+
+	if (s->strings[SOURCE_SYMTAB].text || !open_debug(s, place) || !read_tables(s, &s->debug))
+		return;
+	s->n_candidates = n;
+	s->strings[SOURCE_SYMTAB] = (struct source_strings){ .text = NULL };
+}
+
+/* ---- stubs ---- */
+
+/* The name of a function that starts at addr; NULL: there is none. */
+static const char *name_at(const struct elfsources *s, uint64_t addr)
+{
+	size_t rank = addrsort_rank(s->candidates, s->n_candidates, addr);
+	union candidate c;
+
+	if (!rank || s->candidates[rank - 1].addr != addr)
+		return NULL;
+	c.value = s->candidates[rank - 1].value;
+	return candidate_name(s, c);
+}
+
+/* Versions of names from .symtab are left out: strcpy@@GLIBC_2.2.5 would be strcpy@plt. */
+static size_t write_stub_name(char *to, const char *target)
+{
+	size_t n = strnlen(target, STUB_NAME_MAX);
+	const char *at = memchr(target, '@', n);
+
+	if (at)
+		n = (size_t)(at - target);
+	memcpy(to, target, n);
+	memcpy(to + n, "@plt", sizeof("@plt"));
+	return n + sizeof("@plt");
+}
+
+/* Gives the stubs that lead to a resolver its function's name, and drops those without a name. */
+static size_t name_stubs(struct elfsources *s, struct plt_stub *stubs, size_t n, size_t *bytes)
+{
+	size_t kept = 0;
+
+	*bytes = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct plt_stub stub = stubs[i];
+
+		stub.name = stub.name ? stub.name : name_at(s, stub.resolver);
+		if (!stub.name || !elfsources_section(s, stub.vaddr))
+			continue;
+		*bytes += strnlen(stub.name, STUB_NAME_MAX) + sizeof("@plt");
+		stubs[kept++] = stub;
+	}
+	return kept;
+}
+
+static void add_stubs(struct elfsources *s, const struct plt_stub *stubs, size_t n, size_t bytes)
+{
+	size_t used = 0;
+
+	s->stubs = mem_zalloc(1, bytes);
+	for (size_t i = 0; i < n; i++) {
+		union candidate c = { .source = SOURCE_PLT, .name = used, .size = stubs[i].bytes };
+
+		used += write_stub_name(s->stubs + used, stubs[i].name);
+		add_candidate(s, stubs[i].vaddr, c);
+	}
+	s->strings[SOURCE_PLT] = (struct source_strings){ .text = s->stubs, .size = used };
+}
+
+static void read_stubs(struct elfsources *s)
+{
+	size_t n, bytes;
+	struct plt_stub *stubs = elfplt_read(s->file, &n);
+
+	n = name_stubs(s, stubs, n, &bytes);
+	if (n && bytes <= STUBS_MAX_BYTES)
+		add_stubs(s, stubs, n, bytes);
+	free(stubs);
+}
+
+int elfsources_read(struct elfsources *s, const struct elffile *file,
+		    const struct debug_place *place)
+{
+	int err;
+
+	*s = (struct elfsources){ .file = file, .debug_fd = -1 };
+	err = read_segments(s);
+	if (!err)
+		err = read_sections(s);
+	if (!err)
+		err = read_tables(s, file);
+	if (err)
+		return err;
+	read_debug(s, place);
+	keep_best(s);
+	read_stubs(s);
+	keep_best(s);
+	return 0;
+}
+
+void elfsources_free(struct elfsources *s)
+{
+	elffile_close(&s->debug);
+	if (s->debug_fd >= 0)
+		close(s->debug_fd);
+	free(s->minidebug);
+	free(s->stubs);
+	free(s->candidates);
+	free(s->sections);
+}

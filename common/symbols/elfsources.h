@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where the function symbols of an ELF file come from, best first: its own .symtab; else that of a
+ * separate debug file on this machine, else of MiniDebugInfo inside the file, else of one that
+ * debuginfod has. Always on top of these: .dynsym, and the PLT's stubs. All together are the
+ * candidates, of which the best is kept for each address.
+ */
+#ifndef ELFSOURCES_H
+#define ELFSOURCES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/addrsort.h"
+#include "symbols/debugfile.h"
+#include "elf/elffile.h"
+#include "elf/elfsegs.h"
+
+#define CANDIDATE_NAME_BITS 28
+#define CANDIDATE_SIZE_BITS 30
+#define CANDIDATE_MAX_BYTES ((1u << CANDIDATE_SIZE_BITS) - 1)
+
+enum symbol_source {
+	SOURCE_DYNSYM,
+	SOURCE_SYMTAB,
+	SOURCE_PLT,
+	N_SOURCES,
+};
+
+/* A symbol on its way through the sort: the value of an addr_item. */
+union candidate {
+	struct {
+		uint64_t name : CANDIDATE_NAME_BITS; /* offset in its source's strings */
+		uint64_t size : CANDIDATE_SIZE_BITS; /* cut to CANDIDATE_MAX_BYTES */
+		uint64_t source : 2;
+		uint64_t rank : 3; /* the better one of an address has more */
+	};
+	uint64_t value;
+};
+
+struct source_strings {
+	const char *text;
+	size_t size; /* up to the last zero byte, so that every offset below it is terminated */
+};
+
+struct elfsources {
+	struct elfsegs segs;
+	struct addr_item *candidates; /* ascending by address, one for each */
+	size_t n_candidates, candidates_cap;
+	struct addr_item *sections; /* those with code, ascending; value: the end */
+	size_t n_sections, sections_cap;
+	struct source_strings strings[N_SOURCES];
+
+	/* What the strings are in. */
+	const struct elffile *file; /* not owned */
+	struct elffile debug;
+	int debug_fd;
+	void *minidebug;
+	char *stubs;
+	const struct addr_item *last_section;
+};
+
+/* place NULL: only the file itself. 0 or -errno; free it in either case. */
+int elfsources_read(struct elfsources *s, const struct elffile *file,
+		    const struct debug_place *place);
+void elfsources_free(struct elfsources *s);
+
+/* The section with code that holds addr, or NULL. */
+const struct addr_item *elfsources_section(struct elfsources *s, uint64_t addr);
+
+static inline const char *candidate_name(const struct elfsources *s, union candidate c)
+{
+	return s->strings[c.source].text + c.name;
+}
+
+#endif

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Names of code that was made at run time; see jitmap.h. A JIT compiler throws code away and puts
+ * other code in its place without a word, so definitions overlap, and a later line wins over an
+ * earlier one. After reading, they are cut into pieces that do not overlap, for lookups.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbols/jitmap.h"
+#include "base/mem.h"
+#include "base/readfile.h"
+#include "process/roots.h"
+
+#define MAX_FILE_BYTES	 (512ULL << 20)
+#define MAX_STATUS_BYTES 65536
+#define READ_BYTES	 (1U << 20)
+#define NO_ENTRY	 UINT32_MAX
+#define MALLOC_BYTES	 16 /* beside a name */
+
+struct entry {
+	uint64_t start, end;
+	char *name;
+	uint32_t number; /* in the order of the file */
+};
+
+/* From here on, up to the next piece, this entry's code. */
+struct piece {
+	uint64_t start;
+	uint32_t entry; /* NO_ENTRY: nothing */
+};
+
+struct jitmap {
+	int fd;
+	uint64_t taken; /* bytes of the file that were read, whole lines */
+	size_t names_bytes;
+	struct entry *entries;
+	size_t count, capacity;
+	struct piece *pieces;
+	size_t n_pieces, pieces_capacity;
+};
+
+/* ---- the file ---- */
+
+/* Its last word is the pid in the innermost namespace, which is what the process calls itself. */
+static pid_t read_inner_pid(pid_t pid)
+{
+	char path[40], *text, *line, *word;
+	pid_t inner = pid;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	text = readfile(path, MAX_STATUS_BYTES, NULL);
+	line = text ? strstr(text, "\nNSpid:") : NULL;
+	if (line) {
+		*strchrnul(line + 1, '\n') = '\0';
+		word = strrchr(line + 1, '\t');
+		inner = word ? atoi(word + 1) : pid;
+	}
+	free(text);
+	return inner;
+}
+
+/* 0, or -EACCES: it is another user's. */
+static int check_owner(const struct stat *file, pid_t pid)
+{
+	struct stat process;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (!file->st_uid)
+		return 0;
+	if (stat(path, &process))
+		return -ENOENT; /* who knows whose it was */
+	return file->st_uid == process.st_uid ? 0 : -EACCES;
+}
+
+struct jitmap *jitmap_open(int root_fd, pid_t pid, struct stat *st)
+{
+	char path[40];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", read_inner_pid(pid));
+	fd = root_open_file(root_fd, path);
+	if (fd == -ENOENT && root_has_name(root_fd, path))
+		fd = -EACCES; /* a link out of that root, or to nothing */
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	err = fstat(fd, st) ? -errno : check_owner(st, pid);
+	if (!err)
+		return jitmap_from(fd);
+	close(fd);
+	errno = -err;
+	return NULL;
+}
+
+struct jitmap *jitmap_from(int fd)
+{
+	struct jitmap *map = mem_zalloc(1, sizeof(*map));
+
+	map->fd = fd;
+	return map;
+}
+
+static void drop_entries(struct jitmap *map)
+{
+	for (size_t i = 0; i < map->count; i++)
+		free(map->entries[i].name);
+	map->count = 0;
+	map->taken = 0;
+	map->names_bytes = 0;
+}
+
+void jitmap_drop(struct jitmap *map)
+{
+	drop_entries(map);
+	free(map->entries);
+	free(map->pieces);
+	map->entries = NULL;
+	map->pieces = NULL;
+	map->capacity = map->n_pieces = map->pieces_capacity = 0;
+}
+
+size_t jitmap_bytes(const struct jitmap *map)
+{
+	return map->capacity * sizeof(*map->entries) + map->names_bytes +
+	       map->pieces_capacity * sizeof(*map->pieces);
+}
+
+void jitmap_free(struct jitmap *map)
+{
+	if (!map)
+		return;
+	jitmap_drop(map);
+	close(map->fd);
+	free(map);
+}
+
+static bool take_hex(const char **text, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(*text, &end, 16); /* takes 0x, too */
+	if (end == *text || errno || *end != ' ')
+		return false;
+	*text = end + 1;
+	return true;
+}
+
+static void add_line(struct jitmap *map, const char *line)
+{
+	struct entry entry = { .number = (uint32_t)map->count };
+	uint64_t size;
+
+	if (!take_hex(&line, &entry.start) || !take_hex(&line, &size) || !*line || !size ||
+	    __builtin_add_overflow(entry.start, size, &entry.end) || map->count == NO_ENTRY)
+		return;
+	entry.name = mem_strdup(line);
+	map->names_bytes += strlen(line) + 1 + MALLOC_BYTES;
+	map->entries = mem_grow(map->entries, map->count, &map->capacity, sizeof(*map->entries));
+	map->entries[map->count++] = entry;
+}
+
+/* Takes the whole lines of a block; returns the bytes they had. */
+static size_t add_lines(struct jitmap *map, char *block, size_t bytes)
+{
+	char *line = block, *end;
+
+	while ((end = memchr(line, '\n', bytes - (size_t)(line - block)))) {
+		*end = '\0';
+		add_line(map, line);
+		line = end + 1;
+	}
+	return (size_t)(line - block);
+}
+
+/* A line that is still being written waits for the next time; one that fills a block is skipped. */
+static void read_lines(struct jitmap *map, uint64_t size)
+{
+	char *block = mem_zalloc(1, READ_BYTES);
+	size_t used = 1;
+	ssize_t n = 1;
+
+	while (map->taken < size && used && n > 0) {
+		n = pread(map->fd, block, READ_BYTES, (off_t)map->taken);
+		used = n > 0 ? add_lines(map, block, (size_t)n) : 0;
+		map->taken += !used && n == READ_BYTES ? READ_BYTES : used;
+		used = used || n == READ_BYTES;
+	}
+	free(block);
+}
+
+/* ---- pieces ---- */
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/* A heap of entries that cover the current place; on its top the one that came last. */
+struct cover {
+	const struct entry *entries;
+	uint32_t *items;
+	size_t n;
+};
+
+static bool is_later(const struct cover *c, size_t a, size_t b)
+{
+	return c->entries[c->items[a]].number > c->entries[c->items[b]].number;
+}
+
+static void swap_items(struct cover *c, size_t a, size_t b)
+{
+	uint32_t item = c->items[a];
+
+	c->items[a] = c->items[b];
+	c->items[b] = item;
+}
+
+static void cover_push(struct cover *c, uint32_t entry)
+{
+	size_t i = c->n++;
+
+	c->items[i] = entry;
+	for (; i && is_later(c, i, (i - 1) / 2); i = (i - 1) / 2)
+		swap_items(c, i, (i - 1) / 2);
+}
+
+static void cover_pop(struct cover *c)
+{
+	size_t i = 0, child;
+
+	c->items[0] = c->items[--c->n];
+	while ((child = 2 * i + 1) < c->n) {
+		child += child + 1 < c->n && is_later(c, child + 1, child);
+		if (!is_later(c, child, i))
+			return;
+		swap_items(c, i, child);
+		i = child;
+	}
+}
+
+static void add_piece(struct jitmap *map, uint64_t start, const struct cover *c)
+{
+	struct piece piece = { start, c->n ? c->items[0] : NO_ENTRY };
+
+	if (map->n_pieces && map->pieces[map->n_pieces - 1].start == start) {
+		map->pieces[map->n_pieces - 1] = piece;
+		return;
+	}
+	map->pieces =
+		mem_grow(map->pieces, map->n_pieces, &map->pieces_capacity, sizeof(*map->pieces));
+	map->pieces[map->n_pieces++] = piece;
+}
+
+/* Ends what ends at or before that address. */
+static void cover_advance(struct jitmap *map, struct cover *c, uint64_t addr)
+{
+	while (c->n && c->entries[c->items[0]].end <= addr) {
+		uint64_t end = c->entries[c->items[0]].end;
+
+		while (c->n && c->entries[c->items[0]].end <= end)
+			cover_pop(c);
+		add_piece(map, end, c);
+	}
+}
+
+static void cut_pieces(struct jitmap *map)
+{
+	struct cover c = { map->entries, mem_zalloc(map->count, sizeof(*c.items)), 0 };
+
+	if (map->count)
+		qsort(map->entries, map->count, sizeof(*map->entries), compare_entries);
+	map->n_pieces = 0;
+	for (size_t i = 0; i < map->count; i++) {
+		cover_advance(map, &c, map->entries[i].start);
+		cover_push(&c, (uint32_t)i);
+		add_piece(map, map->entries[i].start, &c);
+	}
+	cover_advance(map, &c, UINT64_MAX);
+	free(c.items);
+}
+
+/* ---- lookups ---- */
+
+/* A file that has become shorter is another one: what it said does not hold any more. */
+static void refresh(struct jitmap *map)
+{
+	struct stat st;
+	uint64_t size;
+	size_t before = map->count;
+
+	if (fstat(map->fd, &st))
+		return;
+	size = (uint64_t)st.st_size < MAX_FILE_BYTES ? (uint64_t)st.st_size : MAX_FILE_BYTES;
+	if (size < map->taken) {
+		drop_entries(map);
+		map->n_pieces = before = 0;
+	}
+	if (size > map->taken)
+		read_lines(map, size);
+	if (map->count != before)
+		cut_pieces(map);
+}
+
+const char *jitmap_find(struct jitmap *map, uint64_t addr)
+{
+	size_t low = 0, high;
+
+	refresh(map);
+	for (high = map->n_pieces; low < high;) {
+		size_t middle = low + (high - low) / 2;
+
+		if (map->pieces[middle].start <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || map->pieces[low - 1].entry == NO_ENTRY)
+		return NULL;
+	return map->entries[map->pieces[low - 1].entry].name;
+}

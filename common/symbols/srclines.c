@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Source lines by libdw; see srclines.h. Units are found by a table of their address ranges that is
+ * made when the file is opened: .debug_aranges, which libdw would use, is not written by every
+ * compiler (DWARF 5, sections 2.17, 3.3.8 and 6.2).
+ */
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbols/debugfile.h"
+#include "symbols/demangle.h"
+#include "elf/elffile.h"
+#include "base/idmap.h"
+#include "base/mem.h"
+#include "symbols/srclines.h"
+
+#define MAX_RANGES (1U << 22)
+
+/* Addresses of one unit. */
+struct range {
+	uint64_t start, end;
+	Dwarf_Off unit;
+};
+
+/* What was found for an address; n 0: nothing. */
+struct answer {
+	size_t n;
+	struct srcframe frames[];
+};
+
+struct srclines {
+	struct elffile file, debug;
+	bool as_mangled;
+	int debug_fd; /* -1: the DWARF is in the file itself */
+	Dwarf *dwarf;
+	struct range *ranges; /* ascending */
+	size_t n_ranges, ranges_capacity;
+	size_t sections_bytes; /* of DWARF, unpacked */
+	struct idmap answers;  /* by address + 1: an id is never 0 */
+};
+
+/* ---- units ---- */
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static void add_ranges(struct srclines *lines, Dwarf_Die *unit)
+{
+	struct range range = { .unit = dwarf_dieoffset(unit) };
+	Dwarf_Addr base;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(unit, at, &base, &range.start, &range.end)) > 0 &&
+	       lines->n_ranges < MAX_RANGES) {
+		lines->ranges = mem_grow(lines->ranges, lines->n_ranges, &lines->ranges_capacity,
+					 sizeof(*lines->ranges));
+		lines->ranges[lines->n_ranges++] = range;
+	}
+}
+
+static void read_units(struct srclines *lines)
+{
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die die;
+	uint8_t type;
+
+	while (!dwarf_get_units(lines->dwarf, unit, &unit, NULL, &type, &die, NULL))
+		if (type == DW_UT_compile || type == DW_UT_skeleton)
+			add_ranges(lines, &die);
+	if (lines->n_ranges)
+		qsort(lines->ranges, lines->n_ranges, sizeof(*lines->ranges), compare_ranges);
+}
+
+static bool find_unit(const struct srclines *lines, uint64_t vaddr, Dwarf_Die *unit)
+{
+	size_t low = 0, high = lines->n_ranges;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (lines->ranges[middle].start <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && vaddr < lines->ranges[low - 1].end &&
+	       dwarf_offdie(lines->dwarf, lines->ranges[low - 1].unit, unit);
+}
+
+/* ---- opening ---- */
+
+static size_t count_section(const struct elffile *file, Elf_Scn *section)
+{
+	GElf_Shdr header;
+	GElf_Chdr packed;
+	uint64_t bytes;
+	const char *name =
+		gelf_getshdr(section, &header) ? elffile_section_name(file, &header) : "";
+
+	if (strncmp(name, ".debug_", 7) || header.sh_type == SHT_NOBITS)
+		return 0;
+	bytes = gelf_getchdr(section, &packed) ? packed.ch_size : header.sh_size;
+	return bytes < UINT32_MAX ? bytes : UINT32_MAX; /* what they say may be nonsense */
+}
+
+static size_t count_sections(const struct elffile *file)
+{
+	size_t bytes = 0;
+
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));)
+		bytes += count_section(file, section);
+	return bytes;
+}
+
+/* libdw (0.188) reads beyond a section of strings whose last one has no end. */
+static bool has_whole_strings(const struct elffile *file, const char *name)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = elffile_section(file, name, &header);
+	const Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+
+	return !section || (data && data->d_size && !((const char *)data->d_buf)[data->d_size - 1]);
+}
+
+/* By now libdw has unpacked what was packed. */
+static bool is_sane(const struct elffile *file)
+{
+	return has_whole_strings(file, ".debug_str") && has_whole_strings(file, ".debug_line_str");
+}
+
+static bool begin(struct srclines *lines, const struct elffile *file)
+{
+	lines->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+	if (lines->dwarf && is_sane(file))
+		read_units(lines);
+	lines->sections_bytes = count_sections(file);
+	return lines->n_ranges;
+}
+
+static void end(struct srclines *lines)
+{
+	if (lines->dwarf)
+		dwarf_end(lines->dwarf);
+	lines->dwarf = NULL;
+	lines->n_ranges = 0;
+}
+
+static bool begin_debug(struct srclines *lines, const struct debug_place *place)
+{
+	if (place)
+		lines->debug_fd = debugfile_open(&lines->file, place, &lines->debug);
+	if (lines->debug_fd < 0)
+		lines->debug_fd = debugfile_fetch(&lines->file, &lines->debug);
+	return lines->debug_fd >= 0 && begin(lines, &lines->debug);
+}
+
+struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_mangled)
+{
+	struct srclines *lines = mem_zalloc(1, sizeof(*lines));
+
+	lines->as_mangled = as_mangled;
+	lines->debug_fd = -1;
+	if (elffile_open(&lines->file, fd)) {
+		free(lines);
+		return NULL;
+	}
+	if (begin(lines, &lines->file))
+		return lines;
+	end(lines);
+	if (begin_debug(lines, place))
+		return lines;
+	srclines_free(lines);
+	return NULL;
+}
+
+static void free_answer(void *value)
+{
+	struct answer *answer = value;
+
+	for (size_t i = 0; i < answer->n; i++)
+		free((char *)answer->frames[i].function);
+	free(answer);
+}
+
+void srclines_free(struct srclines *lines)
+{
+	if (!lines)
+		return;
+	idmap_free(&lines->answers, free_answer);
+	end(lines);
+	free(lines->ranges);
+	if (lines->debug_fd >= 0) {
+		elffile_close(&lines->debug);
+		close(lines->debug_fd);
+	}
+	elffile_close(&lines->file);
+	free(lines);
+}
+
+size_t srclines_bytes(const struct srclines *lines)
+{
+	return sizeof(*lines) + lines->sections_bytes +
+	       lines->ranges_capacity * sizeof(*lines->ranges);
+}
+
+/* ---- one address ---- */
+
+/* The name that a linker would know it by tells overloads apart. */
+static char *name_of(Dwarf_Die *die, bool as_mangled)
+{
+	Dwarf_Attribute attr;
+	const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attr));
+	char *readable = name && !as_mangled ? demangle(name) : NULL;
+
+	if (!name)
+		name = dwarf_diename(die);
+	return readable ? readable : mem_strdup(name ? name : "[inlined]");
+}
+
+static void find_line(Dwarf_Die *unit, uint64_t vaddr, struct srcframe *frame)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(unit, vaddr);
+	int number = 0;
+
+	if (!line)
+		return;
+	frame->file = dwarf_linesrc(line, NULL, NULL);
+	if (!dwarf_lineno(line, &number) && number > 0)
+		frame->line = (uint32_t)number;
+}
+
+/* Where the inlined function is called. */
+static void find_call(Dwarf_Die *unit, Dwarf_Die *die, struct srcframe *frame)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word file = 0, line = 0;
+	Dwarf_Files *files;
+	size_t n;
+
+	if (!dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attr), &file) &&
+	    !dwarf_getsrcfiles(unit, &files, &n) && file < n)
+		frame->file = dwarf_filesrc(files, file, NULL, NULL);
+	if (!dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attr), &line))
+		frame->line = (uint32_t)line;
+}
+
+/*
+ * The entries around the address, by where they stand in the file and not by where they are
+ * declared.
+ */
+static int find_scopes(Dwarf *dwarf, Dwarf_Die *unit, uint64_t vaddr, Dwarf_Die **scopes)
+{
+	Dwarf_Die innermost, *found = NULL;
+	int n = dwarf_getscopes(unit, vaddr, &found);
+
+	/* Looked up afresh: what was found may be an entry as its abstract origin sees it. */
+	if (n > 0 && dwarf_offdie(dwarf, dwarf_dieoffset(&found[0]), &innermost))
+		n = dwarf_getscopes_die(&innermost, scopes);
+	free(found);
+	return n > 0 ? n : 0;
+}
+
+/* Each inlined function ends one frame and begins its caller's, at the line of the call. */
+static size_t find_frames(const struct srclines *lines, Dwarf_Die *unit, uint64_t vaddr,
+			  struct srcframe *frames)
+{
+	Dwarf_Die *scopes = NULL;
+	int n_scopes = find_scopes(lines->dwarf, unit, vaddr, &scopes);
+	size_t n = 0;
+
+	find_line(unit, vaddr, &frames[0]);
+	for (int i = 0; scopes && i < n_scopes && n < SRCLINES_MAX_FRAMES - 1; i++) {
+		if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)
+			continue;
+		frames[n].function = name_of(&scopes[i], lines->as_mangled);
+		find_call(unit, &scopes[i], &frames[++n]);
+	}
+	free(scopes);
+	return n + 1;
+}
+
+static struct answer *look_up(struct srclines *lines, uint64_t vaddr)
+{
+	struct srcframe frames[SRCLINES_MAX_FRAMES] = {};
+	struct answer *answer;
+	Dwarf_Die unit;
+	size_t n = 0;
+
+	if (find_unit(lines, vaddr, &unit))
+		n = find_frames(lines, &unit, vaddr, frames);
+	answer = mem_zalloc(1, sizeof(*answer) + n * sizeof(frames[0]));
+	answer->n = n;
+	if (n)
+		memcpy(answer->frames, frames, n * sizeof(frames[0]));
+	return answer;
+}
+
+size_t srclines_find(struct srclines *lines, uint64_t vaddr, const struct srcframe **frames)
+{
+	struct answer *answer = idmap_find(&lines->answers, vaddr + 1);
+
+	if (!answer) {
+		answer = look_up(lines, vaddr);
+		idmap_add(&lines->answers, vaddr + 1, answer);
+	}
+	*frames = answer->frames;
+	return answer->n;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * User-space symbols, right or absent.
+ *
+ * An address is first *located*, while the process is alive: its mapping is found and the mapped
+ * file opened (through /proc/PID/map_files, so that deleted files, memfds and other mount
+ * namespaces work; else /proc/PID/root/PATH, and then only if device and inode equal the
+ * mapping's). A location is two words and stays valid when the process exits or executes another
+ * program. Names are found later, once per file and only for files that are asked for.
+ *
+ * Files are shared by all processes that map them (by device and inode).
+ */
+#ifndef USYMS_H
+#define USYMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "symbols/dso.h" /* a dso lives as long as its usyms */
+
+struct usyms;
+struct mapslog;
+
+struct location {
+	struct dso *dso; /* NULL: no mapping held the address */
+	uint64_t offset; /* file offset; the address itself where there is no file */
+};
+
+/* options NULL: all of them off. */
+struct usyms *usyms_new(const struct dso_options *options);
+void usyms_free(struct usyms *us);
+
+/* Whom to ask for mappings of processes that have just begun, or are gone. Stays the caller's. */
+void usyms_set_log(struct usyms *us, struct mapslog *log);
+
+/*
+ * Locates n addresses that a process had at that time (CLOCK_MONOTONIC; 0: now). generation changes
+ * when the process executes a new program: its mappings are then read afresh. They are also read
+ * again, once, where an address lies in none of them (dlopen). A process that is gone yields
+ * locations without dso.
+ */
+void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t time_ns,
+		  const uint64_t *addrs, size_t n, struct location *out);
+
+/*
+ * Reads the mappings of a process and opens all that it executes, so that addresses of it can be
+ * located when it has ended.
+ */
+void usyms_meet(struct usyms *us, pid_t pid, uint32_t generation);
+
+/*
+ * The function's name for a location, or NULL where it isn't known. is_return says that the
+ * address is a return address: it is looked up one byte lower, inside the call. Valid until
+ * usyms_free().
+ */
+const char *usyms_name(const struct location *loc, bool is_return);
+
+/* The source line of a location, and the functions inlined there, as srclines_find() has them. */
+size_t usyms_lines(const struct location *loc, bool is_return, const struct srcframe **frames);
+
+/* Its image, address and symbol, as dso_place() has them; NULL where it is in none. */
+const struct image *usyms_place(const struct location *loc, bool is_return, uint64_t *address,
+				const char **symbol);
+
+/* The location is in code that was made at run time, and that has names (jitmap.h). */
+bool usyms_is_jit(const struct location *loc);
+
+/* The base name of the location's file for "[libfoo.so+0x1234]"; "[vdso]", "[anon]", or NULL. */
+const char *usyms_dso_name(const struct location *loc);
+
+struct dso_stats usyms_stats(const struct usyms *us);
+
+/* Forget a process that has exited; its locations stay valid. */
+void usyms_forget(struct usyms *us, pid_t pid);
+
+#endif

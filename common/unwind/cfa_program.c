@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The machine that executes call frame instructions; see cfa_program.h. Each instruction is read
+ * whole; one that does not fit, is unknown, or is used where it may not be fails the program, and
+ * all code from the current location on gets the rule UNWIND_BAD.
+ */
+#include "unwind/cfa_expr.h"
+#include "unwind/cfa_program.h"
+
+#define DWARF_RBP     6
+#define DWARF_RSP     7
+#define DWARF_RA      16
+#define REG_PLUS_MAX  ((1 << 23) - 1) /* what unwind_pack_reg() has room for */
+#define LOW_BITS      0x3f
+#define RA_CFA_OFFSET (-8)
+
+enum op {
+	OP_NOP = 0x00,
+	OP_SET_LOC = 0x01,
+	OP_ADVANCE_LOC1 = 0x02,
+	OP_ADVANCE_LOC2 = 0x03,
+	OP_ADVANCE_LOC4 = 0x04,
+	OP_OFFSET_EXTENDED = 0x05,
+	OP_RESTORE_EXTENDED = 0x06,
+	OP_UNDEFINED = 0x07,
+	OP_SAME_VALUE = 0x08,
+	OP_REGISTER = 0x09,
+	OP_REMEMBER_STATE = 0x0a,
+	OP_RESTORE_STATE = 0x0b,
+	OP_DEF_CFA = 0x0c,
+	OP_DEF_CFA_REGISTER = 0x0d,
+	OP_DEF_CFA_OFFSET = 0x0e,
+	OP_DEF_CFA_EXPRESSION = 0x0f,
+	OP_EXPRESSION = 0x10,
+	OP_OFFSET_EXTENDED_SF = 0x11,
+	OP_DEF_CFA_SF = 0x12,
+	OP_DEF_CFA_OFFSET_SF = 0x13,
+	OP_VAL_OFFSET = 0x14,
+	OP_VAL_OFFSET_SF = 0x15,
+	OP_VAL_EXPRESSION = 0x16,
+	OP_GNU_ADVANCE_LOC8 = 0x1d,
+	OP_GNU_ARGS_SIZE = 0x2e,
+	OP_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
+	/* these have an operand in their low six bits */
+	OP_ADVANCE_LOC = 0x40,
+	OP_OFFSET = 0x80,
+	OP_RESTORE = 0xc0,
+};
+
+/* Nothing more is executed. */
+static void fail(struct cfa_program *p)
+{
+	cursor_fail(&p->code);
+}
+
+/* CFA_REGS for registers that do not matter. */
+static enum cfa_register find_register(uint64_t reg)
+{
+	switch (reg) {
+	case UNWIND_RBX:
+		return CFA_REG_BX;
+	case DWARF_RBP:
+		return CFA_REG_BP;
+	case DWARF_RSP:
+		return CFA_REG_SP;
+	case DWARF_RA:
+		return CFA_REG_RA;
+	default:
+		return CFA_REGS;
+	}
+}
+
+static void set_place(struct cfa_program *p, uint64_t reg, enum cfa_place_kind kind, uint64_t off)
+{
+	enum cfa_register r = find_register(reg);
+
+	if (r != CFA_REGS)
+		p->state.places[r] = (struct cfa_place){ .kind = kind, .off = (int64_t)off };
+}
+
+/*
+ * DWARF says "as in the CIE". But the GNU assembler moves what is said at the start of a function,
+ * often that of a .cold part, into a CIE of its own, with the compiler's .cfi_restore still meaning
+ * "not saved", which is what libgcc makes of it.
+ */
+static void restore_place(struct cfa_program *p, uint64_t reg)
+{
+	if (reg == DWARF_RA && p->start)
+		p->state.places[CFA_REG_RA] = p->start->state.places[CFA_REG_RA];
+	else
+		set_place(p, reg, PLACE_SAME, 0);
+}
+
+static struct cursor read_block(struct cfa_program *p)
+{
+	return cursor_cut(&p->code, cursor_uleb(&p->code));
+}
+
+static void set_place_expression(struct cfa_program *p, uint64_t reg)
+{
+	struct cursor expr = read_block(p);
+	enum cfa_register r = find_register(reg);
+	struct cfa_place place = { .kind = PLACE_OTHER };
+	uint64_t base;
+
+	if (r == CFA_REGS || p->code.failed)
+		return;
+	if (cfa_expr_is_sum(expr, &base, &place.off)) {
+		place.kind = PLACE_AT_REG;
+		place.reg = base;
+	}
+	p->state.places[r] = place;
+}
+
+static void set_place_register(struct cfa_program *p, uint64_t reg)
+{
+	uint64_t other = cursor_uleb(&p->code);
+	enum cfa_register r = find_register(reg);
+
+	set_place(p, reg, other < DWARF_RA ? PLACE_IN_REG : PLACE_OTHER, 0);
+	if (r != CFA_REGS)
+		p->state.places[r].reg = (uint8_t)other;
+}
+
+static void define_cfa(struct cfa_program *p, uint64_t reg, uint64_t off)
+{
+	p->state.is_expression = false;
+	p->state.reg = reg;
+	p->state.off = (int64_t)off;
+}
+
+static void define_cfa_expression(struct cfa_program *p)
+{
+	struct cursor expr = read_block(p);
+	uint64_t reg;
+	int64_t off;
+
+	if (p->code.failed)
+		return;
+	if (cfa_expr_is_sum(expr, &reg, &off)) {
+		define_cfa(p, reg, (uint64_t)off);
+		return;
+	}
+	p->state.is_expression = true;
+	p->state.expression = cfa_expr_rule(expr);
+}
+
+static void remember_state(struct cfa_program *p)
+{
+	if (p->n_remembered == CFA_REMEMBER_MAX)
+		fail(p);
+	else
+		p->remembered[p->n_remembered++] = p->state;
+}
+
+static void restore_state(struct cfa_program *p)
+{
+	if (!p->n_remembered)
+		fail(p);
+	else
+		p->state = p->remembered[--p->n_remembered];
+}
+
+static void set_loc(struct cfa_program *p, uint64_t loc)
+{
+	if (loc < p->loc || !p->start)
+		fail(p); /* code goes up, and a CIE's program is for no place in particular */
+	else
+		p->next_loc = loc;
+}
+
+static void advance_loc(struct cfa_program *p, uint64_t delta)
+{
+	uint64_t bytes, loc;
+
+	if (__builtin_mul_overflow(delta, p->cie->code_align, &bytes) ||
+	    __builtin_add_overflow(p->loc, bytes, &loc))
+		fail(p);
+	else
+		set_loc(p, loc);
+}
+
+/* Products of hostile numbers may wrap: what comes out is an offset like any other. */
+static uint64_t read_factored(struct cfa_program *p)
+{
+	return cursor_uleb(&p->code) * (uint64_t)p->cie->data_align;
+}
+
+static uint64_t read_factored_signed(struct cfa_program *p)
+{
+	return (uint64_t)cursor_sleb(&p->code) * (uint64_t)p->cie->data_align;
+}
+
+static void run_loc_op(struct cfa_program *p, uint8_t op)
+{
+	switch (op) {
+	case OP_SET_LOC:
+		set_loc(p, eh_frame_address(p->eh, &p->code, p->cie->pointer_encoding));
+		break;
+	case OP_ADVANCE_LOC1:
+		advance_loc(p, cursor_u8(&p->code));
+		break;
+	case OP_ADVANCE_LOC2:
+		advance_loc(p, cursor_u16(&p->code));
+		break;
+	case OP_ADVANCE_LOC4:
+		advance_loc(p, cursor_u32(&p->code));
+		break;
+	default: /* OP_GNU_ADVANCE_LOC8 */
+		advance_loc(p, cursor_u64(&p->code));
+		break;
+	}
+}
+
+static void run_cfa_op(struct cfa_program *p, uint8_t op)
+{
+	uint64_t reg;
+
+	switch (op) {
+	case OP_DEF_CFA:
+		reg = cursor_uleb(&p->code);
+		define_cfa(p, reg, cursor_uleb(&p->code));
+		break;
+	case OP_DEF_CFA_SF:
+		reg = cursor_uleb(&p->code);
+		define_cfa(p, reg, read_factored_signed(p));
+		break;
+	case OP_DEF_CFA_REGISTER:
+		define_cfa(p, cursor_uleb(&p->code), (uint64_t)p->state.off);
+		break;
+	case OP_DEF_CFA_OFFSET: /* an expression stays in force, as with libgcc */
+		p->state.off = (int64_t)cursor_uleb(&p->code);
+		break;
+	case OP_DEF_CFA_OFFSET_SF:
+		p->state.off = (int64_t)read_factored_signed(p);
+		break;
+	default: /* OP_DEF_CFA_EXPRESSION */
+		define_cfa_expression(p);
+		break;
+	}
+}
+
+static void run_register_op(struct cfa_program *p, uint8_t op)
+{
+	uint64_t reg = cursor_uleb(&p->code);
+
+	switch (op) {
+	case OP_OFFSET_EXTENDED:
+		set_place(p, reg, PLACE_AT_CFA, read_factored(p));
+		break;
+	case OP_OFFSET_EXTENDED_SF:
+		set_place(p, reg, PLACE_AT_CFA, read_factored_signed(p));
+		break;
+	case OP_GNU_NEGATIVE_OFFSET_EXTENDED:
+		set_place(p, reg, PLACE_AT_CFA, -read_factored(p));
+		break;
+	case OP_VAL_OFFSET:
+		set_place(p, reg, PLACE_IS_CFA, read_factored(p));
+		break;
+	case OP_VAL_OFFSET_SF:
+		set_place(p, reg, PLACE_IS_CFA, read_factored_signed(p));
+		break;
+	case OP_RESTORE_EXTENDED:
+		restore_place(p, reg);
+		break;
+	case OP_UNDEFINED:
+		set_place(p, reg, PLACE_UNDEFINED, 0);
+		break;
+	case OP_SAME_VALUE:
+		set_place(p, reg, PLACE_SAME, 0);
+		break;
+	case OP_REGISTER:
+		set_place_register(p, reg);
+		break;
+	case OP_EXPRESSION:
+		set_place_expression(p, reg);
+		break;
+	default: /* OP_VAL_EXPRESSION */
+		read_block(p);
+		set_place(p, reg, PLACE_OTHER, 0);
+		break;
+	}
+}
+
+static void run_extended_op(struct cfa_program *p, uint8_t op)
+{
+	switch (op) {
+	case OP_NOP:
+		break;
+	case OP_SET_LOC:
+	case OP_ADVANCE_LOC1:
+	case OP_ADVANCE_LOC2:
+	case OP_ADVANCE_LOC4:
+	case OP_GNU_ADVANCE_LOC8:
+		run_loc_op(p, op);
+		break;
+	case OP_DEF_CFA:
+	case OP_DEF_CFA_SF:
+	case OP_DEF_CFA_REGISTER:
+	case OP_DEF_CFA_OFFSET:
+	case OP_DEF_CFA_OFFSET_SF:
+	case OP_DEF_CFA_EXPRESSION:
+		run_cfa_op(p, op);
+		break;
+	case OP_REMEMBER_STATE:
+		remember_state(p);
+		break;
+	case OP_RESTORE_STATE:
+		restore_state(p);
+		break;
+	case OP_GNU_ARGS_SIZE: /* of use to exception handlers only */
+		cursor_uleb(&p->code);
+		break;
+	case OP_OFFSET_EXTENDED:
+	case OP_OFFSET_EXTENDED_SF:
+	case OP_GNU_NEGATIVE_OFFSET_EXTENDED:
+	case OP_VAL_OFFSET:
+	case OP_VAL_OFFSET_SF:
+	case OP_RESTORE_EXTENDED:
+	case OP_UNDEFINED:
+	case OP_SAME_VALUE:
+	case OP_REGISTER:
+	case OP_EXPRESSION:
+	case OP_VAL_EXPRESSION:
+		run_register_op(p, op);
+		break;
+	default:
+		fail(p);
+		break;
+	}
+}
+
+static void run_op(struct cfa_program *p)
+{
+	uint8_t op = cursor_u8(&p->code), operand = op & LOW_BITS;
+
+	switch (op & ~LOW_BITS) {
+	case OP_ADVANCE_LOC:
+		advance_loc(p, operand);
+		break;
+	case OP_OFFSET:
+		set_place(p, operand, PLACE_AT_CFA, read_factored(p));
+		break;
+	case OP_RESTORE:
+		restore_place(p, operand);
+		break;
+	default:
+		run_extended_op(p, op);
+		break;
+	}
+}
+
+static bool is_rt_sigframe(const struct cfa_state *s)
+{
+	const struct cfa_place *ra = &s->places[CFA_REG_RA];
+
+	return s->is_expression && s->expression.kind == UNWIND_SP_DEREF &&
+	       s->expression.cfa_off == unwind_pack_deref(UNWIND_UCONTEXT_RSP, 0) &&
+	       ra->kind == PLACE_AT_REG && ra->reg == DWARF_RSP && ra->off == UNWIND_UCONTEXT_RIP;
+}
+
+static bool is_s16(int64_t off)
+{
+	return off >= INT16_MIN && off <= INT16_MAX;
+}
+
+static void add_bp_rule(struct unwind_rule *rule, const struct cfa_place *bp)
+{
+	if (bp->kind == PLACE_SAME) {
+		rule->bp_kind = UNWIND_BP_SAME;
+	} else if (bp->kind == PLACE_AT_CFA && is_s16(bp->off)) {
+		rule->bp_kind = UNWIND_BP_AT_CFA;
+		rule->bp_off = (int16_t)bp->off;
+	} else if (bp->kind == PLACE_AT_REG && bp->reg == DWARF_RBP && is_s16(bp->off)) {
+		rule->bp_kind = UNWIND_BP_AT_BP;
+		rule->bp_off = (int16_t)bp->off;
+	} else {
+		rule->bp_kind = UNWIND_BP_LOST;
+	}
+}
+
+static uint8_t bx_place(const struct cfa_place *bx)
+{
+	if (bx->kind == PLACE_SAME)
+		return UNWIND_BX_SAME;
+	if (bx->kind != PLACE_AT_CFA || bx->off % 8 || bx->off > -8 * UNWIND_BX_AT_CFA ||
+	    bx->off <= -8 * UNWIND_BX_PLACES)
+		return UNWIND_BX_LOST;
+	return (uint8_t)(bx->off / -8);
+}
+
+static void add_sum_rule(struct unwind_rule *rule, uint64_t reg, int64_t off)
+{
+	rule->kind = UNWIND_BAD;
+	if (off < INT32_MIN || off > INT32_MAX)
+		return;
+	rule->cfa_off = (int32_t)off;
+	if (reg == DWARF_RSP) {
+		rule->kind = UNWIND_SP;
+	} else if (reg == DWARF_RBP) {
+		rule->kind = UNWIND_BP;
+	} else if (reg < DWARF_RA && off >= -REG_PLUS_MAX && off <= REG_PLUS_MAX) {
+		rule->kind = UNWIND_REG;
+		rule->cfa_off = unwind_pack_reg((uint8_t)reg, (int32_t)off);
+	}
+}
+
+/* vfork, which has taken the return address off the stack. */
+static struct unwind_rule make_ra_rule(const struct cfa_state *s)
+{
+	const struct cfa_place *ra = &s->places[CFA_REG_RA];
+
+	if (s->is_expression || s->reg != DWARF_RSP || s->off < -REG_PLUS_MAX ||
+	    s->off > REG_PLUS_MAX || s->places[CFA_REG_BP].kind != PLACE_SAME)
+		return (struct unwind_rule){ .kind = UNWIND_BAD };
+	return (struct unwind_rule){ .kind = UNWIND_RA_REG,
+				     .cfa_off = unwind_pack_reg(ra->reg, (int32_t)s->off) };
+}
+
+static struct unwind_rule make_rule(const struct cfa_state *s, bool is_signal_frame)
+{
+	const struct cfa_place *sp = &s->places[CFA_REG_SP], *ra = &s->places[CFA_REG_RA];
+	bool sp_is_cfa = sp->kind == PLACE_SAME || (sp->kind == PLACE_IS_CFA && !sp->off);
+	struct unwind_rule rule = { .kind = UNWIND_BAD }, bad = rule;
+
+	if (ra->kind == PLACE_UNDEFINED)
+		return (struct unwind_rule){ .kind = UNWIND_END };
+	if (is_signal_frame)
+		return (struct unwind_rule){ .kind = is_rt_sigframe(s) ? UNWIND_SIGNAL
+								       : UNWIND_BAD };
+	if (ra->kind == PLACE_IN_REG && sp_is_cfa)
+		return make_ra_rule(s);
+	if (ra->kind != PLACE_AT_CFA || ra->off != RA_CFA_OFFSET || !sp_is_cfa)
+		return bad;
+	if (s->is_expression)
+		rule = s->expression;
+	else
+		add_sum_rule(&rule, s->reg, s->off);
+	if (rule.kind == UNWIND_BAD)
+		return bad;
+	add_bp_rule(&rule, &s->places[CFA_REG_BP]);
+	rule.bx_place = bx_place(&s->places[CFA_REG_BX]);
+	return rule;
+}
+
+void cfa_program_start(struct cfa_start *start, const struct eh_frame *eh, const struct eh_cie *cie)
+{
+	struct cfa_program p;
+
+	p.eh = eh;
+	p.cie = cie;
+	p.start = NULL;
+	p.code = cursor_over(cie->program.bytes, cie->program.size);
+	p.loc = p.next_loc = 0;
+	p.n_remembered = 0;
+	p.state = (struct cfa_state){ .reg = UINT64_MAX };
+	while (cursor_left(&p.code))
+		run_op(&p);
+	start->state = p.state;
+	start->is_bad = p.code.failed;
+}
+
+void cfa_program_begin(struct cfa_program *p, const struct eh_frame *eh, const struct eh_fde *fde,
+		       const struct cfa_start *start)
+{
+	p->eh = eh;
+	p->cie = &eh->cies[fde->cie];
+	p->start = start;
+	p->code = cursor_over(fde->program, fde->program_bytes);
+	p->loc = p->next_loc = fde->start;
+	p->end = fde->end;
+	p->n_remembered = 0;
+	p->state = start->state;
+	if (start->is_bad)
+		fail(p);
+}
+
+bool cfa_program_next(struct cfa_program *p, struct cfa_range *range)
+{
+	if (p->next_loc >= p->end)
+		return false;
+	p->loc = p->next_loc;
+	while (p->next_loc == p->loc && cursor_left(&p->code))
+		run_op(p);
+	if (p->next_loc == p->loc || p->next_loc > p->end)
+		p->next_loc = p->end;
+	range->start = p->loc;
+	range->end = p->next_loc;
+	range->rule = (struct unwind_rule){ .kind = UNWIND_BAD };
+	if (!p->code.failed)
+		range->rule = make_rule(&p->state, p->cie->is_signal_frame);
+	return true;
+}

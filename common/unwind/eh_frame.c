@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * From an ELF file to the records of its .eh_frame. The section is walked once, record by record,
+ * as a debugger does; the search table in .eh_frame_hdr is not used, except to find .eh_frame in
+ * files without section headers. A CIE always comes before the FDEs that point back to it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "elf/dwarf_read.h"
+#include "unwind/eh_frame.h"
+#include "base/mem.h"
+
+#define SECTION_MAX_BYTES (128u << 20)
+#define FDES_MAX	  (4u << 20)
+#define CIES_MAX	  (256u << 10)
+#define HDR_MAX_BYTES	  16
+#define RA_COLUMN	  16 /* psABI, figure 3.36 */
+#define LENGTH_IS_64BIT	  0xffffffff
+
+#ifndef SHT_X86_64_UNWIND
+#define SHT_X86_64_UNWIND 0x70000001
+#endif
+
+struct walk {
+	struct eh_frame *eh;
+	size_t cies_cap, fdes_cap;
+	struct eh_cie *last_cie; /* of the FDE before this one */
+};
+
+struct record {
+	const uint8_t *at;
+	const uint8_t *id_at;
+	uint32_t id; /* 0: a CIE; else how far before id_at the CIE is */
+	struct cursor body;
+};
+
+/* Addresses in .eh_frame have no data base: no compiler for x86-64 uses one. */
+uint64_t eh_frame_address(const struct eh_frame *eh, struct cursor *c, uint8_t encoding)
+{
+	uint64_t itself = eh->vaddr + (c->p - eh->bytes);
+	uint64_t value = cursor_pointer(c, encoding);
+
+	switch (encoding & POINTER_BASE_MASK) {
+	case POINTER_TO_ZERO:
+		return value;
+	case POINTER_TO_ITSELF:
+		return value + itself;
+	default:
+		cursor_fail(c);
+		return 0;
+	}
+}
+
+/* One letter of the augmentation string, and the bytes it stands for. False: not a known letter. */
+static bool read_augmentation(struct eh_cie *cie, char letter, struct cursor *data)
+{
+	switch (letter) {
+	case 'R':
+		cie->pointer_encoding = cursor_u8(data);
+		return true;
+	case 'P': /* personality routine: only its size matters */
+		cursor_pointer(data, cursor_u8(data));
+		return true;
+	case 'L':
+		cursor_u8(data);
+		return true;
+	case 'S':
+		cie->is_signal_frame = true;
+		return true;
+	default:
+		return letter == 'B'; /* pointer authentication: arm64 */
+	}
+}
+
+static bool read_augmentations(struct eh_cie *cie, const uint8_t *letters, struct cursor *c)
+{
+	struct cursor data;
+
+	if (!*letters)
+		return true;
+	if (*letters != 'z')
+		return false;
+	cie->has_augmentation_data = true;
+	data = cursor_cut(c, cursor_uleb(c));
+	while (*++letters)
+		if (!read_augmentation(cie, (char)*letters, &data))
+			return false;
+	return !data.failed;
+}
+
+static const uint8_t *read_string(struct cursor *c)
+{
+	const uint8_t *zero = c->p ? memchr(c->p, 0, cursor_left(c)) : NULL;
+
+	return cursor_skip(c, zero ? (uint64_t)(zero - c->p) + 1 : UINT64_MAX);
+}
+
+/* Version 4 says how large addresses are. */
+static bool has_flat_addresses(struct cursor *c)
+{
+	uint8_t address_bytes = cursor_u8(c), selector_bytes = cursor_u8(c);
+
+	return address_bytes == 8 && selector_bytes == 0;
+}
+
+static bool read_cie(struct eh_cie *cie, struct cursor *c)
+{
+	uint8_t version = cursor_u8(c);
+	const uint8_t *letters = read_string(c);
+	uint64_t ra_column;
+
+	if (!letters || (version != 1 && version != 3 && version != 4))
+		return false;
+	if (version == 4 && !has_flat_addresses(c))
+		return false;
+	cie->code_align = cursor_uleb(c);
+	cie->data_align = cursor_sleb(c);
+	ra_column = version == 1 ? cursor_u8(c) : cursor_uleb(c);
+	if (ra_column != RA_COLUMN || !read_augmentations(cie, letters, c))
+		return false;
+	cie->program = (struct eh_program){ .bytes = c->p, .size = cursor_left(c) };
+	return !c->failed;
+}
+
+static int add_cie(struct walk *w, struct record *r)
+{
+	struct eh_frame *eh = w->eh;
+	struct eh_cie *cie;
+
+	if (eh->n_cies == CIES_MAX)
+		return -EFBIG;
+	eh->cies = mem_grow(eh->cies, eh->n_cies, &w->cies_cap, sizeof(*eh->cies));
+	cie = &eh->cies[eh->n_cies++];
+	*cie = (struct eh_cie){ .at = r->at };
+	cie->is_readable = read_cie(cie, &r->body);
+	eh->n_bad += !cie->is_readable;
+	w->last_cie = cie;
+	return 0;
+}
+
+static struct eh_cie *search_cie(struct eh_frame *eh, const uint8_t *at)
+{
+	size_t low = 0, high = eh->n_cies;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (eh->cies[mid].at < at)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < eh->n_cies && eh->cies[low].at == at ? &eh->cies[low] : NULL;
+}
+
+/* Mostly the one that the FDE before this one has. NULL where there is none that can be read. */
+static struct eh_cie *find_cie(struct walk *w, const struct record *r)
+{
+	const uint8_t *at;
+
+	if (r->id > r->id_at - w->eh->bytes)
+		return NULL;
+	at = r->id_at - r->id;
+	if (!w->last_cie || w->last_cie->at != at)
+		w->last_cie = search_cie(w->eh, at);
+	return w->last_cie && w->last_cie->is_readable ? w->last_cie : NULL;
+}
+
+static bool read_fde(struct walk *w, struct eh_fde *fde, struct record *r)
+{
+	const struct eh_cie *cie = find_cie(w, r);
+	struct cursor *c = &r->body;
+	uint64_t bytes;
+
+	if (!cie)
+		return false;
+	fde->cie = cie - w->eh->cies;
+	fde->start = eh_frame_address(w->eh, c, cie->pointer_encoding);
+	bytes = cursor_pointer(c, cie->pointer_encoding & POINTER_FORMAT_MASK);
+	if (cie->has_augmentation_data)
+		cursor_skip(c, cursor_uleb(c));
+	fde->end = fde->start + bytes;
+	fde->program = c->p;
+	fde->program_bytes = cursor_left(c);
+	return !c->failed && fde->end >= fde->start;
+}
+
+static int add_fde(struct walk *w, struct record *r)
+{
+	struct eh_frame *eh = w->eh;
+
+	if (eh->n_fdes == FDES_MAX)
+		return -EFBIG;
+	eh->fdes = mem_grow(eh->fdes, eh->n_fdes, &w->fdes_cap, sizeof(*eh->fdes));
+	if (!read_fde(w, &eh->fdes[eh->n_fdes], r))
+		eh->n_bad++;
+	else if (eh->fdes[eh->n_fdes].start < eh->fdes[eh->n_fdes].end)
+		eh->n_fdes++;
+	return 0;
+}
+
+/* False at the end: of the section, at a terminator that counts, or where lengths make no sense. */
+static bool next_record(struct eh_frame *eh, struct cursor *c, struct record *r)
+{
+	uint64_t bytes = 0;
+
+	while (!bytes) {
+		if (!cursor_left(c))
+			return false;
+		r->at = c->p;
+		bytes = cursor_u32(c);
+		eh->n_bad += c->failed;
+		if (c->failed || (!bytes && eh->ends_at_terminator))
+			return false;
+	}
+	if (bytes == LENGTH_IS_64BIT)
+		bytes = cursor_u64(c);
+	r->body = cursor_cut(c, bytes);
+	r->id_at = r->body.p;
+	r->id = cursor_u32(&r->body);
+	eh->n_bad += r->body.failed;
+	return !r->body.failed;
+}
+
+static int read_records(struct eh_frame *eh)
+{
+	struct cursor c = cursor_over(eh->bytes, eh->size);
+	struct walk w = { .eh = eh };
+	struct record r;
+	int err = 0;
+
+	while (!err && next_record(eh, &c, &r))
+		err = r.id ? add_fde(&w, &r) : add_cie(&w, &r);
+	return err;
+}
+
+static int read_bytes(struct eh_frame *eh, const struct elf64 *elf, uint64_t offset, uint64_t bytes)
+{
+	eh->bytes = elf64_read(elf, offset, bytes, SECTION_MAX_BYTES);
+	eh->size = bytes;
+	return eh->bytes ? 0 : -errno;
+}
+
+static int read_section(struct eh_frame *eh, const struct elf64 *elf, const Elf64_Shdr *sh)
+{
+	if (sh->sh_type == SHT_NOBITS)
+		return -ENODATA; /* a file of debug information, cut off from its program */
+	if ((sh->sh_type != SHT_PROGBITS && sh->sh_type != SHT_X86_64_UNWIND) ||
+	    sh->sh_flags & SHF_COMPRESSED)
+		return -EINVAL;
+	eh->vaddr = sh->sh_addr;
+	return read_bytes(eh, elf, sh->sh_offset, sh->sh_size);
+}
+
+/* Where the section header's place would be: from vaddr to the end of the segment. */
+static int read_from_vaddr(struct eh_frame *eh, const struct elf64 *elf, uint64_t vaddr)
+{
+	uint64_t skipped, bytes;
+	Elf64_Phdr load;
+
+	if (elf64_find_load(elf, vaddr, &load))
+		return -EINVAL;
+	skipped = vaddr - load.p_vaddr;
+	bytes = load.p_filesz - skipped;
+	if (load.p_offset + skipped < load.p_offset)
+		return -EINVAL;
+	eh->vaddr = vaddr;
+	eh->ends_at_terminator = true;
+	return read_bytes(eh, elf, load.p_offset + skipped,
+			  bytes < SECTION_MAX_BYTES ? bytes : SECTION_MAX_BYTES);
+}
+
+/* .eh_frame_hdr: version, three encodings, then the address of .eh_frame (LSB 5, 10.6.2). */
+static bool read_hdr(const uint8_t *bytes, size_t size, uint64_t hdr_vaddr, uint64_t *vaddr)
+{
+	struct cursor c = cursor_over(bytes, size);
+	uint8_t version = cursor_u8(&c), encoding = cursor_u8(&c);
+	uint64_t itself = hdr_vaddr + 4, value;
+
+	cursor_skip(&c, 2);
+	value = cursor_pointer(&c, encoding);
+	switch (encoding & POINTER_BASE_MASK) {
+	case POINTER_TO_ZERO:
+		*vaddr = value;
+		break;
+	case POINTER_TO_ITSELF:
+		*vaddr = value + itself;
+		break;
+	case POINTER_TO_DATA:
+		*vaddr = value + hdr_vaddr;
+		break;
+	default:
+		return false;
+	}
+	return version == 1 && !c.failed;
+}
+
+static int read_segment(struct eh_frame *eh, const struct elf64 *elf)
+{
+	uint64_t size, vaddr;
+	Elf64_Phdr ph;
+	uint8_t *hdr;
+	bool ok;
+
+	if (elf64_find_segment(elf, PT_GNU_EH_FRAME, &ph))
+		return -ENODATA;
+	size = ph.p_filesz < HDR_MAX_BYTES ? ph.p_filesz : HDR_MAX_BYTES;
+	hdr = elf64_read(elf, ph.p_offset, size, HDR_MAX_BYTES);
+	if (!hdr)
+		return -errno;
+	ok = read_hdr(hdr, size, ph.p_vaddr, &vaddr);
+	free(hdr);
+	return ok ? read_from_vaddr(eh, elf, vaddr) : -EINVAL;
+}
+
+int eh_frame_read(struct eh_frame *eh, const struct elf64 *elf)
+{
+	Elf64_Shdr sh;
+	int err;
+
+	*eh = (struct eh_frame){ .bytes = NULL };
+	if (elf64_find_section(elf, ".eh_frame", &sh))
+		err = read_segment(eh, elf);
+	else
+		err = read_section(eh, elf, &sh);
+	return err ? err : read_records(eh);
+}
+
+void eh_frame_free(struct eh_frame *eh)
+{
+	free(eh->bytes);
+	free(eh->cies);
+	free(eh->fdes);
+	*eh = (struct eh_frame){ .bytes = NULL };
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Walking a stack from outside; see unwind_remote.h. */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "unwind/unwind_remote.h"
+#include "abi/stack.h"
+
+static const struct unwind_view *walked; /* unwind_read() gets nothing else */
+
+static bool read_copy(const struct unwind_copy *copy, void *dst, __u32 size, __u64 addr)
+{
+	uint64_t at = addr - copy->regs.sp;
+
+	if (at >= copy->n_bytes || size > copy->n_bytes - at)
+		return false;
+	memcpy(dst, copy->bytes + at, size);
+	return true;
+}
+
+static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr)
+{
+	/* cppcheck-suppress ctuuninitvar ; dst is written */
+	struct iovec local = { dst, size }, remote = { (void *)addr, size };
+
+	(void)s;
+	if (walked->copy)
+		return read_copy(walked->copy, dst, size, addr);
+	return process_vm_readv(walked->pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+#include "abi/unwind_walk.h"
+
+static bool find_mapping(const struct unwind_view *view, struct unwind_state *s, uint64_t ip)
+{
+	for (size_t i = 0; i < view->n_mappings; i++) {
+		if (ip < view->mappings[i].start || ip >= view->mappings[i].end)
+			continue;
+		s->mapping = view->mappings[i];
+		return true;
+	}
+	return !view->tables;
+}
+
+static int step_by_frame_pointer(const struct unwind_view *view, struct unwind_state *s, int reason)
+{
+	struct unwind_frame_record record;
+
+	if (view->tables && !s->bp)
+		return UNWIND_COMPLETE;
+	if (!unwind_read_frame_record(s, &record) || !record.return_address ||
+	    !find_mapping(view, s, record.return_address - 1))
+		return reason;
+	return unwind_follow_record(s, &record);
+}
+
+static int step(const struct unwind_view *view, struct unwind_state *s)
+{
+	uint64_t ip = s->ip - !s->ip_is_exact;
+	const struct unwind_rule *rule;
+
+	if (!view->tables)
+		return step_by_frame_pointer(view, s, UNWIND_BY_FP);
+	if (!find_mapping(view, s, ip))
+		return UNWIND_NO_MAPPING;
+	rule = unwind_tables_find(view->tables, &s->mapping, ip);
+	if (!rule || rule->kind == UNWIND_GAP)
+		return step_by_frame_pointer(view, s, UNWIND_NO_RULE);
+	return unwind_by_rule(s, rule);
+}
+
+/* As BPF does it, see STACK_EXACT. */
+static void note_frame(const struct unwind_state *s, uint64_t *words, size_t i)
+{
+	words[i] = s->ip;
+	if (!i || !s->ip_is_exact)
+		return;
+	words[i] = stack_mark_exact(words[i]);
+	words[i - 1] = stack_mark_exact(words[i - 1]);
+}
+
+size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_regs *regs,
+			  uint64_t *words, size_t max, int *reason)
+{
+	struct unwind_state s = { .regs = *regs };
+	size_t n = 0;
+
+	walked = view;
+	unwind_begin(&s);
+	do {
+		note_frame(&s, words, n++);
+		*reason = n < max ? step(view, &s) : UNWIND_DEPTH;
+	} while (*reason == UNWIND_GOES_ON);
+	return n;
+}
+
+uint64_t unwind_count_arrivals(uint32_t tgid, uint32_t tid)
+{
+	unsigned long long arrivals = UINT64_MAX;
+	char path[64], text[128];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", tgid, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return UINT64_MAX;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	return sscanf(text, "%*u %*u %llu", &arrivals) == 1 ? arrivals : UINT64_MAX;
+}
+
+/* It is looked at afterwards only: what came before has changed the count just as well. */
+size_t unwind_walk_thread(const struct unwind_view *view, const struct unwind_thread *thread,
+			  uint64_t *addrs, size_t max, int *reason)
+{
+	size_t n = unwind_walk_remote(view, &thread->regs, addrs, max, reason);
+
+	if (unwind_count_arrivals(thread->tgid, thread->tid) == thread->arrivals)
+		return n;
+	*reason = UNWIND_RAN_ON;
+	return 1;
+}

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Unwind tables in pages, rows and rules; see unwind_tables.h. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "unwind/unwind_tables.h"
+
+#define PAGE_BYTES     (1ULL << UNWIND_PAGE_SHIFT)
+#define PAGE_MAX_CELLS 0xffff
+#define PAGE_MAX_ROWS  (PAGE_MAX_CELLS - UNWIND_RULES_AT - UNWIND_PAGE_RULES)
+#define OTHER_RULES    (UNWIND_PAGE_RULES - 1) /* those beyond what a page has room for */
+#define NO_RULE	       UINT32_MAX
+#define RULE_SLOTS     (2 * UNWIND_MAX_RULES) /* of the hash tables: half full at most */
+#define PATTERN_SLOTS  (2 * UNWIND_MAX_PATTERNS)
+#define SIGHTINGS      (1U << 14)
+#define SERIAL_MAX     0xffffff
+#define STEP_MAX_BYTES 4 /* from one rule of a pattern to the next */
+
+/* A page that is being put together. */
+struct draft {
+	uint32_t serial; /* of the attempt; never 0 */
+	bool has_patterns, is_overfull;
+	uint32_t n_rules, n_rows;
+	uint16_t rules[UNWIND_PAGE_RULES];
+	uint16_t rows[PAGE_MAX_ROWS];
+	uint16_t begins[UNWIND_PAGE_BLOCKS + 1]; /* of the blocks, among the rows */
+};
+
+struct unwind_tables {
+	struct unwind_backing to;
+	struct unwind_shard *shards[UNWIND_MAX_SHARDS];
+	uint32_t n_shards, shard_used; /* cells used in the last one */
+	uint32_t n_pages, n_rules, n_patterns;
+	uint32_t lone_rule; /* the only one of the last page; NO_RULE: there are several */
+	uint64_t n_rows;
+	uint16_t rule_slots[RULE_SLOTS]; /* id + 1 */
+	uint16_t pattern_slots[PATTERN_SLOTS];
+	uint32_t sightings[SIGHTINGS]; /* of what may become a pattern, by hash */
+	struct place {
+		uint32_t serial : 24, place : 8; /* of the page that the place is for */
+	} places[UNWIND_MAX_RULES + UNWIND_MAX_PATTERNS];
+	struct draft draft;
+};
+
+struct unwind_tables *unwind_tables_new(const struct unwind_backing *backing)
+{
+	struct unwind_tables *t = mem_zalloc(1, sizeof(*t));
+
+	t->to = *backing;
+	t->shard_used = UNWIND_SHARD_CELLS;
+	t->n_rules = 1; /* rule 0, all zero, is a gap */
+	t->lone_rule = NO_RULE;
+	return t;
+}
+
+void unwind_tables_free(struct unwind_tables *t)
+{
+	free(t);
+}
+
+static uint64_t rule_bits(const struct unwind_rule *rule)
+{
+	uint64_t bits;
+
+	_Static_assert(sizeof(*rule) == sizeof(bits), "a rule is 8 bytes");
+	memcpy(&bits, rule, sizeof(bits));
+	return bits;
+}
+
+/* The rule's number; -ENOSPC where there are too many. */
+static int intern_rule(struct unwind_tables *t, const struct unwind_rule *rule)
+{
+	uint64_t bits = rule_bits(rule);
+	size_t slot = (bits * 0x9e3779b97f4a7c15ULL >> 40) % RULE_SLOTS;
+
+	if (rule->kind == UNWIND_GAP)
+		return UNWIND_RULE_GAP;
+	for (; t->rule_slots[slot]; slot = (slot + 1) % RULE_SLOTS)
+		if (rule_bits(&t->to.rules[t->rule_slots[slot] - 1]) == bits)
+			return t->rule_slots[slot] - 1;
+	if (t->n_rules == UNWIND_MAX_RULES)
+		return -ENOSPC;
+	t->to.rules[t->n_rules] = *rule;
+	t->rule_slots[slot] = (uint16_t)(t->n_rules + 1);
+	return (int)t->n_rules++;
+}
+
+/* ---- patterns ---- */
+
+static bool is_same_pattern(const struct unwind_pattern *a, const struct unwind_pattern *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+static uint64_t hash_pattern(const struct unwind_pattern *pattern)
+{
+	uint64_t words[3];
+
+	_Static_assert(sizeof(*pattern) == sizeof(words), "a pattern is 24 bytes");
+	memcpy(words, pattern, sizeof(words));
+	return hash_words(words, ARRAY_SIZE(words));
+}
+
+/* What comes once only would take more room as a pattern than as rows. */
+static bool was_seen_before(struct unwind_tables *t, uint64_t hash)
+{
+	uint32_t *sighting = &t->sightings[hash % SIGHTINGS], mark = (uint32_t)(hash >> 32) | 1;
+	bool before = *sighting == mark;
+
+	*sighting = mark;
+	return before;
+}
+
+/* The pattern's number, as rows name it; -ENOENT where there is none. */
+static int intern_pattern(struct unwind_tables *t, const struct unwind_pattern *pattern)
+{
+	uint64_t hash = hash_pattern(pattern);
+	size_t slot = hash % PATTERN_SLOTS;
+
+	for (; t->pattern_slots[slot]; slot = (slot + 1) % PATTERN_SLOTS)
+		if (is_same_pattern(&t->to.patterns[t->pattern_slots[slot] - 1], pattern))
+			return UNWIND_FIRST_PATTERN + t->pattern_slots[slot] - 1;
+	if (t->n_patterns == UNWIND_MAX_PATTERNS || !was_seen_before(t, hash))
+		return -ENOENT;
+	t->to.patterns[t->n_patterns] = *pattern;
+	t->pattern_slots[slot] = (uint16_t)(t->n_patterns + 1);
+	return (int)(UNWIND_FIRST_PATTERN + t->n_patterns++);
+}
+
+/* How many rows from the first on lie so close together that they could be one pattern. */
+static size_t count_steps(const struct cfi_row *rows, size_t n)
+{
+	size_t i = 1;
+
+	while (i < n && i < UNWIND_PATTERN_STEPS &&
+	       rows[i].vaddr - rows[i - 1].vaddr <= STEP_MAX_BYTES &&
+	       rows[i].vaddr >> UNWIND_BLOCK_SHIFT == rows[0].vaddr >> UNWIND_BLOCK_SHIFT)
+		i++;
+	return i;
+}
+
+/* Of n rows. Its number, -ENOENT, or -ENOSPC where there are too many rules. */
+static int find_pattern(struct unwind_tables *t, const struct cfi_row *rows, size_t n)
+{
+	struct unwind_pattern pattern = { .rules = { 0 } };
+
+	memset(pattern.offsets, UNWIND_NO_STEP, sizeof(pattern.offsets));
+	for (size_t i = 0; i < n; i++) {
+		int id = intern_rule(t, &rows[i].rule);
+
+		if (id < 0)
+			return id;
+		pattern.offsets[i] = (uint8_t)(rows[i].vaddr - rows[0].vaddr);
+		pattern.rules[i] = (uint16_t)id;
+	}
+	return intern_pattern(t, &pattern);
+}
+
+/* ---- pages ---- */
+
+/* Makes room for n cells that lie together. */
+static int reserve_cells(struct unwind_tables *t, uint32_t n)
+{
+	if (t->shard_used + n <= UNWIND_SHARD_CELLS)
+		return 0;
+	if (t->n_shards == UNWIND_MAX_SHARDS)
+		return -ENOSPC;
+	t->shards[t->n_shards] = t->to.new_shard(t->n_shards, t->to.arg);
+	if (!t->shards[t->n_shards])
+		return -ENOSPC;
+	t->n_shards++;
+	t->shard_used = 0;
+	return 0;
+}
+
+/*
+ * The place in the page of a rule or pattern; where all are taken, code is known not to be walked.
+ */
+static int place_number(struct unwind_tables *t, int number)
+{
+	static const struct unwind_rule other = { .kind = UNWIND_BAD };
+	struct draft *d = &t->draft;
+
+	if (t->places[number].serial == d->serial)
+		return (int)t->places[number].place;
+	if (d->n_rules >= OTHER_RULES) {
+		number = intern_rule(t, &other);
+		if (number < 0)
+			return number;
+		d->rules[OTHER_RULES] = (uint16_t)number;
+		d->n_rules = UNWIND_PAGE_RULES;
+		d->is_overfull = true;
+		return OTHER_RULES;
+	}
+	t->places[number].serial = d->serial;
+	t->places[number].place = d->n_rules;
+	d->rules[d->n_rules] = (uint16_t)number;
+	return (int)d->n_rules++;
+}
+
+/* low: the low bits of the address at which a rule or pattern begins to apply. */
+static int draft_row(struct unwind_tables *t, int number, uint32_t low)
+{
+	struct draft *d = &t->draft;
+	int place = number < 0 ? number : place_number(t, number);
+
+	if (place < 0)
+		return place;
+	d->rows[d->n_rows++] = UNWIND_ROW(low & 0xff, place);
+	d->begins[(low >> UNWIND_BLOCK_SHIFT) + 1]++;
+	return 0;
+}
+
+static int draft_rule(struct unwind_tables *t, const struct unwind_rule *rule, uint32_t low)
+{
+	return draft_row(t, intern_rule(t, rule), low);
+}
+
+/* n rows of a page, as one where there is a pattern for them. */
+static int draft_rows(struct unwind_tables *t, const struct cfi_row *rows, size_t n)
+{
+	int number = -ENOENT, err = 0;
+
+	if (n > 1 && t->draft.has_patterns)
+		number = find_pattern(t, rows, n);
+	if (number != -ENOENT)
+		return draft_row(t, number, rows[0].vaddr & (PAGE_BYTES - 1));
+	for (size_t i = 0; !err && i < n; i++)
+		err = draft_rule(t, &rows[i].rule, rows[i].vaddr & (PAGE_BYTES - 1));
+	return err;
+}
+
+/* Counted by block so far, the rows of all blocks before one are where its own begin. */
+static void sum_up_blocks(struct draft *d)
+{
+	for (uint32_t i = 1; i <= UNWIND_PAGE_BLOCKS; i++)
+		d->begins[i] = (uint16_t)(d->begins[i] + d->begins[i - 1]);
+}
+
+/* A long way without rows takes the cells of one page. */
+static bool repeat_page(struct unwind_tables *t)
+{
+	uint32_t rule = t->draft.n_rows == 1 ? t->draft.rules[0] : NO_RULE;
+	bool is_same = rule != NO_RULE && rule == t->lone_rule;
+
+	t->lone_rule = rule;
+	if (!is_same)
+		return false;
+	t->to.pages[t->n_pages] = t->to.pages[t->n_pages - 1];
+	t->n_pages++;
+	return true;
+}
+
+static int put_draft(struct unwind_tables *t)
+{
+	uint32_t rows_at = UNWIND_RULES_AT + t->draft.n_rules, n = rows_at + t->draft.n_rows;
+	struct unwind_page *page = &t->to.pages[t->n_pages];
+	uint16_t *cells;
+	int err;
+
+	if (repeat_page(t))
+		return 0;
+	err = reserve_cells(t, n);
+	if (err) {
+		t->lone_rule = NO_RULE;
+		return err;
+	}
+	sum_up_blocks(&t->draft);
+	cells = t->shards[t->n_shards - 1]->cells + t->shard_used;
+	for (uint32_t i = 0; i <= UNWIND_PAGE_BLOCKS; i++)
+		cells[i] = (uint16_t)(rows_at + t->draft.begins[i]);
+	memcpy(cells + UNWIND_RULES_AT, t->draft.rules, t->draft.n_rules * sizeof(*cells));
+	memcpy(cells + rows_at, t->draft.rows, t->draft.n_rows * sizeof(*cells));
+	*page = (struct unwind_page){ .first_cell = t->shard_used,
+				      .shard = (uint16_t)(t->n_shards - 1),
+				      .n_cells = (uint16_t)n };
+	t->shard_used += n;
+	t->n_pages++;
+	return 0;
+}
+
+static void begin_draft(struct unwind_tables *t, bool has_patterns)
+{
+	struct draft *d = &t->draft;
+
+	if (d->serial == SERIAL_MAX) {
+		memset(t->places, 0, sizeof(t->places));
+		d->serial = 0;
+	}
+	d->serial++;
+	d->has_patterns = has_patterns;
+	d->is_overfull = false;
+	d->n_rules = d->n_rows = 0;
+	memset(d->begins, 0, sizeof(d->begins));
+}
+
+/* The page that begins there, with rows from next to last, exclusive. */
+static int draft_page(struct unwind_tables *t, const struct cfi_table *cfi, uint64_t begin,
+		      size_t next, size_t last, bool has_patterns)
+{
+	static const struct unwind_rule gap = { .kind = UNWIND_GAP };
+	int err = 0;
+
+	begin_draft(t, has_patterns);
+	if (next == last || cfi->rows[next].vaddr != begin)
+		err = draft_rule(t, next ? &cfi->rows[next - 1].rule : &gap, 0);
+	for (size_t n; !err && next < last; next += n) {
+		n = count_steps(cfi->rows + next, last - next);
+		err = draft_rows(t, cfi->rows + next, n);
+	}
+	return err;
+}
+
+/*
+ * One page: rows[*next] is the first row at or behind its beginning; rows[*next - 1] is in force
+ * there, if there is one. Patterns take places, so that rules may not find one.
+ */
+static int put_page(struct unwind_tables *t, const struct cfi_table *cfi, uint64_t number,
+		    size_t *next)
+{
+	uint64_t begin = number << UNWIND_PAGE_SHIFT;
+	size_t first = *next, last = first;
+	int err;
+
+	while (last < cfi->count && cfi->rows[last].vaddr - begin < PAGE_BYTES)
+		last++;
+	if (last - first >= PAGE_MAX_ROWS)
+		return -ENOSPC;
+	err = draft_page(t, cfi, begin, first, last, true);
+	if (!err && t->draft.is_overfull)
+		err = draft_page(t, cfi, begin, first, last, false);
+	t->n_rows += last - first + (first == last || cfi->rows[first].vaddr != begin);
+	*next = last;
+	return err ? err : put_draft(t);
+}
+
+int unwind_tables_add(struct unwind_tables *t, const struct cfi_table *cfi, struct unwind_run *run)
+{
+	uint64_t first, last;
+	size_t next = 0;
+	int err = 0;
+
+	memset(run, 0, sizeof(*run));
+	if (!cfi->count)
+		return 0;
+	first = cfi->rows[0].vaddr >> UNWIND_PAGE_SHIFT;
+	last = cfi->rows[cfi->count - 1].vaddr >> UNWIND_PAGE_SHIFT;
+	if (last - first >= UNWIND_MAX_PAGES - t->n_pages)
+		return -ENOSPC;
+	run->first_page = t->n_pages;
+	run->page_base = first;
+	for (uint64_t number = first; !err && number <= last; number++)
+		err = put_page(t, cfi, number, &next);
+	run->n_pages = err ? 0 : t->n_pages - run->first_page;
+	return err;
+}
+
+const struct unwind_rule *unwind_tables_find(const struct unwind_tables *t,
+					     const struct unwind_mapping *m, uint64_t addr)
+{
+	uint64_t at = addr - m->pages_start, index = at >> UNWIND_PAGE_SHIFT;
+	const struct unwind_page *page;
+	uint32_t number, distance;
+
+	if (index >= m->n_pages)
+		return NULL;
+	page = &t->to.pages[m->first_page + index];
+	number = unwind_search(t->shards[page->shard], page->first_cell, at & (PAGE_BYTES - 1),
+			       &distance);
+	if (number >= UNWIND_FIRST_PATTERN)
+		number = unwind_pattern_rule(&t->to.patterns[number - UNWIND_FIRST_PATTERN],
+					     distance);
+	return &t->to.rules[number];
+}
+
+struct unwind_tables_size unwind_tables_size(const struct unwind_tables *t)
+{
+	return (struct unwind_tables_size){
+		.n_rules = t->n_rules,
+		.n_patterns = t->n_patterns,
+		.n_pages = t->n_pages,
+		.n_shards = t->n_shards,
+		.n_rows = t->n_rows,
+	};
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Unwind tables as bpf/abi/unwind_layout.h lays them out, built from cfi tables. Plain C: where the arrays
+ * lie is the caller's business, so that they can be a BPF map's memory or a test's.
+ */
+#ifndef UNWIND_TABLES_H
+#define UNWIND_TABLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/unwind_layout.h"
+#include "unwind/cfi.h"
+
+struct unwind_tables;
+
+/* Where the arrays lie; new_shard gives the memory of shard n, or NULL if there is no more. */
+struct unwind_backing {
+	struct unwind_rule *rules;	 /* UNWIND_MAX_RULES */
+	struct unwind_page *pages;	 /* UNWIND_MAX_PAGES */
+	struct unwind_pattern *patterns; /* UNWIND_MAX_PATTERNS */
+	struct unwind_shard *(*new_shard)(uint32_t n, void *arg);
+	void *arg;
+};
+
+/* A file's tables: what a struct unwind_mapping says of them. */
+struct unwind_run {
+	uint64_t page_base;
+	uint32_t first_page, n_pages; /* n_pages 0: none */
+};
+
+struct unwind_tables *unwind_tables_new(const struct unwind_backing *backing);
+void unwind_tables_free(struct unwind_tables *t);
+
+/* Adds a file. -ENOSPC where a limit is reached; *run is then empty. */
+int unwind_tables_add(struct unwind_tables *t, const struct cfi_table *cfi, struct unwind_run *run);
+
+/* The rule for an address in a mapping, as the walker finds it. NULL: none. */
+const struct unwind_rule *unwind_tables_find(const struct unwind_tables *t,
+					     const struct unwind_mapping *m, uint64_t addr);
+
+struct unwind_tables_size {
+	uint32_t n_rules, n_patterns, n_pages, n_shards;
+	uint64_t n_rows;
+};
+
+struct unwind_tables_size unwind_tables_size(const struct unwind_tables *t);
+
+#endif

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The search for allocators in what a process has mapped; see allocators.h, and alloc_names.c for
+ * the names. Files are opened as everywhere: exactly the one that is mapped, or none (mapfile.h).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "memleak/allocators.h"
+#include "elf/elfnames.h"
+#include "process/mapfile.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "process/roots.h"
+
+#define CODE_MAX_BYTES	   (64u << 10) /* of a function, to look for jumps back to its entry */
+#define CODE_DEFAULT_BYTES 256	       /* of one whose size is not known */
+
+struct scan {
+	struct allocators *a;
+	const struct allocators_wish *wish;
+	struct elf64 elf;
+	size_t first; /* function of the file */
+	size_t file;
+};
+
+/* ---- the functions of a file ---- */
+
+static bool is_wanted(const struct allocators_wish *wish, int kind)
+{
+	bool is_mapping = kind == ALLOC_MMAP || kind == ALLOC_MREMAP || kind == ALLOC_MUNMAP;
+
+	return kind >= 0 && !(is_mapping && wish->without_mmap);
+}
+
+static struct alloc_function *find_function(const struct scan *scan, uint64_t offset)
+{
+	for (size_t i = scan->first; i < scan->a->n_functions; i++)
+		if (scan->a->functions[i].offset == offset)
+			return &scan->a->functions[i];
+	return NULL;
+}
+
+/* "free" rather than "__libc_free"; in any order of the table the same. */
+static bool is_better_name(const char *a, size_t bytes, const char *b)
+{
+	return bytes != strlen(b) ? bytes < strlen(b) : strncmp(a, b, bytes) < 0;
+}
+
+/* Of two kinds at one address, such as free and delete, the first one in the list is meant. */
+static void add_alias(struct alloc_function *f, enum alloc_kind kind, const char *name,
+		      uint64_t bytes)
+{
+	size_t name_bytes = strcspn(name, "@");
+
+	if (bytes > f->bytes)
+		f->bytes = bytes;
+	if (kind > f->kind || (kind == f->kind && !is_better_name(name, name_bytes, f->name)))
+		return;
+	f->kind = kind;
+	free(f->name);
+	f->name = mem_strndup(name, name_bytes);
+}
+
+static void add_function(struct allocators *a, const struct alloc_function *function)
+{
+	a->functions =
+		mem_grow(a->functions, a->n_functions, &a->functions_cap, sizeof(*a->functions));
+	a->functions[a->n_functions++] = *function;
+}
+
+static void visit_name(const struct elfname *name, void *arg)
+{
+	struct scan *scan = arg;
+	int kind = alloc_kind_of(name->name, scan->wish->prefix, name->is_local);
+	struct alloc_function *known, f = { .file = scan->file, .bytes = name->bytes };
+	Elf64_Phdr segment;
+
+	if (!is_wanted(scan->wish, kind) || elf64_find_load(&scan->elf, name->vaddr, &segment) ||
+	    !(segment.p_flags & PF_X))
+		return;
+	if (name->is_indirect) {
+		scan->a->n_skipped++;
+		return;
+	}
+	f.offset = name->vaddr - segment.p_vaddr + segment.p_offset;
+	f.kind = (enum alloc_kind)kind;
+	known = find_function(scan, f.offset);
+	if (known) {
+		add_alias(known, f.kind, name->name, f.bytes);
+		return;
+	}
+	f.name = mem_strndup(name->name, strcspn(name->name, "@"));
+	add_function(scan->a, &f);
+}
+
+/* Whatever can be had of its code; 0 bytes: nothing. */
+static size_t read_code(const struct scan *scan, const struct alloc_function *f, uint8_t **code)
+{
+	uint64_t bytes = f->bytes ? f->bytes : CODE_DEFAULT_BYTES;
+	uint64_t left = f->offset < scan->elf.size ? scan->elf.size - f->offset : 0;
+
+	if (bytes > CODE_MAX_BYTES)
+		bytes = CODE_MAX_BYTES;
+	if (bytes > left)
+		bytes = left;
+	*code = elf64_read(&scan->elf, f->offset, bytes, CODE_MAX_BYTES);
+	return *code ? bytes : 0;
+}
+
+static void place_function(const struct scan *scan, struct alloc_function *f)
+{
+	const struct alloc_traits *traits = alloc_kind_traits(f->kind);
+	struct probe_wish wish = {
+		.n_args = traits->n_args,
+		.wants_return = traits->wants_return,
+		.may_move_args = scan->wish->may_move_args,
+	};
+	uint8_t *code = NULL;
+	size_t bytes = scan->wish->places_at_zero ? 0 : read_code(scan, f, &code);
+
+	probe_place_find(&f->place, &wish, code, bytes);
+	free(code);
+	msg_debug("%s: %s at 0x%llx+%u (%s)", scan->a->files[f->file].path, f->name,
+		  (unsigned long long)f->offset, f->place.offset, probe_kind_name(f->place.kind));
+}
+
+/* False: the file has nothing of interest. */
+static bool read_functions(struct scan *scan, int fd)
+{
+	if (elf64_open(&scan->elf, fd) || !elf64_is_native(&scan->elf))
+		return false;
+	elfnames_visit(&scan->elf, visit_name, scan);
+	for (size_t i = scan->first; i < scan->a->n_functions; i++)
+		place_function(scan, &scan->a->functions[i]);
+	return scan->a->n_functions > scan->first;
+}
+
+/* ---- files ---- */
+
+static struct alloc_file *find_file(const struct allocators *a, dev_t dev, ino_t ino)
+{
+	for (size_t i = 0; i < a->n_files; i++)
+		if (a->files[i].dev == dev && a->files[i].ino == ino)
+			return &a->files[i];
+	return NULL;
+}
+
+/* Takes fd over; negative: it couldn't be opened, and is not tried again. */
+static void add_file(struct allocators *a, const struct allocators_wish *wish,
+		     const struct alloc_file *found, int fd)
+{
+	struct scan scan = { .a = a, .wish = wish, .first = a->n_functions, .file = a->n_files };
+	struct alloc_file *file;
+
+	a->files = mem_grow(a->files, a->n_files, &a->files_cap, sizeof(*a->files));
+	file = &a->files[a->n_files++];
+	*file = *found;
+	file->path = mem_strdup(found->path);
+	file->fd = fd;
+	if (fd < 0 || read_functions(&scan, fd))
+		return;
+	close(fd);
+	file->fd = -1;
+}
+
+static int open_mapped(pid_t pid, const struct mapping *m, const struct timespec *read_time)
+{
+	struct stat st;
+	int path_fd = mapfile_open(pid, m, read_time, &st), fd;
+
+	if (path_fd < 0)
+		return path_fd;
+	fd = root_reopen(path_fd);
+	close(path_fd);
+	return fd;
+}
+
+static void scan_mapping(struct allocators *a, pid_t pid, const struct allocators_wish *wish,
+			 const struct mapping *m, const struct timespec *read_time)
+{
+	struct alloc_file found = { .dev = m->dev, .ino = m->ino, .path = m->path };
+	int fd;
+
+	if (find_file(a, m->dev, m->ino))
+		return;
+	fd = open_mapped(pid, m, read_time);
+	if (fd < 0)
+		msg_warn("looking for allocators in %s: %s", m->path, strerror(-fd));
+	add_file(a, wish, &found, fd);
+}
+
+/* ---- the object that was asked for ---- */
+
+/* "libfoo" and "libfoo.so.1" are both libfoo.so.1. */
+static bool has_name(const struct mapping *m, const char *object)
+{
+	const char *slash = strrchr(m->path, '/');
+	size_t n = strlen(object);
+
+	if (strchr(object, '/') || !slash)
+		return !strcmp(m->path, object);
+	return !strncmp(slash + 1, object, n) && (!slash[1 + n] || strchr(".-", slash[1 + n]));
+}
+
+/* It may be mapped later, or under another name: then its inode tells. */
+static int scan_path(struct allocators *a, pid_t pid, const struct allocators_wish *wish)
+{
+	char path[PATH_MAX + 32];
+	struct stat st;
+	struct alloc_file found = { .path = path };
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, wish->object);
+	if (wish->object[0] != '/' || stat(path, &st))
+		snprintf(path, sizeof(path), "%s", wish->object);
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return -ENOENT;
+	found.dev = st.st_dev;
+	found.ino = st.st_ino;
+	if (find_file(a, st.st_dev, st.st_ino))
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	add_file(a, wish, &found, fd);
+	return 0;
+}
+
+/* ---- all of it ---- */
+
+static size_t scan_mappings(struct allocators *a, pid_t pid, const struct allocators_wish *wish,
+			    const struct mappings *maps, const struct timespec *read_time)
+{
+	size_t n_fitting = 0;
+
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct mapping *m = &maps->items[i];
+
+		if (!m->ino || (wish->object && !has_name(m, wish->object)))
+			continue;
+		n_fitting++;
+		scan_mapping(a, pid, wish, m, read_time);
+	}
+	return n_fitting;
+}
+
+int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_wish *wish)
+{
+	size_t before = a->n_functions;
+	struct timespec read_time;
+	struct mappings maps;
+	int err;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &read_time);
+	err = mappings_read(&maps, pid);
+	if (err)
+		return err;
+	if (!scan_mappings(a, pid, wish, &maps, &read_time) && wish->object)
+		err = strchr(wish->object, '/') ? scan_path(a, pid, wish) : -ENOENT;
+	mappings_free(&maps);
+	return err ? err : (int)(a->n_functions - before);
+}
+
+void allocators_free(struct allocators *a)
+{
+	for (size_t i = 0; i < a->n_files; i++) {
+		free(a->files[i].path);
+		if (a->files[i].fd >= 0)
+			close(a->files[i].fd);
+	}
+	for (size_t i = 0; i < a->n_functions; i++)
+		free(a->functions[i].name);
+	free(a->files);
+	free(a->functions);
+	memset(a, 0, sizeof(*a));
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The functions by which one process gets and gives back memory, found in the files that it has
+ * mapped, whatever they are called there and in whichever mount namespace: glibc, musl, jemalloc
+ * (je_, _rjem_), tcmalloc (tc_), mimalloc (mi_), C++ operators new and delete, mmap. Several of
+ * them can be in one process, and all are found. Both .dynsym and .symtab are searched, so static
+ * programs work unless they are stripped.
+ *
+ * A function is listed once, however many names it has. Indirect functions (IFUNC) are left out,
+ * as their symbol names the code that chooses and not the one that is chosen. Symbols that are
+ * local to their file count only with a prefix: "free" alone may be anything.
+ */
+#ifndef ALLOCATORS_H
+#define ALLOCATORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi/alloc.h"
+#include "probes/probe_place.h"
+
+/* A file that holds some. */
+struct alloc_file {
+	dev_t dev; /* as in /proc/PID/maps */
+	ino_t ino;
+	char *path; /* as the process sees it; for messages */
+	int fd;	    /* readable; -1: nothing of interest in it */
+};
+
+struct alloc_function {
+	enum alloc_kind kind;
+	char *name;		  /* one of its names, without version */
+	size_t file;		  /* index in files[] */
+	uint64_t offset;	  /* of its first byte in the file */
+	uint64_t bytes;		  /* its size; 0: not known */
+	struct probe_place place; /* for the kind's arguments and return; see alloc_traits */
+};
+
+struct allocators {
+	struct alloc_file *files; /* all that were looked at, so that none is twice */
+	size_t n_files, files_cap;
+	struct alloc_function *functions; /* those of a file stand in a row */
+	size_t n_functions, functions_cap;
+	size_t n_skipped; /* indirect functions, left out */
+};
+
+struct allocators_wish {
+	const char *object;  /* -O: only in this file; NULL: all that are mapped */
+	const char *prefix;  /* --symbols-prefix: names begin with it; NULL: those known */
+	bool without_mmap;   /* no mmap, munmap, mremap */
+	bool may_move_args;  /* as in struct probe_wish */
+	bool places_at_zero; /* all probes at the first instruction, for comparison */
+};
+
+/*
+ * Adds what the process has mapped by now: for a new process, or after it has executed or mapped
+ * more. `a` begins zeroed and belongs to one process. The value is the number of functions added,
+ * which are the last ones in functions[], or -errno: -ESRCH no such process, -ENOENT the object
+ * is neither mapped nor, if it is a path, a file in its namespace or ours.
+ *
+ * An object is a path, or a name as in "libfoo.so.1" or "libfoo" of a mapped file.
+ */
+int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_wish *wish);
+
+void allocators_free(struct allocators *a);
+
+/* What is to be known about functions of a kind. */
+struct alloc_traits {
+	const char *name;    /* "malloc" */
+	unsigned int n_args; /* that matter */
+	bool wants_return;   /* what it returns does */
+};
+
+const struct alloc_traits *alloc_kind_traits(enum alloc_kind kind);
+
+/*
+ * The kind of a function of that name, a known prefix or `prefix` (if not NULL) left out; -1: none.
+ */
+int alloc_kind_of(const char *name, const char *prefix, bool is_local);
+
+#endif

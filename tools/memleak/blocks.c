@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reading the table of live blocks; see blocks.h. */
+#include <stdlib.h>
+
+#include "memleak/blocks.h"
+#include "base/idmap.h"
+#include "base/mem.h"
+#include "base/order.h"
+#include "base/parse.h"
+
+size_t blocks_buckets_for(size_t n_blocks)
+{
+	size_t n = 1;
+
+	while (n * BLOCK_WAYS * BLOCKS_FILL_PERCENT / 100 < n_blocks)
+		n *= 2;
+	return n;
+}
+
+/* ---- one by one ---- */
+
+/* False if there is none, or it changes under our eyes. */
+static bool read_block(const struct block_bucket *b, size_t i, uint64_t *addr, struct block *block)
+{
+	*addr = __atomic_load_n(&b->addrs[i], __ATOMIC_ACQUIRE);
+	if (!*addr || *addr == BLOCK_CLAIMED)
+		return false;
+	*block = b->blocks[i];
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&b->addrs[i], __ATOMIC_RELAXED) == *addr;
+}
+
+void blocks_visit(struct block_bucket *buckets, size_t n_buckets,
+		  bool (*visit)(uint64_t addr, const struct block *block, void *arg), void *arg)
+{
+	struct block block;
+	uint64_t addr;
+
+	for (size_t n = 0; n < n_buckets; n++)
+		for (size_t i = 0; i < BLOCK_WAYS; i++)
+			if (read_block(&buckets[n], i, &addr, &block) && !visit(addr, &block, arg))
+				__sync_bool_compare_and_swap(&buckets[n].addrs[i], addr, 0);
+}
+
+/*
+ * Of 32 bits, which wrap; the clock is read before the table, so a block may be younger than now.
+ */
+uint64_t block_age_ms(const struct block *block, uint64_t now_ns)
+{
+	int32_t age = (int32_t)((uint32_t)(now_ns >> BLOCK_TIME_SHIFT) - block->time);
+
+	return age > 0 ? ((uint64_t)age << BLOCK_TIME_SHIFT) / NS_PER_MS : 0;
+}
+
+/* ---- by stack ---- */
+
+struct block_sums {
+	struct idmap by_id;
+	struct block_sum **items;
+	size_t count, cap;
+};
+
+struct block_sums *block_sums_new(void)
+{
+	return mem_zalloc(1, sizeof(struct block_sums));
+}
+
+void block_sums_free(struct block_sums *sums)
+{
+	if (!sums)
+		return;
+	idmap_free(&sums->by_id, free);
+	free(sums->items);
+	free(sums);
+}
+
+static struct block_sum *find_sum(struct block_sums *sums, const struct block *block)
+{
+	/* A stack's name tells its process too; where there is none, the process stands for it. */
+	uint64_t id = block->stack_id ? block->stack_id : 1ULL << 63 | block->tgid;
+	struct block_sum *sum = idmap_find(&sums->by_id, id);
+
+	if (sum)
+		return sum;
+	sum = mem_zalloc(1, sizeof(*sum));
+	sum->id = id;
+	sum->stack_id = block->stack_id;
+	sum->tgid = (pid_t)block->tgid;
+	sum->youngest_ms = UINT64_MAX;
+	idmap_add(&sums->by_id, id, sum);
+	sums->items = mem_grow(sums->items, sums->count, &sums->cap, sizeof(*sums->items));
+	sums->items[sums->count++] = sum;
+	return sum;
+}
+
+void block_sums_add(struct block_sums *sums, const struct block *block, uint64_t now_ns)
+{
+	struct block_sum *sum = find_sum(sums, block);
+	uint64_t age_ms = block_age_ms(block, now_ns);
+
+	sum->bytes += block_size(block);
+	sum->count++;
+	if (age_ms > sum->oldest_ms)
+		sum->oldest_ms = age_ms;
+	if (age_ms < sum->youngest_ms)
+		sum->youngest_ms = age_ms;
+}
+
+static int compare_bytes(const void *a, const void *b)
+{
+	const struct block_sum *const *x = a, *const *y = b;
+	int order = order_u64((*y)->bytes, (*x)->bytes);
+
+	if (!order)
+		order = order_u64((*y)->count, (*x)->count);
+	return order ? order : order_u64((*x)->id, (*y)->id);
+}
+
+static int compare_count(const void *a, const void *b)
+{
+	const struct block_sum *const *x = a, *const *y = b;
+	int order = order_u64((*y)->count, (*x)->count);
+
+	return order ? order : compare_bytes(a, b);
+}
+
+void block_sums_sort(struct block_sums *sums, bool by_count)
+{
+	if (sums->count)
+		qsort(sums->items, sums->count, sizeof(struct block_sum *),
+		      by_count ? compare_count : compare_bytes);
+}
+
+size_t block_sums_count(const struct block_sums *sums)
+{
+	return sums->count;
+}
+
+const struct block_sum *block_sum(const struct block_sums *sums, size_t i)
+{
+	return sums->items[i];
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Live blocks as the loader reads them, out of the table that BPF programs write (bpf/abi/block.h):
+ * summed up by the stack that asked for them.
+ */
+#ifndef COMMON_BLOCKS_H
+#define COMMON_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi/block.h"
+
+/* How full a table may be until a block fails to find a place: see the unit test. */
+#define BLOCKS_FILL_PERCENT 70
+
+/* The number of buckets, a power of two, for that many blocks. */
+size_t blocks_buckets_for(size_t n_blocks);
+
+/*
+ * Calls visit for each block. What is being changed at the moment is seen as it was or as it will
+ * be, or left out, never half; false of visit gives the block's place back.
+ */
+void blocks_visit(struct block_bucket *buckets, size_t n_buckets,
+		  bool (*visit)(uint64_t addr, const struct block *block, void *arg), void *arg);
+
+/* How old a block is at that moment. */
+uint64_t block_age_ms(const struct block *block, uint64_t now_ns);
+
+/* Blocks of one stack. */
+struct block_sum {
+	uint64_t id;	   /* of the sum, never 0 */
+	uint64_t stack_id; /* 0: it could not be taken */
+	pid_t tgid;
+	uint64_t bytes, count;
+	uint64_t oldest_ms, youngest_ms;
+};
+
+struct block_sums;
+
+struct block_sums *block_sums_new(void);
+void block_sums_free(struct block_sums *sums);
+void block_sums_add(struct block_sums *sums, const struct block *block, uint64_t now_ns);
+
+/* Largest first: by bytes, or by count. */
+void block_sums_sort(struct block_sums *sums, bool by_count);
+
+size_t block_sums_count(const struct block_sums *sums);
+const struct block_sum *block_sum(const struct block_sums *sums, size_t i);
+
+#endif

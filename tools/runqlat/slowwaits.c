@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Waits that took long; see slowwaits.h. */
+#include <errno.h>
+#include <time.h>
+
+#include "abi/runqlat.h"
+#include "base/clock.h"
+#include "output/escape.h"
+#include "run/ringbuf.h"
+#include "run/run_facts.h"
+#include "output/json.h"
+#include "base/parse.h"
+#include "runqlat/slowwaits.h"
+
+static struct events *events;
+
+static void print_text(FILE *f, const struct runqlat_slow *slow)
+{
+	char text[16], comm[4 * TASK_COMM_LEN], prev[4 * TASK_COMM_LEN];
+	time_t now = time(NULL);
+
+	strftime(text, sizeof(text), "%H:%M:%S", localtime(&now));
+	fprintf(f, "%-8s %3u %-16s %7u %12llu %-16s %7u\n", text, slow->cpu,
+		escape_string(comm, sizeof(comm), slow->comm, ""), slow->tid,
+		(unsigned long long)(slow->delay_ns / NS_PER_US),
+		escape_string(prev, sizeof(prev), slow->prev_comm, ""), slow->prev_tid);
+}
+
+static void print_json(FILE *f, const struct runqlat_slow *slow)
+{
+	struct json json = json_begin_line(f, "slow_wait");
+
+	json_uint(&json, "time_unix_ns", clock_wall_ns());
+	json_uint(&json, "cpu", slow->cpu);
+	json_text(&json, "comm", slow->comm);
+	json_uint(&json, "tid", slow->tid);
+	json_uint(&json, "delay_ns", slow->delay_ns);
+	json_text(&json, "previous_comm", slow->prev_comm);
+	json_uint(&json, "previous_tid", slow->prev_tid);
+	json_end_line(&json);
+}
+
+static int print_wait(void *ctx, void *data, size_t size)
+{
+	struct run *run = ctx;
+
+	if (size < sizeof(struct runqlat_slow))
+		return 0;
+	if (run->is_json)
+		print_json(run->out, data);
+	else
+		print_text(run->out, data);
+	run->recorded++;
+	return 0;
+}
+
+static void print_head(struct run *run)
+{
+	if (!run->is_json) {
+		fprintf(run->out, "%-8s %3s %-16s %7s %12s %-16s %7s\n", "TIME", "CPU", "COMM",
+			"TID", "LAT(us)", "PREV COMM", "PREV");
+		return;
+	}
+	run->end_ns = run->start_ns;
+	facts_print(run);
+}
+
+int slowwaits_start(struct run *run)
+{
+	print_head(run);
+	events = events_watch(run, "slow_waits", print_wait, run);
+	return events ? 0 : -EIO;
+}
+
+int slowwaits_report(struct run *run)
+{
+	events_read(events);
+	if (run->is_json)
+		facts_print(run);
+	if (run->is_last)
+		events_close(events);
+	return 0;
+}

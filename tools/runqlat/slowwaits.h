@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Waits that took long, one by one as they end, and who ran meanwhile (bpf/abi/runqlat.h). */
+#ifndef SLOWWAITS_H
+#define SLOWWAITS_H
+
+#include "run/tool.h"
+
+/*
+ * The tool's start() and report(). In JSON, lines about the run come before the waits and behind.
+ */
+int slowwaits_start(struct run *run);
+int slowwaits_report(struct run *run);
+
+#endif

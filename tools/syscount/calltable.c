@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tables of system calls; see calltable.h. What comes from the kernel is sorted by key and merged.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "syscount/calltable.h"
+#include "syscount/errnames.h"
+#include "output/escape.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "syscount/syscalls.h"
+
+struct entry {
+	struct call_key key;
+	uint64_t calls;
+	struct call_times *times; /* NULL: none */
+};
+
+/* Entries of one key, summed. */
+struct row {
+	struct call_key key;
+	uint64_t calls, timed;
+	uint64_t total_ns, min_ns, max_ns;
+	struct hist *hist; /* NULL: nothing is timed */
+};
+
+struct rows {
+	struct row *items;
+	size_t count, cap;
+};
+
+struct calltable {
+	const struct call_layout *layout;
+	struct entry *entries;
+	size_t count, cap;
+};
+
+/* Which entries a table is made of. */
+enum part {
+	PART_CALLS,    /* one row for all errors */
+	PART_FAILURES, /* by error */
+	PART_RESTARTS, /* by error: calls that will be begun again */
+};
+
+struct calltable *calltable_new(const struct call_layout *layout)
+{
+	struct calltable *table = mem_zalloc(1, sizeof(*table));
+
+	table->layout = layout;
+	return table;
+}
+
+void calltable_free(struct calltable *table)
+{
+	for (size_t i = 0; i < table->count; i++)
+		free(table->entries[i].times);
+	free(table->entries);
+	free(table);
+}
+
+static struct entry *add_entry(struct calltable *table, const struct call_key *key)
+{
+	struct entry *entry;
+
+	table->entries = mem_grow(table->entries, table->count, &table->cap, sizeof(*entry));
+	entry = &table->entries[table->count++];
+	*entry = (struct entry){ .key = *key };
+	return entry;
+}
+
+void calltable_add(struct calltable *table, const struct call_key *key, uint64_t calls)
+{
+	struct entry *entry = add_entry(table, key);
+
+	entry->key.octave = 0;
+	entry->calls = calls;
+}
+
+void calltable_add_times(struct calltable *table, const struct call_key *key,
+			 const struct call_times *times)
+{
+	struct entry *entry = add_entry(table, key);
+
+	entry->times = mem_zalloc(1, sizeof(*times));
+	*entry->times = *times;
+	for (size_t i = 0; i < HIST_SLOTS_PER_OCTAVE; i++)
+		entry->calls += times->slots[i];
+}
+
+uint64_t calltable_total(const struct calltable *table)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < table->count; i++)
+		total += table->entries[i].calls;
+	return total;
+}
+
+uint64_t calltable_untimed(const struct calltable *table)
+{
+	uint64_t untimed = 0;
+
+	for (size_t i = 0; i < table->count; i++)
+		if (table->entries[i].key.octave == CALL_UNTIMED)
+			untimed += table->entries[i].calls;
+	return untimed;
+}
+
+const struct hist_unit *call_layout_unit(const struct call_layout *layout)
+{
+	if (!layout->histograms)
+		return &hist_nsecs;
+	return layout->in_ms ? &hist_msecs : &hist_usecs;
+}
+
+/* ---- merging ---- */
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int compare_but_error(const struct call_key *a, const struct call_key *b)
+{
+	if (a->tgid != b->tgid)
+		return COMPARE(a->tgid, b->tgid);
+	if (a->abi != b->abi)
+		return COMPARE(a->abi, b->abi);
+	return COMPARE(a->number, b->number);
+}
+
+static int compare_keys(const struct call_key *a, const struct call_key *b)
+{
+	int order = compare_but_error(a, b);
+
+	return order ? order : COMPARE(a->error, b->error);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return compare_keys(&((const struct entry *)a)->key, &((const struct entry *)b)->key);
+}
+
+static int by_key_and_octave(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int order = compare_keys(&x->key, &y->key);
+
+	return order ? order : COMPARE(x->key.octave, y->key.octave);
+}
+
+static void add_times(struct call_times *sum, const struct call_times *more)
+{
+	for (size_t i = 0; i < HIST_SLOTS_PER_OCTAVE; i++)
+		sum->slots[i] += more->slots[i];
+	sum->total_ns += more->total_ns;
+	sum->min_ns = more->min_ns < sum->min_ns ? more->min_ns : sum->min_ns;
+	sum->max_ns = more->max_ns > sum->max_ns ? more->max_ns : sum->max_ns;
+}
+
+/* Takes what the second has. */
+static void join(struct entry *sum, const struct entry *more)
+{
+	sum->calls += more->calls;
+	if (more->times)
+		add_times(sum->times, more->times);
+	free(more->times);
+}
+
+void calltable_take(struct calltable *table, struct calltable *from)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < from->count; i++) {
+		table->entries = mem_grow(table->entries, table->count, &table->cap,
+					  sizeof(*table->entries));
+		table->entries[table->count++] = from->entries[i];
+	}
+	from->count = 0;
+	if (table->count)
+		qsort(table->entries, table->count, sizeof(*table->entries), by_key_and_octave);
+	for (size_t i = 0; i < table->count; i++) {
+		if (n && !by_key_and_octave(&table->entries[n - 1], &table->entries[i]))
+			join(&table->entries[n - 1], &table->entries[i]);
+		else
+			table->entries[n++] = table->entries[i];
+	}
+	table->count = n;
+}
+
+static bool belongs(const struct calltable *table, const struct entry *entry, enum part part)
+{
+	bool is_restart = table->layout->by_error && errname_is_restart(entry->key.error);
+
+	return is_restart == (part == PART_RESTARTS);
+}
+
+static uint64_t to_fixed(const struct hist_unit *unit, uint64_t ns)
+{
+	double per_ns = (double)unit->mult / (double)(1ULL << unit->shift);
+
+	return (uint64_t)((double)ns * per_ns);
+}
+
+static void merge_times(struct row *row, const struct entry *entry, const struct hist_unit *unit)
+{
+	const struct call_times *times = entry->times;
+	struct hist_octave octave = { .sum = to_fixed(unit, times->total_ns),
+				      .max = hist_fixed(unit, times->max_ns) };
+
+	if (!row->timed || times->min_ns < row->min_ns)
+		row->min_ns = times->min_ns;
+	if (times->max_ns > row->max_ns)
+		row->max_ns = times->max_ns;
+	row->timed += entry->calls;
+	row->total_ns += times->total_ns;
+	if (!row->hist)
+		row->hist = mem_zalloc(1, sizeof(*row->hist));
+	memcpy(octave.slots, times->slots, sizeof(octave.slots));
+	hist_merge_octave(row->hist, entry->key.octave, &octave);
+}
+
+static struct row *last_row(struct rows *rows, const struct entry *entry, enum part part)
+{
+	struct row *last = rows->count ? &rows->items[rows->count - 1] : NULL;
+
+	if (last && !(part == PART_CALLS ? compare_but_error(&last->key, &entry->key)
+					 : compare_keys(&last->key, &entry->key)))
+		return last;
+	rows->items = mem_grow(rows->items, rows->count, &rows->cap, sizeof(*rows->items));
+	last = &rows->items[rows->count++];
+	*last = (struct row){ .key = entry->key };
+	return last;
+}
+
+static void merge(const struct calltable *table, enum part part, struct rows *rows)
+{
+	const struct hist_unit *unit = call_layout_unit(table->layout);
+
+	for (size_t i = 0; i < table->count; i++) {
+		const struct entry *entry = &table->entries[i];
+		struct row *row;
+
+		if (!belongs(table, entry, part))
+			continue;
+		row = last_row(rows, entry, part);
+		row->calls += entry->calls;
+		if (entry->times && entry->key.octave < HIST_OCTAVES)
+			merge_times(row, entry, unit);
+	}
+}
+
+static int by_calls(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->calls != y->calls)
+		return COMPARE(y->calls, x->calls);
+	return compare_keys(&x->key, &y->key);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->total_ns != y->total_ns)
+		return COMPARE(y->total_ns, x->total_ns);
+	return by_calls(a, b);
+}
+
+static void free_rows(struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		free(rows->items[i].hist);
+	free(rows->items);
+}
+
+/* ---- printing ---- */
+
+char *call_time_text(char *buf, size_t size, double ns)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	size_t unit = 0;
+	int decimals;
+
+	while (unit < ARRAY_SIZE(units) - 1 && ns >= 999.5) {
+		ns /= 1000;
+		unit++;
+	}
+	decimals = unit == 0 || ns >= 99.95 ? 0 : ns >= 9.995 ? 1 : 2;
+	snprintf(buf, size, "%.*f%s", decimals, ns, units[unit]);
+	return buf;
+}
+
+static void print_time(FILE *f, const struct row *row, double ns)
+{
+	char text[32];
+
+	fprintf(f, " %6s", row->timed ? call_time_text(text, sizeof(text), ns) : "-");
+}
+
+/* Without the unit of the histogram's values in between. */
+static double percentile_ns(const struct calltable *table, const struct row *row, double percent)
+{
+	const struct hist_unit *unit = call_layout_unit(table->layout);
+	double ns, unit_ns = unit == &hist_nsecs ? 1 : unit == &hist_usecs ? 1e3 : 1e6;
+
+	if (!row->timed)
+		return 0;
+	ns = hist_percentile(row->hist, unit, percent) * unit_ns;
+	return ns < (double)row->min_ns ? (double)row->min_ns : ns;
+}
+
+static void print_times(FILE *f, const struct calltable *table, const struct row *row)
+{
+	double timed = row->timed ? (double)row->timed : 1;
+
+	fprintf(f, " %*.*f", 13, table->layout->in_ms ? 6 : 3,
+		(double)row->total_ns / (table->layout->in_ms ? NS_PER_MS : NS_PER_US));
+	print_time(f, row, (double)row->min_ns);
+	print_time(f, row, (double)row->total_ns / timed);
+	print_time(f, row, percentile_ns(table, row, 50));
+	print_time(f, row, percentile_ns(table, row, 99));
+	print_time(f, row, (double)row->max_ns);
+}
+
+static const char *comm_text(const struct call_layout *layout, uint32_t tgid, char *text,
+			     size_t size)
+{
+	char comm[TASK_COMM_LEN + 1] = {};
+
+	layout->comm_of(layout->arg, tgid, comm);
+	return escape_string(text, size, comm, "");
+}
+
+/* What stands in front of the count. */
+static void print_name(FILE *f, const struct call_layout *layout, const struct call_key *key)
+{
+	char text[64];
+
+	if (layout->by_process)
+		fprintf(f, "%-6u %-15s", key->tgid,
+			comm_text(layout, key->tgid, text, sizeof(text)));
+	if (layout->by_process && layout->by_call)
+		fputc(' ', f);
+	if (layout->by_call)
+		fprintf(f, "%-22s", syscall_label(text, sizeof(text), key->abi, key->number));
+}
+
+/* What stands above a histogram. */
+static void print_title(FILE *f, const struct call_layout *layout, const struct call_key *key)
+{
+	char text[64];
+
+	if (layout->by_process)
+		fprintf(f, "pid = %u %s", key->tgid,
+			comm_text(layout, key->tgid, text, sizeof(text)));
+	if (layout->by_process && layout->by_call)
+		fputs(", ", f);
+	if (layout->by_call)
+		fprintf(f, "syscall = %s",
+			syscall_label(text, sizeof(text), key->abi, key->number));
+	fputc('\n', f);
+}
+
+static void print_header(FILE *f, const struct call_layout *layout, const char *error_title)
+{
+	if (layout->by_process)
+		fprintf(f, "%-22s", "PID    COMM");
+	if (layout->by_process && layout->by_call)
+		fputc(' ', f);
+	if (layout->by_call)
+		fprintf(f, "%-22s", "SYSCALL");
+	if (error_title)
+		fprintf(f, " %-22s", error_title);
+	fprintf(f, " %8s", "COUNT");
+	if (layout->timed)
+		fprintf(f, " %13s %6s %6s %6s %6s %6s", layout->in_ms ? "TIME (ms)" : "TIME (us)",
+			"MIN", "AVG", "P50", "P99", "MAX");
+	fputc('\n', f);
+}
+
+static void print_row(FILE *f, const struct calltable *table, const struct row *row,
+		      bool with_error)
+{
+	char error[32];
+
+	print_name(f, table->layout, &row->key);
+	if (with_error)
+		fprintf(f, " %-22s", errname_label(error, sizeof(error), row->key.error));
+	fprintf(f, " %8llu", (unsigned long long)row->calls);
+	if (table->layout->timed)
+		print_times(f, table, row);
+	fputc('\n', f);
+}
+
+static void print_histogram(FILE *f, const struct calltable *table, const struct row *row)
+{
+	if (!row->timed)
+		return;
+	fputc('\n', f);
+	print_title(f, table->layout, &row->key);
+	hist_print(f, row->hist, call_layout_unit(table->layout));
+}
+
+static struct rows sorted_rows(const struct calltable *table, enum part part)
+{
+	struct rows rows = {};
+
+	merge(table, part, &rows);
+	if (rows.count)
+		qsort(rows.items, rows.count, sizeof(*rows.items),
+		      table->layout->timed ? by_time : by_calls);
+	return rows;
+}
+
+static void print_part(FILE *f, const struct calltable *table, enum part part)
+{
+	static const char *const error_titles[] = {
+		[PART_FAILURES] = "ERROR", [PART_RESTARTS] = "INTERRUPTED"
+	};
+	const struct call_layout *layout = table->layout;
+	struct rows rows = sorted_rows(table, part);
+
+	if (part != PART_CALLS && rows.count)
+		fputc('\n', f);
+	if (part == PART_CALLS || rows.count)
+		print_header(f, layout, error_titles[part]);
+	for (size_t i = 0; i < rows.count && i < layout->top; i++)
+		print_row(f, table, &rows.items[i], part != PART_CALLS);
+	for (size_t i = 0; part == PART_CALLS && layout->histograms && i < rows.count; i++)
+		if (i < layout->top)
+			print_histogram(f, table, &rows.items[i]);
+	free_rows(&rows);
+}
+
+static void for_each_part(struct calltable *table, FILE *f,
+			  void (*print)(FILE *f, const struct calltable *table, enum part part))
+{
+	if (table->count)
+		qsort(table->entries, table->count, sizeof(*table->entries), by_key);
+	print(f, table, PART_CALLS);
+	if (!table->layout->by_error)
+		return;
+	print(f, table, PART_FAILURES);
+	print(f, table, PART_RESTARTS);
+}
+
+void calltable_print(struct calltable *table, FILE *f)
+{
+	for_each_part(table, f, print_part);
+}
+
+static void print_json_times(struct json *json, const struct calltable *table,
+			     const struct row *row)
+{
+	json_uint(json, "total_ns", row->total_ns);
+	if (!row->timed)
+		return;
+	json_uint(json, "min_ns", row->min_ns);
+	json_number(json, "average_ns", (double)row->total_ns / (double)row->timed);
+	json_number(json, "p50_ns", percentile_ns(table, row, 50));
+	json_number(json, "p99_ns", percentile_ns(table, row, 99));
+	json_uint(json, "max_ns", row->max_ns);
+	if (!table->layout->histograms)
+		return;
+	json_open(json, "histogram", '{');
+	hist_print_json(json, row->hist, call_layout_unit(table->layout));
+	json_close(json, '}');
+}
+
+static void print_json_row(FILE *f, const struct calltable *table, const struct row *row,
+			   enum part part)
+{
+	static const char *const types[] = {
+		[PART_CALLS] = "calls", [PART_FAILURES] = "failures", [PART_RESTARTS] = "restarts"
+	};
+	const struct call_layout *layout = table->layout;
+	struct json json = json_begin_line(f, types[part]);
+	char comm[TASK_COMM_LEN + 1] = {}, text[64];
+
+	if (layout->by_process) {
+		layout->comm_of(layout->arg, row->key.tgid, comm);
+		json_uint(&json, "pid", row->key.tgid);
+		json_text(&json, "comm", comm);
+	}
+	if (layout->by_call)
+		json_text(&json, "syscall",
+			  syscall_label(text, sizeof(text), row->key.abi, row->key.number));
+	if (part != PART_CALLS)
+		json_text(&json, "error", errname_label(text, sizeof(text), row->key.error));
+	json_uint(&json, "count", row->calls);
+	if (layout->timed)
+		print_json_times(&json, table, row);
+	json_end_line(&json);
+}
+
+static void print_json_part(FILE *f, const struct calltable *table, enum part part)
+{
+	struct rows rows = sorted_rows(table, part);
+
+	for (size_t i = 0; i < rows.count && i < table->layout->top; i++)
+		print_json_row(f, table, &rows.items[i], part);
+	free_rows(&rows);
+}
+
+void calltable_print_json(struct calltable *table, FILE *f)
+{
+	for_each_part(table, f, print_json_part);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * System calls that were counted (bpf/abi/call_record.h), summed up and printed as BCC's syscount does: a row
+ * per call, or per process, or both; with durations if they were measured, and with a second table
+ * by error.
+ */
+#ifndef CALLTABLE_H
+#define CALLTABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "abi/call_record.h"
+#include "output/histogram.h"
+
+struct call_layout {
+	bool by_process, by_call;
+	bool by_error;	 /* tables by error follow; calls to be begun again are apart */
+	bool timed;	 /* rows have durations, the longest in sum first; else by count */
+	bool histograms; /* one under the table for each row */
+	bool in_ms;	 /* not in microseconds */
+	uint32_t top;	 /* rows per table */
+
+	/* The name of a process, into a buffer of TASK_COMM_LEN + 1 bytes. */
+	void (*comm_of)(void *arg, uint32_t tgid, char *comm);
+	void *arg;
+};
+
+struct calltable;
+
+struct calltable *calltable_new(const struct call_layout *layout); /* kept by reference */
+void calltable_free(struct calltable *table);
+
+/* Adds calls; keys may come again, and their octave doesn't count. */
+void calltable_add(struct calltable *table, const struct call_key *key, uint64_t calls);
+
+/* Adds calls whose durations lie in the key's octave. */
+void calltable_add_times(struct calltable *table, const struct call_key *key,
+			 const struct call_times *times);
+
+/*
+ * Moves all calls of another table of the same layout into this one, in as few entries as can be.
+ */
+void calltable_take(struct calltable *table, struct calltable *from);
+
+/* All calls that were added; and those without a duration. */
+uint64_t calltable_total(const struct calltable *table);
+uint64_t calltable_untimed(const struct calltable *table);
+
+void calltable_print(struct calltable *table, FILE *f);
+
+/* The same as lines of JSON. */
+void calltable_print_json(struct calltable *table, FILE *f);
+
+/*
+ * The unit in which durations were recorded: the rows of histograms begin at powers of two of it.
+ */
+const struct hist_unit *call_layout_unit(const struct call_layout *layout);
+
+/* A time in at most six characters: "512ns", "3.42us", "12.3ms", "120s". Returns buf. */
+char *call_time_text(char *buf, size_t size, double ns);
+
+#endif

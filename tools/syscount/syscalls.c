@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Names of system calls; see syscalls.h. Headers of the machine that builds may be older than the
+ * kernel that runs, so calls that came since Linux 6.1 are listed here: from number 403 on a call
+ * has the same number everywhere (Documentation/process/adding-syscalls.rst; the numbers are those
+ * of scripts/syscall.tbl and arch/x86/entry/syscalls).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "syscount/syscalls.h"
+
+#define LIST_COLUMNS 4
+
+/* A sigreturn restores all registers, the one with its own number too. */
+#define SIGRETURN_NUMBER (-1)
+
+struct call_name {
+	int32_t number;
+	const char *name;
+};
+
+#define NUMBER(number, name) { number, #name },
+
+static const struct call_name native_names[] = {
+#include "syscalls_native.h"
+};
+
+static const struct call_name compat_names[] = {
+#include "syscalls_compat.h"
+	{ SYSCALL_NONE, "" },
+};
+
+static const struct call_name newer_names[] = {
+	{ 451, "cachestat" },	      { 452, "fchmodat2" },	   { 453, "map_shadow_stack" },
+	{ 454, "futex_wake" },	      { 455, "futex_wait" },	   { 456, "futex_requeue" },
+	{ 457, "statmount" },	      { 458, "listmount" },	   { 459, "lsm_get_self_attr" },
+	{ 460, "lsm_set_self_attr" }, { 461, "lsm_list_modules" }, { 462, "mseal" },
+	{ 463, "setxattrat" },	      { 464, "getxattrat" },	   { 465, "listxattrat" },
+	{ 466, "removexattrat" },     { 467, "open_tree_attr" },   { 468, "file_getattr" },
+	{ 469, "file_setattr" },
+#if defined(__x86_64__)
+	{ 335, "uretprobe" },	      { 336, "uprobe" },
+#endif
+};
+
+static const struct call_table {
+	const struct call_name *names;
+	size_t count;
+} tables[CALL_ABIS][2] = {
+	[CALL_NATIVE] = { { native_names, ARRAY_SIZE(native_names) },
+			  { newer_names, ARRAY_SIZE(newer_names) } },
+	[CALL_COMPAT] = { { compat_names, ARRAY_SIZE(compat_names) },
+			  { newer_names, ARRAY_SIZE(newer_names) } },
+};
+
+#if defined(__x86_64__)
+#define COMPAT_NAME "i386"
+#elif defined(__aarch64__)
+#define COMPAT_NAME "arm"
+#else
+#define COMPAT_NAME "32-bit"
+#endif
+
+/* On x86-64, numbers below 403 are not the same in both interfaces. */
+static const char *find_name(const struct call_table *table, int32_t number, int32_t lowest)
+{
+	for (size_t i = 0; i < table->count; i++)
+		if (table->names[i].number == number && number >= lowest)
+			return table->names[i].name;
+	return NULL;
+}
+
+const char *syscall_name(enum call_abi abi, int32_t number)
+{
+	const char *name = find_name(&tables[abi][0], number, 0);
+
+	return name ? name : find_name(&tables[abi][1], number, abi == CALL_COMPAT ? 403 : 0);
+}
+
+char *syscall_label(char *buf, size_t size, enum call_abi abi, int32_t number)
+{
+	const char *name = syscall_name(abi, number);
+	const char *suffix = abi == CALL_COMPAT ? " (" COMPAT_NAME ")" : "";
+
+	if (abi == CALL_COMPAT && number == SIGRETURN_NUMBER)
+		name = "[rt_]sigreturn";
+	if (name)
+		snprintf(buf, size, "%s%s", name, suffix);
+	else
+		snprintf(buf, size, "[%d]%s", number, suffix);
+	return buf;
+}
+
+static int32_t find_number(const struct call_table *table, const char *name)
+{
+	for (size_t i = 0; i < table->count; i++)
+		if (!strcmp(table->names[i].name, name))
+			return table->names[i].number;
+	return SYSCALL_NONE;
+}
+
+int32_t syscall_number(enum call_abi abi, const char *name)
+{
+	int32_t number = *name ? find_number(&tables[abi][0], name) : SYSCALL_NONE;
+
+	if (number != SYSCALL_NONE || !*name)
+		return number;
+	number = find_number(&tables[abi][1], name);
+	return abi == CALL_COMPAT && number < 403 ? SYSCALL_NONE : number;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static size_t list_names(const char **names)
+{
+	size_t n = 0;
+
+	for (size_t t = 0; t < 2; t++)
+		for (size_t i = 0; i < tables[CALL_NATIVE][t].count; i++)
+			names[n++] = tables[CALL_NATIVE][t].names[i].name;
+	qsort(names, n, sizeof(*names), by_name);
+	return n;
+}
+
+void syscall_print_list(FILE *f)
+{
+	const char *names[ARRAY_SIZE(native_names) + ARRAY_SIZE(newer_names)] = {};
+	size_t n = list_names(names), column = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i && !strcmp(names[i], names[i - 1]))
+			continue; /* the headers have it, too */
+		if (column)
+			fputs("   ", f);
+		fprintf(f, "%-22s", names[i]);
+		column = (column + 1) % LIST_COLUMNS;
+		if (!column)
+			fputc('\n', f);
+	}
+	if (column)
+		fputc('\n', f);
+}
