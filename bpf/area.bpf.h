@@ -4,14 +4,14 @@
  * accounted for (mm_account_fault(), mm/memory.c).
  *
  * The kernel then still holds the lock under which it found the area: the process's mmap_lock or,
- * since 6.4, the area's own. The area can't go away, but with its own lock the tree of areas may
- * change meanwhile. So it is looked up as the kernel itself does it there, without a lock, under
- * RCU, in which BPF programs run: lock_vma_under_rcu(). bpf_find_vma() (5.17) would try to take the
- * mmap_lock, which makes a threaded process's faults wait for each other and fails when somebody
- * else waits for it. What is found is believed only if it holds the address.
+ * since 6.4, the area's own. The area can't go away, but under its own lock alone the tree of areas
+ * may change meanwhile. So the search does what the kernel does in lock_vma_under_rcu(): it takes
+ * no lock and relies on RCU, under which BPF programs run. bpf_find_vma() (5.17) would try to take
+ * the mmap_lock: the faults of a threaded process would wait for each other, and the helper fails
+ * while another task waits for the lock. A result counts only if it contains the address.
  *
- * A fault that the kernel completed after it had let go of the lock (VM_FAULT_COMPLETED, since 6.0)
- * is looked up like the rest: what it finds holds the address now.
+ * After a fault that the kernel completed without the lock (VM_FAULT_COMPLETED, since 6.0), the
+ * search finds the area that contains the address now.
  */
 #ifndef AREA_BPF_H
 #define AREA_BPF_H
@@ -63,7 +63,7 @@ static __always_inline bool area_take_if(struct area *area, struct vm_area_struc
 	return false;
 }
 
-/* The kernel keeps the areas that a task has looked up last, so the one that faulted is there. */
+/* The kernel caches the last areas of a task, so the one that faulted is among them. */
 static __always_inline void area_find_cached(struct area *area, __u64 addr)
 {
 	struct task_struct___before6_1 *task = (void *)bpf_get_current_task();
@@ -174,7 +174,7 @@ static __always_inline bool area_find(struct area *area, __u64 addr)
 
 /* ---- what it is ---- */
 
-/* As /proc/PID/maps tells heap and stack (fs/proc/task_mmu.c). */
+/* Heap and stack by the rules of /proc/PID/maps (fs/proc/task_mmu.c). */
 static __always_inline __u32 area_anon_kind(const struct area *area)
 {
 	struct mm_struct *mm = current_mm();
@@ -299,7 +299,7 @@ static __always_inline void area_name_special(struct area_def *def, struct vm_ar
 	area_append_name(def, BPF_CORE_READ(special, name));
 }
 
-/* Sends what an area is called. False if it should be tried again; true where it needs no name. */
+/* Sends the name of an area. False: try again later; true: sent, or it needs no name. */
 static __always_inline bool area_send_name(struct vm_area_struct *vma, const struct area_id *id)
 {
 	__u32 zero = 0, bytes;

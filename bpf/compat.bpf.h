@@ -72,17 +72,16 @@ static __always_inline __u32 switch_state(const volatile __u64 *ctx, struct task
 	return now;
 }
 
-/* task_struct.on_cpu is a byte in 7.2, an int in 6.18. */
+/* task_struct.on_cpu is a byte in 7.2, an int in 6.18: 0 or 1, so that the first byte tells. */
 static __always_inline bool task_is_on_cpu(struct task_struct *task)
 {
-	struct task_struct___byte *newer = (void *)task;
+	__u8 on_cpu = 0;
 
-	if (bpf_core_field_size(task->on_cpu) == sizeof(newer->on_cpu))
-		return TASK_READ(newer, on_cpu);
-	return TASK_READ(task, on_cpu);
+	bpf_core_read(&on_cpu, sizeof(on_cpu), &task->on_cpu);
+	return on_cpu;
 }
 
-/* When it last came to a CPU, by the scheduler's clock; 0: a kernel without CONFIG_SCHED_INFO. */
+/* When the task last got a CPU, by the scheduler's clock; 0 without CONFIG_SCHED_INFO. */
 static __always_inline __u64 task_last_arrival(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->sched_info))
@@ -91,7 +90,7 @@ static __always_inline __u64 task_last_arrival(struct task_struct *task)
 }
 
 /*
- * How often it has come to a CPU; 0 without CONFIG_SCHED_INFO, as /proc/PID/schedstat tells then.
+ * How often the task got a CPU; 0 without CONFIG_SCHED_INFO, as in /proc/PID/schedstat.
  */
 static __always_inline __u64 task_arrivals(struct task_struct *task)
 {
@@ -146,13 +145,24 @@ static __always_inline const void *current_user_registers(void)
 static __always_inline bool read_user_registers(struct unwind_regs *to, const void *from)
 {
 #if defined(__TARGET_ARCH_x86)
-	return !bpf_probe_read_kernel(to, sizeof(*to), from); /* the same layout */
+	to->thread_base = 0;
+	return !bpf_probe_read_kernel(to, UNWIND_REGS_BYTES, from); /* the same layout */
 #else
 	to->ip = PT_REGS_IP_CORE((struct pt_regs *)from);
 	to->sp = PT_REGS_SP_CORE((struct pt_regs *)from);
 	to->bp = PT_REGS_FP_CORE((struct pt_regs *)from);
 	to->flags = BPF_CORE_READ((const struct user_pt_regs *)from, pstate);
 	return to->ip;
+#endif
+}
+
+/* The base of a thread's storage, as it was when it last left the CPU or set it. */
+static __always_inline __u64 task_thread_base(const struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	return BPF_CORE_READ(task, thread.fsbase);
+#else
+	return 0;
 #endif
 }
 
@@ -165,7 +175,7 @@ static __always_inline bool registers_are_32bit(const struct unwind_regs *regs)
 #endif
 }
 
-/* Of the registers with which a perf event came. */
+/* The registers of a perf event. */
 static __always_inline bool registers_are_kernels(const struct bpf_perf_event_data *ctx)
 {
 #if defined(__TARGET_ARCH_arm64)
@@ -292,8 +302,8 @@ static __always_inline __u64 raw_tp_arg(const __u64 *ctx, const int i)
 }
 
 /*
- * The arguments of the kernel's tracepoints of memory. Those of the slab allocator are address of
- * the caller, pointer, bytes asked for, bytes given (in 6.0: cache, bytes asked for). Since 6.1
+ * The arguments of the kernel's memory tracepoints. The slab allocator passes the caller's address,
+ * the pointer, bytes requested and bytes allocated (in 6.0: the cache, bytes requested). Since 6.1
  * (commit 2c1d697fb8ba) kmem_cache_alloc has the cache in place of the bytes; the loader looks
  * whether that event has a record of its own then (trace_event_raw_kmem_cache_alloc).
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The target filter of all tools. A test that is off is dead code for the verifier and costs
- * nothing. filter_task() judges the task it is given, which is the one that waits, faults or is
- * sampled, not whichever task happens to be current.
+ * nothing. filter_task() tests the task it is given, which is the one that waits, faults or is
+ * sampled, not the task that happens to be current.
  */
 #ifndef FILTER_BPF_H
 #define FILTER_BPF_H
@@ -124,13 +124,19 @@ static __always_inline bool filter_sets(struct task_struct *task)
 	return true;
 }
 
+/* True if threads of that process may be traced. */
+static __always_inline bool filter_tgid(__u32 tgid)
+{
+	if (filter.tgid && tgid != filter.tgid)
+		return false;
+	return !filter.by_tgids || bpf_map_lookup_elem(&filter_tgids, &tgid);
+}
+
 static __always_inline bool filter_ids(struct task_struct *task, __u32 tgid)
 {
 	__u32 tid;
 
-	if (filter.tgid && tgid != filter.tgid)
-		return false;
-	if (filter.by_tgids && !bpf_map_lookup_elem(&filter_tgids, &tgid))
+	if (!filter_tgid(tgid))
 		return false;
 	if (!filter.tid && !filter.by_tids)
 		return true;
@@ -175,7 +181,7 @@ int BPF_PROG(filter_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* A pid is free for somebody else once the process's first thread has been buried. */
+/* A pid can be reused once the process's first thread has been reaped. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(filter_free, struct task_struct *task)
 {

@@ -28,9 +28,9 @@ struct {
 TABLE_WITH_TURNS(hist_table, struct hist_key, struct hist_octave, 32768);
 
 /*
- * Names for the keys, kept because the task may be gone when the table is printed. Nobody takes
- * them away: those that were not written for the longest time make room, for they are printed
- * already.
+ * Names of the keys, kept because the task may be gone when the table is printed. They are never
+ * deleted: an LRU map makes room by dropping the least recently written ones, which have been
+ * printed.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel tells the symbols of a few addresses itself, as it does in a backtrace: an iterator
- * over the map in which they are. Reading /proc/kallsyms for them means to have 10^5 lines written
- * out.
+ * The kernel itself prints the symbols of a few addresses, as in a backtrace: an iterator goes over
+ * the map that holds them. Reading /proc/kallsyms would make the kernel print 10^5 lines.
  */
 #ifndef KSYMS_BPF_H
 #define KSYMS_BPF_H

@@ -91,14 +91,14 @@ struct {
 
 /* ---- what users and the kernel share ---- */
 
-static __always_inline void count_call(bool is_alloc)
-{
-	__u32 zero = 0;
-	struct memleak_counts *counts = bpf_map_lookup_elem(&memleak_counts, &zero);
-
-	if (counts)
-		__sync_fetch_and_add(is_alloc ? &counts->allocs : &counts->frees, 1);
-}
+#define count_call(counter)                                                                    \
+	do {                                                                                   \
+		__u32 zero_ = 0;                                                               \
+		struct memleak_counts *counts_ = bpf_map_lookup_elem(&memleak_counts, &zero_); \
+                                                                                               \
+		if (counts_)                                                                   \
+			__sync_fetch_and_add(&counts_->counter, 1);                            \
+	} while (0)
 
 __noinline __u32 own_tgid(void)
 {
@@ -274,16 +274,21 @@ static __noinline int call_begin(struct pt_regs *ctx, __u32 kind)
 	__u32 tgid = own_tgid();
 	struct memleak_call *call;
 
-	if (!is_wanted(tgid))
-		return 1;
-	call = call_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!call) {
-		loss_count(LOSS_NO_STATE, 0);
+	if (!is_wanted(tgid)) {
+		if (!filter_tgid(tgid))
+			count_call(foreign);
 		return 1;
 	}
-	if (call_is_nested(call, PT_REGS_SP(ctx), PT_REGS_IP(ctx)))
+	call = call_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!call) {
+		loss_count(LOSS_NO_CALL, 0);
 		return 1;
-	count_call(true);
+	}
+	if (call_is_nested(call, PT_REGS_SP(ctx), PT_REGS_IP(ctx))) {
+		count_call(nested);
+		return 1;
+	}
+	count_call(allocs);
 	call->sp = 0;
 	call->old_addr = 0;
 	if (is_no_memory(ctx, kind))
@@ -388,6 +393,10 @@ static __always_inline void keep_rest(__u64 addr, __u64 bytes, struct block *blo
 	keep_block(addr + bytes, block);
 }
 
+/*
+ * Whichever thread of a traced process frees a block: the filter for threads is about who
+ * allocates.
+ */
 static __noinline int free_begin(struct pt_regs *ctx, __u32 kind)
 {
 	__u64 addr = PT_REGS_PARM1(ctx);
@@ -397,7 +406,11 @@ static __noinline int free_begin(struct pt_regs *ctx, __u32 kind)
 	if (!addr)
 		return 1;
 	tgid = own_tgid();
-	count_call(false);
+	if (!filter_tgid(tgid)) {
+		count_call(foreign);
+		return 1;
+	}
+	count_call(frees);
 	if (settings.trace)
 		send_event(addr, kind == ALLOC_MUNMAP ? PT_REGS_PARM2(ctx) : 0, kind, false);
 	if (take_block(addr, tgid, &block) && kind == ALLOC_MUNMAP)
@@ -455,7 +468,7 @@ static __noinline int kernel_alloc(const __u64 *ctx, __u64 addr, __u64 size, __u
 
 	if (!addr || !is_wanted(own_tgid()))
 		return 0;
-	count_call(true);
+	count_call(allocs);
 	if (settings.trace)
 		send_event(addr, size, kind, true);
 	if (!is_sampled(addr) || !size_is_wanted(size))
@@ -471,7 +484,7 @@ static __always_inline int kernel_free(__u64 addr, __u32 kind)
 {
 	if (!addr)
 		return 0;
-	count_call(false);
+	count_call(frees);
 	if (settings.trace)
 		send_event(addr, 0, kind, true);
 	take_block(addr, 0, NULL);

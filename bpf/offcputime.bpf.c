@@ -3,10 +3,10 @@
  * Off-CPU time: from the moment a task is switched out to the moment it is switched in again, split
  * at its wake-up into a blocked and a runnable part.
  *
- * The user stack is taken as the task goes, when its memory is still at hand; the kernel stack as
- * it comes back, which is the stack it blocked in, without the tracer's own frames, and needed only
- * for waits that are counted. Tasks that are off CPU when tracing starts and when it ends are seen
- * by the task iterator.
+ * The user stack is taken at switch-out, while the task's memory is still mapped. The kernel stack
+ * is taken at switch-in: it is the stack that the task blocked in, without the tracer's own frames,
+ * and only waits that are counted pay for it. The task iterator visits the tasks that are off CPU
+ * when tracing starts and when it ends.
  */
 #include "stack.bpf.h"
 #include "abi/offcputime.h"
@@ -16,7 +16,7 @@ struct task_state {
 	__u64 wake_ns; /* when it became runnable again; 0: not yet */
 	__u64 user_id; /* stack names */
 	__u64 waker_id;
-	__u64 switches; /* context switches by then: tells whether this is still the same wait */
+	__u64 switches; /* context switches at that time: equal while the wait lasts */
 	__u8 letter;	/* its state, as ps shows it */
 	bool at_start;	/* it was off CPU before tracing began */
 };
@@ -75,7 +75,7 @@ static __always_inline __u64 wait_value(const struct task_state *state, __u64 no
 	return total_ns;
 }
 
-/* Counts a wait that ends now, or that goes on but must be told now (remark). */
+/* Counts a wait that ends now, or, with a remark, the part of it in this window. */
 static __always_inline void wait_count(struct task_struct *task, struct task_state *state,
 				       __u64 now_ns, __u8 remark, bool has_kernel_stack)
 {
@@ -90,12 +90,12 @@ static __always_inline void wait_count(struct task_struct *task, struct task_sta
 	key.kernel_id = has_kernel_stack ? stack_intern_kernel_of(task) : 0;
 	key.tgid = task_tgid(task);
 	key.state = state->letter;
-	key.remark = remark | (state->at_start ? REMARK_AT_START : 0);
+	key.remark = remark | (state->at_start ? WAIT_AT_START : 0);
 	task_comm(task, key.comm);
 	stack_count(&key, value_ns, settings.part == PART_ALL ? runnable_ns : 0);
 }
 
-/* The time of the switch, if it had to be asked for, else 0. */
+/* Returns the time of the switch if it was read, else 0. */
 static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, bool preempt)
 {
 	__u32 raw_state = switch_state(ctx, task), index;
@@ -131,7 +131,7 @@ static __always_inline void switch_in(struct task_struct *task, __u64 now_ns)
 
 	if (!state || !state->off_ns)
 		return;
-	wait_count(task, state, now_ns ? now_ns : bpf_ktime_get_ns(), REMARK_NONE, true);
+	wait_count(task, state, now_ns ? now_ns : bpf_ktime_get_ns(), 0, true);
 	state->off_ns = 0;
 }
 
@@ -147,7 +147,7 @@ int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct t
 	return 0;
 }
 
-/* Who wakes a task up is named like a stack: by what its own two stacks and its comm are. */
+/* A waker has a name like a stack: the hash of its two stacks and its comm. */
 static __always_inline __u64 waker_intern(void *ctx)
 {
 	__u64 user_id = stack_intern_user(ctx), kernel_id = stack_intern_kernel_current(ctx);
@@ -193,7 +193,9 @@ int BPF_PROG(offcputime_wakeup_new, struct task_struct *task)
 	return 0;
 }
 
-/* Where a thread that is off CPU already entered the kernel, for the loader to walk from. */
+/*
+ * Sends the registers with which an off-CPU thread entered the kernel: the loader walks its stack.
+ */
 static __always_inline void send_registers(struct bpf_iter__task *ctx, struct task_struct *task,
 					   __u64 arrivals)
 {
@@ -203,11 +205,13 @@ static __always_inline void send_registers(struct bpf_iter__task *ctx, struct ta
 	thread.tid = task_tid(task);
 	thread.generation = BPF_CORE_READ(task, self_exec_id);
 	thread.arrivals = arrivals;
-	if (read_user_registers(&thread.regs, task_user_registers(task)))
-		bpf_seq_write(ctx->meta->seq, &thread, sizeof(thread));
+	if (!read_user_registers(&thread.regs, task_user_registers(task)))
+		return;
+	thread.regs.thread_base = task_thread_base(task);
+	bpf_seq_write(ctx->meta->seq, &thread, sizeof(thread));
 }
 
-/* Tracing begins: a task that is off CPU has been so from the window's first moment on. */
+/* Tracing begins: the wait of an off-CPU task counts from the window's start. */
 static __always_inline void visit_at_start(struct bpf_iter__task *ctx, struct task_struct *task,
 					   struct task_state *state)
 {
@@ -231,8 +235,8 @@ static __always_inline void visit_at_start(struct bpf_iter__task *ctx, struct ta
 }
 
 /*
- * A window ends: what a task that is still off CPU has waited so far is counted, and the rest
- * belongs to the next window. The kernel stack is this wait's only if the task hasn't run since.
+ * A window ends: the wait of an off-CPU task is counted up to here; the rest belongs to the next
+ * window. The kernel stack belongs to this wait only if the task hasn't run since.
  */
 static __always_inline void visit_at_end(struct task_struct *task, struct task_state *state)
 {
@@ -246,7 +250,7 @@ static __always_inline void visit_at_end(struct task_struct *task, struct task_s
 		wait.wake_ns = 0;
 	else if (wait.wake_ns)
 		state->wake_ns = window.end_ns;
-	wait_count(task, &wait, window.end_ns, REMARK_AT_END,
+	wait_count(task, &wait, window.end_ns, WAIT_AT_END,
 		   wait.switches == task_switches(task) && !task_is_on_cpu(task));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Page faults: counted where the kernel itself counts them, by its perf software events for minor
- * and major ones, each of which runs its own program. For the latency, the kernel's function that
- * handles a fault is looked at instead (fentry, fexit), where the kernel lets that be done.
+ * and major ones, each of which runs its own program. The latency is measured around the kernel's
+ * fault handler (fentry, fexit), where the kernel allows that.
  */
 #define TASK_READ BPF_CORE_READ /* the current task is just an address below 5.11 */
 #include "abi/pagefaults.h"
@@ -79,8 +79,7 @@ static __always_inline void count_stack(struct bpf_perf_event_data *ctx, struct 
 
 	key.tgid = task_tgid(task);
 	task_comm(task, key.comm);
-	key.remark = in_kernel ? (major ? REMARK_KERNEL_MAJOR : REMARK_KERNEL)
-			       : (major ? REMARK_MAJOR : REMARK_NONE);
+	key.remark = (in_kernel ? FAULT_IN_KERNEL : 0) | (major ? FAULT_MAJOR : 0);
 	key.user_id = stack_intern_user(ctx);
 	key.kernel_id = in_kernel ? stack_intern_kernel_current(ctx) : 0;
 	stack_count(&key, 1, 0);
@@ -196,7 +195,7 @@ static __always_inline bool is_next_try(const struct task_state *state, __u64 ad
 	return (flags & FAULT_FLAG_TRIED) || (state->had_own_lock && !fault_has_own_lock(flags));
 }
 
-/* Without registers it isn't the task that faults, but the kernel that looks at memory for it. */
+/* Without registers the task did not fault: the kernel reads memory on its behalf. */
 SEC("fentry/handle_mm_fault")
 int BPF_PROG(latency_begin, struct vm_area_struct *vma, unsigned long addr, unsigned int flags,
 	     struct pt_regs *regs)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Run queue latency: from the moment a task becomes runnable (woken up, forked, or preempted) to
- * the moment it gets a CPU. The task that waits is the one that the filter judges, when its wait
- * begins.
+ * the moment it gets a CPU. The filter tests the task that waits, when its wait begins.
  */
 #include "abi/runqlat.h"
 #include "hist.bpf.h"

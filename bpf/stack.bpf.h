@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Exact stacks: taken into a scratch buffer, named by their hash, defined once through the ring
- * buffer. `stacks_sent` remembers which names have gone out: a set-associative cache of names, so
- * it needs no allocation, and a name that fell out is just sent again, as is one for which the ring
- * buffer had no room.
+ * buffer. `stacks_sent` remembers the names that were sent, in a set-associative cache without
+ * allocations. A name that was evicted is sent again, and so is one for which the ring buffer had
+ * no room.
  */
 #ifndef STACK_BPF_H
 #define STACK_BPF_H
@@ -17,13 +17,6 @@
 #include "unwind.bpf.h"
 #include "unwind_copy.bpf.h"
 
-#define STACK_SENT_WAYS 4
-#define STACK_SENT_SETS 16384
-
-struct stack_sent_set {
-	__u64 ids[STACK_SENT_WAYS];
-};
-
 const volatile struct stack_settings stack_settings SEC(".rodata.stack");
 
 struct {
@@ -33,14 +26,15 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, STACK_SENT_SETS);
 	__type(key, __u32);
 	__type(value, struct stack_sent_set);
 } stacks_sent SEC(".maps");
 
 /*
- * Counts, in a table that the loader can take away: at the end of an interval, and when it begins
- * to be full, which it knows by the number of stacks that have been added to the tables.
+ * Counts, in a table that the loader can take away: at the end of an interval, and when it fills
+ * up, which stacks_added tells.
  */
 TABLE_WITH_TURNS(stack_table, struct stack_key, struct stack_sum, 65536);
 
@@ -82,10 +76,10 @@ static __always_inline bool stack_was_sent(struct stack_sent_set *set, __u64 id)
 	return false;
 }
 
-/* Sends a definition unless that has been done. */
+/* Sends a definition unless it was sent before. */
 static __always_inline void stack_send_once(struct stack_def *def)
 {
-	__u32 n_set = (def->id >> 8) % STACK_SENT_SETS, size;
+	__u32 n_set = stack_sent_set_of(def->id), size;
 	struct stack_sent_set *set = bpf_map_lookup_elem(&stacks_sent, &n_set);
 
 	if (!set || stack_was_sent(set, def->id) || def->n_words > STACK_DEPTH)
@@ -112,7 +106,7 @@ __noinline __u64 stack_intern(__u32 slot)
 	return scratch->def.id;
 }
 
-/* Begins a definition. NULL where no slot was free; as many as CPUs always are. */
+/* Begins a definition. NULL: no slot was free. */
 static __always_inline struct stack_def *stack_begin(__u32 slot, enum stack_kind kind, __u32 tgid)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -144,7 +138,7 @@ static __always_inline __u64 stack_intern_user_of(void *ctx, __u32 tgid, __u32 g
 	return id;
 }
 
-/* Of the current task, where it is known as a typed argument: that saves calls of helpers. */
+/* The same, where the current task is a typed argument: that saves calls of helpers. */
 static __always_inline __u64 stack_intern_user_typed(void *ctx, struct task_struct *task)
 {
 	if (!stack_settings.user || task_is_kthread(task))
@@ -161,7 +155,7 @@ static __always_inline __u64 stack_intern_user(void *ctx)
 	return stack_intern_user_of(ctx, current_tgid(), BPF_CORE_READ(task, self_exec_id));
 }
 
-/* Begins the definition of a kernel stack in a slot of its own. NULL: none is wanted, or free. */
+/* Begins the definition of a kernel stack in its own slot. NULL: not wanted, or no slot is free. */
 static __always_inline struct stack_def *stack_begin_kernel(__u32 *slot)
 {
 	if (!stack_settings.kernel)
@@ -170,7 +164,7 @@ static __always_inline struct stack_def *stack_begin_kernel(__u32 *slot)
 	return stack_begin(*slot, STACK_KERNEL, 0);
 }
 
-/* Its name; bytes: what the helper says it has written. */
+/* Ends the definition and returns its name; bytes: as the helper returned them. */
 static __always_inline __u64 stack_end_kernel(__u32 slot, struct stack_def *def, long bytes)
 {
 	__u64 id;
@@ -182,9 +176,9 @@ static __always_inline __u64 stack_end_kernel(__u32 slot, struct stack_def *def,
 }
 
 /*
- * The kernel stack that leads here. This and the next one can't be one function that tells its case
- * by a NULL: before 6.4 or so the verifier doesn't know that a task it has typed is not NULL, and
- * goes on to find the other helper called without a context.
+ * The kernel stack that leads here. This and the next one can't be one function with a NULL task
+ * for one case: the verifier before 6.4 or so doesn't know that a typed task is not NULL, follows
+ * the other case too, and refuses the other helper because it has no context.
  */
 static __always_inline __u64 stack_intern_kernel_current(void *ctx)
 {
@@ -196,7 +190,7 @@ static __always_inline __u64 stack_intern_kernel_current(void *ctx)
 	return stack_end_kernel(slot, def, bpf_get_stack(ctx, def->words, STACK_KERNEL_BYTES, 0));
 }
 
-/* The kernel stack that a task which isn't running will come back to. */
+/* The kernel stack of a task that isn't running. */
 static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task)
 {
 	__u32 slot;
@@ -209,9 +203,8 @@ static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task)
 }
 
 /*
- * The verifier puts the lookup in place of the call where it knows the table: as long as none has
- * been taken away, in most runs to the end. The barrier keeps the compiler from making one call of
- * both.
+ * The verifier inlines the lookup where the table is a constant, which it is until a table is taken
+ * away: in most runs, never. The barrier keeps the compiler from merging both calls.
  */
 static __always_inline struct stack_sum *stack_find_sum(void *table, const struct stack_key *key)
 {

@@ -4,8 +4,7 @@
  * registers. exit() and its like don't return; they are counted when the task dies. Durations, and
  * the calls that are under way, take sys_enter and a word of state per task.
  *
- * Without a process or an error to tell calls apart, a call is one addition in an array of this
- * CPU's.
+ * If the number is the only key, counting a call is one addition in this CPU's array.
  */
 /* Typed where the kernel can (see compat.bpf.h): the other side is dead code. */
 #define TASK_READ(task, field) (HAS_TYPED_CURRENT ? (task)->field : BPF_CORE_READ(task, field))
@@ -111,7 +110,7 @@ static __always_inline bool task_is_wanted(struct task_struct *task)
 
 /*
  * No atomics: where a program at these tracepoints can be preempted (7.x), the kernel doesn't run
- * it a second time on that CPU meanwhile, and counts what it leaves out (common/run/loss.c).
+ * it a second time on that CPU meanwhile, and counts what it leaves out (run/loss.c).
  */
 static __always_inline bool count_in_array(const struct call *call)
 {
@@ -246,7 +245,7 @@ int BPF_PROG(syscount_enter, struct pt_regs *regs, long number)
 	return 0;
 }
 
-/* What was noted at its beginning: registers may tell of another call after exec and sigreturn. */
+/* The call as recorded at its entry: after exec and sigreturn the registers hold another number. */
 static __always_inline void end_tracked(struct call *call, struct task_struct *task)
 {
 	struct task_state *state = task_state_find(task);
@@ -276,8 +275,8 @@ static __always_inline struct exit_args exit_args(__u64 *ctx)
 }
 
 /*
- * What most calls are, in as few instructions as can be; the others go the long way. What is wanted
- * late is read late: each register more that outlives a call of a helper is one to be saved.
+ * The common case in as few instructions as possible; all others take the long way. Values are read
+ * as late as possible: each register that outlives a helper call must be saved.
  */
 static __always_inline bool count_plainly(__u64 *ctx)
 {
@@ -328,7 +327,7 @@ int syscount_exit(__u64 *ctx)
 	return count_at_length(ctx);
 }
 
-/* It is in a call from which it doesn't return. Of a process that dies, the last name counts. */
+/* The task is in a call that never returns. A dying process is counted under its last name. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(syscount_process_exit, struct task_struct *task)
 {
@@ -370,7 +369,7 @@ static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 	state->began_ns = bpf_ktime_get_ns();
 }
 
-/* The registers tell whether there is one; the state, if it is kept, since when. */
+/* The registers show whether the task is in a call; the state, if it is kept, since when. */
 static __always_inline bool find_flight(struct task_struct *task)
 {
 	struct task_state *state;
@@ -388,7 +387,8 @@ static __always_inline bool find_flight(struct task_struct *task)
 }
 
 /*
- * Since the thread last came to a CPU, and I did: the scheduler's clock isn't bpf_ktime_get_ns()'s.
+ * The time between the last arrivals on a CPU of that thread and of this one: the scheduler's clock
+ * is not that of bpf_ktime_get_ns().
  */
 static __always_inline __u64 time_off_cpu(struct task_struct *task)
 {

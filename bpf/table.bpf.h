@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Hash tables that the loader can take away while BPF fills them: two that take turns, of which the
- * loader makes the second when its turn comes, and a slot for the one in use (NAMEs) in an array of
- * maps, whose update returns when no program uses the old one any more; what is read then is exact.
- * See common/run/bpfmap.h.
+ * Hash tables that the loader can take away while BPF fills them. Two tables take turns; the loader
+ * makes the second one when its turn comes. A slot in an array of maps (NAMEs) holds the one in
+ * use; its update returns when no program uses the old table any more, so the old table is then
+ * exact. See run/bpfmap.h.
  *
- * An empty slot means the first: filling it costs the kernel's grace period of milliseconds. The
- * slot's inner map is just a pattern, made and thrown away at load: its size doesn't matter.
+ * An empty slot means the first table: filling the slot would cost a grace period of milliseconds
+ * at the start. The slot's inner map is a pattern, made and thrown away at load; its size is
+ * irrelevant.
  */
 #ifndef TABLE_BPF_H
 #define TABLE_BPF_H

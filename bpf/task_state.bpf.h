@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a tool keeps about each task, in `struct task_state`, which the tool defines before it
- * includes this. The state is made when a task is forked, or by the task iterator for those that
- * exist when tracing starts: never in the scheduler's tracepoints, which run under the run queue's
- * lock, where nothing should be allocated. It goes when the task does.
+ * A tool's state of each task: `struct task_state`, which the tool defines before it includes this
+ * file. The state is made when a task is forked, or by the task iterator for tasks that exist when
+ * tracing starts; never in the scheduler's tracepoints, which run under the run queue's lock, where
+ * nothing should be allocated. It is freed with the task.
+ *
+ * Making a state can fail for a moment: the kernel takes its memory from a small stock of each CPU
+ * that is refilled later, and gives up (-EAGAIN) where two programs make the first storage of one
+ * task at once, or where the task's last other storage is just being freed (kernel/bpf/
+ * bpf_local_storage.c; until 6.2 also where another program on the CPU was interrupted in task
+ * storage). So failures are counted, and the loader sends the iterator again: see
+ * modules/taskstate.h.
  *
  * Kernels without task storage for tracing programs (before 5.12) use a hash table by thread,
  * filled and emptied at the same places.
@@ -32,6 +39,12 @@ struct {
 	__type(value, struct task_state);
 } task_states_by_tid SEC(".maps");
 
+/* States that could not be made. A task counts each time that it is tried. */
+__u64 task_states_failed SEC(".data.task_failed") = 0;
+
+/* Set by the loader once tracing has begun: the iterator makes missing states and visits nobody. */
+__u64 task_states_late SEC(".data.task_late") = 0;
+
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 		       struct task_state *state);
 
@@ -58,14 +71,15 @@ static __always_inline struct task_state *task_state_create(struct task_struct *
 		state = bpf_map_lookup_elem(&task_states_by_tid, &tid);
 	}
 	if (!state)
-		loss_count(LOSS_NO_STATE, 0);
+		__sync_fetch_and_add(&task_states_failed, 1);
 	return state;
 }
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(task_state_fork, struct task_struct *parent, struct task_struct *child)
 {
-	task_state_create(child);
+	if (!task_state_create(child))
+		loss_count(LOSS_NO_STATE, 0);
 	return 0;
 }
 
@@ -88,7 +102,7 @@ int task_state_iter(struct bpf_iter__task *ctx)
 	if (!task || TASK_READ(task, exit_state)) /* a zombie gets no state any more */
 		return 0;
 	state = task_state_create(task);
-	if (state)
+	if (state && !task_states_late)
 		task_visit(ctx, task, state);
 	return 0;
 }

@@ -6,16 +6,16 @@
  *
  * One frame is a global function, and so are some of them in a row: the verifier looks at a global
  * function once, not at each turn of a loop. It takes no pointers (kernels before 5.12 refuse them
- * there), so the walk's state lies in a map. See unwind_map.h for the tables, unwind.h for the
- * rules.
+ * there), so the walk's state lies in a map. See abi/unwind_rule.h for the rules.
  */
 #ifndef UNWIND_BPF_H
 #define UNWIND_BPF_H
 
 #include "compat.bpf.h"
-#include "filter.bpf.h"
+#include "unwind_processes.bpf.h"
+#include "unwind_slots.bpf.h"
+#include "unwind_tables.bpf.h"
 #include "abi/stack.h"
-#include "abi/unwind_layout.h"
 
 static __always_inline bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr)
 {
@@ -23,241 +23,13 @@ static __always_inline bool unwind_read(struct unwind_state *s, void *dst, __u32
 	return !bpf_probe_read_user(dst, size, (void *)addr);
 }
 
+static __always_inline __u64 unwind_thread_base(struct unwind_state *s)
+{
+	(void)s;
+	return task_thread_base((void *)bpf_get_current_task());
+}
+
 #include "abi/unwind_walk.h"
-
-const volatile struct unwind_settings unwind_settings SEC(".rodata.unwind") = { .by_cfi = true };
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* the loader makes it as large as the machine asks for */
-	__type(key, __u32);
-	__type(value, struct unwind_process);
-} unwind_processes SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* likewise */
-	__type(key, __u32);
-	__type(value, struct unwind_mapping);
-} unwind_mappings SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, UNWIND_MAX_PAGES);
-	__type(key, __u32);
-	__type(value, struct unwind_page);
-} unwind_pages SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, UNWIND_MAX_RULES);
-	__type(key, __u32);
-	__type(value, struct unwind_rule);
-} unwind_rules SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, UNWIND_MAX_PATTERNS);
-	__type(key, __u32);
-	__type(value, struct unwind_pattern);
-} unwind_patterns SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, UNWIND_CHANGES);
-	__type(key, __u32);
-	__type(value, struct unwind_change);
-} unwind_changes SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, UNWIND_RECENT);
-	__type(key, __u32);
-	__type(value, __u64);
-} unwind_recent SEC(".maps");
-
-struct unwind_shard_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32)); /* by size: BTF drops types at this depth */
-	__uint(value_size, sizeof(struct unwind_shard));
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, UNWIND_MAX_SHARDS);
-	__type(key, __u32);
-	__array(values, struct unwind_shard_map);
-} unwind_shards SEC(".maps");
-
-/*
- * Where a stack is put together. Functions pass the slot's number around, since global ones take no
- * pointers. Programs that run with preemption off use the slot of their CPU. One that can be
- * preempted, as uprobe programs can, defines STACK_PREEMPTIBLE and claims one that is free; none of
- * its functions may have 64 bytes of stack or more, which Linux 7.2 overwrites.
- * The loader makes the map as large as the machine.
- */
-struct stack_scratch {
-	__u64 is_claimed;
-	__u64 leaf; /* a function that has just returned to where the walk begins; 0: none */
-	struct unwind_state walk;
-	struct stack_def def;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct stack_scratch);
-} stack_scratch SEC(".maps");
-
-#define STACK_NO_SLOT	 ~0U
-#define STACK_SLOT_TRIES 8
-
-static __always_inline struct stack_scratch *stack_scratch_of(__u32 slot)
-{
-	return bpf_map_lookup_elem(&stack_scratch, &slot);
-}
-
-#ifdef STACK_PREEMPTIBLE
-/* Compare-and-exchange in BPF came with 5.12 (commit 5ffa25502b5a). */
-__noinline __u32 stack_claim_slot(void)
-{
-	__u32 slot = bpf_get_smp_processor_id() * STACK_CPU_SLOTS;
-	struct stack_scratch *scratch;
-
-	for (int i = 0; i < STACK_SLOT_TRIES; i++, slot++) {
-		scratch = stack_scratch_of(slot);
-		if (scratch && !__sync_val_compare_and_swap(&scratch->is_claimed, 0, 1))
-			return slot;
-	}
-	return STACK_NO_SLOT;
-}
-
-static __always_inline void stack_release_slot(__u32 slot)
-{
-	struct stack_scratch *scratch = stack_scratch_of(slot);
-
-	if (scratch)
-		scratch->is_claimed = 0;
-}
-#else
-static __always_inline __u32 stack_claim_slot(void)
-{
-	return bpf_get_smp_processor_id();
-}
-
-static __always_inline void stack_release_slot(__u32 slot)
-{
-}
-#endif
-
-/* ---- tables ---- */
-
-/* Finds the mapping of an address: 1, with it in the walk's state, or 0. */
-__noinline int unwind_find_mapping(__u32 slot, __u64 ip)
-{
-	struct stack_scratch *scratch = stack_scratch_of(slot);
-	__u32 below, above, index;
-	struct unwind_mapping *m;
-	struct unwind_state *s;
-
-	if (!unwind_settings.by_cfi || !scratch)
-		return 0;
-	s = &scratch->walk;
-	if (ip >= s->mapping.start && ip < s->mapping.end)
-		return 1;
-	below = s->process.first;
-	above = below + s->process.count;
-	for (int i = 0; i < UNWIND_SLICE_BITS && below < above; i++) {
-		index = below + (above - below) / 2;
-		m = bpf_map_lookup_elem(&unwind_mappings, &index);
-		if (!m)
-			return 0;
-		if (ip < m->start) {
-			above = index;
-		} else if (ip >= m->end) {
-			below = index + 1;
-		} else {
-			s->mapping = *m;
-			return 1;
-		}
-	}
-	return 0;
-}
-
-static __always_inline __u32 unwind_search_pattern(__u32 index, __u32 distance)
-{
-	struct unwind_pattern *pattern = bpf_map_lookup_elem(&unwind_patterns, &index);
-
-	return pattern ? unwind_pattern_rule(pattern, distance) : UNWIND_RULE_NOT_YET;
-}
-
-/* The number of the rule in a page for the low bits of an address. */
-__noinline __u32 unwind_search_page(__u32 page_index, __u32 low)
-{
-	__u32 shard_index, zero = 0, number, distance;
-	struct unwind_shard *shard;
-	struct unwind_page *page;
-	void *shard_map;
-
-	if (!unwind_settings.by_cfi)
-		return UNWIND_RULE_NOT_YET;
-	page = bpf_map_lookup_elem(&unwind_pages, &page_index);
-	if (!page)
-		return UNWIND_RULE_NOT_YET;
-	shard_index = page->shard;
-	shard_map = bpf_map_lookup_elem(&unwind_shards, &shard_index);
-	if (!shard_map)
-		return UNWIND_RULE_NOT_YET;
-	shard = bpf_map_lookup_elem(shard_map, &zero);
-	if (!shard)
-		return UNWIND_RULE_NOT_YET;
-	number = unwind_search(shard, page->first_cell, low, &distance);
-	return number < UNWIND_FIRST_PATTERN
-		       ? number
-		       : unwind_search_pattern(number - UNWIND_FIRST_PATTERN, distance);
-}
-
-/* The number of the rule for an address, by the tables. */
-static __always_inline __u32 unwind_search_rule(__u32 slot, struct unwind_state *s, __u64 ip)
-{
-	__u64 at, index;
-
-	if (!unwind_find_mapping(slot, ip)) /* may have tables, only not yet */
-		return UNWIND_RULE_NOT_YET;
-	at = ip - s->mapping.pages_start;
-	index = at >> UNWIND_PAGE_SHIFT;
-	if (index >= s->mapping.n_pages)
-		return UNWIND_RULE_GAP;
-	return unwind_search_page(s->mapping.first_page + index, at & 0xffff);
-}
-
-/* The rule for an address; NULL: there may be one, only not yet. */
-static __always_inline struct unwind_rule *unwind_find_rule(__u32 slot, struct unwind_state *s,
-							    __u64 ip)
-{
-	__u64 hash = (ip ^ s->salt) * UNWIND_RECENT_HASH, known;
-	__u32 place = hash >> (64 - UNWIND_RECENT_BITS), rule;
-	__u64 *recent = bpf_map_lookup_elem(&unwind_recent, &place);
-
-	if (!recent)
-		return NULL;
-	known = *(volatile __u64 *)recent;
-	rule = known & (UNWIND_MAX_RULES - 1);
-	if ((known ^ hash) >> UNWIND_RULE_BITS) {
-		rule = unwind_search_rule(slot, s, ip);
-		if (rule != UNWIND_RULE_NOT_YET)
-			*(volatile __u64 *)recent = (hash & -(__u64)UNWIND_MAX_RULES) | rule;
-	}
-	return bpf_map_lookup_elem(&unwind_rules, &rule);
-}
 
 /* ---- one frame ---- */
 
@@ -278,7 +50,8 @@ static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_sta
 }
 
 /*
- * Marks the frame that a walk is at, which a signal has interrupted, and the trampoline before it.
+ * Marks the frame that a walk is at, which was interrupted, and the trampoline before it if that
+ * was by a signal.
  */
 __noinline int unwind_mark_exact(__u32 slot)
 {
@@ -291,8 +64,19 @@ __noinline int unwind_mark_exact(__u32 slot)
 	if (n < 2 || n > STACK_DEPTH)
 		return 0;
 	scratch->def.words[n - 1] = stack_mark_exact(scratch->def.words[n - 1]);
-	scratch->def.words[n - 2] = stack_mark_exact(scratch->def.words[n - 2]);
+	if (scratch->walk.is_behind_signal)
+		scratch->def.words[n - 2] = stack_mark_exact(scratch->def.words[n - 2]);
 	return 0;
+}
+
+/* The same by a rule that only Go code has, given as the number that it is. */
+__noinline int unwind_step_in_go(__u32 slot, __u64 number)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (!unwind_settings.by_cfi || !scratch)
+		return UNWIND_NO_PROCESS;
+	return unwind_by_go_rule(&scratch->walk, (struct unwind_rule *)&number);
 }
 
 /* From a frame to its caller. UNWIND_GOES_ON, or how the walk ended. */
@@ -314,26 +98,12 @@ __noinline int unwind_step(__u32 slot)
 		return UNWIND_NO_MAPPING;
 	if (rule->kind == UNWIND_GAP)
 		return unwind_by_frame_pointer(slot, s);
+	if (unwind_is_go(rule))
+		return unwind_step_in_go(slot, *(__u64 *)rule);
 	return unwind_by_rule(s, rule);
 }
 
 /* ---- a walk ---- */
-
-static __always_inline struct unwind_change *unwind_find_change(__u32 tgid)
-{
-	__u32 index = tgid % UNWIND_CHANGES;
-
-	return bpf_map_lookup_elem(&unwind_changes, &index);
-}
-
-/* The process's slice, unless something has taken the place of what it describes. */
-static __always_inline struct unwind_process *unwind_find_process(__u32 tgid)
-{
-	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &tgid);
-	struct unwind_change *change = unwind_find_change(tgid);
-
-	return process && change && change->count == process->change ? process : NULL;
-}
 
 /* The leaf. Where a function has just returned, its place is taken up again, above its caller. */
 static __always_inline void unwind_begin_words(struct stack_scratch *scratch)
@@ -506,83 +276,6 @@ static __always_inline void unwind_user(void *ctx, __u32 slot, struct stack_def 
 		return;
 	bytes = bpf_get_stack(ctx, def->words, sizeof(def->words), BPF_F_USER_STACK);
 	def->n_words = bytes > 0 ? bytes / sizeof(__u64) : 0;
-}
-
-/* ---- processes ---- */
-
-/*
- * A child begins with its parent's mappings, and a program that is executed with none: until the
- * loader has looked at it, the tables of the one before must not be used.
- */
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(unwind_fork, struct task_struct *parent, struct task_struct *child)
-{
-	__u32 tgid = task_tgid(parent), child_tgid = task_tgid(child);
-	struct unwind_process *process, childs;
-	struct unwind_change *change;
-
-	if (tgid == child_tgid)
-		return 0;
-	process = unwind_find_process(tgid);
-	change = unwind_find_change(child_tgid);
-	if (!process || !change)
-		return 0;
-	childs = *process;
-	childs.change = change->count;
-	bpf_map_update_elem(&unwind_processes, &child_tgid, &childs, BPF_ANY);
-	return 0;
-}
-
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(unwind_exec, struct task_struct *task)
-{
-	__u32 tgid = task_tgid(task);
-	struct unwind_change *change = unwind_find_change(tgid);
-
-	bpf_map_delete_elem(&unwind_processes, &tgid);
-	if (!change)
-		return 0;
-	__sync_fetch_and_add(&change->count, 1);
-	change->n_copies = 0;
-	return 0;
-}
-
-/* Whether a slice has a mapping with an address in that range. */
-static __always_inline bool unwind_has_code(const struct unwind_process *process, __u64 start,
-					    __u64 end)
-{
-	__u32 below = process->first, above = below + process->count, index;
-	struct unwind_mapping *m;
-
-	for (int i = 0; i < UNWIND_SLICE_BITS && below < above; i++) {
-		index = below + (above - below) / 2;
-		m = bpf_map_lookup_elem(&unwind_mappings, &index);
-		if (!m)
-			return false;
-		if (end <= m->start)
-			above = index;
-		else if (start >= m->end)
-			below = index + 1;
-		else
-			return true;
-	}
-	return false;
-}
-
-/*
- * The kernel has found room for a new mapping of the current process. If there was code by what the
- * loader has seen last, that has been unmapped since.
- */
-SEC("tp_btf/vm_unmapped_area")
-int BPF_PROG(unwind_unmapped, unsigned long addr, struct vm_unmapped_area_info *info)
-{
-	__u32 tgid = current_tgid();
-	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &tgid);
-	struct unwind_change *change = unwind_find_change(tgid);
-
-	if (process && change && unwind_has_code(process, addr, addr + info->length))
-		__sync_fetch_and_add(&change->count, 1);
-	return 0;
 }
 
 #endif

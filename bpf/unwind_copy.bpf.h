@@ -62,6 +62,7 @@ static __always_inline __u64 unwind_send_copy_of(struct stack_scratch *scratch, 
 	copy->time_ns = bpf_ktime_get_ns();
 	copy->change = change;
 	copy->regs = scratch->walk.regs;
+	copy->regs.thread_base = unwind_thread_base(&scratch->walk);
 	unwind_copy_stack(copy, scratch->walk.regs.sp, max_bytes);
 	copy->id = id = unwind_copy_id(copy);
 	bpf_ringbuf_submit(copy, 0);
@@ -76,27 +77,47 @@ static __always_inline __u64 unwind_stack_bytes(__u64 sp)
 	return BPF_CORE_READ(task, mm, start_stack) - sp;
 }
 
+/* Of so many in a row: a walk may also end early for ever. */
+static __always_inline bool unwind_count_copy(__u32 *n_copies)
+{
+	if (*n_copies >= UNWIND_MAX_COPIES)
+		return false;
+	__sync_fetch_and_add(n_copies, 1);
+	return true;
+}
+
+static __always_inline bool unwind_may_copy(__u32 tgid)
+{
+	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &tgid);
+	struct unwind_change *change;
+
+	if (process)
+		return unwind_count_copy(&process->n_copies);
+	change = unwind_get_change(tgid);
+	return change && unwind_count_copy(&change->n_copies);
+}
+
 /* Has the loader walk the stack that lies in the slot as far as we got. 0: no; else its id. */
 __noinline __u64 unwind_send_copy(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
-	struct unwind_change *change;
+	__u32 tgid, count;
 	__u64 bytes;
 
 	if (!unwind_settings.by_cfi || !scratch)
 		return 0;
 	if (scratch->def.reason != UNWIND_NO_PROCESS && scratch->def.reason != UNWIND_NO_MAPPING)
 		return 0;
-	change = unwind_find_change(scratch->def.tgid);
-	if (!change || change->n_copies >= UNWIND_MAX_COPIES)
+	tgid = scratch->def.tgid;
+	if (!unwind_may_copy(tgid))
 		return 0;
-	__sync_fetch_and_add(&change->n_copies, 1);
+	count = unwind_count_of(tgid);
 	bytes = unwind_stack_bytes(scratch->walk.regs.sp);
 	if (bytes <= UNWIND_COPY_SMALL - UNWIND_COPY_PIECE)
-		return unwind_send_copy_of(scratch, change->count, UNWIND_COPY_SMALL);
+		return unwind_send_copy_of(scratch, count, UNWIND_COPY_SMALL);
 	if (bytes <= UNWIND_COPY_MEDIUM - UNWIND_COPY_PIECE)
-		return unwind_send_copy_of(scratch, change->count, UNWIND_COPY_MEDIUM);
-	return unwind_send_copy_of(scratch, change->count, UNWIND_COPY_LARGE);
+		return unwind_send_copy_of(scratch, count, UNWIND_COPY_MEDIUM);
+	return unwind_send_copy_of(scratch, count, UNWIND_COPY_LARGE);
 }
 
 #endif

@@ -5,19 +5,18 @@
  * allocators, wherever those are, or of the kernel by its tracepoints.
  */
 #include <string.h>
+#include <wordexp.h>
 
 #include "abi/memleak.h"
-#include "memleak/leak_options.h"
+#include "base/clock.h"
 #include "base/msg.h"
-#include "base/parse.h"
-#include "stacks/stacks.h"
+#include "memleak/leak_table.h"
 #include "modules/target.h"
 #include "run/tool.h"
+#include "stacks/stacks.h"
 #include "stacks/user_stacks.h"
 
 #include "memleak.skel.h"
-
-static bool missing_free;
 
 static int parse_sort(const char *what, const char *text, void *dest)
 {
@@ -27,32 +26,61 @@ static int parse_sort(const char *what, const char *text, void *dest)
 	return 0;
 }
 
+/* Words as in a shell, kept until the end of the run. */
+static int parse_command(const char *what, const char *text, void *dest)
+{
+	wordexp_t words;
+
+	if (wordexp(text, &words, WRDE_NOCMD) || !words.we_wordc)
+		return msg_error("%s: '%s' is not a command with arguments (quote what a shell "
+				 "would take apart, or use -- COMMAND)",
+				 what, text);
+	*(char ***)dest = words.we_wordv;
+	return 0;
+}
+
+static const struct leak_options defaults = {
+	.min_age_ns = 500 * NS_PER_MS,
+	.max_bytes = UINT64_MAX,
+	.sample = 1,
+	.top = 10,
+	.n_blocks = 1400000,
+};
+
 static const struct opt opts[] = {
-	{ 't', "trace", NULL, OPT_FLAG(&leak_options.trace), "also print each call" },
-	{ 'a', "show-allocs", NULL, OPT_FLAG(&leak_options.show_blocks),
-	  "also print each block's address and size" },
-	{ 'o', "older", "AGE_MS", OPT_DURATION(&leak_options.min_age_ns, NS_PER_MS),
+	{ 't', "trace", NULL, OPT_FLAG(struct leak_options, trace),
+	  "also print each call, in text" },
+	{ 'a', "show-allocs", NULL, OPT_FLAG(struct leak_options, show_blocks),
+	  "also print each block's address and size, in text" },
+	{ 'o', "older", "AGE_MS", OPT_DURATION(struct leak_options, min_age_ns, NS_PER_MS),
 	  "only blocks this old (default 500), unless their process has ended" },
-	{ 'c', "command", "COMMAND", OPT_PARSED(leaks_parse_command, NULL),
+	{ 'c', "command", "COMMAND", OPT_PARSED(struct leak_options, command, parse_command),
 	  "run the command, and trace it until it ends; quoting as in a shell" },
-	{ 'C', "combined-only", NULL, OPT_FLAG(&leak_options.combined_only),
+	{ 'C', "combined-only", NULL, OPT_FLAG(struct leak_options, combined_only),
 	  "sums only, without regard to age" },
-	{ 'F', "wa-missing-free", NULL, OPT_FLAG(&missing_free),
+	{ 'F', "wa-missing-free", NULL, OPT_FLAG(struct leak_options, missing_free),
 	  "a block whose address is given out again has been freed (always so)" },
-	{ 's', "sample-rate", "N", OPT_UINT(&leak_options.sample, 1, 1 << 20),
+	{ 's', "sample-rate", "N", OPT_UINT(struct leak_options, sample, 1, 1 << 20),
 	  "only one address in N, with its frees" },
-	{ 'T', "top", "N", OPT_UINT(&leak_options.top, 1, UINT32_MAX),
+	{ 'T', "top", "N", OPT_UINT(struct leak_options, top, 1, UINT32_MAX),
 	  "only the N largest stacks in text (default 10)" },
-	{ 'z', "min-size", "SIZE", OPT_SIZE(&leak_options.min_bytes), "only blocks this large" },
-	{ 'Z', "max-size", "SIZE", OPT_SIZE(&leak_options.max_bytes), "no larger blocks" },
-	{ 'O', "obj", "OBJECT", OPT_STRING(&leak_options.object),
+	{ 'z', "min-size", "SIZE", OPT_SIZE(struct leak_options, min_bytes),
+	  "only blocks this large" },
+	{ 'Z', "max-size", "SIZE", OPT_SIZE(struct leak_options, max_bytes), "no larger blocks" },
+	{ 'O', "obj", "OBJECT", OPT_STRING(struct leak_options, object),
 	  "only the functions in that file: its path or its name" },
-	{ 'S', "symbols-prefix", "PREFIX", OPT_STRING(&leak_options.prefix),
+	{ 'S', "symbols-prefix", "PREFIX", OPT_STRING(struct leak_options, prefix),
 	  "only functions whose names begin with it: je_ for je_malloc" },
-	{ 0, "sort", "size|count", OPT_PARSED(parse_sort, &leak_options.by_count),
+	{ 0, "sort", "size|count", OPT_PARSED(struct leak_options, by_count, parse_sort),
 	  "what is largest: bytes (default) or the number of blocks" },
-	{ 'P', "percpu", NULL, OPT_FLAG(&leak_options.percpu),
+	{ 'P', "percpu", NULL, OPT_FLAG(struct leak_options, percpu),
 	  "the kernel's per-CPU memory, instead of all the rest" },
+	{ 0, "growth", NULL, OPT_FLAG(struct leak_options, growth),
+	  "only stacks whose memory keeps growing, interval by interval" },
+	{ 0, "entries", "N", OPT_UINT(struct leak_options, n_blocks, 1, 1 << 28),
+	  "live blocks that can be kept (default 1400000)" },
+	{ 0, "max-rate", "N", OPT_UINT(struct leak_options, max_rate, 1, UINT32_MAX),
+	  "detach and end above that many calls per second" },
 	{},
 };
 
@@ -69,10 +97,15 @@ static const struct tool memleak = {
 	.unit = "bytes",
 	.operands = OPERANDS_INTERVAL,
 	.opts = opts,
-	.modules = { &leaks_module, &target_module, &stacks_module, &unwind_module },
+	.options = DEFAULTS(defaults),
+	.modules = { { &leak_table_module },
+		     { &target_module },
+		     { &stacks_module, &leak_table_stacks },
+		     { &unwind_module, NULL, stacks_want_user } },
 	.skeleton = &skeleton,
-	.start = leaks_start,
-	.report = leaks_report,
+	.check = leak_table_check,
+	.start = leak_table_start,
+	.report = leak_table_report,
 };
 
 int main(int argc, char **argv)

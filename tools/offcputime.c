@@ -6,97 +6,112 @@
 #include <string.h>
 
 #include "abi/offcputime.h"
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/msg.h"
-#include "base/parse.h"
-#include "stacks/stacks.h"
+#include "modules/exposition.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
+#include "offcputime/wait_metrics.h"
+#include "offcputime/wait_states.h"
 #include "run/tool.h"
+#include "stacks/stacks.h"
 #include "stacks/user_stacks.h"
 
 #include "offcputime.skel.h"
 
-static bool user_threads, kernel_threads, blocked, runnable, waker;
-static uint64_t min_ns, max_ns = UINT64_MAX;
-static uint32_t states = UINT32_MAX, state_mask;
+struct options {
+	bool user_threads, kernel_threads, blocked, runnable, waker;
+	uint64_t min_ns, max_ns;
+	struct wait_states states;
+};
 
-/* Letters, as ps(1) shows them, or a mask of the kernel's state bits; 0: runnable. */
-static int parse_state(const char *what, const char *text, void *dest)
-{
-	uint64_t mask;
-	const char *letter;
-
-	(void)dest;
-	if (strspn(text, STATE_LETTERS) < strlen(text) || !*text) {
-		if (parse_uint(what, text, 0, UINT32_MAX, &mask))
-			return -1;
-		state_mask = (uint32_t)mask;
-		states = mask ? UINT32_MAX : 1;
-		return 0;
-	}
-	states = 0;
-	for (; *text; text++) {
-		letter = strchr(STATE_LETTERS, *text);
-		states |= 1U << (letter - STATE_LETTERS);
-	}
-	return 0;
-}
+static const struct options defaults = { .max_ns = UINT64_MAX, .states.letters = UINT32_MAX };
 
 static const struct opt opts[] = {
-	{ 'u', "user-threads-only", NULL, OPT_FLAG(&user_threads), "no kernel threads",
-	  "kernel-threads-only" },
-	{ 'k', "kernel-threads-only", NULL, OPT_FLAG(&kernel_threads), "no user threads" },
-	{ 'm', "min-block-time", "USEC", OPT_DURATION(&min_ns, NS_PER_US), "only waits this long" },
-	{ 'M', "max-block-time", "USEC", OPT_DURATION(&max_ns, NS_PER_US),
-	  "no waits longer than this" },
-	{ 0, "state", "LETTERS|MASK", OPT_PARSED(parse_state, NULL),
+	{ 'u', "user-threads-only", NULL, OPT_FLAG(struct options, user_threads),
+	  "no kernel threads", "kernel-threads-only" },
+	{ 'k', "kernel-threads-only", NULL, OPT_FLAG(struct options, kernel_threads),
+	  "no user threads" },
+	{ 'm', "min-block-time", "USEC", OPT_DURATION(struct options, min_ns, NS_PER_US),
+	  "only waits of at least USEC" },
+	{ 'M', "max-block-time", "USEC", OPT_DURATION(struct options, max_ns, NS_PER_US),
+	  "only waits of at most USEC" },
+	{ 0, "state", "LETTERS|MASK", OPT_PARSED(struct options, states, wait_states_parse),
 	  "only waits in those states: letters of ps (D, S, R: preempted), or bits" },
-	{ 0, "blocked", NULL, OPT_FLAG(&blocked), "only the time until the wake-up", "runnable" },
-	{ 0, "runnable", NULL, OPT_FLAG(&runnable), "only the time from the wake-up on" },
-	{ 0, "waker", NULL, OPT_FLAG(&waker), "with the stack of who woke the thread up" },
+	{ 0, "blocked", NULL, OPT_FLAG(struct options, blocked), "only the time until the wake-up",
+	  "runnable" },
+	{ 0, "runnable", NULL, OPT_FLAG(struct options, runnable),
+	  "only the time from the wake-up on" },
+	{ 0, "waker", NULL, OPT_FLAG(struct options, waker),
+	  "with the stack of who woke the thread up" },
 	{},
+};
+
+static unsigned int threads(const struct run *run)
+{
+	const struct options *options = run->options;
+
+	return options->user_threads	 ? THREADS_USER
+	       : options->kernel_threads ? THREADS_KERNEL
+					 : THREADS_ALL;
+}
+
+static const char *const remarks[] = {
+	[WAIT_AT_START] = "blocked at start",
+	[WAIT_AT_END] = "blocked at end",
+	[WAIT_AT_START | WAIT_AT_END] = "blocked throughout",
+};
+
+static const struct column columns[] = { { .name = "runnable", .rest = "blocked" }, {} };
+
+/* They tell whether a task or an interrupt was the waker. */
+static bool needs_kernel(const struct run *run)
+{
+	return ((const struct options *)run->options)->waker;
+}
+
+static const struct target_spec target = { .threads = threads };
+static const struct stacks_spec stacks = {
+	.raw_unit = "nanoseconds",
+	.divisor = NS_PER_US,
+	.remarks = remarks,
+	.n_remarks = ARRAY_SIZE(remarks),
+	.are_waits = true,
+	.columns = columns,
+	.needs_kernel = needs_kernel,
+	.add_metrics = wait_metrics_add,
 };
 
 static int check(struct run *run)
 {
-	(void)run;
-	if (min_ns > max_ns)
+	const struct options *options = run->options;
+
+	if (options->min_ns > options->max_ns)
 		return msg_error("--min-block-time is longer than --max-block-time");
-	if (user_threads || kernel_threads)
-		target_set_threads(user_threads ? THREADS_USER : THREADS_KERNEL);
 	return 0;
 }
 
 static int configure(struct run *run)
 {
+	const struct options *options = run->options;
 	struct offcputime_bpf *skel = run->skeleton;
 
-	skel->rodata->settings.min_ns = min_ns;
-	skel->rodata->settings.max_ns = max_ns;
-	skel->rodata->settings.states = states;
-	skel->rodata->settings.state_mask = state_mask;
-	skel->rodata->settings.waker = waker;
-	skel->rodata->settings.part = blocked ? PART_BLOCKED : runnable ? PART_RUNNABLE : PART_ALL;
-	stacks_set_raw_unit("nanoseconds", NS_PER_US);
-	return taskstate_configure(run);
+	skel->rodata->settings.min_ns = options->min_ns;
+	skel->rodata->settings.max_ns = options->max_ns;
+	skel->rodata->settings.states = options->states.letters;
+	skel->rodata->settings.state_mask = options->states.mask;
+	skel->rodata->settings.waker = options->waker;
+	skel->rodata->settings.part = options->blocked	  ? PART_BLOCKED
+				      : options->runnable ? PART_RUNNABLE
+							  : PART_ALL;
+	return 0;
 }
 
-/* The user stack of a thread that was off CPU before tracing began. */
-static void define_stack(const void *record, void *arg)
+/* A thread that was off CPU before tracing began. */
+static void define_stack(const void *thread, void *arg)
 {
-	const struct unwind_thread *thread = record;
-	struct stack_def def = { .id = STACK_ID_AT_START | thread->tid, .kind = STACK_USER };
-	uint64_t words[STACK_DEPTH];
-	int reason;
-
-	(void)arg;
-	def.tgid = thread->tgid;
-	def.generation = (__u32)thread->generation;
-	def.n_words = (__u16)unwind_remote(thread, words, STACK_DEPTH, &reason);
-	def.reason = (__u16)reason;
-	for (size_t i = 0; i < def.n_words; i++)
-		def.words[i] = words[i];
-	stacks_define(&def);
+	stacks_define_thread(arg, thread);
 }
 
 static int start(struct run *run)
@@ -104,7 +119,7 @@ static int start(struct run *run)
 	struct offcputime_bpf *skel = run->skeleton;
 
 	skel->data_window->window.start_ns = run->start_ns;
-	return taskstate_visit(run, sizeof(struct unwind_thread), define_stack, NULL);
+	return taskstate_visit(run, sizeof(struct unwind_thread), define_stack, run);
 }
 
 /* Threads that are off CPU now have waited until now. */
@@ -133,7 +148,13 @@ static const struct tool offcputime = {
 	.operands = OPERANDS_DURATION,
 	.tid_letter = 't',
 	.opts = opts,
-	.modules = { &target_module, &stacks_module, &stacks_top_module, &unwind_module },
+	.options = DEFAULTS(defaults),
+	.modules = { { &target_module, &target },
+		     { &taskstate_module },
+		     { &stacks_module, &stacks },
+		     { &stacks_top_module },
+		     { &unwind_module, NULL, stacks_want_user },
+		     { &exposition_module } },
 	.skeleton = &skeleton,
 	.check = check,
 	.configure = configure,

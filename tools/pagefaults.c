@@ -6,121 +6,141 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "run/bpfmap.h"
-#include "pagefaults/faultevents.h"
-#include "pagefaults/faulttable.h"
-#include "modules/histograms.h"
-#include "base/mem.h"
+#include "abi/pagefaults.h"
+#include "base/array.h"
 #include "base/msg.h"
-#include "run/features.h"
-#include "stacks/stacks.h"
+#include "modules/exposition.h"
+#include "modules/histograms.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
+#include "pagefaults/faultevents.h"
+#include "pagefaults/faulttable.h"
+#include "run/bpfmap.h"
+#include "run/features.h"
 #include "run/tool.h"
+#include "stacks/stacks.h"
 #include "stacks/user_stacks.h"
 
 #include "pagefaults.skel.h"
 
-static bool latency;
-static struct fault_columns columns;
-static enum { BY_STACK, BY_KEY, LATENCY } output;
+struct options {
+	bool latency;
+	struct fault_columns columns;
+};
+
+static const struct options defaults;
 
 static const struct opt opts[] = {
-	{ 'P', "by-process", NULL, OPT_FLAG(&columns.process),
+	{ 'P', "by-process", NULL, OPT_FLAG(struct options, columns.process),
 	  "a table of processes (default on a terminal)" },
-	{ 0, "by-file", NULL, OPT_FLAG(&columns.area),
+	{ 0, "by-file", NULL, OPT_FLAG(struct options, columns.area),
 	  "a table of files and kinds of memory; with -P, of each process's" },
-	{ 'L', "latency", NULL, OPT_FLAG(&latency),
+	{ 'L', "latency", NULL, OPT_FLAG(struct options, latency),
 	  "histograms of how long faults take; with -P, of each process's", "by-file" },
 	{},
 };
 
-static const struct hist_grouping by_severity = { "fault", .names = (const char *const[]){
-								   "minor", "major" } };
-static const struct hist_grouping by_process = { "pid", .with_comm = true };
+static bool wants_latency(const struct run *run)
+{
+	return ((const struct options *)run->options)->latency;
+}
+
+static const struct fault_columns *columns(const struct run *run)
+{
+	return &((const struct options *)run->options)->columns;
+}
+
+static bool wants_table(const struct run *run)
+{
+	return !wants_latency(run) &&
+	       (columns(run)->process || columns(run)->area || run->is_metrics);
+}
+
+static bool wants_stacks(const struct run *run)
+{
+	return !wants_latency(run) && !wants_table(run);
+}
+
+static const char *programs(const struct run *run)
+{
+	return wants_stacks(run) ? "stack" : wants_table(run) ? "row" : NULL;
+}
+
+static const struct hist_grouping *grouping(const struct run *run)
+{
+	static const char *const severities[] = { "minor", "major" };
+	static const struct hist_grouping by_severity = { "fault", .names = severities };
+	static const struct hist_grouping by_process = { "pid", .with_comm = true };
+	return columns(run)->process ? &by_process : &by_severity;
+}
+
+static const char *const remarks[] = {
+	[FAULT_IN_KERNEL] = "kernel mode",
+	[FAULT_MAJOR] = "major",
+	[FAULT_IN_KERNEL | FAULT_MAJOR] = "kernel mode, major",
+};
+
+static const struct faultevents_spec events = { .programs = programs };
+static const struct stacks_spec stacks = { .remarks = remarks, .n_remarks = ARRAY_SIZE(remarks) };
+static const struct histograms_spec histograms = {
+	.metric = { "tracelets_pagefaults_seconds",
+		    "How long the kernel took to handle page faults." },
+	.grouping = grouping,
+};
+static const struct faulttable_spec table = { .columns = columns };
 
 /* A terminal gets a table: the stacks of all faults are many pages. */
 static int check(struct run *run)
 {
 	bool is_for_people = !run->output_path && !run->is_json && isatty(STDOUT_FILENO);
+	struct options *options = run->options;
 
-	if (stacks_are_asked_for() && (columns.process || columns.area || latency))
-		return msg_error("-P, --by-file and -L exclude the options about stacks");
-	if (is_for_people && !stacks_are_asked_for() && !columns.area && !latency)
-		columns.process = true;
-	output = latency ? LATENCY : columns.process || columns.area ? BY_KEY : BY_STACK;
-	if (output != LATENCY)
-		hists_leave_out();
-	if (output != BY_STACK)
-		stacks_leave_out();
-	hists_set_grouping(columns.process ? &by_process : &by_severity);
-	return 0;
+	if (!stacks_are_asked_for(run)) {
+		options->columns.process |= is_for_people && wants_stacks(run);
+		return 0;
+	}
+	return wants_stacks(run)
+		       ? 0
+		       : msg_error("-P, --by-file and -L exclude the options about stacks");
 }
 
-/* The latency needs more of the kernel than counting does. */
-static int check_fentry(void)
+static int check_latency(void)
 {
-	int err = offers_fentry("handle_mm_fault");
+	int err = features_fentry("handle_mm_fault");
 
-	if (err)
-		msg_errno(err, "-L: this kernel lets no program be attached to handle_mm_fault()");
-	return err;
-}
-
-static void choose_programs(const struct run *run)
-{
-	static const struct {
-		const char *name;
-		unsigned int output;
-		bool (*is_wanted)(void);
-	} programs[] = {
-		{ "stack_minor", BY_STACK, faults_want_minor },
-		{ "stack_major", BY_STACK, faults_want_major },
-		{ "row_minor", BY_KEY, faults_want_minor },
-		{ "row_major", BY_KEY, faults_want_major },
-		{ "latency_begin", LATENCY, NULL },
-		{ "latency_end", LATENCY, NULL },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
-		if (output != programs[i].output ||
-		    (programs[i].is_wanted && !programs[i].is_wanted()))
-			program_leave_out(run, programs[i].name);
+	if (!err)
+		return 0;
+	return msg_errno(err, "-L: this kernel lets no program be attached to handle_mm_fault()");
 }
 
 static int configure(struct run *run)
 {
+	const struct options *options = run->options;
 	struct pagefaults_bpf *skel = run->skeleton;
 
-	skel->rodata->settings.kinds = faults_wanted_kinds();
-	skel->rodata->settings.minor = faults_want_minor();
-	skel->rodata->settings.major = faults_want_major();
-	skel->rodata->settings.by_process = columns.process;
-	skel->rodata->settings.by_area = columns.area;
+	skel->rodata->settings.kinds = faults_wanted_kinds(run);
+	skel->rodata->settings.minor = faults_want_minor(run);
+	skel->rodata->settings.major = faults_want_major(run);
+	skel->rodata->settings.by_process = options->columns.process;
+	skel->rodata->settings.by_area = options->columns.area;
 	skel->rodata->settings.has_turns = run->interval_ns != 0;
-	choose_programs(run);
-	faulttable_configure(run, output == BY_KEY ? &columns : NULL);
-	if (output == LATENCY)
-		return check_fentry() ? -EIO : taskstate_configure(run);
-	taskstate_leave_out(run);
+	if (options->latency)
+		return check_latency();
+	program_leave_out(run, "latency_begin");
+	program_leave_out(run, "latency_end");
 	return 0;
 }
 
 static int start(struct run *run)
 {
-	int err;
-
-	if (output == LATENCY)
-		return taskstate_visit(run, 0, NULL, NULL);
-	err = output == BY_KEY ? faulttable_start(run) : 0;
-	return err ? err : faultevents_attach(run, output == BY_KEY ? "row" : "stack");
+	return wants_latency(run) ? taskstate_visit(run, 0, NULL, NULL) : 0;
 }
 
 static int report(struct run *run)
 {
-	if (output == BY_STACK)
+	if (wants_stacks(run))
 		return stacks_report(run);
-	return output == BY_KEY ? faulttable_report(run) : hists_report(run);
+	return wants_table(run) ? faulttable_report(run) : histograms_report(run);
 }
 
 DEFINE_SKELETON(pagefaults);
@@ -137,8 +157,16 @@ static const struct tool pagefaults = {
 	.operands = OPERANDS_INTERVAL,
 	.tid_letter = 't',
 	.opts = opts,
-	.modules = { &target_module, &faultevents_module, &stacks_module, &stacks_top_module,
-		     &unwind_module, &hists_module },
+	.options = DEFAULTS(defaults),
+	.modules = { { &target_module },
+		     { &faultevents_module, &events },
+		     { &stacks_module, &stacks, wants_stacks },
+		     { &stacks_top_module },
+		     { &unwind_module, NULL, stacks_want_user },
+		     { &histograms_module, &histograms, wants_latency },
+		     { &taskstate_module, NULL, wants_latency },
+		     { &faulttable_module, &table, wants_table },
+		     { &exposition_module } },
 	.skeleton = &skeleton,
 	.check = check,
 	.configure = configure,

@@ -4,38 +4,46 @@
  * user and kernel stacks.
  */
 #include "modules/sampler.h"
-#include "stacks/stacks.h"
 #include "modules/target.h"
 #include "run/tool.h"
+#include "stacks/stacks.h"
 #include "stacks/user_stacks.h"
 
 #include "profile.skel.h"
 
-static bool annotate, include_idle, per_cpu;
+struct options {
+	bool annotate, include_idle, per_cpu;
+};
+
+static const struct options defaults;
 
 static const struct opt opts[] = {
-	{ 'a', "annotations", NULL, OPT_FLAG(&annotate), "_[k] behind the names of kernel frames" },
-	{ 'I', "include-idle", NULL, OPT_FLAG(&include_idle), "also the idle task" },
-	{ 0, "per-cpu", NULL, OPT_FLAG(&per_cpu), "stacks of each CPU apart" },
-	{ 'A', "all-cpus", NULL, OPT_FLAG(&per_cpu), "the same as --per-cpu" },
+	{ 'a', "annotations", NULL, OPT_FLAG(struct options, annotate),
+	  "_[k] behind the names of kernel frames" },
+	{ 'I', "include-idle", NULL, OPT_FLAG(struct options, include_idle), "also the idle task" },
+	{ 0, "per-cpu", NULL, OPT_FLAG(struct options, per_cpu), "stacks of each CPU apart" },
+	{ 'A', "all-cpus", NULL, OPT_FLAG(struct options, per_cpu), "the same as --per-cpu" },
 	{},
 };
 
-static int configure(struct run *run)
+static bool annotates(const struct run *run)
 {
-	struct profile_bpf *skel = run->skeleton;
+	const struct options *options = run->options;
 
-	skel->rodata->include_idle = include_idle;
-	skel->rodata->per_cpu = per_cpu;
-	stacks_set_annotate(annotate);
-	return 0;
+	return options->annotate;
 }
 
-static int start(struct run *run)
+static const struct stacks_spec stacks = { .annotates = annotates };
+static const struct sampler_spec sampler = { .program = "profile_sample" };
+
+static int configure(struct run *run)
 {
+	const struct options *options = run->options;
 	struct profile_bpf *skel = run->skeleton;
 
-	return sampler_attach(run, skel->progs.profile_sample);
+	skel->rodata->include_idle = options->include_idle;
+	skel->rodata->per_cpu = options->per_cpu;
+	return 0;
 }
 
 DEFINE_SKELETON(profile);
@@ -51,11 +59,14 @@ static const struct tool profile = {
 	.operands = OPERANDS_DURATION,
 	.tid_letter = 'L',
 	.opts = opts,
-	.modules = { &target_module, &stacks_module, &stacks_top_module, &unwind_module,
-		     &sampler_module },
+	.options = DEFAULTS(defaults),
+	.modules = { { &target_module },
+		     { &stacks_module, &stacks },
+		     { &stacks_top_module },
+		     { &unwind_module, NULL, stacks_want_user },
+		     { &sampler_module, &sampler } },
 	.skeleton = &skeleton,
 	.configure = configure,
-	.start = start,
 	.report = stacks_report,
 };
 

@@ -4,84 +4,126 @@
  * to the moment when it runs, as a histogram, or line by line for the late ones.
  */
 #include "abi/runqlat.h"
-#include "run/bpfmap.h"
-#include "modules/histograms.h"
-#include "base/mem.h"
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/msg.h"
-#include "base/parse.h"
-#include "runqlat/slowwaits.h"
+#include "modules/exposition.h"
+#include "modules/histograms.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
+#include "run/bpfmap.h"
 #include "run/tool.h"
+#include "runqlat/slowwaits.h"
 
 #include "runqlat.skel.h"
 
-static bool by_process, by_thread, by_pidns, by_cpu, by_cgroup;
-static uint64_t slower_ns;
+struct options {
+	bool by_process, by_thread, by_pidns, by_cpu, by_cgroup, by_container;
+	uint64_t slower_ns;
+};
+
+static const struct options defaults;
 
 static const struct opt opts[] = {
-	{ 'P', "pids", NULL, OPT_FLAG(&by_process), "a histogram for each process" },
-	{ 'L', "tids", NULL, OPT_FLAG(&by_thread), "a histogram for each thread" },
-	{ 0, "pidnss", NULL, OPT_FLAG(&by_pidns), "a histogram for each pid namespace" },
-	{ 0, "per-cpu", NULL, OPT_FLAG(&by_cpu), "a histogram for each CPU" },
-	{ 0, "per-cgroup", NULL, OPT_FLAG(&by_cgroup), "a histogram for each cgroup (v2)" },
-	{ 0, "slower", "USEC", OPT_DURATION(&slower_ns, NS_PER_US),
+	{ 'P', "pids", NULL, OPT_FLAG(struct options, by_process), "a histogram for each process" },
+	{ 'L', "tids", NULL, OPT_FLAG(struct options, by_thread), "a histogram for each thread" },
+	{ 0, "pidnss", NULL, OPT_FLAG(struct options, by_pidns),
+	  "a histogram for each pid namespace" },
+	{ 0, "per-cpu", NULL, OPT_FLAG(struct options, by_cpu), "a histogram for each CPU" },
+	{ 0, "per-cgroup", NULL, OPT_FLAG(struct options, by_cgroup),
+	  "a histogram for each cgroup (v2)" },
+	{ 0, "per-container", NULL, OPT_FLAG(struct options, by_container),
+	  "a histogram for each container, by the paths of cgroups" },
+	{ 0, "slower", "USEC", OPT_DURATION(struct options, slower_ns, NS_PER_US),
 	  "no histogram: a line for each wait of at least USEC, and who ran instead" },
 	{},
 };
 
-static const struct {
-	const bool *wanted;
+/* In the order of the options. */
+static const struct by {
 	struct hist_grouping grouping;
-	uint32_t by;
+	uint32_t number;
 } groupings[] = {
-	{ &by_process, { "pid", .with_comm = true }, BY_PROCESS },
-	{ &by_thread, { "tid", .with_comm = true }, BY_THREAD },
-	{ &by_pidns, { "pidns" }, BY_PIDNS },
-	{ &by_cpu, { "cpu" }, BY_CPU },
-	{ &by_cgroup, { "cgroup", .with_cgroup = true }, BY_CGROUP },
+	{ { "pid", .with_comm = true }, BY_PROCESS },
+	{ { "tid", .with_comm = true }, BY_THREAD },
+	{ { "pidns" }, BY_PIDNS },
+	{ { "cpu" }, BY_CPU },
+	{ { "cgroup", .with_cgroup = true }, BY_CGROUP },
+	{ { "container", .by_container = true }, BY_CGROUP },
 };
 
-static uint32_t hist_by = BY_NOTHING;
+/* What the histograms are by; NULL: there is one. *n: how many of the options were given. */
+static const struct by *find_by(const struct run *run, unsigned int *n)
+{
+	const struct options *o = run->options;
+	const bool given[] = { o->by_process, o->by_thread, o->by_pidns,
+			       o->by_cpu,     o->by_cgroup, o->by_container };
+	const struct by *by = NULL;
+
+	*n = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(given); i++) {
+		*n += given[i];
+		by = given[i] ? &groupings[i] : by;
+	}
+	return by;
+}
+
+static const struct hist_grouping *grouping(const struct run *run)
+{
+	unsigned int n;
+	const struct by *by = find_by(run, &n);
+
+	return by ? &by->grouping : NULL;
+}
+
+static const struct histograms_spec histograms = {
+	.metric = { "tracelets_runqlat_wait_seconds",
+		    "How long runnable threads waited for a CPU." },
+	.grouping = grouping,
+};
+
+static bool wants_lines(const struct run *run)
+{
+	const struct options *options = run->options;
+
+	return options->slower_ns > 0;
+}
 
 static int check(struct run *run)
 {
-	(void)run;
-	for (size_t i = 0; i < ARRAY_SIZE(groupings); i++) {
-		if (!*groupings[i].wanted)
-			continue;
-		if (hist_by || slower_ns)
-			return msg_error("-P, -L, --pidnss, --per-cpu, --per-cgroup and --slower "
-					 "exclude each other");
-		hist_by = groupings[i].by;
-		hists_set_grouping(&groupings[i].grouping);
-	}
-	if (opts_given("slower") && !slower_ns)
+	unsigned int n;
+
+	find_by(run, &n);
+	if (n + wants_lines(run) > 1)
+		return msg_error("-P, -L, --pidnss, --per-cpu, --per-cgroup, --per-container and "
+				 "--slower exclude each other");
+	if (run->is_metrics && wants_lines(run))
+		return msg_error("--slower has lines, which --format prometheus has no place for");
+	if (run_given(run, "slower") && !wants_lines(run))
 		return msg_error("--slower must be more than 0");
 	return 0;
 }
 
 static int configure(struct run *run)
 {
+	const struct options *options = run->options;
 	struct runqlat_bpf *skel = run->skeleton;
+	unsigned int n;
+	const struct by *by = find_by(run, &n);
 
-	skel->rodata->slower_ns = slower_ns;
-	if (!slower_ns)
-		map_leave_out(run, "slow_waits");
-	skel->rodata->hist_by = hist_by;
-	return taskstate_configure(run);
+	skel->rodata->slower_ns = options->slower_ns;
+	skel->rodata->hist_by = by ? by->number : BY_NOTHING;
+	return 0;
 }
 
 static int start(struct run *run)
 {
-	int err = taskstate_visit(run, 0, NULL, NULL);
-
-	return err || !slower_ns ? err : slowwaits_start(run);
+	return taskstate_visit(run, 0, NULL, NULL);
 }
 
 static int report(struct run *run)
 {
-	return slower_ns ? slowwaits_report(run) : hists_report(run);
+	return wants_lines(run) ? slowwaits_report(run) : histograms_report(run);
 }
 
 DEFINE_SKELETON(runqlat);
@@ -96,7 +138,12 @@ static const struct tool runqlat = {
 	.unit = "waits",
 	.operands = OPERANDS_INTERVAL,
 	.opts = opts,
-	.modules = { &target_module, &hists_module },
+	.options = DEFAULTS(defaults),
+	.modules = { { &target_module },
+		     { &taskstate_module },
+		     { &histograms_module, &histograms },
+		     { &slowwaits_module, NULL, wants_lines },
+		     { &exposition_module } },
 	.skeleton = &skeleton,
 	.check = check,
 	.configure = configure,

@@ -5,20 +5,34 @@
  */
 #include <stdlib.h>
 
-#include "syscount/calls.h"
-#include "syscount/errnames.h"
 #include "base/msg.h"
 #include "base/parse.h"
-#include "syscount/syscalls.h"
+#include "modules/exposition.h"
 #include "modules/target.h"
-#include "run/tool.h"
+#include "modules/taskstate.h"
 #include "modules/topview.h"
+#include "run/tool.h"
+#include "syscount/calls.h"
+#include "syscount/errnames.h"
+#include "syscount/syscalls.h"
 
 #include "syscount.skel.h"
 
-static bool by_process, by_both, list, only_failed, has_call, is_live;
-static struct call_wishes wishes = {
-	.layout = { .top = 10 },
+/* -T: rows of a table, or the live view. */
+struct top {
+	uint32_t rows;
+	bool is_live;
+};
+
+struct options {
+	bool by_process, by_both, list, in_flight, timed, in_ms, histograms;
+	uint32_t entries;
+	struct top top;
+	struct call_settings filter;
+};
+
+static const struct options defaults = {
+	.top.rows = 10,
 	.entries = 16384,
 	.filter = { .numbers = { SYSCALL_NONE, SYSCALL_NONE } },
 };
@@ -31,20 +45,18 @@ static int parse_call(const char *what, const char *text, void *dest)
 	numbers[CALL_COMPAT] = syscall_number(CALL_COMPAT, text);
 	if (numbers[CALL_NATIVE] == SYSCALL_NONE && numbers[CALL_COMPAT] == SYSCALL_NONE)
 		return msg_error("%s: there is no system call '%s' (-l lists them)", what, text);
-	has_call = true;
 	return 0;
 }
 
 /* Without a number it is what --top is elsewhere. */
 static int parse_top(const char *what, const char *text, void *dest)
 {
-	uint64_t rows;
+	struct top *top = dest;
+	uint64_t rows = top->rows;
 	int err = text ? parse_uint(what, text, 1, UINT32_MAX, &rows) : 0;
 
-	if (!text)
-		is_live = true;
-	else if (!err)
-		*(uint32_t *)dest = (uint32_t)rows;
+	top->is_live |= !text;
+	top->rows = (uint32_t)rows;
 	return err;
 }
 
@@ -54,50 +66,66 @@ static int parse_error(const char *what, const char *text, void *dest)
 }
 
 static const struct opt opts[] = {
-	{ 'c', "ppid", "PID", OPT_PARSED(target_parse_pid, &wishes.filter.ppid),
+	{ 'c', "ppid", "PID", OPT_PARSED(struct options, filter.ppid, target_parse_pid),
 	  "only children of that process" },
-	{ 'T', "top", "[N]", OPT_PARSED(parse_top, &wishes.layout.top),
+	{ 'T', "top", "[N]", OPT_PARSED(struct options, top, parse_top),
 	  "rows of each table (default 10); --top alone: a live view" },
-	{ 'x', "failures", NULL, OPT_FLAG(&only_failed), "only calls that fail, and with what" },
-	{ 'e', "errno", "ERRNO", OPT_PARSED(parse_error, &wishes.filter.error),
+	{ 'x', "failures", NULL, OPT_FLAG(struct options, filter.only_failed),
+	  "only calls that fail, and with what" },
+	{ 'e', "errno", "ERRNO", OPT_PARSED(struct options, filter.error, parse_error),
 	  "only calls that fail with that, a name or a number" },
-	{ 'L', "latency", NULL, OPT_FLAG(&wishes.layout.timed), "how long the calls take" },
-	{ 'm', "milliseconds", NULL, OPT_FLAG(&wishes.layout.in_ms),
+	{ 'L', "latency", NULL, OPT_FLAG(struct options, timed), "how long the calls take" },
+	{ 'm', "milliseconds", NULL, OPT_FLAG(struct options, in_ms),
 	  "in milliseconds, not microseconds" },
-	{ 'P', "process", NULL, OPT_FLAG(&by_process), "by process, not by call",
+	{ 'P', "process", NULL, OPT_FLAG(struct options, by_process), "by process, not by call",
 	  "by-process-and-syscall" },
-	{ 0, "by-process-and-syscall", NULL, OPT_FLAG(&by_both), "by process and call" },
-	{ 0, "syscall", "NAME", OPT_PARSED(parse_call, wishes.filter.numbers), "only that call" },
-	{ 0, "histogram", NULL, OPT_FLAG(&wishes.layout.histograms),
+	{ 0, "by-process-and-syscall", NULL, OPT_FLAG(struct options, by_both),
+	  "by process and call" },
+	{ 0, "syscall", "NAME", OPT_PARSED(struct options, filter.numbers, parse_call),
+	  "only that call" },
+	{ 0, "histogram", NULL, OPT_FLAG(struct options, histograms),
 	  "with -L's table, a histogram for each of its rows" },
-	{ 0, "in-flight", NULL, OPT_FLAG(&wishes.in_flight),
+	{ 0, "in-flight", NULL, OPT_FLAG(struct options, in_flight),
 	  "also list calls that have not returned (-v: and where they are)" },
-	{ 0, "entries", "N", OPT_UINT(&wishes.entries, 64, 1 << 24),
-	  "room for rows, and with -L for parts of them (default 16384)" },
-	{ 'l', "list", NULL, OPT_FLAG(&list), "list the names of calls, and end" },
+	{ 0, "entries", "N", OPT_UINT(struct options, entries, 64, 1 << 24),
+	  "room for so many rows; with -L a row takes several (default 16384)" },
+	{ 'l', "list", NULL, OPT_FLAG(struct options, list), "list the names of calls, and end" },
 	{},
 };
 
+static struct call_wishes wishes(const struct run *run)
+{
+	const struct options *options = run->options;
+
+	return (struct call_wishes){
+		.layout = {
+			.by_process = options->by_process || options->by_both,
+			.by_call = !options->by_process,
+			.by_error = options->filter.only_failed && !options->filter.error,
+			.timed = options->timed || options->histograms,
+			.histograms = options->histograms,
+			.in_ms = options->in_ms,
+		},
+		.top = options->top.rows,
+		.filter = options->filter,
+		.in_flight = options->in_flight,
+		.entries = options->entries,
+	};
+}
+
+static const struct calls_spec calls = { .wishes = wishes };
+
 static int check(struct run *run)
 {
-	if (list) {
+	const struct options *options = run->options;
+
+	if (options->list) {
 		syscall_print_list(stdout);
 		exit(fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS);
 	}
-	if (is_live && wishes.in_flight)
+	if (options->top.is_live && options->in_flight)
 		return msg_error("--in-flight and --top without a number exclude each other");
-	wishes.layout.by_process = by_process || by_both;
-	wishes.layout.by_call = !by_process;
-	wishes.layout.by_error = only_failed && !wishes.filter.error;
-	wishes.layout.timed |= wishes.layout.histograms;
-	wishes.filter.only_failed = only_failed;
-	wishes.filter.only_numbers = has_call;
-	return is_live ? topview_check(run) : 0;
-}
-
-static int configure(struct run *run)
-{
-	return calls_configure(run, &wishes);
+	return options->top.is_live ? topview_check(run) : 0;
 }
 
 DEFINE_SKELETON(syscount);
@@ -116,11 +144,14 @@ static const struct tool syscount = {
 	.tid_letter = 't',
 	.letters = { { 'i', "interval" }, { 'd', "duration" } },
 	.opts = opts,
-	.modules = { &target_module, &calls_module, &topview_module },
+	.options = DEFAULTS(defaults),
+	.modules = { { &target_module },
+		     { &calls_module, &calls },
+		     { &taskstate_module, NULL, calls_are_tracked },
+		     { &topview_module },
+		     { &exposition_module } },
 	.skeleton = &skeleton,
 	.check = check,
-	.configure = configure,
-	.start = calls_start,
 	.report = calls_report,
 };
 

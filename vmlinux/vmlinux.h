@@ -246,6 +246,12 @@ struct vm_unmapped_area_info {
 	unsigned long length;
 };
 
+#if defined(__TARGET_ARCH_x86)
+struct thread_struct {
+	unsigned long fsbase;
+};
+#endif
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state; /* since 5.14 */
@@ -266,14 +272,13 @@ struct task_struct {
 	u64 self_exec_id; /* 64 bits since 5.7 */
 	struct css_set *cgroups;
 	struct mm_struct *mm;
+#if defined(__TARGET_ARCH_x86)
+	struct thread_struct thread;
+#endif
 };
 
 struct task_struct___old { /* before 5.14 */
 	long state;
-};
-
-struct task_struct___byte { /* in 7.2 */
-	u8 on_cpu;
 };
 
 struct kmem_cache {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Kinds of functions that allocate and free, by their arguments; used on both sides. */
-#ifndef ALLOC_H
-#define ALLOC_H
+#ifndef ABI_ALLOC_H
+#define ABI_ALLOC_H
 
 enum alloc_kind {
 	ALLOC_MALLOC,	      /* (size): also mallocx, mi_zalloc, ... */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Areas of a process's memory (what a line of /proc/PID/maps is about) on both sides of the kernel
- * border. An area is told by its kind and, where there is one, by its file; the file's path is sent
- * apart, in pieces as the kernel keeps it.
+ * border. An area is identified by its kind and, if it maps one, by its file. The file's path is
+ * sent in a record of its own, in pieces as the kernel keeps it.
  */
-#ifndef AREA_H
-#define AREA_H
+#ifndef ABI_AREA_H
+#define ABI_AREA_H
 
 #include "abi/types.h"
 
@@ -23,11 +23,11 @@ enum area_kind {
 
 #define AREA_ALL_KINDS ((1U << AREA_KINDS) - 1)
 
-/* What is not there is 0. A special area has its kernel object's address in place of the inode. */
+/* Unused fields are 0. A special area has its kernel object's address in place of the inode. */
 struct area_id {
 	__u64 ino;
 	__u32 dev;	  /* as the kernel has it: 12 bits major, 20 bits minor */
-	__u32 generation; /* of the inode: tells a file from the next one with its number */
+	__u32 generation; /* of the inode: differs when the inode number is reused */
 	__u32 kind;	  /* enum area_kind */
 	__u32 padding;
 };

@@ -12,8 +12,8 @@
  * traced program still holds it.
  * See blocks_table.h.
  */
-#ifndef BLOCKS_H
-#define BLOCKS_H
+#ifndef ABI_BLOCK_H
+#define ABI_BLOCK_H
 
 #include "abi/types.h"
 

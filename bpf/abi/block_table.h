@@ -9,8 +9,8 @@
  * The functions take and return numbers only, since in the kernel they are global ones: the
  * verifier sees each once, and each has a small stack of its own.
  */
-#ifndef BLOCKS_TABLE_H
-#define BLOCKS_TABLE_H
+#ifndef ABI_BLOCK_TABLE_H
+#define ABI_BLOCK_TABLE_H
 
 #include "abi/block.h"
 

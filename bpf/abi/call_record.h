@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* System calls as they are counted in the kernel and read by tools/syscount/calls.c. */
-#ifndef CALLS_H
-#define CALLS_H
+#ifndef ABI_CALL_RECORD_H
+#define ABI_CALL_RECORD_H
 
 #include "abi/filter.h"
 #include "abi/hist.h"
@@ -12,19 +12,19 @@ enum call_abi {
 	CALL_ABIS,
 };
 
-/* Calls with lower numbers are counted in an array where nothing but the call tells them apart. */
+/* Calls with lower numbers are counted in an array, if the number is the only key. */
 #define CALLS_PER_ABI 512
 
 struct call_counts {
 	__u64 calls[CALL_ABIS * CALLS_PER_ABI];
 };
 
-/* What is counted together. What wasn't asked for is 0, and so counts together. */
+/* The key of a count. A field that no option asks for is 0. */
 struct call_key {
 	__u32 tgid;
 	__s32 number;
 	__u16 abi;    /* enum call_abi */
-	__u16 error;  /* what the call failed with; 0: it didn't */
+	__u16 error;  /* its errno; 0: it succeeded */
 	__u32 octave; /* of its duration; CALL_UNTIMED: not known. 0 where only calls are counted */
 };
 
@@ -57,9 +57,9 @@ struct call_flight {
 struct call_settings {
 	__u64 mult; /* nanoseconds to fixed point, see hist_scale() */
 	__u32 shift;
-	bool is_plain; /* calls are counted by number, and nothing of what follows is asked for */
-	__u32 ppid;    /* only children of that process; 0: not by this */
-	__u32 error;   /* only calls that failed with that; 0: not by this */
+	bool is_plain; /* count calls by number; none of the settings below is in use */
+	__u32 ppid;    /* only children of that process; 0: any */
+	__u32 error;   /* only calls that failed with that errno; 0: any */
 	__s32 numbers[CALL_ABIS];
 	bool only_numbers; /* just those */
 	bool only_failed;
@@ -67,9 +67,9 @@ struct call_settings {
 	bool by_call;
 	bool by_error;
 	bool timed;	  /* durations are measured */
-	bool tracked;	  /* what each task is in is kept, for durations or to list it */
+	bool tracked;	  /* the current call of each task is kept */
 	bool with_stacks; /* of calls in flight */
-	bool has_turns;	  /* of two tables; else the first is the only one */
+	bool has_turns;	  /* two tables take turns; else the first is the only one */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which tasks are traced: filled by common/modules/target.c before load, tested by filter.bpf.h. */
-#ifndef FILTER_H
-#define FILTER_H
+/* Which tasks are traced: filled by modules/target.c before load, tested by filter.bpf.h. */
+#ifndef ABI_FILTER_H
+#define ABI_FILTER_H
 
 #include "abi/types.h"
 
@@ -15,10 +15,10 @@ enum filter_threads {
 
 struct filter_settings {
 	__u32 self_tgid;  /* the tracer, which never traces itself */
-	bool is_off;	  /* nothing of what follows is asked for */
+	bool is_off;	  /* none of the settings below is in use */
 	__u32 pidns_inum; /* the caller's pid namespace; 0: the initial one */
-	__u32 tgid;	  /* the only process wanted; 0: not by this */
-	__u32 tid;	  /* the only thread wanted; 0: not by this */
+	__u32 tgid;	  /* the only process wanted; 0: any */
+	__u32 tid;	  /* the only thread wanted; 0: any */
 	__u32 threads;	  /* enum filter_threads */
 	bool by_tgids;	  /* processes in the map filter_tgids */
 	bool by_tids;	  /* threads in the map filter_tids */

@@ -9,8 +9,8 @@
  *
  * The same scheme as HdrHistogram's (sub-buckets per power of two).
  */
-#ifndef HIST_H
-#define HIST_H
+#ifndef ABI_HIST_H
+#define ABI_HIST_H
 
 #include "abi/types.h"
 
@@ -85,10 +85,10 @@ static inline __u32 hist_slot_of(__u64 v, __u32 octave)
 struct hist_settings {
 	__u64 mult;
 	__u32 shift;
-	bool has_turns; /* of two tables by key; else the first is the only one */
+	bool has_turns; /* two tables by key take turns; else the first is the only one */
 };
 
-/* Of a histogram by key: each octave is an element of its own. */
+/* The key of a histogram by key: each octave is an element of the table. */
 struct hist_key {
 	__u64 id;
 	__u64 octave;

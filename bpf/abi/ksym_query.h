@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Kernel addresses whose symbols the kernel is asked for: what both sides know. */
-#ifndef BPF_KSYMS_H
-#define BPF_KSYMS_H
+/* Kernel addresses for which the kernel is asked to print the symbols. */
+#ifndef ABI_KSYM_QUERY_H
+#define ABI_KSYM_QUERY_H
 
 #define KSYMS_AT_ONCE 4096
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What could not be recorded, by reason; counted in the kernel, told by common/run/loss.c. */
-#ifndef LOSS_H
-#define LOSS_H
+/* Losses by reason: counted in the kernel, reported by run/loss.c. */
+#ifndef ABI_LOSS_COUNTERS_H
+#define ABI_LOSS_COUNTERS_H
 
 #include "abi/types.h"
 
 enum loss_reason {
 	LOSS_MAP_FULL,	/* no room for a new key */
 	LOSS_RING_FULL, /* no room for an event's record */
-	LOSS_NO_STATE,	/* a task without state: more threads than the table holds */
+	LOSS_NO_STATE,	/* no memory for a new thread's state when it was forked */
+	LOSS_NO_CALL,	/* no memory for the state of a thread that makes a call */
 	LOSS_REASONS,
 };
 

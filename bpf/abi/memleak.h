@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* memleak's settings and records, on both sides. */
-#ifndef MEMLEAK_H
-#define MEMLEAK_H
+#ifndef ABI_MEMLEAK_H
+#define ABI_MEMLEAK_H
 
 #include "abi/alloc.h"
 #include "abi/filter.h"
@@ -15,13 +15,15 @@ struct memleak_settings {
 	bool cache_is_given;	    /* to the kernel's kmem_cache_alloc event: see compat.bpf.h */
 };
 
-/* The cookie of a probe is the kind of function; with these only its price is measured. */
+/* The cookie of a probe is the kind of function; these are for measuring a probe's price. */
 #define MEMLEAK_PRICE	       ALLOC_KINDS /* with the return */
 #define MEMLEAK_PRICE_OF_ENTRY (ALLOC_KINDS + 1)
 
-/* Calls that came by, counted on each CPU; those that are not kept too. */
+/* Calls of traced functions on each CPU, kept or not. */
 struct memleak_counts {
 	__u64 allocs, frees;
+	__u64 nested;  /* in a call that is counted, like mmap() in malloc() */
+	__u64 foreign; /* of processes that are not traced, but use a file that is probed for all */
 };
 
 /* -t: one call of a traced function that is not nested in another. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* offcputime's settings and records, on both sides. */
-#ifndef OFFCPUTIME_H
-#define OFFCPUTIME_H
+#ifndef ABI_OFFCPUTIME_H
+#define ABI_OFFCPUTIME_H
 
 #include "abi/types.h"
 #include "abi/unwind_layout.h"
@@ -9,6 +9,12 @@
 /* Letters by index: runnable, then one per state bit from the lowest on, then idle. */
 #define STATE_LETTERS "RSDTtXZPI"
 #define STATE_IDLE    8
+
+/* A stack's remark: bits. */
+enum offcputime_remark {
+	WAIT_AT_START = 1, /* blocked when tracing began */
+	WAIT_AT_END = 2,   /* still blocked when it ended */
+};
 
 enum offcputime_part {
 	PART_ALL,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* pagefaults' settings and counts, on both sides. */
-#ifndef PAGEFAULTS_H
-#define PAGEFAULTS_H
+#ifndef ABI_PAGEFAULTS_H
+#define ABI_PAGEFAULTS_H
 
 #include "abi/area.h"
 #include "abi/filter.h"
@@ -13,6 +13,12 @@ struct pagefaults_settings {
 	bool minor; /* of the latency: wanted; else their programs are just not there */
 	bool major;
 	bool has_turns; /* of two tables of counts; else the first is the only one */
+};
+
+/* A stack's remark: bits. */
+enum fault_remark {
+	FAULT_IN_KERNEL = 1, /* a fault of the kernel, such as that of copying to a process */
+	FAULT_MAJOR = 2,     /* it had to wait for a file or swap */
 };
 
 /* What the counts are by; all else is 0. */

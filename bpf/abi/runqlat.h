@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A wait that was longer than --slower: runqlat's record from the kernel. */
-#ifndef RUNQLAT_H
-#define RUNQLAT_H
+#ifndef ABI_RUNQLAT_H
+#define ABI_RUNQLAT_H
 
 #include "abi/filter.h"
 

@@ -4,14 +4,14 @@
  * contents are sent once, when the name is first seen, as a struct stack_def of just their length.
  * What is counted per name stays in a map until the loader reads it.
  */
-#ifndef STACK_H
-#define STACK_H
+#ifndef ABI_STACK_H
+#define ABI_STACK_H
 
 #include "abi/filter.h"
 
 #define STACK_DEPTH	   512			 /* a multiple of STACK_CHUNK */
 #define STACK_KERNEL_BYTES (127 * sizeof(__u64)) /* sysctl kernel.perf_event_max_stack */
-#define STACK_CHUNK	   32 /* so many at a time: the verifier goes through each turn of a loop */
+#define STACK_CHUNK	   32 /* words per call: the verifier walks each turn of a loop */
 
 /* Slots per CPU for programs that can be preempted and claim them. */
 #define STACK_CPU_SLOTS 4
@@ -20,7 +20,7 @@ enum stack_kind {
 	STACK_USER,
 	STACK_KERNEL,
 	STACK_WAKER, /* words: user stack's id, kernel stack's id, comm (two words) */
-	STACK_COPY,  /* a user stack that is still to be walked: struct unwind_copy */
+	STACK_COPY,  /* a user stack that the loader walks: struct unwind_copy */
 };
 
 struct stack_def {
@@ -30,15 +30,15 @@ struct stack_def {
 	__u32 generation; /* changes when the process executes another program */
 	__u16 n_words;
 	__u16 reason;		  /* user stacks: how the walk ended, enum unwind_reason */
-	__u64 time_ns;		  /* when it was first seen; 0: not told */
+	__u64 time_ns;		  /* when the stack was first seen; 0: unknown */
 	__u64 words[STACK_DEPTH]; /* addresses, leaf first; see STACK_EXACT */
 };
 
 /*
- * Words of user stacks other than the first are return addresses, but for those on either side of a
- * signal: the function that it interrupted, at exactly that instruction, and the trampoline to
- * which the handler returns. They are marked, by a bit that differs from the one above it as it
- * never does in an address. The loader looks return addresses up inside the call.
+ * The words of a user stack are return addresses, except the first one and the two around a signal:
+ * the interrupted instruction, and the trampoline to which the handler returns. These two are
+ * marked by a bit that differs from the one above it, as it never does in an address. The loader
+ * resolves a return address inside the call, one byte lower.
  */
 #define STACK_EXACT (1ULL << 62)
 
@@ -61,26 +61,35 @@ static inline __u64 stack_address(__u64 word)
 /* A stack id with this bit was given by the loader: the user stack of thread (__u32)id at start. */
 #define STACK_ID_AT_START (1ULL << 63)
 
+/* One with both of these names what many processes may have in common: see stacks/traces.h. */
+#define STACK_ID_FOLDED (3ULL << 62)
+
+/*
+ * The names that have been sent lately, in sets: an element of the map. The loader takes out those
+ * that it has let go.
+ */
+#define STACK_SENT_WAYS 4
+#define STACK_SENT_SETS 16384
+
+struct stack_sent_set {
+	__u64 ids[STACK_SENT_WAYS];
+};
+
+static inline __u32 stack_sent_set_of(__u64 id)
+{
+	return (id >> 8) % STACK_SENT_SETS;
+}
+
 /* Ids are 0 where there is no stack. */
 struct stack_key {
 	__u64 user_id;
 	__u64 kernel_id;
 	__u64 waker_id;
 	__u32 tgid;
-	__u16 cpu;   /* profile --per-cpu: number + 1 */
-	__u8 state;  /* offcputime: the task's state letter */
-	__u8 remark; /* enum stack_remark */
+	__u16 cpu;   /* number + 1; 0: not by CPU */
+	__u8 state;  /* a letter for the state of the task; 0: none */
+	__u8 remark; /* which of the tool's remarks; 0: none */
 	char comm[TASK_COMM_LEN];
-};
-
-enum stack_remark {
-	REMARK_NONE,
-	REMARK_AT_START, /* blocked when tracing began */
-	REMARK_AT_END,	 /* still blocked when it ended */
-	REMARK_THROUGHOUT,
-	REMARK_KERNEL, /* a page fault of the kernel */
-	REMARK_MAJOR,  /* one that had to wait for a file or swap */
-	REMARK_KERNEL_MAJOR,
 };
 
 struct stack_settings {
@@ -90,7 +99,7 @@ struct stack_settings {
 
 struct stack_sum {
 	__u64 value;
-	__u64 part; /* of value: the runnable part */
+	__u64 part; /* of value: what the tool counts apart */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The integer types of headers that both sides include. */
-#ifndef TYPES_H
-#define TYPES_H
+#ifndef ABI_TYPES_H
+#define ABI_TYPES_H
 
 #ifdef __bpf__
 #include "vmlinux.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How unwind tables lie in BPF maps, written by the loader (common/stacks/user_stacks.c) and read by the walker
- * (unwind.bpf.h).
+ * How unwind tables lie in BPF maps, written by the loader (stacks/user_stacks.c) and read by the
+ * walker (unwind.bpf.h).
  *
  *	process:  tgid -> a slice of mappings, ascending, and the count of changes it goes with
  *	mapping:  addresses -> a run of pages, one per 64 KiB of the file's text
@@ -16,8 +16,8 @@
  * ARRAY map rounds its elements up to 8 bytes, cells lie in shards: arrays of one element, of which
  * as many are made as are needed.
  */
-#ifndef UNWIND_MAP_H
-#define UNWIND_MAP_H
+#ifndef ABI_UNWIND_LAYOUT_H
+#define ABI_UNWIND_LAYOUT_H
 
 #include "abi/types.h"
 #include "abi/unwind_rule.h"
@@ -34,8 +34,6 @@
 #define UNWIND_PATTERN_STEPS 8
 #define UNWIND_SLICE_BITS    12 /* a process has fewer than 2^12 executable mappings */
 
-#define UNWIND_CHANGES 4096
-
 /*
  * Where rules have been found lately, by address and slice: the number of the rule in the low bits
  * of one word, and above them the hash of both, so that no lock is needed. Within a slice no two
@@ -50,18 +48,25 @@
 /*
  * Slices lag behind mmap(2) and munmap(2) by as long as the loader needs. Where something new takes
  * the place of known code, the old tables are not only incomplete but wrong, so BPF counts such
- * changes (by tgid % UNWIND_CHANGES), and a slice from before the latest one isn't used.
+ * changes for each process, and a slice from before the latest one isn't used. What the loader
+ * publishes replaces the whole element, so the count has a table of its own; for a walk not to look
+ * there each time, BPF notes in the element that it has compared the two, and that they may differ
+ * since.
  */
 struct unwind_process {
 	__u32 first, count; /* of its mappings */
-	__u32 change;
-	__u32 serial; /* of the slice's contents: no two are ever the same */
+	__u32 change;	    /* the count of changes that the slice goes with */
+	__u32 serial;	    /* of the slice's contents: no two are ever the same */
+	__u32 n_changes;    /* since this was published */
+	__u32 compared;	    /* n_changes + 1 when the count was found to be right; 0: never */
+	__u32 n_copies;	    /* sent since the loader last published a slice for an event */
+	__u32 unused;
 };
 
-/* By tgid % UNWIND_CHANGES. */
+/* By tgid; where there is none, both are 0. */
 struct unwind_change {
 	__u32 count;
-	__u32 n_copies; /* sent since the loader last published a slice for an event */
+	__u32 n_copies; /* sent while no slice was published */
 };
 
 struct unwind_mapping {
@@ -149,7 +154,10 @@ unwind_pattern_rule(const struct unwind_pattern *pattern, __u32 distance)
 struct unwind_regs {
 	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 	__u64 orig_ax, ip, cs, flags, sp, ss;
+	__u64 thread_base; /* behind them: of thread-local storage (fs), 0: not looked at */
 };
+
+#define UNWIND_REGS_BYTES __builtin_offsetof(struct unwind_regs, thread_base)
 
 /* A walk in progress. */
 struct unwind_state {
@@ -158,6 +166,7 @@ struct unwind_state {
 	bool sp_may_stay;   /* the next frame's stack may begin anywhere */
 	bool has_registers; /* all of regs hold: frame 0 */
 	bool has_bx;
+	bool is_behind_signal; /* ip_is_exact because of the frame before */
 	struct unwind_process process;
 	__u64 salt;		       /* of the slice */
 	struct unwind_mapping mapping; /* of the latest ip that was looked for */

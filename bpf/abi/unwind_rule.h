@@ -6,8 +6,8 @@
  * CFA; rules for which this does not hold are UNWIND_BAD. A rule is eight bytes and compares as one
  * 64-bit number: what a kind does not use is zero.
  */
-#ifndef UNWIND_RULE_H
-#define UNWIND_RULE_H
+#ifndef ABI_UNWIND_RULE_H
+#define ABI_UNWIND_RULE_H
 
 #include "abi/types.h"
 
@@ -24,6 +24,10 @@ enum unwind_kind {
 	UNWIND_SIGNAL, /* rsp points at the ucontext of an rt_sigframe: all is read from there */
 	UNWIND_END,    /* no caller: the outermost frame */
 	UNWIND_BAD,    /* described, but not in a way that can be followed */
+	UNWIND_SP_EXACT, /* as UNWIND_SP, but what is there was interrupted: it has called nobody */
+	UNWIND_SWITCH,	 /* CFA = rbp + cfa_off, on another stack: rsp may go anywhere */
+	UNWIND_GO_STACK, /* to the goroutine's stack, by its thread: see unwind_pack_go() */
+	UNWIND_GO_CALL,	 /* the same from C: at rsp + cfa_off how much of it is used, and g */
 	UNWIND_KINDS,
 };
 
@@ -93,6 +97,39 @@ static inline __u32 unwind_reg(__s32 cfa_off)
 static inline __s32 unwind_reg_plus(__s32 cfa_off)
 {
 	return cfa_off >> 8;
+}
+
+/*
+ * UNWIND_GO_STACK: where Go's structures keep what it goes back by. bp_off: of g from the base of
+ * thread-local storage; packed here: of g.m, of g.sched.sp and of m.curg; bx_place: how many words
+ * behind sched.sp is sched.bp. bp_kind says what lies on the goroutine's stack.
+ */
+enum unwind_go {
+	UNWIND_GO_CALLED, /* the return address */
+	UNWIND_GO_FRAMED, /* the caller's rbp, and the return address */
+	UNWIND_GO_SAVED,  /* nothing: the return address is behind sched.sp */
+};
+
+#define UNWIND_GO_STACK_HIGH 8 /* of g.stack.hi in g, in all releases */
+
+static inline __s32 unwind_pack_go(__u8 m, __u8 sp, __u16 curg)
+{
+	return (__s32)(m | (__u32)sp << 8 | (__u32)curg << 16);
+}
+
+static inline __u32 unwind_go_m(__s32 packed)
+{
+	return (__u8)packed;
+}
+
+static inline __u32 unwind_go_sp(__s32 packed)
+{
+	return (__u8)((__u32)packed >> 8);
+}
+
+static inline __u32 unwind_go_curg(__s32 packed)
+{
+	return (__u32)packed >> 16;
 }
 
 #endif

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * One frame of a walk, given its rule: the same code in the kernel (unwind.bpf.h) and in the loader
- * (common/unwind/unwind_remote.c). Whoever includes this has defined
+ * (unwind/unwind_remote.c). Whoever includes this has defined
  *
  *	static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr);
  *
- * which reads the walked task's memory. What lies on the stack here is kept small: see
+ * which reads the walked task's memory, and
+ *
+ *	static __u64 unwind_thread_base(struct unwind_state *s);
+ *
+ * where its thread-local storage is (0: not known). What lies on the stack here is kept small: see
  * STACK_PREEMPTIBLE in unwind.bpf.h.
  */
-#ifndef UNWIND_WALK_H
-#define UNWIND_WALK_H
+#ifndef ABI_UNWIND_WALK_H
+#define ABI_UNWIND_WALK_H
 
 #include "abi/unwind_layout.h"
 
@@ -22,6 +26,7 @@ UNWIND_INLINE void unwind_begin(struct unwind_state *s)
 	s->bp = s->regs.bp;
 	s->bx = s->regs.bx;
 	s->ip_is_exact = true;
+	s->is_behind_signal = false;
 	s->sp_may_stay = false;
 	s->has_registers = true;
 	s->has_bx = true;
@@ -75,6 +80,7 @@ UNWIND_INLINE int unwind_arrive(struct unwind_state *s, __u64 ip, __u64 sp, __u6
 	s->sp = sp;
 	s->bp = bp;
 	s->ip_is_exact = false;
+	s->is_behind_signal = false;
 	s->sp_may_stay = false;
 	s->has_registers = false;
 	return UNWIND_GOES_ON;
@@ -108,6 +114,7 @@ UNWIND_INLINE int unwind_signal(struct unwind_state *s)
 	s->sp = at.sp;
 	s->ip = at.ip;
 	s->ip_is_exact = true;
+	s->is_behind_signal = true;
 	s->sp_may_stay = false;
 	s->has_registers = false;
 	s->has_bx = true;
@@ -127,9 +134,14 @@ UNWIND_INLINE int unwind_cfa(struct unwind_state *s, const struct unwind_rule *r
 
 	switch (rule->kind) {
 	case UNWIND_SP:
+	case UNWIND_SP_EXACT:
 		*cfa = s->sp + off;
 		return UNWIND_GOES_ON;
 	case UNWIND_BP:
+		*cfa = s->bp + off;
+		return UNWIND_GOES_ON;
+	case UNWIND_SWITCH:
+		s->sp_may_stay = true;
 		*cfa = s->bp + off;
 		return UNWIND_GOES_ON;
 	case UNWIND_PLT:
@@ -220,9 +232,84 @@ UNWIND_INLINE int unwind_apply(struct unwind_state *s, const struct unwind_rule 
 	return unwind_arrive(s, saved.return_address, cfa, saved.bp);
 }
 
-/* To the caller by a rule of any kind but UNWIND_GAP. */
+/* g, its m, and of that the goroutine it runs: 0 if the scheduler works for itself. */
+UNWIND_INLINE bool unwind_go_routine(struct unwind_state *s, const struct unwind_rule *rule,
+				     __u64 *g)
+{
+	return unwind_read(s, g, sizeof(*g), *g + rule->bp_off) &&
+	       unwind_read(s, g, sizeof(*g), *g + unwind_go_m(rule->cfa_off)) &&
+	       unwind_read(s, g, sizeof(*g), *g + unwind_go_curg(rule->cfa_off));
+}
+
+/* Whatever lies at the top of the goroutine's stack, which began as where it was left. */
+UNWIND_INLINE int unwind_go_arrive(struct unwind_state *s, __u8 kind, __u64 sp, __u64 ip, __u64 bp)
+{
+	if (kind == UNWIND_GO_FRAMED) {
+		if (!unwind_read(s, &bp, sizeof(bp), sp))
+			return UNWIND_FAULT;
+		sp += sizeof(bp);
+	}
+	if (kind != UNWIND_GO_SAVED) {
+		if (!unwind_read(s, &ip, sizeof(ip), sp))
+			return UNWIND_FAULT;
+		sp += sizeof(ip);
+	}
+	s->sp_may_stay = true;
+	s->has_bx = false;
+	return unwind_arrive(s, ip, sp, bp);
+}
+
+/* From the scheduler's stack to the goroutine's, by what was saved when that was left. */
+UNWIND_INLINE int unwind_go_stack(struct unwind_state *s, const struct unwind_rule *rule)
+{
+	__u64 at = unwind_thread_base(s), bp;
+	struct {
+		__u64 sp, ip;
+	} sched;
+
+	if (!at)
+		return UNWIND_BAD_RULE;
+	if (!unwind_go_routine(s, rule, &at))
+		return UNWIND_FAULT;
+	if (!at)
+		return UNWIND_COMPLETE;
+	at += unwind_go_sp(rule->cfa_off);
+	if (!unwind_read(s, &sched, sizeof(sched), at) ||
+	    !unwind_read(s, &bp, sizeof(bp), at + rule->bx_place * sizeof(__u64)))
+		return UNWIND_FAULT;
+	return unwind_go_arrive(s, rule->bp_kind, sched.sp, sched.ip, bp);
+}
+
+/* Around C code that runs on the scheduler's stack: the goroutine's may have moved meanwhile. */
+UNWIND_INLINE int unwind_go_call(struct unwind_state *s, const struct unwind_rule *rule)
+{
+	struct {
+		__u64 used_bytes, g;
+	} saved;
+	__u64 sp;
+
+	if (!unwind_read(s, &saved, sizeof(saved), s->sp + rule->cfa_off) ||
+	    !unwind_read(s, &sp, sizeof(sp), saved.g + UNWIND_GO_STACK_HIGH))
+		return UNWIND_FAULT;
+	return unwind_go_arrive(s, UNWIND_GO_CALLED, sp - saved.used_bytes, 0, s->bp);
+}
+
+/* Rules that only Go code has: apart, since few walks need them. */
+UNWIND_INLINE bool unwind_is_go(const struct unwind_rule *rule)
+{
+	return rule->kind == UNWIND_GO_STACK || rule->kind == UNWIND_GO_CALL;
+}
+
+UNWIND_INLINE int unwind_by_go_rule(struct unwind_state *s, const struct unwind_rule *rule)
+{
+	return rule->kind == UNWIND_GO_STACK ? unwind_go_stack(s, rule) : unwind_go_call(s, rule);
+}
+
+/* To the caller by a rule of any kind but UNWIND_GAP and those of unwind_is_go(). */
 UNWIND_INLINE int unwind_by_rule(struct unwind_state *s, const struct unwind_rule *rule)
 {
+	int reason;
+
 	switch (rule->kind) {
 	case UNWIND_END:
 		return UNWIND_COMPLETE;
@@ -233,7 +320,10 @@ UNWIND_INLINE int unwind_by_rule(struct unwind_state *s, const struct unwind_rul
 	case UNWIND_CLONE:
 		return unwind_clone(s);
 	default:
-		return unwind_apply(s, rule);
+		reason = unwind_apply(s, rule);
+		if (rule->kind == UNWIND_SP_EXACT)
+			s->ip_is_exact = true;
+		return reason;
 	}
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/addrsort.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 #define DIGIT_BITS 11
 #define DIGITS	   (1u << DIGIT_BITS)
@@ -77,15 +78,5 @@ void addrsort(struct addr_item *items, size_t n)
 
 size_t addrsort_rank(const struct addr_item *items, size_t n, uint64_t addr)
 {
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (items[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return SEARCH_RANK(items, n, addr, addr);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One thread and its queue; see background.h. Its priority is low, so that what is traced goes on
- * as before, but not that of the idle: both threads take locks of memory, and on a busy machine who
- * holds one must get its turn. While somebody waits for it, the thread has the priority of who
- * waits.
+ * One thread and its queue; see background.h. The thread has a low priority so that it doesn't slow
+ * down the traced side, but not idle priority: both threads take the allocator's locks, and a lock
+ * holder must get its turn on a busy machine. While another thread waits for a chore, the
+ * background thread has that thread's priority.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -77,7 +77,7 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* Signals are the main thread's. Without a thread everything is done when it is asked for. */
+/* Signals go to the main thread. If no thread can be started, chores run when they are finished. */
 static void start_thread(struct background *bg)
 {
 	sigset_t all, before;

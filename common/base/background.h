@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Work that will be needed at the next report, done ahead by a thread of low priority while the
- * tool waits for the end of its window. What is not done by then is done when it is asked for.
+ * Work for the next report, done ahead by a low-priority thread while the tool waits for the end of
+ * its window. A chore that has not begun by then runs when its result is needed.
  */
 #ifndef BACKGROUND_H
 #define BACKGROUND_H
@@ -16,7 +16,8 @@ enum chore_state {
 };
 
 /*
- * A part of what it works on; all zero: never begun. It touches nothing that others do meanwhile.
+ * A member of the object that the chore works on; all zero: never queued. A chore must not touch
+ * anything that other threads use meanwhile.
  */
 struct chore {
 	void (*run)(struct chore *chore);
@@ -26,14 +27,14 @@ struct chore {
 
 struct background *background_new(void);
 
-/* Waits for the chore that is being done, and forgets those that are not begun. */
+/* Waits for the running chore, drops the queued ones, and ends the thread. */
 void background_free(struct background *background);
 
-/* Has the chore done some time, after those before it. The first one starts the thread. */
+/* Queues a chore behind the others. The first call starts the thread. */
 void background_add(struct background *background, struct chore *chore,
 		    void (*run)(struct chore *chore));
 
-/* Returns when a chore that was added is done: here and now, if it wasn't begun. */
+/* Returns when a queued chore is done; runs it in the caller if it has not begun. */
 void background_finish(struct background *background, struct chore *chore);
 
 #endif

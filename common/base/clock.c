@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/parse.h"
 
 static uint64_t read_clock(clockid_t clock)
 {
@@ -21,4 +20,14 @@ uint64_t clock_now_ns(void)
 uint64_t clock_wall_ns(void)
 {
 	return read_clock(CLOCK_REALTIME);
+}
+
+char *clock_time_of_day(char text[CLOCK_TIME_OF_DAY_SIZE])
+{
+	time_t now = time(NULL);
+	struct tm local;
+
+	localtime_r(&now, &local);
+	strftime(text, CLOCK_TIME_OF_DAY_SIZE, "%H:%M:%S", &local);
+	return text;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What an address of code is in: a file, or memory by another name. */
+/* The file, or the named memory, that contains an address of code. */
 #ifndef IMAGE_H
 #define IMAGE_H
 

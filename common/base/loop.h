@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The one poll loop: file descriptors with what to do when they are ready, on epoll(7). */
+/* The one event loop, on epoll(7): file descriptors, each with its handler. */
 #ifndef LOOP_H
 #define LOOP_H
 

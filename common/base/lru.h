@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Things that take memory, in the order in which they were used, so that the sum can be bounded. */
+/* Objects in the order of their last use, with the memory that they take, to bound its sum. */
 #ifndef LRU_H
 #define LRU_H
 
 #include <stdint.h>
 
-/* A part of the thing; all zero: in no list. */
+/* A member of the object; all zero: in no list. */
 struct lru_item {
 	struct lru_item *older, *newer;
 	uint64_t bytes;
@@ -16,7 +16,7 @@ struct lru {
 	uint64_t bytes; /* of all items */
 };
 
-/* The item was used, and takes that much by now; 0: it is in the list no more. */
+/* The object was used and takes that many bytes now; 0 bytes: it leaves the list. */
 void lru_use(struct lru *lru, struct lru_item *item, uint64_t bytes);
 
 #endif

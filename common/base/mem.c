@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Allocation that cannot fail; see mem.h. */
+#include <errno.h>
 #include <limits.h>
 #include <malloc.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 static void *check_allocated(void *p)
 {
 	if (!p) {
-		msg_error("out of memory");
+		msg_errno(ENOMEM, "allocating memory");
 		exit(1);
 	}
 	return p;

@@ -9,8 +9,6 @@
 
 #include <stddef.h>
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-
 /* A zeroed block of n elements; overflow of n * size counts as out of memory. */
 void *mem_zalloc(size_t n, size_t size) __attribute__((malloc));
 
@@ -21,10 +19,10 @@ char *mem_strdup(const char *s) __attribute__((malloc));
 char *mem_strndup(const char *s, size_t n) __attribute__((malloc));
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2), malloc));
 
-/* Before work that takes much for a moment: what it frees is kept for its next block. */
+/* Before work that allocates much for a moment: freed memory is kept for reuse. */
 void mem_keep_freed(void);
 
-/* After it: what has been freed goes back to the system, and so does what will be. */
+/* After that work: freed memory goes back to the system, now and from here on. */
 void mem_give_back(void);
 
 /*

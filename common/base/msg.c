@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/msg.h"
 
 bool msg_verbose;
@@ -49,7 +50,12 @@ int msg_error(const char *fmt, ...)
 
 int msg_errno(int err, const char *fmt, ...)
 {
+	char text[128];
+	const char *hint = limit_hint(err, text, sizeof(text));
+
 	PRINT_LINE("", strerror(abs(err)));
+	if (hint)
+		msg_hint("%s", hint);
 	return -abs(err);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What a tool says on stderr. Every line starts with the tool's name: "runqlat: what was being
- * done: reason". Whoever detects a failure prints it, once, and returns a negative errno.
+ * done: reason". The function that detects a failure prints it, once, and returns a negative errno.
  */
 #ifndef MSG_H
 #define MSG_H
@@ -18,7 +18,10 @@ const char *msg_name(void);
 /* A failure. Returns -EINVAL, so that a parser can say "return msg_error(...)". */
 int msg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* A failure with its errno's text appended. err may be negative or positive; returns -abs(err). */
+/*
+ * A failure with its errno's text appended, and a hint where errno says that a limit was reached
+ * (limits.h). err may be negative or positive; returns -abs(err).
+ */
 int msg_errno(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Something is missing or lost but the run goes on. */

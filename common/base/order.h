@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The order of two numbers, as qsort() and bsearch() want it told. */
+/* Compares two numbers in the form that qsort() and bsearch() expect. */
 #ifndef ORDER_H
 #define ORDER_H
 

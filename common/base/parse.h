@@ -8,10 +8,6 @@
 
 #include <stdint.h>
 
-#define NS_PER_US 1000ULL
-#define NS_PER_MS 1000000ULL
-#define NS_PER_S  1000000000ULL
-
 /* Decimal, or hexadecimal with 0x; min and max inclusive. */
 int parse_uint(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *out);
 
@@ -24,7 +20,7 @@ int parse_size(const char *what, const char *text, uint64_t *out_bytes);
 /* "0.1", "12"; min and max inclusive. */
 int parse_decimal(const char *what, const char *text, double min, double max, double *out);
 
-/* Calls add for each number of a list separated by commas, none of them empty. */
+/* Calls add for each number of a comma-separated list. An empty item is refused. */
 int parse_list(const char *what, const char *text, uint64_t min, uint64_t max,
 	       int (*add)(uint64_t value, void *arg), void *arg);
 

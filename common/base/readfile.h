@@ -11,7 +11,7 @@
  */
 char *readfile(const char *path, size_t max_bytes, size_t *size);
 
-/* The same for the rest of what is open already, and stays so. */
+/* The same for an open file, from its current position; the file stays open. */
 char *readfile_fd(int fd, size_t max_bytes, size_t *size);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reading DWARF's numbers from bytes that nobody vouches for (DWARF 5, sections 7.6 and 7.7; little
- * endian). A cursor never leaves its range: what does not fit reads as zero and marks the cursor
- * as failed for good, so that callers test once, after a whole entry.
+ * Reads DWARF's numbers from untrusted bytes (DWARF 5, sections 7.6 and 7.7; little endian). A
+ * cursor never leaves its range: a read that does not fit returns zero and marks the cursor as
+ * failed for good, so that callers test once, after a whole entry.
  */
 #ifndef DWARF_READ_H
 #define DWARF_READ_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Headers, sections and segments of ELF64 files. libelf is not used here: it reads the whole table
- * of sections before the first question, and this has to be quick for thousands of files at the
- * start of a tool. Integers are read as they are: hosts are little-endian, as the files.
+ * of sections first, and a tool looks at thousands of files when it starts. Integers are read as
+ * they are: the hosts are little-endian, like the files.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elf/elf64.h"
 #include "base/mem.h"
+#include "elf/elf64.h"
 
 #define NAMES_MAX_BYTES	  (1u << 20)
 #define HEADERS_MAX_BYTES (1u << 22) /* e_shnum and e_phnum have 16 bits */
@@ -157,25 +157,30 @@ static bool holds(const Elf64_Phdr *ph, uint32_t type, const uint64_t *vaddr)
 	return ph->p_type == type && (!vaddr || *vaddr - ph->p_vaddr < ph->p_filesz);
 }
 
+Elf64_Phdr *elf64_read_segments(const struct elf64 *elf)
+{
+	const Elf64_Ehdr *eh = &elf->header;
+
+	if (!eh->e_phnum || eh->e_phentsize != sizeof(Elf64_Phdr))
+		return NULL;
+	return elf64_read(elf, eh->e_phoff, (uint64_t)eh->e_phnum * sizeof(Elf64_Phdr),
+			  HEADERS_MAX_BYTES);
+}
+
 static int find_segment(const struct elf64 *elf, uint32_t type, const uint64_t *vaddr,
 			Elf64_Phdr *found)
 {
-	const Elf64_Ehdr *eh = &elf->header;
-	unsigned int i = 0;
-	Elf64_Phdr *segments;
+	Elf64_Phdr *segments = elf64_read_segments(elf);
+	unsigned int n = elf->header.e_phnum, i = 0;
 
-	if (!eh->e_phnum || eh->e_phentsize != sizeof(Elf64_Phdr))
-		return -ENOENT;
-	segments = elf64_read(elf, eh->e_phoff, (uint64_t)eh->e_phnum * sizeof(Elf64_Phdr),
-			      HEADERS_MAX_BYTES);
 	if (!segments)
 		return -ENOENT;
-	while (i < eh->e_phnum && !holds(&segments[i], type, vaddr))
+	while (i < n && !holds(&segments[i], type, vaddr))
 		i++;
-	if (i < eh->e_phnum)
+	if (i < n)
 		*found = segments[i];
 	free(segments);
-	return i < eh->e_phnum ? 0 : -ENOENT;
+	return i < n ? 0 : -ENOENT;
 }
 
 int elf64_find_segment(const struct elf64 *elf, uint32_t type, Elf64_Phdr *found)
@@ -186,4 +191,15 @@ int elf64_find_segment(const struct elf64 *elf, uint32_t type, Elf64_Phdr *found
 int elf64_find_load(const struct elf64 *elf, uint64_t vaddr, Elf64_Phdr *found)
 {
 	return find_segment(elf, PT_LOAD, &vaddr, found);
+}
+
+void *elf64_read_vaddr(const struct elf64 *elf, uint64_t vaddr, uint64_t bytes, uint64_t max_bytes)
+{
+	Elf64_Phdr load;
+
+	if (elf64_find_load(elf, vaddr, &load) || bytes > load.p_filesz - (vaddr - load.p_vaddr)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return elf64_read(elf, load.p_offset + (vaddr - load.p_vaddr), bytes, max_bytes);
 }

@@ -27,7 +27,7 @@ struct elf64 {
 int elf64_open(struct elf64 *elf, int fd);
 int elf64_open_image(struct elf64 *elf, const void *image, size_t size);
 
-/* For the machine that this runs on: an emulator's program is not to be probed, for one. */
+/* The file is for this machine's architecture. A program that an emulator runs is not. */
 bool elf64_is_native(const struct elf64 *elf);
 
 /*
@@ -39,10 +39,16 @@ void *elf64_read(const struct elf64 *elf, uint64_t offset, uint64_t bytes, uint6
 /* The first section of that name. 0; -ENOENT where there is none or no readable section header. */
 int elf64_find_section(const struct elf64 *elf, const char *name, Elf64_Shdr *found);
 
+/* All e_phnum program headers, freed with free(); NULL: none that can be read. */
+Elf64_Phdr *elf64_read_segments(const struct elf64 *elf);
+
 /* The first segment of that type. 0; -ENOENT. */
 int elf64_find_segment(const struct elf64 *elf, uint32_t type, Elf64_Phdr *found);
 
 /* The PT_LOAD segment whose bytes in the file hold vaddr. 0; -ENOENT. */
 int elf64_find_load(const struct elf64 *elf, uint64_t vaddr, Elf64_Phdr *found);
+
+/* elf64_read() by address: what lies in one segment's part of the file. */
+void *elf64_read_vaddr(const struct elf64 *elf, uint64_t vaddr, uint64_t bytes, uint64_t max_bytes);
 
 #endif

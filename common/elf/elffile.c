@@ -46,11 +46,11 @@ static int check_elf(const struct elffile *f)
 }
 
 /* Takes elf over. */
-static int begin(struct elffile *f, Elf *elf, uint64_t bytes)
+static int begin(struct elffile *f, Elf *elf)
 {
 	int err = -ENOEXEC;
 
-	*f = (struct elffile){ .elf = elf, .bytes = bytes };
+	f->elf = elf;
 	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &f->header))
 		err = check_elf(f);
 	if (err)
@@ -65,14 +65,15 @@ int elffile_open(struct elffile *f, int fd)
 	ssize_t n;
 	int err;
 
-	*f = (struct elffile){ .elf = NULL };
+	*f = (struct elffile){ .fd = fd };
 	if (fstat(fd, &st))
 		return -errno;
+	f->bytes = st.st_size;
 	n = pread(fd, header, sizeof(header), 0);
 	if (n < 0)
 		return -errno;
 	err = check_header(header, n);
-	return err ? err : begin(f, elf_begin(fd, ELF_C_READ, NULL), st.st_size);
+	return err ? err : begin(f, elf_begin(fd, ELF_C_READ, NULL));
 }
 
 /* libelf wants a pointer to what it could change, but does not when it only reads. */
@@ -80,8 +81,13 @@ int elffile_open_image(struct elffile *f, const void *image, size_t size)
 {
 	int err = check_header(image, size);
 
-	*f = (struct elffile){ .elf = NULL };
-	return err ? err : begin(f, elf_memory((char *)image, size), size);
+	*f = (struct elffile){ .fd = -1, .image = image, .bytes = size };
+	return err ? err : begin(f, elf_memory((char *)image, size));
+}
+
+int elffile_as_elf64(const struct elffile *f, struct elf64 *elf)
+{
+	return f->image ? elf64_open_image(elf, f->image, f->bytes) : elf64_open(elf, f->fd);
 }
 
 void elffile_close(struct elffile *f)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ELF files of the traced side through libelf, for whoever reads symbols: both classes and byte
+ * ELF files of the traced side through libelf, for readers of symbols: both classes and byte
  * orders. Files are read with pread(2), never through a mapping: the traced side could truncate
- * them, and the fault would end the tracer. Every section is checked against the file's size and
- * a bound of ours before libelf allocates for it, and a broken file is an error, never a crash.
+ * them, and the fault would end the tracer. Every section is checked against the file's size and a
+ * bound of ours before libelf allocates for it, and a broken file is an error, never a crash.
  */
 #ifndef ELFFILE_H
 #define ELFFILE_H
@@ -13,12 +13,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "elf/elf64.h"
+
 #define ELFFILE_SECTION_MAX_BYTES (1u << 28)
 #define ELFFILE_BUILD_ID_MAX	  64
 
 struct elffile {
 	Elf *elf;
-	uint64_t bytes; /* the whole file's */
+	int fd;		   /* not owned; -1: an image */
+	const void *image; /* not owned */
+	uint64_t bytes;	   /* the whole file's */
 	GElf_Ehdr header;
 };
 
@@ -29,6 +33,9 @@ struct elffile {
 int elffile_open(struct elffile *f, int fd);
 int elffile_open_image(struct elffile *f, const void *image, size_t size);
 void elffile_close(struct elffile *f);
+
+/* The same file without libelf: what elf64_open() says of it. */
+int elffile_as_elf64(const struct elffile *f, struct elf64 *elf);
 
 /* The section's bytes, until elffile_close(); NULL where it has none, or too many. */
 Elf_Data *elffile_data(const struct elffile *f, Elf_Scn *scn);

@@ -28,7 +28,7 @@ static int read_section(const struct elf64 *elf, const char *name, void **data, 
 	return *data ? 0 : -errno;
 }
 
-/* What isn't terminated at the end is cut off. */
+/* Drops an unterminated string at the end. */
 static void end_strings(struct table *t)
 {
 	while (t->strings_bytes && t->strings[t->strings_bytes - 1])

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Every name that an ELF file gives to a function (.dynsym and .symtab; System V gABI, chapter 4).
- * elfsyms.h answers which function an address is in, with one name for each; this is for the
- * other way, from names to addresses, where aliases count.
+ * elfsyms.h leads from an address to one function name; this unit leads from names to addresses,
+ * where aliases count.
  */
 #ifndef ELFNAMES_H
 #define ELFNAMES_H
@@ -20,8 +20,8 @@ struct elfname {
 };
 
 /*
- * Calls visit for each function that the file defines, in no order; in both tables means twice.
- * 0; -ENOENT: it has neither table; -EINVAL: broken. name lives as long as the call.
+ * Calls visit for each function that the file defines, in no order; twice if both tables have it.
+ * name is valid during the call. 0; -ENOENT: neither table is there; -EINVAL: a broken file.
  */
 int elfnames_visit(const struct elf64 *elf, void (*visit)(const struct elfname *name, void *arg),
 		   void *arg);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * PLT stubs; see elfplt.h. First the stubs and the words that they jump through, then the
- * relocations of those words: .rela.plt has nearly all, so .rela.dyn, which is large, is only read
- * for what is left.
+ * relocations of those words: .rela.plt has nearly all, so the large .rela.dyn is read for the
+ * remaining stubs only.
  */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/addrsort.h"
-#include "elf/elfplt.h"
+#include "base/array.h"
 #include "base/mem.h"
+#include "elf/elfplt.h"
 
 #define PLT_SECTIONS_MAX     8
 #define PLT_MAX_BYTES	     (16u << 20)
@@ -20,7 +21,7 @@
 #define ARM64_STUB_MAX_BYTES 24
 #define ARM64_BTI_C	     0xd503245f
 
-/* A stub by the word it jumps through, or, where it leads to the lazy binder, by its number. */
+/* A stub: the word it jumps through or, if it leads to the lazy binder, its number. */
 struct stub {
 	uint64_t vaddr, end;
 	uint64_t word;
@@ -174,7 +175,7 @@ static void read_sections(struct reader *r)
 		}
 }
 
-/* ---- what they are for ---- */
+/* ---- the targets of stubs ---- */
 
 /* One section of relocations. */
 struct relocations {
@@ -271,7 +272,7 @@ static bool resolve_stub(struct reader *r, const struct relocations *rel, const 
 	return true;
 }
 
-/* Leaves the stubs that these relocations say nothing about. */
+/* Keeps the stubs that no relocation of this section names. */
 static void resolve_stubs(struct reader *r, Elf_Scn *scn, const GElf_Shdr *sh, bool is_plt_rel)
 {
 	struct relocations rel;
@@ -287,7 +288,7 @@ static void resolve_stubs(struct reader *r, Elf_Scn *scn, const GElf_Shdr *sh, b
 	free(rel.by_word);
 }
 
-/* In a static file the section is not called .rela.plt by all linkers, but it is there. */
+/* Not every linker calls the section of a static file .rela.plt. */
 static void read_relocations(struct reader *r, bool of_plt)
 {
 	Elf_Scn *scn = NULL;

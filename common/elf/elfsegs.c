@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "elf/elf64.h"
 #include "elf/elfsegs.h"
-#include "base/mem.h"
 
 #define HEADERS_MAX_BYTES (64 * sizeof(Elf64_Phdr))
 
@@ -22,7 +22,7 @@ void elfsegs_add(struct elfsegs *segs, const Elf64_Phdr *header)
 	segs->count++;
 }
 
-static int read_segments(struct elfsegs *segs, const struct elf64 *elf)
+int elfsegs_read_elf(struct elfsegs *segs, const struct elf64 *elf)
 {
 	Elf64_Phdr *headers;
 
@@ -44,7 +44,7 @@ int elfsegs_read(struct elfsegs *segs, int fd)
 	struct elf64 elf;
 	int err = elf64_open(&elf, fd);
 
-	return err ? err : read_segments(segs, &elf);
+	return err ? err : elfsegs_read_elf(segs, &elf);
 }
 
 int elfsegs_read_image(struct elfsegs *segs, const void *image, size_t size)
@@ -52,7 +52,7 @@ int elfsegs_read_image(struct elfsegs *segs, const void *image, size_t size)
 	struct elf64 elf;
 	int err = elf64_open_image(&elf, image, size);
 
-	return err ? err : read_segments(segs, &elf);
+	return err ? err : elfsegs_read_elf(segs, &elf);
 }
 
 static bool holds(const struct elfsegs *segs, size_t i, uint64_t offset, uint64_t slack_mask)

@@ -19,13 +19,16 @@ struct elfsegs {
 	size_t count;
 };
 
+struct elf64;
+
 /* 64-bit files of this machine's byte order. 0 or -errno (-ENOEXEC: not such a file). */
 int elfsegs_read(struct elfsegs *segs, int fd);
+int elfsegs_read_elf(struct elfsegs *segs, const struct elf64 *elf);
 
 /* The same from an image in memory (the vdso). */
 int elfsegs_read_image(struct elfsegs *segs, const void *image, size_t size);
 
-/* Adds a segment if it is executable, to what began as all zero; what is too much is left out. */
+/* Adds a segment if it is executable and there is room. *segs is all zero before the first one. */
 void elfsegs_add(struct elfsegs *segs, const Elf64_Phdr *header);
 
 /*

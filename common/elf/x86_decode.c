@@ -164,6 +164,7 @@ static void take_modrm(struct cursor *c, struct x86_insn *insn)
 	uint8_t modrm = take_byte(c), mod = modrm >> 6, base = modrm & 7;
 
 	insn->has_modrm = true;
+	insn->modrm_at = c->at - 1;
 	insn->modrm = modrm;
 	if (mod == 3)
 		return;

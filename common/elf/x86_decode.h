@@ -35,6 +35,7 @@ struct x86_insn {
 	uint8_t opcode;
 	bool has_modrm;
 	uint8_t modrm;
+	size_t modrm_at;  /* its offset */
 	int32_t relative; /* of a relative jump or call: from the end of the instruction */
 	bool is_relative;
 };

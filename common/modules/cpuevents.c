@@ -8,16 +8,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "modules/cpuevents.h"
 #include "base/cpulist.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "modules/cpuevents.h"
 
 struct opening {
 	struct cpu_events *events;
 	const struct perf_event_attr *attr;
 	uint32_t only_cpu;
 	const struct bpf_program *program;
+	int err; /* of an event, printed */
 };
 
 int cpu_event_open(const struct perf_event_attr *attr, uint32_t cpu)
@@ -35,16 +36,12 @@ static int report_refused_event(const struct perf_event_attr *attr, uint32_t cpu
 	return -err;
 }
 
-static int open_on_cpu(uint32_t cpu, void *arg)
+static int attach_on_cpu(const struct opening *opening, uint32_t cpu)
 {
-	struct opening *opening = arg;
 	struct cpu_events *events = opening->events;
 	struct bpf_link *link;
-	int fd;
+	int fd = cpu_event_open(opening->attr, cpu);
 
-	if (opening->only_cpu != ALL_CPUS && cpu != opening->only_cpu)
-		return 0;
-	fd = cpu_event_open(opening->attr, cpu);
 	if (fd < 0)
 		return errno == ENODEV ? 0 : report_refused_event(opening->attr, cpu);
 	link = bpf_program__attach_perf_event(opening->program, fd);
@@ -59,12 +56,22 @@ static int open_on_cpu(uint32_t cpu, void *arg)
 	return 0;
 }
 
+static int open_on_cpu(uint32_t cpu, void *arg)
+{
+	struct opening *opening = arg;
+
+	if (opening->only_cpu == ALL_CPUS || cpu == opening->only_cpu)
+		opening->err = attach_on_cpu(opening, cpu);
+	return opening->err;
+}
+
 int cpu_events_open(struct cpu_events *events, const struct perf_event_attr *attr, uint32_t cpu,
 		    const struct bpf_program *program)
 {
-	struct opening opening = { events, attr, cpu, program };
+	struct opening opening = { events, attr, cpu, program, 0 };
+	int err = cpulist_visit_online(open_on_cpu, &opening);
 
-	return cpulist_visit_online(open_on_cpu, &opening);
+	return err && !opening.err ? msg_errno(err, "finding out which CPUs are online") : err;
 }
 
 static uint64_t close_event(const struct cpu_event *event)

@@ -6,30 +6,32 @@
  * prompt.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "abi/filter.h"
-#include "run/bpfmap.h"
-#include "process/cgroups.h"
-#include "output/escape.h"
-#include "run/run_facts.h"
-#include "modules/histograms.h"
+#include "base/clock.h"
 #include "base/idmap.h"
-#include "run/loss.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/strpool.h"
+#include "modules/exposition.h"
+#include "modules/histograms.h"
+#include "output/escape.h"
+#include "process/cgroups.h"
+#include "run/bpfmap.h"
+#include "run/loss.h"
+#include "run/run_facts.h"
 
 /* As bpf/hist.bpf.h says. There are no more keys than entries. */
 #define LABELS_MIN 16384
 
 struct keyed_hist {
-	uint64_t id;
+	uint64_t id; /* of a container: its name's address in the list's pool */
 	struct hist hist;
 };
 
@@ -37,99 +39,229 @@ struct hist_list {
 	struct idmap by_id; /* id + 1, since ids may be 0 */
 	struct keyed_hist **items;
 	size_t count, cap;
+	const struct run *run;
+	struct strpool *containers; /* NULL: not by container */
 };
 
-static bool in_ns, in_ms, timestamps, is_left_out;
-static uint32_t entries = 32768;
-static const struct hist_grouping *grouping;
-static struct hist before; /* what has been reported of the histogram of everything */
-static struct map_pair tables = { .slot = "hist_tables", .first = "hist_table" };
+struct histograms {
+	bool in_ns, in_ms, timestamps;
+	uint32_t entries;
+	struct hist *before; /* what has been reported of the histogram of everything */
+	struct map_pair tables;
+	struct cgroups *cgroups; /* NULL: their names are not asked for */
+	struct metric metric;
+};
 
-static const struct opt hists_opts[] = {
-	{ 'm', "milliseconds", NULL, OPT_FLAG(&in_ms), "in milliseconds, not microseconds",
-	  "nanoseconds" },
-	{ 'N', "nanoseconds", NULL, OPT_FLAG(&in_ns), "in nanoseconds" },
-	{ 'T', "timestamp", NULL, OPT_FLAG(&timestamps), "the time of day above each report" },
-	{ 0, "entries", "N", OPT_UINT(&entries, 64, 1 << 24),
+static const struct histograms defaults = {
+	.entries = 32768,
+	.tables = { .slot = "hist_tables", .first = "hist_table" },
+};
+
+static const struct opt histograms_opts[] = {
+	{ 'm', "milliseconds", NULL, OPT_FLAG(struct histograms, in_ms),
+	  "in milliseconds, not microseconds", "nanoseconds" },
+	{ 'N', "nanoseconds", NULL, OPT_FLAG(struct histograms, in_ns), "in nanoseconds" },
+	{ 'T', "timestamp", NULL, OPT_FLAG(struct histograms, timestamps),
+	  "the time of day above each report" },
+	{ 0, "entries", "N", OPT_UINT(struct histograms, entries, 64, 1 << 24),
 	  "room for results by key; a histogram takes one per power of two (default 32768)" },
 	{},
 };
 
-void hists_set_grouping(const struct hist_grouping *by)
+static struct histograms *histograms_of(const struct run *run)
 {
-	grouping = by;
+	return run_state(run, &histograms_module);
 }
 
-static const struct hist_unit *unit(void)
+static const struct hist_grouping *grouping_of(const struct run *run)
 {
-	return in_ns ? &hist_nsecs : in_ms ? &hist_msecs : &hist_usecs;
+	const struct histograms_spec *spec = run_spec(run, &histograms_module);
+
+	return spec ? spec->grouping(run) : NULL;
+}
+
+static const struct hist_unit *unit_of(const struct run *run)
+{
+	const struct histograms *hists = histograms_of(run);
+
+	return hists->in_ns ? &hist_nsecs : hists->in_ms ? &hist_msecs : &hist_usecs;
+}
+
+static int check_histograms(struct run *run)
+{
+	const struct histograms *hists = histograms_of(run);
+
+	if (run->is_metrics && (hists->in_ns || hists->in_ms))
+		return msg_error("-m and -N are not for --format prometheus, which has seconds");
+	return 0;
 }
 
 /* One histogram of everything needs none of the tables by key. */
 static void leave_out_by_key(const struct run *run)
 {
-	map_pair_leave_out(run, &tables);
+	map_pair_leave_out(run, &histograms_of(run)->tables);
 	map_leave_out(run, "hist_labels");
 }
 
-static int configure_hists(struct run *run)
+static int leave_out_histograms(struct run *run)
 {
-	struct hist_settings settings = { .mult = unit()->mult, .shift = unit()->shift };
+	leave_out_by_key(run);
+	map_leave_out(run, "hist_all");
+	return 0;
+}
 
-	if (is_left_out) {
-		leave_out_by_key(run);
-		map_leave_out(run, "hist_all");
-		return 0;
-	}
+static int configure_histograms(struct run *run)
+{
+	const struct histograms *hists = histograms_of(run);
+	const struct hist_unit *unit = unit_of(run);
+	struct hist_settings settings = { .mult = unit->mult, .shift = unit->shift };
+
 	settings.has_turns = run->interval_ns != 0;
-	map_pair_configure(run, &tables, entries, settings.has_turns);
-	loss_set_hint("entries");
-	if (entries > LABELS_MIN)
-		bpf_map__set_max_entries(map_find(run, "hist_labels"), entries);
-	if (!grouping)
+	map_pair_configure(run, &hists->tables, hists->entries, settings.has_turns);
+	loss_name_option(run, "entries");
+	if (hists->entries > LABELS_MIN)
+		bpf_map__set_max_entries(map_find(run, "hist_labels"), hists->entries);
+	if (!grouping_of(run))
 		leave_out_by_key(run);
 	return map_set_settings(run, ".rodata.hist", &settings, sizeof(settings));
 }
 
-uint32_t hists_entries(void)
+static enum loop_verdict on_cgroups(int fd, void *arg)
 {
-	return entries;
+	(void)fd;
+	cgroups_update(arg);
+	return LOOP_GO;
 }
 
-void hists_leave_out(void)
+static int start_histograms(struct run *run)
 {
-	is_left_out = true;
+	const struct hist_grouping *grouping = grouping_of(run);
+	struct histograms *hists = histograms_of(run);
+	int fd;
+
+	if (!grouping || !(grouping->with_cgroup || grouping->by_container))
+		return 0;
+	hists->cgroups = cgroups_new(true);
+	fd = cgroups_fd(hists->cgroups);
+	return fd < 0 ? 0 : loop_watch(run->loop, fd, on_cgroups, hists->cgroups);
 }
 
-void hists_print_time(FILE *f)
+uint32_t histograms_entries(const struct run *run)
 {
-	time_t now = time(NULL);
-	char text[16];
+	return histograms_of(run)->entries;
+}
 
-	if (!timestamps)
+void histograms_print_time(const struct run *run)
+{
+	char text[CLOCK_TIME_OF_DAY_SIZE];
+
+	if (histograms_of(run)->timestamps)
+		fprintf(run->out, "%s\n", clock_time_of_day(text));
+}
+
+/* What is known of a key by its grouping; texts that are not are NULL. */
+struct key_texts {
+	const char *name, *comm, *path, *container_id, *unit;
+};
+
+static const char *unless_empty(const char *text)
+{
+	return *text ? text : NULL;
+}
+
+static void fill_cgroup(struct key_texts *texts, const struct cgroup *cgroup)
+{
+	if (!cgroup)
 		return;
-	strftime(text, sizeof(text), "%H:%M:%S", localtime(&now));
-	fprintf(f, "%s\n", text);
+	texts->path = cgroup->path;
+	texts->container_id = unless_empty(cgroup->container.id);
+	texts->unit = unless_empty(cgroup->container.unit);
+}
+
+/* comm: where the grouping has one. */
+static struct key_texts texts_of(const struct run *run, uint64_t id, const char *comm)
+{
+	const struct hist_grouping *grouping = grouping_of(run);
+	struct key_texts texts = {
+		.name = grouping->names ? grouping->names[id] : NULL,
+		.comm = grouping->with_comm ? comm : NULL,
+	};
+
+	if (grouping->by_container)
+		texts.container_id = (const char *)(uintptr_t)id;
+	else if (grouping->with_cgroup)
+		fill_cgroup(&texts, cgroups_find(histograms_of(run)->cgroups, id));
+	return texts;
+}
+
+static void print_json_key(struct json *json, const struct run *run, uint64_t id, const char *comm)
+{
+	const struct hist_grouping *grouping = grouping_of(run);
+	struct key_texts texts = texts_of(run, id, comm);
+
+	json_text(json, "by", grouping->key);
+	if (!grouping->names && !grouping->by_container)
+		json_uint(json, "id", id);
+	json_text(json, "name", texts.name);
+	json_text(json, "comm", texts.comm);
+	json_text(json, "path", texts.path);
+	json_text(json, "container_id", texts.container_id);
+	json_text(json, "unit_name", texts.unit);
 }
 
 /* item NULL: of everything. comm: where the grouping has one. */
-static void print_json(FILE *f, const struct keyed_hist *item, const char *comm,
+static void print_json(const struct run *run, const struct keyed_hist *item, const char *comm,
 		       const struct hist *hist)
 {
-	struct json json = json_begin_line(f, "histogram");
-	char path[PATH_MAX];
+	struct json json = json_begin_line(run->out, "histogram");
+
+	if (item)
+		print_json_key(&json, run, item->id, comm);
+	hist_print_json(&json, hist, unit_of(run));
+	json_end_line(&json);
+}
+
+/* ---- metrics ---- */
+
+/* Labels follow from the grouping: its key, and what else names it. */
+static const struct metric *metric_of(const struct run *run)
+{
+	const struct histograms_spec *spec = run_spec(run, &histograms_module);
+	const struct hist_grouping *grouping = grouping_of(run);
+	struct metric *metric = &histograms_of(run)->metric;
+
+	metric->name = spec->metric.name;
+	metric->help = spec->metric.help;
+	metric->kind = METRIC_HISTOGRAM;
+	if (grouping) {
+		metric->labels[0] = grouping->by_container ? "container_id" : grouping->key;
+		metric->labels[1] = grouping->with_comm	    ? "comm"
+				    : grouping->with_cgroup ? "container_id"
+							    : NULL;
+	}
+	return metric;
+}
+
+/* item NULL: of everything. */
+static void add_metric(const struct run *run, const struct keyed_hist *item, const char *comm,
+		       const struct hist *hist)
+{
+	const struct hist_grouping *grouping = grouping_of(run);
+	const char *values[2] = { "", "" };
+	char number[32];
 
 	if (item) {
-		json_text(&json, "by", grouping->key);
-		if (!grouping->names)
-			json_uint(&json, "id", item->id);
-		json_text(&json, "name", grouping->names ? grouping->names[item->id] : NULL);
-		json_text(&json, "comm", grouping->with_comm ? comm : NULL);
-		if (grouping->with_cgroup && !cgroup_path_of(item->id, path, sizeof(path)))
-			json_text(&json, "path", path);
+		struct key_texts texts = texts_of(run, item->id, comm);
+		const char *second = grouping->with_comm ? texts.comm : texts.container_id;
+
+		snprintf(number, sizeof(number), "%llu", (unsigned long long)item->id);
+		values[0] = texts.name		     ? texts.name
+			    : texts.path	     ? texts.path
+			    : grouping->by_container ? texts.container_id
+						     : number;
+		values[1] = second ? second : "";
 	}
-	hist_print_json(&json, hist, unit());
-	json_end_line(&json);
+	metrics_add_hist(exposition_metrics(run), metric_of(run), values, hist, run->end_ns);
 }
 
 /* ---- one histogram of everything ---- */
@@ -151,19 +283,24 @@ static int read_all(const struct run *run, struct hist *all)
 
 static int report_all(struct run *run)
 {
+	struct histograms *hists = histograms_of(run);
 	struct hist now = {}, shown;
 	int err = read_all(run, &now);
 
 	if (err)
 		return err;
+	if (!hists->before)
+		hists->before = mem_zalloc(1, sizeof(*hists->before));
 	shown = now;
-	hist_subtract(&shown, &before);
-	if (run->is_json)
-		print_json(run->out, NULL, NULL, &shown);
+	hist_subtract(&shown, hists->before);
+	if (run->is_metrics)
+		add_metric(run, NULL, NULL, &shown);
+	else if (run->is_json)
+		print_json(run, NULL, NULL, &shown);
 	else
-		hist_print(run->out, &shown, unit());
+		hist_print(run->out, &shown, unit_of(run));
 	if (!run->is_peek) {
-		before = now;
+		*hists->before = now;
 		run->recorded += hist_count(&shown);
 	}
 	return 0;
@@ -185,12 +322,23 @@ static struct hist *find_hist(struct hist_list *list, uint64_t id)
 	return &item->hist;
 }
 
+/* All cgroups that are in no container are one. */
+static uint64_t container_of_cgroup(const struct hist_list *list, uint64_t id)
+{
+	const struct cgroup *cgroup = cgroups_find(histograms_of(list->run)->cgroups, id);
+	const char *name = cgroup ? cgroup->container.id : "";
+
+	return (uintptr_t)strpool_intern(list->containers, name);
+}
+
 static void collect_octave(const void *key_data, const void *value, void *arg)
 {
 	const struct hist_key *key = key_data;
+	struct hist_list *list = arg;
+	uint64_t id = list->containers ? container_of_cgroup(list, key->id) : key->id;
 
 	if (key->octave < HIST_OCTAVES)
-		hist_merge_octave(find_hist(arg, key->id), (uint32_t)key->octave, value);
+		hist_merge_octave(find_hist(list, id), (uint32_t)key->octave, value);
 }
 
 static int by_total(const void *a, const void *b)
@@ -203,19 +351,21 @@ static int by_total(const void *a, const void *b)
 	return dx < dy ? -1 : dx > dy ? 1 : (x->id > y->id) - (x->id < y->id);
 }
 
-static void print_title(FILE *f, uint64_t id, const char *comm)
+static void print_title(FILE *f, const struct run *run, uint64_t id, const char *comm)
 {
-	char path[PATH_MAX];
+	const struct hist_grouping *grouping = grouping_of(run);
+	struct key_texts texts = texts_of(run, id, comm);
 
-	if (grouping->names) {
-		fprintf(f, "%s = %s\n", grouping->key, grouping->names[id]);
-		return;
-	}
-	fprintf(f, "%s = %llu ", grouping->key, (unsigned long long)id);
-	if (grouping->with_comm)
-		escape_print(f, comm, "");
-	if (grouping->with_cgroup && !cgroup_path_of(id, path, sizeof(path)))
-		escape_print(f, path, "");
+	fprintf(f, "%s = ", grouping->key);
+	if (texts.name)
+		fputs(texts.name, f);
+	else if (grouping->by_container)
+		escape_print(
+			f, texts.container_id && *texts.container_id ? texts.container_id : "none",
+			"");
+	else
+		fprintf(f, "%llu ", (unsigned long long)id);
+	escape_print(f, texts.comm ? texts.comm : texts.path ? texts.path : "", "");
 	fputc('\n', f);
 }
 
@@ -224,20 +374,27 @@ static void print_keyed(const struct run *run, const struct keyed_hist *item)
 	char comm[TASK_COMM_LEN + 1] = {};
 
 	bpf_map_lookup_elem(bpf_map__fd(map_find(run, "hist_labels")), &item->id, comm);
+	if (run->is_metrics) {
+		add_metric(run, item, comm, &item->hist);
+		return;
+	}
 	if (run->is_json) {
-		print_json(run->out, item, comm, &item->hist);
+		print_json(run, item, comm, &item->hist);
 		return;
 	}
 	fputc('\n', run->out);
-	print_title(run->out, item->id, comm);
-	hist_print(run->out, &item->hist, unit());
+	print_title(run->out, run, item->id, comm);
+	hist_print(run->out, &item->hist, unit_of(run));
 }
 
 static int report_by_key(struct run *run)
 {
-	struct hist_list list = {};
-	int err = map_pair_read(run, &tables, collect_octave, &list);
+	struct hist_list list = { .run = run };
+	int err;
 
+	if (grouping_of(run)->by_container)
+		list.containers = strpool_new();
+	err = map_pair_read(run, &histograms_of(run)->tables, collect_octave, &list);
 	if (list.count)
 		qsort(list.items, list.count, sizeof(*list.items), by_total);
 	for (size_t i = 0; !err && i < list.count; i++) {
@@ -247,22 +404,39 @@ static int report_by_key(struct run *run)
 	}
 	idmap_free(&list.by_id, free);
 	free(list.items);
+	strpool_free(list.containers);
 	return err;
 }
 
-int hists_report(struct run *run)
+int histograms_report(struct run *run)
 {
+	int err;
+
 	if (run->is_json) {
-		facts_print(run);
-	} else {
+		run_facts_print(run);
+	} else if (!run->is_metrics) {
 		fputc('\n', run->out);
-		hists_print_time(run->out);
+		histograms_print_time(run);
 	}
-	return grouping ? report_by_key(run) : report_all(run);
+	err = grouping_of(run) ? report_by_key(run) : report_all(run);
+	if (!err && run->is_metrics)
+		exposition_write(run);
+	return err;
 }
 
-const struct module hists_module = {
+static void finish_histograms(struct run *run)
+{
+	free(histograms_of(run)->before);
+	cgroups_free(histograms_of(run)->cgroups);
+}
+
+const struct module histograms_module = {
 	.title = "histogram",
-	.opts = hists_opts,
-	.configure = configure_hists,
+	.opts = histograms_opts,
+	.state = DEFAULTS(defaults),
+	.check = check_histograms,
+	.configure = configure_histograms,
+	.leave_out = leave_out_histograms,
+	.start = start_histograms,
+	.finish = finish_histograms,
 };

@@ -12,12 +12,12 @@
 #include <bpf/bpf.h>
 
 #include "abi/ksym_query.h"
-#include "run/bpfmap.h"
-#include "modules/kernelnames.h"
-#include "symbols/ksyms.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/readfile.h"
+#include "modules/kernelnames.h"
+#include "run/bpfmap.h"
+#include "symbols/ksyms.h"
 
 #define ADDRS_BYTES	  (KSYMS_AT_ONCE * sizeof(uint64_t))
 #define ANSWERS_MAX_BYTES (KSYMS_AT_ONCE << 10) /* names of the kernel have 512 bytes at most */

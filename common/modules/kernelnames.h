@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "run/tool.h"
+#include "run/run.h"
 
 struct kernelnames;
 struct ksyms;

@@ -8,39 +8,49 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "modules/cpuevents.h"
+#include "base/clock.h"
 #include "base/cpulist.h"
 #include "base/msg.h"
 #include "base/parse.h"
-#include "output/profile.h"
+#include "modules/cpuevents.h"
 #include "modules/sampler.h"
+#include "output/profile.h"
 
-static uint32_t frequency_hz = 99, only_cpu;
-static uint64_t period;
-static const char *event_name;
-static char event_text[64];
-static struct sample_period sample_period;
-
-static struct perf_event_attr attr = { .size = sizeof(attr) };
-static struct cpu_events events;
-
-static int parse_period(const char *what, const char *text, void *dest);
-
-static const struct opt sampler_opts[] = {
-	{ 'F', "frequency", "HZ", OPT_UINT(&frequency_hz, 1, 1000000),
-	  "samples per second and CPU (default 99)", "count-period" },
-	{ 'c', "count-period", "N", OPT_PARSED(parse_period, &period),
-	  "a sample every N events (ns of cpu-clock)" },
-	{ 0, "event", "EVENT", OPT_STRING(&event_name),
-	  "cycles or cpu-clock (default: cycles where the machine counts them)" },
-	{ 'C', "cpu", "CPU", OPT_UINT(&only_cpu, 0, UINT32_MAX), "only that CPU" },
-	{},
+struct sampler {
+	uint32_t frequency_hz, only_cpu;
+	uint64_t period;
+	const char *event_name;
+	char event_text[64];
+	struct sample_period sample_period;
+	struct perf_event_attr attr;
+	struct cpu_events events;
 };
+
+static const struct sampler defaults = {
+	.frequency_hz = 99,
+	.attr.size = sizeof(defaults.attr),
+};
+
+static struct sampler *sampler_of(const struct run *run)
+{
+	return run_state(run, &sampler_module);
+}
 
 static int parse_period(const char *what, const char *text, void *dest)
 {
 	return parse_uint(what, text, 1, INT64_MAX, dest);
 }
+
+static const struct opt sampler_opts[] = {
+	{ 'F', "frequency", "HZ", OPT_UINT(struct sampler, frequency_hz, 1, 1000000),
+	  "samples per second and CPU (default 99)", "count-period" },
+	{ 'c', "count-period", "N", OPT_PARSED(struct sampler, period, parse_period),
+	  "a sample every N events (ns of cpu-clock)" },
+	{ 0, "event", "EVENT", OPT_STRING(struct sampler, event_name),
+	  "cycles or cpu-clock (default: cycles where the machine counts them)" },
+	{ 'C', "cpu", "CPU", OPT_UINT(struct sampler, only_cpu, 0, UINT32_MAX), "only that CPU" },
+	{},
+};
 
 static int is_cpu(uint32_t cpu, void *arg)
 {
@@ -49,18 +59,20 @@ static int is_cpu(uint32_t cpu, void *arg)
 
 static int check_sampler(struct run *run)
 {
-	(void)run;
-	if (event_name && strcmp(event_name, "cycles") && strcmp(event_name, "cpu-clock"))
-		return msg_error("--event: '%s' is neither cycles nor cpu-clock", event_name);
-	if (opts_given("cpu") && cpulist_visit_online(is_cpu, &only_cpu) != 1)
-		return msg_error("--cpu: there is no CPU %u online", only_cpu);
+	struct sampler *sampler = sampler_of(run);
+	const char *event = sampler->event_name;
+
+	if (event && strcmp(event, "cycles") && strcmp(event, "cpu-clock"))
+		return msg_error("--event: '%s' is neither cycles nor cpu-clock", event);
+	if (run_given(run, "cpu") && cpulist_visit_online(is_cpu, &sampler->only_cpu) != 1)
+		return msg_error("--cpu: there is no CPU %u online", sampler->only_cpu);
 	return 0;
 }
 
-static void set_event(bool cycles)
+static void set_event(struct perf_event_attr *attr, bool cycles)
 {
-	attr.type = cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
-	attr.config = cycles ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_SW_CPU_CLOCK;
+	attr->type = cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
+	attr->config = cycles ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_SW_CPU_CLOCK;
 }
 
 static int first_cpu(uint32_t cpu, void *arg)
@@ -69,26 +81,27 @@ static int first_cpu(uint32_t cpu, void *arg)
 	return 1;
 }
 
-static bool has_cycles(void)
+static bool has_cycles(struct perf_event_attr *attr)
 {
 	uint32_t cpu = 0;
 	int fd;
 
 	cpulist_visit_online(first_cpu, &cpu);
-	set_event(true);
-	fd = cpu_event_open(&attr, cpu);
+	set_event(attr, true);
+	fd = cpu_event_open(attr, cpu);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
 }
 
-static int choose_event(void)
+static int choose_event(struct sampler *sampler)
 {
-	bool want_cycles = !event_name || !strcmp(event_name, "cycles");
-	bool cycles = want_cycles && has_cycles();
+	const char *event = sampler->event_name;
+	bool want_cycles = !event || !strcmp(event, "cycles");
+	bool cycles = want_cycles && has_cycles(&sampler->attr);
 
-	set_event(cycles);
-	if (event_name && want_cycles && !cycles) {
+	set_event(&sampler->attr, cycles);
+	if (event && want_cycles && !cycles) {
 		msg_error("--event cycles: this machine does not count cycles");
 		msg_hint("--event cpu-clock works everywhere");
 		return -ENOENT;
@@ -96,61 +109,78 @@ static int choose_event(void)
 	return 0;
 }
 
-static void describe_event(struct run *run)
+static bool samples_cycles(const struct sampler *sampler)
 {
-	bool cycles = attr.type == PERF_TYPE_HARDWARE;
+	return sampler->attr.type == PERF_TYPE_HARDWARE;
+}
 
-	if (period)
-		snprintf(event_text, sizeof(event_text), "one sample per %llu %s",
-			 (unsigned long long)period, cycles ? "cycles" : "ns of cpu-clock");
+static void describe_event(struct run *run, struct sampler *sampler)
+{
+	char *text = sampler->event_text;
+	bool cycles = samples_cycles(sampler);
+
+	if (sampler->period)
+		snprintf(text, sizeof(sampler->event_text), "one sample per %llu %s",
+			 (unsigned long long)sampler->period,
+			 cycles ? "cycles" : "ns of cpu-clock");
 	else
-		snprintf(event_text, sizeof(event_text), "%s at %u Hz",
-			 cycles ? "cycles" : "cpu-clock", frequency_hz);
-	run->event = event_text;
-	msg_info("%s%s", period ? "" : "sampling ", event_text);
+		snprintf(text, sizeof(sampler->event_text), "%s at %u Hz",
+			 cycles ? "cycles" : "cpu-clock", sampler->frequency_hz);
+	run->event = text;
+	msg_info("%s%s", sampler->period ? "" : "sampling ", text);
 }
 
 /* At a frequency, the period is an average. */
-static void tell_period(struct run *run)
+static void describe_period(struct run *run, struct sampler *sampler)
 {
-	bool counts_cycles = period && attr.type == PERF_TYPE_HARDWARE;
+	uint64_t period = sampler->period;
+	bool counts_cycles = period && samples_cycles(sampler);
 
-	sample_period.type = counts_cycles ? "cycles" : "cpu";
-	sample_period.unit = counts_cycles ? "count" : "nanoseconds";
-	sample_period.value = period ? period : NS_PER_S / frequency_hz;
-	run->period = &sample_period;
+	sampler->sample_period = (struct sample_period){
+		.type = counts_cycles ? "cycles" : "cpu",
+		.unit = counts_cycles ? "count" : "nanoseconds",
+		.value = period ? period : NS_PER_S / sampler->frequency_hz,
+	};
+	run->period = &sampler->sample_period;
 }
 
 static int configure_sampler(struct run *run)
 {
+	struct sampler *sampler = sampler_of(run);
 	int err;
 
-	attr.freq = !period;
-	attr.sample_freq = period ? period : frequency_hz; /* in a union with sample_period */
-	err = choose_event();
+	sampler->attr.freq = !sampler->period;
+	sampler->attr.sample_freq = /* in a union with sample_period */
+		sampler->period ? sampler->period : sampler->frequency_hz;
+	err = choose_event(sampler);
 	if (err)
 		return err;
-	describe_event(run);
-	tell_period(run);
+	describe_event(run, sampler);
+	describe_period(run, sampler);
 	return 0;
 }
 
-int sampler_attach(struct run *run, const struct bpf_program *program)
+static int attach_sampler(struct run *run)
 {
-	(void)run;
-	return cpu_events_open(&events, &attr, opts_given("cpu") ? only_cpu : ALL_CPUS, program);
+	const struct sampler_spec *spec = run_spec(run, &sampler_module);
+	struct sampler *sampler = sampler_of(run);
+
+	return cpu_events_open(&sampler->events, &sampler->attr,
+			       run_given(run, "cpu") ? sampler->only_cpu : ALL_CPUS,
+			       bpf_object__find_program_by_name(run->object, spec->program));
 }
 
 static void stop_sampler(struct run *run)
 {
-	(void)run;
-	cpu_events_close(&events);
+	cpu_events_close(&sampler_of(run)->events);
 }
 
 const struct module sampler_module = {
 	.title = "sampling",
 	.opts = sampler_opts,
+	.state = DEFAULTS(defaults),
 	.check = check_sampler,
 	.configure = configure_sampler,
+	.attach = attach_sampler,
 	.stop = stop_sampler,
 };

@@ -3,11 +3,13 @@
 #ifndef SAMPLER_H
 #define SAMPLER_H
 
-#include "run/tool.h"
+#include "run/run.h"
 
 extern const struct module sampler_module;
 
-/* Attaches the program to an event on every CPU that is wanted. 0 or -errno, printed. */
-int sampler_attach(struct run *run, const struct bpf_program *program);
+/* What every tool that samples declares. */
+struct sampler_spec {
+	const char *program; /* on an event on every CPU that is wanted */
+};
 
 #endif

@@ -15,11 +15,14 @@
 #include <bpf/bpf.h>
 
 #include "abi/filter.h"
-#include "run/bpfmap.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/parse.h"
+#include "modules/cgroup_filter.h"
 #include "modules/target.h"
+#include "modules/target_end.h"
+#include "process/procstate.h"
+#include "run/bpfmap.h"
 
 #define PID_MAX		    4194304	/* PID_MAX_LIMIT, include/linux/threads.h */
 #define INITIAL_PIDNS_INODE 0xeffffffcU /* PROC_PID_INIT_INO, include/linux/proc_ns.h */
@@ -29,10 +32,20 @@ struct id_list {
 	size_t count, cap;
 };
 
-static struct id_list pids, tids;
-static const char *comm, *cgroup_path, *cgroup_map_path, *mntns_map_path;
-static bool follow;
-static struct filter_settings settings;
+struct target {
+	struct id_list pids, tids;
+	const char *comm, *cgroup_path, *container, *unit, *cgroup_map_path, *mntns_map_path;
+	bool follow;
+	struct filter_settings settings;
+	struct target_end pids_end, tids_end;
+};
+
+static const struct target defaults;
+
+static struct target *target_of(const struct run *run)
+{
+	return run_state(run, &target_module);
+}
 
 static int add_id(uint64_t id, void *arg)
 {
@@ -49,15 +62,21 @@ static int parse_ids(const char *what, const char *text, void *dest)
 }
 
 static const struct opt target_opts[] = {
-	{ 'p', "pid", "PID,...", OPT_PARSED(parse_ids, &pids), "only these processes" },
-	{ 0, "tid", "TID,...", OPT_PARSED(parse_ids, &tids), "only these threads" },
-	{ 0, "comm", "NAME", OPT_STRING(&comm), "only threads of that name" },
-	{ 0, "cgroup", "PATH", OPT_STRING(&cgroup_path),
+	{ 'p', "pid", "PID,...", OPT_PARSED(struct target, pids, parse_ids),
+	  "only these processes" },
+	{ 0, "tid", "TID,...", OPT_PARSED(struct target, tids, parse_ids), "only these threads" },
+	{ 0, "comm", "NAME", OPT_STRING(struct target, comm), "only threads of that name" },
+	{ 0, "cgroup", "PATH", OPT_STRING(struct target, cgroup_path),
 	  "only that cgroup (v2) and those below it" },
-	{ 0, "follow", NULL, OPT_FLAG(&follow), "also the children that they start from now on" },
-	{ 0, "cgroupmap", "PATH", OPT_STRING(&cgroup_map_path),
+	{ 0, "container", "ID", OPT_STRING(struct target, container),
+	  "only the container of that id or name, or its beginning", "cgroup" },
+	{ 0, "unit", "NAME", OPT_STRING(struct target, unit),
+	  "only that unit of systemd (\".service\" may be left out)", "container" },
+	{ 0, "follow", NULL, OPT_FLAG(struct target, follow),
+	  "also the children that they start from now on" },
+	{ 0, "cgroupmap", "PATH", OPT_STRING(struct target, cgroup_map_path),
 	  "only cgroups whose ids are in that pinned map" },
-	{ 0, "mntnsmap", "PATH", OPT_STRING(&mntns_map_path),
+	{ 0, "mntnsmap", "PATH", OPT_STRING(struct target, mntns_map_path),
 	  "only mount namespaces whose inodes are in that pinned map" },
 	{},
 };
@@ -89,6 +108,10 @@ static int check_pid(uint32_t pid)
 	if (tgid != pid)
 		return msg_error("%u is a thread of process %u, not a process (see --tid)", pid,
 				 tgid);
+	if (process_has_ended((pid_t)pid))
+		return msg_error("process %u has ended: it is a zombie, whose parent has not asked "
+				 "for its status",
+				 pid);
 	return 0;
 }
 
@@ -102,78 +125,96 @@ int target_parse_pid(const char *what, const char *text, void *dest)
 	return check_pid((uint32_t)pid);
 }
 
-static int check_pids(void)
+static int check_ids(const struct target *target)
 {
-	for (size_t i = 0; i < pids.count; i++)
-		if (check_pid(pids.ids[i]))
+	for (size_t i = 0; i < target->pids.count; i++)
+		if (check_pid(target->pids.ids[i]))
 			return -EINVAL;
-	for (size_t i = 0; i < tids.count; i++)
-		if (!read_tgid(tids.ids[i]))
-			return msg_error("there is no thread %u", tids.ids[i]);
+	for (size_t i = 0; i < target->tids.count; i++)
+		if (!read_tgid(target->tids.ids[i]))
+			return msg_error("there is no thread %u", target->tids.ids[i]);
 	return 0;
 }
 
 /* A cgroup's id is its inode number (kernfs_node.id, 64-bit inodes). */
-static int check_cgroup(void)
+static int check_cgroup(struct target *target)
 {
+	const char *path = target->cgroup_path;
 	struct statfs fs;
 	struct stat st;
 
-	if (statfs(cgroup_path, &fs) || stat(cgroup_path, &st)) {
-		msg_errno(errno, "--cgroup %s", cgroup_path);
+	if (!path)
+		return 0;
+	if (statfs(path, &fs) || stat(path, &st)) {
+		msg_errno(errno, "--cgroup %s", path);
 		return -EINVAL;
 	}
 	if (fs.f_type != CGROUP2_SUPER_MAGIC || !S_ISDIR(st.st_mode))
-		return msg_error("--cgroup %s: not a folder of the cgroup2 file system",
-				 cgroup_path);
-	settings.by_cgroup = true;
-	settings.cgroup_id = st.st_ino;
+		return msg_error("--cgroup %s: not a folder of the cgroup2 file system", path);
+	target->settings.by_cgroup = true;
+	target->settings.cgroup_id = st.st_ino;
 	return 0;
 }
 
-static int check_comm(void)
+static int check_comm(struct target *target)
 {
-	size_t length = strlen(comm);
+	size_t length = target->comm ? strlen(target->comm) : 0;
 
+	if (!target->comm)
+		return 0;
 	if (!length)
 		return msg_error("--comm: the name is empty");
 	if (length >= TASK_COMM_LEN)
-		return msg_error("--comm %s: the kernel keeps %d characters of a name", comm,
-				 TASK_COMM_LEN - 1);
-	settings.by_comm = true;
-	memcpy(settings.comm, comm, length);
+		return msg_error("--comm %s: the kernel keeps %d characters of a name",
+				 target->comm, TASK_COMM_LEN - 1);
+	target->settings.by_comm = true;
+	memcpy(target->settings.comm, target->comm, length);
+	return 0;
+}
+
+/* A container and a unit are cgroups by other names. */
+static int check_names(struct target *target)
+{
+	uint64_t id;
+
+	if (target->cgroup_path && target->unit)
+		return msg_error("--cgroup and --unit exclude each other");
+	if (!target->container && !target->unit)
+		return 0;
+	if (target->container ? cgroup_find_container(target->container, &id)
+			      : cgroup_find_unit(target->unit, &id))
+		return -EINVAL;
+	target->settings.by_cgroup = true;
+	target->settings.cgroup_id = id;
 	return 0;
 }
 
 static int check_target(struct run *run)
 {
-	if (run->command && (pids.count || tids.count))
+	struct target *target = target_of(run);
+
+	if (run->command && (target->pids.count || target->tids.count))
 		return msg_error("-p or --tid and a command exclude each other");
-	if (follow && !pids.count && !run->command)
+	if (target->follow && !target->pids.count && !run->command)
 		return msg_error("--follow needs -p or a command");
-	if (check_pids() || (comm && check_comm()) || (cgroup_path && check_cgroup()))
+	if (check_ids(target) || check_comm(target) || check_cgroup(target) || check_names(target))
 		return -EINVAL;
 	return 0;
 }
 
-void target_set_threads(unsigned int threads)
+bool target_lists_pids(const struct run *run)
 {
-	settings.threads = threads;
+	return target_of(run)->pids.count > 0;
 }
 
-bool target_lists_pids(void)
+const pid_t *target_pids(const struct run *run)
 {
-	return pids.count > 0;
+	return (const pid_t *)target_of(run)->pids.ids;
 }
 
-const pid_t *target_pids(void)
+size_t target_n_pids(const struct run *run)
 {
-	return (const pid_t *)pids.ids;
-}
-
-size_t target_n_pids(void)
-{
-	return pids.count;
+	return target_of(run)->pids.count;
 }
 
 /* A map that somebody else has pinned takes the place of an empty one of ours. */
@@ -191,46 +232,55 @@ static int use_pinned_map(const struct run *run, const char *path, const char *n
 	return err ? msg_errno(err, "using the map %s", path) : 0;
 }
 
-static void choose_ids(const struct run *run)
+static void choose_ids(const struct run *run, struct target *target)
 {
+	struct filter_settings *settings = &target->settings;
+
 	if (run->command_pid)
-		add_id((uint64_t)run->command_pid, &pids);
-	settings.follow = follow;
-	settings.by_tgids = pids.count > 1 || follow || run->command;
-	settings.by_tids = tids.count > 1;
-	if (pids.count == 1 && !settings.by_tgids)
-		settings.tgid = pids.ids[0];
-	if (tids.count == 1)
-		settings.tid = tids.ids[0];
+		add_id((uint64_t)run->command_pid, &target->pids);
+	settings->follow = target->follow;
+	settings->by_tgids = target->pids.count > 1 || target->follow || run->command;
+	settings->by_tids = target->tids.count > 1;
+	if (target->pids.count == 1 && !settings->by_tgids)
+		settings->tgid = target->pids.ids[0];
+	if (target->tids.count == 1)
+		settings->tid = target->tids.ids[0];
 }
 
-static void choose_self(void)
+static void choose_self(struct filter_settings *settings)
 {
 	struct stat st;
 
-	settings.self_tgid = (uint32_t)getpid();
+	settings->self_tgid = (uint32_t)getpid();
 	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PIDNS_INODE)
-		settings.pidns_inum = (uint32_t)st.st_ino;
+		settings->pidns_inum = (uint32_t)st.st_ino;
 }
 
-static bool nothing_is_asked(void)
+static void choose_threads(const struct run *run, struct filter_settings *settings)
 {
-	return !settings.tgid && !settings.tid && !settings.by_tgids && !settings.by_tids &&
-	       !settings.threads && !settings.by_comm && !settings.by_cgroup &&
-	       !settings.by_cgroups && !settings.by_mntnss;
+	const struct target_spec *spec = run_spec(run, &target_module);
+
+	settings->threads = spec ? spec->threads(run) : THREADS_ALL;
 }
 
-static void leave_out_unused(const struct run *run)
+static bool nothing_is_asked(const struct filter_settings *settings)
 {
-	if (!settings.by_tgids)
+	return !settings->tgid && !settings->tid && !settings->by_tgids && !settings->by_tids &&
+	       !settings->threads && !settings->by_comm && !settings->by_cgroup &&
+	       !settings->by_cgroups && !settings->by_mntnss;
+}
+
+static void leave_out_unused(const struct run *run, const struct filter_settings *settings)
+{
+	if (!settings->by_tgids)
 		map_leave_out(run, "filter_tgids");
-	if (!settings.by_tids)
+	if (!settings->by_tids)
 		map_leave_out(run, "filter_tids");
-	if (!cgroup_map_path)
+	if (!settings->by_cgroups)
 		map_leave_out(run, "filter_cgroups");
-	if (!mntns_map_path)
+	if (!settings->by_mntnss)
 		map_leave_out(run, "filter_mntnss");
-	if (!follow) {
+	if (!settings->follow) {
 		program_leave_out(run, "filter_fork");
 		program_leave_out(run, "filter_free");
 	}
@@ -238,18 +288,21 @@ static void leave_out_unused(const struct run *run)
 
 static int configure_target(struct run *run)
 {
+	struct target *target = target_of(run);
+	struct filter_settings *settings = &target->settings;
 	int err;
 
-	choose_self();
-	choose_ids(run);
-	settings.by_cgroups = cgroup_map_path;
-	settings.by_mntnss = mntns_map_path;
-	settings.is_off = nothing_is_asked();
-	leave_out_unused(run);
-	err = use_pinned_map(run, cgroup_map_path, "filter_cgroups");
+	choose_self(settings);
+	choose_ids(run, target);
+	choose_threads(run, settings);
+	settings->by_cgroups = target->cgroup_map_path;
+	settings->by_mntnss = target->mntns_map_path;
+	settings->is_off = nothing_is_asked(settings);
+	leave_out_unused(run, settings);
+	err = use_pinned_map(run, target->cgroup_map_path, "filter_cgroups");
 	if (!err)
-		err = use_pinned_map(run, mntns_map_path, "filter_mntnss");
-	return err ? err : map_set_settings(run, ".rodata.filter", &settings, sizeof(settings));
+		err = use_pinned_map(run, target->mntns_map_path, "filter_mntnss");
+	return err ? err : map_set_settings(run, ".rodata.filter", settings, sizeof(*settings));
 }
 
 static int fill_set(const struct run *run, const char *name, const struct id_list *list)
@@ -265,15 +318,18 @@ static int fill_set(const struct run *run, const char *name, const struct id_lis
 
 static int fill_pids(const struct run *run)
 {
-	return settings.by_tgids ? fill_set(run, "filter_tgids", &pids) : 0;
+	const struct target *target = target_of(run);
+
+	return target->settings.by_tgids ? fill_set(run, "filter_tgids", &target->pids) : 0;
 }
 
 static int start_target(struct run *run)
 {
+	const struct target *target = target_of(run);
 	int err = run->command ? 0 : fill_pids(run);
 
-	if (!err && settings.by_tids)
-		err = fill_set(run, "filter_tids", &tids);
+	if (!err && target->settings.by_tids)
+		err = fill_set(run, "filter_tids", &target->tids);
 	return err;
 }
 
@@ -283,19 +339,35 @@ static void begin_target(struct run *run)
 	fill_pids(run);
 }
 
+/* The command's end is seen by who has started it. */
+static int attach_target(struct run *run)
+{
+	struct target *target = target_of(run);
+	int err;
+
+	if (run->command)
+		return 0;
+	target->pids_end = (struct target_end){ .run = run, .follows = target->follow };
+	target->tids_end = (struct target_end){ .run = run, .threads = true };
+	err = target_end_watch(&target->pids_end, target->pids.ids, target->pids.count);
+	return err ? err
+		   : target_end_watch(&target->tids_end, target->tids.ids, target->tids.count);
+}
+
 static void finish_target(struct run *run)
 {
-	(void)run;
-	free(pids.ids);
-	free(tids.ids);
+	free(target_of(run)->pids.ids);
+	free(target_of(run)->tids.ids);
 }
 
 const struct module target_module = {
 	.title = "target",
 	.opts = target_opts,
+	.state = DEFAULTS(defaults),
 	.check = check_target,
 	.configure = configure_target,
 	.start = start_target,
+	.attach = attach_target,
 	.begin = begin_target,
 	.finish = finish_target,
 };

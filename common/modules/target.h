@@ -7,19 +7,21 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "run/tool.h"
+#include "run/run.h"
 
 extern const struct module target_module;
 
-/* Only user or only kernel threads (enum filter_threads), for tools with options for that. */
-void target_set_threads(unsigned int threads);
+/* Of tools with options for that: only user or only kernel threads (enum filter_threads)? */
+struct target_spec {
+	unsigned int (*threads)(const struct run *run);
+};
 
 /* An option's argument that is the number of a process that exists (dest: uint32_t). */
 int target_parse_pid(const char *what, const char *text, void *dest);
 
 /* The processes that were named (-p or a command); none: everything is traced. */
-bool target_lists_pids(void);
-const pid_t *target_pids(void);
-size_t target_n_pids(void);
+bool target_lists_pids(const struct run *run);
+const pid_t *target_pids(const struct run *run);
+size_t target_n_pids(const struct run *run);
 
 #endif

@@ -3,25 +3,37 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
-#include "run/bpfmap.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "modules/taskstate.h"
+#include "run/bpfmap.h"
 
 #define ITER_BUFFER_BYTES (64 << 10)
 
 #define STATE_ITERATOR "task_state_iter"
+#define MAX_TRIES      10
+#define RETRY_US       1000
+
+struct taskstate {
+	const struct run *run;
+	int timer_fd;	   /* -1: not made yet */
+	uint64_t n_failed; /* up to which there is nothing left to do */
+};
+
+static const struct taskstate defaults = { .timer_fd = -1 };
 
 void taskiter_configure(const struct run *run, const char *program)
 {
 	bpf_program__set_autoattach(bpf_object__find_program_by_name(run->object, program), false);
 }
 
-int taskstate_configure(const struct run *run)
+static int configure_taskstate(struct run *run)
 {
 	bool has_storage = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
 						   BPF_FUNC_task_storage_get, NULL) == 1;
@@ -34,13 +46,14 @@ int taskstate_configure(const struct run *run)
 	return map_set_settings(run, ".rodata.task_state", &has_storage, sizeof(has_storage));
 }
 
-void taskstate_leave_out(const struct run *run)
+static int leave_out_taskstate(struct run *run)
 {
 	program_leave_out(run, "task_state_fork");
 	program_leave_out(run, "task_state_exit");
 	program_leave_out(run, "task_state_iter");
 	map_leave_out(run, "task_states");
 	map_leave_out(run, "task_states_by_tid");
+	return 0;
 }
 
 /* Reads the iterator to its end. Records may be cut by a read(); the rest comes with the next. */
@@ -81,8 +94,95 @@ int taskiter_visit(const struct run *run, const char *program, size_t size,
 	return err ? msg_errno(err, "visiting the tasks") : 0;
 }
 
+/* ---- states that could not be made ---- */
+
+static uint64_t count_failed(const struct run *run)
+{
+	int fd = bpf_map__fd(map_find(run, ".data.task_failed"));
+	uint64_t n = 0;
+	uint32_t zero = 0;
+
+	bpf_map_lookup_elem(fd, &zero, &n);
+	return n;
+}
+
+/* Late, the iterator only makes states: since when a thread waits is not known any more. */
+static void set_late(const struct run *run, bool late)
+{
+	int fd = bpf_map__fd(map_find(run, ".data.task_late"));
+	uint64_t value = late;
+	uint32_t zero = 0;
+
+	bpf_map_update_elem(fd, &zero, &value, BPF_ANY);
+}
+
+static enum loop_verdict make_missing(int fd, void *arg)
+{
+	struct taskstate *state = arg;
+	uint64_t expirations, n_failed;
+
+	if (read(fd, &expirations, sizeof(expirations)) < 0)
+		return LOOP_GO;
+	n_failed = count_failed(state->run);
+	if (n_failed == state->n_failed)
+		return LOOP_GO;
+	set_late(state->run, true);
+	taskiter_visit(state->run, STATE_ITERATOR, 0, NULL, NULL);
+	set_late(state->run, false);
+	msg_debug("states of threads: %llu could not be made at first, %llu still can't",
+		  (unsigned long long)(n_failed - state->n_failed),
+		  (unsigned long long)(count_failed(state->run) - n_failed));
+	state->n_failed = n_failed; /* more have failed since: again next time */
+	return LOOP_GO;
+}
+
+static int watch_failures(const struct run *run, struct taskstate *state)
+{
+	struct itimerspec spec = { { .tv_sec = TASKSTATE_RETRY_MS / 1000 },
+				   { .tv_sec = TASKSTATE_RETRY_MS / 1000 } };
+
+	state->run = run;
+	state->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (state->timer_fd < 0 || timerfd_settime(state->timer_fd, 0, &spec, NULL) ||
+	    loop_watch(run->loop, state->timer_fd, make_missing, state))
+		return msg_errno(errno, "making a timer");
+	return 0;
+}
+
 int taskstate_visit(const struct run *run, size_t size,
 		    void (*visit)(const void *record, void *arg), void *arg)
 {
-	return taskiter_visit(run, STATE_ITERATOR, size, visit, arg);
+	struct taskstate *state = run_state(run, &taskstate_module);
+	uint64_t before, after;
+	int err, tries = 0;
+
+	do {
+		if (tries)
+			usleep(RETRY_US);
+		before = count_failed(run);
+		err = taskiter_visit(run, STATE_ITERATOR, size, visit, arg);
+		after = count_failed(run);
+	} while (!err && after != before && ++tries < MAX_TRIES);
+	if (err)
+		return err;
+	state->n_failed = before;
+	if (after != before)
+		msg_warn("%llu threads are not traced yet: no memory for their state",
+			 (unsigned long long)(after - before));
+	return state->timer_fd >= 0 ? 0 : watch_failures(run, state);
 }
+
+static void finish_taskstate(struct run *run)
+{
+	const struct taskstate *state = run_state(run, &taskstate_module);
+
+	if (state->timer_fd >= 0)
+		close(state->timer_fd);
+}
+
+const struct module taskstate_module = {
+	.state = DEFAULTS(defaults),
+	.configure = configure_taskstate,
+	.leave_out = leave_out_taskstate,
+	.finish = finish_taskstate,
+};

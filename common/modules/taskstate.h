@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The loader's part of bpf/task_state.bpf.h: which kind of storage, and the first visit. */
+/*
+ * The module of tools that keep a state of each task, the loader's part of bpf/task_state.bpf.h. It
+ * uses task storage where the kernel has it for tracing programs, else a hash table.
+ */
 #ifndef TASKSTATE_H
 #define TASKSTATE_H
 
 #include <stddef.h>
 
-#include "run/tool.h"
+#include "run/run.h"
 
-/* Before load: task storage where the kernel has it for tracing programs, else a hash table. */
-int taskstate_configure(const struct run *run);
-
-/* Instead of that, for what a tool does without state. */
-void taskstate_leave_out(const struct run *run);
+extern const struct module taskstate_module;
 
 /*
- * Lets the task iterator visit every task. It may write records of size bytes each, which are
- * handed to visit (NULL: it writes none). 0 or -errno, printed.
+ * After load: lets the task iterator visit every task. It may write records of size bytes each,
+ * which are handed to visit (NULL: it writes none). 0 or -errno, printed.
+ *
+ * A task whose state can't be made at the moment is visited again a few times, so a visit must do
+ * no harm when it is repeated. Whatever is missing then, or since a fork, is made later, while the
+ * loop runs: within TASKSTATE_RETRY_MS.
  */
+#define TASKSTATE_RETRY_MS 1000
+
 int taskstate_visit(const struct run *run, size_t size,
 		    void (*visit)(const void *record, void *arg), void *arg);
 

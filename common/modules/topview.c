@@ -8,19 +8,21 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "run/run_facts.h"
+#include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/msg.h"
-#include "base/parse.h"
+#include "modules/topview.h"
 #include "output/quantity.h"
 #include "output/screen.h"
-#include "modules/topview.h"
+#include "run/run_facts.h"
 
 #define LAST_WORDS 6 /* lines of them */
 
-static bool is_on, is_over;
-static char *shown;
+struct topview {
+	bool is_over;
+	char *shown;
+};
 
 int topview_check(struct run *run)
 {
@@ -28,21 +30,21 @@ int topview_check(struct run *run)
 		return msg_error("--top and --%s exclude each other",
 				 run->format ? "format" : "output");
 	if (!screen_is_there())
-		return msg_error("--top: standard output is no terminal");
+		return msg_error("--top: standard output is not a terminal");
 	if (!run->interval_ns)
 		run->interval_ns = NS_PER_S;
-	is_on = true;
+	run->view = mem_zalloc(1, sizeof(*run->view));
 	return 0;
 }
 
-bool topview_is_on(void)
+bool topview_is_over(const struct run *run)
 {
-	return is_on;
+	return run->view->is_over;
 }
 
-bool topview_is_over(void)
+unsigned int topview_columns(void)
 {
-	return is_over;
+	return screen_columns();
 }
 
 unsigned int topview_last_rows(void)
@@ -54,7 +56,7 @@ unsigned int topview_last_rows(void)
 
 void topview_print_head(FILE *f, const struct run *run, uint64_t total)
 {
-	struct writer_facts facts = facts_of(run);
+	struct writer_facts facts = run_facts(run);
 	char text[QUANTITY_MAX];
 
 	fprintf(f, "%s: %s in %.2f s", run->tool->name,
@@ -65,11 +67,11 @@ void topview_print_head(FILE *f, const struct run *run, uint64_t total)
 	fputs("  (q quits)\n", f);
 }
 
-void topview_show(char *text)
+void topview_show(const struct run *run, char *text)
 {
-	free(shown);
-	shown = text;
-	screen_draw(shown);
+	free(run->view->shown);
+	run->view->shown = text;
+	screen_draw(text);
 }
 
 static enum loop_verdict on_key(int fd, void *arg)
@@ -80,51 +82,77 @@ static enum loop_verdict on_key(int fd, void *arg)
 	return read(fd, &key, 1) == 1 && key != 'q' && key != 'Q' ? LOOP_GO : LOOP_STOP;
 }
 
-static enum loop_verdict on_new_size(int fd, void *arg)
+/* As a shell's job: the terminal is given back until the shell lets it go on. */
+static void pause_view(const struct topview *view)
 {
+	screen_close();
+	kill(getpid(), SIGSTOP);
+	screen_take_keys();
+	screen_draw(view->shown);
+}
+
+static enum loop_verdict on_signal(int fd, void *arg)
+{
+	const struct topview *view = arg;
 	struct signalfd_siginfo info;
 
-	(void)arg;
-	if (read(fd, &info, sizeof(info)) == sizeof(info))
-		screen_draw(shown);
+	if (read(fd, &info, sizeof(info)) != sizeof(info))
+		return LOOP_GO;
+	if (info.ssi_signo == SIGTSTP)
+		pause_view(view);
+	else
+		screen_draw(view->shown);
 	return LOOP_GO;
 }
 
-static int watch_size(struct loop *loop)
+/* Of a new size, and to stop (^Z). */
+static int watch_signals(const struct run *run)
 {
 	sigset_t set;
 	int fd;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGWINCH);
+	sigaddset(&set, SIGTSTP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	fd = signalfd(-1, &set, SFD_CLOEXEC);
-	return fd < 0 ? -errno : loop_watch(loop, fd, on_new_size, NULL);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : loop_watch(run->loop, fd, on_signal, run->view);
 }
 
 int topview_start(struct run *run)
 {
 	int err;
 
-	if (!is_on)
+	if (!run->view)
 		return 0;
-	err = watch_size(run->loop);
+	err = watch_signals(run);
 	if (!err && screen_take_keys())
 		err = loop_watch(run->loop, STDIN_FILENO, on_key, NULL);
 	if (err)
 		return msg_errno(err, "watching the terminal");
-	topview_show(mem_printf("%s: a table every %g s  (q quits)\n", run->tool->name,
-				(double)run->interval_ns / NS_PER_S));
+	topview_show(run, mem_printf("%s: a table every %g s  (q quits)\n", run->tool->name,
+				     (double)run->interval_ns / NS_PER_S));
 	return 0;
 }
 
 void topview_stop(struct run *run)
 {
-	(void)run;
-	is_over = true;
+	if (!run->view)
+		return;
+	run->view->is_over = true;
 	screen_close();
-	free(shown);
-	shown = NULL;
 }
 
-const struct module topview_module = { .start = topview_start, .stop = topview_stop };
+void topview_finish(struct run *run)
+{
+	if (run->view)
+		free(run->view->shown);
+	free(run->view);
+	run->view = NULL;
+}
+
+const struct module topview_module = {
+	.start = topview_start,
+	.stop = topview_stop,
+	.finish = topview_finish,
+};

@@ -11,24 +11,25 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "run/tool.h"
+#include "run/run.h"
 
 /*
- * From the check() of who has such a view, if it is asked for: whether it can be, and how often it
- * is drawn. 0 or -EINVAL, printed.
+ * From the check() of who offers such a view, if it is asked for: whether it can be, and how often
+ * it is drawn. run->view is set by it. 0 or -EINVAL, printed.
  */
 int topview_check(struct run *run);
 
 /*
- * Of the module that has the view, or a module by itself; they do nothing where it isn't asked for.
+ * Hooks of the module whose option asks for the view, or a module by itself; they do nothing where
+ * there is none.
  */
 int topview_start(struct run *run);
 void topview_stop(struct run *run);
+void topview_finish(struct run *run);
 extern const struct module topview_module;
 
-/* topview_check() has said yes. And: what comes now is the last report, no screen any more. */
-bool topview_is_on(void);
-bool topview_is_over(void);
+/* Only where run->view is set: print the final report instead of drawing again. */
+bool topview_is_over(const struct run *run);
 
 /* The first line of a screen. */
 void topview_print_head(FILE *f, const struct run *run, uint64_t total);
@@ -37,7 +38,10 @@ void topview_print_head(FILE *f, const struct run *run, uint64_t total);
 #define TOPVIEW_ROWS 1000
 unsigned int topview_last_rows(void);
 
+/* Letters of a line that are shown. */
+unsigned int topview_columns(void);
+
 /* Shows the text, which is taken over: its first lines, as many as have room. */
-void topview_show(char *text);
+void topview_show(const struct run *run, char *text);
 
 #endif

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/calltree.h"
 #include "base/mem.h"
 #include "base/strpool.h"
+#include "output/calltree.h"
 
 struct calltree {
 	struct calltree_node *nodes;

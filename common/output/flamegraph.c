@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/mem.h"
 #include "output/escape.h"
 #include "output/flamegraph.h"
-#include "base/mem.h"
 #include "output/quantity.h"
 #include "output/xml.h"
 

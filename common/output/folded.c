@@ -3,12 +3,13 @@
  * Reads folded stacks; see folded.h. Lines are cut in place. A function's name may hold blanks, so
  * the value is what stands behind the last one.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "output/folded.h"
-#include "base/mem.h"
 
 void folded_open(struct folded_reader *reader, FILE *file, bool has_two_values)
 {
@@ -21,16 +22,28 @@ void folded_close(struct folded_reader *reader)
 	reader->text = NULL;
 }
 
+/* Digits behind a decimal point round the value. False: there is something else. */
+static bool take_decimals(struct folded_reader *reader, const char *text, uint64_t *value)
+{
+	size_t length = strspn(text + 1, "0123456789");
+
+	if (*text != '.' || text[1 + length] || (*value == UINT64_MAX && text[1] >= '5'))
+		return false;
+	*value += text[1] >= '5';
+	reader->is_rounded |= strspn(text + 1, "0") < length;
+	return true;
+}
+
 /* Cuts the number behind the last blank off the text. */
-static bool take_value(char *text, uint64_t *value)
+static bool take_value(struct folded_reader *reader, char *text, uint64_t *value)
 {
 	char *blank = strrchr(text, ' '), *end;
 
-	if (!blank || blank == text || blank[1] < '0' || blank[1] > '9')
+	if (!blank || blank == text || !isdigit((unsigned char)blank[1]))
 		return false;
 	errno = 0;
 	*value = strtoull(blank + 1, &end, 10);
-	if (*end || errno)
+	if (errno || (*end && !take_decimals(reader, end, value)))
 		return false;
 	*blank = '\0';
 	return true;
@@ -64,6 +77,23 @@ static bool is_mark(const char *name)
 	return !strcmp(name, "-") || !strcmp(name, "--");
 }
 
+/* What is said of a stack stands behind it, in words: "[blocked at end]". */
+static bool is_remark(const char *name)
+{
+	size_t length = strspn(name + 1, "abcdefghijklmnopqrstuvwxyz ,");
+
+	return name[0] == '[' && !strcmp(name + 1 + length, "]") && strcmp(name, "[unknown]") &&
+	       strcmp(name, "[vdso]");
+}
+
+static void mark_remark(struct folded_line *line)
+{
+	struct folded_frame *last = &line->frames[line->n_frames - 1];
+
+	if (line->n_frames > 1 && is_remark(last->name))
+		last->kind = FRAME_MARK;
+}
+
 static bool split_frames(char *text, struct folded_line *line)
 {
 	enum frame_kind kind = FRAME_USER; /* of frames that don't say */
@@ -83,14 +113,16 @@ static bool split_frames(char *text, struct folded_line *line)
 		if (frame->kind == FRAME_MARK)
 			kind = strcmp(name, "-") ? FRAME_USER : FRAME_KERNEL;
 	}
+	if (line->n_frames)
+		mark_remark(line);
 	return line->n_frames > 0;
 }
 
-static bool parse_line(const struct folded_reader *reader, char *text, struct folded_line *line)
+static bool parse_line(struct folded_reader *reader, char *text, struct folded_line *line)
 {
 	line->before = 0;
-	return take_value(text, &line->value) &&
-	       (!reader->has_two_values || take_value(text, &line->before)) &&
+	return take_value(reader, text, &line->value) &&
+	       (!reader->has_two_values || take_value(reader, text, &line->before)) &&
 	       split_frames(text, line);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Reads folded stacks, ours and those of the stackcollapse programs: "root;...;leaf VALUE", one per
- * line. Suffixes _[k], _[i], _[j] say what kind a frame is.
+ * line. Suffixes _[k], _[i], _[j] say what kind a frame is. Values may be decimals and are rounded.
  */
 #ifndef FOLDED_H
 #define FOLDED_H
@@ -33,7 +33,8 @@ struct folded_reader {
 	uint64_t lines;	     /* read so far, blank ones and comments too */
 	uint64_t refused;    /* of those, not folded stacks */
 	uint64_t first_refused;
-	char *text; /* getline()'s */
+	bool is_rounded; /* some values were no whole numbers */
+	char *text;	 /* getline()'s */
 	size_t text_size;
 };
 

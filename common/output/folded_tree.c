@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/folded.h"
-#include "output/folded_tree.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "output/folded.h"
+#include "output/folded_tree.h"
 
 /* ---- reading ---- */
 
@@ -59,6 +59,8 @@ static int check_reader(const struct folded_reader *reader, const char *path, ui
 		return msg_errno(errno ? errno : EIO, "reading %s", path);
 	if (!stacks)
 		return msg_error("%s: no folded stacks in it", path);
+	if (reader->is_rounded)
+		msg_warn("%s: values that are no whole numbers were rounded", path);
 	if (reader->refused)
 		msg_warn(
 			"%s: %" PRIu64 " of %" PRIu64
@@ -89,8 +91,8 @@ int folded_tree_read(struct calltree *tree, const struct folded_input *input)
 	return err;
 }
 
-int folded_tree_read_path(struct calltree *tree, const char *path, enum folded_column column,
-			  bool reverse)
+static int read_path(struct calltree *tree, const char *path, enum folded_column column,
+		     bool reverse)
 {
 	bool is_stdin = !strcmp(path, "-");
 	struct folded_input input = {
@@ -106,6 +108,27 @@ int folded_tree_read_path(struct calltree *tree, const char *path, enum folded_c
 	err = folded_tree_read(tree, &input);
 	if (!is_stdin)
 		fclose(input.file);
+	return err;
+}
+
+static enum folded_column column_of(size_t file, size_t n_files, bool compares)
+{
+	if (!compares)
+		return FOLDED_NOW;
+	return n_files == 1 ? FOLDED_BOTH : file ? FOLDED_NOW : FOLDED_BEFORE;
+}
+
+int folded_tree_read_files(struct calltree *tree, size_t n, char **paths, bool compares,
+			   bool reverse)
+{
+	int err = n ? 0 : read_path(tree, "-", FOLDED_NOW, reverse);
+
+	for (size_t i = 0; !err && i < n; i++)
+		err = read_path(tree, paths[i], column_of(i, n, compares), reverse);
+	calltree_finish(tree);
+	if (calltree_merged(tree))
+		msg_warn("%llu small frames were merged into their callers, for want of memory",
+			 (unsigned long long)calltree_merged(tree));
 	return err;
 }
 

@@ -27,9 +27,12 @@ struct folded_input {
  */
 int folded_tree_read(struct calltree *tree, const struct folded_input *input);
 
-/* The same for a path; "-" is standard input. */
-int folded_tree_read_path(struct calltree *tree, const char *path, enum folded_column column,
-			  bool reverse);
+/*
+ * Adds n files and finishes the tree; none, or "-", is standard input. Where sets are compared, the
+ * first of two is the one before, and a single one has both values on each line.
+ */
+int folded_tree_read_files(struct calltree *tree, size_t n, char **paths, bool compares,
+			   bool reverse);
 
 /* Writes the stacks of a finished tree, hottest first; two values a line if has_two_values. */
 void folded_tree_write(FILE *f, const struct calltree *tree, bool has_two_values);

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/escape.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "output/escape.h"
 #include "output/writer.h"
 
 struct line {

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/escape.h"
-#include "output/functions.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "output/escape.h"
+#include "output/functions.h"
 #include "output/quantity.h"
 
 /* Functions while the tree is walked: `depth` is how often one is among the current callers. */
@@ -60,18 +60,50 @@ static struct entry *find_entry(struct walk *walk, const struct calltree_node *n
 	return entry;
 }
 
-static void visit(struct walk *walk, uint32_t index)
+/* Where a walk is: whose own value that of a node is. */
+struct place {
+	const struct calltree_node *owner; /* NULL: nobody's yet */
+	bool is_wakers;			   /* what follows is no part of the stack that waits */
+};
+
+static void visit_children(struct walk *walk, const struct calltree_node *node, struct place place);
+
+static void visit_function(struct walk *walk, const struct calltree_node *node, struct place place)
 {
-	const struct calltree_node *node = calltree_node(walk->tree, index);
 	struct entry *entry = find_entry(walk, node);
 
-	calltree_value_add(&entry->function.self, node->self);
 	if (!entry->depth++)
 		calltree_value_add(&entry->function.total, node->total);
-	for (uint32_t i = node->first_child; i != CALLTREE_NONE;
-	     i = calltree_node(walk->tree, i)->next_sibling)
-		visit(walk, i);
+	if (!place.is_wakers)
+		place.owner = node;
+	calltree_value_add(&find_entry(walk, place.owner)->function.self, node->self);
+	visit_children(walk, node, place);
 	find_entry(walk, node)->depth--; /* the table may have moved */
+}
+
+/* A remark or a separator is no function: what it has is that of the function above it. */
+static void visit(struct walk *walk, const struct calltree_node *node, struct place place)
+{
+	bool stands_alone = !place.owner && node->first_child == CALLTREE_NONE;
+
+	if (node->kind != FRAME_MARK || stands_alone) {
+		visit_function(walk, node, place);
+		return;
+	}
+	if (place.owner)
+		calltree_value_add(&find_entry(walk, place.owner)->function.self, node->self);
+	place.is_wakers |= place.owner && !strcmp(node->name, "--");
+	visit_children(walk, node, place);
+}
+
+static void visit_children(struct walk *walk, const struct calltree_node *node, struct place place)
+{
+	const struct calltree_node *child;
+
+	for (uint32_t i = node->first_child; i != CALLTREE_NONE; i = child->next_sibling) {
+		child = calltree_node(walk->tree, i);
+		visit(walk, child, place);
+	}
 }
 
 static int compare_functions(const void *a, const void *b)
@@ -86,13 +118,10 @@ static int compare_functions(const void *a, const void *b)
 
 struct functions *functions_new(const struct calltree *tree)
 {
-	const struct calltree_node *root = calltree_node(tree, CALLTREE_ROOT);
 	struct functions *functions = mem_zalloc(1, sizeof(*functions));
 	struct walk walk = { .tree = tree };
 
-	for (uint32_t i = root->first_child; i != CALLTREE_NONE;
-	     i = calltree_node(tree, i)->next_sibling)
-		visit(&walk, i);
+	visit_children(&walk, calltree_node(tree, CALLTREE_ROOT), (struct place){});
 	functions->list = mem_zalloc(walk.n, sizeof(*functions->list));
 	for (size_t i = 0; i < walk.n_slots; i++)
 		if (walk.slots[i].function.name)

@@ -18,7 +18,11 @@ struct functions {
 	size_t n;
 };
 
-/* Of a finished tree, which outlives it; freed with functions_free(). */
+/*
+ * Of a finished tree, which outlives it; freed with functions_free(). Marks (FRAME_MARK) are no
+ * functions: their value is that of the function above them. Only what has no function at all
+ * stands for itself.
+ */
 struct functions *functions_new(const struct calltree *tree);
 void functions_free(struct functions *functions);
 

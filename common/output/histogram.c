@@ -122,6 +122,30 @@ uint64_t hist_count(const struct hist *h)
 	return count;
 }
 
+uint64_t hist_sum(const struct hist *h)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < HIST_OCTAVES; i++)
+		sum += h->octaves[i].sum;
+	return sum;
+}
+
+void hist_visit(const struct hist *h, void (*visit)(const struct hist_slot *slot, void *arg),
+		void *arg)
+{
+	struct hist_slot slot;
+
+	for (uint32_t i = 0; i < HIST_OCTAVES; i++)
+		for (uint32_t j = 0; j < HIST_SLOTS_PER_OCTAVE; j++) {
+			slot.first = slot_first(i, j);
+			slot.below = slot.first + slot_width(i);
+			slot.count = h->octaves[i].slots[j];
+			if (slot.count)
+				visit(&slot, arg);
+		}
+}
+
 static double to_unit(const struct hist_unit *unit, double fixed)
 {
 	return fixed / (double)(1ULL << unit->fraction_bits);
@@ -206,22 +230,19 @@ static uint32_t row_of(const struct hist_unit *unit, uint64_t fixed)
 	return v ? hist_floor_log2(v) : 0;
 }
 
-/* Fills rows[MAX_ROWS]. Returns the number of rows up to the last one that holds a value. */
-static uint32_t count_rows(const struct hist *h, const struct hist_unit *unit, uint64_t *rows)
+struct rows {
+	const struct hist_unit *unit;
+	uint64_t counts[MAX_ROWS];
+	uint32_t n; /* up to the last one that holds a value */
+};
+
+static void add_to_row(const struct hist_slot *slot, void *arg)
 {
-	uint32_t n = 0;
+	struct rows *rows = arg;
+	uint32_t row = row_of(rows->unit, slot->first);
 
-	memset(rows, 0, MAX_ROWS * sizeof(*rows));
-	for (uint32_t i = 0; i < HIST_OCTAVES; i++)
-		for (uint32_t j = 0; j < HIST_SLOTS_PER_OCTAVE; j++) {
-			uint32_t row = row_of(unit, slot_first(i, j));
-
-			if (!h->octaves[i].slots[j])
-				continue;
-			rows[row] += h->octaves[i].slots[j];
-			n = row + 1;
-		}
-	return n;
+	rows->counts[row] += slot->count;
+	rows->n = row + 1;
 }
 
 static void print_row(FILE *f, uint32_t row, uint64_t count, uint64_t max_count, bool wide)
@@ -237,18 +258,20 @@ static void print_row(FILE *f, uint32_t row, uint64_t count, uint64_t max_count,
 
 static void print_table(FILE *f, const struct hist *h, const struct hist_unit *unit)
 {
-	uint64_t rows[MAX_ROWS], max_count = 0;
-	uint32_t n = count_rows(h, unit, rows);
-	bool wide = n > 33; /* BCC's limit: the last row's numbers have more than ten digits */
+	struct rows rows = { .unit = unit };
+	uint64_t max_count = 0;
+	bool wide;
 
-	if (!n)
+	hist_visit(h, add_to_row, &rows);
+	if (!rows.n)
 		return;
-	for (uint32_t i = 0; i < n; i++)
-		max_count = max_u64(max_count, rows[i]);
+	wide = rows.n > 33; /* BCC's limit: the last row's numbers have more than ten digits */
+	for (uint32_t i = 0; i < rows.n; i++)
+		max_count = max_u64(max_count, rows.counts[i]);
 	fprintf(f, "%*s%-*s : count    distribution\n", wide ? 15 : 5, "", wide ? 29 : 19,
 		unit->name);
-	for (uint32_t i = 0; i < n; i++)
-		print_row(f, i, rows[i], max_count, wide);
+	for (uint32_t i = 0; i < rows.n; i++)
+		print_row(f, i, rows.counts[i], max_count, wide);
 }
 
 /* Three digits at least; nanoseconds have no fractions. */
@@ -272,22 +295,26 @@ void hist_print(FILE *f, const struct hist *h, const struct hist_unit *unit)
 	fputc('\n', f);
 }
 
-static void print_bucket(struct json *json, const struct hist_unit *unit, struct position at,
-			 uint64_t count)
-{
-	uint64_t first = slot_first(at.octave, at.slot);
+struct json_buckets {
+	struct json *json;
+	const struct hist_unit *unit;
+};
 
-	if (!count)
-		return;
-	json_open(json, NULL, '{');
-	json_number(json, "from", to_unit(unit, (double)first));
-	json_number(json, "below", to_unit(unit, (double)(first + slot_width(at.octave))));
-	json_uint(json, "count", count);
-	json_close(json, '}');
+static void print_bucket(const struct hist_slot *slot, void *arg)
+{
+	struct json_buckets *to = arg;
+
+	json_open(to->json, NULL, '{');
+	json_number(to->json, "from", to_unit(to->unit, (double)slot->first));
+	json_number(to->json, "below", to_unit(to->unit, (double)slot->below));
+	json_uint(to->json, "count", slot->count);
+	json_close(to->json, '}');
 }
 
 void hist_print_json(struct json *json, const struct hist *h, const struct hist_unit *unit)
 {
+	struct json_buckets buckets = { json, unit };
+
 	json_text(json, "unit", unit->name);
 	json_uint(json, "count", hist_count(h));
 	json_number(json, "average", hist_average(h, unit));
@@ -297,8 +324,6 @@ void hist_print_json(struct json *json, const struct hist *h, const struct hist_
 	json_number(json, "p99_9", hist_percentile(h, unit, 99.9));
 	json_number(json, "max", hist_max(h, unit));
 	json_open(json, "buckets", '[');
-	for (uint32_t i = 0; i < HIST_OCTAVES; i++)
-		for (uint32_t j = 0; j < HIST_SLOTS_PER_OCTAVE; j++)
-			print_bucket(json, unit, (struct position){ i, j }, h->octaves[i].slots[j]);
+	hist_visit(h, print_bucket, &buckets);
 	json_close(json, ']');
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Histograms as the loader keeps and prints them; recorded by bpf/hist.bpf.h, see bpf/abi/hist.h. */
-#ifndef COMMON_HIST_H
-#define COMMON_HIST_H
+/* Histograms as the loader keeps and prints them; recorded by bpf/hist.bpf.h (abi/hist.h). */
+#ifndef HISTOGRAM_H
+#define HISTOGRAM_H
 
 #include <stdint.h>
 #include <stdio.h>
@@ -41,6 +41,18 @@ void hist_merge_octave(struct hist *h, uint32_t octave, const struct hist_octave
 void hist_subtract(struct hist *now, const struct hist *before);
 
 uint64_t hist_count(const struct hist *h);
+
+/* The sum of all values, in fixed point. */
+uint64_t hist_sum(const struct hist *h);
+
+/* Calls visit for each slot that holds a value, lowest first: values v with first <= v < below. */
+struct hist_slot {
+	uint64_t first, below; /* in fixed point */
+	uint64_t count;
+};
+
+void hist_visit(const struct hist *h, void (*visit)(const struct hist_slot *slot, void *arg),
+		void *arg);
 
 /*
  * In printed units; 0 for an empty histogram. Percentiles, with percent in (0, 100], are by nearest

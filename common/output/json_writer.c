@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Stacks for other programs: a line about the run, then one for each stack. */
-#include "output/json.h"
 #include "base/version.h"
+#include "output/json.h"
 #include "output/writer.h"
 
 void writer_print_facts(FILE *f, const struct writer_facts *facts, const char *unit)
@@ -54,20 +54,23 @@ static void print_frame(struct json *json, const struct frame *frame)
 	json_close(json, '}');
 }
 
-static void print_stack(FILE *f, const struct sample *s)
+static void print_columns(struct json *json, const struct profile *p, const struct sample *s)
+{
+	const struct column *column;
+
+	for (size_t i = 0; (column = profile_column(p, i)); i++)
+		if (s->columns[i] != COLUMN_ABSENT &&
+		    (s->columns[i] || column->merge != COLUMN_SUM))
+			json_uint(json, column->name, s->columns[i]);
+}
+
+static void print_stack(FILE *f, const struct profile *p, const struct sample *s)
 {
 	const char state[] = { s->state, '\0' };
 	struct json json = json_begin_line(f, "stack");
 
 	json_uint(&json, "value", s->value);
-	if (s->part)
-		json_uint(&json, "runnable", s->part);
-	if (s->blocks.count)
-		json_uint(&json, "count", s->blocks.count);
-	if (s->blocks.has_ages) {
-		json_uint(&json, "youngest_ms", s->blocks.youngest_ms);
-		json_uint(&json, "oldest_ms", s->blocks.oldest_ms);
-	}
+	print_columns(&json, p, s);
 	json_text(&json, "comm", s->comm);
 	json_uint(&json, "pid", s->pid);
 	if (s->cpu >= 0)
@@ -88,7 +91,7 @@ static void write_json(FILE *f, struct profile *p, const struct writer_style *st
 	profile_sort(p);
 	for (size_t i = 0; i < profile_count(p); i++)
 		if (profile_sample(p, i)->value)
-			print_stack(f, profile_sample(p, i));
+			print_stack(f, p, profile_sample(p, i));
 }
 
 const struct writer json_writer = {

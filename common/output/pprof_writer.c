@@ -13,11 +13,12 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "output/escape.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "base/msg.h"
-#include "output/protobuf.h"
 #include "base/version.h"
+#include "output/escape.h"
+#include "output/protobuf.h"
 #include "output/writer.h"
 
 /* profile.proto: the fields of its messages that are used. */
@@ -69,7 +70,6 @@ struct table {
 /* The names by which pprof's users know what has that unit. */
 struct unit_names {
 	const char *unit, *type;
-	const char *counted; /* the number of blocks, which comes first; NULL: there are none */
 };
 
 struct pprof {
@@ -78,13 +78,15 @@ struct pprof {
 	uint64_t *list; /* of a sample's locations */
 	size_t n_list, list_cap;
 	const struct unit_names *names;
+	const struct profile *profile;
 	const struct sample_period *period; /* NULL: a sample stands for no time */
+	bool comm_root;			    /* threads' names are the roots of their stacks */
 };
 
 static const struct unit_names units[] = {
-	{ "nanoseconds", "offcpu", NULL },
-	{ "microseconds", "offcpu", NULL },
-	{ "bytes", "inuse_space", "inuse_objects" },
+	{ "nanoseconds", "off_cpu" },
+	{ "microseconds", "off_cpu" },
+	{ "bytes", "inuse_space" },
 };
 
 /* ---- numbers for what has been told ---- */
@@ -261,27 +263,38 @@ static void add_labels(struct pprof *p, struct protobuf *sample, const struct sa
 		add_label(p, sample, "remark", s->remark, 0);
 }
 
+/* The location of frames[*i], and of those that are inlined in it: *i becomes the last of them. */
+static void list_location(struct pprof *p, const struct frame *frames, size_t *i)
+{
+	p->list = mem_grow(p->list, p->n_list, &p->list_cap, sizeof(*p->list));
+	p->list[p->n_list++] = number_location(p, frames, i);
+}
+
 /* pprof leaves out samples without any location, which would be missing from the sums. */
 static void list_locations(struct pprof *p, const struct sample *s)
 {
 	static const struct frame none = { .name = "[no frames]", .kind = FRAME_MARK };
 	const struct frame *frames = s->n_frames ? s->frames : &none;
+	const struct frame root = { .name = s->comm, .kind = FRAME_MARK };
+	size_t first = 0;
 
 	p->n_list = 0;
-	for (size_t i = s->n_frames ? s->n_frames : 1; i-- > 0;) {
-		p->list = mem_grow(p->list, p->n_list, &p->list_cap, sizeof(*p->list));
-		p->list[p->n_list++] = number_location(p, frames, &i);
-	}
+	for (size_t i = s->n_frames ? s->n_frames : 1; i-- > 0;)
+		list_location(p, frames, &i);
+	if (p->comm_root)
+		list_location(p, &root, &first);
 }
 
 static void add_sample(struct pprof *p, const struct sample *s)
 {
 	struct protobuf sample = {};
-	uint64_t values[3];
+	uint64_t values[PROFILE_COLUMNS + 2];
+	const struct column *column;
 	size_t n = 0;
 
-	if (p->names->counted)
-		values[n++] = s->blocks.count;
+	for (size_t i = 0; (column = profile_column(p->profile, i)); i++)
+		if (column->pprof)
+			values[n++] = s->columns[i];
 	values[n++] = s->value;
 	if (p->period)
 		values[n++] = s->value * p->period->value;
@@ -308,8 +321,11 @@ static void add_value_type(struct pprof *p, enum profile_field field, const char
 
 static void add_value_types(struct pprof *p, const char *unit)
 {
-	if (p->names->counted)
-		add_value_type(p, PROFILE_SAMPLE_TYPE, p->names->counted, "count");
+	const struct column *column;
+
+	for (size_t i = 0; (column = profile_column(p->profile, i)); i++)
+		if (column->pprof)
+			add_value_type(p, PROFILE_SAMPLE_TYPE, column->pprof, "count");
 	add_value_type(p, PROFILE_SAMPLE_TYPE, p->names->type ? p->names->type : unit,
 		       p->names->type ? unit : "count");
 	if (!p->period)
@@ -372,8 +388,10 @@ static const struct unit_names *names_of(const char *unit)
 
 static void write_pprof(FILE *f, struct profile *profile, const struct writer_style *style)
 {
-	struct pprof p = { .names = names_of(profile_unit(profile)),
-			   .period = style->facts ? style->facts->period : NULL };
+	struct pprof p = { .profile = profile,
+			   .names = names_of(profile_unit(profile)),
+			   .period = style->facts ? style->facts->period : NULL,
+			   .comm_root = style->comm_root };
 
 	number_text(&p, ""); /* number 0, as the format wants it */
 	add_value_types(&p, profile_unit(profile));

@@ -9,8 +9,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "output/profile.h"
 #include "base/strpool.h"
+#include "output/profile.h"
 
 struct entry {
 	struct sample sample;
@@ -20,6 +20,8 @@ struct entry {
 
 struct profile {
 	const char *unit;
+	const struct column *columns; /* n_columns of them */
+	size_t n_columns;
 	struct strpool *names;
 	struct entry **entries; /* in the order that profile_sort() gives */
 	size_t count, capacity;
@@ -30,15 +32,23 @@ struct profile {
 	uint64_t total;
 };
 
-struct profile *profile_new(const char *unit)
+struct profile *profile_new_with(const char *unit, const struct column *columns)
 {
 	struct profile *p = mem_zalloc(1, sizeof(*p));
 
 	p->unit = unit;
+	p->columns = columns;
+	while (columns && p->n_columns < PROFILE_COLUMNS && columns[p->n_columns].name)
+		p->n_columns++;
 	p->names = strpool_new();
 	p->n_slots = 1024;
 	p->slots = mem_zalloc(p->n_slots, sizeof(*p->slots));
 	return p;
+}
+
+struct profile *profile_new(const char *unit)
+{
+	return profile_new_with(unit, NULL);
 }
 
 void profile_free(struct profile *p)
@@ -153,14 +163,20 @@ static struct entry *new_entry(const struct sample *s, uint64_t hash)
 	return e;
 }
 
-static void merge_blocks(struct block_facts *sum, const struct block_facts *more)
+static uint64_t merge_column(const struct column *column, uint64_t a, uint64_t b)
 {
-	sum->count += more->count;
-	if (more->has_ages && (!sum->has_ages || more->youngest_ms < sum->youngest_ms))
-		sum->youngest_ms = more->youngest_ms;
-	if (more->has_ages && (!sum->has_ages || more->oldest_ms > sum->oldest_ms))
-		sum->oldest_ms = more->oldest_ms;
-	sum->has_ages |= more->has_ages;
+	if (a == COLUMN_ABSENT || b == COLUMN_ABSENT)
+		return a == COLUMN_ABSENT ? b : a;
+	if (column->merge == COLUMN_SUM)
+		return a + b;
+	return (a < b) == (column->merge == COLUMN_LEAST) ? a : b;
+}
+
+static void merge_sample(const struct profile *p, struct sample *sum, const struct sample *more)
+{
+	sum->value += more->value;
+	for (size_t i = 0; i < p->n_columns; i++)
+		sum->columns[i] = merge_column(&p->columns[i], sum->columns[i], more->columns[i]);
 }
 
 void profile_add(struct profile *p, const struct sample *s)
@@ -171,9 +187,7 @@ void profile_add(struct profile *p, const struct sample *s)
 
 	p->total += s->value;
 	if (*slot) {
-		(*slot)->sample.value += s->value;
-		(*slot)->sample.part += s->part;
-		merge_blocks(&(*slot)->sample.blocks, &s->blocks);
+		merge_sample(p, &(*slot)->sample, s);
 		return;
 	}
 	*slot = new_entry(&own, hash);
@@ -274,12 +288,18 @@ const struct sample *profile_sample(const struct profile *p, size_t i)
 	return &p->entries[i]->sample;
 }
 
+static void scale_sample(const struct profile *p, struct sample *s, uint64_t divisor)
+{
+	s->value /= divisor;
+	for (size_t i = 0; i < p->n_columns; i++)
+		if (p->columns[i].rest && s->columns[i] != COLUMN_ABSENT)
+			s->columns[i] /= divisor;
+}
+
 void profile_scale(struct profile *p, uint64_t divisor)
 {
-	for (size_t i = 0; i < p->count; i++) {
-		p->entries[i]->sample.value /= divisor;
-		p->entries[i]->sample.part /= divisor;
-	}
+	for (size_t i = 0; i < p->count; i++)
+		scale_sample(p, &p->entries[i]->sample, divisor);
 	p->total /= divisor;
 }
 
@@ -291,4 +311,9 @@ uint64_t profile_total(const struct profile *p)
 const char *profile_unit(const struct profile *p)
 {
 	return p->unit;
+}
+
+const struct column *profile_column(const struct profile *p, size_t i)
+{
+	return i < p->n_columns ? &p->columns[i] : NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The one data model of all stack tools: stacks with values. Filled by common/stacks/stacks.c, written by
+ * The one data model of all stack tools: stacks with values. Filled by stacks/stacks.c, written by
  * the writers (writer.h). Equal samples are merged as they are added.
  */
 #ifndef PROFILE_H
@@ -17,7 +17,7 @@ enum frame_kind {
 	FRAME_INLINED, /* user code that the compiler put into its caller */
 	FRAME_JIT,     /* user code made at run time */
 	FRAME_KERNEL,
-	FRAME_MARK, /* not code: a separator or a remark, such as "--" or "[blocked at end]" */
+	FRAME_MARK, /* not code: a separator or a remark, such as "--" or "[still running]" */
 };
 
 /*
@@ -34,24 +34,35 @@ struct frame {
 	uint64_t address; /* in the image, as ELF counts: inside the call where it is a caller's */
 };
 
-/* Blocks of memory that a value is the bytes of. All 0: it is of something else. */
-struct block_facts {
-	uint64_t count;
-	bool has_ages;
-	uint64_t youngest_ms, oldest_ms;
+/*
+ * Other numbers that a tool has for each stack beside its value, and what becomes of them when
+ * equal stacks are merged.
+ */
+struct column {
+	const char *name; /* as in JSON: "runnable", "oldest_ms" */
+	enum {
+		COLUMN_SUM, /* 0 is as good as absent */
+		COLUMN_LEAST,
+		COLUMN_MOST,
+	} merge;
+	const char
+		*rest; /* of a part of the value, in its unit: what the rest is; NULL: it is none */
+	const char *pprof; /* the type of a number of things in pprof; NULL: not written there */
 };
+
+#define PROFILE_COLUMNS 3
+#define COLUMN_ABSENT	UINT64_MAX
 
 struct sample {
 	const char *comm;
 	uint32_t pid;
 	int cpu;		    /* -1: not by CPU */
-	char state;		    /* the blocked task's state letter; 0: none */
-	const char *remark;	    /* such as "blocked at end"; NULL: none */
+	char state;		    /* a letter for the state of the task; 0: none */
+	const char *remark;	    /* such as "still running"; NULL: none */
 	const struct frame *frames; /* root first, leaf last: user, then kernel, then the waker's */
 	size_t n_frames;
-	uint64_t value; /* in the profile's unit */
-	uint64_t part;	/* of value: the runnable part (offcputime); 0 elsewhere */
-	struct block_facts blocks;
+	uint64_t value;			   /* in the profile's unit */
+	uint64_t columns[PROFILE_COLUMNS]; /* those that the profile has */
 };
 
 /* What each of a number of samples stands for, such as "cpu", "nanoseconds", 10101010. */
@@ -62,14 +73,17 @@ struct sample_period {
 
 struct profile;
 
-/* unit: "samples", "microseconds", "bytes", ... kept by reference. */
+/* unit: "samples", "microseconds", "bytes", ... kept by reference, as are columns. */
 struct profile *profile_new(const char *unit);
+
+/* columns: up to one without a name; NULL: none. */
+struct profile *profile_new_with(const char *unit, const struct column *columns);
 void profile_free(struct profile *p);
 
 /* Adds a copy of the sample; one that differs from an earlier one in its values only is merged. */
 void profile_add(struct profile *p, const struct sample *s);
 
-/* Divides every value and part, such as nanoseconds to be told in microseconds. */
+/* Divides every value and its parts, such as nanoseconds to be shown in microseconds. */
 void profile_scale(struct profile *p, uint64_t divisor);
 
 /* Hottest first; equal values by comm, pid, then frames, so that output is stable. */
@@ -79,5 +93,8 @@ size_t profile_count(const struct profile *p);
 const struct sample *profile_sample(const struct profile *p, size_t i);
 uint64_t profile_total(const struct profile *p);
 const char *profile_unit(const struct profile *p);
+
+/* The column of that number; NULL: there are not so many. */
+const struct column *profile_column(const struct profile *p, size_t i);
 
 #endif

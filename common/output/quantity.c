@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/array.h"
 #include "output/quantity.h"
 
 /* Steps of a unit, each that many times the one before it. */
@@ -63,6 +63,16 @@ static const struct scale *find_scale(const char *unit)
 	return NULL;
 }
 
+const char *quantity_unit(char buf[QUANTITY_MAX], uint64_t value, const char *unit)
+{
+	size_t length = strlen(unit);
+
+	if (value != 1 || !length || unit[length - 1] != 's')
+		return unit;
+	snprintf(buf, QUANTITY_MAX, "%.*s", (int)length - 1, unit);
+	return buf;
+}
+
 char *quantity_format_short(char buf[QUANTITY_MAX], uint64_t value, const char *unit)
 {
 	const struct scale *scale = find_scale(unit);
@@ -72,10 +82,11 @@ char *quantity_format_short(char buf[QUANTITY_MAX], uint64_t value, const char *
 
 char *quantity_format(char buf[QUANTITY_MAX], uint64_t value, const char *unit)
 {
-	char number[QUANTITY_MAX];
+	char number[QUANTITY_MAX], name[QUANTITY_MAX];
 
 	if (find_scale(unit))
 		return quantity_format_short(buf, value, unit);
-	snprintf(buf, QUANTITY_MAX, "%.27s %.32s", quantity_format_count(number, value), unit);
+	snprintf(buf, QUANTITY_MAX, "%.27s %.32s", quantity_format_count(number, value),
+		 quantity_unit(name, value, unit));
 	return buf;
 }

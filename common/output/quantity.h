@@ -8,6 +8,9 @@
 
 #define QUANTITY_MAX 64 /* bytes that any value takes, the unit's name up to 32 */
 
+/* "calls", but "call" where it is one. */
+const char *quantity_unit(char buf[QUANTITY_MAX], uint64_t value, const char *unit);
+
 /*
  * unit as in profile_unit(): "nanoseconds" and "microseconds" become times, "bytes" sizes, every
  * other is written behind the number. Returns buf, always terminated.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The screen; see screen.h. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,62 +10,107 @@
 
 #include "output/screen.h"
 
-/* The alternate screen, no cursor, and lines that are cut where they don't fit. */
+/* The alternate screen, no cursor, and nothing of a line that is too long on the next one. */
 #define OPEN_SCREEN  "\033[?1049h\033[?25l\033[?7l"
 #define CLOSE_SCREEN "\033[?7h\033[?25h\033[?1049l"
 #define HOME	     "\033[H"
 #define CLEAR_LINE   "\033[K"
 #define CLEAR_BELOW  "\033[J"
 
-#define USUAL_ROWS 24
+#define USUAL_ROWS    24
+#define USUAL_COLUMNS 80
 
-static bool is_open, has_keys;
-static struct termios usual_keys;
+/* There is one terminal, and it must be given back however the process ends itself (atexit(3)). */
+static struct {
+	bool is_open, has_keys, closes_at_exit;
+	struct termios usual_keys;
+} screen;
+
+static void close_at_exit(void)
+{
+	if (!screen.closes_at_exit)
+		atexit(screen_close);
+	screen.closes_at_exit = true;
+}
 
 bool screen_is_there(void)
 {
 	return isatty(STDOUT_FILENO);
 }
 
-/* A tool that is stopped would leave the screen as it is: so no key does that. */
 bool screen_take_keys(void)
 {
 	struct termios keys;
 
-	if (tcgetattr(STDIN_FILENO, &usual_keys))
+	if (tcgetattr(STDIN_FILENO, &screen.usual_keys))
 		return false;
-	keys = usual_keys;
+	keys = screen.usual_keys;
 	keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	keys.c_cc[VMIN] = 1;
 	keys.c_cc[VTIME] = 0;
-	keys.c_cc[VSUSP] = keys.c_cc[VQUIT] = _POSIX_VDISABLE;
-	atexit(screen_close);
-	has_keys = !tcsetattr(STDIN_FILENO, TCSANOW, &keys);
-	return has_keys;
+	keys.c_cc[VQUIT] = _POSIX_VDISABLE; /* it would leave the screen as it is */
+	close_at_exit();
+	screen.has_keys = !tcsetattr(STDIN_FILENO, TCSANOW, &keys);
+	return screen.has_keys;
+}
+
+static struct winsize read_size(void)
+{
+	struct winsize size = {};
+
+	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	return size;
 }
 
 unsigned int screen_rows(void)
 {
-	struct winsize size;
+	struct winsize size = read_size();
 
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row ? USUAL_ROWS : size.ws_row;
+	return size.ws_row ? size.ws_row : USUAL_ROWS;
+}
+
+unsigned int screen_columns(void)
+{
+	struct winsize size = read_size();
+
+	return size.ws_col ? size.ws_col : USUAL_COLUMNS;
+}
+
+/* Bytes 10xxxxxx continue a letter (RFC 3629, 3). */
+static bool begins_letter(char byte)
+{
+	return (byte & 0xc0) != 0x80;
+}
+
+size_t screen_fit(const char *line, size_t length, unsigned int columns)
+{
+	size_t end = 0, word;
+
+	for (; end < length && (columns || !begins_letter(line[end])); end++)
+		columns -= begins_letter(line[end]);
+	if (end == length || line[end] == ' ')
+		return end;
+	for (word = end; word && line[word - 1] != ' '; word--)
+		;
+	return isdigit((unsigned char)line[word]) ? word : end;
 }
 
 /* Each row is cleared before it is written: behind it, the cursor may stand on its last letter. */
 void screen_draw(const char *text)
 {
-	unsigned int rows = screen_rows();
+	unsigned int rows = screen_rows(), columns = screen_columns();
 
-	if (!is_open) {
-		atexit(screen_close);
-		is_open = true;
+	if (!screen.is_open) {
+		close_at_exit();
+		screen.is_open = true;
 		fputs(OPEN_SCREEN, stdout);
 	}
 	fputs(HOME, stdout);
 	for (; *text && rows > 0; rows--) {
 		size_t length = strcspn(text, "\n");
 
-		printf(CLEAR_LINE "%.*s%s", (int)length, text, rows > 1 ? "\n" : "");
+		printf(CLEAR_LINE "%.*s%s", (int)screen_fit(text, length, columns), text,
+		       rows > 1 ? "\n" : "");
 		text += length + (text[length] == '\n');
 	}
 	if (rows)
@@ -74,12 +120,12 @@ void screen_draw(const char *text)
 
 void screen_close(void)
 {
-	if (has_keys)
-		tcsetattr(STDIN_FILENO, TCSANOW, &usual_keys);
-	has_keys = false;
-	if (!is_open)
+	if (screen.has_keys)
+		tcsetattr(STDIN_FILENO, TCSANOW, &screen.usual_keys);
+	screen.has_keys = false;
+	if (!screen.is_open)
 		return;
-	is_open = false;
+	screen.is_open = false;
 	fputs(CLOSE_SCREEN, stdout);
 	fflush(stdout);
 }

@@ -8,6 +8,7 @@
 #define SCREEN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* True where standard output is a terminal. */
 bool screen_is_there(void);
@@ -18,8 +19,15 @@ bool screen_take_keys(void);
 /* Shows the text from the top on, as much of it as has room; opens the screen the first time. */
 void screen_draw(const char *text);
 unsigned int screen_rows(void);
+unsigned int screen_columns(void);
 
-/* Gives all back. Safe at any time. */
+/*
+ * How many bytes of a line are shown in so many columns: letters of UTF-8 take one each, and a
+ * number that doesn't fit is left out as a whole.
+ */
+size_t screen_fit(const char *line, size_t length, unsigned int columns);
+
+/* Gives all back, until the next screen_draw() or screen_take_keys(). Safe at any time. */
 void screen_close(void);
 
 #endif

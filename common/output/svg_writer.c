@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
+#include "base/mem.h"
 #include "output/calltree.h"
 #include "output/flamegraph.h"
-#include "base/mem.h"
-#include "base/parse.h"
 #include "output/quantity.h"
 #include "output/writer.h"
 

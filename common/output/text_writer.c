@@ -38,12 +38,15 @@ static void print_task(FILE *f, const struct sample *s)
 	fputc('\n', f);
 }
 
-static void print_value(FILE *f, const struct sample *s)
+static void print_value(FILE *f, const struct profile *p, const struct sample *s)
 {
+	const struct column *column;
+
 	fprintf(f, "        %" PRIu64, s->value);
-	if (s->part)
-		fprintf(f, " (blocked %" PRIu64 ", runnable %" PRIu64 ")", s->value - s->part,
-			s->part);
+	for (size_t i = 0; (column = profile_column(p, i)); i++)
+		if (column->rest && s->columns[i])
+			fprintf(f, " (%s %" PRIu64 ", %s %" PRIu64 ")", column->rest,
+				s->value - s->columns[i], column->name, s->columns[i]);
 	fputs("\n\n", f);
 }
 
@@ -57,7 +60,7 @@ static void write_text(FILE *f, struct profile *p, const struct writer_style *st
 			continue;
 		print_frames(f, s, style);
 		print_task(f, s);
-		print_value(f, s);
+		print_value(f, p, s);
 	}
 }
 

@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/escape.h"
+#include "base/array.h"
 #include "base/mem.h"
+#include "output/escape.h"
 #include "output/writer.h"
 
 static const struct writer *const writers[] = {

@@ -8,8 +8,8 @@
  */
 #include <string.h>
 
-#include "probes/probe_place.h"
 #include "elf/x86_decode.h"
+#include "probes/probe_place.h"
 
 enum {
 	REG_AX = 0,

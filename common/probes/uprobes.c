@@ -18,6 +18,8 @@
 
 #include <bpf/bpf.h>
 
+#include "base/array.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/readfile.h"
@@ -231,8 +233,10 @@ int uprobes_prepare(struct uprobes_programs *programs)
 		if (!err)
 			return 0;
 		msg_debug("%s: %s", uprobes_mode_name(mode), strerror(-err));
+		if (limit_is_reached(err))
+			break;
 	}
-	if (err == -EPERM || err == -EACCES)
+	if (err == -EPERM || err == -EACCES || limit_is_reached(err))
 		return msg_errno(err, "probing functions");
 	msg_error("probing functions: the kernel has no uprobes with cookies (since Linux 5.15)");
 	return -ENOTSUP;

@@ -1,49 +1,287 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of cgroups by their ids: a walk through the mounted hierarchy; see cgroups.h. */
-#include <errno.h>
-#include <ftw.h>
+/*
+ * Names of cgroups; see cgroups.h. inotify(7) works on cgroup2, except that a folder's own watch
+ * does not hear of its end: its parent's does.
+ */
+#include <fts.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
+#include "base/array.h"
+#include "base/container.h"
+#include "base/hash.h"
+#include "base/hashtable.h"
+#include "base/lru.h"
+#include "base/mem.h"
 #include "process/cgroups.h"
+
+#define GONE_MAX 4096 /* whose names are kept */
+#define EVENTS	 (IN_CREATE | IN_DELETE | IN_ONLYDIR)
 
 static const char *const mounts[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
 
-/* nftw(3) hands nothing through to its function. */
-static struct {
-	uint64_t id;
-	size_t root_length;
-	char *buf;
-	size_t size;
-} search;
+struct folder {
+	struct cgroup cgroup;
+	struct hashlink by_id, by_watch;
+	struct lru_item gone;
+	int watch; /* -1: none */
+};
 
-static int match_folder(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)ftw;
-	if (type != FTW_D || st->st_ino != search.id)
-		return 0;
-	path += search.root_length;
-	snprintf(search.buf, search.size, "%s", *path ? path : "/");
-	return 1;
-}
+struct cgroups {
+	const char *root; /* where cgroup2 is mounted; NULL: nowhere */
+	struct hashtable by_id, by_watch;
+	struct lru gone;
+	int inotify_fd;
+};
 
-int cgroup_path_of(uint64_t id, char *buf, size_t size)
+static const char *find_root(void)
 {
 	struct statfs fs;
 
-	*buf = '\0';
-	search.id = id;
-	search.buf = buf;
-	search.size = size;
-	for (size_t i = 0; i < sizeof(mounts) / sizeof(*mounts); i++) {
-		if (statfs(mounts[i], &fs) || fs.f_type != CGROUP2_SUPER_MAGIC)
-			continue;
-		search.root_length = strlen(mounts[i]);
-		if (nftw(mounts[i], match_folder, 16, FTW_PHYS | FTW_MOUNT) == 1)
-			return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++)
+		if (!statfs(mounts[i], &fs) && fs.f_type == CGROUP2_SUPER_MAGIC)
+			return mounts[i];
+	return NULL;
+}
+
+static struct folder *find_folder(const struct cgroups *cgroups, uint64_t id)
+{
+	struct hashlink *link = hashtable_first(&cgroups->by_id, hash_add(0, id));
+
+	for (; link; link = hashtable_next(link)) {
+		struct folder *folder = container_of(link, struct folder, by_id);
+
+		if (folder->cgroup.id == id)
+			return folder;
 	}
-	return -ENOENT;
+	return NULL;
+}
+
+static struct folder *find_watch(const struct cgroups *cgroups, int watch)
+{
+	uint64_t hash = hash_add(0, (uint64_t)watch);
+	struct hashlink *link = hashtable_first(&cgroups->by_watch, hash);
+
+	for (; link; link = hashtable_next(link)) {
+		struct folder *folder = container_of(link, struct folder, by_watch);
+
+		if (folder->watch == watch)
+			return folder;
+	}
+	return NULL;
+}
+
+/* ---- folders that come ---- */
+
+static void watch_folder(struct cgroups *cgroups, struct folder *folder, const char *path)
+{
+	folder->watch = -1;
+	if (cgroups->inotify_fd < 0)
+		return;
+	folder->watch = inotify_add_watch(cgroups->inotify_fd, path, EVENTS);
+	if (folder->watch >= 0)
+		hashtable_add(&cgroups->by_watch, &folder->by_watch,
+			      hash_add(0, (uint64_t)folder->watch));
+}
+
+/* path: of the file system. The watch comes before its inner folders are looked for. */
+static void add_folder(struct cgroups *cgroups, uint64_t id, const char *path)
+{
+	const char *below = path + strlen(cgroups->root);
+	struct folder *folder;
+
+	if (find_folder(cgroups, id))
+		return;
+	folder = mem_zalloc(1, sizeof(*folder));
+	folder->cgroup.id = id;
+	folder->cgroup.path = mem_strdup(*below ? below : "/");
+	container_parse(&folder->cgroup.container, folder->cgroup.path);
+	hashtable_add(&cgroups->by_id, &folder->by_id, hash_add(0, id));
+	watch_folder(cgroups, folder, path);
+}
+
+/* That folder and all below it. fts_read() reads a folder after it has been returned. */
+static void scan(struct cgroups *cgroups, const char *path)
+{
+	char *const paths[] = { (char *)path, NULL };
+	FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR, NULL);
+	const FTSENT *entry;
+
+	if (!walk)
+		return;
+	while ((entry = fts_read(walk)))
+		if (entry->fts_info == FTS_D)
+			add_folder(cgroups, entry->fts_statp->st_ino, entry->fts_path);
+	fts_close(walk);
+}
+
+/* ---- folders that go ---- */
+
+static void free_folder(struct folder *folder)
+{
+	free(folder->cgroup.path);
+	free(folder);
+}
+
+/* A watch that is kept would keep the folder's inode. */
+static void unwatch_folder(struct cgroups *cgroups, struct folder *folder)
+{
+	if (folder->watch < 0)
+		return;
+	inotify_rm_watch(cgroups->inotify_fd, folder->watch);
+	hashtable_remove(&cgroups->by_watch, &folder->by_watch);
+	folder->watch = -1;
+}
+
+static void forget_oldest(struct cgroups *cgroups)
+{
+	struct folder *oldest = container_of(cgroups->gone.oldest, struct folder, gone);
+
+	lru_use(&cgroups->gone, &oldest->gone, 0);
+	hashtable_remove(&cgroups->by_id, &oldest->by_id);
+	free_folder(oldest);
+}
+
+static void mark_gone(struct cgroups *cgroups, struct folder *folder)
+{
+	unwatch_folder(cgroups, folder);
+	folder->cgroup.is_gone = true;
+	lru_use(&cgroups->gone, &folder->gone, 1);
+	if (cgroups->gone.bytes > GONE_MAX)
+		forget_oldest(cgroups);
+}
+
+struct search {
+	const char *path;
+	struct folder *found;
+};
+
+static void compare_path(struct hashlink *link, void *arg)
+{
+	struct folder *folder = container_of(link, struct folder, by_id);
+	struct search *search = arg;
+
+	if (!folder->cgroup.is_gone && !strcmp(folder->cgroup.path, search->path))
+		search->found = folder;
+}
+
+static void remove_folder(struct cgroups *cgroups, const char *path)
+{
+	struct search search = { path + strlen(cgroups->root), NULL };
+
+	hashtable_visit(&cgroups->by_id, compare_path, &search);
+	if (search.found)
+		mark_gone(cgroups, search.found);
+}
+
+/* ---- what inotify tells ---- */
+
+static void handle_event(struct cgroups *cgroups, const struct inotify_event *event)
+{
+	const struct folder *parent = find_watch(cgroups, event->wd);
+	char path[PATH_MAX];
+
+	if (event->mask & IN_Q_OVERFLOW)
+		scan(cgroups, cgroups->root);
+	if (!parent || !(event->mask & IN_ISDIR))
+		return;
+	snprintf(path, sizeof(path), "%s%s/%s", cgroups->root,
+		 strcmp(parent->cgroup.path, "/") ? parent->cgroup.path : "", event->name);
+	if (event->mask & IN_DELETE)
+		remove_folder(cgroups, path);
+	if (event->mask & IN_CREATE)
+		scan(cgroups, path);
+}
+
+void cgroups_update(struct cgroups *cgroups)
+{
+	char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	ssize_t n;
+
+	if (cgroups->inotify_fd < 0)
+		return;
+	while ((n = read(cgroups->inotify_fd, buf, sizeof(buf))) > 0)
+		for (const char *at = buf; at < buf + n;) {
+			const struct inotify_event *event = (const void *)at;
+
+			at += sizeof(*event) + event->len;
+			handle_event(cgroups, event);
+		}
+}
+
+int cgroups_fd(const struct cgroups *cgroups)
+{
+	return cgroups->inotify_fd;
+}
+
+struct cgroups *cgroups_new(bool watch)
+{
+	struct cgroups *cgroups = mem_zalloc(1, sizeof(*cgroups));
+
+	cgroups->root = find_root();
+	cgroups->inotify_fd = -1;
+	if (watch && cgroups->root)
+		cgroups->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (cgroups->root)
+		scan(cgroups, cgroups->root);
+	return cgroups;
+}
+
+static void free_link(struct hashlink *link, void *arg)
+{
+	(void)arg;
+	free_folder(container_of(link, struct folder, by_id));
+}
+
+void cgroups_free(struct cgroups *cgroups)
+{
+	if (!cgroups)
+		return;
+	if (cgroups->inotify_fd >= 0)
+		close(cgroups->inotify_fd);
+	hashtable_free(&cgroups->by_watch, NULL, NULL);
+	hashtable_free(&cgroups->by_id, free_link, NULL);
+	free(cgroups);
+}
+
+const struct cgroup *cgroups_find(struct cgroups *cgroups, uint64_t id)
+{
+	struct folder *folder = find_folder(cgroups, id);
+
+	if (!folder)
+		cgroups_update(cgroups);
+	if (!folder && cgroups->inotify_fd < 0 && cgroups->root)
+		scan(cgroups, cgroups->root);
+	if (!folder)
+		folder = find_folder(cgroups, id);
+	return folder ? &folder->cgroup : NULL;
+}
+
+struct visit {
+	void (*visit)(const struct cgroup *cgroup, void *arg);
+	void *arg;
+};
+
+static void visit_folder(struct hashlink *link, void *arg)
+{
+	const struct folder *folder = container_of(link, struct folder, by_id);
+	const struct visit *visit = arg;
+
+	if (!folder->cgroup.is_gone)
+		visit->visit(&folder->cgroup, visit->arg);
+}
+
+void cgroups_visit(struct cgroups *cgroups, void (*visit)(const struct cgroup *cgroup, void *arg),
+		   void *arg)
+{
+	struct visit both = { visit, arg };
+
+	hashtable_visit(&cgroups->by_id, visit_folder, &both);
 }

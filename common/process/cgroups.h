@@ -1,12 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names of cgroups (v2) by their ids, which are the inode numbers of their folders. */
+/*
+ * The cgroups (v2) of this machine by their ids, which are the inode numbers of their folders.
+ * Folders are watched, so that a cgroup has its name after it is gone, too.
+ */
 #ifndef CGROUPS_H
 #define CGROUPS_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-/* The path below the file system's root, "/" for the root. 0, or -ENOENT: not found, buf is "". */
-int cgroup_path_of(uint64_t id, char *buf, size_t size);
+#include "process/containers.h"
+
+struct cgroup {
+	uint64_t id;
+	char *path; /* below the file system's root, "/" for the root */
+	bool is_gone;
+	struct container container;
+};
+
+struct cgroups;
+
+/*
+ * Finds all there are, and watches them if `watch`. Where cgroup2 is not mounted, there are none.
+ */
+struct cgroups *cgroups_new(bool watch);
+void cgroups_free(struct cgroups *cgroups);
+
+/* Becomes readable when folders came or went, for cgroups_update(); -1: nothing is watched. */
+int cgroups_fd(const struct cgroups *cgroups);
+void cgroups_update(struct cgroups *cgroups);
+
+/*
+ * NULL: unknown. Looks for new ones where nothing tells of them. Valid until the next call of
+ * cgroups_update() or cgroups_find().
+ */
+const struct cgroup *cgroups_find(struct cgroups *cgroups, uint64_t id);
+
+/* Calls visit for each cgroup that is there, in no order. */
+void cgroups_visit(struct cgroups *cgroups, void (*visit)(const struct cgroup *cgroup, void *arg),
+		   void *arg);
 
 #endif

@@ -11,9 +11,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/auxv.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "process/mapfile.h"
+#include "process/procstate.h"
 #include "process/roots.h"
 
 static bool is_same_file(const struct stat *st, const struct mapping *m)
@@ -87,17 +89,30 @@ static bool is_out_of_files(int err)
 	return err == -EMFILE || err == -ENFILE;
 }
 
-int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read_time,
-		 struct stat *st)
+/* Through the process itself. */
+static int open_of_process(pid_t pid, const struct mapping *m, const struct timespec *read_time,
+			   struct stat *st)
 {
 	int fd = open_map_file(pid, m, st);
 
-	if (m->mapped_at.tv_sec)
-		read_time = &m->mapped_at;
 	if (fd >= 0 || is_out_of_files(fd) || m->path[0] != '/')
 		return fd;
-	fd = open_in_root_of(pid, m, read_time, st);
-	if (fd >= 0 || is_out_of_files(fd))
+	return open_in_root_of(pid, m, read_time, st);
+}
+
+int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read_time,
+		 struct stat *st)
+{
+	pid_t live;
+	int fd;
+
+	if (m->mapped_at.tv_sec)
+		read_time = &m->mapped_at;
+	fd = open_of_process(pid, m, read_time, st);
+	live = fd == -ENOENT ? process_live_task(pid) : pid;
+	if (live != pid)
+		fd = open_of_process(live, m, read_time, st);
+	if (fd >= 0 || is_out_of_files(fd) || m->path[0] != '/')
 		return fd;
 	fd = open_path(m->path, m, read_time, st);
 	if (fd >= 0 || is_out_of_files(fd) || !m->relative)
@@ -105,29 +120,24 @@ int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read
 	return open_in_root_of(m->relative, m, read_time, st);
 }
 
-int mapfile_read_memory(pid_t pid, uint64_t addr, void *buf, size_t size)
+static int read_memory(pid_t pid, uint64_t addr, void *buf, size_t size)
 {
-	char path[32];
-	ssize_t n;
-	int fd, err;
+	struct iovec local = { buf, size }, remote = { (void *)(uintptr_t)addr, size };
+	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = pread(fd, buf, size, addr);
-	err = n < 0 ? -errno : 0;
-	close(fd);
-	return !err && (size_t)n != size ? -EIO : err;
+	return n < 0 ? -errno : (size_t)n < size ? -EIO : 0;
 }
 
 /* Programs of 32 bits, which have another one, have nothing above 4 GiB. */
 int mapfile_read_vdso(pid_t pid, const struct mapping *m, void *buf)
 {
 	size_t bytes = m->end - m->start;
-	int err = mapfile_read_memory(pid, m->start, buf, bytes);
+	int err = read_memory(pid, m->start, buf, bytes);
+	pid_t live = err ? process_live_task(pid) : pid;
 
+	if (live != pid)
+		err = read_memory(live, m->start, buf, bytes);
 	if (!err || m->start <= UINT32_MAX)
 		return err;
-	return mapfile_read_memory(getpid(), getauxval(AT_SYSINFO_EHDR), buf, bytes);
+	return read_memory(getpid(), getauxval(AT_SYSINFO_EHDR), buf, bytes);
 }

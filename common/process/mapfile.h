@@ -32,7 +32,4 @@ int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read
  */
 int mapfile_read_vdso(pid_t pid, const struct mapping *m, void *buf);
 
-/* Reads the process's memory. 0 if all of it could be read, else -errno. */
-int mapfile_read_memory(pid_t pid, uint64_t addr, void *buf, size_t size);
-
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Process events through perf ring buffers; see sideband.h. Each CPU has a ring. What has gathered
- * in them is taken out together, put in the order in which it happened, and written into the log at
- * once; the handlers are told when the loop gets to it.
+ * Process events through perf ring buffers; see process_events.h. Each CPU has a ring. What has
+ * gathered in them is taken out together, put in the order in which it happened, and noted at once;
+ * it is handled when the loop gets to it.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -17,11 +17,11 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/cpulist.h"
 #include "base/mem.h"
 #include "base/msg.h"
-#include "base/parse.h"
 #include "process/process_events.h"
 
 #define RING_BYTES (256 << 10)
@@ -43,16 +43,17 @@ struct ring {
 struct item {
 	uint64_t time_ns;
 	size_t at; /* in the bytes */
+	bool is_last;
 };
 
-struct sideband {
-	struct sideband_handlers handlers;
+struct process_events {
+	struct process_event_user user;
 	char *bytes;
 	size_t n_bytes, bytes_cap;
 	struct item *items;
 	size_t n_items, items_cap;
-	size_t n_logged, n_handled; /* of the items */
-	uint64_t taken_ns;	    /* all that happened until then has been taken out */
+	size_t n_noted, n_handled; /* of the items */
+	uint64_t taken_ns;	   /* all that happened until then has been taken out */
 	struct ring *rings;
 	size_t n_rings, rings_cap;
 	int epoll_fd; /* of all rings */
@@ -86,7 +87,7 @@ static int open_cpu_event(uint32_t cpu)
 
 static int open_ring(uint32_t cpu, void *arg)
 {
-	struct sideband *sb = arg;
+	struct process_events *sb = arg;
 	long page_bytes = sysconf(_SC_PAGESIZE);
 	struct epoll_event edge = { .events = EPOLLIN | EPOLLET };
 	struct ring ring = { .fd = open_cpu_event(cpu) };
@@ -106,28 +107,24 @@ static int open_ring(uint32_t cpu, void *arg)
 	return 0;
 }
 
-static void take_out(uint64_t time_ns, void *arg);
-
-struct sideband *sideband_open(const struct sideband_handlers *handlers)
+struct process_events *process_events_open(const struct process_event_user *user)
 {
-	struct sideband *sb = mem_zalloc(1, sizeof(*sb));
+	struct process_events *sb = mem_zalloc(1, sizeof(*sb));
 	int err;
 
-	sb->handlers = *handlers;
+	sb->user = *user;
 	sb->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	sb->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	err = cpulist_visit_online(open_ring, sb);
 	if (err) {
 		msg_errno(err, "watching for new processes");
-		sideband_close(sb);
+		process_events_close(sb);
 		return NULL;
 	}
-	if (sb->handlers.log)
-		mapslog_on_ask(sb->handlers.log, take_out, sb);
 	return sb;
 }
 
-void sideband_close(struct sideband *sb)
+void process_events_close(struct process_events *sb)
 {
 	if (!sb)
 		return;
@@ -135,8 +132,6 @@ void sideband_close(struct sideband *sb)
 		munmap(sb->rings[i].page, (size_t)sysconf(_SC_PAGESIZE) + RING_BYTES);
 		close(sb->rings[i].fd);
 	}
-	if (sb->handlers.log)
-		mapslog_on_ask(sb->handlers.log, NULL, NULL);
 	close(sb->epoll_fd);
 	close(sb->timer_fd);
 	free(sb->rings);
@@ -167,7 +162,7 @@ struct map_record {
 	char path[]; /* ends with a zero byte */
 };
 
-/* ---- into the log ---- */
+/* ---- what records say ---- */
 
 /* As /proc/PID/maps has it. What the kernel could not put into words has no name. */
 static const char *map_path(const struct map_record *record)
@@ -180,82 +175,56 @@ static const char *map_path(const struct map_record *record)
 	return record->path;
 }
 
-static void log_map(struct sideband *sb, const struct map_record *record, uint64_t time_ns)
+static struct process_event read_map(const struct map_record *record)
 {
-	struct mapping m = {
-		.start = record->addr,
-		.end = record->addr + record->len,
-		.offset = record->pgoff,
-		.dev = makedev(record->maj, record->min),
-		.ino = record->ino,
-		.path = (char *)map_path(record),
+	return (struct process_event){
+		.kind = PROCESS_MAP,
+		.pid = (pid_t)record->pid,
+		.tid = (pid_t)record->tid,
+		.mapping = {
+			.start = record->addr,
+			.end = record->addr + record->len,
+			.offset = record->pgoff,
+			.dev = makedev(record->maj, record->min),
+			.ino = record->ino,
+			.path = (char *)map_path(record),
+		},
 	};
-
-	if (m.end > m.start)
-		mapslog_map(sb->handlers.log, (pid_t)record->pid, &m, time_ns);
 }
 
-static void log_record(struct sideband *sb, const struct perf_event_header *header,
-		       uint64_t time_ns)
+static struct process_event read_task(enum process_event_kind kind,
+				      const struct task_record *record)
+{
+	return (struct process_event){
+		.kind = kind,
+		.pid = (pid_t)record->pid,
+		.tid = (pid_t)record->tid,
+		.parent = (pid_t)record->ppid,
+	};
+}
+
+static struct process_event read_record(const struct perf_event_header *header)
 {
 	const struct task_record *task = (const void *)header;
 	const struct id_record *id = (const void *)header;
-	struct mapslog *log = sb->handlers.log;
 
 	switch (header->type) {
 	case PERF_RECORD_FORK:
-		if (task->pid != task->ppid)
-			mapslog_fork(log, (pid_t)task->ppid, (pid_t)task->pid, time_ns);
-		break;
+		return read_task(task->pid == task->ppid ? PROCESS_THREAD : PROCESS_FORK, task);
 	case PERF_RECORD_EXIT:
-		if (task->pid == task->tid)
-			mapslog_exit(log, (pid_t)task->pid, time_ns);
-		break;
+		return read_task(PROCESS_EXIT, task);
 	case PERF_RECORD_COMM:
-		if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
-			mapslog_exec(log, (pid_t)id->pid, time_ns);
-		break;
+		if (!(header->misc & PERF_RECORD_MISC_COMM_EXEC))
+			break;
+		return (struct process_event){ .kind = PROCESS_EXEC, .pid = (pid_t)id->pid };
 	case PERF_RECORD_MMAP2:
-		log_map(sb, (const void *)header, time_ns);
-		break;
+		return read_map((const void *)header);
 	case PERF_RECORD_LOST:
-		mapslog_clear(log);
-		break;
+		return (struct process_event){ .kind = PROCESS_LOST };
 	default:
 		break;
 	}
-}
-
-/* ---- to the handlers ---- */
-
-static void handle_record(struct sideband *sb, const struct perf_event_header *header)
-{
-	const struct task_record *task = (const void *)header;
-	const struct id_record *id = (const void *)header;
-	void *arg = sb->handlers.arg;
-
-	switch (header->type) {
-	case PERF_RECORD_FORK:
-		if (task->pid != task->ppid)
-			sb->handlers.forked((pid_t)task->ppid, (pid_t)task->pid, arg);
-		break;
-	case PERF_RECORD_EXIT:
-		if (task->pid == task->tid)
-			sb->handlers.exited((pid_t)task->pid, arg);
-		break;
-	case PERF_RECORD_COMM:
-		if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
-			sb->handlers.changed((pid_t)id->pid, arg);
-		break;
-	case PERF_RECORD_MMAP2:
-		sb->handlers.changed((pid_t)id->pid, arg);
-		break;
-	case PERF_RECORD_LOST:
-		sb->handlers.lost(arg);
-		break;
-	default:
-		break;
-	}
+	return (struct process_event){ .kind = PROCESS_NOTHING };
 }
 
 /* ---- out of the rings ---- */
@@ -271,7 +240,7 @@ static void copy_from_ring(const struct ring *ring, uint64_t position, void *to,
 }
 
 /* The place of a new record of that size; 8 bytes are its measure. */
-static char *add_item(struct sideband *sb, size_t size)
+static char *add_item(struct process_events *sb, size_t size)
 {
 	size_t need = sb->n_bytes + size;
 
@@ -280,13 +249,13 @@ static char *add_item(struct sideband *sb, size_t size)
 		sb->bytes = mem_realloc(sb->bytes, sb->bytes_cap, 1);
 	}
 	sb->items = mem_grow(sb->items, sb->n_items, &sb->items_cap, sizeof(*sb->items));
-	sb->items[sb->n_items++].at = sb->n_bytes;
+	sb->items[sb->n_items++] = (struct item){ .at = sb->n_bytes };
 	sb->n_bytes = need;
 	return sb->bytes + need - size;
 }
 
 /* All of them end with the time. */
-static void take_ring(struct sideband *sb, struct ring *ring)
+static void take_ring(struct process_events *sb, struct ring *ring)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->page->data_tail, time_ns;
@@ -316,60 +285,75 @@ static int compare_items(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-static const struct perf_event_header *record_of(const struct sideband *sb, size_t i)
+static struct process_event event_of(const struct process_events *sb, size_t i)
 {
-	return (const void *)(sb->bytes + sb->items[i].at);
+	struct process_event event = read_record((const void *)(sb->bytes + sb->items[i].at));
+
+	event.time_ns = sb->items[i].time_ns;
+	event.is_last = sb->items[i].is_last;
+	return event;
 }
 
-static void take_all(struct sideband *sb)
+static void note_event(struct process_events *sb, size_t i)
+{
+	struct process_event event = event_of(sb, i);
+
+	if (event.kind == PROCESS_NOTHING)
+		return;
+	sb->user.note(&event, sb->user.arg);
+	sb->items[i].is_last = event.is_last;
+}
+
+static void take_all(struct process_events *sb)
 {
 	uint64_t now_ns = clock_now_ns();
 
 	for (size_t i = 0; i < sb->n_rings; i++)
 		take_ring(sb, &sb->rings[i]);
 	sb->taken_ns = now_ns;
-	if (sb->n_items - sb->n_logged > 1)
-		qsort(sb->items + sb->n_logged, sb->n_items - sb->n_logged, sizeof(*sb->items),
+	if (sb->n_items - sb->n_noted > 1)
+		qsort(sb->items + sb->n_noted, sb->n_items - sb->n_noted, sizeof(*sb->items),
 		      compare_items);
-	for (; sb->n_logged < sb->n_items; sb->n_logged++)
-		if (sb->handlers.log)
-			log_record(sb, record_of(sb, sb->n_logged),
-				   sb->items[sb->n_logged].time_ns);
+	for (; sb->n_noted < sb->n_items; sb->n_noted++)
+		note_event(sb, sb->n_noted);
 }
 
-static void take_out(uint64_t time_ns, void *arg)
+void process_events_take(struct process_events *sb, uint64_t time_ns)
 {
-	struct sideband *sb = arg;
-
 	if (time_ns > sb->taken_ns)
 		take_all(sb);
 }
 
-/* Handlers may ask the log, which takes out more: it is their turn then, too. */
-void sideband_read(struct sideband *sb)
+/* Whoever handles an event may take out more: it is their turn then, too. */
+void process_events_read(struct process_events *sb)
 {
+	struct process_event event;
+
 	take_all(sb);
 	if (!sb->n_items)
 		return;
-	while (sb->n_handled < sb->n_items)
-		handle_record(sb, record_of(sb, sb->n_handled++));
-	sb->n_bytes = sb->n_items = sb->n_logged = sb->n_handled = 0;
-	sb->handlers.drained(sb->handlers.arg);
+	while (sb->n_handled < sb->n_items) {
+		event = event_of(sb, sb->n_handled++);
+		if (event.kind != PROCESS_NOTHING)
+			sb->user.handle(&event, sb->user.arg);
+	}
+	sb->n_bytes = sb->n_items = sb->n_noted = sb->n_handled = 0;
+	sb->user.drained(sb->user.arg);
 }
 
 static enum loop_verdict on_timer(int fd, void *arg)
 {
-	struct sideband *sb = arg;
+	struct process_events *sb = arg;
 	uint64_t expirations;
 
 	if (read(fd, &expirations, sizeof(expirations)) < 0)
 		return LOOP_GO;
 	sb->timer_armed = false;
-	sideband_read(sb);
+	process_events_read(sb);
 	return LOOP_GO;
 }
 
-static bool may_be_eager(struct sideband *sb)
+static bool may_be_eager(struct process_events *sb)
 {
 	uint64_t now_ns = clock_now_ns();
 
@@ -384,14 +368,14 @@ static enum loop_verdict on_event(int fd, void *arg)
 {
 	struct itimerspec delay = { .it_value.tv_nsec = (long)BATCH_DELAY_NS };
 	struct epoll_event events[16];
-	struct sideband *sb = arg;
+	struct process_events *sb = arg;
 
 	while (epoll_wait(fd, events, ARRAY_SIZE(events), 0) > 0)
 		;
 	if (sb->timer_armed)
 		return LOOP_GO;
 	if (may_be_eager(sb)) {
-		sideband_read(sb);
+		process_events_read(sb);
 		return LOOP_GO;
 	}
 	timerfd_settime(sb->timer_fd, 0, &delay, NULL);
@@ -399,7 +383,7 @@ static enum loop_verdict on_event(int fd, void *arg)
 	return LOOP_GO;
 }
 
-int sideband_watch(struct sideband *sb, struct loop *loop)
+int process_events_watch(struct process_events *sb, struct loop *loop)
 {
 	int err = loop_watch(loop, sb->timer_fd, on_timer, sb);
 

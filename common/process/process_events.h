@@ -1,41 +1,63 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What processes do, told by the kernel without BPF: one software event per CPU that counts nothing
- * and carries fork, exit, exec and executable mappings (perf_event_open(2), PERF_COUNT_SW_DUMMY).
+ * What processes do, reported by the kernel without BPF: one software event per CPU that counts
+ * nothing and carries fork, exit, exec and executable mappings (perf_event_open(2),
+ * PERF_COUNT_SW_DUMMY). See watch.h for who reads them.
  */
-#ifndef SIDEBAND_H
-#define SIDEBAND_H
+#ifndef PROCESS_EVENTS_H
+#define PROCESS_EVENTS_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/loop.h"
-#include "process/mapslog.h"
+#include "process/procmaps.h"
 
-struct sideband;
+enum process_event_kind {
+	PROCESS_NOTHING,
+	PROCESS_FORK,	/* pid, of its parent */
+	PROCESS_THREAD, /* tid, of process pid */
+	PROCESS_EXEC,
+	PROCESS_MAP,  /* for execution */
+	PROCESS_EXIT, /* of thread tid of process pid */
+	PROCESS_LOST, /* some were lost */
+};
 
-struct sideband_handlers {
-	void (*forked)(pid_t parent, pid_t child, void *arg); /* processes, not threads */
-	void (*changed)(pid_t pid, void *arg);		      /* executed or mapped code */
-	void (*exited)(pid_t pid, void *arg);
-	void (*lost)(void *arg);    /* events were lost: look at everything again */
-	void (*drained)(void *arg); /* after a batch of events */
-	void *arg;
-	struct mapslog *log; /* NULL, or where all of it is put down before anybody is called */
+struct process_event {
+	enum process_event_kind kind;
+	pid_t pid, tid, parent;
+	uint64_t time_ns;	/* CLOCK_MONOTONIC */
+	struct mapping mapping; /* its path is valid until note() or handle() returns */
+	bool is_last; /* for note() to set and handle() to see: the process's last thread */
 };
 
 /*
- * Opens the events on all CPUs that are online. NULL, printed, if that fails. The log is asked to
- * refresh itself from here on, which calls none of the handlers.
+ * Each event is noted as soon as it is taken out of its ring, and handled later, both in the order
+ * in which they happened.
  */
-struct sideband *sideband_open(const struct sideband_handlers *handlers);
-void sideband_close(struct sideband *sb);
+struct process_event_user {
+	void (*note)(struct process_event *event, void *arg);
+	void (*handle)(const struct process_event *event, void *arg);
+	void (*drained)(void *arg); /* after a batch */
+	void *arg;
+};
+
+struct process_events;
+
+/* Opens the events on all CPUs that are online. NULL, printed, if that fails. */
+struct process_events *process_events_open(const struct process_event_user *user);
+void process_events_close(struct process_events *sb);
 
 /*
  * Reads the events in the loop, a few milliseconds after the first, so that they come in batches.
  */
-int sideband_watch(struct sideband *sb, struct loop *loop);
+int process_events_watch(struct process_events *sb, struct loop *loop);
 
-/* Reads what there is now. */
-void sideband_read(struct sideband *sb);
+/* Notes all that happened up to that moment. */
+void process_events_take(struct process_events *sb, uint64_t time_ns);
+
+/* Notes and handles what there is now. */
+void process_events_read(struct process_events *sb);
 
 #endif

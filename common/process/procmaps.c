@@ -13,8 +13,10 @@
 #include <sys/sysmacros.h>
 
 #include "base/mem.h"
-#include "process/procmaps.h"
 #include "base/readfile.h"
+#include "base/search.h"
+#include "process/procmaps.h"
+#include "process/procstate.h"
 
 /* A million mappings with paths of 500 bytes; what has more is not worth root's memory. */
 #define MAPS_MAX_BYTES (512u << 20)
@@ -111,13 +113,24 @@ void mappings_parse(struct mappings *maps, const char *text)
 	}
 }
 
+static char *read_maps(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	return readfile(path, MAPS_MAX_BYTES, NULL);
+}
+
 int mappings_read(struct mappings *maps, pid_t pid)
 {
-	char path[32], *text;
+	char *text = read_maps(pid);
+	pid_t live = text && !*text ? process_live_task(pid) : pid;
 
 	memset(maps, 0, sizeof(*maps));
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	text = readfile(path, MAPS_MAX_BYTES, NULL);
+	if (live != pid) {
+		free(text);
+		text = read_maps(live);
+	}
 	if (!text)
 		return errno == ENOENT ? -ESRCH : -errno;
 	mappings_parse(maps, text);
@@ -135,17 +148,7 @@ void mappings_free(struct mappings *maps)
 
 const struct mapping *mappings_find(const struct mappings *maps, uint64_t addr)
 {
-	size_t low = 0, high = maps->count;
+	size_t i = SEARCH_RANK(maps->items, maps->count, end, addr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (maps->items[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == maps->count || maps->items[low].start > addr)
-		return NULL;
-	return &maps->items[low];
+	return i < maps->count && maps->items[i].start <= addr ? &maps->items[i] : NULL;
 }

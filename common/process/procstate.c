@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What /proc tells of a process; see procstate.h. */
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/parse.h"
-#include "process/procstate.h"
 #include "base/readfile.h"
+#include "process/procstate.h"
 
 static char *read_proc(pid_t pid, const char *file)
 {
@@ -33,7 +35,6 @@ int process_comm(pid_t pid, char *comm, size_t size)
 struct stat_fields {
 	char state;
 	long n_threads;
-	unsigned long long user, system; /* clock ticks */
 };
 
 /* The name, in parentheses, may hold anything, so what comes behind its end counts. */
@@ -41,13 +42,13 @@ static bool read_stat(pid_t pid, struct stat_fields *stat)
 {
 	char *text = read_proc(pid, "stat"), *after = text ? strrchr(text, ')') : NULL;
 	int n = after ? sscanf(after,
-			       ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d "
+			       ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
 			       "%*d %*d %ld",
-			       &stat->state, &stat->user, &stat->system, &stat->n_threads)
+			       &stat->state, &stat->n_threads)
 		      : 0;
 
 	free(text);
-	return n == 4;
+	return n == 2;
 }
 
 /* The main thread may end before the others, and is a zombie then. */
@@ -60,11 +61,38 @@ bool process_has_ended(pid_t pid)
 	return (stat.state == 'Z' || stat.state == 'X') && stat.n_threads <= 1;
 }
 
-uint64_t process_cpu_ns(pid_t pid)
+/* ---- a thread that lives ---- */
+
+/* Folders have a link for each folder in them, and two more. */
+static bool has_other_threads(const char *task_folder)
+{
+	struct stat st;
+
+	return !stat(task_folder, &st) && st.st_nlink > 3;
+}
+
+static bool has_memory(pid_t tid)
 {
 	struct stat_fields stat;
 
-	if (!read_stat(pid, &stat))
-		return 0;
-	return (stat.user + stat.system) * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+	return read_stat(tid, &stat) && stat.state != 'Z' && stat.state != 'X';
+}
+
+pid_t process_live_task(pid_t pid)
+{
+	struct dirent *entry;
+	pid_t found = pid;
+	char path[40];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	if (!has_other_threads(path) || has_memory(pid))
+		return pid;
+	dir = opendir(path);
+	while (dir && found == pid && (entry = readdir(dir)))
+		if (isdigit((unsigned char)entry->d_name[0]) && has_memory(atoi(entry->d_name)))
+			found = atoi(entry->d_name);
+	if (dir)
+		closedir(dir);
+	return found;
 }

@@ -14,7 +14,11 @@ int process_comm(pid_t pid, char *comm, size_t size);
 /* True if none of its threads is left, though its parent may not have asked for its status yet. */
 bool process_has_ended(pid_t pid);
 
-/* The CPU time that its threads have had; 0 if it is gone. */
-uint64_t process_cpu_ns(pid_t pid);
+/*
+ * Where /proc says what a process has: its memory, its root, its namespaces. That is /proc/PID
+ * unless its main thread has ended before the others; then it is /proc/TID of one that lives, whose
+ * id this is. pid itself where there is none. For when /proc/PID has not answered.
+ */
+pid_t process_live_task(pid_t pid);
 
 #endif

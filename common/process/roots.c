@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "process/procstate.h"
 #include "process/roots.h"
 
 #define ROOTS_MAX 128
@@ -57,7 +58,7 @@ int roots_own(struct roots *roots)
 	return roots->own_fd;
 }
 
-static int open_root(pid_t pid, struct root *root)
+static int open_root_of(pid_t pid, struct root *root)
 {
 	struct stat st;
 	char path[40];
@@ -73,6 +74,14 @@ static int open_root(pid_t pid, struct root *root)
 	root->dev = st.st_dev;
 	root->ino = st.st_ino;
 	return 0;
+}
+
+static int open_root(pid_t pid, struct root *root)
+{
+	int err = open_root_of(pid, root);
+	pid_t live = err == -ENOENT ? process_live_task(pid) : pid;
+
+	return live == pid ? err : open_root_of(live, root);
 }
 
 static bool is_same_root(const struct root *a, const struct root *b)
@@ -107,6 +116,10 @@ char *root_path(pid_t pid, const char *path, size_t length)
 
 	snprintf(link, sizeof(link), "/proc/%d/root", pid);
 	n = readlink(link, root, sizeof(root));
+	if (n < 0) {
+		snprintf(link, sizeof(link), "/proc/%d/root", process_live_task(pid));
+		n = readlink(link, root, sizeof(root));
+	}
 	if (n > 1 && (size_t)n < length && !strncmp(path, root, (size_t)n) && path[n] == '/')
 		return mem_strndup(path + n, length - (size_t)n);
 	return mem_strndup(path, length);

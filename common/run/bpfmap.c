@@ -3,13 +3,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
-#include "run/bpfmap.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "run/bpfmap.h"
 
 #define BATCH_ELEMENTS 4096
 
@@ -72,15 +74,26 @@ static void set_flags(struct bpf_map *map, uint32_t flags)
 		bpf_map__set_map_flags(map, bpf_map__map_flags(map) | flags);
 }
 
-void map_fill_on_demand(const struct run *run, const char *name)
+void map_fill_on_demand(struct run *run, const char *name)
 {
-	static int can = -1;
 	struct bpf_map *map = map_find(run, name), *inner = map ? bpf_map__inner_map(map) : NULL;
 
-	if (can < 0)
-		can = try_fill_on_demand();
-	if (can)
+	if (!run->fills_on_demand)
+		run->fills_on_demand = try_fill_on_demand() ? 1 : -1;
+	if (run->fills_on_demand > 0)
 		set_flags(inner ? inner : map, BPF_F_NO_PREALLOC);
+}
+
+void *map_memory(const struct run *run, const char *name)
+{
+	struct bpf_map *map = map_find(run, name);
+	size_t bytes = (size_t)bpf_map__max_entries(map) * ((bpf_map__value_size(map) + 7) & ~7U);
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	if (memory != MAP_FAILED)
+		return memory;
+	msg_errno(errno, "mapping %s", name);
+	return NULL;
 }
 
 void program_leave_out(const struct run *run, const char *name)
@@ -159,7 +172,7 @@ void map_pair_leave_out(const struct run *run, const struct map_pair *pair)
 	map_leave_out(run, pair->first);
 }
 
-void map_pair_configure(const struct run *run, const struct map_pair *pair, uint32_t entries,
+void map_pair_configure(struct run *run, const struct map_pair *pair, uint32_t entries,
 			bool has_turns)
 {
 	bpf_map__set_max_entries(map_find(run, pair->first), entries);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "run/tool.h"
+#include "run/run.h"
 
 /* The map of that name, or NULL: the tool doesn't use it. */
 struct bpf_map *map_find(const struct run *run, const char *name);
@@ -21,7 +21,10 @@ void map_leave_out(const struct run *run, const char *name);
  * Where the kernel can, a hash table's elements get their memory when they are needed, and not all
  * of it at load. Those that could not get any are like those that had no room.
  */
-void map_fill_on_demand(const struct run *run, const char *name);
+void map_fill_on_demand(struct run *run, const char *name);
+
+/* The memory of an array with BPF_F_MMAPABLE, after load. NULL, printed. */
+void *map_memory(const struct run *run, const char *name);
 
 /* A program that isn't needed is not loaded. */
 void program_leave_out(const struct run *run, const char *name);
@@ -45,7 +48,7 @@ struct map_pair {
 };
 
 /* Before load: how large the tables are. What is not needed, they or the turns, is left out. */
-void map_pair_configure(const struct run *run, const struct map_pair *pair, uint32_t entries,
+void map_pair_configure(struct run *run, const struct map_pair *pair, uint32_t entries,
 			bool has_turns);
 void map_pair_leave_out(const struct run *run, const struct map_pair *pair);
 

@@ -1,33 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Cutting the kernel's type information down to size; see kernelbtf.h. */
+/* Type information, cut down to size; see btf_cut.h. */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/types.h>
 
-#include <bpf/bpf.h>
-
-#include "run/kernelbtf.h"
+#include "base/container.h"
+#include "base/hash.h"
+#include "base/hashtable.h"
 #include "base/mem.h"
-#include "base/msg.h"
+#include "run/btf_cut.h"
 
-#define KERNEL_BTF_PATH "/sys/kernel/btf/vmlinux"
-#define MAX_TARGETS	32
-#define MAX_DEPTH	32 /* of structures within structures */
-#define NAME_BUCKETS	4096
+#define MAX_DEPTH 32 /* of structures within structures */
 
 /* ---- the names that the object uses ---- */
 
-/* A set of names, flavors aside. Most questions are about names not in it: an empty bucket. */
+/* A set of names, flavors aside. */
 struct names {
-	const char **items;
-	uint32_t *next;
-	size_t count, cap, next_cap;
-	uint32_t heads[NAME_BUCKETS]; /* index + 1 */
+	struct hashtable table;
+};
+
+struct name {
+	struct hashlink link;
+	const char *text;
 };
 
 /* The length of a name without its "___flavor". */
@@ -38,43 +33,49 @@ static size_t essential_length(const char *name)
 	return flavor ? (size_t)(flavor - name) : strlen(name);
 }
 
-static uint32_t hash_name(const char *name, size_t length)
+static uint64_t hash_name(const char *name, size_t length)
 {
-	uint32_t h = 2166136261U;
+	uint64_t hash = 0;
 
 	for (size_t i = 0; i < length; i++)
-		h = (h ^ (unsigned char)name[i]) * 16777619U;
-	return (h ^ h >> 15) % NAME_BUCKETS;
+		hash = hash_add(hash, (unsigned char)name[i]);
+	return hash;
 }
 
-static bool names_have(const struct names *names, const char *name)
+static bool names_have(const struct names *names, const char *text)
 {
-	size_t length = strlen(name);
+	size_t length = strlen(text);
+	struct hashlink *link = hashtable_first(&names->table, hash_name(text, length));
 
-	for (uint32_t i = names->heads[hash_name(name, length)]; i; i = names->next[i - 1])
-		if (!strncmp(names->items[i - 1], name, length) &&
-		    essential_length(names->items[i - 1]) == length)
+	for (; link; link = hashtable_next(link)) {
+		const struct name *name = container_of(link, struct name, link);
+
+		if (!strncmp(name->text, text, length) && essential_length(name->text) == length)
 			return true;
+	}
 	return false;
 }
 
-static void names_add(struct names *names, const char *name)
+static void names_add(struct names *names, const char *text)
 {
-	uint32_t *head = &names->heads[hash_name(name, essential_length(name))];
+	struct name *name;
 
-	if (!*name)
+	if (!*text)
 		return;
-	names->items = mem_grow(names->items, names->count, &names->cap, sizeof(*names->items));
-	names->next = mem_grow(names->next, names->count, &names->next_cap, sizeof(*names->next));
-	names->items[names->count] = name;
-	names->next[names->count] = *head;
-	*head = (uint32_t)++names->count;
+	name = mem_zalloc(1, sizeof(*name));
+	name->text = text;
+	hashtable_add(&names->table, &name->link, hash_name(text, essential_length(text)));
+}
+
+static void free_name(struct hashlink *link, void *arg)
+{
+	(void)arg;
+	free(container_of(link, struct name, link));
 }
 
 static void names_free(struct names *names)
 {
-	free(names->items);
-	free(names->next);
+	hashtable_free(&names->table, free_name, NULL);
 }
 
 /* ---- the cut ---- */
@@ -154,8 +155,8 @@ static void collect_local_names(struct cut *cut, const struct btf *local)
 	}
 }
 
-static void match_targets(const char *name, uint32_t kind, uint32_t id,
-			  struct kernelbtf_target *targets, size_t n_targets)
+static void match_targets(const char *name, uint32_t kind, uint32_t id, struct btf_target *targets,
+			  size_t n_targets)
 {
 	for (size_t i = 0; i < n_targets; i++)
 		if (targets[i].kind == kind && !strcmp(targets[i].name, name))
@@ -164,7 +165,7 @@ static void match_targets(const char *name, uint32_t kind, uint32_t id,
 
 /* Is this type one that was asked for? Most are not even looked at. */
 static void match_type(struct cut *cut, const struct btf_type *t, uint32_t id,
-		       struct kernelbtf_target *targets, size_t n_targets)
+		       struct btf_target *targets, size_t n_targets)
 {
 	const char *name = name_at(cut, t->name_off);
 
@@ -180,7 +181,7 @@ static void match_type(struct cut *cut, const struct btf_type *t, uint32_t id,
 }
 
 /* The one pass. -EINVAL if there is a kind that isn't known. */
-static int index_types(struct cut *cut, struct kernelbtf_target *targets, size_t n_targets)
+static int index_types(struct cut *cut, struct btf_target *targets, size_t n_targets)
 {
 	uint32_t at = 0;
 
@@ -350,8 +351,8 @@ static void make_cut(struct cut *cut)
 	}
 }
 
-struct btf *kernelbtf_cut(const void *whole, size_t size, const struct btf *local,
-			  struct kernelbtf_target *targets, size_t n_targets)
+struct btf *btf_cut(const void *whole, size_t size, const struct btf *local,
+		    struct btf_target *targets, size_t n_targets)
 {
 	struct cut cut = {};
 
@@ -362,198 +363,4 @@ struct btf *kernelbtf_cut(const void *whole, size_t size, const struct btf *loca
 		make_cut(&cut);
 	close_cut(&cut);
 	return cut.out;
-}
-
-/* ---- the kernel's own ---- */
-
-struct image {
-	void *data;
-	size_t size;
-	bool is_mapped;
-};
-
-/*
- * Mapped where the kernel allows it (6.16, commit a539e2a6d51d): no copy, and it doesn't count as
- * ours.
- */
-static int open_image(struct image *image)
-{
-	int fd = open(KERNEL_BTF_PATH, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	size_t filled = 0;
-	ssize_t n;
-
-	if (fd < 0 || fstat(fd, &st)) {
-		close(fd);
-		return -ENOENT;
-	}
-	image->size = (size_t)st.st_size;
-	image->data = mmap(NULL, image->size, PROT_READ, MAP_PRIVATE, fd, 0);
-	image->is_mapped = image->data != MAP_FAILED;
-	if (!image->is_mapped) {
-		image->data = mem_realloc(NULL, image->size, 1);
-		while ((n = read(fd, (char *)image->data + filled, image->size - filled)) > 0)
-			filled += (size_t)n;
-	}
-	close(fd);
-	return !image->is_mapped && filled < image->size ? -EIO : 0;
-}
-
-static void close_image(struct image *image)
-{
-	if (image->is_mapped)
-		munmap(image->data, image->size);
-	else
-		free(image->data);
-}
-
-/* ---- what libbpf gets ---- */
-
-/* Sections of programs that attach to one of the kernel's types, and that type's name and kind. */
-static const struct section {
-	const char *name, *prefix;
-	uint32_t kind;
-	enum bpf_attach_type attach_type;
-} sections[] = {
-	{ "tp_btf", "btf_trace_", BTF_KIND_TYPEDEF, BPF_TRACE_RAW_TP },
-	{ "iter", "bpf_iter_", BTF_KIND_FUNC, BPF_TRACE_ITER },
-};
-
-static int file_fd = -1;
-static struct kernelbtf_target targets[MAX_TARGETS];
-static size_t n_targets;
-
-static const struct section *section_of(const struct bpf_program *prog)
-{
-	const char *name = bpf_program__section_name(prog);
-	size_t length = strcspn(name, "/");
-
-	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
-		if (name[length] && strlen(sections[i].name) == length &&
-		    !strncmp(sections[i].name, name, length))
-			return &sections[i];
-	return NULL;
-}
-
-static void fill_target(struct kernelbtf_target *target, const struct bpf_program *prog)
-{
-	const struct section *section = section_of(prog);
-
-	target->id = 0;
-	target->kind = section->kind;
-	snprintf(target->name, sizeof(target->name), "%s%s", section->prefix,
-		 strchr(bpf_program__section_name(prog), '/') + 1);
-}
-
-static uint32_t find_target_id(const struct kernelbtf_target *wanted)
-{
-	for (size_t i = 0; i < n_targets; i++)
-		if (targets[i].kind == wanted->kind && !strcmp(targets[i].name, wanted->name))
-			return targets[i].id;
-	return 0;
-}
-
-/* libbpf calls this when it loads a program of these sections; it could not have known the id. */
-static int prepare_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
-{
-	const struct section *section = section_of(prog);
-	struct kernelbtf_target target;
-	int id;
-
-	(void)cookie;
-	if (!section)
-		return -EINVAL;
-	fill_target(&target, prog);
-	id = (int)find_target_id(&target);
-	if (!id)
-		id = libbpf_find_vmlinux_btf_id(strchr(bpf_program__section_name(prog), '/') + 1,
-						section->attach_type);
-	if (id <= 0)
-		return id ? id : -ESRCH;
-	opts->attach_btf_id = (uint32_t)id;
-	return bpf_program__set_type(prog, BPF_PROG_TYPE_TRACING);
-}
-
-/*
- * The type is not the true one until the program is loaded: for one of type TRACING, libbpf would
- * read the kernel's types just in case.
- */
-static int register_sections(void)
-{
-	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = prepare_load);
-	char name[32];
-	int err;
-
-	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
-		snprintf(name, sizeof(name), "%s+", sections[i].name);
-		err = libbpf_register_prog_handler(name, BPF_PROG_TYPE_RAW_TRACEPOINT,
-						   sections[i].attach_type, &opts);
-		if (err < 0)
-			return err;
-	}
-	return 0;
-}
-
-void kernelbtf_prepare(struct bpf_object_open_opts *opts)
-{
-	static char path[32];
-
-	file_fd = memfd_create("kernel-types", MFD_CLOEXEC);
-	if (file_fd < 0 || register_sections())
-		return;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
-	opts->btf_custom_path = path;
-}
-
-static void list_targets(const struct bpf_object *object)
-{
-	struct bpf_program *prog;
-
-	bpf_object__for_each_program(prog, object)
-		if (bpf_program__autoload(prog) && section_of(prog) && n_targets < MAX_TARGETS)
-			fill_target(&targets[n_targets++], prog);
-}
-
-static bool write_file(const void *data, size_t size)
-{
-	return data && write(file_fd, data, size) == (ssize_t)size;
-}
-
-void kernelbtf_provide(const struct bpf_object *object)
-{
-	struct image image;
-	struct btf *cut;
-	const void *data = NULL;
-	uint32_t size = 0;
-
-	if (file_fd < 0 || open_image(&image))
-		return;
-	list_targets(object);
-	cut = kernelbtf_cut(image.data, image.size, bpf_object__btf(object), targets, n_targets);
-	if (cut)
-		data = btf__raw_data(cut, &size);
-	msg_debug("%u bytes of the kernel's type information are needed", size);
-	if (!write_file(data, size))
-		write_file(image.data, image.size);
-	btf__free(cut);
-	close_image(&image);
-}
-
-int kernelbtf_attach(struct bpf_object_skeleton *skeleton)
-{
-	for (int i = 0; i < skeleton->prog_cnt; i++) {
-		struct bpf_program *prog = *skeleton->progs[i].prog;
-
-		if (bpf_program__type(prog) != BPF_PROG_TYPE_TRACING ||
-		    !bpf_program__autoload(prog) || !bpf_program__autoattach(prog) ||
-		    *skeleton->progs[i].link)
-			continue;
-		*skeleton->progs[i].link = bpf_program__attach_trace(prog);
-		if (!*skeleton->progs[i].link)
-			return -errno;
-	}
-	if (file_fd >= 0)
-		close(file_fd);
-	file_fd = -1;
-	return 0;
 }

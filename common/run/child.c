@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/msg.h"
 #include "run/child.h"
 #include "run/entry.h"
-#include "base/msg.h"
 
 #define GRACE_MS 2000
 
@@ -59,6 +59,7 @@ int child_start(struct child *child, char **argv)
 
 	if (pipe2(go, O_CLOEXEC) || pipe2(failure, O_CLOEXEC))
 		return msg_errno(errno, "starting %s", argv[0]);
+	child->name = argv[0];
 	child->release_fd = go[1];
 	child->failure_fd = failure[0];
 	return fork_command(child, go[0], failure[1], argv);
@@ -88,6 +89,8 @@ static void hold(struct child *child, const struct child_hooks *hooks)
 	}
 	if (!err)
 		hooks->loaded(hooks->arg);
+	else if (err != -ENOTSUP)
+		msg_errno(err, "stopping the command where its libraries are loaded");
 	ptrace(PTRACE_DETACH, child->pid, 0, 0);
 }
 
@@ -106,7 +109,7 @@ int child_release(struct child *child, const struct child_hooks *hooks)
 	child->failure_fd = -1;
 	if (n == sizeof(err)) {
 		child->status = 0; /* said here, not again at the end */
-		return msg_errno(err, "executing the command");
+		return msg_errno(err, "executing %s", child->name);
 	}
 	if (!holds)
 		hooks->executed(hooks->arg);

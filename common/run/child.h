@@ -7,11 +7,12 @@
 #include <sys/types.h>
 
 struct child {
-	pid_t pid;	/* 0: no command */
-	int pid_fd;	/* readable when it has ended */
-	int release_fd; /* closed to let it go */
-	int failure_fd; /* carries errno if it can't be executed */
-	bool is_reaped; /* it has ended, with this status */
+	const char *name; /* as it was asked for */
+	pid_t pid;	  /* 0: no command */
+	int pid_fd;	  /* readable when it has ended */
+	int release_fd;	  /* closed to let it go */
+	int failure_fd;	  /* carries errno if it can't be executed */
+	bool is_reaped;	  /* it has ended, with this status */
 	int status;
 };
 

@@ -28,23 +28,36 @@
 #define PROGRAM_COUNTER	 pc
 #endif
 
-/* 0 if there is none: then it isn't a 64-bit program. */
-static uint64_t read_entry_addr(pid_t pid)
+/* The number of bytes, or -errno. */
+static ssize_t read_auxv(pid_t pid, Elf64_auxv_t *vector, size_t size)
 {
-	Elf64_auxv_t vector[64];
 	char path[64];
 	ssize_t bytes;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	bytes = fd < 0 ? -1 : read(fd, vector, sizeof(vector));
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0)
+		return -errno;
+	bytes = read(fd, vector, size);
+	if (bytes < 0)
+		bytes = -errno;
+	close(fd);
+	return bytes;
+}
+
+/* -ENOTSUP if there is none: then it isn't a 64-bit program. */
+static int find_entry(pid_t pid, uint64_t *entry)
+{
+	Elf64_auxv_t vector[64] = {};
+	ssize_t bytes = read_auxv(pid, vector, sizeof(vector));
+
 	for (ssize_t i = 0; (i + 1) * (ssize_t)sizeof(*vector) <= bytes; i++)
-		if (vector[i].a_type == AT_ENTRY)
-			return vector[i].a_un.a_val;
-	return 0;
+		if (vector[i].a_type == AT_ENTRY) {
+			*entry = vector[i].a_un.a_val;
+			return 0;
+		}
+	return bytes < 0 ? (int)bytes : -ENOTSUP;
 }
 
 static bool exchange_registers(pid_t pid, int request, struct user_regs_struct *regs)
@@ -72,14 +85,16 @@ static int wait_for_trap(pid_t pid, uint64_t entry, struct user_regs_struct *reg
 
 int entry_run_to(pid_t pid, int *status)
 {
-	uint64_t entry = read_entry_addr(pid);
+	uint64_t entry = 0;
 	struct user_regs_struct regs = {};
+	int err = find_entry(pid, &entry);
 	long word;
 
+	if (err)
+		return err;
 	errno = 0;
-	word = entry ? ptrace(PTRACE_PEEKTEXT, pid, entry, 0) : 0;
-	if (!entry || errno ||
-	    ptrace(PTRACE_POKETEXT, pid, entry, (word & ~BREAKPOINT_MASK) | BREAKPOINT))
+	word = ptrace(PTRACE_PEEKTEXT, pid, entry, 0);
+	if (errno || ptrace(PTRACE_POKETEXT, pid, entry, (word & ~BREAKPOINT_MASK) | BREAKPOINT))
 		return -ENOTSUP;
 	if (wait_for_trap(pid, entry, &regs, status))
 		return 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the running kernel offers; see offers.h. Nothing is concluded from a version number: each
+ * What the running kernel offers; see features.h. Nothing is concluded from a version number: each
  * feature is used once, in the smallest way that the kernel accepts only if it has it.
  */
 #include <errno.h>
@@ -9,8 +9,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -18,13 +16,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "run/features.h"
-#include "base/mem.h"
+#include "base/array.h"
+#include "base/limits.h"
 #include "base/readfile.h"
-
-/* Attach types that may be younger than the headers (include/uapi/linux/bpf.h). */
-#define TRACE_UPROBE_MULTI   48
-#define TRACE_UPROBE_SESSION 57
+#include "probes/uprobes.h"
+#include "run/capabilities.h"
+#include "run/features.h"
 
 /* struct bpf_insn's shapes: opcode, registers (src << 4 | dst), offset, immediate. */
 #define INSN(code, dst, src, off, imm) ((struct bpf_insn){ code, dst, src, off, imm })
@@ -93,7 +90,22 @@ static int probe_fentry(void)
 	return attach_by_btf("handle_mm_fault", BPF_TRACE_FENTRY);
 }
 
-int offers_fentry(const char *function)
+/* Of a type that needs both CAP_BPF and CAP_PERFMON. */
+static int probe_program(void)
+{
+	return load(BPF_PROG_TYPE_KPROBE, 0, 0, nothing, ARRAY_SIZE(nothing));
+}
+
+int features_programs(void)
+{
+	int fd = probe_program();
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+int features_fentry(const char *function)
 {
 	int fd = attach_by_btf(function, BPF_TRACE_FENTRY);
 
@@ -113,13 +125,13 @@ static int probe_cmpxchg(void)
 		    ARRAY_SIZE(compare_and_exchange));
 }
 
-bool offers_compare_and_exchange(void)
+bool features_compare_and_exchange(void)
 {
 	int fd = probe_cmpxchg();
 
 	if (fd >= 0)
 		close(fd);
-	return fd >= 0 || fd == -EPERM || fd == -EACCES;
+	return fd != -EINVAL; /* the verifier's answer; any other says nothing about it */
 }
 
 /* ---- maps and helpers ---- */
@@ -189,91 +201,21 @@ static int probe_cycles(void)
 	return open_event(&attr);
 }
 
-/* ---- uprobes, in a file that nobody executes ---- */
-
-static int make_probed_file(char *path, size_t size)
-{
-	static const char text[16];
-	int fd = memfd_create("tracelets_check", MFD_CLOEXEC);
-
-	if (fd < 0 || write(fd, text, sizeof(text)) != sizeof(text))
-		return -errno;
-	snprintf(path, size, "/proc/self/fd/%d", fd);
-	return fd;
-}
-
-static int read_number(const char *path)
-{
-	char *text = readfile(path, 64, NULL);
-	int number = text ? atoi(text) : -errno;
-
-	free(text);
-	return number;
-}
+/* ---- uprobes ---- */
 
 static int probe_uprobe(void)
 {
-	char path[64];
-	int type = read_number("/sys/bus/event_source/devices/uprobe/type"), file_fd, fd;
-	struct perf_event_attr attr = { .type = (uint32_t)type };
-
-	if (type < 0)
-		return type;
-	file_fd = make_probed_file(path, sizeof(path));
-	if (file_fd < 0)
-		return file_fd;
-	attr.uprobe_path = (uintptr_t)path;
-	fd = open_event(&attr);
-	close(file_fd);
-	return fd;
-}
-
-/* The part of union bpf_attr for BPF_LINK_CREATE of such a link, since 6.6. */
-struct uprobe_multi_attr {
-	uint32_t prog_fd, target_fd, attach_type, flags;
-	uint64_t path, offsets, ref_ctr_offsets, cookies;
-	uint32_t count, multi_flags, pid, padding;
-};
-
-static int link_uprobes(int prog_fd, const char *path, uint32_t attach_type)
-{
-	uint64_t offset = 0;
-	struct uprobe_multi_attr attr = {
-		.prog_fd = (uint32_t)prog_fd,
-		.attach_type = attach_type,
-		.path = (uintptr_t)path,
-		.offsets = (uintptr_t)&offset,
-		.count = 1,
-	};
-	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
-
-	return fd < 0 ? -errno : fd;
-}
-
-static int probe_uprobe_links(int attach_type)
-{
-	int prog_fd, file_fd, fd;
-	char path[64];
-
-	prog_fd = load(BPF_PROG_TYPE_KPROBE, attach_type, 0, nothing, ARRAY_SIZE(nothing));
-	if (prog_fd < 0)
-		return prog_fd;
-	file_fd = make_probed_file(path, sizeof(path));
-	fd = file_fd < 0 ? file_fd : link_uprobes(prog_fd, path, (uint32_t)attach_type);
-	if (file_fd >= 0)
-		close(file_fd);
-	close(prog_fd);
-	return fd;
+	return uprobes_try(UPROBES_PERF);
 }
 
 static int probe_uprobe_multi(void)
 {
-	return probe_uprobe_links(TRACE_UPROBE_MULTI);
+	return uprobes_try(UPROBES_MULTI);
 }
 
 static int probe_uprobe_session(void)
 {
-	return probe_uprobe_links(TRACE_UPROBE_SESSION);
+	return uprobes_try(UPROBES_SESSION);
 }
 
 /* ---- settings ---- */
@@ -321,40 +263,13 @@ static int show_lockdown(char *text, size_t size)
 	return strcmp(text, "confidentiality") ? 0 : -EPERM;
 }
 
-static uint64_t effective_capabilities(void)
-{
-	char *status = readfile("/proc/self/status", 65536, NULL);
-	const char *line = status ? strstr(status, "\nCapEff:") : NULL;
-	uint64_t caps = line ? strtoull(line + strlen("\nCapEff:"), NULL, 16) : 0;
-
-	free(status);
-	return caps;
-}
-
-#define CAP_BIT_SYS_ADMIN (1ULL << 21)
-#define CAP_BIT_PERFMON	  (1ULL << 38)
-#define CAP_BIT_BPF	  (1ULL << 39)
-
-static int show_capabilities(char *text, size_t size)
-{
-	uint64_t caps = effective_capabilities(), both = CAP_BIT_BPF | CAP_BIT_PERFMON;
-
-	if (caps & CAP_BIT_SYS_ADMIN)
-		snprintf(text, size, "sys_admin");
-	else if ((caps & both) == both)
-		snprintf(text, size, "bpf+perfmon");
-	else
-		snprintf(text, size, "none");
-	return caps & CAP_BIT_SYS_ADMIN || (caps & both) == both ? 0 : -EPERM;
-}
-
 /* ---- the table ---- */
 
 static const struct feature features[] = {
 	{ "type information (BTF)", probe_btf, NULL, true,
 	  "all tools; else --btf FILE for profile" },
 	{ "ring buffer", probe_ring_buffer, NULL, true, "all tools" },
-	{ "BPF capabilities", NULL, show_capabilities, true, "all tools" },
+	{ "BPF programs", probe_program, NULL, true, "all tools" },
 	{ "lockdown", NULL, show_lockdown, true, "confidentiality refuses all tools" },
 	{ "tp_btf programs", probe_tp_btf, NULL, false, "runqlat, offcputime, syscount" },
 	{ "task iterator", probe_iter, NULL, false, "runqlat, offcputime" },
@@ -363,7 +278,7 @@ static const struct feature features[] = {
 	{ "helper task_pt_regs", probe_task_pt_regs, NULL, false,
 	  "user stacks; else by arithmetic" },
 	{ "atomic cmpxchg", probe_cmpxchg, NULL, false, "memleak" },
-	{ "uprobe", probe_uprobe, NULL, false, "memleak" },
+	{ "uprobe with cookie", probe_uprobe, NULL, false, "memleak" },
 	{ "uprobe.multi", probe_uprobe_multi, NULL, false, "memleak; else one by one" },
 	{ "uprobe.session", probe_uprobe_session, NULL, false,
 	  "memleak; else entry and return apart" },
@@ -403,13 +318,12 @@ static int print_nothing(enum libbpf_print_level level, const char *fmt, va_list
 	return 0;
 }
 
-int offers_print(FILE *f)
+int features_print(FILE *f)
 {
-	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
 	struct utsname kernel;
 	int worst = 0, err;
 
-	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* below 5.11 maps and programs count */
+	limits_raise();
 	libbpf_set_print(print_nothing);
 	uname(&kernel);
 	fprintf(f, "%-23s %-12s %s\n", kernel.release, "here", "needed by");
@@ -417,5 +331,7 @@ int offers_print(FILE *f)
 		err = print_feature(f, &features[i]);
 		worst = worst ? worst : err;
 	}
+	fputc('\n', f);
+	capabilities_print(f);
 	return worst;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the running kernel offers to the tools: "tracelets check", and for single tools. */
-#ifndef OFFERS_H
-#define OFFERS_H
+#ifndef FEATURES_H
+#define FEATURES_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,12 +11,15 @@
  * probe that does nothing, and prints a table of them. Returns 0, or -ENOENT if something that all
  * tools need is missing, -EPERM if that can't be told without more capabilities.
  */
-int offers_print(FILE *f);
+int features_print(FILE *f);
+
+/* Can a program be loaded at all? 0 or -errno: -EPERM and -EACCES are for want of a capability. */
+int features_programs(void);
 
 /* Atomic compare-and-exchange in BPF programs, since 5.12. True where it can't be found out. */
-bool offers_compare_and_exchange(void);
+bool features_compare_and_exchange(void);
 
 /* Can a program be attached to the entry of that function of the kernel? 0 or -errno. */
-int offers_fentry(const char *function);
+int features_fentry(const char *function);
 
 #endif

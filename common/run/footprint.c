@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/footprint.h"
 #include "base/msg.h"
 #include "base/readfile.h"
+#include "run/footprint.h"
 
 #define FDINFO_MAX_BYTES 4096
 #define SMAPS_MAX_BYTES	 (16 << 20)

@@ -6,28 +6,20 @@
 #include <bpf/bpf.h>
 
 #include "abi/loss_counters.h"
+#include "base/msg.h"
+#include "output/quantity.h"
 #include "run/bpfmap.h"
 #include "run/loss.h"
-#include "base/msg.h"
 
-static const char *size_option;
-static const char *extra_what;
-static uint64_t extra_value, divisor = 1;
-
-void loss_set_hint(const char *option)
+void loss_name_option(struct run *run, const char *option)
 {
-	size_option = option;
+	run->losses.size_option = option;
 }
 
-void loss_set_divisor(uint64_t value)
+void loss_add(struct run *run, const char *what, uint64_t value)
 {
-	divisor = value;
-}
-
-void loss_add(const char *what, uint64_t value)
-{
-	extra_what = what;
-	extra_value += value;
+	run->losses.more_text = what;
+	run->losses.more += value;
 }
 
 static int read_losses(const struct run *run, struct loss losses[LOSS_REASONS])
@@ -39,13 +31,20 @@ static int read_losses(const struct run *run, struct loss losses[LOSS_REASONS])
 	return map ? bpf_map_lookup_elem(bpf_map__fd(map), &zero, losses) : -ENOENT;
 }
 
+static uint64_t map_full_value(const struct run *run, const struct loss losses[LOSS_REASONS])
+{
+	uint64_t divisor = run->losses.divisor;
+
+	return losses[LOSS_MAP_FULL].value / (divisor ? divisor : 1);
+}
+
 uint64_t loss_value(const struct run *run)
 {
 	struct loss losses[LOSS_REASONS];
 
 	if (read_losses(run, losses))
-		return extra_value;
-	return losses[LOSS_MAP_FULL].value / divisor + extra_value;
+		return run->losses.more;
+	return map_full_value(run, losses) + run->losses.more;
 }
 
 /* Since 5.12; 0 before. */
@@ -64,6 +63,19 @@ static uint64_t count_misses(const struct run *run)
 	return misses;
 }
 
+void loss_visit(const struct run *run, void (*visit)(const char *reason, uint64_t value, void *arg),
+		void *arg)
+{
+	struct loss losses[LOSS_REASONS];
+
+	if (read_losses(run, losses))
+		return;
+	visit("map_full", map_full_value(run, losses), arg);
+	visit("ring_full", losses[LOSS_RING_FULL].events, arg);
+	visit("no_state", losses[LOSS_NO_STATE].events, arg);
+	visit("busy", count_misses(run), arg);
+}
+
 static void print_share(const struct run *run, uint64_t lost, uint64_t seen, const char *why)
 {
 	double percent = seen ? 100.0 * (double)lost / (double)seen : 0;
@@ -71,30 +83,35 @@ static void print_share(const struct run *run, uint64_t lost, uint64_t seen, con
 	msg_warn("%.*f %% of %s %s", percent < 0.1 ? 4 : 1, percent, run->tool->unit, why);
 }
 
+static void print_number(uint64_t n, const char *of, const char *why)
+{
+	char text[QUANTITY_MAX];
+
+	if (n)
+		msg_warn("%llu %s %s", (unsigned long long)n, quantity_unit(text, n, of), why);
+}
+
 void loss_print(const struct run *run)
 {
 	struct loss losses[LOSS_REASONS];
-	uint64_t lost, seen, misses;
+	uint64_t lost, seen;
 
 	if (read_losses(run, losses))
 		return;
-	lost = losses[LOSS_MAP_FULL].value / divisor;
+	lost = map_full_value(run, losses);
 	seen = run->recorded + lost;
 	if (losses[LOSS_MAP_FULL].events) {
 		print_share(run, lost, seen, "lost: map full");
-		if (size_option)
-			msg_hint("raise --%s", size_option);
+		if (run->losses.size_option)
+			msg_hint("raise --%s", run->losses.size_option);
 	}
-	if (losses[LOSS_RING_FULL].events)
-		msg_warn("%llu events lost: ring buffer full",
-			 (unsigned long long)losses[LOSS_RING_FULL].events);
-	if (losses[LOSS_NO_STATE].events)
-		msg_warn("%llu threads not traced: no memory for their state",
-			 (unsigned long long)losses[LOSS_NO_STATE].events);
-	misses = count_misses(run);
-	if (misses)
-		msg_warn("%llu events lost: the same program was under way on their CPU",
-			 (unsigned long long)misses);
-	if (extra_value)
-		print_share(run, extra_value, seen, extra_what);
+	print_number(losses[LOSS_RING_FULL].events, "events", "lost: ring buffer full");
+	print_number(losses[LOSS_NO_STATE].events, "threads",
+		     "traced late or not at all: no memory for their state when they began");
+	print_number(losses[LOSS_NO_CALL].events, "calls",
+		     "lost: no memory for their threads' state");
+	print_number(count_misses(run), "events",
+		     "lost: the same BPF program was already running on that CPU");
+	if (run->losses.more)
+		print_share(run, run->losses.more, seen, run->losses.more_text);
 }

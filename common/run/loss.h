@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What could not be recorded in the kernel (bpf/abi/loss_counters.h), told at the end of a run. */
-#ifndef COMMON_LOSS_H
-#define COMMON_LOSS_H
+/* What the kernel's side could not record (abi/loss_counters.h), printed at the end of a run. */
+#ifndef LOSS_H
+#define LOSS_H
 
 #include <stdint.h>
 
-#include "run/tool.h"
+#include "run/run.h"
 
 /* The option that makes a full map larger; named in the hint. NULL: there is none. */
-void loss_set_hint(const char *option);
-
-/* How many of what the BPF side adds up make one of the tool's units; 1 if nothing is said. */
-void loss_set_divisor(uint64_t value);
+void loss_name_option(struct run *run, const char *option);
 
 /* Adds what was counted in the kernel but could not be shown: `what` ("without their stack"). */
-void loss_add(const char *what, uint64_t value);
+void loss_add(struct run *run, const char *what, uint64_t value);
 
 /* How much is missing from what was recorded, in the tool's unit. */
 uint64_t loss_value(const struct run *run);
+
+/* Calls visit for each reason, also where nothing was lost for it: so much since the start. */
+void loss_visit(const struct run *run, void (*visit)(const char *reason, uint64_t value, void *arg),
+		void *arg);
 
 /* Prints every loss with its share of all that was seen. Nothing where nothing was lost. */
 void loss_print(const struct run *run);

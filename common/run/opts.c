@@ -7,15 +7,11 @@
 #include <string.h>
 
 #include "base/msg.h"
-#include "run/opts.h"
 #include "base/parse.h"
+#include "run/opts.h"
 
 #define HELP_COLUMN   30
 #define FIRST_LONG_ID 256 /* getopt's values: above every letter */
-
-static const struct opt *flat[OPT_MAX];
-static bool given[OPT_MAX];
-static size_t n_flat;
 
 static char opt_letter(const struct opt_set *set, const struct opt *opt)
 {
@@ -25,14 +21,21 @@ static char opt_letter(const struct opt_set *set, const struct opt *opt)
 	return strcmp(opt->name, "tid") ? opt->letter : set->tid_letter;
 }
 
-static void flatten(const struct opt_set *set)
+static void add_section(struct opt_set *set, const struct opt_section *section)
 {
-	n_flat = 0;
-	memset(given, 0, sizeof(given));
+	for (const struct opt *opt = section->opts; opt && opt->name; opt++)
+		if (set->n_uses < OPT_MAX)
+			set->uses[set->n_uses++] = (struct opt_use){
+				.opt = opt,
+				.value = (char *)section->values + opt->offset,
+			};
+}
+
+static void list_uses(struct opt_set *set)
+{
+	set->n_uses = 0;
 	for (size_t i = 0; i < set->n_sections; i++)
-		for (const struct opt *opt = set->sections[i].opts; opt && opt->name; opt++)
-			if (n_flat < OPT_MAX)
-				flat[n_flat++] = opt;
+		add_section(set, &set->sections[i]);
 }
 
 static bool has_optional_arg(const struct opt *opt)
@@ -43,84 +46,84 @@ static bool has_optional_arg(const struct opt *opt)
 static void fill_getopt(const struct opt_set *set, struct option *longs, char *letters)
 {
 	*letters++ = ':';
-	for (size_t i = 0; i < n_flat; i++) {
-		char letter = opt_letter(set, flat[i]);
+	for (size_t i = 0; i < set->n_uses; i++) {
+		const struct opt *opt = set->uses[i].opt;
+		char letter = opt_letter(set, opt);
 
-		longs[i].name = flat[i]->name;
-		longs[i].has_arg = !flat[i]->arg	       ? no_argument
-				   : has_optional_arg(flat[i]) ? optional_argument
-							       : required_argument;
+		longs[i].name = opt->name;
+		longs[i].has_arg = !opt->arg		   ? no_argument
+				   : has_optional_arg(opt) ? optional_argument
+							   : required_argument;
 		longs[i].val = FIRST_LONG_ID + (int)i;
 		if (!letter)
 			continue;
 		*letters++ = letter;
-		if (flat[i]->arg)
+		if (opt->arg)
 			*letters++ = ':';
 	}
 	*letters = '\0';
 }
 
-static const char *opt_label(const struct opt *opt)
-{
-	static char label[64];
-
-	snprintf(label, sizeof(label), "--%s", opt->name);
-	return label;
-}
-
-static int opt_store_uint(const struct opt *opt, const char *text)
+static int store_uint(const struct opt_use *use, const char *label, const char *text)
 {
 	uint64_t value;
-	int err = parse_uint(opt_label(opt), text, opt->min, opt->max, &value);
+	int err = parse_uint(label, text, use->opt->min, use->opt->max, &value);
 
 	if (!err)
-		*(uint32_t *)opt->dest = (uint32_t)value;
+		*(uint32_t *)use->value = (uint32_t)value;
 	return err;
 }
 
-static int opt_store(const struct opt *opt, const char *text)
+static int store(const struct opt_use *use, const char *text)
 {
-	switch (opt->type) {
+	char label[64];
+
+	snprintf(label, sizeof(label), "--%s", use->opt->name);
+	switch (use->opt->type) {
 	case OPT_TYPE_FLAG:
-		*(bool *)opt->dest = true;
+		*(bool *)use->value = true;
 		return 0;
 	case OPT_TYPE_UINT:
-		return opt_store_uint(opt, text);
+		return store_uint(use, label, text);
 	case OPT_TYPE_DURATION:
-		return parse_duration(opt_label(opt), text, opt->min, opt->dest);
+		return parse_duration(label, text, use->opt->min, use->value);
 	case OPT_TYPE_SIZE:
-		return parse_size(opt_label(opt), text, opt->dest);
+		return parse_size(label, text, use->value);
 	case OPT_TYPE_STRING:
-		*(const char **)opt->dest = text;
+		*(const char **)use->value = text;
 		return 0;
 	case OPT_TYPE_PARSED:
-		return opt->parse(opt_label(opt), text, opt->dest);
+		return use->opt->parse(label, text, use->value);
 	}
 	return -EINVAL;
 }
 
-static int find_flat(const struct opt_set *set, int value)
+/* The option that getopt's value stands for; NULL: none. */
+static struct opt_use *find_use(struct opt_set *set, int value)
 {
-	for (size_t i = 0; i < n_flat; i++)
-		if (value == FIRST_LONG_ID + (int)i || value == opt_letter(set, flat[i]))
-			return (int)i;
-	return -1;
+	for (size_t i = 0; value != '?' && value != ':' && i < set->n_uses; i++)
+		if (value == FIRST_LONG_ID + (int)i || value == opt_letter(set, set->uses[i].opt))
+			return &set->uses[i];
+	return NULL;
 }
 
-bool opts_given(const char *name)
+bool opts_given(const struct opt_set *set, const char *name)
 {
-	for (size_t i = 0; i < n_flat; i++)
-		if (given[i] && !strcmp(flat[i]->name, name))
+	for (size_t i = 0; i < set->n_uses; i++)
+		if (set->uses[i].is_given && !strcmp(set->uses[i].opt->name, name))
 			return true;
 	return false;
 }
 
-static int check_exclusions(void)
+static int check_exclusions(const struct opt_set *set)
 {
-	for (size_t i = 0; i < n_flat; i++)
-		if (given[i] && flat[i]->excludes && opts_given(flat[i]->excludes))
-			return msg_error("--%s and --%s exclude each other", flat[i]->name,
-					 flat[i]->excludes);
+	for (size_t i = 0; i < set->n_uses; i++) {
+		const struct opt *opt = set->uses[i].opt;
+
+		if (set->uses[i].is_given && opt->excludes && opts_given(set, opt->excludes))
+			return msg_error("--%s and --%s exclude each other", opt->name,
+					 opt->excludes);
+	}
 	return 0;
 }
 
@@ -136,28 +139,35 @@ static int report_refused(int value, const char *word)
 	return msg_error("unknown option '%s' (see --help)", word);
 }
 
-int opts_parse(const struct opt_set *set, int argc, char **argv)
+/* Behind a long name, the next word is the argument that may be left out, if it is a number. */
+static bool takes_next_word(const struct opt *opt, int argc, char **argv)
+{
+	return !optarg && has_optional_arg(opt) && optind < argc &&
+	       isdigit((unsigned char)*argv[optind]);
+}
+
+int opts_parse(struct opt_set *set, int argc, char **argv)
 {
 	struct option longs[OPT_MAX + 1] = {};
 	char letters[2 * OPT_MAX + 2];
-	int value, i;
+	struct opt_use *use;
+	int value;
 
-	flatten(set);
+	list_uses(set);
 	fill_getopt(set, longs, letters);
 	optind = 0;
 	opterr = 0;
 	while ((value = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-		i = value == '?' || value == ':' ? -1 : find_flat(set, value);
-		if (i < 0)
+		use = find_use(set, value);
+		if (!use)
 			return report_refused(value, argv[optind - 1]);
-		given[i] = true;
-		if (!optarg && has_optional_arg(flat[i]) && optind < argc &&
-		    isdigit((unsigned char)*argv[optind]))
+		use->is_given = true;
+		if (takes_next_word(use->opt, argc, argv))
 			optarg = argv[optind++];
-		if (opt_store(flat[i], optarg))
+		if (store(use, optarg))
 			return -EINVAL;
 	}
-	return check_exclusions() ? -EINVAL : optind;
+	return check_exclusions(set) ? -EINVAL : optind;
 }
 
 static void print_opt(const struct opt_set *set, const struct opt *opt)

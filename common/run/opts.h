@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Command lines as tables: an option names its letter, its long name, where its value goes and what
- * it means; parsing, range checks and --help follow from the table.
+ * Command lines as tables: an option names its letter, its long name, which member of a struct its
+ * value goes to and what it means; parsing, range checks and --help follow from the table.
+ *
+ *	struct options { uint32_t frequency_hz; };
  *
  *	static const struct opt opts[] = {
- *		{ 'F', "frequency", "HZ", OPT_UINT(&frequency_hz, 1, 9999), "samples per second" },
+ *		{ 'F', "frequency", "HZ", OPT_UINT(struct options, frequency_hz, 1, 9999), "..." },
  *		{},
  *	};
  */
@@ -24,7 +26,10 @@ enum opt_type {
 	OPT_TYPE_PARSED,
 };
 
-/* Reads text into dest; prints the reason and returns -EINVAL if it can't. what: the option. */
+/*
+ * Reads text into the member dest; prints the reason and returns -EINVAL if it can't. what: the
+ * option.
+ */
 typedef int opt_parse_fn(const char *what, const char *text, void *dest);
 
 struct opt {
@@ -32,7 +37,7 @@ struct opt {
 	const char *name; /* long name; NULL ends a table */
 	const char *arg; /* what --help calls its argument; NULL: takes none; see below for "[N]" */
 	enum opt_type type;
-	void *dest;
+	size_t offset;	   /* of the member, in the section's struct */
 	uint64_t min, max; /* of a UINT; min is a DURATION's unit in ns */
 	opt_parse_fn *parse;
 	const char *help;
@@ -44,21 +49,28 @@ struct opt {
  * it only if it begins with a digit; parse() gets NULL then. A letter always has one.
  */
 
-/* dest must have the type named; a wrong one is a compiler's warning. */
-#define OPT_DEST(ctype, dest)	    (1 ? (dest) : (ctype *)NULL)
-#define OPT_FLAG(dest)		    OPT_TYPE_FLAG, OPT_DEST(bool, dest), 0, 0, NULL
-#define OPT_UINT(dest, min, max)    OPT_TYPE_UINT, OPT_DEST(uint32_t, dest), min, max, NULL
-#define OPT_DURATION(dest, unit_ns) OPT_TYPE_DURATION, OPT_DEST(uint64_t, dest), unit_ns, 0, NULL
-#define OPT_SIZE(dest)		    OPT_TYPE_SIZE, OPT_DEST(uint64_t, dest), 0, 0, NULL
-#define OPT_STRING(dest)	    OPT_TYPE_STRING, OPT_DEST(const char *, dest), 0, 0, NULL
-#define OPT_PARSED(parse_fn, dest)  OPT_TYPE_PARSED, dest, 0, 0, parse_fn
+/* The member must have the type named; another one is a compiler's warning. */
+#define OPT_OFFSET(ctype, type, member) \
+	(offsetof(type, member) + 0 * sizeof(1 ? &((type *)0)->member : (ctype *)0))
+#define OPT_FLAG(type, member) OPT_TYPE_FLAG, OPT_OFFSET(bool, type, member), 0, 0, NULL
+#define OPT_UINT(type, member, min, max) \
+	OPT_TYPE_UINT, OPT_OFFSET(uint32_t, type, member), min, max, NULL
+#define OPT_DURATION(type, member, unit_ns) \
+	OPT_TYPE_DURATION, OPT_OFFSET(uint64_t, type, member), unit_ns, 0, NULL
 
-#define OPT_MAX 96
+#define OPT_SIZE(type, member)	 OPT_TYPE_SIZE, OPT_OFFSET(uint64_t, type, member), 0, 0, NULL
+#define OPT_STRING(type, member) OPT_TYPE_STRING, OPT_OFFSET(const char *, type, member), 0, 0, NULL
 
-/* All tables of a command line, in the order of --help. */
+#define OPT_PARSED(type, member, parse_fn) OPT_TYPE_PARSED, offsetof(type, member), 0, 0, parse_fn
+
+#define OPT_MAX		 96
+#define OPT_MAX_SECTIONS 12
+
+/* A table of a command line, in the order of --help, and the struct that takes its values. */
 struct opt_section {
 	const char *title;
-	const struct opt *opts;
+	const struct opt *opts; /* NULL: none */
+	void *values;
 };
 
 /* A letter that one tool gives to an option that all tools have. */
@@ -68,10 +80,18 @@ struct opt_letter {
 };
 
 struct opt_set {
-	const struct opt_section *sections;
+	struct opt_section sections[OPT_MAX_SECTIONS];
 	size_t n_sections;
 	char tid_letter;		  /* the tool's own letter for --tid; 0: none */
 	const struct opt_letter *letters; /* for others, up to one without a letter; NULL: none */
+
+	/* Filled by opts_parse(): the options of all sections. */
+	struct opt_use {
+		const struct opt *opt;
+		void *value;
+		bool is_given;
+	} uses[OPT_MAX];
+	size_t n_uses;
 };
 
 /*
@@ -79,10 +99,10 @@ struct opt_set {
  * options. Returns the index in argv of the first operand (argv is permuted), or -EINVAL after
  * having printed why.
  */
-int opts_parse(const struct opt_set *set, int argc, char **argv);
+int opts_parse(struct opt_set *set, int argc, char **argv);
 
-/* True if an option of that long name was given in the last opts_parse(). */
-bool opts_given(const char *name);
+/* True if an option of that long name was given. After opts_parse(). */
+bool opts_given(const struct opt_set *set, const char *name);
 
 /* The options of --help on stdout, section by section. */
 void opts_print_help(const struct opt_set *set);

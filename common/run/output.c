@@ -19,10 +19,10 @@ static bool is_special(const char *path)
 	return !stat(path, &st) && !S_ISREG(st.st_mode);
 }
 
-static FILE *open_temporary(struct output *out)
+/* Where the kernel can't make a file without a name. */
+static int open_named(struct output *out)
 {
 	mode_t mask = umask(0);
-	FILE *file = NULL;
 	int fd;
 
 	umask(mask);
@@ -30,92 +30,202 @@ static FILE *open_temporary(struct output *out)
 	fd = mkostemp(out->temporary, O_CLOEXEC);
 	if (fd >= 0) {
 		fchmod(fd, 0666 & ~mask);
-		file = fdopen(fd, "w");
-	}
-	if (!file) {
+	} else {
 		free(out->temporary);
 		out->temporary = NULL;
 	}
-	return file;
+	return fd;
+}
+
+/* A file that is gone with its process until it gets a name. */
+static int open_unnamed(struct output *out)
+{
+	const char *slash = strrchr(out->path, '/');
+	char *folder =
+		slash ? mem_strndup(out->path, (size_t)(slash - out->path) + 1) : mem_strdup(".");
+	int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+
+	free(folder);
+	return fd < 0 && errno == EOPNOTSUPP ? open_named(out) : fd;
+}
+
+static FILE *open_file(struct output *out)
+{
+	int fd;
+
+	if (!out->path || is_special(out->path)) {
+		out->is_special = true;
+		return out->path ? fopen(out->path, "we") : stdout;
+	}
+	fd = open_unnamed(out);
+	return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
+/* ---- reports that can't be written ---- */
+
+bool output_is_failing(const struct output *out)
+{
+	return out->n_dropped != out->n_dropped_before;
+}
+
+/* err: negative. 0 if the run goes on without that report, else err. */
+static int drop(struct output *out, const char *path, int err)
+{
+	if (out->kind == OUTPUT_ONCE || out->is_special)
+		return msg_errno(err, "writing %s", path ? path : "the output");
+	if (!output_is_failing(out))
+		msg_warn("writing %s: %s: this report is dropped, tracing goes on", path,
+			 strerror(-err));
+	out->n_dropped++;
+	return 0;
+}
+
+static void say_it_works(struct output *out)
+{
+	if (output_is_failing(out))
+		msg_warn("writing %s works again: %u reports were dropped", out->path,
+			 out->n_dropped - out->n_dropped_before);
+	out->n_dropped_before = out->n_dropped;
+}
+
+int output_check(struct output *out, uint64_t interval_ns)
+{
+	out->series.path = out->path;
+	if (out->kind != OUTPUT_SERIES || is_special(out->path))
+		return 0;
+	return series_check(&out->series, out->start_unix_ns, interval_ns);
 }
 
 int output_begin(struct output *out)
 {
-	if (!out->path)
-		out->file = stdout;
-	else if (is_special(out->path))
-		out->file = fopen(out->path, "we");
+	int err;
+
+	out->is_sink = false;
+	out->file = open_file(out);
+	if (out->file)
+		return 0;
+	err = -errno;
+	if (!out->n)
+		return msg_errno(err, "opening %s", out->path);
+	err = drop(out, out->path, err);
+	if (err)
+		return err;
+	out->is_sink = true;
+	out->file = fopen("/dev/null", "we");
+	return out->file ? 0 : msg_errno(errno, "opening /dev/null");
+}
+
+/* ---- names ---- */
+
+/*
+ * Where the file system doesn't know RENAME_NOREPLACE, another's file of that moment is replaced.
+ */
+static int rename_unless_there(const char *from, const char *to)
+{
+	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL)
+		return -errno;
+	if (!access(to, F_OK))
+		return -EEXIST;
+	return rename(from, to) ? -errno : 0;
+}
+
+/* A file without a name gets one by which it can be renamed. */
+static int link_temporary(struct output *out)
+{
+	char self[64];
+
+	if (out->temporary)
+		return 0;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(out->file));
+	out->temporary = mem_printf("%s.%d", out->path, (int)getpid());
+	unlink(out->temporary);
+	return linkat(AT_FDCWD, self, AT_FDCWD, out->temporary, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
+static int name_file(struct output *out, const char *path)
+{
+	bool may_replace = out->kind != OUTPUT_SERIES || out->series.overwrite;
+	int err = link_temporary(out);
+
+	if (err)
+		return err;
+	if (may_replace)
+		err = rename(out->temporary, path) ? -errno : 0;
 	else
-		out->file = open_temporary(out);
-	return out->file ? 0 : msg_errno(errno, "opening %s", out->path);
-}
-
-/* Where the extension begins; NULL: there is none. That of a packed file has two parts. */
-static const char *find_extension(const char *file)
-{
-	const char *dot = strrchr(file, '.'), *before;
-
-	if (!dot || strcmp(dot, ".gz"))
-		return dot;
-	before = memrchr(file, '.', (size_t)(dot - file));
-	return before && before != file ? before : dot;
-}
-
-/* cpu.svg and 7 make cpu.007.svg; cpu.pb.gz makes cpu.007.pb.gz. */
-static char *series_path(const char *path, unsigned int n)
-{
-	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
-	const char *dot = find_extension(file);
-
-	if (!dot || dot == file)
-		return mem_printf("%s.%03u", path, n);
-	return mem_printf("%.*s.%03u%s", (int)(dot - path), path, n, dot);
-}
-
-static int rename_file(struct output *out)
-{
-	char *path = out->is_series ? series_path(out->path, ++out->n) : mem_strdup(out->path);
-	int err = 0;
-
-	if (rename(out->temporary, path))
-		err = msg_errno(errno, "renaming %s to %s", out->temporary, path);
-	free(path);
+		err = rename_unless_there(out->temporary, path);
+	if (!err) {
+		free(out->temporary);
+		out->temporary = NULL;
+	}
 	return err;
 }
 
+/* ---- writing ---- */
+
 /*
- * 0 if all that was written has got through, or -errno. Of a write that failed earlier, when the
- * buffer was full, the reason is forgotten; a pipe has only one.
+ * Of a write that failed earlier, when the buffer was full, the reason is forgotten: a pipe has
+ * only one, and a file gives it again.
  */
-static int flush(FILE *f)
+static int find_reason(FILE *f)
 {
 	struct stat st;
 
+	if (!fstat(fileno(f), &st) && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+		return -EPIPE;
+	return write(fileno(f), "", 1) < 0 ? -errno : -EIO;
+}
+
+/* 0 if all that was written has got through, or -errno. */
+static int flush(FILE *f)
+{
 	errno = 0;
 	if (fflush(f))
 		return -errno;
-	if (!ferror(f))
-		return 0;
-	if (fstat(fileno(f), &st) || !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
-		return -EIO;
-	return -EPIPE;
+	return ferror(f) ? find_reason(f) : 0;
 }
 
-int output_commit(struct output *out)
+static int commit_file(struct output *out, const char *path)
+{
+	int err = flush(out->file);
+
+	if (!err)
+		err = name_file(out, path);
+	output_discard(out);
+	if (err)
+		return drop(out, path, err);
+	say_it_works(out);
+	if (out->kind == OUTPUT_SERIES)
+		series_prune(&out->series);
+	return 0;
+}
+
+static int commit_special(const struct output *out)
 {
 	int err = flush(out->file);
 
 	if (err && err != -EPIPE)
 		msg_errno(err, "writing %s", out->path ? out->path : "the output");
-	if (!out->temporary)
-		return err;
-	if (!err)
-		err = rename_file(out);
-	if (!err) {
-		free(out->temporary);
-		out->temporary = NULL;
+	return err;
+}
+
+int output_commit(struct output *out)
+{
+	char *path;
+	int err;
+
+	out->n++;
+	if (out->is_special)
+		return commit_special(out);
+	if (out->is_sink) {
+		output_discard(out);
+		return 0;
 	}
-	output_discard(out);
+	path = out->kind == OUTPUT_SERIES ? series_name(&out->series, out->n, out->start_unix_ns)
+					  : mem_strdup(out->path);
+	err = commit_file(out, path);
+	free(path);
 	return err;
 }
 

@@ -1,24 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where a result goes: standard output, or files. A file is written under a temporary name beside
- * its own and renamed when it is whole, so that nobody ever reads half a picture, and a failed run
- * leaves the file of an earlier one alone.
+ * Where a result goes: standard output, or files. A file gets its name when it is whole, so that
+ * nobody ever reads half a picture, a failed run leaves the file of an earlier one alone, and a run
+ * that is killed leaves nothing behind.
+ *
+ * A run that makes many reports lives on when one can't be written, as on a full disk: that report
+ * is dropped and counted, and the next is tried.
  */
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+
+#include "run/series.h"
+
+enum output_kind {
+	OUTPUT_ONCE,   /* one report, which replaces an earlier run's file */
+	OUTPUT_SERIES, /* a file for each report, with a name of its own */
+	OUTPUT_LATEST, /* one file, which each report replaces */
+};
 
 struct output {
 	const char *path; /* NULL: standard output */
-	bool is_series;	  /* one file for each commit: cpu.svg becomes cpu.001.svg and so on */
-	unsigned int n;	  /* files so far */
-	char *temporary;  /* NULL: standard output, a pipe or a device, which are not renamed */
+	enum output_kind kind;
+	struct series series;	/* what is kept; its path is set by output_check() */
+	uint64_t start_unix_ns; /* when the report's window began; may be part of the name */
+
+	/* Results. */
 	FILE *file;
+	unsigned int n; /* reports that were committed, dropped ones included */
+	unsigned int n_dropped, n_dropped_before; /* in all, and until writing worked last */
+	char *temporary; /* its name meanwhile; NULL: has none yet, or keeps the one it has */
+	bool is_special; /* a pipe or a device, or standard output: is not renamed */
+	bool is_sink;	 /* this report is dropped already */
 };
 
-/* Makes the stream ready: out->file. Prints the reason of a failure; 0 or -errno. */
+/*
+ * Before anything is attached: the names of a series make sense, and no file of an earlier run is
+ * in the way. 0, or a negative errno, printed.
+ */
+int output_check(struct output *out, uint64_t interval_ns);
+
+/*
+ * Makes the stream ready: out->file. Prints the reason of a failure; 0 or -errno. From the second
+ * report of many on there is always a stream, though what is written to it may be dropped.
+ */
 int output_begin(struct output *out);
 
 /*
@@ -26,6 +54,9 @@ int output_begin(struct output *out);
  * the next. 0 or -errno, printed, except for -EPIPE, which is a reader that has seen enough.
  */
 int output_commit(struct output *out);
+
+/* True if the latest report was dropped. */
+bool output_is_failing(const struct output *out);
 
 /* Throws away what was not committed. Safe at any time. */
 void output_discard(struct output *out);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Records that BPF sends through a ring buffer, handed on as they come. */
-#ifndef EVENTS_H
-#define EVENTS_H
+#ifndef RINGBUF_H
+#define RINGBUF_H
 
-#include "run/tool.h"
+#include "run/run.h"
 
-struct events;
+struct ringbuf;
 
 /*
  * Calls handle(arg, record, size) for each record of the map while the loop runs; what it prints is
  * flushed. NULL, printed, if the ring buffer can't be opened.
  */
-struct events *events_watch(struct run *run, const char *map_name, ring_buffer_sample_fn handle,
-			    void *arg);
+struct ringbuf *ringbuf_watch(struct run *run, const char *map_name, ring_buffer_sample_fn handle,
+			      void *arg);
 
 /* Calls then(run) each time that the loop has handled records. */
-void events_then(struct events *events, void (*then)(struct run *run), struct run *run);
+void ringbuf_then(struct ringbuf *events, void (*then)(struct run *run));
 
 /* Handles what there is now. */
-void events_read(struct events *events);
-void events_close(struct events *events);
+void ringbuf_read(struct ringbuf *events);
+void ringbuf_close(struct ringbuf *events);
 
 #endif

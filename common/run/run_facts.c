@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a report tells of its run; see facts.h. */
-#include <sys/utsname.h>
-
+/* What a report tells of its run; see run_facts.h. */
 #include "base/clock.h"
-#include "run/run_facts.h"
 #include "run/loss.h"
+#include "run/run_facts.h"
 
-struct writer_facts facts_of(const struct run *run)
+struct writer_facts run_facts(const struct run *run)
 {
-	static struct utsname system;
-
-	uname(&system);
 	return (struct writer_facts){
 		.tool = run->tool->name,
-		.host = system.nodename,
-		.kernel = system.release,
+		.host = run->system.nodename,
+		.kernel = run->system.release,
 		.event = run->event,
 		.period = run->period,
 		.end_unix_ns = clock_wall_ns(),
@@ -23,9 +18,9 @@ struct writer_facts facts_of(const struct run *run)
 	};
 }
 
-void facts_print(struct run *run)
+void run_facts_print(struct run *run)
 {
-	struct writer_facts facts = facts_of(run);
+	struct writer_facts facts = run_facts(run);
 
 	writer_print_facts(run->out, &facts, run->tool->unit);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Addresses of the tool's own BPF programs; see ownprogs.h. */
+/* Addresses of the tool's own BPF programs; see own_programs.h. */
 #include <stdlib.h>
 
 #include <bpf/bpf.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Where the kernel has put the code of the BPF programs that a tool has loaded. */
-#ifndef OWNPROGS_H
-#define OWNPROGS_H
+#ifndef OWN_PROGRAMS_H
+#define OWN_PROGRAMS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "run/tool.h"
+#include "run/run.h"
 
 /*
  * The first addresses of all their functions, as in /proc/kallsyms; freed with free(). *n 0: the

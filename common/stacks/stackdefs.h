@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stack definitions (bpf/abi/stack.h) as they come out of the ring buffer: kept by name, user addresses
- * located at once, while their process is alive, symbols looked up when they are asked for.
+ * Stack definitions (bpf/abi/stack.h) as they come out of the ring buffer: kept by name as long as
+ * something of their process can still be counted. User addresses are located at once, while the
+ * process is alive; symbols are looked up when they are asked for. What is kept for longer has the
+ * name of its trace (traces.h), which is the same for all processes that run the same code.
  */
 #ifndef STACKDEFS_H
 #define STACKDEFS_H
@@ -17,7 +19,8 @@
 struct kernelnames;
 struct stackdefs;
 
-struct stackdefs *stackdefs_new(const struct dso_options *options);
+/* The processes stay the caller's, and outlive this. */
+struct stackdefs *stackdefs_new(struct processes *processes, const struct dso_options *options);
 void stackdefs_free(struct stackdefs *defs);
 
 /*
@@ -32,17 +35,11 @@ void stackdefs_set_kernelnames(struct stackdefs *defs, struct kernelnames *names
  */
 void stackdefs_set_own(struct stackdefs *defs, uint64_t *programs, size_t n);
 
-/* See usyms_set_log(). */
-void stackdefs_set_log(struct stackdefs *defs, struct mapslog *log);
-
 /* Takes in a record of size bytes. A name that is known already changes nothing. */
 void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t size);
 
 /* A process whose stacks may come when it has ended: see usyms_meet(). */
 void stackdefs_meet(struct stackdefs *defs, pid_t pid, uint32_t generation);
-
-/* A process has exited: its pid may be another's next. Call it when all its records are in. */
-void stackdefs_forget(struct stackdefs *defs, pid_t pid);
 
 /*
  * Before a report: looks all new addresses up, user addresses file by file, so that each file's
@@ -54,16 +51,34 @@ void stackdefs_look_up(struct stackdefs *defs);
 /* How much memory the symbols take. */
 struct dso_stats stackdefs_stats(const struct stackdefs *defs);
 
+/* A process has ended, and all it has sent has been read. */
+void stackdefs_end_process(struct stackdefs *defs, pid_t pid);
+
+/* The name of a stack's trace; the name itself where it isn't known, or of the kernel's. */
+uint64_t stackdefs_fold(struct stackdefs *defs, uint64_t id);
+
 /*
- * The frames of a stack, root first; valid until stackdefs_free(). NULL with *n 0 where the
- * definition never arrived. For a waker, the two stacks it names are given by stackdefs_waker().
+ * All counts up to now have been taken away and their names folded: lets go of the definitions of
+ * processes that ended some time ago, each of which is named to `forgotten`, so that it is sent
+ * again should it come again.
+ */
+void stackdefs_end_turn(struct stackdefs *defs, void (*forgotten)(uint64_t id, void *arg),
+			void *arg);
+
+/* The same after a report, for traces: no name that was folded before is kept. */
+void stackdefs_end_report(struct stackdefs *defs);
+
+/*
+ * The frames of a stack, by either name, root first; valid until the report ends. NULL with *n 0
+ * where the definition never arrived. For a waker, the two stacks it names are given by
+ * stackdefs_waker().
  */
 const struct frame *stackdefs_frames(struct stackdefs *defs, uint64_t id, size_t *n);
 
 /* How the walk of a user stack ended (enum unwind_reason); UNWIND_GOES_ON where it isn't known. */
 int stackdefs_reason(const struct stackdefs *defs, uint64_t id);
 
-/* A waker's definition: user stack, kernel stack and comm; NULL where it never arrived. */
-const struct stack_def *stackdefs_waker(const struct stackdefs *defs, uint64_t id);
+/* A waker's words: user stack, kernel stack and comm; NULL where its definition never arrived. */
+const uint64_t *stackdefs_waker(const struct stackdefs *defs, uint64_t id);
 
 #endif

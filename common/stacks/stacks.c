@@ -4,592 +4,523 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "run/bpfmap.h"
-#include "run/ringbuf.h"
-#include "run/run_facts.h"
-#include "modules/kernelnames.h"
-#include "run/loss.h"
-#include "base/mem.h"
 #include "base/msg.h"
-#include "stacks/own_programs.h"
-#include "base/parse.h"
-#include "output/profile.h"
-#include "stacks/stackdefs.h"
-#include "stacks/stacks.h"
-#include "stacks/stacksums.h"
-#include "stacks/top_writer.h"
+#include "modules/kernelnames.h"
 #include "modules/topview.h"
-#include "stacks/user_stacks.h"
 #include "output/writer.h"
+#include "run/loss.h"
+#include "run/run_facts.h"
+#include "stacks/own_programs.h"
+#include "stacks/stack_counts.h"
+#include "stacks/stack_profile.h"
+#include "stacks/stack_rings.h"
+#include "stacks/stacks.h"
+#include "stacks/user_stacks.h"
 
 #define SUMS_AT_ONCE 64
-#define MAX_FRAMES   (4 * STACK_DEPTH + 4) /* two stacks, a waker's two, and marks */
 
-static bool user_only, kernel_only, folded, is_left_out, is_format_given, top;
-static uint32_t storage_size = 65536;
-static const char *raw_unit; /* NULL: the tool's */
-static uint64_t divisor = 1;
-static struct writer_style style;
-static struct dso_options symbol_options = { .max_bytes = 256ULL << 20 };
-static const struct stacks_source *source; /* NULL: the tables */
-static bool no_user, prefer_text;
+struct stacks {
+	bool user_only, kernel_only, folded;
+	struct writer_style style;
+	struct dso_options symbols;
+	struct stack_counts counts;
 
-static struct stackdefs *defs;
-static struct kernelnames *kernelnames; /* NULL: they are not wanted, or nobody can be asked */
-static struct events *events, *copies;
-static struct map_pair tables = { .slot = "stack_tables", .first = "stack_table" };
+	const struct writer *writer;
+	struct stackdefs *defs;
+	struct user_stacks *user_stacks;
+	struct kernelnames *kernelnames; /* NULL: not wanted, or the kernel can't be asked */
+	struct stack_rings rings;
+	struct stack_reasons reasons; /* of all reports */
+};
+
+static const struct stacks defaults = {
+	.symbols.max_bytes = 256ULL << 20,
+	.counts = STACK_COUNTS_DEFAULTS,
+};
 
 static const struct opt stacks_opts[] = {
-	{ 'U', "user-stacks-only", NULL, OPT_FLAG(&user_only), "no kernel frames",
+	{ 'U', "user-stacks-only", NULL, OPT_FLAG(struct stacks, user_only), "no kernel frames",
 	  "kernel-stacks-only" },
-	{ 'K', "kernel-stacks-only", NULL, OPT_FLAG(&kernel_only), "no user frames" },
-	{ 'd', "delimited", NULL, OPT_FLAG(&style.delimiter),
+	{ 'K', "kernel-stacks-only", NULL, OPT_FLAG(struct stacks, kernel_only), "no user frames" },
+	{ 'd', "delimited", NULL, OPT_FLAG(struct stacks, style.delimiter),
 	  "a delimiter between kernel and user frames" },
-	{ 'f', "folded", NULL, OPT_FLAG(&folded), "one line per stack, as flame graphs need it",
-	  "format" },
-	{ 0, "lines", NULL, OPT_FLAG(&symbol_options.lines),
+	{ 'f', "folded", NULL, OPT_FLAG(struct stacks, folded),
+	  "one line per stack, as flame graphs need it", "format" },
+	{ 0, "comm-root", NULL, OPT_FLAG(struct stacks, style.comm_root),
+	  "in pprof, the thread's name as the root of its stack: not all look at labels" },
+	{ 0, "lines", NULL, OPT_FLAG(struct stacks, symbols.lines),
 	  "source lines and inlined functions, where there is debug information" },
-	{ 0, "no-demangle", NULL, OPT_FLAG(&symbol_options.as_mangled),
+	{ 0, "no-demangle", NULL, OPT_FLAG(struct stacks, symbols.as_mangled),
 	  "C++ and Rust names as the compiler wrote them" },
-	{ 0, "symbols-mem", "SIZE", OPT_SIZE(&symbol_options.max_bytes),
+	{ 0, "symbols-mem", "SIZE", OPT_SIZE(struct stacks, symbols.max_bytes),
 	  "most memory for tables of symbols (default 256M; 0: no limit)" },
-	{ 0, "stack-storage-size", "N", OPT_UINT(&storage_size, 1, 1 << 24),
+	{ 0, "stack-storage-size", "N", OPT_UINT(struct stacks, counts.size, 1, 1 << 24),
 	  "distinct stacks that can be counted at a time (default 65536)" },
 	{},
 };
 
-bool stacks_want_user(void)
+static struct stacks *stacks_of(const struct run *run)
 {
-	return !kernel_only && !is_left_out && !no_user;
+	return run_state(run, &stacks_module);
 }
 
-void stacks_leave_out_user(void)
+static const struct stacks_spec *spec_of(const struct run *run)
 {
-	no_user = true;
+	static const struct stacks_spec plain;
+	const struct stacks_spec *spec = run_spec(run, &stacks_module);
+
+	return spec ? spec : &plain;
 }
 
-void stacks_prefer_text(void)
+/* What a predicate of the spec says, or what is said where there is none. */
+static bool decide(bool (*predicate)(const struct run *run), const struct run *run, bool otherwise)
 {
-	prefer_text = true;
+	return predicate ? predicate(run) : otherwise;
 }
 
-void stacks_set_source(const struct stacks_source *from)
+bool stacks_want_user(const struct run *run)
 {
-	source = from;
+	return run_wants(run, &stacks_module) && !stacks_of(run)->kernel_only && !run->is_metrics &&
+	       decide(spec_of(run)->wants_user, run, true);
 }
 
-void stacks_leave_out(void)
+bool stacks_are_asked_for(const struct run *run)
 {
-	is_left_out = true;
+	const struct stacks *stacks = stacks_of(run);
+
+	return stacks->folded || stacks->user_only || stacks->kernel_only ||
+	       stacks->style.delimiter || (run->format && !run->is_json && !run->is_metrics) ||
+	       stacks_top_is_asked_for(run);
 }
 
-bool stacks_are_asked_for(void)
+bool stacks_are_text(const struct run *run)
 {
-	return folded || top || is_format_given || user_only || kernel_only || style.delimiter;
+	return stacks_of(run)->writer == &text_writer;
 }
 
-void stacks_set_raw_unit(const char *unit, uint64_t value)
+void stacks_define_thread(const struct run *run, const struct unwind_thread *thread)
 {
-	raw_unit = unit;
-	divisor = value;
-	loss_set_divisor(value);
+	stack_rings_define_thread(&stacks_of(run)->rings, thread);
 }
 
-void stacks_set_annotate(bool annotate)
+struct watch *stacks_watch(const struct run *run)
 {
-	style.annotate = annotate;
+	return user_stacks_watch(stacks_of(run)->user_stacks);
 }
 
-void stacks_define(const struct stack_def *def)
+void stacks_meet(const struct run *run, pid_t pid, uint32_t generation)
 {
-	stackdefs_add(defs, def, sizeof(*def));
+	stackdefs_meet(stacks_of(run)->defs, pid, generation);
 }
 
-void stacks_set_log(struct mapslog *log)
+const struct frame *stacks_frames(const struct run *run, uint64_t id, size_t *n)
 {
-	if (defs)
-		stackdefs_set_log(defs, log);
+	return stackdefs_frames(stacks_of(run)->defs, id, n);
 }
 
-void stacks_meet(pid_t pid, uint32_t generation)
+/* ---- options ---- */
+
+static const struct writer *usual_writer(const struct run *run)
 {
-	stackdefs_meet(defs, pid, generation);
+	bool is_text = isatty(STDOUT_FILENO) || decide(spec_of(run)->prefers_text, run, false);
+
+	return is_text ? &text_writer : &folded_writer;
 }
 
-static const struct writer *writer;
-
-/* The format: as asked for, else by the file's extension, else by who reads. */
-static int check_stacks(struct run *run)
+/* As asked for, else by the file's extension, else by who reads. NULL: there is no such format. */
+static const struct writer *choose_writer(const struct run *run)
 {
-	is_format_given = run->format && !run->is_json;
-	if (top) {
-		writer = &text_writer; /* values are as in a text; who writes it is the view */
-		return topview_check(run);
-	}
-	if (folded)
-		writer = &folded_writer;
-	else if (run->format)
-		writer = writer_by_name(run->format);
-	else if (run->output_path)
-		writer = writer_by_extension(run->output_path);
-	else
-		writer = prefer_text || isatty(STDOUT_FILENO) ? &text_writer : &folded_writer;
-	symbol_options.places = writer && writer->is_exact;
-	if (writer == &pprof_writer && !run->output_path && isatty(STDOUT_FILENO))
-		return msg_error("--format pprof is nothing for a terminal: give --output FILE");
-	if (writer)
-		return 0;
+	if (stacks_of(run)->folded)
+		return &folded_writer;
+	if (run->format)
+		return writer_by_name(run->format);
+	return run->output_path ? writer_by_extension(run->output_path) : usual_writer(run);
+}
+
+static int report_no_writer(const struct run *run)
+{
 	if (run->format)
 		return msg_error("--format: '%s' is not one of %s", run->format, writer_names());
-	return msg_error("--output %s: the name does not tell the format, as .txt, .folded, .svg, "
-			 ".pb.gz and .json do; or give --format %s",
+	return msg_error("--output %s: unknown extension (use .txt, .folded, .svg, "
+			 ".pb.gz or .json, or --format: %s)",
 			 run->output_path, writer_names());
 }
 
-bool stacks_are_text(void)
+static int check_stacks(struct run *run)
 {
-	return writer == &text_writer;
+	struct stacks *stacks = stacks_of(run);
+
+	if (stacks_top_is_asked_for(run)) {
+		stacks->writer = &text_writer; /* values are as in a text; the view writes it */
+		return topview_check(run);
+	}
+	stacks->writer = run->is_metrics ? &pprof_writer : choose_writer(run);
+	if (!stacks->writer)
+		return report_no_writer(run);
+	stacks->symbols.places = stacks->writer->is_exact;
+	if (run->is_metrics)
+		return 0;
+	if (stacks->writer == &pprof_writer && !run->output_path && isatty(STDOUT_FILENO))
+		return msg_error("--format pprof: binary output is not written to a terminal (use "
+				 "--output FILE)");
+	return 0;
 }
 
-static int leave_out_maps(const struct run *run)
+/* ---- before load ---- */
+
+static int configure_user_stacks(struct run *run)
 {
-	map_pair_leave_out(run, &tables);
+	struct user_stacks **user_stacks = &stacks_of(run)->user_stacks;
+
+	*user_stacks = user_stacks_new(run, stacks_want_user(run));
+	return *user_stacks ? 0 : -EINVAL;
+}
+
+static int leave_out_stacks(struct run *run)
+{
+	stack_counts_leave_out(run, &stacks_of(run)->counts);
 	map_leave_out(run, "stack_defs");
 	map_leave_out(run, "stacks_sent");
 	map_leave_out(run, "stack_scratch");
 	kernelnames_leave_out(run);
-	return 0;
+	return configure_user_stacks(run);
+}
+
+static void configure_counts(struct run *run, struct stack_counts *counts)
+{
+	if (spec_of(run)->source) {
+		stack_counts_leave_out(run, counts);
+		return;
+	}
+	stack_counts_configure(run, counts);
+	loss_name_option(run, "stack-storage-size");
+}
+
+static bool takes_kernel(const struct run *run)
+{
+	if (run->is_metrics)
+		return false;
+	return !stacks_of(run)->user_only || decide(spec_of(run)->needs_kernel, run, false);
 }
 
 static int configure_stacks(struct run *run)
 {
-	struct stack_settings settings = { .user = stacks_want_user(), .kernel = !user_only };
+	struct stacks *stacks = stacks_of(run);
+	struct stack_settings settings = { .user = stacks_want_user(run),
+					   .kernel = takes_kernel(run) };
 
-	if (is_left_out)
-		return leave_out_maps(run);
-	if (user_only)
-		kernelnames_leave_out(run);
-	else
+	stacks->style.annotate = decide(spec_of(run)->annotates, run, false);
+	run->losses.divisor = spec_of(run)->divisor;
+	if (takes_kernel(run))
 		kernelnames_configure(run);
+	else
+		kernelnames_leave_out(run);
 	bpf_map__set_max_entries(map_find(run, "stack_scratch"),
 				 libbpf_num_possible_cpus() * STACK_CPU_SLOTS);
-	if (source) {
-		map_pair_leave_out(run, &tables);
-	} else {
-		map_pair_configure(run, &tables, storage_size, true);
-		loss_set_hint("stack-storage-size");
-	}
+	configure_counts(run, &stacks->counts);
+	if (configure_user_stacks(run))
+		return -EINVAL;
 	return map_set_settings(run, ".rodata.stack", &settings, sizeof(settings));
 }
 
-static int on_definition(void *ctx, void *data, size_t size)
-{
-	const struct stack_def *def = data;
+/* ---- while tracing ---- */
 
-	(void)ctx;
-	stackdefs_add(defs, def, size);
-	if (def->kind == STACK_USER &&
-	    (def->reason == UNWIND_NO_PROCESS || def->reason == UNWIND_NO_MAPPING))
-		unwind_learn((pid_t)def->tgid);
-	return 0;
-}
-
-/* A stack that BPF had no tables for at the moment. */
-static int on_copy(void *ctx, void *data, size_t size)
-{
-	const struct unwind_copy *copy = data;
-	struct stack_def def = { .kind = STACK_USER };
-	uint64_t words[STACK_DEPTH];
-	int reason;
-
-	(void)ctx;
-	if (size < sizeof(*copy) || copy->n_bytes > size - sizeof(*copy))
-		return 0;
-	def.id = copy->id;
-	def.tgid = copy->tgid;
-	def.generation = copy->generation;
-	def.time_ns = copy->time_ns;
-	def.n_words = (uint16_t)unwind_copied(copy, words, STACK_DEPTH, &reason);
-	def.reason = (uint16_t)reason;
-	for (uint32_t i = 0; i < def.n_words; i++)
-		def.words[i] = words[i];
-	stackdefs_add(defs, &def, sizeof(def));
-	return 0;
-}
-
-static void read_events(void)
-{
-	events_read(events);
-	if (copies)
-		events_read(copies);
-}
-
-/* The ring buffers are emptied first: what they hold of the process is from before its end. */
+/* What BPF has sent of the process is read first: it is from before the end. */
 static void on_exit_of(pid_t pid, void *arg)
 {
-	(void)arg;
-	read_events();
-	stackdefs_forget(defs, pid);
+	struct stacks *stacks = arg;
+
+	stack_rings_read(&stacks->rings);
+	stackdefs_end_process(stacks->defs, pid);
 }
 
-static void gather_early(struct run *run);
+static void watch_exits(const struct run *run, struct stacks *stacks)
+{
+	struct watch_handlers handlers = { .exited = on_exit_of, .arg = stacks };
+	struct watch *watch = stacks_want_user(run) ? stacks_watch(run) : NULL;
+
+	if (watch)
+		watch_subscribe(watch, &handlers);
+}
+
+static void gather_early(struct run *run)
+{
+	stack_counts_gather(run, &stacks_of(run)->counts);
+}
+
+static void start_kernelnames(const struct run *run, struct stacks *stacks)
+{
+	if (!takes_kernel(run))
+		return;
+	stacks->kernelnames = kernelnames_new(run);
+	if (!stacks->kernelnames)
+		msg_warn("kernel symbols unavailable: %s (kernel frames are shown as addresses)",
+			 strerror(errno));
+	stackdefs_set_kernelnames(stacks->defs, stacks->kernelnames);
+}
+
+static bool shows_pids(const struct run *run)
+{
+	const struct writer *writer = stacks_of(run)->writer;
+
+	return !run->is_metrics && !run->view && (writer->is_exact || writer == &text_writer);
+}
 
 static int start_stacks(struct run *run)
 {
+	struct stacks *stacks = stacks_of(run);
 	uint64_t *programs;
 	size_t n;
+	int err;
 
-	if (is_left_out)
-		return 0;
-	defs = stackdefs_new(&symbol_options);
+	stacks->defs = stackdefs_new(user_stacks_processes(stacks->user_stacks), &stacks->symbols);
 	programs = ownprogs_list(run, &n);
-	stackdefs_set_own(defs, programs, n);
-	if (!user_only) {
-		kernelnames = kernelnames_new(run);
-		if (!kernelnames)
-			msg_warn("no kernel symbols: asking the kernel: %s", strerror(errno));
-		stackdefs_set_kernelnames(defs, kernelnames);
-	}
-	events = events_watch(run, "stack_defs", on_definition, NULL);
-	if (!events)
-		return -EIO;
-	if (unwind_makes_copies() && map_find(run, "unwind_copies")) {
-		copies = events_watch(run, "unwind_copies", on_copy, NULL);
-		if (!copies)
-			return -EIO;
-	}
-	if (!source)
-		events_then(events, gather_early, run);
-	unwind_on_exit(on_exit_of, NULL);
-	return 0;
+	stackdefs_set_own(stacks->defs, programs, n);
+	start_kernelnames(run, stacks);
+	stacks->rings = (struct stack_rings){ run, stacks->defs, stacks->user_stacks };
+	err = stack_counts_start(run, &stacks->counts, stacks->defs, shows_pids(run));
+	if (!err)
+		err = stack_rings_open(&stacks->rings, spec_of(run)->source ? NULL : gather_early);
+	if (err)
+		return err;
+	watch_exits(run, stacks);
+	return user_stacks_start(stacks->user_stacks);
+}
+
+static void learn_command(struct run *run)
+{
+	user_stacks_learn_command(stacks_of(run)->user_stacks);
+}
+
+static void stop_stacks(struct run *run)
+{
+	if (stacks_of(run)->user_stacks)
+		user_stacks_stop(stacks_of(run)->user_stacks);
 }
 
 /* ---- the report ---- */
 
-struct collection {
-	struct profile *profile;
-	uint64_t by_reason[UNWIND_REASONS]; /* value of user stacks, by how their walk ended */
-	uint64_t undefined;		    /* value of stacks whose definition never arrived */
+/* A report being made. */
+struct making {
+	struct run *run;
+	struct stacks *stacks;
+	const struct writer *writer;
+	struct stack_profile profile;
+	unsigned int n_sums;
 };
 
-static struct stack_sums gathered;	       /* taken away since the last report */
-static uint64_t n_gathered;		       /* stacks added to the tables by then */
-static uint64_t run_by_reason[UNWIND_REASONS]; /* of all reports */
-
-/* A stack as it is put together: root first. */
-struct assembly {
-	struct frame frames[MAX_FRAMES];
-	size_t n;
-	bool incomplete; /* a definition is missing */
-};
-
-static void append_mark(struct assembly *a, const char *name)
+static uint64_t divisor_of(const struct run *run)
 {
-	if (a->n < MAX_FRAMES)
-		a->frames[a->n++] = (struct frame){ .name = name, .kind = FRAME_MARK };
-}
+	uint64_t divisor = spec_of(run)->divisor;
 
-static void append_stack(struct assembly *a, uint64_t id, bool leaf_first)
-{
-	size_t n;
-	const struct frame *frames = stackdefs_frames(defs, id, &n);
-
-	if (id && !frames)
-		a->incomplete = true;
-	for (size_t i = 0; frames && i < n && a->n < MAX_FRAMES; i++)
-		a->frames[a->n++] = frames[leaf_first ? n - 1 - i : i];
-}
-
-/* The waker's stack stands upside down on the wakee's, so that the wake-up joins them. */
-static void append_waker(struct assembly *a, uint64_t id, char comm[TASK_COMM_LEN + 1])
-{
-	const struct stack_def *waker = stackdefs_waker(defs, id);
-
-	if (!id)
-		return;
-	if (!waker) {
-		a->incomplete = true;
-		return;
-	}
-	append_mark(a, "--");
-	append_stack(a, waker->words[1], true);
-	append_stack(a, waker->words[0], true);
-	memcpy(comm, &waker->words[2], TASK_COMM_LEN);
-	append_mark(a, comm);
-}
-
-static const char *remark_text(uint8_t remark)
-{
-	static const char *const texts[] = {
-		[REMARK_NONE] = NULL,
-		[REMARK_AT_START] = "blocked at start",
-		[REMARK_AT_END] = "blocked at end",
-		[REMARK_THROUGHOUT] = "blocked throughout",
-		[REMARK_KERNEL] = "kernel mode",
-		[REMARK_MAJOR] = "major",
-		[REMARK_KERNEL_MAJOR] = "kernel mode, major",
-	};
-
-	return remark < ARRAY_SIZE(texts) ? texts[remark] : NULL;
-}
-
-static void add_sample(struct collection *c, const struct stack_key *key,
-		       const struct stacks_value *value, const struct assembly *a)
-{
-	char comm[TASK_COMM_LEN + 1] = {};
-	struct sample sample = {
-		.comm = comm,
-		.pid = key->tgid,
-		.cpu = (int)key->cpu - 1,
-		.state = (char)key->state,
-		.remark = remark_text(key->remark),
-		.frames = a->frames,
-		.n_frames = a->n,
-		.value = value->sum.value,
-		.part = value->sum.part,
-		.blocks = value->blocks,
-	};
-
-	memcpy(comm, key->comm, TASK_COMM_LEN);
-	profile_add(c->profile, &sample);
-	if (a->incomplete)
-		c->undefined += value->sum.value;
-}
-
-static void count_reason(struct collection *c, const struct stack_key *key, uint64_t value)
-{
-	int reason = stackdefs_reason(defs, key->user_id);
-
-	if (reason > UNWIND_GOES_ON && reason < UNWIND_REASONS)
-		c->by_reason[reason] += value;
-}
-
-static void assemble(struct assembly *a, const struct stack_key *key,
-		     char waker_comm[TASK_COMM_LEN + 1])
-{
-	a->n = 0;
-	a->incomplete = false;
-	append_stack(a, key->user_id, false);
-	append_stack(a, key->kernel_id, false);
-	append_waker(a, key->waker_id, waker_comm);
-}
-
-/* A definition is sent before its stack is counted, but maybe after the ring was last looked at. */
-static void collect_value(const void *key_data, const void *value_data, void *arg)
-{
-	const struct stack_key *key = key_data;
-	const struct stacks_value *value = value_data;
-	char waker_comm[TASK_COMM_LEN + 1] = {};
-	struct assembly a;
-
-	assemble(&a, key, waker_comm);
-	if (a.incomplete) {
-		read_events();
-		assemble(&a, key, waker_comm);
-	}
-	add_sample(arg, key, value, &a);
-	count_reason(arg, key, value->sum.value);
-}
-
-/* What is traced goes on meanwhile: new processes' tables and stacks don't wait for long. */
-static void collect_sum(const void *key, const void *sum, void *arg)
-{
-	struct stacks_value value = { .sum = *(const struct stack_sum *)sum };
-	static unsigned int n;
-
-	if (++n % SUMS_AT_ONCE == 0) {
-		unwind_catch_up();
-		read_events();
-	}
-	collect_value(key, &value, arg);
-}
-
-/* "stacks: 99.2 % complete, 0.5 % no unwind information" */
-static void print_reasons(const uint64_t by_reason[UNWIND_REASONS])
-{
-	static const char *const texts[UNWIND_REASONS] = {
-		[UNWIND_COMPLETE] = "complete",
-		[UNWIND_DEPTH] = "too deep",
-		[UNWIND_NO_PROCESS] = "of processes just begun",
-		[UNWIND_NO_MAPPING] = "through unknown memory",
-		[UNWIND_NO_RULE] = "through code without unwind information",
-		[UNWIND_BAD_RULE] = "through code that can't be unwound",
-		[UNWIND_FAULT] = "through memory not resident",
-		[UNWIND_NO_PROGRESS] = "broken",
-		[UNWIND_32BIT] = "32-bit",
-		[UNWIND_BY_FP] = "by frame pointers",
-		[UNWIND_RAN_ON] = "of threads that ran on before they were looked at",
-	};
-	char line[512] = "";
-	uint64_t total = 0;
-	int used = 0;
-
-	for (size_t i = 0; i < UNWIND_REASONS; i++)
-		total += by_reason[i];
-	for (size_t i = 0; i < UNWIND_REASONS && used < (int)sizeof(line); i++)
-		if (by_reason[i])
-			used += snprintf(line + used, sizeof(line) - (size_t)used, "%s %.2f %% %s",
-					 used ? "," : "",
-					 100.0 * (double)by_reason[i] / (double)total, texts[i]);
-	if (total)
-		msg_info("user stacks:%s", line);
+	return divisor ? divisor : 1;
 }
 
 /* What values are still to be divided by, because the format is for programs. */
-static uint64_t written_divisor(void)
+static uint64_t written_divisor(const struct making *making)
 {
-	return writer->is_exact ? divisor : 1;
+	return making->writer->is_exact ? divisor_of(making->run) : 1;
 }
 
-/* Writes the profile with the facts of the run. */
-static void write_profile(struct run *run, struct profile *profile)
+static void read_definitions(void *arg)
 {
-	struct writer_facts facts = facts_of(run);
+	struct stacks *stacks = arg;
 
-	facts.lost *= written_divisor();
-	style.facts = &facts;
-	writer->write(run->out, profile, &style);
-	style.facts = NULL;
+	stack_rings_read(&stacks->rings);
+}
+
+static void collect_value(const void *key, const void *value, void *arg)
+{
+	struct making *making = arg;
+
+	stack_profile_add(&making->profile, key, value);
+}
+
+/* What is traced goes on meanwhile: new processes' tables and stacks don't wait for long. */
+static void collect_sum(const void *key, const void *sum_data, void *arg)
+{
+	const struct stack_sum *sum = sum_data;
+	struct making *making = arg;
+	struct stacks_value value = { sum->value, { sum->part } };
+
+	if (++making->n_sums % SUMS_AT_ONCE == 0) {
+		user_stacks_catch_up(making->stacks->user_stacks);
+		stack_rings_read(&making->stacks->rings);
+	}
+	stack_profile_add(&making->profile, key, &value);
+}
+
+static int collect(struct making *making)
+{
+	const struct stacks_source *source = spec_of(making->run)->source;
+	struct stack_counts *counts = &making->stacks->counts;
+	struct run *run = making->run;
+	int err;
+
+	if (!source)
+		stack_counts_begin(run, counts);
+	stack_rings_read(&making->stacks->rings);
+	stackdefs_look_up(making->stacks->defs);
+	if (source)
+		return source->read(run, collect_value, making);
+	err = stack_counts_read(run, counts, collect_sum, making);
+	stack_counts_end(run, counts);
+	return err;
 }
 
 /* The line stands for the whole run; at intervals there is one for those who want to know more. */
-static void tell_reasons(const struct run *run, const struct collection *c)
+static void print_reasons(struct making *making)
 {
-	for (size_t i = 0; i < UNWIND_REASONS; i++)
-		run_by_reason[i] += c->by_reason[i];
-	if (run->is_last)
-		print_reasons(run_by_reason);
-	else if (msg_verbose)
-		print_reasons(c->by_reason);
+	struct stack_reasons *all = &making->stacks->reasons;
+
+	stack_reasons_add(all, &making->profile.reasons);
+	if (making->run->is_last) {
+		stack_reasons_print(all);
+		stack_reasons_print_go(all);
+	} else if (msg_verbose) {
+		stack_reasons_print(&making->profile.reasons);
+	}
 }
 
-const struct frame *stacks_frames(uint64_t id, size_t *n)
+static void account(struct making *making)
 {
-	return stackdefs_frames(defs, id, n);
-}
+	struct run *run = making->run;
 
-static int read_values(struct run *run, struct collection *c)
-{
-	read_events();
-	stackdefs_look_up(defs);
-	stack_sums_visit(&gathered, collect_sum, c);
-	return source ? source->read(run, collect_value, c)
-		      : map_pair_read(run, &tables, collect_sum, c);
-}
-
-static uint64_t count_added(const struct run *run)
-{
-	struct bpf_map *map = map_find(run, ".data.stacks");
-	uint32_t zero = 0;
-	uint64_t n = 0;
-
-	bpf_map_lookup_elem(bpf_map__fd(map), &zero, &n);
-	return n;
-}
-
-static void gather_sum(const void *key, const void *sum, void *arg)
-{
-	(void)arg;
-	stack_sums_add(&gathered, key, sum);
-}
-
-/* Takes the counts away when the table is half full: what comes meanwhile has the other one. */
-static void gather_early(struct run *run)
-{
-	uint64_t n = count_added(run);
-
-	if (n - n_gathered < (storage_size + 1) / 2)
-		return;
-	n_gathered = n;
-	if (map_pair_read(run, &tables, gather_sum, NULL))
-		events_then(events, NULL, run); /* was told */
-}
-
-/* The next report begins with nothing; a peek leaves everything as it is. */
-static void begin_anew(const struct run *run, uint64_t n_added)
-{
 	if (run->is_peek)
 		return;
-	stack_sums_clear(&gathered);
-	n_gathered = n_added;
+	print_reasons(making);
+	if (spec_of(run)->source) /* a report is all there is, not what came since the last one */
+		run->recorded = 0;
+	run->recorded += profile_total(making->profile.profile) / written_divisor(making);
+	loss_add(run, "without their stack: ring buffer full",
+		 making->profile.undefined / divisor_of(run));
 }
 
-static void write_report(struct run *run, struct profile *profile)
+/* Writes the profile with the facts of the run. */
+static void write_profile(const struct making *making)
 {
-	if (top && !run->is_peek)
-		top_write(run, profile);
-	else if (top)
+	struct writer_facts facts = run_facts(making->run);
+	struct writer_style style = making->stacks->style;
+
+	facts.lost *= written_divisor(making);
+	style.facts = &facts;
+	making->writer->write(making->run->out, making->profile.profile, &style);
+}
+
+static void write_report(const struct making *making)
+{
+	const struct stacks_source *source = spec_of(making->run)->source;
+	struct run *run = making->run;
+
+	if (run->is_metrics)
+		spec_of(run)->add_metrics(run, making->profile.profile);
+	else if (run->view && !run->is_peek)
+		top_write(run, making->profile.profile);
+	else if (run->view)
 		return;
-	else if (source && stacks_are_text())
+	else if (source && making->writer == &text_writer)
 		source->write_text(run);
 	else
-		write_profile(run, profile);
+		write_profile(making);
 }
 
-static void tell_memory(void)
+static void print_memory(const struct stacks *stacks)
 {
-	struct dso_stats stats = stackdefs_stats(defs);
+	struct dso_stats stats = stackdefs_stats(stacks->defs);
 
 	msg_debug("tables of symbols: %.1f MB, dropped %llu times", (double)stats.bytes / 1e6,
 		  (unsigned long long)stats.n_dropped);
 }
 
-int stacks_report(struct run *run)
+static struct profile *new_profile(const struct making *making)
 {
-	uint64_t n_added = source ? 0 : count_added(run);
-	struct collection c = {};
+	const struct stacks_spec *spec = spec_of(making->run);
+	bool is_raw = making->writer->is_exact && spec->raw_unit;
+
+	return profile_new_with(is_raw ? spec->raw_unit : making->run->tool->unit, spec->columns);
+}
+
+static int make_report(struct run *run, const struct writer *writer)
+{
+	struct stacks *stacks = stacks_of(run);
+	struct making making = {
+		.run = run,
+		.stacks = stacks,
+		.writer = writer,
+		.profile = { .spec = spec_of(run),
+			     .defs = stacks->defs,
+			     .without_kernel = stacks->user_only,
+			     .by_process = stacks->counts.by_process,
+			     .read_definitions = read_definitions,
+			     .arg = stacks },
+	};
 	int err;
 
-	c.profile = profile_new(writer->is_exact && raw_unit ? raw_unit : run->tool->unit);
-	err = read_values(run, &c);
-	begin_anew(run, n_added);
-	profile_scale(c.profile, divisor / written_divisor());
-	if (!run->is_peek) {
-		tell_reasons(run, &c);
-		run->recorded += profile_total(c.profile) / written_divisor();
-		loss_add("without their stack: ring buffer full", c.undefined / divisor);
-	}
+	making.profile.profile = new_profile(&making);
+	err = collect(&making);
+	profile_scale(making.profile.profile, divisor_of(run) / written_divisor(&making));
+	account(&making);
 	if (!err)
-		write_report(run, c.profile);
-	tell_memory();
-	profile_free(c.profile);
+		write_report(&making);
+	print_memory(stacks);
+	profile_free(making.profile.profile);
+	if (!run->is_peek)
+		stackdefs_end_report(stacks->defs);
 	return err;
+}
+
+/*
+ * A peek changes nothing, so it can't stand in a stream whose readers add up what they get, or take
+ * it for one result: then people get a text.
+ */
+static bool goes_aside(const struct run *run)
+{
+	const struct writer *writer = stacks_of(run)->writer;
+
+	return run->is_peek && run->out_is_stream && writer != &text_writer &&
+	       writer != &json_writer;
+}
+
+static int report_aside(struct run *run)
+{
+	FILE *out = run->out;
+	int err;
+
+	run->out = stderr;
+	err = make_report(run, &text_writer);
+	run->out = out;
+	return err;
+}
+
+int stacks_report(struct run *run)
+{
+	return goes_aside(run) ? report_aside(run) : make_report(run, stacks_of(run)->writer);
 }
 
 static void finish_stacks(struct run *run)
 {
-	(void)run;
-	top_finish();
-	stack_sums_clear(&gathered);
-	events_close(events);
-	events_close(copies);
-	stackdefs_free(defs);
-	kernelnames_free(kernelnames);
+	struct stacks *stacks = stacks_of(run);
+
+	stack_counts_free(&stacks->counts);
+	stack_rings_close(&stacks->rings);
+	stackdefs_free(stacks->defs);
+	user_stacks_free(stacks->user_stacks);
+	kernelnames_free(stacks->kernelnames);
 }
-
-static const struct opt top_opts[] = {
-	{ 0, "top", NULL, OPT_FLAG(&top),
-	  "a table of functions on the terminal, again and again (default every second)",
-	  "folded" },
-	{},
-};
-
-const struct module stacks_top_module = {
-	.title = "live view",
-	.opts = top_opts,
-	.start = topview_start,
-	.stop = topview_stop,
-};
 
 const struct module stacks_module = {
 	.title = "stacks",
 	.opts = stacks_opts,
+	.state = DEFAULTS(defaults),
 	.has_formats = true,
 	.check = check_stacks,
 	.configure = configure_stacks,
+	.leave_out = leave_out_stacks,
 	.start = start_stacks,
+	.begin = learn_command,
+	.loaded = learn_command,
+	.stop = stop_stacks,
 	.finish = finish_stacks,
 };

@@ -1,13 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The live view of stacks; see top_writer.h. */
+#include "modules/topview.h"
 #include "output/calltree.h"
 #include "output/functions.h"
 #include "stacks/top_writer.h"
-#include "modules/topview.h"
 
 #define MAX_NODES (1U << 18)
 
-static struct calltree *whole; /* of all reports */
+struct top {
+	bool is_asked_for;
+	struct calltree *whole; /* of all reports */
+};
+
+static const struct top defaults;
+
+static const struct opt top_opts[] = {
+	{ 0, "top", NULL, OPT_FLAG(struct top, is_asked_for),
+	  "a table of functions on the terminal, again and again (default every second)",
+	  "folded" },
+	{},
+};
+
+static struct top *top_of(const struct run *run)
+{
+	return run_state(run, &stacks_top_module);
+}
+
+bool stacks_top_is_asked_for(const struct run *run)
+{
+	const struct top *top = top_of(run);
+
+	return top && top->is_asked_for;
+}
 
 /* Tasks without a stack stand for themselves. */
 static void add_sample(struct calltree *tree, const struct sample *s)
@@ -49,23 +73,35 @@ static void draw(const struct run *run, const struct profile *p)
 	topview_print_head(f, run, profile_total(p));
 	print_table(f, tree, TOPVIEW_ROWS, profile_unit(p));
 	fclose(f);
-	topview_show(text);
+	topview_show(run, text);
 	calltree_free(tree);
 }
 
 void top_write(const struct run *run, const struct profile *p)
 {
-	if (!whole)
-		whole = calltree_new(MAX_NODES);
-	add_profile(whole, p);
-	if (topview_is_over())
-		print_table(run->out, whole, topview_last_rows(), profile_unit(p));
+	struct top *top = top_of(run);
+
+	if (!top->whole)
+		top->whole = calltree_new(MAX_NODES);
+	add_profile(top->whole, p);
+	if (topview_is_over(run))
+		print_table(run->out, top->whole, topview_last_rows(), profile_unit(p));
 	else
 		draw(run, p);
 }
 
-void top_finish(void)
+static void finish_top(struct run *run)
 {
-	if (whole)
-		calltree_free(whole);
+	if (top_of(run)->whole)
+		calltree_free(top_of(run)->whole);
+	topview_finish(run);
 }
+
+const struct module stacks_top_module = {
+	.title = "live view",
+	.opts = top_opts,
+	.state = DEFAULTS(defaults),
+	.start = topview_start,
+	.stop = topview_stop,
+	.finish = finish_top,
+};

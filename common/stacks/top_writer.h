@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The live view (topview.h) of stacks: which functions take most. */
+/* The live view (modules/topview.h) of stacks: which functions take most. */
 #ifndef TOP_WRITER_H
 #define TOP_WRITER_H
 
 #include "output/profile.h"
-#include "run/tool.h"
+#include "run/run.h"
 
-/* Draws the profile of a report; of the last one, writes a table of all of them. */
+/* --top, for tools whose reports add up. It has to be named behind stacks_module. */
+extern const struct module stacks_top_module;
+
+/* False where the tool has no such view. Once options are parsed. */
+bool stacks_top_is_asked_for(const struct run *run);
+
+/* Draws the profile of a report; for the last one, writes a table of all of them. */
 void top_write(const struct run *run, const struct profile *p);
-
-void top_finish(void);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The module that gives stack tools complete user stacks: it compiles the unwind tables of every
- * file that traced processes execute, keeps them and the processes' mappings in BPF maps
- * (bpf/abi/unwind_layout.h), and follows fork, exec, dlopen and exit.
+ * Complete user stacks for stack tools: unwind tables of every file that traced processes execute,
+ * and the processes' mappings, in BPF maps (unwind_maps.h); fork, exec, dlopen and exit are
+ * followed. The stacks module has one of these.
  */
-#ifndef UNWIND_H
-#define UNWIND_H
+#ifndef USER_STACKS_H
+#define USER_STACKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,18 +13,44 @@
 #include <sys/types.h>
 
 #include "abi/unwind_layout.h"
-#include "run/tool.h"
+#include "process/watch.h"
+#include "run/run.h"
 
+/* The options of it; the stacks module does the rest. */
 extern const struct module unwind_module;
 
-/* A stack of this process lacked tables: have another look at it. */
-void unwind_learn(pid_t pid);
+struct user_stacks;
+
+/*
+ * Before load. wanted: there will be user stacks at all. NULL, printed, if the object can't be
+ * configured.
+ */
+struct user_stacks *user_stacks_new(struct run *run, bool wanted);
+void user_stacks_free(struct user_stacks *us);
+
+/* After load: looks at all processes of interest. 0 or -errno, printed. */
+int user_stacks_start(struct user_stacks *us);
+
+/* The command is held: waits until all its tables are there. */
+void user_stacks_learn_command(struct user_stacks *us);
+
+/* No more haste: tracing ends. */
+void user_stacks_stop(struct user_stacks *us);
+
+/*
+ * The watch over processes, from load on, for whoever wants to subscribe. NULL: it can't be had,
+ * which was printed.
+ */
+struct watch *user_stacks_watch(struct user_stacks *us);
+
+/* The table of processes; without a watch, one that no events are fed to. */
+struct processes *user_stacks_processes(struct user_stacks *us);
+
+/* A stack of this process lacked tables: has another look at it. */
+void user_stacks_learn(struct user_stacks *us, pid_t pid);
 
 /* Reads the events of processes that there are now: in the middle of long work. */
-void unwind_catch_up(void);
-
-/* Called when a process has exited, before its pid can be another one's. */
-void unwind_on_exit(void (*exited)(pid_t pid, void *arg), void *arg);
+void user_stacks_catch_up(struct user_stacks *us);
 
 /*
  * Walks the stack of a thread that isn't running from outside, over the same tables: for those that
@@ -32,12 +58,14 @@ void unwind_on_exit(void (*exited)(pid_t pid, void *arg), void *arg);
  * the walk ended (enum unwind_reason). Returns their number, at least 1: only the leaf where the
  * thread has gone on meanwhile.
  */
-size_t unwind_remote(const struct unwind_thread *thread, uint64_t *words, size_t max, int *reason);
+size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
+			       uint64_t *words, size_t max, int *reason);
 
 /* Whether BPF copies stacks that it can't walk yet: with tables only. Known before load. */
-bool unwind_makes_copies(void);
+bool user_stacks_makes_copies(const struct user_stacks *us);
 
 /* The same for a stack that BPF has copied. Changes what is known of its process if need be. */
-size_t unwind_copied(const struct unwind_copy *copy, uint64_t *words, size_t max, int *reason);
+size_t user_stacks_walk_copy(struct user_stacks *us, const struct unwind_copy *copy,
+			     uint64_t *words, size_t max, int *reason);
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Finding separate files of symbols; see debugfile.h. The traced side may have put anything in
- * their places, so what they claim is checked from cheap to dear, and the bytes that go into CRCs
- * are bounded for the whole run.
+ * Finds separate debug files; see debugfile.h. The traced side may have put any file in their
+ * places, so the cheap checks come first, and the bytes that go into CRCs are bounded for the run.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,17 +14,18 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "symbols/debugfile.h"
-#include "symbols/debuginfod.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "process/roots.h"
+#include "symbols/debugfile.h"
+#include "symbols/debuginfod.h"
 
 #define DEBUG_FOLDER	 "/usr/lib/debug"
 #define CHUNK_BYTES	 (256u << 10)
 #define CRC_MAX_BYTES	 (1ull << 30) /* of one file; libLLVM's is of 0.3 GiB */
 #define CRC_BUDGET_BYTES (8ull << 30) /* of all */
 
-/* What is known of the file that is looked for. */
+/* The debug file that is wanted. */
 struct wanted {
 	const struct elffile *f;
 	uint8_t id[ELFFILE_BUILD_ID_MAX];
@@ -66,7 +66,7 @@ static Elf_Scn *next_code_section(Elf *elf, Elf_Scn *scn, GElf_Shdr *sh)
 	return NULL;
 }
 
-/* Files that were moved since (prelink) have other addresses than their symbols. */
+/* A file that was relocated later (prelink) has other addresses than its symbols. */
 static bool has_same_code(const struct elffile *a, const struct elffile *b)
 {
 	Elf_Scn *x = NULL, *y = NULL;
@@ -81,7 +81,7 @@ static bool has_same_code(const struct elffile *a, const struct elffile *b)
 	return !x && !y;
 }
 
-/* Of what all files together may cost; files are looked at in the background, too. */
+/* Takes from the run's budget of bytes. Atomic: the background thread searches too. */
 static bool take_budget(uint64_t bytes)
 {
 	static int64_t budget_bytes = CRC_BUDGET_BYTES;

@@ -4,8 +4,8 @@
  * .gnu_debuglink (next to the file, in .debug/ there, and below /usr/lib/debug), in debuginfod's
  * cache, or from its servers.
  *
- * Folders are looked at in the root of the process that mapped the file, and then in ours; paths
- * never lead out of the root that they began in (roots.h). A file is taken only if it is proven to
+ * Folders are searched in the root of the process that mapped the file, then in ours; a path never
+ * leads out of the root that it began in (roots.h). A file is taken only if it is proven to
  * belong to the stripped one: by the same build-id, or, found by name, by its CRC and no other
  * build-id; and in either case by having the same code sections at the same addresses.
  */
@@ -14,7 +14,7 @@
 
 #include "elf/elffile.h"
 
-/* Where to look. */
+/* Where to search. */
 struct debug_place {
 	int root_fd;	  /* of who mapped the file; -1: gone */
 	int own_root_fd;  /* -1: don't look there */
@@ -22,8 +22,8 @@ struct debug_place {
 };
 
 /*
- * Opens the file with f's symbols on this machine, or in what debuginfod has brought here. Returns
- * its descriptor, with *debug opened on it; -ENOENT: there is none.
+ * Opens the debug file of f, if this machine or debuginfod's cache has it. Returns its descriptor,
+ * with *debug opened on it; -ENOENT: there is none.
  */
 int debugfile_open(const struct elffile *f, const struct debug_place *place, struct elffile *debug);
 

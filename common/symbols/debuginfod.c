@@ -12,11 +12,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "symbols/debuginfod.h"
 #include "base/dynlib.h"
-#include "base/mem.h"
 #include "base/msg.h"
 #include "process/roots.h"
+#include "symbols/debuginfod.h"
 
 #pragma weak dynlib_find
 
@@ -31,7 +30,7 @@ static void write_hex(char *to, const uint8_t *id, size_t bytes)
 		sprintf(to + 2 * i, "%02x", id[i]);
 }
 
-/* The folder that the user has named, or the first of the usual ones that the file is in. */
+/* The folder that the environment names, or the first of the default ones that has the file. */
 static int open_in(const char *folder, const char *below, const char *hex)
 {
 	char path[PATH_MAX];
@@ -103,7 +102,7 @@ static int download(const uint8_t *id, size_t bytes)
 	return fd < 0 ? -ENOENT : fd;
 }
 
-/* Its client is for one thread at a time, and files are looked for in the background, too. */
+/* The client serves one thread at a time, and the background thread searches too. */
 int debuginfod_download(const uint8_t *id, size_t bytes)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Demangling; see demangle.h. The traced side chooses the names, and a name of a hundred letters
- * can stand for a text of 2^50: so the text is taken in pieces, and when they are too many the
- * demangler is left by longjmp(3). That of C++ keeps everything on the stack; that of Rust may
- * lose the few bytes of one identifier.
+ * can stand for a text of 2^50. So the text is received in pieces, and longjmp(3) leaves the
+ * demangler when there are too many. The C++ demangler keeps everything on the stack; the Rust one
+ * may leak the few bytes of one identifier.
  */
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/demangle.h"
 #include "base/mem.h"
+#include "symbols/demangle.h"
 
 /* libiberty's demangle.h, which is in another place on each distribution. */
 #define DMGL_PARAMS (1 << 0)

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The cache of mapped files. Device and inode alone do not name a file for long: inode numbers are
- * used again as soon as a file is gone, and files are overwritten in place. So the key includes
- * size, mtime and ctime, and a file that was met before is looked at again, though not read again,
- * for each process that maps it.
+ * Symbols of what is mapped. Those of a file hang on its entry among the files (files.h), so that
+ * there is one dso for all who map it; memory with a perf map has one for each of these.
  *
  * Tables of symbols are large, and few of their names are wanted. So what was found is kept by
  * itself, and the tables that were not used for longest are dropped when all together take too
@@ -20,34 +18,26 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/background.h"
-#include "symbols/debugfile.h"
-#include "symbols/dso.h"
-#include "elf/elffile.h"
-#include "symbols/elfsyms.h"
+#include "base/container.h"
+#include "base/hash.h"
 #include "base/idmap.h"
-#include "symbols/jitmap.h"
 #include "base/lru.h"
-#include "process/mapfile.h"
 #include "base/mem.h"
 #include "base/msg.h"
-#include "process/roots.h"
 #include "base/strpool.h"
-
-#define DSO_BUCKETS    1024
-#define VDSO_MAX_BYTES (64u << 10)
+#include "elf/elffile.h"
+#include "process/roots.h"
+#include "symbols/debugfile.h"
+#include "symbols/dso.h"
+#include "symbols/elfsyms.h"
+#include "symbols/jitmap.h"
 
 enum dso_kind {
-	DSO_FILE,
-	DSO_VDSO,
+	DSO_FILE,   /* or the vdso */
 	DSO_MEMORY, /* anonymous, or special and without symbols */
 	DSO_JIT,    /* anonymous, of a process with a perf map: dev and ino are that file's */
-};
-
-/* All zero: the file could not be opened. */
-struct file_version {
-	uint64_t bytes;
-	struct timespec mtime, ctime;
 };
 
 /* What a file says of an offset, in strings of the cache. */
@@ -69,19 +59,17 @@ struct ahead {
 };
 
 struct dso {
-	struct dso *next;
+	struct hashlink link; /* among all */
 	struct dso_cache *cache;
 	enum dso_kind kind;
-	char *name;
-	dev_t dev;
+	struct file *file; /* NULL: memory */
+	char *name;	   /* of memory */
+	dev_t dev;	   /* of a perf map */
 	ino_t ino;
-	struct file_version version;
-	int fd;	     /* -1: none, or of no use */
-	char *path;  /* NULL: not known. Debug files may be near, in ... */
-	int root_fd; /* ... the root of the process, which is the cache's */
+	bool is_useless; /* the file has no symbols, or not those of the time when it was met */
+	char *path;	 /* NULL: not known. Debug files may be near, in ... */
+	int root_fd;	 /* ... the root of the process, which is the cache's */
 	int own_root_fd;
-	void *image; /* of the vdso */
-	size_t image_bytes;
 	struct elfsyms *syms; /* these three can be dropped at any time */
 	struct srclines *lines;
 	struct jitmap *jit;
@@ -89,19 +77,18 @@ struct dso {
 	char build_id[2 * ELFFILE_BUILD_ID_MAX + 1];
 	struct lru_item tables;
 	struct ahead ahead;
-	bool was_dropped;
+	bool was_dropped, is_marked;
 	struct idmap known; /* by offset + 1: an id is never 0 */
 };
 
 struct dso_cache {
 	struct dso_options options;
-	struct dso *buckets[DSO_BUCKETS];
+	struct hashtable dsos; /* by kind and what it is of */
 	struct roots *roots;
 	struct lru tables;
 	uint64_t ahead_bytes; /* of symbols loaded ahead and not taken over yet; atomic */
 	uint64_t n_dropped;
 	struct strpool *strings;
-	bool warned;
 };
 
 struct dso_cache *dso_cache_new(const struct dso_options *options)
@@ -117,188 +104,104 @@ struct dso_cache *dso_cache_new(const struct dso_options *options)
 static void free_dso(struct dso *dso)
 {
 	srclines_free(dso->lines);
-	if (dso->fd >= 0)
-		close(dso->fd);
 	elfsyms_free(dso->syms);
 	elfsyms_free(dso->ahead.syms);
 	jitmap_free(dso->jit);
 	idmap_free(&dso->known, free);
-	free(dso->image);
 	free(dso->path);
 	free(dso->name);
 	free(dso);
+}
+
+static void free_link(struct hashlink *link, void *arg)
+{
+	struct dso *dso = container_of(link, struct dso, link);
+
+	(void)arg;
+	if (dso->file)
+		dso->file->parts[FILE_SYMBOLS] = (struct file_part){};
+	free_dso(dso);
 }
 
 void dso_cache_free(struct dso_cache *cache)
 {
 	if (!cache)
 		return;
-	for (size_t i = 0; i < DSO_BUCKETS; i++)
-		for (struct dso *dso = cache->buckets[i], *next; dso; dso = next) {
-			next = dso->next;
-			free_dso(dso);
-		}
+	hashtable_free(&cache->dsos, free_link, NULL);
 	strpool_free(cache->strings);
 	roots_free(cache->roots);
 	free(cache);
 }
 
-/* The length without the kernel's mark: "/usr/lib/libfoo.so (deleted)" was libfoo.so. */
-static size_t path_length(const char *path)
+void dso_mark(struct dso *dso)
 {
-	static const char deleted[] = " (deleted)";
-	size_t n = strlen(path), m = strlen(deleted);
-
-	return path[0] == '/' && n > m && !strcmp(path + n - m, deleted) ? n - m : n;
+	dso->is_marked = true;
 }
 
-static char *base_name(const char *path)
+static void let_go(struct hashlink *link, void *arg)
 {
-	const char *slash = path[0] == '/' ? strrchr(path, '/') : NULL;
-	const char *base = slash ? slash + 1 : path;
+	struct dso *dso = container_of(link, struct dso, link);
+	struct dso_cache *cache = arg;
+	bool is_needed = dso->is_marked || (dso->file && dso->file->n_users);
 
-	if (!*base)
-		return mem_strdup("[anon]");
-	return mem_strndup(base, path_length(path) - (size_t)(base - path));
+	dso->is_marked = false;
+	if (is_needed)
+		return;
+	if (dso->ahead.is_expected)
+		background_finish(cache->options.background, &dso->ahead.chore);
+	if (dso->ahead.is_tried)
+		__atomic_fetch_sub(&cache->ahead_bytes, dso->ahead.bytes, __ATOMIC_RELAXED);
+	lru_use(&cache->tables, &dso->tables, 0);
+	hashtable_remove(&cache->dsos, link);
+	free_link(link, NULL);
 }
 
-static struct dso **find_bucket(struct dso_cache *cache, const struct dso *key)
+void dso_cache_let_go(struct dso_cache *cache)
 {
-	uint64_t hash = key->kind + key->ino * 31 + key->dev;
-
-	for (const char *s = key->name; *s; s++)
-		hash = (hash ^ (unsigned char)*s) * 0x100000001b3ull;
-	return &cache->buckets[hash % DSO_BUCKETS];
+	hashtable_visit(&cache->dsos, let_go, cache);
 }
 
-static bool is_same_time(const struct timespec *a, const struct timespec *b)
+size_t dso_cache_count(const struct dso_cache *cache)
 {
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+	return cache->dsos.count;
 }
 
-static bool is_same_version(const struct file_version *a, const struct file_version *b)
+static struct dso *new_dso(struct dso_cache *cache, enum dso_kind kind, uint64_t hash)
 {
-	return a->bytes == b->bytes && is_same_time(&a->mtime, &b->mtime) &&
-	       is_same_time(&a->ctime, &b->ctime);
+	struct dso *dso = mem_zalloc(1, sizeof(*dso));
+
+	dso->cache = cache;
+	dso->kind = kind;
+	hashtable_add(&cache->dsos, &dso->link, hash);
+	return dso;
 }
 
-static bool is_same_dso(const struct dso *a, const struct dso *b)
+/* ---- files ---- */
+
+static void keep_place(struct dso_cache *cache, struct dso *dso, pid_t pid, const char *path)
 {
-	return a->kind == b->kind && a->dev == b->dev && a->ino == b->ino &&
-	       a->image_bytes == b->image_bytes &&
-	       (!a->image_bytes || !memcmp(a->image, b->image, a->image_bytes)) &&
-	       is_same_version(&a->version, &b->version) && !strcmp(a->name, b->name);
+	dso->root_fd = roots_of(cache->roots, pid);
+	dso->own_root_fd = roots_own(cache->roots);
+	if (path[0] == '/')
+		dso->path = root_path(pid, path, file_path_length(path));
 }
 
-static struct dso *find_dso(struct dso_cache *cache, const struct dso *key)
+static struct dso *dso_of_file(struct dso_cache *cache, struct file *file, pid_t pid,
+			       const char *path)
 {
-	for (struct dso *dso = *find_bucket(cache, key); dso; dso = dso->next)
-		if (is_same_dso(dso, key))
-			return dso;
-	return NULL;
-}
+	struct file_part *part = &file->parts[FILE_SYMBOLS];
+	struct dso *dso = part->data;
 
-/* Keeps the dso that was built as a key, or frees it where there is an equal one. */
-static struct dso *intern_dso(struct dso_cache *cache, struct dso *key)
-{
-	struct dso *dso = find_dso(cache, key), **bucket = find_bucket(cache, key);
-
-	if (dso) {
-		free_dso(key);
+	if (dso)
 		return dso;
-	}
-	key->next = *bucket;
-	return *bucket = key;
+	part->data = dso = new_dso(cache, DSO_FILE, hash_add(0, (uintptr_t)file));
+	dso->file = file;
+	if (file->fd >= 0)
+		keep_place(cache, dso, pid, path);
+	return dso;
 }
 
-static struct file_version version_of(const struct stat *st)
-{
-	return (struct file_version){
-		.bytes = st->st_size,
-		.mtime = st->st_mtim,
-		.ctime = st->st_ctim,
-	};
-}
-
-static void warn_of_limit(struct dso_cache *cache, int err)
-{
-	if ((err != -EMFILE && err != -ENFILE) || cache->warned)
-		return;
-	cache->warned = true;
-	msg_warn("too many open files: some functions have no names");
-}
-
-static void keep_place(struct dso_cache *cache, struct dso *key, pid_t pid, const struct mapping *m)
-{
-	key->root_fd = roots_of(cache->roots, pid);
-	key->own_root_fd = roots_own(cache->roots);
-	if (m->path[0] == '/')
-		key->path = root_path(pid, m->path, path_length(m->path));
-}
-
-/*
- * A file open already is not opened again. Its version is left at zero where it cannot be opened:
- * such a dso never stands in for one that could.
- */
-static void open_file(struct dso_cache *cache, struct dso *key, pid_t pid, const struct mapping *m,
-		      const struct timespec *read_time)
-{
-	struct stat st;
-	int path_fd = mapfile_open(pid, m, read_time, &st);
-
-	if (path_fd < 0) {
-		warn_of_limit(cache, path_fd);
-		return;
-	}
-	key->version = version_of(&st);
-	if (!find_dso(cache, key)) {
-		key->fd = root_reopen(path_fd);
-		warn_of_limit(cache, key->fd);
-		if (key->fd < 0)
-			key->version = (struct file_version){ 0 };
-		else
-			keep_place(cache, key, pid, m);
-	}
-	close(path_fd);
-}
-
-static void read_vdso(struct dso *key, pid_t pid, const struct mapping *m)
-{
-	size_t bytes = m->end - m->start;
-	void *image;
-
-	if (bytes > VDSO_MAX_BYTES)
-		return;
-	image = mem_zalloc(1, bytes);
-	if (mapfile_read_vdso(pid, m, image)) {
-		free(image);
-		return;
-	}
-	key->image = image;
-	key->image_bytes = bytes;
-}
-
-/*
- * Files that are memory by another name: shared anonymous memory, System V shared memory, huge
- * pages, and what .NET puts its code into so that it need not be writable where it is executed.
- */
-static bool is_memory_file(const char *path)
-{
-	static const char *const beginnings[] = { "/dev/zero", "/SYSV", "/anon_hugepage",
-						  "/memfd:doublemapper" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
-		if (!strncmp(path, beginnings[i], strlen(beginnings[i])))
-			return true;
-	return false;
-}
-
-static enum dso_kind kind_of(const struct mapping *m)
-{
-	if (m->ino && !is_memory_file(m->path))
-		return DSO_FILE;
-	return strcmp(m->path, "[vdso]") ? DSO_MEMORY : DSO_VDSO;
-}
+/* ---- memory ---- */
 
 static void warn_of_jitmap(pid_t pid, int err)
 {
@@ -307,61 +210,84 @@ static void warn_of_jitmap(pid_t pid, int err)
 	if (said || err == ENOENT)
 		return;
 	said = true;
-	msg_warn("no names of the code that process %d has made, nor maybe others: its perf map is "
-		 "no regular file of its user or of root, in its own root folder (%s)",
+	msg_warn("process %d: perf map ignored: not a regular file owned by its user or by root "
+		 "(%s; JIT frames stay unnamed)",
 		 pid, strerror(err));
 }
 
-static void open_jitmap(struct dso_cache *cache, struct dso *key, pid_t pid)
+static struct dso *find_memory(const struct dso_cache *cache, enum dso_kind kind, const char *name,
+			       const struct stat *st, uint64_t hash)
 {
-	struct stat st;
+	struct hashlink *link = hashtable_first(&cache->dsos, hash);
 
-	key->jit = jitmap_open(roots_of(cache->roots, pid), pid, &st);
-	if (!key->jit) {
+	for (; link; link = hashtable_next(link)) {
+		struct dso *dso = container_of(link, struct dso, link);
+
+		if (dso->kind == kind && dso->dev == st->st_dev && dso->ino == st->st_ino &&
+		    !strcmp(dso->name, name))
+			return dso;
+	}
+	return NULL;
+}
+
+static uint64_t hash_memory(const struct stat *st, const char *name)
+{
+	uint64_t hash = hash_add(hash_add(0, st->st_dev), st->st_ino);
+
+	for (; *name; name++)
+		hash = hash_add(hash, (unsigned char)*name);
+	return hash;
+}
+
+/* Takes over the perf map (NULL: there is none), with its status, and the name. */
+static struct dso *get_memory(struct dso_cache *cache, struct jitmap *jit, const struct stat *st,
+			      char *name)
+{
+	enum dso_kind kind = jit ? DSO_JIT : DSO_MEMORY;
+	uint64_t hash = hash_memory(st, name);
+	struct dso *dso = find_memory(cache, kind, name, st, hash);
+
+	if (dso) {
+		jitmap_free(jit);
+		free(name);
+		return dso;
+	}
+	dso = new_dso(cache, kind, hash);
+	dso->dev = st->st_dev;
+	dso->ino = st->st_ino;
+	dso->jit = jit;
+	dso->name = name;
+	return dso;
+}
+
+static struct dso *dso_of_memory(struct dso_cache *cache, pid_t pid, const char *path)
+{
+	static const struct stat nothing;
+	struct stat st;
+	struct jitmap *jit = jitmap_open(roots_of(cache->roots, pid), pid, &st);
+
+	if (!jit)
 		warn_of_jitmap(pid, errno);
-		return;
-	}
-	key->kind = DSO_JIT;
-	key->dev = st.st_dev;
-	key->ino = st.st_ino;
+	return get_memory(cache, jit, jit ? &st : &nothing, file_base_name(path));
 }
 
-struct dso *dso_attach(struct dso_cache *cache, pid_t pid, const struct mapping *m,
-		       const struct timespec *read_time)
+struct dso *dso_attach(struct dso_cache *cache, pid_t pid, struct maps *maps, struct mapped *m)
 {
-	struct dso *key = mem_zalloc(1, sizeof(*key));
+	struct file *file = mapped_file(maps, m, pid);
 
-	key->cache = cache;
-	key->kind = kind_of(m);
-	key->name = base_name(m->path);
-	key->fd = -1;
-	if (key->kind == DSO_FILE) {
-		key->dev = m->dev;
-		key->ino = m->ino;
-		open_file(cache, key, pid, m, read_time);
-	} else if (key->kind == DSO_VDSO) {
-		read_vdso(key, pid, m);
-	} else {
-		open_jitmap(cache, key, pid);
-	}
-	return intern_dso(cache, key);
+	return file ? dso_of_file(cache, file, pid, m->name->path)
+		    : dso_of_memory(cache, pid, m->name->path);
 }
 
-uint64_t dso_offset(const struct dso *dso, const struct mapping *m, uint64_t addr)
+uint64_t dso_offset(const struct dso *dso, const struct mapped *m, uint64_t addr)
 {
-	return dso->kind == DSO_MEMORY || dso->kind == DSO_JIT ? addr : addr - m->start + m->offset;
+	return dso->file ? addr - m->start + m->offset : addr;
 }
 
-/*
- * A file overwritten since it was first met no longer says what its functions were called then.
- * ctime does not matter here: it also changes when the file loses a name.
- */
-static bool is_unchanged(const struct dso *dso)
+/* Whether it has a file that can be read. */
+static bool is_open(const struct dso *dso)
 {
-	struct stat st;
-
-	return !fstat(dso->fd, &st) && (uint64_t)st.st_size == dso->version.bytes &&
-	       is_same_time(&st.st_mtim, &dso->version.mtime);
+	return dso->file && dso->file->fd >= 0 && !dso->is_useless;
 }
 
 /* ---- tables ---- */
@@ -371,12 +297,12 @@ static void open_lines(struct dso *dso, const struct debug_place *place)
 {
 	static bool said;
 
-	dso->lines = srclines_open(dso->fd, place, dso->cache->options.as_mangled);
+	dso->lines = srclines_open(dso->file->fd, place, dso->cache->options.as_mangled);
 	if (dso->lines || said)
 		return;
 	said = true;
-	msg_warn("no source lines for %s, nor maybe for others: no debug information (DWARF)",
-		 dso->name);
+	msg_warn("%s: no source lines: no debug information (DWARF); other files may lack it, too",
+		 dso_name(dso));
 }
 
 static void take_build_id(struct dso *dso, const struct elffile *f)
@@ -392,8 +318,8 @@ static void read_build_id(struct dso *dso)
 {
 	struct elffile f;
 
-	if (dso->fd >= 0 ? elffile_open(&f, dso->fd)
-			 : elffile_open_image(&f, dso->image, dso->image_bytes))
+	if (dso->file->image ? elffile_open_image(&f, dso->file->image, dso->file->elf.size)
+			     : elffile_open(&f, dso->file->fd))
 		return;
 	take_build_id(dso, &f);
 	elffile_close(&f);
@@ -406,9 +332,9 @@ static void warn_of_change(const struct dso *dso)
 	if (said)
 		return;
 	said = true;
-	msg_warn("no more names of %s, nor maybe of others: it has changed since its symbols were "
-		 "dropped (--symbols-mem)",
-		 dso->name);
+	msg_warn("%s: no more names: it has changed since its symbols were dropped "
+		 "(--symbols-mem)",
+		 dso_name(dso));
 }
 
 /* A file that has no symbols, or not those of the time when it was met, is not read again. */
@@ -416,8 +342,7 @@ static void give_file_up(struct dso *dso)
 {
 	if (dso->was_dropped)
 		warn_of_change(dso);
-	close(dso->fd);
-	dso->fd = -1;
+	dso->is_useless = true;
 }
 
 static struct debug_place place_of(const struct dso *dso)
@@ -433,9 +358,10 @@ static struct debug_place place_of(const struct dso *dso)
 static struct elfsyms *read_symbols(const struct dso *dso)
 {
 	struct debug_place place = place_of(dso);
-	struct elfsyms *syms = is_unchanged(dso) ? elfsyms_load(dso->fd, &place) : NULL;
+	const struct file *file = dso->file;
+	struct elfsyms *syms = file_is_unchanged(file) ? elfsyms_load(file->fd, &place) : NULL;
 
-	if (!syms || is_unchanged(dso))
+	if (!syms || file_is_unchanged(file))
 		return syms;
 	elfsyms_free(syms);
 	return NULL;
@@ -443,7 +369,7 @@ static struct elfsyms *read_symbols(const struct dso *dso)
 
 static struct dso *dso_of_chore(struct chore *chore)
 {
-	return (struct dso *)((char *)chore - offsetof(struct dso, ahead.chore));
+	return container_of(chore, struct dso, ahead.chore);
 }
 
 /* In the background. Those that had no room are read when they are asked for. */
@@ -464,7 +390,7 @@ void dso_expect(struct dso *dso)
 {
 	struct background *background = dso->cache->options.background;
 
-	if (background && dso->fd >= 0 && !dso->syms && !dso->was_dropped &&
+	if (background && is_open(dso) && !dso->syms && !dso->was_dropped &&
 	    !dso->ahead.is_expected) {
 		dso->ahead.is_expected = true;
 		background_add(background, &dso->ahead.chore, load_ahead);
@@ -499,17 +425,18 @@ static void load_file(struct dso *dso)
 		open_lines(dso, &place);
 }
 
-/* The image stays, as the key of its dso. */
 static void load_symbols(struct dso *dso)
 {
+	const void *image = dso->file ? dso->file->image : NULL;
+
 	if (dso->syms)
 		return;
-	if (dso->cache->options.places && !*dso->build_id && (dso->fd >= 0 || dso->image))
+	if (dso->cache->options.places && !*dso->build_id && (is_open(dso) || image))
 		read_build_id(dso);
-	if (dso->fd >= 0)
+	if (is_open(dso))
 		load_file(dso);
-	else if (dso->image)
-		dso->syms = elfsyms_load_image(dso->image, dso->image_bytes);
+	else if (image)
+		dso->syms = elfsyms_load_image(image, dso->file->elf.size);
 }
 
 static uint64_t count_bytes(const struct dso *dso)
@@ -521,7 +448,7 @@ static uint64_t count_bytes(const struct dso *dso)
 
 static struct dso *dso_of_tables(struct lru_item *tables)
 {
-	return (struct dso *)((char *)tables - offsetof(struct dso, tables));
+	return container_of(tables, struct dso, tables);
 }
 
 static void drop_tables(struct dso *dso)
@@ -646,7 +573,7 @@ const struct image *dso_place(struct dso *dso, uint64_t offset, uint64_t *addres
 	*address = known ? known->vaddr : 0;
 	*symbol = known ? known->symbol : NULL;
 	dso->place = (struct image){
-		.name = dso->name,
+		.name = dso_name(dso),
 		.path = dso->path,
 		.build_id = *dso->build_id ? dso->build_id : NULL,
 	};
@@ -665,5 +592,5 @@ bool dso_is_nameless_memory(const struct dso *dso)
 
 const char *dso_name(const struct dso *dso)
 {
-	return dso->name;
+	return dso->file ? dso->file->name : dso->name;
 }

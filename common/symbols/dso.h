@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What lies behind executable mappings: files, the vdso, anonymous memory. One dso stands for all
- * mappings of a file in all processes. It holds the file open from the moment it is first met, so
- * that names survive the process and the file's name, and so that tables of symbols can be dropped
- * and read again.
+ * The symbols of what lies behind executable mappings: files, the vdso, anonymous memory. One dso
+ * stands for all mappings of a file in all processes. The file stays open from the moment it is
+ * first met, so that names survive the process and the file's name, and so that tables of symbols
+ * can be dropped and read again.
  */
 #ifndef DSO_H
 #define DSO_H
@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "base/image.h"
-#include "process/procmaps.h"
+#include "process/maps.h"
 #include "symbols/srclines.h"
 
 struct background;
@@ -38,6 +38,13 @@ struct dso_options {
 struct dso_cache *dso_cache_new(const struct dso_options *options);
 void dso_cache_free(struct dso_cache *cache);
 
+/*
+ * All dsos that are not marked and that no process has mapped are freed; the marks are gone then.
+ */
+void dso_mark(struct dso *dso);
+void dso_cache_let_go(struct dso_cache *cache);
+size_t dso_cache_count(const struct dso_cache *cache);
+
 /* Tables of symbols: what they take now, and how often one was dropped. */
 struct dso_stats {
 	uint64_t bytes, n_dropped;
@@ -46,14 +53,13 @@ struct dso_stats {
 struct dso_stats dso_cache_stats(const struct dso_cache *cache);
 
 /*
- * The dso of a mapping that was read at read_time (CLOCK_REALTIME_COARSE). Never NULL: where the
- * file cannot be had, the dso has a name of its own but no symbols.
+ * The dso of one of a process's mappings. Never NULL: where the file cannot be had, the dso has a
+ * name but no symbols.
  */
-struct dso *dso_attach(struct dso_cache *cache, pid_t pid, const struct mapping *m,
-		       const struct timespec *read_time);
+struct dso *dso_attach(struct dso_cache *cache, pid_t pid, struct maps *maps, struct mapped *m);
 
 /* The address in terms of the dso: a file offset, or the address itself where there is no file. */
-uint64_t dso_offset(const struct dso *dso, const struct mapping *m, uint64_t addr);
+uint64_t dso_offset(const struct dso *dso, const struct mapped *m, uint64_t addr);
 
 /*
  * Names of this dso will be asked for: its symbols are loaded in the background, unless those
@@ -80,10 +86,7 @@ size_t dso_lines(struct dso *dso, uint64_t offset, const struct srcframe **frame
 /* Code made at run time whose names a JIT compiler tells, see jitmap.h. */
 bool dso_is_jit(const struct dso *dso);
 
-/*
- * Memory without a file, and without names so far: the next dso_attach() of the same mapping may
- * find that a JIT compiler has begun to tell them.
- */
+/* Memory without a file, and without names so far. */
 bool dso_is_nameless_memory(const struct dso *dso);
 
 /* The base name of its file, "[vdso]", "[anon]", ... */

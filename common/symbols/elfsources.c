@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Collecting the symbols of an ELF file; see elfsources.h. The sections are the file's own in any
- * case: what a debug file says about places without code is no symbol of this file.
+ * Collects the symbols of an ELF file; see elfsources.h. The sections are always the file's own: a
+ * symbol that a debug file places outside of them is no symbol of this file.
  */
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+#include "base/msg.h"
 #include "elf/elfplt.h"
 #include "symbols/elfsources.h"
-#include "base/mem.h"
 #include "symbols/minidebug.h"
 
 #define COMPARED_MAX	1024 /* bytes of names that differ in nothing else */
 #define UNDERSCORES_MAX 16
+#define GO_RANK		4 /* above that of any symbol */
 #define STUB_NAME_MAX	4096
 #define STUBS_MAX_BYTES (16u << 20)
 
@@ -45,6 +48,18 @@ static void add_section(struct elfsources *s, const GElf_Shdr *sh)
 	s->sections[s->n_sections++].value = sh->sh_addr + sh->sh_size;
 }
 
+/* Where there are no section headers, all that is executable. */
+static void use_segments(struct elfsources *s)
+{
+	for (size_t i = 0; i < s->segs.count; i++) {
+		GElf_Shdr sh = { .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+				 .sh_addr = s->segs.items[i].vaddr,
+				 .sh_size = s->segs.items[i].bytes };
+
+		add_section(s, &sh);
+	}
+}
+
 static int read_sections(struct elfsources *s)
 {
 	Elf_Scn *scn = NULL;
@@ -56,11 +71,13 @@ static int read_sections(struct elfsources *s)
 			return -EINVAL;
 		add_section(s, &sh);
 	}
+	if (!s->file->header.e_shnum)
+		use_segments(s);
 	addrsort(s->sections, s->n_sections);
 	return 0;
 }
 
-/* Neighbours are mostly in the same one. */
+/* Tries the last section first: neighbouring symbols mostly share it. */
 const struct addr_item *elfsources_section(struct elfsources *s, uint64_t addr)
 {
 	const struct addr_item *section = s->last_section;
@@ -111,7 +128,7 @@ static bool is_function(const GElf_Sym *sym, const char *name)
 	}
 }
 
-/* Weak or global makes no difference in a linked file: glibc's read() is the weak one. */
+/* Weak counts as global in a linked file: glibc's read() is weak. */
 static unsigned int rank_symbol(const GElf_Sym *sym)
 {
 	bool is_typed = GELF_ST_TYPE(sym->st_info) != STT_NOTYPE;
@@ -186,14 +203,14 @@ static int read_tables(struct elfsources *s, const struct elffile *f)
 	return 0;
 }
 
-/* ---- the best of an address ---- */
+/* ---- the best symbol of each address ---- */
 
 static union candidate candidate_of(const struct addr_item *item)
 {
 	return (union candidate){ .value = item->value };
 }
 
-/* Looks at the beginnings of names only: many long ones may share an address. */
+/* Compares the beginnings of names only: many long names may share an address. */
 static bool is_better_name(const char *x, const char *y)
 {
 	size_t x_underscores = 0, y_underscores = 0;
@@ -216,7 +233,7 @@ static bool is_better(const struct elfsources *s, union candidate x, union candi
 	return is_better_name(candidate_name(s, x), candidate_name(s, y));
 }
 
-/* Sorts, and leaves one symbol for each address. */
+/* Sorts the candidates and keeps one for each address. */
 static void keep_best(struct elfsources *s)
 {
 	size_t kept = 0;
@@ -255,7 +272,7 @@ static bool open_debug(struct elfsources *s, const struct debug_place *place)
 	return s->debug_fd >= 0;
 }
 
-/* A debug file that turns out to be broken is as good as none; the file itself may go on. */
+/* A broken debug file counts as none; the file itself may still have symbols. */
 static void read_debug(struct elfsources *s, const struct debug_place *place)
 {
 	size_t n = s->n_candidates;
@@ -264,6 +281,52 @@ static void read_debug(struct elfsources *s, const struct debug_place *place)
 		return;
 	s->n_candidates = n;
 	s->strings[SOURCE_SYMTAB] = (struct source_strings){ .text = NULL };
+}
+
+/* ---- Go ---- */
+
+static void add_go_function(struct elfsources *s, const struct go_func *f)
+{
+	const char *name = gopclntab_name(&s->go, f->name);
+	union candidate c = { .source = SOURCE_GO, .rank = GO_RANK };
+
+	if (!name || !*name || f->name >> CANDIDATE_NAME_BITS || !elfsources_section(s, f->start))
+		return;
+	c.name = (uint32_t)f->name;
+	c.size = f->end - f->start < CANDIDATE_MAX_BYTES ? f->end - f->start : CANDIDATE_MAX_BYTES;
+	add_candidate(s, f->start, c);
+}
+
+/* For -v: a newer Go, or one that hides its functions. */
+static void say_unknown(const struct elffile *file)
+{
+	char link[64], path[4096];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", file->fd);
+	n = readlink(link, path, sizeof(path));
+	msg_debug("%.*s: no names of Go functions: their table has an unknown layout",
+		  n > 0 ? (int)n : 1, n > 0 ? path : "?");
+}
+
+static void read_go(struct elfsources *s)
+{
+	struct elf64 elf;
+	struct go_func f;
+	int err;
+
+	if (elffile_as_elf64(s->file, &elf))
+		return;
+	err = gopclntab_open(&s->go, &elf);
+	if (err == -ENOTSUP)
+		say_unknown(s->file);
+	if (err)
+		return;
+	for (size_t i = 0; i < s->go.n_funcs; i++)
+		if (gopclntab_func(&s->go, i, &f))
+			add_go_function(s, &f);
+	s->strings[SOURCE_GO] = (struct source_strings){ .text = (const char *)s->go.names.bytes,
+							 .size = s->go.names.size };
 }
 
 /* ---- stubs ---- */
@@ -350,6 +413,7 @@ int elfsources_read(struct elfsources *s, const struct elffile *file,
 	if (err)
 		return err;
 	read_debug(s, place);
+	read_go(s);
 	keep_best(s);
 	read_stubs(s);
 	keep_best(s);
@@ -358,6 +422,7 @@ int elfsources_read(struct elfsources *s, const struct elffile *file,
 
 void elfsources_free(struct elfsources *s)
 {
+	gopclntab_close(&s->go);
 	elffile_close(&s->debug);
 	if (s->debug_fd >= 0)
 		close(s->debug_fd);

@@ -2,8 +2,9 @@
 /*
  * Where the function symbols of an ELF file come from, best first: its own .symtab; else that of a
  * separate debug file on this machine, else of MiniDebugInfo inside the file, else of one that
- * debuginfod has. Always on top of these: .dynsym, and the PLT's stubs. All together are the
- * candidates, of which the best is kept for each address.
+ * debuginfod has. The file's .dynsym, its PLT stubs and the functions that the Go runtime knows are
+ * always added; the latter have Go's own names, where the linker's are decorated. For each address
+ * the best of these candidates is kept.
  */
 #ifndef ELFSOURCES_H
 #define ELFSOURCES_H
@@ -12,9 +13,10 @@
 #include <stdint.h>
 
 #include "base/addrsort.h"
-#include "symbols/debugfile.h"
 #include "elf/elffile.h"
 #include "elf/elfsegs.h"
+#include "elf/gopclntab.h"
+#include "symbols/debugfile.h"
 
 #define CANDIDATE_NAME_BITS 28
 #define CANDIDATE_SIZE_BITS 30
@@ -24,6 +26,7 @@ enum symbol_source {
 	SOURCE_DYNSYM,
 	SOURCE_SYMTAB,
 	SOURCE_PLT,
+	SOURCE_GO,
 	N_SOURCES,
 };
 
@@ -56,6 +59,7 @@ struct elfsources {
 	struct elffile debug;
 	int debug_fd;
 	void *minidebug;
+	struct gopclntab go; /* bytes NULL: not written in Go */
 	char *stubs;
 	const struct addr_item *last_section;
 };

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Function symbols of an ELF file, as a sorted array. Symbols come in 16 bytes each, sorted
- * and only the best one for each address (elfsources.c). Names are copied in order of address, so
- * that lookups that are near each other stay near in memory.
+ * Function symbols of an ELF file, as a sorted array. elfsources.c delivers them in 16 bytes each,
+ * sorted, the best one for each address. Names are copied in the order of addresses, so that
+ * lookups of neighbours touch neighbouring memory.
  */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "base/search.h"
 #include "symbols/demangle.h"
 #include "symbols/elfsources.h"
 #include "symbols/elfsyms.h"
-#include "base/mem.h"
 
 #define SYMBOL_NAME_MAX	 (64u << 10)
 #define NESTING_MAX	 16
@@ -42,31 +43,41 @@ struct builder {
 	size_t wasted_bytes; /* of names that were looked at and not taken */
 };
 
-/* Versions are left out: what is called is memcpy, not memcpy@@GLIBC_2.14. */
+/* Without the version: memcpy, not memcpy@@GLIBC_2.14. */
 static size_t name_length(const char *name, unsigned int source)
 {
 	size_t n = strnlen(name, SYMBOL_NAME_MAX + 1);
-	const char *at = n > 1 && source != SOURCE_PLT ? memchr(name + 1, '@', n - 1) : NULL;
+	bool is_elf = source == SOURCE_SYMTAB || source == SOURCE_DYNSYM;
+	const char *at = n > 1 && is_elf ? memchr(name + 1, '@', n - 1) : NULL;
 
 	return at ? (size_t)(at - name) : n;
 }
 
+static size_t write_name(const struct builder *b, const char *name, size_t n, unsigned int source)
+{
+	char *to = b->es->names + b->names_used;
+
+	if (source == SOURCE_GO)
+		return gopclntab_write_name(&b->sources->go, to, name, n);
+	memcpy(to, name, n);
+	return n;
+}
+
 /*
- * Names that share their bytes in the file could add up to any size; those of real files hardly
- * exceed it. What is too much, and names too long to be true, are dropped.
+ * Names may share bytes in the file, so their copies could take any size; in real files they hardly
+ * exceed the section. Names beyond that limit, and names of absurd length, are dropped.
  */
 static bool copy_name(struct builder *b, union candidate c, uint32_t *offset)
 {
 	const char *name = candidate_name(b->sources, c);
 	size_t n = b->wasted_bytes > b->names_cap ? SIZE_MAX : name_length(name, c.source);
 
-	if (n > SYMBOL_NAME_MAX || n >= b->names_cap - b->names_used) {
+	if (n > SYMBOL_NAME_MAX || n + GO_NAME_SPARE >= b->names_cap - b->names_used) {
 		b->wasted_bytes += SYMBOL_NAME_MAX;
 		return false;
 	}
 	*offset = b->names_used;
-	memcpy(b->es->names + b->names_used, name, n);
-	b->names_used += n;
+	b->names_used += write_name(b, name, n, c.source);
 	b->es->names[b->names_used++] = '\0';
 	return true;
 }
@@ -76,7 +87,7 @@ static bool covers(const struct sym *s, uint64_t addr)
 	return addr - s->addr < s->size;
 }
 
-/* Symbols that end before addr are never met again, so that all calls take linear time. */
+/* Drops the symbols that end before addr for good, so that all calls together are linear. */
 static uint32_t find_parent(const struct elfsyms *es, uint64_t addr)
 {
 	uint32_t i = es->count ? es->count - 1 : NO_PARENT;
@@ -91,7 +102,7 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* A label without a size inside a function that has one is a part of it, not its end. */
+/* A label without size inside a sized function belongs to the function and does not end it. */
 static void add_symbol(struct builder *b, const struct addr_item *item, uint64_t next)
 {
 	union candidate c = { .value = item->value };
@@ -191,25 +202,9 @@ void elfsyms_free(struct elfsyms *es)
 	free(es);
 }
 
-/* The number of symbols that start at or below vaddr. */
-static size_t rank_address(const struct elfsyms *es, uint64_t vaddr)
-{
-	size_t low = 0, high = es->count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (es->syms[mid].addr <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 static uint32_t find_symbol(const struct elfsyms *es, uint64_t vaddr)
 {
-	size_t rank = rank_address(es, vaddr);
+	size_t rank = SEARCH_RANK(es->syms, es->count, addr, vaddr);
 	uint32_t i = rank ? (uint32_t)rank - 1 : NO_PARENT;
 
 	for (int depth = 0; depth < NESTING_MAX && i != NO_PARENT; depth++) {
@@ -231,7 +226,7 @@ const char *elfsyms_find(const struct elfsyms *es, uint64_t vaddr, uint64_t *sta
 	return es->names + es->syms[i].name;
 }
 
-/* A name that stays as it is refers to itself. */
+/* If there is nothing to demangle, the readable name is the name itself. */
 static char *make_readable(struct elfsyms *es, uint32_t i)
 {
 	char *name = es->names + es->syms[i].name, *text = demangle(name);

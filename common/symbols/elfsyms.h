@@ -9,7 +9,8 @@
  * fewer leading underscores (read, which glibc makes weak, over __libc_read), then the shorter.
  * Data, section, file and TLS symbols, and symbols of absent sections, are never answers. A symbol
  * without a size reaches to the next symbol or the end of its section; inside of one that has a
- * size it is a label, and no answer. Versions (@@GLIBC_2.14) are left out of names.
+ * size it is a label, and no answer. Versions (@@GLIBC_2.14) are left out of names. Functions that
+ * the Go runtime knows have Go's own names, stripped or not: main.(*T).run, with F[...] for F[int].
  */
 #ifndef ELFSYMS_H
 #define ELFSYMS_H
@@ -48,7 +49,7 @@ uint64_t elfsyms_vaddr(const struct elfsyms *es, uint64_t file_offset);
 
 size_t elfsyms_count(const struct elfsyms *es);
 
-/* The memory that it takes by now. */
+/* The memory that the symbols take now, in bytes. */
 size_t elfsyms_bytes(const struct elfsyms *es);
 
 #endif

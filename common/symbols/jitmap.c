@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names of code that was made at run time; see jitmap.h. A JIT compiler throws code away and puts
- * other code in its place without a word, so definitions overlap, and a later line wins over an
- * earlier one. After reading, they are cut into pieces that do not overlap, for lookups.
+ * Names of JIT code; see jitmap.h. A JIT compiler replaces code without saying so: definitions
+ * overlap, and a later line wins over an earlier one. After reading, the definitions are cut into
+ * pieces that do not overlap, for lookups.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -12,10 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbols/jitmap.h"
 #include "base/mem.h"
 #include "base/readfile.h"
+#include "base/search.h"
 #include "process/roots.h"
+#include "symbols/jitmap.h"
 
 #define MAX_FILE_BYTES	 (512ULL << 20)
 #define MAX_STATUS_BYTES 65536
@@ -47,7 +48,7 @@ struct jitmap {
 
 /* ---- the file ---- */
 
-/* Its last word is the pid in the innermost namespace, which is what the process calls itself. */
+/* The last word of NSpid is the pid in the innermost namespace: the process's own view. */
 static pid_t read_inner_pid(pid_t pid)
 {
 	char path[40], *text, *line, *word;
@@ -65,7 +66,7 @@ static pid_t read_inner_pid(pid_t pid)
 	return inner;
 }
 
-/* 0, or -EACCES: it is another user's. */
+/* 0; -EACCES: the file belongs to another user. */
 static int check_owner(const struct stat *file, pid_t pid)
 {
 	struct stat process;
@@ -168,7 +169,7 @@ static void add_line(struct jitmap *map, const char *line)
 	map->entries[map->count++] = entry;
 }
 
-/* Takes the whole lines of a block; returns the bytes they had. */
+/* Reads the complete lines of a block; returns their bytes. */
 static size_t add_lines(struct jitmap *map, char *block, size_t bytes)
 {
 	char *line = block, *end;
@@ -181,7 +182,7 @@ static size_t add_lines(struct jitmap *map, char *block, size_t bytes)
 	return (size_t)(line - block);
 }
 
-/* A line that is still being written waits for the next time; one that fills a block is skipped. */
+/* An unfinished line is read next time; a line that fills a whole block is skipped. */
 static void read_lines(struct jitmap *map, uint64_t size)
 {
 	char *block = mem_zalloc(1, READ_BYTES);
@@ -208,7 +209,7 @@ static int compare_entries(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* A heap of entries that cover the current place; on its top the one that came last. */
+/* A heap of the entries that cover the current address; the latest one is at the top. */
 struct cover {
 	const struct entry *entries;
 	uint32_t *items;
@@ -264,7 +265,7 @@ static void add_piece(struct jitmap *map, uint64_t start, const struct cover *c)
 	map->pieces[map->n_pieces++] = piece;
 }
 
-/* Ends what ends at or before that address. */
+/* Removes the entries that end at or before that address. */
 static void cover_advance(struct jitmap *map, struct cover *c, uint64_t addr)
 {
 	while (c->n && c->entries[c->items[0]].end <= addr) {
@@ -294,7 +295,7 @@ static void cut_pieces(struct jitmap *map)
 
 /* ---- lookups ---- */
 
-/* A file that has become shorter is another one: what it said does not hold any more. */
+/* A file that became shorter was written anew: everything read before is dropped. */
 static void refresh(struct jitmap *map)
 {
 	struct stat st;
@@ -316,18 +317,11 @@ static void refresh(struct jitmap *map)
 
 const char *jitmap_find(struct jitmap *map, uint64_t addr)
 {
-	size_t low = 0, high;
+	size_t rank;
 
 	refresh(map);
-	for (high = map->n_pieces; low < high;) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->pieces[middle].start <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || map->pieces[low - 1].entry == NO_ENTRY)
+	rank = SEARCH_RANK(map->pieces, map->n_pieces, start, addr);
+	if (!rank || map->pieces[rank - 1].entry == NO_ENTRY)
 		return NULL;
-	return map->entries[map->pieces[low - 1].entry].name;
+	return map->entries[map->pieces[rank - 1].entry].name;
 }

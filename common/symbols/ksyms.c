@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Kernel symbols, kept in the text of the kernel's answers. A wrong name is worse than none. */
+/* Kernel symbols, kept as the kernel's answers in text; see ksyms.h. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/ksyms.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "symbols/ksyms.h"
 
 struct answer {
 	uint64_t addr;
@@ -18,7 +19,7 @@ struct ksyms {
 	struct answer *answers; /* ascending */
 };
 
-/* "0xNUMBER", and where it ends. */
+/* Reads "0xNUMBER"; *end is behind it. */
 static bool parse_hex(char *s, uint64_t *value, char **end)
 {
 	if (strncmp(s, "0x", 2))
@@ -27,7 +28,7 @@ static bool parse_hex(char *s, uint64_t *value, char **end)
 	return *end != s + 2;
 }
 
-/* Cuts the line into its parts. */
+/* Splits a line into name, offset, size and module. */
 static void parse_answer(struct answer *answer, char *line)
 {
 	char *plus = strrchr(line, '+'), *at, *module;
@@ -108,10 +109,10 @@ bool ksym_is_program(const char *name)
 }
 
 /*
- * What lies between the traced code and the address that bpf_get_stack() records first: the
- * tracepoint's glue, the calls that run a program (JITed, through a trampoline, interpreted), and,
- * where the program itself is not in the stack, the helper. Perf's own frames stay: they are there
- * without us too.
+ * The frames between the traced code and the first address that bpf_get_stack() records: the glue
+ * of the tracepoint, the functions that run a program (JITed, through a trampoline, interpreted),
+ * and the helper, if the program itself is not in the stack. Perf's own frames stay: they are there
+ * without any tracer too.
  */
 bool ksym_is_tracer(const char *name)
 {

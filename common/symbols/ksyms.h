@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Symbols of kernel addresses, as the kernel itself tells them: its own, modules', BPF programs'.
+ * Symbols of kernel addresses, named by the kernel itself: its own, modules' and BPF programs'.
  */
 #ifndef KSYMS_H
 #define KSYMS_H

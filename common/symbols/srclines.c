@@ -11,14 +11,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbols/debugfile.h"
-#include "symbols/demangle.h"
-#include "elf/elffile.h"
 #include "base/idmap.h"
 #include "base/mem.h"
+#include "base/search.h"
+#include "elf/elffile.h"
+#include "elf/gopclntab.h"
+#include "symbols/debugfile.h"
+#include "symbols/demangle.h"
 #include "symbols/srclines.h"
 
-#define MAX_RANGES (1U << 22)
+#define MAX_RANGES  (1U << 22)
+#define GO_NAME_MAX (64U << 10)
 
 /* Addresses of one unit. */
 struct range {
@@ -26,7 +29,7 @@ struct range {
 	Dwarf_Off unit;
 };
 
-/* What was found for an address; n 0: nothing. */
+/* The result for an address; n 0: nothing is known. */
 struct answer {
 	size_t n;
 	struct srcframe frames[];
@@ -34,7 +37,11 @@ struct answer {
 
 struct srclines {
 	struct elffile file, debug;
+	struct gopclntab go; /* bytes NULL: not written in Go */
 	bool as_mangled;
+	bool is_dwarf_open;	  /* or there is none */
+	struct debug_place place; /* of the debug file, if has_place */
+	bool has_place;
 	int debug_fd; /* -1: the DWARF is in the file itself */
 	Dwarf *dwarf;
 	struct range *ranges; /* ascending */
@@ -81,18 +88,10 @@ static void read_units(struct srclines *lines)
 
 static bool find_unit(const struct srclines *lines, uint64_t vaddr, Dwarf_Die *unit)
 {
-	size_t low = 0, high = lines->n_ranges;
+	size_t rank = SEARCH_RANK(lines->ranges, lines->n_ranges, start, vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (lines->ranges[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && vaddr < lines->ranges[low - 1].end &&
-	       dwarf_offdie(lines->dwarf, lines->ranges[low - 1].unit, unit);
+	return rank && vaddr < lines->ranges[rank - 1].end &&
+	       dwarf_offdie(lines->dwarf, lines->ranges[rank - 1].unit, unit);
 }
 
 /* ---- opening ---- */
@@ -130,7 +129,7 @@ static bool has_whole_strings(const struct elffile *file, const char *name)
 	return !section || (data && data->d_size && !((const char *)data->d_buf)[data->d_size - 1]);
 }
 
-/* By now libdw has unpacked what was packed. */
+/* libdw has unpacked compressed sections by now. */
 static bool is_sane(const struct elffile *file)
 {
 	return has_whole_strings(file, ".debug_str") && has_whole_strings(file, ".debug_line_str");
@@ -153,13 +152,32 @@ static void end(struct srclines *lines)
 	lines->n_ranges = 0;
 }
 
-static bool begin_debug(struct srclines *lines, const struct debug_place *place)
+static bool begin_debug(struct srclines *lines)
 {
-	if (place)
-		lines->debug_fd = debugfile_open(&lines->file, place, &lines->debug);
+	if (lines->has_place)
+		lines->debug_fd = debugfile_open(&lines->file, &lines->place, &lines->debug);
 	if (lines->debug_fd < 0)
 		lines->debug_fd = debugfile_fetch(&lines->file, &lines->debug);
 	return lines->debug_fd >= 0 && begin(lines, &lines->debug);
+}
+
+/* False: there is none. */
+static bool open_dwarf(struct srclines *lines)
+{
+	if (lines->is_dwarf_open)
+		return lines->n_ranges;
+	lines->is_dwarf_open = true;
+	if (begin(lines, &lines->file))
+		return true;
+	end(lines);
+	return begin_debug(lines);
+}
+
+static bool open_go(struct srclines *lines)
+{
+	struct elf64 elf;
+
+	return !elffile_as_elf64(&lines->file, &elf) && !gopclntab_open(&lines->go, &elf);
 }
 
 struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_mangled)
@@ -167,15 +185,15 @@ struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_
 	struct srclines *lines = mem_zalloc(1, sizeof(*lines));
 
 	lines->as_mangled = as_mangled;
+	lines->has_place = place;
+	if (place)
+		lines->place = *place;
 	lines->debug_fd = -1;
 	if (elffile_open(&lines->file, fd)) {
 		free(lines);
 		return NULL;
 	}
-	if (begin(lines, &lines->file))
-		return lines;
-	end(lines);
-	if (begin_debug(lines, place))
+	if (open_go(lines) || open_dwarf(lines))
 		return lines;
 	srclines_free(lines);
 	return NULL;
@@ -195,6 +213,7 @@ void srclines_free(struct srclines *lines)
 	if (!lines)
 		return;
 	idmap_free(&lines->answers, free_answer);
+	gopclntab_close(&lines->go);
 	end(lines);
 	free(lines->ranges);
 	if (lines->debug_fd >= 0) {
@@ -207,13 +226,13 @@ void srclines_free(struct srclines *lines)
 
 size_t srclines_bytes(const struct srclines *lines)
 {
-	return sizeof(*lines) + lines->sections_bytes +
+	return sizeof(*lines) + lines->go.size + lines->sections_bytes +
 	       lines->ranges_capacity * sizeof(*lines->ranges);
 }
 
 /* ---- one address ---- */
 
-/* The name that a linker would know it by tells overloads apart. */
+/* The linkage name, which differs for overloaded functions; else the plain one. */
 static char *name_of(Dwarf_Die *die, bool as_mangled)
 {
 	Dwarf_Attribute attr;
@@ -287,15 +306,49 @@ static size_t find_frames(const struct srclines *lines, Dwarf_Die *unit, uint64_
 	return n + 1;
 }
 
+static char *copy_go_name(const struct srclines *lines, const char *name)
+{
+	size_t n = name ? strnlen(name, GO_NAME_MAX) : 0;
+	char *copy = mem_zalloc(1, n + GO_NAME_SPARE + 1);
+
+	gopclntab_write_name(&lines->go, copy, name ? name : "", n);
+	return copy;
+}
+
+/* The outermost function has the symbol's name. */
+static size_t find_go_frames(struct srclines *lines, uint64_t vaddr, struct srcframe *frames)
+{
+	struct go_frame found[SRCLINES_MAX_FRAMES];
+	size_t n = gopclntab_frames(&lines->go, vaddr, found, SRCLINES_MAX_FRAMES);
+
+	for (size_t i = 0; i < n; i++)
+		frames[i] = (struct srcframe){
+			.function = i + 1 < n ? copy_go_name(lines, found[i].function) : NULL,
+			.file = found[i].file,
+			.line = found[i].line,
+		};
+	if (n == SRCLINES_MAX_FRAMES) /* the outermost one may be missing */
+		frames[n - 1] = (struct srcframe){ .function = NULL };
+	return n;
+}
+
+static size_t find_dwarf_frames(struct srclines *lines, uint64_t vaddr, struct srcframe *frames)
+{
+	Dwarf_Die unit;
+
+	return open_dwarf(lines) && find_unit(lines, vaddr, &unit)
+		       ? find_frames(lines, &unit, vaddr, frames)
+		       : 0;
+}
+
 static struct answer *look_up(struct srclines *lines, uint64_t vaddr)
 {
 	struct srcframe frames[SRCLINES_MAX_FRAMES] = {};
+	size_t n = lines->go.bytes ? find_go_frames(lines, vaddr, frames) : 0;
 	struct answer *answer;
-	Dwarf_Die unit;
-	size_t n = 0;
 
-	if (find_unit(lines, vaddr, &unit))
-		n = find_frames(lines, &unit, vaddr, frames);
+	if (!n)
+		n = find_dwarf_frames(lines, vaddr, frames);
 	answer = mem_zalloc(1, sizeof(*answer) + n * sizeof(frames[0]));
 	answer->n = n;
 	if (n)

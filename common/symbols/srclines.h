@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Source lines and inlined functions of one ELF file from its DWARF, in the file itself or in its
- * separate debug file, by libdw. What was looked up once is kept.
+ * separate debug file, by libdw; those of Go functions from what the Go runtime has, DWARF or not.
+ * Results are kept.
  */
 #ifndef SRCLINES_H
 #define SRCLINES_H
@@ -15,21 +16,21 @@
 struct srclines;
 struct debug_place; /* debugfile.h */
 
-/* One of the functions that an address is in. */
+/* One of the functions that contain an address. */
 struct srcframe {
 	const char *function; /* NULL: the one that the symbol table names */
-	const char *file;     /* as the compiler was told; NULL: unknown */
+	const char *file;     /* as on the compiler's command line; NULL: unknown */
 	uint32_t line;
 };
 
 /*
- * fd stays the caller's, open until srclines_free(). as_mangled: functions are named as the linker
- * knows them. NULL: there is no DWARF.
+ * fd and what place refers to stay the caller's, until srclines_free(). as_mangled: functions are
+ * named as the linker knows them. NULL: there is neither DWARF nor a Go program.
  */
 struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_mangled);
 void srclines_free(struct srclines *lines);
 
-/* The memory that it takes, about: libdw doesn't tell. Its sections are most of it. */
+/* The memory in bytes, estimated by the size of the sections: libdw doesn't say. */
 size_t srclines_bytes(const struct srclines *lines);
 
 /*

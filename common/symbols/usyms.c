@@ -1,197 +1,177 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The processes whose addresses were seen, each with its mappings and the dsos behind those that
- * were hit. Files are opened when an address is located, not later: by the time names are wanted,
- * the process may be gone and its files replaced.
+ * Addresses of processes, and the dsos behind those that were hit. Files are opened when an address
+ * is located, not later: by the time names are wanted, the process may be gone and its files
+ * replaced.
  */
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <time.h>
+#include <string.h>
 
 #include "base/clock.h"
-#include "symbols/dso.h"
-#include "process/mapslog.h"
+#include "base/hash.h"
 #include "base/mem.h"
-#include "process/procmaps.h"
+#include "symbols/dso.h"
 #include "symbols/usyms.h"
 
-#define PROCESS_BUCKETS 1024
+#define MEMORIES 256 /* a power of two */
+#define FEW	 256
 
-struct process {
-	struct process *next;
+/* Memory with names that was hit lately: looking for a perf map costs some system calls. */
+struct memory {
 	pid_t pid;
 	uint32_t generation;
-	struct timespec read_time;
-	struct mappings maps;
-	struct dso **dsos; /* one per mapping; NULL until an address hits it */
+	uint64_t start;
+	struct dso *dso;
 };
 
 struct usyms {
 	struct dso_cache *dsos;
-	struct mapslog *log;
-	struct process *buckets[PROCESS_BUCKETS];
+	struct processes *processes;
+	struct memory memories[MEMORIES];
+	size_t n_kept; /* when some were last let go */
 };
 
-/* Each file that waits for its symbols takes a descriptor; the usual soft limit is 1024. */
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-struct usyms *usyms_new(const struct dso_options *options)
+struct usyms *usyms_new(struct processes *processes, const struct dso_options *options)
 {
 	static const struct dso_options defaults;
 	struct usyms *us = mem_zalloc(1, sizeof(*us));
 
-	raise_file_limit();
+	us->processes = processes;
 	us->dsos = dso_cache_new(options ? options : &defaults);
 	return us;
-}
-
-void usyms_set_log(struct usyms *us, struct mapslog *log)
-{
-	us->log = log;
-}
-
-static void free_process(struct process *p)
-{
-	mappings_free(&p->maps);
-	free(p->dsos);
-	free(p);
 }
 
 void usyms_free(struct usyms *us)
 {
 	if (!us)
 		return;
-	for (size_t i = 0; i < PROCESS_BUCKETS; i++)
-		for (struct process *p = us->buckets[i], *next; p; p = next) {
-			next = p->next;
-			free_process(p);
-		}
 	dso_cache_free(us->dsos);
 	free(us);
 }
 
-/* Where the pointer to the process is, or would be. */
-static struct process **find_process(struct usyms *us, pid_t pid)
-{
-	struct process **link = &us->buckets[(unsigned int)pid % PROCESS_BUCKETS];
+/* ---- addresses ---- */
 
-	while (*link && (*link)->pid != pid)
-		link = &(*link)->next;
-	return link;
+/* A process whose addresses are located, with its mappings. */
+struct subject {
+	struct usyms *us;
+	pid_t pid;
+	uint32_t generation;
+	struct maps *maps; /* NULL: not known */
+};
+
+static struct memory *memory_of(const struct subject *s, const struct mapped *m)
+{
+	uint64_t hash = hash_add(hash_add(0, (uint64_t)s->pid), m->start);
+
+	return &s->us->memories[hash & (MEMORIES - 1)];
 }
 
-static bool is_same_mapping(const struct mapping *a, const struct mapping *b)
+/* A JIT compiler may begin to name its code at any time. */
+static struct dso *attach_memory(const struct subject *s, struct mapped *m)
 {
-	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
-	       a->dev == b->dev && a->ino == b->ino;
+	struct memory *memory = memory_of(s, m);
+	struct dso *dso;
+
+	if (memory->dso && memory->pid == s->pid && memory->generation == s->generation &&
+	    memory->start == m->start)
+		return memory->dso;
+	dso = dso_attach(s->us->dsos, s->pid, s->maps, m);
+	if (dso_is_jit(dso))
+		*memory = (struct memory){ s->pid, s->generation, m->start, dso };
+	return dso;
 }
 
-/* Takes over the dsos of mappings that are still the same. */
-static struct dso **carry_dsos(const struct process *p, const struct mappings *fresh)
+static struct location locate_addr(const struct subject *s, struct mapped *m, uint64_t addr)
 {
-	struct dso **dsos = mem_zalloc(fresh->count, sizeof(*dsos));
+	struct dso *dso = mapped_file(s->maps, m, s->pid)
+				  ? dso_attach(s->us->dsos, s->pid, s->maps, m)
+				  : attach_memory(s, m);
 
-	for (size_t i = 0; i < fresh->count; i++) {
-		const struct mapping *old = mappings_find(&p->maps, fresh->items[i].start);
-
-		if (old && is_same_mapping(old, &fresh->items[i]))
-			dsos[i] = p->dsos[old - p->maps.items];
-	}
-	return dsos;
+	return (struct location){ .dso = dso, .offset = dso_offset(dso, m, addr) };
 }
 
-/* A process that is gone, or a zombie, has no mappings; those read before still tell. */
-static void read_mappings(const struct usyms *us, struct process *p, uint64_t time_ns)
+static struct mapped *find_mapped(const struct subject *s, uint64_t addr)
 {
-	struct mappings fresh;
-	struct timespec now;
-	struct dso **dsos;
+	return s->maps ? maps_find(s->maps, addr) : NULL;
+}
 
-	if (!time_ns)
-		time_ns = clock_now_ns();
-	if (mapslog_read(us->log, p->pid, time_ns, &fresh, &now) || !fresh.count)
+/* A process that is gone, or a zombie, has no mappings; those known before still hold. */
+static void read_again(struct subject *s, uint64_t time_ns)
+{
+	struct maps *fresh = processes_read(s->us->processes, s->pid, time_ns);
+
+	if (!fresh)
 		return;
-	dsos = carry_dsos(p, &fresh);
-	mappings_free(&p->maps);
-	free(p->dsos);
-	p->maps = fresh;
-	p->dsos = dsos;
-	p->read_time = now;
+	maps_release(s->maps);
+	s->maps = fresh;
 }
 
-static struct process *add_process(struct process **link, pid_t pid, uint32_t generation)
+static struct subject look(struct usyms *us, pid_t pid, uint32_t generation, uint64_t time_ns)
 {
-	struct process *p = mem_zalloc(1, sizeof(*p));
-
-	p->pid = pid;
-	p->generation = generation;
-	*link = p;
-	return p;
-}
-
-static struct location locate_addr(struct usyms *us, struct process *p, const struct mapping *m,
-				   uint64_t addr)
-{
-	struct dso **dso = &p->dsos[m - p->maps.items];
-
-	if (!*dso || dso_is_nameless_memory(*dso))
-		*dso = dso_attach(us->dsos, p->pid, m, &p->read_time);
-	return (struct location){ .dso = *dso, .offset = dso_offset(*dso, m, addr) };
-}
-
-/* Has the process's mappings as of now, or as of earlier in its generation. */
-static struct process *get_process(struct usyms *us, pid_t pid, uint32_t generation,
-				   uint64_t time_ns, bool *is_fresh)
-{
-	struct process **link = find_process(us, pid), *p = *link;
-
-	*is_fresh = !p || p->generation != generation;
-	if (!*is_fresh)
-		return p;
-	usyms_forget(us, pid);
-	link = find_process(us, pid);
-	p = add_process(link, pid, generation);
-	read_mappings(us, p, time_ns);
-	return p;
+	return (struct subject){
+		us,
+		pid,
+		generation,
+		processes_look(us->processes, pid, generation, time_ns),
+	};
 }
 
 void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t time_ns,
 		  const uint64_t *addrs, size_t n, struct location *out)
 {
-	bool is_fresh;
-	struct process *p = get_process(us, pid, generation, time_ns, &is_fresh);
+	struct subject s;
+	bool is_fresh = false;
 
+	time_ns = time_ns ? time_ns : clock_now_ns();
+	s = look(us, pid, generation, time_ns);
 	for (size_t i = 0; i < n; i++) {
-		const struct mapping *m = mappings_find(&p->maps, addrs[i]);
+		struct mapped *m = find_mapped(&s, addrs[i]);
 
 		if (!m && !is_fresh) {
 			is_fresh = true;
-			read_mappings(us, p, time_ns);
-			m = mappings_find(&p->maps, addrs[i]);
+			read_again(&s, time_ns);
+			m = find_mapped(&s, addrs[i]);
 		}
-		out[i] = m ? locate_addr(us, p, m, addrs[i])
+		out[i] = m ? locate_addr(&s, m, addrs[i])
 			   : (struct location){ .dso = NULL, .offset = addrs[i] };
 		if (m)
 			dso_expect(out[i].dso);
 	}
+	maps_release(s.maps);
 }
 
 void usyms_meet(struct usyms *us, pid_t pid, uint32_t generation)
 {
-	bool is_fresh;
-	struct process *p = get_process(us, pid, generation, 0, &is_fresh);
+	struct subject s = look(us, pid, generation, clock_now_ns());
 
-	for (size_t i = 0; i < p->maps.count; i++)
-		locate_addr(us, p, &p->maps.items[i], p->maps.items[i].start);
+	for (size_t i = 0; s.maps && i < s.maps->count; i++)
+		locate_addr(&s, &s.maps->items[i], s.maps->items[i].start);
+	maps_release(s.maps);
 }
+
+void usyms_keep(const struct location *loc)
+{
+	if (loc->dso)
+		dso_mark(loc->dso);
+}
+
+static size_t count_things(const struct usyms *us)
+{
+	return dso_cache_count(us->dsos) + processes_stats(us->processes).n_files;
+}
+
+void usyms_let_go(struct usyms *us, void (*mark)(void *arg), void *arg)
+{
+	if (count_things(us) < 2 * us->n_kept + FEW)
+		return;
+	memset(us->memories, 0, sizeof(us->memories));
+	mark(arg);
+	dso_cache_let_go(us->dsos);
+	processes_let_go_files(us->processes);
+	us->n_kept = count_things(us);
+}
+
+/* ---- names ---- */
 
 const char *usyms_name(const struct location *loc, bool is_return)
 {
@@ -220,6 +200,11 @@ bool usyms_is_jit(const struct location *loc)
 	return loc->dso && dso_is_jit(loc->dso);
 }
 
+bool usyms_is_nameless(const struct location *loc)
+{
+	return loc->dso && dso_is_nameless_memory(loc->dso) && dso_name(loc->dso)[0] == '[';
+}
+
 const char *usyms_dso_name(const struct location *loc)
 {
 	return loc->dso ? dso_name(loc->dso) : NULL;
@@ -228,14 +213,4 @@ const char *usyms_dso_name(const struct location *loc)
 struct dso_stats usyms_stats(const struct usyms *us)
 {
 	return dso_cache_stats(us->dsos);
-}
-
-void usyms_forget(struct usyms *us, pid_t pid)
-{
-	struct process **link = find_process(us, pid), *p = *link;
-
-	if (!p)
-		return;
-	*link = p->next;
-	free_process(p);
 }

@@ -18,28 +18,24 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "process/processes.h"
 #include "symbols/dso.h" /* a dso lives as long as its usyms */
 
 struct usyms;
-struct mapslog;
 
 struct location {
 	struct dso *dso; /* NULL: no mapping held the address */
 	uint64_t offset; /* file offset; the address itself where there is no file */
 };
 
-/* options NULL: all of them off. */
-struct usyms *usyms_new(const struct dso_options *options);
+/* The processes stay the caller's, and outlive this. options NULL: all of them off. */
+struct usyms *usyms_new(struct processes *processes, const struct dso_options *options);
 void usyms_free(struct usyms *us);
 
-/* Whom to ask for mappings of processes that have just begun, or are gone. Stays the caller's. */
-void usyms_set_log(struct usyms *us, struct mapslog *log);
-
 /*
- * Locates n addresses that a process had at that time (CLOCK_MONOTONIC; 0: now). generation changes
- * when the process executes a new program: its mappings are then read afresh. They are also read
- * again, once, where an address lies in none of them (dlopen). A process that is gone yields
- * locations without dso.
+ * Locates n addresses that a process had at that time (CLOCK_MONOTONIC; 0: now). generation is for
+ * processes_look(). The mappings are read again, once, where an address lies in none of them
+ * (dlopen). A process that is not known yields locations without dso.
  */
 void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t time_ns,
 		  const uint64_t *addrs, size_t n, struct location *out);
@@ -67,12 +63,19 @@ const struct image *usyms_place(const struct location *loc, bool is_return, uint
 /* The location is in code that was made at run time, and that has names (jitmap.h). */
 bool usyms_is_jit(const struct location *loc);
 
+/* The location is in memory without a file or names: where in it makes no difference. */
+bool usyms_is_nameless(const struct location *loc);
+
 /* The base name of the location's file for "[libfoo.so+0x1234]"; "[vdso]", "[anon]", or NULL. */
 const char *usyms_dso_name(const struct location *loc);
 
-struct dso_stats usyms_stats(const struct usyms *us);
+/*
+ * Lets go of symbols and files that no process has mapped, if they have become many: then mark() is
+ * called, which is to call usyms_keep() for each location that is still needed.
+ */
+void usyms_let_go(struct usyms *us, void (*mark)(void *arg), void *arg);
+void usyms_keep(const struct location *loc);
 
-/* Forget a process that has exited; its locations stay valid. */
-void usyms_forget(struct usyms *us, pid_t pid);
+struct dso_stats usyms_stats(const struct usyms *us);
 
 #endif

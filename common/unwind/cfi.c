@@ -10,9 +10,10 @@
 #include <string.h>
 
 #include "base/addrsort.h"
+#include "base/mem.h"
+#include "base/search.h"
 #include "unwind/cfa_program.h"
 #include "unwind/cfi.h"
-#include "base/mem.h"
 
 #define ROWS_MAX (16u << 20)
 
@@ -140,11 +141,12 @@ static int build_rows(struct cfi_table *t, const struct eh_frame *eh)
 	return err;
 }
 
-static int load_elf(struct cfi_table *t, const struct elf64 *elf)
+int cfi_load_elf(struct cfi_table *t, const struct elf64 *elf)
 {
 	struct eh_frame eh;
 	int err;
 
+	*t = (struct cfi_table){ .rows = NULL };
 	if (elf->header.e_machine != EM_X86_64)
 		return -ENOTSUP;
 	err = eh_frame_read(&eh, elf);
@@ -162,7 +164,7 @@ int cfi_load(struct cfi_table *t, int fd)
 	int err = elf64_open(&elf, fd);
 
 	*t = (struct cfi_table){ .rows = NULL };
-	return err ? err : load_elf(t, &elf);
+	return err ? err : cfi_load_elf(t, &elf);
 }
 
 int cfi_load_image(struct cfi_table *t, const void *image, size_t size)
@@ -171,7 +173,7 @@ int cfi_load_image(struct cfi_table *t, const void *image, size_t size)
 	int err = elf64_open_image(&elf, image, size);
 
 	*t = (struct cfi_table){ .rows = NULL };
-	return err ? err : load_elf(t, &elf);
+	return err ? err : cfi_load_elf(t, &elf);
 }
 
 void cfi_free(struct cfi_table *t)
@@ -183,17 +185,7 @@ void cfi_free(struct cfi_table *t)
 /* The number of rows at or below an address. */
 static size_t count_rows_up_to(const struct cfi_table *t, uint64_t vaddr)
 {
-	size_t low = 0, high = t->count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->rows[mid].vaddr <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return SEARCH_RANK(t->rows, t->count, vaddr, vaddr);
 }
 
 /* Whether nothing is known from vaddr to end, exclusive. */

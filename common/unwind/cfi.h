@@ -15,6 +15,8 @@
 
 #include "abi/unwind_rule.h"
 
+struct elf64;
+
 /* The rule in force from vaddr on, until the next row. */
 struct cfi_row {
 	uint64_t vaddr; /* ELF virtual address */
@@ -37,11 +39,13 @@ struct cfi_table {
 };
 
 /*
- * From an open file (not closed; read with pread) or an image in memory, such as the vdso (not
- * kept). 0, or -errno and an empty table: -ENODATA without .eh_frame, -ENOEXEC for what is no ELF
- * executable or shared library, -ENOTSUP for other machines, -EINVAL for an .eh_frame that is not
- * in the file, -EFBIG beyond the bounds above. cfi_free() in any case.
+ * From an ELF file that has been opened, or straight from an open file (not closed; read with
+ * pread) or an image in memory (not kept). 0, or -errno and an empty table: -ENODATA without
+ * .eh_frame, -ENOEXEC for what is no ELF executable or shared library, -ENOTSUP for other machines,
+ * -EINVAL for an .eh_frame that is not in the file, -EFBIG beyond the bounds above. cfi_free() in
+ * any case.
  */
+int cfi_load_elf(struct cfi_table *t, const struct elf64 *elf);
 int cfi_load(struct cfi_table *t, int fd);
 int cfi_load_image(struct cfi_table *t, const void *image, size_t size);
 void cfi_free(struct cfi_table *t);

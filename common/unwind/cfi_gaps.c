@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/cfi_gaps.h"
+#include "base/array.h"
 #include "elf/elf64.h"
-#include "base/mem.h"
+#include "unwind/cfi_gaps.h"
 
 #define ENTRY_MAX_BYTES 64 /* _start, and _dl_start_user, to which it falls through */
 #define CODE_MIN_BYTES	64 /* what is less is the space between functions */
@@ -261,15 +261,13 @@ static void fill_clones(struct cfi_table *t, const struct elf64 *elf)
 	}
 }
 
-void cfi_fill_known_gaps(struct cfi_table *t, int fd)
+void cfi_fill_known_gaps(struct cfi_table *t, const struct elf64 *elf)
 {
-	struct elf64 elf;
-
-	if (!t->count || elf64_open(&elf, fd))
+	if (!t->count)
 		return;
-	fill_entry(t, &elf);
-	fill_section(t, &elf, ".init");
-	fill_section(t, &elf, ".fini");
-	fill_first_gaps(t, &elf);
-	fill_clones(t, &elf);
+	fill_entry(t, elf);
+	fill_section(t, elf, ".init");
+	fill_section(t, elf, ".fini");
+	fill_first_gaps(t, elf);
+	fill_clones(t, elf);
 }

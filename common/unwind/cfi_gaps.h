@@ -9,9 +9,10 @@
 #ifndef CFI_GAPS_H
 #define CFI_GAPS_H
 
+#include "elf/elf64.h"
 #include "unwind/cfi.h"
 
-/* fd: the file that the table was compiled from. */
-void cfi_fill_known_gaps(struct cfi_table *t, int fd);
+/* elf: the file that the table was compiled from. */
+void cfi_fill_known_gaps(struct cfi_table *t, const struct elf64 *elf);
 
 #endif

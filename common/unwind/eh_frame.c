@@ -7,9 +7,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/mem.h"
+#include "base/search.h"
 #include "elf/dwarf_read.h"
 #include "unwind/eh_frame.h"
-#include "base/mem.h"
 
 #define SECTION_MAX_BYTES (128u << 20)
 #define FDES_MAX	  (4u << 20)
@@ -141,17 +142,9 @@ static int add_cie(struct walk *w, struct record *r)
 
 static struct eh_cie *search_cie(struct eh_frame *eh, const uint8_t *at)
 {
-	size_t low = 0, high = eh->n_cies;
+	size_t rank = SEARCH_RANK(eh->cies, eh->n_cies, at, (uintptr_t)at);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (eh->cies[mid].at < at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < eh->n_cies && eh->cies[low].at == at ? &eh->cies[low] : NULL;
+	return rank && eh->cies[rank - 1].at == at ? &eh->cies[rank - 1] : NULL;
 }
 
 /* Mostly the one that the FDE before this one has. NULL where there is none that can be read. */

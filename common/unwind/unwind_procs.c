@@ -2,60 +2,56 @@
 /* Processes and their slices; see unwind_procs.h. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
-#include "process/mapslog.h"
 #include "base/mem.h"
-#include "base/parse.h"
 #include "unwind/unwind_procs.h"
 
-#define PROC_BUCKETS  1024
 #define SLICE_CLASSES (UNWIND_SLICE_BITS + 1) /* slices of 1, 2, 4 ... mappings */
 #define REST_NS	      NS_PER_S
 
-/* A slice and who uses it: a process and the children it forked since. */
+/* A place in the array. */
 struct slice {
 	struct slice *next; /* among those that rest */
 	struct unwind_process range;
-	struct unwind_file **files; /* per mapping; NULL: none */
-	unsigned int n_users, class;
+	unsigned int class;
 	uint64_t freed_ns;
 };
 
-struct proc {
-	struct proc *next;
-	pid_t pid;
-	struct slice *slice;
+/* What hangs on maps: their mappings with the rows of their files. */
+struct view {
+	struct slice *slice; /* NULL: no process has these maps published */
+	unsigned int n_users;
+	struct unwind_mapping mappings[];
 };
 
 /* What was recalled last: the copies of one process's stacks often come together. */
 struct recalled {
 	pid_t pid;
 	uint64_t state;
-	struct unwind_mapping *mappings;
-	size_t count;
+	struct maps *maps;
 };
 
 struct unwind_procs {
-	struct unwind_files *files;
-	struct mapslog *log;
+	struct processes *processes;
+	struct unwind_files files;
 	struct recalled recalled;
 	struct unwind_mapping *mappings;
 	uint32_t n_mappings; /* used from the array's beginning on */
 	uint32_t max_mappings;
 	uint32_t serial; /* of the last slice that was given */
 	struct slice *resting[SLICE_CLASSES], **resting_tail[SLICE_CLASSES];
-	struct proc *buckets[PROC_BUCKETS];
-	size_t n_procs;
+	struct slice **slices; /* all there are */
+	size_t n_slices, slices_cap;
 };
 
-struct unwind_procs *unwind_procs_new(struct unwind_files *files, struct unwind_mapping *mappings,
-				      uint32_t max_mappings)
+struct unwind_procs *unwind_procs_new(struct processes *processes, struct unwind_tables *tables,
+				      struct unwind_mapping *mappings, uint32_t max_mappings)
 {
 	struct unwind_procs *procs = mem_zalloc(1, sizeof(*procs));
 
-	procs->files = files;
+	procs->processes = processes;
+	procs->files.tables = tables;
 	procs->mappings = mappings;
 	procs->max_mappings = max_mappings;
 	for (size_t i = 0; i < SLICE_CLASSES; i++)
@@ -63,12 +59,30 @@ struct unwind_procs *unwind_procs_new(struct unwind_files *files, struct unwind_
 	return procs;
 }
 
-void unwind_procs_set_log(struct unwind_procs *procs, struct mapslog *log)
+void unwind_procs_free(struct unwind_procs *procs)
 {
-	procs->log = log;
+	if (!procs)
+		return;
+	maps_release(procs->recalled.maps);
+	for (size_t i = 0; i < procs->n_slices; i++)
+		free(procs->slices[i]);
+	free(procs->slices);
+	free(procs);
 }
 
 /* ---- slices ---- */
+
+static struct slice *make_slice(struct unwind_procs *procs, unsigned int class)
+{
+	struct slice *slice = mem_zalloc(1, sizeof(*slice));
+
+	slice->class = class;
+	slice->range.first = procs->n_mappings;
+	procs->n_mappings += 1U << class;
+	procs->slices = mem_grow(procs->slices, procs->n_slices, &procs->slices_cap,
+				 sizeof(struct slice *));
+	return procs->slices[procs->n_slices++] = slice;
+}
 
 /* The first of those that have rested long enough, or a new one. NULL: the array is full. */
 static struct slice *take_slice(struct unwind_procs *procs, unsigned int class)
@@ -83,12 +97,7 @@ static struct slice *take_slice(struct unwind_procs *procs, unsigned int class)
 	}
 	if (procs->n_mappings + (1U << class) > procs->max_mappings)
 		return NULL;
-	slice = mem_zalloc(1, sizeof(*slice));
-	slice->files = mem_zalloc((size_t)1 << class, sizeof(*slice->files));
-	slice->class = class;
-	slice->range.first = procs->n_mappings;
-	procs->n_mappings += 1U << class;
-	return slice;
+	return make_slice(procs, class);
 }
 
 static struct slice *allocate_slice(struct unwind_procs *procs, size_t n)
@@ -104,200 +113,182 @@ static struct slice *allocate_slice(struct unwind_procs *procs, size_t n)
 	if (!slice)
 		return NULL;
 	slice->next = NULL;
-	slice->n_users = 1;
 	slice->range.count = (uint32_t)n;
 	slice->range.serial = ++procs->serial;
 	return slice;
 }
 
-static void release_slice(struct unwind_procs *procs, struct slice *slice)
+static void rest_slice(struct unwind_procs *procs, struct slice *slice)
 {
-	if (!slice || --slice->n_users)
-		return;
-	for (uint32_t i = 0; i < slice->range.count; i++)
-		if (slice->files[i])
-			slice->files[i]->n_users--;
 	slice->next = NULL;
 	slice->freed_ns = clock_now_ns();
 	*procs->resting_tail[slice->class] = slice;
 	procs->resting_tail[slice->class] = &slice->next;
 }
 
-static void free_slice(struct slice *slice)
-{
-	free(slice->files);
-	free(slice);
-}
+/* ---- views ---- */
 
-/* ---- processes ---- */
-
-static struct proc **find_link(const struct unwind_procs *procs, pid_t pid)
-{
-	struct proc *const *link = &procs->buckets[(unsigned int)pid % PROC_BUCKETS];
-
-	while (*link && (*link)->pid != pid)
-		link = &(*link)->next;
-	return (struct proc **)link;
-}
-
-/* Gives a process a slice, for which the caller has counted it as a user. */
-static void set_slice(struct unwind_procs *procs, pid_t pid, struct slice *slice)
-{
-	struct proc **link = find_link(procs, pid);
-
-	if (*link) {
-		release_slice(procs, (*link)->slice);
-	} else {
-		*link = mem_zalloc(1, sizeof(**link));
-		(*link)->pid = pid;
-		procs->n_procs++;
-	}
-	(*link)->slice = slice;
-}
-
-void unwind_procs_free(struct unwind_procs *procs)
-{
-	if (!procs)
-		return;
-	for (size_t i = 0; i < PROC_BUCKETS; i++)
-		while (procs->buckets[i])
-			unwind_procs_exit(procs, procs->buckets[i]->pid);
-	for (size_t i = 0; i < SLICE_CLASSES; i++)
-		for (struct slice *s = procs->resting[i], *next; s; s = next) {
-			next = s->next;
-			free_slice(s);
-		}
-	free(procs->recalled.mappings);
-	free(procs);
-}
-
-static void fill_mapping(struct unwind_mapping *to, const struct mapping *m,
-			 const struct unwind_file *file)
+static void fill_mapping(struct unwind_procs *procs, struct unwind_mapping *to,
+			 const struct mapped *m, struct file *file)
 {
 	uint64_t vaddr = file ? elfsegs_vaddr(&file->segs, m->offset) : UINT64_MAX;
+	struct unwind_run rows;
 
 	*to = (struct unwind_mapping){ .start = m->start, .end = m->end };
 	if (vaddr == UINT64_MAX)
 		return;
-	to->pages_start = m->start - vaddr + (file->run.page_base << UNWIND_PAGE_SHIFT);
-	to->first_page = file->run.first_page;
-	to->n_pages = file->run.n_pages;
+	rows = unwind_files_rows(&procs->files, file);
+	to->pages_start = m->start - vaddr + (rows.page_base << UNWIND_PAGE_SHIFT);
+	to->first_page = rows.first_page;
+	to->n_pages = rows.n_pages;
 }
 
-static void fill_slice(struct unwind_procs *procs, struct slice *slice, pid_t pid,
-		       const struct mappings *maps, const struct timespec *read_time)
+static struct view *get_view(struct unwind_procs *procs, struct maps *maps, pid_t pid)
 {
-	struct unwind_file *file;
+	struct view *view = maps->part;
 
-	for (size_t i = 0; i < maps->count; i++) {
-		file = unwind_files_get(procs->files, pid, &maps->items[i], read_time);
-		slice->files[i] = file;
-		if (file)
-			file->n_users++;
-		fill_mapping(&procs->mappings[slice->range.first + i], &maps->items[i], file);
+	if (view)
+		return view;
+	view = mem_zalloc(1, sizeof(*view) + maps->count * sizeof(*view->mappings));
+	for (size_t i = 0; i < maps->count; i++)
+		fill_mapping(procs, &view->mappings[i], &maps->items[i],
+			     mapped_file(maps, &maps->items[i], pid));
+	maps->part = view;
+	maps->free_part = free;
+	return view;
+}
+
+/* False: the array is full. */
+static bool give_slice(struct unwind_procs *procs, struct view *view, size_t n)
+{
+	if (view->slice)
+		return true;
+	view->slice = allocate_slice(procs, n);
+	if (view->slice)
+		memcpy(procs->mappings + view->slice->range.first, view->mappings,
+		       n * sizeof(*view->mappings));
+	return view->slice;
+}
+
+static struct maps *published_maps(const struct unwind_procs *procs, pid_t pid)
+{
+	const struct process *p = processes_find(procs->processes, pid);
+
+	return p ? p->published : NULL;
+}
+
+/* These maps, which have a slice (NULL: none), take the place of those that are published. */
+static void publish(struct unwind_procs *procs, pid_t pid, struct maps *maps)
+{
+	struct maps *before = maps_use(published_maps(procs, pid));
+	struct view *view = maps ? maps->part : NULL;
+
+	if (view)
+		view->n_users++;
+	processes_publish(procs->processes, pid, maps);
+	view = before ? before->part : NULL;
+	if (view && !--view->n_users) {
+		rest_slice(procs, view->slice);
+		view->slice = NULL;
 	}
+	maps_release(before);
 }
 
-bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, struct unwind_process *range)
-{
-	struct timespec read_time;
-	struct mappings maps;
-	struct slice *slice;
+/* ---- processes ---- */
 
-	if (procs->log && mapslog_has_exited(procs->log, pid))
+static bool publish_maps(struct unwind_procs *procs, pid_t pid, uint32_t change, struct maps *maps,
+			 struct unwind_process *range)
+{
+	struct view *view = get_view(procs, maps, pid);
+
+	if (!maps->count || !give_slice(procs, view, maps->count))
 		return false;
-	if (mapslog_read(procs->log, pid, clock_now_ns(), &maps, &read_time))
+	publish(procs, pid, maps);
+	processes_find(procs->processes, pid)->published_change = change;
+	*range = view->slice->range;
+	range->change = change;
+	return true;
+}
+
+bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, uint32_t change,
+			 struct unwind_process *range)
+{
+	struct maps *maps;
+	bool done;
+
+	if (processes_has_exited(procs->processes, pid))
 		return false;
-	slice = maps.count ? allocate_slice(procs, maps.count) : NULL;
-	if (slice) {
-		fill_slice(procs, slice, pid, &maps, &read_time);
-		set_slice(procs, pid, slice);
-		slice->range.change = range->change;
-		*range = slice->range;
-	}
-	mappings_free(&maps);
-	return slice;
-}
-
-static void forget_recalled(struct recalled *r)
-{
-	free(r->mappings);
-	*r = (struct recalled){};
-}
-
-/* Files that are not mapped any more may be others by then: unwind_files_get() looks. */
-static void recall(struct unwind_procs *procs, pid_t pid, uint64_t time_ns)
-{
-	struct recalled *r = &procs->recalled;
-	struct timespec read_time;
-	struct mappings maps;
-
-	clock_gettime(CLOCK_REALTIME_COARSE, &read_time);
-	if (!mapslog_find(procs->log, pid, time_ns, &maps))
-		return;
-	r->mappings = mem_zalloc(maps.count, sizeof(*r->mappings));
-	r->count = maps.count;
-	for (size_t i = 0; i < maps.count; i++)
-		fill_mapping(&r->mappings[i], &maps.items[i],
-			     unwind_files_get(procs->files, pid, &maps.items[i], &read_time));
-	mappings_free(&maps);
-}
-
-size_t unwind_procs_recall(struct unwind_procs *procs, pid_t pid, uint64_t time_ns,
-			   const struct unwind_mapping **mappings)
-{
-	uint64_t state = procs->log ? mapslog_state(procs->log, pid, time_ns) : 0;
-	struct recalled *r = &procs->recalled;
-
-	if (!state || r->pid != pid || r->state != state) {
-		forget_recalled(r);
-		if (state)
-			recall(procs, pid, time_ns);
-		r->pid = pid;
-		r->state = state;
-	}
-	*mappings = r->mappings;
-	return r->count;
+	maps = processes_read(procs->processes, pid, clock_now_ns());
+	done = maps && publish_maps(procs, pid, change, maps, range);
+	maps_release(maps);
+	return done;
 }
 
 void unwind_procs_fork(struct unwind_procs *procs, pid_t parent, pid_t child)
 {
-	struct proc *p = *find_link(procs, parent);
+	const struct process *p = processes_find(procs->processes, parent);
+	uint32_t change = p ? p->published_change : 0;
 
-	if (!p)
+	if (!p || !p->published)
 		return;
-	p->slice->n_users++;
-	set_slice(procs, child, p->slice);
+	publish(procs, child, p->published);
+	processes_find(procs->processes, child)->published_change = change;
 }
 
 void unwind_procs_exit(struct unwind_procs *procs, pid_t pid)
 {
-	struct proc **link = find_link(procs, pid), *p = *link;
-
-	if (!p)
-		return;
-	*link = p->next;
-	release_slice(procs, p->slice);
-	free(p);
-	procs->n_procs--;
+	publish(procs, pid, NULL);
 }
 
 bool unwind_procs_knows(const struct unwind_procs *procs, pid_t pid)
 {
-	return *find_link(procs, pid);
+	return published_maps(procs, pid);
 }
 
 bool unwind_procs_find(const struct unwind_procs *procs, pid_t pid, struct unwind_process *range)
 {
-	const struct proc *p = *find_link(procs, pid);
+	const struct process *p = processes_find(procs->processes, pid);
 
-	if (p)
-		*range = p->slice->range;
-	return p;
+	if (!p || !p->published)
+		return false;
+	*range = ((struct view *)p->published->part)->slice->range;
+	range->change = p->published_change;
+	return true;
 }
 
-void unwind_procs_count(const struct unwind_procs *procs, size_t *n_processes, size_t *n_mappings)
+static struct unwind_mappings mappings_of(struct unwind_procs *procs, struct maps *maps, pid_t pid)
 {
-	*n_processes = procs->n_procs;
-	*n_mappings = procs->n_mappings;
+	if (!maps)
+		return (struct unwind_mappings){ NULL, 0 };
+	return (struct unwind_mappings){ get_view(procs, maps, pid)->mappings, maps->count };
+}
+
+struct unwind_mappings unwind_procs_published(struct unwind_procs *procs, pid_t pid)
+{
+	return mappings_of(procs, published_maps(procs, pid), pid);
+}
+
+struct unwind_mappings unwind_procs_recall(struct unwind_procs *procs, pid_t pid, uint64_t time_ns)
+{
+	uint64_t state = processes_state(procs->processes, pid, time_ns);
+	struct recalled *r = &procs->recalled;
+
+	if (!state || r->pid != pid || r->state != state) {
+		maps_release(r->maps);
+		*r = (struct recalled){
+			.pid = pid,
+			.state = state,
+			.maps = processes_recall(procs->processes, pid, time_ns),
+		};
+	}
+	return mappings_of(procs, r->maps, pid);
+}
+
+struct unwind_procs_stats unwind_procs_stats(const struct unwind_procs *procs)
+{
+	return (struct unwind_procs_stats){
+		.n_files = procs->files.n_files,
+		.n_refused = procs->files.n_refused,
+		.n_mappings = procs->n_mappings,
+	};
 }

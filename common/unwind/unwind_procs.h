@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The traced processes' mappings, as slices of one array that BPF reads (bpf/abi/unwind_layout.h). A new
- * state of a process is written into a new slice; the old one rests for a while before its place is
- * used again, since a walk may still be in it, and children may have taken it over.
+ * The traced processes' mappings with their unwind rows: hung on the maps that the processes have
+ * (processes.h), and published as slices of one array that BPF reads (bpf/abi/unwind_layout.h). A
+ * new state of a process is written into a new slice; the old one rests for a while before its
+ * place is used again, since a walk may still be in it, and children may have taken it over.
  */
 #ifndef UNWIND_PROCS_H
 #define UNWIND_PROCS_H
@@ -10,41 +11,49 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "process/processes.h"
 #include "unwind/unwind_files.h"
 
 struct unwind_procs;
-struct mapslog;
-
-/* mappings: memory for max_mappings elements. */
-struct unwind_procs *unwind_procs_new(struct unwind_files *files, struct unwind_mapping *mappings,
-				      uint32_t max_mappings);
-void unwind_procs_free(struct unwind_procs *procs);
-
-/* Whom to ask for mappings first; NULL, as in the beginning: /proc. Stays the caller's. */
-void unwind_procs_set_log(struct unwind_procs *procs, struct mapslog *log);
 
 /*
- * Reads the process's mappings and compiles what is new. True, with the slice in *slice, if it has
- * any: then the caller publishes it. slice->change is the caller's, and kept with the slice.
+ * The table of processes has to outlive this. mappings: memory for max_mappings elements, which
+ * stays the caller's.
  */
-bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, struct unwind_process *slice);
+struct unwind_procs *unwind_procs_new(struct processes *processes, struct unwind_tables *tables,
+				      struct unwind_mapping *mappings, uint32_t max_mappings);
+void unwind_procs_free(struct unwind_procs *procs);
+
+/*
+ * Looks at the process's mappings and compiles what is new. True, with the slice in *slice, if it
+ * has any: then the caller publishes it. change is the caller's, and kept with the process.
+ */
+bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, uint32_t change,
+			 struct unwind_process *slice);
 
 /* The child uses its parent's slice. */
 void unwind_procs_fork(struct unwind_procs *procs, pid_t parent, pid_t child);
 void unwind_procs_exit(struct unwind_procs *procs, pid_t pid);
 
 bool unwind_procs_knows(const struct unwind_procs *procs, pid_t pid);
-
-/* The process's slice; false if it isn't known. */
 bool unwind_procs_find(const struct unwind_procs *procs, pid_t pid, struct unwind_process *slice);
 
-/*
- * The mappings that a process had at that time, by the log: how many, with the first in *mappings,
- * valid until the next call. 0: not known.
- */
-size_t unwind_procs_recall(struct unwind_procs *procs, pid_t pid, uint64_t time_ns,
-			   const struct unwind_mapping **mappings);
+/* Mappings to walk by, valid until anything is done with this. */
+struct unwind_mappings {
+	const struct unwind_mapping *items;
+	size_t count; /* 0: not known */
+};
 
-void unwind_procs_count(const struct unwind_procs *procs, size_t *n_processes, size_t *n_mappings);
+/* Those of what is published, and those of that time, by the events. */
+struct unwind_mappings unwind_procs_published(struct unwind_procs *procs, pid_t pid);
+struct unwind_mappings unwind_procs_recall(struct unwind_procs *procs, pid_t pid, uint64_t time_ns);
+
+/* For -v. */
+struct unwind_procs_stats {
+	size_t n_files, n_refused; /* as in struct unwind_files */
+	size_t n_mappings;	   /* of the array, used by now */
+};
+
+struct unwind_procs_stats unwind_procs_stats(const struct unwind_procs *procs);
 
 #endif

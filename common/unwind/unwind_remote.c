@@ -7,8 +7,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "unwind/unwind_remote.h"
 #include "abi/stack.h"
+#include "unwind/unwind_remote.h"
 
 static const struct unwind_view *walked; /* unwind_read() gets nothing else */
 
@@ -31,6 +31,11 @@ static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 add
 	if (walked->copy)
 		return read_copy(walked->copy, dst, size, addr);
 	return process_vm_readv(walked->pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+static __u64 unwind_thread_base(struct unwind_state *s)
+{
+	return s->regs.thread_base;
 }
 
 #include "abi/unwind_walk.h"
@@ -70,7 +75,7 @@ static int step(const struct unwind_view *view, struct unwind_state *s)
 	rule = unwind_tables_find(view->tables, &s->mapping, ip);
 	if (!rule || rule->kind == UNWIND_GAP)
 		return step_by_frame_pointer(view, s, UNWIND_NO_RULE);
-	return unwind_by_rule(s, rule);
+	return unwind_is_go(rule) ? unwind_by_go_rule(s, rule) : unwind_by_rule(s, rule);
 }
 
 /* As BPF does it, see STACK_EXACT. */
@@ -80,7 +85,8 @@ static void note_frame(const struct unwind_state *s, uint64_t *words, size_t i)
 	if (!i || !s->ip_is_exact)
 		return;
 	words[i] = stack_mark_exact(words[i]);
-	words[i - 1] = stack_mark_exact(words[i - 1]);
+	if (s->is_behind_signal)
+		words[i - 1] = stack_mark_exact(words[i - 1]);
 }
 
 size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_regs *regs,
@@ -95,6 +101,7 @@ size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_re
 		note_frame(&s, words, n++);
 		*reason = n < max ? step(view, &s) : UNWIND_DEPTH;
 	} while (*reason == UNWIND_GOES_ON);
+	walked = NULL;
 	return n;
 }
 
@@ -119,8 +126,11 @@ uint64_t unwind_count_arrivals(uint32_t tgid, uint32_t tid)
 size_t unwind_walk_thread(const struct unwind_view *view, const struct unwind_thread *thread,
 			  uint64_t *addrs, size_t max, int *reason)
 {
-	size_t n = unwind_walk_remote(view, &thread->regs, addrs, max, reason);
+	struct unwind_view of_thread = *view;
+	size_t n;
 
+	of_thread.pid = (pid_t)thread->tid; /* the main thread may have ended */
+	n = unwind_walk_remote(&of_thread, &thread->regs, addrs, max, reason);
 	if (unwind_count_arrivals(thread->tgid, thread->tid) == thread->arrivals)
 		return n;
 	*reason = UNWIND_RAN_ON;

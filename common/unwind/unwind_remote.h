@@ -14,7 +14,7 @@
 
 /* A process's mappings; tables NULL: by frame pointers alone. */
 struct unwind_view {
-	pid_t pid;
+	pid_t pid; /* or the id of any of its threads */
 	const struct unwind_tables *tables;
 	const struct unwind_mapping *mappings;
 	size_t n_mappings;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Unwind tables as bpf/abi/unwind_layout.h lays them out, built from cfi tables. Plain C: where the arrays
- * lie is the caller's business, so that they can be a BPF map's memory or a test's.
+ * Unwind tables as bpf/abi/unwind_layout.h lays them out, built from cfi tables. Plain C: where the
+ * arrays lie is the caller's business, so that they can be a BPF map's memory or a test's.
  */
 #ifndef UNWIND_TABLES_H
 #define UNWIND_TABLES_H

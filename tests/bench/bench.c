@@ -26,6 +26,7 @@
 #include <bpf/libbpf.h>
 
 #include "binary.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "programs.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compares the unwind tables of common/cfi with what readelf makes of the same files: every address
+ * Compares the unwind tables of unwind/cfi with what readelf makes of the same files: every address
  * from the first FDE to the last, CFA, rbp, rsp and return address. readelf shows expressions only
  * as "exp", so their text is taken from its raw listing and has to be one of those of the same FDE
  * or CIE. Where a CIE says that rbp was saved and DW_CFA_restore undoes it, readelf follows DWARF
- * and common/cfi follows libgcc (see cfa_program.c): such rows are counted apart.
+ * and unwind/cfi follows libgcc (see cfa_program.c): such rows are counted apart.
  *
  *	compare <LIST		of paths, one per line: differences, totals; 1 if any
  *	compare -l <LIST	only loads the files, for timing
@@ -20,8 +20,9 @@
 #include <unistd.h>
 
 #include "base/addrsort.h"
-#include "unwind/cfi.h"
+#include "base/array.h"
 #include "base/mem.h"
+#include "unwind/cfi.h"
 
 #define COLUMNS_MAX	  40
 #define SHOWN_PER_FILE	  5

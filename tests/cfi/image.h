@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "unwind/cfi.h"
 #include "base/mem.h"
+#include "unwind/cfi.h"
 
 #define IMAGE_EH_FRAME_VADDR 0x2000
 

@@ -47,7 +47,7 @@ static inline struct profile *samples_make(const char *unit)
 	struct profile *p = profile_new(unit);
 	char *name = mem_zalloc(4097, 1);
 	const struct frame longest = { memset(name, 'n', 4096), FRAME_USER };
-	struct sample s = { "app", 42, -1, 0, NULL, samples_frames, 8, 1009, 0 };
+	struct sample s = { "app", 42, -1, 0, NULL, samples_frames, 8, 1009 };
 
 	profile_add(p, &s);
 	s.n_frames = 4;

@@ -1,7 +1,69 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Writes the samples in a format, "write folded", for other programs to read. */
+/*
+ * Writes the samples in a format, "write folded", or metrics, "write prometheus EDGES", for other
+ * programs to read.
+ */
+#include "base/array.h"
+#include "base/clock.h"
+#include "output/metrics.h"
 #include "output/writer.h"
 #include "samples.h"
+
+static const struct metric waits = {
+	.name = "tracelets_test_wait_seconds",
+	.help = "How long threads waited.",
+	.kind = METRIC_HISTOGRAM,
+	.labels = { "cgroup", "container_id" },
+};
+
+static const struct metric faults = {
+	.name = "tracelets_test_faults_total",
+	.help = "Page faults.",
+	.labels = { "comm" },
+};
+
+/* Values of all sizes, more of the small ones, from 100 ns to above the last edge. */
+static struct hist *make_hist(void)
+{
+	struct hist *hist = mem_zalloc(1, sizeof(*hist));
+	uint64_t n = 200;
+
+	for (uint64_t ns = 100; ns < 5 * NS_PER_S; ns = ns * 9 / 8) {
+		for (uint64_t i = 0; i < n; i++)
+			hist_record(hist, hist_fixed(&hist_usecs, ns + i * ns / 8 / n));
+		if (n > 1)
+			n--;
+	}
+	hist_record(hist, hist_fixed(&hist_usecs, 60 * NS_PER_S));
+	return hist;
+}
+
+/* Hostile labels, and one series too many. */
+static void write_metrics(uint32_t edges)
+{
+	struct metrics *metrics = metrics_new(&(struct metrics_settings){ 2, edges });
+	struct hist *hist = make_hist();
+
+	metrics_add_hist(metrics, &waits, (const char *[]){ SAMPLES_HOSTILE, "" }, hist, 0);
+	metrics_add_hist(metrics, &waits, (const char *[]){ "/a", "00ff" }, hist, 0);
+	metrics_add_hist(metrics, &waits, (const char *[]){ "/b", "00ff" }, hist, 0);
+	metrics_add(metrics, &faults, (const char *[]){ SAMPLES_HOSTILE }, 1, 0);
+	metrics_write(stdout, metrics);
+	metrics_free(metrics);
+	free(hist);
+}
+
+/* What the tool itself would say of these, in seconds: "0.99 0.0123". */
+static void write_percentiles(void)
+{
+	static const double percents[] = { 50, 75, 90, 99 };
+	struct hist *hist = make_hist();
+
+	for (size_t i = 0; i < ARRAY_SIZE(percents); i++)
+		printf("%g %g\n", percents[i] / 100,
+		       hist_percentile(hist, &hist_usecs, percents[i]) / 1e6);
+	free(hist);
+}
 
 int main(int argc, char **argv)
 {
@@ -12,10 +74,20 @@ int main(int argc, char **argv)
 		.end_unix_ns = 1700000000000000000,
 		.duration_ns = 1000000000,
 	};
-	const struct writer_style style = { .facts = &facts };
-	const struct writer *writer = argc == 2 ? writer_by_name(argv[1]) : NULL;
+	struct writer_style style = { .facts = &facts };
+	const struct writer *writer = argc >= 2 ? writer_by_name(argv[1]) : NULL;
 	struct profile *p;
 
+	if (argc == 3 && !strcmp(argv[2], "comm-root")) {
+		style.comm_root = true;
+		argc = 2;
+	}
+	if (argc == 3 && !strcmp(argv[1], "prometheus"))
+		write_metrics((uint32_t)atoi(argv[2]));
+	else if (argc == 2 && !strcmp(argv[1], "percentiles"))
+		write_percentiles();
+	if (argc == 3 || (argc == 2 && !strcmp(argv[1], "percentiles")))
+		return ferror(stdout) || fflush(stdout);
 	if (!writer)
 		return 2;
 	p = samples_make("samples");

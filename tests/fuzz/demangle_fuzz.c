@@ -3,8 +3,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "symbols/demangle.h"
+#include "base/array.h"
 #include "base/mem.h"
+#include "symbols/demangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

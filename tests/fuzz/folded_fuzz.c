@@ -2,10 +2,10 @@
 /* Folded stacks of arbitrary bytes, drawn, listed and folded again: no value may come or go. */
 #include <stdlib.h>
 
+#include "base/msg.h"
 #include "output/flamegraph.h"
 #include "output/folded_tree.h"
 #include "output/functions.h"
-#include "base/msg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

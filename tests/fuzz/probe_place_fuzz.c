@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "probes/probe_place.h"
 #include "elf/x86_decode.h"
+#include "probes/probe_place.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

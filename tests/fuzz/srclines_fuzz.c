@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "symbols/srclines.h"
 #include "../symbols/image.h"
 

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "symbols/elfsyms.h"
 #include "../symbols/image.h"
 

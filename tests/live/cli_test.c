@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -174,6 +175,44 @@ TEST(without_type_information_a_tool_says_so)
 	}
 }
 
+/* The whole of a file of the kernel's, which has no end to seek to. */
+static bool copy_file(const char *from, const char *to)
+{
+	int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	char buffer[65536];
+	ssize_t n = -1;
+
+	while (in >= 0 && out >= 0 && (n = read(in, buffer, sizeof(buffer))) > 0)
+		if (write(out, buffer, (size_t)n) != n)
+			break;
+	close(in);
+	close(out);
+	return !n;
+}
+
+TEST(a_file_stands_in_for_hidden_type_information)
+{
+	const char *path = "/tmp/cli_test.btf";
+
+	if (!copy_file("/sys/kernel/btf/vmlinux", path))
+		SKIP("no type information to copy");
+	for_each_tool(name)
+	{
+		struct proc *tool = tool_run_in(hide_btf, NULL, name, "--btf", path, "--duration",
+						"100ms", "--", "sleep", "0.1");
+
+		if (tool->status == SETUP_FAILED)
+			SKIP("/sys/kernel/btf can't be hidden");
+		if (!strcmp(name, "memleak") && tool->status && strstr(tool->err, "needs Linux"))
+			continue;
+		CHECK_STATUS(tool, 0);
+		if (!strstr(tool->err, "CONFIG_DEBUG_INFO_BTF"))
+			continue;
+		UNIT_FAIL("%s: %s", name, tool->err);
+	}
+	unlink(path);
+}
+
 TEST(an_output_that_cannot_be_written_is_an_error)
 {
 	struct proc *tool = tool_run("runqlat", "--output", "/nonexistent/x.txt", "1");
@@ -206,6 +245,96 @@ TEST(signals_end_a_run_with_its_report)
 	}
 }
 
+static bool ignore_hangup(void *arg)
+{
+	(void)arg;
+	return signal(SIGHUP, SIG_IGN) != SIG_ERR;
+}
+
+/* As in a script, behind "&". */
+static bool ignore_interrupt(void *arg)
+{
+	(void)arg;
+	return signal(SIGINT, SIG_IGN) != SIG_ERR;
+}
+
+TEST(a_hangup_that_is_ignored_stays_ignored)
+{
+	struct proc *tool = tool_launch_in(ignore_hangup, NULL, ARGV("runqlat", "-v"));
+
+	CHECK(proc_wait_for(tool, "tracing..."));
+	proc_signal(tool, SIGHUP);
+	proc_linger(tool, 500);
+	CHECK(!tool->has_ended);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+}
+
+TEST(an_interrupt_ends_a_run_in_the_background)
+{
+	struct proc *tool = tool_launch_in(ignore_interrupt, NULL, ARGV("runqlat", "-v"));
+
+	CHECK(proc_wait_for(tool, "tracing..."));
+	proc_signal(tool, SIGINT);
+	proc_finish(tool);
+	CHECK_STATUS(tool, 0);
+}
+
+/* The target, in the last of these words, ends by itself. */
+static void check_end_with(struct proc *target, const char *const argv[])
+{
+	struct proc *tool = tool_start_argv(argv);
+
+	proc_linger(tool, 200);
+	CHECK(!tool->has_ended);
+	proc_kill(target);
+	proc_finish(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->err, "what was traced has ended\n");
+	CHECK(truth_ms(tool) < 60000);
+}
+
+TEST(every_tool_ends_with_its_target)
+{
+	static const char *const names[] = { "runqlat",	 "offcputime", "profile",
+					     "syscount", "pagefaults", "memleak" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct proc *work = work_start("leaky", "all", "1");
+
+		check_end_with(work, ARGV(names[i], "-p", pid_text(work->pid)));
+	}
+}
+
+TEST(a_run_ends_with_the_last_of_its_targets)
+{
+	struct proc *first = work_start("spin"), *last = work_start("spin");
+	struct proc *tool =
+		tool_start("profile", "-p", text_of("%d,%d", (int)first->pid, (int)last->pid));
+
+	proc_kill(first);
+	proc_linger(tool, 500);
+	CHECK(!tool->has_ended);
+	CHECK_LACKS(tool->err, "has ended");
+	proc_kill(last);
+	proc_finish(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->err, "what was traced has ended\n");
+}
+
+/* A child that has ended, and that its parent, this test, has not asked for its status. */
+TEST(a_zombie_is_called_one)
+{
+	pid_t pid = fork();
+	siginfo_t info;
+
+	if (!pid)
+		_exit(0);
+	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+	CHECK_REFUSED("zombie", "runqlat", "-p", pid_text(pid));
+	waitpid(pid, NULL, 0);
+}
+
 /* The report that is peeked at is in the last one again. */
 TEST(sigusr1_shows_a_report_and_goes_on)
 {
@@ -226,20 +355,36 @@ TEST(sigusr1_shows_a_report_and_goes_on)
 	CHECK_EQ(truth_value(tool), first);
 }
 
-TEST(sigusr1_works_for_stacks_too)
+/* Who reads folded stacks adds up equal lines: the report that is peeked at is none of them. */
+TEST(sigusr1_leaves_folded_stacks_alone)
 {
 	struct proc *work = work_start("plan", "1", "13", "2", "0");
 	struct proc *tool = tool_start("offcputime", "--state", "S", "-p", pid_text(work->pid));
-	uint64_t first;
 
 	work_do(work);
 	proc_signal(tool, SIGUSR1);
-	CHECK(proc_wait_for(tool, "plan_nap"));
+	CHECK(proc_wait_for(tool, "    plan_nap\n"));
 	proc_linger(tool, 200);
-	first = folded_sum(tool->out, "plan-0", "plan_run;plan_nap");
+	CHECK_EQ(tool->out_bytes, 0);
 	tool_stop(tool);
 	CHECK_STATUS(tool, 0);
-	CHECK_EQ(folded_sum(tool->out, "plan-0", "plan_run;plan_nap"), 2 * first);
+	CHECK(folded_is_sane(tool->out));
+	CHECK_EQ(folded_count(tool->out, "plan-0", "plan_run;plan_nap"), 1);
+}
+
+TEST(sigusr1_shows_a_text_of_stacks_as_it_is)
+{
+	struct proc *work = work_start("plan", "1", "13", "2", "0");
+	struct proc *tool = tool_start("offcputime", "--format", "text", "--state", "S", "-p",
+				       pid_text(work->pid));
+
+	work_do(work);
+	proc_signal(tool, SIGUSR1);
+	CHECK(proc_wait_for(tool, "    plan_nap\n"));
+	CHECK(tool->out_bytes > 0);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK(lines_with(tool->out, "    plan_nap") >= 2);
 }
 
 TEST(a_closed_pipe_ends_a_run_quietly)
@@ -320,7 +465,7 @@ TEST(a_command_that_is_not_there_is_an_error)
 		struct proc *tool = tool_run(name, "--", "/nonexistent/command");
 
 		CHECK_STATUS(tool, 1);
-		CHECK_HAS(tool->err, "No such file");
+		CHECK_HAS(tool->err, "executing /nonexistent/command: No such file");
 		CHECK_STR(tool->out, "");
 	}
 }
@@ -379,6 +524,26 @@ TEST(each_interval_has_a_file)
 	CHECK(!file_read(text_of("%s/x.003.txt", folder)));
 }
 
+/* Freed memory is overwritten, so that a file which is closed can't be used by mistake. */
+static bool overwrite_freed(void *arg)
+{
+	(void)arg;
+	return !setenv("MALLOC_PERTURB_", "165", 1);
+}
+
+TEST(lines_go_into_the_file_of_their_interval)
+{
+	const char *folder = folder_make(), *path = text_of("%s/x.txt", folder);
+
+	CHECK_STATUS(tool_run_in(overwrite_freed, NULL, "runqlat", "--slower", "1us", "--output",
+				 path, "100ms", "3"),
+		     0);
+	for (int i = 1; i <= 3; i++) {
+		path = text_of("%s/x.%03d.txt", folder, i);
+		CHECK(file_read(path) && strstr(file_read(path), "\n"));
+	}
+}
+
 /* What an earlier run has left stays as it is until there is something better. */
 TEST(a_run_that_fails_leaves_the_file_alone)
 {
@@ -428,6 +593,19 @@ TEST(a_terminal_gets_text)
 	CHECK(read(master, text, sizeof(text) - 1) > 0);
 	close(master);
 	CHECK_HAS(text, "    work_wait_go\r\n");
+}
+
+/* Least of all of what libbpf tries on the way. */
+TEST(verbose_has_no_warnings)
+{
+	static const char *const names[] = { "runqlat",	 "offcputime", "profile",
+					     "syscount", "pagefaults", "memleak" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct proc *tool = tool_run(names[i], "-v", "--duration", "100ms");
+
+		CHECK_LACKS(tool->err, "incorrectly");
+	}
 }
 
 TEST(quiet_says_nothing)

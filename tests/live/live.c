@@ -25,6 +25,7 @@
 
 #include <bpf/bpf.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 
 #define LIVE_LIBRARY
@@ -33,11 +34,12 @@
 #define TIMEOUT_MS     120000 /* an emulated machine is slow */
 #define STATUS_TIMEOUT (-1000)
 #define LEAK_WAIT_MS   2000
-#define MAX_PROGRAMS   4096
+#define MAX_OBJECTS    4096
+#define OBJECT_KINDS   2 /* programs and maps of BPF */
 #define MAX_FDS	       192
 
-struct program_ids {
-	uint32_t ids[MAX_PROGRAMS];
+struct object_ids {
+	uint32_t ids[MAX_OBJECTS];
 	size_t count;
 };
 
@@ -48,7 +50,7 @@ struct path {
 
 static struct proc *procs;
 static struct path *strings, *folders, *cgroups;
-static struct program_ids programs_before;
+static struct object_ids objects_before[OBJECT_KINDS];
 static int complaints;
 static char *cgroup2_mounted; /* by us */
 
@@ -139,6 +141,20 @@ const char *realpath_of(const char *path)
 	char *real = realpath(path, NULL);
 
 	return real ? keep(&strings, real) : path;
+}
+
+const char *library_path(const char *name)
+{
+	static const char *const places[] = { "/usr/lib/x86_64-linux-gnu",
+					      "/usr/lib/aarch64-linux-gnu", "/usr/lib64" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		const char *path = text_of("%s/%s", places[i], name);
+
+		if (!access(path, R_OK))
+			return path;
+	}
+	return NULL;
 }
 
 /* ---- starting processes ---- */
@@ -647,10 +663,44 @@ bool cgroup_add(const char *path, pid_t pid)
 
 /* ---- after a test ---- */
 
+static bool read_program_name(int fd, char *name)
+{
+	struct bpf_prog_info info = {};
+	uint32_t size = sizeof(info);
+	int err = bpf_obj_get_info_by_fd(fd, &info, &size);
+
+	memcpy(name, info.name, sizeof(info.name));
+	return !err;
+}
+
+static bool read_map_name(int fd, char *name)
+{
+	struct bpf_map_info info = {};
+	uint32_t size = sizeof(info);
+	int err = bpf_obj_get_info_by_fd(fd, &info, &size);
+
+	memcpy(name, info.name, sizeof(info.name));
+	return !err;
+}
+
+/* What a tool could leave loaded. */
+static const struct object_kind {
+	const char *what;
+	const char *id_line; /* in /proc/PID/fdinfo */
+	int (*next)(uint32_t id, uint32_t *next_id);
+	int (*open)(uint32_t id);
+	bool (*read_name)(int fd, char *name);
+} object_kinds[OBJECT_KINDS] = {
+	{ "program", "prog_id:\t", bpf_prog_get_next_id, bpf_prog_get_fd_by_id, read_program_name },
+	{ "map", "map_id:\t", bpf_map_get_next_id, bpf_map_get_fd_by_id, read_map_name },
+};
+
+/* Settings and programs have the object's name before theirs, of which there are 15 characters. */
 static bool is_ours(const char *name)
 {
-	static const char *const names[] = { "runqlat_",    "offcputime_", "profile_sample",
-					     "task_state_", "filter_f",	   "syscount_" };
+	static const char *const names[] = { "runqlat_", "offcputi",	"profile_",
+					     "syscount", "pagefaul",	"memleak_",
+					     "filter_f", "task_state_", "unwind_proc" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strncmp(name, names[i], strlen(names[i])))
@@ -658,38 +708,38 @@ static bool is_ours(const char *name)
 	return false;
 }
 
-static bool is_tracelets_program(uint32_t id)
+static bool is_tracelets_object(const struct object_kind *kind, uint32_t id)
 {
-	struct bpf_prog_info info = {};
-	uint32_t size = sizeof(info);
-	int fd = bpf_prog_get_fd_by_id(id), err;
+	char name[BPF_OBJ_NAME_LEN];
+	int fd = kind->open(id);
+	bool ok;
 
 	if (fd < 0)
 		return false;
-	err = bpf_obj_get_info_by_fd(fd, &info, &size);
+	ok = kind->read_name(fd, name) && is_ours(name);
 	close(fd);
-	return !err && is_ours(info.name);
+	return ok;
 }
 
-static struct program_ids list_programs(void)
+static struct object_ids list_objects(const struct object_kind *kind)
 {
-	struct program_ids list = {};
+	struct object_ids list = {};
 	uint32_t id = 0;
 
-	while (list.count < MAX_PROGRAMS && !bpf_prog_get_next_id(id, &id))
-		if (is_tracelets_program(id))
+	while (list.count < MAX_OBJECTS && !kind->next(id, &id))
+		if (is_tracelets_object(kind, id))
 			list.ids[list.count++] = id;
 	return list;
 }
 
-static bool file_names_program(const char *path, uint32_t id)
+static bool file_names_object(const struct object_kind *kind, const char *path, uint32_t id)
 {
-	const char *text = file_read(path), *at = text ? strstr(text, "prog_id:\t") : NULL;
+	const char *text = file_read(path), *at = text ? strstr(text, kind->id_line) : NULL;
 
-	return at && strtoul(at + strlen("prog_id:\t"), NULL, 10) == id;
+	return at && strtoul(at + strlen(kind->id_line), NULL, 10) == id;
 }
 
-static bool process_holds_program(const char *pid, uint32_t id)
+static bool process_holds(const struct object_kind *kind, const char *pid, uint32_t id)
 {
 	DIR *dir = opendir(text_of("/proc/%s/fdinfo", pid));
 	struct dirent *entry;
@@ -697,14 +747,15 @@ static bool process_holds_program(const char *pid, uint32_t id)
 
 	while (dir && !found && (entry = readdir(dir)))
 		found = isdigit((unsigned char)entry->d_name[0]) &&
-			file_names_program(text_of("/proc/%s/fdinfo/%s", pid, entry->d_name), id);
+			file_names_object(kind, text_of("/proc/%s/fdinfo/%s", pid, entry->d_name),
+					  id);
 	if (dir)
 		closedir(dir);
 	return found;
 }
 
 /* Somebody else may use the tools at the same time. None of our tools is running any more. */
-static bool is_held_by_others(uint32_t id)
+static bool is_held_by_others(const struct object_kind *kind, uint32_t id)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
@@ -712,47 +763,44 @@ static bool is_held_by_others(uint32_t id)
 
 	while (dir && !found && (entry = readdir(dir)))
 		found = isdigit((unsigned char)entry->d_name[0]) &&
-			process_holds_program(entry->d_name, id);
+			process_holds(kind, entry->d_name, id);
 	if (dir)
 		closedir(dir);
 	return found;
 }
 
-static bool was_there_before(uint32_t id)
+static bool has_object(const struct object_ids *list, uint32_t id)
 {
-	for (size_t i = 0; i < programs_before.count; i++)
-		if (programs_before.ids[i] == id)
+	for (size_t i = 0; i < list->count; i++)
+		if (list->ids[i] == id)
 			return true;
 	return false;
 }
 
-static uint32_t find_leak(void)
+static uint32_t find_leak(const struct object_kind *kind, const struct object_ids *before)
 {
-	struct program_ids now = list_programs();
+	struct object_ids now = list_objects(kind);
 
 	for (size_t i = 0; i < now.count; i++)
-		if (!was_there_before(now.ids[i]) && !is_held_by_others(now.ids[i]))
+		if (!has_object(before, now.ids[i]) && !is_held_by_others(kind, now.ids[i]))
 			return now.ids[i];
 	return 0;
 }
 
-/* Programs are freed some time after their last user is gone. */
-static void check_programs(void)
+/* They are freed some time after their last user is gone. */
+static void check_objects(const struct object_kind *kind, const struct object_ids *before)
 {
 	uint64_t deadline = now_ms() + LEAK_WAIT_MS;
 	uint32_t id;
 
-	while ((id = find_leak()) && now_ms() < deadline)
+	while ((id = find_leak(kind, before)) && now_ms() < deadline)
 		sleep_ms(50);
 	if (id)
-		complain("BPF program %u is still loaded", id);
+		complain("BPF %s %u is still loaded", kind->what, id);
 }
 
-static void end_proc(struct proc *p)
+static void release_proc(struct proc *p)
 {
-	if (p->is_tool && !p->has_ended)
-		complain("%s was still running", p->name);
-	proc_kill(p);
 	close(p->pid_fd);
 	if (p->in_fd >= 0)
 		close(p->in_fd);
@@ -764,6 +812,24 @@ static void end_proc(struct proc *p)
 	free(p->out);
 	free(p->err);
 	free(p);
+}
+
+static void end_proc(struct proc *p)
+{
+	if (p->is_tool && !p->has_ended)
+		complain("%s was still running", p->name);
+	proc_kill(p);
+	release_proc(p);
+}
+
+void proc_free(struct proc *p)
+{
+	struct proc **at = &procs;
+
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	release_proc(p);
 }
 
 /* Orphans become our children. What was killed needs a moment to die; what was not is a leak. */
@@ -835,7 +901,8 @@ void live_begin_test(void)
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	complaints = 0;
-	programs_before = list_programs();
+	for (int i = 0; i < OBJECT_KINDS; i++)
+		objects_before[i] = list_objects(&object_kinds[i]);
 }
 
 int live_end_test(void)
@@ -847,7 +914,8 @@ int live_end_test(void)
 		end_proc(procs);
 	}
 	check_children();
-	check_programs();
+	for (int i = 0; i < OBJECT_KINDS; i++)
+		check_objects(&object_kinds[i], &objects_before[i]);
 	free_list(&cgroups, remove_cgroup);
 	free_list(&folders, remove_folder);
 	free_list(&strings, NULL);

@@ -108,12 +108,18 @@ void proc_signal(struct proc *p, int sig);
 void proc_kill(struct proc *p);	     /* with all of its children */
 void proc_close_out(struct proc *p); /* as a reader that goes away */
 
+/* Of one that has ended, before the test does: where there are many. */
+void proc_free(struct proc *p);
+
 /*
  * The path of a tool, and of a workload for "-- COMMAND". Both as they are where they hold a "/".
  */
 const char *tool_path(const char *name);
 const char *work_path(const char *name);
 const char *realpath_of(const char *path);
+
+/* Where the machine's own library of that name is; NULL: it isn't installed. */
+const char *library_path(const char *name);
 
 /* Text that lives until the end of the test. */
 const char *text_of(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

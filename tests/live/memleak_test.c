@@ -5,10 +5,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,6 +101,16 @@ static struct proc *trace(struct proc *work, const char *option)
 			  ARGV("memleak", TEXT, "-o", "0", "-p", pid_text(work->pid), option));
 }
 
+/* The N of "N calls traced"; UINT64_MAX: it isn't said. */
+static uint64_t calls_traced(const struct proc *tool)
+{
+	const char *end = strstr(tool->err, " calls traced, "), *at = end;
+
+	while (at && at > tool->err && at[-1] != ' ')
+		at--;
+	return at ? strtoull(at, NULL, 10) : UINT64_MAX;
+}
+
 /* ---- every way to get memory ---- */
 
 TEST(every_planted_leak_is_found_with_its_bytes)
@@ -109,6 +122,55 @@ TEST(every_planted_leak_is_found_with_its_bytes)
 	check_all_leaks(tool->out);
 	CHECK_HAS(tool->err, ALL_STACKS);
 	CHECK_EQ(truth_value(tool), held_by(tool->out, NULL).bytes);
+}
+
+/* A pid whose low bits are those of another one's; 0: there is none. */
+static pid_t pid_beside(pid_t pid)
+{
+	FILE *f = fopen("/proc/sys/kernel/pid_max", "r");
+	int max = 0;
+
+	if (!f || fscanf(f, "%d", &max) != 1)
+		max = 32768;
+	if (f)
+		fclose(f);
+	return pid + 4096 < max ? pid + 4096 : pid > 4396 ? pid - 4096 : 0;
+}
+
+/* Executes something in a process of that pid. False: that can't be. */
+static bool execute_as(pid_t pid)
+{
+	struct clone_args args = { .exit_signal = SIGCHLD,
+				   .set_tid = (uintptr_t)&pid,
+				   .set_tid_size = 1 };
+	pid_t child = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+
+	if (!child) {
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(0);
+	}
+	return child == pid && waitpid(child, NULL, 0) == child;
+}
+
+/* Whatever the two pids have in common. */
+TEST(what_others_execute_does_not_cut_stacks)
+{
+	struct proc *work, *tool;
+	pid_t beside;
+
+	NEED_PROBES();
+	work = work_start("leaky", "many", "2000", "grow", "100", "many", "2000");
+	beside = pid_beside(work->pid);
+	tool = tool_start("memleak", TEXT, "-o", "0", "-p", pid_text(work->pid));
+	if (!execute_as(beside))
+		SKIP("can't choose a pid");
+	work_go(work);
+	usleep(500000);
+	execute_as(beside);
+	work_wait_done(work);
+	tool_stop(tool);
+	CHECK(held_by(tool->out, NULL).blocks >= 4000);
+	CHECK_HAS(tool->err, ALL_STACKS);
 }
 
 /* The lines of leaky.c from which memory is asked for. */
@@ -126,6 +188,27 @@ TEST(planted_leaks_are_found_at_their_lines)
 	CHECK_HELD(tool->out, "leak_mmap (leaky.c:95)", MMAP_COUNT, MMAP_BYTES);
 	CHECK_HELD(tool->out, "leak_strdup (leaky.c:112)", STRDUP_COUNT, STRDUP_BYTES);
 	CHECK_HELD(tool->out, "leak_big (leaky.c:119)", BIG_COUNT, BIG_BYTES);
+}
+
+/* Blocks that are live at two reports are not counted twice. */
+TEST(the_last_line_says_what_the_last_report_held)
+{
+	struct proc *work, *tool;
+	const char *last = NULL, *at;
+
+	NEED_PROBES();
+	work = work_start("leaky", "all", "1");
+	tool = tool_start("memleak", "--format=text", "-T", "1000", "-o", "0", "--interval=100ms",
+			  "-p", pid_text(work->pid));
+	work_do(work);
+	proc_linger(tool, 500);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	for (at = tool->out; (at = strstr(at, "Top ")); at++)
+		last = at;
+	CHECK(lines_with(tool->out, "Top ") > 1);
+	check_all_leaks(last ? last : "");
+	CHECK_EQ(truth_value(tool), held_by(last ? last : "", NULL).bytes);
 }
 
 /* Adds up "value" and "count" of the lines that have a frame of that name. */
@@ -197,6 +280,13 @@ TEST(a_process_that_ends_ends_the_tracing_with_a_report)
 	check_all_leaks(tool->out);
 }
 
+/* /proc/PID has nothing to say about it. */
+TEST(a_process_whose_main_thread_has_ended_is_probed)
+{
+	NEED_PROBES();
+	check_all_leaks(trace(work_start("leaky", "leaderless", "all", "1"), NULL)->out);
+}
+
 TEST(a_static_programs_allocator_is_found)
 {
 	NEED_PROBES();
@@ -210,11 +300,11 @@ static bool preload(void *arg)
 
 static void check_allocator(const char *library)
 {
-	const char *path = text_of("/usr/lib/x86_64-linux-gnu/%s", library);
+	const char *path = library_path(library);
 
 	NEED_PROBES();
-	if (access(path, R_OK))
-		SKIP("there is no %s", library);
+	if (!path)
+		SKIP("needs package with %s", library);
 	check_all_leaks(trace(work_start_in(preload, (void *)path, work_path("leaky"),
 					    ARGV("leaky", "all", "1")),
 			      NULL)
@@ -256,12 +346,12 @@ TEST(new_is_found_and_may_throw)
 /* Its operator new doesn't call malloc. */
 TEST(an_allocators_own_new_is_found_and_may_throw)
 {
-	const char *path = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
+	const char *path = library_path("libjemalloc.so.2");
 	struct proc *tool;
 
 	NEED_PROBES();
-	if (access(path, R_OK))
-		SKIP("there is no jemalloc");
+	if (!path)
+		SKIP("needs package with libjemalloc.so.2");
 	tool = tool_run("memleak", "-v", "--", "/bin/true");
 	if (!strstr(tool->err, "uprobe.session"))
 		SKIP("the kernel has no sessions of uprobes");
@@ -313,8 +403,7 @@ TEST(a_python_extensions_leak_is_found)
 	struct held held;
 
 	NEED_PROBES();
-	if (access("/usr/bin/python3", X_OK))
-		SKIP("there is no python3");
+	NEED_FILE("/usr/bin/python3", "python3");
 	tool = trace(work_start_in(NULL, NULL, "/usr/bin/python3", ARGV("python3", "-c", script)),
 		     "--min-size=10007");
 	held = held_by(tool->out, "ffi_call");
@@ -456,6 +545,27 @@ TEST(children_are_followed)
 	CHECK_HELD(tool->out, "leak_in_child", 0, 0);
 }
 
+/* Their libc is probed, too. */
+TEST(calls_of_other_programs_are_not_counted)
+{
+	struct proc *work, *other, *tool;
+
+	NEED_PROBES();
+	work = work_start("leaky", "big", "1");
+	other = work_start("leaky", "threads", "7");
+	tool = tool_start("memleak", TEXT, "-o", "0", "--follow", "--max-rate=1000", "-p",
+			  pid_text(work->pid));
+	work_do(other);
+	proc_linger(tool, 300);
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_HELD(tool->out, "leak_big", BIG_COUNT, BIG_BYTES);
+	CHECK(calls_traced(tool) < 100);
+	CHECK_LACKS(tool->err, "--max-rate");
+	CHECK_HAS(tool->err, "calls of processes that are not traced");
+}
+
 TEST(a_command_may_have_arguments_and_quotes)
 {
 	struct proc *tool;
@@ -530,9 +640,37 @@ TEST(the_cost_is_said)
 
 	NEED_PROBES();
 	tool = trace(work_start("leaky", "many", "300007", "free"), NULL);
-	CHECK_HAS(tool->err, "600");
-	CHECK_HAS(tool->err, " calls, ");
-	CHECK_HAS(tool->err, " per second");
+	CHECK_CLOSE(calls_traced(tool), 600014, 10);
+	CHECK_HAS(tool->err, "/s, about ");
+	CHECK_HAS(tool->err, " % of one CPU");
+}
+
+/* A few calls are little of a CPU, even if the target does nothing else. */
+TEST(the_cost_of_a_few_calls_is_small)
+{
+	struct proc *work, *tool;
+	const char *share;
+
+	NEED_PROBES();
+	work = work_start("leaky", "big", "1");
+	tool = tool_start("memleak", TEXT, "-p", pid_text(work->pid));
+	work_do(work);
+	proc_linger(tool, 1000);
+	tool_stop(tool);
+	CHECK(calls_traced(tool) < 100);
+	share = strstr(tool->err, "/s, about ");
+	CHECK(strstr(tool->err, "/s, less than 0.01 % of one CPU") ||
+	      (share && atof(share + strlen("/s, about ")) < 1));
+}
+
+TEST(calls_and_blocks_are_for_text_only)
+{
+	const char *self = pid_text(getpid());
+
+	CHECK_REFUSED("--trace", "memleak", "-p", self, "-t", "--format=json");
+	CHECK_REFUSED("--trace", "memleak", "-p", self, "-t", "-f");
+	CHECK_REFUSED("--show-allocs", "memleak", "-p", self, "-a", "--format=json");
+	CHECK_REFUSED("--show-allocs", "memleak", "-p", self, "-a", "--output", "/tmp/blocks.svg");
 }
 
 /* ---- the kernel ---- */
@@ -544,7 +682,7 @@ TEST(the_kernels_blocks_are_found)
 {
 	struct proc *work, *tool;
 
-	if (!offers_compare_and_exchange())
+	if (!features_compare_and_exchange())
 		SKIP("no compare-and-exchange");
 	work = work_start("leaky", "pipes", text_of("%d", PIPES));
 	tool = tool_start("memleak", TEXT, "--comm", "leaky", "-o", "0", "-Z", "4095");
@@ -555,13 +693,62 @@ TEST(the_kernels_blocks_are_found)
 	CHECK_LACKS(tool->out, "bpf_prog_");
 }
 
+/* ---- limits ---- */
+
+static bool limit(void *arg, int resource)
+{
+	struct rlimit limit = { *(rlim_t *)arg, *(rlim_t *)arg };
+
+	return !setrlimit(resource, &limit);
+}
+
+static bool limit_files(void *arg)
+{
+	return limit(arg, RLIMIT_NOFILE);
+}
+
+static bool limit_address_space(void *arg)
+{
+	return limit(arg, RLIMIT_AS);
+}
+
+/* However far it gets, it doesn't blame the kernel. */
+TEST(too_few_open_files_are_said_to_be_the_reason)
+{
+	struct proc *work, *tool;
+
+	NEED_PROBES();
+	work = work_start("leaky", "big", "1");
+	for (rlim_t files = 5; files < 30; files += 3) {
+		tool = tool_run_in(limit_files, &files, "memleak", "-p", pid_text(work->pid));
+		CHECK_STATUS(tool, 1);
+		CHECK_HAS(tool->err, "ulimit -n");
+		CHECK_LACKS(tool->err, "Linux 5");
+	}
+}
+
+TEST(too_little_memory_is_said_to_be_the_reason)
+{
+	rlim_t bytes = 256 << 20;
+	struct proc *work, *tool;
+
+	NEED_PROBES();
+	work = work_start("leaky", "big", "1");
+	tool = tool_run_in(limit_address_space, &bytes, "memleak", "--entries=5600000", "-p",
+			   pid_text(work->pid));
+	CHECK_STATUS(tool, 1);
+	CHECK_HAS(tool->err, "Cannot allocate memory");
+	CHECK_HAS(tool->err, "256 MB of address space");
+	CHECK_HAS(tool->err, "--entries");
+}
+
 /* ---- the floor ---- */
 
 TEST(an_old_kernel_is_told_of_in_one_line)
 {
 	struct proc *tool;
 
-	if (offers_compare_and_exchange())
+	if (features_compare_and_exchange())
 		SKIP("the kernel is new enough");
 	tool = tool_run("memleak", "-p", pid_text(getpid()));
 	CHECK_STATUS(tool, 1);

@@ -314,6 +314,31 @@ TEST(wakers_stand_behind_the_wakees_and_upside_down)
 	      strstr(line, ";wakee_main;wakee_wait;") < mark);
 }
 
+/* The timer finds anybody running: a spinning thread of the same process, or the idle task. */
+static void check_timers(const char *option)
+{
+	struct proc *work = work_start("states", text_of("%d", usable_cpu(0)));
+	struct proc *tool = trace_work(work, ARGV("offcputime", "--waker", "--comm", "st-sleep",
+						  option, "-p", pid_text(work->pid)));
+	uint64_t slept = folded_count(tool->out, "st-sleep", "state_sleep");
+
+	CHECK(slept > 0);
+	CHECK_EQ(folded_count(tool->out, "st-sleep", "[interrupt] timer"), slept);
+	CHECK_EQ(folded_count(tool->out, "st-sleep", "st-spin"), 0);
+	CHECK_EQ(folded_count(tool->out, "st-sleep", "swapper"), 0);
+	CHECK(folded_is_sane(tool->out));
+}
+
+TEST(a_timer_is_the_waker_and_not_who_it_came_upon)
+{
+	check_timers("-d");
+}
+
+TEST(interrupts_are_told_from_tasks_without_kernel_frames)
+{
+	check_timers("-U");
+}
+
 TEST(the_tracers_own_frames_are_not_shown)
 {
 	struct proc *tool = tool_run("offcputime", "--waker", "500ms");

@@ -19,13 +19,13 @@
 
 /* ---- reading the output ---- */
 
-/* N of "warning: N of the M page faults in the system were not seen". */
+/* N of "warning: N of M page faults in the system not counted". */
 static uint64_t faults_missed(const struct proc *tool)
 {
 	const char *line = strstr(tool->err, "pagefaults: warning: ");
 	unsigned long long missed = 0;
 
-	while (line && sscanf(line, "pagefaults: warning: %llu of the", &missed) != 1)
+	while (line && sscanf(line, "pagefaults: warning: %llu of ", &missed) != 1)
 		line = strstr(line + 1, "pagefaults: warning: ");
 	return missed;
 }

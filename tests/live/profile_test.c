@@ -390,7 +390,8 @@ static bool forbid_links(void *arg)
 TEST(a_kernel_that_tells_no_names_is_told_of_once)
 {
 	static const char line[] =
-		"profile: warning: no kernel symbols: asking the kernel: Operation not permitted\n";
+		"profile: warning: kernel symbols unavailable: Operation not permitted "
+		"(kernel frames are shown as addresses)\n";
 	const char *cpu = text_of("%d", usable_cpu(0));
 	struct proc *tool = tool_run_in(forbid_links, NULL, "profile", "-K", "-F", "4999",
 					"--interval", "100ms", "--", work_path("states"), cpu);

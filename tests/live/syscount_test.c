@@ -266,8 +266,8 @@ TEST(a_call_under_way_is_counted_when_it_returns)
 	work = work_start("calls", "plain", "3");
 	tool = trace_work(work, ARGV("syscount", "-L", "-T", "99", "-p", pid_text(work->pid)));
 	CHECK_CALLS(tool, count_of(tool->out, "read"), 1);
-	CHECK_HAS(tool->err, ": 1 calls without a time:");
-	CHECK_HAS(tool->err, ": 1 calls had not returned (--in-flight lists them)\n");
+	CHECK_HAS(tool->err, ": 1 call without a time:");
+	CHECK_HAS(tool->err, ": calls still in flight: 1 (list them with --in-flight)\n");
 }
 
 static double age_ms(const struct proc *tool, pid_t pid, int tid, char mark)

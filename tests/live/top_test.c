@@ -224,6 +224,77 @@ TEST(a_screen_fits_its_terminal_as_that_changes)
 	proc_kill(work);
 }
 
+/* The longest line of the last screen that is whole. */
+static size_t columns_of_last_screen(char *text)
+{
+	size_t longest = 0, length;
+
+	rows_of_last_screen(text); /* cuts the text behind it */
+	for (char *line = text, *at; (at = strstr(line, "\033[K")); line = at + 1) {
+		length = strcspn(at + 3, "\r\n");
+		longest = length > longest ? length : longest;
+	}
+	return longest;
+}
+
+/* The table with all of its columns would take 103. */
+TEST(columns_that_do_not_fit_are_left_out)
+{
+	struct proc *work, *tool;
+
+	if (!terminal_open(&terminal, 24))
+		SKIP("no pseudo terminals");
+	work = work_start("calls", "plain", "1009");
+	tool = tool_launch_in(use_terminal, terminal.name,
+			      ARGV("syscount", "-L", "--by-process-and-syscall", "--interval",
+				   "200ms", "-p", pid_text(work->pid), "--top"));
+	wait_for_screens(tool, &terminal, 2);
+	work_go(work);
+	wait_for_screens(tool, &terminal, 8);
+	proc_signal(tool, SIGINT);
+	check_given_back(tool, &terminal, "PID    COMM ", "calls");
+	CHECK_HAS(terminal.text, "TIME (us)    AVG\r\n");
+	CHECK(columns_of_last_screen(terminal.text) <= 80);
+	terminal_close(&terminal);
+	proc_kill(work);
+}
+
+static bool is_stopped(const struct proc *tool)
+{
+	const char *stat = file_read(text_of("/proc/%d/stat", tool->pid));
+
+	return stat && strstr(stat, ") T ");
+}
+
+TEST(a_stopped_tool_gives_the_terminal_back_until_it_goes_on)
+{
+	struct proc *work = work_start("spin"), *tool;
+	size_t n;
+
+	if (!terminal_open(&terminal, 24))
+		SKIP("no pseudo terminals");
+	work_go(work);
+	tool = start_top("profile", work, "200ms");
+	wait_for_screens(tool, &terminal, 3);
+	proc_signal(tool, SIGTSTP);
+	for (int i = 0; i < 100 && !is_stopped(tool); i++)
+		proc_linger(tool, 50);
+	terminal_read(&terminal);
+	CHECK(is_stopped(tool));
+	CHECK(has_echo(&terminal));
+	CHECK_EQ(lines_with(terminal.text, CLOSE_SCREEN), 1);
+	n = screens_in(terminal.text);
+	proc_signal(tool, SIGCONT);
+	wait_for_screens(tool, &terminal, n + 2);
+	CHECK(!has_echo(&terminal));
+	CHECK_EQ(write(terminal.master, "q", 1), 1);
+	proc_finish(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK(has_echo(&terminal));
+	terminal_close(&terminal);
+	proc_kill(work);
+}
+
 /* Without waiting for the next report, which would take an hour. */
 TEST(a_new_size_is_drawn_at_once)
 {
@@ -252,7 +323,7 @@ TEST(without_a_terminal_it_is_refused)
 	static const char *const tools[] = { "profile", "offcputime", "pagefaults", "syscount" };
 
 	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
-		CHECK_REFUSED("--top: standard output is no terminal", tools[i], "--top");
+		CHECK_REFUSED("--top: standard output is not a terminal", tools[i], "--top");
 }
 
 TEST(it_excludes_other_formats)

@@ -142,6 +142,18 @@ TEST(a_deleted_program_is_complete)
 	check_complete(trace_pid("profile", work, AUTO), "nofp", "main;just_stay;" NOFP_FRAMES);
 }
 
+/* /proc/PID has nothing to say about its memory. */
+TEST(a_process_whose_main_thread_has_ended_is_complete)
+{
+	struct proc *tool = trace_pid("profile", work_start("nofp", "leaderless", "700"), AUTO);
+
+	check_complete(tool, "nofp", "run_alone;just_stay;" NOFP_FRAMES);
+	tool = trace_pid("offcputime", work_start("nofp", "leaderless", "300"), AUTO);
+	CHECK(folded_sum(tool->out, "nofp", "run_alone") > 0);
+	CHECK_HAS(tool->out, "[blocked at start]");
+	check_told_complete(tool);
+}
+
 #define MEMFD 100
 
 static bool put_into_memfd(void *arg)
@@ -213,8 +225,7 @@ TEST(python_threads_blocked_before_the_start_are_complete)
 				     "sys.stdin.read()\n";
 	struct proc *work, *tool;
 
-	if (access("/usr/bin/python3", X_OK))
-		SKIP("there is no python3");
+	NEED_FILE("/usr/bin/python3", "python3");
 	work = work_start_in(NULL, NULL, "/usr/bin/python3", ARGV("python3", "-c", script));
 	tool = tool_start("offcputime", "-p", pid_text(work->pid));
 	proc_linger(tool, 300);
@@ -284,7 +295,7 @@ TEST(stacks_from_before_the_tables_are_complete)
 
 /* ---- what the verifier says ---- */
 
-#define MAX_INSNS	 10000
+#define MAX_INSNS	 12000
 #define MAX_UPROBE_STACK 64 /* on Linux 7.2 what is beyond gets overwritten */
 #define LOG_BYTES	 (1 << 20)
 #define LOG_STATS	 4 /* BPF_LOG_STATS */
@@ -299,8 +310,9 @@ static void set_section(struct bpf_object *object, const char *section, const vo
 {
 	struct bpf_map *map;
 
-	bpf_object__for_each_map(map, object) if (strstr(bpf_map__name(map), section))
-		bpf_map__set_initial_value(map, value, size);
+	bpf_object__for_each_map(map, object)
+		if (strstr(bpf_map__name(map), section))
+			bpf_map__set_initial_value(map, value, size);
 }
 
 /* As the tools do where they keep something about each task. */

@@ -11,29 +11,34 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
 #include "base/msg.h"
-#include "stacks/stacks.h"
 #include "modules/target.h"
 #include "run/tool.h"
+#include "stacks/stacks.h"
 #include "stacks/user_stacks.h"
 
 #include "oracle.h"
 #include "oracle.skel.h"
 
 static struct bpf_link *marker;
-static const char *library;
+
+struct options {
+	const char *library;
+};
+
+static const struct options defaults;
 
 static const struct opt opts[] = {
-	{ 'l', "library", "PATH", OPT_STRING(&library), "the preload library" },
+	{ 'l', "library", "PATH", OPT_STRING(struct options, library), "the preload library" },
 	{},
 };
 
 static int configure(struct run *run)
 {
+	const struct options *options = run->options;
 	struct oracle_bpf *skel = run->skeleton;
 
-	if (!library)
+	if (!options->library)
 		return msg_error("--library is missing");
 	bpf_map__set_max_entries(skel->maps.theirs,
 				 (__u32)libbpf_num_possible_cpus() * STACK_CPU_SLOTS);
@@ -44,10 +49,12 @@ static int configure(struct run *run)
 static int start(struct run *run)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, how, .func_name = "oracle_mark");
+	const struct options *options = run->options;
 	struct oracle_bpf *skel = run->skeleton;
 
-	marker = bpf_program__attach_uprobe_opts(skel->progs.oracle_marked, -1, library, 0, &how);
-	return marker ? 0 : msg_errno(errno, "attaching to oracle_mark in %s", library);
+	marker = bpf_program__attach_uprobe_opts(skel->progs.oracle_marked, -1, options->library, 0,
+						 &how);
+	return marker ? 0 : msg_errno(errno, "attaching to oracle_mark in %s", options->library);
 }
 
 static void print_difference(FILE *out, const struct oracle_difference *d)
@@ -110,7 +117,10 @@ static const struct tool oracle = {
 	.unit = "stacks",
 	.operands = OPERANDS_DURATION,
 	.opts = opts,
-	.modules = { &target_module, &stacks_module, &unwind_module },
+	.options = DEFAULTS(defaults),
+	.modules = { { &target_module },
+		     { &stacks_module },
+		     { &unwind_module, NULL, stacks_want_user } },
 	.skeleton = &skeleton,
 	.configure = configure,
 	.start = start,

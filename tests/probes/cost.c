@@ -16,11 +16,11 @@
 
 #include <bpf/libbpf.h>
 
-#include "memleak/allocators.h"
-#include "base/mem.h"
+#include "base/array.h"
 #include "base/msg.h"
-#include "process/procmaps.h"
+#include "memleak/allocators.h"
 #include "probes/uprobes.h"
+#include "process/procmaps.h"
 
 #include "../live/probes.h"
 #include "probes.skel.h"

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "memleak/allocators.h"
-#include "base/mem.h"
 
 #define RECORDED_BYTES 64
 

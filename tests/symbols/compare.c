@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compares the symbols of common/elfsyms at random addresses of code with what eu-addr2line says,
+ * Compares the symbols of symbols/elfsyms at random addresses of code with what eu-addr2line says,
  * and where they differ with readelf's and nm's lists, from which the truth is found the slow way:
  * of all symbols that cover an address, those that begin last.
  *
@@ -22,10 +22,11 @@
 #include <unistd.h>
 
 #include "base/addrsort.h"
-#include "symbols/debugfile.h"
-#include "symbols/elfsyms.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "process/roots.h"
+#include "symbols/debugfile.h"
+#include "symbols/elfsyms.h"
 
 #define SHOWN_PER_FILE 5
 #define CODE_MAX       64

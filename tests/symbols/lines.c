@@ -14,9 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/mem.h"
 #include "elf/elffile.h"
 #include "symbols/elfsyms.h"
-#include "base/mem.h"
 #include "symbols/srclines.h"
 
 #define LINE_BYTES 65536

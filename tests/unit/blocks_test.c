@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "abi/block.h"
-#include "memleak/blocks.h"
+#include "base/clock.h"
 #include "base/mem.h"
-#include "base/parse.h"
+#include "memleak/blocks.h"
 
 static struct block_bucket *table;
 static __u64 n_buckets;

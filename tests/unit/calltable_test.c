@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
+#include "syscount/call_columns.h"
 #include "syscount/calltable.h"
 #include "syscount/in_flight.h"
 #include "syscount/syscalls.h"
@@ -18,17 +19,23 @@ static void name_process(void *arg, uint32_t tgid, char *comm)
 
 static struct call_layout layout_of(bool by_process, bool by_call)
 {
-	return (struct call_layout){
-		.by_process = by_process, .by_call = by_call, .top = 10, .comm_of = name_process
-	};
+	return (struct call_layout){ .by_process = by_process,
+				     .by_call = by_call,
+				     .comm_of = name_process };
+}
+
+static const char *print_in_room(struct calltable *table, uint32_t rows, unsigned int columns)
+{
+	FILE *f = fmemopen(text, sizeof(text), "w");
+
+	calltable_print(table, f, (struct call_room){ rows, columns });
+	fclose(f);
+	return text;
 }
 
 static const char *print_and_free(struct calltable *table)
 {
-	FILE *f = fmemopen(text, sizeof(text), "w");
-
-	calltable_print(table, f);
-	fclose(f);
+	print_in_room(table, 10, 0);
 	calltable_free(table);
 	return text;
 }
@@ -107,12 +114,38 @@ TEST(equal_keys_are_summed_and_the_top_is_shown)
 	struct call_layout layout = layout_of(false, true);
 	struct calltable *table = calltable_new(&layout);
 
-	layout.top = 1;
 	add(table, 0, SYS_read, 0, 3);
 	add(table, 0, SYS_write, 0, 5);
 	add(table, 0, SYS_read, 0, 4);
-	CHECK_STR(print_and_free(table), "SYSCALL                   COUNT\n"
-					 "read                          7\n");
+	CHECK_STR(print_in_room(table, 1, 0), "SYSCALL                   COUNT\n"
+					      "read                          7\n");
+	calltable_free(table);
+}
+
+/* The least important go first; a number that is shown is whole. */
+TEST(columns_that_do_not_fit_are_left_out)
+{
+	static const struct {
+		unsigned int columns;
+		const char *titles;
+	} cases[] = {
+		{ 103, " COUNT     TIME (us)    MIN    AVG    P50    P99    MAX\n" },
+		{ 102, " COUNT     TIME (us)    AVG    P50    P99    MAX\n" },
+		{ 80, " COUNT     TIME (us)    AVG\n" },
+		{ 74, " COUNT     TIME (us)\n" },
+		{ 67, " COUNT\n" },
+		{ 53, "SYSCALL               \n" },
+	};
+	struct call_layout layout = layout_of(true, true);
+	struct calltable *table = calltable_new(&layout);
+
+	layout.timed = true;
+	add_times(table, &layout, SYS_read, 3, 1000);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		CHECK(strstr(print_in_room(table, 10, cases[i].columns), cases[i].titles));
+		CHECK(strcspn(text, "\n") <= cases[i].columns);
+	}
+	calltable_free(table);
 }
 
 TEST(an_empty_table_is_its_header)
@@ -211,7 +244,7 @@ TEST(times_fit_into_six_characters)
 	}
 }
 
-static void add_flight(struct flights *flights, uint32_t tid, uint64_t began_ns,
+static void add_flight(struct in_flight *flights, uint32_t tid, uint64_t began_ns,
 		       uint64_t off_cpu_ns)
 {
 	struct call_flight flight = { .tgid = 10,
@@ -221,42 +254,42 @@ static void add_flight(struct flights *flights, uint32_t tid, uint64_t began_ns,
 				      .off_cpu_ns = off_cpu_ns,
 				      .comm = "a-name-of-15-ch" };
 
-	flights_add(flights, &flight);
+	in_flight_add(flights, &flight);
 }
 
 TEST(the_oldest_call_in_flight_comes_first)
 {
-	struct flights *flights = flights_new();
+	struct in_flight *flights = in_flight_new();
 	FILE *f = fmemopen(text, sizeof(text), "w");
 
 	add_flight(flights, 11, 4000000, 0);	   /* 6 ms */
 	add_flight(flights, 12, 0, 0);		   /* since before */
 	add_flight(flights, 13, 0, 3600000000000); /* hung for long */
 	add_flight(flights, 14, 9000000, 0);
-	CHECK_EQ(flights_count(flights), 4);
-	flights_print(flights, f, 2000000, 10000000, 3, false, NULL);
+	CHECK_EQ(in_flight_count(flights), 4);
+	in_flight_print(flights, f, 2000000, 10000000, 3, false, NULL);
 	fclose(f);
-	flights_free(flights);
-	CHECK_STR(text,
-		  "\n"
-		  "PID     TID     COMM            IN FLIGHT                      AGE (us)\n"
-		  "10      13      a-name-of-15-ch read                    ~3600000000.000\n"
-		  "10      12      a-name-of-15-ch read                          >8000.000\n"
-		  "10      11      a-name-of-15-ch read                           6000.000\n");
+	in_flight_free(flights);
+	CHECK_STR(text, "\n"
+			"PID     TID     COMM            IN FLIGHT                      AGE (us)\n"
+			"10      13      a-name-of-15-ch read                    ~3600000000.000\n"
+			"10      12      a-name-of-15-ch read                          >8000.000\n"
+			"10      11      a-name-of-15-ch read                           6000.000\n"
+			"3 of 4 calls in flight, the oldest (-T shows more)\n");
 }
 
 TEST(calls_in_flight_are_objects)
 {
-	struct flights *flights = flights_new();
+	struct in_flight *flights = in_flight_new();
 	FILE *f = fmemopen(text, sizeof(text), "w");
 
 	add_flight(flights, 11, 4000000, 0);
 	add_flight(flights, 12, 0, 0);
 	add_flight(flights, 13, 0, 3600000000000);
 	add_flight(flights, 14, 9000000, 0);
-	flights_print_json(flights, f, 2000000, 10000000, 3, NULL);
+	in_flight_print_json(flights, f, 2000000, 10000000, 3, NULL);
 	fclose(f);
-	flights_free(flights);
+	in_flight_free(flights);
 	CHECK_STR(text,
 		  "{\"type\":\"in_flight\",\"pid\":10,\"tid\":13,\"comm\":\"a-name-of-15-ch\","
 		  "\"syscall\":\"read\",\"age_ns\":3600000000000,\"age_is\":\"about\"}\n"

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../cfi/image.h"
+#include "base/array.h"
 #include "unwind/cfi_gaps.h"
 #include "unit.h"
 
@@ -1551,12 +1552,14 @@ TEST(what_has_unwind_information_keeps_it)
 static bool load_known(struct cfi_table *t, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct elf64 elf;
 
 	*t = (struct cfi_table){ .rows = NULL };
 	if (fd < 0)
 		return false;
-	CHECK_EQ(cfi_load(t, fd), 0);
-	cfi_fill_known_gaps(t, fd);
+	CHECK_EQ(elf64_open(&elf, fd), 0);
+	CHECK_EQ(cfi_load_elf(t, &elf), 0);
+	cfi_fill_known_gaps(t, &elf);
 	CHECK(image_table_is_sane(t));
 	close(fd);
 	return true;

@@ -13,10 +13,11 @@
 #include <zlib.h>
 
 #include "../symbols/image.h"
+#include "base/array.h"
+#include "process/roots.h"
 #include "symbols/debugfile.h"
 #include "symbols/elfsyms.h"
 #include "symbols/minidebug.h"
-#include "process/roots.h"
 #include "unit.h"
 
 #define TEXT_ADDR 0x1000

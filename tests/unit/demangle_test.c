@@ -2,8 +2,8 @@
 /* Names of C++ and Rust functions, and names made to keep a demangler busy. */
 #include <stdlib.h>
 
-#include "symbols/demangle.h"
 #include "base/mem.h"
+#include "symbols/demangle.h"
 #include "unit.h"
 
 /* "" where it stays as it is. Valid until the next call. */

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "elf/elfsegs.h"
-#include "base/mem.h"
 #include "unit.h"
 
 #define N_HEADERS 20

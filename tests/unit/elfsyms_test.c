@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "symbols/elfsyms.h"
-#include "base/mem.h"
+#include "base/array.h"
 #include "process/procmaps.h"
+#include "symbols/elfsyms.h"
 #include "../symbols/image.h"
 #include "unit.h"
 

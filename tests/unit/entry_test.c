@@ -107,3 +107,11 @@ TEST(a_program_that_is_not_traced_cannot_be_held)
 
 	CHECK_EQ(entry_run_to(getpid(), &status), -ENOTSUP);
 }
+
+/* Not for want of an entry point: this is worth a message. */
+TEST(a_process_that_is_gone_is_another_error)
+{
+	int status;
+
+	CHECK_EQ(entry_run_to(1 << 30, &status), -ENOENT);
+}

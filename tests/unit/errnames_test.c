@@ -2,8 +2,8 @@
 /* Names of errors, against this machine's headers. */
 #include <errno.h>
 
-#include "syscount/errnames.h"
 #include "base/msg.h"
+#include "syscount/errnames.h"
 #include "silent.h"
 #include "unit.h"
 

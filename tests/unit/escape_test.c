@@ -2,8 +2,9 @@
 /* Escaping: what a terminal or a parser could trip over never gets through, and nothing else. */
 #include <stdlib.h>
 
-#include "output/escape.h"
+#include "base/array.h"
 #include "base/mem.h"
+#include "output/escape.h"
 #include "unit.h"
 
 /* Both forms must agree, so every check goes through both. */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "pagefaults/faulttable.h"
-#include "base/mem.h"
 #include "unit.h"
 
 static const struct fault_columns process = { .process = true }, area = { .area = true },

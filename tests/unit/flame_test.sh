@@ -166,6 +166,32 @@ test_bad_durations_are_refused()
 	[ $? -eq 2 ]
 }
 
+# A remark behind a stack is about its leaf, and what is behind "--" is the waker's.
+test_remarks_are_no_functions()
+{
+	printf '%s\n' 'a;main;f;[blocked throughout] 10' 'a;main;f 1' 'a;main;g;--;wake;waker 5' 'a;[unknown] 3' |
+		"$flame" --top 9 >"$dir/listed" &&
+		awk '{ print $5, $1, $3 }' "$dir/listed" >"$dir/rows" &&
+		grep -qx 'f 11 11' "$dir/rows" && grep -qx 'g 5 5' "$dir/rows" &&
+		grep -qx 'wake 0 5' "$dir/rows" && grep -qx '\[unknown\] 3 3' "$dir/rows" &&
+		! grep -q -e blocked -e '--' "$dir/rows" && return
+	cat "$dir/listed"
+	return 1
+}
+
+test_decimals_are_rounded()
+{
+	printf 'a;b 1.4\na;c 2.5\na;d 3.0\na;e 7.\n' | "$flame" --merge >"$dir/out" 2>"$dir/err" &&
+		printf 'a;e 7\na;c 3\na;d 3\na;b 1\n' | cmp - "$dir/out" && grep -q rounded "$dir/err" &&
+		printf 'a;b 1.x\na 1\n' | "$flame" --merge 2>/dev/null | grep -qx 'a 1'
+}
+
+test_a_table_of_differences_is_refused()
+{
+	"$flame" --diff --top 3 "$dir/before" "$dir/after" >"$dir/out" 2>"$dir/err"
+	[ $? -eq 2 ] && [ ! -s "$dir/out" ] && grep -q 'exclude each other' "$dir/err"
+}
+
 test_picture_adds_up
 result picture_adds_up $?
 test_merged_frames_add_up
@@ -184,4 +210,10 @@ test_what_is_equal_has_no_colour
 result what_is_equal_has_no_colour $?
 test_bad_durations_are_refused
 result bad_durations_are_refused $?
+test_remarks_are_no_functions
+result remarks_are_no_functions $?
+test_decimals_are_rounded
+result decimals_are_rounded $?
+test_a_table_of_differences_is_refused
+result a_table_of_differences_is_refused $?
 exit $failed

@@ -109,7 +109,7 @@ TEST(frames_narrower_than_a_pixel_are_parts_of_paths)
 	CHECK_EQ(count_of(svg, "\n2 "), 3000);
 	CHECK_EQ(count_of(svg, "<metadata>\n"), 7); /* of 1000 lines each */
 	CHECK_EQ(count_of(svg, "\n</metadata>\n"), 7);
-	CHECK_HAS(svg, " 1 thin2999 (1 samples, 0.03 %)\n");
+	CHECK_HAS(svg, " 1 thin2999 (1 sample, 0.03 %)\n");
 	free(svg);
 }
 

@@ -92,8 +92,9 @@ static char *write_stacks(struct profile *p, const struct writer_facts *facts)
 
 TEST(a_stack_is_an_object)
 {
-	struct profile *p = profile_new("nanoseconds");
-	struct sample s = { "app", 42, 3, 'D', "at end", samples_frames + 3, 2, 100, 40 };
+	static const struct column columns[] = { { .name = "runnable", .rest = "blocked" }, {} };
+	struct profile *p = profile_new_with("nanoseconds", columns);
+	struct sample s = { "app", 42, 3, 'D', "at end", samples_frames + 3, 2, 100, { 40 } };
 	char *text;
 
 	profile_add(p, &s);
@@ -111,24 +112,28 @@ TEST(a_stack_is_an_object)
 	profile_free(p);
 }
 
-TEST(blocks_have_their_count_and_ages)
+TEST(columns_are_keys_where_they_are_not_absent)
 {
-	struct profile *p = profile_new("bytes");
+	static const struct column columns[] = { { "count", COLUMN_SUM },
+						 { "youngest_ms", COLUMN_LEAST },
+						 { "oldest_ms", COLUMN_MOST } };
+	struct profile *p = profile_new_with("bytes", columns);
+	struct sample s = {
+		.comm = "c", .pid = 1, .cpu = -1, .value = 11, .columns = { 3, 0, 1500 }
+	};
 	char *text;
 
-	profile_add(p, &(struct sample){ .comm = "c",
-					 .pid = 1,
-					 .cpu = -1,
-					 .value = 11,
-					 .blocks = { 3, true, 0, 1500 } });
-	profile_add(
-		p,
-		&(struct sample){
-			.comm = "c", .pid = 2, .cpu = -1, .value = 10, .blocks = { .count = 2 } });
+	profile_add(p, &s);
+	s = (struct sample){ .comm = "c",
+			     .pid = 2,
+			     .cpu = -1,
+			     .value = 10,
+			     .columns = { 0, COLUMN_ABSENT, COLUMN_ABSENT } };
+	profile_add(p, &s);
 	text = write_stacks(p, NULL);
 	CHECK_STR(text, "{\"type\":\"stack\",\"value\":11,\"count\":3,\"youngest_ms\":0,"
 			"\"oldest_ms\":1500,\"comm\":\"c\",\"pid\":1,\"frames\":[]}\n"
-			"{\"type\":\"stack\",\"value\":10,\"count\":2,\"comm\":\"c\",\"pid\":2,"
+			"{\"type\":\"stack\",\"value\":10,\"comm\":\"c\",\"pid\":2,"
 			"\"frames\":[]}\n");
 	free(text);
 	profile_free(p);

@@ -2,8 +2,9 @@
 /* Kernel symbols, out of the kernel's words; and which ones are a tracer's. */
 #include <stdlib.h>
 
-#include "symbols/ksyms.h"
+#include "base/array.h"
 #include "base/mem.h"
+#include "symbols/ksyms.h"
 #include "unit.h"
 
 #define CORE 0xffffffff81000000ULL

@@ -3,9 +3,11 @@
 # Holds the manual pages against the tools' --help, both ways: each option is documented, with the
 # same letter and argument, and each documented option exists. What all tools share, the sections
 # "target" and "all tools", belongs to tracelets.8, the rest to the tool's own page, as do shared
-# options to which the tool gives a letter.
+# options to which the tool gives a letter. Then runs every example in the pages, in --help and in the
+# documents as far as the command line: each must parse, and one that is read by another program must
+# end by itself.
 # TRACELETS_BIN: where the tools are.
-# shellcheck disable=SC2154 # some variables are set by what is included
+# shellcheck disable=SC2154,SC2317 # eval; some variables are set by what is included
 cd "$(dirname "$0")/../.." || exit 1
 bin=${TRACELETS_BIN:-build}
 . tests/lib
@@ -68,6 +70,107 @@ done
 sort -u "$dir/shared" >"$dir/help"
 list_page man/tracelets.8 >"$dir/page"
 compare options_of_all_tools "$dir/help" "$dir/page"
+
+# ---- examples ----
+
+tools=$(basename -s .c tools/*.c | tr '\n' ' ')
+bin=$(cd "$bin" && pwd)
+
+is_tool()
+{
+	case " $tools" in *" $1 "*) return 0 ;; esac
+	return 1
+}
+
+# list_examples FILE: command lines: "# profile -p 185" in blocks of text, and in Markdown also indented
+# ones; of the README's table what stands in backquotes.
+list_examples()
+{
+	case $1 in
+	*.8) sed -n 's/^\(\.Dl \)\{0,1\}# //p' "$1" | sed 's/\\[&-]//g; s/\\e/\\/g' ;;
+	*README.md) sed -n 's/^# //p; s/^    //p; s/^| [A-Z][^|]* | `\([^`]*\)` |.*/\1/p' "$1" ;;
+	*.md) sed -n 's/^# //p; s/^    //p' "$1" ;;
+	*) sed -n '/^examples:/,/^$/s/^  //p' "$1" | sed 's/ *# .*//' ;;
+	esac
+}
+
+# What is not here is replaced by what is: processes, cgroups, the terminal that --top needs.
+localize()
+{
+	sed -e "s/-p [A-Z0-9][A-Z0-9]*/-p $$/" -e 's/--cgroup [^ ]*/--comm name/' -e 's/ --top\( -.*\)\{0,1\}$/\1/' \
+		-e 's/ *[0-9]*>.*//' -e 's/ *&$//' -e 's/  *# .*//'
+}
+
+# parses WORDS...: a tool with a command line that is right ends with status 1 here: type information
+# that isn't there is the first thing that it looks for, and it is not reached by one that is wrong. Flame
+# ends for want of stacks.
+parses()
+{
+	tool=$1
+	shift
+	[ "$tool" = flame ] || set -- --btf "$dir/none" "$@"
+	(cd "$dir" && "$bin/$tool" "$@" </dev/null >"$dir/out" 2>&1)
+	[ $? -eq 1 ]
+}
+
+# ends LINE: what reads its output does so until the end, so that has to come: by a duration, a count, a
+# command that ends, or as many operands as the usage line has.
+ends()
+{
+	case $1 in *'|'*|*'>'*) ;; *) return 0 ;; esac
+	"$bin/${1%% *}" --help >"$dir/help"
+	sed -n 's/^  -\(.\), --\([a-z-]*\) [[A-Z].*/s, -\1 , --\2 ,/p' "$dir/help" >"$dir/letters"
+	sed -n 's/^ .* --\([a-z-]*\) [[A-Z].*/s, --\1 [^ ]*,,/p' "$dir/help" >"$dir/arguments"
+	command=$(printf '%s\n' "${1%%[|>]*}" | sed -f "$dir/letters" -e 's/ *$//')
+	case $command in *' -- '*|*' --command '*|*' --duration '*|*' --count '*) return 0 ;; esac
+	n=$(grep -c '^usage: .*count' "$dir/help")
+	printf '%s\n' "$command" | sed -f "$dir/arguments" | grep -qE "( [0-9]+[a-z]*){$((n + 1))}\$"
+}
+
+# check_piece PIECE: one command of a pipeline or list, if it is a tool's.
+check_piece()
+{
+	piece=$(printf '%s\n' "$1" | localize)
+	is_tool "${piece%% *}" || return 0
+	checked=$((checked + 1))
+	eval "parses $piece" && return
+	echo "does not parse: $piece"
+	cat "$dir/out"
+	return 1
+}
+
+# check_line LINE [may-go-on]
+check_line()
+{
+	printf '%s\n' "$1" | sed 's/[|;] */\n/g' >"$dir/pieces"
+	while IFS= read -r piece; do
+		check_piece "$piece" || status=1
+	done <"$dir/pieces"
+	! is_tool "${1%% *}" || [ "${1%% *}" = flame ] || [ -n "$2" ] || ends "$1" || {
+		echo "never ends: $1"
+		status=1
+	}
+}
+
+# check_examples NAME FILE [may-go-on]: there is at least one.
+check_examples()
+{
+	checked=0 status=0
+	list_examples "$2" >"$dir/examples"
+	while IFS= read -r line; do check_line "$line" "$3"; done <"$dir/examples"
+	[ $checked -gt 0 ] || { echo "$2: no examples"; status=1; }
+	result "$1" $status
+}
+
+for tool in $tools; do
+	check_examples "examples_in_the_page_of_$tool" "man/$tool.8"
+	"$bin/$tool" --help >"$dir/help_of_$tool"
+	check_examples "examples_in_the_help_of_$tool" "$dir/help_of_$tool" may-go-on
+	grep -q "^\.It Xr $tool 8" man/tracelets.8
+	result "tracelets_names_$tool" $?
+done
+check_examples examples_in_the_readme README.md
+check_examples examples_in_the_cookbook doc/examples.md
 
 tests/lint/man >"$dir/lint"
 status=$?

@@ -3,17 +3,28 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "run/opts.h"
+#include "base/clock.h"
 #include "base/parse.h"
+#include "run/opts.h"
 #include "silent.h"
 #include "unit.h"
 
 #define MAX_WORDS 16
 
-static bool flag, other_flag, third_flag;
-static uint32_t number, tid;
-static uint64_t time_ns, bytes, parsed;
-static const char *text;
+struct tool_values {
+	bool flag, other_flag, third_flag;
+	uint32_t number;
+	uint64_t time_ns;
+};
+
+struct shared_values {
+	uint32_t tid;
+	uint64_t bytes, parsed;
+	const char *text;
+};
+
+static struct tool_values tool;
+static struct shared_values shared;
 
 static int parse_twice(const char *what, const char *word, void *dest)
 {
@@ -34,31 +45,33 @@ static int parse_rows(const char *what, const char *word, void *dest)
 }
 
 static const struct opt tool_opts[] = {
-	{ 'f', "flag", NULL, OPT_FLAG(&flag), "a flag", "other" },
-	{ 'o', "other", NULL, OPT_FLAG(&other_flag), "another flag" },
-	{ 'L', "third", NULL, OPT_FLAG(&third_flag), "a third flag" },
-	{ 'n', "number", "N", OPT_UINT(&number, 2, 10), "a number" },
-	{ 'm', "time", "USEC", OPT_DURATION(&time_ns, NS_PER_US), "a time" },
+	{ 'f', "flag", NULL, OPT_FLAG(struct tool_values, flag), "a flag", "other" },
+	{ 'o', "other", NULL, OPT_FLAG(struct tool_values, other_flag), "another flag" },
+	{ 'L', "third", NULL, OPT_FLAG(struct tool_values, third_flag), "a third flag" },
+	{ 'n', "number", "N", OPT_UINT(struct tool_values, number, 2, 10), "a number" },
+	{ 'm', "time", "USEC", OPT_DURATION(struct tool_values, time_ns, NS_PER_US), "a time" },
 	{},
 };
 
 static const struct opt shared_opts[] = {
-	{ 0, "tid", "TID", OPT_UINT(&tid, 1, 99), "a thread" },
-	{ 0, "size", "BYTES", OPT_SIZE(&bytes), "a size" },
-	{ 0, "text", "TEXT", OPT_STRING(&text), "a text" },
-	{ 'd', "twice", "N", OPT_PARSED(parse_twice, &parsed), "a number, doubled" },
-	{ 'r', "rows", "[N]", OPT_PARSED(parse_rows, &parsed), "a number or none" },
-	{ 0, "a-name-as-long-as-the-column", "N", OPT_PARSED(parse_twice, &parsed), "a long one" },
+	{ 0, "tid", "TID", OPT_UINT(struct shared_values, tid, 1, 99), "a thread" },
+	{ 0, "size", "BYTES", OPT_SIZE(struct shared_values, bytes), "a size" },
+	{ 0, "text", "TEXT", OPT_STRING(struct shared_values, text), "a text" },
+	{ 'd', "twice", "N", OPT_PARSED(struct shared_values, parsed, parse_twice),
+	  "a number, doubled" },
+	{ 'r', "rows", "[N]", OPT_PARSED(struct shared_values, parsed, parse_rows),
+	  "a number or none" },
+	{ 0, "a-name-as-long-as-the-column", "N",
+	  OPT_PARSED(struct shared_values, parsed, parse_twice), "a long one" },
 	{},
 };
 
-static const struct opt_section sections[] = {
-	{ "options", tool_opts },
-	{ "nothing", NULL },
-	{ "shared", shared_opts },
+static struct opt_set set = {
+	.sections = { { "options", tool_opts, &tool },
+		      { "nothing", NULL },
+		      { "shared", shared_opts, &shared } },
+	.n_sections = 3,
 };
-
-static struct opt_set set = { .sections = sections, .n_sections = 3 };
 
 static char *words[MAX_WORDS + 1];
 
@@ -68,10 +81,8 @@ static int parse_line(const char *line, bool quiet)
 	static char copy[256];
 	int n_words = 0, stderr_fd, result;
 
-	flag = other_flag = third_flag = false;
-	number = tid = 0;
-	time_ns = bytes = parsed = 0;
-	text = NULL;
+	tool = (struct tool_values){};
+	shared = (struct shared_values){};
 	snprintf(copy, sizeof(copy), "tool %s", line);
 	for (char *rest = copy, *word; n_words < MAX_WORDS && (word = strsep(&rest, " "));)
 		words[n_words++] = word;
@@ -139,51 +150,51 @@ static const char *help_text(void)
 TEST(an_empty_line_changes_nothing)
 {
 	CHECK_EQ(parse_good(""), 1);
-	CHECK(!flag && !number && !text);
-	CHECK(!opts_given("flag"));
+	CHECK(!tool.flag && !tool.number && !shared.text);
+	CHECK(!opts_given(&set, "flag"));
 }
 
 TEST(reads_each_type_by_long_name)
 {
 	CHECK(parse_good("--flag --number 10 --time 3 --size 64K --text a=b --twice 21") > 0);
-	CHECK(flag);
-	CHECK_EQ(number, 10);
-	CHECK_EQ(time_ns, 3000);
-	CHECK_EQ(bytes, 65536);
-	CHECK_STR(text, "a=b");
-	CHECK_EQ(parsed, 42);
+	CHECK(tool.flag);
+	CHECK_EQ(tool.number, 10);
+	CHECK_EQ(tool.time_ns, 3000);
+	CHECK_EQ(shared.bytes, 65536);
+	CHECK_STR(shared.text, "a=b");
+	CHECK_EQ(shared.parsed, 42);
 }
 
 TEST(reads_letters_alone_joined_and_with_their_argument)
 {
 	CHECK(parse_good("-oL -n5 -m 10ms") > 0);
-	CHECK(other_flag && third_flag);
-	CHECK_EQ(number, 5);
-	CHECK_EQ(time_ns, 10 * NS_PER_MS);
+	CHECK(tool.other_flag && tool.third_flag);
+	CHECK_EQ(tool.number, 5);
+	CHECK_EQ(tool.time_ns, 10 * NS_PER_MS);
 }
 
 TEST(reads_arguments_behind_an_equals_sign)
 {
 	CHECK(parse_good("--number=7 --text=") > 0);
-	CHECK_EQ(number, 7);
-	CHECK_STR(text, "");
+	CHECK_EQ(tool.number, 7);
+	CHECK_STR(shared.text, "");
 }
 
 TEST(an_argument_in_brackets_may_be_left_out)
 {
 	CHECK(parse_good("--rows") > 0);
-	CHECK_EQ(parsed, 1000);
+	CHECK_EQ(shared.parsed, 1000);
 	CHECK_EQ(parse_good("--rows 7"), 3);
-	CHECK_EQ(parsed, 7);
+	CHECK_EQ(shared.parsed, 7);
 	CHECK_EQ(parse_good("--rows=8"), 2);
-	CHECK_EQ(parsed, 8);
+	CHECK_EQ(shared.parsed, 8);
 	CHECK_EQ(parse_good("--rows -f"), 3);
-	CHECK_EQ(parsed, 1000);
-	CHECK(flag);
+	CHECK_EQ(shared.parsed, 1000);
+	CHECK(tool.flag);
 	CHECK_EQ(parse_good("--rows word"), 2);
-	CHECK_EQ(parsed, 1000);
+	CHECK_EQ(shared.parsed, 1000);
 	CHECK_EQ(parse_good("-r 9 -f"), 4);
-	CHECK_EQ(parsed, 9);
+	CHECK_EQ(shared.parsed, 9);
 	CHECK(strstr(complaint("-r"), "'-r' needs an argument"));
 	CHECK(strstr(complaint("--rows 0"), "--rows"));
 }
@@ -191,12 +202,12 @@ TEST(an_argument_in_brackets_may_be_left_out)
 TEST(knows_what_was_given)
 {
 	CHECK(parse_good("-n 2 --text x") > 0);
-	CHECK(opts_given("number"));
-	CHECK(opts_given("text"));
-	CHECK(!opts_given("flag"));
+	CHECK(opts_given(&set, "number"));
+	CHECK(opts_given(&set, "text"));
+	CHECK(!opts_given(&set, "flag"));
 	CHECK(parse_good("--flag") > 0);
-	CHECK(opts_given("flag"));
-	CHECK(!opts_given("number"));
+	CHECK(opts_given(&set, "flag"));
+	CHECK(!opts_given(&set, "number"));
 }
 
 TEST(operands_may_stand_between_options)
@@ -206,8 +217,8 @@ TEST(operands_may_stand_between_options)
 	CHECK_EQ(first, 4);
 	CHECK_STR(words[first], "10");
 	CHECK_STR(words[first + 1], "5");
-	CHECK(flag);
-	CHECK_EQ(number, 3);
+	CHECK(tool.flag);
+	CHECK_EQ(tool.number, 3);
 }
 
 TEST(what_follows_two_dashes_is_no_option)
@@ -215,7 +226,7 @@ TEST(what_follows_two_dashes_is_no_option)
 	int first = parse_good("-o -- --flag");
 
 	CHECK_STR(words[first], "--flag");
-	CHECK(other_flag && !flag);
+	CHECK(tool.other_flag && !tool.flag);
 }
 
 TEST(refuses_unknown_options)
@@ -264,7 +275,7 @@ TEST(refuses_options_that_exclude_each_other_in_any_order)
 TEST(refuses_a_long_name_that_fits_two_options)
 {
 	CHECK(parse_good("--nu 3") > 0); /* getopt_long(3) lets names be cut short */
-	CHECK_EQ(number, 3);
+	CHECK_EQ(tool.number, 3);
 	CHECK(is_refused("--t 3"));
 }
 
@@ -273,10 +284,10 @@ TEST(the_tid_option_has_the_tools_letter)
 	CHECK(is_refused("-t 5"));
 	set.tid_letter = 't';
 	CHECK(parse_good("-t 5") > 0);
-	CHECK_EQ(tid, 5);
-	CHECK(opts_given("tid"));
+	CHECK_EQ(shared.tid, 5);
+	CHECK(opts_given(&set, "tid"));
 	CHECK(parse_good("--tid 6") > 0);
-	CHECK_EQ(tid, 6);
+	CHECK_EQ(shared.tid, 6);
 	set.tid_letter = 0;
 }
 
@@ -287,8 +298,8 @@ TEST(a_tool_gives_a_letter_to_a_shared_option)
 	CHECK(is_refused("-i 5"));
 	set.letters = letters;
 	CHECK(parse_good("-i 5") > 0);
-	CHECK_EQ(number, 5);
-	CHECK(opts_given("number"));
+	CHECK_EQ(tool.number, 5);
+	CHECK(opts_given(&set, "number"));
 	CHECK(strstr(help_text(), "  -i, --number"));
 	set.letters = NULL;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/parse.h"
 #include "silent.h"
 #include "unit.h"

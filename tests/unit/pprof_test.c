@@ -5,6 +5,8 @@
  */
 #include <zlib.h>
 
+#include "base/array.h"
+
 #include "../formats/samples.h"
 #include "unit.h"
 #include "written.h"
@@ -363,7 +365,7 @@ TEST(samples_are_also_told_as_time)
 TEST(units_have_the_names_that_pprof_knows)
 {
 	static const char *const units[][3] = {
-		{ "nanoseconds", "offcpu", "nanoseconds" },
+		{ "nanoseconds", "off_cpu", "nanoseconds" },
 		{ "faults", "faults", "count" },
 	};
 
@@ -379,14 +381,19 @@ TEST(units_have_the_names_that_pprof_knows)
 	}
 }
 
-TEST(memory_is_told_in_objects_and_bytes)
+TEST(counted_things_come_before_the_value)
 {
-	struct profile *p = profile_new("bytes");
+	static const struct column columns[] = {
+		{ .name = "count", .pprof = "inuse_objects" },
+		{ .name = "oldest_ms", COLUMN_MOST },
+		{},
+	};
+	struct profile *p = profile_new_with("bytes", columns);
 	struct decoded *d;
 	struct field f;
 
-	profile_add(p, &(struct sample){
-			       .comm = "c", .cpu = -1, .value = 701, .blocks = { .count = 7 } });
+	profile_add(
+		p, &(struct sample){ .comm = "c", .cpu = -1, .value = 701, .columns = { 7, 900 } });
 	d = write_and_decode(p, NULL);
 	check_type(d, 0, "inuse_objects", "count");
 	check_type(d, 1, "inuse_space", "bytes");

@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
-#include "probes/probe_place.h"
+#include "base/array.h"
 #include "elf/x86_decode.h"
+#include "probes/probe_place.h"
 #include "unit.h"
 
 #define CODE_MAX 256

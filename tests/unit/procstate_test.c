@@ -4,10 +4,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "process/procmaps.h"
 #include "process/procstate.h"
+#include "process/roots.h"
 #include "child.h"
 #include "unit.h"
 
@@ -55,6 +58,33 @@ static bool main_thread_is_gone(pid_t pid)
 	return strstr(line, ") Z");
 }
 
+/* What /proc/PID does not tell any more, a thread's folder does. */
+TEST(a_thread_speaks_for_a_process_whose_main_thread_has_ended)
+{
+	pid_t pid = start_child_with(leave_threads), live;
+	struct mappings maps;
+	struct stat st;
+	char path[40];
+	int root;
+	struct roots *roots = roots_new();
+
+	while (!main_thread_is_gone(pid))
+		usleep(1000);
+	live = process_live_task(pid);
+	CHECK(live != pid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", pid, live);
+	CHECK(!stat(path, &st));
+	CHECK_EQ(process_live_task(getpid()), getpid());
+	CHECK_EQ(process_live_task(1 << 23), 1 << 23);
+	CHECK_EQ(mappings_read(&maps, pid), 0);
+	CHECK(mappings_find(&maps, (uintptr_t)end_at_once));
+	root = roots_of(roots, pid);
+	CHECK(root >= 0 && root_has_name(root, "proc"));
+	mappings_free(&maps);
+	roots_free(roots);
+	end_child(pid);
+}
+
 TEST(other_threads_keep_it_alive)
 {
 	pid_t pid = start_child_with(leave_threads);
@@ -85,15 +115,4 @@ TEST(names_may_hold_anything)
 	CHECK(!process_has_ended(pid));
 	end_child(pid);
 	CHECK(process_comm(pid, comm, sizeof(comm)) < 0);
-}
-
-TEST(cpu_time_goes_up)
-{
-	volatile unsigned int x = 0;
-	uint64_t before = process_cpu_ns(getpid());
-
-	while (process_cpu_ns(getpid()) <= before && ++x < 2000000000U)
-		;
-	CHECK(process_cpu_ns(getpid()) > before);
-	CHECK_EQ(process_cpu_ns(1 << 22), 0);
 }

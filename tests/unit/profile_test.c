@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/mem.h"
-#include "output/profile.h"
 #include "base/strpool.h"
+#include "output/profile.h"
 #include "unit.h"
 
 static const struct frame frames_abc[] = {
@@ -89,36 +90,55 @@ TEST(equal_samples_are_merged)
 	struct profile *p = profile_new("microseconds");
 	struct sample s = make_sample(5);
 
-	s.part = 2;
 	profile_add(p, &s);
 	s.value = 30;
-	s.part = 10;
 	profile_add(p, &s);
 	CHECK_EQ(profile_count(p), 1);
 	CHECK_EQ(profile_sample(p, 0)->value, 35);
-	CHECK_EQ(profile_sample(p, 0)->part, 12);
 	CHECK_EQ(profile_total(p), 35);
 	profile_free(p);
 }
 
-TEST(blocks_are_added_up_and_ages_span_them)
+TEST(columns_are_merged_each_in_its_way)
 {
-	struct profile *p = profile_new("bytes");
+	static const struct column columns[] = { { "count", COLUMN_SUM },
+						 { "youngest", COLUMN_LEAST },
+						 { "oldest", COLUMN_MOST } };
+	static const uint64_t rows[][PROFILE_COLUMNS] = { { 3, COLUMN_ABSENT, COLUMN_ABSENT },
+							  { 5, 700, 900 },
+							  { 7, 100, 800 } };
+	struct profile *p = profile_new_with("bytes", columns);
 	struct sample s = make_sample(1);
-	const struct block_facts *blocks;
+	const uint64_t *merged;
 
-	s.blocks = (struct block_facts){ .count = 3 };
-	profile_add(p, &s);
-	s.blocks = (struct block_facts){ 5, true, 700, 900 };
-	profile_add(p, &s);
-	s.blocks = (struct block_facts){ 7, true, 100, 800 };
-	profile_add(p, &s);
+	for (size_t i = 0; i < 3; i++) {
+		memcpy(s.columns, rows[i], sizeof(rows[i]));
+		profile_add(p, &s);
+	}
 	CHECK_EQ(profile_count(p), 1);
-	blocks = &profile_sample(p, 0)->blocks;
-	CHECK_EQ(blocks->count, 15);
-	CHECK(blocks->has_ages);
-	CHECK_EQ(blocks->youngest_ms, 100);
-	CHECK_EQ(blocks->oldest_ms, 900);
+	merged = profile_sample(p, 0)->columns;
+	CHECK_EQ(merged[0], 15);
+	CHECK_EQ(merged[1], 100);
+	CHECK_EQ(merged[2], 900);
+	profile_free(p);
+}
+
+TEST(only_parts_of_the_value_are_scaled_with_it)
+{
+	static const struct column columns[] = { { .name = "runnable", .rest = "blocked" },
+						 { .name = "count" },
+						 {} };
+	struct profile *p = profile_new_with("nanoseconds", columns);
+	struct sample s = make_sample(5000);
+
+	s.columns[0] = 2000;
+	s.columns[1] = 3000;
+	profile_add(p, &s);
+	profile_scale(p, 1000);
+	CHECK_EQ(profile_sample(p, 0)->value, 5);
+	CHECK_EQ(profile_sample(p, 0)->columns[0], 2);
+	CHECK_EQ(profile_sample(p, 0)->columns[1], 3000);
+	CHECK(profile_column(p, 1) && !profile_column(p, 2));
 	profile_free(p);
 }
 
@@ -175,7 +195,7 @@ TEST(everything_is_copied)
 	struct profile *p = profile_new("samples");
 	char comm[] = "evil\n\033[2J", name[] = "na;me", remark[] = "left";
 	struct frame frame = { name, FRAME_USER };
-	struct sample s = { comm, 1, 2, 'S', remark, &frame, 1, 3, 1 };
+	struct sample s = { comm, 1, 2, 'S', remark, &frame, 1, 3, { 1 } };
 	const struct sample *got;
 
 	profile_add(p, &s);

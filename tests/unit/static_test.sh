@@ -6,7 +6,7 @@
 cd "$(dirname "$0")/../.." || exit 1
 bin=$(realpath "${TRACELETS_BIN:-build}/static/tracelets")
 if [ ! -x "$bin" ]; then
-	echo "SKIP static_binary: not built, the static libraries may be missing"
+	echo "SKIP static_binary: needs package with libelf.a, to be built"
 	exit 0
 fi
 . tests/lib

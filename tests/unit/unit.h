@@ -2,8 +2,9 @@
 /*
  * Unit tests: one program per module, one TEST per behaviour. A failed CHECK is printed with its
  * place and fails the test, which goes on. Each test prints one line, "PASS name", "FAIL name" or,
- * where it has called SKIP(why), "SKIP name: why"; tests/run counts them. What depends on how quiet
- * the machine is, as a TIMED_TEST, is tried three times before it fails, and told as "AGAIN name".
+ * where it has called SKIP(why), "SKIP name: why"; tests/run counts them, and takes "needs
+ * package" for a failure where CI is set. What depends on how quiet the machine is, as a
+ * TIMED_TEST, is tried three times before it fails, and reported as "AGAIN name".
  * A file that defines UNIT_BEFORE and UNIT_AFTER first has them run around each test; what
  * UNIT_AFTER returns counts as failed checks. Where UNIT_TIMES is set in the environment, a line
  * "@TIME MS name" goes before.
@@ -21,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 struct unit_test {
 	const char *name;
@@ -64,6 +66,13 @@ static char unit_skipped[256];
 	do {                                                               \
 		snprintf(unit_skipped, sizeof(unit_skipped), __VA_ARGS__); \
 		return;                                                    \
+	} while (0)
+
+/* The same where a file of that package is missing. */
+#define NEED_FILE(path, package)                        \
+	do {                                            \
+		if (access(path, R_OK))                 \
+			SKIP("needs package " package); \
 	} while (0)
 
 #define CHECK(cond)                                       \

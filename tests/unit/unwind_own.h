@@ -12,7 +12,7 @@
 
 struct own_tables {
 	struct unwind_tables *tables;
-	struct unwind_files *files;
+	struct processes *processes;
 	struct unwind_procs *procs;
 	struct unwind_rule *rules;
 	struct unwind_page *pages;
@@ -39,15 +39,15 @@ static inline struct own_tables *own_tables_new(void)
 	backing.patterns = own->patterns = mem_zalloc(UNWIND_MAX_PATTERNS, sizeof(*own->patterns));
 	own->mappings = mem_zalloc(OWN_MAPPINGS, sizeof(*own->mappings));
 	own->tables = unwind_tables_new(&backing);
-	own->files = unwind_files_new(own->tables);
-	own->procs = unwind_procs_new(own->files, own->mappings, OWN_MAPPINGS);
+	own->processes = processes_new(&(struct processes_options){ .max_mappings = 1 << 16 });
+	own->procs = unwind_procs_new(own->processes, own->tables, own->mappings, OWN_MAPPINGS);
 	return own;
 }
 
 static inline void own_tables_free(struct own_tables *own)
 {
 	unwind_procs_free(own->procs);
-	unwind_files_free(own->files);
+	processes_free(own->processes);
 	unwind_tables_free(own->tables);
 	for (size_t i = 0; i < UNWIND_MAX_SHARDS; i++)
 		free(own->shards[i]);

@@ -30,7 +30,7 @@ TEST(code_is_found_with_its_rules)
 	const struct unwind_rule *rule;
 	struct unwind_process slice;
 
-	CHECK(unwind_procs_update(own->procs, getpid(), &slice));
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &slice));
 	for (int i = 0; i < 2; i++) {
 		uint64_t addr = i ? own_code : libc_code;
 
@@ -52,7 +52,7 @@ TEST(mappings_ascend_and_do_not_overlap)
 	struct unwind_process slice;
 	uint64_t end = 0;
 
-	CHECK(unwind_procs_update(own->procs, getpid(), &slice));
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &slice));
 	for (uint32_t i = 0; i < slice.count; i++) {
 		CHECK(own->mappings[slice.first + i].start >= end);
 		end = own->mappings[slice.first + i].end;
@@ -67,10 +67,37 @@ TEST(memory_without_a_file_is_known_but_has_no_rules)
 	const struct unwind_mapping *m;
 	struct unwind_process slice;
 
-	CHECK(unwind_procs_update(own->procs, getpid(), &slice));
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &slice));
 	m = find(own, &slice, (uintptr_t)code);
 	CHECK(m && !m->n_pages);
 	munmap(code, 4096);
+	own_tables_free(own);
+}
+
+/* Apart from each other, so that each is a mapping of its own. */
+static void *map_code(void)
+{
+	char *at = mmap(NULL, 3 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	mprotect(at + 4096, 4096, PROT_READ | PROT_EXEC);
+	return at;
+}
+
+static void unmap_code(void **code, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		munmap(code[i], 3 * 4096);
+}
+
+TEST(an_update_without_news_keeps_the_slice)
+{
+	struct own_tables *own = own_tables_new();
+	struct unwind_process first, second;
+
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &first));
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &second));
+	CHECK_EQ(second.first, first.first);
+	CHECK_EQ(second.serial, first.serial);
 	own_tables_free(own);
 }
 
@@ -79,19 +106,25 @@ TEST(an_update_gives_a_new_slice_and_leaves_the_old_one_in_peace)
 	struct own_tables *own = own_tables_new();
 	struct unwind_process first, second, third, now;
 	struct unwind_mapping before;
+	void *code[3];
 
-	CHECK(unwind_procs_update(own->procs, getpid(), &first));
+	code[0] = map_code();
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &first));
 	before = own->mappings[first.first];
-	CHECK(unwind_procs_update(own->procs, getpid(), &second));
-	CHECK(unwind_procs_update(own->procs, getpid(), &third));
+	code[1] = map_code();
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &second));
+	code[2] = map_code();
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &third));
 	CHECK(first.first != second.first && second.first != third.first &&
 	      first.first != third.first);
 	CHECK(!memcmp(&before, &own->mappings[first.first], sizeof(before)));
 	CHECK(unwind_procs_find(own->procs, getpid(), &now));
 	CHECK_EQ(now.first, third.first);
 	usleep(1100000);
-	CHECK(unwind_procs_update(own->procs, getpid(), &now)); /* the first has rested */
+	unmap_code(code + 1, 2);
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &now)); /* the first has rested */
 	CHECK_EQ(now.first, first.first);
+	unmap_code(code, 1);
 	own_tables_free(own);
 }
 
@@ -99,11 +132,11 @@ TEST(a_child_uses_its_parents_slice_until_it_has_its_own)
 {
 	struct own_tables *own = own_tables_new();
 	struct unwind_process parents, childs, again;
+	void *code;
 	pid_t child = start_child();
-	size_t n_procs, n_mappings;
 
 	CHECK(!unwind_procs_knows(own->procs, child));
-	CHECK(unwind_procs_update(own->procs, getpid(), &parents));
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &parents));
 	unwind_procs_fork(own->procs, getpid(), child);
 	CHECK(unwind_procs_knows(own->procs, child));
 	CHECK(unwind_procs_find(own->procs, child, &childs));
@@ -111,12 +144,12 @@ TEST(a_child_uses_its_parents_slice_until_it_has_its_own)
 	unwind_procs_exit(own->procs, getpid());
 	CHECK(!unwind_procs_knows(own->procs, getpid()));
 	usleep(1100000); /* it would have rested long enough, but the child is in it */
-	CHECK(unwind_procs_update(own->procs, getpid(), &again));
+	code = map_code();
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &again));
+	unmap_code(&code, 1);
 	CHECK(again.first != parents.first);
-	CHECK(unwind_procs_update(own->procs, child, &childs));
-	CHECK(childs.first != parents.first);
-	unwind_procs_count(own->procs, &n_procs, &n_mappings);
-	CHECK_EQ(n_procs, 2);
+	CHECK(unwind_procs_update(own->procs, child, 0, &childs));
+	CHECK_EQ(processes_stats(own->processes).n_published, 2);
 	end_child(child);
 	own_tables_free(own);
 }
@@ -126,17 +159,16 @@ TEST(nothing_is_known_of_processes_that_are_gone_or_have_no_code)
 	struct own_tables *own = own_tables_new();
 	struct unwind_process slice = { 7, 7 };
 	pid_t child = start_child();
-	size_t n_procs, n_mappings;
 
 	end_child(child);
-	CHECK(!unwind_procs_update(own->procs, child, &slice));
-	CHECK(!unwind_procs_update(own->procs, 2, &slice)); /* kthreadd, or nobody we may look at */
+	CHECK(!unwind_procs_update(own->procs, child, 0, &slice));
+	CHECK(!unwind_procs_update(own->procs, 2, 0,
+				   &slice)); /* kthreadd, or nobody we may look at */
 	unwind_procs_fork(own->procs, child, getpid());
 	unwind_procs_exit(own->procs, child);
 	CHECK(!unwind_procs_knows(own->procs, getpid()));
 	CHECK(!unwind_procs_find(own->procs, getpid(), &slice));
-	unwind_procs_count(own->procs, &n_procs, &n_mappings);
-	CHECK_EQ(n_procs, 0);
+	CHECK_EQ(processes_stats(own->processes).n_published, 0);
 	own_tables_free(own);
 }
 
@@ -145,15 +177,14 @@ TEST(a_file_is_compiled_once_for_all_processes)
 	struct own_tables *own = own_tables_new();
 	struct unwind_process slice;
 	pid_t child = start_child();
-	size_t n_files, n_files_after, n_refused;
+	size_t n_files;
 
-	CHECK(unwind_procs_update(own->procs, getpid(), &slice));
-	unwind_files_count(own->files, &n_files, &n_refused);
-	CHECK(unwind_procs_update(own->procs, child, &slice));
-	unwind_files_count(own->files, &n_files_after, &n_refused);
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &slice));
+	n_files = unwind_procs_stats(own->procs).n_files;
+	CHECK(unwind_procs_update(own->procs, child, 0, &slice));
 	CHECK(n_files >= 2);
-	CHECK_EQ(n_files_after, n_files);
-	CHECK_EQ(n_refused, 0);
+	CHECK_EQ(unwind_procs_stats(own->procs).n_files, n_files);
+	CHECK_EQ(unwind_procs_stats(own->procs).n_refused, 0);
 	end_child(child);
 	own_tables_free(own);
 }
@@ -163,15 +194,13 @@ TEST(slices_do_not_run_out)
 {
 	struct own_tables *own = own_tables_new();
 	struct unwind_process slice;
-	size_t n_procs, n_mappings;
 
-	CHECK(unwind_procs_update(own->procs, getpid(), &slice));
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &slice));
 	for (pid_t pid = 1 << 23; pid < (1 << 23) + 20000; pid++) {
 		unwind_procs_fork(own->procs, getpid(), pid);
 		unwind_procs_exit(own->procs, pid);
 	}
-	unwind_procs_count(own->procs, &n_procs, &n_mappings);
-	CHECK_EQ(n_procs, 1);
-	CHECK(n_mappings < 256);
+	CHECK_EQ(processes_stats(own->processes).n_published, 1);
+	CHECK(unwind_procs_stats(own->procs).n_mappings < 256);
 	own_tables_free(own);
 }

@@ -14,11 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "unit.h"
 #include "unwind_own.h"
-#include "unwind/unwind_remote.h"
 #include "abi/stack.h"
+#include "unwind/unwind_remote.h"
 
 #define MAX_FRAMES 100
 #define COPY_BYTES 16384
@@ -110,7 +111,7 @@ static struct unwind_view view_of(struct own_tables *own, pid_t pid)
 {
 	struct unwind_process slice = {};
 
-	unwind_procs_update(own->procs, pid, &slice);
+	unwind_procs_update(own->procs, pid, 0, &slice);
 	return (struct unwind_view){ pid, own->tables, own->mappings + slice.first, slice.count };
 }
 

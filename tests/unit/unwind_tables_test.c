@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "unit.h"
 #include "unwind/unwind_tables.h"

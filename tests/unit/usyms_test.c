@@ -25,7 +25,6 @@
 #include "symbols/usyms.h"
 #include "child.h"
 #include "base/clock.h"
-#include "process/mapslog.h"
 #include "silent.h"
 #include "unit.h"
 
@@ -111,6 +110,46 @@ static void unmap_text(uint64_t addr)
 	munmap((void *)(uintptr_t)(addr - (known_addr() - text.start)), text.end - text.start);
 }
 
+/* Each with a table of processes of its own. */
+static struct {
+	struct usyms *us;
+	struct processes *table;
+} opened[4];
+
+static struct usyms *open_usyms(const struct dso_options *options)
+{
+	static const struct processes_options unfed = { .max_mappings = 1 << 16 };
+	size_t i = 0;
+
+	while (opened[i].us)
+		i++;
+	opened[i].table = processes_new(&unfed);
+	return opened[i].us = usyms_new(opened[i].table, options);
+}
+
+static size_t index_of(const struct usyms *us)
+{
+	size_t i = 0;
+
+	while (opened[i].us != us)
+		i++;
+	return i;
+}
+
+static struct processes *table_of(const struct usyms *us)
+{
+	return opened[index_of(us)].table;
+}
+
+static void close_usyms(struct usyms *us)
+{
+	size_t i = index_of(us);
+
+	usyms_free(us);
+	processes_free(opened[i].table);
+	opened[i].us = NULL;
+}
+
 static struct location locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t addr)
 {
 	struct location loc;
@@ -173,14 +212,14 @@ static void run_unprivileged(void (*checks)(void))
 
 static void check_own_function(void)
 {
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	struct location loc = locate(us, getpid(), 1, known_addr());
 	struct mapping text = self_text();
 
 	CHECK_STR(name_of(loc), "known_function");
 	CHECK_EQ(loc.offset, known_addr() - text.start + text.offset);
 	CHECK_STR(usyms_dso_name(&loc), program_invocation_short_name);
-	usyms_free(us);
+	close_usyms(us);
 }
 
 TEST(names_a_function)
@@ -196,7 +235,7 @@ TEST(names_a_function_by_path)
 
 TEST(looks_return_addresses_up_inside_the_call)
 {
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	struct location start = locate(us, getpid(), 1, known_addr());
 	struct location next = locate(us, getpid(), 1, known_addr() + 1);
 	const char *before = usyms_name(&start, true);
@@ -205,40 +244,39 @@ TEST(looks_return_addresses_up_inside_the_call)
 	CHECK_STR(usyms_name(&next, true), "known_function");
 	start.offset = 0;
 	CHECK(!usyms_name(&start, true));
-	usyms_free(us);
+	close_usyms(us);
 }
 
 TEST(shares_files_between_processes)
 {
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	pid_t child = start_child();
 
 	CHECK(locate(us, getpid(), 1, known_addr()).dso == locate(us, child, 1, known_addr()).dso);
 	end_child(child);
-	usyms_free(us);
+	close_usyms(us);
 }
 
 TEST(keeps_names_of_a_process_that_exits)
 {
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	pid_t child = start_child();
 	struct location loc = locate(us, child, 1, known_addr());
 
 	end_child(child);
 	CHECK_STR(name_of(loc), "known_function");
-	usyms_forget(us, child);
-	usyms_forget(us, child);
+	processes_clear(table_of(us));
 	CHECK_STR(name_of(loc), "known_function");
 	loc = locate(us, child, 1, known_addr());
 	CHECK(!loc.dso);
 	CHECK(!usyms_dso_name(&loc));
 	CHECK(!usyms_name(&loc, false));
-	usyms_free(us);
+	close_usyms(us);
 }
 
 TEST(keeps_mappings_of_a_process_that_is_gone)
 {
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	pid_t child = start_child();
 
 	locate(us, child, 1, known_addr());
@@ -246,23 +284,23 @@ TEST(keeps_mappings_of_a_process_that_is_gone)
 	CHECK_STR(name_of(locate(us, child, 1, known_addr() + 1)), "known_function");
 	CHECK(!locate(us, child, 1, 8).dso);
 	CHECK_STR(name_of(locate(us, child, 1, known_addr() + 1)), "known_function");
-	usyms_free(us);
+	close_usyms(us);
 }
 
 TEST(opens_files_of_a_process_that_is_gone)
 {
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	pid_t child = start_child();
 
 	locate(us, child, 1, 8); /* reads the mappings, opens nothing */
 	end_child(child);
 	CHECK_STR(name_of(locate(us, child, 1, known_addr())), "known_function");
-	usyms_free(us);
+	close_usyms(us);
 }
 
 TEST(keeps_mappings_of_a_zombie)
 {
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	pid_t child = start_child();
 	siginfo_t info;
 
@@ -272,7 +310,7 @@ TEST(keeps_mappings_of_a_zombie)
 	CHECK(!locate(us, child, 1, 8).dso);
 	CHECK_STR(name_of(locate(us, child, 1, known_addr())), "known_function");
 	end_child(child);
-	usyms_free(us);
+	close_usyms(us);
 }
 
 /*
@@ -287,7 +325,7 @@ static void check_replaced_file(void)
 	int fd = make_copy(path), fd2 = make_copy(other), fd3 = make_copy(third);
 	uint64_t addr = map_text(fd);
 	pid_t child = start_child();
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	struct location loc;
 
 	snprintf(deleted, sizeof(deleted), "%s (deleted)", path);
@@ -297,7 +335,7 @@ static void check_replaced_file(void)
 	loc = locate(us, child, 1, addr);
 	CHECK_STR(name_of(loc), privileged ? "known_function" : "");
 	CHECK_STR(usyms_dso_name(&loc), path + strlen("/tmp/"));
-	usyms_free(us);
+	close_usyms(us);
 	end_child(child);
 	unmap_text(addr);
 	close(fd);
@@ -320,7 +358,7 @@ static void check_deleted_file(void)
 	int fd = make_copy(path);
 	uint64_t addr = map_text(fd);
 	pid_t child = start_child();
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	struct location loc;
 
 	close(fd);
@@ -330,7 +368,7 @@ static void check_deleted_file(void)
 	CHECK_STR(usyms_dso_name(&loc), path + strlen("/tmp/"));
 	end_child(child);
 	unmap_text(addr);
-	usyms_free(us);
+	close_usyms(us);
 }
 
 TEST(names_functions_of_a_deleted_file)
@@ -345,7 +383,7 @@ TEST(names_functions_of_a_file_deleted_later)
 	int fd = make_copy(path);
 	uint64_t addr = map_text(fd);
 	pid_t child = start_child();
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	struct location loc = locate(us, child, 1, addr);
 
 	end_child(child);
@@ -353,13 +391,13 @@ TEST(names_functions_of_a_file_deleted_later)
 	close(fd);
 	unlink(path);
 	CHECK_STR(name_of(loc), "known_function");
-	usyms_free(us);
+	close_usyms(us);
 }
 
 TEST(names_functions_of_a_memfd)
 {
 	int fd = memfd_create("code", MFD_CLOEXEC);
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	struct location loc;
 	uint64_t addr;
 
@@ -370,7 +408,7 @@ TEST(names_functions_of_a_memfd)
 	CHECK_STR(usyms_dso_name(&loc), "memfd:code");
 	unmap_text(addr);
 	close(fd);
-	usyms_free(us);
+	close_usyms(us);
 }
 
 /* The same inode with other contents must not be known by its former symbols. */
@@ -378,7 +416,7 @@ TEST(never_names_from_former_contents)
 {
 	char path[] = "/tmp/usyms-test-XXXXXX", zeros[4096] = { 0 };
 	int fd = make_copy(path);
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	uint64_t addr = map_text(fd);
 	struct location loc = locate(us, getpid(), 1, addr);
 
@@ -389,7 +427,7 @@ TEST(never_names_from_former_contents)
 	unmap_text(addr);
 	close(fd);
 	unlink(path);
-	usyms_free(us);
+	close_usyms(us);
 }
 
 /* ---- bounded memory ---- */
@@ -432,7 +470,7 @@ static void check_names(struct usyms *us, const struct copies *c, uint64_t n_byt
 
 TEST(keeps_all_tables_if_there_is_room)
 {
-	struct usyms *us = usyms_new(&(struct dso_options){ .max_bytes = 256 << 20 });
+	struct usyms *us = open_usyms(&(struct dso_options){ .max_bytes = 256 << 20 });
 	struct copies c = map_copies();
 	uint64_t bytes;
 
@@ -443,13 +481,13 @@ TEST(keeps_all_tables_if_there_is_room)
 	CHECK_EQ(usyms_stats(us).bytes, bytes);
 	CHECK_EQ(usyms_stats(us).n_dropped, 0);
 	unmap_copies(&c);
-	usyms_free(us);
+	close_usyms(us);
 }
 
 TEST(drops_tables_and_reads_them_again)
 {
-	struct usyms *us = usyms_new(&(struct dso_options){ .max_bytes = 1 });
-	struct usyms *one = usyms_new(NULL);
+	struct usyms *us = open_usyms(&(struct dso_options){ .max_bytes = 1 });
+	struct usyms *one = open_usyms(NULL);
 	struct copies c = map_copies();
 
 	name_of(locate(one, getpid(), 1, c.addrs[0]));
@@ -459,13 +497,13 @@ TEST(drops_tables_and_reads_them_again)
 	check_names(us, &c, 5); /* all known by now */
 	CHECK_EQ(usyms_stats(us).n_dropped, 2 * 5 - 1);
 	unmap_copies(&c);
-	usyms_free(one);
-	usyms_free(us);
+	close_usyms(one);
+	close_usyms(us);
 }
 
 TEST(never_reads_tables_again_from_changed_files)
 {
-	struct usyms *us = usyms_new(&(struct dso_options){ .max_bytes = 1 });
+	struct usyms *us = open_usyms(&(struct dso_options){ .max_bytes = 1 });
 	struct copies c = map_copies();
 	struct location loc = locate(us, getpid(), 1, c.addrs[0] + 4);
 	int saved_fd;
@@ -477,7 +515,7 @@ TEST(never_reads_tables_again_from_changed_files)
 	restore_stderr(saved_fd);
 	CHECK_STR(usyms_dso_name(&loc), c.paths[0] + strlen("/tmp/"));
 	unmap_copies(&c);
-	usyms_free(us);
+	close_usyms(us);
 }
 
 /* ---- loaded ahead ---- */
@@ -507,7 +545,7 @@ static void wait_for_background(struct background *bg)
 TEST(loads_symbols_ahead)
 {
 	struct background *bg = background_new();
-	struct usyms *us = usyms_new(&(struct dso_options){ .background = bg });
+	struct usyms *us = open_usyms(&(struct dso_options){ .background = bg });
 	struct copies c = map_copies();
 	struct location loc = locate(us, getpid(), 1, c.addrs[0]);
 	uint64_t bytes;
@@ -524,14 +562,14 @@ TEST(loads_symbols_ahead)
 	CHECK(usyms_stats(us).bytes >= 2 * bytes);
 	unmap_copies(&c);
 	background_free(bg);
-	usyms_free(us);
+	close_usyms(us);
 }
 
 TEST(loads_no_more_ahead_than_there_is_room_for)
 {
 	struct background *bg = background_new();
-	struct usyms *us = usyms_new(&(struct dso_options){ .background = bg, .max_bytes = 1 });
-	struct usyms *one = usyms_new(&(struct dso_options){ .background = bg });
+	struct usyms *us = open_usyms(&(struct dso_options){ .background = bg, .max_bytes = 1 });
+	struct usyms *one = open_usyms(&(struct dso_options){ .background = bg });
 	struct copies c = map_copies();
 
 	locate(one, getpid(), 1, c.addrs[0]);
@@ -545,15 +583,15 @@ TEST(loads_no_more_ahead_than_there_is_room_for)
 	CHECK_EQ(usyms_stats(us).n_dropped, 2 * 5 - 1);
 	unmap_copies(&c);
 	background_free(bg);
-	usyms_free(one);
-	usyms_free(us);
+	close_usyms(one);
+	close_usyms(us);
 }
 
 TEST(refuses_a_file_changed_before_it_was_read)
 {
 	char path[] = "/tmp/usyms-test-XXXXXX";
 	int fd = make_copy(path);
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	uint64_t addr = map_text(fd);
 	struct location loc = locate(us, getpid(), 1, addr);
 
@@ -562,20 +600,20 @@ TEST(refuses_a_file_changed_before_it_was_read)
 	unmap_text(addr);
 	close(fd);
 	unlink(path);
-	usyms_free(us);
+	close_usyms(us);
 }
 
 /* Changed after the first reading, and in the second one's tick unless that comes late. */
 static bool is_refused_twice(int fd, uint64_t addr)
 {
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	bool is_refused;
 
 	locate(us, getpid(), 1, 8);
 	CHECK_EQ(fchmod(fd, 0700), 0);
 	CHECK_STR(name_of(locate(us, getpid(), 1, addr)), "");
 	is_refused = !*name_of(locate(us, getpid(), 2, addr + 1));
-	usyms_free(us);
+	close_usyms(us);
 	return is_refused;
 }
 
@@ -602,7 +640,7 @@ TEST(refuses_a_path_newer_than_the_mapping)
 TEST(reads_mappings_again_for_an_unknown_address)
 {
 	char path[] = "/tmp/usyms-test-XXXXXX";
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	int fd = make_copy(path);
 	uint64_t addrs[3] = { known_addr(), 8, 0 };
 	struct location locs[3];
@@ -618,13 +656,13 @@ TEST(reads_mappings_again_for_an_unknown_address)
 	unmap_text(addrs[2]);
 	close(fd);
 	unlink(path);
-	usyms_free(us);
+	close_usyms(us);
 }
 
 TEST(reads_mappings_afresh_for_a_new_generation)
 {
 	char path[] = "/tmp/usyms-test-XXXXXX";
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	int fd = make_copy(path);
 	uint64_t addr = map_text(fd);
 	struct location loc = locate(us, getpid(), 1, addr), later;
@@ -639,27 +677,27 @@ TEST(reads_mappings_afresh_for_a_new_generation)
 	unmap_text(addr);
 	close(fd);
 	unlink(path);
-	usyms_free(us);
+	close_usyms(us);
 }
 
 TEST(knows_anonymous_memory)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 	void *jit = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	struct location loc = locate(us, getpid(), 1, (uintptr_t)jit + 5);
 
 	CHECK_STR(usyms_dso_name(&loc), "[anon]");
 	CHECK_EQ(loc.offset, (uintptr_t)jit + 5);
 	CHECK(!usyms_name(&loc, false));
 	munmap(jit, page);
-	usyms_free(us);
+	close_usyms(us);
 }
 
 TEST(names_functions_of_the_vdso)
 {
 	uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	pid_t child = start_child();
 	struct location loc = locate(us, getpid(), 1, vdso);
 	bool found = false;
@@ -671,68 +709,57 @@ TEST(names_functions_of_the_vdso)
 		found = strstr(name_of(loc), "clock_gettime");
 	CHECK(found);
 	end_child(child);
-	usyms_free(us);
+	close_usyms(us);
 }
 
-/* The mappings of a child that has ended since, as the log has them. */
-static struct mapslog *log_child(pid_t *child, uint64_t *time_ns)
+/* A child that has ended since, with its mappings in the table. */
+static pid_t note_child(struct usyms *us, uint64_t *time_ns)
 {
-	struct mapslog *log = mapslog_new(1 << 16, false);
 	struct mappings maps;
+	pid_t child;
 
-	wait_for_tick(); /* this program's change time is well before what is logged */
-	*child = start_child();
-	CHECK_EQ(mappings_read(&maps, *child), 0);
+	wait_for_tick(); /* this program's change time is well before what is noted */
+	child = start_child();
+	CHECK_EQ(mappings_read(&maps, child), 0);
 	*time_ns = clock_now_ns();
-	mapslog_set(log, *child, &maps, *time_ns);
+	processes_set(table_of(us), child, &maps, *time_ns);
 	mappings_free(&maps);
-	end_child(*child);
-	return log;
+	end_child(child);
+	return child;
 }
 
 TEST(names_functions_of_a_process_that_is_gone)
 {
 	uint64_t addrs[] = { known_addr(), getauxval(AT_SYSINFO_EHDR), 1 }, time_ns;
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	struct location locs[3];
-	struct mapslog *log;
-	pid_t child;
+	pid_t child = note_child(us, &time_ns);
 
-	log = log_child(&child, &time_ns);
-	usyms_locate(us, child, 1, time_ns, addrs, 1, locs);
-	CHECK(!locs[0].dso); /* without the log nothing is known */
-	usyms_set_log(us, log);
-	usyms_locate(us, child, 2, time_ns, addrs, 3, locs);
+	usyms_locate(us, child, 1, time_ns, addrs, 3, locs);
 	CHECK_STR(name_of(locs[0]), "known_function");
 	CHECK_STR(usyms_dso_name(&locs[1]), "[vdso]");
 	CHECK(locs[1].dso == locate(us, getpid(), 1, addrs[1]).dso); /* it has names, too */
 	CHECK(!locs[2].dso);
-	usyms_free(us);
-	mapslog_free(log);
+	close_usyms(us);
 }
 
 /* Its program was replaced since: the path leads to another file, whose names would be wrong. */
 TEST(does_not_name_functions_of_a_file_that_a_process_that_is_gone_did_not_map)
 {
 	uint64_t addr = known_addr(), time_ns;
-	struct usyms *us = usyms_new(NULL);
-	struct mapslog *log;
-	struct mapping m;
+	struct usyms *us = open_usyms(NULL);
+	pid_t child = note_child(us, &time_ns);
+	struct mapping m = self_text();
 	struct location loc;
-	pid_t child;
 
-	log = log_child(&child, &time_ns);
-	usyms_set_log(us, log);
-	m = self_text();
 	m.ino++;
 	m.path = realpath("/proc/self/exe", NULL);
-	mapslog_map(log, child, &m, time_ns + 1);
+	processes_map(table_of(us), child, &m, time_ns + 1);
 	free(m.path);
 	usyms_locate(us, child, 1, time_ns + 1, &addr, 1, &loc);
 	CHECK_STR(name_of(loc), "");
 	CHECK_STR(usyms_dso_name(&loc), program_invocation_short_name);
-	usyms_free(us);
-	mapslog_free(log);
+	close_usyms(us);
 }
 
 /* A program that is no ELF file, or a special file, has a name but no symbols. */
@@ -741,7 +768,7 @@ TEST(gives_files_without_symbols_their_name)
 	char path[] = "/tmp/usyms-test-XXXXXX";
 	size_t page = sysconf(_SC_PAGESIZE);
 	int fd = mkostemp(path, O_CLOEXEC);
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	struct location loc;
 	void *at;
 
@@ -758,13 +785,13 @@ TEST(gives_files_without_symbols_their_name)
 	munmap(at, page);
 	close(fd);
 	unlink(path);
-	usyms_free(us);
+	close_usyms(us);
 }
 
 static void check_no_files_left(void)
 {
 	const struct rlimit none = { 0, 0 };
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	struct location loc, later;
 
 	locate(us, getpid(), 1, 8); /* reads the mappings */
@@ -774,7 +801,7 @@ static void check_no_files_left(void)
 	CHECK_STR(usyms_dso_name(&loc), program_invocation_short_name);
 	later = locate(us, getpid(), 1, known_addr());
 	CHECK(later.dso == loc.dso);
-	usyms_free(us);
+	close_usyms(us);
 }
 
 TEST(goes_on_without_file_descriptors)
@@ -790,7 +817,7 @@ TEST(raises_the_file_limit)
 	limit = before;
 	limit.rlim_cur = before.rlim_max / 2;
 	setrlimit(RLIMIT_NOFILE, &limit);
-	usyms_free(usyms_new(NULL));
+	close_usyms(open_usyms(NULL));
 	getrlimit(RLIMIT_NOFILE, &limit);
 	CHECK_EQ(limit.rlim_cur, limit.rlim_max);
 	setrlimit(RLIMIT_NOFILE, &before);
@@ -809,7 +836,7 @@ static size_t count_files(void)
 TEST(leaves_no_descriptors_behind)
 {
 	size_t before = count_files();
-	struct usyms *us = usyms_new(NULL);
+	struct usyms *us = open_usyms(NULL);
 	struct location loc = locate(us, getpid(), 1, known_addr());
 
 	CHECK_EQ(count_files(), before + 3);
@@ -817,6 +844,40 @@ TEST(leaves_no_descriptors_behind)
 	CHECK_EQ(count_files(), before + 3);
 	locate(us, getpid(), 2, known_addr());
 	CHECK_EQ(count_files(), before + 3);
-	usyms_free(us);
+	close_usyms(us);
 	CHECK_EQ(count_files(), before);
+}
+
+static struct location needed;
+
+static void keep_needed(void *arg)
+{
+	(void)arg;
+	usyms_keep(&needed);
+}
+
+/* Programs that come and go, as in a build: all but one of them. */
+TEST(lets_go_of_files_that_nobody_has)
+{
+	struct usyms *us = open_usyms(NULL);
+	size_t before = count_files();
+
+	needed = locate(us, getpid(), 1, known_addr());
+	for (uint32_t i = 0; i < 600; i++) {
+		char path[] = "/tmp/usyms-test-XXXXXX";
+		int fd = mkostemp(path, O_CLOEXEC);
+		void *at;
+
+		CHECK_EQ(ftruncate(fd, 4096), 0);
+		at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		name_of(locate(us, getpid(), i + 2, (uintptr_t)at));
+		munmap(at, 4096);
+		close(fd);
+		unlink(path);
+		usyms_let_go(us, keep_needed, NULL);
+	}
+	CHECK(processes_stats(table_of(us)).n_files < 300);
+	CHECK(count_files() < before + 300);
+	CHECK_STR(name_of(needed), "known_function");
+	close_usyms(us);
 }

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/mem.h"
+#include "base/array.h"
+
 #include "unit.h"
 #include "written.h"
 
@@ -295,15 +296,26 @@ TEST(text_shows_cpu_state_and_remark)
 		   "    -                app (4000000000) [blocked at end]\n        5\n\n");
 }
 
-TEST(text_splits_blocked_and_runnable)
+static void check_parts(uint64_t part, const char *expected)
 {
-	struct sample s = { .comm = "a", .pid = 1, .cpu = -1, .value = 10, .part = 3 };
+	static const struct column columns[] = { { .name = "runnable", .rest = "blocked" }, {} };
+	struct profile *p = profile_new_with("microseconds", columns);
+	char *text;
 
-	check_text(&s, &plain,
-		   "    -                a (1)\n        10 (blocked 7, runnable 3)\n\n");
-	s.part = 10;
-	check_text(&s, &plain,
-		   "    -                a (1)\n        10 (blocked 0, runnable 10)\n\n");
+	profile_add(p,
+		    &(struct sample){
+			    .comm = "a", .pid = 1, .cpu = -1, .value = 10, .columns = { part } });
+	text = written_by(&text_writer, p, &plain, NULL);
+	CHECK_STR(text, expected);
+	free(text);
+	profile_free(p);
+}
+
+TEST(text_shows_a_part_and_the_rest)
+{
+	check_parts(3, "    -                a (1)\n        10 (blocked 7, runnable 3)\n\n");
+	check_parts(10, "    -                a (1)\n        10 (blocked 0, runnable 10)\n\n");
+	check_parts(0, "    -                a (1)\n        10\n\n");
 }
 
 TEST(text_is_coldest_first)

@@ -135,7 +135,7 @@ function markdown_cell(kernel, name,    failed, skipped)
 	       (failed ? ", **" failed " failed**" : "")
 }
 
-# For the README.
+# For doc/kernels.md.
 function print_markdown(    i, k, line)
 {
 	line = "| |"

@@ -326,7 +326,7 @@ static void run_mode(const char *mode, int n, const char *arg)
 /*
  * Modes with their N follow each other; one behind "before" comes before it says that it is ready.
  */
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	int i = 1;
 
@@ -342,4 +342,24 @@ int main(int argc, char **argv)
 			 i + 1 < argc ? argv[i + 1] : NULL);
 	work_wait_end();
 	return 0;
+}
+
+static int thread_argc;
+
+static void *run_in_thread(void *argv)
+{
+	work_sleep(50 * NS_PER_MS); /* the main thread is gone by then */
+	exit(run(thread_argc, argv));
+}
+
+/* "leaderless" before all else: in a thread, after the main one has ended. */
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+
+	if (argc < 2 || strcmp(argv[1], "leaderless"))
+		return run(argc, argv);
+	thread_argc = argc - 1;
+	pthread_create(&thread, NULL, run_in_thread, argv + 1);
+	pthread_exit(NULL);
 }

@@ -219,6 +219,27 @@ static int run_blocked(void)
 	return 0;
 }
 
+/* All of the process, once the main thread is gone. */
+static void *run_alone(void *arg)
+{
+	(void)arg;
+	work_sleep(50 * NS_PER_MS);
+	work_set_comm(NOFP_NAME);
+	work_wait_go();
+	just_stay(NULL);
+	WORK_KEEP_FRAME();
+	work_wait_end();
+	exit(0);
+}
+
+static void leave_main_thread(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, run_alone, NULL);
+	pthread_exit(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3)
@@ -227,6 +248,8 @@ int main(int argc, char **argv)
 	is_nap = !strcmp(argv[1], "nap");
 	if (!strcmp(argv[1], "block"))
 		return run_blocked();
+	if (!strcmp(argv[1], "leaderless"))
+		leave_main_thread();
 	if (!strcmp(argv[1], "run")) { /* executed by another one */
 		work_set_comm("executed");
 		just_stay(NULL);

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
+#include "base/array.h"
 #include "memleak/allocators.h"
-#include "base/mem.h"
 
 static const struct alloc_traits traits[ALLOC_KINDS] = {
 	[ALLOC_MALLOC] = { "malloc", 1, true },

@@ -13,11 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "memleak/allocators.h"
-#include "elf/elfnames.h"
-#include "process/mapfile.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "elf/elfnames.h"
+#include "elf/gopclntab.h"
+#include "memleak/allocators.h"
+#include "process/mapfile.h"
+#include "process/procstate.h"
 #include "process/roots.h"
 
 #define CODE_MAX_BYTES	   (64u << 10) /* of a function, to look for jumps back to its entry */
@@ -132,11 +134,22 @@ static void place_function(const struct scan *scan, struct alloc_function *f)
 		  (unsigned long long)f->offset, f->place.offset, probe_kind_name(f->place.kind));
 }
 
+/* Go's own allocator cannot be probed: it allocates within functions, and frees none by one. */
+static void warn_of_go(const struct scan *scan)
+{
+	if (gopclntab_exists(&scan->elf))
+		msg_warn("%s: a Go program, whose heap is not malloc's: only memory of C and "
+			 "mappings are "
+			 "seen (Go's own heap profile shows the rest: net/http/pprof)",
+			 scan->a->files[scan->file].path);
+}
+
 /* False: the file has nothing of interest. */
 static bool read_functions(struct scan *scan, int fd)
 {
 	if (elf64_open(&scan->elf, fd) || !elf64_is_native(&scan->elf))
 		return false;
+	warn_of_go(scan);
 	elfnames_visit(&scan->elf, visit_name, scan);
 	for (size_t i = scan->first; i < scan->a->n_functions; i++)
 		place_function(scan, &scan->a->functions[i]);
@@ -218,7 +231,7 @@ static int scan_path(struct allocators *a, pid_t pid, const struct allocators_wi
 	struct alloc_file found = { .path = path };
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, wish->object);
+	snprintf(path, sizeof(path), "/proc/%d/root%s", process_live_task(pid), wish->object);
 	if (wish->object[0] != '/' || stat(path, &st))
 		snprintf(path, sizeof(path), "%s", wish->object);
 	if (stat(path, &st) || !S_ISREG(st.st_mode))

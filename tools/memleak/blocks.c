@@ -2,11 +2,11 @@
 /* Reading the table of live blocks; see blocks.h. */
 #include <stdlib.h>
 
-#include "memleak/blocks.h"
+#include "base/clock.h"
 #include "base/idmap.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "base/parse.h"
+#include "memleak/blocks.h"
 
 size_t blocks_buckets_for(size_t n_blocks)
 {

@@ -3,8 +3,8 @@
  * Live blocks as the loader reads them, out of the table that BPF programs write (bpf/abi/block.h):
  * summed up by the stack that asked for them.
  */
-#ifndef COMMON_BLOCKS_H
-#define COMMON_BLOCKS_H
+#ifndef BLOCKS_H
+#define BLOCKS_H
 
 #include <stdbool.h>
 #include <stddef.h>

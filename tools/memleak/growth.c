@@ -2,9 +2,9 @@
 /* Which numbers keep growing; see growth.h. */
 #include <stdlib.h>
 
-#include "memleak/growth.h"
 #include "base/idmap.h"
 #include "base/mem.h"
+#include "memleak/growth.h"
 
 struct growths {
 	struct idmap by_id;

@@ -1,214 +1,284 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Probes on allocators, process by process; see leakprobes.h. */
+/* Probes on allocators, process by process; see leak_probes.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "memleak/leak_probes.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "memleak/leak_probes.h"
 #include "process/procstate.h"
 
-struct target {
+struct probed_process {
 	pid_t pid;
 	char comm[64];
 	struct allocators found;
 };
 
-static struct uprobes_programs progs;
-static struct allocators_wish wish;
-static bool for_all; /* processes that use a file */
-
-static struct target *targets;
-static size_t n_targets, targets_cap;
-
-static struct uprobes **links;
-static size_t n_links, links_cap;
-
-/* Files that are probed for all processes. */
 struct file_id {
 	dev_t dev;
 	ino_t ino;
 };
 
-static struct file_id *files;
-static size_t n_files, files_cap;
-static size_t n_functions;
-static enum probe_kind worst_place[2];
+struct leak_probes {
+	struct uprobes_programs programs;
+	struct allocators_wish wish;
+	bool for_all;
 
-int leakprobes_prepare(const struct uprobes_programs *programs, const struct allocators_wish *what,
-		       bool follow)
-{
-	progs = *programs;
-	wish = *what;
-	for_all = follow;
-	return uprobes_prepare(&progs);
-}
+	struct probed_process *processes;
+	size_t n_processes, processes_cap;
 
-static struct target *find_target(pid_t pid)
+	struct uprobes **links;
+	size_t n_links, links_cap;
+
+	struct file_id *files; /* probed for all processes */
+	size_t n_files, files_cap;
+
+	size_t n_functions;
+	enum probe_kind worst_place[2]; /* [1]: of functions like free() */
+};
+
+struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
+				    const struct allocators_wish *wish, bool for_all)
 {
-	for (size_t i = 0; i < n_targets; i++)
-		if (targets[i].pid == pid)
-			return &targets[i];
+	struct leak_probes *probes = mem_zalloc(1, sizeof(*probes));
+
+	probes->programs = *programs;
+	probes->wish = *wish;
+	probes->for_all = for_all;
+	if (!uprobes_prepare(&probes->programs))
+		return probes;
+	leak_probes_free(probes);
 	return NULL;
 }
 
-static struct target *find_or_add(pid_t pid)
+static struct probed_process *find_process(const struct leak_probes *probes, pid_t pid)
 {
-	struct target *target = find_target(pid);
-
-	if (target)
-		return target;
-	targets = mem_grow(targets, n_targets, &targets_cap, sizeof(*targets));
-	targets[n_targets] = (struct target){ .pid = pid };
-	return &targets[n_targets++];
+	for (size_t i = 0; i < probes->n_processes; i++)
+		if (probes->processes[i].pid == pid)
+			return &probes->processes[i];
+	return NULL;
 }
 
-static bool file_is_probed(const struct alloc_file *file)
+static struct probed_process *find_or_add(struct leak_probes *probes, pid_t pid)
 {
-	for (size_t i = 0; i < n_files; i++)
-		if (files[i].dev == file->dev && files[i].ino == file->ino)
+	struct probed_process *process = find_process(probes, pid);
+
+	if (process)
+		return process;
+	probes->processes = mem_grow(probes->processes, probes->n_processes, &probes->processes_cap,
+				     sizeof(*process));
+	process = &probes->processes[probes->n_processes++];
+	*process = (struct probed_process){ .pid = pid };
+	return process;
+}
+
+static bool file_is_probed(const struct leak_probes *probes, const struct alloc_file *file)
+{
+	for (size_t i = 0; i < probes->n_files; i++)
+		if (probes->files[i].dev == file->dev && probes->files[i].ino == file->ino)
 			return true;
 	return false;
 }
 
-static void note_file(const struct alloc_file *file)
+static void note_file(struct leak_probes *probes, const struct alloc_file *file)
 {
-	if (!for_all || file_is_probed(file))
+	if (!probes->for_all || file_is_probed(probes, file))
 		return;
-	files = mem_grow(files, n_files, &files_cap, sizeof(*files));
-	files[n_files++] = (struct file_id){ file->dev, file->ino };
+	probes->files = mem_grow(probes->files, probes->n_files, &probes->files_cap,
+				 sizeof(*probes->files));
+	probes->files[probes->n_files++] = (struct file_id){ file->dev, file->ino };
 }
 
-static struct uprobe_point make_point(const struct target *target, const struct alloc_function *f)
+static struct uprobe_point make_point(const struct allocators *found,
+				      const struct alloc_function *f)
 {
 	return (struct uprobe_point){
-		.fd = target->found.files[f->file].fd,
+		.fd = found->files[f->file].fd,
 		.offset = f->offset + f->place.offset,
 		.cookie = f->kind,
 		.wants_return = alloc_kind_traits(f->kind)->wants_return,
 	};
 }
 
-static void note_function(const struct target *target, const struct alloc_function *f, int err)
+static void note_function(struct leak_probes *probes, const struct alloc_file *file,
+			  const struct alloc_function *f, int err)
 {
-	const struct alloc_file *file = &target->found.files[f->file];
 	bool frees = f->kind == ALLOC_FREE;
 
 	if (err) {
 		msg_warn("%s of %s can't be probed: %s", f->name, file->path, strerror(-err));
 		return;
 	}
-	n_functions++;
-	if ((frees || f->kind == ALLOC_MALLOC) && f->place.kind > worst_place[frees])
-		worst_place[frees] = f->place.kind;
+	probes->n_functions++;
+	if ((frees || f->kind == ALLOC_MALLOC) && f->place.kind > probes->worst_place[frees])
+		probes->worst_place[frees] = f->place.kind;
 	msg_debug("probing %s of %s, at +%u (%s)", f->name, file->path, f->place.offset,
 		  probe_kind_name(f->place.kind));
 }
 
+static bool file_has_malloc(const struct allocators *found, size_t file)
+{
+	for (size_t i = 0; i < found->n_functions; i++)
+		if (found->functions[i].file == file && found->functions[i].kind == ALLOC_MALLOC)
+			return true;
+	return false;
+}
+
 /*
- * The C++ library's operators call malloc() and free(), and that is enough. Those of allocators are
- * probed, but an exception thrown through a function whose return is probed ends the program: so
- * only where the return can be left alone if that is to be expected, see is_no_memory().
+ * The C++ library's operators call malloc() and free(), and probes there are enough. The operators
+ * of an allocator are probed. But an exception that is thrown through a function whose return is
+ * probed ends the program: so operator new is probed only in the mode that can leave out a single
+ * return, see is_no_memory() in memleak.bpf.c.
  */
-static bool is_left_out(const struct target *target, const struct alloc_function *f)
+static bool is_left_out(const struct leak_probes *probes, const struct allocators *found,
+			const struct alloc_function *f)
 {
 	if (f->kind != ALLOC_NEW && f->kind != ALLOC_DELETE)
 		return false;
-	if (f->kind == ALLOC_NEW && progs.mode != UPROBES_SESSION)
+	if (f->kind == ALLOC_NEW && probes->programs.mode != UPROBES_SESSION)
 		return true;
-	for (size_t i = 0; i < target->found.n_functions; i++)
-		if (target->found.functions[i].file == f->file &&
-		    target->found.functions[i].kind == ALLOC_MALLOC)
-			return false;
-	return true;
+	return !file_has_malloc(found, f->file);
 }
 
-/* Probes the functions from `first` on, but for those of files that are probed for all. */
-static int probe_functions(struct target *target, size_t first)
+/* Functions to be probed together, with a point for each. */
+struct batch {
+	const struct alloc_function **functions;
+	struct uprobe_point *points;
+	size_t n;
+};
+
+/* The functions from number `first` on, but not those that are probed for all already. */
+static struct batch choose_functions(const struct leak_probes *probes,
+				     const struct allocators *found, size_t first)
 {
-	size_t n = 0, all = target->found.n_functions;
-	struct uprobe_point *points = mem_zalloc(all - first, sizeof(*points));
-	const struct alloc_function **meant = mem_zalloc(all - first, sizeof(*meant));
-	struct uprobes *link;
-	int err = 0;
+	size_t most = found->n_functions - first;
+	struct batch batch = {
+		.functions = mem_zalloc(most, sizeof(struct alloc_function *)),
+		.points = mem_zalloc(most, sizeof(struct uprobe_point)),
+	};
 
-	for (size_t i = first; i < all; i++) {
-		const struct alloc_function *f = &target->found.functions[i];
+	for (size_t i = first; i < found->n_functions; i++) {
+		const struct alloc_function *f = &found->functions[i];
 
-		if ((for_all && file_is_probed(&target->found.files[f->file])) ||
-		    is_left_out(target, f))
+		if (file_is_probed(probes, &found->files[f->file]) || is_left_out(probes, found, f))
 			continue;
-		meant[n] = f;
-		points[n++] = make_point(target, f);
+		batch.functions[batch.n] = f;
+		batch.points[batch.n++] = make_point(found, f);
 	}
-	link = n ? uprobes_attach(&progs, for_all ? 0 : target->pid, points, n) : NULL;
-	err = n && !link ? -errno : 0;
-	for (size_t i = 0; i < n; i++) {
-		note_function(target, meant[i], points[i].err);
-		note_file(&target->found.files[meant[i]->file]);
+	return batch;
+}
+
+/* 0, or -errno if none could be attached. */
+static int attach_batch(struct leak_probes *probes, pid_t pid, const struct batch *batch)
+{
+	/* the kernel finds a process by its main thread's memory; BPF leaves out the others */
+	bool is_leaderless = process_live_task(pid) != pid;
+	struct uprobes *link;
+
+	if (!batch->n)
+		return 0;
+	link = uprobes_attach(&probes->programs, probes->for_all || is_leaderless ? 0 : pid,
+			      batch->points, batch->n);
+	if (!link)
+		return -errno;
+	probes->links = mem_grow(probes->links, probes->n_links, &probes->links_cap,
+				 sizeof(struct uprobes *));
+	probes->links[probes->n_links++] = link;
+	return 0;
+}
+
+/* Once for all functions that could not be probed because of a limit. */
+static void hint_at_limit(const struct batch *batch)
+{
+	const char *hint = NULL;
+	char text[128];
+
+	for (size_t i = 0; !hint && i < batch->n; i++)
+		if (limit_is_reached(batch->points[i].err))
+			hint = limit_hint(batch->points[i].err, text, sizeof(text));
+	if (hint)
+		msg_hint("%s", hint);
+}
+
+/* Probes the process's functions from number `first` on. */
+static int probe_functions(struct leak_probes *probes, const struct probed_process *process,
+			   size_t first)
+{
+	const struct allocators *found = &process->found;
+	struct batch batch = choose_functions(probes, found, first);
+	int err = attach_batch(probes, process->pid, &batch);
+
+	for (size_t i = 0; i < batch.n; i++) {
+		const struct alloc_file *file = &found->files[batch.functions[i]->file];
+
+		note_function(probes, file, batch.functions[i], batch.points[i].err);
+		note_file(probes, file);
 	}
-	if (link) {
-		links = mem_grow(links, n_links, &links_cap, sizeof(struct uprobes *));
-		links[n_links++] = link;
-	}
-	free(points);
-	free(meant);
+	if (!err)
+		hint_at_limit(&batch);
+	free(batch.functions);
+	free(batch.points);
 	return err;
 }
 
-int leakprobes_add(pid_t pid)
+int leak_probes_add(struct leak_probes *probes, pid_t pid)
 {
-	struct target *target = find_or_add(pid);
-	int n = allocators_scan(&target->found, pid, &wish);
+	struct probed_process *process = find_or_add(probes, pid);
+	int n = allocators_scan(&process->found, pid, &probes->wish);
 
-	process_comm(pid, target->comm, sizeof(target->comm));
+	process_comm(pid, process->comm, sizeof(process->comm));
 	if (n <= 0)
 		return n;
-	return probe_functions(target, target->found.n_functions - (size_t)n);
+	return probe_functions(probes, process, process->found.n_functions - (size_t)n);
 }
 
-bool leakprobes_knows(pid_t pid)
+bool leak_probes_has(const struct leak_probes *probes, pid_t pid)
 {
-	return find_target(pid);
+	return find_process(probes, pid);
 }
 
-const char *leakprobes_comm(pid_t pid)
+const char *leak_probes_comm(const struct leak_probes *probes, pid_t pid)
 {
-	const struct target *target = find_target(pid);
+	const struct probed_process *process = probes ? find_process(probes, pid) : NULL;
 
-	return target && *target->comm ? target->comm : NULL;
+	return process && *process->comm ? process->comm : NULL;
 }
 
-size_t leakprobes_count(void)
+size_t leak_probes_count(const struct leak_probes *probes)
 {
-	return n_functions;
+	return probes->n_functions;
 }
 
-enum probe_kind leakprobes_place(bool of_frees)
+enum probe_kind leak_probes_place(const struct leak_probes *probes, bool of_frees)
 {
-	return worst_place[of_frees];
+	return probes->worst_place[of_frees];
 }
 
-struct uprobes *leakprobes_attach_own(struct uprobe_point *point)
+struct uprobes *leak_probes_attach_own(const struct leak_probes *probes, struct uprobe_point *point)
 {
-	return uprobes_attach(&progs, getpid(), point, 1);
+	return uprobes_attach(&probes->programs, getpid(), point, 1);
 }
 
-void leakprobes_detach(void)
+void leak_probes_detach(struct leak_probes *probes)
 {
-	for (size_t i = 0; i < n_links; i++)
-		uprobes_detach(links[i]);
-	n_links = 0;
+	for (size_t i = 0; probes && i < probes->n_links; i++)
+		uprobes_detach(probes->links[i]);
+	if (probes)
+		probes->n_links = 0;
 }
 
-void leakprobes_free(void)
+void leak_probes_free(struct leak_probes *probes)
 {
-	leakprobes_detach();
-	for (size_t i = 0; i < n_targets; i++)
-		allocators_free(&targets[i].found);
-	free(targets);
-	free(links);
-	free(files);
+	if (!probes)
+		return;
+	leak_probes_detach(probes);
+	for (size_t i = 0; i < probes->n_processes; i++)
+		allocators_free(&probes->processes[i].found);
+	free(probes->processes);
+	free(probes->links);
+	free(probes->files);
+	free(probes);
 }

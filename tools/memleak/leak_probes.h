@@ -1,44 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Probes on the allocators of the processes that memleak traces: found in each one's own mappings,
- * when it is first met and whenever it has mapped more or executed another program.
+ * Probes on the allocators of the traced processes. A process's mappings are searched for
+ * allocators when it is first seen, and again whenever it has mapped more or executed another
+ * program.
  */
-#ifndef LEAKPROBES_H
-#define LEAKPROBES_H
+#ifndef LEAK_PROBES_H
+#define LEAK_PROBES_H
 
 #include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "memleak/allocators.h"
-#include "run/tool.h"
 #include "probes/uprobes.h"
 
+struct leak_probes;
+
 /*
- * Before load: finds out how to attach. `follow`: whoever maps a file of the target's is probed, as
- * children must be from their first instruction on; the BPF side tells who is wanted.
+ * Before load: chooses how to attach. for_all: a file is probed for every process that maps it, so
+ * that children are traced from their first instruction on; BPF leaves out the processes that are
+ * not traced. NULL, printed, where the kernel can't do it; free with leak_probes_free().
  */
-int leakprobes_prepare(const struct uprobes_programs *programs, const struct allocators_wish *wish,
-		       bool follow);
+struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
+				    const struct allocators_wish *wish, bool for_all);
+void leak_probes_free(struct leak_probes *probes);
 
-/* Looks at a process's mappings and probes what is new. 0, or -errno if nothing could be probed. */
-int leakprobes_add(pid_t pid);
+/*
+ * Searches a process's mappings and probes what is new there. 0, or -errno if nothing could be
+ * probed.
+ */
+int leak_probes_add(struct leak_probes *probes, pid_t pid);
 
-bool leakprobes_knows(pid_t pid);
+/* Whether the process was added. */
+bool leak_probes_has(const struct leak_probes *probes, pid_t pid);
 
-/* Its name, as of when it was last looked at; NULL if it isn't known. */
-const char *leakprobes_comm(pid_t pid);
+/* The process's name when it was last searched; NULL if it was not added. */
+const char *leak_probes_comm(const struct leak_probes *probes, pid_t pid);
 
 /* The number of probed functions. */
-size_t leakprobes_count(void);
+size_t leak_probes_count(const struct leak_probes *probes);
 
-/* Of those like malloc(), or those like free(): the dearest place of a probe. */
-enum probe_kind leakprobes_place(bool of_frees);
+/* The most expensive place of a probe, on functions like free() or like malloc(). */
+enum probe_kind leak_probes_place(const struct leak_probes *probes, bool of_frees);
 
-/* Attaches one of our own functions, to find out what a probe costs. NULL with errno set. */
-struct uprobes *leakprobes_attach_own(struct uprobe_point *point);
+/* Probes a function of this program, to measure what a probe costs. NULL with errno set. */
+struct uprobes *leak_probes_attach_own(const struct leak_probes *probes,
+				       struct uprobe_point *point);
 
-void leakprobes_detach(void);
-void leakprobes_free(void);
+void leak_probes_detach(struct leak_probes *probes);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The rate of calls and what they cost; see leakrate.h. */
+/* The rate of calls and what they cost; see leak_rate.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,75 +10,97 @@
 #include <bpf/bpf.h>
 
 #include "abi/memleak.h"
-#include "run/bpfmap.h"
 #include "base/clock.h"
-#include "memleak/leak_probes.h"
-#include "memleak/leak_rate.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/msg.h"
-#include "base/parse.h"
+#include "memleak/leak_rate.h"
 #include "process/procmaps.h"
-#include "process/procstate.h"
+#include "run/bpfmap.h"
 
 #define TICK_NS	      (250 * NS_PER_MS)
-#define STATS_TICKS   4 /* for so long the kernel measures the time in BPF */
+#define STATS_TICKS   4	   /* the time in BPF is measured for at least so long, */
+#define STATS_CALLS   1000 /* and for so many calls, since measuring costs time, too */
 #define PRICE_CALLS   200
 #define PRICE_BATCHES 5
 
-struct process_time {
-	pid_t pid;
-	uint64_t first_ns, last_ns; /* CPU time */
+struct leak_rate {
+	struct run *run;
+	uint32_t max_rate;
+	int timer_fd;
+
+	struct memleak_counts last; /* at the last tick */
+	uint64_t last_ns;
+
+	double alloc_price_ns, free_price_ns; /* of the probes, without BPF */
+	bool is_priced;
+
+	int stats_fd; /* -1: the kernel doesn't measure the time in BPF now */
+	uint32_t stats_ticks;
+	uint64_t stats_first_hits, stats_first_ns;
+	double bpf_ns; /* in BPF, per hit of a probe; 0: not known */
 };
-
-static struct process_time *processes;
-static size_t n_processes, processes_cap;
-
-static double alloc_price_ns, free_price_ns; /* of the probes alone */
-static double bpf_ns;			     /* of the programs, for each call; 0: not known */
-static struct memleak_counts counts, last_counts;
-static uint64_t last_ns;
-static uint32_t rate_limit, n_ticks;
-static int timer_fd = -1, stats_fd = -1;
 
 /* ---- counts ---- */
 
-static void read_counts(const struct run *run, struct memleak_counts *sum)
+static struct memleak_counts read_counts(const struct run *run)
 {
 	int n = libbpf_num_possible_cpus(), fd = bpf_map__fd(map_find(run, "memleak_counts"));
-	struct memleak_counts *each = mem_zalloc((size_t)n, sizeof(*each));
+	struct memleak_counts sum = {}, *each = mem_zalloc((size_t)n, sizeof(*each));
 	uint32_t zero = 0;
 
-	memset(sum, 0, sizeof(*sum));
 	if (!bpf_map_lookup_elem(fd, &zero, each))
 		for (int i = 0; i < n; i++) {
-			sum->allocs += each[i].allocs;
-			sum->frees += each[i].frees;
+			sum.allocs += each[i].allocs;
+			sum.frees += each[i].frees;
+			sum.nested += each[i].nested;
+			sum.foreign += each[i].foreign;
 		}
 	free(each);
+	return sum;
+}
+
+static uint64_t calls_in(const struct memleak_counts *counts)
+{
+	return counts->allocs + counts->frees;
 }
 
 /* ---- the price of a probe ---- */
 
+/* Functions that begin with each kind of instruction: the kind decides the price. */
 #ifdef __x86_64__
-/*
- * As functions begin: with an instruction that the kernel emulates, and with one that it steps
- * over.
- */
 __asm__(".pushsection .text\n"
-	".type leakrate_cheap, @function\n"
-	"leakrate_cheap: push %rbx; pop %rbx; ret\n"
-	".type leakrate_dear, @function\n"
-	"leakrate_dear: test %rdi, %rdi; ret\n"
+	".type leak_rate_nop, @function\n"
+	"leak_rate_nop: nop; ret\n"
+	".type leak_rate_push, @function\n"
+	"leak_rate_push: push %rbx; pop %rbx; ret\n"
+	".type leak_rate_branch, @function\n"
+	"leak_rate_branch: je 1f; 1: ret\n"
+	".type leak_rate_long_nop, @function\n"
+	"leak_rate_long_nop: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00; ret\n"
+	".type leak_rate_step, @function\n"
+	"leak_rate_step: test %rdi, %rdi; ret\n"
 	".popsection\n");
-void leakrate_cheap(void);
-void leakrate_dear(void);
+void leak_rate_nop(void);
+void leak_rate_push(void);
+void leak_rate_branch(void);
+void leak_rate_long_nop(void);
+void leak_rate_step(void);
+
+static void (*const priced_functions[PROBE_KINDS])(void) = {
+	[PROBE_NOP] = leak_rate_nop,	   [PROBE_PUSH] = leak_rate_push,
+	[PROBE_BRANCH] = leak_rate_branch, [PROBE_LONG_NOP] = leak_rate_long_nop,
+	[PROBE_STEP] = leak_rate_step,
+};
 #else
-__attribute__((noinline)) static void leakrate_cheap(void)
+__attribute__((noinline)) static void leak_rate_step(void)
 {
 	__asm__ volatile("");
 }
-#define leakrate_dear leakrate_cheap
+
+static void (*const priced_functions[PROBE_KINDS])(void) = {
+	leak_rate_step, leak_rate_step, leak_rate_step, leak_rate_step, leak_rate_step,
+};
 #endif
 
 static uint64_t own_file_offset(uint64_t addr)
@@ -111,18 +133,18 @@ static double time_calls(void (*function)(void))
 	return best_ns;
 }
 
-/* 0 where it can't be found out. */
-static double price_of(enum probe_kind place, bool wants_return)
+/* 0 where it can't be measured. */
+static double measure_price(const struct leak_probes *probes, enum probe_kind place,
+			    bool wants_return)
 {
-	void (*function)(void) = place == PROBE_STEP ? leakrate_dear : leakrate_cheap;
 	struct uprobe_point point = {
 		.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
-		.offset = own_file_offset((uintptr_t)function),
+		.offset = own_file_offset((uintptr_t)priced_functions[place]),
 		.cookie = wants_return ? MEMLEAK_PRICE : MEMLEAK_PRICE_OF_ENTRY,
 		.wants_return = wants_return,
 	};
-	struct uprobes *link = point.fd < 0 ? NULL : leakprobes_attach_own(&point);
-	double ns = link ? time_calls(function) : 0;
+	struct uprobes *link = point.fd < 0 ? NULL : leak_probes_attach_own(probes, &point);
+	double ns = link ? time_calls(priced_functions[place]) : 0;
 
 	uprobes_detach(link);
 	if (point.fd >= 0)
@@ -130,42 +152,12 @@ static double price_of(enum probe_kind place, bool wants_return)
 	return ns;
 }
 
-void leakrate_calibrate(void)
+static void measure_prices(struct leak_rate *rate, const struct leak_probes *probes)
 {
-	alloc_price_ns = price_of(leakprobes_place(false), true);
-	free_price_ns = price_of(leakprobes_place(true), false);
-	msg_debug("a probe costs %.0f ns where memory is given, %.0f ns where it is taken back",
-		  alloc_price_ns, free_price_ns);
-}
-
-/* ---- the target's CPU time ---- */
-
-void leakrate_watch_pid(pid_t pid)
-{
-	processes = mem_grow(processes, n_processes, &processes_cap, sizeof(*processes));
-	processes[n_processes++] = (struct process_time){ .pid = pid };
-}
-
-/* Of a process that has ended, the last value stays. */
-static void read_cpu_times(bool first)
-{
-	for (size_t i = 0; i < n_processes; i++) {
-		uint64_t now_ns = process_cpu_ns(processes[i].pid);
-
-		if (now_ns > processes[i].last_ns)
-			processes[i].last_ns = now_ns;
-		if (first)
-			processes[i].first_ns = now_ns;
-	}
-}
-
-static double target_cpu_ns(void)
-{
-	double sum_ns = 0;
-
-	for (size_t i = 0; i < n_processes; i++)
-		sum_ns += (double)(processes[i].last_ns - processes[i].first_ns);
-	return sum_ns;
+	rate->alloc_price_ns = measure_price(probes, leak_probes_place(probes, false), true);
+	rate->free_price_ns = measure_price(probes, leak_probes_place(probes, true), false);
+	msg_debug("a probe costs %.0f ns on functions that allocate, %.0f ns on those that free",
+		  rate->alloc_price_ns, rate->free_price_ns);
 }
 
 /* ---- the time in BPF ---- */
@@ -186,94 +178,131 @@ static uint64_t read_run_ns(const struct run *run)
 	return sum_ns;
 }
 
-static void measure_bpf(const struct run *run)
+static uint64_t hits_in(const struct memleak_counts *counts)
 {
-	uint64_t n = counts.allocs + counts.frees;
+	return calls_in(counts) + counts->nested + counts->foreign;
+}
 
-	if (stats_fd < 0)
+static void begin_stats(struct leak_rate *rate)
+{
+	struct memleak_counts counts = read_counts(rate->run);
+
+	rate->stats_first_hits = hits_in(&counts);
+	rate->stats_first_ns = read_run_ns(rate->run);
+	rate->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+}
+
+static void end_stats(struct leak_rate *rate, const struct memleak_counts *counts)
+{
+	uint64_t hits = hits_in(counts) - rate->stats_first_hits;
+
+	if (rate->stats_fd < 0)
 		return;
-	if (n)
-		bpf_ns = (double)read_run_ns(run) / (double)n;
-	close(stats_fd);
-	stats_fd = -1;
+	if (hits)
+		rate->bpf_ns =
+			(double)(read_run_ns(rate->run) - rate->stats_first_ns) / (double)hits;
+	close(rate->stats_fd);
+	rate->stats_fd = -1;
+	msg_debug("%.0f ns in BPF at each of %llu probes", rate->bpf_ns, (unsigned long long)hits);
+}
+
+void leak_rate_calibrate(struct leak_rate *rate, const struct leak_probes *probes)
+{
+	if (probes)
+		measure_prices(rate, probes);
+	rate->is_priced = !probes || (rate->alloc_price_ns > 0 && rate->free_price_ns > 0);
+	begin_stats(rate);
 }
 
 /* ---- ticks ---- */
 
-static enum loop_verdict check_rate(uint64_t now_ns)
+static enum loop_verdict check_rate(struct leak_rate *rate, const struct memleak_counts *counts)
 {
-	uint64_t n = counts.allocs + counts.frees - last_counts.allocs - last_counts.frees;
-	double rate = (double)n * (double)NS_PER_S / (double)(now_ns - last_ns);
+	uint64_t now_ns = clock_now_ns(), n = calls_in(counts) - calls_in(&rate->last);
+	double per_s = (double)n * (double)NS_PER_S / (double)(now_ns - rate->last_ns);
 
-	last_counts = counts;
-	last_ns = now_ns;
-	if (!rate_limit || rate <= rate_limit)
+	rate->last = *counts;
+	rate->last_ns = now_ns;
+	if (!rate->max_rate || per_s <= rate->max_rate)
 		return LOOP_GO;
-	msg_warn("%.0f calls per second, more than --max-rate %u: detached", rate, rate_limit);
+	msg_warn("%.0f calls per second, more than --max-rate %u: detached", per_s, rate->max_rate);
 	return LOOP_STOP;
 }
 
 static enum loop_verdict on_tick(int fd, void *arg)
 {
-	struct run *run = arg;
+	struct leak_rate *rate = arg;
+	struct memleak_counts counts;
 	uint64_t expirations;
 
 	if (read(fd, &expirations, sizeof(expirations)) < 0)
 		return LOOP_GO;
-	read_counts(run, &counts);
-	read_cpu_times(false);
-	if (++n_ticks == STATS_TICKS)
-		measure_bpf(run);
-	return check_rate(clock_now_ns());
+	counts = read_counts(rate->run);
+	if (rate->stats_fd >= 0 && ++rate->stats_ticks >= STATS_TICKS &&
+	    hits_in(&counts) - rate->stats_first_hits >= STATS_CALLS)
+		end_stats(rate, &counts);
+	return check_rate(rate, &counts);
 }
 
-int leakrate_start(struct run *run, uint32_t max_rate)
+struct leak_rate *leak_rate_new(struct run *run, uint32_t max_rate)
 {
 	struct itimerspec spec = { { .tv_nsec = TICK_NS }, { .tv_nsec = TICK_NS } };
+	struct leak_rate *rate = mem_zalloc(1, sizeof(*rate));
 
-	rate_limit = max_rate;
-	last_ns = clock_now_ns();
-	read_cpu_times(true);
-	stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (timer_fd < 0 || timerfd_settime(timer_fd, 0, &spec, NULL) ||
-	    loop_watch(run->loop, timer_fd, on_tick, run))
-		return msg_errno(errno, "making a timer");
-	return 0;
+	*rate = (struct leak_rate){ .run = run, .max_rate = max_rate, .stats_fd = -1 };
+	rate->last_ns = clock_now_ns();
+	rate->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (rate->timer_fd >= 0 && !timerfd_settime(rate->timer_fd, 0, &spec, NULL) &&
+	    !loop_watch(run->loop, rate->timer_fd, on_tick, rate))
+		return rate;
+	msg_errno(errno, "making a timer");
+	leak_rate_free(rate);
+	return NULL;
 }
 
-static double cost_ns(void)
+void leak_rate_free(struct leak_rate *rate)
 {
-	double n = (double)(counts.allocs + counts.frees);
-
-	return (double)counts.allocs * alloc_price_ns + (double)counts.frees * free_price_ns +
-	       n * bpf_ns;
+	if (!rate)
+		return;
+	if (rate->timer_fd >= 0)
+		close(rate->timer_fd);
+	if (rate->stats_fd >= 0)
+		close(rate->stats_fd);
+	free(rate);
 }
 
-void leakrate_print(const struct run *run)
-{
-	double seconds = (double)(run->end_ns - run->start_ns) / (double)NS_PER_S, n, cpu_ns;
+/* ---- the end ---- */
 
-	read_counts(run, &counts);
-	read_cpu_times(false);
-	measure_bpf(run);
-	n = (double)(counts.allocs + counts.frees);
-	cpu_ns = target_cpu_ns();
-	if (!n || !alloc_price_ns || cpu_ns <= cost_ns() * 1.05)
-		msg_info("%.0f calls, %.0f per second%s", n, n / seconds,
-			 n && alloc_price_ns ? ", which is most of what the target did" : "");
-	else
-		msg_info("%.0f calls, %.0f per second, about %.2f us each: they made the target's "
-			 "work take about %.2f times as long",
-			 n, n / seconds, cost_ns() / n / (double)NS_PER_US,
-			 cpu_ns / (cpu_ns - cost_ns()));
+/* 0: not known. */
+static double cost_ns(const struct leak_rate *rate, const struct memleak_counts *counts)
+{
+	double entries = (double)(counts->frees + counts->nested);
+	double hits = (double)(calls_in(counts) + counts->nested);
+
+	if (!rate->is_priced || rate->bpf_ns <= 0)
+		return 0;
+	return (double)counts->allocs * rate->alloc_price_ns + entries * rate->free_price_ns +
+	       hits * rate->bpf_ns;
 }
 
-void leakrate_finish(void)
+void leak_rate_print(struct leak_rate *rate)
 {
-	if (timer_fd >= 0)
-		close(timer_fd);
-	if (stats_fd >= 0)
-		close(stats_fd);
-	free(processes);
+	double duration_ns = (double)(rate->run->end_ns - rate->run->start_ns), percent;
+	struct memleak_counts counts = read_counts(rate->run);
+	unsigned long long n = calls_in(&counts);
+	char share[64] = "";
+
+	end_stats(rate, &counts);
+	percent = 100 * cost_ns(rate, &counts) / duration_ns;
+	if (percent >= 0.005)
+		snprintf(share, sizeof(share), ", about %.*f %% of one CPU", percent < 10 ? 2 : 0,
+			 percent);
+	else if (percent > 0)
+		snprintf(share, sizeof(share), ", less than 0.01 %% of one CPU");
+	msg_info("%llu calls traced, %.0f/s%s", n, (double)n * (double)NS_PER_S / duration_ns,
+		 share);
+	if (counts.foreign)
+		msg_info("%llu calls of processes that are not traced met a probe, too, and were "
+			 "slowed down (--follow probes files for all processes)",
+			 (unsigned long long)counts.foreign);
 }

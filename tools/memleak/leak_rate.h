@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How often the traced functions are called, and what that costs who is traced: the price of a
- * probe is measured on a function of our own, the time in BPF by the kernel, over the first
- * moments.
+ * How often the traced functions are called, and which share of a CPU that takes: the price of a
+ * probe is measured on functions of this program, the time in BPF by the kernel, during the first
+ * calls.
  */
-#ifndef LEAKRATE_H
-#define LEAKRATE_H
+#ifndef LEAK_RATE_H
+#define LEAK_RATE_H
 
-#include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
-#include "run/tool.h"
+#include "memleak/leak_probes.h"
+#include "run/run.h"
+
+struct leak_rate;
 
 /*
- * Measures the price of a probe. User mode only: pids whose CPU time is what the cost is held
- * against.
+ * After load: counts calls from now on. Above max_rate calls per second, if that isn't 0, tracing
+ * ends with a message. NULL, printed, if there is no timer; free with leak_rate_free().
  */
-void leakrate_calibrate(void);
-void leakrate_watch_pid(pid_t pid);
+struct leak_rate *leak_rate_new(struct run *run, uint32_t max_rate);
+void leak_rate_free(struct leak_rate *rate);
 
-/* Begins; ends the tracing with a message above that many calls per second, if it isn't 0. */
-int leakrate_start(struct run *run, uint32_t max_rate);
+/*
+ * Measures the price of probes where these are, and from now on the time in BPF. NULL: the kernel
+ * is traced, without probes.
+ */
+void leak_rate_calibrate(struct leak_rate *rate, const struct leak_probes *probes);
 
-/* "N calls (M per second), about X us each: ..." */
-void leakrate_print(const struct run *run);
-void leakrate_finish(void);
+/* "98 calls traced, 19/s, about 0.01 % of one CPU" */
+void leak_rate_print(struct leak_rate *rate);
 
 #endif

@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Reports of live blocks: as stacks with bytes for the writers, or as BCC's memleak prints them.
- * Blocks that a process held when it executed another program are left out, and those of one that
- * has ended are in one more report.
+ * Blocks that a process held when it executed another program are left out. Blocks of a process
+ * that has ended are in one more report.
  */
-#ifndef LEAKREPORT_H
-#define LEAKREPORT_H
+#ifndef LEAK_REPORT_H
+#define LEAK_REPORT_H
 
+#include "memleak/leak_probes.h"
 #include "run/bpfmap.h"
-#include "run/tool.h"
+#include "run/run.h"
 
-/* After load: maps the table of blocks. 0 or -errno, printed. */
-int leakreport_start(struct run *run);
+struct leak_report;
 
-/* For struct stacks_source. */
-int leakreport_read(struct run *run, map_visit_fn *visit, void *arg);
-void leakreport_write_text(struct run *run);
+/*
+ * After load: maps the table of blocks. probes: for the names of processes; NULL: the kernel is
+ * traced. Both are kept by reference. NULL, printed, if that fails; free with
+ * leak_report_free().
+ */
+struct leak_report *leak_report_new(struct run *run, const struct leak_probes *probes);
+void leak_report_free(struct leak_report *report);
 
-void leakreport_finish(void);
+/* Reads the table: visits each stack with a struct stack_key and a struct stacks_value. */
+void leak_report_read(struct leak_report *report, map_visit_fn *visit, void *arg);
+
+/* Prints what was read last. */
+void leak_report_write_text(struct leak_report *report);
 
 #endif

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pagefaults/areas.h"
 #include "base/hash.h"
 #include "base/idmap.h"
 #include "base/mem.h"
+#include "pagefaults/areas.h"
 
 struct area {
 	struct area_id id;

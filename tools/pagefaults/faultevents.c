@@ -2,44 +2,60 @@
 /* The kernel's events of page faults; see faultevents.h. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <bpf/bpf.h>
 
 #include "abi/pagefaults.h"
-#include "run/bpfmap.h"
-#include "modules/cpuevents.h"
-#include "pagefaults/faultevents.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "modules/cpuevents.h"
+#include "pagefaults/faultevents.h"
+#include "run/bpfmap.h"
 
-static bool minor_only, major_only, anon_only, file_only, is_attached;
-static struct cpu_events minor_events, major_events;
+struct faultevents {
+	bool minor_only, major_only, anon_only, file_only;
+	bool is_attached;
+	struct cpu_events minor, major;
+};
+
+static const struct faultevents defaults;
 
 static const struct opt fault_opts[] = {
-	{ 0, "minor", NULL, OPT_FLAG(&minor_only), "only faults that waited for nothing", "major" },
-	{ 0, "major", NULL, OPT_FLAG(&major_only), "only faults that waited for a file or swap" },
-	{ 0, "anon", NULL, OPT_FLAG(&anon_only), "only in memory without a file: heap, stack, ...",
-	  "file" },
-	{ 0, "file", NULL, OPT_FLAG(&file_only), "only in mapped files and shared memory" },
+	{ 0, "minor", NULL, OPT_FLAG(struct faultevents, minor_only),
+	  "only faults that did not wait for a disk", "major" },
+	{ 0, "major", NULL, OPT_FLAG(struct faultevents, major_only),
+	  "only faults that waited for a disk: a file or swap" },
+	{ 0, "anon", NULL, OPT_FLAG(struct faultevents, anon_only),
+	  "only in memory without a file: heap, stack, ...", "file" },
+	{ 0, "file", NULL, OPT_FLAG(struct faultevents, file_only),
+	  "only in mapped files and shared memory" },
 	{},
 };
 
-bool faults_want_minor(void)
+static struct faultevents *faultevents_of(const struct run *run)
 {
-	return !major_only;
+	return run_state(run, &faultevents_module);
 }
 
-bool faults_want_major(void)
+bool faults_want_minor(const struct run *run)
 {
-	return !minor_only;
+	return !faultevents_of(run)->major_only;
 }
 
-uint32_t faults_wanted_kinds(void)
+bool faults_want_major(const struct run *run)
+{
+	return !faultevents_of(run)->minor_only;
+}
+
+uint32_t faults_wanted_kinds(const struct run *run)
 {
 	uint32_t anon = 1U << AREA_ANON | 1U << AREA_HEAP | 1U << AREA_STACK | 1U << AREA_SPECIAL;
 	uint32_t file = 1U << AREA_FILE | 1U << AREA_SHMEM | 1U << AREA_HUGE;
+	const struct faultevents *faults = faultevents_of(run);
 
-	return anon_only ? anon : file_only ? file : AREA_ALL_KINDS;
+	return faults->anon_only ? anon : faults->file_only ? file : AREA_ALL_KINDS;
 }
 
 /* Every event, with the address that faulted. */
@@ -61,16 +77,51 @@ static int attach_event(struct run *run, struct cpu_events *events, uint64_t con
 			       bpf_object__find_program_by_name(run->object, program));
 }
 
-int faultevents_attach(struct run *run, const char *name)
+static const char *programs_of(const struct run *run)
 {
+	const struct faultevents_spec *spec = run_spec(run, &faultevents_module);
+
+	return spec->programs(run);
+}
+
+static void leave_out_program(const struct run *run, const char *name, const char *suffix)
+{
+	char program[32];
+
+	snprintf(program, sizeof(program), "%s_%s", name, suffix);
+	program_leave_out(run, program);
+}
+
+static int configure_events(struct run *run)
+{
+	static const char *const names[] = { "stack", "row" };
+	const char *wanted = programs_of(run);
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		bool is_wanted = wanted && !strcmp(wanted, names[i]);
+
+		if (!is_wanted || !faults_want_minor(run))
+			leave_out_program(run, names[i], "minor");
+		if (!is_wanted || !faults_want_major(run))
+			leave_out_program(run, names[i], "major");
+	}
+	return 0;
+}
+
+static int attach_events(struct run *run)
+{
+	struct faultevents *faults = faultevents_of(run);
+	const char *name = programs_of(run);
 	int err = 0;
 
-	is_attached = true;
-	if (faults_want_minor())
-		err = attach_event(run, &minor_events, PERF_COUNT_SW_PAGE_FAULTS_MIN, name,
+	if (!name)
+		return 0;
+	faults->is_attached = true;
+	if (faults_want_minor(run))
+		err = attach_event(run, &faults->minor, PERF_COUNT_SW_PAGE_FAULTS_MIN, name,
 				   "minor");
-	if (!err && faults_want_major())
-		err = attach_event(run, &major_events, PERF_COUNT_SW_PAGE_FAULTS_MAJ, name,
+	if (!err && faults_want_major(run))
+		err = attach_event(run, &faults->major, PERF_COUNT_SW_PAGE_FAULTS_MAJ, name,
 				   "major");
 	return err;
 }
@@ -94,16 +145,18 @@ static struct fault_seen read_seen(const struct run *run)
 
 static void stop_events(struct run *run)
 {
-	uint64_t came = cpu_events_close(&minor_events) + cpu_events_close(&major_events);
+	struct faultevents *faults = faultevents_of(run);
+	uint64_t came = cpu_events_close(&faults->minor) + cpu_events_close(&faults->major);
 	struct fault_seen seen;
 
-	if (!is_attached)
+	if (!faults->is_attached)
 		return;
-	is_attached = false;
+	faults->is_attached = false;
 	seen = read_seen(run);
 	if (came > seen.total)
-		msg_warn("%llu of the %llu page faults in the system were not seen: another BPF "
-			 "program ran",
+		msg_warn("%llu of %llu page faults in the system not counted: another BPF program "
+			 "was "
+			 "running on that CPU",
 			 (unsigned long long)(came - seen.total), (unsigned long long)came);
 	if (seen.unknown)
 		msg_warn("%llu faults in memory of unknown kind", (unsigned long long)seen.unknown);
@@ -112,5 +165,8 @@ static void stop_events(struct run *run)
 const struct module faultevents_module = {
 	.title = "faults",
 	.opts = fault_opts,
+	.state = DEFAULTS(defaults),
+	.configure = configure_events,
+	.attach = attach_events,
 	.stop = stop_events,
 };

@@ -9,17 +9,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "run/tool.h"
+#include "run/run.h"
 
 extern const struct module faultevents_module;
 
-bool faults_want_minor(void);
-bool faults_want_major(void);
+/* What the tool declares. */
+struct faultevents_spec {
+	/* "stack": stack_minor and stack_major are attached; or "row"; NULL: neither. */
+	const char *(*programs)(const struct run *run);
+};
+
+bool faults_want_minor(const struct run *run);
+bool faults_want_major(const struct run *run);
 
 /* Bit i: faults in areas of kind i (enum area_kind) are wanted. */
-uint32_t faults_wanted_kinds(void);
-
-/* Attaches the programs of that name and "_minor" or "_major" to the events of all CPUs. */
-int faultevents_attach(struct run *run, const char *name);
+uint32_t faults_wanted_kinds(const struct run *run);
 
 #endif

@@ -5,25 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/bpfmap.h"
+#include "base/mem.h"
+#include "modules/exposition.h"
+#include "modules/histograms.h"
 #include "output/escape.h"
+#include "output/json.h"
+#include "pagefaults/faulttable.h"
+#include "run/bpfmap.h"
+#include "run/loss.h"
 #include "run/ringbuf.h"
 #include "run/run_facts.h"
-#include "pagefaults/faulttable.h"
-#include "modules/histograms.h"
-#include "output/json.h"
-#include "run/loss.h"
-#include "base/mem.h"
 
 struct row_list {
 	struct fault_row *rows;
 	size_t count, cap;
 };
 
-static struct fault_columns shown;
-static struct areas *areas;
-static struct events *events;
-static struct map_pair tables = { .slot = "fault_tables", .first = "fault_table" };
+struct faulttable {
+	struct areas *areas;
+	struct ringbuf *events;
+	struct map_pair tables;
+	struct metric metric;
+};
+
+static const struct faulttable defaults = {
+	.tables = { .slot = "fault_tables", .first = "fault_table" },
+};
 
 /* ---- printing ---- */
 
@@ -123,36 +130,71 @@ void faulttable_print_json(FILE *f, struct fault_row *rows, size_t n,
 
 /* ---- the maps ---- */
 
-void faulttable_configure(const struct run *run, const struct fault_columns *columns)
+static struct faulttable *table_of(const struct run *run)
 {
-	shown = columns ? *columns : (struct fault_columns){};
-	if (!shown.area) {
-		map_leave_out(run, "area_defs");
-		map_leave_out(run, "area_scratch");
-	}
-	if (!shown.process && !shown.area) {
-		map_pair_leave_out(run, &tables);
-		return;
-	}
-	loss_set_hint("entries");
-	map_pair_configure(run, &tables, hists_entries(), run->interval_ns != 0);
+	return run_state(run, &faulttable_module);
+}
+
+static const struct fault_columns *columns_of(const struct run *run)
+{
+	const struct faulttable_spec *spec = run_spec(run, &faulttable_module);
+
+	return spec->columns(run);
+}
+
+static void leave_out_areas(const struct run *run)
+{
+	map_leave_out(run, "area_defs");
+	map_leave_out(run, "area_scratch");
+}
+
+static int leave_out_table(struct run *run)
+{
+	leave_out_areas(run);
+	map_pair_leave_out(run, &table_of(run)->tables);
+	return 0;
+}
+
+static int configure_table(struct run *run)
+{
+	if (!columns_of(run)->area)
+		leave_out_areas(run);
+	loss_name_option(run, "entries");
+	map_pair_configure(run, &table_of(run)->tables, histograms_entries(run),
+			   run->interval_ns != 0);
+	return 0;
 }
 
 static int on_definition(void *ctx, void *data, size_t size)
 {
-	(void)ctx;
-	areas_define(areas, data, size);
+	areas_define(ctx, data, size);
 	return 0;
 }
 
-int faulttable_start(struct run *run)
+static int start_table(struct run *run)
 {
-	areas = areas_new();
-	if (!shown.area)
+	struct faulttable *table = table_of(run);
+
+	table->areas = areas_new();
+	if (!columns_of(run)->area)
 		return 0;
-	events = events_watch(run, "area_defs", on_definition, NULL);
-	return events ? 0 : -EIO;
+	table->events = ringbuf_watch(run, "area_defs", on_definition, table->areas);
+	return table->events ? 0 : -EIO;
 }
+
+static void finish_table(struct run *run)
+{
+	ringbuf_close(table_of(run)->events);
+	areas_free(table_of(run)->areas);
+}
+
+const struct module faulttable_module = {
+	.state = DEFAULTS(defaults),
+	.configure = configure_table,
+	.leave_out = leave_out_table,
+	.start = start_table,
+	.finish = finish_table,
+};
 
 /* ---- the report ---- */
 
@@ -167,16 +209,80 @@ static void collect_row(const void *key, const void *value, void *arg)
 	memcpy(&row->sum, value, sizeof(row->sum));
 }
 
+/* The labels follow from the columns. */
+static const struct metric *metric_of(const struct run *run)
+{
+	const struct fault_columns *columns = columns_of(run);
+	struct metric *metric = &table_of(run)->metric;
+	size_t n = 0;
+
+	*metric = (struct metric){
+		.name = "tracelets_pagefaults_total",
+		.help = "Page faults, minor and major ones.",
+		.labels = { [0] = "severity" },
+	};
+	if (columns->process) {
+		metric->labels[++n] = "pid";
+		metric->labels[++n] = "comm";
+	}
+	if (columns->area) {
+		metric->labels[++n] = "kind";
+		metric->labels[++n] = "file";
+	}
+	return metric;
+}
+
+static void add_row_metrics(struct run *run, const struct fault_row *row,
+			    const struct metric *metric)
+{
+	const struct fault_columns *columns = columns_of(run);
+	const char *values[PROMETHEUS_MAX_LABELS] = { "minor" }, *name;
+	struct metrics *metrics = exposition_metrics(run);
+	char comm[TASK_COMM_LEN + 1] = {}, pid[16];
+	size_t n = 0;
+
+	memcpy(comm, row->key.comm, TASK_COMM_LEN);
+	snprintf(pid, sizeof(pid), "%u", row->key.tgid);
+	if (columns->process) {
+		values[++n] = pid;
+		values[++n] = comm;
+	}
+	if (columns->area) {
+		name = areas_name(table_of(run)->areas, &row->key.area);
+		values[++n] = area_kind_name(row->key.area.kind);
+		values[++n] = name ? name : "";
+	}
+	metrics_add(metrics, metric, values, row->sum.minor, run->end_ns);
+	values[0] = "major";
+	metrics_add(metrics, metric, values, row->sum.major, run->end_ns);
+}
+
+static void write_metrics(struct run *run, const struct row_list *list)
+{
+	const struct metric *metric = metric_of(run);
+
+	for (size_t i = 0; i < list->count; i++)
+		add_row_metrics(run, &list->rows[i], metric);
+	exposition_write(run);
+}
+
 static void print_list(struct run *run, const struct row_list *list)
 {
+	const struct fault_columns *columns = columns_of(run);
+	const struct areas *areas = table_of(run)->areas;
+
+	if (run->is_metrics) {
+		write_metrics(run, list);
+		return;
+	}
 	if (run->is_json) {
-		facts_print(run);
-		faulttable_print_json(run->out, list->rows, list->count, &shown, areas);
+		run_facts_print(run);
+		faulttable_print_json(run->out, list->rows, list->count, columns, areas);
 		return;
 	}
 	fputc('\n', run->out);
-	hists_print_time(run->out);
-	faulttable_print(run->out, list->rows, list->count, &shown, areas);
+	histograms_print_time(run);
+	faulttable_print(run->out, list->rows, list->count, columns, areas);
 }
 
 /*
@@ -184,19 +290,16 @@ static void print_list(struct run *run, const struct row_list *list)
  */
 int faulttable_report(struct run *run)
 {
+	struct faulttable *table = table_of(run);
 	struct row_list list = {};
-	int err = map_pair_read(run, &tables, collect_row, &list);
+	int err = map_pair_read(run, &table->tables, collect_row, &list);
 
-	if (events)
-		events_read(events);
+	if (table->events)
+		ringbuf_read(table->events);
 	if (!err)
 		print_list(run, &list);
 	for (size_t i = 0; !run->is_peek && i < list.count; i++)
 		run->recorded += row_total(&list.rows[i]);
 	free(list.rows);
-	if (!run->is_last)
-		return err;
-	events_close(events);
-	areas_free(areas);
 	return err;
 }

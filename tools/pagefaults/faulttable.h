@@ -9,7 +9,7 @@
 
 #include "abi/pagefaults.h"
 #include "pagefaults/areas.h"
-#include "run/tool.h"
+#include "run/run.h"
 
 struct fault_row {
 	struct fault_key key;
@@ -28,13 +28,14 @@ void faulttable_print(FILE *f, struct fault_row *rows, size_t n,
 void faulttable_print_json(FILE *f, struct fault_row *rows, size_t n,
 			   const struct fault_columns *columns, const struct areas *areas);
 
-/* Before load. columns NULL: there will be no table. */
-void faulttable_configure(const struct run *run, const struct fault_columns *columns);
+/* Counts by process and area while tracing. What the tool declares: */
+extern const struct module faulttable_module;
 
-/* After load. 0 or -errno, printed. */
-int faulttable_start(struct run *run);
+struct faulttable_spec {
+	const struct fault_columns *(*columns)(const struct run *run);
+};
 
-/* The report() of a tool, which may be its last. */
+/* The report() of a tool. */
 int faulttable_report(struct run *run);
 
 #endif

@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Waits that took long; see slowwaits.h. */
 #include <errno.h>
-#include <time.h>
 
 #include "abi/runqlat.h"
 #include "base/clock.h"
 #include "output/escape.h"
+#include "output/json.h"
+#include "run/bpfmap.h"
 #include "run/ringbuf.h"
 #include "run/run_facts.h"
-#include "output/json.h"
-#include "base/parse.h"
 #include "runqlat/slowwaits.h"
 
-static struct events *events;
+struct slowwaits {
+	struct ringbuf *events;
+};
+
+static const struct slowwaits defaults;
+
+static struct slowwaits *slowwaits_of(const struct run *run)
+{
+	return run_state(run, &slowwaits_module);
+}
 
 static void print_text(FILE *f, const struct runqlat_slow *slow)
 {
-	char text[16], comm[4 * TASK_COMM_LEN], prev[4 * TASK_COMM_LEN];
-	time_t now = time(NULL);
+	char text[CLOCK_TIME_OF_DAY_SIZE], comm[4 * TASK_COMM_LEN], prev[4 * TASK_COMM_LEN];
 
-	strftime(text, sizeof(text), "%H:%M:%S", localtime(&now));
-	fprintf(f, "%-8s %3u %-16s %7u %12llu %-16s %7u\n", text, slow->cpu,
+	fprintf(f, "%-8s %3u %-16s %7u %12llu %-16s %7u\n", clock_time_of_day(text), slow->cpu,
 		escape_string(comm, sizeof(comm), slow->comm, ""), slow->tid,
 		(unsigned long long)(slow->delay_ns / NS_PER_US),
 		escape_string(prev, sizeof(prev), slow->prev_comm, ""), slow->prev_tid);
@@ -62,22 +68,40 @@ static void print_head(struct run *run)
 		return;
 	}
 	run->end_ns = run->start_ns;
-	facts_print(run);
+	run_facts_print(run);
 }
 
-int slowwaits_start(struct run *run)
+static int leave_out_slowwaits(struct run *run)
 {
+	map_leave_out(run, "slow_waits");
+	return 0;
+}
+
+static int attach_slowwaits(struct run *run)
+{
+	struct slowwaits *waits = slowwaits_of(run);
+
 	print_head(run);
-	events = events_watch(run, "slow_waits", print_wait, run);
-	return events ? 0 : -EIO;
+	waits->events = ringbuf_watch(run, "slow_waits", print_wait, run);
+	return waits->events ? 0 : -EIO;
+}
+
+static void finish_slowwaits(struct run *run)
+{
+	ringbuf_close(slowwaits_of(run)->events);
 }
 
 int slowwaits_report(struct run *run)
 {
-	events_read(events);
+	ringbuf_read(slowwaits_of(run)->events);
 	if (run->is_json)
-		facts_print(run);
-	if (run->is_last)
-		events_close(events);
+		run_facts_print(run);
 	return 0;
 }
+
+const struct module slowwaits_module = {
+	.state = DEFAULTS(defaults),
+	.leave_out = leave_out_slowwaits,
+	.attach = attach_slowwaits,
+	.finish = finish_slowwaits,
+};

@@ -3,12 +3,12 @@
 #ifndef SLOWWAITS_H
 #define SLOWWAITS_H
 
-#include "run/tool.h"
+#include "run/run.h"
 
-/*
- * The tool's start() and report(). In JSON, lines about the run come before the waits and behind.
- */
-int slowwaits_start(struct run *run);
+/* Prints the waits while the tracing goes on. */
+extern const struct module slowwaits_module;
+
+/* The tool's report(). In JSON, lines about the run come before the waits and behind. */
 int slowwaits_report(struct run *run);
 
 #endif

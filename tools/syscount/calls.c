@@ -6,106 +6,138 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <bpf/bpf.h>
 
-#include "run/bpfmap.h"
-#include "syscount/calls.h"
-#include "run/run_facts.h"
-#include "syscount/in_flight.h"
-#include "modules/kernelnames.h"
-#include "run/loss.h"
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/readfile.h"
+#include "modules/kernelnames.h"
 #include "modules/taskstate.h"
 #include "modules/topview.h"
+#include "run/bpfmap.h"
+#include "run/loss.h"
+#include "run/run_facts.h"
+#include "syscount/call_metrics.h"
+#include "syscount/calls.h"
+#include "syscount/in_flight.h"
+#include "syscount/syscalls.h"
 
 /* Where nothing but the call counts, the table is for numbers that the array has no room for. */
 #define ODD_NUMBERS 1024
 
-static struct call_wishes *wishes;
-static struct call_settings settings;
-static struct call_counts before; /* what has been reported of the array */
-static uint64_t n_untimed;
-static struct calltable *whole; /* of all reports, for the live view */
-static struct map_pair count_tables = { .slot = "call_tables", .first = "call_table" };
-static struct map_pair time_tables = { .slot = "call_time_tables", .first = "call_time_table" };
+struct calls {
+	struct call_wishes wishes;
+	struct call_settings settings;
+	struct call_counts *before; /* what has been reported of the array */
+	uint64_t n_untimed;
+	struct calltable *whole; /* of all reports, for the live view */
+	struct map_pair counts, times;
+	struct call_metrics metrics;
+};
+
+static const struct calls defaults = {
+	.counts = { .slot = "call_tables", .first = "call_table" },
+	.times = { .slot = "call_time_tables", .first = "call_time_table" },
+};
+
+static struct calls *calls_of(const struct run *run)
+{
+	return run_state(run, &calls_module);
+}
 
 /* ---- before load ---- */
 
-static bool uses_array(void)
+static bool uses_array(const struct calls *calls)
 {
-	return !settings.timed && !settings.by_process && !settings.by_error;
+	return !calls->settings.timed && !calls->settings.by_process && !calls->settings.by_error;
 }
 
-static void fill_settings(void)
+static bool names_call(const struct call_settings *filter)
 {
-	const struct hist_unit *unit = call_layout_unit(&wishes->layout);
-
-	settings = wishes->filter;
-	settings.mult = unit->mult;
-	settings.shift = unit->shift;
-	settings.by_process = wishes->layout.by_process;
-	settings.by_call = wishes->layout.by_call;
-	settings.by_error = wishes->layout.by_error;
-	settings.timed = wishes->layout.timed;
-	settings.tracked = settings.timed || wishes->in_flight;
-	settings.is_plain = uses_array() && !settings.tracked && !settings.ppid &&
-			    !settings.error && !settings.only_failed && !settings.only_numbers;
-	settings.with_stacks = wishes->in_flight && msg_verbose;
+	return filter->numbers[CALL_NATIVE] != SYSCALL_NONE ||
+	       filter->numbers[CALL_COMPAT] != SYSCALL_NONE;
 }
 
-static void configure_tables(const struct run *run)
+/* Each call from its beginning to its end, by the state of its task. */
+static bool are_tracked(const struct call_wishes *wishes)
 {
-	struct map_pair *used = settings.timed ? &time_tables : &count_tables;
-	struct map_pair *other = settings.timed ? &count_tables : &time_tables;
+	return wishes->layout.timed || wishes->in_flight;
+}
 
-	settings.has_turns = run->interval_ns != 0;
-	map_pair_leave_out(run, other);
-	map_pair_configure(run, used, uses_array() ? ODD_NUMBERS : wishes->entries,
-			   settings.has_turns);
-	if (!uses_array())
+bool calls_are_tracked(const struct run *run)
+{
+	const struct calls_spec *spec = run_spec(run, &calls_module);
+	struct call_wishes wishes = spec->wishes(run);
+
+	return are_tracked(&wishes);
+}
+
+static void fill_settings(struct calls *calls)
+{
+	const struct call_layout *layout = &calls->wishes.layout;
+	const struct hist_unit *unit = call_layout_unit(layout);
+	struct call_settings *settings = &calls->settings;
+
+	*settings = calls->wishes.filter;
+	settings->mult = unit->mult;
+	settings->shift = unit->shift;
+	settings->by_process = layout->by_process;
+	settings->by_call = layout->by_call;
+	settings->by_error = layout->by_error;
+	settings->timed = layout->timed;
+	settings->tracked = are_tracked(&calls->wishes);
+	settings->only_numbers = names_call(settings);
+	settings->is_plain = uses_array(calls) && !settings->tracked && !settings->ppid &&
+			     !settings->error && !settings->only_failed && !settings->only_numbers;
+	settings->with_stacks = calls->wishes.in_flight && msg_verbose;
+}
+
+static void configure_tables(struct run *run, struct calls *calls)
+{
+	struct call_settings *settings = &calls->settings;
+	bool by_number = uses_array(calls);
+
+	settings->has_turns = run->interval_ns != 0;
+	map_pair_leave_out(run, settings->timed ? &calls->counts : &calls->times);
+	map_pair_configure(run, settings->timed ? &calls->times : &calls->counts,
+			   by_number ? ODD_NUMBERS : calls->wishes.entries, settings->has_turns);
+	if (!by_number)
 		map_leave_out(run, "call_counts");
-	if (!settings.by_process)
+	if (!settings->by_process)
 		map_leave_out(run, "call_labels");
-	loss_set_hint(uses_array() ? NULL : "entries");
+	loss_name_option(run, by_number ? NULL : "entries");
 }
 
-/* State is made for tasks that make calls, not for all that are born. */
-static int configure_tracking(const struct run *run)
+static int configure_calls(struct run *run)
 {
-	program_leave_out(run, "task_state_fork");
-	if (settings.tracked)
-		return taskstate_configure(run);
-	map_leave_out(run, "task_states");
-	map_leave_out(run, "task_states_by_tid");
-	program_leave_out(run, "task_state_exit");
-	program_leave_out(run, "task_state_iter");
-	program_leave_out(run, "syscount_enter");
-	return 0;
-}
+	const struct calls_spec *spec = run_spec(run, &calls_module);
+	struct calls *calls = calls_of(run);
 
-int calls_configure(struct run *run, struct call_wishes *asked)
-{
-	int err;
-
-	wishes = asked;
-	fill_settings();
-	configure_tables(run);
+	calls->wishes = spec->wishes(run);
+	if (run->is_metrics && calls->wishes.layout.timed) {
+		calls->wishes.layout.histograms = true;
+		calls->wishes.layout.in_ms = false;
+	}
+	fill_settings(calls);
+	configure_tables(run, calls);
 	taskiter_configure(run, "syscount_in_flight");
-	if (settings.with_stacks)
+	if (calls->settings.with_stacks)
 		kernelnames_configure(run);
 	else
 		kernelnames_leave_out(run);
-	err = configure_tracking(run);
-	return err ? err : map_set_settings(run, ".rodata.calls", &settings, sizeof(settings));
+	program_leave_out(run, "task_state_fork"); /* state is made by calls, not by birth */
+	if (!calls->settings.tracked)
+		program_leave_out(run, "syscount_enter");
+	return map_set_settings(run, ".rodata.calls", &calls->settings, sizeof(calls->settings));
 }
 
-int calls_start(struct run *run)
+/* The calls that are under way now. */
+static int attach_calls(struct run *run)
 {
-	return settings.tracked ? taskstate_visit(run, 0, NULL, NULL) : 0;
+	return calls_of(run)->settings.tracked ? taskstate_visit(run, 0, NULL, NULL) : 0;
 }
 
 /* ---- the report ---- */
@@ -139,20 +171,23 @@ static int read_array(const struct run *run, struct call_counts *now)
 	return err ? msg_errno(err, "reading the counts") : 0;
 }
 
-static int collect_array(const struct run *run, struct calltable *table)
+static int collect_array(const struct run *run, struct calls *calls, struct calltable *table)
 {
 	struct call_counts now = {};
 	int err = read_array(run, &now);
 
+	if (!calls->before)
+		calls->before = mem_zalloc(1, sizeof(*calls->before));
 	for (size_t i = 0; !err && i < ARRAY_SIZE(now.calls); i++) {
 		struct call_key key = { .number = (__s32)(i % CALLS_PER_ABI),
 					.abi = (__u16)(i / CALLS_PER_ABI) };
+		uint64_t n = now.calls[i] - calls->before->calls[i];
 
-		if (now.calls[i] != before.calls[i])
-			calltable_add(table, &key, now.calls[i] - before.calls[i]);
+		if (n)
+			calltable_add(table, &key, n);
 	}
 	if (!err && !run->is_peek)
-		before = now;
+		*calls->before = now;
 	return err;
 }
 
@@ -166,159 +201,158 @@ static void collect_times(const void *key, const void *value, void *arg)
 	calltable_add_times(arg, key, value);
 }
 
-static int collect(const struct run *run, struct calltable *table)
+static int collect(const struct run *run, struct calls *calls, struct calltable *table)
 {
-	int err = uses_array() ? collect_array(run, table) : 0;
+	int err = uses_array(calls) ? collect_array(run, calls, table) : 0;
 
 	if (err)
 		return err;
-	if (settings.timed)
-		return map_pair_read(run, &time_tables, collect_times, table);
-	return map_pair_read(run, &count_tables, collect_count, table);
-}
-
-static void print_time_of_day(FILE *f)
-{
-	time_t now = time(NULL);
-	char text[16];
-
-	strftime(text, sizeof(text), "%H:%M:%S", localtime(&now));
-	fprintf(f, "[%s]\n", text);
-}
-
-/* As many rows as have room. */
-static void print_rows(FILE *f, struct calltable *table, uint32_t rows)
-{
-	uint32_t top = wishes->layout.top;
-
-	wishes->layout.top = rows;
-	calltable_print(table, f);
-	wishes->layout.top = top;
+	if (calls->settings.timed)
+		return map_pair_read(run, &calls->times, collect_times, table);
+	return map_pair_read(run, &calls->counts, collect_count, table);
 }
 
 /* Draws the calls since the report before; the last report is of all. Takes the table's calls. */
-static void view_table(struct run *run, struct calltable *table)
+static void view_table(struct run *run, struct calls *calls, struct calltable *table)
 {
 	char *text;
 	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f;
 
+	if (!calls->whole)
+		calls->whole = calltable_new(&calls->wishes.layout);
+	if (topview_is_over(run)) {
+		calltable_take(calls->whole, table);
+		calltable_print(calls->whole, run->out,
+				(struct call_room){ .rows = topview_last_rows() });
+		return;
+	}
+	f = open_memstream(&text, &size);
 	topview_print_head(f, run, calltable_total(table));
-	print_rows(f, table, TOPVIEW_ROWS);
+	calltable_print(table, f, (struct call_room){ TOPVIEW_ROWS, topview_columns() });
 	fclose(f);
-	if (!whole)
-		whole = calltable_new(&wishes->layout);
-	calltable_take(whole, table);
-	if (!topview_is_over()) {
-		topview_show(text);
-		return;
-	}
-	free(text);
-	print_rows(run->out, whole, topview_last_rows());
+	calltable_take(calls->whole, table);
+	topview_show(run, text);
 }
 
-static void print_table(struct run *run, struct calltable *table)
+static void print_table(struct run *run, const struct call_wishes *wishes, struct calltable *table)
 {
+	char text[CLOCK_TIME_OF_DAY_SIZE];
+
 	if (run->is_json) {
-		facts_print(run);
-		calltable_print_json(table, run->out);
+		run_facts_print(run);
+		calltable_print_json(table, run->out, wishes->top);
 		return;
 	}
-	print_time_of_day(run->out);
-	calltable_print(table, run->out);
+	fprintf(run->out, "[%s]\n", clock_time_of_day(text));
+	calltable_print(table, run->out, (struct call_room){ .rows = wishes->top });
 }
 
-static int report_counts(struct run *run)
+static int report_counts(struct run *run, struct calls *calls)
 {
 	struct calltable *table;
 	int err;
 
-	wishes->layout.comm_of = comm_of;
-	wishes->layout.arg = run;
-	table = calltable_new(&wishes->layout);
-	err = collect(run, table);
+	calls->wishes.layout.comm_of = comm_of;
+	calls->wishes.layout.arg = run;
+	table = calltable_new(&calls->wishes.layout);
+	err = collect(run, calls, table);
 	if (!run->is_peek) {
 		run->recorded += calltable_total(table);
-		n_untimed += calltable_untimed(table);
+		calls->n_untimed += calltable_untimed(table);
 	}
-	if (!err && !topview_is_on())
-		print_table(run, table);
+	if (!err && run->is_metrics)
+		call_metrics_report(run, &calls->metrics, &calls->wishes.layout, table);
+	else if (!err && !run->view)
+		print_table(run, &calls->wishes, table);
 	else if (!err && !run->is_peek)
-		view_table(run, table);
+		view_table(run, calls, table);
 	calltable_free(table);
 	return err;
 }
 
 static void collect_flight(const void *record, void *arg)
 {
-	flights_add(arg, record);
+	in_flight_add(arg, record);
 }
 
-static void tell_flights(const struct run *run, const struct flights *flights)
+static void print_left(const struct run *run, const struct calls *calls,
+		       const struct in_flight *flights)
 {
-	size_t n = flights_count(flights);
+	size_t n = in_flight_count(flights);
 
-	if (run->is_last && n && !wishes->in_flight)
-		msg_info("%zu calls had not returned (--in-flight lists them)", n);
-	if (run->is_last && n_untimed)
-		msg_info("%llu calls without a time: begun before the tracing, or never to return",
-			 (unsigned long long)n_untimed);
+	if (run->is_last && n && !calls->wishes.in_flight)
+		msg_info("calls still in flight: %zu (list them with --in-flight)", n);
+	if (run->is_last && calls->n_untimed)
+		msg_info("%llu %s without a time: begun before the tracing, or never to return",
+			 (unsigned long long)calls->n_untimed,
+			 calls->n_untimed == 1 ? "call" : "calls");
 }
 
 /* NULL: the calls have no stacks, or none with names. */
-static struct kernelnames *new_names(const struct run *run)
+static struct kernelnames *new_names(const struct run *run, const struct calls *calls)
 {
-	struct kernelnames *names = settings.with_stacks ? kernelnames_new(run) : NULL;
+	struct kernelnames *names = calls->settings.with_stacks ? kernelnames_new(run) : NULL;
 
-	if (settings.with_stacks && !names)
+	if (calls->settings.with_stacks && !names)
 		msg_warn("no stacks: asking the kernel for their names: %s", strerror(errno));
 	return names;
 }
 
-static void print_flights(const struct run *run, struct flights *flights, struct kernelnames *names)
+static void print_flights(const struct run *run, const struct call_wishes *wishes,
+			  struct in_flight *flights, struct kernelnames *names)
 {
-	const struct call_layout *layout = &wishes->layout;
-
 	if (run->is_json)
-		flights_print_json(flights, run->out, run->start_ns, run->end_ns, layout->top,
-				   names);
+		in_flight_print_json(flights, run->out, run->start_ns, run->end_ns, wishes->top,
+				     names);
 	else
-		flights_print(flights, run->out, run->start_ns, run->end_ns, layout->top,
-			      layout->in_ms, names);
+		in_flight_print(flights, run->out, run->start_ns, run->end_ns, wishes->top,
+				wishes->layout.in_ms, names);
 }
 
-static int report_flights(struct run *run)
+static int report_flights(struct run *run, const struct calls *calls)
 {
-	struct flights *flights = flights_new();
-	struct kernelnames *names = new_names(run);
+	struct in_flight *flights = in_flight_new();
+	struct kernelnames *names = new_names(run, calls);
 	int err = taskiter_visit(run, "syscount_in_flight", sizeof(struct call_flight),
 				 collect_flight, flights);
 
-	if (!err && wishes->in_flight)
-		print_flights(run, flights, names);
+	if (!err && calls->wishes.in_flight)
+		print_flights(run, &calls->wishes, flights, names);
+	if (!err && run->is_json && in_flight_count(flights) > calls->wishes.top)
+		msg_info("%u of %zu calls in flight are listed, the oldest (-T lists more)",
+			 calls->wishes.top, in_flight_count(flights));
 	if (!err)
-		tell_flights(run, flights);
+		print_left(run, calls, flights);
 	kernelnames_free(names);
-	flights_free(flights);
+	in_flight_free(flights);
 	return err;
 }
 
 int calls_report(struct run *run)
 {
-	int err = report_counts(run);
+	struct calls *calls = calls_of(run);
+	int err = report_counts(run, calls);
 
-	if (!err && (wishes->in_flight || run->is_last))
-		err = report_flights(run);
-	if (!run->is_json && !topview_is_on())
+	if (!err && !run->is_metrics && (calls->wishes.in_flight || run->is_last))
+		err = report_flights(run, calls);
+	if (!run->is_json && !run->is_metrics && !run->view)
 		fputc('\n', run->out);
 	return err;
 }
 
 static void finish_calls(struct run *run)
 {
-	(void)run;
-	if (whole)
-		calltable_free(whole);
+	struct calls *calls = calls_of(run);
+
+	if (calls->whole)
+		calltable_free(calls->whole);
+	free(calls->before);
 }
 
-const struct module calls_module = { .finish = finish_calls };
+const struct module calls_module = {
+	.state = DEFAULTS(defaults),
+	.configure = configure_calls,
+	.attach = attach_calls,
+	.finish = finish_calls,
+};

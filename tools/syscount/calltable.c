@@ -2,14 +2,17 @@
 /*
  * Tables of system calls; see calltable.h. What comes from the kernel is sorted by key and merged.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "output/escape.h"
+#include "syscount/call_columns.h"
 #include "syscount/calltable.h"
 #include "syscount/errnames.h"
-#include "output/escape.h"
-#include "base/mem.h"
-#include "base/parse.h"
 #include "syscount/syscalls.h"
 
 struct entry {
@@ -21,9 +24,7 @@ struct entry {
 /* Entries of one key, summed. */
 struct row {
 	struct call_key key;
-	uint64_t calls, timed;
-	uint64_t total_ns, min_ns, max_ns;
-	struct hist *hist; /* NULL: nothing is timed */
+	struct call_sum sum;
 };
 
 struct rows {
@@ -207,16 +208,16 @@ static void merge_times(struct row *row, const struct entry *entry, const struct
 	struct hist_octave octave = { .sum = to_fixed(unit, times->total_ns),
 				      .max = hist_fixed(unit, times->max_ns) };
 
-	if (!row->timed || times->min_ns < row->min_ns)
-		row->min_ns = times->min_ns;
-	if (times->max_ns > row->max_ns)
-		row->max_ns = times->max_ns;
-	row->timed += entry->calls;
-	row->total_ns += times->total_ns;
-	if (!row->hist)
-		row->hist = mem_zalloc(1, sizeof(*row->hist));
+	if (!row->sum.timed || times->min_ns < row->sum.min_ns)
+		row->sum.min_ns = times->min_ns;
+	if (times->max_ns > row->sum.max_ns)
+		row->sum.max_ns = times->max_ns;
+	row->sum.timed += entry->calls;
+	row->sum.total_ns += times->total_ns;
+	if (!row->sum.hist)
+		row->sum.hist = mem_zalloc(1, sizeof(*row->sum.hist));
 	memcpy(octave.slots, times->slots, sizeof(octave.slots));
-	hist_merge_octave(row->hist, entry->key.octave, &octave);
+	hist_merge_octave(row->sum.hist, entry->key.octave, &octave);
 }
 
 static struct row *last_row(struct rows *rows, const struct entry *entry, enum part part)
@@ -243,7 +244,7 @@ static void merge(const struct calltable *table, enum part part, struct rows *ro
 		if (!belongs(table, entry, part))
 			continue;
 		row = last_row(rows, entry, part);
-		row->calls += entry->calls;
+		row->sum.calls += entry->calls;
 		if (entry->times && entry->key.octave < HIST_OCTAVES)
 			merge_times(row, entry, unit);
 	}
@@ -253,8 +254,8 @@ static int by_calls(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	if (x->calls != y->calls)
-		return COMPARE(y->calls, x->calls);
+	if (x->sum.calls != y->sum.calls)
+		return COMPARE(y->sum.calls, x->sum.calls);
 	return compare_keys(&x->key, &y->key);
 }
 
@@ -262,66 +263,21 @@ static int by_time(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	if (x->total_ns != y->total_ns)
-		return COMPARE(y->total_ns, x->total_ns);
+	if (x->sum.total_ns != y->sum.total_ns)
+		return COMPARE(y->sum.total_ns, x->sum.total_ns);
 	return by_calls(a, b);
 }
 
 static void free_rows(struct rows *rows)
 {
 	for (size_t i = 0; i < rows->count; i++)
-		free(rows->items[i].hist);
+		free(rows->items[i].sum.hist);
 	free(rows->items);
 }
 
 /* ---- printing ---- */
 
-char *call_time_text(char *buf, size_t size, double ns)
-{
-	static const char *const units[] = { "ns", "us", "ms", "s" };
-	size_t unit = 0;
-	int decimals;
-
-	while (unit < ARRAY_SIZE(units) - 1 && ns >= 999.5) {
-		ns /= 1000;
-		unit++;
-	}
-	decimals = unit == 0 || ns >= 99.95 ? 0 : ns >= 9.995 ? 1 : 2;
-	snprintf(buf, size, "%.*f%s", decimals, ns, units[unit]);
-	return buf;
-}
-
-static void print_time(FILE *f, const struct row *row, double ns)
-{
-	char text[32];
-
-	fprintf(f, " %6s", row->timed ? call_time_text(text, sizeof(text), ns) : "-");
-}
-
-/* Without the unit of the histogram's values in between. */
-static double percentile_ns(const struct calltable *table, const struct row *row, double percent)
-{
-	const struct hist_unit *unit = call_layout_unit(table->layout);
-	double ns, unit_ns = unit == &hist_nsecs ? 1 : unit == &hist_usecs ? 1e3 : 1e6;
-
-	if (!row->timed)
-		return 0;
-	ns = hist_percentile(row->hist, unit, percent) * unit_ns;
-	return ns < (double)row->min_ns ? (double)row->min_ns : ns;
-}
-
-static void print_times(FILE *f, const struct calltable *table, const struct row *row)
-{
-	double timed = row->timed ? (double)row->timed : 1;
-
-	fprintf(f, " %*.*f", 13, table->layout->in_ms ? 6 : 3,
-		(double)row->total_ns / (table->layout->in_ms ? NS_PER_MS : NS_PER_US));
-	print_time(f, row, (double)row->min_ns);
-	print_time(f, row, (double)row->total_ns / timed);
-	print_time(f, row, percentile_ns(table, row, 50));
-	print_time(f, row, percentile_ns(table, row, 99));
-	print_time(f, row, (double)row->max_ns);
-}
+/* ---- names ---- */
 
 static const char *comm_text(const struct call_layout *layout, uint32_t tgid, char *text,
 			     size_t size)
@@ -362,7 +318,8 @@ static void print_title(FILE *f, const struct call_layout *layout, const struct 
 	fputc('\n', f);
 }
 
-static void print_header(FILE *f, const struct call_layout *layout, const char *error_title)
+static void print_header(FILE *f, const struct call_layout *layout, const char *error_title,
+			 const struct call_columns *shown)
 {
 	if (layout->by_process)
 		fprintf(f, "%-22s", "PID    COMM");
@@ -372,34 +329,27 @@ static void print_header(FILE *f, const struct call_layout *layout, const char *
 		fprintf(f, "%-22s", "SYSCALL");
 	if (error_title)
 		fprintf(f, " %-22s", error_title);
-	fprintf(f, " %8s", "COUNT");
-	if (layout->timed)
-		fprintf(f, " %13s %6s %6s %6s %6s %6s", layout->in_ms ? "TIME (ms)" : "TIME (us)",
-			"MIN", "AVG", "P50", "P99", "MAX");
-	fputc('\n', f);
+	call_columns_print_titles(f, shown);
 }
 
 static void print_row(FILE *f, const struct calltable *table, const struct row *row,
-		      bool with_error)
+		      bool with_error, const struct call_columns *shown)
 {
 	char error[32];
 
 	print_name(f, table->layout, &row->key);
 	if (with_error)
 		fprintf(f, " %-22s", errname_label(error, sizeof(error), row->key.error));
-	fprintf(f, " %8llu", (unsigned long long)row->calls);
-	if (table->layout->timed)
-		print_times(f, table, row);
-	fputc('\n', f);
+	call_columns_print(f, shown, &row->sum);
 }
 
 static void print_histogram(FILE *f, const struct calltable *table, const struct row *row)
 {
-	if (!row->timed)
+	if (!row->sum.timed)
 		return;
 	fputc('\n', f);
 	print_title(f, table->layout, &row->key);
-	hist_print(f, row->hist, call_layout_unit(table->layout));
+	hist_print(f, row->sum.hist, call_layout_unit(table->layout));
 }
 
 static struct rows sorted_rows(const struct calltable *table, enum part part)
@@ -413,58 +363,108 @@ static struct rows sorted_rows(const struct calltable *table, enum part part)
 	return rows;
 }
 
-static void print_part(FILE *f, const struct calltable *table, enum part part)
+static void visit_part(const struct calltable *table, enum part part,
+		       void (*visit)(const struct call_row *row, void *arg), void *arg)
+{
+	struct rows rows = sorted_rows(table, part);
+
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct call_sum *sum = &rows.items[i].sum;
+		struct call_row row = { &rows.items[i].key, sum->calls,
+					table->layout->histograms ? sum->hist : NULL };
+
+		visit(&row, arg);
+	}
+	free_rows(&rows);
+}
+
+void calltable_visit(struct calltable *table, void (*visit)(const struct call_row *row, void *arg),
+		     void *arg)
+{
+	if (table->count)
+		qsort(table->entries, table->count, sizeof(*table->entries), by_key);
+	if (!table->layout->by_error) {
+		visit_part(table, PART_CALLS, visit, arg);
+		return;
+	}
+	visit_part(table, PART_FAILURES, visit, arg);
+	visit_part(table, PART_RESTARTS, visit, arg);
+}
+
+/* The columns of numbers for which names leave room. */
+static struct call_columns choose_columns(const struct call_layout *layout, unsigned int room,
+					  bool with_error)
+{
+	unsigned int names = layout->by_process && layout->by_call ? 45 : 22;
+	struct call_columns columns = {
+		.unit = call_layout_unit(layout),
+		.timed = layout->timed,
+		.in_ms = layout->in_ms,
+	};
+
+	names += with_error ? 23 : 0;
+	call_columns_choose(&columns, !room ? UINT_MAX : room > names ? room - names : 0);
+	return columns;
+}
+
+static void print_part(FILE *f, const struct calltable *table, enum part part,
+		       struct call_room room)
 {
 	static const char *const error_titles[] = {
 		[PART_FAILURES] = "ERROR", [PART_RESTARTS] = "INTERRUPTED"
 	};
 	const struct call_layout *layout = table->layout;
+	bool with_error = part != PART_CALLS;
+	struct call_columns shown = choose_columns(layout, room.columns, with_error);
 	struct rows rows = sorted_rows(table, part);
 
-	if (part != PART_CALLS && rows.count)
+	if (with_error && rows.count)
 		fputc('\n', f);
-	if (part == PART_CALLS || rows.count)
-		print_header(f, layout, error_titles[part]);
-	for (size_t i = 0; i < rows.count && i < layout->top; i++)
-		print_row(f, table, &rows.items[i], part != PART_CALLS);
-	for (size_t i = 0; part == PART_CALLS && layout->histograms && i < rows.count; i++)
-		if (i < layout->top)
+	if (!with_error || rows.count)
+		print_header(f, layout, error_titles[part], &shown);
+	for (size_t i = 0; i < rows.count && i < room.rows; i++)
+		print_row(f, table, &rows.items[i], with_error, &shown);
+	for (size_t i = 0; !with_error && layout->histograms && i < rows.count; i++)
+		if (i < room.rows)
 			print_histogram(f, table, &rows.items[i]);
 	free_rows(&rows);
 }
 
-static void for_each_part(struct calltable *table, FILE *f,
-			  void (*print)(FILE *f, const struct calltable *table, enum part part))
+static void for_each_part(struct calltable *table, FILE *f, struct call_room room,
+			  void (*print)(FILE *f, const struct calltable *table, enum part part,
+					struct call_room room))
 {
 	if (table->count)
 		qsort(table->entries, table->count, sizeof(*table->entries), by_key);
-	print(f, table, PART_CALLS);
+	print(f, table, PART_CALLS, room);
 	if (!table->layout->by_error)
 		return;
-	print(f, table, PART_FAILURES);
-	print(f, table, PART_RESTARTS);
+	print(f, table, PART_FAILURES, room);
+	print(f, table, PART_RESTARTS, room);
 }
 
-void calltable_print(struct calltable *table, FILE *f)
+void calltable_print(struct calltable *table, FILE *f, struct call_room room)
 {
-	for_each_part(table, f, print_part);
+	for_each_part(table, f, room, print_part);
 }
 
 static void print_json_times(struct json *json, const struct calltable *table,
 			     const struct row *row)
 {
-	json_uint(json, "total_ns", row->total_ns);
-	if (!row->timed)
+	json_uint(json, "total_ns", row->sum.total_ns);
+	if (!row->sum.timed)
 		return;
-	json_uint(json, "min_ns", row->min_ns);
-	json_number(json, "average_ns", (double)row->total_ns / (double)row->timed);
-	json_number(json, "p50_ns", percentile_ns(table, row, 50));
-	json_number(json, "p99_ns", percentile_ns(table, row, 99));
-	json_uint(json, "max_ns", row->max_ns);
+	json_uint(json, "min_ns", row->sum.min_ns);
+	json_number(json, "average_ns", (double)row->sum.total_ns / (double)row->sum.timed);
+	json_number(json, "p50_ns",
+		    call_sum_percentile_ns(&row->sum, call_layout_unit(table->layout), 50));
+	json_number(json, "p99_ns",
+		    call_sum_percentile_ns(&row->sum, call_layout_unit(table->layout), 99));
+	json_uint(json, "max_ns", row->sum.max_ns);
 	if (!table->layout->histograms)
 		return;
 	json_open(json, "histogram", '{');
-	hist_print_json(json, row->hist, call_layout_unit(table->layout));
+	hist_print_json(json, row->sum.hist, call_layout_unit(table->layout));
 	json_close(json, '}');
 }
 
@@ -488,22 +488,23 @@ static void print_json_row(FILE *f, const struct calltable *table, const struct 
 			  syscall_label(text, sizeof(text), row->key.abi, row->key.number));
 	if (part != PART_CALLS)
 		json_text(&json, "error", errname_label(text, sizeof(text), row->key.error));
-	json_uint(&json, "count", row->calls);
+	json_uint(&json, "count", row->sum.calls);
 	if (layout->timed)
 		print_json_times(&json, table, row);
 	json_end_line(&json);
 }
 
-static void print_json_part(FILE *f, const struct calltable *table, enum part part)
+static void print_json_part(FILE *f, const struct calltable *table, enum part part,
+			    struct call_room room)
 {
 	struct rows rows = sorted_rows(table, part);
 
-	for (size_t i = 0; i < rows.count && i < table->layout->top; i++)
+	for (size_t i = 0; i < rows.count && i < room.rows; i++)
 		print_json_row(f, table, &rows.items[i], part);
 	free_rows(&rows);
 }
 
-void calltable_print_json(struct calltable *table, FILE *f)
+void calltable_print_json(struct calltable *table, FILE *f, uint32_t rows)
 {
-	for_each_part(table, f, print_json_part);
+	for_each_part(table, f, (struct call_room){ .rows = rows }, print_json_part);
 }

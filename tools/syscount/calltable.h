@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * System calls that were counted (bpf/abi/call_record.h), summed up and printed as BCC's syscount does: a row
- * per call, or per process, or both; with durations if they were measured, and with a second table
- * by error.
+ * System calls that were counted (bpf/abi/call_record.h), summed up and printed as BCC's syscount
+ * does: a row per call, or per process, or both; with durations if they were measured, and with a
+ * second table by error.
  */
 #ifndef CALLTABLE_H
 #define CALLTABLE_H
@@ -20,7 +20,6 @@ struct call_layout {
 	bool timed;	 /* rows have durations, the longest in sum first; else by count */
 	bool histograms; /* one under the table for each row */
 	bool in_ms;	 /* not in microseconds */
-	uint32_t top;	 /* rows per table */
 
 	/* The name of a process, into a buffer of TASK_COMM_LEN + 1 bytes. */
 	void (*comm_of)(void *arg, uint32_t tgid, char *comm);
@@ -48,17 +47,30 @@ void calltable_take(struct calltable *table, struct calltable *from);
 uint64_t calltable_total(const struct calltable *table);
 uint64_t calltable_untimed(const struct calltable *table);
 
-void calltable_print(struct calltable *table, FILE *f);
+/* How much is shown: of rows the first, of columns those that fit as a whole. */
+struct call_room {
+	uint32_t rows;	      /* of each table */
+	unsigned int columns; /* of letters; 0: as many as it takes */
+};
+
+void calltable_print(struct calltable *table, FILE *f, struct call_room room);
+
+/* Calls visit for each row, the largest first. hist: where the layout has histograms; else NULL. */
+struct call_row {
+	const struct call_key *key; /* its error counts where the layout is by error */
+	uint64_t calls;
+	const struct hist *hist;
+};
+
+void calltable_visit(struct calltable *table, void (*visit)(const struct call_row *row, void *arg),
+		     void *arg);
 
 /* The same as lines of JSON. */
-void calltable_print_json(struct calltable *table, FILE *f);
+void calltable_print_json(struct calltable *table, FILE *f, uint32_t rows);
 
 /*
  * The unit in which durations were recorded: the rows of histograms begin at powers of two of it.
  */
 const struct hist_unit *call_layout_unit(const struct call_layout *layout);
-
-/* A time in at most six characters: "512ns", "3.42us", "12.3ms", "120s". Returns buf. */
-char *call_time_text(char *buf, size_t size, double ns);
 
 #endif

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "syscount/errnames.h"
-#include "base/mem.h"
+#include "base/array.h"
 #include "base/msg.h"
 #include "base/parse.h"
+#include "syscount/errnames.h"
 
 #define MAX_ERRNO 4095 /* MAX_ERRNO, include/linux/err.h */
 

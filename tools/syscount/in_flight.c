@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Calls in flight; see flights.h. */
+/* Calls in flight; see in_flight.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/escape.h"
-#include "syscount/in_flight.h"
-#include "output/json.h"
-#include "modules/kernelnames.h"
-#include "symbols/ksyms.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/msg.h"
-#include "base/parse.h"
+#include "modules/kernelnames.h"
+#include "output/escape.h"
+#include "output/json.h"
+#include "symbols/ksyms.h"
+#include "syscount/in_flight.h"
 #include "syscount/syscalls.h"
 
 struct item {
@@ -20,30 +20,30 @@ struct item {
 	char mark; /* in front of the age: it is not exact */
 };
 
-struct flights {
+struct in_flight {
 	struct item *items;
 	size_t count, cap;
 };
 
-struct flights *flights_new(void)
+struct in_flight *in_flight_new(void)
 {
-	return mem_zalloc(1, sizeof(struct flights));
+	return mem_zalloc(1, sizeof(struct in_flight));
 }
 
-void flights_free(struct flights *flights)
+void in_flight_free(struct in_flight *flights)
 {
 	free(flights->items);
 	free(flights);
 }
 
-void flights_add(struct flights *flights, const struct call_flight *flight)
+void in_flight_add(struct in_flight *flights, const struct call_flight *flight)
 {
 	flights->items =
 		mem_grow(flights->items, flights->count, &flights->cap, sizeof(*flights->items));
 	flights->items[flights->count++] = (struct item){ .flight = *flight };
 }
 
-size_t flights_count(const struct flights *flights)
+size_t in_flight_count(const struct in_flight *flights)
 {
 	return flights->count;
 }
@@ -104,7 +104,7 @@ static void print_stack(FILE *f, const struct ksyms *ksyms, const struct call_fl
 }
 
 /* NULL: there are no stacks, or nobody tells their names. */
-static struct ksyms *find_names(const struct flights *flights, struct kernelnames *names)
+static struct ksyms *find_names(const struct in_flight *flights, struct kernelnames *names)
 {
 	struct ksyms *ksyms;
 	uint64_t *addrs = NULL;
@@ -127,7 +127,7 @@ static struct ksyms *find_names(const struct flights *flights, struct kernelname
 	return ksyms;
 }
 
-static void sort_by_age(struct flights *flights, uint64_t start_ns, uint64_t now_ns)
+static void sort_by_age(struct in_flight *flights, uint64_t start_ns, uint64_t now_ns)
 {
 	for (size_t i = 0; i < flights->count; i++)
 		find_age(&flights->items[i], start_ns, now_ns);
@@ -135,8 +135,8 @@ static void sort_by_age(struct flights *flights, uint64_t start_ns, uint64_t now
 		qsort(flights->items, flights->count, sizeof(*flights->items), by_age);
 }
 
-void flights_print(struct flights *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
-		   uint32_t top, bool in_ms, struct kernelnames *names)
+void in_flight_print(struct in_flight *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
+		     uint32_t top, bool in_ms, struct kernelnames *names)
 {
 	struct ksyms *ksyms = find_names(flights, names);
 
@@ -147,6 +147,9 @@ void flights_print(struct flights *flights, FILE *f, uint64_t start_ns, uint64_t
 		print_item(f, &flights->items[i], in_ms);
 		print_stack(f, ksyms, &flights->items[i].flight);
 	}
+	if (flights->count > top)
+		fprintf(f, "%u of %zu calls in flight, the oldest (-T shows more)\n", top,
+			flights->count);
 	ksyms_free(ksyms);
 }
 
@@ -190,8 +193,8 @@ static void print_json_item(FILE *f, const struct ksyms *ksyms, const struct ite
 	json_end_line(&json);
 }
 
-void flights_print_json(struct flights *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
-			uint32_t top, struct kernelnames *names)
+void in_flight_print_json(struct in_flight *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
+			  uint32_t top, struct kernelnames *names)
 {
 	struct ksyms *ksyms = find_names(flights, names);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/array.h"
 #include "syscount/syscalls.h"
 
 #define LIST_COLUMNS 4

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Processes and their slices of mappings, as BPF keeps them right between two looks of the loader:
+ * on fork, exec and where something takes the place of known code.
+ */
+#ifndef UNWIND_PROCESSES_BPF_H
+#define UNWIND_PROCESSES_BPF_H
+
+#include "compat.bpf.h"
+#include "filter.bpf.h"
+#include "unwind_tables.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* the loader makes it as large as the machine asks for */
+	__type(key, __u32);
+	__type(value, struct unwind_process);
+} unwind_processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* likewise */
+	__type(key, __u32);
+	__type(value, struct unwind_change);
+} unwind_changes SEC(".maps");
+
+static __always_inline __u32 unwind_count_of(__u32 tgid)
+{
+	struct unwind_change *change = bpf_map_lookup_elem(&unwind_changes, &tgid);
+
+	return change ? change->count : 0;
+}
+
+/*
+ * The process's slice, unless something has taken the place of what it describes. n_changes is read
+ * before the count, which is changed before it: a change in between is not taken for compared.
+ */
+static __always_inline struct unwind_process *unwind_find_process(__u32 tgid)
+{
+	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &tgid);
+	__u32 n_changes;
+
+	if (!process)
+		return NULL;
+	n_changes = *(volatile __u32 *)&process->n_changes;
+	if (process->compared == n_changes + 1)
+		return process;
+	if (unwind_count_of(tgid) != process->change)
+		return NULL;
+	process->compared = n_changes + 1;
+	return process;
+}
+
+/* The element of a process's count, made if there is none; NULL: there is no room. */
+static __always_inline struct unwind_change *unwind_get_change(__u32 tgid)
+{
+	struct unwind_change *change = bpf_map_lookup_elem(&unwind_changes, &tgid), none = {};
+
+	if (change)
+		return change;
+	bpf_map_update_elem(&unwind_changes, &tgid, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&unwind_changes, &tgid);
+}
+
+/* No slice that was read up to now is used from now on. */
+static __always_inline void unwind_count_change(__u32 tgid)
+{
+	struct unwind_change *change = unwind_get_change(tgid);
+	struct unwind_process *process;
+
+	if (!change) {
+		bpf_map_delete_elem(&unwind_processes, &tgid);
+		return;
+	}
+	__sync_fetch_and_add(&change->count, 1);
+	process = bpf_map_lookup_elem(&unwind_processes, &tgid); /* not before */
+	if (process)
+		__sync_fetch_and_add(&process->n_changes, 1);
+}
+
+/*
+ * A child begins with its parent's mappings, and a program that is executed with none: until the
+ * loader has looked at it, the tables of the one before must not be used.
+ */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(unwind_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 tgid = task_tgid(parent), child_tgid = task_tgid(child);
+	struct unwind_process *process, childs;
+
+	if (tgid == child_tgid)
+		return 0;
+	process = unwind_find_process(tgid);
+	if (!process)
+		return 0;
+	childs = *process;
+	childs.change = unwind_count_of(child_tgid);
+	childs.n_changes = childs.compared = childs.n_copies = 0;
+	bpf_map_update_elem(&unwind_processes, &child_tgid, &childs, BPF_ANY);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(unwind_exec, struct task_struct *task)
+{
+	__u32 tgid = task_tgid(task);
+	struct unwind_change *change = bpf_map_lookup_elem(&unwind_changes, &tgid);
+
+	if (change) { /* the loader may be reading the mappings of the program before */
+		__sync_fetch_and_add(&change->count, 1);
+		change->n_copies = 0;
+	}
+	bpf_map_delete_elem(&unwind_processes, &tgid);
+	return 0;
+}
+
+/* Whether a slice has a mapping with an address in that range. */
+static __always_inline bool unwind_has_code(const struct unwind_process *process, __u64 start,
+					    __u64 end)
+{
+	__u32 below = process->first, above = below + process->count, index;
+	struct unwind_mapping *m;
+
+	for (int i = 0; i < UNWIND_SLICE_BITS && below < above; i++) {
+		index = below + (above - below) / 2;
+		m = bpf_map_lookup_elem(&unwind_mappings, &index);
+		if (!m)
+			return false;
+		if (end <= m->start)
+			above = index;
+		else if (start >= m->end)
+			below = index + 1;
+		else
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The kernel has found room for a new mapping of the current process. If there was code by what the
+ * loader has seen last, that has been unmapped since.
+ */
+SEC("tp_btf/vm_unmapped_area")
+int BPF_PROG(unwind_unmapped, unsigned long addr, struct vm_unmapped_area_info *info)
+{
+	__u32 tgid = current_tgid();
+	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &tgid);
+
+	if (process && unwind_has_code(process, addr, addr + info->length))
+		unwind_count_change(tgid);
+	return 0;
+}
+
+#endif

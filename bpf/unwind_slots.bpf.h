@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where stacks are put together: the state of a walk lies in a map, since it is too large for the
+ * stack and global functions take no pointers before 5.12.
+ */
+#ifndef UNWIND_SLOTS_BPF_H
+#define UNWIND_SLOTS_BPF_H
+
+#include "compat.bpf.h"
+#include "abi/stack.h"
+#include "abi/unwind_layout.h"
+
+/*
+ * Where a stack is put together. Functions pass the slot's number around, since global ones take no
+ * pointers. Programs that run with preemption off use the slot of their CPU. One that can be
+ * preempted, as uprobe programs can, defines STACK_PREEMPTIBLE and claims one that is free; none of
+ * its functions may have 64 bytes of stack or more, which Linux 7.2 overwrites.
+ * The loader makes the map as large as the machine.
+ */
+struct stack_scratch {
+	__u64 is_claimed;
+	__u64 leaf; /* a function that has just returned to where the walk begins; 0: none */
+	struct unwind_state walk;
+	struct stack_def def;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct stack_scratch);
+} stack_scratch SEC(".maps");
+
+#define STACK_NO_SLOT	 ~0U
+#define STACK_SLOT_TRIES 8
+
+static __always_inline struct stack_scratch *stack_scratch_of(__u32 slot)
+{
+	return bpf_map_lookup_elem(&stack_scratch, &slot);
+}
+
+#ifdef STACK_PREEMPTIBLE
+/* Compare-and-exchange in BPF came with 5.12 (commit 5ffa25502b5a). */
+__noinline __u32 stack_claim_slot(void)
+{
+	__u32 slot = bpf_get_smp_processor_id() * STACK_CPU_SLOTS;
+	struct stack_scratch *scratch;
+
+	for (int i = 0; i < STACK_SLOT_TRIES; i++, slot++) {
+		scratch = stack_scratch_of(slot);
+		if (scratch && !__sync_val_compare_and_swap(&scratch->is_claimed, 0, 1))
+			return slot;
+	}
+	return STACK_NO_SLOT;
+}
+
+static __always_inline void stack_release_slot(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (scratch)
+		scratch->is_claimed = 0;
+}
+#else
+static __always_inline __u32 stack_claim_slot(void)
+{
+	return bpf_get_smp_processor_id();
+}
+
+static __always_inline void stack_release_slot(__u32 slot)
+{
+}
+#endif
+
+#endif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Limits; see limits.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "base/limits.h"
+
+void limits_raise(void)
+{
+	struct rlimit files, locked = { RLIM_INFINITY, RLIM_INFINITY };
+
+	setrlimit(RLIMIT_MEMLOCK, &locked);
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
+bool limit_is_reached(int err)
+{
+	switch (abs(err)) {
+	case EMFILE:
+	case ENFILE:
+	case ENOMEM:
+	case EAGAIN:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static const char *files_hint(char *text, size_t size)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return NULL;
+	snprintf(text, size,
+		 "this process may have %llu files open: raise that by ulimit -n, or LimitNOFILE= "
+		 "of its systemd unit",
+		 (unsigned long long)files.rlim_cur);
+	return text;
+}
+
+static const char *memory_hint(char *text, size_t size)
+{
+	struct rlimit space;
+
+	if (getrlimit(RLIMIT_AS, &space) || space.rlim_cur == RLIM_INFINITY)
+		return "no memory is left: of the machine, or of this cgroup's limit (memory.max, "
+		       "or "
+		       "MemoryMax= of the systemd unit)";
+	snprintf(text, size,
+		 "this process may have %llu MB of address space: raise that by ulimit -v, or "
+		 "LimitAS= of its systemd unit",
+		 (unsigned long long)space.rlim_cur >> 20);
+	return text;
+}
+
+const char *limit_hint(int err, char *text, size_t size)
+{
+	switch (abs(err)) {
+	case EMFILE:
+		return files_hint(text, size);
+	case ENFILE:
+		return "all programs together have too many files open: raise sysctl fs.file-max";
+	case ENOMEM:
+		return memory_hint(text, size);
+	case EAGAIN:
+		return "too many processes or threads: raise ulimit -u, or this cgroup's pids.max";
+	case E2BIG:
+		return "a table, or a list, is larger than the kernel takes";
+	default:
+		return NULL;
+	}
+}

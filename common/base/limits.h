@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Limits of the system, of a cgroup or of a process, which errno names only roughly. */
+#ifndef LIMITS_H
+#define LIMITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Raises what this process may raise itself: open files up to the hard limit, and locked memory,
+ * as which BPF maps and programs count below 5.11. Children that run already keep their limits.
+ */
+void limits_raise(void);
+
+/*
+ * Whether an errno, positive or negative, says that a limit was reached; such a failure says
+ * nothing about what the kernel supports.
+ */
+bool limit_is_reached(int err);
+
+/* Which limit that is, and how to raise it, for a hint. NULL if it is none; text may be written. */
+const char *limit_hint(int err, char *text, size_t size);
+
+#endif

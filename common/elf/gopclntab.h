@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What Go's linker puts into every program for the Go runtime, and strip(1) leaves there: the table
+ * of functions with their names, frame sizes, source lines and inlined calls (.gopclntab). Go 1.2
+ * to 1.27, x86-64 and arm64. The format is Go's own and changes: src/internal/abi/symtab.go,
+ * src/runtime/symtab.go and src/debug/gosym/pclntab.go of the Go release, "Go 1.2 Runtime Symbol
+ * Information" by Russ Cox. Files are controlled by the traced side and read as root: every offset
+ * is checked, time and memory are linear in the file's size and bounded (256 MiB of table), and a
+ * broken entry costs its own function.
+ */
+#ifndef GOPCLNTAB_H
+#define GOPCLNTAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "elf/elf64.h"
+
+struct go_span {
+	const uint8_t *bytes;
+	size_t size;
+};
+
+struct go_layout; /* what differs between releases */
+
+struct gopclntab {
+	const struct go_layout *layout;
+	struct elf64 elf; /* a copy, with the caller's file or image */
+	uint8_t *bytes;	  /* all of the table */
+	size_t size;
+	uint64_t vaddr;
+	uint32_t quantum; /* bytes that code addresses are multiples of */
+	uint64_t text;	  /* what functions' offsets count from; 0 where there are addresses */
+	size_t n_funcs;
+	struct go_span functab, names, units, files, values;
+	uint64_t gofunc;  /* what offsets of inlined calls count from */
+	bool has_calls;	  /* inlined calls can be found */
+	bool is_searched; /* ... which is not known before */
+};
+
+/* What the runtime and this project treat specially: struct go_func's flags, set since Go 1.17. */
+enum go_flag {
+	GO_TOPFRAME = 1, /* called by nobody, or by the kernel */
+	GO_SPWRITE = 2,	 /* moves to another stack */
+	GO_ASM = 4,	 /* hand-written */
+};
+
+/* Offsets, as the table has them; 0 is none. */
+struct go_func {
+	uint64_t start, end; /* ELF virtual addresses; end exclusive */
+	int32_t name;
+	int32_t frame_sizes, file_numbers, lines; /* for go_values_begin() */
+	uint32_t unit;
+	uint8_t id; /* funcID: functions that the runtime treats specially have their own */
+	uint8_t flags;
+	uint32_t n_values, n_pointers; /* of the tables behind it */
+	size_t values_at, pointers_at; /* in functab */
+};
+
+/* A walk through a function's values: one holds from start to end, exclusive. */
+struct go_values {
+	struct go_span left;
+	uint64_t start, end;
+	uint32_t quantum;
+	int32_t value;
+	bool is_first;
+};
+
+struct go_frame {
+	const char *function; /* as it is in the table; NULL: broken */
+	const char *file;     /* NULL: not known */
+	uint32_t line;	      /* 0: not known */
+	uint64_t pc;	      /* where it is: in all but the innermost, within a call */
+};
+
+/*
+ * Reads the table. The file or image stays the caller's, and has to outlive it. 0; -ENODATA: no Go
+ * program; -ENOTSUP: a layout that is not known; -EINVAL: broken; -EFBIG; -errno of reading. After
+ * an error there is nothing to close.
+ */
+int gopclntab_open(struct gopclntab *g, const struct elf64 *elf);
+void gopclntab_close(struct gopclntab *g);
+
+/* Without reading it: a Go program that has section headers. */
+bool gopclntab_exists(const struct elf64 *elf);
+
+/* Function i of n_funcs, in the order of addresses. False: broken. */
+bool gopclntab_func(const struct gopclntab *g, size_t i, struct go_func *f);
+
+/* The function that holds an ELF virtual address. */
+bool gopclntab_find(const struct gopclntab *g, uint64_t vaddr, struct go_func *f);
+
+/* The function's name, which lives as long as the table; NULL: broken. */
+const char *gopclntab_name(const struct gopclntab *g, int32_t offset);
+
+/*
+ * Writes a name of n bytes as the runtime prints it: F[...] for F[int], since type arguments can
+ * have any length, spaces and semicolons. to has room for n + GO_NAME_SPARE. Returns the bytes
+ * written; no end.
+ */
+size_t gopclntab_write_name(const struct gopclntab *g, char *to, const char *name, size_t n);
+
+#define GO_NAME_SPARE 3
+
+/* The values of a function by address: offset is one of struct go_func's. */
+struct go_values go_values_begin(const struct gopclntab *g, const struct go_func *f,
+				 int32_t offset);
+
+/* False: there are no more. Each one's range is not empty, but may reach beyond the function. */
+bool go_values_next(struct go_values *v);
+
+/* The source file at an address of the function; NULL: not known. */
+const char *gopclntab_file(const struct gopclntab *g, const struct go_func *f, uint64_t vaddr);
+
+/*
+ * The calls that an address is in, innermost first: functions inlined there, then the one that was
+ * compiled. Writes at most max, returns how many; 0: not in a function.
+ */
+size_t gopclntab_frames(struct gopclntab *g, uint64_t vaddr, struct go_frame *frames, size_t max);
+
+#endif

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Metrics for Prometheus; see exposition.h. */
+#include <errno.h>
+
+#include "base/msg.h"
+#include "base/parse.h"
+#include "base/version.h"
+#include "modules/exposition.h"
+#include "run/loss.h"
+
+struct exposition {
+	struct metrics_settings settings;
+	struct metrics *metrics; /* NULL: not asked for, or no report yet */
+};
+
+static const struct exposition defaults = {
+	.settings = { .max_series = 256, .edges_per_octave = 2 },
+};
+
+static const struct metric lost_metric = {
+	.name = "tracelets_lost_total",
+	.help = "What could not be recorded, by reason: events, or threads without state.",
+	.labels = { "tool", "reason" },
+};
+
+static const struct metric overflow_metric = {
+	.name = "tracelets_series_overflow_total",
+	.help = "How often something was added to the series other, since there were too many.",
+	.labels = { "tool" },
+};
+
+static const struct metric build_metric = {
+	.name = "tracelets_build_info",
+	.help = "Always 1: which program, on which kernel.",
+	.kind = METRIC_GAUGE,
+	.labels = { "tool", "version", "kernel" },
+};
+
+static int parse_edges(const char *what, const char *text, void *dest)
+{
+	uint64_t edges;
+
+	if (parse_uint(what, text, 1, 4, &edges))
+		return -EINVAL;
+	if (edges == 3)
+		return msg_error("%s: 1, 2 or 4 edges make a histogram's buckets, not 3", what);
+	*(uint32_t *)dest = (uint32_t)edges;
+	return 0;
+}
+
+static const struct opt exposition_opts[] = {
+	{ 0, "edges", "N", OPT_PARSED(struct exposition, settings.edges_per_octave, parse_edges),
+	  "buckets of a histogram per power of two: 1, 2 or 4 (default 2)" },
+	{ 0, "max-series", "N", OPT_UINT(struct exposition, settings.max_series, 1, 1 << 20),
+	  "of each metric, what is over it goes into \"other\" (default 256)" },
+	{},
+};
+
+static struct exposition *exposition_of(const struct run *run)
+{
+	return run_state(run, &exposition_module);
+}
+
+static int check_exposition(struct run *run)
+{
+	bool is_given = run_given(run, "edges") || run_given(run, "max-series");
+
+	if (is_given && !run->is_metrics)
+		return msg_error("--edges and --max-series need --format prometheus");
+	return 0;
+}
+
+struct metrics *exposition_metrics(const struct run *run)
+{
+	struct exposition *exposition = exposition_of(run);
+
+	if (!exposition->metrics)
+		exposition->metrics = metrics_new(&exposition->settings);
+	return exposition->metrics;
+}
+
+static void set_loss(const char *reason, uint64_t value, void *arg)
+{
+	const struct run *run = arg;
+	const char *values[] = { run->tool->name, reason };
+
+	metrics_set(exposition_metrics(run), &lost_metric, values, value, run->end_ns);
+}
+
+void exposition_write(struct run *run)
+{
+	struct metrics *metrics = exposition_metrics(run);
+	const char *values[] = { run->tool->name, TRACELETS_VERSION, run->system.release };
+
+	loss_visit(run, set_loss, run);
+	metrics_set(metrics, &overflow_metric, values, metrics_overflows(metrics), run->end_ns);
+	metrics_set(metrics, &build_metric, values, 1, run->end_ns);
+	metrics_write(run->out, metrics);
+}
+
+static void finish_exposition(struct run *run)
+{
+	metrics_free(exposition_of(run)->metrics);
+}
+
+const struct module exposition_module = {
+	.title = "metrics",
+	.opts = exposition_opts,
+	.state = DEFAULTS(defaults),
+	.has_metrics = true,
+	.check = check_exposition,
+	.finish = finish_exposition,
+};

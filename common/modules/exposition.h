@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * --format prometheus, for tools whose results are numbers: what the run has counted since its
+ * start, for a scraper. With --output, one file that each report replaces. Such a tool has this
+ * module in its list, and its report() looks at run->is_metrics.
+ */
+#ifndef EXPOSITION_H
+#define EXPOSITION_H
+
+#include "output/metrics.h"
+#include "run/run.h"
+
+extern const struct module exposition_module;
+
+/* The run's metrics: a report adds what came since the one before, at run->end_ns. */
+struct metrics *exposition_metrics(const struct run *run);
+
+/* The end of a report: writes them all, with what was lost and which program this is. */
+void exposition_write(struct run *run);
+
+#endif

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Metrics since the start of a run; see metrics.h. All histograms have the same edges, from a
+ * quarter of a microsecond to 17 s, since servers add up buckets by their edge.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/container.h"
+#include "base/hash.h"
+#include "base/hashtable.h"
+#include "base/lru.h"
+#include "base/mem.h"
+#include "output/metrics.h"
+
+#define FIRST_EDGE_LOG2 4  /* in fixed point, 1/64 us */
+#define OCTAVES		26 /* 2^4 << 26 is 2^24 us */
+#define IDLE_NS		(300 * NS_PER_S)
+
+/* Fixed point of hist_usecs, in seconds. */
+#define FIXED_PER_S (64 * 1e6)
+
+static const char *const other_values[PROMETHEUS_MAX_LABELS] = { "other", "other", "other",
+								 "other", "other", "other" };
+
+struct series {
+	struct hashlink link;  /* of the family, by the values */
+	struct lru_item usage; /* in the order in which they grew last */
+	struct series *next;   /* in the order in which they came */
+	char *values[PROMETHEUS_MAX_LABELS];
+	uint64_t grown_ns;
+	uint64_t total;	   /* of a histogram: of its values, in fixed point */
+	uint64_t *buckets; /* a histogram's, each its own values only; the last has no edge */
+};
+
+/* A metric with its series. */
+struct family {
+	const struct metric *metric;
+	struct family *next;
+	struct hashtable by_values;
+	struct lru usage;
+	struct series *first, **last;
+	struct series *other; /* outside of the table; NULL: not needed yet */
+	size_t n_labels;
+};
+
+struct metrics {
+	struct metrics_settings settings;
+	struct family *first, **last;
+	uint64_t overflows;
+};
+
+struct metrics *metrics_new(const struct metrics_settings *settings)
+{
+	struct metrics *metrics = mem_zalloc(1, sizeof(*metrics));
+
+	metrics->settings = *settings;
+	metrics->last = &metrics->first;
+	return metrics;
+}
+
+static void free_series(struct series *series)
+{
+	if (!series)
+		return;
+	for (size_t i = 0; i < PROMETHEUS_MAX_LABELS; i++)
+		free(series->values[i]);
+	free(series->buckets);
+	free(series);
+}
+
+static void free_family(struct family *family)
+{
+	struct series *series = family->first, *next;
+
+	for (; series; series = next) {
+		next = series->next;
+		free_series(series);
+	}
+	free_series(family->other);
+	hashtable_free(&family->by_values, NULL, NULL);
+	free(family);
+}
+
+void metrics_free(struct metrics *metrics)
+{
+	struct family *next;
+
+	if (!metrics)
+		return;
+	for (struct family *family = metrics->first; family; family = next) {
+		next = family->next;
+		free_family(family);
+	}
+	free(metrics);
+}
+
+/* ---- the edges ---- */
+
+static size_t count_edges(const struct metrics *metrics)
+{
+	return (size_t)OCTAVES * metrics->settings.edges_per_octave + 1;
+}
+
+/* In fixed point: an octave's edges are equally far from each other, as its slots are. */
+static uint64_t edge_fixed(const struct metrics *metrics, size_t i)
+{
+	uint64_t n = metrics->settings.edges_per_octave;
+
+	return (n + i % n) * (1ULL << FIRST_EDGE_LOG2) / n << i / n;
+}
+
+struct bucketing {
+	const struct metrics *metrics;
+	uint64_t *buckets;
+	size_t at; /* the bucket of the slot before */
+};
+
+/* Edges are borders of slots; slots come in ascending order. */
+static void add_slot(const struct hist_slot *slot, void *arg)
+{
+	struct bucketing *to = arg;
+	size_t n = count_edges(to->metrics);
+
+	while (to->at < n && slot->first >= edge_fixed(to->metrics, to->at))
+		to->at++;
+	to->buckets[to->at] += slot->count;
+}
+
+/* ---- finding series ---- */
+
+static struct family *find_family(struct metrics *metrics, const struct metric *metric)
+{
+	struct family *family = metrics->first;
+
+	while (family && family->metric != metric)
+		family = family->next;
+	if (family)
+		return family;
+	family = mem_zalloc(1, sizeof(*family));
+	family->metric = metric;
+	family->last = &family->first;
+	while (family->n_labels < PROMETHEUS_MAX_LABELS && metric->labels[family->n_labels])
+		family->n_labels++;
+	*metrics->last = family;
+	metrics->last = &family->next;
+	return family;
+}
+
+static uint64_t hash_values(const struct family *family, const char *const *values)
+{
+	uint64_t hash = family->n_labels;
+
+	for (size_t i = 0; i < family->n_labels; i++) {
+		for (const char *c = values[i]; *c; c++)
+			hash = hash_add(hash, (unsigned char)*c);
+		hash = hash_add(hash, 256);
+	}
+	return hash;
+}
+
+static bool has_values(const struct family *family, const struct series *series,
+		       const char *const *values)
+{
+	for (size_t i = 0; i < family->n_labels; i++)
+		if (strcmp(series->values[i], values[i]))
+			return false;
+	return true;
+}
+
+static struct series *find_series(const struct family *family, const char *const *values,
+				  uint64_t hash)
+{
+	struct hashlink *link = hashtable_first(&family->by_values, hash);
+
+	for (; link; link = hashtable_next(link)) {
+		struct series *series = container_of(link, struct series, link);
+
+		if (has_values(family, series, values))
+			return series;
+	}
+	return NULL;
+}
+
+static struct series *new_series(const struct metrics *metrics, const struct family *family,
+				 const char *const *values)
+{
+	struct series *series = mem_zalloc(1, sizeof(*series));
+
+	for (size_t i = 0; i < family->n_labels; i++)
+		series->values[i] = mem_strdup(values[i]);
+	if (family->metric->kind == METRIC_HISTOGRAM)
+		series->buckets = mem_zalloc(count_edges(metrics) + 1, sizeof(*series->buckets));
+	return series;
+}
+
+static void remove_series(struct family *family, struct series *series)
+{
+	struct series **at = &family->first;
+
+	while (*at != series)
+		at = &(*at)->next;
+	*at = series->next;
+	if (!*at)
+		family->last = at;
+	lru_use(&family->usage, &series->usage, 0);
+	hashtable_remove(&family->by_values, &series->link);
+	free_series(series);
+}
+
+/* True if there is room for one more series. */
+static bool make_room(const struct metrics *metrics, struct family *family, uint64_t now_ns)
+{
+	struct series *oldest;
+
+	if (family->by_values.count < metrics->settings.max_series)
+		return true;
+	if (!family->usage.oldest)
+		return false;
+	oldest = container_of(family->usage.oldest, struct series, usage);
+	if (now_ns - oldest->grown_ns < IDLE_NS)
+		return false;
+	remove_series(family, oldest);
+	return true;
+}
+
+static struct series *use_other(struct metrics *metrics, struct family *family)
+{
+	metrics->overflows++;
+	if (!family->other)
+		family->other = new_series(metrics, family, other_values);
+	return family->other;
+}
+
+static struct series *add_series(const struct metrics *metrics, struct family *family,
+				 const char *const *values, uint64_t hash)
+{
+	struct series *series = new_series(metrics, family, values);
+
+	hashtable_add(&family->by_values, &series->link, hash);
+	*family->last = series;
+	family->last = &series->next;
+	return series;
+}
+
+static struct series *use_series(struct metrics *metrics, const struct metric *metric,
+				 const char *const *values, uint64_t now_ns)
+{
+	struct family *family = find_family(metrics, metric);
+	uint64_t hash = hash_values(family, values);
+	struct series *series = find_series(family, values, hash);
+
+	if (!series && !make_room(metrics, family, now_ns))
+		return use_other(metrics, family);
+	if (!series)
+		series = add_series(metrics, family, values, hash);
+	series->grown_ns = now_ns;
+	lru_use(&family->usage, &series->usage, 1);
+	return series;
+}
+
+/* ---- filling and writing ---- */
+
+void metrics_add(struct metrics *metrics, const struct metric *metric, const char *const *values,
+		 uint64_t amount, uint64_t now_ns)
+{
+	use_series(metrics, metric, values, now_ns)->total += amount;
+}
+
+void metrics_set(struct metrics *metrics, const struct metric *metric, const char *const *values,
+		 uint64_t total, uint64_t now_ns)
+{
+	use_series(metrics, metric, values, now_ns)->total = total;
+}
+
+void metrics_add_hist(struct metrics *metrics, const struct metric *metric,
+		      const char *const *values, const struct hist *hist, uint64_t now_ns)
+{
+	struct series *series = use_series(metrics, metric, values, now_ns);
+	struct bucketing to = { metrics, series->buckets, 0 };
+
+	hist_visit(hist, add_slot, &to);
+	series->total += hist_sum(hist);
+}
+
+uint64_t metrics_overflows(const struct metrics *metrics)
+{
+	return metrics->overflows;
+}
+
+static void write_hist(FILE *f, const struct metrics *metrics, const struct series *series,
+		       const char *name, const struct prometheus_labels *labels)
+{
+	size_t n = count_edges(metrics);
+	uint64_t count = 0;
+
+	for (size_t i = 0; i <= n; i++) {
+		double edge = i < n ? (double)edge_fixed(metrics, i) / FIXED_PER_S : INFINITY;
+
+		count += series->buckets[i];
+		prometheus_print_bucket(f, name, labels, edge, (double)count);
+	}
+	prometheus_print_sample(f, name, "_sum", labels, (double)series->total / FIXED_PER_S);
+	prometheus_print_sample(f, name, "_count", labels, (double)count);
+}
+
+static void write_series(FILE *f, const struct metrics *metrics, const struct family *family,
+			 const struct series *series)
+{
+	const struct metric *metric = family->metric;
+	struct prometheus_labels labels = { .n = family->n_labels };
+
+	for (size_t i = 0; i < labels.n; i++) {
+		labels.names[i] = metric->labels[i];
+		labels.values[i] = series->values[i];
+	}
+	if (metric->kind == METRIC_HISTOGRAM)
+		write_hist(f, metrics, series, metric->name, &labels);
+	else
+		prometheus_print_sample(f, metric->name, "", &labels,
+					(double)series->total /
+						(double)(metric->divisor ? metric->divisor : 1));
+}
+
+static const char *const kind_names[] = {
+	[METRIC_COUNTER] = "counter",
+	[METRIC_GAUGE] = "gauge",
+	[METRIC_HISTOGRAM] = "histogram",
+};
+
+void metrics_write(FILE *f, const struct metrics *metrics)
+{
+	for (const struct family *family = metrics->first; family; family = family->next) {
+		const struct metric *metric = family->metric;
+
+		prometheus_print_head(f, metric->name, kind_names[metric->kind], metric->help);
+		for (const struct series *series = family->first; series; series = series->next)
+			write_series(f, metrics, family, series);
+		if (family->other)
+			write_series(f, metrics, family, family->other);
+	}
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a run has counted since its start, by labels, for those who scrape it: sums and histograms
+ * that only grow, in base units. The number of series of a metric is bounded. A series that comes
+ * when there are as many takes the place of one that has not grown for five minutes (by then a
+ * server has forgotten it); where there is none, it is added to the series whose labels are all
+ * "other".
+ */
+#ifndef METRICS_H
+#define METRICS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "output/histogram.h"
+#include "output/prometheus.h"
+
+enum metric_kind {
+	METRIC_COUNTER,
+	METRIC_GAUGE,
+	METRIC_HISTOGRAM, /* of times, in seconds */
+};
+
+/* Declared once as data; known by its address. */
+struct metric {
+	const char *name; /* with its base unit, and "_total" if it is a counter */
+	const char *help; /* one sentence */
+	enum metric_kind kind;
+	uint64_t divisor; /* of values that are added, to base units: NS_PER_S; 0: none */
+	const char *labels[PROMETHEUS_MAX_LABELS]; /* their names, NULL behind the last */
+};
+
+struct metrics_settings {
+	uint32_t max_series;	   /* of a metric, besides "other" */
+	uint32_t edges_per_octave; /* of histograms: 1, 2 or 4 */
+};
+
+struct metrics;
+
+struct metrics *metrics_new(const struct metrics_settings *settings);
+void metrics_free(struct metrics *metrics);
+
+/*
+ * The series of those label values, as many as the metric has labels, and copied; made if need be.
+ * now_ns: of the monotonic clock. Adding 0 makes a series known before it has counted anything.
+ */
+void metrics_add(struct metrics *metrics, const struct metric *metric, const char *const *values,
+		 uint64_t amount, uint64_t now_ns);
+
+/* The same for what is a total already, or a gauge. */
+void metrics_set(struct metrics *metrics, const struct metric *metric, const char *const *values,
+		 uint64_t total, uint64_t now_ns);
+
+/* Adds the values of a histogram that was recorded in hist_usecs, whose edges are powers of two. */
+void metrics_add_hist(struct metrics *metrics, const struct metric *metric,
+		      const char *const *values, const struct hist *hist, uint64_t now_ns);
+
+/* How often something was added to "other" since there were too many series. */
+uint64_t metrics_overflows(const struct metrics *metrics);
+
+/* All of them, in the order in which they were first used; within one, series as they came. */
+void metrics_write(FILE *f, const struct metrics *metrics);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the path of a cgroup (v2) says of the container and the systemd unit that it is: container
+ * managers put the container's id into the folder's name, systemd makes a folder for each unit.
+ */
+#ifndef CONTAINERS_H
+#define CONTAINERS_H
+
+#include <stdbool.h>
+
+#define CONTAINER_ID_MAX 65  /* 64 hexadecimal digits, or a name that is cut */
+#define UNIT_NAME_MAX	 256 /* UNIT_NAME_MAX, systemd's src/basic/unit-name.h */
+
+struct container {
+	const char *
+		runtime; /* "containerd", "cri-o", "docker", "podman", "nerdctl", "lxc", "nspawn" */
+	char id[CONTAINER_ID_MAX]; /* the name where the runtime is lxc or nspawn; "": in none */
+	/*
+	 * "nginx.service", "session-3.scope"; a user's unit below user@1000.service; the slice
+	 * where there is nothing else; "": in none.
+	 */
+	char unit[UNIT_NAME_MAX];
+};
+
+/*
+ * path: below the file system's root, as in /proc/PID/cgroup. Of containers in containers the
+ * innermost counts. What cannot be told from the path stays "".
+ */
+void container_parse(struct container *container, const char *path);
+
+/* True if that is the container's id or name, or begins it. */
+bool container_matches(const struct container *container, const char *id);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The eras of a process, from one exec to the next: latest first. An era has its mappings in the
+ * order in which they were made. Children share the list of their parent: a list only ever grows,
+ * so each era looks at so many from its beginning on, and copies them where somebody else has
+ * appended.
+ */
+#ifndef ERAS_H
+#define ERAS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "process/maps.h"
+
+struct map_list;
+
+struct era {
+	struct era *older;
+	uint64_t begin_ns, serial;
+	struct map_list *list;
+	size_t count;	   /* of the list's */
+	bool was_read;	   /* from /proc: it began before that time */
+	struct maps *maps; /* NULL, or as of the first n_in_maps of the list */
+	size_t n_in_maps;
+	bool maps_are_read; /* from /proc, after that; not by the list alone */
+};
+
+/* Puts a new era of that time in its place among the eras. With no mappings ... */
+struct era *era_begin(struct era **latest, uint64_t time_ns);
+
+/* ... or with the first n that another has. */
+struct era *era_begin_as(struct era **latest, uint64_t time_ns, const struct era *other, size_t n);
+
+/* Frees an era, or all from one on. store: where the mappings' names are. */
+void era_free(struct map_store *store, struct era *era);
+void eras_free(struct map_store *store, struct era **link);
+
+/* Frees all but the latest few, those that may still be asked for. */
+void eras_drop_old(struct map_store *store, struct era **latest);
+
+/* The era of that time, or NULL. */
+struct era *eras_find(struct era *latest, uint64_t time_ns);
+
+/* Appends a mapping. One that comes late counts as made when the one before it was. */
+void era_append(struct map_store *store, struct era *era, const struct mapping *m,
+		uint64_t time_ns);
+
+/* The era has had these mappings all the time. */
+void era_replace(struct map_store *store, struct era *era, const struct mappings *read);
+
+/* How many of an era's mappings were there at that time. */
+size_t era_count_until(const struct era *era, uint64_t time_ns);
+
+/* Keeps maps that were read, for who asks next: when the era had its first n mappings. */
+void era_keep_read(struct era *era, struct maps *maps, size_t n);
+
+/* The first n of its mappings, sorted, by the list alone: one more user. */
+struct maps *era_maps(struct map_store *store, struct era *era, size_t n, pid_t relative);
+
+#endif

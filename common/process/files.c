@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The table of files. Device and inode alone do not name a file for long: inode numbers are used
+ * again as soon as a file is gone, and files are overwritten in place. So a file is taken for one
+ * that is known if that is still open and has not changed, or if it has the same size and times.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/container.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "process/files.h"
+#include "process/mapfile.h"
+#include "process/roots.h"
+
+#define VDSO_MAX_BYTES (64u << 10)
+
+struct files {
+	struct hashtable table; /* by device and inode */
+	bool is_limit_reported;
+};
+
+/* Each file takes a descriptor; the usual soft limit is 1024. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+struct files *files_new(void)
+{
+	raise_file_limit();
+	return mem_zalloc(1, sizeof(struct files));
+}
+
+static void free_file(struct hashlink *link, void *arg)
+{
+	struct file *file = container_of(link, struct file, link);
+
+	(void)arg;
+	for (size_t i = 0; i < FILE_USERS; i++)
+		if (file->parts[i].free)
+			file->parts[i].free(file->parts[i].data);
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->image);
+	free(file->name);
+	free(file);
+}
+
+void files_free(struct files *files)
+{
+	if (!files)
+		return;
+	hashtable_free(&files->table, free_file, NULL);
+	free(files);
+}
+
+size_t file_path_length(const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t n = strlen(path), m = strlen(deleted);
+
+	return path[0] == '/' && n > m && !strcmp(path + n - m, deleted) ? n - m : n;
+}
+
+char *file_base_name(const char *path)
+{
+	const char *slash = path[0] == '/' ? strrchr(path, '/') : NULL;
+	const char *base = slash ? slash + 1 : path;
+
+	if (!*base)
+		return mem_strdup("[anon]");
+	return mem_strndup(base, file_path_length(path) - (size_t)(base - path));
+}
+
+/* ---- identity ---- */
+
+static uint64_t hash_inode(dev_t dev, ino_t ino)
+{
+	return hash_add(hash_add(0, dev), ino);
+}
+
+static struct file *next_of(struct hashlink *link, const struct mapping *m)
+{
+	for (; link; link = hashtable_next(link)) {
+		struct file *file = container_of(link, struct file, link);
+
+		if (file->dev == m->dev && file->ino == m->ino)
+			return file;
+	}
+	return NULL;
+}
+
+static struct file *first_of(const struct files *files, const struct mapping *m)
+{
+	return next_of(hashtable_first(&files->table, hash_inode(m->dev, m->ino)), m);
+}
+
+#define FOR_EACH_FILE(file, files, m)                      \
+	for (struct file *file = first_of(files, m); file; \
+	     file = next_of(hashtable_next(&file->link), m))
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* Its change time does not matter here: that also changes when the file gets or loses a name. */
+bool file_is_unchanged(const struct file *file)
+{
+	struct stat st;
+
+	return !fstat(file->fd, &st) && st.st_size == file->st.st_size &&
+	       is_same_time(&st.st_mtim, &file->st.st_mtim);
+}
+
+/* Still open, so that no other file can have its inode. */
+static struct file *find_open(const struct files *files, const struct mapping *m)
+{
+	FOR_EACH_FILE(file, files, m)
+	if (file->fd >= 0 && !file->is_elsewhere && file_is_unchanged(file))
+		return file;
+	return NULL;
+}
+
+static bool is_same_version(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       is_same_time(&a->st_mtim, &b->st_mtim) && is_same_time(&a->st_ctim, &b->st_ctim);
+}
+
+static struct file *find_version(const struct files *files, const struct mapping *m,
+				 const struct stat *st)
+{
+	FOR_EACH_FILE(file, files, m)
+	if (is_same_version(&file->st, st))
+		return file;
+	return NULL;
+}
+
+static struct file *add_file(struct files *files, const struct mapping *m, const struct stat *st)
+{
+	struct file *file = mem_zalloc(1, sizeof(*file));
+
+	file->files = files;
+	file->dev = m->dev;
+	file->ino = m->ino;
+	file->name = file_base_name(m->path);
+	file->st = *st;
+	file->fd = -1;
+	hashtable_add(&files->table, &file->link, hash_inode(m->dev, m->ino));
+	return file;
+}
+
+/* ---- files on disk ---- */
+
+/* One for all that can't be opened by that name: nothing is said of their contents. */
+static struct file *get_unopened(struct files *files, const struct mapping *m)
+{
+	static const struct stat never;
+	struct file *found = NULL;
+	char *name = file_base_name(m->path);
+
+	FOR_EACH_FILE(file, files, m)
+	if (!file->st.st_mode && !strcmp(file->name, name))
+		found = file;
+	free(name);
+	return found ? found : add_file(files, m, &never);
+}
+
+static void report_limit(struct files *files, int err)
+{
+	if ((err != -EMFILE && err != -ENFILE) || files->is_limit_reported)
+		return;
+	files->is_limit_reported = true;
+	msg_warn("too many open files: some functions have no names (raise the limit, ulimit -n)");
+}
+
+static void read_segments(struct file *file)
+{
+	file->is_elf = !elfsegs_read_elf(&file->segs, &file->elf);
+}
+
+/* Takes over fd. */
+static void open_elf(struct file *file, int fd)
+{
+	file->fd = fd;
+	if (!elf64_open(&file->elf, fd))
+		read_segments(file);
+}
+
+static struct file *get_opened(struct files *files, const struct mapping *m, const struct stat *st,
+			       int path_fd)
+{
+	struct file *file = find_version(files, m, st);
+	int fd = file && file->fd >= 0 ? file->fd : root_reopen(path_fd);
+
+	if (fd < 0) {
+		report_limit(files, fd);
+		return file ? file : get_unopened(files, m);
+	}
+	if (!file)
+		file = add_file(files, m, st);
+	file->is_elsewhere = st->st_dev != m->dev || st->st_ino != m->ino;
+	if (file->fd < 0)
+		open_elf(file, fd);
+	return file;
+}
+
+static struct file *get_regular(struct files *files, pid_t pid, const struct mapping *m,
+				const struct timespec *read_time)
+{
+	struct file *file = find_open(files, m);
+	struct stat st;
+	int path_fd;
+
+	if (file)
+		return file;
+	path_fd = mapfile_open(pid, m, read_time, &st);
+	if (path_fd < 0) {
+		report_limit(files, path_fd);
+		return get_unopened(files, m);
+	}
+	file = get_opened(files, m, &st, path_fd);
+	close(path_fd);
+	return file;
+}
+
+/* ---- the vdso ---- */
+
+static struct file *find_image(const struct files *files, const struct mapping *m,
+			       const void *image, size_t bytes)
+{
+	FOR_EACH_FILE(file, files, m)
+	if (file->image && file->elf.size == bytes && !memcmp(file->image, image, bytes))
+		return file;
+	return NULL;
+}
+
+/* Takes the image over. */
+static struct file *add_image(struct files *files, const struct mapping *m, void *image,
+			      size_t bytes)
+{
+	const struct stat st = { .st_mode = S_IFREG, .st_size = (off_t)bytes };
+	struct file *file = add_file(files, m, &st);
+
+	file->image = image;
+	if (!elf64_open_image(&file->elf, image, bytes))
+		read_segments(file);
+	file->elf.size = bytes;
+	return file;
+}
+
+/* Programs of 32 bits have another one. */
+static struct file *get_vdso(struct files *files, pid_t pid, const struct mapping *m)
+{
+	size_t bytes = m->end - m->start;
+	void *image = bytes <= VDSO_MAX_BYTES ? mem_zalloc(1, bytes) : NULL;
+	struct file *file;
+
+	if (!image || mapfile_read_vdso(pid, m, image)) {
+		free(image);
+		return get_unopened(files, m);
+	}
+	file = find_image(files, m, image, bytes);
+	if (!file)
+		return add_image(files, m, image, bytes);
+	free(image);
+	return file;
+}
+
+/*
+ * Files that are memory by another name: shared anonymous memory, System V shared memory, huge
+ * pages, and what .NET puts its code into so that it need not be writable where it is executed.
+ */
+static bool is_memory(const char *path)
+{
+	static const char *const beginnings[] = { "/dev/zero", "/SYSV", "/anon_hugepage",
+						  "/memfd:doublemapper" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
+		if (!strncmp(path, beginnings[i], strlen(beginnings[i])))
+			return true;
+	return false;
+}
+
+struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
+		       const struct timespec *read_time)
+{
+	if (!m->ino)
+		return strcmp(m->path, "[vdso]") ? NULL : get_vdso(files, pid, m);
+	return is_memory(m->path) ? NULL : get_regular(files, pid, m, read_time);
+}
+
+static void let_go(struct hashlink *link, void *arg)
+{
+	struct file *file = container_of(link, struct file, link);
+	struct files *files = arg;
+
+	if (file->n_users || file->parts[FILE_SYMBOLS].data || file->image)
+		return;
+	if (!file->parts[FILE_ROWS].data) {
+		hashtable_remove(&files->table, link);
+		free_file(link, NULL);
+	} else if (file->fd >= 0) {
+		close(file->fd);
+		file->fd = -1;
+		file->is_elf = false;
+	}
+}
+
+void files_let_go(struct files *files)
+{
+	hashtable_visit(&files->table, let_go, files);
+}
+
+size_t files_count(const struct files *files)
+{
+	return files->table.count;
+}

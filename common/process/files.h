@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The files that traced processes execute: one entry for each, however many processes map it, with
+ * the vdso as one of them. What others make of a file (its symbols, its unwind rows) hangs on it.
+ *
+ * A file is opened once, and stays open as long as something is read from it: an open file's inode
+ * number is no other file's. One that has been closed is known again by its device, inode, size and
+ * times.
+ */
+#ifndef FILES_H
+#define FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "base/hashtable.h"
+#include "elf/elf64.h"
+#include "elf/elfsegs.h"
+#include "process/procmaps.h"
+
+enum file_user {
+	FILE_SYMBOLS,
+	FILE_ROWS,
+	FILE_USERS,
+};
+
+/* What somebody has made of a file. */
+struct file_part {
+	void *data;
+	void (*free)(void *data); /* called when the file is forgotten; NULL: nobody needs to */
+};
+
+struct files;
+
+struct file {
+	struct hashlink link;
+	struct files *files;
+	dev_t dev; /* as /proc/PID/maps has it; 0 of the vdso */
+	ino_t ino;
+	char *name;	  /* of the first path that led to it, the last component; "[vdso]" */
+	struct stat st;	  /* when it was opened; all zero: it could not be */
+	int fd;		  /* readable; -1: not open */
+	void *image;	  /* of the vdso, else NULL */
+	struct elf64 elf; /* opened on one of the two ... */
+	bool is_elf;	  /* ... if this says so */
+	struct elfsegs segs;
+	bool is_elsewhere; /* stat(2) knows it by another device or inode than the mapping does */
+	unsigned int n_users;
+	struct file_part parts[FILE_USERS];
+};
+
+struct files *files_new(void);
+void files_free(struct files *files);
+
+/*
+ * The file behind a mapping that was read at read_time (see mapfile_open()), opened if it isn't. A
+ * file that can't be opened has an entry all the same, with a name and nothing else. NULL for
+ * memory without a file. The entry stays the table's.
+ */
+struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
+		       const struct timespec *read_time);
+
+/*
+ * Closes and forgets the files that nobody has and that have no symbols. Rows, which take no
+ * descriptor, stay with their entry.
+ */
+void files_let_go(struct files *files);
+
+/* Whether the file still has the contents that it was opened with. */
+bool file_is_unchanged(const struct file *file);
+
+/* The length of a path without the kernel's mark: "/usr/lib/libfoo.so (deleted)" was libfoo.so. */
+size_t file_path_length(const char *path);
+
+/* The last component of a mapping's path; "[anon]" where there is none. Freed with free(). */
+char *file_base_name(const char *path);
+
+size_t files_count(const struct files *files);
+
+#endif

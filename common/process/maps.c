@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Mappings of processes, shared; see maps.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/container.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/search.h"
+#include "process/maps.h"
+
+#define CTIME_NS (10 * NS_PER_MS) /* change times of files lag so much behind the clock */
+
+/* ---- names ---- */
+
+void map_store_free(struct map_store *store)
+{
+	hashtable_free(&store->names, NULL, NULL);
+	files_free(store->files);
+}
+
+static struct mapped_name *find_name(struct map_store *store, const struct mapping *m,
+				     uint64_t hash)
+{
+	struct hashlink *link = hashtable_first(&store->names, hash);
+
+	for (; link; link = hashtable_next(link)) {
+		struct mapped_name *name = container_of(link, struct mapped_name, link);
+
+		if (name->ino == m->ino && name->dev == m->dev && !strcmp(name->path, m->path))
+			return name;
+	}
+	return NULL;
+}
+
+static uint64_t hash_name(const struct mapping *m)
+{
+	return hash_add(hash_add(0, m->ino), m->dev);
+}
+
+struct mapped_name *mapped_name_get(struct map_store *store, const struct mapping *m)
+{
+	uint64_t hash = hash_name(m);
+	struct mapped_name *name = find_name(store, m, hash);
+	size_t bytes = strlen(m->path) + 1;
+
+	if (name)
+		return mapped_name_use(name);
+	name = mem_zalloc(1, sizeof(*name) + bytes);
+	name->dev = m->dev;
+	name->ino = m->ino;
+	memcpy(name->path, m->path, bytes);
+	hashtable_add(&store->names, &name->link, hash);
+	return mapped_name_use(name);
+}
+
+struct mapped_name *mapped_name_use(struct mapped_name *name)
+{
+	name->n_users++;
+	return name;
+}
+
+void mapped_name_release(struct map_store *store, struct mapped_name *name)
+{
+	if (--name->n_users)
+		return;
+	hashtable_remove(&store->names, &name->link);
+	free(name);
+}
+
+/* ---- maps that are put together ---- */
+
+struct draft {
+	struct mapped *items;
+	size_t count, capacity;
+};
+
+/* The order of two mappings, or 0 where they overlap. */
+static int compare_mapped(const struct mapped *a, const struct mapped *b)
+{
+	if (a->end <= b->start)
+		return -1;
+	return a->start >= b->end;
+}
+
+static void insert_at(struct draft *d, size_t at, struct mapped m)
+{
+	d->items = mem_grow(d->items, d->count, &d->capacity, sizeof(m));
+	memmove(d->items + at + 1, d->items + at, (d->count - at) * sizeof(m));
+	d->items[at] = m;
+	d->count++;
+}
+
+static void remove_at(struct draft *d, size_t at)
+{
+	d->count--;
+	memmove(d->items + at, d->items + at + 1, (d->count - at) * sizeof(*d->items));
+}
+
+/* The rest of a mapping from an address on, where another one now covers its beginning. */
+static struct mapped cut_front(const struct mapped *m, uint64_t start)
+{
+	struct mapped rest = *m;
+
+	rest.offset += start - m->start;
+	rest.start = start;
+	return rest;
+}
+
+/* What is new takes the place of what was there. */
+static void put_mapped(struct draft *d, struct mapped m)
+{
+	size_t at = SEARCH_RANK(d->items, d->count, end, m.start);
+
+	while (at < d->count && !compare_mapped(&d->items[at], &m)) {
+		struct mapped *old = &d->items[at];
+		bool has_front = old->start < m.start;
+		bool has_back = old->end > m.end;
+
+		if (has_back)
+			insert_at(d, at + 1, cut_front(old, m.end));
+		if (has_front)
+			d->items[at++].end = m.start;
+		else
+			remove_at(d, at);
+		if (has_back)
+			break;
+	}
+	insert_at(d, at, m);
+}
+
+static bool is_same(const struct mapped *a, const struct mapped *b)
+{
+	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
+	       a->name == b->name;
+}
+
+/* The mapping of `before` that is the same, its file open. */
+static const struct mapped *find_same(const struct maps *before, const struct mapped *m)
+{
+	size_t i = before ? SEARCH_RANK(before->items, before->count, start, m->start) : 0;
+	const struct mapped *old = i ? &before->items[i - 1] : NULL;
+
+	return old && is_same(old, m) && old->file && old->file->st.st_mode ? old : NULL;
+}
+
+/* There is nothing new, nor a file that might be opened now. */
+static bool is_all_the_same(const struct maps *before, const struct draft *d)
+{
+	if (!before || before->count != d->count)
+		return false;
+	for (size_t i = 0; i < d->count; i++)
+		if (!is_same(&before->items[i], &d->items[i]) ||
+		    (before->items[i].file && !before->items[i].file->st.st_mode))
+			return false;
+	return true;
+}
+
+/* Takes the draft's names, each of which counts for one more user, but not its memory. */
+static struct maps *finish_draft(struct map_store *store, const struct draft *d,
+				 const struct maps *before)
+{
+	struct maps *maps = mem_zalloc(1, sizeof(*maps) + d->count * sizeof(*d->items));
+
+	maps->store = store;
+	maps->n_users = 1;
+	maps->count = d->count;
+	clock_gettime(CLOCK_REALTIME_COARSE, &maps->read_time);
+	for (size_t i = 0; i < d->count; i++) {
+		struct mapped *m = &maps->items[i];
+		const struct mapped *same = find_same(before, &d->items[i]);
+
+		*m = d->items[i];
+		mapped_name_use(m->name);
+		m->file = same ? same->file : NULL;
+		if (m->file)
+			m->file->n_users++;
+	}
+	return maps;
+}
+
+struct maps *maps_from_proc(struct map_store *store, const struct mappings *read,
+			    const struct timespec *read_time, struct maps *before)
+{
+	struct draft d = { .items = mem_zalloc(read->count, sizeof(*d.items)) };
+	struct maps *maps;
+
+	for (size_t i = 0; i < read->count; i++)
+		d.items[d.count++] = (struct mapped){
+			.start = read->items[i].start,
+			.end = read->items[i].end,
+			.offset = read->items[i].offset,
+			.name = mapped_name_get(store, &read->items[i]),
+		};
+	maps = is_all_the_same(before, &d) ? maps_use(before) : finish_draft(store, &d, before);
+	maps->read_time = *read_time;
+	for (size_t i = 0; i < d.count; i++)
+		mapped_name_release(store, d.items[i].name);
+	free(d.items);
+	return maps;
+}
+
+struct maps *maps_from_events(struct map_store *store, const struct mapping_event *events, size_t n,
+			      const struct maps *before)
+{
+	struct draft d = {};
+	struct maps *maps;
+
+	for (size_t i = 0; i < n; i++)
+		put_mapped(&d, (struct mapped){
+				       .start = events[i].start,
+				       .end = events[i].end,
+				       .offset = events[i].offset,
+				       .time_ns = events[i].time_ns,
+				       .name = events[i].name,
+			       });
+	maps = finish_draft(store, &d, before);
+	free(d.items);
+	return maps;
+}
+
+struct maps *maps_use(struct maps *maps)
+{
+	if (maps)
+		maps->n_users++;
+	return maps;
+}
+
+void maps_release(struct maps *maps)
+{
+	if (!maps || --maps->n_users)
+		return;
+	if (maps->part)
+		maps->free_part(maps->part);
+	for (size_t i = 0; i < maps->count; i++) {
+		mapped_name_release(maps->store, maps->items[i].name);
+		if (maps->items[i].file)
+			maps->items[i].file->n_users--;
+	}
+	free(maps);
+}
+
+struct mapped *maps_find(struct maps *maps, uint64_t addr)
+{
+	size_t i = SEARCH_RANK(maps->items, maps->count, end, addr);
+
+	return i < maps->count && maps->items[i].start <= addr ? &maps->items[i] : NULL;
+}
+
+/* ---- files ---- */
+
+static struct timespec wall_time(uint64_t ns)
+{
+	uint64_t wall_ns = clock_wall_ns() - clock_now_ns() + ns;
+
+	return (struct timespec){ (time_t)(wall_ns / NS_PER_S), (long)(wall_ns % NS_PER_S) };
+}
+
+struct file *mapped_file(struct maps *maps, struct mapped *m, pid_t pid)
+{
+	struct mapping as_read = {
+		.start = m->start,
+		.end = m->end,
+		.offset = m->offset,
+		.dev = m->name->dev,
+		.ino = m->name->ino,
+		.path = m->name->path,
+		.relative = maps->relative,
+	};
+
+	if (m->file)
+		return m->file;
+	if (m->time_ns)
+		as_read.mapped_at = wall_time(m->time_ns - CTIME_NS);
+	m->file = files_get(maps->store->files, pid, &as_read, &maps->read_time);
+	if (m->file)
+		m->file->n_users++;
+	return m->file;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a process has mapped for execution at some moment, each mapping with its file. Shared by all
+ * who look at it, and by processes that have the same; it never changes, but for files, which are
+ * opened when they are asked for.
+ */
+#ifndef MAPS_H
+#define MAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "process/files.h"
+#include "process/procmaps.h"
+
+/* A file as mappings name it, or another name of a mapping: once for all who map it. */
+struct mapped_name {
+	struct hashlink link;
+	dev_t dev;
+	ino_t ino;
+	unsigned int n_users;
+	char path[];
+};
+
+/* As an event reports it. */
+struct mapping_event {
+	uint64_t start, end, offset;
+	uint64_t time_ns; /* CLOCK_MONOTONIC, when it was made or a little before */
+	struct mapped_name *name;
+};
+
+/* What all maps have in common. */
+struct map_store {
+	struct hashtable names;
+	struct files *files;
+	size_t n_events; /* that are kept */
+};
+
+struct mapped {
+	uint64_t start, end, offset;
+	uint64_t time_ns; /* when it was made or a little before; 0: not known */
+	struct mapped_name *name;
+	struct file *file; /* NULL: not asked for yet, or none */
+};
+
+struct maps {
+	struct map_store *store;
+	unsigned int n_users;
+	pid_t relative; /* as in struct mapping */
+	struct timespec read_time;
+	void *part; /* what the unwinder has made of it */
+	void (*free_part)(void *part);
+	size_t count;
+	struct mapped items[]; /* ascending, not overlapping */
+};
+
+void map_store_free(struct map_store *store);
+
+/* The name for a mapping, which the caller uses until it releases it. */
+struct mapped_name *mapped_name_get(struct map_store *store, const struct mapping *m);
+struct mapped_name *mapped_name_use(struct mapped_name *name);
+void mapped_name_release(struct map_store *store, struct mapped_name *name);
+
+/*
+ * From what /proc/PID/maps says, or from n events in the order in which they came: what is new
+ * takes the place of what was there. Files that are open in `before` (NULL: nothing) are taken over
+ * from there; where nothing is new, it is the same maps with one more user. read_time:
+ * CLOCK_REALTIME_COARSE, before reading. Freed with maps_release().
+ */
+struct maps *maps_from_proc(struct map_store *store, const struct mappings *read,
+			    const struct timespec *read_time, struct maps *before);
+struct maps *maps_from_events(struct map_store *store, const struct mapping_event *events, size_t n,
+			      const struct maps *before);
+
+/* One more user, or one less: the last one frees it. NULL is allowed. */
+struct maps *maps_use(struct maps *maps);
+void maps_release(struct maps *maps);
+
+/* The mapping that holds addr, or NULL. */
+struct mapped *maps_find(struct maps *maps, uint64_t addr);
+
+/* The file of one of these mappings, which process pid has; NULL: memory without a file. */
+struct file *mapped_file(struct maps *maps, struct mapped *m, pid_t pid);
+
+#endif

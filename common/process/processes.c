@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The table of processes; see processes.h, and eras.h for what each of them was. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/container.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "process/eras.h"
+#include "process/processes.h"
+#include "process/procstate.h"
+
+#define MAX_ANCESTORS 16
+#define MAX_LIST      4096		/* /proc/PID/maps does it for processes with more */
+#define YOUNG_NS      (100 * NS_PER_MS) /* too little time to unmap much */
+#define READ_NS	      NS_PER_S		/* what a process has left has been read by then */
+#define KEEP_NS	      (10 * NS_PER_S)	/* even where the loader was kept from it */
+
+struct processes {
+	struct processes_options options;
+	struct map_store store;
+	struct hashtable table; /* by pid */
+	size_t n_published;
+	void (*refresh)(uint64_t time_ns, void *arg);
+	void *refresh_arg;
+	uint64_t next_serial, n_dropped;
+	struct process *oldest, *newest; /* that have ended */
+};
+
+struct processes *processes_new(const struct processes_options *options)
+{
+	struct processes *table = mem_zalloc(1, sizeof(*table));
+
+	table->options = *options;
+	table->store.files = files_new();
+	return table;
+}
+
+void processes_on_ask(struct processes *table, void (*refresh)(uint64_t time_ns, void *arg),
+		      void *arg)
+{
+	table->refresh = refresh;
+	table->refresh_arg = arg;
+}
+
+/* ---- processes ---- */
+
+static uint64_t hash_pid(pid_t pid)
+{
+	return hash_add(0, (uint64_t)pid);
+}
+
+struct process *processes_find(const struct processes *table, pid_t pid)
+{
+	struct hashlink *link = hashtable_first(&table->table, hash_pid(pid));
+
+	return link ? container_of(link, struct process, link) : NULL; /* one pid, one hash */
+}
+
+static struct process *get_process(struct processes *table, pid_t pid)
+{
+	struct process *p = processes_find(table, pid);
+
+	if (p)
+		return p;
+	p = mem_zalloc(1, sizeof(*p));
+	p->pid = pid;
+	hashtable_add(&table->table, &p->link, hash_pid(pid));
+	return p;
+}
+
+/* Takes it out of those that have ended: its pid is used again, or it is forgotten. */
+static void leave_ended(struct processes *table, struct process *p)
+{
+	if (!p->exit_ns)
+		return;
+	*(p->older ? &p->older->newer : &table->oldest) = p->newer;
+	*(p->newer ? &p->newer->older : &table->newest) = p->older;
+	p->older = p->newer = NULL;
+	p->exit_ns = 0;
+}
+
+/* Forgets what a process was; the process itself, too, unless something of it is published. */
+static void forget(struct processes *table, struct process *p)
+{
+	leave_ended(table, p);
+	eras_free(&table->store, &p->latest);
+	if (p->published)
+		return;
+	hashtable_remove(&table->table, &p->link);
+	free(p);
+}
+
+static void forget_link(struct hashlink *link, void *arg)
+{
+	forget(arg, container_of(link, struct process, link));
+}
+
+void processes_clear(struct processes *table)
+{
+	hashtable_visit(&table->table, forget_link, table);
+}
+
+static void unpublish_link(struct hashlink *link, void *arg)
+{
+	struct process *p = container_of(link, struct process, link);
+
+	(void)arg;
+	maps_release(p->published);
+	p->published = NULL;
+}
+
+void processes_free(struct processes *table)
+{
+	if (!table)
+		return;
+	hashtable_visit(&table->table, unpublish_link, NULL);
+	processes_clear(table);
+	hashtable_free(&table->table, NULL, NULL);
+	map_store_free(&table->store);
+	free(table);
+}
+
+void processes_publish(struct processes *table, pid_t pid, struct maps *maps)
+{
+	struct process *p = maps ? get_process(table, pid) : processes_find(table, pid);
+
+	if (!p)
+		return;
+	table->n_published += !!maps;
+	table->n_published -= !!p->published;
+	maps_use(maps);
+	maps_release(p->published);
+	p->published = maps;
+	if (!maps && !p->latest)
+		forget(table, p);
+}
+
+/* Makes room, if there is too little, by forgetting those who ended first. */
+static bool has_room(struct processes *table, size_t n)
+{
+	size_t max = table->options.max_mappings;
+	uint64_t now_ns = table->store.n_events + n > max ? clock_now_ns() : 0;
+
+	while (table->store.n_events + n > max && table->oldest) {
+		table->n_dropped += now_ns - table->oldest->exit_ns < READ_NS;
+		forget(table, table->oldest);
+	}
+	return table->store.n_events + n <= max;
+}
+
+/* A process that outgrows the table is forgotten, and read from /proc from then on. */
+static void drop(struct processes *table, pid_t pid)
+{
+	struct process *p = processes_find(table, pid);
+
+	if (!p || !p->latest)
+		return;
+	forget(table, p);
+	table->n_dropped++;
+}
+
+/* ---- what happens ---- */
+
+static struct era *find_era(const struct processes *table, pid_t pid, uint64_t time_ns)
+{
+	struct process *p = processes_find(table, pid);
+
+	return p ? eras_find(p->latest, time_ns) : NULL;
+}
+
+static struct process *begin_process(struct processes *table, pid_t pid, uint64_t time_ns)
+{
+	struct process *p = get_process(table, pid);
+
+	if (time_ns >= p->exit_ns)
+		leave_ended(table, p);
+	return p;
+}
+
+/* It has one thread now, whatever it had before. */
+static void begin_threads(struct process *p)
+{
+	p->n_threads = 1;
+	p->knows_threads = true;
+	p->leader_has_exited = false;
+}
+
+static void finish_era(struct processes *table, struct process *p, struct era *era)
+{
+	era->serial = ++table->next_serial;
+	eras_drop_old(&table->store, &p->latest);
+}
+
+/* An era that has begun before remains. */
+void processes_set(struct processes *table, pid_t pid, const struct mappings *maps,
+		   uint64_t time_ns)
+{
+	struct process *p;
+	struct era *era;
+
+	if (maps->count > MAX_LIST || !has_room(table, maps->count)) {
+		drop(table, pid);
+		return;
+	}
+	p = begin_process(table, pid, time_ns);
+	era = eras_find(p->latest, time_ns);
+	if (!era) {
+		era = era_begin(&p->latest, time_ns);
+		era->was_read = true;
+	}
+	era_replace(&table->store, era, maps);
+	finish_era(table, p, era);
+}
+
+void processes_fork(struct processes *table, pid_t parent, pid_t child, uint64_t time_ns)
+{
+	struct era *era = find_era(table, parent, time_ns);
+	struct process *p;
+
+	if (!era)
+		return;
+	p = begin_process(table, child, time_ns);
+	p->parent = parent;
+	begin_threads(p);
+	finish_era(table, p, era_begin_as(&p->latest, time_ns, era, era_count_until(era, time_ns)));
+}
+
+void processes_exec(struct processes *table, pid_t pid, uint64_t time_ns)
+{
+	struct process *p;
+
+	if (table->options.only_known && !processes_find(table, pid))
+		return;
+	p = begin_process(table, pid, time_ns);
+	begin_threads(p);
+	finish_era(table, p, era_begin(&p->latest, time_ns));
+}
+
+void processes_map(struct processes *table, pid_t pid, const struct mapping *m, uint64_t time_ns)
+{
+	struct era *era = find_era(table, pid, time_ns);
+
+	if (!era)
+		return;
+	if (era->count >= MAX_LIST || !has_room(table, era->count + 1)) {
+		drop(table, pid);
+		return;
+	}
+	era = find_era(table, pid, time_ns); /* it may have been forgotten to make room */
+	if (era)
+		era_append(&table->store, era, m, time_ns);
+}
+
+void processes_exit(struct processes *table, pid_t pid, uint64_t time_ns)
+{
+	struct process *p = processes_find(table, pid);
+
+	if (!p || p->exit_ns || (p->latest && p->latest->begin_ns > time_ns))
+		return;
+	while (table->oldest && time_ns > table->oldest->exit_ns + KEEP_NS)
+		forget(table, table->oldest);
+	p->exit_ns = time_ns;
+	p->older = table->newest;
+	*(table->newest ? &table->newest->newer : &table->oldest) = p;
+	table->newest = p;
+}
+
+void processes_thread(struct processes *table, pid_t pid)
+{
+	struct process *p = processes_find(table, pid);
+
+	if (p)
+		p->n_threads++;
+}
+
+/* Of a process that was there before: its main thread may have ended long ago. */
+static bool may_have_ended(struct process *p, pid_t tid)
+{
+	bool is_first = !p->has_lost_threads;
+
+	p->has_lost_threads = true;
+	if (tid == p->pid || (is_first && process_live_task(p->pid) != p->pid))
+		p->leader_has_exited = true;
+	return is_first || p->leader_has_exited;
+}
+
+bool processes_check_end(struct processes *table, pid_t pid, uint64_t time_ns)
+{
+	if (!process_has_ended(pid))
+		return false;
+	processes_exit(table, pid, time_ns);
+	return true;
+}
+
+bool processes_exit_thread(struct processes *table, pid_t pid, pid_t tid, uint64_t time_ns)
+{
+	struct process *p = processes_find(table, pid);
+
+	if (!p)
+		return pid == tid;
+	if (p->exit_ns || (p->latest && p->latest->begin_ns > time_ns))
+		return false;
+	if (!p->knows_threads)
+		return may_have_ended(p, tid) && processes_check_end(table, pid, time_ns);
+	p->leader_has_exited |= tid == pid;
+	p->n_threads--;
+	if (!p->leader_has_exited || p->n_threads)
+		return false;
+	processes_exit(table, pid, time_ns);
+	return true;
+}
+
+bool processes_is_leaderless(const struct processes *table, pid_t pid)
+{
+	const struct process *p = processes_find(table, pid);
+
+	return p && !p->exit_ns && !p->knows_threads && p->leader_has_exited;
+}
+
+/* ---- what was ---- */
+
+static void refresh(struct processes *table, uint64_t time_ns)
+{
+	if (table->refresh)
+		table->refresh(time_ns, table->refresh_arg);
+}
+
+uint64_t processes_state(struct processes *table, pid_t pid, uint64_t time_ns)
+{
+	const struct era *era;
+
+	refresh(table, time_ns);
+	era = find_era(table, pid, time_ns);
+	return era ? era->serial * (MAX_LIST + 1) + era_count_until(era, time_ns) : 0;
+}
+
+/*
+ * The nearest ancestor that has not ended, which mostly sees the same files. The process itself may
+ * be about to end, with its root gone before that is reported.
+ */
+static pid_t find_relative(const struct processes *table, pid_t pid)
+{
+	const struct process *p = processes_find(table, pid);
+
+	for (int i = 0; p && i < MAX_ANCESTORS; i++) {
+		pid = p->parent;
+		p = processes_find(table, pid);
+		if (!p || !p->exit_ns)
+			return pid;
+	}
+	return 0;
+}
+
+struct maps *processes_recall(struct processes *table, pid_t pid, uint64_t time_ns)
+{
+	struct era *era;
+
+	refresh(table, time_ns);
+	era = find_era(table, pid, time_ns);
+	return era ? era_maps(&table->store, era, era_count_until(era, time_ns),
+			      find_relative(table, pid))
+		   : NULL;
+}
+
+bool processes_has_exited(const struct processes *table, pid_t pid)
+{
+	const struct process *p = processes_find(table, pid);
+
+	return p && p->exit_ns;
+}
+
+/* The process is what it was then, and has been for long enough to say itself what it maps. */
+static bool is_settled(const struct processes *table, pid_t pid, uint64_t time_ns)
+{
+	const struct process *p = processes_find(table, pid);
+
+	return p && !p->exit_ns && p->latest && p->latest->begin_ns <= time_ns &&
+	       (p->latest->was_read || clock_now_ns() - p->latest->begin_ns > YOUNG_NS);
+}
+
+/* What has gathered since it was read last is replaced by what there is. */
+static bool wants_news(const struct process *p, const struct mappings *maps)
+{
+	return !p || !p->latest || p->latest->count > 2 * maps->count + 16;
+}
+
+static struct era *latest_era(const struct processes *table, pid_t pid)
+{
+	const struct process *p = processes_find(table, pid);
+
+	return p ? p->latest : NULL;
+}
+
+/* NULL: the process is gone, or has no code (a zombie, a kernel thread). */
+static struct maps *read_proc(struct processes *table, pid_t pid)
+{
+	uint64_t now_ns = clock_now_ns();
+	struct timespec read_time;
+	struct maps *maps = NULL;
+	struct mappings read;
+	struct era *era = latest_era(table, pid);
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &read_time);
+	if (mappings_read(&read, pid))
+		return NULL;
+	if (read.count) {
+		maps = maps_from_proc(&table->store, &read, &read_time, era ? era->maps : NULL);
+		if (wants_news(processes_find(table, pid), &read))
+			processes_set(table, pid, &read, now_ns);
+	}
+	mappings_free(&read);
+	return maps;
+}
+
+/* It may have executed something meanwhile: then it is not known whose mappings these are. */
+static struct maps *read_and_keep(struct processes *table, pid_t pid)
+{
+	struct maps *maps = read_proc(table, pid);
+	struct era *era = latest_era(table, pid);
+	uint64_t serial = era ? era->serial : 0;
+	size_t n = era ? era->count : 0;
+
+	refresh(table, clock_now_ns());
+	era = latest_era(table, pid);
+	if (maps && era && era->serial == serial)
+		era_keep_read(era, maps, n);
+	return maps;
+}
+
+struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns)
+{
+	struct maps *maps;
+
+	if (processes_state(table, pid, time_ns) && !is_settled(table, pid, time_ns))
+		return processes_recall(table, pid, time_ns);
+	maps = read_and_keep(table, pid);
+	if (!processes_state(table, pid, time_ns) || (maps && is_settled(table, pid, time_ns)))
+		return maps;
+	maps_release(maps);
+	return processes_recall(table, pid, time_ns);
+}
+
+/* What was read of a process counts for the time before, too. */
+static struct era *find_era_before(const struct processes *table, pid_t pid, uint64_t time_ns)
+{
+	struct era *era = find_era(table, pid, time_ns), *oldest = latest_era(table, pid);
+
+	while (!era && oldest && oldest->older)
+		oldest = oldest->older;
+	return !era && oldest && oldest->was_read ? oldest : era;
+}
+
+/* Without events it is the generation that tells of another program. */
+static void note_generation(struct processes *table, pid_t pid, uint32_t generation)
+{
+	struct process *p = processes_find(table, pid);
+
+	if (!p || table->refresh)
+		return;
+	if (p->generation && p->generation != generation)
+		eras_free(&table->store, &p->latest);
+	p->generation = generation;
+}
+
+struct maps *processes_look(struct processes *table, pid_t pid, uint32_t generation,
+			    uint64_t time_ns)
+{
+	struct era *era;
+	struct maps *maps;
+
+	refresh(table, time_ns);
+	note_generation(table, pid, generation);
+	era = find_era_before(table, pid, time_ns);
+	if (era && era->maps && era->n_in_maps >= era_count_until(era, time_ns))
+		return maps_use(era->maps);
+	maps = processes_read(table, pid, time_ns);
+	note_generation(table, pid, generation);
+	era = find_era_before(table, pid, time_ns);
+	return maps || !era ? maps : maps_use(era->maps);
+}
+
+void processes_let_go_files(struct processes *table)
+{
+	files_let_go(table->store.files);
+}
+
+struct processes_stats processes_stats(const struct processes *table)
+{
+	return (struct processes_stats){
+		.n_processes = table->table.count,
+		.n_published = table->n_published,
+		.n_files = files_count(table->store.files),
+		.n_dropped = table->n_dropped,
+	};
+}

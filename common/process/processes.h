@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The one table of traced processes: which programs they were, from exec to exec, and what each had
+ * mapped for execution, and when. It is fed with the kernel's process events (watch.h), so that it
+ * still knows when /proc/PID/maps is gone, or has the next program's already. A child begins with
+ * its parent's mappings, a program that is executed with none. Events do not report what is
+ * unmapped, so the table may know more than there is; of processes that live on, /proc/PID/maps
+ * says it exactly and is preferred.
+ *
+ * Nothing is known of a process whose beginning was missed, until it is read. All times are by
+ * CLOCK_MONOTONIC.
+ */
+#ifndef PROCESSES_H
+#define PROCESSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/hashtable.h"
+#include "process/maps.h"
+
+struct era;
+struct processes;
+
+struct process {
+	struct hashlink link;
+	pid_t pid;
+	pid_t parent;	     /* 0: not known */
+	uint32_t generation; /* of tables that no events are fed to; 0: nobody has said */
+	struct era *latest;
+	uint64_t exit_ns;	       /* 0: not yet */
+	struct process *older, *newer; /* among those that have ended */
+	uint32_t n_threads;	       /* if that is known: from its beginning or an exec on */
+	bool knows_threads, leader_has_exited, has_lost_threads;
+	struct maps *published;	   /* what BPF walks its stacks by; NULL: nothing yet */
+	uint32_t published_change; /* the unwinder's */
+};
+
+struct processes_options {
+	size_t max_mappings; /* of all processes: who ended longest ago is forgotten first */
+	bool only_known;     /* events of unknown processes don't make them known */
+};
+
+struct processes *processes_new(const struct processes_options *options);
+void processes_free(struct processes *table);
+
+/* Called before a question, where the table might not know all that happened up to that moment. */
+void processes_on_ask(struct processes *table, void (*refresh)(uint64_t time_ns, void *arg),
+		      void *arg);
+
+/* ---- what happens ---- */
+
+/* As read from /proc/PID/maps; time_ns is from before that. */
+void processes_set(struct processes *table, pid_t pid, const struct mappings *maps,
+		   uint64_t time_ns);
+
+void processes_fork(struct processes *table, pid_t parent, pid_t child, uint64_t time_ns);
+void processes_exec(struct processes *table, pid_t pid, uint64_t time_ns);
+void processes_map(struct processes *table, pid_t pid, const struct mapping *m, uint64_t time_ns);
+void processes_exit(struct processes *table, pid_t pid, uint64_t time_ns);
+
+/*
+ * A thread began or ended. A process ends with its last thread, which need not be the main one:
+ * true if that was it. Where its threads could not be counted, /proc is asked once the main one has
+ * ended; it may say so a little later than the event: processes_check_end() asks again.
+ */
+void processes_thread(struct processes *table, pid_t pid);
+bool processes_exit_thread(struct processes *table, pid_t pid, pid_t tid, uint64_t time_ns);
+bool processes_check_end(struct processes *table, pid_t pid, uint64_t time_ns);
+
+/* Its main thread has ended, and how many there are left is not known. */
+bool processes_is_leaderless(const struct processes *table, pid_t pid);
+
+/* Events were lost: nothing is known any more, but for what is published. */
+void processes_clear(struct processes *table);
+
+/* ---- what was: maps are the caller's, to be given back with maps_release() ---- */
+
+/* What a process had mapped at that time, by the events alone. NULL: not known. */
+struct maps *processes_recall(struct processes *table, pid_t pid, uint64_t time_ns);
+
+/*
+ * The mappings of a process at that time, by the events where they say it better than
+ * /proc/PID/maps: of processes that have just begun, that have executed something else since, or
+ * that are gone; else read now. NULL: not known.
+ */
+struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns);
+
+/*
+ * The same, but read before if that will do: nothing has been mapped in between that is known of.
+ * generation changes when the process executes a program, for tables that no events are fed to.
+ */
+struct maps *processes_look(struct processes *table, pid_t pid, uint32_t generation,
+			    uint64_t time_ns);
+
+/*
+ * Names the state at that time: two that are equal stand for equal mappings. 0: not known. A
+ * process that has exited has the state that it had.
+ */
+uint64_t processes_state(struct processes *table, pid_t pid, uint64_t time_ns);
+
+bool processes_has_exited(const struct processes *table, pid_t pid);
+
+/* ---- what BPF walks stacks by ---- */
+
+/* NULL: not known. */
+struct process *processes_find(const struct processes *table, pid_t pid);
+
+/* Puts these maps (one more user; NULL: none) in the place of what was published of a process. */
+void processes_publish(struct processes *table, pid_t pid, struct maps *maps);
+
+/* See files_let_go(). */
+void processes_let_go_files(struct processes *table);
+
+/* ---- for -v and the report ---- */
+
+struct processes_stats {
+	size_t n_processes, n_published, n_files;
+	uint64_t n_dropped; /* forgotten for lack of room while they might still be asked for */
+};
+
+struct processes_stats processes_stats(const struct processes *table);
+
+#endif

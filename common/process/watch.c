@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From the kernel's process events to the table and to whoever subscribes; see watch.h. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "process/process_events.h"
+#include "process/watch.h"
+
+#define CHECK_NS (100 * NS_PER_MS)
+
+struct watch {
+	struct process_events *events;
+	struct processes *processes;
+	struct watch_handlers subscribers[4];
+	size_t n_subscribers;
+	pid_t *leaderless; /* processes whose end no event reports for sure */
+	size_t n_leaderless, leaderless_cap;
+	uint64_t checked_ns;
+};
+
+/* ---- into the table ---- */
+
+static void add_leaderless(struct watch *watch, pid_t pid)
+{
+	for (size_t i = 0; i < watch->n_leaderless; i++)
+		if (watch->leaderless[i] == pid)
+			return;
+	watch->leaderless = mem_grow(watch->leaderless, watch->n_leaderless, &watch->leaderless_cap,
+				     sizeof(pid));
+	watch->leaderless[watch->n_leaderless++] = pid;
+}
+
+static void note(struct process_event *event, void *arg)
+{
+	struct processes *processes = ((struct watch *)arg)->processes;
+
+	switch (event->kind) {
+	case PROCESS_FORK:
+		processes_fork(processes, event->parent, event->pid, event->time_ns);
+		break;
+	case PROCESS_THREAD:
+		processes_thread(processes, event->pid);
+		break;
+	case PROCESS_EXEC:
+		processes_exec(processes, event->pid, event->time_ns);
+		break;
+	case PROCESS_MAP:
+		if (event->mapping.end > event->mapping.start)
+			processes_map(processes, event->pid, &event->mapping, event->time_ns);
+		break;
+	case PROCESS_EXIT:
+		event->is_last =
+			processes_exit_thread(processes, event->pid, event->tid, event->time_ns);
+		if (!event->is_last && processes_is_leaderless(processes, event->pid))
+			add_leaderless(arg, event->pid);
+		break;
+	case PROCESS_LOST:
+		processes_clear(processes);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- to the subscribers ---- */
+
+#define FOR_EACH_SUBSCRIBER(s, watch)                               \
+	for (const struct watch_handlers *s = (watch)->subscribers; \
+	     s < (watch)->subscribers + (watch)->n_subscribers; s++)
+
+static void report_fork(const struct watch *watch, pid_t parent, pid_t child)
+{
+	FOR_EACH_SUBSCRIBER(s, watch)
+	if (s->forked)
+		s->forked(parent, child, s->arg);
+}
+
+static void report_change(const struct watch *watch, pid_t pid)
+{
+	FOR_EACH_SUBSCRIBER(s, watch)
+	if (s->changed)
+		s->changed(pid, s->arg);
+}
+
+static void report_exit(const struct watch *watch, pid_t pid)
+{
+	FOR_EACH_SUBSCRIBER(s, watch)
+	if (s->exited)
+		s->exited(pid, s->arg);
+}
+
+static void report_loss(const struct watch *watch)
+{
+	FOR_EACH_SUBSCRIBER(s, watch)
+	if (s->lost)
+		s->lost(s->arg);
+}
+
+static void handle(const struct process_event *event, void *arg)
+{
+	const struct watch *watch = arg;
+
+	switch (event->kind) {
+	case PROCESS_FORK:
+		report_fork(watch, event->parent, event->pid);
+		break;
+	case PROCESS_EXEC:
+	case PROCESS_MAP:
+		report_change(watch, event->pid);
+		break;
+	case PROCESS_EXIT:
+		if (event->is_last)
+			report_exit(watch, event->pid);
+		break;
+	case PROCESS_LOST:
+		report_loss(watch);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Asks whether those whose main thread has ended have done so themselves. */
+static void check_leaderless(struct watch *watch)
+{
+	uint64_t now_ns = clock_now_ns();
+	size_t n = 0;
+
+	if (!watch->n_leaderless || now_ns - watch->checked_ns < CHECK_NS)
+		return;
+	watch->checked_ns = now_ns;
+	for (size_t i = 0; i < watch->n_leaderless; i++) {
+		pid_t pid = watch->leaderless[i];
+
+		if (!processes_is_leaderless(watch->processes, pid))
+			continue;
+		if (processes_check_end(watch->processes, pid, now_ns))
+			report_exit(watch, pid);
+		else
+			watch->leaderless[n++] = pid;
+	}
+	watch->n_leaderless = n;
+}
+
+static void drained(void *arg)
+{
+	struct watch *watch = arg;
+
+	check_leaderless(watch);
+	FOR_EACH_SUBSCRIBER(s, watch)
+	if (s->drained)
+		s->drained(s->arg);
+}
+
+/* ---- the watch ---- */
+
+static void take_out(uint64_t time_ns, void *arg)
+{
+	process_events_take(((struct watch *)arg)->events, time_ns);
+}
+
+struct watch *watch_new(const struct processes_options *options)
+{
+	struct watch *watch = mem_zalloc(1, sizeof(*watch));
+	struct process_event_user user = { note, handle, drained, watch };
+
+	watch->processes = processes_new(options);
+	watch->events = process_events_open(&user);
+	if (!watch->events) {
+		watch_free(watch);
+		return NULL;
+	}
+	processes_on_ask(watch->processes, take_out, watch);
+	return watch;
+}
+
+void watch_free(struct watch *watch)
+{
+	if (!watch)
+		return;
+	process_events_close(watch->events);
+	processes_free(watch->processes);
+	free(watch->leaderless);
+	free(watch);
+}
+
+struct processes *watch_processes(struct watch *watch)
+{
+	return watch->processes;
+}
+
+void watch_subscribe(struct watch *watch, const struct watch_handlers *handlers)
+{
+	assert(watch->n_subscribers < ARRAY_SIZE(watch->subscribers));
+	watch->subscribers[watch->n_subscribers++] = *handlers;
+}
+
+int watch_start(struct watch *watch, struct loop *loop)
+{
+	return process_events_watch(watch->events, loop);
+}
+
+void watch_read(struct watch *watch)
+{
+	process_events_read(watch->events);
+}

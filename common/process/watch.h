@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The watch over traced processes: it has the one set of rings with the kernel's process events,
+ * and the table that they are entered into (processes.h). Whoever needs to know subscribes.
+ */
+#ifndef WATCH_H
+#define WATCH_H
+
+#include "base/loop.h"
+#include "process/processes.h"
+
+struct watch;
+
+/* Any of them may be NULL. Called in the order of the events, once the table has them. */
+struct watch_handlers {
+	void (*forked)(pid_t parent, pid_t child, void *arg);
+	void (*changed)(pid_t pid, void *arg); /* executed something, or mapped code */
+	void (*exited)(pid_t pid, void *arg);  /* its last thread has ended */
+	void (*lost)(void *arg);	       /* events were lost: look at everything again */
+	void (*drained)(void *arg);	       /* after a batch of events */
+	void *arg;
+};
+
+/* NULL, printed, if the kernel's events can't be had. */
+struct watch *watch_new(const struct processes_options *options);
+void watch_free(struct watch *watch);
+
+struct processes *watch_processes(struct watch *watch);
+
+/* In the order in which they subscribe: a few of them at most. */
+void watch_subscribe(struct watch *watch, const struct watch_handlers *handlers);
+
+/* Reads the events in the loop. 0 or -errno. */
+int watch_start(struct watch *watch, struct loop *loop);
+
+/* Reads what there is now. */
+void watch_read(struct watch *watch);
+
+#endif

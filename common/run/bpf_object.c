@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A tool's BPF object; see bpf_object.h. */
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <bpf/btf.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/msg.h"
+#include "run/bpf_object.h"
+#include "run/capabilities.h"
+#include "run/features.h"
+#include "run/kernelbtf.h"
+
+/* What every skeleton begins with. */
+struct skeleton_head {
+	struct bpf_object_skeleton *skeleton;
+	struct bpf_object *obj;
+};
+
+static struct skeleton_head *head_of(const struct run *run)
+{
+	return run->skeleton;
+}
+
+static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (!msg_verbose || level == LIBBPF_DEBUG)
+		return 0;
+	return vfprintf(stderr, fmt, ap);
+}
+
+static bool kernel_has_btf(void)
+{
+	return !access("/sys/kernel/btf/vmlinux", R_OK);
+}
+
+static int report_no_btf(const char *what)
+{
+	msg_errno(ENOENT, "%s (/sys/kernel/btf/vmlinux)", what);
+	msg_hint("the kernel must be built with CONFIG_DEBUG_INFO_BTF=y");
+	return -ENOENT;
+}
+
+/* Type information from a file stands in for what the kernel lacks. */
+static int check_btf_file(const char *path)
+{
+	struct btf *btf = btf__parse(path, NULL);
+	char reason[128];
+
+	if (!btf) {
+		libbpf_strerror(errno, reason, sizeof(reason)); /* also knows libbpf's own */
+		return msg_error("reading type information from %s: %s", path, reason);
+	}
+	btf__free(btf);
+	return 0;
+}
+
+int object_check_kernel(const struct run *run)
+{
+	int err;
+
+	libbpf_set_print(print_libbpf);
+	limits_raise();
+	err = features_programs();
+	if (err) {
+		msg_errno(err, "loading BPF programs");
+		if (err == -EPERM || err == -EACCES)
+			capabilities_explain();
+		return err;
+	}
+	if (run->btf_path)
+		return check_btf_file(run->btf_path);
+	return kernel_has_btf() ? 0 : report_no_btf("reading the kernel's type information");
+}
+
+int object_open(struct run *run)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts);
+
+	run->kernelbtf = kernelbtf_prepare(&opts, run->btf_path);
+	run->skeleton = run->tool->skeleton->open(&opts);
+	if (!run->skeleton)
+		return msg_errno(errno, "opening the BPF object");
+	run->object = head_of(run)->obj;
+	return 0;
+}
+
+/* How many descriptors the object takes: one for each map and program. */
+static rlim_t count_descriptors(const struct run *run)
+{
+	struct bpf_program *prog;
+	struct bpf_map *map;
+	rlim_t n = 0;
+
+	bpf_object__for_each_program(prog, run->object)
+		n += bpf_program__autoload(prog);
+	bpf_object__for_each_map(map, run->object)
+		n += bpf_map__autocreate(map);
+	return n;
+}
+
+/*
+ * Where libbpf can't make a map with its types, for whatever reason, it tries without, and reports
+ * that second failure: too few descriptors may come out as EINVAL.
+ */
+static int reason_of_failure(const struct run *run, int err)
+{
+	struct rlimit files;
+	int lowest_free = dup(STDERR_FILENO);
+
+	if (lowest_free >= 0)
+		close(lowest_free);
+	if (err != -EINVAL || lowest_free < 0 || getrlimit(RLIMIT_NOFILE, &files))
+		return err;
+	return (rlim_t)lowest_free + count_descriptors(run) > files.rlim_cur ? -EMFILE : err;
+}
+
+/*
+ * msg_errno() has named the limit, if it was one. The kernel checks programs on typed tracepoints
+ * against types of its own: no file replaces those.
+ */
+static void hint_at_cause(const struct run *run, int err)
+{
+	const char *option = run->losses.size_option;
+
+	if ((err == -ENOMEM || err == -E2BIG) && option)
+		msg_hint("--%s N asks for a smaller table", option);
+	else if (limit_is_reached(err) || err == -E2BIG)
+		return;
+	else if (run->btf_path && !kernel_has_btf())
+		msg_hint("%s must hold this kernel's types, and the kernel must be built with "
+			 "CONFIG_DEBUG_INFO_BTF=y: the file helps where it hides them",
+			 run->btf_path);
+	else
+		msg_hint("--verbose shows what the kernel says");
+}
+
+/*
+ * Where libbpf could not find out whether data can be mapped, for want of memory, it takes it that
+ * it can't, and tools that write to it would write to nowhere.
+ */
+static bool has_data(const struct bpf_object_skeleton *s)
+{
+	for (int i = 0; i < s->map_cnt; i++) {
+		const char *at = (const char *)s->maps + i * s->map_skel_sz;
+		const struct bpf_map_skeleton *map = (const void *)at;
+
+		if (!strncmp(map->name, ".data", 5) && !*map->mmaped)
+			return false;
+	}
+	return true;
+}
+
+int object_load(struct run *run)
+{
+	struct bpf_object_skeleton *skeleton = head_of(run)->skeleton;
+	int err;
+
+	kernelbtf_provide(run->kernelbtf, run->object);
+	err = bpf_object__load_skeleton(skeleton);
+	if (!err && has_data(skeleton))
+		return 0;
+	if (!err)
+		return msg_errno(ENOMEM, "mapping the data of the BPF programs");
+	err = reason_of_failure(run, err);
+	msg_errno(err, "loading the BPF programs");
+	hint_at_cause(run, err);
+	return err;
+}
+
+int object_attach(struct run *run)
+{
+	int err;
+
+	run->start_ns = run->report_start_ns = clock_now_ns();
+	err = bpf_object__attach_skeleton(head_of(run)->skeleton);
+	if (!err)
+		err = kernelbtf_attach(head_of(run)->skeleton);
+	return err ? msg_errno(err, "attaching the BPF programs") : 0;
+}
+
+void object_detach(struct run *run)
+{
+	if (run->skeleton)
+		bpf_object__detach_skeleton(head_of(run)->skeleton);
+}
+
+void object_close(struct run *run)
+{
+	if (run->skeleton)
+		run->tool->skeleton->destroy(run->skeleton);
+	kernelbtf_free(run->kernelbtf);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A tool's BPF object: from the check whether the kernel takes any to its end. */
+#ifndef BPF_OBJECT_H
+#define BPF_OBJECT_H
+
+#include "run/run.h"
+
+/* Whether this process can load programs here at all. All of these: 0 or -errno, printed. */
+int object_check_kernel(const struct run *run);
+
+/* run->skeleton and run->object. */
+int object_open(struct run *run);
+int object_load(struct run *run);
+
+/* Tracing begins: run->start_ns. */
+int object_attach(struct run *run);
+
+/* Safe at any time. */
+void object_detach(struct run *run);
+void object_close(struct run *run);
+
+#endif

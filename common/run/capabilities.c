@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Capabilities and what they are for; see capabilities.h. The page tracelets(8) has the same table.
+ */
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/msg.h"
+#include "base/readfile.h"
+#include "run/capabilities.h"
+
+/* Not in the headers of older systems: include/uapi/linux/capability.h, 5.8 and 5.9. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#define CAP_BPF	    39
+#endif
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
+
+const struct capability capabilities[] = {
+	{ "CAP_BPF", CAP_BPF, true, "all tools" },
+	{ "CAP_PERFMON", CAP_PERFMON, true, "all tools" },
+	{ "CAP_SYS_PTRACE", CAP_SYS_PTRACE, false,
+	  "names in containers; on older kernels, of others' processes" },
+	{ "CAP_DAC_READ_SEARCH", CAP_DAC_READ_SEARCH, false, "names in files not all may read" },
+	{ "CAP_SYSLOG", CAP_SYSLOG, false, "kernel stacks without the tool's own programs" },
+	{ "CAP_CHECKPOINT_RESTORE", CAP_CHECKPOINT_RESTORE, false,
+	  "with PTRACE and DAC: names in files that are deleted" },
+	{},
+};
+
+uint64_t capabilities_held(void)
+{
+	char *status = readfile("/proc/self/status", 65536, NULL);
+	const char *line = status ? strstr(status, "\nCapEff:") : NULL;
+	uint64_t held = line ? strtoull(line + strlen("\nCapEff:"), NULL, 16) : 0;
+
+	free(status);
+	return held;
+}
+
+static bool has_bit(uint64_t held, unsigned int number)
+{
+	return held >> number & 1;
+}
+
+/* bpf_capable(), perfmon_capable(), checkpoint_restore_ns_capable(): include/linux/capability.h. */
+bool capability_is_held(const struct capability *capability, uint64_t held)
+{
+	bool is_new = capability->number == CAP_BPF || capability->number == CAP_PERFMON ||
+		      capability->number == CAP_CHECKPOINT_RESTORE;
+
+	return has_bit(held, capability->number) || (is_new && has_bit(held, CAP_SYS_ADMIN));
+}
+
+static size_t count_missing(uint64_t held, bool required)
+{
+	size_t n = 0;
+
+	for (const struct capability *c = capabilities; c->name; c++)
+		n += c->is_required == required && !capability_is_held(c, held);
+	return n;
+}
+
+char *capabilities_missing(char *buf, size_t size, uint64_t held, bool required)
+{
+	size_t n = count_missing(held, required), at = 0, used = 0;
+
+	*buf = '\0';
+	for (const struct capability *c = capabilities; c->name && used < size; c++) {
+		if (c->is_required != required || capability_is_held(c, held))
+			continue;
+		used += (size_t)snprintf(buf + used, size - used, "%s%s",
+					 !at	       ? ""
+					 : at + 1 == n ? " and "
+						       : ", ",
+					 c->name);
+		at++;
+	}
+	return buf;
+}
+
+/* Root of a user namespace holds capabilities there that count for nothing outside. */
+static bool is_in_user_namespace(void)
+{
+	char *map = readfile("/proc/self/uid_map", 65536, NULL);
+	unsigned long inside = 0, outside = 0, length = 0;
+	bool is_initial;
+
+	if (!map)
+		return false;
+	is_initial = sscanf(map, "%lu %lu %lu", &inside, &outside, &length) == 3 && !inside &&
+		     !outside && length == UINT32_MAX;
+	free(map);
+	return !is_initial;
+}
+
+void capabilities_explain(void)
+{
+	char missing[256];
+
+	capabilities_missing(missing, sizeof(missing), capabilities_held(), true);
+	if (*missing)
+		msg_hint("grant %s, or run it as root (tracelets(8), PRIVILEGES)", missing);
+	else if (is_in_user_namespace())
+		msg_hint("the capabilities are those of a user namespace, where BPF is refused");
+	else
+		msg_hint("the capabilities are there: lockdown, seccomp or a security module "
+			 "refuses");
+}
+
+void capabilities_announce(void)
+{
+	char missing[256];
+
+	capabilities_missing(missing, sizeof(missing), capabilities_held(), false);
+	if (*missing)
+		msg_info("without %s: some names and stacks will be missing (tracelets check)",
+			 missing);
+}
+
+void capabilities_print(FILE *f)
+{
+	uint64_t held = capabilities_held();
+
+	for (const struct capability *c = capabilities; c->name; c++)
+		fprintf(f, "%-23s %-12s %s\n", c->name, capability_is_held(c, held) ? "yes" : "no",
+			c->need);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the process may do, by its capabilities(7). Nothing is refused for the want of one: what
+ * needs it is tried, and this says afterwards which is missing for what.
+ */
+#ifndef CAPABILITIES_H
+#define CAPABILITIES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct capability {
+	const char *name; /* "CAP_BPF" */
+	unsigned int number;
+	bool is_required;
+	const char *need; /* what it is for */
+};
+
+/* In the order in which they are shown; an entry without a name ends it. */
+extern const struct capability capabilities[];
+
+/* The effective ones of this process, a bit each (1 << number). */
+uint64_t capabilities_held(void);
+
+/* CAP_SYS_ADMIN stands in for some of them, as in the kernel. */
+bool capability_is_held(const struct capability *capability, uint64_t held);
+
+/* The names of those that are not held, "CAP_BPF and CAP_PERFMON"; "": none. Returns buf. */
+char *capabilities_missing(char *buf, size_t size, uint64_t held, bool required);
+
+/*
+ * Says, as a hint, why the kernel has refused: what is missing, or what else can be the reason if
+ * nothing is.
+ */
+void capabilities_explain(void);
+
+/* Says what the run has to do without, if anything. */
+void capabilities_announce(void);
+
+/* The table of "tracelets check". */
+void capabilities_print(FILE *f);
+
+#endif

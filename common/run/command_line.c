@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The command line of every tool; see command_line.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/msg.h"
+#include "base/parse.h"
+#include "output/writer.h"
+#include "run/command_line.h"
+
+static const struct opt common_opts[] = {
+	{ 0, "interval", "TIME", OPT_DURATION(struct run, interval_ns, NS_PER_S),
+	  "report every TIME" },
+	{ 0, "count", "N", OPT_UINT(struct run, count, 1, UINT32_MAX), "end after N reports" },
+	{ 0, "duration", "TIME", OPT_DURATION(struct run, duration_ns, NS_PER_S),
+	  "end after TIME" },
+	{ 0, "format", "FORMAT", OPT_STRING(struct run, format),
+	  "text or json; numbers also prometheus; stacks also folded (default into a "
+	  "pipe or file), svg, pprof" },
+	{ 0, "output", "FILE", OPT_STRING(struct run, output_path),
+	  "write to FILE, not to stdout; may have the time in it, as %Y%m%dT%H%M%SZ" },
+	{ 0, "keep", "N", OPT_UINT(struct run, keep, 1, UINT32_MAX),
+	  "with files by --interval: only the latest N" },
+	{ 0, "keep-bytes", "SIZE", OPT_SIZE(struct run, keep_bytes),
+	  "... only the latest of that size in all" },
+	{ 0, "overwrite", NULL, OPT_FLAG(struct run, overwrite),
+	  "... replace those of an earlier run" },
+	{ 0, "btf", "FILE", OPT_STRING(struct run, btf_path),
+	  "this kernel's types (BTF) from FILE, where /sys/kernel/btf lacks them" },
+	{ 0, "quiet", NULL, OPT_FLAG(struct run, quiet),
+	  "print nothing but results, losses and errors" },
+	{ 'v', "verbose", NULL, OPT_FLAG(struct run, verbose),
+	  "say more about what is being done" },
+	{ 'h', "help", NULL, OPT_FLAG(struct run, want_help), "print this help" },
+	{ 'V', "version", NULL, OPT_FLAG(struct run, want_version), "print the version" },
+	{},
+};
+
+static void add_section(struct opt_set *set, const char *title, const struct opt *opts,
+			void *values)
+{
+	set->sections[set->n_sections++] = (struct opt_section){ title, opts, values };
+}
+
+static void list_sections(struct run *run)
+{
+	const struct tool *tool = run->tool;
+
+	run->opts.tid_letter = tool->tid_letter;
+	run->opts.letters = tool->letters;
+	add_section(&run->opts, "options", tool->opts, run->options);
+	for_each_module(use, run)
+		add_section(&run->opts, use->module->title, use->module->opts,
+			    run_state(run, use->module));
+	add_section(&run->opts, "all tools", common_opts, run);
+}
+
+void command_line_print_help(const struct run *run)
+{
+	const struct tool *tool = run->tool;
+	bool by_interval = tool->operands == OPERANDS_INTERVAL;
+
+	printf("usage: %s [options] %s [-- COMMAND ARG...]\n\n%s\n\nexamples:\n%s", tool->name,
+	       by_interval ? "[interval [count]]" : "[duration]", tool->summary, tool->examples);
+	opts_print_help(&run->opts);
+}
+
+static int parse_count(struct run *run, const char *word)
+{
+	uint64_t value;
+	int err = parse_uint("count", word, 1, UINT32_MAX, &value);
+
+	if (!err)
+		run->count = (uint32_t)value;
+	return err;
+}
+
+static int parse_operands(struct run *run, int n, char **words)
+{
+	bool by_interval = run->tool->operands == OPERANDS_INTERVAL;
+
+	if (n > (by_interval ? 2 : 1))
+		return msg_error("too many operands: '%s' (see --help)", words[n - 1]);
+	if (n >= 1 && parse_duration(by_interval ? "interval" : "duration", words[0], NS_PER_S,
+				     by_interval ? &run->interval_ns : &run->duration_ns))
+		return -EINVAL;
+	return n == 2 ? parse_count(run, words[1]) : 0;
+}
+
+static int check_times(const struct run *run, int n_operands)
+{
+	bool by_interval = run->tool->operands == OPERANDS_INTERVAL;
+	bool interval_given = run_given(run, "interval") || (n_operands && by_interval);
+	bool duration_given = run_given(run, "duration") || (n_operands && !by_interval);
+
+	if (interval_given && run->interval_ns < NS_PER_MS)
+		return msg_error("the interval must be 1 ms or more");
+	if (duration_given && !run->duration_ns)
+		return msg_error("the duration must be more than 0");
+	if (run->count && !run->interval_ns)
+		return msg_error("--count needs an interval");
+	return 0;
+}
+
+static int check_files(const struct run *run)
+{
+	bool is_given = run->keep || run->keep_bytes || run->overwrite;
+
+	if (is_given && (!run->output_path || !run->interval_ns))
+		return msg_error("--keep, --keep-bytes and --overwrite need --output and "
+				 "--interval");
+	if (run->is_metrics && (is_given || (run->output_path && strchr(run->output_path, '%'))))
+		return msg_error("--format prometheus makes one file, which each report replaces");
+	return 0;
+}
+
+/* Splits argv at "--". Returns the command or NULL; *argc is what stands before it. */
+static char **split_command(int *argc, char **argv)
+{
+	for (int i = 1; i < *argc; i++) {
+		if (strcmp(argv[i], "--"))
+			continue;
+		*argc = i;
+		return argv + i + 1;
+	}
+	return NULL;
+}
+
+/* As --format says, or the output's name. */
+static bool has_format(const struct run *run, const char *format, const char *extension)
+{
+	const char *dot = run->output_path ? strrchr(run->output_path, '.') : NULL;
+
+	return run->format ? !strcmp(run->format, format) : dot && !strcmp(dot, extension);
+}
+
+static void note_format(struct run *run)
+{
+	bool has_metrics = false;
+
+	for_each_module(use, run)
+		has_metrics |= use->module->has_metrics;
+	run->is_json = has_format(run, "json", ".json");
+	run->is_metrics = has_metrics && has_format(run, "prometheus", ".prom");
+}
+
+/* The name of a file for another format than text; NULL: it is none. */
+static const struct writer *promised_writer(const struct run *run)
+{
+	const struct writer *writer =
+		run->output_path && !run->format ? writer_by_extension(run->output_path) : NULL;
+
+	return writer == &text_writer ? NULL : writer;
+}
+
+/* What is no stacks is text, JSON or metrics. Stacks' own module knows what they can be. */
+static int check_format(const struct run *run)
+{
+	bool has_metrics = false;
+
+	for_each_module(use, run) {
+		has_metrics |= use->module->has_metrics;
+		if (use->module->has_formats && run_wants(run, use->module))
+			return 0;
+	}
+	if (run->is_json || run->is_metrics)
+		return 0;
+	if (run->format && strcmp(run->format, "text"))
+		return msg_error("--format: '%s' is none of text, json%s", run->format,
+				 has_metrics ? ", prometheus" : "");
+	if (promised_writer(run))
+		return msg_error("--output %s: this can be text or json, not %s (--format text "
+				 "writes it under that name)",
+				 run->output_path, promised_writer(run)->name);
+	return 0;
+}
+
+static int check_options(struct run *run)
+{
+	int err = 0;
+
+	note_format(run);
+	for_each_module(use, run)
+		if (!err && use->module->check)
+			err = use->module->check(run);
+	if (!err && run->tool->check)
+		err = run->tool->check(run);
+	return err ? err : check_format(run);
+}
+
+int command_line_parse(struct run *run, int argc, char **argv)
+{
+	int first;
+
+	list_sections(run);
+	run->btf_path = getenv("TRACELETS_BTF");
+	run->command = split_command(&argc, argv);
+	first = opts_parse(&run->opts, argc, argv);
+	if (first < 0)
+		return first;
+	msg_quiet = run->quiet;
+	msg_verbose = run->verbose;
+	if (run->want_help || run->want_version)
+		return 0;
+	if (run->command && !*run->command)
+		return msg_error("'--': a command must follow");
+	if (parse_operands(run, argc - first, argv + first) || check_times(run, argc - first))
+		return -EINVAL;
+	if (check_options(run))
+		return -EINVAL;
+	return check_files(run);
+}

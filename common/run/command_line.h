@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The command line of every tool: its options, those of its modules and those of all. */
+#ifndef COMMAND_LINE_H
+#define COMMAND_LINE_H
+
+#include "run/run.h"
+
+/*
+ * Fills the run, its tool's options and its modules' structs, and lets each of them check what it
+ * was given. Nothing is checked where help or the version is asked for. 0 or -EINVAL, printed.
+ */
+int command_line_parse(struct run *run, int argc, char **argv);
+
+void command_line_print_help(const struct run *run);
+
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The state of a run; see run.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "run/run.h"
+
+static void *copy_defaults(const struct defaults *defaults)
+{
+	void *value = mem_zalloc(1, defaults->n_bytes + 1);
+
+	if (defaults->n_bytes)
+		memcpy(value, defaults->value, defaults->n_bytes);
+	return value;
+}
+
+void run_init(struct run *run, const struct tool *tool)
+{
+	*run = (struct run){ .tool = tool };
+	uname(&run->system);
+	run->options = copy_defaults(&tool->options);
+	for_each_module(use, run)
+		run->module_states[use - tool->modules] = copy_defaults(&use->module->state);
+}
+
+void run_free(struct run *run)
+{
+	for (size_t i = 0; i < RUN_MAX_MODULES; i++)
+		free(run->module_states[i]);
+	free(run->options);
+}
+
+static const struct module_use *find_use(const struct run *run, const struct module *module)
+{
+	for_each_module(use, run)
+		if (use->module == module)
+			return use;
+	return NULL;
+}
+
+void *run_state(const struct run *run, const struct module *module)
+{
+	const struct module_use *use = find_use(run, module);
+
+	return use ? run->module_states[use - run->tool->modules] : NULL;
+}
+
+const void *run_spec(const struct run *run, const struct module *module)
+{
+	const struct module_use *use = find_use(run, module);
+
+	return use ? use->spec : NULL;
+}
+
+bool run_wants(const struct run *run, const struct module *module)
+{
+	const struct module_use *use = find_use(run, module);
+
+	return use && (!use->is_wanted || use->is_wanted(run));
+}
+
+bool run_given(const struct run *run, const char *name)
+{
+	return opts_given(&run->opts, name);
+}

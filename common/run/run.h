@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a tool is and what one run of it is. A tool is a declaration: options, the modules it uses,
+ * and a few functions. tool_main() (tool.h) makes a struct run of it, which owns all state.
+ *
+ * Functions return 0 or a negative errno, and have printed the reason when they fail.
+ */
+#ifndef RUN_H
+#define RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+#include <sys/utsname.h>
+
+#include <bpf/libbpf.h>
+
+#include "run/opts.h"
+
+#define RUN_MAX_MODULES 10 /* of a tool */
+
+enum operands {
+	OPERANDS_DURATION, /* [duration] */
+	OPERANDS_INTERVAL, /* [interval [count]] */
+};
+
+struct kernelbtf;
+struct loop;
+struct sample_period;
+struct topview;
+
+/* Losses that BPF doesn't count, and how those that it counts are printed: see loss.h. */
+struct run_losses {
+	const char *size_option; /* makes a full map larger; NULL: there is none */
+	uint64_t divisor; /* so much of what BPF adds up makes one of the tool's unit; 0: 1 */
+	const char *more_text;
+	uint64_t more;
+};
+
+/* One run of a tool, as modules and tools see it. */
+struct run {
+	const struct tool *tool;
+	struct utsname system;
+
+	/* What the command line says. */
+	struct opt_set opts;
+	void *options;		 /* the tool's own: a copy of its defaults, with changes */
+	const char *format;	 /* --format; NULL: not given */
+	const char *output_path; /* NULL: stdout */
+	uint32_t keep;		 /* so many files of many; 0: all */
+	uint64_t keep_bytes;	 /* so much of them; 0: all */
+	bool overwrite;		 /* files that an earlier run has left */
+	const char *btf_path;	 /* of another file than the kernel's own; NULL: that */
+	uint64_t interval_ns;	 /* 0: one report at the end */
+	uint64_t duration_ns;	 /* 0: until something else ends it */
+	uint32_t count;		 /* of reports; 0: no limit */
+	bool quiet, verbose, want_help, want_version;
+	bool is_metrics; /* --format prometheus */
+	bool is_json;	 /* as --format or the output's name says */
+	char **command;	 /* what stands behind "--"; NULL: nothing */
+
+	void *module_states[RUN_MAX_MODULES]; /* see run_state() */
+	void *skeleton;			      /* the tool's struct x_bpf */
+	struct bpf_object *object;
+	struct kernelbtf *kernelbtf; /* NULL: libbpf reads all of the kernel's types itself */
+	int fills_on_demand;	     /* maps (bpfmap.c): 0: not known yet, 1: yes, -1: no */
+	struct loop *loop;
+	pid_t command_pid; /* not yet released */
+
+	FILE *out;	    /* where the report goes; another stream after each report */
+	bool out_is_stream; /* all reports go into it; else each has a file, or replaces the last */
+	struct topview *view; /* modules/topview.h; NULL: there is none */
+
+	uint64_t start_ns;	  /* CLOCK_MONOTONIC, tracing began */
+	uint64_t report_start_ns; /* the current report's window */
+	uint64_t end_ns;
+	const char *event;		    /* what is sampled, for people; NULL: nothing is */
+	const struct sample_period *period; /* NULL: nothing is, or it isn't known how often */
+	uint32_t n_reports;
+	bool is_last;	   /* tracing has ended */
+	bool is_peek;	   /* SIGUSR1: show what there is, change nothing */
+	uint64_t recorded; /* sum of all that was reported, to print losses as their share */
+	struct run_losses losses;
+};
+
+/* The initial value of a struct that each run has for itself. */
+struct defaults {
+	const void *value;
+	size_t n_bytes;
+};
+
+#define DEFAULTS(variable)                    \
+	{                                     \
+		&(variable), sizeof(variable) \
+	}
+
+/*
+ * What several tools share: a section of --help, a struct with the options' values and all other
+ * state, and hooks into the tool's life, each may be NULL. A module that the tool doesn't want in
+ * this run (struct module_use) has check() called, and leave_out() in place of all the others.
+ */
+struct module {
+	const char *title;
+	const struct opt *opts; /* members of the struct */
+	struct defaults state;
+	bool has_formats; /* its check() sees to run->format; else there are text and json */
+	bool has_metrics; /* the tool's report() knows run->is_metrics */
+	int (*check)(struct run *run);	   /* options, before anything is opened; -EINVAL: usage */
+	int (*configure)(struct run *run); /* options to BPF settings, before load */
+	int (*leave_out)(struct run *run); /* the same where it isn't wanted */
+	int (*start)(struct run *run);	   /* after load, before anything is attached */
+	int (*attach)(struct run *run);	   /* what libbpf doesn't attach by itself */
+	void (*begin)(struct run *run);	   /* the command is held before its first instruction */
+	void (*loaded)(struct run *run);   /* ... and at its entry point, with its libraries */
+	void (*stop)(struct run *run);	   /* before the last report; also after failures */
+	void (*finish)(struct run *run);   /* after the last report: frees what the struct holds */
+};
+
+/* A module as one tool uses it. */
+struct module_use {
+	const struct module *module;
+	const void *spec; /* the tool's declaration, if the module has any */
+	bool (*is_wanted)(const struct run *run); /* by the options; NULL: always */
+};
+
+/* The two thunks by which a generated skeleton is opened and freed; see DEFINE_SKELETON. */
+struct skeleton {
+	void *(*open)(const struct bpf_object_open_opts *opts);
+	void (*destroy)(void *skeleton);
+};
+
+#define TOOL_MAX_LETTERS 4
+
+struct tool {
+	const char *name;
+	const char *summary;  /* one sentence: the question it answers */
+	const char *examples; /* lines of "command  # meaning" */
+	const char *unit;     /* what is counted: "samples", "microseconds", "waits" */
+	enum operands operands;
+	char tid_letter;				 /* of --tid; 0: none */
+	struct opt_letter letters[TOOL_MAX_LETTERS + 1]; /* of other options of all tools */
+	const struct opt *opts;
+	struct defaults options; /* the struct that opts are members of */
+	struct module_use modules[RUN_MAX_MODULES + 1];
+	const struct skeleton *skeleton;
+	int (*check)(struct run *run); /* like a module's; may be NULL */
+	int (*configure)(struct run *run);
+	int (*start)(struct run *run);	/* after attaching; may be NULL */
+	int (*report)(struct run *run); /* at each interval and at the end */
+};
+
+/* Walks the modules of a run's tool. */
+#define for_each_module(use, run) \
+	for (const struct module_use *use = (run)->tool->modules; use->module; use++)
+
+/* Makes and frees the structs of the tool and its modules. */
+void run_init(struct run *run, const struct tool *tool);
+void run_free(struct run *run);
+
+/* The module's struct; NULL where the tool doesn't use it. */
+void *run_state(const struct run *run, const struct module *module);
+
+/* What the tool declares for the module; NULL: nothing. */
+const void *run_spec(const struct run *run, const struct module *module);
+
+/* Whether the tool uses the module and, once options are checked, wants it in this run. */
+bool run_wants(const struct run *run, const struct module *module);
+
+/* True if an option of that long name was given. */
+bool run_given(const struct run *run, const char *name);
+
+#endif

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Tables of counts by stack; see stack_counts.h. */
+#include <errno.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "stacks/stack_counts.h"
+
+void stack_counts_configure(struct run *run, const struct stack_counts *counts)
+{
+	map_pair_configure(run, &counts->tables, counts->size, true);
+}
+
+void stack_counts_leave_out(const struct run *run, const struct stack_counts *counts)
+{
+	map_pair_leave_out(run, &counts->tables);
+}
+
+static uint64_t count_added(const struct run *run)
+{
+	struct bpf_map *map = map_find(run, ".data.stacks");
+	uint32_t zero = 0;
+	uint64_t n = 0;
+
+	bpf_map_lookup_elem(bpf_map__fd(map), &zero, &n);
+	return n;
+}
+
+int stack_counts_start(const struct run *run, struct stack_counts *counts, struct stackdefs *defs,
+		       bool by_process)
+{
+	counts->defs = defs;
+	counts->by_process = by_process;
+	counts->sent = map_memory(run, "stacks_sent");
+	return counts->sent ? 0 : -ENOMEM;
+}
+
+/* BPF sends it again, should it come again. */
+static void forget_sent(uint64_t id, void *arg)
+{
+	const struct stack_counts *counts = arg;
+	__u64 *ids = counts->sent[stack_sent_set_of(id)].ids;
+
+	for (size_t i = 0; i < STACK_SENT_WAYS; i++)
+		if (__atomic_load_n(&ids[i], __ATOMIC_RELAXED) == id)
+			__atomic_store_n(&ids[i], 0, __ATOMIC_RELAXED);
+}
+
+/* By the names that stacks of many processes have in common, and that outlive the processes. */
+static void gather_sum(const void *key_data, const void *sum, void *arg)
+{
+	struct stack_key key = *(const struct stack_key *)key_data;
+	struct stack_counts *counts = arg;
+
+	key.user_id = stackdefs_fold(counts->defs, key.user_id);
+	key.waker_id = stackdefs_fold(counts->defs, key.waker_id);
+	if (!counts->by_process)
+		key.tgid = 0;
+	stack_sums_add(&counts->gathered, &key, sum);
+}
+
+void stack_counts_gather(const struct run *run, struct stack_counts *counts)
+{
+	uint64_t n = counts->has_failed ? 0 : count_added(run);
+
+	if (counts->has_failed || n - counts->n_gathered < (counts->size + 1) / 2)
+		return;
+	counts->n_gathered = n;
+	if (map_pair_read(run, &counts->tables, gather_sum, counts))
+		counts->has_failed = true;
+	else
+		stackdefs_end_turn(counts->defs, forget_sent, counts);
+}
+
+void stack_counts_begin(const struct run *run, struct stack_counts *counts)
+{
+	counts->n_reported = count_added(run);
+}
+
+int stack_counts_read(const struct run *run, struct stack_counts *counts, map_visit_fn *visit,
+		      void *arg)
+{
+	stack_sums_visit(&counts->gathered, visit, arg);
+	return map_pair_read(run, &counts->tables, visit, arg);
+}
+
+void stack_counts_end(const struct run *run, struct stack_counts *counts)
+{
+	if (run->is_peek)
+		return;
+	stack_sums_clear(&counts->gathered);
+	counts->n_gathered = counts->n_reported;
+	stackdefs_end_turn(counts->defs, forget_sent, counts);
+}
+
+void stack_counts_free(struct stack_counts *counts)
+{
+	stack_sums_clear(&counts->gathered);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The counts by stack that BPF adds up (stack_count()): two tables that take turns, emptied for
+ * each report and whenever one is half full.
+ */
+#ifndef STACK_COUNTS_H
+#define STACK_COUNTS_H
+
+#include "run/bpfmap.h"
+#include "stacks/stackdefs.h"
+#include "stacks/stacksums.h"
+
+struct stack_counts {
+	struct map_pair tables;
+	uint32_t size;		    /* stacks that there is room for */
+	struct stack_sums gathered; /* taken away since the last report */
+	uint64_t n_gathered;	    /* stacks added to the tables by then */
+	uint64_t n_reported;	    /* ... by the report being made */
+	bool has_failed;	    /* printed: nothing is taken away early any more */
+	struct stackdefs *defs;
+	struct stack_sent_set *sent; /* BPF's memory */
+	bool by_process;	     /* else what processes have in common is one */
+};
+
+#define STACK_COUNTS_DEFAULTS                                                              \
+	{                                                                                  \
+		.size = 65536, .tables = {.slot = "stack_tables", .first = "stack_table" } \
+	}
+
+/* Before load. */
+void stack_counts_configure(struct run *run, const struct stack_counts *counts);
+void stack_counts_leave_out(const struct run *run, const struct stack_counts *counts);
+
+/*
+ * After load. defs: where the stacks are defined. by_process: the report shows pids. 0 or -errno,
+ * printed.
+ */
+int stack_counts_start(const struct run *run, struct stack_counts *counts, struct stackdefs *defs,
+		       bool by_process);
+
+/* Takes the counts away when the table is half full: what comes meanwhile has the other one. */
+void stack_counts_gather(const struct run *run, struct stack_counts *counts);
+
+/*
+ * For a report: calls visit(key, sum, arg) for each stack, maybe more than once, between begin and
+ * end, which make the next report begin with nothing, unless this is a peek. 0 or -errno, printed.
+ */
+void stack_counts_begin(const struct run *run, struct stack_counts *counts);
+int stack_counts_read(const struct run *run, struct stack_counts *counts, map_visit_fn *visit,
+		      void *arg);
+void stack_counts_end(const struct run *run, struct stack_counts *counts);
+
+void stack_counts_free(struct stack_counts *counts);
+
+#endif

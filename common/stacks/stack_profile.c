@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Profiles from values by stack; see stack_profile.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/msg.h"
+#include "stacks/stack_profile.h"
+#include "symbols/interrupts.h"
+
+#define MAX_FRAMES (4 * STACK_DEPTH + 4) /* two stacks, a waker's two, and marks */
+
+/* A stack as it is put together: root first. */
+struct assembly {
+	struct stackdefs *defs;
+	bool without_kernel, are_waits;
+	struct frame frames[MAX_FRAMES];
+	size_t n;
+	char waker[32];	 /* its comm, or the interrupt */
+	bool incomplete; /* a definition is missing */
+	bool is_go, is_idle;
+};
+
+static void append_mark(struct assembly *a, const char *name)
+{
+	if (a->n < MAX_FRAMES)
+		a->frames[a->n++] = (struct frame){ .name = name, .kind = FRAME_MARK };
+}
+
+static const struct frame *find_frames(struct assembly *a, uint64_t id, size_t *n)
+{
+	const struct frame *frames = stackdefs_frames(a->defs, id, n);
+
+	if (id && !frames)
+		a->incomplete = true;
+	return frames;
+}
+
+static void append_frames(struct assembly *a, const struct frame *frames, size_t n)
+{
+	for (size_t i = 0; i < n && a->n < MAX_FRAMES; i++)
+		a->frames[a->n++] = frames[i];
+}
+
+static void append_reversed(struct assembly *a, const struct frame *frames, size_t n)
+{
+	while (n > 0 && a->n < MAX_FRAMES)
+		a->frames[a->n++] = frames[--n];
+}
+
+static void append_stack(struct assembly *a, uint64_t id)
+{
+	size_t n;
+	const struct frame *frames = find_frames(a, id, &n);
+
+	append_frames(a, frames, n);
+}
+
+/* The frame by which the innermost interrupt entered the kernel; NULL: there was none. */
+static const struct frame *find_interrupt(const struct frame *frames, size_t n)
+{
+	while (n > 0)
+		if (interrupt_is_entry(frames[--n].name))
+			return &frames[n];
+	return NULL;
+}
+
+/* "[interrupt] timer"; the most exact cause is that of the frame next to the leaf. */
+static void name_interrupt(struct assembly *a, const struct frame *entry, size_t n)
+{
+	const char *cause = NULL;
+
+	while (n > 0 && !cause)
+		cause = interrupt_cause(entry[--n].name);
+	snprintf(a->waker, sizeof(a->waker), "[interrupt]%s%s", cause ? " " : "",
+		 cause ? cause : "");
+}
+
+static void name_task(struct assembly *a, const uint64_t *waker)
+{
+	memcpy(a->waker, &waker[2], TASK_COMM_LEN);
+	a->waker[TASK_COMM_LEN] = '\0';
+}
+
+/*
+ * The waker's stack stands upside down on the wakee's, so that the wake-up joins them. If an
+ * interrupt woke the thread, the task that it interrupted is left out.
+ */
+static void append_waker(struct assembly *a, const uint64_t *waker)
+{
+	size_t n_user, n_kernel, n_shown;
+	const struct frame *kernel = find_frames(a, waker[1], &n_kernel);
+	const struct frame *user = find_frames(a, waker[0], &n_user);
+	const struct frame *entry = find_interrupt(kernel, n_kernel);
+
+	n_shown = entry ? n_kernel - (size_t)(entry - kernel) : n_kernel;
+	append_mark(a, "--");
+	if (!a->without_kernel)
+		append_reversed(a, kernel + n_kernel - n_shown, n_shown);
+	if (entry) {
+		name_interrupt(a, entry, n_shown);
+	} else {
+		append_reversed(a, user, n_user);
+		name_task(a, waker);
+	}
+	append_mark(a, a->waker);
+}
+
+static bool has_name(const struct frame *frame, const char *const *names)
+{
+	while (frame->name && *names && strcmp(frame->name, *names))
+		names++;
+	return frame->name && *names;
+}
+
+/*
+ * The threads of a Go program are its scheduler's. One that has no goroutine to run waits in these
+ * functions, for most of its life.
+ */
+static void look_for_go(struct assembly *a)
+{
+	static const char *const roots[] = { "runtime.goexit", "runtime.mcall", "runtime.mstart",
+					     "runtime.rt0_go", NULL };
+	static const char *const idle[] = { "runtime.stopm",	      "runtime.findRunnable",
+					    "runtime.findrunnable",   "runtime.sysmon",
+					    "runtime.templateThread", NULL };
+
+	a->is_idle = false;
+	a->is_go = a->n && has_name(&a->frames[0], roots);
+	for (size_t i = 1; a->is_go && !a->is_idle && i < a->n; i++)
+		a->is_idle = has_name(&a->frames[i], idle);
+}
+
+/* False: the thread is idle, and where is of no interest. */
+static bool append_user(struct assembly *a, uint64_t id)
+{
+	append_stack(a, id);
+	if (!a->are_waits)
+		return true;
+	look_for_go(a);
+	if (!a->is_idle)
+		return true;
+	a->n = 0;
+	append_mark(a, "[idle]");
+	return false;
+}
+
+static void assemble(struct assembly *a, const struct stack_key *key)
+{
+	const uint64_t *waker = stackdefs_waker(a->defs, key->waker_id);
+
+	a->n = 0;
+	a->incomplete = key->waker_id && !waker;
+	if (!append_user(a, key->user_id))
+		return;
+	if (!a->without_kernel)
+		append_stack(a, key->kernel_id);
+	if (waker)
+		append_waker(a, waker);
+}
+
+static void add_sample(struct stack_profile *p, const struct stack_key *key,
+		       const struct stacks_value *value, const struct assembly *a)
+{
+	char comm[TASK_COMM_LEN + 1] = {};
+	struct sample sample = {
+		.comm = comm,
+		.pid = p->by_process ? key->tgid : 0,
+		.cpu = (int)key->cpu - 1,
+		.state = (char)key->state,
+		.remark = key->remark < p->spec->n_remarks ? p->spec->remarks[key->remark] : NULL,
+		.frames = a->frames,
+		.n_frames = a->n,
+		.value = value->value,
+	};
+
+	memcpy(comm, key->comm, TASK_COMM_LEN);
+	memcpy(sample.columns, value->columns, sizeof(sample.columns));
+	profile_add(p->profile, &sample);
+	if (a->incomplete)
+		p->undefined += value->value;
+}
+
+static void count_reason(struct stack_profile *p, const struct stack_key *key, uint64_t value)
+{
+	int reason = stackdefs_reason(p->defs, key->user_id);
+
+	if (reason > UNWIND_GOES_ON && reason < UNWIND_REASONS)
+		p->reasons.values[reason] += value;
+}
+
+/* A definition is sent before its stack is counted, but maybe after the ring was last read. */
+void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
+		       const struct stacks_value *value)
+{
+	struct assembly a;
+
+	a.defs = p->defs;
+	a.without_kernel = p->without_kernel;
+	a.are_waits = p->spec->are_waits;
+	a.is_go = a.is_idle = false;
+	assemble(&a, key);
+	if (a.incomplete) {
+		p->read_definitions(p->arg);
+		assemble(&a, key);
+	}
+	add_sample(p, key, value, &a);
+	count_reason(p, key, value->value);
+	p->reasons.go += a.is_go ? value->value : 0;
+	p->reasons.go_idle += a.is_idle ? value->value : 0;
+}
+
+void stack_reasons_add(struct stack_reasons *sum, const struct stack_reasons *more)
+{
+	for (size_t i = 0; i < UNWIND_REASONS; i++)
+		sum->values[i] += more->values[i];
+	sum->go += more->go;
+	sum->go_idle += more->go_idle;
+}
+
+void stack_reasons_print_go(const struct stack_reasons *reasons)
+{
+	if (reasons->go)
+		msg_info("Go programs: threads are seen, not goroutines, which wait without one; "
+			 "%.1f %% of "
+			 "their time is idle threads, as [idle]",
+			 100.0 * (double)reasons->go_idle / (double)reasons->go);
+}
+
+static uint64_t total_of(const struct stack_reasons *reasons)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < UNWIND_REASONS; i++)
+		total += reasons->values[i];
+	return total;
+}
+
+void stack_reasons_print(const struct stack_reasons *reasons)
+{
+	static const char *const texts[UNWIND_REASONS] = {
+		[UNWIND_COMPLETE] = "complete",
+		[UNWIND_DEPTH] = "too deep",
+		[UNWIND_NO_PROCESS] = "of processes that are too new",
+		[UNWIND_NO_MAPPING] = "through unknown memory",
+		[UNWIND_NO_RULE] = "through code without unwind information",
+		[UNWIND_BAD_RULE] = "through code that can't be unwound",
+		[UNWIND_FAULT] = "through memory not resident",
+		[UNWIND_NO_PROGRESS] = "broken",
+		[UNWIND_32BIT] = "32-bit",
+		[UNWIND_BY_FP] = "by frame pointers",
+		[UNWIND_RAN_ON] = "of threads that resumed while they were read",
+	};
+	uint64_t total = total_of(reasons);
+	char line[512] = "";
+	int used = 0;
+
+	for (size_t i = 0; i < UNWIND_REASONS && used < (int)sizeof(line); i++)
+		if (reasons->values[i])
+			used += snprintf(line + used, sizeof(line) - (size_t)used, "%s %.2f %% %s",
+					 used ? "," : "",
+					 100.0 * (double)reasons->values[i] / (double)total,
+					 texts[i]);
+	if (total)
+		msg_info("user stacks:%s", line);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From values by stack (struct stack_key) to a profile: ids become frames, numbers become words. */
+#ifndef STACK_PROFILE_H
+#define STACK_PROFILE_H
+
+#include "abi/unwind_layout.h"
+#include "stacks/stackdefs.h"
+#include "stacks/stacks_spec.h"
+
+/* Values of user stacks by how their walk ended. */
+struct stack_reasons {
+	uint64_t values[UNWIND_REASONS];
+	uint64_t go, go_idle; /* of threads of Go programs; of those without work */
+};
+
+struct stack_profile {
+	const struct stacks_spec *spec;
+	struct stackdefs *defs;
+	struct profile *profile;
+	bool without_kernel; /* kernel frames are not shown */
+	bool by_process;     /* pids are: else what processes have in common is one */
+	struct stack_reasons reasons;
+	uint64_t undefined; /* value of stacks whose definition never arrived */
+
+	/* More definitions may have come. */
+	void (*read_definitions)(void *arg);
+	void *arg;
+};
+
+/* Adds a value; a map_visit_fn is made of it by those who know where the value comes from. */
+void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
+		       const struct stacks_value *value);
+
+/* Prints "user stacks: 99.2 % complete, 0.5 % through code without unwind information". */
+void stack_reasons_print(const struct stack_reasons *reasons);
+
+/* What waits of Go programs are, if there were any: their threads', not their goroutines'. */
+void stack_reasons_print_go(const struct stack_reasons *reasons);
+void stack_reasons_add(struct stack_reasons *sum, const struct stack_reasons *more);
+
+#endif

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Stacks as they come; see stack_rings.h. */
+#include <errno.h>
+
+#include "stacks/stack_rings.h"
+#include "stacks/user_stacks.h"
+
+static int on_definition(void *ctx, void *data, size_t size)
+{
+	const struct stack_rings *rings = ctx;
+	const struct stack_def *def = data;
+
+	stackdefs_add(rings->defs, def, size);
+	if (def->kind == STACK_USER &&
+	    (def->reason == UNWIND_NO_PROCESS || def->reason == UNWIND_NO_MAPPING))
+		user_stacks_learn(rings->user_stacks, (pid_t)def->tgid);
+	return 0;
+}
+
+/* Words that were walked here, not by BPF. */
+static void define(const struct stack_rings *rings, struct stack_def *def, const uint64_t *words,
+		   size_t n, int reason)
+{
+	def->kind = STACK_USER;
+	def->n_words = (uint16_t)n;
+	def->reason = (uint16_t)reason;
+	for (size_t i = 0; i < n; i++)
+		def->words[i] = words[i];
+	stackdefs_add(rings->defs, def, sizeof(*def));
+}
+
+void stack_rings_define_thread(const struct stack_rings *rings, const struct unwind_thread *thread)
+{
+	struct stack_def def = { .id = STACK_ID_AT_START | thread->tid, .tgid = thread->tgid };
+	uint64_t words[STACK_DEPTH];
+	int reason;
+	size_t n = user_stacks_walk_thread(rings->user_stacks, thread, words, STACK_DEPTH, &reason);
+
+	def.generation = (uint32_t)thread->generation;
+	define(rings, &def, words, n, reason);
+}
+
+/* A stack that BPF had no tables for at the moment. */
+static int on_copy(void *ctx, void *data, size_t size)
+{
+	const struct stack_rings *rings = ctx;
+	const struct unwind_copy *copy = data;
+	struct stack_def def = {};
+	uint64_t words[STACK_DEPTH];
+	int reason;
+	size_t n;
+
+	if (size < sizeof(*copy) || copy->n_bytes > size - sizeof(*copy))
+		return 0;
+	n = user_stacks_walk_copy(rings->user_stacks, copy, words, STACK_DEPTH, &reason);
+	def.id = copy->id;
+	def.tgid = copy->tgid;
+	def.generation = copy->generation;
+	def.time_ns = copy->time_ns;
+	define(rings, &def, words, n, reason);
+	return 0;
+}
+
+int stack_rings_open(struct stack_rings *rings, void (*then)(struct run *run))
+{
+	struct run *run = rings->run;
+
+	rings->definitions = ringbuf_watch(run, "stack_defs", on_definition, rings);
+	if (!rings->definitions)
+		return -EIO;
+	ringbuf_then(rings->definitions, then);
+	if (!user_stacks_makes_copies(rings->user_stacks) || !map_find(run, "unwind_copies"))
+		return 0;
+	rings->copies = ringbuf_watch(run, "unwind_copies", on_copy, rings);
+	return rings->copies ? 0 : -EIO;
+}
+
+void stack_rings_read(struct stack_rings *rings)
+{
+	ringbuf_read(rings->definitions);
+	if (rings->copies)
+		ringbuf_read(rings->copies);
+}
+
+void stack_rings_close(struct stack_rings *rings)
+{
+	ringbuf_close(rings->definitions);
+	ringbuf_close(rings->copies);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Definitions of stacks as they come: from BPF through a ring buffer; copies, through another, of
+ * stacks that are still to be walked; and stacks that are walked from outside.
+ */
+#ifndef STACK_RINGS_H
+#define STACK_RINGS_H
+
+#include "run/bpfmap.h"
+#include "run/ringbuf.h"
+#include "stacks/stackdefs.h"
+
+struct unwind_thread;
+struct user_stacks;
+
+struct stack_rings {
+	struct run *run; /* these three are set before stack_rings_open(); they stay the caller's */
+	struct stackdefs *defs;
+	struct user_stacks *user_stacks;
+	struct ringbuf *definitions, *copies; /* copies NULL: there are none */
+};
+
+/*
+ * Reads them while the loop runs, and calls then(run) each time that definitions have come. 0 or
+ * -errno, printed.
+ */
+int stack_rings_open(struct stack_rings *rings, void (*then)(struct run *run));
+
+/* Reads what there is now. */
+void stack_rings_read(struct stack_rings *rings);
+
+/* See stacks_define_thread(). */
+void stack_rings_define_thread(const struct stack_rings *rings, const struct unwind_thread *thread);
+
+void stack_rings_close(struct stack_rings *rings);
+
+#endif

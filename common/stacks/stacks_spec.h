@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a tool declares of its stacks, as data. What depends on options is asked once they are
+ * checked.
+ */
+#ifndef STACKS_SPEC_H
+#define STACKS_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "output/profile.h"
+#include "run/bpfmap.h"
+
+struct stacks_value {
+	uint64_t value;
+	uint64_t columns[PROFILE_COLUMNS];
+};
+
+/* Values that are not those that stack_count() adds up (bpf/stack.bpf.h). */
+struct stacks_source {
+	/* Calls visit for each, with a struct stack_key and a struct stacks_value. */
+	int (*read)(struct run *run, map_visit_fn *visit, void *arg);
+	void (*write_text)(struct run *run);
+};
+
+struct stacks_spec {
+	/*
+	 * What BPF adds up becomes the tool's unit when it is divided: 1000, "nanoseconds" to
+	 * microseconds. Formats for other programs are written in the raw unit. 0: it is its unit.
+	 */
+	uint64_t divisor;
+	const char *raw_unit;
+
+	const char *const *remarks; /* by stack_key.remark, from 1 on; n_remarks with number 0 */
+	size_t n_remarks;
+	bool are_waits;			    /* idle threads of Go programs become [idle] */
+	const struct column *columns;	    /* the first is stack_sum.part; NULL: there are none */
+	const struct stacks_source *source; /* NULL: the tables of stack_count() */
+
+	bool (*wants_user)(const struct run *run); /* user stacks; NULL: yes */
+	bool (*needs_kernel)(
+		const struct run *run); /* kernel stacks, even if not shown; NULL: no */
+	bool (*prefers_text)(const struct run *run); /* into a pipe or file too; NULL: no */
+	bool (*annotates)(const struct run *run);    /* "_[k]" behind kernel frames; NULL: no */
+
+	/* For tools with exposition_module: the report, in the raw unit and without stacks. */
+	void (*add_metrics)(struct run *run, const struct profile *profile);
+};
+
+#endif

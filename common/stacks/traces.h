@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Stacks by where they are in files, which is the same for all processes that run the same code:
+ * one trace for each, with its names, that outlives the processes. Names are looked up when they
+ * are asked for.
+ */
+#ifndef TRACES_H
+#define TRACES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi/stack.h"
+#include "base/hashtable.h"
+#include "output/profile.h"
+#include "symbols/usyms.h"
+
+#define WAKER_WORDS 4 /* of STACK_WAKER */
+
+/* Kernel addresses are offsets without dso. */
+struct place {
+	struct location location;
+	bool is_return;
+};
+
+struct trace {
+	struct hashlink link;
+	uint64_t id; /* with STACK_ID_FOLDED */
+	uint32_t kind, reason;
+	uint64_t waker[WAKER_WORDS]; /* of STACK_WAKER, which has no places */
+	unsigned int n_users;	     /* definitions that stand for it: the caller counts */
+	uint32_t last_used;	     /* by a report */
+	struct frame *frames;	     /* root first; NULL until asked for */
+	size_t n_frames, frames_capacity;
+	uint32_t n;
+	struct place places[]; /* leaf first */
+};
+
+struct kernelnames;
+struct traces;
+
+/* The processes stay the caller's, and outlive this. */
+struct traces *traces_new(struct processes *processes, const struct dso_options *options);
+void traces_free(struct traces *traces);
+
+/* See stackdefs.h. */
+void traces_set_kernelnames(struct traces *traces, struct kernelnames *names);
+void traces_set_own(struct traces *traces, uint64_t *programs, size_t n);
+void traces_meet(struct traces *traces, pid_t pid, uint32_t generation);
+void traces_look_up(struct traces *traces);
+struct dso_stats traces_stats(const struct traces *traces);
+
+/* The trace of a definition; user addresses are located at once, while their process is alive. */
+struct trace *traces_add(struct traces *traces, const struct stack_def *def);
+struct trace *traces_add_waker(struct traces *traces, const uint64_t words[WAKER_WORDS]);
+
+/* NULL: there is none of that id. */
+struct trace *traces_find(struct traces *traces, uint64_t id);
+
+/* Its frames, root first; they live as long as it does. */
+const struct frame *trace_frames(struct traces *traces, struct trace *trace, size_t *n);
+
+/* A report has been written: traces that it and the one before did not use are let go. */
+void traces_end_report(struct traces *traces);
+
+#endif

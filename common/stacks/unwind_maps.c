@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* BPF maps of unwind tables; see unwind_maps.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "run/bpfmap.h"
+#include "stacks/unwind_maps.h"
+
+/*
+ * How many processes and mappings there is room for: slices rest for a second before they go round.
+ */
+#define MIN_PROCESSES	 2048
+#define MAX_PROCESSES	 (1 << 22) /* the kernel's own limit */
+#define MAX_MAPPINGS	 (1 << 19)
+#define CPU_PROCESSES	 512
+#define GROWTH		 8
+#define PROCESS_MAPPINGS 8
+
+/* Of stacks that wait for their tables. */
+#define CPU_COPIES_BYTES (1u << 20)
+#define MIN_COPIES_BYTES (2u << 20)
+#define MAX_COPIES_BYTES (16u << 20)
+
+struct unwind_maps {
+	int processes_fd, changes_fd, shards_fd;
+	uint64_t mem_bytes;
+	struct unwind_mapping *mappings;
+	uint32_t max_mappings;
+	struct unwind_tables *tables;
+
+	/* Shards, of which the first n_ordered are, or are about to be, in the map of shards. */
+	int shard_fds[UNWIND_MAX_SHARDS];
+	uint32_t n_shards, n_ordered, n_installed;
+	bool has_installer;
+	int installer_pipe[2];
+	pthread_t installer;
+};
+
+/* ---- before load ---- */
+
+/* As many programs are started at a time as there are CPUs. */
+static void size_copies(struct bpf_map *copies)
+{
+	uint32_t bytes = MIN_COPIES_BYTES;
+
+	while (bytes < (uint32_t)libbpf_num_possible_cpus() * CPU_COPIES_BYTES &&
+	       bytes < MAX_COPIES_BYTES)
+		bytes *= 2;
+	if (copies)
+		bpf_map__set_max_entries(copies, bytes);
+}
+
+/* The kernel gives maps all their memory at once: several times what the machine asks for now. */
+static void size_maps(struct run *run, size_t n_processes)
+{
+	size_t wanted = (size_t)libbpf_num_possible_cpus() * CPU_PROCESSES;
+	uint32_t max_processes = MIN_PROCESSES, max_mappings;
+
+	if (wanted < n_processes * GROWTH)
+		wanted = n_processes * GROWTH;
+	while (max_processes < wanted && max_processes < MAX_PROCESSES)
+		max_processes *= 2;
+	bpf_map__set_max_entries(map_find(run, "unwind_processes"), max_processes);
+	map_fill_on_demand(run, "unwind_processes");
+	bpf_map__set_max_entries(map_find(run, "unwind_changes"), max_processes);
+	map_fill_on_demand(run, "unwind_changes");
+	max_mappings = max_processes < MAX_MAPPINGS / PROCESS_MAPPINGS
+			       ? max_processes * PROCESS_MAPPINGS
+			       : MAX_MAPPINGS;
+	bpf_map__set_max_entries(map_find(run, "unwind_mappings"), max_mappings);
+	size_copies(map_find(run, "unwind_copies"));
+}
+
+static void leave_out(const struct run *run)
+{
+	static const char *const maps[] = {
+		"unwind_processes", "unwind_mappings", "unwind_pages",
+		"unwind_rules",	    "unwind_patterns", "unwind_shards",
+		"unwind_changes",   "unwind_copies",   "unwind_recent"
+	};
+	static const char *const programs[] = { "unwind_fork", "unwind_exec", "unwind_unmapped" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+		map_leave_out(run, maps[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+		program_leave_out(run, programs[i]);
+}
+
+int unwind_maps_configure(struct run *run, bool by_cfi, size_t n_processes)
+{
+	struct unwind_settings settings = { .by_cfi = by_cfi };
+
+	if (by_cfi)
+		size_maps(run, n_processes);
+	else
+		leave_out(run);
+	return map_set_settings(run, ".rodata.unwind", &settings, sizeof(settings));
+}
+
+/* ---- memory ---- */
+
+static struct unwind_shard *new_shard(uint32_t n, void *arg)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	struct unwind_maps *maps = arg;
+	struct unwind_shard *shard;
+	int fd;
+
+	if ((uint64_t)(n + 1) * sizeof(*shard) > maps->mem_bytes)
+		return NULL;
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_shard", sizeof(__u32), sizeof(*shard), 1,
+			    &opts);
+	if (fd < 0)
+		return NULL;
+	shard = mmap(NULL, sizeof(*shard), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (shard == MAP_FAILED) {
+		close(fd);
+		return NULL;
+	}
+	maps->shard_fds[n] = fd;
+	maps->n_shards = n + 1;
+	return shard;
+}
+
+static bool map_arrays(const struct run *run, struct unwind_maps *maps,
+		       struct unwind_backing *backing)
+{
+	maps->mappings = map_memory(run, "unwind_mappings");
+	maps->max_mappings = bpf_map__max_entries(map_find(run, "unwind_mappings"));
+	backing->rules = map_memory(run, "unwind_rules");
+	backing->pages = map_memory(run, "unwind_pages");
+	backing->patterns = map_memory(run, "unwind_patterns");
+	return maps->mappings && backing->rules && backing->pages && backing->patterns;
+}
+
+struct unwind_maps *unwind_maps_open(const struct run *run, uint64_t mem_bytes)
+{
+	struct unwind_maps *maps = mem_zalloc(1, sizeof(*maps));
+	struct unwind_backing backing = { .new_shard = new_shard, .arg = maps };
+
+	maps->mem_bytes = mem_bytes;
+	maps->processes_fd = bpf_map__fd(map_find(run, "unwind_processes"));
+	maps->changes_fd = bpf_map__fd(map_find(run, "unwind_changes"));
+	maps->shards_fd = bpf_map__fd(map_find(run, "unwind_shards"));
+	if (!map_arrays(run, maps, &backing)) {
+		free(maps);
+		return NULL;
+	}
+	maps->tables = unwind_tables_new(&backing);
+	return maps;
+}
+
+struct unwind_tables *unwind_maps_tables(const struct unwind_maps *maps)
+{
+	return maps->tables;
+}
+
+struct unwind_mapping *unwind_maps_array(const struct unwind_maps *maps, uint32_t *n)
+{
+	*n = maps->max_mappings;
+	return maps->mappings;
+}
+
+/* ---- shards ---- */
+
+/* A map of maps takes no batches before 5.14. */
+static int install_one_by_one(int fd, const uint32_t *keys, const int *fds, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (bpf_map_update_elem(fd, &keys[i], &fds[i], BPF_ANY))
+			return -errno;
+	return 0;
+}
+
+/*
+ * Shards go into the map of shards by a thread of its own, as many at once as there are: the kernel
+ * waits for a grace period of some 10 ms each time. Until then walks end there.
+ */
+static int install_shards(const struct unwind_maps *maps, uint32_t first, uint32_t count)
+{
+	uint32_t keys[UNWIND_MAX_SHARDS] = {}, n = count;
+
+	for (uint32_t i = 0; i < count; i++)
+		keys[i] = first + i;
+	if (!bpf_map_update_batch(maps->shards_fd, keys, maps->shard_fds + first, &n, NULL))
+		return 0;
+	return install_one_by_one(maps->shards_fd, keys, maps->shard_fds + first, count);
+}
+
+struct order {
+	uint32_t first, count;
+};
+
+static void *run_installer(void *arg)
+{
+	struct unwind_maps *maps = arg;
+	struct order order;
+
+	while (read(maps->installer_pipe[0], &order, sizeof(order)) == sizeof(order)) {
+		install_shards(maps, order.first, order.count);
+		__atomic_store_n(&maps->n_installed, order.first + order.count, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+static int start_installer(struct unwind_maps *maps)
+{
+	int err = pipe2(maps->installer_pipe, O_CLOEXEC) ? errno : 0;
+
+	if (!err)
+		err = pthread_create(&maps->installer, NULL, run_installer, maps);
+	maps->has_installer = !err;
+	return err ? msg_errno(err, "starting a thread") : 0;
+}
+
+int unwind_maps_start(struct unwind_maps *maps)
+{
+	maps->n_ordered = maps->n_installed = maps->n_shards;
+	if (maps->n_shards && install_shards(maps, 0, maps->n_shards))
+		return msg_errno(errno, "installing unwind tables");
+	return start_installer(maps);
+}
+
+void unwind_maps_order(struct unwind_maps *maps)
+{
+	struct order order = { maps->n_ordered, maps->n_shards - maps->n_ordered };
+
+	if (maps->has_installer && order.count &&
+	    write(maps->installer_pipe[1], &order, sizeof(order)) == sizeof(order))
+		maps->n_ordered = maps->n_shards;
+}
+
+void unwind_maps_wait(const struct unwind_maps *maps)
+{
+	struct timespec while_waiting = { .tv_nsec = (long)NS_PER_MS };
+
+	while (__atomic_load_n(&maps->n_installed, __ATOMIC_ACQUIRE) < maps->n_ordered)
+		nanosleep(&while_waiting, NULL);
+}
+
+void unwind_maps_close(struct unwind_maps *maps)
+{
+	if (!maps)
+		return;
+	if (maps->has_installer) {
+		close(maps->installer_pipe[1]);
+		pthread_join(maps->installer, NULL);
+		close(maps->installer_pipe[0]);
+	}
+	unwind_tables_free(maps->tables);
+	for (uint32_t i = 0; i < maps->n_shards; i++)
+		close(maps->shard_fds[i]);
+	free(maps);
+}
+
+/* ---- processes ---- */
+
+/* Copies that BPF may still make do not become more because of a walk that lacked something. */
+void unwind_maps_publish(struct unwind_maps *maps, pid_t pid, const struct unwind_process *slice,
+			 bool allow_copies)
+{
+	struct unwind_process before = {}, now = *slice;
+
+	if (!allow_copies)
+		bpf_map_lookup_elem(maps->processes_fd, &pid, &before);
+	now.n_copies = before.n_copies;
+	bpf_map_update_elem(maps->processes_fd, &pid, &now, BPF_ANY);
+}
+
+/* The slice first: without the count, it could be taken for one that is up to date. */
+void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid)
+{
+	bpf_map_delete_elem(maps->processes_fd, &pid);
+	bpf_map_delete_elem(maps->changes_fd, &pid);
+}
+
+uint32_t unwind_maps_changes(struct unwind_maps *maps, pid_t pid)
+{
+	struct unwind_change change = {};
+
+	if (bpf_map_lookup_elem(maps->changes_fd, &pid, &change))
+		bpf_map_update_elem(maps->changes_fd, &pid, &change, BPF_NOEXIST);
+	return change.count;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The BPF maps that user stacks are walked by (bpf/abi/unwind_layout.h), as the loader sees them:
+ * how large they are, their memory, the shards that are made as they are needed and put into the
+ * map of shards, and what is published of each process.
+ */
+#ifndef UNWIND_MAPS_H
+#define UNWIND_MAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi/unwind_layout.h"
+#include "run/tool.h"
+#include "unwind/unwind_tables.h"
+
+/*
+ * Before load: makes the maps as large as the machine asks for (n_processes: that it has now), or
+ * leaves them out with the programs that keep them. 0 or -errno, printed.
+ */
+int unwind_maps_configure(struct run *run, bool by_cfi, size_t n_processes);
+
+struct unwind_maps;
+
+/* After load. mem_bytes: what shards may take. NULL, printed, if the maps' memory can't be had. */
+struct unwind_maps *unwind_maps_open(const struct run *run, uint64_t mem_bytes);
+void unwind_maps_close(struct unwind_maps *maps);
+
+/* The tables whose memory the maps are. */
+struct unwind_tables *unwind_maps_tables(const struct unwind_maps *maps);
+
+/* The array of mappings, with its size. */
+struct unwind_mapping *unwind_maps_array(const struct unwind_maps *maps, uint32_t *n);
+
+/*
+ * Puts all shards that there are into the map of shards, and starts the thread that does it from
+ * then on. 0 or -errno, printed.
+ */
+int unwind_maps_start(struct unwind_maps *maps);
+
+/* Has that thread put in what is new, and waits until it has. */
+void unwind_maps_order(struct unwind_maps *maps);
+void unwind_maps_wait(const struct unwind_maps *maps);
+
+/* allow_copies: what is missing in the slice from now on is worth copies of the stack. */
+void unwind_maps_publish(struct unwind_maps *maps, pid_t pid, const struct unwind_process *slice,
+			 bool allow_copies);
+
+/* The process has ended. */
+void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid);
+
+/*
+ * The count of changes that make a slice wrong (struct unwind_process). From the first question on,
+ * execs count.
+ */
+uint32_t unwind_maps_changes(struct unwind_maps *maps, pid_t pid);
+
+#endif

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Go's assembly; see go_code.h. The names in comments are those of runtime/asm_amd64.s. */
+#include <string.h>
+
+#include "elf/x86_decode.h"
+#include "unwind/go_code.h"
+
+#define REX_W	    8
+#define NO_REGISTER 0xff
+
+enum { RSP = 4, RBP = 5 };
+
+enum opcode {
+	OPCODE_SUB = 0x2b,   /* register -= memory */
+	OPCODE_AND = 0x83,   /* ... $byte, if it is number 4 of them */
+	OPCODE_STORE = 0x89, /* register to register or memory */
+	OPCODE_LOAD = 0x8b,
+	OPCODE_LEA = 0x8d,
+	OPCODE_IMMEDIATE = 0xc7,
+	OPCODE_PUSH_RBP = 0x55,
+};
+
+/* An instruction that was decoded. */
+struct step {
+	struct x86_insn insn;
+	const uint8_t *start;
+	size_t behind; /* offset of what follows */
+};
+
+/* What isn't known is passed over by one byte: the next ones come right again. */
+static bool next_step(const struct go_code *code, size_t *at, struct step *step)
+{
+	if (*at >= code->size)
+		return false;
+	if (!x86_decode(&step->insn, code->bytes + *at, code->size - *at))
+		step->insn = (struct x86_insn){ .bytes = 1, .opcode = 0x90 };
+	step->start = code->bytes + *at;
+	*at += step->insn.bytes;
+	step->behind = *at;
+	return true;
+}
+
+static bool is_wide(const struct x86_insn *insn, enum opcode opcode)
+{
+	return insn->map == X86_MAP_ONE && !insn->is_vex && insn->rex & REX_W &&
+	       insn->opcode == opcode;
+}
+
+/* ---- operands ---- */
+
+/* A place in memory: a register, and a distance from what it points at. */
+struct place {
+	uint8_t base; /* NO_REGISTER: none */
+	int32_t distance;
+};
+
+static int32_t word_at(const uint8_t *bytes)
+{
+	int32_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return word;
+}
+
+/*
+ * Behind ModRM, if it is 4: the base, unless that is 5 without a distance. Only those without an
+ * index.
+ */
+static bool read_sib(const struct x86_insn *insn, uint8_t sib, uint8_t *base)
+{
+	*base = (uint8_t)((sib & 7) | (insn->rex & 1 ? 8 : 0));
+	if (!(insn->modrm >> 6) && (sib & 7) == 5)
+		*base = NO_REGISTER;
+	return (sib >> 3 & 7) == 4 && !(insn->rex & 2);
+}
+
+static bool read_place(const struct step *step, struct place *place)
+{
+	const struct x86_insn *insn = &step->insn;
+	const uint8_t *p = step->start + insn->modrm_at + 1;
+	uint8_t mode = insn->modrm >> 6;
+
+	if (!insn->has_modrm || mode == 3 || (!mode && (insn->modrm & 7) == 5)) /* from rip */
+		return false;
+	place->base = x86_rm(insn);
+	if ((insn->modrm & 7) == 4 && !read_sib(insn, *p++, &place->base))
+		return false;
+	place->distance = 0;
+	if (mode == 1)
+		place->distance = (*p ^ 0x80) - 0x80; /* with its sign */
+	else if (mode == 2 || place->base == NO_REGISTER)
+		place->distance = word_at(p);
+	return true;
+}
+
+/* A load, store or the like of that opcode, from or to memory. */
+static bool read_access(const struct step *step, enum opcode opcode, uint8_t *reg,
+			struct place *place)
+{
+	if (!is_wide(&step->insn, opcode) || !read_place(step, place))
+		return false;
+	*reg = x86_reg(&step->insn);
+	return true;
+}
+
+/* ---- the stack pointer ---- */
+
+static bool writes_sp(const struct x86_insn *insn)
+{
+	if (is_wide(insn, OPCODE_LOAD))
+		return x86_reg(insn) == RSP;
+	if (x86_rm_is_memory(insn) || x86_rm(insn) != RSP)
+		return false;
+	return is_wide(insn, OPCODE_STORE) ||
+	       (is_wide(insn, OPCODE_AND) && (insn->modrm >> 3 & 7) == 4);
+}
+
+bool go_code_moves_stack(const struct go_code *code, size_t *first, size_t *last)
+{
+	struct step step;
+	size_t at = 0;
+
+	*first = *last = 0;
+	while (next_step(code, &at, &step)) {
+		if (!writes_sp(&step.insn))
+			continue;
+		*first = *first ? *first : step.behind;
+		*last = step.behind;
+	}
+	return *first;
+}
+
+/* ---- the frame pointer ---- */
+
+bool go_code_pushes_bp(const struct go_code *code, size_t end)
+{
+	return end && end <= code->size && code->bytes[end - 1] == OPCODE_PUSH_RBP;
+}
+
+bool go_code_saves_bp(const struct go_code *code, size_t from, size_t end, int32_t *distance,
+		      size_t *behind)
+{
+	struct place place;
+	struct step step;
+	uint8_t reg;
+
+	while (from < end && next_step(code, &from, &step)) {
+		if (!read_access(&step, OPCODE_STORE, &reg, &place) || reg != RBP ||
+		    place.base != RSP)
+			continue;
+		*distance = place.distance;
+		*behind = step.behind;
+		return true;
+	}
+	return false;
+}
+
+/* ---- from one stack to the other ---- */
+
+/*
+ * MOVQ g(CX), AX: the goroutine by thread-local storage. Its place is in the instruction, or has
+ * been moved to the register just before.
+ */
+static bool reads_g(const struct step *before, const struct step *step, int32_t *tls, uint8_t *g)
+{
+	struct place place;
+
+	if (!(step->insn.prefixes & X86_PREFIX_SEGMENT) ||
+	    !read_access(step, OPCODE_LOAD, g, &place))
+		return false;
+	*tls = place.distance;
+	if (place.base == NO_REGISTER)
+		return true;
+	if (!is_wide(&before->insn, OPCODE_IMMEDIATE) || x86_rm_is_memory(&before->insn) ||
+	    x86_rm(&before->insn) != place.base)
+		return false;
+	*tls += word_at(before->start + before->insn.modrm_at + 1);
+	return true;
+}
+
+/* A load of to from a place that from points at. */
+static bool loads(const struct step *step, uint8_t from, uint8_t *to, int32_t *distance)
+{
+	struct place place;
+
+	if (!read_access(step, OPCODE_LOAD, to, &place) || place.base != from)
+		return false;
+	*distance = place.distance;
+	return true;
+}
+
+/* How systemstack comes back: by its g's m, that one's curg, and that one's sched. */
+struct way_back {
+	int32_t tls, m, curg, sp;
+};
+
+/* MOVQ (g_sched+gobuf_sp)(AX), SP */
+static bool find_sched(const struct go_code *code, size_t at, uint8_t g, int32_t *sp)
+{
+	struct step step;
+	uint8_t to;
+
+	while (next_step(code, &at, &step))
+		if (loads(&step, g, &to, sp) && to == RSP)
+			return true;
+	return false;
+}
+
+/* The last one: the way there may look like it. */
+static bool find_way_back(const struct go_code *code, struct way_back *way)
+{
+	struct step steps[4] = {}; /* the latest one last */
+	struct way_back found;
+	uint8_t g, m, curg;
+	bool is_found = false;
+	size_t at = 0;
+
+	while (next_step(code, &at, &steps[3])) {
+		if (reads_g(&steps[0], &steps[1], &found.tls, &g) &&
+		    loads(&steps[2], g, &m, &found.m) && loads(&steps[3], m, &curg, &found.curg) &&
+		    find_sched(code, at, curg, &found.sp)) {
+			*way = found;
+			is_found = true;
+		}
+		memmove(steps, steps + 1, 3 * sizeof(steps[0]));
+	}
+	return is_found;
+}
+
+/*
+ * morestack: LEAQ 8(SP), AX; MOVQ AX, (g_sched+gobuf_sp)(SI); MOVQ BP, (g_sched+gobuf_bp)(SI). How
+ * many words lie between the two; 0: it isn't found.
+ */
+static uint8_t find_bp_words(const struct go_code *code)
+{
+	struct step steps[3] = {};
+	struct place places[3];
+	uint8_t regs[3];
+	size_t at = 0;
+
+	while (next_step(code, &at, &steps[2])) {
+		if (read_access(&steps[0], OPCODE_LEA, &regs[0], &places[0]) &&
+		    places[0].base == RSP && places[0].distance == 8 &&
+		    read_access(&steps[1], OPCODE_STORE, &regs[1], &places[1]) &&
+		    regs[1] == regs[0] &&
+		    read_access(&steps[2], OPCODE_STORE, &regs[2], &places[2]) && regs[2] == RBP &&
+		    places[2].base == places[1].base)
+			return (uint8_t)((places[2].distance - places[1].distance) / 8);
+		memmove(steps, steps + 1, 2 * sizeof(steps[0]));
+	}
+	return 0;
+}
+
+static bool fits(const struct way_back *way, uint8_t bp_words)
+{
+	return way->tls < 0 && way->tls >= INT16_MIN && way->m >= 0 && way->m <= UINT8_MAX &&
+	       way->sp >= 0 && way->sp <= UINT8_MAX && way->curg >= 0 && way->curg <= UINT16_MAX &&
+	       bp_words && bp_words < UNWIND_BX_PLACES;
+}
+
+struct unwind_rule go_code_find_stack(const struct go_code *systemstack,
+				      const struct go_code *morestack)
+{
+	uint8_t bp_words = find_bp_words(morestack);
+	struct way_back way;
+
+	if (!find_way_back(systemstack, &way) || !fits(&way, bp_words))
+		return (struct unwind_rule){ .kind = UNWIND_BAD };
+	return (struct unwind_rule){
+		.kind = UNWIND_GO_STACK,
+		.bx_place = bp_words,
+		.bp_off = (int16_t)way.tls,
+		.cfa_off = unwind_pack_go((__u8)way.m, (__u8)way.sp, (__u16)way.curg),
+	};
+}
+
+/* MOVQ 48(SP), DI; MOVQ (g_stack+stack_hi)(DI), SI; SUBQ 40(SP), SI */
+struct unwind_rule go_code_find_call(const struct go_code *asmcgocall)
+{
+	struct step steps[3] = {};
+	struct place g, high, used;
+	uint8_t regs[3];
+	size_t at = 0;
+
+	while (next_step(asmcgocall, &at, &steps[2])) {
+		if (read_access(&steps[0], OPCODE_LOAD, &regs[0], &g) && g.base == RSP &&
+		    read_access(&steps[1], OPCODE_LOAD, &regs[1], &high) && high.base == regs[0] &&
+		    high.distance == UNWIND_GO_STACK_HIGH &&
+		    read_access(&steps[2], OPCODE_SUB, &regs[2], &used) && regs[2] == regs[1] &&
+		    used.base == RSP && g.distance == used.distance + 8)
+			return (struct unwind_rule){ .kind = UNWIND_GO_CALL,
+						     .cfa_off = used.distance };
+		memmove(steps, steps + 1, 2 * sizeof(steps[0]));
+	}
+	return (struct unwind_rule){ .kind = UNWIND_BAD };
+}

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Unwind rows of Go code; see go_rows.h. The return address lies above the frame: CFA = rsp + its
+ * size + 8. Functions with a frame keep the caller's rbp at its top, at CFA - 16 (since Go 1.7).
+ * Only assembly does otherwise, and the few functions of the runtime that change stacks or have no
+ * caller.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/mem.h"
+#include "elf/gopclntab.h"
+#include "unwind/go_code.h"
+#include "unwind/go_rows.h"
+
+#define CODE_MAX_BYTES 4096 /* of functions that are looked at: the largest has some hundred */
+#define BP_OFF	       (-16)
+#define FRAME_MAX      (1 << 30)
+
+struct builder {
+	const struct gopclntab *table;
+	struct cfi_row *rows;
+	size_t n, cap;
+	bool has_flags;
+	struct unwind_rule go_stack; /* to the goroutine's stack */
+};
+
+/* What is special of a function. */
+enum role {
+	ROLE_NONE,
+	ROLE_ROOT,	  /* has no caller */
+	ROLE_SIGNAL,	  /* what handlers of signals return to */
+	ROLE_INJECTED,	  /* made to look as if what was interrupted had called it */
+	ROLE_LEAVES,	  /* goes to another stack for good: that one begins here */
+	ROLE_JUMPS,	  /* ... which may be any */
+	ROLE_SYSTEMSTACK, /* calls on the scheduler's stack */
+	ROLE_MORESTACK,	  /* ... and doesn't return but starts its caller anew */
+};
+
+static const struct {
+	const char *name;
+	enum role role;
+} roles[] = {
+	{ "goexit", ROLE_ROOT },
+	{ "mstart", ROLE_ROOT },
+	{ "rt0_go", ROLE_ROOT },
+	{ "sigreturn", ROLE_SIGNAL },
+	{ "sigreturn__sigaction", ROLE_SIGNAL },
+	{ "asyncPreempt", ROLE_INJECTED },
+	{ "sigpanic", ROLE_INJECTED },
+	{ "mcall", ROLE_LEAVES },
+	{ "clone", ROLE_LEAVES },
+	{ "switchToCrashStack0", ROLE_LEAVES },
+	{ "gogo", ROLE_JUMPS },
+	{ "systemstack", ROLE_SYSTEMSTACK },
+	{ "morestack", ROLE_MORESTACK },
+};
+
+static const struct unwind_rule rule_gap = { .kind = UNWIND_GAP },
+				rule_end = { .kind = UNWIND_END },
+				rule_bad = { .kind = UNWIND_BAD },
+				rule_signal = { .kind = UNWIND_SIGNAL },
+				rule_switch = { .kind = UNWIND_SWITCH,
+						.cfa_off = 16,
+						.bp_kind = UNWIND_BP_AT_CFA,
+						.bp_off = BP_OFF };
+
+static const char *name_of(const struct builder *b, const struct go_func *f)
+{
+	const char *name = gopclntab_name(b->table, f->name);
+
+	return name ? name : "";
+}
+
+static enum role role_of(const char *name)
+{
+	if (!strncmp(name, "_rt0_", 5) && !strstr(name, "_lib"))
+		return ROLE_ROOT; /* the program's entry */
+	if (strncmp(name, "runtime.", 8))
+		return ROLE_NONE;
+	for (size_t i = 0; i < ARRAY_SIZE(roles); i++)
+		if (!strcmp(name + 8, roles[i].name))
+			return roles[i].role;
+	return ROLE_NONE;
+}
+
+static void append(struct builder *b, uint64_t vaddr, struct unwind_rule rule)
+{
+	struct cfi_row *last = b->n ? &b->rows[b->n - 1] : NULL;
+
+	if (!memcmp(last ? &last->rule : &rule_gap, &rule, sizeof(rule)))
+		return;
+	if (last && last->vaddr >= vaddr) {
+		last->rule = rule;
+		return;
+	}
+	b->rows = mem_grow(b->rows, b->n, &b->cap, sizeof(*b->rows));
+	b->rows[b->n++] = (struct cfi_row){ .vaddr = vaddr, .rule = rule };
+}
+
+/* bp_off: where the caller's rbp is, from the CFA; 0: still in rbp. */
+static struct unwind_rule frame_rule(enum role role, int32_t frame_bytes, int32_t bp_off)
+{
+	struct unwind_rule rule = { .kind = role == ROLE_INJECTED ? UNWIND_SP_EXACT : UNWIND_SP,
+				    .cfa_off = frame_bytes + 8 };
+
+	if (frame_bytes < 0 || frame_bytes > FRAME_MAX)
+		return rule_bad;
+	if (bp_off < 0 && bp_off >= INT16_MIN) {
+		rule.bp_kind = UNWIND_BP_AT_CFA;
+		rule.bp_off = (int16_t)bp_off;
+	}
+	return rule;
+}
+
+/* ---- what the compiler has made ---- */
+
+static void add_compiled(struct builder *b, const struct go_func *f, enum role role)
+{
+	struct go_values v = go_values_begin(b->table, f, f->frame_sizes);
+
+	append(b, f->start, f->frame_sizes ? frame_rule(role, 0, 0) : rule_gap);
+	while (go_values_next(&v) && v.start < f->end)
+		append(b, v.start, frame_rule(role, v.value, v.value >= 8 ? BP_OFF : 0));
+}
+
+/* ---- assembly ---- */
+
+/* A function's code, and what it does by it. Addresses: UINT64_MAX for never. */
+struct assembly {
+	const struct go_func *f;
+	enum role role;
+	struct go_code code;
+	int32_t bp_off;	     /* where rbp is saved, from the CFA */
+	uint64_t bp_saved;   /* from there on */
+	uint64_t away, back; /* it is on another stack from here to there */
+	struct unwind_rule elsewhere;
+};
+
+static struct go_code read_code(const struct builder *b, const struct go_func *f)
+{
+	uint64_t bytes = f->end - f->start;
+	struct go_code code = { .size = bytes < CODE_MAX_BYTES ? bytes : CODE_MAX_BYTES };
+
+	code.bytes = elf64_read_vaddr(&b->table->elf, f->start, code.size, CODE_MAX_BYTES);
+	if (!code.bytes)
+		code.size = 0;
+	return code;
+}
+
+static void free_code(struct go_code *code)
+{
+	free((void *)code->bytes);
+}
+
+/* In one range of a frame's size. */
+static bool find_saved_bp_in(struct assembly *a, const struct go_values *v)
+{
+	size_t start = v->start - a->f->start, end = v->end - a->f->start, behind;
+	int32_t place;
+
+	if (v->value == 8 && go_code_pushes_bp(&a->code, start)) {
+		a->bp_off = BP_OFF;
+		a->bp_saved = v->start;
+		return true;
+	}
+	if (!go_code_saves_bp(&a->code, start, end, &place, &behind))
+		return false;
+	a->bp_off = place - v->value - 8;
+	a->bp_saved = a->f->start + behind;
+	return true;
+}
+
+static void find_saved_bp(const struct builder *b, struct assembly *a)
+{
+	struct go_values v = go_values_begin(b->table, a->f, a->f->frame_sizes);
+
+	a->bp_saved = UINT64_MAX;
+	while (go_values_next(&v) && v.start < a->f->end)
+		if (find_saved_bp_in(a, &v))
+			return;
+}
+
+/* By rbp, which whoever is called there keeps. */
+static struct unwind_rule rule_by_frame(const struct assembly *a)
+{
+	return a->bp_off == BP_OFF ? rule_switch : go_code_find_call(&a->code);
+}
+
+/* A goroutine's stack may have been moved meanwhile: what it began as is no good then. */
+static struct unwind_rule rule_elsewhere(const struct builder *b, const struct assembly *a)
+{
+	struct unwind_rule rule = b->go_stack;
+	bool has_frame = a->bp_off == BP_OFF;
+
+	switch (a->role) {
+	case ROLE_LEAVES:
+		return rule_end;
+	case ROLE_JUMPS:
+		return rule_bad;
+	case ROLE_MORESTACK:
+		if (rule.kind == UNWIND_BAD)
+			return rule_end;
+		rule.bp_kind = UNWIND_GO_SAVED;
+		return rule;
+	case ROLE_SYSTEMSTACK:
+		if (rule.kind == UNWIND_BAD)
+			return rule_by_frame(a);
+		rule.bp_kind = has_frame ? UNWIND_GO_FRAMED : UNWIND_GO_CALLED;
+		return rule;
+	default:
+		return rule_by_frame(a);
+	}
+}
+
+static bool returns(const struct assembly *a)
+{
+	return a->role != ROLE_LEAVES && a->role != ROLE_JUMPS && a->role != ROLE_MORESTACK &&
+	       a->elsewhere.kind != UNWIND_BAD;
+}
+
+static bool may_move_stack(const struct builder *b, const struct assembly *a)
+{
+	return b->has_flags ? a->f->flags & GO_SPWRITE
+			    : !strncmp(name_of(b, a->f), "runtime.", 8) ||
+				      !strncmp(name_of(b, a->f), "time.", 5);
+}
+
+static void find_moves(const struct builder *b, struct assembly *a)
+{
+	size_t first, last;
+
+	a->away = a->back = UINT64_MAX;
+	if (!may_move_stack(b, a) || !go_code_moves_stack(&a->code, &first, &last))
+		return;
+	a->elsewhere = rule_elsewhere(b, a);
+	a->away = a->f->start + first;
+	a->back = returns(a) ? a->f->start + last : a->f->end;
+}
+
+static struct unwind_rule assembly_rule(const struct assembly *a, uint64_t vaddr,
+					int32_t frame_bytes)
+{
+	if (vaddr >= a->away && vaddr < a->back)
+		return a->elsewhere;
+	return frame_rule(a->role, frame_bytes,
+			  frame_bytes && vaddr >= a->bp_saved ? a->bp_off : 0);
+}
+
+/* A range of one frame size, in which other things may change. */
+static void add_range(struct builder *b, const struct assembly *a, const struct go_values *v)
+{
+	const uint64_t edges[] = { a->bp_saved, a->away, a->back };
+	uint64_t end = v->end < a->f->end ? v->end : a->f->end, next;
+
+	for (uint64_t at = v->start; at < end; at = next) {
+		next = end;
+		for (size_t i = 0; i < ARRAY_SIZE(edges); i++)
+			if (edges[i] > at && edges[i] < next)
+				next = edges[i];
+		append(b, at, assembly_rule(a, at, v->value));
+	}
+}
+
+static void add_assembly(struct builder *b, const struct go_func *f, enum role role)
+{
+	struct go_values v = go_values_begin(b->table, f, f->frame_sizes);
+	struct assembly a = { .f = f, .role = role, .code = read_code(b, f) };
+
+	find_saved_bp(b, &a);
+	find_moves(b, &a);
+	append(b, f->start, f->frame_sizes ? frame_rule(role, 0, 0) : rule_gap);
+	while (go_values_next(&v) && v.start < f->end)
+		add_range(b, &a, &v);
+	free_code(&a.code);
+}
+
+static bool is_assembly(const struct builder *b, const struct go_func *f)
+{
+	const char *file, *suffix;
+
+	if (b->has_flags)
+		return f->flags & (GO_ASM | GO_SPWRITE);
+	file = gopclntab_file(b->table, f, f->start);
+	suffix = file ? strrchr(file, '.') : NULL;
+	return suffix && !strcmp(suffix, ".s");
+}
+
+/* ---- all functions ---- */
+
+static void add_function(struct builder *b, const struct go_func *f)
+{
+	enum role role = role_of(name_of(b, f));
+
+	if (role == ROLE_ROOT)
+		append(b, f->start, rule_end);
+	else if (role == ROLE_SIGNAL) /* to its first byte: no call comes before */
+		append(b, f->start - 1, rule_signal);
+	else if (is_assembly(b, f))
+		add_assembly(b, f, role);
+	else
+		add_compiled(b, f, role);
+}
+
+/* Before Go 1.17 there are none. */
+static bool has_flags(const struct gopclntab *table)
+{
+	struct go_func f;
+
+	for (size_t i = 0; i < table->n_funcs; i++)
+		if (gopclntab_func(table, i, &f) && f.flags & (GO_ASM | GO_TOPFRAME))
+			return true;
+	return false;
+}
+
+/* The code of the runtime's functions that have these roles; the first of each. */
+static void find_codes(const struct builder *b, struct go_code *systemstack,
+		       struct go_code *morestack)
+{
+	struct go_func f;
+
+	for (size_t i = 0; i < b->table->n_funcs; i++) {
+		enum role role = ROLE_NONE;
+
+		if (gopclntab_func(b->table, i, &f))
+			role = role_of(name_of(b, &f));
+		if (role == ROLE_SYSTEMSTACK && !systemstack->bytes)
+			*systemstack = read_code(b, &f);
+		if (role == ROLE_MORESTACK && !morestack->bytes)
+			*morestack = read_code(b, &f);
+	}
+}
+
+static void learn_stacks(struct builder *b)
+{
+	struct go_code systemstack = { .bytes = NULL }, morestack = { .bytes = NULL };
+
+	find_codes(b, &systemstack, &morestack);
+	b->go_stack = go_code_find_stack(&systemstack, &morestack);
+	free_code(&systemstack);
+	free_code(&morestack);
+}
+
+/*
+ * The steps of all tables of values together are no more than there are bytes of code: functions
+ * that overlap, or are not in the segment, are left out.
+ */
+static void add_functions(struct builder *b, const Elf64_Phdr *text)
+{
+	uint64_t end = text->p_vaddr;
+	struct go_func f;
+
+	for (size_t i = 0; i < b->table->n_funcs; i++) {
+		if (!gopclntab_func(b->table, i, &f) || f.start < end ||
+		    f.end - text->p_vaddr > text->p_filesz)
+			continue;
+		if (f.start > end)
+			append(b, end, rule_gap);
+		add_function(b, &f);
+		end = f.end;
+	}
+	append(b, end, rule_gap);
+}
+
+static void build(struct builder *b)
+{
+	struct go_func first;
+	Elf64_Phdr text;
+
+	if (!gopclntab_func(b->table, 0, &first) ||
+	    elf64_find_load(&b->table->elf, first.start, &text) || !(text.p_flags & PF_X))
+		return;
+	b->has_flags = has_flags(b->table);
+	learn_stacks(b);
+	add_functions(b, &text);
+}
+
+static void add_to(struct cfi_table *t, struct builder *b)
+{
+	if (t->count) {
+		cfi_fill_gap(t, b->rows, b->n - 1, b->rows[b->n - 1].vaddr);
+		free(b->rows);
+		return;
+	}
+	cfi_free(t);
+	t->rows = b->rows;
+	t->count = b->n;
+}
+
+void go_rows_fill(struct cfi_table *t, const struct elf64 *elf)
+{
+	struct gopclntab table;
+	struct builder b = { .table = &table };
+
+	if (elf->header.e_machine != EM_X86_64 || gopclntab_open(&table, elf))
+		return;
+	build(&b);
+	gopclntab_close(&table);
+	if (b.n > 1)
+		add_to(t, &b);
+	else
+		free(b.rows);
+}

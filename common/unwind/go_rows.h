@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Unwind rows of Go code, from the frame sizes in the Go runtime's function table
+ * (elf/gopclntab.h): Go writes no .eh_frame. x86-64 only. What Go's runtime does with its stacks,
+ * the scheduler's and the goroutines', is in go_code.h.
+ */
+#ifndef GO_ROWS_H
+#define GO_ROWS_H
+
+#include "elf/elf64.h"
+#include "unwind/cfi.h"
+
+/*
+ * Adds the rows of the Go functions of the file that the table was compiled from, if there are any;
+ * the table may be empty.
+ */
+void go_rows_fill(struct cfi_table *t, const struct elf64 *elf);
+
+#endif

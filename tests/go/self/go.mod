@@ -1,0 +1,3 @@
+module self
+
+go 1.18

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reports that come again and again, live: into files, one for each, and into a stream, where they
+ * follow each other.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "live.h"
+
+#define INTERVAL "50ms"
+
+/* ---- a file for each interval ---- */
+
+/* Command lines whose reports come from ring buffers and tables, while processes come and go. */
+static const char *const continuous[][6] = {
+	{ "profile", "x.pb.gz" },      { "offcputime", "x.pb.gz" },
+	{ "pagefaults", "x.pb.gz" },   { "pagefaults", "x.json", "--by-file" },
+	{ "runqlat", "x.json", "-P" }, { "runqlat", "x.txt", "--slower", "1us" },
+	{ "syscount", "x.txt", "-L" }, { "memleak", "x.pb.gz" },
+};
+
+/* Many stacks and calls of processes that have just begun. */
+static void be_busy(void)
+{
+	for (int i = 0; i < 8; i++) {
+		struct proc *work = work_start("tree", "6", "spin", "200");
+
+		work_do(work);
+		proc_kill(work);
+	}
+}
+
+/* memleak has a target, whose end is the end of the run. */
+static void run_continuously(const char *const words[6])
+{
+	const char *folder = folder_make(), *name = words[0], *more = words[2] ? words[2] : "-v";
+	struct proc *target = work_start("leaky", "all", "1"), *tool;
+	bool has_target = !strcmp(name, "memleak");
+	size_t n_files;
+
+	tool = tool_start(name, "--interval", INTERVAL, "--output",
+			  text_of("%s/%s", folder, words[1]), has_target ? "-p" : "-v",
+			  has_target ? pid_text(target->pid) : "-v", more,
+			  words[3] ? words[3] : "-v");
+	if (has_target)
+		work_do(target);
+	be_busy();
+	n_files = folder_count(folder);
+	for (int i = 0; i < 300 && !tool->has_ended && folder_count(folder) <= n_files; i++)
+		proc_linger(tool, 100);
+	if (folder_count(folder) <= n_files)
+		UNIT_FAIL("%s %s %s ended by itself", name, words[1], more);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	proc_kill(target);
+}
+
+static const char *const formats[] = { "text", "folded", "svg", "pprof", "json" };
+
+/* Whether the failure is seen when the buffer is full or at the end. */
+TEST(a_full_disk_is_an_error_in_every_format)
+{
+	struct proc *work = work_start("tree", "8", "nap", "1"), *tool;
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		tool = tool_start("offcputime", "--format", formats[i], "--output", "/dev/full",
+				  "-p", pid_text(work->pid));
+		if (!i)
+			work_do(work);
+		proc_linger(tool, 100);
+		tool_stop(tool);
+		CHECK_STATUS(tool, 1);
+		CHECK_HAS(tool->err, "writing /dev/full: No space left on device\n");
+	}
+	tool = tool_run("runqlat", "--slower", "1us", "--output", "/dev/full", "--duration", "5");
+	CHECK_STATUS(tool, 1);
+	CHECK_HAS(tool->err, "writing /dev/full: No space left on device\n");
+}
+
+TEST(a_name_that_promises_another_format_is_refused)
+{
+	const char *folder = folder_make();
+
+	CHECK_REFUSED("svg", "runqlat", "--output", text_of("%s/y.svg", folder), "1", "1");
+	CHECK_REFUSED("folded", "syscount", "--output", text_of("%s/y.folded", folder));
+	CHECK_REFUSED("pprof", "pagefaults", "--by-file", "--output",
+		      text_of("%s/y.pb.gz", folder));
+	CHECK_EQ(folder_count(folder), 0);
+	CHECK_STATUS(tool_run("runqlat", "--format", "text", "--output",
+			      text_of("%s/y.svg", folder), "--duration", "100ms"),
+		     0);
+}
+
+TEST(every_tool_runs_on_into_a_file_for_each_interval)
+{
+	for (size_t i = 0; i < sizeof(continuous) / sizeof(*continuous); i++)
+		run_continuously(continuous[i]);
+}

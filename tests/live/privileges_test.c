@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What tools can do for a user who is not root, by capabilities: each row of tracelets(8),
+ * PRIVILEGES.
+ */
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "live.h"
+
+#define BIT(n)	   (1ULL << (n))
+#define BPF	   BIT(39)
+#define PERFMON	   BIT(38)
+#define PTRACE	   BIT(CAP_SYS_PTRACE)
+#define DAC	   BIT(CAP_DAC_READ_SEARCH)
+#define SYSLOG	   BIT(CAP_SYSLOG)
+#define CHECKPOINT BIT(40)
+
+#define NOBODY 65534
+
+static bool set_capabilities(uint64_t caps)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2];
+
+	for (int i = 0; i < 2; i++) {
+		uint32_t half = (uint32_t)(caps >> 32 * i);
+
+		data[i] = (struct __user_cap_data_struct){ half, half, half };
+	}
+	return !syscall(SYS_capset, &header, data);
+}
+
+/* arg: the capabilities that a user has, through execve(2) too. */
+static bool become_user(void *arg)
+{
+	uint64_t caps = *(uint64_t *)arg;
+
+	if (prctl(PR_SET_KEEPCAPS, 1) || setgid(NOBODY) || setuid(NOBODY) ||
+	    !set_capabilities(caps))
+		return false;
+	for (unsigned long i = 0; i < 64; i++)
+		if (caps >> i & 1 && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0))
+			return false;
+	return true;
+}
+
+/* The tool where everybody can reach it. */
+static const char *copy_tool(const char *name)
+{
+	const char *folder = folder_make(), *path = text_of("%s/%s", folder, name);
+
+	CHECK(!chmod(folder, 0755) && file_copy(tool_path(name), path) && !chmod(path, 0755));
+	return path;
+}
+
+static struct proc *run_as_user(uint64_t caps, const char *tool, const char *duration)
+{
+	return tool_run_in(become_user, &caps, copy_tool(tool), "--duration", duration);
+}
+
+static const char *const tools[] = { "profile", "offcputime", "runqlat", "syscount", "pagefaults" };
+
+TEST(what_is_missing_is_named)
+{
+	for (int i = 0; i < 5; i++) {
+		struct proc *tool = run_as_user(0, tools[i], "100ms");
+
+		if (tool->status == 127)
+			SKIP("an ordinary user can't reach the tools");
+		CHECK_STATUS(tool, 1);
+		CHECK_STR(tool->out, "");
+		CHECK_HAS(tool->err, "hint: grant CAP_BPF and CAP_PERFMON, or run it as root");
+	}
+	CHECK_HAS(run_as_user(BPF, "runqlat", "100ms")->err, "hint: grant CAP_PERFMON, or");
+	CHECK_HAS(run_as_user(PERFMON, "runqlat", "100ms")->err, "hint: grant CAP_BPF, or");
+}
+
+TEST(two_capabilities_are_enough_for_all_events)
+{
+	for (int i = 0; i < 5; i++) {
+		struct proc *tool = run_as_user(BPF | PERFMON, tools[i], "300ms");
+
+		CHECK_STATUS(tool, 0);
+		CHECK_HAS(tool->err, "without CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYSLOG and "
+				     "CAP_CHECKPOINT_RESTORE: ");
+	}
+}
+
+/* Counted in full, though it is root's. */
+TEST(a_user_counts_what_root_counts)
+{
+	uint64_t caps = BPF | PERFMON;
+	struct proc *work = work_start("pingpong", "101");
+	struct proc *tool = tool_launch_in(become_user, &caps,
+					   ARGV(copy_tool("runqlat"), "-p", pid_text(work->pid)));
+	uint64_t before = task_switches(work->pid, 0);
+
+	CHECK(proc_wait_for(tool, "tracing..."));
+	work_do(work);
+	before = task_switches(work->pid, 0) - before;
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK(before > 100);
+	CHECK_SWITCHES(hist_count_of(tool->out, NULL), before);
+}
+
+/* Whether a profile of the process has the names of its functions. */
+static bool has_names(uint64_t caps, struct proc *work)
+{
+	struct proc *tool = tool_run_in(become_user, &caps, copy_tool("profile"), "-f", "-F", "499",
+					"-p", pid_text(work->pid), "300ms");
+
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_sum(tool->out, "spin", NULL) > 0);
+	return folded_sum(tool->out, "spin", "spin_hot") > 0;
+}
+
+static struct proc *start_spin(setup_fn *setup, void *arg, const char *path)
+{
+	struct proc *work = work_start_in(setup, arg, path, ARGV("spin"));
+
+	work_go(work);
+	return work;
+}
+
+TEST(names_in_files_that_all_may_read)
+{
+	const char *path = copy_tool("profile"), *spin = text_of("%s-spin", path);
+	struct proc *work;
+
+	CHECK(file_copy(work_path("spin"), spin) && !chmod(spin, 0755));
+	work = start_spin(NULL, NULL, spin);
+	CHECK(has_names(BPF | PERFMON | PTRACE, work));
+	proc_kill(work);
+}
+
+TEST(names_in_files_that_only_some_may_read)
+{
+	const char *path = text_of("%s/spin", folder_make());
+	struct proc *work;
+
+	CHECK(file_copy(work_path("spin"), path) && !chmod(path, 0700));
+	work = start_spin(NULL, NULL, path);
+	CHECK(!has_names(BPF | PERFMON | PTRACE | CHECKPOINT, work));
+	CHECK(has_names(BPF | PERFMON | PTRACE | DAC, work));
+	proc_kill(work);
+}
+
+TEST(names_in_files_that_are_deleted)
+{
+	const char *path = text_of("%s/spin", folder_make());
+	struct proc *work;
+
+	CHECK(file_copy(work_path("spin"), path) && !chmod(path, 0755));
+	work = start_spin(NULL, NULL, path);
+	unlink(path);
+	CHECK(!has_names(BPF | PERFMON | PTRACE | DAC, work));
+	CHECK(!has_names(BPF | PERFMON | PTRACE | CHECKPOINT, work));
+	CHECK(!has_names(BPF | PERFMON | DAC | CHECKPOINT, work));
+	CHECK(has_names(BPF | PERFMON | PTRACE | DAC | CHECKPOINT, work));
+	proc_kill(work);
+}
+
+/* The file is there for the process only, as in a container. */
+static bool hide_in_namespace(void *arg)
+{
+	const char *folder = arg;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/spin", folder);
+	return enter_mount_namespace() && !mount("none", folder, "tmpfs", 0, "mode=755") &&
+	       file_copy(work_path("spin"), path) && !chmod(path, 0755);
+}
+
+TEST(names_in_other_mount_namespaces)
+{
+	const char *folder = folder_make();
+	struct proc *work;
+
+	chmod(folder, 0755);
+	work = start_spin(hide_in_namespace, (void *)folder, text_of("%s/spin", folder));
+	if (work->status == SETUP_FAILED)
+		SKIP("no tmpfs can be mounted");
+	CHECK(!has_names(BPF | PERFMON, work));
+	CHECK(!has_names(BPF | PERFMON | DAC | SYSLOG | CHECKPOINT, work));
+	CHECK(has_names(BPF | PERFMON | PTRACE, work));
+	proc_kill(work);
+}
+
+/* With CAP_SYSLOG, the kernel tells where the tool's own programs are. */
+TEST(own_programs_are_left_out)
+{
+	uint64_t caps = BPF | PERFMON | SYSLOG;
+	struct proc *tool = tool_run_in(become_user, &caps, copy_tool("profile"), "-f", "-K", "-F",
+					"4999", "300ms");
+
+	CHECK_STATUS(tool, 0);
+	CHECK(!folded_has_program(tool->out));
+}

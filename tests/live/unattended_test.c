@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Runs that nobody looks after: files by time, full disks, signals that are ignored. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "live.h"
+
+/* Each tool's files by time parse as names, are all there, and no more than are kept. */
+TEST(files_by_time_are_kept_as_asked)
+{
+	const char *folder = folder_make();
+	struct proc *tool =
+		tool_run("runqlat", "--output", text_of("%s/r-%%Y%%m%%dT%%H%%M%%SZ.txt", folder),
+			 "--keep", "2", "1s", "4");
+
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(folder_count(folder), 2);
+}
+
+TEST(a_second_run_overwrites_nothing)
+{
+	const char *folder = folder_make(), *path = text_of("%s/x.txt", folder);
+	const char *first = text_of("%s/x.001.txt", folder), *before;
+	struct proc *tool;
+
+	CHECK_STATUS(tool_run("runqlat", "--output", path, "100ms", "2"), 0);
+	before = file_read(first);
+	tool = tool_run("runqlat", "--output", path, "100ms", "1");
+	CHECK_STATUS(tool, 1);
+	CHECK_HAS(tool->err, "x.001.txt exists");
+	CHECK_STR(file_read(first), before);
+	CHECK_EQ(folder_count(folder), 2);
+	tool = tool_run("runqlat", "--overwrite", "--output", path, "100ms", "1");
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(folder_count(folder), 2);
+}
+
+TEST(wrong_patterns_are_refused)
+{
+	struct proc *tool = tool_run("runqlat", "--output", "/tmp/%H.txt", "1s", "1");
+
+	CHECK_STATUS(tool, 1);
+	CHECK_HAS(tool->err, "the same name");
+	CHECK_REFUSED("--keep", "runqlat", "--keep", "3", "1s", "1");
+	CHECK_REFUSED("--keep", "profile", "--keep-bytes", "3M", "--output", "/tmp/x.svg", "1");
+}
+
+#define CONTAINER "3f4d1c0b6ae57e1d9f1c8b7a6d5e4f3021b0c9d8e7f6a5b4c3d2e1f00918273a"
+
+/* Each of two workloads in a cgroup of its own; the tool sees one. */
+TEST(containers_and_units_are_filters)
+{
+	const char *in = cgroup_make("docker-" CONTAINER ".scope");
+	const char *out = cgroup_make("tracelets-test.service");
+	struct proc *work = work_start("pingpong", "101"), *other = work_start("pingpong", "11"),
+		    *tool;
+	uint64_t before;
+
+	if (!in || !out || !cgroup_add(in, work->pid) || !cgroup_add(out, other->pid))
+		SKIP("no cgroups can be made here");
+	tool = tool_start("runqlat", "--container", "3f4d1c0b6ae5");
+	before = task_switches(work->pid, 0);
+	work_do(work);
+	work_do(other);
+	before = task_switches(work->pid, 0) - before;
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_SWITCHES(hist_count_of(tool->out, NULL), before);
+	tool = tool_start("runqlat", "--unit", strrchr(out, '/') + 1);
+	before = task_switches(other->pid, 0);
+	work_do(other);
+	before = task_switches(other->pid, 0) - before;
+	tool_stop(tool);
+	CHECK_SWITCHES(hist_count_of(tool->out, NULL), before);
+	tool = tool_start("runqlat", "--per-container");
+	work_do(work);
+	tool_stop(tool);
+	CHECK(hist_count_of(tool->out, "container = " CONTAINER) > 0);
+	CHECK_REFUSED("4f4d1c0b6ae5", "runqlat", "--container", "4f4d1c0b6ae5");
+	CHECK_REFUSED("nothing.service", "runqlat", "--unit", "nothing");
+}
+
+/* A file system of its own that nobody else sees, and is full after 64 KiB. */
+static bool mount_small(void *path)
+{
+	return enter_mount_namespace() && !mount("none", path, "tmpfs", 0, "size=64k");
+}
+
+static bool is_small_full(const struct proc *tool, const char *folder, bool fill)
+{
+	const char *path = text_of("/proc/%d/root%s/fill", (int)tool->pid, folder);
+	char block[4096] = "";
+	int fd;
+
+	if (!fill)
+		return !unlink(path);
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	while (fd >= 0 && write(fd, block, sizeof(block)) == sizeof(block))
+		;
+	close(fd);
+	return errno == ENOSPC;
+}
+
+TEST(a_disk_that_fills_up_and_empties_again)
+{
+	const char *folder = folder_make();
+	const char *path = text_of("%s/x.txt", folder);
+	struct proc *tool = tool_launch_in(mount_small, (void *)folder,
+					   ARGV("runqlat", "--output", path, "100ms"));
+
+	proc_linger(tool, 1500);
+	if (tool->status == SETUP_FAILED)
+		SKIP("no tmpfs can be mounted");
+	CHECK(is_small_full(tool, folder, true));
+	CHECK(proc_wait_for(tool, "this report is dropped, tracing goes on"));
+	proc_linger(tool, 500);
+	CHECK(!tool->has_ended);
+	CHECK_EQ(lines_with(tool->err, "is dropped"), 1);
+	CHECK(is_small_full(tool, folder, false));
+	CHECK(proc_wait_for(tool, "works again"));
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->err, "reports dropped: they could not be written");
+}
+
+static bool ignore_hangup(void *arg)
+{
+	(void)arg;
+	return signal(SIGHUP, SIG_IGN) != SIG_ERR && signal(SIGINT, SIG_IGN) != SIG_ERR;
+}
+
+/* As under nohup(1), and behind a script's "&". */
+TEST(an_ignored_hangup_stays_ignored)
+{
+	struct proc *tool = tool_launch_in(ignore_hangup, NULL, ARGV("runqlat", "-v"));
+
+	CHECK(proc_wait_for(tool, "tracing..."));
+	proc_signal(tool, SIGHUP);
+	proc_linger(tool, 300);
+	CHECK(!tool->has_ended);
+	proc_signal(tool, SIGINT);
+	proc_finish(tool);
+	CHECK_STATUS(tool, 0);
+}

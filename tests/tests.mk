@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The tests: what is built for them and how they are run. tests/README.md says what each is for.
+
+# Unwind tables are for x86-64 only; frames_test checks what is said of that elsewhere. The programs of
+# probes_test read arguments from x86-64's registers.
+LIVES_NOT_arm64 := tests/live/unwind_test.c tests/live/brief_test.c tests/live/probes_test.c
+
+UNITS   := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*_test.c))
+LIVES   := $(patsubst %.c,$(O)/%,$(filter-out $(LIVES_NOT_$(ARCH)),$(wildcard tests/live/*_test.c)))
+FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*_fuzz.c))
+
+.PHONY: check soak test test-deps live live-files lint fuzz fuzz-files bench bench-deps bench-probes oracle check-cfi check-symbols \
+	check-go vm vm-files vm-oracle vm-deps arm64-deps rescue-test package-deps package-test formats-test formats-deps \
+	browser-test browser-deps
+
+# ---- test programs: one file and the library, with what else its folder needs ----
+
+vpath %.bpf.c tests/live tests/bench tests/oracle
+
+$(O)/tests/%: tests/%.c $(O)/libtracelets.a
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(TL_CFLAGS) $(filter-out %.bpf.o,$(filter %.c %.o,$^)) $(filter %.a,$^) $(TL_LDFLAGS) $(LIBS) -o $@
+
+$(O)/tests/%.o: tests/%.c $(O)/.versions
+	$(call say,CC,$<)
+	$(COMPILE)
+
+$(LIVES): $(O)/tests/live/live.o
+$(FUZZERS): private TL_LDFLAGS += -fsanitize=fuzzer
+$(O)/tests/live/probes_test $(O)/tests/probes/cost: $(O)/skel/probes.skel.h
+$(O)/tests/oracle/oracle: $(O)/skel/oracle.skel.h
+$(O)/tests/live/taskstate_test: $(O)/skel/runqlat.skel.h
+
+$(O)/tests/unit/vmlinux_test: $(O)/tests/vmlinux.bpf.o
+$(O)/tests/unit/vmlinux_test: private TL_CFLAGS += -DVMLINUX_H_BTF='"$(abspath $(O)/tests/vmlinux.bpf.o)"'
+
+$(O)/tests/vmlinux.bpf.c: vmlinux/vmlinux.h tests/unit/vmlinux.awk
+	$(Q)mkdir -p $(@D) && awk -f tests/unit/vmlinux.awk $< >$@
+
+$(O)/tests/vmlinux.bpf.o: $(O)/tests/vmlinux.bpf.c
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@
+
+# The same test for kernels before 5.12, with the object that they load.
+$(O)/skel/early/oracle.skel.h: $(O)/bpf/oracle_early.bpf.o bpf/skeleton
+	$(Q)mkdir -p $(@D) && BPFTOOL='$(BPFTOOL)' bpf/skeleton $< oracle_bpf >$@
+
+$(O)/tests/oracle/oracle_early: tests/oracle/oracle.c $(O)/skel/early/oracle.skel.h $(O)/libtracelets.a
+	$(Q)mkdir -p $(@D) && $(CC) -iquote $(O)/skel/early $(TL_CFLAGS) $< $(O)/libtracelets.a $(TL_LDFLAGS) $(LIBS) -o $@
+
+# ---- workloads of the live tests: programs to be traced ----
+
+NAMES := names_long names_static names_exec names_stripped names_mini names_static_stripped other.debug
+WORKS := $(patsubst %.c,$(O)/%,$(wildcard tests/work/*.c)) \
+	 $(patsubst %.cc,$(O)/%,$(wildcard tests/work/*.cc)) \
+	 $(addprefix $(O)/tests/work/,$(NAMES) allocs-static trap-static jit-static \
+	   $(if $(filter -static,$(LDFLAGS))$(SAN),,inject.so) \
+	   $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),allocs-musl)))
+
+# Preloaded into tools, whose calls it lets fail.
+$(O)/tests/work/inject.so: tests/faults/inject.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -O1 -g $(WARN) -D_GNU_SOURCE -MMD -MP -shared -fPIC $< -ldl -o $@
+
+WORK_CFLAGS := -std=gnu11 -g -pthread -MMD -MP $(WARN) -D_GNU_SOURCE
+
+# On arm64 leaf functions keep none by default, and return addresses may be signed.
+WORK_FRAMES := -O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
+	       $(if $(filter arm64,$(ARCH)),-mbranch-protection=standard)
+
+$(O)/tests/work/%: tests/work/%.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) $(WORK_FRAMES) $< $(LDFLAGS) -o $@
+
+$(O)/tests/work/%-static: tests/work/%.c
+	$(call say,CC,$< (static))
+	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) -O1 -static $< $(LDFLAGS) -o $@
+
+# Another libc: Debian's musl-tools.
+$(O)/tests/work/%-musl: tests/work/%.c
+	$(call say,CC,$< (musl))
+	$(Q)mkdir -p $(@D) && musl-gcc $(WORK_CFLAGS) -O1 $< $(LDFLAGS) -o $@
+
+$(O)/tests/%: tests/%.cc
+	$(call say,CXX,$<)
+	$(Q)mkdir -p $(@D) && $(CXX) -std=c++17 -O1 -g -fno-omit-frame-pointer -MMD -MP -Wall -Wextra $< $(LDFLAGS) -o $@
+
+$(O)/tests/work/leaky_static: private LDFLAGS += -static
+$(O)/tests/work/nofp $(O)/tests/work/other $(O)/tests/work/brief: private WORK_FRAMES := -O2 -fomit-frame-pointer
+
+# One program in all ways of being mapped, and stripped: its symbols in another file, or packed. It has
+# the frames that stacks are walked by on that machine.
+NAMES_FRAMES_x86   := -fomit-frame-pointer
+NAMES_FRAMES_arm64 := -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer
+$(O)/tests/work/names $(O)/tests/work/names_static $(O)/tests/work/names_exec: private WORK_FRAMES := \
+	-O2 $(NAMES_FRAMES_$(ARCH)) -fno-optimize-sibling-calls -fno-ipa-sra
+$(O)/tests/work/names_static: private LDFLAGS += -static-pie
+$(O)/tests/work/names_exec: private LDFLAGS += -no-pie \
+	-Wl,-Ttext-segment=0x10000000,--section-start=.far_text=0x20000000
+
+$(O)/tests/work/names_static $(O)/tests/work/names_exec: tests/work/names.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) $(WORK_FRAMES) $< $(LDFLAGS) -o $@
+
+# With a name of 16 MB.
+$(O)/tests/work/names_long: $(O)/tests/work/names
+	$(Q)awk 'BEGIN { s = "x"; while (length(s) < 10000000) s = s s; print "names_far", s }' >$@.list
+	$(Q)$(CROSS_COMPILE)objcopy --redefine-syms=$@.list $< $@
+	@rm $@.list
+
+$(O)/tests/work/%.debug: $(O)/tests/work/%
+	$(Q)$(CROSS_COMPILE)objcopy --only-keep-debug --strip-debug $< $@
+
+$(O)/tests/work/%_stripped: $(O)/tests/work/% $(O)/tests/work/%.debug
+	$(Q)cd $(@D) && $(CROSS_COMPILE)objcopy --strip-all --add-gnu-debuglink=$*.debug $* $(@F)
+
+$(O)/tests/work/%_mini: $(O)/tests/work/% $(O)/tests/work/%.debug
+	$(Q)xz -c $(word 2,$^) >$@.xz
+	$(Q)$(CROSS_COMPILE)objcopy --strip-all --add-section .gnu_debugdata=$@.xz $< $@
+
+# ---- what the oracle looks at: no frame pointers, realigned frames, PLT entries bound lazily ----
+
+ORACLE_FILES   := $(addprefix $(O)/tests/oracle/,oracle oracle_early liboracle.so odd throw plugin64.so plugin4096.so)
+ORACLE_OBJECTS := $(O)/bpf/oracle.bpf.o $(O)/bpf/oracle_early.bpf.o
+ODD_CFLAGS     := -O2 -g -fomit-frame-pointer -mavx2 -pthread -MMD -MP -Wl,-z,lazy
+
+$(O)/tests/oracle/liboracle.so: tests/oracle/preload.c
+	$(Q)mkdir -p $(@D) && $(CC) -O2 -g -fexceptions $(WARN) -D_GNU_SOURCE -MMD -MP -shared -fPIC $< -o $@
+
+$(O)/tests/oracle/odd: tests/oracle/odd.c
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 $(ODD_CFLAGS) $(WARN) -D_GNU_SOURCE $< -o $@
+
+$(O)/tests/oracle/plugin%.so: tests/oracle/plugin.c
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 $(ODD_CFLAGS) -DPLUGIN_BYTES=$* $(WARN) -shared -fPIC $< -o $@
+
+$(O)/tests/oracle/throw: tests/oracle/throw.cc
+	$(Q)mkdir -p $(@D) && $(CXX) $(ODD_CFLAGS) $< -o $@
+
+# ---- benchmarks ----
+
+# The workload's stack is walked along frame pointers by all contenders.
+BENCH := $(patsubst %.c,$(O)/%.o,$(filter-out %.bpf.c,$(wildcard tests/bench/*.c)))
+$(BENCH): private TL_CFLAGS += -fno-omit-frame-pointer -fno-optimize-sibling-calls
+$(BENCH): $(O)/skel/empty.skel.h
+
+$(O)/tests/bench/bench: $(BENCH) $(O)/libtracelets.a
+	$(Q)$(CC) $(TL_LDFLAGS) $^ $(LIBS) -o $@
+
+# A program that maps many files, with frame pointers as its peers need them. The libraries are copies of
+# one: what counts is that each is a file.
+MANY_LIBS   := $(patsubst %,$(O)/tests/symbols/many-%.so,$(shell seq 60))
+MANY_CFLAGS := -std=gnu11 -g0 -O2 -fno-omit-frame-pointer -fno-optimize-sibling-calls -D_GNU_SOURCE $(WARN)
+
+$(O)/tests/symbols/many: tests/symbols/many.c
+	$(Q)mkdir -p $(@D) && $(CC) $(MANY_CFLAGS) $< $(LDFLAGS) -ldl -o $@
+
+$(O)/tests/symbols/many-1.so: tests/symbols/many_lib.c
+	$(Q)mkdir -p $(@D) && $(CC) $(MANY_CFLAGS) -fPIC -shared $< $(LDFLAGS) -o $@
+
+$(filter-out %/many-1.so,$(MANY_LIBS)): $(O)/tests/symbols/many-1.so
+	$(Q)cp $< $@
+
+BENCH_FILES := $(addprefix $(O)/tests/,bench/bench symbols/bench symbols/compare symbols/many work/nofp work/mapper \
+	       formats/bench) $(MANY_LIBS)
+
+# ---- running them ----
+
+# The static binary needs libraries that not every distribution has, and no sanitizer.
+STATIC_BIN := $(if $(SAN),,$(if $(findstring /,$(shell $(CC) -print-file-name=libelf.a)),$(O)/static/tracelets))
+
+CHECK_SCRIPTS := $(addprefix tests/unit/,man_test.sh flame_test.sh run_test.sh template_test.sh)
+
+check: $(UNITS) $(BINS) $(STATIC_BIN) ## unit tests: no root, seconds
+	$(Q)TRACELETS_BIN='$(O)' tests/run -q $(UNITS) $(CHECK_SCRIPTS) $(if $(SAN),,tests/unit/static_test.sh)
+
+test: all ## every test that this machine can run, with one closing line
+	$(Q)MAKE='$(MAKE)' O='$(O)' tests/all
+
+test-deps: ## install what "make test" needs
+	$(Q)scripts/deps build test vm browser formats package
+
+# What one of them needs.
+vm-deps browser-deps formats-deps package-deps: %-deps:
+	$(Q)scripts/deps build $*
+
+live: live-files ## live tests: root, real BPF, minutes (LIVE_TESTS="cli_test ...": only these)
+	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work TRACELETS_LIVE=1 tests/run -q \
+		$(if $(LIVE_TESTS),$(LIVE_TESTS:%=$(O)/tests/live/%),$(LIVES) tests/unit/template_test.sh)
+
+live-files: $(BINS) $(LIVES) $(WORKS) $(ORACLE_OBJECTS)
+
+lint: $(patsubst %,$(O)/skel/%.skel.h,$(TRACERS) empty oracle probes) $(O)/static/toolset.h $(GENERATED) $(addprefix $(O)/embed/flamegraph.,css.h js.h) ## formatting, floors, static checks, shell scripts, manual pages
+	$(Q)O='$(O)' tests/run -q tests/lint/all
+
+# Needs clang's compiler-rt: libclang-rt-dev on Debian.
+fuzz: ## fuzzers of what reads files of the traced side, FUZZ_SECONDS=30 each
+	$(Q)$(MAKE) --no-print-directory O='$(O)/fuzz' CC='$(CLANG)' \
+		SAN=fuzzer-no-link,address,undefined fuzz-files
+
+fuzz-files: $(FUZZERS)
+	$(Q)O='$(O)' tests/fuzz/run $(FUZZERS)
+
+bench: $(BINS) $(STATIC_BIN) $(BENCH_FILES) ## each tool beside its peers: root, minutes; BENCH_ROUNDS=5, BENCH_ONLY=TITLE, O/bench.json
+	$(Q)$(O)/tests/bench/bench $(O) tests/bench $(O)/bench.json $(BENCH_ROUNDS)
+	$(Q)$(O)/tests/symbols/bench $(O) $(BENCH_ROUNDS)
+	$(Q)O='$(O)' BENCH_ROUNDS='$(BENCH_ROUNDS)' tests/bench/unwind
+	$(Q)$(O)/tests/formats/bench $(O)
+
+bench-deps: ## install the peers that "make bench" measures (Debian)
+	$(Q)scripts/deps build bench
+
+bench-probes: $(O)/tests/probes/cost ## what a uprobe costs, by where it sits: root, a minute
+	$(Q)$<
+
+oracle: $(ORACLE_FILES) ## our stacks against _Unwind_Backtrace()'s: root, a minute (ORACLE=full: a million of them)
+	$(Q)O='$(O)' ORACLE='$(ORACLE)' tests/run tests/oracle/run
+
+check-cfi: $(O)/tests/cfi/compare ## unwind tables of all files here against readelf (CHECK_CFI_SAMPLE=N: every Nth)
+	$(Q)O='$(O)' tests/run tests/cfi/check
+
+check-symbols: $(addprefix $(O)/tests/symbols/,compare lines templates) $(O)/profile ## symbols of files mapped by common programs against eu-addr2line (CHECK_SYMBOLS_ADDRESSES=10000)
+	$(Q)O='$(O)' tests/run tests/symbols/check
+
+# Toolchains are fetched from Debian's archive once: 2.7 GB, in O/go.
+check-go: $(O)/tests/go/names $(O)/tests/go/stacks ## names, lines and stacks of Go code against Go's own, nine releases (CHECK_GO_VERSIONS="1.19 1.27")
+	$(Q)O='$(O)' tests/go/check
+
+formats-test: $(BINS) $(O)/tests/formats/write ## our formats read by others: go tool pprof, a JSON validator, Prometheus
+	$(Q)O='$(O)' tests/run tests/formats/run tests/formats/prometheus
+
+browser-test: $(O)/flame ## flame graphs in a real browser: zoom, search, keys, hostile names
+	$(Q)O='$(O)' tests/run tests/browser/run
+
+soak: $(BINS) ## five tools at once, unattended: root, SOAK_SECONDS=600
+	$(Q)O='$(O)' SOAK_SECONDS='$(SOAK_SECONDS)' tests/run tests/soak/run
+
+# ---- on other kernels: built once more, statically, and run in emulated machines ----
+
+# The unit tests that are about the kernel or the architecture.
+VM_UNITS := vmlinux_test entry_test
+VM_MAKE   = $(Q)$(MAKE) --no-print-directory O='$(O)/vm' LDFLAGS=-static LIBS='$(LIBS_STATIC)'
+
+vm: ## live tests on Debian's kernels from 5.10 on, emulated (KERNELS="6.1 7.2", ARCH=arm64, see tests/vm/run)
+	$(VM_MAKE) vm-files
+	$(Q)O='$(O)/vm' tests/vm/run $(KERNELS)
+
+vm-files: static $(BINS) $(LIVES) $(WORKS) $(VM_UNITS:%=$(O)/tests/unit/%) $(ORACLE_OBJECTS)
+
+vm-oracle: ## the oracle of stacks on those kernels
+	$(VM_MAKE) vm-files $(ORACLE_FILES:$(O)/%=$(O)/vm/%)
+	$(Q)O='$(O)/vm' VM_TESTS=oracle VM_TEST_LIMIT=500 VM_LIMIT=600 tests/vm/run $(KERNELS)
+
+arm64-deps: ## install what "make static ARCH=arm64" and "make vm ARCH=arm64" need
+	$(Q)scripts/deps build arm64
+
+# Linked statically, the workloads run in the image.
+rescue-test: rescue ## boot what "make rescue" has made, emulated, and work on its console
+	$(Q)$(MAKE) -s --no-print-directory O='$(O)/vm' LDFLAGS=-static $(WORKS:$(O)/%=$(O)/vm/%)
+	$(Q)O='$(O)' tests/run tests/vm/rescue
+
+package-test: deb $(O)/tracelets ## install, run, boot and remove the packages, on a copy of this system: root, minutes
+	$(Q)O='$(O)' tests/run tests/packaging/deb tests/packaging/systemd tests/packaging/booted tests/packaging/initramfs tests/packaging/dracut

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Type information, cut down: what must be left of it. */
+#include <stdlib.h>
+
+#include "run/btf_cut.h"
+#include "unit.h"
+
+/* The kernel's side; the members of struct task refer to types before it. */
+static struct btf *make_whole(void)
+{
+	struct btf *btf = btf__new_empty();
+	int number = btf__add_int(btf, "int", 4, BTF_INT_SIGNED), inner, either, next, constant;
+
+	btf__add_typedef(btf, "btf_trace_hit", number);
+	inner = btf__add_struct(btf, "inner", 8);
+	btf__add_field(btf, "a", number, 0, 0);
+	btf__add_field(btf, "b", number, 32, 0);
+	either = btf__add_union(btf, NULL, 4);
+	btf__add_field(btf, "x", number, 0, 0);
+	btf__add_field(btf, "y", number, 0, 0);
+	next = btf__add_ptr(btf, inner);
+	constant = btf__add_const(btf, inner);
+	btf__add_struct(btf, "task", 32);
+	btf__add_field(btf, "unused", number, 0, 0);
+	btf__add_field(btf, "in", constant, 32, 0);
+	btf__add_field(btf, NULL, either, 96, 0);
+	btf__add_field(btf, "next", next, 128, 0);
+	btf__add_struct(btf, "other", 4);
+	btf__add_field(btf, "a", number, 0, 0);
+	btf__add_enum(btf, "helper", 4);
+	btf__add_enum_value(btf, "HELPER_ONE", 1);
+	return btf;
+}
+
+/* The program's side: struct task___new { struct inner in; int y; void *next; }. */
+static struct btf *make_local(void)
+{
+	struct btf *btf = btf__new_empty();
+	int number = btf__add_int(btf, "int", 4, BTF_INT_SIGNED), inner, next;
+
+	inner = btf__add_struct(btf, "inner", 4);
+	btf__add_field(btf, "b", number, 0, 0);
+	next = btf__add_ptr(btf, 0);
+	btf__add_struct(btf, "task___new", 16);
+	btf__add_field(btf, "in", inner, 0, 0);
+	btf__add_field(btf, "y", number, 32, 0);
+	btf__add_field(btf, "next", next, 64, 0);
+	btf__add_enum(btf, "helper", 4);
+	return btf;
+}
+
+static struct btf *cut_with(struct btf_target *targets, size_t n)
+{
+	struct btf *whole = make_whole(), *local = make_local(), *cut;
+	uint32_t size;
+	const void *data = btf__raw_data(whole, &size);
+
+	cut = btf_cut(data, size, local, targets, n);
+	btf__free(whole);
+	btf__free(local);
+	return cut;
+}
+
+static const struct btf_type *find_struct(const struct btf *btf, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
+
+	return id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+}
+
+/* The bit offset of a member; -1: it isn't there. */
+static int offset_of(const struct btf *btf, const struct btf_type *t, const char *name)
+{
+	for (uint32_t i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), name))
+			return (int)btf_member_bit_offset(t, i);
+	return -1;
+}
+
+TEST(keeps_used_members_where_they_are)
+{
+	struct btf *cut = cut_with(NULL, 0);
+	const struct btf_type *task = cut ? find_struct(cut, "task") : NULL;
+
+	CHECK(task);
+	CHECK_EQ(offset_of(cut, task, "in"), 32);
+	CHECK_EQ(offset_of(cut, task, "next"), 128);
+	CHECK_EQ(offset_of(cut, task, "unused"), -1);
+	CHECK_EQ(task ? task->size : 0, 32);
+	btf__free(cut);
+}
+
+TEST(keeps_what_is_held_by_value)
+{
+	struct btf *cut = cut_with(NULL, 0);
+	const struct btf_type *inner = find_struct(cut, "inner");
+
+	CHECK_EQ(offset_of(cut, inner, "b"), 32);
+	CHECK_EQ(offset_of(cut, inner, "a"), -1);
+	btf__free(cut);
+}
+
+TEST(keeps_anonymous_members)
+{
+	struct btf *cut = cut_with(NULL, 0);
+
+	CHECK_EQ(offset_of(cut, find_struct(cut, "task"), ""), 96);
+	btf__free(cut);
+}
+
+TEST(drops_types_that_are_not_named)
+{
+	struct btf *cut = cut_with(NULL, 0);
+
+	CHECK(!find_struct(cut, "other"));
+	btf__free(cut);
+}
+
+TEST(keeps_values_of_enumerations)
+{
+	struct btf *cut = cut_with(NULL, 0);
+	int id = btf__find_by_name_kind(cut, "helper", BTF_KIND_ENUM);
+
+	CHECK(id > 0);
+	CHECK_EQ(id > 0 ? btf_vlen(btf__type_by_id(cut, (uint32_t)id)) : 0, 1);
+	btf__free(cut);
+}
+
+TEST(finds_ids_of_targets_in_the_whole)
+{
+	struct btf_target targets[] = {
+		{ .name = "btf_trace_hit", .kind = BTF_KIND_TYPEDEF },
+		{ .name = "btf_trace_miss", .kind = BTF_KIND_TYPEDEF },
+		{ .name = "btf_trace_hit", .kind = BTF_KIND_FUNC },
+	};
+
+	btf__free(cut_with(targets, 3));
+	CHECK_EQ(targets[0].id, 2);
+	CHECK_EQ(targets[1].id, 0);
+	CHECK_EQ(targets[2].id, 0);
+}
+
+/* Whatever cannot be understood must lead to the whole being used, never to a wrong part. */
+TEST(refuses_what_is_cut_off)
+{
+	struct btf *whole = make_whole(), *local = make_local(), *cut;
+	uint32_t size;
+	const void *data = btf__raw_data(whole, &size);
+
+	for (uint32_t n = 0; n < size; n++) {
+		void *copy = malloc(n + 1);
+
+		memcpy(copy, data, n);
+		cut = btf_cut(copy, n, local, NULL, 0);
+		CHECK(!cut);
+		btf__free(cut);
+		free(copy);
+	}
+	btf__free(whole);
+	btf__free(local);
+}
+
+TEST(refuses_kinds_that_it_does_not_know)
+{
+	struct btf *whole = make_whole(), *local = make_local();
+	uint32_t size;
+	const void *data = btf__raw_data(whole, &size);
+	char *copy = malloc(size);
+	struct btf_type *first;
+
+	memcpy(copy, data, size);
+	first = (void *)(copy + sizeof(struct btf_header));
+	first->info = 31u << 24;
+	CHECK(!btf_cut(copy, size, local, NULL, 0));
+	free(copy);
+	btf__free(whole);
+	btf__free(local);
+}

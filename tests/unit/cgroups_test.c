@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Names of cgroups by their ids, also of those that come and go. Needs root and cgroup2. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "process/cgroups.h"
+#include "unit.h"
+
+#define NAME "tracelets-cgroups-test"
+
+static char folder[64];
+
+/* Makes /NAME/docker/ID. False: it can't be. */
+static bool make_folder(void)
+{
+	snprintf(folder, sizeof(folder), "/sys/fs/cgroup/unified/" NAME);
+	if (mkdir(folder, 0755) && errno != EEXIST) {
+		snprintf(folder, sizeof(folder), "/sys/fs/cgroup/" NAME);
+		if (mkdir(folder, 0755) && errno != EEXIST)
+			return false;
+	}
+	return true;
+}
+
+static uint64_t make_below(const char *name)
+{
+	char path[256];
+	struct stat st = {};
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	mkdir(path, 0755);
+	stat(path, &st);
+	return st.st_ino;
+}
+
+static void remove_below(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	rmdir(path);
+}
+
+TEST(a_cgroup_that_is_gone_keeps_its_name)
+{
+	struct cgroups *cgroups;
+	const struct cgroup *cgroup;
+	uint64_t id, inner;
+
+	if (!make_folder())
+		SKIP("no cgroup can be made here");
+	cgroups = cgroups_new(true);
+	CHECK_EQ(poll(&(struct pollfd){ cgroups_fd(cgroups), POLLIN }, 1, 0), 0);
+	id = make_below("web.service");
+	inner = make_below("web.service/lxc");
+	CHECK_EQ(poll(&(struct pollfd){ cgroups_fd(cgroups), POLLIN }, 1, 0), 1);
+	cgroups_update(cgroups);
+	remove_below("web.service/lxc");
+	remove_below("web.service");
+	cgroups_update(cgroups);
+	cgroup = cgroups_find(cgroups, id);
+	CHECK(cgroup && cgroup->is_gone);
+	CHECK_STR(cgroup ? cgroup->path : NULL, "/" NAME "/web.service");
+	cgroup = cgroups_find(cgroups, inner);
+	CHECK(cgroup && cgroup->is_gone);
+	CHECK_STR(cgroup ? cgroup->path : NULL, "/" NAME "/web.service/lxc");
+	CHECK(!cgroups_find(cgroups, 1ULL << 60));
+	cgroups_free(cgroups);
+	rmdir(folder);
+}
+
+/* Ids are not given twice, names are. */
+TEST(a_name_may_come_again)
+{
+	struct cgroups *cgroups;
+	const struct cgroup *old, *new;
+	uint64_t first, second;
+
+	if (!make_folder())
+		SKIP("no cgroup can be made here");
+	cgroups = cgroups_new(true);
+	first = make_below("x");
+	cgroups_update(cgroups);
+	remove_below("x");
+	second = make_below("x");
+	new = cgroups_find(cgroups, second);
+	CHECK(first != second);
+	CHECK(new && !new->is_gone);
+	old = cgroups_find(cgroups, first);
+	CHECK(old && old->is_gone);
+	remove_below("x");
+	cgroups_free(cgroups);
+	rmdir(folder);
+}
+
+TEST(unwatched_cgroups_are_found_when_asked_for)
+{
+	struct cgroups *cgroups;
+	const struct cgroup *cgroup;
+	uint64_t id;
+
+	if (!make_folder())
+		SKIP("no cgroup can be made here");
+	cgroups = cgroups_new(false);
+	CHECK_EQ(cgroups_fd(cgroups), -1);
+	id = make_below("docker-0.scope");
+	cgroup = cgroups_find(cgroups, id);
+	CHECK_STR(cgroup ? cgroup->container.unit : NULL, "");
+	CHECK_STR(cgroup ? cgroup->path : NULL, "/" NAME "/docker-0.scope");
+	remove_below("docker-0.scope");
+	cgroups_free(cgroups);
+	rmdir(folder);
+}
+
+static void check_root(const struct cgroup *cgroup, void *arg)
+{
+	*(bool *)arg |= !strcmp(cgroup->path, "/");
+}
+
+TEST(the_root_is_one)
+{
+	struct cgroups *cgroups = cgroups_new(false);
+	bool found = false;
+
+	cgroups_visit(cgroups, check_root, &found);
+	cgroups_free(cgroups);
+	if (!make_folder())
+		SKIP("no cgroup2 here");
+	rmdir(folder);
+	CHECK(found);
+}

@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Histograms: conversion, percentiles against sorted values, intervals, BCC's table. */
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/mem.h"
+#include "output/histogram.h"
+#include "unit.h"
+
+static const struct hist_unit *const units[] = { &hist_nsecs, &hist_usecs, &hist_msecs };
+
+/* xorshift64: the same numbers in every run (Marsaglia, "Xorshift RNGs"). */
+static uint64_t random_state;
+
+static uint64_t random_u64(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+static struct hist *new_hist(void)
+{
+	return mem_zalloc(1, sizeof(struct hist));
+}
+
+static uint64_t unit_ns(const struct hist_unit *unit)
+{
+	return unit == &hist_nsecs ? 1 : unit == &hist_usecs ? 1000 : 1000000;
+}
+
+/* What the conversion stands for, by division. No overflow: 2^43 * 2^16 fits. */
+static uint64_t exact_fixed(const struct hist_unit *unit, uint64_t ns)
+{
+	return (ns << unit->fraction_bits) / unit_ns(unit);
+}
+
+/* Valid until the next call. */
+static char *print_hist(const struct hist *h, const struct hist_unit *unit)
+{
+	static char text[8192];
+	FILE *f = fmemopen(text, sizeof(text), "w");
+
+	hist_print(f, h, unit);
+	fclose(f);
+	return text;
+}
+
+static void record_ns(struct hist *h, const struct hist_unit *unit, uint64_t ns, int times)
+{
+	while (times-- > 0)
+		hist_record(h, hist_fixed(unit, ns));
+}
+
+TEST(octaves_and_slots_are_contiguous)
+{
+	uint32_t octave = 0, slot = 0;
+	int wrong = 0;
+
+	for (uint64_t v = 0; v < 1 << 20; v++) {
+		uint32_t o = hist_octave_of(v), s = hist_slot_of(v, o);
+
+		if (o != octave || s != slot) {
+			wrong += !((o == octave && s == slot + 1) ||
+				   (o == octave + 1 && s == 0 && slot == 31));
+			octave = o;
+			slot = s;
+		}
+	}
+	CHECK_EQ(wrong, 0);
+	CHECK_EQ(octave, 15);
+	CHECK_EQ(slot, 31);
+	CHECK_EQ(hist_octave_of(32), 1);
+	CHECK_EQ(hist_octave_of(1ULL << 43), 39);
+	CHECK_EQ(hist_octave_of(UINT64_MAX), HIST_OCTAVES - 1);
+}
+
+TEST(every_whole_unit_up_to_2_20_is_exact)
+{
+	for (size_t u = 0; u < ARRAY_SIZE(units); u++) {
+		uint64_t ns = unit_ns(units[u]), wrong = 0;
+		uint32_t bits = units[u]->fraction_bits;
+
+		for (uint64_t k = 1; k <= 1 << 20; k++) {
+			wrong += hist_fixed(units[u], k * ns) != k << bits;
+			wrong += hist_fixed(units[u], k * ns - 1) >> bits != k - 1;
+		}
+		CHECK_EQ(wrong, 0);
+	}
+}
+
+/* The row's edges: a value is never in the row below, up to the largest value there is. */
+TEST(whole_units_are_exact_up_to_the_largest)
+{
+	for (size_t u = 0; u < ARRAY_SIZE(units); u++) {
+		uint64_t ns = unit_ns(units[u]), largest = HIST_MAX_NS / ns;
+		uint32_t bits = units[u]->fraction_bits;
+
+		for (uint64_t power = 1; power <= largest; power *= 2)
+			for (uint64_t k = power > 100 ? power - 100 : 1; k <= power + 100; k++)
+				if (k <= largest)
+					CHECK_EQ(hist_fixed(units[u], k * ns), k << bits);
+		CHECK_EQ(hist_fixed(units[u], largest * ns), largest << bits);
+	}
+}
+
+/* 45 minutes, for which one nanosecond less is still in the row below. */
+TEST(values_just_below_a_row_stay_below)
+{
+	for (size_t u = 0; u < ARRAY_SIZE(units); u++) {
+		uint64_t ns = unit_ns(units[u]);
+		uint32_t bits = units[u]->fraction_bits;
+
+		for (uint64_t power = 1; power * ns <= 2700 * 1000000000ULL; power *= 2)
+			CHECK_EQ(hist_fixed(units[u], power * ns - 1) >> bits, power - 1);
+	}
+}
+
+/*
+ * The excess of the multiplier reaches the distance of a fraction to the next whole number, 1/125
+ * and 1/15625, at 2^38 and 2^32 ns at the earliest; it never reaches two.
+ */
+TEST(conversion_is_a_division)
+{
+	random_state = 1;
+	for (size_t u = 0; u < ARRAY_SIZE(units); u++) {
+		uint64_t exact_below = units[u] == &hist_msecs ? 1ULL << 32 : 1ULL << 38;
+		int wrong = 0;
+
+		for (int i = 0; i < 1000000; i++) {
+			uint64_t bits = random_u64() % 43, ns = random_u64() >> (21 + bits);
+			uint64_t excess = hist_fixed(units[u], ns) - exact_fixed(units[u], ns);
+
+			wrong += excess > (ns >= exact_below);
+		}
+		CHECK_EQ(wrong, 0);
+	}
+}
+
+TEST(largest_value_does_not_overflow)
+{
+	for (size_t u = 0; u < ARRAY_SIZE(units); u++) {
+		uint64_t largest = hist_fixed(units[u], HIST_MAX_NS);
+
+		CHECK_EQ(largest, exact_fixed(units[u], HIST_MAX_NS));
+		CHECK_EQ(hist_fixed(units[u], HIST_MAX_NS + 1), largest);
+		CHECK_EQ(hist_fixed(units[u], UINT64_MAX), largest);
+		CHECK(hist_octave_of(largest) < HIST_OCTAVES - 1);
+	}
+}
+
+TEST(empty_histogram_is_zero)
+{
+	struct hist *h = new_hist();
+
+	CHECK_EQ(hist_count(h), 0);
+	CHECK(hist_percentile(h, &hist_usecs, 50) == 0);
+	CHECK(hist_percentile(h, &hist_usecs, 100) == 0);
+	CHECK(hist_average(h, &hist_usecs) == 0);
+	CHECK(hist_max(h, &hist_usecs) == 0);
+	CHECK_STR(print_hist(h, &hist_usecs),
+		  "count 0  avg 0.000  p50 0.000  p90 0.000  p99 0.000  p99.9 0.000  "
+		  "max 0.000\n");
+	CHECK_STR(print_hist(h, &hist_nsecs),
+		  "count 0  avg 0  p50 0  p90 0  p99 0  p99.9 0  max 0\n");
+	free(h);
+}
+
+TEST(one_value_is_every_percentile)
+{
+	struct hist *h = new_hist();
+
+	record_ns(h, &hist_usecs, 123456000, 1);
+	CHECK(hist_percentile(h, &hist_usecs, 0.001) == 123456);
+	CHECK(hist_percentile(h, &hist_usecs, 50) == 123456);
+	CHECK(hist_percentile(h, &hist_usecs, 100) == 123456);
+	CHECK(hist_average(h, &hist_usecs) == 123456);
+	CHECK(hist_max(h, &hist_usecs) == 123456);
+	free(h);
+}
+
+/* Slots of width 1 hold one value: ranks come out without any error. */
+TEST(small_values_are_exact)
+{
+	struct hist *h = new_hist();
+
+	for (uint64_t v = 1; v <= 63; v++)
+		hist_record(h, v);
+	CHECK(hist_percentile(h, &hist_nsecs, 50) == 32);
+	CHECK(hist_percentile(h, &hist_nsecs, 90) == 57);
+	CHECK(hist_percentile(h, &hist_nsecs, 100.0 / 63) == 1);
+	CHECK(hist_percentile(h, &hist_nsecs, 99.9) == 63);
+	CHECK(hist_average(h, &hist_nsecs) == 32);
+	free(h);
+}
+
+TEST(rank_is_not_pushed_up_by_rounding)
+{
+	struct hist *h = new_hist();
+
+	for (int i = 0; i < 999; i++)
+		hist_record(h, 1);
+	hist_record(h, 50);
+	CHECK(hist_percentile(h, &hist_nsecs, 99.9) == 1);
+	CHECK(hist_percentile(h, &hist_nsecs, 99.91) == 50);
+	CHECK(hist_percentile(h, &hist_nsecs, 100) == 50);
+	free(h);
+}
+
+TEST(wide_slots_answer_with_their_middle)
+{
+	struct hist *h = new_hist();
+
+	/* The slot of 1024..1055; the value above makes it not the last rank. */
+	for (int i = 0; i < 10; i++)
+		hist_record(h, 1024);
+	hist_record(h, 5000);
+	CHECK(hist_percentile(h, &hist_nsecs, 50) == 1039.5);
+	free(h);
+}
+
+TEST(percentile_is_never_above_the_maximum)
+{
+	struct hist *h = new_hist();
+
+	for (int i = 0; i < 10; i++)
+		hist_record(h, 1025);
+	CHECK(hist_percentile(h, &hist_nsecs, 50) == 1025);
+	CHECK(hist_max(h, &hist_nsecs) == 1025);
+	free(h);
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The share of values at or below, rounded up: the definition of nearest rank, in integers. */
+static uint64_t sorted_percentile(const uint64_t *values, uint64_t n, uint64_t permille)
+{
+	uint64_t rank = (n * permille + 999) / 1000;
+
+	return values[(rank ? rank : 1) - 1];
+}
+
+/*
+ * Within 3 %, and half of a fixed-point step for the values that are smaller than a few of them.
+ */
+static void check_percentiles(const struct hist_unit *unit, uint64_t *values, size_t n)
+{
+	static const uint64_t permilles[] = { 1, 10, 100, 250, 500, 900, 990, 999, 1000 };
+	struct hist *h = new_hist();
+	double step = 1.0 / (double)(1ULL << unit->fraction_bits), sum = 0, previous = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		hist_record(h, hist_fixed(unit, values[i]));
+		sum += (double)values[i] / (double)unit_ns(unit);
+	}
+	qsort(values, n, sizeof(*values), compare_u64);
+	for (size_t i = 0; i < ARRAY_SIZE(permilles); i++) {
+		double exact =
+			(double)sorted_percentile(values, n, permilles[i]) / (double)unit_ns(unit);
+		double got = hist_percentile(h, unit, (double)permilles[i] / 10);
+		double error = got > exact ? got - exact : exact - got;
+
+		if (error > 0.03 * exact + step)
+			UNIT_FAIL("%s p%g of %zu: %g, not %g", unit->name,
+				  (double)permilles[i] / 10, n, got, exact);
+		CHECK(got >= previous);
+		CHECK(got <= hist_max(h, unit));
+		previous = got;
+	}
+	CHECK_EQ(hist_count(h), n);
+	sum /= (double)n;
+	CHECK(hist_average(h, unit) <= sum * 1.000001 + step);
+	CHECK(hist_average(h, unit) >= sum * 0.999999 - step);
+	free(h);
+}
+
+static uint64_t draw_uniform(uint64_t scale)
+{
+	return random_u64() % scale;
+}
+
+/* The number of coin tosses plus a fraction: exponential in steps of its half-life. */
+static uint64_t draw_exponential(uint64_t scale)
+{
+	return (uint64_t)__builtin_ctzll(random_u64() | 1ULL << 40) * scale + draw_uniform(scale);
+}
+
+static uint64_t draw_bimodal(uint64_t scale)
+{
+	return random_u64() % 10 ? scale / 100 + draw_uniform(scale / 50 + 1)
+				 : scale * 20 + draw_uniform(scale);
+}
+
+static uint64_t draw_constant(uint64_t scale)
+{
+	return scale;
+}
+
+static void check_distribution(uint64_t (*draw)(uint64_t scale))
+{
+	static const uint64_t scales[] = { 1, 10, 3000, 77777, 5000000, 20000000000 };
+	static const size_t counts[] = { 1, 7, 1000, 20000 };
+	uint64_t *values = mem_zalloc(20000, sizeof(*values));
+
+	random_state = 42;
+	for (size_t u = 0; u < ARRAY_SIZE(units); u++)
+		for (size_t s = 0; s < ARRAY_SIZE(scales); s++)
+			for (size_t c = 0; c < ARRAY_SIZE(counts); c++) {
+				for (size_t i = 0; i < counts[c]; i++)
+					values[i] = draw(scales[s]);
+				check_percentiles(units[u], values, counts[c]);
+			}
+	free(values);
+}
+
+TEST(percentiles_of_uniform_values)
+{
+	check_distribution(draw_uniform);
+}
+
+TEST(percentiles_of_exponential_values)
+{
+	check_distribution(draw_exponential);
+}
+
+TEST(percentiles_of_bimodal_values)
+{
+	check_distribution(draw_bimodal);
+}
+
+TEST(percentiles_of_a_constant)
+{
+	check_distribution(draw_constant);
+}
+
+TEST(octaves_of_several_cpus_are_merged)
+{
+	struct hist *a = new_hist(), *b = new_hist(), *whole = new_hist();
+
+	random_state = 7;
+	for (int i = 0; i < 10000; i++) {
+		uint64_t v = random_u64() >> (20 + random_u64() % 44);
+
+		hist_record(i % 3 ? a : b, v);
+		hist_record(whole, v);
+	}
+	for (uint32_t i = 0; i < HIST_OCTAVES; i++)
+		hist_merge_octave(a, i, &b->octaves[i]);
+	CHECK(!memcmp(a, whole, sizeof(*a)));
+	hist_merge_octave(a, HIST_OCTAVES, &b->octaves[0]);
+	hist_merge_octave(a, UINT32_MAX, &b->octaves[0]);
+	CHECK(!memcmp(a, whole, sizeof(*a)));
+	free(a);
+	free(b);
+	free(whole);
+}
+
+TEST(values_beyond_the_last_slot_are_counted_in_it)
+{
+	struct hist *h = new_hist();
+
+	hist_record(h, UINT64_MAX);
+	hist_record(h, 1ULL << 60);
+	CHECK_EQ(h->octaves[HIST_OCTAVES - 1].slots[HIST_SLOTS_PER_OCTAVE - 1], 2);
+	CHECK(hist_max(h, &hist_nsecs) == (double)UINT64_MAX);
+	free(h);
+}
+
+TEST(interval_has_the_counts_since_then)
+{
+	struct hist *before = new_hist(), *now = new_hist();
+
+	record_ns(before, &hist_usecs, 5000, 3);
+	record_ns(before, &hist_usecs, 900000, 1);
+	*now = *before;
+	record_ns(now, &hist_usecs, 5000, 1);
+	record_ns(now, &hist_usecs, 7000, 1);
+	record_ns(now, &hist_usecs, 20000, 1);
+	hist_subtract(now, before);
+	CHECK_EQ(hist_count(now), 3);
+	CHECK(hist_percentile(now, &hist_usecs, 30) >= 5 * 0.97);
+	CHECK(hist_percentile(now, &hist_usecs, 30) <= 5 * 1.03);
+	CHECK(hist_average(now, &hist_usecs) * 3 == 32);
+	/* The old maximum is in an octave of its own, and out of it. */
+	CHECK(hist_max(now, &hist_usecs) == 20);
+	free(before);
+	free(now);
+}
+
+TEST(interval_maximum_is_exact_where_it_rose)
+{
+	struct hist *before = new_hist(), *now = new_hist();
+
+	hist_record(before, 1030);
+	*now = *before;
+	hist_record(now, 1031);
+	hist_subtract(now, before);
+	CHECK(hist_max(now, &hist_nsecs) == 1031);
+	free(before);
+	free(now);
+}
+
+TEST(interval_maximum_is_the_slots_edge_where_it_did_not)
+{
+	struct hist *before = new_hist(), *now = new_hist();
+
+	hist_record(before, 2000);
+	*now = *before;
+	hist_record(now, 1030);
+	hist_subtract(now, before);
+	CHECK(hist_max(now, &hist_nsecs) == 1055);
+	CHECK(hist_percentile(now, &hist_nsecs, 50) == 1055);
+	free(before);
+	free(now);
+}
+
+TEST(interval_maximum_is_capped_by_the_whole)
+{
+	struct hist *before = new_hist(), *now = new_hist();
+
+	hist_record(before, 1030);
+	*now = *before;
+	hist_record(now, 1025);
+	hist_subtract(now, before);
+	CHECK(hist_max(now, &hist_nsecs) == 1030);
+	free(before);
+	free(now);
+}
+
+TEST(interval_without_values_is_empty)
+{
+	struct hist *before = new_hist(), *now = new_hist(), *empty = new_hist();
+
+	hist_record(before, 1030);
+	hist_record(before, 1);
+	*now = *before;
+	hist_subtract(now, before);
+	CHECK(!memcmp(now, empty, sizeof(*now)));
+	free(before);
+	free(now);
+	free(empty);
+}
+
+/* The maximum is written after the count: a reader can come between. */
+TEST(maximum_not_yet_written_is_not_zero)
+{
+	struct hist *h = new_hist();
+
+	h->octaves[6].slots[0] = 1;
+	CHECK(hist_max(h, &hist_nsecs) == 1024);
+	CHECK(hist_percentile(h, &hist_nsecs, 50) == 1024);
+	free(h);
+}
+
+/* What libbpf-tools' runqlat printed, and values at the edges of its rows. */
+TEST(table_is_bcc_s)
+{
+	static const int counts[] = { 1, 9, 4, 10, 24, 11, 0, 0, 0, 1 };
+	static const char expected[] =
+		"     usecs               : count    distribution\n"
+		"         0 -> 1          : 1        |*                                       |\n"
+		"         2 -> 3          : 9        |***************                         |\n"
+		"         4 -> 7          : 4        |******                                  |\n"
+		"         8 -> 15         : 10       |****************                        |\n"
+		"        16 -> 31         : 24       |****************************************|\n"
+		"        32 -> 63         : 11       |******************                      |\n"
+		"        64 -> 127        : 0        |                                        |\n"
+		"       128 -> 255        : 0        |                                        |\n"
+		"       256 -> 511        : 0        |                                        |\n"
+		"       512 -> 1023       : 1        |*                                       |\n";
+	struct hist *h = new_hist();
+	char *text;
+
+	record_ns(h, &hist_usecs, 1999, counts[0]);
+	for (size_t i = 1; i < ARRAY_SIZE(counts); i++)
+		record_ns(h, &hist_usecs, i % 2 ? 1000ULL << i : (2000ULL << i) - 1, counts[i]);
+	text = print_hist(h, &hist_usecs);
+	CHECK(strstr(text, "|\ncount 60  avg "));
+	text[strlen(expected)] = '\0';
+	CHECK_STR(text, expected);
+	free(h);
+}
+
+TEST(table_of_one_row)
+{
+	struct hist *h = new_hist();
+
+	record_ns(h, &hist_msecs, 0, 40);
+	record_ns(h, &hist_msecs, 1999999, 6);
+	CHECK_STR(print_hist(h, &hist_msecs),
+		  "     msecs               : count    distribution\n"
+		  "         0 -> 1          : 46       |****************************************|\n"
+		  "count 46  avg 0.261  p50 0.000  p90 1.98  p99 2.00  p99.9 2.00  max 2.00\n");
+	free(h);
+}
+
+TEST(nanoseconds_are_printed_whole)
+{
+	struct hist *h = new_hist();
+
+	hist_record(h, 0);
+	hist_record(h, 1);
+	hist_record(h, 2);
+	hist_record(h, 7);
+	CHECK_STR(print_hist(h, &hist_nsecs),
+		  "     nsecs               : count    distribution\n"
+		  "         0 -> 1          : 2        |****************************************|\n"
+		  "         2 -> 3          : 1        |********************                    |\n"
+		  "         4 -> 7          : 1        |********************                    |\n"
+		  "count 4  avg 2  p50 1  p90 7  p99 7  p99.9 7  max 7\n");
+	free(h);
+}
+
+TEST(numbers_have_three_digits)
+{
+	struct hist *h = new_hist();
+	char *text;
+
+	record_ns(h, &hist_usecs, 500, 50);
+	record_ns(h, &hist_usecs, 2500, 40);
+	record_ns(h, &hist_usecs, 12500, 9);
+	record_ns(h, &hist_usecs, 250700, 1);
+	text = print_hist(h, &hist_usecs);
+	CHECK_STR(strstr(text, "count 100"),
+		  "count 100  avg 4.88  p50 0.500  p90 2.52  p99 12.6  p99.9 251  max 251\n");
+	free(h);
+}
+
+/* BCC's layout changes when the last row ends above 2^33. */
+TEST(table_widens_for_large_values)
+{
+	struct hist *h = new_hist();
+	char *text;
+
+	hist_record(h, (1ULL << 33) - 1);
+	text = print_hist(h, &hist_nsecs);
+	CHECK(strstr(text, "\n4294967296 -> 8589934591 : 1        |"
+			   "****************************************|\n"));
+	hist_record(h, 1ULL << 33);
+	text = print_hist(h, &hist_nsecs);
+	CHECK(!strncmp(text,
+		       "               nsecs                         : count    distribution\n",
+		       69));
+	CHECK(strstr(text, "\n          8589934592 -> 17179869183          : 1        |"
+			   "********************|\n"));
+	CHECK(strstr(text, "\n                   0 -> 1                    : 0        |"
+			   "                    |\n"));
+	free(h);
+}
+
+TEST(largest_values_are_printed)
+{
+	for (size_t u = 0; u < ARRAY_SIZE(units); u++) {
+		struct hist *h = new_hist();
+		char *text;
+
+		record_ns(h, units[u], UINT64_MAX, 1);
+		hist_record(h, UINT64_MAX);
+		text = print_hist(h, units[u]);
+		CHECK(strstr(text, "count 2  "));
+		free(h);
+	}
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Files of reports: whole or not there, and what becomes of those that can't be written. */
+#include <dirent.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/readfile.h"
+#include "run/output.h"
+#include "silent.h"
+#include "unit.h"
+
+#define AT_NS (1774958096ULL * NS_PER_S)
+
+static char folder[32];
+
+static char *in_folder(const char *name)
+{
+	return mem_printf("%s/%s", folder, name);
+}
+
+static void make_folder(void)
+{
+	strcpy(folder, "/tmp/output-XXXXXX");
+	CHECK(mkdtemp(folder));
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static void remove_folder(void)
+{
+	nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static int count_files(void)
+{
+	DIR *dir = opendir(folder);
+	int n = 0;
+
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n - 2;
+}
+
+static void check_file(const char *name, const char *expected)
+{
+	char *path = in_folder(name), *text = readfile(path, 1 << 20, NULL);
+
+	CHECK_STR(text, expected);
+	free(text);
+	free(path);
+}
+
+static int write_report(struct output *out, const char *text)
+{
+	int err = out->n ? 0 : output_check(out, 0);
+
+	if (!err)
+		err = output_begin(out);
+	if (!err)
+		fputs(text, out->file);
+	out->start_unix_ns = AT_NS + out->n * NS_PER_S;
+	return err ? err : output_commit(out);
+}
+
+TEST(a_file_has_its_name_when_it_is_whole)
+{
+	struct output out = {};
+	char *path;
+
+	make_folder();
+	path = in_folder("cpu.svg");
+	out.path = path;
+	CHECK_EQ(output_begin(&out), 0);
+	fputs("half", out.file);
+	fflush(out.file);
+	CHECK_EQ(count_files(), 0);
+	output_discard(&out);
+	CHECK_EQ(count_files(), 0);
+	CHECK_EQ(write_report(&out, "one"), 0);
+	check_file("cpu.svg", "one");
+	CHECK_EQ(write_report(&out, "two"), 0);
+	check_file("cpu.svg", "two");
+	CHECK_EQ(count_files(), 1);
+	free(path);
+	remove_folder();
+}
+
+TEST(a_killed_run_leaves_nothing)
+{
+	struct output out = {};
+	char *path;
+	pid_t pid;
+
+	make_folder();
+	path = in_folder("cpu.svg");
+	out.path = path;
+	pid = fork();
+	if (!pid) {
+		output_begin(&out);
+		fputs("half", out.file);
+		fflush(out.file);
+		raise(SIGKILL);
+	}
+	waitpid(pid, NULL, 0);
+	CHECK_EQ(count_files(), 0);
+	free(path);
+	remove_folder();
+}
+
+TEST(files_have_the_usual_rights)
+{
+	struct output out = {};
+	mode_t mask = umask(0027);
+	struct stat st = {};
+	char *path;
+
+	make_folder();
+	path = in_folder("cpu.svg");
+	out.path = path;
+	CHECK_EQ(write_report(&out, "one"), 0);
+	stat(path, &st);
+	CHECK_EQ(st.st_mode & 0777, 0640);
+	umask(mask);
+	free(path);
+	remove_folder();
+}
+
+TEST(each_report_of_a_series_has_a_file)
+{
+	struct output out = { .kind = OUTPUT_SERIES, .series.keep = 2 };
+	char *path;
+
+	make_folder();
+	path = in_folder("cpu-%S.txt");
+	out.path = path;
+	CHECK_EQ(write_report(&out, "one"), 0);
+	CHECK_EQ(write_report(&out, "two"), 0);
+	CHECK_EQ(write_report(&out, "three"), 0);
+	CHECK_EQ(count_files(), 2);
+	check_file("cpu-57.txt", "two");
+	check_file("cpu-58.txt", "three");
+	free(path);
+	remove_folder();
+}
+
+/* An hour that comes twice, as a clock that is set back has it. */
+TEST(what_has_come_meanwhile_is_not_overwritten)
+{
+	struct output out = { .kind = OUTPUT_SERIES };
+	char *path;
+	int stderr_fd;
+
+	make_folder();
+	path = in_folder("cpu-%M.txt");
+	out.path = path;
+	CHECK_EQ(write_report(&out, "one"), 0);
+	stderr_fd = silence_stderr();
+	CHECK_EQ(write_report(&out, "two"), 0);
+	restore_stderr(stderr_fd);
+	check_file("cpu-54.txt", "one");
+	CHECK(output_is_failing(&out));
+	CHECK_EQ(out.n_dropped, 1);
+	out.series.overwrite = true;
+	stderr_fd = silence_stderr();
+	CHECK_EQ(write_report(&out, "three"), 0);
+	restore_stderr(stderr_fd);
+	check_file("cpu-54.txt", "three");
+	CHECK(!output_is_failing(&out));
+	CHECK_EQ(count_files(), 1);
+	free(path);
+	remove_folder();
+}
+
+/* Like a full disk: writing fails from some size on. */
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &limit);
+	limit.rlim_cur = bytes;
+	setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+/* What is said goes into a file of its own, which is not limited as long as it is short. */
+static char *write_while_full(struct output *out, const char *text)
+{
+	int stderr_fd = dup(STDERR_FILENO);
+	FILE *said = tmpfile();
+	char *message;
+
+	dup2(fileno(said), STDERR_FILENO);
+	limit_files(1000);
+	CHECK_EQ(write_report(out, text), 0);
+	CHECK_EQ(write_report(out, text), 0);
+	limit_files(RLIM_INFINITY);
+	CHECK_EQ(write_report(out, text), 0);
+	restore_stderr(stderr_fd);
+	lseek(fileno(said), 0, SEEK_SET);
+	message = readfile_fd(fileno(said), 4096, NULL);
+	fclose(said);
+	return message;
+}
+
+static void check_full(enum output_kind kind, size_t n_bytes)
+{
+	struct output out = { .kind = kind };
+	char *path, *text = mem_zalloc(n_bytes + 1, 1), *message;
+
+	make_folder();
+	path = in_folder("cpu.txt");
+	out.path = path;
+	memset(text, 'x', n_bytes);
+	CHECK_EQ(write_report(&out, "one"), 0);
+	message = write_while_full(&out, text);
+	CHECK_HAS(message, "File too large: this report is dropped, tracing goes on\n");
+	CHECK_HAS(message, "works again: 2 reports were dropped\n");
+	CHECK(!strstr(strstr(message, "is dropped") + 1, "is dropped"));
+	CHECK_EQ(out.n_dropped, 2);
+	check_file(kind == OUTPUT_SERIES ? "cpu.004.txt" : "cpu.txt", text);
+	CHECK_EQ(count_files(), kind == OUTPUT_SERIES ? 2 : 1);
+	free(message);
+	free(text);
+	free(path);
+	remove_folder();
+}
+
+TEST(a_full_disk_costs_the_reports_of_that_time)
+{
+	check_full(OUTPUT_SERIES, 1100);
+	check_full(OUTPUT_SERIES, 100000);
+	check_full(OUTPUT_LATEST, 1100);
+	check_full(OUTPUT_LATEST, 100000);
+}
+
+TEST(a_folder_that_is_gone_for_a_while)
+{
+	struct output out = { .kind = OUTPUT_SERIES };
+	char *path;
+	int stderr_fd = silence_stderr();
+
+	make_folder();
+	path = in_folder("cpu.txt");
+	out.path = path;
+	CHECK_EQ(write_report(&out, "one"), 0);
+	remove_folder();
+	CHECK_EQ(write_report(&out, "two"), 0);
+	CHECK_EQ(out.n_dropped, 1);
+	CHECK_EQ(mkdir(folder, 0700), 0);
+	CHECK_EQ(write_report(&out, "three"), 0);
+	restore_stderr(stderr_fd);
+	check_file("cpu.003.txt", "three");
+	free(path);
+	remove_folder();
+}
+
+TEST(one_report_that_fails_is_an_error)
+{
+	struct output out = { .path = "/nowhere/cpu.svg" };
+	int stderr_fd = silence_stderr();
+
+	CHECK(output_begin(&out));
+	out.kind = OUTPUT_SERIES;
+	CHECK(output_begin(&out));
+	restore_stderr(stderr_fd);
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the table knows of processes at a time, given what they did: mostly of ones that never were.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "base/clock.h"
+#include "process/processes.h"
+#include "unit.h"
+
+#define NOBODY	  (1 << 23) /* above all pids */
+#define MANY	  (1 << 20)
+#define SECOND_NS 1000000000ULL
+
+static void map(struct processes *log, pid_t pid, uint64_t start, uint64_t end, ino_t ino,
+		uint64_t time_ns)
+{
+	char path[32];
+	struct mapping m = { .start = start, .end = end, .dev = 1, .ino = ino, .path = path };
+
+	snprintf(path, sizeof(path), "/file%d", (int)ino);
+	processes_map(log, pid, &m, time_ns);
+}
+
+/* "START-END+OFFSET:INO ..." in hex, of a process at a time; "?": not known. */
+static const char *state_of(struct processes *log, pid_t pid, uint64_t time_ns)
+{
+	static char text[1024];
+	struct maps *maps = processes_recall(log, pid, time_ns);
+	int used = 0;
+
+	if (!maps)
+		return "?";
+	text[0] = '\0';
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct mapped *m = &maps->items[i];
+
+		used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%llx-%llx+%llx:%d",
+				 i ? " " : "", (unsigned long long)m->start,
+				 (unsigned long long)m->end, (unsigned long long)m->offset,
+				 (int)m->name->ino);
+	}
+	maps_release(maps);
+	return text;
+}
+
+TEST(a_program_has_what_it_has_mapped_by_then)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+
+	processes_exec(log, NOBODY, 10);
+	map(log, NOBODY, 0x7000, 0x8000, 2, 12);
+	map(log, NOBODY, 0x1000, 0x3000, 1, 14);
+	CHECK_STR(state_of(log, NOBODY, 9), "?");
+	CHECK_STR(state_of(log, NOBODY, 11), "");
+	CHECK_STR(state_of(log, NOBODY, 13), "7000-8000+0:2");
+	CHECK_STR(state_of(log, NOBODY, 14), "1000-3000+0:1 7000-8000+0:2");
+	CHECK_STR(state_of(log, NOBODY + 1, 14), "?");
+	processes_free(log);
+}
+
+TEST(an_exec_drops_what_was_there_but_not_for_the_time_before)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+
+	processes_exec(log, NOBODY, 10);
+	map(log, NOBODY, 0x1000, 0x3000, 1, 11);
+	processes_exec(log, NOBODY, 20);
+	map(log, NOBODY, 0x1000, 0x3000, 2, 21);
+	CHECK_STR(state_of(log, NOBODY, 19), "1000-3000+0:1");
+	CHECK_STR(state_of(log, NOBODY, 20), "");
+	CHECK_STR(state_of(log, NOBODY, 30), "1000-3000+0:2");
+	for (uint64_t t = 40; t < 90; t += 10)
+		processes_exec(log, NOBODY, t);
+	CHECK_STR(state_of(log, NOBODY, 19), "?"); /* only the last few are kept */
+	processes_free(log);
+}
+
+TEST(a_child_has_what_its_parent_had_and_goes_its_own_way)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+	pid_t parent = NOBODY, child = NOBODY + 1, grandchild = NOBODY + 2;
+
+	processes_exec(log, parent, 10);
+	map(log, parent, 0x1000, 0x2000, 1, 11);
+	processes_fork(log, parent, child, 12);
+	map(log, child, 0x3000, 0x4000, 3, 13);
+	map(log, parent, 0x2000, 0x3000, 2, 13);
+	processes_fork(log, parent, grandchild, 14);
+	map(log, parent, 0x5000, 0x6000, 5, 15);
+	processes_exit(log, parent, 16);
+	CHECK_STR(state_of(log, parent, 17), "1000-2000+0:1 2000-3000+0:2 5000-6000+0:5");
+	CHECK_STR(state_of(log, child, 17), "1000-2000+0:1 3000-4000+0:3");
+	CHECK_STR(state_of(log, grandchild, 17), "1000-2000+0:1 2000-3000+0:2");
+	processes_fork(log, NOBODY + 9, NOBODY + 10, 18);
+	CHECK_STR(state_of(log, NOBODY + 10, 18), "?");
+	processes_free(log);
+}
+
+TEST(what_is_new_takes_the_place_of_what_was_there)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+
+	processes_exec(log, NOBODY, 10);
+	map(log, NOBODY, 0x1000, 0x9000, 1, 11);
+	map(log, NOBODY, 0x3000, 0x4000, 2, 12);
+	CHECK_STR(state_of(log, NOBODY, 12), "1000-3000+0:1 3000-4000+0:2 4000-9000+3000:1");
+	map(log, NOBODY, 0x2000, 0x5000, 3, 13);
+	CHECK_STR(state_of(log, NOBODY, 13), "1000-2000+0:1 2000-5000+0:3 5000-9000+4000:1");
+	map(log, NOBODY, 0, 0xa000, 4, 14);
+	CHECK_STR(state_of(log, NOBODY, 14), "0-a000+0:4");
+	processes_free(log);
+}
+
+/* Events of several CPUs are not always in order. */
+TEST(what_comes_late_is_put_where_it_belongs)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+
+	processes_exec(log, NOBODY, 5);
+	map(log, NOBODY, 0x1000, 0x2000, 1, 6);
+	processes_exec(log, NOBODY + 1, 20);
+	map(log, NOBODY + 1, 0x3000, 0x4000, 3, 21);
+	processes_fork(log, NOBODY, NOBODY + 1, 10);
+	CHECK_STR(state_of(log, NOBODY + 1, 15), "1000-2000+0:1");
+	CHECK_STR(state_of(log, NOBODY + 1, 21), "3000-4000+0:3");
+	map(log, NOBODY + 1, 0x5000, 0x6000, 5, 15);
+	CHECK_STR(state_of(log, NOBODY + 1, 15), "1000-2000+0:1 5000-6000+0:5");
+	CHECK_STR(state_of(log, NOBODY + 1, 21), "3000-4000+0:3");
+	CHECK_STR(state_of(log, NOBODY, 21), "1000-2000+0:1");
+	processes_free(log);
+}
+
+TEST(equal_states_have_equal_names)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+	uint64_t first;
+
+	CHECK_EQ(processes_state(log, NOBODY, 10), 0);
+	processes_exec(log, NOBODY, 10);
+	map(log, NOBODY, 0x1000, 0x2000, 1, 11);
+	first = processes_state(log, NOBODY, 12);
+	CHECK(first != 0);
+	CHECK_EQ(processes_state(log, NOBODY, 19), first);
+	map(log, NOBODY, 0x2000, 0x3000, 2, 20);
+	CHECK_EQ(processes_state(log, NOBODY, 19), first);
+	CHECK(processes_state(log, NOBODY, 20) != first);
+	processes_free(log);
+}
+
+TEST(lost_events_mean_that_nothing_is_known)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+
+	processes_exec(log, NOBODY, 10);
+	processes_fork(log, NOBODY, NOBODY + 1, 11);
+	processes_exit(log, NOBODY, 12);
+	processes_clear(log);
+	CHECK_STR(state_of(log, NOBODY, 12), "?");
+	CHECK_STR(state_of(log, NOBODY + 1, 12), "?");
+	CHECK_EQ(processes_stats(log).n_dropped, 0);
+	processes_free(log);
+	processes_free(NULL);
+}
+
+TEST(whoever_ended_first_is_forgotten_first_and_counted)
+{
+	struct processes *log = processes_new(&(struct processes_options){ 30, false });
+	uint64_t now_ns = clock_now_ns();
+
+	for (pid_t pid = NOBODY; pid < NOBODY + 20; pid++) {
+		processes_exec(log, pid, now_ns);
+		for (uint64_t i = 1; i <= 3; i++)
+			map(log, pid, i << 12, (i + 1) << 12, (ino_t)i, now_ns);
+		if (pid != NOBODY)
+			processes_exit(log, pid, now_ns);
+	}
+	CHECK_STR(state_of(log, NOBODY, now_ns), "1000-2000+0:1 2000-3000+0:2 3000-4000+0:3");
+	CHECK_STR(state_of(log, NOBODY + 2, now_ns), "?");
+	CHECK_STR(state_of(log, NOBODY + 19, now_ns), "1000-2000+0:1 2000-3000+0:2 3000-4000+0:3");
+	CHECK(processes_stats(log).n_dropped >= 9 && processes_stats(log).n_dropped <= 12);
+	processes_free(log);
+}
+
+/* All that counts is that the living stay below the limit, too. */
+TEST(a_process_that_does_not_fit_is_forgotten_and_counted)
+{
+	struct processes *log = processes_new(&(struct processes_options){ 8, false });
+
+	processes_exec(log, NOBODY, 10);
+	for (uint64_t i = 1; i <= 20; i++)
+		map(log, NOBODY, i << 12, (i + 1) << 12, 1, 10 + i);
+	CHECK_STR(state_of(log, NOBODY, 40), "?");
+	CHECK_EQ(processes_stats(log).n_dropped, 1);
+	processes_free(log);
+}
+
+TEST(those_who_ended_long_ago_are_forgotten_without_a_word)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+
+	processes_exec(log, NOBODY, 10);
+	processes_exit(log, NOBODY, 20);
+	processes_exec(log, NOBODY + 1, 30);
+	processes_exit(log, NOBODY + 1, 20 * SECOND_NS);
+	CHECK_STR(state_of(log, NOBODY, 20), "?");
+	CHECK_STR(state_of(log, NOBODY + 1, 30), "");
+	CHECK(processes_has_exited(log, NOBODY + 1));
+	CHECK_EQ(processes_stats(log).n_dropped, 0);
+	processes_exec(log, NOBODY + 1, 21 * SECOND_NS); /* the pid is another one's */
+	CHECK(!processes_has_exited(log, NOBODY + 1));
+	processes_free(log);
+}
+
+TEST(only_the_known_and_their_children_are_put_down_if_asked_so)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, true });
+	struct mappings none = {};
+
+	processes_exec(log, NOBODY, 10);
+	map(log, NOBODY, 0x1000, 0x2000, 1, 11);
+	CHECK_STR(state_of(log, NOBODY, 12), "?");
+	processes_set(log, NOBODY, &none, 13);
+	processes_fork(log, NOBODY, NOBODY + 1, 14);
+	processes_exec(log, NOBODY + 1, 15);
+	CHECK_STR(state_of(log, NOBODY + 1, 16), "");
+	processes_free(log);
+}
+
+/* The mapping of this function in a process, with the inode that the table or /proc has for it. */
+static ino_t read_inode(struct processes *log, pid_t pid, uint64_t time_ns)
+{
+	struct maps *maps = processes_read(log, pid, time_ns);
+	const struct mapped *m = maps ? maps_find(maps, (uintptr_t)read_inode) : NULL;
+	ino_t ino = m ? m->name->ino : 0;
+
+	maps_release(maps);
+	return ino;
+}
+
+static ino_t own_inode(void)
+{
+	struct mappings maps;
+	ino_t ino;
+
+	CHECK_EQ(mappings_read(&maps, getpid()), 0);
+	ino = mappings_find(&maps, (uintptr_t)read_inode)->ino;
+	mappings_free(&maps);
+	return ino;
+}
+
+TEST(a_process_that_has_settled_is_asked_itself)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+	uint64_t now_ns = clock_now_ns(), here = (uintptr_t)read_inode;
+	pid_t child = start_child();
+	ino_t ino = own_inode();
+
+	CHECK(ino);
+	processes_exec(log, child, now_ns - SECOND_NS);
+	map(log, child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 7, now_ns - SECOND_NS);
+	CHECK_EQ(read_inode(log, child, now_ns), ino);
+	processes_exec(log, child, now_ns);
+	map(log, child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 8, now_ns);
+	CHECK_EQ(read_inode(log, child, now_ns), 8);	 /* has just begun */
+	CHECK_EQ(read_inode(log, child, now_ns - 1), 7); /* was something else then */
+	end_child(child);
+	processes_free(log);
+}
+
+TEST(of_a_process_that_is_gone_the_log_tells)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+	uint64_t now_ns = clock_now_ns(), here = (uintptr_t)read_inode;
+	pid_t child = start_child();
+
+	CHECK(read_inode(log, child, now_ns)); /* and it is in the log from now on */
+	end_child(child);
+	CHECK(read_inode(log, child, clock_now_ns()) == own_inode());
+	processes_exec(log, child, now_ns - SECOND_NS); /* long ago, and its end is not told yet */
+	map(log, child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 7, now_ns - SECOND_NS);
+	CHECK_EQ(read_inode(log, child, now_ns - 1), 7);
+	processes_free(log);
+}

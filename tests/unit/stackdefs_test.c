@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Definitions of stacks: shared by processes that run the same code, let go when these have ended.
+ */
+#include <malloc.h>
+#include <unistd.h>
+
+#include "abi/unwind_layout.h"
+#include "child.h"
+#include "stacks/stackdefs.h"
+#include "unit.h"
+
+__attribute__((noinline)) static void leaf(void)
+{
+	__asm__ volatile("");
+}
+
+struct test {
+	struct processes *processes;
+	struct stackdefs *defs;
+};
+
+static struct test begin(void)
+{
+	struct test t = { processes_new(&(struct processes_options){ .max_mappings = 1 << 16 }) };
+
+	t.defs = stackdefs_new(t.processes, NULL);
+	return t;
+}
+
+static void end(const struct test *t)
+{
+	stackdefs_free(t->defs);
+	processes_free(t->processes);
+}
+
+static void define(const struct test *t, uint64_t id, pid_t pid, uint64_t addr)
+{
+	struct stack_def def = { .id = id,
+				 .kind = STACK_USER,
+				 .tgid = (uint32_t)pid,
+				 .generation = 1,
+				 .n_words = 1,
+				 .reason = UNWIND_COMPLETE };
+
+	def.words[0] = addr;
+	stackdefs_add(t->defs, &def, sizeof(def));
+}
+
+static const char *name_of(const struct test *t, uint64_t id)
+{
+	size_t n;
+	const struct frame *frames = stackdefs_frames(t->defs, id, &n);
+
+	return n ? frames[0].name : "";
+}
+
+static void count_forgotten(uint64_t id, void *arg)
+{
+	*(uint64_t *)arg = *(uint64_t *)arg * 10 + id;
+}
+
+TEST(processes_that_run_the_same_code_have_one_trace)
+{
+	struct test t = begin();
+	pid_t child = start_child();
+
+	define(&t, 3, getpid(), (uintptr_t)leaf);
+	define(&t, 5, child, (uintptr_t)leaf);
+	define(&t, 7, child, (uintptr_t)getpid);
+	CHECK_EQ(stackdefs_fold(t.defs, 3), stackdefs_fold(t.defs, 5));
+	CHECK(stackdefs_fold(t.defs, 3) != stackdefs_fold(t.defs, 7));
+	CHECK_EQ(stackdefs_fold(t.defs, 9), 9); /* not known */
+	CHECK_STR(name_of(&t, 5), "leaf");
+	CHECK_STR(name_of(&t, stackdefs_fold(t.defs, 5)), "leaf");
+	CHECK_EQ(stackdefs_reason(t.defs, stackdefs_fold(t.defs, 5)), UNWIND_COMPLETE);
+	end_child(child);
+	end(&t);
+}
+
+TEST(what_an_ended_process_had_is_let_go_but_not_what_was_folded)
+{
+	struct test t = begin();
+	pid_t child = start_child();
+	uint64_t forgotten = 0, folded;
+
+	define(&t, 3, child, (uintptr_t)leaf);
+	define(&t, 5, getpid(), (uintptr_t)getpid);
+	end_child(child);
+	stackdefs_end_process(t.defs, child);
+	stackdefs_end_turn(t.defs, count_forgotten, &forgotten);
+	folded = stackdefs_fold(t.defs, 3); /* what was counted late */
+	CHECK_EQ(forgotten, 0);
+	stackdefs_end_turn(t.defs, count_forgotten, &forgotten);
+	CHECK_EQ(forgotten, 3);
+	CHECK_STR(name_of(&t, 3), "");
+	CHECK_STR(name_of(&t, folded), "leaf");
+	stackdefs_end_report(t.defs);
+	CHECK_STR(name_of(&t, folded), "leaf");
+	for (int i = 0; i < 3; i++)
+		stackdefs_end_report(t.defs);
+	CHECK_STR(name_of(&t, folded), "");
+	CHECK(*name_of(&t, 5)); /* its process lives */
+	end(&t);
+}
+
+TEST(a_waker_is_folded_with_its_stack)
+{
+	struct test t = begin();
+	pid_t child = start_child();
+	struct stack_def waker = { .kind = STACK_WAKER, .n_words = 4 };
+
+	define(&t, 3, getpid(), (uintptr_t)leaf);
+	define(&t, 5, child, (uintptr_t)leaf);
+	for (uint64_t i = 0; i < 2; i++) {
+		waker.id = 11 + 2 * i;
+		waker.tgid = (uint32_t)(i ? child : getpid());
+		waker.words[0] = 3 + 2 * i;
+		stackdefs_add(t.defs, &waker, sizeof(waker));
+	}
+	CHECK_EQ(stackdefs_fold(t.defs, 11), stackdefs_fold(t.defs, 13));
+	CHECK_EQ(stackdefs_waker(t.defs, 11)[0], 3);
+	CHECK_STR(name_of(&t, stackdefs_waker(t.defs, stackdefs_fold(t.defs, 13))[0]), "leaf");
+	end_child(child);
+	end(&t);
+}
+
+static size_t heap_bytes(void)
+{
+	return mallinfo2().uordblks;
+}
+
+/* Each is a process's own for BPF; the memory for all of them must not be. */
+TEST(a_hundred_thousand_processes_take_no_more_than_a_few)
+{
+	struct test t = begin();
+	pid_t child = start_child();
+	uint64_t forgotten = 0;
+	size_t before = heap_bytes();
+
+	for (uint64_t i = 0; i < 100000; i++) {
+		define(&t, i * 2 + 1, child, (uintptr_t)leaf);
+		stackdefs_end_process(t.defs, child);
+		stackdefs_end_turn(t.defs, count_forgotten, &forgotten);
+	}
+	CHECK(heap_bytes() < before + (1 << 20));
+	end_child(child);
+	end(&t);
+}

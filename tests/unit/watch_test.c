@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What processes do, as the kernel's events tell it: done by children here, and seen or not. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "child.h"
+#include "silent.h"
+#include "process/watch.h"
+#include "unit.h"
+
+/* How often what was seen of the child, and in which order the first time. */
+struct seen {
+	pid_t child;
+	int n_forked, n_changed, n_exited, n_lost, n_drained, step;
+	int forked_at, exited_at;
+};
+
+static void on_forked(pid_t parent, pid_t child, void *arg)
+{
+	struct seen *seen = arg;
+
+	if (parent != getpid() || (seen->child && child != seen->child))
+		return;
+	seen->child = child;
+	seen->n_forked++;
+	seen->forked_at = ++seen->step;
+}
+
+static void on_changed(pid_t pid, void *arg)
+{
+	struct seen *seen = arg;
+
+	seen->n_changed += pid == seen->child || pid == getpid();
+}
+
+static void on_exited(pid_t pid, void *arg)
+{
+	struct seen *seen = arg;
+
+	if (pid != seen->child)
+		return;
+	seen->n_exited++;
+	seen->exited_at = ++seen->step;
+}
+
+static void on_lost(void *arg)
+{
+	((struct seen *)arg)->n_lost++;
+}
+
+static void on_drained(void *arg)
+{
+	((struct seen *)arg)->n_drained++;
+}
+
+static struct watch *open_for(struct seen *seen)
+{
+	const struct watch_handlers handlers = { on_forked, on_changed, on_exited,
+						 on_lost,   on_drained, seen };
+	int saved_fd = silence_stderr();
+	struct watch *watch = watch_new(&(struct processes_options){ .max_mappings = 1 << 16 });
+
+	restore_stderr(saved_fd);
+	memset(seen, 0, sizeof(*seen));
+	if (watch)
+		watch_subscribe(watch, &handlers);
+	return watch;
+}
+
+#define OPEN_OR_SKIP(watch, seen)                       \
+	struct watch *watch = open_for(seen);           \
+	do {                                            \
+		if (!(watch))                           \
+			SKIP("may not watch all CPUs"); \
+	} while (0)
+
+static void map_code(void)
+{
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	munmap(code, 4096);
+}
+
+/* Runs a child that may map code, execute something, or have a thread. */
+static pid_t run_child(bool maps, const char *path)
+{
+	char *const argv[] = { (char *)path, NULL };
+	pid_t pid = fork();
+
+	if (pid) {
+		waitpid(pid, NULL, 0);
+		return pid;
+	}
+	if (maps)
+		map_code();
+	if (path)
+		execv(path, argv);
+	_exit(0);
+}
+
+/* A CPU's events are in order; those of the child may be on another one than the fork. */
+static void stay_on_one_cpu(void)
+{
+	cpu_set_t set;
+	int cpu = sched_getcpu();
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+TEST(fork_and_exit_are_seen_in_order)
+{
+	struct seen seen = {};
+	pid_t child;
+	OPEN_OR_SKIP(watch, &seen);
+
+	stay_on_one_cpu();
+	child = run_child(false, NULL);
+	watch_read(watch);
+	CHECK_EQ(seen.child, child);
+	CHECK_EQ(seen.n_forked, 1);
+	CHECK_EQ(seen.n_changed, 0);
+	CHECK_EQ(seen.n_exited, 1);
+	CHECK(seen.forked_at < seen.exited_at);
+	CHECK_EQ(seen.n_drained, 1);
+	CHECK_EQ(seen.n_lost, 0);
+	watch_free(watch);
+}
+
+static void *nap(void *arg)
+{
+	usleep(200000);
+	return arg;
+}
+
+static void leave_thread(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, nap, NULL);
+	syscall(SYS_exit, 0);
+}
+
+/* Whether or not its threads could be counted from the beginning. */
+TIMED_TEST(a_process_ends_with_its_last_thread)
+{
+	for (int was_seen = 0; was_seen < 2; was_seen++) {
+		struct seen seen = {};
+		pid_t child = was_seen ? 0 : start_child_with(leave_thread);
+		OPEN_OR_SKIP(watch, &seen);
+
+		seen.child = child;
+		maps_release(processes_read(watch_processes(watch), was_seen ? getpid() : child,
+					    clock_now_ns()));
+		if (was_seen)
+			child = start_child_with(leave_thread);
+		usleep(100000);
+		watch_read(watch);
+		CHECK_EQ(seen.child, child);
+		CHECK_EQ(seen.n_exited, 0);
+		CHECK(!processes_has_exited(watch_processes(watch), child));
+		waitpid(child, NULL, 0);
+		usleep(200000);
+		run_child(false, NULL); /* an event is what it takes */
+		watch_read(watch);
+		CHECK_EQ(seen.n_exited, 1);
+		CHECK(processes_has_exited(watch_processes(watch), child));
+		watch_free(watch);
+	}
+}
+
+TEST(mapping_code_is_a_change)
+{
+	struct seen seen = {};
+	OPEN_OR_SKIP(watch, &seen);
+
+	run_child(true, NULL);
+	watch_read(watch);
+	CHECK_EQ(seen.n_changed, 1);
+	watch_free(watch);
+}
+
+TEST(mapping_data_is_none)
+{
+	struct seen seen = {};
+	OPEN_OR_SKIP(watch, &seen);
+
+	munmap(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+	watch_read(watch);
+	CHECK_EQ(seen.n_changed, 0);
+	watch_free(watch);
+}
+
+TEST(making_memory_executable_is_a_change)
+{
+	void *code = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct seen seen = {};
+	OPEN_OR_SKIP(watch, &seen);
+
+	mprotect(code, 4096, PROT_READ | PROT_EXEC);
+	watch_read(watch);
+	CHECK(seen.n_changed >= 1);
+	munmap(code, 4096);
+	watch_free(watch);
+}
+
+/* At least the exec itself and the program's code. */
+TEST(executing_a_program_is_a_change)
+{
+	struct seen seen = {};
+	OPEN_OR_SKIP(watch, &seen);
+
+	stay_on_one_cpu();
+	run_child(false, "/bin/true");
+	watch_read(watch);
+	CHECK(seen.n_changed >= 2);
+	CHECK_EQ(seen.n_exited, 1);
+	watch_free(watch);
+}
+
+TEST(nothing_new_is_not_a_batch)
+{
+	struct seen seen = {};
+	int n_before;
+	OPEN_OR_SKIP(watch, &seen);
+
+	watch_read(watch);
+	n_before = seen.n_drained;
+	CHECK(n_before <= 1); /* others do things too */
+	watch_free(watch);
+	watch_free(NULL);
+}
+
+/* Records lie across the ring's end now and then. */
+TEST(many_turns_of_the_ring_lose_nothing)
+{
+	struct seen seen = {};
+	int n = 20000;
+	OPEN_OR_SKIP(watch, &seen);
+
+	for (int i = 0; i < n; i++) {
+		map_code();
+		if (i % 100 == 0)
+			watch_read(watch);
+	}
+	watch_read(watch);
+	CHECK_EQ(seen.n_changed, n);
+	CHECK_EQ(seen.n_lost, 0);
+	watch_free(watch);
+}
+
+/* The kernel says so with the first event for which there is room again. */
+TEST(a_ring_that_runs_over_is_told)
+{
+	struct seen seen = {};
+	int n = 10000;
+	OPEN_OR_SKIP(watch, &seen);
+
+	stay_on_one_cpu();
+	for (int i = 0; i < n; i++)
+		map_code();
+	watch_read(watch);
+	CHECK(seen.n_changed > 0 && seen.n_changed < n);
+	map_code();
+	watch_read(watch);
+	CHECK(seen.n_lost >= 1);
+	watch_free(watch);
+}
+
+/* The inode of the first file that a process had mapped at that time whose path ends so. */
+static ino_t find_inode(struct processes *table, pid_t pid, uint64_t time_ns, const char *ending)
+{
+	struct maps *maps = processes_recall(table, pid, time_ns);
+	ino_t ino = 0;
+
+	for (size_t i = 0; maps && i < maps->count && !ino; i++) {
+		const char *path = maps->items[i].name->path;
+		size_t n = strlen(path), m = strlen(ending);
+
+		if (n >= m && !strcmp(path + n - m, ending))
+			ino = maps->items[i].name->ino;
+	}
+	maps_release(maps);
+	return ino;
+}
+
+/* On whichever CPUs it was. A question takes the events out, the handlers get them later. */
+TEST(a_program_that_is_gone_is_in_the_table)
+{
+	struct seen seen = {};
+	struct stat st;
+	pid_t child;
+
+	OPEN_OR_SKIP(watch, &seen);
+	child = run_child(false, "/bin/true");
+	CHECK(!stat("/bin/true", &st));
+	CHECK_EQ(find_inode(watch_processes(watch), child, clock_now_ns(), "/true"), st.st_ino);
+	CHECK(processes_state(watch_processes(watch), child, clock_now_ns()) != 0);
+	CHECK_EQ(seen.n_exited + seen.n_drained, 0);
+	watch_read(watch);
+	CHECK_EQ(seen.n_exited, 1);
+	watch_free(watch);
+}
+
+TEST(a_ring_that_runs_over_clears_the_table)
+{
+	struct seen seen = {};
+	pid_t child;
+
+	OPEN_OR_SKIP(watch, &seen);
+	stay_on_one_cpu();
+	child = run_child(false, "/bin/true");
+	CHECK(processes_state(watch_processes(watch), child, clock_now_ns()) != 0);
+	for (int i = 0; i < 10000; i++)
+		map_code();
+	watch_read(watch);
+	map_code();
+	CHECK_EQ(processes_state(watch_processes(watch), child, clock_now_ns()), 0);
+	watch_free(watch);
+}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The module of memleak; see leak_table.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+
+#include "abi/memleak.h"
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/loop.h"
+#include "base/msg.h"
+#include "memleak/blocks.h"
+#include "memleak/call_lines.h"
+#include "memleak/leak_probes.h"
+#include "memleak/leak_rate.h"
+#include "memleak/leak_report.h"
+#include "memleak/leak_table.h"
+#include "modules/target.h"
+#include "process/watch.h"
+#include "run/bpfmap.h"
+#include "run/features.h"
+#include "run/loss.h"
+#include "stacks/stacks.h"
+
+#define DEFAULT_INTERVAL_NS (5 * NS_PER_S)
+
+struct leak_table {
+	bool user_mode; /* a process is traced, not the kernel */
+	struct leak_probes *probes;
+	struct leak_rate *rate;
+	struct leak_report *report;
+	struct ringbuf *call_lines; /* -t */
+};
+
+static const struct leak_table defaults;
+
+static struct leak_table *table_of(const struct run *run)
+{
+	return run_state(run, &leak_table_module);
+}
+
+static const struct leak_options *options_of(const struct run *run)
+{
+	return run->options;
+}
+
+/* ---- options ---- */
+
+static int read_blocks(struct run *run, map_visit_fn *visit, void *arg)
+{
+	leak_report_read(table_of(run)->report, visit, arg);
+	return 0;
+}
+
+static void write_text(struct run *run)
+{
+	leak_report_write_text(table_of(run)->report);
+}
+
+static bool wants_user(const struct run *run)
+{
+	return table_of(run)->user_mode;
+}
+
+static bool prefers_text(const struct run *run)
+{
+	const struct leak_options *options = options_of(run);
+
+	return options->trace || options->show_blocks || options->growth;
+}
+
+static const struct column columns[] = {
+	{ "count", COLUMN_SUM, .pprof = "inuse_objects" },
+	{ "youngest_ms", COLUMN_LEAST },
+	{ "oldest_ms", COLUMN_MOST },
+};
+
+static const struct stacks_source source = { read_blocks, write_text };
+
+const struct stacks_spec leak_table_stacks = {
+	.columns = columns,
+	.source = &source,
+	.wants_user = wants_user,
+	.prefers_text = prefers_text,
+};
+
+/*
+ * Only text goes on, report after report: another format has one report, at the end, unless an
+ * interval is asked for.
+ */
+static void choose_interval(struct run *run)
+{
+	if (run->interval_ns || run_given(run, "duration"))
+		return;
+	if (options_of(run)->growth || stacks_are_text(run))
+		run->interval_ns = DEFAULT_INTERVAL_NS;
+}
+
+static int check_target(const struct leak_options *options, bool user_mode)
+{
+	if (!user_mode && (options->object || options->prefix))
+		return msg_error("-O and --symbols-prefix need a process: -p or a command");
+	if (user_mode && options->percpu)
+		return msg_error("--percpu is about the kernel's memory: no -p, no command");
+	return 0;
+}
+
+/* Comes before the other modules' checks, as a command may be given by -c. */
+static int check_table(struct run *run)
+{
+	const struct leak_options *options = options_of(run);
+	struct leak_table *table = table_of(run);
+
+	if (options->command && run->command)
+		return msg_error("-c and a command behind '--' exclude each other");
+	if (options->command)
+		run->command = options->command;
+	if (options->min_bytes > options->max_bytes)
+		return msg_error("--min-size is larger than --max-size");
+	table->user_mode = run->command || target_lists_pids(run);
+	return check_target(options, table->user_mode);
+}
+
+/* Once the format is known. */
+int leak_table_check(struct run *run)
+{
+	const struct leak_options *options = options_of(run);
+
+	if (stacks_are_text(run))
+		return 0;
+	if (options->trace)
+		return msg_error("--trace prints a line for each call: only with --format text");
+	if (options->show_blocks)
+		return msg_error("--show-allocs prints a line for each block: only with --format "
+				 "text");
+	return 0;
+}
+
+/* ---- before load ---- */
+
+static const char *const user_programs[] = { "memleak_session", "memleak_entry", "memleak_return",
+					     "memleak_exec" };
+
+static const struct {
+	const char *tracepoint;
+	bool percpu;
+} kernel_programs[] = {
+	{ "kmalloc", false },
+	{ "kmalloc_node", false },
+	{ "kmem_cache_alloc", false },
+	{ "kmem_cache_alloc_node", false },
+	{ "mm_page_alloc", false },
+	{ "kfree", false },
+	{ "kmem_cache_free", false },
+	{ "mm_page_free", false },
+	{ "percpu_alloc_percpu", true },
+	{ "percpu_free_percpu", true },
+};
+
+static bool is_in(const struct btf *btf, const char *name, uint32_t kind)
+{
+	return btf__find_by_name_kind(btf, name, kind) >= 0;
+}
+
+/* The node variants are gone since 6.1. */
+static void choose_kernel_programs(const struct run *run, struct memleak_settings *settings)
+{
+	struct btf *btf = table_of(run)->user_mode ? NULL : btf__load_vmlinux_btf();
+	char name[64], type[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(kernel_programs); i++) {
+		const char *tracepoint = kernel_programs[i].tracepoint;
+
+		snprintf(name, sizeof(name), "memleak_%s", tracepoint);
+		snprintf(type, sizeof(type), "btf_trace_%s", tracepoint);
+		if (!btf || kernel_programs[i].percpu != options_of(run)->percpu ||
+		    !is_in(btf, type, BTF_KIND_TYPEDEF))
+			program_leave_out(run, name);
+	}
+	if (btf)
+		settings->cache_is_given =
+			is_in(btf, "trace_event_raw_kmem_cache_alloc", BTF_KIND_STRUCT);
+	btf__free(btf);
+}
+
+static struct bpf_program *find_program(const struct run *run, const char *name)
+{
+	return bpf_object__find_program_by_name(run->object, name);
+}
+
+static int choose_user_programs(const struct run *run)
+{
+	struct uprobes_programs programs = {
+		.session = find_program(run, user_programs[0]),
+		.entry = find_program(run, user_programs[1]),
+		.ret = find_program(run, user_programs[2]),
+	};
+	struct allocators_wish wish = {
+		.object = options_of(run)->object,
+		.prefix = options_of(run)->prefix,
+	};
+	struct leak_table *table = table_of(run);
+
+	if (table->user_mode) {
+		table->probes = leak_probes_new(&programs, &wish, run_given(run, "follow"));
+		return table->probes ? 0 : -ENOTSUP;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(user_programs); i++)
+		program_leave_out(run, user_programs[i]);
+	map_leave_out(run, "memleak_calls");
+	return 0;
+}
+
+/* Memory and swap: more than that at once is refused. */
+static uint64_t machine_bytes(void)
+{
+	struct sysinfo info;
+
+	return sysinfo(&info) ? UINT64_MAX
+			      : ((uint64_t)info.totalram + info.totalswap) * info.mem_unit;
+}
+
+static int configure_table(struct run *run)
+{
+	const struct leak_options *options = options_of(run);
+	size_t n_buckets = blocks_buckets_for(options->n_blocks);
+	struct memleak_settings settings = {
+		.min_bytes = options->min_bytes,
+		.max_bytes = options->max_bytes,
+		.bucket_mask = n_buckets - 1,
+		.max_new_bytes = machine_bytes(),
+		.sample = options->sample,
+		.trace = options->trace,
+	};
+	int err;
+
+	if (!features_compare_and_exchange())
+		return msg_error("memleak needs Linux 5.12: this kernel has no "
+				 "compare-and-exchange in BPF");
+	choose_kernel_programs(run, &settings);
+	err = choose_user_programs(run);
+	if (err)
+		return err;
+	bpf_map__set_max_entries(map_find(run, "blocks"), (uint32_t)n_buckets);
+	if (!options->trace)
+		map_leave_out(run, "memleak_events");
+	loss_name_option(run, "entries");
+	return map_set_settings(run, ".rodata.memleak", &settings, sizeof(settings));
+}
+
+/* ---- processes ---- */
+
+static void on_forked(pid_t parent, pid_t child, void *arg)
+{
+	struct leak_probes *probes = table_of(arg)->probes;
+
+	if (run_given(arg, "follow") && leak_probes_has(probes, parent))
+		leak_probes_add(probes, child);
+}
+
+static void on_changed(pid_t pid, void *arg)
+{
+	struct leak_probes *probes = table_of(arg)->probes;
+
+	if (leak_probes_has(probes, pid))
+		leak_probes_add(probes, pid);
+}
+
+static void search_all(void *arg)
+{
+	for (size_t i = 0; i < target_n_pids(arg); i++)
+		leak_probes_add(table_of(arg)->probes, target_pids(arg)[i]);
+}
+
+static int subscribe(struct run *run)
+{
+	struct watch_handlers handlers = {
+		.forked = on_forked, .changed = on_changed, .lost = search_all, .arg = run
+	};
+	struct watch *watch = stacks_watch(run);
+
+	if (watch)
+		watch_subscribe(watch, &handlers);
+	return watch ? 0 : -EIO;
+}
+
+static int probe_process(struct run *run, pid_t pid)
+{
+	int err = leak_probes_add(table_of(run)->probes, pid);
+
+	return err ? msg_errno(err, "probing the allocator of process %d", pid) : 0;
+}
+
+static int probe_processes(struct run *run)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < target_n_pids(run); i++)
+		err = probe_process(run, target_pids(run)[i]);
+	if (err || leak_probes_count(table_of(run)->probes))
+		return err;
+	msg_error("found no function that allocates memory in the process's files");
+	msg_hint("name the file with -O, and what its functions begin with by --symbols-prefix");
+	return -ENOENT;
+}
+
+/* ---- the module's life ---- */
+
+static int start_table(struct run *run)
+{
+	struct leak_table *table = table_of(run);
+
+	choose_interval(run);
+	table->report = leak_report_new(run, table->probes);
+	if (!table->report)
+		return -EIO;
+	if (options_of(run)->trace) {
+		table->call_lines = call_lines_watch(run);
+		if (!table->call_lines)
+			return -EIO;
+	}
+	return table->user_mode ? subscribe(run) : 0;
+}
+
+int leak_table_start(struct run *run)
+{
+	struct leak_table *table = table_of(run);
+	int err = table->user_mode && !run->command ? probe_processes(run) : 0;
+
+	if (err)
+		return err;
+	table->rate = leak_rate_new(run, options_of(run)->max_rate);
+	if (table->rate && !run->command)
+		leak_rate_calibrate(table->rate, table->probes);
+	return table->rate ? 0 : -EIO;
+}
+
+static void begin_command(struct run *run)
+{
+	leak_probes_add(table_of(run)->probes, run->command_pid);
+}
+
+/* Opens the files of the command's stacks now, as it may end before its stacks are resolved. */
+static void meet_command(const struct run *run)
+{
+	int fd = bpf_map__fd(map_find(run, "memleak_generations"));
+	uint32_t generation;
+
+	if (!bpf_map_lookup_elem(fd, &run->command_pid, &generation))
+		stacks_meet(run, run->command_pid, generation);
+}
+
+/*
+ * The command's libraries are mapped. On kernels where it can't be held here, they come as changes.
+ */
+static void command_loaded(struct run *run)
+{
+	struct leak_table *table = table_of(run);
+	int err;
+
+	meet_command(run);
+	err = leak_probes_add(table->probes, run->command_pid);
+	if (err)
+		msg_errno(err, "probing the command's allocator");
+	else if (!leak_probes_count(table->probes))
+		msg_warn("found no function that allocates memory in the command's files (see -O)");
+	leak_rate_calibrate(table->rate, table->probes);
+}
+
+static void stop_table(struct run *run)
+{
+	leak_probes_detach(table_of(run)->probes);
+}
+
+int leak_table_report(struct run *run)
+{
+	int err = stacks_report(run);
+
+	if (run->is_last)
+		leak_rate_print(table_of(run)->rate);
+	return err;
+}
+
+static void finish_table(struct run *run)
+{
+	struct leak_table *table = table_of(run);
+
+	ringbuf_close(table->call_lines);
+	leak_report_free(table->report);
+	leak_rate_free(table->rate);
+	leak_probes_free(table->probes);
+}
+
+const struct module leak_table_module = {
+	.state = DEFAULTS(defaults),
+	.check = check_table,
+	.configure = configure_table,
+	.start = start_table,
+	.begin = begin_command,
+	.loaded = command_loaded,
+	.stop = stop_table,
+	.finish = finish_table,
+};

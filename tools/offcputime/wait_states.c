@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Parsing --state; see wait_states.h. */
+#include <string.h>
+
+#include "abi/offcputime.h"
+#include "base/parse.h"
+#include "offcputime/wait_states.h"
+
+int wait_states_parse(const char *what, const char *text, void *dest)
+{
+	struct wait_states *states = dest;
+	uint64_t mask;
+
+	if (strspn(text, STATE_LETTERS) < strlen(text) || !*text) {
+		if (parse_uint(what, text, 0, UINT32_MAX, &mask))
+			return -1;
+		*states = (struct wait_states){ mask ? UINT32_MAX : 1, (uint32_t)mask };
+		return 0;
+	}
+	states->letters = 0;
+	for (; *text; text++)
+		states->letters |= 1U << (strchr(STATE_LETTERS, *text) - STATE_LETTERS);
+	return 0;
+}

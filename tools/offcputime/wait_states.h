@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* --state: in which states a wait counts. */
+#ifndef WAIT_STATES_H
+#define WAIT_STATES_H
+
+#include <stdint.h>
+
+struct wait_states {
+	uint32_t letters; /* bit i: letter i of STATE_LETTERS (bpf/abi/offcputime.h) */
+	uint32_t mask;	  /* the kernel's state bits; 0: any */
+};
+
+/* An opt_parse_fn: letters of ps(1), or a mask of the kernel's state bits; 0: runnable. */
+int wait_states_parse(const char *what, const char *text, void *dest);
+
+#endif
