@@ -6,7 +6,6 @@
  * background thread has that thread's priority.
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -15,6 +14,7 @@
 #include "base/background.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/thread.h"
 
 #define BACKGROUND_NICE 10
 
@@ -77,15 +77,10 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* Signals go to the main thread. If no thread can be started, chores run when they are finished. */
+/* If no thread can be started, chores run when they are finished. */
 static void start_thread(struct background *bg)
 {
-	sigset_t all, before;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	bg->is_started = !pthread_create(&bg->thread, NULL, run_thread, bg);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	bg->is_started = !thread_start(&bg->thread, run_thread, bg);
 	if (!bg->is_started)
 		msg_debug("no thread for work in the background");
 }

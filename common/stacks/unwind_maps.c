@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/thread.h"
 #include "run/bpfmap.h"
 #include "stacks/unwind_maps.h"
 
@@ -220,7 +221,7 @@ static int start_installer(struct unwind_maps *maps)
 	int err = pipe2(maps->installer_pipe, O_CLOEXEC) ? errno : 0;
 
 	if (!err)
-		err = pthread_create(&maps->installer, NULL, run_installer, maps);
+		err = thread_start(&maps->installer, run_installer, maps);
 	maps->has_installer = !err;
 	return err ? msg_errno(err, "starting a thread") : 0;
 }
