@@ -75,9 +75,10 @@ static __always_inline __u32 switch_state(const volatile __u64 *ctx, struct task
 /* task_struct.on_cpu is a byte in 7.2, an int in 6.18: 0 or 1, so that the first byte tells. */
 static __always_inline bool task_is_on_cpu(struct task_struct *task)
 {
+	struct task_struct___byte *bytes = (void *)task;
 	__u8 on_cpu = 0;
 
-	bpf_core_read(&on_cpu, sizeof(on_cpu), &task->on_cpu);
+	bpf_core_read(&on_cpu, sizeof(on_cpu), &bytes->on_cpu);
 	return on_cpu;
 }
 

@@ -281,6 +281,10 @@ struct task_struct___old { /* before 5.14 */
 	long state;
 };
 
+struct task_struct___byte { /* 7.2 */
+	u8 on_cpu;
+};
+
 struct kmem_cache {
 	unsigned int size; /* of an object, with what keeps it apart from the next */
 };
