@@ -310,6 +310,17 @@ static void print_flights(const struct run *run, const struct call_wishes *wishe
 				wishes->layout.in_ms, names);
 }
 
+static void list_flights(const struct run *run, const struct calls *calls,
+			 struct in_flight *flights, struct kernelnames *names)
+{
+	size_t n = in_flight_count(flights);
+
+	print_flights(run, &calls->wishes, flights, names);
+	if (run->is_json && n > calls->wishes.top)
+		msg_info("%u of %zu calls in flight are listed, the oldest (-T lists more)",
+			 calls->wishes.top, n);
+}
+
 static int report_flights(struct run *run, const struct calls *calls)
 {
 	struct in_flight *flights = in_flight_new();
@@ -318,10 +329,7 @@ static int report_flights(struct run *run, const struct calls *calls)
 				 collect_flight, flights);
 
 	if (!err && calls->wishes.in_flight)
-		print_flights(run, &calls->wishes, flights, names);
-	if (!err && run->is_json && in_flight_count(flights) > calls->wishes.top)
-		msg_info("%u of %zu calls in flight are listed, the oldest (-T lists more)",
-			 calls->wishes.top, in_flight_count(flights));
+		list_flights(run, calls, flights, names);
 	if (!err)
 		print_left(run, calls, flights);
 	kernelnames_free(names);
