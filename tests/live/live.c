@@ -173,6 +173,8 @@ static void exec_child(const struct spawn *s)
 	sigset_t none;
 
 	setpgid(0, 0); /* so that all of its children can be killed with it */
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGINT, SIG_DFL); /* nohup and "&" have them ignored */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	dup2(s->in[0], STDIN_FILENO);

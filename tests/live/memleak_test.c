@@ -277,6 +277,7 @@ TEST(a_process_that_ends_ends_the_tracing_with_a_report)
 	work->in_fd = -1;
 	proc_finish(tool);
 	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->err, "what was traced has ended\n");
 	check_all_leaks(tool->out);
 }
 

@@ -314,16 +314,21 @@ TEST(wakers_stand_behind_the_wakees_and_upside_down)
 	      strstr(line, ";wakee_main;wakee_wait;") < mark);
 }
 
-/* The timer finds anybody running: a spinning thread of the same process, or the idle task. */
+/*
+ * The timer finds anybody running: a spinning thread of the same process, or the idle task. Not each
+ * wait has a waker: who is preempted is woken up by nobody, and the kernel loses single events.
+ */
 static void check_timers(const char *option)
 {
 	struct proc *work = work_start("states", text_of("%d", usable_cpu(0)));
 	struct proc *tool = trace_work(work, ARGV("offcputime", "--waker", "--comm", "st-sleep",
 						  option, "-p", pid_text(work->pid)));
-	uint64_t slept = folded_count(tool->out, "st-sleep", "state_sleep");
+	uint64_t slept = folded_sum(tool->out, "st-sleep", "state_sleep");
+	uint64_t by_timer = folded_sum(tool->out, "st-sleep", "[interrupt] timer");
 
-	CHECK(slept > 0);
-	CHECK_EQ(folded_count(tool->out, "st-sleep", "[interrupt] timer"), slept);
+	CHECK(by_timer > 0 && by_timer * 10 >= slept * 7);
+	CHECK_EQ(folded_count(tool->out, "st-sleep", "[interrupt] timer"),
+		 folded_count(tool->out, "st-sleep", "--"));
 	CHECK_EQ(folded_count(tool->out, "st-sleep", "st-spin"), 0);
 	CHECK_EQ(folded_count(tool->out, "st-sleep", "swapper"), 0);
 	CHECK(folded_is_sane(tool->out));
