@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What a run has counted since its start, by labels, for those who scrape it: sums and histograms
- * that only grow, in base units. The number of series of a metric is bounded. A series that comes
- * when there are as many takes the place of one that has not grown for five minutes (by then a
- * server has forgotten it); where there is none, it is added to the series whose labels are all
- * "other".
+ * that only grow, in base units. The number of series of a metric is bounded. Beyond it a new series
+ * replaces one that has not grown for five minutes (a server has forgotten it by then); if there is
+ * none, its values go to the series whose labels are all "other".
  */
 #ifndef METRICS_H
 #define METRICS_H
@@ -56,7 +55,7 @@ void metrics_set(struct metrics *metrics, const struct metric *metric, const cha
 void metrics_add_hist(struct metrics *metrics, const struct metric *metric,
 		      const char *const *values, const struct hist *hist, uint64_t now_ns);
 
-/* How often something was added to "other" since there were too many series. */
+/* How often values went to "other" for want of room. */
 uint64_t metrics_overflows(const struct metrics *metrics);
 
 /* All of them, in the order in which they were first used; within one, series as they came. */

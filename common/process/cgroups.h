@@ -31,7 +31,7 @@ int cgroups_fd(const struct cgroups *cgroups);
 void cgroups_update(struct cgroups *cgroups);
 
 /*
- * NULL: unknown. Looks for new ones where nothing tells of them. Valid until the next call of
+ * NULL: unknown. Where folders are not watched, looks for new ones. Valid until the next call of
  * cgroups_update() or cgroups_find().
  */
 const struct cgroup *cgroups_find(struct cgroups *cgroups, uint64_t id);

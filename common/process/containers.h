@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the path of a cgroup (v2) says of the container and the systemd unit that it is: container
- * managers put the container's id into the folder's name, systemd makes a folder for each unit.
+ * The container and the systemd unit of a cgroup (v2), from its path: container managers put the
+ * container's id into the folder's name, systemd makes a folder for each unit.
  */
 #ifndef CONTAINERS_H
 #define CONTAINERS_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The eras of a process, from one exec to the next: latest first. An era has its mappings in the
- * order in which they were made. Children share the list of their parent: a list only ever grows,
- * so each era looks at so many from its beginning on, and copies them where somebody else has
- * appended.
+ * order in which they were made. Children share the list of their parent: a list only grows, an era
+ * uses the first `count` of its mappings, and copies them before it appends where another era has
+ * appended already.
  */
 #ifndef ERAS_H
 #define ERAS_H

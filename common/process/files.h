@@ -31,7 +31,7 @@ enum file_user {
 /* What somebody has made of a file. */
 struct file_part {
 	void *data;
-	void (*free)(void *data); /* called when the file is forgotten; NULL: nobody needs to */
+	void (*free)(void *data); /* called when the file is forgotten; NULL: nothing to free */
 };
 
 struct files;

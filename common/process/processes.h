@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The one table of traced processes: which programs they were, from exec to exec, and what each had
- * mapped for execution, and when. It is fed with the kernel's process events (watch.h), so that it
- * still knows when /proc/PID/maps is gone, or has the next program's already. A child begins with
- * its parent's mappings, a program that is executed with none. Events do not report what is
- * unmapped, so the table may know more than there is; of processes that live on, /proc/PID/maps
- * says it exactly and is preferred.
+ * mapped for execution, and when. The kernel's process events feed it (watch.h), so it also answers
+ * when /proc/PID/maps is gone, or shows the next program already. A child begins with its parent's
+ * mappings, a program that is executed with none. Events do not report what is unmapped, so the
+ * table may know too much; for processes that live on, /proc/PID/maps is exact and is preferred.
  *
  * Nothing is known of a process whose beginning was missed, until it is read. All times are by
  * CLOCK_MONOTONIC.
