@@ -245,41 +245,6 @@ TEST(signals_end_a_run_with_its_report)
 	}
 }
 
-static bool ignore_hangup(void *arg)
-{
-	(void)arg;
-	return signal(SIGHUP, SIG_IGN) != SIG_ERR;
-}
-
-/* As in a script, behind "&". */
-static bool ignore_interrupt(void *arg)
-{
-	(void)arg;
-	return signal(SIGINT, SIG_IGN) != SIG_ERR;
-}
-
-TEST(a_hangup_that_is_ignored_stays_ignored)
-{
-	struct proc *tool = tool_launch_in(ignore_hangup, NULL, ARGV("runqlat", "-v"));
-
-	CHECK(proc_wait_for(tool, "tracing..."));
-	proc_signal(tool, SIGHUP);
-	proc_linger(tool, 500);
-	CHECK(!tool->has_ended);
-	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
-}
-
-TEST(an_interrupt_ends_a_run_in_the_background)
-{
-	struct proc *tool = tool_launch_in(ignore_interrupt, NULL, ARGV("runqlat", "-v"));
-
-	CHECK(proc_wait_for(tool, "tracing..."));
-	proc_signal(tool, SIGINT);
-	proc_finish(tool);
-	CHECK_STATUS(tool, 0);
-}
-
 /* memleak_test has the sixth. */
 TEST(every_tool_ends_with_its_target)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Files of reports: whole or not there, and what becomes of those that can't be written. */
 #include <dirent.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,36 +13,11 @@
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "run/output.h"
+#include "folder.h"
 #include "silent.h"
 #include "unit.h"
 
 #define AT_NS (1774958096ULL * NS_PER_S)
-
-static char folder[32];
-
-static char *in_folder(const char *name)
-{
-	return mem_printf("%s/%s", folder, name);
-}
-
-static void make_folder(void)
-{
-	strcpy(folder, "/tmp/output-XXXXXX");
-	CHECK(mkdtemp(folder));
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
-static void remove_folder(void)
-{
-	nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
 
 static int count_files(void)
 {

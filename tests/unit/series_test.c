@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of a run's files, what collides, and which files are removed. */
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -10,12 +9,11 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "run/series.h"
+#include "folder.h"
 #include "silent.h"
 #include "unit.h"
 
 #define AT_NS (1774958096ULL * NS_PER_S) /* 2026-03-31 11:54:56 UTC, the 90th day */
-
-static char folder[32];
 
 static void check_name(const char *path, unsigned int n, const char *expected)
 {
@@ -40,11 +38,6 @@ TEST(names_by_time)
 	check_name("100%%-%d.svg", 1, "100%-31.svg");
 }
 
-static char *in_folder(const char *name)
-{
-	return mem_printf("%s/%s", folder, name);
-}
-
 static void write_file(const char *name, size_t bytes, time_t written_s)
 {
 	const struct timespec times[2] = { { written_s, 0 }, { written_s, 0 } };
@@ -64,25 +57,6 @@ static bool is_there(const char *name)
 
 	free(path);
 	return there;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
-static void remove_folder(void)
-{
-	nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-static void make_folder(void)
-{
-	strcpy(folder, "/tmp/series-XXXXXX");
-	CHECK(mkdtemp(folder));
 }
 
 static int check_series(const char *name, bool overwrite, uint64_t interval_ns)
