@@ -107,12 +107,18 @@ static __always_inline bool filter_cgroup(struct task_struct *task)
 	return false;
 }
 
+/* The id of the task's cgroup (v2). */
+static __always_inline __u64 task_cgroup(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+}
+
 static __always_inline bool filter_sets(struct task_struct *task)
 {
 	__u64 id;
 
 	if (filter.by_cgroups) {
-		id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+		id = task_cgroup(task);
 		if (!bpf_map_lookup_elem(&filter_cgroups, &id))
 			return false;
 	}

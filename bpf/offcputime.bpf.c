@@ -88,10 +88,9 @@ static __always_inline void wait_count(struct task_struct *task, struct task_sta
 	key.user_id = state->user_id;
 	key.waker_id = state->waker_id;
 	key.kernel_id = has_kernel_stack ? stack_intern_kernel_of(task) : 0;
-	key.tgid = task_tgid(task);
+	stack_key_owner(&key, task);
 	key.state = state->letter;
 	key.remark = remark | (state->at_start ? WAIT_AT_START : 0);
-	task_comm(task, key.comm);
 	stack_count(&key, value_ns, settings.part == PART_ALL ? runnable_ns : 0);
 }
 

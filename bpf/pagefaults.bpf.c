@@ -77,8 +77,7 @@ static __always_inline void count_stack(struct bpf_perf_event_data *ctx, struct 
 	bool in_kernel = registers_are_kernels(ctx);
 	struct stack_key key = {};
 
-	key.tgid = task_tgid(task);
-	task_comm(task, key.comm);
+	stack_key_owner(&key, task);
 	key.remark = (in_kernel ? FAULT_IN_KERNEL : 0) | (major ? FAULT_MAJOR : 0);
 	key.user_id = stack_intern_user(ctx);
 	key.kernel_id = in_kernel ? stack_intern_kernel_current(ctx) : 0;

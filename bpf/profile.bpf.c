@@ -14,9 +14,8 @@ int profile_sample(struct bpf_perf_event_data *ctx)
 
 	if ((task_is_idle(task) && !include_idle) || !filter_task(task))
 		return 0;
-	key.tgid = task_tgid(task);
+	stack_key_owner(&key, task);
 	key.cpu = per_cpu ? bpf_get_smp_processor_id() + 1 : 0;
-	task_comm(task, key.comm);
 	key.user_id = stack_intern_user(ctx);
 	key.kernel_id = stack_intern_kernel_current(ctx);
 	stack_count(&key, 1, 0);

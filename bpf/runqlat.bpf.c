@@ -59,7 +59,7 @@ static __always_inline void record_by_key(struct task_struct *task, __u64 delay_
 	else if (hist_by == BY_CPU)
 		hist_record_by_key(delay_ns, bpf_get_smp_processor_id(), task);
 	else if (hist_by == BY_CGROUP)
-		hist_record_by_key(delay_ns, BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id), task);
+		hist_record_by_key(delay_ns, task_cgroup(task), task);
 }
 
 static __always_inline void report_slow(struct task_struct *task, struct task_struct *prev,

@@ -202,6 +202,15 @@ static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task)
 				bpf_get_task_stack(task, def->words, STACK_KERNEL_BYTES, 0));
 }
 
+/* Who the stack is of: whose process, whose cgroup, its name. */
+static __always_inline void stack_key_owner(struct stack_key *key, struct task_struct *task)
+{
+	key->tgid = task_tgid(task);
+	if (stack_settings.cgroup)
+		key->cgroup_id = task_cgroup(task);
+	task_comm(task, key->comm);
+}
+
 /*
  * The verifier inlines the lookup where the table is a constant, which it is until a table is taken
  * away: in most runs, never. The barrier keeps the compiler from merging both calls.

@@ -10,7 +10,7 @@ LIVES   := $(patsubst %.c,$(O)/%,$(filter-out $(LIVES_NOT_$(ARCH)),$(wildcard te
 FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
 .PHONY: check soak test test-deps live live-files lint fuzz fuzz-files bench bench-deps bench-probes oracle check-cfi check-symbols \
-	check-go vm vm-files vm-oracle vm-deps arm64-deps rescue-test package-deps package-test formats-test formats-deps \
+	check-go check-go-programs vm vm-files vm-oracle vm-deps arm64-deps rescue-test package-deps package-test formats-test formats-deps \
 	browser-test browser-deps
 
 # ---- test programs: one file and the library, with what else its folder needs ----
@@ -223,6 +223,9 @@ check-symbols: $(addprefix $(O)/tests/symbols/,compare lines templates) $(O)/pro
 # Toolchains are fetched from Debian's archive once: 2.7 GB, in O/go.
 check-go: $(O)/tests/go/names $(O)/tests/go/stacks ## names, lines and stacks of Go code against Go's own, nine releases (CHECK_GO_VERSIONS="1.19 1.27")
 	$(Q)O='$(O)' tests/go/check
+
+check-go-programs: $(BINS) ## stacks of Debian's Go programs at work, on CPU and off: root, GO_PROGRAMS="etcd caddy"
+	$(Q)O='$(O)' tests/run tests/go/programs
 
 formats-test: $(BINS) $(O)/tests/formats/write ## our formats read by others: go tool pprof, a JSON validator, Prometheus
 	$(Q)O='$(O)' tests/run tests/formats/run tests/formats/prometheus

@@ -85,6 +85,7 @@ struct stack_key {
 	__u64 user_id;
 	__u64 kernel_id;
 	__u64 waker_id;
+	__u64 cgroup_id; /* v2; 0: not by cgroup */
 	__u32 tgid;
 	__u16 cpu;   /* number + 1; 0: not by CPU */
 	__u8 state;  /* a letter for the state of the task; 0: none */
@@ -95,6 +96,7 @@ struct stack_key {
 struct stack_settings {
 	bool user;
 	bool kernel;
+	bool cgroup; /* counts are kept by cgroup */
 };
 
 struct stack_sum {

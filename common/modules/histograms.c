@@ -15,14 +15,13 @@
 #include "abi/filter.h"
 #include "base/clock.h"
 #include "base/idmap.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/strpool.h"
+#include "modules/cgroup_names.h"
 #include "modules/exposition.h"
 #include "modules/histograms.h"
 #include "output/escape.h"
-#include "process/cgroups.h"
 #include "run/bpfmap.h"
 #include "run/loss.h"
 #include "run/run_facts.h"
@@ -126,24 +125,13 @@ static int configure_histograms(struct run *run)
 	return map_set_settings(run, ".rodata.hist", &settings, sizeof(settings));
 }
 
-static enum loop_verdict on_cgroups(int fd, void *arg)
-{
-	(void)fd;
-	cgroups_update(arg);
-	return LOOP_GO;
-}
-
 static int start_histograms(struct run *run)
 {
 	const struct hist_grouping *grouping = grouping_of(run);
-	struct histograms *hists = histograms_of(run);
-	int fd;
 
 	if (!grouping || !(grouping->with_cgroup || grouping->by_container))
 		return 0;
-	hists->cgroups = cgroups_new(true);
-	fd = cgroups_fd(hists->cgroups);
-	return fd < 0 ? 0 : loop_watch(run->loop, fd, on_cgroups, hists->cgroups);
+	return cgroup_names_start(run, &histograms_of(run)->cgroups);
 }
 
 uint32_t histograms_entries(const struct run *run)
@@ -164,18 +152,13 @@ struct key_texts {
 	const char *name, *comm, *path, *container_id, *unit;
 };
 
-static const char *unless_empty(const char *text)
-{
-	return *text ? text : NULL;
-}
-
 static void fill_cgroup(struct key_texts *texts, const struct cgroup *cgroup)
 {
 	if (!cgroup)
 		return;
 	texts->path = cgroup->path;
-	texts->container_id = unless_empty(cgroup->container.id);
-	texts->unit = unless_empty(cgroup->container.unit);
+	texts->container_id = cgroup_text(cgroup->container.id);
+	texts->unit = cgroup_text(cgroup->container.unit);
 }
 
 /* comm: where the grouping has one. */

@@ -77,6 +77,9 @@ static void print_stack(FILE *f, const struct profile *p, const struct sample *s
 		json_uint(&json, "cpu", (uint64_t)s->cpu);
 	json_text(&json, "state", s->state ? state : NULL);
 	json_text(&json, "remark", s->remark);
+	json_text(&json, "cgroup", s->group.cgroup);
+	json_text(&json, "container_id", s->group.container_id);
+	json_text(&json, "unit_name", s->group.unit);
 	json_open(&json, "frames", '[');
 	for (size_t i = 0; i < s->n_frames; i++)
 		print_frame(&json, &s->frames[i]);

@@ -249,6 +249,13 @@ static void add_label(struct pprof *p, struct protobuf *sample, const char *key,
 	protobuf_free(&label);
 }
 
+static void add_text_label(struct pprof *p, struct protobuf *sample, const char *key,
+			   const char *text)
+{
+	if (text)
+		add_label(p, sample, key, text, 0);
+}
+
 static void add_labels(struct pprof *p, struct protobuf *sample, const struct sample *s)
 {
 	const char state[] = { s->state, '\0' };
@@ -259,8 +266,10 @@ static void add_labels(struct pprof *p, struct protobuf *sample, const struct sa
 		add_label(p, sample, "cpu", NULL, (uint64_t)s->cpu);
 	if (s->state)
 		add_label(p, sample, "state", state, 0);
-	if (s->remark)
-		add_label(p, sample, "remark", s->remark, 0);
+	add_text_label(p, sample, "remark", s->remark);
+	add_text_label(p, sample, "cgroup", s->group.cgroup);
+	add_text_label(p, sample, "container_id", s->group.container_id);
+	add_text_label(p, sample, "unit_name", s->group.unit);
 }
 
 /* The location of frames[*i], and of those that are inlined in it: *i becomes the last of them. */

@@ -84,7 +84,7 @@ static uint64_t hash_sample(const struct sample *s)
 	uint64_t hash = hash_add((uintptr_t)s->comm, (uintptr_t)s->remark);
 
 	hash = hash_add(hash, (uint64_t)s->pid << 32 | (uint32_t)s->cpu);
-	hash = hash_add(hash, (unsigned char)s->state);
+	hash = hash_add(hash, (uintptr_t)s->group.cgroup ^ (unsigned char)s->state);
 	for (size_t i = 0; i < s->n_frames; i++)
 		hash = hash_frame(hash, &s->frames[i]);
 	return hash;
@@ -103,7 +103,7 @@ static bool frames_equal(const struct sample *a, const struct sample *b)
 static bool sample_equal(const struct sample *a, const struct sample *b)
 {
 	return a->comm == b->comm && a->pid == b->pid && a->cpu == b->cpu && a->state == b->state &&
-	       a->remark == b->remark && frames_equal(a, b);
+	       a->remark == b->remark && a->group.cgroup == b->group.cgroup && frames_equal(a, b);
 }
 
 /* The slot that holds an equal sample, or the free one where it belongs. */
@@ -148,6 +148,9 @@ static struct sample intern_sample(struct profile *p, const struct sample *s)
 	own.frames = p->scratch;
 	own.comm = strpool_intern(p->names, s->comm);
 	own.remark = intern_optional(p, s->remark);
+	own.group.cgroup = intern_optional(p, s->group.cgroup);
+	own.group.container_id = intern_optional(p, s->group.container_id);
+	own.group.unit = intern_optional(p, s->group.unit);
 	return own;
 }
 
@@ -262,6 +265,8 @@ static int compare_samples(const struct sample *a, const struct sample *b)
 		order = (a->cpu > b->cpu) - (a->cpu < b->cpu);
 	if (!order)
 		order = a->state - b->state;
+	if (!order)
+		order = compare_names(a->group.cgroup, b->group.cgroup);
 	return order ? order : compare_names(a->remark, b->remark);
 }
 

@@ -50,6 +50,12 @@ struct column {
 	const char *pprof; /* the type of a number of things in pprof; NULL: not written there */
 };
 
+/* Where a thread runs; texts that are unknown, or that there are none of, are NULL. */
+struct sample_group {
+	const char *cgroup; /* its path (v2) */
+	const char *container_id, *unit;
+};
+
 #define PROFILE_COLUMNS 3
 #define COLUMN_ABSENT	UINT64_MAX
 
@@ -63,6 +69,7 @@ struct sample {
 	size_t n_frames;
 	uint64_t value;			   /* in the profile's unit */
 	uint64_t columns[PROFILE_COLUMNS]; /* those that the profile has */
+	struct sample_group group;	   /* what it has follows from the cgroup */
 };
 
 /* What each of a number of samples stands for, such as "cpu", "nanoseconds", 10101010. */

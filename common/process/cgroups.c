@@ -20,6 +20,7 @@
 #include "base/hashtable.h"
 #include "base/lru.h"
 #include "base/mem.h"
+#include "base/readfile.h"
 #include "process/cgroups.h"
 
 #define GONE_MAX 4096 /* whose names are kept */
@@ -49,6 +50,32 @@ static const char *find_root(void)
 		if (!statfs(mounts[i], &fs) && fs.f_type == CGROUP2_SUPER_MAGIC)
 			return mounts[i];
 	return NULL;
+}
+
+bool cgroups_are_there(void)
+{
+	return find_root() != NULL;
+}
+
+/* "0::/system.slice/cron.service" is the line of cgroup2. */
+uint64_t cgroup_of_process(pid_t pid)
+{
+	char file[64], path[PATH_MAX];
+	const char *root = find_root();
+	struct stat st = {};
+	char *text, *line;
+
+	snprintf(file, sizeof(file), "/proc/%d/cgroup", pid);
+	text = root ? readfile(file, 65536, NULL) : NULL;
+	line = text ? strstr(text, "0::/") : NULL;
+	if (line && (line == text || line[-1] == '\n')) {
+		line[strcspn(line, "\n")] = '\0';
+		snprintf(path, sizeof(path), "%s%s", root, line + strlen("0::"));
+		if (stat(path, &st))
+			st.st_ino = 0;
+	}
+	free(text);
+	return st.st_ino;
 }
 
 static struct folder *find_folder(const struct cgroups *cgroups, uint64_t id)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "process/containers.h"
 
@@ -25,6 +26,12 @@ struct cgroups;
  */
 struct cgroups *cgroups_new(bool watch);
 void cgroups_free(struct cgroups *cgroups);
+
+/* Whether cgroup2 is mounted. */
+bool cgroups_are_there(void);
+
+/* The id of the cgroup that the process is in; 0: unknown. */
+uint64_t cgroup_of_process(pid_t pid);
 
 /* Becomes readable when folders came or went, for cgroups_update(); -1: nothing is watched. */
 int cgroups_fd(const struct cgroups *cgroups);

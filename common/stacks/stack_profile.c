@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/msg.h"
+#include "modules/cgroup_names.h"
 #include "stacks/stack_profile.h"
 #include "symbols/interrupts.h"
 
@@ -158,6 +159,16 @@ static void assemble(struct assembly *a, const struct stack_key *key)
 		append_waker(a, waker);
 }
 
+static struct sample_group find_group(const struct stack_profile *p, uint64_t id)
+{
+	const struct cgroup *cgroup = p->cgroups && id ? cgroups_find(p->cgroups, id) : NULL;
+
+	if (!cgroup)
+		return (struct sample_group){};
+	return (struct sample_group){ cgroup->path, cgroup_text(cgroup->container.id),
+				      cgroup_text(cgroup->container.unit) };
+}
+
 static void add_sample(struct stack_profile *p, const struct stack_key *key,
 		       const struct stacks_value *value, const struct assembly *a)
 {
@@ -171,6 +182,7 @@ static void add_sample(struct stack_profile *p, const struct stack_key *key,
 		.frames = a->frames,
 		.n_frames = a->n,
 		.value = value->value,
+		.group = find_group(p, key->cgroup_id),
 	};
 
 	memcpy(comm, key->comm, TASK_COMM_LEN);

@@ -4,6 +4,7 @@
 #define STACK_PROFILE_H
 
 #include "abi/unwind_layout.h"
+#include "process/cgroups.h"
 #include "stacks/stackdefs.h"
 #include "stacks/stacks_spec.h"
 
@@ -17,8 +18,9 @@ struct stack_profile {
 	const struct stacks_spec *spec;
 	struct stackdefs *defs;
 	struct profile *profile;
-	bool without_kernel; /* kernel frames are not shown */
-	bool by_process;     /* pids are: else what processes have in common is one */
+	bool without_kernel;	 /* kernel frames are not shown */
+	bool by_process;	 /* pids are: else what processes have in common is one */
+	struct cgroups *cgroups; /* NULL: not by cgroup */
 	struct stack_reasons reasons;
 	uint64_t undefined; /* value of stacks whose definition never arrived */
 

@@ -7,6 +7,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/msg.h"
+#include "modules/cgroup_names.h"
 #include "modules/kernelnames.h"
 #include "modules/topview.h"
 #include "output/writer.h"
@@ -30,6 +31,7 @@ struct stacks {
 	const struct writer *writer;
 	struct stackdefs *defs;
 	struct user_stacks *user_stacks;
+	struct cgroups *cgroups;	 /* NULL: samples don't tell them */
 	struct kernelnames *kernelnames; /* NULL: not wanted, or the kernel can't be asked */
 	struct stack_rings rings;
 	struct stack_reasons reasons; /* of all reports */
@@ -205,11 +207,18 @@ static bool takes_kernel(const struct run *run)
 	return !stacks_of(run)->user_only || decide(spec_of(run)->needs_kernel, run, false);
 }
 
+/* Formats for programs tell where a thread ran. */
+static bool shows_cgroups(const struct run *run)
+{
+	return stacks_of(run)->writer->is_exact && !run->is_metrics && cgroups_are_there();
+}
+
 static int configure_stacks(struct run *run)
 {
 	struct stacks *stacks = stacks_of(run);
 	struct stack_settings settings = { .user = stacks_want_user(run),
-					   .kernel = takes_kernel(run) };
+					   .kernel = takes_kernel(run),
+					   .cgroup = shows_cgroups(run) };
 
 	stacks->style.annotate = decide(spec_of(run)->annotates, run, false);
 	run->losses.divisor = spec_of(run)->divisor;
@@ -286,6 +295,8 @@ static int start_stacks(struct run *run)
 	if (err)
 		return err;
 	watch_exits(run, stacks);
+	if (shows_cgroups(run) && cgroup_names_start(run, &stacks->cgroups))
+		return -ENOMEM;
 	return user_stacks_start(stacks->user_stacks);
 }
 
@@ -453,6 +464,7 @@ static int make_report(struct run *run, const struct writer *writer)
 			     .defs = stacks->defs,
 			     .without_kernel = stacks->user_only,
 			     .by_process = stacks->counts.by_process,
+			     .cgroups = writer->is_exact ? stacks->cgroups : NULL,
 			     .read_definitions = read_definitions,
 			     .arg = stacks },
 	};
@@ -503,6 +515,7 @@ static void finish_stacks(struct run *run)
 {
 	struct stacks *stacks = stacks_of(run);
 
+	cgroups_free(stacks->cgroups);
 	stack_counts_free(&stacks->counts);
 	stack_rings_close(&stacks->rings);
 	stackdefs_free(stacks->defs);

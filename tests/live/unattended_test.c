@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 #include "live.h"
 
 /* Each tool's files by time parse as names, are all there, and no more than are kept. */
@@ -85,6 +87,47 @@ TEST(containers_and_units_are_filters)
 	CHECK(hist_count_of(tool->out, "container = " CONTAINER) > 0);
 	CHECK_REFUSED("4f4d1c0b6ae5", "runqlat", "--container", "4f4d1c0b6ae5");
 	CHECK_REFUSED("nothing.service", "runqlat", "--unit", "nothing");
+}
+
+static bool join_cgroup(void *path)
+{
+	return cgroup_add(path, getpid());
+}
+
+static void check_group(const char *tool, const char *out, const char *cgroup)
+{
+	const char *line = strstr(out, "\"comm\":\"sh\"");
+
+	if (!line) {
+		UNIT_FAIL("%s: no sample of sh", tool);
+		return;
+	}
+	line = text_of("%.*s", (int)strcspn(line, "\n"), line);
+	CHECK_HAS(line, text_of("\"cgroup\":\"%s\",\"container_id\":\"%s\",\"unit_name\":\"%s\"",
+				strrchr(cgroup, '/'), CONTAINER, strrchr(cgroup, '/') + 1));
+}
+
+#define AS_JSON                                    \
+	"--format", "json", "--", "/bin/sh", "-c", \
+		"i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done; sleep 0.1"
+
+/* Formats for programs tell where each sample's thread ran. */
+TEST(samples_tell_their_container)
+{
+	static const char *const tools[][10] = { { "profile", "-F", "499", AS_JSON },
+						 { "offcputime", AS_JSON },
+						 { "pagefaults", AS_JSON },
+						 { "memleak", AS_JSON } };
+	const char *in = cgroup_make("docker-" CONTAINER ".scope");
+	struct proc *tool;
+
+	if (!in)
+		SKIP("no cgroups can be made here");
+	for (size_t i = 0; i < ARRAY_SIZE(tools); i++) {
+		tool = tool_run_argv(join_cgroup, (void *)in, tools[i]);
+		CHECK_STATUS(tool, 0);
+		check_group(tools[i][0], tool->out, in);
+	}
 }
 
 /* A file system of its own that nobody else sees, and is full after 64 KiB. */

@@ -72,6 +72,29 @@ TEST(a_cgroup_that_is_gone_keeps_its_name)
 	rmdir(folder);
 }
 
+TEST(a_process_is_in_a_cgroup)
+{
+	char path[256], pid[16];
+	uint64_t id;
+	FILE *f;
+
+	if (!make_folder())
+		SKIP("no cgroup can be made here");
+	id = make_below("app.service");
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	snprintf(path, sizeof(path), "%s/app.service/cgroup.procs", folder);
+	f = fopen(path, "w");
+	CHECK(f && fputs(pid, f) >= 0 && !fclose(f));
+	CHECK_EQ(cgroup_of_process(getpid()), id);
+	CHECK_EQ(cgroup_of_process(1 << 30), 0);
+	snprintf(path, sizeof(path), "%.*s/cgroup.procs", (int)(strlen(folder) - strlen(NAME) - 1),
+		 folder);
+	f = fopen(path, "w");
+	CHECK(f && fputs(pid, f) >= 0 && !fclose(f));
+	remove_below("app.service");
+	rmdir(folder);
+}
+
 /* Ids are not given twice, names are. */
 TEST(a_name_may_come_again)
 {

@@ -208,6 +208,20 @@ TEST(arm64_counts_in_words)
 	free(m);
 }
 
+/* A step of 64 bytes, 16 below the last address. */
+TEST(values_end_with_the_address_space)
+{
+	static const uint8_t steps[] = { 2, 8, 2, 64, 0 };
+	struct go_values v = { .left = { steps, sizeof(steps) },
+			       .end = UINT64_MAX - 16,
+			       .quantum = 1,
+			       .value = -1,
+			       .is_first = true };
+
+	CHECK(go_values_next(&v) && v.end == UINT64_MAX - 8);
+	CHECK(!go_values_next(&v));
+}
+
 TEST(what_is_not_go_is_left_alone)
 {
 	struct gopclntab g;

@@ -94,14 +94,19 @@ TEST(a_stack_is_an_object)
 {
 	static const struct column columns[] = { { .name = "runnable", .rest = "blocked" }, {} };
 	struct profile *p = profile_new_with("nanoseconds", columns);
-	struct sample s = { "app", 42, 3, 'D', "at end", samples_frames + 3, 2, 100, { 40 } };
+	struct sample s = { "app",    42,
+			    3,	      'D',
+			    "at end", samples_frames + 3,
+			    2,	      100,
+			    { 40 },   { "/a.slice/b", "00ff", "a.slice" } };
 	char *text;
 
 	profile_add(p, &s);
 	text = write_stacks(p, NULL);
 	CHECK_STR(text,
 		  "{\"type\":\"stack\",\"value\":100,\"runnable\":40,\"comm\":\"app\",\"pid\":42,"
-		  "\"cpu\":3,\"state\":\"D\",\"remark\":\"at end\",\"frames\":["
+		  "\"cpu\":3,\"state\":\"D\",\"remark\":\"at end\",\"cgroup\":\"/a.slice/b\","
+		  "\"container_id\":\"00ff\",\"unit_name\":\"a.slice\",\"frames\":["
 		  "{\"name\":\"leap\",\"kind\":\"inlined\",\"module\":\"app\","
 		  "\"path\":\"/opt/my app/app\",\"build_id\":\"00ff10\",\"offset\":4352,"
 		  "\"file\":\"step.h\",\"line\":9},"

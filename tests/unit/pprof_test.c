@@ -195,6 +195,12 @@ static void read_labels(const struct decoded *d, struct span message, struct sam
 			s->remark = text;
 		else if (!strcmp(key, "state"))
 			s->state = *text;
+		else if (!strcmp(key, "cgroup"))
+			s->group.cgroup = text;
+		else if (!strcmp(key, "container_id"))
+			s->group.container_id = text;
+		else if (!strcmp(key, "unit_name"))
+			s->group.unit = text;
 		else if (!strcmp(key, "pid"))
 			s->pid = (uint32_t)number_in(label.span, 3);
 		else if (!strcmp(key, "cpu"))
@@ -242,6 +248,37 @@ TEST(what_is_read_back_is_the_profile)
 	CHECK(strlen(read) > 4096);
 	free(expected);
 	free(read);
+	free_decoded(d);
+	profile_free(back);
+	profile_free(p);
+}
+
+/* What differs in its cgroup only stays apart. */
+TEST(labels_tell_where_a_thread_ran)
+{
+	static const char *const cgroups[] = { NULL, "/a/docker-00ff.scope", "/b" };
+	struct profile *p = profile_new("samples"), *back = profile_new("samples");
+	struct sample s = { "app", 42, -1, 0, NULL, samples_frames, 4, 3 };
+	struct decoded *d;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cgroups); i++) {
+		s.value++;
+		s.group = (struct sample_group){ cgroups[i], i == 1 ? "00ff" : NULL,
+						 i == 1 ? "docker-00ff.scope" : NULL };
+		profile_add(p, &s);
+	}
+	d = write_and_decode(p, NULL);
+	CHECK_EQ(d->n_samples, 3);
+	for (size_t i = 0; i < d->n_samples; i++)
+		read_sample(d, i, back);
+	profile_sort(back);
+	CHECK_EQ(profile_count(back), 3);
+	CHECK_STR(profile_sample(back, 0)->group.cgroup, "/b");
+	CHECK(!profile_sample(back, 0)->group.container_id);
+	CHECK_STR(profile_sample(back, 1)->group.cgroup, "/a/docker-00ff.scope");
+	CHECK_STR(profile_sample(back, 1)->group.container_id, "00ff");
+	CHECK_STR(profile_sample(back, 1)->group.unit, "docker-00ff.scope");
+	CHECK(!profile_sample(back, 2)->group.cgroup);
 	free_decoded(d);
 	profile_free(back);
 	profile_free(p);

@@ -9,11 +9,13 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "memleak/leak_probes.h"
+#include "process/cgroups.h"
 #include "process/procstate.h"
 
 struct probed_process {
 	pid_t pid;
 	char comm[64];
+	uint64_t cgroup_id; /* 0: unknown */
 	struct allocators found;
 };
 
@@ -227,9 +229,11 @@ static int probe_functions(struct leak_probes *probes, const struct probed_proce
 int leak_probes_add(struct leak_probes *probes, pid_t pid)
 {
 	struct probed_process *process = find_or_add(probes, pid);
+	uint64_t cgroup_id = cgroup_of_process(pid);
 	int n = allocators_scan(&process->found, pid, &probes->wish);
 
 	process_comm(pid, process->comm, sizeof(process->comm));
+	process->cgroup_id = cgroup_id ? cgroup_id : process->cgroup_id;
 	if (n <= 0)
 		return n;
 	return probe_functions(probes, process, process->found.n_functions - (size_t)n);
@@ -245,6 +249,13 @@ const char *leak_probes_comm(const struct leak_probes *probes, pid_t pid)
 	const struct probed_process *process = probes ? find_process(probes, pid) : NULL;
 
 	return process && *process->comm ? process->comm : NULL;
+}
+
+uint64_t leak_probes_cgroup(const struct leak_probes *probes, pid_t pid)
+{
+	const struct probed_process *process = probes ? find_process(probes, pid) : NULL;
+
+	return process ? process->cgroup_id : 0;
 }
 
 size_t leak_probes_count(const struct leak_probes *probes)

@@ -177,6 +177,8 @@ static void hand_on(struct leak_report *report, const struct block_sum *sum, map
 	else
 		key.kernel_id = sum->stack_id;
 	value.value = shown_bytes(report, sum, &value.columns[0]);
+	if (sum->tgid)
+		key.cgroup_id = leak_probes_cgroup(report->probes, sum->tgid);
 	memcpy(key.comm, find_owner(report, sum->tgid)->comm, TASK_COMM_LEN);
 	visit(&key, &value, arg);
 }
