@@ -49,7 +49,8 @@ $(O)/tests/oracle/oracle_early: tests/oracle/oracle.c $(O)/skel/early/oracle.ske
 
 # ---- workloads of the live tests: programs to be traced ----
 
-NAMES := names_long names_static names_exec names_stripped names_mini names_static_stripped other.debug
+NAMES := names_long names_static names_exec names_stripped names_mini names_static_stripped names_exec_stripped \
+	 names_fixed names_fixed_stripped other.debug
 WORKS := $(patsubst %.c,$(O)/%,$(wildcard tests/work/*.c)) \
 	 $(patsubst %.cc,$(O)/%,$(wildcard tests/work/*.cc)) \
 	 $(addprefix $(O)/tests/work/,$(NAMES) allocs-static trap-static jit-static \
@@ -91,13 +92,14 @@ $(O)/tests/work/nofp $(O)/tests/work/other $(O)/tests/work/brief: private WORK_F
 # the frames that stacks are walked by on that machine.
 NAMES_FRAMES_x86   := -fomit-frame-pointer
 NAMES_FRAMES_arm64 := -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer
-$(O)/tests/work/names $(O)/tests/work/names_static $(O)/tests/work/names_exec: private WORK_FRAMES := \
+$(addprefix $(O)/tests/work/names,_static _exec _fixed) $(O)/tests/work/names: private WORK_FRAMES := \
 	-O2 $(NAMES_FRAMES_$(ARCH)) -fno-optimize-sibling-calls -fno-ipa-sra
 $(O)/tests/work/names_static: private LDFLAGS += -static-pie
+$(O)/tests/work/names_fixed: private LDFLAGS += -static -no-pie
 $(O)/tests/work/names_exec: private LDFLAGS += -no-pie \
 	-Wl,-Ttext-segment=0x10000000,--section-start=.far_text=0x20000000
 
-$(O)/tests/work/names_static $(O)/tests/work/names_exec: tests/work/names.c
+$(addprefix $(O)/tests/work/names,_static _exec _fixed): tests/work/names.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) $(WORK_FRAMES) $< $(LDFLAGS) -o $@
 

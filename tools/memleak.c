@@ -84,6 +84,9 @@ static const struct opt opts[] = {
 	{},
 };
 
+/* To follow, it probes files for all processes, which costs those that nobody asked about. */
+static const struct target_spec target = { .follows_if_asked = true };
+
 DEFINE_SKELETON(memleak);
 
 static const struct tool memleak = {
@@ -99,7 +102,7 @@ static const struct tool memleak = {
 	.opts = opts,
 	.options = DEFAULTS(defaults),
 	.modules = { { &leak_table_module },
-		     { &target_module },
+		     { &target_module, &target },
 		     { &stacks_module, &leak_table_stacks },
 		     { &unwind_module, NULL, stacks_want_user } },
 	.skeleton = &skeleton,

@@ -4,7 +4,7 @@
 
 #include "base/thread.h"
 
-/* A signal that is ignored by default, as SIGWINCH, would be lost in a thread that does not block it. */
+/* What is ignored by default, as SIGWINCH, would be lost in a thread that does not block it. */
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 {
 	sigset_t all, before;

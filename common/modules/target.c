@@ -35,7 +35,8 @@ struct id_list {
 struct target {
 	struct id_list pids, tids;
 	const char *comm, *cgroup_path, *container, *unit, *cgroup_map_path, *mntns_map_path;
-	bool follow;
+	bool follow, no_follow;
+	bool is_followed; /* by these two, and by what a tool does with a command */
 	struct filter_settings settings;
 	struct target_end pids_end, tids_end;
 };
@@ -74,6 +75,8 @@ static const struct opt target_opts[] = {
 	  "only that unit of systemd (\".service\" may be left out)", "container" },
 	{ 0, "follow", NULL, OPT_FLAG(struct target, follow),
 	  "also the children that they start from now on" },
+	{ 0, "no-follow", NULL, OPT_FLAG(struct target, no_follow),
+	  "of a command only its own process, not its children", "follow" },
 	{ 0, "cgroupmap", "PATH", OPT_STRING(struct target, cgroup_map_path),
 	  "only cgroups whose ids are in that pinned map" },
 	{ 0, "mntnsmap", "PATH", OPT_STRING(struct target, mntns_map_path),
@@ -189,6 +192,15 @@ static int check_names(struct target *target)
 	return 0;
 }
 
+/* What a command starts is the command, too. */
+static bool is_followed(const struct run *run, const struct target *target)
+{
+	const struct target_spec *spec = run_spec(run, &target_module);
+
+	return target->follow ||
+	       (run->command && !target->no_follow && !(spec && spec->follows_if_asked));
+}
+
 static int check_target(struct run *run)
 {
 	struct target *target = target_of(run);
@@ -197,6 +209,9 @@ static int check_target(struct run *run)
 		return msg_error("-p or --tid and a command exclude each other");
 	if (target->follow && !target->pids.count && !run->command)
 		return msg_error("--follow needs -p or a command");
+	if (target->no_follow && !run->command)
+		return msg_error("--no-follow needs a command");
+	target->is_followed = is_followed(run, target);
 	if (check_ids(target) || check_comm(target) || check_cgroup(target) || check_names(target))
 		return -EINVAL;
 	return 0;
@@ -238,8 +253,8 @@ static void choose_ids(const struct run *run, struct target *target)
 
 	if (run->command_pid)
 		add_id((uint64_t)run->command_pid, &target->pids);
-	settings->follow = target->follow;
-	settings->by_tgids = target->pids.count > 1 || target->follow || run->command;
+	settings->follow = target->is_followed;
+	settings->by_tgids = target->pids.count > 1 || target->is_followed || run->command;
 	settings->by_tids = target->tids.count > 1;
 	if (target->pids.count == 1 && !settings->by_tgids)
 		settings->tgid = target->pids.ids[0];
@@ -260,7 +275,7 @@ static void choose_threads(const struct run *run, struct filter_settings *settin
 {
 	const struct target_spec *spec = run_spec(run, &target_module);
 
-	settings->threads = spec ? spec->threads(run) : THREADS_ALL;
+	settings->threads = spec && spec->threads ? spec->threads(run) : THREADS_ALL;
 }
 
 static bool nothing_is_asked(const struct filter_settings *settings)
@@ -347,7 +362,7 @@ static int attach_target(struct run *run)
 
 	if (run->command)
 		return 0;
-	target->pids_end = (struct target_end){ .run = run, .follows = target->follow };
+	target->pids_end = (struct target_end){ .run = run, .follows = target->is_followed };
 	target->tids_end = (struct target_end){ .run = run, .threads = true };
 	err = target_end_watch(&target->pids_end, target->pids.ids, target->pids.count);
 	return err ? err

@@ -11,9 +11,11 @@
 
 extern const struct module target_module;
 
-/* Of tools with options for that: only user or only kernel threads (enum filter_threads)? */
 struct target_spec {
+	/* Only user or only kernel threads (enum filter_threads)? NULL: there are no options. */
 	unsigned int (*threads)(const struct run *run);
+
+	bool follows_if_asked; /* a command's children are traced with --follow only */
 };
 
 /* An option's argument that is the number of a process that exists (dest: uint32_t). */

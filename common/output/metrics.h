@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What a run has counted since its start, by labels, for those who scrape it: sums and histograms
- * that only grow, in base units. The number of series of a metric is bounded. Beyond it a new series
+ * that only grow, in base units. The number of series of a metric is bounded. Beyond it a new one
  * replaces one that has not grown for five minutes (a server has forgotten it by then); if there is
  * none, its values go to the series whose labels are all "other".
  */

@@ -5,12 +5,14 @@
 
 #include "abi/unwind_layout.h"
 #include "process/cgroups.h"
+#include "stacks/comm_sums.h"
 #include "stacks/stackdefs.h"
 #include "stacks/stacks_spec.h"
 
 /* Values of user stacks by how their walk ended. */
 struct stack_reasons {
 	uint64_t values[UNWIND_REASONS];
+	struct comm_sums incomplete;
 	uint64_t go, go_idle; /* of threads of Go programs; of those without work */
 };
 
@@ -33,8 +35,11 @@ struct stack_profile {
 void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 		       const struct stacks_value *value);
 
-/* Prints "user stacks: 99.2 % complete, 0.5 % through code without unwind information". */
-void stack_reasons_print(const struct stack_reasons *reasons);
+/*
+ * Prints "user stacks: 99.50 % complete, 0.50 % through code without unwind information", and which
+ * one or two programs have most of what isn't complete.
+ */
+void stack_reasons_print(struct stack_reasons *reasons);
 
 /* What waits of Go programs are, if there were any: their threads', not their goroutines'. */
 void stack_reasons_print_go(const struct stack_reasons *reasons);

@@ -359,6 +359,16 @@ static const char *kernel_frame_name(struct traces *traces, const struct trace *
 	return intern(traces, mem_printf("%s [%s]", sym.name, sym.module));
 }
 
+/* Of a file that can't be read any more, only the place in it is known. */
+static char *describe_place(const char *dso, const struct location *location, bool is_return)
+{
+	uint64_t address = usyms_address(location, is_return);
+
+	if (address)
+		return mem_printf("[%s+0x%llx]", dso, (unsigned long long)address);
+	return mem_printf("[%s@0x%llx]", dso, (unsigned long long)location->offset);
+}
+
 static const char *user_frame_name(struct traces *traces, const struct location *location,
 				   bool is_return)
 {
@@ -371,7 +381,7 @@ static const char *user_frame_name(struct traces *traces, const struct location 
 		return "[unknown]";
 	if (dso[0] == '[')
 		return strpool_intern(traces->names, dso);
-	return intern(traces, mem_printf("[%s+0x%llx]", dso, (unsigned long long)location->offset));
+	return intern(traces, describe_place(dso, location, is_return));
 }
 
 /* Where a user frame is, if that is asked for. */
@@ -398,7 +408,7 @@ static void append_user_frames(struct traces *traces, struct trace *trace, uint3
 	size_t n = usyms_lines(location, is_return, &lines);
 	struct frame frame = { .name = user_frame_name(traces, location, is_return) };
 
-	add_place(traces, &frame, location, i > 0);
+	add_place(traces, &frame, location, is_return);
 	for (size_t k = 0; k < n && lines[k].function; k++)
 		append_frame(trace, &(struct frame){ .name = lines[k].function,
 						     .file = lines[k].file,

@@ -44,7 +44,6 @@ enum dso_kind {
 struct known {
 	const char *name;   /* NULL: no function is there */
 	const char *symbol; /* the same as the linker calls it */
-	uint64_t vaddr;
 	size_t n_frames;
 	struct srcframe frames[];
 };
@@ -284,6 +283,13 @@ uint64_t dso_offset(const struct dso *dso, const struct mapped *m, uint64_t addr
 	return dso->file ? addr - m->start + m->offset : addr;
 }
 
+uint64_t dso_address(const struct dso *dso, uint64_t offset)
+{
+	uint64_t address = dso->file ? elfsegs_vaddr(&dso->file->segs, offset) : UINT64_MAX;
+
+	return address == UINT64_MAX ? 0 : address;
+}
+
 /* Whether it has a file that can be read. */
 static bool is_open(const struct dso *dso)
 {
@@ -305,23 +311,16 @@ static void open_lines(struct dso *dso, const struct debug_place *place)
 		 dso_name(dso));
 }
 
-static void take_build_id(struct dso *dso, const struct elffile *f)
-{
-	uint8_t id[ELFFILE_BUILD_ID_MAX];
-	size_t n = elffile_build_id(f, id);
-
-	for (size_t i = 0; i < n; i++)
-		snprintf(dso->build_id + 2 * i, 3, "%02x", id[i]);
-}
-
 static void read_build_id(struct dso *dso)
 {
+	uint8_t id[ELFFILE_BUILD_ID_MAX];
 	struct elffile f;
 
 	if (dso->file->image ? elffile_open_image(&f, dso->file->image, dso->file->elf.size)
 			     : elffile_open(&f, dso->file->fd))
 		return;
-	take_build_id(dso, &f);
+	for (size_t i = 0, n = elffile_build_id(&f, id); i < n; i++)
+		snprintf(dso->build_id + 2 * i, 3, "%02x", id[i]);
 	elffile_close(&f);
 }
 
@@ -507,7 +506,6 @@ static struct known *read_tables(struct dso *dso, uint64_t vaddr)
 
 	known->name = intern(dso, find_name(dso, vaddr));
 	known->symbol = intern(dso, elfsyms_find(dso->syms, vaddr, NULL));
-	known->vaddr = vaddr;
 	known->n_frames = n;
 	for (size_t i = 0; i < n; i++)
 		known->frames[i] = (struct srcframe){
@@ -570,7 +568,7 @@ const struct image *dso_place(struct dso *dso, uint64_t offset, uint64_t *addres
 {
 	const struct known *known = dso->jit ? NULL : look_up(dso, offset);
 
-	*address = known ? known->vaddr : 0;
+	*address = dso_address(dso, offset);
 	*symbol = known ? known->symbol : NULL;
 	dso->place = (struct image){
 		.name = dso_name(dso),

@@ -62,6 +62,12 @@ struct dso *dso_attach(struct dso_cache *cache, pid_t pid, struct maps *maps, st
 uint64_t dso_offset(const struct dso *dso, const struct mapped *m, uint64_t addr);
 
 /*
+ * A file offset as ELF counts addresses, which is what addr2line, objdump and gdb take. 0: the file
+ * can't be read or has no code there.
+ */
+uint64_t dso_address(const struct dso *dso, uint64_t offset);
+
+/*
  * Names of this dso will be asked for: its symbols are loaded in the background, unless those
  * loaded ahead take all the memory that there is for them.
  */

@@ -195,6 +195,13 @@ const struct image *usyms_place(const struct location *loc, bool is_return, uint
 	return dso_place(loc->dso, loc->offset - is_return, address, symbol);
 }
 
+uint64_t usyms_address(const struct location *loc, bool is_return)
+{
+	if (!loc->dso || loc->offset < is_return)
+		return 0;
+	return dso_address(loc->dso, loc->offset - is_return);
+}
+
 bool usyms_is_jit(const struct location *loc)
 {
 	return loc->dso && dso_is_jit(loc->dso);

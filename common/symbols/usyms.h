@@ -60,6 +60,9 @@ size_t usyms_lines(const struct location *loc, bool is_return, const struct srcf
 const struct image *usyms_place(const struct location *loc, bool is_return, uint64_t *address,
 				const char **symbol);
 
+/* Its address as ELF counts, of a return address that inside the call; 0: not known. */
+uint64_t usyms_address(const struct location *loc, bool is_return);
+
 /* The location is in code that was made at run time, and that has names (jitmap.h). */
 bool usyms_is_jit(const struct location *loc);
 

@@ -546,6 +546,21 @@ TEST(children_are_followed)
 	CHECK_HELD(tool->out, "leak_in_child", 0, 0);
 }
 
+/* Else a script's programs would cost every process on the machine. */
+TEST(children_of_a_command_are_followed_only_if_asked)
+{
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = tool_run("memleak", TEXT, "--follow", "--", work_path("leaky"), "children", "5");
+	CHECK_HELD(tool->out, "leak_in_child", 5 * CHILD_COUNT, CHILD_BYTES);
+	tool = tool_run("memleak", TEXT, "--", work_path("leaky"), "children", "5");
+	CHECK_HELD(tool->out, "leak_in_child", 0, 0);
+	CHECK_HAS(tool->err, "the command started 5 processes, not traced");
+	tool = tool_run("memleak", TEXT, "--no-follow", "--", work_path("leaky"), "children", "5");
+	CHECK_LACKS(tool->err, "the command started");
+}
+
 /* Their libc is probed, too. */
 TEST(calls_of_other_programs_are_not_counted)
 {

@@ -19,6 +19,7 @@
 
 #include "elf/elffile.h"
 #include "live.h"
+#include "symbols/elfsyms.h"
 
 #define CHAIN                                                                               \
 	"main;names_outer;work::Tracer::enter(long);work::tracer::spin;work::legacy::leaf;" \
@@ -103,6 +104,69 @@ TEST(a_debug_file_of_another_build_is_not_used)
 	CHECK(file_copy(work_path("other.debug"), text_of("%s/names.debug", folder)));
 	check_absent(trace(work_start_in(NULL, NULL, path, ARGV("names", MS)), "--unwind=auto"),
 		     "names");
+}
+
+/* ---- addresses instead of names ---- */
+
+/* The frames of the hottest line, each "[names+0xADDRESS]" with the name that another file has. */
+static const char *name_addresses(const char *folded, const char *unstripped)
+{
+	static const char mark[] = "[names+0x";
+	int fd = open(unstripped, O_RDONLY | O_CLOEXEC);
+	struct elfsyms *syms = elfsyms_load(fd, NULL);
+	const char *names = "", *line = folded_find(folded, "names", NULL);
+
+	CHECK(syms != NULL);
+	for (const char *at = strstr(line, mark); syms && at; at = strstr(at, mark)) {
+		at += strlen(mark);
+		names = text_of("%s;%s", names, elfsyms_find(syms, strtoull(at, NULL, 16), NULL));
+	}
+	elfsyms_free(syms);
+	close(fd);
+	return names;
+}
+
+/* In JSON each such name has the same address beside it. */
+static void check_offsets(const char *json)
+{
+	static const char mark[] = "[names+0x", key[] = "\"offset\":";
+	int n = 0;
+
+	for (const char *at = strstr(json, mark); at; at = strstr(at, mark), n++) {
+		uint64_t address = strtoull(at += strlen(mark), NULL, 16);
+		const char *offset = strstr(at, key);
+
+		CHECK_EQ(offset ? strtoull(offset + strlen(key), NULL, 10) : 0, address);
+	}
+	CHECK(n > 0);
+}
+
+/* Stripped, and its debug file isn't near. */
+static void check_addresses(const char *name)
+{
+	const char *path = text_of("%s/names", folder_make());
+	struct proc *tool;
+
+	CHECK(file_copy(work_path(text_of("%s_stripped", name)), path));
+	tool = trace(work_start_in(NULL, NULL, path, ARGV("names", MS)), "--format=folded");
+	CHECK_HAS(name_addresses(tool->out, work_path(name)), MANGLED);
+	tool = trace(work_start_in(NULL, NULL, path, ARGV("names", MS)), "--format=json");
+	check_offsets(tool->out);
+}
+
+TEST(a_place_without_a_name_is_an_address_of_the_elf_file)
+{
+	check_addresses("names_static");
+}
+
+TEST(a_place_without_a_name_in_a_program_at_fixed_addresses_is_one)
+{
+	check_addresses("names_fixed");
+}
+
+TEST(a_place_without_a_name_in_one_of_several_segments_is_one)
+{
+	check_addresses("names_exec");
 }
 
 /* A pipe in its place would block whoever opened it. */

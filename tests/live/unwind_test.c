@@ -247,6 +247,17 @@ TEST(forked_children_are_complete_in_the_whole_system)
 	check_complete(tool, "kid", "_start");
 }
 
+/* Tables have no room here, so that no stack of either is complete. */
+TEST(the_programs_of_most_incomplete_stacks_are_named)
+{
+	struct proc *tool = tool_run("profile", "-F", "997", "--unwind-mem", "64K", "--",
+				     work_path("nofp"), "spin", "300");
+
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->err, " % through code without unwind information (most: ");
+	CHECK_HAS(tool->err, " % nofp)\n");
+}
+
 TEST(a_commands_first_samples_are_complete)
 {
 	struct proc *tool =

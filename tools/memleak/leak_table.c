@@ -35,6 +35,7 @@ struct leak_table {
 	struct leak_rate *rate;
 	struct leak_report *report;
 	struct ringbuf *call_lines; /* -t */
+	unsigned int n_left_out;    /* processes that the command started */
 };
 
 static const struct leak_table defaults;
@@ -257,10 +258,14 @@ static int configure_table(struct run *run)
 
 static void on_forked(pid_t parent, pid_t child, void *arg)
 {
-	struct leak_probes *probes = table_of(arg)->probes;
+	struct leak_table *table = table_of(arg);
 
-	if (run_given(arg, "follow") && leak_probes_has(probes, parent))
-		leak_probes_add(probes, child);
+	if (!leak_probes_has(table->probes, parent))
+		return;
+	if (run_given(arg, "follow"))
+		leak_probes_add(table->probes, child);
+	else
+		table->n_left_out++;
 }
 
 static void on_changed(pid_t pid, void *arg)
@@ -377,12 +382,25 @@ static void stop_table(struct run *run)
 	leak_probes_detach(table_of(run)->probes);
 }
 
+/* Somebody who traces a script means the programs that it runs. */
+static void report_left_out(const struct run *run)
+{
+	unsigned int n = table_of(run)->n_left_out;
+
+	if (run->command && n && !run_given(run, "no-follow"))
+		msg_warn("the command started %u process%s, not traced (see --follow and what it "
+			 "costs)",
+			 n, n == 1 ? "" : "es");
+}
+
 int leak_table_report(struct run *run)
 {
 	int err = stacks_report(run);
 
-	if (run->is_last)
-		leak_rate_print(table_of(run)->rate);
+	if (!run->is_last)
+		return err;
+	leak_rate_print(table_of(run)->rate);
+	report_left_out(run);
 	return err;
 }
 
