@@ -150,7 +150,7 @@ static const struct tool pagefaults = {
 	.summary = "Counts page faults, to show who needs memory, and which.",
 	.examples =
 		"  pagefaults 5                          # processes, every 5 seconds\n"
-		"  pagefaults -p 185 | flamegraph.pl     # where one process faults memory in\n"
+		"  pagefaults -p 185 10 1 | flamegraph.pl  # where a process faults memory in\n"
 		"  pagefaults --by-file --major          # which files are read from disk for it\n"
 		"  pagefaults -L 10 1                    # how long faults take\n",
 	.unit = "faults",

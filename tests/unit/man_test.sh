@@ -139,25 +139,25 @@ check_piece()
 	return 1
 }
 
-# check_line LINE [may-go-on]
+# check_line LINE
 check_line()
 {
 	printf '%s\n' "$1" | sed 's/[|;] */\n/g' >"$dir/pieces"
 	while IFS= read -r piece; do
 		check_piece "$piece" || status=1
 	done <"$dir/pieces"
-	! is_tool "${1%% *}" || [ "${1%% *}" = flame ] || [ -n "$2" ] || ends "$1" || {
+	! is_tool "${1%% *}" || [ "${1%% *}" = flame ] || ends "$1" || {
 		echo "never ends: $1"
 		status=1
 	}
 }
 
-# check_examples NAME FILE [may-go-on]: there is at least one.
+# check_examples NAME FILE: there is at least one.
 check_examples()
 {
 	checked=0 status=0
 	list_examples "$2" >"$dir/examples"
-	while IFS= read -r line; do check_line "$line" "$3"; done <"$dir/examples"
+	while IFS= read -r line; do check_line "$line"; done <"$dir/examples"
 	[ $checked -gt 0 ] || { echo "$2: no examples"; status=1; }
 	result "$1" $status
 }
@@ -165,12 +165,29 @@ check_examples()
 for tool in $tools; do
 	check_examples "examples_in_the_page_of_$tool" "man/$tool.8"
 	"$bin/$tool" --help >"$dir/help_of_$tool"
-	check_examples "examples_in_the_help_of_$tool" "$dir/help_of_$tool" may-go-on
+	check_examples "examples_in_the_help_of_$tool" "$dir/help_of_$tool"
 	grep -q "^\.It Xr $tool 8" man/tracelets.8
 	result "tracelets_names_$tool" $?
 done
 check_examples examples_in_the_readme README.md
 check_examples examples_in_the_cookbook doc/examples.md
+
+# Pages name files as `folder/file.c`, or, behind one of the same folder, as `file.c`; x is any tool.
+list_lost_files()
+{
+	grep -oE '`[a-z_0-9/.]+\.(c|h|js|css|json|awk)`' "$1" | tr -d '`' | sort -u |
+		grep -vE '(^|/)x\.(bpf\.c|c|h)$' | while IFS= read -r file; do
+		find bpf common man scripts tests tools vmlinux -path "*/${file##*/}" | grep -q "/$file\$\|^$file\$" ||
+			echo "$1: there is no $file"
+	done
+}
+
+for page in doc/architecture.md tests/README.md CONTRIBUTING.md; do
+	lost=$(list_lost_files "$page")
+	[ -z "$lost" ] || echo "$lost"
+	[ -z "$lost" ]
+	result "files_named_in_${page##*/}_are_there" $?
+done
 
 tests/lint/man >"$dir/lint"
 status=$?
