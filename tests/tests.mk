@@ -3,7 +3,8 @@
 
 # Unwind tables are for x86-64 only; frames_test checks what is said of that elsewhere. The programs of
 # probes_test read arguments from x86-64's registers.
-LIVES_NOT_arm64 := tests/live/unwind_test.c tests/live/brief_test.c tests/live/probes_test.c
+LIVES_NOT_arm64 := tests/live/unwind_test.c tests/live/brief_test.c tests/live/probes_test.c \
+		   tests/live/go_test.c
 
 UNITS   := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*_test.c))
 LIVES   := $(patsubst %.c,$(O)/%,$(filter-out $(LIVES_NOT_$(ARCH)),$(wildcard tests/live/*_test.c)))
@@ -55,7 +56,8 @@ WORKS := $(patsubst %.c,$(O)/%,$(wildcard tests/work/*.c)) \
 	 $(patsubst %.cc,$(O)/%,$(wildcard tests/work/*.cc)) \
 	 $(addprefix $(O)/tests/work/,$(NAMES) allocs-static trap-static jit-static \
 	   $(if $(filter -static,$(LDFLAGS))$(SAN),,inject.so) \
-	   $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),allocs-musl)))
+	   $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),allocs-musl) \
+	     $(if $(shell command -v go),goload)))
 
 # Preloaded into tools, whose calls it lets fail.
 $(O)/tests/work/inject.so: tests/faults/inject.c
@@ -102,6 +104,12 @@ $(O)/tests/work/names_exec: private LDFLAGS += -no-pie \
 $(addprefix $(O)/tests/work/names,_static _exec _fixed): tests/work/names.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) $(WORK_FRAMES) $< $(LDFLAGS) -o $@
+
+# Go's linker makes it static and leaves out its symbols.
+$(O)/tests/work/goload: $(wildcard tests/go/load/*)
+	$(call say,GO,tests/go/load)
+	$(Q)mkdir -p $(@D) && cd tests/go/load && CGO_ENABLED=0 GOFLAGS=-mod=mod GOPROXY=off \
+		go build -ldflags='-s -w' -o '$(abspath $@)' .
 
 # With a name of 16 MB.
 $(O)/tests/work/names_long: $(O)/tests/work/names

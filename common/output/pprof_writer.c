@@ -67,6 +67,15 @@ struct table {
 	size_t n_slots;	 /* a power of two */
 };
 
+/* The numbers of locations by their frames, which most samples share. */
+struct places {
+	struct place {
+		const struct frame *frame; /* NULL: free */
+		uint64_t location;
+	} * slots;	       /* at most half full */
+	size_t count, n_slots; /* a power of two */
+};
+
 /* The names by which pprof's users know what has that unit. */
 struct unit_names {
 	const char *unit, *type;
@@ -75,6 +84,7 @@ struct unit_names {
 struct pprof {
 	struct protobuf out;
 	struct table strings, functions, mappings, locations;
+	struct places places;
 	uint64_t *list; /* of a sample's locations */
 	size_t n_list, list_cap;
 	const struct unit_names *names;
@@ -235,6 +245,44 @@ static uint64_t number_location(struct pprof *p, const struct frame *frames, siz
 	return number_message(p, &p->locations, PROFILE_LOCATION, &location);
 }
 
+static struct place *find_place(const struct places *places, const struct frame *frame)
+{
+	size_t i = frame_hash(0, frame) & (places->n_slots - 1);
+
+	while (places->slots[i].frame && !frame_equal(places->slots[i].frame, frame))
+		i = (i + 1) & (places->n_slots - 1);
+	return &places->slots[i];
+}
+
+static void grow_places(struct places *places)
+{
+	struct places old = *places;
+
+	places->n_slots = old.n_slots ? old.n_slots * 2 : 1024;
+	places->slots = mem_zalloc(places->n_slots, sizeof(*places->slots));
+	for (size_t i = 0; i < old.n_slots; i++)
+		if (old.slots[i].frame)
+			*find_place(places, old.slots[i].frame) = old.slots[i];
+	free(old.slots);
+}
+
+/* As number_location(), of a frame of the profile. What is inlined depends on what it is in. */
+static uint64_t find_location(struct pprof *p, const struct frame *frames, size_t *i)
+{
+	struct place *place;
+
+	if (frames[*i].kind == FRAME_INLINED)
+		return number_location(p, frames, i);
+	if (p->places.count * 2 >= p->places.n_slots)
+		grow_places(&p->places);
+	place = find_place(&p->places, &frames[*i]);
+	if (!place->frame) {
+		*place = (struct place){ &frames[*i], number_location(p, frames, i) };
+		p->places.count++;
+	}
+	return place->location;
+}
+
 /* ---- samples ---- */
 
 static void add_label(struct pprof *p, struct protobuf *sample, const char *key, const char *text,
@@ -272,26 +320,26 @@ static void add_labels(struct pprof *p, struct protobuf *sample, const struct sa
 	add_text_label(p, sample, "unit_name", s->group.unit);
 }
 
-/* The location of frames[*i], and of those that are inlined in it: *i becomes the last of them. */
-static void list_location(struct pprof *p, const struct frame *frames, size_t *i)
+static void list_location(struct pprof *p, uint64_t location)
 {
 	p->list = mem_grow(p->list, p->n_list, &p->list_cap, sizeof(*p->list));
-	p->list[p->n_list++] = number_location(p, frames, i);
+	p->list[p->n_list++] = location;
 }
 
 /* pprof leaves out samples without any location, which would be missing from the sums. */
 static void list_locations(struct pprof *p, const struct sample *s)
 {
 	static const struct frame none = { .name = "[no frames]", .kind = FRAME_MARK };
-	const struct frame *frames = s->n_frames ? s->frames : &none;
 	const struct frame root = { .name = s->comm, .kind = FRAME_MARK };
 	size_t first = 0;
 
 	p->n_list = 0;
-	for (size_t i = s->n_frames ? s->n_frames : 1; i-- > 0;)
-		list_location(p, frames, &i);
+	for (size_t i = s->n_frames; i-- > 0;)
+		list_location(p, find_location(p, s->frames, &i));
+	if (!s->n_frames)
+		list_location(p, number_location(p, &none, &first));
 	if (p->comm_root)
-		list_location(p, &root, &first);
+		list_location(p, number_location(p, &root, &first));
 }
 
 static void add_sample(struct pprof *p, const struct sample *s)
@@ -416,6 +464,7 @@ static void write_pprof(FILE *f, struct profile *profile, const struct writer_st
 	table_free(&p.functions);
 	table_free(&p.mappings);
 	table_free(&p.locations);
+	free(p.places.slots);
 	free(p.list);
 }
 

@@ -64,7 +64,7 @@ void profile_free(struct profile *p)
 	free(p);
 }
 
-static uint64_t hash_frame(uint64_t hash, const struct frame *frame)
+uint64_t frame_hash(uint64_t hash, const struct frame *frame)
 {
 	hash = hash_add(hash, (uintptr_t)frame->name ^ frame->kind);
 	if (frame->image)
@@ -72,7 +72,7 @@ static uint64_t hash_frame(uint64_t hash, const struct frame *frame)
 	return frame->file ? hash_add(hash, (uintptr_t)frame->file ^ frame->line) : hash;
 }
 
-static bool frame_equal(const struct frame *a, const struct frame *b)
+bool frame_equal(const struct frame *a, const struct frame *b)
 {
 	return a->name == b->name && a->kind == b->kind && a->file == b->file &&
 	       a->line == b->line && a->symbol == b->symbol && a->image == b->image &&
@@ -86,7 +86,7 @@ static uint64_t hash_sample(const struct sample *s)
 	hash = hash_add(hash, (uint64_t)s->pid << 32 | (uint32_t)s->cpu);
 	hash = hash_add(hash, (uintptr_t)s->group.cgroup ^ (unsigned char)s->state);
 	for (size_t i = 0; i < s->n_frames; i++)
-		hash = hash_frame(hash, &s->frames[i]);
+		hash = frame_hash(hash, &s->frames[i]);
 	return hash;
 }
 

@@ -101,6 +101,10 @@ const struct sample *profile_sample(const struct profile *p, size_t i);
 uint64_t profile_total(const struct profile *p);
 const char *profile_unit(const struct profile *p);
 
+/* Of frames in samples of one profile, whose texts are interned. */
+uint64_t frame_hash(uint64_t hash, const struct frame *frame);
+bool frame_equal(const struct frame *a, const struct frame *b);
+
 /* The column of that number; NULL: there are not so many. */
 const struct column *profile_column(const struct profile *p, size_t i);
 

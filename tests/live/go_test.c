@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A static Go program, stripped, that is on a stack in all ways that Go code has: its stacks begin where Go's
+ * stacks begin, and all frames have names, on CPU and off. (tests/go compares frame by frame.)
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "live.h"
+
+#define SECONDS "3"
+
+/* Of the value of all stacks in a folded text, in per mille, those without `part`. */
+static uint64_t per_mille_without(const char *text, const char *part)
+{
+	uint64_t all = 0, without = 0;
+
+	for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
+		const char *at = strstr(line, part), *value;
+
+		end = strchrnul(line, '\n');
+		value = memrchr(line, ' ', (size_t)(end - line));
+		if (!value || strncmp(line, "goload;", strlen("goload;")))
+			continue;
+		all += strtoull(value, NULL, 10);
+		without += at && at < end ? 0 : strtoull(value, NULL, 10);
+	}
+	CHECK(all > 0);
+	return all ? without * 1000 / all : 0;
+}
+
+static void check_stacks(const struct proc *tool)
+{
+	const char *at = strstr(tool->err, "user stacks: ");
+
+	CHECK_STATUS(tool, 0);
+	if (!at || atof(at + strlen("user stacks: ")) < at_size(995, 970) / 10.0 ||
+	    !strstr(at, " % complete"))
+		UNIT_FAIL("too few are complete: %s", tool->err);
+	if (per_mille_without(tool->out, "[goload+0x") < 995)
+		UNIT_FAIL("too few have names: %s", tool->out);
+}
+
+static bool has_workload(void)
+{
+	return !access(work_path("goload"), X_OK);
+}
+
+TEST(samples_of_go_are_complete_and_named)
+{
+	struct proc *tool;
+
+	if (!has_workload())
+		SKIP("needs package golang-go");
+	tool = tool_run("profile", "-U", "-F", "499", "--", work_path("goload"), SECONDS);
+	check_stacks(tool);
+	CHECK_HAS(tool->out, "goload;runtime.goexit;main.main.func");
+	CHECK_HAS(tool->out, ";runtime.systemstack;");
+}
+
+TEST(waits_of_go_are_complete_and_named)
+{
+	struct proc *tool;
+
+	if (!has_workload())
+		SKIP("needs package golang-go");
+	tool = tool_run("offcputime", "-U", "--", work_path("goload"), SECONDS);
+	check_stacks(tool);
+	CHECK_HAS(tool->out, "[idle]");
+	CHECK_HAS(tool->err, "threads are seen, not goroutines");
+}
