@@ -30,7 +30,7 @@ static struct options {
 	struct flamegraph picture;
 	struct durations durations;
 	const char *output;
-	bool reverse, merge, quiet, want_help, want_version;
+	bool merge, quiet, want_help, want_version;
 	uint32_t top;
 } options = { .picture = FLAMEGRAPH_DEFAULT };
 
@@ -66,7 +66,7 @@ static const struct opt opts[] = {
 	  "a table of N functions instead", "merge" },
 	{ 0, "merge", NULL, OPT_FLAG(struct options, merge),
 	  "no picture: folded stacks, equal ones added up; two values a line with --diff" },
-	{ 0, "reverse", NULL, OPT_FLAG(struct options, reverse),
+	{ 0, "reverse", NULL, OPT_FLAG(struct options, picture.leaves_first),
 	  "innermost function first: who calls what takes time" },
 	{ 0, "inverted", NULL, OPT_FLAG(struct options, picture.inverted),
 	  "roots at the top: an icicle graph" },
@@ -116,7 +116,7 @@ static int check(int n_files)
 
 static void write_table(FILE *f, const struct calltree *tree)
 {
-	struct functions *functions = functions_new(tree);
+	struct functions *functions = functions_new(tree, false);
 
 	functions_print(f, functions, tree, options.top, options.picture.unit);
 	functions_free(functions);
@@ -143,7 +143,7 @@ static int run(int n, char **paths)
 {
 	struct calltree *tree = calltree_new(CALLTREE_MAX_NODES);
 	int err = folded_tree_read_files(tree, (size_t)n, paths, options.picture.differential,
-					 options.reverse);
+					 options.picture.leaves_first);
 
 	if (!err)
 		err = write_result(tree);

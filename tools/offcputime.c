@@ -21,7 +21,7 @@
 #include "offcputime.skel.h"
 
 struct options {
-	bool user_threads, kernel_threads, blocked, runnable, waker;
+	bool user_threads, kernel_threads, blocked, runnable, waker, without_throughout;
 	uint64_t min_ns, max_ns;
 	struct wait_states states;
 };
@@ -45,6 +45,8 @@ static const struct opt opts[] = {
 	  "only the time from the wake-up on" },
 	{ 0, "waker", NULL, OPT_FLAG(struct options, waker),
 	  "with the stack of who woke the thread up" },
+	{ 'x', "without-throughout", NULL, OPT_FLAG(struct options, without_throughout),
+	  "no waits that lasted all the time, only their sum" },
 	{},
 };
 
@@ -71,6 +73,13 @@ static bool needs_kernel(const struct run *run)
 	return ((const struct options *)run->options)->waker;
 }
 
+static unsigned int hidden_remark(const struct run *run)
+{
+	return ((const struct options *)run->options)->without_throughout
+		       ? WAIT_AT_START | WAIT_AT_END
+		       : 0;
+}
+
 static const struct target_spec target = { .threads = threads };
 static const struct stacks_spec stacks = {
 	.raw_unit = "nanoseconds",
@@ -80,6 +89,7 @@ static const struct stacks_spec stacks = {
 	.are_waits = true,
 	.columns = columns,
 	.needs_kernel = needs_kernel,
+	.hidden_remark = hidden_remark,
 	.add_metrics = wait_metrics_add,
 };
 

@@ -20,8 +20,9 @@
 #define LAST_WORDS 6 /* lines of them */
 
 struct topview {
-	bool is_over;
+	bool is_over, by_total;
 	char *shown;
+	char *by_total_shown; /* the same in the other order; NULL: there is none */
 };
 
 int topview_check(struct run *run)
@@ -54,7 +55,7 @@ unsigned int topview_last_rows(void)
 	return rows > LAST_WORDS ? rows - LAST_WORDS : 1;
 }
 
-void topview_print_head(FILE *f, const struct run *run, uint64_t total)
+void topview_print_head(FILE *f, const struct run *run, uint64_t total, const char *keys)
 {
 	struct writer_facts facts = run_facts(run);
 	char text[QUANTITY_MAX];
@@ -64,22 +65,40 @@ void topview_print_head(FILE *f, const struct run *run, uint64_t total)
 		(double)facts.duration_ns / NS_PER_S);
 	if (facts.lost)
 		fprintf(f, ", lost: %s", quantity_format(text, facts.lost, run->tool->unit));
-	fputs("  (q quits)\n", f);
+	fprintf(f, "  (%sq quits)\n", keys);
 }
 
-void topview_show(const struct run *run, char *text)
+static void draw(const struct topview *view)
+{
+	screen_draw(view->by_total && view->by_total_shown ? view->by_total_shown : view->shown);
+}
+
+void topview_show(const struct run *run, char *text, char *by_total)
 {
 	free(run->view->shown);
+	free(run->view->by_total_shown);
 	run->view->shown = text;
-	screen_draw(text);
+	run->view->by_total_shown = by_total;
+	draw(run->view);
+}
+
+bool topview_is_by_total(const struct run *run)
+{
+	return run->view->by_total;
 }
 
 static enum loop_verdict on_key(int fd, void *arg)
 {
+	struct topview *view = arg;
 	char key;
 
-	(void)arg;
-	return read(fd, &key, 1) == 1 && key != 'q' && key != 'Q' ? LOOP_GO : LOOP_STOP;
+	if (read(fd, &key, 1) != 1 || key == 'q' || key == 'Q')
+		return LOOP_STOP;
+	if (key == 's' || key == 't') {
+		view->by_total = key == 't';
+		draw(view);
+	}
+	return LOOP_GO;
 }
 
 /* As a shell's job: the terminal is given back until the shell lets it go on. */
@@ -88,7 +107,7 @@ static void pause_view(const struct topview *view)
 	screen_close();
 	kill(getpid(), SIGSTOP);
 	screen_take_keys();
-	screen_draw(view->shown);
+	draw(view);
 }
 
 static enum loop_verdict on_signal(int fd, void *arg)
@@ -101,7 +120,7 @@ static enum loop_verdict on_signal(int fd, void *arg)
 	if (info.ssi_signo == SIGTSTP)
 		pause_view(view);
 	else
-		screen_draw(view->shown);
+		draw(view);
 	return LOOP_GO;
 }
 
@@ -127,11 +146,13 @@ int topview_start(struct run *run)
 		return 0;
 	err = watch_signals(run);
 	if (!err && screen_take_keys())
-		err = loop_watch(run->loop, STDIN_FILENO, on_key, NULL);
+		err = loop_watch(run->loop, STDIN_FILENO, on_key, run->view);
 	if (err)
 		return msg_errno(err, "watching the terminal");
-	topview_show(run, mem_printf("%s: a table every %g s  (q quits)\n", run->tool->name,
-				     (double)run->interval_ns / NS_PER_S));
+	topview_show(run,
+		     mem_printf("%s: a table every %g s  (q quits)\n", run->tool->name,
+				(double)run->interval_ns / NS_PER_S),
+		     NULL);
 	return 0;
 }
 
@@ -145,8 +166,10 @@ void topview_stop(struct run *run)
 
 void topview_finish(struct run *run)
 {
-	if (run->view)
+	if (run->view) {
 		free(run->view->shown);
+		free(run->view->by_total_shown);
+	}
 	free(run->view);
 	run->view = NULL;
 }

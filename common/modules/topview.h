@@ -31,8 +31,8 @@ extern const struct module topview_module;
 /* Only where run->view is set: print the final report instead of drawing again. */
 bool topview_is_over(const struct run *run);
 
-/* The first line of a screen. */
-void topview_print_head(FILE *f, const struct run *run, uint64_t total);
+/* The first line of a screen. keys: what is said of keys before "q quits". */
+void topview_print_head(FILE *f, const struct run *run, uint64_t total, const char *keys);
 
 /* Rows that a table may have on the screen; of the last one more are left for last words. */
 #define TOPVIEW_ROWS 1000
@@ -41,7 +41,13 @@ unsigned int topview_last_rows(void);
 /* Letters of a line that are shown. */
 unsigned int topview_columns(void);
 
-/* Shows the text, which is taken over: its first lines, as many as have room. */
-void topview_show(const struct run *run, char *text);
+/*
+ * Shows the text, which is taken over: its first lines, as many as have room. by_total: the same in
+ * another order, which the keys t and s change to and back; NULL: there is none.
+ */
+void topview_show(const struct run *run, char *text, char *by_total);
+
+/* Which of the two is shown. */
+bool topview_is_by_total(const struct run *run);
 
 #endif

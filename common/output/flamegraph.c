@@ -15,22 +15,24 @@
 #include "base/mem.h"
 #include "output/escape.h"
 #include "output/flamegraph.h"
+#include "output/kernel_roots.h"
 #include "output/quantity.h"
 #include "output/xml.h"
 
 #include "flamegraph.css.h"
 #include "flamegraph.js.h"
 
-#define FRAME_HEIGHT	16
-#define PAD_SIDE	10
-#define PAD_TOP		58
-#define PAD_BOTTOM	34
-#define CHARACTER_WIDTH 7.2 /* of 12 pixel monospace text */
-#define SHADES		6
-#define DIFF_SHADES	7
-#define MAX_ELEMENTS	4000 /* and the script's maxElements */
-#define MIN_ELEMENT	1.0  /* pixels */
-#define TABLE_LINES	1000 /* of an element: libxml2 reads no text of more than 10 MB */
+#define FRAME_HEIGHT	 16
+#define PAD_SIDE	 10
+#define PAD_TOP		 58
+#define PAD_BOTTOM	 34
+#define CHARACTER_WIDTH	 7.2 /* of 12 pixel monospace text */
+#define SHADES		 6
+#define DIFF_SHADES	 7
+#define LEGEND_MIN_WIDTH 800
+#define MAX_ELEMENTS	 4000 /* and the script's maxElements */
+#define MIN_ELEMENT	 1.0  /* pixels */
+#define TABLE_LINES	 1000 /* of an element: libxml2 reads no text of more than 10 MB */
 
 struct drawing {
 	FILE *f;
@@ -53,7 +55,8 @@ struct box {
 	uint64_t left; /* the value of all that lies left of it */
 	uint32_t row;
 	uint32_t n_merged;
-	bool is_waker; /* in a stack behind a "--" */
+	bool is_waker;	/* in a stack behind a "--" */
+	bool is_kernel; /* behind the kernel's first function, if stacks don't tell kinds */
 };
 
 /* A colour's class in the style sheet is a letter and a digit. */
@@ -133,7 +136,7 @@ static unsigned int diff_colour_of(const struct drawing *d, const struct box *bo
 	return COLOUR(delta < 0 ? 'b' : 'r', shade);
 }
 
-static unsigned int colour_of(const struct drawing *d, const struct box *box)
+static char letter_of(const struct box *box)
 {
 	static const char letters[] = { [FRAME_USER] = 'u',
 					[FRAME_INLINED] = 'i',
@@ -141,13 +144,18 @@ static unsigned int colour_of(const struct drawing *d, const struct box *box)
 					[FRAME_KERNEL] = 'k',
 					[FRAME_MARK] = 'm' };
 
+	if (box->node->kind == FRAME_USER && (box->is_waker || box->is_kernel))
+		return box->is_waker ? 'w' : 'k';
+	return letters[box->node->kind];
+}
+
+static unsigned int colour_of(const struct drawing *d, const struct box *box)
+{
 	if (!box->node)
 		return COLOUR('m', 0);
 	if (d->how->differential && box->row)
 		return diff_colour_of(d, box);
-	return COLOUR(box->is_waker && box->node->kind == FRAME_USER ? 'w'
-								     : letters[box->node->kind],
-		      shade_of(box->node->name));
+	return COLOUR(letter_of(box), shade_of(box->node->name));
 }
 
 static double percent(double part, double whole)
@@ -250,6 +258,11 @@ static void add_box(struct drawing *d, const struct box *box)
 	d->boxes[d->n_boxes++] = *box;
 }
 
+static bool begins_kernel(const struct drawing *d, const struct calltree_node *node)
+{
+	return !d->how->leaves_first && node->kind == FRAME_USER && kernel_is_root(node->name);
+}
+
 static void add_subtree(struct drawing *d, const struct box *box)
 {
 	struct box narrow = { .row = box->row + 1, .is_waker = box->is_waker };
@@ -265,6 +278,7 @@ static void add_subtree(struct drawing *d, const struct box *box)
 			.left = left,
 			.row = box->row + 1,
 			.is_waker = box->is_waker || !strcmp(child->name, "--"),
+			.is_kernel = box->is_kernel || begins_kernel(d, child),
 		};
 
 		if (is_narrow(d, child->total.now)) {
@@ -421,6 +435,22 @@ static void print_text(FILE *f, const char *id, uint32_t x, double y, const char
 	fputs("</text>\n", f);
 }
 
+/* What the colours of a comparison mean, below the title. */
+static void print_legend(FILE *f)
+{
+	const int n = 2 * DIFF_SHADES + 1;
+
+	fprintf(f, "<g id=\"legend\">\n<text x=\"%d\" y=\"48\">less</text>\n", PAD_SIDE);
+	for (int i = 0; i < n; i++) {
+		int shade = i - DIFF_SHADES;
+
+		fprintf(f, "<rect class=\"%c%d\" x=\"%d\" y=\"39\" width=\"8\" height=\"10\"/>\n",
+			shade < 0 ? 'b' : 'r', abs(shade), PAD_SIDE + 34 + 8 * i);
+	}
+	fprintf(f, "<text x=\"%d\" y=\"48\">more than before</text>\n</g>\n",
+		PAD_SIDE + 34 + 8 * n + 6);
+}
+
 static void print_head(const struct drawing *d, double height)
 {
 	const struct flamegraph *how = d->how;
@@ -441,6 +471,8 @@ static void print_head(const struct drawing *d, double height)
 	fprintf(f, "</style>\n<rect id=\"background\" width=\"100%%\" height=\"100%%\"/>\n");
 	print_text(f, "title", how->width / 2, 22, title);
 	print_text(f, "subtitle", how->width / 2, 40, how->subtitle ? how->subtitle : "");
+	if (how->differential && how->width >= LEGEND_MIN_WIDTH)
+		print_legend(f);
 	print_text(f, "reset", PAD_SIDE, 22, "Reset zoom");
 	print_text(f, "search", how->width - PAD_SIDE, 22, "Search");
 	print_text(f, "matched", how->width - PAD_SIDE, height - 12, "");

@@ -19,6 +19,7 @@ struct flamegraph {
 	uint32_t width;	      /* pixels */
 	double min_width;     /* narrower frames, in pixels, are merged with their siblings */
 	bool inverted;	      /* roots on top: an icicle graph */
+	bool leaves_first;    /* the tree's stacks begin with their leaf */
 	bool differential;    /* colours by what grew and shrank from `before` to `now` */
 	double before_scale;  /* makes `before` comparable; 0: so that totals are equal */
 };

@@ -106,7 +106,7 @@ static void visit_children(struct walk *walk, const struct calltree_node *node, 
 	}
 }
 
-static int compare_functions(const void *a, const void *b)
+static int compare_by_self(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
 	int order = order_u64(y->self.now, x->self.now);
@@ -116,7 +116,15 @@ static int compare_functions(const void *a, const void *b)
 	return order ? order : strcmp(x->name, y->name);
 }
 
-struct functions *functions_new(const struct calltree *tree)
+static int compare_by_total(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+	int order = order_u64(y->total.now, x->total.now);
+
+	return order ? order : compare_by_self(a, b);
+}
+
+struct functions *functions_new(const struct calltree *tree, bool by_total)
 {
 	struct functions *functions = mem_zalloc(1, sizeof(*functions));
 	struct walk walk = { .tree = tree };
@@ -128,7 +136,8 @@ struct functions *functions_new(const struct calltree *tree)
 			functions->list[functions->n++] = walk.slots[i].function;
 	free(walk.slots);
 	if (functions->n)
-		qsort(functions->list, functions->n, sizeof(*functions->list), compare_functions);
+		qsort(functions->list, functions->n, sizeof(*functions->list),
+		      by_total ? compare_by_total : compare_by_self);
 	return functions;
 }
 

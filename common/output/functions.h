@@ -3,6 +3,7 @@
 #ifndef FUNCTIONS_H
 #define FUNCTIONS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "output/calltree.h"
@@ -14,7 +15,7 @@ struct function {
 };
 
 struct functions {
-	struct function *list; /* most self time first, then total, then by name */
+	struct function *list; /* largest first: by what it is sorted, then the other, then name */
 	size_t n;
 };
 
@@ -23,7 +24,7 @@ struct functions {
  * functions: their value is that of the function above them. Only what has no function at all
  * stands for itself.
  */
-struct functions *functions_new(const struct calltree *tree);
+struct functions *functions_new(const struct calltree *tree, bool by_total);
 void functions_free(struct functions *functions);
 
 /* The first n as a table: self, total, both also in percent, and the name. */

@@ -211,6 +211,10 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 {
 	struct assembly a;
 
+	if (p->hidden_remark && key->remark == p->hidden_remark) {
+		p->hidden += value->value;
+		return;
+	}
 	a.defs = p->defs;
 	a.without_kernel = p->without_kernel;
 	a.are_waits = p->spec->are_waits;

@@ -20,9 +20,11 @@ struct stack_profile {
 	const struct stacks_spec *spec;
 	struct stackdefs *defs;
 	struct profile *profile;
-	bool without_kernel;	 /* kernel frames are not shown */
-	bool by_process;	 /* pids are: else what processes have in common is one */
-	struct cgroups *cgroups; /* NULL: not by cgroup */
+	bool without_kernel;	    /* kernel frames are not shown */
+	bool by_process;	    /* pids are: else what processes have in common is one */
+	struct cgroups *cgroups;    /* NULL: not by cgroup */
+	unsigned int hidden_remark; /* values with it are left out; 0: none */
+	uint64_t hidden;	    /* their sum */
 	struct stack_reasons reasons;
 	uint64_t undefined; /* value of stacks whose definition never arrived */
 

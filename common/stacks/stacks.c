@@ -10,6 +10,7 @@
 #include "modules/cgroup_names.h"
 #include "modules/kernelnames.h"
 #include "modules/topview.h"
+#include "output/quantity.h"
 #include "output/writer.h"
 #include "run/loss.h"
 #include "run/run_facts.h"
@@ -35,6 +36,7 @@ struct stacks {
 	struct kernelnames *kernelnames; /* NULL: not wanted, or the kernel can't be asked */
 	struct stack_rings rings;
 	struct stack_reasons reasons; /* of all reports */
+	uint64_t hidden;	      /* likewise */
 };
 
 static const struct stacks defaults = {
@@ -395,6 +397,19 @@ static void print_reasons(struct making *making)
 	}
 }
 
+static void print_hidden(struct making *making)
+{
+	const struct run *run = making->run;
+	struct stacks *stacks = making->stacks;
+	char sum[QUANTITY_MAX];
+
+	stacks->hidden += making->profile.hidden;
+	if (run->is_last && stacks->hidden)
+		msg_info("left out: %s [%s]",
+			 quantity_format(sum, stacks->hidden / divisor_of(run), run->tool->unit),
+			 spec_of(run)->remarks[making->profile.hidden_remark]);
+}
+
 static void account(struct making *making)
 {
 	struct run *run = making->run;
@@ -402,6 +417,7 @@ static void account(struct making *making)
 	if (run->is_peek)
 		return;
 	print_reasons(making);
+	print_hidden(making);
 	if (spec_of(run)->source) /* a report is all there is, not what came since the last one */
 		run->recorded = 0;
 	run->recorded += profile_total(making->profile.profile) / written_divisor(making);
@@ -453,6 +469,13 @@ static struct profile *new_profile(const struct making *making)
 	return profile_new_with(is_raw ? spec->raw_unit : making->run->tool->unit, spec->columns);
 }
 
+static unsigned int hidden_remark(const struct run *run)
+{
+	const struct stacks_spec *spec = spec_of(run);
+
+	return spec->hidden_remark ? spec->hidden_remark(run) : 0;
+}
+
 static int make_report(struct run *run, const struct writer *writer)
 {
 	struct stacks *stacks = stacks_of(run);
@@ -465,6 +488,7 @@ static int make_report(struct run *run, const struct writer *writer)
 			     .without_kernel = stacks->user_only,
 			     .by_process = stacks->counts.by_process,
 			     .cgroups = writer->is_exact ? stacks->cgroups : NULL,
+			     .hidden_remark = hidden_remark(run),
 			     .read_definitions = read_definitions,
 			     .arg = stacks },
 	};

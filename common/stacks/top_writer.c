@@ -52,29 +52,45 @@ static void add_profile(struct calltree *tree, const struct profile *p)
 		add_sample(tree, profile_sample(p, i));
 }
 
-static void print_table(FILE *f, struct calltree *tree, size_t n, const char *unit)
+static void print_table(FILE *f, const struct calltree *tree, size_t n, const char *unit,
+			bool by_total)
 {
 	struct functions *functions;
 
-	calltree_finish(tree);
-	functions = functions_new(tree);
+	functions = functions_new(tree, by_total);
 	functions_print(f, functions, tree, n, unit);
 	functions_free(functions);
+}
+
+/* Of time off CPU, itself is only what the kernel waits in: who waits is seen by total. */
+static char *make_view(const struct run *run, const struct profile *p, const struct calltree *tree,
+		       bool by_total)
+{
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	topview_print_head(f, run, profile_total(p),
+			   by_total ? "s sorts by self, " : "t sorts by total, ");
+	print_table(f, tree, TOPVIEW_ROWS, profile_unit(p), by_total);
+	fclose(f);
+	return text;
 }
 
 static void draw(const struct run *run, const struct profile *p)
 {
 	struct calltree *tree = calltree_new(MAX_NODES);
-	char *text;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
 
 	add_profile(tree, p);
-	topview_print_head(f, run, profile_total(p));
-	print_table(f, tree, TOPVIEW_ROWS, profile_unit(p));
-	fclose(f);
-	topview_show(run, text);
+	calltree_finish(tree);
+	topview_show(run, make_view(run, p, tree, false), make_view(run, p, tree, true));
 	calltree_free(tree);
+}
+
+static void print_last(const struct run *run, const struct profile *p, struct calltree *tree)
+{
+	calltree_finish(tree);
+	print_table(run->out, tree, topview_last_rows(), profile_unit(p), topview_is_by_total(run));
 }
 
 void top_write(const struct run *run, const struct profile *p)
@@ -85,7 +101,7 @@ void top_write(const struct run *run, const struct profile *p)
 		top->whole = calltree_new(MAX_NODES);
 	add_profile(top->whole, p);
 	if (topview_is_over(run))
-		print_table(run->out, top->whole, topview_last_rows(), profile_unit(p));
+		print_last(run, p, top->whole);
 	else
 		draw(run, p);
 }

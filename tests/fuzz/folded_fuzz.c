@@ -21,7 +21,7 @@ static uint64_t sum_of_selves(const struct functions *functions)
 static void write_all(FILE *f, const struct calltree *tree)
 {
 	struct flamegraph how = FLAMEGRAPH_DEFAULT;
-	struct functions *functions = functions_new(tree);
+	struct functions *functions = functions_new(tree, false);
 
 	how.differential = true;
 	flamegraph_write(f, tree, &how);

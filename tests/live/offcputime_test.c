@@ -129,6 +129,27 @@ TIMED_TEST(a_thread_blocked_throughout_has_waited_for_the_whole_window)
 	CHECK(folded_count(tool->out, NULL, "[blocked throughout]") == 1);
 }
 
+/* One thread that never runs, and one that does. */
+TEST(waits_throughout_can_be_left_out)
+{
+	struct proc *idle = work_start("pingpong", "1"),
+		    *work = work_start("plan", "1", "13", "5", "0");
+	const char *pids = text_of("%d,%d", idle->pid, work->pid);
+	struct proc *tool = tool_start("offcputime", "-x", "-p", pids);
+
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(folded_count(tool->out, NULL, "[blocked throughout]"), 0);
+	CHECK_EQ(folded_sum(tool->out, "wakee", NULL), 0);
+	CHECK(folded_sum(tool->out, "plan-0", NULL) >= 13 * 5000);
+	CHECK_HAS(tool->err, "offcputime: left out: ");
+	CHECK_HAS(tool->err, "s [blocked throughout]\n");
+	tool = tool_run("offcputime", "--without-throughout", "-p", pid_text(idle->pid), "1");
+	CHECK_STATUS(tool, 0);
+	CHECK_STR(tool->out, "");
+}
+
 TEST(a_thread_blocked_at_the_end_is_told_so)
 {
 	struct proc *work = work_start("pingpong", "101");

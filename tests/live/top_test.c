@@ -150,6 +150,32 @@ TEST(a_table_is_drawn_again_and_again_until_q)
 	}
 }
 
+/* Off CPU, what calls all others waits by itself nowhere. */
+TEST(a_key_sorts_by_total)
+{
+	static const char waits[] = "FUNCTION\r\n          0 us   0.00 ";
+
+	for (size_t i = 0; i < 3; i++) { /* those with stacks */
+		struct proc *work, *tool;
+
+		if (!terminal_open(&terminal, 40))
+			SKIP("no pseudo terminals");
+		work = work_start(views[i].work[0], views[i].work[1], views[i].work[2]);
+		tool = start_top(views[i].tool, work, "200ms");
+		wait_for_screens(tool, &terminal, 2);
+		work_go(work);
+		wait_for_screens(tool, &terminal, screens_in(terminal.text) + 5);
+		CHECK_HAS(terminal.text, "(t sorts by total, q quits)\r\n");
+		CHECK_EQ(write(terminal.master, "t", 1), 1);
+		wait_for_screens(tool, &terminal, screens_in(terminal.text) + 3);
+		CHECK_HAS(terminal.text, "(s sorts by self, q quits)\r\n");
+		CHECK_EQ(write(terminal.master, "q", 1), 1);
+		check_given_back(tool, &terminal, i == 1 ? waits : views[i].title, views[i].row);
+		terminal_close(&terminal);
+		proc_kill(work);
+	}
+}
+
 TEST(syscount_has_it_by_process_too)
 {
 	struct proc *work = work_start("calls", "plain", "1009"), *tool;

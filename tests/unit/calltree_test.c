@@ -105,6 +105,24 @@ TEST(a_full_tree_merges_the_small_and_loses_no_value)
 	calltree_free(tree);
 }
 
+TEST(functions_are_sorted_by_either_sum)
+{
+	struct calltree *tree = calltree_new(1000);
+
+	add(tree, "mab", 1, 0);
+	add(tree, "mc", 5, 0);
+	calltree_finish(tree);
+	for (int by_total = 0; by_total < 2; by_total++) {
+		struct functions *functions = functions_new(tree, by_total);
+
+		CHECK_EQ(functions->n, 4);
+		CHECK_STR(functions->list[0].name, by_total ? "m" : "c");
+		CHECK_STR(functions->list[1].name, by_total ? "c" : "b");
+		functions_free(functions);
+	}
+	calltree_free(tree);
+}
+
 TEST(recursion_counts_once_in_a_total)
 {
 	struct calltree *tree = calltree_new(1000);
@@ -113,7 +131,7 @@ TEST(recursion_counts_once_in_a_total)
 	add(tree, "aba", 5, 0);
 	add(tree, "ab", 2, 0);
 	calltree_finish(tree);
-	functions = functions_new(tree);
+	functions = functions_new(tree, false);
 	CHECK_EQ(functions->n, 2);
 	CHECK_STR(functions->list[0].name, "a");
 	CHECK_EQ(functions->list[0].self.now, 5);

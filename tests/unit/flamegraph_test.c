@@ -57,6 +57,53 @@ TEST(titles_tell_exact_values)
 	free(svg);
 }
 
+/* As a folded stack without marks has it: nothing says what is the kernel's. */
+static struct calltree *tree_without_kinds(void)
+{
+	static const char *const names[] = { "main", "read", "entry_SYSCALL_64_after_hwframe",
+					     "vfs_read" };
+	struct calltree *tree = calltree_new(1000);
+	uint32_t node = CALLTREE_ROOT;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		node = calltree_child(tree, node, names[i], FRAME_USER);
+	calltree_add(tree, node, (struct calltree_value){ 10, 0 });
+	calltree_add(tree, calltree_child(tree, CALLTREE_ROOT, "entry_SYSCALL", FRAME_USER),
+		     (struct calltree_value){ 10, 0 });
+	return tree;
+}
+
+TEST(the_kernels_frames_are_known_by_where_it_is_entered)
+{
+	struct flamegraph how = FLAMEGRAPH_DEFAULT;
+	char *svg = draw(tree_without_kinds(), &how);
+
+	CHECK_EQ(count_of(svg, "<rect class=\"k"), 2);
+	CHECK_EQ(count_of(svg, "<rect class=\"u"), 3);
+	free(svg);
+	how.leaves_first = true; /* then callers stand behind */
+	svg = draw(tree_without_kinds(), &how);
+	CHECK_EQ(count_of(svg, "<rect class=\"k"), 0);
+	free(svg);
+}
+
+TEST(a_comparison_has_a_legend)
+{
+	struct flamegraph how = FLAMEGRAPH_DEFAULT;
+	char *svg = draw(tree_of("read", 75, 0), &how);
+
+	CHECK_EQ(count_of(svg, "<g id=\"legend"), 0);
+	free(svg);
+	how.differential = true;
+	svg = draw(tree_of("read", 75, 0), &how);
+	CHECK_HAS(svg, "<g id=\"legend\">");
+	CHECK_HAS(svg, ">less</text>");
+	CHECK_HAS(svg, ">more than before</text>");
+	CHECK_HAS(svg, "<rect class=\"b7\" x=\"44\"");
+	CHECK_HAS(svg, "<rect class=\"r7\" x=\"156\"");
+	free(svg);
+}
+
 TEST(hostile_names_stay_text)
 {
 	struct flamegraph how = FLAMEGRAPH_DEFAULT;

@@ -228,11 +228,11 @@ static void view_table(struct run *run, struct calls *calls, struct calltable *t
 		return;
 	}
 	f = open_memstream(&text, &size);
-	topview_print_head(f, run, calltable_total(table));
+	topview_print_head(f, run, calltable_total(table), "");
 	calltable_print(table, f, (struct call_room){ TOPVIEW_ROWS, topview_columns() });
 	fclose(f);
 	calltable_take(calls->whole, table);
-	topview_show(run, text);
+	topview_show(run, text, NULL);
 }
 
 static void print_table(struct run *run, const struct call_wishes *wishes, struct calltable *table)

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where the kernel begins in a stack that doesn't say which of its frames are the kernel's: at the
+ * function by which it is entered. Only names that no program would give its own functions count.
+ */
+#ifndef KERNEL_ROOTS_H
+#define KERNEL_ROOTS_H
+
+#include <stdbool.h>
+
+/* All frames from this one on, to the innermost, are the kernel's. */
+bool kernel_is_root(const char *name);
+
+#endif
