@@ -34,13 +34,17 @@ static __always_inline __u64 unwind_thread_base(struct unwind_state *s)
 /* ---- one frame ---- */
 
 /*
- * Where there is no rule: as if there were a frame pointer, if that leads to known code. The
- * outermost frame has 0 there (psABI AMD64 1.0, 3.4.1): the dynamic linker's, musl's threads'.
+ * Where there is no rule: by the instructions, if they say it; else as if there were a frame
+ * pointer, if that leads to known code. The outermost frame has 0 there (psABI AMD64 1.0, 3.4.1):
+ * the dynamic linker's, musl's threads'.
  */
-static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_state *s)
+static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *s)
 {
+	int reason = unwind_by_stub(s);
 	struct unwind_frame_record record;
 
+	if (reason != UNWIND_NO_RULE)
+		return reason;
 	if (!s->bp)
 		return UNWIND_COMPLETE;
 	if (!unwind_read_frame_record(s, &record) ||
@@ -97,7 +101,7 @@ __noinline int unwind_step(__u32 slot)
 	if (!rule)
 		return UNWIND_NO_MAPPING;
 	if (rule->kind == UNWIND_GAP)
-		return unwind_by_frame_pointer(slot, s);
+		return unwind_without_rule(slot, s);
 	if (unwind_is_go(rule))
 		return unwind_step_in_go(slot, *(__u64 *)rule);
 	return unwind_by_rule(s, rule);
