@@ -12,6 +12,7 @@
 #define UNWIND_BPF_H
 
 #include "compat.bpf.h"
+#include "python_state.bpf.h"
 #include "unwind_processes.bpf.h"
 #include "unwind_slots.bpf.h"
 #include "unwind_tables.bpf.h"
@@ -115,6 +116,7 @@ static __always_inline void unwind_begin_words(struct stack_scratch *scratch)
 	struct unwind_state *s = &scratch->walk;
 
 	scratch->def.words[0] = scratch->leaf ? scratch->leaf : s->ip;
+	scratch->sps[0] = 0;
 	scratch->def.n_words = 1;
 	if (!scratch->leaf)
 		return;
@@ -160,6 +162,10 @@ static __always_inline bool unwind_note_frame(struct stack_scratch *scratch)
 		return false;
 	scratch->def.words[n] = scratch->walk.ip;
 	scratch->def.n_words = n + 1;
+	if (!python_settings.wanted)
+		return true;
+	scratch->sps[n] = scratch->walk.sp;
+	scratch->n_sps = n + 1;
 	return true;
 }
 
@@ -212,7 +218,7 @@ __noinline int unwind_walk(__u32 slot)
 
 	if (!unwind_settings.by_cfi || !scratch)
 		return UNWIND_NO_PROCESS;
-	scratch->def.n_words = 0;
+	scratch->def.n_words = scratch->n_sps = 0;
 	reason = unwind_prepare(scratch);
 	if (!reason)
 		unwind_begin_turns(scratch);
@@ -278,7 +284,7 @@ static __always_inline void unwind_user(void *ctx, __u32 slot, struct stack_def 
 	def->reason = unwind_settings.by_cfi ? unwind_walk(slot) : unwind_walk_by_fp(slot);
 	if (def->n_words || def->reason == UNWIND_NO_STACK)
 		return;
-	bytes = bpf_get_stack(ctx, def->words, sizeof(def->words), BPF_F_USER_STACK);
+	bytes = bpf_get_stack(ctx, def->words, STACK_DEPTH * sizeof(__u64), BPF_F_USER_STACK);
 	def->n_words = bytes > 0 ? bytes / sizeof(__u64) : 0;
 }
 

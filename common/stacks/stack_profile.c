@@ -7,7 +7,7 @@
 #include "stacks/stack_profile.h"
 #include "symbols/interrupts.h"
 
-#define MAX_FRAMES (4 * STACK_DEPTH + 4) /* two stacks, a waker's two, and marks */
+#define MAX_FRAMES (4 * STACK_WORDS + 4) /* two stacks, a waker's two, and marks */
 
 /* A stack as it is put together: root first. */
 struct assembly {

@@ -2,15 +2,27 @@
 /* Stacks as they come; see stack_rings.h. */
 #include <errno.h>
 
+#include "stacks/python_places.h"
 #include "stacks/stack_rings.h"
 #include "stacks/user_stacks.h"
+
+static bool has_python(const struct stack_def *def)
+{
+	return python_places_native(def) < def->n_words;
+}
 
 static int on_definition(void *ctx, void *data, size_t size)
 {
 	const struct stack_rings *rings = ctx;
 	const struct stack_def *def = data;
 
+	if (def->kind == STACK_PYTHON) {
+		stackdefs_add_python(rings->defs, data, size);
+		return 0;
+	}
 	stackdefs_add(rings->defs, def, size);
+	if (def->kind == STACK_USER && !has_python(def))
+		user_stacks_miss_python(rings->user_stacks, (pid_t)def->tgid);
 	if (def->kind == STACK_USER &&
 	    (def->reason == UNWIND_NO_PROCESS || def->reason == UNWIND_NO_MAPPING))
 		user_stacks_learn(rings->user_stacks, (pid_t)def->tgid);

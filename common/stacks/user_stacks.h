@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "abi/python.h"
 #include "abi/unwind_layout.h"
 #include "process/watch.h"
 #include "run/run.h"
@@ -22,10 +23,11 @@ extern const struct module unwind_module;
 struct user_stacks;
 
 /*
- * Before load. wanted: there will be user stacks at all. NULL, printed, if the object can't be
- * configured.
+ * Before load. wanted: there will be user stacks at all; python: with what of Python's frames, if
+ * that can be had. NULL, printed, if the object can't be configured.
  */
-struct user_stacks *user_stacks_new(struct run *run, bool wanted);
+struct user_stacks *user_stacks_new(struct run *run, bool wanted,
+				    const struct python_settings *python);
 void user_stacks_free(struct user_stacks *us);
 
 /* After load: looks at all processes of interest. 0 or -errno, printed. */
@@ -48,6 +50,9 @@ struct processes *user_stacks_processes(struct user_stacks *us);
 
 /* A stack of this process lacked tables: has another look at it. */
 void user_stacks_learn(struct user_stacks *us, pid_t pid);
+
+/* The same where it was a stack without Python frames. */
+void user_stacks_miss_python(struct user_stacks *us, pid_t pid);
 
 /* Reads the events of processes that there are now: in the middle of long work. */
 void user_stacks_catch_up(struct user_stacks *us);
