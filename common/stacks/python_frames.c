@@ -207,6 +207,12 @@ void python_frames_update(struct python_frames *frames, pid_t pid)
 	begin(frames, entry);
 }
 
+bool python_frames_layout(const struct python_frames *frames, pid_t pid,
+			  struct python_layout *layout)
+{
+	return !bpf_map_lookup_elem(frames->processes_fd, &pid, layout);
+}
+
 /* The more often it happens, the more rarely it is worth a look: threads need not run Python. */
 void python_frames_miss(struct python_frames *frames, pid_t pid)
 {

@@ -6,6 +6,7 @@
 #ifndef PYTHON_FRAMES_H
 #define PYTHON_FRAMES_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "abi/python.h"
@@ -23,6 +24,10 @@ void python_frames_free(struct python_frames *frames);
 
 /* What is published of a process (processes.h) has changed. */
 void python_frames_update(struct python_frames *frames, pid_t pid);
+
+/* As BPF has it, a forked process's, too. False: it runs no Python, or is left alone. */
+bool python_frames_layout(const struct python_frames *frames, pid_t pid,
+			  struct python_layout *layout);
 
 /* The process has ended. */
 void python_frames_forget(struct python_frames *frames, pid_t pid);

@@ -41,12 +41,18 @@ static void define(const struct stack_rings *rings, struct stack_def *def, const
 	stackdefs_add(rings->defs, def, sizeof(*def));
 }
 
+static void define_python(const struct python_def *def, size_t size, void *arg)
+{
+	stackdefs_add_python(((const struct stack_rings *)arg)->defs, def, size);
+}
+
 void stack_rings_define_thread(const struct stack_rings *rings, const struct unwind_thread *thread)
 {
 	struct stack_def def = { .id = STACK_ID_AT_START | thread->tid, .tgid = thread->tgid };
-	uint64_t words[STACK_DEPTH];
+	const struct python_definer definer = { define_python, (void *)rings };
+	uint64_t words[STACK_WORDS];
 	int reason;
-	size_t n = user_stacks_walk_thread(rings->user_stacks, thread, words, STACK_DEPTH, &reason);
+	size_t n = user_stacks_walk_thread(rings->user_stacks, thread, &definer, words, &reason);
 
 	def.generation = (uint32_t)thread->generation;
 	define(rings, &def, words, n, reason);

@@ -384,6 +384,8 @@ static void print_reasons(struct making *making)
 	if (making->run->is_last) {
 		stack_reasons_print(all);
 		stack_reasons_print_go(all);
+		if (!making->stacks->no_python)
+			stack_reasons_print_python(all);
 	} else if (msg_verbose) {
 		stack_reasons_print(&making->profile.reasons);
 	}

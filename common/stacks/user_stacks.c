@@ -11,10 +11,12 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "abi/stack.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "modules/target.h"
+#include "runtimes/python_remote.h"
 #include "stacks/python_frames.h"
 #include "stacks/unwind_maps.h"
 #include "stacks/user_stacks.h"
@@ -39,7 +41,7 @@ static const struct unwind_options defaults = { .mem_bytes = 128 << 20 };
 
 struct user_stacks {
 	struct run *run;
-	bool is_wanted, by_cfi, with_python;
+	bool is_wanted, by_cfi, with_python, python_lines;
 	struct watch *watch; /* NULL: not opened */
 	bool has_no_watch;   /* and can't be */
 	struct processes *processes;
@@ -110,6 +112,7 @@ static int configure_python(struct user_stacks *us, const struct python_settings
 	struct python_settings settings = *python;
 
 	us->with_python = settings.wanted = us->by_cfi && python->wanted;
+	us->python_lines = settings.lines;
 	return python_frames_configure(us->run, &settings);
 }
 
@@ -290,7 +293,7 @@ static struct unwind_view view_mappings(const struct user_stacks *us, pid_t pid,
 }
 
 static size_t walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
-			  bool look_again, uint64_t *words, size_t max, int *reason)
+			  bool look_again, uint64_t *words, uint64_t *sps, int *reason)
 {
 	struct unwind_view view = { .pid = (pid_t)thread->tgid };
 
@@ -298,16 +301,41 @@ static size_t walk_thread(struct user_stacks *us, const struct unwind_thread *th
 		update_processes(us, &view.pid, 1, false);
 	if (us->by_cfi)
 		view = view_mappings(us, view.pid, unwind_procs_published(us->procs, view.pid));
-	return unwind_walk_thread(&view, thread, words, max, reason);
+	view.sps = sps;
+	return unwind_walk_thread(&view, thread, words, STACK_DEPTH, reason);
+}
+
+/* The thread has to be where it was, as for the native frames. */
+static size_t walk_python(struct user_stacks *us, const struct unwind_thread *thread,
+			  const struct python_definer *definer, const uint64_t *sps,
+			  uint64_t *words, size_t n)
+{
+	struct python_thread walked = { .tid = (pid_t)thread->tid,
+					.tgid = thread->tgid,
+					.base = thread->regs.thread_base,
+					.lines = us->python_lines,
+					.sps = sps,
+					.n_native = n,
+					.define = definer->define,
+					.arg = definer->arg };
+	size_t n_all;
+
+	if (!us->python || !python_frames_layout(us->python, (pid_t)thread->tgid, &walked.layout))
+		return n;
+	n_all = python_walk_remote(&walked, words, STACK_WORDS);
+	return unwind_count_arrivals(thread->tgid, thread->tid) == thread->arrivals ? n_all : n;
 }
 
 /* Events that are still to be read don't matter: the process itself is looked at. */
 size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
-			       uint64_t *words, size_t max, int *reason)
+			       const struct python_definer *definer, uint64_t *words, int *reason)
 {
-	size_t n = walk_thread(us, thread, false, words, max, reason);
+	uint64_t sps[STACK_DEPTH];
+	size_t n = walk_thread(us, thread, false, words, sps, reason);
 
-	return *reason == UNWIND_NO_MAPPING ? walk_thread(us, thread, true, words, max, reason) : n;
+	if (*reason == UNWIND_NO_MAPPING)
+		n = walk_thread(us, thread, true, words, sps, reason);
+	return *reason == UNWIND_RAN_ON ? n : walk_python(us, thread, definer, sps, words, n);
 }
 
 static size_t walk_copy(const struct user_stacks *us, const struct unwind_copy *copy,

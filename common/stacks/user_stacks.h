@@ -59,12 +59,17 @@ void user_stacks_catch_up(struct user_stacks *us);
 
 /*
  * Walks the stack of a thread that isn't running from outside, over the same tables: for those that
- * were off CPU before tracing began. Writes at most max words of a stack_def, leaf first, and how
- * the walk ended (enum unwind_reason). Returns their number, at least 1: only the leaf where the
- * thread has gone on meanwhile.
+ * were off CPU before tracing began. Writes at most STACK_WORDS words of a stack_def, leaf first,
+ * and how the walk ended (enum unwind_reason); what those of Python frames mean goes to define()
+ * before. Returns their number, at least 1: only the leaf where the thread has gone on meanwhile.
  */
+struct python_definer {
+	void (*define)(const struct python_def *def, size_t size, void *arg);
+	void *arg;
+};
+
 size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
-			       uint64_t *words, size_t max, int *reason);
+			       const struct python_definer *definer, uint64_t *words, int *reason);
 
 /* Whether BPF copies stacks that it can't walk yet: with tables only. Known before load. */
 bool user_stacks_makes_copies(const struct user_stacks *us);

@@ -105,6 +105,8 @@ size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_re
 	walked = view;
 	unwind_begin(&s);
 	do {
+		if (view->sps)
+			view->sps[n] = s.sp;
 		note_frame(&s, words, n++);
 		*reason = n < max ? step(view, &s) : UNWIND_DEPTH;
 	} while (*reason == UNWIND_GOES_ON);
