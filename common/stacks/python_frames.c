@@ -204,6 +204,7 @@ void python_frames_update(struct python_frames *frames, pid_t pid)
 	entry->bias = bias;
 	entry->serial = python_mix(clock_now_ns(), (uint64_t)pid);
 	entry->place = 0;
+	entry->n_misses = 0;
 	begin(frames, entry);
 }
 

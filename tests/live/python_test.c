@@ -74,7 +74,13 @@ static const char program[] =
 	"    text = 'def made_%d():\\n%s    return spin(300)\\n' % (i, '    pass\\n' * (i % 7))\n"
 	"    exec(compile(text, 'made.py', 'exec'), names)\n"
 	"    return names['made_%d' % i]()\n"
+	"kept = []\n"
+	"def grow():\n"
+	"    kept.append(bytearray(300000))\n"
+	"    if len(kept) > 30:\n"
+	"        del kept[:15]\n"
 	"def scenes():\n"
+	"    grow()\n"
 	"    spin()\n"
 	"    deep(30)\n"
 	"    sum(chained(3))\n"
@@ -271,10 +277,45 @@ TEST(without_lines_frames_have_their_file)
 
 	NEEDS_PYTHON();
 	work = start_python("1");
-	tool = trace_scenes(work, "profile", NULL, NULL);
+	tool = trace_scenes(work, "profile", "-F", "997");
 	CHECK(folded_count(tool->out, NULL, "scenes (scenes.py);spin (scenes.py)") > 0);
 	CHECK(folded_count(tool->out, NULL, "until_end (scenes.py);scenes (scenes.py)") > 0);
 	CHECK_LACKS(tool->out, ".py:");
+}
+
+static struct proc *trace_growth(const char *tool, const char *option, const char *value,
+				 const char *extra)
+{
+	struct proc *work = start_python("1");
+
+	return trace_work(work,
+			  ARGV(tool, "-U", "-f", "-p", pid_text(work->pid), option, value, extra));
+}
+
+TEST(stacks_of_memory_have_them)
+{
+	static const char *const tools[][3] = { { "memleak", "--older", "0" },
+						{ "pagefaults", "--unwind", "auto" } };
+
+	NEEDS_PYTHON();
+	for (size_t i = 0; i < 2; i++) {
+		struct proc *tool = trace_growth(tools[i][0], tools[i][1], tools[i][2], NULL);
+
+		CHECK(folded_count(tool->out, NULL, "scenes (scenes.py);grow (scenes.py)") > 0);
+		tool = trace_growth(tools[i][0], tools[i][1], tools[i][2], "--no-python");
+		CHECK(lines_with(tool->out, "_PyEval_EvalFrameDefault") > 0);
+		CHECK_LACKS(tool->out, ".py)");
+	}
+}
+
+TEST(waits_of_who_wants_none_have_the_interpreters_functions)
+{
+	struct proc *tool;
+
+	NEEDS_PYTHON();
+	tool = trace_scenes(start_python("1"), "offcputime", "--no-python", NULL);
+	CHECK(lines_with(tool->out, "_PyEval_EvalFrameDefault") > 0);
+	CHECK_LACKS(tool->out, ".py)");
 }
 
 TEST(who_wants_none_has_the_interpreters_functions)
