@@ -17,7 +17,7 @@
  * C, methods, closures, constructors, threads, and functions that are made again and again.
  */
 static const char program[] =
-	"import functools, re, sys, threading, time\n"
+	"import functools, os, re, sys, threading, time\n"
 	"paths = set()\n"
 	"def record():\n"
 	"    frame, path = sys._getframe(2), []\n"
@@ -100,10 +100,15 @@ static const char program[] =
 	"def until_end():\n"
 	"    while time.monotonic() < end:\n"
 	"        scenes()\n"
-	"threads = [threading.Thread(target=until_end) for _ in range(2)]\n"
+	"child = os.fork() if len(sys.argv) > 2 else -1\n"
+	"threads = [threading.Thread(target=until_end) for _ in range(2 if child else 0)]\n"
 	"for thread in threads:\n"
 	"    thread.start()\n"
 	"until_end()\n"
+	"if not child:\n"
+	"    os._exit(0)\n"
+	"if child > 0:\n"
+	"    os.waitpid(child, 0)\n"
 	"for thread in threads:\n"
 	"    thread.join()\n"
 	"print('\\n'.join('@path ' + path for path in paths))\n"
@@ -131,12 +136,13 @@ static bool write_program(const char *path)
 	return !close(fd) && n == (ssize_t)strlen(program);
 }
 
-static struct proc *start_python(const char *seconds)
+/* extra: its child does the same; or NULL. */
+static struct proc *start_python(const char *seconds, const char *extra)
 {
 	const char *script = text_of("%s/scenes.py", folder_make());
 
 	CHECK(write_program(script));
-	return work_start_in(NULL, NULL, python_path(), ARGV("python3", script, seconds));
+	return work_start_in(NULL, NULL, python_path(), ARGV("python3", script, seconds, extra));
 }
 
 /* ---- what a tool says ---- */
@@ -232,7 +238,7 @@ TEST(each_sample_is_a_stack_of_the_program)
 	struct tally tally;
 
 	NEEDS_PYTHON();
-	work = start_python("3");
+	work = start_python("3", NULL);
 	tool = trace_work(work, ARGV("profile", "-U", "-f", "--lines", "-F", "1999", "-p",
 				     pid_text(work->pid)));
 	tally = judge_all(work, tool);
@@ -247,7 +253,7 @@ TEST(each_wait_is_a_stack_of_the_program)
 	struct tally tally;
 
 	NEEDS_PYTHON();
-	work = start_python("2");
+	work = start_python("2", NULL);
 	tool = trace_work(work,
 			  ARGV("offcputime", "-U", "-f", "--lines", "-p", pid_text(work->pid)));
 	tally = judge_all(work, tool);
@@ -263,7 +269,7 @@ TEST(a_wait_from_before_has_its_frames)
 	const char *line;
 
 	NEEDS_PYTHON();
-	work = start_python("0");
+	work = start_python("0", NULL);
 	tool = tool_run("offcputime", "-U", "-f", "--lines", "-p", pid_text(work->pid), "300ms");
 	CHECK_STATUS(tool, 0);
 	line = folded_find(tool->out, NULL, "[blocked throughout]");
@@ -271,12 +277,28 @@ TEST(a_wait_from_before_has_its_frames)
 	CHECK_EQ(lines_with(tool->out, "_PyEval_EvalFrameDefault"), 0);
 }
 
+/* Its frames and functions are its parent's, without an exec. */
+TEST(a_forked_process_has_them)
+{
+	struct proc *work, *tool;
+	struct tally tally;
+
+	NEEDS_PYTHON();
+	work = start_python("2", "fork");
+	tool = trace_work(work, ARGV("profile", "-U", "-f", "--lines", "-F", "997", "--follow",
+				     "-p", pid_text(work->pid)));
+	tally = judge_all(work, tool);
+	CHECK_EQ(tally.wrong, 0);
+	CHECK(tally.right > (uint64_t)at_size(200, 10));
+	CHECK(tally.without <= tally.right / 50);
+}
+
 TEST(without_lines_frames_have_their_file)
 {
 	struct proc *work, *tool;
 
 	NEEDS_PYTHON();
-	work = start_python("1");
+	work = start_python("1", NULL);
 	tool = trace_scenes(work, "profile", "-F", "997");
 	CHECK(folded_count(tool->out, NULL, "scenes (scenes.py);spin (scenes.py)") > 0);
 	CHECK(folded_count(tool->out, NULL, "until_end (scenes.py);scenes (scenes.py)") > 0);
@@ -286,7 +308,7 @@ TEST(without_lines_frames_have_their_file)
 static struct proc *trace_growth(const char *tool, const char *option, const char *value,
 				 const char *extra)
 {
-	struct proc *work = start_python("1");
+	struct proc *work = start_python("1", NULL);
 
 	return trace_work(work,
 			  ARGV(tool, "-U", "-f", "-p", pid_text(work->pid), option, value, extra));
@@ -313,7 +335,7 @@ TEST(waits_of_who_wants_none_have_the_interpreters_functions)
 	struct proc *tool;
 
 	NEEDS_PYTHON();
-	tool = trace_scenes(start_python("1"), "offcputime", "--no-python", NULL);
+	tool = trace_scenes(start_python("1", NULL), "offcputime", "--no-python", NULL);
 	CHECK(lines_with(tool->out, "_PyEval_EvalFrameDefault") > 0);
 	CHECK_LACKS(tool->out, ".py)");
 }
@@ -323,11 +345,11 @@ TEST(who_wants_none_has_the_interpreters_functions)
 	struct proc *work, *tool;
 
 	NEEDS_PYTHON();
-	work = start_python("1");
+	work = start_python("1", NULL);
 	tool = trace_scenes(work, "profile", "--no-python", NULL);
 	CHECK(lines_with(tool->out, "_PyEval_EvalFrameDefault") > 0);
 	CHECK_LACKS(tool->out, ".py");
-	work = start_python("1");
+	work = start_python("1", NULL);
 	tool = trace_scenes(work, "profile", "--unwind", "fp");
 	CHECK_LACKS(tool->out, ".py");
 }
