@@ -341,7 +341,10 @@ static __noinline __u64 call_stack(void *ctx, __u64 ip)
 	def->tgid = own_tgid();
 	def->generation = TASK_READ(bpf_get_current_task_btf(), self_exec_id);
 	def->reason = 0;
+	scratch->prints = 0;
+	scratch->lacks_definition = false;
 	unwind_user(ctx, slot, def);
+	python_walk(slot);
 	id = stack_intern(slot);
 	stack_release_slot(slot);
 	return id;

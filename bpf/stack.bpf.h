@@ -24,6 +24,8 @@ struct {
 	__uint(max_entries, 1 << 20);
 } stack_defs SEC(".maps");
 
+#include "python.bpf.h"
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -46,7 +48,7 @@ __noinline __u64 stack_hash_some(__u32 slot, __u32 first, __u64 h)
 	struct stack_scratch *scratch = stack_scratch_of(slot);
 	const __u64 *words;
 
-	if (!scratch || first > STACK_DEPTH - STACK_CHUNK)
+	if (!scratch || first > STACK_WORDS - STACK_CHUNK)
 		return h;
 	words = scratch->def.words + first;
 	for (__u32 i = 0; i < STACK_CHUNK && first + i < scratch->def.n_words; i++) {
@@ -57,11 +59,13 @@ __noinline __u64 stack_hash_some(__u32 slot, __u32 first, __u64 h)
 }
 
 /* The name of a definition. Never 0 and never with the bit of the ids that the loader gives. */
-static __always_inline __u64 stack_hash(__u32 slot, const struct stack_def *def)
+static __always_inline __u64 stack_hash(__u32 slot, const struct stack_scratch *scratch)
 {
+	const struct stack_def *def = &scratch->def;
 	__u64 h = def->kind + def->reason * 8 + ((__u64)def->tgid << 32) + def->generation;
 
-	for (__u32 i = 0; i < STACK_DEPTH && i < def->n_words; i += STACK_CHUNK)
+	h ^= scratch->prints;
+	for (__u32 i = 0; i < STACK_WORDS && i < def->n_words; i += STACK_CHUNK)
 		h = stack_hash_some(slot, i, h);
 	h *= 0xbf58476d1ce4e5b9ULL;
 	h ^= h >> 32;
@@ -82,7 +86,7 @@ static __always_inline void stack_send_once(struct stack_def *def)
 	__u32 n_set = stack_sent_set_of(def->id), size;
 	struct stack_sent_set *set = bpf_map_lookup_elem(&stacks_sent, &n_set);
 
-	if (!set || stack_was_sent(set, def->id) || def->n_words > STACK_DEPTH)
+	if (!set || stack_was_sent(set, def->id) || def->n_words > STACK_WORDS)
 		return;
 	size = offsetof(struct stack_def, words) + def->n_words * sizeof(__u64);
 	def->time_ns = bpf_ktime_get_ns();
@@ -101,8 +105,9 @@ __noinline __u64 stack_intern(__u32 slot)
 
 	if (!scratch || !scratch->def.n_words)
 		return 0;
-	scratch->def.id = stack_hash(slot, &scratch->def);
-	stack_send_once(&scratch->def);
+	scratch->def.id = stack_hash(slot, scratch);
+	if (!scratch->lacks_definition)
+		stack_send_once(&scratch->def);
 	return scratch->def.id;
 }
 
@@ -117,6 +122,8 @@ static __always_inline struct stack_def *stack_begin(__u32 slot, enum stack_kind
 	scratch->def.tgid = tgid;
 	scratch->def.generation = 0;
 	scratch->def.reason = 0;
+	scratch->prints = 0;
+	scratch->lacks_definition = false;
 	return &scratch->def;
 }
 
@@ -132,8 +139,10 @@ static __always_inline __u64 stack_intern_user_of(void *ctx, __u32 tgid, __u32 g
 	def->generation = generation;
 	unwind_user(ctx, slot, def);
 	id = unwind_send_copy(slot);
-	if (!id)
+	if (!id) {
+		python_walk(slot);
 		id = stack_intern(slot);
+	}
 	stack_release_slot(slot);
 	return id;
 }

@@ -12,6 +12,7 @@
 #define UNWIND_BPF_H
 
 #include "compat.bpf.h"
+#include "python_state.bpf.h"
 #include "unwind_processes.bpf.h"
 #include "unwind_slots.bpf.h"
 #include "unwind_tables.bpf.h"
@@ -34,13 +35,17 @@ static __always_inline __u64 unwind_thread_base(struct unwind_state *s)
 /* ---- one frame ---- */
 
 /*
- * Where there is no rule: as if there were a frame pointer, if that leads to known code. The
- * outermost frame has 0 there (psABI AMD64 1.0, 3.4.1): the dynamic linker's, musl's threads'.
+ * Where there is no rule: by the instructions, if they say it; else as if there were a frame
+ * pointer, if that leads to known code. The outermost frame has 0 there (psABI AMD64 1.0, 3.4.1):
+ * the dynamic linker's, musl's threads'.
  */
-static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_state *s)
+static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *s)
 {
+	int reason = unwind_by_stub(s);
 	struct unwind_frame_record record;
 
+	if (reason != UNWIND_NO_RULE)
+		return reason;
 	if (!s->bp)
 		return UNWIND_COMPLETE;
 	if (!unwind_read_frame_record(s, &record) ||
@@ -97,7 +102,7 @@ __noinline int unwind_step(__u32 slot)
 	if (!rule)
 		return UNWIND_NO_MAPPING;
 	if (rule->kind == UNWIND_GAP)
-		return unwind_by_frame_pointer(slot, s);
+		return unwind_without_rule(slot, s);
 	if (unwind_is_go(rule))
 		return unwind_step_in_go(slot, *(__u64 *)rule);
 	return unwind_by_rule(s, rule);
@@ -111,6 +116,7 @@ static __always_inline void unwind_begin_words(struct stack_scratch *scratch)
 	struct unwind_state *s = &scratch->walk;
 
 	scratch->def.words[0] = scratch->leaf ? scratch->leaf : s->ip;
+	scratch->sps[0] = 0;
 	scratch->def.n_words = 1;
 	if (!scratch->leaf)
 		return;
@@ -156,6 +162,10 @@ static __always_inline bool unwind_note_frame(struct stack_scratch *scratch)
 		return false;
 	scratch->def.words[n] = scratch->walk.ip;
 	scratch->def.n_words = n + 1;
+	if (!python_settings.wanted)
+		return true;
+	scratch->sps[n] = scratch->walk.sp;
+	scratch->n_sps = n + 1;
 	return true;
 }
 
@@ -208,7 +218,7 @@ __noinline int unwind_walk(__u32 slot)
 
 	if (!unwind_settings.by_cfi || !scratch)
 		return UNWIND_NO_PROCESS;
-	scratch->def.n_words = 0;
+	scratch->def.n_words = scratch->n_sps = 0;
 	reason = unwind_prepare(scratch);
 	if (!reason)
 		unwind_begin_turns(scratch);
@@ -274,7 +284,7 @@ static __always_inline void unwind_user(void *ctx, __u32 slot, struct stack_def 
 	def->reason = unwind_settings.by_cfi ? unwind_walk(slot) : unwind_walk_by_fp(slot);
 	if (def->n_words || def->reason == UNWIND_NO_STACK)
 		return;
-	bytes = bpf_get_stack(ctx, def->words, sizeof(def->words), BPF_F_USER_STACK);
+	bytes = bpf_get_stack(ctx, def->words, STACK_DEPTH * sizeof(__u64), BPF_F_USER_STACK);
 	def->n_words = bytes > 0 ? bytes / sizeof(__u64) : 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "compat.bpf.h"
 #include "filter.bpf.h"
+#include "python_state.bpf.h"
 #include "unwind_tables.bpf.h"
 
 struct {
@@ -90,6 +91,7 @@ int BPF_PROG(unwind_fork, struct task_struct *parent, struct task_struct *child)
 
 	if (tgid == child_tgid)
 		return 0;
+	python_fork(tgid, child_tgid);
 	process = unwind_find_process(tgid);
 	if (!process)
 		return 0;
@@ -111,6 +113,7 @@ int BPF_PROG(unwind_exec, struct task_struct *task)
 		change->n_copies = 0;
 	}
 	bpf_map_delete_elem(&unwind_processes, &tgid);
+	python_exec(tgid);
 	return 0;
 }
 

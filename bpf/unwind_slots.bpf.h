@@ -21,6 +21,10 @@ struct stack_scratch {
 	__u64 is_claimed;
 	__u64 leaf; /* a function that has just returned to where the walk begins; 0: none */
 	struct unwind_state walk;
+	__u64 sps[STACK_DEPTH]; /* where each frame's part of the stack begins: for Python */
+	__u32 n_sps;
+	__u64 prints;	       /* of the Python code objects in def.words */
+	bool lacks_definition; /* one of them could not be sent */
 	struct stack_def def;
 };
 

@@ -4,7 +4,7 @@
 # Unwind tables are for x86-64 only; frames_test checks what is said of that elsewhere. The programs of
 # probes_test read arguments from x86-64's registers.
 LIVES_NOT_arm64 := tests/live/unwind_test.c tests/live/brief_test.c tests/live/probes_test.c \
-		   tests/live/go_test.c
+		   tests/live/go_test.c tests/live/python_test.c
 
 UNITS   := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*_test.c))
 LIVES   := $(patsubst %.c,$(O)/%,$(filter-out $(LIVES_NOT_$(ARCH)),$(wildcard tests/live/*_test.c)))

@@ -10,6 +10,7 @@
 #include "abi/filter.h"
 
 #define STACK_DEPTH	   512			 /* a multiple of STACK_CHUNK */
+#define STACK_WORDS	   1024			 /* with Python's, see abi/python.h; likewise */
 #define STACK_KERNEL_BYTES (127 * sizeof(__u64)) /* sysctl kernel.perf_event_max_stack */
 #define STACK_CHUNK	   32 /* words per call: the verifier walks each turn of a loop */
 
@@ -19,8 +20,9 @@
 enum stack_kind {
 	STACK_USER,
 	STACK_KERNEL,
-	STACK_WAKER, /* words: user stack's id, kernel stack's id, comm (two words) */
-	STACK_COPY,  /* a user stack that the loader walks: struct unwind_copy */
+	STACK_WAKER,  /* words: user stack's id, kernel stack's id, comm (two words) */
+	STACK_COPY,   /* a user stack that the loader walks: struct unwind_copy */
+	STACK_PYTHON, /* no stack, but what a word of one means: struct python_def */
 };
 
 struct stack_def {
@@ -31,7 +33,7 @@ struct stack_def {
 	__u16 n_words;
 	__u16 reason;		  /* user stacks: how the walk ended, enum unwind_reason */
 	__u64 time_ns;		  /* when the stack was first seen; 0: unknown */
-	__u64 words[STACK_DEPTH]; /* addresses, leaf first; see STACK_EXACT */
+	__u64 words[STACK_WORDS]; /* up to STACK_DEPTH addresses, leaf first; see STACK_EXACT */
 };
 
 /*

@@ -361,4 +361,26 @@ UNWIND_INLINE int unwind_follow_record(struct unwind_state *s,
 	return unwind_arrive(s, record->return_address, s->bp + sizeof(*record), record->bp);
 }
 
+/*
+ * Code without a rule that gives back what it took of the stack and returns, right behind its call:
+ * "add $n,%rsp; ret" (Intel SDM, volume 2), as the stubs of run-time compilers do. So the
+ * instructions themselves say where the caller's stack begins. UNWIND_NO_RULE: it isn't like that.
+ */
+#define UNWIND_STUB_BYTES 5
+#define UNWIND_STUB_MASK  0xff80ffffffULL /* n is from 0 to 127 */
+#define UNWIND_STUB_CODE  0xc300c48348ULL
+
+UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
+{
+	__u64 code = 0, sp, return_address;
+
+	if (s->ip_is_exact || !unwind_read(s, &code, UNWIND_STUB_BYTES, s->ip) ||
+	    (code & UNWIND_STUB_MASK) != UNWIND_STUB_CODE)
+		return UNWIND_NO_RULE;
+	sp = s->sp + (code >> 24 & 0x7f);
+	if (!unwind_read(s, &return_address, sizeof(return_address), sp))
+		return UNWIND_FAULT;
+	return unwind_arrive(s, return_address, sp + sizeof(return_address), s->bp);
+}
+
 #endif

@@ -138,11 +138,10 @@ static unsigned int diff_colour_of(const struct drawing *d, const struct box *bo
 
 static char letter_of(const struct box *box)
 {
-	static const char letters[] = { [FRAME_USER] = 'u',
-					[FRAME_INLINED] = 'i',
-					[FRAME_JIT] = 'j',
-					[FRAME_KERNEL] = 'k',
-					[FRAME_MARK] = 'm' };
+	static const char letters[] = {
+		[FRAME_USER] = 'u',   [FRAME_INLINED] = 'i', [FRAME_JIT] = 'j',
+		[FRAME_PYTHON] = 'p', [FRAME_KERNEL] = 'k',  [FRAME_MARK] = 'm'
+	};
 
 	if (box->node->kind == FRAME_USER && (box->is_waker || box->is_kernel))
 		return box->is_waker ? 'w' : 'k';
@@ -411,7 +410,8 @@ static void print_shades(FILE *f)
 		int hue, saturation, lightness;
 	} kinds[] = {
 		{ 'u', 48, 88, 64 },  { 'k', 20, 86, 62 },  { 'i', 176, 50, 62 },
-		{ 'j', 105, 52, 62 }, { 'w', 268, 55, 74 }, { 'm', 0, 0, 74 },
+		{ 'j', 105, 52, 62 }, { 'p', 205, 65, 68 }, { 'w', 268, 55, 74 },
+		{ 'm', 0, 0, 74 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)

@@ -55,7 +55,10 @@ static enum frame_kind take_suffix(char *name, enum frame_kind other)
 	static const struct {
 		char letter;
 		enum frame_kind kind;
-	} kinds[] = { { 'k', FRAME_KERNEL }, { 'i', FRAME_INLINED }, { 'j', FRAME_JIT } };
+	} kinds[] = { { 'k', FRAME_KERNEL },
+		      { 'i', FRAME_INLINED },
+		      { 'j', FRAME_JIT },
+		      { 'p', FRAME_PYTHON } };
 	size_t length = strlen(name);
 
 	if (length <= 4 || name[length - 4] != '_' || name[length - 3] != '[' ||

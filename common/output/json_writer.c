@@ -28,7 +28,7 @@ static const char *kind_name(enum frame_kind kind)
 {
 	static const char *const names[] = {
 		[FRAME_USER] = "user",	   [FRAME_INLINED] = "inlined", [FRAME_JIT] = "jit",
-		[FRAME_KERNEL] = "kernel", [FRAME_MARK] = "mark",
+		[FRAME_PYTHON] = "python", [FRAME_KERNEL] = "kernel",	[FRAME_MARK] = "mark",
 	};
 
 	return names[kind];
@@ -49,7 +49,8 @@ static void print_frame(struct json *json, const struct frame *frame)
 		json_uint(json, "offset", frame->address);
 	if (frame->file) {
 		json_text(json, "file", frame->file);
-		json_uint(json, "line", frame->line);
+		if (frame->line)
+			json_uint(json, "line", frame->line);
 	}
 	json_close(json, '}');
 }

@@ -43,7 +43,8 @@ const struct writer *writer_by_extension(const char *path)
 
 static bool is_user(enum frame_kind kind)
 {
-	return kind == FRAME_USER || kind == FRAME_INLINED || kind == FRAME_JIT;
+	return kind == FRAME_USER || kind == FRAME_INLINED || kind == FRAME_JIT ||
+	       kind == FRAME_PYTHON;
 }
 
 size_t writer_border(const struct sample *s)
@@ -60,6 +61,8 @@ char *writer_frame_text(const struct frame *frame)
 
 	if (!frame->file)
 		return mem_strdup(frame->name);
+	if (!frame->line)
+		return mem_printf("%s (%s)", frame->name, slash ? slash + 1 : frame->file);
 	return mem_printf("%s (%s:%u)", frame->name, slash ? slash + 1 : frame->file, frame->line);
 }
 
@@ -67,10 +70,8 @@ void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_
 			const char *also)
 {
 	static const char *const suffixes[] = {
-		[FRAME_INLINED] = "_[i]",
-		[FRAME_JIT] = "_[j]",
-		[FRAME_KERNEL] = "_[k]",
-		[FRAME_MARK] = NULL,
+		[FRAME_INLINED] = "_[i]", [FRAME_JIT] = "_[j]", [FRAME_PYTHON] = "_[p]",
+		[FRAME_KERNEL] = "_[k]",  [FRAME_MARK] = NULL,
 	};
 
 	char *text = writer_frame_text(frame);

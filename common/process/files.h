@@ -25,6 +25,7 @@
 enum file_user {
 	FILE_SYMBOLS,
 	FILE_ROWS,
+	FILE_PYTHON,
 	FILE_USERS,
 };
 

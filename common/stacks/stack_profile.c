@@ -10,7 +10,7 @@
 #include "symbols/interrupts.h"
 
 #define MAX_WORST  2
-#define MAX_FRAMES (4 * STACK_DEPTH + 4) /* two stacks, a waker's two, and marks */
+#define MAX_FRAMES (4 * STACK_WORDS + 4) /* two stacks, a waker's two, and marks */
 
 /* A stack as it is put together: root first. */
 struct assembly {
@@ -20,7 +20,7 @@ struct assembly {
 	size_t n;
 	char waker[32];	 /* its comm, or the interrupt */
 	bool incomplete; /* a definition is missing */
-	bool is_go, is_idle;
+	bool is_go, is_idle, is_python, is_bare;
 };
 
 static void append_mark(struct assembly *a, const char *name)
@@ -133,10 +133,25 @@ static void look_for_go(struct assembly *a)
 		a->is_idle = has_name(&a->frames[i], idle);
 }
 
+/* The interpreter's own function stays where its functions could not be found. */
+static void look_for_python(struct assembly *a)
+{
+	static const char *const interpreter[] = { "_PyEval_EvalFrameDefault", NULL };
+
+	a->is_python = a->is_bare = false;
+	for (size_t i = 0; i < a->n; i++) {
+		a->is_python |= a->frames[i].kind == FRAME_PYTHON;
+		a->is_bare |=
+			a->frames[i].kind == FRAME_USER && has_name(&a->frames[i], interpreter);
+	}
+	a->is_python |= a->is_bare;
+}
+
 /* False: the thread is idle, and where is of no interest. */
 static bool append_user(struct assembly *a, uint64_t id)
 {
 	append_stack(a, id);
+	look_for_python(a);
 	if (!a->are_waits)
 		return true;
 	look_for_go(a);
@@ -226,6 +241,8 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 	}
 	add_sample(p, key, value, &a);
 	count_reason(p, key, value->value);
+	p->reasons.python += a.is_python ? value->value : 0;
+	p->reasons.python_bare += a.is_bare ? value->value : 0;
 	p->reasons.go += a.is_go ? value->value : 0;
 	p->reasons.go_idle += a.is_idle ? value->value : 0;
 }
@@ -235,6 +252,8 @@ void stack_reasons_add(struct stack_reasons *sum, const struct stack_reasons *mo
 	for (size_t i = 0; i < UNWIND_REASONS; i++)
 		sum->values[i] += more->values[i];
 	comm_sums_merge(&sum->incomplete, &more->incomplete);
+	sum->python += more->python;
+	sum->python_bare += more->python_bare;
 	sum->go += more->go;
 	sum->go_idle += more->go_idle;
 }
@@ -246,6 +265,14 @@ void stack_reasons_print_go(const struct stack_reasons *reasons)
 			 "%.1f %% of "
 			 "their time is idle threads, as [idle]",
 			 100.0 * (double)reasons->go_idle / (double)reasons->go);
+}
+
+void stack_reasons_print_python(const struct stack_reasons *reasons)
+{
+	if (reasons->python)
+		msg_info("Python programs: %.2f %% of user stacks have all of their functions",
+			 100.0 * (double)(reasons->python - reasons->python_bare) /
+				 (double)reasons->python);
 }
 
 static uint64_t total_of(const struct stack_reasons *reasons)

@@ -14,6 +14,8 @@ struct stack_reasons {
 	uint64_t values[UNWIND_REASONS];
 	struct comm_sums incomplete;
 	uint64_t go, go_idle; /* of threads of Go programs; of those without work */
+	uint64_t python,
+		python_bare; /* of Python programs; where a call of the interpreter shows */
 };
 
 struct stack_profile {
@@ -45,6 +47,9 @@ void stack_reasons_print(struct stack_reasons *reasons);
 
 /* What waits of Go programs are, if there were any: their threads', not their goroutines'. */
 void stack_reasons_print_go(const struct stack_reasons *reasons);
+
+/* Prints how many stacks of Python programs have all of their functions, if there were any. */
+void stack_reasons_print_python(const struct stack_reasons *reasons);
 void stack_reasons_add(struct stack_reasons *sum, const struct stack_reasons *more);
 
 #endif

@@ -2,15 +2,27 @@
 /* Stacks as they come; see stack_rings.h. */
 #include <errno.h>
 
+#include "stacks/python_places.h"
 #include "stacks/stack_rings.h"
 #include "stacks/user_stacks.h"
+
+static bool has_python(const struct stack_def *def)
+{
+	return python_places_native(def) < def->n_words;
+}
 
 static int on_definition(void *ctx, void *data, size_t size)
 {
 	const struct stack_rings *rings = ctx;
 	const struct stack_def *def = data;
 
+	if (def->kind == STACK_PYTHON) {
+		stackdefs_add_python(rings->defs, data, size);
+		return 0;
+	}
 	stackdefs_add(rings->defs, def, size);
+	if (def->kind == STACK_USER && !has_python(def))
+		user_stacks_miss_python(rings->user_stacks, (pid_t)def->tgid);
 	if (def->kind == STACK_USER &&
 	    (def->reason == UNWIND_NO_PROCESS || def->reason == UNWIND_NO_MAPPING))
 		user_stacks_learn(rings->user_stacks, (pid_t)def->tgid);
@@ -29,12 +41,18 @@ static void define(const struct stack_rings *rings, struct stack_def *def, const
 	stackdefs_add(rings->defs, def, sizeof(*def));
 }
 
+static void define_python(const struct python_def *def, size_t size, void *arg)
+{
+	stackdefs_add_python(((const struct stack_rings *)arg)->defs, def, size);
+}
+
 void stack_rings_define_thread(const struct stack_rings *rings, const struct unwind_thread *thread)
 {
 	struct stack_def def = { .id = STACK_ID_AT_START | thread->tid, .tgid = thread->tgid };
-	uint64_t words[STACK_DEPTH];
+	const struct python_definer definer = { define_python, (void *)rings };
+	uint64_t words[STACK_WORDS];
 	int reason;
-	size_t n = user_stacks_walk_thread(rings->user_stacks, thread, words, STACK_DEPTH, &reason);
+	size_t n = user_stacks_walk_thread(rings->user_stacks, thread, &definer, words, &reason);
 
 	def.generation = (uint32_t)thread->generation;
 	define(rings, &def, words, n, reason);

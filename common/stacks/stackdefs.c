@@ -10,6 +10,7 @@
 #include "base/container.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "runtimes/python_codes.h"
 #include "stacks/stackdefs.h"
 #include "stacks/traces.h"
 
@@ -91,6 +92,11 @@ void stackdefs_meet(struct stackdefs *defs, pid_t pid, uint32_t generation)
 	traces_meet(defs->traces, pid, generation);
 }
 
+void stackdefs_add_python(struct stackdefs *defs, const struct python_def *def, size_t size)
+{
+	python_codes_add(traces_codes(defs->traces), def, size);
+}
+
 void stackdefs_look_up(struct stackdefs *defs)
 {
 	traces_look_up(defs->traces);
@@ -152,7 +158,7 @@ static struct definition *find_definition(const struct stackdefs *defs, uint64_t
 
 static bool is_sound(const struct stack_def *def, size_t size)
 {
-	return size >= offsetof(struct stack_def, words) && def->n_words <= STACK_DEPTH &&
+	return size >= offsetof(struct stack_def, words) && def->n_words <= STACK_WORDS &&
 	       size >= offsetof(struct stack_def, words) + def->n_words * sizeof(def->words[0]) &&
 	       (def->kind != STACK_WAKER || def->n_words == WAKER_WORDS);
 }
@@ -211,6 +217,8 @@ static void let_go(struct stackdefs *defs, struct owner *owner,
 		d->trace->n_users--;
 		free(d);
 	}
+	if (!find_owner(defs, owner->pid)) /* else the pid is another's already */
+		python_codes_forget(traces_codes(defs->traces), owner->pid);
 	free(owner);
 }
 

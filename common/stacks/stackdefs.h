@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "abi/python.h"
 #include "abi/stack.h"
 #include "output/profile.h"
 #include "symbols/usyms.h"
@@ -37,6 +38,9 @@ void stackdefs_set_own(struct stackdefs *defs, uint64_t *programs, size_t n);
 
 /* Takes in a record of size bytes. A name that is known already changes nothing. */
 void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t size);
+
+/* What a Python frame's word means, which comes before the first stack that has it. */
+void stackdefs_add_python(struct stackdefs *defs, const struct python_def *def, size_t size);
 
 /* A process whose stacks may come when it has ended: see usyms_meet(). */
 void stackdefs_meet(struct stackdefs *defs, pid_t pid, uint32_t generation);

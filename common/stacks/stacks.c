@@ -24,7 +24,7 @@
 #define SUMS_AT_ONCE 64
 
 struct stacks {
-	bool user_only, kernel_only, folded;
+	bool user_only, kernel_only, folded, no_python;
 	struct writer_style style;
 	struct dso_options symbols;
 	struct stack_counts counts;
@@ -58,6 +58,8 @@ static const struct opt stacks_opts[] = {
 	  "source lines and inlined functions, where there is debug information" },
 	{ 0, "no-demangle", NULL, OPT_FLAG(struct stacks, symbols.as_mangled),
 	  "C++ and Rust names as the compiler wrote them" },
+	{ 0, "no-python", NULL, OPT_FLAG(struct stacks, no_python),
+	  "no frames of Python functions: the interpreter's own instead" },
 	{ 0, "symbols-mem", "SIZE", OPT_SIZE(struct stacks, symbols.max_bytes),
 	  "most memory for tables of symbols (default 256M; 0: no limit)" },
 	{ 0, "stack-storage-size", "N", OPT_UINT(struct stacks, counts.size, 1, 1 << 24),
@@ -176,9 +178,12 @@ static int check_stacks(struct run *run)
 
 static int configure_user_stacks(struct run *run)
 {
-	struct user_stacks **user_stacks = &stacks_of(run)->user_stacks;
+	struct stacks *stacks = stacks_of(run);
+	struct python_settings python = { .wanted = !stacks->no_python,
+					  .lines = stacks->symbols.lines };
+	struct user_stacks **user_stacks = &stacks->user_stacks;
 
-	*user_stacks = user_stacks_new(run, stacks_want_user(run));
+	*user_stacks = user_stacks_new(run, stacks_want_user(run), &python);
 	return *user_stacks ? 0 : -EINVAL;
 }
 
@@ -392,6 +397,8 @@ static void print_reasons(struct making *making)
 	if (making->run->is_last) {
 		stack_reasons_print(all);
 		stack_reasons_print_go(all);
+		if (!making->stacks->no_python)
+			stack_reasons_print_python(all);
 	} else if (msg_verbose) {
 		stack_reasons_print(&making->profile.reasons);
 	}

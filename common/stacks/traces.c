@@ -12,6 +12,8 @@
 #include "base/msg.h"
 #include "base/strpool.h"
 #include "modules/kernelnames.h"
+#include "runtimes/python_codes.h"
+#include "stacks/python_places.h"
 #include "stacks/traces.h"
 #include "symbols/ksyms.h"
 
@@ -19,6 +21,7 @@ struct traces {
 	struct hashtable table; /* by id */
 	struct strpool *names;	/* of frames */
 	struct usyms *usyms;
+	struct python_codes *codes;
 	struct background *background;
 	struct kernelnames *kernelnames; /* NULL: nobody can be asked, as the caller knows */
 	bool places;			 /* frames tell them */
@@ -47,6 +50,7 @@ struct traces *traces_new(struct processes *processes, const struct dso_options 
 	traces->names = strpool_new();
 	traces->background = background_new();
 	traces->usyms = new_usyms(processes, options, traces->background);
+	traces->codes = python_codes_new();
 	traces->places = options && options->places;
 	return traces;
 }
@@ -71,6 +75,7 @@ void traces_free(struct traces *traces)
 	hashtable_free(&traces->table, free_link, NULL);
 	ksyms_free(traces->ksyms);
 	usyms_free(traces->usyms);
+	python_codes_free(traces->codes);
 	strpool_free(traces->names);
 	free(traces->own_programs);
 	free(traces);
@@ -125,6 +130,7 @@ static uint64_t hash_trace(const struct trace *t)
 	for (uint32_t i = 0; i < t->n; i++) {
 		hash = hash_add(hash, (uintptr_t)t->places[i].location.dso);
 		hash = hash_add(hash, t->places[i].location.offset * 2 + t->places[i].is_return);
+		hash = hash_add(hash, (uintptr_t)t->places[i].python + t->places[i].line);
 	}
 	return hash;
 }
@@ -160,26 +166,44 @@ static bool is_return_address(const struct stack_def *def, uint32_t i)
 	       !stack_is_exact(def->words[i]); // cppcheck-suppress arrayIndexOutOfBoundsCond
 }
 
-static void locate(struct traces *traces, const struct stack_def *def, struct trace *draft)
+static void locate(struct traces *traces, const struct stack_def *def, uint32_t n,
+		   struct place *places)
 {
 	struct location locations[STACK_DEPTH];
 	uint64_t addrs[STACK_DEPTH];
 
-	for (uint32_t i = 0; i < def->n_words; i++)
+	for (uint32_t i = 0; i < n; i++)
 		addrs[i] = stack_address(def->words[i]);
-	usyms_locate(traces->usyms, (pid_t)def->tgid, def->generation, def->time_ns, addrs,
-		     def->n_words, locations);
-	for (uint32_t i = 0; i < def->n_words; i++) {
+	usyms_locate(traces->usyms, (pid_t)def->tgid, def->generation, def->time_ns, addrs, n,
+		     locations);
+	for (uint32_t i = 0; i < n; i++) {
 		settle_location(&locations[i]);
-		draft->places[i].location = locations[i];
-		draft->places[i].is_return = is_return_address(def, i);
+		places[i].location = locations[i];
+		places[i].is_return = is_return_address(def, i);
 	}
+}
+
+static void take_user(struct traces *traces, const struct stack_def *def, struct trace *draft)
+{
+	uint32_t n = python_places_native(def);
+	struct place native[STACK_DEPTH] = {};
+
+	locate(traces, def, n, n < def->n_words ? native : draft->places);
+	draft->n = n;
+	if (n < def->n_words)
+		draft->n = python_places_merge(traces->codes, def, native, draft->places);
 }
 
 static void take_kernel(const struct stack_def *def, struct trace *draft)
 {
+	draft->n = def->n_words;
 	for (uint32_t i = 0; i < def->n_words; i++)
 		draft->places[i].location.offset = def->words[i];
+}
+
+struct python_codes *traces_codes(struct traces *traces)
+{
+	return traces->codes;
 }
 
 struct trace *traces_add(struct traces *traces, const struct stack_def *def)
@@ -188,15 +212,12 @@ struct trace *traces_add(struct traces *traces, const struct stack_def *def)
 
 	draft->kind = def->kind;
 	draft->reason = def->reason;
-	if (def->kind == STACK_WAKER) {
+	if (def->kind == STACK_WAKER)
 		memcpy(draft->waker, def->words, sizeof(draft->waker));
-	} else {
-		draft->n = def->n_words;
-		if (def->kind == STACK_USER)
-			locate(traces, def, draft);
-		else
-			take_kernel(def, draft);
-	}
+	else if (def->kind == STACK_USER)
+		take_user(traces, def, draft);
+	else
+		take_kernel(def, draft);
 	trace = intern_trace(traces, draft);
 	free(draft);
 	return trace;
@@ -424,6 +445,16 @@ static void append_user_frames(struct traces *traces, struct trace *trace, uint3
 	append_frame(trace, &frame);
 }
 
+static void append_python_frame(struct trace *trace, uint32_t i)
+{
+	const struct python_function *function = trace->places[i].python;
+
+	append_frame(trace, &(struct frame){ .name = function->name,
+					     .kind = FRAME_PYTHON,
+					     .file = function->file,
+					     .line = trace->places[i].line });
+}
+
 /* Where the kernel lies in memory is a secret that does not belong into files. */
 static void append_kernel_frame(struct traces *traces, struct trace *trace, uint32_t i)
 {
@@ -479,7 +510,10 @@ static void finish_frames(struct trace *trace)
 static void make_user_frames(struct traces *traces, struct trace *trace)
 {
 	for (uint32_t i = 0; i < trace->n; i++)
-		append_user_frames(traces, trace, i);
+		if (trace->places[i].python)
+			append_python_frame(trace, i);
+		else
+			append_user_frames(traces, trace, i);
 	finish_frames(trace);
 }
 

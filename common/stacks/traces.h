@@ -15,15 +15,9 @@
 #include "abi/stack.h"
 #include "base/hashtable.h"
 #include "output/profile.h"
-#include "symbols/usyms.h"
+#include "stacks/place.h"
 
 #define WAKER_WORDS 4 /* of STACK_WAKER */
-
-/* Kernel addresses are offsets without dso. */
-struct place {
-	struct location location;
-	bool is_return;
-};
 
 struct trace {
 	struct hashlink link;
@@ -51,6 +45,9 @@ void traces_set_own(struct traces *traces, uint64_t *programs, size_t n);
 void traces_meet(struct traces *traces, pid_t pid, uint32_t generation);
 void traces_look_up(struct traces *traces);
 struct dso_stats traces_stats(const struct traces *traces);
+
+/* What Python frames mean, to be filled in. */
+struct python_codes *traces_codes(struct traces *traces);
 
 /* The trace of a definition; user addresses are located at once, while their process is alive. */
 struct trace *traces_add(struct traces *traces, const struct stack_def *def);

@@ -11,10 +11,13 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "abi/stack.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "modules/target.h"
+#include "runtimes/python_remote.h"
+#include "stacks/python_frames.h"
 #include "stacks/unwind_maps.h"
 #include "stacks/user_stacks.h"
 #include "unwind/unwind_procs.h"
@@ -38,12 +41,13 @@ static const struct unwind_options defaults = { .mem_bytes = 128 << 20 };
 
 struct user_stacks {
 	struct run *run;
-	bool is_wanted, by_cfi;
+	bool is_wanted, by_cfi, with_python, python_lines;
 	struct watch *watch; /* NULL: not opened */
 	bool has_no_watch;   /* and can't be */
 	struct processes *processes;
 	struct unwind_maps *maps;
 	struct unwind_procs *procs;
+	struct python_frames *python; /* NULL: not wanted, or before load */
 	int usual_nice;
 	pid_t *changed; /* since the last batch of events */
 	size_t n_changed, changed_cap;
@@ -103,7 +107,17 @@ static pid_t *list_processes(size_t *n)
 	return pids;
 }
 
-struct user_stacks *user_stacks_new(struct run *run, bool wanted)
+static int configure_python(struct user_stacks *us, const struct python_settings *python)
+{
+	struct python_settings settings = *python;
+
+	us->with_python = settings.wanted = us->by_cfi && python->wanted;
+	us->python_lines = settings.lines;
+	return python_frames_configure(us->run, &settings);
+}
+
+struct user_stacks *user_stacks_new(struct run *run, bool wanted,
+				    const struct python_settings *python)
 {
 	const char *method = options_of(run)->method;
 	struct user_stacks *us = mem_zalloc(1, sizeof(*us));
@@ -114,7 +128,7 @@ struct user_stacks *user_stacks_new(struct run *run, bool wanted)
 	us->by_cfi = wanted && CAN_USE_CFI && (!method || strcmp(method, "fp"));
 	if (us->by_cfi)
 		free(list_processes(&n));
-	if (!unwind_maps_configure(run, us->by_cfi, n))
+	if (!unwind_maps_configure(run, us->by_cfi, n) && !configure_python(us, python))
 		return us;
 	free(us);
 	return NULL;
@@ -138,6 +152,8 @@ static void update_processes(struct user_stacks *us, const pid_t *pids, size_t n
 	for (size_t i = 0; i < n; i++)
 		if (slices[i].count)
 			unwind_maps_publish(us->maps, pids[i], &slices[i], allow_copies);
+	for (size_t i = 0; us->python && i < n; i++)
+		python_frames_update(us->python, pids[i]);
 	free(slices);
 }
 
@@ -159,6 +175,12 @@ void user_stacks_learn(struct user_stacks *us, pid_t pid)
 {
 	if (us->by_cfi)
 		update_processes(us, &pid, 1, false);
+}
+
+void user_stacks_miss_python(struct user_stacks *us, pid_t pid)
+{
+	if (us->python)
+		python_frames_miss(us->python, pid);
 }
 
 void user_stacks_catch_up(struct user_stacks *us)
@@ -200,6 +222,8 @@ static void on_exited(pid_t pid, void *arg)
 			us->changed[i] = us->changed[--us->n_changed];
 	unwind_procs_exit(us->procs, pid);
 	unwind_maps_withdraw(us->maps, pid);
+	if (us->python)
+		python_frames_forget(us->python, pid);
 }
 
 static void on_drained(void *arg)
@@ -269,7 +293,7 @@ static struct unwind_view view_mappings(const struct user_stacks *us, pid_t pid,
 }
 
 static size_t walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
-			  bool look_again, uint64_t *words, size_t max, int *reason)
+			  bool look_again, uint64_t *words, uint64_t *sps, int *reason)
 {
 	struct unwind_view view = { .pid = (pid_t)thread->tgid };
 
@@ -277,16 +301,41 @@ static size_t walk_thread(struct user_stacks *us, const struct unwind_thread *th
 		update_processes(us, &view.pid, 1, false);
 	if (us->by_cfi)
 		view = view_mappings(us, view.pid, unwind_procs_published(us->procs, view.pid));
-	return unwind_walk_thread(&view, thread, words, max, reason);
+	view.sps = sps;
+	return unwind_walk_thread(&view, thread, words, STACK_DEPTH, reason);
+}
+
+/* The thread has to be where it was, as for the native frames. */
+static size_t walk_python(struct user_stacks *us, const struct unwind_thread *thread,
+			  const struct python_definer *definer, const uint64_t *sps,
+			  uint64_t *words, size_t n)
+{
+	struct python_thread walked = { .tid = (pid_t)thread->tid,
+					.tgid = thread->tgid,
+					.base = thread->regs.thread_base,
+					.lines = us->python_lines,
+					.sps = sps,
+					.n_native = n,
+					.define = definer->define,
+					.arg = definer->arg };
+	size_t n_all;
+
+	if (!us->python || !python_frames_layout(us->python, (pid_t)thread->tgid, &walked.layout))
+		return n;
+	n_all = python_walk_remote(&walked, words, STACK_WORDS);
+	return unwind_count_arrivals(thread->tgid, thread->tid) == thread->arrivals ? n_all : n;
 }
 
 /* Events that are still to be read don't matter: the process itself is looked at. */
 size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
-			       uint64_t *words, size_t max, int *reason)
+			       const struct python_definer *definer, uint64_t *words, int *reason)
 {
-	size_t n = walk_thread(us, thread, false, words, max, reason);
+	uint64_t sps[STACK_DEPTH];
+	size_t n = walk_thread(us, thread, false, words, sps, reason);
 
-	return *reason == UNWIND_NO_MAPPING ? walk_thread(us, thread, true, words, max, reason) : n;
+	if (*reason == UNWIND_NO_MAPPING)
+		n = walk_thread(us, thread, true, words, sps, reason);
+	return *reason == UNWIND_RAN_ON ? n : walk_python(us, thread, definer, sps, words, n);
 }
 
 static size_t walk_copy(const struct user_stacks *us, const struct unwind_copy *copy,
@@ -382,6 +431,8 @@ static int open_tables(struct user_stacks *us)
 		return -ENOMEM;
 	array = unwind_maps_array(us->maps, &n);
 	us->procs = unwind_procs_new(us->processes, unwind_maps_tables(us->maps), array, n);
+	if (us->with_python)
+		us->python = python_frames_new(us->run, us->processes);
 	return 0;
 }
 
@@ -429,6 +480,7 @@ void user_stacks_free(struct user_stacks *us)
 		return;
 	if (us->procs)
 		print_memory(us);
+	python_frames_free(us->python);
 	unwind_procs_free(us->procs);
 	unwind_maps_close(us->maps);
 	if (us->watch)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "abi/python.h"
 #include "abi/unwind_layout.h"
 #include "process/watch.h"
 #include "run/run.h"
@@ -22,10 +23,11 @@ extern const struct module unwind_module;
 struct user_stacks;
 
 /*
- * Before load. wanted: there will be user stacks at all. NULL, printed, if the object can't be
- * configured.
+ * Before load. wanted: there will be user stacks at all; python: with what of Python's frames, if
+ * that can be had. NULL, printed, if the object can't be configured.
  */
-struct user_stacks *user_stacks_new(struct run *run, bool wanted);
+struct user_stacks *user_stacks_new(struct run *run, bool wanted,
+				    const struct python_settings *python);
 void user_stacks_free(struct user_stacks *us);
 
 /* After load: looks at all processes of interest. 0 or -errno, printed. */
@@ -49,17 +51,25 @@ struct processes *user_stacks_processes(struct user_stacks *us);
 /* A stack of this process lacked tables: has another look at it. */
 void user_stacks_learn(struct user_stacks *us, pid_t pid);
 
+/* The same where it was a stack without Python frames. */
+void user_stacks_miss_python(struct user_stacks *us, pid_t pid);
+
 /* Reads the events of processes that there are now: in the middle of long work. */
 void user_stacks_catch_up(struct user_stacks *us);
 
 /*
  * Walks the stack of a thread that isn't running from outside, over the same tables: for those that
- * were off CPU before tracing began. Writes at most max words of a stack_def, leaf first, and how
- * the walk ended (enum unwind_reason). Returns their number, at least 1: only the leaf where the
- * thread has gone on meanwhile.
+ * were off CPU before tracing began. Writes at most STACK_WORDS words of a stack_def, leaf first,
+ * and how the walk ended (enum unwind_reason); what those of Python frames mean goes to define()
+ * before. Returns their number, at least 1: only the leaf where the thread has gone on meanwhile.
  */
+struct python_definer {
+	void (*define)(const struct python_def *def, size_t size, void *arg);
+	void *arg;
+};
+
 size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
-			       uint64_t *words, size_t max, int *reason);
+			       const struct python_definer *definer, uint64_t *words, int *reason);
 
 /* Whether BPF copies stacks that it can't walk yet: with tables only. Known before load. */
 bool user_stacks_makes_copies(const struct user_stacks *us);

@@ -63,6 +63,13 @@ static int step_by_frame_pointer(const struct unwind_view *view, struct unwind_s
 	return unwind_follow_record(s, &record);
 }
 
+static int step_without_rule(const struct unwind_view *view, struct unwind_state *s)
+{
+	int reason = unwind_by_stub(s);
+
+	return reason == UNWIND_NO_RULE ? step_by_frame_pointer(view, s, reason) : reason;
+}
+
 static int step(const struct unwind_view *view, struct unwind_state *s)
 {
 	uint64_t ip = s->ip - !s->ip_is_exact;
@@ -74,7 +81,7 @@ static int step(const struct unwind_view *view, struct unwind_state *s)
 		return UNWIND_NO_MAPPING;
 	rule = unwind_tables_find(view->tables, &s->mapping, ip);
 	if (!rule || rule->kind == UNWIND_GAP)
-		return step_by_frame_pointer(view, s, UNWIND_NO_RULE);
+		return step_without_rule(view, s);
 	return unwind_is_go(rule) ? unwind_by_go_rule(s, rule) : unwind_by_rule(s, rule);
 }
 
@@ -98,6 +105,8 @@ size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_re
 	walked = view;
 	unwind_begin(&s);
 	do {
+		if (view->sps)
+			view->sps[n] = s.sp;
 		note_frame(&s, words, n++);
 		*reason = n < max ? step(view, &s) : UNWIND_DEPTH;
 	} while (*reason == UNWIND_GOES_ON);

@@ -19,6 +19,7 @@ struct unwind_view {
 	const struct unwind_mapping *mappings;
 	size_t n_mappings;
 	const struct unwind_copy *copy; /* NULL: the process's memory as it is now */
+	uint64_t *sps; /* as many as words, where each frame's part of the stack begins; or NULL */
 };
 
 /*

@@ -9,10 +9,11 @@ BEGIN {
 	may["probes"] = "base elf"
 	may["output"] = "base"
 	may["symbols"] = "base elf process"
+	may["runtimes"] = "base elf process"
 	may["unwind"] = "base elf process"
 	may["run"] = "base output probes"
 	may["modules"] = "base output process symbols run"
-	may["stacks"] = "base elf process output symbols unwind run modules"
+	may["stacks"] = "base elf process output symbols runtimes unwind run modules"
 	for (floor in may)
 		floors = floors " " floor
 }

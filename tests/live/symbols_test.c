@@ -373,6 +373,24 @@ TEST(code_made_at_run_time_has_the_names_of_its_perf_map)
 	}
 }
 
+#ifdef __x86_64__
+
+/* Walked by the loader, which finds the thread blocked, and by BPF, when it sleeps once more. */
+TEST(code_that_gives_its_stack_back_behind_the_call_hides_no_caller)
+{
+	struct proc *work = work_start("jit", "stub");
+	struct proc *tool = tool_start("offcputime", "-U", "-p", pid_text(work->pid));
+
+	work_go(work);
+	CHECK_EQ(proc_finish(work), 0);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(unlink(text_of("/tmp/perf-%d.map", work->pid)), 0);
+	CHECK(folded_count(tool->out, "jit", "main;" JIT_NAME ";jit_wait") >= 2);
+}
+
+#endif
+
 /* ---- what is meant to hurt ---- */
 
 static bool is_pipe(const char *path)

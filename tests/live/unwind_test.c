@@ -16,6 +16,7 @@
 #include <bpf/libbpf.h>
 
 #include "abi/filter.h"
+#include "abi/python.h"
 #include "abi/stack.h"
 #include "abi/unwind_layout.h"
 #include "live.h"
@@ -306,7 +307,7 @@ TEST(stacks_from_before_the_tables_are_complete)
 
 /* ---- what the verifier says ---- */
 
-#define MAX_INSNS	 12000
+#define MAX_INSNS	 18000
 #define MAX_UPROBE_STACK 64 /* on Linux 7.2 what is beyond gets overwritten */
 #define LOG_BYTES	 (1 << 20)
 #define LOG_STATS	 4 /* BPF_LOG_STATS */
@@ -397,6 +398,7 @@ static bool verify(const char *path, bool by_cfi, bool only_uprobes, struct verd
 {
 	struct stack_settings stack = { .user = true, .kernel = true };
 	struct unwind_settings unwind = { .by_cfi = by_cfi };
+	struct python_settings python = { .wanted = by_cfi, .lines = true };
 	struct bpf_object *object = access(path, R_OK) ? NULL : bpf_object__open(path);
 	struct bpf_program *prog;
 	char *log;
@@ -407,6 +409,7 @@ static bool verify(const char *path, bool by_cfi, bool only_uprobes, struct verd
 	leave_session_out(object);
 	set_section(object, "rodata.stack", &stack, sizeof(stack));
 	set_section(object, "rodata.unwind", &unwind, sizeof(unwind));
+	set_section(object, "rodata.python", &python, sizeof(python));
 	choose_task_states(object);
 	bpf_object__for_each_program(prog, object) {
 		log = calloc(1, LOG_BYTES); /* freed below, as bpf_program__log_buf() */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -35,6 +36,7 @@ struct trace {
 static int pipe_fds[2];
 static int depth;
 static bool use_signal;
+static long (*stub)(long (*)(long), long); /* calls its first argument; NULL: it isn't needed */
 
 /* Each frame keeps something on the stack, and none ends with a jump. */
 PLAIN long stop_here(long x)
@@ -64,6 +66,8 @@ PLAIN long come_from(long x)
 {
 	if (use_signal)
 		raise(SIGUSR1);
+	if (stub)
+		return stub(go_down, x) + 1;
 	return (use_signal ? 0 : go_down(x)) + 1;
 }
 
@@ -180,6 +184,52 @@ TEST(a_stack_without_frame_pointers_is_complete)
 TEST(a_stack_through_a_signal_handler_is_complete)
 {
 	check_child(true);
+}
+
+/* Code without unwind information that keeps no frame pointer, in memory without a file. */
+static void make_stub(unsigned char n_bytes)
+{
+	const unsigned char code[] = { 0x48, 0x83, 0xec, n_bytes,	  /* sub $n,%rsp */
+				       0x48, 0x89, 0xf8,		  /* mov %rdi,%rax */
+				       0x48, 0x89, 0xf7,		  /* mov %rsi,%rdi */
+				       0xff, 0xd0,			  /* call *%rax */
+				       0x48, 0x83, 0xc4, n_bytes, 0xc3 }; /* add $n,%rsp; ret */
+	void *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(made != MAP_FAILED);
+	memcpy(made, code, sizeof(code));
+	memcpy(&stub, &made, sizeof(stub));
+}
+
+/* libgcc's unwinder ends at the stub: what lies below it is known without it. */
+static void check_stub(unsigned char n_bytes)
+{
+	struct own_tables *own = own_tables_new();
+	struct stopped child, plain = stop_child(false);
+	struct unwind_view view = view_of(own, plain.pid);
+	uint64_t words[MAX_FRAMES], without[MAX_FRAMES];
+	size_t n, n_without =
+			  unwind_walk_remote(&view, &plain.regs, without, MAX_FRAMES, &(int){ 0 });
+	int reason;
+
+	make_stub(n_bytes);
+	child = stop_child(false);
+	view = view_of(own, child.pid);
+	n = unwind_walk_remote(&view, &child.regs, words, MAX_FRAMES, &reason);
+	CHECK_EQ(reason, UNWIND_COMPLETE);
+	CHECK_EQ(n, n_without + 1);
+	CHECK(n < 4 || words[n - 3] == without[n_without - 3]);
+	end_child(&child);
+	end_child(&plain);
+	own_tables_free(own);
+	stub = NULL;
+}
+
+TEST(code_that_gives_its_stack_back_behind_the_call_has_a_caller)
+{
+	check_stub(8);
+	check_stub(0x78);
 }
 
 /* One instruction: the stack looks the same, but it need not. */

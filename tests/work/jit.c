@@ -4,7 +4,7 @@
  * compilers do: jit_made code calls jit_wait(), which blocks until the workload goes.
  * STYLE: java (hexadecimal, a name with blanks and signs), 0x (with that prefix), late (the name
  * comes only after the wait has begun), twice (an earlier definition of the same address is wrong),
- * silent (no name is told).
+ * silent (no name is told), stub (x86-64: the code keeps no frame pointer; jit_wait() also sleeps).
  */
 #include <fcntl.h>
 #include <string.h>
@@ -17,9 +17,12 @@
 /* Keeps a frame, calls its argument, returns: frame pointers are how such code is walked. */
 #if defined(__x86_64__)
 static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3 };
+static const unsigned char stub[] = { 0x48, 0x83, 0xec, 0x28, 0xff, 0xd7,
+				      0x48, 0x83, 0xc4, 0x28, 0xc3 };
 #elif defined(__aarch64__)
 static const unsigned char code[] = { 0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x00, 0x00,
 				      0x3f, 0xd6, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6 };
+#define stub code
 #endif
 
 static const char *style;
@@ -44,6 +47,8 @@ WORK_FUNCTION void jit_wait(void)
 	if (!strcmp(style, "late"))
 		tell(JIT_NAME);
 	work_wait_go();
+	if (!strcmp(style, "stub"))
+		usleep(1000);
 	WORK_KEEP_FRAME();
 }
 
@@ -55,10 +60,13 @@ int main(int argc, char **argv)
 	made = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (made == MAP_FAILED)
 		return 1;
-	memcpy(made, code, sizeof(code));
+	if (!strcmp(style, "stub"))
+		memcpy(made, stub, sizeof(stub));
+	else
+		memcpy(made, code, sizeof(code));
 	if (mprotect(made, 4096, PROT_READ | PROT_EXEC))
 		return 1;
-	__builtin___clear_cache(made, (char *)made + sizeof(code));
+	__builtin___clear_cache(made, (char *)made + 4096);
 	if (!strcmp(style, "twice"))
 		tell("wrong");
 	if (strcmp(style, "late") && strcmp(style, "silent"))

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Frames of CPython 3.11 to 3.15, with the GIL, on both sides of the kernel border.
+ *
+ * A thread's state (PyThreadState) is found by a pointer at a fixed distance from its thread
+ * pointer. It leads to the innermost frame, and each frame to its caller. One call of the function
+ * that evaluates byte code runs a row of them, a segment, and keeps something on its own C stack
+ * that marks the segment's outer end: since 3.12 an entry frame, in 3.11 its struct _PyCFrame. The
+ * native frame in whose part of the stack the mark lies is the one that runs the segment.
+ */
+#ifndef ABI_PYTHON_H
+#define ABI_PYTHON_H
+
+#include "abi/types.h"
+
+#define PYTHON_INLINE static inline __attribute__((always_inline))
+
+#define PYTHON_FRAME_BYTES 80  /* of struct _PyInterpreterFrame: all that is wanted */
+#define PYTHON_CODE_BYTES  144 /* of PyCodeObject, likewise */
+
+/* Texts; powers of two. */
+#define PYTHON_NAME_BYTES  128
+#define PYTHON_FILE_BYTES  256
+#define PYTHON_LINES_BYTES 2048
+
+/* In PyObject and PyCodeObject: the same in all these versions. */
+#define PYTHON_TYPE	      8
+#define PYTHON_CODE_VERSION   92 /* since 3.12 */
+#define PYTHON_CODE_FILENAME  112
+#define PYTHON_CODE_NAME      120
+#define PYTHON_CODE_QUALNAME  128
+#define PYTHON_CODE_LINETABLE 136
+
+/* In bytes objects, and in str objects: the same since 3.3 (PEP 393). */
+#define PYTHON_BYTES_LENGTH    16
+#define PYTHON_BYTES_TEXT      32
+#define PYTHON_STR_LENGTH      16
+#define PYTHON_STR_HASH	       24
+#define PYTHON_STR_KIND(state) ((state) >> 2 & 7) /* bytes per character */
+#define PYTHON_STR_ASCII       (1U << 6)
+
+/* How a process keeps its frames: all that BPF needs to know of it. */
+struct python_layout {
+	__u64 serial;	    /* of the process: no other one's code objects are the same */
+	__u64 code_type;    /* PyCode_Type: what is not of that type is no code object */
+	__s32 state_offset; /* from the thread pointer, of the pointer to the thread's state */
+	__u16 thread_id;    /* in the state: pthread_self(), which is the thread pointer */
+	__u16 top;	    /* in the state: the innermost frame, or struct _PyCFrame */
+	__u8 has_cframe;    /* 3.11, 3.12 */
+	__u8 has_versions;  /* since 3.12: co_version */
+	__u8 ends_inside;   /* 3.11: a segment ends with the frame that has is_entry */
+	__u8 cframe_frame;  /* in struct _PyCFrame: the frame; the previous one is behind it */
+	__u8 frame_code;    /* in struct _PyInterpreterFrame, from here on */
+	__u8 frame_previous;
+	__u8 frame_instr;
+	__u8 frame_owner;     /* 3.11: is_entry */
+	__u8 entry_owner;     /* owners from this one on are entry frames; 3.11: 1 */
+	__u8 code_first_line; /* in PyCodeObject */
+	__u8 code_adaptive;   /* likewise: where the instructions begin */
+	__u8 str_ascii;	      /* in str objects: where the text begins */
+	__u8 str_compact;
+};
+
+/*
+ * A Python frame is a word of a stack: the code object's address, without the low four bits, and a
+ * part of the print, which tells what it is. No address begins with these three bits, nor with a
+ * mark (STACK_EXACT). Segments stand behind the native words, each begun by a word without address
+ * that has the index of the native frame that runs it; one behind them all has no frame. A frame's
+ * word may be followed by one that is the index of its instruction.
+ */
+#define PYTHON_WORD_TAG	  (6ULL << 61)
+#define PYTHON_WORD_MASK  (7ULL << 61)
+#define PYTHON_ADDR_BITS  43
+#define PYTHON_PRINT_BITS 18
+
+PYTHON_INLINE __u64 python_word(__u64 code, __u64 print)
+{
+	return PYTHON_WORD_TAG | print >> (64 - PYTHON_PRINT_BITS) << PYTHON_ADDR_BITS |
+	       (code >> 4 & ((1ULL << PYTHON_ADDR_BITS) - 1));
+}
+
+PYTHON_INLINE __u64 python_segment_word(__u32 frame)
+{
+	return PYTHON_WORD_TAG | (__u64)frame << PYTHON_ADDR_BITS;
+}
+
+PYTHON_INLINE bool python_is_word(__u64 word)
+{
+	return (word & PYTHON_WORD_MASK) == PYTHON_WORD_TAG;
+}
+
+PYTHON_INLINE bool python_is_segment(__u64 word)
+{
+	return python_is_word(word) && !(word & ((1ULL << PYTHON_ADDR_BITS) - 1));
+}
+
+PYTHON_INLINE __u32 python_segment_frame(__u64 word)
+{
+	return (__u32)((word & ~PYTHON_WORD_MASK) >> PYTHON_ADDR_BITS);
+}
+
+PYTHON_INLINE __u64 python_mix(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 29;
+}
+
+/* A str object's text as it is in memory, cut to what there is room for. */
+struct python_text {
+	__u32 state;
+	__u32 length; /* in characters, of all of it */
+};
+
+/*
+ * What a frame's word means: sent once, through the same ring as the definitions of stacks and
+ * before the first stack that has the word. It begins as struct stack_def does.
+ */
+struct python_def {
+	__u64 word;
+	__u32 kind; /* STACK_PYTHON */
+	__u32 tgid;
+	__u64 print;
+	__u32 first_line;
+	__u16 has_file;
+	__u16 n_lines; /* bytes of lines: none if they are not wanted, or too many */
+	struct python_text name_text, file_text;
+	__u8 name[PYTHON_NAME_BYTES];
+	__u8 file[PYTHON_FILE_BYTES];	/* of a long one the end */
+	__u8 lines[PYTHON_LINES_BYTES]; /* co_linetable */
+};
+
+struct python_settings {
+	bool wanted;
+	bool lines; /* each frame's instruction is wanted, too */
+};
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Python's processes, code objects that were sent, and what a walk of Python frames works with. */
+#ifndef PYTHON_STATE_BPF_H
+#define PYTHON_STATE_BPF_H
+
+#include "compat.bpf.h"
+#include "abi/python.h"
+
+const volatile struct python_settings python_settings SEC(".rodata.python");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* the loader makes it as large as the machine asks for */
+	__type(key, __u32);
+	__type(value, struct python_layout);
+} python_processes SEC(".maps");
+
+/* The code objects that have been sent lately, by their prints, in sets. */
+#define PYTHON_SENT_SETS 4096
+#define PYTHON_SENT_WAYS 4
+
+struct python_sent_set {
+	__u64 prints[PYTHON_SENT_WAYS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PYTHON_SENT_SETS);
+	__type(key, __u32);
+	__type(value, struct python_sent_set);
+} python_sent SEC(".maps");
+
+/*
+ * What a read costs hardly depends on its size. Frames lie on a stack that grows upwards, so what
+ * is read ends with a frame, and begins where its callers are likely to be.
+ */
+#define PYTHON_WINDOW_BYTES 512
+#define PYTHON_WINDOW_BELOW (PYTHON_WINDOW_BYTES - PYTHON_FRAME_BYTES)
+#define PYTHON_RECENT	    16
+
+/* The code objects of this walk: its frames keep them from being freed. */
+struct python_recent {
+	__u64 walk, code, print;
+};
+
+struct python_walk {
+	struct python_layout layout;
+	__u64 number;  /* of the walk; never 0 */
+	__u64 frame;   /* the next one; 0: none */
+	__u64 cframe;  /* 3.11: of the segment */
+	__u64 code_at; /* of the frame that is looked at */
+	__u64 instruction_at;
+	__u32 segment; /* where its word is; 0: none has begun */
+	__u32 n_native;
+	__u64 window, window_end; /* what of the process has been read into the bytes below */
+	struct python_recent recent[PYTHON_RECENT];
+	__u8 bytes[PYTHON_WINDOW_BYTES + 128]; /* a frame's fields are below 128 */
+	__u8 code[256];			       /* PYTHON_CODE_BYTES are read, likewise */
+	struct python_def def;
+};
+
+/* As many as there are slots for stacks. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct python_walk);
+} python_walks SEC(".maps");
+
+/* NULL: not wanted, and the maps are not there; the verifier leaves out what would follow. */
+static __always_inline struct python_walk *python_walk_of(__u32 slot)
+{
+	return python_settings.wanted ? bpf_map_lookup_elem(&python_walks, &slot) : NULL;
+}
+
+/* ---- processes ---- */
+
+/* A child has its parent's layout and memory, but will make code objects of its own. */
+static __always_inline void python_fork(__u32 parent, __u32 child)
+{
+	struct python_layout *layout, childs;
+
+	if (!python_settings.wanted)
+		return;
+	layout = bpf_map_lookup_elem(&python_processes, &parent);
+	if (!layout)
+		return;
+	childs = *layout;
+	childs.serial = python_mix(bpf_ktime_get_ns(), child);
+	bpf_map_update_elem(&python_processes, &child, &childs, BPF_ANY);
+}
+
+static __always_inline void python_exec(__u32 tgid)
+{
+	if (python_settings.wanted)
+		bpf_map_delete_elem(&python_processes, &tgid);
+}
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Texts and lines of code objects; see python_code.h. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "runtimes/python_code.h"
+
+/* ---- texts ---- */
+
+#define UTF8_MAX_BYTES 4
+
+static size_t put_continued(char *to, uint32_t c, unsigned int n_more, uint8_t lead)
+{
+	to[0] = (char)(lead | c >> (6 * n_more));
+	for (unsigned int i = 1; i <= n_more; i++)
+		to[i] = (char)(0x80 | (c >> (6 * (n_more - i)) & 0x3f));
+	return n_more + 1;
+}
+
+static size_t put_utf8(char *to, uint32_t c)
+{
+	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		c = '?';
+	if (c < 0x80)
+		return put_continued(to, c, 0, 0);
+	if (c < 0x800)
+		return put_continued(to, c, 1, 0xc0);
+	if (c < 0x10000)
+		return put_continued(to, c, 2, 0xe0);
+	return put_continued(to, c, 3, 0xf0);
+}
+
+static size_t count_characters(const struct python_text *text, uint32_t kind, size_t n_bytes)
+{
+	if (kind != 1 && kind != 2 && kind != 4)
+		return 0;
+	return text->length < n_bytes / kind ? text->length : n_bytes / kind;
+}
+
+char *python_text_decode(const struct python_text *text, const uint8_t *bytes, size_t n_bytes)
+{
+	uint32_t kind = PYTHON_STR_KIND(text->state), c;
+	size_t n = count_characters(text, kind, n_bytes), used = 0;
+	char *utf8 = mem_zalloc(n * UTF8_MAX_BYTES + 1, 1);
+
+	for (size_t i = 0; i < n; i++) {
+		c = 0;
+		memcpy(&c, bytes + i * kind, kind);
+		if (c)
+			used += put_utf8(utf8 + used, c);
+	}
+	return utf8;
+}
+
+/* ---- lines ---- */
+
+/* Kinds of entries. Below 10: "short", two bytes; 10 to 12: one line, three bytes. */
+enum {
+	ONE_LINE_0 = 10,
+	ONE_LINE_2 = 12,
+	NO_COLUMNS = 13,
+	LONG = 14,
+	NO_LOCATION = 15,
+};
+
+#define ENTRY_BEGINS 0x80
+
+struct table {
+	const uint8_t *at, *end;
+};
+
+/* Six bits a byte, lowest first; the next bit says that there is more. */
+static uint32_t take_number(struct table *t)
+{
+	uint32_t value = 0;
+
+	for (unsigned int shift = 0; t->at < t->end && shift < 32; shift += 6) {
+		uint8_t byte = *t->at++;
+
+		value |= (uint32_t)(byte & 0x3f) << shift;
+		if (!(byte & 0x40))
+			break;
+	}
+	return value;
+}
+
+/* The sign is the lowest bit. Lines are counted modulo 2^32: so nothing overflows. */
+static uint32_t take_difference(struct table *t)
+{
+	uint32_t number = take_number(t);
+
+	return number & 1 ? -(number >> 1) : number >> 1;
+}
+
+/* The rest of an entry begins with the next byte that may begin one. */
+static void skip_entry(struct table *t)
+{
+	while (t->at < t->end && !(*t->at & ENTRY_BEGINS))
+		t->at++;
+}
+
+static uint32_t take_line(struct table *t, unsigned int kind)
+{
+	uint32_t lines = 0;
+
+	if (kind == LONG || kind == NO_COLUMNS)
+		lines = take_difference(t);
+	else if (kind >= ONE_LINE_0 && kind <= ONE_LINE_2)
+		lines = kind - ONE_LINE_0;
+	skip_entry(t);
+	return lines;
+}
+
+uint32_t python_line(const uint8_t *table, size_t n_bytes, uint32_t first_line,
+		     uint32_t instruction)
+{
+	struct table t = { table, table + n_bytes };
+	uint32_t line = first_line, end = 0;
+
+	while (t.at < t.end && *t.at & ENTRY_BEGINS) {
+		unsigned int kind = *t.at >> 3 & 15, n_units = (*t.at & 7) + 1;
+
+		t.at++;
+		line += take_line(&t, kind);
+		end += n_units;
+		if (instruction < end)
+			return kind == NO_LOCATION ? 0 : line;
+	}
+	return 0;
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Python's functions, by process and word; see python_codes.h. */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/container.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/strpool.h"
+#include "runtimes/python_code.h"
+#include "runtimes/python_codes.h"
+
+struct code {
+	struct hashlink link; /* by process and word */
+	uint64_t word;
+	pid_t pid;
+	const struct python_function *function;
+	struct code *next; /* of the same process */
+};
+
+struct owner {
+	struct hashlink link; /* by pid */
+	struct code *first;
+};
+
+struct python_codes {
+	struct hashtable codes, owners, functions;
+	struct strpool *texts;
+};
+
+struct python_codes *python_codes_new(void)
+{
+	struct python_codes *codes = mem_zalloc(1, sizeof(*codes));
+
+	codes->texts = strpool_new();
+	return codes;
+}
+
+static void free_code(struct hashlink *link, void *arg)
+{
+	(void)arg;
+	free(container_of(link, struct code, link));
+}
+
+static void free_owner(struct hashlink *link, void *arg)
+{
+	(void)arg;
+	free(container_of(link, struct owner, link));
+}
+
+static void free_function(struct hashlink *link, void *arg)
+{
+	(void)arg;
+	free(container_of(link, struct python_function, link));
+}
+
+void python_codes_free(struct python_codes *codes)
+{
+	if (!codes)
+		return;
+	hashtable_free(&codes->codes, free_code, NULL);
+	hashtable_free(&codes->owners, free_owner, NULL);
+	hashtable_free(&codes->functions, free_function, NULL);
+	strpool_free(codes->texts);
+	free(codes);
+}
+
+/* ---- functions ---- */
+
+static bool is_same(const struct python_function *a, const struct python_function *b)
+{
+	return a->name == b->name && a->file == b->file && a->first_line == b->first_line &&
+	       a->n_lines == b->n_lines && !memcmp(a->lines, b->lines, a->n_lines);
+}
+
+static uint64_t hash_function(const struct python_function *f)
+{
+	uint64_t hash = hash_add((uintptr_t)f->name, (uintptr_t)f->file);
+
+	hash = hash_add(hash, f->first_line);
+	for (size_t i = 0; i < f->n_lines; i++)
+		hash = hash_add(hash, f->lines[i]);
+	return hash;
+}
+
+/* Takes a draft over. */
+static const struct python_function *intern_function(struct python_codes *codes,
+						     struct python_function *draft)
+{
+	uint64_t hash = hash_function(draft);
+
+	for (struct hashlink *link = hashtable_first(&codes->functions, hash); link;
+	     link = hashtable_next(link)) {
+		struct python_function *known = container_of(link, struct python_function, link);
+
+		if (!is_same(known, draft))
+			continue;
+		free(draft);
+		return known;
+	}
+	hashtable_add(&codes->functions, &draft->link, hash);
+	return draft;
+}
+
+/* Takes the text over. */
+static const char *intern_text(struct python_codes *codes, char *text)
+{
+	const char *interned = strpool_intern(codes->texts, text);
+
+	free(text);
+	return interned;
+}
+
+static const char *read_file(struct python_codes *codes, const struct python_def *def)
+{
+	if (!def->has_file)
+		return NULL;
+	return intern_text(codes,
+			   python_text_decode(&def->file_text, def->file, PYTHON_FILE_BYTES - 4));
+}
+
+static const char *read_name(struct python_codes *codes, const struct python_def *def)
+{
+	return intern_text(codes,
+			   python_text_decode(&def->name_text, def->name, PYTHON_NAME_BYTES - 1));
+}
+
+static const struct python_function *read_function(struct python_codes *codes,
+						   const struct python_def *def)
+{
+	struct python_function *f = mem_zalloc(1, sizeof(*f) + def->n_lines);
+
+	f->file = read_file(codes, def);
+	f->name = read_name(codes, def);
+	f->first_line = def->first_line;
+	f->n_lines = def->n_lines;
+	memcpy(f->lines, def->lines, def->n_lines);
+	return intern_function(codes, f);
+}
+
+/* ---- processes ---- */
+
+static uint64_t hash_code(pid_t pid, uint64_t word)
+{
+	return hash_add(hash_add(0, (uint64_t)pid), word);
+}
+
+static struct code *find_code(const struct python_codes *codes, pid_t pid, uint64_t word)
+{
+	struct hashlink *link = hashtable_first(&codes->codes, hash_code(pid, word));
+
+	for (; link; link = hashtable_next(link)) {
+		struct code *code = container_of(link, struct code, link);
+
+		if (code->pid == pid && code->word == word)
+			return code;
+	}
+	return NULL;
+}
+
+static struct owner *find_owner(const struct python_codes *codes, pid_t pid)
+{
+	struct hashlink *link = hashtable_first(&codes->owners, hash_code(pid, 0));
+
+	return link ? container_of(link, struct owner, link) : NULL; /* one pid, one hash */
+}
+
+static struct owner *get_owner(struct python_codes *codes, pid_t pid)
+{
+	struct owner *owner = find_owner(codes, pid);
+
+	if (owner)
+		return owner;
+	owner = mem_zalloc(1, sizeof(*owner));
+	hashtable_add(&codes->owners, &owner->link, hash_code(pid, 0));
+	return owner;
+}
+
+static struct code *add_code(struct python_codes *codes, pid_t pid, uint64_t word)
+{
+	struct code *code = mem_zalloc(1, sizeof(*code));
+	struct owner *owner = get_owner(codes, pid);
+
+	code->pid = pid;
+	code->word = word;
+	code->next = owner->first;
+	owner->first = code;
+	hashtable_add(&codes->codes, &code->link, hash_code(pid, word));
+	return code;
+}
+
+void python_codes_add(struct python_codes *codes, const struct python_def *def, size_t size)
+{
+	struct code *code;
+
+	if (size < offsetof(struct python_def, lines) ||
+	    def->n_lines > size - offsetof(struct python_def, lines))
+		return;
+	code = find_code(codes, (pid_t)def->tgid, def->word);
+	if (!code)
+		code = add_code(codes, (pid_t)def->tgid, def->word);
+	code->function = read_function(codes, def);
+}
+
+const struct python_function *python_codes_find(const struct python_codes *codes, pid_t pid,
+						uint64_t word)
+{
+	const struct code *code = find_code(codes, pid, word);
+
+	return code ? code->function : NULL;
+}
+
+void python_codes_forget(struct python_codes *codes, pid_t pid)
+{
+	struct owner *owner = find_owner(codes, pid);
+
+	if (!owner)
+		return;
+	for (struct code *code = owner->first, *next; code; code = next) {
+		next = code->next;
+		hashtable_remove(&codes->codes, &code->link);
+		free(code);
+	}
+	hashtable_remove(&codes->owners, &owner->link);
+	free(owner);
+}

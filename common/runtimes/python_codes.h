@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Python's functions: what the words of each process stand for, and one entry for functions that
+ * are the same, which processes have in common and which outlives them.
+ */
+#ifndef PYTHON_CODES_H
+#define PYTHON_CODES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi/python.h"
+#include "base/hashtable.h"
+
+struct python_function {
+	struct hashlink link;
+	const char *name; /* qualified, of a long one the beginning: "Thread.run" */
+	const char *file; /* the path, of a long one the end; NULL: not known */
+	uint32_t first_line;
+	size_t n_lines;
+	uint8_t lines[]; /* co_linetable; none: not asked for */
+};
+
+struct python_codes;
+
+struct python_codes *python_codes_new(void);
+void python_codes_free(struct python_codes *codes);
+
+/* Takes in a record of size bytes, in the place of what the word stood for before. */
+void python_codes_add(struct python_codes *codes, const struct python_def *def, size_t size);
+
+/* Valid until python_codes_free(). NULL: not known. */
+const struct python_function *python_codes_find(const struct python_codes *codes, pid_t pid,
+						uint64_t word);
+
+/* The process has ended: its words are another's from now on. */
+void python_codes_forget(struct python_codes *codes, pid_t pid);
+
+#endif

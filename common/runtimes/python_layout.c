@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Where a build of CPython keeps its frames; see python_layout.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf/elfexports.h"
+#include "runtimes/python_layout.h"
+
+#define MINOR(version)	  ((version) >> 16)
+#define OFFSETS_COOKIE	  "xdebugpy"
+#define WORD_VERSION	  1
+#define WORD_FREE	  2 /* not zero: without the GIL */
+#define WORD_INTERPRETERS 5
+#define WORD_THREADS	  9
+
+/* ---- offsets that are in the file ---- */
+
+/* In words of struct _Py_DebugOffsets, where each part's size is. */
+struct parts {
+	unsigned int state, thread_id, frame, code;
+};
+
+static bool has_known_offsets(const uint64_t *words, size_t n, uint32_t version)
+{
+	return n >= PYTHON_OFFSET_WORDS && !memcmp(words, OFFSETS_COOKIE, 8) &&
+	       MINOR((uint32_t)words[WORD_VERSION]) == MINOR(version);
+}
+
+/* All of them are used to read with, so none is larger than what is there. */
+static bool is_small(const uint64_t *words, const struct parts *at)
+{
+	for (unsigned int i = 1; i <= 5; i++)
+		if (words[at->frame + i] > PYTHON_FRAME_BYTES - sizeof(uint64_t))
+			return false;
+	return words[at->code + 5] < PYTHON_CODE_BYTES - sizeof(uint32_t) &&
+	       words[at->code + 9] <= UINT8_MAX && words[at->state + 4] <= UINT16_MAX &&
+	       words[at->thread_id] <= UINT16_MAX && words[WORD_INTERPRETERS] <= UINT16_MAX &&
+	       words[WORD_THREADS] <= UINT16_MAX && words[at->state + 2] <= UINT16_MAX;
+}
+
+static bool has_usual_code(const uint64_t *words, const struct parts *at)
+{
+	return words[at->code + 1] == PYTHON_CODE_FILENAME &&
+	       words[at->code + 3] == PYTHON_CODE_QUALNAME &&
+	       words[at->code + 4] == PYTHON_CODE_LINETABLE;
+}
+
+static const char *take_offsets(struct python_file *python, const uint64_t *words, size_t n,
+				const struct parts *at)
+{
+	struct python_layout *l = &python->layout;
+
+	if (!has_known_offsets(words, n, python->version))
+		return "it doesn't say where its frames are";
+	if (words[WORD_FREE])
+		return "it is a build without the GIL";
+	if (!is_small(words, at) || !has_usual_code(words, at))
+		return "its code objects are not as they were";
+	python->lists.interpreters = (uint16_t)words[WORD_INTERPRETERS];
+	python->lists.threads = (uint16_t)words[WORD_THREADS];
+	python->lists.next = (uint16_t)words[at->state + 2];
+	l->top = (uint16_t)words[at->state + 4];
+	l->thread_id = (uint16_t)words[at->thread_id];
+	l->frame_previous = (uint8_t)words[at->frame + 1];
+	l->frame_code = (uint8_t)words[at->frame + 2];
+	l->frame_instr = (uint8_t)words[at->frame + 3];
+	l->frame_owner = (uint8_t)words[at->frame + 5];
+	l->code_first_line = (uint8_t)words[at->code + 5];
+	l->code_adaptive = (uint8_t)words[at->code + 9];
+	l->entry_owner = 3;
+	return NULL;
+}
+
+/* ---- offsets that are known ---- */
+
+static void take_311(struct python_file *python)
+{
+	python->lists = (struct python_lists){ .interpreters = 40, .threads = 16, .next = 8 };
+	python->layout = (struct python_layout){
+		.code_type = python->layout.code_type,
+		.thread_id = 152,
+		.top = 56,
+		.has_cframe = 1,
+		.ends_inside = 1,
+		.cframe_frame = 8,
+		.frame_code = 32,
+		.frame_previous = 48,
+		.frame_instr = 56,
+		.frame_owner = 68,
+		.entry_owner = 1,
+		.code_first_line = 72,
+		.code_adaptive = 184,
+		.str_ascii = 48,
+		.str_compact = 72,
+	};
+}
+
+static void take_312(struct python_file *python)
+{
+	python->lists = (struct python_lists){ .interpreters = 40, .threads = 72, .next = 8 };
+	python->layout = (struct python_layout){
+		.code_type = python->layout.code_type,
+		.thread_id = 136,
+		.top = 56,
+		.has_cframe = 1,
+		.frame_code = 0,
+		.frame_previous = 8,
+		.frame_instr = 56,
+		.frame_owner = 70,
+		.entry_owner = 3,
+		.code_first_line = 68,
+		.code_adaptive = 192,
+	};
+}
+
+const char *python_layout_find(struct python_file *python, const uint64_t *words, size_t n)
+{
+	static const struct parts of_313 = { 19, 24, 28, 34 }, of_314 = { 22, 27, 31, 39 },
+				  of_315 = { 22, 30, 39, 47 };
+	struct python_layout *l = &python->layout;
+	const char *refused = NULL;
+
+	l->str_ascii = 40;
+	l->str_compact = 56;
+	switch (MINOR(python->version)) {
+	case 0x30b:
+		take_311(python);
+		return NULL;
+	case 0x30c:
+		take_312(python);
+		break;
+	case 0x30d:
+		refused = take_offsets(python, words, n, &of_313);
+		break;
+	case 0x30e:
+		refused = take_offsets(python, words, n, &of_314);
+		break;
+	case 0x30f:
+		refused = take_offsets(python, words, n, &of_315);
+		break;
+	default:
+		return "this version is not known";
+	}
+	l->has_versions = 1;
+	l->str_ascii = 40;
+	l->str_compact = 56;
+	return refused;
+}
+
+/* ---- the file ---- */
+
+static bool read_version(struct python_file *python, const struct elf64 *elf, uint64_t vaddr)
+{
+	uint32_t *version = elf64_read_vaddr(elf, vaddr, sizeof(*version), sizeof(*version));
+
+	if (version)
+		python->version = *version;
+	free(version);
+	return python->version;
+}
+
+int python_file_read(struct python_file *python, const struct elf64 *elf)
+{
+	static const char *const names[] = { "_PyRuntime", "Py_Version", "PyCode_Type" };
+	uint64_t vaddrs[3], bytes = PYTHON_OFFSET_WORDS * sizeof(uint64_t), *words;
+
+	*python = (struct python_file){ 0 };
+	if (elf->header.e_machine != EM_X86_64 || elfexports_find(elf, names, 3, vaddrs) ||
+	    !read_version(python, elf, vaddrs[1]))
+		return -ENOENT;
+	python->runtime = vaddrs[0];
+	python->layout.code_type = vaddrs[2];
+	words = elf64_read_vaddr(elf, vaddrs[0], bytes, bytes);
+	python->refused = python_layout_find(python, words, words ? PYTHON_OFFSET_WORDS : 0);
+	free(words);
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where a build of CPython keeps its frames, by its file: the one place that knows versions. Up to
+ * 3.12 offsets are written down here, since they don't change any more; from 3.13 on the file has
+ * them itself (struct _Py_DebugOffsets, Include/internal/pycore_debug_offsets.h).
+ */
+#ifndef PYTHON_LAYOUT_H
+#define PYTHON_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/python.h"
+#include "elf/elf64.h"
+
+/* From one of these to the next, to find all threads' states of a process. */
+struct python_lists {
+	uint16_t interpreters; /* in _PyRuntime: the first one */
+	uint16_t threads;      /* in an interpreter: its first thread */
+	uint16_t next;	       /* in a thread's state */
+};
+
+struct python_file {
+	const char *refused;	     /* why its frames can't be had; NULL: they can */
+	uint32_t version;	     /* PY_VERSION_HEX */
+	uint64_t runtime;	     /* _PyRuntime, as ELF counts */
+	struct python_layout layout; /* without what is a process's; code_type as ELF counts */
+	struct python_lists lists;
+};
+
+/*
+ * 0; -ENOENT: the file is no Python of 3.11 or later. Whether it is one is told by what it exports,
+ * not by its name, and costs a few small reads where it isn't.
+ */
+int python_file_read(struct python_file *python, const struct elf64 *elf);
+
+/* What a version begins with: the bytes of _PyRuntime, of which n are there. NULL, or why not. */
+const char *python_layout_find(struct python_file *python, const uint64_t *words, size_t n);
+
+#define PYTHON_OFFSET_WORDS 64 /* of _PyRuntime that are looked at */
+
+#endif

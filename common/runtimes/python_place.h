@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where a thread's state is, from its thread pointer: nobody says it, so it is looked for in the
+ * process's memory. All threads of a process have it in the same place, and mostly all processes
+ * that run the same Python.
+ */
+#ifndef PYTHON_PLACE_H
+#define PYTHON_PLACE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "runtimes/python_layout.h"
+
+/*
+ * The distance, or 0: not now. There is no thread yet, the process can't be read, or more places
+ * than one would do, which the next look may decide. bias: of the file in the process.
+ */
+int32_t python_place_find(pid_t pid, const struct python_file *python, uint64_t bias);
+
+#endif

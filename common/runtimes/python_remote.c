@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Walking Python frames from outside; see python_remote.h. */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "abi/stack.h"
+#include "base/mem.h"
+#include "runtimes/python_remote.h"
+
+#define MAX_TURNS 1024 /* as in BPF: the list may be a circle */
+#define LAST_TAG  7ULL /* 3.14: the low bits of f_executable */
+
+struct walk {
+	const struct python_thread *thread;
+	uint64_t frame, cframe;
+	uint64_t *words;
+	size_t n, max, segment; /* segment: where its word is; 0: none has begun */
+	struct python_def def;
+	uint8_t code[PYTHON_CODE_BYTES];
+};
+
+static bool peek(const struct walk *w, uint64_t addr, void *to, size_t n_bytes)
+{
+	struct iovec local = { to, n_bytes }, remote = { (void *)addr, n_bytes };
+
+	return process_vm_readv(w->thread->tid, &local, 1, &remote, 1, 0) == (ssize_t)n_bytes;
+}
+
+static bool peek_word(const struct walk *w, uint64_t addr, uint64_t *word)
+{
+	return peek(w, addr, word, sizeof(*word));
+}
+
+static uint64_t word_at(const uint8_t *bytes, size_t at)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + at, sizeof(word));
+	return word;
+}
+
+/* ---- definitions ---- */
+
+/* The text of a str object, of a long one the end: as much as BPF would send. */
+static bool read_text(const struct walk *w, uint64_t at, struct python_text *text, uint8_t *bytes,
+		      size_t max, bool wants_end)
+{
+	const struct python_layout *l = &w->thread->layout;
+	uint64_t length, n, skip = 0;
+	uint32_t state;
+
+	if (!at || !peek_word(w, at + PYTHON_STR_LENGTH, &length) ||
+	    !peek(w, at + PYTHON_STR_HASH + sizeof(uint64_t), &state, sizeof(state)))
+		return false;
+	text->state = state;
+	text->length = length < 0xffff ? (uint32_t)length : 0xffff;
+	n = (uint64_t)text->length * PYTHON_STR_KIND(state);
+	if (n > max && wants_end)
+		skip = (n - max) & ~3ULL;
+	at += state & PYTHON_STR_ASCII ? l->str_ascii : l->str_compact;
+	return peek(w, at + skip, bytes, n < max ? n : max);
+}
+
+static size_t read_lines(const struct walk *w, uint8_t *lines)
+{
+	uint64_t table = word_at(w->code, PYTHON_CODE_LINETABLE), n;
+
+	if (!w->thread->lines || !peek_word(w, table + PYTHON_BYTES_LENGTH, &n) ||
+	    n >= PYTHON_LINES_BYTES || !peek(w, table + PYTHON_BYTES_TEXT, lines, n))
+		return 0;
+	return n;
+}
+
+static bool is_shim(const struct walk *w)
+{
+	return word_at(w->code, PYTHON_CODE_FILENAME) == word_at(w->code, PYTHON_CODE_NAME) &&
+	       !w->def.first_line;
+}
+
+/* False: it is no code object. */
+static bool define(struct walk *w, uint64_t code)
+{
+	const struct python_layout *l = &w->thread->layout;
+	struct python_def *def = &w->def;
+
+	if (!peek(w, code, w->code, sizeof(w->code)) ||
+	    word_at(w->code, PYTHON_TYPE) != l->code_type)
+		return false;
+	memcpy(&def->first_line, w->code + l->code_first_line, sizeof(def->first_line));
+	def->print = python_mix(python_mix(l->serial, code), w->thread->base);
+	def->word = python_word(code, def->print);
+	def->kind = STACK_PYTHON;
+	def->tgid = w->thread->tgid;
+	if (!read_text(w, word_at(w->code, PYTHON_CODE_QUALNAME), &def->name_text, def->name,
+		       PYTHON_NAME_BYTES - 1, false))
+		return false;
+	def->has_file = read_text(w, word_at(w->code, PYTHON_CODE_FILENAME), &def->file_text,
+				  def->file, PYTHON_FILE_BYTES - 4, true);
+	def->n_lines = (uint16_t)read_lines(w, def->lines);
+	w->thread->define(def, offsetof(struct python_def, lines) + def->n_lines, w->thread->arg);
+	return true;
+}
+
+/* ---- words ---- */
+
+static bool push(struct walk *w, uint64_t word)
+{
+	if (w->n >= w->max)
+		return false;
+	w->words[w->n++] = word;
+	return true;
+}
+
+static bool push_frame(struct walk *w, uint64_t code, uint64_t instruction_at)
+{
+	uint64_t instruction = (instruction_at - code - w->thread->layout.code_adaptive) >> 1;
+
+	if (!w->segment) {
+		w->segment = w->n;
+		if (!push(w, python_segment_word(0)))
+			return false;
+	}
+	return push(w, w->def.word) && (!w->thread->lines || push(w, (uint32_t)instruction));
+}
+
+static void drop_segment(struct walk *w)
+{
+	if (w->segment)
+		w->n = w->segment;
+	w->segment = 0;
+}
+
+static void end_segment(struct walk *w, uint64_t mark)
+{
+	const uint64_t *sps = w->thread->sps;
+	size_t n = w->thread->n_native, frame = 0;
+
+	while (frame < n && sps[frame] <= mark)
+		frame++;
+	if (!frame || !w->segment) {
+		drop_segment(w);
+		return;
+	}
+	w->words[w->segment] = python_segment_word((uint32_t)(frame < n ? frame - 1 : n));
+	w->segment = 0;
+}
+
+/* ---- the walk ---- */
+
+/* One frame, or an entry frame. False: it ends here. */
+static bool step(struct walk *w)
+{
+	const struct python_layout *l = &w->thread->layout;
+	uint8_t frame[PYTHON_FRAME_BYTES];
+	uint64_t mark = w->frame, code;
+	bool is_entry;
+
+	if (!mark || !peek(w, mark, frame, sizeof(frame)))
+		return false;
+	w->frame = word_at(frame, l->frame_previous);
+	is_entry = frame[l->frame_owner] >= l->entry_owner;
+	if (is_entry && !l->ends_inside) {
+		end_segment(w, mark);
+		return true;
+	}
+	code = word_at(frame, l->frame_code) & ~LAST_TAG;
+	if (!define(w, code) ||
+	    (!is_shim(w) && !push_frame(w, code, word_at(frame, l->frame_instr))))
+		return false;
+	if (!is_entry)
+		return true;
+	mark = w->cframe;
+	end_segment(w, mark);
+	return peek_word(w, mark + l->cframe_frame + sizeof(uint64_t), &w->cframe);
+}
+
+static bool begin(struct walk *w)
+{
+	const struct python_layout *l = &w->thread->layout;
+	uint64_t base = w->thread->base, state, owner;
+
+	if (!peek_word(w, base + (uint64_t)(int64_t)l->state_offset, &state) || !state ||
+	    !peek_word(w, state + l->thread_id, &owner) || owner != base ||
+	    !peek_word(w, state + l->top, &w->frame))
+		return false;
+	if (!l->has_cframe)
+		return true;
+	w->cframe = w->frame;
+	return peek_word(w, w->cframe + l->cframe_frame, &w->frame);
+}
+
+size_t python_walk_remote(const struct python_thread *thread, uint64_t *words, size_t max)
+{
+	struct walk *w = mem_zalloc(1, sizeof(*w));
+	size_t n;
+
+	w->thread = thread;
+	w->words = words;
+	w->n = thread->n_native;
+	w->max = max;
+	if (thread->n_native && begin(w))
+		for (int i = 0; i < MAX_TURNS && step(w); i++)
+			;
+	drop_segment(w);
+	n = w->n;
+	free(w);
+	return n;
+}

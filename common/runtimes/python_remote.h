@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Walks the Python frames of a thread that isn't running from outside: what bpf/python.bpf.h does
+ * for the current task, where the costs of a read don't matter.
+ */
+#ifndef PYTHON_REMOTE_H
+#define PYTHON_REMOTE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi/python.h"
+
+struct python_thread {
+	pid_t tid; /* whose memory it is */
+	uint32_t tgid;
+	uint64_t base; /* the thread pointer */
+	struct python_layout layout;
+	bool lines;
+	const uint64_t *sps; /* where the part of the stack of each native frame begins */
+	size_t n_native;
+	void (*define)(const struct python_def *def, size_t size, void *arg);
+	void *arg;
+};
+
+/*
+ * Appends to the n_native words of a stack those of its Python frames, up to max words in all, and
+ * defines each before. Returns how many there are now.
+ */
+size_t python_walk_remote(const struct python_thread *thread, uint64_t *words, size_t max);
+
+#endif

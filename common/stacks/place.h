@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where a frame is: of a native one in which file, of a Python one in which function. */
+#ifndef PLACE_H
+#define PLACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbols/usyms.h"
+
+struct python_function;
+
+/* Kernel addresses are offsets without dso. */
+struct place {
+	struct location location;
+	bool is_return;
+	uint32_t line;			      /* of a Python frame, if asked for; 0: none */
+	const struct python_function *python; /* NULL: a native frame */
+};
+
+#endif

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Processes that run Python; see python_frames.h. */
+#include <stdlib.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/clock.h"
+#include "base/container.h"
+#include "base/hash.h"
+#include "base/hashtable.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "run/bpfmap.h"
+#include "runtimes/python_layout.h"
+#include "runtimes/python_place.h"
+#include "stacks/python_frames.h"
+
+/* What is known of a file; it hangs on the file. */
+struct build {
+	bool is_python;
+	struct python_file python;
+	int32_t place; /* where processes have had their threads' states; 0: not known yet */
+};
+
+struct process_entry {
+	struct hashlink link;
+	pid_t pid;
+	struct build *build; /* lives as long as what is published */
+	uint64_t bias;
+	uint64_t serial;
+	int32_t place;	       /* 0: not published */
+	unsigned int n_misses; /* stacks without Python frames */
+};
+
+struct python_frames {
+	struct processes *processes;
+	struct hashtable entries;
+	int processes_fd;
+};
+
+/* ---- before load ---- */
+
+int python_frames_configure(struct run *run, const struct python_settings *settings)
+{
+	static const char *const maps[] = { "python_processes", "python_sent", "python_walks" };
+
+	for (size_t i = 0; !settings->wanted && i < sizeof(maps) / sizeof(*maps); i++)
+		map_leave_out(run, maps[i]);
+	if (settings->wanted) {
+		bpf_map__set_max_entries(map_find(run, "python_processes"),
+					 bpf_map__max_entries(map_find(run, "unwind_processes")));
+		map_fill_on_demand(run, "python_processes");
+		bpf_map__set_max_entries(map_find(run, "python_walks"),
+					 bpf_map__max_entries(map_find(run, "stack_scratch")));
+	}
+	return map_set_settings(run, ".rodata.python", settings, sizeof(*settings));
+}
+
+/* ---- entries ---- */
+
+struct python_frames *python_frames_new(const struct run *run, struct processes *processes)
+{
+	struct python_frames *frames = mem_zalloc(1, sizeof(*frames));
+
+	frames->processes = processes;
+	frames->processes_fd = bpf_map__fd(map_find(run, "python_processes"));
+	return frames;
+}
+
+static void free_entry(struct hashlink *link, void *arg)
+{
+	(void)arg;
+	free(container_of(link, struct process_entry, link));
+}
+
+void python_frames_free(struct python_frames *frames)
+{
+	if (!frames)
+		return;
+	hashtable_free(&frames->entries, free_entry, NULL);
+	free(frames);
+}
+
+static uint64_t hash_pid(pid_t pid)
+{
+	return hash_add(0, (uint64_t)pid);
+}
+
+static struct process_entry *find_entry(const struct python_frames *frames, pid_t pid)
+{
+	struct hashlink *link = hashtable_first(&frames->entries, hash_pid(pid));
+
+	return link ? container_of(link, struct process_entry, link) : NULL; /* one pid, one hash */
+}
+
+static struct process_entry *add_entry(struct python_frames *frames, pid_t pid)
+{
+	struct process_entry *entry = mem_zalloc(1, sizeof(*entry));
+
+	entry->pid = pid;
+	hashtable_add(&frames->entries, &entry->link, hash_pid(pid));
+	return entry;
+}
+
+/* Also of one that was never published here: a child has what its parent had. */
+void python_frames_forget(struct python_frames *frames, pid_t pid)
+{
+	struct process_entry *entry = find_entry(frames, pid);
+
+	bpf_map_delete_elem(frames->processes_fd, &pid);
+	if (!entry)
+		return;
+	hashtable_remove(&frames->entries, &entry->link);
+	free(entry);
+}
+
+/* ---- files ---- */
+
+static struct build *read_build(const struct file *file)
+{
+	struct build *build = mem_zalloc(1, sizeof(*build));
+
+	build->is_python = file->is_elf && !python_file_read(&build->python, &file->elf);
+	if (build->is_python)
+		msg_debug("%s: Python %u.%u.%u%s%s", file->name, build->python.version >> 24,
+			  build->python.version >> 16 & 255, build->python.version >> 8 & 255,
+			  build->python.refused ? ", left alone: " : "",
+			  build->python.refused ? build->python.refused : "");
+	return build;
+}
+
+/* NULL: not open, maybe the next time. */
+static struct build *build_of(struct file *file)
+{
+	struct file_part *part = &file->parts[FILE_PYTHON];
+
+	if (!part->data && file->fd >= 0)
+		*part = (struct file_part){ read_build(file), free };
+	return part->data;
+}
+
+/* The mapping of a file that is Python. NULL: the process is none, or one that is left alone. */
+static const struct mapped *find_python(const struct maps *maps, struct build **found)
+{
+	for (size_t i = 0; maps && i < maps->count; i++) {
+		struct file *file = maps->items[i].file;
+		struct build *build = file ? build_of(file) : NULL;
+
+		if (!build || !build->is_python || build->python.refused)
+			continue;
+		*found = build;
+		return &maps->items[i];
+	}
+	return NULL;
+}
+
+/* ---- processes ---- */
+
+static void publish(const struct python_frames *frames, struct process_entry *entry, int32_t place)
+{
+	struct python_layout layout = entry->build->python.layout;
+
+	entry->place = place;
+	entry->build->place = place;
+	layout.code_type += entry->bias;
+	layout.state_offset = place;
+	layout.serial = entry->serial;
+	bpf_map_update_elem(frames->processes_fd, &entry->pid, &layout, BPF_ANY);
+}
+
+/* Where other processes have it, if that is known; a wrong place leads to no frames. */
+static void begin(const struct python_frames *frames, struct process_entry *entry)
+{
+	int32_t place = entry->build->place;
+
+	if (!place)
+		place = python_place_find(entry->pid, &entry->build->python, entry->bias);
+	if (place)
+		publish(frames, entry, place);
+}
+
+void python_frames_update(struct python_frames *frames, pid_t pid)
+{
+	const struct process *p = processes_find(frames->processes, pid);
+	struct process_entry *entry = find_entry(frames, pid);
+	struct build *build = NULL;
+	const struct mapped *m = p ? find_python(p->published, &build) : NULL;
+	struct python_layout known;
+	uint64_t bias;
+
+	if (!m) {
+		if (entry)
+			python_frames_forget(frames, pid);
+		return;
+	}
+	bias = m->start - elfsegs_vaddr(&m->file->segs, m->offset);
+	if (entry && entry->build == build && entry->bias == bias &&
+	    (!entry->place || !bpf_map_lookup_elem(frames->processes_fd, &pid, &known)))
+		return;
+	if (!entry)
+		entry = add_entry(frames, pid);
+	entry->build = build;
+	entry->bias = bias;
+	entry->serial = python_mix(clock_now_ns(), (uint64_t)pid);
+	entry->place = 0;
+	entry->n_misses = 0;
+	begin(frames, entry);
+}
+
+bool python_frames_layout(const struct python_frames *frames, pid_t pid,
+			  struct python_layout *layout)
+{
+	return !bpf_map_lookup_elem(frames->processes_fd, &pid, layout);
+}
+
+/* The more often it happens, the more rarely it is worth a look: threads need not run Python. */
+void python_frames_miss(struct python_frames *frames, pid_t pid)
+{
+	struct process_entry *entry = find_entry(frames, pid);
+	int32_t place;
+
+	if (!entry)
+		return;
+	entry->n_misses++;
+	if (entry->n_misses & (entry->n_misses - 1))
+		return;
+	place = python_place_find(pid, &entry->build->python, entry->bias);
+	if (place && place != entry->place)
+		publish(frames, entry, place);
+}

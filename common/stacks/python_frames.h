@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which processes run Python, and how they keep their frames, in the map that BPF walks them by
+ * (bpf/python.bpf.h). It needs the native walk by tables, which says where each frame lies.
+ */
+#ifndef PYTHON_FRAMES_H
+#define PYTHON_FRAMES_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "abi/python.h"
+#include "process/processes.h"
+#include "run/run.h"
+
+/* Before load, once unwind maps are configured. 0 or -errno, printed. */
+int python_frames_configure(struct run *run, const struct python_settings *settings);
+
+struct python_frames;
+
+/* After load. */
+struct python_frames *python_frames_new(const struct run *run, struct processes *processes);
+void python_frames_free(struct python_frames *frames);
+
+/* What is published of a process (processes.h) has changed. */
+void python_frames_update(struct python_frames *frames, pid_t pid);
+
+/* As BPF has it, a forked process's, too. False: it runs no Python, or is left alone. */
+bool python_frames_layout(const struct python_frames *frames, pid_t pid,
+			  struct python_layout *layout);
+
+/* The process has ended. */
+void python_frames_forget(struct python_frames *frames, pid_t pid);
+
+/* A stack of it came without Python frames: maybe the place of threads' states is wrong. */
+void python_frames_miss(struct python_frames *frames, pid_t pid);
+
+#endif

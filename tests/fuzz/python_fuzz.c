@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a traced Python process may say: records of code objects with texts and tables of lines of
+ * arbitrary bytes, offsets in its file, and files whose tables of symbols are asked for Python.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf/elf64.h"
+#include "runtimes/python_code.h"
+#include "runtimes/python_codes.h"
+#include "runtimes/python_layout.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static void check_utf8(const char *text)
+{
+	for (const unsigned char *at = (const void *)text; *at;) {
+		int n_more = *at < 0x80 ? 0 : *at < 0xc2 ? -1 : *at < 0xe0 ? 1 : *at < 0xf0 ? 2 : 3;
+
+		if (n_more < 0 || *at > 0xf4)
+			abort();
+		for (at++; n_more; n_more--, at++)
+			if ((*at & 0xc0) != 0x80)
+				abort();
+	}
+}
+
+static void read_record(const uint8_t *bytes, size_t size)
+{
+	struct python_def *def = calloc(1, sizeof(*def));
+	size_t n = size < sizeof(*def) ? size : sizeof(*def);
+	struct python_codes *codes = python_codes_new();
+	const struct python_function *f;
+
+	memcpy(def, bytes, n);
+	python_codes_add(codes, def, n);
+	f = python_codes_find(codes, (pid_t)def->tgid, def->word);
+	if (f) {
+		check_utf8(f->name);
+		if (f->file)
+			check_utf8(f->file);
+		for (uint32_t i = 0; i < 300; i += 7)
+			python_line(f->lines, f->n_lines, f->first_line, i);
+	}
+	python_codes_forget(codes, (pid_t)def->tgid);
+	if (python_codes_find(codes, (pid_t)def->tgid, def->word))
+		abort();
+	python_codes_free(codes);
+	free(def);
+}
+
+/* Whatever is accepted lies inside of what is read. */
+static void read_offsets(const uint8_t *bytes, size_t size)
+{
+	uint64_t words[PYTHON_OFFSET_WORDS] = { 0 };
+	struct python_file python = { 0 };
+
+	if (size < 4)
+		return;
+	memcpy(&python.version, bytes, 4);
+	memcpy(words, bytes + 4, size - 4 < sizeof(words) ? size - 4 : sizeof(words));
+	if (python_layout_find(&python, words, PYTHON_OFFSET_WORDS))
+		return;
+	if (python.layout.frame_code > PYTHON_FRAME_BYTES - 8 ||
+	    python.layout.frame_previous > PYTHON_FRAME_BYTES - 8 ||
+	    python.layout.code_first_line > PYTHON_CODE_BYTES - 4)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct python_file python;
+	struct elf64 elf;
+
+	read_record(bytes, size);
+	read_offsets(bytes, size);
+	if (!elf64_open_image(&elf, bytes, size))
+		python_file_read(&python, &elf);
+	return 0;
+}

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Frames of Python's functions. The program that is traced takes down each stack in which it spends
+ * time, with lines, and prints them when it is done: what a tool says has to be one of these.
+ * TRACELETS_PYTHON: another interpreter than the system's.
+ */
+#include <ctype.h>
+#include <fcntl.h>
+#include <signal.h>
+
+#include "live.h"
+
+#define PYTHON "/usr/bin/python3"
+
+/*
+ * spin() and nap() are where time is spent. Their callers are generators, callbacks of functions in
+ * C, methods, closures, constructors, threads, and functions that are made again and again.
+ */
+static const char program[] =
+	"import functools, os, re, sys, threading, time\n"
+	"paths = set()\n"
+	"def record():\n"
+	"    frame, path = sys._getframe(2), []\n"
+	"    while frame:\n"
+	"        code = frame.f_code\n"
+	"        path.append('%s (%s:%d)' % (code.co_qualname, "
+	"code.co_filename.split('/')[-1], frame.f_lineno))\n"
+	"        frame = frame.f_back\n"
+	"    paths.add(';'.join(reversed(path)))\n"
+	"def spin(n=2000):\n"
+	"    record()\n"
+	"    total = 0\n"
+	"    for i in range(n):\n"
+	"        total += i * i\n"
+	"    return total\n"
+	"def nap():\n"
+	"    record()\n"
+	"    time.sleep(0.002)\n"
+	"def deep(n):\n"
+	"    return deep(n - 1) if n else spin()\n"
+	"def numbers(n):\n"
+	"    for i in range(n):\n"
+	"        spin()\n"
+	"        yield i\n"
+	"def chained(n):\n"
+	"    yield from numbers(n)\n"
+	"def key(x):\n"
+	"    spin()\n"
+	"    return -x\n"
+	"class Thing:\n"
+	"    def __init__(self, n):\n"
+	"        self.n = n\n"
+	"        spin()\n"
+	"    def __lt__(self, other):\n"
+	"        spin()\n"
+	"        return self.n < other.n\n"
+	"    @property\n"
+	"    def value(self):\n"
+	"        return [spin() for _ in range(2)]\n"
+	"def wrap(function):\n"
+	"    @functools.wraps(function)\n"
+	"    def wrapper(*args):\n"
+	"        spin()\n"
+	"        return function(*args)\n"
+	"    return wrapper\n"
+	"@wrap\n"
+	"def wrapped():\n"
+	"    try:\n"
+	"        raise ValueError(spin())\n"
+	"    except ValueError:\n"
+	"        return spin()\n"
+	"def made(i):\n"
+	"    names = {'spin': spin}\n"
+	"    text = 'def made_%d():\\n%s    return spin(300)\\n' % (i, '    pass\\n' * (i % 7))\n"
+	"    exec(compile(text, 'made.py', 'exec'), names)\n"
+	"    return names['made_%d' % i]()\n"
+	"kept = []\n"
+	"def grow():\n"
+	"    kept.append(bytearray(300000))\n"
+	"    if len(kept) > 30:\n"
+	"        del kept[:15]\n"
+	"def scenes():\n"
+	"    grow()\n"
+	"    spin()\n"
+	"    deep(30)\n"
+	"    sum(chained(3))\n"
+	"    sorted(range(4), key=key)\n"
+	"    sorted([Thing(2), Thing(1)])\n"
+	"    Thing(3).value\n"
+	"    wrapped()\n"
+	"    re.sub('a', lambda m: str(spin()), 'aa')\n"
+	"    list(map(lambda x: spin(), range(2)))\n"
+	"    for i in range(20):\n"
+	"        made(i)\n"
+	"    nap()\n"
+	"    deep(300)\n"
+	"print('@ready', flush=True)\n"
+	"sys.stdin.buffer.read(1)\n"
+	"end = time.monotonic() + float(sys.argv[1])\n"
+	"def until_end():\n"
+	"    while time.monotonic() < end:\n"
+	"        scenes()\n"
+	"child = os.fork() if len(sys.argv) > 2 else -1\n"
+	"threads = [threading.Thread(target=until_end) for _ in range(2 if child else 0)]\n"
+	"for thread in threads:\n"
+	"    thread.start()\n"
+	"until_end()\n"
+	"if not child:\n"
+	"    os._exit(0)\n"
+	"if child > 0:\n"
+	"    os.waitpid(child, 0)\n"
+	"for thread in threads:\n"
+	"    thread.join()\n"
+	"print('\\n'.join('@path ' + path for path in paths))\n"
+	"print('@done', flush=True)\n"
+	"sys.stdin.buffer.read(1)\n";
+
+static const char *python_path(void)
+{
+	const char *path = getenv("TRACELETS_PYTHON");
+
+	return path ? path : PYTHON;
+}
+
+#define NEEDS_PYTHON()                               \
+	do {                                         \
+		if (access(python_path(), X_OK))     \
+			SKIP("there is no python3"); \
+	} while (0)
+
+static bool write_program(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	ssize_t n = fd < 0 ? -1 : write(fd, program, strlen(program));
+
+	return !close(fd) && n == (ssize_t)strlen(program);
+}
+
+/* extra: its child does the same; or NULL. */
+static struct proc *start_python(const char *seconds, const char *extra)
+{
+	const char *script = text_of("%s/scenes.py", folder_make());
+
+	CHECK(write_program(script));
+	return work_start_in(NULL, NULL, python_path(), ARGV("python3", script, seconds, extra));
+}
+
+/* ---- what a tool says ---- */
+
+struct tally {
+	uint64_t right, wrong, elsewhere, without;
+};
+
+/* A frame in Python, by its file; its length, or 0. */
+static size_t python_frame(const char *frame)
+{
+	size_t length = strcspn(frame, ";\n");
+	const char *at = memmem(frame, length, ".py:", 4);
+
+	if (!at)
+		return 0;
+	return (size_t)(strchr(at, ')') + 1 - frame);
+}
+
+/* The Python frames of a line but the innermost, which is `leaf`: those are a path. */
+static void take_path(const char *line, char *path, size_t size, const char **leaf)
+{
+	size_t used = 0;
+
+	*leaf = NULL;
+	*path = '\0';
+	for (const char *frame = line; *frame && *frame != '\n';) {
+		size_t length = python_frame(frame);
+
+		if (length && *leaf)
+			used += (size_t)snprintf(path + used, used < size ? size - used : 0,
+						 "%s%.*s", used ? ";" : "",
+						 (int)python_frame(*leaf), *leaf);
+		if (length)
+			*leaf = frame;
+		frame += strcspn(frame, ";\n");
+		frame += *frame == ';';
+	}
+}
+
+static bool is_known_path(const struct proc *work, const char *path)
+{
+	const char *line = text_of("\n@path %s\n", path);
+
+	return strstr(work->out, line);
+}
+
+static void judge(const struct proc *work, const char *line, struct tally *tally)
+{
+	static char path[1 << 16];
+	const char *leaf, *end = strchr(line, '\n');
+	uint64_t value;
+
+	while (isdigit((unsigned char)end[-1]))
+		end--;
+	value = strtoull(end, NULL, 10);
+	take_path(line, path, sizeof(path), &leaf);
+	if (!leaf) {
+		tally->without += value;
+	} else if (strncmp(leaf, "spin (", 6) && strncmp(leaf, "nap (", 5)) {
+		tally->elsewhere += value;
+	} else if (is_known_path(work, path)) {
+		tally->right += value;
+	} else {
+		if (!tally->wrong)
+			printf("not a stack of the program: %.600s\n", path);
+		tally->wrong += value;
+	}
+}
+
+static struct tally judge_all(const struct proc *work, const struct proc *tool)
+{
+	struct tally tally = {};
+
+	for (const char *line = tool->out; *line; line = strchr(line, '\n') + 1)
+		judge(work, line, &tally);
+	printf("right %llu, wrong %llu, elsewhere %llu, without Python frames %llu\n",
+	       (unsigned long long)tally.right, (unsigned long long)tally.wrong,
+	       (unsigned long long)tally.elsewhere, (unsigned long long)tally.without);
+	return tally;
+}
+
+/* extra and its value: another option, or NULL. */
+static struct proc *trace_scenes(struct proc *work, const char *name, const char *extra,
+				 const char *value)
+{
+	return trace_work(work, ARGV(name, "-U", "-f", "-p", pid_text(work->pid), extra, value));
+}
+
+TEST(each_sample_is_a_stack_of_the_program)
+{
+	struct proc *work, *tool;
+	struct tally tally;
+
+	NEEDS_PYTHON();
+	work = start_python("3", NULL);
+	tool = trace_work(work, ARGV("profile", "-U", "-f", "--lines", "-F", "1999", "-p",
+				     pid_text(work->pid)));
+	tally = judge_all(work, tool);
+	CHECK_EQ(tally.wrong, 0);
+	CHECK(tally.right > (uint64_t)at_size(500, 20));
+	CHECK(tally.without <= tally.right / 50);
+}
+
+TEST(each_wait_is_a_stack_of_the_program)
+{
+	struct proc *work, *tool;
+	struct tally tally;
+
+	NEEDS_PYTHON();
+	work = start_python("2", NULL);
+	tool = trace_work(work,
+			  ARGV("offcputime", "-U", "-f", "--lines", "-p", pid_text(work->pid)));
+	tally = judge_all(work, tool);
+	CHECK_EQ(tally.wrong, 0);
+	CHECK(tally.right > 0);
+	CHECK(lines_with(tool->out, "clock_nanosleep") > 0);
+}
+
+/* The loader walks the stacks of threads that were blocked when tracing began. */
+TEST(a_wait_from_before_has_its_frames)
+{
+	struct proc *work, *tool;
+	const char *line;
+
+	NEEDS_PYTHON();
+	work = start_python("0", NULL);
+	tool = tool_run("offcputime", "-U", "-f", "--lines", "-p", pid_text(work->pid), "300ms");
+	CHECK_STATUS(tool, 0);
+	line = folded_find(tool->out, NULL, "[blocked throughout]");
+	CHECK(strstr(line, ";<module> (scenes.py:"));
+	CHECK_EQ(lines_with(tool->out, "_PyEval_EvalFrameDefault"), 0);
+}
+
+/* Its frames and functions are its parent's, without an exec. */
+TEST(a_forked_process_has_them)
+{
+	struct proc *work, *tool;
+	struct tally tally;
+
+	NEEDS_PYTHON();
+	work = start_python("2", "fork");
+	tool = trace_work(work, ARGV("profile", "-U", "-f", "--lines", "-F", "997", "--follow",
+				     "-p", pid_text(work->pid)));
+	tally = judge_all(work, tool);
+	CHECK_EQ(tally.wrong, 0);
+	CHECK(tally.right > (uint64_t)at_size(200, 10));
+	CHECK(tally.without <= tally.right / 50);
+}
+
+TEST(without_lines_frames_have_their_file)
+{
+	struct proc *work, *tool;
+
+	NEEDS_PYTHON();
+	work = start_python("1", NULL);
+	tool = trace_scenes(work, "profile", "-F", "997");
+	CHECK(folded_count(tool->out, NULL, "scenes (scenes.py);spin (scenes.py)") > 0);
+	CHECK(folded_count(tool->out, NULL, "until_end (scenes.py);scenes (scenes.py)") > 0);
+	CHECK_LACKS(tool->out, ".py:");
+}
+
+static struct proc *trace_growth(const char *tool, const char *option, const char *value,
+				 const char *extra)
+{
+	struct proc *work = start_python("1", NULL);
+
+	return trace_work(work,
+			  ARGV(tool, "-U", "-f", "-p", pid_text(work->pid), option, value, extra));
+}
+
+TEST(stacks_of_memory_have_them)
+{
+	static const char *const tools[][3] = { { "memleak", "--older", "0" },
+						{ "pagefaults", "--unwind", "auto" } };
+
+	NEEDS_PYTHON();
+	for (size_t i = 0; i < 2; i++) {
+		struct proc *tool = trace_growth(tools[i][0], tools[i][1], tools[i][2], NULL);
+
+		CHECK(folded_count(tool->out, NULL, "scenes (scenes.py);grow (scenes.py)") > 0);
+		tool = trace_growth(tools[i][0], tools[i][1], tools[i][2], "--no-python");
+		CHECK(lines_with(tool->out, "_PyEval_EvalFrameDefault") > 0);
+		CHECK_LACKS(tool->out, ".py)");
+	}
+}
+
+TEST(waits_of_who_wants_none_have_the_interpreters_functions)
+{
+	struct proc *tool;
+
+	NEEDS_PYTHON();
+	tool = trace_scenes(start_python("1", NULL), "offcputime", "--no-python", NULL);
+	CHECK(lines_with(tool->out, "_PyEval_EvalFrameDefault") > 0);
+	CHECK_LACKS(tool->out, ".py)");
+}
+
+TEST(who_wants_none_has_the_interpreters_functions)
+{
+	struct proc *work, *tool;
+
+	NEEDS_PYTHON();
+	work = start_python("1", NULL);
+	tool = trace_scenes(work, "profile", "--no-python", NULL);
+	CHECK(lines_with(tool->out, "_PyEval_EvalFrameDefault") > 0);
+	CHECK_LACKS(tool->out, ".py");
+	work = start_python("1", NULL);
+	tool = trace_scenes(work, "profile", "--unwind", "fp");
+	CHECK_LACKS(tool->out, ".py");
+}

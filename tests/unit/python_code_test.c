@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Texts and tables of lines of Python's code objects, as they lie in memory. */
+#include <string.h>
+
+#include "runtimes/python_code.h"
+#include "unit.h"
+
+#define KIND(bytes) ((bytes) << 2)
+
+static const char *decode(uint32_t kind, uint32_t length, const void *bytes, size_t n_bytes)
+{
+	static char kept[512];
+	const struct python_text text = { KIND(kind), length };
+	char *utf8 = python_text_decode(&text, bytes, n_bytes);
+
+	snprintf(kept, sizeof(kept), "%s", utf8);
+	free(utf8);
+	return kept;
+}
+
+TEST(texts_of_all_widths_become_utf8)
+{
+	static const uint16_t wide[] = { 'a', 0xe4, 0x20ac };
+	static const uint32_t widest[] = { 'b', 0x1f600, 0x7ff, 0x800, 0xffff };
+
+	CHECK(!strcmp(decode(1, 4, "main", 4), "main"));
+	CHECK(!strcmp(decode(1, 2, "\xe4z", 2), "\xc3\xa4z"));
+	CHECK(!strcmp(decode(2, 3, wide, sizeof(wide)), "a\xc3\xa4\xe2\x82\xac"));
+	CHECK(!strcmp(decode(4, 5, widest, sizeof(widest)),
+		      "b\xf0\x9f\x98\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf"));
+}
+
+TEST(a_text_is_cut_to_what_is_there)
+{
+	static const uint16_t wide[] = { 'a', 'b', 'c' };
+
+	CHECK(!strcmp(decode(1, 0xffff, "abc", 3), "abc"));
+	CHECK(!strcmp(decode(2, 0xffff, wide, 5), "ab"));
+	CHECK(!strcmp(decode(1, 0, "abc", 3), ""));
+}
+
+TEST(what_is_no_character_is_replaced)
+{
+	static const uint16_t surrogates[] = { 0xd800, 'x', 0xdfff };
+	static const uint32_t large[] = { 0x110000, 0xffffffff, 0x10ffff };
+
+	CHECK(!strcmp(decode(2, 3, surrogates, sizeof(surrogates)), "?x?"));
+	CHECK(!strcmp(decode(4, 3, large, sizeof(large)), "??\xf4\x8f\xbf\xbf"));
+	CHECK(!strcmp(decode(1, 3, "a\0b", 3), "ab")); /* it would end the text */
+}
+
+TEST(a_text_of_no_known_width_is_empty)
+{
+	CHECK(!strcmp(decode(0, 3, "abc", 3), ""));
+	CHECK(!strcmp(decode(3, 3, "abcdefghi", 9), ""));
+	CHECK(!strcmp(decode(7, 1, "abcdefghi", 9), ""));
+}
+
+/* ---- lines: entries as Objects/locations.md has them ---- */
+
+#define ENTRY(kind, n_units) (0x80 | (kind) << 3 | ((n_units)-1))
+
+static uint32_t line_of(const uint8_t *table, size_t n, uint32_t instruction)
+{
+	return python_line(table, n, 100, instruction);
+}
+
+TEST(entries_of_all_kinds_tell_lines)
+{
+	static const uint8_t table[] = {
+		ENTRY(0, 2),  0x12,		   /* short: the same line */
+		ENTRY(11, 1), 3,    4,		   /* one line more */
+		ENTRY(12, 1), 3,    4,		   /* two more: 103 */
+		ENTRY(13, 1), 0x03,		   /* no columns: one less */
+		ENTRY(15, 3),			   /* none */
+		ENTRY(14, 8), 0x40, 0x02, 0, 1, 2, /* long: 64 more */
+		ENTRY(10, 1), 3,    4,
+	};
+
+	CHECK_EQ(line_of(table, sizeof(table), 0), 100);
+	CHECK_EQ(line_of(table, sizeof(table), 1), 100);
+	CHECK_EQ(line_of(table, sizeof(table), 2), 101);
+	CHECK_EQ(line_of(table, sizeof(table), 3), 103);
+	CHECK_EQ(line_of(table, sizeof(table), 4), 102);
+	CHECK_EQ(line_of(table, sizeof(table), 5), 0);
+	CHECK_EQ(line_of(table, sizeof(table), 7), 0);
+	CHECK_EQ(line_of(table, sizeof(table), 8), 166);
+	CHECK_EQ(line_of(table, sizeof(table), 15), 166);
+	CHECK_EQ(line_of(table, sizeof(table), 16), 166);
+	CHECK_EQ(line_of(table, sizeof(table), 17), 0);
+}
+
+TEST(a_broken_table_of_lines_has_none)
+{
+	static const uint8_t no_begin[] = { 0x12, 0x34 };
+	static const uint8_t cut[] = { ENTRY(14, 1), 0x7f, 0x7f };
+	uint8_t endless[64];
+
+	CHECK_EQ(line_of(no_begin, sizeof(no_begin), 0), 0);
+	CHECK_EQ(line_of(no_begin, 0, 0), 0);
+	CHECK_EQ(line_of(cut, sizeof(cut), 1), 0);
+	memset(endless, 0x7f, sizeof(endless));
+	endless[0] = ENTRY(13, 8);
+	CHECK_EQ(line_of(endless, sizeof(endless), 8), 0);
+	CHECK_EQ(line_of(cut, sizeof(cut), UINT32_MAX), 0);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Where builds of Python keep their frames: by their version, and by offsets in the file. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "elf/elf64.h"
+#include "runtimes/python_layout.h"
+#include "unit.h"
+
+/* As CPython 3.13.0 has them on x86-64, in words of struct _Py_DebugOffsets. */
+static void fill_313(uint64_t words[PYTHON_OFFSET_WORDS])
+{
+	memset(words, 0, PYTHON_OFFSET_WORDS * sizeof(*words));
+	memcpy(words, "xdebugpy", 8);
+	words[1] = 0x030d00f0;
+	words[5] = 632;	 /* interpreters' head */
+	words[9] = 7344; /* an interpreter's threads */
+	words[21] = 8;	 /* a thread's: next, */
+	words[23] = 72;	 /* frame, */
+	words[24] = 152; /* and id */
+	words[29] = 8;	 /* a frame's: previous, */
+	words[30] = 0;
+	words[31] = 56;
+	words[33] = 70;
+	words[35] = PYTHON_CODE_FILENAME;
+	words[37] = PYTHON_CODE_QUALNAME;
+	words[38] = PYTHON_CODE_LINETABLE;
+	words[39] = 68;
+	words[43] = 200;
+}
+
+static const char *find(struct python_file *python, uint32_t version, const uint64_t *words)
+{
+	*python = (struct python_file){ .version = version, .layout.code_type = 0x1234 };
+	return python_layout_find(python, words, words ? PYTHON_OFFSET_WORDS : 0);
+}
+
+TEST(known_versions_need_no_offsets)
+{
+	struct python_file python;
+
+	CHECK(!find(&python, 0x030b02f0, NULL));
+	CHECK_EQ(python.layout.ends_inside, 1);
+	CHECK_EQ(python.layout.has_versions, 0);
+	CHECK_EQ(python.layout.str_ascii, 48);
+	CHECK_EQ(python.layout.code_type, 0x1234);
+	CHECK(!find(&python, 0x030c01f0, NULL));
+	CHECK_EQ(python.layout.has_cframe, 1);
+	CHECK_EQ(python.layout.has_versions, 1);
+	CHECK_EQ(python.layout.str_ascii, 40);
+	CHECK_EQ(python.layout.code_type, 0x1234);
+}
+
+TEST(offsets_come_from_the_file)
+{
+	uint64_t words[PYTHON_OFFSET_WORDS];
+	struct python_file python;
+
+	fill_313(words);
+	CHECK(!find(&python, 0x030d00f0, words));
+	CHECK_EQ(python.lists.interpreters, 632);
+	CHECK_EQ(python.lists.threads, 7344);
+	CHECK_EQ(python.layout.top, 72);
+	CHECK_EQ(python.layout.thread_id, 152);
+	CHECK_EQ(python.layout.frame_owner, 70);
+	CHECK_EQ(python.layout.has_cframe, 0);
+	CHECK_EQ(python.layout.code_type, 0x1234);
+}
+
+TEST(what_is_not_understood_is_refused)
+{
+	uint64_t words[PYTHON_OFFSET_WORDS];
+	struct python_file python;
+
+	fill_313(words);
+	CHECK(find(&python, 0x030a00f0, words));
+	CHECK(find(&python, 0x031000f0, words));
+	CHECK(find(&python, 0x030e00f0, words)); /* another version's */
+	CHECK(find(&python, 0x030d00f0, NULL));
+	words[2] = 1;
+	CHECK(strstr(find(&python, 0x030d00f0, words), "GIL"));
+	fill_313(words);
+	words[0]++;
+	CHECK(find(&python, 0x030d00f0, words));
+}
+
+TEST(offsets_outside_of_what_is_read_are_refused)
+{
+	static const unsigned int at[] = { 5, 9, 21, 23, 24, 29, 30, 31, 33, 35, 37, 38, 39, 43 };
+	uint64_t words[PYTHON_OFFSET_WORDS];
+	struct python_file python;
+
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++) {
+		fill_313(words);
+		words[at[i]] = 1ULL << 32 | 8;
+		CHECK(find(&python, 0x030d00f0, words));
+	}
+}
+
+TEST(a_file_that_is_no_python_is_not_taken_for_one)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+	struct python_file python;
+	struct elf64 elf;
+
+	CHECK_EQ(elf64_open(&elf, fd), 0);
+	CHECK_EQ(python_file_read(&python, &elf), -ENOENT);
+	close(fd);
+}
