@@ -267,7 +267,8 @@ arm64-deps: ## install what "make static ARCH=arm64" and "make vm ARCH=arm64" ne
 
 # Linked statically, the workloads run in the image.
 rescue-test: rescue ## boot what "make rescue" has made, emulated, and work on its console
-	$(Q)$(MAKE) -s --no-print-directory O='$(O)/vm' LDFLAGS=-static $(WORKS:$(O)/%=$(O)/vm/%)
+	$(Q)$(MAKE) -s --no-print-directory O='$(O)/vm' LDFLAGS=-static \
+		$(patsubst $(O)/%,$(O)/vm/%,$(filter-out %/inject.so,$(WORKS)))
 	$(Q)O='$(O)' tests/run tests/vm/rescue
 
 package-test: deb $(O)/tracelets ## install, run, boot and remove the packages, on a copy of this system: root, minutes

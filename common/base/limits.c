@@ -6,6 +6,9 @@
 #include <sys/resource.h>
 
 #include "base/limits.h"
+#include "base/readfile.h"
+
+#define PARANOID "/proc/sys/kernel/perf_event_paranoid"
 
 void limits_raise(void)
 {
@@ -75,4 +78,18 @@ const char *limit_hint(int err, char *text, size_t size)
 	default:
 		return NULL;
 	}
+}
+
+const char *limit_hint_of_perf(int err, char *text, size_t size)
+{
+	char *level = abs(err) == EACCES ? readfile(PARANOID, 16, NULL) : NULL;
+	bool is_high = level && atoi(level) > 2;
+
+	if (is_high)
+		snprintf(text, size,
+			 "kernel.perf_event_paranoid is %d: set it to 2 by sysctl, or grant "
+			 "CAP_SYS_ADMIN",
+			 atoi(level));
+	free(level);
+	return is_high ? text : NULL;
 }

@@ -21,4 +21,10 @@ bool limit_is_reached(int err);
 /* Which limit that is, and how to raise it, for a hint. NULL if it is none; text may be written. */
 const char *limit_hint(int err, char *text, size_t size);
 
+/*
+ * The same for perf_event_open(2): Debian's kernels have kernel.perf_event_paranoid at 3, by which
+ * CAP_PERFMON is not enough (mainline stops at 2).
+ */
+const char *limit_hint_of_perf(int err, char *text, size_t size);
+
 #endif

@@ -59,6 +59,15 @@ int msg_errno(int err, const char *fmt, ...)
 	return -abs(err);
 }
 
+void msg_hint_of_perf(int err)
+{
+	char text[128];
+	const char *hint = limit_hint_of_perf(err, text, sizeof(text));
+
+	if (hint)
+		msg_hint("%s", hint);
+}
+
 void msg_warn(const char *fmt, ...)
 {
 	PRINT_LINE("warning: ", NULL);

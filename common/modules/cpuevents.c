@@ -31,6 +31,7 @@ static int report_refused_event(const struct perf_event_attr *attr, uint32_t cpu
 	int err = errno;
 
 	msg_errno(err, "opening a perf event on CPU %u", cpu);
+	msg_hint_of_perf(err);
 	if (err == EINVAL && attr->freq)
 		msg_hint("sysctl kernel.perf_event_max_sample_rate bounds the frequency");
 	return -err;

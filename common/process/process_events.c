@@ -118,6 +118,7 @@ struct process_events *process_events_open(const struct process_event_user *user
 	err = cpulist_visit_online(open_ring, sb);
 	if (err) {
 		msg_errno(err, "watching for new processes");
+		msg_hint_of_perf(err);
 		process_events_close(sb);
 		return NULL;
 	}

@@ -7,6 +7,7 @@
 #include <linux/capability.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -25,6 +26,8 @@
 #define CHECKPOINT BIT(40)
 
 #define NOBODY 65534
+
+#define PARANOID "/proc/sys/kernel/perf_event_paranoid"
 
 static bool set_capabilities(uint64_t caps)
 {
@@ -82,6 +85,37 @@ TEST(what_is_missing_is_named)
 	}
 	CHECK_HAS(run_as_user(BPF, "runqlat", "100ms")->err, "hint: grant CAP_PERFMON, or");
 	CHECK_HAS(run_as_user(PERFMON, "runqlat", "100ms")->err, "hint: grant CAP_BPF, or");
+}
+
+static void set_paranoid(int level)
+{
+	const char *text = text_of("%d\n", level);
+	int fd = open(PARANOID, O_WRONLY | O_CLOEXEC);
+
+	CHECK(fd >= 0 && write(fd, text, strlen(text)) > 0);
+	close(fd);
+}
+
+static int usual_level;
+
+static void restore_paranoid(void)
+{
+	set_paranoid(usual_level);
+}
+
+/* Debian's kernels, at 3. The tests below are about the others, and about 2. */
+TEST(a_kernel_to_which_two_are_not_enough_is_named)
+{
+	struct proc *tool;
+
+	usual_level = atoi(file_read(PARANOID));
+	atexit(restore_paranoid);
+	set_paranoid(3);
+	tool = run_as_user(BPF | PERFMON, "profile", "100ms");
+	set_paranoid(usual_level < 2 ? usual_level : 2);
+	if (!tool->status)
+		SKIP("two are enough to this kernel");
+	CHECK_HAS(tool->err, "perf_event_paranoid is 3");
 }
 
 TEST(two_capabilities_are_enough_for_all_events)

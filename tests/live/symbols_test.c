@@ -349,7 +349,7 @@ TEST(inlined_functions_are_frames_with_their_lines)
 
 /* ---- code made at run time ---- */
 
-#define REFUSED	 "its perf map is no regular file"
+#define REFUSED	 "perf map ignored: not a regular file"
 #define JIT_NAME "Ljava/util/HashMap\\x3b::resize(I)[B interpreted"
 
 static struct proc *trace_jit(const char *style)
