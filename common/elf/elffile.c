@@ -54,8 +54,10 @@ static int begin(struct elffile *f, Elf *elf)
 	f->elf = elf;
 	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &f->header))
 		err = check_elf(f);
-	if (err)
+	if (err) {
+		unreadable_report(-errno);
 		elffile_close(f);
+	}
 	return err;
 }
 

@@ -197,7 +197,8 @@ static const char *wrong_end(const struct victim *v, struct proc *p, const struc
 		return text_of("%llu of %llu, without a word",
 			       (unsigned long long)v->measure(p->out),
 			       (unsigned long long)v->least);
-	if (!p->status && !has_word && how->has_all_names && !has_all_names(p->out))
+	if (!p->status && !has_word && how->has_all_names && !strncmp(how->fault, "open:", 5) &&
+	    !has_all_names(p->out)) /* of failed reads, libelf hides a few */
 		return "names are missing without a word";
 	return NULL;
 }
