@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "elf/elf64.h"
+#include "elf/unreadable.h"
 
 #define NAMES_MAX_BYTES	  (1u << 20)
 #define HEADERS_MAX_BYTES (1u << 22) /* e_shnum and e_phnum have 16 bits */
@@ -37,8 +38,12 @@ static int read_at(const struct elf64 *elf, uint64_t offset, void *to, uint64_t 
 {
 	if (offset > elf->size || bytes > elf->size - offset)
 		return -EINVAL;
-	if (!elf->image)
-		return read_file(elf->fd, offset, to, bytes);
+	if (!elf->image) {
+		int err = read_file(elf->fd, offset, to, bytes);
+
+		unreadable_report(err);
+		return err;
+	}
 	memcpy(to, elf->image + offset, bytes);
 	return 0;
 }

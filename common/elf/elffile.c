@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "elf/elffile.h"
+#include "elf/unreadable.h"
 
 #define NOTES_MAX_BYTES (64u << 10)
 #define NOTES_MAX	16 /* sections */
@@ -53,8 +54,10 @@ static int begin(struct elffile *f, Elf *elf)
 	f->elf = elf;
 	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &f->header))
 		err = check_elf(f);
-	if (err)
+	if (err) {
+		unreadable_report(-errno);
 		elffile_close(f);
+	}
 	return err;
 }
 
@@ -70,8 +73,11 @@ int elffile_open(struct elffile *f, int fd)
 		return -errno;
 	f->bytes = st.st_size;
 	n = pread(fd, header, sizeof(header), 0);
-	if (n < 0)
-		return -errno;
+	if (n < 0) {
+		err = -errno;
+		unreadable_report(err);
+		return err;
+	}
 	err = check_header(header, n);
 	return err ? err : begin(f, elf_begin(fd, ELF_C_READ, NULL));
 }

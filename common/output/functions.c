@@ -84,7 +84,7 @@ static void visit_function(struct walk *walk, const struct calltree_node *node, 
 /* A remark or a separator is no function: what it has is that of the function above it. */
 static void visit(struct walk *walk, const struct calltree_node *node, struct place place)
 {
-	bool stands_alone = !place.owner && node->first_child == CALLTREE_NONE;
+	bool stands_alone = !place.owner && (node->self.now || node->first_child == CALLTREE_NONE);
 
 	if (node->kind != FRAME_MARK || stands_alone) {
 		visit_function(walk, node, place);

@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "elf/unreadable.h"
 #include "process/roots.h"
 #include "symbols/debugfile.h"
 #include "symbols/debuginfod.h"
@@ -125,8 +126,10 @@ static bool is_wanted(const struct wanted *w, int fd, const struct elffile *debu
 /* Takes fd over. The descriptor if it is the file, else -ENOENT. */
 static int check_file(const struct wanted *w, int fd, bool by_name, struct elffile *debug)
 {
-	if (fd < 0)
+	if (fd < 0) {
+		unreadable_report(fd);
 		return -ENOENT;
+	}
 	if (!elffile_open(debug, fd)) {
 		if (is_wanted(w, fd, debug, by_name))
 			return fd;

@@ -24,6 +24,7 @@ int rust_demangle_callback(const char *mangled, int options, text_fn *callback, 
 
 #define TEXT_MAX_BYTES	  (64u << 10)
 #define MANGLED_MAX_BYTES (16u << 10)
+#define MAX_LIFETIMES	  10000000
 
 struct text {
 	char *bytes;
@@ -59,6 +60,30 @@ static bool print_name(struct text *t, const char *name)
 	return cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI, append, t);
 }
 
+/*
+ * In Rust's names (v0), "G" with a number in base 62 and "_" says how many lifetimes a type binds.
+ * libiberty counts to it, also where it prints nothing that would have become too long: a number of
+ * ten digits takes years. An identifier may look the same, and is then left as it is.
+ */
+static bool binds_too_many(const char *name)
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz"
+				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	double sum = 0;
+
+	if (name[1] != 'R')
+		return false;
+	while ((name = strchr(name, 'G'))) {
+		size_t n = strspn(++name, digits);
+		double number = 1;
+
+		for (size_t i = 0; name[n] == '_' && i < n && number <= MAX_LIFETIMES; i++)
+			number *= 62;
+		sum += number;
+	}
+	return sum > MAX_LIFETIMES;
+}
+
 static char *demangle_plain(const char *name)
 {
 	struct text *t = mem_zalloc(1, sizeof(*t));
@@ -92,7 +117,7 @@ char *demangle(const char *name)
 	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))
 		return NULL;
 	n = strlen(name);
-	if (n > MANGLED_MAX_BYTES)
+	if (n > MANGLED_MAX_BYTES || binds_too_many(name))
 		return NULL;
 	if (n > suffix && !strcmp(name + n - suffix, plt))
 		return demangle_stub(name, n - suffix);

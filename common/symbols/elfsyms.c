@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/search.h"
+#include "elf/unreadable.h"
 #include "symbols/demangle.h"
 #include "symbols/elfsources.h"
 #include "symbols/elfsyms.h"
@@ -150,10 +151,13 @@ static struct elfsyms *load(const struct elffile *f, const struct debug_place *p
 {
 	struct elfsyms *es = NULL;
 	struct elfsources sources;
-	int err = elfsources_read(&sources, f, place);
+	int err;
 
+	errno = 0; /* libelf says of a failed read only that something is missing */
+	err = elfsources_read(&sources, f, place);
 	if (!err)
 		es = build(&sources);
+	unreadable_report(-errno);
 	elfsources_free(&sources);
 	errno = -err;
 	return es;

@@ -123,6 +123,26 @@ TEST(functions_are_sorted_by_either_sum)
 	calltree_free(tree);
 }
 
+/* "-" is all of one stack, and the beginning of another one. */
+TEST(a_mark_without_a_function_keeps_its_value)
+{
+	struct calltree *tree = calltree_new(1000);
+	uint32_t mark = calltree_child(tree, CALLTREE_ROOT, "-", FRAME_MARK);
+	struct functions *functions;
+	uint64_t sum = 0;
+
+	calltree_add(tree, mark, (struct calltree_value){ 1, 0 });
+	calltree_add(tree, calltree_child(tree, mark, "d", FRAME_KERNEL),
+		     (struct calltree_value){ 7, 0 });
+	calltree_finish(tree);
+	functions = functions_new(tree, false);
+	for (size_t i = 0; i < functions->n; i++)
+		sum += functions->list[i].self.now;
+	CHECK_EQ(sum, 8);
+	functions_free(functions);
+	calltree_free(tree);
+}
+
 TEST(recursion_counts_once_in_a_total)
 {
 	struct calltree *tree = calltree_new(1000);

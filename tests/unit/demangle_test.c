@@ -69,6 +69,15 @@ TEST(bounds_text_that_doubles)
 		  "A<A<A<int, int>, A<int, int> >, A<A<int, int>, A<int, int> > >)");
 }
 
+/* libiberty would count 62^10 lifetimes, without printing any. */
+TEST(bounds_lifetimes)
+{
+	CHECK_STR(readable("_RYYYYYFFFYYYXYYYYOOOOOOOOOOOOFFFOOFFFFFFFFFFFFC0FFFFFFFFFFFC0FFYY"
+			   "YYYYYYYYFFFC0FFFFFFFFFFFFFFFGLOBYYYYYAL_FFFOC0OOOOOOOOOYYFFFFFOO"),
+		  "");
+	CHECK_STR(readable("_RMC0FGGLOBYYYYYAL_EuE"), "");
+}
+
 TEST(bounds_depth_and_length)
 {
 	size_t n = 10u << 20;

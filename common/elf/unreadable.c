@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is told of files that can't be read; see unreadable.h. */
+#include <errno.h>
+#include <stdbool.h>
+
+#include "base/msg.h"
+#include "elf/unreadable.h"
+
+static bool is_failure(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EIO;
+}
+
+/* Also from the thread that reads symbols in the background. */
+void unreadable_report(int err)
+{
+	static bool is_reported;
+
+	if (is_failure(err) && !__atomic_exchange_n(&is_reported, true, __ATOMIC_RELAXED))
+		msg_errno(err, "reading the traced programs' files: some functions have no names, "
+			       "some stacks may be incomplete");
+}
