@@ -77,7 +77,10 @@ static bool is_mark(const char *name)
 	return !strcmp(name, "-") || !strcmp(name, "--");
 }
 
-/* What is said of a stack stands behind it, in words: "[blocked at end]". Frames may look like that. */
+/*
+ * What is said of a stack stands behind it, in words: "[blocked at end]". Frames may look like
+ * that.
+ */
 static bool is_remark(const char *name)
 {
 	static const char *const frames[] = { "[unknown]", "[vdso]", "[idle]" };
