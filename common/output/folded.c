@@ -80,13 +80,19 @@ static bool is_mark(const char *name)
 	return !strcmp(name, "-") || !strcmp(name, "--");
 }
 
-/* What is said of a stack stands behind it, in words: "[blocked at end]". */
+/*
+ * What is said of a stack stands behind it, in words: "[blocked at end]". Frames may look like
+ * that.
+ */
 static bool is_remark(const char *name)
 {
+	static const char *const frames[] = { "[unknown]", "[vdso]", "[idle]" };
 	size_t length = strspn(name + 1, "abcdefghijklmnopqrstuvwxyz ,");
 
-	return name[0] == '[' && !strcmp(name + 1 + length, "]") && strcmp(name, "[unknown]") &&
-	       strcmp(name, "[vdso]");
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
+		if (!strcmp(name, frames[i]))
+			return false;
+	return name[0] == '[' && !strcmp(name + 1 + length, "]");
 }
 
 static void mark_remark(struct folded_line *line)

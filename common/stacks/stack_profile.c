@@ -157,8 +157,8 @@ static bool append_user(struct assembly *a, uint64_t id)
 	look_for_go(a);
 	if (!a->is_idle)
 		return true;
-	a->n = 0;
-	append_mark(a, "[idle]");
+	a->n = 1;
+	a->frames[0] = (struct frame){ .name = "[idle]", .kind = FRAME_USER };
 	return false;
 }
 
@@ -260,11 +260,12 @@ void stack_reasons_add(struct stack_reasons *sum, const struct stack_reasons *mo
 
 void stack_reasons_print_go(const struct stack_reasons *reasons)
 {
-	if (reasons->go)
-		msg_info("Go programs: threads are seen, not goroutines, which wait without one; "
-			 "%.1f %% of "
-			 "their time is idle threads, as [idle]",
+	if (reasons->go_idle)
+		msg_info("Go: threads are seen, not goroutines: %.1f %% of their time is without "
+			 "work, as [idle]",
 			 100.0 * (double)reasons->go_idle / (double)reasons->go);
+	else if (reasons->go)
+		msg_info("Go: threads are seen, not goroutines, which wait without one");
 }
 
 void stack_reasons_print_python(const struct stack_reasons *reasons)

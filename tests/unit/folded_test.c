@@ -72,6 +72,31 @@ TEST(suffixes_and_delimiters_tell_kinds)
 	free(line);
 }
 
+static enum frame_kind kind_of_last(const char *text)
+{
+	struct folded_line *line = calloc(1, sizeof(*line));
+	FILE *f = open_text(text);
+	struct folded_reader reader;
+	enum frame_kind kind;
+
+	folded_open(&reader, f, false);
+	CHECK(folded_read(&reader, line));
+	kind = line->frames[line->n_frames - 1].kind;
+	folded_close(&reader);
+	fclose(f);
+	free(line);
+	return kind;
+}
+
+/* What is said of a stack is none of its frames; threads of Go without work have one such frame. */
+TEST(remarks_are_no_frames)
+{
+	CHECK_EQ(kind_of_last("shop;[idle];[blocked at end] 1\n"), FRAME_MARK);
+	CHECK_EQ(kind_of_last("shop;[idle] 1\n"), FRAME_USER);
+	CHECK_EQ(kind_of_last("shop;[unknown] 1\n"), FRAME_USER);
+	CHECK_EQ(kind_of_last("shop;[libc.so.6+0x12] 1\n"), FRAME_USER);
+}
+
 TEST(lines_that_are_no_stacks_are_counted)
 {
 	struct folded_line *line = calloc(1, sizeof(*line));
