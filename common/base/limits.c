@@ -6,9 +6,6 @@
 #include <sys/resource.h>
 
 #include "base/limits.h"
-#include "base/readfile.h"
-
-#define PARANOID "/proc/sys/kernel/perf_event_paranoid"
 
 void limits_raise(void)
 {
@@ -80,16 +77,27 @@ const char *limit_hint(int err, char *text, size_t size)
 	}
 }
 
+static int read_paranoid(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level = 0;
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%d", &level) != 1)
+		level = 0;
+	fclose(f);
+	return level;
+}
+
 const char *limit_hint_of_perf(int err, char *text, size_t size)
 {
-	char *level = abs(err) == EACCES ? readfile(PARANOID, 16, NULL) : NULL;
-	bool is_high = level && atoi(level) > 2;
+	int level = abs(err) == EACCES ? read_paranoid() : 0;
 
-	if (is_high)
-		snprintf(text, size,
-			 "kernel.perf_event_paranoid is %d: set it to 2 by sysctl, or grant "
-			 "CAP_SYS_ADMIN",
-			 atoi(level));
-	free(level);
-	return is_high ? text : NULL;
+	if (level <= 2)
+		return NULL;
+	snprintf(text, size,
+		 "kernel.perf_event_paranoid is %d: set it to 2 by sysctl, or grant CAP_SYS_ADMIN",
+		 level);
+	return text;
 }

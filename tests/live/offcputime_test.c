@@ -336,8 +336,8 @@ TEST(wakers_stand_behind_the_wakees_and_upside_down)
 }
 
 /*
- * The timer finds anybody running: a spinning thread of the same process, or the idle task. Not each
- * wait has a waker: who is preempted is woken up by nobody, and the kernel loses single events.
+ * The timer finds anybody running: a spinning thread of the same process, or the idle task. Not
+ * each wait has a waker: nobody wakes up who is preempted, and the kernel loses single events.
  */
 static void check_timers(const char *option)
 {

@@ -393,8 +393,9 @@ TEST(a_kernel_that_tells_no_names_is_told_of_once)
 		"profile: warning: kernel symbols unavailable: Operation not permitted "
 		"(kernel frames are shown as addresses)\n";
 	const char *cpu = text_of("%d", usable_cpu(0));
-	struct proc *tool = tool_run_in(forbid_links, NULL, "profile", "-K", "-F", "4999",
-					"--interval", "100ms", "--", work_path("states"), cpu);
+	struct proc *tool =
+		tool_run_in(forbid_links, NULL, "profile", "-K", "-F", "4999", "--interval",
+			    "100ms", "--no-follow", "--", work_path("states"), cpu);
 
 	if (tool->status == SETUP_FAILED)
 		SKIP("no seccomp");
@@ -402,8 +403,8 @@ TEST(a_kernel_that_tells_no_names_is_told_of_once)
 	CHECK(folded_count_prefix(tool->out, "0x") > 1);
 	CHECK_EQ(lines_with(tool->err, "symbols"), 1);
 	CHECK_HAS(tool->err, line);
-	tool = tool_run_in(forbid_links, NULL, "profile", "-U", "--unwind=fp", "-F", "4999", "--",
-			   work_path("states"), cpu);
+	tool = tool_run_in(forbid_links, NULL, "profile", "-U", "--unwind=fp", "-F", "4999",
+			   "--no-follow", "--", work_path("states"), cpu);
 	CHECK_STATUS(tool, 0);
 	CHECK_LACKS(tool->err, "symbols");
 }
