@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/cpulist.h"
 #include "base/mem.h"
 #include "base/msg.h"
@@ -15,9 +16,7 @@
 
 struct opening {
 	struct cpu_events *events;
-	const struct perf_event_attr *attr;
-	uint32_t only_cpu;
-	const struct bpf_program *program;
+	const struct cpu_event_kind *kind;
 	int err; /* of an event, printed */
 };
 
@@ -37,15 +36,15 @@ static int report_refused_event(const struct perf_event_attr *attr, uint32_t cpu
 	return -err;
 }
 
-static int attach_on_cpu(const struct opening *opening, uint32_t cpu)
+static int attach_on_cpu(struct cpu_events *events, const struct cpu_event_kind *kind, uint32_t cpu)
 {
-	struct cpu_events *events = opening->events;
+	struct perf_event_attr attr = kind->attr;
 	struct bpf_link *link;
-	int fd = cpu_event_open(opening->attr, cpu);
+	int fd = cpu_event_open(&attr, cpu);
 
 	if (fd < 0)
-		return errno == ENODEV ? 0 : report_refused_event(opening->attr, cpu);
-	link = bpf_program__attach_perf_event(opening->program, fd);
+		return errno == ENODEV ? 0 : report_refused_event(&attr, cpu);
+	link = bpf_program__attach_perf_event(kind->program, fd);
 	if (!link) {
 		close(fd);
 		return msg_errno(errno, "attaching to the perf event of CPU %u", cpu);
@@ -53,25 +52,34 @@ static int attach_on_cpu(const struct opening *opening, uint32_t cpu)
 	events->items =
 		mem_grow(events->items, events->count, &events->cap, sizeof(*events->items));
 	/* The link owns the event: it is closed with it. */
-	events->items[events->count++] = (struct cpu_event){ link, fcntl(fd, F_DUPFD_CLOEXEC, 0) };
+	events->items[events->count++] =
+		(struct cpu_event){ link, fcntl(fd, F_DUPFD_CLOEXEC, 0), cpu };
 	return 0;
+}
+
+static bool is_for_cpu(const struct cpu_event_kind *kind, uint32_t cpu)
+{
+	return kind->cpu == ALL_CPUS || kind->cpu == cpu;
 }
 
 static int open_on_cpu(uint32_t cpu, void *arg)
 {
 	struct opening *opening = arg;
 
-	if (opening->only_cpu == ALL_CPUS || cpu == opening->only_cpu)
-		opening->err = attach_on_cpu(opening, cpu);
+	if (is_for_cpu(opening->kind, cpu))
+		opening->err = attach_on_cpu(opening->events, opening->kind, cpu);
 	return opening->err;
 }
 
 int cpu_events_open(struct cpu_events *events, const struct perf_event_attr *attr, uint32_t cpu,
 		    const struct bpf_program *program)
 {
-	struct opening opening = { events, attr, cpu, program, 0 };
-	int err = cpulist_visit_online(open_on_cpu, &opening);
+	struct cpu_event_kind *kind = &events->kinds[events->n_kinds++];
+	struct opening opening = { events, kind, 0 };
+	int err;
 
+	*kind = (struct cpu_event_kind){ *attr, cpu, program };
+	err = cpulist_visit_online(open_on_cpu, &opening);
 	return err && !opening.err ? msg_errno(err, "finding out which CPUs are online") : err;
 }
 
@@ -87,10 +95,58 @@ static uint64_t close_event(const struct cpu_event *event)
 	return count;
 }
 
+static void close_cpu(struct cpu_events *events, uint32_t cpu)
+{
+	size_t i = 0;
+
+	while (i < events->count)
+		if (events->items[i].cpu == cpu) {
+			events->closed_count += close_event(&events->items[i]);
+			events->items[i] = events->items[--events->count];
+		} else {
+			i++;
+		}
+}
+
+static void open_cpu(struct cpu_events *events, uint32_t cpu)
+{
+	for (size_t i = 0; i < events->n_kinds; i++)
+		if (is_for_cpu(&events->kinds[i], cpu))
+			attach_on_cpu(events, &events->kinds[i], cpu);
+	if (events->gone_ns && events->gone_cpu == cpu)
+		msg_warn("CPU %u went offline and came back: not watched for %.3f s", cpu,
+			 (double)(clock_now_ns() - events->gone_ns) / NS_PER_S);
+	else
+		msg_warn("CPU %u has come online: watched from now on", cpu);
+}
+
+static void on_cpu_changed(uint32_t cpu, bool is_online, void *arg)
+{
+	struct cpu_events *events = arg;
+
+	if (events->kinds[0].cpu != ALL_CPUS && events->kinds[0].cpu != cpu)
+		return;
+	close_cpu(events, cpu);
+	if (is_online) {
+		open_cpu(events, cpu);
+	} else {
+		events->gone_cpu = cpu;
+		events->gone_ns = clock_now_ns();
+	}
+}
+
+void cpu_events_watch(struct cpu_events *events, struct loop *loop)
+{
+	events->hotplug = (struct hotplug){ .changed = on_cpu_changed, .arg = events };
+	if (hotplug_watch(&events->hotplug, loop))
+		msg_debug("CPUs that come online will not be seen: %s", strerror(errno));
+}
+
 uint64_t cpu_events_close(struct cpu_events *events)
 {
-	uint64_t count = 0;
+	uint64_t count = events->closed_count;
 
+	hotplug_close(&events->hotplug);
 	for (size_t i = 0; i < events->count; i++)
 		count += close_event(&events->items[i]);
 	free(events->items);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A BPF program on a perf event on every CPU that is online. A CPU that goes away takes its event
- * with it; one that comes has none.
+ * BPF programs on perf events on every CPU that is online. A CPU that goes offline takes its events
+ * with it; when it comes back it gets new ones.
  */
 #ifndef CPUEVENTS_H
 #define CPUEVENTS_H
@@ -12,24 +12,42 @@
 #include <bpf/libbpf.h>
 #include <linux/perf_event.h>
 
+#include "base/hotplug.h"
+
+#define CPU_EVENT_KINDS 2
+
 struct cpu_event {
 	struct bpf_link *link;
 	int fd; /* the event, to read its count */
+	uint32_t cpu;
 };
 
 struct cpu_events {
+	struct cpu_event_kind {
+		struct perf_event_attr attr;
+		uint32_t cpu; /* or ALL_CPUS */
+		const struct bpf_program *program;
+	} kinds[CPU_EVENT_KINDS];
+	size_t n_kinds;
 	struct cpu_event *items;
 	size_t count, cap;
+	uint64_t closed_count; /* how often those came that went with their CPU */
+	struct hotplug hotplug;
+	uint32_t gone_cpu; /* that went last, ... */
+	uint64_t gone_ns;  /* ... and when; 0: none yet */
 };
 
 #define ALL_CPUS UINT32_MAX
 
 /*
- * Adds an event like attr, with the program on it, for one CPU or for all. 0 or -errno, printed;
- * what was opened until then is closed by cpu_events_close().
+ * Adds an event like attr, with the program on it, for one CPU or for all: up to CPU_EVENT_KINDS.
+ * 0 or -errno, printed; what was opened until then is closed by cpu_events_close().
  */
 int cpu_events_open(struct cpu_events *events, const struct perf_event_attr *attr, uint32_t cpu,
 		    const struct bpf_program *program);
+
+/* Opens them on CPUs that come while the loop runs, with a warning. events stays where it is. */
+void cpu_events_watch(struct cpu_events *events, struct loop *loop);
 
 /*
  * Stops them all and frees the list. Returns how often they came, whether the program ran or not.

@@ -165,6 +165,7 @@ static int attach_sampler(struct run *run)
 	const struct sampler_spec *spec = run_spec(run, &sampler_module);
 	struct sampler *sampler = sampler_of(run);
 
+	cpu_events_watch(&sampler->events, run->loop);
 	return cpu_events_open(&sampler->events, &sampler->attr,
 			       run_given(run, "cpu") ? sampler->only_cpu : ALL_CPUS,
 			       bpf_object__find_program_by_name(run->object, spec->program));

@@ -20,6 +20,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/cpulist.h"
+#include "base/hotplug.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "process/process_events.h"
@@ -34,6 +35,7 @@
 #define BATCH_DELAY_NS (3 * NS_PER_MS)
 
 struct ring {
+	uint32_t cpu;
 	int fd;
 	struct perf_event_mmap_page *page;
 	char *data;
@@ -56,6 +58,7 @@ struct process_events {
 	uint64_t taken_ns;	   /* all that happened until then has been taken out */
 	struct ring *rings;
 	size_t n_rings, rings_cap;
+	struct hotplug hotplug;
 	int epoll_fd; /* of all rings */
 	int timer_fd;
 	bool timer_armed;
@@ -90,7 +93,7 @@ static int open_ring(uint32_t cpu, void *arg)
 	struct process_events *sb = arg;
 	long page_bytes = sysconf(_SC_PAGESIZE);
 	struct epoll_event edge = { .events = EPOLLIN | EPOLLET };
-	struct ring ring = { .fd = open_cpu_event(cpu) };
+	struct ring ring = { .cpu = cpu, .fd = open_cpu_event(cpu) };
 
 	if (ring.fd < 0)
 		return errno == ENODEV ? 0 : -errno;
@@ -125,14 +128,19 @@ struct process_events *process_events_open(const struct process_event_user *user
 	return sb;
 }
 
+static void close_ring(const struct ring *ring)
+{
+	munmap(ring->page, (size_t)sysconf(_SC_PAGESIZE) + RING_BYTES);
+	close(ring->fd);
+}
+
 void process_events_close(struct process_events *sb)
 {
 	if (!sb)
 		return;
-	for (size_t i = 0; i < sb->n_rings; i++) {
-		munmap(sb->rings[i].page, (size_t)sysconf(_SC_PAGESIZE) + RING_BYTES);
-		close(sb->rings[i].fd);
-	}
+	hotplug_close(&sb->hotplug);
+	for (size_t i = 0; i < sb->n_rings; i++)
+		close_ring(&sb->rings[i]);
 	close(sb->epoll_fd);
 	close(sb->timer_fd);
 	free(sb->rings);
@@ -384,9 +392,33 @@ static enum loop_verdict on_event(int fd, void *arg)
 	return LOOP_GO;
 }
 
+/* A CPU takes its ring with it; what happens on one before it has a new one is lost. */
+static void on_cpu_changed(uint32_t cpu, bool is_online, void *arg)
+{
+	struct process_event lost = { .kind = PROCESS_LOST, .time_ns = clock_now_ns() };
+	struct process_events *sb = arg;
+	size_t i = 0;
+
+	process_events_read(sb);
+	while (i < sb->n_rings && sb->rings[i].cpu != cpu)
+		i++;
+	if (i < sb->n_rings) {
+		close_ring(&sb->rings[i]);
+		sb->rings[i] = sb->rings[--sb->n_rings];
+	}
+	if (!is_online)
+		return;
+	if (open_ring(cpu, sb))
+		msg_debug("new processes on CPU %u will not be seen at once", cpu);
+	sb->user.note(&lost, sb->user.arg);
+	sb->user.handle(&lost, sb->user.arg);
+}
+
 int process_events_watch(struct process_events *sb, struct loop *loop)
 {
 	int err = loop_watch(loop, sb->timer_fd, on_timer, sb);
 
+	sb->hotplug = (struct hotplug){ .changed = on_cpu_changed, .arg = sb };
+	hotplug_watch(&sb->hotplug, loop);
 	return err ? err : loop_watch(loop, sb->epoll_fd, on_event, sb);
 }

@@ -17,7 +17,7 @@
 struct faultevents {
 	bool minor_only, major_only, anon_only, file_only;
 	bool is_attached;
-	struct cpu_events minor, major;
+	struct cpu_events events;
 };
 
 static const struct faultevents defaults;
@@ -59,8 +59,7 @@ uint32_t faults_wanted_kinds(const struct run *run)
 }
 
 /* Every event, with the address that faulted. */
-static int attach_event(struct run *run, struct cpu_events *events, uint64_t config,
-			const char *name, const char *suffix)
+static int attach_event(struct run *run, uint64_t config, const char *name, const char *suffix)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -73,7 +72,7 @@ static int attach_event(struct run *run, struct cpu_events *events, uint64_t con
 	char program[32];
 
 	snprintf(program, sizeof(program), "%s_%s", name, suffix);
-	return cpu_events_open(events, &attr, ALL_CPUS,
+	return cpu_events_open(&faultevents_of(run)->events, &attr, ALL_CPUS,
 			       bpf_object__find_program_by_name(run->object, program));
 }
 
@@ -117,12 +116,11 @@ static int attach_events(struct run *run)
 	if (!name)
 		return 0;
 	faults->is_attached = true;
+	cpu_events_watch(&faults->events, run->loop);
 	if (faults_want_minor(run))
-		err = attach_event(run, &faults->minor, PERF_COUNT_SW_PAGE_FAULTS_MIN, name,
-				   "minor");
+		err = attach_event(run, PERF_COUNT_SW_PAGE_FAULTS_MIN, name, "minor");
 	if (!err && faults_want_major(run))
-		err = attach_event(run, &faults->major, PERF_COUNT_SW_PAGE_FAULTS_MAJ, name,
-				   "major");
+		err = attach_event(run, PERF_COUNT_SW_PAGE_FAULTS_MAJ, name, "major");
 	return err;
 }
 
@@ -146,7 +144,7 @@ static struct fault_seen read_seen(const struct run *run)
 static void stop_events(struct run *run)
 {
 	struct faultevents *faults = faultevents_of(run);
-	uint64_t came = cpu_events_close(&faults->minor) + cpu_events_close(&faults->major);
+	uint64_t came = cpu_events_close(&faults->events);
 	struct fault_seen seen;
 
 	if (!faults->is_attached)
@@ -154,9 +152,8 @@ static void stop_events(struct run *run)
 	faults->is_attached = false;
 	seen = read_seen(run);
 	if (came > seen.total)
-		msg_warn("%llu of %llu page faults in the system not counted: another BPF program "
-			 "was "
-			 "running on that CPU",
+		msg_warn("%llu of %llu page faults in the system not counted: another BPF "
+			 "program was running on that CPU",
 			 (unsigned long long)(came - seen.total), (unsigned long long)came);
 	if (seen.unknown)
 		msg_warn("%llu faults in memory of unknown kind", (unsigned long long)seen.unknown);

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A CPU that goes offline and comes back: what was opened for it has to be opened again. */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "live.h"
+
+static int cpu; /* not the one that boots the machine, which has to stay */
+
+static bool put_cpu(const char *state)
+{
+	int fd = open(text_of("/sys/devices/system/cpu/cpu%d/online", cpu), O_WRONLY | O_CLOEXEC);
+	bool done = fd >= 0 && write(fd, state, strlen(state)) > 0;
+
+	close(fd);
+	return done;
+}
+
+/* What runs on that CPU afterwards is measured as if nothing had been. */
+static void check_return(const char *name, const char *frames)
+{
+	struct proc *tool, *work;
+
+	if (usable_cpus() < 2)
+		SKIP("there is one CPU only");
+	cpu = usable_cpu(1);
+	tool = tool_launch(name, "-f", "-v");
+	CHECK(proc_wait_for(tool, "tracing..."));
+	if (!put_cpu("0"))
+		SKIP("CPU %d can't be taken away", cpu);
+	proc_linger(tool, 200);
+	CHECK(put_cpu("1"));
+	proc_linger(tool, 500);
+	work = work_start("spin", "-m", "300", "-c", text_of("%d", cpu));
+	work_do(work);
+	tool_stop(tool);
+	proc_kill(work);
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->err, text_of("CPU %d went offline and came back", cpu));
+	CHECK(folded_sum(tool->out, "spin", frames) > 0);
+}
+
+TEST(profile_samples_a_cpu_that_came_back)
+{
+	check_return("profile", "spin_thread;spin_outer");
+}
+
+TEST(pagefaults_counts_on_a_cpu_that_came_back)
+{
+	check_return("pagefaults", NULL);
+}
