@@ -231,7 +231,7 @@ check-symbols: $(addprefix $(O)/tests/symbols/,compare lines templates) $(O)/pro
 	$(Q)O='$(O)' tests/run tests/symbols/check
 
 # Toolchains are fetched from Debian's archive once: 2.7 GB, in O/go.
-check-go: $(O)/tests/go/names $(O)/tests/go/stacks ## names, lines and stacks of Go code against Go's own, nine releases (CHECK_GO_VERSIONS="1.19 1.27")
+check-go: $(O)/tests/go/names $(O)/tests/go/stacks $(O)/tests/go/steps ## names, lines and stacks of Go code against Go's own, nine releases (CHECK_GO_VERSIONS="1.19 1.27")
 	$(Q)O='$(O)' tests/go/check
 
 check-go-programs: $(BINS) ## stacks of Debian's Go programs at work, on CPU and off: root, GO_PROGRAMS="etcd caddy"

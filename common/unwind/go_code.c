@@ -115,6 +115,22 @@ static bool writes_sp(const struct x86_insn *insn)
 	       (is_wide(insn, OPCODE_AND) && (insn->modrm >> 3 & 7) == 4);
 }
 
+static bool takes_sp(const struct x86_insn *insn)
+{
+	return is_wide(insn, OPCODE_STORE) && !x86_rm_is_memory(insn) && x86_reg(insn) == RSP &&
+	       x86_rm(insn) == RBP;
+}
+
+bool go_code_takes_sp(const struct go_code *code, size_t from, size_t end)
+{
+	struct step step;
+
+	while (from < end && next_step(code, &from, &step))
+		if (takes_sp(&step.insn))
+			return true;
+	return false;
+}
+
 bool go_code_moves_stack(const struct go_code *code, size_t *first, size_t *last)
 {
 	struct step step;

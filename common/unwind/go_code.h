@@ -36,6 +36,9 @@ bool go_code_saves_bp(const struct go_code *code, size_t from, size_t end, int32
 /* A push of rbp ends there. */
 bool go_code_pushes_bp(const struct go_code *code, size_t end);
 
+/* Whether rsp is copied to rbp in [from, end). */
+bool go_code_takes_sp(const struct go_code *code, size_t from, size_t end);
+
 /*
  * The rule that leads from the scheduler's stack to the goroutine's, without bp_kind: by the code
  * of runtime.systemstack and runtime.morestack. UNWIND_BAD where it isn't understood.

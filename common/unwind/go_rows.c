@@ -133,6 +133,7 @@ struct assembly {
 	enum role role;
 	struct go_code code;
 	int32_t bp_off;	     /* where rbp is saved, from the CFA */
+	int32_t bp_frame;    /* the frame's size there */
 	uint64_t bp_saved;   /* from there on */
 	uint64_t away, back; /* it is on another stack from here to there */
 	struct unwind_rule elsewhere;
@@ -162,12 +163,14 @@ static bool find_saved_bp_in(struct assembly *a, const struct go_values *v)
 
 	if (v->value == 8 && go_code_pushes_bp(&a->code, start)) {
 		a->bp_off = BP_OFF;
+		a->bp_frame = v->value;
 		a->bp_saved = v->start;
 		return true;
 	}
 	if (!go_code_saves_bp(&a->code, start, end, &place, &behind))
 		return false;
 	a->bp_off = place - v->value - 8;
+	a->bp_frame = v->value;
 	a->bp_saved = a->f->start + behind;
 	return true;
 }
@@ -182,10 +185,19 @@ static void find_saved_bp(const struct builder *b, struct assembly *a)
 			return;
 }
 
-/* By rbp, which whoever is called there keeps. */
+/*
+ * By rbp, which whoever is called there keeps. It points at where the caller's was saved, or, where
+ * nanotime and its like keep rsp in it before Go 1.17, at the frame's end.
+ */
 static struct unwind_rule rule_by_frame(const struct assembly *a)
 {
-	return a->bp_off == BP_OFF ? rule_switch : go_code_find_call(&a->code);
+	struct unwind_rule rule = rule_switch;
+
+	if (a->bp_off != BP_OFF)
+		return go_code_find_call(&a->code);
+	if (go_code_takes_sp(&a->code, a->bp_saved - a->f->start, a->away - a->f->start))
+		rule.cfa_off = a->bp_frame + 8;
+	return rule;
 }
 
 /* A goroutine's stack may have been moved meanwhile: what it began as is no good then. */
@@ -234,8 +246,8 @@ static void find_moves(const struct builder *b, struct assembly *a)
 	a->away = a->back = UINT64_MAX;
 	if (!may_move_stack(b, a) || !go_code_moves_stack(&a->code, &first, &last))
 		return;
-	a->elsewhere = rule_elsewhere(b, a);
 	a->away = a->f->start + first;
+	a->elsewhere = rule_elsewhere(b, a);
 	a->back = returns(a) ? a->f->start + last : a->f->end;
 }
 

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Stacks at every instruction of a Go program:
+ *
+ *	steps NUMBER PROGRAM ARGUMENT...
+ *
+ * single-steps all of the program's threads and keeps, of each, the calls that it is in: a call puts
+ * a return address below the caller's frame, its return takes it away. After each instruction the
+ * tools' walker has to find the same callers, and the same canonical frame addresses. When a thread
+ * changes stacks, by moving something into rsp, what was known of it is forgotten.
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "abi/stack.h"
+#include "elf/x86_decode.h"
+#include "unwind/unwind_remote.h"
+#include "../unit/unwind_own.h"
+
+#define THREADS_MAX 64
+#define CALLS_MAX   4096
+#define COMPARED    6 /* callers, of each stack */
+#define SHOWN_MAX   20
+
+struct call {
+	uint64_t cfa, return_address;
+};
+
+struct thread {
+	pid_t tid;
+	uint64_t ip, sp; /* before the instruction that it is at */
+	bool is_known;	 /* these are */
+	size_t n_calls;
+	struct call calls[CALLS_MAX];
+};
+
+struct subject {
+	struct own_tables *own;
+	struct unwind_view view;
+	pid_t pid;
+	size_t n_threads;
+	struct thread threads[THREADS_MAX];
+	unsigned long n_steps, wanted, n_checked, n_short, n_wrong;
+	uint64_t sps[COMPARED + 2];
+};
+
+static bool peek(pid_t pid, uint64_t at, void *to, size_t bytes)
+{
+	struct iovec local = { to, bytes }, remote = { (void *)at, bytes };
+
+	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+}
+
+/* ---- what an instruction does to the stack ---- */
+
+enum effect { CALLS, RETURNS, MOVES, SWITCHES };
+
+static bool is_add_or_sub(const struct x86_insn *insn)
+{
+	unsigned int operation = insn->modrm >> 3 & 7;
+
+	return (insn->opcode == 0x81 || insn->opcode == 0x83) && (operation == 0 || operation == 5);
+}
+
+/* push, pop, leave, lea and arithmetic stay on the stack; other changes of rsp leave it. */
+static enum effect effect_of(const struct x86_insn *insn)
+{
+	uint8_t opcode = insn->opcode;
+	unsigned int operation = insn->modrm >> 3 & 7;
+
+	if (insn->map != X86_MAP_ONE)
+		return SWITCHES;
+	if (opcode == 0xe8 || (opcode == 0xff && operation == 2))
+		return CALLS;
+	if (opcode == 0xc3 || opcode == 0xc2)
+		return RETURNS;
+	if ((opcode >= 0x50 && opcode <= 0x5f) || opcode == 0x68 || opcode == 0x6a ||
+	    opcode == 0x8f || opcode == 0x9c || opcode == 0x9d || opcode == 0xc9 ||
+	    opcode == 0x8d || (opcode == 0xff && operation == 6) || is_add_or_sub(insn))
+		return MOVES;
+	return SWITCHES;
+}
+
+static void enter(struct subject *s, struct thread *t, uint64_t sp)
+{
+	struct call *call = &t->calls[t->n_calls];
+
+	if (t->n_calls == CALLS_MAX || !peek(s->pid, sp, &call->return_address, 8)) {
+		t->n_calls = 0;
+		return;
+	}
+	call->cfa = sp + 8;
+	t->n_calls++;
+}
+
+/* A function that cuts its callers off, as longjmp() would, is not on the list of any. */
+static void leave(struct thread *t, uint64_t ip, uint64_t sp)
+{
+	const struct call *call = t->n_calls ? &t->calls[t->n_calls - 1] : NULL;
+
+	if (call && call->cfa == sp && call->return_address == ip)
+		t->n_calls--;
+	else
+		t->n_calls = 0;
+}
+
+static void follow(struct subject *s, struct thread *t, const struct user_regs_struct *now)
+{
+	uint8_t code[16] = {};
+	struct x86_insn insn;
+
+	if (!t->is_known || !peek(s->pid, t->ip, code, sizeof(code)) ||
+	    !x86_decode(&insn, code, sizeof(code))) {
+		t->n_calls = 0;
+		return;
+	}
+	switch (effect_of(&insn)) {
+	case CALLS:
+		enter(s, t, now->rsp);
+		break;
+	case RETURNS:
+		leave(t, now->rip, now->rsp);
+		break;
+	case MOVES:
+		break;
+	case SWITCHES:
+		if (now->rsp != t->sp)
+			t->n_calls = 0;
+	}
+}
+
+/* ---- comparing ---- */
+
+static void show(const struct subject *s, const struct thread *t, const uint64_t *words, size_t n,
+		 int reason)
+{
+	if (s->n_wrong > SHOWN_MAX)
+		return;
+	printf("at %llx, reason %d\n  calls:", (unsigned long long)t->ip, reason);
+	for (size_t i = 0; i < t->n_calls && i < COMPARED; i++)
+		printf(" %llx@%llx", (unsigned long long)t->calls[t->n_calls - 1 - i].return_address,
+		       (unsigned long long)t->calls[t->n_calls - 1 - i].cfa);
+	printf("\n  ours: ");
+	for (size_t i = 1; i < n; i++)
+		printf(" %llx@%llx", (unsigned long long)stack_address(words[i]),
+		       (unsigned long long)s->sps[i]);
+	printf("\n");
+}
+
+static void check(struct subject *s, struct thread *t, const struct user_regs_struct *now)
+{
+	uint64_t words[COMPARED + 2];
+	struct unwind_regs regs;
+	int reason;
+	size_t n, i = 1;
+
+	memcpy(&regs, now, sizeof(regs)); /* in the kernel's order, and the base of fs behind it */
+	n = unwind_walk_remote(&s->view, &regs, words, COMPARED + 1, &reason);
+	for (; i < n && i <= t->n_calls; i++) {
+		const struct call *call = &t->calls[t->n_calls - i];
+
+		if (stack_address(words[i]) == call->return_address && s->sps[i] == call->cfa)
+			continue;
+		s->n_wrong++;
+		show(s, t, words, n, reason);
+		t->n_calls = 0;
+		return;
+	}
+	s->n_checked += t->n_calls > 0;
+	s->n_short += t->n_calls > 0 && n == 1;
+}
+
+/* ---- the program ---- */
+
+static struct thread *find_thread(struct subject *s, pid_t tid)
+{
+	for (size_t i = 0; i < s->n_threads; i++)
+		if (s->threads[i].tid == tid)
+			return &s->threads[i];
+	if (s->n_threads == THREADS_MAX)
+		return NULL;
+	s->threads[s->n_threads].tid = tid;
+	return &s->threads[s->n_threads++];
+}
+
+static void look_at_maps(struct subject *s)
+{
+	struct unwind_process slice = {};
+
+	unwind_procs_update(s->own->procs, s->pid, 0, &slice);
+	s->view = (struct unwind_view){ .pid = s->pid,
+					.tables = s->own->tables,
+					.mappings = s->own->mappings + slice.first,
+					.n_mappings = slice.count,
+					.sps = s->sps };
+}
+
+/* Returns the signal to hand on: with it the handler is entered, not the next instruction. */
+static int on_stop(struct subject *s, struct thread *t, int status)
+{
+	struct user_regs_struct now;
+	int number = WSTOPSIG(status);
+
+	if (number != SIGTRAP || status >> 16 || ptrace(PTRACE_GETREGS, t->tid, NULL, &now)) {
+		t->is_known = false;
+		return number == SIGTRAP || number == SIGSTOP ? 0 : number;
+	}
+	if (!s->view.tables)
+		look_at_maps(s);
+	follow(s, t, &now);
+	t->ip = now.rip;
+	t->sp = now.rsp;
+	t->is_known = true;
+	if (t->n_calls)
+		check(s, t, &now);
+	s->n_steps++;
+	return 0;
+}
+
+static void run(struct subject *s)
+{
+	struct thread *t;
+	int status;
+	pid_t tid;
+
+	while (s->n_checked < s->wanted && (tid = waitpid(-1, &status, __WALL)) > 0) {
+		t = WIFSTOPPED(status) ? find_thread(s, tid) : NULL;
+		if (t)
+			ptrace(PTRACE_SINGLESTEP, tid, NULL, on_stop(s, t, status));
+		else if (tid == s->pid)
+			break;
+	}
+}
+
+static bool begin(struct subject *s, char **argv)
+{
+	int status;
+
+	s->pid = fork();
+	if (!s->pid) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		execv(argv[0], argv);
+		_exit(127);
+	}
+	waitpid(s->pid, &status, 0);
+	ptrace(PTRACE_SETOPTIONS, s->pid, NULL, PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL);
+	return WIFSTOPPED(status) && !ptrace(PTRACE_SINGLESTEP, s->pid, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	struct subject *s = mem_zalloc(1, sizeof(*s));
+	unsigned long wrong;
+
+	s->own = own_tables_new();
+	s->wanted = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
+	if (!s->wanted || !begin(s, argv + 2)) {
+		fprintf(stderr, "usage: steps NUMBER PROGRAM ARGUMENT...\n");
+		return 2;
+	}
+	run(s);
+	kill(s->pid, SIGKILL);
+	printf("%lu instructions, %lu with callers that are known: %lu wrong, %lu without a rule\n",
+	       s->n_steps, s->n_checked, s->n_wrong, s->n_short);
+	wrong = s->n_wrong + (s->n_checked < s->wanted);
+	own_tables_free(s->own);
+	free(s);
+	return wrong > 0;
+}
