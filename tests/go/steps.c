@@ -145,9 +145,12 @@ static void show(const struct subject *s, const struct thread *t, const uint64_t
 	if (s->n_wrong > SHOWN_MAX)
 		return;
 	printf("at %llx, reason %d\n  calls:", (unsigned long long)t->ip, reason);
-	for (size_t i = 0; i < t->n_calls && i < COMPARED; i++)
-		printf(" %llx@%llx", (unsigned long long)t->calls[t->n_calls - 1 - i].return_address,
-		       (unsigned long long)t->calls[t->n_calls - 1 - i].cfa);
+	for (size_t i = 0; i < t->n_calls && i < COMPARED; i++) {
+		const struct call *call = &t->calls[t->n_calls - 1 - i];
+
+		printf(" %llx@%llx", (unsigned long long)call->return_address,
+		       (unsigned long long)call->cfa);
+	}
 	printf("\n  ours: ");
 	for (size_t i = 1; i < n; i++)
 		printf(" %llx@%llx", (unsigned long long)stack_address(words[i]),

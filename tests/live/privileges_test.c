@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -45,7 +46,10 @@ static bool set_capabilities(uint64_t caps)
 /* arg: the capabilities that a user has, through execve(2) too. */
 static bool become_user(void *arg)
 {
+	const struct rlimit any = { RLIM_INFINITY, RLIM_INFINITY }; /* for Linux before 5.11 */
 	uint64_t caps = *(uint64_t *)arg;
+
+	setrlimit(RLIMIT_MEMLOCK, &any);
 
 	if (prctl(PR_SET_KEEPCAPS, 1) || setgid(NOBODY) || setuid(NOBODY) ||
 	    !set_capabilities(caps))
