@@ -4,10 +4,10 @@
  *
  *	steps NUMBER PROGRAM ARGUMENT...
  *
- * single-steps all of the program's threads and keeps, of each, the calls that it is in: a call puts
- * a return address below the caller's frame, its return takes it away. After each instruction the
- * tools' walker has to find the same callers, and the same canonical frame addresses. When a thread
- * changes stacks, by moving something into rsp, what was known of it is forgotten.
+ * single-steps all of the program's threads and keeps, of each, the calls that it is in: a call
+ * puts a return address below the caller's frame, its return takes it away. After each instruction
+ * the tools' walker has to find the same callers, and the same canonical frame addresses. When a
+ * thread changes stacks, by moving something into rsp, what was known of it is forgotten.
  */
 #include <signal.h>
 #include <stdbool.h>

@@ -241,7 +241,7 @@ static int configure_table(struct run *run)
 	int err;
 
 	if (!features_compare_and_exchange())
-		return msg_error("memleak needs Linux 5.12: this kernel has no "
+		return msg_error("this needs Linux 5.12: the kernel has no "
 				 "compare-and-exchange in BPF");
 	choose_kernel_programs(run, &settings);
 	err = choose_user_programs(run);
