@@ -355,12 +355,12 @@ static void check_timers(const char *option)
 	CHECK(folded_is_sane(tool->out));
 }
 
-TEST(a_timer_is_the_waker_and_not_who_it_came_upon)
+TIMED_TEST(a_timer_is_the_waker_and_not_who_it_came_upon)
 {
 	check_timers("-d");
 }
 
-TEST(interrupts_are_told_from_tasks_without_kernel_frames)
+TIMED_TEST(interrupts_are_told_from_tasks_without_kernel_frames)
 {
 	check_timers("-U");
 }
@@ -387,8 +387,11 @@ TEST(processes_that_have_ended_keep_their_symbols)
 	CHECK(folded_sum(tool->out, "kid", "[unknown]") < all / 10); /* a busy tool may be late */
 }
 
-/* Each leaf of the tree blocks once, and in a stack of its own. */
-TEST(no_stack_of_16384_is_lost)
+/*
+ * Each leaf of the tree blocks once, and in a stack of its own. Where others want the CPUs, the
+ * kernel loses some switches, for every tracer.
+ */
+TIMED_TEST(no_stack_of_16384_is_lost)
 {
 	int levels = at_size(14, 11);
 	struct proc *work = work_start("tree", text_of("%d", levels), "nap", "1");
