@@ -15,17 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ptrace.h>
-#include <sys/uio.h>
 #include <sys/user.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "abi/stack.h"
 #include "elf/gopclntab.h"
 #include "elf/x86_decode.h"
-#include "unwind/unwind_remote.h"
-#include "../unit/unwind_own.h"
+#include "traced.h"
 
 #define WORDS_MAX   512
 #define TRUTH_DEPTH 60 /* the profiler cuts deeper ones */
@@ -45,9 +40,7 @@ struct frame {
 
 struct subject {
 	struct gopclntab table;
-	struct own_tables *own;
-	struct unwind_view view;
-	pid_t pid;
+	struct traced program;
 	uint64_t breakpoint;
 	size_t skipped_bytes; /* of the breakpoint's instruction, whose effect is none */
 	uint8_t wrapper_id;
@@ -61,13 +54,6 @@ static const char *name_of(const struct subject *s, uint64_t pc)
 		gopclntab_find(&s->table, pc, &f) ? gopclntab_name(&s->table, f.name) : NULL;
 
 	return name ? name : "?";
-}
-
-static bool peek(pid_t pid, uint64_t at, void *to, size_t bytes)
-{
-	struct iovec local = { to, bytes }, remote = { (void *)at, bytes };
-
-	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
 }
 
 /* ---- our stack, as the runtime would say it ---- */
@@ -212,7 +198,7 @@ static void judge(struct subject *s, const struct unwind_regs *regs, const uint6
 	static struct frame ours[WORDS_MAX];
 	uint64_t words[WORDS_MAX];
 	int reason;
-	size_t n_words = unwind_walk_remote(&s->view, regs, words, WORDS_MAX, &reason);
+	size_t n_words = unwind_walk_remote(&s->program.view, regs, words, WORDS_MAX, &reason);
 	size_t first = find_interrupted(words, n_words), n_ours;
 	enum outcome outcome = DIFFERENT;
 
@@ -228,17 +214,6 @@ static void judge(struct subject *s, const struct unwind_regs *regs, const uint6
 
 /* ---- the program ---- */
 
-static void look_at_maps(struct subject *s)
-{
-	struct unwind_process slice = {};
-
-	unwind_procs_update(s->own->procs, s->pid, 0, &slice);
-	s->view = (struct unwind_view){ .pid = s->pid,
-					.tables = s->own->tables,
-					.mappings = s->own->mappings + slice.first,
-					.n_mappings = slice.count };
-}
-
 /* (p *cpuProfile) add(tagPtr *unsafe.Pointer, stk []uintptr): the slice is in rcx, rdi and rsi. */
 static void on_breakpoint(struct subject *s, pid_t tid, struct user_regs_struct *regs)
 {
@@ -246,11 +221,10 @@ static void on_breakpoint(struct subject *s, pid_t tid, struct user_regs_struct 
 	uint64_t truth[WORDS_MAX];
 	struct unwind_regs ours;
 
-	if (!s->view.tables)
-		look_at_maps(s);
+	traced_look(&s->program);
 	regs->rip--;
 	memcpy(&ours, regs, sizeof(ours)); /* in the kernel's order, and the base of fs behind it */
-	if (n && peek(s->pid, regs->rcx, truth, n * sizeof(truth[0])))
+	if (n && peek(s->program.pid, regs->rcx, truth, n * sizeof(truth[0])))
 		judge(s, &ours, truth, n);
 	regs->rip += s->skipped_bytes;
 	ptrace(PTRACE_SETREGS, tid, NULL, regs);
@@ -263,7 +237,7 @@ static bool skip_prologue(struct subject *s)
 	struct x86_insn insn;
 	bool is_jump = false;
 
-	if (!peek(s->pid, s->breakpoint, code, sizeof(code)))
+	if (!peek(s->program.pid, s->breakpoint, code, sizeof(code)))
 		return false;
 	while (!is_jump &&
 	       x86_decode(&insn, code + s->skipped_bytes, sizeof(code) - s->skipped_bytes)) {
@@ -284,23 +258,8 @@ static bool set_breakpoint(struct subject *s)
 			s->breakpoint = f.start;
 	if (!s->breakpoint || !skip_prologue(s))
 		return false;
-	word = ptrace(PTRACE_PEEKTEXT, s->pid, s->breakpoint, NULL);
-	return !ptrace(PTRACE_POKETEXT, s->pid, s->breakpoint, (word & ~0xffL) | INT3);
-}
-
-static bool begin(struct subject *s, char **argv)
-{
-	int status;
-
-	s->pid = fork();
-	if (!s->pid) {
-		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-		execv(argv[1], argv + 1);
-		_exit(127);
-	}
-	waitpid(s->pid, &status, 0);
-	ptrace(PTRACE_SETOPTIONS, s->pid, NULL, PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL);
-	return set_breakpoint(s) && !ptrace(PTRACE_CONT, s->pid, NULL, 0);
+	word = ptrace(PTRACE_PEEKTEXT, s->program.pid, s->breakpoint, NULL);
+	return !ptrace(PTRACE_POKETEXT, s->program.pid, s->breakpoint, (word & ~0xffL) | INT3);
 }
 
 /* The signal to hand on. */
@@ -323,7 +282,7 @@ static void run(struct subject *s)
 	while ((tid = waitpid(-1, &status, __WALL)) > 0) {
 		if (WIFSTOPPED(status))
 			ptrace(PTRACE_CONT, tid, NULL, on_stop(s, tid, status));
-		else if (tid == s->pid)
+		else if (tid == s->program.pid)
 			break;
 	}
 }
@@ -344,10 +303,11 @@ static bool open_table(struct subject *s, const char *path)
 
 int main(int argc, char **argv)
 {
-	struct subject s = { .own = own_tables_new() };
+	struct subject s = {};
 	unsigned long good;
 
-	if (argc < 2 || !open_table(&s, argv[1]) || !begin(&s, argv)) {
+	if (argc < 2 || !open_table(&s, argv[1]) || !traced_begin(&s.program, argv + 1) ||
+	    !set_breakpoint(&s) || ptrace(PTRACE_CONT, s.program.pid, NULL, 0)) {
 		fprintf(stderr, "usage: stacks PROGRAM ARGUMENT...: a Go program, 1.17 or later\n");
 		return 2;
 	}
@@ -356,7 +316,7 @@ int main(int argc, char **argv)
 	printf("%lu stacks, %lu complete:", s.n, s.complete);
 	for (int i = 0; i < OUTCOMES; i++)
 		printf(" %lu %s%s", s.counts[i], outcome_names[i], i < OUTCOMES - 1 ? "," : "\n");
-	own_tables_free(s.own);
+	own_tables_free(s.program.own);
 	gopclntab_close(&s.table);
 	return !s.n || (double)good < 0.997 * (double)s.n;
 }

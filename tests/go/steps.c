@@ -14,16 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ptrace.h>
-#include <sys/uio.h>
 #include <sys/user.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "abi/stack.h"
 #include "elf/x86_decode.h"
-#include "unwind/unwind_remote.h"
-#include "../unit/unwind_own.h"
+#include "traced.h"
 
 #define THREADS_MAX 64
 #define CALLS_MAX   4096
@@ -43,21 +38,12 @@ struct thread {
 };
 
 struct subject {
-	struct own_tables *own;
-	struct unwind_view view;
-	pid_t pid;
+	struct traced program;
 	size_t n_threads;
 	struct thread threads[THREADS_MAX];
 	unsigned long n_steps, wanted, n_checked, n_short, n_wrong;
 	uint64_t sps[COMPARED + 2];
 };
-
-static bool peek(pid_t pid, uint64_t at, void *to, size_t bytes)
-{
-	struct iovec local = { to, bytes }, remote = { (void *)at, bytes };
-
-	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
-}
 
 /* ---- what an instruction does to the stack ---- */
 
@@ -93,7 +79,7 @@ static void enter(struct subject *s, struct thread *t, uint64_t sp)
 {
 	struct call *call = &t->calls[t->n_calls];
 
-	if (t->n_calls == CALLS_MAX || !peek(s->pid, sp, &call->return_address, 8)) {
+	if (t->n_calls == CALLS_MAX || !peek(s->program.pid, sp, &call->return_address, 8)) {
 		t->n_calls = 0;
 		return;
 	}
@@ -117,7 +103,7 @@ static void follow(struct subject *s, struct thread *t, const struct user_regs_s
 	uint8_t code[16] = {};
 	struct x86_insn insn;
 
-	if (!t->is_known || !peek(s->pid, t->ip, code, sizeof(code)) ||
+	if (!t->is_known || !peek(s->program.pid, t->ip, code, sizeof(code)) ||
 	    !x86_decode(&insn, code, sizeof(code))) {
 		t->n_calls = 0;
 		return;
@@ -166,7 +152,7 @@ static void check(struct subject *s, struct thread *t, const struct user_regs_st
 	size_t n, i = 1;
 
 	memcpy(&regs, now, sizeof(regs)); /* in the kernel's order, and the base of fs behind it */
-	n = unwind_walk_remote(&s->view, &regs, words, COMPARED + 1, &reason);
+	n = unwind_walk_remote(&s->program.view, &regs, words, COMPARED + 1, &reason);
 	for (; i < n && i <= t->n_calls; i++) {
 		const struct call *call = &t->calls[t->n_calls - i];
 
@@ -194,18 +180,6 @@ static struct thread *find_thread(struct subject *s, pid_t tid)
 	return &s->threads[s->n_threads++];
 }
 
-static void look_at_maps(struct subject *s)
-{
-	struct unwind_process slice = {};
-
-	unwind_procs_update(s->own->procs, s->pid, 0, &slice);
-	s->view = (struct unwind_view){ .pid = s->pid,
-					.tables = s->own->tables,
-					.mappings = s->own->mappings + slice.first,
-					.n_mappings = slice.count,
-					.sps = s->sps };
-}
-
 /* Returns the signal to hand on: with it the handler is entered, not the next instruction. */
 static int on_stop(struct subject *s, struct thread *t, int status)
 {
@@ -216,8 +190,7 @@ static int on_stop(struct subject *s, struct thread *t, int status)
 		t->is_known = false;
 		return number == SIGTRAP || number == SIGSTOP ? 0 : number;
 	}
-	if (!s->view.tables)
-		look_at_maps(s);
+	traced_look(&s->program);
 	follow(s, t, &now);
 	t->ip = now.rip;
 	t->sp = now.rsp;
@@ -238,24 +211,9 @@ static void run(struct subject *s)
 		t = WIFSTOPPED(status) ? find_thread(s, tid) : NULL;
 		if (t)
 			ptrace(PTRACE_SINGLESTEP, tid, NULL, on_stop(s, t, status));
-		else if (tid == s->pid)
+		else if (tid == s->program.pid)
 			break;
 	}
-}
-
-static bool begin(struct subject *s, char **argv)
-{
-	int status;
-
-	s->pid = fork();
-	if (!s->pid) {
-		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-		execv(argv[0], argv);
-		_exit(127);
-	}
-	waitpid(s->pid, &status, 0);
-	ptrace(PTRACE_SETOPTIONS, s->pid, NULL, PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL);
-	return WIFSTOPPED(status) && !ptrace(PTRACE_SINGLESTEP, s->pid, NULL, 0);
 }
 
 int main(int argc, char **argv)
@@ -263,18 +221,19 @@ int main(int argc, char **argv)
 	struct subject *s = mem_zalloc(1, sizeof(*s));
 	unsigned long wrong;
 
-	s->own = own_tables_new();
+	s->program.view.sps = s->sps;
 	s->wanted = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
-	if (!s->wanted || !begin(s, argv + 2)) {
+	if (!s->wanted || !traced_begin(&s->program, argv + 2) ||
+	    ptrace(PTRACE_SINGLESTEP, s->program.pid, NULL, 0)) {
 		fprintf(stderr, "usage: steps NUMBER PROGRAM ARGUMENT...\n");
 		return 2;
 	}
 	run(s);
-	kill(s->pid, SIGKILL);
+	kill(s->program.pid, SIGKILL);
 	printf("%lu instructions, %lu with callers that are known: %lu wrong, %lu without a rule\n",
 	       s->n_steps, s->n_checked, s->n_wrong, s->n_short);
 	wrong = s->n_wrong + (s->n_checked < s->wanted);
-	own_tables_free(s->own);
+	own_tables_free(s->program.own);
 	free(s);
 	return wrong > 0;
 }
