@@ -137,9 +137,12 @@ static void on_cpu_changed(uint32_t cpu, bool is_online, void *arg)
 
 void cpu_events_watch(struct cpu_events *events, struct loop *loop)
 {
+	int err;
+
 	events->hotplug = (struct hotplug){ .changed = on_cpu_changed, .arg = events };
-	if (hotplug_watch(&events->hotplug, loop))
-		msg_debug("CPUs that come online will not be seen: %s", strerror(errno));
+	err = hotplug_watch(&events->hotplug, loop);
+	if (err)
+		msg_debug("CPUs that come online will not be seen: %s", strerror(-err));
 }
 
 uint64_t cpu_events_close(struct cpu_events *events)
