@@ -404,6 +404,14 @@ struct proc *tool_run_argv(setup_fn *setup, void *arg, const char *const argv[])
 	return p;
 }
 
+const char *memleak_lacks(void)
+{
+	const struct proc *tried = tool_run("memleak", "--", "/bin/true");
+	bool lacks = strstr(tried->err, "needs Linux") || strstr(tried->err, "since Linux");
+
+	return tried->status == 1 && lacks ? tried->err : NULL;
+}
+
 int tool_stop(struct proc *p)
 {
 	proc_signal(p, SIGINT);

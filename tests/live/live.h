@@ -68,6 +68,9 @@ struct proc *tool_run_argv(setup_fn *setup, void *arg, const char *const argv[])
 #define tool_run(...)		  tool_run_argv(NULL, NULL, ARGV(__VA_ARGS__))
 #define tool_run_in(fn, arg, ...) tool_run_argv(fn, arg, ARGV(__VA_ARGS__))
 
+/* What memleak says that it lacks here: 5.15's cookies of probes, or what 5.12 added; NULL: nothing. */
+const char *memleak_lacks(void);
+
 /*
  * What is wrong with how it refuses this command line; NULL: nothing. It ought to end with status 2
  * and one line of its own, which names the culprit, and to print nothing.

@@ -31,12 +31,11 @@
 #endif
 
 /* Not here before 5.15, where probes have no cookies. */
-#define NEED_PROBES()                                                                      \
-	do {                                                                               \
-		struct proc *tried = tool_run("memleak", "--", "/bin/true");               \
-		if (tried->status == 1 &&                                                  \
-		    (strstr(tried->err, NEEDS_5_12) || strstr(tried->err, "since Linux"))) \
-			SKIP("%s", tried->err);                                            \
+#define NEED_PROBES()                                 \
+	do {                                          \
+		const char *reason = memleak_lacks(); \
+		if (reason)                           \
+			SKIP("%s", reason);           \
 	} while (0)
 
 /* ---- the text of a report ---- */

@@ -40,16 +40,17 @@ static void be_busy(void)
 static void run_continuously(const char *const words[6])
 {
 	const char *folder = folder_make(), *name = words[0], *more = words[2] ? words[2] : "-v";
-	struct proc *target = work_start("leaky", "all", "1"), *tool;
 	bool has_target = !strcmp(name, "memleak");
+	struct proc *target, *tool;
 	size_t n_files;
 
+	if (has_target && memleak_lacks())
+		return;
+	target = work_start("leaky", "all", "1");
 	tool = tool_start(name, "--interval", INTERVAL, "--output",
 			  text_of("%s/%s", folder, words[1]), has_target ? "-p" : "-v",
 			  has_target ? pid_text(target->pid) : "-v", more,
 			  words[3] ? words[3] : "-v");
-	if (has_target && strstr(tool->err, " Linux 5.1")) /* which this isn't yet */
-		return;
 	if (has_target)
 		work_do(target);
 	be_busy();
