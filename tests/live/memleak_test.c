@@ -660,7 +660,10 @@ TEST(the_cost_is_said)
 	CHECK_HAS(tool->err, " % of one CPU");
 }
 
-/* A few calls are little of a CPU, even if the target does nothing else. */
+/*
+ * A few calls are little of a CPU, even if the target does nothing else; an emulated one takes its time
+ * for each.
+ */
 TEST(the_cost_of_a_few_calls_is_small)
 {
 	struct proc *work, *tool;
@@ -675,7 +678,7 @@ TEST(the_cost_of_a_few_calls_is_small)
 	CHECK(calls_traced(tool) < 100);
 	share = strstr(tool->err, "/s, about ");
 	CHECK(strstr(tool->err, "/s, less than 0.01 % of one CPU") ||
-	      (share && atof(share + strlen("/s, about ")) < 1));
+	      (share && atof(share + strlen("/s, about ")) < at_size(1, 50)));
 }
 
 TEST(calls_and_blocks_are_for_text_only)

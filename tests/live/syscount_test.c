@@ -69,7 +69,9 @@ static uint64_t told(const struct proc *tool, const char *what)
 /* On 7.x a program may be preempted, and isn't run again on that CPU until it goes on. */
 static uint64_t missed(const struct proc *tool)
 {
-	return told(tool, " events lost: the same program was under way");
+	static const char why[] = "lost: the same BPF program was already running on that CPU";
+
+	return told(tool, text_of(" events %s", why)) + told(tool, text_of(" event %s", why));
 }
 
 /* All are there, but for those that the tool says are missing. */
