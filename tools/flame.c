@@ -29,6 +29,7 @@ struct durations {
 static struct options {
 	struct flamegraph picture;
 	struct durations durations;
+	struct name_filter names;
 	const char *output;
 	bool merge, quiet, want_help, want_version;
 	uint32_t top;
@@ -66,6 +67,10 @@ static const struct opt opts[] = {
 	  "a table of N functions instead", "merge" },
 	{ 0, "merge", NULL, OPT_FLAG(struct options, merge),
 	  "no picture: folded stacks, equal ones added up; two values a line with --diff" },
+	{ 0, "only", "REGEX", OPT_PARSED(struct options, names.only, name_patterns_parse),
+	  "only stacks with a frame of such a name; may be repeated" },
+	{ 0, "without", "REGEX", OPT_PARSED(struct options, names.without, name_patterns_parse),
+	  "no stacks with a frame of such a name; may be repeated" },
 	{ 0, "reverse", NULL, OPT_FLAG(struct options, picture.leaves_first),
 	  "innermost function first: who calls what takes time" },
 	{ 0, "inverted", NULL, OPT_FLAG(struct options, picture.inverted),
@@ -142,12 +147,17 @@ static int write_result(const struct calltree *tree)
 static int run(int n, char **paths)
 {
 	struct calltree *tree = calltree_new(CALLTREE_MAX_NODES);
-	int err = folded_tree_read_files(tree, (size_t)n, paths, options.picture.differential,
-					 options.picture.leaves_first);
+	struct folded_set set = {
+		.compares = options.picture.differential,
+		.reverse = options.picture.leaves_first,
+		.names = &options.names,
+	};
+	int err = folded_tree_read_files(tree, (size_t)n, paths, &set);
 
 	if (!err)
 		err = write_result(tree);
 	calltree_free(tree);
+	name_filter_free(&options.names);
 	return err ? 1 : 0;
 }
 

@@ -21,7 +21,7 @@
 #include "offcputime.skel.h"
 
 struct options {
-	bool user_threads, kernel_threads, blocked, runnable, waker, without_throughout;
+	bool user_threads, kernel_threads, blocked, runnable, waker, without_throughout, no_idle;
 	uint64_t min_ns, max_ns;
 	struct wait_states states;
 };
@@ -47,6 +47,8 @@ static const struct opt opts[] = {
 	  "with the stack of who woke the thread up" },
 	{ 'x', "without-throughout", NULL, OPT_FLAG(struct options, without_throughout),
 	  "no waits that lasted all the time, only their sum" },
+	{ 0, "no-idle", NULL, OPT_FLAG(struct options, no_idle),
+	  "pools and event loops at rest as [idle], whatever their stacks", "kernel-stacks-only" },
 	{},
 };
 
@@ -80,6 +82,11 @@ static unsigned int hidden_remark(const struct run *run)
 		       : 0;
 }
 
+static bool folds_idle(const struct run *run)
+{
+	return ((const struct options *)run->options)->no_idle;
+}
+
 static const struct target_spec target = { .threads = threads };
 static const struct stacks_spec stacks = {
 	.raw_unit = "nanoseconds",
@@ -87,6 +94,7 @@ static const struct stacks_spec stacks = {
 	.remarks = remarks,
 	.n_remarks = ARRAY_SIZE(remarks),
 	.are_waits = true,
+	.folds_idle = folds_idle,
 	.columns = columns,
 	.needs_kernel = needs_kernel,
 	.hidden_remark = hidden_remark,

@@ -28,16 +28,34 @@ static bool is_node(const struct calltree *tree, uint32_t node, const struct fol
 	return n->kind == frame->kind && !strcmp(n->name, frame->name);
 }
 
+static bool is_wanted(const struct folded_line *line, struct name_filter *names)
+{
+	unsigned int verdict = 0;
+
+	for (size_t i = 0; names && i < line->n_frames; i++)
+		verdict |= name_filter_judge(names, line->frames[i].name);
+	return !names || name_filter_keeps(names, verdict);
+}
+
+static struct calltree_value value_of(const struct folded_line *line, enum folded_column column)
+{
+	if (column == FOLDED_BEFORE)
+		return (struct calltree_value){ .before = line->value };
+	return (struct calltree_value){ .now = line->value, .before = line->before };
+}
+
 /* False where the values add up to too much. */
 static bool add_line(struct calltree *tree, struct path *path, const struct folded_line *line,
 		     const struct folded_input *input)
 {
-	struct calltree_value value = { .now = line->value, .before = line->before };
+	struct calltree_value value = value_of(line, input->column);
 	uint32_t node = CALLTREE_ROOT;
 	bool same = true, added;
 
-	if (input->column == FOLDED_BEFORE)
-		value = (struct calltree_value){ .before = line->value };
+	if (!is_wanted(line, input->names)) {
+		calltree_value_add(input->left_out, value);
+		return true;
+	}
 	for (size_t i = 0; i < line->n_frames; i++) {
 		size_t from = input->reverse ? line->n_frames - 1 - i : i;
 		const struct folded_frame *frame = &line->frames[from];
@@ -92,14 +110,16 @@ int folded_tree_read(struct calltree *tree, const struct folded_input *input)
 }
 
 static int read_path(struct calltree *tree, const char *path, enum folded_column column,
-		     bool reverse)
+		     const struct folded_set *set, struct calltree_value *left_out)
 {
 	bool is_stdin = !strcmp(path, "-");
 	struct folded_input input = {
 		.path = is_stdin ? "standard input" : path,
 		.file = is_stdin ? stdin : fopen(path, "re"),
 		.column = column,
-		.reverse = reverse,
+		.reverse = set->reverse,
+		.names = set->names,
+		.left_out = left_out,
 	};
 	int err;
 
@@ -118,17 +138,28 @@ static enum folded_column column_of(size_t file, size_t n_files, bool compares)
 	return n_files == 1 ? FOLDED_BOTH : file ? FOLDED_NOW : FOLDED_BEFORE;
 }
 
-int folded_tree_read_files(struct calltree *tree, size_t n, char **paths, bool compares,
-			   bool reverse)
+static void print_left_out(const struct calltree *tree, struct calltree_value left_out)
 {
-	int err = n ? 0 : read_path(tree, "-", FOLDED_NOW, reverse);
+	double shown = (double)calltree_node(tree, CALLTREE_ROOT)->total.now;
+
+	if (left_out.now)
+		msg_info("left out by --only or --without: %.2f %%",
+			 100.0 * (double)left_out.now / (shown + (double)left_out.now));
+}
+
+int folded_tree_read_files(struct calltree *tree, size_t n, char **paths,
+			   const struct folded_set *set)
+{
+	struct calltree_value left_out = {};
+	int err = n ? 0 : read_path(tree, "-", FOLDED_NOW, set, &left_out);
 
 	for (size_t i = 0; !err && i < n; i++)
-		err = read_path(tree, paths[i], column_of(i, n, compares), reverse);
+		err = read_path(tree, paths[i], column_of(i, n, set->compares), set, &left_out);
 	calltree_finish(tree);
 	if (calltree_merged(tree))
 		msg_warn("%llu small frames were merged into their callers, for want of memory",
 			 (unsigned long long)calltree_merged(tree));
+	print_left_out(tree, left_out);
 	return err;
 }
 

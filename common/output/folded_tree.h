@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "output/calltree.h"
+#include "output/name_filter.h"
 
 enum folded_column {
 	FOLDED_NOW,    /* values count as now */
@@ -18,7 +19,9 @@ struct folded_input {
 	const char *path; /* for messages */
 	FILE *file;	  /* stays the caller's */
 	enum folded_column column;
-	bool reverse; /* leaf first: callees become the callers */
+	bool reverse;			 /* leaf first: callees become the callers */
+	struct name_filter *names;	 /* NULL: every stack is taken */
+	struct calltree_value *left_out; /* what it leaves out is added to */
 };
 
 /*
@@ -27,12 +30,19 @@ struct folded_input {
  */
 int folded_tree_read(struct calltree *tree, const struct folded_input *input);
 
+/* How a set of files is read. */
+struct folded_set {
+	bool compares; /* the first of two files is the one before; a single one has both values */
+	bool reverse;
+	struct name_filter *names;
+};
+
 /*
- * Adds n files and finishes the tree; none, or "-", is standard input. Where sets are compared, the
- * first of two is the one before, and a single one has both values on each line.
+ * Adds n files and finishes the tree; none, or "-", is standard input. What the names leave out is
+ * told in a line. 0 or -errno.
  */
-int folded_tree_read_files(struct calltree *tree, size_t n, char **paths, bool compares,
-			   bool reverse);
+int folded_tree_read_files(struct calltree *tree, size_t n, char **paths,
+			   const struct folded_set *set);
 
 /* Writes the stacks of a finished tree, hottest first; two values a line if has_two_values. */
 void folded_tree_write(FILE *f, const struct calltree *tree, bool has_two_values);

@@ -6,6 +6,7 @@
 #include "base/msg.h"
 #include "modules/cgroup_names.h"
 #include "output/escape.h"
+#include "stacks/idle_waits.h"
 #include "stacks/stack_profile.h"
 #include "symbols/interrupts.h"
 
@@ -15,12 +16,13 @@
 /* A stack as it is put together: root first. */
 struct assembly {
 	struct stackdefs *defs;
-	bool without_kernel, are_waits;
+	bool without_kernel, are_waits, folds_idle;
 	struct frame frames[MAX_FRAMES];
 	size_t n;
 	char waker[32];	 /* its comm, or the interrupt */
 	bool incomplete; /* a definition is missing */
 	bool is_go, is_idle, is_python, is_bare;
+	bool is_at_rest; /* in a pool or an event loop */
 };
 
 static void append_mark(struct assembly *a, const char *name)
@@ -147,6 +149,12 @@ static void look_for_python(struct assembly *a)
 	a->is_python |= a->is_bare;
 }
 
+static void fold_idle(struct assembly *a)
+{
+	a->n = 1;
+	a->frames[0] = (struct frame){ .name = "[idle]", .kind = FRAME_USER };
+}
+
 /* False: the thread is idle, and where is of no interest. */
 static bool append_user(struct assembly *a, uint64_t id)
 {
@@ -157,8 +165,7 @@ static bool append_user(struct assembly *a, uint64_t id)
 	look_for_go(a);
 	if (!a->is_idle)
 		return true;
-	a->n = 1;
-	a->frames[0] = (struct frame){ .name = "[idle]", .kind = FRAME_USER };
+	fold_idle(a);
 	return false;
 }
 
@@ -168,11 +175,15 @@ static void assemble(struct assembly *a, const struct stack_key *key)
 
 	a->n = 0;
 	a->incomplete = key->waker_id && !waker;
+	a->is_at_rest = false;
 	if (!append_user(a, key->user_id))
 		return;
 	if (!a->without_kernel)
 		append_stack(a, key->kernel_id);
-	if (waker)
+	a->is_at_rest = a->folds_idle && idle_wait_find(a->frames, a->n);
+	if (a->is_at_rest)
+		fold_idle(a);
+	else if (waker)
 		append_waker(a, waker);
 }
 
@@ -205,8 +216,6 @@ static void add_sample(struct stack_profile *p, const struct stack_key *key,
 	memcpy(comm, key->comm, TASK_COMM_LEN);
 	memcpy(sample.columns, value->columns, sizeof(sample.columns));
 	profile_add(p->profile, &sample);
-	if (a->incomplete)
-		p->undefined += value->value;
 }
 
 static void count_reason(struct stack_profile *p, const struct stack_key *key, uint64_t value)
@@ -220,26 +229,59 @@ static void count_reason(struct stack_profile *p, const struct stack_key *key, u
 		comm_sums_add(&p->reasons.incomplete, key->comm, value);
 }
 
+/* Whether --only and --without show the stack: the thread's name and the remark are looked at, too. */
+static bool is_wanted(const struct stack_profile *p, const struct stack_key *key,
+		      const struct assembly *a)
+{
+	char text[64];
+	unsigned int verdict;
+
+	if (!name_filter_is_set(p->names))
+		return true;
+	snprintf(text, sizeof(text), "%.*s", TASK_COMM_LEN, key->comm);
+	verdict = name_filter_judge(p->names, text);
+	if (key->remark && key->remark < p->spec->n_remarks) {
+		snprintf(text, sizeof(text), "[%s]", p->spec->remarks[key->remark]);
+		verdict |= name_filter_judge(p->names, text);
+	}
+	verdict |= name_filter_judge_frames(p->names, a->frames, a->n);
+	return name_filter_keeps(p->names, verdict);
+}
+
+static void show_sample(struct stack_profile *p, const struct stack_key *key,
+			const struct stacks_value *value, const struct assembly *a)
+{
+	if (is_wanted(p, key, a))
+		add_sample(p, key, value, a);
+	else
+		p->left_out.by_name += value->value;
+	p->left_out.idle += a->is_at_rest ? value->value : 0;
+}
+
 /* A definition is sent before its stack is counted, but maybe after the ring was last read. */
 void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 		       const struct stacks_value *value)
 {
 	struct assembly a;
 
+	p->left_out.all += value->value;
 	if (p->hidden_remark && key->remark == p->hidden_remark) {
-		p->hidden += value->value;
+		p->left_out.by_remark += value->value;
 		return;
 	}
 	a.defs = p->defs;
 	a.without_kernel = p->without_kernel;
 	a.are_waits = p->spec->are_waits;
+	a.folds_idle = p->folds_idle;
 	a.is_go = a.is_idle = false;
 	assemble(&a, key);
 	if (a.incomplete) {
 		p->read_definitions(p->arg);
 		assemble(&a, key);
 	}
-	add_sample(p, key, value, &a);
+	show_sample(p, key, value, &a);
+	if (a.incomplete)
+		p->undefined += value->value;
 	count_reason(p, key, value->value);
 	p->reasons.python += a.is_python ? value->value : 0;
 	p->reasons.python_bare += a.is_bare ? value->value : 0;

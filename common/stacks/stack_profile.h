@@ -4,8 +4,10 @@
 #define STACK_PROFILE_H
 
 #include "abi/unwind_layout.h"
+#include "output/name_filter.h"
 #include "process/cgroups.h"
 #include "stacks/comm_sums.h"
+#include "stacks/left_out.h"
 #include "stacks/stackdefs.h"
 #include "stacks/stacks_spec.h"
 
@@ -26,7 +28,9 @@ struct stack_profile {
 	bool by_process;	    /* pids are: else what processes have in common is one */
 	struct cgroups *cgroups;    /* NULL: not by cgroup */
 	unsigned int hidden_remark; /* values with it are left out; 0: none */
-	uint64_t hidden;	    /* their sum */
+	struct name_filter *names;  /* which stacks are shown */
+	bool folds_idle;	    /* waits at rest become [idle] */
+	struct left_out left_out;
 	struct stack_reasons reasons;
 	uint64_t undefined; /* value of stacks whose definition never arrived */
 

@@ -10,7 +10,6 @@
 #include "modules/cgroup_names.h"
 #include "modules/kernelnames.h"
 #include "modules/topview.h"
-#include "output/quantity.h"
 #include "output/writer.h"
 #include "run/loss.h"
 #include "run/run_facts.h"
@@ -25,6 +24,7 @@
 
 struct stacks {
 	bool user_only, kernel_only, folded, no_python;
+	struct name_filter names;
 	struct writer_style style;
 	struct dso_options symbols;
 	struct stack_counts counts;
@@ -36,7 +36,7 @@ struct stacks {
 	struct kernelnames *kernelnames; /* NULL: not wanted, or the kernel can't be asked */
 	struct stack_rings rings;
 	struct stack_reasons reasons; /* of all reports */
-	uint64_t hidden;	      /* likewise */
+	struct left_out left_out;     /* likewise */
 };
 
 static const struct stacks defaults = {
@@ -52,6 +52,10 @@ static const struct opt stacks_opts[] = {
 	  "a delimiter between kernel and user frames" },
 	{ 'f', "folded", NULL, OPT_FLAG(struct stacks, folded),
 	  "one line per stack, as flame graphs need it", "format" },
+	{ 0, "only", "REGEX", OPT_PARSED(struct stacks, names.only, name_patterns_parse),
+	  "only stacks with a frame of such a name; may be repeated" },
+	{ 0, "without", "REGEX", OPT_PARSED(struct stacks, names.without, name_patterns_parse),
+	  "no stacks with a frame of such a name; may be repeated" },
 	{ 0, "comm-root", NULL, OPT_FLAG(struct stacks, style.comm_root),
 	  "in pprof, the thread's name as the root of its stack: not all look at labels" },
 	{ 0, "lines", NULL, OPT_FLAG(struct stacks, symbols.lines),
@@ -124,6 +128,16 @@ void stacks_meet(const struct run *run, pid_t pid, uint32_t generation)
 const struct frame *stacks_frames(const struct run *run, uint64_t id, size_t *n)
 {
 	return stackdefs_frames(stacks_of(run)->defs, id, n);
+}
+
+bool stacks_show(const struct run *run, const char *comm, uint64_t id)
+{
+	struct name_filter *names = &stacks_of(run)->names;
+	size_t n;
+	const struct frame *frames = stacks_frames(run, id, &n);
+
+	return name_filter_keeps(names, name_filter_judge(names, comm) |
+						name_filter_judge_frames(names, frames, n));
 }
 
 /* ---- options ---- */
@@ -404,17 +418,16 @@ static void print_reasons(struct making *making)
 	}
 }
 
-static void print_hidden(struct making *making)
+static void print_left_out(struct making *making)
 {
 	const struct run *run = making->run;
 	struct stacks *stacks = making->stacks;
-	char sum[QUANTITY_MAX];
+	unsigned int remark = making->profile.hidden_remark;
 
-	stacks->hidden += making->profile.hidden;
-	if (run->is_last && stacks->hidden)
-		msg_info("left out: %s [%s]",
-			 quantity_format(sum, stacks->hidden / divisor_of(run), run->tool->unit),
-			 spec_of(run)->remarks[making->profile.hidden_remark]);
+	left_out_add(&stacks->left_out, &making->profile.left_out);
+	if (run->is_last)
+		left_out_print(&stacks->left_out, divisor_of(run), run->tool->unit,
+			       remark ? spec_of(run)->remarks[remark] : NULL);
 }
 
 static void account(struct making *making)
@@ -424,7 +437,7 @@ static void account(struct making *making)
 	if (run->is_peek)
 		return;
 	print_reasons(making);
-	print_hidden(making);
+	print_left_out(making);
 	if (spec_of(run)->source) /* a report is all there is, not what came since the last one */
 		run->recorded = 0;
 	run->recorded += profile_total(making->profile.profile) / written_divisor(making);
@@ -496,6 +509,8 @@ static int make_report(struct run *run, const struct writer *writer)
 			     .by_process = stacks->counts.by_process,
 			     .cgroups = writer->is_exact ? stacks->cgroups : NULL,
 			     .hidden_remark = hidden_remark(run),
+			     .names = &stacks->names,
+			     .folds_idle = decide(spec_of(run)->folds_idle, run, false),
 			     .read_definitions = read_definitions,
 			     .arg = stacks },
 	};
@@ -547,6 +562,7 @@ static void finish_stacks(struct run *run)
 	struct stacks *stacks = stacks_of(run);
 
 	cgroups_free(stacks->cgroups);
+	name_filter_free(&stacks->names);
 	stack_counts_free(&stacks->counts);
 	stack_rings_close(&stacks->rings);
 	stackdefs_free(stacks->defs);

@@ -45,4 +45,7 @@ void stacks_meet(const struct run *run, pid_t pid, uint32_t generation);
 /* The frames of a stack, root first, for write_text; NULL where its definition never arrived. */
 const struct frame *stacks_frames(const struct run *run, uint64_t id, size_t *n);
 
+/* Whether --only and --without show it, for write_text. */
+bool stacks_show(const struct run *run, const char *comm, uint64_t id);
+
 #endif

@@ -130,6 +130,22 @@ test_differences_by_duration()
 		"$flame" --diff --durations 7,14 "$dir/before" "$dir/after" | cmp - "$dir/total.svg"
 }
 
+# What --only keeps and --without leaves out is all there is, with and without a difference.
+test_names_choose()
+{
+	sums "$dir/in" | grep -E 'f1(;|$| )' >"$dir/with"
+	sums "$dir/in" | grep -vE 'f1(;|$| )' >"$dir/without"
+	[ -s "$dir/with" ] && [ -s "$dir/without" ] &&
+		"$flame" --merge --only '^f1$' "$dir/in" 2>"$dir/said" | sort | cmp - "$dir/with" &&
+		grep -q 'left out by --only or --without: [0-9.]* %$' "$dir/said" &&
+		"$flame" --merge --without '^f1$' "$dir/in" 2>"$dir/said" | sort | cmp - "$dir/without" &&
+		grep -q 'left out by --only or --without: [0-9.]* %$' "$dir/said" &&
+		"$flame" --merge --only f1 --only f2 --without f2 "$dir/in" 2>/dev/null |
+			grep -c . | grep -qx "$(grep -cvE 'f2' "$dir/with")" &&
+		! "$flame" --only '(' "$dir/in" 2>"$dir/said" &&
+		grep -q "^flame: --only: '(' is not a regular expression: " "$dir/said"
+}
+
 # Two values a line say the same as two files.
 test_differences_in_one_file()
 {
@@ -198,6 +214,8 @@ test_merged_frames_add_up
 result merged_frames_add_up $?
 test_table_adds_up
 result table_adds_up $?
+test_names_choose
+result names_choose $?
 test_merging_adds_up
 result merging_adds_up $?
 test_differences

@@ -287,14 +287,22 @@ static void print_blocks(const struct leak_report *report)
 			shown[i].addr, shown[i].bytes);
 }
 
+static bool is_shown(const struct leak_report *report, const struct block_sum *sum)
+{
+	const struct owner *owner = idmap_find(&report->owners, (uint64_t)sum->tgid + 1);
+	uint64_t count;
+
+	return shown_bytes(report, sum, &count) &&
+	       stacks_show(report->run, owner->comm, sum->stack_id);
+}
+
 /* The sums to be printed, largest first. Returns their number. */
 static size_t choose_top(const struct leak_report *report, const struct block_sum **top)
 {
-	uint64_t count;
 	size_t n = 0;
 
 	for (size_t i = 0; n < options_of(report)->top && i < block_sums_count(report->sums); i++)
-		if (shown_bytes(report, block_sum(report->sums, i), &count))
+		if (is_shown(report, block_sum(report->sums, i)))
 			top[n++] = block_sum(report->sums, i);
 	return n;
 }

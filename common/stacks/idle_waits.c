@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The table of waits at rest; see idle_waits.h.
+ *
+ * A thread that waits in epoll_wait() may wait for a lock (a backend of postgres does), so a system
+ * call says nothing by itself. What counts is who called it: a function that waits for the next
+ * piece of work, whatever that will be. It is looked for near the wait only; further out it is the
+ * loop that runs a handler, and the handler waits for something of its own.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "output/profile.h"
+#include "stacks/idle_waits.h"
+
+#define LIBC_FRAMES 4 /* of its own that libc may have below the function that was called */
+#define VIA_FRAMES  8 /* between the wait and the loop */
+
+/* What a thread at rest waits in: functions of libc, as their callers and their symbols call them. */
+static const char *const waits[] = {
+	"accept",
+	"accept4",
+	"clock_nanosleep",
+	"epoll_pwait",
+	"epoll_pwait2",
+	"epoll_wait",
+	"io_getevents",
+	"nanosleep",
+	"new_sem_wait_slow64",
+	"poll",
+	"ppoll",
+	"pselect",
+	"pthread_clockjoin_ex",
+	"pthread_cond_clockwait",
+	"pthread_cond_timedwait",
+	"pthread_cond_wait",
+	"select",
+	"sem_clockwait",
+	"sem_timedwait",
+	"sem_wait",
+	"sigsuspend",
+	"sigtimedwait",
+	"sigwait",
+	"sigwaitinfo",
+};
+
+#define MAX_VIA 12
+
+struct idle_loop {
+	const char *function;
+	const char *reason;
+	const char *via[MAX_VIA]; /* how names begin that may stand between it and the wait */
+};
+
+#define GLIB_VIA                                         \
+	{                                                \
+		"[libglib-", "g_main_context_", "g_poll" \
+	}
+#define JAVA_VIA                                                               \
+	{                                                                      \
+		"Monitor::", "os::Plat", "PosixSemaphore::", "os::signal_wait" \
+	}
+#define POSTGRES_VIA                                                       \
+	{                                                                  \
+		"[postgres", "ServerLoop", "WaitEventSetWait", "WaitLatch" \
+	}
+#define PYTHON_VIA                                                                                 \
+	{                                                                                          \
+		"[python", "[libpython", "Py", "_Py", "method_vectorcall_", "_queue_SimpleQueue_", \
+			"lock_PyThread_", "acquire_timed", "Condition.wait (threading.py)",        \
+			"_PollLikeSelector.select (selectors.py)",                                 \
+			"EpollSelector.select (selectors.py)", "select_"                           \
+	}
+
+/* Python's functions with their file, as they are shown. */
+static const struct idle_loop loops[] = {
+	/* event loops: the next event of any of their sources */
+	{ "BaseEventLoop._run_once (base_events.py)", "asyncio: the event loop", PYTHON_VIA },
+	{ "aeMain",
+	  "redis, valkey: the event loop",
+	  { "[redis", "[valkey", "aeProcessEvents", "aeApiPoll" } },
+	{ "aeProcessEvents", "redis, valkey: the event loop", { "aeApiPoll" } },
+	{ "ev_run", "libev: the event loop", { "[libev.so", "epoll_poll", "linuxaio_poll" } },
+	{ "event_base_loop", "libevent: the event loop", { "[libevent", "epoll_dispatch" } },
+	{ "g_main_context_iteration", "GLib: the main loop", GLIB_VIA },
+	{ "g_main_loop_run", "GLib: the main loop", GLIB_VIA },
+	{ "ngx_process_events_and_timers",
+	  "nginx: a worker without requests",
+	  { "ngx_epoll_process_events", "ngx_poll_process_events", "[nginx" } },
+	{ "sd_event_run", "systemd: the event loop", { "[libsystemd", "sd_event_wait" } },
+	{ "sd_event_wait", "systemd: the event loop", { "[libsystemd", "process_epoll" } },
+	{ "uv_run", "libuv (node): the event loop", { "uv__io_poll" } },
+
+	/* servers that wait for a client, or for their children */
+	{ "BaseServer.serve_forever (socketserver.py)", "python: no request", PYTHON_VIA },
+	{ "ApplyLauncherMain", "postgres: no subscription to start", POSTGRES_VIA },
+	{ "AutoVacLauncherMain", "postgres: no vacuum is due", POSTGRES_VIA },
+	{ "BackgroundWriterMain", "postgres: nothing to write", POSTGRES_VIA },
+	{ "CheckpointerMain", "postgres: no checkpoint is due", POSTGRES_VIA },
+	{ "PostmasterMain", "postgres: no connection to accept", POSTGRES_VIA },
+	{ "StartAutoVacLauncher", "postgres: no vacuum is due", POSTGRES_VIA },
+	{ "WalWriterMain", "postgres: nothing to write", POSTGRES_VIA },
+	{ "secure_read", "postgres: the client sends nothing", POSTGRES_VIA },
+	{ "handle_connections_sockets", "mariadb: no connection to accept", {} },
+	{ "ngx_master_process_cycle", "nginx: no child has ended", {} },
+
+	/* pools: the next piece of work */
+	{ "Queue.get (queue.py)", "python: a queue is empty", PYTHON_VIA },
+	{ "_worker (thread.py)", "python: a pool without work", PYTHON_VIA },
+	{ "bioProcessBackgroundJobs", "redis, valkey: no background job", {} },
+	{ "g_async_queue_pop", "GLib: a queue is empty", { "[libglib-", "g_cond_wait" } },
+	{ "g_async_queue_timeout_pop", "GLib: a queue is empty", { "[libglib-", "g_cond_wait" } },
+	{ "start_thread", "jemalloc: nothing to give back", { "[libjemalloc" } },
+	{ "uv_cond_wait", "libuv (node): a pool without work", {} },
+	{ "uv_sem_wait", "libuv (node): a thread without work", {} },
+
+	/* the JVM's own threads, as libjvm.so calls them */
+	{ "CallJavaMainInNewThread", "java: the first thread, whose work another one does", {} },
+	{ "CompileQueue::get()", "java: nothing to compile", JAVA_VIA },
+	{ "G1ConcurrentMarkThread::run_service()", "java: nothing to collect", JAVA_VIA },
+	{ "G1ConcurrentRefineThread::run_service()", "java: nothing to collect", JAVA_VIA },
+	{ "G1ServiceThread::sleep_before_next_cycle()", "java: no task is due", JAVA_VIA },
+	{ "GangWorker::loop()", "java: nothing to collect", JAVA_VIA },
+	{ "JVM_WaitForReferencePendingList", "java: no reference to clear", JAVA_VIA },
+	{ "VMThread::wait_for_operation()", "java: no operation to execute", JAVA_VIA },
+	{ "WatcherThread::sleep() const", "java: no task is due", JAVA_VIA },
+	{ "WorkerThread::run()", "java: nothing to collect", JAVA_VIA },
+	{ "signal_thread_entry(JavaThread*, JavaThread*)", "java: no signal", JAVA_VIA },
+};
+
+/* Where kernel threads without work have called schedule(), or a function that does it for them. */
+static const struct idle_loop kernel_threads[] = {
+	{ "io_wq_worker", "io_uring: no request", {} },
+	{ "irq_thread", "no interrupt", {} },
+	{ "irq_wait_for_interrupt", "no interrupt", {} },
+	{ "kauditd_thread", "no audit record", {} },
+	{ "kcompactd", "no memory to compact", {} },
+	{ "khugepaged", "no memory to merge", {} },
+	{ "khugepaged_wait_work", "no memory to merge", {} },
+	{ "kjournald2", "nothing to commit", {} },
+	{ "kswapd", "enough memory", {} },
+	{ "kswapd_try_to_sleep", "enough memory", {} },
+	{ "kthreadd", "no thread to make", {} },
+	{ "kthread_worker_fn", "no work", {} },
+	{ "oom_reaper", "nobody to reap", {} },
+	{ "rcu_gp_kthread", "no grace period", {} },
+	{ "rcu_gp_fqs_loop", "a grace period's timer", {} },
+	{ "rcu_nocb_gp_kthread", "no callback", {} },
+	{ "rcu_tasks_kthread", "no callback", {} },
+	{ "rcu_tasks_one_gp", "no callback", {} },
+	{ "rescuer_thread", "no work", {} },
+	{ "smpboot_thread_fn", "no work for this CPU", {} },
+	{ "worker_thread", "no work", {} },
+	{ "xfsaild", "nothing to write", {} },
+};
+
+/* The kernel's functions between one of a thread's own and the switch. */
+static const char *const schedulers[] = {
+	"__schedule",
+	"schedule",
+	"schedule_hrtimeout_range",
+	"schedule_hrtimeout_range_clock",
+	"schedule_idle",
+	"schedule_preempt_disabled",
+	"schedule_timeout",
+	"schedule_timeout_idle",
+	"schedule_timeout_interruptible",
+	"schedule_timeout_uninterruptible",
+};
+
+static bool is_one_of(const char *name, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+static const struct idle_loop *find_row(const char *name, const struct idle_loop *table, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(name, table[i].function))
+			return &table[i];
+	return NULL;
+}
+
+/* libc's own names are "__poll", "__GI_epoll_wait", "__new_sem_wait_slow64.constprop.0". */
+static const char *plain_name(const char *name, char *buf, size_t size)
+{
+	name += strspn(name, "_");
+	if (!strncmp(name, "GI_", 3))
+		return plain_name(name + 3, buf, size);
+	snprintf(buf, size, "%.*s", (int)strcspn(name, "."), name);
+	return buf;
+}
+
+/* The outermost of the functions of libc that the thread waits in: n where there is none. */
+static size_t find_wait(const struct frame *frames, size_t n)
+{
+	size_t found = n;
+	char name[32];
+
+	for (size_t i = n; i-- > 0 && n - i <= LIBC_FRAMES;)
+		if (is_one_of(plain_name(frames[i].name, name, sizeof(name)), waits,
+			      ARRAY_SIZE(waits)))
+			found = i;
+	return found;
+}
+
+/* A function of Python is known by its file, too: the name alone says little. */
+static const char *full_name(const struct frame *frame, char *buf, size_t size)
+{
+	const char *base;
+
+	if (frame->kind != FRAME_PYTHON || !frame->file)
+		return frame->name;
+	base = strrchr(frame->file, '/');
+	snprintf(buf, size, "%s (%s)", frame->name, base ? base + 1 : frame->file);
+	return buf;
+}
+
+static bool is_via(const struct idle_loop *loop, const struct frame *frame)
+{
+	char buf[64];
+	const char *name = full_name(frame, buf, sizeof(buf));
+
+	for (size_t i = 0; i < MAX_VIA && loop->via[i]; i++)
+		if (!strncmp(name, loop->via[i], strlen(loop->via[i])))
+			return true;
+	return false;
+}
+
+/* Whether the loop itself waits: nothing stands between that isn't its own. */
+static bool waits_itself(const struct idle_loop *loop, const struct frame *inner, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!is_via(loop, &inner[i]))
+			return false;
+	return true;
+}
+
+static const char *find_loop(const struct frame *frames, size_t wait)
+{
+	char buf[64];
+
+	for (size_t i = wait; i-- > 0 && wait - i <= VIA_FRAMES;) {
+		const struct idle_loop *loop =
+			find_row(full_name(&frames[i], buf, sizeof(buf)), loops, ARRAY_SIZE(loops));
+
+		if (loop && waits_itself(loop, &frames[i + 1], wait - i - 1))
+			return loop->reason;
+	}
+	return NULL;
+}
+
+static const char *find_kernel_thread(const struct frame *frames, size_t n)
+{
+	const struct idle_loop *row;
+	char name[32];
+
+	while (n > 0 && is_one_of(frames[n - 1].name, schedulers, ARRAY_SIZE(schedulers)))
+		n--;
+	if (!n)
+		return NULL;
+	row = find_row(plain_name(frames[n - 1].name, name, sizeof(name)), kernel_threads,
+		       ARRAY_SIZE(kernel_threads));
+	return row ? row->reason : NULL;
+}
+
+const char *idle_wait_find(const struct frame *frames, size_t n)
+{
+	size_t n_user = 0, wait;
+
+	while (n_user < n && frames[n_user].kind != FRAME_KERNEL)
+		n_user++;
+	if (!n_user)
+		return find_kernel_thread(frames, n);
+	wait = find_wait(frames, n_user);
+	return wait < n_user ? find_loop(frames, wait) : NULL;
+}

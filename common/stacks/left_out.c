@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The end's lines about what a report leaves out; see left_out.h. */
+#include "base/msg.h"
+#include "output/quantity.h"
+#include "stacks/left_out.h"
+
+void left_out_add(struct left_out *sum, const struct left_out *more)
+{
+	sum->all += more->all;
+	sum->by_remark += more->by_remark;
+	sum->by_name += more->by_name;
+	sum->idle += more->idle;
+}
+
+static double percent(const struct left_out *sums, uint64_t value)
+{
+	return 100.0 * (double)value / (double)sums->all;
+}
+
+void left_out_print(const struct left_out *sums, uint64_t divisor, const char *unit,
+		    const char *remark)
+{
+	char sum[QUANTITY_MAX];
+
+	if (sums->by_remark)
+		msg_info("left out: %s [%s]", quantity_format(sum, sums->by_remark / divisor, unit),
+			 remark);
+	if (sums->by_name)
+		msg_info("left out by --only or --without: %s, %.2f %%",
+			 quantity_format(sum, sums->by_name / divisor, unit),
+			 percent(sums, sums->by_name));
+	if (sums->idle)
+		msg_info("idle: %s, %.2f %%, in pools and event loops at rest, shown as [idle]",
+			 quantity_format(sum, sums->idle / divisor, unit),
+			 percent(sums, sums->idle));
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a report leaves out because it was asked to, and how much that is: nothing vanishes unsaid. */
+#ifndef LEFT_OUT_H
+#define LEFT_OUT_H
+
+#include <stdint.h>
+
+/* Sums of values, in the unit of what BPF adds up. */
+struct left_out {
+	uint64_t all;	    /* shown or not */
+	uint64_t by_remark; /* such as [blocked throughout], by -x */
+	uint64_t by_name;   /* by --only and --without */
+	uint64_t idle;	    /* shown, but without where: --no-idle */
+};
+
+void left_out_add(struct left_out *sum, const struct left_out *more);
+
+/* Prints a line for each. divisor: of values to be in that unit; remark: what by_remark is about. */
+void left_out_print(const struct left_out *sums, uint64_t divisor, const char *unit,
+		    const char *remark);
+
+#endif

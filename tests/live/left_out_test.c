@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a report leaves out because it was asked to: stacks by the names of their frames (--only,
+ * --without) in every tool that has stacks, and waits at rest (--no-idle). What is left out is told.
+ */
+#include "live.h"
+
+#define LEFT_OUT "left out by --only or --without: "
+
+/* A tool, a workload for it, and two functions that are never in the same stack. */
+struct subject {
+	const char *tool, *option;
+	const char *work[5];
+	const char *wanted, *unwanted;
+};
+
+static const struct subject subjects[] = {
+	{ "profile", "-U", { "tree", "1", "spin", "300000" }, "left", "right" },
+	{ "offcputime", "-U", { "tree", "1", "nap", "300000" }, "left", "right" },
+	{ "pagefaults", "-U", { "leaky", "all", "1" }, "leak_realloc", "leak_aligned" },
+	{ "memleak", "-o0", { "leaky", "all", "1" }, "leak_calloc", "leak_strdup" },
+};
+
+/* What the tool prints about the subject's work with an option and a pattern. */
+static struct proc *trace_subject(const struct subject *s, const char *format, const char *option,
+				  const char *name)
+{
+	struct proc *work = work_start_argv(s->work);
+
+	return trace_work(work, ARGV(s->tool, s->option, "--format", format, option,
+				     text_of("^%s$", name), "-p", pid_text(work->pid)));
+}
+
+static bool lacks_tool(const struct subject *s)
+{
+	return !strcmp(s->tool, "memleak") && memleak_lacks();
+}
+
+static const char *const formats[] = { "folded", "text", "json" };
+
+TEST(stacks_are_left_out_by_name)
+{
+	for (size_t i = 0; i < sizeof(subjects) / sizeof(*subjects); i++) {
+		const struct subject *s = &subjects[i];
+
+		for (size_t k = 0; k < 3 && !lacks_tool(s); k++) {
+			struct proc *tool = trace_subject(s, formats[k], "--without", s->unwanted);
+
+			CHECK_STATUS(tool, 0);
+			CHECK_HAS(tool->out, s->wanted);
+			CHECK_LACKS(tool->out, s->unwanted);
+			CHECK_HAS(tool->err, LEFT_OUT);
+		}
+	}
+}
+
+TEST(only_stacks_of_that_name_are_shown)
+{
+	for (size_t i = 0; i < sizeof(subjects) / sizeof(*subjects); i++) {
+		const struct subject *s = &subjects[i];
+		struct proc *tool;
+
+		if (lacks_tool(s))
+			continue;
+		tool = trace_subject(s, "folded", "--only", s->wanted);
+		CHECK_STATUS(tool, 0);
+		CHECK(folded_sum(tool->out, s->work[0], s->wanted) > 0);
+		CHECK_EQ(folded_sum(tool->out, NULL, s->wanted), folded_sum(tool->out, NULL, NULL));
+		CHECK_HAS(tool->err, LEFT_OUT);
+	}
+}
+
+TEST(what_is_no_pattern_is_refused)
+{
+	for (size_t i = 0; i < sizeof(subjects) / sizeof(*subjects); i++) {
+		CHECK_REFUSED("--only: '(' is not a regular expression", subjects[i].tool, "--only",
+			      "(");
+		CHECK_REFUSED("--without: the pattern is empty", subjects[i].tool, "--without", "");
+	}
+}
+
+/* The workload's threads wait in the functions that event loops and pools are known by. */
+TEST(waits_at_rest_are_one_row)
+{
+	struct proc *work = work_start("resting", "300");
+	struct proc *tool =
+		trace_work(work, ARGV("offcputime", "-f", "--no-idle", "-p", pid_text(work->pid)));
+
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_sum(tool->out, "loop", "[idle]") >= 300000);
+	CHECK(folded_sum(tool->out, "pool", "[idle]") >= 300000);
+	CHECK_EQ(folded_sum(tool->out, "loop", "ev_run"), 0);
+	CHECK_EQ(folded_sum(tool->out, "pool", "g_async_queue_pop"), 0);
+	CHECK(folded_sum(tool->out, "handler", "ev_run;handle_request;wait_for_lock") >= 300000);
+	CHECK_EQ(folded_sum(tool->out, "handler", "[idle]"), 0);
+	CHECK_HAS(tool->err, "in pools and event loops at rest, shown as [idle]\n");
+}
+
+TEST(waits_at_rest_have_their_stacks_otherwise)
+{
+	struct proc *work = work_start("resting", "300");
+	struct proc *tool = trace_work(work, ARGV("offcputime", "-f", "-p", pid_text(work->pid)));
+
+	CHECK(folded_sum(tool->out, "loop", "ev_run") >= 300000);
+	CHECK(folded_sum(tool->out, "pool", "g_async_queue_pop") >= 300000);
+	CHECK_LACKS(tool->out, "[idle]");
+	CHECK_LACKS(tool->err, "[idle]");
+}
+
+TEST(kernel_threads_at_rest_are_idle)
+{
+	struct proc *tool = tool_run("offcputime", "-f", "-k", "--no-idle", "1s");
+
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_sum(tool->out, NULL, "[idle]") > 0);
+	CHECK_EQ(folded_sum(tool->out, "kthreadd", NULL),
+		 folded_sum(tool->out, "kthreadd", "[idle]"));
+	CHECK_LACKS(tool->out, ";worker_thread;schedule ");
+}

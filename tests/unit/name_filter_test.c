@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which stacks --only and --without show. */
+#include <stdio.h>
+
+#include "output/name_filter.h"
+#include "output/profile.h"
+#include "unit.h"
+
+/* The filter's decision about "main;work;leaf" with these patterns; NULL: none. */
+static bool keeps(const char *only, const char *without)
+{
+	static const struct frame frames[] = { { .name = "main" },
+					       { .name = "work" },
+					       { .name = "leaf" } };
+	struct name_filter filter = {};
+	bool kept;
+
+	if (only)
+		CHECK_EQ(name_patterns_parse("--only", only, &filter.only), 0);
+	if (without)
+		CHECK_EQ(name_patterns_parse("--without", without, &filter.without), 0);
+	CHECK_EQ(name_filter_is_set(&filter), only || without);
+	kept = name_filter_keeps(&filter, name_filter_judge_frames(&filter, frames, 3));
+	name_filter_free(&filter);
+	return kept;
+}
+
+TEST(without_patterns_everything_is_shown)
+{
+	CHECK(keeps(NULL, NULL));
+}
+
+TEST(any_frame_decides)
+{
+	CHECK(keeps("^work$", NULL));
+	CHECK(keeps("or", NULL));
+	CHECK(!keeps("^or$", NULL));
+	CHECK(!keeps(NULL, "l.af"));
+	CHECK(keeps(NULL, "nothing"));
+	CHECK(keeps("nothing|main", NULL));
+}
+
+TEST(without_goes_before_only)
+{
+	CHECK(!keeps("work", "leaf"));
+	CHECK(keeps("work", "nothing"));
+}
+
+TEST(of_several_patterns_one_is_enough)
+{
+	struct name_filter filter = {};
+
+	CHECK_EQ(name_patterns_parse("--only", "^a$", &filter.only), 0);
+	CHECK_EQ(name_patterns_parse("--only", "^b$", &filter.only), 0);
+	CHECK(name_filter_keeps(&filter, name_filter_judge(&filter, "a")));
+	CHECK(name_filter_keeps(&filter, name_filter_judge(&filter, "b")));
+	CHECK(!name_filter_keeps(&filter, name_filter_judge(&filter, "c")));
+	name_filter_free(&filter);
+}
+
+/* More names than verdicts are kept of: they are the same when they are asked for again. */
+TEST(verdicts_are_bounded_and_stay_right)
+{
+	struct name_filter filter = {};
+	char name[32];
+
+	CHECK_EQ(name_patterns_parse("--without", "7$", &filter.without), 0);
+	for (unsigned int i = 0; i < 300000; i++) {
+		snprintf(name, sizeof(name), "f%u", i % 100000);
+		if (name_filter_keeps(&filter, name_filter_judge(&filter, name)) == (i % 10 == 7))
+			UNIT_FAIL("%s", name);
+	}
+	name_filter_free(&filter);
+}
+
+TEST(what_is_no_pattern_is_an_error)
+{
+	struct name_filter filter = {};
+
+	CHECK(name_patterns_parse("--only", "a[", &filter.only) < 0);
+	CHECK(name_patterns_parse("--only", "", &filter.only) < 0);
+	CHECK(!name_filter_is_set(&filter));
+	name_filter_free(&filter);
+}
