@@ -6,6 +6,7 @@
 #include "abi/unwind_layout.h"
 #include "process/cgroups.h"
 #include "stacks/comm_sums.h"
+#include "stacks/process_flaws.h"
 #include "stacks/stackdefs.h"
 #include "stacks/stacks_spec.h"
 
@@ -28,7 +29,8 @@ struct stack_profile {
 	unsigned int hidden_remark; /* values with it are left out; 0: none */
 	uint64_t hidden;	    /* their sum */
 	struct stack_reasons reasons;
-	uint64_t undefined; /* value of stacks whose definition never arrived */
+	struct process_flaws *flaws; /* NULL: they were counted before */
+	uint64_t undefined;	     /* value of stacks whose definition never arrived */
 
 	/* More definitions may have come. */
 	void (*read_definitions)(void *arg);
