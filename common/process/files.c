@@ -283,12 +283,11 @@ static struct file *get_vdso(struct files *files, pid_t pid, const struct mappin
 
 /*
  * Files that are memory by another name: shared anonymous memory, System V shared memory, huge
- * pages, and what .NET puts its code into so that it need not be writable where it is executed.
+ * pages.
  */
 static bool is_memory(const char *path)
 {
-	static const char *const beginnings[] = { "/dev/zero", "/SYSV", "/anon_hugepage",
-						  "/memfd:doublemapper" };
+	static const char *const beginnings[] = { "/dev/zero", "/SYSV", "/anon_hugepage" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
 		if (!strncmp(path, beginnings[i], strlen(beginnings[i])))
@@ -296,12 +295,23 @@ static bool is_memory(const char *path)
 	return false;
 }
 
+/* What .NET and Erlang put their code into, so that it need not be writable where it is executed. */
+static bool is_code_in_memfd(const struct file *file, const char *path)
+{
+	return !file->is_elf && !strncmp(path, "/memfd:", strlen("/memfd:"));
+}
+
 struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 		       const struct timespec *read_time)
 {
+	struct file *file;
+
 	if (!m->ino)
 		return strcmp(m->path, "[vdso]") ? NULL : get_vdso(files, pid, m);
-	return is_memory(m->path) ? NULL : get_regular(files, pid, m, read_time);
+	if (is_memory(m->path))
+		return NULL;
+	file = get_regular(files, pid, m, read_time);
+	return is_code_in_memfd(file, m->path) ? NULL : file;
 }
 
 static void let_go(struct hashlink *link, void *arg)

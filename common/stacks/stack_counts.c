@@ -53,6 +53,9 @@ static void gather_sum(const void *key_data, const void *sum, void *arg)
 	struct stack_key key = *(const struct stack_key *)key_data;
 	struct stack_counts *counts = arg;
 
+	if (!counts->by_process)
+		process_flaws_count(counts->flaws, counts->defs, &key,
+				    ((const struct stack_sum *)sum)->value);
 	key.user_id = stackdefs_fold(counts->defs, key.user_id);
 	key.waker_id = stackdefs_fold(counts->defs, key.waker_id);
 	if (!counts->by_process)

@@ -7,6 +7,7 @@
 #define STACK_COUNTS_H
 
 #include "run/bpfmap.h"
+#include "stacks/process_flaws.h"
 #include "stacks/stackdefs.h"
 #include "stacks/stacksums.h"
 
@@ -18,6 +19,7 @@ struct stack_counts {
 	uint64_t n_reported;	    /* ... by the report being made */
 	bool has_failed;	    /* printed: nothing is taken away early any more */
 	struct stackdefs *defs;
+	struct process_flaws *flaws; /* counts here what loses its process; the caller's */
 	struct stack_sent_set *sent; /* BPF's memory */
 	bool by_process;	     /* else what processes have in common is one */
 };

@@ -283,6 +283,8 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 	if (a.incomplete)
 		p->undefined += value->value;
 	count_reason(p, key, value->value);
+	if (p->flaws)
+		process_flaws_count(p->flaws, p->defs, key, value->value);
 	p->reasons.python += a.is_python ? value->value : 0;
 	p->reasons.python_bare += a.is_bare ? value->value : 0;
 	p->reasons.go += a.is_go ? value->value : 0;

@@ -8,6 +8,7 @@
 #include "process/cgroups.h"
 #include "stacks/comm_sums.h"
 #include "stacks/left_out.h"
+#include "stacks/process_flaws.h"
 #include "stacks/stackdefs.h"
 #include "stacks/stacks_spec.h"
 
@@ -32,7 +33,8 @@ struct stack_profile {
 	bool folds_idle;	    /* waits at rest become [idle] */
 	struct left_out left_out;
 	struct stack_reasons reasons;
-	uint64_t undefined; /* value of stacks whose definition never arrived */
+	struct process_flaws *flaws; /* NULL: they were counted before */
+	uint64_t undefined;	     /* value of stacks whose definition never arrived */
 
 	/* More definitions may have come. */
 	void (*read_definitions)(void *arg);

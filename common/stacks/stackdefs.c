@@ -260,6 +260,13 @@ const uint64_t *stackdefs_waker(const struct stackdefs *defs, uint64_t id)
 	return trace && trace->kind == STACK_WAKER ? trace->waker : NULL;
 }
 
+const struct stack_flaw *stackdefs_flaw(const struct stackdefs *defs, uint64_t id)
+{
+	const struct trace *trace = find_trace(defs, id);
+
+	return trace && trace->kind == STACK_USER ? &trace->flaw : NULL;
+}
+
 int stackdefs_reason(const struct stackdefs *defs, uint64_t id)
 {
 	const struct trace *trace = find_trace(defs, id);

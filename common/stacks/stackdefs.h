@@ -18,6 +18,7 @@
 #include "symbols/usyms.h"
 
 struct kernelnames;
+struct stack_flaw;
 struct stackdefs;
 
 /* The processes stay the caller's, and outlive this. */
@@ -81,6 +82,9 @@ const struct frame *stackdefs_frames(struct stackdefs *defs, uint64_t id, size_t
 
 /* How the walk of a user stack ended (enum unwind_reason); UNWIND_GOES_ON where it isn't known. */
 int stackdefs_reason(const struct stackdefs *defs, uint64_t id);
+
+/* What a user stack lacks; NULL: it is none, or isn't known. Valid as its frames are. */
+const struct stack_flaw *stackdefs_flaw(const struct stackdefs *defs, uint64_t id);
 
 /* A waker's words: user stack, kernel stack and comm; NULL where its definition never arrived. */
 const uint64_t *stackdefs_waker(const struct stackdefs *defs, uint64_t id);

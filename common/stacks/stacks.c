@@ -37,6 +37,7 @@ struct stacks {
 	struct stack_rings rings;
 	struct stack_reasons reasons; /* of all reports */
 	struct left_out left_out;     /* likewise */
+	struct process_flaws *flaws;  /* likewise */
 };
 
 static const struct stacks defaults = {
@@ -305,6 +306,7 @@ static int start_stacks(struct run *run)
 	size_t n;
 	int err;
 
+	stacks->counts.flaws = stacks->flaws = process_flaws_new();
 	stacks->defs = stackdefs_new(user_stacks_processes(stacks->user_stacks), &stacks->symbols);
 	programs = ownprogs_list(run, &n);
 	stackdefs_set_own(stacks->defs, programs, n);
@@ -413,6 +415,8 @@ static void print_reasons(struct making *making)
 		stack_reasons_print_go(all);
 		if (!making->stacks->no_python)
 			stack_reasons_print_python(all);
+		process_flaws_print(making->stacks->flaws,
+				    user_stacks_lack_tables(making->stacks->user_stacks));
 	} else if (msg_verbose) {
 		stack_reasons_print(&making->profile.reasons);
 	}
@@ -511,6 +515,7 @@ static int make_report(struct run *run, const struct writer *writer)
 			     .hidden_remark = hidden_remark(run),
 			     .names = &stacks->names,
 			     .folds_idle = decide(spec_of(run)->folds_idle, run, false),
+			     .flaws = run->is_peek ? NULL : stacks->flaws,
 			     .read_definitions = read_definitions,
 			     .arg = stacks },
 	};
@@ -564,6 +569,7 @@ static void finish_stacks(struct run *run)
 	cgroups_free(stacks->cgroups);
 	name_filter_free(&stacks->names);
 	stack_counts_free(&stacks->counts);
+	process_flaws_free(stacks->flaws);
 	stack_rings_close(&stacks->rings);
 	stackdefs_free(stacks->defs);
 	user_stacks_free(stacks->user_stacks);

@@ -20,6 +20,7 @@
 struct traces {
 	struct hashtable table; /* by id */
 	struct strpool *names;	/* of frames */
+	struct processes *processes;
 	struct usyms *usyms;
 	struct python_codes *codes;
 	struct background *background;
@@ -49,6 +50,7 @@ struct traces *traces_new(struct processes *processes, const struct dso_options 
 
 	traces->names = strpool_new();
 	traces->background = background_new();
+	traces->processes = processes;
 	traces->usyms = new_usyms(processes, options, traces->background);
 	traces->codes = python_codes_new();
 	traces->places = options && options->places;
@@ -118,6 +120,7 @@ static size_t places_bytes(uint32_t n)
 static bool is_same(const struct trace *a, const struct trace *b)
 {
 	return a->kind == b->kind && a->reason == b->reason && a->n == b->n &&
+	       a->flaw.runtime == b->flaw.runtime &&
 	       !memcmp(a->waker, b->waker, sizeof(a->waker)) &&
 	       !memcmp(a->places, b->places, places_bytes(a->n));
 }
@@ -186,9 +189,12 @@ static void locate(struct traces *traces, const struct stack_def *def, uint32_t 
 static void take_user(struct traces *traces, const struct stack_def *def, struct trace *draft)
 {
 	uint32_t n = python_places_native(def);
-	struct place native[STACK_DEPTH] = {};
+	struct place native[STACK_DEPTH] = {}, *places = n < def->n_words ? native : draft->places;
 
-	locate(traces, def, n, n < def->n_words ? native : draft->places);
+	locate(traces, def, n, places);
+	draft->flaw = stack_flaw_find(traces->processes, def, places, n);
+	if (draft->flaw.file)
+		draft->flaw.file = strpool_intern(traces->names, draft->flaw.file);
 	draft->n = n;
 	if (n < def->n_words)
 		draft->n = python_places_merge(traces->codes, def, native, draft->places);
@@ -390,13 +396,16 @@ static char *describe_place(const char *dso, const struct location *location, bo
 	return mem_printf("[%s@0x%llx]", dso, (unsigned long long)location->offset);
 }
 
-static const char *user_frame_name(struct traces *traces, const struct location *location,
-				   bool is_return)
+static const char *user_frame_name(struct traces *traces, const struct trace *trace, uint32_t i)
 {
+	const struct location *location = &trace->places[i].location;
+	bool is_return = trace->places[i].is_return;
 	const char *name = usyms_name(location, is_return), *dso;
 
 	if (name)
 		return strpool_intern(traces->names, name);
+	if (trace->flaw.runtime && usyms_is_made(location))
+		return "[jit]";
 	dso = usyms_dso_name(location);
 	if (!dso)
 		return "[unknown]";
@@ -418,6 +427,11 @@ static void add_place(struct traces *traces, struct frame *frame, const struct l
 		frame->symbol = strpool_intern(traces->names, symbol);
 }
 
+static bool is_jit(const struct trace *trace, const struct location *location)
+{
+	return usyms_is_jit(location) || (trace->flaw.runtime && usyms_is_made(location));
+}
+
 /*
  * An address may be in several functions: those inlined there, innermost first, and their caller.
  */
@@ -427,7 +441,7 @@ static void append_user_frames(struct traces *traces, struct trace *trace, uint3
 	const struct srcframe *lines;
 	bool is_return = trace->places[i].is_return;
 	size_t n = usyms_lines(location, is_return, &lines);
-	struct frame frame = { .name = user_frame_name(traces, location, is_return) };
+	struct frame frame = { .name = user_frame_name(traces, trace, i) };
 
 	add_place(traces, &frame, location, is_return);
 	for (size_t k = 0; k < n && lines[k].function; k++)
@@ -437,7 +451,7 @@ static void append_user_frames(struct traces *traces, struct trace *trace, uint3
 						     .kind = FRAME_INLINED,
 						     .image = frame.image,
 						     .address = frame.address });
-	frame.kind = usyms_is_jit(location) ? FRAME_JIT : FRAME_USER;
+	frame.kind = is_jit(trace, location) ? FRAME_JIT : FRAME_USER;
 	if (n && !lines[n - 1].function) {
 		frame.file = lines[n - 1].file;
 		frame.line = lines[n - 1].line;

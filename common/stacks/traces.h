@@ -16,6 +16,7 @@
 #include "base/hashtable.h"
 #include "output/profile.h"
 #include "stacks/place.h"
+#include "stacks/stack_flaw.h"
 
 #define WAKER_WORDS 4 /* of STACK_WAKER */
 
@@ -24,6 +25,7 @@ struct trace {
 	uint64_t id; /* with STACK_ID_FOLDED */
 	uint32_t kind, reason;
 	uint64_t waker[WAKER_WORDS]; /* of STACK_WAKER, which has no places */
+	struct stack_flaw flaw;	     /* of a user stack */
 	unsigned int n_users;	     /* definitions that stand for it: the caller counts */
 	uint32_t last_used;	     /* by a report */
 	struct frame *frames;	     /* root first; NULL until asked for */

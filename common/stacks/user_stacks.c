@@ -459,6 +459,11 @@ int user_stacks_start(struct user_stacks *us)
 	return unwind_maps_start(us->maps);
 }
 
+bool user_stacks_lack_tables(const struct user_stacks *us)
+{
+	return us->procs && unwind_procs_stats(us->procs).n_refused;
+}
+
 /* What is left has time. */
 void user_stacks_stop(struct user_stacks *us)
 {

@@ -36,6 +36,9 @@ int user_stacks_start(struct user_stacks *us);
 /* The command is held: waits until all its tables are there. */
 void user_stacks_learn_command(struct user_stacks *us);
 
+/* Whether some files have no tables because memory for them ran out. */
+bool user_stacks_lack_tables(const struct user_stacks *us);
+
 /* No more haste: tracing ends. */
 void user_stacks_stop(struct user_stacks *us);
 

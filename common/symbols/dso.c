@@ -267,7 +267,8 @@ static struct dso *dso_of_memory(struct dso_cache *cache, pid_t pid, const char 
 
 	if (!jit)
 		warn_of_jitmap(pid, errno);
-	return get_memory(cache, jit, jit ? &st : &nothing, file_base_name(path));
+	return get_memory(cache, jit, jit ? &st : &nothing,
+			  file_base_name(path[0] == '/' ? "" : path));
 }
 
 struct dso *dso_attach(struct dso_cache *cache, pid_t pid, struct maps *maps, struct mapped *m)

@@ -207,9 +207,17 @@ bool usyms_is_jit(const struct location *loc)
 	return loc->dso && dso_is_jit(loc->dso);
 }
 
+/* The kernel's own code that processes have mapped is none of theirs. */
+bool usyms_is_made(const struct location *loc)
+{
+	return usyms_is_jit(loc) ||
+	       (usyms_is_nameless(loc) && strcmp(dso_name(loc->dso), "[vsyscall]") &&
+		strcmp(dso_name(loc->dso), "[uprobes]"));
+}
+
 bool usyms_is_nameless(const struct location *loc)
 {
-	return loc->dso && dso_is_nameless_memory(loc->dso) && dso_name(loc->dso)[0] == '[';
+	return loc->dso && dso_is_nameless_memory(loc->dso);
 }
 
 const char *usyms_dso_name(const struct location *loc)

@@ -66,6 +66,9 @@ uint64_t usyms_address(const struct location *loc, bool is_return);
 /* The location is in code that was made at run time, and that has names (jitmap.h). */
 bool usyms_is_jit(const struct location *loc);
 
+/* The location is in memory that is no file's: in code that was made at run time. */
+bool usyms_is_made(const struct location *loc);
+
 /* The location is in memory without a file or names: where in it makes no difference. */
 bool usyms_is_nameless(const struct location *loc);
 

@@ -781,10 +781,30 @@ TEST(gives_files_without_symbols_their_name)
 	at = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	loc = locate(us, getpid(), 2, (uintptr_t)at);
 	CHECK_STR(name_of(loc), "");
-	CHECK_STR(usyms_dso_name(&loc), "zero");
+	CHECK_STR(usyms_dso_name(&loc), "[anon]");
 	munmap(at, page);
 	close(fd);
 	unlink(path);
+	close_usyms(us);
+}
+
+/* As compilers use it that have the same memory at two addresses, of which one can be written. */
+TEST(a_memfd_that_is_no_elf_file_is_memory)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	int fd = memfd_create("vmem", MFD_CLOEXEC);
+	struct usyms *us = open_usyms(NULL);
+	struct location loc;
+	void *at;
+
+	CHECK_EQ(ftruncate(fd, page), 0);
+	at = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	loc = locate(us, getpid(), 1, (uintptr_t)at + 5);
+	CHECK_STR(name_of(loc), "");
+	CHECK_STR(usyms_dso_name(&loc), "[anon]");
+	CHECK(usyms_is_made(&loc));
+	munmap(at, page);
+	close(fd);
 	close_usyms(us);
 }
 

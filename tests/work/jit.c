@@ -4,28 +4,36 @@
  * compilers do: jit_made code calls jit_wait(), which blocks until the workload goes.
  * STYLE: java (hexadecimal, a name with blanks and signs), 0x (with that prefix), late (the name
  * comes only after the wait has begun), twice (an earlier definition of the same address is wrong),
- * silent (no name is told), stub (x86-64: the code keeps no frame pointer; jit_wait() also sleeps).
+ * silent (no name is told), stub (x86-64: the code keeps no frame pointer; jit_wait() also sleeps),
+ * busy (silent, and jit_wait() spins, sleeps and keeps memory), lost (the same, and the code puts
+ * something else where the frame pointer is).
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "work.h"
 
-#define JIT_NAME "Ljava/util/HashMap;::resize(I)[B interpreted"
+#define JIT_NAME   "Ljava/util/HashMap;::resize(I)[B interpreted"
+#define KEPT_BYTES (1 << 20)
 
 /* Keeps a frame, calls its argument, returns: frame pointers are how such code is walked. */
 #if defined(__x86_64__)
 static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3 };
 static const unsigned char stub[] = { 0x48, 0x83, 0xec, 0x28, 0xff, 0xd7,
 				      0x48, 0x83, 0xc4, 0x28, 0xc3 };
+static const unsigned char lost[] = { 0x55, 0xbd, 1, 0, 0, 0, 0xff, 0xd7, 0x5d, 0xc3 };
 #elif defined(__aarch64__)
 static const unsigned char code[] = { 0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x00, 0x00,
+				      0x3f, 0xd6, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6 };
+static const unsigned char lost[] = { 0xfd, 0x7b, 0xbf, 0xa9, 0x3d, 0x00, 0x80, 0xd2, 0x00, 0x00,
 				      0x3f, 0xd6, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6 };
 #define stub code
 #endif
 
 static const char *style;
+static bool is_busy;
 static void *made;
 
 static void tell(const char *name)
@@ -42,6 +50,20 @@ static void tell(const char *name)
 	fclose(f);
 }
 
+/* What each tool looks at. */
+static void be_busy(void)
+{
+	uint64_t end_ns = work_clock(CLOCK_MONOTONIC) + 200 * NS_PER_MS;
+	char *kept = malloc(KEPT_BYTES);
+
+	for (size_t i = 0; kept && i < KEPT_BYTES; i += 4096)
+		*(volatile char *)&kept[i] = 1;
+	while (work_clock(CLOCK_MONOTONIC) < end_ns)
+		;
+	usleep(50000);
+	work_wait_end();
+}
+
 WORK_FUNCTION void jit_wait(void)
 {
 	if (!strcmp(style, "late"))
@@ -49,6 +71,8 @@ WORK_FUNCTION void jit_wait(void)
 	work_wait_go();
 	if (!strcmp(style, "stub"))
 		usleep(1000);
+	if (is_busy)
+		be_busy();
 	WORK_KEEP_FRAME();
 }
 
@@ -57,11 +81,14 @@ int main(int argc, char **argv)
 	void (*call)(void (*)(void));
 
 	style = argc > 1 ? argv[1] : "java";
+	is_busy = !strcmp(style, "busy") || !strcmp(style, "lost");
 	made = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (made == MAP_FAILED)
 		return 1;
 	if (!strcmp(style, "stub"))
 		memcpy(made, stub, sizeof(stub));
+	else if (!strcmp(style, "lost"))
+		memcpy(made, lost, sizeof(lost));
 	else
 		memcpy(made, code, sizeof(code));
 	if (mprotect(made, 4096, PROT_READ | PROT_EXEC))
@@ -69,7 +96,7 @@ int main(int argc, char **argv)
 	__builtin___clear_cache(made, (char *)made + 4096);
 	if (!strcmp(style, "twice"))
 		tell("wrong");
-	if (strcmp(style, "late") && strcmp(style, "silent"))
+	if (strcmp(style, "late") && strcmp(style, "silent") && !is_busy)
 		tell(JIT_NAME);
 	memcpy(&call, &made, sizeof(call));
 	call(jit_wait);

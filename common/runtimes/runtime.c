@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Runtimes with a just-in-time compiler; see runtime.h. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "runtimes/runtime.h"
+
+#define FILES(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+/* In this order: a program may have several in it. */
+static const struct runtime runtimes[] = {
+	{
+		.name = "java",
+		.files = FILES("libjvm.so"),
+		.to_complete = "start it with -XX:+PreserveFramePointer, then jcmd PID "
+			       "Compiler.perfmap",
+		.to_name = "jcmd PID Compiler.perfmap",
+	},
+	{
+		.name = ".NET",
+		.files = FILES("libcoreclr.so"),
+		.to_complete = "start it with DOTNET_PerfMapEnabled=1 in its environment",
+		.to_name = "start it with DOTNET_PerfMapEnabled=1 in its environment",
+	},
+	{
+		.name = "node",
+		.files = FILES("node", "nodejs", "libnode.so"),
+		.to_complete = "start it with --perf-basic-prof --interpreted-frames-native-stack",
+		.to_name = "start it with --perf-basic-prof --interpreted-frames-native-stack",
+	},
+	{
+		.name = "erlang",
+		.files = FILES("beam.smp"),
+		.to_complete = "start it with +JPperf true",
+		.to_name = "start it with +JPperf true",
+	},
+	{
+		.name = "julia",
+		.files = FILES("libjulia.so", "libjulia-internal.so"),
+		.to_complete = "start it with ENABLE_JITPROFILING=1 in its environment",
+		.to_name = "start it with ENABLE_JITPROFILING=1 in its environment",
+	},
+	{
+		.name = "mono",
+		.files = FILES("mono", "mono-sgen", "libmonosgen-2.0.so", "libmono-2.0.so"),
+		.to_complete = "start it with mono --jitmap",
+		.to_name = "start it with mono --jitmap",
+	},
+	{
+		.name = "wasmtime",
+		.files = FILES("wasmtime", "libwasmtime.so"),
+		.to_complete = "start it with --profile=perfmap",
+		.to_name = "start it with --profile=perfmap",
+	},
+	{
+		.name = "luajit",
+		.files = FILES("luajit", "libluajit-5.1.so"),
+		.to_complete = "start it with -joff, which is without a compiler",
+	},
+	{
+		.name = "php",
+		.files = FILES("opcache.so", "php", "php-fpm", "php-cgi", "libphp"),
+		.to_complete = "use PHP 8.4, or start it with -d opcache.jit=off",
+		.to_name = "start it with -d opcache.jit_debug=16",
+	},
+	{
+		.name = "ruby",
+		.files = FILES("ruby", "libruby"),
+		.to_complete = "start it with --yjit-perf (Ruby 3.3 or newer)",
+		.to_name = "start it with --yjit-perf (Ruby 3.3 or newer)",
+	},
+};
+
+/* What may stand behind a name: nothing, a version ("8.2", ".1", "-3.1"), or what the kernel adds. */
+static bool is_version(const char *text)
+{
+	text += *text == '.' || *text == '-';
+	return !*text || isdigit((unsigned char)*text) || !strncmp(text, "so", 2) ||
+	       !strcmp(text, " (deleted)");
+}
+
+bool runtime_has_file(const struct runtime *runtime, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+
+	for (const char *const *name = runtime->files; *name; name++) {
+		size_t length = strlen(*name);
+
+		if (!strncmp(base, *name, length) && is_version(base + length))
+			return true;
+	}
+	return false;
+}
+
+static bool has_runtime(const struct maps *maps, const struct runtime *runtime)
+{
+	for (size_t i = 0; i < maps->count; i++)
+		if (runtime_has_file(runtime, maps->items[i].name->path))
+			return true;
+	return false;
+}
+
+const struct runtime *runtime_find(const struct maps *maps)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
+		if (has_runtime(maps, &runtimes[i]))
+			return &runtimes[i];
+	return NULL;
+}
+
+void runtime_advice(char *text, size_t size, const char *advice, pid_t pid)
+{
+	const char *at = pid ? strstr(advice, "PID") : NULL;
+
+	if (at)
+		snprintf(text, size, "%.*s%d%s", (int)(at - advice), advice, pid, at + 3);
+	else
+		snprintf(text, size, "%s", advice);
+}

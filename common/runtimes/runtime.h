@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Runtimes that make code while a program runs: how they are recognised, and what has to be said to
+ * them so that stacks go through that code, and that it has names. What each does is in
+ * doc/runtimes.md.
+ */
+#ifndef RUNTIME_H
+#define RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "process/maps.h"
+
+/* Advice is what somebody is to do: "start it with ..."; "PID" in it stands for the process's. */
+struct runtime {
+	const char *name;
+	const char *const *files; /* by one of which it is recognised; ends with NULL */
+	const char *to_complete;  /* so that stacks through its code are complete, and have names */
+	const char *to_name;	  /* so that its code has names; NULL: there is no way */
+};
+
+/* The runtime of a process, by the files that it executes; NULL: none that is known. */
+const struct runtime *runtime_find(const struct maps *maps);
+
+/*
+ * Whether a file is one of a runtime: the last component of its path is the name, or goes on with a
+ * version ("libnode.so.108", "php8.2").
+ */
+bool runtime_has_file(const struct runtime *runtime, const char *path);
+
+/* Writes an advice with the pid in it; 0: of several processes, so "PID" stays. */
+void runtime_advice(char *text, size_t size, const char *advice, pid_t pid);
+
+#endif

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What tools say of runtimes whose code has no names, or hides its callers: a program that makes
+ * code at run time bears the names of runtimes' programs.
+ */
+#include "live.h"
+
+static const struct {
+	const char *name, *option, *value;
+} tools[] = {
+	{ "profile", "-F", "997" },
+	{ "offcputime", "-m", "1ms" },
+	{ "pagefaults", "--unwind", "auto" },
+	{ "memleak", "--older", "0" },
+};
+
+/* The workload under another name. */
+static struct proc *start_as(const char *name, const char *style)
+{
+	const char *path = text_of("%s/%s", folder_make(), name);
+
+	CHECK(file_copy(work_path("jit"), path));
+	return work_start_in(NULL, NULL, path, ARGV(name, style));
+}
+
+static struct proc *trace_as(size_t tool, const char *name, const char *style, const char *extra,
+			     const char **pid)
+{
+	struct proc *work = start_as(name, style);
+
+	*pid = pid_text(work->pid);
+	return trace_work(work, ARGV(tools[tool].name, "-U", "-p", *pid, tools[tool].option,
+				     tools[tool].value, extra));
+}
+
+/* memleak is the last one: it needs probes with cookies. */
+static size_t usable_tools(void)
+{
+	size_t n = sizeof(tools) / sizeof(*tools);
+	struct proc *tried = tool_run("memleak", "--", "/bin/true");
+
+	return strstr(tried->err, "needs Linux 5.12") || strstr(tried->err, "since Linux") ? n - 1
+											   : n;
+}
+
+#define EACH_TOOL(i) for (size_t i = 0, n_tools = usable_tools(); i < n_tools; i++)
+
+TEST(code_without_names_is_told_with_what_gives_it_names)
+{
+	EACH_TOOL(i)
+	{
+		const char *pid;
+		struct proc *tool = trace_as(i, "node", "busy", "-f", &pid);
+
+		CHECK_HAS(tool->out, ";main;[jit];jit_wait");
+		CHECK_HAS(tool->err, text_of("%s: node (PID %s): ", tools[i].name, pid));
+		CHECK_HAS(tool->err, " % of stacks have JIT code without names: start it with "
+				     "--perf-basic-prof --interpreted-frames-native-stack\n");
+	}
+}
+
+TEST(callers_that_are_lost_in_made_code_are_told_with_what_keeps_them)
+{
+	EACH_TOOL(i)
+	{
+		const char *pid;
+		struct proc *tool = trace_as(i, "libjvm.so", "lost", "-f", &pid);
+
+		CHECK_LACKS(tool->out, ";main;");
+		CHECK_HAS(tool->out, ";[jit];jit_wait");
+		CHECK_HAS(tool->err, text_of("%s: java (PID %s): ", tools[i].name, pid));
+		CHECK_HAS(tool->err,
+			  text_of(" %% of stacks cut in JIT code: start it with "
+				  "-XX:+PreserveFramePointer, then jcmd %s Compiler.perfmap\n",
+				  pid));
+	}
+}
+
+TEST(a_quiet_tool_says_nothing_of_it)
+{
+	struct proc *work = start_as("node", "silent"), *tool;
+
+	tool = tool_run("offcputime", "-U", "-p", pid_text(work->pid), "300ms");
+	CHECK_HAS(tool->err, "offcputime: node (PID ");
+	tool = tool_run("offcputime", "-U", "--quiet", "-p", pid_text(work->pid), "300ms");
+	CHECK_STATUS(tool, 0);
+	CHECK_STR(tool->err, "");
+}
+
+TEST(made_code_of_nobody_known_keeps_its_name)
+{
+	const char *pid;
+	struct proc *tool = trace_as(0, "odd", "lost", "-f", &pid);
+
+	CHECK_HAS(tool->out, ";[anon];jit_wait");
+	CHECK_HAS(tool->err, text_of("odd (PID %s): ", pid));
+	CHECK_HAS(tool->err, " % of stacks cut in JIT code: its compiler is not known");
+}
+
+/* Names that are there need no word. */
+TEST(a_runtime_that_tells_its_names_is_left_alone)
+{
+	struct proc *work = start_as("node", "java"), *tool;
+
+	tool = tool_run("offcputime", "-U", "-p", pid_text(work->pid), "300ms");
+	CHECK_STATUS(tool, 0);
+	CHECK_LACKS(tool->err, "node (PID");
+}
+
+/* As folded stacks and pictures have no pids, what was counted early has lost its process by then. */
+TEST(it_is_told_where_stacks_have_no_pids)
+{
+	struct proc *work = start_as("node", "busy"), *tool;
+
+	tool = trace_work(work, ARGV("profile", "-U", "-f", "-p", pid_text(work->pid), "-F", "997",
+				     "--stack-storage-size", "2"));
+	CHECK_HAS(tool->err, text_of("node (PID %d): ", work->pid));
+}
