@@ -51,11 +51,11 @@ BPF_CFLAGS  := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -iquote bpf -
 	       -Wno-unused-parameter -Wno-missing-field-initializers -fdebug-prefix-map=$(CURDIR)=. -MMD -MP
 COMPILE      = $(Q)mkdir -p $(@D) && $(CC) $(TL_CFLAGS) -c $< -o $@
 
-.PHONY: all static install man man-examples clean deps demo rescue deb format help
+.PHONY: all static install uninstall man man-examples clean deps demo rescue deb format help
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(BINS) ## build all tools (O=folder, V=1, SAN=address,undefined)
+all: $(BINS) $(O)/tracelets ## build all tools (O=folder, V=1, SAN=address,undefined)
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1\t/p' Makefile tests/tests.mk | expand -t 16
@@ -142,10 +142,11 @@ $(O)/tracelets: $(MULTICALL)
 
 static: $(O)/static/tracelets ## all tools in one static binary, O/static/tracelets (ARCH=arm64: cross-built)
 
-install: all ## to DESTDIR, under PREFIX: sbin and share/man/man8
-	install -d '$(DESTDIR)$(PREFIX)/sbin' '$(DESTDIR)$(PREFIX)/share/man/man8'
-	install -m 755 $(BINS) '$(DESTDIR)$(PREFIX)/sbin'
-	install -m 644 man/*.8 '$(DESTDIR)$(PREFIX)/share/man/man8'
+install: $(O)/tracelets ## to DESTDIR, under PREFIX; TOOL_PREFIX=tl-: other names for the tools
+	$(Q)O='$(O)' PREFIX='$(PREFIX)' scripts/install $(TOOLS)
+
+uninstall: ## remove what "make install" has put there
+	$(Q)PREFIX='$(PREFIX)' scripts/install --remove
 
 man: $(patsubst man/%.8,$(O)/man/%.txt,$(wildcard man/*.8)) ## manual pages as text, in O/man
 

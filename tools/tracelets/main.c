@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All tools in one static binary, for rescue images and foreign machines: "tracelets runqlat 5", or
- * by the name it is called as. Each tool's own main() is compiled in under another name; toolset.h,
- * made by the Makefile, lists them.
+ * All tools in one binary: "tracelets runqlat 5", or by the name it is called as, which may have a
+ * prefix: "tl-runqlat 5". Each tool's own main() is compiled in under another name; toolset.h, made
+ * by the Makefile, lists them.
  */
 #include <errno.h>
 #include <limits.h>
@@ -48,6 +48,14 @@ static const struct applet *find_applet(const char *name)
 	return NULL;
 }
 
+/* The tool that a link is: what stands behind the last "-" of its name. */
+static const struct applet *find_linked(const char *link)
+{
+	const char *name = base_name(link), *dash = strrchr(name, '-');
+
+	return find_applet(dash ? dash + 1 : name);
+}
+
 static int print_tools(void)
 {
 	printf("usage: tracelets TOOL [options]   (tracelets TOOL --help)\n"
@@ -69,26 +77,53 @@ static bool is_link_to(const char *path, const char *binary)
 	       !strcmp(resolved, binary);
 }
 
+/*
+ * The way from a folder to a file, so that both can be moved together. Both paths are absolute and
+ * have no links in them. To be freed.
+ */
+static char *relative_path(const char *folder, const char *file)
+{
+	size_t i = 0, common = 0;
+	char *path, *longer;
+
+	for (; folder[i] && folder[i] == file[i]; i++)
+		if (folder[i] == '/')
+			common = i + 1;
+	if (!folder[i] && file[i] == '/')
+		return mem_strdup(file + i + 1);
+	path = mem_strdup(file + common);
+	for (const char *rest = folder + common; rest && *rest; rest = strchr(rest + 1, '/')) {
+		longer = mem_printf("../%s", path);
+		free(path);
+		path = longer;
+	}
+	return path;
+}
+
 static int install_link(const char *binary, const char *folder, const char *name)
 {
 	char *path = mem_printf("%s/%s", folder, name);
+	char *target = relative_path(folder, binary);
 	int err = 0;
 
 	if (is_link_to(path, binary))
 		msg_debug("%s is there already", path);
-	else if (symlink(binary, path))
+	else if (symlink(target, path))
 		err = msg_errno(errno, "making the link %s", path);
+	free(target);
 	free(path);
 	return err;
 }
 
-static int install_links(const char *folder)
+static int install_links(const char *dir)
 {
-	char binary[PATH_MAX];
+	char binary[PATH_MAX], folder[PATH_MAX];
 	int err = 0, e;
 
 	if (!realpath("/proc/self/exe", binary))
 		return msg_errno(errno, "finding out where this program is");
+	if (!realpath(dir, folder))
+		return msg_errno(errno, "looking for the folder %s", dir);
 	for (size_t i = 0; i < ARRAY_SIZE(applets); i++) {
 		e = install_link(binary, folder, applets[i].name);
 		err = err ? err : e;
@@ -123,7 +158,7 @@ static int run_command(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	const struct applet *applet = argc > 0 ? find_applet(base_name(argv[0])) : NULL;
+	const struct applet *applet = argc > 0 ? find_linked(argv[0]) : NULL;
 
 	if (argc == 0)
 		return print_tools();
