@@ -11,6 +11,7 @@
 #include "run/opts.h"
 
 #define HELP_COLUMN   30
+#define HELP_WIDTH    (80 - HELP_COLUMN)
 #define FIRST_LONG_ID 256 /* getopt's values: above every letter */
 
 char opts_letter(const struct opt_set *set, const struct opt *opt)
@@ -171,6 +172,18 @@ int opts_parse(struct opt_set *set, int argc, char **argv)
 	return check_exclusions(set) ? -EINVAL : optind;
 }
 
+/* At a terminal's 80 columns: text goes on below its beginning. */
+static void print_wrapped(const char *text)
+{
+	const char *blank;
+
+	while (strlen(text) > HELP_WIDTH && (blank = memrchr(text, ' ', HELP_WIDTH + 1))) {
+		printf("%.*s\n%*s", (int)(blank - text), text, HELP_COLUMN, "");
+		text = blank + 1;
+	}
+	puts(text);
+}
+
 static void print_opt(const struct opt_set *set, const struct opt *opt)
 {
 	char letter = opts_letter(set, opt), left[80], shortened[8] = "    ";
@@ -180,9 +193,10 @@ static void print_opt(const struct opt_set *set, const struct opt *opt)
 	snprintf(left, sizeof(left), "  %s--%s%s%s", shortened, opt->name, opt->arg ? " " : "",
 		 opt->arg ? opt->arg : "");
 	if (strlen(left) + 2 > HELP_COLUMN)
-		printf("%s\n%*s%s\n", left, HELP_COLUMN, "", opt->help);
+		printf("%s\n%*s", left, HELP_COLUMN, "");
 	else
-		printf("%-*s%s\n", HELP_COLUMN, left, opt->help);
+		printf("%-*s", HELP_COLUMN, left);
+	print_wrapped(opt->help);
 }
 
 void opts_print_help(const struct opt_set *set)

@@ -119,7 +119,7 @@ char opts_letter(const struct opt_set *set, const struct opt *opt);
 /* True if an option of that long name was given. After opts_parse(). */
 bool opts_given(const struct opt_set *set, const char *name);
 
-/* The options of --help on stdout, section by section. */
+/* The options of --help on stdout, section by section, in 80 columns. */
 void opts_print_help(const struct opt_set *set);
 
 #endif
