@@ -31,9 +31,9 @@ Q          := $(if $(V),,@)
 say         = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 $(if $(filter-out $(ARCH),$(file <$(O)/.versions)),$(error $(O) holds what was built for another architecture))
 
-TOOLS   := $(patsubst tools/%.c,%,$(wildcard tools/*.c))
+TOOLS   := $(sort $(patsubst tools/%.c,%,$(wildcard tools/*.c)))
 TRACERS := $(filter $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/*.bpf.c)),$(TOOLS))
-LIBRARY := $(patsubst %.c,$(O)/%.o,$(wildcard common/*/*.c) $(filter-out tools/tracelets/%,$(wildcard tools/*/*.c)))
+LIBRARY := $(patsubst %.c,$(O)/%.o,$(sort $(wildcard common/*/*.c)) $(filter-out tools/tracelets/%,$(sort $(wildcard tools/*/*.c))))
 BINS    := $(TOOLS:%=$(O)/%)
 
 LIBS_MIN    := libbpf >= 1.1 libelf >= 0.180 libdw >= 0.180 liblzma >= 5.2
@@ -45,20 +45,21 @@ WARN        := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -
 CFLAGS      ?= -O2 -g
 INCLUDES    := -iquote common -iquote tools -iquote bpf $(addprefix -iquote $(O)/,skel embed gen)
 TL_CFLAGS    = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE $(INCLUDES) -MMD -MP \
+	       -ffile-prefix-map=$(abspath $(O))=build -ffile-prefix-map=$(CURDIR)=. \
 	       $(shell $(PKG_CONFIG) --cflags $(PACKAGES)) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 TL_LDFLAGS   = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 BPF_CFLAGS  := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -iquote bpf -Ivmlinux -Wall -Wextra \
 	       -Wno-unused-parameter -Wno-missing-field-initializers -fdebug-prefix-map=$(CURDIR)=. -MMD -MP
 COMPILE      = $(Q)mkdir -p $(@D) && $(CC) $(TL_CFLAGS) -c $< -o $@
 
-.PHONY: all static install man man-examples clean deps demo rescue deb format help
+.PHONY: all static install uninstall man man-examples clean deps demo format help
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(BINS) ## build all tools (O=folder, V=1, SAN=address,undefined)
+all: $(BINS) $(O)/tracelets ## build all tools (O=folder, V=1, SAN=address,undefined)
 
 help: ## this list
-	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1\t/p' Makefile tests/tests.mk | expand -t 16
+	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1\t/p' Makefile packaging/packaging.mk tests/tests.mk | expand -t 16
 
 $(O)/.versions: Makefile
 	@mkdir -p $(@D)
@@ -142,10 +143,11 @@ $(O)/tracelets: $(MULTICALL)
 
 static: $(O)/static/tracelets ## all tools in one static binary, O/static/tracelets (ARCH=arm64: cross-built)
 
-install: all ## to DESTDIR, under PREFIX: sbin and share/man/man8
-	install -d '$(DESTDIR)$(PREFIX)/sbin' '$(DESTDIR)$(PREFIX)/share/man/man8'
-	install -m 755 $(BINS) '$(DESTDIR)$(PREFIX)/sbin'
-	install -m 644 man/*.8 '$(DESTDIR)$(PREFIX)/share/man/man8'
+install: $(O)/tracelets ## to DESTDIR, under PREFIX; TOOL_PREFIX=tl-: other names for the tools
+	$(Q)O='$(O)' PREFIX='$(PREFIX)' scripts/install $(TOOLS)
+
+uninstall: ## remove what "make install" has put there
+	$(Q)PREFIX='$(PREFIX)' scripts/install --remove
 
 man: $(patsubst man/%.8,$(O)/man/%.txt,$(wildcard man/*.8)) ## manual pages as text, in O/man
 
@@ -161,17 +163,12 @@ deps: ## install what the build needs (apt-get or dnf)
 demo: all ## trace a real process and show where its time went (root)
 	$(Q)O='$(O)' scripts/demo
 
-rescue: static ## O/rescue: the tools for any initramfs, and an image with kernel, busybox and shell (VM_KERNEL=6.12)
-	$(Q)O='$(O)' packaging/rescue/build
-
-deb: ## Debian packages, in O/deb
-	$(Q)O='$(O)' packaging/deb
-
 format: ## clang-format all C files in place
 	$(Q)clang-format -i $$(find bpf common tools tests vmlinux -name '*.[ch]')
 
 clean: ## remove what was built
 	rm -rf $(O)
 
+include packaging/packaging.mk
 include tests/tests.mk
 -include $(wildcard $(O)/*/*.d $(O)/*/*/*.d $(O)/*/*/*/*.d)

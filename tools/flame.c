@@ -9,22 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
 #include "base/msg.h"
 #include "base/parse.h"
 #include "base/version.h"
+#include "flame/durations.h"
 #include "output/flamegraph.h"
 #include "output/folded_tree.h"
 #include "output/functions.h"
+#include "run/completion.h"
 #include "run/opts.h"
 #include "run/output.h"
 
 #define SUMMARY "Draws folded stacks as a flame graph, compares, merges and lists them."
-
-struct durations {
-	uint64_t before_ns, after_ns; /* 0: not given */
-};
 
 static struct options {
 	struct flamegraph picture;
@@ -40,28 +36,10 @@ static int parse_min_width(const char *what, const char *text, void *dest)
 	return parse_decimal(what, text, 0, 1000, dest);
 }
 
-static int parse_durations(const char *what, const char *text, void *dest)
-{
-	char *before = mem_strdup(text), *after = strchr(before, ',');
-	struct durations *durations = dest;
-	int err;
-
-	if (after)
-		*after++ = '\0';
-	err = after ? parse_duration(what, before, NS_PER_S, &durations->before_ns)
-		    : msg_error("%s: '%s' is not two durations with a comma between", what, text);
-	if (!err)
-		err = parse_duration(what, after, NS_PER_S, &durations->after_ns);
-	if (!err && (!durations->before_ns || !durations->after_ns))
-		err = msg_error("%s: a duration must be more than 0", what);
-	free(before);
-	return err;
-}
-
 static const struct opt opts[] = {
 	{ 0, "diff", NULL, OPT_FLAG(struct options, picture.differential),
 	  "compare: BEFORE AFTER, or one file with two values a line" },
-	{ 0, "durations", "A,B", OPT_PARSED(struct options, durations, parse_durations),
+	{ 0, "durations", "A,B", OPT_PARSED(struct options, durations, durations_parse),
 	  "compare values per time: BEFORE took A, AFTER took B (default: equal totals)" },
 	{ 0, "top", "N", OPT_UINT(struct options, top, 1, UINT32_MAX),
 	  "a table of N functions instead", "merge" },
@@ -78,7 +56,8 @@ static const struct opt opts[] = {
 	{ 0, "title", "TEXT", OPT_STRING(struct options, picture.title), "the picture's title" },
 	{ 0, "subtitle", "TEXT", OPT_STRING(struct options, picture.subtitle), "a line below it" },
 	{ 0, "unit", "NAME", OPT_STRING(struct options, picture.unit),
-	  "of the values: microseconds, nanoseconds, bytes or any word (default samples)" },
+	  "of the values: microseconds, nanoseconds, bytes or any word (default samples)",
+	  .words = "samples microseconds nanoseconds bytes" },
 	{ 0, "width", "PIXELS", OPT_UINT(struct options, picture.width, 100, 100000),
 	  "default 1200" },
 	{ 0, "min-width", "PIXELS", OPT_PARSED(struct options, picture.min_width, parse_min_width),
@@ -87,7 +66,8 @@ static const struct opt opts[] = {
 };
 
 static const struct opt common_opts[] = {
-	{ 0, "output", "FILE", OPT_STRING(struct options, output), "write to FILE, not to stdout" },
+	{ 0, "output", "FILE", OPT_STRING(struct options, output), "write to FILE, not to stdout",
+	  .words = ":files" },
 	{ 0, "quiet", NULL, OPT_FLAG(struct options, quiet),
 	  "print nothing but results, losses and errors" },
 	{ 'h', "help", NULL, OPT_FLAG(struct options, want_help), "print this help" },
@@ -169,8 +149,10 @@ int main(int argc, char **argv)
 	int first;
 
 	if (argc == 0) /* see tool_main() */
-		return printf("  %-12s %s\n", "flame", SUMMARY) < 0;
+		return completion_print_tool("flame", SUMMARY, argv ? *argv : NULL);
 	msg_set_name("flame");
+	if (completion_is_asked(argc, argv))
+		return completion_print(&set, argc, argv, ":files");
 	signal(SIGPIPE, SIG_IGN);
 	first = opts_parse(&set, argc, argv);
 	if (first < 0)

@@ -9,6 +9,7 @@
 #include "base/parse.h"
 #include "modules/exposition.h"
 #include "modules/target.h"
+#include "modules/target_words.h"
 #include "modules/taskstate.h"
 #include "modules/topview.h"
 #include "run/tool.h"
@@ -67,13 +68,13 @@ static int parse_error(const char *what, const char *text, void *dest)
 
 static const struct opt opts[] = {
 	{ 'c', "ppid", "PID", OPT_PARSED(struct options, filter.ppid, target_parse_pid),
-	  "only children of that process" },
+	  "only children of that process", .list = target_words_pids },
 	{ 'T', "top", "[N]", OPT_PARSED(struct options, top, parse_top),
 	  "rows of each table (default 10); --top alone: a live view" },
 	{ 'x', "failures", NULL, OPT_FLAG(struct options, filter.only_failed),
 	  "only calls that fail, and with what" },
 	{ 'e', "errno", "ERRNO", OPT_PARSED(struct options, filter.error, parse_error),
-	  "only calls that fail with that, a name or a number" },
+	  "only calls that fail with that, a name or a number", .list = errname_list },
 	{ 'L', "latency", NULL, OPT_FLAG(struct options, timed), "how long the calls take" },
 	{ 'm', "milliseconds", NULL, OPT_FLAG(struct options, in_ms),
 	  "in milliseconds, not microseconds" },
@@ -82,7 +83,7 @@ static const struct opt opts[] = {
 	{ 0, "by-process-and-syscall", NULL, OPT_FLAG(struct options, by_both),
 	  "by process and call" },
 	{ 0, "syscall", "NAME", OPT_PARSED(struct options, filter.numbers, parse_call),
-	  "only that call" },
+	  "only that call", .list = syscall_list },
 	{ 0, "histogram", NULL, OPT_FLAG(struct options, histograms),
 	  "with -L's table, a histogram for each of its rows" },
 	{ 0, "in-flight", NULL, OPT_FLAG(struct options, in_flight),

@@ -15,6 +15,7 @@
 #include "modules/cpuevents.h"
 #include "modules/sampler.h"
 #include "output/profile.h"
+#include "run/words.h"
 
 struct sampler {
 	uint32_t frequency_hz, only_cpu;
@@ -41,14 +42,31 @@ static int parse_period(const char *what, const char *text, void *dest)
 	return parse_uint(what, text, 1, INT64_MAX, dest);
 }
 
+static int add_cpu(uint32_t cpu, void *words)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", cpu);
+	words_add(words, number, NULL);
+	return 0;
+}
+
+static void list_cpus(const void *values, struct words *words)
+{
+	(void)values;
+	cpulist_visit_online(add_cpu, words);
+}
+
 static const struct opt sampler_opts[] = {
 	{ 'F', "frequency", "HZ", OPT_UINT(struct sampler, frequency_hz, 1, 1000000),
 	  "samples per second and CPU (default 99)", "count-period" },
 	{ 'c', "count-period", "N", OPT_PARSED(struct sampler, period, parse_period),
 	  "a sample every N events (ns of cpu-clock)" },
 	{ 0, "event", "EVENT", OPT_STRING(struct sampler, event_name),
-	  "cycles or cpu-clock (default: cycles where the machine counts them)" },
-	{ 'C', "cpu", "CPU", OPT_UINT(struct sampler, only_cpu, 0, UINT32_MAX), "only that CPU" },
+	  "cycles or cpu-clock (default: cycles where the machine counts them)",
+	  .words = "cycles cpu-clock" },
+	{ 'C', "cpu", "CPU", OPT_UINT(struct sampler, only_cpu, 0, UINT32_MAX), "only that CPU",
+	  .list = list_cpus },
 	{},
 };
 

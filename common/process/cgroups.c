@@ -42,7 +42,7 @@ struct cgroups {
 	int inotify_fd;
 };
 
-static const char *find_root(void)
+const char *cgroups_root(void)
 {
 	struct statfs fs;
 
@@ -54,14 +54,14 @@ static const char *find_root(void)
 
 bool cgroups_are_there(void)
 {
-	return find_root() != NULL;
+	return cgroups_root() != NULL;
 }
 
 /* "0::/system.slice/cron.service" is the line of cgroup2. */
 uint64_t cgroup_of_process(pid_t pid)
 {
 	char file[64], path[PATH_MAX];
-	const char *root = find_root();
+	const char *root = cgroups_root();
 	struct stat st = {};
 	char *text, *line;
 
@@ -252,7 +252,7 @@ struct cgroups *cgroups_new(bool watch)
 {
 	struct cgroups *cgroups = mem_zalloc(1, sizeof(*cgroups));
 
-	cgroups->root = find_root();
+	cgroups->root = cgroups_root();
 	cgroups->inotify_fd = -1;
 	if (watch && cgroups->root)
 		cgroups->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);

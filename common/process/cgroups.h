@@ -27,8 +27,9 @@ struct cgroups;
 struct cgroups *cgroups_new(bool watch);
 void cgroups_free(struct cgroups *cgroups);
 
-/* Whether cgroup2 is mounted. */
+/* Whether cgroup2 is mounted, and where; NULL: nowhere. */
 bool cgroups_are_there(void);
+const char *cgroups_root(void);
 
 /* The id of the cgroup that the process is in; 0: unknown. */
 uint64_t cgroup_of_process(pid_t pid);

@@ -11,6 +11,9 @@
  */
 int command_line_parse(struct run *run, int argc, char **argv);
 
+/* Prints what the last word can become, see completion.h. The value is main()'s. */
+int command_line_complete(struct run *run, int argc, char **argv);
+
 void command_line_print_help(const struct run *run);
 
 #endif

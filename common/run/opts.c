@@ -11,9 +11,10 @@
 #include "run/opts.h"
 
 #define HELP_COLUMN   30
+#define HELP_WIDTH    (80 - HELP_COLUMN)
 #define FIRST_LONG_ID 256 /* getopt's values: above every letter */
 
-static char opt_letter(const struct opt_set *set, const struct opt *opt)
+char opts_letter(const struct opt_set *set, const struct opt *opt)
 {
 	for (const struct opt_letter *own = set->letters; own && own->letter; own++)
 		if (!strcmp(opt->name, own->name))
@@ -28,10 +29,11 @@ static void add_section(struct opt_set *set, const struct opt_section *section)
 			set->uses[set->n_uses++] = (struct opt_use){
 				.opt = opt,
 				.value = (char *)section->values + opt->offset,
+				.values = section->values,
 			};
 }
 
-static void list_uses(struct opt_set *set)
+void opts_list(struct opt_set *set)
 {
 	set->n_uses = 0;
 	for (size_t i = 0; i < set->n_sections; i++)
@@ -48,7 +50,7 @@ static void fill_getopt(const struct opt_set *set, struct option *longs, char *l
 	*letters++ = ':';
 	for (size_t i = 0; i < set->n_uses; i++) {
 		const struct opt *opt = set->uses[i].opt;
-		char letter = opt_letter(set, opt);
+		char letter = opts_letter(set, opt);
 
 		longs[i].name = opt->name;
 		longs[i].has_arg = !opt->arg		   ? no_argument
@@ -102,7 +104,7 @@ static int store(const struct opt_use *use, const char *text)
 static struct opt_use *find_use(struct opt_set *set, int value)
 {
 	for (size_t i = 0; value != '?' && value != ':' && i < set->n_uses; i++)
-		if (value == FIRST_LONG_ID + (int)i || value == opt_letter(set, set->uses[i].opt))
+		if (value == FIRST_LONG_ID + (int)i || value == opts_letter(set, set->uses[i].opt))
 			return &set->uses[i];
 	return NULL;
 }
@@ -153,7 +155,7 @@ int opts_parse(struct opt_set *set, int argc, char **argv)
 	struct opt_use *use;
 	int value;
 
-	list_uses(set);
+	opts_list(set);
 	fill_getopt(set, longs, letters);
 	optind = 0;
 	opterr = 0;
@@ -170,18 +172,31 @@ int opts_parse(struct opt_set *set, int argc, char **argv)
 	return check_exclusions(set) ? -EINVAL : optind;
 }
 
+/* At a terminal's 80 columns: text goes on below its beginning. */
+static void print_wrapped(const char *text)
+{
+	const char *blank;
+
+	while (strlen(text) > HELP_WIDTH && (blank = memrchr(text, ' ', HELP_WIDTH + 1))) {
+		printf("%.*s\n%*s", (int)(blank - text), text, HELP_COLUMN, "");
+		text = blank + 1;
+	}
+	puts(text);
+}
+
 static void print_opt(const struct opt_set *set, const struct opt *opt)
 {
-	char letter = opt_letter(set, opt), left[80], shortened[8] = "    ";
+	char letter = opts_letter(set, opt), left[80], shortened[8] = "    ";
 
 	if (letter)
 		snprintf(shortened, sizeof(shortened), "-%c, ", letter);
 	snprintf(left, sizeof(left), "  %s--%s%s%s", shortened, opt->name, opt->arg ? " " : "",
 		 opt->arg ? opt->arg : "");
 	if (strlen(left) + 2 > HELP_COLUMN)
-		printf("%s\n%*s%s\n", left, HELP_COLUMN, "", opt->help);
+		printf("%s\n%*s", left, HELP_COLUMN, "");
 	else
-		printf("%-*s%s\n", HELP_COLUMN, left, opt->help);
+		printf("%-*s", HELP_COLUMN, left);
+	print_wrapped(opt->help);
 }
 
 void opts_print_help(const struct opt_set *set)

@@ -18,6 +18,7 @@
 #include "run/capabilities.h"
 #include "run/child.h"
 #include "run/command_line.h"
+#include "run/completion.h"
 #include "run/footprint.h"
 #include "run/hooks.h"
 #include "run/loss.h"
@@ -376,6 +377,8 @@ static enum exit_status run_tool(struct life *life, int argc, char **argv)
 	const char *name = life->run.tool->name;
 
 	msg_set_name(name);
+	if (completion_is_asked(argc, argv))
+		return command_line_complete(&life->run, argc, argv);
 	if (command_line_parse(&life->run, argc, argv))
 		return EXIT_USAGE;
 	if (life->run.want_help)
@@ -392,10 +395,8 @@ int tool_main(const struct tool *tool, int argc, char **argv)
 	struct life life = { .child.release_fd = -1, .signal_fd = -1, .timer_fd = -1 };
 	enum exit_status status;
 
-	if (argc == 0) {
-		printf("  %-12s %s\n", tool->name, tool->summary);
-		return EXIT_DONE;
-	}
+	if (argc == 0)
+		return completion_print_tool(tool->name, tool->summary, argv ? *argv : NULL);
 	run_init(&life.run, tool);
 	status = run_tool(&life, argc, argv);
 	run_free(&life.run);

@@ -56,7 +56,8 @@ struct user_stacks {
 static const struct opt unwind_opts[] = {
 	{ 0, "unwind", "METHOD", OPT_STRING(struct unwind_options, method),
 	  "how user stacks are walked: cfi (unwind tables), fp (frame pointers) or auto "
-	  "(default)" },
+	  "(default)",
+	  .words = "cfi fp auto" },
 	{ 0, "unwind-mem", "SIZE", OPT_SIZE(struct unwind_options, mem_bytes),
 	  "memory for unwind tables (default 128M)" },
 	{},

@@ -62,6 +62,10 @@ for source in tools/*.c; do
 	fi
 	list_help "$tool" own >"$dir/help"
 	list_page "$page" >"$dir/page"
+	"$bin/$tool" --help | awk 'length($0) > 80 { print "more than 80 columns: " $0; bad = 1 }
+		/^[a-z].*:$/ { last = $0 }
+		END { exit bad || last != "all tools:" }'
+	result "help_of_${tool}_has_80_columns_and_common_options_last" $?
 	compare "options_of_$tool" "$dir/help" "$dir/page"
 	list_help "$tool" shared >>"$dir/shared"
 	grep -q '^\.Xr tracelets 8' "$page"

@@ -21,6 +21,7 @@ struct shared_values {
 	uint32_t tid;
 	uint64_t bytes, parsed;
 	const char *text;
+	bool wordy;
 };
 
 static struct tool_values tool;
@@ -59,6 +60,9 @@ static const struct opt shared_opts[] = {
 	{ 0, "text", "TEXT", OPT_STRING(struct shared_values, text), "a text" },
 	{ 'd', "twice", "N", OPT_PARSED(struct shared_values, parsed, parse_twice),
 	  "a number, doubled" },
+	{ 'w', "wordy", NULL, OPT_FLAG(struct shared_values, wordy),
+	  "words that end in the last column there is, really one more goes below and so does "
+	  "a_word_that_is_longer_than_all_of_a_line_could_ever_hold" },
 	{ 'r', "rows", "[N]", OPT_PARSED(struct shared_values, parsed, parse_rows),
 	  "a number or none" },
 	{ 0, "a-name-as-long-as-the-column", "N",
@@ -317,6 +321,16 @@ TEST(help_puts_long_options_on_a_line_of_their_own)
 {
 	CHECK(strstr(help_text(), "      --a-name-as-long-as-the-column N\n"
 				  "                              a long one\n"));
+}
+
+TEST(help_is_wrapped_at_80_columns)
+{
+	CHECK(strstr(
+		help_text(),
+		"  -w, --wordy                 words that end in the last column there is, really\n"
+		"                              one more goes below and so does\n"
+		"                              a_word_that_is_longer_than_all_of_a_line_could_"
+		"ever_hold\n"));
 }
 
 TEST(help_shows_the_tools_letter_for_tid)

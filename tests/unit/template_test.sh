@@ -11,11 +11,11 @@ bin=${TRACELETS_BIN:-build}
 
 copy_tree()
 {
-	find Makefile README.md bpf common doc man tests tools vmlinux -type f -print0 |
+	find Makefile README.md bpf common doc man packaging tests tools vmlinux -type f -print0 |
 		tar -cf - --null -T - | tar -xf - -C "$dir" &&
 		mkdir "$dir/build" &&
-		cp -a "$bin"/.versions "$bin"/bpf "$bin"/common "$bin"/embed "$bin"/gen "$bin"/skel "$bin"/tools \
-			"$bin"/libtracelets.a "$dir/build" &&
+		cp -a "$bin"/.versions "$bin"/bpf "$bin"/common "$bin"/embed "$bin"/gen "$bin"/skel "$bin"/static \
+			"$bin"/tools "$bin"/tracelets "$bin"/libtracelets.a "$dir/build" &&
 		for source in tools/*.c; do
 			cp -a "$bin/$(basename "$source" .c)" "$dir/build" || return
 		done

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+struct words;
+
 struct wait_states {
 	uint32_t letters; /* bit i: letter i of STATE_LETTERS (bpf/abi/offcputime.h) */
 	uint32_t mask;	  /* the kernel's state bits; 0: any */
@@ -12,5 +14,8 @@ struct wait_states {
 
 /* An opt_parse_fn: letters of ps(1), or a mask of the kernel's state bits; 0: runnable. */
 int wait_states_parse(const char *what, const char *text, void *dest);
+
+/* An opt_list_fn: the letters, with what they mean. */
+void wait_states_list(const void *values, struct words *words);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All tools in one static binary, for rescue images and foreign machines: "tracelets runqlat 5", or
- * by the name it is called as. Each tool's own main() is compiled in under another name; toolset.h,
- * made by the Makefile, lists them.
+ * All tools in one binary: "tracelets runqlat 5", or by the name it is called as, which may have a
+ * prefix: "tl-runqlat 5". Each tool's own main() is compiled in under another name; toolset.h, made
+ * by the Makefile, lists them.
  */
 #include <errno.h>
 #include <limits.h>
@@ -48,6 +48,14 @@ static const struct applet *find_applet(const char *name)
 	return NULL;
 }
 
+/* The tool that a link is: what stands behind the last "-" of its name. */
+static const struct applet *find_linked(const char *link)
+{
+	const char *name = base_name(link), *dash = strrchr(name, '-');
+
+	return find_applet(dash ? dash + 1 : name);
+}
+
 static int print_tools(void)
 {
 	printf("usage: tracelets TOOL [options]   (tracelets TOOL --help)\n"
@@ -69,31 +77,116 @@ static bool is_link_to(const char *path, const char *binary)
 	       !strcmp(resolved, binary);
 }
 
+/*
+ * The way from a folder to a file, so that both can be moved together. Both paths are absolute and
+ * have no links in them. To be freed.
+ */
+static char *relative_path(const char *folder, const char *file)
+{
+	size_t i = 0, common = 0;
+	char *path, *longer;
+
+	for (; folder[i] && folder[i] == file[i]; i++)
+		if (folder[i] == '/')
+			common = i + 1;
+	if (!folder[i] && file[i] == '/')
+		return mem_strdup(file + i + 1);
+	path = mem_strdup(file + common);
+	for (const char *rest = folder + common; rest && *rest; rest = strchr(rest + 1, '/')) {
+		longer = mem_printf("../%s", path);
+		free(path);
+		path = longer;
+	}
+	return path;
+}
+
 static int install_link(const char *binary, const char *folder, const char *name)
 {
 	char *path = mem_printf("%s/%s", folder, name);
+	char *target = relative_path(folder, binary);
 	int err = 0;
 
 	if (is_link_to(path, binary))
 		msg_debug("%s is there already", path);
-	else if (symlink(binary, path))
+	else if (symlink(target, path))
 		err = msg_errno(errno, "making the link %s", path);
+	free(target);
 	free(path);
 	return err;
 }
 
-static int install_links(const char *folder)
+static int install_links(const char *dir)
 {
-	char binary[PATH_MAX];
+	char binary[PATH_MAX], folder[PATH_MAX];
 	int err = 0, e;
 
 	if (!realpath("/proc/self/exe", binary))
 		return msg_errno(errno, "finding out where this program is");
+	if (!realpath(dir, folder))
+		return msg_errno(errno, "looking for the folder %s", dir);
 	for (size_t i = 0; i < ARRAY_SIZE(applets); i++) {
 		e = install_link(binary, folder, applets[i].name);
 		err = err ? err : e;
 	}
 	return err;
+}
+
+/* ---- completion, see run/completion.h ---- */
+
+static bool begins_with(const char *text, const char *typed)
+{
+	return !strncmp(text, typed, strlen(typed));
+}
+
+/* What stands behind "tracelets", as far as it is no tool's. */
+static int complete_own(int n, char **typed)
+{
+	static const char *const own[] = { "check\twhat this kernel offers to the tools",
+					   "--help\tlist the tools",
+					   "--install\ta link for each tool, in a folder",
+					   "--version\tprint the version" };
+	char tab[] = "\t", *between[] = { tab, NULL };
+
+	if (n == 2 && !strcmp(typed[0], "--install"))
+		return puts(":folders") < 0;
+	for (size_t i = 0; n == 1 && i < ARRAY_SIZE(applets); i++)
+		if (begins_with(applets[i].name, *typed))
+			applets[i].main(0, between);
+	for (size_t i = 0; n == 1 && i < ARRAY_SIZE(own); i++)
+		if (begins_with(own[i], *typed))
+			puts(own[i]);
+	return 0;
+}
+
+static int complete_tool(const struct applet *applet, int n, char **typed)
+{
+	char **argv = mem_zalloc((size_t)n + 3, sizeof(*argv));
+	char name[] = "tracelets", option[] = "--complete";
+	int status;
+
+	argv[0] = name;
+	argv[1] = option;
+	memcpy(argv + 2, typed, (size_t)n * sizeof(*argv));
+	status = applet->main(n + 2, argv);
+	free(argv);
+	return status;
+}
+
+/* words: as they were typed, the command first. */
+static int complete(int n, char **words)
+{
+	const struct applet *applet;
+
+	if (n > 1 && !strcmp(base_name(words[0]), "tracelets")) {
+		applet = n > 2 ? find_applet(words[1]) : NULL;
+		if (!applet)
+			return complete_own(n - 1, words + 1);
+		words++;
+		n--;
+	} else {
+		applet = n > 1 ? find_linked(words[0]) : NULL;
+	}
+	return applet ? complete_tool(applet, n - 1, words + 1) : 0;
 }
 
 /* ---- tracelets itself ---- */
@@ -116,6 +209,8 @@ static int run_command(int argc, char **argv)
 		return features_print(stdout) ? 1 : 0;
 	if (argc == 3 && !strcmp(word, "--install"))
 		return install_links(argv[2]) ? 1 : 0;
+	if (!strcmp(word, "--complete"))
+		return complete(argc - 2, argv + 2);
 	if (!find_applet(word))
 		return print_usage_error(word);
 	return find_applet(word)->main(argc - 1, argv + 1);
@@ -123,7 +218,7 @@ static int run_command(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	const struct applet *applet = argc > 0 ? find_applet(base_name(argv[0])) : NULL;
+	const struct applet *applet = argc > 0 ? find_linked(argv[0]) : NULL;
 
 	if (argc == 0)
 		return print_tools();

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Parsing --durations; see durations.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "base/parse.h"
+#include "flame/durations.h"
+
+int durations_parse(const char *what, const char *text, void *dest)
+{
+	char *before = mem_strdup(text), *after = strchr(before, ',');
+	struct durations *durations = dest;
+	int err;
+
+	if (after)
+		*after++ = '\0';
+	err = after ? parse_duration(what, before, NS_PER_S, &durations->before_ns)
+		    : msg_error("%s: '%s' is not two durations with a comma between", what, text);
+	if (!err)
+		err = parse_duration(what, after, NS_PER_S, &durations->after_ns);
+	if (!err && (!durations->before_ns || !durations->after_ns))
+		err = msg_error("%s: a duration must be more than 0", what);
+	free(before);
+	return err;
+}
