@@ -179,7 +179,7 @@ TEST(a_thread_is_seen_after_12000_others_came_and_went)
 	CHECK(folded_sum(tool->out, "late", "late_nap") >= 101 * 1000);
 	CHECK(folded_count(tool->out, "late", "work_wait_end") >= 1);
 	CHECK(folded_count(tool->out, "early", NULL) >= 1);
-	CHECK_LACKS(tool->err, "lost");
+	CHECK_LACKS(tool->err, "map full"); /* a switch may be lost where programs are preempted */
 	CHECK_LACKS(tool->err, "not traced");
 }
 
