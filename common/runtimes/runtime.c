@@ -72,7 +72,7 @@ static const struct runtime runtimes[] = {
 	},
 };
 
-/* What may stand behind a name: nothing, a version ("8.2", ".1", "-3.1"), or what the kernel adds. */
+/* What may stand behind a name: nothing, a version ("8.2", "-3.1"), or what the kernel adds. */
 static bool is_version(const char *text)
 {
 	text += *text == '.' || *text == '-';
