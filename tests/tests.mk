@@ -11,7 +11,7 @@ LIVES   := $(patsubst %.c,$(O)/%,$(filter-out $(LIVES_NOT_$(ARCH)),$(wildcard te
 FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
 .PHONY: check soak test test-deps live live-files lint fuzz fuzz-files bench bench-deps bench-probes oracle check-cfi check-symbols \
-	check-go check-go-programs vm vm-files vm-oracle vm-deps arm64-deps rescue-test package-deps package-test formats-test formats-deps \
+	check-go check-go-programs check-runtimes vm vm-files vm-oracle vm-deps arm64-deps rescue-test package-deps package-test formats-test formats-deps \
 	browser-test browser-deps
 
 # ---- test programs: one file and the library, with what else its folder needs ----
@@ -237,6 +237,9 @@ check-go: $(O)/tests/go/names $(O)/tests/go/stacks $(O)/tests/go/steps ## names,
 
 check-go-programs: $(BINS) ## stacks of Debian's Go programs at work, on CPU and off: root, GO_PROGRAMS="etcd caddy"
 	$(Q)O='$(O)' tests/run tests/go/programs
+
+check-runtimes: $(BINS) ## stacks of node, Java, PHP, Erlang and others, as doc/runtimes.md has them: root, Debian's mirror
+	$(Q)TRACELETS_BIN='$(O)' tests/runtimes/check
 
 formats-test: $(BINS) $(O)/tests/formats/write ## our formats read by others: go tool pprof, a JSON validator, Prometheus
 	$(Q)O='$(O)' tests/run tests/formats/run tests/formats/prometheus

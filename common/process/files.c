@@ -295,7 +295,7 @@ static bool is_memory(const char *path)
 	return false;
 }
 
-/* What .NET and Erlang put their code into, so that it need not be writable where it is executed. */
+/* What .NET and Erlang put code into, so that it need not be writable where it is executed. */
 static bool is_code_in_memfd(const struct file *file, const char *path)
 {
 	return !file->is_elf && !strncmp(path, "/memfd:", strlen("/memfd:"));

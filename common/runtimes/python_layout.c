@@ -27,13 +27,14 @@ static bool has_known_offsets(const uint64_t *words, size_t n, uint32_t version)
 	       MINOR((uint32_t)words[WORD_VERSION]) == MINOR(version);
 }
 
-/* All of them are used to read with, so none is larger than what is there. */
+/* All of them are used to read with, so none is larger than what is there; the owner is a byte. */
 static bool is_small(const uint64_t *words, const struct parts *at)
 {
-	for (unsigned int i = 1; i <= 5; i++)
+	for (unsigned int i = 1; i <= 3; i++)
 		if (words[at->frame + i] > PYTHON_FRAME_BYTES - sizeof(uint64_t))
 			return false;
-	return words[at->code + 5] < PYTHON_CODE_BYTES - sizeof(uint32_t) &&
+	return words[at->frame + 5] < PYTHON_FRAME_BYTES &&
+	       words[at->code + 5] < PYTHON_CODE_BYTES - sizeof(uint32_t) &&
 	       words[at->code + 9] <= UINT8_MAX && words[at->state + 4] <= UINT16_MAX &&
 	       words[at->thread_id] <= UINT16_MAX && words[WORD_INTERPRETERS] <= UINT16_MAX &&
 	       words[WORD_THREADS] <= UINT16_MAX && words[at->state + 2] <= UINT16_MAX;

@@ -69,25 +69,34 @@ static void search_thread(struct search *s, uint64_t state, uint64_t pointer)
 			count_place(s, s->first + (int32_t)(i * sizeof(*words)));
 }
 
-/* The place of most threads, if it is one. */
-static int32_t choose_place(const struct search *s)
+static unsigned int most_threads(const struct search *s)
 {
 	unsigned int most = 0;
+
+	for (size_t i = 0; i < s->n_found; i++)
+		if (s->found[i].n_threads > most)
+			most = s->found[i].n_threads;
+	return most;
+}
+
+/*
+ * The place of most threads. Among several, the one that is used already: a thread that has the GIL
+ * whenever it is looked at has two, of which the wrong one leads to no frames while it waits; then
+ * the other one alone is found.
+ */
+static int32_t choose_place(const struct search *s, int32_t known)
+{
+	unsigned int most = most_threads(s);
 	int32_t place = 0;
 
-	for (size_t i = 0; i < s->n_found; i++) {
-		if (s->found[i].n_threads == most)
-			place = 0;
-		if (s->found[i].n_threads <= most)
-			continue;
-		most = s->found[i].n_threads;
-		place = s->found[i].place;
-	}
+	for (size_t i = 0; i < s->n_found; i++)
+		if (s->found[i].n_threads == most && (!place || s->found[i].place == known))
+			place = s->found[i].place;
 	return place;
 }
 
 /* The main interpreter's threads: those of others have their states in the same place. */
-int32_t python_place_find(pid_t pid, const struct python_file *python, uint64_t bias)
+int32_t python_place_find(pid_t pid, const struct python_file *python, uint64_t bias, int32_t known)
 {
 	bool is_below = python->version >= SINCE_BELOW;
 	struct search s = { .pid = pid,
@@ -100,5 +109,5 @@ int32_t python_place_find(pid_t pid, const struct python_file *python, uint64_t 
 		search_thread(&s, state, peek_word(pid, state + python->layout.thread_id));
 		state = peek_word(pid, state + python->lists.next);
 	}
-	return choose_place(&s);
+	return choose_place(&s, known);
 }

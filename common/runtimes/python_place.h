@@ -13,9 +13,10 @@
 #include "runtimes/python_layout.h"
 
 /*
- * The distance, or 0: not now. There is no thread yet, the process can't be read, or more places
- * than one would do, which the next look may decide. bias: of the file in the process.
+ * The distance, or 0: not now. There is no thread yet, or the process can't be read. bias: of the
+ * file in the process. known: what was found before, or 0: it stays where others would do as well.
  */
-int32_t python_place_find(pid_t pid, const struct python_file *python, uint64_t bias);
+int32_t python_place_find(pid_t pid, const struct python_file *python, uint64_t bias,
+			  int32_t known);
 
 #endif

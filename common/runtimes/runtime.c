@@ -7,7 +7,8 @@
 #include "base/array.h"
 #include "runtimes/runtime.h"
 
-#define FILES(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define NODE_ADVICE "start it with --perf-basic-prof --interpreted-frames-native-stack"
+#define FILES(...)  ((const char *const[]){ __VA_ARGS__, NULL })
 
 /* In this order: a program may have several in it. */
 static const struct runtime runtimes[] = {
@@ -27,8 +28,8 @@ static const struct runtime runtimes[] = {
 	{
 		.name = "node",
 		.files = FILES("node", "nodejs", "libnode.so"),
-		.to_complete = "start it with --perf-basic-prof --interpreted-frames-native-stack",
-		.to_name = "start it with --perf-basic-prof --interpreted-frames-native-stack",
+		.to_complete = NODE_ADVICE,
+		.to_name = NODE_ADVICE,
 	},
 	{
 		.name = "erlang",
@@ -39,8 +40,6 @@ static const struct runtime runtimes[] = {
 	{
 		.name = "julia",
 		.files = FILES("libjulia.so", "libjulia-internal.so"),
-		.to_complete = "start it with ENABLE_JITPROFILING=1 in its environment",
-		.to_name = "start it with ENABLE_JITPROFILING=1 in its environment",
 	},
 	{
 		.name = "mono",
@@ -73,7 +72,7 @@ static const struct runtime runtimes[] = {
 	},
 };
 
-/* What may stand behind a name: nothing, a version ("8.2", ".1", "-3.1"), or what the kernel adds. */
+/* What may stand behind a name: nothing, a version ("8.2", "-3.1"), or what the kernel adds. */
 static bool is_version(const char *text)
 {
 	text += *text == '.' || *text == '-';

@@ -16,7 +16,7 @@
 struct runtime {
 	const char *name;
 	const char *const *files; /* by one of which it is recognised; ends with NULL */
-	const char *to_complete;  /* so that stacks through its code are complete, and have names */
+	const char *to_complete;  /* so that stacks through its code are complete; NULL: no way */
 	const char *to_name;	  /* so that its code has names; NULL: there is no way */
 };
 

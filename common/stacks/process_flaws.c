@@ -185,7 +185,8 @@ static bool has_followed(const struct process_flaw *p)
 {
 	const struct runtime *runtime = p->runtime;
 
-	return p->has_names && runtime->to_name && !strcmp(runtime->to_complete, runtime->to_name);
+	return p->has_names && runtime->to_complete && runtime->to_name &&
+	       !strcmp(runtime->to_complete, runtime->to_name);
 }
 
 /* What is to be done; false: nothing can be. */

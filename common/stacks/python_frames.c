@@ -175,7 +175,7 @@ static void begin(const struct python_frames *frames, struct process_entry *entr
 	int32_t place = entry->build->place;
 
 	if (!place)
-		place = python_place_find(entry->pid, &entry->build->python, entry->bias);
+		place = python_place_find(entry->pid, &entry->build->python, entry->bias, 0);
 	if (place)
 		publish(frames, entry, place);
 }
@@ -225,7 +225,7 @@ void python_frames_miss(struct python_frames *frames, pid_t pid)
 	entry->n_misses++;
 	if (entry->n_misses & (entry->n_misses - 1))
 		return;
-	place = python_place_find(pid, &entry->build->python, entry->bias);
+	place = python_place_find(pid, &entry->build->python, entry->bias, entry->place);
 	if (place && place != entry->place)
 		publish(frames, entry, place);
 }

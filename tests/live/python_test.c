@@ -2,7 +2,8 @@
 /*
  * Frames of Python's functions. The program that is traced takes down each stack in which it spends
  * time, with lines, and prints them when it is done: what a tool says has to be one of these.
- * TRACELETS_PYTHON: another interpreter than the system's.
+ * TRACELETS_PYTHON: another interpreter than the system's; TRACELETS_PYTHON_SECONDS and _HZ: for
+ * more samples of it.
  */
 #include <ctype.h>
 #include <fcntl.h>
@@ -11,6 +12,14 @@
 #include "live.h"
 
 #define PYTHON "/usr/bin/python3"
+
+/* How long the program is looked at, and how often in a second. */
+static const char *setting(const char *name, const char *usual)
+{
+	const char *value = getenv(name);
+
+	return value ? value : usual;
+}
 
 /*
  * spin() and nap() are where time is spent. Their callers are generators, callbacks of functions in
@@ -115,6 +124,14 @@ static const char program[] =
 	"print('@done', flush=True)\n"
 	"sys.stdin.buffer.read(1)\n";
 
+/*
+ * The interpreter's own function has that name in the system's Python; where each instruction of
+ * byte code has a function of its own (3.14, --with-tail-call-interp), others are seen.
+ */
+#define CHECK_INTERPRETER(tool)                                   \
+	CHECK(getenv("TRACELETS_PYTHON") ? (tool)->out[0] != '\0' \
+					 : lines_with((tool)->out, "_PyEval_EvalFrameDefault"))
+
 static const char *python_path(void)
 {
 	const char *path = getenv("TRACELETS_PYTHON");
@@ -128,12 +145,12 @@ static const char *python_path(void)
 			SKIP("there is no python3"); \
 	} while (0)
 
-static bool write_program(const char *path)
+static bool write_text(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	ssize_t n = fd < 0 ? -1 : write(fd, program, strlen(program));
+	ssize_t n = fd < 0 ? -1 : write(fd, text, strlen(text));
 
-	return !close(fd) && n == (ssize_t)strlen(program);
+	return !close(fd) && n == (ssize_t)strlen(text);
 }
 
 /* extra: its child does the same; or NULL. */
@@ -141,7 +158,7 @@ static struct proc *start_python(const char *seconds, const char *extra)
 {
 	const char *script = text_of("%s/scenes.py", folder_make());
 
-	CHECK(write_program(script));
+	CHECK(write_text(script, program));
 	return work_start_in(NULL, NULL, python_path(), ARGV("python3", script, seconds, extra));
 }
 
@@ -238,9 +255,10 @@ TEST(each_sample_is_a_stack_of_the_program)
 	struct tally tally;
 
 	NEEDS_PYTHON();
-	work = start_python("3", NULL);
-	tool = trace_work(work, ARGV("profile", "-U", "-f", "--lines", "-F", "1999", "-p",
-				     pid_text(work->pid)));
+	work = start_python(setting("TRACELETS_PYTHON_SECONDS", "3"), NULL);
+	tool = trace_work(work,
+			  ARGV("profile", "-U", "-f", "--lines", "-F",
+			       setting("TRACELETS_PYTHON_HZ", "1999"), "-p", pid_text(work->pid)));
 	tally = judge_all(work, tool);
 	CHECK_EQ(tally.wrong, 0);
 	CHECK(tally.right > (uint64_t)at_size(500, 20));
@@ -293,6 +311,34 @@ TEST(a_forked_process_has_them)
 	CHECK(tally.without <= tally.right / 50);
 }
 
+/* It has the interpreter's lock whenever it is looked at, or only then when it sleeps. */
+TEST(a_lone_thread_has_them)
+{
+	static const char *const tools[][3] = { { "profile", "-F", "997" },
+						{ "offcputime", "-m", "1" } };
+	const char *script = text_of("%s/lone.py", folder_make());
+
+	NEEDS_PYTHON();
+	CHECK(write_text(script, "import time\n"
+				 "def busy(end):\n"
+				 "    while time.monotonic() < end:\n"
+				 "        sum(range(1000))\n"
+				 "def work():\n"
+				 "    for i in range(50):\n"
+				 "        busy(time.monotonic() + 0.02)\n"
+				 "        time.sleep(0.005)\n"
+				 "work()\n"));
+	for (size_t i = 0; i < 2; i++) {
+		struct proc *tool = tool_run(tools[i][0], "-U", "-f", tools[i][1], tools[i][2],
+					     "--", python_path(), script);
+
+		CHECK_STATUS(tool, 0);
+		CHECK(folded_count(tool->out, NULL,
+				   i ? "<module> (lone.py);work (lone.py)"
+				     : "work (lone.py);busy (lone.py)") > 0);
+	}
+}
+
 TEST(without_lines_frames_have_their_file)
 {
 	struct proc *work, *tool;
@@ -325,7 +371,7 @@ TEST(stacks_of_memory_have_them)
 
 		CHECK(folded_count(tool->out, NULL, "scenes (scenes.py);grow (scenes.py)") > 0);
 		tool = trace_growth(tools[i][0], tools[i][1], tools[i][2], "--no-python");
-		CHECK(lines_with(tool->out, "_PyEval_EvalFrameDefault") > 0);
+		CHECK_INTERPRETER(tool);
 		CHECK_LACKS(tool->out, ".py)");
 	}
 }
@@ -336,7 +382,7 @@ TEST(waits_of_who_wants_none_have_the_interpreters_functions)
 
 	NEEDS_PYTHON();
 	tool = trace_scenes(start_python("1", NULL), "offcputime", "--no-python", NULL);
-	CHECK(lines_with(tool->out, "_PyEval_EvalFrameDefault") > 0);
+	CHECK_INTERPRETER(tool);
 	CHECK_LACKS(tool->out, ".py)");
 }
 
@@ -347,7 +393,7 @@ TEST(who_wants_none_has_the_interpreters_functions)
 	NEEDS_PYTHON();
 	work = start_python("1", NULL);
 	tool = trace_scenes(work, "profile", "--no-python", NULL);
-	CHECK(lines_with(tool->out, "_PyEval_EvalFrameDefault") > 0);
+	CHECK_INTERPRETER(tool);
 	CHECK_LACKS(tool->out, ".py");
 	work = start_python("1", NULL);
 	tool = trace_scenes(work, "profile", "--unwind", "fp");

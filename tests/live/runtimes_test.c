@@ -107,7 +107,7 @@ TEST(a_runtime_that_tells_its_names_is_left_alone)
 	CHECK_LACKS(tool->err, "node (PID");
 }
 
-/* As folded stacks and pictures have no pids, what was counted early has lost its process by then. */
+/* Folded stacks have no pids: what was counted early has lost its process by the end. */
 TEST(it_is_told_where_stacks_have_no_pids)
 {
 	struct proc *work = start_as("node", "busy"), *tool;

@@ -30,6 +30,39 @@ static void fill_313(uint64_t words[PYTHON_OFFSET_WORDS])
 	words[43] = 200;
 }
 
+/* As Debian's 3.14.10 and 3.15.2 have them, from the first of an interpreter's on. */
+static void fill_314(uint64_t words[PYTHON_OFFSET_WORDS])
+{
+	static const uint64_t said[] = {
+		784, 808,  225864, 7280, 7272, 7344, 7360, 7408, 7688, 7672, 7680, 16,	7784,
+		0,   7800, 7792,   7992, 0,    832,  0,	   8,	 16,   72,   152,  160, 232,
+		32,  88,   8,	   0,	 56,   80,   74,   64,	 0,    216,  112,  120, 128,
+		136, 68,   52,	   96,	 104,  208,  0,	   16,	 8,    416,  24,
+	};
+
+	memset(words, 0, PYTHON_OFFSET_WORDS * sizeof(*words));
+	memcpy(words, "xdebugpy", 8);
+	words[1] = 0x030e0af0;
+	words[3] = 316616;
+	memcpy(&words[4], said, sizeof(said));
+}
+
+static void fill_315(uint64_t words[PYTHON_OFFSET_WORDS])
+{
+	static const uint64_t said[] = {
+		912,  936,  226240, 7272, 7264, 7336, 7352, 7400, 7592, 7576, 7584, 16, 7736, 0,
+		7752, 7744, 7944,   0,	  888,	0,    8,    16,	  72,	80,   88,   96, 176,  184,
+		256,  32,   36,	    40,	  136,	288,  0,    88,	  8,	0,    56,   80, 74,   64,
+		0,    216,  112,    120,  128,	136,  68,   52,	  96,	104,  208,  0,	16,   8,
+	};
+
+	memset(words, 0, PYTHON_OFFSET_WORDS * sizeof(*words));
+	memcpy(words, "xdebugpy", 8);
+	words[1] = 0x030f02f0;
+	words[3] = 346568;
+	memcpy(&words[4], said, sizeof(said));
+}
+
 static const char *find(struct python_file *python, uint32_t version, const uint64_t *words)
 {
 	*python = (struct python_file){ .version = version, .layout.code_type = 0x1234 };
@@ -66,6 +99,30 @@ TEST(offsets_come_from_the_file)
 	CHECK_EQ(python.layout.frame_owner, 70);
 	CHECK_EQ(python.layout.has_cframe, 0);
 	CHECK_EQ(python.layout.code_type, 0x1234);
+}
+
+/* These keep the owner further behind, in the last byte that is read with the frame. */
+TEST(offsets_of_314_and_315_are_taken)
+{
+	uint64_t words[PYTHON_OFFSET_WORDS];
+	struct python_file python;
+
+	fill_314(words);
+	CHECK(!find(&python, 0x030e0af0, words));
+	CHECK_EQ(python.lists.interpreters, 808);
+	CHECK_EQ(python.layout.top, 72);
+	CHECK_EQ(python.layout.thread_id, 152);
+	CHECK_EQ(python.layout.frame_owner, 74);
+	CHECK_EQ(python.layout.code_adaptive, 208);
+	fill_315(words);
+	CHECK(!find(&python, 0x030f02f0, words));
+	CHECK_EQ(python.lists.interpreters, 936);
+	CHECK_EQ(python.layout.top, 72);
+	CHECK_EQ(python.layout.thread_id, 176);
+	CHECK_EQ(python.layout.frame_instr, 56);
+	CHECK_EQ(python.layout.frame_owner, 74);
+	CHECK_EQ(python.layout.code_first_line, 68);
+	CHECK_EQ(python.layout.code_adaptive, 208);
 }
 
 TEST(what_is_not_understood_is_refused)
