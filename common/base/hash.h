@@ -24,4 +24,14 @@ static inline uint64_t hash_words(const uint64_t *words, size_t n)
 	return hash;
 }
 
+/* FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/ */
+static inline uint64_t hash_text(const char *s)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL;
+
+	for (; *s; s++)
+		hash = (hash ^ (unsigned char)*s) * 0x100000001b3ULL;
+	return hash;
+}
+
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/strpool.h"
 
@@ -41,16 +42,6 @@ void strpool_free(struct strpool *pool)
 	free(pool);
 }
 
-/* FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/ */
-static uint64_t hash_string(const char *s)
-{
-	uint64_t hash = 0xcbf29ce484222325ULL;
-
-	for (; *s; s++)
-		hash = (hash ^ (unsigned char)*s) * 0x100000001b3ULL;
-	return hash;
-}
-
 /* The slot that holds s, or the free one where it belongs. */
 static struct slot *find_slot(const struct strpool *pool, const char *s, uint64_t hash)
 {
@@ -77,7 +68,7 @@ static void double_slots(struct strpool *pool)
 
 const char *strpool_intern(struct strpool *pool, const char *s)
 {
-	uint64_t hash = hash_string(s);
+	uint64_t hash = hash_text(s);
 	struct slot *slot = find_slot(pool, s, hash);
 
 	if (slot->string)

@@ -1,21 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Folded stacks: one line per stack, root first, as flame graph programs read them. A line does not
- * say everything about a sample (not its pid, for one), so lines are made first and merged by their
- * text: some readers take the last of several equal lines for the whole.
+ * say everything about a sample (not its pid, for one), so samples are merged by the text that they
+ * have in common: some readers take the last of several equal lines for the whole. Texts are made
+ * again when they are needed, since all together are many times larger than the samples.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/order.h"
 #include "output/escape.h"
 #include "output/writer.h"
 
+/* Samples that have their text in common. */
 struct line {
-	const char *text;
-	uint64_t value;
+	const struct sample *sample; /* one of them */
+	uint64_t hash, value;
+};
+
+/* A text that is made again and again in the same memory. */
+struct scratch {
+	FILE *f;
+	char *text;
+	size_t size;
+};
+
+struct folding {
+	const struct writer_style *style;
+	struct line *lines;
+	size_t n;
+	struct scratch text, other;
 };
 
 static void print_stack(FILE *f, const struct sample *s, const struct writer_style *style)
@@ -27,7 +45,7 @@ static void print_stack(FILE *f, const struct sample *s, const struct writer_sty
 	escape_print(f, s->comm, ";");
 	for (size_t i = 0; i < s->n_frames; i++) {
 		fputs(border && i == border ? ";-;" : ";", f);
-		writer_print_frame(f, &s->frames[i], style, ";");
+		writer_print_frame(f, sample_frame(s, i), style, ";");
 	}
 	if (s->remark) {
 		fputs(";[", f);
@@ -44,71 +62,100 @@ static void check_memory(bool ok)
 	}
 }
 
-/* The text of all lines, each with its terminator, in the profile's order. */
-static char *print_stacks(const struct profile *p, const struct writer_style *style)
+static void open_scratch(struct scratch *scratch)
 {
-	char *text;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-
-	check_memory(f);
-	for (size_t i = 0; i < profile_count(p); i++) {
-		print_stack(f, profile_sample(p, i), style);
-		fputc('\0', f);
-	}
-	check_memory(!ferror(f));
-	check_memory(!fclose(f));
-	return text;
+	scratch->f = open_memstream(&scratch->text, &scratch->size);
+	check_memory(scratch->f);
 }
 
-static int compare_text(const void *a, const void *b)
+static void close_scratch(struct scratch *scratch)
+{
+	check_memory(!fclose(scratch->f));
+	free(scratch->text);
+}
+
+/* Valid until the next one is made there. */
+static const char *make_text(const struct folding *folding, struct scratch *scratch,
+			     const struct sample *s)
+{
+	rewind(scratch->f);
+	print_stack(scratch->f, s, folding->style);
+	fputc('\0', scratch->f);
+	check_memory(!fflush(scratch->f) && !ferror(scratch->f));
+	return scratch->text;
+}
+
+static void list_lines(struct folding *folding, const struct profile *p)
+{
+	folding->n = profile_count(p);
+	folding->lines = mem_zalloc(folding->n, sizeof(*folding->lines));
+	for (size_t i = 0; i < folding->n; i++) {
+		const struct sample *s = profile_sample(p, i);
+
+		folding->lines[i] = (struct line){
+			.sample = s,
+			.hash = hash_text(make_text(folding, &folding->text, s)),
+			.value = s->value,
+		};
+	}
+}
+
+static int compare_hash(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
 
-	return strcmp(x->text, y->text);
+	return order_u64(x->hash, y->hash);
 }
 
+/* Equal values by the stacks, so that output is stable. */
 static int compare_value(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
+	int order = order_u64(y->value, x->value);
 
-	if (x->value != y->value)
-		return x->value < y->value ? 1 : -1;
-	return strcmp(x->text, y->text);
+	if (!order)
+		order = sample_compare_stacks(x->sample, y->sample);
+	return order ? order : order_u64(x->hash, y->hash);
 }
 
-/* Equal lines become one with the sum of their values. Returns the number left. */
-static size_t merge_lines(struct line *lines, size_t n)
+static bool is_same(struct folding *folding, const struct line *a, const struct line *b)
 {
+	return a->hash == b->hash && !strcmp(make_text(folding, &folding->text, a->sample),
+					     make_text(folding, &folding->other, b->sample));
+}
+
+/* Equal lines become one with the sum of their values. */
+static void merge_lines(struct folding *folding)
+{
+	struct line *lines = folding->lines;
 	size_t kept = 0;
 
-	qsort(lines, n, sizeof(*lines), compare_text);
-	for (size_t i = 0; i < n; i++) {
-		if (kept && !strcmp(lines[kept - 1].text, lines[i].text))
+	qsort(lines, folding->n, sizeof(*lines), compare_hash);
+	for (size_t i = 0; i < folding->n; i++) {
+		if (kept && is_same(folding, &lines[kept - 1], &lines[i]))
 			lines[kept - 1].value += lines[i].value;
 		else
 			lines[kept++] = lines[i];
 	}
 	qsort(lines, kept, sizeof(*lines), compare_value);
-	return kept;
+	folding->n = kept;
 }
 
 static void write_folded(FILE *f, struct profile *p, const struct writer_style *style)
 {
-	char *text = print_stacks(p, style), *next = text;
-	size_t n = profile_count(p);
-	struct line *lines = mem_zalloc(n, sizeof(*lines));
+	struct folding folding = { .style = style };
 
-	for (size_t i = 0; i < n; i++) {
-		lines[i].text = next;
-		lines[i].value = profile_sample(p, i)->value;
-		next += strlen(next) + 1;
+	open_scratch(&folding.text);
+	open_scratch(&folding.other);
+	list_lines(&folding, p);
+	merge_lines(&folding);
+	for (size_t i = 0; i < folding.n && folding.lines[i].value; i++) {
+		print_stack(f, folding.lines[i].sample, style);
+		fprintf(f, " %" PRIu64 "\n", folding.lines[i].value);
 	}
-	n = merge_lines(lines, n);
-	for (size_t i = 0; i < n && lines[i].value; i++)
-		fprintf(f, "%s %" PRIu64 "\n", lines[i].text, lines[i].value);
-	free(lines);
-	free(text);
+	close_scratch(&folding.text);
+	close_scratch(&folding.other);
+	free(folding.lines);
 }
 
 const struct writer folded_writer = {

@@ -83,7 +83,7 @@ static void print_stack(FILE *f, const struct profile *p, const struct sample *s
 	json_text(&json, "unit_name", s->group.unit);
 	json_open(&json, "frames", '[');
 	for (size_t i = 0; i < s->n_frames; i++)
-		print_frame(&json, &s->frames[i]);
+		print_frame(&json, sample_frame(s, i));
 	json_close(&json, ']');
 	json_end_line(&json);
 }

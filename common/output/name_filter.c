@@ -98,13 +98,13 @@ unsigned int name_filter_judge(struct name_filter *filter, const char *name)
 	return (unsigned int)verdict;
 }
 
-unsigned int name_filter_judge_frames(struct name_filter *filter, const struct frame *frames,
+unsigned int name_filter_judge_frames(struct name_filter *filter, const struct frame *const *frames,
 				      size_t n)
 {
 	unsigned int verdict = 0;
 
 	for (size_t i = 0; i < n; i++)
-		verdict |= name_filter_judge(filter, frames[i].name);
+		verdict |= name_filter_judge(filter, frames[i]->name);
 	return verdict;
 }
 

@@ -33,7 +33,7 @@ bool name_filter_is_set(const struct name_filter *filter);
  * all its names together.
  */
 unsigned int name_filter_judge(struct name_filter *filter, const char *name);
-unsigned int name_filter_judge_frames(struct name_filter *filter, const struct frame *frames,
+unsigned int name_filter_judge_frames(struct name_filter *filter, const struct frame *const *frames,
 				      size_t n);
 
 /* Whether a stack with that verdict is shown. */

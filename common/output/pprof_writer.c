@@ -14,6 +14,7 @@
 #include <zlib.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/version.h"
@@ -231,25 +232,26 @@ static bool is_same_place(const struct frame *a, const struct frame *b)
 }
 
 /* The frame at *i and, if it is inlined, those that it is inlined in. Leaves *i at the last one. */
-static uint64_t number_location(struct pprof *p, const struct frame *frames, size_t *i)
+static uint64_t number_location(struct pprof *p, const struct sample *s, size_t *i)
 {
-	const struct frame *frame = &frames[*i];
+	const struct frame *frame = sample_frame(s, *i);
 	struct protobuf location = {};
 
 	if (frame->image)
 		protobuf_uint(&location, LOCATION_MAPPING, number_mapping(p, frame->image));
 	protobuf_uint(&location, LOCATION_ADDRESS, frame->address);
 	add_line(p, &location, frame);
-	while (frames[*i].kind == FRAME_INLINED && *i > 0 && is_same_place(frame, &frames[*i - 1]))
-		add_line(p, &location, &frames[--*i]);
+	while (sample_frame(s, *i)->kind == FRAME_INLINED && *i > 0 &&
+	       is_same_place(frame, sample_frame(s, *i - 1)))
+		add_line(p, &location, sample_frame(s, --*i));
 	return number_message(p, &p->locations, PROFILE_LOCATION, &location);
 }
 
 static struct place *find_place(const struct places *places, const struct frame *frame)
 {
-	size_t i = frame_hash(0, frame) & (places->n_slots - 1);
+	size_t i = hash_add(0, (uintptr_t)frame) & (places->n_slots - 1);
 
-	while (places->slots[i].frame && !frame_equal(places->slots[i].frame, frame))
+	while (places->slots[i].frame && places->slots[i].frame != frame)
 		i = (i + 1) & (places->n_slots - 1);
 	return &places->slots[i];
 }
@@ -267,17 +269,18 @@ static void grow_places(struct places *places)
 }
 
 /* As number_location(), of a frame of the profile. What is inlined depends on what it is in. */
-static uint64_t find_location(struct pprof *p, const struct frame *frames, size_t *i)
+static uint64_t find_location(struct pprof *p, const struct sample *s, size_t *i)
 {
+	const struct frame *frame = sample_frame(s, *i);
 	struct place *place;
 
-	if (frames[*i].kind == FRAME_INLINED)
-		return number_location(p, frames, i);
+	if (frame->kind == FRAME_INLINED)
+		return number_location(p, s, i);
 	if (p->places.count * 2 >= p->places.n_slots)
 		grow_places(&p->places);
-	place = find_place(&p->places, &frames[*i]);
+	place = find_place(&p->places, frame);
 	if (!place->frame) {
-		*place = (struct place){ &frames[*i], number_location(p, frames, i) };
+		*place = (struct place){ frame, number_location(p, s, i) };
 		p->places.count++;
 	}
 	return place->location;
@@ -326,20 +329,27 @@ static void list_location(struct pprof *p, uint64_t location)
 	p->list[p->n_list++] = location;
 }
 
+static void list_lone_frame(struct pprof *p, const struct frame *frame)
+{
+	const struct sample s = { .frames = frame, .n_frames = 1 };
+	size_t first = 0;
+
+	list_location(p, number_location(p, &s, &first));
+}
+
 /* pprof leaves out samples without any location, which would be missing from the sums. */
 static void list_locations(struct pprof *p, const struct sample *s)
 {
 	static const struct frame none = { .name = "[no frames]", .kind = FRAME_MARK };
 	const struct frame root = { .name = s->comm, .kind = FRAME_MARK };
-	size_t first = 0;
 
 	p->n_list = 0;
 	for (size_t i = s->n_frames; i-- > 0;)
-		list_location(p, find_location(p, s->frames, &i));
+		list_location(p, find_location(p, s, &i));
 	if (!s->n_frames)
-		list_location(p, number_location(p, &none, &first));
+		list_lone_frame(p, &none);
 	if (p->comm_root)
-		list_location(p, number_location(p, &root, &first));
+		list_lone_frame(p, &root);
 }
 
 static void add_sample(struct pprof *p, const struct sample *s)

@@ -15,24 +15,26 @@
 struct entry {
 	struct sample sample;
 	uint64_t hash;
-	struct frame frames[];
+	const struct frame *frames[];
 };
 
 struct profile {
 	const char *unit;
 	const struct column *columns; /* n_columns of them */
 	size_t n_columns;
-	struct strpool *names;
-	struct entry **entries; /* in the order that profile_sort() gives */
+	struct strpool *names;	       /* but for those of frames */
+	struct frame_table *own_table; /* NULL: samples have frames of the caller's */
+	struct entry **entries;	       /* in the order that profile_sort() gives */
 	size_t count, capacity;
 	struct entry **slots; /* the hash table: linear probing, at most half full */
 	size_t n_slots;	      /* a power of two */
-	struct frame *scratch;
+	const struct frame **scratch;
 	size_t n_scratch;
 	uint64_t total;
 };
 
-struct profile *profile_new_with(const char *unit, const struct column *columns)
+struct profile *profile_new_of(const char *unit, const struct column *columns,
+			       struct frame_table *table)
 {
 	struct profile *p = mem_zalloc(1, sizeof(*p));
 
@@ -41,9 +43,15 @@ struct profile *profile_new_with(const char *unit, const struct column *columns)
 	while (columns && p->n_columns < PROFILE_COLUMNS && columns[p->n_columns].name)
 		p->n_columns++;
 	p->names = strpool_new();
+	p->own_table = table ? NULL : frame_table_new();
 	p->n_slots = 1024;
 	p->slots = mem_zalloc(p->n_slots, sizeof(*p->slots));
 	return p;
+}
+
+struct profile *profile_new_with(const char *unit, const struct column *columns)
+{
+	return profile_new_of(unit, columns, NULL);
 }
 
 struct profile *profile_new(const char *unit)
@@ -61,22 +69,8 @@ void profile_free(struct profile *p)
 	free(p->slots);
 	free(p->scratch);
 	strpool_free(p->names);
+	frame_table_free(p->own_table);
 	free(p);
-}
-
-uint64_t frame_hash(uint64_t hash, const struct frame *frame)
-{
-	hash = hash_add(hash, (uintptr_t)frame->name ^ frame->kind);
-	if (frame->image)
-		hash = hash_add(hash, (uintptr_t)frame->image ^ frame->address);
-	return frame->file ? hash_add(hash, (uintptr_t)frame->file ^ frame->line) : hash;
-}
-
-bool frame_equal(const struct frame *a, const struct frame *b)
-{
-	return a->name == b->name && a->kind == b->kind && a->file == b->file &&
-	       a->line == b->line && a->symbol == b->symbol && a->image == b->image &&
-	       a->address == b->address;
 }
 
 static uint64_t hash_sample(const struct sample *s)
@@ -86,7 +80,7 @@ static uint64_t hash_sample(const struct sample *s)
 	hash = hash_add(hash, (uint64_t)s->pid << 32 | (uint32_t)s->cpu);
 	hash = hash_add(hash, (uintptr_t)s->group.cgroup ^ (unsigned char)s->state);
 	for (size_t i = 0; i < s->n_frames; i++)
-		hash = frame_hash(hash, &s->frames[i]);
+		hash = hash_add(hash, (uintptr_t)s->known[i]);
 	return hash;
 }
 
@@ -94,10 +88,7 @@ static bool frames_equal(const struct sample *a, const struct sample *b)
 {
 	if (a->n_frames != b->n_frames)
 		return false;
-	for (size_t i = 0; i < a->n_frames; i++)
-		if (!frame_equal(&a->frames[i], &b->frames[i]))
-			return false;
-	return true;
+	return !a->n_frames || !memcmp(a->known, b->known, a->n_frames * sizeof(*a->known));
 }
 
 static bool sample_equal(const struct sample *a, const struct sample *b)
@@ -130,22 +121,26 @@ static const char *intern_optional(struct profile *p, const char *text)
 	return text ? strpool_intern(p->names, text) : NULL;
 }
 
-/* The sample with interned names; its frames are in the scratch array until the next call. */
+/* Interns frames into the scratch array, which is valid until the next call. */
+static const struct frame *const *intern_frames(struct profile *p, const struct sample *s)
+{
+	if (s->n_frames > p->n_scratch) {
+		p->scratch = mem_realloc(p->scratch, s->n_frames, sizeof(struct frame *));
+		p->n_scratch = s->n_frames;
+	}
+	for (size_t i = 0; i < s->n_frames; i++)
+		p->scratch[i] = frame_table_get(p->own_table, sample_frame(s, i));
+	return p->scratch;
+}
+
+/* The sample with interned names. */
 static struct sample intern_sample(struct profile *p, const struct sample *s)
 {
 	struct sample own = *s;
 
-	if (s->n_frames > p->n_scratch) {
-		p->scratch = mem_realloc(p->scratch, s->n_frames, sizeof(*p->scratch));
-		p->n_scratch = s->n_frames;
-	}
-	for (size_t i = 0; i < s->n_frames; i++) {
-		p->scratch[i] = s->frames[i];
-		p->scratch[i].name = strpool_intern(p->names, s->frames[i].name);
-		p->scratch[i].file = intern_optional(p, s->frames[i].file);
-		p->scratch[i].symbol = intern_optional(p, s->frames[i].symbol);
-	}
-	own.frames = p->scratch;
+	if (p->own_table)
+		own.known = intern_frames(p, s);
+	own.frames = NULL;
 	own.comm = strpool_intern(p->names, s->comm);
 	own.remark = intern_optional(p, s->remark);
 	own.group.cgroup = intern_optional(p, s->group.cgroup);
@@ -156,13 +151,13 @@ static struct sample intern_sample(struct profile *p, const struct sample *s)
 
 static struct entry *new_entry(const struct sample *s, uint64_t hash)
 {
-	struct entry *e = mem_zalloc(1, sizeof(*e) + s->n_frames * sizeof(*e->frames));
+	struct entry *e = mem_zalloc(1, sizeof(*e) + s->n_frames * sizeof(struct frame *));
 
 	e->sample = *s;
 	e->hash = hash;
 	if (s->n_frames)
-		memcpy(e->frames, s->frames, s->n_frames * sizeof(*e->frames));
-	e->sample.frames = e->frames;
+		memcpy(e->frames, s->known, s->n_frames * sizeof(struct frame *));
+	e->sample.known = e->frames;
 	return e;
 }
 
@@ -246,8 +241,16 @@ static int compare_frames(const struct sample *a, const struct sample *b)
 	int order = 0;
 
 	for (size_t i = 0; !order && i < a->n_frames && i < b->n_frames; i++)
-		order = compare_frame(&a->frames[i], &b->frames[i]);
+		if (a->known[i] != b->known[i])
+			order = compare_frame(a->known[i], b->known[i]);
 	return order ? order : order_u64(a->n_frames, b->n_frames);
+}
+
+int sample_compare_stacks(const struct sample *a, const struct sample *b)
+{
+	int order = compare_names(a->comm, b->comm);
+
+	return order ? order : compare_frames(a, b);
 }
 
 /* Everything that keeps samples apart is compared: no order is left to chance. */

@@ -10,30 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/image.h"
-
-enum frame_kind {
-	FRAME_USER,
-	FRAME_INLINED, /* user code that the compiler put into its caller */
-	FRAME_JIT,     /* user code made at run time */
-	FRAME_PYTHON,  /* a function in Python, in the place of the interpreter that runs it */
-	FRAME_KERNEL,
-	FRAME_MARK, /* not code: a separator or a remark, such as "--" or "[still running]" */
-};
-
-/*
- * In profile_add() texts are borrowed; in a profile's samples they are interned. Frames of one
- * function are equal unless they tell their place, so only those who need places ask for them.
- */
-struct frame {
-	const char *name;
-	enum frame_kind kind;
-	uint32_t line;	    /* of its source, being executed */
-	const char *file;   /* NULL: unknown, or not asked for */
-	const char *symbol; /* what the linker calls it; NULL: the same, unknown or not asked for */
-	const struct image *image; /* borrowed; NULL: in none, or not asked for */
-	uint64_t address; /* in the image, as ELF counts: inside the call where it is a caller's */
-};
+#include "output/frames.h"
 
 /*
  * Other numbers that a tool has for each stack beside its value, and what becomes of them when
@@ -71,7 +48,13 @@ struct sample {
 	uint64_t value;			   /* in the profile's unit */
 	uint64_t columns[PROFILE_COLUMNS]; /* those that the profile has */
 	struct sample_group group;	   /* what it has follows from the cgroup */
+	const struct frame *const *known;  /* instead of frames: those of the profile's table */
 };
+
+static inline const struct frame *sample_frame(const struct sample *s, size_t i)
+{
+	return s->known ? s->known[i] : &s->frames[i];
+}
 
 /* What each of a number of samples stands for, such as "cpu", "nanoseconds", 10101010. */
 struct sample_period {
@@ -86,6 +69,10 @@ struct profile *profile_new(const char *unit);
 
 /* columns: up to one without a name; NULL: none. */
 struct profile *profile_new_with(const char *unit, const struct column *columns);
+
+/* The same, of frames that are all in the caller's table, which outlives it: samples have `known`. */
+struct profile *profile_new_of(const char *unit, const struct column *columns,
+			       struct frame_table *table);
 void profile_free(struct profile *p);
 
 /* Adds a copy of the sample; one that differs from an earlier one in its values only is merged. */
@@ -97,14 +84,15 @@ void profile_scale(struct profile *p, uint64_t divisor);
 /* Hottest first; equal values by comm, pid, then frames, so that output is stable. */
 void profile_sort(struct profile *p);
 
+/* A profile's own samples have their frames as `known`: equal ones have equal addresses. */
 size_t profile_count(const struct profile *p);
 const struct sample *profile_sample(const struct profile *p, size_t i);
+
+/* The order of two of them by their threads' names, then by their frames' names. */
+int sample_compare_stacks(const struct sample *a, const struct sample *b);
+
 uint64_t profile_total(const struct profile *p);
 const char *profile_unit(const struct profile *p);
-
-/* Of frames in samples of one profile, whose texts are interned. */
-uint64_t frame_hash(uint64_t hash, const struct frame *frame);
-bool frame_equal(const struct frame *a, const struct frame *b);
 
 /* The column of that number; NULL: there are not so many. */
 const struct column *profile_column(const struct profile *p, size_t i);

@@ -26,7 +26,8 @@ static void add_sample(struct calltree *tree, const struct sample *s)
 		node = add_text(tree, node, mem_printf("cpu%d", s->cpu), FRAME_MARK);
 	node = calltree_child(tree, node, s->comm, FRAME_USER);
 	for (size_t i = 0; i < s->n_frames; i++)
-		node = add_text(tree, node, writer_frame_text(&s->frames[i]), s->frames[i].kind);
+		node = add_text(tree, node, writer_frame_text(sample_frame(s, i)),
+				sample_frame(s, i)->kind);
 	if (s->remark)
 		node = add_text(tree, node, mem_printf("[%s]", s->remark), FRAME_MARK);
 	calltree_add(tree, node, (struct calltree_value){ .now = s->value });

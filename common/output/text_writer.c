@@ -14,7 +14,7 @@ static void print_frames(FILE *f, const struct sample *s, const struct writer_st
 
 	for (size_t i = s->n_frames; i-- > 0;) {
 		fputs("    ", f);
-		writer_print_frame(f, &s->frames[i], style, NULL);
+		writer_print_frame(f, sample_frame(s, i), style, NULL);
 		fputc('\n', f);
 		if (border && i == border)
 			fputs("    --\n", f);

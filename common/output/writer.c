@@ -50,7 +50,8 @@ static bool is_user(enum frame_kind kind)
 size_t writer_border(const struct sample *s)
 {
 	for (size_t i = 1; i < s->n_frames; i++)
-		if (is_user(s->frames[i - 1].kind) && s->frames[i].kind == FRAME_KERNEL)
+		if (is_user(sample_frame(s, i - 1)->kind) &&
+		    sample_frame(s, i)->kind == FRAME_KERNEL)
 			return i;
 	return 0;
 }

@@ -196,13 +196,13 @@ static const char *plain_name(const char *name, char *buf, size_t size)
 }
 
 /* The outermost of the functions of libc that the thread waits in: n where there is none. */
-static size_t find_wait(const struct frame *frames, size_t n)
+static size_t find_wait(const struct frame *const *frames, size_t n)
 {
 	size_t found = n;
 	char name[32];
 
 	for (size_t i = n; i-- > 0 && n - i <= LIBC_FRAMES;)
-		if (is_one_of(plain_name(frames[i].name, name, sizeof(name)), waits,
+		if (is_one_of(plain_name(frames[i]->name, name, sizeof(name)), waits,
 			      ARRAY_SIZE(waits)))
 			found = i;
 	return found;
@@ -232,21 +232,21 @@ static bool is_via(const struct idle_loop *loop, const struct frame *frame)
 }
 
 /* Whether the loop itself waits: nothing stands between that isn't its own. */
-static bool waits_itself(const struct idle_loop *loop, const struct frame *inner, size_t n)
+static bool waits_itself(const struct idle_loop *loop, const struct frame *const *inner, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!is_via(loop, &inner[i]))
+		if (!is_via(loop, inner[i]))
 			return false;
 	return true;
 }
 
-static const char *find_loop(const struct frame *frames, size_t wait)
+static const char *find_loop(const struct frame *const *frames, size_t wait)
 {
 	char buf[64];
 
 	for (size_t i = wait; i-- > 0 && wait - i <= VIA_FRAMES;) {
 		const struct idle_loop *loop =
-			find_row(full_name(&frames[i], buf, sizeof(buf)), loops, ARRAY_SIZE(loops));
+			find_row(full_name(frames[i], buf, sizeof(buf)), loops, ARRAY_SIZE(loops));
 
 		if (loop && waits_itself(loop, &frames[i + 1], wait - i - 1))
 			return loop->reason;
@@ -254,25 +254,25 @@ static const char *find_loop(const struct frame *frames, size_t wait)
 	return NULL;
 }
 
-static const char *find_kernel_thread(const struct frame *frames, size_t n)
+static const char *find_kernel_thread(const struct frame *const *frames, size_t n)
 {
 	const struct idle_loop *row;
 	char name[32];
 
-	while (n > 0 && is_one_of(frames[n - 1].name, schedulers, ARRAY_SIZE(schedulers)))
+	while (n > 0 && is_one_of(frames[n - 1]->name, schedulers, ARRAY_SIZE(schedulers)))
 		n--;
 	if (!n)
 		return NULL;
-	row = find_row(plain_name(frames[n - 1].name, name, sizeof(name)), kernel_threads,
+	row = find_row(plain_name(frames[n - 1]->name, name, sizeof(name)), kernel_threads,
 		       ARRAY_SIZE(kernel_threads));
 	return row ? row->reason : NULL;
 }
 
-const char *idle_wait_find(const struct frame *frames, size_t n)
+const char *idle_wait_find(const struct frame *const *frames, size_t n)
 {
 	size_t n_user = 0, wait;
 
-	while (n_user < n && frames[n_user].kind != FRAME_KERNEL)
+	while (n_user < n && frames[n_user]->kind != FRAME_KERNEL)
 		n_user++;
 	if (!n_user)
 		return find_kernel_thread(frames, n);

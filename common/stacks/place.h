@@ -10,10 +10,11 @@
 
 struct python_function;
 
-/* Kernel addresses are offsets without dso. */
 struct place {
-	struct location location;
+	struct location location; /* of a kernel address, without dso */
+	bool is_kernel;
 	bool is_return;
+	bool is_made;			      /* at run time, by a runtime that is known */
 	uint32_t line;			      /* of a Python frame, if asked for; 0: none */
 	const struct python_function *python; /* NULL: a native frame */
 };

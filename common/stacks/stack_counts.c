@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tables of counts by stack; see stack_counts.h. */
 #include <errno.h>
+#include <signal.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/msg.h"
 #include "stacks/stack_counts.h"
+
+#define MANY_SUMS 32768 /* some 500 bytes each, in a report */
 
 void stack_counts_configure(struct run *run, const struct stack_counts *counts)
 {
@@ -63,6 +67,25 @@ static void gather_sum(const void *key_data, const void *sum, void *arg)
 	stack_sums_add(&counts->gathered, &key, sum);
 }
 
+static bool is_gone(uint32_t tgid)
+{
+	return kill((pid_t)tgid, 0) && errno == ESRCH;
+}
+
+/* Sums by process are as many as there are processes: those of the dead are merged. */
+static void bound_sums(struct stack_counts *counts)
+{
+	if (!counts->by_process || counts->gathered.n < MANY_SUMS + 2 * counts->n_folded)
+		return;
+	stack_sums_fold(&counts->gathered, is_gone);
+	counts->n_folded = counts->gathered.n;
+	if (!counts->has_folded)
+		msg_warn("more than %d stacks of processes: those of ended ones are shown with the "
+			 "pid 0 (report more often to see their pids)",
+			 MANY_SUMS);
+	counts->has_folded = true;
+}
+
 void stack_counts_gather(const struct run *run, struct stack_counts *counts)
 {
 	uint64_t n = counts->has_failed ? 0 : count_added(run);
@@ -74,6 +97,7 @@ void stack_counts_gather(const struct run *run, struct stack_counts *counts)
 		counts->has_failed = true;
 	else
 		stackdefs_end_turn(counts->defs, forget_sent, counts);
+	bound_sums(counts);
 }
 
 void stack_counts_begin(const struct run *run, struct stack_counts *counts)
@@ -93,6 +117,7 @@ void stack_counts_end(const struct run *run, struct stack_counts *counts)
 	if (run->is_peek)
 		return;
 	stack_sums_clear(&counts->gathered);
+	counts->n_folded = 0;
 	counts->n_gathered = counts->n_reported;
 	stackdefs_end_turn(counts->defs, forget_sent, counts);
 }

@@ -15,8 +15,10 @@ struct stack_counts {
 	struct map_pair tables;
 	uint32_t size;		    /* stacks that there is room for */
 	struct stack_sums gathered; /* taken away since the last report */
+	size_t n_folded;	    /* sums that were left when pids were last given up */
 	uint64_t n_gathered;	    /* stacks added to the tables by then */
 	uint64_t n_reported;	    /* ... by the report being made */
+	bool has_folded;	    /* printed */
 	bool has_failed;	    /* printed: nothing is taken away early any more */
 	struct stackdefs *defs;
 	struct process_flaws *flaws; /* counts here what loses its process; the caller's */

@@ -17,7 +17,7 @@
 struct assembly {
 	struct stackdefs *defs;
 	bool without_kernel, are_waits, folds_idle;
-	struct frame frames[MAX_FRAMES];
+	const struct frame *frames[MAX_FRAMES]; /* of stackdefs_frame_table() */
 	size_t n;
 	char waker[32];	 /* its comm, or the interrupt */
 	bool incomplete; /* a definition is missing */
@@ -25,57 +25,62 @@ struct assembly {
 	bool is_at_rest; /* in a pool or an event loop */
 };
 
-static void append_mark(struct assembly *a, const char *name)
+static void append_frame(struct assembly *a, const struct frame *frame)
 {
 	if (a->n < MAX_FRAMES)
-		a->frames[a->n++] = (struct frame){ .name = name, .kind = FRAME_MARK };
+		a->frames[a->n++] = frame;
 }
 
-static const struct frame *find_frames(struct assembly *a, uint64_t id, size_t *n)
+/* One that no code is behind. */
+static void append_made(struct assembly *a, const char *name, enum frame_kind kind)
 {
-	const struct frame *frames = stackdefs_frames(a->defs, id, n);
+	const struct frame made = { .name = name, .kind = kind };
+	const struct frame *frame = frame_table_get(stackdefs_frame_table(a->defs), &made);
+
+	append_frame(a, frame);
+	frame_release(frame); /* it is there as long as the report */
+}
+
+static const struct frame *const *find_frames(struct assembly *a, uint64_t id, size_t *n)
+{
+	const struct frame *const *frames = stackdefs_frames(a->defs, id, n);
 
 	if (id && !frames)
 		a->incomplete = true;
 	return frames;
 }
 
-static void append_frames(struct assembly *a, const struct frame *frames, size_t n)
+static void append_reversed(struct assembly *a, const struct frame *const *frames, size_t n)
 {
-	for (size_t i = 0; i < n && a->n < MAX_FRAMES; i++)
-		a->frames[a->n++] = frames[i];
-}
-
-static void append_reversed(struct assembly *a, const struct frame *frames, size_t n)
-{
-	while (n > 0 && a->n < MAX_FRAMES)
-		a->frames[a->n++] = frames[--n];
+	while (n > 0)
+		append_frame(a, frames[--n]);
 }
 
 static void append_stack(struct assembly *a, uint64_t id)
 {
 	size_t n;
-	const struct frame *frames = find_frames(a, id, &n);
+	const struct frame *const *frames = find_frames(a, id, &n);
 
-	append_frames(a, frames, n);
+	for (size_t i = 0; i < n; i++)
+		append_frame(a, frames[i]);
 }
 
-/* The frame by which the innermost interrupt entered the kernel; NULL: there was none. */
-static const struct frame *find_interrupt(const struct frame *frames, size_t n)
+/* How many frames there are from the one on by which the innermost interrupt entered the kernel. */
+static size_t count_interrupts(const struct frame *const *frames, size_t n)
 {
-	while (n > 0)
-		if (interrupt_is_entry(frames[--n].name))
-			return &frames[n];
-	return NULL;
+	for (size_t i = n; i > 0; i--)
+		if (interrupt_is_entry(frames[i - 1]->name))
+			return n - i + 1;
+	return 0;
 }
 
 /* "[interrupt] timer"; the most exact cause is that of the frame next to the leaf. */
-static void name_interrupt(struct assembly *a, const struct frame *entry, size_t n)
+static void name_interrupt(struct assembly *a, const struct frame *const *entry, size_t n)
 {
 	const char *cause = NULL;
 
 	while (n > 0 && !cause)
-		cause = interrupt_cause(entry[--n].name);
+		cause = interrupt_cause(entry[--n]->name);
 	snprintf(a->waker, sizeof(a->waker), "[interrupt]%s%s", cause ? " " : "",
 		 cause ? cause : "");
 }
@@ -86,28 +91,39 @@ static void name_task(struct assembly *a, const uint64_t *waker)
 	a->waker[TASK_COMM_LEN] = '\0';
 }
 
+/* False: an interrupt woke the thread. */
+static bool append_wakers_kernel(struct assembly *a, uint64_t id)
+{
+	size_t n, n_interrupts;
+	const struct frame *const *frames = find_frames(a, id, &n);
+
+	n_interrupts = count_interrupts(frames, n);
+	if (n_interrupts)
+		name_interrupt(a, frames + n - n_interrupts, n_interrupts);
+	if (!a->without_kernel)
+		append_reversed(a, n_interrupts ? frames + n - n_interrupts : frames,
+				n_interrupts ? n_interrupts : n);
+	return !n_interrupts;
+}
+
 /*
  * The waker's stack stands upside down on the wakee's, so that the wake-up joins them. If an
  * interrupt woke the thread, the task that it interrupted is left out.
  */
 static void append_waker(struct assembly *a, const uint64_t *waker)
 {
-	size_t n_user, n_kernel, n_shown;
-	const struct frame *kernel = find_frames(a, waker[1], &n_kernel);
-	const struct frame *user = find_frames(a, waker[0], &n_user);
-	const struct frame *entry = find_interrupt(kernel, n_kernel);
+	const struct frame *const *user;
+	bool is_task;
+	size_t n;
 
-	n_shown = entry ? n_kernel - (size_t)(entry - kernel) : n_kernel;
-	append_mark(a, "--");
-	if (!a->without_kernel)
-		append_reversed(a, kernel + n_kernel - n_shown, n_shown);
-	if (entry) {
-		name_interrupt(a, entry, n_shown);
-	} else {
-		append_reversed(a, user, n_user);
+	append_made(a, "--", FRAME_MARK);
+	is_task = append_wakers_kernel(a, waker[1]);
+	user = find_frames(a, waker[0], &n);
+	if (is_task) {
+		append_reversed(a, user, n);
 		name_task(a, waker);
 	}
-	append_mark(a, a->waker);
+	append_made(a, a->waker, FRAME_MARK);
 }
 
 static bool has_name(const struct frame *frame, const char *const *names)
@@ -130,9 +146,9 @@ static void look_for_go(struct assembly *a)
 					    "runtime.templateThread", NULL };
 
 	a->is_idle = false;
-	a->is_go = a->n && has_name(&a->frames[0], roots);
+	a->is_go = a->n && has_name(a->frames[0], roots);
 	for (size_t i = 1; a->is_go && !a->is_idle && i < a->n; i++)
-		a->is_idle = has_name(&a->frames[i], idle);
+		a->is_idle = has_name(a->frames[i], idle);
 }
 
 /* The interpreter's own function stays where its functions could not be found. */
@@ -142,17 +158,17 @@ static void look_for_python(struct assembly *a)
 
 	a->is_python = a->is_bare = false;
 	for (size_t i = 0; i < a->n; i++) {
-		a->is_python |= a->frames[i].kind == FRAME_PYTHON;
+		a->is_python |= a->frames[i]->kind == FRAME_PYTHON;
 		a->is_bare |=
-			a->frames[i].kind == FRAME_USER && has_name(&a->frames[i], interpreter);
+			a->frames[i]->kind == FRAME_USER && has_name(a->frames[i], interpreter);
 	}
 	a->is_python |= a->is_bare;
 }
 
 static void fold_idle(struct assembly *a)
 {
-	a->n = 1;
-	a->frames[0] = (struct frame){ .name = "[idle]", .kind = FRAME_USER };
+	a->n = 0;
+	append_made(a, "[idle]", FRAME_USER);
 }
 
 /* False: the thread is idle, and where is of no interest. */
@@ -207,7 +223,7 @@ static void add_sample(struct stack_profile *p, const struct stack_key *key,
 		.cpu = (int)key->cpu - 1,
 		.state = (char)key->state,
 		.remark = key->remark < p->spec->n_remarks ? p->spec->remarks[key->remark] : NULL,
-		.frames = a->frames,
+		.known = a->frames,
 		.n_frames = a->n,
 		.value = value->value,
 		.group = find_group(p, key->cgroup_id),

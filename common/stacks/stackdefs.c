@@ -243,7 +243,12 @@ void stackdefs_end_report(struct stackdefs *defs)
 
 /* ---- what they say ---- */
 
-const struct frame *stackdefs_frames(struct stackdefs *defs, uint64_t id, size_t *n)
+struct frame_table *stackdefs_frame_table(struct stackdefs *defs)
+{
+	return traces_frame_table(defs->traces);
+}
+
+const struct frame *const *stackdefs_frames(struct stackdefs *defs, uint64_t id, size_t *n)
 {
 	struct trace *trace = find_trace(defs, id);
 

@@ -14,7 +14,7 @@
 
 #include "abi/python.h"
 #include "abi/stack.h"
-#include "output/profile.h"
+#include "output/frames.h"
 #include "symbols/usyms.h"
 
 struct kernelnames;
@@ -74,11 +74,14 @@ void stackdefs_end_turn(struct stackdefs *defs, void (*forgotten)(uint64_t id, v
 void stackdefs_end_report(struct stackdefs *defs);
 
 /*
- * The frames of a stack, by either name, root first; valid until the report ends. NULL with *n 0
- * where the definition never arrived. For a waker, the two stacks it names are given by
- * stackdefs_waker().
+ * The frames of a stack, by either name, root first, of stackdefs_frame_table(); the list is valid
+ * until the next call. NULL with *n 0 where the definition never arrived. For a waker, the two
+ * stacks it names are given by stackdefs_waker().
  */
-const struct frame *stackdefs_frames(struct stackdefs *defs, uint64_t id, size_t *n);
+const struct frame *const *stackdefs_frames(struct stackdefs *defs, uint64_t id, size_t *n);
+
+/* The frames of all stacks, which are there until the report ends. */
+struct frame_table *stackdefs_frame_table(struct stackdefs *defs);
 
 /* How the walk of a user stack ended (enum unwind_reason); UNWIND_GOES_ON where it isn't known. */
 int stackdefs_reason(const struct stackdefs *defs, uint64_t id);

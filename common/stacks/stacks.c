@@ -126,7 +126,7 @@ void stacks_meet(const struct run *run, pid_t pid, uint32_t generation)
 	stackdefs_meet(stacks_of(run)->defs, pid, generation);
 }
 
-const struct frame *stacks_frames(const struct run *run, uint64_t id, size_t *n)
+const struct frame *const *stacks_frames(const struct run *run, uint64_t id, size_t *n)
 {
 	return stackdefs_frames(stacks_of(run)->defs, id, n);
 }
@@ -135,7 +135,7 @@ bool stacks_show(const struct run *run, const char *comm, uint64_t id)
 {
 	struct name_filter *names = &stacks_of(run)->names;
 	size_t n;
-	const struct frame *frames = stacks_frames(run, id, &n);
+	const struct frame *const *frames = stacks_frames(run, id, &n);
 
 	return name_filter_keeps(names, name_filter_judge(names, comm) |
 						name_filter_judge_frames(names, frames, n));
@@ -490,7 +490,8 @@ static struct profile *new_profile(const struct making *making)
 	const struct stacks_spec *spec = spec_of(making->run);
 	bool is_raw = making->writer->is_exact && spec->raw_unit;
 
-	return profile_new_with(is_raw ? spec->raw_unit : making->run->tool->unit, spec->columns);
+	return profile_new_of(is_raw ? spec->raw_unit : making->run->tool->unit, spec->columns,
+			      stackdefs_frame_table(making->stacks->defs));
 }
 
 static unsigned int hidden_remark(const struct run *run)

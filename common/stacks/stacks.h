@@ -42,8 +42,11 @@ struct watch *stacks_watch(const struct run *run);
 /* A process is there whose stacks will come, maybe when it has ended; after so many execs. */
 void stacks_meet(const struct run *run, pid_t pid, uint32_t generation);
 
-/* The frames of a stack, root first, for write_text; NULL where its definition never arrived. */
-const struct frame *stacks_frames(const struct run *run, uint64_t id, size_t *n);
+/*
+ * The frames of a stack, root first, for write_text; NULL where its definition never arrived. Valid
+ * until the next call.
+ */
+const struct frame *const *stacks_frames(const struct run *run, uint64_t id, size_t *n);
 
 /* Whether --only and --without show it, for write_text. */
 bool stacks_show(const struct run *run, const char *comm, uint64_t id);

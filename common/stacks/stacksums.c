@@ -63,6 +63,21 @@ void stack_sums_add(struct stack_sums *sums, const struct stack_key *key,
 	known->part += sum->part;
 }
 
+void stack_sums_fold(struct stack_sums *sums, bool (*is_gone)(uint32_t tgid))
+{
+	struct stack_sums folded = {};
+
+	for (size_t i = 0; i < sums->n; i++) {
+		struct stack_key key = sums->items[i].key;
+
+		if (is_gone(key.tgid))
+			key.tgid = 0;
+		stack_sums_add(&folded, &key, &sums->items[i].sum);
+	}
+	stack_sums_clear(sums);
+	*sums = folded;
+}
+
 void stack_sums_visit(const struct stack_sums *sums,
 		      void (*visit)(const void *key, const void *sum, void *arg), void *arg)
 {

@@ -3,6 +3,7 @@
 #ifndef STACKSUMS_H
 #define STACKSUMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,9 @@ struct stack_sums {
 /* Adds to the sum of that key. */
 void stack_sums_add(struct stack_sums *sums, const struct stack_key *key,
 		    const struct stack_sum *sum);
+
+/* What processes have in common that are gone, whose pids become 0, is one sum from now on. */
+void stack_sums_fold(struct stack_sums *sums, bool (*is_gone)(uint32_t tgid));
 
 /* Calls visit for each key, in the order in which they came. */
 void stack_sums_visit(const struct stack_sums *sums,

@@ -39,7 +39,8 @@ static void add_sample(struct calltree *tree, const struct sample *s)
 	uint32_t node = CALLTREE_ROOT;
 
 	for (size_t i = 0; i < s->n_frames; i++)
-		node = calltree_child(tree, node, s->frames[i].name, s->frames[i].kind);
+		node = calltree_child(tree, node, sample_frame(s, i)->name,
+				      sample_frame(s, i)->kind);
 	if (!s->n_frames)
 		node = calltree_child(tree, node, s->comm, FRAME_MARK);
 	calltree_add(tree, node, (struct calltree_value){ .now = s->value });

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Stacks by where they are in files, which is the same for all processes that run the same code:
- * one trace for each, with its names, that outlives the processes. Names are looked up when they
- * are asked for.
+ * one trace for each, that outlives the processes. Names are looked up when they are asked for.
  */
 #ifndef TRACES_H
 #define TRACES_H
@@ -14,9 +13,9 @@
 
 #include "abi/stack.h"
 #include "base/hashtable.h"
-#include "output/profile.h"
-#include "stacks/place.h"
+#include "output/frames.h"
 #include "stacks/stack_flaw.h"
+#include "symbols/usyms.h"
 
 #define WAKER_WORDS 4 /* of STACK_WAKER */
 
@@ -28,13 +27,14 @@ struct trace {
 	struct stack_flaw flaw;	     /* of a user stack */
 	unsigned int n_users;	     /* definitions that stand for it: the caller counts */
 	uint32_t last_used;	     /* by a report */
-	struct frame *frames;	     /* root first; NULL until asked for */
-	size_t n_frames, frames_capacity;
+	bool is_trimmed;
+	uint32_t n_trimmed; /* places at the leaf that are the tracer's */
 	uint32_t n;
-	struct place places[]; /* leaf first */
+	struct known_place *places[]; /* leaf first */
 };
 
 struct kernelnames;
+struct known_place;
 struct traces;
 
 /* The processes stay the caller's, and outlive this. */
@@ -58,8 +58,11 @@ struct trace *traces_add_waker(struct traces *traces, const uint64_t words[WAKER
 /* NULL: there is none of that id. */
 struct trace *traces_find(struct traces *traces, uint64_t id);
 
-/* Its frames, root first; they live as long as it does. */
-const struct frame *trace_frames(struct traces *traces, struct trace *trace, size_t *n);
+/* Its frames, root first, of traces_frame_table(). The list is valid until the next call. */
+const struct frame *const *trace_frames(struct traces *traces, struct trace *trace, size_t *n);
+
+/* What is in it at the end of a report may be gone after it. */
+struct frame_table *traces_frame_table(struct traces *traces);
 
 /* A report has been written: traces that it and the one before did not use are let go. */
 void traces_end_report(struct traces *traces);

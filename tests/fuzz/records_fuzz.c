@@ -26,10 +26,10 @@ static struct stack_def *copy_record(const uint8_t *bytes, size_t size)
 static void look_up(struct stackdefs *defs, uint64_t id)
 {
 	size_t n = 0;
-	const struct frame *frames = stackdefs_frames(defs, id, &n);
+	const struct frame *const *frames = stackdefs_frames(defs, id, &n);
 
 	for (size_t i = 0; i < n; i++)
-		if (!frames[i].name || !*frames[i].name)
+		if (!frames[i]->name || !*frames[i]->name)
 			abort();
 	stackdefs_waker(defs, id);
 	stackdefs_reason(defs, id);

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -258,11 +259,13 @@ static int decode_status(int status)
 
 static void note_end(struct proc *p)
 {
+	struct rusage usage;
 	int status;
 
-	if (p->has_ended || waitpid(p->pid, &status, WNOHANG) != p->pid)
+	if (p->has_ended || wait4(p->pid, &status, WNOHANG, &usage) != p->pid)
 		return;
 	p->has_ended = true;
+	p->peak_kb = (uint64_t)usage.ru_maxrss;
 	p->status = decode_status(status);
 }
 

@@ -12,6 +12,7 @@ static bool is_idle(const char *stack)
 {
 	enum frame_kind kind = FRAME_USER;
 	struct frame frames[32];
+	const struct frame *list[32];
 	char text[512], *next = text;
 	size_t n = 0;
 
@@ -19,12 +20,15 @@ static bool is_idle(const char *stack)
 	while (next && n < 32) {
 		const char *name = strsep(&next, ";");
 
-		if (!strcmp(name, "-"))
+		if (!strcmp(name, "-")) {
 			kind = FRAME_KERNEL;
-		else
-			frames[n++] = (struct frame){ .name = name, .kind = kind };
+			continue;
+		}
+		frames[n] = (struct frame){ .name = name, .kind = kind };
+		list[n] = &frames[n];
+		n++;
 	}
-	return idle_wait_find(frames, n);
+	return idle_wait_find(list, n);
 }
 
 TEST(event_loops_at_rest)

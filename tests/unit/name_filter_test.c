@@ -12,6 +12,7 @@ static bool keeps(const char *only, const char *without)
 	static const struct frame frames[] = { { .name = "main" },
 					       { .name = "work" },
 					       { .name = "leaf" } };
+	static const struct frame *const list[] = { &frames[0], &frames[1], &frames[2] };
 	struct name_filter filter = {};
 	bool kept;
 
@@ -20,7 +21,7 @@ static bool keeps(const char *only, const char *without)
 	if (without)
 		CHECK_EQ(name_patterns_parse("--without", without, &filter.without), 0);
 	CHECK_EQ(name_filter_is_set(&filter), only || without);
-	kept = name_filter_keeps(&filter, name_filter_judge_frames(&filter, frames, 3));
+	kept = name_filter_keeps(&filter, name_filter_judge_frames(&filter, list, 3));
 	name_filter_free(&filter);
 	return kept;
 }

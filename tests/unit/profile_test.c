@@ -207,8 +207,8 @@ TEST(everything_is_copied)
 	CHECK_STR(got->comm, "evil\n\033[2J");
 	CHECK_STR(got->remark, "left");
 	CHECK_EQ(got->n_frames, 1);
-	CHECK_STR(got->frames[0].name, "na;me");
-	CHECK_EQ(got->frames[0].kind, FRAME_USER);
+	CHECK_STR(sample_frame(got, 0)->name, "na;me");
+	CHECK_EQ(sample_frame(got, 0)->kind, FRAME_USER);
 	CHECK_EQ(got->pid, 1);
 	CHECK_EQ(got->cpu, 2);
 	CHECK_EQ(got->state, 'S');

@@ -50,9 +50,9 @@ static void define(const struct test *t, uint64_t id, pid_t pid, uint64_t addr)
 static const char *name_of(const struct test *t, uint64_t id)
 {
 	size_t n;
-	const struct frame *frames = stackdefs_frames(t->defs, id, &n);
+	const struct frame *const *frames = stackdefs_frames(t->defs, id, &n);
 
-	return n ? frames[0].name : "";
+	return n ? frames[0]->name : "";
 }
 
 static void count_forgotten(uint64_t id, void *arg)

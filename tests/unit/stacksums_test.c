@@ -46,6 +46,12 @@ static void visit(const void *key, const void *sum_data, void *arg)
 	seen->part += sum->part;
 }
 
+static void add_value(const void *key, const void *sum, void *value)
+{
+	(void)key;
+	*(uint64_t *)value += ((const struct stack_sum *)sum)->value;
+}
+
 TEST(sums_of_many_stacks_are_kept_apart)
 {
 	struct stack_sums sums = {};
@@ -63,6 +69,29 @@ TEST(sums_of_many_stacks_are_kept_apart)
 	CHECK(!seen.is_out_of_order);
 	CHECK_EQ(seen.value, 6ULL * MANY * (MANY - 1) / 2);
 	CHECK_EQ(seen.part, 3 * MANY);
+	stack_sums_clear(&sums);
+}
+
+static bool is_odd(uint32_t tgid)
+{
+	return tgid % 2;
+}
+
+TEST(what_gone_processes_have_in_common_is_one_sum)
+{
+	struct stack_sums sums = {};
+	uint64_t value = 0;
+
+	for (uint32_t tgid = 1; tgid <= 10; tgid++) {
+		struct stack_key key = { .user_id = 7, .tgid = tgid };
+		struct stack_sum sum = { .value = tgid };
+
+		stack_sums_add(&sums, &key, &sum);
+	}
+	stack_sums_fold(&sums, is_odd);
+	CHECK_EQ(sums.n, 6);
+	stack_sums_visit(&sums, add_value, &value);
+	CHECK_EQ(value, 55);
 	stack_sums_clear(&sums);
 }
 

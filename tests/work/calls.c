@@ -22,6 +22,14 @@ static void make_plain(int n)
 		syscall(SYS_getppid);
 }
 
+static void make_slowly(int n)
+{
+	for (int i = 0; i < n; i++) {
+		syscall(SYS_getppid);
+		work_sleep(2 * NS_PER_MS);
+	}
+}
+
 /* A third of them are another error's. */
 static void make_failing(int n)
 {
@@ -205,6 +213,7 @@ static const struct {
 	{ "signals", make_signals },   { "unknown", make_unknown },
 	{ "naps", make_naps },	       { "interrupted", make_interrupted },
 	{ "hung", make_hung },	       { "compat", make_compat },
+	{ "slow", make_slowly },
 };
 
 int main(int argc, char **argv)

@@ -11,6 +11,7 @@
  *	deleted	the same, and then removed
  *	user	anonymous memory with userfaultfd: each page comes 2 ms after it was asked for
  *	kernel	anonymous memory that the kernel writes to, asked by read() in read_pages()
+ *	slow	anonymous memory, a page every few ms
  * Each is done when it is told to go.
  */
 #include <fcntl.h>
@@ -25,6 +26,7 @@
 
 #define PAGE	      4096UL
 #define USER_DELAY_NS (2 * NS_PER_MS)
+#define SLOW_NS	      (2 * NS_PER_MS)
 
 static uint64_t touched; /* so that the reads are not left out */
 
@@ -78,6 +80,17 @@ static void touch_kernel(long pages, const char *file)
 {
 	(void)file;
 	read_pages(map_pages(pages, MAP_PRIVATE | MAP_ANONYMOUS, -1), pages);
+}
+
+static void touch_slowly(long pages, const char *file)
+{
+	char *memory = map_pages(pages, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	(void)file;
+	for (long i = 0; i < pages; i++) {
+		touch_outer(memory + (unsigned long)i * PAGE, 1, 1);
+		work_sleep(SLOW_NS);
+	}
 }
 
 static void touch_heap(long pages, const char *file)
@@ -208,6 +221,7 @@ static const struct {
 	{ "anon", touch_anon },	      { "heap", touch_heap },	  { "stack", touch_stack },
 	{ "shmem", touch_shmem },     { "memfds", touch_memfds }, { "file", touch_file },
 	{ "deleted", touch_deleted }, { "user", touch_user },	  { "kernel", touch_kernel },
+	{ "slow", touch_slowly },
 };
 
 static void touch_named(const char *name, long pages, const char *file)

@@ -126,15 +126,15 @@ static bool is_slabs_own(const struct leak_report *report, const struct block_su
 {
 	static const char *const takers[] = { "allocate_slab", "___kmalloc_large_node",
 					      "__kmalloc_large_node", "kmalloc_order" };
-	const struct frame *frames;
+	const struct frame *const *frames;
 	size_t n;
 
 	frames = sum->tgid ? NULL : stacks_frames(report->run, sum->stack_id, &n);
-	if (!frames || !n || !strstr(frames[n - 1].name, "alloc_"))
+	if (!frames || !n || !strstr(frames[n - 1]->name, "alloc_"))
 		return false;
 	for (size_t i = 0; i + 1 < n; i++)
 		for (size_t k = 0; k < ARRAY_SIZE(takers); k++)
-			if (!strncmp(frames[i].name, takers[k], strlen(takers[k])))
+			if (!strncmp(frames[i]->name, takers[k], strlen(takers[k])))
 				return true;
 	return false;
 }
@@ -215,12 +215,12 @@ static void print_frames(const struct leak_report *report, const struct block_su
 {
 	static const struct writer_style plain;
 	size_t n;
-	const struct frame *frames = stacks_frames(report->run, sum->stack_id, &n);
+	const struct frame *const *frames = stacks_frames(report->run, sum->stack_id, &n);
 	FILE *f = report->run->out;
 
 	for (size_t i = n; i-- > 0;) {
 		fputs("\t\t", f);
-		writer_print_frame(f, &frames[i], &plain, NULL);
+		writer_print_frame(f, frames[i], &plain, NULL);
 		fputc('\n', f);
 	}
 	if (!frames)

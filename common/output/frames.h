@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Frames of stacks, and a table that has each of them once: equal frames have equal addresses. */
+#ifndef FRAMES_H
+#define FRAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/image.h"
+
+enum frame_kind {
+	FRAME_USER,
+	FRAME_INLINED, /* user code that the compiler put into its caller */
+	FRAME_JIT,     /* user code made at run time */
+	FRAME_PYTHON,  /* a function in Python, in the place of the interpreter that runs it */
+	FRAME_KERNEL,
+	FRAME_MARK, /* not code: a separator or a remark, such as "--" or "[still running]" */
+};
+
+/* Frames of one function are equal unless they tell their place, so only who needs places asks. */
+struct frame {
+	const char *name;
+	enum frame_kind kind;
+	uint32_t line;	    /* of its source, being executed */
+	const char *file;   /* NULL: unknown, or not asked for */
+	const char *symbol; /* what the linker calls it; NULL: the same, unknown or not asked for */
+	const struct image *image; /* borrowed; NULL: in none, or not asked for */
+	uint64_t address; /* in the image, as ELF counts: inside the call where it is a caller's */
+};
+
+struct frame_table;
+
+struct frame_table *frame_table_new(void);
+void frame_table_free(struct frame_table *table);
+
+/*
+ * The table's copy of a frame, texts included, for one more user. It stays where it is until all
+ * its users have released it and frame_table_let_go() is called.
+ */
+const struct frame *frame_table_get(struct frame_table *table, const struct frame *frame);
+void frame_release(const struct frame *frame);
+
+/* Frees the frames without users. */
+void frame_table_let_go(struct frame_table *table);
+
+size_t frame_table_count(const struct frame_table *table);
+
+#endif

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Places in code, and their frames; see places.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/container.h"
+#include "base/hash.h"
+#include "base/hashtable.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "modules/kernelnames.h"
+#include "runtimes/python_codes.h"
+#include "stacks/places.h"
+#include "symbols/ksyms.h"
+
+#define MAX_INLINED 64 /* functions at one address */
+
+struct places {
+	struct hashtable table;
+	struct frame_table *frames;
+	struct usyms *usyms;
+	struct kernelnames *kernelnames; /* NULL: nobody can be asked, as the caller knows */
+	bool with_addresses;		 /* frames tell them */
+	bool is_kernel_told;		 /* that it has no symbols */
+	uint64_t *own_programs;		 /* first addresses; NULL: not known */
+	size_t n_own_programs;
+};
+
+struct places *places_new(struct usyms *usyms, bool with_addresses)
+{
+	struct places *places = mem_zalloc(1, sizeof(*places));
+
+	places->usyms = usyms;
+	places->with_addresses = with_addresses;
+	places->frames = frame_table_new();
+	return places;
+}
+
+static void free_place(struct hashlink *link, void *arg)
+{
+	struct known_place *known = container_of(link, struct known_place, link);
+
+	(void)arg;
+	free((void *)known->frames);
+	free(known);
+}
+
+void places_free(struct places *places)
+{
+	if (!places)
+		return;
+	hashtable_free(&places->table, free_place, NULL);
+	frame_table_free(places->frames);
+	free(places->own_programs);
+	free(places);
+}
+
+void places_set_kernelnames(struct places *places, struct kernelnames *names)
+{
+	places->kernelnames = names;
+}
+
+void places_set_own(struct places *places, uint64_t *programs, size_t n)
+{
+	places->own_programs = programs;
+	places->n_own_programs = n;
+}
+
+struct frame_table *places_frame_table(struct places *places)
+{
+	return places->frames;
+}
+
+/* ---- the table ---- */
+
+static uint64_t hash_place(const struct place *place)
+{
+	uint64_t hash = hash_add(0, (uintptr_t)place->location.dso);
+
+	hash = hash_add(hash, place->location.offset * 8 + place->is_made * 4 +
+				      place->is_return * 2 + place->is_kernel);
+	return hash_add(hash, (uintptr_t)place->python + place->line);
+}
+
+static bool is_equal(const struct place *a, const struct place *b)
+{
+	return a->location.dso == b->location.dso && a->location.offset == b->location.offset &&
+	       a->is_return == b->is_return && a->is_kernel == b->is_kernel &&
+	       a->is_made == b->is_made && a->python == b->python && a->line == b->line;
+}
+
+static struct known_place *find_place(const struct places *places, const struct place *place,
+				      uint64_t hash)
+{
+	struct hashlink *link = hashtable_first(&places->table, hash);
+
+	for (; link; link = hashtable_next(link)) {
+		struct known_place *known = container_of(link, struct known_place, link);
+
+		if (is_equal(&known->place, place))
+			return known;
+	}
+	return NULL;
+}
+
+struct known_place *places_get(struct places *places, const struct place *place)
+{
+	uint64_t hash = hash_place(place);
+	struct known_place *known = find_place(places, place, hash);
+
+	if (!known) {
+		known = mem_zalloc(1, sizeof(*known));
+		known->place = *place;
+		hashtable_add(&places->table, &known->link, hash);
+	}
+	known->n_users++;
+	return known;
+}
+
+static void drop_frames(struct known_place *known)
+{
+	for (size_t i = 0; i < known->n_frames; i++)
+		frame_release(known->frames[i]);
+	free((void *)known->frames);
+	known->frames = NULL;
+	known->n_frames = 0;
+}
+
+void places_release(struct places *places, struct known_place *known)
+{
+	if (--known->n_users)
+		return;
+	drop_frames(known);
+	hashtable_remove(&places->table, &known->link);
+	free(known);
+}
+
+static void keep_place(struct hashlink *link, void *arg)
+{
+	(void)arg;
+	usyms_keep(&container_of(link, struct known_place, link)->place.location);
+}
+
+void places_keep(struct places *places)
+{
+	hashtable_visit(&places->table, keep_place, NULL);
+}
+
+static void forget_name(struct hashlink *link, void *arg)
+{
+	struct known_place *known = container_of(link, struct known_place, link);
+
+	(void)arg;
+	if (known->place.is_made || usyms_is_jit(&known->place.location))
+		drop_frames(known);
+}
+
+void places_end_report(struct places *places)
+{
+	hashtable_visit(&places->table, forget_name, NULL);
+	frame_table_let_go(places->frames);
+}
+
+/* ---- frames ---- */
+
+struct frame_list {
+	struct places *places;
+	const struct frame *items[MAX_INLINED];
+	size_t n;
+};
+
+static void append_frame(struct frame_list *list, const struct frame *frame)
+{
+	if (list->n < MAX_INLINED)
+		list->items[list->n++] = frame_table_get(list->places->frames, frame);
+}
+
+static void set_frames(struct known_place *known, const struct frame_list *list)
+{
+	const struct frame **frames = mem_zalloc(list->n, sizeof(*frames));
+
+	memcpy(frames, list->items, list->n * sizeof(*frames));
+	known->frames = frames;
+	known->n_frames = (uint16_t)list->n;
+}
+
+/* Of a file that can't be read any more, only the place in it is known. */
+static char *describe_place(const char *dso, const struct place *place)
+{
+	uint64_t address = usyms_address(&place->location, place->is_return);
+
+	if (address)
+		return mem_printf("[%s+0x%llx]", dso, (unsigned long long)address);
+	return mem_printf("[%s@0x%llx]", dso, (unsigned long long)place->location.offset);
+}
+
+/* A name for what has none; to be freed. */
+static char *describe_nameless(const struct place *place)
+{
+	const char *dso = usyms_dso_name(&place->location);
+
+	if (place->is_made)
+		return mem_strdup("[jit]");
+	if (!dso)
+		return mem_strdup("[unknown]");
+	return dso[0] == '[' ? mem_strdup(dso) : describe_place(dso, place);
+}
+
+/* Where a user frame is, if that is asked for. */
+static void add_address(const struct places *places, struct frame *frame, const struct place *place)
+{
+	const char *symbol = NULL;
+
+	if (!places->with_addresses)
+		return;
+	frame->image = usyms_place(&place->location, place->is_return, &frame->address, &symbol);
+	if (symbol && strcmp(symbol, frame->name))
+		frame->symbol = symbol;
+}
+
+/*
+ * An address may be in several functions: those inlined there, innermost first, and their caller.
+ */
+static void append_functions(struct frame_list *list, const struct place *place,
+			     struct frame *frame)
+{
+	const struct srcframe *lines;
+	size_t n = usyms_lines(&place->location, place->is_return, &lines);
+
+	for (size_t k = 0; k < n && lines[k].function; k++)
+		append_frame(list, &(struct frame){ .name = lines[k].function,
+						    .file = lines[k].file,
+						    .line = lines[k].line,
+						    .kind = FRAME_INLINED,
+						    .image = frame->image,
+						    .address = frame->address });
+	if (n && !lines[n - 1].function) {
+		frame->file = lines[n - 1].file;
+		frame->line = lines[n - 1].line;
+	}
+	append_frame(list, frame);
+}
+
+static void look_up_user(struct places *places, struct known_place *known)
+{
+	const struct place *place = &known->place;
+	const char *name = usyms_name(&place->location, place->is_return);
+	char *description = name ? NULL : describe_nameless(place);
+	struct frame frame = { .name = name ? name : description };
+	struct frame_list list = { .places = places };
+
+	if (place->is_made || usyms_is_jit(&place->location))
+		frame.kind = FRAME_JIT;
+	add_address(places, &frame, place);
+	append_functions(&list, place, &frame);
+	set_frames(known, &list);
+	free(description);
+}
+
+static void look_up_python(struct places *places, struct known_place *known)
+{
+	const struct python_function *function = known->place.python;
+	struct frame_list list = { .places = places };
+
+	append_frame(&list, &(struct frame){ .name = function->name,
+					     .kind = FRAME_PYTHON,
+					     .file = function->file,
+					     .line = known->place.line });
+	set_frames(known, &list);
+}
+
+/* ---- the kernel's ---- */
+
+/* A return address is looked up inside the call. */
+static uint64_t kernel_address(const struct known_place *known)
+{
+	return known->place.location.offset - known->place.is_return;
+}
+
+/* BPF programs of others are a part of the system that is looked at. */
+static bool is_own_program(const struct places *places, const struct ksym *sym)
+{
+	if (!ksym_is_program(sym->name))
+		return false;
+	for (size_t i = 0; i < places->n_own_programs; i++)
+		if (places->own_programs[i] == sym->start)
+			return true;
+	return !places->n_own_programs;
+}
+
+static char *kernel_name(const struct known_place *known, const struct ksym *sym)
+{
+	if (!sym->name)
+		return mem_printf("0x%llx", (unsigned long long)known->place.location.offset);
+	return sym->module ? mem_printf("%s [%s]", sym->name, sym->module) : mem_strdup(sym->name);
+}
+
+/* Where the kernel lies in memory is a secret that does not belong into files. */
+static void set_kernel_frame(struct places *places, struct known_place *known,
+			     const struct ksym *sym)
+{
+	static const struct image kernel = { .name = "[kernel]" };
+	struct frame_list list = { .places = places };
+	char *name = kernel_name(known, sym);
+
+	append_frame(&list, &(struct frame){ .name = name,
+					     .kind = FRAME_KERNEL,
+					     .image = places->with_addresses ? &kernel : NULL });
+	set_frames(known, &list);
+	known->is_own = sym->name && is_own_program(places, sym);
+	free(name);
+}
+
+/* Said once. */
+static void tell_no_kernel(struct places *places)
+{
+	if (!places->is_kernel_told)
+		msg_warn("kernel symbols unavailable: %s (kernel frames are shown as addresses)",
+			 strerror(errno));
+	places->is_kernel_told = true;
+}
+
+/* NULL: there is nobody to ask, or the answer failed, which is said. */
+static struct ksyms *ask_kernel(struct places *places, uint64_t *addrs, size_t n)
+{
+	struct ksyms *ksyms;
+
+	if (!places->kernelnames)
+		return NULL;
+	ksyms = kernelnames_for(places->kernelnames, addrs, n);
+	if (!ksyms)
+		tell_no_kernel(places);
+	return ksyms;
+}
+
+static void look_up_kernel(struct places *places, struct known_place *const *list, size_t n)
+{
+	uint64_t *addrs = mem_zalloc(n, sizeof(*addrs));
+	struct ksyms *ksyms;
+
+	for (size_t i = 0; i < n; i++)
+		addrs[i] = kernel_address(list[i]);
+	ksyms = ask_kernel(places, addrs, n);
+	for (size_t i = 0; i < n; i++) {
+		struct ksym sym = {};
+
+		if (!ksyms || !ksyms_find(ksyms, kernel_address(list[i]), &sym))
+			sym = (struct ksym){};
+		set_kernel_frame(places, list[i], &sym);
+	}
+	ksyms_free(ksyms);
+	free(addrs);
+}
+
+/* ---- all that are new ---- */
+
+struct place_list {
+	struct known_place **items;
+	size_t n, cap, n_kernel;
+};
+
+static void list_new(struct hashlink *link, void *arg)
+{
+	struct known_place *known = container_of(link, struct known_place, link);
+	struct place_list *list = arg;
+
+	if (known->frames)
+		return;
+	list->items = mem_grow(list->items, list->n, &list->cap, sizeof(*list->items));
+	list->items[list->n++] = known;
+	list->n_kernel += known->place.is_kernel;
+}
+
+/* The kernel's first, then file by file. */
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *x = &(*(struct known_place *const *)a)->place;
+	const struct place *y = &(*(struct known_place *const *)b)->place;
+
+	if (x->is_kernel != y->is_kernel)
+		return x->is_kernel ? -1 : 1;
+	if (x->location.dso != y->location.dso)
+		return x->location.dso < y->location.dso ? -1 : 1;
+	return (x->location.offset > y->location.offset) -
+	       (x->location.offset < y->location.offset);
+}
+
+void places_look_up(struct places *places)
+{
+	struct place_list list = {};
+
+	hashtable_visit(&places->table, list_new, &list);
+	if (list.n)
+		qsort(list.items, list.n, sizeof(*list.items), compare_places);
+	if (list.n_kernel)
+		look_up_kernel(places, list.items, list.n_kernel);
+	for (size_t i = list.n_kernel; i < list.n; i++)
+		place_look_up(places, list.items[i]);
+	free(list.items);
+}
+
+/* Kernel addresses that came since are looked up together. */
+void place_look_up(struct places *places, struct known_place *known)
+{
+	if (known->frames)
+		return;
+	if (known->place.is_kernel)
+		places_look_up(places);
+	else if (known->place.python)
+		look_up_python(places, known);
+	else
+		look_up_user(places, known);
+}

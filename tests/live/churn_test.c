@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Each tool beside thousands of processes that begin and end, and a program that goes on all the
+ * time: its numbers are exact, its stacks complete, and the tool's memory is bounded.
+ *
+ * CHURN=N: so many processes ("make churn").
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../work/leaky.h"
+#include "live.h"
+
+#define LANES	  "3"
+#define SHORT_ONE "/bin/true"
+#define MOST_KB	  (64 << 10)
+
+static int count_processes(void)
+{
+	const char *wanted = getenv("CHURN");
+
+	return wanted && *wanted ? atoi(wanted) : at_size(2003, 211);
+}
+
+/* So many rounds, of some ms each, take about as long as the processes. */
+static int count_rounds(void)
+{
+	return count_processes() / 4;
+}
+
+/* ---- what is to be seen ---- */
+
+static void check_complete(const struct proc *tool, const char *comm)
+{
+	uint64_t all = folded_sum(tool->out, comm, NULL);
+	uint64_t whole = folded_sum(tool->out, comm, "_start");
+
+	CHECK(all > 0);
+	if ((all - whole) * 1000 > all)
+		UNIT_FAIL("%s: of %llu only %llu are complete: %.300s", comm,
+			  (unsigned long long)all, (unsigned long long)whole, tool->err);
+}
+
+static void check_samples(const struct proc *tool, const struct proc *work)
+{
+	uint64_t expected = work_value(work->out, "spin", "samples");
+
+	check_complete(tool, "spin");
+	CHECK_CLOSE(folded_sum(tool->out, "spin", "spin_outer") + 3, expected + 3,
+		    (uint64_t)at_size(50, 200));
+}
+
+static void check_naps(const struct proc *tool, const struct proc *work)
+{
+	check_complete(tool, "plan-0");
+	CHECK_CLOSE(folded_sum(tool->out, "plan-0", "plan_run"),
+		    work_value(work->out, "plan-0", "off_ns") / 1000, (uint64_t)at_size(25, 120));
+}
+
+static uint64_t faults_missed(const struct proc *tool)
+{
+	const char *line = strstr(tool->err, "pagefaults: warning: ");
+	unsigned long long missed = 0;
+
+	while (line && sscanf(line, "pagefaults: warning: %llu of ", &missed) != 1)
+		line = strstr(line + 1, "pagefaults: warning: ");
+	return missed;
+}
+
+static void check_count(const struct proc *tool, uint64_t n)
+{
+	if (n > (uint64_t)count_rounds() || n + faults_missed(tool) < (uint64_t)count_rounds())
+		UNIT_FAIL("%llu faults, not %d: %s", (unsigned long long)n, count_rounds(),
+			  tool->err);
+}
+
+static void check_faults(const struct proc *tool, const struct proc *work)
+{
+	(void)work;
+	check_complete(tool, "faults");
+	check_count(tool, folded_sum(tool->out, "faults", "touch_outer;touch_pages"));
+}
+
+/* Lines of JSON tell the process. */
+static void check_json(const struct proc *tool, const struct proc *work)
+{
+	const char *of_work = text_of("\"comm\":\"faults\",\"pid\":%d,", work->pid);
+	uint64_t sum = 0;
+
+	for (const char *at = tool->out; (at = strstr(at, of_work)); at++) {
+		const char *end = strchrnul(at, '\n'), *line = end, *function;
+
+		while (line > tool->out && line[-1] != '\n')
+			line--;
+		function = strstr(at, "touch_pages");
+		if (function && function < end)
+			sum += strtoull(strstr(line, "\"value\":") + strlen("\"value\":"), NULL,
+					10);
+	}
+	check_count(tool, sum);
+}
+
+/* The number behind that word at the beginning of lines, summed. */
+static uint64_t row_sum(const char *text, const char *word)
+{
+	uint64_t sum = 0;
+
+	for (const char *line = text; *line; line = strchrnul(line, '\n'), line += *line == '\n')
+		if (!strncmp(line, word, strlen(word)))
+			sum += strtoull(line + strlen(word), NULL, 10);
+	return sum;
+}
+
+static void check_calls(const struct proc *tool, const struct proc *work)
+{
+	(void)work;
+	CHECK_EQ(row_sum(tool->out, "getppid "), count_rounds());
+}
+
+static void check_waits(const struct proc *tool, const struct proc *work)
+{
+	const char *title = text_of("pid = %d ", work->pid);
+
+	CHECK(hist_count_of(tool->out, title) >= (uint64_t)count_rounds());
+}
+
+static void check_leaks(const struct proc *tool, const struct proc *work)
+{
+	(void)work;
+	CHECK_EQ(folded_sum(tool->out, "leaky", "grow;malloc"),
+		 (uint64_t)count_rounds() * GROW_BYTES);
+}
+
+/* ---- trials ---- */
+
+static struct proc *start_brief(void)
+{
+	return work_start("brief", text_of("%d", count_processes()), LANES, SHORT_ONE);
+}
+
+/* However long that takes. */
+static void wait_done(struct proc *work)
+{
+	while (!work->has_ended && !strstr(work->out, "@done\n"))
+		proc_linger(work, 500);
+}
+
+static void check_memory(const struct proc *tool)
+{
+	if (getenv("CHURN"))
+		printf("%s: %llu KiB at most\n", tool->name, (unsigned long long)tool->peak_kb);
+#ifndef __SANITIZE_ADDRESS__
+	if (tool->peak_kb > MOST_KB)
+		UNIT_FAIL("%s took %llu KiB", tool->name, (unsigned long long)tool->peak_kb);
+#endif
+}
+
+static struct proc *trace(struct proc *tool, struct proc *steady, struct proc *brief)
+{
+	work_go(steady);
+	work_go(brief);
+	wait_done(brief);
+	wait_done(steady);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(work_value(brief->out, "starter", "ended"), count_processes());
+	check_memory(tool);
+	return tool;
+}
+
+static const char *rounds(void)
+{
+	return text_of("%d", count_rounds());
+}
+
+/* check(): of the tool beside that work, whose process is `steady`. */
+#define TRIAL(name, check, work, ...)                                         \
+	TEST(name)                                                            \
+	{                                                                     \
+		struct proc *steady = work, *brief = start_brief();           \
+                                                                              \
+		if (access(SHORT_ONE, X_OK))                                  \
+			SKIP("no " SHORT_ONE);                                \
+		check(trace(tool_start(__VA_ARGS__), steady, brief), steady); \
+	}
+
+/* On a CPU of its own: time slices would fall in step with the samples. */
+#define SPIN  work_start("spin", "-r", "-m", rounds(), "-s", "499")
+#define PLAN  work_start("plan", "1", rounds(), "2", "1")
+#define CALLS work_start("calls", "slow", rounds())
+#define TOUCH work_start("faults", text_of("slow:%d", count_rounds()))
+#define GROW  work_start("leaky", "grow", rounds())
+#define BOTH  text_of("%d,%d", steady->pid, brief->pid)
+
+TRIAL(profile_beside_short_processes, check_samples, SPIN, "profile", "-F", "499")
+TRIAL(profile_every_second, check_samples, SPIN, "profile", "-F", "499", "-f", "--interval", "1s")
+TRIAL(offcputime_beside_short_processes, check_naps, PLAN, "offcputime")
+TRIAL(offcputime_every_second, check_naps, PLAN, "offcputime", "-f", "--interval", "1s")
+TRIAL(pagefaults_beside_short_processes, check_faults, TOUCH, "pagefaults", "-f")
+TRIAL(pagefaults_every_second, check_faults, TOUCH, "pagefaults", "-f", "1")
+TRIAL(pagefaults_by_process, check_json, TOUCH, "pagefaults", "--format", "json")
+TRIAL(runqlat_beside_short_processes, check_waits, PLAN, "runqlat", "-P")
+TRIAL(syscount_beside_short_processes, check_calls, CALLS, "syscount", "-T", "999")
+TRIAL(syscount_every_second, check_calls, CALLS, "syscount", "-L", "-T", "999", "-i", "1")
+TRIAL(memleak_beside_short_processes, check_leaks, GROW, "memleak", "-f", "-o", "0", "--interval",
+      "1000s", "-p", pid_text(steady->pid))
+TRIAL(memleak_follows_short_processes, check_leaks, GROW, "memleak", "-f", "-o", "0", "--interval",
+      "1000s", "--follow", "-p", BOTH)
