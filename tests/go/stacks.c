@@ -118,12 +118,18 @@ static bool is_after_preemption(const struct subject *s, const uint64_t *truth, 
 	       !strcmp(name_of(s, truth[i - 1] - 1), "runtime.sigpanic");
 }
 
-/* In C, and in the kernel's vdso, the truth begins with the Go function that called there. */
-static size_t skip_c(const struct frame *ours, size_t n)
+/*
+ * In C, and in the kernel's vdso, the truth begins with the Go function that called there. For the
+ * profiler a goroutine is in C as long as the runtime has it in a system call (sigprof(), syscallpc):
+ * from within entersyscall() to within the exitsyscall() of a call back to Go, in cgocallbackg().
+ */
+static size_t skip_c(const struct subject *s, uint64_t truth, const struct frame *ours, size_t n)
 {
+	bool is_cgo = !strcmp(name_of(s, truth - 1), "runtime.cgocall");
 	size_t i = 0;
 
-	while (i < n && !ours[i].is_go)
+	while (i < n && (!ours[i].is_go ||
+			 (is_cgo && strcmp(name_of(s, ours[i].pc - 1), "runtime.cgocall"))))
 		i++;
 	return i;
 }
@@ -140,7 +146,7 @@ static bool gave_up(const struct subject *s, const uint64_t *truth, size_t n)
 static enum outcome compare(const struct subject *s, const uint64_t *truth, size_t n,
 			    const struct frame *ours, size_t n_ours)
 {
-	size_t i = 0, j = skip_c(ours, n_ours);
+	size_t i = 0, j = skip_c(s, truth[0], ours, n_ours);
 	bool began_in_c = j;
 
 	while (i < n && j < n_ours)
