@@ -136,18 +136,22 @@ static size_t skip_c(const struct subject *s, uint64_t truth, const struct frame
 
 /*
  * Where it can't walk, the profiler says runtime._System or the like; where it could, in a function
- * that is about to change stacks, only that one.
+ * that is about to change stacks, only that one. systemstack() is such a function (SPWRITE), and ends
+ * the walk also from what it has called.
  */
 static bool gave_up(const struct subject *s, const uint64_t *truth, size_t n)
 {
-	return n == 1 || (n == 2 && !strncmp(name_of(s, truth[1] - 1), "runtime._", 9));
+	const char *last = name_of(s, truth[n - 1] - 1);
+
+	return n == 1 ||
+	       (n == 2 && (!strncmp(last, "runtime._", 9) || !strcmp(last, "runtime.systemstack")));
 }
 
 static enum outcome compare(const struct subject *s, const uint64_t *truth, size_t n,
 			    const struct frame *ours, size_t n_ours)
 {
 	size_t i = 0, j = skip_c(s, truth[0], ours, n_ours);
-	bool began_in_c = j;
+	bool began_in_c = j || (n && !strcmp(name_of(s, truth[0] - 1), "runtime.cgocall"));
 
 	while (i < n && j < n_ours)
 		if (is_same(truth[i], &ours[j], is_after_preemption(s, truth, i)) ||
