@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Releases, packages and images: packaging/README.md says what each is for. The version is in common/base/version.h.
 
-.PHONY: dist dist-test rescue deb
+.PHONY: dist dist-test rescue deb rpm recipes sysext container package-test
 
 dist: ## a release in O/dist: source, static binaries, their parts, checksums (DIST_ARCHES="x86 arm64")
 	$(Q)O='$(O)' MAKE='$(MAKE)' packaging/dist
@@ -14,3 +14,18 @@ rescue: static ## O/rescue: the tools for any initramfs, and an image with kerne
 
 deb: ## Debian packages, in O/deb
 	$(Q)O='$(O)' packaging/deb
+
+rpm: ## RPM packages, in O/rpm
+	$(Q)O='$(O)' packaging/rpm/build
+
+recipes: ## recipes for Alpine, Buildroot and Yocto, in O/recipes
+	$(Q)O='$(O)' packaging/recipes
+
+sysext: static ## O/sysext/tracelets.raw, a system extension for systemd
+	$(Q)O='$(O)' packaging/sysext/build
+
+container: static ## a container image, "tracelets", of O/container (CONTAINER_TOOL=docker)
+	$(Q)O='$(O)' packaging/container/build
+
+package-test: deb static $(O)/tracelets ## install, run, boot and remove all packages and images, on a copy of this system: root, minutes
+	$(Q)O='$(O)' tests/run $(addprefix tests/packaging/,deb rpm recipes images systemd booted initramfs dracut)

@@ -11,7 +11,7 @@ LIVES   := $(patsubst %.c,$(O)/%,$(filter-out $(LIVES_NOT_$(ARCH)),$(wildcard te
 FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
 .PHONY: check soak test test-deps live live-files lint fuzz fuzz-files bench bench-deps bench-probes oracle check-cfi check-symbols \
-	check-go check-go-programs check-runtimes vm vm-files vm-oracle vm-deps arm64-deps rescue-test package-deps package-test formats-test formats-deps \
+	check-go check-go-programs check-runtimes vm vm-files vm-oracle vm-deps arm64-deps rescue-test package-deps formats-test formats-deps \
 	browser-test browser-deps
 
 # ---- test programs: one file and the library, with what else its folder needs ----
@@ -274,6 +274,3 @@ rescue-test: rescue ## boot what "make rescue" has made, emulated, and work on i
 	$(Q)$(MAKE) -s --no-print-directory O='$(O)/vm' LDFLAGS=-static \
 		$(patsubst $(O)/%,$(O)/vm/%,$(filter-out %/inject.so,$(WORKS)))
 	$(Q)O='$(O)' tests/run tests/vm/rescue
-
-package-test: deb $(O)/tracelets ## install, run, boot and remove the packages, on a copy of this system: root, minutes
-	$(Q)O='$(O)' tests/run tests/packaging/deb tests/packaging/systemd tests/packaging/booted tests/packaging/initramfs tests/packaging/dracut

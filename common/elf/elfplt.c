@@ -21,6 +21,10 @@
 #define ARM64_STUB_MAX_BYTES 24
 #define ARM64_BTI_C	     0xd503245f
 
+#ifndef R_AARCH64_IRELATIVE /* musl's elf.h */
+#define R_AARCH64_IRELATIVE 1032
+#endif
+
 /* A stub: the word it jumps through or, if it leads to the lazy binder, its number. */
 struct stub {
 	uint64_t vaddr, end;

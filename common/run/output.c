@@ -2,9 +2,11 @@
 /* Where a result goes; see output.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h> /* musl has no renameat2() */
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -122,7 +124,7 @@ int output_begin(struct output *out)
  */
 static int rename_unless_there(const char *from, const char *to)
 {
-	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
+	if (!syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
 		return 0;
 	if (errno != EINVAL)
 		return -errno;
