@@ -10,7 +10,7 @@ UNITS   := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*_test.c))
 LIVES   := $(patsubst %.c,$(O)/%,$(filter-out $(LIVES_NOT_$(ARCH)),$(wildcard tests/live/*_test.c)))
 FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: check soak test test-deps live live-files lint fuzz fuzz-files bench bench-deps bench-probes oracle check-cfi check-symbols \
+.PHONY: check soak churn test test-deps live live-files lint fuzz fuzz-files bench bench-deps bench-probes oracle check-cfi check-symbols \
 	check-go check-go-programs check-runtimes vm vm-files vm-oracle vm-deps arm64-deps rescue-test package-deps formats-test formats-deps \
 	browser-test browser-deps
 
@@ -249,6 +249,10 @@ browser-test: $(O)/flame ## flame graphs in a real browser: zoom, search, keys, 
 
 soak: $(BINS) ## five tools at once, unattended: root, SOAK_SECONDS=600
 	$(Q)O='$(O)' SOAK_SECONDS='$(SOAK_SECONDS)' tests/run tests/soak/run
+
+# However long that takes: half an hour for a few tools.
+churn: $(O)/tests/live/churn_test $(BINS) $(WORKS) ## each tool beside CHURN=100000 short processes: root (CHURN_TESTS="NAME ...")
+	$(Q)CHURN=$(or $(CHURN),100000) TRACELETS_BIN='$(O)' TRACELETS_WORK='$(O)/tests/work' $< $(CHURN_TESTS)
 
 # ---- on other kernels: built once more, statically, and run in emulated machines ----
 

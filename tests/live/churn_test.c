@@ -21,7 +21,7 @@ static int count_processes(void)
 {
 	const char *wanted = getenv("CHURN");
 
-	return wanted && *wanted ? atoi(wanted) : at_size(2003, 211);
+	return wanted && *wanted ? atoi(wanted) : at_size(1009, 211);
 }
 
 /* So many rounds, of some ms each, take about as long as the processes. */
@@ -175,14 +175,29 @@ static const char *rounds(void)
 	return text_of("%d", count_rounds());
 }
 
+/*
+ * Of what else runs here, nothing is to be seen, nor to be kept in memory: both are in a cgroup.
+ * NULL: there can be none.
+ */
+static const char *gather(const struct proc *steady, const struct proc *brief)
+{
+	const char *cgroup = cgroup_make("churn");
+
+	return cgroup && cgroup_add(cgroup, steady->pid) && cgroup_add(cgroup, brief->pid) ? cgroup
+											   : NULL;
+}
+
 /* check(): of the tool beside that work, whose process is `steady`. */
 #define TRIAL(name, check, work, ...)                                         \
 	TEST(name)                                                            \
 	{                                                                     \
 		struct proc *steady = work, *brief = start_brief();           \
+		const char *cgroup = gather(steady, brief);                   \
                                                                               \
 		if (access(SHORT_ONE, X_OK))                                  \
 			SKIP("no " SHORT_ONE);                                \
+		if (!cgroup)                                                  \
+			SKIP("no cgroups can be made here");                  \
 		check(trace(tool_start(__VA_ARGS__), steady, brief), steady); \
 	}
 
@@ -192,19 +207,23 @@ static const char *rounds(void)
 #define CALLS work_start("calls", "slow", rounds())
 #define TOUCH work_start("faults", text_of("slow:%d", count_rounds()))
 #define GROW  work_start("leaky", "grow", rounds())
-#define BOTH  text_of("%d,%d", steady->pid, brief->pid)
 
-TRIAL(profile_beside_short_processes, check_samples, SPIN, "profile", "-F", "499")
-TRIAL(profile_every_second, check_samples, SPIN, "profile", "-F", "499", "-f", "--interval", "1s")
-TRIAL(offcputime_beside_short_processes, check_naps, PLAN, "offcputime")
-TRIAL(offcputime_every_second, check_naps, PLAN, "offcputime", "-f", "--interval", "1s")
-TRIAL(pagefaults_beside_short_processes, check_faults, TOUCH, "pagefaults", "-f")
-TRIAL(pagefaults_every_second, check_faults, TOUCH, "pagefaults", "-f", "1")
-TRIAL(pagefaults_by_process, check_json, TOUCH, "pagefaults", "--format", "json")
-TRIAL(runqlat_beside_short_processes, check_waits, PLAN, "runqlat", "-P")
-TRIAL(syscount_beside_short_processes, check_calls, CALLS, "syscount", "-T", "999")
-TRIAL(syscount_every_second, check_calls, CALLS, "syscount", "-L", "-T", "999", "-i", "1")
-TRIAL(memleak_beside_short_processes, check_leaks, GROW, "memleak", "-f", "-o", "0", "--interval",
-      "1000s", "-p", pid_text(steady->pid))
-TRIAL(memleak_follows_short_processes, check_leaks, GROW, "memleak", "-f", "-o", "0", "--interval",
-      "1000s", "--follow", "-p", BOTH)
+#define HERE  "--cgroup", cgroup
+#define BOTH  text_of("%d,%d", steady->pid, brief->pid)
+#define NEVER "--interval", "1000s"
+
+TRIAL(profile_beside_short_processes, check_samples, SPIN, "profile", HERE, "-F", "499")
+TRIAL(profile_every_second, check_samples, SPIN, "profile", HERE, "-F", "499", "-f", "--interval",
+      "1s")
+TRIAL(offcputime_beside_short_processes, check_naps, PLAN, "offcputime", HERE)
+TRIAL(offcputime_every_second, check_naps, PLAN, "offcputime", HERE, "-f", "--interval", "1s")
+TRIAL(pagefaults_beside_short_processes, check_faults, TOUCH, "pagefaults", HERE, "-f")
+TRIAL(pagefaults_every_second, check_faults, TOUCH, "pagefaults", HERE, "-f", "1")
+TRIAL(pagefaults_by_process, check_json, TOUCH, "pagefaults", HERE, "--format", "json")
+TRIAL(runqlat_beside_short_processes, check_waits, PLAN, "runqlat", HERE, "-P")
+TRIAL(syscount_beside_short_processes, check_calls, CALLS, "syscount", HERE, "-T", "999")
+TRIAL(syscount_every_second, check_calls, CALLS, "syscount", HERE, "-L", "-T", "999", "-i", "1")
+TRIAL(memleak_beside_short_processes, check_leaks, GROW, "memleak", "-f", "-o", "0", NEVER, "-p",
+      pid_text(steady->pid))
+TRIAL(memleak_follows_short_processes, check_leaks, GROW, "memleak", "-f", "-o", "0", NEVER,
+      "--follow", "-p", BOTH)
