@@ -78,7 +78,7 @@ static const struct opt opts[] = {
 	{ 0, "growth", NULL, OPT_FLAG(struct leak_options, growth),
 	  "only stacks whose memory keeps growing, interval by interval" },
 	{ 0, "entries", "N", OPT_UINT(struct leak_options, n_blocks, 1, 1 << 28),
-	  "live blocks that can be kept (default 1400000)" },
+	  "live blocks that can be kept (default 1400000, or an eighth of the memory)" },
 	{ 0, "max-rate", "N", OPT_UINT(struct leak_options, max_rate, 1, UINT32_MAX),
 	  "detach and end above that many calls per second" },
 	{},

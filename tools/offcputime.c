@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "abi/offcputime.h"
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/msg.h"
 #include "modules/exposition.h"
@@ -62,12 +61,6 @@ static unsigned int threads(const struct run *run)
 					 : THREADS_ALL;
 }
 
-static const char *const remarks[] = {
-	[WAIT_AT_START] = "blocked at start",
-	[WAIT_AT_END] = "blocked at end",
-	[WAIT_AT_START | WAIT_AT_END] = "blocked throughout",
-};
-
 static const struct column columns[] = { { .name = "runnable", .rest = "blocked" }, {} };
 
 /* They tell whether a task or an interrupt was the waker. */
@@ -92,8 +85,8 @@ static const struct target_spec target = { .threads = threads };
 static const struct stacks_spec stacks = {
 	.raw_unit = "nanoseconds",
 	.divisor = NS_PER_US,
-	.remarks = remarks,
-	.n_remarks = ARRAY_SIZE(remarks),
+	.remarks = wait_remarks,
+	.n_remarks = WAIT_REMARKS,
 	.are_waits = true,
 	.folds_idle = folds_idle,
 	.columns = columns,

@@ -70,7 +70,7 @@ struct profile *profile_new(const char *unit);
 /* columns: up to one without a name; NULL: none. */
 struct profile *profile_new_with(const char *unit, const struct column *columns);
 
-/* The same, of frames that are all in the caller's table, which outlives it: samples have `known`. */
+/* The same, of frames all in the caller's table, which outlives it: samples have `known`. */
 struct profile *profile_new_of(const char *unit, const struct column *columns,
 			       struct frame_table *table);
 void profile_free(struct profile *p);

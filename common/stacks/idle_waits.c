@@ -17,7 +17,7 @@
 #define LIBC_FRAMES 4 /* of its own that libc may have below the function that was called */
 #define VIA_FRAMES  8 /* between the wait and the loop */
 
-/* What a thread at rest waits in: functions of libc, as their callers and their symbols call them. */
+/* What a thread at rest waits in: functions of libc, as callers and their symbols call them. */
 static const char *const waits[] = {
 	"accept",
 	"accept4",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a report leaves out because it was asked to, and how much that is: nothing vanishes unsaid. */
+/* What a report leaves out because it was asked to, and how much: nothing vanishes unsaid. */
 #ifndef LEFT_OUT_H
 #define LEFT_OUT_H
 
@@ -15,7 +15,7 @@ struct left_out {
 
 void left_out_add(struct left_out *sum, const struct left_out *more);
 
-/* Prints a line for each. divisor: of values to be in that unit; remark: what by_remark is about. */
+/* Prints a line for each. divisor: of values to be in that unit; remark: by_remark's subject. */
 void left_out_print(const struct left_out *sums, uint64_t divisor, const char *unit,
 		    const char *remark);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The places that stacks consist of, each once, however many stacks it is in, with its frames: names
- * are looked up once for each place, file by file, when they are asked for.
+ * The places that stacks consist of, each once, however many stacks it is in, with its frames:
+ * names are looked up once for each place, file by file, when they are asked for.
  */
 #ifndef PLACES_H
 #define PLACES_H

@@ -245,7 +245,7 @@ static void count_reason(struct stack_profile *p, const struct stack_key *key, u
 		comm_sums_add(&p->reasons.incomplete, key->comm, value);
 }
 
-/* Whether --only and --without show the stack: the thread's name and the remark are looked at, too. */
+/* Whether --only and --without show the stack: thread's name and remark are looked at, too. */
 static bool is_wanted(const struct stack_profile *p, const struct stack_key *key,
 		      const struct assembly *a)
 {

@@ -120,8 +120,9 @@ static bool is_after_preemption(const struct subject *s, const uint64_t *truth, 
 
 /*
  * In C, and in the kernel's vdso, the truth begins with the Go function that called there. For the
- * profiler a goroutine is in C as long as the runtime has it in a system call (sigprof(), syscallpc):
- * from within entersyscall() to within the exitsyscall() of a call back to Go, in cgocallbackg().
+ * profiler a goroutine is in C as long as the runtime has it in a system call (sigprof(),
+ * syscallpc): from within entersyscall() to within the exitsyscall() of a call back to Go, in
+ * cgocallbackg().
  */
 static size_t skip_c(const struct subject *s, uint64_t truth, const struct frame *ours, size_t n)
 {
@@ -136,8 +137,8 @@ static size_t skip_c(const struct subject *s, uint64_t truth, const struct frame
 
 /*
  * Where it can't walk, the profiler says runtime._System or the like; where it could, in a function
- * that is about to change stacks, only that one. systemstack() is such a function (SPWRITE), and ends
- * the walk also from what it has called.
+ * that is about to change stacks, only that one. systemstack() is such a function (SPWRITE), and
+ * ends the walk also from what it has called.
  */
 static bool gave_up(const struct subject *s, const uint64_t *truth, size_t n)
 {

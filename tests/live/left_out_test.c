@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What a report leaves out because it was asked to: stacks by the names of their frames (--only,
- * --without) in every tool that has stacks, and waits at rest (--no-idle). What is left out is told.
+ * --without) in every tool that has stacks, and waits at rest (--no-idle). What is left out is
+ * told.
  */
 #include "live.h"
 

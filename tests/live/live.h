@@ -44,7 +44,7 @@ struct proc {
 	char *out, *err;
 	size_t out_bytes, err_bytes;
 	bool is_tool, has_ended;
-	int status; /* exit status, or minus the signal that ended it; -1000: timeout */
+	int status;	  /* exit status, or minus the signal that ended it; -1000: timeout */
 	uint64_t peak_kb; /* of its resident memory, when it has ended by itself */
 };
 
@@ -69,7 +69,7 @@ struct proc *tool_run_argv(setup_fn *setup, void *arg, const char *const argv[])
 #define tool_run(...)		  tool_run_argv(NULL, NULL, ARGV(__VA_ARGS__))
 #define tool_run_in(fn, arg, ...) tool_run_argv(fn, arg, ARGV(__VA_ARGS__))
 
-/* What memleak says that it lacks here: 5.15's cookies of probes, or what 5.12 added; NULL: nothing. */
+/* What memleak says that it lacks here: 5.15's cookies of probes, what 5.12 added; NULL: none. */
 const char *memleak_lacks(void);
 
 /*

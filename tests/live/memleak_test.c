@@ -661,8 +661,8 @@ TEST(the_cost_is_said)
 }
 
 /*
- * A few calls are little of a CPU, even if the target does nothing else; an emulated one takes its time
- * for each.
+ * A few calls are little of a CPU, even if the target does nothing else; an emulated one takes its
+ * time for each.
  */
 TEST(the_cost_of_a_few_calls_is_small)
 {

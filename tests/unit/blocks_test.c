@@ -73,6 +73,18 @@ static struct tally tally_all(void)
 	return tally;
 }
 
+TEST(a_table_is_as_large_as_the_memory_allows)
+{
+	size_t n = blocks_buckets_for(1400000);
+
+	CHECK(n * sizeof(struct block_bucket) <= 64 << 20);
+	CHECK_EQ(blocks_buckets_within(n, 64 << 20), n);
+	CHECK_EQ(blocks_buckets_within(n, (64 << 20) - 1), n / 2);
+	CHECK_EQ(blocks_buckets_within(n, 15 << 20) * sizeof(struct block_bucket), 8 << 20);
+	CHECK_EQ(blocks_buckets_within(n, 0), 1);
+	CHECK(blocks_in_buckets(n) >= 1400000 && blocks_in_buckets(n / 2) < 1400000);
+}
+
 TEST(a_block_is_there_until_it_is_taken)
 {
 	make_table(100);

@@ -33,6 +33,12 @@ done
 answers 2 "'nonsense' is neither" "$bin" nonsense && answers 2 "'-p'" "$bin" -p 1
 result refuses_what_is_no_tool $?
 
+# What a rescue image has room for. Ours is x86-64's; others differ a little.
+size=$(stat -c %s "$bin")
+echo "static binary: $size bytes"
+[ "$size" -le 2600000 ]
+result has_at_most_2600000_bytes $?
+
 ! readelf -l "$bin" | grep -q -e INTERP -e DYNAMIC
 result needs_no_library $?
 

@@ -8,13 +8,25 @@
 #include "base/order.h"
 #include "memleak/blocks.h"
 
+size_t blocks_in_buckets(size_t n_buckets)
+{
+	return n_buckets * BLOCK_WAYS * BLOCKS_FILL_PERCENT / 100;
+}
+
 size_t blocks_buckets_for(size_t n_blocks)
 {
 	size_t n = 1;
 
-	while (n * BLOCK_WAYS * BLOCKS_FILL_PERCENT / 100 < n_blocks)
+	while (blocks_in_buckets(n) < n_blocks)
 		n *= 2;
 	return n;
+}
+
+size_t blocks_buckets_within(size_t n_buckets, uint64_t max_bytes)
+{
+	while (n_buckets > 1 && n_buckets * sizeof(struct block_bucket) > max_bytes)
+		n_buckets /= 2;
+	return n_buckets;
 }
 
 /* ---- one by one ---- */

@@ -19,6 +19,12 @@
 /* The number of buckets, a power of two, for that many blocks. */
 size_t blocks_buckets_for(size_t n_blocks);
 
+/* So many of n_buckets, both powers of two, that the table takes at most that; at least one. */
+size_t blocks_buckets_within(size_t n_buckets, uint64_t max_bytes);
+
+/* How many blocks have room in them. */
+size_t blocks_in_buckets(size_t n_buckets);
+
 /*
  * Calls visit for each block. What is being changed at the moment is seen as it was or as it will
  * be, or left out, never half; false of visit gives the block's place back.

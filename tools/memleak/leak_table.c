@@ -28,6 +28,7 @@
 #include "stacks/stacks.h"
 
 #define DEFAULT_INTERVAL_NS (5 * NS_PER_S)
+#define TABLE_MEMORY_SHARE  8 /* of the machine's memory, one part for the table of blocks */
 
 struct leak_table {
 	bool user_mode; /* a process is traced, not the kernel */
@@ -226,10 +227,25 @@ static uint64_t machine_bytes(void)
 			      : ((uint64_t)info.totalram + info.totalswap) * info.mem_unit;
 }
 
+/* By default, not so many that a small machine has no memory left for anything else. */
+static size_t choose_buckets(const struct run *run)
+{
+	size_t wanted = blocks_buckets_for(options_of(run)->n_blocks), n;
+
+	if (run_given(run, "entries"))
+		return wanted;
+	n = blocks_buckets_within(wanted, machine_bytes() / TABLE_MEMORY_SHARE);
+	if (n < wanted)
+		msg_info("room for %zu live blocks, in 1/%d of this machine's memory (--entries N "
+			 "asks for more)",
+			 blocks_in_buckets(n), TABLE_MEMORY_SHARE);
+	return n;
+}
+
 static int configure_table(struct run *run)
 {
 	const struct leak_options *options = options_of(run);
-	size_t n_buckets = blocks_buckets_for(options->n_blocks);
+	size_t n_buckets = choose_buckets(run);
 	struct memleak_settings settings = {
 		.min_bytes = options->min_bytes,
 		.max_bytes = options->max_bytes,

@@ -8,6 +8,12 @@
 #include "offcputime/wait_states.h"
 #include "run/words.h"
 
+const char *const wait_remarks[WAIT_REMARKS] = {
+	[WAIT_AT_START] = "blocked at start",
+	[WAIT_AT_END] = "blocked at end",
+	[WAIT_AT_START | WAIT_AT_END] = "blocked throughout",
+};
+
 int wait_states_parse(const char *what, const char *text, void *dest)
 {
 	struct wait_states *states = dest;

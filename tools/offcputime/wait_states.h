@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* --state: in which states a wait counts. */
+/* --state: in which states a wait counts; and what is said of waits that were cut. */
 #ifndef WAIT_STATES_H
 #define WAIT_STATES_H
 
 #include <stdint.h>
 
 struct words;
+
+/* What is said of a wait, by the bits of enum offcputime_remark. */
+#define WAIT_REMARKS 4
+extern const char *const wait_remarks[WAIT_REMARKS];
 
 struct wait_states {
 	uint32_t letters; /* bit i: letter i of STATE_LETTERS (bpf/abi/offcputime.h) */
