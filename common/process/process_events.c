@@ -25,7 +25,8 @@
 #include "base/msg.h"
 #include "process/process_events.h"
 
-#define RING_BYTES (256 << 10)
+#define RING_BYTES  (256 << 10)
+#define USUAL_BYTES (256u << 10) /* of records taken out of the rings */
 /*
  * Events are read at once where little happens, since a process may block for good a millisecond
  * after it began. Where much happens they are left to gather.
@@ -333,6 +334,19 @@ void process_events_take(struct process_events *sb, uint64_t time_ns)
 		take_all(sb);
 }
 
+/* All have been handled. The memory that a burst took is given back. */
+static void empty(struct process_events *sb)
+{
+	sb->n_bytes = sb->n_items = sb->n_noted = sb->n_handled = 0;
+	if (sb->bytes_cap <= USUAL_BYTES)
+		return;
+	free(sb->bytes);
+	free(sb->items);
+	sb->bytes = NULL;
+	sb->items = NULL;
+	sb->bytes_cap = sb->items_cap = 0;
+}
+
 /* Whoever handles an event may take out more: it is their turn then, too. */
 void process_events_read(struct process_events *sb)
 {
@@ -346,7 +360,7 @@ void process_events_read(struct process_events *sb)
 		if (event.kind != PROCESS_NOTHING)
 			sb->user.handle(&event, sb->user.arg);
 	}
-	sb->n_bytes = sb->n_items = sb->n_noted = sb->n_handled = 0;
+	empty(sb);
 	sb->user.drained(sb->user.arg);
 }
 

@@ -211,6 +211,7 @@ static const char *gather(const struct proc *steady, const struct proc *brief)
 #define HERE  "--cgroup", cgroup
 #define BOTH  text_of("%d,%d", steady->pid, brief->pid)
 #define NEVER "--interval", "1000s"
+#define ROOM  "--entries", "100000" /* the table of blocks is mapped, and no process's */
 
 TRIAL(profile_beside_short_processes, check_samples, SPIN, "profile", HERE, "-F", "499")
 TRIAL(profile_every_second, check_samples, SPIN, "profile", HERE, "-F", "499", "-f", "--interval",
@@ -223,7 +224,7 @@ TRIAL(pagefaults_by_process, check_json, TOUCH, "pagefaults", HERE, "--format", 
 TRIAL(runqlat_beside_short_processes, check_waits, PLAN, "runqlat", HERE, "-P")
 TRIAL(syscount_beside_short_processes, check_calls, CALLS, "syscount", HERE, "-T", "999")
 TRIAL(syscount_every_second, check_calls, CALLS, "syscount", HERE, "-L", "-T", "999", "-i", "1")
-TRIAL(memleak_beside_short_processes, check_leaks, GROW, "memleak", "-f", "-o", "0", NEVER, "-p",
-      pid_text(steady->pid))
-TRIAL(memleak_follows_short_processes, check_leaks, GROW, "memleak", "-f", "-o", "0", NEVER,
+TRIAL(memleak_beside_short_processes, check_leaks, GROW, "memleak", ROOM, "-f", "-o", "0", NEVER,
+      "-p", pid_text(steady->pid))
+TRIAL(memleak_follows_short_processes, check_leaks, GROW, "memleak", ROOM, "-f", "-o", "0", NEVER,
       "--follow", "-p", BOTH)
