@@ -2,7 +2,6 @@
 /* The module of all stack tools; see stacks.h. */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/libbpf.h>
 
@@ -15,6 +14,7 @@
 #include "run/run_facts.h"
 #include "stacks/own_programs.h"
 #include "stacks/stack_counts.h"
+#include "stacks/stack_format.h"
 #include "stacks/stack_profile.h"
 #include "stacks/stack_rings.h"
 #include "stacks/stacks.h"
@@ -143,32 +143,6 @@ bool stacks_show(const struct run *run, const char *comm, uint64_t id)
 
 /* ---- options ---- */
 
-static const struct writer *usual_writer(const struct run *run)
-{
-	bool is_text = isatty(STDOUT_FILENO) || decide(spec_of(run)->prefers_text, run, false);
-
-	return is_text ? &text_writer : &folded_writer;
-}
-
-/* As asked for, else by the file's extension, else by who reads. NULL: there is no such format. */
-static const struct writer *choose_writer(const struct run *run)
-{
-	if (stacks_of(run)->folded)
-		return &folded_writer;
-	if (run->format)
-		return writer_by_name(run->format);
-	return run->output_path ? writer_by_extension(run->output_path) : usual_writer(run);
-}
-
-static int report_no_writer(const struct run *run)
-{
-	if (run->format)
-		return msg_error("--format: '%s' is not one of %s", run->format, writer_names());
-	return msg_error("--output %s: unknown extension (use .txt, .folded, .svg, "
-			 ".pb.gz or .json, or --format: %s)",
-			 run->output_path, writer_names());
-}
-
 static int check_stacks(struct run *run)
 {
 	struct stacks *stacks = stacks_of(run);
@@ -177,15 +151,11 @@ static int check_stacks(struct run *run)
 		stacks->writer = &text_writer; /* values are as in a text; the view writes it */
 		return topview_check(run);
 	}
-	stacks->writer = run->is_metrics ? &pprof_writer : choose_writer(run);
+	stacks->writer = stack_format_choose(run, stacks->folded,
+					     decide(spec_of(run)->prefers_text, run, false));
 	if (!stacks->writer)
-		return report_no_writer(run);
+		return -EINVAL;
 	stacks->symbols.places = stacks->writer->is_exact;
-	if (run->is_metrics)
-		return 0;
-	if (stacks->writer == &pprof_writer && !run->output_path && isatty(STDOUT_FILENO))
-		return msg_error("--format pprof: binary output is not written to a terminal (use "
-				 "--output FILE)");
 	return 0;
 }
 

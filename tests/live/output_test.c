@@ -86,6 +86,8 @@ TEST(a_full_disk_is_an_error_in_every_format)
 	CHECK_HAS(tool->err, "writing /dev/full: No space left on device\n");
 }
 
+static const char *const stack_tools[] = { "profile", "offcputime", "pagefaults", "memleak" };
+
 TEST(a_name_that_promises_another_format_is_refused)
 {
 	const char *folder = folder_make();
@@ -94,6 +96,12 @@ TEST(a_name_that_promises_another_format_is_refused)
 	CHECK_REFUSED("folded", "syscount", "--output", text_of("%s/y.folded", folder));
 	CHECK_REFUSED("pprof", "pagefaults", "--by-file", "--output",
 		      text_of("%s/y.pb.gz", folder));
+	for (size_t i = 0; i < sizeof(stack_tools) / sizeof(*stack_tools); i++) {
+		CHECK_REFUSED("-f writes folded stacks, not pprof", stack_tools[i], "-f",
+			      "--output", text_of("%s/y.pb.gz", folder));
+		CHECK_REFUSED("-f writes folded stacks, not json", stack_tools[i], "-f", "--output",
+			      text_of("%s/y.json", folder));
+	}
 	CHECK_EQ(folder_count(folder), 0);
 	CHECK_STATUS(tool_run("runqlat", "--format", "text", "--output",
 			      text_of("%s/y.svg", folder), "--duration", "100ms"),
