@@ -20,11 +20,16 @@
  */
 #define TURNS_KEPT 2
 
+/* Of processes that live on: as often without a count, then as often without being sent again. */
+#define TURNS_UNUSED 4
+
 struct definition {
 	struct hashlink link; /* by id */
 	uint64_t id;
 	struct trace *trace;
 	struct definition *next; /* of the same process */
+	uint32_t used_turn;
+	bool is_leaving; /* BPF sends it again */
 };
 
 struct owner {
@@ -40,6 +45,7 @@ struct stackdefs {
 	struct hashtable definitions, owners;
 	struct owner *ended, **ended_tail;
 	uint32_t n_turns;
+	bool forgets_unused;
 };
 
 struct stackdefs *stackdefs_new(struct processes *processes, const struct dso_options *options)
@@ -156,6 +162,15 @@ static struct definition *find_definition(const struct stackdefs *defs, uint64_t
 	return link ? container_of(link, struct definition, link) : NULL; /* ids are unique */
 }
 
+static struct definition *use_definition(const struct stackdefs *defs, uint64_t id)
+{
+	struct definition *definition = id ? find_definition(defs, id) : NULL;
+
+	if (definition)
+		definition->used_turn = defs->n_turns;
+	return definition;
+}
+
 static bool is_sound(const struct stack_def *def, size_t size)
 {
 	return size >= offsetof(struct stack_def, words) && def->n_words <= STACK_WORDS &&
@@ -168,10 +183,16 @@ void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t s
 	struct definition *definition;
 	struct owner *owner;
 
-	if (!is_sound(def, size) || find_definition(defs, def->id))
+	if (!is_sound(def, size))
 		return;
+	definition = use_definition(defs, def->id);
+	if (definition) {
+		definition->is_leaving = false;
+		return;
+	}
 	definition = mem_zalloc(1, sizeof(*definition));
 	definition->id = def->id;
+	definition->used_turn = defs->n_turns;
 	definition->trace = traces_add(defs->traces, def);
 	definition->trace->n_users++;
 	hashtable_add(&defs->definitions, &definition->link, def->id);
@@ -188,7 +209,7 @@ static struct trace *find_trace(const struct stackdefs *defs, uint64_t id)
 
 	if ((id & STACK_ID_FOLDED) == STACK_ID_FOLDED)
 		return traces_find(defs->traces, id);
-	definition = id ? find_definition(defs, id) : NULL;
+	definition = use_definition(defs, id);
 	return definition ? traces_find(defs->traces, definition->trace->id) : NULL;
 }
 
@@ -207,27 +228,72 @@ uint64_t stackdefs_fold(struct stackdefs *defs, uint64_t id)
 	return traces_add_waker(defs->traces, words)->id;
 }
 
+static void free_known(struct stackdefs *defs, struct definition *d)
+{
+	hashtable_remove(&defs->definitions, &d->link);
+	d->trace->n_users--;
+	free(d);
+}
+
 static void let_go(struct stackdefs *defs, struct owner *owner,
 		   void (*forgotten)(uint64_t id, void *arg), void *arg)
 {
 	for (struct definition *d = owner->first, *next; d; d = next) {
 		next = d->next;
 		forgotten(d->id, arg);
-		hashtable_remove(&defs->definitions, &d->link);
-		d->trace->n_users--;
-		free(d);
+		free_known(defs, d);
 	}
 	if (!find_owner(defs, owner->pid)) /* else the pid is another's already */
 		python_codes_forget(traces_codes(defs->traces), owner->pid);
 	free(owner);
 }
 
+struct forgetting {
+	struct stackdefs *defs;
+	void (*forgotten)(uint64_t id, void *arg);
+	void *arg;
+};
+
+/*
+ * First BPF is to send a definition again if its stack comes again; only when it has not for some
+ * turns can nothing be counted under its name that was not sent.
+ */
+static void forget_unused(struct hashlink *link, void *arg)
+{
+	struct owner *owner = container_of(link, struct owner, link);
+	const struct forgetting *f = arg;
+
+	for (struct definition **at = &owner->first, *d; (d = *at);) {
+		bool is_unused = d->used_turn + TURNS_UNUSED <= f->defs->n_turns;
+
+		if (is_unused && d->is_leaving) {
+			*at = d->next;
+			free_known(f->defs, d);
+			continue;
+		}
+		if (is_unused) {
+			f->forgotten(d->id, f->arg);
+			d->is_leaving = true;
+			d->used_turn = f->defs->n_turns;
+		}
+		at = &d->next;
+	}
+}
+
+void stackdefs_forget_unused(struct stackdefs *defs)
+{
+	defs->forgets_unused = true;
+}
+
 void stackdefs_end_turn(struct stackdefs *defs, void (*forgotten)(uint64_t id, void *arg),
 			void *arg)
 {
+	struct forgetting forgetting = { defs, forgotten, arg };
 	struct owner *owner;
 
 	defs->n_turns++;
+	if (defs->forgets_unused)
+		hashtable_visit(&defs->owners, forget_unused, &forgetting);
 	while ((owner = defs->ended) && owner->ended_turn + TURNS_KEPT <= defs->n_turns) {
 		defs->ended = owner->next;
 		if (!defs->ended)

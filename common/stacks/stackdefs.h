@@ -63,6 +63,12 @@ void stackdefs_end_process(struct stackdefs *defs, pid_t pid);
 uint64_t stackdefs_fold(struct stackdefs *defs, uint64_t id);
 
 /*
+ * Stacks are counted at once when BPF meets them, not later under a name that it has kept: so
+ * definitions that have not been used for some turns are let go of living processes, too.
+ */
+void stackdefs_forget_unused(struct stackdefs *defs);
+
+/*
  * All counts up to now have been taken away and their names folded: lets go of the definitions of
  * processes that ended some time ago, each of which is named to `forgotten`, so that it is sent
  * again should it come again.

@@ -280,6 +280,8 @@ static int start_stacks(struct run *run)
 	stacks->defs = stackdefs_new(user_stacks_processes(stacks->user_stacks), &stacks->symbols);
 	programs = ownprogs_list(run, &n);
 	stackdefs_set_own(stacks->defs, programs, n);
+	if (!spec_of(run)->are_waits && !spec_of(run)->source)
+		stackdefs_forget_unused(stacks->defs);
 	start_kernelnames(run, stacks);
 	stacks->rings = (struct stack_rings){ run, stacks->defs, stacks->user_stacks };
 	err = stack_counts_start(run, &stacks->counts, stacks->defs, shows_pids(run));

@@ -131,6 +131,69 @@ static size_t heap_bytes(void)
 }
 
 /* Each is a process's own for BPF; the memory for all of them must not be. */
+static void end_turns(const struct test *t, int n, uint64_t *forgotten)
+{
+	while (n-- > 0)
+		stackdefs_end_turn(t->defs, count_forgotten, forgotten);
+}
+
+/* One is counted all the time, one is sent again when it is about to go, one is not seen again. */
+TEST(what_is_unused_is_let_go_of_a_living_process)
+{
+	struct test t = begin();
+	pid_t child = start_child();
+	uint64_t forgotten = 0;
+
+	stackdefs_forget_unused(t.defs);
+	for (uint64_t id = 1; id <= 3; id++)
+		define(&t, id, child, (uintptr_t)leaf);
+	for (int i = 0; i < 6; i++) {
+		CHECK_STR(name_of(&t, 1), "leaf");
+		end_turns(&t, 1, &forgotten);
+	}
+	CHECK(forgotten == 23 || forgotten == 32);
+	define(&t, 2, child, (uintptr_t)leaf);
+	end_turns(&t, 3, &forgotten);
+	CHECK_STR(name_of(&t, 1), "leaf");
+	CHECK_STR(name_of(&t, 2), "leaf");
+	CHECK_STR(name_of(&t, 3), "");
+	end_child(child);
+	end(&t);
+}
+
+TEST(unused_stacks_stay_where_they_may_be_counted_late)
+{
+	struct test t = begin();
+	pid_t child = start_child();
+	uint64_t forgotten = 0;
+
+	define(&t, 1, child, (uintptr_t)leaf);
+	end_turns(&t, 100, &forgotten);
+	CHECK_EQ(forgotten, 0);
+	CHECK_STR(name_of(&t, 1), "leaf");
+	end_child(child);
+	end(&t);
+}
+
+/* As those of a just-in-time compiler, whose addresses are ever new. */
+TEST(a_million_stacks_of_one_process_take_no_more_than_some)
+{
+	struct test t = begin();
+	pid_t child = start_child();
+	uint64_t forgotten = 0;
+	size_t before = heap_bytes();
+
+	stackdefs_forget_unused(t.defs);
+	for (uint64_t id = 1; id <= 1000000; id++) {
+		define(&t, id, child, (uintptr_t)leaf);
+		if (id % 1000 == 0)
+			end_turns(&t, 1, &forgotten);
+	}
+	CHECK(heap_bytes() < before + (4 << 20));
+	end_child(child);
+	end(&t);
+}
+
 TEST(a_hundred_thousand_processes_take_no_more_than_a_few)
 {
 	struct test t = begin();
