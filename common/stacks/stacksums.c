@@ -40,6 +40,7 @@ static void double_slots(struct stack_sums *sums)
 	free(sums->slots);
 	sums->n_slots = sums->n_slots ? sums->n_slots * 2 : FIRST_SLOTS;
 	sums->slots = mem_zalloc(sums->n_slots, sizeof(*sums->slots));
+	sums->items = mem_realloc(sums->items, sums->n_slots / 2, sizeof(*sums->items));
 	for (size_t i = 0; i < sums->n; i++)
 		*find_slot(sums, &sums->items[i].key) = (uint32_t)i + 1;
 }
@@ -50,11 +51,10 @@ void stack_sums_add(struct stack_sums *sums, const struct stack_key *key,
 	struct stack_sum *known;
 	uint32_t *slot;
 
-	if (sums->n * 2 >= sums->n_slots)
+	if (sums->n == sums->n_slots / 2)
 		double_slots(sums);
 	slot = find_slot(sums, key);
 	if (!*slot) {
-		sums->items = mem_grow(sums->items, sums->n, &sums->cap, sizeof(*sums->items));
 		sums->items[sums->n++] = (struct stack_sums_item){ .key = *key };
 		*slot = (uint32_t)sums->n;
 	}

@@ -12,7 +12,7 @@
 /* All zero: empty. */
 struct stack_sums {
 	struct stack_sums_item *items;
-	size_t n, cap;
+	size_t n;
 	uint32_t *slots; /* index + 1; 0: free */
 	size_t n_slots;
 };
