@@ -32,7 +32,7 @@
 #include "symbols/debugfile.h"
 #include "symbols/dso.h"
 #include "symbols/elfsyms.h"
-#include "symbols/jitmap.h"
+#include "symbols/jitfile.h"
 
 enum dso_kind {
 	DSO_FILE,   /* or the vdso */
@@ -72,7 +72,8 @@ struct dso {
 	struct elfsyms *syms; /* these three can be dropped at any time */
 	struct srclines *lines;
 	struct jitmap *jit;
-	struct image place; /* for dso_place() */
+	struct srcframe made; /* of it, for dso_lines() */
+	struct image place;   /* for dso_place() */
 	char build_id[2 * ELFFILE_BUILD_ID_MAX + 1];
 	struct lru_item tables;
 	struct ahead ahead;
@@ -202,18 +203,6 @@ static struct dso *dso_of_file(struct dso_cache *cache, struct file *file, pid_t
 
 /* ---- memory ---- */
 
-static void warn_of_jitmap(pid_t pid, int err)
-{
-	static bool said;
-
-	if (said || err == ENOENT)
-		return;
-	said = true;
-	msg_warn("process %d: perf map ignored: not a regular file owned by its user or by root "
-		 "(%s; JIT frames stay unnamed)",
-		 pid, strerror(err));
-}
-
 static struct dso *find_memory(const struct dso_cache *cache, enum dso_kind kind, const char *name,
 			       const struct stat *st, uint64_t hash)
 {
@@ -259,14 +248,14 @@ static struct dso *get_memory(struct dso_cache *cache, struct jitmap *jit, const
 	return dso;
 }
 
-static struct dso *dso_of_memory(struct dso_cache *cache, pid_t pid, const char *path)
+static struct dso *dso_of_memory(struct dso_cache *cache, pid_t pid, struct maps *maps,
+				 const char *path)
 {
 	static const struct stat nothing;
 	struct stat st;
-	struct jitmap *jit = jitmap_open(roots_of(cache->roots, pid), pid, &st);
+	struct jitmap *jit =
+		jitfile_open(roots_of(cache->roots, pid), pid, maps, cache->options.lines, &st);
 
-	if (!jit)
-		warn_of_jitmap(pid, errno);
 	return get_memory(cache, jit, jit ? &st : &nothing,
 			  file_base_name(path[0] == '/' ? "" : path));
 }
@@ -276,7 +265,7 @@ struct dso *dso_attach(struct dso_cache *cache, pid_t pid, struct maps *maps, st
 	struct file *file = mapped_file(maps, m, pid);
 
 	return file ? dso_of_file(cache, file, pid, m->name->path)
-		    : dso_of_memory(cache, pid, m->name->path);
+		    : dso_of_memory(cache, pid, maps, m->name->path);
 }
 
 uint64_t dso_offset(const struct dso *dso, const struct mapped *m, uint64_t addr)
@@ -553,10 +542,25 @@ const char *dso_find(struct dso *dso, uint64_t offset)
 	return known ? known->name : NULL;
 }
 
+static size_t find_made_line(struct dso *dso, uint64_t addr, const struct srcframe **frames)
+{
+	const char *file = NULL;
+	uint32_t line = jitmap_line(dso->jit, addr, &file);
+
+	dso->made = (struct srcframe){ .file = intern(dso, file), .line = line };
+	*frames = &dso->made;
+	return line != 0;
+}
+
 size_t dso_lines(struct dso *dso, uint64_t offset, const struct srcframe **frames)
 {
-	bool has_lines = dso->cache->options.lines && !dso->jit;
-	const struct known *known = has_lines ? look_up(dso, offset) : NULL;
+	const struct known *known;
+
+	if (!dso->cache->options.lines)
+		return 0;
+	if (dso->jit)
+		return find_made_line(dso, offset, frames);
+	known = look_up(dso, offset);
 
 	if (!known)
 		return 0;

@@ -13,21 +13,21 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/readfile.h"
 #include "base/search.h"
-#include "process/roots.h"
+#include "symbols/jitdump.h"
 #include "symbols/jitmap.h"
 
-#define MAX_FILE_BYTES	 (512ULL << 20)
-#define MAX_STATUS_BYTES 65536
-#define READ_BYTES	 (1U << 20)
-#define NO_ENTRY	 UINT32_MAX
-#define MALLOC_BYTES	 16 /* beside a name */
+#define MAX_FILE_BYTES (512ULL << 20)
+#define READ_BYTES     (1U << 20)
+#define NO_ENTRY       UINT32_MAX
+#define MAX_ENTRIES    (1U << 24)
+#define MALLOC_BYTES   16 /* beside a name */
 
 struct entry {
 	uint64_t start, end;
-	char *name;
-	uint32_t number; /* in the order of the file */
+	char *name;			 /* of a perf map */
+	const struct jitdump_code *code; /* of a jitdump; NULL: nothing is there any more */
+	uint32_t number;		 /* in the order of the file */
 };
 
 /* From here on, up to the next piece, this entry's code. */
@@ -38,7 +38,9 @@ struct piece {
 
 struct jitmap {
 	int fd;
-	uint64_t taken; /* bytes of the file that were read, whole lines */
+	struct jitdump *dump; /* NULL: a perf map */
+	uint64_t taken;	      /* bytes of the file that were read, whole lines or records */
+	uint64_t seen;	      /* its size then: what is not whole need not be read again */
 	size_t names_bytes;
 	struct entry *entries;
 	size_t count, capacity;
@@ -48,59 +50,6 @@ struct jitmap {
 
 /* ---- the file ---- */
 
-/* The last word of NSpid is the pid in the innermost namespace: the process's own view. */
-static pid_t read_inner_pid(pid_t pid)
-{
-	char path[40], *text, *line, *word;
-	pid_t inner = pid;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	text = readfile(path, MAX_STATUS_BYTES, NULL);
-	line = text ? strstr(text, "\nNSpid:") : NULL;
-	if (line) {
-		*strchrnul(line + 1, '\n') = '\0';
-		word = strrchr(line + 1, '\t');
-		inner = word ? atoi(word + 1) : pid;
-	}
-	free(text);
-	return inner;
-}
-
-/* 0; -EACCES: the file belongs to another user. */
-static int check_owner(const struct stat *file, pid_t pid)
-{
-	struct stat process;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	if (!file->st_uid)
-		return 0;
-	if (stat(path, &process))
-		return -ENOENT; /* who knows whose it was */
-	return file->st_uid == process.st_uid ? 0 : -EACCES;
-}
-
-struct jitmap *jitmap_open(int root_fd, pid_t pid, struct stat *st)
-{
-	char path[40];
-	int fd, err;
-
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", read_inner_pid(pid));
-	fd = root_open_file(root_fd, path);
-	if (fd == -ENOENT && root_has_name(root_fd, path))
-		fd = -EACCES; /* a link out of that root, or to nothing */
-	if (fd < 0) {
-		errno = -fd;
-		return NULL;
-	}
-	err = fstat(fd, st) ? -errno : check_owner(st, pid);
-	if (!err)
-		return jitmap_from(fd);
-	close(fd);
-	errno = -err;
-	return NULL;
-}
-
 struct jitmap *jitmap_from(int fd)
 {
 	struct jitmap *map = mem_zalloc(1, sizeof(*map));
@@ -109,12 +58,22 @@ struct jitmap *jitmap_from(int fd)
 	return map;
 }
 
+struct jitmap *jitmap_from_dump(int fd, bool with_lines)
+{
+	struct jitmap *map = jitmap_from(fd);
+
+	map->dump = jitdump_new(with_lines);
+	return map;
+}
+
 static void drop_entries(struct jitmap *map)
 {
 	for (size_t i = 0; i < map->count; i++)
 		free(map->entries[i].name);
+	if (map->dump)
+		jitdump_drop(map->dump);
 	map->count = 0;
-	map->taken = 0;
+	map->taken = map->seen = 0;
 	map->names_bytes = 0;
 }
 
@@ -131,7 +90,8 @@ void jitmap_drop(struct jitmap *map)
 size_t jitmap_bytes(const struct jitmap *map)
 {
 	return map->capacity * sizeof(*map->entries) + map->names_bytes +
-	       map->pieces_capacity * sizeof(*map->pieces);
+	       map->pieces_capacity * sizeof(*map->pieces) +
+	       (map->dump ? jitdump_bytes(map->dump) : 0);
 }
 
 void jitmap_free(struct jitmap *map)
@@ -139,6 +99,7 @@ void jitmap_free(struct jitmap *map)
 	if (!map)
 		return;
 	jitmap_drop(map);
+	jitdump_free(map->dump);
 	close(map->fd);
 	free(map);
 }
@@ -155,18 +116,32 @@ static bool take_hex(const char **text, uint64_t *value)
 	return true;
 }
 
+static void add_entry(struct jitmap *map, const struct entry *entry)
+{
+	map->entries = mem_grow(map->entries, map->count, &map->capacity, sizeof(*map->entries));
+	map->entries[map->count++] = *entry;
+}
+
+static void add_code(void *arg, uint64_t start, uint64_t size, const struct jitdump_code *code)
+{
+	struct jitmap *map = arg;
+	struct entry entry = { .start = start, .code = code, .number = (uint32_t)map->count };
+
+	if (size && !__builtin_add_overflow(start, size, &entry.end) && map->count < MAX_ENTRIES)
+		add_entry(map, &entry);
+}
+
 static void add_line(struct jitmap *map, const char *line)
 {
 	struct entry entry = { .number = (uint32_t)map->count };
 	uint64_t size;
 
 	if (!take_hex(&line, &entry.start) || !take_hex(&line, &size) || !*line || !size ||
-	    __builtin_add_overflow(entry.start, size, &entry.end) || map->count == NO_ENTRY)
+	    __builtin_add_overflow(entry.start, size, &entry.end) || map->count == MAX_ENTRIES)
 		return;
 	entry.name = mem_strdup(line);
 	map->names_bytes += strlen(line) + 1 + MALLOC_BYTES;
-	map->entries = mem_grow(map->entries, map->count, &map->capacity, sizeof(*map->entries));
-	map->entries[map->count++] = entry;
+	add_entry(map, &entry);
 }
 
 /* Reads the complete lines of a block; returns their bytes. */
@@ -309,13 +284,19 @@ static void refresh(struct jitmap *map)
 		drop_entries(map);
 		map->n_pieces = before = 0;
 	}
-	if (size > map->taken)
+	if (size == map->seen)
+		return;
+	map->seen = size;
+	if (size > map->taken && map->dump)
+		map->taken = jitdump_read(map->dump, map->fd, map->taken, size, add_code, map);
+	else if (size > map->taken)
 		read_lines(map, size);
 	if (map->count != before)
 		cut_pieces(map);
 }
 
-const char *jitmap_find(struct jitmap *map, uint64_t addr)
+/* NULL: nothing is known to be there. */
+static const struct entry *find_entry(struct jitmap *map, uint64_t addr)
 {
 	size_t rank;
 
@@ -323,5 +304,25 @@ const char *jitmap_find(struct jitmap *map, uint64_t addr)
 	rank = SEARCH_RANK(map->pieces, map->n_pieces, start, addr);
 	if (!rank || map->pieces[rank - 1].entry == NO_ENTRY)
 		return NULL;
-	return map->entries[map->pieces[rank - 1].entry].name;
+	return &map->entries[map->pieces[rank - 1].entry];
+}
+
+const char *jitmap_find(struct jitmap *map, uint64_t addr)
+{
+	const struct entry *entry = find_entry(map, addr);
+
+	if (!entry)
+		return NULL;
+	if (!map->dump)
+		return entry->name;
+	return entry->code ? jitdump_name(entry->code) : NULL;
+}
+
+uint32_t jitmap_line(struct jitmap *map, uint64_t addr, const char **file)
+{
+	const struct entry *entry = map->dump ? find_entry(map, addr) : NULL;
+
+	if (!entry || !entry->code)
+		return 0;
+	return jitdump_line(map->dump, entry->code, addr - entry->start, file);
 }

@@ -2,29 +2,22 @@
 /*
  * Names of JIT code, from the perf map that a JIT compiler writes for profilers:
  * /tmp/perf-PID.map, lines of "START SIZE name" in hexadecimal, with or without 0x
- * (tools/perf/Documentation/jit-interface.txt in the kernel's source).
- *
- * The file is searched in the root folder of its process, under the pid that the process itself
- * sees, and accepted only if it is a regular file owned by the process's user or root. It stays
- * open, so that names are found after the process has ended.
+ * (tools/perf/Documentation/jit-interface.txt in the kernel's source), or from a jitdump
+ * (jitdump.h). Which file it is, and whether it is taken: jitfile.h. It stays open, so that names
+ * are found after the process has ended.
  */
 #ifndef JITMAP_H
 #define JITMAP_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <sys/stat.h>
-#include <sys/types.h>
 
 struct jitmap;
 
-/*
- * root_fd: the process's root folder. *st receives the file's status. NULL with errno set: there is
- * no file, or it is refused (EACCES).
- */
-struct jitmap *jitmap_open(int root_fd, pid_t pid, struct stat *st);
-
-/* From an open file, whose descriptor it takes over; for tests. */
+/* From an open file, whose descriptor it takes over. */
 struct jitmap *jitmap_from(int fd);
+struct jitmap *jitmap_from_dump(int fd, bool with_lines);
 void jitmap_free(struct jitmap *map);
 
 /* Drops the names; the next lookup reads the file again. */
@@ -38,5 +31,8 @@ size_t jitmap_bytes(const struct jitmap *map);
  * the lines added to the file since the last call first. Valid until the next call.
  */
 const char *jitmap_find(struct jitmap *map, uint64_t addr);
+
+/* The source line of an address, with its file, likewise; 0: not known. */
+uint32_t jitmap_line(struct jitmap *map, uint64_t addr, const char **file);
 
 #endif

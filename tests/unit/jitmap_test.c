@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbols/jitmap.h"
+#include "symbols/jitfile.h"
 #include "unit.h"
 
 static int fd; /* the file under test; the map has a descriptor of its own */
@@ -158,11 +158,9 @@ static struct jitmap *open_in(const char *folder)
 {
 	int root_fd = open(folder, O_PATH | O_DIRECTORY);
 	struct stat st;
-	struct jitmap *map = jitmap_open(root_fd, getpid(), &st);
-	int err = errno;
+	struct jitmap *map = jitfile_open(root_fd, getpid(), NULL, false, &st);
 
 	close(root_fd);
-	errno = err;
 	return map;
 }
 
@@ -176,11 +174,9 @@ TEST(only_a_regular_file_of_the_right_owner_is_taken)
 	snprintf(path, sizeof(path), "%s/perf-%d.map", tmp, getpid());
 	mkdir(tmp, 0700);
 	CHECK(!open_in(folder));
-	CHECK_EQ(errno, ENOENT);
 
 	CHECK_EQ(mkfifo(path, 0600), 0);
 	CHECK(!open_in(folder));
-	CHECK_EQ(errno, EACCES);
 	unlink(path);
 
 	CHECK_EQ(symlink("/dev/zero", path), 0);
@@ -195,7 +191,6 @@ TEST(only_a_regular_file_of_the_right_owner_is_taken)
 	if (geteuid() == 0) { /* else nobody else's file can be made */
 		CHECK_EQ(chown(path, 12345, 12345), 0);
 		CHECK(!open_in(folder));
-		CHECK_EQ(errno, EACCES);
 	}
 	unlink(path);
 	rmdir(tmp);

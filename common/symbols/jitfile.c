@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Files with the names of JIT code; see jitfile.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/msg.h"
+#include "base/readfile.h"
+#include "process/roots.h"
+#include "symbols/jitdump.h"
+#include "symbols/jitfile.h"
+
+#define MAX_STATUS_BYTES 65536
+
+/* The last word of NSpid is the pid in the innermost namespace: the process's own view. */
+static pid_t read_inner_pid(pid_t pid)
+{
+	char path[40], *text, *line, *word;
+	pid_t inner = pid;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	text = readfile(path, MAX_STATUS_BYTES, NULL);
+	line = text ? strstr(text, "\nNSpid:") : NULL;
+	if (line) {
+		*strchrnul(line + 1, '\n') = '\0';
+		word = strrchr(line + 1, '\t');
+		inner = word ? atoi(word + 1) : pid;
+	}
+	free(text);
+	return inner;
+}
+
+/* 0; -EACCES: the file belongs to another user. */
+static int check_owner(const struct stat *file, pid_t pid)
+{
+	struct stat process;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (!file->st_uid)
+		return 0;
+	if (stat(path, &process))
+		return -ENOENT; /* who knows whose it was */
+	return file->st_uid == process.st_uid ? 0 : -EACCES;
+}
+
+static struct jitmap *open_map(int root_fd, pid_t pid, struct stat *st)
+{
+	char path[40];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", read_inner_pid(pid));
+	fd = root_open_file(root_fd, path);
+	if (fd == -ENOENT && root_has_name(root_fd, path))
+		fd = -EACCES; /* a link out of that root, or to nothing */
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	err = fstat(fd, st) ? -errno : check_owner(st, pid);
+	if (!err)
+		return jitmap_from(fd);
+	close(fd);
+	errno = -err;
+	return NULL;
+}
+
+/* ---- jitdumps ---- */
+
+static bool is_dump_of(const char *path, pid_t inner_pid)
+{
+	char name[40];
+	const char *slash = strrchr(path, '/');
+
+	snprintf(name, sizeof(name), "/jit-%d.dump", inner_pid);
+	return slash && !strncmp(slash, name, file_path_length(path) - (size_t)(slash - path)) &&
+	       strlen(name) == file_path_length(path) - (size_t)(slash - path);
+}
+
+/* NULL: it can't be read, is another user's or another process's. */
+static struct jitmap *open_dump(const struct file *file, pid_t pid, pid_t inner_pid,
+				bool with_lines, struct stat *st)
+{
+	int fd = file && file->fd >= 0 ? fcntl(file->fd, F_DUPFD_CLOEXEC, 0) : -1;
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, st) && !check_owner(st, pid) && jitdump_is_of(fd, inner_pid))
+		return jitmap_from_dump(fd, with_lines);
+	close(fd);
+	return NULL;
+}
+
+static struct jitmap *find_dump(struct maps *maps, pid_t pid, bool with_lines, struct stat *st)
+{
+	pid_t inner_pid = 0;
+
+	for (size_t i = 0; maps && i < maps->count; i++) {
+		struct mapped *m = &maps->items[i];
+
+		if (!strstr(m->name->path, "/jit-"))
+			continue;
+		inner_pid = inner_pid ? inner_pid : read_inner_pid(pid);
+		if (is_dump_of(m->name->path, inner_pid))
+			return open_dump(mapped_file(maps, m, pid), pid, inner_pid, with_lines, st);
+	}
+	return NULL;
+}
+
+/* ---- either ---- */
+
+static void warn_of_map(pid_t pid, int err)
+{
+	static bool said;
+
+	if (said || err == ENOENT)
+		return;
+	said = true;
+	msg_warn("process %d: perf map ignored: not a regular file owned by its user or by root "
+		 "(%s; JIT frames stay unnamed)",
+		 pid, strerror(err));
+}
+
+struct jitmap *jitfile_open(int root_fd, pid_t pid, struct maps *maps, bool with_lines,
+			    struct stat *st)
+{
+	struct jitmap *map = find_dump(maps, pid, with_lines, st);
+
+	if (map)
+		return map;
+	map = open_map(root_fd, pid, st);
+	if (!map)
+		warn_of_map(pid, errno);
+	return map;
+}
