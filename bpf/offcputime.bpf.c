@@ -8,6 +8,7 @@
  * and only waits that are counted pay for it. The task iterator visits the tasks that are off CPU
  * when tracing starts and when it ends.
  */
+#include "kernel_walk.bpf.h"
 #include "stack.bpf.h"
 #include "abi/offcputime.h"
 
@@ -75,9 +76,15 @@ static __always_inline __u64 wait_value(const struct task_state *state, __u64 no
 	return total_ns;
 }
 
+enum kernel_stack {
+	KERNEL_STACK_NONE,
+	KERNEL_STACK_OF_NEXT, /* which is about to get a CPU, this one */
+	KERNEL_STACK_OF_ANY,  /* which may get one at any moment */
+};
+
 /* Counts a wait that ends now, or, with a remark, the part of it in this window. */
 static __always_inline void wait_count(struct task_struct *task, struct task_state *state,
-				       __u64 now_ns, __u8 remark, bool has_kernel_stack)
+				       __u64 now_ns, __u8 remark, enum kernel_stack kernel_stack)
 {
 	struct stack_key key = {};
 	__u64 value_ns, runnable_ns;
@@ -87,7 +94,9 @@ static __always_inline void wait_count(struct task_struct *task, struct task_sta
 		return;
 	key.user_id = state->user_id;
 	key.waker_id = state->waker_id;
-	key.kernel_id = has_kernel_stack ? stack_intern_kernel_of(task) : 0;
+	key.kernel_id = kernel_stack == KERNEL_STACK_OF_NEXT  ? stack_intern_kernel_of_next(task)
+			: kernel_stack == KERNEL_STACK_OF_ANY ? stack_intern_kernel_of(task)
+							      : 0;
 	stack_key_owner(&key, task);
 	key.state = state->letter;
 	key.remark = remark | (state->at_start ? WAIT_AT_START : 0);
@@ -130,7 +139,7 @@ static __always_inline void switch_in(struct task_struct *task, __u64 now_ns)
 
 	if (!state || !state->off_ns)
 		return;
-	wait_count(task, state, now_ns ? now_ns : bpf_ktime_get_ns(), 0, true);
+	wait_count(task, state, now_ns ? now_ns : bpf_ktime_get_ns(), 0, KERNEL_STACK_OF_NEXT);
 	state->off_ns = 0;
 }
 
@@ -250,7 +259,9 @@ static __always_inline void visit_at_end(struct task_struct *task, struct task_s
 	else if (wait.wake_ns)
 		state->wake_ns = window.end_ns;
 	wait_count(task, &wait, window.end_ns, WAIT_AT_END,
-		   wait.switches == task_switches(task) && !task_is_on_cpu(task));
+		   wait.switches == task_switches(task) && !task_is_on_cpu(task)
+			   ? KERNEL_STACK_OF_ANY
+			   : KERNEL_STACK_NONE);
 }
 
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,

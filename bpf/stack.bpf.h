@@ -173,13 +173,17 @@ static __always_inline struct stack_def *stack_begin_kernel(__u32 *slot)
 	return stack_begin(*slot, STACK_KERNEL, 0);
 }
 
-/* Ends the definition and returns its name; bytes: as the helper returned them. */
-static __always_inline __u64 stack_end_kernel(__u32 slot, struct stack_def *def, long bytes)
+/* What a helper has put into the definition: so many bytes, or an error. */
+static __always_inline void stack_take_bytes(struct stack_def *def, long bytes)
 {
-	__u64 id;
-
 	def->n_words = bytes > 0 ? bytes / sizeof(__u64) : 0;
-	id = stack_intern(slot);
+}
+
+/* Ends the definition and returns its name. */
+static __always_inline __u64 stack_end_kernel(__u32 slot)
+{
+	__u64 id = stack_intern(slot);
+
 	stack_release_slot(slot);
 	return id;
 }
@@ -196,7 +200,13 @@ static __always_inline __u64 stack_intern_kernel_current(void *ctx)
 
 	if (!def)
 		return 0;
-	return stack_end_kernel(slot, def, bpf_get_stack(ctx, def->words, STACK_KERNEL_BYTES, 0));
+	stack_take_bytes(def, bpf_get_stack(ctx, def->words, STACK_KERNEL_BYTES, 0));
+	return stack_end_kernel(slot);
+}
+
+static __always_inline void stack_take_kernel_of(struct task_struct *task, struct stack_def *def)
+{
+	stack_take_bytes(def, bpf_get_task_stack(task, def->words, STACK_KERNEL_BYTES, 0));
 }
 
 /* The kernel stack of a task that isn't running. */
@@ -207,8 +217,8 @@ static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task)
 
 	if (!def)
 		return 0;
-	return stack_end_kernel(slot, def,
-				bpf_get_task_stack(task, def->words, STACK_KERNEL_BYTES, 0));
+	stack_take_kernel_of(task, def);
+	return stack_end_kernel(slot);
 }
 
 /* Who the stack is of: whose process, whose cgroup, its name. */

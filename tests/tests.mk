@@ -29,6 +29,7 @@ $(O)/tests/%.o: tests/%.c $(O)/.versions
 $(LIVES): $(O)/tests/live/live.o
 $(FUZZERS): private TL_LDFLAGS += -fsanitize=fuzzer
 $(O)/tests/live/probes_test $(O)/tests/probes/cost: $(O)/skel/probes.skel.h
+$(O)/tests/live/kernel_stacks_test: $(O)/skel/kernel_stacks.skel.h
 $(O)/tests/oracle/oracle: $(O)/skel/oracle.skel.h
 $(O)/tests/live/taskstate_test: $(O)/skel/runqlat.skel.h
 
@@ -199,7 +200,7 @@ live: live-files ## live tests: root, real BPF, minutes (LIVE_TESTS="cli_test ..
 
 live-files: $(BINS) $(LIVES) $(WORKS) $(ORACLE_OBJECTS)
 
-lint: $(patsubst %,$(O)/skel/%.skel.h,$(TRACERS) empty oracle probes) $(O)/static/toolset.h $(GENERATED) $(addprefix $(O)/embed/flamegraph.,css.h js.h) ## formatting, floors, static checks, shell scripts, manual pages
+lint: $(patsubst %,$(O)/skel/%.skel.h,$(TRACERS) empty kernel_stacks oracle probes) $(O)/static/toolset.h $(GENERATED) $(addprefix $(O)/embed/flamegraph.,css.h js.h) ## formatting, floors, static checks, shell scripts, manual pages
 	$(Q)O='$(O)' tests/run -q tests/lint/all
 
 # Needs clang's compiler-rt: libclang-rt-dev on Debian.

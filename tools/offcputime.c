@@ -11,6 +11,7 @@
 #include "modules/exposition.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
+#include "offcputime/kernel_tables.h"
 #include "offcputime/wait_metrics.h"
 #include "offcputime/wait_states.h"
 #include "run/tool.h"
@@ -163,6 +164,7 @@ static const struct tool offcputime = {
 	.options = DEFAULTS(defaults),
 	.modules = { { &target_module, &target },
 		     { &taskstate_module },
+		     { &kernel_tables_module },
 		     { &stacks_module, &stacks },
 		     { &stacks_top_module },
 		     { &unwind_module, NULL, stacks_want_user },

@@ -249,6 +249,21 @@ struct vm_unmapped_area_info {
 #if defined(__TARGET_ARCH_x86)
 struct thread_struct {
 	unsigned long fsbase;
+	unsigned long sp;
+};
+
+/* What a task that isn't running has left on its stack, at thread.sp. */
+struct inactive_task_frame {
+	unsigned long bp;
+	unsigned long ret_addr;
+};
+
+struct orc_entry___before6_4 {
+	unsigned int end : 1;
+};
+
+struct orc_entry___since6_4 {
+	unsigned int signal : 1; /* since 6.3 */
 };
 #endif
 

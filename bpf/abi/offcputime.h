@@ -3,6 +3,7 @@
 #ifndef ABI_OFFCPUTIME_H
 #define ABI_OFFCPUTIME_H
 
+#include "abi/kernel_rule.h"
 #include "abi/types.h"
 #include "abi/unwind_layout.h"
 

@@ -35,6 +35,15 @@ static const struct bpf_insn compare_and_exchange[] = {
 	INSN(0xdb, 10, 1, -8, 0xf1), INSN_RETURN_0,
 };
 
+/* An empty name: r1 = r10 - 8, r2 = 8, r3 = 0, r4 = r10 - 16 */
+static const struct bpf_insn kallsyms_lookup[] = {
+	INSN(0x7a, 10, 0, -8, 0), INSN(0x7a, 10, 0, -16, 0),
+	INSN(0xbf, 1, 10, 0, 0),  INSN(0x07, 1, 0, 0, -8),
+	INSN(0xb7, 2, 0, 0, 8),	  INSN(0xb7, 3, 0, 0, 0),
+	INSN(0xbf, 4, 10, 0, 0),  INSN(0x07, 4, 0, 0, -16),
+	INSN(0x85, 0, 0, 0, 179), INSN_RETURN_0,
+};
+
 /* Of two ways to find out, one. They return a file descriptor, 0 ("yes"), or a negative errno. */
 struct feature {
 	const char *name;
@@ -132,6 +141,24 @@ bool features_compare_and_exchange(void)
 	if (fd >= 0)
 		close(fd);
 	return fd != -EINVAL; /* the verifier's answer; any other says nothing about it */
+}
+
+static int probe_kallsyms_lookup(void)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .prog_flags = BPF_F_SLEEPABLE);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_SYSCALL, "tracelets_check", "GPL", kallsyms_lookup,
+			       ARRAY_SIZE(kallsyms_lookup), &opts);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int features_kallsyms_lookup(void)
+{
+	int fd = probe_kallsyms_lookup();
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
 }
 
 /* ---- maps and helpers ---- */
@@ -277,6 +304,8 @@ static const struct feature features[] = {
 	  "runqlat, offcputime; else a hash table" },
 	{ "helper task_pt_regs", probe_task_pt_regs, NULL, false,
 	  "user stacks; else by arithmetic" },
+	{ "helper kallsyms_lookup", probe_kallsyms_lookup, NULL, false,
+	  "offcputime; else the kernel walks its stacks" },
 	{ "atomic cmpxchg", probe_cmpxchg, NULL, false, "memleak" },
 	{ "uprobe with cookie", probe_uprobe, NULL, false, "memleak" },
 	{ "uprobe.multi", probe_uprobe_multi, NULL, false, "memleak; else one by one" },

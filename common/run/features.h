@@ -19,6 +19,9 @@ int features_programs(void);
 /* Atomic compare-and-exchange in BPF programs, since 5.12. True where it can't be found out. */
 bool features_compare_and_exchange(void);
 
+/* Can a program look up a symbol of the kernel? Since 5.16. 0 or -errno. */
+int features_kallsyms_lookup(void);
+
 /* Can a program be attached to the entry of that function of the kernel? 0 or -errno. */
 int features_fentry(const char *function);
 

@@ -19,6 +19,7 @@
 #include "abi/python.h"
 #include "abi/stack.h"
 #include "abi/unwind_layout.h"
+#include "run/features.h"
 #include "live.h"
 
 #define NOFP_FRAMES  "nofp_outer;nofp_middle;nofp_leaf"
@@ -393,6 +394,15 @@ static void leave_session_out(struct bpf_object *object)
 		bpf_program__set_autoload(prog, false);
 }
 
+/* It looks symbols up, which not every kernel lets a program do: as the tool does then. */
+static void leave_finder_out(struct bpf_object *object)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(object, "kernel_tables_find");
+
+	if (prog && features_kallsyms_lookup())
+		bpf_program__set_autoload(prog, false);
+}
+
 /* The largest of an object's programs. False: there is no such file. */
 static bool verify(const char *path, bool by_cfi, bool only_uprobes, struct verdict *worst)
 {
@@ -407,6 +417,7 @@ static bool verify(const char *path, bool by_cfi, bool only_uprobes, struct verd
 	if (!object)
 		return false;
 	leave_session_out(object);
+	leave_finder_out(object);
 	set_section(object, "rodata.stack", &stack, sizeof(stack));
 	set_section(object, "rodata.unwind", &unwind, sizeof(unwind));
 	set_section(object, "rodata.python", &python, sizeof(python));
