@@ -80,8 +80,8 @@ static void bound_sums(struct stack_counts *counts)
 	stack_sums_fold(&counts->gathered, is_gone);
 	counts->n_folded = counts->gathered.n;
 	if (!counts->has_folded)
-		msg_warn("more than %d stacks of processes: those of ended ones are shown with the "
-			 "pid 0 (report more often to see their pids)",
+		msg_warn("more than %d stacks of processes: those of ended ones have the "
+			 "pid 0 (report more often to see theirs)",
 			 MANY_SUMS);
 	counts->has_folded = true;
 }
