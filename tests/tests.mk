@@ -179,10 +179,10 @@ BENCH_FILES := $(addprefix $(O)/tests/,bench/bench symbols/bench symbols/compare
 STATIC_BIN := $(if $(SAN),,$(if $(findstring /,$(shell $(CC) -print-file-name=libelf.a)),$(O)/static/tracelets))
 
 CHECK_SCRIPTS := $(addprefix tests/unit/,man_test.sh flame_test.sh run_test.sh template_test.sh \
-		 install_test.sh completion_test.sh)
+		 completion_test.sh)
 
 check: $(UNITS) $(BINS) $(O)/tracelets $(STATIC_BIN) ## unit tests: no root, seconds
-	$(Q)TRACELETS_BIN='$(O)' tests/run -q $(UNITS) $(CHECK_SCRIPTS) $(if $(SAN),,tests/unit/static_test.sh)
+	$(Q)TRACELETS_BIN='$(O)' tests/run -q $(UNITS) $(CHECK_SCRIPTS) $(if $(SAN),,$(addprefix tests/unit/,static_test.sh install_test.sh))
 
 test: all ## every test that this machine can run, with one closing line
 	$(Q)MAKE='$(MAKE)' O='$(O)' tests/all
