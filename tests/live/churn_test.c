@@ -57,7 +57,7 @@ static void check_naps(const struct proc *tool, const struct proc *work)
 {
 	check_complete(tool, "plan-0");
 	CHECK_CLOSE(folded_sum(tool->out, "plan-0", "plan_run"),
-		    work_value(work->out, "plan-0", "off_ns") / 1000, (uint64_t)at_size(25, 120));
+		    work_value(work->out, "plan-0", "off_ns") / 1000, (uint64_t)at_size(50, 120));
 }
 
 static uint64_t faults_missed(const struct proc *tool)
