@@ -60,16 +60,6 @@ static void check_naps(const struct proc *tool, const struct proc *work)
 		    work_value(work->out, "plan-0", "off_ns") / 1000, (uint64_t)at_size(50, 120));
 }
 
-static uint64_t faults_missed(const struct proc *tool)
-{
-	const char *line = strstr(tool->err, "pagefaults: warning: ");
-	unsigned long long missed = 0;
-
-	while (line && sscanf(line, "pagefaults: warning: %llu of ", &missed) != 1)
-		line = strstr(line + 1, "pagefaults: warning: ");
-	return missed;
-}
-
 static void check_count(const struct proc *tool, uint64_t n)
 {
 	if (n > (uint64_t)count_rounds() || n + faults_missed(tool) < (uint64_t)count_rounds())

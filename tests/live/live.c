@@ -1047,6 +1047,16 @@ static bool is_wanted(const struct folded *f, const char *comm, const char *fram
 	return (!comm || has_comm(f, comm)) && (!frames || has_frames(f, frames));
 }
 
+uint64_t faults_missed(const struct proc *tool)
+{
+	const char *line = strstr(tool->err, "pagefaults: warning: ");
+	unsigned long long missed = 0;
+
+	while (line && sscanf(line, "pagefaults: warning: %llu of ", &missed) != 1)
+		line = strstr(line + 1, "pagefaults: warning: ");
+	return missed;
+}
+
 uint64_t folded_sum(const char *text, const char *comm, const char *frames)
 {
 	struct folded f;

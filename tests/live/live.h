@@ -168,6 +168,9 @@ bool put_other_file(void *other);
 /* The value of a workload's line "@COMM KEY VALUE", summed; comm NULL: of all. */
 uint64_t work_value(const char *text, const char *comm, const char *key);
 
+/* Of pagefaults: N of "warning: N of M page faults in the system not counted". */
+uint64_t faults_missed(const struct proc *tool);
+
 /*
  * Folded lines "comm;frame;...;frame VALUE". comm: the first word, behind "cpuN;" if there is one;
  * NULL: any. frames: "a;b" that must stand in a row in the line; NULL: any.

@@ -19,17 +19,6 @@
 
 /* ---- reading the output ---- */
 
-/* N of "warning: N of M page faults in the system not counted". */
-static uint64_t faults_missed(const struct proc *tool)
-{
-	const char *line = strstr(tool->err, "pagefaults: warning: ");
-	unsigned long long missed = 0;
-
-	while (line && sscanf(line, "pagefaults: warning: %llu of ", &missed) != 1)
-		line = strstr(line + 1, "pagefaults: warning: ");
-	return missed;
-}
-
 #define CHECK_FAULTS(tool, counted, wanted)                                                  \
 	do {                                                                                 \
 		unsigned long long live_a = (counted), live_b = (wanted);                    \
