@@ -280,18 +280,24 @@ UNWIND_INLINE int unwind_go_stack(struct unwind_state *s, const struct unwind_ru
 	return unwind_go_arrive(s, rule->bp_kind, sched.sp, sched.ip, bp);
 }
 
-/* Around C code that runs on the scheduler's stack: the goroutine's may have moved meanwhile. */
+/*
+ * Around C code that runs on the scheduler's stack: the goroutine's may have moved meanwhile. Where
+ * that was called on the scheduler's stack already, there is no g, but the stack pointer itself.
+ */
 UNWIND_INLINE int unwind_go_call(struct unwind_state *s, const struct unwind_rule *rule)
 {
 	struct {
-		__u64 used_bytes, g;
+		__u64 sp_or_used_bytes, g;
 	} saved;
-	__u64 sp;
+	__u64 high;
 
-	if (!unwind_read(s, &saved, sizeof(saved), s->sp + rule->cfa_off) ||
-	    !unwind_read(s, &sp, sizeof(sp), saved.g + UNWIND_GO_STACK_HIGH))
+	if (!unwind_read(s, &saved, sizeof(saved), s->sp + rule->cfa_off))
 		return UNWIND_FAULT;
-	return unwind_go_arrive(s, UNWIND_GO_CALLED, sp - saved.used_bytes, 0, s->bp);
+	if (!saved.g)
+		return unwind_go_arrive(s, UNWIND_GO_CALLED, saved.sp_or_used_bytes, 0, s->bp);
+	if (!unwind_read(s, &high, sizeof(high), saved.g + UNWIND_GO_STACK_HIGH))
+		return UNWIND_FAULT;
+	return unwind_go_arrive(s, UNWIND_GO_CALLED, high - saved.sp_or_used_bytes, 0, s->bp);
 }
 
 /* Rules that only Go code has: apart, since few walks need them. */
