@@ -62,6 +62,28 @@ int loop_watch_hangup(struct loop *loop, int fd, loop_fn *gone, void *arg)
 	return add_watch(loop, fd, 0, gone, arg); /* EPOLLERR and EPOLLHUP are always reported */
 }
 
+static void change_watch(struct loop *loop, int fd, uint32_t events)
+{
+	struct epoll_event event = { .events = events };
+
+	for (size_t i = 0; i < loop->n_watches; i++) {
+		if (loop->watches[i].fd != fd)
+			continue;
+		event.data.ptr = &loop->watches[i];
+		epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, fd, &event);
+	}
+}
+
+void loop_pause(struct loop *loop, int fd)
+{
+	change_watch(loop, fd, 0);
+}
+
+void loop_resume(struct loop *loop, int fd)
+{
+	change_watch(loop, fd, EPOLLIN);
+}
+
 int loop_run(struct loop *loop)
 {
 	struct epoll_event events[LOOP_MAX_WATCHES];

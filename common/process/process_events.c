@@ -60,9 +60,9 @@ struct process_events {
 	struct ring *rings;
 	size_t n_rings, rings_cap;
 	struct hotplug hotplug;
-	int epoll_fd; /* of all rings */
+	struct loop *loop;
+	int epoll_fd; /* of all rings; paused in the loop while the timer runs */
 	int timer_fd;
-	bool timer_armed;
 	uint64_t period_ns; /* when it began */
 	unsigned int n_eager;
 };
@@ -364,6 +364,15 @@ void process_events_read(struct process_events *sb)
 	sb->user.drained(sb->user.arg);
 }
 
+/* Each ring tells only once that something has come. */
+static void forget_readiness(const struct process_events *sb)
+{
+	struct epoll_event events[16];
+
+	while (epoll_wait(sb->epoll_fd, events, ARRAY_SIZE(events), 0) > 0)
+		;
+}
+
 static enum loop_verdict on_timer(int fd, void *arg)
 {
 	struct process_events *sb = arg;
@@ -371,8 +380,9 @@ static enum loop_verdict on_timer(int fd, void *arg)
 
 	if (read(fd, &expirations, sizeof(expirations)) < 0)
 		return LOOP_GO;
-	sb->timer_armed = false;
+	forget_readiness(sb);
 	process_events_read(sb);
+	loop_resume(sb->loop, sb->epoll_fd);
 	return LOOP_GO;
 }
 
@@ -390,19 +400,15 @@ static bool may_be_eager(struct process_events *sb)
 static enum loop_verdict on_event(int fd, void *arg)
 {
 	struct itimerspec delay = { .it_value.tv_nsec = (long)BATCH_DELAY_NS };
-	struct epoll_event events[16];
 	struct process_events *sb = arg;
 
-	while (epoll_wait(fd, events, ARRAY_SIZE(events), 0) > 0)
-		;
-	if (sb->timer_armed)
-		return LOOP_GO;
 	if (may_be_eager(sb)) {
+		forget_readiness(sb);
 		process_events_read(sb);
 		return LOOP_GO;
 	}
+	loop_pause(sb->loop, fd);
 	timerfd_settime(sb->timer_fd, 0, &delay, NULL);
-	sb->timer_armed = true;
 	return LOOP_GO;
 }
 
@@ -432,6 +438,7 @@ int process_events_watch(struct process_events *sb, struct loop *loop)
 {
 	int err = loop_watch(loop, sb->timer_fd, on_timer, sb);
 
+	sb->loop = loop;
 	sb->hotplug = (struct hotplug){ .changed = on_cpu_changed, .arg = sb };
 	hotplug_watch(&sb->hotplug, loop);
 	return err ? err : loop_watch(loop, sb->epoll_fd, on_event, sb);
