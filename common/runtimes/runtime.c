@@ -80,33 +80,43 @@ static bool is_version(const char *text)
 	       !strcmp(text, " (deleted)");
 }
 
-bool runtime_has_file(const struct runtime *runtime, const char *path)
+static const char *base_of(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *slash = strrchr(path, '/');
 
+	return slash ? slash + 1 : path;
+}
+
+static bool is_of(const struct runtime *runtime, const char *base)
+{
 	for (const char *const *name = runtime->files; *name; name++) {
 		size_t length = strlen(*name);
 
-		if (!strncmp(base, *name, length) && is_version(base + length))
+		if (*base == **name && !strncmp(base, *name, length) && is_version(base + length))
 			return true;
 	}
 	return false;
 }
 
-static bool has_runtime(const struct maps *maps, const struct runtime *runtime)
+/* The number of the first runtime, of those before max, that a mapping's file is of; max: none. */
+static size_t find_file(const struct mapped *m, size_t max)
 {
-	for (size_t i = 0; i < maps->count; i++)
-		if (runtime_has_file(runtime, maps->items[i].name->path))
-			return true;
-	return false;
+	const char *base = base_of(m->name->path);
+	size_t i = 0;
+
+	while (i < max && !is_of(&runtimes[i], base))
+		i++;
+	return i;
 }
 
 const struct runtime *runtime_find(const struct maps *maps)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
-		if (has_runtime(maps, &runtimes[i]))
-			return &runtimes[i];
-	return NULL;
+	size_t first = ARRAY_SIZE(runtimes);
+
+	for (size_t i = 0; i < maps->count; i++)
+		if (!i || maps->items[i].name != maps->items[i - 1].name)
+			first = find_file(&maps->items[i], first);
+	return first < ARRAY_SIZE(runtimes) ? &runtimes[first] : NULL;
 }
 
 void runtime_advice(char *text, size_t size, const char *advice, pid_t pid)

@@ -7,7 +7,6 @@
 #ifndef RUNTIME_H
 #define RUNTIME_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "process/maps.h"
@@ -20,14 +19,12 @@ struct runtime {
 	const char *to_name;	  /* so that its code has names; NULL: there is no way */
 };
 
-/* The runtime of a process, by the files that it executes; NULL: none that is known. */
-const struct runtime *runtime_find(const struct maps *maps);
-
 /*
- * Whether a file is one of a runtime: the last component of its path is the name, or goes on with a
- * version ("libnode.so.108", "php8.2").
+ * The runtime of a process, by the files that it executes; NULL: none that is known. A file is one
+ * of a runtime if its path's last component is a name, or goes on with a version
+ * ("libnode.so.108", "php8.2").
  */
-bool runtime_has_file(const struct runtime *runtime, const char *path);
+const struct runtime *runtime_find(const struct maps *maps);
 
 /* Writes an advice with the pid in it; 0: of several processes, so "PID" stays. */
 void runtime_advice(char *text, size_t size, const char *advice, pid_t pid);

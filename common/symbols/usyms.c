@@ -13,15 +13,17 @@
 #include "symbols/dso.h"
 #include "symbols/usyms.h"
 
-#define MEMORIES 256 /* a power of two */
-#define FEW	 256
+#define MEMORIES      256 /* a power of two */
+#define FEW	      256
+#define LOOK_AGAIN_NS (100 * NS_PER_MS)
 
-/* Memory with names that was hit lately: looking for a perf map costs some system calls. */
+/* Memory that was hit lately: looking for a perf map costs some system calls. */
 struct memory {
 	pid_t pid;
 	uint32_t generation;
 	uint64_t start;
 	struct dso *dso;
+	uint64_t looked_ns;
 };
 
 struct usyms {
@@ -67,18 +69,23 @@ static struct memory *memory_of(const struct subject *s, const struct mapped *m)
 }
 
 /* A JIT compiler may begin to name its code at any time. */
+static bool is_known(const struct memory *memory, const struct subject *s, const struct mapped *m,
+		     uint64_t now_ns)
+{
+	return memory->dso && memory->pid == s->pid && memory->generation == s->generation &&
+	       memory->start == m->start &&
+	       (dso_is_jit(memory->dso) || now_ns - memory->looked_ns < LOOK_AGAIN_NS);
+}
+
 static struct dso *attach_memory(const struct subject *s, struct mapped *m)
 {
 	struct memory *memory = memory_of(s, m);
-	struct dso *dso;
+	uint64_t now_ns = clock_now_ns();
 
-	if (memory->dso && memory->pid == s->pid && memory->generation == s->generation &&
-	    memory->start == m->start)
-		return memory->dso;
-	dso = dso_attach(s->us->dsos, s->pid, s->maps, m);
-	if (dso_is_jit(dso))
-		*memory = (struct memory){ s->pid, s->generation, m->start, dso };
-	return dso;
+	if (!is_known(memory, s, m, now_ns))
+		*memory = (struct memory){ s->pid, s->generation, m->start,
+					   dso_attach(s->us->dsos, s->pid, s->maps, m), now_ns };
+	return memory->dso;
 }
 
 static struct location locate_addr(const struct subject *s, struct mapped *m, uint64_t addr)
