@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "elf/unreadable.h"
 #include "process/procstate.h"
 #include "process/roots.h"
 
@@ -39,6 +40,8 @@ struct roots *roots_new(void)
 	struct roots *roots = mem_zalloc(1, sizeof(*roots));
 
 	roots->own_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (roots->own_fd < 0)
+		unreadable_report(-errno);
 	return roots;
 }
 
@@ -103,6 +106,7 @@ int roots_of(struct roots *roots, pid_t pid)
 		roots->items[roots->count++] = root;
 		return root.fd;
 	}
+	unreadable_report(err);
 	if (root.fd >= 0)
 		close(root.fd);
 	return -1;

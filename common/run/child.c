@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,18 +18,29 @@
 
 #define GRACE_MS 2000
 
-/* In the child: wait until the other end of the pipe is closed, then become the command. */
+/* Waits for the word to go. False if whoever was to give it has ended instead. */
+static bool wait_to_go(int go_fd)
+{
+	char byte;
+	ssize_t n;
+
+	do
+		n = read(go_fd, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	return n == 1;
+}
+
+/* In the child: becomes the command when it is told to. */
 static void run_command(int go_fd, int failure_fd, char **argv)
 {
 	sigset_t none;
-	char byte;
 	int err;
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
-		;
+	if (!wait_to_go(go_fd))
+		_exit(127);
 	execvp(argv[0], argv);
 	err = errno;
 	if (write(failure_fd, &err, sizeof(err)) < 0)
@@ -57,7 +69,7 @@ int child_start(struct child *child, char **argv)
 {
 	int go[2], failure[2];
 
-	if (pipe2(go, O_CLOEXEC) || pipe2(failure, O_CLOEXEC))
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) || pipe2(failure, O_CLOEXEC))
 		return msg_errno(errno, "starting %s", argv[0]);
 	child->name = argv[0];
 	child->release_fd = go[1];
@@ -100,6 +112,7 @@ int child_release(struct child *child, const struct child_hooks *hooks)
 	int err = 0;
 	ssize_t n;
 
+	send(child->release_fd, "", 1, MSG_NOSIGNAL); /* the child may have been killed */
 	close(child->release_fd);
 	child->release_fd = -1;
 	if (holds && wait_for_exec(child))

@@ -10,7 +10,7 @@ struct child {
 	const char *name; /* as it was asked for */
 	pid_t pid;	  /* 0: no command */
 	int pid_fd;	  /* readable when it has ended */
-	int release_fd;	  /* closed to let it go */
+	int release_fd;	  /* a byte lets it go; without one, it ends when this is closed */
 	int failure_fd;	  /* carries errno if it can't be executed */
 	bool is_reaped;	  /* it has ended, with this status */
 	int status;
