@@ -54,6 +54,7 @@ static struct path *strings, *folders, *cgroups;
 static struct object_ids objects_before[OBJECT_KINDS];
 static int complaints;
 static char *cgroup2_mounted; /* by us */
+static char *cpu_enabled;     /* by us: the file that says that cgroups have the CPU controller */
 
 static void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -669,6 +670,96 @@ const char *cgroup_make(const char *name)
 	return keep(&cgroups, path);
 }
 
+/* Version 1, where a file system has that controller. */
+static const char *find_cpu_controller(void)
+{
+	FILE *f = setmntent("/proc/self/mounts", "re");
+	const char *found = NULL;
+	struct mntent *entry;
+
+	while (f && !found && (entry = getmntent(f)))
+		if (!strcmp(entry->mnt_type, "cgroup") && hasmntopt(entry, "cpu"))
+			found = text_of("%s", entry->mnt_dir);
+	if (f)
+		endmntent(f);
+	return found;
+}
+
+static bool has_word(const char *path, const char *word)
+{
+	char *text = file_read(path), *at;
+
+	while (text && (at = strsep(&text, " \n")))
+		if (!strcmp(at, word))
+			return true;
+	return false;
+}
+
+/* Children of a version 2 cgroup get the CPU controller. */
+static bool enable_cpu(const char *parent, bool for_now)
+{
+	const char *path = text_of("%s/cgroup.subtree_control", parent);
+
+	if (has_word(path, "cpu"))
+		return true;
+	if (!file_write(path, "+cpu"))
+		return false;
+	if (for_now)
+		cpu_enabled = mem_strdup(path);
+	return true;
+}
+
+/* The parent's folder of a cgroup with the CPU controller; NULL: there is none. */
+static const char *cpu_parent(const char *name, bool *is_v1)
+{
+	const char *root = find_cpu_controller(), *slash = strrchr(name, '/');
+
+	*is_v1 = root;
+	if (!root)
+		root = cgroup2_root();
+	if (!root || (!*is_v1 && !enable_cpu(root, true)))
+		return NULL;
+	if (!slash)
+		return root;
+	root = text_of("%s/tracelets-%d-%.*s", root, getpid(), (int)(slash - name), name);
+	return *is_v1 || enable_cpu(root, false) ? root : NULL;
+}
+
+const char *cgroup_make_limited(const char *name, int percent)
+{
+	const char *parent, *slash = strrchr(name, '/'), *limit;
+	bool is_v1;
+	char *path;
+
+	parent = cpu_parent(name, &is_v1);
+	if (!parent)
+		return NULL;
+	path = slash ? mem_printf("%s%s", parent, slash)
+		     : mem_printf("%s/tracelets-%d-%s", parent, getpid(), name);
+	if (mkdir(path, 0755)) {
+		free(path);
+		return NULL;
+	}
+	keep(&cgroups, path);
+	if (!percent)
+		return path;
+	limit = is_v1 ? text_of("%d", percent * 1000) : text_of("%d 100000", percent * 1000);
+	return file_write(text_of("%s/%s", path, is_v1 ? "cpu.cfs_quota_us" : "cpu.max"), limit)
+		       ? path
+		       : NULL;
+}
+
+uint64_t cgroup_throttled_ns(const char *path)
+{
+	const char *text = file_read(text_of("%s/cpu.stat", path));
+	const char *v1 = text ? strstr(text, "throttled_time ") : NULL;
+	const char *v2 = text ? strstr(text, "throttled_usec ") : NULL;
+
+	return v1   ? strtoull(v1 + strlen("throttled_time "), NULL, 10)
+	       : v2 ? strtoull(v2 + strlen("throttled_usec "), NULL, 10) * 1000
+		    : 0;
+}
+
 bool cgroup_add(const char *path, pid_t pid)
 {
 	return file_write(text_of("%s/cgroup.procs", path), pid_text(pid));
@@ -711,9 +802,9 @@ static const struct object_kind {
 /* Settings and programs have the object's name before theirs, of which there are 15 characters. */
 static bool is_ours(const char *name)
 {
-	static const char *const names[] = { "runqlat_", "offcputi",	"profile_",
-					     "syscount", "pagefaul",	"memleak_",
-					     "filter_f", "task_state_", "unwind_proc" };
+	static const char *const names[] = { "runqlat_",    "offcputi", "profile_", "syscount",
+					     "pagefaul",    "memleak_", "filter_f", "task_state_",
+					     "unwind_proc", "waits_" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strncmp(name, names[i], strlen(names[i])))
@@ -895,6 +986,14 @@ static void free_list(struct path **list, void (*remove)(const char *name))
 	}
 }
 
+static void disable_cpu(void)
+{
+	if (cpu_enabled)
+		file_write(cpu_enabled, "-cpu");
+	free(cpu_enabled);
+	cpu_enabled = NULL;
+}
+
 static void unmount_cgroup2(void)
 {
 	if (!cgroup2_mounted)
@@ -930,6 +1029,7 @@ int live_end_test(void)
 	for (int i = 0; i < OBJECT_KINDS; i++)
 		check_objects(&object_kinds[i], &objects_before[i]);
 	free_list(&cgroups, remove_cgroup);
+	disable_cpu();
 	free_list(&folders, remove_folder);
 	free_list(&strings, NULL);
 	unmount_cgroup2();
@@ -994,16 +1094,17 @@ uint64_t work_value(const char *text, const char *comm, const char *key)
 /* ---- folded lines ---- */
 
 struct folded {
-	const char *stack; /* with comm, without "cpuN;" */
+	const char *stack; /* with comm, without "cpuN;" and "tidN;" */
 	size_t length;
 	uint64_t value;
 };
 
-static size_t cpu_prefix(const char *line)
+static size_t number_prefix(const char *line, const char *what)
 {
-	size_t digits = strncmp(line, "cpu", 3) ? 0 : strspn(line + 3, "0123456789");
+	size_t n = strlen(what), digits;
 
-	return digits && line[3 + digits] == ';' ? 4 + digits : 0;
+	digits = strncmp(line, what, n) ? 0 : strspn(line + n, "0123456789");
+	return digits && line[n + digits] == ';' ? n + digits + 1 : 0;
 }
 
 /* False for what is no folded line: the workloads' own lines begin with "@". */
@@ -1015,7 +1116,7 @@ static bool parse_folded(const char *line, size_t length, struct folded *folded)
 	if (*line == '@' || !space || space == line || !isdigit((unsigned char)space[1]))
 		return false;
 	folded->value = strtoull(space + 1, &end, 10);
-	folded->stack = line + cpu_prefix(line);
+	folded->stack = line + number_prefix(line, "cpu") + number_prefix(line, "tid");
 	folded->length = (size_t)(space - folded->stack);
 	return end == line + length;
 }
@@ -1045,6 +1146,23 @@ static bool has_frames(const struct folded *f, const char *frames)
 static bool is_wanted(const struct folded *f, const char *comm, const char *frames)
 {
 	return (!comm || has_comm(f, comm)) && (!frames || has_frames(f, frames));
+}
+
+uint64_t said_number(const struct proc *tool, const char *what)
+{
+	const char *at = strstr(tool->err, what);
+
+	while (at && at > tool->err && isdigit((unsigned char)at[-1]))
+		at--;
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+uint64_t events_missed(const struct proc *tool)
+{
+	static const char why[] = "lost: the same BPF program was already running on that CPU";
+
+	return said_number(tool, text_of(" events %s", why)) +
+	       said_number(tool, text_of(" event %s", why));
 }
 
 uint64_t faults_missed(const struct proc *tool)

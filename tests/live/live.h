@@ -145,6 +145,15 @@ const char *cgroup2_root(void);
 const char *cgroup_make(const char *name);
 bool cgroup_add(const char *path, pid_t pid);
 
+/*
+ * A new cgroup, of version 2 or 1, that gets the CPU for so many percent of each 100 ms; 0: without
+ * a limit. name may be that of one below another: "a/b". NULL: nobody offers the CPU controller.
+ */
+const char *cgroup_make_limited(const char *name, int percent);
+
+/* How long the kernel says that the quota held it back, on all CPUs in sum. */
+uint64_t cgroup_throttled_ns(const char *path);
+
 /* A new empty folder, removed after the test with the files in it. */
 const char *folder_make(void);
 size_t folder_count(const char *path); /* files in it */
@@ -168,11 +177,20 @@ bool put_other_file(void *other);
 /* The value of a workload's line "@COMM KEY VALUE", summed; comm NULL: of all. */
 uint64_t work_value(const char *text, const char *comm, const char *key);
 
+/* The number in front of something on stderr; 0 if it isn't there. */
+uint64_t said_number(const struct proc *tool, const char *what);
+
+/*
+ * Events that a tool says it has missed: on 7.x a program may be preempted, and isn't run again on
+ * that CPU until it goes on.
+ */
+uint64_t events_missed(const struct proc *tool);
+
 /* Of pagefaults: N of "warning: N of M page faults in the system not counted". */
 uint64_t faults_missed(const struct proc *tool);
 
 /*
- * Folded lines "comm;frame;...;frame VALUE". comm: the first word, behind "cpuN;" if there is one;
+ * Folded lines "comm;frame;...;frame VALUE". comm: the first word, behind "cpuN;" or "tidN;";
  * NULL: any. frames: "a;b" that must stand in a row in the line; NULL: any.
  */
 uint64_t folded_sum(const char *text, const char *comm, const char *frames);

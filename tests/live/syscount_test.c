@@ -56,29 +56,11 @@ static uint64_t count_with_error(const char *text, const char *name, const char 
 	return *at ? strtoull(at + 2 * (NAME_WIDTH + 1), NULL, 10) : 0;
 }
 
-/* The number in front of something on stderr; 0 if it isn't there. */
-static uint64_t told(const struct proc *tool, const char *what)
-{
-	const char *at = strstr(tool->err, what);
-
-	while (at && at > tool->err && isdigit((unsigned char)at[-1]))
-		at--;
-	return at ? strtoull(at, NULL, 10) : 0;
-}
-
-/* On 7.x a program may be preempted, and isn't run again on that CPU until it goes on. */
-static uint64_t missed(const struct proc *tool)
-{
-	static const char why[] = "lost: the same BPF program was already running on that CPU";
-
-	return told(tool, text_of(" events %s", why)) + told(tool, text_of(" event %s", why));
-}
-
 /* All are there, but for those that the tool says are missing. */
 #define CHECK_CALLS(tool, counted, made)                                                     \
 	do {                                                                                 \
 		unsigned long long n = (counted), all = (made);                              \
-		if (n > all || n + missed(tool) < all)                                       \
+		if (n > all || n + events_missed(tool) < all)                                \
 			UNIT_FAIL("%s is %llu, not %llu (%s)", #counted, n, all, tool->err); \
 	} while (0)
 
@@ -463,8 +445,8 @@ TEST(a_thread_is_seen_after_12000_others_came_and_went)
 	CHECK_LACKS(tool->err, "map full");
 	CHECK_LACKS(tool->err, "not traced");
 	/* Those are the exits and the first read, and calls whose beginning was left out. */
-	CHECK(told(tool, " calls without a time: begun") >= 12000 + 1);
-	CHECK(told(tool, " calls without a time: begun") <= 12000 + 1 + missed(tool));
+	CHECK(said_number(tool, " calls without a time: begun") >= 12000 + 1);
+	CHECK(said_number(tool, " calls without a time: begun") <= 12000 + 1 + events_missed(tool));
 }
 
 static void check_intervals(const char *option)

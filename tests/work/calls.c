@@ -130,17 +130,20 @@ static void make_naps(int n)
 		work_sleep(5 * NS_PER_MS);
 }
 
-/* A timer interrupts pause(), which is not begun again though that was asked for. */
+/*
+ * A timer interrupts pause(), which is not begun again though that was asked for. It goes on: the
+ * first time may come too early.
+ */
 static void make_interrupted(int n)
 {
-	struct itimerval timer = { .it_value.tv_usec = 20000 };
+	const struct timeval period = { .tv_usec = 20000 };
+	const struct itimerval timer = { period, period };
 	struct sigaction again = { .sa_handler = ignore, .sa_flags = SA_RESTART };
 
 	sigaction(SIGALRM, &again, NULL);
-	for (int i = 0; i < n; i++) {
-		setitimer(ITIMER_REAL, &timer, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
+	for (int i = 0; i < n; i++)
 		pause();
-	}
 }
 
 static int pipe_fds[2];

@@ -35,37 +35,19 @@ WORK_FUNCTION void plan_spin(void)
 	WORK_KEEP_FRAME();
 }
 
-/* Both at one moment: without a switch between them. */
-struct moment {
-	uint64_t now_ns, waited_ns;
-};
-
-static struct moment take_moment(void)
-{
-	struct moment moment;
-	uint64_t switches;
-
-	do {
-		switches = work_switches();
-		moment.now_ns = work_clock(CLOCK_MONOTONIC);
-		moment.waited_ns = work_waited_ns();
-	} while (work_switches() != switches);
-	return moment;
-}
-
 /* Off the CPU is who naps, and who waits for a CPU while there is something to do. */
 WORK_FUNCTION void plan_run(void)
 {
-	struct moment last = take_moment(), now;
+	struct work_moment last = work_moment(), now;
 
 	for (int i = 0; i < rounds; i++) {
 		plan_nap(sleep_ns);
 		if (short_ns)
 			plan_doze(short_ns);
-		now = take_moment();
+		now = work_moment();
 		off_ns += now.now_ns - last.now_ns;
 		plan_spin();
-		last = take_moment();
+		last = work_moment();
 		off_ns += last.waited_ns - now.waited_ns;
 	}
 	WORK_KEEP_FRAME();

@@ -101,6 +101,25 @@ static inline uint64_t work_waited_ns(void)
 	return waited_ns;
 }
 
+/* The calling thread's times at one moment: without a switch between them. */
+struct work_moment {
+	uint64_t now_ns, cpu_ns, waited_ns;
+};
+
+static inline struct work_moment work_moment(void)
+{
+	struct work_moment moment;
+	uint64_t switches;
+
+	do {
+		switches = work_switches();
+		moment.now_ns = work_clock(CLOCK_MONOTONIC);
+		moment.cpu_ns = work_clock(CLOCK_THREAD_CPUTIME_ID);
+		moment.waited_ns = work_waited_ns();
+	} while (work_switches() != switches);
+	return moment;
+}
+
 WORK_FUNCTION int work_read(int fd)
 {
 	char byte;
