@@ -6,9 +6,11 @@
 #include "abi/runqlat.h"
 #include "hist.bpf.h"
 #include "filter.bpf.h"
+#include "throttle.bpf.h"
 
 struct task_state {
 	__u64 queued_ns; /* 0: not waiting, or not traced */
+	struct throttle_mark throttle;
 };
 
 #include "task_state.bpf.h"
@@ -21,9 +23,25 @@ struct {
 	__uint(max_entries, 1 << 20);
 } slow_waits SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct runqlat_throttled);
+} throttled SEC(".maps");
+
+/* Waits that have begun already are not counted. */
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 		       struct task_state *state)
 {
+	struct runqlat_throttled *sums;
+	__u32 zero = 0;
+
+	if (hist_by != BY_CAUSE || !throttle_exists())
+		return;
+	sums = bpf_map_lookup_elem(&throttled, &zero);
+	if (sums)
+		sums->has_quotas = 1;
 }
 
 static __always_inline void wait_begin(struct task_struct *task)
@@ -33,8 +51,11 @@ static __always_inline void wait_begin(struct task_struct *task)
 	if (!filter_task(task))
 		return;
 	state = task_state_find(task);
-	if (state)
-		state->queued_ns = bpf_ktime_get_ns();
+	if (!state)
+		return;
+	if (hist_by == BY_CAUSE)
+		throttle_begin(task, &state->throttle);
+	state->queued_ns = bpf_ktime_get_ns();
 }
 
 /* The innermost pid namespace that the task is in. */
@@ -48,9 +69,27 @@ static __always_inline __u64 task_pidns(struct task_struct *task)
 	return BPF_CORE_READ(upid.ns, ns.inum);
 }
 
-static __always_inline void record_by_key(struct task_struct *task, __u64 delay_ns)
+static __always_inline void record_by_cause(struct task_struct *task, struct task_state *state,
+					    __u64 delay_ns)
 {
-	if (hist_by == BY_PROCESS)
+	__u64 part_ns = throttle_end(task, &state->throttle, delay_ns);
+	struct runqlat_throttled *sums;
+	__u32 zero = 0;
+
+	hist_record_by_key(delay_ns, part_ns ? CAUSE_QUOTA : CAUSE_OTHER, task);
+	if (!part_ns)
+		return;
+	sums = bpf_map_lookup_elem(&throttled, &zero);
+	if (sums)
+		__sync_fetch_and_add(&sums->ns, part_ns);
+}
+
+static __always_inline void record_by_key(struct task_struct *task, struct task_state *state,
+					  __u64 delay_ns)
+{
+	if (hist_by == BY_CAUSE)
+		record_by_cause(task, state, delay_ns);
+	else if (hist_by == BY_PROCESS)
 		hist_record_by_key(delay_ns, task_tgid(task), task->group_leader);
 	else if (hist_by == BY_THREAD)
 		hist_record_by_key(delay_ns, task_tid(task), task);
@@ -92,7 +131,7 @@ static __always_inline void wait_end(struct task_struct *task, struct task_struc
 	if (slower_ns && delay_ns >= slower_ns)
 		report_slow(task, prev, delay_ns);
 	else if (!slower_ns && hist_by)
-		record_by_key(task, delay_ns);
+		record_by_key(task, state, delay_ns);
 	else if (!slower_ns)
 		hist_record(delay_ns);
 }
@@ -119,6 +158,17 @@ int BPF_PROG(runqlat_switch, bool preempt, struct task_struct *prev, struct task
 		wait_begin(prev);
 	if (!task_is_idle(next))
 		wait_end(next, prev);
+	return 0;
+}
+
+/* With --throttled: a task that waits goes to another CPU. */
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(runqlat_migrate, struct task_struct *task, int cpu)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (state && state->queued_ns)
+		throttle_move(task, &state->throttle, cpu);
 	return 0;
 }
 

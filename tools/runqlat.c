@@ -14,11 +14,12 @@
 #include "run/bpfmap.h"
 #include "run/tool.h"
 #include "runqlat/slowwaits.h"
+#include "runqlat/throttled.h"
 
 #include "runqlat.skel.h"
 
 struct options {
-	bool by_process, by_thread, by_pidns, by_cpu, by_cgroup, by_container;
+	bool by_process, by_thread, by_pidns, by_cpu, by_cgroup, by_container, by_cause;
 	uint64_t slower_ns;
 };
 
@@ -34,6 +35,8 @@ static const struct opt opts[] = {
 	  "a histogram for each cgroup (v2)" },
 	{ 0, "per-container", NULL, OPT_FLAG(struct options, by_container),
 	  "a histogram for each container, by the paths of cgroups" },
+	{ 0, "throttled", NULL, OPT_FLAG(struct options, by_cause),
+	  "a histogram of waits that a CPU quota caused, and one of the others" },
 	{ 0, "slower", "USEC", OPT_DURATION(struct options, slower_ns, NS_PER_US),
 	  "no histogram: a line for each wait of at least USEC, and who ran instead" },
 	{},
@@ -50,14 +53,15 @@ static const struct by {
 	{ { "cpu" }, BY_CPU },
 	{ { "cgroup", .with_cgroup = true }, BY_CGROUP },
 	{ { "container", .by_container = true }, BY_CGROUP },
+	{ { "wait", .names = throttled_causes }, BY_CAUSE },
 };
 
 /* What the histograms are by; NULL: there is one. *n: how many of the options were given. */
 static const struct by *find_by(const struct run *run, unsigned int *n)
 {
 	const struct options *o = run->options;
-	const bool given[] = { o->by_process, o->by_thread, o->by_pidns,
-			       o->by_cpu,     o->by_cgroup, o->by_container };
+	const bool given[] = { o->by_process, o->by_thread,    o->by_pidns, o->by_cpu,
+			       o->by_cgroup,  o->by_container, o->by_cause };
 	const struct by *by = NULL;
 
 	*n = 0;
@@ -76,10 +80,24 @@ static const struct hist_grouping *grouping(const struct run *run)
 	return by ? &by->grouping : NULL;
 }
 
+static bool by_cause(const struct run *run)
+{
+	const struct options *options = run->options;
+
+	return options->by_cause;
+}
+
+static void conclude(struct run *run, const struct hist_list *list)
+{
+	if (by_cause(run))
+		throttled_conclude(run, list);
+}
+
 static const struct histograms_spec histograms = {
 	.metric = { "tracelets_runqlat_wait_seconds",
 		    "How long runnable threads waited for a CPU." },
 	.grouping = grouping,
+	.conclude = conclude,
 };
 
 static bool wants_lines(const struct run *run)
@@ -95,8 +113,8 @@ static int check(struct run *run)
 
 	find_by(run, &n);
 	if (n + wants_lines(run) > 1)
-		return msg_error("-P, -L, --pidnss, --per-cpu, --per-cgroup, --per-container and "
-				 "--slower exclude each other");
+		return msg_error("-P, -L, --pidnss, --per-cpu, --per-cgroup, --per-container, "
+				 "--throttled and --slower exclude each other");
 	if (run->is_metrics && wants_lines(run))
 		return msg_error("--slower has lines, which --format prometheus has no place for");
 	if (run_given(run, "slower") && !wants_lines(run))
@@ -118,7 +136,9 @@ static int configure(struct run *run)
 
 static int start(struct run *run)
 {
-	return taskstate_visit(run, 0, NULL, NULL);
+	int err = taskstate_visit(run, 0, NULL, NULL);
+
+	return !err && by_cause(run) ? throttled_check(run) : err;
 }
 
 static int report(struct run *run)
@@ -134,7 +154,8 @@ static const struct tool runqlat = {
 	.examples = "  runqlat 5                # a histogram every 5 seconds\n"
 		    "  runqlat -mT 1 10         # 10 of 1 second, in ms, with the time of day\n"
 		    "  runqlat -P 1             # one for each process\n"
-		    "  runqlat --slower 10ms    # each wait over 10 ms, and who ran instead\n",
+		    "  runqlat --slower 10ms    # each wait over 10 ms, and who ran instead\n"
+		    "  runqlat --throttled 10 1 # is a CPU limit too low?\n",
 	.unit = "waits",
 	.operands = OPERANDS_INTERVAL,
 	.opts = opts,
@@ -143,6 +164,7 @@ static const struct tool runqlat = {
 		     { &taskstate_module },
 		     { &histograms_module, &histograms },
 		     { &slowwaits_module, NULL, wants_lines },
+		     { &throttled_module, NULL, by_cause },
 		     { &exposition_module } },
 	.skeleton = &skeleton,
 	.check = check,

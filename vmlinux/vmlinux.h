@@ -242,6 +242,44 @@ struct thread_info {
 };
 #endif
 
+/* A CPU's run queue. Its clocks are in nanoseconds. */
+struct rq {
+	u64 clock;
+	u64 clock_task; /* without interrupts */
+	u64 clock_pelt; /* ... and slower where the CPU is */
+	unsigned long lost_idle_time;
+};
+
+/* What a group of tasks has on one CPU. */
+struct cfs_rq {
+	struct rq *rq;
+	int throttle_count;	       /* the group and those above it that are throttled */
+	u64 throttled_clock_self;      /* since when; 0: it isn't. Since 6.6 */
+	u64 throttled_clock_self_time; /* how long in sum, until now */
+};
+
+struct cfs_rq___since5_19 {
+	u64 throttled_clock_pelt;
+	u64 throttled_clock_pelt_time;
+};
+
+struct cfs_rq___before5_19 {
+	u64 throttled_clock_task;
+	u64 throttled_clock_task_time;
+};
+
+struct task_group {
+	struct task_group *parent;
+};
+
+struct task_group___before6_18 {
+	struct cfs_rq **cfs_rq; /* by CPU */
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
 struct vm_unmapped_area_info {
 	unsigned long length;
 };
@@ -272,6 +310,9 @@ struct task_struct {
 	unsigned int __state; /* since 5.14 */
 	unsigned int flags;
 	int on_cpu; /* a byte in 7.2, see below */
+	int prio;
+	struct sched_entity se;
+	struct task_group *sched_task_group;
 	int exit_state;
 	pid_t pid;
 	pid_t tgid;
@@ -294,6 +335,10 @@ struct task_struct {
 
 struct task_struct___old { /* before 5.14 */
 	long state;
+};
+
+struct task_struct___since6_18 {
+	bool throttled; /* off the run queue, because a quota is used up */
 };
 
 struct task_struct___byte { /* 7.2 */
@@ -348,6 +393,7 @@ struct user_pt_regs {
 };
 struct pt_regs {
 	struct user_pt_regs user_regs;
+	u64 orig_x0;
 	s32 syscallno;
 };
 #endif
@@ -375,6 +421,7 @@ struct bpf_perf_event_data {
 #elif defined(__TARGET_ARCH_arm64)
 	struct user_pt_regs regs;
 #endif
+	__u64 sample_period;
 	__u64 addr; /* of a page fault */
 };
 

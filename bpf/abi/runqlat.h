@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A wait that was longer than --slower: runqlat's record from the kernel. */
+/* What runqlat's two sides share: by what waits are told apart, and its records. */
 #ifndef ABI_RUNQLAT_H
 #define ABI_RUNQLAT_H
 
@@ -12,8 +12,22 @@ enum runqlat_key {
 	BY_PIDNS,
 	BY_CPU,
 	BY_CGROUP,
+	BY_CAUSE,
 };
 
+/* Keys of histograms by cause. */
+enum runqlat_cause {
+	CAUSE_OTHER, /* the CPU had other work, or had to wake up */
+	CAUSE_QUOTA, /* for a part of the wait at least, a quota was used up */
+};
+
+/* With --throttled. */
+struct runqlat_throttled {
+	__u64 ns;	  /* the parts of waits that quotas caused, in sum */
+	__u64 has_quotas; /* the kernel was built with them; known once a task was visited */
+};
+
+/* A wait that was longer than --slower. */
 struct runqlat_slow {
 	__u64 delay_ns;
 	__u32 cpu;

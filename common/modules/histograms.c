@@ -79,7 +79,7 @@ static const struct hist_grouping *grouping_of(const struct run *run)
 	return spec ? spec->grouping(run) : NULL;
 }
 
-static const struct hist_unit *unit_of(const struct run *run)
+const struct hist_unit *histograms_unit(const struct run *run)
 {
 	const struct histograms *hists = histograms_of(run);
 
@@ -112,7 +112,7 @@ static int leave_out_histograms(struct run *run)
 static int configure_histograms(struct run *run)
 {
 	const struct histograms *hists = histograms_of(run);
-	const struct hist_unit *unit = unit_of(run);
+	const struct hist_unit *unit = histograms_unit(run);
 	struct hist_settings settings = { .mult = unit->mult, .shift = unit->shift };
 
 	settings.has_turns = run->interval_ns != 0;
@@ -200,7 +200,7 @@ static void print_json(const struct run *run, const struct keyed_hist *item, con
 
 	if (item)
 		print_json_key(&json, run, item->id, comm);
-	hist_print_json(&json, hist, unit_of(run));
+	hist_print_json(&json, hist, histograms_unit(run));
 	json_end_line(&json);
 }
 
@@ -281,7 +281,7 @@ static int report_all(struct run *run)
 	else if (run->is_json)
 		print_json(run, NULL, NULL, &shown);
 	else
-		hist_print(run->out, &shown, unit_of(run));
+		hist_print(run->out, &shown, histograms_unit(run));
 	if (!run->is_peek) {
 		*hists->before = now;
 		run->recorded += hist_count(&shown);
@@ -303,6 +303,13 @@ static struct hist *find_hist(struct hist_list *list, uint64_t id)
 	list->items = mem_grow(list->items, list->count, &list->cap, sizeof(*list->items));
 	list->items[list->count++] = item;
 	return &item->hist;
+}
+
+const struct hist *histograms_of_key(const struct hist_list *list, uint64_t id)
+{
+	const struct keyed_hist *item = idmap_find(&list->by_id, id + 1);
+
+	return item ? &item->hist : NULL;
 }
 
 /* All cgroups that are in no container are one. */
@@ -367,11 +374,12 @@ static void print_keyed(const struct run *run, const struct keyed_hist *item)
 	}
 	fputc('\n', run->out);
 	print_title(run->out, run, item->id, comm);
-	hist_print(run->out, &item->hist, unit_of(run));
+	hist_print(run->out, &item->hist, histograms_unit(run));
 }
 
 static int report_by_key(struct run *run)
 {
+	const struct histograms_spec *spec = run_spec(run, &histograms_module);
 	struct hist_list list = { .run = run };
 	int err;
 
@@ -385,6 +393,8 @@ static int report_by_key(struct run *run)
 		if (!run->is_peek)
 			run->recorded += hist_count(&list.items[i]->hist);
 	}
+	if (!err && spec->conclude)
+		spec->conclude(run, &list);
 	idmap_free(&list.by_id, free);
 	free(list.items);
 	strpool_free(list.containers);

@@ -24,13 +24,23 @@ struct histograms_metric {
 	const char *name, *help;
 };
 
+/* The histograms by key of one report. */
+struct hist_list;
+
 /* What a tool declares. */
 struct histograms_spec {
 	struct histograms_metric metric; /* for --format prometheus */
 
 	/* By what, once options are checked; NULL: one histogram of everything. */
 	const struct hist_grouping *(*grouping)(const struct run *run);
+
+	/* Adds to a report what follows from its histograms by key, in its format; may be NULL. */
+	void (*conclude)(struct run *run, const struct hist_list *list);
 };
+
+/* For conclude(): a key's histogram; NULL: it has no value. And the unit that they are in. */
+const struct hist *histograms_of_key(const struct hist_list *list, uint64_t id);
+const struct hist_unit *histograms_unit(const struct run *run);
 
 /* --entries, and the time of day if -T asks for it: for what else is shown by key. */
 uint32_t histograms_entries(const struct run *run);

@@ -222,6 +222,13 @@ double hist_max(const struct hist *h, const struct hist_unit *unit)
 	return to_unit(unit, (double)max_fixed(h));
 }
 
+uint64_t hist_to_ns(const struct hist_unit *unit, double value)
+{
+	double fixed = value * (double)(1ULL << unit->fraction_bits);
+
+	return (uint64_t)(fixed * (double)(1ULL << unit->shift) / (double)unit->mult + 0.5);
+}
+
 /* The row of a value: its power of two in printed units, where 0 and 1 share the first row. */
 static uint32_t row_of(const struct hist_unit *unit, uint64_t fixed)
 {

@@ -62,6 +62,9 @@ double hist_percentile(const struct hist *h, const struct hist_unit *unit, doubl
 double hist_average(const struct hist *h, const struct hist_unit *unit);
 double hist_max(const struct hist *h, const struct hist_unit *unit);
 
+/* One of these in nanoseconds, rounded. */
+uint64_t hist_to_ns(const struct hist_unit *unit, double value);
+
 /*
  * BCC's table: the header, a row per power of two from 0 -> 1 to the last one with a value, and
  * the line with count, average and percentiles. Prints nothing but the line for an empty one. Like

@@ -139,6 +139,15 @@ TEST(conversion_is_a_division)
 	}
 }
 
+TEST(units_are_so_many_nanoseconds)
+{
+	CHECK_EQ(hist_to_ns(&hist_nsecs, 97), 97);
+	CHECK_EQ(hist_to_ns(&hist_usecs, 1), 1000);
+	CHECK_EQ(hist_to_ns(&hist_usecs, 0.25), 250);
+	CHECK_EQ(hist_to_ns(&hist_msecs, 90.5), 90500000);
+	CHECK_EQ(hist_to_ns(&hist_msecs, 0), 0);
+}
+
 TEST(largest_value_does_not_overflow)
 {
 	for (size_t u = 0; u < ARRAY_SIZE(units); u++) {

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which part of a wait for a CPU is due to a quota of CPU time: cpu.max of cgroups, in version 1
+ * cpu.cfs_quota_us (kernel/sched/fair.c, CFS bandwidth). A group that has used up its quota is
+ * throttled, CPU by CPU, until its next period.
+ *
+ * Since 6.18 the kernel takes a thread off the run queue when it is about to return to user space,
+ * and says so in the thread. Before, it takes off the group's queue, with all threads that wait in
+ * it. In both, no tracepoint tells when it ends, but the queue keeps the sum of the time for which
+ * it was throttled, alone or with a group above it: what it has grown by during a wait is the part.
+ *
+ * The queue's clock is the kernel's own, in nanoseconds, so parts add up to what cpu.stat says.
+ * From 5.19 to 6.5 the only sum that there is goes by a clock that is late where a CPU is slow.
+ *
+ * For programs that get tasks as typed arguments.
+ */
+#ifndef THROTTLE_BPF_H
+#define THROTTLE_BPF_H
+
+#include "compat.bpf.h"
+
+#define MAX_RT_PRIO 100 /* quotas are for those above */
+
+/* A wait that has begun. */
+struct throttle_mark {
+	__u64 queue;	 /* the address of the run queue that it is in; 0: no quota holds for it */
+	__u64 before_ns; /* how long that one had been throttled by then */
+	__u64 part_ns;	 /* what is known of the part: in queues that it was in before */
+};
+
+/* False without CONFIG_CFS_BANDWIDTH. */
+static __always_inline bool throttle_exists(void)
+{
+	return bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count);
+}
+
+static __always_inline bool throttle_is_by_task(void)
+{
+	return bpf_core_field_exists(((struct task_struct___since6_18 *)0)->throttled);
+}
+
+/* A field of something that the verifier knows (is_typed), or of which there is just an address. */
+#define THROTTLE_READ(from, field) (is_typed ? (from)->field : BPF_CORE_READ(from, field))
+
+/* A sum, and what has come since, if the queue is throttled now. */
+static __always_inline __u64 throttle_sum(__u64 sum_ns, bool is_throttled, __u64 now_ns,
+					  __u64 since_ns)
+{
+	return is_throttled && now_ns > since_ns ? sum_ns + (now_ns - since_ns) : sum_ns;
+}
+
+/* Before 5.19 (commit 64eaf50731ac) by the clock of tasks, then by that of their load. */
+static __always_inline __u64 throttle_queue_ns_by_load(struct cfs_rq *queue, const bool is_typed)
+{
+	struct cfs_rq___before5_19 *old = (void *)queue;
+	struct cfs_rq___since5_19 *new = (void *)queue;
+	struct rq *rq = THROTTLE_READ(queue, rq);
+	bool is_throttled = THROTTLE_READ(queue, throttle_count) > 0;
+
+	if (bpf_core_field_exists(old->throttled_clock_task))
+		return throttle_sum(THROTTLE_READ(old, throttled_clock_task_time), is_throttled,
+				    THROTTLE_READ(rq, clock_task),
+				    THROTTLE_READ(old, throttled_clock_task));
+	return throttle_sum(THROTTLE_READ(new, throttled_clock_pelt_time), is_throttled,
+			    THROTTLE_READ(rq, clock_pelt) - THROTTLE_READ(rq, lost_idle_time),
+			    THROTTLE_READ(new, throttled_clock_pelt));
+}
+
+/*
+ * For how long the queue has been throttled in its life. throttled_clock_self came with 6.6 (commit
+ * 677ea015f231).
+ */
+static __always_inline __u64 throttle_queue_ns(struct cfs_rq *queue, const bool is_typed)
+{
+	__u64 sum_ns, since_ns;
+	struct rq *rq;
+
+	if (!bpf_core_field_exists(queue->throttled_clock_self))
+		return throttle_queue_ns_by_load(queue, is_typed);
+	sum_ns = THROTTLE_READ(queue, throttled_clock_self_time);
+	since_ns = THROTTLE_READ(queue, throttled_clock_self);
+	if (!since_ns)
+		return sum_ns;
+	rq = THROTTLE_READ(queue, rq);
+	return throttle_sum(sum_ns, true, THROTTLE_READ(rq, clock), since_ns);
+}
+
+/* A quota may hold the task back in the wait that begins now. */
+static __always_inline bool throttle_can_hold(struct task_struct *task)
+{
+	struct task_struct___since6_18 *new = (void *)task;
+
+	if (throttle_is_by_task())
+		return new->throttled;
+	return task->prio >= MAX_RT_PRIO;
+}
+
+/* The task waits from now on: it is on a run queue, or has just been taken off by a quota. */
+static __always_inline void throttle_begin(struct task_struct *task, struct throttle_mark *mark)
+{
+	struct cfs_rq *queue;
+
+	mark->queue = 0;
+	mark->part_ns = 0;
+	if (!throttle_exists() || !throttle_can_hold(task))
+		return;
+	queue = task->se.cfs_rq;
+	mark->queue = (__u64)queue;
+	mark->before_ns = throttle_queue_ns(queue, true);
+}
+
+/* Adds what the queue that the task is in, or is about to leave, has to do with it. */
+static __always_inline void throttle_settle(struct task_struct *task, struct throttle_mark *mark)
+{
+	struct cfs_rq *queue;
+	__u64 now_ns;
+
+	if (!throttle_exists() || !mark->queue)
+		return;
+	queue = task->se.cfs_rq;
+	if ((__u64)queue != mark->queue) /* it was put into another group */
+		return;
+	now_ns = throttle_queue_ns(queue, true);
+	if (now_ns > mark->before_ns)
+		mark->part_ns += now_ns - mark->before_ns;
+	mark->queue = 0;
+}
+
+/*
+ * sched_migrate_task: a task that waits goes to another CPU. Since 6.18 it can't be throttled there
+ * before it has run.
+ */
+static __always_inline void throttle_move(struct task_struct *task, struct throttle_mark *mark,
+					  int cpu)
+{
+	struct task_group___before6_18 *group;
+	struct cfs_rq **queues, *queue = NULL;
+
+	if (!throttle_exists() || !mark->queue)
+		return;
+	throttle_settle(task, mark);
+	if (throttle_is_by_task())
+		return;
+	group = (void *)task->sched_task_group;
+	queues = group->cfs_rq;
+	if (bpf_probe_read_kernel(&queue, sizeof(queue), &queues[cpu]))
+		return;
+	mark->queue = (__u64)queue;
+	mark->before_ns = throttle_queue_ns(queue, false);
+}
+
+/* The wait ends, after wait_ns: the part that a quota caused; 0: none did. */
+static __always_inline __u64 throttle_end(struct task_struct *task, struct throttle_mark *mark,
+					  __u64 wait_ns)
+{
+	throttle_settle(task, mark);
+	return mark->part_ns < wait_ns ? mark->part_ns : wait_ns;
+}
+
+#endif

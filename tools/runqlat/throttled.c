@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Waits that a quota caused; see throttled.h. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include <bpf/bpf.h>
+
+#include "abi/runqlat.h"
+#include "base/clock.h"
+#include "base/msg.h"
+#include "modules/exposition.h"
+#include "output/json.h"
+#include "output/quantity.h"
+#include "run/bpfmap.h"
+#include "runqlat/throttled.h"
+
+struct throttled {
+	uint64_t reported_ns; /* of what the kernel's side has summed up */
+};
+
+static const struct throttled defaults;
+
+const char *const throttled_causes[] = {
+	[CAUSE_OTHER] = "contended",
+	[CAUSE_QUOTA] = "throttled",
+};
+
+/* Of the waits with one cause. */
+struct waits {
+	uint64_t count, ns, p90_ns;
+};
+
+static struct throttled *throttled_of(const struct run *run)
+{
+	return run_state(run, &throttled_module);
+}
+
+static int leave_out_throttled(struct run *run)
+{
+	map_leave_out(run, "throttled");
+	program_leave_out(run, "runqlat_migrate");
+	return 0;
+}
+
+static int read_sums(const struct run *run, struct runqlat_throttled *sums)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(bpf_map__fd(map_find(run, "throttled")), &zero, sums);
+}
+
+int throttled_check(const struct run *run)
+{
+	struct runqlat_throttled sums;
+	int err = read_sums(run, &sums);
+
+	if (err)
+		return msg_errno(err, "reading the sum of throttled time");
+	if (sums.has_quotas)
+		return 0;
+	msg_error("--throttled: this kernel has no CPU quotas (CONFIG_CFS_BANDWIDTH)");
+	return -ENOTSUP;
+}
+
+/* The throttled time since the last report. */
+static uint64_t take_throttled_ns(struct run *run)
+{
+	struct throttled *throttled = throttled_of(run);
+	struct runqlat_throttled sums = { .ns = throttled->reported_ns };
+	uint64_t ns;
+
+	if (read_sums(run, &sums))
+		msg_warn("the sum of throttled time can't be read");
+	ns = sums.ns - throttled->reported_ns;
+	if (!run->is_peek)
+		throttled->reported_ns = sums.ns;
+	return ns;
+}
+
+static struct waits waits_of(const struct run *run, const struct hist_list *list,
+			     enum runqlat_cause cause)
+{
+	const struct hist_unit *unit = histograms_unit(run);
+	const struct hist *hist = histograms_of_key(list, cause);
+	struct waits waits = {};
+
+	if (hist) {
+		waits.count = hist_count(hist);
+		waits.ns = hist_to_ns(unit, hist_average(hist, unit) * (double)waits.count);
+		waits.p90_ns = hist_to_ns(unit, hist_percentile(hist, unit, 90));
+	}
+	return waits;
+}
+
+static void print_time(FILE *f, const char *before, uint64_t ns)
+{
+	char text[QUANTITY_MAX];
+
+	fprintf(f, "%s%s", before, quantity_format(text, ns, "nanoseconds"));
+}
+
+static void print_text(FILE *f, const struct waits *held, const struct waits *others, uint64_t ns)
+{
+	fprintf(f, "\nof %" PRIu64 " waits ", held->count + others->count);
+	if (!held->count) {
+		fputs("none was throttled", f);
+		print_time(f, ": p90 ", others->p90_ns);
+		fputc('\n', f);
+		return;
+	}
+	fprintf(f, "%" PRIu64 " %s", held->count, held->count == 1 ? "was" : "were");
+	print_time(f, " throttled: p90 ", held->p90_ns);
+	if (others->count)
+		print_time(f, "; the others: p90 ", others->p90_ns);
+	print_time(f, "\nof the ", held->ns);
+	print_time(f, " that throttled waits took, quotas caused ", ns);
+	fputc('\n', f);
+}
+
+static void print_json(FILE *f, const struct waits *held, const struct waits *others, uint64_t ns)
+{
+	struct json json = json_begin_line(f, "throttled");
+
+	json_uint(&json, "waits", held->count + others->count);
+	json_uint(&json, "throttled_waits", held->count);
+	json_uint(&json, "throttled_waits_ns", held->ns);
+	json_uint(&json, "throttled_ns", ns);
+	json_end_line(&json);
+}
+
+void throttled_conclude(struct run *run, const struct hist_list *list)
+{
+	static const struct metric metric = {
+		.name = "tracelets_runqlat_throttled_seconds_total",
+		.help = "How long CPU quotas held back threads that could run.",
+		.divisor = NS_PER_S,
+	};
+	struct waits held = waits_of(run, list, CAUSE_QUOTA);
+	struct waits others = waits_of(run, list, CAUSE_OTHER);
+	uint64_t ns = take_throttled_ns(run);
+
+	if (run->is_metrics)
+		metrics_add(exposition_metrics(run), &metric, NULL, ns, run->end_ns);
+	else if (run->is_json)
+		print_json(run->out, &held, &others, ns);
+	else
+		print_text(run->out, &held, &others, ns);
+}
+
+const struct module throttled_module = {
+	.state = DEFAULTS(defaults),
+	.leave_out = leave_out_throttled,
+};

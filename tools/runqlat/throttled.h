@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* --throttled: waits that a CPU quota caused, apart from the others (bpf/throttle.bpf.h). */
+#ifndef THROTTLED_H
+#define THROTTLED_H
+
+#include "modules/histograms.h"
+#include "run/run.h"
+
+/* Has what only this option needs. */
+extern const struct module throttled_module;
+
+/* The names of enum runqlat_cause. */
+extern const char *const throttled_causes[];
+
+/* Once tasks were visited: the kernel has quotas. 0 or -errno, printed. */
+int throttled_check(const struct run *run);
+
+/* What follows from the two histograms: how many waits were throttled, and for how long in sum. */
+void throttled_conclude(struct run *run, const struct hist_list *list);
+
+#endif
