@@ -109,6 +109,7 @@ $(O)/common/output/flamegraph.o: $(O)/embed/flamegraph.css.h $(O)/embed/flamegra
 
 # The library, and a binary for each tool.
 $(foreach tool,$(TRACERS),$(eval $(O)/tools/$(tool).o $(O)/static/$(tool).o: $(O)/skel/$(tool).skel.h))
+$(O)/common/stacks/waits.o: $(O)/skel/waits.skel.h
 
 $(LIBRARY) $(BINS:$(O)/%=$(O)/tools/%.o): $(O)/%.o: %.c $(O)/.versions
 	$(call say,CC,$<)
@@ -135,7 +136,7 @@ $(O)/static/%.o: tools/%.c $(O)/.versions
 
 $(O)/static/tracelets: $(MULTICALL)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -static -s $^ $(LIBS_STATIC) -o $@
+	$(Q)$(CC) $(LDFLAGS) -static -s -Wl,--gc-sections,-z,noseparate-code $^ $(LIBS_STATIC) -o $@
 
 $(O)/tracelets: $(MULTICALL)
 	$(call say,LINK,$@)

@@ -209,6 +209,7 @@ static __always_inline bool fault_has_own_lock(__u32 flags)
 /* ---- system calls ---- */
 
 #if defined(__TARGET_ARCH_x86)
+#define NR_FUTEX	     202
 #define NR_RT_SIGRETURN	     15
 #define NR_CLONE	     56
 #define NR_FORK		     57
@@ -218,6 +219,7 @@ static __always_inline bool fault_has_own_lock(__u32 flags)
 #define NR_COMPAT_EXIT_GROUP 252
 #define NR_X32_BIT	     0x40000000
 #else
+#define NR_FUTEX	     98
 #define NR_RT_SIGRETURN	     139
 #define NR_CLONE	     220
 #define NR_FORK		     NR_CLONE /* the only one there is */
@@ -277,6 +279,43 @@ static __always_inline bool user_call_number(struct task_struct *task, __s32 *nu
 	*number = -1;
 	bpf_core_read(number, sizeof(*number), &regs->syscallno);
 	return *number >= 0;
+#endif
+}
+
+/* A call with those of its arguments that somebody has asked for: not the third and fourth. */
+struct user_call {
+	__s32 number;
+	__u64 args[5];
+};
+
+#if defined(__TARGET_ARCH_x86)
+/* Where they lie in struct pt_regs, in one piece. */
+struct call_registers {
+	unsigned long r8, ax, cx, dx, si, di, orig_ax;
+};
+#endif
+
+/* The call that a task is in. False as in user_call_number(). */
+static __always_inline bool user_call_read(struct task_struct *task, struct user_call *call)
+{
+	const struct pt_regs *regs = task_user_registers(task);
+#if defined(__TARGET_ARCH_x86)
+	struct call_registers r;
+
+	if (bpf_probe_read_kernel(&r, sizeof(r), __builtin_preserve_access_index(&regs->r8)))
+		return false;
+	call->number = (__s32)r.orig_ax;
+	call->args[0] = r.di;
+	call->args[1] = r.si;
+	call->args[4] = r.r8;
+	return call->number >= 0 && (__s32)r.ax == -ENOSYS;
+#else
+	call->number = -1;
+	bpf_core_read(&call->number, sizeof(call->number), &regs->syscallno);
+	bpf_core_read(&call->args[0], sizeof(call->args[0]), &regs->orig_x0);
+	bpf_core_read(&call->args[1], sizeof(call->args[1]), &regs->user_regs.regs[1]);
+	bpf_core_read(&call->args[4], sizeof(call->args[4]), &regs->user_regs.regs[4]);
+	return call->number >= 0;
 #endif
 }
 

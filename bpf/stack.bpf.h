@@ -221,10 +221,12 @@ static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task)
 	return stack_end_kernel(slot);
 }
 
-/* Who the stack is of: whose process, whose cgroup, its name. */
+/* Who the stack is of: whose process and thread, whose cgroup, its name. */
 static __always_inline void stack_key_owner(struct stack_key *key, struct task_struct *task)
 {
 	key->tgid = task_tgid(task);
+	if (stack_settings.thread)
+		key->tid = task_tid(task);
 	if (stack_settings.cgroup)
 		key->cgroup_id = task_cgroup(task);
 	task_comm(task, key->comm);

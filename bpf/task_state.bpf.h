@@ -15,7 +15,8 @@
  * Kernels without task storage for tracing programs (before 5.12) use a hash table by thread,
  * filled and emptied at the same places.
  *
- * The tool also defines task_visit(), which the iterator calls for every task.
+ * The tool also defines task_visit(), which the iterator calls for every task. If it defines
+ * TASK_STATE_HAS_END, too, task_end() is called when a task exits, while it still has its ids.
  */
 #ifndef TASK_STATE_BPF_H
 #define TASK_STATE_BPF_H
@@ -47,6 +48,14 @@ __u64 task_states_late SEC(".data.task_late") = 0;
 
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 		       struct task_state *state);
+
+#ifdef TASK_STATE_HAS_END
+static void task_end(struct task_struct *task);
+#else
+static void task_end(struct task_struct *task)
+{
+}
+#endif
 
 static __always_inline struct task_state *task_state_find(struct task_struct *task)
 {
@@ -83,13 +92,15 @@ int BPF_PROG(task_state_fork, struct task_struct *parent, struct task_struct *ch
 	return 0;
 }
 
-/* Only for the table by thread. */
+/* Only for the table by thread, and for tools with task_end(). */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(task_state_exit, struct task_struct *task)
 {
 	__u32 tid = TASK_READ(task, pid);
 
-	bpf_map_delete_elem(&task_states_by_tid, &tid);
+	task_end(task);
+	if (!has_task_storage)
+		bpf_map_delete_elem(&task_states_by_tid, &tid);
 	return 0;
 }
 

@@ -12,10 +12,11 @@
 
 /*
  * Where a stack is put together. Functions pass the slot's number around, since global ones take no
- * pointers. Programs that run with preemption off use the slot of their CPU. One that can be
- * preempted, as uprobe programs can, defines STACK_PREEMPTIBLE and claims one that is free; none of
- * its functions may have 64 bytes of stack or more, which Linux 7.2 overwrites.
- * The loader makes the map as large as the machine.
+ * pointers. Programs that run with preemption off use the slot of their CPU. Where one of them may
+ * interrupt another, which goes on when it is done, the object defines STACK_NESTED: each level has
+ * a slot then. One that can be preempted, as uprobe programs can, defines STACK_PREEMPTIBLE and
+ * claims one that is free; none of its functions may have 64 bytes of stack or more, which Linux
+ * 7.2 overwrites. The loader makes the map as large as the machine.
  */
 struct stack_scratch {
 	__u64 is_claimed;
@@ -35,16 +36,35 @@ struct {
 	__type(value, struct stack_scratch);
 } stack_scratch SEC(".maps");
 
-#define STACK_NO_SLOT	 ~0U
-#define STACK_SLOT_TRIES 8
+#define STACK_NO_SLOT ~0U
 
 static __always_inline struct stack_scratch *stack_scratch_of(__u32 slot)
 {
 	return bpf_map_lookup_elem(&stack_scratch, &slot);
 }
 
-#ifdef STACK_PREEMPTIBLE
+#if defined(STACK_PREEMPTIBLE)
+#define STACK_SLOT_TRIES 8
+
 /* Compare-and-exchange in BPF came with 5.12 (commit 5ffa25502b5a). */
+static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
+{
+	return !__sync_val_compare_and_swap(&scratch->is_claimed, 0, 1);
+}
+#elif defined(STACK_NESTED)
+#define STACK_SLOT_TRIES 3 /* levels: an iterator, a tracepoint, a sample or another tracepoint */
+
+/* What interrupts between the look and the claim has released the slot by then. */
+static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
+{
+	if (scratch->is_claimed)
+		return false;
+	scratch->is_claimed = 1;
+	return true;
+}
+#endif
+
+#ifdef STACK_SLOT_TRIES
 __noinline __u32 stack_claim_slot(void)
 {
 	__u32 slot = bpf_get_smp_processor_id() * STACK_CPU_SLOTS;
@@ -52,7 +72,7 @@ __noinline __u32 stack_claim_slot(void)
 
 	for (int i = 0; i < STACK_SLOT_TRIES; i++, slot++) {
 		scratch = stack_scratch_of(slot);
-		if (scratch && !__sync_val_compare_and_swap(&scratch->is_claimed, 0, 1))
+		if (scratch && stack_try_claim(scratch))
 			return slot;
 	}
 	return STACK_NO_SLOT;

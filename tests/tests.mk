@@ -200,7 +200,7 @@ live: live-files ## live tests: root, real BPF, minutes (LIVE_TESTS="cli_test ..
 
 live-files: $(BINS) $(LIVES) $(WORKS) $(ORACLE_OBJECTS)
 
-lint: $(patsubst %,$(O)/skel/%.skel.h,$(TRACERS) empty kernel_stacks oracle probes) $(O)/static/toolset.h $(GENERATED) $(addprefix $(O)/embed/flamegraph.,css.h js.h) ## formatting, floors, static checks, shell scripts, manual pages
+lint: $(patsubst %,$(O)/skel/%.skel.h,$(TRACERS) waits empty kernel_stacks oracle probes) $(O)/static/toolset.h $(GENERATED) $(addprefix $(O)/embed/flamegraph.,css.h js.h) ## formatting, floors, static checks, shell scripts, manual pages
 	$(Q)O='$(O)' tests/run -q tests/lint/all
 
 # Needs clang's compiler-rt: libclang-rt-dev on Debian.
@@ -242,7 +242,7 @@ check-go-programs: $(BINS) ## stacks of Debian's Go programs at work, on CPU and
 check-runtimes: $(BINS) ## stacks of node, Java, PHP, Erlang and others, as doc/runtimes.md has them: root, Debian's mirror
 	$(Q)TRACELETS_BIN='$(O)' tests/runtimes/check
 
-formats-test: $(BINS) $(O)/tests/formats/write ## our formats read by others: go tool pprof, a JSON validator, Prometheus
+formats-test: $(BINS) $(O)/tests/formats/write $(O)/tests/work/contend ## our formats read by others: go tool pprof, a JSON validator, Prometheus
 	$(Q)O='$(O)' tests/run tests/formats/run tests/formats/prometheus
 
 browser-test: $(O)/flame ## flame graphs in a real browser: zoom, search, keys, hostile names

@@ -3,22 +3,21 @@
  * Where do threads wait, and for how long? Measures from a thread's switch-out to its switch-in,
  * splits the time at its wake-up into blocked and runnable, and sums it by stack.
  */
-#include <string.h>
 
-#include "abi/offcputime.h"
+#include "abi/waits.h"
 #include "base/clock.h"
 #include "base/msg.h"
 #include "modules/exposition.h"
+#include "modules/kernel_tables.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
-#include "offcputime/kernel_tables.h"
+#include "offcputime/locks.h"
 #include "offcputime/wait_metrics.h"
 #include "offcputime/wait_states.h"
 #include "run/tool.h"
 #include "stacks/stacks.h"
 #include "stacks/user_stacks.h"
-
-#include "offcputime.skel.h"
+#include "stacks/waits.h"
 
 struct options {
 	bool user_threads, kernel_threads, blocked, runnable, waker, without_throughout, no_idle;
@@ -62,19 +61,15 @@ static unsigned int threads(const struct run *run)
 					 : THREADS_ALL;
 }
 
-static const struct column columns[] = { { .name = "runnable", .rest = "blocked" }, {} };
-
-/* They tell whether a task or an interrupt was the waker. */
+/* They tell whether a task or an interrupt was the waker, and who waited for a kernel's lock. */
 static bool needs_kernel(const struct run *run)
 {
-	return ((const struct options *)run->options)->waker;
+	return run_given(run, "waker") || locks_are_wanted(run);
 }
 
 static unsigned int hidden_remark(const struct run *run)
 {
-	return ((const struct options *)run->options)->without_throughout
-		       ? WAIT_AT_START | WAIT_AT_END
-		       : 0;
+	return run_given(run, "without-throughout") ? WAIT_AT_START | WAIT_AT_END : 0;
 }
 
 static bool folds_idle(const struct run *run)
@@ -90,7 +85,8 @@ static const struct stacks_spec stacks = {
 	.n_remarks = WAIT_REMARKS,
 	.are_waits = true,
 	.folds_idle = folds_idle,
-	.columns = columns,
+	.columns = wait_columns,
+	.source = &locks_source,
 	.needs_kernel = needs_kernel,
 	.hidden_remark = hidden_remark,
 	.add_metrics = wait_metrics_add,
@@ -108,47 +104,27 @@ static int check(struct run *run)
 static int configure(struct run *run)
 {
 	const struct options *options = run->options;
-	struct offcputime_bpf *skel = run->skeleton;
+	struct wait_settings settings = {
+		.min_ns = options->min_ns,
+		.max_ns = options->max_ns,
+		.states = locks_states(run, options->states.letters),
+		.state_mask = options->states.mask,
+		.waker = options->waker,
+		.part = options->blocked    ? PART_BLOCKED
+			: options->runnable ? PART_RUNNABLE
+					    : PART_ALL,
+	};
 
-	skel->rodata->settings.min_ns = options->min_ns;
-	skel->rodata->settings.max_ns = options->max_ns;
-	skel->rodata->settings.states = options->states.letters;
-	skel->rodata->settings.state_mask = options->states.mask;
-	skel->rodata->settings.waker = options->waker;
-	skel->rodata->settings.part = options->blocked	  ? PART_BLOCKED
-				      : options->runnable ? PART_RUNNABLE
-							  : PART_ALL;
-	return 0;
-}
-
-/* A thread that was off CPU before tracing began. */
-static void define_stack(const void *thread, void *arg)
-{
-	stacks_define_thread(arg, thread);
-}
-
-static int start(struct run *run)
-{
-	struct offcputime_bpf *skel = run->skeleton;
-
-	skel->data_window->window.start_ns = run->start_ns;
-	return taskstate_visit(run, sizeof(struct unwind_thread), define_stack, run);
+	return waits_configure(run, &settings);
 }
 
 /* Threads that are off CPU now have waited until now. */
 static int report(struct run *run)
 {
-	struct offcputime_bpf *skel = run->skeleton;
-	int err = 0;
+	int err = run->is_peek ? 0 : waits_end_window(run);
 
-	if (!run->is_peek) {
-		skel->data_window->window.end_ns = run->end_ns;
-		err = taskstate_visit(run, 0, NULL, NULL);
-	}
 	return err ? err : stacks_report(run);
 }
-
-DEFINE_SKELETON(offcputime);
 
 static const struct tool offcputime = {
 	.name = "offcputime",
@@ -156,7 +132,8 @@ static const struct tool offcputime = {
 	.examples = "  offcputime -p 185 10 | flamegraph.pl   # one process, as a flame graph\n"
 		    "  offcputime -f 5                        # the whole system, folded\n"
 		    "  offcputime --state D 10                # only uninterruptible waits\n"
-		    "  offcputime --waker -p 185 10           # and who ended them\n",
+		    "  offcputime --waker -p 185 10           # and who ended them\n"
+		    "  offcputime --locks -p 185 10           # which locks\n",
 	.unit = "microseconds",
 	.operands = OPERANDS_DURATION,
 	.tid_letter = 't',
@@ -166,13 +143,14 @@ static const struct tool offcputime = {
 		     { &taskstate_module },
 		     { &kernel_tables_module },
 		     { &stacks_module, &stacks },
+		     { &locks_module, NULL, locks_are_wanted },
 		     { &stacks_top_module },
 		     { &unwind_module, NULL, stacks_want_user },
 		     { &exposition_module } },
-	.skeleton = &skeleton,
+	.skeleton = &waits_skeleton,
 	.check = check,
 	.configure = configure,
-	.start = start,
+	.start = waits_start,
 	.report = report,
 };
 

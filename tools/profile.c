@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Where does CPU time go? Samples the running task on every CPU at a fixed rate and counts its
- * user and kernel stacks.
+ * user and kernel stacks. And where does all of the threads' time go (--wall)? Adds their waits, as
+ * offcputime measures them.
  */
+#include "modules/kernel_tables.h"
 #include "modules/sampler.h"
 #include "modules/target.h"
+#include "modules/taskstate.h"
+#include "profile/wall.h"
 #include "run/tool.h"
 #include "stacks/stacks.h"
 #include "stacks/user_stacks.h"
+#include "stacks/waits.h"
 
 #include "profile.skel.h"
 
 struct options {
-	bool annotate, include_idle, per_cpu;
+	bool annotate, include_idle, per_cpu, per_thread;
 };
 
 static const struct options defaults;
@@ -23,6 +28,8 @@ static const struct opt opts[] = {
 	{ 'I', "include-idle", NULL, OPT_FLAG(struct options, include_idle), "also the idle task" },
 	{ 0, "per-cpu", NULL, OPT_FLAG(struct options, per_cpu), "stacks of each CPU apart" },
 	{ 'A', "all-cpus", NULL, OPT_FLAG(struct options, per_cpu), "the same as --per-cpu" },
+	{ 0, "per-thread", NULL, OPT_FLAG(struct options, per_thread),
+	  "stacks of each thread apart" },
 	{},
 };
 
@@ -33,8 +40,23 @@ static bool annotates(const struct run *run)
 	return options->annotate;
 }
 
-static const struct stacks_spec stacks = { .annotates = annotates };
+static bool is_by_thread(const struct run *run)
+{
+	const struct options *options = run->options;
+
+	return options->per_thread;
+}
+
+static const struct stacks_spec stacks = { .annotates = annotates, .by_thread = is_by_thread };
 static const struct sampler_spec sampler = { .program = "profile_sample" };
+
+static const struct stacks_spec wall_stacks = {
+	WALL_STACKS,
+	.annotates = annotates,
+	.by_thread = is_by_thread,
+};
+static const struct sampler_spec wall_sampler = { .program = WAITS_SAMPLER };
+static const struct taskstate_spec wall_taskstate = { .sees_ends = true };
 
 static int configure(struct run *run)
 {
@@ -48,26 +70,50 @@ static int configure(struct run *run)
 
 DEFINE_SKELETON(profile);
 
+static const struct tool wall = {
+	.name = "profile",
+	.unit = "microseconds",
+	.operands = OPERANDS_DURATION,
+	.modules = { { &target_module },
+		     { &taskstate_module, &wall_taskstate },
+		     { &kernel_tables_module },
+		     { &stacks_module, &wall_stacks },
+		     { &stacks_top_module },
+		     { &unwind_module, NULL, stacks_want_user },
+		     { &sampler_module, &wall_sampler },
+		     { &wall_module } },
+	.skeleton = &waits_skeleton,
+	.start = waits_start,
+	.report = wall_report,
+};
+
 static const struct tool profile = {
 	.name = "profile",
 	.summary = "Samples stacks at a fixed rate, to show where CPU time goes.",
-	.examples = "  profile                          # everything, until Ctrl-C\n"
-		    "  profile -p 185 5                 # one process, 5 seconds\n"
-		    "  profile -f 10 | flamegraph.pl    # a flame graph of the whole system\n"
-		    "  profile -F 499 -- make           # a command from its start to its end\n",
+	.examples =
+		"  profile                          # everything, until Ctrl-C\n"
+		"  profile -p 185 5                 # one process, 5 seconds\n"
+		"  profile -f 10 | flamegraph.pl    # a flame graph of the whole system\n"
+		"  profile -F 499 -- make           # a command from its start to its end\n"
+		"  profile --wall -p 185 5          # on CPU or not: all of its threads' time\n",
 	.unit = "samples",
 	.operands = OPERANDS_DURATION,
 	.tid_letter = 'L',
 	.opts = opts,
 	.options = DEFAULTS(defaults),
 	.modules = { { &target_module },
+		     { &taskstate_module, NULL, wall_is_asked_for },
+		     { &kernel_tables_module, NULL, wall_is_asked_for },
 		     { &stacks_module, &stacks },
 		     { &stacks_top_module },
 		     { &unwind_module, NULL, stacks_want_user },
-		     { &sampler_module, &sampler } },
+		     { &sampler_module, &sampler },
+		     { &wall_module, NULL, wall_is_asked_for } },
 	.skeleton = &skeleton,
 	.configure = configure,
 	.report = stacks_report,
+	.other = &wall,
+	.wants_other = wall_is_asked_for,
 };
 
 int main(int argc, char **argv)

@@ -89,16 +89,19 @@ struct stack_key {
 	__u64 waker_id;
 	__u64 cgroup_id; /* v2; 0: not by cgroup */
 	__u32 tgid;
+	__u32 tid;   /* 0: not by thread */
 	__u16 cpu;   /* number + 1; 0: not by CPU */
 	__u8 state;  /* a letter for the state of the task; 0: none */
 	__u8 remark; /* which of the tool's remarks; 0: none */
 	char comm[TASK_COMM_LEN];
+	__u32 none; /* 0: a key is whole words */
 };
 
 struct stack_settings {
 	bool user;
 	bool kernel;
 	bool cgroup; /* counts are kept by cgroup */
+	bool thread; /* and by thread */
 };
 
 struct stack_sum {

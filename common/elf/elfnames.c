@@ -49,16 +49,26 @@ static int read_table(struct table *t, const struct elf64 *elf, const char *syms
 	return err;
 }
 
-static bool is_function(const struct table *t, const Elf64_Sym *sym)
+static bool is_defined(const struct table *t, const Elf64_Sym *sym)
+{
+	return sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_ABS &&
+	       sym->st_name < t->strings_bytes;
+}
+
+static bool is_function(const Elf64_Sym *sym)
 {
 	unsigned int type = ELF64_ST_TYPE(sym->st_info);
 
-	return sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_ABS &&
-	       sym->st_name < t->strings_bytes && (type == STT_FUNC || type == STT_GNU_IFUNC);
+	return type == STT_FUNC || type == STT_GNU_IFUNC;
 }
 
-static void visit_table(const struct table *t, void (*visit)(const struct elfname *, void *),
-			void *arg)
+static bool is_object(const Elf64_Sym *sym)
+{
+	return ELF64_ST_TYPE(sym->st_info) == STT_OBJECT;
+}
+
+static void visit_table(const struct table *t, bool (*is_wanted)(const Elf64_Sym *),
+			elfname_visit_fn *visit, void *arg)
 {
 	for (size_t i = 0; i < t->n_syms; i++) {
 		const Elf64_Sym *sym = &t->syms[i];
@@ -69,15 +79,15 @@ static void visit_table(const struct table *t, void (*visit)(const struct elfnam
 			.is_indirect = ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC,
 		};
 
-		if (!is_function(t, sym))
+		if (!is_defined(t, sym) || !is_wanted(sym))
 			continue;
 		name.name = t->strings + sym->st_name;
 		visit(&name, arg);
 	}
 }
 
-int elfnames_visit(const struct elf64 *elf, void (*visit)(const struct elfname *name, void *arg),
-		   void *arg)
+static int visit_tables(const struct elf64 *elf, bool (*is_wanted)(const Elf64_Sym *),
+			elfname_visit_fn *visit, void *arg)
 {
 	static const char *const sections[][2] = { { ".dynsym", ".dynstr" },
 						   { ".symtab", ".strtab" } };
@@ -88,11 +98,21 @@ int elfnames_visit(const struct elf64 *elf, void (*visit)(const struct elfname *
 		int err = read_table(&t, elf, sections[i][0], sections[i][1]);
 
 		if (!err)
-			visit_table(&t, visit, arg);
+			visit_table(&t, is_wanted, visit, arg);
 		if (err != -ENOENT)
 			result = err;
 		free(t.syms);
 		free(t.strings);
 	}
 	return result;
+}
+
+int elfnames_visit(const struct elf64 *elf, elfname_visit_fn *visit, void *arg)
+{
+	return visit_tables(elf, is_function, visit, arg);
+}
+
+int elfnames_visit_objects(const struct elf64 *elf, elfname_visit_fn *visit, void *arg)
+{
+	return visit_tables(elf, is_object, visit, arg);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Every name that an ELF file gives to a function (.dynsym and .symtab; System V gABI, chapter 4).
+ * Every name that an ELF file gives to a function, or to a variable (.dynsym and .symtab; System V
+ * gABI, chapter 4).
  * elfsyms.h leads from an address to one function name; this unit leads from names to addresses,
  * where aliases count.
  */
@@ -19,11 +20,15 @@ struct elfname {
 	bool is_indirect; /* vaddr is the code that chooses the function (IFUNC) */
 };
 
+typedef void elfname_visit_fn(const struct elfname *name, void *arg);
+
 /*
  * Calls visit for each function that the file defines, in no order; twice if both tables have it.
  * name is valid during the call. 0; -ENOENT: neither table is there; -EINVAL: a broken file.
  */
-int elfnames_visit(const struct elf64 *elf, void (*visit)(const struct elfname *name, void *arg),
-		   void *arg);
+int elfnames_visit(const struct elf64 *elf, elfname_visit_fn *visit, void *arg);
+
+/* The same for variables; those of each thread (STT_TLS) are none. */
+int elfnames_visit_objects(const struct elf64 *elf, elfname_visit_fn *visit, void *arg);
 
 #endif

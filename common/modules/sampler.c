@@ -132,6 +132,11 @@ static bool samples_cycles(const struct sampler *sampler)
 	return sampler->attr.type == PERF_TYPE_HARDWARE;
 }
 
+bool sampler_is_by_time(const struct run *run)
+{
+	return !samples_cycles(sampler_of(run));
+}
+
 static void describe_event(struct run *run, struct sampler *sampler)
 {
 	char *text = sampler->event_text;

@@ -35,12 +35,13 @@ void taskiter_configure(const struct run *run, const char *program)
 
 static int configure_taskstate(struct run *run)
 {
+	const struct taskstate_spec *spec = run_spec(run, &taskstate_module);
 	bool has_storage = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
 						   BPF_FUNC_task_storage_get, NULL) == 1;
 
 	msg_debug("state of tasks: %s", has_storage ? "task storage" : "hash table");
 	map_leave_out(run, has_storage ? "task_states_by_tid" : "task_states");
-	if (has_storage)
+	if (has_storage && !(spec && spec->sees_ends))
 		program_leave_out(run, "task_state_exit");
 	taskiter_configure(run, STATE_ITERATOR);
 	return map_set_settings(run, ".rodata.task_state", &has_storage, sizeof(has_storage));

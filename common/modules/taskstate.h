@@ -12,6 +12,11 @@
 
 extern const struct module taskstate_module;
 
+/* What a tool declares, if anything. */
+struct taskstate_spec {
+	bool sees_ends; /* its program defines TASK_STATE_HAS_END */
+};
+
 /*
  * After load: lets the task iterator visit every task. It may write records of size bytes each,
  * which are handed to visit (NULL: it writes none). 0 or -errno, printed.

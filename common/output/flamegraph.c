@@ -136,15 +136,31 @@ static unsigned int diff_colour_of(const struct drawing *d, const struct box *bo
 	return COLOUR(delta < 0 ? 'b' : 'r', shade);
 }
 
+/* What a thread does, behind its stack; 'm': another mark. */
+static char letter_of_mark(const char *name)
+{
+	static const struct {
+		const char *name;
+		char letter;
+	} marks[] = { { "[on cpu]", 'c' }, { "[blocked]", 'o' }, { "[runnable]", 'q' } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+		if (!strcmp(marks[i].name, name))
+			return marks[i].letter;
+	return 'm';
+}
+
 static char letter_of(const struct box *box)
 {
 	static const char letters[] = {
 		[FRAME_USER] = 'u',   [FRAME_INLINED] = 'i', [FRAME_JIT] = 'j',
-		[FRAME_PYTHON] = 'p', [FRAME_KERNEL] = 'k',  [FRAME_MARK] = 'm'
+		[FRAME_PYTHON] = 'p', [FRAME_KERNEL] = 'k',
 	};
 
 	if (box->node->kind == FRAME_USER && (box->is_waker || box->is_kernel))
 		return box->is_waker ? 'w' : 'k';
+	if (box->node->kind == FRAME_MARK)
+		return letter_of_mark(box->node->name);
 	return letters[box->node->kind];
 }
 
@@ -411,7 +427,8 @@ static void print_shades(FILE *f)
 	} kinds[] = {
 		{ 'u', 48, 88, 64 },  { 'k', 20, 86, 62 },  { 'i', 176, 50, 62 },
 		{ 'j', 105, 52, 62 }, { 'p', 205, 65, 68 }, { 'w', 268, 55, 74 },
-		{ 'm', 0, 0, 74 },
+		{ 'm', 0, 0, 74 },    { 'c', 352, 78, 60 }, { 'o', 222, 42, 72 },
+		{ 'q', 130, 48, 52 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)

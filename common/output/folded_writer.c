@@ -42,6 +42,8 @@ static void print_stack(FILE *f, const struct sample *s, const struct writer_sty
 
 	if (s->cpu >= 0)
 		fprintf(f, "cpu%d;", s->cpu);
+	if (s->tid)
+		fprintf(f, "tid%" PRIu32 ";", s->tid);
 	escape_print(f, s->comm, ";");
 	for (size_t i = 0; i < s->n_frames; i++) {
 		fputs(border && i == border ? ";-;" : ";", f);

@@ -74,6 +74,8 @@ static void print_stack(FILE *f, const struct profile *p, const struct sample *s
 	print_columns(&json, p, s);
 	json_text(&json, "comm", s->comm);
 	json_uint(&json, "pid", s->pid);
+	if (s->tid)
+		json_uint(&json, "tid", s->tid);
 	if (s->cpu >= 0)
 		json_uint(&json, "cpu", (uint64_t)s->cpu);
 	json_text(&json, "state", s->state ? state : NULL);

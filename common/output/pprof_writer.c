@@ -77,24 +77,22 @@ struct places {
 	size_t count, n_slots; /* a power of two */
 };
 
-/* The names by which pprof's users know what has that unit. */
-struct unit_names {
-	const char *unit, *type;
-};
-
 struct pprof {
 	struct protobuf out;
 	struct table strings, functions, mappings, locations;
 	struct places places;
 	uint64_t *list; /* of a sample's locations */
 	size_t n_list, list_cap;
-	const struct unit_names *names;
+	const char *type; /* of the values; NULL: none but their unit */
 	const struct profile *profile;
 	const struct sample_period *period; /* NULL: a sample stands for no time */
 	bool comm_root;			    /* threads' names are the roots of their stacks */
 };
 
-static const struct unit_names units[] = {
+/* The names by which pprof's users know what has that unit. */
+static const struct unit_type {
+	const char *unit, *type;
+} unit_types[] = {
 	{ "nanoseconds", "off_cpu" },
 	{ "microseconds", "off_cpu" },
 	{ "bytes", "inuse_space" },
@@ -313,6 +311,8 @@ static void add_labels(struct pprof *p, struct protobuf *sample, const struct sa
 
 	add_label(p, sample, "comm", s->comm, 0);
 	add_label(p, sample, "pid", NULL, s->pid);
+	if (s->tid)
+		add_label(p, sample, "tid", NULL, s->tid);
 	if (s->cpu >= 0)
 		add_label(p, sample, "cpu", NULL, (uint64_t)s->cpu);
 	if (s->state)
@@ -393,8 +393,7 @@ static void add_value_types(struct pprof *p, const char *unit)
 	for (size_t i = 0; (column = profile_column(p->profile, i)); i++)
 		if (column->pprof)
 			add_value_type(p, PROFILE_SAMPLE_TYPE, column->pprof, "count");
-	add_value_type(p, PROFILE_SAMPLE_TYPE, p->names->type ? p->names->type : unit,
-		       p->names->type ? unit : "count");
+	add_value_type(p, PROFILE_SAMPLE_TYPE, p->type ? p->type : unit, p->type ? unit : "count");
 	if (!p->period)
 		return;
 	add_value_type(p, PROFILE_SAMPLE_TYPE, p->period->type, p->period->unit);
@@ -443,20 +442,20 @@ static void write_gzip(FILE *f, const struct protobuf *pb)
 	deflateEnd(&z);
 }
 
-static const struct unit_names *names_of(const char *unit)
+static const char *type_of(const char *unit, const struct writer_facts *facts)
 {
-	static const struct unit_names other = {};
-
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-		if (!strcmp(units[i].unit, unit))
-			return &units[i];
-	return &other;
+	if (facts && facts->type)
+		return facts->type;
+	for (size_t i = 0; i < ARRAY_SIZE(unit_types); i++)
+		if (!strcmp(unit_types[i].unit, unit))
+			return unit_types[i].type;
+	return NULL;
 }
 
 static void write_pprof(FILE *f, struct profile *profile, const struct writer_style *style)
 {
 	struct pprof p = { .profile = profile,
-			   .names = names_of(profile_unit(profile)),
+			   .type = type_of(profile_unit(profile), style->facts),
 			   .period = style->facts ? style->facts->period : NULL,
 			   .comm_root = style->comm_root };
 

@@ -78,6 +78,7 @@ static uint64_t hash_sample(const struct sample *s)
 	uint64_t hash = hash_add((uintptr_t)s->comm, (uintptr_t)s->remark);
 
 	hash = hash_add(hash, (uint64_t)s->pid << 32 | (uint32_t)s->cpu);
+	hash = hash_add(hash, s->tid);
 	hash = hash_add(hash, (uintptr_t)s->group.cgroup ^ (unsigned char)s->state);
 	for (size_t i = 0; i < s->n_frames; i++)
 		hash = hash_add(hash, (uintptr_t)s->known[i]);
@@ -93,8 +94,9 @@ static bool frames_equal(const struct sample *a, const struct sample *b)
 
 static bool sample_equal(const struct sample *a, const struct sample *b)
 {
-	return a->comm == b->comm && a->pid == b->pid && a->cpu == b->cpu && a->state == b->state &&
-	       a->remark == b->remark && a->group.cgroup == b->group.cgroup && frames_equal(a, b);
+	return a->comm == b->comm && a->pid == b->pid && a->tid == b->tid && a->cpu == b->cpu &&
+	       a->state == b->state && a->remark == b->remark &&
+	       a->group.cgroup == b->group.cgroup && frames_equal(a, b);
 }
 
 /* The slot that holds an equal sample, or the free one where it belongs. */
@@ -262,6 +264,8 @@ static int compare_samples(const struct sample *a, const struct sample *b)
 		order = compare_names(a->comm, b->comm);
 	if (!order)
 		order = order_u64(a->pid, b->pid);
+	if (!order)
+		order = order_u64(a->tid, b->tid);
 	if (!order)
 		order = compare_frames(a, b);
 	if (!order)

@@ -49,6 +49,7 @@ struct sample {
 	uint64_t columns[PROFILE_COLUMNS]; /* those that the profile has */
 	struct sample_group group;	   /* what it has follows from the cgroup */
 	const struct frame *const *known;  /* instead of frames: those of the profile's table */
+	uint32_t tid;			   /* 0: not by thread */
 };
 
 static inline const struct frame *sample_frame(const struct sample *s, size_t i)
@@ -81,7 +82,7 @@ void profile_add(struct profile *p, const struct sample *s);
 /* Divides every value and its parts, such as nanoseconds to be shown in microseconds. */
 void profile_scale(struct profile *p, uint64_t divisor);
 
-/* Hottest first; equal values by comm, pid, then frames, so that output is stable. */
+/* Hottest first; equal values by comm, pid, tid, then frames, so that output is stable. */
 void profile_sort(struct profile *p);
 
 /* A profile's own samples have their frames as `known`: equal ones have equal addresses. */

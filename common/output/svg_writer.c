@@ -24,6 +24,8 @@ static void add_sample(struct calltree *tree, const struct sample *s)
 
 	if (s->cpu >= 0)
 		node = add_text(tree, node, mem_printf("cpu%d", s->cpu), FRAME_MARK);
+	if (s->tid)
+		node = add_text(tree, node, mem_printf("tid%" PRIu32, s->tid), FRAME_MARK);
 	node = calltree_child(tree, node, s->comm, FRAME_USER);
 	for (size_t i = 0; i < s->n_frames; i++)
 		node = add_text(tree, node, writer_frame_text(sample_frame(s, i)),

@@ -26,6 +26,8 @@ static void print_task(FILE *f, const struct sample *s)
 	fprintf(f, "    %-16s ", "-");
 	escape_print(f, s->comm, NULL);
 	fprintf(f, " (%" PRIu32 ")", s->pid);
+	if (s->tid)
+		fprintf(f, " tid %" PRIu32, s->tid);
 	if (s->cpu >= 0)
 		fprintf(f, " cpu %d", s->cpu);
 	if (s->state)

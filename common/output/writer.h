@@ -14,6 +14,7 @@ struct writer_facts {
 	const char *host, *kernel;
 	const char *event; /* what was sampled, such as "cpu-clock at 99 Hz"; NULL: nothing was */
 	const struct sample_period *period; /* NULL: nothing was */
+	const char *type;		    /* of the values, in pprof; NULL: by their unit */
 	uint64_t end_unix_ns;		    /* of the window, on the wall clock */
 	uint64_t duration_ns;
 	uint64_t lost; /* what is missing, in the profile's unit */

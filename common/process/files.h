@@ -26,6 +26,7 @@ enum file_user {
 	FILE_SYMBOLS,
 	FILE_ROWS,
 	FILE_PYTHON,
+	FILE_VARIABLES,
 	FILE_USERS,
 };
 

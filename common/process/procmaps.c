@@ -36,11 +36,13 @@ static bool take_number(const char **s, int base, char delimiter, uint64_t *valu
 	return true;
 }
 
-static bool take_perms(const char **s, bool *executable)
+/* "r-xp", or "rw-s" where processes share it. */
+static bool take_perms(const char **s, bool *executable, bool *is_shared)
 {
 	if (strnlen(*s, 5) < 5 || (*s)[4] != ' ')
 		return false;
 	*executable = (*s)[2] == 'x';
+	*is_shared = (*s)[3] == 's';
 	*s += 5;
 	return true;
 }
@@ -78,21 +80,21 @@ static char *copy_path(const char *s)
 }
 
 /* Fills in everything but the path, to whose beginning it returns a pointer; NULL: not for us. */
-static const char *parse_line(const char *s, struct mapping *m)
+static const char *parse_line(const char *s, bool is_code_only, struct mapping *m)
 {
 	uint64_t dev_major, dev_minor;
 	bool executable;
 
 	if (!take_number(&s, 16, '-', &m->start) || !take_number(&s, 16, ' ', &m->end) ||
-	    !take_perms(&s, &executable) || !take_number(&s, 16, ' ', &m->offset) ||
+	    !take_perms(&s, &executable, &m->is_shared) || !take_number(&s, 16, ' ', &m->offset) ||
 	    !take_number(&s, 16, ':', &dev_major) || !take_number(&s, 16, ' ', &dev_minor) ||
 	    !take_inode(&s, &m->ino))
 		return NULL;
 	m->dev = makedev(dev_major, dev_minor);
-	return executable && m->start < m->end ? s : NULL;
+	return (executable || !is_code_only) && m->start < m->end ? s : NULL;
 }
 
-void mappings_parse(struct mappings *maps, const char *text)
+static void parse_lines(struct mappings *maps, const char *text, bool is_code_only)
 {
 	size_t cap = 0;
 	uint64_t end = 0;
@@ -100,7 +102,7 @@ void mappings_parse(struct mappings *maps, const char *text)
 	memset(maps, 0, sizeof(*maps));
 	for (const char *next; *text; text = next) {
 		struct mapping m = { 0 };
-		const char *path = parse_line(text, &m);
+		const char *path = parse_line(text, is_code_only, &m);
 
 		next = strchrnul(text, '\n');
 		next += *next == '\n';
@@ -113,6 +115,11 @@ void mappings_parse(struct mappings *maps, const char *text)
 	}
 }
 
+void mappings_parse(struct mappings *maps, const char *text)
+{
+	parse_lines(maps, text, true);
+}
+
 static char *read_maps(pid_t pid)
 {
 	char path[32];
@@ -121,7 +128,7 @@ static char *read_maps(pid_t pid)
 	return readfile(path, MAPS_MAX_BYTES, NULL);
 }
 
-int mappings_read(struct mappings *maps, pid_t pid)
+static int read_lines(struct mappings *maps, pid_t pid, bool is_code_only)
 {
 	char *text = read_maps(pid);
 	pid_t live = text && !*text ? process_live_task(pid) : pid;
@@ -133,9 +140,19 @@ int mappings_read(struct mappings *maps, pid_t pid)
 	}
 	if (!text)
 		return errno == ENOENT ? -ESRCH : -errno;
-	mappings_parse(maps, text);
+	parse_lines(maps, text, is_code_only);
 	free(text);
 	return 0;
+}
+
+int mappings_read(struct mappings *maps, pid_t pid)
+{
+	return read_lines(maps, pid, true);
+}
+
+int mappings_read_all(struct mappings *maps, pid_t pid)
+{
+	return read_lines(maps, pid, false);
 }
 
 void mappings_free(struct mappings *maps)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The executable mappings of a process, from /proc/PID/maps (proc_pid_maps(5)). */
+/* The mappings of a process, mostly the executable ones: /proc/PID/maps (proc_pid_maps(5)). */
 #ifndef PROCMAPS_H
 #define PROCMAPS_H
 
-#include <stdint.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -12,7 +13,8 @@ struct mapping {
 	uint64_t start, end; /* end exclusive */
 	uint64_t offset;     /* file offset of start, bytes */
 	dev_t dev;
-	ino_t ino;  /* 0: not a file */
+	ino_t ino;	/* 0: not a file */
+	bool is_shared; /* what is written there, others that have it see */
 	char *path; /* as printed by the kernel, octal escapes undone; "" if none; "[vdso]", ... */
 
 	/* CLOCK_REALTIME, when it was made or a little before; zero: not known, but it is there. */
@@ -32,6 +34,9 @@ void mappings_parse(struct mappings *maps, const char *text);
 
 /* Reads /proc/PID/maps. 0 or -errno (-ESRCH: no such process); free with mappings_free(). */
 int mappings_read(struct mappings *maps, pid_t pid);
+
+/* The same with those that are not executable. */
+int mappings_read_all(struct mappings *maps, pid_t pid);
 void mappings_free(struct mappings *maps);
 
 /* The mapping that holds addr, or NULL. */

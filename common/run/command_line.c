@@ -229,6 +229,7 @@ int command_line_parse(struct run *run, int argc, char **argv)
 	msg_verbose = run->verbose;
 	if (run->want_help || run->want_version)
 		return 0;
+	run_choose_tool(run);
 	if (run->command && !*run->command)
 		return msg_error("'--': a command must follow");
 	if (parse_operands(run, argc - first, argv + first) || check_times(run, argc - first))

@@ -94,6 +94,11 @@ static int probe_tp_btf(void)
 	return attach_by_btf("sched_switch", BPF_TRACE_RAW_TP);
 }
 
+static int probe_contention(void)
+{
+	return attach_by_btf("contention_begin", BPF_TRACE_RAW_TP);
+}
+
 static int probe_fentry(void)
 {
 	return attach_by_btf("handle_mm_fault", BPF_TRACE_FENTRY);
@@ -114,13 +119,23 @@ int features_programs(void)
 	return fd < 0 ? fd : 0;
 }
 
-int features_fentry(const char *function)
+static int try_to_attach(const char *name, enum bpf_attach_type attach_type)
 {
-	int fd = attach_by_btf(function, BPF_TRACE_FENTRY);
+	int fd = attach_by_btf(name, attach_type);
 
 	if (fd >= 0)
 		close(fd);
 	return fd < 0 ? fd : 0;
+}
+
+int features_tracepoint(const char *name)
+{
+	return try_to_attach(name, BPF_TRACE_RAW_TP);
+}
+
+int features_fentry(const char *function)
+{
+	return try_to_attach(function, BPF_TRACE_FENTRY);
 }
 
 static int probe_iter(void)
@@ -306,6 +321,8 @@ static const struct feature features[] = {
 	  "user stacks; else by arithmetic" },
 	{ "helper kallsyms_lookup", probe_kallsyms_lookup, NULL, false,
 	  "offcputime; else the kernel walks its stacks" },
+	{ "events of contention", probe_contention, NULL, false,
+	  "offcputime --locks; else no locks of the kernel" },
 	{ "atomic cmpxchg", probe_cmpxchg, NULL, false, "memleak" },
 	{ "uprobe with cookie", probe_uprobe, NULL, false, "memleak" },
 	{ "uprobe.multi", probe_uprobe_multi, NULL, false, "memleak; else one by one" },

@@ -22,6 +22,9 @@ bool features_compare_and_exchange(void);
 /* Can a program look up a symbol of the kernel? Since 5.16. 0 or -errno. */
 int features_kallsyms_lookup(void);
 
+/* Can a program be attached to that tracepoint? 0 or -errno. */
+int features_tracepoint(const char *name);
+
 /* Can a program be attached to the entry of that function of the kernel? 0 or -errno. */
 int features_fentry(const char *function);
 

@@ -31,6 +31,12 @@ void run_free(struct run *run)
 	free(run->options);
 }
 
+void run_choose_tool(struct run *run)
+{
+	if (run->tool->other && run->tool->wants_other(run))
+		run->tool = run->tool->other;
+}
+
 static const struct module_use *find_use(const struct run *run, const struct module *module)
 {
 	for_each_module(use, run)

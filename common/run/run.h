@@ -148,6 +148,13 @@ struct tool {
 	int (*configure)(struct run *run);
 	int (*start)(struct run *run);	/* after attaching; may be NULL */
 	int (*report)(struct run *run); /* at each interval and at the end */
+
+	/*
+	 * What the tool is in runs that want it, once options are parsed: another declaration, with
+	 * the same modules in the same order, but maybe other specs of them. NULL: there is none.
+	 */
+	const struct tool *other;
+	bool (*wants_other)(const struct run *run);
 };
 
 /* Walks the modules of a run's tool. */
@@ -157,6 +164,9 @@ struct tool {
 /* Makes and frees the structs of the tool and its modules. */
 void run_init(struct run *run, const struct tool *tool);
 void run_free(struct run *run);
+
+/* Once options are parsed: run->tool becomes the other declaration, if it is wanted. */
+void run_choose_tool(struct run *run);
 
 /* The module's struct; NULL where the tool doesn't use it. */
 void *run_state(const struct run *run, const struct module *module);

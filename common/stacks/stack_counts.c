@@ -31,11 +31,9 @@ static uint64_t count_added(const struct run *run)
 	return n;
 }
 
-int stack_counts_start(const struct run *run, struct stack_counts *counts, struct stackdefs *defs,
-		       bool by_process)
+int stack_counts_start(const struct run *run, struct stack_counts *counts, struct stackdefs *defs)
 {
 	counts->defs = defs;
-	counts->by_process = by_process;
 	counts->sent = map_memory(run, "stacks_sent");
 	return counts->sent ? 0 : -ENOMEM;
 }
@@ -67,22 +65,25 @@ static void gather_sum(const void *key_data, const void *sum, void *arg)
 	stack_sums_add(&counts->gathered, &key, sum);
 }
 
-static bool is_gone(uint32_t tgid)
+/* Of a process or, as the kernel takes their numbers too, of a thread. */
+static bool is_gone(uint32_t id)
 {
-	return kill((pid_t)tgid, 0) && errno == ESRCH;
+	return id && kill((pid_t)id, 0) && errno == ESRCH;
 }
 
-/* Sums by process are as many as there are processes: those of the dead are merged. */
+/* Sums by process or thread are as many as there are of them: those of the dead are merged. */
 static void bound_sums(struct stack_counts *counts)
 {
-	if (!counts->by_process || counts->gathered.n < MANY_SUMS + 2 * counts->n_folded)
+	if ((!counts->by_process && !counts->by_thread) ||
+	    counts->gathered.n < MANY_SUMS + 2 * counts->n_folded)
 		return;
 	stack_sums_fold(&counts->gathered, is_gone);
 	counts->n_folded = counts->gathered.n;
 	if (!counts->has_folded)
-		msg_warn("more than %d stacks of processes: those of ended ones have the "
-			 "pid 0 (report more often to see theirs)",
-			 MANY_SUMS);
+		msg_warn("more than %d stacks of %s: those of ended ones have the "
+			 "%s 0 (report more often to see theirs)",
+			 MANY_SUMS, counts->by_thread ? "threads" : "processes",
+			 counts->by_thread ? "tid" : "pid");
 	counts->has_folded = true;
 }
 
@@ -110,6 +111,24 @@ int stack_counts_read(const struct run *run, struct stack_counts *counts, map_vi
 {
 	stack_sums_visit(&counts->gathered, visit, arg);
 	return map_pair_read(run, &counts->tables, visit, arg);
+}
+
+static void keep_sum(const void *key, const void *sum, void *arg)
+{
+	stack_sums_add(arg, key, sum);
+}
+
+int stack_counts_prepare(struct run *run, struct stack_counts *counts, stacks_prepare_fn *prepare,
+			 map_visit_fn *visit, void *arg)
+{
+	struct stack_sums counted = {}, reported = {};
+	int err = stack_counts_read(run, counts, keep_sum, &counted);
+
+	prepare(run, &counted, counts->by_process, &reported);
+	stack_sums_visit(&reported, visit, arg);
+	stack_sums_clear(&counted);
+	stack_sums_clear(&reported);
+	return err;
 }
 
 void stack_counts_end(const struct run *run, struct stack_counts *counts)

@@ -9,6 +9,7 @@
 #include "run/bpfmap.h"
 #include "stacks/process_flaws.h"
 #include "stacks/stackdefs.h"
+#include "stacks/stacks_spec.h"
 #include "stacks/stacksums.h"
 
 struct stack_counts {
@@ -24,6 +25,7 @@ struct stack_counts {
 	struct process_flaws *flaws; /* counts here what loses its process; the caller's */
 	struct stack_sent_set *sent; /* BPF's memory */
 	bool by_process;	     /* else what processes have in common is one */
+	bool by_thread;		     /* keys tell threads */
 };
 
 #define STACK_COUNTS_DEFAULTS                                                              \
@@ -36,11 +38,10 @@ void stack_counts_configure(struct run *run, const struct stack_counts *counts);
 void stack_counts_leave_out(const struct run *run, const struct stack_counts *counts);
 
 /*
- * After load. defs: where the stacks are defined. by_process: the report shows pids. 0 or -errno,
- * printed.
+ * After load. defs: where the stacks are defined. The caller sets by_process where the report shows
+ * pids, and by_thread. 0 or -errno, printed.
  */
-int stack_counts_start(const struct run *run, struct stack_counts *counts, struct stackdefs *defs,
-		       bool by_process);
+int stack_counts_start(const struct run *run, struct stack_counts *counts, struct stackdefs *defs);
 
 /* Takes the counts away when the table is half full: what comes meanwhile has the other one. */
 void stack_counts_gather(const struct run *run, struct stack_counts *counts);
@@ -52,6 +53,11 @@ void stack_counts_gather(const struct run *run, struct stack_counts *counts);
 void stack_counts_begin(const struct run *run, struct stack_counts *counts);
 int stack_counts_read(const struct run *run, struct stack_counts *counts, map_visit_fn *visit,
 		      void *arg);
+
+/* The same, with what prepare() makes of all sums; each of them only once. */
+int stack_counts_prepare(struct run *run, struct stack_counts *counts, stacks_prepare_fn *prepare,
+			 map_visit_fn *visit, void *arg);
+
 void stack_counts_end(const struct run *run, struct stack_counts *counts);
 
 void stack_counts_free(struct stack_counts *counts);

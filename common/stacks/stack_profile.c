@@ -185,13 +185,15 @@ static bool append_user(struct assembly *a, uint64_t id)
 	return false;
 }
 
-static void assemble(struct assembly *a, const struct stack_key *key)
+static void assemble(struct assembly *a, const struct stack_key *key, const char *group)
 {
 	const uint64_t *waker = stackdefs_waker(a->defs, key->waker_id);
 
 	a->n = 0;
 	a->incomplete = key->waker_id && !waker;
 	a->is_at_rest = false;
+	if (group)
+		append_made(a, group, FRAME_MARK);
 	if (!append_user(a, key->user_id))
 		return;
 	if (!a->without_kernel)
@@ -220,6 +222,7 @@ static void add_sample(struct stack_profile *p, const struct stack_key *key,
 	struct sample sample = {
 		.comm = comm,
 		.pid = p->by_process ? key->tgid : 0,
+		.tid = key->tid,
 		.cpu = (int)key->cpu - 1,
 		.state = (char)key->state,
 		.remark = key->remark < p->spec->n_remarks ? p->spec->remarks[key->remark] : NULL,
@@ -279,6 +282,7 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 		       const struct stacks_value *value)
 {
 	struct assembly a;
+	bool is_busy;
 
 	p->left_out.all += value->value;
 	if (p->hidden_remark && key->remark == p->hidden_remark) {
@@ -287,13 +291,14 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 	}
 	a.defs = p->defs;
 	a.without_kernel = p->without_kernel;
-	a.are_waits = p->spec->are_waits;
-	a.folds_idle = p->folds_idle;
+	is_busy = p->spec->busy_remark && key->remark == p->spec->busy_remark;
+	a.are_waits = p->spec->are_waits && !is_busy;
+	a.folds_idle = p->folds_idle && !is_busy;
 	a.is_go = a.is_idle = false;
-	assemble(&a, key);
+	assemble(&a, key, value->group);
 	if (a.incomplete) {
 		p->read_definitions(p->arg);
-		assemble(&a, key);
+		assemble(&a, key, value->group);
 	}
 	show_sample(p, key, value, &a);
 	if (a.incomplete)

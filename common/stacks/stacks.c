@@ -91,6 +91,14 @@ static bool decide(bool (*predicate)(const struct run *run), const struct run *r
 	return predicate ? predicate(run) : otherwise;
 }
 
+/* NULL: the tables of stack_count() are. */
+static const struct stacks_source *source_of(const struct run *run)
+{
+	const struct stacks_source *source = spec_of(run)->source;
+
+	return source && decide(source->is_wanted, run, true) ? source : NULL;
+}
+
 bool stacks_want_user(const struct run *run)
 {
 	return run_wants(run, &stacks_module) && !stacks_of(run)->kernel_only && !run->is_metrics &&
@@ -129,6 +137,26 @@ void stacks_meet(const struct run *run, pid_t pid, uint32_t generation)
 const struct frame *const *stacks_frames(const struct run *run, uint64_t id, size_t *n)
 {
 	return stackdefs_frames(stacks_of(run)->defs, id, n);
+}
+
+const uint64_t *stacks_waker(const struct run *run, uint64_t id)
+{
+	return stackdefs_waker(stacks_of(run)->defs, id);
+}
+
+struct processes *stacks_processes(const struct run *run)
+{
+	return user_stacks_processes(stacks_of(run)->user_stacks);
+}
+
+struct kernelnames *stacks_kernelnames(const struct run *run)
+{
+	return stacks_of(run)->kernelnames;
+}
+
+uint32_t stacks_entries(const struct run *run)
+{
+	return stacks_of(run)->counts.size;
 }
 
 bool stacks_show(const struct run *run, const char *comm, uint64_t id)
@@ -184,7 +212,7 @@ static int leave_out_stacks(struct run *run)
 
 static void configure_counts(struct run *run, struct stack_counts *counts)
 {
-	if (spec_of(run)->source) {
+	if (source_of(run)) {
 		stack_counts_leave_out(run, counts);
 		return;
 	}
@@ -210,7 +238,8 @@ static int configure_stacks(struct run *run)
 	struct stacks *stacks = stacks_of(run);
 	struct stack_settings settings = { .user = stacks_want_user(run),
 					   .kernel = takes_kernel(run),
-					   .cgroup = shows_cgroups(run) };
+					   .cgroup = shows_cgroups(run),
+					   .thread = decide(spec_of(run)->by_thread, run, false) };
 
 	stacks->style.annotate = decide(spec_of(run)->annotates, run, false);
 	run->losses.divisor = spec_of(run)->divisor;
@@ -280,13 +309,15 @@ static int start_stacks(struct run *run)
 	stacks->defs = stackdefs_new(user_stacks_processes(stacks->user_stacks), &stacks->symbols);
 	programs = ownprogs_list(run, &n);
 	stackdefs_set_own(stacks->defs, programs, n);
-	if (!spec_of(run)->are_waits && !spec_of(run)->source)
+	if (!spec_of(run)->are_waits && !source_of(run))
 		stackdefs_forget_unused(stacks->defs);
 	start_kernelnames(run, stacks);
 	stacks->rings = (struct stack_rings){ run, stacks->defs, stacks->user_stacks };
-	err = stack_counts_start(run, &stacks->counts, stacks->defs, shows_pids(run));
+	stacks->counts.by_process = shows_pids(run);
+	stacks->counts.by_thread = decide(spec_of(run)->by_thread, run, false);
+	err = stack_counts_start(run, &stacks->counts, stacks->defs);
 	if (!err)
-		err = stack_rings_open(&stacks->rings, spec_of(run)->source ? NULL : gather_early);
+		err = stack_rings_open(&stacks->rings, source_of(run) ? NULL : gather_early);
 	if (err)
 		return err;
 	watch_exits(run, stacks);
@@ -319,9 +350,7 @@ struct making {
 
 static uint64_t divisor_of(const struct run *run)
 {
-	uint64_t divisor = spec_of(run)->divisor;
-
-	return divisor ? divisor : 1;
+	return spec_of(run)->divisor ?: 1;
 }
 
 /* What values are still to be divided by, because the format is for programs. */
@@ -360,7 +389,8 @@ static void collect_sum(const void *key, const void *sum_data, void *arg)
 
 static int collect(struct making *making)
 {
-	const struct stacks_source *source = spec_of(making->run)->source;
+	stacks_prepare_fn *prepare = spec_of(making->run)->prepare;
+	const struct stacks_source *source = source_of(making->run);
 	struct stack_counts *counts = &making->stacks->counts;
 	struct run *run = making->run;
 	int err;
@@ -371,7 +401,8 @@ static int collect(struct making *making)
 	stackdefs_look_up(making->stacks->defs);
 	if (source)
 		return source->read(run, collect_value, making);
-	err = stack_counts_read(run, counts, collect_sum, making);
+	err = prepare ? stack_counts_prepare(run, counts, prepare, collect_sum, making)
+		      : stack_counts_read(run, counts, collect_sum, making);
 	stack_counts_end(run, counts);
 	return err;
 }
@@ -408,13 +439,14 @@ static void print_left_out(struct making *making)
 
 static void account(struct making *making)
 {
+	const struct stacks_source *source = source_of(making->run);
 	struct run *run = making->run;
 
 	if (run->is_peek)
 		return;
 	print_reasons(making);
 	print_left_out(making);
-	if (spec_of(run)->source) /* a report is all there is, not what came since the last one */
+	if (source && !source->adds_up)
 		run->recorded = 0;
 	run->recorded += profile_total(making->profile.profile) / written_divisor(making);
 	loss_add(run, "without their stack: ring buffer full",
@@ -428,13 +460,14 @@ static void write_profile(const struct making *making)
 	struct writer_style style = making->stacks->style;
 
 	facts.lost *= written_divisor(making);
+	facts.type = spec_of(making->run)->type;
 	style.facts = &facts;
 	making->writer->write(making->run->out, making->profile.profile, &style);
 }
 
 static void write_report(const struct making *making)
 {
-	const struct stacks_source *source = spec_of(making->run)->source;
+	const struct stacks_source *source = source_of(making->run);
 	struct run *run = making->run;
 
 	if (run->is_metrics)
@@ -447,6 +480,8 @@ static void write_report(const struct making *making)
 		source->write_text(run);
 	else
 		write_profile(making);
+	if (source && source->append_json && making->writer == &json_writer && !run->view)
+		source->append_json(run);
 }
 
 static void print_memory(const struct stacks *stacks)

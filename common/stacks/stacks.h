@@ -48,6 +48,18 @@ void stacks_meet(const struct run *run, pid_t pid, uint32_t generation);
  */
 const struct frame *const *stacks_frames(const struct run *run, uint64_t id, size_t *n);
 
+/* A waker's words (struct stack_def): its user stack, its kernel stack; NULL as above. */
+const uint64_t *stacks_waker(const struct run *run, uint64_t id);
+
+/* The table of processes, from configure() on. */
+struct processes *stacks_processes(const struct run *run);
+
+/* Who tells the names of kernel addresses, once it has started; NULL: nobody. */
+struct kernelnames *stacks_kernelnames(const struct run *run);
+
+/* --stack-storage-size: for what else is counted by stack. */
+uint32_t stacks_entries(const struct run *run);
+
 /* Whether --only and --without show it, for write_text. */
 bool stacks_show(const struct run *run, const char *comm, uint64_t id);
 

@@ -12,10 +12,12 @@
 
 #include "output/profile.h"
 #include "run/bpfmap.h"
+#include "stacks/stacksums.h"
 
 struct stacks_value {
 	uint64_t value;
 	uint64_t columns[PROFILE_COLUMNS];
+	const char *group; /* a mark at the stack's root; NULL: none */
 };
 
 /* Values that are not those that stack_count() adds up (bpf/stack.bpf.h). */
@@ -23,7 +25,17 @@ struct stacks_source {
 	/* Calls visit for each, with a struct stack_key and a struct stacks_value. */
 	int (*read)(struct run *run, map_visit_fn *visit, void *arg);
 	void (*write_text)(struct run *run);
+	void (*append_json)(struct run *run);	  /* behind the stacks; NULL: nothing */
+	bool (*is_wanted)(const struct run *run); /* NULL: yes */
+	bool adds_up; /* a report has what came since the one before; else all that there is */
 };
+
+/*
+ * Makes what is reported, remarks included, of all that was counted, where that can't be done one
+ * by one. by_process: tgids are told apart.
+ */
+typedef void stacks_prepare_fn(struct run *run, const struct stack_sums *counted, bool by_process,
+			       struct stack_sums *reported);
 
 struct stacks_spec {
 	/*
@@ -36,16 +48,21 @@ struct stacks_spec {
 	const char *const *remarks; /* by stack_key.remark, from 1 on; n_remarks with number 0 */
 	size_t n_remarks;
 	unsigned int (*hidden_remark)(const struct run *run); /* not shown, only summed; NULL: 0 */
+	const char *type;			   /* of values, in pprof; NULL: by their unit */
 	bool are_waits;				   /* idle threads of Go programs become [idle] */
+	unsigned int busy_remark;		   /* with it, values are no waits; 0: all are */
 	bool (*folds_idle)(const struct run *run); /* so do other waits at rest; NULL: no */
 	const struct column *columns;	    /* the first is stack_sum.part; NULL: there are none */
 	const struct stacks_source *source; /* NULL: the tables of stack_count() */
+
+	stacks_prepare_fn *prepare; /* NULL: what was counted is reported as it is */
 
 	bool (*wants_user)(const struct run *run); /* user stacks; NULL: yes */
 	bool (*needs_kernel)(
 		const struct run *run); /* kernel stacks, even if not shown; NULL: no */
 	bool (*prefers_text)(const struct run *run); /* into a pipe or file too; NULL: no */
 	bool (*annotates)(const struct run *run);    /* "_[k]" behind kernel frames; NULL: no */
+	bool (*by_thread)(const struct run *run);    /* stacks of each thread apart; NULL: no */
 
 	/* For tools with exposition_module: the report, in the raw unit and without stacks. */
 	void (*add_metrics)(struct run *run, const struct profile *profile);

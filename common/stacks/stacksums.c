@@ -63,7 +63,14 @@ void stack_sums_add(struct stack_sums *sums, const struct stack_key *key,
 	known->part += sum->part;
 }
 
-void stack_sums_fold(struct stack_sums *sums, bool (*is_gone)(uint32_t tgid))
+const struct stack_sum *stack_sums_find(const struct stack_sums *sums, const struct stack_key *key)
+{
+	uint32_t slot = sums->n ? *find_slot(sums, key) : 0;
+
+	return slot ? &sums->items[slot - 1].sum : NULL;
+}
+
+void stack_sums_fold(struct stack_sums *sums, bool (*is_gone)(uint32_t id))
 {
 	struct stack_sums folded = {};
 
@@ -72,6 +79,8 @@ void stack_sums_fold(struct stack_sums *sums, bool (*is_gone)(uint32_t tgid))
 
 		if (is_gone(key.tgid))
 			key.tgid = 0;
+		if (is_gone(key.tid))
+			key.tid = 0;
 		stack_sums_add(&folded, &key, &sums->items[i].sum);
 	}
 	stack_sums_clear(sums);

@@ -21,8 +21,11 @@ struct stack_sums {
 void stack_sums_add(struct stack_sums *sums, const struct stack_key *key,
 		    const struct stack_sum *sum);
 
-/* What processes have in common that are gone, whose pids become 0, is one sum from now on. */
-void stack_sums_fold(struct stack_sums *sums, bool (*is_gone)(uint32_t tgid));
+/* What processes and threads that are gone have in common, whose ids become 0, is one sum now. */
+void stack_sums_fold(struct stack_sums *sums, bool (*is_gone)(uint32_t id));
+
+/* The sum of that key; NULL: there is none. Valid until the next one is added. */
+const struct stack_sum *stack_sums_find(const struct stack_sums *sums, const struct stack_key *key);
 
 /* Calls visit for each key, in the order in which they came. */
 void stack_sums_visit(const struct stack_sums *sums,

@@ -31,9 +31,11 @@ part == "samples" {
 	if (/^comm:/) {
 		comm[n] = label($0, "comm", / remark:\[/ ? "remark" : "state")
 		remark[n] = label($0, "remark", "state")
-	} else if (/cpu:/) {
-		match($0, /cpu:\[[0-9]+/)
-		cpu[n] = substr($0, RSTART + 5, RLENGTH - 5)
+	} else {
+		if (match($0, /cpu:\[[0-9]+/))
+			cpu[n] = substr($0, RSTART + 5, RLENGTH - 5)
+		if (match($0, /tid:\[[0-9]+/))
+			tid[n] = substr($0, RSTART + 5, RLENGTH - 5)
 	}
 }
 
@@ -56,7 +58,7 @@ END {
 		for (j = 1; j <= n_locations; j++)
 			if (names[list[j]] != "[no frames]")
 				line = ";" names[list[j]] line
-		line = (i in cpu ? "cpu" cpu[i] ";" : "") comm[i] line (remark[i] != "" ? ";[" remark[i] "]" : "")
+		line = (i in cpu ? "cpu" cpu[i] ";" : "") (i in tid ? "tid" tid[i] ";" : "") comm[i] line (remark[i] != "" ? ";[" remark[i] "]" : "")
 		sum[line] += value[i]
 	}
 	for (line in sum)

@@ -56,6 +56,8 @@ static inline struct profile *samples_make(const char *unit)
 	s.pid = 43;
 	profile_add(p, &s);
 	profile_add(p, &(struct sample){ "app", 42, 3, 'D', "at end", samples_recursion, 4, 101 });
+	profile_add(p, &(struct sample){ "app", 42, 3, 'D', "at end", samples_recursion, 4, 7,
+					 .tid = 44 });
 	profile_add(p, &(struct sample){ SAMPLES_HOSTILE, 7, -1, 0, SAMPLES_HOSTILE,
 					 samples_hostile, 4, 1ULL << 60 });
 	profile_add(p, &(struct sample){ "long", 8, -1, 0, NULL, &longest, 1, 3 });

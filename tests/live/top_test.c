@@ -176,6 +176,24 @@ TEST(a_key_sorts_by_total)
 	}
 }
 
+TEST(wall_time_has_it_too)
+{
+	struct proc *work = work_start("spin"), *tool;
+
+	if (!terminal_open(&terminal, 40))
+		SKIP("no pseudo terminals");
+	tool = tool_launch_in(use_terminal, terminal.name,
+			      ARGV("profile", "--wall", "--top", "--interval", "200ms", "-p",
+				   pid_text(work->pid)));
+	wait_for_screens(tool, &terminal, 2);
+	work_go(work);
+	wait_for_screens(tool, &terminal, screens_in(terminal.text) + 5);
+	CHECK_EQ(write(terminal.master, "q", 1), 1);
+	check_given_back(tool, &terminal, "FUNCTION\r\n", "spin_hot");
+	terminal_close(&terminal);
+	proc_kill(work);
+}
+
 TEST(syscount_has_it_by_process_too)
 {
 	struct proc *work = work_start("calls", "plain", "1009"), *tool;

@@ -87,6 +87,27 @@ TEST(the_kernels_frames_are_known_by_where_it_is_entered)
 	free(svg);
 }
 
+/* What a thread does has a colour of its own, other marks have none. */
+TEST(marks_have_colours_by_what_they_say)
+{
+	static const char *const marks[][2] = { { "[on cpu]", "<rect class=\"c" },
+						{ "[blocked]", "<rect class=\"o" },
+						{ "[runnable]", "<rect class=\"q" },
+						{ "[blocked at end]", "<rect class=\"m" } };
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		struct flamegraph how = FLAMEGRAPH_DEFAULT;
+		struct calltree *tree = calltree_new(1000);
+		char *svg;
+
+		calltree_add(tree, calltree_child(tree, CALLTREE_ROOT, marks[i][0], FRAME_MARK),
+			     (struct calltree_value){ 10, 0 });
+		svg = draw(tree, &how);
+		CHECK_EQ(count_of(svg, marks[i][1]), i == 3 ? 2 : 1); /* "all" is a mark, too */
+		free(svg);
+	}
+}
+
 TEST(a_comparison_has_a_legend)
 {
 	struct flamegraph how = FLAMEGRAPH_DEFAULT;

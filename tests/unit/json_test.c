@@ -144,6 +144,20 @@ TEST(columns_are_keys_where_they_are_not_absent)
 	profile_free(p);
 }
 
+TEST(threads_have_their_numbers)
+{
+	struct profile *p = profile_new("samples");
+	struct sample s = { .comm = "c", .pid = 1, .tid = 2, .cpu = -1, .value = 3 };
+	char *text;
+
+	profile_add(p, &s);
+	text = write_stacks(p, NULL);
+	CHECK_STR(text, "{\"type\":\"stack\",\"value\":3,\"comm\":\"c\",\"pid\":1,\"tid\":2,"
+			"\"frames\":[]}\n");
+	free(text);
+	profile_free(p);
+}
+
 /* No name can make a line of its own, or leave its string. */
 TEST(hostile_names_stay_in_their_lines)
 {

@@ -203,6 +203,8 @@ static void read_labels(const struct decoded *d, struct span message, struct sam
 			s->group.unit = text;
 		else if (!strcmp(key, "pid"))
 			s->pid = (uint32_t)number_in(label.span, 3);
+		else if (!strcmp(key, "tid"))
+			s->tid = (uint32_t)number_in(label.span, 3);
 		else if (!strcmp(key, "cpu"))
 			s->cpu = (int)number_in(label.span, 3);
 		else
@@ -395,6 +397,21 @@ TEST(samples_are_also_told_as_time)
 	CHECK_EQ(number_in(d->whole, 9), 3000);
 	CHECK_EQ(number_in(d->whole, 10), 2000);
 	CHECK_EQ(number_in(d->whole, 12), 10101010);
+	free_decoded(d);
+	profile_free(p);
+}
+
+TEST(values_can_have_a_name_of_their_own)
+{
+	const struct writer_facts facts = {
+		.tool = "profile", .host = "h", .kernel = "k", .type = "wall"
+	};
+	struct profile *p = profile_new("nanoseconds");
+	struct decoded *d;
+
+	profile_add(p, &(struct sample){ .comm = "c", .cpu = -1, .value = 7 });
+	d = write_and_decode(p, &facts);
+	check_type(d, 0, "wall", "nanoseconds");
 	free_decoded(d);
 	profile_free(p);
 }

@@ -35,6 +35,25 @@ TEST(keeps_executable_mappings_only)
 	CHECK_EQ(maps.count, 0);
 }
 
+TEST(data_is_kept_if_asked_for)
+{
+	static char data[4096] = { 1 };
+	char *shared = mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const struct mapping *m;
+	struct mappings maps;
+
+	CHECK_EQ(mappings_read_all(&maps, getpid()), 0);
+	m = mappings_find(&maps, (uintptr_t)data);
+	CHECK(m && !m->is_shared);
+	m = mappings_find(&maps, (uintptr_t)shared);
+	CHECK(m && m->is_shared && m->ino);
+	mappings_free(&maps);
+	CHECK_EQ(mappings_read(&maps, getpid()), 0);
+	CHECK(!mappings_find(&maps, (uintptr_t)data));
+	mappings_free(&maps);
+	munmap(shared, 4096);
+}
+
 TEST(keeps_paths_as_printed)
 {
 	struct mappings maps;

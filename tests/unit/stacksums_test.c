@@ -95,6 +95,29 @@ TEST(what_gone_processes_have_in_common_is_one_sum)
 	stack_sums_clear(&sums);
 }
 
+TEST(gone_threads_lose_their_numbers_too)
+{
+	struct stack_sums sums = {};
+	struct stack_key left = { .user_id = 7, .tgid = 2, .tid = 4 };
+
+	for (uint32_t tid = 2; tid <= 5; tid++) {
+		struct stack_key key = { .user_id = 7, .tgid = 2, .tid = tid };
+		struct stack_sum sum = { .value = tid };
+
+		stack_sums_add(&sums, &key, &sum);
+	}
+	stack_sums_fold(&sums, is_odd);
+	CHECK_EQ(sums.n, 3);
+	CHECK(stack_sums_find(&sums, &left));
+	CHECK_EQ(stack_sums_find(&sums, &left)->value, 4);
+	left.tid = 0;
+	CHECK_EQ(stack_sums_find(&sums, &left)->value, 3 + 5);
+	left.tid = 3;
+	CHECK(!stack_sums_find(&sums, &left));
+	stack_sums_clear(&sums);
+	CHECK(!stack_sums_find(&sums, &left));
+}
+
 TEST(cleared_sums_begin_anew)
 {
 	struct stack_sums sums = {};

@@ -34,10 +34,13 @@ answers 2 "'nonsense' is neither" "$bin" nonsense && answers 2 "'-p'" "$bin" -p 
 result refuses_what_is_no_tool $?
 
 # What a rescue image has room for. Ours is x86-64's; others differ a little.
+# The hardening of Debian's packages, which are not for rescue images, takes one percent.
+limit=2600000
+[ -z "$DEB_HOST_ARCH" ] || limit=2650000
 size=$(stat -c %s "$bin")
 echo "static binary: $size bytes"
-[ "$size" -le 2600000 ]
-result has_at_most_2600000_bytes $?
+[ "$size" -le "$limit" ]
+result has_at_most_its_budget_of_bytes $?
 
 ! readelf -l "$bin" | grep -q -e INTERP -e DYNAMIC
 result needs_no_library $?

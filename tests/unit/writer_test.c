@@ -165,6 +165,28 @@ TEST(folded_cpu_is_the_root_frame)
 	check_folded(&s, &plain, "cpu127;app;main;read;entry;vfs_read 9\n");
 }
 
+TEST(threads_are_told_apart_by_their_numbers)
+{
+	struct sample s = mixed, other = mixed;
+	const struct sample twins[] = { s, other };
+	struct profile *p = profile_new("samples");
+
+	s.tid = 43;
+	check_folded(&s, &plain, "tid43;app;main;read;entry;vfs_read 9\n");
+	check_text(&s, &plain,
+		   "    vfs_read\n    entry\n    read\n    main\n"
+		   "    -                app (42) tid 43\n        9\n\n");
+	s.cpu = 1;
+	check_folded(&s, &plain, "cpu1;tid43;app;main;read;entry;vfs_read 9\n");
+	profile_add(p, &twins[0]);
+	profile_add(p, &twins[1]);
+	profile_add(p, &s);
+	s.tid = 44;
+	profile_add(p, &s);
+	CHECK_EQ(profile_count(p), 3);
+	profile_free(p);
+}
+
 TEST(folded_remark_is_the_leaf)
 {
 	struct sample s = mixed;

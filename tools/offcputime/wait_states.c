@@ -2,7 +2,7 @@
 /* Parsing --state; see wait_states.h. */
 #include <string.h>
 
-#include "abi/offcputime.h"
+#include "abi/waits.h"
 #include "base/array.h"
 #include "base/parse.h"
 #include "offcputime/wait_states.h"
@@ -12,6 +12,12 @@ const char *const wait_remarks[WAIT_REMARKS] = {
 	[WAIT_AT_START] = "blocked at start",
 	[WAIT_AT_END] = "blocked at end",
 	[WAIT_AT_START | WAIT_AT_END] = "blocked throughout",
+};
+
+const struct column wait_columns[] = {
+	{ .name = "runnable", .rest = "blocked" },
+	{ .name = "waits" },
+	{},
 };
 
 int wait_states_parse(const char *what, const char *text, void *dest)

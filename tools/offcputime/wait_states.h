@@ -5,14 +5,19 @@
 
 #include <stdint.h>
 
+#include "output/profile.h"
+
 struct words;
 
-/* What is said of a wait, by the bits of enum offcputime_remark. */
+/* What is said of a wait, by the bits of enum wait_remark. */
 #define WAIT_REMARKS 4
 extern const char *const wait_remarks[WAIT_REMARKS];
 
+/* What is counted of each wait: how long it was runnable; with --locks, how many there were. */
+extern const struct column wait_columns[];
+
 struct wait_states {
-	uint32_t letters; /* bit i: letter i of STATE_LETTERS (bpf/abi/offcputime.h) */
+	uint32_t letters; /* bit i: letter i of STATE_LETTERS (bpf/abi/waits.h) */
 	uint32_t mask;	  /* the kernel's state bits; 0: any */
 };
 

@@ -1,35 +1,49 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Off-CPU time: from the moment a task is switched out to the moment it is switched in again, split
- * at its wake-up into a blocked and a runnable part.
+ * at its wake-up into a blocked and a runnable part. The loader's part is common/stacks/waits.h.
+ *
+ * Where the settings ask for it, the time on CPU is measured by the same switches, so that both
+ * together are all of a thread's time: it is summed in the thread's state, and counted, without a
+ * stack, when the thread or the window ends.
  *
  * The user stack is taken at switch-out, while the task's memory is still mapped. The kernel stack
  * is taken at switch-in: it is the stack that the task blocked in, without the tracer's own frames,
  * and only waits that are counted pay for it. The task iterator visits the tasks that are off CPU
  * when tracing starts and when it ends.
  */
+#ifndef WAITS_BPF_H
+#define WAITS_BPF_H
+
+#include "futex.bpf.h"
 #include "kernel_walk.bpf.h"
 #include "stack.bpf.h"
-#include "abi/offcputime.h"
+#include "abi/waits.h"
 
 struct task_state {
 	__u64 off_ns;  /* when it was switched out; 0: on CPU, or not traced */
 	__u64 wake_ns; /* when it became runnable again; 0: not yet */
 	__u64 user_id; /* stack names */
 	__u64 waker_id;
-	__u64 switches; /* context switches at that time: equal while the wait lasts */
-	__u8 letter;	/* its state, as ps shows it */
-	bool at_start;	/* it was off CPU before tracing began */
+	__u64 switches;	       /* context switches at that time: equal until the next switch-out */
+	__u64 on_ns;	       /* when it got its CPU; 0: it has none, or that isn't known */
+	__u64 ran_ns;	       /* time on CPU that isn't counted yet, up to the last switch-out */
+	__u8 letter;	       /* its state, as ps shows it */
+	bool at_start;	       /* it was off CPU before tracing began */
+	struct lock_wait lock; /* --locks: what it waits for */
 };
 
+#define TASK_STATE_HAS_END
 #include "task_state.bpf.h"
 
-const volatile struct offcputime_settings settings = {
+const volatile struct wait_settings wait_settings SEC(".rodata.waits") = {
 	.max_ns = ~0ULL,
 	.states = ~0U,
 };
 
-struct offcputime_window window SEC(".data.window") = {};
+#include "locks.bpf.h"
+
+struct wait_window window SEC(".data.window") = {};
 
 /* The letters of ps(1), in the order of the kernel's state bits (include/linux/sched.h). */
 const char state_letters[] = STATE_LETTERS;
@@ -50,9 +64,9 @@ static __always_inline __u32 state_index(__u32 state)
 
 static __always_inline bool state_is_wanted(__u32 state, __u32 index)
 {
-	if (!(settings.states & (1 << index)))
+	if (!(wait_settings.states & (1 << index)))
 		return false;
-	return !settings.state_mask || (state & settings.state_mask);
+	return !wait_settings.state_mask || (state & wait_settings.state_mask);
 }
 
 static __always_inline __u64 task_switches(struct task_struct *task)
@@ -67,9 +81,9 @@ static __always_inline __u64 wait_value(const struct task_state *state, __u64 no
 	__u64 total_ns = now_ns - state->off_ns;
 
 	*runnable_ns = state->wake_ns ? now_ns - state->wake_ns : 0;
-	if (settings.part == PART_RUNNABLE)
+	if (wait_settings.part == PART_RUNNABLE)
 		return *runnable_ns;
-	if (settings.part == PART_BLOCKED) {
+	if (wait_settings.part == PART_BLOCKED) {
 		total_ns -= *runnable_ns;
 		*runnable_ns = 0;
 	}
@@ -90,18 +104,104 @@ static __always_inline void wait_count(struct task_struct *task, struct task_sta
 	__u64 value_ns, runnable_ns;
 
 	value_ns = wait_value(state, now_ns, &runnable_ns);
-	if (!value_ns || value_ns < settings.min_ns || value_ns > settings.max_ns)
+	if (!value_ns || value_ns < wait_settings.min_ns || value_ns > wait_settings.max_ns)
 		return;
 	key.user_id = state->user_id;
 	key.waker_id = state->waker_id;
+	if (lock_settings.wanted)
+		kernel_stack = KERNEL_STACK_NONE; /* it says no more than that */
 	key.kernel_id = kernel_stack == KERNEL_STACK_OF_NEXT  ? stack_intern_kernel_of_next(task)
 			: kernel_stack == KERNEL_STACK_OF_ANY ? stack_intern_kernel_of(task)
 							      : 0;
 	stack_key_owner(&key, task);
 	key.state = state->letter;
 	key.remark = remark | (state->at_start ? WAIT_AT_START : 0);
-	stack_count(&key, value_ns, settings.part == PART_ALL ? runnable_ns : 0);
+	if (wait_settings.part != PART_ALL)
+		runnable_ns = 0;
+	if (lock_settings.wanted)
+		lock_count(&key, &state->lock, TASK_READ(task, self_exec_id), value_ns,
+			   runnable_ns);
+	else
+		stack_count(&key, value_ns, runnable_ns);
 }
+
+/* With --locks, waits for those of programs are all that counts here. */
+static __always_inline bool wait_is_wanted(struct task_struct *task, struct task_state *state,
+					   bool is_current)
+{
+	return !lock_settings.wanted || futex_find_wait(task, &state->lock, is_current);
+}
+
+/* ---- time on CPU ---- */
+
+static __always_inline void run_begin(struct task_state *state, __u64 now_ns)
+{
+	if (wait_settings.on_cpu)
+		state->on_ns = now_ns;
+}
+
+/* At a switch-out. If it isn't the next one, some were not seen: then the run isn't known. */
+static __always_inline void run_end(struct task_struct *task, struct task_state *state,
+				    __u64 now_ns)
+{
+	if (!wait_settings.on_cpu)
+		return;
+	if (state->on_ns && state->on_ns < now_ns && task_switches(task) == state->switches + 1)
+		state->ran_ns += now_ns - state->on_ns;
+	state->on_ns = 0;
+}
+
+static __always_inline void run_count(struct task_struct *task, struct task_state *state)
+{
+	struct stack_key key = { .remark = RUN_TIME };
+
+	if (!state->ran_ns)
+		return;
+	stack_key_owner(&key, task);
+	stack_count(&key, state->ran_ns, 0);
+	state->ran_ns = 0;
+}
+
+/* Counts what a thread has run; if it goes on, then from now on. */
+static __always_inline void run_cut(struct task_struct *task, struct task_state *state,
+				    __u64 now_ns)
+{
+	if (!state->off_ns && state->on_ns && state->on_ns < now_ns) {
+		state->ran_ns += now_ns - state->on_ns;
+		state->on_ns = now_ns;
+	}
+	run_count(task, state);
+}
+
+/* What comes between the exit and the last switch follows, as far as the thread still has ids. */
+static __always_inline void task_end(struct task_struct *task)
+{
+	struct task_state *state;
+
+	if (!wait_settings.on_cpu || !filter_task(task))
+		return;
+	state = task_state_find(task);
+	if (state)
+		run_cut(task, state, bpf_ktime_get_ns());
+}
+
+static __always_inline __u64 last_switch_out(struct task_struct *task)
+{
+	struct task_state *state;
+	__u64 now_ns;
+
+	if (!wait_settings.on_cpu || !filter_task(task))
+		return 0;
+	state = task_state_find(task);
+	if (!state)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	run_end(task, state, now_ns);
+	run_count(task, state);
+	return now_ns;
+}
+
+/* ---- switches and wake-ups ---- */
 
 /* Returns the time of the switch if it was read, else 0. */
 static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, bool preempt)
@@ -110,22 +210,25 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 	struct task_state *state;
 	__u64 now_ns;
 
-	if ((raw_state & TASK_DEAD) || !filter_task(task))
+	if (raw_state & TASK_DEAD)
+		return last_switch_out(task);
+	if (!filter_task(task))
 		return 0;
 	index = preempt ? 0 : state_index(raw_state);
 	if (!state_is_wanted(preempt ? 0 : raw_state, index))
 		return 0;
 	state = task_state_find(task);
-	if (!state)
+	if (!state || !wait_is_wanted(task, state, true))
 		return 0;
-	state->user_id = stack_intern_user_typed(ctx, task);
 	state->waker_id = 0;
-	state->switches = task_switches(task);
+	state->user_id = stack_intern_user_typed(ctx, task);
 	state->letter = state_letters[index];
 	state->at_start = false;
 	now_ns = bpf_ktime_get_ns();
+	run_end(task, state, now_ns);
+	state->switches = task_switches(task);
 	state->wake_ns = index ? 0 : now_ns;
-	barrier(); /* from here on offcputime_waking sees it */
+	barrier(); /* from here on waits_waking sees it */
 	state->off_ns = now_ns;
 	barrier();
 	if (!state->wake_ns && (task_raw_state(task) & TASK_WAKING))
@@ -139,19 +242,25 @@ static __always_inline void switch_in(struct task_struct *task, __u64 now_ns)
 
 	if (!state || !state->off_ns)
 		return;
-	wait_count(task, state, now_ns ? now_ns : bpf_ktime_get_ns(), 0, KERNEL_STACK_OF_NEXT);
+	now_ns = now_ns ? now_ns : bpf_ktime_get_ns();
+	wait_count(task, state, now_ns, 0, KERNEL_STACK_OF_NEXT);
+	run_begin(state, now_ns);
 	state->off_ns = 0;
+	if (lock_settings.wanted)
+		state->lock.addr = 0;
 }
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(offcputime_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+int BPF_PROG(waits_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
+	struct lock_cpu *cpu = lock_enter();
 	__u64 now_ns = 0;
 
 	if (!task_is_idle(prev))
 		now_ns = switch_out(ctx, prev, preempt);
 	if (!task_is_idle(next))
 		switch_in(next, now_ns);
+	lock_leave(cpu);
 	return 0;
 }
 
@@ -161,6 +270,7 @@ static __always_inline __u64 waker_intern(void *ctx)
 	__u64 user_id = stack_intern_user(ctx), kernel_id = stack_intern_kernel_current(ctx);
 	__u32 slot = stack_claim_slot();
 	struct stack_def *def = stack_begin(slot, STACK_WAKER, current_tgid());
+	__u64 id;
 
 	if (!def)
 		return 0;
@@ -168,25 +278,39 @@ static __always_inline __u64 waker_intern(void *ctx)
 	def->words[1] = kernel_id;
 	bpf_get_current_comm(&def->words[2], TASK_COMM_LEN);
 	def->n_words = 4;
-	return stack_intern(slot);
+	id = stack_intern(slot);
+	stack_release_slot(slot);
+	return id;
+}
+
+static __always_inline bool wakes_up(const struct task_state *state)
+{
+	return lock_settings.wanted ? lock_wakes_up(&state->lock)
+				    : state->off_ns && !state->wake_ns;
 }
 
 SEC("tp_btf/sched_waking")
-int BPF_PROG(offcputime_waking, struct task_struct *task)
+int BPF_PROG(waits_waking, struct task_struct *task)
 {
 	struct task_state *state = task_state_find(task);
+	struct lock_cpu *cpu;
 
-	if (!state || !state->off_ns || state->wake_ns)
+	if (!state || !wakes_up(state))
 		return 0;
 	state->wake_ns = bpf_ktime_get_ns();
-	if (settings.waker)
+	if (lock_settings.wanted)
+		lock_note_waker(task, &state->lock);
+	if (wait_settings.waker) {
+		cpu = lock_enter();
 		state->waker_id = waker_intern(ctx);
+		lock_leave(cpu);
+	}
 	return 0;
 }
 
 /* A new task waits for its first CPU. */
 SEC("tp_btf/sched_wakeup_new")
-int BPF_PROG(offcputime_wakeup_new, struct task_struct *task)
+int BPF_PROG(waits_wakeup_new, struct task_struct *task)
 {
 	struct task_state *state;
 
@@ -219,16 +343,30 @@ static __always_inline void send_registers(struct bpf_iter__task *ctx, struct ta
 	bpf_seq_write(ctx->meta->seq, &thread, sizeof(thread));
 }
 
-/* Tracing begins: the wait of an off-CPU task counts from the window's start. */
+/* Tracing begins: so does the run of a task that is on a CPU, if nothing is known of it yet. */
+static __always_inline void run_begin_at_start(struct task_struct *task, struct task_state *state)
+{
+	if (!wait_settings.on_cpu || state->on_ns || state->ran_ns || !filter_task(task))
+		return;
+	state->switches = task_switches(task);
+	state->on_ns = window.start_ns;
+}
+
+/* The wait of an off-CPU task counts from the window's start. */
 static __always_inline void visit_at_start(struct bpf_iter__task *ctx, struct task_struct *task,
 					   struct task_state *state)
 {
 	__u64 arrivals = task_arrivals(task); /* before the look whether it runs */
 	__u32 raw_state = task_raw_state(task), index = state_index(raw_state);
 
-	if (state->off_ns || task_is_on_cpu(task) || TASK_READ(task, exit_state))
+	if (state->off_ns || TASK_READ(task, exit_state))
 		return;
-	if (!filter_task(task) || !state_is_wanted(raw_state, index))
+	if (task_is_on_cpu(task)) {
+		run_begin_at_start(task, state);
+		return;
+	}
+	if (!filter_task(task) || !state_is_wanted(raw_state, index) ||
+	    !wait_is_wanted(task, state, false))
 		return;
 	state->switches = task_switches(task);
 	state->letter = state_letters[index];
@@ -250,7 +388,9 @@ static __always_inline void visit_at_end(struct task_struct *task, struct task_s
 {
 	struct task_state wait = *state;
 
-	if (!wait.off_ns || wait.off_ns >= window.end_ns)
+	if (wait_settings.on_cpu && filter_task(task))
+		run_cut(task, state, window.end_ns);
+	if (!wait.off_ns || wait.off_ns >= window.end_ns || window.is_peek)
 		return;
 	state->off_ns = window.end_ns;
 	state->at_start = true;
@@ -275,4 +415,4 @@ static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 		visit_at_start(ctx, task, state);
 }
 
-char LICENSE[] SEC("license") = "GPL";
+#endif

@@ -5,7 +5,7 @@
 #include <bpf/bpf.h>
 
 #include "base/msg.h"
-#include "offcputime/kernel_tables.h"
+#include "modules/kernel_tables.h"
 #include "run/bpfmap.h"
 #include "run/features.h"
 

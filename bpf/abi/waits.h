@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Waits of threads: settings and records of bpf/waits.bpf.h, on both sides. */
+#ifndef ABI_WAITS_H
+#define ABI_WAITS_H
+
+#include "abi/kernel_rule.h"
+#include "abi/types.h"
+#include "abi/unwind_layout.h"
+
+/* Letters by index: runnable, then one per state bit from the lowest on, then idle. */
+#define STATE_LETTERS	    "RSDTtXZPI"
+#define STATE_INTERRUPTIBLE 1
+#define STATE_IDLE	    8
+
+/* A stack's remark: bits. */
+enum wait_remark {
+	WAIT_AT_START = 1, /* blocked when tracing began */
+	WAIT_AT_END = 2,   /* still blocked when it ended */
+
+	/* No waits, but what their threads do else: only with wait_settings.on_cpu. */
+	RUN_TIME = 4,	 /* the thread's time on CPU, without a stack */
+	RUN_SAMPLED = 8, /* where it was: value is what samples stand for, part is their number */
+};
+
+enum wait_part {
+	PART_ALL,
+	PART_BLOCKED,
+	PART_RUNNABLE,
+};
+
+struct wait_settings {
+	__u64 min_ns, max_ns;
+	__u32 part;	  /* enum wait_part */
+	__u32 states;	  /* bit i: waits in the state of letter i are wanted */
+	__u32 state_mask; /* and only those in one of these kernel states, unless 0 */
+	bool waker;
+	bool on_cpu; /* the time on CPU is counted too */
+};
+
+/* Set by the loader before it runs the task iterator. */
+struct wait_window {
+	__u64 start_ns;
+	__u64 end_ns;  /* 0: the window begins */
+	__u64 is_peek; /* only runs are cut, at end_ns: waits go on */
+};
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Threads' time: waits, by lock too (waits.bpf.h), which is all that offcputime loads, and samples
+ * of what threads do on CPU, which share their tables of stacks. The loader scales the samples to
+ * the time on CPU that the switches tell.
+ *
+ * Programs interrupt each other: a sample that comes by an NMI, a wake-up by an interrupt in the
+ * middle of counting a lock. Below 5.11 the sampled task is just an address.
+ */
+#define STACK_NESTED
+#define TASK_READ(task, field) (HAS_TYPED_CURRENT ? (task)->field : BPF_CORE_READ(task, field))
+#include "waits.bpf.h"
+
+SEC("perf_event")
+int waits_sample(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = current_task();
+	struct stack_key key = { .remark = RUN_SAMPLED };
+
+	if (task_is_idle(task) || !filter_task(task))
+		return 0;
+	stack_key_owner(&key, task);
+	key.user_id = stack_intern_user(ctx);
+	key.kernel_id = stack_intern_kernel_current(ctx);
+	stack_count(&key, ctx->sample_period, 1);
+	return 0;
+}
+
+/*
+ * A thread gets another name: what it ran is counted by the one under which it was sampled. It may
+ * be traced from now on, because of the new one.
+ */
+SEC("tp_btf/task_rename")
+int BPF_PROG(waits_rename, struct task_struct *task)
+{
+	struct task_state *state = task_state_find(task);
+	__u64 now_ns;
+
+	if (!state)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	if (filter_task(task))
+		run_cut(task, state, now_ns);
+	if (!filter.by_comm || !task_is_on_cpu(task))
+		return 0;
+	state->switches = task_switches(task);
+	state->on_ns = now_ns;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Windows of waits; see waits.h. */
+#include <errno.h>
+
+#include <bpf/bpf.h>
+
+#include "base/msg.h"
+#include "modules/taskstate.h"
+#include "run/bpfmap.h"
+#include "stacks/stacks.h"
+#include "stacks/waits.h"
+
+#include "waits.skel.h"
+
+static void *open_object(const struct bpf_object_open_opts *how)
+{
+	return waits_bpf__open_opts(how);
+}
+
+static void close_object(void *skeleton)
+{
+	waits_bpf__destroy(skeleton);
+}
+
+const struct skeleton waits_skeleton = { open_object, close_object };
+
+void waits_leave_out_kernel_locks(const struct run *run)
+{
+	program_leave_out(run, "lock_contention_begin");
+	program_leave_out(run, "lock_contention_end");
+	map_leave_out(run, "lock_cpus");
+}
+
+void waits_leave_out_locks(const struct run *run)
+{
+	waits_leave_out_kernel_locks(run);
+	map_leave_out(run, "lock_news");
+	map_leave_out(run, "lock_table");
+	map_leave_out(run, "lock_tables");
+}
+
+int waits_configure(const struct run *run, const struct wait_settings *settings)
+{
+	if (!settings->on_cpu) {
+		program_leave_out(run, WAITS_SAMPLER);
+		program_leave_out(run, "waits_rename");
+	}
+	return map_set_settings(run, ".rodata.waits", settings, sizeof(*settings));
+}
+
+static int set_window(const struct run *run, const struct wait_window *window)
+{
+	struct bpf_map *map = map_find(run, ".data.window");
+	uint32_t zero = 0;
+
+	if (bpf_map_update_elem(bpf_map__fd(map), &zero, window, BPF_ANY))
+		return msg_errno(errno, "setting the window of time");
+	return 0;
+}
+
+/* A thread that was off CPU before tracing began. */
+static void define_stack(const void *thread, void *arg)
+{
+	stacks_define_thread(arg, thread);
+}
+
+int waits_start(struct run *run)
+{
+	struct wait_window window = { .start_ns = run->start_ns };
+	int err = set_window(run, &window);
+
+	return err ? err : taskstate_visit(run, sizeof(struct unwind_thread), define_stack, run);
+}
+
+int waits_end_window(struct run *run)
+{
+	struct wait_window window = { .start_ns = run->start_ns,
+				      .end_ns = run->end_ns,
+				      .is_peek = run->is_peek };
+	int err = set_window(run, &window);
+
+	return err ? err : taskstate_visit(run, 0, NULL, NULL);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The loader's part of bpf/waits.bpf.c, for tools that also use taskstate_module,
+ * kernel_tables_module and stacks_module: which waits are counted, and where a window of time cuts
+ * them. Functions that return something: 0 or -errno, printed.
+ */
+#ifndef WAITS_H
+#define WAITS_H
+
+#include "abi/waits.h"
+#include "run/run.h"
+
+extern const struct skeleton waits_skeleton;
+
+/* The program for sampler_module, if the time on CPU is counted too. */
+#define WAITS_SAMPLER "waits_sample"
+
+/* Before load: without the kernel's locks, without all locks. */
+void waits_leave_out_kernel_locks(const struct run *run);
+void waits_leave_out_locks(const struct run *run);
+
+/* Before load. */
+int waits_configure(const struct run *run, const struct wait_settings *settings);
+
+/* Once all is attached: threads that are off CPU wait from the window's start on. */
+int waits_start(struct run *run);
+
+/*
+ * Before a report: threads have waited, or run, until run->end_ns, and what follows is another
+ * window's. Of a peek's waits only those are counted that have ended.
+ */
+int waits_end_window(struct run *run);
+
+#endif

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * offcputime --locks, live: of locks that a program knows, how often somebody waited for each, who
+ * let them go, and what they are called. Counts are exact; but the kernel leaves out single events
+ * while others attach to them, so some tests may be tried again.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "live.h"
+
+static int rounds(void)
+{
+	return at_size(29, 7);
+}
+
+static struct proc *start_locks(const char *file)
+{
+	return work_start("contend", text_of("%d", rounds()), file);
+}
+
+static const char *make_file(void)
+{
+	return text_of("%s/shared", folder_make());
+}
+
+/* The children, too. */
+static struct proc *trace_locks(struct proc *work, const char *format)
+{
+	struct proc *tool = tool_start("offcputime", "--locks", "--waker", "--follow", "-p",
+				       pid_text(work->pid), "--format", format);
+
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	return tool;
+}
+
+/* The first line with both texts, up to its end; "" where there is none. */
+static const char *line_with(const char *text, const char *a, const char *b)
+{
+	for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+		const char *line = text_of("%.*s", (int)(end - text), text);
+
+		if (strstr(line, a) && strstr(line, b))
+			return line;
+	}
+	return "";
+}
+
+static const char *lock_line(const struct proc *tool, const char *part)
+{
+	return line_with(tool->out, "{\"type\":\"lock\",", part);
+}
+
+/* The lock's own: what its wakers have comes later in the line. */
+static uint64_t number_in(const char *line, const char *key)
+{
+	const char *at = strstr(line, text_of("\"%s\":", key));
+
+	return at ? strtoull(strchr(at, ':') + 1, NULL, 10) : UINT64_MAX;
+}
+
+/* Each waited for in every round, let go by that thread each time. */
+static void check_lock(const char *line, const char *kind, uint64_t waits, const char *waker)
+{
+	const char *wakers = strstr(line, "\"wakers\":[");
+
+	CHECK_HAS(line, text_of("\"kind\":\"%s\"", kind));
+	CHECK_EQ(number_in(line, "waits"), waits);
+	CHECK_EQ(number_in(line, "waiting"), 0);
+	CHECK(number_in(line, "longest_ns") <= number_in(line, "total_ns"));
+	CHECK(number_in(line, "longest_ns") > 0);
+	if (!waker) {
+		CHECK(wakers && !strncmp(wakers, "\"wakers\":[]", 11));
+		return;
+	}
+	CHECK_EQ(number_in(line, "given_up"), 0);
+	CHECK(wakers && strstr(wakers, text_of("\"comm\":\"%s\"", waker)));
+}
+
+static void check_stack(const char *line, const char *function)
+{
+	CHECK_HAS(strstr(line, "\"wakers\":[") ? strstr(line, "\"wakers\":[") : "",
+		  text_of("\"%s\"", function));
+}
+
+static void check_programs_locks(const struct proc *tool, const struct proc *work, const char *file)
+{
+	uint64_t n = (uint64_t)rounds();
+	const char *line = lock_line(tool, "\"name\":\"contend:static_lock\"");
+
+	check_lock(line, "mutex", n, "holder");
+	check_stack(line, "holder_hold");
+	CHECK_EQ(number_in(line, "pid"), (uint64_t)work->pid);
+	check_lock(lock_line(tool, "\"name\":\"contend:pi_lock\""), "pi-mutex", n, "holder");
+	line = lock_line(tool, text_of("\"address\":%llu,", (unsigned long long)work_value(
+								    work->out, NULL, "heap_lock")));
+	check_lock(line, "mutex", n, "holder");
+	CHECK_HAS(line, "\"mapping\":\"[heap]\"");
+	line = lock_line(tool, "\"name\":\"contend:static_condition\"");
+	check_lock(line, "condition", n, "holder");
+	check_stack(line, "holder_signal");
+	line = lock_line(tool, text_of("\"mapping\":\"%s\"", file));
+	check_lock(line, "mutex", 2 * n, "holder");
+	CHECK_EQ(number_in(line, "offset"), 4096 + 64);
+	line = lock_line(tool, "\"name\":\"contend:timed_lock\"");
+	check_lock(line, "mutex", n, NULL);
+	CHECK_EQ(number_in(line, "given_up"), n);
+}
+
+static bool sees_kernel(const struct proc *tool)
+{
+	return !strstr(tool->err, "no locks of the kernel");
+}
+
+TIMED_TEST(locks_of_programs_are_counted_one_by_one)
+{
+	const char *file = make_file();
+	struct proc *work = start_locks(file), *tool = trace_locks(work, "json");
+
+	check_programs_locks(tool, work, file);
+}
+
+/* Waits by a lock's kind that only such a write can have. */
+static const char *kernel_line(const struct proc *tool, const char *kind, const char *part)
+{
+	for (const char *at = tool->out, *end; (end = strchr(at, '\n')); at = end + 1) {
+		const char *line = text_of("%.*s", (int)(end - at), at);
+
+		if (strstr(line, text_of("\"space\":\"kernel\",\"kind\":\"%s\"", kind)) &&
+		    strstr(line, part) && number_in(line, "waits") == (uint64_t)rounds())
+			return line;
+	}
+	return "";
+}
+
+TIMED_TEST(locks_of_the_kernel_are_counted_one_by_one)
+{
+	struct proc *work = start_locks(make_file()), *tool = trace_locks(work, "json");
+	const char *line;
+
+	if (!sees_kernel(tool)) {
+		CHECK_HAS(tool->err, "no locks of the kernel, only those of programs: Linux ");
+		CHECK(!strstr(tool->out, "\"space\":\"kernel\""));
+		SKIP("this kernel has no events of contention");
+	}
+	if (!work_value(work->out, NULL, "kernel"))
+		SKIP("this kernel has no userfaultfd, with which the workload holds its locks");
+	line = kernel_line(tool, "rwsem", "\"comm\":\"waiter\"");
+	check_lock(line, "rwsem", (uint64_t)rounds(), "keeper");
+	line = kernel_line(tool, "mutex", "pipe_write\",");
+	check_lock(line, "mutex", (uint64_t)rounds(), "keeper");
+	check_stack(line, "write_missing");
+}
+
+TIMED_TEST(a_table_is_for_people)
+{
+	struct proc *work = start_locks(make_file()), *tool = trace_locks(work, "text");
+	const char *line = line_with(tool->out, " contend:static_lock ", "");
+	unsigned long long waits, total, longest;
+	char kind[32], waker[32];
+
+	CHECK(!strncmp(tool->out, "   WAITS   TOTAL_US LONGEST_US KIND       RELEASED_BY", 50));
+	CHECK(sscanf(line, "%llu %llu %llu %31s %31s 100%%", &waits, &total, &longest, kind,
+		     waker) == 5);
+	CHECK_EQ(waits, (unsigned long long)rounds());
+	CHECK(longest <= total && longest > 0);
+	CHECK_STR(kind, "mutex");
+	CHECK_STR(waker, "holder");
+	CHECK_HAS(line, text_of("(%d)", work->pid));
+	CHECK_HAS(tool->out, text_of("released %d times, after ", rounds()));
+	CHECK_HAS(tool->out, "            holder_hold\n");
+	CHECK_HAS(line_with(tool->out, " contend:timed_lock ", ""),
+		  text_of(" [%d given up]", rounds()));
+}
+
+/* With the locks of the tracing itself, whose contention must not be counted from within. */
+TIMED_TEST(the_whole_system_has_locks)
+{
+	struct proc *other = work_start("contend", "100000", make_file());
+	struct proc *work = start_locks(make_file());
+	struct proc *tool = tool_start("offcputime", "--locks", "--waker", "--format", "json");
+	const char *line;
+
+	work_go(other);
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	line = line_with(tool->out, "\"name\":\"contend:static_lock\"",
+			 text_of("\"pid\":%d,", work->pid));
+	check_lock(line, "mutex", (uint64_t)rounds(), "holder");
+	CHECK_STR(line_with(tool->out, "{\"type\":\"stack\",", text_of("\"pid\":%d,", tool->pid)),
+		  "");
+}
+
+TEST(folded_stacks_have_the_lock_at_the_root)
+{
+	struct proc *work = start_locks(make_file()), *tool = trace_locks(work, "folded");
+	const char *line = folded_find(tool->out, "waiter", "[mutex contend:static_lock]");
+
+	CHECK(folded_is_sane(tool->out));
+	CHECK(strstr(line, "waiter;[mutex contend:static_lock];") == line);
+	CHECK_HAS(line, ";waiter_lock;");
+	CHECK_HAS(line, ";--;");
+	CHECK_HAS(line, ";holder_hold;");
+	CHECK(folded_sum(tool->out, "waiter", "[condition contend:static_condition]") > 0);
+	CHECK_CLOSE(truth_value(tool), folded_sum(tool->out, NULL, NULL), 5);
+}
+
+TEST(other_formats_have_the_locks_too)
+{
+	struct proc *work = start_locks(make_file());
+	const char *path = text_of("%s/locks.svg", folder_make());
+	struct proc *tool =
+		tool_start("offcputime", "--locks", "-p", pid_text(work->pid), "--output", path);
+	const char *picture;
+
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	picture = file_read(path);
+	CHECK(picture && strstr(picture, "[mutex contend:static_lock]"));
+}
+
+TIMED_TEST(each_interval_has_its_own_counts)
+{
+	const char *file = make_file();
+	struct proc *work = work_start("contend", "100000", file);
+	struct proc *tool = tool_start("offcputime", "--locks", "--interval", "1s", "--count", "3",
+				       "--format", "json", "-p", pid_text(work->pid));
+
+	work_go(work);
+	proc_finish(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(lines_with(tool->out, "\"type\":\"run\""), 3);
+	CHECK_EQ(lines_with(tool->out, "\"name\":\"contend:static_lock\""), 3);
+}
+
+TEST(what_chooses_waits_otherwise_is_refused)
+{
+	CHECK_REFUSED("--state", "offcputime", "--locks", "--state", "D");
+	CHECK_REFUSED("--blocked", "offcputime", "--locks", "--blocked");
+	CHECK_REFUSED("--runnable", "offcputime", "--runnable", "--locks");
+	CHECK_REFUSED("--no-idle", "offcputime", "--locks", "--no-idle");
+	CHECK_REFUSED("--top", "offcputime", "--locks", "--top");
+	CHECK_REFUSED("prometheus", "offcputime", "--locks", "--format", "prometheus");
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * profile --wall, live. The measure is what the workload's threads know of their own time: how long
+ * they were blocked, how long they waited for a CPU, and that they had one for the rest.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "live.h"
+
+/* A part may be wrong by so much of the whole, in per mille, and the whole by half of that. */
+static uint64_t tolerance(void)
+{
+	return (uint64_t)at_size(20, 120);
+}
+
+static struct proc *start_parts(void)
+{
+	return work_start("parts", text_of("%d", at_size(1200, 2400)),
+			  text_of("%d", usable_cpu(0)));
+}
+
+/* What a workload's thread says of itself, in microseconds. */
+static uint64_t said_us(const struct proc *work, const char *comm, const char *part)
+{
+	return work_value(work->out, comm, text_of("%s_ns", part)) / 1000;
+}
+
+static void check_part(const char *folded, const struct proc *work, const char *comm,
+		       const char *part, const char *mark)
+{
+	uint64_t all = said_us(work, comm, "all"), truth = said_us(work, comm, part);
+	uint64_t seen = folded_sum(folded, comm, mark);
+
+	if (seen + all * tolerance() / 1000 < truth || seen > truth + all * tolerance() / 1000)
+		UNIT_FAIL("%s %s is %llu us, not %llu of %llu: %s", comm, mark,
+			  (unsigned long long)seen, (unsigned long long)truth,
+			  (unsigned long long)all, folded);
+}
+
+/* A thread's parts, and that they are all that there is of it. */
+static void check_thread(const char *folded, const struct proc *work, const char *comm)
+{
+	check_part(folded, work, comm, "on_cpu", "[on cpu]");
+	check_part(folded, work, comm, "blocked", "[blocked]");
+	check_part(folded, work, comm, "runnable", "[runnable]");
+	CHECK_CLOSE(folded_sum(folded, comm, NULL), said_us(work, comm, "all"), tolerance() / 2);
+}
+
+static const char *const all_threads[] = { "p-spin",	"p-sleep",  "p-lock", "p-rival-a",
+					   "p-rival-b", "p-before", "p-after" };
+
+#define N_THREADS (sizeof(all_threads) / sizeof(all_threads[0]))
+
+TIMED_TEST(each_part_of_each_threads_time_is_right)
+{
+	struct proc *work = start_parts();
+	struct proc *tool = trace_work(work, ARGV("profile", "--wall", "-p", pid_text(work->pid)));
+
+	CHECK(folded_is_sane(tool->out));
+	for (size_t i = 0; i < N_THREADS; i++)
+		check_thread(tool->out, work, all_threads[i]);
+	CHECK_CLOSE(truth_value(tool), folded_sum(tool->out, NULL, NULL), 1);
+	CHECK_EQ(folded_sum(tool->out, NULL, "[on cpu]") +
+			 folded_sum(tool->out, NULL, "[blocked]") +
+			 folded_sum(tool->out, NULL, "[runnable]"),
+		 folded_sum(tool->out, NULL, NULL));
+	CHECK_HAS(tool->err, "profile: on cpu: ");
+	CHECK_HAS(tool->err, " to the time on cpu\n");
+	CHECK_LACKS(tool->err, "lost");
+}
+
+TIMED_TEST(each_part_has_the_stack_where_it_was)
+{
+	struct proc *work = start_parts();
+	struct proc *tool =
+		trace_work(work, ARGV("profile", "--wall", "-U", "-p", pid_text(work->pid)));
+	uint64_t spun = folded_sum(tool->out, "p-spin", "[on cpu]");
+
+	CHECK(folded_sum(tool->out, "p-spin", "parts_spin;parts_burn;[on cpu]") * 10 > spun * 9);
+	CHECK(folded_sum(tool->out, "p-sleep", "parts_sleep") * 10 >
+	      folded_sum(tool->out, "p-sleep", NULL) * 9);
+	CHECK(folded_sum(tool->out, "p-lock", "parts_lock") * 10 >
+	      folded_sum(tool->out, "p-lock", "[blocked]") * 9);
+	CHECK(folded_sum(tool->out, "p-rival-a", "parts_burn;[runnable]") > 0);
+}
+
+TIMED_TEST(intervals_add_up)
+{
+	struct proc *work = start_parts();
+	struct proc *tool = trace_work(work, ARGV("profile", "--wall", "--interval", "100ms", "-p",
+						  pid_text(work->pid)));
+
+	for (size_t i = 0; i < N_THREADS; i++)
+		check_thread(tool->out, work, all_threads[i]);
+}
+
+/* So many samples that their interrupts would be more than all time, and next to none. */
+TIMED_TEST(samples_are_scaled_however_many_there_are)
+{
+	static const char *const rates[] = { "1", "997" };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct proc *work = start_parts();
+		struct proc *tool = trace_work(work, ARGV("profile", "--wall", "-F", rates[i], "-p",
+							  pid_text(work->pid)));
+
+		for (size_t k = 0; k < N_THREADS; k++)
+			check_thread(tool->out, work, all_threads[k]);
+	}
+}
+
+/* A thread without a sample keeps its time, without a stack. */
+TIMED_TEST(time_that_no_sample_has_met_is_there)
+{
+	struct proc *work = work_start("family", "5");
+	struct proc *tool = trace_work(work, ARGV("profile", "--wall", "-F", "1", "--comm", "kid"));
+
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_sum(tool->out, "kid", "[on cpu]") >= 5 * 20 * 1000);
+	CHECK(folded_sum(tool->out, "kid", "kid_nap") >= 5 * 13 * 1000);
+}
+
+TIMED_TEST(a_command_is_traced_over_its_whole_life)
+{
+	struct proc *tool = tool_run("profile", "--wall", "--", work_path("parts"), "500");
+
+	CHECK_STATUS(tool, 0);
+	for (size_t i = 0; i < N_THREADS; i++)
+		check_thread(tool->out, tool, all_threads[i]);
+}
+
+/* ---- by thread ---- */
+
+/* "tidN;comm;..." of a thread: its sum. */
+static uint64_t sum_of_tid(const char *text, uint64_t tid)
+{
+	const char *start = text_of("tid%llu;", (unsigned long long)tid);
+	uint64_t sum = 0;
+
+	for (const char *line = text; *line; line = strchrnul(line, '\n'), line += *line == '\n')
+		if (!strncmp(line, start, strlen(start)))
+			sum += strtoull(memrchr(line, ' ', (size_t)(strchrnul(line, '\n') - line)),
+					NULL, 10);
+	return sum;
+}
+
+/* Two threads have one name; each has all of its own time, the first one that of the window. */
+TIMED_TEST(threads_are_told_apart)
+{
+	struct proc *work = work_start("plan", "2", "13", "20", "20", "0", "twin");
+	struct proc *tool = trace_work(work, ARGV("profile", "--wall", "--per-thread", "-p",
+						  pid_text(work->pid)));
+	uint64_t first = (uint64_t)work->pid, second = work_value(work->out, "twin", "tid") - first;
+
+	CHECK(folded_is_sane(tool->out));
+	CHECK_CLOSE(sum_of_tid(tool->out, first), truth_ms(tool) * 1000, tolerance() / 2);
+	CHECK(sum_of_tid(tool->out, second) >= 13 * (20 + 20) * 990); /* us, and 1 % less */
+	CHECK_EQ(sum_of_tid(tool->out, first) + sum_of_tid(tool->out, second),
+		 folded_sum(tool->out, NULL, NULL));
+	CHECK_EQ(folded_sum(tool->out, "twin", NULL), folded_sum(tool->out, NULL, NULL));
+}
+
+TIMED_TEST(samples_alone_are_told_apart_too)
+{
+	struct proc *work = work_start("spin", "-t", "2", "-m", "300", "-n", "twin");
+	struct proc *tool =
+		trace_work(work, ARGV("profile", "--per-thread", "-p", pid_text(work->pid)));
+
+	CHECK(sum_of_tid(tool->out, (uint64_t)work->pid) > 0);
+	CHECK_EQ(lines_from(tool->out, "tid"), lines_with(tool->out, ""));
+}
+
+/* ---- filters ---- */
+
+/* It is there all the time, and so long it is shown, in one window or in many. */
+TIMED_TEST(only_the_thread_that_was_asked_for)
+{
+	static const char *const intervals[] = { "10s", "70ms" };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct proc *work = start_parts();
+		struct proc *tool = trace_work(work, ARGV("profile", "--wall", "--interval",
+							  intervals[i], "-L", pid_text(work->pid)));
+
+		CHECK_CLOSE(folded_sum(tool->out, "parts", NULL), truth_ms(tool) * 1000,
+			    tolerance() / 2);
+		CHECK_EQ(folded_count(tool->out, "parts", NULL),
+			 folded_count(tool->out, NULL, NULL));
+	}
+}
+
+/* It gets the name while it runs, and loses it while it runs. */
+TIMED_TEST(only_threads_of_that_name)
+{
+	static const char *const names[] = { "p-before", "p-after", "p-rival-a" };
+
+	for (size_t i = 0; i < 3; i++) {
+		struct proc *work = start_parts();
+		struct proc *tool = trace_work(work, ARGV("profile", "--wall", "--comm", names[i]));
+
+		check_thread(tool->out, work, names[i]);
+		CHECK_EQ(folded_count(tool->out, names[i], NULL),
+			 folded_count(tool->out, NULL, NULL));
+	}
+}
+
+TIMED_TEST(only_a_cgroup)
+{
+	const char *cgroup = cgroup_make("wall");
+	struct proc *work, *tool;
+
+	if (!cgroup)
+		SKIP("no cgroup2 file system");
+	work = start_parts();
+	CHECK(cgroup_add(cgroup, work->pid));
+	tool = trace_work(work, ARGV("profile", "--wall", "--cgroup", cgroup));
+	for (size_t i = 0; i < N_THREADS; i++)
+		check_thread(tool->out, work, all_threads[i]);
+}
+
+TEST(stacks_are_chosen_by_their_kind)
+{
+	struct proc *work = start_parts();
+	struct proc *tool = trace_work(work, ARGV("profile", "--wall", "--only", "^.on cpu.$", "-p",
+						  pid_text(work->pid)));
+
+	CHECK(folded_count(tool->out, NULL, NULL) > 0);
+	CHECK_EQ(folded_sum(tool->out, NULL, "[on cpu]"), folded_sum(tool->out, NULL, NULL));
+	CHECK_HAS(tool->err, "left out by --only or --without: ");
+}
+
+/* ---- CPU quotas ---- */
+
+/* A cgroup that may have a fifth of a CPU; NULL: there is none to be had. */
+static const char *make_throttled(void)
+{
+	const char *path = cgroup_make("wall-quota"), *old = "/sys/fs/cgroup/cpu";
+
+	if (path && file_write(text_of("%s/cpu.max", path), "20000 100000"))
+		return path;
+	path = text_of("%s/tracelets-%d-wall", old, getpid());
+	if (mkdir(path, 0755))
+		return NULL;
+	if (file_write(text_of("%s/cpu.cfs_period_us", path), "100000") &&
+	    file_write(text_of("%s/cpu.cfs_quota_us", path), "20000"))
+		return path;
+	rmdir(path);
+	return NULL;
+}
+
+/* Who may not run is runnable. */
+TIMED_TEST(threads_of_a_throttled_cgroup_are_runnable)
+{
+	const char *path = make_throttled();
+	struct proc *work, *tool;
+	uint64_t all;
+
+	if (!path)
+		SKIP("no cgroups with CPU quotas");
+	work = work_start("parts", text_of("%d", at_size(400, 800)));
+	CHECK(cgroup_add(path, work->pid));
+	tool = trace_work(work, ARGV("profile", "--wall", "-p", pid_text(work->pid)));
+	all = said_us(work, "p-spin", "all");
+	CHECK_CLOSE(folded_sum(tool->out, "p-spin", NULL), all, tolerance() / 2);
+	CHECK(folded_sum(tool->out, "p-spin", "[on cpu]") * 2 < all);
+	CHECK(folded_sum(tool->out, "p-spin", "[blocked]") * 20 < all);
+	proc_signal(work, SIGKILL);
+	proc_finish(work);
+	rmdir(path);
+}
+
+/* ---- what offcputime has too ---- */
+
+TEST(wakers_stand_behind_the_wakees)
+{
+	struct proc *work = work_start("pingpong", "1009");
+	struct proc *tool =
+		trace_work(work, ARGV("profile", "--wall", "--waker", "-p", pid_text(work->pid)));
+	const char *line = folded_find(tool->out, "wakee", "waker_poke;waker_main;main");
+
+	CHECK(folded_is_sane(tool->out));
+	CHECK(strstr(line, ";--;"));
+	CHECK(strstr(line, ";waker;[blocked] ") || strstr(line, ";waker;[runnable] "));
+}
+
+/* The loop rests, but what it does on CPU is no rest. */
+TEST(waits_at_rest_are_one_row)
+{
+	struct proc *work = work_start("resting", "300");
+	struct proc *tool =
+		trace_work(work, ARGV("profile", "--wall", "--no-idle", "-p", pid_text(work->pid)));
+
+	CHECK(folded_sum(tool->out, "loop", "[idle];[blocked]") >
+	      folded_sum(tool->out, "loop", "ev_run"));
+	CHECK_EQ(folded_count(tool->out, NULL, "[idle];[on cpu]"), 0);
+	CHECK(folded_sum(tool->out, "handler", "ev_run;handle_request;wait_for_lock") > 0);
+	CHECK_HAS(tool->err, "in pools and event loops at rest, shown as [idle]\n");
+}
+
+/* A peek counts runs up to its moment, and changes no sum. */
+TIMED_TEST(a_peek_shows_what_runs)
+{
+	struct proc *work = work_start("spin", "-m", "1500"), *tool;
+
+	tool = tool_start("profile", "--wall", "--format", "text", "-p", pid_text(work->pid));
+	work_go(work);
+	proc_linger(tool, 700);
+	proc_signal(tool, SIGUSR1);
+	proc_linger(tool, 300);
+	CHECK_HAS(tool->out, "[on cpu]\n");
+	work_wait_done(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_CLOSE(truth_value(tool), truth_ms(tool) * 1000, tolerance() / 2);
+}
+
+/* ---- formats ---- */
+
+static struct proc *trace_as(const char *format)
+{
+	struct proc *work = start_parts();
+
+	return trace_work(work, ARGV("profile", "--wall", "--per-thread", "--format", format, "-p",
+				     pid_text(work->pid)));
+}
+
+TEST(text_has_kinds_and_threads)
+{
+	struct proc *tool = trace_as("text");
+
+	CHECK_HAS(tool->out, "    parts_burn\n");
+	CHECK_HAS(tool->out, "    -                p-spin (");
+	CHECK_HAS(tool->out, " [on cpu]\n");
+	CHECK_HAS(tool->out, " S [blocked]\n");
+	CHECK_HAS(tool->out, " R [runnable]\n");
+	CHECK_HAS(tool->out, ") tid ");
+}
+
+TEST(json_has_kinds_and_threads)
+{
+	struct proc *tool = trace_as("json");
+
+	CHECK_HAS(tool->out, "\"unit\":\"nanoseconds\"");
+	CHECK_LACKS(tool->out, "\"period\"");
+	CHECK_HAS(tool->out, "\"remark\":\"on cpu\"");
+	CHECK_HAS(tool->out, "\"remark\":\"blocked\"");
+	CHECK_HAS(tool->out, "\"remark\":\"runnable\"");
+	CHECK_EQ(lines_with(tool->out, ",\"tid\":"), lines_with(tool->out, "\"frames\""));
+}
+
+TEST(pictures_have_a_colour_for_each_kind)
+{
+	struct proc *tool = trace_as("svg");
+
+	CHECK_HAS(tool->out, "<title>[on cpu] (");
+	CHECK_HAS(tool->out, "<title>[blocked] (");
+	CHECK_HAS(tool->out, "<rect class=\"c");
+	CHECK_HAS(tool->out, "<rect class=\"o");
+	CHECK_HAS(tool->out, "<title>tid");
+}
+
+TEST(pprof_is_written)
+{
+	struct proc *tool = trace_as("pprof");
+
+	CHECK_EQ((unsigned char)tool->out[0], 0x1f);
+}
+
+/* ---- options that don't fit ---- */
+
+TEST(what_waits_cannot_have_is_refused)
+{
+	CHECK_REFUSED("--wall and --per-cpu exclude each other", "profile", "--wall", "--per-cpu");
+	CHECK_REFUSED("--wall and --all-cpus exclude each other", "profile", "--wall", "-A");
+	CHECK_REFUSED("--wall and --cpu exclude each other", "profile", "--wall", "-C", "0");
+	CHECK_REFUSED("--wall and --include-idle exclude each other", "profile", "--wall", "-I");
+	CHECK_REFUSED("--no-idle", "profile", "--wall", "--no-idle", "-K");
+	CHECK_REFUSED("--waker needs --wall", "profile", "--waker");
+	CHECK_REFUSED("--no-idle needs --wall", "profile", "--no-idle");
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What addresses of locks are called, in this process and its children. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "offcputime/lock_names.h"
+#include "process/processes.h"
+#include "symbols/variables.h"
+#include "unit.h"
+
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER, more_locks[3];
+static pthread_cond_t known_condition = PTHREAD_COND_INITIALIZER;
+static int written = 1; /* in .data, the others are in .bss */
+
+static const struct processes_options options = { .max_mappings = 4096 };
+
+static struct processes *processes;
+static struct lock_names *names;
+
+static void begin(void)
+{
+	processes = processes_new(&options);
+	names = lock_names_new(processes);
+}
+
+static void end(void)
+{
+	lock_names_free(names);
+	processes_free(processes);
+}
+
+static const struct lock_name *find(const void *address, bool is_private)
+{
+	return lock_names_find(names, getpid(), 1, (uintptr_t)address, is_private);
+}
+
+#define CHECK_NAME(lock, is_condition, name)                      \
+	do {                                                      \
+		char *text_ = lock_name_text(lock, is_condition); \
+		CHECK_STR(text_, name);                           \
+		free(text_);                                      \
+	} while (0)
+
+TEST(variables_have_their_symbols_names)
+{
+	begin();
+	CHECK_NAME(find(&known_lock, true), false, "lock_names_test:known_lock");
+	CHECK_NAME(find(&more_locks[1], true), false, "lock_names_test:more_locks+0x28");
+	CHECK_NAME(find(&written, true), false, "lock_names_test:written");
+	CHECK_EQ(find(&known_lock, true)->pid, getpid());
+	CHECK(find(&known_lock, true) == find(&known_lock, true));
+	end();
+}
+
+TEST(a_part_of_a_condition_stands_for_it)
+{
+	const char *part = (const char *)&known_condition + 40;
+
+	begin();
+	CHECK_NAME(find(part, true), true, "lock_names_test:known_condition");
+	CHECK_NAME(find(part, true), false, "lock_names_test:known_condition+0x28");
+	end();
+}
+
+static const char *with_address(const char *name, const void *address)
+{
+	static char text[64];
+
+	snprintf(text, sizeof(text), "%s %p", name, address);
+	return text;
+}
+
+TEST(memory_has_its_kind_and_address)
+{
+	char *anon = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *heap = sbrk(4096);
+
+	begin();
+	CHECK_NAME(find(heap, true), false, with_address("[heap]", heap));
+	CHECK_NAME(find(anon + 40, true), false, with_address("[anon]", anon + 40));
+	end();
+	munmap(anon, 4096);
+}
+
+TEST(a_shared_lock_is_one_wherever_it_is_mapped)
+{
+	char path[] = "/tmp/lock_names_XXXXXX", expected[64];
+	int fd = mkstemp(path);
+	char *first, *second;
+
+	CHECK(fd >= 0 && !ftruncate(fd, 8192));
+	first = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 0);
+	second = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 4096);
+	begin();
+	CHECK(find(first + 4136, false) == find(second + 40, false));
+	CHECK(find(first + 4136, false) != find(second + 48, false));
+	CHECK(find(first + 4136, true) != find(second + 40, true));
+	CHECK_EQ(find(first + 4136, false)->pid, 0);
+	CHECK_EQ(find(first + 4136, true)->pid, getpid());
+	snprintf(expected, sizeof(expected), "%s+0x1028", path);
+	CHECK_NAME(find(second + 40, false), false, expected);
+	end();
+	munmap(first, 8192);
+	munmap(second, 4096);
+	close(fd);
+	unlink(path);
+}
+
+TEST(processes_have_locks_of_their_own)
+{
+	pid_t child = fork();
+
+	if (!child)
+		for (;;)
+			pause();
+	begin();
+	CHECK(find(&known_lock, true) !=
+	      lock_names_find(names, child, 1, (uintptr_t)&known_lock, true));
+	CHECK_NAME(lock_names_find(names, child, 1, (uintptr_t)&known_lock, true), false,
+		   "lock_names_test:known_lock");
+	end();
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+TEST(what_is_gone_is_an_address)
+{
+	pid_t child = fork();
+
+	if (!child)
+		_exit(0);
+	waitpid(child, NULL, 0);
+	begin();
+	CHECK_NAME(lock_names_find(names, child, 1, 0x1230, true), false, "0x1230");
+	end();
+}
+
+TEST(locks_of_the_kernel_have_a_symbol_or_a_function)
+{
+	struct lock_name *lock;
+	char *mark;
+
+	begin();
+	lock = lock_names_find_kernels(names, 0xffffffff81000010);
+	CHECK_NAME(lock, false, "0xffffffff81000010");
+	lock->function = strdup("pipe_write");
+	CHECK_NAME(lock, false, "in pipe_write 0xffffffff81000010");
+	mark = lock_name_mark(lock, false);
+	CHECK_STR(mark, "in pipe_write");
+	free(mark);
+	lock->symbol = strdup("big_lock");
+	lock->start = lock->vaddr = lock->addr;
+	CHECK_NAME(lock, false, "big_lock");
+	CHECK(lock == lock_names_find_kernels(names, 0xffffffff81000010));
+	end();
+}
+
+TEST(too_many_are_forgotten)
+{
+	begin();
+	find(&known_lock, true);
+	find(&more_locks[1], true);
+	lock_names_forget(names, 2);
+	CHECK(find(&known_lock, true));
+	lock_names_forget(names, 1);
+	CHECK_NAME(find(&known_lock, true), false, "lock_names_test:known_lock");
+	end();
+}

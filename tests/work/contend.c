@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * contend ROUNDS FILE: a thread or a child, "waiter", waits exactly ROUNDS times for each of these,
+ * and "holder" lets it go once the waiter sleeps:
+ *	static_lock, a mutex of the program; pi_lock, one with priority inheritance
+ *	a mutex on the heap, whose address is told
+ *	a mutex in FILE, which two processes have mapped: each waits for it
+ *	static_condition; timed_lock, for which it waits in vain
+ *	the kernel's lock of FILE's inode, and that of a pipe
+ * The kernel's are held by a write from memory that isn't there yet, of which a userfaultfd tells.
+ * "kernel 0" is said where there is none.
+ */
+#include <errno.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+
+#include "work.h"
+
+#define PAGE 4096
+
+static pthread_mutex_t static_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t timed_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t condition_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t static_condition = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t pi_lock, *heap_lock;
+static int rounds;
+
+/* What a waiter and a holder have in common, in memory that processes share. */
+struct meeting {
+	atomic_int begun;    /* rounds in which the waiter is about to wait ... */
+	atomic_long slept;   /* ... having slept so often before */
+	atomic_int done;     /* and has waited */
+	atomic_int released; /* those that may begin */
+	atomic_int tid;
+	atomic_int signals; /* of the condition */
+};
+
+static struct meeting *meeting;
+
+static void pause_a_bit(void)
+{
+	work_sleep(50000);
+}
+
+static void wait_for(atomic_int *number, int wanted)
+{
+	while (atomic_load(number) < wanted)
+		pause_a_bit();
+}
+
+/* A number in /proc/PID/status. */
+static long status_number(int tid, const char *key)
+{
+	char path[64], text[8192] = "", *at;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		exit(1);
+	close(fd);
+	at = strstr(text, key);
+	return at ? atol(at + strlen(key)) : 0;
+}
+
+static long count_sleeps(int tid)
+{
+	return status_number(tid, "\nvoluntary_ctxt_switches:");
+}
+
+static void begin_round(int i)
+{
+	atomic_store(&meeting->slept, count_sleeps((int)work_tid()));
+	atomic_store(&meeting->begun, i + 1);
+}
+
+/*
+ * It has said that it is about to wait, and does nothing else that it could sleep in. Its state
+ * would not do: a thread has that before it sleeps, and doesn't sleep if it is woken up just then.
+ */
+static void wait_until_asleep(void)
+{
+	int tid = atomic_load(&meeting->tid);
+
+	while (count_sleeps(tid) <= atomic_load(&meeting->slept))
+		pause_a_bit();
+	pause_a_bit();
+}
+
+/* ---- the waiter ---- */
+
+static void take_turn(int i)
+{
+	wait_for(&meeting->released, i + 1);
+	begin_round(i);
+}
+
+WORK_FUNCTION void waiter_lock(pthread_mutex_t *lock)
+{
+	for (int i = 0; i < rounds; i++) {
+		take_turn(i);
+		pthread_mutex_lock(lock);
+		pthread_mutex_unlock(lock);
+		atomic_store(&meeting->done, i + 1);
+	}
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void waiter_wait(void)
+{
+	pthread_mutex_lock(&condition_lock);
+	for (int i = 0; i < rounds; i++) {
+		take_turn(i);
+		while (atomic_load(&meeting->signals) <= i)
+			pthread_cond_wait(&static_condition, &condition_lock);
+		atomic_store(&meeting->done, i + 1);
+	}
+	pthread_mutex_unlock(&condition_lock);
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void waiter_try(void)
+{
+	struct timespec until;
+
+	for (int i = 0; i < rounds; i++) {
+		take_turn(i);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 20 * NS_PER_MS;
+		until.tv_sec += until.tv_nsec / (long)NS_PER_S;
+		until.tv_nsec %= (long)NS_PER_S;
+		if (pthread_mutex_timedlock(&timed_lock, &until) != ETIMEDOUT)
+			exit(1);
+		atomic_store(&meeting->done, i + 1);
+	}
+	WORK_KEEP_FRAME();
+}
+
+static void begin_waiting(void)
+{
+	work_set_comm("waiter");
+	atomic_store(&meeting->tid, (int)work_tid());
+}
+
+static void *lock_thread(void *lock)
+{
+	begin_waiting();
+	waiter_lock(lock);
+	return NULL;
+}
+
+static void *wait_thread(void *arg)
+{
+	begin_waiting();
+	waiter_wait();
+	return arg;
+}
+
+static void *try_thread(void *arg)
+{
+	begin_waiting();
+	waiter_try();
+	return arg;
+}
+
+/* ---- the holder ---- */
+
+static void begin_meeting(void)
+{
+	atomic_store(&meeting->begun, 0);
+	atomic_store(&meeting->done, 0);
+	atomic_store(&meeting->released, 0);
+	atomic_store(&meeting->signals, 0);
+	atomic_store(&meeting->tid, 0);
+}
+
+static void let_begin(int i)
+{
+	atomic_store(&meeting->released, i + 1);
+	wait_for(&meeting->begun, i + 1);
+	wait_until_asleep();
+}
+
+WORK_FUNCTION void holder_hold(pthread_mutex_t *lock)
+{
+	for (int i = 0; i < rounds; i++) {
+		pthread_mutex_lock(lock);
+		let_begin(i);
+		pthread_mutex_unlock(lock);
+		wait_for(&meeting->done, i + 1);
+	}
+	WORK_KEEP_FRAME();
+}
+
+/* Signals without the mutex: the waiter would have to wait for that, too. */
+WORK_FUNCTION void holder_signal(void)
+{
+	for (int i = 0; i < rounds; i++) {
+		let_begin(i);
+		atomic_store(&meeting->signals, i + 1);
+		pthread_cond_signal(&static_condition);
+		wait_for(&meeting->done, i + 1);
+	}
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void holder_refuse(void)
+{
+	pthread_mutex_lock(&timed_lock);
+	for (int i = 0; i < rounds; i++) {
+		atomic_store(&meeting->released, i + 1);
+		wait_for(&meeting->done, i + 1);
+	}
+	pthread_mutex_unlock(&timed_lock);
+	WORK_KEEP_FRAME();
+}
+
+static void with_thread(void *(*thread)(void *), void *arg, void (*hold)(void))
+{
+	pthread_t waiter;
+
+	begin_meeting();
+	pthread_create(&waiter, NULL, thread, arg);
+	if (hold)
+		hold();
+	else
+		holder_hold(arg);
+	while (pthread_tryjoin_np(waiter, NULL)) /* no wait for a futex */
+		pause_a_bit();
+}
+
+static void make_mutex(pthread_mutex_t *lock, bool is_shared, bool has_pi)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	if (is_shared)
+		pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	if (has_pi)
+		pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(lock, &attr);
+}
+
+/* ---- processes ---- */
+
+static void *map_file(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	void *memory;
+
+	if (fd < 0 || ftruncate(fd, 2 * PAGE))
+		exit(1);
+	memory = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		exit(1);
+	close(fd);
+	return memory;
+}
+
+/* In the second page of the file; the other process has it elsewhere. */
+static void share_lock(const char *path, bool child_waits)
+{
+	pthread_mutex_t *lock = (void *)((char *)map_file(path) + PAGE + 64);
+	int status;
+	pid_t child;
+
+	make_mutex(lock, true, false);
+	begin_meeting();
+	child = fork();
+	if (!child) {
+		mmap(NULL, 64 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		lock = (void *)((char *)map_file(path) + PAGE + 64);
+	}
+	if (!child == child_waits) {
+		begin_waiting();
+		waiter_lock(lock);
+	} else {
+		work_set_comm("holder");
+		wait_for(&meeting->tid, 1);
+		holder_hold(lock);
+	}
+	if (!child)
+		_exit(0);
+	waitpid(child, &status, 0);
+	work_set_comm("holder");
+}
+
+/* ---- the kernel's ---- */
+
+/* Each has the file open for itself: writes of one open file wait for each other's position. */
+struct writer {
+	int keeper_fd, waiter_fd, fault_fd;
+	char *missing; /* a page that isn't there */
+};
+
+static int open_faults(char *page)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .range = { (uintptr_t)page, PAGE },
+					 .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (fd >= 0 && !ioctl(fd, UFFDIO_API, &api) && !ioctl(fd, UFFDIO_REGISTER, &range))
+		return fd;
+	return -1;
+}
+
+static void *write_missing(void *arg)
+{
+	const struct writer *writer = arg;
+
+	work_set_comm("keeper");
+	if (write(writer->keeper_fd, writer->missing, 7) != 7)
+		exit(1);
+	return NULL;
+}
+
+static void *write_present(void *arg)
+{
+	const struct writer *writer = arg;
+
+	begin_waiting();
+	begin_round(0);
+	if (write(writer->waiter_fd, "present", 7) != 7)
+		exit(1);
+	return NULL;
+}
+
+static void wait_for_fault(const struct writer *writer)
+{
+	struct uffd_msg msg;
+
+	if (read(writer->fault_fd, &msg, sizeof(msg)) != sizeof(msg))
+		exit(1);
+}
+
+static void end_fault(const struct writer *writer)
+{
+	struct uffdio_zeropage zero = { .range = { (uintptr_t)writer->missing, PAGE } };
+
+	if (ioctl(writer->fault_fd, UFFDIO_ZEROPAGE, &zero))
+		exit(1);
+}
+
+WORK_FUNCTION void contend(const struct writer *writer)
+{
+	pthread_t keeper, waiter;
+
+	for (int i = 0; i < rounds; i++) {
+		begin_meeting();
+		madvise(writer->missing, PAGE, MADV_DONTNEED);
+		pthread_create(&keeper, NULL, write_missing, (void *)writer);
+		wait_for_fault(writer);
+		pthread_create(&waiter, NULL, write_present, (void *)writer);
+		wait_for(&meeting->begun, 1);
+		wait_until_asleep();
+		end_fault(writer);
+		while (pthread_tryjoin_np(keeper, NULL))
+			pause_a_bit();
+		while (pthread_tryjoin_np(waiter, NULL))
+			pause_a_bit();
+	}
+	WORK_KEEP_FRAME();
+}
+
+static void contend_in_kernel(const char *path)
+{
+	char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct writer writer = { .fault_fd = open_faults(page), .missing = page };
+	int fds[2];
+
+	work_say("kernel", writer.fault_fd >= 0);
+	if (writer.fault_fd < 0)
+		return;
+	writer.keeper_fd = open(path, O_WRONLY);
+	writer.waiter_fd = open(path, O_WRONLY);
+	contend(&writer);
+	if (pipe(fds))
+		exit(1);
+	writer.keeper_fd = writer.waiter_fd = fds[1];
+	contend(&writer);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3)
+		return 1;
+	rounds = work_number(argc, argv, 1, 1);
+	work_set_comm("holder");
+	meeting = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	heap_lock = malloc(sizeof(*heap_lock));
+	make_mutex(heap_lock, false, false);
+	make_mutex(&pi_lock, false, true);
+	work_say("heap_lock", (uintptr_t)heap_lock);
+	work_wait_go();
+	with_thread(lock_thread, &static_lock, NULL);
+	with_thread(lock_thread, &pi_lock, NULL);
+	with_thread(lock_thread, heap_lock, NULL);
+	with_thread(wait_thread, NULL, holder_signal);
+	with_thread(try_thread, NULL, holder_refuse);
+	share_lock(argv[2], true);
+	share_lock(argv[2], false);
+	contend_in_kernel(argv[2]);
+	work_wait_end();
+	return 0;
+}

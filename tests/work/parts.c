@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * parts MS [CPU]: threads that each spend about so long in one way. "p-spin" spins, "p-sleep"
+ * sleeps, "p-lock" waits for a lock that "p-holder" has, "p-rival-a" and "p-rival-b" compete for
+ * one CPU, and "p-before" becomes "p-after" while it spins. Each says what it knows of its time:
+ * all of it, and how much of that it was on a CPU, blocked and runnable; the rest of its life it is
+ * "p-done". The main thread, "parts", waits for them.
+ */
+#include <pthread.h>
+
+#include "work.h"
+
+#define NAP_MS 7
+
+static uint64_t part_ns;
+static int rivals_cpu = -1;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t holder_has_it;
+
+WORK_FUNCTION uint64_t parts_burn(uint64_t x)
+{
+	for (volatile int i = 0; i < 100000; i++) /* long beside the look at the clock */
+		x = x * 6364136223846793005ULL + 1442695040888963407ULL;
+	return x;
+}
+
+WORK_FUNCTION uint64_t parts_spin(uint64_t ns)
+{
+	uint64_t end_ns = work_clock(CLOCK_THREAD_CPUTIME_ID) + ns, x = ns;
+
+	while (work_clock(CLOCK_THREAD_CPUTIME_ID) < end_ns)
+		x = parts_burn(x);
+	return x;
+}
+
+WORK_FUNCTION void parts_sleep(void)
+{
+	for (uint64_t slept = 0; slept < part_ns; slept += NAP_MS * NS_PER_MS)
+		work_sleep(NAP_MS * NS_PER_MS);
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void parts_lock(void)
+{
+	pthread_mutex_lock(&lock);
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void parts_hold(void)
+{
+	pthread_mutex_lock(&lock);
+	pthread_barrier_wait(&holder_has_it);
+	work_sleep(part_ns);
+	pthread_mutex_unlock(&lock);
+}
+
+static void say(const char *name, const char *key, uint64_t value)
+{
+	printf("@%s %s %llu\n", name, key, (unsigned long long)value);
+}
+
+/*
+ * Who only spins is on a CPU whenever it isn't waiting for one, whatever takes the CPU away. Saying
+ * so, and the thread's end, are under another name.
+ */
+static void say_parts(const char *name, struct work_moment from, int only_spins)
+{
+	struct work_moment to = work_moment();
+	uint64_t all_ns = to.now_ns - from.now_ns, runnable_ns = to.waited_ns - from.waited_ns;
+	uint64_t cpu_ns = only_spins ? all_ns - runnable_ns : to.cpu_ns - from.cpu_ns;
+
+	work_set_comm("p-done");
+	say(name, "all_ns", all_ns);
+	say(name, "on_cpu_ns", cpu_ns);
+	say(name, "runnable_ns", runnable_ns);
+	say(name, "blocked_ns", all_ns - runnable_ns - cpu_ns);
+}
+
+static void *spin_thread(void *arg)
+{
+	struct work_moment from;
+
+	work_set_comm("p-spin");
+	from = work_moment();
+	parts_spin(part_ns);
+	say_parts("p-spin", from, 1);
+	return arg;
+}
+
+static void *sleep_thread(void *arg)
+{
+	struct work_moment from;
+
+	work_set_comm("p-sleep");
+	from = work_moment();
+	parts_sleep();
+	say_parts("p-sleep", from, 0);
+	return arg;
+}
+
+static void *lock_thread(void *arg)
+{
+	struct work_moment from;
+
+	pthread_barrier_wait(&holder_has_it);
+	work_set_comm("p-lock");
+	from = work_moment();
+	parts_lock();
+	say_parts("p-lock", from, 0);
+	return arg;
+}
+
+static void *hold_thread(void *arg)
+{
+	work_set_comm("p-holder");
+	parts_hold();
+	return arg;
+}
+
+static void *rival_thread(void *name)
+{
+	struct work_moment from;
+
+	work_pin(rivals_cpu);
+	work_set_comm(name);
+	from = work_moment();
+	parts_spin(part_ns / 2);
+	say_parts(name, from, 1);
+	return NULL;
+}
+
+static void *rename_thread(void *arg)
+{
+	struct work_moment from;
+
+	work_set_comm("p-before");
+	from = work_moment();
+	parts_spin(part_ns / 4);
+	say_parts("p-before", from, 1);
+	work_set_comm("p-after");
+	from = work_moment();
+	parts_spin(part_ns / 4);
+	say_parts("p-after", from, 1);
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	static void *(*const bodies[])(void *) = { hold_thread,	 lock_thread,  sleep_thread,
+						   rival_thread, rival_thread, spin_thread,
+						   rename_thread };
+	static const char *const names[] = { "", "", "", "p-rival-a", "p-rival-b", "", "" };
+	pthread_t threads[sizeof(bodies) / sizeof(bodies[0])];
+
+	part_ns = (uint64_t)work_number(argc, argv, 1, 500) * NS_PER_MS;
+	rivals_cpu = work_number(argc, argv, 2, -1);
+	pthread_barrier_init(&holder_has_it, NULL, 2);
+	work_wait_go();
+	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++)
+		pthread_create(&threads[i], NULL, bodies[i], (void *)names[i]);
+	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++)
+		pthread_join(threads[i], NULL);
+	work_wait_end();
+	return 0;
+}

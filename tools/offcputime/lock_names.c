@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Names of locks; see lock_names.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/container.h"
+#include "base/hash.h"
+#include "base/hashtable.h"
+#include "base/mem.h"
+#include "offcputime/lock_names.h"
+#include "process/processes.h"
+#include "symbols/variables.h"
+
+#define CONDITION_BYTES 48 /* sizeof(pthread_cond_t) */
+
+/* An address that leads to a lock. */
+struct known {
+	struct hashlink link;
+	pid_t pid; /* 0: in the kernel */
+	uint32_t generation;
+	uint64_t addr;
+	bool is_private;
+	struct lock_name *lock;
+};
+
+/* A lock in a file that processes share; or another one, which is found by its address only. */
+struct owned {
+	struct hashlink link;
+	struct lock_name name;
+	dev_t dev;
+	ino_t ino;
+};
+
+struct lock_names {
+	struct processes *processes;
+	struct hashtable known, owned;
+
+	/* The mappings of the process that was asked about last. */
+	struct mappings mappings;
+	pid_t mapped_pid;
+	uint32_t mapped_generation;
+};
+
+struct lock_names *lock_names_new(struct processes *processes)
+{
+	struct lock_names *names = mem_zalloc(1, sizeof(*names));
+
+	names->processes = processes;
+	return names;
+}
+
+static void free_known(struct hashlink *link, void *arg)
+{
+	(void)arg;
+	free(container_of(link, struct known, link));
+}
+
+static void free_owned(struct hashlink *link, void *arg)
+{
+	struct owned *owned = container_of(link, struct owned, link);
+
+	(void)arg;
+	free(owned->name.module);
+	free(owned->name.symbol);
+	free(owned->name.mapping);
+	free(owned->name.function);
+	free(owned);
+}
+
+static void forget_all(struct lock_names *names)
+{
+	hashtable_free(&names->known, free_known, NULL);
+	hashtable_free(&names->owned, free_owned, NULL);
+	names->known = names->owned = (struct hashtable){ NULL };
+}
+
+void lock_names_forget(struct lock_names *names, size_t max)
+{
+	if (names->known.count > max)
+		forget_all(names);
+}
+
+void lock_names_free(struct lock_names *names)
+{
+	if (!names)
+		return;
+	forget_all(names);
+	mappings_free(&names->mappings);
+	free(names);
+}
+
+/* ---- what an address is ---- */
+
+static void take_variable(struct lock_name *name, const struct variable *variable)
+{
+	name->module = mem_strdup(variable->file->name);
+	name->symbol = variable->symbol ? mem_strdup(variable->symbol) : NULL;
+	name->vaddr = variable->vaddr;
+	name->start = variable->start;
+	name->bytes = variable->bytes;
+}
+
+static bool find_variable(struct lock_names *names, struct lock_name *name, uint32_t generation)
+{
+	struct maps *maps = processes_look(names->processes, name->pid, generation, clock_now_ns());
+	struct variable variable;
+	bool found = maps && variables_find(maps, name->pid, name->addr, &variable);
+
+	if (found)
+		take_variable(name, &variable);
+	maps_release(maps);
+	return found;
+}
+
+static const struct mapping *find_read(const struct lock_names *names, const struct known *known)
+{
+	if (names->mapped_pid != known->pid || names->mapped_generation != known->generation)
+		return NULL;
+	return mappings_find(&names->mappings, known->addr);
+}
+
+/* Memory that comes and goes has the same kind of owner again, mostly. */
+static const struct mapping *find_mapping(struct lock_names *names, const struct known *known)
+{
+	const struct mapping *found = find_read(names, known);
+
+	if (found)
+		return found;
+	mappings_free(&names->mappings);
+	names->mapped_pid = mappings_read_all(&names->mappings, known->pid) ? 0 : known->pid;
+	names->mapped_generation = known->generation;
+	return find_read(names, known);
+}
+
+static void take_mapping(struct lock_name *name, const struct mapping *m)
+{
+	name->mapping = mem_strdup(*m->path ? m->path : "[anon]");
+	name->offset = m->ino ? m->offset + (name->addr - m->start) : 0;
+}
+
+static struct owned *find_shared(const struct lock_names *names, const struct owned *wanted,
+				 uint64_t hash)
+{
+	struct hashlink *link = hashtable_first(&names->owned, hash);
+
+	for (; link; link = hashtable_next(link)) {
+		struct owned *owned = container_of(link, struct owned, link);
+
+		if (owned->ino && owned->ino == wanted->ino && owned->dev == wanted->dev &&
+		    owned->name.offset == wanted->name.offset)
+			return owned;
+	}
+	return NULL;
+}
+
+/* Takes over the texts. */
+static struct lock_name *keep(struct lock_names *names, const struct owned *owned)
+{
+	uint64_t hash = hash_add(hash_add(hash_add(0, owned->ino), owned->dev), owned->name.offset);
+	struct owned *kept = owned->ino ? find_shared(names, owned, hash) : NULL;
+
+	if (kept) {
+		free(owned->name.mapping);
+		return &kept->name;
+	}
+	kept = mem_zalloc(1, sizeof(*kept));
+	*kept = *owned;
+	hashtable_add(&names->owned, &kept->link, hash);
+	return &kept->name;
+}
+
+static struct lock_name *identify(struct lock_names *names, const struct known *known)
+{
+	struct owned owned = { .name = { .addr = known->addr, .pid = known->pid } };
+	const struct mapping *m;
+
+	if (find_variable(names, &owned.name, known->generation))
+		return keep(names, &owned);
+	m = find_mapping(names, known);
+	if (m)
+		take_mapping(&owned.name, m);
+	if (m && m->is_shared && m->ino && !known->is_private) {
+		owned.dev = m->dev;
+		owned.ino = m->ino;
+		owned.name.pid = 0;
+	}
+	return keep(names, &owned);
+}
+
+/* ---- all that are known ---- */
+
+static uint64_t hash_known(const struct known *known)
+{
+	uint64_t hash = hash_add(hash_add(0, known->addr), (uint64_t)known->pid);
+
+	return hash_add(hash, (uint64_t)known->generation << 1 | known->is_private);
+}
+
+static struct known *find_known(const struct lock_names *names, const struct known *wanted,
+				uint64_t hash)
+{
+	struct hashlink *link = hashtable_first(&names->known, hash);
+
+	for (; link; link = hashtable_next(link)) {
+		struct known *known = container_of(link, struct known, link);
+
+		if (known->addr == wanted->addr && known->pid == wanted->pid &&
+		    known->generation == wanted->generation &&
+		    known->is_private == wanted->is_private)
+			return known;
+	}
+	return NULL;
+}
+
+static struct lock_name *add_known(struct lock_names *names, const struct known *wanted,
+				   struct lock_name *lock, uint64_t hash)
+{
+	struct known *known = mem_zalloc(1, sizeof(*known));
+
+	*known = *wanted;
+	known->lock = lock;
+	hashtable_add(&names->known, &known->link, hash);
+	return lock;
+}
+
+const struct lock_name *lock_names_find(struct lock_names *names, pid_t pid, uint32_t generation,
+					uint64_t addr, bool is_private)
+{
+	struct known wanted = {
+		.pid = pid, .generation = generation, .addr = addr, .is_private = is_private
+	};
+	uint64_t hash = hash_known(&wanted);
+	struct known *known = find_known(names, &wanted, hash);
+
+	return known ? known->lock : add_known(names, &wanted, identify(names, &wanted), hash);
+}
+
+struct lock_name *lock_names_find_kernels(struct lock_names *names, uint64_t addr)
+{
+	struct owned owned = { .name = { .addr = addr, .is_kernels = true } };
+	struct known wanted = { .addr = addr };
+	uint64_t hash = hash_known(&wanted);
+	struct known *known = find_known(names, &wanted, hash);
+
+	return known ? known->lock : add_known(names, &wanted, keep(names, &owned), hash);
+}
+
+/* ---- texts ---- */
+
+/* A condition of the C library is one variable; where in it its waiters wait is its own affair. */
+static uint64_t shown_offset(const struct lock_name *lock, bool is_condition)
+{
+	return is_condition && lock->bytes == CONDITION_BYTES ? 0 : lock->vaddr - lock->start;
+}
+
+static char *with_offset(const char *before, const char *name, uint64_t offset, const char *after)
+{
+	return offset ? mem_printf("%s%s+0x%llx%s", before, name, (unsigned long long)offset, after)
+		      : mem_printf("%s%s%s", before, name, after);
+}
+
+static char *variable_text(const struct lock_name *lock, bool is_condition)
+{
+	char *before, *text;
+
+	if (!lock->symbol)
+		return with_offset("[", lock->module, lock->vaddr, "]");
+	before = mem_printf("%s:", lock->module);
+	text = with_offset(before, lock->symbol, shown_offset(lock, is_condition), "");
+	free(before);
+	return text;
+}
+
+static char *with_address(const struct lock_name *lock, const char *name)
+{
+	return mem_printf("%s%s0x%llx", name, *name ? " " : "", (unsigned long long)lock->addr);
+}
+
+static char *kernel_text(const struct lock_name *lock, bool with_addr)
+{
+	if (lock->symbol)
+		return with_offset("", lock->symbol, lock->vaddr - lock->start, "");
+	if (!lock->function)
+		return with_address(lock, "");
+	return with_addr
+		       ? mem_printf("in %s 0x%llx", lock->function, (unsigned long long)lock->addr)
+		       : mem_printf("in %s", lock->function);
+}
+
+static char *make_text(const struct lock_name *lock, bool is_condition, bool with_addr)
+{
+	if (lock->is_kernels)
+		return kernel_text(lock, with_addr);
+	if (lock->module)
+		return variable_text(lock, is_condition);
+	if (!lock->mapping)
+		return with_address(lock, "");
+	return lock->mapping[0] == '/' ? with_offset("", lock->mapping, lock->offset, "")
+				       : with_address(lock, lock->mapping);
+}
+
+char *lock_name_text(const struct lock_name *lock, bool is_condition)
+{
+	return make_text(lock, is_condition, true);
+}
+
+char *lock_name_mark(const struct lock_name *lock, bool is_condition)
+{
+	return make_text(lock, is_condition, false);
+}

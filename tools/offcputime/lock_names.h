@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What locks are: a variable of a program, a place in a file that processes share, or just an
+ * address. Found out when a lock is first heard of, since its process may be gone when the report
+ * is made.
+ */
+#ifndef LOCK_NAMES_H
+#define LOCK_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct processes;
+struct lock_names;
+
+struct lock_name {
+	uint64_t addr; /* in the first process that was seen to wait for it, or in the kernel */
+	pid_t pid;     /* the only process that has it; 0: several may, or it is the kernel's */
+	bool is_kernels;
+
+	/* Of a program's variable: its file's name, and the symbol if there is one. */
+	char *module, *symbol;
+	uint64_t vaddr;	       /* in the file, as ELF counts */
+	uint64_t start, bytes; /* of the symbol */
+
+	/* Else the mapping that it is in: a file's path, "[heap]", "[anon]"; NULL: not known. */
+	char *mapping;
+	uint64_t offset; /* in the file; 0: it is none */
+
+	/* Of the kernel: its symbol, or else the function that waited for it. */
+	char *function;
+};
+
+/* The processes stay the caller's, and outlive this. */
+struct lock_names *lock_names_new(struct processes *processes);
+void lock_names_free(struct lock_names *names);
+
+/* Forgets all, if they are more than that. */
+void lock_names_forget(struct lock_names *names, size_t max);
+
+/*
+ * The lock at an address of a process, after so many execs; the same for all who share it, unless
+ * is_private. Valid until lock_names_forget() or lock_names_free().
+ */
+const struct lock_name *lock_names_find(struct lock_names *names, pid_t pid, uint32_t generation,
+					uint64_t addr, bool is_private);
+
+/* One of the kernel; its symbol and function are the caller's to set. */
+struct lock_name *lock_names_find_kernels(struct lock_names *names, uint64_t addr);
+
+/*
+ * For people: "locks:table", "locks:table+0x28", "[libfoo.so+0x1234]", "/dev/shm/x+0x40",
+ * "[heap] 0x55d0c0a012a0", "0x7f120000a010", "in pipe_write 0xffff888104a3c000". is_condition: the
+ * variable is one, of which the waiters wait by a part. Freed with free().
+ */
+char *lock_name_text(const struct lock_name *lock, bool is_condition);
+
+/* The same to sum by: of the kernel's, what has a function has no address. Freed with free(). */
+char *lock_name_mark(const struct lock_name *lock, bool is_condition);
+
+#endif

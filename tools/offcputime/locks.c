@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Waits by lock; see locks.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "abi/locks.h"
+#include "abi/waits.h"
+#include "base/array.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "modules/kernelnames.h"
+#include "offcputime/lock_kinds.h"
+#include "offcputime/lock_names.h"
+#include "offcputime/lock_table.h"
+#include "offcputime/locks.h"
+#include "output/quantity.h"
+#include "run/bpfmap.h"
+#include "run/features.h"
+#include "run/loss.h"
+#include "run/ringbuf.h"
+#include "stacks/stacks.h"
+#include "stacks/waits.h"
+#include "symbols/ksyms.h"
+
+#define MANY_NAMES 65536 /* some 200 bytes each */
+
+struct counted {
+	struct lock_key key;
+	struct lock_sum sum;
+};
+
+/* What a report is made of. */
+struct counted_list {
+	struct counted *items;
+	size_t count, cap;
+};
+
+struct locks {
+	bool is_wanted;
+	bool has_kernels;
+	struct map_pair tables;
+	struct ringbuf *news;
+	struct lock_names *names;
+	struct lock_table *table; /* of the report being made */
+};
+
+static const struct locks defaults = {
+	.tables = { .slot = "lock_tables", .first = "lock_table" },
+};
+
+static const struct opt lock_opts[] = {
+	{ 0, "locks", NULL, OPT_FLAG(struct locks, is_wanted),
+	  "waits for locks only, by lock, with who released it; --waker shows where", "top" },
+	{},
+};
+
+static struct locks *locks_of(const struct run *run)
+{
+	return run_state(run, &locks_module);
+}
+
+bool locks_are_wanted(const struct run *run)
+{
+	return locks_of(run)->is_wanted;
+}
+
+uint32_t locks_states(const struct run *run, uint32_t letters)
+{
+	return locks_are_wanted(run) ? 1U << STATE_INTERRUPTIBLE : letters;
+}
+
+/* ---- before load ---- */
+
+/* They choose among waits by what a lock's waits have in common, or show something else. */
+static int check_locks(struct run *run)
+{
+	static const char *const others[] = { "state", "blocked", "runnable", "no-idle" };
+
+	if (!locks_are_wanted(run))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (run_given(run, others[i]))
+			return msg_error("--locks and --%s exclude each other", others[i]);
+	if (run->is_metrics)
+		return msg_error("--locks has no metrics: use another --format than prometheus");
+	return 0;
+}
+
+static int leave_out_locks(struct run *run)
+{
+	waits_leave_out_locks(run);
+	return 0;
+}
+
+static void find_kernels(struct run *run, struct locks *locks)
+{
+	int err = features_tracepoint("contention_begin");
+
+	locks->has_kernels = !err;
+	if (!err)
+		return;
+	waits_leave_out_kernel_locks(run);
+	msg_warn("no locks of the kernel, only those of programs: Linux %s has no events of "
+		 "contention (5.19 and later have)",
+		 run->system.release);
+}
+
+static int configure_locks(struct run *run)
+{
+	struct locks *locks = locks_of(run);
+	struct lock_settings settings = { .wanted = true, .has_turns = run->interval_ns != 0 };
+
+	find_kernels(run, locks);
+	settings.kernel = locks->has_kernels;
+	map_pair_configure(run, &locks->tables, stacks_entries(run), settings.has_turns);
+	loss_name_option(run, "stack-storage-size");
+	return map_set_settings(run, ".rodata.locks", &settings, sizeof(settings));
+}
+
+/* ---- while tracing ---- */
+
+/*
+ * The C library has two words in a condition that waiters wait by, in turns. kind NULL: what it
+ * would be if it were one.
+ */
+static uint64_t base_of(uint64_t addr, const char *kind)
+{
+	return !kind || lock_kind_is_condition(kind) ? addr & ~7ULL : addr;
+}
+
+static int on_news(void *ctx, void *data, size_t size)
+{
+	const struct lock_news *news = data;
+	struct locks *locks = ctx;
+	pid_t pid = (pid_t)news->tgid;
+
+	if (size < sizeof(*news))
+		return 0;
+	lock_names_find(locks->names, pid, news->generation, news->addr, news->is_private);
+	lock_names_find(locks->names, pid, news->generation, base_of(news->addr, NULL),
+			news->is_private);
+	return 0;
+}
+
+static int start_locks(struct run *run)
+{
+	struct locks *locks = locks_of(run);
+
+	locks->names = lock_names_new(stacks_processes(run));
+	locks->news = ringbuf_watch(run, "lock_news", on_news, locks);
+	return locks->news ? 0 : -EIO;
+}
+
+static uint64_t count_skipped(const struct run *run)
+{
+	size_t n_cpus = (size_t)libbpf_num_possible_cpus();
+	struct lock_cpu *cpus = mem_zalloc(n_cpus, sizeof(*cpus));
+	uint32_t zero = 0;
+	uint64_t n = 0;
+
+	bpf_map_lookup_elem(bpf_map__fd(map_find(run, "lock_cpus")), &zero, cpus);
+	for (size_t i = 0; i < n_cpus; i++)
+		n += cpus[i].n_skipped;
+	free(cpus);
+	return n;
+}
+
+static void stop_locks(struct run *run)
+{
+	const struct locks *locks = locks_of(run);
+	uint64_t n = locks->news && locks->has_kernels ? count_skipped(run) : 0;
+	char text[QUANTITY_MAX];
+
+	if (n)
+		msg_info("%llu %s for locks of the kernel not counted: ended in the middle of "
+			 "counting others",
+			 (unsigned long long)n, quantity_unit(text, n, "waits"));
+}
+
+static void finish_locks(struct run *run)
+{
+	struct locks *locks = locks_of(run);
+
+	ringbuf_close(locks->news);
+	lock_table_free(locks->table);
+	lock_names_free(locks->names);
+}
+
+const struct module locks_module = {
+	.title = "locks",
+	.opts = lock_opts,
+	.state = DEFAULTS(defaults),
+	.check = check_locks,
+	.configure = configure_locks,
+	.leave_out = leave_out_locks,
+	.start = start_locks,
+	.stop = stop_locks,
+	.finish = finish_locks,
+};
+
+/* ---- names in the kernel ---- */
+
+static void name_symbol(struct lock_names *names, const struct ksyms *ksyms, uint64_t addr)
+{
+	struct lock_name *lock = lock_names_find_kernels(names, addr);
+	struct ksym sym;
+
+	if (lock->symbol || !ksyms_find(ksyms, addr, &sym))
+		return;
+	lock->symbol = mem_strdup(sym.name);
+	lock->start = sym.start;
+	lock->vaddr = addr;
+}
+
+/* Variables have names, other locks that of the function that waited first. */
+static void name_symbols(struct run *run, const struct counted_list *list)
+{
+	struct kernelnames *kernelnames = stacks_kernelnames(run);
+	uint64_t *addrs = mem_zalloc(list->count + 1, sizeof(*addrs));
+	struct ksyms *ksyms = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (lock_is_kernels(list->items[i].key.kind))
+			addrs[n++] = list->items[i].key.addr;
+	if (n && kernelnames)
+		ksyms = kernelnames_for(kernelnames, addrs, n);
+	for (size_t i = 0; ksyms && i < list->count; i++)
+		if (lock_is_kernels(list->items[i].key.kind))
+			name_symbol(locks_of(run)->names, ksyms, list->items[i].key.addr);
+	if (ksyms)
+		ksyms_free(ksyms);
+	free(addrs);
+}
+
+static const struct lock_name *find_kernels_lock(struct run *run, const struct lock_key *key)
+{
+	struct lock_name *lock = lock_names_find_kernels(locks_of(run)->names, key->addr);
+	size_t n;
+	const struct frame *const *frames = stacks_frames(run, key->stack.kernel_id, &n);
+	const char *function;
+
+	if (lock->symbol || lock->function || !frames)
+		return lock;
+	function = lock_kind_user(frames, n);
+	lock->function = function ? mem_strdup(function) : NULL;
+	return lock;
+}
+
+/* ---- the report ---- */
+
+struct reading {
+	struct run *run;
+	map_visit_fn *visit;
+	void *arg;
+};
+
+static void collect(const void *key, const void *sum, void *arg)
+{
+	struct counted_list *list = arg;
+	struct counted *counted;
+
+	list->items = mem_grow(list->items, list->count, &list->cap, sizeof(*list->items));
+	counted = &list->items[list->count++];
+	memcpy(&counted->key, key, sizeof(counted->key));
+	memcpy(&counted->sum, sum, sizeof(counted->sum));
+}
+
+static bool is_shown(const struct run *run, const struct lock_key *key)
+{
+	char comm[TASK_COMM_LEN + 1] = {};
+
+	memcpy(comm, key->stack.comm, TASK_COMM_LEN);
+	return !(key->stack.remark == (WAIT_AT_START | WAIT_AT_END) &&
+		 run_given(run, "without-throughout")) &&
+	       stacks_show(run, comm, key->stack.user_id);
+}
+
+static void hand_on(const struct reading *reading, const struct counted *counted,
+		    const struct lock_name *lock, const char *kind)
+{
+	char *name = lock_name_mark(lock, lock_kind_is_condition(kind));
+	char *mark = mem_printf("[%s %s]", kind, name);
+	struct stacks_value value = {
+		.value = counted->sum.total_ns,
+		.columns = { counted->sum.runnable_ns, counted->sum.count },
+		.group = mark,
+	};
+
+	reading->visit(&counted->key.stack, &value, reading->arg);
+	free(mark);
+	free(name);
+}
+
+static void report_one(const struct reading *reading, const struct counted *counted)
+{
+	struct locks *locks = locks_of(reading->run);
+	const struct lock_key *key = &counted->key;
+	const struct lock_name *lock;
+	size_t n = 0;
+	const struct frame *const *frames = stacks_frames(reading->run, key->stack.user_id, &n);
+	const char *kind = lock_kind_name(key->kind, frames, frames ? n : 0);
+
+	lock = lock_is_kernels(key->kind)
+		       ? find_kernels_lock(reading->run, key)
+		       : lock_names_find(locks->names, (pid_t)key->stack.tgid, key->generation,
+					 base_of(key->addr, kind), key->is_private);
+	if (is_shown(reading->run, key))
+		lock_table_add(locks->table, lock, kind, key, &counted->sum);
+	hand_on(reading, counted, lock, kind);
+}
+
+/* What is new is read first, while its processes are still there. */
+static int read_locks(struct run *run, map_visit_fn *visit, void *arg)
+{
+	struct reading reading = { run, visit, arg };
+	struct locks *locks = locks_of(run);
+	struct counted_list list = {};
+	int err = map_pair_read(run, &locks->tables, collect, &list);
+
+	lock_table_free(locks->table);
+	locks->table = lock_table_new();
+	lock_names_forget(locks->names, MANY_NAMES);
+	ringbuf_read(locks->news);
+	name_symbols(run, &list);
+	for (size_t i = 0; !err && i < list.count; i++)
+		report_one(&reading, &list.items[i]);
+	free(list.items);
+	return err;
+}
+
+static size_t append_frames(struct run *run, uint64_t id, const struct frame **frames, size_t n,
+			    size_t max)
+{
+	size_t n_more;
+	const struct frame *const *more = stacks_frames(run, id, &n_more);
+
+	for (size_t i = 0; more && i < n_more && n < max; i++)
+		frames[n++] = more[i];
+	return n;
+}
+
+/* Where a program has released its lock, the way through the kernel says nothing. */
+static size_t waker_stack(const struct lock_name *lock, uint64_t waker_id,
+			  const struct frame **frames, size_t max, void *arg)
+{
+	const uint64_t *words = stacks_waker(arg, waker_id);
+	size_t n = words ? append_frames(arg, words[0], frames, 0, max) : 0;
+
+	if (words && (!n || lock->is_kernels))
+		n = append_frames(arg, words[1], frames, n, max);
+	return n;
+}
+
+static struct lock_style style_of(struct run *run)
+{
+	return (struct lock_style){ run_given(run, "waker") ? waker_stack : NULL, run };
+}
+
+static void write_text(struct run *run)
+{
+	struct lock_style style = style_of(run);
+
+	lock_table_print(run->out, locks_of(run)->table, &style);
+}
+
+static void append_json(struct run *run)
+{
+	struct lock_style style = style_of(run);
+
+	lock_table_print_json(run->out, locks_of(run)->table, &style);
+}
+
+const struct stacks_source locks_source = {
+	.read = read_locks,
+	.write_text = write_text,
+	.append_json = append_json,
+	.is_wanted = locks_are_wanted,
+	.adds_up = true,
+};

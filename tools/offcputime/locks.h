@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * offcputime --locks: waits by lock in place of all waits. Locks of programs are seen by their
+ * futexes, locks of the kernel by its events of contention, where it has them.
+ */
+#ifndef LOCKS_H
+#define LOCKS_H
+
+#include "run/run.h"
+#include "stacks/stacks_spec.h"
+
+/* Has to stand behind stacks_module. */
+extern const struct module locks_module;
+
+/* The waits as stacks, each with its lock at the root, and as a table. */
+extern const struct stacks_source locks_source;
+
+/* Whether --locks was given. */
+bool locks_are_wanted(const struct run *run);
+
+/*
+ * Waits in which states are looked at (struct wait_states, letters), given those that were asked
+ * for: threads sleep interruptibly where they wait for locks of programs.
+ */
+uint32_t locks_states(const struct run *run, uint32_t letters);
+
+#endif

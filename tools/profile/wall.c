@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* All of the threads' time; see wall.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "abi/waits.h"
+#include "base/array.h"
+#include "base/msg.h"
+#include "modules/sampler.h"
+#include "output/quantity.h"
+#include "profile/wall.h"
+#include "stacks/stacks.h"
+#include "stacks/waits.h"
+
+const char *const wall_remarks[WALL_KINDS] = {
+	[WALL_ON_CPU] = "on cpu",
+	[WALL_BLOCKED] = "blocked",
+	[WALL_RUNNABLE] = "runnable",
+};
+
+struct wall {
+	bool is_asked_for, waker, no_idle;
+
+	/* Of all reports. */
+	uint64_t kinds_ns[WALL_KINDS];
+	uint64_t n_samples, sampled; /* what they stand for: ns or cycles */
+};
+
+static const struct wall defaults;
+
+static const struct opt wall_opts[] = {
+	{ 0, "wall", NULL, OPT_FLAG(struct wall, is_asked_for),
+	  "all of the threads' time: [on cpu], [blocked], [runnable]" },
+	{ 0, "waker", NULL, OPT_FLAG(struct wall, waker),
+	  "... with the stack of who woke the thread up" },
+	{ 0, "no-idle", NULL, OPT_FLAG(struct wall, no_idle),
+	  "... pools and event loops at rest as [idle], whatever their stacks",
+	  "kernel-stacks-only" },
+	{},
+};
+
+static struct wall *wall_of(const struct run *run)
+{
+	return run_state(run, &wall_module);
+}
+
+bool wall_is_asked_for(const struct run *run)
+{
+	return wall_of(run)->is_asked_for;
+}
+
+bool wall_needs_kernel(const struct run *run)
+{
+	return wall_of(run)->waker;
+}
+
+bool wall_folds_idle(const struct run *run)
+{
+	return wall_of(run)->no_idle;
+}
+
+/* ---- options ---- */
+
+static int check_others(const struct run *run)
+{
+	static const char *const others[] = { "cpu", "per-cpu", "all-cpus", "include-idle" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (run_given(run, others[i]))
+			return msg_error("--wall and --%s exclude each other: threads that wait "
+					 "have no CPU, and idle CPUs no thread",
+					 others[i]);
+	return 0;
+}
+
+static int check_wall(struct run *run)
+{
+	const struct wall *wall = wall_of(run);
+
+	if (wall->is_asked_for)
+		return check_others(run);
+	if (wall->waker || wall->no_idle)
+		return msg_error("--%s needs --wall", wall->waker ? "waker" : "no-idle");
+	return 0;
+}
+
+/* Samples are not what is reported, but only shares of it. */
+static int configure_wall(struct run *run)
+{
+	struct wait_settings settings = {
+		.max_ns = UINT64_MAX,
+		.states = UINT32_MAX,
+		.waker = wall_of(run)->waker,
+		.on_cpu = true,
+	};
+
+	run->period = NULL;
+	waits_leave_out_locks(run);
+	return waits_configure(run, &settings);
+}
+
+const struct module wall_module = {
+	.title = "wall time",
+	.opts = wall_opts,
+	.state = DEFAULTS(defaults),
+	.check = check_wall,
+	.configure = configure_wall,
+};
+
+/* ---- samples become time ---- */
+
+/*
+ * A report being prepared. An owner is whose time the report tells apart: threads of one process
+ * and name, or each thread. It knows how long it had a CPU (value), and for how long its samples
+ * stand (part), which are all scaled alike.
+ */
+struct preparation {
+	struct stack_sums owners;
+	struct stack_sum all; /* of all owners */
+	bool by_process;
+	struct stack_sums *reported;
+	struct wall *totals;
+};
+
+static struct stack_key owner_of(const struct preparation *p, const struct stack_key *key)
+{
+	struct stack_key owner = {
+		.cgroup_id = key->cgroup_id,
+		.tgid = p->by_process ? key->tgid : 0,
+		.tid = key->tid,
+	};
+
+	memcpy(owner.comm, key->comm, sizeof(owner.comm));
+	return owner;
+}
+
+static void add_to_owner(const void *key_data, const void *sum_data, void *arg)
+{
+	const struct stack_key *key = key_data;
+	const struct stack_sum *sum = sum_data;
+	struct preparation *p = arg;
+	struct stack_key owner = owner_of(p, key);
+	struct stack_sum more = {};
+
+	if (key->remark == RUN_TIME)
+		more.value = sum->value;
+	else if (key->remark == RUN_SAMPLED)
+		more.part = sum->value;
+	else
+		return;
+	stack_sums_add(&p->owners, &owner, &more);
+	p->all.value += more.value;
+	p->all.part += more.part;
+	p->totals->n_samples += key->remark == RUN_SAMPLED ? sum->part : 0;
+}
+
+static void report(struct preparation *p, const struct stack_key *from, enum wall_kind kind,
+		   uint64_t value)
+{
+	struct stack_sum sum = { .value = value };
+	struct stack_key key = *from;
+
+	if (!value)
+		return;
+	key.remark = (uint8_t)kind;
+	if (kind == WALL_RUNNABLE)
+		key.state = 'R';
+	stack_sums_add(p->reported, &key, &sum);
+	p->totals->kinds_ns[kind] += value;
+}
+
+static uint64_t scale(uint64_t value, const struct stack_sum *owner)
+{
+	double factor = owner->part ? (double)owner->value / (double)owner->part : 0;
+
+	return (uint64_t)((double)value * factor + 0.5);
+}
+
+/* A thread whose time isn't known, for want of its state, is scaled as all others are. */
+static void report_sum(const void *key_data, const void *sum_data, void *arg)
+{
+	const struct stack_key *key = key_data;
+	const struct stack_sum *sum = sum_data, *owner;
+	struct preparation *p = arg;
+	struct stack_key owner_key = owner_of(p, key);
+
+	if (key->remark != RUN_SAMPLED && key->remark != RUN_TIME) {
+		report(p, key, WALL_BLOCKED, sum->value - sum->part);
+		report(p, key, WALL_RUNNABLE, sum->part);
+		return;
+	}
+	owner = stack_sums_find(&p->owners, &owner_key);
+	if (key->remark == RUN_SAMPLED)
+		report(p, key, WALL_ON_CPU, scale(sum->value, owner->value ? owner : &p->all));
+	else if (!owner->part) /* no sample has met it: its time has no stack */
+		report(p, key, WALL_ON_CPU, sum->value);
+}
+
+void wall_prepare(struct run *run, const struct stack_sums *counted, bool by_process,
+		  struct stack_sums *reported)
+{
+	struct wall peek = {};
+	struct preparation p = {
+		.by_process = by_process,
+		.reported = reported,
+		.totals = run->is_peek ? &peek : wall_of(run),
+	};
+
+	stack_sums_visit(counted, add_to_owner, &p);
+	p.totals->sampled += p.all.part;
+	stack_sums_visit(counted, report_sum, &p);
+	stack_sums_clear(&p.owners);
+}
+
+/* ---- the end ---- */
+
+static void print_totals(const struct wall *wall)
+{
+	char on_cpu[QUANTITY_MAX], blocked[QUANTITY_MAX], runnable[QUANTITY_MAX];
+
+	msg_info("on cpu: %s, blocked: %s, runnable: %s",
+		 quantity_format(on_cpu, wall->kinds_ns[WALL_ON_CPU], "nanoseconds"),
+		 quantity_format(blocked, wall->kinds_ns[WALL_BLOCKED], "nanoseconds"),
+		 quantity_format(runnable, wall->kinds_ns[WALL_RUNNABLE], "nanoseconds"));
+}
+
+static void print_scaling(const struct run *run, const struct wall *wall)
+{
+	unsigned long long n = wall->n_samples;
+	char sampled[QUANTITY_MAX];
+
+	if (!n)
+		msg_info("no samples: the time on cpu has no stacks");
+	else if (sampler_is_by_time(run))
+		msg_info("%llu samples stand for %s: scaled by %.3f to the time on cpu", n,
+			 quantity_format(sampled, wall->sampled, "nanoseconds"),
+			 (double)wall->kinds_ns[WALL_ON_CPU] / (double)wall->sampled);
+	else
+		msg_info("%llu samples of cycles, scaled to the time on cpu", n);
+}
+
+int wall_report(struct run *run)
+{
+	int err = waits_end_window(run);
+
+	if (!err)
+		err = stacks_report(run);
+	if (!err && run->is_last) {
+		print_totals(wall_of(run));
+		print_scaling(run, wall_of(run));
+	}
+	return err;
+}

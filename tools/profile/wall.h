@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * profile --wall: all of the threads' time, on CPU and off it. Waits are exact, and so is a
+ * thread's time on CPU, by the scheduler's switches; samples say in which stacks that was.
+ */
+#ifndef WALL_H
+#define WALL_H
+
+#include "base/clock.h"
+#include "run/run.h"
+#include "stacks/stacks_spec.h"
+
+/* The options. Behind the module that samples. */
+extern const struct module wall_module;
+
+bool wall_is_asked_for(const struct run *run);
+
+/* What becomes of a stack's time: its remark. */
+enum wall_kind {
+	WALL_ON_CPU = 1,
+	WALL_BLOCKED,
+	WALL_RUNNABLE,
+	WALL_KINDS,
+};
+extern const char *const wall_remarks[WALL_KINDS];
+
+bool wall_needs_kernel(const struct run *run);
+bool wall_folds_idle(const struct run *run);
+stacks_prepare_fn wall_prepare;
+
+/* Members of the tool's struct stacks_spec. */
+#define WALL_STACKS                                                                               \
+	.raw_unit = "nanoseconds", .divisor = NS_PER_US, .type = "wall", .remarks = wall_remarks, \
+	.n_remarks = WALL_KINDS, .are_waits = true, .busy_remark = WALL_ON_CPU,                   \
+	.folds_idle = wall_folds_idle, .needs_kernel = wall_needs_kernel, .prepare = wall_prepare
+
+/* The tool's report(). */
+int wall_report(struct run *run);
+
+#endif
