@@ -91,6 +91,20 @@ static __always_inline __u64 task_last_arrival(struct task_struct *task)
 }
 
 /*
+ * When a task got the CPU that it is about to lose, or has lost since, by the clock of
+ * bpf_ktime_get_ns(), which says now_ns; 0: the scheduler doesn't tell.
+ */
+static __always_inline __u64 task_arrival_ns(struct task_struct *task, __u64 now_ns)
+{
+	__u64 arrival_ns = task_last_arrival(task), clock_ns;
+
+	if (!arrival_ns || !bpf_core_field_exists(task->se.cfs_rq))
+		return 0;
+	clock_ns = BPF_CORE_READ(task, se.cfs_rq, rq, clock);
+	return clock_ns < arrival_ns ? 0 : now_ns - (clock_ns - arrival_ns);
+}
+
+/*
  * How often the task got a CPU; 0 without CONFIG_SCHED_INFO, as in /proc/PID/schedstat.
  */
 static __always_inline __u64 task_arrivals(struct task_struct *task)

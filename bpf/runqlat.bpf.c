@@ -44,20 +44,6 @@ static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 		sums->has_quotas = 1;
 }
 
-static __always_inline void wait_begin(struct task_struct *task)
-{
-	struct task_state *state;
-
-	if (!filter_task(task))
-		return;
-	state = task_state_find(task);
-	if (!state)
-		return;
-	if (hist_by == BY_CAUSE)
-		throttle_begin(task, &state->throttle);
-	state->queued_ns = bpf_ktime_get_ns();
-}
-
 /* The innermost pid namespace that the task is in. */
 static __always_inline __u64 task_pidns(struct task_struct *task)
 {
@@ -101,6 +87,7 @@ static __always_inline void record_by_key(struct task_struct *task, struct task_
 		hist_record_by_key(delay_ns, task_cgroup(task), task);
 }
 
+/* prev is NULL where nobody knows who had the CPU before. */
 static __always_inline void report_slow(struct task_struct *task, struct task_struct *prev,
 					__u64 delay_ns)
 {
@@ -113,27 +100,63 @@ static __always_inline void report_slow(struct task_struct *task, struct task_st
 	slow->delay_ns = delay_ns;
 	slow->cpu = bpf_get_smp_processor_id();
 	slow->tid = task_tid(task);
-	slow->prev_tid = task_tid(prev);
+	slow->prev_tid = prev ? task_tid(prev) : 0;
 	task_comm(task, slow->comm);
-	task_comm(prev, slow->prev_comm);
+	slow->prev_comm[0] = '\0';
+	if (prev)
+		task_comm(prev, slow->prev_comm);
 	bpf_ringbuf_submit(slow, 0);
 }
 
-static __always_inline void wait_end(struct task_struct *task, struct task_struct *prev)
+static __always_inline void wait_count(struct task_struct *task, struct task_struct *prev,
+				       struct task_state *state, __u64 delay_ns)
 {
-	struct task_state *state = task_state_find(task);
-	__u64 delay_ns;
-
-	if (!state || !state->queued_ns)
-		return;
-	delay_ns = bpf_ktime_get_ns() - state->queued_ns;
-	state->queued_ns = 0;
 	if (slower_ns && delay_ns >= slower_ns)
 		report_slow(task, prev, delay_ns);
 	else if (!slower_ns && hist_by)
 		record_by_key(task, state, delay_ns);
 	else if (!slower_ns)
 		hist_record(delay_ns);
+}
+
+static __always_inline void wait_end(struct task_struct *task, struct task_struct *prev)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (!state || !state->queued_ns)
+		return;
+	wait_count(task, prev, state, bpf_ktime_get_ns() - state->queued_ns);
+	state->queued_ns = 0;
+}
+
+/* The wait's end had no event; see task_arrival_ns(). */
+static __noinline void wait_end_late(struct task_struct *task, struct task_state *state,
+				     __u64 now_ns)
+{
+	__u64 end_ns = task_arrival_ns(task, now_ns);
+
+	if (end_ns > state->queued_ns)
+		wait_count(task, NULL, state, end_ns - state->queued_ns);
+	else if (!end_ns)
+		loss_count(LOSS_NO_SWITCH, 0);
+}
+
+static __always_inline void wait_begin(struct task_struct *task)
+{
+	struct task_state *state;
+	__u64 now_ns;
+
+	if (!filter_task(task))
+		return;
+	state = task_state_find(task);
+	if (!state)
+		return;
+	now_ns = bpf_ktime_get_ns();
+	if (state->queued_ns)
+		wait_end_late(task, state, now_ns);
+	if (hist_by == BY_CAUSE)
+		throttle_begin(task, &state->throttle);
+	state->queued_ns = now_ns;
 }
 
 SEC("tp_btf/sched_wakeup")

@@ -38,6 +38,8 @@ int BPF_PROG(waits_rename, struct task_struct *task)
 
 	if (!state)
 		return 0;
+	if (state->off_ns && task_is_on_cpu(task))
+		switch_in_late(task, state);
 	now_ns = bpf_ktime_get_ns();
 	if (filter_task(task))
 		run_cut(task, state, now_ns);

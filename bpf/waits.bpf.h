@@ -162,6 +162,28 @@ static __always_inline void run_count(struct task_struct *task, struct task_stat
 	state->ran_ns = 0;
 }
 
+/*
+ * A task that is on its CPU still waits, as far as is known: that it got it had no event. (A kernel
+ * made for small virtual machines, 6.18, leaves out switches from the threads of their init, for
+ * ftrace, too.) When it was, the scheduler knows; the kernel's stack of the wait is gone.
+ */
+static __always_inline void switch_in_late(struct task_struct *task, struct task_state *state)
+{
+	__u64 in_ns = task_arrival_ns(task, bpf_ktime_get_ns());
+
+	if (!in_ns) {
+		loss_count(LOSS_NO_SWITCH, 0);
+	} else if (in_ns > state->off_ns) {
+		if (state->wake_ns > in_ns)
+			state->wake_ns = in_ns;
+		wait_count(task, state, in_ns, 0, KERNEL_STACK_NONE);
+		run_begin(state, in_ns);
+	} else {
+		run_begin(state, state->off_ns);
+	}
+	state->off_ns = 0;
+}
+
 /* Counts what a thread has run; if it goes on, then from now on. */
 static __always_inline void run_cut(struct task_struct *task, struct task_state *state,
 				    __u64 now_ns)
@@ -181,8 +203,11 @@ static __always_inline void task_end(struct task_struct *task)
 	if (!wait_settings.on_cpu || !filter_task(task))
 		return;
 	state = task_state_find(task);
-	if (state)
-		run_cut(task, state, bpf_ktime_get_ns());
+	if (!state)
+		return;
+	if (state->off_ns)
+		switch_in_late(task, state);
+	run_cut(task, state, bpf_ktime_get_ns());
 }
 
 static __always_inline __u64 last_switch_out(struct task_struct *task)
@@ -218,6 +243,8 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 	if (!state_is_wanted(preempt ? 0 : raw_state, index))
 		return 0;
 	state = task_state_find(task);
+	if (state && state->off_ns)
+		switch_in_late(task, state);
 	if (!state || !wait_is_wanted(task, state, true))
 		return 0;
 	state->waker_id = 0;

@@ -10,9 +10,8 @@
 #include "live.h"
 
 /*
- * A clock and a tool may differ by so much, in per mille: a few switches may be missing (see
- * MISSED_SWITCHES), each with some milliseconds. An emulated CPU stands still at times: if that is
- * in the middle of a switch, both tasks are charged with it, or none.
+ * A clock and a tool may differ by so much, in per mille. An emulated CPU stands still at times: if
+ * that is in the middle of a switch, both tasks are charged with it, or none.
  */
 static uint64_t tolerance(void)
 {

@@ -3,8 +3,9 @@
  * parts MS [CPU]: threads that each spend about so long in one way. "p-spin" spins, "p-sleep"
  * sleeps, "p-lock" waits for a lock that "p-holder" has, "p-rival-a" and "p-rival-b" compete for
  * one CPU, and "p-before" becomes "p-after" while it spins. Each says what it knows of its time:
- * all of it, and how much of that it was on a CPU, blocked and runnable; the rest of its life it is
- * "p-done". The main thread, "parts", waits for them.
+ * all of it, and how much of that it was on a CPU, blocked and runnable; how long it took at most
+ * to get and to lose its name; the rest of its life it is "p-done". The main thread, "parts", waits
+ * for them.
  */
 #include <pthread.h>
 
@@ -59,17 +60,37 @@ static void say(const char *name, const char *key, uint64_t value)
 	printf("@%s %s %llu\n", name, key, (unsigned long long)value);
 }
 
+/* A thread's time under one name. */
+struct part {
+	const char *name;
+	uint64_t naming_ns; /* before it */
+	struct work_moment from;
+};
+
+static struct part begin_part(const char *name)
+{
+	struct part part = { .name = name };
+	uint64_t before_ns = work_clock(CLOCK_MONOTONIC);
+
+	work_set_comm(name);
+	part.from = work_moment();
+	part.naming_ns = part.from.now_ns - before_ns;
+	return part;
+}
+
 /*
  * Who only spins is on a CPU whenever it isn't waiting for one, whatever takes the CPU away. Saying
  * so, and the thread's end, are under another name.
  */
-static void say_parts(const char *name, struct work_moment from, int only_spins)
+static void end_part(struct part part, int only_spins)
 {
-	struct work_moment to = work_moment();
+	struct work_moment from = part.from, to = work_moment();
 	uint64_t all_ns = to.now_ns - from.now_ns, runnable_ns = to.waited_ns - from.waited_ns;
 	uint64_t cpu_ns = only_spins ? all_ns - runnable_ns : to.cpu_ns - from.cpu_ns;
+	const char *name = part.name;
 
 	work_set_comm("p-done");
+	say(name, "naming_ns", part.naming_ns + work_clock(CLOCK_MONOTONIC) - to.now_ns);
 	say(name, "all_ns", all_ns);
 	say(name, "on_cpu_ns", cpu_ns);
 	say(name, "runnable_ns", runnable_ns);
@@ -78,35 +99,30 @@ static void say_parts(const char *name, struct work_moment from, int only_spins)
 
 static void *spin_thread(void *arg)
 {
-	struct work_moment from;
+	struct part part = begin_part("p-spin");
 
-	work_set_comm("p-spin");
-	from = work_moment();
 	parts_spin(part_ns);
-	say_parts("p-spin", from, 1);
+	end_part(part, 1);
 	return arg;
 }
 
 static void *sleep_thread(void *arg)
 {
-	struct work_moment from;
+	struct part part = begin_part("p-sleep");
 
-	work_set_comm("p-sleep");
-	from = work_moment();
 	parts_sleep();
-	say_parts("p-sleep", from, 0);
+	end_part(part, 0);
 	return arg;
 }
 
 static void *lock_thread(void *arg)
 {
-	struct work_moment from;
+	struct part part;
 
 	pthread_barrier_wait(&holder_has_it);
-	work_set_comm("p-lock");
-	from = work_moment();
+	part = begin_part("p-lock");
 	parts_lock();
-	say_parts("p-lock", from, 0);
+	end_part(part, 0);
 	return arg;
 }
 
@@ -119,28 +135,24 @@ static void *hold_thread(void *arg)
 
 static void *rival_thread(void *name)
 {
-	struct work_moment from;
+	struct part part;
 
 	work_pin(rivals_cpu);
-	work_set_comm(name);
-	from = work_moment();
+	part = begin_part(name);
 	parts_spin(part_ns / 2);
-	say_parts(name, from, 1);
+	end_part(part, 1);
 	return NULL;
 }
 
 static void *rename_thread(void *arg)
 {
-	struct work_moment from;
+	struct part part = begin_part("p-before");
 
-	work_set_comm("p-before");
-	from = work_moment();
 	parts_spin(part_ns / 4);
-	say_parts("p-before", from, 1);
-	work_set_comm("p-after");
-	from = work_moment();
+	end_part(part, 1);
+	part = begin_part("p-after");
 	parts_spin(part_ns / 4);
-	say_parts("p-after", from, 1);
+	end_part(part, 1);
 	return arg;
 }
 

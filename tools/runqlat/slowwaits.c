@@ -29,7 +29,9 @@ static void print_text(FILE *f, const struct runqlat_slow *slow)
 	fprintf(f, "%-8s %3u %-16s %7u %12llu %-16s %7u\n", clock_time_of_day(text), slow->cpu,
 		escape_string(comm, sizeof(comm), slow->comm, ""), slow->tid,
 		(unsigned long long)(slow->delay_ns / NS_PER_US),
-		escape_string(prev, sizeof(prev), slow->prev_comm, ""), slow->prev_tid);
+		*slow->prev_comm ? escape_string(prev, sizeof(prev), slow->prev_comm, "")
+				 : "[unknown]",
+		slow->prev_tid);
 }
 
 static void print_json(FILE *f, const struct runqlat_slow *slow)
