@@ -58,7 +58,7 @@ static __always_inline __u64 task_pidns(struct task_struct *task)
 static __always_inline void record_by_cause(struct task_struct *task, struct task_state *state,
 					    __u64 delay_ns)
 {
-	__u64 part_ns = throttle_end(task, &state->throttle, delay_ns);
+	__u64 part_ns = throttle_take(task, &state->throttle, delay_ns);
 	struct runqlat_throttled *sums;
 	__u32 zero = 0;
 

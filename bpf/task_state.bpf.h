@@ -67,16 +67,19 @@ static __always_inline struct task_state *task_state_find(struct task_struct *ta
 	return bpf_map_lookup_elem(&task_states_by_tid, &tid);
 }
 
+/* Not on the stack, which has 512 bytes. */
+static const struct task_state task_state_fresh;
+
 static __always_inline struct task_state *task_state_create(struct task_struct *task)
 {
-	struct task_state *state, fresh = {};
+	struct task_state *state;
 	__u32 tid = TASK_READ(task, pid);
 
 	if (has_task_storage) {
 		state = bpf_task_storage_get(&task_states, task, NULL,
 					     BPF_LOCAL_STORAGE_GET_F_CREATE);
 	} else {
-		bpf_map_update_elem(&task_states_by_tid, &tid, &fresh, BPF_NOEXIST);
+		bpf_map_update_elem(&task_states_by_tid, &tid, &task_state_fresh, BPF_NOEXIST);
 		state = bpf_map_lookup_elem(&task_states_by_tid, &tid);
 	}
 	if (!state)

@@ -26,6 +26,7 @@ struct throttle_mark {
 	__u64 queue;	 /* the address of the run queue that it is in; 0: no quota holds for it */
 	__u64 before_ns; /* how long that one had been throttled by then */
 	__u64 part_ns;	 /* what is known of the part: in queues that it was in before */
+	__u64 lag_ns;	 /* of the queue's clock, which stands still while its CPU is idle */
 };
 
 /* False without CONFIG_CFS_BANDWIDTH. */
@@ -49,40 +50,41 @@ static __always_inline __u64 throttle_sum(__u64 sum_ns, bool is_throttled, __u64
 	return is_throttled && now_ns > since_ns ? sum_ns + (now_ns - since_ns) : sum_ns;
 }
 
-/* Before 5.19 (commit 64eaf50731ac) by the clock of tasks, then by that of their load. */
-static __always_inline __u64 throttle_queue_ns_by_load(struct cfs_rq *queue, const bool is_typed)
+/*
+ * The clock that the sums go by. Before 5.19 (commit 64eaf50731ac) it is that of tasks, then that
+ * of their load; throttled_clock_self came with 6.6 (commit 677ea015f231).
+ */
+static __always_inline __u64 throttle_clock(struct cfs_rq *queue, const bool is_typed)
+{
+	struct cfs_rq___before5_19 *old = (void *)queue;
+	struct rq *rq = THROTTLE_READ(queue, rq);
+
+	if (bpf_core_field_exists(queue->throttled_clock_self))
+		return THROTTLE_READ(rq, clock);
+	if (bpf_core_field_exists(old->throttled_clock_task))
+		return THROTTLE_READ(rq, clock_task);
+	return THROTTLE_READ(rq, clock_pelt) - THROTTLE_READ(rq, lost_idle_time);
+}
+
+/* For how long the queue has been throttled in its life, if it is now_ns by its clock. */
+static __always_inline __u64 throttle_queue_ns(struct cfs_rq *queue, __u64 now_ns,
+					       const bool is_typed)
 {
 	struct cfs_rq___before5_19 *old = (void *)queue;
 	struct cfs_rq___since5_19 *new = (void *)queue;
-	struct rq *rq = THROTTLE_READ(queue, rq);
 	bool is_throttled = THROTTLE_READ(queue, throttle_count) > 0;
+	__u64 since_ns;
 
+	if (bpf_core_field_exists(queue->throttled_clock_self)) {
+		since_ns = THROTTLE_READ(queue, throttled_clock_self);
+		return throttle_sum(THROTTLE_READ(queue, throttled_clock_self_time), since_ns,
+				    now_ns, since_ns);
+	}
 	if (bpf_core_field_exists(old->throttled_clock_task))
 		return throttle_sum(THROTTLE_READ(old, throttled_clock_task_time), is_throttled,
-				    THROTTLE_READ(rq, clock_task),
-				    THROTTLE_READ(old, throttled_clock_task));
-	return throttle_sum(THROTTLE_READ(new, throttled_clock_pelt_time), is_throttled,
-			    THROTTLE_READ(rq, clock_pelt) - THROTTLE_READ(rq, lost_idle_time),
+				    now_ns, THROTTLE_READ(old, throttled_clock_task));
+	return throttle_sum(THROTTLE_READ(new, throttled_clock_pelt_time), is_throttled, now_ns,
 			    THROTTLE_READ(new, throttled_clock_pelt));
-}
-
-/*
- * For how long the queue has been throttled in its life. throttled_clock_self came with 6.6 (commit
- * 677ea015f231).
- */
-static __always_inline __u64 throttle_queue_ns(struct cfs_rq *queue, const bool is_typed)
-{
-	__u64 sum_ns, since_ns;
-	struct rq *rq;
-
-	if (!bpf_core_field_exists(queue->throttled_clock_self))
-		return throttle_queue_ns_by_load(queue, is_typed);
-	sum_ns = THROTTLE_READ(queue, throttled_clock_self_time);
-	since_ns = THROTTLE_READ(queue, throttled_clock_self);
-	if (!since_ns)
-		return sum_ns;
-	rq = THROTTLE_READ(queue, rq);
-	return throttle_sum(sum_ns, true, THROTTLE_READ(rq, clock), since_ns);
 }
 
 /* A quota may hold the task back in the wait that begins now. */
@@ -99,31 +101,35 @@ static __always_inline bool throttle_can_hold(struct task_struct *task)
 static __always_inline void throttle_begin(struct task_struct *task, struct throttle_mark *mark)
 {
 	struct cfs_rq *queue;
+	__u64 clock_ns;
 
 	mark->queue = 0;
 	mark->part_ns = 0;
 	if (!throttle_exists() || !throttle_can_hold(task))
 		return;
 	queue = task->se.cfs_rq;
+	clock_ns = throttle_clock(queue, true);
 	mark->queue = (__u64)queue;
-	mark->before_ns = throttle_queue_ns(queue, true);
+	mark->before_ns = throttle_queue_ns(queue, clock_ns, true);
+	mark->lag_ns = bpf_ktime_get_ns() - clock_ns;
 }
 
-/* Adds what the queue that the task is in, or is about to leave, has to do with it. */
-static __always_inline void throttle_settle(struct task_struct *task, struct throttle_mark *mark)
+/* Adds what the queue that the task is in has to do with it, until now. */
+static __always_inline void throttle_add(struct task_struct *task, struct throttle_mark *mark)
 {
 	struct cfs_rq *queue;
-	__u64 now_ns;
+	__u64 ns;
 
 	if (!throttle_exists() || !mark->queue)
 		return;
 	queue = task->se.cfs_rq;
 	if ((__u64)queue != mark->queue) /* it was put into another group */
 		return;
-	now_ns = throttle_queue_ns(queue, true);
-	if (now_ns > mark->before_ns)
-		mark->part_ns += now_ns - mark->before_ns;
-	mark->queue = 0;
+	ns = throttle_queue_ns(queue, bpf_ktime_get_ns() - mark->lag_ns, true);
+	if (ns <= mark->before_ns)
+		return;
+	mark->part_ns += ns - mark->before_ns;
+	mark->before_ns = ns;
 }
 
 /*
@@ -135,26 +141,37 @@ static __always_inline void throttle_move(struct task_struct *task, struct throt
 {
 	struct task_group___before6_18 *group;
 	struct cfs_rq **queues, *queue = NULL;
+	__u64 clock_ns;
 
 	if (!throttle_exists() || !mark->queue)
 		return;
-	throttle_settle(task, mark);
+	throttle_add(task, mark);
+	mark->queue = 0;
 	if (throttle_is_by_task())
 		return;
 	group = (void *)task->sched_task_group;
 	queues = group->cfs_rq;
 	if (bpf_probe_read_kernel(&queue, sizeof(queue), &queues[cpu]))
 		return;
+	clock_ns = throttle_clock(queue, false);
 	mark->queue = (__u64)queue;
-	mark->before_ns = throttle_queue_ns(queue, false);
+	mark->before_ns = throttle_queue_ns(queue, clock_ns, false);
+	mark->lag_ns = bpf_ktime_get_ns() - clock_ns;
 }
 
-/* The wait ends, after wait_ns: the part that a quota caused; 0: none did. */
-static __always_inline __u64 throttle_end(struct task_struct *task, struct throttle_mark *mark,
-					  __u64 wait_ns)
+/*
+ * The wait ends, or is looked at while it goes on, after wait_ns: the part that a quota caused, if
+ * that wasn't said before; 0: none did.
+ */
+static __always_inline __u64 throttle_take(struct task_struct *task, struct throttle_mark *mark,
+					   __u64 wait_ns)
 {
-	throttle_settle(task, mark);
-	return mark->part_ns < wait_ns ? mark->part_ns : wait_ns;
+	__u64 part_ns;
+
+	throttle_add(task, mark);
+	part_ns = mark->part_ns;
+	mark->part_ns = 0;
+	return part_ns < wait_ns ? part_ns : wait_ns;
 }
 
 #endif

@@ -18,6 +18,7 @@
 #include "futex.bpf.h"
 #include "kernel_walk.bpf.h"
 #include "stack.bpf.h"
+#include "throttle.bpf.h"
 #include "abi/waits.h"
 
 struct task_state {
@@ -31,6 +32,7 @@ struct task_state {
 	__u8 letter;	       /* its state, as ps shows it */
 	bool at_start;	       /* it was off CPU before tracing began */
 	struct lock_wait lock; /* --locks: what it waits for */
+	struct throttle_mark throttle;
 };
 
 #define TASK_STATE_HAS_END
@@ -96,12 +98,32 @@ enum kernel_stack {
 	KERNEL_STACK_OF_ANY,  /* which may get one at any moment */
 };
 
+/* The task waits for a CPU from now on. */
+static __always_inline void runnable_begin(struct task_struct *task, struct task_state *state)
+{
+	if (wait_settings.throttled)
+		throttle_begin(task, &state->throttle);
+}
+
+/* Counts the part of a wait that a quota caused, if there is one, and returns its time. */
+static __always_inline __u64 throttled_count(struct task_struct *task, struct task_state *state,
+					     struct stack_key *key, __u64 runnable_ns)
+{
+	__u64 ns = throttle_take(task, &state->throttle, runnable_ns);
+
+	if (ns) {
+		key->remark = WAIT_THROTTLED;
+		stack_count(key, ns, wait_settings.part == PART_ALL ? ns : 0);
+	}
+	return ns;
+}
+
 /* Counts a wait that ends now, or, with a remark, the part of it in this window. */
 static __always_inline void wait_count(struct task_struct *task, struct task_state *state,
 				       __u64 now_ns, __u8 remark, enum kernel_stack kernel_stack)
 {
 	struct stack_key key = {};
-	__u64 value_ns, runnable_ns;
+	__u64 value_ns, runnable_ns, throttled_ns;
 
 	value_ns = wait_value(state, now_ns, &runnable_ns);
 	if (!value_ns || value_ns < wait_settings.min_ns || value_ns > wait_settings.max_ns)
@@ -115,6 +137,13 @@ static __always_inline void wait_count(struct task_struct *task, struct task_sta
 							      : 0;
 	stack_key_owner(&key, task);
 	key.state = state->letter;
+	if (wait_settings.throttled && !lock_settings.wanted && runnable_ns) {
+		throttled_ns = throttled_count(task, state, &key, runnable_ns);
+		runnable_ns -= throttled_ns;
+		value_ns -= throttled_ns;
+		if (!value_ns)
+			return;
+	}
 	key.remark = remark | (state->at_start ? WAIT_AT_START : 0);
 	if (wait_settings.part != PART_ALL)
 		runnable_ns = 0;
@@ -255,6 +284,10 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 	run_end(task, state, now_ns);
 	state->switches = task_switches(task);
 	state->wake_ns = index ? 0 : now_ns;
+	state->throttle.queue = 0;
+	state->throttle.part_ns = 0;
+	if (!index)
+		runnable_begin(task, state);
 	barrier(); /* from here on waits_waking sees it */
 	state->off_ns = now_ns;
 	barrier();
@@ -349,6 +382,29 @@ int BPF_PROG(waits_wakeup_new, struct task_struct *task)
 	state->letter = state_letters[0];
 	state->off_ns = bpf_ktime_get_ns();
 	state->wake_ns = state->off_ns;
+	runnable_begin(task, state);
+	return 0;
+}
+
+/* With --throttled: a task that was woken up is in its run queue now. */
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(waits_wakeup, struct task_struct *task)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (state && state->off_ns && !state->throttle.queue)
+		runnable_begin(task, state);
+	return 0;
+}
+
+/* With --throttled: a task that waits for a CPU goes to another one. */
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(waits_migrate, struct task_struct *task, int cpu)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (state && state->off_ns)
+		throttle_move(task, &state->throttle, cpu);
 	return 0;
 }
 
@@ -380,8 +436,8 @@ static __always_inline void run_begin_at_start(struct task_struct *task, struct 
 }
 
 /* The wait of an off-CPU task counts from the window's start. */
-static __always_inline void visit_at_start(struct bpf_iter__task *ctx, struct task_struct *task,
-					   struct task_state *state)
+static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_struct *task,
+				      struct task_state *state)
 {
 	__u64 arrivals = task_arrivals(task); /* before the look whether it runs */
 	__u32 raw_state = task_raw_state(task), index = state_index(raw_state);
@@ -400,6 +456,8 @@ static __always_inline void visit_at_start(struct bpf_iter__task *ctx, struct ta
 	state->at_start = true;
 	state->user_id = 0;
 	state->wake_ns = index ? 0 : window.start_ns;
+	if (!index)
+		runnable_begin(task, state);
 	state->off_ns = window.start_ns;
 	if (task_is_kthread(task) || !stack_settings.user)
 		return;
@@ -411,7 +469,7 @@ static __always_inline void visit_at_start(struct bpf_iter__task *ctx, struct ta
  * A window ends: the wait of an off-CPU task is counted up to here; the rest belongs to the next
  * window. The kernel stack belongs to this wait only if the task hasn't run since.
  */
-static __always_inline void visit_at_end(struct task_struct *task, struct task_state *state)
+static __noinline void visit_at_end(struct task_struct *task, struct task_state *state)
 {
 	struct task_state wait = *state;
 
@@ -429,6 +487,8 @@ static __always_inline void visit_at_end(struct task_struct *task, struct task_s
 		   wait.switches == task_switches(task) && !task_is_on_cpu(task)
 			   ? KERNEL_STACK_OF_ANY
 			   : KERNEL_STACK_NONE);
+	if (wait.throttle.queue == state->throttle.queue)
+		state->throttle = wait.throttle;
 }
 
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
@@ -436,6 +496,8 @@ static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 {
 	if (task_is_idle(task))
 		return;
+	if (wait_settings.throttled && !throttle_exists())
+		window.lacks_quotas = 1;
 	if (window.end_ns)
 		visit_at_end(task, state);
 	else

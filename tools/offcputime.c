@@ -20,7 +20,8 @@
 #include "stacks/waits.h"
 
 struct options {
-	bool user_threads, kernel_threads, blocked, runnable, waker, without_throughout, no_idle;
+	bool user_threads, kernel_threads, blocked, runnable, waker, throttled, without_throughout,
+		no_idle;
 	uint64_t min_ns, max_ns;
 	struct wait_states states;
 };
@@ -45,6 +46,8 @@ static const struct opt opts[] = {
 	  "only the time from the wake-up on" },
 	{ 0, "waker", NULL, OPT_FLAG(struct options, waker),
 	  "with the stack of who woke the thread up" },
+	{ 0, "throttled", NULL, OPT_FLAG(struct options, throttled),
+	  "what CPU quotas cause of waits for a CPU as [throttled]", "blocked" },
 	{ 'x', "without-throughout", NULL, OPT_FLAG(struct options, without_throughout),
 	  "no waits that lasted all the time, only their sum" },
 	{ 0, "no-idle", NULL, OPT_FLAG(struct options, no_idle),
@@ -110,6 +113,7 @@ static int configure(struct run *run)
 		.states = locks_states(run, options->states.letters),
 		.state_mask = options->states.mask,
 		.waker = options->waker,
+		.throttled = options->throttled,
 		.part = options->blocked    ? PART_BLOCKED
 			: options->runnable ? PART_RUNNABLE
 					    : PART_ALL,

@@ -14,12 +14,13 @@
 
 /* A stack's remark: bits. */
 enum wait_remark {
-	WAIT_AT_START = 1, /* blocked when tracing began */
-	WAIT_AT_END = 2,   /* still blocked when it ended */
+	WAIT_AT_START = 1,  /* blocked when tracing began */
+	WAIT_AT_END = 2,    /* still blocked when it ended */
+	WAIT_THROTTLED = 4, /* what a CPU quota caused: only with wait_settings.throttled */
 
 	/* No waits, but what their threads do else: only with wait_settings.on_cpu. */
-	RUN_TIME = 4,	 /* the thread's time on CPU, without a stack */
-	RUN_SAMPLED = 8, /* where it was: value is what samples stand for, part is their number */
+	RUN_TIME = 8,	  /* the thread's time on CPU, without a stack */
+	RUN_SAMPLED = 16, /* where it was: value is what samples stand for, part is their number */
 };
 
 enum wait_part {
@@ -34,7 +35,8 @@ struct wait_settings {
 	__u32 states;	  /* bit i: waits in the state of letter i are wanted */
 	__u32 state_mask; /* and only those in one of these kernel states, unless 0 */
 	bool waker;
-	bool on_cpu; /* the time on CPU is counted too */
+	bool on_cpu;	/* the time on CPU is counted too */
+	bool throttled; /* what CPU quotas cause of waits for a CPU is counted apart */
 };
 
 /* Set by the loader before it runs the task iterator. */
@@ -42,6 +44,8 @@ struct wait_window {
 	__u64 start_ns;
 	__u64 end_ns;  /* 0: the window begins */
 	__u64 is_peek; /* only runs are cut, at end_ns: waits go on */
+
+	__u64 lacks_quotas; /* set by the iterator, with wait_settings.throttled: none here */
 };
 
 #endif

@@ -142,7 +142,10 @@ static char letter_of_mark(const char *name)
 	static const struct {
 		const char *name;
 		char letter;
-	} marks[] = { { "[on cpu]", 'c' }, { "[blocked]", 'o' }, { "[runnable]", 'q' } };
+	} marks[] = { { "[on cpu]", 'c' },
+		      { "[blocked]", 'o' },
+		      { "[runnable]", 'q' },
+		      { "[throttled]", 't' } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
 		if (!strcmp(marks[i].name, name))
@@ -428,7 +431,7 @@ static void print_shades(FILE *f)
 		{ 'u', 48, 88, 64 },  { 'k', 20, 86, 62 },  { 'i', 176, 50, 62 },
 		{ 'j', 105, 52, 62 }, { 'p', 205, 65, 68 }, { 'w', 268, 55, 74 },
 		{ 'm', 0, 0, 74 },    { 'c', 352, 78, 60 }, { 'o', 222, 42, 72 },
-		{ 'q', 130, 48, 52 },
+		{ 'q', 130, 48, 52 }, { 't', 312, 52, 60 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)

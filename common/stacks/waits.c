@@ -45,6 +45,10 @@ int waits_configure(const struct run *run, const struct wait_settings *settings)
 		program_leave_out(run, WAITS_SAMPLER);
 		program_leave_out(run, "waits_rename");
 	}
+	if (!settings->throttled) {
+		program_leave_out(run, "waits_wakeup");
+		program_leave_out(run, "waits_migrate");
+	}
 	return map_set_settings(run, ".rodata.waits", settings, sizeof(*settings));
 }
 
@@ -64,12 +68,28 @@ static void define_stack(const void *thread, void *arg)
 	stacks_define_thread(arg, thread);
 }
 
+static int check_quotas(const struct run *run)
+{
+	struct bpf_map *map = map_find(run, ".data.window");
+	struct wait_window window;
+	uint32_t zero = 0;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(map), &zero, &window))
+		return msg_errno(errno, "reading the window of time");
+	if (!window.lacks_quotas)
+		return 0;
+	msg_error("--throttled: this kernel has no CPU quotas (CONFIG_CFS_BANDWIDTH)");
+	return -ENOTSUP;
+}
+
 int waits_start(struct run *run)
 {
 	struct wait_window window = { .start_ns = run->start_ns };
 	int err = set_window(run, &window);
 
-	return err ? err : taskstate_visit(run, sizeof(struct unwind_thread), define_stack, run);
+	if (!err)
+		err = taskstate_visit(run, sizeof(struct unwind_thread), define_stack, run);
+	return err ? err : check_quotas(run);
 }
 
 int waits_end_window(struct run *run)

@@ -57,10 +57,9 @@ struct sums {
  * The kernel's sum lacks a wait that has not ended. It has the time for which a group is throttled
  * after its last thread has gone to sleep, or, before 6.6, for which no thread waits on a CPU.
  */
-static void check_throttled(const struct proc *tool, const struct sums *sums)
+static void check_throttled(const struct proc *tool, uint64_t ns, const struct sums *sums)
 {
-	uint64_t ns = throttled_ns(tool), low = sums->done_ns - sums->before_ns;
-	uint64_t high = sums->blocked_ns - sums->before_ns;
+	uint64_t low = sums->done_ns - sums->before_ns, high = sums->blocked_ns - sums->before_ns;
 
 	CHECK_STATUS(tool, 0);
 	CHECK(high > 0);
@@ -102,7 +101,7 @@ static void check_sum(struct proc *work, const char *cgroup, const char *limited
 	struct proc *tool = trace_limited(work, cgroup, limited, &sums);
 	uint64_t waits_ns = json_sum(tool->out, "throttled", "throttled_waits_ns");
 
-	check_throttled(tool, &sums);
+	check_throttled(tool, throttled_ns(tool), &sums);
 	if (throttled_ns(tool) > waits_ns) /* these are rounded, each */
 		CHECK_CLOSE(throttled_ns(tool), waits_ns, 1);
 }
@@ -136,7 +135,7 @@ TIMED_TEST(throttled_time_of_threads_on_two_cpus_adds_up)
 	tool = trace_limited(work_start("spin", "-t", "2", "-m", CPU_MS), cgroup, cgroup, &sums);
 	if (!file_read(text_of("%s/cpu.stat.local", cgroup))) /* came with 6.6 */
 		sums.done_ns = sums.before_ns;
-	check_throttled(tool, &sums);
+	check_throttled(tool, throttled_ns(tool), &sums);
 }
 
 /* Both want the same CPU, so both wait. */
@@ -159,7 +158,7 @@ TIMED_TEST(waits_beside_a_limited_group_are_not_throttled)
 	do_limited(limited, cgroup, &sums);
 	tool_stop(tool);
 	tool_stop(beside);
-	check_throttled(tool, &sums);
+	check_throttled(tool, throttled_ns(tool), &sums);
 	CHECK_STATUS(beside, 0);
 	CHECK(json_sum(beside->out, "throttled", "waits") >= (uint64_t)FEW_WAITS);
 	CHECK_EQ(throttled_waits(beside), 0);
@@ -212,6 +211,46 @@ TEST(the_last_line_says_how_many_waits_were_throttled)
 	CHECK_HAS(tool->out, " that throttled waits took, quotas caused ");
 }
 
+/* In one window or many; the part for which it isn't throttled is there, too. */
+static void check_stacks(const char *cgroup, const char *tool_name, const char *option,
+			 const char *interval)
+{
+	struct proc *work = work_start("spin", "-m", CPU_MS), *tool;
+	struct sums sums;
+
+	CHECK(cgroup_add(cgroup, work->pid));
+	wait_until_blocked(work->pid);
+	sums.before_ns = cgroup_throttled_ns(cgroup);
+	tool = tool_start(tool_name, option, "--throttled", "--interval", interval, "-p",
+			  pid_text(work->pid));
+	do_limited(work, cgroup, &sums);
+	tool_stop(tool);
+	check_throttled(tool, folded_sum(tool->out, NULL, "[throttled]") * 1000, &sums);
+	CHECK_CLOSE(truth_value(tool), folded_sum(tool->out, NULL, NULL), 5);
+	if (!strcmp(option, "--wall"))
+		CHECK_CLOSE(truth_value(tool), truth_ms(tool) * 1000, TOLERANCE);
+	proc_kill(work);
+}
+
+TIMED_TEST(offcputime_tells_what_a_quota_causes)
+{
+	const char *cgroup = cgroup_make_limited("limited", LIMIT_PERCENT);
+
+	SKIP_WITHOUT(cgroup);
+	check_stacks(cgroup, "offcputime", "--runnable", "10s");
+	check_stacks(cgroup, "offcputime", "-f", "10s");
+	check_stacks(cgroup, "offcputime", "-f", "70ms");
+}
+
+TIMED_TEST(wall_time_tells_what_a_quota_causes)
+{
+	const char *cgroup = cgroup_make_limited("limited", LIMIT_PERCENT);
+
+	SKIP_WITHOUT(cgroup);
+	check_stacks(cgroup, "profile", "--wall", "10s");
+	check_stacks(cgroup, "profile", "--wall", "70ms");
+}
+
 TEST(without_a_limit_no_wait_is_throttled)
 {
 	const char *cpu = text_of("%d", usable_cpu(0));
@@ -244,7 +283,7 @@ TIMED_TEST(throttled_time_in_intervals_adds_up)
 	do_limited(work, cgroup, &sums);
 	tool_stop(tool);
 	CHECK(lines_from(tool->out, "{\"type\":\"throttled\",") > 2);
-	check_throttled(tool, &sums);
+	check_throttled(tool, throttled_ns(tool), &sums);
 	CHECK_EQ(json_sum(tool->out, "throttled", "waits"), truth_value(tool));
 }
 

@@ -81,7 +81,7 @@ TIMED_TEST(each_part_of_each_threads_time_is_right)
 		 folded_sum(tool->out, NULL, NULL));
 	CHECK_HAS(tool->err, "profile: on cpu: ");
 	CHECK_HAS(tool->err, " to the time on cpu\n");
-	CHECK_LACKS(tool->err, "lost");
+	CHECK_LACKS(tool->err, "map full");
 }
 
 TIMED_TEST(each_part_has_the_stack_where_it_was)
@@ -392,4 +392,5 @@ TEST(what_waits_cannot_have_is_refused)
 	CHECK_REFUSED("--no-idle", "profile", "--wall", "--no-idle", "-K");
 	CHECK_REFUSED("--waker needs --wall", "profile", "--waker");
 	CHECK_REFUSED("--no-idle needs --wall", "profile", "--no-idle");
+	CHECK_REFUSED("--throttled needs --wall", "profile", "--throttled");
 }

@@ -93,6 +93,7 @@ TEST(marks_have_colours_by_what_they_say)
 	static const char *const marks[][2] = { { "[on cpu]", "<rect class=\"c" },
 						{ "[blocked]", "<rect class=\"o" },
 						{ "[runnable]", "<rect class=\"q" },
+						{ "[throttled]", "<rect class=\"t" },
 						{ "[blocked at end]", "<rect class=\"m" } };
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
@@ -103,7 +104,7 @@ TEST(marks_have_colours_by_what_they_say)
 		calltree_add(tree, calltree_child(tree, CALLTREE_ROOT, marks[i][0], FRAME_MARK),
 			     (struct calltree_value){ 10, 0 });
 		svg = draw(tree, &how);
-		CHECK_EQ(count_of(svg, marks[i][1]), i == 3 ? 2 : 1); /* "all" is a mark, too */
+		CHECK_EQ(count_of(svg, marks[i][1]), i == 4 ? 2 : 1); /* "all" is a mark, too */
 		free(svg);
 	}
 }

@@ -31,7 +31,7 @@ static uint64_t reported(const struct stack_sums *sums, struct stack_key key, en
 	const struct stack_sum *sum;
 
 	key.remark = (uint8_t)kind;
-	key.state = kind == WALL_RUNNABLE ? 'R' : key.state;
+	key.state = kind == WALL_RUNNABLE || kind == WALL_THROTTLED ? 'R' : key.state;
 	sum = stack_sums_find(sums, &key);
 	return sum ? sum->value : 0;
 }
@@ -58,6 +58,23 @@ TEST(samples_are_shares_of_the_time_on_cpu)
 	CHECK_EQ(sums.n, 2);
 	CHECK_EQ(reported(&sums, key_of("a", 1, 10), WALL_ON_CPU), 750);
 	CHECK_EQ(reported(&sums, key_of("a", 1, 20), WALL_ON_CPU), 250);
+	stack_sums_clear(&sums);
+	stack_sums_clear(&counted);
+}
+
+TEST(waits_are_blocked_runnable_or_throttled)
+{
+	struct stack_sums counted = {}, sums;
+	struct stack_key key = key_of("a", 1, 10);
+
+	add(&counted, key, 0, 100, 30);
+	add(&counted, key, WAIT_AT_END, 7, 2);
+	add(&counted, key, WAIT_THROTTLED, 90, 90);
+	sums = prepare(&counted, true);
+	CHECK_EQ(sums.n, 3);
+	CHECK_EQ(reported(&sums, key, WALL_BLOCKED), 75);
+	CHECK_EQ(reported(&sums, key, WALL_RUNNABLE), 32);
+	CHECK_EQ(reported(&sums, key, WALL_THROTTLED), 90);
 	stack_sums_clear(&sums);
 	stack_sums_clear(&counted);
 }

@@ -78,7 +78,8 @@ uint32_t locks_states(const struct run *run, uint32_t letters)
 /* They choose among waits by what a lock's waits have in common, or show something else. */
 static int check_locks(struct run *run)
 {
-	static const char *const others[] = { "state", "blocked", "runnable", "no-idle" };
+	static const char *const others[] = { "state", "blocked", "runnable", "throttled",
+					      "no-idle" };
 
 	if (!locks_are_wanted(run))
 		return 0;

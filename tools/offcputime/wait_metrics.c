@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "modules/exposition.h"
 #include "offcputime/wait_metrics.h"
+#include "offcputime/wait_states.h"
 
 static const struct metric seconds_metric = {
 	.name = "tracelets_offcputime_seconds_total",
@@ -18,7 +19,9 @@ void wait_metrics_add(struct run *run, const struct profile *profile)
 	for (size_t i = 0; i < profile_count(profile); i++) {
 		const struct sample *sample = profile_sample(profile, i);
 		const char state[] = { sample->state, 0 };
-		const char *blocked[] = { state, "blocked" }, *runnable[] = { state, "runnable" };
+		bool is_throttled = sample->remark == wait_remarks[WAIT_THROTTLED];
+		const char *blocked[] = { state, "blocked" };
+		const char *runnable[] = { state, is_throttled ? "throttled" : "runnable" };
 
 		metrics_add(metrics, &seconds_metric, blocked, sample->value - sample->columns[0],
 			    run->end_ns);

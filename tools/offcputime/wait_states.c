@@ -12,6 +12,7 @@ const char *const wait_remarks[WAIT_REMARKS] = {
 	[WAIT_AT_START] = "blocked at start",
 	[WAIT_AT_END] = "blocked at end",
 	[WAIT_AT_START | WAIT_AT_END] = "blocked throughout",
+	[WAIT_THROTTLED] = "throttled",
 };
 
 const struct column wait_columns[] = {

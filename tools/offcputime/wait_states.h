@@ -5,12 +5,13 @@
 
 #include <stdint.h>
 
+#include "abi/waits.h"
 #include "output/profile.h"
 
 struct words;
 
 /* What is said of a wait, by the bits of enum wait_remark. */
-#define WAIT_REMARKS 4
+#define WAIT_REMARKS (WAIT_THROTTLED + 1)
 extern const char *const wait_remarks[WAIT_REMARKS];
 
 /* What is counted of each wait: how long it was runnable; with --locks, how many there were. */

@@ -16,10 +16,11 @@ const char *const wall_remarks[WALL_KINDS] = {
 	[WALL_ON_CPU] = "on cpu",
 	[WALL_BLOCKED] = "blocked",
 	[WALL_RUNNABLE] = "runnable",
+	[WALL_THROTTLED] = "throttled",
 };
 
 struct wall {
-	bool is_asked_for, waker, no_idle;
+	bool is_asked_for, waker, throttled, no_idle;
 
 	/* Of all reports. */
 	uint64_t kinds_ns[WALL_KINDS];
@@ -33,6 +34,8 @@ static const struct opt wall_opts[] = {
 	  "all of the threads' time: [on cpu], [blocked], [runnable]" },
 	{ 0, "waker", NULL, OPT_FLAG(struct wall, waker),
 	  "... with the stack of who woke the thread up" },
+	{ 0, "throttled", NULL, OPT_FLAG(struct wall, throttled),
+	  "... what CPU quotas cause of [runnable] as [throttled]" },
 	{ 0, "no-idle", NULL, OPT_FLAG(struct wall, no_idle),
 	  "... pools and event loops at rest as [idle], whatever their stacks",
 	  "kernel-stacks-only" },
@@ -79,8 +82,10 @@ static int check_wall(struct run *run)
 
 	if (wall->is_asked_for)
 		return check_others(run);
-	if (wall->waker || wall->no_idle)
-		return msg_error("--%s needs --wall", wall->waker ? "waker" : "no-idle");
+	if (wall->waker || wall->throttled || wall->no_idle)
+		return msg_error("--%s needs --wall", wall->waker	? "waker"
+						      : wall->throttled ? "throttled"
+									: "no-idle");
 	return 0;
 }
 
@@ -91,6 +96,7 @@ static int configure_wall(struct run *run)
 		.max_ns = UINT64_MAX,
 		.states = UINT32_MAX,
 		.waker = wall_of(run)->waker,
+		.throttled = wall_of(run)->throttled,
 		.on_cpu = true,
 	};
 
@@ -163,7 +169,7 @@ static void report(struct preparation *p, const struct stack_key *from, enum wal
 	if (!value)
 		return;
 	key.remark = (uint8_t)kind;
-	if (kind == WALL_RUNNABLE)
+	if (kind == WALL_RUNNABLE || kind == WALL_THROTTLED)
 		key.state = 'R';
 	stack_sums_add(p->reported, &key, &sum);
 	p->totals->kinds_ns[kind] += value;
@@ -186,7 +192,8 @@ static void report_sum(const void *key_data, const void *sum_data, void *arg)
 
 	if (key->remark != RUN_SAMPLED && key->remark != RUN_TIME) {
 		report(p, key, WALL_BLOCKED, sum->value - sum->part);
-		report(p, key, WALL_RUNNABLE, sum->part);
+		report(p, key, key->remark == WAIT_THROTTLED ? WALL_THROTTLED : WALL_RUNNABLE,
+		       sum->part);
 		return;
 	}
 	owner = stack_sums_find(&p->owners, &owner_key);
@@ -217,11 +224,14 @@ void wall_prepare(struct run *run, const struct stack_sums *counted, bool by_pro
 static void print_totals(const struct wall *wall)
 {
 	char on_cpu[QUANTITY_MAX], blocked[QUANTITY_MAX], runnable[QUANTITY_MAX];
+	char throttled[QUANTITY_MAX];
 
-	msg_info("on cpu: %s, blocked: %s, runnable: %s",
+	quantity_format(throttled, wall->kinds_ns[WALL_THROTTLED], "nanoseconds");
+	msg_info("on cpu: %s, blocked: %s, runnable: %s%s%s",
 		 quantity_format(on_cpu, wall->kinds_ns[WALL_ON_CPU], "nanoseconds"),
 		 quantity_format(blocked, wall->kinds_ns[WALL_BLOCKED], "nanoseconds"),
-		 quantity_format(runnable, wall->kinds_ns[WALL_RUNNABLE], "nanoseconds"));
+		 quantity_format(runnable, wall->kinds_ns[WALL_RUNNABLE], "nanoseconds"),
+		 wall->throttled ? ", throttled: " : "", wall->throttled ? throttled : "");
 }
 
 static void print_scaling(const struct run *run, const struct wall *wall)

@@ -20,6 +20,7 @@ enum wall_kind {
 	WALL_ON_CPU = 1,
 	WALL_BLOCKED,
 	WALL_RUNNABLE,
+	WALL_THROTTLED,
 	WALL_KINDS,
 };
 extern const char *const wall_remarks[WALL_KINDS];
