@@ -282,7 +282,7 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 		       const struct stacks_value *value)
 {
 	struct assembly a;
-	bool is_busy;
+	bool can_rest;
 
 	p->left_out.all += value->value;
 	if (p->hidden_remark && key->remark == p->hidden_remark) {
@@ -291,9 +291,9 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 	}
 	a.defs = p->defs;
 	a.without_kernel = p->without_kernel;
-	is_busy = p->spec->busy_remark && key->remark == p->spec->busy_remark;
-	a.are_waits = p->spec->are_waits && !is_busy;
-	a.folds_idle = p->folds_idle && !is_busy;
+	can_rest = !p->spec->rest_remark || key->remark == p->spec->rest_remark;
+	a.are_waits = p->spec->are_waits && can_rest;
+	a.folds_idle = p->folds_idle && can_rest;
 	a.is_go = a.is_idle = false;
 	assemble(&a, key, value->group);
 	if (a.incomplete) {

@@ -48,9 +48,9 @@ struct stacks_spec {
 	const char *const *remarks; /* by stack_key.remark, from 1 on; n_remarks with number 0 */
 	size_t n_remarks;
 	unsigned int (*hidden_remark)(const struct run *run); /* not shown, only summed; NULL: 0 */
-	const char *type;			   /* of values, in pprof; NULL: by their unit */
-	bool are_waits;				   /* idle threads of Go programs become [idle] */
-	unsigned int busy_remark;		   /* with it, values are no waits; 0: all are */
+	const char *type;	  /* of values, in pprof; NULL: by their unit */
+	bool are_waits;		  /* idle threads of Go programs become [idle] */
+	unsigned int rest_remark; /* only waits with it can be at rest; 0: all can */
 	bool (*folds_idle)(const struct run *run); /* so do other waits at rest; NULL: no */
 	const struct column *columns;	    /* the first is stack_sum.part; NULL: there are none */
 	const struct stacks_source *source; /* NULL: the tables of stack_count() */

@@ -32,7 +32,7 @@ stacks_prepare_fn wall_prepare;
 /* Members of the tool's struct stacks_spec. */
 #define WALL_STACKS                                                                               \
 	.raw_unit = "nanoseconds", .divisor = NS_PER_US, .type = "wall", .remarks = wall_remarks, \
-	.n_remarks = WALL_KINDS, .are_waits = true, .busy_remark = WALL_ON_CPU,                   \
+	.n_remarks = WALL_KINDS, .are_waits = true, .rest_remark = WALL_BLOCKED,                  \
 	.folds_idle = wall_folds_idle, .needs_kernel = wall_needs_kernel, .prepare = wall_prepare
 
 /* The tool's report(). */
