@@ -60,6 +60,26 @@ static void check_naps(const struct proc *tool, const struct proc *work)
 		    work_value(work->out, "plan-0", "off_ns") / 1000, (uint64_t)at_size(50, 120));
 }
 
+/* On CPU it may be met by no sample, without a stack, or by some. */
+static void check_wall(const struct proc *tool, const struct proc *work)
+{
+	uint64_t on_us = folded_sum(tool->out, "plan-0", "[on cpu]");
+	uint64_t off_us = folded_sum(tool->out, "plan-0", NULL) - on_us;
+	uint64_t naps_us = work_value(work->out, "plan-0", "off_ns") / 1000;
+	uint64_t seen_us = folded_sum(tool->out, "plan-0", "plan_run");
+
+	CHECK(folded_sum(tool->out, "plan-0", "_start") * 1000 >= off_us * 999);
+	if (seen_us < naps_us || seen_us > naps_us + on_us)
+		CHECK_CLOSE(seen_us, naps_us, (uint64_t)at_size(50, 120));
+}
+
+/* Locks of the kernel, as the short ones have none: as many as their names, however many wait. */
+static void check_locks(const struct proc *tool, const struct proc *work)
+{
+	(void)work;
+	CHECK(lines_with(tool->out, "") < 10000);
+}
+
 static void check_count(const struct proc *tool, uint64_t n)
 {
 	if (n > (uint64_t)count_rounds() || n + faults_missed(tool) < (uint64_t)count_rounds())
@@ -222,6 +242,9 @@ TRIAL(profile_every_second, check_samples, SPIN, "profile", HERE, "-F", "499", "
       "1s")
 TRIAL(offcputime_beside_short_processes, check_naps, PLAN, "offcputime", HERE)
 TRIAL(offcputime_every_second, check_naps, PLAN, "offcputime", HERE, "-f", "--interval", "1s")
+TRIAL(wall_time_beside_short_processes, check_wall, PLAN, "profile", "--wall", HERE)
+TRIAL(wall_time_every_second, check_wall, PLAN, "profile", "--wall", HERE, "-f", "--interval", "1s")
+TRIAL(locks_beside_short_processes, check_locks, PLAN, "offcputime", "--locks", HERE)
 TRIAL(pagefaults_beside_short_processes, check_faults, TOUCH, "pagefaults", HERE, "-f")
 TRIAL(pagefaults_every_second, check_faults, TOUCH, "pagefaults", HERE, "-f", "1")
 TRIAL(pagefaults_by_process, check_json, TOUCH, "pagefaults", HERE, "--format", "json")
