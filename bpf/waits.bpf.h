@@ -239,15 +239,11 @@ static __always_inline void task_end(struct task_struct *task)
 	run_cut(task, state, bpf_ktime_get_ns());
 }
 
-static __always_inline __u64 last_switch_out(struct task_struct *task)
+static __always_inline __u64 last_switch_out(struct task_struct *task, struct task_state *state)
 {
-	struct task_state *state;
 	__u64 now_ns;
 
-	if (!wait_settings.on_cpu || !filter_task(task))
-		return 0;
-	state = task_state_find(task);
-	if (!state)
+	if (!wait_settings.on_cpu)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	run_end(task, state, now_ns);
@@ -264,17 +260,17 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 	struct task_state *state;
 	__u64 now_ns;
 
-	if (raw_state & TASK_DEAD)
-		return last_switch_out(task);
 	if (!filter_task(task))
 		return 0;
-	index = preempt ? 0 : state_index(raw_state);
-	if (!state_is_wanted(preempt ? 0 : raw_state, index))
-		return 0;
 	state = task_state_find(task);
-	if (state && state->off_ns)
+	if (!state)
+		return 0;
+	if (state->off_ns)
 		switch_in_late(task, state);
-	if (!state || !wait_is_wanted(task, state, true))
+	if (raw_state & TASK_DEAD)
+		return last_switch_out(task, state);
+	index = preempt ? 0 : state_index(raw_state);
+	if (!state_is_wanted(preempt ? 0 : raw_state, index) || !wait_is_wanted(task, state, true))
 		return 0;
 	state->waker_id = 0;
 	state->user_id = stack_intern_user_typed(ctx, task);
