@@ -27,21 +27,13 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct runqlat_throttled);
-} throttled SEC(".maps");
+	__type(value, __u64);
+} throttled_ns SEC(".maps"); /* the parts of waits that quotas caused, in sum */
 
 /* Waits that have begun already are not counted. */
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 		       struct task_state *state)
 {
-	struct runqlat_throttled *sums;
-	__u32 zero = 0;
-
-	if (hist_by != BY_CAUSE || !throttle_exists())
-		return;
-	sums = bpf_map_lookup_elem(&throttled, &zero);
-	if (sums)
-		sums->has_quotas = 1;
 }
 
 /* The innermost pid namespace that the task is in. */
@@ -59,15 +51,15 @@ static __always_inline void record_by_cause(struct task_struct *task, struct tas
 					    __u64 delay_ns)
 {
 	__u64 part_ns = throttle_take(task, &state->throttle, delay_ns);
-	struct runqlat_throttled *sums;
+	__u64 *sum_ns;
 	__u32 zero = 0;
 
 	hist_record_by_key(delay_ns, part_ns ? CAUSE_QUOTA : CAUSE_OTHER, task);
 	if (!part_ns)
 		return;
-	sums = bpf_map_lookup_elem(&throttled, &zero);
-	if (sums)
-		__sync_fetch_and_add(&sums->ns, part_ns);
+	sum_ns = bpf_map_lookup_elem(&throttled_ns, &zero);
+	if (sum_ns)
+		__sync_fetch_and_add(sum_ns, part_ns);
 }
 
 static __always_inline void record_by_key(struct task_struct *task, struct task_state *state,

@@ -97,21 +97,30 @@ static __always_inline bool throttle_can_hold(struct task_struct *task)
 	return task->prio >= MAX_RT_PRIO;
 }
 
+/* Nothing is known of a wait. */
+static __always_inline void throttle_clear(struct throttle_mark *mark)
+{
+	mark->queue = 0;
+	mark->part_ns = 0;
+}
+
+/* The task waits in that queue from now on. */
+static __always_inline void throttle_enter(struct throttle_mark *mark, struct cfs_rq *queue,
+					   const bool is_typed)
+{
+	__u64 clock_ns = throttle_clock(queue, is_typed);
+
+	mark->queue = (__u64)queue;
+	mark->before_ns = throttle_queue_ns(queue, clock_ns, is_typed);
+	mark->lag_ns = bpf_ktime_get_ns() - clock_ns;
+}
+
 /* The task waits from now on: it is on a run queue, or has just been taken off by a quota. */
 static __always_inline void throttle_begin(struct task_struct *task, struct throttle_mark *mark)
 {
-	struct cfs_rq *queue;
-	__u64 clock_ns;
-
-	mark->queue = 0;
-	mark->part_ns = 0;
-	if (!throttle_exists() || !throttle_can_hold(task))
-		return;
-	queue = task->se.cfs_rq;
-	clock_ns = throttle_clock(queue, true);
-	mark->queue = (__u64)queue;
-	mark->before_ns = throttle_queue_ns(queue, clock_ns, true);
-	mark->lag_ns = bpf_ktime_get_ns() - clock_ns;
+	throttle_clear(mark);
+	if (throttle_exists() && throttle_can_hold(task))
+		throttle_enter(mark, task->se.cfs_rq, true);
 }
 
 /* Adds what the queue that the task is in has to do with it, until now. */
@@ -141,7 +150,6 @@ static __always_inline void throttle_move(struct task_struct *task, struct throt
 {
 	struct task_group___before6_18 *group;
 	struct cfs_rq **queues, *queue = NULL;
-	__u64 clock_ns;
 
 	if (!throttle_exists() || !mark->queue)
 		return;
@@ -153,10 +161,7 @@ static __always_inline void throttle_move(struct task_struct *task, struct throt
 	queues = group->cfs_rq;
 	if (bpf_probe_read_kernel(&queue, sizeof(queue), &queues[cpu]))
 		return;
-	clock_ns = throttle_clock(queue, false);
-	mark->queue = (__u64)queue;
-	mark->before_ns = throttle_queue_ns(queue, clock_ns, false);
-	mark->lag_ns = bpf_ktime_get_ns() - clock_ns;
+	throttle_enter(mark, queue, false);
 }
 
 /*

@@ -280,8 +280,8 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 	run_end(task, state, now_ns);
 	state->switches = task_switches(task);
 	state->wake_ns = index ? 0 : now_ns;
-	state->throttle.queue = 0;
-	state->throttle.part_ns = 0;
+	if (wait_settings.throttled)
+		throttle_clear(&state->throttle);
 	if (!index)
 		runnable_begin(task, state);
 	barrier(); /* from here on waits_waking sees it */
@@ -492,8 +492,6 @@ static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 {
 	if (task_is_idle(task))
 		return;
-	if (wait_settings.throttled && !throttle_exists())
-		window.lacks_quotas = 1;
 	if (window.end_ns)
 		visit_at_end(task, state);
 	else

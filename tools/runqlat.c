@@ -12,6 +12,7 @@
 #include "modules/target.h"
 #include "modules/taskstate.h"
 #include "run/bpfmap.h"
+#include "run/features.h"
 #include "run/tool.h"
 #include "runqlat/slowwaits.h"
 #include "runqlat/throttled.h"
@@ -131,14 +132,12 @@ static int configure(struct run *run)
 
 	skel->rodata->slower_ns = options->slower_ns;
 	skel->rodata->hist_by = by ? by->number : BY_NOTHING;
-	return 0;
+	return by_cause(run) ? features_require_quotas() : 0;
 }
 
 static int start(struct run *run)
 {
-	int err = taskstate_visit(run, 0, NULL, NULL);
-
-	return !err && by_cause(run) ? throttled_check(run) : err;
+	return taskstate_visit(run, 0, NULL, NULL);
 }
 
 static int report(struct run *run)

@@ -21,12 +21,6 @@ enum runqlat_cause {
 	CAUSE_QUOTA, /* for a part of the wait at least, a quota was used up */
 };
 
-/* With --throttled. */
-struct runqlat_throttled {
-	__u64 ns;	  /* the parts of waits that quotas caused, in sum */
-	__u64 has_quotas; /* the kernel was built with them; known once a task was visited */
-};
-
 /* A wait that was longer than --slower. */
 struct runqlat_slow {
 	__u64 delay_ns;

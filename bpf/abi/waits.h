@@ -44,8 +44,6 @@ struct wait_window {
 	__u64 start_ns;
 	__u64 end_ns;  /* 0: the window begins */
 	__u64 is_peek; /* only runs are cut, at end_ns: waits go on */
-
-	__u64 lacks_quotas; /* set by the iterator, with wait_settings.throttled: none here */
 };
 
 #endif

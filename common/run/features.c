@@ -18,6 +18,7 @@
 
 #include "base/array.h"
 #include "base/limits.h"
+#include "base/msg.h"
 #include "base/readfile.h"
 #include "probes/uprobes.h"
 #include "run/capabilities.h"
@@ -126,6 +127,15 @@ static int try_to_attach(const char *name, enum bpf_attach_type attach_type)
 	if (fd >= 0)
 		close(fd);
 	return fd < 0 ? fd : 0;
+}
+
+/* Documentation/scheduler/sched-bwc.rst; the file is there exactly if quotas are. */
+int features_require_quotas(void)
+{
+	if (!access("/proc/sys/kernel/sched_cfs_bandwidth_slice_us", F_OK))
+		return 0;
+	msg_error("--throttled: this kernel has no CPU quotas (CONFIG_CFS_BANDWIDTH)");
+	return -ENOTSUP;
 }
 
 int features_tracepoint(const char *name)

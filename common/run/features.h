@@ -22,6 +22,9 @@ bool features_compare_and_exchange(void);
 /* Can a program look up a symbol of the kernel? Since 5.16. 0 or -errno. */
 int features_kallsyms_lookup(void);
 
+/* --throttled: does the kernel have CPU quotas (CONFIG_CFS_BANDWIDTH)? 0 or -ENOTSUP, printed. */
+int features_require_quotas(void);
+
 /* Can a program be attached to that tracepoint? 0 or -errno. */
 int features_tracepoint(const char *name);
 

@@ -7,6 +7,7 @@
 #include "base/msg.h"
 #include "modules/taskstate.h"
 #include "run/bpfmap.h"
+#include "run/features.h"
 #include "stacks/stacks.h"
 #include "stacks/waits.h"
 
@@ -48,6 +49,8 @@ int waits_configure(const struct run *run, const struct wait_settings *settings)
 	if (!settings->throttled) {
 		program_leave_out(run, "waits_wakeup");
 		program_leave_out(run, "waits_migrate");
+	} else if (features_require_quotas()) {
+		return -ENOTSUP;
 	}
 	return map_set_settings(run, ".rodata.waits", settings, sizeof(*settings));
 }
@@ -68,28 +71,12 @@ static void define_stack(const void *thread, void *arg)
 	stacks_define_thread(arg, thread);
 }
 
-static int check_quotas(const struct run *run)
-{
-	struct bpf_map *map = map_find(run, ".data.window");
-	struct wait_window window;
-	uint32_t zero = 0;
-
-	if (bpf_map_lookup_elem(bpf_map__fd(map), &zero, &window))
-		return msg_errno(errno, "reading the window of time");
-	if (!window.lacks_quotas)
-		return 0;
-	msg_error("--throttled: this kernel has no CPU quotas (CONFIG_CFS_BANDWIDTH)");
-	return -ENOTSUP;
-}
-
 int waits_start(struct run *run)
 {
 	struct wait_window window = { .start_ns = run->start_ns };
 	int err = set_window(run, &window);
 
-	if (!err)
-		err = taskstate_visit(run, sizeof(struct unwind_thread), define_stack, run);
-	return err ? err : check_quotas(run);
+	return err ? err : taskstate_visit(run, sizeof(struct unwind_thread), define_stack, run);
 }
 
 int waits_end_window(struct run *run)

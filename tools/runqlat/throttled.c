@@ -37,43 +37,24 @@ static struct throttled *throttled_of(const struct run *run)
 
 static int leave_out_throttled(struct run *run)
 {
-	map_leave_out(run, "throttled");
+	map_leave_out(run, "throttled_ns");
 	program_leave_out(run, "runqlat_migrate");
 	return 0;
-}
-
-static int read_sums(const struct run *run, struct runqlat_throttled *sums)
-{
-	uint32_t zero = 0;
-
-	return bpf_map_lookup_elem(bpf_map__fd(map_find(run, "throttled")), &zero, sums);
-}
-
-int throttled_check(const struct run *run)
-{
-	struct runqlat_throttled sums;
-	int err = read_sums(run, &sums);
-
-	if (err)
-		return msg_errno(err, "reading the sum of throttled time");
-	if (sums.has_quotas)
-		return 0;
-	msg_error("--throttled: this kernel has no CPU quotas (CONFIG_CFS_BANDWIDTH)");
-	return -ENOTSUP;
 }
 
 /* The throttled time since the last report. */
 static uint64_t take_throttled_ns(struct run *run)
 {
+	int fd = bpf_map__fd(map_find(run, "throttled_ns"));
 	struct throttled *throttled = throttled_of(run);
-	struct runqlat_throttled sums = { .ns = throttled->reported_ns };
-	uint64_t ns;
+	uint64_t sum_ns = throttled->reported_ns, ns;
+	uint32_t zero = 0;
 
-	if (read_sums(run, &sums))
+	if (bpf_map_lookup_elem(fd, &zero, &sum_ns))
 		msg_warn("the sum of throttled time can't be read");
-	ns = sums.ns - throttled->reported_ns;
+	ns = sum_ns - throttled->reported_ns;
 	if (!run->is_peek)
-		throttled->reported_ns = sums.ns;
+		throttled->reported_ns = sum_ns;
 	return ns;
 }
 

@@ -12,9 +12,6 @@ extern const struct module throttled_module;
 /* The names of enum runqlat_cause. */
 extern const char *const throttled_causes[];
 
-/* Once tasks were visited: the kernel has quotas. 0 or -errno, printed. */
-int throttled_check(const struct run *run);
-
 /* What follows from the two histograms: how many waits were throttled, and for how long in sum. */
 void throttled_conclude(struct run *run, const struct hist_list *list);
 
