@@ -10,6 +10,7 @@
 
 struct task_state {
 	__u64 queued_ns; /* 0: not waiting, or not traced */
+	__u64 arrivals;	 /* task_arrivals() at that time */
 	struct throttle_mark throttle;
 };
 
@@ -121,16 +122,22 @@ static __always_inline void wait_end(struct task_struct *task, struct task_struc
 	state->queued_ns = 0;
 }
 
-/* The wait's end had no event; see task_arrival_ns(). */
+/*
+ * The wait's end had no event; see task_arrival_ns(). Or there was no wait: a thread that is woken
+ * before it gives up its CPU goes on. The times of both don't tell: at a switch that a wake-up
+ * asked for the scheduler doesn't read its clock again, so that the wait seems to end before it
+ * began.
+ */
 static __noinline void wait_end_late(struct task_struct *task, struct task_state *state,
 				     __u64 now_ns)
 {
 	__u64 end_ns = task_arrival_ns(task, now_ns);
 
-	if (end_ns > state->queued_ns)
-		wait_count(task, NULL, state, end_ns - state->queued_ns);
-	else if (!end_ns)
+	if (!end_ns)
 		loss_count(LOSS_NO_SWITCH, 0);
+	else if (task_arrivals(task) != state->arrivals)
+		wait_count(task, NULL, state,
+			   end_ns > state->queued_ns ? end_ns - state->queued_ns : 0);
 }
 
 static __always_inline void wait_begin(struct task_struct *task)
@@ -149,6 +156,7 @@ static __always_inline void wait_begin(struct task_struct *task)
 	if (hist_by == BY_CAUSE)
 		throttle_begin(task, &state->throttle);
 	state->queued_ns = now_ns;
+	state->arrivals = task_arrivals(task);
 }
 
 SEC("tp_btf/sched_wakeup")
