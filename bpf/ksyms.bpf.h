@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel itself prints the symbols of a few addresses, as in a backtrace: an iterator goes over
- * the map that holds them. Reading /proc/kallsyms would make the kernel print 10^5 lines.
+ * The kernel itself prints the symbols of a few addresses, as in a backtrace, into the file of an
+ * iterator. Reading /proc/kallsyms would make the kernel print 10^5 lines.
  */
 #ifndef KSYMS_BPF_H
 #define KSYMS_BPF_H
@@ -11,23 +11,31 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, KSYMS_AT_ONCE);
+	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u64);
-} ksym_addrs SEC(".maps");
+	__type(value, struct ksym_query);
+} ksym_queries SEC(".maps");
 
-/* A line for each address that isn't 0. */
-SEC("iter/bpf_map_elem")
-int ksym_answer(struct bpf_iter__bpf_map_elem *ctx)
+/*
+ * A line for each address that isn't 0. What is iterated doesn't matter: all is said with the first
+ * task. (An iterator of the map itself may write into it, which some kernels refuse to anybody.)
+ */
+SEC("iter/task")
+int ksym_answer(struct bpf_iter__task *ctx)
 {
 	static const char format[] = "%pB\n";
-	__u64 *value = ctx->value, addr;
+	struct ksym_query *query;
+	__u32 zero = 0;
 
-	if (!value)
+	if (!ctx->task || ctx->meta->seq_num)
 		return 0;
-	addr = *value;
-	if (addr)
-		bpf_seq_printf(ctx->meta->seq, format, sizeof(format), &addr, sizeof(addr));
+	query = bpf_map_lookup_elem(&ksym_queries, &zero);
+	if (!query)
+		return 0;
+	for (__u32 i = 0; i < KSYMS_AT_ONCE; i++)
+		if (query->addrs[i])
+			bpf_seq_printf(ctx->meta->seq, format, sizeof(format), &query->addrs[i],
+				       sizeof(query->addrs[i]));
 	return 0;
 }
 

@@ -3,6 +3,13 @@
 #ifndef ABI_KSYM_QUERY_H
 #define ABI_KSYM_QUERY_H
 
-#define KSYMS_AT_ONCE 4096
+#include "abi/types.h"
+
+/* What is said of one object has 32 KB at most (kernel/bpf/bpf_iter.c), a line 0.6 KB. */
+#define KSYMS_AT_ONCE 32
+
+struct ksym_query {
+	__u64 addrs[KSYMS_AT_ONCE]; /* 0: none */
+};
 
 #endif

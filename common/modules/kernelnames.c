@@ -19,12 +19,11 @@
 #include "run/bpfmap.h"
 #include "symbols/ksyms.h"
 
-#define ADDRS_BYTES	  (KSYMS_AT_ONCE * sizeof(uint64_t))
-#define ANSWERS_MAX_BYTES (KSYMS_AT_ONCE << 10) /* names of the kernel have 512 bytes at most */
+#define ANSWERS_MAX_BYTES (KSYMS_AT_ONCE << 10)
 
 struct kernelnames {
 	struct bpf_link *link;
-	uint64_t *addrs; /* those of the map */
+	struct ksym_query *query; /* in the map */
 };
 
 struct text {
@@ -45,19 +44,21 @@ void kernelnames_configure(const struct run *run)
 void kernelnames_leave_out(const struct run *run)
 {
 	program_leave_out(run, "ksym_answer");
-	map_leave_out(run, "ksym_addrs");
+	map_leave_out(run, "ksym_queries");
 }
 
 struct kernelnames *kernelnames_new(const struct run *run)
 {
 	struct kernelnames *names = mem_zalloc(1, sizeof(*names));
-	int map_fd = bpf_map__fd(map_find(run, "ksym_addrs"));
-	union bpf_iter_link_info info = { .map.map_fd = (uint32_t)map_fd };
+	int map_fd = bpf_map__fd(map_find(run, "ksym_queries"));
+	/* one task is enough; before 6.1 all are visited */
+	union bpf_iter_link_info info = { .task.tid = (uint32_t)getpid() };
 	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
 
-	names->addrs = mmap(NULL, ADDRS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
-	if (names->addrs == MAP_FAILED)
-		names->addrs = NULL;
+	names->query =
+		mmap(NULL, sizeof(*names->query), PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
+	if (names->query == MAP_FAILED)
+		names->query = NULL;
 	else
 		names->link = bpf_program__attach_iter(find_program(run), &opts);
 	if (names->link)
@@ -73,8 +74,8 @@ void kernelnames_free(struct kernelnames *names)
 	if (!names)
 		return;
 	bpf_link__destroy(names->link);
-	if (names->addrs)
-		munmap(names->addrs, ADDRS_BYTES);
+	if (names->query)
+		munmap(names->query, sizeof(*names->query));
 	free(names);
 	errno = err;
 }
@@ -94,7 +95,7 @@ static int ask(struct kernelnames *names, const uint64_t *addrs, size_t n, struc
 	int fd, err;
 
 	for (size_t i = 0; i < KSYMS_AT_ONCE; i++)
-		names->addrs[i] = i < n ? addrs[i] + 1 : 0;
+		names->query->addrs[i] = i < n ? addrs[i] + 1 : 0;
 	fd = bpf_iter_create(bpf_link__fd(names->link));
 	if (fd < 0)
 		return fd;
