@@ -472,9 +472,9 @@ TEST(the_verifier_has_little_to_do_in_profile)
 	check_size("profile");
 }
 
-TEST(the_verifier_has_little_to_do_in_offcputime)
+TEST(the_verifier_has_little_to_do_in_waits)
 {
-	check_size("offcputime");
+	check_size("waits");
 }
 
 static bool is_loadable(const char *path)
