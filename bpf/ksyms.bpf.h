@@ -17,8 +17,8 @@ struct {
 } ksym_queries SEC(".maps");
 
 /*
- * A line for each address that isn't 0. What is iterated doesn't matter: all is said with the first
- * task. (An iterator of the map itself may write into it, which some kernels refuse to anybody.)
+ * A line for each address. What is iterated doesn't matter: all is said with the first task. (An
+ * iterator of the map itself may write into it, which some kernels refuse to anybody.)
  */
 SEC("iter/task")
 int ksym_answer(struct bpf_iter__task *ctx)
@@ -33,9 +33,8 @@ int ksym_answer(struct bpf_iter__task *ctx)
 	if (!query)
 		return 0;
 	for (__u32 i = 0; i < KSYMS_AT_ONCE; i++)
-		if (query->addrs[i])
-			bpf_seq_printf(ctx->meta->seq, format, sizeof(format), &query->addrs[i],
-				       sizeof(query->addrs[i]));
+		bpf_seq_printf(ctx->meta->seq, format, sizeof(format), &query->addrs[i],
+			       sizeof(query->addrs[i]));
 	return 0;
 }
 

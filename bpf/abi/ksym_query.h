@@ -9,7 +9,7 @@
 #define KSYMS_AT_ONCE 32
 
 struct ksym_query {
-	__u64 addrs[KSYMS_AT_ONCE]; /* 0: none */
+	__u64 addrs[KSYMS_AT_ONCE]; /* lines beyond those asked for are left alone */
 };
 
 #endif
