@@ -119,13 +119,6 @@ static int reason_of_failure(const struct run *run, int err)
 	return (rlim_t)lowest_free + count_descriptors(run) > files.rlim_cur ? -EMFILE : err;
 }
 
-static bool locked_memory_is_limited(void)
-{
-	struct rlimit locked;
-
-	return !getrlimit(RLIMIT_MEMLOCK, &locked) && locked.rlim_cur != RLIM_INFINITY;
-}
-
 /*
  * msg_errno() has named the limit, if it was one. The kernel checks programs on typed tracepoints
  * against types of its own: no file replaces those.
@@ -138,9 +131,8 @@ static void hint_at_cause(const struct run *run, int err)
 		msg_hint("--%s N asks for a smaller table", option);
 	else if (limit_is_reached(err) || err == -E2BIG)
 		return;
-	else if (err == -EPERM && locked_memory_is_limited())
-		msg_hint("before Linux 5.11 BPF takes locked memory: raise ulimit -l, or "
-			 "LimitMEMLOCK= of the systemd unit");
+	else if (err == -EPERM)
+		capabilities_explain();
 	else if (run->btf_path && !kernel_has_btf())
 		msg_hint("%s must hold this kernel's types, and the kernel must be built with "
 			 "CONFIG_DEBUG_INFO_BTF=y: the file helps where it hides them",

@@ -2,9 +2,14 @@
 /*
  * Capabilities and what they are for; see capabilities.h. The page tracelets(8) has the same table.
  */
+#include <errno.h>
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
 
 #include "base/msg.h"
 #include "base/readfile.h"
@@ -18,6 +23,8 @@
 #ifndef CAP_CHECKPOINT_RESTORE
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
+
+#define LOCKED_ENOUGH (64 << 20)
 
 const struct capability capabilities[] = {
 	{ "CAP_BPF", CAP_BPF, true, "all tools" },
@@ -97,6 +104,24 @@ static bool is_in_user_namespace(void)
 	return !is_initial;
 }
 
+/*
+ * Before 5.11 BPF takes locked memory: then a map larger than the limit is refused with EPERM. A
+ * limit that no tool comes near is not tried.
+ */
+static bool locked_memory_is_short(void)
+{
+	struct rlimit locked;
+	int map_fd;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &locked) || locked.rlim_cur > LOCKED_ENOUGH)
+		return false;
+	map_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "tracelets_check", 4, 4096,
+				(__u32)(locked.rlim_cur / 4096) + 1, NULL);
+	if (map_fd >= 0)
+		close(map_fd);
+	return map_fd == -EPERM;
+}
+
 void capabilities_explain(void)
 {
 	char missing[256];
@@ -106,6 +131,9 @@ void capabilities_explain(void)
 		msg_hint("grant %s, or run it as root (tracelets(8), PRIVILEGES)", missing);
 	else if (is_in_user_namespace())
 		msg_hint("the capabilities are those of a user namespace, where BPF is refused");
+	else if (locked_memory_is_short())
+		msg_hint("BPF takes locked memory on this kernel: raise ulimit -l, or "
+			 "LimitMEMLOCK= of the systemd unit");
 	else
 		msg_hint("the capabilities are there: lockdown, seccomp or a security module "
 			 "refuses");

@@ -133,6 +133,26 @@ TEST(two_capabilities_are_enough_for_all_events)
 	}
 }
 
+static bool become_user_of_little_memory(void *caps)
+{
+	const struct rlimit little = { 4096, 4096 };
+
+	return become_user(caps) && !setrlimit(RLIMIT_MEMLOCK, &little);
+}
+
+/* Before 5.11, where BPF takes it; other kernels don't ask for any. */
+TEST(locked_memory_that_is_short_is_named)
+{
+	uint64_t caps = BPF | PERFMON;
+
+	for (int i = 0; i < 5; i++) {
+		struct proc *tool = tool_run_in(become_user_of_little_memory, &caps,
+						copy_tool(tools[i]), "--duration", "100ms");
+
+		CHECK(!tool->status == !strstr(tool->err, "hint: BPF takes locked memory"));
+	}
+}
+
 /* Counted in full, though it is root's. */
 TEST(a_user_counts_what_root_counts)
 {
