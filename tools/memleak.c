@@ -93,9 +93,9 @@ static const struct tool memleak = {
 	.name = "memleak",
 	.summary = "Shows which code holds memory that it doesn't give back.",
 	.examples = "  memleak -p 185              # a process: a report every 5 seconds\n"
-		    "  memleak -c './program -x'   # a program, from its beginning to its end\n"
+		    "  memleak -c './program -x'   # a program, from start to end\n"
 		    "  memleak --growth -p 185 10  # only what keeps growing\n"
-		    "  memleak -p 185 60 1 | flamegraph.pl  # after a minute, as a flame graph\n"
+		    "  memleak -p 185 60 1 | flamegraph.pl  # as a flame graph\n"
 		    "  memleak                     # the kernel\n",
 	.unit = "bytes",
 	.operands = OPERANDS_INTERVAL,

@@ -133,7 +133,7 @@ static int report(struct run *run)
 static const struct tool offcputime = {
 	.name = "offcputime",
 	.summary = "Sums the time that threads are off CPU by stack, to show where they wait.",
-	.examples = "  offcputime -p 185 10 | flamegraph.pl   # one process, as a flame graph\n"
+	.examples = "  offcputime -p 185 10 | flamegraph.pl   # as a flame graph\n"
 		    "  offcputime -f 5                        # the whole system, folded\n"
 		    "  offcputime --state D 10                # only uninterruptible waits\n"
 		    "  offcputime --waker -p 185 10           # and who ended them\n"

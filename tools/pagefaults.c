@@ -148,11 +148,10 @@ DEFINE_SKELETON(pagefaults);
 static const struct tool pagefaults = {
 	.name = "pagefaults",
 	.summary = "Counts page faults, to show who needs memory, and which.",
-	.examples =
-		"  pagefaults 5                          # processes, every 5 seconds\n"
-		"  pagefaults -p 185 10 1 | flamegraph.pl  # where a process faults memory in\n"
-		"  pagefaults --by-file --major          # which files are read from disk for it\n"
-		"  pagefaults -L 10 1                    # how long faults take\n",
+	.examples = "  pagefaults 5                          # processes, every 5 seconds\n"
+		    "  pagefaults -p 185 10 1 | flamegraph.pl  # where in the code\n"
+		    "  pagefaults --by-file --major          # which files are read\n"
+		    "  pagefaults -L 10 1                    # how long faults take\n",
 	.unit = "faults",
 	.operands = OPERANDS_INTERVAL,
 	.tid_letter = 't',

@@ -90,12 +90,11 @@ static const struct tool wall = {
 static const struct tool profile = {
 	.name = "profile",
 	.summary = "Samples stacks at a fixed rate, to show where CPU time goes.",
-	.examples =
-		"  profile                          # everything, until Ctrl-C\n"
-		"  profile -p 185 5                 # one process, 5 seconds\n"
-		"  profile -f 10 | flamegraph.pl    # a flame graph of the whole system\n"
-		"  profile -F 499 -- make           # a command from its start to its end\n"
-		"  profile --wall -p 185 5          # on CPU or not: all of its threads' time\n",
+	.examples = "  profile                          # everything, until Ctrl-C\n"
+		    "  profile -p 185 5                 # one process, 5 seconds\n"
+		    "  profile -f 10 | flamegraph.pl    # as a flame graph\n"
+		    "  profile -F 499 -- make           # a command, start to end\n"
+		    "  profile --wall -p 185 5          # time off CPU, too\n",
 	.unit = "samples",
 	.operands = OPERANDS_DURATION,
 	.tid_letter = 'L',

@@ -151,9 +151,9 @@ static const struct tool runqlat = {
 	.name = "runqlat",
 	.summary = "Shows how long runnable threads wait for a CPU, as a histogram.",
 	.examples = "  runqlat 5                # a histogram every 5 seconds\n"
-		    "  runqlat -mT 1 10         # 10 of 1 second, in ms, with the time of day\n"
+		    "  runqlat -mT 1 10         # ten, in ms, with the time of day\n"
 		    "  runqlat -P 1             # one for each process\n"
-		    "  runqlat --slower 10ms    # each wait over 10 ms, and who ran instead\n"
+		    "  runqlat --slower 10ms    # long waits, and who ran instead\n"
 		    "  runqlat --throttled 10 1 # is a CPU limit too low?\n",
 	.unit = "waits",
 	.operands = OPERANDS_INTERVAL,

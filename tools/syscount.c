@@ -139,7 +139,7 @@ static const struct tool syscount = {
 		    "  syscount -L -p 185 -d 10      # how long those of one process take\n"
 		    "  syscount -x                   # which fail, and with what\n"
 		    "  syscount --in-flight -p 185   # and which have not returned\n"
-		    "  syscount --top -P             # by process, on the terminal, until q\n",
+		    "  syscount --top -P             # by process, until q\n",
 	.unit = "calls",
 	.operands = OPERANDS_INTERVAL,
 	.tid_letter = 't',

@@ -76,13 +76,25 @@ static void list_sections(struct run *run)
 	add_section(&run->opts, "all tools", common_opts, run);
 }
 
-void command_line_print_help(const struct run *run)
+/* Each begins with two blanks and the tool's name. */
+static void print_examples(const struct tool *tool, const char *command)
+{
+	size_t skip = 2 + strlen(tool->name), len;
+
+	for (const char *line = tool->examples; *line; line += len) {
+		len = strcspn(line, "\n") + 1;
+		printf("  %s%.*s", command, (int)(len - skip), line + skip);
+	}
+}
+
+void command_line_print_help(const struct run *run, const char *command)
 {
 	const struct tool *tool = run->tool;
 	bool by_interval = tool->operands == OPERANDS_INTERVAL;
 
-	printf("usage: %s [options] %s [-- COMMAND ARG...]\n\n%s\n\nexamples:\n%s", tool->name,
-	       by_interval ? "[interval [count]]" : "[duration]", tool->summary, tool->examples);
+	printf("usage: %s [options] %s [-- COMMAND ARG...]\n\n%s\n\nexamples:\n", command,
+	       by_interval ? "[interval [count]]" : "[duration]", tool->summary);
+	print_examples(tool, command);
 	opts_print_help(&run->opts);
 }
 

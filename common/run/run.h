@@ -135,7 +135,7 @@ struct skeleton {
 struct tool {
 	const char *name;
 	const char *summary;  /* one sentence: the question it answers */
-	const char *examples; /* lines of "command  # meaning" */
+	const char *examples; /* lines of "  command  # meaning" */
 	const char *unit;     /* what is counted: "samples", "microseconds", "waits" */
 	enum operands operands;
 	char tid_letter;				 /* of --tid; 0: none */

@@ -382,7 +382,7 @@ static enum exit_status run_tool(struct life *life, int argc, char **argv)
 	if (command_line_parse(&life->run, argc, argv))
 		return EXIT_USAGE;
 	if (life->run.want_help)
-		command_line_print_help(&life->run);
+		command_line_print_help(&life->run, basename(*argv));
 	else if (life->run.want_version)
 		printf("%s (tracelets) %s\n", name, TRACELETS_VERSION);
 	else

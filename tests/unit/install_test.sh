@@ -84,6 +84,21 @@ install_to "$root" TOOL_PREFIX=tl- && runs_as "$sbin" tl- && has_pages tl- && [ 
 	[ ! -e "$pages/runqlat.8" ] && grep -q '^\.Nm tl-runqlat$' "$pages/tl-runqlat.8"
 result another_prefix_replaces_the_names $?
 
+# shows_itself NAME COMMAND...: its help says how it was called, in the examples, too, and has 80 columns.
+shows_itself()
+{
+	name=$1
+	shift
+	"$@" --help >"$dir/help" && grep -q "^usage: $name \[" "$dir/help" &&
+		[ "$(sed -n '/^examples/,/^$/p' "$dir/help" | grep -c "^  $name")" -ge 4 ] && ! grep -E '.{81}' "$dir/help"
+}
+bad=
+for tool in $(echo "$tools" | sed 's/flame//'); do
+	shows_itself "tl-$tool" "$sbin/tl-$tool" && shows_itself "tracelets $tool" "$sbin/tracelets" "$tool" || bad="$bad $tool"
+done
+[ -z "$bad" ]
+result help_names_the_command_as_it_was_called $?
+
 # What others have
 env DESTDIR="$root" scripts/install --remove
 mkdir -p "$sbin" "$pages"

@@ -26,7 +26,7 @@ answers()
 
 for source in tools/*.c; do
 	tool=$(basename "$source" .c)
-	answers 0 "^  $tool  *[A-Z].*\.$" "$bin" && answers 0 "^usage: $tool " "$bin" "$tool" --help
+	answers 0 "^  $tool  *[A-Z].*\.$" "$bin" && answers 0 "^usage: .*$tool \[" "$bin" "$tool" --help
 	result "lists_and_runs_$tool" $?
 done
 

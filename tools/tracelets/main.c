@@ -33,13 +33,6 @@ static const struct applet applets[] = {
 };
 #undef TOOL
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static const struct applet *find_applet(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(applets); i++)
@@ -51,7 +44,7 @@ static const struct applet *find_applet(const char *name)
 /* The tool that a link is: what stands behind the last "-" of its name. */
 static const struct applet *find_linked(const char *link)
 {
-	const char *name = base_name(link), *dash = strrchr(name, '-');
+	const char *name = basename(link), *dash = strrchr(name, '-');
 
 	return find_applet(dash ? dash + 1 : name);
 }
@@ -177,7 +170,7 @@ static int complete(int n, char **words)
 {
 	const struct applet *applet;
 
-	if (n > 1 && !strcmp(base_name(words[0]), "tracelets")) {
+	if (n > 1 && !strcmp(basename(words[0]), "tracelets")) {
 		applet = n > 2 ? find_applet(words[1]) : NULL;
 		if (!applet)
 			return complete_own(n - 1, words + 1);
@@ -197,6 +190,18 @@ static int print_usage_error(const char *word)
 	return 2;
 }
 
+/* Help shows how the tool was called. */
+static int run_applet(const struct applet *applet, int argc, char **argv)
+{
+	char *command = mem_printf("%s %s", basename(argv[0]), argv[1]);
+	int status;
+
+	argv[1] = command;
+	status = applet->main(argc - 1, argv + 1);
+	free(command);
+	return status;
+}
+
 static int run_command(int argc, char **argv)
 {
 	const char *word = argv[1];
@@ -213,7 +218,7 @@ static int run_command(int argc, char **argv)
 		return complete(argc - 2, argv + 2);
 	if (!find_applet(word))
 		return print_usage_error(word);
-	return find_applet(word)->main(argc - 1, argv + 1);
+	return run_applet(find_applet(word), argc, argv);
 }
 
 int main(int argc, char **argv)
