@@ -24,6 +24,7 @@ export ARCH CROSS_COMPILE
 O          ?= build
 CC         ?= gcc
 CLANG      ?= clang
+LLVM_STRIP ?= $(shell command -v llvm-strip)
 BPFTOOL    ?= $(firstword $(wildcard $(shell command -v bpftool) /usr/sbin/bpftool) bpftool)
 PKG_CONFIG ?= pkg-config
 PREFIX     ?= /usr/local
@@ -70,12 +71,13 @@ $(O)/.versions: Makefile
 	@$(BPFTOOL) version >/dev/null || { echo "tracelets needs bpftool: try 'make deps'" >&2; exit 1; }
 	@echo $(ARCH) >$@
 
-# The BPF side: compiled, linked by bpftool, and turned into a skeleton.
+# The BPF side: compiled, freed of names for each branch, linked by bpftool, and turned into a skeleton.
 vpath %.bpf.c bpf
 
 $(O)/bpf/%.tmp.o: %.bpf.c $(O)/.versions
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $@
+	$(if $(LLVM_STRIP),$(Q)$(LLVM_STRIP) --wildcard --strip-symbol='LBB*' $@)
 
 $(O)/bpf/%.bpf.o: $(O)/bpf/%.tmp.o
 	$(Q)$(BPFTOOL) gen object $@ $<
