@@ -159,16 +159,8 @@ static __always_inline const void *current_user_registers(void)
 /* False if they can't be read. */
 static __always_inline bool read_user_registers(struct unwind_regs *to, const void *from)
 {
-#if defined(__TARGET_ARCH_x86)
 	to->thread_base = 0;
 	return !bpf_probe_read_kernel(to, UNWIND_REGS_BYTES, from); /* the same layout */
-#else
-	to->ip = PT_REGS_IP_CORE((struct pt_regs *)from);
-	to->sp = PT_REGS_SP_CORE((struct pt_regs *)from);
-	to->bp = PT_REGS_FP_CORE((struct pt_regs *)from);
-	to->flags = BPF_CORE_READ((const struct user_pt_regs *)from, pstate);
-	return to->ip;
-#endif
 }
 
 /* The base of a thread's storage, as it was when it last left the CPU or set it. */

@@ -30,6 +30,11 @@ static __always_inline __u64 unwind_thread_base(struct unwind_state *s)
 	return task_thread_base((void *)bpf_get_current_task());
 }
 
+static __always_inline __u64 unwind_address_mask(void)
+{
+	return unwind_settings.address_bits;
+}
+
 #include "abi/unwind_walk.h"
 
 /* ---- one frame ---- */

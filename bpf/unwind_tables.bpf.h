@@ -10,7 +10,10 @@
 #include "unwind_slots.bpf.h"
 #include "abi/unwind_layout.h"
 
-const volatile struct unwind_settings unwind_settings SEC(".rodata.unwind") = { .by_cfi = true };
+const volatile struct unwind_settings unwind_settings SEC(".rodata.unwind") = {
+	.address_bits = ~0ULL,
+	.by_cfi = true,
+};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The tests: what is built for them and how they are run. tests/README.md says what each is for.
 
-# Unwind tables are for x86-64 only; frames_test checks what is said of that elsewhere. The programs of
-# probes_test read arguments from x86-64's registers.
-LIVES_NOT_arm64 := tests/live/unwind_test.c tests/live/brief_test.c tests/live/probes_test.c \
-		   tests/live/go_test.c tests/live/python_test.c
+# The programs of probes_test read arguments from x86-64's registers; frames of Go and Python are for x86-64 only.
+LIVES_NOT_arm64 := tests/live/probes_test.c tests/live/go_test.c tests/live/python_test.c
 
 UNITS   := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*_test.c))
 LIVES   := $(patsubst %.c,$(O)/%,$(filter-out $(LIVES_NOT_$(ARCH)),$(wildcard tests/live/*_test.c)))
@@ -68,8 +66,8 @@ $(O)/tests/work/inject.so: tests/faults/inject.c
 WORK_CFLAGS := -std=gnu11 -g -pthread -MMD -MP $(WARN) -D_GNU_SOURCE
 
 # On arm64 leaf functions keep none by default, and return addresses may be signed.
-WORK_FRAMES := -O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
-	       $(if $(filter arm64,$(ARCH)),-mbranch-protection=standard)
+WORK_SIGNED := $(if $(filter arm64,$(ARCH)),-mbranch-protection=standard)
+WORK_FRAMES := -O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer $(WORK_SIGNED)
 
 $(O)/tests/work/%: tests/work/%.c
 	$(call say,CC,$<)
@@ -89,14 +87,11 @@ $(O)/tests/%: tests/%.cc
 	$(Q)mkdir -p $(@D) && $(CXX) -std=c++17 -O1 -g -fno-omit-frame-pointer -MMD -MP -Wall -Wextra $< $(LDFLAGS) -o $@
 
 $(O)/tests/work/leaky_static: private LDFLAGS += -static
-$(O)/tests/work/nofp $(O)/tests/work/other $(O)/tests/work/brief: private WORK_FRAMES := -O2 -fomit-frame-pointer
+$(O)/tests/work/nofp $(O)/tests/work/other $(O)/tests/work/brief: private WORK_FRAMES := -O2 -fomit-frame-pointer $(WORK_SIGNED)
 
-# One program in all ways of being mapped, and stripped: its symbols in another file, or packed. It has
-# the frames that stacks are walked by on that machine.
-NAMES_FRAMES_x86   := -fomit-frame-pointer
-NAMES_FRAMES_arm64 := -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer
+# One program in all ways of being mapped, and stripped: its symbols in another file, or packed.
 $(addprefix $(O)/tests/work/names,_static _exec _fixed) $(O)/tests/work/names: private WORK_FRAMES := \
-	-O2 $(NAMES_FRAMES_$(ARCH)) -fno-optimize-sibling-calls -fno-ipa-sra
+	-O2 -fomit-frame-pointer -fno-optimize-sibling-calls -fno-ipa-sra
 $(O)/tests/work/names_static: private LDFLAGS += -static-pie
 $(O)/tests/work/names_fixed: private LDFLAGS += -static -no-pie
 $(O)/tests/work/names_exec: private LDFLAGS += -no-pie \
@@ -132,7 +127,7 @@ $(O)/tests/work/%_mini: $(O)/tests/work/% $(O)/tests/work/%.debug
 
 ORACLE_FILES   := $(addprefix $(O)/tests/oracle/,oracle oracle_early liboracle.so odd throw plugin64.so plugin4096.so)
 ORACLE_OBJECTS := $(O)/bpf/oracle.bpf.o $(O)/bpf/oracle_early.bpf.o
-ODD_CFLAGS     := -O2 -g -fomit-frame-pointer -mavx2 -pthread -MMD -MP -Wl,-z,lazy
+ODD_CFLAGS     := -O2 -g -fomit-frame-pointer $(if $(filter x86,$(ARCH)),-mavx2,$(WORK_SIGNED)) -pthread -MMD -MP -Wl,-z,lazy
 
 $(O)/tests/oracle/liboracle.so: tests/oracle/preload.c
 	$(Q)mkdir -p $(@D) && $(CC) -O2 -g -fexceptions $(WARN) -D_GNU_SOURCE -MMD -MP -shared -fPIC $< -o $@

@@ -20,6 +20,7 @@
 #define ABI_UNWIND_LAYOUT_H
 
 #include "abi/types.h"
+#include "abi/unwind_regs.h"
 #include "abi/unwind_rule.h"
 
 #define UNWIND_PAGE_SHIFT    16
@@ -150,22 +151,13 @@ unwind_pattern_rule(const struct unwind_pattern *pattern, __u32 distance)
 	return rule;
 }
 
-/* The registers as the kernel saves them (struct pt_regs, x86-64). */
-struct unwind_regs {
-	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
-	__u64 orig_ax, ip, cs, flags, sp, ss;
-	__u64 thread_base; /* behind them: of thread-local storage (fs), 0: not looked at */
-};
-
-#define UNWIND_REGS_BYTES __builtin_offsetof(struct unwind_regs, thread_base)
-
 /* A walk in progress. */
 struct unwind_state {
-	__u64 ip, sp, bp, bx;
+	__u64 ip, sp, bp, extra;
 	bool ip_is_exact;   /* not a return address: frame 0, or interrupted by a signal */
 	bool sp_may_stay;   /* the next frame's stack may begin anywhere */
 	bool has_registers; /* all of regs hold: frame 0 */
-	bool has_bx;
+	bool has_extra;
 	bool is_behind_signal; /* ip_is_exact because of the frame before */
 	struct unwind_process process;
 	__u64 salt;		       /* of the slice */
@@ -225,6 +217,7 @@ enum unwind_reason {
 };
 
 struct unwind_settings {
+	__u64 address_bits; /* unwind_address_bits() */
 	bool by_cfi;
 };
 

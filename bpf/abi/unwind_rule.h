@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How one frame of a user stack is unwound on x86-64, on both sides of the kernel border: what is
- * left of DWARF call frame information once everything that compilers do not use is taken away. The
- * return address is at CFA - 8 unless the kind says otherwise, and the caller's rsp is always the
- * CFA; rules for which this does not hold are UNWIND_BAD. A rule is eight bytes and compares as one
- * 64-bit number: what a kind does not use is zero.
+ * How one frame of a user stack is unwound, on both sides of the kernel border: what is left of
+ * DWARF call frame information once everything that compilers do not use is taken away. "rsp" and
+ * "rbp" stand for sp and x29 on arm64, too. The caller's rsp is always the CFA. On x86-64 the
+ * return address is at CFA - 8 unless the kind says otherwise. Rules for which this does not hold
+ * are UNWIND_BAD. A rule is eight bytes and compares as one 64-bit number: what a kind does not use
+ * is zero.
  */
 #ifndef ABI_UNWIND_RULE_H
 #define ABI_UNWIND_RULE_H
@@ -21,7 +22,7 @@ enum unwind_kind {
 	UNWIND_REG,	 /* CFA = register unwind_reg() + unwind_reg_plus(): see unwind_walk.h */
 	UNWIND_RA_REG, /* CFA = rsp + unwind_reg_plus(), return address in register unwind_reg() */
 	UNWIND_CLONE,  /* behind clone's system call: the parent, or the child's outermost frame */
-	UNWIND_SIGNAL, /* rsp points at the ucontext of an rt_sigframe: all is read from there */
+	UNWIND_SIGNAL, /* rsp points into an rt_sigframe: all is read from there */
 	UNWIND_END,    /* no caller: the outermost frame */
 	UNWIND_BAD,    /* described, but not in a way that can be followed */
 	UNWIND_SP_EXACT, /* as UNWIND_SP, but what is there was interrupted: it has called nobody */
@@ -46,24 +47,33 @@ enum unwind_bp_kind {
 enum unwind_bx_place {
 	UNWIND_BX_LOST,
 	UNWIND_BX_SAME,
-	UNWIND_BX_AT_CFA,      /* this value and those above: saved at CFA - 8 * value */
-	UNWIND_BX_PLACES = 64, /* six bits */
+	UNWIND_BX_AT_CFA, /* this value and those above: saved at CFA - 8 * value */
 };
+
+/* Where the return address is, on arm64. Other values: saved at CFA - 8 * value. */
+enum unwind_ra_place {
+	UNWIND_RA_BEHIND_BP,	/* at CFA + bp_off + 8: behind x29, or where that could be */
+	UNWIND_RA_IN_LINK = 63, /* still in x30 */
+};
+
+#define UNWIND_EXTRA_PLACES 64 /* six bits */
 
 struct unwind_rule {
-	__u8 kind;	   /* enum unwind_kind */
-	__u8 bp_kind : 2;  /* enum unwind_bp_kind */
-	__u8 bx_place : 6; /* enum unwind_bx_place */
-	__s16 bp_off;
-	__s32 cfa_off; /* two numbers in one for UNWIND_*_DEREF and UNWIND_*REG */
+	__u8 kind;	      /* enum unwind_kind */
+	__u8 bp_kind : 2;     /* enum unwind_bp_kind */
+	__u8 extra_place : 6; /* of one more register: enum unwind_bx_place, unwind_ra_place */
+	__s16 bp_off;	      /* in bytes; on arm64 in words of 8 */
+	__s32 cfa_off;	      /* two numbers in one for UNWIND_*_DEREF and UNWIND_*REG */
 };
 
-/* Offsets, in bytes from the ucontext, that UNWIND_SIGNAL stands for (kernel ABI). */
+/* Offsets on x86-64, in bytes from the ucontext, that UNWIND_SIGNAL stands for (kernel ABI). */
 #define UNWIND_UCONTEXT_RBP 120 /* and rbx behind it */
 #define UNWIND_UCONTEXT_RSP 160
 #define UNWIND_UCONTEXT_RIP 168
 
-#define UNWIND_RBX 3 /* DWARF's number */
+/* DWARF's numbers. */
+#define UNWIND_RBX  3
+#define UNWIND_LINK 30
 
 static inline __s32 unwind_pack_deref(__s16 at, __s16 plus)
 {
@@ -81,8 +91,8 @@ static inline __s32 unwind_deref_plus(__s32 cfa_off)
 }
 
 /*
- * reg is a DWARF register number (psABI, figure 3.36): 0..15 are rax rdx rcx rbx rsi rdi rbp rsp
- * r8..
+ * reg is a DWARF register number (psABI AMD64, figure 3.36; AADWARF64): on x86-64 0..15 are rax rdx
+ * rcx rbx rsi rdi rbp rsp r8..
  */
 static inline __s32 unwind_pack_reg(__u8 reg, __s32 plus)
 {
@@ -101,8 +111,8 @@ static inline __s32 unwind_reg_plus(__s32 cfa_off)
 
 /*
  * UNWIND_GO_STACK: where Go's structures keep what it goes back by. bp_off: of g from the base of
- * thread-local storage; packed here: of g.m, of g.sched.sp and of m.curg; bx_place: how many words
- * behind sched.sp is sched.bp. bp_kind says what lies on the goroutine's stack.
+ * thread-local storage; packed here: of g.m, of g.sched.sp and of m.curg; extra_place: how many
+ * words behind sched.sp is sched.bp. bp_kind says what lies on the goroutine's stack.
  */
 enum unwind_go {
 	UNWIND_GO_CALLED, /* the return address */

@@ -101,7 +101,7 @@ static void leave_out(const struct run *run)
 
 int unwind_maps_configure(struct run *run, bool by_cfi, size_t n_processes)
 {
-	struct unwind_settings settings = { .by_cfi = by_cfi };
+	struct unwind_settings settings = { unwind_address_bits(), by_cfi };
 
 	if (by_cfi)
 		size_maps(run, n_processes);

@@ -26,12 +26,6 @@
 #define HIGHEST_PRIORITY (-20)
 #define LOG_MAPPINGS	 (1 << 17) /* 5 MB: 10,000 programs that begin and end within seconds */
 
-#ifdef __x86_64__
-#define CAN_USE_CFI true
-#else
-#define CAN_USE_CFI false
-#endif
-
 struct unwind_options {
 	const char *method;
 	uint64_t mem_bytes;
@@ -76,9 +70,6 @@ static int check_unwind(struct run *run)
 		return 0;
 	if (strcmp(method, "cfi") && strcmp(method, "fp"))
 		return msg_error("--unwind: '%s' is not auto, cfi or fp", method);
-	if (!strcmp(method, "cfi") && !CAN_USE_CFI)
-		return msg_error("--unwind cfi: unwind tables are for x86-64 only; frame pointers "
-				 "are walked here (--unwind fp)");
 	return 0;
 }
 
@@ -126,7 +117,7 @@ struct user_stacks *user_stacks_new(struct run *run, bool wanted,
 
 	us->run = run;
 	us->is_wanted = wanted;
-	us->by_cfi = wanted && CAN_USE_CFI && (!method || strcmp(method, "fp"));
+	us->by_cfi = wanted && (!method || strcmp(method, "fp"));
 	if (us->by_cfi)
 		free(list_processes(&n));
 	if (!unwind_maps_configure(run, us->by_cfi, n) && !configure_python(us, python))

@@ -7,12 +7,7 @@
 #include "unwind/cfa_expr.h"
 #include "unwind/cfa_program.h"
 
-#define DWARF_RBP     6
-#define DWARF_RSP     7
-#define DWARF_RA      16
-#define REG_PLUS_MAX  ((1 << 23) - 1) /* what unwind_pack_reg() has room for */
-#define LOW_BITS      0x3f
-#define RA_CFA_OFFSET (-8)
+#define LOW_BITS 0x3f
 
 enum op {
 	OP_NOP = 0x00,
@@ -39,6 +34,8 @@ enum op {
 	OP_VAL_OFFSET_SF = 0x15,
 	OP_VAL_EXPRESSION = 0x16,
 	OP_GNU_ADVANCE_LOC8 = 0x1d,
+	OP_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
+	OP_AARCH64_NEGATE_RA_STATE = 0x2d,
 	OP_GNU_ARGS_SIZE = 0x2e,
 	OP_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 	/* these have an operand in their low six bits */
@@ -54,25 +51,19 @@ static void fail(struct cfa_program *p)
 }
 
 /* CFA_REGS for registers that do not matter. */
-static enum cfa_register find_register(uint64_t reg)
+static enum cfa_register find_register(const struct cfa_program *p, uint64_t reg)
 {
-	switch (reg) {
-	case UNWIND_RBX:
-		return CFA_REG_BX;
-	case DWARF_RBP:
-		return CFA_REG_BP;
-	case DWARF_RSP:
-		return CFA_REG_SP;
-	case DWARF_RA:
-		return CFA_REG_RA;
-	default:
-		return CFA_REGS;
-	}
+	const uint8_t *numbers = p->eh->machine->numbers;
+	enum cfa_register r = CFA_REG_RA;
+
+	while (r < CFA_REGS && numbers[r] != reg)
+		r++;
+	return r;
 }
 
 static void set_place(struct cfa_program *p, uint64_t reg, enum cfa_place_kind kind, uint64_t off)
 {
-	enum cfa_register r = find_register(reg);
+	enum cfa_register r = find_register(p, reg);
 
 	if (r != CFA_REGS)
 		p->state.places[r] = (struct cfa_place){ .kind = kind, .off = (int64_t)off };
@@ -85,7 +76,7 @@ static void set_place(struct cfa_program *p, uint64_t reg, enum cfa_place_kind k
  */
 static void restore_place(struct cfa_program *p, uint64_t reg)
 {
-	if (reg == DWARF_RA && p->start)
+	if (find_register(p, reg) == CFA_REG_RA && p->start)
 		p->state.places[CFA_REG_RA] = p->start->state.places[CFA_REG_RA];
 	else
 		set_place(p, reg, PLACE_SAME, 0);
@@ -99,7 +90,7 @@ static struct cursor read_block(struct cfa_program *p)
 static void set_place_expression(struct cfa_program *p, uint64_t reg)
 {
 	struct cursor expr = read_block(p);
-	enum cfa_register r = find_register(reg);
+	enum cfa_register r = find_register(p, reg);
 	struct cfa_place place = { .kind = PLACE_OTHER };
 	uint64_t base;
 
@@ -115,9 +106,9 @@ static void set_place_expression(struct cfa_program *p, uint64_t reg)
 static void set_place_register(struct cfa_program *p, uint64_t reg)
 {
 	uint64_t other = cursor_uleb(&p->code);
-	enum cfa_register r = find_register(reg);
+	enum cfa_register r = find_register(p, reg);
 
-	set_place(p, reg, other < DWARF_RA ? PLACE_IN_REG : PLACE_OTHER, 0);
+	set_place(p, reg, other < p->eh->machine->n_registers ? PLACE_IN_REG : PLACE_OTHER, 0);
 	if (r != CFA_REGS)
 		p->state.places[r].reg = (uint8_t)other;
 }
@@ -308,6 +299,11 @@ static void run_extended_op(struct cfa_program *p, uint8_t op)
 	case OP_RESTORE_STATE:
 		restore_state(p);
 		break;
+	case OP_AARCH64_NEGATE_RA_STATE: /* all return addresses are freed of signatures */
+	case OP_AARCH64_NEGATE_RA_STATE_WITH_PC:
+		if (!p->eh->machine->signs_addresses)
+			fail(p);
+		break;
 	case OP_GNU_ARGS_SIZE: /* of use to exception handlers only */
 		cursor_uleb(&p->code);
 		break;
@@ -348,99 +344,6 @@ static void run_op(struct cfa_program *p)
 		run_extended_op(p, op);
 		break;
 	}
-}
-
-static bool is_rt_sigframe(const struct cfa_state *s)
-{
-	const struct cfa_place *ra = &s->places[CFA_REG_RA];
-
-	return s->is_expression && s->expression.kind == UNWIND_SP_DEREF &&
-	       s->expression.cfa_off == unwind_pack_deref(UNWIND_UCONTEXT_RSP, 0) &&
-	       ra->kind == PLACE_AT_REG && ra->reg == DWARF_RSP && ra->off == UNWIND_UCONTEXT_RIP;
-}
-
-static bool is_s16(int64_t off)
-{
-	return off >= INT16_MIN && off <= INT16_MAX;
-}
-
-static void add_bp_rule(struct unwind_rule *rule, const struct cfa_place *bp)
-{
-	if (bp->kind == PLACE_SAME) {
-		rule->bp_kind = UNWIND_BP_SAME;
-	} else if (bp->kind == PLACE_AT_CFA && is_s16(bp->off)) {
-		rule->bp_kind = UNWIND_BP_AT_CFA;
-		rule->bp_off = (int16_t)bp->off;
-	} else if (bp->kind == PLACE_AT_REG && bp->reg == DWARF_RBP && is_s16(bp->off)) {
-		rule->bp_kind = UNWIND_BP_AT_BP;
-		rule->bp_off = (int16_t)bp->off;
-	} else {
-		rule->bp_kind = UNWIND_BP_LOST;
-	}
-}
-
-static uint8_t bx_place(const struct cfa_place *bx)
-{
-	if (bx->kind == PLACE_SAME)
-		return UNWIND_BX_SAME;
-	if (bx->kind != PLACE_AT_CFA || bx->off % 8 || bx->off > -8 * UNWIND_BX_AT_CFA ||
-	    bx->off <= -8 * UNWIND_BX_PLACES)
-		return UNWIND_BX_LOST;
-	return (uint8_t)(bx->off / -8);
-}
-
-static void add_sum_rule(struct unwind_rule *rule, uint64_t reg, int64_t off)
-{
-	rule->kind = UNWIND_BAD;
-	if (off < INT32_MIN || off > INT32_MAX)
-		return;
-	rule->cfa_off = (int32_t)off;
-	if (reg == DWARF_RSP) {
-		rule->kind = UNWIND_SP;
-	} else if (reg == DWARF_RBP) {
-		rule->kind = UNWIND_BP;
-	} else if (reg < DWARF_RA && off >= -REG_PLUS_MAX && off <= REG_PLUS_MAX) {
-		rule->kind = UNWIND_REG;
-		rule->cfa_off = unwind_pack_reg((uint8_t)reg, (int32_t)off);
-	}
-}
-
-/* vfork, which has taken the return address off the stack. */
-static struct unwind_rule make_ra_rule(const struct cfa_state *s)
-{
-	const struct cfa_place *ra = &s->places[CFA_REG_RA];
-
-	if (s->is_expression || s->reg != DWARF_RSP || s->off < -REG_PLUS_MAX ||
-	    s->off > REG_PLUS_MAX || s->places[CFA_REG_BP].kind != PLACE_SAME)
-		return (struct unwind_rule){ .kind = UNWIND_BAD };
-	return (struct unwind_rule){ .kind = UNWIND_RA_REG,
-				     .cfa_off = unwind_pack_reg(ra->reg, (int32_t)s->off) };
-}
-
-static struct unwind_rule make_rule(const struct cfa_state *s, bool is_signal_frame)
-{
-	const struct cfa_place *sp = &s->places[CFA_REG_SP], *ra = &s->places[CFA_REG_RA];
-	bool sp_is_cfa = sp->kind == PLACE_SAME || (sp->kind == PLACE_IS_CFA && !sp->off);
-	struct unwind_rule rule = { .kind = UNWIND_BAD }, bad = rule;
-
-	if (ra->kind == PLACE_UNDEFINED)
-		return (struct unwind_rule){ .kind = UNWIND_END };
-	if (is_signal_frame)
-		return (struct unwind_rule){ .kind = is_rt_sigframe(s) ? UNWIND_SIGNAL
-								       : UNWIND_BAD };
-	if (ra->kind == PLACE_IN_REG && sp_is_cfa)
-		return make_ra_rule(s);
-	if (ra->kind != PLACE_AT_CFA || ra->off != RA_CFA_OFFSET || !sp_is_cfa)
-		return bad;
-	if (s->is_expression)
-		rule = s->expression;
-	else
-		add_sum_rule(&rule, s->reg, s->off);
-	if (rule.kind == UNWIND_BAD)
-		return bad;
-	add_bp_rule(&rule, &s->places[CFA_REG_BP]);
-	rule.bx_place = bx_place(&s->places[CFA_REG_BX]);
-	return rule;
 }
 
 void cfa_program_start(struct cfa_start *start, const struct eh_frame *eh, const struct eh_cie *cie)
@@ -488,6 +391,6 @@ bool cfa_program_next(struct cfa_program *p, struct cfa_range *range)
 	range->end = p->next_loc;
 	range->rule = (struct unwind_rule){ .kind = UNWIND_BAD };
 	if (!p->code.failed)
-		range->rule = make_rule(&p->state, p->cie->is_signal_frame);
+		range->rule = cfa_rule(p->eh->machine, &p->state, p->cie->is_signal_frame);
 	return true;
 }

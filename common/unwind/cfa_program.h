@@ -1,44 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The programs of call frame information (DWARF 5, 6.4.2 and 6.4.3; GNU extensions of LSB 5),
- * executed into unwind rules. Only what finding callers needs is kept: the CFA and the rules for
- * rbx, rbp, rsp and the return address. Where DWARF leaves room, libgcc's unwinder is followed.
+ * executed into unwind rules (cfa_rule.h). Where DWARF leaves room, libgcc's unwinder is followed.
  */
 #ifndef CFA_PROGRAM_H
 #define CFA_PROGRAM_H
 
-#include "abi/unwind_rule.h"
 #include "elf/dwarf_read.h"
+#include "unwind/cfa_rule.h"
 #include "unwind/eh_frame.h"
 
 #define CFA_REMEMBER_MAX 16
-
-enum cfa_register { CFA_REG_BX, CFA_REG_BP, CFA_REG_SP, CFA_REG_RA, CFA_REGS };
-
-enum cfa_place_kind {
-	PLACE_SAME, /* also: nothing was said */
-	PLACE_UNDEFINED,
-	PLACE_AT_CFA, /* saved at CFA + off */
-	PLACE_IS_CFA, /* is CFA + off */
-	PLACE_AT_REG, /* saved at reg + off */
-	PLACE_IN_REG, /* is in reg */
-	PLACE_OTHER,
-};
-
-/* Where the caller's value of a register is. */
-struct cfa_place {
-	uint8_t kind; /* enum cfa_place_kind */
-	uint8_t reg;
-	int64_t off;
-};
-
-struct cfa_state {
-	bool is_expression;	       /* the CFA is expression, not reg + off */
-	struct unwind_rule expression; /* kind and cfa_off only */
-	uint64_t reg;
-	int64_t off;
-	struct cfa_place places[CFA_REGS];
-};
 
 /* What a CIE's own program leaves: the state that its FDEs start with. */
 struct cfa_start {

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "unwind/cfa_program.h"
+#include "unwind/cfa_machine.h"
 #include "unwind/cfi.h"
 
 #define ROWS_MAX (16u << 20)
@@ -24,8 +25,8 @@ struct builder {
 	const struct cfa_start *starts; /* by CIE */
 	struct cfa_program program;
 	uint64_t covered_end; /* of the FDE before this one */
-	bool keeps_bx;	      /* where the caller's rbx is, too */
-	bool needs_bx;	      /* a CFA is taken from it */
+	bool keeps_extra;     /* where the extra register is, too */
+	bool needs_extra;     /* a CFA is taken from it */
 };
 
 static const struct unwind_rule gap = { .kind = UNWIND_GAP };
@@ -46,9 +47,10 @@ static void append_row(struct builder *b, uint64_t vaddr, const struct unwind_ru
 	t->rows[t->count++] = (struct cfi_row){ .vaddr = vaddr, .rule = *rule };
 }
 
-static bool takes_cfa_from_bx(const struct unwind_rule *rule)
+static bool takes_cfa_from_extra(const struct unwind_rule *rule, const struct cfa_machine *machine)
 {
-	return rule->kind == UNWIND_REG && unwind_reg(rule->cfa_off) == UNWIND_RBX;
+	return rule->kind == UNWIND_REG &&
+	       unwind_reg(rule->cfa_off) == machine->numbers[CFA_REG_EXTRA];
 }
 
 static void append_fde(struct builder *b, const struct eh_fde *fde)
@@ -60,9 +62,9 @@ static void append_fde(struct builder *b, const struct eh_fde *fde)
 		append_row(b, b->covered_end, &gap);
 	cfa_program_begin(p, b->eh, fde, &b->starts[fde->cie]);
 	while (cfa_program_next(p, &range)) {
-		b->needs_bx |= takes_cfa_from_bx(&range.rule);
-		if (!b->keeps_bx)
-			range.rule.bx_place = UNWIND_BX_LOST;
+		b->needs_extra |= takes_cfa_from_extra(&range.rule, b->eh->machine);
+		if (!b->keeps_extra)
+			range.rule.extra_place = 0;
 		append_row(b, range.start, &range.rule);
 	}
 	b->covered_end = fde->end;
@@ -108,17 +110,20 @@ static struct cfa_start *run_cies(const struct eh_frame *eh)
 	return starts;
 }
 
-static void begin_table(struct builder *b, bool keeps_bx)
+static void begin_table(struct builder *b, bool keeps_extra)
 {
 	cfi_free(b->table);
 	b->table->n_bad_fdes = b->eh->n_bad;
 	b->rows_cap = 0;
 	b->covered_end = 0;
-	b->keeps_bx = keeps_bx;
-	b->needs_bx = false;
+	b->keeps_extra = keeps_extra;
+	b->needs_extra = false;
 }
 
-/* Once more with rbx for the few files where it matters: the dynamic linker, some assembly. */
+/*
+ * Once more with rbx for the few files where it matters: the dynamic linker, some assembly. On
+ * arm64 the extra register is the return address.
+ */
 static int build_rows(struct cfi_table *t, const struct eh_frame *eh)
 {
 	struct cfa_start *starts = run_cies(eh);
@@ -129,9 +134,9 @@ static int build_rows(struct cfi_table *t, const struct eh_frame *eh)
 	b.table = t;
 	b.eh = eh;
 	b.starts = starts;
-	begin_table(&b, false);
+	begin_table(&b, eh->machine->needs_extra);
 	err = append_fdes(&b, order, eh->n_fdes);
-	if (!err && b.needs_bx) {
+	if (!err && b.needs_extra && !b.keeps_extra) {
 		begin_table(&b, true);
 		err = append_fdes(&b, order, eh->n_fdes);
 	}
@@ -147,8 +152,6 @@ int cfi_load_elf(struct cfi_table *t, const struct elf64 *elf)
 	int err;
 
 	*t = (struct cfi_table){ .rows = NULL };
-	if (elf->header.e_machine != EM_X86_64)
-		return -ENOTSUP;
 	err = eh_frame_read(&eh, elf);
 	if (!err)
 		err = build_rows(t, &eh);

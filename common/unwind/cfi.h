@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Unwind tables of one ELF file, compiled from its .eh_frame (psABI AMD64 1.0, 3.7 and 4.2.4; LSB
- * 5, 10.6; DWARF 5, 6.4): for each address, how to find the caller. x86-64 only. Files are
+ * 5, 10.6; DWARF 5, 6.4): for each address, how to find the caller. Files are
  * controlled by the traced side and read as root: time and memory are linear in the section's size
  * and bounded (128 MiB of .eh_frame, 16 M rows), and a broken file costs its own rows, nothing
  * else.

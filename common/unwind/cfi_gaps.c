@@ -261,11 +261,50 @@ static void fill_clones(struct cfi_table *t, const struct elf64 *elf)
 	}
 }
 
+/* ---- arm64 ---- */
+
+#define PLT_FIRST_BYTES 32	    /* of its first entry, which all others jump to */
+#define STP_X16_X30	0xa9bf7bf0U /* stp x16, x30, [sp, #-16]! */
+
+/*
+ * What calls into other files goes through (AAELF64, 9.6.3). Nothing but the first entry touches
+ * the stack, behind its "bti c" if there is one; static programs have no such entry.
+ */
+static void fill_plt(struct cfi_table *t, const struct elf64 *elf)
+{
+	struct cfi_row rows[3] = { { .rule = { .kind = UNWIND_SP,
+					       .extra_place = UNWIND_RA_IN_LINK } } };
+	uint32_t *code;
+	Elf64_Shdr plt;
+	size_t n = 1;
+
+	if (elf64_find_section(elf, ".plt", &plt) || plt.sh_size < PLT_FIRST_BYTES)
+		return;
+	code = elf64_read(elf, plt.sh_offset, 2 * sizeof(*code), 2 * sizeof(*code));
+	if (!code)
+		return;
+	rows[0].vaddr = plt.sh_addr;
+	if (code[0] == STP_X16_X30 || code[1] == STP_X16_X30) {
+		rows[n] = rows[0];
+		rows[n].vaddr += code[0] == STP_X16_X30 ? 4 : 8;
+		rows[n].rule.cfa_off = 16;
+		rows[n++].rule.extra_place = 1;
+		rows[n] = rows[0];
+		rows[n++].vaddr += PLT_FIRST_BYTES;
+	}
+	cfi_fill_gap(t, rows, n, plt.sh_addr + plt.sh_size);
+	free(code);
+}
+
 void cfi_fill_known_gaps(struct cfi_table *t, const struct elf64 *elf)
 {
 	if (!t->count)
 		return;
 	fill_entry(t, elf);
+	if (elf->header.e_machine == EM_AARCH64) {
+		fill_plt(t, elf);
+		return;
+	}
 	fill_section(t, elf, ".init");
 	fill_section(t, elf, ".fini");
 	fill_first_gaps(t, elf);

@@ -16,7 +16,6 @@
 #define FDES_MAX	  (4u << 20)
 #define CIES_MAX	  (256u << 10)
 #define HDR_MAX_BYTES	  16
-#define RA_COLUMN	  16 /* psABI, figure 3.36 */
 #define LENGTH_IS_64BIT	  0xffffffff
 
 #ifndef SHT_X86_64_UNWIND
@@ -70,7 +69,7 @@ static bool read_augmentation(struct eh_cie *cie, char letter, struct cursor *da
 		cie->is_signal_frame = true;
 		return true;
 	default:
-		return letter == 'B'; /* pointer authentication: arm64 */
+		return letter == 'B' || letter == 'G'; /* signed addresses, tagged stacks: arm64 */
 	}
 }
 
@@ -105,7 +104,7 @@ static bool has_flat_addresses(struct cursor *c)
 	return address_bytes == 8 && selector_bytes == 0;
 }
 
-static bool read_cie(struct eh_cie *cie, struct cursor *c)
+static bool read_cie(const struct cfa_machine *machine, struct eh_cie *cie, struct cursor *c)
 {
 	uint8_t version = cursor_u8(c);
 	const uint8_t *letters = read_string(c);
@@ -118,7 +117,7 @@ static bool read_cie(struct eh_cie *cie, struct cursor *c)
 	cie->code_align = cursor_uleb(c);
 	cie->data_align = cursor_sleb(c);
 	ra_column = version == 1 ? cursor_u8(c) : cursor_uleb(c);
-	if (ra_column != RA_COLUMN || !read_augmentations(cie, letters, c))
+	if (ra_column != machine->numbers[CFA_REG_RA] || !read_augmentations(cie, letters, c))
 		return false;
 	cie->program = (struct eh_program){ .bytes = c->p, .size = cursor_left(c) };
 	return !c->failed;
@@ -134,7 +133,7 @@ static int add_cie(struct walk *w, struct record *r)
 	eh->cies = mem_grow(eh->cies, eh->n_cies, &w->cies_cap, sizeof(*eh->cies));
 	cie = &eh->cies[eh->n_cies++];
 	*cie = (struct eh_cie){ .at = r->at };
-	cie->is_readable = read_cie(cie, &r->body);
+	cie->is_readable = read_cie(eh->machine, cie, &r->body);
 	eh->n_bad += !cie->is_readable;
 	w->last_cie = cie;
 	return 0;
@@ -312,7 +311,9 @@ int eh_frame_read(struct eh_frame *eh, const struct elf64 *elf)
 	Elf64_Shdr sh;
 	int err;
 
-	*eh = (struct eh_frame){ .bytes = NULL };
+	*eh = (struct eh_frame){ .machine = cfa_machine(elf->header.e_machine) };
+	if (!eh->machine)
+		return -ENOTSUP;
 	if (elf64_find_section(elf, ".eh_frame", &sh))
 		err = read_segment(eh, elf);
 	else

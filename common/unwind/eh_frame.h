@@ -15,6 +15,7 @@
 
 #include "elf/dwarf_read.h"
 #include "elf/elf64.h"
+#include "unwind/cfa_machine.h"
 
 struct eh_program {
 	const uint8_t *bytes;
@@ -40,7 +41,8 @@ struct eh_fde {
 };
 
 struct eh_frame {
-	uint8_t *bytes; /* what everything points into */
+	const struct cfa_machine *machine; /* whose code is described */
+	uint8_t *bytes;			   /* what everything points into */
 	size_t size;
 	uint64_t vaddr;		 /* of the first byte */
 	bool ends_at_terminator; /* the size is only an upper bound */
@@ -54,7 +56,8 @@ struct eh_frame {
 /*
  * Reads through the section headers, or where these are absent through PT_GNU_EH_FRAME. 0, or
  * -errno: -ENODATA where there is no .eh_frame, -EINVAL where it is not in the file as it should
- * be, -EFBIG. What is broken inside is left out and counted. eh_frame_free() in any case.
+ * be, -EFBIG, -ENOTSUP for other machines. What is broken inside is left out and counted.
+ * eh_frame_free() in any case.
  */
 int eh_frame_read(struct eh_frame *eh, const struct elf64 *elf);
 void eh_frame_free(struct eh_frame *eh);

@@ -271,7 +271,7 @@ static bool fits(const struct way_back *way, uint8_t bp_words)
 {
 	return way->tls < 0 && way->tls >= INT16_MIN && way->m >= 0 && way->m <= UINT8_MAX &&
 	       way->sp >= 0 && way->sp <= UINT8_MAX && way->curg >= 0 && way->curg <= UINT16_MAX &&
-	       bp_words && bp_words < UNWIND_BX_PLACES;
+	       bp_words && bp_words < UNWIND_EXTRA_PLACES;
 }
 
 struct unwind_rule go_code_find_stack(const struct go_code *systemstack,
@@ -284,7 +284,7 @@ struct unwind_rule go_code_find_stack(const struct go_code *systemstack,
 		return (struct unwind_rule){ .kind = UNWIND_BAD };
 	return (struct unwind_rule){
 		.kind = UNWIND_GO_STACK,
-		.bx_place = bp_words,
+		.extra_place = bp_words,
 		.bp_off = (int16_t)way.tls,
 		.cfa_off = unwind_pack_go((__u8)way.m, (__u8)way.sp, (__u16)way.curg),
 	};

@@ -14,7 +14,7 @@ static void compile_file(struct unwind_files *files, const struct file *file,
 	struct cfi_table cfi;
 	int err;
 
-	if (!file->is_elf)
+	if (!file->is_elf || !elf64_is_native(&file->elf))
 		return;
 	err = cfi_load_elf(&cfi, &file->elf);
 	if (!err || err == -ENODATA)

@@ -38,6 +38,11 @@ static __u64 unwind_thread_base(struct unwind_state *s)
 	return s->regs.thread_base;
 }
 
+__attribute__((unused)) static __u64 unwind_address_mask(void)
+{
+	return unwind_address_bits();
+}
+
 #include "abi/unwind_walk.h"
 
 static bool find_mapping(const struct unwind_view *view, struct unwind_state *s, uint64_t ip)

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Compares the unwind tables of unwind/cfi with what readelf makes of the same files: every address
- * from the first FDE to the last, CFA, rbp, rsp and return address. readelf shows expressions only
- * as "exp", so their text is taken from its raw listing and has to be one of those of the same FDE
- * or CIE. Where a CIE says that rbp was saved and DW_CFA_restore undoes it, readelf follows DWARF
- * and unwind/cfi follows libgcc (see cfa_program.c): such rows are counted apart.
+ * from the first FDE to the last, CFA, rbp, rsp and return address (arm64: x29, sp). readelf shows
+ * expressions only as "exp", so their text is taken from its raw listing and has to be one of those
+ * of the same FDE or CIE. Where a CIE says that rbp was saved and DW_CFA_restore undoes it, readelf
+ * follows DWARF and unwind/cfi follows libgcc (see cfa_program.c): such rows are counted apart.
  *
  *	compare <LIST		of paths, one per line: differences, totals; 1 if any
  *	compare -l <LIST	only loads the files, for timing
  *	compare FILE		prints the rows of a file
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,8 @@
 #define SHOWN_PER_FILE	  5
 #define RULE_HASH_BITS	  20
 #define RULE_HASH_BUCKETS (1u << RULE_HASH_BITS)
+
+static bool is_arm64; /* the file that is compared */
 
 /* What readelf prints for a register. */
 enum cell_kind {
@@ -79,7 +83,7 @@ struct listing {
 };
 
 static struct {
-	size_t files, not_linked, not_x86_64, no_eh_frame, broken;
+	size_t files, not_linked, other_machine, no_eh_frame, broken;
 	size_t fdes, bad_fdes, lines, rows, differences, expressions, bad_lines, signal_lines;
 	size_t undefined_bp, overlaps, restored, kinds[UNWIND_KINDS];
 	double load_s, worst_s;
@@ -160,9 +164,9 @@ static void read_columns(struct listing *l, char *text)
 	for (char *w = strtok(text, " \n"); w; w = strtok(NULL, " \n"), column++) {
 		if (!strcmp(w, "rbx"))
 			l->bx = column;
-		else if (!strcmp(w, "rbp"))
+		else if (!strcmp(w, is_arm64 ? "x29" : "rbp"))
 			l->bp = column;
-		else if (!strcmp(w, "rsp"))
+		else if (!strcmp(w, is_arm64 ? "sp" : "rsp"))
 			l->sp = column;
 		else if (!strcmp(w, "ra"))
 			l->ra = column;
@@ -404,6 +408,17 @@ static bool is_restored(const struct listing *l, const struct record *fde, const
 	return true;
 }
 
+static int bp_unit(void)
+{
+	return is_arm64 ? 8 : 1;
+}
+
+/* In the sixteen bits of unwind_rule.bp_off. */
+static bool fits(long off)
+{
+	return off % bp_unit() == 0 && off / bp_unit() >= INT16_MIN && off / bp_unit() <= INT16_MAX;
+}
+
 static bool is_bp_right(const struct listing *l, const struct record *fde, const struct cell *bp,
 			struct unwind_rule rule)
 {
@@ -413,9 +428,9 @@ static bool is_bp_right(const struct listing *l, const struct record *fde, const
 		return rule.bp_kind == UNWIND_BP_SAME ||
 		       (rule.bp_kind == UNWIND_BP_LOST && bp->is_undefined);
 	case CELL_AT_CFA:
-		if (bp->off < INT16_MIN || bp->off > INT16_MAX)
+		if (!fits(bp->off))
 			return rule.bp_kind == UNWIND_BP_LOST;
-		return (rule.bp_kind == UNWIND_BP_AT_CFA && rule.bp_off == bp->off) ||
+		return (rule.bp_kind == UNWIND_BP_AT_CFA && rule.bp_off * bp_unit() == bp->off) ||
 		       is_restored(l, fde, bp, rule);
 	case CELL_EXPR:
 		return has_expr(l, fde, false, rule);
@@ -431,10 +446,14 @@ static bool is_sum_right(const struct line *x, struct unwind_rule rule)
 		"r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"
 	};
 
-	if (!strcmp(x->cfa_reg, "rsp"))
+	if (!strcmp(x->cfa_reg, is_arm64 ? "sp" : "rsp"))
 		return rule.kind == UNWIND_SP && rule.cfa_off == x->cfa_off;
-	if (!strcmp(x->cfa_reg, "rbp"))
+	if (!strcmp(x->cfa_reg, is_arm64 ? "x29" : "rbp"))
 		return rule.kind == UNWIND_BP && rule.cfa_off == x->cfa_off;
+	if (is_arm64)
+		return rule.kind == UNWIND_REG && x->cfa_reg[0] == 'x' &&
+		       unwind_reg(rule.cfa_off) == strtoul(x->cfa_reg + 1, NULL, 10) &&
+		       unwind_reg_plus(rule.cfa_off) == x->cfa_off;
 	return rule.kind == UNWIND_REG && unwind_reg(rule.cfa_off) < ARRAY_SIZE(names) &&
 	       !strcmp(x->cfa_reg, names[unwind_reg(rule.cfa_off)]) &&
 	       unwind_reg_plus(rule.cfa_off) == x->cfa_off;
@@ -443,11 +462,11 @@ static bool is_sum_right(const struct line *x, struct unwind_rule rule)
 /* A table need not know where rbx is, but what it says must be true. */
 static bool is_bx_right(const struct cell *bx, struct unwind_rule rule)
 {
-	if (rule.bx_place == UNWIND_BX_LOST)
+	if (rule.extra_place == UNWIND_BX_LOST)
 		return true;
-	if (rule.bx_place == UNWIND_BX_SAME)
+	if (rule.extra_place == UNWIND_BX_SAME)
 		return bx->kind == CELL_UNSAID;
-	return bx->kind == CELL_AT_CFA && bx->off == -8 * rule.bx_place;
+	return bx->kind == CELL_AT_CFA && bx->off == -8 * rule.extra_place;
 }
 
 /* As vfork has it, and nobody else. */
@@ -459,6 +478,42 @@ static bool is_ra_register_right(const struct line *x, struct unwind_rule rule)
 	       unwind_reg(rule.cfa_off) == x->ra.reg && unwind_reg_plus(rule.cfa_off) == x->cfa_off;
 }
 
+static bool can_be_said(const struct line *x)
+{
+	long off = x->ra.off;
+
+	if (x->bp.kind == CELL_AT_CFA && off == x->bp.off + 8 && fits(x->bp.off))
+		return true;
+	if (off < 0 && off % 8 == 0 && off > -8 * UNWIND_RA_IN_LINK)
+		return true;
+	return x->bp.kind != CELL_AT_CFA && fits(off - 8);
+}
+
+static bool is_ra_place_right(const struct line *x, struct unwind_rule rule)
+{
+	if (x->ra.kind == CELL_UNSAID)
+		return rule.extra_place == UNWIND_RA_IN_LINK;
+	if (rule.extra_place == UNWIND_RA_BEHIND_BP)
+		return rule.bp_off * bp_unit() + 8 == x->ra.off;
+	return x->ra.off == -8 * rule.extra_place;
+}
+
+/* readelf does not tell an undefined return address from one that is still in x30. */
+static bool is_right_on_arm64(const struct listing *l, const struct record *fde,
+			      const struct line *x, struct unwind_rule rule)
+{
+	if (x->ra.kind == CELL_UNSAID && rule.kind == UNWIND_END)
+		return true;
+	if (x->is_expr || (x->ra.kind != CELL_UNSAID && x->ra.kind != CELL_AT_CFA) ||
+	    (x->sp.kind != CELL_UNSAID && (x->sp.kind != CELL_IS_CFA || x->sp.off)) ||
+	    (x->ra.kind == CELL_AT_CFA && !can_be_said(x))) {
+		total.bad_lines++;
+		return rule.kind == UNWIND_BAD;
+	}
+	return is_sum_right(x, rule) && is_bp_right(l, fde, &x->bp, rule) &&
+	       is_ra_place_right(x, rule);
+}
+
 static bool is_right(const struct listing *l, const struct record *fde, const struct line *x,
 		     struct unwind_rule rule)
 {
@@ -466,6 +521,8 @@ static bool is_right(const struct listing *l, const struct record *fde, const st
 
 	if (!fde || !x)
 		return rule.kind == UNWIND_GAP;
+	if (is_arm64)
+		return is_right_on_arm64(l, fde, x, rule);
 	cie = find_record(l, fde->cie_offset);
 	if (x->ra.kind == CELL_UNSAID)
 		return rule.kind == UNWIND_END;
@@ -512,8 +569,8 @@ static void print_rule(struct unwind_rule r)
 	else
 		printf("%+d", r.cfa_off);
 	printf(" rbp %s%+d", bps[r.bp_kind], r.bp_off);
-	if (r.bx_place)
-		printf(" rbx %d", r.bx_place);
+	if (r.extra_place)
+		printf(" extra %d", r.extra_place);
 }
 
 static void report_difference(struct comparison *c, uint64_t vaddr, const struct line *x,
@@ -629,7 +686,7 @@ static void count_error(const char *path, int err)
 		total.not_linked++;
 		break;
 	case -ENOTSUP:
-		total.not_x86_64++;
+		total.other_machine++;
 		break;
 	case -ENODATA:
 		total.no_eh_frame++;
@@ -644,10 +701,13 @@ static int load_file(const char *path, struct cfi_table *t)
 {
 	double start_s = now_s(), took_s;
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+	uint16_t machine = 0;
 
 	*t = (struct cfi_table){ .rows = NULL };
 	if (fd < 0)
 		return -errno;
+	is_arm64 = pread(fd, &machine, sizeof(machine), offsetof(Elf64_Ehdr, e_machine)) > 0 &&
+		   machine == EM_AARCH64;
 	err = cfi_load(t, fd);
 	close(fd);
 	took_s = now_s() - start_s;
@@ -701,10 +761,9 @@ static int dump_file(const char *path)
 
 static void print_totals(bool load_only)
 {
-	printf("%zu files (%zu without .eh_frame); not compared: %zu not linked ELF files, %zu not "
-	       "x86-64, "
-	       "%zu unreadable\n",
-	       total.files, total.no_eh_frame, total.not_linked, total.not_x86_64, total.broken);
+	printf("%zu files (%zu without .eh_frame); not compared: %zu not linked ELF files, %zu of "
+	       "other machines, %zu unreadable\n",
+	       total.files, total.no_eh_frame, total.not_linked, total.other_machine, total.broken);
 	printf("%zu FDEs (%zu broken), %zu rows, %zu rules, loaded in %.3f s, longest %.3f s: %s\n",
 	       total.fdes, total.bad_fdes, total.rows, n_rules, total.load_s, total.worst_s,
 	       total.worst);

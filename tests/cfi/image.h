@@ -91,7 +91,7 @@ static inline bool image_rule_is_sane(struct unwind_rule r)
 
 	if (r.kind >= UNWIND_KINDS || r.bp_kind >= UNWIND_BP_KINDS)
 		return false;
-	if (!has_cfa && (r.bp_kind || r.bx_place || (r.cfa_off && r.kind != UNWIND_RA_REG)))
+	if (!has_cfa && (r.bp_kind || r.extra_place || (r.cfa_off && r.kind != UNWIND_RA_REG)))
 		return false;
 	if (r.kind == UNWIND_PLT && (r.cfa_off < 0 || r.cfa_off > 15))
 		return false;

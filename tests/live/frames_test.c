@@ -59,35 +59,3 @@ TEST(a_thread_blocked_before_the_start_leads_to_main)
 	CHECK(folded_sum(tool->out, "spin", WAIT_FRAMES) >= 300000);
 	CHECK_EQ(folded_sum(tool->out, "spin", WAIT_FRAMES), folded_sum(tool->out, "spin", NULL));
 }
-
-#ifndef __x86_64__
-
-TEST(unwind_tables_are_refused)
-{
-	static const char why[] = "--unwind cfi: unwind tables are for x86-64 only; "
-				  "frame pointers are walked here (--unwind fp)\n";
-
-	CHECK_REFUSED(why, "profile", "--unwind", "cfi", "100ms");
-	CHECK_REFUSED(why, "offcputime", "--unwind", "cfi", "100ms");
-}
-
-TEST(without_a_word_frame_pointers_are_walked)
-{
-	check_spin(trace_spin("--unwind=auto"));
-}
-
-/* It can't be known that they are incomplete, so it must not be claimed that they are complete. */
-TEST(nothing_is_said_to_be_complete)
-{
-	struct proc *work = work_start("nofp", "spin", "300");
-	struct proc *tool = tool_start("profile", "-F", "199", "-p", pid_text(work->pid));
-
-	work_do(work);
-	tool_stop(tool);
-	CHECK(folded_sum(tool->out, "nofp", NULL) > 0);
-	CHECK_EQ(folded_sum(tool->out, "nofp", "nofp_outer;nofp_middle;nofp_leaf"), 0);
-	CHECK_HAS(tool->err, "user stacks: 100.00 % by frame pointers\n");
-	CHECK_LACKS(tool->err, "complete");
-}
-
-#endif

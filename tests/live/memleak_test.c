@@ -23,12 +23,7 @@
 #define TEXT	   "--format=text", "-T", "1000", "--interval=1h"
 #define NEEDS_5_12 "needs Linux 5.12"
 
-/* Along frame pointers it can't be known whether a stack is whole. */
-#ifdef __x86_64__
 #define ALL_STACKS "100.00 % complete"
-#else
-#define ALL_STACKS "100.00 % by frame pointers"
-#endif
 
 /* Not here before 5.15, where probes have no cookies. */
 #define NEED_PROBES()                                 \

@@ -95,7 +95,6 @@ TEST(frame_pointers_alone_do_not_find_them)
 
 	CHECK(folded_sum(tool->out, "nofp", NULL) > 0);
 	CHECK_EQ(folded_sum(tool->out, "nofp", "main;just_stay;" NOFP_FRAMES), 0);
-	CHECK_EQ(lines_from(tool->out, "nofp;_start;"), 0);
 	CHECK_HAS(tool->err, "by frame pointers");
 	tool = trace_pid("offcputime", work_start("nofp", "nap", "300"), "--unwind=fp");
 	CHECK(folded_sum(tool->out, "nofp", NULL) > 0);
@@ -249,7 +248,11 @@ TEST(forked_children_are_complete_in_the_whole_system)
 	check_complete(tool, "kid", "_start");
 }
 
-/* Tables have no room here, so that no stack of either is complete. */
+/*
+ * Tables have no room here, so that no stack of either is complete. On arm64 x29 always leads to
+ * the next caller that keeps a frame pointer, as those of the C library do.
+ */
+#ifdef __x86_64__
 TEST(the_programs_of_most_incomplete_stacks_are_named)
 {
 	struct proc *tool = tool_run("profile", "-F", "997", "--unwind-mem", "64K", "--",
@@ -259,6 +262,7 @@ TEST(the_programs_of_most_incomplete_stacks_are_named)
 	CHECK_HAS(tool->err, " % through code without unwind information (most: ");
 	CHECK_HAS(tool->err, " % nofp)\n");
 }
+#endif
 
 TEST(a_commands_first_samples_are_complete)
 {
@@ -403,11 +407,25 @@ static void leave_finder_out(struct bpf_object *object)
 		bpf_program__set_autoload(prog, false);
 }
 
+/* On tracepoints that the kernel doesn't have: of locks, before 5.19. */
+static void leave_absent_out(struct bpf_object *object)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, object) {
+		const char *name = bpf_program__section_name(prog);
+
+		if (!strncmp(name, "tp_btf/", 7) &&
+		    libbpf_find_vmlinux_btf_id(name + 7, BPF_TRACE_RAW_TP) < 0)
+			bpf_program__set_autoload(prog, false);
+	}
+}
+
 /* The largest of an object's programs. False: there is no such file. */
 static bool verify(const char *path, bool by_cfi, bool only_uprobes, struct verdict *worst)
 {
 	struct stack_settings stack = { .user = true, .kernel = true };
-	struct unwind_settings unwind = { .by_cfi = by_cfi };
+	struct unwind_settings unwind = { unwind_address_bits(), by_cfi };
 	struct python_settings python = { .wanted = by_cfi, .lines = true };
 	struct bpf_object *object = access(path, R_OK) ? NULL : bpf_object__open(path);
 	struct bpf_program *prog;
@@ -418,6 +436,7 @@ static bool verify(const char *path, bool by_cfi, bool only_uprobes, struct verd
 		return false;
 	leave_session_out(object);
 	leave_finder_out(object);
+	leave_absent_out(object);
 	set_section(object, "rodata.stack", &stack, sizeof(stack));
 	set_section(object, "rodata.unwind", &unwind, sizeof(unwind));
 	set_section(object, "rodata.python", &python, sizeof(python));

@@ -18,6 +18,20 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#if defined(__x86_64__)
+#define REALIGNED	 force_align_arg_pointer
+#define OTHER_CONVENTION ms_abi
+#define FAULT		 "ud2"
+#define FAULT_BYTES	 2
+#define PROGRAM_COUNTER	 gregs[REG_RIP]
+#else /* arm64, where stacks are always aligned and there is one convention */
+#define REALIGNED	 noinline
+#define OTHER_CONVENTION noinline
+#define FAULT		 "udf #0"
+#define FAULT_BYTES	 4
+#define PROGRAM_COUNTER	 pc
+#endif
+
 #define ODD	  __attribute__((noinline)) static
 #define N_THREADS 16
 #define TICK_US	  "70"
@@ -78,12 +92,12 @@ ODD long with_aligned_alloca(long x, long a, long b, long c, long d, long e, lon
 	return x + (long)lanes[x & 15] + room[0];
 }
 
-__attribute__((noinline, force_align_arg_pointer)) static long with_realigned_stack(long x)
+__attribute__((noinline, REALIGNED)) static long with_realigned_stack(long x)
 {
 	return with_aligned_alloca(x, 1, 2, 3, 4, 5, 6, 7) + take(x);
 }
 
-__attribute__((noinline, ms_abi)) static long with_other_convention(long x, long y)
+__attribute__((noinline, OTHER_CONVENTION)) static long with_other_convention(long x, long y)
 {
 	return with_realigned_stack(x + y) + take(y);
 }
@@ -166,7 +180,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	(void)number;
 	(void)info;
 	with_aligned_local(3);
-	c->uc_mcontext.gregs[REG_RIP] += 2; /* over the ud2 */
+	c->uc_mcontext.PROGRAM_COUNTER += FAULT_BYTES;
 }
 
 static void on_user_signal(int number)
@@ -180,7 +194,7 @@ static void on_user_signal(int number)
 ODD void fault(long x)
 {
 	take(x);
-	__asm__ volatile("ud2" : : : "memory");
+	__asm__ volatile(FAULT : : : "memory");
 	take(x);
 }
 

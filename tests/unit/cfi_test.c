@@ -1021,7 +1021,7 @@ static void make_32bit(struct image *m)
 
 static void make_arm64(struct image *m)
 {
-	m->header.e_machine = EM_AARCH64;
+	m->header.e_machine = EM_PPC64;
 }
 
 static void make_object(struct image *m)
@@ -1685,7 +1685,7 @@ TEST(rbx_is_followed_in_the_dynamic_linker)
 		const struct unwind_rule *rule = &t.rows[i].rule;
 
 		n_from_bx += rule->kind == UNWIND_REG && unwind_reg(rule->cfa_off) == UNWIND_RBX;
-		n_saved += rule->bx_place >= UNWIND_BX_AT_CFA;
+		n_saved += rule->extra_place >= UNWIND_BX_AT_CFA;
 	}
 	CHECK(n_from_bx > 0);
 	CHECK(n_saved > 100);
@@ -1699,6 +1699,6 @@ TEST(rbx_is_not_followed_where_nothing_needs_it)
 
 	CHECK(load_known(&t, "/proc/self/exe"));
 	for (size_t i = 0; i < t.count; i++)
-		CHECK_EQ(t.rows[i].rule.bx_place, UNWIND_BX_LOST);
+		CHECK_EQ(t.rows[i].rule.extra_place, UNWIND_BX_LOST);
 	cfi_free(&t);
 }

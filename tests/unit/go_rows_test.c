@@ -116,7 +116,7 @@ static void check_stack_rule(struct unwind_rule rule)
 	CHECK_EQ(unwind_go_m(rule.cfa_off), 48);
 	CHECK_EQ(unwind_go_curg(rule.cfa_off), 192);
 	CHECK_EQ(unwind_go_sp(rule.cfa_off), 56);
-	CHECK_EQ(rule.bx_place, 6);
+	CHECK_EQ(rule.extra_place, 6);
 }
 
 /* By how systemstack comes back, not by how it leaves. */

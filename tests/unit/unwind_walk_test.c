@@ -30,6 +30,11 @@ static __u64 unwind_thread_base(struct unwind_state *s)
 	return 0;
 }
 
+__attribute__((unused)) static __u64 unwind_address_mask(void)
+{
+	return (1ULL << 48) - 1;
+}
+
 #include "abi/unwind_walk.h"
 
 /* As runtime.asmcgocall leaves it before Go 1.21: 40(SP) and 48(SP), where SP is word 0. */

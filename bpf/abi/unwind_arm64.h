@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What of a walk (unwind_walk.h) is so on arm64 only: a call leaves the return address in x30, and
+ * functions save it, if they do, where they like. See AADWARF64 for the numbers of registers.
+ */
+#ifndef ABI_UNWIND_ARM64_H
+#define ABI_UNWIND_ARM64_H
+
+#include "abi/unwind_step.h"
+
+UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number)
+{
+	if (number == UNWIND_LINK)
+		return regs->link;
+	return number < sizeof(regs->x) / sizeof(*regs->x) ? regs->x[number] : 0;
+}
+
+/* A return address may be signed: see unwind_address_bits(). */
+UNWIND_INLINE __u64 unwind_code_address(__u64 address)
+{
+	return address & unwind_address_mask();
+}
+
+/* Of struct sigcontext in struct rt_sigframe, which the stack pointer is at. */
+#define UNWIND_SIGFRAME_X29 544
+
+struct unwind_interrupted {
+	__u64 bp, link, sp, ip;
+};
+
+UNWIND_INLINE int unwind_signal(struct unwind_state *s)
+{
+	struct unwind_interrupted saved;
+
+	if (!unwind_read(s, &saved, sizeof(saved), s->sp + UNWIND_SIGFRAME_X29))
+		return UNWIND_FAULT;
+	return unwind_resume(s, saved.ip, saved.sp, saved.bp, saved.link);
+}
+
+/* The return address is still in x30: nobody has been called since; the stack may be as it was. */
+UNWIND_INLINE int unwind_leave_by_link(struct unwind_state *s, const struct unwind_rule *rule,
+				       __u64 cfa)
+{
+	__u64 bp;
+
+	if (!s->has_extra)
+		return UNWIND_BAD_RULE;
+	if (!unwind_read_bp(s, rule, cfa, &bp))
+		return UNWIND_FAULT;
+	s->sp_may_stay = true;
+	s->has_extra = false;
+	return unwind_arrive(s, s->extra, cfa, bp);
+}
+
+/* To the caller whose stack begins at the CFA: its frame pointer and return address. */
+UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule *rule, __u64 cfa)
+{
+	__u64 place = rule->extra_place, at;
+	struct unwind_frame_record saved;
+
+	if (place == UNWIND_RA_IN_LINK)
+		return unwind_leave_by_link(s, rule, cfa);
+	s->has_extra = false;
+	at = cfa - place * sizeof(__u64);
+	if (place == UNWIND_RA_BEHIND_BP)
+		at = cfa + rule->bp_off * UNWIND_BP_UNIT + sizeof(saved.bp);
+	if (place == UNWIND_RA_BEHIND_BP && rule->bp_kind == UNWIND_BP_AT_CFA) { /* one read */
+		if (!unwind_read(s, &saved, sizeof(saved), at - sizeof(saved.bp)))
+			return UNWIND_FAULT;
+		return unwind_arrive(s, saved.return_address, cfa, saved.bp);
+	}
+	if (!unwind_read_bp(s, rule, cfa, &saved.bp) ||
+	    !unwind_read(s, &saved.return_address, sizeof(__u64), at))
+		return UNWIND_FAULT;
+	return unwind_arrive(s, saved.return_address, cfa, saved.bp);
+}
+
+/* There are no such rules: the calls that return twice leave the return address in x30. */
+UNWIND_INLINE int unwind_around_call(struct unwind_state *s, const struct unwind_rule *rule)
+{
+	(void)s;
+	(void)rule;
+	return UNWIND_BAD_RULE;
+}
+
+/*
+ * The kernel gives its trampoline for signal handlers no rules since 5.8 (commit 87676cfca141), nor
+ * do C libraries that have one of their own: it is told by its instructions, as everybody does,
+ * "mov x8, #__NR_rt_sigreturn; svc #0". UNWIND_NO_RULE: it isn't that.
+ */
+#define UNWIND_SIGRETURN_CODE 0xd4000001d2801168ULL
+
+UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
+{
+	__u64 code = 0;
+
+	if (!unwind_read(s, &code, sizeof(code), s->ip) || code != UNWIND_SIGRETURN_CODE)
+		return UNWIND_NO_RULE;
+	return unwind_signal(s);
+}
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What of a walk (unwind_walk.h) is so on x86-64 only: psABI AMD64 1.0. */
+#ifndef ABI_UNWIND_X86_H
+#define ABI_UNWIND_X86_H
+
+#include "abi/unwind_step.h"
+
+/* DWARF's register numbers (figure 3.36). */
+UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number)
+{
+	switch (number) {
+	case 0:
+		return regs->ax;
+	case 1:
+		return regs->dx;
+	case 2:
+		return regs->cx;
+	case 3:
+		return regs->bx;
+	case 4:
+		return regs->si;
+	case 5:
+		return regs->di;
+	case 8:
+		return regs->r8;
+	case 9:
+		return regs->r9;
+	case 10:
+		return regs->r10;
+	case 11:
+		return regs->r11;
+	case 12:
+		return regs->r12;
+	case 13:
+		return regs->r13;
+	case 14:
+		return regs->r14;
+	case 15:
+		return regs->r15;
+	default:
+		return 0;
+	}
+}
+
+UNWIND_INLINE __u64 unwind_code_address(__u64 address)
+{
+	return address;
+}
+
+/* Of the interrupted registers (struct sigcontext), each two that are neighbours. */
+struct unwind_interrupted {
+	__u64 bp, bx;
+};
+
+struct unwind_interrupted_at {
+	__u64 sp, ip;
+};
+
+UNWIND_INLINE int unwind_signal(struct unwind_state *s)
+{
+	struct unwind_interrupted_at at;
+	struct unwind_interrupted saved;
+
+	if (!unwind_read(s, &saved, sizeof(saved), s->sp + UNWIND_UCONTEXT_RBP) ||
+	    !unwind_read(s, &at, sizeof(at), s->sp + UNWIND_UCONTEXT_RSP))
+		return UNWIND_FAULT;
+	return unwind_resume(s, at.ip, at.sp, saved.bp, saved.bx);
+}
+
+/* The caller's rbx, where the rule says where it is. */
+UNWIND_INLINE void unwind_follow_bx(struct unwind_state *s, const struct unwind_rule *rule,
+				    __u64 cfa)
+{
+	__u64 place = rule->extra_place;
+
+	if (place >= UNWIND_BX_AT_CFA)
+		s->has_extra =
+			unwind_read(s, &s->extra, sizeof(s->extra), cfa - place * sizeof(__u64));
+	else if (place == UNWIND_BX_LOST)
+		s->has_extra = false;
+}
+
+/* To the caller whose stack begins at the CFA: its frame pointer and return address. */
+UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule *rule, __u64 cfa)
+{
+	struct unwind_frame_record saved;
+
+	unwind_follow_bx(s, rule, cfa);
+	if (rule->bp_kind == UNWIND_BP_AT_CFA && rule->bp_off == -16) { /* neighbours: one read */
+		if (!unwind_read(s, &saved, sizeof(saved), cfa - sizeof(saved)))
+			return UNWIND_FAULT;
+		return unwind_arrive(s, saved.return_address, cfa, saved.bp);
+	}
+	if (!unwind_read_bp(s, rule, cfa, &saved.bp) ||
+	    !unwind_read(s, &saved.return_address, sizeof(__u64), cfa - sizeof(__u64)))
+		return UNWIND_FAULT;
+	return unwind_arrive(s, saved.return_address, cfa, saved.bp);
+}
+
+/*
+ * Around a system call that returns twice, which needs the stack that it was called on for the
+ * first time and lets the second one overwrite it: vfork keeps the return address in a register.
+ */
+UNWIND_INLINE int unwind_ra_register(struct unwind_state *s, const struct unwind_rule *rule)
+{
+	__u64 return_address;
+
+	if (!unwind_named_register(s, unwind_reg(rule->cfa_off), &return_address))
+		return UNWIND_BAD_RULE;
+	s->sp_may_stay = true;
+	return unwind_arrive(s, return_address, s->sp + unwind_reg_plus(rule->cfa_off), s->bp);
+}
+
+/* clone gives the child a stack of its own, with nothing on it. The child sees 0 in rax. */
+UNWIND_INLINE int unwind_clone(struct unwind_state *s)
+{
+	__u64 return_address;
+
+	if (!s->has_registers)
+		return UNWIND_BAD_RULE;
+	if (!s->regs.ax)
+		return UNWIND_COMPLETE;
+	if (!unwind_read(s, &return_address, sizeof(return_address), s->sp))
+		return UNWIND_FAULT;
+	return unwind_arrive(s, return_address, s->sp + sizeof(return_address), s->bp);
+}
+
+/* By UNWIND_RA_REG or UNWIND_CLONE. */
+UNWIND_INLINE int unwind_around_call(struct unwind_state *s, const struct unwind_rule *rule)
+{
+	return rule->kind == UNWIND_CLONE ? unwind_clone(s) : unwind_ra_register(s, rule);
+}
+
+/*
+ * Code without a rule that gives back what it took of the stack and returns, right behind its call:
+ * "add $n,%rsp; ret" (Intel SDM, volume 2), as the stubs of run-time compilers do. So the
+ * instructions themselves say where the caller's stack begins. UNWIND_NO_RULE: it isn't like that.
+ */
+#define UNWIND_STUB_BYTES 5
+#define UNWIND_STUB_MASK  0xff80ffffffULL /* n is from 0 to 127 */
+#define UNWIND_STUB_CODE  0xc300c48348ULL
+
+UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
+{
+	__u64 code = 0, sp, return_address;
+
+	if (s->ip_is_exact || !unwind_read(s, &code, UNWIND_STUB_BYTES, s->ip) ||
+	    (code & UNWIND_STUB_MASK) != UNWIND_STUB_CODE)
+		return UNWIND_NO_RULE;
+	sp = s->sp + (code >> 24 & 0x7f);
+	if (!unwind_read(s, &return_address, sizeof(return_address), sp))
+		return UNWIND_FAULT;
+	return unwind_arrive(s, return_address, sp + sizeof(return_address), s->bp);
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What call frame information says of one place in the code, and the unwind rule that comes of it:
+ * where the CFA is, and of the few registers that finding callers needs, the caller's values.
+ */
+#ifndef CFA_RULE_H
+#define CFA_RULE_H
+
+#include "abi/unwind_rule.h"
+#include "unwind/cfa_machine.h"
+
+enum cfa_place_kind {
+	PLACE_SAME, /* also: nothing was said */
+	PLACE_UNDEFINED,
+	PLACE_AT_CFA, /* saved at CFA + off */
+	PLACE_IS_CFA, /* is CFA + off */
+	PLACE_AT_REG, /* saved at reg + off */
+	PLACE_IN_REG, /* is in reg */
+	PLACE_OTHER,
+};
+
+/* Where the caller's value of a register is. */
+struct cfa_place {
+	uint8_t kind; /* enum cfa_place_kind */
+	uint8_t reg;
+	int64_t off;
+};
+
+struct cfa_state {
+	bool is_expression;	       /* the CFA is expression, not reg + off */
+	struct unwind_rule expression; /* kind and cfa_off only */
+	uint64_t reg;
+	int64_t off;
+	struct cfa_place places[CFA_REGS];
+};
+
+/* UNWIND_BAD where there is none. */
+struct unwind_rule cfa_rule(const struct cfa_machine *machine, const struct cfa_state *s,
+			    bool is_signal_frame);
+
+#endif

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Unwind tables and walks of arm64, on any machine: rules from call frame information that is made
+ * up here, and frames in memory that is.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../cfi/image.h"
+#include "base/array.h"
+#include "unit.h"
+#include "unwind/cfi.h"
+#include "unwind/cfi_gaps.h"
+
+#undef __x86_64__ /* what is included from here on */
+#include "abi/unwind_layout.h"
+
+#define TEXT	   0x1000
+#define TEXT_BYTES 0x100
+#define BASE	   0x7ff0000
+
+/* ---- tables ---- */
+
+/* CFA = sp, code in units of 4 bytes, data in units of -8, the return address in x30. */
+static const uint8_t cie[] = { 20, 0,	 0,  0, 0,    0,    0,	0, 1, 'z', 'R', 0,
+			       4,  0x78, 30, 1, 0x1b, 0x0c, 31, 0, 0, 0,   0,	0 };
+
+static struct cfi_table load(const uint8_t *program, size_t n)
+{
+	uint8_t bytes[256] = {};
+	uint32_t fde[] = { (uint32_t)(13 + n), sizeof(cie) + 4,
+			   TEXT - (uint32_t)(IMAGE_EH_FRAME_VADDR + sizeof(cie) + 8), TEXT_BYTES };
+	struct cfi_table t;
+	struct image *m;
+	size_t size;
+
+	memcpy(bytes, cie, sizeof(cie));
+	memcpy(bytes + sizeof(cie), fde, sizeof(fde));
+	memcpy(bytes + sizeof(cie) + sizeof(fde) + 1, program, n);
+	m = image_new(bytes, sizeof(cie) + sizeof(fde) + 1 + n, &size);
+	m->header.e_machine = EM_AARCH64;
+	CHECK_EQ(cfi_load_image(&t, m, size), 0);
+	free(m);
+	return t;
+}
+
+#define LOAD(...) load((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
+
+static struct unwind_rule rule_at(const struct cfi_table *t, uint32_t offset)
+{
+	return cfi_find(t, TEXT + offset);
+}
+
+#define CHECK_RULE(t, offset, ...)                                        \
+	do {                                                              \
+		struct unwind_rule unit_want = { __VA_ARGS__ };           \
+		struct unwind_rule unit_got = rule_at((t), (offset));     \
+		CHECK(!memcmp(&unit_want, &unit_got, sizeof(unit_want))); \
+	} while (0)
+
+/* stp x29, x30, [sp, #-32]!; mov x29, sp; ...; ldp x29, x30, [sp], #32; ret */
+TEST(a_usual_function_saves_both_registers)
+{
+	struct cfi_table t = LOAD(0x41, 0x0e, 32, 0x9d, 4, 0x9e, 3, 0x41, 0x0d, 29, 0x50, 0xde,
+				  0xdd, 0x0c, 31, 0);
+
+	CHECK_RULE(&t, 0, .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK);
+	CHECK_RULE(&t, 4, .kind = UNWIND_SP, .cfa_off = 32, .bp_kind = UNWIND_BP_AT_CFA,
+		   .bp_off = -4, .extra_place = UNWIND_RA_BEHIND_BP);
+	CHECK_RULE(&t, 8, .kind = UNWIND_BP, .cfa_off = 32, .bp_kind = UNWIND_BP_AT_CFA,
+		   .bp_off = -4, .extra_place = UNWIND_RA_BEHIND_BP);
+	CHECK_RULE(&t, 72, .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK);
+	CHECK_RULE(&t, TEXT_BYTES, .kind = UNWIND_GAP);
+	cfi_free(&t);
+}
+
+TEST(a_return_address_saved_elsewhere_has_its_own_offset)
+{
+	struct cfi_table t = LOAD(0x41, 0x0e, 16, 0x9e, 2, 0x41, 0x0e, 48, 0x9d, 6);
+
+	CHECK_RULE(&t, 4, .kind = UNWIND_SP, .cfa_off = 16, .extra_place = 2);
+	CHECK_RULE(&t, 8, .kind = UNWIND_SP, .cfa_off = 48, .extra_place = 2,
+		   .bp_kind = UNWIND_BP_AT_CFA, .bp_off = -6);
+	cfi_free(&t);
+}
+
+TEST(a_return_address_far_away_has_the_offset_that_x29_does_not_need)
+{
+	struct cfi_table t = LOAD(0x41, 0x9e, 63, 0x41, 0x9e, 62, 0x41, 0x9e, 0xff, 0x1f);
+
+	CHECK_RULE(&t, 4, .kind = UNWIND_SP, .bp_off = -64);
+	CHECK_RULE(&t, 8, .kind = UNWIND_SP, .extra_place = 62);
+	CHECK_RULE(&t, 12, .kind = UNWIND_SP, .bp_off = -4096);
+	cfi_free(&t);
+}
+
+TEST(a_place_that_no_rule_can_name_is_bad)
+{
+	struct cfi_table t = LOAD(0x41, 0x9d, 100, 0x9e, 63, 0x41, 0xdd, 0x9e, 0x80, 0x80, 0x02);
+
+	CHECK_RULE(&t, 4, .kind = UNWIND_BAD);
+	CHECK_RULE(&t, 8, .kind = UNWIND_BAD);
+	cfi_free(&t);
+}
+
+TEST(no_return_address_ends_the_stack)
+{
+	struct cfi_table t = LOAD(0x07, 30);
+
+	CHECK_RULE(&t, 0, .kind = UNWIND_END);
+	cfi_free(&t);
+}
+
+TEST(signing_a_return_address_changes_no_rule)
+{
+	struct cfi_table t = LOAD(0x41, 0x2d, 0x41, 0x2c);
+
+	CHECK_EQ(t.count, 2);
+	CHECK_RULE(&t, 8, .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK);
+	cfi_free(&t);
+}
+
+/* ---- walks ---- */
+
+static uint64_t memory[128]; /* at BASE */
+
+static uint64_t address(size_t word)
+{
+	return BASE + word * sizeof(memory[0]);
+}
+
+static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr)
+{
+	(void)s;
+	if (addr < BASE || addr - BASE > sizeof(memory) - size)
+		return false;
+	memcpy(dst, (char *)memory + (addr - BASE), size);
+	return true;
+}
+
+static __u64 unwind_thread_base(struct unwind_state *s)
+{
+	(void)s;
+	return 0;
+}
+
+static __u64 unwind_address_mask(void)
+{
+	return (1ULL << 48) - 1;
+}
+
+#include "abi/unwind_walk.h"
+
+#define SIGNED(addr) ((addr) | 0x35ULL << 48)
+
+/* In a leaf, whose stack begins at word 0. */
+static struct unwind_state begin(void)
+{
+	struct unwind_state s = {
+		.regs = { .ip = 0x1000, .sp = address(0), .bp = address(8), .link = SIGNED(0x2000) }
+	};
+
+	memset(memory, 0, sizeof(memory));
+	unwind_begin(&s);
+	return s;
+}
+
+TEST(a_leaf_returns_by_its_register_once)
+{
+	const struct unwind_rule leaf = { .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK };
+	struct unwind_state s = begin();
+
+	CHECK_EQ(unwind_by_rule(&s, &leaf), UNWIND_GOES_ON);
+	CHECK_EQ(s.ip, 0x2000);
+	CHECK_EQ(s.sp, address(0));
+	CHECK_EQ(s.bp, address(8));
+	CHECK_EQ(unwind_by_rule(&s, &leaf), UNWIND_BAD_RULE);
+}
+
+TEST(a_frame_returns_by_what_it_saved)
+{
+	const struct unwind_rule pair = {
+		.kind = UNWIND_BP, .cfa_off = 32, .bp_kind = UNWIND_BP_AT_CFA, .bp_off = -4
+	};
+	const struct unwind_rule own = { .kind = UNWIND_SP, .cfa_off = 48, .extra_place = 2 };
+	const struct unwind_rule far = { .kind = UNWIND_SP, .cfa_off = 800, .bp_off = -90 };
+	struct unwind_state s = begin();
+
+	memory[8] = address(20);
+	memory[9] = SIGNED(0x3000);
+	CHECK_EQ(unwind_by_rule(&s, &pair), UNWIND_GOES_ON);
+	CHECK_EQ(s.ip, 0x3000);
+	CHECK_EQ(s.sp, address(12));
+	CHECK_EQ(s.bp, address(20));
+	memory[16] = 0x4000; /* the CFA is at word 18 */
+	CHECK_EQ(unwind_by_rule(&s, &own), UNWIND_GOES_ON);
+	CHECK_EQ(s.ip, 0x4000);
+	CHECK_EQ(s.sp, address(18));
+	CHECK_EQ(s.bp, address(20));
+	memory[29] = 0x5000; /* the CFA is at word 118 */
+	CHECK_EQ(unwind_by_rule(&s, &far), UNWIND_GOES_ON);
+	CHECK_EQ(s.ip, 0x5000);
+	CHECK_EQ(s.sp, address(118));
+	CHECK_EQ(s.bp, address(20));
+}
+
+TEST(a_signal_handler_returns_to_all_registers)
+{
+	const struct unwind_rule leaf = { .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK };
+	struct unwind_state s = begin();
+
+	s.ip = address(127); /* holds the trampoline's instructions */
+	s.ip_is_exact = false;
+	memory[127] = UNWIND_SIGRETURN_CODE;
+	memory[68] = 0x1111;
+	memory[69] = 0x2222;
+	memory[70] = address(100);
+	memory[71] = 0x5000;
+	CHECK_EQ(unwind_by_stub(&s), UNWIND_GOES_ON);
+	CHECK_EQ(s.ip, 0x5000);
+	CHECK_EQ(s.sp, address(100));
+	CHECK_EQ(s.bp, 0x1111);
+	CHECK(s.ip_is_exact && s.is_behind_signal);
+	CHECK_EQ(unwind_by_rule(&s, &leaf), UNWIND_GOES_ON);
+	CHECK_EQ(s.ip, 0x2222);
+	CHECK_EQ(s.sp, address(100));
+}
+
+TEST(other_code_is_no_trampoline)
+{
+	struct unwind_state s = begin();
+
+	s.ip = address(127);
+	memory[127] = UNWIND_SIGRETURN_CODE + 1;
+	CHECK_EQ(unwind_by_stub(&s), UNWIND_NO_RULE);
+	s.ip = address(128);
+	CHECK_EQ(unwind_by_stub(&s), UNWIND_NO_RULE);
+}
+
+TEST(a_cfa_may_be_in_any_register_of_frame_0)
+{
+	const struct unwind_rule rule = { .kind = UNWIND_REG,
+					  .cfa_off = unwind_pack_reg(9, 16),
+					  .extra_place = UNWIND_RA_IN_LINK };
+	struct unwind_state s = begin();
+
+	s.regs.x[9] = address(30);
+	CHECK_EQ(unwind_by_rule(&s, &rule), UNWIND_GOES_ON);
+	CHECK_EQ(s.sp, address(32));
+	CHECK_EQ(unwind_by_rule(&s, &rule), UNWIND_BAD_RULE);
+}
