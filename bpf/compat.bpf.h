@@ -20,6 +20,13 @@
 #define HAS_TYPED_CURRENT \
 	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
 
+/* The kernel has a table of its own frames, ORC, which bpf/kernel_walk.bpf.h walks by. */
+#if defined(__TARGET_ARCH_x86)
+#define KERNEL_HAS_ORC 1
+#else
+#define KERNEL_HAS_ORC 0
+#endif
+
 /*
  * A field of a task. Programs that get a task as a typed argument (tp_btf, iter) read it directly;
  * a program whose task pointer is just a number defines this as BPF_CORE_READ first.

@@ -10,7 +10,7 @@
 
 #include "stack.bpf.h"
 
-#if defined(__TARGET_ARCH_x86)
+#if KERNEL_HAS_ORC
 #include "kernel_tables.bpf.h"
 
 #define KERNEL_WALK_FRAMES 8 /* by a function, which the verifier goes through once */

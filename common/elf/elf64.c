@@ -84,13 +84,17 @@ int elf64_open_image(struct elf64 *elf, const void *image, size_t size)
 	return read_header(elf);
 }
 
+/* The header of the program that this is in, by the linker. */
+extern const Elf64_Ehdr own_header __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+
+uint16_t elf64_own_machine(void)
+{
+	return own_header.e_machine;
+}
+
 bool elf64_is_native(const struct elf64 *elf)
 {
-#if defined(__x86_64__)
-	return elf->header.e_machine == EM_X86_64;
-#else
-	return elf->header.e_machine == EM_AARCH64;
-#endif
+	return elf->header.e_machine == elf64_own_machine();
 }
 
 void *elf64_read(const struct elf64 *elf, uint64_t offset, uint64_t bytes, uint64_t max_bytes)

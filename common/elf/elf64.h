@@ -27,6 +27,9 @@ struct elf64 {
 int elf64_open(struct elf64 *elf, int fd);
 int elf64_open_image(struct elf64 *elf, const void *image, size_t size);
 
+/* EM_X86_64 or EM_AARCH64: what the program that calls this is for. */
+uint16_t elf64_own_machine(void);
+
 /* The file is for this machine's architecture. A program that an emulator runs is not. */
 bool elf64_is_native(const struct elf64 *elf);
 

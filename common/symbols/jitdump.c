@@ -8,6 +8,7 @@
 #include "base/idmap.h"
 #include "base/mem.h"
 #include "base/search.h"
+#include "elf/elf64.h"
 #include "symbols/jitdump.h"
 
 #define MAGIC	     0x4a695444	  /* "JiTD" */
@@ -111,21 +112,12 @@ struct window {
 
 /* ---- the file ---- */
 
-static uint32_t own_machine(void)
-{
-#if defined(__x86_64__)
-	return EM_X86_64;
-#else
-	return EM_AARCH64;
-#endif
-}
-
 bool jitdump_is_of(int fd, pid_t inner_pid)
 {
 	struct file_header h;
 
 	return pread(fd, &h, sizeof(h), 0) == sizeof(h) && h.magic == MAGIC && h.version == 1 &&
-	       h.elf_mach == own_machine() && h.pid == (uint32_t)inner_pid &&
+	       h.elf_mach == elf64_own_machine() && h.pid == (uint32_t)inner_pid &&
 	       h.total_size >= sizeof(h) && h.total_size <= WINDOW_BYTES;
 }
 

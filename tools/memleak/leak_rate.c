@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "memleak/leak_rate.h"
+#include "probes/probe_samples.h"
 #include "process/procmaps.h"
 #include "run/bpfmap.h"
 
@@ -67,42 +68,6 @@ static uint64_t calls_in(const struct memleak_counts *counts)
 
 /* ---- the price of a probe ---- */
 
-/* Functions that begin with each kind of instruction: the kind decides the price. */
-#ifdef __x86_64__
-__asm__(".pushsection .text\n"
-	".type leak_rate_nop, @function\n"
-	"leak_rate_nop: nop; ret\n"
-	".type leak_rate_push, @function\n"
-	"leak_rate_push: push %rbx; pop %rbx; ret\n"
-	".type leak_rate_branch, @function\n"
-	"leak_rate_branch: je 1f; 1: ret\n"
-	".type leak_rate_long_nop, @function\n"
-	"leak_rate_long_nop: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00; ret\n"
-	".type leak_rate_step, @function\n"
-	"leak_rate_step: test %rdi, %rdi; ret\n"
-	".popsection\n");
-void leak_rate_nop(void);
-void leak_rate_push(void);
-void leak_rate_branch(void);
-void leak_rate_long_nop(void);
-void leak_rate_step(void);
-
-static void (*const priced_functions[PROBE_KINDS])(void) = {
-	[PROBE_NOP] = leak_rate_nop,	   [PROBE_PUSH] = leak_rate_push,
-	[PROBE_BRANCH] = leak_rate_branch, [PROBE_LONG_NOP] = leak_rate_long_nop,
-	[PROBE_STEP] = leak_rate_step,
-};
-#else
-__attribute__((noinline)) static void leak_rate_step(void)
-{
-	__asm__ volatile("");
-}
-
-static void (*const priced_functions[PROBE_KINDS])(void) = {
-	leak_rate_step, leak_rate_step, leak_rate_step, leak_rate_step, leak_rate_step,
-};
-#endif
-
 static uint64_t own_file_offset(uint64_t addr)
 {
 	const struct mapping *m;
@@ -139,12 +104,12 @@ static double measure_price(const struct leak_probes *probes, enum probe_kind pl
 {
 	struct uprobe_point point = {
 		.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
-		.offset = own_file_offset((uintptr_t)priced_functions[place]),
+		.offset = own_file_offset((uintptr_t)probe_samples[place]),
 		.cookie = wants_return ? MEMLEAK_PRICE : MEMLEAK_PRICE_OF_ENTRY,
 		.wants_return = wants_return,
 	};
 	struct uprobes *link = point.fd < 0 ? NULL : leak_probes_attach_own(probes, &point);
-	double ns = link ? time_calls(priced_functions[place]) : 0;
+	double ns = link ? time_calls(probe_samples[place]) : 0;
 
 	uprobes_detach(link);
 	if (point.fd >= 0)

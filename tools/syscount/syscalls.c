@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "elf/elf64.h"
 #include "run/words.h"
 #include "syscount/syscalls.h"
 
@@ -34,16 +35,27 @@ static const struct call_name compat_names[] = {
 };
 
 static const struct call_name newer_names[] = {
-	{ 451, "cachestat" },	      { 452, "fchmodat2" },	   { 453, "map_shadow_stack" },
-	{ 454, "futex_wake" },	      { 455, "futex_wait" },	   { 456, "futex_requeue" },
-	{ 457, "statmount" },	      { 458, "listmount" },	   { 459, "lsm_get_self_attr" },
-	{ 460, "lsm_set_self_attr" }, { 461, "lsm_list_modules" }, { 462, "mseal" },
-	{ 463, "setxattrat" },	      { 464, "getxattrat" },	   { 465, "listxattrat" },
-	{ 466, "removexattrat" },     { 467, "open_tree_attr" },   { 468, "file_getattr" },
+	{ 451, "cachestat" },
+	{ 452, "fchmodat2" },
+	{ 453, "map_shadow_stack" },
+	{ 454, "futex_wake" },
+	{ 455, "futex_wait" },
+	{ 456, "futex_requeue" },
+	{ 457, "statmount" },
+	{ 458, "listmount" },
+	{ 459, "lsm_get_self_attr" },
+	{ 460, "lsm_set_self_attr" },
+	{ 461, "lsm_list_modules" },
+	{ 462, "mseal" },
+	{ 463, "setxattrat" },
+	{ 464, "getxattrat" },
+	{ 465, "listxattrat" },
+	{ 466, "removexattrat" },
+	{ 467, "open_tree_attr" },
+	{ 468, "file_getattr" },
 	{ 469, "file_setattr" },
-#if defined(__x86_64__)
-	{ 335, "uretprobe" },	      { 336, "uprobe" },
-#endif
+	{ 335, "uretprobe" },
+	{ 336, "uprobe" }, /* numbers that only x86-64 has */
 };
 
 static const struct call_table {
@@ -56,13 +68,10 @@ static const struct call_table {
 			  { newer_names, ARRAY_SIZE(newer_names) } },
 };
 
-#if defined(__x86_64__)
-#define COMPAT_NAME "i386"
-#elif defined(__aarch64__)
-#define COMPAT_NAME "arm"
-#else
-#define COMPAT_NAME "32-bit"
-#endif
+static const char *compat_suffix(void)
+{
+	return elf64_own_machine() == EM_X86_64 ? " (i386)" : " (arm)";
+}
 
 /* On x86-64, numbers below 403 are not the same in both interfaces. */
 static const char *find_name(const struct call_table *table, int32_t number, int32_t lowest)
@@ -83,7 +92,7 @@ const char *syscall_name(enum call_abi abi, int32_t number)
 char *syscall_label(char *buf, size_t size, enum call_abi abi, int32_t number)
 {
 	const char *name = syscall_name(abi, number);
-	const char *suffix = abi == CALL_COMPAT ? " (" COMPAT_NAME ")" : "";
+	const char *suffix = abi == CALL_COMPAT ? compat_suffix() : "";
 
 	if (abi == CALL_COMPAT && number == SIGRETURN_NUMBER)
 		name = "[rt_]sigreturn";

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Functions to probe, which do nothing, so that the price of a probe can be measured. */
+#ifndef PROBE_SAMPLES_H
+#define PROBE_SAMPLES_H
+
+#include "probes/probe_place.h"
+
+/* Each begins with an instruction of that kind: the kind decides the price. */
+extern void (*const probe_samples[PROBE_KINDS])(void);
+
+#endif
