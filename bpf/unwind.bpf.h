@@ -89,6 +89,15 @@ __noinline int unwind_step_in_go(__u32 slot, __u64 number)
 	return unwind_by_go_rule(&scratch->walk, (struct unwind_rule *)&number);
 }
 
+__noinline int unwind_step_to_interrupted(__u32 slot, __u64 number)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (!unwind_settings.by_cfi || !scratch)
+		return UNWIND_NO_PROCESS;
+	return unwind_go_interrupted(&scratch->walk, (struct unwind_rule *)&number);
+}
+
 /* From a frame to its caller. UNWIND_GOES_ON, or how the walk ended. */
 __noinline int unwind_step(__u32 slot)
 {
@@ -110,6 +119,8 @@ __noinline int unwind_step(__u32 slot)
 		return unwind_without_rule(slot, s);
 	if (unwind_is_go(rule))
 		return unwind_step_in_go(slot, *(__u64 *)rule);
+	if (rule->kind == UNWIND_SP_EXACT)
+		return unwind_step_to_interrupted(slot, *(__u64 *)rule);
 	return unwind_by_rule(s, rule);
 }
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The tests: what is built for them and how they are run. tests/README.md says what each is for.
 
-# The programs of probes_test read arguments from x86-64's registers; frames of Go and Python are for x86-64 only.
-LIVES_NOT_arm64 := tests/live/probes_test.c tests/live/go_test.c tests/live/python_test.c
+# The programs of probes_test read arguments from x86-64's registers; frames of Python are for x86-64 only.
+LIVES_NOT_arm64 := tests/live/probes_test.c tests/live/python_test.c
 
 UNITS   := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*_test.c))
 LIVES   := $(patsubst %.c,$(O)/%,$(filter-out $(LIVES_NOT_$(ARCH)),$(wildcard tests/live/*_test.c)))
@@ -55,8 +55,8 @@ WORKS := $(patsubst %.c,$(O)/%,$(wildcard tests/work/*.c)) \
 	 $(patsubst %.cc,$(O)/%,$(wildcard tests/work/*.cc)) \
 	 $(addprefix $(O)/tests/work/,$(NAMES) allocs-static trap-static jit-static \
 	   $(if $(filter -static,$(LDFLAGS))$(SAN),,inject.so) \
-	   $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),allocs-musl) \
-	     $(if $(shell command -v go),goload)))
+	   $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),allocs-musl)) \
+	   $(if $(shell command -v go),goload))
 
 # Preloaded into tools, whose calls it lets fail.
 $(O)/tests/work/inject.so: tests/faults/inject.c
@@ -104,7 +104,7 @@ $(addprefix $(O)/tests/work/names,_static _exec _fixed): tests/work/names.c
 # Go's linker makes it static and leaves out its symbols.
 $(O)/tests/work/goload: $(wildcard tests/go/load/*)
 	$(call say,GO,tests/go/load)
-	$(Q)mkdir -p $(@D) && cd tests/go/load && CGO_ENABLED=0 GOFLAGS=-mod=mod GOPROXY=off \
+	$(Q)mkdir -p $(@D) && cd tests/go/load && GOARCH=$(patsubst x86,amd64,$(ARCH)) CGO_ENABLED=0 GOFLAGS=-mod=mod GOPROXY=off \
 		go build -ldflags='-s -w' -o '$(abspath $@)' .
 
 # With a name of 16 MB.

@@ -22,17 +22,20 @@ UNWIND_INLINE __u64 unwind_code_address(__u64 address)
 }
 
 /* Of struct sigcontext in struct rt_sigframe, which the stack pointer is at. */
+#define UNWIND_SIGFRAME_X28 536
 #define UNWIND_SIGFRAME_X29 544
 
 struct unwind_interrupted {
 	__u64 bp, link, sp, ip;
 };
 
+/* With x28, for unwind_go_routine(). */
 UNWIND_INLINE int unwind_signal(struct unwind_state *s)
 {
 	struct unwind_interrupted saved;
 
-	if (!unwind_read(s, &saved, sizeof(saved), s->sp + UNWIND_SIGFRAME_X29))
+	if (!unwind_read(s, &s->regs.x[28], sizeof(__u64), s->sp + UNWIND_SIGFRAME_X28) ||
+	    !unwind_read(s, &saved, sizeof(saved), s->sp + UNWIND_SIGFRAME_X29))
 		return UNWIND_FAULT;
 	return unwind_resume(s, saved.ip, saved.sp, saved.bp, saved.link);
 }
@@ -81,6 +84,60 @@ UNWIND_INLINE int unwind_around_call(struct unwind_state *s, const struct unwind
 	(void)s;
 	(void)rule;
 	return UNWIND_BAD_RULE;
+}
+
+/*
+ * Behind UNWIND_SP_EXACT: the caller didn't call, but was interrupted, and its x30 saved below the
+ * CFA (Go's sigctxt.pushCall and preparePanic).
+ */
+UNWIND_INLINE void unwind_mark_interrupted(struct unwind_state *s, __u64 cfa)
+{
+	s->ip_is_exact = true;
+	s->has_extra = unwind_read(s, &s->extra, sizeof(s->extra), cfa - 16);
+}
+
+/* ---- Go ---- */
+
+/*
+ * g is in x28 in all Go code, and so it is still if no C code has been called since. On the
+ * scheduler's stack it is that of its m, whose first word it is, or already the goroutine that the
+ * m runs.
+ */
+UNWIND_INLINE int unwind_go_routine(struct unwind_state *s, const struct unwind_rule *rule,
+				    __u64 *g)
+{
+	__u64 own = s->regs.x[28], scheduler;
+
+	if (!unwind_read(s, g, sizeof(*g), own + unwind_go_m(rule->cfa_off)) ||
+	    !unwind_read(s, &scheduler, sizeof(scheduler), *g) ||
+	    !unwind_read(s, g, sizeof(*g), *g + unwind_go_curg(rule->cfa_off)))
+		return UNWIND_BAD_RULE;
+	return own == scheduler || own == *g ? UNWIND_GOES_ON : UNWIND_BAD_RULE;
+}
+
+/* What asmcgocall keeps. */
+struct unwind_go_kept {
+	__u64 g, sp_or_used_bytes;
+};
+
+/* What a function has left on the goroutine's stack: its frame, at the lower end of which sp is. */
+UNWIND_INLINE int unwind_go_return(struct unwind_state *s, const struct unwind_rule *rule, __u64 sp,
+				   __u64 bp)
+{
+	struct unwind_frame_record saved;
+
+	(void)bp;
+	if (!unwind_read(s, &saved, sizeof(saved), sp - sizeof(saved.bp)))
+		return UNWIND_FAULT;
+	return unwind_arrive(s, saved.return_address, sp + rule->bp_off * UNWIND_BP_UNIT, saved.bp);
+}
+
+/* Of a function that has saved nothing yet: sched.lr is before sched.bp. */
+UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwind_rule *rule,
+				       __u64 sched_at)
+{
+	s->has_extra = unwind_read(s, &s->extra, sizeof(s->extra),
+				   sched_at + (rule->extra_place - 1) * sizeof(__u64));
 }
 
 /*

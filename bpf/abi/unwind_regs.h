@@ -9,9 +9,10 @@
 #include "abi/types.h"
 
 #if defined(__TARGET_ARCH_x86) || defined(__x86_64__)
-#define UNWIND_ARCH    "abi/unwind_x86.h"
-#define UNWIND_EXTRA   3 /* rbx: the register that is followed besides rsp and rbp */
-#define UNWIND_BP_UNIT 1
+#define UNWIND_ARCH	    "abi/unwind_x86.h"
+#define UNWIND_EXTRA	    3 /* rbx: the register that is followed besides rsp and rbp */
+#define UNWIND_BP_UNIT	    1
+#define UNWIND_RECORD_BELOW 0
 
 /* As the kernel saves them (struct pt_regs). */
 struct unwind_regs {
@@ -21,9 +22,10 @@ struct unwind_regs {
 };
 
 #else
-#define UNWIND_ARCH    "abi/unwind_arm64.h"
-#define UNWIND_EXTRA   30 /* x30 */
-#define UNWIND_BP_UNIT 8  /* bytes, of unwind_rule.bp_off */
+#define UNWIND_ARCH	    "abi/unwind_arm64.h"
+#define UNWIND_EXTRA	    30 /* x30 */
+#define UNWIND_BP_UNIT	    8  /* bytes, of unwind_rule.bp_off */
+#define UNWIND_RECORD_BELOW 8  /* how far below sp a frame record may lie, by one word: Go's */
 
 /* As the kernel saves them (struct user_pt_regs): bp is x29, link x30. */
 struct unwind_regs {

@@ -25,10 +25,10 @@ enum unwind_kind {
 	UNWIND_SIGNAL, /* rsp points into an rt_sigframe: all is read from there */
 	UNWIND_END,    /* no caller: the outermost frame */
 	UNWIND_BAD,    /* described, but not in a way that can be followed */
-	UNWIND_SP_EXACT, /* as UNWIND_SP, but what is there was interrupted: it has called nobody */
+	UNWIND_SP_EXACT, /* as UNWIND_SP, to what was interrupted: see unwind_go_interrupted() */
 	UNWIND_SWITCH,	 /* CFA = rbp + cfa_off, on another stack: rsp may go anywhere */
 	UNWIND_GO_STACK, /* to the goroutine's stack, by its thread: see unwind_pack_go() */
-	UNWIND_GO_CALL,	 /* the same from C: at rsp + cfa_off how much of it is used, and g */
+	UNWIND_GO_CALL,	 /* the same from C: at rsp + cfa_off are g and how much of it is used */
 	UNWIND_KINDS,
 };
 
@@ -110,8 +110,9 @@ static inline __s32 unwind_reg_plus(__s32 cfa_off)
 }
 
 /*
- * UNWIND_GO_STACK: where Go's structures keep what it goes back by. bp_off: of g from the base of
- * thread-local storage; packed here: of g.m, of g.sched.sp and of m.curg; extra_place: how many
+ * UNWIND_GO_STACK: where Go's structures keep what it goes back by. bp_off: on x86-64, of g from
+ * the base of thread-local storage; on arm64, of UNWIND_GO_CALL too, words of the frame that lies
+ * on the goroutine's stack. Packed here: of g.m, of g.sched.sp and of m.curg; extra_place: how many
  * words behind sched.sp is sched.bp. bp_kind says what lies on the goroutine's stack.
  */
 enum unwind_go {

@@ -43,7 +43,6 @@ UNWIND_INLINE int unwind_cfa(struct unwind_state *s, const struct unwind_rule *r
 
 	switch (rule->kind) {
 	case UNWIND_SP:
-	case UNWIND_SP_EXACT:
 		*cfa = s->sp + off;
 		return UNWIND_GOES_ON;
 	case UNWIND_BP:
@@ -81,52 +80,32 @@ UNWIND_INLINE int unwind_apply(struct unwind_state *s, const struct unwind_rule 
 	return reason ? reason : unwind_leave(s, rule, cfa);
 }
 
-/* g, its m, and of that the goroutine it runs: 0 if the scheduler works for itself. */
-UNWIND_INLINE bool unwind_go_routine(struct unwind_state *s, const struct unwind_rule *rule,
-				     __u64 *g)
-{
-	return unwind_read(s, g, sizeof(*g), *g + rule->bp_off) &&
-	       unwind_read(s, g, sizeof(*g), *g + unwind_go_m(rule->cfa_off)) &&
-	       unwind_read(s, g, sizeof(*g), *g + unwind_go_curg(rule->cfa_off));
-}
-
-/* Whatever lies at the top of the goroutine's stack, which began as where it was left. */
-UNWIND_INLINE int unwind_go_arrive(struct unwind_state *s, __u8 kind, __u64 sp, __u64 ip, __u64 bp)
-{
-	if (kind == UNWIND_GO_FRAMED) {
-		if (!unwind_read(s, &bp, sizeof(bp), sp))
-			return UNWIND_FAULT;
-		sp += sizeof(bp);
-	}
-	if (kind != UNWIND_GO_SAVED) {
-		if (!unwind_read(s, &ip, sizeof(ip), sp))
-			return UNWIND_FAULT;
-		sp += sizeof(ip);
-	}
-	s->sp_may_stay = true;
-	s->has_extra = false;
-	return unwind_arrive(s, ip, sp, bp);
-}
-
-/* From the scheduler's stack to the goroutine's, by what was saved when that was left. */
+/*
+ * From the scheduler's stack to the goroutine's, by what was saved when that was left: 0 if the
+ * scheduler works for itself.
+ */
 UNWIND_INLINE int unwind_go_stack(struct unwind_state *s, const struct unwind_rule *rule)
 {
-	__u64 at = unwind_thread_base(s), bp;
+	__u64 at, bp;
+	int reason = unwind_go_routine(s, rule, &at);
 	struct {
 		__u64 sp, ip;
 	} sched;
 
-	if (!at)
-		return UNWIND_BAD_RULE;
-	if (!unwind_go_routine(s, rule, &at))
-		return UNWIND_FAULT;
+	if (reason)
+		return reason;
 	if (!at)
 		return UNWIND_COMPLETE;
 	at += unwind_go_sp(rule->cfa_off);
 	if (!unwind_read(s, &sched, sizeof(sched), at) ||
 	    !unwind_read(s, &bp, sizeof(bp), at + rule->extra_place * sizeof(__u64)))
 		return UNWIND_FAULT;
-	return unwind_go_arrive(s, rule->bp_kind, sched.sp, sched.ip, bp);
+	s->sp_may_stay = true;
+	s->has_extra = false;
+	if (rule->bp_kind != UNWIND_GO_SAVED)
+		return unwind_go_return(s, rule, sched.sp, bp);
+	unwind_go_read_link(s, rule, at);
+	return unwind_arrive(s, sched.ip, sched.sp, bp);
 }
 
 /*
@@ -135,18 +114,27 @@ UNWIND_INLINE int unwind_go_stack(struct unwind_state *s, const struct unwind_ru
  */
 UNWIND_INLINE int unwind_go_call(struct unwind_state *s, const struct unwind_rule *rule)
 {
-	struct {
-		__u64 sp_or_used_bytes, g;
-	} saved;
-	__u64 high;
+	struct unwind_go_kept kept;
+	__u64 high = 0;
 
-	if (!unwind_read(s, &saved, sizeof(saved), s->sp + rule->cfa_off))
+	if (!unwind_read(s, &kept, sizeof(kept), s->sp + rule->cfa_off) ||
+	    (kept.g && !unwind_read(s, &high, sizeof(high), kept.g + UNWIND_GO_STACK_HIGH)))
 		return UNWIND_FAULT;
-	if (!saved.g)
-		return unwind_go_arrive(s, UNWIND_GO_CALLED, saved.sp_or_used_bytes, 0, s->bp);
-	if (!unwind_read(s, &high, sizeof(high), saved.g + UNWIND_GO_STACK_HIGH))
-		return UNWIND_FAULT;
-	return unwind_go_arrive(s, UNWIND_GO_CALLED, high - saved.sp_or_used_bytes, 0, s->bp);
+	s->sp_may_stay = true;
+	s->has_extra = false;
+	return unwind_go_return(
+		s, rule, kept.g ? high - kept.sp_or_used_bytes : kept.sp_or_used_bytes, s->bp);
+}
+
+/* To what was interrupted and made to look as if it had called. */
+UNWIND_INLINE int unwind_go_interrupted(struct unwind_state *s, const struct unwind_rule *rule)
+{
+	__u64 cfa = s->sp + rule->cfa_off;
+	int reason = unwind_leave(s, rule, cfa);
+
+	if (!reason)
+		unwind_mark_interrupted(s, cfa);
+	return reason;
 }
 
 /* Rules that only Go code has: apart, since few walks need them. */
@@ -160,11 +148,9 @@ UNWIND_INLINE int unwind_by_go_rule(struct unwind_state *s, const struct unwind_
 	return rule->kind == UNWIND_GO_STACK ? unwind_go_stack(s, rule) : unwind_go_call(s, rule);
 }
 
-/* To the caller by a rule of any kind but UNWIND_GAP and those of unwind_is_go(). */
+/* To the caller by a rule of any kind but UNWIND_GAP, UNWIND_SP_EXACT, those of unwind_is_go(). */
 UNWIND_INLINE int unwind_by_rule(struct unwind_state *s, const struct unwind_rule *rule)
 {
-	int reason;
-
 	switch (rule->kind) {
 	case UNWIND_END:
 		return UNWIND_COMPLETE;
@@ -174,10 +160,7 @@ UNWIND_INLINE int unwind_by_rule(struct unwind_state *s, const struct unwind_rul
 	case UNWIND_CLONE:
 		return unwind_around_call(s, rule);
 	default:
-		reason = unwind_apply(s, rule);
-		if (rule->kind == UNWIND_SP_EXACT)
-			s->ip_is_exact = true;
-		return reason;
+		return unwind_apply(s, rule);
 	}
 }
 
@@ -188,7 +171,9 @@ UNWIND_INLINE int unwind_by_rule(struct unwind_state *s, const struct unwind_rul
 UNWIND_INLINE bool unwind_read_frame_record(struct unwind_state *s,
 					    struct unwind_frame_record *record)
 {
-	if (s->bp < s->sp || s->bp - s->sp >= UNWIND_STACK_BYTES || s->bp & 7 ||
+	__u64 lowest = s->sp - UNWIND_RECORD_BELOW;
+
+	if (s->bp < lowest || s->bp - lowest >= UNWIND_STACK_BYTES || s->bp & 7 ||
 	    !unwind_read(s, record, sizeof(*record), s->bp))
 		return false;
 	record->return_address = unwind_code_address(record->return_address);

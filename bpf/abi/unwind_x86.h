@@ -131,6 +131,58 @@ UNWIND_INLINE int unwind_around_call(struct unwind_state *s, const struct unwind
 	return rule->kind == UNWIND_CLONE ? unwind_clone(s) : unwind_ra_register(s, rule);
 }
 
+/* Behind UNWIND_SP_EXACT: the caller didn't call, but was interrupted. */
+UNWIND_INLINE void unwind_mark_interrupted(struct unwind_state *s, __u64 cfa)
+{
+	(void)cfa;
+	s->ip_is_exact = true;
+}
+
+/* ---- Go ---- */
+
+/* g is in thread-local storage: its m, and of that the goroutine it runs. */
+UNWIND_INLINE int unwind_go_routine(struct unwind_state *s, const struct unwind_rule *rule,
+				    __u64 *g)
+{
+	*g = unwind_thread_base(s);
+	if (!*g)
+		return UNWIND_BAD_RULE;
+	if (!unwind_read(s, g, sizeof(*g), *g + rule->bp_off) ||
+	    !unwind_read(s, g, sizeof(*g), *g + unwind_go_m(rule->cfa_off)) ||
+	    !unwind_read(s, g, sizeof(*g), *g + unwind_go_curg(rule->cfa_off)))
+		return UNWIND_FAULT;
+	return UNWIND_GOES_ON;
+}
+
+/* What asmcgocall keeps. */
+struct unwind_go_kept {
+	__u64 sp_or_used_bytes, g;
+};
+
+/* What a function has left on the goroutine's stack: the caller's rbp or not, a return address. */
+UNWIND_INLINE int unwind_go_return(struct unwind_state *s, const struct unwind_rule *rule, __u64 sp,
+				   __u64 bp)
+{
+	__u64 ip;
+
+	if (rule->bp_kind == UNWIND_GO_FRAMED) {
+		if (!unwind_read(s, &bp, sizeof(bp), sp))
+			return UNWIND_FAULT;
+		sp += sizeof(bp);
+	}
+	if (!unwind_read(s, &ip, sizeof(ip), sp))
+		return UNWIND_FAULT;
+	return unwind_arrive(s, ip, sp + sizeof(ip), bp);
+}
+
+UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwind_rule *rule,
+				       __u64 sched_at)
+{
+	(void)s;
+	(void)rule;
+	(void)sched_at;
+}
+
 /*
  * Code without a rule that gives back what it took of the stack and returns, right behind its call:
  * "add $n,%rsp; ret" (Intel SDM, volume 2), as the stubs of run-time compilers do. So the

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What hand-written Go assembly does with its stack, by its instructions (x86-64): the tables say
- * only how large frames are. The Go runtime has two kinds of stacks, the scheduler's and the
- * goroutines', and moves between them in a few functions. Where those keep what they come back by,
- * in struct g, m and gobuf, differs between releases and is read from the code that comes back: no
- * release has to be known.
+ * What Go's frames are like on an architecture, and what hand-written Go assembly does with its
+ * stack, by its instructions: the tables say only how large frames are. The Go runtime has two
+ * kinds of stacks, the scheduler's and the goroutines', and moves between them in a few functions.
+ * Where those keep what they come back by, in struct g, m and gobuf, differs between releases and
+ * is read from the code that comes back: no release has to be known.
  */
 #ifndef GO_CODE_H
 #define GO_CODE_H
@@ -21,32 +21,48 @@ struct go_code {
 };
 
 /*
- * Where rsp is written in another way than by pushing and adding: first and last are offsets behind
- * the first and the last such instruction. False: nowhere.
+ * Where a function saves its caller's frame pointer, on arm64 with the return address behind it.
+ * All zero: nowhere.
  */
-bool go_code_moves_stack(const struct go_code *code, size_t *first, size_t *last);
+struct go_saved {
+	int32_t bp_off;	     /* from the CFA */
+	int32_t frame_bytes; /* the frame's size there */
+	size_t behind;	     /* saved from that offset in the code on */
+};
 
-/*
- * The first instruction from offset from on, before end, that saves rbp at a place above rsp:
- * behind is the offset after it. False: there is none.
- */
-bool go_code_saves_bp(const struct go_code *code, size_t from, size_t end, int32_t *place,
-		      size_t *behind);
+struct go_machine {
+	/*
+	 * bp_off: as in struct go_saved; 0: still in registers. Injected: a function that was made
+	 * to look as if what was interrupted had called it.
+	 */
+	struct unwind_rule (*frame_rule)(int32_t frame_bytes, bool is_injected, int32_t bp_off);
 
-/* A push of rbp ends there. */
-bool go_code_pushes_bp(const struct go_code *code, size_t end);
+	/* Of what the compiler makes. */
+	int32_t (*usual_bp_off)(int32_t frame_bytes);
 
-/* Whether rsp is copied to rbp in [from, end). */
-bool go_code_takes_sp(const struct go_code *code, size_t from, size_t end);
+	/* In assembly, in [start, end), where the frame has that size. False: not there. */
+	bool (*find_saved)(const struct go_code *code, size_t start, size_t end,
+			   int32_t frame_bytes, struct go_saved *saved);
 
-/*
- * The rule that leads from the scheduler's stack to the goroutine's, without bp_kind: by the code
- * of runtime.systemstack and runtime.morestack. UNWIND_BAD where it isn't understood.
- */
-struct unwind_rule go_code_find_stack(const struct go_code *systemstack,
-				      const struct go_code *morestack);
+	/*
+	 * Where the stack pointer is written in another way than by adding to it: first and last
+	 * are offsets behind the first and the last such instruction. False: nowhere.
+	 */
+	bool (*moves_stack)(const struct go_code *code, size_t *first, size_t *last);
 
-/* The same around C code, by that of runtime.asmcgocall before Go 1.21. */
-struct unwind_rule go_code_find_call(const struct go_code *asmcgocall);
+	/* The way back from there, for code that calls; away is the first of these offsets. */
+	struct unwind_rule (*find_switch)(const struct go_code *code, const struct go_saved *saved,
+					  size_t away);
+
+	/*
+	 * The rule that leads from the scheduler's stack to the goroutine's, without bp_kind: by
+	 * the code of runtime.systemstack and runtime.morestack. UNWIND_BAD where it isn't
+	 * understood.
+	 */
+	struct unwind_rule (*find_stack)(const struct go_code *systemstack,
+					 const struct go_code *morestack);
+};
+
+extern const struct go_machine go_machine_x86, go_machine_arm64;
 
 #endif

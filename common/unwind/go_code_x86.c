@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Go's assembly; see go_code.h. The names in comments are those of runtime/asm_amd64.s. */
+/*
+ * Go's frames on x86-64; see go_code.h. The return address lies above the frame: CFA = rsp + its
+ * size + 8. Functions with a frame keep the caller's rbp at its top, at CFA - 16 (since Go 1.7).
+ * The names in comments are those of runtime/asm_amd64.s.
+ */
 #include <string.h>
 
 #include "elf/x86_decode.h"
@@ -7,6 +11,7 @@
 
 #define REX_W	    8
 #define NO_REGISTER 0xff
+#define BP_OFF	    (-16)
 
 enum { RSP = 4, RBP = 5 };
 
@@ -121,7 +126,7 @@ static bool takes_sp(const struct x86_insn *insn)
 	       x86_rm(insn) == RBP;
 }
 
-bool go_code_takes_sp(const struct go_code *code, size_t from, size_t end)
+static bool copies_sp(const struct go_code *code, size_t from, size_t end)
 {
 	struct step step;
 
@@ -131,7 +136,7 @@ bool go_code_takes_sp(const struct go_code *code, size_t from, size_t end)
 	return false;
 }
 
-bool go_code_moves_stack(const struct go_code *code, size_t *first, size_t *last)
+static bool moves_stack(const struct go_code *code, size_t *first, size_t *last)
 {
 	struct step step;
 	size_t at = 0;
@@ -146,26 +151,49 @@ bool go_code_moves_stack(const struct go_code *code, size_t *first, size_t *last
 	return *first;
 }
 
-/* ---- the frame pointer ---- */
+/* ---- frames ---- */
 
-bool go_code_pushes_bp(const struct go_code *code, size_t end)
+static struct unwind_rule frame_rule(int32_t frame_bytes, bool is_injected, int32_t bp_off)
+{
+	struct unwind_rule rule = { .kind = is_injected ? UNWIND_SP_EXACT : UNWIND_SP,
+				    .cfa_off = frame_bytes + 8 };
+
+	if (bp_off < 0 && bp_off >= INT16_MIN) {
+		rule.bp_kind = UNWIND_BP_AT_CFA;
+		rule.bp_off = (int16_t)bp_off;
+	}
+	return rule;
+}
+
+static int32_t usual_bp_off(int32_t frame_bytes)
+{
+	return frame_bytes >= 8 ? BP_OFF : 0;
+}
+
+/* A push of rbp ends there. */
+static bool pushes_bp(const struct go_code *code, size_t end)
 {
 	return end && end <= code->size && code->bytes[end - 1] == OPCODE_PUSH_RBP;
 }
 
-bool go_code_saves_bp(const struct go_code *code, size_t from, size_t end, int32_t *distance,
-		      size_t *behind)
+/* Pushed already, or the first instruction that saves rbp at a place above rsp. */
+static bool find_saved(const struct go_code *code, size_t start, size_t end, int32_t frame_bytes,
+		       struct go_saved *saved)
 {
 	struct place place;
 	struct step step;
 	uint8_t reg;
 
-	while (from < end && next_step(code, &from, &step)) {
+	if (frame_bytes == 8 && pushes_bp(code, start)) {
+		*saved = (struct go_saved){ BP_OFF, frame_bytes, start };
+		return true;
+	}
+	while (start < end && next_step(code, &start, &step)) {
 		if (!read_access(&step, OPCODE_STORE, &reg, &place) || reg != RBP ||
 		    place.base != RSP)
 			continue;
-		*distance = place.distance;
-		*behind = step.behind;
+		*saved = (struct go_saved){ place.distance - frame_bytes - 8, frame_bytes,
+					    step.behind };
 		return true;
 	}
 	return false;
@@ -274,8 +302,8 @@ static bool fits(const struct way_back *way, uint8_t bp_words)
 	       bp_words && bp_words < UNWIND_EXTRA_PLACES;
 }
 
-struct unwind_rule go_code_find_stack(const struct go_code *systemstack,
-				      const struct go_code *morestack)
+static struct unwind_rule find_stack(const struct go_code *systemstack,
+				     const struct go_code *morestack)
 {
 	uint8_t bp_words = find_bp_words(morestack);
 	struct way_back way;
@@ -291,7 +319,8 @@ struct unwind_rule go_code_find_stack(const struct go_code *systemstack,
 }
 
 /* MOVQ 48(SP), DI; MOVQ (g_stack+stack_hi)(DI), SI; SUBQ 40(SP), SI */
-struct unwind_rule go_code_find_call(const struct go_code *asmcgocall)
+/* Around C code, by asmcgocall before Go 1.21. */
+static struct unwind_rule find_call(const struct go_code *asmcgocall)
 {
 	struct step steps[3] = {};
 	struct place g, high, used;
@@ -310,3 +339,31 @@ struct unwind_rule go_code_find_call(const struct go_code *asmcgocall)
 	}
 	return (struct unwind_rule){ .kind = UNWIND_BAD };
 }
+
+/*
+ * By rbp, which whoever is called there keeps. It points at where the caller's was saved, or, where
+ * nanotime and its like keep rsp in it before Go 1.17, at the frame's end.
+ */
+static struct unwind_rule find_switch(const struct go_code *code, const struct go_saved *saved,
+				      size_t away)
+{
+	struct unwind_rule rule = { .kind = UNWIND_SWITCH,
+				    .cfa_off = -BP_OFF,
+				    .bp_kind = UNWIND_BP_AT_CFA,
+				    .bp_off = BP_OFF };
+
+	if (saved->bp_off != BP_OFF)
+		return find_call(code);
+	if (copies_sp(code, saved->behind, away))
+		rule.cfa_off = saved->frame_bytes + 8;
+	return rule;
+}
+
+const struct go_machine go_machine_x86 = {
+	.frame_rule = frame_rule,
+	.usual_bp_off = usual_bp_off,
+	.find_saved = find_saved,
+	.moves_stack = moves_stack,
+	.find_switch = find_switch,
+	.find_stack = find_stack,
+};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unwind rows of Go code; see go_rows.h. The return address lies above the frame: CFA = rsp + its
- * size + 8. Functions with a frame keep the caller's rbp at its top, at CFA - 16 (since Go 1.7).
- * Only assembly does otherwise, and the few functions of the runtime that change stacks or have no
+ * Unwind rows of Go code; see go_rows.h. The compiler makes all frames alike (go_code.h). Only
+ * assembly does otherwise, and the few functions of the runtime that change stacks or have no
  * caller.
  */
 #include <stdlib.h>
@@ -15,10 +14,10 @@
 #include "unwind/go_rows.h"
 
 #define CODE_MAX_BYTES 4096 /* of functions that are looked at: the largest has some hundred */
-#define BP_OFF	       (-16)
 #define FRAME_MAX      (1 << 30)
 
 struct builder {
+	const struct go_machine *machine;
 	const struct gopclntab *table;
 	struct cfi_row *rows;
 	size_t n, cap;
@@ -60,11 +59,7 @@ static const struct {
 static const struct unwind_rule rule_gap = { .kind = UNWIND_GAP },
 				rule_end = { .kind = UNWIND_END },
 				rule_bad = { .kind = UNWIND_BAD },
-				rule_signal = { .kind = UNWIND_SIGNAL },
-				rule_switch = { .kind = UNWIND_SWITCH,
-						.cfa_off = 16,
-						.bp_kind = UNWIND_BP_AT_CFA,
-						.bp_off = BP_OFF };
+				rule_signal = { .kind = UNWIND_SIGNAL };
 
 static const char *name_of(const struct builder *b, const struct go_func *f)
 {
@@ -99,19 +94,12 @@ static void append(struct builder *b, uint64_t vaddr, struct unwind_rule rule)
 	b->rows[b->n++] = (struct cfi_row){ .vaddr = vaddr, .rule = rule };
 }
 
-/* bp_off: where the caller's rbp is, from the CFA; 0: still in rbp. */
-static struct unwind_rule frame_rule(enum role role, int32_t frame_bytes, int32_t bp_off)
+static struct unwind_rule frame_rule(const struct builder *b, enum role role, int32_t frame_bytes,
+				     int32_t bp_off)
 {
-	struct unwind_rule rule = { .kind = role == ROLE_INJECTED ? UNWIND_SP_EXACT : UNWIND_SP,
-				    .cfa_off = frame_bytes + 8 };
-
 	if (frame_bytes < 0 || frame_bytes > FRAME_MAX)
 		return rule_bad;
-	if (bp_off < 0 && bp_off >= INT16_MIN) {
-		rule.bp_kind = UNWIND_BP_AT_CFA;
-		rule.bp_off = (int16_t)bp_off;
-	}
-	return rule;
+	return b->machine->frame_rule(frame_bytes, role == ROLE_INJECTED, bp_off);
 }
 
 /* ---- what the compiler has made ---- */
@@ -120,9 +108,9 @@ static void add_compiled(struct builder *b, const struct go_func *f, enum role r
 {
 	struct go_values v = go_values_begin(b->table, f, f->frame_sizes);
 
-	append(b, f->start, f->frame_sizes ? frame_rule(role, 0, 0) : rule_gap);
+	append(b, f->start, f->frame_sizes ? frame_rule(b, role, 0, 0) : rule_gap);
 	while (go_values_next(&v) && v.start < f->end)
-		append(b, v.start, frame_rule(role, v.value, v.value >= 8 ? BP_OFF : 0));
+		append(b, v.start, frame_rule(b, role, v.value, b->machine->usual_bp_off(v.value)));
 }
 
 /* ---- assembly ---- */
@@ -132,9 +120,8 @@ struct assembly {
 	const struct go_func *f;
 	enum role role;
 	struct go_code code;
-	int32_t bp_off;	     /* where rbp is saved, from the CFA */
-	int32_t bp_frame;    /* the frame's size there */
-	uint64_t bp_saved;   /* from there on */
+	struct go_saved saved;
+	uint64_t saved_from; /* behind its instruction */
 	uint64_t away, back; /* it is on another stack from here to there */
 	struct unwind_rule elsewhere;
 };
@@ -155,56 +142,34 @@ static void free_code(struct go_code *code)
 	free((void *)code->bytes);
 }
 
-/* In one range of a frame's size. */
-static bool find_saved_bp_in(struct assembly *a, const struct go_values *v)
-{
-	size_t start = v->start - a->f->start, end = v->end - a->f->start, behind;
-	int32_t place;
-
-	if (v->value == 8 && go_code_pushes_bp(&a->code, start)) {
-		a->bp_off = BP_OFF;
-		a->bp_frame = v->value;
-		a->bp_saved = v->start;
-		return true;
-	}
-	if (!go_code_saves_bp(&a->code, start, end, &place, &behind))
-		return false;
-	a->bp_off = place - v->value - 8;
-	a->bp_frame = v->value;
-	a->bp_saved = a->f->start + behind;
-	return true;
-}
-
-static void find_saved_bp(const struct builder *b, struct assembly *a)
+static void find_saved(const struct builder *b, struct assembly *a)
 {
 	struct go_values v = go_values_begin(b->table, a->f, a->f->frame_sizes);
 
-	a->bp_saved = UINT64_MAX;
-	while (go_values_next(&v) && v.start < a->f->end)
-		if (find_saved_bp_in(a, &v))
-			return;
+	a->saved_from = UINT64_MAX;
+	while (go_values_next(&v) && v.start < a->f->end) {
+		if (!b->machine->find_saved(&a->code, v.start - a->f->start, v.end - a->f->start,
+					    v.value, &a->saved))
+			continue;
+		a->saved_from = a->f->start + a->saved.behind;
+		return;
+	}
 }
 
-/*
- * By rbp, which whoever is called there keeps. It points at where the caller's was saved, or, where
- * nanotime and its like keep rsp in it before Go 1.17, at the frame's end.
- */
-static struct unwind_rule rule_by_frame(const struct assembly *a)
+static bool has_usual_frame(const struct builder *b, const struct assembly *a)
 {
-	struct unwind_rule rule = rule_switch;
+	return a->saved.bp_off && a->saved.bp_off == b->machine->usual_bp_off(a->saved.frame_bytes);
+}
 
-	if (a->bp_off != BP_OFF)
-		return go_code_find_call(&a->code);
-	if (go_code_takes_sp(&a->code, a->bp_saved - a->f->start, a->away - a->f->start))
-		rule.cfa_off = a->bp_frame + 8;
-	return rule;
+static struct unwind_rule rule_by_switch(const struct builder *b, const struct assembly *a)
+{
+	return b->machine->find_switch(&a->code, &a->saved, a->away - a->f->start);
 }
 
 /* A goroutine's stack may have been moved meanwhile: what it began as is no good then. */
 static struct unwind_rule rule_elsewhere(const struct builder *b, const struct assembly *a)
 {
 	struct unwind_rule rule = b->go_stack;
-	bool has_frame = a->bp_off == BP_OFF;
 
 	switch (a->role) {
 	case ROLE_LEAVES:
@@ -218,11 +183,11 @@ static struct unwind_rule rule_elsewhere(const struct builder *b, const struct a
 		return rule;
 	case ROLE_SYSTEMSTACK:
 		if (rule.kind == UNWIND_BAD)
-			return rule_by_frame(a);
-		rule.bp_kind = has_frame ? UNWIND_GO_FRAMED : UNWIND_GO_CALLED;
+			return rule_by_switch(b, a);
+		rule.bp_kind = has_usual_frame(b, a) ? UNWIND_GO_FRAMED : UNWIND_GO_CALLED;
 		return rule;
 	default:
-		return rule_by_frame(a);
+		return rule_by_switch(b, a);
 	}
 }
 
@@ -244,26 +209,26 @@ static void find_moves(const struct builder *b, struct assembly *a)
 	size_t first, last;
 
 	a->away = a->back = UINT64_MAX;
-	if (!may_move_stack(b, a) || !go_code_moves_stack(&a->code, &first, &last))
+	if (!may_move_stack(b, a) || !b->machine->moves_stack(&a->code, &first, &last))
 		return;
 	a->away = a->f->start + first;
 	a->elsewhere = rule_elsewhere(b, a);
 	a->back = returns(a) ? a->f->start + last : a->f->end;
 }
 
-static struct unwind_rule assembly_rule(const struct assembly *a, uint64_t vaddr,
-					int32_t frame_bytes)
+static struct unwind_rule assembly_rule(const struct builder *b, const struct assembly *a,
+					uint64_t vaddr, int32_t frame_bytes)
 {
 	if (vaddr >= a->away && vaddr < a->back)
 		return a->elsewhere;
-	return frame_rule(a->role, frame_bytes,
-			  frame_bytes && vaddr >= a->bp_saved ? a->bp_off : 0);
+	return frame_rule(b, a->role, frame_bytes,
+			  frame_bytes && vaddr >= a->saved_from ? a->saved.bp_off : 0);
 }
 
 /* A range of one frame size, in which other things may change. */
 static void add_range(struct builder *b, const struct assembly *a, const struct go_values *v)
 {
-	const uint64_t edges[] = { a->bp_saved, a->away, a->back };
+	const uint64_t edges[] = { a->saved_from, a->away, a->back };
 	uint64_t end = v->end < a->f->end ? v->end : a->f->end, next;
 
 	for (uint64_t at = v->start; at < end; at = next) {
@@ -271,7 +236,7 @@ static void add_range(struct builder *b, const struct assembly *a, const struct 
 		for (size_t i = 0; i < ARRAY_SIZE(edges); i++)
 			if (edges[i] > at && edges[i] < next)
 				next = edges[i];
-		append(b, at, assembly_rule(a, at, v->value));
+		append(b, at, assembly_rule(b, a, at, v->value));
 	}
 }
 
@@ -280,9 +245,9 @@ static void add_assembly(struct builder *b, const struct go_func *f, enum role r
 	struct go_values v = go_values_begin(b->table, f, f->frame_sizes);
 	struct assembly a = { .f = f, .role = role, .code = read_code(b, f) };
 
-	find_saved_bp(b, &a);
+	find_saved(b, &a);
 	find_moves(b, &a);
-	append(b, f->start, f->frame_sizes ? frame_rule(role, 0, 0) : rule_gap);
+	append(b, f->start, f->frame_sizes ? frame_rule(b, role, 0, 0) : rule_gap);
 	while (go_values_next(&v) && v.start < f->end)
 		add_range(b, &a, &v);
 	free_code(&a.code);
@@ -349,7 +314,7 @@ static void learn_stacks(struct builder *b)
 	struct go_code systemstack = { .bytes = NULL }, morestack = { .bytes = NULL };
 
 	find_codes(b, &systemstack, &morestack);
-	b->go_stack = go_code_find_stack(&systemstack, &morestack);
+	b->go_stack = b->machine->find_stack(&systemstack, &morestack);
 	free_code(&systemstack);
 	free_code(&morestack);
 }
@@ -403,9 +368,11 @@ static void add_to(struct cfi_table *t, struct builder *b)
 void go_rows_fill(struct cfi_table *t, const struct elf64 *elf)
 {
 	struct gopclntab table;
-	struct builder b = { .table = &table };
+	struct builder b = { .machine = elf->header.e_machine == EM_X86_64 ? &go_machine_x86
+									   : &go_machine_arm64,
+			     .table = &table };
 
-	if (elf->header.e_machine != EM_X86_64 || gopclntab_open(&table, elf))
+	if (gopclntab_open(&table, elf))
 		return;
 	build(&b);
 	gopclntab_close(&table);

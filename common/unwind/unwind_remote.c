@@ -33,7 +33,7 @@ static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 add
 	return process_vm_readv(walked->pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
-static __u64 unwind_thread_base(struct unwind_state *s)
+__attribute__((unused)) static __u64 unwind_thread_base(struct unwind_state *s)
 {
 	return s->regs.thread_base;
 }
@@ -87,6 +87,8 @@ static int step(const struct unwind_view *view, struct unwind_state *s)
 	rule = unwind_tables_find(view->tables, &s->mapping, ip);
 	if (!rule || rule->kind == UNWIND_GAP)
 		return step_without_rule(view, s);
+	if (rule->kind == UNWIND_SP_EXACT)
+		return unwind_go_interrupted(s, rule);
 	return unwind_is_go(rule) ? unwind_by_go_rule(s, rule) : unwind_by_rule(s, rule);
 }
 

@@ -8,6 +8,8 @@
 #include "unwind/go_code.h"
 #include "unwind/go_rows.h"
 
+static const struct go_machine *const x86 = &go_machine_x86;
+
 static struct cfi_table rows_of(const struct go_image *m, size_t size)
 {
 	struct cfi_table t = { .rows = NULL };
@@ -92,6 +94,8 @@ TEST(functions_beyond_the_code_have_no_rows)
 
 #define CODE(bytes) ((struct go_code){ (const uint8_t *)(bytes), sizeof(bytes) - 1 })
 
+static const struct go_saved nowhere;
+
 #define LOAD_G "\x64\x48\x8b\x04\x25\xf8\xff\xff\xff" /* mov %fs:-8,%rax */
 #define LOAD_G_CX                                                   \
 	"\x48\xc7\xc1\xf8\xff\xff\xff"		 /* mov $-8,%rcx */ \
@@ -126,10 +130,10 @@ TEST(the_way_back_to_the_goroutine_is_read_from_the_code)
 
 	systemstack = CODE(
 		LOAD_G LOAD_M LOAD_G0 COMPARE GO_AWAY CALL LOAD_G LOAD_M LOAD_CURG GO_BACK RET);
-	check_stack_rule(go_code_find_stack(&systemstack, &morestack));
+	check_stack_rule(x86->find_stack(&systemstack, &morestack));
 	systemstack =
 		CODE(LOAD_G_CX LOAD_M COMPARE GO_AWAY CALL LOAD_G_CX LOAD_M LOAD_CURG GO_BACK RET);
-	check_stack_rule(go_code_find_stack(&systemstack, &morestack));
+	check_stack_rule(x86->find_stack(&systemstack, &morestack));
 }
 
 TEST(what_is_not_understood_is_bad)
@@ -137,13 +141,13 @@ TEST(what_is_not_understood_is_bad)
 	struct go_code morestack = CODE(MORESTACK), none = { .bytes = NULL }, systemstack;
 
 	systemstack = CODE(LOAD_G LOAD_M COMPARE LOAD_CURG GO_BACK);
-	CHECK_EQ(go_code_find_stack(&systemstack, &morestack).kind, UNWIND_BAD);
+	CHECK_EQ(x86->find_stack(&systemstack, &morestack).kind, UNWIND_BAD);
 	systemstack = CODE(LOAD_G LOAD_M LOAD_CURG GO_AWAY);
-	CHECK_EQ(go_code_find_stack(&systemstack, &morestack).kind, UNWIND_BAD);
+	CHECK_EQ(x86->find_stack(&systemstack, &morestack).kind, UNWIND_BAD);
 	systemstack = CODE(LOAD_G LOAD_M LOAD_CURG GO_BACK);
-	CHECK_EQ(go_code_find_stack(&systemstack, &none).kind, UNWIND_BAD);
-	CHECK_EQ(go_code_find_stack(&none, &none).kind, UNWIND_BAD);
-	CHECK_EQ(go_code_find_call(&systemstack).kind, UNWIND_BAD);
+	CHECK_EQ(x86->find_stack(&systemstack, &none).kind, UNWIND_BAD);
+	CHECK_EQ(x86->find_stack(&none, &none).kind, UNWIND_BAD);
+	CHECK_EQ(x86->find_switch(&systemstack, &nowhere, 0).kind, UNWIND_BAD);
 }
 
 TEST(the_stack_pointers_first_and_last_writes_are_found)
@@ -151,15 +155,15 @@ TEST(the_stack_pointers_first_and_last_writes_are_found)
 	struct go_code code = CODE(COMPARE GO_AWAY CALL "\x48\x89\xdc" /* mov %rbx,%rsp */ RET);
 	size_t first, last;
 
-	CHECK(go_code_moves_stack(&code, &first, &last));
+	CHECK(x86->moves_stack(&code, &first, &last));
 	CHECK_EQ(first, 7);
 	CHECK_EQ(last, 12);
 	code = CODE("\x48\x83\xe4\xf0" RET); /* and $-16,%rsp */
-	CHECK(go_code_moves_stack(&code, &first, &last));
+	CHECK(x86->moves_stack(&code, &first, &last));
 	CHECK_EQ(first, 4);
 	code = CODE(
 		"\x55\x48\x89\xe5\x48\x83\xec\x10\x48\x83\xc4\x10\x5d" RET); /* an ordinary frame */
-	CHECK(!go_code_moves_stack(&code, &first, &last));
+	CHECK(!x86->moves_stack(&code, &first, &last));
 }
 
 TEST(a_saved_frame_pointer_is_found)
@@ -167,17 +171,18 @@ TEST(a_saved_frame_pointer_is_found)
 	struct go_code code = CODE("\x48\x83\xec\x20"	  /* sub $32,%rsp */
 				   "\x48\x89\x6c\x24\x18" /* mov %rbp,24(%rsp) */
 				   "\x48\x8d\x6c\x24\x18");
-	int32_t place;
-	size_t behind;
+	struct go_saved saved;
 
-	CHECK(go_code_saves_bp(&code, 4, code.size, &place, &behind));
-	CHECK_EQ(place, 24);
-	CHECK_EQ(behind, 9);
-	CHECK(!go_code_saves_bp(&code, 9, code.size, &place, &behind));
-	CHECK(!go_code_pushes_bp(&code, 4));
+	CHECK(x86->find_saved(&code, 4, code.size, 32, &saved));
+	CHECK_EQ(saved.bp_off, -16);
+	CHECK_EQ(saved.behind, 9);
+	CHECK(!x86->find_saved(&code, 9, code.size, 32, &saved));
+	CHECK(!x86->find_saved(&code, 9, code.size, 8, &saved));
 	code = CODE("\x55" RET);
-	CHECK(go_code_pushes_bp(&code, 1));
-	CHECK(!go_code_pushes_bp(&code, 0));
+	CHECK(x86->find_saved(&code, 1, code.size, 8, &saved));
+	CHECK_EQ(saved.bp_off, -16);
+	CHECK_EQ(saved.behind, 1);
+	CHECK(!x86->find_saved(&code, 0, code.size, 8, &saved));
 }
 
 /* Before Go 1.21: mov 48(%rsp),%rdi; mov 8(%rdi),%rsi; sub 40(%rsp),%rsi; mov %rsi,%rsp */
@@ -185,7 +190,7 @@ TEST(the_way_back_from_c_is_read_from_the_code)
 {
 	struct go_code code = CODE(
 		"\xff\xd0\x48\x8b\x7c\x24\x30\x48\x8b\x77\x08\x48\x2b\x74\x24\x28\x48\x89\xf4");
-	struct unwind_rule rule = go_code_find_call(&code);
+	struct unwind_rule rule = x86->find_switch(&code, &nowhere, 0);
 
 	CHECK_EQ(rule.kind, UNWIND_GO_CALL);
 	CHECK_EQ(rule.cfa_off, 40);
@@ -194,8 +199,8 @@ TEST(the_way_back_from_c_is_read_from_the_code)
 TEST(any_bytes_are_safe)
 {
 	uint8_t bytes[64];
+	struct go_saved saved;
 	size_t first, last;
-	int32_t place;
 
 	srand(3);
 	for (int i = 0; i < 100000; i++) {
@@ -203,9 +208,112 @@ TEST(any_bytes_are_safe)
 
 		for (size_t j = 0; j < sizeof(bytes); j++)
 			bytes[j] = (uint8_t)(rand() % 3 ? rand() : 0x48 + rand() % 0x48);
-		go_code_find_stack(&code, &code);
-		go_code_find_call(&code);
-		go_code_moves_stack(&code, &first, &last);
-		CHECK(!go_code_saves_bp(&code, 0, code.size, &place, &first) || first <= code.size);
+		for (int j = 0; j < 2; j++) {
+			const struct go_machine *machine = j ? x86 : &go_machine_arm64;
+
+			machine->find_stack(&code, &code);
+			machine->find_switch(&code, &nowhere, 0);
+			machine->moves_stack(&code, &first, &last);
+			CHECK(!machine->find_saved(&code, 0, code.size, 32, &saved) ||
+			      saved.behind <= code.size + 3);
+		}
 	}
+}
+
+/* ---- arm64 ---- */
+
+static const struct go_machine *const arm64 = &go_machine_arm64;
+
+#define WORDS(...)                                                             \
+	((struct go_code){ (const uint8_t *)(const uint32_t[]){ __VA_ARGS__ }, \
+			   sizeof((const uint32_t[]){ __VA_ARGS__ }) })
+
+enum {
+	PUSH_LINK = (int)0xf81f0ffe,	 /* str x30, [sp, #-16]! */
+	SAVE_X29 = (int)0xf81f83fd,	 /* stur x29, [sp, #-8] */
+	SET_X29 = (int)0xd10023fd,	 /* sub x29, sp, #8 */
+	LOAD_ARM_M = (int)0xf9401b83,	 /* ldr x3, [x28, #48] */
+	LOAD_ARM_CURG = (int)0xf940607c, /* ldr x28, [x3, #192] */
+	LOAD_ARM_G0 = (int)0xf940007c,	 /* ldr x28, [x3] */
+	LOAD_ARM_SP = (int)0xf9401f80,	 /* ldr x0, [x28, #56] */
+	SET_ARM_SP = (int)0x9100001f,	 /* mov sp, x0 */
+	LOAD_X29 = (int)0xf940379d,	 /* ldr x29, [x28, #104] */
+	CALL_X3 = (int)0xd63f0060,	 /* blr x3 */
+};
+
+TEST(frames_of_arm64_have_a_record_at_their_lower_end)
+{
+	struct unwind_rule rule = arm64->frame_rule(0, false, 0);
+
+	CHECK_EQ(rule.kind, UNWIND_SP);
+	CHECK_EQ(rule.cfa_off, 0);
+	CHECK_EQ(rule.extra_place, UNWIND_RA_IN_LINK);
+	rule = arm64->frame_rule(48, false, arm64->usual_bp_off(48));
+	CHECK_EQ(rule.cfa_off, 48);
+	CHECK_EQ(rule.bp_kind, UNWIND_BP_AT_CFA);
+	CHECK_EQ(rule.bp_off, -7);
+	CHECK_EQ(rule.extra_place, UNWIND_RA_BEHIND_BP);
+	rule = arm64->frame_rule(48, true, arm64->usual_bp_off(48));
+	CHECK_EQ(rule.kind, UNWIND_SP_EXACT);
+	CHECK_EQ(rule.cfa_off, 64);
+	CHECK_EQ(rule.bp_off, -9);
+	CHECK_EQ(arm64->frame_rule(1 << 20, false, arm64->usual_bp_off(1 << 20)).kind, UNWIND_BAD);
+}
+
+TEST(the_way_back_on_arm64_is_read_from_the_code)
+{
+	struct go_code systemstack = WORDS(PUSH_LINK, SAVE_X29, SET_X29, LOAD_ARM_M, LOAD_ARM_G0,
+					   LOAD_ARM_SP, SET_ARM_SP, LOAD_X29, CALL_X3, LOAD_ARM_M,
+					   LOAD_ARM_CURG, LOAD_ARM_SP, SET_ARM_SP, LOAD_X29);
+	struct unwind_rule rule = arm64->find_stack(&systemstack, &systemstack);
+	size_t first, last;
+
+	CHECK_EQ(rule.kind, UNWIND_GO_STACK);
+	CHECK_EQ(rule.bp_off, 2);
+	CHECK_EQ(unwind_go_m(rule.cfa_off), 48);
+	CHECK_EQ(unwind_go_curg(rule.cfa_off), 192);
+	CHECK_EQ(unwind_go_sp(rule.cfa_off), 56);
+	CHECK_EQ(rule.extra_place, 6);
+	CHECK(arm64->moves_stack(&systemstack, &first, &last));
+	CHECK_EQ(first, 28);
+	CHECK_EQ(last, 52);
+	systemstack.size = 20;
+	CHECK_EQ(arm64->find_stack(&systemstack, &systemstack).kind, UNWIND_BAD);
+}
+
+TEST(a_large_frame_of_arm64_moves_no_stack)
+{
+	struct go_code code = WORDS(0xd11043f4 /* sub x20, sp, #1040 */,
+				    0xa93ffa9d /* stp x29, x30, [x20, #-8] */,
+				    0x9100029f /* mov sp, x20 */, SET_X29);
+	struct go_saved saved;
+	size_t first, last;
+
+	CHECK(!arm64->moves_stack(&code, &first, &last));
+	CHECK(arm64->find_saved(&code, 12, 16, 1040, &saved));
+	CHECK_EQ(saved.bp_off, -1048);
+	CHECK_EQ(saved.behind, 12);
+	CHECK(!arm64->find_saved(&code, 0, 4, 0, &saved));
+}
+
+/* By x29, unless asmcgocall's words are there: a goroutine's stack may have been moved. */
+TEST(the_way_back_from_c_on_arm64_is_read_from_the_code)
+{
+	struct go_code code = WORDS(PUSH_LINK, SAVE_X29, SET_X29, SET_ARM_SP, CALL_X3);
+	struct unwind_rule rule;
+	struct go_saved saved;
+
+	CHECK(arm64->find_saved(&code, 4, code.size, 16, &saved));
+	CHECK_EQ(saved.behind, 8);
+	rule = arm64->find_switch(&code, &saved, 16);
+	CHECK_EQ(rule.kind, UNWIND_SWITCH);
+	CHECK_EQ(rule.cfa_off, 24);
+	CHECK_EQ(rule.bp_off, -3);
+	CHECK_EQ(arm64->find_switch(&code, &nowhere, 16).kind, UNWIND_BAD);
+	code = WORDS(0xf90003e4 /* str x4, [sp] */, 0xf9400484 /* ldr x4, [x4, #8] */,
+		     0xcb020084 /* sub x4, x4, x2 */, 0xf90007e4 /* str x4, [sp, #8] */);
+	rule = arm64->find_switch(&code, &saved, 16);
+	CHECK_EQ(rule.kind, UNWIND_GO_CALL);
+	CHECK_EQ(rule.cfa_off, 0);
+	CHECK_EQ(rule.bp_off, 2);
 }

@@ -139,7 +139,7 @@ static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 add
 	return true;
 }
 
-static __u64 unwind_thread_base(struct unwind_state *s)
+__attribute__((unused)) static __u64 unwind_thread_base(struct unwind_state *s)
 {
 	(void)s;
 	return 0;
@@ -213,6 +213,7 @@ TEST(a_signal_handler_returns_to_all_registers)
 	s.ip = address(127); /* holds the trampoline's instructions */
 	s.ip_is_exact = false;
 	memory[127] = UNWIND_SIGRETURN_CODE;
+	memory[67] = 0x2828;
 	memory[68] = 0x1111;
 	memory[69] = 0x2222;
 	memory[70] = address(100);
@@ -221,6 +222,7 @@ TEST(a_signal_handler_returns_to_all_registers)
 	CHECK_EQ(s.ip, 0x5000);
 	CHECK_EQ(s.sp, address(100));
 	CHECK_EQ(s.bp, 0x1111);
+	CHECK_EQ(s.regs.x[28], 0x2828);
 	CHECK(s.ip_is_exact && s.is_behind_signal);
 	CHECK_EQ(unwind_by_rule(&s, &leaf), UNWIND_GOES_ON);
 	CHECK_EQ(s.ip, 0x2222);
@@ -249,4 +251,122 @@ TEST(a_cfa_may_be_in_any_register_of_frame_0)
 	CHECK_EQ(unwind_by_rule(&s, &rule), UNWIND_GOES_ON);
 	CHECK_EQ(s.sp, address(32));
 	CHECK_EQ(unwind_by_rule(&s, &rule), UNWIND_BAD_RULE);
+}
+
+/* ---- Go ---- */
+
+/* On the scheduler's stack: g0 is at word 10, its m at word 20, and the goroutine at word 30. */
+static struct unwind_state begin_in_go(void)
+{
+	struct unwind_state s = begin();
+
+	s.regs.x[28] = address(10);
+	memory[12] = address(20);  /* m */
+	memory[20] = address(10);  /* m.g0 */
+	memory[22] = address(30);  /* m.curg */
+	memory[31] = address(100); /* sched.sp, and .pc */
+	memory[32] = 0x6000;
+	memory[35] = 0x7000; /* sched.lr, and .bp */
+	memory[36] = address(110);
+	memory[99] = address(120); /* a frame on the goroutine's stack */
+	memory[100] = 0x8000;
+	return s;
+}
+
+#define GO_STACK(how)                                   \
+	((struct unwind_rule){ .kind = UNWIND_GO_STACK, \
+			       .bp_kind = (how),        \
+			       .extra_place = 5,        \
+			       .bp_off = 4,             \
+			       .cfa_off = unwind_pack_go(16, 8, 16) })
+
+TEST(a_goroutine_is_found_by_x28)
+{
+	struct unwind_state s = begin_in_go();
+
+	CHECK_EQ(unwind_by_go_rule(&s, &GO_STACK(UNWIND_GO_FRAMED)), UNWIND_GOES_ON);
+	CHECK_EQ(s.ip, 0x8000);
+	CHECK_EQ(s.sp, address(104));
+	CHECK_EQ(s.bp, address(120));
+	s = begin_in_go();
+	s.regs.x[28] = address(30); /* coming back: it is the goroutine already */
+	memory[32] = address(20);
+	CHECK_EQ(unwind_by_go_rule(&s, &GO_STACK(UNWIND_GO_FRAMED)), UNWIND_GOES_ON);
+	s = begin_in_go();
+	s.regs.x[28] = address(11); /* what C code has left there */
+	CHECK_EQ(unwind_by_go_rule(&s, &GO_STACK(UNWIND_GO_FRAMED)), UNWIND_BAD_RULE);
+	s = begin_in_go();
+	memory[22] = 0;
+	CHECK_EQ(unwind_by_go_rule(&s, &GO_STACK(UNWIND_GO_FRAMED)), UNWIND_COMPLETE);
+}
+
+/* morestack's caller has no frame yet: its return address is what was in x30. */
+TEST(a_goroutine_that_needs_more_stack_has_its_link_register)
+{
+	const struct unwind_rule leaf = { .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK };
+	struct unwind_state s = begin_in_go();
+
+	CHECK_EQ(unwind_by_go_rule(&s, &GO_STACK(UNWIND_GO_SAVED)), UNWIND_GOES_ON);
+	CHECK_EQ(s.ip, 0x6000);
+	CHECK_EQ(s.sp, address(100));
+	CHECK_EQ(s.bp, address(110));
+	CHECK_EQ(unwind_by_rule(&s, &leaf), UNWIND_GOES_ON);
+	CHECK_EQ(s.ip, 0x7000);
+}
+
+TEST(c_code_leads_back_to_the_goroutine)
+{
+	const struct unwind_rule call = { .kind = UNWIND_GO_CALL, .cfa_off = 8, .bp_off = 2 };
+	struct unwind_state s = begin();
+
+	memory[1] = address(30); /* g, and how much of its stack is used */
+	memory[2] = 8 * 20;
+	memory[31] = address(120); /* g.stack.hi */
+	memory[99] = address(110);
+	memory[100] = 0x8000;
+	CHECK_EQ(unwind_by_go_rule(&s, &call), UNWIND_GOES_ON);
+	CHECK_EQ(s.ip, 0x8000);
+	CHECK_EQ(s.sp, address(102));
+	CHECK_EQ(s.bp, address(110));
+	s = begin();
+	memory[2] = address(90); /* no g: the stack pointer itself */
+	memory[90] = 0x9000;
+	CHECK_EQ(unwind_by_go_rule(&s, &call), UNWIND_GOES_ON);
+	CHECK_EQ(s.ip, 0x9000);
+	CHECK_EQ(s.sp, address(92));
+}
+
+TEST(an_interrupted_caller_has_its_link_register)
+{
+	const struct unwind_rule injected = {
+		.kind = UNWIND_SP_EXACT, .cfa_off = 48, .bp_kind = UNWIND_BP_AT_CFA, .bp_off = -7
+	};
+	const struct unwind_rule leaf = { .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK };
+	struct unwind_state s = begin();
+
+	s.sp = address(10);
+	memory[9] = address(40);
+	memory[10] = 0x3000;
+	memory[14] = 0x4000;
+	CHECK_EQ(unwind_go_interrupted(&s, &injected), UNWIND_GOES_ON);
+	CHECK_EQ(s.ip, 0x3000);
+	CHECK(s.ip_is_exact);
+	CHECK_EQ(unwind_by_rule(&s, &leaf), UNWIND_GOES_ON);
+	CHECK_EQ(s.ip, 0x4000);
+	CHECK_EQ(s.sp, address(16));
+}
+
+/* Go's lie one word below the stack pointer. */
+TEST(a_frame_record_may_lie_just_below_the_stack_pointer)
+{
+	struct unwind_frame_record record;
+	struct unwind_state s = begin();
+
+	s.sp = address(20);
+	s.bp = address(19);
+	memory[20] = 0x2000;
+	CHECK(unwind_read_frame_record(&s, &record));
+	CHECK_EQ(record.return_address, 0x2000);
+	s.bp = address(18);
+	CHECK(!unwind_read_frame_record(&s, &record));
 }
