@@ -11,6 +11,7 @@
  * Uprobe programs can be preempted: see STACK_PREEMPTIBLE in unwind.bpf.h.
  */
 #define STACK_PREEMPTIBLE
+#define STACK_RECURS
 #include "stack.bpf.h"
 #include "uprobe.bpf.h"
 #include "abi/block.h"
@@ -344,8 +345,7 @@ static __noinline __u64 call_stack(void *ctx, __u64 ip)
 	scratch->prints = 0;
 	scratch->lacks_definition = false;
 	unwind_user(ctx, slot, def);
-	python_walk(slot);
-	id = stack_intern(slot);
+	id = stack_name_user(slot, def);
 	stack_release_slot(slot);
 	return id;
 }

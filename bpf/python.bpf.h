@@ -415,6 +415,7 @@ __noinline int python_walk(__u32 slot)
 	layout = bpf_map_lookup_elem(&python_processes, &scratch->def.tgid);
 	if (!layout)
 		return 0;
+	scratch->walk.recorder = 0; /* what is read from here on is not compared */
 	w->layout = *layout;
 	w->number++;
 	w->segment = 0;

@@ -80,19 +80,22 @@ static __always_inline bool stack_was_sent(struct stack_sent_set *set, __u64 id)
 	return false;
 }
 
-/* Sends a definition unless it was sent before. */
-static __always_inline void stack_send_once(struct stack_def *def)
+/* Sends a definition unless it was sent before. False: there was no room. */
+static __always_inline bool stack_send_once(struct stack_def *def)
 {
 	__u32 n_set = stack_sent_set_of(def->id), size;
 	struct stack_sent_set *set = bpf_map_lookup_elem(&stacks_sent, &n_set);
 
-	if (!set || stack_was_sent(set, def->id) || def->n_words > STACK_WORDS)
-		return;
+	if (!set || def->n_words > STACK_WORDS)
+		return false;
+	if (stack_was_sent(set, def->id))
+		return true;
 	size = offsetof(struct stack_def, words) + def->n_words * sizeof(__u64);
 	def->time_ns = bpf_ktime_get_ns();
 	if (size > sizeof(*def) || bpf_ringbuf_output(&stack_defs, def, size, 0))
-		return;
+		return false;
 	set->ids[(def->id >> 1) % STACK_SENT_WAYS] = def->id;
+	return true;
 }
 
 /*
@@ -107,7 +110,7 @@ __noinline __u64 stack_intern(__u32 slot)
 		return 0;
 	scratch->def.id = stack_hash(slot, scratch);
 	if (!scratch->lacks_definition)
-		stack_send_once(&scratch->def);
+		scratch->lacks_definition = !stack_send_once(&scratch->def);
 	return scratch->def.id;
 }
 
@@ -127,6 +130,19 @@ static __always_inline struct stack_def *stack_begin(__u32 slot, enum stack_kind
 	return &scratch->def;
 }
 
+/* The name of the user stack that unwind_user() has taken. */
+static __always_inline __u64 stack_name_user(__u32 slot, const struct stack_def *def)
+{
+	__u64 id;
+
+	if (def->reason == UNWIND_GOES_ON)
+		return def->id;
+	python_walk(slot);
+	id = stack_intern(slot);
+	stack_memory_keep(slot);
+	return id;
+}
+
 /* The user stack of the current task, which is process tgid after so many execs. */
 static __always_inline __u64 stack_intern_user_of(void *ctx, __u32 tgid, __u32 generation)
 {
@@ -139,10 +155,8 @@ static __always_inline __u64 stack_intern_user_of(void *ctx, __u32 tgid, __u32 g
 	def->generation = generation;
 	unwind_user(ctx, slot, def);
 	id = unwind_send_copy(slot);
-	if (!id) {
-		python_walk(slot);
-		id = stack_intern(slot);
-	}
+	if (!id)
+		id = stack_name_user(slot, def);
 	stack_release_slot(slot);
 	return id;
 }

@@ -13,6 +13,7 @@
 
 #include "compat.bpf.h"
 #include "python_state.bpf.h"
+#include "stack_memory.bpf.h"
 #include "unwind_processes.bpf.h"
 #include "unwind_slots.bpf.h"
 #include "unwind_tables.bpf.h"
@@ -28,6 +29,12 @@ static __always_inline __u64 unwind_thread_base(struct unwind_state *s)
 {
 	(void)s;
 	return task_thread_base((void *)bpf_get_current_task());
+}
+
+static __always_inline void unwind_note(struct unwind_state *s, __u64 addr, __u64 word)
+{
+	if (s->recorder)
+		stack_memory_note(s->recorder - 1, addr, word);
 }
 
 static __always_inline __u64 unwind_address_mask(void)
@@ -221,12 +228,17 @@ __noinline int unwind_judge(__u32 slot, int reason)
 		scratch->def.n_words = 0;
 		return UNWIND_NO_STACK;
 	}
-	if (scratch->def.n_words == 1 && scratch->walk.regs.sp == BPF_CORE_READ(mm, start_stack))
+	if (scratch->def.n_words == 1 && scratch->walk.regs.sp == BPF_CORE_READ(mm, start_stack)) {
+		unwind_depend(&scratch->walk);
 		return UNWIND_COMPLETE;
+	}
 	return reason;
 }
 
-/* Walks the stack of the current task, process def.tgid, into the slot. How the walk ended. */
+/*
+ * Walks the stack of the current task, process def.tgid, into the slot. How the walk ended;
+ * UNWIND_GOES_ON: it was not needed, def.id is the stack's name.
+ */
 __noinline int unwind_walk(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -236,8 +248,12 @@ __noinline int unwind_walk(__u32 slot)
 		return UNWIND_NO_PROCESS;
 	scratch->def.n_words = scratch->n_sps = 0;
 	reason = unwind_prepare(scratch);
-	if (!reason)
+	if (!reason) {
+		scratch->def.id = stack_memory_recall(slot);
+		if (scratch->def.id)
+			return UNWIND_GOES_ON;
 		unwind_begin_turns(scratch);
+	}
 	for (int i = 0; i < STACK_DEPTH / STACK_CHUNK && !reason; i++)
 		reason = unwind_walk_some(slot);
 	return unwind_judge(slot, reason ? reason : UNWIND_DEPTH);
@@ -292,7 +308,10 @@ __noinline int unwind_walk_by_fp(__u32 slot)
 	return UNWIND_BY_FP;
 }
 
-/* Takes the current task's user stack: addresses, leaf first, and how the walk ended. */
+/*
+ * Takes the current task's user stack: addresses, leaf first, and how the walk ended, or its name,
+ * as unwind_walk() does.
+ */
 static __always_inline void unwind_user(void *ctx, __u32 slot, struct stack_def *def)
 {
 	long bytes;

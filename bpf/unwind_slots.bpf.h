@@ -8,6 +8,7 @@
 
 #include "compat.bpf.h"
 #include "abi/stack.h"
+#include "abi/stack_memory.h"
 #include "abi/unwind_layout.h"
 
 /*
@@ -25,7 +26,10 @@ struct stack_scratch {
 	__u64 sps[STACK_DEPTH]; /* where each frame's part of the stack begins: for Python */
 	__u32 n_sps;
 	__u64 prints;	       /* of the Python code objects in def.words */
-	bool lacks_definition; /* one of them could not be sent */
+	bool lacks_definition; /* one of them, or the stack itself, could not be sent */
+#ifdef STACK_RECURS
+	struct stack_record record;
+#endif
 	struct stack_def def;
 };
 
@@ -42,6 +46,12 @@ static __always_inline struct stack_scratch *stack_scratch_of(__u32 slot)
 {
 	return bpf_map_lookup_elem(&stack_scratch, &slot);
 }
+
+#if defined(STACK_PREEMPTIBLE) || defined(STACK_NESTED)
+#define STACK_LEVELS STACK_CPU_SLOTS
+#else
+#define STACK_LEVELS 1
+#endif
 
 #if defined(STACK_PREEMPTIBLE)
 #define STACK_SLOT_TRIES 8
@@ -67,7 +77,7 @@ static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
 #ifdef STACK_SLOT_TRIES
 __noinline __u32 stack_claim_slot(void)
 {
-	__u32 slot = bpf_get_smp_processor_id() * STACK_CPU_SLOTS;
+	__u32 slot = bpf_get_smp_processor_id() * STACK_LEVELS;
 	struct stack_scratch *scratch;
 
 	for (int i = 0; i < STACK_SLOT_TRIES; i++, slot++) {

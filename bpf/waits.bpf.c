@@ -8,6 +8,7 @@
  * middle of counting a lock. Below 5.11 the sampled task is just an address.
  */
 #define STACK_NESTED
+#define STACK_RECURS
 #define TASK_READ(task, field) (HAS_TYPED_CURRENT ? (task)->field : BPF_CORE_READ(task, field))
 #include "waits.bpf.h"
 

@@ -29,6 +29,7 @@ $(FUZZERS): private TL_LDFLAGS += -fsanitize=fuzzer
 $(O)/tests/live/probes_test $(O)/tests/probes/cost: $(O)/skel/probes.skel.h
 $(O)/tests/live/kernel_stacks_test: $(O)/skel/kernel_stacks.skel.h
 $(O)/tests/oracle/oracle: $(O)/skel/oracle.skel.h
+$(O)/tests/oracle/recall: $(O)/skel/recall.skel.h
 $(O)/tests/live/taskstate_test: $(O)/skel/runqlat.skel.h
 
 $(O)/tests/unit/vmlinux_test: $(O)/tests/vmlinux.bpf.o
@@ -125,7 +126,7 @@ $(O)/tests/work/%_mini: $(O)/tests/work/% $(O)/tests/work/%.debug
 
 # ---- what the oracle looks at: no frame pointers, realigned frames, PLT entries bound lazily ----
 
-ORACLE_FILES   := $(addprefix $(O)/tests/oracle/,oracle oracle_early liboracle.so odd throw plugin64.so plugin4096.so)
+ORACLE_FILES   := $(addprefix $(O)/tests/oracle/,oracle oracle_early recall liboracle.so odd throw plugin64.so plugin4096.so)
 ORACLE_OBJECTS := $(O)/bpf/oracle.bpf.o $(O)/bpf/oracle_early.bpf.o
 ODD_CFLAGS     := -O2 -g -fomit-frame-pointer $(if $(filter x86,$(ARCH)),-mavx2,$(WORK_SIGNED)) -pthread -MMD -MP -Wl,-z,lazy
 
@@ -195,7 +196,7 @@ live: live-files ## live tests: root, real BPF, minutes (LIVE_TESTS="cli_test ..
 
 live-files: $(BINS) $(LIVES) $(WORKS) $(ORACLE_OBJECTS)
 
-lint: $(patsubst %,$(O)/skel/%.skel.h,$(TRACERS) waits empty kernel_stacks oracle probes) $(O)/static/toolset.h $(GENERATED) $(addprefix $(O)/embed/flamegraph.,css.h js.h) ## formatting, floors, static checks, shell scripts, manual pages
+lint: $(patsubst %,$(O)/skel/%.skel.h,$(TRACERS) waits empty kernel_stacks oracle recall probes) $(O)/static/toolset.h $(GENERATED) $(addprefix $(O)/embed/flamegraph.,css.h js.h) ## formatting, floors, static checks, shell scripts, manual pages
 	$(Q)O='$(O)' tests/run -q tests/lint/all
 
 # Needs clang's compiler-rt: libclang-rt-dev on Debian.

@@ -37,6 +37,10 @@ UNWIND_INLINE int unwind_signal(struct unwind_state *s)
 	if (!unwind_read(s, &s->regs.x[28], sizeof(__u64), s->sp + UNWIND_SIGFRAME_X28) ||
 	    !unwind_read(s, &saved, sizeof(saved), s->sp + UNWIND_SIGFRAME_X29))
 		return UNWIND_FAULT;
+	s->bp_at = s->sp + UNWIND_SIGFRAME_X29;
+	s->extra_at = s->bp_at + offsetof(struct unwind_interrupted, link);
+	unwind_note(s, s->bp_at + offsetof(struct unwind_interrupted, sp), saved.sp);
+	unwind_note(s, s->bp_at + offsetof(struct unwind_interrupted, ip), saved.ip);
 	return unwind_resume(s, saved.ip, saved.sp, saved.bp, saved.link);
 }
 
@@ -50,6 +54,7 @@ UNWIND_INLINE int unwind_leave_by_link(struct unwind_state *s, const struct unwi
 		return UNWIND_BAD_RULE;
 	if (!unwind_read_bp(s, rule, cfa, &bp))
 		return UNWIND_FAULT;
+	unwind_use_extra(s);
 	s->sp_may_stay = true;
 	s->has_extra = false;
 	return unwind_arrive(s, s->extra, cfa, bp);
@@ -68,13 +73,16 @@ UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule 
 	if (place == UNWIND_RA_BEHIND_BP)
 		at = cfa + rule->bp_off * UNWIND_BP_UNIT + sizeof(saved.bp);
 	if (place == UNWIND_RA_BEHIND_BP && rule->bp_kind == UNWIND_BP_AT_CFA) { /* one read */
-		if (!unwind_read(s, &saved, sizeof(saved), at - sizeof(saved.bp)))
+		s->bp_at = at - sizeof(saved.bp);
+		if (!unwind_read(s, &saved, sizeof(saved), s->bp_at))
 			return UNWIND_FAULT;
+		unwind_note(s, at, saved.return_address);
 		return unwind_arrive(s, saved.return_address, cfa, saved.bp);
 	}
 	if (!unwind_read_bp(s, rule, cfa, &saved.bp) ||
 	    !unwind_read(s, &saved.return_address, sizeof(__u64), at))
 		return UNWIND_FAULT;
+	unwind_note(s, at, saved.return_address);
 	return unwind_arrive(s, saved.return_address, cfa, saved.bp);
 }
 
@@ -93,7 +101,10 @@ UNWIND_INLINE int unwind_around_call(struct unwind_state *s, const struct unwind
 UNWIND_INLINE void unwind_mark_interrupted(struct unwind_state *s, __u64 cfa)
 {
 	s->ip_is_exact = true;
-	s->has_extra = unwind_read(s, &s->extra, sizeof(s->extra), cfa - 16);
+	s->extra_at = cfa - 16;
+	s->has_extra = unwind_read(s, &s->extra, sizeof(s->extra), s->extra_at);
+	if (!s->has_extra)
+		unwind_depend(s);
 }
 
 /* ---- Go ---- */
@@ -151,6 +162,7 @@ UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
 {
 	__u64 code = 0;
 
+	unwind_depend(s);
 	if (!unwind_read(s, &code, sizeof(code), s->ip) || code != UNWIND_SIGRETURN_CODE)
 		return UNWIND_NO_RULE;
 	return unwind_signal(s);

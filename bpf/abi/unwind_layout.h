@@ -151,6 +151,10 @@ unwind_pattern_rule(const struct unwind_pattern *pattern, __u32 distance)
 	return rule;
 }
 
+/* Where a register was read that a walk has. */
+#define UNWIND_OWN     0ULL  /* it began with it */
+#define UNWIND_NOWHERE ~0ULL /* it is always the same */
+
 /* A walk in progress. */
 struct unwind_state {
 	__u64 ip, sp, bp, extra;
@@ -159,6 +163,10 @@ struct unwind_state {
 	bool has_registers; /* all of regs hold: frame 0 */
 	bool has_extra;
 	bool is_behind_signal; /* ip_is_exact because of the frame before */
+	bool uses_bp;	       /* the one that it began with has decided where it goes */
+	bool uses_extra;
+	__u64 bp_at, extra_at; /* where they were read: an address, or UNWIND_OWN, UNWIND_NOWHERE */
+	__u32 recorder;	       /* for unwind_note(); 0: nothing is to be noted any more */
 	struct unwind_process process;
 	__u64 salt;		       /* of the slice */
 	struct unwind_mapping mapping; /* of the latest ip that was looked for */

@@ -13,8 +13,34 @@ struct unwind_frame_record {
 	__u64 return_address;
 };
 
+static inline void unwind_note(struct unwind_state *s, __u64 addr, __u64 word);
 UNWIND_INLINE __u64 unwind_code_address(__u64 address);
 UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number);
+
+/*
+ * What decides where a walk goes: words that it reads are noted, saved registers only once they are
+ * used. Here: something else, which can't be.
+ */
+UNWIND_INLINE void unwind_depend(struct unwind_state *s)
+{
+	s->recorder = 0;
+}
+
+UNWIND_INLINE void unwind_use_bp(struct unwind_state *s)
+{
+	if (s->bp_at == UNWIND_OWN)
+		s->uses_bp = true;
+	else if (s->bp_at != UNWIND_NOWHERE)
+		unwind_note(s, s->bp_at, s->bp);
+}
+
+UNWIND_INLINE void unwind_use_extra(struct unwind_state *s)
+{
+	if (s->extra_at == UNWIND_OWN)
+		s->uses_extra = true;
+	else
+		unwind_note(s, s->extra_at, s->extra);
+}
 
 /* Moves on to the caller, whose stack begins at sp. */
 UNWIND_INLINE int unwind_arrive(struct unwind_state *s, __u64 ip, __u64 sp, __u64 bp)
@@ -31,7 +57,7 @@ UNWIND_INLINE int unwind_arrive(struct unwind_state *s, __u64 ip, __u64 sp, __u6
 	return UNWIND_GOES_ON;
 }
 
-/* Moves on to what a signal has interrupted. */
+/* Moves on to what a signal has interrupted; the caller knows where bp and extra were read. */
 UNWIND_INLINE int unwind_resume(struct unwind_state *s, __u64 ip, __u64 sp, __u64 bp, __u64 extra)
 {
 	s->ip = ip;
@@ -46,23 +72,36 @@ UNWIND_INLINE int unwind_resume(struct unwind_state *s, __u64 ip, __u64 sp, __u6
 	return UNWIND_GOES_ON;
 }
 
-/* The caller's frame pointer. */
+/* The caller's frame pointer, and where it was saved. */
 UNWIND_INLINE bool unwind_read_bp(struct unwind_state *s, const struct unwind_rule *rule, __u64 cfa,
 				  __u64 *bp)
 {
 	__s64 off = rule->bp_off * UNWIND_BP_UNIT;
 
-	*bp = rule->bp_kind == UNWIND_BP_LOST ? 0 : s->bp; /* 0 leads nowhere */
-	if (rule->bp_kind == UNWIND_BP_AT_CFA)
-		return unwind_read(s, bp, sizeof(*bp), cfa + off);
-	if (rule->bp_kind == UNWIND_BP_AT_BP)
-		return unwind_read(s, bp, sizeof(*bp), s->bp + off);
+	if (rule->bp_kind == UNWIND_BP_AT_CFA) {
+		s->bp_at = cfa + off;
+		return unwind_read(s, bp, sizeof(*bp), s->bp_at);
+	}
+	if (rule->bp_kind == UNWIND_BP_AT_BP) {
+		unwind_use_bp(s);
+		s->bp_at = s->bp + off;
+		return unwind_read(s, bp, sizeof(*bp), s->bp_at);
+	}
+	*bp = s->bp;
+	if (rule->bp_kind == UNWIND_BP_LOST) {
+		s->bp_at = UNWIND_NOWHERE;
+		*bp = 0; /* leads nowhere */
+	}
 	return true;
 }
 
 /* A register that a rule names: the extra one where it could be followed, others in frame 0. */
-UNWIND_INLINE bool unwind_named_register(const struct unwind_state *s, __u32 number, __u64 *value)
+UNWIND_INLINE bool unwind_named_register(struct unwind_state *s, __u32 number, __u64 *value)
 {
+	if (number == UNWIND_EXTRA)
+		unwind_use_extra(s);
+	else
+		unwind_depend(s);
 	*value = number == UNWIND_EXTRA ? s->extra : unwind_register(&s->regs, number);
 	return s->has_registers || (number == UNWIND_EXTRA && s->has_extra);
 }

@@ -13,7 +13,12 @@
  *
  *	static __u64 unwind_address_mask(void);
  *
- * which is unwind_address_bits(). What lies on the stack here is kept small: see
+ * which is unwind_address_bits(), and
+ *
+ *	static void unwind_note(struct unwind_state *s, __u64 addr, __u64 word);
+ *
+ * which is told the words that decide where the walk goes, as long as they alone do, with s->uses_bp
+ * and s->uses_extra: see unwind_depend(). What lies on the stack here is kept small: see
  * STACK_PREEMPTIBLE in unwind.bpf.h.
  */
 #ifndef ABI_UNWIND_WALK_H
@@ -33,8 +38,30 @@ UNWIND_INLINE void unwind_begin(struct unwind_state *s)
 	s->sp_may_stay = false;
 	s->has_registers = true;
 	s->has_extra = true;
+	s->uses_bp = false;
+	s->uses_extra = false;
+	s->bp_at = UNWIND_OWN;
+	s->extra_at = UNWIND_OWN;
+	s->recorder = 0;
 	s->mapping.start = 0;
 	s->mapping.end = 0;
+}
+
+UNWIND_INLINE int unwind_cfa_by_deref(struct unwind_state *s, const struct unwind_rule *rule,
+				      __u64 *cfa)
+{
+	__u64 at = s->sp;
+
+	if (rule->kind == UNWIND_BP_DEREF) {
+		unwind_use_bp(s);
+		at = s->bp;
+	}
+	at += unwind_deref_at(rule->cfa_off);
+	if (!unwind_read(s, cfa, sizeof(*cfa), at))
+		return UNWIND_FAULT;
+	unwind_note(s, at, *cfa);
+	*cfa += unwind_deref_plus(rule->cfa_off);
+	return UNWIND_GOES_ON;
 }
 
 UNWIND_INLINE int unwind_cfa(struct unwind_state *s, const struct unwind_rule *rule, __u64 *cfa)
@@ -46,9 +73,11 @@ UNWIND_INLINE int unwind_cfa(struct unwind_state *s, const struct unwind_rule *r
 		*cfa = s->sp + off;
 		return UNWIND_GOES_ON;
 	case UNWIND_BP:
+		unwind_use_bp(s);
 		*cfa = s->bp + off;
 		return UNWIND_GOES_ON;
 	case UNWIND_SWITCH:
+		unwind_use_bp(s);
 		s->sp_may_stay = true;
 		*cfa = s->bp + off;
 		return UNWIND_GOES_ON;
@@ -57,11 +86,7 @@ UNWIND_INLINE int unwind_cfa(struct unwind_state *s, const struct unwind_rule *r
 		return UNWIND_GOES_ON;
 	case UNWIND_SP_DEREF:
 	case UNWIND_BP_DEREF:
-		*cfa = rule->kind == UNWIND_SP_DEREF ? s->sp : s->bp;
-		if (!unwind_read(s, cfa, sizeof(*cfa), *cfa + unwind_deref_at(off)))
-			return UNWIND_FAULT;
-		*cfa += unwind_deref_plus(off);
-		return UNWIND_GOES_ON;
+		return unwind_cfa_by_deref(s, rule, cfa);
 	case UNWIND_REG:
 		if (!unwind_named_register(s, unwind_reg(off), cfa))
 			return UNWIND_BAD_RULE;
@@ -92,6 +117,7 @@ UNWIND_INLINE int unwind_go_stack(struct unwind_state *s, const struct unwind_ru
 		__u64 sp, ip;
 	} sched;
 
+	unwind_depend(s);
 	if (reason)
 		return reason;
 	if (!at)
@@ -117,6 +143,7 @@ UNWIND_INLINE int unwind_go_call(struct unwind_state *s, const struct unwind_rul
 	struct unwind_go_kept kept;
 	__u64 high = 0;
 
+	unwind_depend(s);
 	if (!unwind_read(s, &kept, sizeof(kept), s->sp + rule->cfa_off) ||
 	    (kept.g && !unwind_read(s, &high, sizeof(high), kept.g + UNWIND_GO_STACK_HIGH)))
 		return UNWIND_FAULT;
@@ -173,9 +200,11 @@ UNWIND_INLINE bool unwind_read_frame_record(struct unwind_state *s,
 {
 	__u64 lowest = s->sp - UNWIND_RECORD_BELOW;
 
+	unwind_use_bp(s);
 	if (s->bp < lowest || s->bp - lowest >= UNWIND_STACK_BYTES || s->bp & 7 ||
 	    !unwind_read(s, record, sizeof(*record), s->bp))
 		return false;
+	unwind_note(s, s->bp + sizeof(record->bp), record->return_address);
 	record->return_address = unwind_code_address(record->return_address);
 	return true;
 }
@@ -184,6 +213,7 @@ UNWIND_INLINE int unwind_follow_record(struct unwind_state *s,
 				       const struct unwind_frame_record *record)
 {
 	s->has_extra = false;
+	s->bp_at = s->bp;
 	return unwind_arrive(s, record->return_address, s->bp + sizeof(*record), record->bp);
 }
 

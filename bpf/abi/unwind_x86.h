@@ -64,6 +64,10 @@ UNWIND_INLINE int unwind_signal(struct unwind_state *s)
 	if (!unwind_read(s, &saved, sizeof(saved), s->sp + UNWIND_UCONTEXT_RBP) ||
 	    !unwind_read(s, &at, sizeof(at), s->sp + UNWIND_UCONTEXT_RSP))
 		return UNWIND_FAULT;
+	unwind_note(s, s->sp + UNWIND_UCONTEXT_RSP, at.sp);
+	unwind_note(s, s->sp + UNWIND_UCONTEXT_RSP + sizeof(at.sp), at.ip);
+	s->bp_at = s->sp + UNWIND_UCONTEXT_RBP;
+	s->extra_at = s->bp_at + sizeof(saved.bp);
 	return unwind_resume(s, at.ip, at.sp, saved.bp, saved.bx);
 }
 
@@ -73,28 +77,40 @@ UNWIND_INLINE void unwind_follow_bx(struct unwind_state *s, const struct unwind_
 {
 	__u64 place = rule->extra_place;
 
-	if (place >= UNWIND_BX_AT_CFA)
-		s->has_extra =
-			unwind_read(s, &s->extra, sizeof(s->extra), cfa - place * sizeof(__u64));
-	else if (place == UNWIND_BX_LOST)
+	if (place == UNWIND_BX_LOST)
 		s->has_extra = false;
+	if (place < UNWIND_BX_AT_CFA)
+		return;
+	s->extra_at = cfa - place * sizeof(__u64);
+	s->has_extra = unwind_read(s, &s->extra, sizeof(s->extra), s->extra_at);
+	if (!s->has_extra)
+		unwind_depend(s);
 }
 
-/* To the caller whose stack begins at the CFA: its frame pointer and return address. */
+/* To the caller whose stack begins at the CFA. */
+UNWIND_INLINE int unwind_return(struct unwind_state *s, const struct unwind_frame_record *saved,
+				__u64 cfa)
+{
+	unwind_note(s, cfa - sizeof(__u64), saved->return_address);
+	return unwind_arrive(s, saved->return_address, cfa, saved->bp);
+}
+
+/* The same, by the rule: its frame pointer and return address. */
 UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule *rule, __u64 cfa)
 {
 	struct unwind_frame_record saved;
 
 	unwind_follow_bx(s, rule, cfa);
 	if (rule->bp_kind == UNWIND_BP_AT_CFA && rule->bp_off == -16) { /* neighbours: one read */
-		if (!unwind_read(s, &saved, sizeof(saved), cfa - sizeof(saved)))
+		s->bp_at = cfa - sizeof(saved);
+		if (!unwind_read(s, &saved, sizeof(saved), s->bp_at))
 			return UNWIND_FAULT;
-		return unwind_arrive(s, saved.return_address, cfa, saved.bp);
+		return unwind_return(s, &saved, cfa);
 	}
 	if (!unwind_read_bp(s, rule, cfa, &saved.bp) ||
 	    !unwind_read(s, &saved.return_address, sizeof(__u64), cfa - sizeof(__u64)))
 		return UNWIND_FAULT;
-	return unwind_arrive(s, saved.return_address, cfa, saved.bp);
+	return unwind_return(s, &saved, cfa);
 }
 
 /*
@@ -116,6 +132,7 @@ UNWIND_INLINE int unwind_clone(struct unwind_state *s)
 {
 	__u64 return_address;
 
+	unwind_depend(s);
 	if (!s->has_registers)
 		return UNWIND_BAD_RULE;
 	if (!s->regs.ax)
@@ -196,6 +213,7 @@ UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
 {
 	__u64 code = 0, sp, return_address;
 
+	unwind_depend(s);
 	if (s->ip_is_exact || !unwind_read(s, &code, UNWIND_STUB_BYTES, s->ip) ||
 	    (code & UNWIND_STUB_MASK) != UNWIND_STUB_CODE)
 		return UNWIND_NO_RULE;

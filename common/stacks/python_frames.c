@@ -15,6 +15,7 @@
 #include "runtimes/python_layout.h"
 #include "runtimes/python_place.h"
 #include "stacks/python_frames.h"
+#include "stacks/stack_memory.h"
 
 /* What is known of a file; it hangs on the file. */
 struct build {
@@ -34,6 +35,7 @@ struct process_entry {
 };
 
 struct python_frames {
+	const struct run *run;
 	struct processes *processes;
 	struct hashtable entries;
 	int processes_fd;
@@ -63,6 +65,7 @@ struct python_frames *python_frames_new(const struct run *run, struct processes 
 {
 	struct python_frames *frames = mem_zalloc(1, sizeof(*frames));
 
+	frames->run = run;
 	frames->processes = processes;
 	frames->processes_fd = bpf_map__fd(map_find(run, "python_processes"));
 	return frames;
@@ -167,6 +170,7 @@ static void publish(const struct python_frames *frames, struct process_entry *en
 	layout.state_offset = place;
 	layout.serial = entry->serial;
 	bpf_map_update_elem(frames->processes_fd, &entry->pid, &layout, BPF_ANY);
+	stack_memory_forget(frames->run);
 }
 
 /* Where other processes have it, if that is known; a wrong place leads to no frames. */

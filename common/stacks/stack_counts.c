@@ -8,6 +8,7 @@
 
 #include "base/msg.h"
 #include "stacks/stack_counts.h"
+#include "stacks/stack_memory.h"
 
 #define MANY_SUMS 32768 /* some 500 bytes each, in a report */
 
@@ -41,12 +42,21 @@ int stack_counts_start(const struct run *run, struct stack_counts *counts, struc
 /* BPF sends it again, should it come again. */
 static void forget_sent(uint64_t id, void *arg)
 {
-	const struct stack_counts *counts = arg;
+	struct stack_counts *counts = arg;
 	__u64 *ids = counts->sent[stack_sent_set_of(id)].ids;
 
 	for (size_t i = 0; i < STACK_SENT_WAYS; i++)
 		if (__atomic_load_n(&ids[i], __ATOMIC_RELAXED) == id)
 			__atomic_store_n(&ids[i], 0, __ATOMIC_RELAXED);
+	counts->has_forgotten = true;
+}
+
+static void end_turn(const struct run *run, struct stack_counts *counts)
+{
+	counts->has_forgotten = false;
+	stackdefs_end_turn(counts->defs, forget_sent, counts);
+	if (counts->has_forgotten)
+		stack_memory_forget(run);
 }
 
 /* By the names that stacks of many processes have in common, and that outlive the processes. */
@@ -97,7 +107,7 @@ void stack_counts_gather(const struct run *run, struct stack_counts *counts)
 	if (map_pair_read(run, &counts->tables, gather_sum, counts))
 		counts->has_failed = true;
 	else
-		stackdefs_end_turn(counts->defs, forget_sent, counts);
+		end_turn(run, counts);
 	bound_sums(counts);
 }
 
@@ -138,7 +148,7 @@ void stack_counts_end(const struct run *run, struct stack_counts *counts)
 	stack_sums_clear(&counts->gathered);
 	counts->n_folded = 0;
 	counts->n_gathered = counts->n_reported;
-	stackdefs_end_turn(counts->defs, forget_sent, counts);
+	end_turn(run, counts);
 }
 
 void stack_counts_free(struct stack_counts *counts)

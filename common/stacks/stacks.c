@@ -15,6 +15,7 @@
 #include "stacks/own_programs.h"
 #include "stacks/stack_counts.h"
 #include "stacks/stack_format.h"
+#include "stacks/stack_memory.h"
 #include "stacks/stack_profile.h"
 #include "stacks/stack_rings.h"
 #include "stacks/stacks.h"
@@ -206,6 +207,7 @@ static int leave_out_stacks(struct run *run)
 	map_leave_out(run, "stack_defs");
 	map_leave_out(run, "stacks_sent");
 	map_leave_out(run, "stack_scratch");
+	stack_memory_leave_out(run);
 	kernelnames_leave_out(run);
 	return configure_user_stacks(run);
 }
@@ -250,7 +252,7 @@ static int configure_stacks(struct run *run)
 	bpf_map__set_max_entries(map_find(run, "stack_scratch"),
 				 libbpf_num_possible_cpus() * STACK_CPU_SLOTS);
 	configure_counts(run, &stacks->counts);
-	if (configure_user_stacks(run))
+	if (configure_user_stacks(run) || stack_memory_configure(run))
 		return -EINVAL;
 	return map_set_settings(run, ".rodata.stack", &settings, sizeof(settings));
 }

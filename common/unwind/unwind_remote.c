@@ -38,6 +38,13 @@ __attribute__((unused)) static __u64 unwind_thread_base(struct unwind_state *s)
 	return s->regs.thread_base;
 }
 
+static void unwind_note(struct unwind_state *s, __u64 addr, __u64 word)
+{
+	(void)s;
+	(void)addr;
+	(void)word;
+}
+
 __attribute__((unused)) static __u64 unwind_address_mask(void)
 {
 	return unwind_address_bits();

@@ -145,6 +145,13 @@ __attribute__((unused)) static __u64 unwind_thread_base(struct unwind_state *s)
 	return 0;
 }
 
+static void unwind_note(struct unwind_state *s, __u64 addr, __u64 word)
+{
+	(void)s;
+	(void)addr;
+	(void)word;
+}
+
 static __u64 unwind_address_mask(void)
 {
 	return (1ULL << 48) - 1;

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What is remembered of walks: see stack_memory.bpf.h. */
+#ifndef ABI_STACK_MEMORY_H
+#define ABI_STACK_MEMORY_H
+
+#include "abi/types.h"
+
+#define STACK_MEMORY_PAGES 16  /* of a stack, at most */
+#define STACK_PAGE_SLOTS   32  /* words that are compared */
+#define STACK_PAGE_WORDS   256 /* that are copied for that, at most: their numbers are bytes */
+#define STACK_PAGE_BELOW   64  /* bytes: what is read next may lie a little lower */
+
+/* Some of the words that have decided where a walk goes, close to each other. */
+struct stack_page {
+	__u64 start;   /* the address of word 0 */
+	__u16 n;	/* slots */
+	__u16 n_copied; /* words, up to the last one that is compared */
+	__u8 at[STACK_PAGE_SLOTS];
+	__u64 words[STACK_PAGE_SLOTS];
+};
+
+/* How a walk begins, and by whose tables it goes. */
+struct stack_start {
+	__u64 ip, sp, bp, extra;
+	__u64 leaf;
+	__u64 owner;  /* process and generation */
+	__u64 tables; /* the slice's serial and the epoch */
+};
+
+/*
+ * A stack, and one of its pages; the others are in the elements that follow. Each page has a stamp
+ * of its own: another one there is of another stack.
+ */
+struct stack_memory {
+	struct stack_start start;
+	__u64 id; /* its name; 0: a walk began so, but is not known */
+	__u64 stamp;
+	__u32 n_pages;
+	bool uses_bp, uses_extra; /* of start */
+	__u64 page_stamp;
+	struct stack_page page;
+};
+
+struct stack_memory_settings {
+	__u32 n; /* elements for each CPU: a power of 2; 0: nothing is remembered */
+};
+
+/* What has decided where a walk goes that is under way. */
+struct stack_record {
+	struct stack_start start;
+	__u32 n_pages;
+	struct stack_page pages[STACK_MEMORY_PAGES];
+};
+
+#endif

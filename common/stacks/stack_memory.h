@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What BPF remembers of walks of user stacks (bpf/stack_memory.bpf.h): how much, and for how long.
+ * Programs whose stacks don't recur have no such memory; all of this does nothing then.
+ */
+#ifndef STACKS_STACK_MEMORY_H
+#define STACKS_STACK_MEMORY_H
+
+#include "run/run.h"
+
+/* Before load: its size, by the machine's CPUs. 0 or -errno, printed. */
+int stack_memory_configure(struct run *run);
+
+/* Before load: nothing is remembered. */
+void stack_memory_leave_out(const struct run *run);
+
+/*
+ * Names that BPF has used up to now are not used again without a walk: their definitions have to be
+ * sent again, or a process's stacks are walked in another way from now on.
+ */
+void stack_memory_forget(const struct run *run);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What recall.bpf.c counts. */
+#ifndef RECALL_H
+#define RECALL_H
+
+#include "abi/types.h"
+
+struct recall_counts {
+	__u64 equal, different;
+	__u64 walked; /* what was not recalled */
+	__u64 last_tgid, last_recalled, last_walked;
+};
+
+#endif
