@@ -321,6 +321,21 @@ static void check_no_tracer_frames(const char *text)
 	}
 }
 
+/* Walks are remembered by how they begin: here all begin alike. */
+TIMED_TEST(stacks_that_differ_in_one_deep_frame_are_told_apart)
+{
+	static const char *const sides[] = { "left", "right" };
+	struct proc *work = work_start("alike", text_of("%d", at_size(199, 31)));
+	struct proc *tool = trace_work(work, ARGV("offcputime", "-f", "-p", pid_text(work->pid)));
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t sum = folded_sum(tool->out, "alike", text_of("alike_%s", sides[i]));
+
+		CHECK_CLOSE(work_value(work->out, "alike", text_of("%s_ns", sides[i])) / 1000, sum,
+			    at_size(100, 200));
+	}
+}
+
 TEST(wakers_stand_behind_the_wakees_and_upside_down)
 {
 	struct proc *work = work_start("pingpong", "1009");
