@@ -7,6 +7,7 @@
 #include "unwind/cfi_gaps.h"
 #include "unwind/go_rows.h"
 #include "unwind/unwind_files.h"
+#include "unwind/vdso_rows.h"
 
 static void compile_file(struct unwind_files *files, const struct file *file,
 			 struct unwind_run *run)
@@ -19,9 +20,11 @@ static void compile_file(struct unwind_files *files, const struct file *file,
 	err = cfi_load_elf(&cfi, &file->elf);
 	if (!err || err == -ENODATA)
 		go_rows_fill(&cfi, &file->elf);
+	if (file->image) /* the vdso: what is described there is so without gaps */
+		vdso_rows_fill(&cfi, &file->elf);
 	if (!cfi.count)
 		return;
-	if (!file->image) /* the kernel's authors have described all of their code */
+	if (!file->image)
 		cfi_fill_known_gaps(&cfi, &file->elf);
 	files->n_files++;
 	if (unwind_tables_add(files->tables, &cfi, run))

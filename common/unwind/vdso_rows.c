@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Rows by instructions; see vdso_rows.h. From each function's first instruction on, where the return
+ * address is in x30 and nothing on the stack, what is known of the stack is carried along to the
+ * instructions that may come next, jumps included. Functions here either have no frame, or one that
+ * "stp x29, x30, [sp, #-n]!" makes as a whole and "ldp x29, x30, [sp], #n" takes away. Whatever else
+ * touches the stack pointer, or what is reached in two different ways, is not known. Instructions are
+ * encoded as in the Arm Architecture Reference Manual, C4.1.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "unwind/vdso_rows.h"
+
+#define INSN_BYTES	4
+#define TEXT_MAX_BYTES	(64U << 10)
+#define SYMBOLS_MAX	1024
+#define WORD		8
+#define SP		31
+#define SIGRETURN_FIRST 0xd2801168U /* mov x8, #__NR_rt_sigreturn */
+
+/* How the stack is before an instruction. */
+enum {
+	STACK_UNSEEN = -2, /* nothing that is known leads there */
+	STACK_UNKNOWN = -1,
+	STACK_OUTSIDE = 0, /* as the caller left it; above: bytes of the frame */
+};
+
+struct text {
+	uint32_t *words;
+	int32_t *stacks; /* before each of them */
+	uint32_t *todo;	 /* those whose successors have to be looked at again */
+	size_t count, n_todo;
+	uint64_t vaddr;
+};
+
+static int64_t signed_field(uint32_t word, unsigned int at, unsigned int bits)
+{
+	return (int32_t)(word << (32 - at - bits)) >> (32 - bits);
+}
+
+/* ---- instructions ---- */
+
+/* stp or ldp of x29 and x30 that moves sp, by so many bytes; 0: another instruction. */
+static int32_t moved_by_pair(uint32_t word, uint32_t opcode)
+{
+	const uint32_t x29_x30_sp = 30U << 10 | SP << 5 | 29U;
+
+	if ((word & 0xffc07fffU) != (opcode | x29_x30_sp))
+		return 0;
+	return (int32_t)signed_field(word, 15, 7) * WORD;
+}
+
+/* What has sp as its result, or as a base that it moves. */
+static bool moves_sp(uint32_t word)
+{
+	bool rd_is_sp = (word & 31) == SP, rn_is_sp = (word >> 5 & 31) == SP;
+
+	if ((word & 0x3f800000U) == 0x11000000U) /* add, sub with a number; no flags set */
+		return rd_is_sp;
+	if ((word & 0x3fe00000U) == 0x0b200000U) /* add, sub with a register, extended */
+		return rd_is_sp;
+	if ((word & 0x1f800000U) == 0x12000000U) /* and, orr, eor with a number; ands is tst */
+		return rd_is_sp && word >> 29 != 3 && word >> 29 != 7;
+	if ((word & 0x3a800000U) == 0x28800000U) /* ldp, stp that move their base */
+		return rn_is_sp;
+	if ((word & 0x3b200400U) == 0x38000400U) /* ldr, str that do */
+		return rn_is_sp;
+	return (word & 0xbfa00000U) == 0x0c800000U && rn_is_sp; /* ld1, st1 and the like */
+}
+
+/* br, blr, ret and their kind. */
+static bool goes_to_register(uint32_t word)
+{
+	return (word & 0xfe000000U) == 0xd6000000U;
+}
+
+static bool is_call(uint32_t word)
+{
+	return (word & 0xfc000000U) == 0x94000000U ||
+	       (goes_to_register(word) && (word & 0x00600000U) == 0x00200000U);
+}
+
+/* Nothing comes behind it: b, br, ret, udf, brk. */
+static bool ends_path(uint32_t word)
+{
+	return (word & 0xfc000000U) == 0x14000000U || (goes_to_register(word) && !is_call(word)) ||
+	       word < 0x10000U || (word & 0xffe0001fU) == 0xd4200000U;
+}
+
+/* How far away, in instructions, is the one that it may jump to or calls; 0: it doesn't. */
+static int64_t branch_distance(uint32_t word)
+{
+	if ((word & 0x7c000000U) == 0x14000000U) /* b, bl */
+		return signed_field(word, 0, 26);
+	if ((word & 0xff000000U) == 0x54000000U || /* b.cond, bc.cond */
+	    (word & 0x7e000000U) == 0x34000000U)   /* cbz, cbnz */
+		return signed_field(word, 5, 19);
+	if ((word & 0x7e000000U) == 0x36000000U) /* tbz, tbnz */
+		return signed_field(word, 5, 14);
+	return 0;
+}
+
+static int32_t stack_behind(int32_t before, uint32_t word)
+{
+	int32_t made = -moved_by_pair(word, 0xa9800000U), freed = moved_by_pair(word, 0xa8c00000U);
+
+	if (made > 0)
+		return before == STACK_OUTSIDE ? made : STACK_UNKNOWN;
+	if (freed > 0)
+		return before == freed ? STACK_OUTSIDE : STACK_UNKNOWN;
+	if (moves_sp(word) || (before == STACK_OUTSIDE && is_call(word)))
+		return STACK_UNKNOWN; /* without a frame, a call loses the return address */
+	return before;
+}
+
+/* ---- carrying it along ---- */
+
+/* A state changes twice at most: to something, and to what is not known. */
+static void reach(struct text *text, uint64_t index, int32_t stack)
+{
+	int32_t *known;
+
+	if (index >= text->count)
+		return;
+	known = &text->stacks[index];
+	if (*known == stack || *known == STACK_UNKNOWN)
+		return;
+	*known = *known == STACK_UNSEEN ? stack : STACK_UNKNOWN;
+	text->todo[text->n_todo++] = (uint32_t)index;
+}
+
+static void reach_successors(struct text *text, uint32_t index)
+{
+	uint32_t word = text->words[index];
+	int32_t behind = stack_behind(text->stacks[index], word);
+	int64_t distance = branch_distance(word);
+
+	if (distance)
+		reach(text, index + (uint64_t)distance, is_call(word) ? STACK_OUTSIDE : behind);
+	if (!ends_path(word))
+		reach(text, index + 1, behind);
+}
+
+static void follow(struct text *text)
+{
+	while (text->n_todo)
+		reach_successors(text, text->todo[--text->n_todo]);
+}
+
+/* ---- the image ---- */
+
+static void begin_at(struct text *text, uint64_t vaddr)
+{
+	uint64_t index = (vaddr - text->vaddr) / INSN_BYTES;
+
+	if (vaddr < text->vaddr || vaddr % INSN_BYTES || index >= text->count ||
+	    text->words[index] == SIGRETURN_FIRST)
+		return;
+	reach(text, index, STACK_OUTSIDE);
+	follow(text);
+}
+
+static void begin_at_functions(struct text *text, const struct elf64 *elf)
+{
+	Elf64_Shdr section;
+	Elf64_Sym *symbols;
+
+	if (elf64_find_section(elf, ".dynsym", &section))
+		return;
+	symbols =
+		elf64_read(elf, section.sh_offset, section.sh_size, SYMBOLS_MAX * sizeof(*symbols));
+	for (size_t i = 0; symbols && i < section.sh_size / sizeof(*symbols); i++)
+		if (ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC)
+			begin_at(text, symbols[i].st_value);
+	free(symbols);
+}
+
+static struct unwind_rule rule_of(int32_t stack)
+{
+	struct unwind_rule rule = { .kind = UNWIND_GAP };
+
+	if (stack < 0)
+		return rule;
+	rule.kind = UNWIND_SP;
+	rule.cfa_off = stack;
+	if (stack == STACK_OUTSIDE) {
+		rule.extra_place = UNWIND_RA_IN_LINK;
+		return rule;
+	}
+	rule.bp_kind = UNWIND_BP_AT_CFA;
+	rule.bp_off = (int16_t)(-stack / WORD);
+	return rule;
+}
+
+static void write_rows(struct cfi_table *t, const struct text *text)
+{
+	int32_t before = STACK_UNKNOWN;
+
+	t->rows = mem_realloc(t->rows, text->count + 1, sizeof(*t->rows));
+	for (size_t i = 0; i <= text->count; i++) {
+		int32_t stack =
+			i < text->count && text->stacks[i] >= 0 ? text->stacks[i] : STACK_UNKNOWN;
+
+		if (stack != before)
+			t->rows[t->count++] =
+				(struct cfi_row){ text->vaddr + i * INSN_BYTES, rule_of(stack) };
+		before = stack;
+	}
+}
+
+static void fill_text(struct cfi_table *t, const struct elf64 *elf, struct text *text)
+{
+	text->stacks = mem_zalloc(text->count, sizeof(*text->stacks));
+	text->todo = mem_zalloc(2 * text->count, sizeof(*text->todo));
+	for (size_t i = 0; i < text->count; i++)
+		text->stacks[i] = STACK_UNSEEN;
+	begin_at_functions(text, elf);
+	write_rows(t, text);
+	free(text->stacks);
+	free(text->todo);
+}
+
+void vdso_rows_fill(struct cfi_table *t, const struct elf64 *elf)
+{
+	Elf64_Shdr section;
+	struct text text = {};
+
+	if (elf->header.e_machine != EM_AARCH64 || t->count ||
+	    elf64_find_section(elf, ".text", &section))
+		return;
+	text.words = elf64_read(elf, section.sh_offset, section.sh_size, TEXT_MAX_BYTES);
+	text.count = section.sh_size / INSN_BYTES;
+	text.vaddr = section.sh_addr;
+	if (text.words && text.count)
+		fill_text(t, elf, &text);
+	free(text.words);
+}
