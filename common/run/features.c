@@ -330,7 +330,7 @@ static const struct feature features[] = {
 	{ "helper task_pt_regs", probe_task_pt_regs, NULL, false,
 	  "user stacks; else by arithmetic" },
 	{ "helper kallsyms_lookup", probe_kallsyms_lookup, NULL, false,
-	  "offcputime; else the kernel walks its stacks" },
+	  "offcputime on x86-64; else the kernel walks its stacks" },
 	{ "events of contention", probe_contention, NULL, false,
 	  "offcputime --locks; else no locks of the kernel" },
 	{ "atomic cmpxchg", probe_cmpxchg, NULL, false, "memleak" },
