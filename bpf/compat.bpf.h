@@ -170,13 +170,16 @@ static __always_inline bool read_user_registers(struct unwind_regs *to, const vo
 	return !bpf_probe_read_kernel(to, UNWIND_REGS_BYTES, from); /* the same layout */
 }
 
-/* The base of a thread's storage, as it was when it last left the CPU or set it. */
+/*
+ * The base of a thread's storage (the thread pointer), as it was when it last left the CPU or, on
+ * x86-64, set it. A program of arm64 sets it without the kernel.
+ */
 static __always_inline __u64 task_thread_base(const struct task_struct *task)
 {
 #if defined(__TARGET_ARCH_x86)
 	return BPF_CORE_READ(task, thread.fsbase);
 #else
-	return 0;
+	return BPF_CORE_READ(task, thread.uw.tp_value);
 #endif
 }
 

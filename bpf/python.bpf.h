@@ -394,7 +394,8 @@ static __always_inline bool python_begin(struct python_walk *w, __u64 thread)
 	__u64 state = 0, owner = 0;
 
 	if (!python_read(state, thread + w->layout.state_offset) || !state ||
-	    !python_read(owner, state + w->layout.thread_id) || owner != thread ||
+	    !python_read(owner, state + w->layout.thread_id) ||
+	    owner != thread + w->layout.self_offset ||
 	    !python_read(w->frame, state + w->layout.top))
 		return false;
 	if (!w->layout.has_cframe)

@@ -3,8 +3,8 @@
 
 # cfi_test walks its own stack by x86-64's rules.
 UNITS_NOT_arm64 := tests/unit/cfi_test.c
-# The programs of probes_test read arguments from x86-64's registers; frames of Python are for x86-64 only.
-LIVES_NOT_arm64 := tests/live/probes_test.c tests/live/python_test.c
+# The programs of probes_test read arguments from x86-64's registers.
+LIVES_NOT_arm64 := tests/live/probes_test.c
 
 UNITS   := $(patsubst %.c,$(O)/%,$(filter-out $(UNITS_NOT_$(ARCH)),$(wildcard tests/unit/*_test.c)))
 LIVES   := $(patsubst %.c,$(O)/%,$(filter-out $(LIVES_NOT_$(ARCH)),$(wildcard tests/live/*_test.c)))

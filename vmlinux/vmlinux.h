@@ -303,6 +303,12 @@ struct orc_entry___before6_4 {
 struct orc_entry___since6_4 {
 	unsigned int signal : 1; /* since 6.3 */
 };
+#elif defined(__TARGET_ARCH_arm64)
+struct thread_struct {
+	struct {
+		unsigned long tp_value;
+	} uw;
+};
 #endif
 
 struct task_struct {
@@ -328,9 +334,7 @@ struct task_struct {
 	u64 self_exec_id; /* 64 bits since 5.7 */
 	struct css_set *cgroups;
 	struct mm_struct *mm;
-#if defined(__TARGET_ARCH_x86)
 	struct thread_struct thread;
-#endif
 };
 
 struct task_struct___old { /* before 5.14 */

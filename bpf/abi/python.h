@@ -44,7 +44,8 @@ struct python_layout {
 	__u64 serial;	    /* of the process: no other one's code objects are the same */
 	__u64 code_type;    /* PyCode_Type: what is not of that type is no code object */
 	__s32 state_offset; /* from the thread pointer, of the pointer to the thread's state */
-	__u16 thread_id;    /* in the state: pthread_self(), which is the thread pointer */
+	__s32 self_offset;  /* likewise, of pthread_self() */
+	__u16 thread_id;    /* in the state: pthread_self() */
 	__u16 top;	    /* in the state: the innermost frame, or struct _PyCFrame */
 	__u8 has_cframe;    /* 3.11, 3.12 */
 	__u8 has_versions;  /* since 3.12: co_version */

@@ -151,25 +151,57 @@ const char *python_layout_find(struct python_file *python, const uint64_t *words
 
 /* ---- the file ---- */
 
-static bool read_version(struct python_file *python, const struct elf64 *elf, uint64_t vaddr)
-{
-	uint32_t *version = elf64_read_vaddr(elf, vaddr, sizeof(*version), sizeof(*version));
+/*
+ * In the two ways in which thread-local storage can lie (U. Drepper: ELF Handling For Thread-Local
+ * Storage, 3): above the thread pointer, with struct pthread below it, or the other way round.
+ */
+static const struct machine {
+	uint16_t number; /* e_machine */
+	bool has_threads_below;
+} machines[] = { { EM_X86_64, false }, { EM_AARCH64, true } };
 
-	if (version)
-		python->version = *version;
-	free(version);
-	return python->version;
+static const struct machine *find_machine(const struct elf64 *elf)
+{
+	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
+		if (machines[i].number == elf->header.e_machine)
+			return &machines[i];
+	return NULL;
+}
+
+/* 0: it can't be read. */
+static uint32_t read_number(const struct elf64 *elf, uint64_t vaddr)
+{
+	uint32_t *at = elf64_read_vaddr(elf, vaddr, sizeof(*at), sizeof(*at)),
+		 number = at ? *at : 0;
+
+	free(at);
+	return number;
+}
+
+uint32_t python_thread_bytes(const struct elf64 *elf)
+{
+	static const char *const names[] = { "_thread_db_sizeof_pthread" };
+	uint32_t n_bytes = 0;
+	uint64_t vaddr;
+
+	if (!elfexports_find(elf, names, 1, &vaddr))
+		n_bytes = read_number(elf, vaddr);
+	return n_bytes < PYTHON_THREAD_BYTES && !(n_bytes % sizeof(uint64_t)) ? n_bytes : 0;
 }
 
 int python_file_read(struct python_file *python, const struct elf64 *elf)
 {
 	static const char *const names[] = { "_PyRuntime", "Py_Version", "PyCode_Type" };
 	uint64_t vaddrs[3], bytes = PYTHON_OFFSET_WORDS * sizeof(uint64_t), *words;
+	const struct machine *machine = find_machine(elf);
 
 	*python = (struct python_file){ 0 };
-	if (elf->header.e_machine != EM_X86_64 || elfexports_find(elf, names, 3, vaddrs) ||
-	    !read_version(python, elf, vaddrs[1]))
+	if (!machine || elfexports_find(elf, names, 3, vaddrs))
 		return -ENOENT;
+	python->version = read_number(elf, vaddrs[1]);
+	if (!python->version)
+		return -ENOENT;
+	python->has_threads_below = machine->has_threads_below;
 	python->runtime = vaddrs[0];
 	python->layout.code_type = vaddrs[2];
 	words = elf64_read_vaddr(elf, vaddrs[0], bytes, bytes);

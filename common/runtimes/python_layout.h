@@ -7,6 +7,7 @@
 #ifndef PYTHON_LAYOUT_H
 #define PYTHON_LAYOUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ struct python_file {
 	const char *refused;	     /* why its frames can't be had; NULL: they can */
 	uint32_t version;	     /* PY_VERSION_HEX */
 	uint64_t runtime;	     /* _PyRuntime, as ELF counts */
+	bool has_threads_below;	     /* struct pthread lies below the thread pointer */
 	struct python_layout layout; /* without what is a process's; code_type as ELF counts */
 	struct python_lists lists;
 };
@@ -34,9 +36,13 @@ struct python_file {
  */
 int python_file_read(struct python_file *python, const struct elf64 *elf);
 
+/* The size of struct pthread, as the C library (glibc) tells debuggers; 0: the file is none. */
+uint32_t python_thread_bytes(const struct elf64 *elf);
+
 /* What a version begins with: the bytes of _PyRuntime, of which n are there. NULL, or why not. */
 const char *python_layout_find(struct python_file *python, const uint64_t *words, size_t n);
 
-#define PYTHON_OFFSET_WORDS 64 /* of _PyRuntime that are looked at */
+#define PYTHON_OFFSET_WORDS 64	 /* of _PyRuntime that are looked at */
+#define PYTHON_THREAD_BYTES 4096 /* struct pthread is smaller */
 
 #endif

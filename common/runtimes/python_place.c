@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where a thread's state is; see python_place.h. */
 #include <stdbool.h>
-#include <string.h>
 #include <sys/uio.h>
 
 #include "runtimes/python_place.h"
 
 /*
  * Up to 3.14 it is a thread-specific value (pthread_getspecific(3)), which glibc keeps in its
- * struct pthread, above the thread pointer. Since 3.15 it is a thread-local variable, below it;
- * there is another one that is the same as long as the thread has the GIL.
+ * struct pthread. Since 3.15 it is a thread-local variable, on the other side of the thread
+ * pointer; there is another one that is the same as long as the thread has the GIL.
  */
-#define ABOVE_BYTES  2304
-#define BELOW_BYTES  4096
-#define SINCE_BELOW  0x030f0000
-#define MAX_THREADS  64
-#define MAX_PLACES   16
-#define MAX_DISTANCE (1ULL << 47) /* addresses of user space are below */
+#define VALUES_BYTES	 2304 /* of struct pthread, where its size isn't asked for */
+#define VARIABLES_BYTES	 4096
+#define SINCE_A_VARIABLE 0x030f0000
+#define MAX_WORDS	 (PYTHON_THREAD_BYTES / sizeof(uint64_t))
+#define MAX_THREADS	 64
+#define MAX_PLACES	 16
+#define PAGE_BYTES	 4096
 
 struct search {
-	pid_t pid;
+	const struct python_process *process;
 	int32_t first; /* place that is looked at, in bytes from the thread pointer */
 	size_t n_bytes;
 	struct {
@@ -29,19 +29,27 @@ struct search {
 	size_t n_found;
 };
 
-static bool peek(pid_t pid, uint64_t addr, void *to, size_t n_bytes)
+/*
+ * How many of the bytes there are: variables end with what has been mapped for the thread. A read
+ * stops before a piece that isn't all there, so each page is one.
+ */
+static size_t peek(pid_t pid, uint64_t addr, void *to, size_t n_bytes)
 {
-	struct iovec local = { to, n_bytes }, remote = { (void *)addr, n_bytes };
+	size_t n_first = PAGE_BYTES - addr % PAGE_BYTES;
+	struct iovec local = { to, n_bytes },
+		     remote[] = { { (void *)addr, n_bytes < n_first ? n_bytes : n_first },
+				  { (void *)(addr + n_first),
+				    n_bytes < n_first ? 0 : n_bytes - n_first } };
+	ssize_t n = process_vm_readv(pid, &local, 1, remote, 2, 0);
 
-	return addr < MAX_DISTANCE &&
-	       process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)n_bytes;
+	return n < 0 ? 0 : (size_t)n;
 }
 
 static uint64_t peek_word(pid_t pid, uint64_t addr)
 {
 	uint64_t word = 0;
 
-	return peek(pid, addr, &word, sizeof(word)) ? word : 0;
+	return peek(pid, addr, &word, sizeof(word)) == sizeof(word) ? word : 0;
 }
 
 static void count_place(struct search *s, int32_t place)
@@ -60,11 +68,10 @@ static void count_place(struct search *s, int32_t place)
 /* The words around one thread's pointer that point to its state. */
 static void search_thread(struct search *s, uint64_t state, uint64_t pointer)
 {
-	uint64_t words[BELOW_BYTES / sizeof(uint64_t)];
+	uint64_t words[MAX_WORDS];
+	size_t n = peek(s->process->pid, pointer + (uint64_t)(int64_t)s->first, words, s->n_bytes);
 
-	if (!peek(s->pid, pointer + (uint64_t)(int64_t)s->first, words, s->n_bytes))
-		return;
-	for (size_t i = 0; i < s->n_bytes / sizeof(*words); i++)
+	for (size_t i = 0; i < n / sizeof(*words); i++)
 		if (words[i] == state)
 			count_place(s, s->first + (int32_t)(i * sizeof(*words)));
 }
@@ -95,19 +102,37 @@ static int32_t choose_place(const struct search *s, int32_t known)
 	return place;
 }
 
-/* The main interpreter's threads: those of others have their states in the same place. */
-int32_t python_place_find(pid_t pid, const struct python_file *python, uint64_t bias, int32_t known)
+/* struct pthread begins at pthread_self(), above the thread pointer or right below it. */
+static struct search begin(const struct python_process *process)
 {
-	bool is_below = python->version >= SINCE_BELOW;
-	struct search s = { .pid = pid,
-			    .first = is_below ? -BELOW_BYTES : 0,
-			    .n_bytes = is_below ? BELOW_BYTES : ABOVE_BYTES };
-	uint64_t interpreter = peek_word(pid, python->runtime + bias + python->lists.interpreters),
-		 state = interpreter ? peek_word(pid, interpreter + python->lists.threads) : 0;
+	bool is_below = process->self_offset < 0;
+	struct search s = { .process = process };
+
+	if (process->python->version >= SINCE_A_VARIABLE) {
+		s.first = is_below ? 0 : -VARIABLES_BYTES;
+		s.n_bytes = VARIABLES_BYTES;
+	} else {
+		s.first = process->self_offset;
+		s.n_bytes = is_below ? (size_t)-process->self_offset : VALUES_BYTES;
+	}
+	return s;
+}
+
+/* The main interpreter's threads: those of others have their states in the same place. */
+int32_t python_place_find(const struct python_process *process, int32_t known)
+{
+	const struct python_file *python = process->python;
+	uint64_t interpreter = peek_word(process->pid, python->runtime + process->bias +
+							       python->lists.interpreters),
+		 state = interpreter ? peek_word(process->pid, interpreter + python->lists.threads)
+				     : 0,
+		 self;
+	struct search s = begin(process);
 
 	for (int i = 0; state && i < MAX_THREADS; i++) {
-		search_thread(&s, state, peek_word(pid, state + python->layout.thread_id));
-		state = peek_word(pid, state + python->lists.next);
+		self = peek_word(process->pid, state + python->layout.thread_id);
+		search_thread(&s, state, self - (uint64_t)(int64_t)process->self_offset);
+		state = peek_word(process->pid, state + python->lists.next);
 	}
 	return choose_place(&s, known);
 }

@@ -12,11 +12,17 @@
 
 #include "runtimes/python_layout.h"
 
+struct python_process {
+	pid_t pid;
+	const struct python_file *python;
+	uint64_t bias;	     /* of the file in the process */
+	int32_t self_offset; /* as in struct python_layout */
+};
+
 /*
- * The distance, or 0: not now. There is no thread yet, or the process can't be read. bias: of the
- * file in the process. known: what was found before, or 0: it stays where others would do as well.
+ * The distance, or 0: not now. There is no thread yet, or the process can't be read. known: what
+ * was found before, or 0: it stays where others would do as well.
  */
-int32_t python_place_find(pid_t pid, const struct python_file *python, uint64_t bias,
-			  int32_t known);
+int32_t python_place_find(const struct python_process *process, int32_t known);
 
 #endif

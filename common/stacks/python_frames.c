@@ -21,14 +21,14 @@
 struct build {
 	bool is_python;
 	struct python_file python;
+	uint32_t thread_bytes; /* of a C library; 0: it is none, or nobody asks */
 	int32_t place; /* where processes have had their threads' states; 0: not known yet */
 };
 
 struct process_entry {
 	struct hashlink link;
-	pid_t pid;
+	struct python_process process;
 	struct build *build; /* lives as long as what is published */
-	uint64_t bias;
 	uint64_t serial;
 	int32_t place;	       /* 0: not published */
 	unsigned int n_misses; /* stacks without Python frames */
@@ -101,7 +101,7 @@ static struct process_entry *add_entry(struct python_frames *frames, pid_t pid)
 {
 	struct process_entry *entry = mem_zalloc(1, sizeof(*entry));
 
-	entry->pid = pid;
+	entry->process.pid = pid;
 	hashtable_add(&frames->entries, &entry->link, hash_pid(pid));
 	return entry;
 }
@@ -130,6 +130,8 @@ static struct build *read_build(const struct file *file)
 			  build->python.version >> 16 & 255, build->python.version >> 8 & 255,
 			  build->python.refused ? ", left alone: " : "",
 			  build->python.refused ? build->python.refused : "");
+	else if (file->is_elf)
+		build->thread_bytes = python_thread_bytes(&file->elf);
 	return build;
 }
 
@@ -143,19 +145,44 @@ static struct build *build_of(struct file *file)
 	return part->data;
 }
 
-/* The mapping of a file that is Python. NULL: the process is none, or one that is left alone. */
-static const struct mapped *find_python(const struct maps *maps, struct build **found)
+static struct build *build_at(const struct maps *maps, size_t i)
+{
+	struct file *file = maps->items[i].file;
+
+	return file ? build_of(file) : NULL;
+}
+
+/* Where pthread_self() is from the thread pointer. False: the C library isn't there yet. */
+static bool find_self(const struct maps *maps, const struct build *python, int32_t *self_offset)
+{
+	*self_offset = 0;
+	if (!python->python.has_threads_below)
+		return true;
+	for (size_t i = 0; i < maps->count && !*self_offset; i++) {
+		const struct build *build = build_at(maps, i);
+
+		if (build)
+			*self_offset = -(int32_t)build->thread_bytes;
+	}
+	return *self_offset;
+}
+
+/* False: the process is no Python, or one that is left alone. */
+static bool find_python(const struct maps *maps, struct python_process *process,
+			struct build **found)
 {
 	for (size_t i = 0; maps && i < maps->count; i++) {
-		struct file *file = maps->items[i].file;
-		struct build *build = file ? build_of(file) : NULL;
+		const struct mapped *m = &maps->items[i];
+		struct build *build = build_at(maps, i);
 
 		if (!build || !build->is_python || build->python.refused)
 			continue;
 		*found = build;
-		return &maps->items[i];
+		process->python = &build->python;
+		process->bias = m->start - elfsegs_vaddr(&m->file->segs, m->offset);
+		return find_self(maps, build, &process->self_offset);
 	}
-	return NULL;
+	return false;
 }
 
 /* ---- processes ---- */
@@ -166,10 +193,11 @@ static void publish(const struct python_frames *frames, struct process_entry *en
 
 	entry->place = place;
 	entry->build->place = place;
-	layout.code_type += entry->bias;
+	layout.code_type += entry->process.bias;
 	layout.state_offset = place;
+	layout.self_offset = entry->process.self_offset;
 	layout.serial = entry->serial;
-	bpf_map_update_elem(frames->processes_fd, &entry->pid, &layout, BPF_ANY);
+	bpf_map_update_elem(frames->processes_fd, &entry->process.pid, &layout, BPF_ANY);
 	stack_memory_forget(frames->run);
 }
 
@@ -179,7 +207,7 @@ static void begin(const struct python_frames *frames, struct process_entry *entr
 	int32_t place = entry->build->place;
 
 	if (!place)
-		place = python_place_find(entry->pid, &entry->build->python, entry->bias, 0);
+		place = python_place_find(&entry->process, 0);
 	if (place)
 		publish(frames, entry, place);
 }
@@ -188,24 +216,23 @@ void python_frames_update(struct python_frames *frames, pid_t pid)
 {
 	const struct process *p = processes_find(frames->processes, pid);
 	struct process_entry *entry = find_entry(frames, pid);
+	struct python_process process = { .pid = pid };
 	struct build *build = NULL;
-	const struct mapped *m = p ? find_python(p->published, &build) : NULL;
 	struct python_layout known;
-	uint64_t bias;
 
-	if (!m) {
+	if (!p || !find_python(p->published, &process, &build)) {
 		if (entry)
 			python_frames_forget(frames, pid);
 		return;
 	}
-	bias = m->start - elfsegs_vaddr(&m->file->segs, m->offset);
-	if (entry && entry->build == build && entry->bias == bias &&
+	if (entry && entry->build == build && entry->process.bias == process.bias &&
+	    entry->process.self_offset == process.self_offset &&
 	    (!entry->place || !bpf_map_lookup_elem(frames->processes_fd, &pid, &known)))
 		return;
 	if (!entry)
 		entry = add_entry(frames, pid);
 	entry->build = build;
-	entry->bias = bias;
+	entry->process = process;
 	entry->serial = python_mix(clock_now_ns(), (uint64_t)pid);
 	entry->place = 0;
 	entry->n_misses = 0;
@@ -229,7 +256,7 @@ void python_frames_miss(struct python_frames *frames, pid_t pid)
 	entry->n_misses++;
 	if (entry->n_misses & (entry->n_misses - 1))
 		return;
-	place = python_place_find(pid, &entry->build->python, entry->bias, entry->place);
+	place = python_place_find(&entry->process, entry->place);
 	if (place && place != entry->place)
 		publish(frames, entry, place);
 }
