@@ -245,18 +245,26 @@ bool python_frames_layout(const struct python_frames *frames, pid_t pid,
 	return !bpf_map_lookup_elem(frames->processes_fd, &pid, layout);
 }
 
-/* The more often it happens, the more rarely it is worth a look: threads need not run Python. */
+/*
+ * The more often it happens, the more rarely it is worth a look: threads need not run Python. As
+ * long as there are none, looking costs little, and the first one may be the last that is seen.
+ */
 void python_frames_miss(struct python_frames *frames, pid_t pid)
 {
 	struct process_entry *entry = find_entry(frames, pid);
+	unsigned int n;
 	int32_t place;
 
 	if (!entry)
 		return;
-	entry->n_misses++;
-	if (entry->n_misses & (entry->n_misses - 1))
+	n = entry->n_misses + 1;
+	if (n & entry->n_misses) {
+		entry->n_misses = n;
 		return;
+	}
 	place = python_place_find(&entry->process, entry->place);
+	if (place)
+		entry->n_misses = n;
 	if (place && place != entry->place)
 		publish(frames, entry, place);
 }

@@ -155,6 +155,25 @@ TEST(offsets_outside_of_what_is_read_are_refused)
 	}
 }
 
+/* As the C library tells debuggers; of this program it is said by nobody. */
+TEST(the_size_of_a_thread_is_the_c_librarys)
+{
+	int fd = open("/lib/x86_64-linux-gnu/libc.so.6", O_RDONLY);
+	struct elf64 elf;
+
+	if (fd < 0)
+		fd = open("/lib/aarch64-linux-gnu/libc.so.6", O_RDONLY);
+	if (fd < 0)
+		SKIP("there is no glibc where Debian has it");
+	CHECK_EQ(elf64_open(&elf, fd), 0);
+	CHECK(python_thread_bytes(&elf) > 1024);
+	close(fd);
+	fd = open("/proc/self/exe", O_RDONLY);
+	CHECK_EQ(elf64_open(&elf, fd), 0);
+	CHECK_EQ(python_thread_bytes(&elf), 0);
+	close(fd);
+}
+
 TEST(a_file_that_is_no_python_is_not_taken_for_one)
 {
 	int fd = open("/proc/self/exe", O_RDONLY);

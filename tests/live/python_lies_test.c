@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Processes that lie about their Python frames: tools end, print only what may be printed, and what
+ * is true beside it.
+ */
+#include "live.h"
+
+#define PYTHON "/usr/bin/python3"
+
+/* What Python never reads unless a function returns or fails is overwritten while others run. */
+static const char program[] =
+	"import ctypes, gc, itertools, mmap, sys, threading, time, types\n"
+	"gc.disable()\n"
+	"word = ctypes.c_uint64.from_address\n"
+	"is_311 = sys.version_info < (3, 12)\n"
+	"pages = mmap.mmap(-1, 4096)\n"
+	"edge = ctypes.addressof(ctypes.c_char.from_buffer(pages)) + 4096 - 16\n"
+	"lies = [0, 1, 8, 2**64 - 1, 2**63, 2**47 - 8, 0xffff888000000000, edge, edge + 12,\n"
+	"        id(object), id('text'), id(pages)]\n"
+	"def spin(seconds=0.004):\n"
+	"    end = time.monotonic() + seconds\n"
+	"    while time.monotonic() < end:\n"
+	"        pass\n"
+	"def nap():\n"
+	"    time.sleep(0.002)\n"
+	"def named(name, file):\n"
+	"    code = spin.__code__.replace(co_name='n', co_qualname=name, co_filename=file)\n"
+	"    return types.FunctionType(code, globals(), None, (0.004,))\n"
+	"def interior(frame):\n"
+	"    return word(id(frame) + 24).value\n"
+	"def with_lie(address, lie):\n"
+	"    kept = word(address).value\n"
+	"    word(address).value = lie\n"
+	"    spin()\n"
+	"    nap()\n"
+	"    word(address).value = kept\n"
+	"def below(lie):\n"
+	"    frame = interior(sys._getframe(2))\n"
+	"    with_lie(frame + (48 if is_311 else 8), lie)\n"
+	"    with_lie(frame + (32 if is_311 else 0), lie)\n"
+	"    with_lie(frame + 56, lie)\n"
+	"def middle(lie):\n"
+	"    below(interior(sys._getframe(lie)) if lie < 3 else lie)\n"
+	"def outer(lie):\n"
+	"    middle(lie)\n"
+	"def change():\n"
+	"    code = id(spin.__code__)\n"
+	"    fields = [112, 128, 136]\n"
+	"    kept = [word(code + field).value for field in fields]\n"
+	"    for lie in itertools.cycle(lies):\n"
+	"        if time.monotonic() > end:\n"
+	"            break\n"
+	"        for field in fields:\n"
+	"            word(code + field).value = lie\n"
+	"        for field, value in zip(fields, kept):\n"
+	"            word(code + field).value = value\n"
+	"print('@ready', flush=True)\n"
+	"sys.stdin.buffer.read(1)\n"
+	"end = time.monotonic() + float(sys.argv[1])\n"
+	"sys.setswitchinterval(0.0001)\n"
+	"odd = [named('\\x1b[31mred;\\n', '\\x1b]0;owned\\x07.py'), named('\\udcff\\ud800\\x9b', "
+	"'l\\0.py'),\n"
+	"       named('x' * 100000, 'y' * 100000), named('', ''), named('\\u0421\\U0010ffff', "
+	"'z')]\n"
+	"thread = threading.Thread(target=change)\n"
+	"thread.start()\n"
+	"while time.monotonic() < end:\n"
+	"    for function in odd:\n"
+	"        function()\n"
+	"    for lie in [0, 1, 2] + lies:\n"
+	"        outer(lie)\n"
+	"thread.join()\n"
+	"print('@done', flush=True)\n"
+	"sys.stdin.buffer.read(1)\n";
+
+/* Neither control bytes nor C1 nor what is no UTF-8; lines end. */
+static bool is_printable(const char *text)
+{
+	for (const unsigned char *at = (const void *)text; *at; at++) {
+		int n_more = *at < 0x80 ? 0 : *at < 0xe0 ? 1 : *at < 0xf0 ? 2 : 3;
+
+		if ((*at < 0x20 && *at != '\n') || *at == 0x7f || *at > 0xf4 ||
+		    (*at >= 0x80 && *at < 0xc2) || (*at == 0xc2 && at[1] < 0xa0))
+			return false;
+		for (; n_more; n_more--)
+			if ((*++at & 0xc0) != 0x80)
+				return false;
+	}
+	return true;
+}
+
+static const char *const tools[][4] = {
+	{ "profile", "-U", "-F", "1999" },
+	{ "profile", "-U", "--lines", "-F1999" },
+	{ "offcputime", "-U", "--unwind", "auto" },
+	{ "offcputime", "-U", "--lines", "--runnable" },
+};
+
+/* Each tool beside the program; what it prints holds the text. */
+static void trace_lies(struct proc *start(void), const char *text)
+{
+	for (size_t i = 0; i < sizeof(tools) / sizeof(*tools); i++) {
+		struct proc *work = start();
+		struct proc *tool =
+			trace_work(work, ARGV(tools[i][0], tools[i][1], tools[i][2], tools[i][3],
+					      "-f", "-p", pid_text(work->pid)));
+
+		CHECK_STATUS(tool, 0);
+		CHECK(is_printable(tool->out));
+		CHECK(is_printable(tool->err));
+		CHECK(strstr(tool->out, text));
+		CHECK(!work->has_ended);
+	}
+}
+
+static struct proc *start_pretend(void)
+{
+	return work_start("pretend",
+			  getenv("TRACELETS_LIES_MS") ? getenv("TRACELETS_LIES_MS") : "2000");
+}
+
+TEST(a_program_that_looks_like_python_is_borne)
+{
+	trace_lies(start_pretend, "evil\\x1b[2J\\x3b\\x0a\\x07\\x7f (lies.py");
+}
+
+static const char *python_path(void)
+{
+	const char *path = getenv("TRACELETS_PYTHON");
+
+	return path ? path : PYTHON;
+}
+
+static struct proc *start_python(void)
+{
+	const char *script = text_of("%s/lies.py", folder_make());
+
+	CHECK(file_write(script, program));
+	return work_start_in(NULL, NULL, python_path(), ARGV("python3", script, "3"));
+}
+
+TEST(python_that_overwrites_its_frames_is_borne)
+{
+	if (access(python_path(), X_OK))
+		SKIP("there is no python3");
+	trace_lies(start_python, "\\x1b[31mred\\x3b\\x0a (\\x1b]0\\x3bowned\\x07.py");
+}
