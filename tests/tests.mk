@@ -11,7 +11,7 @@ LIVES   := $(patsubst %.c,$(O)/%,$(filter-out $(LIVES_NOT_$(ARCH)),$(wildcard te
 FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
 .PHONY: check soak churn test test-deps live live-files lint fuzz fuzz-files bench bench-deps bench-probes oracle check-cfi check-symbols \
-	check-go check-go-programs check-runtimes vm vm-files vm-oracle vm-programs vm-deps arm64-deps rescue-test package-deps formats-test formats-deps \
+	check-go check-go-programs check-runtimes vm vm-files vm-oracle vm-programs vm-python vm-deps arm64-deps rescue-test package-deps formats-test formats-deps \
 	browser-test browser-deps
 
 # ---- test programs: one file and the library, with what else its folder needs ----
@@ -277,6 +277,12 @@ vm-oracle: ## the oracle of stacks on those kernels
 vm-programs: ## the oracle there with programs of Debian's, and how complete their stacks are (python3, perl, git, cc1, redis)
 	$(VM_MAKE) vm-files $(ORACLE_FILES:$(O)/%=$(O)/vm/%)
 	$(Q)O='$(O)/vm' VM_PROGRAMS=all VM_TESTS='oracle completeness' VM_TEST_LIMIT=900 VM_LIMIT=2400 tests/vm/run $(KERNELS)
+# Of each release of Python that Debian has.
+vm-python: ## frames of Python there: 3.11, 3.13, 3.14 and 3.15
+	$(VM_MAKE) vm-files
+	$(Q)for each in bookworm/python3.11 trixie/python3.13 sid/python3.14 sid/python3.15; do \
+		echo "$$each"; O='$(O)/vm' VM_SUITE=$${each%/*} VM_PROGRAMS=$${each#*/} VM_TEST_LIMIT=500 \
+			VM_TESTS='python_test python_lies_test' tests/vm/run $(KERNELS) || exit; done
 
 arm64-deps: ## install what "make static ARCH=arm64" and "make vm ARCH=arm64" need
 	$(Q)scripts/deps build arm64

@@ -75,7 +75,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
 	read_record(bytes, size);
 	read_offsets(bytes, size);
-	if (!elf64_open_image(&elf, bytes, size))
-		python_file_read(&python, &elf);
+	if (elf64_open_image(&elf, bytes, size))
+		return 0;
+	python_file_read(&python, &elf);
+	if (python_thread_bytes(&elf) > PYTHON_THREAD_BYTES)
+		abort();
 	return 0;
 }
