@@ -1,329 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The search for a probe's place. It follows which registers hold the arguments from instruction to
- * instruction, and looks only at opcodes whose effect is known to it: what compilers put before
- * the first push or branch of a function. See probe_place.h for the rules.
- *
- * What the kernel emulates was read in arch/x86/kernel/uprobes.c and measured (tests/bench).
+ * instruction. See probe_place.h for the rules, probe_x86.c and probe_arm64.c for the instructions.
  */
-#include <string.h>
-
-#include "elf/x86_decode.h"
+#include "probes/probe_machine.h"
 #include "probes/probe_place.h"
 
-enum {
-	REG_AX = 0,
-	REG_DX = 2,
-	REG_SP = 4,
-};
-
-#define ALL_REGS 0xffff
-
-/* System V ABI: rdi, rsi, rdx, rcx, r8, r9. */
-static const uint8_t abi_args[PROBE_MAX_ARGS] = { 7, 6, 2, 1, 8, 9 };
-
-struct effect {
-	uint16_t writes;	    /* registers, as bits */
-	int copied_from, copied_to; /* by a move of 64 bits; -1: none */
-};
-
 struct search {
+	const struct probe_machine *machine;
 	const struct probe_wish *wish;
 	unsigned int n_args;
-	size_t limit; /* offsets from here on are reached more than once in a call */
-	uint16_t homes[PROBE_MAX_ARGS]; /* the registers that hold each argument, as bits */
-	bool has_moved_sp;
+	uint32_t homes[PROBE_MAX_ARGS]; /* the registers that hold each argument, as bits */
+	bool has_lost_return;
 };
 
-/* ---- what an instruction does ---- */
-
-/* Without REX, bytes 4 to 7 are AH, CH, DH and BH. */
-static uint8_t byte_register(const struct x86_insn *insn, uint8_t reg)
-{
-	return insn->rex || reg < 4 ? reg : reg - 4;
-}
-
-static bool writes_reg(struct effect *e, const struct x86_insn *insn, bool is_byte)
-{
-	uint8_t reg = x86_reg(insn);
-
-	e->writes |= 1u << (is_byte ? byte_register(insn, reg) : reg);
-	return true;
-}
-
-/* False for memory, which is not to be written by what is skipped. */
-static bool writes_rm(struct effect *e, const struct x86_insn *insn, bool is_byte)
-{
-	uint8_t rm = x86_rm(insn);
-
-	e->writes |= 1u << (is_byte ? byte_register(insn, rm) : rm);
-	return !x86_rm_is_memory(insn);
-}
-
-static bool writes_regs(struct effect *e, unsigned int regs)
-{
-	e->writes |= regs;
-	return true;
-}
-
-static void note_copy(struct effect *e, const struct x86_insn *insn, uint8_t from, uint8_t to)
-{
-	if (!(insn->rex & 8) || x86_rm_is_memory(insn))
-		return;
-	e->copied_from = from;
-	e->copied_to = to;
-}
-
-/* ADD, OR, ADC, SBB, AND, SUB, XOR and CMP in their six forms. */
-static bool read_arithmetic(struct effect *e, const struct x86_insn *insn)
-{
-	bool is_byte = !(insn->opcode & 1);
-
-	if ((insn->opcode & 0x38) == 0x38)
-		return true;
-	switch (insn->opcode & 7) {
-	case 0:
-	case 1:
-		return writes_rm(e, insn, is_byte);
-	case 2:
-	case 3:
-		return writes_reg(e, insn, is_byte);
-	default:
-		return writes_regs(e, 1u << REG_AX);
-	}
-}
-
-/* TEST, NOT, NEG, MUL, IMUL; a division can fault. */
-static bool read_group_3(struct effect *e, const struct x86_insn *insn)
-{
-	unsigned int operation = insn->modrm >> 3 & 7;
-
-	if (operation < 2)
-		return true;
-	if (operation < 4)
-		return writes_rm(e, insn, insn->opcode == 0xf6);
-	return operation < 6 && writes_regs(e, 1u << REG_AX | 1u << REG_DX);
-}
-
-static bool read_move(struct effect *e, const struct x86_insn *insn)
-{
-	if (insn->opcode == 0x89)
-		note_copy(e, insn, x86_reg(insn), x86_rm(insn));
-	if (insn->opcode == 0x8b)
-		note_copy(e, insn, x86_rm(insn), x86_reg(insn));
-	return insn->opcode < 0x8a ? writes_rm(e, insn, insn->opcode == 0x88)
-				   : writes_reg(e, insn, insn->opcode == 0x8a);
-}
-
-static bool read_immediate_move(struct effect *e, const struct x86_insn *insn)
-{
-	uint8_t reg = (insn->opcode & 7) | (insn->rex & 1 ? 8 : 0);
-
-	return writes_regs(e, 1u << (insn->opcode < 0xb8 ? byte_register(insn, reg) : reg));
-}
-
-static bool read_one(struct effect *e, const struct x86_insn *insn)
-{
-	unsigned int operation = insn->modrm >> 3 & 7;
-
-	if (insn->opcode < 0x40)
-		return read_arithmetic(e, insn);
-	switch (insn->opcode) {
-	case 0x63: /* MOVSXD */
-	case 0x69: /* IMUL */
-	case 0x6b:
-		return writes_reg(e, insn, false);
-	case 0x80 ... 0x83:
-		return operation == 7 || writes_rm(e, insn, insn->opcode == 0x80);
-	case 0x84: /* TEST */
-	case 0x85:
-	case 0xa8:
-	case 0xa9:
-		return true;
-	case 0x88 ... 0x8b:
-		return read_move(e, insn);
-	case 0x8d: /* LEA */
-		return writes_reg(e, insn, false);
-	case 0x90: /* NOP; with REX it is XCHG */
-		return !insn->rex;
-	case 0x98: /* CDQE */
-		return writes_regs(e, 1u << REG_AX);
-	case 0x99: /* CQO */
-		return writes_regs(e, 1u << REG_DX);
-	case 0xb0 ... 0xbf:
-		return read_immediate_move(e, insn);
-	case 0xc0: /* shifts */
-	case 0xc1:
-	case 0xd0 ... 0xd3:
-		return writes_rm(e, insn, !(insn->opcode & 1));
-	case 0xc6: /* MOV */
-	case 0xc7:
-		return !operation && writes_rm(e, insn, insn->opcode == 0xc6);
-	case 0xf6:
-	case 0xf7:
-		return read_group_3(e, insn);
-	case 0xfe: /* INC, DEC */
-	case 0xff:
-		return operation < 2 && writes_rm(e, insn, insn->opcode == 0xfe);
-	default:
-		return false;
-	}
-}
-
-static bool read_0f(struct effect *e, const struct x86_insn *insn)
-{
-	switch (insn->opcode) {
-	case 0x1e: /* ENDBR64 and what is kept free for its like; RDSSP is the register form */
-		return insn->prefixes == X86_PREFIX_F3 && insn->modrm == 0xfa;
-	case 0x1f: /* NOP */
-		return true;
-	case 0x40 ... 0x4f: /* CMOVcc */
-	case 0xaf:	    /* IMUL */
-	case 0xb6:	    /* MOVZX, MOVSX */
-	case 0xb7:
-	case 0xbe:
-	case 0xbf:
-		return writes_reg(e, insn, false);
-	case 0x90 ... 0x9f: /* SETcc */
-		return writes_rm(e, insn, true);
-	case 0xa3: /* BT */
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* False: not known, or nothing that may be skipped. */
-static bool read_effect(struct effect *e, const struct x86_insn *insn)
-{
-	unsigned int odd = X86_PREFIX_67 | X86_PREFIX_F2 | X86_PREFIX_F3 | X86_PREFIX_LOCK;
-
-	*e = (struct effect){ .copied_from = -1 };
-	if (insn->is_vex || insn->map > X86_MAP_0F)
-		return false;
-	if (insn->map == X86_MAP_0F)
-		return (!(insn->prefixes & odd) || insn->opcode == 0x1e) && read_0f(e, insn);
-	return !(insn->prefixes & odd) && read_one(e, insn);
-}
-
-/* ---- what the kernel makes of a probe on it ---- */
-
-static bool is_emulated_branch(const struct x86_insn *insn)
-{
-	if (insn->map == X86_MAP_0F)
-		return insn->opcode >= 0x80 && insn->opcode <= 0x8f;
-	return (insn->opcode >= 0x70 && insn->opcode <= 0x7f) || insn->opcode == 0xe8 ||
-	       insn->opcode == 0xe9 || insn->opcode == 0xeb;
-}
-
-/* A REX prefix may only say that the register is one of r8 to r15. */
-static bool is_emulated_push(const struct x86_insn *insn)
-{
-	return insn->opcode >= 0x50 && insn->opcode <= 0x57 && !insn->prefixes &&
-	       (!insn->rex || insn->rex == 0x41);
-}
-
-static enum probe_kind kind_of(const struct x86_insn *insn)
-{
-	unsigned int odd = ~(unsigned int)(X86_PREFIX_66 | X86_PREFIX_SEGMENT);
-
-	if (insn->is_vex || insn->map > X86_MAP_0F)
-		return PROBE_STEP;
-	if (insn->is_relative)
-		return !insn->prefixes && is_emulated_branch(insn) ? PROBE_BRANCH : PROBE_STEP;
-	if (insn->map == X86_MAP_0F)
-		return insn->opcode == 0x1f && !(insn->prefixes & odd) ? PROBE_LONG_NOP
-								       : PROBE_STEP;
-	if (insn->opcode == 0x90 && !insn->rex && !insn->prefixes)
-		return PROBE_NOP;
-	return is_emulated_push(insn) ? PROBE_PUSH : PROBE_STEP;
-}
-
-/* ---- jumps back ---- */
-
-/*
- * A target behind the first byte makes all that follows it a loop; at the first one, nothing is
- * new.
- */
-static void note_target(size_t *limit, size_t end, int32_t relative)
-{
-	int64_t target = (int64_t)end + relative;
-
-	if (target > 0 && (uint64_t)target < *limit)
-		*limit = (size_t)target;
-}
-
-static bool is_long_jump(const uint8_t *code, size_t left)
-{
-	return code[0] == 0xe8 || code[0] == 0xe9 ||
-	       (left > 1 && code[0] == 0x0f && (code[1] & 0xf0) == 0x80);
-}
-
-/*
- * Where decoding has lost the thread, every byte may begin a jump. So it is for long ones anyway.
- */
-static void scan_byte(size_t *limit, const uint8_t *code, size_t at, size_t size, bool is_lost)
-{
-	size_t left = size - at, opcode_bytes = code[at] == 0x0f ? 2 : 1;
-	bool is_short = (code[at] & 0xf0) == 0x70 || code[at] == 0xeb ||
-			(code[at] >= 0xe0 && code[at] <= 0xe3);
-	int32_t relative;
-
-	if (is_long_jump(code + at, left) && left >= opcode_bytes + 4) {
-		memcpy(&relative, code + at + opcode_bytes, 4);
-		note_target(limit, at + opcode_bytes + 4, relative);
-	}
-	if (is_lost && is_short && left >= 2)
-		note_target(limit, at + 2, (int8_t)code[at + 1]);
-}
-
-/* The offset from which on the entry is part of a loop. */
-static size_t find_limit(const uint8_t *code, size_t size)
-{
-	size_t limit = PROBE_MAX_OFFSET, next = 0;
-	bool is_lost = false;
-
-	for (size_t at = 0; at < size; at++) {
-		struct x86_insn insn;
-
-		if (at == next && !is_lost) {
-			is_lost = !x86_decode(&insn, code + at, size - at);
-			next = is_lost ? size : at + insn.bytes;
-			if (!is_lost && insn.is_relative)
-				note_target(&limit, next, insn.relative);
-		}
-		scan_byte(&limit, code, at, size, is_lost);
-	}
-	return limit;
-}
-
-/* ---- the search ---- */
-
-static void follow_args(struct search *s, const struct effect *e)
+static void follow_registers(struct search *s, const struct probe_effect *e)
 {
 	for (unsigned int i = 0; i < s->n_args; i++) {
 		bool gains = e->copied_from >= 0 && s->homes[i] >> e->copied_from & 1;
 
-		s->homes[i] &= ALL_REGS & ~e->writes;
+		s->homes[i] &= ~e->writes;
 		if (gains)
 			s->homes[i] |= 1u << e->copied_to;
 	}
-	s->has_moved_sp |= e->writes >> REG_SP & 1;
+	s->has_lost_return |= e->writes & s->machine->return_regs;
+}
+
+static bool is_at_home(const struct search *s, unsigned int i)
+{
+	return s->homes[i] >> s->machine->args[i] & 1;
 }
 
 static uint8_t home_of(const struct search *s, unsigned int i)
 {
-	if (i >= s->n_args || s->homes[i] >> abi_args[i] & 1)
-		return abi_args[i];
+	if (i >= s->n_args || is_at_home(s, i))
+		return s->machine->args[i];
 	return (uint8_t)__builtin_ctz(s->homes[i]);
 }
 
 static bool is_fit(const struct search *s)
 {
 	for (unsigned int i = 0; i < s->n_args; i++)
-		if (!s->homes[i] || (!s->wish->may_move_args && !(s->homes[i] >> abi_args[i] & 1)))
+		if (!s->homes[i] || (!s->wish->may_move_args && !is_at_home(s, i)))
 			return false;
-	return !s->has_moved_sp || !s->wish->wants_return;
+	return !s->has_lost_return || !s->wish->wants_return;
 }
 
 static void take_place(const struct search *s, struct probe_place *place, size_t offset,
@@ -334,65 +54,57 @@ static void take_place(const struct search *s, struct probe_place *place, size_t
 	place->is_moved = false;
 	for (unsigned int i = 0; i < PROBE_MAX_ARGS; i++) {
 		place->args[i] = home_of(s, i);
-		place->is_moved |= place->args[i] != abi_args[i];
+		place->is_moved |= place->args[i] != s->machine->args[i];
 	}
 }
 
 /* Whatever holds an argument at the beginning holds it alone. */
-static void begin(struct search *s, const struct probe_wish *wish, const uint8_t *code, size_t size)
+static void begin(struct search *s, const struct probe_machine *machine,
+		  const struct probe_wish *wish)
 {
-	*s = (struct search){ .wish = wish, .limit = find_limit(code, size) };
+	*s = (struct search){ .machine = machine, .wish = wish };
 	s->n_args = wish->n_args < PROBE_MAX_ARGS ? wish->n_args : PROBE_MAX_ARGS;
 	for (unsigned int i = 0; i < s->n_args; i++)
-		s->homes[i] = 1u << abi_args[i];
+		s->homes[i] = 1u << machine->args[i];
 }
 
-void probe_place_find_x86(struct probe_place *place, const struct probe_wish *wish,
-			  const uint8_t *code, size_t size)
+void probe_place_find_on(const struct probe_machine *machine, struct probe_place *place,
+			 const struct probe_wish *wish, const uint8_t *code, size_t size)
 {
+	size_t limit = machine->find_limit(code, size);
+	struct probe_step step;
 	struct search s;
-	struct x86_insn insn;
-	struct effect effect;
 
-	begin(&s, wish, code, size);
+	begin(&s, machine, wish);
 	take_place(&s, place, 0, PROBE_STEP);
-	for (size_t at = 0; at < s.limit && is_fit(&s); at += insn.bytes) {
-		enum probe_kind kind;
-
-		if (!x86_decode(&insn, code + at, size - at))
+	for (size_t at = 0; at < limit && is_fit(&s); at += step.bytes) {
+		if (!machine->read(&step, code + at, size - at))
 			break;
-		kind = kind_of(&insn);
-		if (kind < place->kind)
-			take_place(&s, place, at, kind);
-		if (!read_effect(&effect, &insn)) /* branches and pushes among them */
+		if (!at || step.kind < place->kind)
+			take_place(&s, place, at, step.kind);
+		if (!step.is_skippable)
 			break;
-		follow_args(&s, &effect);
+		follow_registers(&s, &step.effect);
 	}
 }
 
+void probe_place_find(struct probe_place *place, const struct probe_wish *wish, const uint8_t *code,
+		      size_t size)
+{
 #if defined(__x86_64__)
-void probe_place_find(struct probe_place *place, const struct probe_wish *wish, const uint8_t *code,
-		      size_t size)
-{
-	probe_place_find_x86(place, wish, code, size);
-}
+	probe_place_find_on(&probe_machine_x86, place, wish, code, size);
 #else
-void probe_place_find(struct probe_place *place, const struct probe_wish *wish, const uint8_t *code,
-		      size_t size)
-{
-	(void)wish;
-	(void)code;
-	(void)size;
-	*place = (struct probe_place){ .kind = PROBE_STEP };
-	memcpy(place->args, abi_args, sizeof(abi_args));
-}
+	probe_place_find_on(&probe_machine_arm64, place, wish, code, size);
 #endif
+}
 
 const char *probe_kind_name(enum probe_kind kind)
 {
 	static const char *const names[PROBE_KINDS] = {
-		[PROBE_NOP] = "nop",	       [PROBE_PUSH] = "push",	 [PROBE_BRANCH] = "branch",
-		[PROBE_LONG_NOP] = "long nop", [PROBE_STEP] = "stepped",
+		[PROBE_NOP] = "nop",	       [PROBE_PUSH] = "push",
+		[PROBE_ADDRESS] = "address",   [PROBE_BRANCH] = "branch",
+		[PROBE_LATE_NOP] = "late nop", [PROBE_STEP] = "stepped",
+		[PROBE_REFUSED] = "refused",
 	};
 
 	return kind < PROBE_KINDS ? names[kind] : "?";

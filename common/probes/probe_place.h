@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where in a function's entry a uprobe costs least. The kernel emulates a few instructions (push of
- * a register, nop, relative jumps and calls: arch/x86/kernel/uprobes.c) and lets the CPU step over
- * a copy of any other, which costs two more traps. So the first instructions are decoded, and the
- * probe is put on the cheapest one that every call passes once, with the arguments still there.
+ * Where in a function's entry a uprobe costs least. The kernel emulates a few instructions and lets
+ * the CPU step over a copy of any other, which costs two more traps. So the first instructions are
+ * decoded, and the probe is put on the cheapest one that every call passes once, with the arguments
+ * still there.
  *
- * Nothing that is skipped writes memory or changes the last copy of an argument; none moves rsp if
- * the return is probed too, as the kernel takes the return address from where rsp points to when
- * the probe is hit. The search ends at the first branch, which may still be probed itself, and at
- * the first instruction that isn't known. It also ends where a relative jump in the function leads
- * back into the entry, since the probe would be hit again in the same call. Jumps that can't be
- * seen in the function's own bytes (indirect ones, and those from a part that the compiler has put
- * elsewhere) are not looked for: they would have to loop to before the first push or branch.
+ * x86-64 (arch/x86/kernel/uprobes.c) emulates a push of a register, nops, relative jumps and calls.
+ * arm64 (arch/arm64/kernel/probes/decode-insn.c) emulates branches of all kinds and adr, newer
+ * kernels nop; it refuses probes on some, such as loads from beside the code and exclusive loads.
  *
- * Plain arithmetic on bytes that the traced side may have chosen: any bytes are safe. On machines
- * other than x86-64 the place is always the first instruction.
+ * Nothing that is skipped writes memory, but for stores to the function's own frame on arm64, or
+ * changes the last copy of an argument. If the return is probed too, nothing that is skipped
+ * changes where the kernel finds the return address when the probe is hit. On x86-64 rsp points at
+ * it. On arm64 x30 holds it, and the kernel puts another one there: that has to happen before x30
+ * is signed (paciasp), or stored, and sp must be what it is after the return, by which the kernel
+ * tells which calls are over. bti may be skipped.
+ *
+ * The search ends at the first branch, which may still be probed itself, and at the first
+ * instruction that isn't known. It also ends where a relative jump in the function leads back into
+ * the entry, since the probe would be hit again in the same call. Jumps that can't be seen in the
+ * function's own bytes (indirect ones, and those from a part that the compiler has put elsewhere)
+ * are not looked for: they would have to loop to before the first push or branch.
+ *
+ * Plain arithmetic on bytes that the traced side may have chosen: any bytes are safe.
  */
 #ifndef PROBE_PLACE_H
 #define PROBE_PLACE_H
@@ -23,13 +31,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Cheapest first, but for nops of several bytes, which only new kernels (6.18) don't step over. */
+/* Cheapest first; late nops are as cheap as the others where they are not stepped. */
 enum probe_kind {
-	PROBE_NOP,    /* of one byte; prefixes don't matter */
-	PROBE_PUSH,   /* of a register */
-	PROBE_BRANCH, /* relative jump or call, conditional or not */
-	PROBE_LONG_NOP,
-	PROBE_STEP, /* single-stepped: some 20 times the cost of a push in a virtual machine */
+	PROBE_NOP,     /* x86-64: of one byte; prefixes don't matter */
+	PROBE_PUSH,    /* x86-64: of a register */
+	PROBE_ADDRESS, /* arm64: adr, adrp */
+	PROBE_BRANCH,  /* relative jump or call, conditional or not; on arm64 to a register, too */
+
+	/* Stepped by older kernels: x86-64: of several bytes, before 6.18; arm64: before 6.13. */
+	PROBE_LATE_NOP,
+	PROBE_STEP,    /* single-stepped: some 20 times the cost of a push in a virtual machine */
+	PROBE_REFUSED, /* the kernel takes no probe there, or does something wrong when it is hit */
 	PROBE_KINDS,
 };
 
@@ -47,9 +59,9 @@ struct probe_place {
 	enum probe_kind kind;
 
 	/*
-	 * The registers that hold the first n_args arguments there, numbered as in x86-64 machine
-	 * code: rax 0, rcx, rdx, rbx, rsp, rbp, rsi 6, rdi 7, r8 to r15. Without may_move_args,
-	 * and elsewhere than on x86-64, it is the calling convention's (is_moved is false).
+	 * The registers that hold the first n_args arguments there, numbered as in machine code.
+	 * x86-64: rax 0, rcx, rdx, rbx, rsp, rbp, rsi 6, rdi 7, r8 to r15; arm64: x0 to x30.
+	 * Without may_move_args it is the calling convention's (is_moved is false).
 	 */
 	bool is_moved;
 	uint8_t args[PROBE_MAX_ARGS];
@@ -68,8 +80,10 @@ const char *probe_kind_name(enum probe_kind kind);
 
 /* ---- for tests ---- */
 
-/* The same on every machine: for x86-64 code. */
-void probe_place_find_x86(struct probe_place *place, const struct probe_wish *wish,
-			  const uint8_t *code, size_t size);
+/* The same on every machine: for code of that one. */
+struct probe_machine;
+extern const struct probe_machine probe_machine_x86, probe_machine_arm64;
+void probe_place_find_on(const struct probe_machine *machine, struct probe_place *place,
+			 const struct probe_wish *wish, const uint8_t *code, size_t size);
 
 #endif

@@ -5,7 +5,10 @@
 
 #include "probes/probe_place.h"
 
-/* Each begins with an instruction of that kind: the kind decides the price. */
+/*
+ * Each begins with an instruction of that kind: the kind decides the price. Where the architecture
+ * has no such kind, or the kernel takes no probe on it, with one that is stepped.
+ */
 extern void (*const probe_samples[PROBE_KINDS])(void);
 
 #endif

@@ -1,40 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Places in arbitrary code. What is chosen must be the beginning of an instruction that lies in the
- * code, and no worse than the first one.
+ * Places in arbitrary code of both architectures. What is chosen must be the beginning of an
+ * instruction that lies in the code, and no worse than the first one.
  */
 #include <stdlib.h>
 
-#include "elf/x86_decode.h"
-#include "probes/probe_place.h"
+#include "probes/probe_machine.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-static bool is_boundary(const uint8_t *code, size_t size, size_t offset)
+/* An instruction begins there; if it is the place, it is of that kind. */
+static bool is_place(const struct probe_machine *machine, const struct probe_place *place,
+		     const uint8_t *code, size_t size)
 {
-	struct x86_insn insn;
+	struct probe_step step;
 	size_t at = 0;
 
-	while (at < offset && x86_decode(&insn, code + at, size - at))
-		at += insn.bytes;
-	return at == offset && (!offset || x86_decode(&insn, code + at, size - at));
+	while (at < place->offset && machine->read(&step, code + at, size - at))
+		at += step.bytes;
+	if (at != place->offset)
+		return false;
+	if (!machine->read(&step, code + at, size - at))
+		return !at && place->kind == PROBE_STEP;
+	return step.bytes <= size - at && step.kind == place->kind;
 }
 
-static void check(const struct probe_place *place, const uint8_t *code, size_t size,
-		  const struct probe_wish *wish)
+static bool is_worse_than_first(const struct probe_machine *machine,
+				const struct probe_place *place, const uint8_t *code, size_t size)
 {
-	if (place->offset >= PROBE_MAX_OFFSET || !is_boundary(code, size, place->offset) ||
-	    place->kind >= PROBE_KINDS || (place->offset && place->kind == PROBE_STEP) ||
+	struct probe_step step;
+
+	return machine->read(&step, code, size) && place->offset && place->kind >= step.kind;
+}
+
+static void check(const struct probe_machine *machine, const struct probe_place *place,
+		  const uint8_t *code, size_t size, const struct probe_wish *wish)
+{
+	unsigned int n_registers = machine == &probe_machine_x86 ? 16 : 31;
+
+	if (place->offset >= PROBE_MAX_OFFSET || !is_place(machine, place, code, size) ||
+	    is_worse_than_first(machine, place, code, size) || place->kind >= PROBE_KINDS ||
 	    (place->is_moved && !wish->may_move_args))
 		abort();
 	for (unsigned int i = 0; i < PROBE_MAX_ARGS; i++)
-		if (place->args[i] > 15)
+		if (place->args[i] >= n_registers)
 			abort();
 }
 
-/* The first byte is the wish, the others are code. */
+/* The first byte is the wish and the architecture, the others are code. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
+	const struct probe_machine *machine;
 	struct probe_wish wish = { 0 };
 	struct probe_place place;
 
@@ -43,7 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	wish.n_args = bytes[0] & 7;
 	wish.wants_return = bytes[0] & 8;
 	wish.may_move_args = bytes[0] & 16;
-	probe_place_find_x86(&place, &wish, bytes + 1, size - 1);
-	check(&place, bytes + 1, size - 1, &wish);
+	machine = bytes[0] & 32 ? &probe_machine_arm64 : &probe_machine_x86;
+	probe_place_find_on(machine, &place, &wish, bytes + 1, size - 1);
+	check(machine, &place, bytes + 1, size - 1, &wish);
 	return 0;
 }

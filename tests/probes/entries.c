@@ -16,8 +16,12 @@
 
 static const char *constant_of(enum probe_kind kind)
 {
-	static const char *const names[PROBE_KINDS] = { "PROBE_NOP", "PROBE_PUSH", "PROBE_BRANCH",
-							"PROBE_LONG_NOP", "PROBE_STEP" };
+	static const char *const names[PROBE_KINDS] = {
+		[PROBE_NOP] = "PROBE_NOP",	     [PROBE_PUSH] = "PROBE_PUSH",
+		[PROBE_ADDRESS] = "PROBE_ADDRESS",   [PROBE_BRANCH] = "PROBE_BRANCH",
+		[PROBE_LATE_NOP] = "PROBE_LATE_NOP", [PROBE_STEP] = "PROBE_STEP",
+		[PROBE_REFUSED] = "PROBE_REFUSED",
+	};
 
 	return names[kind];
 }

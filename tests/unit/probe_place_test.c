@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Places of probes: on the entries of real allocators (recorded, so that none need be installed),
+ * Places of probes in code of x86-64: on the entries of real allocators (recorded, so that none need be installed),
  * and on code made for each rule. Bytes are written as in a disassembly.
  */
 #include <ctype.h>
@@ -54,7 +54,7 @@ static struct probe_place place_code(const char *text, struct probe_wish wish)
 	uint8_t code[CODE_MAX];
 	size_t n = read_hex(code, text);
 
-	probe_place_find_x86(&place, &wish, code, n);
+	probe_place_find_on(&probe_machine_x86, &place, &wish, code, n);
 	return place;
 }
 
@@ -131,7 +131,7 @@ TEST(takes_what_the_kernel_emulates)
 	CHECK_PLACE("eb 10", STRICT(1), 0, PROBE_BRANCH);	    /* jmp */
 	CHECK_PLACE("e8 00010000", STRICT(1), 0, PROBE_BRANCH);	    /* call */
 	CHECK_PLACE("0f84 00010000", STRICT(1), 0, PROBE_BRANCH);   /* je */
-	CHECK_PLACE("0f1f440000 c3", STRICT(1), 0, PROBE_LONG_NOP); /* nopl */
+	CHECK_PLACE("0f1f440000 c3", STRICT(1), 0, PROBE_LATE_NOP); /* nopl */
 }
 
 TEST(leaves_alone_what_the_kernel_steps_over)
@@ -152,7 +152,7 @@ TEST(prefers_a_push_to_a_branch_and_the_first_of_equals)
 {
 	CHECK_PLACE("0f1f00 55", STRICT(1), 3, PROBE_PUSH);	/* nopl; push */
 	CHECK_PLACE("0f1f00 7410", STRICT(1), 3, PROBE_BRANCH); /* nopl; je */
-	CHECK_PLACE("0f1f00 0f1f00 c3", STRICT(1), 0, PROBE_LONG_NOP);
+	CHECK_PLACE("0f1f00 0f1f00 c3", STRICT(1), 0, PROBE_LATE_NOP);
 	CHECK_PLACE("4885ff 90", STRICT(1), 3, PROBE_NOP);
 	CHECK_PLACE("4885ff 55 53", STRICT(1), 3, PROBE_PUSH);
 	CHECK_PLACE("55 90", ENTRY(1), 0, PROBE_PUSH);

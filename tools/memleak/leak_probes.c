@@ -145,6 +145,16 @@ static bool is_left_out(const struct leak_probes *probes, const struct allocator
 	return !file_has_malloc(found, f->file);
 }
 
+/* No kernel is asked: an old one might take such a probe, and break the program. */
+static bool is_refused(const struct allocators *found, const struct alloc_function *f)
+{
+	if (f->place.kind != PROBE_REFUSED)
+		return false;
+	msg_warn("%s of %s can't be probed: no instruction at its entry takes a probe", f->name,
+		 found->files[f->file].path);
+	return true;
+}
+
 /* Functions to be probed together, with a point for each. */
 struct batch {
 	const struct alloc_function **functions;
@@ -165,7 +175,8 @@ static struct batch choose_functions(const struct leak_probes *probes,
 	for (size_t i = first; i < found->n_functions; i++) {
 		const struct alloc_function *f = &found->functions[i];
 
-		if (file_is_probed(probes, &found->files[f->file]) || is_left_out(probes, found, f))
+		if (file_is_probed(probes, &found->files[f->file]) ||
+		    is_left_out(probes, found, f) || is_refused(found, f))
 			continue;
 		batch.functions[batch.n] = f;
 		batch.points[batch.n++] = make_point(found, f);

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What arm64's instructions do, and what the kernel makes of a probe on one; see probe_machine.h.
+ * Encodings: Arm Architecture Reference Manual, C4.1. Known are those that compilers
+ * put before the first branch of a function.
+ *
+ * What the kernel emulates, steps over and refuses was read in arch/arm64/kernel/probes/ of 5.10 to
+ * 6.17 and measured (tests/probes/cost).
+ */
+#include <string.h>
+
+#include "probes/probe_machine.h"
+
+#define INSN_BYTES	4
+#define SIGNED(x, bits) ((int32_t)((x) << (32 - (bits))) >> (32 - (bits)))
+
+enum { X30 = 30, SP = 31, ZERO = SP };
+
+/* Of HINT. */
+enum {
+	HINT_NOP = 0,
+	HINT_XPACLRI = 7,
+	HINT_PACIA1716 = 8,
+	HINT_PACIB1716 = 10,
+	HINT_PACIAZ = 24, /* and PACIASP, PACIBZ, PACIBSP */
+	HINT_PACIBSP = 27,
+	HINT_BTI = 32, /* and BTI c, BTI j, BTI jc: even ones */
+	HINT_BTI_JC = 38,
+};
+
+#define TPIDR_EL0 0x5e82 /* op0 to op2 of MRS: the base of thread-local storage */
+
+static uint32_t field(uint32_t word, unsigned int at, unsigned int bits)
+{
+	return word >> at & ((1u << bits) - 1);
+}
+
+static bool is_in(uint32_t word, uint32_t mask, uint32_t value)
+{
+	return (word & mask) == value;
+}
+
+/* Branches, exceptions, hints, system registers. */
+static bool is_control(uint32_t word)
+{
+	return is_in(word, 0x1c000000, 0x14000000);
+}
+
+static bool is_hint(uint32_t word)
+{
+	return is_in(word, 0xfffff01f, 0xd503201f);
+}
+
+static bool is_bti(uint32_t hint)
+{
+	return hint >= HINT_BTI && hint <= HINT_BTI_JC && !(hint & 1);
+}
+
+/* Of x30. */
+static bool is_signing(uint32_t hint)
+{
+	return hint >= HINT_PACIAZ && hint <= HINT_PACIBSP;
+}
+
+static bool is_literal(uint32_t word)
+{
+	return is_in(word, 0x3b000000, 0x18000000);
+}
+
+/* ---- branches ---- */
+
+enum branch {
+	BRANCH_NONE,
+	BRANCH_LONG,	/* b, bl: 26 bits */
+	BRANCH_MIDDLE,	/* b.cond, cbz, cbnz: 19 bits */
+	BRANCH_SHORT,	/* tbz, tbnz: 14 bits */
+	BRANCH_REGISTER /* br, blr, ret, without authentication */
+};
+
+static enum branch branch_of(uint32_t word)
+{
+	if (is_in(word, 0x7c000000, 0x14000000))
+		return BRANCH_LONG;
+	if (is_in(word, 0xff000010, 0x54000000) || is_in(word, 0x7e000000, 0x34000000))
+		return BRANCH_MIDDLE;
+	if (is_in(word, 0x7e000000, 0x36000000))
+		return BRANCH_SHORT;
+	if (is_in(word, 0xff9ffc1f, 0xd61f0000) && field(word, 21, 2) < 3)
+		return BRANCH_REGISTER;
+	return BRANCH_NONE;
+}
+
+/* How far a relative branch goes, in bytes. False: it is none. */
+static bool read_distance(uint32_t word, int32_t *distance)
+{
+	switch (branch_of(word)) {
+	case BRANCH_LONG:
+		*distance = SIGNED(field(word, 0, 26), 26) * INSN_BYTES;
+		return true;
+	case BRANCH_MIDDLE:
+		*distance = SIGNED(field(word, 5, 19), 19) * INSN_BYTES;
+		return true;
+	case BRANCH_SHORT:
+		*distance = SIGNED(field(word, 5, 14), 14) * INSN_BYTES;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Data between the code may look like a branch: then a place may be missed, but none is wrong. */
+static size_t find_limit(const uint8_t *code, size_t size)
+{
+	size_t limit = PROBE_MAX_OFFSET;
+	int32_t distance;
+	uint32_t word;
+
+	for (size_t at = 0; size - at >= sizeof(word); at += INSN_BYTES) {
+		memcpy(&word, code + at, sizeof(word));
+		if (read_distance(word, &distance))
+			probe_note_target(&limit, at, distance);
+	}
+	return limit;
+}
+
+/* ---- what the kernel makes of a probe on it ---- */
+
+static enum probe_kind kind_of_hint(uint32_t hint)
+{
+	bool is_stepped = hint == HINT_XPACLRI || hint == HINT_PACIA1716 ||
+			  hint == HINT_PACIB1716 || is_signing(hint) || is_bti(hint);
+
+	if (hint == HINT_NOP)
+		return PROBE_LATE_NOP;
+	return is_stepped ? PROBE_STEP : PROBE_REFUSED;
+}
+
+/*
+ * Whether it knows the instruction or not, the kernel steps over what is not in its list of those
+ * that it refuses: newer branches would go anywhere. So only those are taken that it knows.
+ */
+static enum probe_kind kind_of_control(uint32_t word)
+{
+	bool is_read = is_in(word, 0xfff00000, 0xd5300000);	 /* mrs */
+	bool is_barrier = is_in(word, 0xfffff000, 0xd5033000);	 /* and the like */
+	bool is_operation = is_in(word, 0xffd80000, 0xd5080000); /* sys, sysl */
+
+	if (branch_of(word))
+		return PROBE_BRANCH;
+	if (is_hint(word))
+		return kind_of_hint(field(word, 5, 7));
+	return is_read || is_barrier || is_operation ? PROBE_STEP : PROBE_REFUSED;
+}
+
+/*
+ * An exclusive load loses its claim in a trap. The parts of a memcpy in hardware belong together.
+ * Before 6.12 a load from beside the code is emulated by reading user memory without protection.
+ */
+static enum probe_kind kind_of(uint32_t word)
+{
+	bool is_exclusive = is_in(word, 0x3f800000, 0x08000000);
+	bool is_memcpy = is_in(word, 0x3b200c00, 0x19000400);
+
+	if (is_control(word))
+		return kind_of_control(word);
+	if (is_in(word, 0x1f000000, 0x10000000))
+		return PROBE_ADDRESS;
+	return is_literal(word) || is_exclusive || is_memcpy ? PROBE_REFUSED : PROBE_STEP;
+}
+
+/* ---- what it does ---- */
+
+/* Number 31 is sp or, in other places, zero, which takes whatever is written. */
+static bool writes_reg(struct probe_effect *e, uint32_t reg, bool may_be_sp)
+{
+	if (reg != ZERO || may_be_sp)
+		e->writes |= 1u << reg;
+	return true;
+}
+
+static bool read_control(struct probe_effect *e, uint32_t word)
+{
+	uint32_t hint = field(word, 5, 7);
+
+	if (is_in(word, 0xffffffe0, 0xd5300000 | TPIDR_EL0 << 5))
+		return writes_reg(e, field(word, 0, 5), false);
+	if (!is_hint(word))
+		return false;
+	return is_signing(hint) ? writes_reg(e, X30, false) : hint == HINT_NOP || is_bti(hint);
+}
+
+/* Data processing with an immediate operand. */
+static bool read_immediate(struct probe_effect *e, uint32_t word)
+{
+	uint32_t operation = field(word, 29, 2), to = field(word, 0, 5);
+
+	switch (field(word, 23, 3)) {
+	case 0: /* ADR, ADRP */
+	case 1:
+	case 5: /* MOVN, MOVZ, MOVK */
+	case 6: /* SBFM, BFM, UBFM */
+		return writes_reg(e, to, false);
+	case 2: /* ADD, ADDS, SUB, SUBS */
+		return writes_reg(e, to, !(operation & 1));
+	case 4: /* AND, ORR, EOR, ANDS */
+		return writes_reg(e, to, operation != 3);
+	case 7: /* EXTR */
+		return !operation && writes_reg(e, to, false);
+	default:
+		return false;
+	}
+}
+
+/*
+ * Of one source: CLZ, REV and so on, but nothing that signs; of two: divisions, which don't fault
+ * here, and shifts.
+ */
+static bool is_plain_arithmetic(uint32_t word)
+{
+	uint32_t operation = field(word, 10, 6);
+
+	if (field(word, 30, 1))
+		return !field(word, 16, 5);
+	return operation == 2 || operation == 3 || (operation >= 8 && operation <= 11);
+}
+
+static bool read_more_registers(struct probe_effect *e, uint32_t word)
+{
+	uint32_t operation = field(word, 21, 4), to = field(word, 0, 5);
+
+	switch (operation) {
+	case 0: /* ADC, SBC */
+		return !field(word, 10, 6) && writes_reg(e, to, false);
+	case 2: /* CCMP, CCMN */
+		return true;
+	case 4: /* CSEL, CSINC, CSINV, CSNEG */
+		return writes_reg(e, to, false);
+	case 6:
+		return is_plain_arithmetic(word) && writes_reg(e, to, false);
+	default: /* MADD, UMULH, ... */
+		return operation >= 8 && writes_reg(e, to, false);
+	}
+}
+
+/* Data processing with operands in registers. */
+static bool read_registers(struct probe_effect *e, uint32_t word)
+{
+	bool is_extended = is_in(word, 0x01200000, 0x01200000), sets_flags = field(word, 29, 1);
+	uint32_t from = field(word, 16, 5), to = field(word, 0, 5);
+
+	if (field(word, 28, 1))
+		return read_more_registers(e, word);
+	if (is_in(word, 0xffe0ffe0, 0xaa0003e0) && from < ZERO && to < ZERO) { /* MOV */
+		e->copied_from = (int)from;
+		e->copied_to = (int)to;
+	}
+	return writes_reg(e, to, is_extended && !sets_flags);
+}
+
+/* A load or store, of one register or a pair. */
+struct access {
+	bool is_store, is_vector, is_prefetch;
+	bool writes_base;
+	uint32_t regs[2];
+	unsigned int n_regs;
+};
+
+static bool read_pair(struct access *a, uint32_t word)
+{
+	bool tags = field(word, 30, 2) == 1; /* STGP; the load is LDPSW */
+
+	a->is_store = !field(word, 22, 1);
+	a->writes_base = field(word, 23, 1);
+	a->regs[a->n_regs++] = field(word, 10, 5);
+	return !a->is_store || a->is_vector || !tags;
+}
+
+static bool read_single(struct access *a, uint32_t word)
+{
+	uint32_t operation = field(word, 22, 2), size = field(word, 30, 2);
+	bool has_scaled_offset = field(word, 24, 1), has_register = field(word, 21, 1);
+	uint32_t form = field(word, 10, 2);
+
+	a->is_store = a->is_vector ? !(operation & 1) : !operation;
+	a->is_prefetch = !a->is_vector && size == 3 && operation >= 2;
+	if (has_scaled_offset)
+		return true;
+	if (has_register)
+		return form == 2; /* not atomic ones */
+	a->writes_base = form & 1;
+	return form != 2; /* not with the rights of user space */
+}
+
+static bool read_access(struct access *a, uint32_t word)
+{
+	*a = (struct access){ .is_vector = field(word, 26, 1) };
+	a->regs[a->n_regs++] = field(word, 0, 5);
+	if (is_in(word, 0x3a000000, 0x28000000))
+		return read_pair(a, word);
+	if (is_literal(word)) {
+		a->is_prefetch = field(word, 30, 2) == 3;
+		return true;
+	}
+	return is_in(word, 0x3a000000, 0x38000000) && read_single(a, word);
+}
+
+static bool read_memory(struct probe_effect *e, uint32_t word)
+{
+	uint32_t base = field(word, 5, 5);
+	struct access a;
+
+	if (!read_access(&a, word) || (a.is_store && base != SP))
+		return false;
+	for (unsigned int i = 0; i < a.n_regs && !a.is_vector && !a.is_prefetch; i++) {
+		if (!a.is_store)
+			writes_reg(e, a.regs[i], false);
+		else if (a.regs[i] == X30) /* what is returned to is no longer what it holds */
+			writes_reg(e, X30, false);
+	}
+	return !a.writes_base || writes_reg(e, base, true);
+}
+
+/* False: not known, or nothing that may be skipped. */
+static bool read_effect(struct probe_effect *e, uint32_t word)
+{
+	*e = (struct probe_effect){ .copied_from = -1 };
+	if (is_control(word))
+		return read_control(e, word);
+	if (is_in(word, 0x1c000000, 0x10000000))
+		return read_immediate(e, word);
+	if (is_in(word, 0x0e000000, 0x0a000000))
+		return read_registers(e, word);
+	return is_in(word, 0x0a000000, 0x08000000) && read_memory(e, word);
+}
+
+static bool read_step(struct probe_step *step, const uint8_t *code, size_t size)
+{
+	uint32_t word;
+
+	if (size < sizeof(word))
+		return false;
+	memcpy(&word, code, sizeof(word));
+	step->bytes = INSN_BYTES;
+	step->kind = kind_of(word);
+	step->is_skippable = read_effect(&step->effect, word);
+	return true;
+}
+
+/* Procedure Call Standard for the Arm 64-bit Architecture: x0 to x7. */
+const struct probe_machine probe_machine_arm64 = {
+	.args = { 0, 1, 2, 3, 4, 5 },
+	.return_regs = 1u << X30 | 1u << SP,
+	.read = read_step,
+	.find_limit = find_limit,
+};

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the search for a probe's place (probe_place.h) asks about an architecture's instructions.
+ * Both are built everywhere, so that tests of one run on the other.
+ */
+#ifndef PROBE_MACHINE_H
+#define PROBE_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "probes/probe_place.h"
+
+/* What an instruction does to registers, which are numbered as in machine code. */
+struct probe_effect {
+	uint32_t writes;	    /* as bits */
+	int copied_from, copied_to; /* by a move of 64 bits; -1: none */
+};
+
+struct probe_step {
+	size_t bytes;
+	enum probe_kind kind;
+	bool is_skippable; /* the effect is known, and all it does is to write these registers */
+	struct probe_effect effect;
+};
+
+struct probe_machine {
+	uint8_t args[PROBE_MAX_ARGS]; /* the calling convention's registers */
+	uint32_t return_regs; /* by which the kernel finds what a call returns to, as bits */
+
+	/* Reads the instruction at code. False: it isn't known, or not all of it is there. */
+	bool (*read)(struct probe_step *step, const uint8_t *code, size_t size);
+
+	/* The offset from which on the entry is part of a loop; at most PROBE_MAX_OFFSET. */
+	size_t (*find_limit)(const uint8_t *code, size_t size);
+};
+
+/*
+ * For find_limit: there is a jump from `from` on by `relative` bytes. A target behind the first
+ * byte makes all that follows it a loop; at the first one, nothing is new.
+ */
+static inline void probe_note_target(size_t *limit, size_t from, int32_t relative)
+{
+	int64_t target = (int64_t)from + relative;
+
+	if (target > 0 && (uint64_t)target < *limit)
+		*limit = (size_t)target;
+}
+
+#endif
