@@ -133,6 +133,7 @@ TEST(knows_what_the_kernel_steps_over)
 	CHECK_PLACE("d50324df", STRICT(1), 0, PROBE_STEP); /* bti jc */
 	CHECK_PLACE("d503233f", STRICT(1), 0, PROBE_STEP); /* paciasp */
 	CHECK_PLACE("d503237f", STRICT(1), 0, PROBE_STEP); /* pacibsp */
+	CHECK_PLACE("d50320ff", STRICT(1), 0, PROBE_STEP); /* xpaclri */
 	CHECK_PLACE("d53bd041", STRICT(1), 0, PROBE_STEP); /* mrs x1, tpidr_el0 */
 	CHECK_PLACE("d5033bbf", STRICT(1), 0, PROBE_STEP); /* dmb ish */
 	CHECK_PLACE("d50b7420", STRICT(1), 0, PROBE_STEP); /* dc zva, x0 */
@@ -157,6 +158,8 @@ TEST(knows_what_the_kernel_refuses_or_breaks)
 	CHECK_PLACE("d65f0bff", STRICT(1), 0, PROBE_REFUSED); /* retaa */
 	CHECK_PLACE("d50323bf", STRICT(1), 0, PROBE_REFUSED); /* autiasp */
 	CHECK_PLACE("d503203f", STRICT(1), 0, PROBE_REFUSED); /* yield */
+	CHECK_PLACE("d503243f", STRICT(1), 0, PROBE_REFUSED); /* hint #33 */
+	CHECK_PLACE("d5032000", STRICT(1), 0, PROBE_REFUSED); /* no hint */
 	CHECK_PLACE("d503251f", STRICT(1), 0, PROBE_REFUSED); /* hint #40: chkfeat x16 */
 	CHECK_PLACE("d51b4400", STRICT(1), 0, PROBE_REFUSED); /* msr fpcr, x0 */
 	CHECK_PLACE("d500401f", STRICT(1), 0, PROBE_REFUSED); /* cfinv */
@@ -171,6 +174,8 @@ TEST(steps_behind_what_is_refused)
 	CHECK_PLACE("58000203 aa0303e4 f9000024", STRICT(1), 4, PROBE_STEP);
 	/* ldr x3, .+64; cbz x0, .+64 */
 	CHECK_PLACE("58000203 b4000200", STRICT(1), 4, PROBE_BRANCH);
+	/* prfm pldl1keep, .+64; cbz x0, .+64 */
+	CHECK_PLACE("d8000200 b4000200", STRICT(1), 4, PROBE_BRANCH);
 	/* ldr x0, .+64; cbz x0, .+64 */
 	CHECK_PLACE("58000200 b4000200", STRICT(1), 0, PROBE_REFUSED);
 	CHECK_PLACE("d2801ae8 d4000001", STRICT(2), 0, PROBE_STEP); /* mov x8, #215; svc #0 */
@@ -214,6 +219,7 @@ TEST(keeps_arguments)
 	CHECK_WRITES_ARG("1a9f17e1", 2); /* cset w1, eq */
 	CHECK_WRITES_ARG("dac01041", 2); /* clz x1, x2 */
 	CHECK_WRITES_ARG("dac00c41", 2); /* rev x1, x2 */
+	CHECK_WRITES_ARG("9ac30c41", 2); /* sdiv x1, x2, x3 */
 	CHECK_WRITES_ARG("9ac30841", 2); /* udiv x1, x2, x3 */
 	CHECK_WRITES_ARG("9ac32041", 2); /* lsl x1, x2, x3 */
 	CHECK_WRITES_ARG("9bc37c41", 2); /* umulh x1, x2, x3 */
@@ -328,6 +334,9 @@ TEST(an_unknown_instruction_ends_the_search)
 	CHECK_KEPT("d53be047", ENTRY(0)); /* mrs x7, cntvct_el0 */
 	CHECK_KEPT("ba0084e1", ENTRY(0)); /* rmif x7, #1, #1 */
 	CHECK_KEPT("2518e3e0", ENTRY(0)); /* ptrue p0.b */
+	CHECK_KEPT("f82703e8", ENTRY(0)); /* ldadd x7, x8, [sp] */
+	CHECK_KEPT("f380003f", ENTRY(0)); /* autiasppc .-4 */
+	CHECK_KEPT("9a200000", ENTRY(0)); /* unallocated */
 	CHECK_KEPT("00000000", ENTRY(0)); /* udf */
 	CHECK_PLACE("", STRICT(0), 0, PROBE_STEP);
 }
