@@ -277,6 +277,7 @@ vm-oracle: ## the oracle of stacks on those kernels
 vm-programs: ## the oracle there with programs of Debian's, and how complete their stacks are (python3, perl, git, cc1, redis)
 	$(VM_MAKE) vm-files $(ORACLE_FILES:$(O)/%=$(O)/vm/%)
 	$(Q)O='$(O)/vm' VM_PROGRAMS=all VM_TESTS='oracle completeness' VM_TEST_LIMIT=900 VM_LIMIT=2400 tests/vm/run $(KERNELS)
+
 # Of each release of Python that Debian has.
 vm-python: ## frames of Python there: 3.11, 3.13, 3.14 and 3.15
 	$(VM_MAKE) vm-files
