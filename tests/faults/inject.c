@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Preloaded into a tool, it lets the nth call of a kind fail, once: FAULT="KIND:N", with the kinds
- * of the table below. At the end the number of calls of each kind is written to the file
- * FAULT_COUNTS. With FAULT_TRACE set, the failing call's callers are shown on stderr. Programs that
- * the tool starts don't get it.
+ * of the table below; FAULT="KIND:STACK/N" means the nth of those with that stack of callers. At
+ * the end the number of calls of each kind is written to the file FAULT_COUNTS, and that of
+ * allocations with each stack to FAULT_STACKS. A stack is a hash of its addresses: without random
+ * addresses it is the same in each run. A call that fails adds a byte to the file FAULT_DONE; with
+ * FAULT_TRACE set, its callers are shown on stderr. Programs that the tool starts don't get it.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -14,6 +16,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,13 +35,22 @@ static const struct {
 	[MMAP] = { "mmap", ENOMEM },   [BPF] = { "bpf", ENOMEM },   [PERF] = { "perf", EMFILE },
 };
 
+#define MOST_CALLERS 48
+#define STACK_SLOTS  (1 << 14) /* several times what a tool has */
+
 static struct {
 	bool is_ready, traces;
-	char counts_path[4096];
+	char counts_path[4096], stacks_path[4096], done_path[4096];
 	int kind;
+	uint64_t stack; /* 0: any */
 	long at;
-	atomic_long counts[KINDS];
+	atomic_long counts[KINDS], of_stack;
 } fault = { .kind = -1 };
+
+static struct stack {
+	_Atomic uint64_t hash;
+	atomic_long count;
+} stacks[STACK_SLOTS];
 
 /* glibc's own, which its malloc() and so on are other names of. */
 extern void *libc_malloc(size_t size) __asm__("__libc_malloc");
@@ -57,12 +69,70 @@ void *mmap64(void *addr, size_t size, int prot, int flags, int fd, off64_t offse
 
 static void show_callers(long n)
 {
-	void *callers[32];
+	void *callers[MOST_CALLERS];
+
+	dprintf(STDERR_FILENO, "fault %s:%ld\n", kinds[fault.kind].name, n);
+	backtrace_symbols_fd(callers, backtrace(callers, MOST_CALLERS), STDERR_FILENO);
+}
+
+static void tell_fault(long n)
+{
+	int fd;
 
 	fault.is_ready = false;
-	dprintf(STDERR_FILENO, "fault %s:%ld\n", kinds[fault.kind].name, n);
-	backtrace_symbols_fd(callers, backtrace(callers, 32), STDERR_FILENO);
+	if (fault.traces)
+		show_callers(n);
+	fd = *fault.done_path ? open(fault.done_path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+	if (fd >= 0 && write(fd, "x", 1) != 1)
+		abort();
+	if (fd >= 0)
+		close(fd);
 	fault.is_ready = true;
+}
+
+/* Of this library, as the linker knows it. */
+extern const char __ehdr_start[], etext[];
+
+/* FNV-1a, of whole addresses, but for this library's own. Never 0. */
+static uint64_t hash_callers(void)
+{
+	void *callers[MOST_CALLERS];
+	int n = backtrace(callers, MOST_CALLERS);
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (int i = 0; i < n; i++)
+		if ((const char *)callers[i] < __ehdr_start || (const char *)callers[i] >= etext)
+			hash = (hash ^ (uint64_t)(uintptr_t)callers[i]) * 0x100000001b3;
+	return hash | 1;
+}
+
+/* What does not fit is missing in the sum, which the test compares. */
+static void count_stack(uint64_t hash)
+{
+	for (unsigned int i = 0; i < STACK_SLOTS; i++) {
+		struct stack *s = &stacks[(hash / 2 + i) % STACK_SLOTS];
+		uint64_t none = 0;
+
+		if (atomic_compare_exchange_strong(&s->hash, &none, hash) || none == hash) {
+			atomic_fetch_add(&s->count, 1);
+			return;
+		}
+	}
+}
+
+/* The number of this call among those that may fail; 0: it may not. */
+static long number_call(enum kind kind)
+{
+	bool is_it = kind == (enum kind)fault.kind;
+	bool counts_stacks = kind == ALLOC && *fault.stacks_path;
+	long n = atomic_fetch_add(&fault.counts[kind], 1) + 1;
+	uint64_t hash = counts_stacks || (is_it && fault.stack) ? hash_callers() : 0;
+
+	if (counts_stacks)
+		count_stack(hash);
+	if (is_it && fault.stack)
+		n = hash == fault.stack ? atomic_fetch_add(&fault.of_stack, 1) + 1 : 0;
+	return is_it ? n : 0;
 }
 
 static bool fails(enum kind kind)
@@ -71,11 +141,10 @@ static bool fails(enum kind kind)
 
 	if (!fault.is_ready)
 		return false;
-	n = atomic_fetch_add(&fault.counts[kind], 1) + 1;
-	if (kind != (enum kind)fault.kind || n != fault.at)
+	n = number_call(kind);
+	if (!n || n != fault.at)
 		return false;
-	if (fault.traces)
-		show_callers(n);
+	tell_fault(n);
 	errno = kinds[kind].error;
 	return true;
 }
@@ -85,35 +154,73 @@ static void stop_counting(void)
 	fault.is_ready = false;
 }
 
-__attribute__((constructor)) static void begin(void)
+static void parse_fault(const char *wanted)
 {
-	const char *wanted = getenv("FAULT"), *path = getenv("FAULT_COUNTS");
-	size_t length = wanted ? strcspn(wanted, ":") : 0;
+	size_t length = strcspn(wanted, ":");
+	const char *number = wanted + length + (wanted[length] != '\0');
+	const char *slash = strchr(number, '/');
 
-	for (int i = 0; length && i < KINDS; i++)
+	for (int i = 0; i < KINDS; i++)
 		if (strlen(kinds[i].name) == length && !strncmp(wanted, kinds[i].name, length))
 			fault.kind = i;
-	fault.at = length && wanted[length] ? atol(wanted + length + 1) : 0;
-	if (path)
-		snprintf(fault.counts_path, sizeof(fault.counts_path), "%s", path);
+	if (slash)
+		fault.stack = strtoull(number, NULL, 16);
+	fault.at = atol(slash ? slash + 1 : number);
+}
+
+static void copy_variable(const char *name, char *to, size_t size)
+{
+	const char *value = getenv(name);
+
+	snprintf(to, size, "%s", value ? value : "");
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *wanted = getenv("FAULT");
+	void *callers[1];
+
+	if (wanted)
+		parse_fault(wanted);
+	copy_variable("FAULT_COUNTS", fault.counts_path, sizeof(fault.counts_path));
+	copy_variable("FAULT_STACKS", fault.stacks_path, sizeof(fault.stacks_path));
+	copy_variable("FAULT_DONE", fault.done_path, sizeof(fault.done_path));
 	fault.traces = getenv("FAULT_TRACE");
 	unsetenv("LD_PRELOAD");
 	pthread_atfork(NULL, NULL, stop_counting);
+	backtrace(callers, 1); /* the first one loads libgcc */
 	fault.is_ready = true;
 }
 
-__attribute__((destructor)) static void end(void)
+static void write_counts(void)
 {
-	FILE *f;
+	FILE *f = *fault.counts_path ? fopen(fault.counts_path, "we") : NULL;
 
-	if (!fault.is_ready || !*fault.counts_path)
-		return;
-	fault.is_ready = false;
-	f = fopen(fault.counts_path, "we");
 	for (int i = 0; f && i < KINDS; i++)
 		fprintf(f, "%s %ld\n", kinds[i].name, atomic_load(&fault.counts[i]));
 	if (f)
 		fclose(f);
+}
+
+static void write_stacks(void)
+{
+	FILE *f = *fault.stacks_path ? fopen(fault.stacks_path, "we") : NULL;
+
+	for (int i = 0; f && i < STACK_SLOTS; i++)
+		if (stacks[i].hash)
+			fprintf(f, "%llx %ld\n", (unsigned long long)stacks[i].hash,
+				stacks[i].count);
+	if (f)
+		fclose(f);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	if (!fault.is_ready)
+		return;
+	fault.is_ready = false;
+	write_counts();
+	write_stacks();
 }
 
 /* The function that is hidden by ours, looked for at the first call. */

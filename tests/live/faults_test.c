@@ -6,10 +6,15 @@
  * anything behind, or be wrong without a word.
  *
  * FAULTS=full takes every n; FAULTS=KIND those of a kind; without, a few of each kind.
+ * FAULTS=stacks takes every n too, but for allocations: of those that the same callers ask for, the
+ * first, one in the middle and the last, as the code that bears the others is the same.
+ * FAULTS_JOBS (4) runs go on at a time, as most of a run is waiting for the kernel.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +24,7 @@
 #define POINTS	  9 /* of each kind */
 #define LIMIT_MS  20000
 #define MAX_WORDS 16
+#define MAX_JOBS  16
 
 struct victim {
 	const char *words[MAX_WORDS]; /* the tool and its options; then "--" and a workload */
@@ -90,20 +96,24 @@ static const struct victim pagefaults = {
 /* ---- one run ---- */
 
 struct injection {
-	const char *library, *counts_path;
-	const char *fault;  /* "KIND:N"; NULL: none */
-	const char *usual;  /* what the tool says without one */
-	bool has_all_names; /* without one */
+	const char *library;
+	const char *fault; /* "KIND:N" or "KIND:STACK/N"; NULL: none */
+	/* Paths of files: what may fail, what did. */
+	const char *counts, *stacks, *done;
 };
 
+/* All addresses are those of the other runs, for stacks to be found again. */
 static bool inject(void *arg)
 {
 	const struct injection *injection = arg;
 
-	if (injection->fault && setenv("FAULT", injection->fault, 1))
+	if (personality(ADDR_NO_RANDOMIZE) < 0 || setenv("LD_PRELOAD", injection->library, 1))
 		return false;
-	return !setenv("FAULT_COUNTS", injection->counts_path, 1) &&
-	       !setenv("LD_PRELOAD", injection->library, 1);
+	if (injection->fault)
+		return !setenv("FAULT", injection->fault, 1) &&
+		       !setenv("FAULT_DONE", injection->done, 1);
+	return !setenv("FAULT_COUNTS", injection->counts, 1) &&
+	       !setenv("FAULT_STACKS", injection->stacks, 1);
 }
 
 static size_t list_words(const char *const *words, const char **list, size_t n)
@@ -113,29 +123,25 @@ static size_t list_words(const char *const *words, const char **list, size_t n)
 	return n;
 }
 
-/* To its end, or to where it hangs. */
-static struct proc *run_victim(const struct victim *v, struct injection *injection)
+static struct proc *launch_victim(const struct victim *v, struct injection *injection)
 {
 	const char *list[2 * MAX_WORDS + 3];
-	struct proc *p;
 	size_t n = list_words(v->words, list, 0);
 
 	list[n++] = "--";
 	list[n] = work_path(v->work[0]);
 	n = list_words(v->work + 1, list, n + 1);
 	list[n] = NULL;
-	p = tool_launch_in(inject, injection, list);
-	proc_linger(p, LIMIT_MS);
-	return p;
+	return tool_launch_in(inject, injection, list);
 }
 
-/* Its children became ours when it ended. */
-static bool leaves_children(void)
+/* What it started is of its process group, and became our child when it ended. */
+static bool leaves_children(pid_t group)
 {
 	pid_t pid;
 
 	for (int tries = 0; tries < 50; tries++) {
-		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+		while ((pid = waitpid(-group, NULL, WNOHANG)) > 0)
 			;
 		if (pid < 0)
 			return false;
@@ -182,79 +188,172 @@ static bool has_all_names(const char *out)
 	return !strstr(out, "+0x") && !strstr(out, "@0x");
 }
 
+/* What a tool does without any fault, and the runs that are on. */
+struct trial {
+	const struct victim *victim;
+	struct injection injection;
+	char *usual; /* what it says */
+	bool has_all_names;
+	struct job {
+		struct proc *tool;
+		char *fault;
+	} jobs[MAX_JOBS]; /* in the order of their start */
+	int count, most;
+	long all;
+};
+
 /* What is wrong with an end; NULL: nothing. */
-static const char *wrong_end(const struct victim *v, struct proc *p, const struct injection *how)
+static const char *wrong_end(const struct trial *t, const struct job *job)
 {
-	bool has_word = has_warned(p->err, how->usual);
+	const struct proc *p = job->tool;
+	bool has_word = has_warned(p->err, t->usual);
+	uint64_t measured = t->victim->measure(p->out);
 
 	if (!p->has_ended)
 		return "it hangs";
 	if (p->status < 0)
 		return text_of("it died of signal %d", -p->status);
-	if (p->status && !has_word)
+	if (has_word)
+		return NULL;
+	if (p->status)
 		return text_of("status %d without a word", p->status);
-	if (!p->status && !has_word && v->measure(p->out) < v->least)
-		return text_of("%llu of %llu, without a word",
-			       (unsigned long long)v->measure(p->out),
-			       (unsigned long long)v->least);
-	if (!p->status && !has_word && how->has_all_names && !strncmp(how->fault, "open:", 5) &&
-	    !has_all_names(p->out)) /* of failed reads, libelf hides a few */
-		return "names are missing without a word";
+	if (measured < t->victim->least)
+		return text_of("%llu of %llu, without a word", (unsigned long long)measured,
+			       (unsigned long long)t->victim->least);
+	if (t->has_all_names && !strncmp(job->fault, "open:", 5) && !has_all_names(p->out))
+		return "names are missing without a word"; /* of failed reads, libelf hides a few */
 	return NULL;
 }
 
-static void try_fault(const struct victim *v, struct injection *injection)
-{
-	struct proc *p = run_victim(v, injection);
-	const char *wrong = wrong_end(v, p, injection);
+/* ---- many of them ---- */
 
-	proc_kill(p);
-	if (leaves_children())
+/* The oldest one, to its end or to where it hangs. */
+static void end_job(struct trial *t)
+{
+	struct job job = t->jobs[0];
+	const char *wrong;
+
+	proc_linger(job.tool, LIMIT_MS);
+	wrong = wrong_end(t, &job);
+	proc_kill(job.tool);
+	if (leaves_children(job.tool->pid))
 		wrong = "it left a process behind";
 	if (wrong)
-		UNIT_FAIL("%s with the fault %s: %s; status %d, it said: %.300s", v->words[0],
-			  injection->fault, wrong, p->status, p->err);
-	proc_free(p);
+		UNIT_FAIL("%s with the fault %s: %s; status %d, it said: %.300s", job.tool->name,
+			  job.fault, wrong, job.tool->status, job.tool->err);
+	proc_free(job.tool);
+	free(job.fault);
+	memmove(t->jobs, t->jobs + 1, sizeof(job) * (size_t)--t->count);
 }
 
-/* ---- all of them ---- */
+static void try_fault(struct trial *t, const char *kind, const char *stack, long n)
+{
+	struct job *job;
 
-static void try_kind(const struct victim *v, struct injection *injection, const char *kind, long n)
+	if (t->count == t->most)
+		end_job(t);
+	job = &t->jobs[t->count++];
+	if (asprintf(&job->fault, "%s:%s%s%ld", kind, stack, *stack ? "/" : "", n) < 0)
+		abort();
+	t->injection.fault = job->fault;
+	job->tool = launch_victim(t->victim, &t->injection);
+	t->all++;
+}
+
+static void try_kind(struct trial *t, const char *kind, long n, long points)
+{
+	if (points > n)
+		points = n;
+	for (long i = 0; i < points; i++)
+		try_fault(t, kind, "", 1 + (points > 1 ? i * (n - 1) / (points - 1) : 0));
+}
+
+/* As the file has them: "STACK COUNT". */
+static void try_stacks(struct trial *t, const char *list, long all)
+{
+	char stack[24];
+	long n, sum = 0;
+
+	for (int at = 0; sscanf(list, "%23s %ld\n%n", stack, &n, &at) == 2; list += at, sum += n) {
+		try_fault(t, "alloc", stack, 1);
+		if (n > 2)
+			try_fault(t, "alloc", stack, (n + 1) / 2);
+		if (n > 1)
+			try_fault(t, "alloc", stack, n);
+	}
+	CHECK_EQ(sum, all);
+}
+
+static void choose_faults(struct trial *t, const char *kind, long n, const char *stacks)
 {
 	const char *mode = getenv("FAULTS");
-	bool is_full = mode && (!strcmp(mode, "full") || !strcmp(mode, kind));
-	long points = is_full || n < POINTS ? n : POINTS;
+	bool by_stacks = mode && !strcmp(mode, "stacks");
 
-	if (mode && !is_full)
-		return;
-	for (long i = 0; i < points; i++) {
-		injection->fault =
-			text_of("%s:%ld", kind, 1 + (points > 1 ? i * (n - 1) / (points - 1) : 0));
-		try_fault(v, injection);
-	}
+	if (by_stacks && !strcmp(kind, "alloc"))
+		try_stacks(t, stacks, n);
+	else if (by_stacks || (mode && (!strcmp(mode, "full") || !strcmp(mode, kind))))
+		try_kind(t, kind, n, n);
+	else if (!mode)
+		try_kind(t, kind, n, POINTS);
+}
+
+static int count_jobs(void)
+{
+	const char *wanted = getenv("FAULTS_JOBS");
+	int n = wanted ? atoi(wanted) : 4;
+
+	return n > 0 && n <= MAX_JOBS ? n : 1;
+}
+
+static void begin_trial(struct trial *t)
+{
+	const char *folder = folder_make();
+	struct injection *in = &t->injection;
+	struct proc *usual;
+
+	in->counts = text_of("%s/counts", folder);
+	in->stacks = text_of("%s/stacks", folder);
+	in->done = text_of("%s/done", folder);
+	CHECK(!close(open(in->done, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)));
+	usual = launch_victim(t->victim, in);
+	proc_finish(usual);
+	CHECK_STATUS(usual, 0);
+	CHECK(t->victim->measure(usual->out) >= t->victim->least);
+	t->usual = usual->err;
+	t->has_all_names = has_all_names(usual->out);
+}
+
+/* Runs differ a little: a thread comes later, a buffer is read in more parts. */
+static void end_trial(struct trial *t)
+{
+	const char *done;
+
+	while (t->count)
+		end_job(t);
+	done = file_read(t->injection.done);
+	CHECK(done && (long)strlen(done) >= t->all * 9 / 10);
+	if (getenv("FAULTS"))
+		printf("%s: %zu of %ld faults came\n", t->victim->words[0],
+		       done ? strlen(done) : 0, t->all);
 }
 
 static void try_all(const struct victim *v)
 {
-	const char *library = work_path("inject.so"), *counts;
-	struct injection injection = {};
-	struct proc *usual;
+	const char *library = work_path("inject.so"), *counts, *stacks;
+	struct trial trial = { .victim = v, .most = count_jobs() };
 	char kind[16];
 	long n;
 
 	if (access(library, R_OK))
 		SKIP("nothing can be preloaded: the tools are static, or sanitized");
-	injection.library = realpath_of(library);
-	injection.counts_path = text_of("%s/counts", folder_make());
-	usual = run_victim(v, &injection);
-	CHECK_STATUS(usual, 0);
-	CHECK(v->measure(usual->out) >= v->least);
-	injection.usual = usual->err;
-	injection.has_all_names = has_all_names(usual->out);
-	counts = file_read(injection.counts_path);
-	CHECK(counts);
+	trial.injection.library = realpath_of(library);
+	begin_trial(&trial);
+	counts = file_read(trial.injection.counts);
+	stacks = file_read(trial.injection.stacks);
+	CHECK(counts && stacks);
 	for (int at = 0; counts && sscanf(counts, "%15s %ld\n%n", kind, &n, &at) == 2; counts += at)
-		try_kind(v, &injection, kind, n);
+		choose_faults(&trial, kind, n, stacks);
+	end_trial(&trial);
 }
 
 TEST(profile_bears_faults)
