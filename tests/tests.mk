@@ -207,7 +207,7 @@ lint: $(patsubst %,$(O)/skel/%.skel.h,$(TRACERS) waits empty kernel_stacks oracl
 	$(Q)O='$(O)' tests/run -q tests/lint/all
 
 # Needs clang's compiler-rt: libclang-rt-dev on Debian.
-fuzz: ## fuzzers of what reads files of the traced side, FUZZ_SECONDS=30 each
+fuzz: ## fuzzers of what reads files of the traced side, FUZZ_SECONDS=30 each, FUZZ_JOBS=1 at a time
 	$(Q)$(MAKE) --no-print-directory O='$(O)/fuzz' CC='$(CLANG)' \
 		SAN=fuzzer-no-link,address,undefined fuzz-files
 
