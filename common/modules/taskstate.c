@@ -168,7 +168,7 @@ int taskstate_visit(const struct run *run, size_t size,
 		return err;
 	state->n_failed = before;
 	if (after != before)
-		msg_warn("%llu threads are not traced yet: no memory for their state",
+		msg_warn("threads not traced yet, for want of memory for their state: %llu",
 			 (unsigned long long)(after - before));
 	return state->timer_fd >= 0 ? 0 : watch_failures(run, state);
 }

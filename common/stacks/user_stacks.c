@@ -394,11 +394,11 @@ static void print_memory(const struct user_stacks *us)
 		  processes.n_published, procs.n_mappings,
 		  (double)size.n_shards * sizeof(struct unwind_shard) / (1 << 20));
 	if (processes.n_dropped)
-		msg_warn("table of mappings full: %llu processes dropped (some frames may be "
+		msg_warn("table of mappings full: processes dropped: %llu (some frames may be "
 			 "[unknown])",
 			 (unsigned long long)processes.n_dropped);
 	if (procs.n_refused)
-		msg_warn("%zu files have no unwind tables: raise --unwind-mem", procs.n_refused);
+		msg_warn("files without unwind tables: %zu (raise --unwind-mem)", procs.n_refused);
 }
 
 /*

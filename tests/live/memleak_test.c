@@ -95,10 +95,11 @@ static struct proc *trace(struct proc *work, const char *option)
 			  ARGV("memleak", TEXT, "-o", "0", "-p", pid_text(work->pid), option));
 }
 
-/* The N of "N calls traced"; UINT64_MAX: it isn't said. */
+/* The N of "N calls traced", or of "1 call traced"; UINT64_MAX: it isn't said. */
 static uint64_t calls_traced(const struct proc *tool)
 {
-	const char *end = strstr(tool->err, " calls traced, "), *at = end;
+	const char *several = strstr(tool->err, " calls traced, ");
+	const char *end = several ? several : strstr(tool->err, " call traced, "), *at = end;
 
 	while (at && at > tool->err && at[-1] != ' ')
 		at--;

@@ -15,6 +15,7 @@ static const char *format(uint64_t value, const char *unit)
 TEST(counts_have_their_thousands_apart)
 {
 	CHECK_STR(format(0, "samples"), "0 samples");
+	CHECK_STR(format(1, "samples"), "1 sample");
 	CHECK_STR(format(999, "samples"), "999 samples");
 	CHECK_STR(format(1000, "faults"), "1,000 faults");
 	CHECK_STR(format(UINT64_MAX, "waits"), "18,446,744,073,709,551,615 waits");
@@ -29,6 +30,16 @@ TEST(times_and_sizes_are_scaled)
 	CHECK_STR(format(3600ULL * 1000 * 1000 * 1000, "nanoseconds"), "3600 s");
 	CHECK_STR(format(1536, "bytes"), "1.50 KiB");
 	CHECK_STR(format(UINT64_MAX, "bytes"), "16777216 TiB");
+}
+
+TEST(only_one_is_no_plural)
+{
+	char buf[QUANTITY_MAX];
+
+	CHECK_STR(quantity_unit(buf, 1, "calls"), "call");
+	CHECK_STR(quantity_unit(buf, 0, "calls"), "calls");
+	CHECK_STR(quantity_unit(buf, 2, "calls"), "calls");
+	CHECK_STR(quantity_unit(buf, 1, ""), "");
 }
 
 TEST(a_long_unit_is_cut)

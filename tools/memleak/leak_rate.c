@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "memleak/leak_rate.h"
+#include "output/quantity.h"
 #include "probes/probe_samples.h"
 #include "process/procmaps.h"
 #include "run/bpfmap.h"
@@ -255,7 +256,7 @@ void leak_rate_print(struct leak_rate *rate)
 	double duration_ns = (double)(rate->run->end_ns - rate->run->start_ns), percent;
 	struct memleak_counts counts = read_counts(rate->run);
 	unsigned long long n = calls_in(&counts);
-	char share[64] = "";
+	char share[64] = "", unit[QUANTITY_MAX];
 
 	end_stats(rate, &counts);
 	percent = 100 * cost_ns(rate, &counts) / duration_ns;
@@ -264,10 +265,10 @@ void leak_rate_print(struct leak_rate *rate)
 			 percent);
 	else if (percent > 0)
 		snprintf(share, sizeof(share), ", less than 0.01 %% of one CPU");
-	msg_info("%llu calls traced, %.0f/s%s", n, (double)n * (double)NS_PER_S / duration_ns,
-		 share);
+	msg_info("%llu %s traced, %.0f/s%s", n, quantity_unit(unit, n, "calls"),
+		 (double)n * (double)NS_PER_S / duration_ns, share);
 	if (counts.foreign)
-		msg_info("%llu calls of processes that are not traced met a probe, too, and were "
-			 "slowed down (--follow probes files for all processes)",
+		msg_info("calls of processes that are not traced met a probe, too, and were "
+			 "slowed down: %llu (--follow probes files for all processes)",
 			 (unsigned long long)counts.foreign);
 }

@@ -237,16 +237,18 @@ static void print_totals(const struct wall *wall)
 static void print_scaling(const struct run *run, const struct wall *wall)
 {
 	unsigned long long n = wall->n_samples;
-	char sampled[QUANTITY_MAX];
+	char sampled[QUANTITY_MAX], unit[QUANTITY_MAX];
 
 	if (!n)
 		msg_info("no samples: the time on cpu has no stacks");
 	else if (sampler_is_by_time(run))
-		msg_info("%llu samples stand for %s: scaled by %.3f to the time on cpu", n,
+		msg_info("%llu %s for %s: scaled by %.3f to the time on cpu", n,
+			 n == 1 ? "sample stands" : "samples stand",
 			 quantity_format(sampled, wall->sampled, "nanoseconds"),
 			 (double)wall->kinds_ns[WALL_ON_CPU] / (double)wall->sampled);
 	else
-		msg_info("%llu samples of cycles, scaled to the time on cpu", n);
+		msg_info("%llu %s of cycles, scaled to the time on cpu", n,
+			 quantity_unit(unit, n, "samples"));
 }
 
 int wall_report(struct run *run)

@@ -82,7 +82,10 @@ static void print_time(FILE *f, const char *before, uint64_t ns)
 
 static void print_text(FILE *f, const struct waits *held, const struct waits *others, uint64_t ns)
 {
-	fprintf(f, "\nof %" PRIu64 " waits ", held->count + others->count);
+	uint64_t n = held->count + others->count;
+	char unit[QUANTITY_MAX];
+
+	fprintf(f, "\nof %" PRIu64 " %s ", n, quantity_unit(unit, n, "waits"));
 	if (!held->count) {
 		fputs("none was throttled", f);
 		print_time(f, ": p90 ", others->p90_ns);
