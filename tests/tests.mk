@@ -10,7 +10,7 @@ UNITS   := $(patsubst %.c,$(O)/%,$(filter-out $(UNITS_NOT_$(ARCH)),$(wildcard te
 LIVES   := $(patsubst %.c,$(O)/%,$(filter-out $(LIVES_NOT_$(ARCH)),$(wildcard tests/live/*_test.c)))
 FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: check soak churn test test-deps live live-files lint fuzz fuzz-files bench bench-deps bench-probes oracle check-cfi check-symbols \
+.PHONY: check soak churn faults test test-deps live live-files lint fuzz fuzz-files bench bench-deps bench-probes oracle check-cfi check-symbols \
 	check-go check-go-programs check-runtimes vm vm-files vm-oracle vm-programs vm-python vm-deps arm64-deps rescue-test package-deps formats-test formats-deps \
 	browser-test browser-deps
 
@@ -200,6 +200,9 @@ vm-deps browser-deps formats-deps package-deps: %-deps:
 live: live-files ## live tests: root, real BPF, minutes (LIVE_TESTS="cli_test ...": only these)
 	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work TRACELETS_LIVE=1 tests/run -q \
 		$(if $(LIVE_TESTS),$(LIVE_TESTS:%=$(O)/tests/live/%),$(LIVES) tests/unit/template_test.sh)
+
+faults: $(O)/tests/live/faults_test $(BINS) $(WORKS) ## each tool with every fault, one at a time (FAULTS=stacks, or full): root
+	$(Q)FAULTS=$(or $(FAULTS),stacks) TRACELETS_BIN='$(O)' TRACELETS_WORK='$(O)/tests/work' $<
 
 live-files: $(BINS) $(LIVES) $(WORKS) $(ORACLE_OBJECTS)
 
