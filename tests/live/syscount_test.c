@@ -317,6 +317,24 @@ TEST(a_thread_that_hangs_is_a_line_of_json)
 	CHECK_LACKS(tool->out, "IN FLIGHT");
 }
 
+/* Both wait in read(). */
+TEST(calls_in_flight_that_are_not_listed_are_told)
+{
+	const struct proc *one = work_start("calls", "hung", "1");
+	const struct proc *other = work_start("calls", "hung", "1");
+	const char *both = text_of("%d,%d", one->pid, other->pid);
+	struct proc *tool = tool_run("syscount", "--in-flight", "-T", "1", "-p", both, "-d", "1ms");
+
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(lines_with(tool->out, " calls           read "), 1);
+	CHECK_HAS(tool->out, "1 of 2 calls in flight, the oldest (-T shows more)\n");
+	tool = tool_run("syscount", "--in-flight", "-T", "1", "-p", both, "-d", "1ms", "--format",
+			"json");
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(lines_from(tool->out, "{\"type\":\"in_flight\","), 1);
+	CHECK_HAS(tool->err, "1 of 2 calls in flight are listed, the oldest (-T lists more)\n");
+}
+
 TEST(a_thread_in_user_mode_is_in_no_call)
 {
 	struct proc *work = work_start("spin", "-e", "-t", "1"), *tool;
