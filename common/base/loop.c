@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The one poll loop; see loop.h. */
+/*
+ * The one poll loop; see loop.h. Each turn has a price, however little there is to do: the thread
+ * is woken up, and takes a CPU from others. What comes is handled at once where little happens,
+ * since a process may block for good a millisecond after it began, and left to gather where much
+ * happens.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
 
 #define LOOP_MAX_WATCHES 16
+#define EAGER_TURNS	 4 /* in each period */
+#define PERIOD_NS	 (20 * NS_PER_MS)
+#define GATHER_NS	 (3 * NS_PER_MS)
 
 struct watch {
 	int fd;
@@ -20,6 +30,8 @@ struct loop {
 	int epoll_fd;
 	size_t n_watches;
 	struct watch watches[LOOP_MAX_WATCHES];
+	uint64_t period_ns; /* when it began */
+	unsigned int n_turns;
 };
 
 struct loop *loop_new(void)
@@ -62,26 +74,17 @@ int loop_watch_hangup(struct loop *loop, int fd, loop_fn *gone, void *arg)
 	return add_watch(loop, fd, 0, gone, arg); /* EPOLLERR and EPOLLHUP are always reported */
 }
 
-static void change_watch(struct loop *loop, int fd, uint32_t events)
+static void let_gather(struct loop *loop)
 {
-	struct epoll_event event = { .events = events };
+	const struct timespec delay = { .tv_nsec = (long)GATHER_NS };
+	uint64_t now_ns = clock_now_ns();
 
-	for (size_t i = 0; i < loop->n_watches; i++) {
-		if (loop->watches[i].fd != fd)
-			continue;
-		event.data.ptr = &loop->watches[i];
-		epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, fd, &event);
+	if (now_ns - loop->period_ns > PERIOD_NS) {
+		loop->period_ns = now_ns;
+		loop->n_turns = 0;
 	}
-}
-
-void loop_pause(struct loop *loop, int fd)
-{
-	change_watch(loop, fd, 0);
-}
-
-void loop_resume(struct loop *loop, int fd)
-{
-	change_watch(loop, fd, EPOLLIN);
+	if (loop->n_turns++ >= EAGER_TURNS)
+		nanosleep(&delay, NULL);
 }
 
 int loop_run(struct loop *loop)
@@ -91,6 +94,7 @@ int loop_run(struct loop *loop)
 	int n;
 
 	for (;;) {
+		let_gather(loop);
 		n = epoll_wait(loop->epoll_fd, events, LOOP_MAX_WATCHES, -1);
 		if (n < 0 && errno != EINTR)
 			return -errno;

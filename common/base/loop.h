@@ -26,13 +26,9 @@ int loop_watch(struct loop *loop, int fd, loop_fn *ready, void *arg);
 int loop_watch_hangup(struct loop *loop, int fd, loop_fn *gone, void *arg);
 
 /*
- * Lets whatever fd has to read wait, without waking up for it, until loop_resume(). fd is one that
- * loop_watch() watches.
+ * Runs until a function says LOOP_STOP. Where much happens, what comes is handled some milliseconds
+ * later, together. 0 or -errno.
  */
-void loop_pause(struct loop *loop, int fd);
-void loop_resume(struct loop *loop, int fd);
-
-/* Runs until a function says LOOP_STOP. 0 or -errno. */
 int loop_run(struct loop *loop);
 
 #endif

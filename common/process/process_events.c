@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -27,13 +26,6 @@
 
 #define RING_BYTES  (256 << 10)
 #define USUAL_BYTES (256u << 10) /* of records taken out of the rings */
-/*
- * Events are read at once where little happens, since a process may block for good a millisecond
- * after it began. Where much happens they are left to gather.
- */
-#define EAGER_READS    8 /* in each period */
-#define EAGER_NS       (20 * NS_PER_MS)
-#define BATCH_DELAY_NS (3 * NS_PER_MS)
 
 struct ring {
 	uint32_t cpu;
@@ -60,11 +52,7 @@ struct process_events {
 	struct ring *rings;
 	size_t n_rings, rings_cap;
 	struct hotplug hotplug;
-	struct loop *loop;
-	int epoll_fd; /* of all rings; paused in the loop while the timer runs */
-	int timer_fd;
-	uint64_t period_ns; /* when it began */
-	unsigned int n_eager;
+	int epoll_fd; /* of all rings */
 };
 
 static int open_cpu_event(uint32_t cpu)
@@ -93,7 +81,7 @@ static int open_ring(uint32_t cpu, void *arg)
 {
 	struct process_events *sb = arg;
 	long page_bytes = sysconf(_SC_PAGESIZE);
-	struct epoll_event edge = { .events = EPOLLIN | EPOLLET };
+	struct epoll_event readable = { .events = EPOLLIN };
 	struct ring ring = { .cpu = cpu, .fd = open_cpu_event(cpu) };
 
 	if (ring.fd < 0)
@@ -105,7 +93,7 @@ static int open_ring(uint32_t cpu, void *arg)
 		return -errno;
 	}
 	ring.data = (char *)ring.page + page_bytes;
-	epoll_ctl(sb->epoll_fd, EPOLL_CTL_ADD, ring.fd, &edge);
+	epoll_ctl(sb->epoll_fd, EPOLL_CTL_ADD, ring.fd, &readable);
 	sb->rings = mem_grow(sb->rings, sb->n_rings, &sb->rings_cap, sizeof(*sb->rings));
 	sb->rings[sb->n_rings++] = ring;
 	return 0;
@@ -118,7 +106,6 @@ struct process_events *process_events_open(const struct process_event_user *user
 
 	sb->user = *user;
 	sb->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	sb->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	err = cpulist_visit_online(open_ring, sb);
 	if (err) {
 		msg_errno(err, "watching for new processes");
@@ -143,7 +130,6 @@ void process_events_close(struct process_events *sb)
 	for (size_t i = 0; i < sb->n_rings; i++)
 		close_ring(&sb->rings[i]);
 	close(sb->epoll_fd);
-	close(sb->timer_fd);
 	free(sb->rings);
 	free(sb->bytes);
 	free(sb->items);
@@ -364,51 +350,14 @@ void process_events_read(struct process_events *sb)
 	sb->user.drained(sb->user.arg);
 }
 
-/* Each ring tells only once that something has come. */
-static void forget_readiness(const struct process_events *sb)
-{
-	struct epoll_event events[16];
-
-	while (epoll_wait(sb->epoll_fd, events, ARRAY_SIZE(events), 0) > 0)
-		;
-}
-
-static enum loop_verdict on_timer(int fd, void *arg)
-{
-	struct process_events *sb = arg;
-	uint64_t expirations;
-
-	if (read(fd, &expirations, sizeof(expirations)) < 0)
-		return LOOP_GO;
-	forget_readiness(sb);
-	process_events_read(sb);
-	loop_resume(sb->loop, sb->epoll_fd);
-	return LOOP_GO;
-}
-
-static bool may_be_eager(struct process_events *sb)
-{
-	uint64_t now_ns = clock_now_ns();
-
-	if (now_ns - sb->period_ns > EAGER_NS) {
-		sb->period_ns = now_ns;
-		sb->n_eager = 0;
-	}
-	return sb->n_eager++ < EAGER_READS;
-}
-
+/*
+ * The kernel says of each ring only once that something has come, when it is polled: there is
+ * nothing to take out of the set of rings.
+ */
 static enum loop_verdict on_event(int fd, void *arg)
 {
-	struct itimerspec delay = { .it_value.tv_nsec = (long)BATCH_DELAY_NS };
-	struct process_events *sb = arg;
-
-	if (may_be_eager(sb)) {
-		forget_readiness(sb);
-		process_events_read(sb);
-		return LOOP_GO;
-	}
-	loop_pause(sb->loop, fd);
-	timerfd_settime(sb->timer_fd, 0, &delay, NULL);
+	(void)fd;
+	process_events_read(arg);
 	return LOOP_GO;
 }
 
@@ -436,10 +385,7 @@ static void on_cpu_changed(uint32_t cpu, bool is_online, void *arg)
 
 int process_events_watch(struct process_events *sb, struct loop *loop)
 {
-	int err = loop_watch(loop, sb->timer_fd, on_timer, sb);
-
-	sb->loop = loop;
 	sb->hotplug = (struct hotplug){ .changed = on_cpu_changed, .arg = sb };
 	hotplug_watch(&sb->hotplug, loop);
-	return err ? err : loop_watch(loop, sb->epoll_fd, on_event, sb);
+	return loop_watch(loop, sb->epoll_fd, on_event, sb);
 }

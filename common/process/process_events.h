@@ -49,9 +49,7 @@ struct process_events;
 struct process_events *process_events_open(const struct process_event_user *user);
 void process_events_close(struct process_events *sb);
 
-/*
- * Reads the events in the loop, a few milliseconds after the first, so that they come in batches.
- */
+/* Reads the events in the loop. 0 or -errno. */
 int process_events_watch(struct process_events *sb, struct loop *loop);
 
 /* Notes all that happened up to that moment. */

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The poll loop: when it calls those who wait. */
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/loop.h"
+#include "unit.h"
+
+#define LONG_NS (200 * NS_PER_MS)
+
+struct turns {
+	uint64_t end_ns;
+	unsigned int n;
+};
+
+static enum loop_verdict count_turn(int fd, void *arg)
+{
+	struct turns *turns = arg;
+
+	(void)fd;
+	turns->n++;
+	return clock_now_ns() < turns->end_ns ? LOOP_GO : LOOP_STOP;
+}
+
+/* The descriptor can be read all the time. Returns how long it took. */
+static uint64_t run_for(struct turns *turns, uint64_t ns)
+{
+	struct loop *loop = loop_new();
+	int fd = eventfd(1, EFD_CLOEXEC);
+	uint64_t begin_ns = clock_now_ns();
+
+	*turns = (struct turns){ .end_ns = begin_ns + ns };
+	CHECK_EQ(loop_watch(loop, fd, count_turn, turns), 0);
+	CHECK_EQ(loop_run(loop), 0);
+	loop_free(loop);
+	close(fd);
+	return clock_now_ns() - begin_ns;
+}
+
+/* A few turns in each 20 ms are eager, the others are 3 ms apart. */
+TEST(where_much_happens_turns_are_few)
+{
+	struct turns turns;
+	uint64_t ms = run_for(&turns, LONG_NS) / NS_PER_MS + 1;
+
+	CHECK(turns.n > 1);
+	if (turns.n > 4 * (ms / 20 + 1) + ms / 3 + 1)
+		UNIT_FAIL("%u turns in %u ms", turns.n, (unsigned int)ms);
+}
+
+TIMED_TEST(what_comes_first_is_handled_at_once)
+{
+	struct turns turns;
+
+	CHECK(run_for(&turns, 0) < 2 * NS_PER_MS);
+	CHECK_EQ(turns.n, 1);
+}
