@@ -244,12 +244,19 @@ static struct file *find_image(const struct files *files, const struct mapping *
 			       const void *image, size_t bytes)
 {
 	FOR_EACH_FILE(file, files, m)
-	if (file->image && file->elf.size == bytes && !memcmp(file->image, image, bytes))
+	if (file->image && file->elf.size == bytes &&
+	    (image ? !memcmp(file->image, image, bytes) : file->is_native_image))
 		return file;
 	return NULL;
 }
 
 /* Takes the image over. */
+/* Programs of 32 bits have another one, and nothing above 4 GiB. */
+static bool is_native_vdso(const struct mapping *m)
+{
+	return m->start > UINT32_MAX;
+}
+
 static struct file *add_image(struct files *files, const struct mapping *m, void *image,
 			      size_t bytes)
 {
@@ -258,13 +265,13 @@ static struct file *add_image(struct files *files, const struct mapping *m, void
 
 	file->image = image;
 	if (!elf64_open_image(&file->elf, image, bytes))
+	file->is_native_image = is_native_vdso(m);
 		read_segments(file);
 	file->elf.size = bytes;
 	return file;
 }
 
-/* Programs of 32 bits have another one. */
-static struct file *get_vdso(struct files *files, pid_t pid, const struct mapping *m)
+static struct file *read_vdso(struct files *files, pid_t pid, const struct mapping *m)
 {
 	size_t bytes = m->end - m->start;
 	void *image = bytes <= VDSO_MAX_BYTES ? mem_zalloc(1, bytes) : NULL;
@@ -282,6 +289,16 @@ static struct file *get_vdso(struct files *files, pid_t pid, const struct mappin
 }
 
 /*
+/* All 64-bit programs have the same one, which is not read again for each of them. */
+static struct file *get_vdso(struct files *files, pid_t pid, const struct mapping *m)
+{
+	struct file *file = NULL;
+
+	if (is_native_vdso(m))
+		file = find_image(files, m, NULL, m->end - m->start);
+	return file ? file : read_vdso(files, pid, m);
+}
+
  * Files that are memory by another name: shared anonymous memory, System V shared memory, huge
  * pages.
  */
@@ -312,6 +329,7 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 		return NULL;
 	file = get_regular(files, pid, m, read_time);
 	return is_code_in_memfd(file, m->path) ? NULL : file;
+	file->was_idle = false;
 }
 
 static void let_go(struct hashlink *link, void *arg)

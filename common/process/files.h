@@ -43,12 +43,13 @@ struct file {
 	struct files *files;
 	dev_t dev; /* as /proc/PID/maps has it; 0 of the vdso */
 	ino_t ino;
-	char *name;	  /* of the first path that led to it, the last component; "[vdso]" */
-	struct stat st;	  /* when it was opened; all zero: it could not be */
-	int fd;		  /* readable; -1: not open */
-	void *image;	  /* of the vdso, else NULL */
-	struct elf64 elf; /* opened on one of the two ... */
-	bool is_elf;	  /* ... if this says so */
+	char *name;	      /* of the first path that led to it, the last component; "[vdso]" */
+	struct stat st;	      /* when it was opened; all zero: it could not be */
+	int fd;		      /* readable; -1: not open */
+	void *image;	      /* of the vdso, else NULL */
+	bool is_native_image; /* ... that of 64-bit programs */
+	struct elf64 elf;     /* opened on one of the two ... */
+	bool is_elf;	      /* ... if this says so */
 	struct elfsegs segs;
 	bool is_elsewhere; /* stat(2) knows it by another device or inode than the mapping does */
 	unsigned int n_users;
