@@ -22,21 +22,17 @@ void stack_counts_leave_out(const struct run *run, const struct stack_counts *co
 	map_pair_leave_out(run, &counts->tables);
 }
 
-static uint64_t count_added(const struct run *run)
+static uint64_t count_added(const struct stack_counts *counts)
 {
-	struct bpf_map *map = map_find(run, ".data.stacks");
-	uint32_t zero = 0;
-	uint64_t n = 0;
-
-	bpf_map_lookup_elem(bpf_map__fd(map), &zero, &n);
-	return n;
+	return __atomic_load_n(counts->added, __ATOMIC_RELAXED);
 }
 
 int stack_counts_start(const struct run *run, struct stack_counts *counts, struct stackdefs *defs)
 {
 	counts->defs = defs;
 	counts->sent = map_memory(run, "stacks_sent");
-	return counts->sent ? 0 : -ENOMEM;
+	counts->added = map_memory(run, ".data.stacks");
+	return counts->sent && counts->added ? 0 : -ENOMEM;
 }
 
 /* BPF sends it again, should it come again. */
@@ -99,7 +95,7 @@ static void bound_sums(struct stack_counts *counts)
 
 void stack_counts_gather(const struct run *run, struct stack_counts *counts)
 {
-	uint64_t n = counts->has_failed ? 0 : count_added(run);
+	uint64_t n = counts->has_failed ? 0 : count_added(counts);
 
 	if (counts->has_failed || n - counts->n_gathered < (counts->size + 1) / 2)
 		return;
@@ -111,9 +107,9 @@ void stack_counts_gather(const struct run *run, struct stack_counts *counts)
 	bound_sums(counts);
 }
 
-void stack_counts_begin(const struct run *run, struct stack_counts *counts)
+void stack_counts_begin(struct stack_counts *counts)
 {
-	counts->n_reported = count_added(run);
+	counts->n_reported = count_added(counts);
 }
 
 int stack_counts_read(const struct run *run, struct stack_counts *counts, map_visit_fn *visit,

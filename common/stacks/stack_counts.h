@@ -25,6 +25,7 @@ struct stack_counts {
 	struct stackdefs *defs;
 	struct process_flaws *flaws; /* counts here what loses its process; the caller's */
 	struct stack_sent_set *sent; /* BPF's memory */
+	const uint64_t *added;	     /* likewise: stacks added to the tables so far */
 	bool by_process;	     /* else what processes have in common is one */
 	bool by_thread;		     /* keys tell threads */
 };
@@ -51,7 +52,7 @@ void stack_counts_gather(const struct run *run, struct stack_counts *counts);
  * For a report: calls visit(key, sum, arg) for each stack, maybe more than once, between begin and
  * end, which make the next report begin with nothing, unless this is a peek. 0 or -errno, printed.
  */
-void stack_counts_begin(const struct run *run, struct stack_counts *counts);
+void stack_counts_begin(struct stack_counts *counts);
 int stack_counts_read(const struct run *run, struct stack_counts *counts, map_visit_fn *visit,
 		      void *arg);
 

@@ -398,7 +398,7 @@ static int collect(struct making *making)
 	int err;
 
 	if (!source)
-		stack_counts_begin(run, counts);
+		stack_counts_begin(counts);
 	stack_rings_read(&making->stacks->rings);
 	stackdefs_look_up(making->stacks->defs);
 	if (source)
