@@ -240,6 +240,7 @@ static struct file *get_regular(struct files *files, pid_t pid, const struct map
 
 /* ---- the vdso ---- */
 
+/* image: NULL if any of that size will do. */
 static struct file *find_image(const struct files *files, const struct mapping *m,
 			       const void *image, size_t bytes)
 {
@@ -250,13 +251,13 @@ static struct file *find_image(const struct files *files, const struct mapping *
 	return NULL;
 }
 
-/* Takes the image over. */
 /* Programs of 32 bits have another one, and nothing above 4 GiB. */
 static bool is_native_vdso(const struct mapping *m)
 {
 	return m->start > UINT32_MAX;
 }
 
+/* Takes the image over. */
 static struct file *add_image(struct files *files, const struct mapping *m, void *image,
 			      size_t bytes)
 {
@@ -264,8 +265,8 @@ static struct file *add_image(struct files *files, const struct mapping *m, void
 	struct file *file = add_file(files, m, &st);
 
 	file->image = image;
-	if (!elf64_open_image(&file->elf, image, bytes))
 	file->is_native_image = is_native_vdso(m);
+	if (!elf64_open_image(&file->elf, image, bytes))
 		read_segments(file);
 	file->elf.size = bytes;
 	return file;
@@ -288,7 +289,6 @@ static struct file *read_vdso(struct files *files, pid_t pid, const struct mappi
 	return file;
 }
 
-/*
 /* All 64-bit programs have the same one, which is not read again for each of them. */
 static struct file *get_vdso(struct files *files, pid_t pid, const struct mapping *m)
 {
@@ -299,6 +299,7 @@ static struct file *get_vdso(struct files *files, pid_t pid, const struct mappin
 	return file ? file : read_vdso(files, pid, m);
 }
 
+/*
  * Files that are memory by another name: shared anonymous memory, System V shared memory, huge
  * pages.
  */
@@ -328,16 +329,25 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 	if (is_memory(m->path))
 		return NULL;
 	file = get_regular(files, pid, m, read_time);
-	return is_code_in_memfd(file, m->path) ? NULL : file;
 	file->was_idle = false;
+	return is_code_in_memfd(file, m->path) ? NULL : file;
 }
+
+struct letting_go {
+	struct files *files;
+	bool at_once;
+};
 
 static void let_go(struct hashlink *link, void *arg)
 {
 	struct file *file = container_of(link, struct file, link);
-	struct files *files = arg;
+	const struct letting_go *letting_go = arg;
+	struct files *files = letting_go->files;
+	bool is_idle = !file->n_users && !file->parts[FILE_SYMBOLS].data && !file->image;
+	bool may_go = is_idle && (letting_go->at_once || file->was_idle);
 
-	if (file->n_users || file->parts[FILE_SYMBOLS].data || file->image)
+	file->was_idle = is_idle;
+	if (!may_go)
 		return;
 	if (!file->parts[FILE_ROWS].data) {
 		hashtable_remove(&files->table, link);
@@ -349,9 +359,11 @@ static void let_go(struct hashlink *link, void *arg)
 	}
 }
 
-void files_let_go(struct files *files)
+void files_let_go(struct files *files, bool at_once)
 {
-	hashtable_visit(&files->table, let_go, files);
+	struct letting_go letting_go = { files, at_once };
+
+	hashtable_visit(&files->table, let_go, &letting_go);
 }
 
 size_t files_count(const struct files *files)

@@ -53,6 +53,7 @@ struct file {
 	struct elfsegs segs;
 	bool is_elsewhere; /* stat(2) knows it by another device or inode than the mapping does */
 	unsigned int n_users;
+	bool was_idle; /* when files were let go last */
 	struct file_part parts[FILE_USERS];
 };
 
@@ -68,10 +69,11 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 		       const struct timespec *read_time);
 
 /*
- * Closes and forgets the files that nobody has and that have no symbols. Rows, which take no
- * descriptor, stay with their entry.
+ * Closes and forgets the files that nobody has and that have no symbols, at once or if that was so
+ * the last time, too, and nobody has asked for them since. Rows, which take no descriptor, stay
+ * with their entry.
  */
-void files_let_go(struct files *files);
+void files_let_go(struct files *files, bool at_once);
 
 /* Whether the file still has the contents that it was opened with. */
 bool file_is_unchanged(const struct file *file);

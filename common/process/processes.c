@@ -482,9 +482,9 @@ struct maps *processes_look(struct processes *table, pid_t pid, uint32_t generat
 	return maps || !era ? maps : maps_use(era->maps);
 }
 
-void processes_let_go_files(struct processes *table)
+void processes_let_go_files(struct processes *table, bool at_once)
 {
-	files_let_go(table->store.files);
+	files_let_go(table->store.files, at_once);
 }
 
 struct processes_stats processes_stats(const struct processes *table)

@@ -111,7 +111,7 @@ struct process *processes_find(const struct processes *table, pid_t pid);
 void processes_publish(struct processes *table, pid_t pid, struct maps *maps);
 
 /* See files_let_go(). */
-void processes_let_go_files(struct processes *table);
+void processes_let_go_files(struct processes *table, bool at_once);
 
 /* ---- for -v and the report ---- */
 

@@ -5,6 +5,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "base/mem.h"
 #include "base/msg.h"
 #include "modules/cgroup_names.h"
 #include "modules/kernelnames.h"
@@ -21,7 +22,10 @@
 #include "stacks/stacks.h"
 #include "stacks/user_stacks.h"
 
-#define SUMS_AT_ONCE 64
+#define SUMS_AT_ONCE	 64
+#define SYMBOLS_NOT_SAID UINT64_MAX
+#define SYMBOLS_BYTES	 (256ULL << 20)
+#define SYMBOLS_GO_ON	 (8ULL << 20) /* where reports follow each other: most names are known */
 
 struct stacks {
 	bool user_only, kernel_only, folded, no_python;
@@ -42,7 +46,7 @@ struct stacks {
 };
 
 static const struct stacks defaults = {
-	.symbols.max_bytes = 256ULL << 20,
+	.symbols.max_bytes = SYMBOLS_NOT_SAID,
 	.counts = STACK_COUNTS_DEFAULTS,
 };
 
@@ -67,7 +71,7 @@ static const struct opt stacks_opts[] = {
 	{ 0, "no-python", NULL, OPT_FLAG(struct stacks, no_python),
 	  "no frames of Python functions: the interpreter's own instead" },
 	{ 0, "symbols-mem", "SIZE", OPT_SIZE(struct stacks, symbols.max_bytes),
-	  "most memory for tables of symbols (default 256M; 0: no limit)" },
+	  "most memory for tables of symbols (default 256M, with --interval 8M; 0: no limit)" },
 	{ 0, "stack-storage-size", "N", OPT_UINT(struct stacks, counts.size, 1, 1 << 24),
 	  "distinct stacks that can be counted at a time (default 65536)" },
 	{},
@@ -172,10 +176,19 @@ bool stacks_show(const struct run *run, const char *comm, uint64_t id)
 
 /* ---- options ---- */
 
+/* Debug information takes far more, and long to read again. */
+static void choose_symbols_mem(const struct run *run, struct dso_options *symbols)
+{
+	if (symbols->max_bytes == SYMBOLS_NOT_SAID)
+		symbols->max_bytes =
+			run->interval_ns && !symbols->lines ? SYMBOLS_GO_ON : SYMBOLS_BYTES;
+}
+
 static int check_stacks(struct run *run)
 {
 	struct stacks *stacks = stacks_of(run);
 
+	choose_symbols_mem(run, &stacks->symbols);
 	if (stacks_top_is_asked_for(run)) {
 		stacks->writer = &text_writer; /* values are as in a text; the view writes it */
 		return topview_check(run);
@@ -542,6 +555,8 @@ static int make_report(struct run *run, const struct writer *writer)
 	if (!run->is_peek)
 		stackdefs_end_report(stacks->defs);
 	return err;
+	if (run->interval_ns && !run->is_last)
+		mem_give_back();
 }
 
 /*

@@ -289,7 +289,7 @@ void traces_end_report(struct traces *traces)
 	traces->n_reports++;
 	hashtable_visit(&traces->table, let_go, traces);
 	places_end_report(traces->places); /* frames are gone before the images that they are in */
-	usyms_let_go(traces->usyms, keep_places, traces);
+	usyms_end_report(traces->usyms, keep_places, traces);
 }
 
 /* ---- frames ---- */

@@ -77,7 +77,7 @@ struct dso {
 	char build_id[2 * ELFFILE_BUILD_ID_MAX + 1];
 	struct lru_item tables;
 	struct ahead ahead;
-	bool was_dropped, is_marked;
+	bool was_dropped, is_marked, was_idle;
 	struct idmap known; /* by offset + 1: an id is never 0 */
 };
 
@@ -138,14 +138,22 @@ void dso_mark(struct dso *dso)
 	dso->is_marked = true;
 }
 
+struct letting_go {
+	struct dso_cache *cache;
+	bool at_once;
+};
+
 static void let_go(struct hashlink *link, void *arg)
 {
 	struct dso *dso = container_of(link, struct dso, link);
-	struct dso_cache *cache = arg;
+	const struct letting_go *letting_go = arg;
+	struct dso_cache *cache = letting_go->cache;
 	bool is_needed = dso->is_marked || (dso->file && dso->file->n_users);
+	bool may_go = !is_needed && (letting_go->at_once || dso->was_idle);
 
 	dso->is_marked = false;
-	if (is_needed)
+	dso->was_idle = !is_needed;
+	if (!may_go)
 		return;
 	if (dso->ahead.is_expected)
 		background_finish(cache->options.background, &dso->ahead.chore);
@@ -156,9 +164,11 @@ static void let_go(struct hashlink *link, void *arg)
 	free_link(link, NULL);
 }
 
-void dso_cache_let_go(struct dso_cache *cache)
+void dso_cache_let_go(struct dso_cache *cache, bool at_once)
 {
-	hashtable_visit(&cache->dsos, let_go, cache);
+	struct letting_go letting_go = { cache, at_once };
+
+	hashtable_visit(&cache->dsos, let_go, &letting_go);
 }
 
 size_t dso_cache_count(const struct dso_cache *cache)
@@ -263,9 +273,11 @@ static struct dso *dso_of_memory(struct dso_cache *cache, pid_t pid, struct maps
 struct dso *dso_attach(struct dso_cache *cache, pid_t pid, struct maps *maps, struct mapped *m)
 {
 	struct file *file = mapped_file(maps, m, pid);
+	struct dso *dso = file ? dso_of_file(cache, file, pid, m->name->path)
+			       : dso_of_memory(cache, pid, maps, m->name->path);
 
-	return file ? dso_of_file(cache, file, pid, m->name->path)
-		    : dso_of_memory(cache, pid, maps, m->name->path);
+	dso->was_idle = false;
+	return dso;
 }
 
 uint64_t dso_offset(const struct dso *dso, const struct mapped *m, uint64_t addr)
@@ -467,6 +479,14 @@ static void keep_tables(struct dso *dso)
 	lru_use(&cache->tables, &dso->tables, count_bytes(dso));
 	while (max_bytes && sum_bytes(cache) > max_bytes &&
 	       cache->tables.oldest != cache->tables.newest)
+		drop_tables(dso_of_tables(cache->tables.oldest));
+}
+
+void dso_cache_end_report(struct dso_cache *cache)
+{
+	uint64_t max_bytes = cache->options.max_bytes;
+
+	while (max_bytes && cache->tables.oldest && sum_bytes(cache) > max_bytes)
 		drop_tables(dso_of_tables(cache->tables.oldest));
 }
 

@@ -39,11 +39,15 @@ struct dso_cache *dso_cache_new(const struct dso_options *options);
 void dso_cache_free(struct dso_cache *cache);
 
 /*
- * All dsos that are not marked and that no process has mapped are freed; the marks are gone then.
+ * All dsos that are not marked and that no process has mapped are freed, at once or if that was so
+ * the last time, too; the marks are gone then.
  */
 void dso_mark(struct dso *dso);
-void dso_cache_let_go(struct dso_cache *cache);
+void dso_cache_let_go(struct dso_cache *cache, bool at_once);
 size_t dso_cache_count(const struct dso_cache *cache);
+
+/* No table is in use any more: the latest one is dropped, too, if it alone takes too much. */
+void dso_cache_end_report(struct dso_cache *cache);
 
 /* Tables of symbols: what they take now, and how often one was dropped. */
 struct dso_stats {

@@ -16,6 +16,7 @@
 #define MEMORIES      256 /* a power of two */
 #define FEW	      256
 #define LOOK_AGAIN_NS (100 * NS_PER_MS)
+#define LET_GO_NS     (30 * NS_PER_S)
 
 /* Memory that was hit lately: looking for a perf map costs some system calls. */
 struct memory {
@@ -30,7 +31,8 @@ struct usyms {
 	struct dso_cache *dsos;
 	struct processes *processes;
 	struct memory memories[MEMORIES];
-	size_t n_kept; /* when some were last let go */
+	uint64_t let_go_ns; /* when some were last let go, ... */
+	size_t n_kept;	    /* ... and how many were left */
 };
 
 struct usyms *usyms_new(struct processes *processes, const struct dso_options *options)
@@ -39,6 +41,7 @@ struct usyms *usyms_new(struct processes *processes, const struct dso_options *o
 	struct usyms *us = mem_zalloc(1, sizeof(*us));
 
 	us->processes = processes;
+	us->let_go_ns = clock_now_ns();
 	us->dsos = dso_cache_new(options ? options : &defaults);
 	return us;
 }
@@ -167,14 +170,19 @@ static size_t count_things(const struct usyms *us)
 	return dso_cache_count(us->dsos) + processes_stats(us->processes).n_files;
 }
 
-void usyms_let_go(struct usyms *us, void (*mark)(void *arg), void *arg)
+void usyms_end_report(struct usyms *us, void (*mark)(void *arg), void *arg)
 {
-	if (count_things(us) < 2 * us->n_kept + FEW)
+	bool are_many = count_things(us) >= 2 * us->n_kept + FEW;
+	uint64_t now_ns = clock_now_ns();
+
+	dso_cache_end_report(us->dsos);
+	if (!are_many && now_ns - us->let_go_ns < LET_GO_NS)
 		return;
+	us->let_go_ns = now_ns;
 	memset(us->memories, 0, sizeof(us->memories));
 	mark(arg);
-	dso_cache_let_go(us->dsos);
-	processes_let_go_files(us->processes);
+	dso_cache_let_go(us->dsos, are_many);
+	processes_let_go_files(us->processes, are_many);
 	us->n_kept = count_things(us);
 }
 

@@ -76,10 +76,11 @@ bool usyms_is_nameless(const struct location *loc);
 const char *usyms_dso_name(const struct location *loc);
 
 /*
- * Lets go of symbols and files that no process has mapped, if they have become many: then mark() is
- * called, which is to call usyms_keep() for each location that is still needed.
+ * Lets go of symbols and files that no process has mapped, if they have become many, and now and
+ * then of those that were not needed for a while: then mark() is called, which is to call
+ * usyms_keep() for each location that is still needed.
  */
-void usyms_let_go(struct usyms *us, void (*mark)(void *arg), void *arg);
+void usyms_end_report(struct usyms *us, void (*mark)(void *arg), void *arg);
 void usyms_keep(const struct location *loc);
 
 struct dso_stats usyms_stats(const struct usyms *us);

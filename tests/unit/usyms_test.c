@@ -501,6 +501,34 @@ TEST(drops_tables_and_reads_them_again)
 	close_usyms(us);
 }
 
+static struct location needed;
+
+static void keep_needed(void *arg)
+{
+	(void)arg;
+	usyms_keep(&needed);
+}
+
+TEST(no_table_that_is_too_large_stays_after_a_report)
+{
+	struct usyms *us = open_usyms(&(struct dso_options){ .max_bytes = 1 });
+	struct usyms *all = open_usyms(NULL);
+
+	needed = locate(us, getpid(), 1, known_addr());
+	name_of(needed);
+	CHECK(usyms_stats(us).bytes > 1);
+	usyms_end_report(us, keep_needed, NULL);
+	CHECK_EQ(usyms_stats(us).bytes, 0);
+	CHECK_STR(name_of(needed), "known_function");
+	CHECK_EQ(usyms_stats(us).bytes, 0);
+	needed = locate(all, getpid(), 1, known_addr());
+	name_of(needed);
+	usyms_end_report(all, keep_needed, NULL);
+	CHECK(usyms_stats(all).bytes > 1);
+	close_usyms(all);
+	close_usyms(us);
+}
+
 TEST(never_reads_tables_again_from_changed_files)
 {
 	struct usyms *us = open_usyms(&(struct dso_options){ .max_bytes = 1 });
@@ -868,14 +896,6 @@ TEST(leaves_no_descriptors_behind)
 	CHECK_EQ(count_files(), before);
 }
 
-static struct location needed;
-
-static void keep_needed(void *arg)
-{
-	(void)arg;
-	usyms_keep(&needed);
-}
-
 /* Programs that come and go, as in a build: all but one of them. */
 TEST(lets_go_of_files_that_nobody_has)
 {
@@ -894,7 +914,7 @@ TEST(lets_go_of_files_that_nobody_has)
 		munmap(at, 4096);
 		close(fd);
 		unlink(path);
-		usyms_let_go(us, keep_needed, NULL);
+		usyms_end_report(us, keep_needed, NULL);
 	}
 	CHECK(processes_stats(table_of(us)).n_files < 300);
 	CHECK(count_files() < before + 300);
