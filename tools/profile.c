@@ -47,7 +47,11 @@ static bool is_by_thread(const struct run *run)
 	return options->per_thread;
 }
 
-static const struct stacks_spec stacks = { .annotates = annotates, .by_thread = is_by_thread };
+static const struct stacks_spec stacks = {
+	.annotates = annotates,
+	.hits_few = sampler_is_sparse,
+	.by_thread = is_by_thread,
+};
 static const struct sampler_spec sampler = { .program = "profile_sample" };
 
 static const struct stacks_spec wall_stacks = {

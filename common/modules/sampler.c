@@ -17,6 +17,8 @@
 #include "output/profile.h"
 #include "run/words.h"
 
+#define SPARSE_HZ 200
+
 struct sampler {
 	uint32_t frequency_hz, only_cpu;
 	uint64_t period;
@@ -130,6 +132,13 @@ static int choose_event(struct sampler *sampler)
 static bool samples_cycles(const struct sampler *sampler)
 {
 	return sampler->attr.type == PERF_TYPE_HARDWARE;
+}
+
+bool sampler_is_sparse(const struct run *run)
+{
+	const struct sampler *sampler = sampler_of(run);
+
+	return !sampler->period && sampler->frequency_hz <= SPARSE_HZ;
 }
 
 bool sampler_is_by_time(const struct run *run)

@@ -10,6 +10,9 @@ extern const struct module sampler_module;
 /* After configure: whether samples come by time, and not by cycles. */
 bool sampler_is_by_time(const struct run *run);
 
+/* Once options are checked: most processes that live for some milliseconds have no sample. */
+bool sampler_is_sparse(const struct run *run);
+
 /* What every tool that samples declares. */
 struct sampler_spec {
 	const char *program; /* on an event on every CPU that is wanted */

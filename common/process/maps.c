@@ -66,6 +66,8 @@ void mapped_name_release(struct map_store *store, struct mapped_name *name)
 	if (--name->n_users)
 		return;
 	hashtable_remove(&store->names, &name->link);
+	if (name->file)
+		name->file->n_users--;
 	free(name);
 }
 
@@ -257,15 +259,53 @@ static struct timespec wall_time(uint64_t ns)
 	return (struct timespec){ (time_t)(wall_ns / NS_PER_S), (long)(wall_ns % NS_PER_S) };
 }
 
+/* The file stays open as long as somebody maps it by that name. */
+static void keep_file(struct mapped_name *name, struct file *file)
+{
+	if (name->file == file || !file->st.st_mode)
+		return;
+	if (name->file)
+		name->file->n_users--;
+	name->file = file;
+	file->n_users++;
+}
+
+static struct file *find_file(struct map_store *store, struct mapped_name *name, pid_t pid,
+			      struct mapping *m, const struct timespec *read_time)
+{
+	struct file *file;
+
+	m->dev = name->dev;
+	m->ino = name->ino;
+	m->path = name->path;
+	file = files_get(store->files, pid, m, read_time);
+	if (file)
+		keep_file(name, file);
+	return file;
+}
+
+struct file *mapping_event_file(struct map_store *store, const struct mapping_event *event,
+				pid_t pid, pid_t relative)
+{
+	struct mapping m = {
+		.start = event->start,
+		.end = event->end,
+		.offset = event->offset,
+		.mapped_at = wall_time(event->time_ns - CTIME_NS),
+		.relative = relative,
+	};
+
+	if (event->name->file)
+		return event->name->file;
+	return find_file(store, event->name, pid, &m, &m.mapped_at);
+}
+
 struct file *mapped_file(struct maps *maps, struct mapped *m, pid_t pid)
 {
 	struct mapping as_read = {
 		.start = m->start,
 		.end = m->end,
 		.offset = m->offset,
-		.dev = m->name->dev,
-		.ino = m->name->ino,
-		.path = m->name->path,
 		.relative = maps->relative,
 	};
 
@@ -273,7 +313,7 @@ struct file *mapped_file(struct maps *maps, struct mapped *m, pid_t pid)
 		return m->file;
 	if (m->time_ns)
 		as_read.mapped_at = wall_time(m->time_ns - CTIME_NS);
-	m->file = files_get(maps->store->files, pid, &as_read, &maps->read_time);
+	m->file = find_file(maps->store, m->name, pid, &as_read, &maps->read_time);
 	if (m->file)
 		m->file->n_users++;
 	return m->file;

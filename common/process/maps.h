@@ -22,6 +22,7 @@ struct mapped_name {
 	dev_t dev;
 	ino_t ino;
 	unsigned int n_users;
+	struct file *file; /* NULL: not asked for yet, or not open; counts as one of its users */
 	char path[];
 };
 
@@ -81,6 +82,13 @@ void maps_release(struct maps *maps);
 
 /* The mapping that holds addr, or NULL. */
 struct mapped *maps_find(struct maps *maps, uint64_t addr);
+
+/*
+ * The file of a mapping of process pid, as an event reported it. NULL: memory without a file.
+ * relative: as in struct mapping.
+ */
+struct file *mapping_event_file(struct map_store *store, const struct mapping_event *event,
+				pid_t pid, pid_t relative);
 
 /* The file of one of these mappings, which process pid has; NULL: memory without a file. */
 struct file *mapped_file(struct maps *maps, struct mapped *m, pid_t pid);

@@ -110,6 +110,13 @@ struct process *processes_find(const struct processes *table, pid_t pid);
 /* Puts these maps (one more user; NULL: none) in the place of what was published of a process. */
 void processes_publish(struct processes *table, pid_t pid, struct maps *maps);
 
+/*
+ * Opens the files of a process's mappings that have come since the last time, while it lives, and
+ * calls meet(file, arg) for each.
+ */
+void processes_meet_files(struct processes *table, pid_t pid,
+			  void (*meet)(struct file *file, void *arg), void *arg);
+
 /* See files_let_go(). */
 void processes_let_go_files(struct processes *table, bool at_once);
 

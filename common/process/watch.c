@@ -78,6 +78,13 @@ static void report_fork(const struct watch *watch, pid_t parent, pid_t child)
 		s->forked(parent, child, s->arg);
 }
 
+static void report_exec(const struct watch *watch, pid_t pid)
+{
+	FOR_EACH_SUBSCRIBER(s, watch)
+	if (s->executed)
+		s->executed(pid, s->arg);
+}
+
 static void report_change(const struct watch *watch, pid_t pid)
 {
 	FOR_EACH_SUBSCRIBER(s, watch)
@@ -108,6 +115,9 @@ static void handle(const struct process_event *event, void *arg)
 		report_fork(watch, event->parent, event->pid);
 		break;
 	case PROCESS_EXEC:
+		report_exec(watch, event->pid);
+		report_change(watch, event->pid);
+		break;
 	case PROCESS_MAP:
 		report_change(watch, event->pid);
 		break;

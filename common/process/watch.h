@@ -14,10 +14,11 @@ struct watch;
 /* Any of them may be NULL. Called in the order of the events, once the table has them. */
 struct watch_handlers {
 	void (*forked)(pid_t parent, pid_t child, void *arg);
-	void (*changed)(pid_t pid, void *arg); /* executed something, or mapped code */
-	void (*exited)(pid_t pid, void *arg);  /* its last thread has ended */
-	void (*lost)(void *arg);	       /* events were lost: look at everything again */
-	void (*drained)(void *arg);	       /* after a batch of events */
+	void (*executed)(pid_t pid, void *arg); /* before changed() */
+	void (*changed)(pid_t pid, void *arg);	/* executed something, or mapped code */
+	void (*exited)(pid_t pid, void *arg);	/* its last thread has ended */
+	void (*lost)(void *arg);		/* events were lost: look at everything again */
+	void (*drained)(void *arg);		/* after a batch of events */
 	void *arg;
 };
 

@@ -145,6 +145,13 @@ static struct build *build_of(struct file *file)
 	return part->data;
 }
 
+bool python_frames_knows(struct file *file)
+{
+	const struct build *build = build_of(file);
+
+	return build && build->is_python && !build->python.refused;
+}
+
 static struct build *build_at(const struct maps *maps, size_t i)
 {
 	struct file *file = maps->items[i].file;
@@ -173,14 +180,13 @@ static bool find_python(const struct maps *maps, struct python_process *process,
 {
 	for (size_t i = 0; maps && i < maps->count; i++) {
 		const struct mapped *m = &maps->items[i];
-		struct build *build = build_at(maps, i);
 
-		if (!build || !build->is_python || build->python.refused)
+		if (!m->file || !python_frames_knows(m->file))
 			continue;
-		*found = build;
-		process->python = &build->python;
+		*found = build_of(m->file);
+		process->python = &(*found)->python;
 		process->bias = m->start - elfsegs_vaddr(&m->file->segs, m->offset);
-		return find_self(maps, build, &process->self_offset);
+		return find_self(maps, *found, &process->self_offset);
 	}
 	return false;
 }

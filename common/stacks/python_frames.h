@@ -25,6 +25,9 @@ void python_frames_free(struct python_frames *frames);
 /* What is published of a process (processes.h) has changed. */
 void python_frames_update(struct python_frames *frames, pid_t pid);
 
+/* Whether the file is an interpreter whose frames are walked. */
+bool python_frames_knows(struct file *file);
+
 /* As BPF has it, a forked process's, too. False: it runs no Python, or is left alone. */
 bool python_frames_layout(const struct python_frames *frames, pid_t pid,
 			  struct python_layout *layout);

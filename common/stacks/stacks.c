@@ -210,7 +210,8 @@ static int configure_user_stacks(struct run *run)
 					  .lines = stacks->symbols.lines };
 	struct user_stacks **user_stacks = &stacks->user_stacks;
 
-	*user_stacks = user_stacks_new(run, stacks_want_user(run), &python);
+	*user_stacks = user_stacks_new(run, stacks_want_user(run),
+				       decide(spec_of(run)->hits_few, run, false), &python);
 	return *user_stacks ? 0 : -EINVAL;
 }
 
@@ -554,9 +555,9 @@ static int make_report(struct run *run, const struct writer *writer)
 	profile_free(making.profile.profile);
 	if (!run->is_peek)
 		stackdefs_end_report(stacks->defs);
-	return err;
 	if (run->interval_ns && !run->is_last)
 		mem_give_back();
+	return err;
 }
 
 /*

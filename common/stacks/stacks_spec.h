@@ -62,7 +62,8 @@ struct stacks_spec {
 		const struct run *run); /* kernel stacks, even if not shown; NULL: no */
 	bool (*prefers_text)(const struct run *run); /* into a pipe or file too; NULL: no */
 	bool (*annotates)(const struct run *run);    /* "_[k]" behind kernel frames; NULL: no */
-	bool (*by_thread)(const struct run *run);    /* stacks of each thread apart; NULL: no */
+	bool (*hits_few)(const struct run *run);  /* most short processes have no stack; NULL: no */
+	bool (*by_thread)(const struct run *run); /* stacks of each thread apart; NULL: no */
 
 	/* For tools with exposition_module: the report, in the raw unit and without stacks. */
 	void (*add_metrics)(struct run *run, const struct profile *profile);

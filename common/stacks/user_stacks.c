@@ -35,7 +35,7 @@ static const struct unwind_options defaults = { .mem_bytes = 128 << 20 };
 
 struct user_stacks {
 	struct run *run;
-	bool is_wanted, by_cfi, with_python, python_lines;
+	bool is_wanted, hits_few, by_cfi, with_python, python_lines;
 	struct watch *watch; /* NULL: not opened */
 	bool has_no_watch;   /* and can't be */
 	struct processes *processes;
@@ -108,7 +108,7 @@ static int configure_python(struct user_stacks *us, const struct python_settings
 	return python_frames_configure(us->run, &settings);
 }
 
-struct user_stacks *user_stacks_new(struct run *run, bool wanted,
+struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
 				    const struct python_settings *python)
 {
 	const char *method = options_of(run)->method;
@@ -117,6 +117,7 @@ struct user_stacks *user_stacks_new(struct run *run, bool wanted,
 
 	us->run = run;
 	us->is_wanted = wanted;
+	us->hits_few = hits_few;
 	us->by_cfi = wanted && (!method || strcmp(method, "fp"));
 	if (us->by_cfi)
 		free(list_processes(&n));
@@ -200,6 +201,24 @@ static void on_changed(pid_t pid, void *arg)
 	us->changed[us->n_changed++] = pid;
 }
 
+/*
+ * A program that has begun gets its tables at once, or, where few have a stack before they end,
+ * with its first stack, which BPF copies. Those of a list of processes are few.
+ */
+static bool tables_wait(const struct user_stacks *us)
+{
+	return us->hits_few && !target_lists_pids(us->run);
+}
+
+/* BPF has forgotten what the process was. */
+static void on_executed(pid_t pid, void *arg)
+{
+	struct user_stacks *us = arg;
+
+	if (tables_wait(us))
+		unwind_procs_exit(us->procs, pid);
+}
+
 static void on_forked(pid_t parent, pid_t child, void *arg)
 {
 	unwind_procs_fork(((struct user_stacks *)arg)->procs, parent, child);
@@ -218,10 +237,45 @@ static void on_exited(pid_t pid, void *arg)
 		python_frames_forget(us->python, pid);
 }
 
+struct meeting {
+	const struct python_frames *python; /* NULL: not wanted */
+	bool has_python;
+};
+
+static void meet_file(struct file *file, void *arg)
+{
+	struct meeting *meeting = arg;
+
+	meeting->has_python |= meeting->python && python_frames_knows(file);
+}
+
+/* Python's frames are not in copies of stacks. Files are opened while they can be. */
+static bool may_wait(const struct user_stacks *us, pid_t pid)
+{
+	struct meeting meeting = { us->python, false };
+
+	if (unwind_procs_knows(us->procs, pid))
+		return false;
+	processes_meet_files(us->processes, pid, meet_file, &meeting);
+	return !meeting.has_python;
+}
+
+static void let_wait(struct user_stacks *us)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < us->n_changed; i++)
+		if (!may_wait(us, us->changed[i]))
+			us->changed[n++] = us->changed[i];
+	us->n_changed = n;
+}
+
 static void on_drained(void *arg)
 {
 	struct user_stacks *us = arg;
 
+	if (tables_wait(us))
+		let_wait(us);
 	update_processes(us, us->changed, us->n_changed, true);
 	us->n_changed = 0;
 }
@@ -373,6 +427,8 @@ size_t user_stacks_walk_copy(struct user_stacks *us, const struct unwind_copy *c
 
 	if (needs_more(*reason))
 		n = walk_copy_then(us, copy, words, max, reason);
+	if (!needs_more(*reason) && !unwind_procs_knows(us->procs, (pid_t)copy->tgid))
+		update_processes(us, (pid_t[]){ (pid_t)copy->tgid }, 1, true);
 	if (!needs_more(*reason) ||
 	    unwind_maps_changes(us->maps, (pid_t)copy->tgid) != copy->change)
 		return n;
@@ -431,9 +487,8 @@ static int open_tables(struct user_stacks *us)
 /* Events are opened first, so that nothing slips through between them and the look around. */
 int user_stacks_start(struct user_stacks *us)
 {
-	struct watch_handlers handlers = {
-		on_forked, on_changed, on_exited, on_lost, on_drained, us
-	};
+	struct watch_handlers handlers = { on_forked, on_executed, on_changed, on_exited,
+					   on_lost,   on_drained,  us };
 
 	if (!us->by_cfi)
 		return 0;

@@ -2,7 +2,9 @@
 /*
  * What the table knows of processes at a time, given what they did: mostly of ones that never were.
  */
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -249,6 +251,102 @@ static ino_t own_inode(void)
 	ino = mappings_find(&maps, (uintptr_t)read_inode)->ino;
 	mappings_free(&maps);
 	return ino;
+}
+
+/* ---- files ---- */
+
+struct code {
+	char path[32];
+	struct mapping mapping; /* of this process, for execution */
+};
+
+static void map_new_file(struct code *code)
+{
+	struct stat st;
+	int fd;
+	char *at;
+
+	strcpy(code->path, "/tmp/processes-test-XXXXXX");
+	fd = mkostemp(code->path, O_CLOEXEC);
+	CHECK_EQ(ftruncate(fd, 4096), 0);
+	CHECK_EQ(fstat(fd, &st), 0);
+	at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	close(fd);
+	code->mapping = (struct mapping){ .start = (uintptr_t)at,
+					  .end = (uintptr_t)at + 4096,
+					  .dev = st.st_dev,
+					  .ino = st.st_ino,
+					  .path = code->path };
+}
+
+static void lose_file(struct code *code)
+{
+	munmap((void *)code->mapping.start, 4096);
+	unlink(code->path);
+}
+
+static void count_open(struct file *file, void *arg)
+{
+	*(int *)arg += file->fd >= 0;
+}
+
+static int count_met(struct processes *log, pid_t pid)
+{
+	int n = 0;
+
+	processes_meet_files(log, pid, count_open, &n);
+	return n;
+}
+
+/* What was opened while it could be is there when nobody has the file any more. */
+TEST(files_are_met_once_and_stay_open)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+	uint64_t now_ns = clock_now_ns();
+	struct file *file;
+	struct maps *maps;
+	struct code code;
+
+	map_new_file(&code);
+	processes_exec(log, getpid(), now_ns);
+	CHECK_EQ(count_met(log, getpid()), 0);
+	processes_map(log, getpid(), &code.mapping, now_ns + 1);
+	CHECK_EQ(count_met(log, getpid()), 1);
+	CHECK_EQ(count_met(log, getpid()), 0);
+	processes_fork(log, getpid(), NOBODY, now_ns + 2);
+	CHECK_EQ(count_met(log, NOBODY), 0);
+	lose_file(&code);
+	processes_exec(log, NOBODY, now_ns + 3);
+	processes_map(log, NOBODY, &code.mapping, now_ns + 4);
+	CHECK_EQ(count_met(log, NOBODY), 1);
+	maps = processes_recall(log, NOBODY, now_ns + 5);
+	file = maps ? mapped_file(maps, &maps->items[0], NOBODY) : NULL;
+	CHECK(file && file->fd >= 0);
+	maps_release(maps);
+	processes_free(log);
+}
+
+TEST(a_file_goes_when_it_was_not_used_for_a_while)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+	struct code code;
+
+	map_new_file(&code);
+	for (int round = 0; round < 2; round++) {
+		processes_exec(log, getpid(), clock_now_ns());
+		processes_map(log, getpid(), &code.mapping, clock_now_ns());
+		CHECK_EQ(count_met(log, getpid()), 1);
+		for (int i = 0; i < 2; i++)
+			processes_let_go_files(log, false);
+		CHECK_EQ(processes_stats(log).n_files, 1);
+		processes_clear(log);
+		processes_let_go_files(log, false);
+		CHECK_EQ(processes_stats(log).n_files, 1);
+	}
+	processes_let_go_files(log, false);
+	CHECK_EQ(processes_stats(log).n_files, 0);
+	lose_file(&code);
+	processes_free(log);
 }
 
 TEST(a_process_that_has_settled_is_asked_itself)

@@ -19,7 +19,7 @@
 struct seen {
 	pid_t child;
 	int n_forked, n_changed, n_exited, n_lost, n_drained, step;
-	int forked_at, exited_at;
+	int forked_at, executed_at, exited_at;
 };
 
 static void on_forked(pid_t parent, pid_t child, void *arg)
@@ -31,6 +31,14 @@ static void on_forked(pid_t parent, pid_t child, void *arg)
 	seen->child = child;
 	seen->n_forked++;
 	seen->forked_at = ++seen->step;
+}
+
+static void on_executed(pid_t pid, void *arg)
+{
+	struct seen *seen = arg;
+
+	if (pid == seen->child)
+		seen->executed_at = ++seen->step;
 }
 
 static void on_changed(pid_t pid, void *arg)
@@ -62,8 +70,8 @@ static void on_drained(void *arg)
 
 static struct watch *open_for(struct seen *seen)
 {
-	const struct watch_handlers handlers = { on_forked, on_changed, on_exited,
-						 on_lost,   on_drained, seen };
+	const struct watch_handlers handlers = { on_forked, on_executed, on_changed, on_exited,
+						 on_lost,   on_drained,	 seen };
 	int saved_fd = silence_stderr();
 	struct watch *watch = watch_new(&(struct processes_options){ .max_mappings = 1 << 16 });
 
@@ -185,6 +193,23 @@ TEST(mapping_code_is_a_change)
 	run_child(true, NULL);
 	watch_read(watch);
 	CHECK_EQ(seen.n_changed, 1);
+	watch_free(watch);
+}
+
+TEST(an_exec_is_told_apart)
+{
+	struct seen seen = {};
+	OPEN_OR_SKIP(watch, &seen);
+
+	stay_on_one_cpu();
+	run_child(true, NULL);
+	watch_read(watch);
+	CHECK_EQ(seen.executed_at, 0);
+	seen.child = 0;
+	run_child(false, "/bin/true");
+	watch_read(watch);
+	CHECK(seen.executed_at > seen.forked_at);
+	CHECK(seen.exited_at > seen.executed_at);
 	watch_free(watch);
 }
 
