@@ -6,7 +6,7 @@
 #include "base/idmap.h"
 #include "base/mem.h"
 
-#define IDMAP_FIRST_SIZE 1024 /* a power of two */
+#define IDMAP_FIRST_SIZE 64 /* a power of two */
 
 static size_t find_slot(const struct idmap *map, uint64_t id)
 {

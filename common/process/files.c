@@ -349,14 +349,11 @@ static void let_go(struct hashlink *link, void *arg)
 	file->was_idle = is_idle;
 	if (!may_go)
 		return;
-	if (!file->parts[FILE_ROWS].data) {
-		hashtable_remove(&files->table, link);
-		free_file(link, NULL);
-	} else if (file->fd >= 0) {
-		close(file->fd);
-		file->fd = -1;
-		file->is_elf = false;
-	}
+	for (size_t i = 0; i < FILE_USERS; i++)
+		if (file->parts[i].let_go)
+			file->parts[i].let_go(file->parts[i].data);
+	hashtable_remove(&files->table, link);
+	free_file(link, NULL);
 }
 
 void files_let_go(struct files *files, bool at_once)

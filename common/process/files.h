@@ -33,7 +33,8 @@ enum file_user {
 /* What somebody has made of a file. */
 struct file_part {
 	void *data;
-	void (*free)(void *data); /* called when the file is forgotten; NULL: nothing to free */
+	void (*free)(void *data);   /* called when the file is forgotten; NULL: nothing to free */
+	void (*let_go)(void *data); /* before, unless all files go at the end; NULL: nothing */
 };
 
 struct files;
@@ -70,8 +71,7 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 
 /*
  * Closes and forgets the files that nobody has and that have no symbols, at once or if that was so
- * the last time, too, and nobody has asked for them since. Rows, which take no descriptor, stay
- * with their entry.
+ * the last time, too, and nobody has asked for them since.
  */
 void files_let_go(struct files *files, bool at_once);
 

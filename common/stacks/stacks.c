@@ -5,6 +5,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "modules/cgroup_names.h"
@@ -26,6 +27,7 @@
 #define SYMBOLS_NOT_SAID UINT64_MAX
 #define SYMBOLS_BYTES	 (256ULL << 20)
 #define SYMBOLS_GO_ON	 (8ULL << 20) /* where reports follow each other: most names are known */
+#define LONG_INTERVAL_NS (5 * NS_PER_S)
 
 struct stacks {
 	bool user_only, kernel_only, folded, no_python;
@@ -179,9 +181,12 @@ bool stacks_show(const struct run *run, const char *comm, uint64_t id)
 /* Debug information takes far more, and long to read again. */
 static void choose_symbols_mem(const struct run *run, struct dso_options *symbols)
 {
-	if (symbols->max_bytes == SYMBOLS_NOT_SAID)
-		symbols->max_bytes =
-			run->interval_ns && !symbols->lines ? SYMBOLS_GO_ON : SYMBOLS_BYTES;
+	bool goes_on = run->interval_ns && !symbols->lines;
+
+	if (symbols->max_bytes != SYMBOLS_NOT_SAID)
+		return;
+	symbols->max_bytes = goes_on ? SYMBOLS_GO_ON : SYMBOLS_BYTES;
+	symbols->drops_all = goes_on && run->interval_ns >= LONG_INTERVAL_NS;
 }
 
 static int check_stacks(struct run *run)

@@ -485,8 +485,9 @@ static void keep_tables(struct dso *dso)
 void dso_cache_end_report(struct dso_cache *cache)
 {
 	uint64_t max_bytes = cache->options.max_bytes;
+	bool drops_all = cache->options.drops_all;
 
-	while (max_bytes && cache->tables.oldest && sum_bytes(cache) > max_bytes)
+	while (cache->tables.oldest && (drops_all || (max_bytes && sum_bytes(cache) > max_bytes)))
 		drop_tables(dso_of_tables(cache->tables.oldest));
 }
 

@@ -31,6 +31,7 @@ struct dso_options {
 	 * with the size of its sections, which is about what it takes.
 	 */
 	uint64_t max_bytes;
+	bool drops_all; /* none stays after a report: the next one is far */
 
 	struct background *background; /* for dso_expect(); NULL: it does nothing */
 };

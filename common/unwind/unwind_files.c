@@ -3,14 +3,21 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "unwind/cfi_gaps.h"
 #include "unwind/go_rows.h"
 #include "unwind/unwind_files.h"
 #include "unwind/vdso_rows.h"
 
-static void compile_file(struct unwind_files *files, const struct file *file,
-			 struct unwind_run *run)
+/* A file's part. */
+struct rows {
+	struct unwind_files *files;
+	struct unwind_run run;
+	bool is_refused;
+};
+
+static void compile_file(struct unwind_files *files, const struct file *file, struct rows *rows)
 {
 	struct cfi_table cfi;
 	int err;
@@ -27,20 +34,33 @@ static void compile_file(struct unwind_files *files, const struct file *file,
 	if (!file->image)
 		cfi_fill_known_gaps(&cfi, &file->elf);
 	files->n_files++;
-	if (unwind_tables_add(files->tables, &cfi, run))
-		files->n_refused++;
+	unwind_tables_reclaim(files->tables, clock_now_ns());
+	rows->is_refused = unwind_tables_add(files->tables, &cfi, &rows->run);
+	files->n_refused += rows->is_refused;
 	cfi_free(&cfi);
+}
+
+static void let_go(void *data)
+{
+	const struct rows *rows = data;
+
+	rows->files->n_files -= rows->run.n_pages || rows->is_refused;
+	rows->files->n_refused -= rows->is_refused;
+	unwind_tables_remove(rows->files->tables, &rows->run, clock_now_ns());
 }
 
 struct unwind_run unwind_files_rows(struct unwind_files *files, struct file *file)
 {
 	struct file_part *part = &file->parts[FILE_ROWS];
+	struct rows *rows = part->data;
 
-	if (!part->data && file->fd < 0 && !file->image)
+	if (!rows && file->fd < 0 && !file->image)
 		return (struct unwind_run){ 0 }; /* not open: maybe the next time */
-	if (!part->data) {
-		*part = (struct file_part){ mem_zalloc(1, sizeof(struct unwind_run)), free };
-		compile_file(files, file, part->data);
+	if (!rows) {
+		rows = mem_zalloc(1, sizeof(*rows));
+		rows->files = files;
+		*part = (struct file_part){ rows, free, let_go };
+		compile_file(files, file, rows);
 	}
-	return *(struct unwind_run *)part->data;
+	return rows->run;
 }

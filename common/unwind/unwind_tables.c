@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
+#include "base/extents.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "unwind/unwind_tables.h"
@@ -20,6 +22,7 @@
 #define SIGHTINGS      (1U << 14)
 #define SERIAL_MAX     0xffffff
 #define STEP_MAX_BYTES 4 /* from one rule of a pattern to the next */
+#define REST_NS	       NS_PER_S
 
 /* A page that is being put together. */
 struct draft {
@@ -31,11 +34,19 @@ struct draft {
 	uint16_t begins[UNWIND_PAGE_BLOCKS + 1]; /* of the blocks, among the rows */
 };
 
+/* A file's pages that walks may still be in. */
+struct removed {
+	struct removed *next;
+	struct unwind_run run;
+	uint64_t removed_ns;
+};
+
 struct unwind_tables {
 	struct unwind_backing to;
 	struct unwind_shard *shards[UNWIND_MAX_SHARDS];
-	uint32_t n_shards, shard_used; /* cells used in the last one */
-	uint32_t n_pages, n_rules, n_patterns;
+	uint32_t n_shards, n_pages, n_rules, n_patterns;
+	struct extents cells, pages; /* that are free, of the shards and below n_pages */
+	struct removed *resting, **resting_tail;
 	uint32_t lone_rule; /* the only one of the last page; NO_RULE: there are several */
 	uint64_t n_rows;
 	uint16_t rule_slots[RULE_SLOTS]; /* id + 1 */
@@ -52,7 +63,8 @@ struct unwind_tables *unwind_tables_new(const struct unwind_backing *backing)
 	struct unwind_tables *t = mem_zalloc(1, sizeof(*t));
 
 	t->to = *backing;
-	t->shard_used = UNWIND_SHARD_CELLS;
+	t->cells.border = UNWIND_SHARD_CELLS;
+	t->resting_tail = &t->resting;
 	t->n_rules = 1; /* rule 0, all zero, is a gap */
 	t->lone_rule = NO_RULE;
 	return t;
@@ -60,6 +72,12 @@ struct unwind_tables *unwind_tables_new(const struct unwind_backing *backing)
 
 void unwind_tables_free(struct unwind_tables *t)
 {
+	for (struct removed *removed = t->resting, *next; removed; removed = next) {
+		next = removed->next;
+		free(removed);
+	}
+	extents_clear(&t->cells);
+	extents_clear(&t->pages);
 	free(t);
 }
 
@@ -163,19 +181,52 @@ static int find_pattern(struct unwind_tables *t, const struct cfi_row *rows, siz
 
 /* ---- pages ---- */
 
-/* Makes room for n cells that lie together. */
-static int reserve_cells(struct unwind_tables *t, uint32_t n)
+/* n cells that lie together, counted through all shards. */
+static int take_cells(struct unwind_tables *t, uint32_t n, uint64_t *first)
 {
-	if (t->shard_used + n <= UNWIND_SHARD_CELLS)
+	if (extents_take(&t->cells, n, first))
 		return 0;
 	if (t->n_shards == UNWIND_MAX_SHARDS)
 		return -ENOSPC;
 	t->shards[t->n_shards] = t->to.new_shard(t->n_shards, t->to.arg);
 	if (!t->shards[t->n_shards])
 		return -ENOSPC;
-	t->n_shards++;
-	t->shard_used = 0;
+	extents_add(&t->cells, t->n_shards++ * UNWIND_SHARD_CELLS, UNWIND_SHARD_CELLS);
+	return extents_take(&t->cells, n, first) ? 0 : -ENOSPC;
+}
+
+static int take_pages(struct unwind_tables *t, uint32_t n, uint32_t *first)
+{
+	uint64_t at;
+
+	if (extents_take(&t->pages, n, &at)) {
+		*first = (uint32_t)at;
+		return 0;
+	}
+	if (n > UNWIND_MAX_PAGES - t->n_pages)
+		return -ENOSPC;
+	*first = t->n_pages;
+	t->n_pages += n;
 	return 0;
+}
+
+static bool is_same_page(const struct unwind_page *a, const struct unwind_page *b)
+{
+	return a->shard == b->shard && a->first_cell == b->first_cell;
+}
+
+/* Pages of one file that follow each other may have the same cells, see repeat_page(). */
+static void give_back(struct unwind_tables *t, const struct unwind_run *run)
+{
+	const struct unwind_page *pages = t->to.pages + run->first_page;
+
+	for (uint32_t i = 0; i < run->n_pages; i++)
+		if (!i || !is_same_page(&pages[i], &pages[i - 1]))
+			extents_add(&t->cells,
+				    pages[i].shard * UNWIND_SHARD_CELLS + pages[i].first_cell,
+				    pages[i].n_cells);
+	extents_add(&t->pages, run->first_page, run->n_pages);
+	t->n_rows -= run->n_rows;
 }
 
 /*
@@ -242,8 +293,8 @@ static void sum_up_blocks(struct draft *d)
 		d->begins[i] = (uint16_t)(d->begins[i] + d->begins[i - 1]);
 }
 
-/* A long way without rows takes the cells of one page. */
-static bool repeat_page(struct unwind_tables *t)
+/* A long way without rows takes the cells of one page: those of the page before. */
+static bool repeat_page(struct unwind_tables *t, struct unwind_page *page)
 {
 	uint32_t rule = t->draft.n_rows == 1 ? t->draft.rules[0] : NO_RULE;
 	bool is_same = rule != NO_RULE && rule == t->lone_rule;
@@ -251,36 +302,31 @@ static bool repeat_page(struct unwind_tables *t)
 	t->lone_rule = rule;
 	if (!is_same)
 		return false;
-	t->to.pages[t->n_pages] = t->to.pages[t->n_pages - 1];
-	t->n_pages++;
+	*page = page[-1];
 	return true;
 }
 
-static int put_draft(struct unwind_tables *t)
+static int put_draft(struct unwind_tables *t, struct unwind_page *page)
 {
 	uint32_t rows_at = UNWIND_RULES_AT + t->draft.n_rules, n = rows_at + t->draft.n_rows;
-	struct unwind_page *page = &t->to.pages[t->n_pages];
+	uint64_t at;
 	uint16_t *cells;
 	int err;
 
-	if (repeat_page(t))
+	if (repeat_page(t, page))
 		return 0;
-	err = reserve_cells(t, n);
-	if (err) {
-		t->lone_rule = NO_RULE;
+	err = take_cells(t, n, &at);
+	if (err)
 		return err;
-	}
 	sum_up_blocks(&t->draft);
-	cells = t->shards[t->n_shards - 1]->cells + t->shard_used;
+	cells = t->shards[at / UNWIND_SHARD_CELLS]->cells + at % UNWIND_SHARD_CELLS;
 	for (uint32_t i = 0; i <= UNWIND_PAGE_BLOCKS; i++)
 		cells[i] = (uint16_t)(rows_at + t->draft.begins[i]);
 	memcpy(cells + UNWIND_RULES_AT, t->draft.rules, t->draft.n_rules * sizeof(*cells));
 	memcpy(cells + rows_at, t->draft.rows, t->draft.n_rows * sizeof(*cells));
-	*page = (struct unwind_page){ .first_cell = t->shard_used,
-				      .shard = (uint16_t)(t->n_shards - 1),
+	*page = (struct unwind_page){ .first_cell = at % UNWIND_SHARD_CELLS,
+				      .shard = (uint16_t)(at / UNWIND_SHARD_CELLS),
 				      .n_cells = (uint16_t)n };
-	t->shard_used += n;
-	t->n_pages++;
 	return 0;
 }
 
@@ -317,12 +363,14 @@ static int draft_page(struct unwind_tables *t, const struct cfi_table *cfi, uint
 }
 
 /*
- * One page: rows[*next] is the first row at or behind its beginning; rows[*next - 1] is in force
- * there, if there is one. Patterns take places, so that rules may not find one.
+ * One page, which becomes the run's last: rows[*next] is the first row at or behind its beginning;
+ * rows[*next - 1] is in force there, if there is one. Patterns take places, so that rules may not
+ * find one.
  */
-static int put_page(struct unwind_tables *t, const struct cfi_table *cfi, uint64_t number,
+static int put_page(struct unwind_tables *t, const struct cfi_table *cfi, struct unwind_run *run,
 		    size_t *next)
 {
+	uint64_t number = run->page_base + run->n_pages;
 	uint64_t begin = number << UNWIND_PAGE_SHIFT;
 	size_t first = *next, last = first;
 	int err;
@@ -334,30 +382,77 @@ static int put_page(struct unwind_tables *t, const struct cfi_table *cfi, uint64
 	err = draft_page(t, cfi, begin, first, last, true);
 	if (!err && t->draft.is_overfull)
 		err = draft_page(t, cfi, begin, first, last, false);
-	t->n_rows += last - first + (first == last || cfi->rows[first].vaddr != begin);
 	*next = last;
-	return err ? err : put_draft(t);
+	if (!err)
+		err = put_draft(t, &t->to.pages[run->first_page + run->n_pages]);
+	if (err)
+		return err;
+	run->n_pages++;
+	run->n_rows += last - first + (first == last || cfi->rows[first].vaddr != begin);
+	return 0;
+}
+
+static int put_pages(struct unwind_tables *t, const struct cfi_table *cfi, uint32_t n_pages,
+		     struct unwind_run *run)
+{
+	size_t next = 0;
+	int err = 0;
+
+	t->lone_rule = NO_RULE;
+	while (!err && run->n_pages < n_pages)
+		err = put_page(t, cfi, run, &next);
+	return err;
 }
 
 int unwind_tables_add(struct unwind_tables *t, const struct cfi_table *cfi, struct unwind_run *run)
 {
 	uint64_t first, last;
-	size_t next = 0;
-	int err = 0;
+	int err;
 
 	memset(run, 0, sizeof(*run));
 	if (!cfi->count)
 		return 0;
 	first = cfi->rows[0].vaddr >> UNWIND_PAGE_SHIFT;
 	last = cfi->rows[cfi->count - 1].vaddr >> UNWIND_PAGE_SHIFT;
-	if (last - first >= UNWIND_MAX_PAGES - t->n_pages)
+	if (last - first >= UNWIND_MAX_PAGES ||
+	    take_pages(t, (uint32_t)(last - first) + 1, &run->first_page))
 		return -ENOSPC;
-	run->first_page = t->n_pages;
 	run->page_base = first;
-	for (uint64_t number = first; !err && number <= last; number++)
-		err = put_page(t, cfi, number, &next);
-	run->n_pages = err ? 0 : t->n_pages - run->first_page;
+	err = put_pages(t, cfi, (uint32_t)(last - first) + 1, run);
+	t->n_rows += run->n_rows;
+	if (!err)
+		return 0;
+	give_back(t, run);
+	extents_add(&t->pages, run->first_page + run->n_pages,
+		    (uint32_t)(last - first) + 1 - run->n_pages);
+	memset(run, 0, sizeof(*run));
 	return err;
+}
+
+void unwind_tables_remove(struct unwind_tables *t, const struct unwind_run *run, uint64_t now_ns)
+{
+	struct removed *removed;
+
+	if (!run->n_pages)
+		return;
+	removed = mem_zalloc(1, sizeof(*removed));
+	removed->run = *run;
+	removed->removed_ns = now_ns;
+	*t->resting_tail = removed;
+	t->resting_tail = &removed->next;
+}
+
+void unwind_tables_reclaim(struct unwind_tables *t, uint64_t now_ns)
+{
+	for (struct removed *removed; (removed = t->resting);) {
+		if (now_ns < removed->removed_ns + REST_NS)
+			break;
+		t->resting = removed->next;
+		give_back(t, &removed->run);
+		free(removed);
+	}
+	if (!t->resting)
+		t->resting_tail = &t->resting;
 }
 
 const struct unwind_rule *unwind_tables_find(const struct unwind_tables *t,

@@ -27,6 +27,7 @@ struct unwind_backing {
 struct unwind_run {
 	uint64_t page_base;
 	uint32_t first_page, n_pages; /* n_pages 0: none */
+	uint64_t n_rows;
 };
 
 struct unwind_tables *unwind_tables_new(const struct unwind_backing *backing);
@@ -34,6 +35,13 @@ void unwind_tables_free(struct unwind_tables *t);
 
 /* Adds a file. -ENOSPC where a limit is reached; *run is then empty. */
 int unwind_tables_add(struct unwind_tables *t, const struct cfi_table *cfi, struct unwind_run *run);
+
+/*
+ * Removes a file, to which no mapping leads any more. Its cells and pages are used again only when
+ * a walk that began before has ended: once reclaim has been told of a time that is a second later.
+ */
+void unwind_tables_remove(struct unwind_tables *t, const struct unwind_run *run, uint64_t now_ns);
+void unwind_tables_reclaim(struct unwind_tables *t, uint64_t now_ns);
 
 /* The rule for an address in a mapping, as the walker finds it. NULL: none. */
 const struct unwind_rule *unwind_tables_find(const struct unwind_tables *t,

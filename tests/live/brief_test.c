@@ -123,6 +123,21 @@ TEST(processes_that_live_for_a_millisecond_have_their_names)
 			  t.offcputime->err);
 }
 
+/* So few samples that each process gets its tables with its first one. */
+TEST(those_that_few_samples_hit_have_their_names)
+{
+	struct proc *profile =
+		tool_start("profile", "-U", "-F", "199", "--stack-storage-size", table_size());
+	struct proc *work = start_brief(NULL);
+
+	work_do(work);
+	tool_stop(profile);
+	CHECK_EQ(work_value(work->out, "starter", "ended"), count_processes());
+	check_named(profile, "brief", UNKNOWN);
+	check_whole(profile, "brief");
+	CHECK(folded_sum(profile->out, "brief", LEAF) > 0);
+}
+
 TEST(so_have_those_of_the_machine)
 {
 	struct traced t;

@@ -513,6 +513,7 @@ TEST(no_table_that_is_too_large_stays_after_a_report)
 {
 	struct usyms *us = open_usyms(&(struct dso_options){ .max_bytes = 1 });
 	struct usyms *all = open_usyms(NULL);
+	struct usyms *none = open_usyms(&(struct dso_options){ .drops_all = true });
 
 	needed = locate(us, getpid(), 1, known_addr());
 	name_of(needed);
@@ -525,6 +526,12 @@ TEST(no_table_that_is_too_large_stays_after_a_report)
 	name_of(needed);
 	usyms_end_report(all, keep_needed, NULL);
 	CHECK(usyms_stats(all).bytes > 1);
+	needed = locate(none, getpid(), 1, known_addr());
+	name_of(needed);
+	CHECK(usyms_stats(none).bytes > 1);
+	usyms_end_report(none, keep_needed, NULL);
+	CHECK_EQ(usyms_stats(none).bytes, 0);
+	close_usyms(none);
 	close_usyms(all);
 	close_usyms(us);
 }

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Free parts of an array; see extents.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/extents.h"
+#include "base/mem.h"
+#include "base/search.h"
+
+static uint64_t end_of(const struct extent *extent)
+{
+	return extent->first + extent->count;
+}
+
+static void insert_at(struct extents *extents, size_t at, struct extent extent)
+{
+	extents->items = mem_grow(extents->items, extents->n, &extents->cap, sizeof(extent));
+	memmove(extents->items + at + 1, extents->items + at, (extents->n - at) * sizeof(extent));
+	extents->items[at] = extent;
+	extents->n++;
+}
+
+static void remove_at(struct extents *extents, size_t at)
+{
+	extents->n--;
+	memmove(extents->items + at, extents->items + at + 1,
+		(extents->n - at) * sizeof(*extents->items));
+}
+
+/* The one at that place and the next, if they touch. */
+static void join(struct extents *extents, size_t at)
+{
+	struct extent *one = &extents->items[at];
+
+	if (at + 1 >= extents->n || end_of(one) != one[1].first ||
+	    (extents->border && one[1].first % extents->border == 0))
+		return;
+	one->count += one[1].count;
+	remove_at(extents, at + 1);
+}
+
+void extents_add(struct extents *extents, uint64_t first, uint64_t count)
+{
+	size_t at = SEARCH_RANK(extents->items, extents->n, first, first);
+
+	if (!count)
+		return;
+	insert_at(extents, at, (struct extent){ first, count });
+	join(extents, at);
+	if (at)
+		join(extents, at - 1);
+}
+
+bool extents_take(struct extents *extents, uint64_t count, uint64_t *first)
+{
+	struct extent *best = NULL;
+
+	for (size_t i = 0; i < extents->n; i++)
+		if (extents->items[i].count >= count &&
+		    (!best || extents->items[i].count < best->count))
+			best = &extents->items[i];
+	if (!best)
+		return false;
+	*first = best->first;
+	best->first += count;
+	best->count -= count;
+	if (!best->count)
+		remove_at(extents, (size_t)(best - extents->items));
+	return true;
+}
+
+void extents_clear(struct extents *extents)
+{
+	free(extents->items);
+	*extents = (struct extents){ .border = extents->border };
+}
