@@ -381,6 +381,14 @@ static bool is_settled(const struct processes *table, pid_t pid, uint64_t time_n
 	       (p->latest->was_read || clock_now_ns() - p->latest->begin_ns > YOUNG_NS);
 }
 
+/* A program that loads its libraries one by one, on a busy machine, is not read for each. */
+static bool was_just_read(const struct processes *table, pid_t pid)
+{
+	const struct process *p = processes_find(table, pid);
+
+	return table->refresh && p && p->read_ns && clock_now_ns() - p->read_ns < YOUNG_NS;
+}
+
 /* What has gathered since it was read last is replaced by what there is. */
 static bool wants_news(const struct process *p, const struct mappings *maps)
 {
@@ -418,16 +426,30 @@ static struct maps *read_proc(struct processes *table, pid_t pid)
 /* It may have executed something meanwhile: then it is not known whose mappings these are. */
 static struct maps *read_and_keep(struct processes *table, pid_t pid)
 {
+	uint64_t now_ns = clock_now_ns();
 	struct maps *maps = read_proc(table, pid);
-	struct era *era = latest_era(table, pid);
+	struct process *p = processes_find(table, pid);
+	struct era *era = p ? p->latest : NULL;
 	uint64_t serial = era ? era->serial : 0;
 	size_t n = era ? era->count : 0;
 
+	if (p)
+		p->read_ns = now_ns;
 	refresh(table, clock_now_ns());
 	era = latest_era(table, pid);
 	if (maps && era && era->serial == serial)
 		era_keep_read(era, maps, n);
 	return maps;
+}
+
+/* What was read, unless something has been mapped since. */
+static struct maps *recall_as_read(struct processes *table, pid_t pid, uint64_t time_ns)
+{
+	const struct era *era = find_era(table, pid, time_ns);
+
+	return era && era->maps && era->n_in_maps == era_count_until(era, time_ns)
+		       ? maps_use(era->maps)
+		       : processes_recall(table, pid, time_ns);
 }
 
 struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns)
@@ -436,6 +458,8 @@ struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns
 
 	if (processes_state(table, pid, time_ns) && !is_settled(table, pid, time_ns))
 		return processes_recall(table, pid, time_ns);
+	if (was_just_read(table, pid))
+		return recall_as_read(table, pid, time_ns);
 	maps = read_and_keep(table, pid);
 	if (!processes_state(table, pid, time_ns) || (maps && is_settled(table, pid, time_ns)))
 		return maps;

@@ -30,6 +30,7 @@ struct process {
 	uint32_t generation; /* of tables that no events are fed to; 0: nobody has said */
 	struct era *latest;
 	uint64_t exit_ns;	       /* 0: not yet */
+	uint64_t read_ns;	       /* when it was last read from /proc; 0: never */
 	struct process *older, *newer; /* among those that have ended */
 	uint32_t n_threads;	       /* if that is known: from its beginning or an exec on */
 	bool knows_threads, leader_has_exited, has_lost_threads;
@@ -82,8 +83,8 @@ struct maps *processes_recall(struct processes *table, pid_t pid, uint64_t time_
 
 /*
  * The mappings of a process at that time, by the events where they say it better than
- * /proc/PID/maps: of processes that have just begun, that have executed something else since, or
- * that are gone; else read now. NULL: not known.
+ * /proc/PID/maps, or well enough: of processes that have just begun or were just read, that have
+ * executed something else since, or that are gone; else read now. NULL: not known.
  */
 struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns);
 

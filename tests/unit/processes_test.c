@@ -368,6 +368,32 @@ TEST(a_process_that_has_settled_is_asked_itself)
 	processes_free(log);
 }
 
+static void nothing_new(uint64_t time_ns, void *arg)
+{
+	(void)time_ns;
+	(void)arg;
+}
+
+/* Where events say what has come since. */
+TIMED_TEST(a_process_that_was_just_read_is_not_read_again)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+	uint64_t now_ns = clock_now_ns(), here = (uintptr_t)read_inode;
+	pid_t child = start_child();
+
+	processes_on_ask(log, nothing_new, NULL);
+	processes_exec(log, child, now_ns - SECOND_NS);
+	map(log, child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 7, now_ns - SECOND_NS);
+	CHECK_EQ(read_inode(log, child, now_ns), own_inode());
+	CHECK_EQ(read_inode(log, child, clock_now_ns()), own_inode());
+	map(log, child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 8, clock_now_ns());
+	CHECK_EQ(read_inode(log, child, clock_now_ns()), 8);
+	usleep(150000);
+	CHECK_EQ(read_inode(log, child, clock_now_ns()), own_inode());
+	end_child(child);
+	processes_free(log);
+}
+
 TEST(of_a_process_that_is_gone_the_log_tells)
 {
 	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
