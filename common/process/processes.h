@@ -36,6 +36,7 @@ struct process {
 	bool knows_threads, leader_has_exited, has_lost_threads;
 	struct maps *published;	   /* what BPF walks its stacks by; NULL: nothing yet */
 	uint32_t published_change; /* the unwinder's */
+	bool has_change;	   /* likewise: BPF may count its changes */
 };
 
 struct processes_options {

@@ -50,6 +50,9 @@ void unwind_maps_publish(struct unwind_maps *maps, pid_t pid, const struct unwin
 /* The process has ended. */
 void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid);
 
+/* The same for all that are gone, whose end or beginning nobody has seen. */
+void unwind_maps_sweep(struct unwind_maps *maps, bool (*is_gone)(pid_t pid, void *arg), void *arg);
+
 /*
  * The count of changes that make a slice wrong (struct unwind_process). From the first question on,
  * execs count.

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -24,6 +25,7 @@
 #include "unwind/unwind_remote.h"
 
 #define HIGHEST_PRIORITY (-20)
+#define SWEEP_EXITS	 4096
 #define LOG_MAPPINGS	 (1 << 17) /* 5 MB: 10,000 programs that begin and end within seconds */
 
 struct unwind_options {
@@ -45,6 +47,7 @@ struct user_stacks {
 	int usual_nice;
 	pid_t *changed; /* since the last batch of events */
 	size_t n_changed, changed_cap;
+	unsigned int n_exits;
 };
 
 static const struct opt unwind_opts[] = {
@@ -129,10 +132,19 @@ struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
 
 /* ---- processes ---- */
 
+static uint32_t count_changes(struct user_stacks *us, pid_t pid)
+{
+	struct process *p = processes_find(us->processes, pid);
+
+	if (p)
+		p->has_change = true;
+	return unwind_maps_changes(us->maps, pid);
+}
+
 /* The count of changes is read first: one that comes while the mappings are read counts. */
 static void update_process(struct user_stacks *us, pid_t pid, struct unwind_process *slice)
 {
-	unwind_procs_update(us->procs, pid, unwind_maps_changes(us->maps, pid), slice);
+	unwind_procs_update(us->procs, pid, count_changes(us, pid), slice);
 }
 
 static void update_processes(struct user_stacks *us, const pid_t *pids, size_t n, bool allow_copies)
@@ -224,6 +236,33 @@ static void on_forked(pid_t parent, pid_t child, void *arg)
 	unwind_procs_fork(((struct user_stacks *)arg)->procs, parent, child);
 }
 
+/* Most short processes never had a stack: then BPF has nothing of them. */
+static bool may_be_in_maps(const struct user_stacks *us, pid_t pid)
+{
+	const struct process *p = processes_find(us->processes, pid);
+
+	return !p || p->has_change || p->published;
+}
+
+static void take_out_of_maps(struct user_stacks *us, pid_t pid)
+{
+	struct process *p = processes_find(us->processes, pid);
+
+	unwind_maps_withdraw(us->maps, pid);
+	if (us->python)
+		python_frames_forget(us->python, pid);
+	if (p)
+		p->has_change = false;
+}
+
+static bool is_gone(pid_t pid, void *arg)
+{
+	const struct user_stacks *us = arg;
+	const struct process *p = processes_find(us->processes, pid);
+
+	return (!p || p->exit_ns) && kill(pid, 0) && errno == ESRCH;
+}
+
 static void on_exited(pid_t pid, void *arg)
 {
 	struct user_stacks *us = arg;
@@ -231,10 +270,11 @@ static void on_exited(pid_t pid, void *arg)
 	for (size_t i = 0; i < us->n_changed; i++)
 		if (us->changed[i] == pid)
 			us->changed[i] = us->changed[--us->n_changed];
+	if (may_be_in_maps(us, pid))
+		take_out_of_maps(us, pid);
 	unwind_procs_exit(us->procs, pid);
-	unwind_maps_withdraw(us->maps, pid);
-	if (us->python)
-		python_frames_forget(us->python, pid);
+	if (++us->n_exits % SWEEP_EXITS == 0)
+		unwind_maps_sweep(us->maps, is_gone, us);
 }
 
 struct meeting {
@@ -424,13 +464,15 @@ size_t user_stacks_walk_copy(struct user_stacks *us, const struct unwind_copy *c
 			     uint64_t *words, size_t max, int *reason)
 {
 	size_t n = walk_copy_now(us, copy, words, max, reason);
+	struct process *p = processes_find(us->processes, (pid_t)copy->tgid);
 
+	if (p)
+		p->has_change = true;
 	if (needs_more(*reason))
 		n = walk_copy_then(us, copy, words, max, reason);
 	if (!needs_more(*reason) && !unwind_procs_knows(us->procs, (pid_t)copy->tgid))
 		update_processes(us, (pid_t[]){ (pid_t)copy->tgid }, 1, true);
-	if (!needs_more(*reason) ||
-	    unwind_maps_changes(us->maps, (pid_t)copy->tgid) != copy->change)
+	if (!needs_more(*reason) || count_changes(us, (pid_t)copy->tgid) != copy->change)
 		return n;
 	user_stacks_learn(us, (pid_t)copy->tgid);
 	return walk_copy_now(us, copy, words, max, reason);
