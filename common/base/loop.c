@@ -16,9 +16,9 @@
 #include "base/mem.h"
 
 #define LOOP_MAX_WATCHES 16
-#define EAGER_TURNS	 4 /* in each period */
+#define EAGER_TURNS	 2 /* in each period */
 #define PERIOD_NS	 (20 * NS_PER_MS)
-#define GATHER_NS	 (3 * NS_PER_MS)
+#define GATHER_NS	 (5 * NS_PER_MS)
 
 struct watch {
 	int fd;

@@ -151,6 +151,7 @@ static void let_go(struct hashlink *link, void *arg)
 	bool is_needed = dso->is_marked || (dso->file && dso->file->n_users);
 	bool may_go = !is_needed && (letting_go->at_once || dso->was_idle);
 
+	idmap_free(&dso->known, free);
 	dso->is_marked = false;
 	dso->was_idle = !is_needed;
 	if (!may_go)
@@ -169,6 +170,8 @@ void dso_cache_let_go(struct dso_cache *cache, bool at_once)
 	struct letting_go letting_go = { cache, at_once };
 
 	hashtable_visit(&cache->dsos, let_go, &letting_go);
+	strpool_free(cache->strings);
+	cache->strings = strpool_new();
 }
 
 size_t dso_cache_count(const struct dso_cache *cache)

@@ -41,7 +41,7 @@ void dso_cache_free(struct dso_cache *cache);
 
 /*
  * All dsos that are not marked and that no process has mapped are freed, at once or if that was so
- * the last time, too; the marks are gone then.
+ * the last time, too; the marks are gone then. Names that others have found so far are forgotten.
  */
 void dso_mark(struct dso *dso);
 void dso_cache_let_go(struct dso_cache *cache, bool at_once);
@@ -79,7 +79,7 @@ uint64_t dso_address(const struct dso *dso, uint64_t offset);
 void dso_expect(struct dso *dso);
 
 /*
- * The function that covers the offset, or NULL; valid until dso_cache_free(). Symbols are loaded
+ * The function that covers the offset, or NULL; valid until dso_cache_let_go(). Symbols are loaded
  * when they are not there.
  */
 const char *dso_find(struct dso *dso, uint64_t offset);

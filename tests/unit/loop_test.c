@@ -38,14 +38,14 @@ static uint64_t run_for(struct turns *turns, uint64_t ns)
 	return clock_now_ns() - begin_ns;
 }
 
-/* A few turns in each 20 ms are eager, the others are 3 ms apart. */
+/* Two turns in each 20 ms are eager, the others are 5 ms apart. */
 TEST(where_much_happens_turns_are_few)
 {
 	struct turns turns;
 	uint64_t ms = run_for(&turns, LONG_NS) / NS_PER_MS + 1;
 
 	CHECK(turns.n > 1);
-	if (turns.n > 4 * (ms / 20 + 1) + ms / 3 + 1)
+	if (turns.n > 2 * (ms / 20 + 1) + ms / 5 + 1)
 		UNIT_FAIL("%u turns in %u ms", turns.n, (unsigned int)ms);
 }
 
