@@ -12,6 +12,11 @@
  * storage). So failures are counted, and the loader sends the iterator again: see
  * modules/taskstate.h.
  *
+ * Task storage takes a call of a helper, which calls others: as much as all the rest of what a
+ * program does at a system call. So most states lie in an array, in the slot that the task's
+ * address leads to, if no other task had it first; just a task that finds its slot taken uses task
+ * storage. A slot is given back when the kernel frees the task, which cannot run any more then.
+ *
  * Kernels without task storage for tracing programs (before 5.12) use a hash table by thread,
  * filled and emptied at the same places.
  *
@@ -32,6 +37,28 @@ struct {
 	__type(key, int);
 	__type(value, struct task_state);
 } task_states SEC(".maps");
+
+#define TASK_SLOT_BITS 12
+
+struct task_slot {
+	__u64 owner; /* task_number(); 0: free */
+	struct task_state state;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << TASK_SLOT_BITS);
+	__type(key, __u32);
+	__type(value, struct task_slot);
+} task_slots SEC(".maps");
+
+/* Who claims a slot holds the element of that slot meanwhile. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u8);
+} task_slot_claims SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -57,27 +84,93 @@ static void task_end(struct task_struct *task)
 }
 #endif
 
-static __always_inline struct task_state *task_state_find(struct task_struct *task)
-{
-	__u32 tid;
+/* ---- slots ---- */
 
-	if (has_task_storage)
-		return bpf_task_storage_get(&task_states, task, 0, 0);
-	tid = TASK_READ(task, pid);
-	return bpf_map_lookup_elem(&task_states_by_tid, &tid);
+/*
+ * What tells a task from all others until it is freed: its distance from something in this object,
+ * since the verifier lets nothing be computed with addresses but that.
+ */
+static __always_inline __u64 task_number(struct task_struct *task)
+{
+	__u64 number = (__u64)task;
+
+	__asm__ volatile("%0 -= %1" : "+r"(number) : "r"(&task_states_failed));
+	return number;
+}
+
+static __always_inline __u32 task_slot_index(__u64 number)
+{
+	return number * 0x9e3779b97f4a7c15ULL >> (64 - TASK_SLOT_BITS);
+}
+
+/* The task's own slot; NULL: it has none. */
+static __always_inline struct task_slot *task_slot_find(struct task_struct *task)
+{
+	__u64 number = task_number(task);
+	__u32 index = task_slot_index(number);
+	struct task_slot *slot = bpf_map_lookup_elem(&task_slots, &index);
+
+	return slot && slot->owner == number ? slot : NULL;
 }
 
 /* Not on the stack, which has 512 bytes. */
 static const struct task_state task_state_fresh;
 
-static __always_inline struct task_state *task_state_create(struct task_struct *task)
+/* NULL: another task has that slot, or is claiming it. */
+static __always_inline struct task_slot *task_slot_claim(struct task_struct *task)
 {
-	struct task_state *state;
-	__u32 tid = TASK_READ(task, pid);
+	__u64 number = task_number(task);
+	__u32 index = task_slot_index(number);
+	struct task_slot *slot = bpf_map_lookup_elem(&task_slots, &index);
+	bool is_claimed = false;
+	__u8 one = 1;
+
+	if (!slot || slot->owner ||
+	    bpf_map_update_elem(&task_slot_claims, &index, &one, BPF_NOEXIST))
+		return NULL;
+	if (!*(volatile __u64 *)&slot->owner) {
+		slot->state = task_state_fresh;
+		barrier();
+		slot->owner = number;
+		is_claimed = true;
+	}
+	bpf_map_delete_elem(&task_slot_claims, &index);
+	return is_claimed ? slot : NULL;
+}
+
+/* ---- states ---- */
+
+static __always_inline struct task_state *task_state_find(struct task_struct *task)
+{
+	struct task_slot *slot;
+	__u32 tid;
 
 	if (has_task_storage) {
-		state = bpf_task_storage_get(&task_states, task, NULL,
-					     BPF_LOCAL_STORAGE_GET_F_CREATE);
+		slot = task_slot_find(task);
+		return slot ? &slot->state : bpf_task_storage_get(&task_states, task, 0, 0);
+	}
+	tid = TASK_READ(task, pid);
+	return bpf_map_lookup_elem(&task_states_by_tid, &tid);
+}
+
+static __always_inline struct task_state *task_state_make_stored(struct task_struct *task)
+{
+	struct task_slot *slot = task_slot_claim(task);
+
+	return slot ? &slot->state
+		    : bpf_task_storage_get(&task_states, task, NULL,
+					   BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+static __always_inline struct task_state *task_state_create(struct task_struct *task)
+{
+	struct task_state *state = task_state_find(task);
+	__u32 tid = TASK_READ(task, pid);
+
+	if (state)
+		return state;
+	if (has_task_storage) {
+		state = task_state_make_stored(task);
 	} else {
 		bpf_map_update_elem(&task_states_by_tid, &tid, &task_state_fresh, BPF_NOEXIST);
 		state = bpf_map_lookup_elem(&task_states_by_tid, &tid);
@@ -87,11 +180,24 @@ static __always_inline struct task_state *task_state_create(struct task_struct *
 	return state;
 }
 
+/* ---- programs ---- */
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(task_state_fork, struct task_struct *parent, struct task_struct *child)
 {
 	if (!task_state_create(child))
 		loss_count(LOSS_NO_STATE, 0);
+	return 0;
+}
+
+/* Only where there are slots. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(task_state_free, struct task_struct *task)
+{
+	struct task_slot *slot = task_slot_find(task);
+
+	if (slot)
+		slot->owner = 0;
 	return 0;
 }
 

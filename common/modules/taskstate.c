@@ -33,6 +33,22 @@ void taskiter_configure(const struct run *run, const char *program)
 	bpf_program__set_autoattach(bpf_object__find_program_by_name(run->object, program), false);
 }
 
+static void leave_out_slots(const struct run *run)
+{
+	program_leave_out(run, "task_state_free");
+	map_leave_out(run, "task_slots");
+	map_leave_out(run, "task_slot_claims");
+	map_leave_out(run, "task_states");
+}
+
+static void leave_out_other_kind(const struct run *run, bool has_storage)
+{
+	if (has_storage)
+		map_leave_out(run, "task_states_by_tid");
+	else
+		leave_out_slots(run);
+}
+
 static int configure_taskstate(struct run *run)
 {
 	const struct taskstate_spec *spec = run_spec(run, &taskstate_module);
@@ -40,7 +56,7 @@ static int configure_taskstate(struct run *run)
 						   BPF_FUNC_task_storage_get, NULL) == 1;
 
 	msg_debug("state of tasks: %s", has_storage ? "task storage" : "hash table");
-	map_leave_out(run, has_storage ? "task_states_by_tid" : "task_states");
+	leave_out_other_kind(run, has_storage);
 	if (has_storage && !(spec && spec->sees_ends))
 		program_leave_out(run, "task_state_exit");
 	taskiter_configure(run, STATE_ITERATOR);
@@ -52,7 +68,7 @@ static int leave_out_taskstate(struct run *run)
 	program_leave_out(run, "task_state_fork");
 	program_leave_out(run, "task_state_exit");
 	program_leave_out(run, "task_state_iter");
-	map_leave_out(run, "task_states");
+	leave_out_slots(run);
 	map_leave_out(run, "task_states_by_tid");
 	return 0;
 }
