@@ -41,6 +41,15 @@ struct {
 TABLE_WITH_TURNS(call_table, struct call_key, __u64, 16384);
 TABLE_WITH_TURNS(call_time_table, struct call_key, struct call_times, 16384);
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1); /* the loader says how many */
+	__type(key, __u32);
+	__type(value, struct call_cell);
+} call_cells SEC(".maps");
+
+__u64 call_turn SEC(".data.turn") = CALL_FIRST_TURN;
+
 /* Names of processes, which may be gone when the table is printed. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -184,33 +193,124 @@ static __always_inline struct call_times *find_times(const struct call_key *key,
 	return bpf_map_lookup_elem(table, key);
 }
 
-static __always_inline void add_time(struct call_times *times, __u32 slot, __u64 ns)
+static __always_inline void find_extremes(struct call_times *times, __u64 ns)
 {
-	__sync_fetch_and_add(&times->slots[slot & (HIST_SLOTS_PER_OCTAVE - 1)], 1);
-	__sync_fetch_and_add(&times->total_ns, ns);
 	if (times->min_ns > ns)
 		times->min_ns = ns;
 	if (times->max_ns < ns)
 		times->max_ns = ns;
 }
 
+static __always_inline void count_in_times(const struct call_key *key, __u64 ns, __u32 slot,
+					   struct task_struct *task)
+{
+	struct call_times *times = find_times(key, task);
+
+	if (!times) {
+		loss_count(LOSS_MAP_FULL, 1);
+		return;
+	}
+	__sync_fetch_and_add(&times->slots[slot], 1);
+	if (key->octave == CALL_UNTIMED)
+		return;
+	__sync_fetch_and_add(&times->total_ns, ns);
+	find_extremes(times, ns);
+}
+
+struct key_words {
+	__u64 low, high;
+};
+
+static __always_inline struct key_words key_words(const struct call_key *key)
+{
+	struct key_words words;
+
+	__builtin_memcpy(&words, key, sizeof(words));
+	return words;
+}
+
+static __always_inline __u32 cell_place(struct key_words words)
+{
+	__u64 hash = (words.low ^ words.high * 0xbf58476d1ce4e5b9ULL) * 0x9e3779b97f4a7c15ULL;
+
+	return hash >> (64 - settings.cell_bits);
+}
+
+static __always_inline bool cell_has_key(const struct call_cell *cell, struct key_words words)
+{
+	struct key_words own = key_words(&cell->key);
+
+	return own.low == words.low && own.high == words.high;
+}
+
+static __always_inline void cell_take(struct call_cell *cell, const struct call_key *key,
+				      __u64 turn, struct task_struct *task)
+{
+	cell->key = *key;
+	cell->times = no_times;
+	cell->turn = turn;
+	if (settings.by_process)
+		label_process(task, key->tgid);
+}
+
+/* NULL: other keys have both places. */
+static __always_inline struct call_cell *find_cell(const struct call_key *key,
+						   struct task_struct *task)
+{
+	__u64 turn = settings.has_turns ? *(volatile __u64 *)&call_turn : CALL_FIRST_TURN;
+	struct key_words words = key_words(key);
+	__u32 place = cell_place(words);
+	struct call_cell *cell;
+
+	if (settings.has_turns)
+		place |= (turn & 1) << settings.cell_bits;
+	for (int i = 0; i < 2; i++, place ^= 1) {
+		cell = bpf_map_lookup_elem(&call_cells, &place);
+		if (!cell)
+			return NULL;
+		if (cell->turn != turn)
+			cell_take(cell, key, turn, task);
+		if (cell_has_key(cell, words))
+			return cell;
+	}
+	return NULL;
+}
+
+/*
+ * Only calls with a time are counted in cells, and so by one program alone: as no CPU runs that a
+ * second time before it is done, there need be no atomics.
+ */
+static __always_inline bool count_in_cell(const struct call_key *key, __u64 ns, __u32 slot,
+					  struct task_struct *task)
+{
+	struct call_cell *cell = find_cell(key, task);
+
+	if (!cell)
+		return false;
+	cell->times.slots[slot & (HIST_SLOTS_PER_OCTAVE - 1)]++;
+	cell->times.total_ns += ns;
+	find_extremes(&cell->times, ns);
+	return true;
+}
+
 static __always_inline void count_with_time(const struct call *call, struct task_struct *task)
 {
-	__u64 ns = call->began_ns ? bpf_ktime_get_ns() - call->began_ns : 0;
-	__u64 fixed =
-		hist_scale(ns < HIST_MAX_NS ? ns : HIST_MAX_NS, settings.mult, settings.shift);
 	struct call_key key = {};
-	struct call_times *times;
+	__u64 ns, fixed;
+	__u32 slot;
 
 	fill_key(&key, call, task);
-	key.octave = call->began_ns ? hist_octave_of(fixed) : CALL_UNTIMED;
-	times = find_times(&key, task);
-	if (!times)
-		loss_count(LOSS_MAP_FULL, 1);
-	else if (call->began_ns)
-		add_time(times, hist_slot_of(fixed, key.octave), ns);
-	else
-		__sync_fetch_and_add(&times->slots[0], 1);
+	if (!call->began_ns) {
+		key.octave = CALL_UNTIMED;
+		count_in_times(&key, 0, 0, task);
+		return;
+	}
+	ns = bpf_ktime_get_ns() - call->began_ns;
+	fixed = hist_scale(ns < HIST_MAX_NS ? ns : HIST_MAX_NS, settings.mult, settings.shift);
+	key.octave = hist_octave_of(fixed);
+	slot = hist_slot_of(fixed, key.octave);
+	if (!count_in_cell(&key, ns, slot, task))
+		count_in_times(&key, ns, slot, task);
 }
 
 static __always_inline void count_call(const struct call *call, struct task_struct *task)
@@ -243,19 +343,6 @@ int BPF_PROG(syscount_enter, struct pt_regs *regs, long number)
 	state->from_before = false;
 	state->began_ns = bpf_ktime_get_ns();
 	return 0;
-}
-
-/* The call as recorded at its entry: after exec and sigreturn the registers hold another number. */
-static __always_inline void end_tracked(struct call *call, struct task_struct *task)
-{
-	struct task_state *state = task_state_find(task);
-
-	if (!state || !state->began_ns)
-		return;
-	call->number = state->number;
-	call->abi = state->abi;
-	call->began_ns = state->from_before ? 0 : state->began_ns;
-	state->began_ns = 0;
 }
 
 static __always_inline __u16 error_of(long result)
@@ -296,24 +383,30 @@ static __always_inline bool count_plainly(__u64 *ctx)
 	return true;
 }
 
+/* By the registers. */
+static __always_inline bool read_call(struct call *call, struct exit_args *args,
+				      struct task_struct *task)
+{
+	call->number = call_number(args->regs);
+	if (task_is_compat(task)) {
+		call->abi = CALL_COMPAT;
+		args->result = (__s32)args->result;
+	}
+	if (!args->result && call_is_fork(call))
+		return false;
+	if (call->number == -1 && call->abi == CALL_NATIVE && args->result != -ENOSYS)
+		call->number = NR_RT_SIGRETURN; /* it has restored the register */
+	return true;
+}
+
 static __noinline int count_at_length(__u64 *ctx)
 {
 	struct exit_args args = exit_args(ctx);
 	struct task_struct *task = current_task();
-	struct call call = { .number = call_number(args.regs) };
+	struct call call = {};
 
-	if (!task_is_wanted(task))
+	if (!task_is_wanted(task) || !read_call(&call, &args, task))
 		return 0;
-	if (task_is_compat(task)) {
-		call.abi = CALL_COMPAT;
-		args.result = (__s32)args.result;
-	}
-	if (!args.result && call_is_fork(&call))
-		return 0;
-	if (call.number == -1 && call.abi == CALL_NATIVE && args.result != -ENOSYS)
-		call.number = NR_RT_SIGRETURN; /* it has restored the register */
-	if (settings.tracked)
-		end_tracked(&call, task);
 	call.error = error_of(args.result);
 	count_call(&call, task);
 	return 0;
@@ -325,6 +418,43 @@ int syscount_exit(__u64 *ctx)
 	if (settings.is_plain && count_plainly(ctx))
 		return 0;
 	return count_at_length(ctx);
+}
+
+/*
+ * The call as recorded at its entry: after exec and sigreturn the registers hold another number.
+ * False if nothing is recorded.
+ */
+static __always_inline bool end_tracked(struct call *call, struct exit_args *args,
+					struct task_struct *task)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (!state || !state->began_ns)
+		return false;
+	call->number = state->number;
+	call->abi = state->abi;
+	if (call->abi == CALL_COMPAT)
+		args->result = (__s32)args->result;
+	call->began_ns = state->from_before ? 0 : state->began_ns;
+	state->began_ns = 0;
+	return true;
+}
+
+/* Where the current call of each task is kept. */
+SEC("tp_btf/sys_exit")
+int syscount_exit_tracked(__u64 *ctx)
+{
+	struct exit_args args = exit_args(ctx);
+	struct task_struct *task = current_task();
+	struct call call = {};
+
+	if (!task_is_wanted(task))
+		return 0;
+	if (!end_tracked(&call, &args, task) && !read_call(&call, &args, task))
+		return 0;
+	call.error = error_of(args.result);
+	count_call(&call, task);
+	return 0;
 }
 
 /* The task is in a call that never returns. A dying process is counted under its last name. */

@@ -36,6 +36,20 @@ struct call_times {
 	__u64 total_ns, min_ns, max_ns;
 };
 
+/*
+ * What most calls are counted in: a row of one CPU, in the place that its key's hash leads to or in
+ * the one beside it. Keys that find both taken are in the table. Two halves take turns, which are
+ * counted from CALL_FIRST_TURN on; a cell that is not of this turn is free.
+ */
+struct call_cell {
+	struct call_key key;
+	__u64 turn;
+	struct call_times times;
+};
+
+#define CALL_MAX_CELL_BITS 9
+#define CALL_FIRST_TURN	   1
+
 struct call_label {
 	char comm[TASK_COMM_LEN];
 };
@@ -70,6 +84,7 @@ struct call_settings {
 	bool tracked;	  /* the current call of each task is kept */
 	bool with_stacks; /* of calls in flight */
 	bool has_turns;	  /* two tables take turns; else the first is the only one */
+	__u8 cell_bits;	  /* of a cell's place in its half */
 };
 
 #endif

@@ -337,14 +337,15 @@ static void choose_task_states(struct bpf_object *object)
 {
 	bool has_storage = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
 						   BPF_FUNC_task_storage_get, NULL) == 1;
-	struct bpf_map *map = bpf_object__find_map_by_name(
-		object, has_storage ? "task_states_by_tid" : "task_states");
-	struct bpf_program *prog;
+	struct bpf_program *prog = bpf_object__find_program_by_name(
+		object, has_storage ? "task_state_exit" : "task_state_free");
+	struct bpf_map *map;
 
-	if (map)
-		bpf_map__set_autocreate(map, false);
-	prog = bpf_object__find_program_by_name(object, "task_state_exit");
-	if (prog && has_storage)
+	bpf_object__for_each_map(map, object)
+		if (!strncmp(bpf_map__name(map), "task_s", 6))
+			bpf_map__set_autocreate(
+				map, has_storage == !strstr(bpf_map__name(map), "_by_tid"));
+	if (prog)
 		bpf_program__set_autoload(prog, false);
 	set_section(object, "rodata.task_state", &has_storage, sizeof(has_storage));
 }

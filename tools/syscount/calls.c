@@ -20,6 +20,7 @@
 #include "run/bpfmap.h"
 #include "run/loss.h"
 #include "run/run_facts.h"
+#include "syscount/call_cells.h"
 #include "syscount/call_metrics.h"
 #include "syscount/calls.h"
 #include "syscount/in_flight.h"
@@ -104,6 +105,10 @@ static void configure_tables(struct run *run, struct calls *calls)
 	map_pair_leave_out(run, settings->timed ? &calls->counts : &calls->times);
 	map_pair_configure(run, settings->timed ? &calls->times : &calls->counts,
 			   by_number ? ODD_NUMBERS : calls->wishes.entries, settings->has_turns);
+	if (settings->timed)
+		call_cells_configure(run, settings, calls->wishes.entries);
+	else
+		call_cells_leave_out(run);
 	if (!by_number)
 		map_leave_out(run, "call_counts");
 	if (!settings->by_process)
@@ -129,6 +134,7 @@ static int configure_calls(struct run *run)
 	else
 		kernelnames_leave_out(run);
 	program_leave_out(run, "task_state_fork"); /* state is made by calls, not by birth */
+	program_leave_out(run, calls->settings.tracked ? "syscount_exit" : "syscount_exit_tracked");
 	if (!calls->settings.tracked)
 		program_leave_out(run, "syscount_enter");
 	return map_set_settings(run, ".rodata.calls", &calls->settings, sizeof(calls->settings));
@@ -201,6 +207,15 @@ static void collect_times(const void *key, const void *value, void *arg)
 	calltable_add_times(arg, key, value);
 }
 
+/* Changing tables waits until no program uses the cells of the turn that has ended, either. */
+static int collect_timed(const struct run *run, struct calls *calls, struct calltable *table)
+{
+	uint64_t turn = call_cells_end_turn(run);
+	int err = map_pair_read(run, &calls->times, collect_times, table);
+
+	return err ? err : call_cells_read(run, turn, collect_times, table);
+}
+
 static int collect(const struct run *run, struct calls *calls, struct calltable *table)
 {
 	int err = uses_array(calls) ? collect_array(run, calls, table) : 0;
@@ -208,7 +223,7 @@ static int collect(const struct run *run, struct calls *calls, struct calltable 
 	if (err)
 		return err;
 	if (calls->settings.timed)
-		return map_pair_read(run, &calls->times, collect_times, table);
+		return collect_timed(run, calls, table);
 	return map_pair_read(run, &calls->counts, collect_count, table);
 }
 
