@@ -72,7 +72,7 @@ struct {
 } memleak_generations SEC(".maps");
 
 /* A thread's outermost call of a function that allocates. */
-struct memleak_call {
+struct task_state {
 	__u64 sp; /* as it was entered; 0: there is none */
 	__u64 ip;
 	__u64 size;
@@ -83,12 +83,13 @@ struct memleak_call {
 	struct block old;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct memleak_call);
-} memleak_calls SEC(".maps");
+#include "task_state.bpf.h"
+
+/* States are made by calls. */
+static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
+		       struct task_state *state)
+{
+}
 
 /* ---- what users and the kernel share ---- */
 
@@ -111,9 +112,15 @@ __noinline __u32 own_tid(void)
 	return task_tid(bpf_get_current_task_btf());
 }
 
+/* The search in namespaces has a function of its own. */
+static __always_inline __u32 tgid_of_current(struct task_struct *task)
+{
+	return filter.pidns_inum ? own_tgid() : TASK_READ(task, tgid);
+}
+
 __noinline int ids_are_wanted(__u32 tgid)
 {
-	return tgid != filter.self_tgid && filter_ids(bpf_get_current_task_btf(), tgid);
+	return filter_ids(bpf_get_current_task_btf(), tgid);
 }
 
 __noinline int comm_is_wanted(void)
@@ -133,7 +140,9 @@ __noinline int sets_are_wanted(void)
 
 static __always_inline bool is_wanted(__u32 tgid)
 {
-	if (!ids_are_wanted(tgid))
+	if (tgid == filter.self_tgid || (filter.tgid && tgid != filter.tgid))
+		return false;
+	if ((filter.by_tgids || filter.tid || filter.by_tids) && !ids_are_wanted(tgid))
 		return false;
 	if (filter.by_comm && !comm_is_wanted())
 		return false;
@@ -251,36 +260,38 @@ static __always_inline bool is_no_memory(struct pt_regs *ctx, __u32 kind)
  * A call within another one has its stack below. One at the same place is either a jump from that
  * one's end, to another function, or proof that the other one has never returned.
  */
-static __always_inline bool call_is_nested(struct memleak_call *call, __u64 sp, __u64 ip)
+static __always_inline bool call_is_nested(struct task_state *call, __u64 sp, __u64 ip)
 {
 	if (!call->sp || sp > call->sp || (sp == call->sp && ip == call->ip))
 		return false;
 	return ++call->n_nested < MAX_NESTED;
 }
 
-static __always_inline void take_old(struct memleak_call *call, __u64 addr, __u32 tgid)
+static __always_inline void take_old(struct task_state *call, __u64 addr, __u32 tgid)
 {
 	call->old_addr = addr && take_block(addr, tgid, &call->old) ? addr : 0;
 }
 
-static __always_inline struct memleak_call *call_of(struct task_struct *task, __u64 flags)
+__noinline int call_make(void)
 {
-	return bpf_task_storage_get(&memleak_calls, task, NULL, flags);
+	return task_state_create(bpf_get_current_task_btf()) != NULL;
 }
 
 /* A function that allocates begins. 1: its return is of no interest. */
 static __noinline int call_begin(struct pt_regs *ctx, __u32 kind)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 tgid = own_tgid();
-	struct memleak_call *call;
+	__u32 tgid = tgid_of_current(task);
+	struct task_state *call;
 
 	if (!is_wanted(tgid)) {
 		if (!filter_tgid(tgid))
 			count_call(foreign);
 		return 1;
 	}
-	call = call_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	call = task_state_find(task);
+	if (!call && call_make())
+		call = task_state_find(task);
 	if (!call) {
 		loss_count(LOSS_NO_CALL, 0);
 		return 1;
@@ -309,7 +320,7 @@ static __noinline int call_begin(struct pt_regs *ctx, __u32 kind)
 /* ---- user space: returns ---- */
 
 /* The address that was given; 0: none. */
-static __always_inline __u64 call_result(struct pt_regs *ctx, const struct memleak_call *call)
+static __always_inline __u64 call_result(struct pt_regs *ctx, const struct task_state *call)
 {
 	__u64 addr = PT_REGS_RC(ctx);
 
@@ -328,6 +339,7 @@ static __noinline __u64 call_stack(void *ctx, __u64 ip)
 	__u32 slot;
 	struct stack_def *def;
 	struct stack_scratch *scratch;
+	struct task_struct *task;
 	__u64 id;
 
 	if (!stack_settings.user)
@@ -339,8 +351,9 @@ static __noinline __u64 call_stack(void *ctx, __u64 ip)
 	scratch->leaf = ip;
 	def = &scratch->def;
 	def->kind = STACK_USER;
-	def->tgid = own_tgid();
-	def->generation = TASK_READ(bpf_get_current_task_btf(), self_exec_id);
+	task = bpf_get_current_task_btf();
+	def->tgid = tgid_of_current(task);
+	def->generation = TASK_READ(task, self_exec_id);
 	def->reason = 0;
 	scratch->prints = 0;
 	scratch->lacks_definition = false;
@@ -351,7 +364,7 @@ static __noinline __u64 call_stack(void *ctx, __u64 ip)
 }
 
 /* A realloc that failed has taken nothing back, unless nothing is what was asked for. */
-static __always_inline void restore_old(struct memleak_call *call)
+static __always_inline void restore_old(struct task_state *call)
 {
 	if (call->old_addr && call->size)
 		keep_block(call->old_addr, &call->old);
@@ -361,7 +374,7 @@ static __always_inline void restore_old(struct memleak_call *call)
 static __noinline int call_end(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct memleak_call *call = call_of(task, 0);
+	struct task_state *call = task_state_find(task);
 	__u64 addr;
 
 	if (!call || !call->sp || !returns_from(ctx, call->sp))
@@ -378,7 +391,7 @@ static __noinline int call_end(struct pt_regs *ctx)
 		return 0;
 	call->old.stack_id = call_stack(ctx, call->ip);
 	call->old.size_generation = block_pack(call->size, TASK_READ(task, self_exec_id));
-	call->old.tgid = own_tgid();
+	call->old.tgid = tgid_of_current(task);
 	call->old.time = block_time();
 	keep_block(addr, &call->old);
 	return 0;
@@ -408,7 +421,7 @@ static __noinline int free_begin(struct pt_regs *ctx, __u32 kind)
 
 	if (!addr)
 		return 1;
-	tgid = own_tgid();
+	tgid = tgid_of_current(bpf_get_current_task_btf());
 	if (!filter_tgid(tgid)) {
 		count_call(foreign);
 		return 1;

@@ -12,6 +12,7 @@
 #include "base/msg.h"
 #include "memleak/leak_table.h"
 #include "modules/target.h"
+#include "modules/taskstate.h"
 #include "run/tool.h"
 #include "stacks/stacks.h"
 #include "stacks/user_stacks.h"
@@ -104,6 +105,7 @@ static const struct tool memleak = {
 	.modules = { { &leak_table_module },
 		     { &target_module, &target },
 		     { &stacks_module, &leak_table_stacks },
+		     { &taskstate_module, NULL, leak_table_keeps_calls },
 		     { &unwind_module, NULL, stacks_want_user } },
 	.skeleton = &skeleton,
 	.check = leak_table_check,

@@ -6,8 +6,9 @@
  *	static struct block_bucket *blocks_bucket(__u64 index);	 NULL: there is no such bucket
  *	static __u64 blocks_mask(void);	 the number of buckets, a power of two, less one
  *
- * The functions take and return numbers only, since in the kernel they are global ones: the
- * verifier sees each once, and each has a small stack of its own.
+ * The functions take and return numbers only, since in the kernel most are global ones: the
+ * verifier sees each once, and each has a small stack of its own. Small ones are not, because a call
+ * takes longer than they do.
  */
 #ifndef ABI_BLOCK_TABLE_H
 #define ABI_BLOCK_TABLE_H
@@ -19,15 +20,16 @@
 #else
 #define BLOCKS_FUNCTION static inline
 #endif
+#define BLOCKS_INLINE static inline __attribute__((always_inline))
 
-static inline __attribute__((always_inline)) __u64 blocks_hash(__u64 addr, __u32 tgid)
+BLOCKS_INLINE __u64 blocks_hash(__u64 addr, __u32 tgid)
 {
 	__u64 h = (addr ^ (__u64)tgid << 40) * 0x9e3779b97f4a7c15ULL;
 
 	return h ^ h >> 32;
 }
 
-static inline __attribute__((always_inline)) __u64 blocks_second(__u64 hash)
+BLOCKS_INLINE __u64 blocks_second(__u64 hash)
 {
 	return (hash * 0xbf58476d1ce4e5b9ULL) >> 32;
 }
@@ -44,7 +46,7 @@ BLOCKS_FUNCTION __u64 blocks_find_in(__u64 index, __u64 addr, __u32 tgid)
 }
 
 /* Where a block is: 0 if it isn't there. */
-BLOCKS_FUNCTION __u64 blocks_find(__u64 addr, __u32 tgid)
+BLOCKS_INLINE __u64 blocks_find(__u64 addr, __u32 tgid)
 {
 	__u64 hash = blocks_hash(addr, tgid);
 	__u64 place = blocks_find_in(hash & blocks_mask(), addr, tgid);
@@ -53,7 +55,7 @@ BLOCKS_FUNCTION __u64 blocks_find(__u64 addr, __u32 tgid)
 }
 
 /* Gives a place back. False if somebody else was faster. */
-BLOCKS_FUNCTION int blocks_remove(__u64 place, __u64 addr)
+BLOCKS_INLINE int blocks_remove(__u64 place, __u64 addr)
 {
 	struct block_bucket *b = blocks_bucket((place - 1) / BLOCK_WAYS);
 
@@ -61,14 +63,23 @@ BLOCKS_FUNCTION int blocks_remove(__u64 place, __u64 addr)
 	       __sync_val_compare_and_swap(&b->addrs[(place - 1) % BLOCK_WAYS], addr, 0) == addr;
 }
 
-/* The number of free places. Without branches, of which the verifier would follow each. */
-BLOCKS_FUNCTION __u64 blocks_room(__u64 index)
+/*
+ * The same as blocks_find_in(), above the number of places that are free up to there: all of them
+ * if the block isn't in the bucket. They are counted without branches, of which the verifier would
+ * follow each.
+ */
+#define BLOCKS_ROOM_BITS 8
+#define BLOCKS_PLACE(found) ((found) >> BLOCKS_ROOM_BITS)
+
+BLOCKS_FUNCTION __u64 blocks_look_in(__u64 index, __u64 addr, __u32 tgid)
 {
 	struct block_bucket *b = blocks_bucket(index);
 	__u64 room = 0, word;
 
 	for (int i = 0; b && i < BLOCK_WAYS; i++) {
 		word = b->addrs[i];
+		if (word == addr && b->blocks[i].tgid == tgid)
+			return (index * BLOCK_WAYS + i + 1) << BLOCKS_ROOM_BITS;
 		__asm__ volatile("" : "+r"(word));
 		room += ((word - 1) & ~word) >> 63;
 	}
@@ -109,26 +120,24 @@ BLOCKS_FUNCTION int blocks_replace(__u64 place, __u64 stack_id, __u64 size_gener
 	return 1;
 }
 
-/* The two buckets of a hash, the one with more room in the lower half. */
-BLOCKS_FUNCTION __u64 blocks_choose(__u64 hash)
-{
-	__u64 first = hash & blocks_mask(), second = blocks_second(hash) & blocks_mask();
-
-	if (blocks_room(second) > blocks_room(first))
-		return second | first << 32;
-	return first | second << 32;
-}
-
-/* Adds a block. False if there is no room. */
+/* Adds a block, in the emptier one of its two buckets. False if there is no room. */
 BLOCKS_FUNCTION int blocks_add(__u64 addr, __u64 stack_id, __u64 size_generation, __u64 tgid_time)
 {
-	__u64 place = blocks_find(addr, (__u32)tgid_time), both;
+	__u64 hash = blocks_hash(addr, (__u32)tgid_time), n_free;
+	__u64 index = hash & blocks_mask(), other = blocks_second(hash) & blocks_mask();
+	__u64 found = blocks_look_in(index, addr, (__u32)tgid_time);
 
-	if (place)
-		return blocks_replace(place, stack_id, size_generation, tgid_time);
-	both = blocks_choose(blocks_hash(addr, (__u32)tgid_time));
-	return blocks_put((__u32)both, addr, stack_id, size_generation, tgid_time) ||
-	       blocks_put(both >> 32, addr, stack_id, size_generation, tgid_time);
+	n_free = found;
+	if (!BLOCKS_PLACE(found))
+		found = blocks_look_in(other, addr, (__u32)tgid_time);
+	if (BLOCKS_PLACE(found))
+		return blocks_replace(BLOCKS_PLACE(found), stack_id, size_generation, tgid_time);
+	if (found > n_free) {
+		other = index;
+		index = blocks_second(hash) & blocks_mask();
+	}
+	return blocks_put(index, addr, stack_id, size_generation, tgid_time) ||
+	       blocks_put(other, addr, stack_id, size_generation, tgid_time);
 }
 
 #endif

@@ -2,9 +2,12 @@
 /*
  * States of tasks that can't be made at once. The kernel's own reasons can't be brought about at
  * will (see bpf/task_state.bpf.h), so the table that older kernels use is made too small, and then
- * emptied, which for the iterator is the same: no memory now, but later.
+ * emptied, which for the iterator is the same: no memory now, but later. And where there is task
+ * storage, most states are in slots, which have to be given back.
  */
+#include <signal.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -94,6 +97,76 @@ TEST(states_that_could_not_be_made_are_made_later)
 	CHECK_EQ(count_states(skel, false), ROOM);
 	taskstate_module.finish(&run);
 	loop_free(run.loop);
+	run_free(&run);
+	runqlat_bpf__destroy(skel);
+}
+
+/* What fills slots and gives them back, attached. False: it can't be loaded. */
+static bool attach_slots(struct run *run, struct runqlat_bpf *skel)
+{
+	bool has_storage = true;
+
+	run->object = skel->obj;
+	leave_out_all(skel->obj);
+	bpf_program__set_autoload(skel->progs.task_state_fork, true);
+	bpf_program__set_autoload(skel->progs.task_state_free, true);
+	bpf_map__set_autocreate(skel->maps.task_slots, true);
+	bpf_map__set_autocreate(skel->maps.task_slot_claims, true);
+	bpf_map__set_autocreate(skel->maps.task_states, true);
+	return !map_set_settings(run, ".rodata.task_state", &has_storage, sizeof(has_storage)) &&
+	       !runqlat_bpf__load(skel) && !runqlat_bpf__attach(skel);
+}
+
+/* The owner is the first word of a slot. */
+static int count_owned(const struct runqlat_bpf *skel)
+{
+	uint32_t n = bpf_map__max_entries(skel->maps.task_slots);
+	uint64_t slot[64];
+	int n_owned = 0;
+
+	CHECK(bpf_map__value_size(skel->maps.task_slots) <= sizeof(slot));
+	for (uint32_t i = 0; i < n; i++)
+		if (!bpf_map_lookup_elem(bpf_map__fd(skel->maps.task_slots), &i, slot))
+			n_owned += slot[0] != 0;
+	return n_owned;
+}
+
+static pid_t fork_resting(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		for (;;)
+			pause();
+	return pid;
+}
+
+#define N_CHILDREN 400
+#define N_OTHERS   100 /* that end or begin meanwhile; two children may share a slot */
+
+TEST(slots_are_given_back_when_their_tasks_are_gone)
+{
+	struct runqlat_bpf *skel = runqlat_bpf__open();
+	pid_t children[N_CHILDREN];
+	int n_owned;
+	struct run run;
+
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_task_storage_get,
+				    NULL) != 1)
+		SKIP("the kernel has no task storage for tracing programs");
+	run_init(&run, &tool);
+	CHECK(skel && attach_slots(&run, skel));
+	for (int i = 0; i < N_CHILDREN; i++)
+		children[i] = fork_resting();
+	n_owned = count_owned(skel);
+	CHECK(n_owned >= N_CHILDREN - N_OTHERS);
+	for (int i = 0; i < N_CHILDREN; i++) {
+		kill(children[i], SIGKILL);
+		waitpid(children[i], NULL, 0);
+	}
+	for (int i = 0; i < 50 && count_owned(skel) > n_owned - N_CHILDREN + N_OTHERS; i++)
+		usleep(100000);
+	CHECK(count_owned(skel) <= n_owned - N_CHILDREN + N_OTHERS);
 	run_free(&run);
 	runqlat_bpf__destroy(skel);
 }

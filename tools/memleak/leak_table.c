@@ -64,7 +64,7 @@ static void write_text(struct run *run)
 	leak_report_write_text(table_of(run)->report);
 }
 
-static bool wants_user(const struct run *run)
+bool leak_table_keeps_calls(const struct run *run)
 {
 	return table_of(run)->user_mode;
 }
@@ -87,7 +87,7 @@ static const struct stacks_source source = { read_blocks, write_text };
 const struct stacks_spec leak_table_stacks = {
 	.columns = columns,
 	.source = &source,
-	.wants_user = wants_user,
+	.wants_user = leak_table_keeps_calls,
 	.prefers_text = prefers_text,
 };
 
@@ -208,13 +208,14 @@ static int choose_user_programs(const struct run *run)
 	};
 	struct leak_table *table = table_of(run);
 
+	program_leave_out(run, "task_state_fork"); /* states are made by calls, not by birth */
+	program_leave_out(run, "task_state_iter");
 	if (table->user_mode) {
 		table->probes = leak_probes_new(&programs, &wish, run_given(run, "follow"));
 		return table->probes ? 0 : -ENOTSUP;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(user_programs); i++)
 		program_leave_out(run, user_programs[i]);
-	map_leave_out(run, "memleak_calls");
 	return 0;
 }
 

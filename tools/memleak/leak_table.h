@@ -14,6 +14,9 @@
 extern const struct module leak_table_module;
 extern const struct stacks_spec leak_table_stacks;
 
+/* Whether processes are traced, not the kernel: calls of their functions are followed. */
+bool leak_table_keeps_calls(const struct run *run);
+
 /* The tool's check(), start() and report(). */
 int leak_table_check(struct run *run);
 int leak_table_start(struct run *run);
