@@ -55,7 +55,7 @@ struct {
 /* Who claims a slot holds the element of that slot meanwhile. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
+	__uint(max_entries, 64);
 	__type(key, __u32);
 	__type(value, __u8);
 } task_slot_claims SEC(".maps");
@@ -182,15 +182,7 @@ static __always_inline struct task_state *task_state_create(struct task_struct *
 
 /* ---- programs ---- */
 
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(task_state_fork, struct task_struct *parent, struct task_struct *child)
-{
-	if (!task_state_create(child))
-		loss_count(LOSS_NO_STATE, 0);
-	return 0;
-}
-
-/* Only where there are slots. */
+/* Only where there are slots. Attached for longer than the others: see modules/taskstate.c. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(task_state_free, struct task_struct *task)
 {
@@ -198,6 +190,14 @@ int BPF_PROG(task_state_free, struct task_struct *task)
 
 	if (slot)
 		slot->owner = 0;
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(task_state_fork, struct task_struct *parent, struct task_struct *child)
+{
+	if (!task_state_create(child))
+		loss_count(LOSS_NO_STATE, 0);
 	return 0;
 }
 

@@ -17,11 +17,13 @@
 #define ITER_BUFFER_BYTES (64 << 10)
 
 #define STATE_ITERATOR "task_state_iter"
+#define SLOTS_PROGRAM  "task_state_free"
 #define MAX_TRIES      10
 #define RETRY_US       1000
 
 struct taskstate {
 	const struct run *run;
+	struct bpf_link *slots_link; /* gives back slots */
 	int timer_fd;	   /* -1: not made yet */
 	uint64_t n_failed; /* up to which there is nothing left to do */
 };
@@ -60,7 +62,23 @@ static int configure_taskstate(struct run *run)
 	if (has_storage && !(spec && spec->sees_ends))
 		program_leave_out(run, "task_state_exit");
 	taskiter_configure(run, STATE_ITERATOR);
+	taskiter_configure(run, SLOTS_PROGRAM);
 	return map_set_settings(run, ".rodata.task_state", &has_storage, sizeof(has_storage));
+}
+
+/*
+ * Before all others, so that no task takes a slot and goes unseen; until the last report, for which
+ * iterators read the states of living tasks: else one of them could be new at a dead one's address.
+ */
+static int start_taskstate(struct run *run)
+{
+	struct taskstate *state = run_state(run, &taskstate_module);
+	struct bpf_program *prog = bpf_object__find_program_by_name(run->object, SLOTS_PROGRAM);
+
+	if (bpf_program__fd(prog) < 0)
+		return 0;
+	state->slots_link = bpf_program__attach_trace(prog);
+	return state->slots_link ? 0 : msg_errno(errno, "attaching %s", SLOTS_PROGRAM);
 }
 
 static int leave_out_taskstate(struct run *run)
@@ -195,11 +213,13 @@ static void finish_taskstate(struct run *run)
 
 	if (state->timer_fd >= 0)
 		close(state->timer_fd);
+	bpf_link__destroy(state->slots_link);
 }
 
 const struct module taskstate_module = {
 	.state = DEFAULTS(defaults),
 	.configure = configure_taskstate,
+	.start = start_taskstate,
 	.leave_out = leave_out_taskstate,
 	.finish = finish_taskstate,
 };
