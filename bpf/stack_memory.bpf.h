@@ -136,11 +136,24 @@ __noinline int stack_memory_note(__u32 slot, __u64 addr, __u64 word)
 
 /* ---- keeping and recalling ---- */
 
+__noinline int stack_memory_keep_page(__u32 slot, __u32 place, __u32 n, __u64 stamp)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct stack_memory *memory = stack_memory_of(slot, place + n);
+
+	if (!scratch || !memory)
+		return 0;
+	bpf_probe_read_kernel(&memory->page, sizeof(memory->page),
+			      stack_record_at(&scratch->record, n));
+	memory->page_stamp = stamp + n;
+	return 0;
+}
+
 /* Keeps the walk that has been recorded, whose definition the loader has, or will have. */
 __noinline int stack_memory_keep(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
-	struct stack_memory *memory, *head;
+	struct stack_memory *head;
 	__u64 stamp;
 	__u32 n, place;
 
@@ -150,14 +163,8 @@ __noinline int stack_memory_keep(__u32 slot)
 	n = scratch->record.n_pages;
 	place = stack_memory_place(&scratch->record.start);
 	stamp = bpf_ktime_get_ns() * STACK_MEMORY_PAGES;
-	for (__u32 i = 0; i < STACK_MEMORY_PAGES && i < n; i++) {
-		memory = stack_memory_of(slot, place + i);
-		if (!memory)
-			return 0;
-		bpf_probe_read_kernel(&memory->page, sizeof(memory->page),
-				      &scratch->record.pages[i]);
-		memory->page_stamp = stamp + i;
-	}
+	for (__u32 i = 0; i < STACK_MEMORY_PAGES && i < n; i++)
+		stack_memory_keep_page(slot, place, i, stamp);
 	head = stack_memory_of(slot, place);
 	if (!head)
 		return 0;

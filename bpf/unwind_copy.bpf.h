@@ -32,21 +32,22 @@ static __always_inline __u64 unwind_copy_id(const struct unwind_copy *copy)
  * topmost frame may be less than a piece. A large variable can leave pages of the stack that were
  * never touched: zeros in the copy.
  */
-static __always_inline void unwind_copy_stack(struct unwind_copy *copy, __u64 sp, __u32 max_bytes)
+static __always_inline void unwind_copy_stack(struct unwind_copy *copy, __u64 sp, __u32 max_bytes,
+					      __u32 piece)
 {
-	__u32 first = UNWIND_COPY_PIECE - (sp & (UNWIND_COPY_PIECE - 1));
+	__u32 first = piece - (sp & (piece - 1));
 
 	copy->n_bytes = 0;
 	if (!bpf_probe_read_user(copy->bytes, first, (void *)sp))
 		copy->n_bytes = first;
-	for (__u32 at = 0; at + 2 * UNWIND_COPY_PIECE <= max_bytes; at += UNWIND_COPY_PIECE)
-		if (!bpf_probe_read_user(copy->bytes + first + at, UNWIND_COPY_PIECE,
+	for (__u32 at = 0; at + 2 * piece <= max_bytes; at += piece)
+		if (!bpf_probe_read_user(copy->bytes + first + at, piece,
 					 (void *)(sp + first + at)))
-			copy->n_bytes = first + at + UNWIND_COPY_PIECE;
+			copy->n_bytes = first + at + piece;
 }
 
 static __always_inline __u64 unwind_send_copy_of(struct stack_scratch *scratch, __u32 change,
-						 __u32 max_bytes)
+						 __u32 max_bytes, __u32 piece)
 {
 	struct unwind_copy *copy;
 	__u64 id;
@@ -63,7 +64,7 @@ static __always_inline __u64 unwind_send_copy_of(struct stack_scratch *scratch, 
 	copy->change = change;
 	copy->regs = scratch->walk.regs;
 	copy->regs.thread_base = unwind_thread_base(&scratch->walk);
-	unwind_copy_stack(copy, scratch->walk.regs.sp, max_bytes);
+	unwind_copy_stack(copy, scratch->walk.regs.sp, max_bytes, piece);
 	copy->id = id = unwind_copy_id(copy);
 	bpf_ringbuf_submit(copy, 0);
 	return id;
@@ -114,10 +115,10 @@ __noinline __u64 unwind_send_copy(__u32 slot)
 	count = unwind_count_of(tgid);
 	bytes = unwind_stack_bytes(scratch->walk.regs.sp);
 	if (bytes <= UNWIND_COPY_SMALL - UNWIND_COPY_PIECE)
-		return unwind_send_copy_of(scratch, count, UNWIND_COPY_SMALL);
+		return unwind_send_copy_of(scratch, count, UNWIND_COPY_SMALL, UNWIND_COPY_PIECE);
 	if (bytes <= UNWIND_COPY_MEDIUM - UNWIND_COPY_PIECE)
-		return unwind_send_copy_of(scratch, count, UNWIND_COPY_MEDIUM);
-	return unwind_send_copy_of(scratch, count, UNWIND_COPY_LARGE);
+		return unwind_send_copy_of(scratch, count, UNWIND_COPY_MEDIUM, UNWIND_COPY_PIECE);
+	return unwind_send_copy_of(scratch, count, UNWIND_COPY_LARGE, UNWIND_COPY_PAGE);
 }
 
 #endif

@@ -143,11 +143,15 @@ unwind_search(const struct unwind_shard *shard, __u32 first_cell, __u32 low, __u
 static inline __attribute__((always_inline)) __u32
 unwind_pattern_rule(const struct unwind_pattern *pattern, __u32 distance)
 {
-	__u32 rule = pattern->rules[0];
+	__u32 rule = pattern->rules[0], is_beyond;
 
-	for (int i = 1; i < UNWIND_PATTERN_STEPS; i++)
-		if (pattern->offsets[i] != UNWIND_NO_STEP && pattern->offsets[i] <= distance)
-			rule = pattern->rules[i];
+	if (distance > UNWIND_PATTERN_END)
+		distance = UNWIND_PATTERN_END;
+	for (int i = 1; i < UNWIND_PATTERN_STEPS; i++) {
+		is_beyond = (distance - pattern->offsets[i]) >> 31; /* no branch for the verifier */
+		__asm__("" : "+r"(is_beyond));
+		rule += (pattern->rules[i] - rule) & (is_beyond - 1);
+	}
 	return rule;
 }
 
@@ -201,9 +205,10 @@ struct unwind_thread {
 
 /* Up to a piece of each size may remain unused. */
 #define UNWIND_COPY_PIECE  1024
+#define UNWIND_COPY_PAGE   4096 /* the pieces of large ones: fewer for the verifier to look at */
 #define UNWIND_COPY_SMALL  (3 << 10)
 #define UNWIND_COPY_MEDIUM (9 << 10)
-#define UNWIND_COPY_LARGE  (33 << 10)
+#define UNWIND_COPY_LARGE  (36 << 10)
 #define UNWIND_MAX_COPIES  256 /* in a row: a walk may also end early for ever */
 
 /* How a walk ended. */

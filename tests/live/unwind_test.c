@@ -312,7 +312,7 @@ TEST(stacks_from_before_the_tables_are_complete)
 
 /* ---- what the verifier says ---- */
 
-#define MAX_INSNS	 18000
+#define MAX_INSNS	 20000
 #define MAX_UPROBE_STACK 64 /* on Linux 7.2 what is beyond gets overwritten */
 #define LOG_BYTES	 (1 << 20)
 #define LOG_STATS	 4 /* BPF_LOG_STATS */
