@@ -327,7 +327,8 @@ static void note_restore(struct listing *l, uint64_t offset)
 static void read_raw_line(struct listing *l, const char *text, uint64_t *record)
 {
 	static const char cfa[] = "DW_CFA_def_cfa_expression ";
-	static const char bp[] = "DW_CFA_expression: r6 (rbp) ";
+	const char *bp =
+		is_arm64 ? "DW_CFA_expression: r29 (x29) " : "DW_CFA_expression: r6 (rbp) ";
 	const char *at;
 	struct record r;
 	struct expr e;
