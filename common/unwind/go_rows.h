@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Unwind rows of Go code, from the frame sizes in the Go runtime's function table
- * (elf/gopclntab.h): Go writes no .eh_frame. x86-64 only. What Go's runtime does with its stacks,
+ * (elf/gopclntab.h): Go writes no .eh_frame. What Go's runtime does with its stacks,
  * the scheduler's and the goroutines', is in go_code.h.
  */
 #ifndef GO_ROWS_H

@@ -69,6 +69,7 @@ TEST(kernel_threads_at_rest)
 	CHECK(is_idle("-;ret_from_fork;kthread;worker_thread;schedule"));
 	CHECK(is_idle("-;kthread;kcompactd.part.0;schedule_timeout;schedule;__schedule"));
 	CHECK(is_idle("-;ret_from_fork_asm;kthreadd;schedule"));
+	CHECK(is_idle("-;ret_from_fork;kthreadd;schedule;__schedule;__switch_to"));
 	CHECK(!is_idle("-;kthread;worker_thread;process_one_work;wb_workfn;schedule"));
 	CHECK(!is_idle("-;schedule"));
 	CHECK(!is_idle("main;-;worker_thread;schedule"));
