@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rows by instructions; see vdso_rows.h. From each function's first instruction on, where the return
- * address is in x30 and nothing on the stack, what is known of the stack is carried along to the
- * instructions that may come next, jumps included. Functions here either have no frame, or one that
- * "stp x29, x30, [sp, #-n]!" makes as a whole and "ldp x29, x30, [sp], #n" takes away. Whatever else
- * touches the stack pointer, or what is reached in two different ways, is not known. Instructions are
- * encoded as in the Arm Architecture Reference Manual, C4.1.
+ * Rows by instructions; see vdso_rows.h. From each function's first instruction on, where the
+ * return address is in x30 and nothing on the stack, what is known of the stack is carried along to
+ * the instructions that may come next, jumps included. Functions here either have no frame, or one
+ * that "stp x29, x30, [sp, #-n]!" makes as a whole and "ldp x29, x30, [sp], #n" takes away.
+ * Whatever else touches the stack pointer, or what is reached in two different ways, is not known.
+ * Instructions are encoded as in the Arm Architecture Reference Manual, C4.1.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -76,7 +76,10 @@ static struct cfi_table load(const struct image *m)
 	return t;
 }
 
-/* What is known of the stack before each instruction: o, outside of a frame; 2, with one of 32 bytes; -, nothing. */
+/*
+ * What is known of the stack before an instruction: o, outside of a frame; 2, with one of 32 bytes;
+ * -, nothing.
+ */
 static char state_at(const struct cfi_table *t, size_t i)
 {
 	struct unwind_rule rule = cfi_find(t, TEXT + i * sizeof(uint32_t));
