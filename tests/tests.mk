@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The tests: what is built for them and how they are run. tests/README.md says what each is for.
 
-# cfi_test walks its own stack by x86-64's rules.
-UNITS_NOT_arm64 := tests/unit/cfi_test.c
+# They walk stacks by x86-64's rules: their own, Go's. unwind_arm64_test is for arm64's.
+UNITS_NOT_arm64 := tests/unit/cfi_test.c tests/unit/unwind_walk_test.c
 # The programs of probes_test read arguments from x86-64's registers.
 LIVES_NOT_arm64 := tests/live/probes_test.c
 
