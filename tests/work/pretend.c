@@ -69,7 +69,7 @@ static void put_texts(void)
 	put_text(4, STR_COMPACT | 4 << 2, 5, words, sizeof(words));
 	put_text(5, STR_ASCII, 1ULL << 62, "endless", 7);
 	put_text(6, STR_COMPACT | 3 << 2, 100, "kind", 4);
-	put_text(7, STR_ASCII, 20, "\033]0;owned\a/../lies.py", 20);
+	put_text(7, STR_ASCII, 21, "\033]0;owned\a/../lies.py", 20);
 }
 
 static void put_codes(void)
