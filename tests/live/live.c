@@ -479,7 +479,7 @@ char *file_read(const char *path)
 
 bool file_write(const char *path, const char *text)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 
 	if (fd >= 0)

@@ -158,8 +158,8 @@ uint64_t cgroup_throttled_ns(const char *path);
 const char *folder_make(void);
 size_t folder_count(const char *path); /* files in it */
 bool file_copy(const char *from, const char *to);
-bool file_write(const char *path, const char *text);
-char *file_read(const char *path); /* freed after the test; NULL: can't */
+bool file_write(const char *path, const char *text); /* made if it is not there */
+char *file_read(const char *path);		     /* freed after the test; NULL: can't */
 
 uint64_t file_inode(const char *path);
 

@@ -6,7 +6,6 @@
  * more samples of it.
  */
 #include <ctype.h>
-#include <fcntl.h>
 #include <signal.h>
 
 #include "live.h"
@@ -145,20 +144,12 @@ static const char *python_path(void)
 			SKIP("there is no python3"); \
 	} while (0)
 
-static bool write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	ssize_t n = fd < 0 ? -1 : write(fd, text, strlen(text));
-
-	return !close(fd) && n == (ssize_t)strlen(text);
-}
-
 /* extra: its child does the same; or NULL. */
 static struct proc *start_python(const char *seconds, const char *extra)
 {
 	const char *script = text_of("%s/scenes.py", folder_make());
 
-	CHECK(write_text(script, program));
+	CHECK(file_write(script, program));
 	return work_start_in(NULL, NULL, python_path(), ARGV("python3", script, seconds, extra));
 }
 
@@ -319,7 +310,7 @@ TEST(a_lone_thread_has_them)
 	const char *script = text_of("%s/lone.py", folder_make());
 
 	NEEDS_PYTHON();
-	CHECK(write_text(script, "import time\n"
+	CHECK(file_write(script, "import time\n"
 				 "def busy(end):\n"
 				 "    while time.monotonic() < end:\n"
 				 "        sum(range(1000))\n"
