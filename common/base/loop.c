@@ -24,6 +24,8 @@ struct watch {
 	int fd;
 	loop_fn *ready;
 	void *arg;
+	uint64_t rest_ns;	 /* after each call; 0: none */
+	uint64_t rests_until_ns; /* 0: it doesn't */
 };
 
 struct loop {
@@ -50,28 +52,34 @@ void loop_free(struct loop *loop)
 	free(loop);
 }
 
-static int add_watch(struct loop *loop, int fd, uint32_t events, loop_fn *ready, void *arg)
+static int add_watch(struct loop *loop, uint32_t events, const struct watch *added)
 {
 	struct watch *watch = &loop->watches[loop->n_watches];
 	struct epoll_event event = { .events = events, .data.ptr = watch };
 
 	if (loop->n_watches == LOOP_MAX_WATCHES)
 		return -ENOSPC;
-	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event))
+	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, added->fd, &event))
 		return -errno;
-	*watch = (struct watch){ fd, ready, arg };
+	*watch = *added;
 	loop->n_watches++;
 	return 0;
 }
 
 int loop_watch(struct loop *loop, int fd, loop_fn *ready, void *arg)
 {
-	return add_watch(loop, fd, EPOLLIN, ready, arg);
+	return add_watch(loop, EPOLLIN, &(struct watch){ fd, ready, arg });
+}
+
+int loop_watch_at_rest(struct loop *loop, int fd, uint64_t rest_ns, loop_fn *ready, void *arg)
+{
+	return add_watch(loop, EPOLLIN | EPOLLONESHOT, &(struct watch){ fd, ready, arg, rest_ns });
 }
 
 int loop_watch_hangup(struct loop *loop, int fd, loop_fn *gone, void *arg)
 {
-	return add_watch(loop, fd, 0, gone, arg); /* EPOLLERR and EPOLLHUP are always reported */
+	/* EPOLLERR and EPOLLHUP are always reported. */
+	return add_watch(loop, 0, &(struct watch){ fd, gone, arg });
 }
 
 static void let_gather(struct loop *loop)
@@ -87,21 +95,49 @@ static void let_gather(struct loop *loop)
 		nanosleep(&delay, NULL);
 }
 
+static void end_rest(const struct loop *loop, struct watch *watch)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT, .data.ptr = watch };
+
+	watch->rests_until_ns = 0;
+	epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, watch->fd, &event);
+}
+
+/* Ends the rests that are over. The milliseconds until the next one is; -1: there is none. */
+static int end_rests(struct loop *loop)
+{
+	uint64_t now_ns = clock_now_ns(), next_ns = UINT64_MAX;
+
+	for (struct watch *w = loop->watches; w < loop->watches + loop->n_watches; w++) {
+		if (w->rests_until_ns && w->rests_until_ns <= now_ns)
+			end_rest(loop, w);
+		if (w->rests_until_ns && w->rests_until_ns < next_ns)
+			next_ns = w->rests_until_ns;
+	}
+	return next_ns == UINT64_MAX ? -1 : (int)((next_ns - now_ns) / NS_PER_MS) + 1;
+}
+
+static enum loop_verdict call(struct watch *watch)
+{
+	enum loop_verdict verdict = watch->ready(watch->fd, watch->arg);
+
+	if (watch->rest_ns)
+		watch->rests_until_ns = clock_now_ns() + watch->rest_ns;
+	return verdict;
+}
+
 int loop_run(struct loop *loop)
 {
 	struct epoll_event events[LOOP_MAX_WATCHES];
-	struct watch *watch;
 	int n;
 
 	for (;;) {
 		let_gather(loop);
-		n = epoll_wait(loop->epoll_fd, events, LOOP_MAX_WATCHES, -1);
+		n = epoll_wait(loop->epoll_fd, events, LOOP_MAX_WATCHES, end_rests(loop));
 		if (n < 0 && errno != EINTR)
 			return -errno;
-		for (int i = 0; i < n; i++) {
-			watch = events[i].data.ptr;
-			if (watch->ready(watch->fd, watch->arg) == LOOP_STOP)
+		for (int i = 0; i < n; i++)
+			if (call(events[i].data.ptr) == LOOP_STOP)
 				return 0;
-		}
 	}
 }

@@ -22,6 +22,9 @@ void loop_free(struct loop *loop);
 /* Calls ready(fd, arg) whenever fd can be read. 0 or -errno. */
 int loop_watch(struct loop *loop, int fd, loop_fn *ready, void *arg);
 
+/* The same, but for that long after each call: what comes meanwhile waits. */
+int loop_watch_at_rest(struct loop *loop, int fd, uint64_t rest_ns, loop_fn *ready, void *arg);
+
 /* Calls gone(fd, arg) when nobody reads from the other end of fd any more. */
 int loop_watch_hangup(struct loop *loop, int fd, loop_fn *gone, void *arg);
 

@@ -14,9 +14,10 @@ struct unwind_thread;
 struct user_stacks;
 
 struct stack_rings {
-	struct run *run; /* these three are set before stack_rings_open(); they stay the caller's */
+	struct run *run; /* these are set before stack_rings_open(); they stay the caller's */
 	struct stackdefs *defs;
 	struct user_stacks *user_stacks;
+	bool are_rare; /* stacks can wait for some milliseconds, until others have come */
 	struct ringbuf *definitions, *copies; /* copies NULL: there are none */
 };
 
@@ -25,6 +26,10 @@ struct stack_rings {
  * -errno, printed.
  */
 int stack_rings_open(struct stack_rings *rings, void (*then)(struct run *run));
+
+/* What is left of a process is read when it ends; watch: NULL if that can't be known. */
+struct watch;
+void stack_rings_watch_exits(struct stack_rings *rings, struct watch *watch);
 
 /* Reads what there is now. */
 void stack_rings_read(struct stack_rings *rings);

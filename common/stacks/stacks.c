@@ -5,8 +5,6 @@
 
 #include <bpf/libbpf.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
 #include "base/msg.h"
 #include "modules/cgroup_names.h"
 #include "modules/kernelnames.h"
@@ -15,6 +13,7 @@
 #include "run/loss.h"
 #include "run/run_facts.h"
 #include "stacks/own_programs.h"
+#include "stacks/report_memory.h"
 #include "stacks/stack_counts.h"
 #include "stacks/stack_format.h"
 #include "stacks/stack_memory.h"
@@ -23,11 +22,7 @@
 #include "stacks/stacks.h"
 #include "stacks/user_stacks.h"
 
-#define SUMS_AT_ONCE	 64
-#define SYMBOLS_NOT_SAID UINT64_MAX
-#define SYMBOLS_BYTES	 (256ULL << 20)
-#define SYMBOLS_GO_ON	 (8ULL << 20) /* where reports follow each other: most names are known */
-#define LONG_INTERVAL_NS (5 * NS_PER_S)
+#define SUMS_AT_ONCE 64
 
 struct stacks {
 	bool user_only, kernel_only, folded, no_python;
@@ -48,7 +43,7 @@ struct stacks {
 };
 
 static const struct stacks defaults = {
-	.symbols.max_bytes = SYMBOLS_NOT_SAID,
+	.symbols.max_bytes = SYMBOLS_MEM_NOT_GIVEN,
 	.counts = STACK_COUNTS_DEFAULTS,
 };
 
@@ -178,22 +173,11 @@ bool stacks_show(const struct run *run, const char *comm, uint64_t id)
 
 /* ---- options ---- */
 
-/* Debug information takes far more, and long to read again. */
-static void choose_symbols_mem(const struct run *run, struct dso_options *symbols)
-{
-	bool goes_on = run->interval_ns && !symbols->lines;
-
-	if (symbols->max_bytes != SYMBOLS_NOT_SAID)
-		return;
-	symbols->max_bytes = goes_on ? SYMBOLS_GO_ON : SYMBOLS_BYTES;
-	symbols->drops_all = goes_on && run->interval_ns >= LONG_INTERVAL_NS;
-}
-
 static int check_stacks(struct run *run)
 {
 	struct stacks *stacks = stacks_of(run);
 
-	choose_symbols_mem(run, &stacks->symbols);
+	report_memory_choose(run, &stacks->symbols);
 	if (stacks_top_is_asked_for(run)) {
 		stacks->writer = &text_writer; /* values are as in a text; the view writes it */
 		return topview_check(run);
@@ -278,24 +262,6 @@ static int configure_stacks(struct run *run)
 
 /* ---- while tracing ---- */
 
-/* What BPF has sent of the process is read first: it is from before the end. */
-static void on_exit_of(pid_t pid, void *arg)
-{
-	struct stacks *stacks = arg;
-
-	stack_rings_read(&stacks->rings);
-	stackdefs_end_process(stacks->defs, pid);
-}
-
-static void watch_exits(const struct run *run, struct stacks *stacks)
-{
-	struct watch_handlers handlers = { .exited = on_exit_of, .arg = stacks };
-	struct watch *watch = stacks_want_user(run) ? stacks_watch(run) : NULL;
-
-	if (watch)
-		watch_subscribe(watch, &handlers);
-}
-
 static void gather_early(struct run *run)
 {
 	stack_counts_gather(run, &stacks_of(run)->counts);
@@ -333,7 +299,8 @@ static int start_stacks(struct run *run)
 	if (!spec_of(run)->are_waits && !source_of(run))
 		stackdefs_forget_unused(stacks->defs);
 	start_kernelnames(run, stacks);
-	stacks->rings = (struct stack_rings){ run, stacks->defs, stacks->user_stacks };
+	stacks->rings = (struct stack_rings){ run, stacks->defs, stacks->user_stacks,
+					      decide(spec_of(run)->hits_few, run, false) };
 	stacks->counts.by_process = shows_pids(run);
 	stacks->counts.by_thread = decide(spec_of(run)->by_thread, run, false);
 	err = stack_counts_start(run, &stacks->counts, stacks->defs);
@@ -341,7 +308,8 @@ static int start_stacks(struct run *run)
 		err = stack_rings_open(&stacks->rings, source_of(run) ? NULL : gather_early);
 	if (err)
 		return err;
-	watch_exits(run, stacks);
+	if (stacks_want_user(run))
+		stack_rings_watch_exits(&stacks->rings, stacks_watch(run));
 	if (shows_cgroups(run) && cgroup_names_start(run, &stacks->cgroups))
 		return -ENOMEM;
 	return user_stacks_start(stacks->user_stacks);
@@ -408,6 +376,13 @@ static void collect_sum(const void *key, const void *sum_data, void *arg)
 	stack_profile_add(&making->profile, key, &value);
 }
 
+/* File by file, whose tables may have no room beside each other. */
+static void read_and_look_up(struct stacks *stacks)
+{
+	stack_rings_read(&stacks->rings);
+	stackdefs_look_up(stacks->defs);
+}
+
 static int collect(struct making *making)
 {
 	stacks_prepare_fn *prepare = spec_of(making->run)->prepare;
@@ -418,8 +393,8 @@ static int collect(struct making *making)
 
 	if (!source)
 		stack_counts_begin(counts);
-	stack_rings_read(&making->stacks->rings);
-	stackdefs_look_up(making->stacks->defs);
+	read_and_look_up(making->stacks);
+	read_and_look_up(making->stacks); /* what came meanwhile */
 	if (source)
 		return source->read(run, collect_value, making);
 	err = prepare ? stack_counts_prepare(run, counts, prepare, collect_sum, making)
@@ -550,6 +525,7 @@ static int make_report(struct run *run, const struct writer *writer)
 	};
 	int err;
 
+	report_memory_begin(run);
 	making.profile.profile = new_profile(&making);
 	err = collect(&making);
 	profile_scale(making.profile.profile, divisor_of(run) / written_divisor(&making));
@@ -560,8 +536,7 @@ static int make_report(struct run *run, const struct writer *writer)
 	profile_free(making.profile.profile);
 	if (!run->is_peek)
 		stackdefs_end_report(stacks->defs);
-	if (run->interval_ns && !run->is_last)
-		mem_give_back();
+	report_memory_end(run);
 	return err;
 }
 

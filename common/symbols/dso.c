@@ -10,42 +10,30 @@
  * Symbols of files whose addresses were seen are loaded ahead, in the background: of a dso that
  * thread only touches what struct ahead is for, and reads what stays as it is.
  */
-#include <errno.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/background.h"
 #include "base/container.h"
 #include "base/hash.h"
-#include "base/idmap.h"
 #include "base/lru.h"
 #include "base/mem.h"
 #include "base/msg.h"
-#include "base/strpool.h"
 #include "elf/elffile.h"
 #include "process/roots.h"
 #include "symbols/debugfile.h"
 #include "symbols/dso.h"
 #include "symbols/elfsyms.h"
 #include "symbols/jitfile.h"
+#include "symbols/known_names.h"
 
 enum dso_kind {
 	DSO_FILE,   /* or the vdso */
 	DSO_MEMORY, /* anonymous, or special and without symbols */
 	DSO_JIT,    /* anonymous, of a process with a perf map: dev and ino are that file's */
-};
-
-/* What a file says of an offset, in strings of the cache. */
-struct known {
-	const char *name;   /* NULL: no function is there */
-	const char *symbol; /* the same as the linker calls it */
-	size_t n_frames;
-	struct srcframe frames[];
 };
 
 /* Symbols that the background has loaded. */
@@ -78,7 +66,7 @@ struct dso {
 	struct lru_item tables;
 	struct ahead ahead;
 	bool was_dropped, is_marked, was_idle;
-	struct idmap known; /* by offset + 1: an id is never 0 */
+	struct idmap known; /* names of offsets */
 };
 
 struct dso_cache {
@@ -88,7 +76,7 @@ struct dso_cache {
 	struct lru tables;
 	uint64_t ahead_bytes; /* of symbols loaded ahead and not taken over yet; atomic */
 	uint64_t n_dropped;
-	struct strpool *strings;
+	struct known_names names;
 };
 
 struct dso_cache *dso_cache_new(const struct dso_options *options)
@@ -97,7 +85,7 @@ struct dso_cache *dso_cache_new(const struct dso_options *options)
 
 	cache->options = *options;
 	cache->roots = roots_new();
-	cache->strings = strpool_new();
+	known_names_init(&cache->names);
 	return cache;
 }
 
@@ -107,7 +95,7 @@ static void free_dso(struct dso *dso)
 	elfsyms_free(dso->syms);
 	elfsyms_free(dso->ahead.syms);
 	jitmap_free(dso->jit);
-	idmap_free(&dso->known, free);
+	known_names_free_offsets(&dso->known);
 	free(dso->path);
 	free(dso->name);
 	free(dso);
@@ -128,7 +116,7 @@ void dso_cache_free(struct dso_cache *cache)
 	if (!cache)
 		return;
 	hashtable_free(&cache->dsos, free_link, NULL);
-	strpool_free(cache->strings);
+	known_names_free(&cache->names);
 	roots_free(cache->roots);
 	free(cache);
 }
@@ -140,7 +128,7 @@ void dso_mark(struct dso *dso)
 
 struct letting_go {
 	struct dso_cache *cache;
-	bool at_once;
+	bool at_once, forgets_names;
 };
 
 static void let_go(struct hashlink *link, void *arg)
@@ -151,7 +139,8 @@ static void let_go(struct hashlink *link, void *arg)
 	bool is_needed = dso->is_marked || (dso->file && dso->file->n_users);
 	bool may_go = !is_needed && (letting_go->at_once || dso->was_idle);
 
-	idmap_free(&dso->known, free);
+	if (letting_go->forgets_names)
+		known_names_free_offsets(&dso->known);
 	dso->is_marked = false;
 	dso->was_idle = !is_needed;
 	if (!may_go)
@@ -167,11 +156,11 @@ static void let_go(struct hashlink *link, void *arg)
 
 void dso_cache_let_go(struct dso_cache *cache, bool at_once)
 {
-	struct letting_go letting_go = { cache, at_once };
+	struct letting_go letting_go = { cache, at_once, known_names_are_many(&cache->names) };
 
 	hashtable_visit(&cache->dsos, let_go, &letting_go);
-	strpool_free(cache->strings);
-	cache->strings = strpool_new();
+	if (letting_go.forgets_names)
+		known_names_forget(&cache->names);
 }
 
 size_t dso_cache_count(const struct dso_cache *cache)
@@ -501,56 +490,43 @@ struct dso_stats dso_cache_stats(const struct dso_cache *cache)
 
 /* ---- lookups ---- */
 
-static const char *intern(struct dso *dso, const char *string)
-{
-	return string ? strpool_intern(dso->cache->strings, string) : NULL;
-}
-
 static const char *find_name(struct dso *dso, uint64_t vaddr)
 {
 	return dso->cache->options.as_mangled ? elfsyms_find(dso->syms, vaddr, NULL)
 					      : elfsyms_find_readable(dso->syms, vaddr);
 }
 
-static struct known *read_tables(struct dso *dso, uint64_t vaddr)
+static const struct known_name *read_tables(struct dso *dso, uint64_t offset, uint64_t vaddr)
 {
-	const struct srcframe *frames;
-	size_t n = dso->lines ? srclines_find(dso->lines, vaddr, &frames) : 0;
-	struct known *known = mem_zalloc(1, sizeof(*known) + n * sizeof(known->frames[0]));
+	const struct srcframe *frames = NULL;
+	const struct known_name found = {
+		.name = find_name(dso, vaddr),
+		.symbol = elfsyms_find(dso->syms, vaddr, NULL),
+		.n_frames = dso->lines ? srclines_find(dso->lines, vaddr, &frames) : 0,
+	};
 
-	known->name = intern(dso, find_name(dso, vaddr));
-	known->symbol = intern(dso, elfsyms_find(dso->syms, vaddr, NULL));
-	known->n_frames = n;
-	for (size_t i = 0; i < n; i++)
-		known->frames[i] = (struct srcframe){
-			.function = intern(dso, frames[i].function),
-			.file = intern(dso, frames[i].file),
-			.line = frames[i].line,
-		};
-	return known;
+	return known_names_add(&dso->cache->names, &dso->known, offset, &found, frames);
 }
 
 /* NULL where no symbol can be. */
-static const struct known *look_up(struct dso *dso, uint64_t offset)
+static const struct known_name *look_up(struct dso *dso, uint64_t offset)
 {
-	struct known *known = idmap_find(&dso->known, offset + 1);
+	const struct known_name *known = known_names_find(&dso->known, offset);
 	uint64_t vaddr;
 
 	if (known || offset == UINT64_MAX)
 		return known;
 	load_symbols(dso);
 	vaddr = dso->syms ? elfsyms_vaddr(dso->syms, offset) : UINT64_MAX;
-	if (vaddr != UINT64_MAX) {
-		known = read_tables(dso, vaddr);
-		idmap_add(&dso->known, offset + 1, known);
-	}
+	if (vaddr != UINT64_MAX)
+		known = read_tables(dso, offset, vaddr);
 	keep_tables(dso);
 	return known;
 }
 
 static const char *find_made(struct dso *dso, uint64_t addr)
 {
-	const char *name = intern(dso, jitmap_find(dso->jit, addr));
+	const char *name = known_names_keep(&dso->cache->names, jitmap_find(dso->jit, addr));
 
 	keep_tables(dso);
 	return name;
@@ -558,7 +534,7 @@ static const char *find_made(struct dso *dso, uint64_t addr)
 
 const char *dso_find(struct dso *dso, uint64_t offset)
 {
-	const struct known *known;
+	const struct known_name *known;
 
 	if (dso->jit)
 		return find_made(dso, offset);
@@ -571,14 +547,15 @@ static size_t find_made_line(struct dso *dso, uint64_t addr, const struct srcfra
 	const char *file = NULL;
 	uint32_t line = jitmap_line(dso->jit, addr, &file);
 
-	dso->made = (struct srcframe){ .file = intern(dso, file), .line = line };
+	dso->made = (struct srcframe){ .file = known_names_keep(&dso->cache->names, file),
+				       .line = line };
 	*frames = &dso->made;
 	return line != 0;
 }
 
 size_t dso_lines(struct dso *dso, uint64_t offset, const struct srcframe **frames)
 {
-	const struct known *known;
+	const struct known_name *known;
 
 	if (!dso->cache->options.lines)
 		return 0;
@@ -595,7 +572,7 @@ size_t dso_lines(struct dso *dso, uint64_t offset, const struct srcframe **frame
 const struct image *dso_place(struct dso *dso, uint64_t offset, uint64_t *address,
 			      const char **symbol)
 {
-	const struct known *known = dso->jit ? NULL : look_up(dso, offset);
+	const struct known_name *known = dso->jit ? NULL : look_up(dso, offset);
 
 	*address = dso_address(dso, offset);
 	*symbol = known ? known->symbol : NULL;

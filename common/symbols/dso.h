@@ -41,7 +41,8 @@ void dso_cache_free(struct dso_cache *cache);
 
 /*
  * All dsos that are not marked and that no process has mapped are freed, at once or if that was so
- * the last time, too; the marks are gone then. Names that others have found so far are forgotten.
+ * the last time, too; the marks are gone then. Names that were found so far may be
+ * forgotten, when they are many.
  */
 void dso_mark(struct dso *dso);
 void dso_cache_let_go(struct dso_cache *cache, bool at_once);
@@ -86,7 +87,7 @@ const char *dso_find(struct dso *dso, uint64_t offset);
 
 /*
  * The image behind it, with *address as ELF counts (0: not known) and *symbol as the linker calls
- * the function (NULL: not known). The image and the symbol live as long as the cache.
+ * the function (NULL: not known). The image lives as long as the dso, the symbol as a name does.
  */
 const struct image *dso_place(struct dso *dso, uint64_t offset, uint64_t *address,
 			      const char **symbol);

@@ -49,7 +49,7 @@ void usyms_meet(struct usyms *us, pid_t pid, uint32_t generation);
 /*
  * The function's name for a location, or NULL where it isn't known. is_return says that the
  * address is a return address: it is looked up one byte lower, inside the call. Valid until
- * usyms_free().
+ * usyms_end_report().
  */
 const char *usyms_name(const struct location *loc, bool is_return);
 
