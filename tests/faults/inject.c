@@ -40,6 +40,7 @@ static const struct {
 
 static struct {
 	bool is_ready, traces;
+	const char *base; /* where this library begins */
 	char counts_path[4096], stacks_path[4096], done_path[4096];
 	int kind;
 	uint64_t stack; /* 0: any */
@@ -90,8 +91,8 @@ static void tell_fault(long n)
 	fault.is_ready = true;
 }
 
-/* Of this library, as the linker knows it. */
-extern const char __ehdr_start[], etext[];
+/* The end of this library's code, as the linker knows it. */
+extern const char etext[] __attribute__((visibility("hidden")));
 
 /* FNV-1a, of whole addresses, but for this library's own. Never 0. */
 static uint64_t hash_callers(void)
@@ -101,7 +102,7 @@ static uint64_t hash_callers(void)
 	uint64_t hash = 0xcbf29ce484222325;
 
 	for (int i = 0; i < n; i++)
-		if ((const char *)callers[i] < __ehdr_start || (const char *)callers[i] >= etext)
+		if ((const char *)callers[i] < fault.base || (const char *)callers[i] >= etext)
 			hash = (hash ^ (uint64_t)(uintptr_t)callers[i]) * 0x100000001b3;
 	return hash | 1;
 }
@@ -179,6 +180,7 @@ __attribute__((constructor)) static void begin(void)
 {
 	const char *wanted = getenv("FAULT");
 	void *callers[1];
+	Dl_info own;
 
 	if (wanted)
 		parse_fault(wanted);
@@ -186,6 +188,7 @@ __attribute__((constructor)) static void begin(void)
 	copy_variable("FAULT_STACKS", fault.stacks_path, sizeof(fault.stacks_path));
 	copy_variable("FAULT_DONE", fault.done_path, sizeof(fault.done_path));
 	fault.traces = getenv("FAULT_TRACE");
+	fault.base = dladdr(stacks, &own) ? own.dli_fbase : etext;
 	unsetenv("LD_PRELOAD");
 	pthread_atfork(NULL, NULL, stop_counting);
 	backtrace(callers, 1); /* the first one loads libgcc */

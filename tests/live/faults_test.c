@@ -333,8 +333,8 @@ static void end_trial(struct trial *t)
 	done = file_read(t->injection.done);
 	CHECK(done && (long)strlen(done) >= t->all * 3 / 4);
 	if (getenv("FAULTS"))
-		printf("%s: %zu of %ld faults came\n", t->victim->words[0],
-		       done ? strlen(done) : 0, t->all);
+		printf("%s: %zu of %ld faults came\n", t->victim->words[0], done ? strlen(done) : 0,
+		       t->all);
 }
 
 static void try_all(const struct victim *v)

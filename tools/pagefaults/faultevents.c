@@ -156,7 +156,8 @@ static void stop_events(struct run *run)
 			 "program was running on that CPU",
 			 (unsigned long long)(came - seen.total), (unsigned long long)came);
 	if (seen.unknown)
-		msg_warn("faults in memory of unknown kind: %llu", (unsigned long long)seen.unknown);
+		msg_warn("faults in memory of unknown kind: %llu",
+			 (unsigned long long)seen.unknown);
 }
 
 const struct module faultevents_module = {
