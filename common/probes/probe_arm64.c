@@ -242,6 +242,17 @@ static bool read_more_registers(struct probe_effect *e, uint32_t word)
 	}
 }
 
+/* A function may return to a copy of x30: then it does not matter what the kernel puts into x30. */
+static void note_move(struct probe_effect *e, uint32_t from, uint32_t to)
+{
+	if (from == X30)
+		writes_reg(e, X30, false);
+	if (from == ZERO || to == ZERO)
+		return;
+	e->copied_from = (int)from;
+	e->copied_to = (int)to;
+}
+
 /* Data processing with operands in registers. */
 static bool read_registers(struct probe_effect *e, uint32_t word)
 {
@@ -250,10 +261,8 @@ static bool read_registers(struct probe_effect *e, uint32_t word)
 
 	if (field(word, 28, 1))
 		return read_more_registers(e, word);
-	if (is_in(word, 0xffe0ffe0, 0xaa0003e0) && from < ZERO && to < ZERO) { /* MOV */
-		e->copied_from = (int)from;
-		e->copied_to = (int)to;
-	}
+	if (is_in(word, 0xffe0ffe0, 0xaa0003e0))
+		note_move(e, from, to);
 	return writes_reg(e, to, is_extended && !sets_flags);
 }
 
@@ -314,7 +323,7 @@ static bool read_memory(struct probe_effect *e, uint32_t word)
 	for (unsigned int i = 0; i < a.n_regs && !a.is_vector && !a.is_prefetch; i++) {
 		if (!a.is_store)
 			writes_reg(e, a.regs[i], false);
-		else if (a.regs[i] == X30) /* what is returned to is no longer what it holds */
+		else if (a.regs[i] == X30) /* as if it were changed: see note_move() */
 			writes_reg(e, X30, false);
 	}
 	return !a.writes_base || writes_reg(e, base, true);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "probes/probe_place.h"
+#include "probes/probe_kind.h"
 
 /* What an instruction does to registers, which are numbered as in machine code. */
 struct probe_effect {
@@ -47,5 +47,7 @@ static inline void probe_note_target(size_t *limit, size_t from, int32_t relativ
 	if (target > 0 && (uint64_t)target < *limit)
 		*limit = (size_t)target;
 }
+
+extern const struct probe_machine probe_machine_x86, probe_machine_arm64;
 
 #endif

@@ -97,15 +97,3 @@ void probe_place_find(struct probe_place *place, const struct probe_wish *wish, 
 	probe_place_find_on(&probe_machine_arm64, place, wish, code, size);
 #endif
 }
-
-const char *probe_kind_name(enum probe_kind kind)
-{
-	static const char *const names[PROBE_KINDS] = {
-		[PROBE_NOP] = "nop",	       [PROBE_PUSH] = "push",
-		[PROBE_ADDRESS] = "address",   [PROBE_BRANCH] = "branch",
-		[PROBE_LATE_NOP] = "late nop", [PROBE_STEP] = "stepped",
-		[PROBE_REFUSED] = "refused",
-	};
-
-	return kind < PROBE_KINDS ? names[kind] : "?";
-}

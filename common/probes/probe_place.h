@@ -13,8 +13,8 @@
  * changes the last copy of an argument. If the return is probed too, nothing that is skipped
  * changes where the kernel finds the return address when the probe is hit. On x86-64 rsp points at
  * it. On arm64 x30 holds it, and the kernel puts another one there: that has to happen before x30
- * is signed (paciasp), or stored, and sp must be what it is after the return, by which the kernel
- * tells which calls are over. bti may be skipped.
+ * is signed (paciasp), stored or copied, and sp must be what it is after the return, by which the
+ * kernel tells which calls are over. bti may be skipped.
  *
  * The search ends at the first branch, which may still be probed itself, and at the first
  * instruction that isn't known. It also ends where a relative jump in the function leads back into
@@ -31,22 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Cheapest first; late nops are as cheap as the others where they are not stepped. */
-enum probe_kind {
-	PROBE_NOP,     /* x86-64: of one byte; prefixes don't matter */
-	PROBE_PUSH,    /* x86-64: of a register */
-	PROBE_ADDRESS, /* arm64: adr, adrp */
-	PROBE_BRANCH,  /* relative jump or call, conditional or not; on arm64 to a register, too */
-
-	/* Stepped by older kernels: x86-64: of several bytes, before 6.18; arm64: before 6.13. */
-	PROBE_LATE_NOP,
-	PROBE_STEP,    /* single-stepped: some 20 times the cost of a push in a virtual machine */
-	PROBE_REFUSED, /* the kernel takes no probe there, or does something wrong when it is hit */
-	PROBE_KINDS,
-};
-
-#define PROBE_MAX_ARGS	 6
-#define PROBE_MAX_OFFSET 64 /* bytes */
+#include "probes/probe_kind.h"
 
 struct probe_wish {
 	unsigned int n_args; /* of integer type, that the probe reads (0 to PROBE_MAX_ARGS) */
@@ -75,14 +60,10 @@ struct probe_place {
 void probe_place_find(struct probe_place *place, const struct probe_wish *wish, const uint8_t *code,
 		      size_t size);
 
-/* "push", "branch", ... for messages. */
-const char *probe_kind_name(enum probe_kind kind);
-
 /* ---- for tests ---- */
 
-/* The same on every machine: for code of that one. */
+/* The same on every machine: for code of that one, see probe_machine.h. */
 struct probe_machine;
-extern const struct probe_machine probe_machine_x86, probe_machine_arm64;
 void probe_place_find_on(const struct probe_machine *machine, struct probe_place *place,
 			 const struct probe_wish *wish, const uint8_t *code, size_t size);
 

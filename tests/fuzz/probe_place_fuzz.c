@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "probes/probe_machine.h"
+#include "probes/probe_place.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Places of probes in code of x86-64: on the entries of real allocators (recorded, so that none need be installed),
- * and on code made for each rule. Bytes are written as in a disassembly.
+ * Places of probes in code of x86-64: on the entries of real allocators (recorded, so that none
+ * need be installed), and on code made for each rule. Bytes are written as in a disassembly.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "elf/x86_decode.h"
+#include "probes/probe_machine.h"
 #include "probes/probe_place.h"
 #include "unit.h"
 
