@@ -3,15 +3,13 @@
 
 # They walk stacks by x86-64's rules: their own, Go's. unwind_arm64_test is for arm64's.
 UNITS_NOT_arm64 := tests/unit/cfi_test.c tests/unit/unwind_walk_test.c
-# The programs of probes_test read arguments from x86-64's registers.
-LIVES_NOT_arm64 := tests/live/probes_test.c
 
 UNITS   := $(patsubst %.c,$(O)/%,$(filter-out $(UNITS_NOT_$(ARCH)),$(wildcard tests/unit/*_test.c)))
-LIVES   := $(patsubst %.c,$(O)/%,$(filter-out $(LIVES_NOT_$(ARCH)),$(wildcard tests/live/*_test.c)))
+LIVES   := $(patsubst %.c,$(O)/%,$(wildcard tests/live/*_test.c))
 FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
 .PHONY: check soak churn faults test test-deps live live-files lint fuzz fuzz-files bench bench-deps bench-probes oracle check-cfi check-symbols \
-	check-go check-go-programs check-runtimes vm vm-files vm-oracle vm-programs vm-python vm-deps arm64-deps rescue-test package-deps formats-test formats-deps \
+	check-go check-go-programs check-runtimes vm vm-files vm-oracle vm-programs vm-python vm-probes vm-deps arm64-deps rescue-test package-deps formats-test formats-deps \
 	browser-test browser-deps
 
 # ---- test programs: one file and the library, with what else its folder needs ----
@@ -287,6 +285,11 @@ vm-python: ## frames of Python there: 3.11, 3.13, 3.14 and 3.15
 	$(Q)for each in bookworm/python3.11 trixie/python3.13 sid/python3.14 sid/python3.15; do \
 		echo "$$each"; O='$(O)/vm' VM_SUITE=$${each%/*} VM_PROGRAMS=$${each#*/} VM_TEST_LIMIT=500 \
 			VM_TESTS='python_test python_lies_test' tests/vm/run $(KERNELS) || exit; done
+
+vm-probes: ## what a uprobe costs there, by where it sits, in the emulated time of the guest
+	$(VM_MAKE) vm-files $(O)/vm/tests/probes/cost
+	$(Q)O='$(O)/vm' VM_TESTS=cost tests/vm/run $(KERNELS)
+	$(Q)cd $(O)/vm/logs && grep -a -v '^@@' *.log
 
 arm64-deps: ## install what "make static ARCH=arm64" and "make vm ARCH=arm64" need
 	$(Q)scripts/deps build arm64

@@ -289,6 +289,22 @@ TEST(a_static_programs_allocator_is_found)
 	check_all_leaks(trace(work_start("leaky_static", "all", "1"), NULL)->out);
 }
 
+/* No probe is tried there: a kernel may take it and break the program. */
+TEST(a_function_that_takes_no_probe_is_named)
+{
+#if defined(__aarch64__)
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = trace(work_start("literal"), NULL);
+	CHECK_HAS(tool->err, "mi_free of ");
+	CHECK_HAS(tool->err, "can't be probed: no instruction at its entry takes a probe");
+	CHECK_STATUS(tool, 0);
+#else
+	SKIP("about arm64");
+#endif
+}
+
 static bool preload(void *arg)
 {
 	return !setenv("LD_PRELOAD", arg, 1);

@@ -14,35 +14,21 @@ static __always_inline struct probes_count *count_of(__u64 cookie)
 	return &counts[cookie & (PROBES_MAX - 1)];
 }
 
-/*
- * The register of that number, as in struct probe_place. Written so that the compiler can't make it
- * an access at an offset that is only known at run time, which the verifier refuses in a context.
- */
-#define UPROBE_IF_REGISTER(number, field)       \
-	if (n == (number)) {                    \
-		__u64 value = ctx->field;       \
-		asm volatile("" : "+r"(value)); \
-		return value;                   \
-	}
+/* Where the kernel keeps the register of that number, as in struct probe_place: words from ctx. */
+#if defined(__TARGET_ARCH_x86)
+const volatile __u8 register_slots[] SEC(".rodata.slots") = { 10, 11, 12, 5, 19, 4, 13, 14,
+							      9,  8,  7,  6, 3,	 2, 1,	0 };
+#define REGISTER_SLOT(n) register_slots[(n)&15]
+#else
+#define REGISTER_SLOT(n) (n)
+#endif
 
 static __always_inline __u64 uprobe_register(struct pt_regs *ctx, __u32 n)
 {
-	UPROBE_IF_REGISTER(7, di);
-	UPROBE_IF_REGISTER(6, si);
-	UPROBE_IF_REGISTER(2, dx);
-	UPROBE_IF_REGISTER(1, cx);
-	UPROBE_IF_REGISTER(8, r8);
-	UPROBE_IF_REGISTER(9, r9);
-	UPROBE_IF_REGISTER(0, ax);
-	UPROBE_IF_REGISTER(3, bx);
-	UPROBE_IF_REGISTER(5, bp);
-	UPROBE_IF_REGISTER(10, r10);
-	UPROBE_IF_REGISTER(11, r11);
-	UPROBE_IF_REGISTER(12, r12);
-	UPROBE_IF_REGISTER(13, r13);
-	UPROBE_IF_REGISTER(14, r14);
-	UPROBE_IF_REGISTER(15, r15);
-	return 0;
+	__u64 value = 0;
+
+	bpf_probe_read_kernel(&value, sizeof(value), (const __u64 *)ctx + REGISTER_SLOT(n));
+	return value;
 }
 
 static __always_inline int count_entry(struct pt_regs *ctx)
@@ -53,7 +39,8 @@ static __always_inline int count_entry(struct pt_regs *ctx)
 	__sync_fetch_and_add(&count->entries, 1);
 	for (int i = 0; i < PROBES_ARGS; i++)
 		__sync_fetch_and_add(&count->arg_sums[i],
-				     uprobe_register(ctx, cookie >> PROBES_ARG_SHIFT(i) & 15));
+				     uprobe_register(ctx, cookie >> PROBES_ARG_SHIFT(i) &
+								  PROBES_ARG_MASK));
 	return !!(cookie & PROBES_NO_RETURN);
 }
 

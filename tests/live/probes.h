@@ -5,7 +5,8 @@
 
 #define PROBES_MAX	    512
 #define PROBES_ARGS	    3
-#define PROBES_ARG_BITS	    4 /* above the number: the registers of the first arguments */
+#define PROBES_ARG_BITS	    5 /* above the number: the registers of the first arguments */
+#define PROBES_ARG_MASK	    ((1 << PROBES_ARG_BITS) - 1)
 #define PROBES_ARG_SHIFT(i) (16 + (i)*PROBES_ARG_BITS)
 #define PROBES_NO_RETURN    (1ULL << 63)
 

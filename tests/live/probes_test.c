@@ -3,6 +3,7 @@
  * Probes on the functions of real allocators. Each function is probed twice at the same time, where
  * probe_place.h puts the probe and at its first instruction: entries, returns, arguments and
  * what is returned must be the same, call by call. Libraries that aren't installed are skipped.
+ * And which instructions take a probe at all.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "memleak/allocators.h"
+#include "probes/probe_machine.h"
 #include "probes/uprobes.h"
 #include "live.h"
 #include "probes.h"
@@ -78,7 +81,7 @@ static struct uprobes *attach(struct probing *p, const struct allocators *a, pid
 	}
 	uprobes = uprobes_attach(&p->programs, pid, points, a->n_functions);
 	for (size_t i = 0; i < a->n_functions; i++)
-		if (points[i].err)
+		if (points[i].err && a->functions[i].place.kind != PROBE_REFUSED)
 			UNIT_FAIL("%s can't be attached: %d", a->functions[i].name, points[i].err);
 	free(points);
 	return uprobes;
@@ -93,21 +96,30 @@ static void detach(struct probing *p)
 	probes_bpf__destroy(p->skel);
 }
 
-/* Two points of each function: number i where it was placed, number n + i at its beginning. */
-static void attach_both(struct probing *p, pid_t pid)
+static int attach_placed(struct probing *p, pid_t pid)
 {
-	struct allocators_wish placed = { .may_move_args = true },
-			       zero = { .places_at_zero = true };
+	struct allocators_wish placed = { .may_move_args = true };
 	int n = allocators_scan(&p->found, pid, &placed);
 
 	CHECK(n > 0);
+	if (n > 0)
+		p->placed = attach(p, &p->found, pid, 0);
+	CHECK(p->placed);
+	return n;
+}
+
+/* Two points of each function: number i where it was placed, number n + i at its beginning. */
+static void attach_both(struct probing *p, pid_t pid)
+{
+	struct allocators_wish zero = { .places_at_zero = true };
+	int n = attach_placed(p, pid);
+
 	CHECK_EQ(allocators_scan(&p->at_zero, pid, &zero), n);
 	CHECK(2 * n <= PROBES_MAX);
 	if (n <= 0 || 2 * n > PROBES_MAX)
 		return;
-	p->placed = attach(p, &p->found, pid, 0);
 	p->zero = attach(p, &p->at_zero, pid, (size_t)n);
-	CHECK(p->placed && p->zero);
+	CHECK(p->zero);
 }
 
 static const struct probes_count *count_of(const struct probing *p, size_t i, bool at_zero)
@@ -131,7 +143,7 @@ static void check_function(const struct probing *p, size_t i)
 	const struct alloc_traits *traits = alloc_kind_traits(f->kind);
 	const struct probes_count *placed = count_of(p, i, false), *zero = count_of(p, i, true);
 
-	if (!is_same(placed, zero, traits->n_args))
+	if (p->zero && !is_same(placed, zero, traits->n_args))
 		UNIT_FAIL("%s+%u (%s): %llu entries, %llu returns; at its beginning %llu and %llu, "
 			  "arguments %llx and %llx, returned %llx and %llx",
 			  f->name, f->place.offset, probe_kind_name(f->place.kind), placed->entries,
@@ -153,11 +165,12 @@ static uint64_t entries_of(const struct probing *p, enum alloc_kind kind)
 }
 
 /* Functions may call each other, so there can be more. */
-static void check_calls(const struct probing *p, const char *told)
+static void check_calls(const struct probing *p, const struct proc *work)
 {
 	for (enum alloc_kind kind = 0; kind < ALLOC_KINDS; kind++) {
 		const char *name = alloc_kind_traits(kind)->name;
-		uint64_t entries = entries_of(p, kind), calls = work_value(told, "allocs", name);
+		uint64_t entries = entries_of(p, kind);
+		uint64_t calls = work_value(work->out, NULL, name);
 
 		if (entries < calls)
 			UNIT_FAIL("%s: %llu entries of %llu calls", name,
@@ -170,18 +183,13 @@ static bool preload(void *arg)
 	return !setenv("LD_PRELOAD", arg, 1);
 }
 
-/* Runs the workload under probes until it is done. */
-static struct proc *run_probed(struct probing *p, const char *program, const char *library)
+/* The workload does its calls under probes. */
+static void run_probed(struct probing *p, struct proc *work)
 {
-	struct proc *work = work_start_in(library ? preload : NULL, (void *)library,
-					  work_path(program), ARGV(program));
-
-	attach_both(p, work->pid);
 	work_do(work);
 	for (size_t i = 0; i < p->found.n_functions; i++)
 		check_function(p, i);
-	check_calls(p, work->out);
-	return work;
+	check_calls(p, work);
 }
 
 static bool has_function_of(const struct probing *p, const char *path)
@@ -195,6 +203,7 @@ static bool has_function_of(const struct probing *p, const char *path)
 static void check_library(const char *program, const char *library, enum uprobes_mode mode)
 {
 	const char *path = library ? library_path(library) : NULL;
+	struct proc *work;
 	struct probing p;
 
 	if (library && !path)
@@ -202,7 +211,10 @@ static void check_library(const char *program, const char *library, enum uprobes
 	NEED_FILE(work_path(program), "musl-tools");
 	if (!load_programs(&p, mode))
 		SKIP("this kernel has no %s", uprobes_mode_name(mode));
-	run_probed(&p, program, path);
+	work = work_start_in(path ? preload : NULL, (void *)path, work_path(program),
+			     ARGV(program));
+	attach_both(&p, work->pid);
+	run_probed(&p, work);
 	if (library)
 		CHECK(has_function_of(&p, library));
 	detach(&p);
@@ -251,4 +263,150 @@ TEST(each_call_of_musl_is_seen_once)
 TEST(each_call_in_a_static_program_is_seen_once)
 {
 	check_library("allocs-static", NULL, UPROBES_SESSION);
+}
+
+/* Their returns are probed before what they return to is signed. */
+TEST(each_call_of_signed_functions_is_seen_once_by_session)
+{
+	check_library("signed", NULL, UPROBES_SESSION);
+}
+
+TEST(each_call_of_signed_functions_is_seen_once_by_perf_events)
+{
+	check_library("signed", NULL, UPROBES_PERF);
+}
+
+/* So it isn't probed twice. */
+TEST(a_first_instruction_that_takes_no_probe_is_passed)
+{
+	struct probing p;
+	struct proc *work;
+
+	if (!load_programs(&p, UPROBES_PERF))
+		SKIP("this kernel has no %s", uprobes_mode_name(UPROBES_PERF));
+	work = work_start("literal");
+	attach_placed(&p, work->pid);
+	run_probed(&p, work);
+	CHECK(has_function_of(&p, "literal"));
+	detach(&p);
+}
+
+/* ---- which instructions take a probe ---- */
+
+struct instruction {
+	uint32_t word;
+	const char *text;
+};
+
+/* Those of arm64: kernels of x86-64 take probes on nearly everything. */
+static const struct instruction taken[] = {
+	{ 0x14000010, "b .+64" },
+	{ 0x94000010, "bl .+64" },
+	{ 0x54000201, "b.ne .+64" },
+	{ 0xb4000200, "cbz x0, .+64" },
+	{ 0x37180200, "tbnz w0, #3, .+64" },
+	{ 0xd61f0200, "br x16" },
+	{ 0xd63f0020, "blr x1" },
+	{ 0xd65f03c0, "ret" },
+	{ 0x10000203, "adr x3, .+64" },
+	{ 0x90000003, "adrp x3, .+65536" },
+	{ 0xd503201f, "nop" },
+	{ 0xa9bc7bfd, "stp x29, x30, [sp, #-64]!" },
+	{ 0xd503245f, "bti c" },
+	{ 0xd50324df, "bti jc" },
+	{ 0xd503233f, "paciasp" },
+	{ 0xd503237f, "pacibsp" },
+	{ 0xd503231f, "paciaz" },
+	{ 0xd50320ff, "xpaclri" },
+	{ 0xd53bd041, "mrs x1, tpidr_el0" },
+	{ 0xd5033bbf, "dmb ish" },
+	{ 0xd5033fdf, "isb" },
+	{ 0xd50b7420, "dc zva, x0" },
+	{ 0xaa0003e1, "mov x1, x0" },
+	{ 0x3dc00020, "ldr q0, [x1]" },
+	{ 0xf8218002, "swp x1, x2, [x0]" },
+	{ 0xc8dffc01, "ldar x1, [x0]" },
+};
+static const struct instruction refused[] = {
+	{ 0xd4000001, "svc #0" },
+	{ 0xd4200020, "brk #1" },
+	{ 0x98000201, "ldrsw x1, .+64" },
+	{ 0xd8000200, "prfm pldl1keep, .+64" },
+	{ 0xc85f7c01, "ldxr x1, [x0]" },
+	{ 0xc87f8801, "ldaxp x1, x2, [x0]" },
+	{ 0xc801fc02, "stlxr w1, x2, [x0]" },
+	{ 0xd71f0822, "braa x1, x2" },
+	{ 0xd65f0bff, "retaa" },
+	{ 0xd50323bf, "autiasp" },
+	{ 0xd503203f, "yield" },
+	{ 0xd503251f, "hint #40" },
+	{ 0xd51b4400, "msr fpcr, x0" },
+};
+
+/* Some kernels take a probe there, and do something wrong when it is hit. */
+static const struct instruction dubious[] = {
+	{ 0x58000201, "ldr x1, .+64" },
+	{ 0x9c000201, "ldr q1, .+64" },
+	{ 0x54000211, "bc.ne .+64" },
+	{ 0x19010440, "cpyfp [x0]!, [x1]!, x2!" },
+};
+
+static enum probe_kind kind_of(const struct instruction *instruction)
+{
+	struct probe_wish wish = { 0 };
+	struct probe_place place;
+	uint8_t code[sizeof(instruction->word)];
+
+	memcpy(code, &instruction->word, sizeof(code));
+	probe_place_find_on(&probe_machine_arm64, &place, &wish, code, sizeof(code));
+	return place.kind;
+}
+
+/* In a page of code that is mapped here, as the kernel looks at it then, and never executed. */
+static int try_instruction(const struct probing *p, const struct instruction *instruction)
+{
+	struct uprobe_point point = { .fd = memfd_create("instruction", MFD_CLOEXEC) };
+	struct uprobes *uprobes;
+	void *code;
+	int err;
+
+	CHECK(!ftruncate(point.fd, 4096));
+	CHECK(pwrite(point.fd, &instruction->word, sizeof(instruction->word), 0) > 0);
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, point.fd, 0);
+	CHECK(code != MAP_FAILED);
+	uprobes = uprobes_attach(&p->programs, getpid(), &point, 1);
+	err = uprobes ? 0 : -errno;
+	uprobes_detach(uprobes);
+	munmap(code, 4096);
+	close(point.fd);
+	return err;
+}
+
+static void check_instructions(const struct probing *p, const struct instruction *instructions,
+			       size_t n, int expected)
+{
+	for (size_t i = 0; i < n; i++) {
+		int err = try_instruction(p, &instructions[i]);
+
+		if (err != expected)
+			UNIT_FAIL("a probe on %s: %d, not %d", instructions[i].text, err, expected);
+		if ((kind_of(&instructions[i]) == PROBE_REFUSED) != !!expected)
+			UNIT_FAIL("%s is taken for the other kind", instructions[i].text);
+	}
+}
+
+TEST(the_kernel_takes_probes_where_they_are_placed)
+{
+	struct probing p;
+
+#if !defined(__aarch64__)
+	SKIP("about arm64");
+#endif
+	if (!load_programs(&p, UPROBES_SESSION) && !load_programs(&p, UPROBES_PERF))
+		SKIP("this kernel has no uprobes with cookies");
+	check_instructions(&p, taken, ARRAY_SIZE(taken), 0);
+	check_instructions(&p, refused, ARRAY_SIZE(refused), -EINVAL);
+	for (size_t i = 0; i < ARRAY_SIZE(dubious); i++)
+		CHECK_EQ(kind_of(&dubious[i]), PROBE_REFUSED);
+	detach(&p);
 }

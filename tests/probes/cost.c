@@ -32,54 +32,54 @@
 
 typedef void body_fn(void);
 
-/* Each one with the instruction that is probed at a label of its own. */
-#define PROBED(name, before, instruction, after)                                              \
-	__asm__(".pushsection .text\n.type cost_" name ", @function\ncost_" name ":\n" before \
-		"\n.globl cost_at_" name "\ncost_at_" name ":\n" instruction "\n" after       \
-		"\nret\n.globl cost_" name "\n.size cost_" name ", . - cost_" name            \
-		"\n.popsection")
+/* X(name, before, the instruction that is probed, after); behind that there is a return. */
+#if defined(__x86_64__)
+#define INSTRUCTIONS(X)                                 \
+	X(nop, "", "nop", "")                           \
+	X(nop3, "", ".byte 0x0f, 0x1f, 0x00", "")       \
+	X(nop5, "", ".byte 0x0f, 0x1f, 0x44, 0, 0", "") \
+	X(endbr64, "", "endbr64", "")                   \
+	X(push, "", "push %rbp", "pop %rbp")            \
+	X(push12, "", "push %r12", "pop %r12")          \
+	X(je, "test %rsp, %rsp", "je 1f", "1:")         \
+	X(jmp, "", "jmp 1f", "1:")                      \
+	X(call, "", "call 1f", "ret\n1:")               \
+	X(test, "", "test %rdi, %rdi", "")              \
+	X(mov, "", "mov %rdi, %rax", "")                \
+	X(sub, "", "sub $8, %rsp", "add $8, %rsp")      \
+	X(ret, "", "ret", "")
+#else
+#define INSTRUCTIONS(X)                                                     \
+	X(nop, "", "nop", "")                                               \
+	X(bti, "", "hint #34", "")                                          \
+	X(paciasp, "", "hint #25", "hint #29")                              \
+	X(push, "", "stp x29, x30, [sp, #-16]!", "ldp x29, x30, [sp], #16") \
+	X(adr, "", "adr x9, .", "")                                         \
+	X(adrp, "", "adrp x9, .", "")                                       \
+	X(cbz, "", "cbz xzr, 1f", "1:")                                     \
+	X(bcond, "cmp x9, x9", "b.eq 1f", "1:")                             \
+	X(b, "", "b 1f", "1:")                                              \
+	X(cmp, "", "cmp x0, #0", "")                                        \
+	X(mov, "", "mov x9, x0", "")                                        \
+	X(mrs, "", "mrs x9, tpidr_el0", "")                                 \
+	X(ret, "", "ret", "")
+#endif
 
-PROBED("nop", "", "nop", "");
-PROBED("nop3", "", ".byte 0x0f, 0x1f, 0x00", "");
-PROBED("nop5", "", ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00", "");
-PROBED("endbr64", "", "endbr64", "");
-PROBED("push", "", "push %rbp", "pop %rbp");
-PROBED("push12", "", "push %r12", "pop %r12");
-PROBED("je", "test %rsp, %rsp", "je 1f", "1:");
-PROBED("jmp", "", "jmp 1f", "1:");
-PROBED("call", "", "call 1f", "ret\n1:");
-PROBED("test", "", "test %rdi, %rdi", "");
-PROBED("mov", "", "mov %rdi, %rax", "");
-PROBED("sub", "", "sub $8, %rsp", "add $8, %rsp");
-PROBED("ret", "", "ret", "");
+/* The instruction is at a label of its own. */
+#define PROBED(id, before, instruction, after)                                                     \
+	__asm__(".pushsection .text\n.balign 4\n.type cost_" #id ", %function\ncost_" #id          \
+		":\n" before "\n.globl cost_at_" #id "\ncost_at_" #id ":\n" instruction "\n" after \
+		"\nret\n.globl cost_" #id "\n.size cost_" #id ", . - cost_" #id "\n.popsection");  \
+	extern body_fn cost_##id, cost_at_##id;
 
-#define CASE(id)                             \
-	{                                    \
-#id, cost_##id, cost_at_##id \
-	}
-#define DECLARE(id) extern body_fn cost_##id, cost_at_##id
+#define ROW(id, before, instruction, after) { #id, cost_##id, cost_at_##id },
 
-DECLARE(nop);
-DECLARE(nop3);
-DECLARE(nop5);
-DECLARE(endbr64);
-DECLARE(push);
-DECLARE(push12);
-DECLARE(je);
-DECLARE(jmp);
-DECLARE(call);
-DECLARE(test);
-DECLARE(mov);
-DECLARE(sub);
-DECLARE(ret);
+INSTRUCTIONS(PROBED)
 
 static const struct instruction {
 	const char *name;
 	body_fn *body, *probed;
-} instructions[] = {
-	CASE(nop), CASE(nop3), CASE(nop5), CASE(endbr64), CASE(push), CASE(push12), CASE(je),
-	CASE(jmp), CASE(call), CASE(test), CASE(mov),	  CASE(sub),  CASE(ret),
-};
+} instructions[] = { INSTRUCTIONS(ROW) };
 
 /* A way to attach, in the mode of its skeleton. */
 struct way {
