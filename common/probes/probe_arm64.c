@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What arm64's instructions do, and what the kernel makes of a probe on one; see probe_machine.h.
- * Encodings: Arm Architecture Reference Manual, C4.1. Known are those that compilers
- * put before the first branch of a function.
+ * Encodings: Arm Architecture Reference Manual, C4.1. Known are those that compilers put before the
+ * first branch of a function.
  *
- * What the kernel emulates, steps over and refuses was read in arch/arm64/kernel/probes/ of 5.10 to
- * 6.17 and measured (tests/probes/cost).
+ * What the kernel emulates, steps over and refuses was read in versions of
+ * arch/arm64/kernel/probes/decode-insn.c from 5.4 to about 6.17; tests/live/probes_test asks the
+ * running kernel what it takes, and tests/probes/cost shows what is emulated.
  */
 #include <string.h>
 

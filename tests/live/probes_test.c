@@ -330,7 +330,6 @@ static const struct instruction taken[] = {
 static const struct instruction refused[] = {
 	{ 0xd4000001, "svc #0" },
 	{ 0xd4200020, "brk #1" },
-	{ 0x98000201, "ldrsw x1, .+64" },
 	{ 0xd8000200, "prfm pldl1keep, .+64" },
 	{ 0xc85f7c01, "ldxr x1, [x0]" },
 	{ 0xc87f8801, "ldaxp x1, x2, [x0]" },
@@ -345,6 +344,7 @@ static const struct instruction refused[] = {
 
 /* Some kernels take a probe there, and do something wrong when it is hit. */
 static const struct instruction dubious[] = {
+	{ 0x98000201, "ldrsw x1, .+64" },
 	{ 0x58000201, "ldr x1, .+64" },
 	{ 0x9c000201, "ldr q1, .+64" },
 	{ 0x54000211, "bc.ne .+64" },
