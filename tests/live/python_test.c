@@ -253,7 +253,7 @@ TEST(each_sample_is_a_stack_of_the_program)
 	tally = judge_all(work, tool);
 	CHECK_EQ(tally.wrong, 0);
 	CHECK(tally.right > (uint64_t)at_size(500, 20));
-	CHECK(tally.without <= tally.right / 50);
+	CHECK(tally.without <= (tally.right + tally.elsewhere) / 50);
 }
 
 TEST(each_wait_is_a_stack_of_the_program)
@@ -299,7 +299,7 @@ TEST(a_forked_process_has_them)
 	tally = judge_all(work, tool);
 	CHECK_EQ(tally.wrong, 0);
 	CHECK(tally.right > (uint64_t)at_size(200, 10));
-	CHECK(tally.without <= tally.right / 50);
+	CHECK(tally.without <= (tally.right + tally.elsewhere) / 50);
 }
 
 /* It has the interpreter's lock whenever it is looked at, or only then when it sleeps. */
@@ -357,7 +357,7 @@ TEST(stacks_of_memory_have_them)
 						{ "pagefaults", "--unwind", "auto" } };
 
 	NEEDS_PYTHON();
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = memleak_lacks() ? 1 : 0; i < 2; i++) {
 		struct proc *tool = trace_growth(tools[i][0], tools[i][1], tools[i][2], NULL);
 
 		CHECK(folded_count(tool->out, NULL, "scenes (scenes.py);grow (scenes.py)") > 0);
