@@ -385,18 +385,45 @@ __noinline int python_walk_some(__u32 slot)
 	return PYTHON_GOES_ON;
 }
 
-/*
- * Finds the innermost frame. The state has to be this thread's: so a wrong place leads to no
- * frames, not to wrong ones.
- */
-static __always_inline bool python_begin(struct python_walk *w, __u64 thread)
+/* It has to be this thread's: so a wrong place leads to no frames, not to wrong ones. 0: none. */
+static __always_inline __u64 python_own_state(const struct python_layout *l, __u64 thread)
 {
 	__u64 state = 0, owner = 0;
 
-	if (!python_read(state, thread + w->layout.state_offset) || !state ||
-	    !python_read(owner, state + w->layout.thread_id) ||
-	    owner != thread + w->layout.self_offset ||
-	    !python_read(w->frame, state + w->layout.top))
+	if (!l->state_offset || !python_read(state, thread + l->state_offset) || !state ||
+	    !python_read(owner, state + l->thread_id) || owner != thread + l->self_offset)
+		return 0;
+	return state;
+}
+
+/*
+ * Where a thread has its memory for itself, the only state in it is its own: there is no other
+ * thread, nor is it the child of a vfork(). So nothing has to be known of where threads have it,
+ * which takes a while to find out, nor the thread pointer, which the kernel of arm64 doesn't know
+ * before a thread has left the CPU. Who looks into the memory counts as a user, too: then, none.
+ */
+static __always_inline __u64 python_only_state(const struct python_layout *l)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 interpreter = 0, state = 0, next = 0;
+
+	if (BPF_CORE_READ(task, mm, mm_users.counter) != 1 ||
+	    !python_read(interpreter, l->runtime + l->lists.interpreters) || !interpreter ||
+	    !python_read(state, interpreter + l->lists.threads) || !state ||
+	    !python_read(next, state + l->lists.next) || next)
+		return 0;
+	return state;
+}
+
+/* Finds the innermost frame. */
+static __always_inline bool python_begin(struct python_walk *w)
+{
+	__u64 thread = task_thread_base((void *)bpf_get_current_task()),
+	      state = python_own_state(&w->layout, thread);
+
+	if (!state)
+		state = python_only_state(&w->layout);
+	if (!state || !python_read(w->frame, state + w->layout.top))
 		return false;
 	if (!w->layout.has_cframe)
 		return true;
@@ -422,7 +449,7 @@ __noinline int python_walk(__u32 slot)
 	w->segment = 0;
 	w->n_native = scratch->n_sps;
 	w->window = w->window_end = 0;
-	if (!python_begin(w, task_thread_base((void *)bpf_get_current_task())))
+	if (!python_begin(w))
 		return 0;
 	for (int i = 0; i < STACK_WORDS / STACK_CHUNK; i++)
 		if (python_walk_some(slot) != PYTHON_GOES_ON)

@@ -212,7 +212,12 @@ struct maple_tree___since6_1 {
 	void *ma_root;
 };
 
+typedef struct {
+	int counter;
+} atomic_t;
+
 struct mm_struct {
+	atomic_t mm_users;
 	unsigned long end_code;
 	unsigned long start_brk;
 	unsigned long brk;

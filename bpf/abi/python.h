@@ -3,10 +3,11 @@
  * Frames of CPython 3.11 to 3.15, with the GIL, on both sides of the kernel border.
  *
  * A thread's state (PyThreadState) is found by a pointer at a fixed distance from its thread
- * pointer. It leads to the innermost frame, and each frame to its caller. One call of the function
- * that evaluates byte code runs a row of them, a segment, and keeps something on its own C stack
- * that marks the segment's outer end: since 3.12 an entry frame, in 3.11 its struct _PyCFrame. The
- * native frame in whose part of the stack the mark lies is the one that runs the segment.
+ * pointer, or because a process has one thread only. It leads to the innermost frame, and each
+ * frame to its caller. One call of the function that evaluates byte code runs a row of them, a
+ * segment, and keeps something on its own C stack that marks the segment's outer end: since 3.12 an
+ * entry frame, in 3.11 its struct _PyCFrame. The native frame in whose part of the stack the mark
+ * lies is the one that runs the segment.
  */
 #ifndef ABI_PYTHON_H
 #define ABI_PYTHON_H
@@ -39,11 +40,19 @@
 #define PYTHON_STR_KIND(state) ((state) >> 2 & 7) /* bytes per character */
 #define PYTHON_STR_ASCII       (1U << 6)
 
+/* From one of these to the next, to find all threads' states of a process. */
+struct python_lists {
+	__u16 interpreters; /* in _PyRuntime: the first one */
+	__u16 threads;	    /* in an interpreter: its first thread */
+	__u16 next;	    /* in a thread's state */
+};
+
 /* How a process keeps its frames: all that BPF needs to know of it. */
 struct python_layout {
 	__u64 serial;	    /* of the process: no other one's code objects are the same */
 	__u64 code_type;    /* PyCode_Type: what is not of that type is no code object */
-	__s32 state_offset; /* from the thread pointer, of the pointer to the thread's state */
+	__u64 runtime;	    /* _PyRuntime */
+	__s32 state_offset; /* from the thread pointer, of the pointer to its state; 0: not known */
 	__s32 self_offset;  /* likewise, of pthread_self() */
 	__u16 thread_id;    /* in the state: pthread_self() */
 	__u16 top;	    /* in the state: the innermost frame, or struct _PyCFrame */
@@ -60,6 +69,7 @@ struct python_layout {
 	__u8 code_adaptive;   /* likewise: where the instructions begin */
 	__u8 str_ascii;	      /* in str objects: where the text begins */
 	__u8 str_compact;
+	struct python_lists lists;
 };
 
 /*

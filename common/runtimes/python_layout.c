@@ -58,9 +58,9 @@ static const char *take_offsets(struct python_file *python, const uint64_t *word
 		return "it is a build without the GIL";
 	if (!is_small(words, at) || !has_usual_code(words, at))
 		return "its code objects are not as they were";
-	python->lists.interpreters = (uint16_t)words[WORD_INTERPRETERS];
-	python->lists.threads = (uint16_t)words[WORD_THREADS];
-	python->lists.next = (uint16_t)words[at->state + 2];
+	python->layout.lists.interpreters = (uint16_t)words[WORD_INTERPRETERS];
+	python->layout.lists.threads = (uint16_t)words[WORD_THREADS];
+	python->layout.lists.next = (uint16_t)words[at->state + 2];
 	l->top = (uint16_t)words[at->state + 4];
 	l->thread_id = (uint16_t)words[at->thread_id];
 	l->frame_previous = (uint8_t)words[at->frame + 1];
@@ -77,7 +77,6 @@ static const char *take_offsets(struct python_file *python, const uint64_t *word
 
 static void take_311(struct python_file *python)
 {
-	python->lists = (struct python_lists){ .interpreters = 40, .threads = 16, .next = 8 };
 	python->layout = (struct python_layout){
 		.code_type = python->layout.code_type,
 		.thread_id = 152,
@@ -94,12 +93,12 @@ static void take_311(struct python_file *python)
 		.code_adaptive = 184,
 		.str_ascii = 48,
 		.str_compact = 72,
+		.lists = { .interpreters = 40, .threads = 16, .next = 8 },
 	};
 }
 
 static void take_312(struct python_file *python)
 {
-	python->lists = (struct python_lists){ .interpreters = 40, .threads = 72, .next = 8 };
 	python->layout = (struct python_layout){
 		.code_type = python->layout.code_type,
 		.thread_id = 136,
@@ -112,6 +111,7 @@ static void take_312(struct python_file *python)
 		.entry_owner = 3,
 		.code_first_line = 68,
 		.code_adaptive = 192,
+		.lists = { .interpreters = 40, .threads = 72, .next = 8 },
 	};
 }
 

@@ -14,20 +14,12 @@
 #include "abi/python.h"
 #include "elf/elf64.h"
 
-/* From one of these to the next, to find all threads' states of a process. */
-struct python_lists {
-	uint16_t interpreters; /* in _PyRuntime: the first one */
-	uint16_t threads;      /* in an interpreter: its first thread */
-	uint16_t next;	       /* in a thread's state */
-};
-
 struct python_file {
 	const char *refused;	     /* why its frames can't be had; NULL: they can */
 	uint32_t version;	     /* PY_VERSION_HEX */
 	uint64_t runtime;	     /* _PyRuntime, as ELF counts */
 	bool has_threads_below;	     /* struct pthread lies below the thread pointer */
 	struct python_layout layout; /* without what is a process's; code_type as ELF counts */
-	struct python_lists lists;
 };
 
 /*

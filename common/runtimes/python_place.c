@@ -123,8 +123,9 @@ int32_t python_place_find(const struct python_process *process, int32_t known)
 {
 	const struct python_file *python = process->python;
 	uint64_t interpreter = peek_word(process->pid, python->runtime + process->bias +
-							       python->lists.interpreters),
-		 state = interpreter ? peek_word(process->pid, interpreter + python->lists.threads)
+							       python->layout.lists.interpreters),
+		 state = interpreter ? peek_word(process->pid,
+						 interpreter + python->layout.lists.threads)
 				     : 0,
 		 self;
 	struct search s = begin(process);
@@ -132,7 +133,7 @@ int32_t python_place_find(const struct python_process *process, int32_t known)
 	for (int i = 0; state && i < MAX_THREADS; i++) {
 		self = peek_word(process->pid, state + python->layout.thread_id);
 		search_thread(&s, state, self - (uint64_t)(int64_t)process->self_offset);
-		state = peek_word(process->pid, state + python->lists.next);
+		state = peek_word(process->pid, state + python->layout.lists.next);
 	}
 	return choose_place(&s, known);
 }

@@ -182,8 +182,8 @@ static bool begin(struct walk *w)
 	uint64_t base = w->thread->base, self = base + (uint64_t)(int64_t)l->self_offset, state,
 		 owner;
 
-	if (!peek_word(w, base + (uint64_t)(int64_t)l->state_offset, &state) || !state ||
-	    !peek_word(w, state + l->thread_id, &owner) || owner != self ||
+	if (!l->state_offset || !peek_word(w, base + (uint64_t)(int64_t)l->state_offset, &state) ||
+	    !state || !peek_word(w, state + l->thread_id, &owner) || owner != self ||
 	    !peek_word(w, state + l->top, &w->frame))
 		return false;
 	if (!l->has_cframe)

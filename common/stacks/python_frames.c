@@ -30,7 +30,7 @@ struct process_entry {
 	struct python_process process;
 	struct build *build; /* lives as long as what is published */
 	uint64_t serial;
-	int32_t place;	       /* 0: not published */
+	int32_t place;	       /* 0: not known yet */
 	unsigned int n_misses; /* stacks without Python frames */
 };
 
@@ -198,8 +198,10 @@ static void publish(const struct python_frames *frames, struct process_entry *en
 	struct python_layout layout = entry->build->python.layout;
 
 	entry->place = place;
-	entry->build->place = place;
+	if (place)
+		entry->build->place = place;
 	layout.code_type += entry->process.bias;
+	layout.runtime = entry->process.python->runtime + entry->process.bias;
 	layout.state_offset = place;
 	layout.self_offset = entry->process.self_offset;
 	layout.serial = entry->serial;
@@ -207,15 +209,17 @@ static void publish(const struct python_frames *frames, struct process_entry *en
 	stack_memory_forget(frames->run);
 }
 
-/* Where other processes have it, if that is known; a wrong place leads to no frames. */
+/*
+ * Where other processes have it, if that is known; a wrong place leads to no frames. Without one,
+ * a process has them as long as it has a single thread.
+ */
 static void begin(const struct python_frames *frames, struct process_entry *entry)
 {
 	int32_t place = entry->build->place;
 
 	if (!place)
 		place = python_place_find(&entry->process, 0);
-	if (place)
-		publish(frames, entry, place);
+	publish(frames, entry, place);
 }
 
 void python_frames_update(struct python_frames *frames, pid_t pid)
@@ -233,7 +237,7 @@ void python_frames_update(struct python_frames *frames, pid_t pid)
 	}
 	if (entry && entry->build == build && entry->process.bias == process.bias &&
 	    entry->process.self_offset == process.self_offset &&
-	    (!entry->place || !bpf_map_lookup_elem(frames->processes_fd, &pid, &known)))
+	    !bpf_map_lookup_elem(frames->processes_fd, &pid, &known))
 		return;
 	if (!entry)
 		entry = add_entry(frames, pid);

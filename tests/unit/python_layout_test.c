@@ -92,8 +92,8 @@ TEST(offsets_come_from_the_file)
 
 	fill_313(words);
 	CHECK(!find(&python, 0x030d00f0, words));
-	CHECK_EQ(python.lists.interpreters, 632);
-	CHECK_EQ(python.lists.threads, 7344);
+	CHECK_EQ(python.layout.lists.interpreters, 632);
+	CHECK_EQ(python.layout.lists.threads, 7344);
 	CHECK_EQ(python.layout.top, 72);
 	CHECK_EQ(python.layout.thread_id, 152);
 	CHECK_EQ(python.layout.frame_owner, 70);
@@ -109,14 +109,14 @@ TEST(offsets_of_314_and_315_are_taken)
 
 	fill_314(words);
 	CHECK(!find(&python, 0x030e0af0, words));
-	CHECK_EQ(python.lists.interpreters, 808);
+	CHECK_EQ(python.layout.lists.interpreters, 808);
 	CHECK_EQ(python.layout.top, 72);
 	CHECK_EQ(python.layout.thread_id, 152);
 	CHECK_EQ(python.layout.frame_owner, 74);
 	CHECK_EQ(python.layout.code_adaptive, 208);
 	fill_315(words);
 	CHECK(!find(&python, 0x030f02f0, words));
-	CHECK_EQ(python.lists.interpreters, 936);
+	CHECK_EQ(python.layout.lists.interpreters, 936);
 	CHECK_EQ(python.layout.top, 72);
 	CHECK_EQ(python.layout.thread_id, 176);
 	CHECK_EQ(python.layout.frame_instr, 56);

@@ -56,7 +56,7 @@ static int32_t find(uint32_t version, int32_t self_offset, int32_t known)
 		.version = version,
 		.runtime = address(runtime) - 0x1000,
 		.layout.thread_id = THREAD_ID,
-		.lists = { FIRST_INTERPRETER, FIRST_THREAD, NEXT_THREAD },
+		.layout.lists = { FIRST_INTERPRETER, FIRST_THREAD, NEXT_THREAD },
 	};
 	const struct python_process process = { getpid(), &python, 0x1000, self_offset };
 
