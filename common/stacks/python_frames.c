@@ -130,7 +130,7 @@ static struct build *read_build(const struct file *file)
 			  build->python.version >> 16 & 255, build->python.version >> 8 & 255,
 			  build->python.refused ? ", left alone: " : "",
 			  build->python.refused ? build->python.refused : "");
-	else if (file->is_elf)
+	if (file->is_elf)
 		build->thread_bytes = python_thread_bytes(&file->elf);
 	return build;
 }

@@ -23,8 +23,13 @@ static const char program[] =
 	"        pass\n"
 	"def nap():\n"
 	"    time.sleep(0.002)\n"
+	"def template(seconds):\n"
+	"    end = time.monotonic() + seconds\n"
+	"    while time.monotonic() < end:\n"
+	"        pass\n"
+	"    time.sleep(0.002)\n"
 	"def named(name, file):\n"
-	"    code = spin.__code__.replace(co_name='n', co_qualname=name, co_filename=file)\n"
+	"    code = template.__code__.replace(co_name='n', co_qualname=name, co_filename=file)\n"
 	"    return types.FunctionType(code, globals(), None, (0.004,))\n"
 	"def interior(frame):\n"
 	"    return word(id(frame) + 24).value\n"
@@ -115,8 +120,7 @@ static void trace_lies(struct proc *start(void), const char *text)
 
 static struct proc *start_pretend(void)
 {
-	return work_start("pretend",
-			  getenv("TRACELETS_LIES_MS") ? getenv("TRACELETS_LIES_MS") : "2000");
+	return work_start("pretend", text_of("%d", at_size(2000, 400)));
 }
 
 TEST(a_program_that_looks_like_python_is_borne)
@@ -136,7 +140,8 @@ static struct proc *start_python(void)
 	const char *script = text_of("%s/lies.py", folder_make());
 
 	CHECK(file_write(script, program));
-	return work_start_in(NULL, NULL, python_path(), ARGV("python3", script, "3"));
+	return work_start_in(NULL, NULL, python_path(),
+			     ARGV("python3", script, text_of("%d", at_size(3, 1))));
 }
 
 TEST(python_that_overwrites_its_frames_is_borne)

@@ -246,7 +246,8 @@ TEST(each_sample_is_a_stack_of_the_program)
 	struct tally tally;
 
 	NEEDS_PYTHON();
-	work = start_python(setting("TRACELETS_PYTHON_SECONDS", "3"), NULL);
+	work = start_python(setting("TRACELETS_PYTHON_SECONDS", text_of("%d", at_size(3, 1))),
+			    NULL);
 	tool = trace_work(work,
 			  ARGV("profile", "-U", "-f", "--lines", "-F",
 			       setting("TRACELETS_PYTHON_HZ", "1999"), "-p", pid_text(work->pid)));
