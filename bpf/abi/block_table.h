@@ -68,7 +68,7 @@ BLOCKS_INLINE int blocks_remove(__u64 place, __u64 addr)
  * if the block isn't in the bucket. They are counted without branches, of which the verifier would
  * follow each.
  */
-#define BLOCKS_ROOM_BITS 8
+#define BLOCKS_ROOM_BITS    8
 #define BLOCKS_PLACE(found) ((found) >> BLOCKS_ROOM_BITS)
 
 BLOCKS_FUNCTION __u64 blocks_look_in(__u64 index, __u64 addr, __u32 tgid)

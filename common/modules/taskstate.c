@@ -24,8 +24,8 @@
 struct taskstate {
 	const struct run *run;
 	struct bpf_link *slots_link; /* gives back slots */
-	int timer_fd;	   /* -1: not made yet */
-	uint64_t n_failed; /* up to which there is nothing left to do */
+	int timer_fd;		     /* -1: not made yet */
+	uint64_t n_failed;	     /* up to which there is nothing left to do */
 };
 
 static const struct taskstate defaults = { .timer_fd = -1 };

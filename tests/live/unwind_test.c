@@ -343,8 +343,8 @@ static void choose_task_states(struct bpf_object *object)
 
 	bpf_object__for_each_map(map, object)
 		if (!strncmp(bpf_map__name(map), "task_s", 6))
-			bpf_map__set_autocreate(
-				map, has_storage == !strstr(bpf_map__name(map), "_by_tid"));
+			bpf_map__set_autocreate(map, has_storage == !strstr(bpf_map__name(map),
+									    "_by_tid"));
 	if (prog)
 		bpf_program__set_autoload(prog, false);
 	set_section(object, "rodata.task_state", &has_storage, sizeof(has_storage));
