@@ -7,8 +7,8 @@
  *	static __u64 blocks_mask(void);	 the number of buckets, a power of two, less one
  *
  * The functions take and return numbers only, since in the kernel most are global ones: the
- * verifier sees each once, and each has a small stack of its own. Small ones are not, because a call
- * takes longer than they do.
+ * verifier sees each once, and each has a small stack of its own. Small ones are not, because a
+ * call takes longer than they do.
  */
 #ifndef ABI_BLOCK_TABLE_H
 #define ABI_BLOCK_TABLE_H

@@ -146,7 +146,7 @@ static pid_t fork_resting(void)
 
 TEST(slots_are_given_back_when_their_tasks_are_gone)
 {
-	struct runqlat_bpf *skel = runqlat_bpf__open();
+	struct runqlat_bpf *skel;
 	pid_t children[N_CHILDREN];
 	int n_owned;
 	struct run run;
@@ -154,6 +154,7 @@ TEST(slots_are_given_back_when_their_tasks_are_gone)
 	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_task_storage_get,
 				    NULL) != 1)
 		SKIP("the kernel has no task storage for tracing programs");
+	skel = runqlat_bpf__open();
 	run_init(&run, &tool);
 	CHECK(skel && attach_slots(&run, skel));
 	for (int i = 0; i < N_CHILDREN; i++)
