@@ -24,8 +24,8 @@ struct user_stacks;
 
 /*
  * Before load. wanted: there will be user stacks at all; hits_few: most short processes will have
- * none, so that tables of a process that has begun can wait for its first one; python: with what of Python's frames, if
- * that can be had. NULL, printed, if the object can't be configured.
+ * none, so that tables of a process that has begun can wait for its first one; python: with what of
+ * Python's frames, if that can be had. NULL, printed, if the object can't be configured.
  */
 struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
 				    const struct python_settings *python);
