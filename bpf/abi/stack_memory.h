@@ -12,7 +12,7 @@
 
 /* Some of the words that have decided where a walk goes, close to each other. */
 struct stack_page {
-	__u64 start;   /* the address of word 0 */
+	__u64 start;	/* the address of word 0 */
 	__u16 n;	/* slots */
 	__u16 n_copied; /* words, up to the last one that is compared */
 	__u8 at[STACK_PAGE_SLOTS];

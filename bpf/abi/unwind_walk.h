@@ -17,8 +17,8 @@
  *
  *	static void unwind_note(struct unwind_state *s, __u64 addr, __u64 word);
  *
- * which is told the words that decide where the walk goes, as long as they alone do, with s->uses_bp
- * and s->uses_extra: see unwind_depend(). What lies on the stack here is kept small: see
+ * which is told the words that decide where the walk goes, as long as they alone do, with
+ * s->uses_bp and s->uses_extra: see unwind_depend(). What lies on the stack here is kept small: see
  * STACK_PREEMPTIBLE in unwind.bpf.h.
  */
 #ifndef ABI_UNWIND_WALK_H

@@ -21,7 +21,7 @@ struct stack_counts {
 	uint64_t n_reported;	    /* ... by the report being made */
 	bool has_folded;	    /* printed */
 	bool has_failed;	    /* printed: nothing is taken away early any more */
-	bool has_forgotten; /* names, in this turn */
+	bool has_forgotten;	    /* names, in this turn */
 	struct stackdefs *defs;
 	struct process_flaws *flaws; /* counts here what loses its process; the caller's */
 	struct stack_sent_set *sent; /* BPF's memory */

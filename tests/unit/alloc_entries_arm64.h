@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The first instructions of allocating functions of Debian 12's glibc, musl, jemalloc, tcmalloc,
- * mimalloc and libstdc++ for arm64, those that begin alike once, and where a probe belongs: strictly,
- * and where arguments may be read from other registers. The places were found in a disassembler's
- * text, not by probe_place.c.
+ * mimalloc and libstdc++ for arm64, those that begin alike once, and where a probe belongs:
+ * strictly, and where arguments may be read from other registers. The places were found in a
+ * disassembler's text, not by probe_place.c.
  */
 /* clang-format off */
 	{ "libc.so.6", "malloc", 1, 1, 0, PROBE_STEP, 0, PROBE_STEP, "a9bc7bfd 910003fd a90363f7 900008b7 912462e1 a9025bf5 aa0003f5 39404020 a90153f3 34000880 b7f808b5 912462e1 aa1503e0 39408421 35001581 b0000876" },
