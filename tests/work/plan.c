@@ -35,11 +35,7 @@ WORK_FUNCTION void plan_spin(void)
 	WORK_KEEP_FRAME();
 }
 
-/*
- * Off the CPU is who naps, but for what it takes to begin and to end that (in an emulator, another
- * of its CPUs may have its turn just then, of 100 ms), and who waits for a CPU while there is
- * something to do.
- */
+/* Off the CPU is who naps, and who waits for a CPU while there is something to do. */
 WORK_FUNCTION void plan_run(void)
 {
 	struct work_moment last = work_moment(), now;
@@ -49,7 +45,7 @@ WORK_FUNCTION void plan_run(void)
 		if (short_ns)
 			plan_doze(short_ns);
 		now = work_moment();
-		off_ns += now.now_ns - last.now_ns - (now.cpu_ns - last.cpu_ns);
+		off_ns += now.now_ns - last.now_ns;
 		plan_spin();
 		last = work_moment();
 		off_ns += last.waited_ns - now.waited_ns;
