@@ -201,17 +201,26 @@ static __always_inline void find_extremes(struct call_times *times, __u64 ns)
 		times->max_ns = ns;
 }
 
-static __always_inline void count_in_times(const struct call_key *key, __u64 ns, __u32 slot,
-					   struct task_struct *task)
+/* NULL: there is no room. */
+static __always_inline struct call_times *count_in_times(const struct call_key *key, __u32 slot,
+							 struct task_struct *task)
 {
 	struct call_times *times = find_times(key, task);
 
-	if (!times) {
+	if (times)
+		__sync_fetch_and_add(&times->slots[slot & (HIST_SLOTS_PER_OCTAVE - 1)], 1);
+	else
 		loss_count(LOSS_MAP_FULL, 1);
-		return;
-	}
-	__sync_fetch_and_add(&times->slots[slot], 1);
-	if (key->octave == CALL_UNTIMED)
+	return times;
+}
+
+/*
+ * Apart from calls without a time: of an addition of 0 the compiler makes one that Linux has since
+ * 5.12.
+ */
+static __always_inline void add_time(struct call_times *times, __u64 ns)
+{
+	if (!times)
 		return;
 	__sync_fetch_and_add(&times->total_ns, ns);
 	find_extremes(times, ns);
@@ -302,7 +311,7 @@ static __always_inline void count_with_time(const struct call *call, struct task
 	fill_key(&key, call, task);
 	if (!call->began_ns) {
 		key.octave = CALL_UNTIMED;
-		count_in_times(&key, 0, 0, task);
+		count_in_times(&key, 0, task);
 		return;
 	}
 	ns = bpf_ktime_get_ns() - call->began_ns;
@@ -310,7 +319,7 @@ static __always_inline void count_with_time(const struct call *call, struct task
 	key.octave = hist_octave_of(fixed);
 	slot = hist_slot_of(fixed, key.octave);
 	if (!count_in_cell(&key, ns, slot, task))
-		count_in_times(&key, ns, slot, task);
+		add_time(count_in_times(&key, slot, task), ns);
 }
 
 static __always_inline void count_call(const struct call *call, struct task_struct *task)
