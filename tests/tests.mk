@@ -90,14 +90,6 @@ $(O)/tests/%: tests/%.cc
 $(O)/tests/work/leaky_static: private LDFLAGS += -static
 $(addprefix $(O)/tests/work/,nofp other brief alike): private WORK_FRAMES := -O2 -fomit-frame-pointer $(WORK_SIGNED)
 
-comma := ,
-
-# Exports what Python does, and on arm64 the C library, also where all of it has to be in one file.
-$(O)/tests/work/pretend: private override LDFLAGS := $(patsubst -static,-static-pie,$(LDFLAGS)) \
-	$(addprefix -Wl$(comma)--export-dynamic-symbol=,_PyRuntime Py_Version PyCode_Type _thread_db_sizeof_pthread) \
-	$(if $(filter -static,$(LDFLAGS)),-u _thread_db_sizeof_pthread)
-$(O)/tests/work/pretend: private WORK_FRAMES += -fPIE
-
 # One program in all ways of being mapped, and stripped: its symbols in another file, or packed.
 $(addprefix $(O)/tests/work/names,_static _exec _fixed) $(O)/tests/work/names: private WORK_FRAMES := \
 	-O2 -fomit-frame-pointer -fno-optimize-sibling-calls -fno-ipa-sra

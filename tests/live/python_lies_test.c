@@ -118,16 +118,6 @@ static void trace_lies(struct proc *start(void), const char *text)
 	}
 }
 
-static struct proc *start_pretend(void)
-{
-	return work_start("pretend", text_of("%d", at_size(2000, 400)));
-}
-
-TEST(a_program_that_looks_like_python_is_borne)
-{
-	trace_lies(start_pretend, "evil\\x1b[2J\\x3b\\x0a\\x07\\x7f (lies.py");
-}
-
 static const char *python_path(void)
 {
 	const char *path = getenv("TRACELETS_PYTHON");
