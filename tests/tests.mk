@@ -222,7 +222,7 @@ bench-deps: ## install the peers that "make bench" measures (Debian)
 bench-probes: $(O)/tests/probes/cost ## what a uprobe costs, by where it sits: root, a minute
 	$(Q)$<
 
-oracle: $(ORACLE_FILES) ## our stacks against _Unwind_Backtrace()'s: root, a minute (ORACLE=full: a million of them)
+oracle: $(ORACLE_FILES) $(O)/tests/work/pingpong ## our stacks against _Unwind_Backtrace()'s: root, a minute (ORACLE=full: a million of them)
 	$(Q)O='$(O)' ORACLE='$(ORACLE)' tests/run tests/oracle/run
 
 check-cfi: $(O)/tests/cfi/compare ## unwind tables of all files here against readelf (CHECK_CFI_SAMPLE=N: every Nth)
