@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "probes/probe_machine.h"
 #include "probes/probe_place.h"
+#include "probe_places.h"
 #include "unit.h"
 
 #define CODE_MAX 256
@@ -56,15 +57,6 @@ static struct probe_place place_code(const char *text, struct probe_wish wish)
 #define STRICT(n)  ((struct probe_wish){ .n_args = (n), .wants_return = true })
 #define ENTRY(n)   ((struct probe_wish){ .n_args = (n) })
 #define MOVABLE(n) ((struct probe_wish){ .n_args = (n), .may_move_args = true })
-
-#define CHECK_PLACE(text, wish, wanted_offset, wanted_kind)                                     \
-	do {                                                                                    \
-		struct probe_place at = place_code(text, wish);                                 \
-		unsigned int due = (wanted_offset);                                             \
-		if (at.offset != due || at.kind != (wanted_kind))                               \
-			UNIT_FAIL("%s: +%u (%s), not +%u (%s)", text, at.offset,                \
-				  probe_kind_name(at.kind), due, probe_kind_name(wanted_kind)); \
-	} while (0)
 
 /* An instruction, and a branch behind it, which is reached if the instruction may be skipped. */
 #define CHECK_SKIPPED(text, wish) CHECK_PLACE(text " 54000040", wish, 4, PROBE_BRANCH)

@@ -12,6 +12,7 @@
 #include "elf/x86_decode.h"
 #include "probes/probe_machine.h"
 #include "probes/probe_place.h"
+#include "probe_places.h"
 #include "unit.h"
 
 #define CODE_MAX 256
@@ -63,15 +64,6 @@ static struct probe_place place_code(const char *text, struct probe_wish wish)
 #define ENTRY(n)  ((struct probe_wish){ .n_args = (n) })
 #define MOVABLE(n) \
 	((struct probe_wish){ .n_args = (n), .wants_return = true, .may_move_args = true })
-
-#define CHECK_PLACE(text, wish, wanted_offset, wanted_kind)                                     \
-	do {                                                                                    \
-		struct probe_place at = place_code(text, wish);                                 \
-		unsigned int due = (wanted_offset);                                             \
-		if (at.offset != due || at.kind != (wanted_kind))                               \
-			UNIT_FAIL("%s: +%u (%s), not +%u (%s)", text, at.offset,                \
-				  probe_kind_name(at.kind), due, probe_kind_name(wanted_kind)); \
-	} while (0)
 
 static void check_entry(const struct entry *e, const char *code, unsigned int shift)
 {
