@@ -372,12 +372,20 @@ bool processes_has_exited(const struct processes *table, pid_t pid)
 	return p && p->exit_ns;
 }
 
-/* The process is what it was then, and has been for long enough to say itself what it maps. */
+/* The process is what it was then. */
+static bool is_the_same(const struct processes *table, pid_t pid, uint64_t time_ns)
+{
+	const struct process *p = processes_find(table, pid);
+
+	return p && !p->exit_ns && p->latest && p->latest->begin_ns <= time_ns;
+}
+
+/* It is, and has been for long enough to say itself what it maps. */
 static bool is_settled(const struct processes *table, pid_t pid, uint64_t time_ns)
 {
 	const struct process *p = processes_find(table, pid);
 
-	return p && !p->exit_ns && p->latest && p->latest->begin_ns <= time_ns &&
+	return is_the_same(table, pid, time_ns) &&
 	       (p->latest->was_read || clock_now_ns() - p->latest->begin_ns > YOUNG_NS);
 }
 
@@ -452,19 +460,23 @@ static struct maps *recall_as_read(struct processes *table, pid_t pid, uint64_t 
 		       : processes_recall(table, pid, time_ns);
 }
 
+struct maps *processes_read_again(struct processes *table, pid_t pid, uint64_t time_ns)
+{
+	struct maps *maps = read_and_keep(table, pid);
+
+	if (!processes_state(table, pid, time_ns) || (maps && is_the_same(table, pid, time_ns)))
+		return maps;
+	maps_release(maps);
+	return processes_recall(table, pid, time_ns);
+}
+
 struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns)
 {
-	struct maps *maps;
-
 	if (processes_state(table, pid, time_ns) && !is_settled(table, pid, time_ns))
 		return processes_recall(table, pid, time_ns);
 	if (was_just_read(table, pid))
 		return recall_as_read(table, pid, time_ns);
-	maps = read_and_keep(table, pid);
-	if (!processes_state(table, pid, time_ns) || (maps && is_settled(table, pid, time_ns)))
-		return maps;
-	maps_release(maps);
-	return processes_recall(table, pid, time_ns);
+	return processes_read_again(table, pid, time_ns);
 }
 
 /* What was read of a process counts for the time before, too. */

@@ -89,6 +89,9 @@ struct maps *processes_recall(struct processes *table, pid_t pid, uint64_t time_
  */
 struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns);
 
+/* The same, read now in any case but the last two: something was unmapped, of which no event tells. */
+struct maps *processes_read_again(struct processes *table, pid_t pid, uint64_t time_ns);
+
 /*
  * The same, but read before if that will do: nothing has been mapped in between that is known of.
  * generation changes when the process executes a program, for tables that no events are fed to.

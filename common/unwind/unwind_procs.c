@@ -210,6 +210,16 @@ static bool publish_maps(struct unwind_procs *procs, pid_t pid, uint32_t change,
 	return true;
 }
 
+/* Where something has taken the place of code since, the event of that may not be here yet. */
+static struct maps *read_maps(struct unwind_procs *procs, pid_t pid, uint32_t change)
+{
+	const struct process *p = processes_find(procs->processes, pid);
+
+	if (p && p->published && p->published_change != change)
+		return processes_read_again(procs->processes, pid, clock_now_ns());
+	return processes_read(procs->processes, pid, clock_now_ns());
+}
+
 bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, uint32_t change,
 			 struct unwind_process *range)
 {
@@ -218,7 +228,7 @@ bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, uint32_t change,
 
 	if (processes_has_exited(procs->processes, pid))
 		return false;
-	maps = processes_read(procs->processes, pid, clock_now_ns());
+	maps = read_maps(procs, pid, change);
 	done = maps && publish_maps(procs, pid, change, maps, range);
 	maps_release(maps);
 	return done;

@@ -127,6 +127,30 @@ TEST(an_update_gives_a_new_slice_and_leaves_the_old_one_in_peace)
 	own_tables_free(own);
 }
 
+static void nothing_new(uint64_t time_ns, void *arg)
+{
+	(void)time_ns;
+	(void)arg;
+}
+
+/* The event of what is there now may come later than BPF's count. */
+TEST(a_process_that_was_just_read_is_read_again_if_code_was_replaced)
+{
+	struct own_tables *own = own_tables_new();
+	void *code = map_code();
+	uint64_t addr = (uintptr_t)code + 4096;
+	struct unwind_process slice;
+
+	processes_on_ask(own->processes, nothing_new, NULL);
+	CHECK(unwind_procs_update(own->procs, getpid(), 5, &slice));
+	CHECK(find(own, &slice, addr));
+	unmap_code(&code, 1);
+	CHECK(unwind_procs_update(own->procs, getpid(), 6, &slice));
+	CHECK_EQ(slice.change, 6);
+	CHECK(!find(own, &slice, addr));
+	own_tables_free(own);
+}
+
 TEST(a_child_uses_its_parents_slice_until_it_has_its_own)
 {
 	struct own_tables *own = own_tables_new();
