@@ -16,7 +16,4 @@
  */
 void *minidebug_read(const struct elffile *f, size_t *size);
 
-/* The same from packed bytes. */
-void *minidebug_unpack(const void *packed, size_t packed_bytes, size_t *size);
-
 #endif

@@ -19,6 +19,7 @@ pkgs.stdenv.mkDerivation {
     pkgs.bpftools
     pkgs.llvmPackages.clang-unwrapped
     pkgs.pkg-config
+    pkgs.xz
   ];
 
   buildInputs = [

@@ -2,8 +2,8 @@
 /* MiniDebugInfo of arbitrary bytes: as they are packed, and as a file that holds them. */
 #include <stdlib.h>
 
+#include "base/unxz.h"
 #include "symbols/elfsyms.h"
-#include "symbols/minidebug.h"
 #include "../symbols/image.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	};
 	size_t image_bytes, unpacked_bytes;
 	uint8_t *image = image_make(sections, 2, EM_X86_64, &image_bytes);
-	void *unpacked = minidebug_unpack(bytes, size, &unpacked_bytes);
+	void *unpacked = unxz(bytes, size, &unpacked_bytes);
 
 	free(unpacked);
 	elfsyms_free(elfsyms_load_image(image, image_bytes));

@@ -357,11 +357,11 @@ TEST(bounds_what_it_unpacks)
 	uint8_t *zeros = mem_zalloc(1, size), *packed = pack(zeros, size, &packed_bytes), *unpacked;
 
 	errno = 0;
-	CHECK(!minidebug_unpack(packed, packed_bytes, &unpacked_bytes));
+	CHECK(!unxz(packed, packed_bytes, &unpacked_bytes));
 	CHECK_EQ(errno, EFBIG);
 	free(packed);
 	packed = pack(zeros, 60u << 20, &packed_bytes);
-	unpacked = minidebug_unpack(packed, packed_bytes, &unpacked_bytes);
+	unpacked = unxz(packed, packed_bytes, &unpacked_bytes);
 	CHECK_EQ(unpacked_bytes, 60u << 20);
 	free(unpacked);
 	free(packed);
