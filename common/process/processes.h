@@ -89,7 +89,7 @@ struct maps *processes_recall(struct processes *table, pid_t pid, uint64_t time_
  */
 struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns);
 
-/* The same, read now in any case but the last two: something was unmapped, of which no event tells. */
+/* The same, but read now unless one of the last two is so: of what is unmapped no event tells. */
 struct maps *processes_read_again(struct processes *table, pid_t pid, uint64_t time_ns);
 
 /*

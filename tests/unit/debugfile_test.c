@@ -14,10 +14,10 @@
 
 #include "../symbols/image.h"
 #include "base/array.h"
+#include "base/unxz.h"
 #include "process/roots.h"
 #include "symbols/debugfile.h"
 #include "symbols/elfsyms.h"
-#include "symbols/minidebug.h"
 #include "unit.h"
 
 #define TEXT_ADDR 0x1000
