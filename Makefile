@@ -25,6 +25,7 @@ O          ?= build
 CC         ?= gcc
 CLANG      ?= clang
 LLVM_STRIP ?= $(shell command -v llvm-strip)
+LLVM_OBJCOPY ?= $(shell command -v llvm-objcopy)
 BPFTOOL    ?= $(firstword $(wildcard $(shell command -v bpftool) /usr/sbin/bpftool) bpftool)
 PKG_CONFIG ?= pkg-config
 PREFIX     ?= /usr/local
@@ -42,7 +43,7 @@ PACKAGES    := libbpf libdw libelf liblzma
 LIBS         = -Wl,-u,dynlib_find $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -liberty -lz -lm
 LIBS_STATIC  = $(shell $(PKG_CONFIG) --static --libs $(PACKAGES)) -liberty -lz -lm
 WARN        := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
-	       -Wwrite-strings -Wvla -Wundef -Wno-missing-field-initializers
+	       -Wwrite-strings -Wvla -Wundef -Wno-missing-field-initializers -Werror=implicit-function-declaration
 CFLAGS      ?= -O2 -g
 INCLUDES    := -iquote common -iquote tools -iquote bpf $(addprefix -iquote $(O)/,skel embed gen)
 TL_CFLAGS    = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE $(INCLUDES) -MMD -MP \
@@ -71,7 +72,8 @@ $(O)/.versions: Makefile
 	@$(BPFTOOL) version >/dev/null || { echo "tracelets needs bpftool: try 'make deps'" >&2; exit 1; }
 	@echo $(ARCH) >$@
 
-# The BPF side: compiled, freed of names for each branch, linked by bpftool, and turned into a skeleton.
+# The BPF side: compiled, freed of names for each branch, linked by bpftool, freed of most source lines (BPF_LINES=1
+# keeps them), and turned into a skeleton.
 vpath %.bpf.c bpf
 
 $(O)/bpf/%.tmp.o: %.bpf.c $(O)/.versions
@@ -79,8 +81,9 @@ $(O)/bpf/%.tmp.o: %.bpf.c $(O)/.versions
 	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $@
 	$(if $(LLVM_STRIP),$(Q)$(LLVM_STRIP) --wildcard --strip-symbol='LBB*' $@)
 
-$(O)/bpf/%.bpf.o: $(O)/bpf/%.tmp.o
+$(O)/bpf/%.bpf.o: $(O)/bpf/%.tmp.o bpf/few_lines
 	$(Q)$(BPFTOOL) gen object $@ $<
+	$(if $(BPF_LINES),,$(if $(LLVM_OBJCOPY),$(Q)LLVM_OBJCOPY='$(LLVM_OBJCOPY)' bpf/few_lines $@))
 
 $(O)/skel/%.skel.h: $(O)/bpf/%.bpf.o bpf/skeleton
 	$(Q)mkdir -p $(@D) && BPFTOOL='$(BPFTOOL)' bpf/skeleton $< $*_bpf >$@
