@@ -19,11 +19,12 @@ enum python_turn {
 	PYTHON_ENDS,
 };
 
-#define PYTHON_NO_CODE	0 /* instead of a print */
-#define PYTHON_NO_FRAME 1 /* a code object that is not shown */
-#define PYTHON_LAST_TAG 7 /* 3.14: the low bits of f_executable */
-#define PYTHON_PAGE	4096
-#define PYTHON_NO_PLACE STACK_DEPTH
+#define PYTHON_NO_CODE	   0 /* instead of a print */
+#define PYTHON_NO_FRAME	   1 /* a code object that is not shown */
+#define PYTHON_LAST_TAG	   7 /* 3.14: the low bits of f_executable */
+#define PYTHON_PAGE	   4096
+#define PYTHON_NO_PLACE	   STACK_DEPTH
+#define PYTHON_PLACE_STEPS 10 /* so that 2^10 is above STACK_DEPTH */
 
 #define python_read(dst, addr) (!bpf_probe_read_user(&(dst), sizeof(dst), (void *)(addr)))
 #define python_u64(bytes, at)  (*(__u64 *)((bytes) + ((at)&0x78)))
@@ -227,23 +228,25 @@ static __always_inline bool python_push_frame(struct stack_scratch *scratch, str
 
 /*
  * The native frame in whose part of the stack an address lies: it begins where the stack pointer
- * was, and the next frame's begins where it ends. Behind the last one known, there is one.
+ * was, and the next frame's begins where it ends. Behind the last one known, there is one. No branch
+ * in the search, or the verifier would follow both ways at each step.
  */
 __noinline __u32 python_find_place(__u32 slot, __u64 addr)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
 	struct python_walk *w = python_walk_of(slot);
-	__u32 below = 0, above, middle;
+	__u64 below = 0, more, is_there, is_above;
 
 	if (!w || !scratch)
 		return PYTHON_NO_PLACE;
-	above = w->n_native;
-	for (int i = 0; i < 10 && below < above; i++) {
-		middle = below + (above - below) / 2;
-		if (scratch->sps[middle & (STACK_DEPTH - 1)] <= addr)
-			below = middle + 1;
-		else
-			above = middle;
+#pragma unroll
+	for (int i = PYTHON_PLACE_STEPS - 1; i >= 0; i--) {
+		more = below + (1ULL << i);
+		is_there = (more - 1 - w->n_native) >> 63;
+		barrier_var(is_there);
+		is_above = (addr - scratch->sps[(more - 1) & (STACK_DEPTH - 1)]) >> 63;
+		barrier_var(is_above);
+		below += (is_there & ~is_above) << i;
 	}
 	if (!below)
 		return PYTHON_NO_PLACE;

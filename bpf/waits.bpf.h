@@ -64,11 +64,25 @@ static __always_inline __u32 state_index(__u32 state)
 	return 0;
 }
 
-static __always_inline bool state_is_wanted(__u32 state, __u32 index)
+static __always_inline bool state_is_runnable(__u32 state)
 {
+	return !(state & ((1 << (STATE_IDLE - 1)) - 1));
+}
+
+/*
+ * Notes the letter of the state in which a task begins to wait. False: such waits are not wanted.
+ * The index ends here: what follows would be verified once for each.
+ */
+static __always_inline bool state_note(struct task_state *to, __u32 state)
+{
+	__u32 index = state_index(state);
+
 	if (!(wait_settings.states & (1 << index)))
 		return false;
-	return !wait_settings.state_mask || (state & wait_settings.state_mask);
+	if (wait_settings.state_mask && !(state & wait_settings.state_mask))
+		return false;
+	to->letter = state_letters[index];
+	return true;
 }
 
 static __always_inline __u64 task_switches(struct task_struct *task)
@@ -256,7 +270,7 @@ static __always_inline __u64 last_switch_out(struct task_struct *task, struct ta
 /* Returns the time of the switch if it was read, else 0. */
 static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, bool preempt)
 {
-	__u32 raw_state = switch_state(ctx, task), index;
+	__u32 raw_state = switch_state(ctx, task);
 	struct task_state *state;
 	__u64 now_ns;
 
@@ -269,20 +283,19 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 		switch_in_late(task, state);
 	if (raw_state & TASK_DEAD)
 		return last_switch_out(task, state);
-	index = preempt ? 0 : state_index(raw_state);
-	if (!state_is_wanted(preempt ? 0 : raw_state, index) || !wait_is_wanted(task, state, true))
+	raw_state = preempt ? 0 : raw_state;
+	if (!state_note(state, raw_state) || !wait_is_wanted(task, state, true))
 		return 0;
 	state->waker_id = 0;
 	state->user_id = stack_intern_user_typed(ctx, task);
-	state->letter = state_letters[index];
 	state->at_start = false;
 	now_ns = bpf_ktime_get_ns();
 	run_end(task, state, now_ns);
 	state->switches = task_switches(task);
-	state->wake_ns = index ? 0 : now_ns;
+	state->wake_ns = state_is_runnable(raw_state) ? now_ns : 0;
 	if (wait_settings.throttled)
 		throttle_clear(&state->throttle);
-	if (!index)
+	if (state->wake_ns)
 		runnable_begin(task, state);
 	barrier(); /* from here on waits_waking sees it */
 	state->off_ns = now_ns;
@@ -370,12 +383,11 @@ int BPF_PROG(waits_wakeup_new, struct task_struct *task)
 {
 	struct task_state *state;
 
-	if (!state_is_wanted(0, 0) || !filter_task(task))
+	if (!filter_task(task))
 		return 0;
 	state = task_state_find(task);
-	if (!state)
+	if (!state || !state_note(state, 0))
 		return 0;
-	state->letter = state_letters[0];
 	state->off_ns = bpf_ktime_get_ns();
 	state->wake_ns = state->off_ns;
 	runnable_begin(task, state);
@@ -436,7 +448,7 @@ static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_st
 				      struct task_state *state)
 {
 	__u64 arrivals = task_arrivals(task); /* before the look whether it runs */
-	__u32 raw_state = task_raw_state(task), index = state_index(raw_state);
+	__u32 raw_state = task_raw_state(task);
 
 	if (state->off_ns || TASK_READ(task, exit_state))
 		return;
@@ -444,15 +456,14 @@ static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_st
 		run_begin_at_start(task, state);
 		return;
 	}
-	if (!filter_task(task) || !state_is_wanted(raw_state, index) ||
+	if (!filter_task(task) || !state_note(state, raw_state) ||
 	    !wait_is_wanted(task, state, false))
 		return;
 	state->switches = task_switches(task);
-	state->letter = state_letters[index];
 	state->at_start = true;
 	state->user_id = 0;
-	state->wake_ns = index ? 0 : window.start_ns;
-	if (!index)
+	state->wake_ns = state_is_runnable(raw_state) ? window.start_ns : 0;
+	if (state->wake_ns)
 		runnable_begin(task, state);
 	state->off_ns = window.start_ns;
 	if (task_is_kthread(task) || !stack_settings.user)

@@ -41,31 +41,44 @@ static inline __u64 hist_scale(__u64 ns, __u64 mult, __u32 shift)
 }
 
 /*
- * Octave 0 holds the values 0..31, one per slot; octave n the values 2^(n+4) .. 2^(n+5)-1 in slots
- * of 2^(n-1). floor_log2(0) is never asked for.
+ * 1 if v is not 0, for v up to 2^63. Without a branch, which would double the paths that the
+ * verifier walks: compilers must not see through it.
  */
+static inline __u32 hist_is_some(__u64 v)
+{
+	__u64 negative = 0 - v;
+
+	__asm__("" : "+r"(negative));
+	return negative >> 63;
+}
+
+/* Of 0 it is 0. */
 static inline __u32 hist_floor_log2(__u64 v)
 {
 	__u32 r = 0, shift;
 
-	shift = (v > 0xffffffffULL) << 5;
+	shift = hist_is_some(v >> 32) << 5;
 	v >>= shift;
 	r |= shift;
-	shift = (v > 0xffff) << 4;
+	shift = hist_is_some(v >> 16) << 4;
 	v >>= shift;
 	r |= shift;
-	shift = (v > 0xff) << 3;
+	shift = hist_is_some(v >> 8) << 3;
 	v >>= shift;
 	r |= shift;
-	shift = (v > 0xf) << 2;
+	shift = hist_is_some(v >> 4) << 2;
 	v >>= shift;
 	r |= shift;
-	shift = (v > 0x3) << 1;
+	shift = hist_is_some(v >> 2) << 1;
 	v >>= shift;
 	r |= shift;
 	return r | (v >> 1);
 }
 
+/*
+ * Octave 0 holds the values 0..31, one per slot; octave n the values 2^(n+4) .. 2^(n+5)-1 in slots
+ * of 2^(n-1).
+ */
 static inline __u32 hist_octave_of(__u64 v)
 {
 	__u32 octave;
