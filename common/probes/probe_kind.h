@@ -15,7 +15,7 @@ enum probe_kind {
 
 	/* Stepped by older kernels: x86-64: of several bytes, before 6.18; arm64: before 6.13. */
 	PROBE_LATE_NOP,
-	PROBE_STEP,    /* x86-64: 20 times a push in a virtual machine; arm64: twice a branch */
+	PROBE_STEP,    /* x86-64: 20 times a push in a virtual machine; arm64: not twice a branch */
 	PROBE_REFUSED, /* the kernel takes no probe there, or does something wrong when it is hit */
 	PROBE_KINDS,
 };
