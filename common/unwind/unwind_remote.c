@@ -9,6 +9,7 @@
 
 #include "abi/stack.h"
 #include "base/container.h"
+#include "base/search.h"
 #include "unwind/unwind_remote.h"
 
 #define PAGE_BYTES 4096
@@ -91,13 +92,12 @@ __attribute__((unused)) static __u64 unwind_address_mask(void)
 
 static bool find_mapping(const struct unwind_view *view, struct unwind_state *s, uint64_t ip)
 {
-	for (size_t i = 0; i < view->n_mappings; i++) {
-		if (ip < view->mappings[i].start || ip >= view->mappings[i].end)
-			continue;
-		s->mapping = view->mappings[i];
-		return true;
-	}
-	return !view->tables;
+	size_t i = SEARCH_RANK(view->mappings, view->n_mappings, end, ip);
+
+	if (i == view->n_mappings || ip < view->mappings[i].start)
+		return !view->tables;
+	s->mapping = view->mappings[i];
+	return true;
 }
 
 static int step_by_frame_pointer(const struct unwind_view *view, struct unwind_state *s, int reason)
