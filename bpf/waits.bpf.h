@@ -418,8 +418,9 @@ int BPF_PROG(waits_migrate, struct task_struct *task, int cpu)
 
 /*
  * Sends the registers with which an off-CPU thread entered the kernel: the loader walks its stack.
+ * False: the buffer is full, and the iterator visits the task once more when that has been read.
  */
-static __always_inline void send_registers(struct bpf_iter__task *ctx, struct task_struct *task,
+static __always_inline bool send_registers(struct bpf_iter__task *ctx, struct task_struct *task,
 					   __u64 arrivals)
 {
 	struct unwind_thread thread = {};
@@ -429,9 +430,9 @@ static __always_inline void send_registers(struct bpf_iter__task *ctx, struct ta
 	thread.generation = BPF_CORE_READ(task, self_exec_id);
 	thread.arrivals = arrivals;
 	if (!read_user_registers(&thread.regs, task_user_registers(task)))
-		return;
+		return true;
 	thread.regs.thread_base = task_thread_base(task);
-	bpf_seq_write(ctx->meta->seq, &thread, sizeof(thread));
+	return !bpf_seq_write(ctx->meta->seq, &thread, sizeof(thread));
 }
 
 /* Tracing begins: so does the run of a task that is on a CPU, if nothing is known of it yet. */
@@ -449,6 +450,7 @@ static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_st
 {
 	__u64 arrivals = task_arrivals(task); /* before the look whether it runs */
 	__u32 raw_state = task_raw_state(task);
+	bool has_user = !task_is_kthread(task) && stack_settings.user;
 
 	if (state->off_ns || TASK_READ(task, exit_state))
 		return;
@@ -459,17 +461,15 @@ static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_st
 	if (!filter_task(task) || !state_note(state, raw_state) ||
 	    !wait_is_wanted(task, state, false))
 		return;
+	if (has_user && !send_registers(ctx, task, arrivals))
+		return;
 	state->switches = task_switches(task);
 	state->at_start = true;
-	state->user_id = 0;
+	state->user_id = has_user ? STACK_ID_AT_START | task_tid(task) : 0;
 	state->wake_ns = state_is_runnable(raw_state) ? window.start_ns : 0;
 	if (state->wake_ns)
 		runnable_begin(task, state);
 	state->off_ns = window.start_ns;
-	if (task_is_kthread(task) || !stack_settings.user)
-		return;
-	state->user_id = STACK_ID_AT_START | task_tid(task);
-	send_registers(ctx, task, arrivals);
 }
 
 /*

@@ -3,14 +3,19 @@
  * Parser for /proc/PID/maps. Lines are
  *	start-end perms offset major:minor inode      path
  * with everything but the inode in hex. The traced side chooses paths and can change its mappings
- * while they are read, so a line that makes no sense or overlaps an earlier one is left out.
+ * while they are read, so a line that makes no sense or overlaps an earlier one is left out. Where
+ * only code is of interest and the kernel can be asked for that, it is.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/readfile.h"
@@ -20,6 +25,14 @@
 
 /* A million mappings with paths of 500 bytes; what has more is not worth root's memory. */
 #define MAPS_MAX_BYTES (512u << 20)
+
+void mappings_free(struct mappings *maps)
+{
+	for (size_t i = 0; i < maps->count; i++)
+		free(maps->items[i].path);
+	free(maps->items);
+	memset(maps, 0, sizeof(*maps));
+}
 
 /* Takes a number and the delimiter after it. */
 static bool take_number(const char **s, int base, char delimiter, uint64_t *value)
@@ -120,47 +133,156 @@ void mappings_parse(struct mappings *maps, const char *text)
 	parse_lines(maps, text, true);
 }
 
-static char *read_maps(pid_t pid)
-{
-	char path[32];
+/*
+ * ---- asked of the kernel ----
+ *
+ * PROCMAP_QUERY, since Linux 6.11: struct procmap_query of the kernel's linux/fs.h. Four of five
+ * mappings hold no code, and the kernel takes several times as long to print one as to tell of it.
+ */
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	return readfile(path, MAPS_MAX_BYTES, NULL);
+/* The kernel's, whose headers may be older than it is. */
+struct query {
+	uint64_t size, flags, addr;
+	uint64_t start, end, vma_flags, page_size, offset, ino;
+	uint32_t dev_major, dev_minor, name_bytes, build_id_bytes;
+	uint64_t name, build_id; /* addresses */
+};
+
+#define QUERY_MAPPING	 _IOWR('f', 17, struct query)
+#define QUERY_EXECUTABLE 0x04
+#define QUERY_SHARED	 0x08
+#define QUERY_OR_NEXT	 0x10
+
+/* x86-64's page of old system calls belongs to no process, and is told of in the text alone. */
+#define VSYSCALL_START 0xffffffffff600000ULL
+#define VSYSCALL_BYTES 4096
+
+struct list {
+	struct mappings *maps;
+	size_t cap;
+};
+
+static void append(struct list *list, const struct mapping *m)
+{
+	struct mappings *maps = list->maps;
+
+	maps->items = mem_grow(maps->items, maps->count, &list->cap, sizeof(*m));
+	maps->items[maps->count++] = *m;
 }
 
-static int read_lines(struct mappings *maps, pid_t pid, bool is_code_only)
+static void append_answer(struct list *list, const struct query *q, const char *name)
 {
-	char *text = read_maps(pid);
-	pid_t live = text && !*text ? process_live_task(pid) : pid;
+	append(list, &(struct mapping){
+			     .start = q->start,
+			     .end = q->end,
+			     .offset = q->offset,
+			     .dev = makedev(q->dev_major, q->dev_minor),
+			     .ino = q->ino,
+			     .is_shared = q->vma_flags & QUERY_SHARED,
+			     .path = mem_strdup(q->name_bytes ? name : ""),
+		     });
+}
+
+/* The mapping with code at or behind an address. -ENOENT: there is none. */
+static int ask(int fd, uint64_t addr, struct query *q, char name[PATH_MAX])
+{
+	*q = (struct query){
+		.size = sizeof(*q),
+		.flags = QUERY_EXECUTABLE | QUERY_OR_NEXT,
+		.addr = addr,
+		.name_bytes = PATH_MAX,
+		.name = (uintptr_t)name,
+	};
+	return ioctl(fd, QUERY_MAPPING, q) ? -errno : 0;
+}
+
+static void append_vsyscall(struct list *list)
+{
+	append(list, &(struct mapping){
+			     .start = VSYSCALL_START,
+			     .end = VSYSCALL_START + VSYSCALL_BYTES,
+			     .path = mem_strdup("[vsyscall]"),
+		     });
+}
+
+/*
+ * 0, -ESRCH where the process has no memory (any more), or what means that the text has to be read:
+ * -ENOTTY before Linux 6.11.
+ */
+static int ask_for_all(struct mappings *maps, int fd)
+{
+	struct list list = { maps, 0 };
+	char name[PATH_MAX];
+	struct query q;
+	uint64_t addr = 0;
+	int err;
 
 	memset(maps, 0, sizeof(*maps));
-	if (live != pid) {
-		free(text);
-		text = read_maps(live);
+	while (!(err = ask(fd, addr, &q, name)) && q.end > addr) {
+		append_answer(&list, &q, name);
+		addr = q.end;
 	}
+	if (err != -ENOENT) {
+		mappings_free(maps);
+		return err ? err : -EINVAL;
+	}
+	if (maps->count)
+		append_vsyscall(&list);
+	return 0;
+}
+
+/* ---- of a process ---- */
+
+static int read_lines(struct mappings *maps, int fd, bool is_code_only)
+{
+	char *text = readfile_fd(fd, MAPS_MAX_BYTES, NULL);
+
 	if (!text)
-		return errno == ENOENT ? -ESRCH : -errno;
+		return -errno;
 	parse_lines(maps, text, is_code_only);
 	free(text);
 	return 0;
 }
 
+static int read_open(struct mappings *maps, int fd, bool is_code_only)
+{
+	int err = is_code_only ? ask_for_all(maps, fd) : -ENOTTY;
+
+	return !err || err == -ESRCH ? 0 : read_lines(maps, fd, is_code_only);
+}
+
+static int read_task(struct mappings *maps, pid_t pid, bool is_code_only)
+{
+	char path[32];
+	int fd, err;
+
+	memset(maps, 0, sizeof(*maps));
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	err = read_open(maps, fd, is_code_only);
+	close(fd);
+	return err;
+}
+
+/* A process whose main thread has ended has none by its own name. */
+static int read_process(struct mappings *maps, pid_t pid, bool is_code_only)
+{
+	int err = read_task(maps, pid, is_code_only);
+	pid_t live = !err && !maps->count ? process_live_task(pid) : pid;
+
+	return live == pid ? err : read_task(maps, live, is_code_only);
+}
+
 int mappings_read(struct mappings *maps, pid_t pid)
 {
-	return read_lines(maps, pid, true);
+	return read_process(maps, pid, true);
 }
 
 int mappings_read_all(struct mappings *maps, pid_t pid)
 {
-	return read_lines(maps, pid, false);
-}
-
-void mappings_free(struct mappings *maps)
-{
-	for (size_t i = 0; i < maps->count; i++)
-		free(maps->items[i].path);
-	free(maps->items);
-	memset(maps, 0, sizeof(*maps));
+	return read_process(maps, pid, false);
 }
 
 const struct mapping *mappings_find(const struct mappings *maps, uint64_t addr)

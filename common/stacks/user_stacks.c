@@ -204,11 +204,8 @@ static void on_changed(pid_t pid, void *arg)
 {
 	struct user_stacks *us = arg;
 
-	if (!is_interesting(us, pid))
+	if (!is_interesting(us, pid) || (us->n_changed && us->changed[us->n_changed - 1] == pid))
 		return;
-	for (size_t i = 0; i < us->n_changed; i++)
-		if (us->changed[i] == pid)
-			return;
 	us->changed = mem_grow(us->changed, us->n_changed, &us->changed_cap, sizeof(pid));
 	us->changed[us->n_changed++] = pid;
 }
@@ -267,9 +264,6 @@ static void on_exited(pid_t pid, void *arg)
 {
 	struct user_stacks *us = arg;
 
-	for (size_t i = 0; i < us->n_changed; i++)
-		if (us->changed[i] == pid)
-			us->changed[i] = us->changed[--us->n_changed];
 	if (may_be_in_maps(us, pid))
 		take_out_of_maps(us, pid);
 	unwind_procs_exit(us->procs, pid);
@@ -310,10 +304,30 @@ static void let_wait(struct user_stacks *us)
 	us->n_changed = n;
 }
 
+static int compare_pids(const void *a, const void *b)
+{
+	return *(const pid_t *)a - *(const pid_t *)b;
+}
+
+/* Each process once, where thousands may have begun together, and none that has ended since. */
+static void settle_changed(struct user_stacks *us)
+{
+	size_t n = 0;
+
+	if (us->n_changed > 1)
+		qsort(us->changed, us->n_changed, sizeof(*us->changed), compare_pids);
+	for (size_t i = 0; i < us->n_changed; i++)
+		if ((!n || us->changed[n - 1] != us->changed[i]) &&
+		    !processes_has_exited(us->processes, us->changed[i]))
+			us->changed[n++] = us->changed[i];
+	us->n_changed = n;
+}
+
 static void on_drained(void *arg)
 {
 	struct user_stacks *us = arg;
 
+	settle_changed(us);
 	if (tables_wait(us))
 		let_wait(us);
 	update_processes(us, us->changed, us->n_changed, true);

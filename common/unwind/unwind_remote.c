@@ -8,9 +8,20 @@
 #include <unistd.h>
 
 #include "abi/stack.h"
+#include "base/container.h"
+#include "base/search.h"
 #include "unwind/unwind_remote.h"
 
-static const struct unwind_view *walked; /* unwind_read() gets nothing else */
+#define PAGE_BYTES 4096
+
+/* A walk, and what it has read last: what is left of a page is read at once. */
+struct remote {
+	struct unwind_state state;
+	const struct unwind_view *view;
+	uint64_t addr;
+	size_t n_bytes;
+	uint8_t bytes[PAGE_BYTES];
+};
 
 static bool read_copy(const struct unwind_copy *copy, void *dst, __u32 size, __u64 addr)
 {
@@ -22,15 +33,42 @@ static bool read_copy(const struct unwind_copy *copy, void *dst, __u32 size, __u
 	return true;
 }
 
-static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr)
+static bool read_memory(pid_t pid, void *dst, size_t size, uint64_t addr)
 {
 	/* cppcheck-suppress ctuuninitvar ; dst is written */
 	struct iovec local = { dst, size }, remote = { (void *)addr, size };
 
-	(void)s;
-	if (walked->copy)
-		return read_copy(walked->copy, dst, size, addr);
-	return process_vm_readv(walked->pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+static bool has_read(const struct remote *remote, uint32_t size, uint64_t addr)
+{
+	uint64_t at = addr - remote->addr;
+
+	return at < remote->n_bytes && size <= remote->n_bytes - at;
+}
+
+static bool read_page(struct remote *remote, uint32_t size, uint64_t addr)
+{
+	remote->addr = addr;
+	remote->n_bytes = PAGE_BYTES - addr % PAGE_BYTES;
+	if (remote->n_bytes >= size &&
+	    read_memory(remote->view->pid, remote->bytes, remote->n_bytes, addr))
+		return true;
+	remote->n_bytes = 0;
+	return false;
+}
+
+static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr)
+{
+	struct remote *remote = container_of(s, struct remote, state);
+
+	if (remote->view->copy)
+		return read_copy(remote->view->copy, dst, size, addr);
+	if (!has_read(remote, size, addr) && !read_page(remote, size, addr))
+		return read_memory(remote->view->pid, dst, size, addr);
+	memcpy(dst, remote->bytes + (addr - remote->addr), size);
+	return true;
 }
 
 __attribute__((unused)) static __u64 unwind_thread_base(struct unwind_state *s)
@@ -54,13 +92,12 @@ __attribute__((unused)) static __u64 unwind_address_mask(void)
 
 static bool find_mapping(const struct unwind_view *view, struct unwind_state *s, uint64_t ip)
 {
-	for (size_t i = 0; i < view->n_mappings; i++) {
-		if (ip < view->mappings[i].start || ip >= view->mappings[i].end)
-			continue;
-		s->mapping = view->mappings[i];
-		return true;
-	}
-	return !view->tables;
+	size_t i = SEARCH_RANK(view->mappings, view->n_mappings, end, ip);
+
+	if (i == view->n_mappings || ip < view->mappings[i].start)
+		return !view->tables;
+	s->mapping = view->mappings[i];
+	return true;
 }
 
 static int step_by_frame_pointer(const struct unwind_view *view, struct unwind_state *s, int reason)
@@ -113,18 +150,20 @@ static void note_frame(const struct unwind_state *s, uint64_t *words, size_t i)
 size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_regs *regs,
 			  uint64_t *words, size_t max, int *reason)
 {
-	struct unwind_state s = { .regs = *regs };
+	struct remote remote;
+	struct unwind_state *s = &remote.state;
 	size_t n = 0;
 
-	walked = view;
-	unwind_begin(&s);
+	remote.state = (struct unwind_state){ .regs = *regs };
+	remote.view = view;
+	remote.n_bytes = 0;
+	unwind_begin(s);
 	do {
 		if (view->sps)
-			view->sps[n] = s.sp;
-		note_frame(&s, words, n++);
-		*reason = n < max ? step(view, &s) : UNWIND_DEPTH;
+			view->sps[n] = s->sp;
+		note_frame(s, words, n++);
+		*reason = n < max ? step(view, s) : UNWIND_DEPTH;
 	} while (*reason == UNWIND_GOES_ON);
-	walked = NULL;
 	return n;
 }
 

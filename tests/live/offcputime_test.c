@@ -132,6 +132,18 @@ TIMED_TEST(a_thread_blocked_throughout_has_waited_for_the_whole_window)
 	CHECK(folded_count(tool->out, NULL, "[blocked throughout]") == 1);
 }
 
+/* More than the kernel tells of at once. */
+TEST(each_of_many_threads_that_wait_at_the_start_has_its_stack)
+{
+	int n = at_size(3000, 600);
+	struct proc *work = work_start("town", "threads", text_of("%d", n));
+	struct proc *tool = tool_run("offcputime", "-p", pid_text(work->pid), "-v", "1");
+
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_sum(tool->out, "town", "nap") > 0);
+	CHECK_LACKS(tool->err, "without their stack");
+}
+
 /* One thread that never runs, and one that does. */
 TEST(waits_throughout_can_be_left_out)
 {

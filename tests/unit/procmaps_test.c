@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/readfile.h"
 #include "process/procmaps.h"
 #include "unit.h"
 
@@ -149,6 +150,38 @@ TEST(reads_a_process)
 	m = mappings_find(&maps, (uint64_t)(uintptr_t)mappings_read);
 	CHECK(m && m->ino && strstr(m->path, program_invocation_short_name));
 	mappings_free(&maps);
+}
+
+/* Where the kernel is asked for them instead. */
+TEST(reads_what_the_text_says)
+{
+	char file[] = "/tmp/procmaps-a\nb-XXXXXX", *text;
+	int fd = mkstemp(file);
+	struct mappings maps, read;
+
+	CHECK_EQ(ftruncate(fd, 8192), 0);
+	unlink(file);
+	CHECK(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 4096) != MAP_FAILED);
+	CHECK_EQ(mappings_read(&read, getpid()), 0);
+	text = readfile("/proc/self/maps", 1 << 20, NULL);
+	mappings_parse(&maps, text);
+	CHECK(read.count == maps.count ||
+	      (read.count == maps.count + 1 && !strcmp(read.items[maps.count].path, "[vsyscall]")));
+	for (size_t i = 0; i < maps.count && i < read.count; i++) {
+		const struct mapping *a = &maps.items[i], *b = &read.items[i];
+
+		CHECK_EQ(b->start, a->start);
+		CHECK_EQ(b->end, a->end);
+		CHECK_EQ(b->offset, a->offset);
+		CHECK_EQ(b->dev, a->dev);
+		CHECK_EQ(b->ino, a->ino);
+		CHECK_EQ(b->is_shared, a->is_shared);
+		CHECK_STR(b->path, a->path);
+	}
+	mappings_free(&maps);
+	mappings_free(&read);
+	free(text);
+	close(fd);
 }
 
 TEST(reads_more_than_one_buffer)
