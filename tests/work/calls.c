@@ -131,19 +131,20 @@ static void make_naps(int n)
 }
 
 /*
- * A timer interrupts pause(), which is not begun again though that was asked for. It goes on: the
- * first time may come too early.
+ * A timer interrupts pause(), which is not begun again though that was asked for. It repeats itself,
+ * since the first time may come too early, and ends, since whoever is interrupted is never at rest.
  */
 static void make_interrupted(int n)
 {
 	const struct timeval period = { .tv_usec = 20000 };
-	const struct itimerval timer = { period, period };
+	const struct itimerval timer = { period, period }, none = {};
 	struct sigaction again = { .sa_handler = ignore, .sa_flags = SA_RESTART };
 
 	sigaction(SIGALRM, &again, NULL);
 	setitimer(ITIMER_REAL, &timer, NULL);
 	for (int i = 0; i < n; i++)
 		pause();
+	setitimer(ITIMER_REAL, &none, NULL);
 }
 
 static int pipe_fds[2];
