@@ -25,6 +25,7 @@
 #define OWN	     4	/* libraries that no other program has */
 #define NEIGHBOURS   10
 #define NAP_NS	     (NS_PER_S / 2000) /* times how many nap at once */
+#define BLOCK_NS     10000 /* after a shorter time a thread wakes up before it has left its CPU */
 #define THREAD_BYTES (64 << 10)
 
 WORK_FUNCTION void nap(uint64_t ns)
@@ -136,7 +137,7 @@ WORK_FUNCTION void turn_right(uint64_t path, int depth);
 static inline void turn(uint64_t path, int depth)
 {
 	if (!depth)
-		nap(1);
+		nap(BLOCK_NS);
 	else if (path & 1)
 		turn_left(path >> 1, depth - 1);
 	else
