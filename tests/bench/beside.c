@@ -352,7 +352,7 @@ int main(int argc, char **argv)
 	}
 	for (i = optind; i < argc && strcmp(argv[i], "--"); i++)
 		;
-	if (i >= argc - 1)
+	if (i >= argc - 1 || i == optind)
 		return msg_error("usage: beside [-w] [-p] WORKLOAD... -- TOOL..."), 2;
 	argv[i] = NULL;
 	tool_argv = argv + i + 1;
