@@ -34,9 +34,11 @@ WORK_FUNCTION void nap(uint64_t ns)
 	WORK_KEEP_FRAME();
 }
 
+static volatile bool goes_on = true; /* so that compilers don't complain of what never ends */
+
 static void nap_for_ever(int n)
 {
-	for (;;)
+	while (goes_on)
 		nap(NAP_NS * (uint64_t)n);
 }
 
@@ -172,20 +174,18 @@ static int run_stacks(int n)
 
 /* ---- frames ---- */
 
-WORK_FUNCTION void descend(int depth, bool for_ever)
+WORK_FUNCTION void descend(int depth)
 {
 	if (depth)
-		descend(depth - 1, for_ever);
+		descend(depth - 1);
 	else
-		do
-			nap(NAP_NS);
-		while (for_ever);
+		nap_for_ever(1);
 	WORK_KEEP_FRAME();
 }
 
 static void *run_deep(void *arg)
 {
-	descend(*(int *)arg, true);
+	descend(*(int *)arg);
 	return NULL;
 }
 
