@@ -8,7 +8,7 @@ UNITS   := $(patsubst %.c,$(O)/%,$(filter-out $(UNITS_NOT_$(ARCH)),$(wildcard te
 LIVES   := $(patsubst %.c,$(O)/%,$(wildcard tests/live/*_test.c))
 FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: check soak churn faults test test-deps live live-files lint fuzz fuzz-files bench bench-deps bench-probes oracle check-cfi check-symbols \
+.PHONY: check soak churn faults test test-deps live live-files lint fuzz fuzz-files bench bench-deps bench-growth bench-probes bench-real oracle check-cfi check-symbols \
 	check-go check-go-programs check-runtimes vm vm-files vm-oracle vm-programs vm-python vm-probes vm-deps arm64-deps rescue-test package-deps formats-test formats-deps \
 	browser-test browser-deps
 
@@ -145,12 +145,14 @@ $(O)/tests/oracle/throw: tests/oracle/throw.cc
 # ---- benchmarks ----
 
 # The workload's stack is walked along frame pointers by all contenders.
-BENCH := $(patsubst %.c,$(O)/%.o,$(filter-out %.bpf.c,$(wildcard tests/bench/*.c)))
+BENCH := $(patsubst %.c,$(O)/%.o,$(filter-out %.bpf.c %/beside.c,$(wildcard tests/bench/*.c)))
 $(BENCH): private TL_CFLAGS += -fno-omit-frame-pointer -fno-optimize-sibling-calls
 $(BENCH): $(O)/skel/empty.skel.h
 
 $(O)/tests/bench/bench: $(BENCH) $(O)/libtracelets.a
 	$(Q)$(CC) $(TL_LDFLAGS) $^ $(LIBS) -o $@
+
+$(O)/tests/bench/beside: $(O)/tests/bench/programs.o
 
 # A program that maps many files, with frame pointers as its peers need them. The libraries are copies of
 # one: what counts is that each is a file.
@@ -215,6 +217,14 @@ bench: $(BINS) $(STATIC_BIN) $(BENCH_FILES) ## each tool beside its peers: root,
 	$(Q)$(O)/tests/symbols/bench $(O) $(BENCH_ROUNDS)
 	$(Q)O='$(O)' BENCH_ROUNDS='$(BENCH_ROUNDS)' tests/bench/unwind
 	$(Q)$(O)/tests/formats/bench $(O)
+
+bench-real: $(BINS) ## what the tools and their peers take from real programs: root, an hour; REAL="redis postgres nginx compile go", BENCH_ROUNDS=7, REAL_SECONDS=5, O/real.md
+	$(Q)O='$(O)' tests/bench/real
+
+GROWTH_FILES := $(addprefix $(O)/tests/,bench/beside work/town symbols/many-1.so)
+
+bench-growth: $(BINS) $(GROWTH_FILES) ## how cost grows with processes, threads, stacks, frames: root, minutes; O/growth.md, O/growth.svg
+	$(Q)O='$(O)' tests/bench/growth
 
 bench-deps: ## install the peers that "make bench" measures (Debian)
 	$(Q)scripts/deps build bench

@@ -20,19 +20,20 @@
 #include "stacks/unwind_maps.h"
 
 /*
- * How many processes and mappings there is room for: slices rest for a second before they go round.
+ * How many processes and mappings there is room for: slices rest for a second before they go round,
+ * so that this is also how many programs may begin within one, beside those that are there.
  */
 #define MIN_PROCESSES	 2048
 #define MAX_PROCESSES	 (1 << 22) /* the kernel's own limit */
 #define MAX_MAPPINGS	 (1 << 19)
-#define CPU_PROCESSES	 512
+#define CPU_PROCESSES	 128
 #define GROWTH		 8
 #define PROCESS_MAPPINGS 8
 
 /* Of stacks that wait for their tables. */
 #define CPU_COPIES_BYTES (1u << 20)
 #define MIN_COPIES_BYTES (2u << 20)
-#define MAX_COPIES_BYTES (16u << 20)
+#define MAX_COPIES_BYTES (8u << 20)
 
 struct unwind_maps {
 	int processes_fd, changes_fd, shards_fd;

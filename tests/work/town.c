@@ -25,6 +25,7 @@
 #define OWN	     4	/* libraries that no other program has */
 #define NEIGHBOURS   10
 #define NAP_NS	     (NS_PER_S / 2000) /* times how many nap at once */
+#define BLOCK_NS     10000 /* after a shorter time a thread wakes up before it has left its CPU */
 #define THREAD_BYTES (64 << 10)
 
 WORK_FUNCTION void nap(uint64_t ns)
@@ -33,9 +34,11 @@ WORK_FUNCTION void nap(uint64_t ns)
 	WORK_KEEP_FRAME();
 }
 
+static volatile bool goes_on = true; /* so that compilers don't complain of what never ends */
+
 static void nap_for_ever(int n)
 {
-	for (;;)
+	while (goes_on)
 		nap(NAP_NS * (uint64_t)n);
 }
 
@@ -136,7 +139,7 @@ WORK_FUNCTION void turn_right(uint64_t path, int depth);
 static inline void turn(uint64_t path, int depth)
 {
 	if (!depth)
-		nap(1);
+		nap(BLOCK_NS);
 	else if (path & 1)
 		turn_left(path >> 1, depth - 1);
 	else
@@ -171,20 +174,18 @@ static int run_stacks(int n)
 
 /* ---- frames ---- */
 
-WORK_FUNCTION void descend(int depth, bool for_ever)
+WORK_FUNCTION void descend(int depth)
 {
 	if (depth)
-		descend(depth - 1, for_ever);
+		descend(depth - 1);
 	else
-		do
-			nap(NAP_NS);
-		while (for_ever);
+		nap_for_ever(1);
 	WORK_KEEP_FRAME();
 }
 
 static void *run_deep(void *arg)
 {
-	descend(*(int *)arg, true);
+	descend(*(int *)arg);
 	return NULL;
 }
 
