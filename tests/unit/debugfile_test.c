@@ -14,6 +14,7 @@
 
 #include "../symbols/image.h"
 #include "base/array.h"
+#include "base/unxz.h"
 #include "process/roots.h"
 #include "symbols/debugfile.h"
 #include "symbols/elfsyms.h"
