@@ -37,7 +37,8 @@ static const struct unwind_options defaults = { .mem_bytes = 128 << 20 };
 
 struct user_stacks {
 	struct run *run;
-	bool is_wanted, hits_few, by_cfi, with_python, python_lines;
+	bool is_wanted, hits_few, by_cfi;
+	struct python_settings python_settings;
 	struct watch *watch; /* NULL: not opened */
 	bool has_no_watch;   /* and can't be */
 	struct processes *processes;
@@ -102,13 +103,32 @@ static pid_t *list_processes(size_t *n)
 	return pids;
 }
 
+static bool has_old_python(struct user_stacks *us)
+{
+	bool is_listed = target_lists_pids(us->run), found = false;
+	size_t n = target_n_pids(us->run);
+	pid_t *all = is_listed ? NULL : list_processes(&n);
+	const pid_t *pids = is_listed ? target_pids(us->run) : all;
+
+	for (size_t i = 0; i < n && !found; i++)
+		found = python_frames_meet_old(user_stacks_processes(us), pids[i]);
+	free(all);
+	return found;
+}
+
+/*
+ * What a command will be isn't known yet, nor what it will start. Where it isn't known which
+ * registers calls save where, functions of an old Python aren't found.
+ */
 static int configure_python(struct user_stacks *us, const struct python_settings *python)
 {
-	struct python_settings settings = *python;
+	struct python_settings *settings = &us->python_settings;
 
-	us->with_python = settings.wanted = us->by_cfi && python->wanted;
-	us->python_lines = settings.lines;
-	return python_frames_configure(us->run, &settings);
+	*settings = *python;
+	settings->wanted = us->by_cfi && python->wanted;
+	settings->old =
+		settings->wanted && UNWIND_SAVED_BYTES && (us->run->command || has_old_python(us));
+	return python_frames_configure(us->run, settings);
 }
 
 struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
@@ -126,7 +146,7 @@ struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
 		free(list_processes(&n));
 	if (!unwind_maps_configure(run, us->by_cfi, n) && !configure_python(us, python))
 		return us;
-	free(us);
+	user_stacks_free(us);
 	return NULL;
 }
 
@@ -186,6 +206,12 @@ void user_stacks_miss_python(struct user_stacks *us, pid_t pid)
 {
 	if (us->python)
 		python_frames_miss(us->python, pid);
+}
+
+void user_stacks_print_late_python(const struct user_stacks *us)
+{
+	if (us->python)
+		python_frames_print_late(us->python);
 }
 
 void user_stacks_catch_up(struct user_stacks *us)
@@ -286,7 +312,7 @@ static void meet_file(struct file *file, void *arg)
 {
 	struct meeting *meeting = arg;
 
-	meeting->has_python |= meeting->python && python_frames_knows(file);
+	meeting->has_python |= meeting->python && python_frames_knows(meeting->python, file);
 }
 
 /* Python's frames are not in copies of stacks. Files are opened while they can be. */
@@ -394,12 +420,13 @@ static size_t walk_thread(struct user_stacks *us, const struct unwind_thread *th
 /* The thread has to be where it was, as for the native frames. */
 static size_t walk_python(struct user_stacks *us, const struct unwind_thread *thread,
 			  const struct python_definer *definer, const uint64_t *sps,
-			  uint64_t *words, size_t n)
+			  bool is_complete, uint64_t *words, size_t n)
 {
 	struct python_thread walked = { .tid = (pid_t)thread->tid,
 					.tgid = thread->tgid,
 					.base = thread->regs.thread_base,
-					.lines = us->python_lines,
+					.lines = us->python_settings.lines,
+					.is_complete = is_complete,
 					.sps = sps,
 					.n_native = n,
 					.define = definer->define,
@@ -421,7 +448,9 @@ size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_threa
 
 	if (*reason == UNWIND_NO_MAPPING)
 		n = walk_thread(us, thread, true, words, sps, reason);
-	return *reason == UNWIND_RAN_ON ? n : walk_python(us, thread, definer, sps, words, n);
+	if (*reason == UNWIND_RAN_ON)
+		return n;
+	return walk_python(us, thread, definer, sps, *reason == UNWIND_COMPLETE, words, n);
 }
 
 static size_t walk_copy(const struct user_stacks *us, const struct unwind_copy *copy,
@@ -521,8 +550,8 @@ static int open_tables(struct user_stacks *us)
 		return -ENOMEM;
 	array = unwind_maps_array(us->maps, &n);
 	us->procs = unwind_procs_new(us->processes, unwind_maps_tables(us->maps), array, n);
-	if (us->with_python)
-		us->python = python_frames_new(us->run, us->processes);
+	if (us->python_settings.wanted)
+		us->python = python_frames_new(us->run, us->processes, &us->python_settings);
 	return 0;
 }
 
