@@ -333,6 +333,30 @@ TEST(a_lone_thread_has_them)
 	}
 }
 
+/* Before 3.11 its functions are looked for only if that pays when tracing begins. */
+TEST(a_program_that_becomes_python_later_has_them_or_is_named)
+{
+	static const char later[] = "echo @ready; head -c 1 >/dev/null; exec \"$0\" \"$@\"";
+	const char *script = text_of("%s/later.py", folder_make());
+	struct proc *work, *tool;
+	bool is_old;
+
+	NEEDS_PYTHON();
+	CHECK(file_write(script, "import sys, time\n"
+				 "def busy(end):\n"
+				 "    while time.monotonic() < end:\n"
+				 "        sum(range(1000))\n"
+				 "busy(time.monotonic() + 1)\n"
+				 "print('@old' if sys.version_info < (3, 11) else '@new')\n"
+				 "print('@done', flush=True)\n"
+				 "sys.stdin.buffer.read(1)\n"));
+	work = work_start_in(NULL, NULL, "/bin/sh", ARGV("sh", "-c", later, python_path(), script));
+	tool = trace_scenes(work, "profile", "-F", "997");
+	is_old = strstr(work->out, "@old");
+	CHECK_EQ(folded_count(tool->out, NULL, "<module> (later.py);busy (later.py)") > 0, !is_old);
+	CHECK_EQ(strstr(tool->err, text_of("(PID %d): began too late", work->pid)) != NULL, is_old);
+}
+
 TEST(without_lines_frames_have_their_file)
 {
 	struct proc *work, *tool;
