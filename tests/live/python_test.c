@@ -168,8 +168,36 @@ static size_t python_frame(const char *frame)
 	const char *at = memmem(frame, length, ".py:", 4);
 
 	if (!at)
+		at = memmem(frame, length, ".py)", 4);
+	if (!at)
 		return 0;
 	return (size_t)(strchr(at, ')') + 1 - frame);
+}
+
+/*
+ * Leaves a thread's name and its frames in Python of each line: before 3.11 there are others between
+ * them, of calls in C.
+ */
+static const char *leave_python(char *out)
+{
+	char *to = out;
+
+	for (const char *line = out, *end; *line; line = end) {
+		const char *value, *frame = line + strcspn(line, ";\n");
+
+		end = strchr(line, '\n') + 1;
+		value = memrchr(line, ' ', (size_t)(end - line));
+		to = (char *)memmove(to, line, (size_t)(frame - line)) + (frame - line);
+		for (; frame < value; frame += 1 + strcspn(frame + 1, ";\n")) {
+			size_t length = python_frame(frame + 1);
+
+			if (length)
+				to = (char *)memmove(to, frame, length + 1) + length + 1;
+		}
+		to = (char *)memmove(to, value, (size_t)(end - value)) + (end - value);
+	}
+	*to = '\0';
+	return out;
 }
 
 /* The Python frames of a line but the innermost, which is `leaf`: those are a path. */
@@ -271,7 +299,8 @@ TEST(each_wait_is_a_stack_of_the_program)
 	tally = judge_all(work, tool);
 	CHECK_EQ(tally.wrong, 0);
 	CHECK(tally.right > 0);
-	CHECK(lines_with(tool->out, "clock_nanosleep") > 0);
+	CHECK(lines_with(tool->out, "clock_nanosleep") > 0 ||
+	      lines_with(tool->out, ";select") > 0); /* time.sleep() before 3.11 */
 }
 
 /* The loader walks the stacks of threads that were blocked when tracing began. */
@@ -327,7 +356,7 @@ TEST(a_lone_thread_has_them)
 					     "--", python_path(), script);
 
 		CHECK_STATUS(tool, 0);
-		CHECK(folded_count(tool->out, NULL,
+		CHECK(folded_count(leave_python(tool->out), NULL,
 				   i ? "<module> (lone.py);work (lone.py)"
 				     : "work (lone.py);busy (lone.py)") > 0);
 	}
@@ -353,7 +382,9 @@ TEST(a_program_that_becomes_python_later_has_them_or_is_named)
 	work = work_start_in(NULL, NULL, "/bin/sh", ARGV("sh", "-c", later, python_path(), script));
 	tool = trace_scenes(work, "profile", "-F", "997");
 	is_old = strstr(work->out, "@old");
-	CHECK_EQ(folded_count(tool->out, NULL, "<module> (later.py);busy (later.py)") > 0, !is_old);
+	CHECK_EQ(folded_count(leave_python(tool->out), NULL,
+			      "<module> (later.py);busy (later.py)") > 0,
+		 !is_old);
 	CHECK_EQ(strstr(tool->err, text_of("(PID %d): began too late", work->pid)) != NULL, is_old);
 }
 
@@ -364,9 +395,10 @@ TEST(without_lines_frames_have_their_file)
 	NEEDS_PYTHON();
 	work = start_python("1", NULL);
 	tool = trace_scenes(work, "profile", "-F", "997");
+	CHECK_LACKS(tool->out, ".py:");
+	leave_python(tool->out);
 	CHECK(folded_count(tool->out, NULL, "scenes (scenes.py);spin (scenes.py)") > 0);
 	CHECK(folded_count(tool->out, NULL, "until_end (scenes.py);scenes (scenes.py)") > 0);
-	CHECK_LACKS(tool->out, ".py:");
 }
 
 static struct proc *trace_growth(const char *tool, const char *option, const char *value,
@@ -387,7 +419,8 @@ TEST(stacks_of_memory_have_them)
 	for (size_t i = memleak_lacks() ? 1 : 0; i < 2; i++) {
 		struct proc *tool = trace_growth(tools[i][0], tools[i][1], tools[i][2], NULL);
 
-		CHECK(folded_count(tool->out, NULL, "scenes (scenes.py);grow (scenes.py)") > 0);
+		CHECK(folded_count(leave_python(tool->out), NULL,
+				   "scenes (scenes.py);grow (scenes.py)") > 0);
 		tool = trace_growth(tools[i][0], tools[i][1], tools[i][2], "--no-python");
 		CHECK_INTERPRETER(tool);
 		CHECK_LACKS(tool->out, ".py)");
