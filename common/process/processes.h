@@ -89,7 +89,7 @@ struct maps *processes_recall(struct processes *table, pid_t pid, uint64_t time_
  */
 struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns);
 
-/* The same, read now in any case but the last two: something was unmapped, of which no event tells. */
+/* The same, read now in any case but the last two: no event tells what was unmapped. */
 struct maps *processes_read_again(struct processes *table, pid_t pid, uint64_t time_ns);
 
 /*

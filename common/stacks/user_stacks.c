@@ -4,8 +4,6 @@
  * kernel's process events come in. A stack that lacked tables all the same makes its process looked
  * at again. See user_stacks.h.
  */
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,6 +15,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "modules/target.h"
+#include "process/procstate.h"
 #include "runtimes/python_remote.h"
 #include "stacks/python_frames.h"
 #include "stacks/unwind_maps.h"
@@ -84,30 +83,11 @@ const struct module unwind_module = {
 	.check = check_unwind,
 };
 
-static pid_t *list_processes(size_t *n)
-{
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-	pid_t *pids = NULL;
-	size_t cap = 0;
-
-	*n = 0;
-	while (dir && (entry = readdir(dir))) {
-		if (!isdigit((unsigned char)entry->d_name[0]))
-			continue;
-		pids = mem_grow(pids, *n, &cap, sizeof(*pids));
-		pids[(*n)++] = atoi(entry->d_name);
-	}
-	if (dir)
-		closedir(dir);
-	return pids;
-}
-
 static bool has_old_python(struct user_stacks *us)
 {
 	bool is_listed = target_lists_pids(us->run), found = false;
 	size_t n = target_n_pids(us->run);
-	pid_t *all = is_listed ? NULL : list_processes(&n);
+	pid_t *all = is_listed ? NULL : process_list(&n);
 	const pid_t *pids = is_listed ? target_pids(us->run) : all;
 
 	for (size_t i = 0; i < n && !found; i++)
@@ -143,7 +123,7 @@ struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
 	us->hits_few = hits_few;
 	us->by_cfi = wanted && (!method || strcmp(method, "fp"));
 	if (us->by_cfi)
-		free(list_processes(&n));
+		free(process_list(&n));
 	if (!unwind_maps_configure(run, us->by_cfi, n) && !configure_python(us, python))
 		return us;
 	user_stacks_free(us);
@@ -191,7 +171,7 @@ static void update_all(struct user_stacks *us)
 		update_processes(us, target_pids(us->run), target_n_pids(us->run), true);
 		return;
 	}
-	pids = list_processes(&n);
+	pids = process_list(&n);
 	update_processes(us, pids, n, true);
 	free(pids);
 }

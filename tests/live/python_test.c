@@ -175,8 +175,8 @@ static size_t python_frame(const char *frame)
 }
 
 /*
- * Leaves a thread's name and its frames in Python of each line: before 3.11 there are others between
- * them, of calls in C.
+ * Leaves of each line a thread's name and its frames in Python: before 3.11 there are others
+ * between them, of calls in C.
  */
 static const char *leave_python(char *out)
 {
