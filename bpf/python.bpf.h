@@ -28,6 +28,7 @@ enum python_turn {
 
 #define python_read(dst, addr) (!bpf_probe_read_user(&(dst), sizeof(dst), (void *)(addr)))
 #define python_u64(bytes, at)  (*(__u64 *)((bytes) + ((at)&0x78)))
+#define python_code(w, field)  (*(__u64 *)((w)->code + ((w)->layout.code_##field & 0xf8)))
 #define python_u8(bytes, at)   (*(volatile __u8 *)((bytes) + ((at)&0x7f)))
 #define python_keep(var)       asm volatile("" : "+r"(var)) /* for the verifier, as it is here */
 
@@ -35,8 +36,8 @@ enum python_turn {
 
 /*
  * What differs from any other code object, also from one that takes its place: process, address,
- * file, and its version, a number that Python gives each since 3.12; in 3.11 the table of its lines
- * and the hash that Python keeps of its name. Little of it is read.
+ * file, and its version, a number that Python gives each since 3.12; before, its first line, the
+ * table of its lines and the hash that Python keeps of its name. Little of it is read.
  */
 __noinline __u64 python_print(__u32 slot, __u64 code_at)
 {
@@ -55,15 +56,15 @@ __noinline __u64 python_print(__u32 slot, __u64 code_at)
 			return PYTHON_NO_CODE;
 		print = python_mix(print, *(__u32 *)(code + PYTHON_CODE_VERSION));
 	} else {
-		if (bpf_probe_read_user(code + PYTHON_CODE_FILENAME,
-					PYTHON_CODE_BYTES - PYTHON_CODE_FILENAME,
-					(void *)(code_at + PYTHON_CODE_FILENAME)))
+		if (bpf_probe_read_user(code + PYTHON_CODE_LINE,
+					PYTHON_CODE_BYTES - PYTHON_CODE_LINE,
+					(void *)(code_at + PYTHON_CODE_LINE)))
 			return PYTHON_NO_CODE;
-		python_read(hash, *(__u64 *)(code + PYTHON_CODE_QUALNAME) + PYTHON_STR_HASH);
-		print = python_mix(print, hash);
-		print = python_mix(print, *(__u64 *)(code + PYTHON_CODE_LINETABLE));
+		python_read(hash, python_code(w, name) + PYTHON_STR_HASH);
+		print = python_mix(print, hash + python_code(w, first_line));
+		print = python_mix(print, python_code(w, lines));
 	}
-	return python_mix(print, *(__u64 *)(code + PYTHON_CODE_FILENAME)) * 0xbf58476d1ce4e5b9ULL |
+	return python_mix(print, python_code(w, file)) * 0xbf58476d1ce4e5b9ULL |
 	       2; /* neither of the two values above */
 }
 
@@ -95,7 +96,7 @@ static __always_inline __u32 python_text_bytes(const struct python_text *text)
 static __always_inline bool python_read_name(struct python_walk *w)
 {
 	struct python_def *def = &w->def;
-	__u64 at = python_find_text(w, *(__u64 *)(w->code + PYTHON_CODE_QUALNAME), &def->name_text);
+	__u64 at = python_find_text(w, python_code(w, name), &def->name_text);
 	__u32 n = python_text_bytes(&def->name_text);
 
 	if (!at)
@@ -109,7 +110,7 @@ static __always_inline bool python_read_name(struct python_walk *w)
 static __always_inline bool python_read_file(struct python_walk *w)
 {
 	struct python_def *def = &w->def;
-	__u64 at = python_find_text(w, *(__u64 *)(w->code + PYTHON_CODE_FILENAME), &def->file_text);
+	__u64 at = python_find_text(w, python_code(w, file), &def->file_text);
 	__u32 n = python_text_bytes(&def->file_text), left_out = 0;
 
 	if (!at)
@@ -125,15 +126,17 @@ static __always_inline bool python_read_file(struct python_walk *w)
 
 static __always_inline __u32 python_read_lines(struct python_walk *w)
 {
-	__u64 table = *(__u64 *)(w->code + PYTHON_CODE_LINETABLE), n = 0;
+	__u64 table = python_code(w, lines), n = 0;
 	struct python_def *def = &w->def;
 
+	def->lines_kind = PYTHON_LINES_LOCATIONS;
 	if (!python_settings.lines || !python_read(n, table + PYTHON_BYTES_LENGTH) ||
 	    n >= PYTHON_LINES_BYTES)
 		return 0;
 	if (bpf_probe_read_user(def->lines, n & (PYTHON_LINES_BYTES - 1),
 				(void *)(table + PYTHON_BYTES_TEXT)))
 		return 0;
+	def->lines_kind = w->layout.lines_kind; /* in 3.9 an empty one says something, too */
 	return n;
 }
 
@@ -388,6 +391,8 @@ __noinline int python_walk_some(__u32 slot)
 	return PYTHON_GOES_ON;
 }
 
+#include "python_marks.bpf.h"
+
 /* It has to be this thread's: so a wrong place leads to no frames, not to wrong ones. 0: none. */
 static __always_inline __u64 python_own_state(const struct python_layout *l, __u64 thread)
 {
@@ -454,6 +459,10 @@ __noinline int python_walk(__u32 slot)
 	w->window = w->window_end = 0;
 	if (!python_begin(w))
 		return 0;
+	if (python_settings.old && w->layout.eval_begin) {
+		python_walk_marks(slot, scratch, w);
+		return 0;
+	}
 	for (int i = 0; i < STACK_WORDS / STACK_CHUNK; i++)
 		if (python_walk_some(slot) != PYTHON_GOES_ON)
 			break;

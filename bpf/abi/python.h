@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Frames of CPython 3.11 to 3.15, with the GIL, on both sides of the kernel border.
+ * Frames of CPython 3.8 to 3.15, with the GIL, on both sides of the kernel border.
  *
  * A thread's state (PyThreadState) is found by a pointer at a fixed distance from its thread
  * pointer, or because a process has one thread only. It leads to the innermost frame, and each
@@ -8,6 +8,13 @@
  * segment, and keeps something on its own C stack that marks the segment's outer end: since 3.12 an
  * entry frame, in 3.11 its struct _PyCFrame. The native frame in whose part of the stack the mark
  * lies is the one that runs the segment.
+ *
+ * Before 3.11 each call runs one frame, an object on the heap, and nothing is kept for others to
+ * see. But the function has the address of its frame's variables somewhere in its part of the
+ * stack, of the first one (gcc) or of the first one behind the locals (clang), as far from the
+ * part's end as the compiler has put it: that is the mark, and it says which frame the call runs.
+ * Where it is, is looked for once in a process; calls and frames have to agree all the way, or the
+ * stack has no Python frames.
  */
 #ifndef ABI_PYTHON_H
 #define ABI_PYTHON_H
@@ -24,8 +31,15 @@
 #define PYTHON_FILE_BYTES  256
 #define PYTHON_LINES_BYTES 2048
 
-/* In PyObject and PyCodeObject: the same in all these versions. */
+/* Before 3.11: of PyFrameObject, likewise; of a call's part of the stack, below what it saves. */
+#define PYTHON_OBJECT_BYTES 112
+#define PYTHON_MARK_BYTES   512
+
+/* In PyObject, and in PyCodeObject since 3.11. */
 #define PYTHON_TYPE	      8
+#define PYTHON_VARIABLES      16 /* before 3.11, in PyFrameObject: how many it has */
+#define PYTHON_CODE_LOCALS    28 /* before 3.11: co_nlocals */
+#define PYTHON_CODE_LINE      40 /* before 3.11: co_firstlineno, the first of what tells it apart */
 #define PYTHON_CODE_VERSION   92 /* since 3.12 */
 #define PYTHON_CODE_FILENAME  112
 #define PYTHON_CODE_NAME      120
@@ -47,11 +61,19 @@ struct python_lists {
 	__u16 next;	    /* in a thread's state */
 };
 
+/* What a table of lines is like. */
+enum python_lines {
+	PYTHON_LINES_LOCATIONS, /* co_linetable since 3.11; also where there is none */
+	PYTHON_LINES_RANGES,	/* co_linetable of 3.10 (PEP 626) */
+	PYTHON_LINES_STEPS,	/* co_lnotab, before */
+};
+
 /* How a process keeps its frames: all that BPF needs to know of it. */
 struct python_layout {
 	__u64 serial;	    /* of the process: no other one's code objects are the same */
 	__u64 code_type;    /* PyCode_Type: what is not of that type is no code object */
 	__u64 runtime;	    /* _PyRuntime */
+	__u64 eval_begin;   /* before 3.11: the function that evaluates byte code; else 0 */
 	__s32 state_offset; /* from the thread pointer, of the pointer to its state; 0: not known */
 	__s32 self_offset;  /* likewise, of pthread_self() */
 	__u16 thread_id;    /* in the state: pthread_self() */
@@ -67,8 +89,17 @@ struct python_layout {
 	__u8 entry_owner;     /* owners from this one on are entry frames; 3.11: 1 */
 	__u8 code_first_line; /* in PyCodeObject */
 	__u8 code_adaptive;   /* likewise: where the instructions begin */
-	__u8 str_ascii;	      /* in str objects: where the text begins */
+	__u8 code_file;	      /* likewise: the texts, and the table of lines */
+	__u8 code_name;
+	__u8 code_lines;
+	__u8 lines_kind; /* enum python_lines */
+	__u8 str_ascii;	 /* in str objects: where the text begins */
 	__u8 str_compact;
+	__u8 instr_shift;   /* before 3.11, from here on: f_lasti counts units of 1 << it, halves */
+	__u8 n_refused;	    /* stacks in a row where calls and frames didn't agree */
+	__u16 frame_locals; /* in PyFrameObject: its variables */
+	__u16 mark_distance; /* below the end of a call's part of the stack; 0: not known yet */
+	__u32 eval_bytes;
 	struct python_lists lists;
 };
 
@@ -132,16 +163,18 @@ struct python_def {
 	__u32 tgid;
 	__u64 print;
 	__u32 first_line;
-	__u16 has_file;
-	__u16 n_lines; /* bytes of lines: none if they are not wanted, or too many */
+	__u8 has_file;
+	__u8 lines_kind; /* enum python_lines */
+	__u16 n_lines;	 /* bytes of lines: none if they are not wanted, or too many */
 	struct python_text name_text, file_text;
 	__u8 name[PYTHON_NAME_BYTES];
 	__u8 file[PYTHON_FILE_BYTES];	/* of a long one the end */
-	__u8 lines[PYTHON_LINES_BYTES]; /* co_linetable */
+	__u8 lines[PYTHON_LINES_BYTES]; /* co_linetable, co_lnotab */
 };
 
 struct python_settings {
 	bool wanted;
+	bool old;   /* those before 3.11, too */
 	bool lines; /* each frame's instruction is wanted, too */
 };
 

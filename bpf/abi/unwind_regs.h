@@ -13,6 +13,7 @@
 #define UNWIND_EXTRA	    3 /* rbx: the register that is followed besides rsp and rbp */
 #define UNWIND_BP_UNIT	    1
 #define UNWIND_RECORD_BELOW 0
+#define UNWIND_SAVED_BYTES  56 /* of registers, where a call's part of the stack ends */
 
 /* As the kernel saves them (struct pt_regs). */
 struct unwind_regs {
@@ -26,6 +27,7 @@ struct unwind_regs {
 #define UNWIND_EXTRA	    30 /* x30 */
 #define UNWIND_BP_UNIT	    8  /* bytes, of unwind_rule.bp_off */
 #define UNWIND_RECORD_BELOW 8  /* how far below sp a frame record may lie, by one word: Go's */
+#define UNWIND_SAVED_BYTES  0  /* they lie elsewhere */
 
 /* As the kernel saves them (struct user_pt_regs): bp is x29, link x30. */
 struct unwind_regs {

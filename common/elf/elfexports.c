@@ -68,22 +68,19 @@ static bool open_symbols(struct exports *e)
 				      !elf64_find_section(e->elf, ".dynstr", &e->strings));
 }
 
-static bool is_symbol(const struct exports *e, uint32_t index, const char *name, uint64_t *vaddr)
+static bool is_symbol(const struct exports *e, uint32_t index, const char *name, Elf64_Sym *symbol)
 {
 	char found[NAME_MAX_BYTES];
 	size_t bytes = strlen(name) + 1;
-	Elf64_Sym symbol;
 
-	if (!read_part(e, &e->symbols, (uint64_t)index * sizeof(symbol), &symbol, sizeof(symbol)) ||
-	    bytes > sizeof(found) || !read_part(e, &e->strings, symbol.st_name, found, bytes) ||
-	    memcmp(found, name, bytes) || symbol.st_shndx == SHN_UNDEF)
-		return false;
-	*vaddr = symbol.st_value;
-	return true;
+	return read_part(e, &e->symbols, (uint64_t)index * sizeof(*symbol), symbol,
+			 sizeof(*symbol)) &&
+	       bytes <= sizeof(found) && read_part(e, &e->strings, symbol->st_name, found, bytes) &&
+	       !memcmp(found, name, bytes) && symbol->st_shndx != SHN_UNDEF;
 }
 
 /* A bucket's symbols follow each other; the last one's hash has its lowest bit set. */
-static bool find(struct exports *e, const char *name, uint64_t *vaddr)
+static bool find(struct exports *e, const char *name, Elf64_Sym *symbol)
 {
 	uint32_t hash = hash_name(name), index, theirs;
 	uint64_t buckets = sizeof(e->head) + (uint64_t)e->head.n_filter * sizeof(uint64_t),
@@ -98,7 +95,7 @@ static bool find(struct exports *e, const char *name, uint64_t *vaddr)
 			       chains + (uint64_t)(index - e->head.first_symbol) * sizeof(theirs),
 			       &theirs, sizeof(theirs)))
 			return false;
-		if ((theirs | 1) == (hash | 1) && is_symbol(e, index, name, vaddr))
+		if ((theirs | 1) == (hash | 1) && is_symbol(e, index, name, symbol))
 			return true;
 		if (theirs & 1)
 			return false;
@@ -109,11 +106,21 @@ static bool find(struct exports *e, const char *name, uint64_t *vaddr)
 int elfexports_find(const struct elf64 *elf, const char *const *names, size_t n, uint64_t *vaddrs)
 {
 	struct exports e;
+	Elf64_Sym symbol;
 
 	if (!open_exports(&e, elf))
 		return -ENOENT;
-	for (size_t i = 0; i < n; i++)
-		if (!find(&e, names[i], &vaddrs[i]))
+	for (size_t i = 0; i < n; i++) {
+		if (!find(&e, names[i], &symbol))
 			return -ENOENT;
+		vaddrs[i] = symbol.st_value;
+	}
 	return 0;
+}
+
+int elfexports_find_symbol(const struct elf64 *elf, const char *name, Elf64_Sym *symbol)
+{
+	struct exports e;
+
+	return open_exports(&e, elf) && find(&e, name, symbol) ? 0 : -ENOENT;
 }

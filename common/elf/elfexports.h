@@ -14,4 +14,7 @@
 /* The addresses of n symbols. 0; -ENOENT: at least one isn't exported, or the tables are broken. */
 int elfexports_find(const struct elf64 *elf, const char *const *names, size_t n, uint64_t *vaddrs);
 
+/* One symbol, with its size. 0 or -ENOENT, likewise. */
+int elfexports_find_symbol(const struct elf64 *elf, const char *name, Elf64_Sym *symbol);
+
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What /proc tells of a process; see procstate.h. */
+/* What /proc tells of processes; see procstate.h. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/readfile.h"
 #include "process/procstate.h"
 
@@ -18,6 +19,25 @@ static char *read_proc(pid_t pid, const char *file)
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
 	return readfile(path, 4096, NULL);
+}
+
+pid_t *process_list(size_t *n)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	pid_t *pids = NULL;
+	size_t cap = 0;
+
+	*n = 0;
+	while (dir && (entry = readdir(dir))) {
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		pids = mem_grow(pids, *n, &cap, sizeof(*pids));
+		pids[(*n)++] = atoi(entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return pids;
 }
 
 int process_comm(pid_t pid, char *comm, size_t size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What /proc tells of a process. */
+/* What /proc tells of processes. */
 #ifndef PROCSTATE_H
 #define PROCSTATE_H
 
@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/* All n processes, freed with free(). NULL: /proc can't be read. */
+pid_t *process_list(size_t *n);
 
 /* Its name, that of its main thread. 0 or -errno. */
 int process_comm(pid_t pid, char *comm, size_t size);

@@ -112,11 +112,9 @@ static uint32_t take_line(struct table *t, unsigned int kind)
 	return lines;
 }
 
-uint32_t python_line(const uint8_t *table, size_t n_bytes, uint32_t first_line,
-		     uint32_t instruction)
+static uint32_t find_location(struct table t, uint32_t line, uint32_t instruction)
 {
-	struct table t = { table, table + n_bytes };
-	uint32_t line = first_line, end = 0;
+	uint32_t end = 0;
 
 	while (t.at < t.end && *t.at & ENTRY_BEGINS) {
 		unsigned int kind = *t.at >> 3 & 15, n_units = (*t.at & 7) + 1;
@@ -128,4 +126,52 @@ uint32_t python_line(const uint8_t *table, size_t n_bytes, uint32_t first_line,
 			return kind == NO_LOCATION ? 0 : line;
 	}
 	return 0;
+}
+
+/* ---- lines before 3.11: pairs of bytes, of which the second one has a sign ---- */
+
+#define UNIT_BYTES 2   /* of an instruction: these tables count bytes */
+#define NO_LINE	   128 /* of 3.10: -128 */
+
+/* A range of 3.10: its bytes, and what its line differs by from that of the one before. */
+static uint32_t find_range(struct table t, uint32_t line, uint64_t offset)
+{
+	uint64_t end = 0;
+
+	for (; t.end - t.at >= 2; t.at += 2) {
+		end += t.at[0];
+		if (t.at[1] != NO_LINE)
+			line += (uint32_t)(int8_t)t.at[1];
+		if (offset < end)
+			return t.at[1] == NO_LINE ? 0 : line;
+	}
+	return 0;
+}
+
+/* A step: how far it is to the next line's instructions, and what that line differs by. */
+static uint32_t find_step(struct table t, uint32_t line, uint64_t offset)
+{
+	uint64_t begin = 0;
+
+	for (; t.end - t.at >= 2; t.at += 2) {
+		begin += t.at[0];
+		if (begin > offset)
+			break;
+		line += (uint32_t)(int8_t)t.at[1];
+	}
+	return line;
+}
+
+uint32_t python_line(enum python_lines kind, const uint8_t *table, size_t n_bytes,
+		     uint32_t first_line, uint32_t instruction)
+{
+	struct table t = { table, table + n_bytes };
+
+	if (kind == PYTHON_LINES_LOCATIONS)
+		return find_location(t, first_line, instruction);
+	if (instruction >= INT32_MAX)
+		return first_line;
+	if (kind == PYTHON_LINES_RANGES)
+		return find_range(t, first_line, (uint64_t)instruction * UNIT_BYTES);
+	return find_step(t, first_line, (uint64_t)instruction * UNIT_BYTES);
 }

@@ -71,7 +71,8 @@ void python_codes_free(struct python_codes *codes)
 static bool is_same(const struct python_function *a, const struct python_function *b)
 {
 	return a->name == b->name && a->file == b->file && a->first_line == b->first_line &&
-	       a->n_lines == b->n_lines && !memcmp(a->lines, b->lines, a->n_lines);
+	       a->lines_kind == b->lines_kind && a->n_lines == b->n_lines &&
+	       !memcmp(a->lines, b->lines, a->n_lines);
 }
 
 static uint64_t hash_function(const struct python_function *f)
@@ -134,6 +135,7 @@ static const struct python_function *read_function(struct python_codes *codes,
 	f->file = read_file(codes, def);
 	f->name = read_name(codes, def);
 	f->first_line = def->first_line;
+	f->lines_kind = def->lines_kind;
 	f->n_lines = def->n_lines;
 	memcpy(f->lines, def->lines, def->n_lines);
 	return intern_function(codes, f);

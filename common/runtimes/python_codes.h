@@ -18,8 +18,9 @@ struct python_function {
 	const char *name; /* qualified, of a long one the beginning: "Thread.run" */
 	const char *file; /* the path, of a long one the end; NULL: not known */
 	uint32_t first_line;
+	enum python_lines lines_kind;
 	size_t n_lines;
-	uint8_t lines[]; /* co_linetable; none: not asked for */
+	uint8_t lines[]; /* co_linetable, co_lnotab; none: not asked for */
 };
 
 struct python_codes;

@@ -67,6 +67,9 @@ static const char *take_offsets(struct python_file *python, const uint64_t *word
 	l->frame_code = (uint8_t)words[at->frame + 2];
 	l->frame_instr = (uint8_t)words[at->frame + 3];
 	l->frame_owner = (uint8_t)words[at->frame + 5];
+	l->code_file = PYTHON_CODE_FILENAME;
+	l->code_name = PYTHON_CODE_QUALNAME;
+	l->code_lines = PYTHON_CODE_LINETABLE;
 	l->code_first_line = (uint8_t)words[at->code + 5];
 	l->code_adaptive = (uint8_t)words[at->code + 9];
 	l->entry_owner = 3;
@@ -75,10 +78,38 @@ static const char *take_offsets(struct python_file *python, const uint64_t *word
 
 /* ---- offsets that are known ---- */
 
+/*
+ * 3.8 and 3.9, and with two exceptions 3.10: frames are objects. The evaluating function's address
+ * is the file's.
+ */
+static void take_objects(struct python_file *python, bool is_310)
+{
+	struct python_layout *l = &python->layout;
+
+	l->lists = (struct python_lists){ .interpreters = 32, .threads = 8, .next = 8 };
+	l->thread_id = 176;
+	l->top = 24;
+	l->frame_previous = 24;
+	l->frame_code = 32;
+	l->frame_instr = is_310 ? 96 : 104;
+	l->frame_locals = is_310 ? 352 : 360;
+	l->instr_shift = is_310;
+	l->code_first_line = PYTHON_CODE_LINE;
+	l->code_file = 104;
+	l->code_name = 112;
+	l->code_lines = 120;
+	l->lines_kind = is_310 ? PYTHON_LINES_RANGES : PYTHON_LINES_STEPS;
+	l->str_ascii = 48;
+	l->str_compact = 72;
+}
+
 static void take_311(struct python_file *python)
 {
 	python->layout = (struct python_layout){
 		.code_type = python->layout.code_type,
+		.code_file = PYTHON_CODE_FILENAME,
+		.code_name = PYTHON_CODE_QUALNAME,
+		.code_lines = PYTHON_CODE_LINETABLE,
 		.thread_id = 152,
 		.top = 56,
 		.has_cframe = 1,
@@ -101,6 +132,9 @@ static void take_312(struct python_file *python)
 {
 	python->layout = (struct python_layout){
 		.code_type = python->layout.code_type,
+		.code_file = PYTHON_CODE_FILENAME,
+		.code_name = PYTHON_CODE_QUALNAME,
+		.code_lines = PYTHON_CODE_LINETABLE,
 		.thread_id = 136,
 		.top = 56,
 		.has_cframe = 1,
@@ -125,6 +159,11 @@ const char *python_layout_find(struct python_file *python, const uint64_t *words
 	l->str_ascii = 40;
 	l->str_compact = 56;
 	switch (MINOR(python->version)) {
+	case 0x308:
+	case 0x309:
+	case 0x30a:
+		take_objects(python, MINOR(python->version) == 0x30a);
+		return NULL;
 	case 0x30b:
 		take_311(python);
 		return NULL;
@@ -189,23 +228,67 @@ uint32_t python_thread_bytes(const struct elf64 *elf)
 	return n_bytes < PYTHON_THREAD_BYTES && !(n_bytes % sizeof(uint64_t)) ? n_bytes : 0;
 }
 
+/* Before 3.11 a file doesn't say its version, but each has something to offer that is new. */
+static uint32_t guess_version(const struct elf64 *elf)
+{
+	static const struct {
+		const char *name;
+		uint32_t version;
+	} news[] = { { "PyIter_Send", 0x030a0000 },
+		     { "PyFrame_GetBack", 0x03090000 },
+		     { "PyCode_NewWithPosOnlyArgs", 0x03080000 } };
+	Elf64_Sym symbol;
+
+	for (size_t i = 0; i < sizeof(news) / sizeof(*news); i++)
+		if (!elfexports_find_symbol(elf, news[i].name, &symbol))
+			return news[i].version;
+	return 0x03070000;
+}
+
+static uint32_t find_version(const struct elf64 *elf)
+{
+	Elf64_Sym symbol;
+
+	return elfexports_find_symbol(elf, "Py_Version", &symbol)
+		       ? guess_version(elf)
+		       : read_number(elf, symbol.st_value);
+}
+
+static bool is_old(const struct python_file *python)
+{
+	return python->version < 0x030b0000;
+}
+
+static int find_evaluation(struct python_layout *layout, const struct elf64 *elf)
+{
+	Elf64_Sym symbol;
+
+	if (elfexports_find_symbol(elf, "_PyEval_EvalFrameDefault", &symbol))
+		return -ENOENT;
+	layout->eval_begin = symbol.st_value;
+	layout->eval_bytes = (uint32_t)symbol.st_size;
+	return 0;
+}
+
 int python_file_read(struct python_file *python, const struct elf64 *elf)
 {
-	static const char *const names[] = { "_PyRuntime", "Py_Version", "PyCode_Type" };
-	uint64_t vaddrs[3], bytes = PYTHON_OFFSET_WORDS * sizeof(uint64_t), *words;
+	static const char *const names[] = { "_PyRuntime", "PyCode_Type" };
+	uint64_t vaddrs[2], bytes = PYTHON_OFFSET_WORDS * sizeof(uint64_t), *words;
 	const struct machine *machine = find_machine(elf);
 
 	*python = (struct python_file){ 0 };
-	if (!machine || elfexports_find(elf, names, 3, vaddrs))
+	if (!machine || elfexports_find(elf, names, 2, vaddrs))
 		return -ENOENT;
-	python->version = read_number(elf, vaddrs[1]);
-	if (!python->version)
+	python->version = find_version(elf);
+	if (!python->version || (is_old(python) && find_evaluation(&python->layout, elf)))
 		return -ENOENT;
 	python->has_threads_below = machine->has_threads_below;
 	python->runtime = vaddrs[0];
-	python->layout.code_type = vaddrs[2];
+	python->layout.code_type = vaddrs[1];
 	words = elf64_read_vaddr(elf, vaddrs[0], bytes, bytes);
 	python->refused = python_layout_find(python, words, words ? PYTHON_OFFSET_WORDS : 0);
+	if (is_old(python) && !python->refused && python->has_threads_below)
+		python->refused = "before 3.11 functions are found on x86-64 only";
 	free(words);
 	return 0;
 }

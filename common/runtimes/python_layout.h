@@ -15,15 +15,15 @@
 #include "elf/elf64.h"
 
 struct python_file {
-	const char *refused;	     /* why its frames can't be had; NULL: they can */
-	uint32_t version;	     /* PY_VERSION_HEX */
-	uint64_t runtime;	     /* _PyRuntime, as ELF counts */
+	const char *refused; /* why its frames can't be had; NULL: they can */
+	uint32_t version;    /* PY_VERSION_HEX; of old ones, which don't say it, the first half */
+	uint64_t runtime;    /* _PyRuntime, as ELF counts */
 	bool has_threads_below;	     /* struct pthread lies below the thread pointer */
-	struct python_layout layout; /* without what is a process's; code_type as ELF counts */
+	struct python_layout layout; /* without what is a process's; addresses as ELF counts */
 };
 
 /*
- * 0; -ENOENT: the file is no Python of 3.11 or later. Whether it is one is told by what it exports,
+ * 0; -ENOENT: the file is no Python of 3.7 or later. Whether it is one is told by what it exports,
  * not by its name, and costs a few small reads where it isn't.
  */
 int python_file_read(struct python_file *python, const struct elf64 *elf);

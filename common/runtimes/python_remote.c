@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 
 #include "abi/stack.h"
+#include "abi/unwind_regs.h"
 #include "base/mem.h"
 #include "runtimes/python_remote.h"
 
@@ -63,14 +64,17 @@ static bool read_text(const struct walk *w, uint64_t at, struct python_text *tex
 	return peek(w, at + skip, bytes, n < max ? n : max);
 }
 
-static size_t read_lines(const struct walk *w, uint8_t *lines)
+static void read_lines(const struct walk *w, struct python_def *def)
 {
-	uint64_t table = word_at(w->code, PYTHON_CODE_LINETABLE), n;
+	uint64_t table = word_at(w->code, w->thread->layout.code_lines), n;
 
+	def->n_lines = 0;
+	def->lines_kind = PYTHON_LINES_LOCATIONS;
 	if (!w->thread->lines || !peek_word(w, table + PYTHON_BYTES_LENGTH, &n) ||
-	    n >= PYTHON_LINES_BYTES || !peek(w, table + PYTHON_BYTES_TEXT, lines, n))
-		return 0;
-	return n;
+	    n >= PYTHON_LINES_BYTES || (n && !peek(w, table + PYTHON_BYTES_TEXT, def->lines, n)))
+		return;
+	def->n_lines = (uint16_t)n;
+	def->lines_kind = w->thread->layout.lines_kind;
 }
 
 static bool is_shim(const struct walk *w)
@@ -93,12 +97,12 @@ static bool define(struct walk *w, uint64_t code)
 	def->word = python_word(code, def->print);
 	def->kind = STACK_PYTHON;
 	def->tgid = w->thread->tgid;
-	if (!read_text(w, word_at(w->code, PYTHON_CODE_QUALNAME), &def->name_text, def->name,
+	if (!read_text(w, word_at(w->code, l->code_name), &def->name_text, def->name,
 		       PYTHON_NAME_BYTES - 1, false))
 		return false;
-	def->has_file = read_text(w, word_at(w->code, PYTHON_CODE_FILENAME), &def->file_text,
-				  def->file, PYTHON_FILE_BYTES - 4, true);
-	def->n_lines = (uint16_t)read_lines(w, def->lines);
+	def->has_file = read_text(w, word_at(w->code, l->code_file), &def->file_text, def->file,
+				  PYTHON_FILE_BYTES - 4, true);
+	read_lines(w, def);
 	w->thread->define(def, offsetof(struct python_def, lines) + def->n_lines, w->thread->arg);
 	return true;
 }
@@ -192,6 +196,104 @@ static bool begin(struct walk *w)
 	return peek_word(w, w->cframe + l->cframe_frame, &w->frame);
 }
 
+/* ---- before 3.11: as bpf/python_marks.bpf.h has it ---- */
+
+struct attempt {
+	uint64_t distance;	  /* of marks */
+	size_t n_calls, n_placed; /* of the evaluating function; those with a frame */
+	bool skips_call, disagrees, is_full;
+};
+
+static bool is_call(const struct walk *w, size_t n)
+{
+	const struct python_layout *l = &w->thread->layout;
+
+	return stack_address(w->words[n]) - 1 - l->eval_begin < l->eval_bytes;
+}
+
+/* Reads the frame that is looked at. False: the mark, at that address, isn't the frame's. */
+static bool is_marked(const struct walk *w, uint64_t mark, uint8_t *object)
+{
+	uint64_t word;
+
+	return w->frame && peek_word(w, mark, &word) &&
+	       peek(w, w->frame, object, PYTHON_OBJECT_BYTES) &&
+	       word - w->frame - w->thread->layout.frame_locals <=
+		       (uint32_t)word_at(object, PYTHON_VARIABLES) * sizeof(word);
+}
+
+static bool take_object(struct walk *w, const uint8_t *object)
+{
+	const struct python_layout *l = &w->thread->layout;
+	uint32_t instruction;
+	uint64_t code;
+
+	w->frame = word_at(object, l->frame_previous);
+	code = word_at(object, l->frame_code);
+	memcpy(&instruction, object + l->frame_instr, sizeof(instruction));
+	return define(w, code) &&
+	       push_frame(w, code, code + ((uint64_t)instruction << l->instr_shift));
+}
+
+/* A call of the evaluating function, native frame n. False: it ends here. */
+static bool place(struct walk *w, struct attempt *a, size_t n)
+{
+	const uint64_t *sps = w->thread->sps;
+	uint64_t mark = sps[n + 1] - a->distance;
+	uint8_t object[PYTHON_OBJECT_BYTES];
+
+	if (++a->n_calls == 1 && a->skips_call)
+		return true;
+	if (mark < sps[n] || !is_marked(w, mark, object)) {
+		a->disagrees = w->frame || a->n_placed < 2;
+		return false;
+	}
+	if (!take_object(w, object)) {
+		a->is_full = w->segment != 0;
+		a->disagrees = !a->is_full;
+		return false;
+	}
+	a->n_placed++;
+	end_segment(w, mark);
+	return true;
+}
+
+static bool agrees(const struct walk *w, const struct attempt *a)
+{
+	if (a->disagrees || !a->n_placed)
+		return false;
+	return w->thread->is_complete && !a->is_full ? !w->frame : a->n_placed > 1;
+}
+
+static bool try_marks(struct walk *w, uint64_t distance, bool skips_call)
+{
+	struct attempt a = { .distance = distance, .skips_call = skips_call };
+	uint64_t innermost = w->frame;
+	size_t n_native = w->thread->n_native;
+
+	for (size_t n = 0; n + 1 < n_native; n++)
+		if (is_call(w, n) && !place(w, &a, n))
+			break;
+	drop_segment(w);
+	if (agrees(w, &a))
+		return true;
+	w->frame = innermost;
+	w->n = n_native;
+	return false;
+}
+
+/* Where marks are, BPF may not have seen yet. */
+static void walk_marks(struct walk *w)
+{
+	uint64_t known = w->thread->layout.mark_distance,
+		 first = known ? known : UNWIND_SAVED_BYTES + sizeof(uint64_t),
+		 last = known ? known : UNWIND_SAVED_BYTES + PYTHON_MARK_BYTES;
+
+	for (uint64_t at = first; at <= last; at += sizeof(uint64_t))
+		if (try_marks(w, at, false) || try_marks(w, at, true))
+			return;
+}
+
 size_t python_walk_remote(const struct python_thread *thread, uint64_t *words, size_t max)
 {
 	struct walk *w = mem_zalloc(1, sizeof(*w));
@@ -201,7 +303,9 @@ size_t python_walk_remote(const struct python_thread *thread, uint64_t *words, s
 	w->words = words;
 	w->n = thread->n_native;
 	w->max = max;
-	if (thread->n_native && begin(w))
+	if (thread->n_native && begin(w) && thread->layout.eval_begin)
+		walk_marks(w);
+	else if (w->frame)
 		for (int i = 0; i < MAX_TURNS && step(w); i++)
 			;
 	drop_segment(w);

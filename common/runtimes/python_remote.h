@@ -18,6 +18,7 @@ struct python_thread {
 	uint64_t base; /* the thread pointer */
 	struct python_layout layout;
 	bool lines;
+	bool is_complete;    /* the native walk reached the outermost frame */
 	const uint64_t *sps; /* where the part of the stack of each native frame begins */
 	size_t n_native;
 	void (*define)(const struct python_def *def, size_t size, void *arg);

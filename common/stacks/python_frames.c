@@ -39,6 +39,10 @@ struct python_frames {
 	struct processes *processes;
 	struct hashtable entries;
 	int processes_fd;
+	struct python_settings settings;
+	pid_t late_pid; /* of the first process that is left alone for its age; 0: none */
+	uint32_t late_version;
+	bool late_is_one_of_many;
 };
 
 /* ---- before load ---- */
@@ -61,12 +65,14 @@ int python_frames_configure(struct run *run, const struct python_settings *setti
 
 /* ---- entries ---- */
 
-struct python_frames *python_frames_new(const struct run *run, struct processes *processes)
+struct python_frames *python_frames_new(const struct run *run, struct processes *processes,
+					const struct python_settings *settings)
 {
 	struct python_frames *frames = mem_zalloc(1, sizeof(*frames));
 
 	frames->run = run;
 	frames->processes = processes;
+	frames->settings = *settings;
 	frames->processes_fd = bpf_map__fd(map_find(run, "python_processes"));
 	return frames;
 }
@@ -126,8 +132,8 @@ static struct build *read_build(const struct file *file)
 
 	build->is_python = file->is_elf && !python_file_read(&build->python, &file->elf);
 	if (build->is_python)
-		msg_debug("%s: Python %u.%u.%u%s%s", file->name, build->python.version >> 24,
-			  build->python.version >> 16 & 255, build->python.version >> 8 & 255,
+		msg_debug("%s: Python %u.%u%s%s", file->name, build->python.version >> 24,
+			  build->python.version >> 16 & 255,
 			  build->python.refused ? ", left alone: " : "",
 			  build->python.refused ? build->python.refused : "");
 	if (file->is_elf)
@@ -145,11 +151,39 @@ static struct build *build_of(struct file *file)
 	return part->data;
 }
 
-bool python_frames_knows(struct file *file)
+static bool is_python(const struct build *build)
 {
-	const struct build *build = build_of(file);
-
 	return build && build->is_python && !build->python.refused;
+}
+
+static bool is_old(const struct build *build)
+{
+	return build->python.layout.eval_begin;
+}
+
+static bool is_walked(const struct python_frames *frames, const struct build *build)
+{
+	return is_python(build) && (frames->settings.old || !is_old(build));
+}
+
+bool python_frames_knows(const struct python_frames *frames, struct file *file)
+{
+	return is_walked(frames, build_of(file));
+}
+
+bool python_frames_meet_old(struct processes *processes, pid_t pid)
+{
+	struct maps *maps = processes_read(processes, pid, clock_now_ns());
+	bool found = false;
+
+	for (size_t i = 0; maps && i < maps->count && !found; i++) {
+		struct file *file = mapped_file(maps, &maps->items[i], pid);
+		const struct build *build = file ? build_of(file) : NULL;
+
+		found = is_python(build) && is_old(build);
+	}
+	maps_release(maps);
+	return found;
 }
 
 static struct build *build_at(const struct maps *maps, size_t i)
@@ -181,7 +215,7 @@ static bool find_python(const struct maps *maps, struct python_process *process,
 	for (size_t i = 0; maps && i < maps->count; i++) {
 		const struct mapped *m = &maps->items[i];
 
-		if (!m->file || !python_frames_knows(m->file))
+		if (!m->file || !is_python(build_of(m->file)))
 			continue;
 		*found = build_of(m->file);
 		process->python = &(*found)->python;
@@ -202,6 +236,8 @@ static void publish(const struct python_frames *frames, struct process_entry *en
 		entry->build->place = place;
 	layout.code_type += entry->process.bias;
 	layout.runtime = entry->process.python->runtime + entry->process.bias;
+	if (layout.eval_begin)
+		layout.eval_begin += entry->process.bias;
 	layout.state_offset = place;
 	layout.self_offset = entry->process.self_offset;
 	layout.serial = entry->serial;
@@ -222,6 +258,36 @@ static void begin(const struct python_frames *frames, struct process_entry *entr
 	publish(frames, entry, place);
 }
 
+static void note_late(struct python_frames *frames, pid_t pid, const struct build *build)
+{
+	frames->late_is_one_of_many |= frames->late_pid && frames->late_pid != pid;
+	if (frames->late_pid)
+		return;
+	frames->late_pid = pid;
+	frames->late_version = build->python.version;
+}
+
+void python_frames_print_late(const struct python_frames *frames)
+{
+	if (frames->late_pid)
+		msg_info("Python %u.%u (PID %d%s): began too late for its functions to be shown "
+			 "(run this again while it runs, or start it behind --)",
+			 frames->late_version >> 24, frames->late_version >> 16 & 255,
+			 frames->late_pid, frames->late_is_one_of_many ? " and others" : "");
+}
+
+/* False: there is none, or one that is too old for what has been loaded. */
+static bool find_walked(struct python_frames *frames, const struct maps *maps,
+			struct python_process *process, struct build **found)
+{
+	if (!find_python(maps, process, found))
+		return false;
+	if (is_walked(frames, *found))
+		return true;
+	note_late(frames, process->pid, *found);
+	return false;
+}
+
 void python_frames_update(struct python_frames *frames, pid_t pid)
 {
 	const struct process *p = processes_find(frames->processes, pid);
@@ -230,7 +296,7 @@ void python_frames_update(struct python_frames *frames, pid_t pid)
 	struct build *build = NULL;
 	struct python_layout known;
 
-	if (!p || !find_python(p->published, &process, &build)) {
+	if (!p || !find_walked(frames, p->published, &process, &build)) {
 		if (entry)
 			python_frames_forget(frames, pid);
 		return;

@@ -13,20 +13,27 @@
 #include "process/processes.h"
 #include "run/run.h"
 
+/*
+ * Before load: whether a process has a Python before 3.11, for which BPF has more to do, and the
+ * kernel to verify.
+ */
+bool python_frames_meet_old(struct processes *processes, pid_t pid);
+
 /* Before load, once unwind maps are configured. 0 or -errno, printed. */
 int python_frames_configure(struct run *run, const struct python_settings *settings);
 
 struct python_frames;
 
 /* After load. */
-struct python_frames *python_frames_new(const struct run *run, struct processes *processes);
+struct python_frames *python_frames_new(const struct run *run, struct processes *processes,
+					const struct python_settings *settings);
 void python_frames_free(struct python_frames *frames);
 
 /* What is published of a process (processes.h) has changed. */
 void python_frames_update(struct python_frames *frames, pid_t pid);
 
 /* Whether the file is an interpreter whose frames are walked. */
-bool python_frames_knows(struct file *file);
+bool python_frames_knows(const struct python_frames *frames, struct file *file);
 
 /* As BPF has it, a forked process's, too. False: it runs no Python, or is left alone. */
 bool python_frames_layout(const struct python_frames *frames, pid_t pid,
@@ -34,6 +41,9 @@ bool python_frames_layout(const struct python_frames *frames, pid_t pid,
 
 /* The process has ended. */
 void python_frames_forget(struct python_frames *frames, pid_t pid);
+
+/* At the end: a Python that is too old for what was loaded before it began. */
+void python_frames_print_late(const struct python_frames *frames);
 
 /* A stack of it came without Python frames: maybe the place of threads' states is wrong. */
 void python_frames_miss(struct python_frames *frames, pid_t pid);

@@ -41,8 +41,9 @@ static void append_frame(struct rest *r)
 	*place = (struct place){ .python = function ? function : &unknown };
 	if (r->at >= r->def->n_words || python_is_word(r->def->words[r->at]))
 		return;
-	place->line = python_line(place->python->lines, place->python->n_lines,
-				  place->python->first_line, (uint32_t)r->def->words[r->at++]);
+	place->line =
+		python_line(place->python->lines_kind, place->python->lines, place->python->n_lines,
+			    place->python->first_line, (uint32_t)r->def->words[r->at++]);
 }
 
 static void append_segment(struct rest *r)

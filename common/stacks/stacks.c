@@ -414,6 +414,8 @@ static void print_reasons(struct making *making)
 		stack_reasons_print_go(all);
 		if (!making->stacks->no_python)
 			stack_reasons_print_python(all);
+		if (all->python_bare)
+			user_stacks_print_late_python(making->stacks->user_stacks);
 		process_flaws_print(making->stacks->flaws,
 				    user_stacks_lack_tables(making->stacks->user_stacks));
 	} else if (msg_verbose) {

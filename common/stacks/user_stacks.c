@@ -4,8 +4,6 @@
  * kernel's process events come in. A stack that lacked tables all the same makes its process looked
  * at again. See user_stacks.h.
  */
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,6 +15,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "modules/target.h"
+#include "process/procstate.h"
 #include "runtimes/python_remote.h"
 #include "stacks/python_frames.h"
 #include "stacks/unwind_maps.h"
@@ -37,7 +36,8 @@ static const struct unwind_options defaults = { .mem_bytes = 128 << 20 };
 
 struct user_stacks {
 	struct run *run;
-	bool is_wanted, hits_few, by_cfi, with_python, python_lines;
+	bool is_wanted, hits_few, by_cfi;
+	struct python_settings python_settings;
 	struct watch *watch; /* NULL: not opened */
 	bool has_no_watch;   /* and can't be */
 	struct processes *processes;
@@ -83,32 +83,32 @@ const struct module unwind_module = {
 	.check = check_unwind,
 };
 
-static pid_t *list_processes(size_t *n)
+static bool has_old_python(struct user_stacks *us)
 {
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-	pid_t *pids = NULL;
-	size_t cap = 0;
+	bool is_listed = target_lists_pids(us->run), found = false;
+	size_t n = target_n_pids(us->run);
+	pid_t *all = is_listed ? NULL : process_list(&n);
+	const pid_t *pids = is_listed ? target_pids(us->run) : all;
 
-	*n = 0;
-	while (dir && (entry = readdir(dir))) {
-		if (!isdigit((unsigned char)entry->d_name[0]))
-			continue;
-		pids = mem_grow(pids, *n, &cap, sizeof(*pids));
-		pids[(*n)++] = atoi(entry->d_name);
-	}
-	if (dir)
-		closedir(dir);
-	return pids;
+	for (size_t i = 0; i < n && !found; i++)
+		found = python_frames_meet_old(user_stacks_processes(us), pids[i]);
+	free(all);
+	return found;
 }
 
+/*
+ * What a command will be isn't known yet, nor what it will start. Where it isn't known which
+ * registers calls save where, functions of an old Python aren't found.
+ */
 static int configure_python(struct user_stacks *us, const struct python_settings *python)
 {
-	struct python_settings settings = *python;
+	struct python_settings *settings = &us->python_settings;
 
-	us->with_python = settings.wanted = us->by_cfi && python->wanted;
-	us->python_lines = settings.lines;
-	return python_frames_configure(us->run, &settings);
+	*settings = *python;
+	settings->wanted = us->by_cfi && python->wanted;
+	settings->old =
+		settings->wanted && UNWIND_SAVED_BYTES && (us->run->command || has_old_python(us));
+	return python_frames_configure(us->run, settings);
 }
 
 struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
@@ -123,10 +123,10 @@ struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
 	us->hits_few = hits_few;
 	us->by_cfi = wanted && (!method || strcmp(method, "fp"));
 	if (us->by_cfi)
-		free(list_processes(&n));
+		free(process_list(&n));
 	if (!unwind_maps_configure(run, us->by_cfi, n) && !configure_python(us, python))
 		return us;
-	free(us);
+	user_stacks_free(us);
 	return NULL;
 }
 
@@ -171,7 +171,7 @@ static void update_all(struct user_stacks *us)
 		update_processes(us, target_pids(us->run), target_n_pids(us->run), true);
 		return;
 	}
-	pids = list_processes(&n);
+	pids = process_list(&n);
 	update_processes(us, pids, n, true);
 	free(pids);
 }
@@ -186,6 +186,12 @@ void user_stacks_miss_python(struct user_stacks *us, pid_t pid)
 {
 	if (us->python)
 		python_frames_miss(us->python, pid);
+}
+
+void user_stacks_print_late_python(const struct user_stacks *us)
+{
+	if (us->python)
+		python_frames_print_late(us->python);
 }
 
 void user_stacks_catch_up(struct user_stacks *us)
@@ -280,7 +286,7 @@ static void meet_file(struct file *file, void *arg)
 {
 	struct meeting *meeting = arg;
 
-	meeting->has_python |= meeting->python && python_frames_knows(file);
+	meeting->has_python |= meeting->python && python_frames_knows(meeting->python, file);
 }
 
 /* Python's frames are not in copies of stacks. Files are opened while they can be. */
@@ -408,12 +414,13 @@ static size_t walk_thread(struct user_stacks *us, const struct unwind_thread *th
 /* The thread has to be where it was, as for the native frames. */
 static size_t walk_python(struct user_stacks *us, const struct unwind_thread *thread,
 			  const struct python_definer *definer, const uint64_t *sps,
-			  uint64_t *words, size_t n)
+			  bool is_complete, uint64_t *words, size_t n)
 {
 	struct python_thread walked = { .tid = (pid_t)thread->tid,
 					.tgid = thread->tgid,
 					.base = thread->regs.thread_base,
-					.lines = us->python_lines,
+					.lines = us->python_settings.lines,
+					.is_complete = is_complete,
 					.sps = sps,
 					.n_native = n,
 					.define = definer->define,
@@ -435,7 +442,9 @@ size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_threa
 
 	if (*reason == UNWIND_NO_MAPPING)
 		n = walk_thread(us, thread, true, words, sps, reason);
-	return *reason == UNWIND_RAN_ON ? n : walk_python(us, thread, definer, sps, words, n);
+	if (*reason == UNWIND_RAN_ON)
+		return n;
+	return walk_python(us, thread, definer, sps, *reason == UNWIND_COMPLETE, words, n);
 }
 
 static size_t walk_copy(const struct user_stacks *us, const struct unwind_copy *copy,
@@ -535,8 +544,8 @@ static int open_tables(struct user_stacks *us)
 		return -ENOMEM;
 	array = unwind_maps_array(us->maps, &n);
 	us->procs = unwind_procs_new(us->processes, unwind_maps_tables(us->maps), array, n);
-	if (us->with_python)
-		us->python = python_frames_new(us->run, us->processes);
+	if (us->python_settings.wanted)
+		us->python = python_frames_new(us->run, us->processes, &us->python_settings);
 	return 0;
 }
 

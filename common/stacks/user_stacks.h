@@ -58,6 +58,9 @@ void user_stacks_learn(struct user_stacks *us, pid_t pid);
 /* The same where it was a stack without Python frames. */
 void user_stacks_miss_python(struct user_stacks *us, pid_t pid);
 
+/* At the end, where calls of Python's interpreter were shown: why there were no functions. */
+void user_stacks_print_late_python(const struct user_stacks *us);
+
 /* Reads the events of processes that there are now: in the middle of long work. */
 void user_stacks_catch_up(struct user_stacks *us);
 

@@ -41,7 +41,7 @@ static void read_record(const uint8_t *bytes, size_t size)
 		if (f->file)
 			check_utf8(f->file);
 		for (uint32_t i = 0; i < 300; i += 7)
-			python_line(f->lines, f->n_lines, f->first_line, i);
+			python_line(f->lines_kind, f->lines, f->n_lines, f->first_line, i);
 	}
 	python_codes_forget(codes, (pid_t)def->tgid);
 	if (python_codes_find(codes, (pid_t)def->tgid, def->word))

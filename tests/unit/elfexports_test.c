@@ -29,6 +29,7 @@ TEST(symbols_are_found_where_the_linker_finds_them)
 {
 	static const char *const names[] = { "environ", "getppid", "getpid", "stdout" };
 	uint64_t vaddrs[4], bias = 0;
+	Elf64_Sym symbol;
 	struct elf64 elf;
 	int fd = open_library("getpid", &elf, &bias);
 
@@ -37,6 +38,9 @@ TEST(symbols_are_found_where_the_linker_finds_them)
 	CHECK_EQ(elfexports_find(&elf, names, 4, vaddrs), 0);
 	for (size_t i = 1; i < 3; i++)
 		CHECK_EQ(vaddrs[i] + bias, (uintptr_t)dlsym(RTLD_DEFAULT, names[i]));
+	CHECK_EQ(elfexports_find_symbol(&elf, "stdout", &symbol), 0);
+	CHECK_EQ(symbol.st_value, vaddrs[3]);
+	CHECK_EQ(symbol.st_size, sizeof(stdout));
 	close(fd);
 }
 

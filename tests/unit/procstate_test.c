@@ -30,6 +30,24 @@ TEST(a_zombie_has_ended)
 	CHECK(!process_has_ended(getpid()));
 }
 
+TEST(all_processes_are_listed_once)
+{
+	pid_t child = start_child_with(end_at_once), *pids;
+	size_t n, n_own = 0, n_children = 0;
+	siginfo_t info;
+
+	waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT);
+	pids = process_list(&n);
+	for (size_t i = 0; i < n; i++) {
+		n_own += pids[i] == getpid();
+		n_children += pids[i] == child;
+	}
+	CHECK_EQ(n_own, 1);
+	CHECK_EQ(n_children, 1);
+	free(pids);
+	waitpid(child, NULL, 0);
+}
+
 static void *stay(void *arg)
 {
 	pause();

@@ -62,7 +62,7 @@ TEST(a_text_of_no_known_width_is_empty)
 
 static uint32_t line_of(const uint8_t *table, size_t n, uint32_t instruction)
 {
-	return python_line(table, n, 100, instruction);
+	return python_line(PYTHON_LINES_LOCATIONS, table, n, 100, instruction);
 }
 
 TEST(entries_of_all_kinds_tell_lines)
@@ -103,4 +103,37 @@ TEST(a_broken_table_of_lines_has_none)
 	endless[0] = ENTRY(13, 8);
 	CHECK_EQ(line_of(endless, sizeof(endless), 8), 0);
 	CHECK_EQ(line_of(cut, sizeof(cut), UINT32_MAX), 0);
+}
+
+/* ---- lines before 3.11 ---- */
+
+/* As PEP 626 has them: bytes of instructions, and lines. */
+TEST(ranges_of_310_tell_lines)
+{
+	static const uint8_t table[] = { 4, 0, 2, 3, 2, 0x80, 0, 5, 4, 0xff, 3 };
+
+	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 100, 0), 100);
+	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 100, 1), 100);
+	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 100, 2), 103);
+	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 100, 3), 0);
+	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 100, 4), 107);
+	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 100, 5), 107);
+	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 100, 6), 0);
+	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, 0, 100, 0), 0);
+	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 100, UINT32_MAX), 100);
+}
+
+/* As Objects/lnotab_notes.txt has them: the last step has no end. */
+TEST(steps_before_310_tell_lines)
+{
+	static const uint8_t table[] = { 4, 1, 255, 0, 45, 2, 2, 0xfe, 3 };
+
+	CHECK_EQ(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 100, 1), 100);
+	CHECK_EQ(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 100, 2), 101);
+	CHECK_EQ(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 100, 151), 101);
+	CHECK_EQ(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 100, 152), 103);
+	CHECK_EQ(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 100, 153), 101);
+	CHECK_EQ(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 100, 9999), 101);
+	CHECK_EQ(python_line(PYTHON_LINES_STEPS, table, 0, 100, 7), 100); /* all in one line */
+	CHECK_EQ(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 100, INT32_MAX), 100);
 }

@@ -85,6 +85,27 @@ TEST(known_versions_need_no_offsets)
 	CHECK_EQ(python.layout.code_type, 0x1234);
 }
 
+/* As struct _frame and PyCodeObject are in their headers. */
+TEST(versions_before_311_have_objects)
+{
+	struct python_file python;
+
+	for (uint32_t version = 0x03080000; version < 0x030a0000; version += 0x10000) {
+		CHECK(!find(&python, version, NULL));
+		CHECK_EQ(python.layout.frame_instr, 104);
+		CHECK_EQ(python.layout.frame_locals, 360);
+		CHECK_EQ(python.layout.instr_shift, 0);
+		CHECK_EQ(python.layout.lines_kind, PYTHON_LINES_STEPS);
+		CHECK_EQ(python.layout.code_type, 0x1234);
+	}
+	CHECK(!find(&python, 0x030a0000, NULL));
+	CHECK_EQ(python.layout.frame_instr, 96);
+	CHECK_EQ(python.layout.frame_locals, 352);
+	CHECK_EQ(python.layout.instr_shift, 1);
+	CHECK_EQ(python.layout.lines_kind, PYTHON_LINES_RANGES);
+	CHECK_EQ(python.layout.code_name, 112);
+}
+
 TEST(offsets_come_from_the_file)
 {
 	uint64_t words[PYTHON_OFFSET_WORDS];
@@ -131,7 +152,7 @@ TEST(what_is_not_understood_is_refused)
 	struct python_file python;
 
 	fill_313(words);
-	CHECK(find(&python, 0x030a00f0, words));
+	CHECK(find(&python, 0x030700f0, words));
 	CHECK(find(&python, 0x031000f0, words));
 	CHECK(find(&python, 0x030e00f0, words)); /* another version's */
 	CHECK(find(&python, 0x030d00f0, NULL));

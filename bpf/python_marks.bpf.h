@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Python frames before 3.11, for python.bpf.h: a list of objects on the heap, innermost first, and
+ * the native frames of the function that runs one each. A call's part of the stack has a mark, the
+ * address of its frame's variables (abi/python.h), so that both are gone through side by side. The
+ * innermost call may not have entered its frame into the list yet, or have taken it out already:
+ * then it runs none. Anything else that doesn't agree refuses the whole stack.
+ *
+ * So where they don't agree, the walk begins again without the innermost call. It may also seem to
+ * agree: before it gets to its mark, it has there what an earlier call has left, and that can be
+ * the frame that called it, since frames take each other's place. Then the next call disagrees,
+ * which has its own mark for certain. One frame alone counts only if there is no other call.
+ *
+ * All of it is dead code for the verifier where no such Python is looked for.
+ */
+#ifndef PYTHON_MARKS_BPF_H
+#define PYTHON_MARKS_BPF_H
+
+#define PYTHON_MANY_REFUSED 8
+#define PYTHON_MARK_CHUNK   64
+#define PYTHON_MARK_TURNS   (2 * (STACK_DEPTH / STACK_CHUNK + 1))
+
+static __always_inline struct python_walk *python_marks_of(__u32 slot)
+{
+	return python_settings.old ? python_walk_of(slot) : NULL;
+}
+
+static __always_inline __u64 python_variables(const struct python_walk *w)
+{
+	return w->frame + w->layout.frame_locals;
+}
+
+/* The locals of the frame that is looked at, which are its first variables. */
+static __always_inline __u64 python_locals_bytes(const struct python_walk *w)
+{
+	__u64 code = 0;
+	__u32 n_locals = 0;
+
+	if (!python_read(code, w->frame + w->layout.frame_code) ||
+	    !python_read(n_locals, code + PYTHON_CODE_LOCALS))
+		return 0;
+	return n_locals * sizeof(__u64);
+}
+
+/* In some words of a call's part of the stack: where the mark is; PYTHON_MARK_BYTES: nowhere. */
+__noinline __u32 python_find_word(__u32 slot, __u32 from, __u64 first, __u64 behind)
+{
+	struct python_walk *w = python_marks_of(slot);
+	__u64 word;
+	__u32 at;
+
+	if (!w)
+		return PYTHON_MARK_BYTES;
+	for (__u32 i = 0; i < PYTHON_MARK_CHUNK; i += 8) {
+		at = (from + i) & (PYTHON_MARK_BYTES - 8);
+		word = *(__u64 *)(w->bytes + at);
+		if (word == first || word == behind)
+			return at;
+	}
+	return PYTHON_MARK_BYTES;
+}
+
+/*
+ * Looks in a call's part of the stack for the mark of the frame that is looked at. The registers of
+ * its caller, which it has saved, are left out. Where it begins to look differs, since a place that
+ * has the address only now and then would be found again. Returns the distance from the end, or 0.
+ */
+__noinline __u32 python_find_mark(__u32 slot, __u64 begin, __u64 end)
+{
+	struct python_walk *w = python_marks_of(slot);
+	__u64 from = end - UNWIND_SAVED_BYTES - PYTHON_MARK_BYTES, first, behind;
+	__u32 at;
+
+	if (!w || !w->frame || bpf_probe_read_user(w->bytes, PYTHON_MARK_BYTES, (void *)from))
+		return 0;
+	first = python_variables(w);
+	behind = first + python_locals_bytes(w);
+	for (__u32 i = 0; i < PYTHON_MARK_BYTES; i += PYTHON_MARK_CHUNK) {
+		at = python_find_word(slot, i + w->number * PYTHON_MARK_CHUNK, first, behind);
+		if (at < PYTHON_MARK_BYTES && from + at >= begin)
+			return end - from - at;
+	}
+	return 0;
+}
+
+/* Where a call's part of the stack would have its mark. */
+static __always_inline __u64 python_mark_of(__u32 slot, const struct stack_scratch *scratch,
+					    struct python_walk *w, __u32 n)
+{
+	__u64 end = scratch->sps[(n + 1) & (STACK_DEPTH - 1)];
+
+	if (!w->layout.mark_distance)
+		w->layout.mark_distance =
+			python_find_mark(slot, scratch->sps[n & (STACK_DEPTH - 1)], end);
+	return end - w->layout.mark_distance;
+}
+
+/* Reads the frame that is looked at. False: the mark, at that address, isn't the frame's. */
+static __always_inline bool python_is_marked(struct python_walk *w, __u64 mark)
+{
+	__u64 word = 0;
+
+	return w->frame && w->layout.mark_distance && python_read(word, mark) &&
+	       !bpf_probe_read_user(w->bytes, PYTHON_OBJECT_BYTES, (void *)w->frame) &&
+	       word - python_variables(w) <=
+		       (__u32)python_u64(w->bytes, PYTHON_VARIABLES) * sizeof(__u64);
+}
+
+/* Takes down the frame that has been read, and goes on to its caller. */
+static __always_inline bool python_take_object(__u32 slot, struct python_walk *w)
+{
+	__u64 instruction = (__u32)python_u64(w->bytes, w->layout.frame_instr);
+
+	w->frame = python_u64(w->bytes, w->layout.frame_previous);
+	w->code_at = python_u64(w->bytes, w->layout.frame_code);
+	w->instruction_at = w->code_at + (instruction << (w->layout.instr_shift & 1));
+	return python_visit(slot) == PYTHON_GOES_ON;
+}
+
+/* A call of the function that evaluates byte code. */
+__noinline int python_place(__u32 slot, __u32 n)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct python_walk *w = python_marks_of(slot);
+	__u64 mark;
+
+	if (!w || !scratch || n + 1 >= w->n_native)
+		return PYTHON_ENDS; /* where its part of the stack ends isn't known */
+	if (++w->n_calls == 1 && w->skips_call)
+		return PYTHON_GOES_ON;
+	mark = python_mark_of(slot, scratch, w, n);
+	if (!python_is_marked(w, mark)) {
+		w->disagrees = w->frame || w->n_placed < 2;
+		return PYTHON_ENDS;
+	}
+	if (!python_take_object(slot, w)) {
+		w->disagrees = !w->segment; /* else there is no room */
+		w->is_full = w->segment != 0;
+		return PYTHON_ENDS;
+	}
+	w->n_placed++;
+	return python_end_segment(slot, mark);
+}
+
+/* Some native frames. */
+__noinline int python_place_some(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct python_walk *w = python_marks_of(slot);
+	__u32 first, n;
+	__u64 word;
+
+	if (!w || !scratch)
+		return PYTHON_ENDS;
+	first = w->next_native;
+	w->next_native = first + STACK_CHUNK;
+	for (__u32 i = 0; i < STACK_CHUNK; i++) {
+		n = first + i;
+		if (n >= w->n_native)
+			return PYTHON_ENDS;
+		word = stack_address(scratch->def.words[n & (STACK_DEPTH - 1)]);
+		if (word - 1 - w->layout.eval_begin < w->layout.eval_bytes &&
+		    python_place(slot, n) != PYTHON_GOES_ON)
+			return PYTHON_ENDS;
+	}
+	return PYTHON_GOES_ON;
+}
+
+/* From the innermost frame on, with the innermost call or without it. */
+static __always_inline void python_begin_marks(struct stack_scratch *scratch, struct python_walk *w,
+					       const struct python_layout *layout, bool skips_call)
+{
+	w->layout.mark_distance = layout->mark_distance;
+	w->frame = w->innermost;
+	w->skips_call = skips_call;
+	w->next_native = w->n_calls = w->n_placed = w->segment = 0;
+	w->disagrees = w->is_full = false;
+	scratch->def.n_words = w->n_native;
+	scratch->prints = 0;
+}
+
+/* Whether calls and frames agree: all the way, unless the native walk or the room ended before. */
+static __always_inline bool python_agrees(const struct stack_scratch *scratch,
+					  const struct python_walk *w)
+{
+	bool is_whole = scratch->def.reason == UNWIND_COMPLETE && !w->is_full;
+
+	if (w->disagrees || !w->n_placed)
+		return false;
+	return is_whole ? !w->frame : w->n_placed > 1;
+}
+
+/* What a stack has told of the place of marks. */
+static __always_inline void python_learn(const struct python_walk *w, struct python_layout *layout)
+{
+	if (w->n_placed < 2)
+		return;
+	if (layout->mark_distance != w->layout.mark_distance)
+		layout->mark_distance = w->layout.mark_distance;
+	if (layout->n_refused)
+		layout->n_refused = 0;
+}
+
+/* One that is wrong is looked for again. */
+static __always_inline void python_doubt(struct python_layout *layout)
+{
+	if (++layout->n_refused < PYTHON_MANY_REFUSED)
+		return;
+	layout->n_refused = 0;
+	layout->mark_distance = 0;
+}
+
+/* At the walk's end. PYTHON_GOES_ON: again from the beginning, without the innermost call. */
+__noinline int python_judge_marks(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct python_walk *w = python_marks_of(slot);
+	struct python_layout *layout;
+	bool was_last;
+
+	if (!w || !scratch)
+		return PYTHON_ENDS;
+	layout = bpf_map_lookup_elem(&python_processes, &scratch->def.tgid);
+	python_drop_segment(scratch, w);
+	if (layout && python_agrees(scratch, w)) {
+		python_learn(w, layout);
+		return PYTHON_ENDS;
+	}
+	was_last = !layout || w->skips_call;
+	if (layout && w->skips_call)
+		python_doubt(layout);
+	python_begin_marks(scratch, w, layout ?: &w->layout, true);
+	return was_last ? PYTHON_ENDS : PYTHON_GOES_ON;
+}
+
+/* The frames of the current task, whose innermost one is known. */
+static __always_inline void python_walk_marks(__u32 slot, struct stack_scratch *scratch,
+					      struct python_walk *w)
+{
+	w->innermost = w->frame;
+	python_begin_marks(scratch, w, &w->layout, false);
+	for (int i = 0; w->innermost && i < PYTHON_MARK_TURNS; i++)
+		if (python_place_some(slot) != PYTHON_GOES_ON &&
+		    python_judge_marks(slot) != PYTHON_GOES_ON)
+			break;
+}
+
+#endif
