@@ -231,8 +231,8 @@ static __always_inline bool python_push_frame(struct stack_scratch *scratch, str
 
 /*
  * The native frame in whose part of the stack an address lies: it begins where the stack pointer
- * was, and the next frame's begins where it ends. Behind the last one known, there is one. No branch
- * in the search, or the verifier would follow both ways at each step.
+ * was, and the next frame's begins where it ends. Behind the last one known, there is one. There is
+ * no branch in the search, or the verifier would follow both ways at each step.
  */
 __noinline __u32 python_find_place(__u32 slot, __u64 addr)
 {

@@ -209,9 +209,12 @@ static bool is_interesting(const struct user_stacks *us, pid_t pid)
 static void on_changed(pid_t pid, void *arg)
 {
 	struct user_stacks *us = arg;
+	struct process *p = processes_find(us->processes, pid);
 
-	if (!is_interesting(us, pid) || (us->n_changed && us->changed[us->n_changed - 1] == pid))
+	if (!is_interesting(us, pid) || (p && p->has_changed))
 		return;
+	if (p)
+		p->has_changed = true;
 	us->changed = mem_grow(us->changed, us->n_changed, &us->changed_cap, sizeof(pid));
 	us->changed[us->n_changed++] = pid;
 }
@@ -300,43 +303,25 @@ static bool may_wait(const struct user_stacks *us, pid_t pid)
 	return !meeting.has_python;
 }
 
-static void let_wait(struct user_stacks *us)
+/* It may have ended since it changed. */
+static bool wants_tables(struct user_stacks *us, pid_t pid)
 {
-	size_t n = 0;
+	struct process *p = processes_find(us->processes, pid);
 
-	for (size_t i = 0; i < us->n_changed; i++)
-		if (!may_wait(us, us->changed[i]))
-			us->changed[n++] = us->changed[i];
-	us->n_changed = n;
-}
-
-static int compare_pids(const void *a, const void *b)
-{
-	return *(const pid_t *)a - *(const pid_t *)b;
-}
-
-/* Each process once, where thousands may have begun together, and none that has ended since. */
-static void settle_changed(struct user_stacks *us)
-{
-	size_t n = 0;
-
-	if (us->n_changed > 1)
-		qsort(us->changed, us->n_changed, sizeof(*us->changed), compare_pids);
-	for (size_t i = 0; i < us->n_changed; i++)
-		if ((!n || us->changed[n - 1] != us->changed[i]) &&
-		    !processes_has_exited(us->processes, us->changed[i]))
-			us->changed[n++] = us->changed[i];
-	us->n_changed = n;
+	if (p)
+		p->has_changed = false;
+	return !(p && p->exit_ns) && !(tables_wait(us) && may_wait(us, pid));
 }
 
 static void on_drained(void *arg)
 {
 	struct user_stacks *us = arg;
+	size_t n = 0;
 
-	settle_changed(us);
-	if (tables_wait(us))
-		let_wait(us);
-	update_processes(us, us->changed, us->n_changed, true);
+	for (size_t i = 0; i < us->n_changed; i++)
+		if (wants_tables(us, us->changed[i]))
+			us->changed[n++] = us->changed[i];
+	update_processes(us, us->changed, n, true);
 	us->n_changed = 0;
 }
 

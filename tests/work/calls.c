@@ -131,8 +131,8 @@ static void make_naps(int n)
 }
 
 /*
- * A timer interrupts pause(), which is not begun again though that was asked for. It repeats itself,
- * since the first time may come too early, and ends, since whoever is interrupted is never at rest.
+ * A timer interrupts pause(), which is not begun again though that was asked for. It repeats, since
+ * the first time may come too early, and ends, since whoever is interrupted is never at rest.
  */
 static void make_interrupted(int n)
 {
