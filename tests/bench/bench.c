@@ -354,13 +354,6 @@ static pid_t start_contender(char **argv, int error_fd)
 	_exit(127);
 }
 
-static bool has_ended(pid_t pid)
-{
-	siginfo_t info = {};
-
-	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
-}
-
 static bool poll_perf_events(struct observation *seen)
 {
 	int n = process_perf_events(seen->pid);
@@ -372,22 +365,10 @@ static bool poll_perf_events(struct observation *seen)
 	return true;
 }
 
-/* The program that ran most often: the one at the scheduler's switch. */
-static const struct program *busiest_program(const struct programs *programs)
-{
-	const struct program *best = NULL;
-
-	for (int i = 0; i < programs->count; i++)
-		if (programs->items[i].is_own &&
-		    (!best || programs->items[i].n_runs > best->n_runs))
-			best = &programs->items[i];
-	return best;
-}
-
 /* A tool is attached when its busiest program first ran, a sampler when its last event is open. */
 static uint64_t attached_ns(const struct observation *seen, bool is_sampler)
 {
-	const struct program *busiest = busiest_program(&seen->programs);
+	const struct program *busiest = programs_busiest(&seen->programs);
 
 	return is_sampler ? seen->perf_events_ns : busiest ? busiest->first_run_ns : 0;
 }
@@ -435,7 +416,7 @@ static int wait_until_attached(struct observation *seen, bool is_sampler)
 			news_ns = now_ns;
 			busy_ns = loader_cpu_ns(seen->pid);
 		}
-		if (has_ended(seen->pid) || now_ns - seen->start_ns > ATTACH_LIMIT_NS)
+		if (child_has_ended(seen->pid) || now_ns - seen->start_ns > ATTACH_LIMIT_NS)
 			return -ESRCH;
 		attached = attached_ns(seen, is_sampler);
 	} while (!attached || (now_ns - news_ns < QUIET_NS && now_ns - attached < REST_LIMIT_NS));

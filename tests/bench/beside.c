@@ -89,19 +89,12 @@ static bool has_said(struct child *child, const char *word)
 	return strstr(child->said, word);
 }
 
-static bool has_ended(const struct child *child)
-{
-	siginfo_t info = {};
-
-	return !waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
-}
-
 static int wait_for_word(struct child *child, const char *word, uint64_t limit_ns)
 {
 	uint64_t end_ns = clock_now_ns() + limit_ns;
 
 	while (!has_said(child, word)) {
-		if (has_ended(child) || clock_now_ns() > end_ns)
+		if (child_has_ended(child->pid) || clock_now_ns() > end_ns)
 			return msg_error("the workload did not say %s", word);
 		usleep(POLL_US);
 	}
@@ -213,17 +206,6 @@ static uint64_t count_switches(void)
 
 /* ---- the tool ---- */
 
-static const struct program *busiest(const struct programs *programs)
-{
-	const struct program *best = NULL;
-
-	for (int i = 0; i < programs->count; i++)
-		if (programs->items[i].is_own &&
-		    (!best || programs->items[i].n_runs > best->n_runs))
-			best = &programs->items[i];
-	return best;
-}
-
 /* When it said so; or, of a peer, which says nothing, when its busiest program ran. 0: not yet. */
 static uint64_t find_attached(struct child *tool, struct programs *programs, bool is_peer)
 {
@@ -233,7 +215,7 @@ static uint64_t find_attached(struct child *tool, struct programs *programs, boo
 		return has_said(tool, ": tracing") ? clock_now_ns() : 0;
 	programs_poll(programs);
 	programs_find_owner(programs, tool->pid);
-	program = busiest(programs);
+	program = programs_busiest(programs);
 	return program ? program->first_run_ns : 0;
 }
 
@@ -244,7 +226,7 @@ static int wait_until_attached(struct child *tool, struct programs *programs, bo
 
 	while (!attached_ns) {
 		usleep(POLL_US);
-		if (has_ended(tool) || clock_now_ns() - start_ns > ATTACH_LIMIT_NS)
+		if (child_has_ended(tool->pid) || clock_now_ns() - start_ns > ATTACH_LIMIT_NS)
 			return msg_error("the tool has not attached: %s", tool->said);
 		attached_ns = find_attached(tool, programs, is_peer);
 	}
@@ -282,7 +264,7 @@ static void end_tool(struct child *tool, struct figures *f)
 
 	f->own_end_mb = read_own_mb(tool->pid);
 	kill(tool->pid, SIGINT);
-	while (!has_ended(tool)) {
+	while (!child_has_ended(tool->pid)) {
 		has_said(tool, "");
 		usleep(POLL_US);
 	}

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -133,6 +134,24 @@ void programs_mark(struct programs *programs)
 		program->mark_ns = program->run_ns;
 		program->n_mark_runs = program->n_runs;
 	}
+}
+
+const struct program *programs_busiest(const struct programs *programs)
+{
+	const struct program *best = NULL;
+
+	for (int i = 0; i < programs->count; i++)
+		if (programs->items[i].is_own &&
+		    (!best || programs->items[i].n_runs > best->n_runs))
+			best = &programs->items[i];
+	return best;
+}
+
+bool child_has_ended(pid_t pid)
+{
+	siginfo_t info = {};
+
+	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
 }
 
 int process_perf_events(pid_t pid)

@@ -43,6 +43,12 @@ int programs_find_owner(struct programs *programs, pid_t pid);
 /* Begins and ends a window of counting. */
 void programs_mark(struct programs *programs);
 
+/* The watched process's program that ran most often: the one at the scheduler's switch. */
+const struct program *programs_busiest(const struct programs *programs);
+
+/* Whether a child has ended; it can still be waited for. */
+bool child_has_ended(pid_t pid);
+
 /* How many perf events a process has open. */
 int process_perf_events(pid_t pid);
 
