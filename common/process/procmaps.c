@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "base/search.h"
+#include "elf/elf64.h"
 #include "process/procmaps.h"
 #include "process/procstate.h"
 
@@ -226,7 +227,7 @@ static int ask_for_all(struct mappings *maps, int fd)
 		mappings_free(maps);
 		return err ? err : -EINVAL;
 	}
-	if (maps->count)
+	if (maps->count && elf64_own_machine() == EM_X86_64)
 		append_vsyscall(&list);
 	return 0;
 }
