@@ -37,7 +37,7 @@ struct process {
 	struct maps *published;	   /* what BPF walks its stacks by; NULL: nothing yet */
 	uint32_t published_change; /* the unwinder's */
 	bool has_change;	   /* likewise: BPF may count its changes */
-	bool has_changed;	   /* likewise: since the last batch of events */
+	bool is_listed;		   /* likewise: it has changed since the last batch of events */
 };
 
 struct processes_options {

@@ -83,16 +83,17 @@ const struct module unwind_module = {
 	.check = check_unwind,
 };
 
-static bool has_old_python(struct user_stacks *us)
+/* Of all there are, or of those that are traced. */
+static bool has_old_python(struct user_stacks *us, const pid_t *pids, size_t n)
 {
-	bool is_listed = target_lists_pids(us->run), found = false;
-	size_t n = target_n_pids(us->run);
-	pid_t *all = is_listed ? NULL : process_list(&n);
-	const pid_t *pids = is_listed ? target_pids(us->run) : all;
+	bool found = false;
 
+	if (target_lists_pids(us->run)) {
+		pids = target_pids(us->run);
+		n = target_n_pids(us->run);
+	}
 	for (size_t i = 0; i < n && !found; i++)
 		found = python_frames_meet_old(user_stacks_processes(us), pids[i]);
-	free(all);
 	return found;
 }
 
@@ -100,14 +101,15 @@ static bool has_old_python(struct user_stacks *us)
  * What a command will be isn't known yet, nor what it will start. Where it isn't known which
  * registers calls save where, functions of an old Python aren't found.
  */
-static int configure_python(struct user_stacks *us, const struct python_settings *python)
+static int configure_python(struct user_stacks *us, const struct python_settings *python,
+			    const pid_t *pids, size_t n)
 {
 	struct python_settings *settings = &us->python_settings;
 
 	*settings = *python;
 	settings->wanted = us->by_cfi && python->wanted;
-	settings->old =
-		settings->wanted && UNWIND_SAVED_BYTES && (us->run->command || has_old_python(us));
+	settings->old = settings->wanted && UNWIND_SAVED_BYTES &&
+			(us->run->command || has_old_python(us, pids, n));
 	return python_frames_configure(us->run, settings);
 }
 
@@ -116,6 +118,7 @@ struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
 {
 	const char *method = options_of(run)->method;
 	struct user_stacks *us = mem_zalloc(1, sizeof(*us));
+	pid_t *pids = NULL;
 	size_t n = 0;
 
 	us->run = run;
@@ -123,11 +126,13 @@ struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
 	us->hits_few = hits_few;
 	us->by_cfi = wanted && (!method || strcmp(method, "fp"));
 	if (us->by_cfi)
-		free(process_list(&n));
-	if (!unwind_maps_configure(run, us->by_cfi, n) && !configure_python(us, python))
-		return us;
-	user_stacks_free(us);
-	return NULL;
+		pids = process_list(&n);
+	if (unwind_maps_configure(run, us->by_cfi, n) || configure_python(us, python, pids, n)) {
+		user_stacks_free(us);
+		us = NULL;
+	}
+	free(pids);
+	return us;
 }
 
 /* ---- processes ---- */
@@ -211,10 +216,10 @@ static void on_changed(pid_t pid, void *arg)
 	struct user_stacks *us = arg;
 	struct process *p = processes_find(us->processes, pid);
 
-	if (!is_interesting(us, pid) || (p && p->has_changed))
+	if (!is_interesting(us, pid) || (p && p->is_listed))
 		return;
 	if (p)
-		p->has_changed = true;
+		p->is_listed = true;
 	us->changed = mem_grow(us->changed, us->n_changed, &us->changed_cap, sizeof(pid));
 	us->changed[us->n_changed++] = pid;
 }
@@ -309,7 +314,7 @@ static bool wants_tables(struct user_stacks *us, pid_t pid)
 	struct process *p = processes_find(us->processes, pid);
 
 	if (p)
-		p->has_changed = false;
+		p->is_listed = false;
 	return !(p && p->exit_ns) && !(tables_wait(us) && may_wait(us, pid));
 }
 
