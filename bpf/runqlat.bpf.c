@@ -48,36 +48,40 @@ static __always_inline __u64 task_pidns(struct task_struct *task)
 	return BPF_CORE_READ(upid.ns, ns.inum);
 }
 
-static __always_inline void record_by_cause(struct task_struct *task, struct task_state *state,
-					    __u64 delay_ns)
+/* Adds up the part of a wait that a quota caused, and tells whether there is one. */
+static __always_inline __u64 wait_cause(struct task_struct *task, struct task_state *state,
+					__u64 delay_ns)
 {
 	__u64 part_ns = throttle_take(task, &state->throttle, delay_ns);
 	__u64 *sum_ns;
 	__u32 zero = 0;
 
-	hist_record_by_key(delay_ns, part_ns ? CAUSE_QUOTA : CAUSE_OTHER, task);
 	if (!part_ns)
-		return;
+		return CAUSE_OTHER;
 	sum_ns = bpf_map_lookup_elem(&throttled_ns, &zero);
 	if (sum_ns)
 		__sync_fetch_and_add(sum_ns, part_ns);
+	return CAUSE_QUOTA;
 }
 
-static __always_inline void record_by_key(struct task_struct *task, struct task_state *state,
-					  __u64 delay_ns)
+/* What the wait is counted under. */
+static __always_inline __u64 wait_key(struct task_struct *task, struct task_state *state,
+				      __u64 delay_ns)
 {
-	if (hist_by == BY_CAUSE)
-		record_by_cause(task, state, delay_ns);
-	else if (hist_by == BY_PROCESS)
-		hist_record_by_key(delay_ns, task_tgid(task), task->group_leader);
-	else if (hist_by == BY_THREAD)
-		hist_record_by_key(delay_ns, task_tid(task), task);
-	else if (hist_by == BY_PIDNS)
-		hist_record_by_key(delay_ns, task_pidns(task), task);
-	else if (hist_by == BY_CPU)
-		hist_record_by_key(delay_ns, bpf_get_smp_processor_id(), task);
-	else if (hist_by == BY_CGROUP)
-		hist_record_by_key(delay_ns, task_cgroup(task), task);
+	switch (hist_by) {
+	case BY_CAUSE:
+		return wait_cause(task, state, delay_ns);
+	case BY_PROCESS:
+		return task_tgid(task);
+	case BY_THREAD:
+		return task_tid(task);
+	case BY_PIDNS:
+		return task_pidns(task);
+	case BY_CPU:
+		return bpf_get_smp_processor_id();
+	default:
+		return task_cgroup(task);
+	}
 }
 
 /* prev is NULL where nobody knows who had the CPU before. */
@@ -101,13 +105,14 @@ static __always_inline void report_slow(struct task_struct *task, struct task_st
 	bpf_ringbuf_submit(slow, 0);
 }
 
-static __always_inline void wait_count(struct task_struct *task, struct task_struct *prev,
+static __noinline void wait_count(struct task_struct *task, struct task_struct *prev,
 				       struct task_state *state, __u64 delay_ns)
 {
 	if (slower_ns && delay_ns >= slower_ns)
 		report_slow(task, prev, delay_ns);
 	else if (!slower_ns && hist_by)
-		record_by_key(task, state, delay_ns);
+		hist_record_by_key(delay_ns, wait_key(task, state, delay_ns),
+				   hist_by == BY_PROCESS ? task->group_leader : task);
 	else if (!slower_ns)
 		hist_record(delay_ns);
 }
