@@ -263,7 +263,10 @@ static void *map_file(const char *path)
 	return memory;
 }
 
-/* In the second page of the file; the other process has it elsewhere. */
+/*
+ * In the second page of the file; the other process has it elsewhere, and stays a while: what is
+ * mapped there, the tool has to read before it is gone.
+ */
 static void share_lock(const char *path, bool child_waits)
 {
 	pthread_mutex_t *lock = (void *)((char *)map_file(path) + PAGE + 64);
@@ -285,8 +288,10 @@ static void share_lock(const char *path, bool child_waits)
 		wait_for(&meeting->tid, 1);
 		holder_hold(lock);
 	}
-	if (!child)
+	if (!child) {
+		work_sleep(200 * NS_PER_MS);
 		_exit(0);
+	}
 	waitpid(child, &status, 0);
 	work_set_comm("holder");
 }
