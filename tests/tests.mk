@@ -285,9 +285,9 @@ vm-programs: ## the oracle there with programs of Debian's, and how complete the
 	$(Q)O='$(O)/vm' VM_PROGRAMS=all VM_TESTS='oracle completeness' VM_TEST_LIMIT=900 VM_LIMIT=2400 tests/vm/run $(KERNELS)
 
 # Of each release of Python that Debian has.
-vm-python: ## frames of Python there: 3.11, 3.13, 3.14 and 3.15
+vm-python: ## frames of Python there: 3.9, 3.11, 3.13, 3.14 and 3.15
 	$(VM_MAKE) vm-files
-	$(Q)for each in bookworm/python3.11 trixie/python3.13 sid/python3.14 sid/python3.15; do \
+	$(Q)for each in bullseye/python3.9 bookworm/python3.11 trixie/python3.13 sid/python3.14 sid/python3.15; do \
 		echo "$$each"; O='$(O)/vm' VM_SUITE=$${each%/*} VM_PROGRAMS=$${each#*/} VM_TEST_LIMIT=500 \
 			VM_TESTS='python_test python_lies_test' tests/vm/run $(KERNELS) || exit; done
 
