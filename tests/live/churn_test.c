@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Each tool beside thousands of processes that begin and end, and a program that goes on all the
- * time: its numbers are exact, its stacks complete, and the tool's memory is bounded.
+ * time: its numbers are exact, its stacks complete, and the tool's memory and files are bounded.
  *
  * CHURN=N: so many processes ("make churn").
  */
+#include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,10 @@
 #include "../work/leaky.h"
 #include "live.h"
 
-#define LANES	  "3"
-#define SHORT_ONE "/bin/true"
-#define MOST_KB	  (64 << 10)
+#define LANES	   "3"
+#define SHORT_ONE  "/bin/true"
+#define MOST_KB	   (64 << 10)
+#define MOST_FILES 300 /* open ones */
 
 static int count_processes(void)
 {
@@ -134,6 +136,13 @@ static void check_calls(const struct proc *tool, const struct proc *work)
 			  (unsigned long long)all, tool->err);
 }
 
+/* The table has no room for all of them; the work is there from the first. */
+static void check_time_rows(const struct proc *tool, const struct proc *work)
+{
+	CHECK(row_sum(tool->out, text_of("%-6d %-15s", work->pid, "calls")) >=
+	      (uint64_t)count_rounds() - events_missed(tool));
+}
+
 static void check_waits(const struct proc *tool, const struct proc *work)
 {
 	const char *title = text_of("pid = %d ", work->pid);
@@ -172,12 +181,26 @@ static void check_memory(const struct proc *tool)
 #endif
 }
 
+static void check_files(const struct proc *tool)
+{
+	DIR *dir = opendir(text_of("/proc/%d/fd", tool->pid));
+	int n = 0;
+
+	CHECK(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	if (n > MOST_FILES)
+		UNIT_FAIL("%s has %d files open", tool->name, n);
+}
+
 static struct proc *trace(struct proc *tool, struct proc *steady, struct proc *brief)
 {
 	work_go(steady);
 	work_go(brief);
 	wait_done(brief);
 	wait_done(steady);
+	check_files(tool);
 	tool_stop(tool);
 	CHECK_STATUS(tool, 0);
 	CHECK_EQ(work_value(brief->out, "starter", "ended"), count_processes());
@@ -251,6 +274,8 @@ TRIAL(pagefaults_by_process, check_json, TOUCH, "pagefaults", HERE, "--format", 
 TRIAL(runqlat_beside_short_processes, check_waits, PLAN, "runqlat", HERE, "-P")
 TRIAL(syscount_beside_short_processes, check_calls, CALLS, "syscount", HERE, "-T", "999")
 TRIAL(syscount_every_second, check_calls, CALLS, "syscount", HERE, "-L", "-T", "999", "-i", "1")
+TRIAL(syscount_times_by_process, check_time_rows, CALLS, "syscount", HERE, "-L", "-P", "-T",
+      "99999")
 TRIAL(memleak_beside_short_processes, check_leaks, GROW, "memleak", ROOM, "-f", "-o", "0", NEVER,
       "-p", pid_text(steady->pid))
 TRIAL(memleak_follows_short_processes, check_leaks, GROW, "memleak", ROOM, "-f", "-o", "0", NEVER,

@@ -205,6 +205,8 @@ static void scan_mapping(struct allocators *a, pid_t pid, const struct allocator
 	if (find_file(a, m->dev, m->ino))
 		return;
 	fd = open_mapped(pid, m, read_time);
+	if (fd < 0 && process_has_ended(pid))
+		return; /* another one may still lead to it */
 	if (fd < 0)
 		msg_warn("looking for allocators in %s: %s", m->path, strerror(-fd));
 	add_file(a, wish, &found, fd);
@@ -282,13 +284,20 @@ int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_wis
 	return err ? err : (int)(a->n_functions - before);
 }
 
-void allocators_free(struct allocators *a)
+void allocators_close(struct allocators *a)
 {
 	for (size_t i = 0; i < a->n_files; i++) {
-		free(a->files[i].path);
 		if (a->files[i].fd >= 0)
 			close(a->files[i].fd);
+		a->files[i].fd = -1;
 	}
+}
+
+void allocators_free(struct allocators *a)
+{
+	allocators_close(a);
+	for (size_t i = 0; i < a->n_files; i++)
+		free(a->files[i].path);
 	for (size_t i = 0; i < a->n_functions; i++)
 		free(a->functions[i].name);
 	free(a->files);

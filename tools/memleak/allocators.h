@@ -26,7 +26,7 @@ struct alloc_file {
 	dev_t dev; /* as in /proc/PID/maps */
 	ino_t ino;
 	char *path; /* as the process sees it; for messages */
-	int fd;	    /* readable; -1: nothing of interest in it */
+	int fd;	    /* readable; -1: nothing of interest in it, or closed */
 };
 
 struct alloc_function {
@@ -56,13 +56,17 @@ struct allocators_wish {
 
 /*
  * Adds what the process has mapped by now: for a new process, or after it has executed or mapped
- * more. `a` begins zeroed and belongs to one process. The value is the number of functions added,
- * which are the last ones in functions[], or -errno: -ESRCH no such process, -ENOENT the object
- * is neither mapped nor, if it is a path, a file in its namespace or ours.
+ * more. `a` begins zeroed; several processes may have it in common, and then it has the functions
+ * of a file once. The value is the number of functions added, which are the last ones in
+ * functions[], or -errno: -ESRCH no such process, -ENOENT the object is neither mapped nor, if it
+ * is a path, a file in its namespace or ours.
  *
  * An object is a path, or a name as in "libfoo.so.1" or "libfoo" of a mapped file.
  */
 int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_wish *wish);
+
+/* Closes the files that are open, once their functions are probed. */
+void allocators_close(struct allocators *a);
 
 void allocators_free(struct allocators *a);
 

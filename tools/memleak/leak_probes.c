@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/filter.h"
+#include "base/idmap.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/msg.h"
@@ -14,14 +16,9 @@
 
 struct probed_process {
 	pid_t pid;
-	char comm[64];
-	uint64_t cgroup_id; /* 0: unknown */
-	struct allocators found;
-};
-
-struct file_id {
-	dev_t dev;
-	ino_t ino;
+	char comm[TASK_COMM_LEN];
+	uint64_t cgroup_id;	  /* 0: unknown */
+	struct allocators *found; /* what all have in common; or its own */
 };
 
 struct leak_probes {
@@ -29,14 +26,12 @@ struct leak_probes {
 	struct allocators_wish wish;
 	bool for_all;
 
-	struct probed_process *processes;
-	size_t n_processes, processes_cap;
+	/* By pid, with those that have ended: the memory that they had left stays in reports. */
+	struct idmap processes;
+	struct allocators common; /* for_all: of all of them */
 
 	struct uprobes **links;
 	size_t n_links, links_cap;
-
-	struct file_id *files; /* probed for all processes */
-	size_t n_files, files_cap;
 
 	size_t n_functions;
 	enum probe_kind worst_place[2]; /* [1]: of functions like free() */
@@ -58,10 +53,7 @@ struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
 
 static struct probed_process *find_process(const struct leak_probes *probes, pid_t pid)
 {
-	for (size_t i = 0; i < probes->n_processes; i++)
-		if (probes->processes[i].pid == pid)
-			return &probes->processes[i];
-	return NULL;
+	return idmap_find(&probes->processes, (uint64_t)pid);
 }
 
 static struct probed_process *find_or_add(struct leak_probes *probes, pid_t pid)
@@ -70,28 +62,11 @@ static struct probed_process *find_or_add(struct leak_probes *probes, pid_t pid)
 
 	if (process)
 		return process;
-	probes->processes = mem_grow(probes->processes, probes->n_processes, &probes->processes_cap,
-				     sizeof(*process));
-	process = &probes->processes[probes->n_processes++];
-	*process = (struct probed_process){ .pid = pid };
+	process = mem_zalloc(1, sizeof(*process));
+	process->pid = pid;
+	process->found = probes->for_all ? &probes->common : mem_zalloc(1, sizeof(*process->found));
+	idmap_add(&probes->processes, (uint64_t)pid, process);
 	return process;
-}
-
-static bool file_is_probed(const struct leak_probes *probes, const struct alloc_file *file)
-{
-	for (size_t i = 0; i < probes->n_files; i++)
-		if (probes->files[i].dev == file->dev && probes->files[i].ino == file->ino)
-			return true;
-	return false;
-}
-
-static void note_file(struct leak_probes *probes, const struct alloc_file *file)
-{
-	if (!probes->for_all || file_is_probed(probes, file))
-		return;
-	probes->files = mem_grow(probes->files, probes->n_files, &probes->files_cap,
-				 sizeof(*probes->files));
-	probes->files[probes->n_files++] = (struct file_id){ file->dev, file->ino };
 }
 
 static struct uprobe_point make_point(const struct allocators *found,
@@ -162,7 +137,7 @@ struct batch {
 	size_t n;
 };
 
-/* The functions from number `first` on, but not those that are probed for all already. */
+/* The functions from number `first` on. */
 static struct batch choose_functions(const struct leak_probes *probes,
 				     const struct allocators *found, size_t first)
 {
@@ -175,8 +150,7 @@ static struct batch choose_functions(const struct leak_probes *probes,
 	for (size_t i = first; i < found->n_functions; i++) {
 		const struct alloc_function *f = &found->functions[i];
 
-		if (file_is_probed(probes, &found->files[f->file]) ||
-		    is_left_out(probes, found, f) || is_refused(found, f))
+		if (is_left_out(probes, found, f) || is_refused(found, f))
 			continue;
 		batch.functions[batch.n] = f;
 		batch.points[batch.n++] = make_point(found, f);
@@ -220,16 +194,13 @@ static void hint_at_limit(const struct batch *batch)
 static int probe_functions(struct leak_probes *probes, const struct probed_process *process,
 			   size_t first)
 {
-	const struct allocators *found = &process->found;
+	const struct allocators *found = process->found;
 	struct batch batch = choose_functions(probes, found, first);
 	int err = attach_batch(probes, process->pid, &batch);
 
-	for (size_t i = 0; i < batch.n; i++) {
-		const struct alloc_file *file = &found->files[batch.functions[i]->file];
-
-		note_function(probes, file, batch.functions[i], batch.points[i].err);
-		note_file(probes, file);
-	}
+	for (size_t i = 0; i < batch.n; i++)
+		note_function(probes, &found->files[batch.functions[i]->file], batch.functions[i],
+			      batch.points[i].err);
 	if (!err)
 		hint_at_limit(&batch);
 	free(batch.functions);
@@ -241,13 +212,14 @@ int leak_probes_add(struct leak_probes *probes, pid_t pid)
 {
 	struct probed_process *process = find_or_add(probes, pid);
 	uint64_t cgroup_id = cgroup_of_process(pid);
-	int n = allocators_scan(&process->found, pid, &probes->wish);
+	int n = allocators_scan(process->found, pid, &probes->wish);
 
 	process_comm(pid, process->comm, sizeof(process->comm));
 	process->cgroup_id = cgroup_id ? cgroup_id : process->cgroup_id;
-	if (n <= 0)
-		return n;
-	return probe_functions(probes, process, process->found.n_functions - (size_t)n);
+	if (n > 0)
+		n = probe_functions(probes, process, process->found->n_functions - (size_t)n);
+	allocators_close(process->found);
+	return n;
 }
 
 bool leak_probes_has(const struct leak_probes *probes, pid_t pid)
@@ -292,15 +264,24 @@ void leak_probes_detach(struct leak_probes *probes)
 		probes->n_links = 0;
 }
 
+static void free_own(void *value, void *arg)
+{
+	struct probed_process *process = value;
+
+	(void)arg;
+	allocators_free(process->found);
+	free(process->found);
+}
+
 void leak_probes_free(struct leak_probes *probes)
 {
 	if (!probes)
 		return;
 	leak_probes_detach(probes);
-	for (size_t i = 0; i < probes->n_processes; i++)
-		allocators_free(&probes->processes[i].found);
-	free(probes->processes);
+	if (!probes->for_all)
+		idmap_visit(&probes->processes, free_own, NULL);
+	idmap_free(&probes->processes, free);
+	allocators_free(&probes->common);
 	free(probes->links);
-	free(probes->files);
 	free(probes);
 }
