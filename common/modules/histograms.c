@@ -17,6 +17,7 @@
 #include "base/idmap.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/order.h"
 #include "base/strpool.h"
 #include "modules/cgroup_names.h"
 #include "modules/exposition.h"
@@ -31,7 +32,7 @@
 
 struct keyed_hist {
 	uint64_t id; /* of a container: its name's address in the list's pool */
-	struct hist hist;
+	struct hist *hist;
 };
 
 struct hist_list {
@@ -264,29 +265,36 @@ static int read_all(const struct run *run, struct hist *all)
 	return err ? msg_errno(err, "reading the histogram") : 0;
 }
 
+static void show_all(const struct run *run, const struct hist *hist)
+{
+	if (run->is_metrics)
+		add_metric(run, NULL, NULL, hist);
+	else if (run->is_json)
+		print_json(run, NULL, NULL, hist);
+	else
+		hist_print(run->out, hist, histograms_unit(run));
+}
+
 static int report_all(struct run *run)
 {
 	struct histograms *hists = histograms_of(run);
-	struct hist now = {}, shown;
-	int err = read_all(run, &now);
+	struct hist *now = hist_new(), *shown = hist_new();
+	int err = read_all(run, now);
 
-	if (err)
-		return err;
-	if (!hists->before)
-		hists->before = mem_zalloc(1, sizeof(*hists->before));
-	shown = now;
-	hist_subtract(&shown, hists->before);
-	if (run->is_metrics)
-		add_metric(run, NULL, NULL, &shown);
-	else if (run->is_json)
-		print_json(run, NULL, NULL, &shown);
-	else
-		hist_print(run->out, &shown, histograms_unit(run));
-	if (!run->is_peek) {
-		*hists->before = now;
-		run->recorded += hist_count(&shown);
+	hist_merge(shown, now);
+	if (hists->before)
+		hist_subtract(shown, hists->before);
+	if (!err)
+		show_all(run, shown);
+	if (!err && !run->is_peek) {
+		run->recorded += hist_count(shown);
+		hist_free(hists->before);
+		hists->before = now;
+		now = NULL;
 	}
-	return 0;
+	hist_free(now);
+	hist_free(shown);
+	return err;
 }
 
 /* ---- histograms by key ---- */
@@ -296,20 +304,29 @@ static struct hist *find_hist(struct hist_list *list, uint64_t id)
 	struct keyed_hist *item = idmap_find(&list->by_id, id + 1);
 
 	if (item)
-		return &item->hist;
+		return item->hist;
 	item = mem_zalloc(1, sizeof(*item));
 	item->id = id;
+	item->hist = hist_new();
 	idmap_add(&list->by_id, id + 1, item);
 	list->items = mem_grow(list->items, list->count, &list->cap, sizeof(*list->items));
 	list->items[list->count++] = item;
-	return &item->hist;
+	return item->hist;
+}
+
+static void free_keyed(void *value)
+{
+	struct keyed_hist *item = value;
+
+	hist_free(item->hist);
+	free(item);
 }
 
 const struct hist *histograms_of_key(const struct hist_list *list, uint64_t id)
 {
 	const struct keyed_hist *item = idmap_find(&list->by_id, id + 1);
 
-	return item ? &item->hist : NULL;
+	return item ? item->hist : NULL;
 }
 
 /* All cgroups that are in no container are one. */
@@ -335,10 +352,9 @@ static int by_total(const void *a, const void *b)
 {
 	const struct keyed_hist *x = *(struct keyed_hist *const *)a;
 	const struct keyed_hist *y = *(struct keyed_hist *const *)b;
-	double dx = hist_average(&x->hist, &hist_nsecs) * (double)hist_count(&x->hist);
-	double dy = hist_average(&y->hist, &hist_nsecs) * (double)hist_count(&y->hist);
+	int order = order_u64(hist_sum(x->hist), hist_sum(y->hist));
 
-	return dx < dy ? -1 : dx > dy ? 1 : (x->id > y->id) - (x->id < y->id);
+	return order ? order : order_u64(x->id, y->id);
 }
 
 static void print_title(FILE *f, const struct run *run, uint64_t id, const char *comm)
@@ -365,16 +381,16 @@ static void print_keyed(const struct run *run, const struct keyed_hist *item)
 
 	bpf_map_lookup_elem(bpf_map__fd(map_find(run, "hist_labels")), &item->id, comm);
 	if (run->is_metrics) {
-		add_metric(run, item, comm, &item->hist);
+		add_metric(run, item, comm, item->hist);
 		return;
 	}
 	if (run->is_json) {
-		print_json(run, item, comm, &item->hist);
+		print_json(run, item, comm, item->hist);
 		return;
 	}
 	fputc('\n', run->out);
 	print_title(run->out, run, item->id, comm);
-	hist_print(run->out, &item->hist, histograms_unit(run));
+	hist_print(run->out, item->hist, histograms_unit(run));
 }
 
 static int report_by_key(struct run *run)
@@ -391,11 +407,11 @@ static int report_by_key(struct run *run)
 	for (size_t i = 0; !err && i < list.count; i++) {
 		print_keyed(run, list.items[i]);
 		if (!run->is_peek)
-			run->recorded += hist_count(&list.items[i]->hist);
+			run->recorded += hist_count(list.items[i]->hist);
 	}
 	if (!err && spec->conclude)
 		spec->conclude(run, &list);
-	idmap_free(&list.by_id, free);
+	idmap_free(&list.by_id, free_keyed);
 	free(list.items);
 	strpool_free(list.containers);
 	return err;
@@ -419,7 +435,7 @@ int histograms_report(struct run *run)
 
 static void finish_histograms(struct run *run)
 {
-	free(histograms_of(run)->before);
+	hist_free(histograms_of(run)->before);
 	cgroups_free(histograms_of(run)->cgroups);
 }
 

@@ -5,8 +5,10 @@
  */
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "output/histogram.h"
 
 #define MAX_ROWS  64
@@ -58,28 +60,34 @@ static uint64_t slot_last(uint32_t octave, uint32_t slot)
 	return slot_first(octave, slot) + slot_width(octave) - 1;
 }
 
+struct hist *hist_new(void)
+{
+	return mem_zalloc(1, sizeof(struct hist));
+}
+
+void hist_free(struct hist *h)
+{
+	for (uint32_t i = 0; h && i < HIST_OCTAVES; i++)
+		free(h->octaves[i]);
+	free(h);
+}
+
+static struct hist_octave *make_octave(struct hist *h, uint32_t octave)
+{
+	if (!h->octaves[octave])
+		h->octaves[octave] = mem_zalloc(1, sizeof(*h->octaves[octave]));
+	return h->octaves[octave];
+}
+
 void hist_record(struct hist *h, uint64_t fixed)
 {
 	uint64_t v = min_u64(fixed, MAX_VALUE);
 	uint32_t octave = hist_octave_of(v);
-	struct hist_octave *o = &h->octaves[octave];
+	struct hist_octave *o = make_octave(h, octave);
 
 	o->slots[hist_slot_of(v, octave)]++;
 	o->sum += fixed;
 	o->max = max_u64(o->max, fixed);
-}
-
-void hist_merge_octave(struct hist *h, uint32_t octave, const struct hist_octave *o)
-{
-	struct hist_octave *to;
-
-	if (octave >= HIST_OCTAVES)
-		return;
-	to = &h->octaves[octave];
-	for (uint32_t i = 0; i < HIST_SLOTS_PER_OCTAVE; i++)
-		to->slots[i] += o->slots[i];
-	to->sum += o->sum;
-	to->max = max_u64(to->max, o->max);
 }
 
 /* The highest slot of an octave that holds a value; -1 if none does. */
@@ -89,6 +97,26 @@ static int highest_slot(const struct hist_octave *o)
 		if (o->slots[slot])
 			return slot;
 	return -1;
+}
+
+void hist_merge_octave(struct hist *h, uint32_t octave, const struct hist_octave *o)
+{
+	struct hist_octave *to;
+
+	if (octave >= HIST_OCTAVES || highest_slot(o) < 0)
+		return;
+	to = make_octave(h, octave);
+	for (uint32_t i = 0; i < HIST_SLOTS_PER_OCTAVE; i++)
+		to->slots[i] += o->slots[i];
+	to->sum += o->sum;
+	to->max = max_u64(to->max, o->max);
+}
+
+void hist_merge(struct hist *h, const struct hist *more)
+{
+	for (uint32_t i = 0; i < HIST_OCTAVES; i++)
+		if (more->octaves[i])
+			hist_merge_octave(h, i, more->octaves[i]);
 }
 
 static void subtract_octave(struct hist_octave *now, const struct hist_octave *before,
@@ -109,7 +137,17 @@ static void subtract_octave(struct hist_octave *now, const struct hist_octave *b
 void hist_subtract(struct hist *now, const struct hist *before)
 {
 	for (uint32_t i = 0; i < HIST_OCTAVES; i++)
-		subtract_octave(&now->octaves[i], &before->octaves[i], i);
+		if (now->octaves[i] && before->octaves[i])
+			subtract_octave(now->octaves[i], before->octaves[i], i);
+}
+
+static uint64_t count_octave(const struct hist_octave *o)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; o && i < HIST_SLOTS_PER_OCTAVE; i++)
+		count += o->slots[i];
+	return count;
 }
 
 uint64_t hist_count(const struct hist *h)
@@ -117,8 +155,7 @@ uint64_t hist_count(const struct hist *h)
 	uint64_t count = 0;
 
 	for (uint32_t i = 0; i < HIST_OCTAVES; i++)
-		for (uint32_t j = 0; j < HIST_SLOTS_PER_OCTAVE; j++)
-			count += h->octaves[i].slots[j];
+		count += count_octave(h->octaves[i]);
 	return count;
 }
 
@@ -127,23 +164,29 @@ uint64_t hist_sum(const struct hist *h)
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < HIST_OCTAVES; i++)
-		sum += h->octaves[i].sum;
+		sum += h->octaves[i] ? h->octaves[i]->sum : 0;
 	return sum;
+}
+
+static void visit_octave(const struct hist_octave *o, uint32_t octave,
+			 void (*visit)(const struct hist_slot *slot, void *arg), void *arg)
+{
+	struct hist_slot slot;
+
+	for (uint32_t i = 0; o && i < HIST_SLOTS_PER_OCTAVE; i++) {
+		slot.first = slot_first(octave, i);
+		slot.below = slot.first + slot_width(octave);
+		slot.count = o->slots[i];
+		if (slot.count)
+			visit(&slot, arg);
+	}
 }
 
 void hist_visit(const struct hist *h, void (*visit)(const struct hist_slot *slot, void *arg),
 		void *arg)
 {
-	struct hist_slot slot;
-
 	for (uint32_t i = 0; i < HIST_OCTAVES; i++)
-		for (uint32_t j = 0; j < HIST_SLOTS_PER_OCTAVE; j++) {
-			slot.first = slot_first(i, j);
-			slot.below = slot.first + slot_width(i);
-			slot.count = h->octaves[i].slots[j];
-			if (slot.count)
-				visit(&slot, arg);
-		}
+		visit_octave(h->octaves[i], i, visit, arg);
 }
 
 static double to_unit(const struct hist_unit *unit, double fixed)
@@ -158,10 +201,11 @@ static double to_unit(const struct hist_unit *unit, double fixed)
 static uint64_t max_fixed(const struct hist *h)
 {
 	for (uint32_t i = HIST_OCTAVES; i-- > 0;) {
-		int slot = highest_slot(&h->octaves[i]);
+		const struct hist_octave *o = h->octaves[i];
+		int slot = o ? highest_slot(o) : -1;
 
 		if (slot >= 0)
-			return max_u64(h->octaves[i].max, slot_first(i, slot));
+			return max_u64(o->max, slot_first(i, slot));
 	}
 	return 0;
 }
@@ -170,14 +214,15 @@ static uint64_t max_fixed(const struct hist *h)
 static struct position find_rank(const struct hist *h, uint64_t rank)
 {
 	struct position at = { 0, 0 };
-	uint64_t seen = 0;
+	uint64_t below;
 
-	for (; at.octave < HIST_OCTAVES; at.octave++)
-		for (at.slot = 0; at.slot < HIST_SLOTS_PER_OCTAVE; at.slot++) {
-			seen += h->octaves[at.octave].slots[at.slot];
-			if (seen >= rank)
-				return at;
-		}
+	for (; at.octave < HIST_OCTAVES - 1; at.octave++, rank -= below) {
+		below = count_octave(h->octaves[at.octave]);
+		if (below >= rank)
+			break;
+	}
+	while (at.slot < HIST_SLOTS_PER_OCTAVE - 1 && h->octaves[at.octave]->slots[at.slot] < rank)
+		rank -= h->octaves[at.octave]->slots[at.slot++];
 	return at;
 }
 
@@ -213,7 +258,7 @@ double hist_average(const struct hist *h, const struct hist_unit *unit)
 	double sum = 0;
 
 	for (uint32_t i = 0; i < HIST_OCTAVES; i++)
-		sum += (double)h->octaves[i].sum;
+		sum += h->octaves[i] ? (double)h->octaves[i]->sum : 0;
 	return count ? to_unit(unit, sum / (double)count) : 0;
 }
 

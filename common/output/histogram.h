@@ -23,15 +23,20 @@ extern const struct hist_unit hist_nsecs; /* fixed = ns */
 extern const struct hist_unit hist_usecs; /* 1/64 us */
 extern const struct hist_unit hist_msecs; /* 1/65536 ms */
 
+/* What no value falls in takes no memory, as there may be a histogram for each of many processes. */
 struct hist {
-	struct hist_octave octaves[HIST_OCTAVES];
+	struct hist_octave *octaves[HIST_OCTAVES]; /* NULL: no values */
 };
+
+struct hist *hist_new(void);
+void hist_free(struct hist *h); /* NULL is allowed */
 
 /* The same conversion as in the kernel; values above HIST_MAX_NS are taken as that. */
 uint64_t hist_fixed(const struct hist_unit *unit, uint64_t ns);
 
 void hist_record(struct hist *h, uint64_t fixed);
 void hist_merge_octave(struct hist *h, uint32_t octave, const struct hist_octave *o);
+void hist_merge(struct hist *h, const struct hist *more);
 
 /*
  * now - before, where `before` is an earlier reading of the same cumulative histogram. In an octave

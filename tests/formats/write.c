@@ -25,7 +25,7 @@ static const struct metric faults = {
 /* Values of all sizes, more of the small ones, from 100 ns to above the last edge. */
 static struct hist *make_hist(void)
 {
-	struct hist *hist = mem_zalloc(1, sizeof(*hist));
+	struct hist *hist = hist_new();
 	uint64_t n = 200;
 
 	for (uint64_t ns = 100; ns < 5 * NS_PER_S; ns = ns * 9 / 8) {
@@ -50,7 +50,7 @@ static void write_metrics(uint32_t edges)
 	metrics_add(metrics, &faults, (const char *[]){ SAMPLES_HOSTILE }, 1, 0);
 	metrics_write(stdout, metrics);
 	metrics_free(metrics);
-	free(hist);
+	hist_free(hist);
 }
 
 /* What the tool itself would say of these, in seconds: "0.99 0.0123". */
@@ -62,7 +62,7 @@ static void write_percentiles(void)
 	for (size_t i = 0; i < ARRAY_SIZE(percents); i++)
 		printf("%g %g\n", percents[i] / 100,
 		       hist_percentile(hist, &hist_usecs, percents[i]) / 1e6);
-	free(hist);
+	hist_free(hist);
 }
 
 int main(int argc, char **argv)

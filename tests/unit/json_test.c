@@ -202,7 +202,7 @@ TEST(the_run_comes_first)
 
 TEST(a_histogram_tells_its_buckets)
 {
-	struct hist *h = mem_zalloc(1, sizeof(*h));
+	struct hist *h = hist_new();
 	char *text;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
@@ -218,5 +218,5 @@ TEST(a_histogram_tells_its_buckets)
 			"{\"from\":3,\"below\":4,\"count\":2},"
 			"{\"from\":992,\"below\":1008,\"count\":1}]");
 	free(text);
-	free(h);
+	hist_free(h);
 }

@@ -124,7 +124,7 @@ TEST(series_are_known_by_all_their_values)
 
 static struct hist *hist_of(const uint64_t *us, size_t n)
 {
-	struct hist *hist = mem_zalloc(1, sizeof(*hist));
+	struct hist *hist = hist_new();
 
 	for (size_t i = 0; i < n; i++)
 		hist_record(hist, hist_fixed(&hist_usecs, us[i] * 1000));
@@ -162,7 +162,7 @@ TEST(histograms_are_cumulative_in_seconds)
 	CHECK_HAS(text, "le=\"0.001536\"} 8\n");
 	CHECK_HAS(text, "_count{cgroup=\"/a\"} 12\n");
 	free(text);
-	free(hist);
+	hist_free(hist);
 	metrics_free(metrics);
 }
 
@@ -190,7 +190,7 @@ TEST(values_lie_below_their_edge)
 			CHECK(below <= (double)us / 1e6 * 1.000001 && (double)us / 1e6 < edge);
 			CHECK(edge <= below * (1 + 1.0 / edges) * 1.000001);
 			free(text);
-			free(hist);
+			hist_free(hist);
 			metrics_free(metrics);
 		}
 }

@@ -215,7 +215,7 @@ static void merge_times(struct row *row, const struct entry *entry, const struct
 	row->sum.timed += entry->calls;
 	row->sum.total_ns += times->total_ns;
 	if (!row->sum.hist)
-		row->sum.hist = mem_zalloc(1, sizeof(*row->sum.hist));
+		row->sum.hist = hist_new();
 	memcpy(octave.slots, times->slots, sizeof(octave.slots));
 	hist_merge_octave(row->sum.hist, entry->key.octave, &octave);
 }
@@ -271,7 +271,7 @@ static int by_time(const void *a, const void *b)
 static void free_rows(struct rows *rows)
 {
 	for (size_t i = 0; i < rows->count; i++)
-		free(rows->items[i].sum.hist);
+		hist_free(rows->items[i].sum.hist);
 	free(rows->items);
 }
 
