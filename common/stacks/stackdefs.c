@@ -213,10 +213,10 @@ static struct trace *find_trace(const struct stackdefs *defs, uint64_t id)
 	return definition ? traces_find(defs->traces, definition->trace->id) : NULL;
 }
 
-/* A waker's own stacks are folded with it. */
+/* A waker's own stack is folded with it. That it is no waker itself, a record only says. */
 uint64_t stackdefs_fold(struct stackdefs *defs, uint64_t id)
 {
-	struct trace *trace = find_trace(defs, id);
+	struct trace *trace = find_trace(defs, id), *stack;
 	uint64_t words[WAKER_WORDS];
 
 	if (!trace || trace->kind == STACK_KERNEL)
@@ -224,7 +224,9 @@ uint64_t stackdefs_fold(struct stackdefs *defs, uint64_t id)
 	if (trace->kind != STACK_WAKER)
 		return trace->id;
 	memcpy(words, trace->waker, sizeof(words));
-	words[0] = stackdefs_fold(defs, words[0]);
+	stack = find_trace(defs, words[0]);
+	if (stack && stack->kind == STACK_USER)
+		words[0] = stack->id;
 	return traces_add_waker(defs->traces, words)->id;
 }
 

@@ -260,7 +260,7 @@ static void judge(const struct proc *work, const char *line, struct tally *tally
 		tally->right += value;
 	} else {
 		if (!tally->wrong)
-			printf("not a stack of the program: %.600s\n", path);
+			printf("not a stack of the program: %.600s, of %.2000s\n", path, line);
 		tally->wrong += value;
 	}
 }

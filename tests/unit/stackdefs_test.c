@@ -138,6 +138,20 @@ static void end_turns(const struct test *t, int n, uint64_t *forgotten)
 }
 
 /* One is counted all the time, one is sent again when it is about to go, one is not seen again. */
+/* As only a broken record says; see tests/fuzz. */
+TEST(a_waker_of_itself_has_no_stack)
+{
+	struct test t = begin();
+	struct stack_def waker = { .id = 11, .kind = STACK_WAKER, .n_words = 4, .words = { 11 } };
+	const uint64_t *words;
+
+	stackdefs_add(t.defs, &waker, sizeof(waker));
+	words = stackdefs_waker(t.defs, stackdefs_fold(t.defs, 11));
+	CHECK(words);
+	CHECK_STR(name_of(&t, words[0]), "");
+	end(&t);
+}
+
 TEST(what_is_unused_is_let_go_of_a_living_process)
 {
 	struct test t = begin();
