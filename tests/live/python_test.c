@@ -230,6 +230,13 @@ static bool is_known_path(const struct proc *work, const char *path)
 	return strstr(work->out, line);
 }
 
+static bool is_inner_part(const struct proc *work, const char *path)
+{
+	const char *line = text_of(";%s\n", path);
+
+	return strstr(work->out, line);
+}
+
 /*
  * Also one that has a function for each instruction of byte code. Of such a one without symbols this
  * is never seen, so that not much may be outside.
@@ -258,6 +265,8 @@ static void judge(const struct proc *work, const char *line, struct tally *tally
 		tally->elsewhere += value;
 	} else if (is_known_path(work, path)) {
 		tally->right += value;
+	} else if (is_inner_part(work, path) && runs_python(line, end)) {
+		tally->without += value; /* outside: memory that couldn't be read just then */
 	} else {
 		if (!tally->wrong)
 			printf("not a stack of the program: %.600s, of %.2000s\n", path, line);
