@@ -171,14 +171,21 @@ TEST(a_user_counts_what_root_counts)
 	CHECK_SWITCHES(hist_count_of(tool->out, NULL), before);
 }
 
-/* Whether a profile of the process has the names of its functions. */
+/*
+ * Whether a profile of the process has the names of its functions. In an emulator, whose CPUs take
+ * turns, it may not have run in a while.
+ */
 static bool has_names(uint64_t caps, struct proc *work)
 {
-	struct proc *tool = tool_run_in(become_user, &caps, copy_tool("profile"), "-f", "-F", "499",
-					"-p", pid_text(work->pid), "300ms");
+	struct proc *tool;
+	int tries = 5;
 
-	CHECK_STATUS(tool, 0);
-	CHECK(folded_sum(tool->out, "spin", NULL) > 0);
+	do {
+		tool = tool_run_in(become_user, &caps, copy_tool("profile"), "-f", "-F", "499",
+				   "-p", pid_text(work->pid), "300ms");
+		CHECK_STATUS(tool, 0);
+	} while (!folded_sum(tool->out, "spin", NULL) && --tries);
+	CHECK(tries);
 	return folded_sum(tool->out, "spin", "spin_hot") > 0;
 }
 
