@@ -67,9 +67,6 @@ static const char *take_offsets(struct python_file *python, const uint64_t *word
 	l->frame_code = (uint8_t)words[at->frame + 2];
 	l->frame_instr = (uint8_t)words[at->frame + 3];
 	l->frame_owner = (uint8_t)words[at->frame + 5];
-	l->code_file = PYTHON_CODE_FILENAME;
-	l->code_name = PYTHON_CODE_QUALNAME;
-	l->code_lines = PYTHON_CODE_LINETABLE;
 	l->code_first_line = (uint8_t)words[at->code + 5];
 	l->code_adaptive = (uint8_t)words[at->code + 9];
 	l->entry_owner = 3;
@@ -103,72 +100,74 @@ static void take_objects(struct python_file *python, bool is_310)
 	l->str_compact = 72;
 }
 
-static void take_311(struct python_file *python)
+static const struct python_layout of_311 = {
+	.thread_id = 152,
+	.top = 56,
+	.has_cframe = 1,
+	.ends_inside = 1,
+	.cframe_frame = 8,
+	.frame_code = 32,
+	.frame_previous = 48,
+	.frame_instr = 56,
+	.frame_owner = 68,
+	.entry_owner = 1,
+	.code_first_line = 72,
+	.code_adaptive = 184,
+	.lists = { .interpreters = 40, .threads = 16, .next = 8 },
+};
+
+static const struct python_layout of_312 = {
+	.thread_id = 136,
+	.top = 56,
+	.has_cframe = 1,
+	.frame_code = 0,
+	.frame_previous = 8,
+	.frame_instr = 56,
+	.frame_owner = 70,
+	.entry_owner = 3,
+	.code_first_line = 68,
+	.code_adaptive = 192,
+	.lists = { .interpreters = 40, .threads = 72, .next = 8 },
+};
+
+static const char *take_known(struct python_layout *l, const struct python_layout *known)
 {
-	python->layout = (struct python_layout){
-		.code_type = python->layout.code_type,
-		.code_file = PYTHON_CODE_FILENAME,
-		.code_name = PYTHON_CODE_QUALNAME,
-		.code_lines = PYTHON_CODE_LINETABLE,
-		.thread_id = 152,
-		.top = 56,
-		.has_cframe = 1,
-		.ends_inside = 1,
-		.cframe_frame = 8,
-		.frame_code = 32,
-		.frame_previous = 48,
-		.frame_instr = 56,
-		.frame_owner = 68,
-		.entry_owner = 1,
-		.code_first_line = 72,
-		.code_adaptive = 184,
-		.str_ascii = 48,
-		.str_compact = 72,
-		.lists = { .interpreters = 40, .threads = 16, .next = 8 },
-	};
+	uint64_t code_type = l->code_type;
+
+	*l = *known;
+	l->code_type = code_type;
+	return NULL;
 }
 
-static void take_312(struct python_file *python)
+/* What has been the same since 3.11; in 3.12 str objects became smaller. */
+static void take_texts(struct python_layout *l, bool is_312)
 {
-	python->layout = (struct python_layout){
-		.code_type = python->layout.code_type,
-		.code_file = PYTHON_CODE_FILENAME,
-		.code_name = PYTHON_CODE_QUALNAME,
-		.code_lines = PYTHON_CODE_LINETABLE,
-		.thread_id = 136,
-		.top = 56,
-		.has_cframe = 1,
-		.frame_code = 0,
-		.frame_previous = 8,
-		.frame_instr = 56,
-		.frame_owner = 70,
-		.entry_owner = 3,
-		.code_first_line = 68,
-		.code_adaptive = 192,
-		.lists = { .interpreters = 40, .threads = 72, .next = 8 },
-	};
+	l->code_file = PYTHON_CODE_FILENAME;
+	l->code_name = PYTHON_CODE_QUALNAME;
+	l->code_lines = PYTHON_CODE_LINETABLE;
+	l->has_versions = is_312;
+	l->str_ascii = is_312 ? 40 : 48;
+	l->str_compact = is_312 ? 56 : 72;
 }
 
 const char *python_layout_find(struct python_file *python, const uint64_t *words, size_t n)
 {
 	static const struct parts of_313 = { 19, 24, 28, 34 }, of_314 = { 22, 27, 31, 39 },
 				  of_315 = { 22, 30, 39, 47 };
-	struct python_layout *l = &python->layout;
-	const char *refused = NULL;
+	uint32_t minor = MINOR(python->version);
+	const char *refused;
 
-	l->str_ascii = 40;
-	l->str_compact = 56;
-	switch (MINOR(python->version)) {
+	switch (minor) {
 	case 0x308:
 	case 0x309:
 	case 0x30a:
-		take_objects(python, MINOR(python->version) == 0x30a);
+		take_objects(python, minor == 0x30a);
 		return NULL;
 	case 0x30b:
-		take_311(python);
-		return NULL;
+		refused = take_known(&python->layout, &of_311);
+		break;
 	case 0x30c:
-		take_312(python);
+		refused = take_known(&python->layout, &of_312);
 		break;
 	case 0x30d:
 		refused = take_offsets(python, words, n, &of_313);
@@ -182,9 +181,7 @@ const char *python_layout_find(struct python_file *python, const uint64_t *words
 	default:
 		return "this version is not known";
 	}
-	l->has_versions = 1;
-	l->str_ascii = 40;
-	l->str_compact = 56;
+	take_texts(&python->layout, minor >= 0x30c);
 	return refused;
 }
 
