@@ -62,7 +62,7 @@ static size_t screens_in(const char *text)
 /* Until so many screens have been drawn, or the tool has ended. */
 static void wait_for_screens(struct proc *tool, struct terminal *t, size_t n)
 {
-	for (int i = 0; i < 300 && screens_in(t->text) < n && !tool->has_ended; i++) {
+	for (int i = 0; i < 1200 && screens_in(t->text) < n && !tool->has_ended; i++) {
 		proc_linger(tool, 50);
 		terminal_read(t);
 	}
