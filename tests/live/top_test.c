@@ -151,10 +151,15 @@ TEST(a_table_is_drawn_again_and_again_until_q)
 }
 
 /* Off CPU, what calls all others waits by itself nowhere. */
+/* First what all stacks have; older kernels of arm64 give a waiting thread's stack that leaf. */
+static const char *first_by_total(const char *text)
+{
+	return strstr(text, "  __switch_to\r\n") ? "  __switch_to\r\n          0 us   0.00 "
+						 : "FUNCTION\r\n          0 us   0.00 ";
+}
+
 TEST(a_key_sorts_by_total)
 {
-	static const char waits[] = "FUNCTION\r\n          0 us   0.00 ";
-
 	for (size_t i = 0; i < 3; i++) { /* those with stacks */
 		struct proc *work, *tool;
 
@@ -170,7 +175,9 @@ TEST(a_key_sorts_by_total)
 		wait_for_screens(tool, &terminal, screens_in(terminal.text) + 3);
 		CHECK_HAS(terminal.text, "(s sorts by self, q quits)\r\n");
 		CHECK_EQ(write(terminal.master, "q", 1), 1);
-		check_given_back(tool, &terminal, i == 1 ? waits : views[i].title, views[i].row);
+		check_given_back(tool, &terminal,
+				 i == 1 ? first_by_total(terminal.text) : views[i].title,
+				 views[i].row);
 		terminal_close(&terminal);
 		proc_kill(work);
 	}
