@@ -106,7 +106,7 @@ static __always_inline void report_slow(struct task_struct *task, struct task_st
 }
 
 static __noinline void wait_count(struct task_struct *task, struct task_struct *prev,
-				       struct task_state *state, __u64 delay_ns)
+				  struct task_state *state, __u64 delay_ns)
 {
 	if (slower_ns && delay_ns >= slower_ns)
 		report_slow(task, prev, delay_ns);

@@ -230,21 +230,23 @@ static bool is_known_path(const struct proc *work, const char *path)
 	return strstr(work->out, line);
 }
 
-static bool is_inner_part(const struct proc *work, const char *path)
-{
-	const char *line = text_of(";%s\n", path);
-
-	return strstr(work->out, line);
-}
-
 /*
- * Also one that has a function for each instruction of byte code. Of such a one without symbols this
- * is never seen, so that not much may be outside.
+ * Also one that has a function for each instruction of byte code. Of such a one without symbols
+ * this is never seen, so that not much may be outside.
  */
 static bool runs_python(const char *line, const char *end)
 {
 	return memmem(line, (size_t)(end - line), EVALUATOR, strlen(EVALUATOR)) ||
 	       memmem(line, (size_t)(end - line), "_TAIL_CALL_", strlen("_TAIL_CALL_"));
+}
+
+/* Memory of calls outside couldn't be read just then: they are there as native frames. */
+static bool lacks_outer_part(const struct proc *work, const char *path, const char *line,
+			     const char *end)
+{
+	const char *inner = text_of(";%s\n", path);
+
+	return *path && runs_python(line, end) && strstr(work->out, inner);
 }
 
 static void judge(const struct proc *work, const char *line, struct tally *tally)
@@ -259,14 +261,12 @@ static void judge(const struct proc *work, const char *line, struct tally *tally
 	take_path(line, path, sizeof(path), &leaf);
 	if (!leaf && !runs_python(line, end)) {
 		tally->outside += value;
-	} else if (!leaf) {
+	} else if (!leaf || lacks_outer_part(work, path, line, end)) {
 		tally->without += value;
 	} else if (strncmp(leaf, "spin (", 6) && strncmp(leaf, "nap (", 5)) {
 		tally->elsewhere += value;
 	} else if (is_known_path(work, path)) {
 		tally->right += value;
-	} else if (is_inner_part(work, path) && runs_python(line, end)) {
-		tally->without += value; /* outside: memory that couldn't be read just then */
 	} else {
 		if (!tally->wrong)
 			printf("not a stack of the program: %.600s, of %.2000s\n", path, line);
