@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "elf/elf64.h"
 #include "unwind/cfi_gaps.h"
+#include "unwind/code_rows.h"
 
 #define ENTRY_MAX_BYTES 64 /* _start, and _dl_start_user, to which it falls through */
 #define CODE_MIN_BYTES	64 /* what is less is the space between functions */
@@ -303,6 +304,7 @@ void cfi_fill_known_gaps(struct cfi_table *t, const struct elf64 *elf)
 	fill_entry(t, elf);
 	if (elf->header.e_machine == EM_AARCH64) {
 		fill_plt(t, elf);
+		code_rows_fill_gaps(t, elf);
 		return;
 	}
 	fill_section(t, elf, ".init");

@@ -8,7 +8,7 @@
 #include "unwind/cfi_gaps.h"
 #include "unwind/go_rows.h"
 #include "unwind/unwind_files.h"
-#include "unwind/vdso_rows.h"
+#include "unwind/code_rows.h"
 
 /* A file's part. */
 struct rows {
@@ -28,7 +28,7 @@ static void compile_file(struct unwind_files *files, const struct file *file, st
 	if (!err || err == -ENODATA)
 		go_rows_fill(&cfi, &file->elf);
 	if (file->image) /* the vdso: what is described there is so without gaps */
-		vdso_rows_fill(&cfi, &file->elf);
+		code_rows_fill_image(&cfi, &file->elf);
 	if (!cfi.count)
 		return;
 	if (!file->image)

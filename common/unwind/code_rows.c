@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rows by instructions; see vdso_rows.h. From each function's first instruction on, where the
+ * Rows by instructions; see code_rows.h. From each function's first instruction on, where the
  * return address is in x30 and nothing on the stack, what is known of the stack is carried along to
  * the instructions that may come next, jumps included. Functions here either have no frame, or one
- * that "stp x29, x30, [sp, #-n]!" makes as a whole and "ldp x29, x30, [sp], #n" takes away.
- * Whatever else touches the stack pointer, or what is reached in two different ways, is not known.
+ * that "stp x29, x30, [sp, #-n]!" begins and "ldp x29, x30, [sp], #n" takes away; once x29 points
+ * to it, sp may go anywhere. Whatever else touches the stack pointer, or what is reached in two
+ * different ways, is not known.
+ *
+ * Where functions begin, symbols say in an image; in a gap, which may have none, they begin behind
+ * what ends a path, unless something has led there before. Tables of constants that lie between
+ * them look like instructions, and may at worst make what follows unknown.
  * Instructions are encoded as in the Arm Architecture Reference Manual, C4.1.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "unwind/vdso_rows.h"
+#include "unwind/code_rows.h"
 
 #define INSN_BYTES	4
 #define TEXT_MAX_BYTES	(64U << 10)
@@ -19,20 +24,31 @@
 #define WORD		8
 #define SP		31
 #define SIGRETURN_FIRST 0xd2801168U /* mov x8, #__NR_rt_sigreturn */
+#define MOV_X29_SP	0x910003fdU
+#define NOP		0xd503201fU
+#define PACIASP		0xd503233fU
+#define BTI_C		0xd503245fU
+#define GAP_MIN_BYTES	32 /* what is less is the space between functions */
+#define GAP_MAX_BYTES	(1U << 20)
+#define GAPS_MAX	512
 
 /* How the stack is before an instruction. */
 enum {
 	STACK_UNSEEN = -2, /* nothing that is known leads there */
 	STACK_UNKNOWN = -1,
-	STACK_OUTSIDE = 0, /* as the caller left it; above: bytes of the frame */
+	STACK_OUTSIDE = 0,	/* as the caller left it; above: bytes of the frame */
+	STACK_BY_X29 = 1 << 20, /* and this, where x29 points to it */
 };
 
 struct text {
 	uint32_t *words;
 	int32_t *stacks; /* before each of them */
 	uint32_t *todo;	 /* those whose successors have to be looked at again */
-	size_t count, n_todo;
+	uint32_t *found; /* those that have been reached, in that order */
+	size_t count, n_todo, n_found;
 	uint64_t vaddr;
+	bool is_odd;	  /* what has been carried along contradicts an instruction */
+	bool is_computed; /* something jumps to who knows where, and not out of the function */
 };
 
 static int64_t signed_field(uint32_t word, unsigned int at, unsigned int bits)
@@ -70,10 +86,38 @@ static bool moves_sp(uint32_t word)
 	return (word & 0xbfa00000U) == 0x0c800000U && rn_is_sp; /* ld1, st1 and the like */
 }
 
+/* What moves a number out of the vector registers: fmov, fcvt.., umov, smov. */
+static bool leaves_vectors(uint32_t word)
+{
+	return (word & 0x5f20fc00U) == 0x1e200000U || (word & 0xbfe0ec00U) == 0x0e002c00U;
+}
+
+/* May also say so of what only reads that general register. */
+static bool may_write(uint32_t word, uint32_t number)
+{
+	bool is_vector = (word & 0x0c000000U) == 0x0c000000U,
+	     is_branch = (word & 0x1c000000U) == 0x14000000U,
+	     is_pair = (word & 0x3a000000U) == 0x28000000U;
+
+	if (is_branch || (is_vector && !leaves_vectors(word)))
+		return false;
+	return (word & 31) == number || (is_pair && (word >> 10 & 31) == number);
+}
+
 /* br, blr, ret and their kind. */
 static bool goes_to_register(uint32_t word)
 {
 	return (word & 0xfe000000U) == 0xd6000000U;
+}
+
+static bool is_return(uint32_t word)
+{
+	return goes_to_register(word) && (word & 0x00600000U) == 0x00400000U;
+}
+
+static bool is_jump_by_register(uint32_t word)
+{
+	return goes_to_register(word) && !(word & 0x00600000U);
 }
 
 static bool is_call(uint32_t word)
@@ -102,6 +146,12 @@ static int64_t branch_distance(uint32_t word)
 	return 0;
 }
 
+/* Without a frame, a call loses the return address, as what writes to its register does. */
+static bool loses_caller(uint32_t word)
+{
+	return is_call(word) || may_write(word, 30) || may_write(word, 29);
+}
+
 static int32_t stack_behind(int32_t before, uint32_t word)
 {
 	int32_t made = -moved_by_pair(word, 0xa9800000U), freed = moved_by_pair(word, 0xa8c00000U);
@@ -109,9 +159,13 @@ static int32_t stack_behind(int32_t before, uint32_t word)
 	if (made > 0)
 		return before == STACK_OUTSIDE ? made : STACK_UNKNOWN;
 	if (freed > 0)
-		return before == freed ? STACK_OUTSIDE : STACK_UNKNOWN;
-	if (moves_sp(word) || (before == STACK_OUTSIDE && is_call(word)))
-		return STACK_UNKNOWN; /* without a frame, a call loses the return address */
+		return (before & ~STACK_BY_X29) == freed ? STACK_OUTSIDE : STACK_UNKNOWN;
+	if (before > 0 && before & STACK_BY_X29)
+		return may_write(word, 29) ? STACK_UNKNOWN : before;
+	if (before > 0 && word == MOV_X29_SP)
+		return before | STACK_BY_X29;
+	if (moves_sp(word) || (before == STACK_OUTSIDE && loses_caller(word)))
+		return STACK_UNKNOWN;
 	return before;
 }
 
@@ -127,8 +181,23 @@ static void reach(struct text *text, uint64_t index, int32_t stack)
 	known = &text->stacks[index];
 	if (*known == stack || *known == STACK_UNKNOWN)
 		return;
+	if (*known == STACK_UNSEEN)
+		text->found[text->n_found++] = (uint32_t)index;
 	*known = *known == STACK_UNSEEN ? stack : STACK_UNKNOWN;
 	text->todo[text->n_todo++] = (uint32_t)index;
+}
+
+/*
+ * With a frame nothing returns, makes another one, or begins: something has led there that doesn't,
+ * such as a call that never returns.
+ */
+static bool contradicts(uint32_t word, int32_t stack)
+{
+	const uint32_t stp_x29_x30_sp = 0xa9007bfdU; /* at any offset */
+
+	return stack > STACK_OUTSIDE &&
+	       (is_return(word) || word == PACIASP || word == BTI_C ||
+		moved_by_pair(word, 0xa9800000U) < 0 || (word & 0xffc07fffU) == stp_x29_x30_sp);
 }
 
 static void reach_successors(struct text *text, uint32_t index)
@@ -137,6 +206,8 @@ static void reach_successors(struct text *text, uint32_t index)
 	int32_t behind = stack_behind(text->stacks[index], word);
 	int64_t distance = branch_distance(word);
 
+	text->is_odd |= contradicts(word, text->stacks[index]);
+	text->is_computed |= is_jump_by_register(word) && text->stacks[index] != STACK_OUTSIDE;
 	if (distance)
 		reach(text, index + (uint64_t)distance, is_call(word) ? STACK_OUTSIDE : behind);
 	if (!ends_path(word))
@@ -151,15 +222,21 @@ static void follow(struct text *text)
 
 /* ---- the image ---- */
 
+/* Where it contradicts itself, nothing is known of all that was reached from there. */
 static void begin_at(struct text *text, uint64_t vaddr)
 {
 	uint64_t index = (vaddr - text->vaddr) / INSN_BYTES;
+	size_t first;
 
 	if (vaddr < text->vaddr || vaddr % INSN_BYTES || index >= text->count ||
 	    text->words[index] == SIGRETURN_FIRST)
 		return;
+	first = text->n_found;
+	text->is_odd = false;
 	reach(text, index, STACK_OUTSIDE);
 	follow(text);
+	for (size_t i = first; text->is_odd && i < text->n_found; i++)
+		text->stacks[text->found[i]] = STACK_UNKNOWN;
 }
 
 static void begin_at_functions(struct text *text, const struct elf64 *elf)
@@ -183,14 +260,14 @@ static struct unwind_rule rule_of(int32_t stack)
 
 	if (stack < 0)
 		return rule;
-	rule.kind = UNWIND_SP;
-	rule.cfa_off = stack;
+	rule.kind = stack & STACK_BY_X29 ? UNWIND_BP : UNWIND_SP;
+	rule.cfa_off = stack & ~STACK_BY_X29;
 	if (stack == STACK_OUTSIDE) {
 		rule.extra_place = UNWIND_RA_IN_LINK;
 		return rule;
 	}
 	rule.bp_kind = UNWIND_BP_AT_CFA;
-	rule.bp_off = (int16_t)(-stack / WORD);
+	rule.bp_off = (int16_t)(-rule.cfa_off / WORD);
 	return rule;
 }
 
@@ -210,19 +287,24 @@ static void write_rows(struct cfi_table *t, const struct text *text)
 	}
 }
 
-static void fill_text(struct cfi_table *t, const struct elf64 *elf, struct text *text)
+static void begin_text(struct text *text)
 {
 	text->stacks = mem_zalloc(text->count, sizeof(*text->stacks));
 	text->todo = mem_zalloc(2 * text->count, sizeof(*text->todo));
+	text->found = mem_zalloc(text->count, sizeof(*text->found));
 	for (size_t i = 0; i < text->count; i++)
 		text->stacks[i] = STACK_UNSEEN;
-	begin_at_functions(text, elf);
-	write_rows(t, text);
-	free(text->stacks);
-	free(text->todo);
 }
 
-void vdso_rows_fill(struct cfi_table *t, const struct elf64 *elf)
+static void end_text(struct text *text)
+{
+	free(text->words);
+	free(text->stacks);
+	free(text->todo);
+	free(text->found);
+}
+
+void code_rows_fill_image(struct cfi_table *t, const struct elf64 *elf)
 {
 	Elf64_Shdr section;
 	struct text text = {};
@@ -233,7 +315,78 @@ void vdso_rows_fill(struct cfi_table *t, const struct elf64 *elf)
 	text.words = elf64_read(elf, section.sh_offset, section.sh_size, TEXT_MAX_BYTES);
 	text.count = section.sh_size / INSN_BYTES;
 	text.vaddr = section.sh_addr;
-	if (text.words && text.count)
-		fill_text(t, elf, &text);
-	free(text.words);
+	if (text.words && text.count) {
+		begin_text(&text);
+		begin_at_functions(&text, elf);
+		write_rows(t, &text);
+	}
+	end_text(&text);
+}
+
+/* ---- gaps ---- */
+
+/* One function after the other; what has been reached is a part of one before. */
+static void begin_in_turn(struct text *text)
+{
+	bool is_behind_end = true;
+
+	for (size_t i = 0; i < text->count; i++) {
+		bool is_padding = text->words[i] == NOP || !text->words[i];
+
+		if (is_behind_end && !is_padding && text->stacks[i] == STACK_UNSEEN)
+			begin_at(text, text->vaddr + i * INSN_BYTES);
+		is_behind_end = ends_path(text->words[i]) || (is_behind_end && is_padding);
+	}
+}
+
+static void fill_gap(struct cfi_table *t, struct text *text)
+{
+	uint64_t end = text->vaddr + text->count * INSN_BYTES;
+	struct cfi_table found = {};
+
+	begin_text(text);
+	begin_in_turn(text);
+	if (!text->is_computed)
+		write_rows(&found, text);
+	if (found.count && found.rows[found.count - 1].vaddr == end)
+		found.count--;
+	cfi_fill_gap(t, found.rows, found.count, end);
+	free(found.rows);
+}
+
+static void fill_at(struct cfi_table *t, const struct elf64 *elf, uint64_t vaddr, uint64_t bytes)
+{
+	struct text text = { .count = bytes / INSN_BYTES, .vaddr = vaddr };
+	Elf64_Phdr load;
+
+	if (vaddr % INSN_BYTES || elf64_find_load(elf, vaddr, &load) || !(load.p_flags & PF_X))
+		return;
+	text.words = elf64_read(elf, load.p_offset + (vaddr - load.p_vaddr), bytes, GAP_MAX_BYTES);
+	if (text.words)
+		fill_gap(t, &text);
+	end_text(&text);
+}
+
+static bool is_wanted_gap(const struct cfi_row *row)
+{
+	return row->rule.kind == UNWIND_GAP && row[1].vaddr - row->vaddr >= GAP_MIN_BYTES &&
+	       row[1].vaddr - row->vaddr <= GAP_MAX_BYTES;
+}
+
+/* They are listed first, since rows move. */
+void code_rows_fill_gaps(struct cfi_table *t, const struct elf64 *elf)
+{
+	struct {
+		uint64_t vaddr, bytes;
+	} gaps[GAPS_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i + 1 < t->count && n < GAPS_MAX; i++) {
+		if (!is_wanted_gap(&t->rows[i]))
+			continue;
+		gaps[n].vaddr = t->rows[i].vaddr;
+		gaps[n++].bytes = t->rows[i + 1].vaddr - t->rows[i].vaddr;
+	}
+	for (size_t i = 0; i < n; i++)
+		fill_at(t, elf, gaps[i].vaddr, gaps[i].bytes);
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rows from the instructions of an arm64 vdso that says nothing of its frames. */
+/* Rows from the instructions of arm64 code that says nothing of its frames: a vdso, and gaps. */
 #include <string.h>
 
 #include "base/array.h"
+#include "base/mem.h"
 #include "unit.h"
-#include "unwind/vdso_rows.h"
+#include "unwind/code_rows.h"
 
 #define TEXT	  0x300
+#define IN_GAP	  SIZE_MAX /* in place of a second function */
 #define MAX_INSNS 16
 
 #define RET	   0xd65f03c0U
@@ -17,6 +19,12 @@
 #define SP_DOWN_16 0xd10043ffU /* sub sp, sp, #16 */
 #define TST	   0x721b045fU /* tst w2, #0x60 */
 #define CMP	   0x71003c1fU /* cmp w0, #0xf */
+#define MOV_X29_SP 0x910003fdU
+#define MOV_SP_X29 0x910003bfU
+#define ADR_X30	   0x1000001eU
+#define REV32_V29  0x6e200bbdU
+#define FMOV_X29   0x9e66001dU /* from d0 */
+#define BR_X9	   0xd61f0120U
 #define CBZ(n)	   (0x34000000U | (uint32_t)(n) << 5)
 #define B(n)	   (0x14000000U | ((uint32_t)(n)&0x3ffffff))
 #define BL(n)	   (0x94000000U | ((uint32_t)(n)&0x3ffffff))
@@ -25,6 +33,7 @@ static const char names[] = "\0.text\0.dynsym\0.shstrtab";
 
 struct image {
 	Elf64_Ehdr header;
+	Elf64_Phdr load;
 	Elf64_Shdr sections[4];
 	char names[sizeof(names)];
 	Elf64_Sym symbols[2];
@@ -44,6 +53,9 @@ static struct image make(const uint32_t *code, size_t n, size_t second)
 {
 	struct image m = { .header = { .e_type = ET_DYN,
 				       .e_machine = EM_AARCH64,
+				       .e_phoff = offsetof(struct image, load),
+				       .e_phentsize = sizeof(Elf64_Phdr),
+				       .e_phnum = 1,
 				       .e_shoff = offsetof(struct image, sections),
 				       .e_shentsize = sizeof(Elf64_Shdr),
 				       .e_shnum = 4,
@@ -53,6 +65,12 @@ static struct image make(const uint32_t *code, size_t n, size_t second)
 	m.header.e_ident[EI_CLASS] = ELFCLASS64;
 	m.header.e_ident[EI_DATA] = ELFDATA2LSB;
 	m.header.e_ident[EI_VERSION] = EV_CURRENT;
+	m.load = (Elf64_Phdr){ .p_type = PT_LOAD,
+			       .p_flags = PF_R | PF_X,
+			       .p_offset = offsetof(struct image, code),
+			       .p_vaddr = TEXT,
+			       .p_filesz = sizeof(m.code),
+			       .p_memsz = sizeof(m.code) };
 	memcpy(m.names, names, sizeof(names));
 	memcpy(m.code, code, n * sizeof(*code));
 	add_section(&m, 1, 1, offsetof(struct image, code), n * sizeof(*code));
@@ -72,13 +90,13 @@ static struct cfi_table load(const struct image *m)
 	struct elf64 elf;
 
 	CHECK_EQ(elf64_open_image(&elf, m, sizeof(*m)), 0);
-	vdso_rows_fill(&t, &elf);
+	code_rows_fill_image(&t, &elf);
 	return t;
 }
 
 /*
  * What is known of the stack before an instruction: o, outside of a frame; 2, with one of 32 bytes;
- * -, nothing.
+ * x, with that at x29; -, nothing.
  */
 static char state_at(const struct cfi_table *t, size_t i)
 {
@@ -89,7 +107,11 @@ static char state_at(const struct cfi_table *t, size_t i)
 					    .bp_kind = UNWIND_BP_AT_CFA,
 					    .bp_off = -4,
 					    .extra_place = UNWIND_RA_BEHIND_BP };
+	struct unwind_rule by_x29 = framed;
 
+	by_x29.kind = UNWIND_BP;
+	if (!memcmp(&rule, &by_x29, sizeof(rule)))
+		return 'x';
 	if (!memcmp(&rule, &outside, sizeof(rule)))
 		return 'o';
 	if (!memcmp(&rule, &framed, sizeof(rule)))
@@ -97,10 +119,27 @@ static char state_at(const struct cfi_table *t, size_t i)
 	return rule.kind == UNWIND_GAP ? '-' : '?';
 }
 
+/* Its code is a gap in the table, or all of it is an image without one. */
+static struct cfi_table load_gap(const struct image *m, size_t n)
+{
+	const uint64_t end = TEXT + n * sizeof(uint32_t);
+	struct cfi_table t = { .rows = mem_zalloc(4, sizeof(*t.rows)), .count = 4 };
+	struct elf64 elf;
+
+	t.rows[0] = (struct cfi_row){ TEXT - 4, { .kind = UNWIND_END } };
+	t.rows[1] = (struct cfi_row){ TEXT, { .kind = UNWIND_GAP } };
+	t.rows[2] = (struct cfi_row){ end + 4, { .kind = UNWIND_END } };
+	t.rows[3] = (struct cfi_row){ end + 8, { .kind = UNWIND_GAP } };
+	CHECK_EQ(elf64_open_image(&elf, m, sizeof(*m)), 0);
+	code_rows_fill_gaps(&t, &elf);
+	CHECK_EQ(cfi_find(&t, end + 4).kind, UNWIND_END);
+	return t;
+}
+
 static bool has_states(const uint32_t *code, size_t n, size_t second, const char *want)
 {
-	struct image m = make(code, n, second);
-	struct cfi_table t = load(&m);
+	struct image m = make(code, n, second == IN_GAP ? 0 : second);
+	struct cfi_table t = second == IN_GAP ? load_gap(&m, n) : load(&m);
 	char got[MAX_INSNS + 2] = "";
 
 	for (size_t i = 0; i <= n; i++)
@@ -174,10 +213,51 @@ TEST(other_machines_and_tables_that_have_rows_stay_as_they_are)
 
 	CHECK_EQ(t.count, 2);
 	CHECK_EQ(elf64_open_image(&elf, &m, sizeof(m)), 0);
-	vdso_rows_fill(&t, &elf);
+	code_rows_fill_image(&t, &elf);
 	CHECK_EQ(t.count, 2);
 	cfi_free(&t);
 	m.header.e_machine = EM_X86_64;
 	t = load(&m);
 	CHECK_EQ(t.count, 0);
+}
+
+TEST(in_gaps_functions_begin_behind_what_ends_a_path)
+{
+	CHECK(HAS_STATES(IN_GAP, "ooooo-o22o-o-", CMP, CBZ(3), CMP, RET, RET, NOP, PUSH_32, CMP,
+			 POP_32, RET, 0, RET));
+}
+
+/* What is not known by sp, x29 may tell. */
+TEST(a_frame_at_x29_bears_other_uses_of_the_stack_pointer)
+{
+	CHECK(HAS_STATES(IN_GAP, "o2xxxxxo-", PUSH_32, MOV_X29_SP, SP_DOWN_16, REV32_V29, BL(40),
+			 MOV_SP_X29, POP_32, RET));
+	CHECK(HAS_STATES(IN_GAP, "o2xx-----", PUSH_32, MOV_X29_SP, NOP, FMOV_X29, NOP, NOP, POP_32,
+			 RET));
+}
+
+TEST(a_return_address_that_is_overwritten_is_lost)
+{
+	CHECK(HAS_STATES(IN_GAP, "ooo------", CMP, CMP, ADR_X30, NOP, NOP, NOP, NOP, RET));
+}
+
+TEST(a_gap_with_computed_jumps_stays_one)
+{
+	CHECK(HAS_STATES(IN_GAP, "---------", PUSH_32, MOV_X29_SP, BR_X9, NOP, NOP, POP_32, RET,
+			 NOP));
+	CHECK(HAS_STATES(IN_GAP, "oooooo-o-", CMP, NOP, NOP, NOP, NOP, BR_X9, NOP, RET));
+}
+
+/* The last call of a function never returns, and the next one is behind it: neither is told. */
+TEST(what_contradicts_itself_is_not_known)
+{
+	CHECK(HAS_STATES(IN_GAP, "-------o-", PUSH_32, MOV_X29_SP, BL(40), PUSH_32, MOV_X29_SP,
+			 POP_32, RET, RET));
+	CHECK(HAS_STATES(IN_GAP, "-------o-", PUSH_32, MOV_X29_SP, BL(40), CMP, CMP, CMP, RET,
+			 RET));
+}
+
+TEST(the_space_between_functions_stays_as_it_is)
+{
+	CHECK(HAS_STATES(IN_GAP, "-----", NOP, NOP, NOP, RET));
 }
