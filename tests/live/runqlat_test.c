@@ -201,7 +201,7 @@ TEST(the_time_of_day_stands_above_each_report)
 	CHECK_EQ(n, 2);
 }
 
-TEST(late_threads_are_listed_with_who_ran_instead)
+TIMED_TEST(late_threads_are_listed_with_who_ran_instead)
 {
 	const char *cpu = text_of("%d", usable_cpu(0));
 	struct proc *rivals = work_start("spin", "-e", "-c", cpu, "-n", "rival", "-t", "2");
