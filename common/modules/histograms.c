@@ -248,6 +248,43 @@ static void add_metric(const struct run *run, const struct keyed_hist *item, con
 	metrics_add_hist(exposition_metrics(run), metric_of(run), values, hist, run->end_ns);
 }
 
+/* ---- a histogram, in the run's format ---- */
+
+static void print_title(FILE *f, const struct run *run, uint64_t id, const char *comm)
+{
+	const struct hist_grouping *grouping = grouping_of(run);
+	struct key_texts texts = texts_of(run, id, comm);
+
+	fprintf(f, "%s = ", grouping->key);
+	if (texts.name)
+		fputs(texts.name, f);
+	else if (grouping->by_container)
+		escape_print(
+			f, texts.container_id && *texts.container_id ? texts.container_id : "none",
+			"");
+	else
+		fprintf(f, "%llu ", (unsigned long long)id);
+	escape_print(f, texts.comm ? texts.comm : texts.path ? texts.path : "", "");
+	fputc('\n', f);
+}
+
+/* item NULL: of everything. comm: where the grouping has one. */
+static void show(const struct run *run, const struct keyed_hist *item, const char *comm,
+		 const struct hist *hist)
+{
+	if (run->is_metrics) {
+		add_metric(run, item, comm, hist);
+	} else if (run->is_json) {
+		print_json(run, item, comm, hist);
+	} else {
+		if (item) {
+			fputc('\n', run->out);
+			print_title(run->out, run, item->id, comm);
+		}
+		hist_print(run->out, hist, histograms_unit(run));
+	}
+}
+
 /* ---- one histogram of everything ---- */
 
 static int read_all(const struct run *run, struct hist *all)
@@ -265,16 +302,6 @@ static int read_all(const struct run *run, struct hist *all)
 	return err ? msg_errno(err, "reading the histogram") : 0;
 }
 
-static void show_all(const struct run *run, const struct hist *hist)
-{
-	if (run->is_metrics)
-		add_metric(run, NULL, NULL, hist);
-	else if (run->is_json)
-		print_json(run, NULL, NULL, hist);
-	else
-		hist_print(run->out, hist, histograms_unit(run));
-}
-
 static int report_all(struct run *run)
 {
 	struct histograms *hists = histograms_of(run);
@@ -285,7 +312,7 @@ static int report_all(struct run *run)
 	if (hists->before)
 		hist_subtract(shown, hists->before);
 	if (!err)
-		show_all(run, shown);
+		show(run, NULL, NULL, shown);
 	if (!err && !run->is_peek) {
 		run->recorded += hist_count(shown);
 		hist_free(hists->before);
@@ -357,40 +384,12 @@ static int by_total(const void *a, const void *b)
 	return order ? order : order_u64(x->id, y->id);
 }
 
-static void print_title(FILE *f, const struct run *run, uint64_t id, const char *comm)
-{
-	const struct hist_grouping *grouping = grouping_of(run);
-	struct key_texts texts = texts_of(run, id, comm);
-
-	fprintf(f, "%s = ", grouping->key);
-	if (texts.name)
-		fputs(texts.name, f);
-	else if (grouping->by_container)
-		escape_print(
-			f, texts.container_id && *texts.container_id ? texts.container_id : "none",
-			"");
-	else
-		fprintf(f, "%llu ", (unsigned long long)id);
-	escape_print(f, texts.comm ? texts.comm : texts.path ? texts.path : "", "");
-	fputc('\n', f);
-}
-
 static void print_keyed(const struct run *run, const struct keyed_hist *item)
 {
 	char comm[TASK_COMM_LEN + 1] = {};
 
 	bpf_map_lookup_elem(bpf_map__fd(map_find(run, "hist_labels")), &item->id, comm);
-	if (run->is_metrics) {
-		add_metric(run, item, comm, item->hist);
-		return;
-	}
-	if (run->is_json) {
-		print_json(run, item, comm, item->hist);
-		return;
-	}
-	fputc('\n', run->out);
-	print_title(run->out, run, item->id, comm);
-	hist_print(run->out, item->hist, histograms_unit(run));
+	show(run, item, comm, item->hist);
 }
 
 static int report_by_key(struct run *run)
