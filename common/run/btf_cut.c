@@ -33,7 +33,7 @@ static size_t essential_length(const char *name)
 	return flavor ? (size_t)(flavor - name) : strlen(name);
 }
 
-/* Names that begin alike are as long as each other too rarely for their ends to matter. */
+/* By the first eight letters and the length: few names have both in common. */
 static uint64_t hash_name(const char *name, size_t length)
 {
 	uint64_t start = 0;

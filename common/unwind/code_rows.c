@@ -361,7 +361,7 @@ static void fill_at(struct cfi_table *t, const struct elf64 *elf, uint64_t vaddr
 
 	if (vaddr % INSN_BYTES || elf64_find_load(elf, vaddr, &load) || !(load.p_flags & PF_X))
 		return;
-	text.words = elf64_read(elf, load.p_offset + (vaddr - load.p_vaddr), bytes, GAP_MAX_BYTES);
+	text.words = elf64_read_vaddr(elf, vaddr, bytes, GAP_MAX_BYTES);
 	if (text.words)
 		fill_gap(t, &text);
 	end_text(&text);

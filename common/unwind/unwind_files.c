@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "unwind/cfi_gaps.h"
+#include "unwind/code_rows.h"
 #include "unwind/go_rows.h"
 #include "unwind/unwind_files.h"
-#include "unwind/code_rows.h"
 
 /* A file's part. */
 struct rows {
