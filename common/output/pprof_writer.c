@@ -68,11 +68,11 @@ struct table {
 	size_t n_slots;	 /* a power of two */
 };
 
-/* The numbers of locations by their frames, which most samples share. */
-struct places {
-	struct place {
-		const struct frame *frame; /* NULL: free */
-		uint64_t location;
+/* Numbers by address, of what stays where it is while the profile is written. */
+struct known {
+	struct known_item {
+		const void *at; /* NULL: free */
+		uint64_t number;
 	} * slots;	       /* at most half full */
 	size_t count, n_slots; /* a power of two */
 };
@@ -80,7 +80,7 @@ struct places {
 struct pprof {
 	struct protobuf out;
 	struct table strings, functions, mappings, locations;
-	struct places places;
+	struct known known_frames, known_images, known_texts;
 	uint64_t *list; /* of a sample's locations */
 	size_t n_list, list_cap;
 	const char *type; /* of the values; NULL: none but their unit */
@@ -184,16 +184,69 @@ static uint64_t number_message(struct pprof *p, struct table *t, enum profile_fi
 	return number;
 }
 
+/* ---- the same by address ---- */
+
+static struct known_item *find_known(const struct known *known, const void *at)
+{
+	size_t i = hash_add(0, (uintptr_t)at) & (known->n_slots - 1);
+
+	while (known->slots[i].at && known->slots[i].at != at)
+		i = (i + 1) & (known->n_slots - 1);
+	return &known->slots[i];
+}
+
+static void grow_known(struct known *known)
+{
+	struct known old = *known;
+
+	known->n_slots = old.n_slots ? old.n_slots * 2 : 1024;
+	known->slots = mem_zalloc(known->n_slots, sizeof(*known->slots));
+	for (size_t i = 0; i < old.n_slots; i++)
+		if (old.slots[i].at)
+			*find_known(known, old.slots[i].at) = old.slots[i];
+	free(old.slots);
+}
+
+/* Whether it has a number, which is in *number. */
+static bool known_get(const struct known *known, const void *at, uint64_t *number)
+{
+	const struct known_item *item = known->count ? find_known(known, at) : NULL;
+
+	if (!item || !item->at)
+		return false;
+	*number = item->number;
+	return true;
+}
+
+static uint64_t known_add(struct known *known, const void *at, uint64_t number)
+{
+	if (known->count * 2 >= known->n_slots)
+		grow_known(known);
+	*find_known(known, at) = (struct known_item){ at, number };
+	known->count++;
+	return number;
+}
+
+/* Of a frame or an image, which many have in common. NULL: "". */
+static uint64_t number_shared_text(struct pprof *p, const char *text)
+{
+	uint64_t number = 0;
+
+	if (!text || known_get(&p->known_texts, text, &number))
+		return number;
+	return known_add(&p->known_texts, text, number_text(p, text));
+}
+
 /* ---- frames ---- */
 
 static uint64_t number_function(struct pprof *p, const struct frame *frame)
 {
 	struct protobuf function = {};
 
-	protobuf_uint(&function, FUNCTION_NAME, number_text(p, frame->name));
+	protobuf_uint(&function, FUNCTION_NAME, number_shared_text(p, frame->name));
 	protobuf_uint(&function, FUNCTION_SYMBOL,
-		      number_text(p, frame->symbol ? frame->symbol : frame->name));
-	protobuf_uint(&function, FUNCTION_FILE, number_text(p, frame->file ? frame->file : ""));
+		      number_shared_text(p, frame->symbol ? frame->symbol : frame->name));
+	protobuf_uint(&function, FUNCTION_FILE, number_shared_text(p, frame->file));
 	return number_message(p, &p->functions, PROFILE_FUNCTION, &function);
 }
 
@@ -206,12 +259,20 @@ static uint64_t number_mapping(struct pprof *p, const struct image *image)
 	struct protobuf mapping = {};
 
 	protobuf_uint(&mapping, MAPPING_LIMIT, UINT64_MAX);
-	protobuf_uint(&mapping, MAPPING_FILE, number_text(p, path));
-	protobuf_uint(&mapping, MAPPING_BUILD_ID,
-		      number_text(p, image->build_id ? image->build_id : ""));
+	protobuf_uint(&mapping, MAPPING_FILE, number_shared_text(p, path));
+	protobuf_uint(&mapping, MAPPING_BUILD_ID, number_shared_text(p, image->build_id));
 	for (uint32_t field = MAPPING_HAS_FUNCTIONS; field <= MAPPING_HAS_INLINED; field++)
 		protobuf_uint(&mapping, field, 1);
 	return number_message(p, &p->mappings, PROFILE_MAPPING, &mapping);
+}
+
+static uint64_t find_mapping(struct pprof *p, const struct image *image)
+{
+	uint64_t number;
+
+	if (known_get(&p->known_images, image, &number))
+		return number;
+	return known_add(&p->known_images, image, number_mapping(p, image));
 }
 
 static void add_line(struct pprof *p, struct protobuf *location, const struct frame *frame)
@@ -236,7 +297,7 @@ static uint64_t number_location(struct pprof *p, const struct sample *s, size_t 
 	struct protobuf location = {};
 
 	if (frame->image)
-		protobuf_uint(&location, LOCATION_MAPPING, number_mapping(p, frame->image));
+		protobuf_uint(&location, LOCATION_MAPPING, find_mapping(p, frame->image));
 	protobuf_uint(&location, LOCATION_ADDRESS, frame->address);
 	add_line(p, &location, frame);
 	while (sample_frame(s, *i)->kind == FRAME_INLINED && *i > 0 &&
@@ -245,43 +306,17 @@ static uint64_t number_location(struct pprof *p, const struct sample *s, size_t 
 	return number_message(p, &p->locations, PROFILE_LOCATION, &location);
 }
 
-static struct place *find_place(const struct places *places, const struct frame *frame)
-{
-	size_t i = hash_add(0, (uintptr_t)frame) & (places->n_slots - 1);
-
-	while (places->slots[i].frame && places->slots[i].frame != frame)
-		i = (i + 1) & (places->n_slots - 1);
-	return &places->slots[i];
-}
-
-static void grow_places(struct places *places)
-{
-	struct places old = *places;
-
-	places->n_slots = old.n_slots ? old.n_slots * 2 : 1024;
-	places->slots = mem_zalloc(places->n_slots, sizeof(*places->slots));
-	for (size_t i = 0; i < old.n_slots; i++)
-		if (old.slots[i].frame)
-			*find_place(places, old.slots[i].frame) = old.slots[i];
-	free(old.slots);
-}
-
 /* As number_location(), of a frame of the profile. What is inlined depends on what it is in. */
 static uint64_t find_location(struct pprof *p, const struct sample *s, size_t *i)
 {
 	const struct frame *frame = sample_frame(s, *i);
-	struct place *place;
+	uint64_t number;
 
 	if (frame->kind == FRAME_INLINED)
 		return number_location(p, s, i);
-	if (p->places.count * 2 >= p->places.n_slots)
-		grow_places(&p->places);
-	place = find_place(&p->places, frame);
-	if (!place->frame) {
-		*place = (struct place){ frame, number_location(p, s, i) };
-		p->places.count++;
-	}
-	return place->location;
+	if (known_get(&p->known_frames, frame, &number))
+		return number;
+	return known_add(&p->known_frames, frame, number_location(p, s, i));
 }
 
 /* ---- samples ---- */
@@ -421,6 +456,9 @@ static void add_facts(struct pprof *p, const struct writer_facts *facts, const c
 	add_comment(p, mem_printf("lost: %" PRIu64 " %s", facts->lost, unit));
 }
 
+/* At this level packing takes less than half of the usual level's time, for a twentieth more. */
+#define GZIP_LEVEL 3
+
 static void write_gzip(FILE *f, const struct protobuf *pb)
 {
 	const int gzip = 16 + MAX_WBITS;
@@ -428,8 +466,8 @@ static void write_gzip(FILE *f, const struct protobuf *pb)
 	unsigned char buf[16384] = {};
 	int status = Z_OK;
 
-	if (pb->n > UINT_MAX || deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip,
-					     MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
+	if (pb->n > UINT_MAX || deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, gzip, MAX_MEM_LEVEL,
+					     Z_DEFAULT_STRATEGY) != Z_OK) {
 		msg_error("packing the profile: it is too large");
 		return;
 	}
@@ -473,7 +511,9 @@ static void write_pprof(FILE *f, struct profile *profile, const struct writer_st
 	table_free(&p.functions);
 	table_free(&p.mappings);
 	table_free(&p.locations);
-	free(p.places.slots);
+	free(p.known_frames.slots);
+	free(p.known_images.slots);
+	free(p.known_texts.slots);
 	free(p.list);
 }
 
