@@ -429,6 +429,15 @@ int syscount_exit(__u64 *ctx)
 	return count_at_length(ctx);
 }
 
+/* Nothing that is recorded is its own: see task_slot_release(). */
+static __always_inline bool is_new_task(const struct exit_args *args, struct task_struct *task)
+{
+	struct call call = { .number = call_number(args->regs),
+			     .abi = task_is_compat(task) ? CALL_COMPAT : CALL_NATIVE };
+
+	return !args->result && call_is_fork(&call);
+}
+
 /*
  * The call as recorded at its entry: after exec and sigreturn the registers hold another number.
  * False if nothing is recorded.
@@ -438,7 +447,7 @@ static __always_inline bool end_tracked(struct call *call, struct exit_args *arg
 {
 	struct task_state *state = task_state_find(task);
 
-	if (!state || !state->began_ns)
+	if (!state || !state->began_ns || is_new_task(args, task))
 		return false;
 	call->number = state->number;
 	call->abi = state->abi;

@@ -182,20 +182,32 @@ static __always_inline struct task_state *task_state_create(struct task_struct *
 
 /* ---- programs ---- */
 
-/* Only where there are slots. Attached for longer than the others: see modules/taskstate.c. */
-SEC("tp_btf/sched_process_free")
-int BPF_PROG(task_state_free, struct task_struct *task)
+/*
+ * The end of a task may have no event (a kernel made for small virtual machines, 6.18, has none for
+ * what interrupts do on top of the threads of their init): then its slot is found by the next task
+ * at that address, which is new and has no state yet.
+ */
+static __always_inline void task_slot_release(struct task_struct *task)
 {
 	struct task_slot *slot = task_slot_find(task);
 
 	if (slot)
 		slot->owner = 0;
+}
+
+/* Only where there are slots. Attached for longer than the others: see modules/taskstate.c. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(task_state_free, struct task_struct *task)
+{
+	task_slot_release(task);
 	return 0;
 }
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(task_state_fork, struct task_struct *parent, struct task_struct *child)
 {
+	if (has_task_storage)
+		task_slot_release(child);
 	if (!task_state_create(child))
 		loss_count(LOSS_NO_STATE, 0);
 	return 0;
