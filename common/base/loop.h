@@ -26,8 +26,8 @@ int loop_watch(struct loop *loop, int fd, loop_fn *ready, void *arg);
 int loop_watch_hangup(struct loop *loop, int fd, loop_fn *gone, void *arg);
 
 /*
- * Runs until a function says LOOP_STOP. Where much happens, what comes is handled up to 20 ms later,
- * together. 0 or -errno.
+ * Runs until a function says LOOP_STOP. Where much happens, what comes is handled together, up to
+ * 20 ms later. 0 or -errno.
  */
 int loop_run(struct loop *loop);
 

@@ -2,10 +2,10 @@
 /*
  * Rows by instructions; see code_rows.h. From each function's first instruction on, where the
  * return address is in x30 and nothing on the stack, what is known of the stack is carried along to
- * the instructions that may come next, jumps included. Functions here either have no frame, or one
- * that "stp x29, x30, [sp, #-n]!" begins and "ldp x29, x30, [sp], #n" takes away; once x29 points
- * to it, sp may go anywhere. Whatever else touches the stack pointer, or what is reached in two
- * different ways, is not known.
+ * the instructions that may come next, jumps included. Functions here either have a frame that
+ * "stp x29, x30, [sp, #-n]!" begins and "ldp x29, x30, [sp], #n" takes away, and once x29 points to
+ * it, sp may go anywhere; or they leave x29 and x30 alone, call nothing, and move sp by numbers.
+ * Whatever else touches the stack pointer, or what is reached in two different ways, is not known.
  *
  * Where functions begin, symbols say in an image; in a gap, which may have none, they begin behind
  * what ends a path, unless something has led there before. Tables of constants that lie between
@@ -37,7 +37,8 @@ enum {
 	STACK_UNSEEN = -2, /* nothing that is known leads there */
 	STACK_UNKNOWN = -1,
 	STACK_OUTSIDE = 0,	/* as the caller left it; above: bytes of the frame */
-	STACK_BY_X29 = 1 << 20, /* and this, where x29 points to it */
+	STACK_BY_X29 = 1 << 20, /* and this, where x29 points to it, */
+	STACK_LEAF = 1 << 21,	/* or this, where the return address is still in x30 */
 };
 
 struct text {
@@ -86,6 +87,27 @@ static bool moves_sp(uint32_t word)
 	return (word & 0xbfa00000U) == 0x0c800000U && rn_is_sp; /* ld1, st1 and the like */
 }
 
+/* By how many bytes sp moves up; 0: it doesn't, or that isn't a number in the instruction. */
+static int32_t moved_sp(uint32_t word)
+{
+	bool is_vector = word >> 26 & 1;
+	uint32_t size = word >> 30;
+
+	if (!moves_sp(word))
+		return 0;
+	if ((word & 0xffc003e0U) == 0x910003e0U) /* add sp, sp, #n */
+		return (int32_t)(word >> 10 & 0xfff);
+	if ((word & 0xffc003e0U) == 0xd10003e0U) /* sub sp, sp, #n */
+		return -(int32_t)(word >> 10 & 0xfff);
+	if ((word & 0x3a800000U) == 0x28800000U) /* ldp, stp */
+		return (int32_t)signed_field(word, 15, 7) * (is_vector	 ? 4 << size
+							     : size == 2 ? 8
+									 : 4);
+	if ((word & 0x3b200400U) == 0x38000400U) /* ldr, str */
+		return (int32_t)signed_field(word, 12, 9);
+	return 0;
+}
+
 /* What moves a number out of the vector registers: fmov, fcvt.., umov, smov. */
 static bool leaves_vectors(uint32_t word)
 {
@@ -107,7 +129,7 @@ static bool may_write(uint32_t word, uint32_t number)
 /* br, blr, ret and their kind. */
 static bool goes_to_register(uint32_t word)
 {
-	return (word & 0xfe000000U) == 0xd6000000U;
+	return (word & 0xfe1ff000U) == 0xd61f0000U;
 }
 
 static bool is_return(uint32_t word)
@@ -152,6 +174,16 @@ static bool loses_caller(uint32_t word)
 	return is_call(word) || may_write(word, 30) || may_write(word, 29);
 }
 
+static int32_t leaf_behind(int32_t before, uint32_t word)
+{
+	int32_t bytes = (before & ~STACK_LEAF) - moved_sp(word);
+
+	if (loses_caller(word) || (moves_sp(word) && !moved_sp(word)) || bytes < 0 ||
+	    bytes >= STACK_BY_X29)
+		return STACK_UNKNOWN;
+	return bytes ? bytes | STACK_LEAF : STACK_OUTSIDE;
+}
+
 static int32_t stack_behind(int32_t before, uint32_t word)
 {
 	int32_t made = -moved_by_pair(word, 0xa9800000U), freed = moved_by_pair(word, 0xa8c00000U);
@@ -160,13 +192,13 @@ static int32_t stack_behind(int32_t before, uint32_t word)
 		return before == STACK_OUTSIDE ? made : STACK_UNKNOWN;
 	if (freed > 0)
 		return (before & ~STACK_BY_X29) == freed ? STACK_OUTSIDE : STACK_UNKNOWN;
+	if (before == STACK_OUTSIDE || (before > 0 && before & STACK_LEAF))
+		return leaf_behind(before, word);
 	if (before > 0 && before & STACK_BY_X29)
 		return may_write(word, 29) ? STACK_UNKNOWN : before;
 	if (before > 0 && word == MOV_X29_SP)
 		return before | STACK_BY_X29;
-	if (moves_sp(word) || (before == STACK_OUTSIDE && loses_caller(word)))
-		return STACK_UNKNOWN;
-	return before;
+	return moves_sp(word) ? STACK_UNKNOWN : before;
 }
 
 /* ---- carrying it along ---- */
@@ -197,7 +229,8 @@ static bool contradicts(uint32_t word, int32_t stack)
 
 	return stack > STACK_OUTSIDE &&
 	       (is_return(word) || word == PACIASP || word == BTI_C ||
-		moved_by_pair(word, 0xa9800000U) < 0 || (word & 0xffc07fffU) == stp_x29_x30_sp);
+		moved_by_pair(word, 0xa9800000U) < 0 ||
+		((word & 0xffc07fffU) == stp_x29_x30_sp && !(stack & STACK_LEAF)));
 }
 
 static void reach_successors(struct text *text, uint32_t index)
@@ -261,8 +294,8 @@ static struct unwind_rule rule_of(int32_t stack)
 	if (stack < 0)
 		return rule;
 	rule.kind = stack & STACK_BY_X29 ? UNWIND_BP : UNWIND_SP;
-	rule.cfa_off = stack & ~STACK_BY_X29;
-	if (stack == STACK_OUTSIDE) {
+	rule.cfa_off = stack & ~(STACK_BY_X29 | STACK_LEAF);
+	if (stack == STACK_OUTSIDE || stack & STACK_LEAF) {
 		rule.extra_place = UNWIND_RA_IN_LINK;
 		return rule;
 	}

@@ -17,6 +17,14 @@
 #define POP_32	   0xa8c27bfdU /* ldp x29, x30, [sp], #32 */
 #define SAVE_X19   0xf9000bf3U /* str x19, [sp, #16] */
 #define SP_DOWN_16 0xd10043ffU /* sub sp, sp, #16 */
+#define SP_DOWN_32 0xd10083ffU
+#define SP_UP_32   0x910083ffU
+#define PUSH_X19   0xa9be53f3U /* stp x19, x20, [sp, #-32]! */
+#define POP_X19	   0xa8c253f3U
+#define PUSH_D8	   0x6dbe27e8U /* stp d8, d9, [sp, #-32]! */
+#define PUSH_ONE   0xf81e0ff3U /* str x19, [sp, #-32]! */
+#define POP_ONE	   0xf84207f3U
+#define MOV_SP_X7  0x910000ffU
 #define TST	   0x721b045fU /* tst w2, #0x60 */
 #define CMP	   0x71003c1fU /* cmp w0, #0xf */
 #define MOV_X29_SP 0x910003fdU
@@ -25,6 +33,7 @@
 #define REV32_V29  0x6e200bbdU
 #define FMOV_X29   0x9e66001dU /* from d0 */
 #define BR_X9	   0xd61f0120U
+#define SHA512_K   0xd728ae22U /* a constant that looks like a jump at first glance */
 #define CBZ(n)	   (0x34000000U | (uint32_t)(n) << 5)
 #define B(n)	   (0x14000000U | ((uint32_t)(n)&0x3ffffff))
 #define BL(n)	   (0x94000000U | ((uint32_t)(n)&0x3ffffff))
@@ -96,7 +105,7 @@ static struct cfi_table load(const struct image *m)
 
 /*
  * What is known of the stack before an instruction: o, outside of a frame; 2, with one of 32 bytes;
- * x, with that at x29; -, nothing.
+ * x, with that at x29; l, of a leaf that has moved sp by 32 bytes; -, nothing.
  */
 static char state_at(const struct cfi_table *t, size_t i)
 {
@@ -107,9 +116,12 @@ static char state_at(const struct cfi_table *t, size_t i)
 					    .bp_kind = UNWIND_BP_AT_CFA,
 					    .bp_off = -4,
 					    .extra_place = UNWIND_RA_BEHIND_BP };
-	struct unwind_rule by_x29 = framed;
+	struct unwind_rule by_x29 = framed, leaf = outside;
 
 	by_x29.kind = UNWIND_BP;
+	leaf.cfa_off = 32;
+	if (!memcmp(&rule, &leaf, sizeof(rule)))
+		return 'l';
 	if (!memcmp(&rule, &by_x29, sizeof(rule)))
 		return 'x';
 	if (!memcmp(&rule, &outside, sizeof(rule)))
@@ -189,9 +201,24 @@ TEST(a_call_without_a_frame_loses_the_way)
 
 TEST(another_use_of_the_stack_pointer_is_not_guessed_at)
 {
-	CHECK(HAS_STATES(0, "oo---", NOP, SP_DOWN_16, NOP, RET));
+	CHECK(HAS_STATES(0, "oo---", NOP, MOV_SP_X7, NOP, RET));
+	CHECK(HAS_STATES(0, "-----", NOP, SP_DOWN_16, NOP, RET)); /* it never comes back */
 	CHECK(HAS_STATES(0, "o2---", PUSH_32, SP_DOWN_16, POP_32, RET));
 	CHECK(HAS_STATES(0, "oo--", NOP, POP_32, RET)); /* there was none */
+}
+
+/* Until it calls something. */
+TEST(a_leaf_may_move_the_stack_pointer_by_numbers)
+{
+	CHECK(HAS_STATES(0, "ollo-", PUSH_X19, CMP, POP_X19, RET));
+	CHECK(HAS_STATES(0, "ollo-", SP_DOWN_32, CMP, SP_UP_32, RET));
+	CHECK(HAS_STATES(0, "ollo-", PUSH_D8, CMP, SP_UP_32, RET));
+	CHECK(HAS_STATES(0, "ollo-", PUSH_ONE, CMP, POP_ONE, RET));
+	CHECK(HAS_STATES(IN_GAP, "oolollo-", CBZ(6), PUSH_X19, POP_X19, PUSH_X19, NOP, POP_X19,
+			 RET));
+	CHECK(HAS_STATES(0, "ol----", PUSH_X19, BL(40), NOP, POP_X19, RET));
+	CHECK(HAS_STATES(0, "ol----", PUSH_X19, MOV_X29_SP, NOP, POP_X19, RET));
+	CHECK(HAS_STATES(0, "ol----", PUSH_X19, MOV_SP_X7, NOP, POP_X19, RET));
 }
 
 TEST(what_is_reached_in_two_ways_is_not_known)
@@ -246,6 +273,7 @@ TEST(a_gap_with_computed_jumps_stays_one)
 	CHECK(HAS_STATES(IN_GAP, "---------", PUSH_32, MOV_X29_SP, BR_X9, NOP, NOP, POP_32, RET,
 			 NOP));
 	CHECK(HAS_STATES(IN_GAP, "oooooo-o-", CMP, NOP, NOP, NOP, NOP, BR_X9, NOP, RET));
+	CHECK(HAS_STATES(IN_GAP, "o22222o--", PUSH_32, CMP, SHA512_K, NOP, NOP, POP_32, RET, NOP));
 }
 
 /* The last call of a function never returns, and the next one is behind it: neither is told. */
