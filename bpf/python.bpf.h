@@ -349,6 +349,30 @@ __noinline int python_visit(__u32 slot)
 		       : PYTHON_ENDS;
 }
 
+/*
+ * 3.11: from a segment's struct _PyCFrame to the one before. A call that has just begun has told of
+ * its own, which leads to what an earlier call left there; that wasn't called by what is to be its
+ * caller. Then nothing that was found counts.
+ */
+__noinline int python_leave_cframe(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct python_walk *w = python_walk_of(slot);
+	__u64 mark, caller = 0;
+
+	if (!w || !scratch)
+		return PYTHON_ENDS;
+	mark = w->cframe;
+	if (!python_read(w->cframe, mark + w->layout.cframe_frame + sizeof(__u64)) ||
+	    !python_read(caller, w->cframe + w->layout.cframe_frame))
+		return PYTHON_ENDS;
+	if (caller == w->frame)
+		return python_end_segment(slot, mark);
+	scratch->def.n_words = w->n_native;
+	scratch->prints = w->segment = 0;
+	return PYTHON_ENDS;
+}
+
 /* One frame, or an entry frame, which ends a segment since 3.12. */
 __noinline int python_step(__u32 slot)
 {
@@ -373,12 +397,7 @@ __noinline int python_step(__u32 slot)
 	w->instruction_at = python_u64(frame, w->layout.frame_instr);
 	if (python_visit(slot) != PYTHON_GOES_ON)
 		return PYTHON_ENDS;
-	if (!is_entry)
-		return PYTHON_GOES_ON;
-	mark = w->cframe;
-	if (!python_read(w->cframe, mark + w->layout.cframe_frame + sizeof(__u64)))
-		return PYTHON_ENDS;
-	return python_end_segment(slot, mark);
+	return is_entry ? python_leave_cframe(slot) : PYTHON_GOES_ON;
 }
 
 __noinline int python_walk_some(__u32 slot)

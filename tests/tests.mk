@@ -289,7 +289,7 @@ vm-python: ## frames of Python there: 3.9, 3.11, 3.13, 3.14 and 3.15
 	$(VM_MAKE) vm-files
 	$(Q)for each in bullseye/python3.9 bookworm/python3.11 trixie/python3.13 sid/python3.14 sid/python3.15; do \
 		echo "$$each"; O='$(O)/vm' VM_SUITE=$${each%/*} VM_PROGRAMS=$${each#*/} VM_TEST_LIMIT=500 \
-			VM_TESTS='python_test python_lies_test' tests/vm/run $(KERNELS) || exit; done
+			VM_TESTS='python_test python_calls_test python_lies_test' tests/vm/run $(KERNELS) || exit; done
 
 vm-probes: ## what a uprobe costs there, by where it sits, in the emulated time of the guest
 	$(VM_MAKE) vm-files $(O)/vm/tests/probes/cost

@@ -153,6 +153,24 @@ static void end_segment(struct walk *w, uint64_t mark)
 
 /* ---- the walk ---- */
 
+/* 3.11: as python_leave_cframe() in bpf/python.bpf.h. */
+static bool leave_cframe(struct walk *w)
+{
+	uint8_t offset = w->thread->layout.cframe_frame;
+	uint64_t mark = w->cframe, caller;
+
+	if (!peek_word(w, mark + offset + sizeof(uint64_t), &w->cframe) ||
+	    !peek_word(w, w->cframe + offset, &caller))
+		return false;
+	if (caller == w->frame) {
+		end_segment(w, mark);
+		return true;
+	}
+	w->n = w->thread->n_native;
+	w->segment = 0;
+	return false;
+}
+
 /* One frame, or an entry frame. False: it ends here. */
 static bool step(struct walk *w)
 {
@@ -173,11 +191,7 @@ static bool step(struct walk *w)
 	if (!define(w, code) ||
 	    (!is_shim(w) && !push_frame(w, code, word_at(frame, l->frame_instr))))
 		return false;
-	if (!is_entry)
-		return true;
-	mark = w->cframe;
-	end_segment(w, mark);
-	return peek_word(w, mark + l->cframe_frame + sizeof(uint64_t), &w->cframe);
+	return is_entry ? leave_cframe(w) : true;
 }
 
 static bool begin(struct walk *w)

@@ -2,24 +2,11 @@
 /*
  * Frames of Python's functions. The program that is traced takes down each stack in which it spends
  * time, with lines, and prints them when it is done: what a tool says has to be one of these.
- * TRACELETS_PYTHON: another interpreter than the system's; TRACELETS_PYTHON_SECONDS and _HZ: for
- * more samples of it.
  */
 #include <ctype.h>
 #include <signal.h>
 
-#include "live.h"
-
-#define PYTHON	  "/usr/bin/python3"
-#define EVALUATOR "_PyEval_EvalFrameDefault"
-
-/* How long the program is looked at, and how often in a second. */
-static const char *setting(const char *name, const char *usual)
-{
-	const char *value = getenv(name);
-
-	return value ? value : usual;
-}
+#include "python.h"
 
 /*
  * spin() and nap() are where time is spent. Their callers are generators, callbacks of functions in
@@ -134,19 +121,6 @@ static const char program[] =
 	CHECK(getenv("TRACELETS_PYTHON") ? (tool)->out[0] != '\0' \
 					 : lines_with((tool)->out, EVALUATOR))
 
-static const char *python_path(void)
-{
-	const char *path = getenv("TRACELETS_PYTHON");
-
-	return path ? path : PYTHON;
-}
-
-#define NEEDS_PYTHON()                               \
-	do {                                         \
-		if (access(python_path(), X_OK))     \
-			SKIP("there is no python3"); \
-	} while (0)
-
 /* extra: its child does the same; or NULL. */
 static struct proc *start_python(const char *seconds, const char *extra)
 {
@@ -162,19 +136,6 @@ struct tally {
 	uint64_t right, wrong, elsewhere, without;
 	uint64_t outside; /* no function of Python runs: a thread begins or ends */
 };
-
-/* A frame in Python, by its file; its length, or 0. */
-static size_t python_frame(const char *frame)
-{
-	size_t length = strcspn(frame, ";\n");
-	const char *at = memmem(frame, length, ".py:", 4);
-
-	if (!at)
-		at = memmem(frame, length, ".py)", 4);
-	if (!at)
-		return 0;
-	return (size_t)(strchr(at, ')') + 1 - frame);
-}
 
 /*
  * Leaves of each line a thread's name and its frames in Python: before 3.11 there are others
@@ -230,23 +191,13 @@ static bool is_known_path(const struct proc *work, const char *path)
 	return strstr(work->out, line);
 }
 
-/*
- * Also one that has a function for each instruction of byte code. Of such a one without symbols
- * this is never seen, so that not much may be outside.
- */
-static bool runs_python(const char *line, const char *end)
-{
-	return memmem(line, (size_t)(end - line), EVALUATOR, strlen(EVALUATOR)) ||
-	       memmem(line, (size_t)(end - line), "_TAIL_CALL_", strlen("_TAIL_CALL_"));
-}
-
 /* Memory of calls outside couldn't be read just then: they are there as native frames. */
 static bool lacks_outer_part(const struct proc *work, const char *path, const char *line,
 			     const char *end)
 {
 	const char *inner = text_of(";%s\n", path);
 
-	return *path && runs_python(line, end) && strstr(work->out, inner);
+	return *path && python_runs(line, end) && strstr(work->out, inner);
 }
 
 static void judge(const struct proc *work, const char *line, struct tally *tally)
@@ -259,7 +210,7 @@ static void judge(const struct proc *work, const char *line, struct tally *tally
 		end--;
 	value = strtoull(end, NULL, 10);
 	take_path(line, path, sizeof(path), &leaf);
-	if (!leaf && !runs_python(line, end)) {
+	if (!leaf && !python_runs(line, end)) {
 		tally->outside += value;
 	} else if (!leaf || lacks_outer_part(work, path, line, end)) {
 		tally->without += value;
@@ -308,11 +259,11 @@ TEST(each_sample_is_a_stack_of_the_program)
 	struct tally tally;
 
 	NEEDS_PYTHON();
-	work = start_python(setting("TRACELETS_PYTHON_SECONDS", text_of("%d", at_size(3, 1))),
-			    NULL);
-	tool = trace_work(work,
-			  ARGV("profile", "-U", "-f", "--lines", "-F",
-			       setting("TRACELETS_PYTHON_HZ", "1999"), "-p", pid_text(work->pid)));
+	work = start_python(
+		python_setting("TRACELETS_PYTHON_SECONDS", text_of("%d", at_size(3, 1))), NULL);
+	tool = trace_work(work, ARGV("profile", "-U", "-f", "--lines", "-F",
+				     python_setting("TRACELETS_PYTHON_HZ", "1999"), "-p",
+				     pid_text(work->pid)));
 	tally = judge_all(work, tool);
 	CHECK_EQ(tally.wrong, 0);
 	CHECK(tally.right > (uint64_t)at_size(500, 20));

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What tests of Python's frames have in common. TRACELETS_PYTHON: another interpreter than the
+ * system's; TRACELETS_PYTHON_SECONDS and _HZ: for more samples of it.
+ */
+#ifndef PYTHON_H
+#define PYTHON_H
+
+#include "live.h"
+
+#define PYTHON	  "/usr/bin/python3"
+#define EVALUATOR "_PyEval_EvalFrameDefault"
+
+/* How long the program is looked at, and how often in a second. */
+static inline const char *python_setting(const char *name, const char *usual)
+{
+	const char *value = getenv(name);
+
+	return value ? value : usual;
+}
+
+static inline const char *python_path(void)
+{
+	return python_setting("TRACELETS_PYTHON", PYTHON);
+}
+
+#define NEEDS_PYTHON()                               \
+	do {                                         \
+		if (access(python_path(), X_OK))     \
+			SKIP("there is no python3"); \
+	} while (0)
+
+/*
+ * The interpreter also if it has a function for each instruction of byte code. Of such a one
+ * without symbols this is never seen.
+ */
+static inline bool python_runs(const char *line, const char *end)
+{
+	return memmem(line, (size_t)(end - line), EVALUATOR, strlen(EVALUATOR)) ||
+	       memmem(line, (size_t)(end - line), "_TAIL_CALL_", strlen("_TAIL_CALL_"));
+}
+
+/* A frame in Python, by its file; its length, or 0. */
+static inline size_t python_frame(const char *frame)
+{
+	size_t length = strcspn(frame, ";\n");
+	const char *at = memmem(frame, length, ".py:", 4);
+
+	if (!at)
+		at = memmem(frame, length, ".py)", 4);
+	if (!at)
+		return 0;
+	return (size_t)(strchr(at, ')') + 1 - frame);
+}
+
+#endif
