@@ -352,18 +352,14 @@ __noinline int python_visit(__u32 slot)
 /*
  * 3.11: from a segment's struct _PyCFrame to the one before. A call that has just begun has told of
  * its own, which leads to what an earlier call left there; that wasn't called by what is to be its
- * caller. Then nothing that was found counts.
+ * caller. Then nothing that was found counts. In line: on 5.10 a call more is too much stack.
  */
-__noinline int python_leave_cframe(__u32 slot)
+static __always_inline int python_leave_cframe(__u32 slot, struct python_walk *w)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
-	struct python_walk *w = python_walk_of(slot);
-	__u64 mark, caller = 0;
+	__u64 mark = w->cframe, caller = 0;
 
-	if (!w || !scratch)
-		return PYTHON_ENDS;
-	mark = w->cframe;
-	if (!python_read(w->cframe, mark + w->layout.cframe_frame + sizeof(__u64)) ||
+	if (!scratch || !python_read(w->cframe, mark + w->layout.cframe_frame + sizeof(__u64)) ||
 	    !python_read(caller, w->cframe + w->layout.cframe_frame))
 		return PYTHON_ENDS;
 	if (caller == w->frame)
@@ -397,7 +393,7 @@ __noinline int python_step(__u32 slot)
 	w->instruction_at = python_u64(frame, w->layout.frame_instr);
 	if (python_visit(slot) != PYTHON_GOES_ON)
 		return PYTHON_ENDS;
-	return is_entry ? python_leave_cframe(slot) : PYTHON_GOES_ON;
+	return is_entry ? python_leave_cframe(slot, w) : PYTHON_GOES_ON;
 }
 
 __noinline int python_walk_some(__u32 slot)
