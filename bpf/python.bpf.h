@@ -369,6 +369,22 @@ static __always_inline int python_leave_cframe(__u32 slot, struct python_walk *w
 	return PYTHON_ENDS;
 }
 
+/*
+ * 3.11: compilers may have a frame that is called become the innermost one before it tells by whom:
+ * until then it tells who called an earlier one at its place. Where that was a function, it is the
+ * caller's place again, but a generator that isn't running any more is a frame still.
+ */
+static __always_inline bool python_caller_is_wrong(const struct python_walk *w, const __u8 *frame)
+{
+	__u8 state = PYTHON_GENERATOR_RUNS;
+
+	if (!w->layout.ends_inside || !w->has_not_begun ||
+	    python_u8(frame, w->layout.frame_owner + 1) != PYTHON_OWNED_BY_GENERATOR)
+		return false;
+	return !python_read(state, w->frame - PYTHON_GENERATOR_STATE) ||
+	       state != PYTHON_GENERATOR_RUNS;
+}
+
 /* One frame, or an entry frame, which ends a segment since 3.12. */
 __noinline int python_step(__u32 slot)
 {
@@ -384,6 +400,8 @@ __noinline int python_step(__u32 slot)
 	if (at < 0)
 		return PYTHON_ENDS;
 	frame = w->bytes + (at & (PYTHON_WINDOW_BYTES - 1));
+	if (python_caller_is_wrong(w, frame))
+		return PYTHON_ENDS;
 	mark = w->frame;
 	w->frame = python_u64(frame, w->layout.frame_previous);
 	is_entry = python_u8(frame, w->layout.frame_owner) >= w->layout.entry_owner;
@@ -391,6 +409,7 @@ __noinline int python_step(__u32 slot)
 		return python_end_segment(slot, mark);
 	w->code_at = python_u64(frame, w->layout.frame_code) & ~(__u64)PYTHON_LAST_TAG;
 	w->instruction_at = python_u64(frame, w->layout.frame_instr);
+	w->has_not_begun = w->instruction_at < w->code_at + w->layout.code_adaptive;
 	if (python_visit(slot) != PYTHON_GOES_ON)
 		return PYTHON_ENDS;
 	return is_entry ? python_leave_cframe(slot, w) : PYTHON_GOES_ON;
@@ -470,6 +489,7 @@ __noinline int python_walk(__u32 slot)
 	w->layout = *layout;
 	w->number++;
 	w->segment = 0;
+	w->has_not_begun = false;
 	w->n_native = scratch->n_sps;
 	w->window = w->window_end = 0;
 	if (!python_begin(w))

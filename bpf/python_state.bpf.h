@@ -50,7 +50,8 @@ struct python_walk {
 	__u64 cframe;  /* 3.11: of the segment */
 	__u64 code_at; /* of the frame that is looked at */
 	__u64 instruction_at;
-	__u32 segment; /* where its word is; 0: none has begun */
+	bool has_not_begun; /* 3.11: the frame before that one, which is the innermost */
+	__u32 segment;	    /* where its word is; 0: none has begun */
 	__u32 n_native;
 	__u64 window, window_end; /* what of the process has been read into the bytes below */
 	__u64 innermost;	  /* before 3.11, from here on: the first frame */

@@ -35,6 +35,11 @@
 #define PYTHON_OBJECT_BYTES 112
 #define PYTHON_MARK_BYTES   512
 
+/* 3.11: in struct _PyInterpreterFrame; in PyGenObject, so far before that, whether it runs. */
+#define PYTHON_OWNED_BY_GENERATOR 1
+#define PYTHON_GENERATOR_STATE	  5
+#define PYTHON_GENERATOR_RUNS	  0
+
 /* In PyObject, and in PyCodeObject since 3.11. */
 #define PYTHON_TYPE	      8
 #define PYTHON_VARIABLES      16 /* before 3.11, in PyFrameObject: how many it has */
@@ -85,7 +90,7 @@ struct python_layout {
 	__u8 frame_code;    /* in struct _PyInterpreterFrame, from here on */
 	__u8 frame_previous;
 	__u8 frame_instr;
-	__u8 frame_owner;     /* 3.11: is_entry */
+	__u8 frame_owner;     /* 3.11: is_entry, and behind it the owner */
 	__u8 entry_owner;     /* owners from this one on are entry frames; 3.11: 1 */
 	__u8 code_first_line; /* in PyCodeObject */
 	__u8 code_adaptive;   /* likewise: where the instructions begin */

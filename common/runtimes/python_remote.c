@@ -16,6 +16,7 @@
 struct walk {
 	const struct python_thread *thread;
 	uint64_t frame, cframe;
+	bool has_not_begun; /* the frame before that one */
 	uint64_t *words;
 	size_t n, max, segment; /* segment: where its word is; 0: none has begun */
 	struct python_def def;
@@ -153,6 +154,19 @@ static void end_segment(struct walk *w, uint64_t mark)
 
 /* ---- the walk ---- */
 
+/* 3.11: as python_caller_is_wrong() in bpf/python.bpf.h. */
+static bool caller_is_wrong(struct walk *w, const uint8_t *frame)
+{
+	const struct python_layout *l = &w->thread->layout;
+	uint8_t state;
+
+	if (!l->ends_inside || !w->has_not_begun ||
+	    frame[l->frame_owner + 1] != PYTHON_OWNED_BY_GENERATOR)
+		return false;
+	return !peek(w, w->frame - PYTHON_GENERATOR_STATE, &state, sizeof(state)) ||
+	       state != PYTHON_GENERATOR_RUNS;
+}
+
 /* 3.11: as python_leave_cframe() in bpf/python.bpf.h. */
 static bool leave_cframe(struct walk *w)
 {
@@ -181,6 +195,8 @@ static bool step(struct walk *w)
 
 	if (!mark || !peek(w, mark, frame, sizeof(frame)))
 		return false;
+	if (caller_is_wrong(w, frame))
+		return false;
 	w->frame = word_at(frame, l->frame_previous);
 	is_entry = frame[l->frame_owner] >= l->entry_owner;
 	if (is_entry && !l->ends_inside) {
@@ -188,6 +204,7 @@ static bool step(struct walk *w)
 		return true;
 	}
 	code = word_at(frame, l->frame_code) & ~LAST_TAG;
+	w->has_not_begun = word_at(frame, l->frame_instr) < code + l->code_adaptive;
 	if (!define(w, code) ||
 	    (!is_shim(w) && !push_frame(w, code, word_at(frame, l->frame_instr))))
 		return false;
