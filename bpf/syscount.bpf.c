@@ -432,10 +432,13 @@ int syscount_exit(__u64 *ctx)
 /* Nothing that is recorded is its own: see task_slot_release(). */
 static __always_inline bool is_new_task(const struct exit_args *args, struct task_struct *task)
 {
-	struct call call = { .number = call_number(args->regs),
-			     .abi = task_is_compat(task) ? CALL_COMPAT : CALL_NATIVE };
+	struct call call = {};
 
-	return !args->result && call_is_fork(&call);
+	if (args->result) /* as of most calls, which need no more */
+		return false;
+	call.number = call_number(args->regs);
+	call.abi = task_is_compat(task) ? CALL_COMPAT : CALL_NATIVE;
+	return call_is_fork(&call);
 }
 
 /*

@@ -14,7 +14,7 @@
 #include <zlib.h>
 
 #include "base/array.h"
-#include "base/hash.h"
+#include "base/idmap.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/version.h"
@@ -68,20 +68,11 @@ struct table {
 	size_t n_slots;	 /* a power of two */
 };
 
-/* Numbers by address, of what stays where it is while the profile is written. */
-struct known {
-	struct known_item {
-		const void *at; /* NULL: free */
-		uint64_t number;
-	} * slots;	       /* at most half full */
-	size_t count, n_slots; /* a power of two */
-};
-
 struct pprof {
 	struct protobuf out;
 	struct table strings, functions, mappings, locations;
-	struct known known_frames, known_images, known_texts;
-	uint64_t *list; /* of a sample's locations */
+	struct idmap known_frames, known_images, known_texts; /* see known_get() */
+	uint64_t *list;					      /* of a sample's locations */
 	size_t n_list, list_cap;
 	const char *type; /* of the values; NULL: none but their unit */
 	const struct profile *profile;
@@ -184,46 +175,21 @@ static uint64_t number_message(struct pprof *p, struct table *t, enum profile_fi
 	return number;
 }
 
-/* ---- the same by address ---- */
+/* ---- numbers by address, of what stays where it is while the profile is written ---- */
 
-static struct known_item *find_known(const struct known *known, const void *at)
+/* Whether it has a number, which is in *number. One more than that is the map's value. */
+static bool known_get(const struct idmap *known, const void *at, uint64_t *number)
 {
-	size_t i = hash_add(0, (uintptr_t)at) & (known->n_slots - 1);
+	const void *value = idmap_find(known, (uintptr_t)at);
 
-	while (known->slots[i].at && known->slots[i].at != at)
-		i = (i + 1) & (known->n_slots - 1);
-	return &known->slots[i];
+	if (value)
+		*number = (uintptr_t)value - 1;
+	return value;
 }
 
-static void grow_known(struct known *known)
+static uint64_t known_add(struct idmap *known, const void *at, uint64_t number)
 {
-	struct known old = *known;
-
-	known->n_slots = old.n_slots ? old.n_slots * 2 : 1024;
-	known->slots = mem_zalloc(known->n_slots, sizeof(*known->slots));
-	for (size_t i = 0; i < old.n_slots; i++)
-		if (old.slots[i].at)
-			*find_known(known, old.slots[i].at) = old.slots[i];
-	free(old.slots);
-}
-
-/* Whether it has a number, which is in *number. */
-static bool known_get(const struct known *known, const void *at, uint64_t *number)
-{
-	const struct known_item *item = known->count ? find_known(known, at) : NULL;
-
-	if (!item || !item->at)
-		return false;
-	*number = item->number;
-	return true;
-}
-
-static uint64_t known_add(struct known *known, const void *at, uint64_t number)
-{
-	if (known->count * 2 >= known->n_slots)
-		grow_known(known);
-	*find_known(known, at) = (struct known_item){ at, number };
-	known->count++;
+	idmap_add(known, (uintptr_t)at, (void *)(uintptr_t)(number + 1));
 	return number;
 }
 
@@ -511,9 +477,9 @@ static void write_pprof(FILE *f, struct profile *profile, const struct writer_st
 	table_free(&p.functions);
 	table_free(&p.mappings);
 	table_free(&p.locations);
-	free(p.known_frames.slots);
-	free(p.known_images.slots);
-	free(p.known_texts.slots);
+	idmap_free(&p.known_frames, NULL);
+	idmap_free(&p.known_images, NULL);
+	idmap_free(&p.known_texts, NULL);
 	free(p.list);
 }
 
