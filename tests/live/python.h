@@ -24,6 +24,19 @@ static inline const char *python_path(void)
 	return python_setting("TRACELETS_PYTHON", PYTHON);
 }
 
+static inline const char *python_seconds(void)
+{
+	return python_setting("TRACELETS_PYTHON_SECONDS", text_of("%d", at_size(3, 1)));
+}
+
+/* Samples the program until it is done, with lines. */
+static inline struct proc *python_sample(struct proc *work)
+{
+	return trace_work(work, ARGV("profile", "-U", "-f", "--lines", "-F",
+				     python_setting("TRACELETS_PYTHON_HZ", "1999"), "-p",
+				     pid_text(work->pid)));
+}
+
 #define NEEDS_PYTHON()                               \
 	do {                                         \
 		if (access(python_path(), X_OK))     \

@@ -4,8 +4,6 @@
  * that samples hit all that lies between two states of the interpreter. Each stack has to be a path
  * of the call graph that is written into the program, each caller at a line that calls its callee.
  */
-#include <ctype.h>
-
 #include "python.h"
 
 /* What a line calls, it says. */
@@ -146,13 +144,8 @@ TEST(each_caller_is_at_a_line_that_calls)
 	NEEDS_PYTHON();
 	script = text_of("%s/calls.py", folder_make());
 	CHECK(file_write(script, program));
-	work = work_start_in(
-		NULL, NULL, python_path(),
-		ARGV("python3", script,
-		     python_setting("TRACELETS_PYTHON_SECONDS", text_of("%d", at_size(3, 1)))));
-	tool = trace_work(work, ARGV("profile", "-U", "-f", "--lines", "-F",
-				     python_setting("TRACELETS_PYTHON_HZ", "1999"), "-p",
-				     pid_text(work->pid)));
+	work = work_start_in(NULL, NULL, python_path(), ARGV("python3", script, python_seconds()));
+	tool = python_sample(work);
 	tally = judge(work, tool);
 	CHECK_EQ(tally.wrong, 0);
 	CHECK(tally.right > (uint64_t)at_size(500, 20));

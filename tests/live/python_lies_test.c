@@ -3,9 +3,7 @@
  * Processes that lie about their Python frames: tools end, print only what may be printed, and what
  * is true beside it.
  */
-#include "live.h"
-
-#define PYTHON "/usr/bin/python3"
+#include "python.h"
 
 /* What Python never reads unless a function returns or fails is overwritten while others run. */
 static const char program[] =
@@ -122,13 +120,6 @@ static void trace_lies(struct proc *start(void), const char *text)
 	}
 }
 
-static const char *python_path(void)
-{
-	const char *path = getenv("TRACELETS_PYTHON");
-
-	return path ? path : PYTHON;
-}
-
 static struct proc *start_python(void)
 {
 	const char *script = text_of("%s/lies.py", folder_make());
@@ -140,7 +131,6 @@ static struct proc *start_python(void)
 
 TEST(python_that_overwrites_its_frames_is_borne)
 {
-	if (access(python_path(), X_OK))
-		SKIP("there is no python3");
+	NEEDS_PYTHON();
 	trace_lies(start_python, "\\x1b[31mred\\x3b\\x0a (\\x1b]0\\x3bowned\\x07.py");
 }

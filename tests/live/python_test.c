@@ -259,11 +259,8 @@ TEST(each_sample_is_a_stack_of_the_program)
 	struct tally tally;
 
 	NEEDS_PYTHON();
-	work = start_python(
-		python_setting("TRACELETS_PYTHON_SECONDS", text_of("%d", at_size(3, 1))), NULL);
-	tool = trace_work(work, ARGV("profile", "-U", "-f", "--lines", "-F",
-				     python_setting("TRACELETS_PYTHON_HZ", "1999"), "-p",
-				     pid_text(work->pid)));
+	work = start_python(python_seconds(), NULL);
+	tool = python_sample(work);
 	tally = judge_all(work, tool);
 	CHECK_EQ(tally.wrong, 0);
 	CHECK(tally.right > (uint64_t)at_size(500, 20));
