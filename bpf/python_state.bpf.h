@@ -15,6 +15,20 @@ struct {
 	__type(value, struct python_layout);
 } python_processes SEC(".maps");
 
+#define PYTHON_PROGRAMS 1024
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PYTHON_PROGRAMS);
+	__type(key, struct python_program);
+	__type(value, __u32); /* enum python_program_kind */
+} python_programs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} python_begins SEC(".maps");
+
 /* The code objects that have been sent lately, by their prints, in sets. */
 #define PYTHON_SENT_SETS 4096
 #define PYTHON_SENT_WAYS 4
@@ -99,6 +113,24 @@ static __always_inline void python_exec(__u32 tgid)
 {
 	if (python_settings.wanted)
 		bpf_map_delete_elem(&python_processes, &tgid);
+}
+
+/*
+ * A script may be done before the loader would look at it: where a program may be a Python, it is
+ * woken up. If there is no room to tell, it has been.
+ */
+static __always_inline void python_tell(__u32 tgid, struct linux_binprm *bprm)
+{
+	struct python_begin begin = { .tgid = tgid };
+	__u32 *kind;
+
+	if (!python_settings.wanted)
+		return;
+	begin.program.dev = bprm->file->f_inode->i_sb->s_dev;
+	begin.program.ino = bprm->file->f_inode->i_ino;
+	kind = bpf_map_lookup_elem(&python_programs, &begin.program);
+	if (!kind || *kind != PYTHON_NEVER)
+		bpf_ringbuf_output(&python_begins, &begin, sizeof(begin), 0);
 }
 
 #endif

@@ -103,7 +103,7 @@ int BPF_PROG(unwind_fork, struct task_struct *parent, struct task_struct *child)
 }
 
 SEC("tp_btf/sched_process_exec")
-int BPF_PROG(unwind_exec, struct task_struct *task)
+int BPF_PROG(unwind_exec, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
 	__u32 tgid = task_tgid(task);
 	struct unwind_change *change = bpf_map_lookup_elem(&unwind_changes, &tgid);
@@ -114,6 +114,8 @@ int BPF_PROG(unwind_exec, struct task_struct *task)
 	}
 	bpf_map_delete_elem(&unwind_processes, &tgid);
 	python_exec(tgid);
+	if (filter_task(task))
+		python_tell(tgid, bprm);
 	return 0;
 }
 

@@ -178,6 +178,10 @@ struct file {
 	struct inode *f_inode;
 };
 
+struct linux_binprm {
+	struct file *file;
+};
+
 struct vm_operations_struct;
 
 struct vm_special_mapping {

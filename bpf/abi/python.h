@@ -108,6 +108,23 @@ struct python_layout {
 	struct python_lists lists;
 };
 
+/* A program, by its file. */
+struct python_program {
+	__u64 dev, ino;
+};
+
+/* What has come of its processes up to now; of one that isn't known, nothing is known. */
+enum python_program_kind {
+	PYTHON_NEVER = 1, /* they were no Python when they began, and nobody has seen one since */
+	PYTHON_SOME,
+};
+
+/* A process has begun a program that may be a Python. */
+struct python_begin {
+	struct python_program program;
+	__u64 tgid;
+};
+
 /*
  * A Python frame is a word of a stack: the code object's address, without the low four bits, and a
  * part of the print, which tells what it is. No address begins with these three bits, nor with a

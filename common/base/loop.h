@@ -22,15 +22,18 @@ void loop_free(struct loop *loop);
 /* Calls ready(fd, arg) whenever fd can be read. 0 or -errno. */
 int loop_watch(struct loop *loop, int fd, loop_fn *ready, void *arg);
 
-/* The same, but for that long after each call: what comes meanwhile waits. */
-int loop_watch_at_rest(struct loop *loop, int fd, uint64_t rest_ns, loop_fn *ready, void *arg);
+/* What comes for fd, which is watched, is handled at once also where much happens. 0 or -errno. */
+int loop_make_urgent(const struct loop *loop, int fd);
 
 /* Calls gone(fd, arg) when nobody reads from the other end of fd any more. */
 int loop_watch_hangup(struct loop *loop, int fd, loop_fn *gone, void *arg);
 
+/* From now on, for that long, whatever comes is handled at once. */
+void loop_hurry(struct loop *loop, uint64_t ns);
+
 /*
- * Runs until a function says LOOP_STOP. Where much happens, what comes is handled some milliseconds
- * later, together. 0 or -errno.
+ * Runs until a function says LOOP_STOP. Where much happens, what comes is handled together, up to
+ * 20 ms later. 0 or -errno.
  */
 int loop_run(struct loop *loop);
 

@@ -26,34 +26,29 @@ static enum loop_verdict on_records(int fd, void *arg)
 	return !events->run->out || fflush(events->run->out) ? LOOP_STOP : LOOP_GO;
 }
 
-static int watch(struct ringbuf *events, uint64_t rest_ns)
-{
-	int fd = ring_buffer__epoll_fd(events->ring);
-
-	return rest_ns ? loop_watch_at_rest(events->run->loop, fd, rest_ns, on_records, events)
-		       : loop_watch(events->run->loop, fd, on_records, events);
-}
-
 struct ringbuf *ringbuf_watch(struct run *run, const char *map_name, ring_buffer_sample_fn handle,
 			      void *arg)
-{
-	return ringbuf_watch_at_rest(run, map_name, 0, handle, arg);
-}
-
-struct ringbuf *ringbuf_watch_at_rest(struct run *run, const char *map_name, uint64_t rest_ns,
-				      ring_buffer_sample_fn handle, void *arg)
 {
 	struct ringbuf *events = mem_zalloc(1, sizeof(*events));
 	int err;
 
 	events->run = run;
 	events->ring = ring_buffer__new(bpf_map__fd(map_find(run, map_name)), handle, arg, NULL);
-	err = events->ring ? watch(events, rest_ns) : -errno;
+	err = events->ring ? loop_watch(run->loop, ring_buffer__epoll_fd(events->ring), on_records,
+					events)
+			   : -errno;
 	if (!err)
 		return events;
 	msg_errno(err, "opening the ring buffer %s", map_name);
 	ringbuf_close(events);
 	return NULL;
+}
+
+int ringbuf_make_urgent(const struct ringbuf *events)
+{
+	int err = loop_make_urgent(events->run->loop, ring_buffer__epoll_fd(events->ring));
+
+	return err ? msg_errno(err, "watching a ring buffer") : 0;
 }
 
 void ringbuf_then(struct ringbuf *events, void (*then)(struct run *run))

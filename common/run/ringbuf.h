@@ -14,9 +14,8 @@ struct ringbuf;
 struct ringbuf *ringbuf_watch(struct run *run, const char *map_name, ring_buffer_sample_fn handle,
 			      void *arg);
 
-/* The same, but for that long after records were handled: what comes meanwhile waits. */
-struct ringbuf *ringbuf_watch_at_rest(struct run *run, const char *map_name, uint64_t rest_ns,
-				      ring_buffer_sample_fn handle, void *arg);
+/* Records are handled at once also where much happens. 0 or -errno, printed. */
+int ringbuf_make_urgent(const struct ringbuf *events);
 
 /* Calls then(run) each time that the loop has handled records. */
 void ringbuf_then(struct ringbuf *events, void (*then)(struct run *run));

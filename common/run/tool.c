@@ -215,15 +215,22 @@ static enum loop_verdict on_hangup(int fd, void *arg)
 	return LOOP_STOP;
 }
 
+static int watch_at_once(struct loop *loop, int fd, loop_fn *ready, void *arg)
+{
+	int err = loop_watch(loop, fd, ready, arg);
+
+	return err ? err : loop_make_urgent(loop, fd);
+}
+
 static int watch_all(struct life *life)
 {
 	struct loop *loop = life->run.loop;
-	int err = loop_watch(loop, life->signal_fd, on_signal, life);
+	int err = watch_at_once(loop, life->signal_fd, on_signal, life);
 
 	if (!err)
-		err = loop_watch(loop, life->timer_fd, on_timer, life);
+		err = watch_at_once(loop, life->timer_fd, on_timer, life);
 	if (!err && life->child.pid)
-		err = loop_watch(loop, life->child.pid_fd, on_command_end, NULL);
+		err = watch_at_once(loop, life->child.pid_fd, on_command_end, NULL);
 	loop_watch_hangup(loop, fileno(life->run.out), on_hangup, life); /* not regular files */
 	return err ? msg_errno(err, "watching for events") : 0;
 }

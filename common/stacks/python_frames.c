@@ -15,6 +15,7 @@
 #include "runtimes/python_layout.h"
 #include "runtimes/python_place.h"
 #include "stacks/python_frames.h"
+#include "stacks/python_programs.h"
 #include "stacks/stack_memory.h"
 
 /* What is known of a file; it hangs on the file. */
@@ -39,6 +40,7 @@ struct python_frames {
 	struct processes *processes;
 	struct hashtable entries;
 	int processes_fd;
+	struct python_programs *programs;
 	struct python_settings settings;
 	pid_t late_pid; /* of the first process that is left alone for its age; 0: none */
 	uint32_t late_version;
@@ -49,7 +51,8 @@ struct python_frames {
 
 int python_frames_configure(struct run *run, const struct python_settings *settings)
 {
-	static const char *const maps[] = { "python_processes", "python_sent", "python_walks" };
+	static const char *const maps[] = { "python_processes", "python_sent", "python_walks",
+					    "python_programs", "python_begins" };
 
 	for (size_t i = 0; !settings->wanted && i < sizeof(maps) / sizeof(*maps); i++)
 		map_leave_out(run, maps[i]);
@@ -65,18 +68,6 @@ int python_frames_configure(struct run *run, const struct python_settings *setti
 
 /* ---- entries ---- */
 
-struct python_frames *python_frames_new(const struct run *run, struct processes *processes,
-					const struct python_settings *settings)
-{
-	struct python_frames *frames = mem_zalloc(1, sizeof(*frames));
-
-	frames->run = run;
-	frames->processes = processes;
-	frames->settings = *settings;
-	frames->processes_fd = bpf_map__fd(map_find(run, "python_processes"));
-	return frames;
-}
-
 static void free_entry(struct hashlink *link, void *arg)
 {
 	(void)arg;
@@ -87,6 +78,7 @@ void python_frames_free(struct python_frames *frames)
 {
 	if (!frames)
 		return;
+	python_programs_close(frames->programs);
 	hashtable_free(&frames->entries, free_entry, NULL);
 	free(frames);
 }
@@ -110,6 +102,27 @@ static struct process_entry *add_entry(struct python_frames *frames, pid_t pid)
 	entry->process.pid = pid;
 	hashtable_add(&frames->entries, &entry->link, hash_pid(pid));
 	return entry;
+}
+
+static bool has_entry(pid_t pid, void *arg)
+{
+	return find_entry(arg, pid);
+}
+
+struct python_frames *python_frames_new(struct run *run, struct watch *watch,
+					const struct python_settings *settings)
+{
+	struct python_frames *frames = mem_zalloc(1, sizeof(*frames));
+
+	frames->run = run;
+	frames->processes = watch_processes(watch);
+	frames->settings = *settings;
+	frames->processes_fd = bpf_map__fd(map_find(run, "python_processes"));
+	frames->programs = python_programs_watch(run, watch, has_entry, frames);
+	if (frames->programs)
+		return frames;
+	python_frames_free(frames);
+	return NULL;
 }
 
 /* Also of one that was never published here: a child has what its parent had. */
@@ -313,6 +326,7 @@ void python_frames_update(struct python_frames *frames, pid_t pid)
 	entry->place = 0;
 	entry->n_misses = 0;
 	begin(frames, entry);
+	python_programs_found(frames->programs, pid);
 }
 
 bool python_frames_layout(const struct python_frames *frames, pid_t pid,

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "abi/python.h"
-#include "process/processes.h"
+#include "process/watch.h"
 #include "run/run.h"
 
 /*
@@ -24,8 +24,8 @@ int python_frames_configure(struct run *run, const struct python_settings *setti
 
 struct python_frames;
 
-/* After load. */
-struct python_frames *python_frames_new(const struct run *run, struct processes *processes,
+/* After load; the watch remains the caller's. NULL, printed, if BPF can't be heard. */
+struct python_frames *python_frames_new(struct run *run, struct watch *watch,
 					const struct python_settings *settings);
 void python_frames_free(struct python_frames *frames);
 

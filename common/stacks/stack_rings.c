@@ -2,13 +2,9 @@
 /* Stacks as they come; see stack_rings.h. */
 #include <errno.h>
 
-#include "base/clock.h"
 #include "stacks/python_places.h"
 #include "stacks/stack_rings.h"
 #include "stacks/user_stacks.h"
-
-/* Of samples of all CPUs, 200 a second each. What is left of a process is read when it ends. */
-#define REST_NS (20 * NS_PER_MS)
 
 static bool has_python(const struct stack_def *def)
 {
@@ -85,17 +81,15 @@ static int on_copy(void *ctx, void *data, size_t size)
 
 int stack_rings_open(struct stack_rings *rings, void (*then)(struct run *run))
 {
-	uint64_t rest_ns = rings->are_rare ? REST_NS : 0;
 	struct run *run = rings->run;
 
-	rings->definitions =
-		ringbuf_watch_at_rest(run, "stack_defs", rest_ns, on_definition, rings);
+	rings->definitions = ringbuf_watch(run, "stack_defs", on_definition, rings);
 	if (!rings->definitions)
 		return -EIO;
 	ringbuf_then(rings->definitions, then);
 	if (!user_stacks_makes_copies(rings->user_stacks) || !map_find(run, "unwind_copies"))
 		return 0;
-	rings->copies = ringbuf_watch_at_rest(run, "unwind_copies", rest_ns, on_copy, rings);
+	rings->copies = ringbuf_watch(run, "unwind_copies", on_copy, rings);
 	return rings->copies ? 0 : -EIO;
 }
 

@@ -17,7 +17,6 @@ struct stack_rings {
 	struct run *run; /* these are set before stack_rings_open(); they stay the caller's */
 	struct stackdefs *defs;
 	struct user_stacks *user_stacks;
-	bool are_rare; /* stacks can wait for some milliseconds, until others have come */
 	struct ringbuf *definitions, *copies; /* copies NULL: there are none */
 };
 

@@ -299,8 +299,7 @@ static int start_stacks(struct run *run)
 	if (!spec_of(run)->are_waits && !source_of(run))
 		stackdefs_forget_unused(stacks->defs);
 	start_kernelnames(run, stacks);
-	stacks->rings = (struct stack_rings){ run, stacks->defs, stacks->user_stacks,
-					      decide(spec_of(run)->hits_few, run, false) };
+	stacks->rings = (struct stack_rings){ run, stacks->defs, stacks->user_stacks };
 	stacks->counts.by_process = shows_pids(run);
 	stacks->counts.by_thread = decide(spec_of(run)->by_thread, run, false);
 	err = stack_counts_start(run, &stacks->counts, stacks->defs);

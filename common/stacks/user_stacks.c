@@ -535,8 +535,8 @@ static int open_tables(struct user_stacks *us)
 	array = unwind_maps_array(us->maps, &n);
 	us->procs = unwind_procs_new(us->processes, unwind_maps_tables(us->maps), array, n);
 	if (us->python_settings.wanted)
-		us->python = python_frames_new(us->run, us->processes, &us->python_settings);
-	return 0;
+		us->python = python_frames_new(us->run, us->watch, &us->python_settings);
+	return us->python_settings.wanted && !us->python ? -EIO : 0;
 }
 
 /* Events are opened first, so that nothing slips through between them and the look around. */

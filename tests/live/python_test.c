@@ -342,6 +342,46 @@ TEST(a_lone_thread_has_them)
 	}
 }
 
+/* Per cent of its stacks with all functions, as profile says. */
+static double share_with_functions(const struct proc *tool)
+{
+	static const char before[] = "Python programs: ";
+	const char *line = strstr(tool->err, before);
+
+	CHECK(line);
+	return strtod(line + strlen(before), NULL);
+}
+
+/* The loader has to find Python in each of them before it is done. */
+TIMED_TEST(scripts_of_some_milliseconds_have_them)
+{
+	static const char runs[] = "echo @ready; head -c 1 >/dev/null; n=0; "
+				   "while [ $n -lt \"$2\" ]; do n=$((n + 1)); \"$0\" \"$1\"; done; "
+				   "echo @done; head -c 1 >/dev/null";
+	const char *script = text_of("%s/brief.py", folder_make());
+	struct proc *work, *tool;
+	double share;
+
+	NEEDS_PYTHON();
+	CHECK(file_write(script, "import sys, time\n"
+				 "def busy(end):\n"
+				 "    while time.monotonic() < end:\n"
+				 "        sum(range(100))\n"
+				 "busy(time.monotonic() + 0.02)\n"
+				 "if sys.version_info < (3, 11):\n"
+				 "    print('@old')\n"));
+	work = work_start_in(NULL, NULL, "/bin/sh",
+			     ARGV("sh", "-c", runs, python_path(), script,
+				  text_of("%d", at_size(97, 11))));
+	tool = trace_work(work, ARGV("profile", "-U", "-f", "-F", "997", "--follow", "-p",
+				     pid_text(work->pid)));
+	if (strstr(work->out, "@old"))
+		SKIP("a Python before 3.11 has to be there when tracing begins");
+	share = share_with_functions(tool);
+	if (share < at_size(95, 80))
+		UNIT_FAIL("%.2f %% have their functions: %.3000s", share, tool->out);
+}
+
 /* Before 3.11 its functions are looked for only if that pays when tracing begins. */
 TEST(a_program_that_becomes_python_later_has_them_or_is_named)
 {
