@@ -453,9 +453,8 @@ static size_t walk_copy_now(struct user_stacks *us, const struct unwind_copy *co
 			    size_t max, int *reason)
 {
 	struct unwind_mappings mappings = {};
-	struct unwind_process slice;
 
-	if (unwind_procs_find(us->procs, (pid_t)copy->tgid, &slice) && slice.change == copy->change)
+	if (unwind_procs_has_slice_of(us->procs, (pid_t)copy->tgid, copy->change))
 		mappings = unwind_procs_published(us->procs, (pid_t)copy->tgid);
 	return walk_copy(us, copy, mappings, words, max, reason);
 }
@@ -473,21 +472,21 @@ static bool needs_more(int reason)
 	return reason == UNWIND_NO_PROCESS || reason == UNWIND_NO_MAPPING;
 }
 
+/* BPF doesn't use what is of a change before: no event tells that memory is where code was. */
 size_t user_stacks_walk_copy(struct user_stacks *us, const struct unwind_copy *copy,
 			     uint64_t *words, size_t max, int *reason)
 {
+	pid_t pid = (pid_t)copy->tgid;
 	size_t n = walk_copy_now(us, copy, words, max, reason);
-	struct process *p = processes_find(us->processes, (pid_t)copy->tgid);
+	uint32_t change = count_changes(us, pid);
 
-	if (p)
-		p->has_change = true;
 	if (needs_more(*reason))
 		n = walk_copy_then(us, copy, words, max, reason);
-	if (!needs_more(*reason) && !unwind_procs_knows(us->procs, (pid_t)copy->tgid))
-		update_processes(us, (pid_t[]){ (pid_t)copy->tgid }, 1, true);
-	if (!needs_more(*reason) || count_changes(us, (pid_t)copy->tgid) != copy->change)
+	if (!needs_more(*reason) && !unwind_procs_has_slice_of(us->procs, pid, change))
+		update_processes(us, &pid, 1, true);
+	if (!needs_more(*reason) || change != copy->change)
 		return n;
-	user_stacks_learn(us, (pid_t)copy->tgid);
+	user_stacks_learn(us, pid);
 	return walk_copy_now(us, copy, words, max, reason);
 }
 

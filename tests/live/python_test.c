@@ -4,6 +4,7 @@
  * time, with lines, and prints them when it is done: what a tool says has to be one of these.
  */
 #include <ctype.h>
+#include <glob.h>
 #include <signal.h>
 
 #include "python.h"
@@ -340,6 +341,35 @@ TEST(a_lone_thread_has_them)
 				   i ? "<module> (lone.py);work (lone.py)"
 				     : "work (lone.py);busy (lone.py)") > 0);
 	}
+}
+
+/* Memory takes the place of code, which the kernel has no event for. */
+TEST(nothing_is_missing_once_memory_is_where_code_was)
+{
+	const char *script = text_of("%s/hole.py", folder_make());
+	struct proc *tool;
+	glob_t libraries;
+
+	NEEDS_PYTHON();
+	CHECK(file_write(script, "import _ctypes, ctypes, glob, mmap, time\n"
+				 "def load():\n"
+				 "    lib = glob.glob('/usr/lib/*/libsqlite3.so.0')[0]\n"
+				 "    lib = ctypes.CDLL(lib)\n"
+				 "    time.sleep(0.3)\n"
+				 "    _ctypes.dlclose(lib._handle)\n"
+				 "def work():\n"
+				 "    for i in range(50):\n"
+				 "        time.sleep(0.005)\n"
+				 "load()\n"
+				 "maps = [mmap.mmap(-1, 300 << 10) for i in range(64)]\n"
+				 "work()\n"));
+	if (glob("/usr/lib/*/libsqlite3.so.0", 0, NULL, &libraries))
+		SKIP("no libsqlite3");
+	globfree(&libraries);
+	tool = tool_run("offcputime", "-U", "-f", "-m", "1", "--", python_path(), script);
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_sum(leave_python(tool->out), NULL, "<module> (hole.py);work (hole.py)") >=
+	      50 * 5000 / 2);
 }
 
 /* Per cent of its stacks with all functions, as profile says. */
