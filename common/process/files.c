@@ -21,6 +21,8 @@
 #include "process/roots.h"
 
 #define VDSO_MAX_BYTES (64u << 10)
+#define TIMES_IDLE     2  /* that a file is kept for */
+#define TIMES_DEAR     20 /* ... if it is dear */
 
 struct files {
 	struct hashtable table; /* by device and inode */
@@ -329,7 +331,7 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 	if (is_memory(m->path))
 		return NULL;
 	file = get_regular(files, pid, m, read_time);
-	file->was_idle = false;
+	file->n_idle = 0;
 	return is_code_in_memfd(file, m->path) ? NULL : file;
 }
 
@@ -338,16 +340,23 @@ struct letting_go {
 	bool at_once;
 };
 
+static unsigned int times_to_keep(const struct file *file)
+{
+	for (size_t i = 0; i < FILE_USERS; i++)
+		if (file->parts[i].is_dear)
+			return TIMES_DEAR;
+	return TIMES_IDLE;
+}
+
 static void let_go(struct hashlink *link, void *arg)
 {
 	struct file *file = container_of(link, struct file, link);
 	const struct letting_go *letting_go = arg;
 	struct files *files = letting_go->files;
 	bool is_idle = !file->n_users && !file->parts[FILE_SYMBOLS].data && !file->image;
-	bool may_go = is_idle && (letting_go->at_once || file->was_idle);
 
-	file->was_idle = is_idle;
-	if (!may_go)
+	file->n_idle = is_idle ? file->n_idle + 1 : 0;
+	if (file->n_idle < (letting_go->at_once ? 1 : times_to_keep(file)))
 		return;
 	for (size_t i = 0; i < FILE_USERS; i++)
 		if (file->parts[i].let_go)

@@ -35,6 +35,7 @@ struct file_part {
 	void *data;
 	void (*free)(void *data);   /* called when the file is forgotten; NULL: nothing to free */
 	void (*let_go)(void *data); /* before, unless all files go at the end; NULL: nothing */
+	bool is_dear;		    /* takes so long to make that it is kept for longer */
 };
 
 struct files;
@@ -54,7 +55,7 @@ struct file {
 	struct elfsegs segs;
 	bool is_elsewhere; /* stat(2) knows it by another device or inode than the mapping does */
 	unsigned int n_users;
-	bool was_idle; /* when files were let go last */
+	unsigned int n_idle; /* how often in a row it could have been let go */
 	struct file_part parts[FILE_USERS];
 };
 
@@ -71,7 +72,7 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 
 /*
  * Closes and forgets the files that nobody has and that have no symbols, at once or if that was so
- * the last time, too, and nobody has asked for them since.
+ * the last time, too, and nobody has asked for them since; the last 20 times if they are dear.
  */
 void files_let_go(struct files *files, bool at_once);
 

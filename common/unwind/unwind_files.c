@@ -10,6 +10,8 @@
 #include "unwind/go_rows.h"
 #include "unwind/unwind_files.h"
 
+#define DEAR_ROWS (1 << 18) /* a library of LLVM has a million: 70 ms, and 25 MB meanwhile */
+
 /* A file's part. */
 struct rows {
 	struct unwind_files *files;
@@ -61,6 +63,7 @@ struct unwind_run unwind_files_rows(struct unwind_files *files, struct file *fil
 		rows->files = files;
 		*part = (struct file_part){ rows, free, let_go };
 		compile_file(files, file, rows);
+		part->is_dear = rows->run.n_rows >= DEAR_ROWS;
 	}
 	return rows->run;
 }

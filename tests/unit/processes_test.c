@@ -326,6 +326,30 @@ TEST(files_are_met_once_and_stay_open)
 	processes_free(log);
 }
 
+static void set_dear(struct file *file, void *arg)
+{
+	(void)arg;
+	file->parts[FILE_ROWS].is_dear = true;
+}
+
+TEST(a_dear_file_is_kept_for_longer)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+	struct code code;
+	unsigned int n = 0;
+
+	map_new_file(&code);
+	processes_exec(log, getpid(), clock_now_ns());
+	processes_map(log, getpid(), &code.mapping, clock_now_ns());
+	processes_meet_files(log, getpid(), set_dear, NULL);
+	processes_clear(log);
+	for (; processes_stats(log).n_files && n < 100; n++)
+		processes_let_go_files(log, false);
+	CHECK_EQ(n, 20);
+	lose_file(&code);
+	processes_free(log);
+}
+
 TEST(a_file_goes_when_it_was_not_used_for_a_while)
 {
 	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
