@@ -15,7 +15,7 @@
 #include "modules/taskstate.h"
 #include "run/tool.h"
 #include "stacks/stacks.h"
-#include "stacks/user_stacks.h"
+#include "stacks/unwind_options.h"
 
 #include "memleak.skel.h"
 

@@ -19,7 +19,7 @@
 #include "run/features.h"
 #include "run/tool.h"
 #include "stacks/stacks.h"
-#include "stacks/user_stacks.h"
+#include "stacks/unwind_options.h"
 
 #include "pagefaults.skel.h"
 

@@ -184,7 +184,7 @@ bool python_frames_knows(const struct python_frames *frames, struct file *file)
 	return is_walked(frames, build_of(file));
 }
 
-bool python_frames_meet_old(struct processes *processes, pid_t pid)
+static bool has_old(struct processes *processes, pid_t pid)
 {
 	struct maps *maps = processes_read(processes, pid, clock_now_ns());
 	bool found = false;
@@ -197,6 +197,15 @@ bool python_frames_meet_old(struct processes *processes, pid_t pid)
 	}
 	maps_release(maps);
 	return found;
+}
+
+bool python_frames_meet_old(struct processes *processes, const pid_t *pids, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && !has_old(processes, pids[i]))
+		i++;
+	return i < n;
 }
 
 static struct build *build_at(const struct maps *maps, size_t i)

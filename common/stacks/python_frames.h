@@ -14,10 +14,10 @@
 #include "run/run.h"
 
 /*
- * Before load: whether a process has a Python before 3.11, for which BPF has more to do, and the
+ * Before load: whether one of them has a Python before 3.11, for which BPF has more to do, and the
  * kernel to verify.
  */
-bool python_frames_meet_old(struct processes *processes, pid_t pid);
+bool python_frames_meet_old(struct processes *processes, const pid_t *pids, size_t n);
 
 /* Before load, once unwind maps are configured. 0 or -errno, printed. */
 int python_frames_configure(struct run *run, const struct python_settings *settings);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Stacks as they come; see stack_rings.h. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "stacks/python_places.h"
 #include "stacks/stack_rings.h"
@@ -50,10 +51,14 @@ void stack_rings_define_thread(const struct stack_rings *rings, const struct unw
 {
 	struct stack_def def = { .id = STACK_ID_AT_START | thread->tid, .tgid = thread->tgid };
 	const struct python_definer definer = { define_python, (void *)rings };
+	struct unwind_copy *copy = user_stacks_copy_thread(rings->user_stacks, thread);
 	uint64_t words[STACK_WORDS];
 	int reason;
 	size_t n = user_stacks_walk_thread(rings->user_stacks, thread, &definer, words, &reason);
 
+	if (copy && reason == UNWIND_RAN_ON)
+		n = user_stacks_walk_copy(rings->user_stacks, copy, words, STACK_DEPTH, &reason);
+	free(copy);
 	def.generation = (uint32_t)thread->generation;
 	define(rings, &def, words, n, reason);
 }

@@ -22,7 +22,7 @@ int stacks_report(struct run *run);
 /* Whether some option about stacks was given: for tools that can show something else. */
 bool stacks_are_asked_for(const struct run *run);
 
-/* Whether user stacks are to be walked: for the use of unwind_module. */
+/* Whether user stacks are to be walked: for the use of unwind_module (unwind_options.h). */
 bool stacks_want_user(const struct run *run);
 
 /* Once options are checked: the report is for people. */

@@ -19,6 +19,7 @@
 #include "runtimes/python_remote.h"
 #include "stacks/python_frames.h"
 #include "stacks/unwind_maps.h"
+#include "stacks/unwind_options.h"
 #include "stacks/user_stacks.h"
 #include "unwind/unwind_procs.h"
 #include "unwind/unwind_remote.h"
@@ -26,13 +27,6 @@
 #define HIGHEST_PRIORITY (-20)
 #define SWEEP_EXITS	 4096
 #define LOG_MAPPINGS	 (1 << 17) /* 5 MB: 10,000 programs that begin and end within seconds */
-
-struct unwind_options {
-	const char *method;
-	uint64_t mem_bytes;
-};
-
-static const struct unwind_options defaults = { .mem_bytes = 128 << 20 };
 
 struct user_stacks {
 	struct run *run;
@@ -50,51 +44,14 @@ struct user_stacks {
 	unsigned int n_exits;
 };
 
-static const struct opt unwind_opts[] = {
-	{ 0, "unwind", "METHOD", OPT_STRING(struct unwind_options, method),
-	  "how user stacks are walked: cfi (unwind tables), fp (frame pointers) or auto "
-	  "(default)",
-	  .words = "cfi fp auto" },
-	{ 0, "unwind-mem", "SIZE", OPT_SIZE(struct unwind_options, mem_bytes),
-	  "memory for unwind tables (default 128M)" },
-	{},
-};
-
-static const struct unwind_options *options_of(const struct run *run)
-{
-	return run_state(run, &unwind_module);
-}
-
-static int check_unwind(struct run *run)
-{
-	const char *method = options_of(run)->method;
-
-	if (!method || !strcmp(method, "auto"))
-		return 0;
-	if (strcmp(method, "cfi") && strcmp(method, "fp"))
-		return msg_error("--unwind: '%s' is not auto, cfi or fp", method);
-	return 0;
-}
-
-const struct module unwind_module = {
-	.title = "user stacks",
-	.opts = unwind_opts,
-	.state = DEFAULTS(defaults),
-	.check = check_unwind,
-};
-
 /* Of all there are, or of those that are traced. */
 static bool has_old_python(struct user_stacks *us, const pid_t *pids, size_t n)
 {
-	bool found = false;
-
 	if (target_lists_pids(us->run)) {
 		pids = target_pids(us->run);
 		n = target_n_pids(us->run);
 	}
-	for (size_t i = 0; i < n && !found; i++)
-		found = python_frames_meet_old(user_stacks_processes(us), pids[i]);
-	return found;
+	return python_frames_meet_old(user_stacks_processes(us), pids, n);
 }
 
 /*
@@ -116,7 +73,7 @@ static int configure_python(struct user_stacks *us, const struct python_settings
 struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
 				    const struct python_settings *python)
 {
-	const char *method = options_of(run)->method;
+	const char *method = unwind_options_of(run)->method;
 	struct user_stacks *us = mem_zalloc(1, sizeof(*us));
 	pid_t *pids = NULL;
 	size_t n = 0;
@@ -490,6 +447,20 @@ size_t user_stacks_walk_copy(struct user_stacks *us, const struct unwind_copy *c
 	return walk_copy_now(us, copy, words, max, reason);
 }
 
+struct unwind_copy *user_stacks_copy_thread(struct user_stacks *us,
+					    const struct unwind_thread *thread)
+{
+	uint32_t change = us->by_cfi ? count_changes(us, (pid_t)thread->tgid) : 0;
+	struct unwind_copy *copy;
+
+	if (!us->by_cfi || unwind_procs_knows(us->procs, (pid_t)thread->tgid))
+		return NULL;
+	copy = unwind_copy_thread(thread);
+	if (copy)
+		copy->change = change;
+	return copy;
+}
+
 /* ---- the life of it ---- */
 
 static void print_memory(const struct user_stacks *us)
@@ -528,7 +499,7 @@ static int open_tables(struct user_stacks *us)
 	struct unwind_mapping *array;
 	uint32_t n;
 
-	us->maps = unwind_maps_open(us->run, options_of(us->run)->mem_bytes);
+	us->maps = unwind_maps_open(us->run, unwind_options_of(us->run)->mem_bytes);
 	if (!us->maps)
 		return -ENOMEM;
 	array = unwind_maps_array(us->maps, &n);

@@ -17,9 +17,6 @@
 #include "process/watch.h"
 #include "run/run.h"
 
-/* The options of it; the stacks module does the rest. */
-extern const struct module unwind_module;
-
 struct user_stacks;
 
 /*
@@ -77,6 +74,13 @@ struct python_definer {
 
 size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
 			       const struct python_definer *definer, uint64_t *words, int *reason);
+
+/*
+ * A copy of the stack of such a thread, whose process has no tables yet: making them takes a while,
+ * in which the thread may go on. NULL: it has them, or the thread has. Free with free().
+ */
+struct unwind_copy *user_stacks_copy_thread(struct user_stacks *us,
+					    const struct unwind_thread *thread);
 
 /* Whether BPF copies stacks that it can't walk yet: with tables only. Known before load. */
 bool user_stacks_makes_copies(const struct user_stacks *us);

@@ -37,6 +37,12 @@ size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_re
 size_t unwind_walk_thread(const struct unwind_view *view, const struct unwind_thread *thread,
 			  uint64_t *addrs, size_t max, int *reason);
 
+/*
+ * A copy of the innermost UNWIND_COPY_LARGE bytes of its stack, for unwind_walk_remote(). NULL: it
+ * has come to a CPU since. Free with free().
+ */
+struct unwind_copy *unwind_copy_thread(const struct unwind_thread *thread);
+
 /* How often a thread has come to a CPU; UINT64_MAX: there is none. */
 uint64_t unwind_count_arrivals(uint32_t tgid, uint32_t tid);
 
