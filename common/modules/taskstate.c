@@ -91,21 +91,25 @@ static int leave_out_taskstate(struct run *run)
 	return 0;
 }
 
-/* Reads the iterator to its end. Records may be cut by a read(); the rest comes with the next. */
+/*
+ * Reads the iterator to its end. Where there are records, one at a time, as soon as its task has
+ * been visited: a thread that waits may go on before it is looked at. It may be cut by a read(); the
+ * rest comes with the next.
+ */
 static int read_records(int fd, size_t size, void (*visit)(const void *record, void *arg),
 			void *arg)
 {
-	char *buffer = mem_zalloc(1, ITER_BUFFER_BYTES);
-	size_t filled = 0, used;
+	size_t filled = 0, wanted = visit ? size : ITER_BUFFER_BYTES;
+	char *buffer = mem_zalloc(1, wanted);
 	ssize_t n;
 
-	while ((n = read(fd, buffer + filled, ITER_BUFFER_BYTES - filled)) > 0) {
+	while ((n = read(fd, buffer + filled, wanted - filled)) > 0) {
 		filled += (size_t)n;
-		for (used = 0; visit && used + size <= filled; used += size)
-			visit(buffer + used, arg);
-		used = visit ? used : filled;
-		memmove(buffer, buffer + used, filled - used);
-		filled -= used;
+		if (visit && filled < wanted)
+			continue;
+		if (visit)
+			visit(buffer, arg);
+		filled = 0;
 	}
 	free(buffer);
 	return n < 0 ? -errno : 0;
