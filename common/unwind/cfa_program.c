@@ -390,6 +390,7 @@ bool cfa_program_next(struct cfa_program *p, struct cfa_range *range)
 	range->start = p->loc;
 	range->end = p->next_loc;
 	range->rule = (struct unwind_rule){ .kind = UNWIND_BAD };
+	range->is_behind_plt = cfa_is_behind_plt(p->eh->machine, &p->state);
 	if (!p->code.failed)
 		range->rule = cfa_rule(p->eh->machine, &p->state, p->cie->is_signal_frame);
 	return true;

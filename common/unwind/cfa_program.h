@@ -33,6 +33,7 @@ struct cfa_program {
 struct cfa_range {
 	uint64_t start, end;
 	struct unwind_rule rule;
+	bool is_behind_plt; /* see cfa_is_behind_plt() */
 };
 
 void cfa_program_start(struct cfa_start *start, const struct eh_frame *eh,

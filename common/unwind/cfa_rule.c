@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Rules from states; see cfa_rule.h. */
 #include <elf.h>
+#include <stddef.h>
 
 #include "unwind/cfa_rule.h"
 
@@ -153,13 +154,37 @@ static bool add_ra_place(struct unwind_rule *rule, const struct cfa_machine *mac
 	}
 }
 
+bool cfa_is_behind_plt(const struct cfa_machine *machine, const struct cfa_state *s)
+{
+	return machine->needs_extra && !s->is_expression &&
+	       s->places[CFA_REG_RA].kind == PLACE_AT_CFA &&
+	       s->places[CFA_REG_RA].off == CFA_PLT_BYTES - 8;
+}
+
+/* As if it counted what was pushed. */
+static struct cfa_state count_pushed(const struct cfa_state *s)
+{
+	struct cfa_state counted = *s;
+
+	counted.off += CFA_PLT_BYTES;
+	for (size_t i = 0; i < CFA_REGS; i++)
+		if (counted.places[i].kind == PLACE_AT_CFA)
+			counted.places[i].off -= CFA_PLT_BYTES;
+	return counted;
+}
+
 static struct unwind_rule rule_of_arm64(const struct cfa_machine *machine,
 					const struct cfa_state *s, bool is_signal_frame)
 {
+	struct cfa_state counted;
 	struct unwind_rule rule;
 
 	if (is_signal_frame || s->is_expression || !sp_is_cfa(s))
 		return bad;
+	if (cfa_is_behind_plt(machine, s)) {
+		counted = count_pushed(s);
+		s = &counted;
+	}
 	rule = frame_rule(machine, s);
 	if (rule.kind == UNWIND_BAD || !add_ra_place(&rule, machine, &s->places[CFA_REG_RA]))
 		return bad;

@@ -34,6 +34,15 @@ struct cfa_state {
 	struct cfa_place places[CFA_REGS];
 };
 
+/*
+ * arm64: whether that is code which a PLT has jumped to after it pushed two registers, the second
+ * of which is the return address, and which doesn't count them: glibc's _dl_runtime_resolve. The
+ * return address is in the caller's part of the stack then, by what is said.
+ */
+#define CFA_PLT_BYTES 16
+
+bool cfa_is_behind_plt(const struct cfa_machine *machine, const struct cfa_state *s);
+
 /* UNWIND_BAD where there is none. */
 struct unwind_rule cfa_rule(const struct cfa_machine *machine, const struct cfa_state *s,
 			    bool is_signal_frame);

@@ -53,19 +53,37 @@ static bool takes_cfa_from_extra(const struct unwind_rule *rule, const struct cf
 	       unwind_reg(rule->cfa_off) == machine->numbers[CFA_REG_EXTRA];
 }
 
+/* Its first instruction, before anything is said: the return address is in its register, too. */
+static bool begins_behind_plt(const struct cfa_range *first, const struct cfa_range *next)
+{
+	return next->is_behind_plt && !first->is_behind_plt && first->rule.kind == UNWIND_SP &&
+	       !first->rule.cfa_off;
+}
+
+static void append_range(struct builder *b, struct cfa_range *range)
+{
+	b->needs_extra |= takes_cfa_from_extra(&range->rule, b->eh->machine);
+	if (!b->keeps_extra)
+		range->rule.extra_place = 0;
+	append_row(b, range->start, &range->rule);
+}
+
 static void append_fde(struct builder *b, const struct eh_fde *fde)
 {
 	struct cfa_program *p = &b->program;
-	struct cfa_range range;
+	struct cfa_range range, next;
+	bool has_range;
 
 	if (fde->start > b->covered_end)
 		append_row(b, b->covered_end, &gap);
 	cfa_program_begin(p, b->eh, fde, &b->starts[fde->cie]);
-	while (cfa_program_next(p, &range)) {
-		b->needs_extra |= takes_cfa_from_extra(&range.rule, b->eh->machine);
-		if (!b->keeps_extra)
-			range.rule.extra_place = 0;
-		append_row(b, range.start, &range.rule);
+	has_range = cfa_program_next(p, &range);
+	while (has_range) {
+		has_range = cfa_program_next(p, &next);
+		if (has_range && begins_behind_plt(&range, &next))
+			range.rule.cfa_off = CFA_PLT_BYTES;
+		append_range(b, &range);
+		range = next;
 	}
 	b->covered_end = fde->end;
 	b->table->n_fdes++;

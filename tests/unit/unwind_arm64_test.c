@@ -85,6 +85,17 @@ TEST(a_return_address_saved_elsewhere_has_its_own_offset)
 	cfi_free(&t);
 }
 
+/* bti c; stp x8, x9, [sp, #-208]!, where a PLT has pushed x16 and x30. */
+TEST(what_a_plt_has_pushed_before_the_resolver_is_counted)
+{
+	struct cfi_table t = LOAD(0x41, 0x11, 30, 0x7f, 0x41, 0x0e, 0xd0, 1);
+
+	CHECK_RULE(&t, 0, .kind = UNWIND_SP, .cfa_off = 16, .extra_place = UNWIND_RA_IN_LINK);
+	CHECK_RULE(&t, 4, .kind = UNWIND_SP, .cfa_off = 16, .extra_place = 1);
+	CHECK_RULE(&t, 8, .kind = UNWIND_SP, .cfa_off = 224, .extra_place = 1);
+	cfi_free(&t);
+}
+
 TEST(a_return_address_far_away_has_the_offset_that_x29_does_not_need)
 {
 	struct cfi_table t = LOAD(0x41, 0x9e, 63, 0x41, 0x9e, 62, 0x41, 0x9e, 0xff, 0x1f);
