@@ -117,7 +117,7 @@ static __always_inline void python_exec(__u32 tgid)
 
 /*
  * A script may be done before the loader would look at it: where a program may be a Python, it is
- * woken up. If there is no room to tell, it has been.
+ * woken up. Where the ring is full, it has been woken up already.
  */
 static __always_inline void python_tell(__u32 tgid, struct linux_binprm *bprm)
 {

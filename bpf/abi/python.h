@@ -113,10 +113,10 @@ struct python_program {
 	__u64 dev, ino;
 };
 
-/* What has come of its processes up to now; of one that isn't known, nothing is known. */
+/* What a program's processes have been up to now; of one without an element, nobody knows. */
 enum python_program_kind {
 	PYTHON_NEVER = 1, /* they were no Python when they began, and nobody has seen one since */
-	PYTHON_SOME,
+	PYTHON_SOME,	  /* one of them was a Python */
 };
 
 /* A process has begun a program that may be a Python. */

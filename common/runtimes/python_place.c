@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where a thread's state is; see python_place.h. */
 #include <stdbool.h>
-#include <sys/uio.h>
 
+#include "base/peek.h"
 #include "runtimes/python_place.h"
 
 /*
@@ -16,7 +16,6 @@
 #define MAX_WORDS	 (PYTHON_THREAD_BYTES / sizeof(uint64_t))
 #define MAX_THREADS	 64
 #define MAX_PLACES	 16
-#define PAGE_BYTES	 4096
 
 struct search {
 	const struct python_process *process;
@@ -28,22 +27,6 @@ struct search {
 	} found[MAX_PLACES];
 	size_t n_found;
 };
-
-/*
- * How many of the bytes there are: variables end with what has been mapped for the thread. A read
- * stops before a piece that isn't all there, so each page is one.
- */
-static size_t peek(pid_t pid, uint64_t addr, void *to, size_t n_bytes)
-{
-	size_t n_first = PAGE_BYTES - addr % PAGE_BYTES;
-	struct iovec local = { to, n_bytes },
-		     remote[] = { { (void *)addr, n_bytes < n_first ? n_bytes : n_first },
-				  { (void *)(addr + n_first),
-				    n_bytes < n_first ? 0 : n_bytes - n_first } };
-	ssize_t n = process_vm_readv(pid, &local, 1, remote, 2, 0);
-
-	return n < 0 ? 0 : (size_t)n;
-}
 
 static uint64_t peek_word(pid_t pid, uint64_t addr)
 {
@@ -65,7 +48,10 @@ static void count_place(struct search *s, int32_t place)
 	s->found[i].n_threads++;
 }
 
-/* The words around one thread's pointer that point to its state. */
+/*
+ * The words around one thread's pointer that point to its state. Variables end with what has been
+ * mapped for the thread.
+ */
 static void search_thread(struct search *s, uint64_t state, uint64_t pointer)
 {
 	uint64_t words[MAX_WORDS];

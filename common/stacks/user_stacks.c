@@ -405,13 +405,20 @@ static size_t walk_copy(const struct user_stacks *us, const struct unwind_copy *
 	return mappings.count ? unwind_walk_remote(&view, &copy->regs, words, max, reason) : 1;
 }
 
+static bool has_slice_of(const struct user_stacks *us, pid_t pid, uint32_t change)
+{
+	struct unwind_process slice;
+
+	return unwind_procs_find(us->procs, pid, &slice) && slice.change == change;
+}
+
 /* By a slice that is true of the moment of the copy: what has been read at the same count. */
 static size_t walk_copy_now(struct user_stacks *us, const struct unwind_copy *copy, uint64_t *words,
 			    size_t max, int *reason)
 {
 	struct unwind_mappings mappings = {};
 
-	if (unwind_procs_has_slice_of(us->procs, (pid_t)copy->tgid, copy->change))
+	if (has_slice_of(us, (pid_t)copy->tgid, copy->change))
 		mappings = unwind_procs_published(us->procs, (pid_t)copy->tgid);
 	return walk_copy(us, copy, mappings, words, max, reason);
 }
@@ -429,7 +436,10 @@ static bool needs_more(int reason)
 	return reason == UNWIND_NO_PROCESS || reason == UNWIND_NO_MAPPING;
 }
 
-/* BPF doesn't use what is of a change before: no event tells that memory is where code was. */
+/*
+ * After a change, BPF no longer uses the tables of before. That memory has taken the place of code
+ * is a change that no event tells of: it is noticed here.
+ */
 size_t user_stacks_walk_copy(struct user_stacks *us, const struct unwind_copy *copy,
 			     uint64_t *words, size_t max, int *reason)
 {
@@ -439,7 +449,7 @@ size_t user_stacks_walk_copy(struct user_stacks *us, const struct unwind_copy *c
 
 	if (needs_more(*reason))
 		n = walk_copy_then(us, copy, words, max, reason);
-	if (!needs_more(*reason) && !unwind_procs_has_slice_of(us->procs, pid, change))
+	if (!needs_more(*reason) && !has_slice_of(us, pid, change))
 		update_processes(us, &pid, 1, true);
 	if (!needs_more(*reason) || change != copy->change)
 		return n;
@@ -450,11 +460,12 @@ size_t user_stacks_walk_copy(struct user_stacks *us, const struct unwind_copy *c
 struct unwind_copy *user_stacks_copy_thread(struct user_stacks *us,
 					    const struct unwind_thread *thread)
 {
-	uint32_t change = us->by_cfi ? count_changes(us, (pid_t)thread->tgid) : 0;
 	struct unwind_copy *copy;
+	uint32_t change;
 
 	if (!us->by_cfi || unwind_procs_knows(us->procs, (pid_t)thread->tgid))
 		return NULL;
+	change = count_changes(us, (pid_t)thread->tgid);
 	copy = unwind_copy_thread(thread);
 	if (copy)
 		copy->change = change;

@@ -266,13 +266,6 @@ bool unwind_procs_find(const struct unwind_procs *procs, pid_t pid, struct unwin
 	return true;
 }
 
-bool unwind_procs_has_slice_of(const struct unwind_procs *procs, pid_t pid, uint32_t change)
-{
-	const struct process *p = processes_find(procs->processes, pid);
-
-	return p && p->published && p->published_change == change;
-}
-
 static struct unwind_mappings mappings_of(struct unwind_procs *procs, struct maps *maps, pid_t pid)
 {
 	if (!maps)

@@ -38,9 +38,6 @@ void unwind_procs_exit(struct unwind_procs *procs, pid_t pid);
 bool unwind_procs_knows(const struct unwind_procs *procs, pid_t pid);
 bool unwind_procs_find(const struct unwind_procs *procs, pid_t pid, struct unwind_process *slice);
 
-/* Whether it has a slice, and one with that change. */
-bool unwind_procs_has_slice_of(const struct unwind_procs *procs, pid_t pid, uint32_t change);
-
 /* Mappings to walk by, valid until anything is done with this. */
 struct unwind_mappings {
 	const struct unwind_mapping *items;

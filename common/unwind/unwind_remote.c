@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "abi/stack.h"
 #include "base/clock.h"
 #include "base/container.h"
 #include "base/mem.h"
+#include "base/peek.h"
 #include "base/search.h"
 #include "unwind/unwind_remote.h"
 
@@ -38,10 +38,7 @@ static bool read_copy(const struct unwind_copy *copy, void *dst, __u32 size, __u
 
 static bool read_memory(pid_t pid, void *dst, size_t size, uint64_t addr)
 {
-	/* cppcheck-suppress ctuuninitvar ; dst is written */
-	struct iovec local = { dst, size }, remote = { (void *)addr, size };
-
-	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+	return peek(pid, addr, dst, size) == size;
 }
 
 static bool has_read(const struct remote *remote, uint32_t size, uint64_t addr)
@@ -202,23 +199,6 @@ size_t unwind_walk_thread(const struct unwind_view *view, const struct unwind_th
 	return 1;
 }
 
-/* Each page is one piece: a read stops before one that isn't all there. */
-static size_t copy_pages(pid_t pid, uint64_t addr, uint8_t *to, size_t size)
-{
-	struct iovec local = { to, size }, pages[UNWIND_COPY_LARGE / PAGE_BYTES + 1];
-	size_t n = 0;
-	ssize_t done;
-
-	for (size_t at = 0, bytes; at < size; at += bytes) {
-		bytes = PAGE_BYTES - (addr + at) % PAGE_BYTES;
-		if (bytes > size - at)
-			bytes = size - at;
-		pages[n++] = (struct iovec){ (void *)(addr + at), bytes };
-	}
-	done = process_vm_readv(pid, &local, 1, pages, n, 0);
-	return done < 0 ? 0 : (size_t)done;
-}
-
 struct unwind_copy *unwind_copy_thread(const struct unwind_thread *thread)
 {
 	struct unwind_copy *copy = mem_zalloc(1, sizeof(*copy) + UNWIND_COPY_LARGE);
@@ -226,8 +206,8 @@ struct unwind_copy *unwind_copy_thread(const struct unwind_thread *thread)
 	copy->tgid = thread->tgid;
 	copy->time_ns = clock_now_ns();
 	copy->regs = thread->regs;
-	copy->n_bytes = (uint32_t)copy_pages((pid_t)thread->tid, thread->regs.sp, copy->bytes,
-					     UNWIND_COPY_LARGE);
+	copy->n_bytes =
+		(uint32_t)peek((pid_t)thread->tid, thread->regs.sp, copy->bytes, UNWIND_COPY_LARGE);
 	if (unwind_count_arrivals(thread->tgid, thread->tid) == thread->arrivals)
 		return copy;
 	free(copy);

@@ -49,7 +49,7 @@ TEST(where_much_happens_turns_are_few)
 		UNIT_FAIL("%u turns in %u ms", turns.n, (unsigned int)ms);
 }
 
-TIMED_TEST(what_is_urgent_is_not)
+TIMED_TEST(what_is_urgent_does_not_wait)
 {
 	struct turns turns = { .end_ns = clock_now_ns() + 40 * NS_PER_MS };
 	struct loop *loop = loop_new();
@@ -73,19 +73,19 @@ static enum loop_verdict hurry_once(int fd, void *arg)
 }
 
 /* Until that is over, there are many turns, and then few. */
-TIMED_TEST(nor_is_what_comes_in_a_hurry)
+TIMED_TEST(what_comes_in_a_hurry_does_not_wait)
 {
 	struct turns turns = { .end_ns = clock_now_ns() + LONG_NS };
-	int fd = eventfd(1, EFD_CLOEXEC), urgent_fd = eventfd(1, EFD_CLOEXEC);
+	int fd = eventfd(1, EFD_CLOEXEC), hurry_fd = eventfd(1, EFD_CLOEXEC);
 	struct loop *loop = loop_new();
 
 	CHECK_EQ(loop_watch(loop, fd, count_turn, &turns), 0);
-	CHECK_EQ(loop_watch(loop, urgent_fd, hurry_once, loop), 0);
+	CHECK_EQ(loop_watch(loop, hurry_fd, hurry_once, loop), 0);
 	CHECK_EQ(loop_run(loop), 0);
 	CHECK(turns.n > 20);
 	loop_free(loop);
 	close(fd);
-	close(urgent_fd);
+	close(hurry_fd);
 }
 
 TIMED_TEST(what_comes_first_is_handled_at_once)
