@@ -132,7 +132,15 @@ static __always_inline __u64 throttled_count(struct task_struct *task, struct ta
 	return ns;
 }
 
-/* Counts a wait that ends now, or, with a remark, the part of it in this window. */
+static __always_inline bool wait_value_is_wanted(__u64 value_ns)
+{
+	return value_ns && value_ns >= wait_settings.min_ns && value_ns <= wait_settings.max_ns;
+}
+
+/*
+ * Counts a wait that ends now, or, with a remark, the part of it in this window. At a window's end
+ * what isn't wanted of it yet is counted, too, as nothing: the loader keeps its stacks for later.
+ */
 static __always_inline void wait_count(struct task_struct *task, struct task_state *state,
 				       __u64 now_ns, __u8 remark, enum kernel_stack kernel_stack)
 {
@@ -140,8 +148,12 @@ static __always_inline void wait_count(struct task_struct *task, struct task_sta
 	__u64 value_ns, runnable_ns, throttled_ns;
 
 	value_ns = wait_value(state, now_ns, &runnable_ns);
-	if (!value_ns || value_ns < wait_settings.min_ns || value_ns > wait_settings.max_ns)
-		return;
+	if (!wait_value_is_wanted(value_ns)) {
+		if (remark != WAIT_AT_END || lock_settings.wanted)
+			return;
+		value_ns = runnable_ns = 0;
+		kernel_stack = KERNEL_STACK_NONE;
+	}
 	key.user_id = state->user_id;
 	key.waker_id = state->waker_id;
 	if (lock_settings.wanted)

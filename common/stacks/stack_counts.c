@@ -47,12 +47,22 @@ static void forget_sent(uint64_t id, void *arg)
 	counts->has_forgotten = true;
 }
 
-static void end_turn(const struct run *run, struct stack_counts *counts)
+static void end_turn(const struct run *run, struct stack_counts *counts, bool is_report)
 {
 	counts->has_forgotten = false;
-	stackdefs_end_turn(counts->defs, forget_sent, counts);
+	stackdefs_end_turn(counts->defs, is_report, forget_sent, counts);
 	if (counts->has_forgotten)
 		stack_memory_forget(run);
+}
+
+/* False: there is nothing but the names, which BPF keeps for later. */
+static bool use_stacks(const struct stack_counts *counts, const struct stack_key *key,
+		       const struct stack_sum *sum)
+{
+	stackdefs_use(counts->defs, key->user_id);
+	stackdefs_use(counts->defs, key->kernel_id);
+	stackdefs_use(counts->defs, key->waker_id);
+	return sum->value != 0;
 }
 
 /* By the names that stacks of many processes have in common, and that outlive the processes. */
@@ -61,10 +71,13 @@ static void gather_sum(const void *key_data, const void *sum, void *arg)
 	struct stack_key key = *(const struct stack_key *)key_data;
 	struct stack_counts *counts = arg;
 
+	if (!use_stacks(counts, &key, sum))
+		return;
 	if (!counts->by_process)
 		process_flaws_count(counts->flaws, counts->defs, &key,
 				    ((const struct stack_sum *)sum)->value);
 	key.user_id = stackdefs_fold(counts->defs, key.user_id);
+	key.kernel_id = stackdefs_fold(counts->defs, key.kernel_id);
 	key.waker_id = stackdefs_fold(counts->defs, key.waker_id);
 	if (!counts->by_process)
 		key.tgid = 0;
@@ -103,7 +116,7 @@ void stack_counts_gather(const struct run *run, struct stack_counts *counts)
 	if (map_pair_read(run, &counts->tables, gather_sum, counts))
 		counts->has_failed = true;
 	else
-		end_turn(run, counts);
+		end_turn(run, counts, false);
 	bound_sums(counts);
 }
 
@@ -112,11 +125,27 @@ void stack_counts_begin(struct stack_counts *counts)
 	counts->n_reported = count_added(counts);
 }
 
+struct reading {
+	const struct stack_counts *counts;
+	map_visit_fn *visit;
+	void *arg;
+};
+
+static void visit_counted(const void *key, const void *sum, void *arg)
+{
+	const struct reading *reading = arg;
+
+	if (use_stacks(reading->counts, key, sum))
+		reading->visit(key, sum, reading->arg);
+}
+
 int stack_counts_read(const struct run *run, struct stack_counts *counts, map_visit_fn *visit,
 		      void *arg)
 {
+	struct reading reading = { counts, visit, arg };
+
 	stack_sums_visit(&counts->gathered, visit, arg);
-	return map_pair_read(run, &counts->tables, visit, arg);
+	return map_pair_read(run, &counts->tables, visit_counted, &reading);
 }
 
 static void keep_sum(const void *key, const void *sum, void *arg)
@@ -144,7 +173,7 @@ void stack_counts_end(const struct run *run, struct stack_counts *counts)
 	stack_sums_clear(&counts->gathered);
 	counts->n_folded = 0;
 	counts->n_gathered = counts->n_reported;
-	end_turn(run, counts);
+	end_turn(run, counts, true);
 }
 
 void stack_counts_free(struct stack_counts *counts)

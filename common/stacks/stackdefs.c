@@ -20,15 +20,19 @@
  */
 #define TURNS_KEPT 2
 
-/* Of processes that live on: as often without a count, then as often without being sent again. */
-#define TURNS_UNUSED 4
+/*
+ * Of processes that live on: as often without a count, then as often without being sent again; or
+ * as many windows, of which the last may begin while BPF still has a name that is to be sent again.
+ */
+#define TURNS_UNUSED   4
+#define WINDOWS_UNUSED 2
 
 struct definition {
 	struct hashlink link; /* by id */
 	uint64_t id;
 	struct trace *trace;
 	struct definition *next; /* of the same process */
-	uint32_t used_turn;
+	uint32_t used_age;
 	bool is_leaving; /* BPF sends it again */
 };
 
@@ -44,8 +48,8 @@ struct stackdefs {
 	struct traces *traces;
 	struct hashtable definitions, owners;
 	struct owner *ended, **ended_tail;
-	uint32_t n_turns;
-	bool forgets_unused;
+	uint32_t n_turns, age; /* in turns, or in windows */
+	enum stackdefs_use use;
 };
 
 struct stackdefs *stackdefs_new(struct processes *processes, const struct dso_options *options)
@@ -167,8 +171,18 @@ static struct definition *use_definition(const struct stackdefs *defs, uint64_t 
 	struct definition *definition = id ? find_definition(defs, id) : NULL;
 
 	if (definition)
-		definition->used_turn = defs->n_turns;
+		definition->used_age = defs->age;
 	return definition;
+}
+
+void stackdefs_use(struct stackdefs *defs, uint64_t id)
+{
+	const struct definition *definition = use_definition(defs, id);
+
+	if (!definition || definition->trace->kind != STACK_WAKER)
+		return;
+	for (int i = 0; i < WAKER_STACKS; i++)
+		use_definition(defs, definition->trace->waker[i]);
 }
 
 static bool is_sound(const struct stack_def *def, size_t size)
@@ -192,13 +206,11 @@ void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t s
 	}
 	definition = mem_zalloc(1, sizeof(*definition));
 	definition->id = def->id;
-	definition->used_turn = defs->n_turns;
+	definition->used_age = defs->age;
 	definition->trace = traces_add(defs->traces, def);
 	definition->trace->n_users++;
 	hashtable_add(&defs->definitions, &definition->link, def->id);
-	if (!def->tgid)
-		return; /* the kernel's: they are not many */
-	owner = get_owner(defs, (pid_t)def->tgid);
+	owner = get_owner(defs, (pid_t)def->tgid); /* 0: the kernel, which doesn't end */
 	definition->next = owner->first;
 	owner->first = definition;
 }
@@ -213,20 +225,22 @@ static struct trace *find_trace(const struct stackdefs *defs, uint64_t id)
 	return definition ? traces_find(defs->traces, definition->trace->id) : NULL;
 }
 
-/* A waker's own stack is folded with it. That it is no waker itself, a record only says. */
+/* A waker's own stacks are folded with it. That they are no wakers, a record only says. */
 uint64_t stackdefs_fold(struct stackdefs *defs, uint64_t id)
 {
 	struct trace *trace = find_trace(defs, id), *stack;
 	uint64_t words[WAKER_WORDS];
 
-	if (!trace || trace->kind == STACK_KERNEL)
+	if (!trace)
 		return id;
 	if (trace->kind != STACK_WAKER)
 		return trace->id;
 	memcpy(words, trace->waker, sizeof(words));
-	stack = find_trace(defs, words[0]);
-	if (stack && stack->kind == STACK_USER)
-		words[0] = stack->id;
+	for (int i = 0; i < WAKER_STACKS; i++) {
+		stack = find_trace(defs, words[i]);
+		if (stack && stack->kind != STACK_WAKER)
+			words[i] = stack->id;
+	}
 	return traces_add_waker(defs->traces, words)->id;
 }
 
@@ -264,9 +278,10 @@ static void forget_unused(struct hashlink *link, void *arg)
 {
 	struct owner *owner = container_of(link, struct owner, link);
 	const struct forgetting *f = arg;
+	uint32_t unused = f->defs->use == STACKDEFS_A_WINDOW ? WINDOWS_UNUSED : TURNS_UNUSED;
 
 	for (struct definition **at = &owner->first, *d; (d = *at);) {
-		bool is_unused = d->used_turn + TURNS_UNUSED <= f->defs->n_turns;
+		bool is_unused = d->used_age + unused <= f->defs->age;
 
 		if (is_unused && d->is_leaving) {
 			*at = d->next;
@@ -276,26 +291,32 @@ static void forget_unused(struct hashlink *link, void *arg)
 		if (is_unused) {
 			f->forgotten(d->id, f->arg);
 			d->is_leaving = true;
-			d->used_turn = f->defs->n_turns;
+			d->used_age = f->defs->age;
 		}
 		at = &d->next;
 	}
 }
 
-void stackdefs_forget_unused(struct stackdefs *defs)
+void stackdefs_set_use(struct stackdefs *defs, enum stackdefs_use use)
 {
-	defs->forgets_unused = true;
+	defs->use = use;
 }
 
-void stackdefs_end_turn(struct stackdefs *defs, void (*forgotten)(uint64_t id, void *arg),
-			void *arg)
+static void grow_older(struct stackdefs *defs, struct forgetting *forgetting)
+{
+	defs->age++;
+	hashtable_visit(&defs->owners, forget_unused, forgetting);
+}
+
+void stackdefs_end_turn(struct stackdefs *defs, bool is_report,
+			void (*forgotten)(uint64_t id, void *arg), void *arg)
 {
 	struct forgetting forgetting = { defs, forgotten, arg };
 	struct owner *owner;
 
 	defs->n_turns++;
-	if (defs->forgets_unused)
-		hashtable_visit(&defs->owners, forget_unused, &forgetting);
+	if (defs->use == STACKDEFS_NOT_AT_ALL || (defs->use == STACKDEFS_A_WINDOW && is_report))
+		grow_older(defs, &forgetting);
 	while ((owner = defs->ended) && owner->ended_turn + TURNS_KEPT <= defs->n_turns) {
 		defs->ended = owner->next;
 		if (!defs->ended)

@@ -8,6 +8,7 @@
 #ifndef STACKDEFS_H
 #define STACKDEFS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -59,22 +60,29 @@ struct dso_stats stackdefs_stats(const struct stackdefs *defs);
 /* A process has ended, and all it has sent has been read. */
 void stackdefs_end_process(struct stackdefs *defs, pid_t pid);
 
-/* The name of a stack's trace; the name itself where it isn't known, or of the kernel's. */
+/* The name of a stack's trace; the name itself where it isn't known. */
 uint64_t stackdefs_fold(struct stackdefs *defs, uint64_t id);
 
-/*
- * Stacks are counted at once when BPF meets them, not later under a name that it has kept: so
- * definitions that have not been used for some turns are let go of living processes, too.
- */
-void stackdefs_forget_unused(struct stackdefs *defs);
+/* How long BPF may keep the name of a stack before it is counted. */
+enum stackdefs_use {
+	STACKDEFS_ANY_TIME,  /* of a living process, all are kept */
+	STACKDEFS_A_WINDOW,  /* all names that are kept are counted before a report */
+	STACKDEFS_NOT_AT_ALL /* it is counted as soon as it is met */
+};
+
+/* By default STACKDEFS_ANY_TIME; else what has not been used for long enough is let go of. */
+void stackdefs_set_use(struct stackdefs *defs, enum stackdefs_use use);
+
+/* Something was counted under that name, or BPF still has it. */
+void stackdefs_use(struct stackdefs *defs, uint64_t id);
 
 /*
- * All counts up to now have been taken away and their names folded: lets go of the definitions of
- * processes that ended some time ago, each of which is named to `forgotten`, so that it is sent
- * again should it come again.
+ * All counts up to now have been taken away, for a report or before it, and their names folded:
+ * lets go of definitions that nothing is counted under any more, each of which is named to
+ * `forgotten`, so that it is sent again should it come again.
  */
-void stackdefs_end_turn(struct stackdefs *defs, void (*forgotten)(uint64_t id, void *arg),
-			void *arg);
+void stackdefs_end_turn(struct stackdefs *defs, bool is_report,
+			void (*forgotten)(uint64_t id, void *arg), void *arg);
 
 /* The same after a report, for traces: no name that was folded before is kept. */
 void stackdefs_end_report(struct stackdefs *defs);

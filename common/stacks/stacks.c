@@ -296,8 +296,9 @@ static int start_stacks(struct run *run)
 	stacks->defs = stackdefs_new(user_stacks_processes(stacks->user_stacks), &stacks->symbols);
 	programs = ownprogs_list(run, &n);
 	stackdefs_set_own(stacks->defs, programs, n);
-	if (!spec_of(run)->are_waits && !source_of(run))
-		stackdefs_forget_unused(stacks->defs);
+	stackdefs_set_use(stacks->defs, source_of(run)		  ? STACKDEFS_ANY_TIME
+					: spec_of(run)->are_waits ? STACKDEFS_A_WINDOW
+								  : STACKDEFS_NOT_AT_ALL);
 	start_kernelnames(run, stacks);
 	stacks->rings = (struct stack_rings){ run, stacks->defs, stacks->user_stacks };
 	stacks->counts.by_process = shows_pids(run);

@@ -17,7 +17,8 @@
 #include "stacks/stack_flaw.h"
 #include "symbols/usyms.h"
 
-#define WAKER_WORDS 4 /* of STACK_WAKER */
+#define WAKER_WORDS  4 /* of STACK_WAKER: */
+#define WAKER_STACKS 2 /* the first are names of stacks */
 
 struct trace {
 	struct hashlink link;

@@ -34,6 +34,8 @@ static int nap_ms(void)
 	return at_size(2, 19);
 }
 
+#define EVER_NEW_KB 32768
+
 #define PLAN_ARGS "3", text_of("%d", plan_naps()), text_of("%d", nap_ms()), "2"
 
 static struct proc *start_plan(void)
@@ -184,6 +186,44 @@ TIMED_TEST(intervals_add_up)
 
 	check_plan(tool, work->out);
 	CHECK_CLOSE(truth_value(tool), folded_sum(tool->out, NULL, NULL), 5);
+}
+
+/* As those of an emulator or of a just-in-time compiler, which lives on. */
+TEST(ever_new_stacks_take_no_more_than_some)
+{
+	const char *path = text_of("%s/x.txt", folder_make());
+	struct proc *work = work_start("paths", "16", text_of("%d", at_size(7500, 50)));
+	struct proc *tool =
+		trace_work(work, ARGV("offcputime", "-p", pid_text(work->pid), "--user-stacks-only",
+				      "--interval", "250ms", "--output", path, "--keep", "2"));
+
+	CHECK_LACKS(tool->err, "without their stack");
+#ifndef __SANITIZE_ADDRESS__
+	if (tool->peak_kb > EVER_NEW_KB)
+		UNIT_FAIL("it took %llu KiB", (unsigned long long)tool->peak_kb);
+#endif
+}
+
+/* Nothing of such a wait is counted in one report after another, and then it is. */
+static void check_rare_wait(const char *interval, const char *option, const char *value)
+{
+	struct proc *work = work_start("paths", "1", "10", text_of("%d", at_size(2950, 7950)));
+	struct proc *tool = trace_work(work, ARGV("offcputime", "-p", pid_text(work->pid),
+						  "--interval", interval, option, value));
+
+	if (!folded_sum(tool->out, "rarely", "wait_rarely;sleep_long;work_sleep"))
+		UNIT_FAIL("%s: %.400s", option, tool->out);
+	CHECK_LACKS(tool->err, "without their stack");
+}
+
+TEST(what_is_counted_of_a_wait_at_its_very_end_has_its_stack)
+{
+	int ms = at_size(200, 500);
+	const char *interval = text_of("%dms", ms);
+
+	check_rare_wait(interval, "--runnable", NULL);
+	check_rare_wait(interval, "-x", NULL);
+	check_rare_wait(interval, "-M", text_of("%d", ms * 1000 - 100)); /* not all of one */
 }
 
 TEST(a_thread_is_seen_after_12000_others_came_and_went)

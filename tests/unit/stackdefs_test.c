@@ -88,10 +88,10 @@ TEST(what_an_ended_process_had_is_let_go_but_not_what_was_folded)
 	define(&t, 5, getpid(), (uintptr_t)getpid);
 	end_child(child);
 	stackdefs_end_process(t.defs, child);
-	stackdefs_end_turn(t.defs, count_forgotten, &forgotten);
+	stackdefs_end_turn(t.defs, false, count_forgotten, &forgotten);
 	folded = stackdefs_fold(t.defs, 3); /* what was counted late */
 	CHECK_EQ(forgotten, 0);
-	stackdefs_end_turn(t.defs, count_forgotten, &forgotten);
+	stackdefs_end_turn(t.defs, false, count_forgotten, &forgotten);
 	CHECK_EQ(forgotten, 3);
 	CHECK_STR(name_of(&t, 3), "");
 	CHECK_STR(name_of(&t, folded), "leaf");
@@ -130,14 +130,12 @@ static size_t heap_bytes(void)
 	return mallinfo2().uordblks;
 }
 
-/* Each is a process's own for BPF; the memory for all of them must not be. */
 static void end_turns(const struct test *t, int n, uint64_t *forgotten)
 {
 	while (n-- > 0)
-		stackdefs_end_turn(t->defs, count_forgotten, forgotten);
+		stackdefs_end_turn(t->defs, false, count_forgotten, forgotten);
 }
 
-/* One is counted all the time, one is sent again when it is about to go, one is not seen again. */
 /* As only a broken record says; see tests/fuzz. */
 TEST(a_waker_of_itself_has_no_stack)
 {
@@ -152,13 +150,14 @@ TEST(a_waker_of_itself_has_no_stack)
 	end(&t);
 }
 
+/* One is counted all the time, one is sent again when it is about to go, one is not seen again. */
 TEST(what_is_unused_is_let_go_of_a_living_process)
 {
 	struct test t = begin();
 	pid_t child = start_child();
 	uint64_t forgotten = 0;
 
-	stackdefs_forget_unused(t.defs);
+	stackdefs_set_use(t.defs, STACKDEFS_NOT_AT_ALL);
 	for (uint64_t id = 1; id <= 3; id++)
 		define(&t, id, child, (uintptr_t)leaf);
 	for (int i = 0; i < 6; i++) {
@@ -189,6 +188,53 @@ TEST(unused_stacks_stay_where_they_may_be_counted_late)
 	end(&t);
 }
 
+/* Turns before a report count nothing: what BPF keeps has not been counted by then. */
+TEST(what_windows_leave_unused_is_let_go)
+{
+	struct test t = begin();
+	pid_t child = start_child();
+	uint64_t forgotten = 0;
+
+	stackdefs_set_use(t.defs, STACKDEFS_A_WINDOW);
+	for (uint64_t id = 1; id <= 3; id++)
+		define(&t, id, child, (uintptr_t)leaf);
+	end_turns(&t, 100, &forgotten);
+	CHECK_EQ(forgotten, 0);
+	for (int i = 0; i < 4; i++) {
+		stackdefs_use(t.defs, 1);
+		if (i < 2)
+			stackdefs_use(t.defs, 2);
+		stackdefs_end_turn(t.defs, true, count_forgotten, &forgotten);
+		CHECK_EQ(forgotten, i < 1 ? 0 : i < 2 ? 3 : 32);
+	}
+	CHECK_STR(name_of(&t, 1), "leaf");
+	CHECK_STR(name_of(&t, 2), "leaf");
+	CHECK_STR(name_of(&t, 3), "");
+	end_child(child);
+	end(&t);
+}
+
+/* Whose name is kept with that of the stack that it has itself. */
+TEST(a_waker_that_is_used_keeps_its_stack)
+{
+	struct test t = begin();
+	struct stack_def waker = {
+		.id = 11, .kind = STACK_WAKER, .n_words = 4, .words = { 3 }, .tgid = getpid()
+	};
+	uint64_t forgotten = 0;
+
+	stackdefs_set_use(t.defs, STACKDEFS_A_WINDOW);
+	define(&t, 3, getpid(), (uintptr_t)leaf);
+	stackdefs_add(t.defs, &waker, sizeof(waker));
+	for (int i = 0; i < 10; i++) {
+		stackdefs_use(t.defs, 11);
+		stackdefs_end_turn(t.defs, true, count_forgotten, &forgotten);
+	}
+	CHECK_EQ(forgotten, 0);
+	CHECK_STR(name_of(&t, 3), "leaf");
+	end(&t);
+}
+
 /* As those of a just-in-time compiler, whose addresses are ever new. */
 TEST(a_million_stacks_of_one_process_take_no_more_than_some)
 {
@@ -197,7 +243,7 @@ TEST(a_million_stacks_of_one_process_take_no_more_than_some)
 	uint64_t forgotten = 0;
 	size_t before = heap_bytes();
 
-	stackdefs_forget_unused(t.defs);
+	stackdefs_set_use(t.defs, STACKDEFS_NOT_AT_ALL);
 	for (uint64_t id = 1; id <= 1000000; id++) {
 		define(&t, id, child, (uintptr_t)leaf);
 		if (id % 1000 == 0)
@@ -208,6 +254,35 @@ TEST(a_million_stacks_of_one_process_take_no_more_than_some)
 	end(&t);
 }
 
+/* A sample's kernel stack ends where the kernel was just then. */
+TEST(a_million_kernel_stacks_take_no_more_than_some)
+{
+	struct test t = begin();
+	struct stack_def def = { .kind = STACK_KERNEL, .n_words = 1 };
+	uint64_t forgotten = 0, folded = 0;
+	size_t before = heap_bytes();
+
+	stackdefs_set_use(t.defs, STACKDEFS_NOT_AT_ALL);
+	for (uint64_t id = 1; id <= 1000000; id++) {
+		def.id = id;
+		def.words[0] = UINT64_MAX - 8 * id;
+		stackdefs_add(t.defs, &def, sizeof(def));
+		if (id == 999000)
+			folded = stackdefs_fold(t.defs, id);
+		if (id % 1000 == 0)
+			end_turns(&t, 1, &forgotten);
+		if (id % 5000 == 0)
+			stackdefs_end_report(t.defs);
+	}
+	CHECK(heap_bytes() < before + (8 << 20));
+	for (int i = 0; i < 100; i++)
+		end_turns(&t, 1, &forgotten);
+	CHECK_STR(name_of(&t, 999000), "");
+	CHECK(*name_of(&t, folded)); /* its report comes yet */
+	end(&t);
+}
+
+/* Each is a process's own for BPF; the memory for all of them must not be. */
 TEST(a_hundred_thousand_processes_take_no_more_than_a_few)
 {
 	struct test t = begin();
@@ -218,7 +293,7 @@ TEST(a_hundred_thousand_processes_take_no_more_than_a_few)
 	for (uint64_t i = 0; i < 100000; i++) {
 		define(&t, i * 2 + 1, child, (uintptr_t)leaf);
 		stackdefs_end_process(t.defs, child);
-		stackdefs_end_turn(t.defs, count_forgotten, &forgotten);
+		stackdefs_end_turn(t.defs, false, count_forgotten, &forgotten);
 	}
 	CHECK(heap_bytes() < before + (1 << 20));
 	end_child(child);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * paths THREADS WAITS SLEEP_MS: threads that wait so often each, with a stack that none has had
+ * before: each call on the way is of one of two functions, as the bits of a number have it. Another
+ * thread, "rarely", waits only once, for SLEEP_MS.
+ */
+#include <pthread.h>
+
+#include "work.h"
+
+#define DEPTH 24
+
+static int waits;
+static uint64_t sleep_ns;
+
+WORK_FUNCTION void go_left(uint64_t path, int depth);
+WORK_FUNCTION void go_right(uint64_t path, int depth);
+
+WORK_FUNCTION void go_on(uint64_t path, int depth)
+{
+	if (!depth)
+		work_sleep(NS_PER_MS);
+	else if (path & 1)
+		go_left(path >> 1, depth - 1);
+	else
+		go_right(path >> 1, depth - 1);
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void go_left(uint64_t path, int depth)
+{
+	go_on(path, depth);
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void go_right(uint64_t path, int depth)
+{
+	go_on(path, depth);
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void sleep_long(void)
+{
+	work_sleep(sleep_ns);
+	WORK_KEEP_FRAME();
+}
+
+static void *wait_rarely(void *arg)
+{
+	work_set_comm("rarely");
+	sleep_long();
+	return arg;
+}
+
+static void *walk(void *arg)
+{
+	uint64_t first = (uint64_t)(long)arg * (uint64_t)waits;
+
+	for (int i = 0; i < waits; i++)
+		go_on(first + (uint64_t)i, DEPTH);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	int n = work_number(argc, argv, 1, 1);
+	pthread_t threads[33];
+
+	waits = work_number(argc, argv, 2, 1);
+	sleep_ns = (uint64_t)work_number(argc, argv, 3, 0) * NS_PER_MS;
+	if (n > 32)
+		return 1;
+	work_wait_go();
+	pthread_create(&threads[n], NULL, wait_rarely, NULL);
+	for (long i = 0; i < n; i++)
+		pthread_create(&threads[i], NULL, walk, (void *)i);
+	for (int i = 0; i <= n; i++)
+		pthread_join(threads[i], NULL);
+	work_wait_end();
+	return 0;
+}
