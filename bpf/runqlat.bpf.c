@@ -145,7 +145,8 @@ static __noinline void wait_end_late(struct task_struct *task, struct task_state
 			   end_ns > state->queued_ns ? end_ns - state->queued_ns : 0);
 }
 
-static __always_inline void wait_begin(struct task_struct *task)
+/* A new task has no wait that may have ended unseen: that part of the program is left out. */
+static __always_inline void wait_begin(struct task_struct *task, bool is_new)
 {
 	struct task_state *state;
 	__u64 now_ns;
@@ -156,7 +157,7 @@ static __always_inline void wait_begin(struct task_struct *task)
 	if (!state)
 		return;
 	now_ns = bpf_ktime_get_ns();
-	if (state->queued_ns)
+	if (!is_new && state->queued_ns)
 		wait_end_late(task, state, now_ns);
 	if (hist_by == BY_CAUSE)
 		throttle_begin(task, &state->throttle);
@@ -167,14 +168,14 @@ static __always_inline void wait_begin(struct task_struct *task)
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(runqlat_wakeup, struct task_struct *task)
 {
-	wait_begin(task);
+	wait_begin(task, false);
 	return 0;
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(runqlat_wakeup_new, struct task_struct *task)
 {
-	wait_begin(task);
+	wait_begin(task, true);
 	return 0;
 }
 
@@ -183,7 +184,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(runqlat_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	if (!task_is_idle(prev) && (preempt || !task_raw_state(prev)))
-		wait_begin(prev);
+		wait_begin(prev, false);
 	if (!task_is_idle(next))
 		wait_end(next, prev);
 	return 0;

@@ -364,14 +364,26 @@ static __always_inline __u64 waker_intern(void *ctx)
 	return id;
 }
 
+/* Where nobody asks who wakes it up. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(waits_waking, struct task_struct *task)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (state && state->off_ns && !state->wake_ns)
+		state->wake_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
 static __always_inline bool wakes_up(const struct task_state *state)
 {
 	return lock_settings.wanted ? lock_wakes_up(&state->lock)
 				    : state->off_ns && !state->wake_ns;
 }
 
+/* With --waker or --locks: a program of its own, since it takes the verifier long. */
 SEC("tp_btf/sched_waking")
-int BPF_PROG(waits_waking, struct task_struct *task)
+int BPF_PROG(waits_waking_by, struct task_struct *task)
 {
 	struct task_state *state = task_state_find(task);
 	struct lock_cpu *cpu;

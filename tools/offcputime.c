@@ -119,7 +119,7 @@ static int configure(struct run *run)
 					    : PART_ALL,
 	};
 
-	return waits_configure(run, &settings);
+	return waits_configure(run, &settings, options->waker || locks_are_wanted(run));
 }
 
 /* Threads that are off CPU now have waited until now. */

@@ -40,8 +40,9 @@ void waits_leave_out_locks(const struct run *run)
 	map_leave_out(run, "lock_tables");
 }
 
-int waits_configure(const struct run *run, const struct wait_settings *settings)
+int waits_configure(const struct run *run, const struct wait_settings *settings, bool finds_wakers)
 {
+	program_leave_out(run, finds_wakers ? "waits_waking" : "waits_waking_by");
 	if (!settings->on_cpu) {
 		program_leave_out(run, WAITS_SAMPLER);
 		program_leave_out(run, "waits_rename");

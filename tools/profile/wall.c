@@ -102,7 +102,7 @@ static int configure_wall(struct run *run)
 
 	run->period = NULL;
 	waits_leave_out_locks(run);
-	return waits_configure(run, &settings);
+	return waits_configure(run, &settings, settings.waker);
 }
 
 const struct module wall_module = {
