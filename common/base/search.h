@@ -9,19 +9,21 @@
 
 /*
  * The number of elements, out of n in ascending order of their keys, whose key is at most `key`.
- * Elements have stride bytes, with the key (a uint64_t or a pointer) at that offset.
+ * Elements have stride bytes; their keys, of a type of so many bytes (uint64_t, uint32_t or a
+ * pointer), are at that offset.
  */
 static inline size_t search_rank(const void *items, size_t n, size_t stride, size_t offset,
-				 uint64_t key)
+				 size_t width, uint64_t key)
 {
 	size_t low = 0, high = n;
-	uint64_t value;
+	uint64_t value = 0;
 
 	_Static_assert(sizeof(void *) == sizeof(value), "pointers serve as keys");
+	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the rest of a value is 0");
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		memcpy(&value, (const char *)items + middle * stride + offset, sizeof(value));
+		memcpy(&value, (const char *)items + middle * stride + offset, width);
 		if (value <= key)
 			low = middle + 1;
 		else
@@ -31,7 +33,8 @@ static inline size_t search_rank(const void *items, size_t n, size_t stride, siz
 }
 
 /* The same for an array of structs with that member. */
-#define SEARCH_RANK(items, n, member, key) \
-	search_rank(items, n, sizeof(*(items)), offsetof(__typeof__(*(items)), member), key)
+#define SEARCH_RANK(items, n, member, key)                                              \
+	search_rank(items, n, sizeof(*(items)), offsetof(__typeof__(*(items)), member), \
+		    sizeof((items)->member), key)
 
 #endif

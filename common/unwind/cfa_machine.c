@@ -20,7 +20,7 @@ static const struct cfa_machine machines[] = {
 			     [CFA_REG_BP] = RBP,
 			     [CFA_REG_EXTRA] = UNWIND_RBX },
 		.n_registers = RA_X86,
-		.bp_unit = 1,
+		.bp_shift = 0,
 	},
 	{
 		.e_machine = EM_AARCH64,
@@ -29,7 +29,7 @@ static const struct cfa_machine machines[] = {
 			     [CFA_REG_BP] = X29,
 			     [CFA_REG_EXTRA] = UNWIND_LINK },
 		.n_registers = UNWIND_LINK + 1,
-		.bp_unit = 8,
+		.bp_shift = 3,
 		.signs_addresses = true,
 		.needs_extra = true,
 	},

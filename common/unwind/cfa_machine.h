@@ -13,7 +13,7 @@ struct cfa_machine {
 	uint16_t e_machine;
 	uint8_t numbers[CFA_REGS]; /* of registers */
 	uint8_t n_registers;	   /* those that a rule can name are below */
-	uint8_t bp_unit;	   /* of unwind_rule.bp_off, in bytes */
+	uint8_t bp_shift;	   /* unwind_rule.bp_off is in units of so many bytes, as a shift */
 	bool signs_addresses;	   /* DW_CFA_AARCH64_negate_ra_state is known */
 	bool needs_extra;	   /* each rule says where the extra register is */
 };

@@ -14,10 +14,11 @@ static const struct unwind_rule bad = { .kind = UNWIND_BAD };
 
 static bool set_bp_off(struct unwind_rule *rule, const struct cfa_machine *machine, int64_t off)
 {
-	int64_t n = off / machine->bp_unit;
+	int64_t n = off >> machine->bp_shift;
 
 	rule->bp_off = (int16_t)n;
-	return off % machine->bp_unit == 0 && n >= INT16_MIN && n <= INT16_MAX;
+	return (int64_t)((uint64_t)n << machine->bp_shift) == off && n >= INT16_MIN &&
+	       n <= INT16_MAX;
 }
 
 static bool has_room_for(int64_t plus)
@@ -131,7 +132,7 @@ static struct unwind_rule rule_of_x86(const struct cfa_machine *machine, const s
 /* Saved, at an offset from the CFA. False if a rule can't name it. */
 static bool add_saved_ra(struct unwind_rule *rule, const struct cfa_machine *machine, int64_t off)
 {
-	if (rule->bp_kind == UNWIND_BP_AT_CFA && off == rule->bp_off * machine->bp_unit + 8)
+	if (rule->bp_kind == UNWIND_BP_AT_CFA && off == rule->bp_off * (1 << machine->bp_shift) + 8)
 		return true; /* UNWIND_RA_BEHIND_BP */
 	if (off % 8 == 0 && off < 0 && off > -8 * UNWIND_RA_IN_LINK) {
 		rule->extra_place = (uint8_t)(off / -8);

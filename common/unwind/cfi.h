@@ -9,34 +9,18 @@
 #ifndef CFI_H
 #define CFI_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "abi/unwind_rule.h"
+#include "unwind/cfi_table.h"
 
 struct elf64;
 
-/* The rule in force from vaddr on, until the next row. */
-struct cfi_row {
-	uint64_t vaddr; /* ELF virtual address */
-	struct unwind_rule rule;
-};
-
 /*
- * Rows ascend; no two have the same address and no neighbours the same rule. Where an FDE ends and
- * none begins there is an UNWIND_GAP row, which the last row always is. Where FDEs overlap, each
- * ends at the latest where the next one starts, and of several with the same start the first in the
- * file counts: what a search of .eh_frame_hdr would find.
+ * Where an FDE ends and none begins there is an UNWIND_GAP row, which the last row always is. Where
+ * FDEs overlap, each ends at the latest where the next one starts, and of several with the same
+ * start the first in the file counts: what a search of .eh_frame_hdr would find.
  */
-struct cfi_table {
-	struct cfi_row *rows;
-	size_t count;
-	size_t n_ends;	   /* rows of outermost frames in .eh_frame */
-	size_t n_fdes;	   /* compiled, with or without success */
-	size_t n_bad_fdes; /* records left out, and FDEs whose code is UNWIND_BAD from some point on
-			      because their program is broken */
-};
 
 /*
  * From an ELF file that has been opened, or straight from an open file (not closed; read with
@@ -48,18 +32,5 @@ struct cfi_table {
 int cfi_load_elf(struct cfi_table *t, const struct elf64 *elf);
 int cfi_load(struct cfi_table *t, int fd);
 int cfi_load_image(struct cfi_table *t, const void *image, size_t size);
-void cfi_free(struct cfi_table *t);
-
-/*
- * Rows for code without unwind information, up to end, exclusive. False where there is some after
- * all, or no table.
- */
-bool cfi_fill_gap(struct cfi_table *t, const struct cfi_row *rows, size_t n, uint64_t end);
-
-/* Where the gap that vaddr is in ends, at most max_bytes further on. */
-uint64_t cfi_gap_end(const struct cfi_table *t, uint64_t vaddr, uint64_t max_bytes);
-
-/* UNWIND_GAP where nothing is known. */
-struct unwind_rule cfi_find(const struct cfi_table *t, uint64_t vaddr);
 
 #endif

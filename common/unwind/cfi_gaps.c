@@ -213,12 +213,12 @@ static void fill_first_gaps(struct cfi_table *t, const struct elf64 *elf)
 	size_t n_left = CODE_MAX_GAPS;
 
 	for (size_t i = 1; i < t->count && n_left; i++) {
-		uint64_t vaddr = t->rows[i - 1].vaddr, bytes = t->rows[i].vaddr - vaddr;
+		struct cfi_row row = cfi_row(t, i - 1);
+		uint64_t bytes = cfi_vaddr(t, i) - row.vaddr;
 
-		if (t->rows[i - 1].rule.kind != UNWIND_GAP || bytes < CODE_MIN_BYTES ||
-		    bytes > CODE_MAX_BYTES)
+		if (row.rule.kind != UNWIND_GAP || bytes < CODE_MIN_BYTES || bytes > CODE_MAX_BYTES)
 			continue;
-		fill_code(t, elf, vaddr, bytes, true);
+		fill_code(t, elf, row.vaddr, bytes, true);
 		n_left--;
 	}
 }
@@ -254,11 +254,11 @@ static void fill_clone(struct cfi_table *t, const struct elf64 *elf, uint64_t va
 static void fill_clones(struct cfi_table *t, const struct elf64 *elf)
 {
 	for (size_t i = 1; t->n_ends && i < t->count; i++) {
-		const struct cfi_row *row = &t->rows[i - 1], *next = &t->rows[i];
+		struct cfi_row row = cfi_row(t, i - 1), next = cfi_row(t, i);
 
-		if (row->rule.kind == UNWIND_GAP && next->rule.kind == UNWIND_END &&
-		    next->vaddr - row->vaddr <= CLONE_MAX_BYTES)
-			fill_clone(t, elf, row->vaddr, next->vaddr);
+		if (row.rule.kind == UNWIND_GAP && next.rule.kind == UNWIND_END &&
+		    next.vaddr - row.vaddr <= CLONE_MAX_BYTES)
+			fill_clone(t, elf, row.vaddr, next.vaddr);
 	}
 }
 

@@ -10,7 +10,7 @@
 #define CFI_GAPS_H
 
 #include "elf/elf64.h"
-#include "unwind/cfi.h"
+#include "unwind/cfi_table.h"
 
 /* elf: the file that the table was compiled from. */
 void cfi_fill_known_gaps(struct cfi_table *t, const struct elf64 *elf);

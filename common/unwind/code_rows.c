@@ -308,14 +308,13 @@ static void write_rows(struct cfi_table *t, const struct text *text)
 {
 	int32_t before = STACK_UNKNOWN;
 
-	t->rows = mem_realloc(t->rows, text->count + 1, sizeof(*t->rows));
 	for (size_t i = 0; i <= text->count; i++) {
 		int32_t stack =
 			i < text->count && text->stacks[i] >= 0 ? text->stacks[i] : STACK_UNKNOWN;
+		struct unwind_rule rule = rule_of(stack);
 
 		if (stack != before)
-			t->rows[t->count++] =
-				(struct cfi_row){ text->vaddr + i * INSN_BYTES, rule_of(stack) };
+			cfi_append(t, text->vaddr + i * INSN_BYTES, &rule);
 		before = stack;
 	}
 }
@@ -381,10 +380,10 @@ static void fill_gap(struct cfi_table *t, struct text *text)
 	begin_in_turn(text);
 	if (!text->is_computed)
 		write_rows(&found, text);
-	if (found.count && found.rows[found.count - 1].vaddr == end)
+	if (found.count && cfi_vaddr(&found, found.count - 1) == end)
 		found.count--;
-	cfi_fill_gap(t, found.rows, found.count, end);
-	free(found.rows);
+	cfi_fill_gap_from(t, &found, found.count, end);
+	cfi_free(&found);
 }
 
 static void fill_at(struct cfi_table *t, const struct elf64 *elf, uint64_t vaddr, uint64_t bytes)
@@ -400,10 +399,9 @@ static void fill_at(struct cfi_table *t, const struct elf64 *elf, uint64_t vaddr
 	end_text(&text);
 }
 
-static bool is_wanted_gap(const struct cfi_row *row)
+static bool is_wanted_gap(const struct cfi_row *row, uint64_t bytes)
 {
-	return row->rule.kind == UNWIND_GAP && row[1].vaddr - row->vaddr >= GAP_MIN_BYTES &&
-	       row[1].vaddr - row->vaddr <= GAP_MAX_BYTES;
+	return row->rule.kind == UNWIND_GAP && bytes >= GAP_MIN_BYTES && bytes <= GAP_MAX_BYTES;
 }
 
 /* They are listed first, since rows move. */
@@ -415,10 +413,13 @@ void code_rows_fill_gaps(struct cfi_table *t, const struct elf64 *elf)
 	size_t n = 0;
 
 	for (size_t i = 0; i + 1 < t->count && n < GAPS_MAX; i++) {
-		if (!is_wanted_gap(&t->rows[i]))
+		struct cfi_row row = cfi_row(t, i);
+		uint64_t bytes = cfi_vaddr(t, i + 1) - row.vaddr;
+
+		if (!is_wanted_gap(&row, bytes))
 			continue;
-		gaps[n].vaddr = t->rows[i].vaddr;
-		gaps[n++].bytes = t->rows[i + 1].vaddr - t->rows[i].vaddr;
+		gaps[n].vaddr = row.vaddr;
+		gaps[n++].bytes = bytes;
 	}
 	for (size_t i = 0; i < n; i++)
 		fill_at(t, elf, gaps[i].vaddr, gaps[i].bytes);

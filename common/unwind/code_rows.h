@@ -9,7 +9,7 @@
 #define CODE_ROWS_H
 
 #include "elf/elf64.h"
-#include "unwind/cfi.h"
+#include "unwind/cfi_table.h"
 
 /*
  * Makes rows of an image that has no others. Where instructions can't tell how the stack is, there

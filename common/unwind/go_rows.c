@@ -19,8 +19,7 @@
 struct builder {
 	const struct go_machine *machine;
 	const struct gopclntab *table;
-	struct cfi_row *rows;
-	size_t n, cap;
+	struct cfi_table rows;
 	bool has_flags;
 	struct unwind_rule go_stack; /* to the goroutine's stack */
 };
@@ -80,18 +79,10 @@ static enum role role_of(const char *name)
 	return ROLE_NONE;
 }
 
+/* Rows beyond what a table can hold are left out. */
 static void append(struct builder *b, uint64_t vaddr, struct unwind_rule rule)
 {
-	struct cfi_row *last = b->n ? &b->rows[b->n - 1] : NULL;
-
-	if (!memcmp(last ? &last->rule : &rule_gap, &rule, sizeof(rule)))
-		return;
-	if (last && last->vaddr >= vaddr) {
-		last->rule = rule;
-		return;
-	}
-	b->rows = mem_grow(b->rows, b->n, &b->cap, sizeof(*b->rows));
-	b->rows[b->n++] = (struct cfi_row){ .vaddr = vaddr, .rule = rule };
+	cfi_append(&b->rows, vaddr, &rule);
 }
 
 static struct unwind_rule frame_rule(const struct builder *b, enum role role, int32_t frame_bytes,
@@ -353,16 +344,18 @@ static void build(struct builder *b)
 	add_functions(b, &text);
 }
 
-static void add_to(struct cfi_table *t, struct builder *b)
+/* The last row is a gap. */
+static void add_to(struct cfi_table *t, struct cfi_table *rows)
 {
+	size_t n = rows->count - 1;
+
 	if (t->count) {
-		cfi_fill_gap(t, b->rows, b->n - 1, b->rows[b->n - 1].vaddr);
-		free(b->rows);
+		cfi_fill_gap_from(t, rows, n, cfi_vaddr(rows, n));
+		cfi_free(rows);
 		return;
 	}
 	cfi_free(t);
-	t->rows = b->rows;
-	t->count = b->n;
+	*t = *rows;
 }
 
 void go_rows_fill(struct cfi_table *t, const struct elf64 *elf)
@@ -376,8 +369,8 @@ void go_rows_fill(struct cfi_table *t, const struct elf64 *elf)
 		return;
 	build(&b);
 	gopclntab_close(&table);
-	if (b.n > 1)
-		add_to(t, &b);
+	if (b.rows.count > 1)
+		add_to(t, &b.rows);
 	else
-		free(b.rows);
+		cfi_free(&b.rows);
 }

@@ -8,7 +8,7 @@
 #define GO_ROWS_H
 
 #include "elf/elf64.h"
-#include "unwind/cfi.h"
+#include "unwind/cfi_table.h"
 
 /*
  * Adds the rows of the Go functions of the file that the table was compiled from, if there are any;

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "unwind/cfi.h"
 #include "unwind/cfi_gaps.h"
 #include "unwind/code_rows.h"
 #include "unwind/go_rows.h"

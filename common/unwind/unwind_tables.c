@@ -56,6 +56,7 @@ struct unwind_tables {
 		uint32_t serial : 24, place : 8; /* of the page that the place is for */
 	} places[UNWIND_MAX_RULES + UNWIND_MAX_PATTERNS];
 	struct draft draft;
+	uint16_t *ids; /* of the rules of the file that is being added */
 };
 
 struct unwind_tables *unwind_tables_new(const struct unwind_backing *backing)
@@ -81,25 +82,16 @@ void unwind_tables_free(struct unwind_tables *t)
 	free(t);
 }
 
-static uint64_t rule_bits(const struct unwind_rule *rule)
-{
-	uint64_t bits;
-
-	_Static_assert(sizeof(*rule) == sizeof(bits), "a rule is 8 bytes");
-	memcpy(&bits, rule, sizeof(bits));
-	return bits;
-}
-
 /* The rule's number; -ENOSPC where there are too many. */
 static int intern_rule(struct unwind_tables *t, const struct unwind_rule *rule)
 {
-	uint64_t bits = rule_bits(rule);
+	uint64_t bits = cfi_rule_bits(rule);
 	size_t slot = (bits * 0x9e3779b97f4a7c15ULL >> 40) % RULE_SLOTS;
 
 	if (rule->kind == UNWIND_GAP)
 		return UNWIND_RULE_GAP;
 	for (; t->rule_slots[slot]; slot = (slot + 1) % RULE_SLOTS)
-		if (rule_bits(&t->to.rules[t->rule_slots[slot] - 1]) == bits)
+		if (cfi_rule_bits(&t->to.rules[t->rule_slots[slot] - 1]) == bits)
 			return t->rule_slots[slot] - 1;
 	if (t->n_rules == UNWIND_MAX_RULES)
 		return -ENOSPC;
@@ -151,30 +143,25 @@ static int intern_pattern(struct unwind_tables *t, const struct unwind_pattern *
 }
 
 /* How many rows from the first on lie so close together that they could be one pattern. */
-static size_t count_steps(const struct cfi_row *rows, size_t n)
+static size_t count_steps(const struct cfi_cell *rows, size_t n)
 {
 	size_t i = 1;
 
-	while (i < n && i < UNWIND_PATTERN_STEPS &&
-	       rows[i].vaddr - rows[i - 1].vaddr <= STEP_MAX_BYTES &&
-	       rows[i].vaddr >> UNWIND_BLOCK_SHIFT == rows[0].vaddr >> UNWIND_BLOCK_SHIFT)
+	while (i < n && i < UNWIND_PATTERN_STEPS && rows[i].at - rows[i - 1].at <= STEP_MAX_BYTES &&
+	       rows[i].at >> UNWIND_BLOCK_SHIFT == rows[0].at >> UNWIND_BLOCK_SHIFT)
 		i++;
 	return i;
 }
 
-/* Of n rows. Its number, -ENOENT, or -ENOSPC where there are too many rules. */
-static int find_pattern(struct unwind_tables *t, const struct cfi_row *rows, size_t n)
+/* Of n rows. Its number or -ENOENT. */
+static int find_pattern(struct unwind_tables *t, const struct cfi_cell *rows, size_t n)
 {
 	struct unwind_pattern pattern = { .rules = { 0 } };
 
 	memset(pattern.offsets, UNWIND_NO_STEP, sizeof(pattern.offsets));
 	for (size_t i = 0; i < n; i++) {
-		int id = intern_rule(t, &rows[i].rule);
-
-		if (id < 0)
-			return id;
-		pattern.offsets[i] = (uint8_t)(rows[i].vaddr - rows[0].vaddr);
-		pattern.rules[i] = (uint16_t)id;
+		pattern.offsets[i] = (uint8_t)(rows[i].at - rows[0].at);
+		pattern.rules[i] = t->ids[rows[i].rule];
 	}
 	return intern_pattern(t, &pattern);
 }
@@ -267,22 +254,17 @@ static int draft_row(struct unwind_tables *t, int number, uint32_t low)
 	return 0;
 }
 
-static int draft_rule(struct unwind_tables *t, const struct unwind_rule *rule, uint32_t low)
-{
-	return draft_row(t, intern_rule(t, rule), low);
-}
-
 /* n rows of a page, as one where there is a pattern for them. */
-static int draft_rows(struct unwind_tables *t, const struct cfi_row *rows, size_t n)
+static int draft_rows(struct unwind_tables *t, const struct cfi_cell *rows, size_t n)
 {
 	int number = -ENOENT, err = 0;
 
 	if (n > 1 && t->draft.has_patterns)
 		number = find_pattern(t, rows, n);
 	if (number != -ENOENT)
-		return draft_row(t, number, rows[0].vaddr & (PAGE_BYTES - 1));
+		return draft_row(t, number, rows[0].at & (PAGE_BYTES - 1));
 	for (size_t i = 0; !err && i < n; i++)
-		err = draft_rule(t, &rows[i].rule, rows[i].vaddr & (PAGE_BYTES - 1));
+		err = draft_row(t, t->ids[rows[i].rule], rows[i].at & (PAGE_BYTES - 1));
 	return err;
 }
 
@@ -349,15 +331,14 @@ static void begin_draft(struct unwind_tables *t, bool has_patterns)
 static int draft_page(struct unwind_tables *t, const struct cfi_table *cfi, uint64_t begin,
 		      size_t next, size_t last, bool has_patterns)
 {
-	static const struct unwind_rule gap = { .kind = UNWIND_GAP };
 	int err = 0;
 
 	begin_draft(t, has_patterns);
-	if (next == last || cfi->rows[next].vaddr != begin)
-		err = draft_rule(t, next ? &cfi->rows[next - 1].rule : &gap, 0);
+	if (next == last || cfi_vaddr(cfi, next) != begin)
+		err = draft_row(t, next ? t->ids[cfi->cells[next - 1].rule] : UNWIND_RULE_GAP, 0);
 	for (size_t n; !err && next < last; next += n) {
-		n = count_steps(cfi->rows + next, last - next);
-		err = draft_rows(t, cfi->rows + next, n);
+		n = count_steps(cfi->cells + next, last - next);
+		err = draft_rows(t, cfi->cells + next, n);
 	}
 	return err;
 }
@@ -375,7 +356,7 @@ static int put_page(struct unwind_tables *t, const struct cfi_table *cfi, struct
 	size_t first = *next, last = first;
 	int err;
 
-	while (last < cfi->count && cfi->rows[last].vaddr - begin < PAGE_BYTES)
+	while (last < cfi->count && cfi_vaddr(cfi, last) - begin < PAGE_BYTES)
 		last++;
 	if (last - first >= PAGE_MAX_ROWS)
 		return -ENOSPC;
@@ -388,7 +369,19 @@ static int put_page(struct unwind_tables *t, const struct cfi_table *cfi, struct
 	if (err)
 		return err;
 	run->n_pages++;
-	run->n_rows += last - first + (first == last || cfi->rows[first].vaddr != begin);
+	run->n_rows += last - first + (first == last || cfi_vaddr(cfi, first) != begin);
+	return 0;
+}
+
+static int intern_rules(struct unwind_tables *t, const struct cfi_table *cfi)
+{
+	for (size_t i = 0; i < cfi->n_rules; i++) {
+		int id = intern_rule(t, &cfi->rules[i]);
+
+		if (id < 0)
+			return id;
+		t->ids[i] = (uint16_t)id;
+	}
 	return 0;
 }
 
@@ -396,7 +389,7 @@ static int put_pages(struct unwind_tables *t, const struct cfi_table *cfi, uint3
 		     struct unwind_run *run)
 {
 	size_t next = 0;
-	int err = 0;
+	int err = intern_rules(t, cfi);
 
 	t->lone_rule = NO_RULE;
 	while (!err && run->n_pages < n_pages)
@@ -412,13 +405,15 @@ int unwind_tables_add(struct unwind_tables *t, const struct cfi_table *cfi, stru
 	memset(run, 0, sizeof(*run));
 	if (!cfi->count)
 		return 0;
-	first = cfi->rows[0].vaddr >> UNWIND_PAGE_SHIFT;
-	last = cfi->rows[cfi->count - 1].vaddr >> UNWIND_PAGE_SHIFT;
+	first = cfi_vaddr(cfi, 0) >> UNWIND_PAGE_SHIFT;
+	last = cfi_vaddr(cfi, cfi->count - 1) >> UNWIND_PAGE_SHIFT;
 	if (last - first >= UNWIND_MAX_PAGES ||
 	    take_pages(t, (uint32_t)(last - first) + 1, &run->first_page))
 		return -ENOSPC;
 	run->page_base = first;
+	t->ids = mem_zalloc(cfi->n_rules, sizeof(*t->ids));
 	err = put_pages(t, cfi, (uint32_t)(last - first) + 1, run);
+	free(t->ids);
 	t->n_rows += run->n_rows;
 	if (!err)
 		return 0;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "abi/unwind_layout.h"
-#include "unwind/cfi.h"
+#include "unwind/cfi_table.h"
 
 struct unwind_tables;
 

@@ -600,11 +600,11 @@ static void compare_range(struct comparison *c, uint64_t start, uint64_t end,
 	for (uint64_t vaddr = start; vaddr < end;) {
 		struct unwind_rule rule = cfi_find(t, vaddr);
 
-		while (c->row < t->count && t->rows[c->row].vaddr <= vaddr)
+		while (c->row < t->count && cfi_vaddr(t, c->row) <= vaddr)
 			c->row++;
 		if (!is_right(c->l, fde, x, rule))
 			report_difference(c, vaddr, x, rule);
-		vaddr = c->row < t->count ? t->rows[c->row].vaddr : end;
+		vaddr = c->row < t->count ? cfi_vaddr(t, c->row) : end;
 	}
 }
 
@@ -721,7 +721,7 @@ static int load_file(const char *path, struct cfi_table *t)
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
 	uint16_t machine = 0;
 
-	*t = (struct cfi_table){ .rows = NULL };
+	*t = (struct cfi_table){ .cells = NULL };
 	if (fd < 0)
 		return -errno;
 	is_arm64 = pread(fd, &machine, sizeof(machine), offsetof(Elf64_Ehdr, e_machine)) > 0 &&
@@ -750,7 +750,7 @@ static void check_file(const char *path, bool load_only)
 		total.bad_fdes += t.n_bad_fdes;
 		total.rows += t.count;
 		for (size_t i = 0; i < t.count; i++)
-			note_rule(t.rows[i].rule);
+			note_rule(cfi_row(&t, i).rule);
 		if (t.n_bad_fdes)
 			printf("%s: %zu broken records\n", path, t.n_bad_fdes);
 		if (!load_only)
@@ -769,8 +769,8 @@ static int dump_file(const char *path)
 		return 1;
 	}
 	for (size_t i = 0; i < t.count; i++) {
-		printf("%016lx ", t.rows[i].vaddr);
-		print_rule(t.rows[i].rule);
+		printf("%016lx ", cfi_vaddr(&t, i));
+		print_rule(cfi_row(&t, i).rule);
 		putchar('\n');
 	}
 	cfi_free(&t);

@@ -102,16 +102,18 @@ static inline bool image_rule_is_sane(struct unwind_rule r)
 
 static inline bool image_table_is_sane(const struct cfi_table *t)
 {
-	for (size_t i = 0; i < t->count; i++) {
-		const struct cfi_row *row = &t->rows[i];
+	struct cfi_row row = { .rule.kind = UNWIND_GAP }, before;
 
-		if (!image_rule_is_sane(row->rule))
+	for (size_t i = 0; i < t->count; i++) {
+		before = row;
+		row = cfi_row(t, i);
+		if (!image_rule_is_sane(row.rule))
 			return false;
-		if (i && (row->vaddr <= row[-1].vaddr ||
-			  !memcmp(&row->rule, &row[-1].rule, sizeof(row->rule))))
+		if (!memcmp(&row.rule, &before.rule, sizeof(row.rule)) ||
+		    (i && row.vaddr <= before.vaddr))
 			return false;
 	}
-	return !t->count || t->rows[t->count - 1].rule.kind == UNWIND_GAP;
+	return row.rule.kind == UNWIND_GAP;
 }
 
 #endif

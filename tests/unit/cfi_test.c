@@ -730,6 +730,28 @@ TEST(an_fde_around_the_end_of_the_address_space_is_left_out)
 	cfi_free(&t);
 }
 
+/* It would take the rows of all others with it. */
+TEST(an_fde_too_far_from_the_first_is_left_out)
+{
+	const uint64_t far = TEXT + (1ULL << 31);
+	struct buffer b = { .n = 0 };
+	struct cfi_table t;
+	size_t cie = put_cie(&b), fde;
+
+	put_fde(&b, cie, TEXT, 16, PROGRAM(0x0e, 16));
+	cie = put_cie_as(&b, "zR", 0x00, usual_start, sizeof(usual_start));
+	fde = begin_fde(&b, cie);
+	put_u64(&b, far);
+	put_u64(&b, 16);
+	put_u8(&b, 0);
+	end_record(&b, fde);
+	CHECK_EQ(load(&t, &b), 0);
+	CHECK_EQ(t.n_bad_fdes, 1);
+	CHECK_CFA(&t, 8, UNWIND_SP, 16);
+	CHECK_EQ(cfi_find(&t, far).kind, UNWIND_GAP);
+	cfi_free(&t);
+}
+
 TEST(terminators_between_records_are_passed_over)
 {
 	struct buffer b = { .n = 0 };
@@ -1480,9 +1502,10 @@ TEST(this_program_cut_short_survives)
 
 static struct cfi_table copy_rows(const struct cfi_row *rows, size_t n)
 {
-	struct cfi_table t = { .rows = mem_zalloc(n, sizeof(*rows)), .count = n };
+	struct cfi_table t = {};
 
-	memcpy(t.rows, rows, n * sizeof(*rows));
+	for (size_t i = 0; i < n; i++)
+		CHECK_EQ(cfi_append(&t, rows[i].vaddr, &rows[i].rule), 0);
 	return t;
 }
 
@@ -1546,6 +1569,62 @@ TEST(what_has_unwind_information_keeps_it)
 	cfi_free(&t);
 }
 
+/* As far as a table reaches: 2 GiB before its first row, and more behind. */
+TEST(rows_too_far_apart_are_refused)
+{
+	const struct unwind_rule sp = { .kind = UNWIND_SP, .cfa_off = 8 },
+				 bp = { .kind = UNWIND_BP };
+	const uint64_t first = 0x7f1234567890;
+	struct cfi_row before = { first - (1ULL << 30), sp }, far = { first - (1ULL << 33), sp };
+	struct cfi_table t = {};
+
+	CHECK_EQ(cfi_append(&t, first, &sp), 0);
+	CHECK_EQ(cfi_append(&t, first + (1ULL << 33), &bp), -EFBIG);
+	CHECK_EQ(cfi_append(&t, first + (1ULL << 30), &bp), 0);
+	CHECK(cfi_fill_gap(&t, &before, 1, before.vaddr + 16));
+	CHECK(!cfi_fill_gap(&t, &far, 1, far.vaddr + 16));
+	CHECK_EQ(t.count, 4);
+	CHECK_EQ(cfi_find(&t, before.vaddr + 15).kind, UNWIND_SP);
+	CHECK_EQ(cfi_find(&t, before.vaddr + 16).kind, UNWIND_GAP);
+	CHECK_EQ(cfi_find(&t, first).kind, UNWIND_SP);
+	CHECK_EQ(cfi_find(&t, first + (1ULL << 31)).kind, UNWIND_BP);
+	cfi_free(&t);
+}
+
+/* Rules that share a slot among those known, and more of them than there are slots. */
+TEST(each_row_has_its_rule_however_many_there_are)
+{
+	struct cfi_table t = {};
+	int n_wrong = 0;
+
+	for (int i = 0; i < 20000; i++) {
+		struct unwind_rule rule = { .kind = UNWIND_SP,
+					    .cfa_off = 8 * (i % 3 ? i % 5000 : 1) };
+
+		CHECK_EQ(cfi_append(&t, 4 * (uint64_t)i, &rule), 0);
+	}
+	for (int i = 0; i < 20000; i++)
+		n_wrong += cfi_find(&t, 4 * (uint64_t)i).cfa_off != 8 * (i % 3 ? i % 5000 : 1);
+	CHECK_EQ(n_wrong, 0);
+	cfi_free(&t);
+}
+
+TEST(a_row_that_is_not_behind_the_last_takes_its_place)
+{
+	const struct unwind_rule sp = { .kind = UNWIND_SP, .cfa_off = 8 },
+				 bp = { .kind = UNWIND_BP };
+	struct cfi_table t = {};
+
+	cfi_append(&t, 0x100, &sp);
+	cfi_append(&t, 0x110, &bp);
+	cfi_append(&t, 0x110, &sp);
+	CHECK_EQ(t.count, 1);
+	cfi_append(&t, 0x100, &bp);
+	CHECK_EQ(t.count, 1);
+	CHECK_EQ(cfi_find(&t, 0x100).kind, UNWIND_BP);
+	cfi_free(&t);
+}
+
 /* ---- code that the C library's authors left without unwind information ---- */
 
 /* The table of a file with what is known of it. False: there is no such file. */
@@ -1554,7 +1633,7 @@ static bool load_known(struct cfi_table *t, const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct elf64 elf;
 
-	*t = (struct cfi_table){ .rows = NULL };
+	*t = (struct cfi_table){ .cells = NULL };
 	if (fd < 0)
 		return false;
 	CHECK_EQ(elf64_open(&elf, fd), 0);
@@ -1645,11 +1724,11 @@ TEST(clone_returns_twice)
 	    !load_known(&t, "/lib64/libc.so.6"))
 		SKIP("no glibc where it usually is");
 	for (size_t i = 1; i + 1 < t.count; i++) {
-		if (t.rows[i].rule.kind != UNWIND_CLONE)
+		if (cfi_row(&t, i).rule.kind != UNWIND_CLONE)
 			continue;
 		n_clones++;
-		CHECK_EQ(cfi_find(&t, t.rows[i].vaddr - 1).kind, UNWIND_SP); /* the system call */
-		CHECK_EQ(t.rows[i + 1].rule.kind, UNWIND_END);
+		CHECK_EQ(cfi_find(&t, cfi_vaddr(&t, i) - 1).kind, UNWIND_SP); /* the system call */
+		CHECK_EQ(cfi_row(&t, i + 1).rule.kind, UNWIND_END);
 	}
 	CHECK(n_clones > 0);
 	cfi_free(&t);
@@ -1682,10 +1761,10 @@ TEST(rbx_is_followed_in_the_dynamic_linker)
 	if (!load_known(&t, "/lib64/ld-linux-x86-64.so.2"))
 		SKIP("no dynamic linker");
 	for (size_t i = 0; i < t.count; i++) {
-		const struct unwind_rule *rule = &t.rows[i].rule;
+		struct unwind_rule rule = cfi_row(&t, i).rule;
 
-		n_from_bx += rule->kind == UNWIND_REG && unwind_reg(rule->cfa_off) == UNWIND_RBX;
-		n_saved += rule->extra_place >= UNWIND_BX_AT_CFA;
+		n_from_bx += rule.kind == UNWIND_REG && unwind_reg(rule.cfa_off) == UNWIND_RBX;
+		n_saved += rule.extra_place >= UNWIND_BX_AT_CFA;
 	}
 	CHECK(n_from_bx > 0);
 	CHECK(n_saved > 100);
@@ -1699,6 +1778,6 @@ TEST(rbx_is_not_followed_where_nothing_needs_it)
 
 	CHECK(load_known(&t, "/proc/self/exe"));
 	for (size_t i = 0; i < t.count; i++)
-		CHECK_EQ(t.rows[i].rule.extra_place, UNWIND_BX_LOST);
+		CHECK_EQ(cfi_row(&t, i).rule.extra_place, UNWIND_BX_LOST);
 	cfi_free(&t);
 }

@@ -95,7 +95,7 @@ static struct image make(const uint32_t *code, size_t n, size_t second)
 
 static struct cfi_table load(const struct image *m)
 {
-	struct cfi_table t = { .rows = NULL };
+	struct cfi_table t = { .cells = NULL };
 	struct elf64 elf;
 
 	CHECK_EQ(elf64_open_image(&elf, m, sizeof(*m)), 0);
@@ -135,13 +135,14 @@ static char state_at(const struct cfi_table *t, size_t i)
 static struct cfi_table load_gap(const struct image *m, size_t n)
 {
 	const uint64_t end = TEXT + n * sizeof(uint32_t);
-	struct cfi_table t = { .rows = mem_zalloc(4, sizeof(*t.rows)), .count = 4 };
+	const struct unwind_rule ends = { .kind = UNWIND_END }, gap = { .kind = UNWIND_GAP };
+	struct cfi_table t = {};
 	struct elf64 elf;
 
-	t.rows[0] = (struct cfi_row){ TEXT - 4, { .kind = UNWIND_END } };
-	t.rows[1] = (struct cfi_row){ TEXT, { .kind = UNWIND_GAP } };
-	t.rows[2] = (struct cfi_row){ end + 4, { .kind = UNWIND_END } };
-	t.rows[3] = (struct cfi_row){ end + 8, { .kind = UNWIND_GAP } };
+	cfi_append(&t, TEXT - 4, &ends);
+	cfi_append(&t, TEXT, &gap);
+	cfi_append(&t, end + 4, &ends);
+	cfi_append(&t, end + 8, &gap);
 	CHECK_EQ(elf64_open_image(&elf, m, sizeof(*m)), 0);
 	code_rows_fill_gaps(&t, &elf);
 	CHECK_EQ(cfi_find(&t, end + 4).kind, UNWIND_END);

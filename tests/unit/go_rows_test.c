@@ -12,7 +12,7 @@ static const struct go_machine *const x86 = &go_machine_x86;
 
 static struct cfi_table rows_of(const struct go_image *m, size_t size)
 {
-	struct cfi_table t = { .rows = NULL };
+	struct cfi_table t = { .cells = NULL };
 	struct elf64 elf;
 
 	CHECK_EQ(elf64_open_image(&elf, m, size), 0);
@@ -53,14 +53,14 @@ TEST(frame_sizes_become_rows)
 /* A program with C in it has an .eh_frame, which says nothing of the Go part. */
 TEST(rows_fill_the_gap_that_c_leaves)
 {
-	struct cfi_row *rows = mem_zalloc(2, sizeof(*rows));
-	struct cfi_table t = { .rows = rows, .count = 2 };
+	const struct unwind_rule by_bp = { .kind = UNWIND_BP, .cfa_off = 16 }, gap = {};
+	struct cfi_table t = {};
 	struct elf64 elf;
 	size_t size;
 	struct go_image *m = go_image_new(GO_IMAGE_1_20, &size);
 
-	rows[0] = (struct cfi_row){ 0x800, { .kind = UNWIND_BP, .cfa_off = 16 } };
-	rows[1] = (struct cfi_row){ 0x900, { .kind = UNWIND_GAP } };
+	cfi_append(&t, 0x800, &by_bp);
+	cfi_append(&t, 0x900, &gap);
 	CHECK_EQ(elf64_open_image(&elf, m, size), 0);
 	go_rows_fill(&t, &elf);
 	CHECK_EQ(cfi_find(&t, 0x880).kind, UNWIND_BP);

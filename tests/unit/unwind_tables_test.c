@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "unit.h"
+#include "unwind/cfi.h"
 #include "unwind/unwind_tables.h"
 
 #define PAGE (1ULL << UNWIND_PAGE_SHIFT)
@@ -62,10 +63,11 @@ static struct unwind_rule rule_of(int32_t number)
 	return (struct unwind_rule){ .kind = UNWIND_SP, .cfa_off = number };
 }
 
-static void set_row(struct cfi_row *row, uint64_t vaddr, int32_t number)
+static void add_row(struct cfi_table *cfi, uint64_t vaddr, int32_t number)
 {
-	row->vaddr = vaddr;
-	row->rule = rule_of(number);
+	struct unwind_rule rule = rule_of(number);
+
+	CHECK_EQ(cfi_append(cfi, vaddr, &rule), 0);
 }
 
 static struct unwind_mapping mapping_of(const struct unwind_run *run)
@@ -87,15 +89,14 @@ static int find(const struct unwind_tables *t, const struct unwind_run *run, uin
 TEST(rows_apply_across_the_borders_of_pages)
 {
 	struct unwind_tables *t = tables_new(1);
-	struct cfi_row rows[5];
-	struct cfi_table cfi = { .rows = rows, .count = ARRAY_SIZE(rows) };
+	struct cfi_table cfi = {};
 	struct unwind_run run;
 
-	set_row(&rows[0], 3 * PAGE + 0x100, 8);
-	set_row(&rows[1], 4 * PAGE - 1, 16);
-	set_row(&rows[2], 7 * PAGE, 24); /* after two pages without rows, on the first byte */
-	set_row(&rows[3], 7 * PAGE + 1, 32);
-	set_row(&rows[4], 8 * PAGE + 0xfffe, 0);
+	add_row(&cfi, 3 * PAGE + 0x100, 8);
+	add_row(&cfi, 4 * PAGE - 1, 16);
+	add_row(&cfi, 7 * PAGE, 24); /* after two pages without rows, on the first byte */
+	add_row(&cfi, 7 * PAGE + 1, 32);
+	add_row(&cfi, 8 * PAGE + 0xfffe, 0);
 	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
 	CHECK_EQ(run.page_base, 3);
 	CHECK_EQ(run.n_pages, 6);
@@ -116,22 +117,23 @@ TEST(rows_apply_across_the_borders_of_pages)
 	CHECK_EQ(pages[4].n_cells, UNWIND_RULES_AT + 2 + 2); /* the page begins with a row */
 	CHECK_EQ(pages[5].n_cells,
 		 UNWIND_RULES_AT + 2 + 2); /* or with a copy of the rule in force */
+	cfi_free(&cfi);
 	tables_free(t);
 }
 
 TEST(an_address_before_the_page_base_is_not_found)
 {
 	struct unwind_tables *t = tables_new(1);
-	struct cfi_row row;
-	struct cfi_table cfi = { .rows = &row, .count = 1 };
+	struct cfi_table cfi = {};
 	struct unwind_run run;
 
-	set_row(&row, 5 * PAGE, 8);
+	add_row(&cfi, 5 * PAGE, 8);
 	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
 	CHECK_EQ(find(t, &run, 5 * PAGE), 8);
 	CHECK_EQ(find(t, &run, 4 * PAGE), -1);
 	CHECK_EQ(find(t, &run, 0), -1);
 	CHECK_EQ(find(t, &run, UINT64_MAX), -1);
+	cfi_free(&cfi);
 	tables_free(t);
 }
 
@@ -151,21 +153,24 @@ TEST(a_file_without_rows_has_no_pages)
 TEST(rules_are_shared_by_all_files)
 {
 	struct unwind_tables *t = tables_new(1);
-	struct cfi_row rows[3];
-	struct cfi_table cfi = { .rows = rows, .count = ARRAY_SIZE(rows) };
+	struct cfi_table first = {}, second = {};
 	struct unwind_run a, b;
 
-	set_row(&rows[0], 0x1000, 8);
-	set_row(&rows[1], 0x1010, 16);
-	set_row(&rows[2], 0x1020, 0);
-	CHECK_EQ(unwind_tables_add(t, &cfi, &a), 0);
-	set_row(&rows[1], 0x1011, 24);
-	CHECK_EQ(unwind_tables_add(t, &cfi, &b), 0);
+	add_row(&first, 0x1000, 8);
+	add_row(&first, 0x1010, 16);
+	add_row(&first, 0x1020, 0);
+	CHECK_EQ(unwind_tables_add(t, &first, &a), 0);
+	add_row(&second, 0x1000, 8);
+	add_row(&second, 0x1011, 24);
+	add_row(&second, 0x1020, 0);
+	CHECK_EQ(unwind_tables_add(t, &second, &b), 0);
 	CHECK_EQ(unwind_tables_size(t).n_rules, 1 + 3);
 	CHECK_EQ(find(t, &a, 0x1010), 16);
 	CHECK_EQ(find(t, &b, 0x1010), 8);
 	CHECK_EQ(find(t, &b, 0x1011), 24);
 	CHECK_EQ(find(t, &b, 0x1020), 0);
+	cfi_free(&first);
+	cfi_free(&second);
 	tables_free(t);
 }
 
@@ -175,10 +180,10 @@ TEST(rules_are_shared_by_all_files)
  */
 static struct cfi_table table_of(size_t n, uint64_t first_vaddr)
 {
-	struct cfi_table cfi = { .rows = mem_zalloc(n, sizeof(*cfi.rows)), .count = n };
+	struct cfi_table cfi = {};
 
 	for (size_t i = 0; i < n; i++)
-		set_row(&cfi.rows[i], first_vaddr + 5 * i, 8 + 8 * (int)(i % 5));
+		add_row(&cfi, first_vaddr + 5 * i, 8 + 8 * (int)(i % 5));
 	return cfi;
 }
 
@@ -186,8 +191,8 @@ static bool tables_say_the_same(const struct unwind_tables *t, const struct unwi
 				const struct cfi_table *cfi)
 {
 	for (size_t i = 0; i < cfi->count; i++)
-		if (find(t, run, cfi->rows[i].vaddr) != cfi->rows[i].rule.cfa_off ||
-		    find(t, run, cfi->rows[i].vaddr + 2) != cfi->rows[i].rule.cfa_off)
+		if (find(t, run, cfi_vaddr(cfi, i)) != cfi_row(cfi, i).rule.cfa_off ||
+		    find(t, run, cfi_vaddr(cfi, i) + 2) != cfi_row(cfi, i).rule.cfa_off)
 			return false;
 	return true;
 }
@@ -262,22 +267,29 @@ TEST(no_more_shards_is_told)
 	tables_free(t);
 }
 
+/* Two rows, so far apart: 0, or what was wrong. */
+static int add_span(struct unwind_tables *t, uint64_t bytes, struct unwind_run *run)
+{
+	struct cfi_table cfi = {};
+	int err;
+
+	add_row(&cfi, 0, 8);
+	add_row(&cfi, bytes, 0);
+	err = unwind_tables_add(t, &cfi, run);
+	cfi_free(&cfi);
+	return err;
+}
+
 TEST(no_more_pages_is_told)
 {
 	struct unwind_tables *t = tables_new(1);
-	struct cfi_row rows[2];
-	struct cfi_table cfi = { .rows = rows, .count = ARRAY_SIZE(rows) };
 	struct unwind_run run;
 
-	set_row(&rows[0], 0, 8);
-	set_row(&rows[1], (UNWIND_MAX_PAGES + 5) * PAGE, 0);
-	CHECK_EQ(unwind_tables_add(t, &cfi, &run), -ENOSPC);
+	CHECK_EQ(add_span(t, (UNWIND_MAX_PAGES + 5) * PAGE, &run), -ENOSPC);
 	CHECK_EQ(run.n_pages, 0);
-	set_row(&rows[1], UINT64_MAX, 0);
-	CHECK_EQ(unwind_tables_add(t, &cfi, &run), -ENOSPC);
+	CHECK_EQ(add_span(t, UINT32_MAX, &run), -ENOSPC);
 	CHECK_EQ(unwind_tables_size(t).n_pages, 0);
-	set_row(&rows[1], (UNWIND_MAX_PAGES - 1) * PAGE - 1, 0);
-	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
+	CHECK_EQ(add_span(t, (UNWIND_MAX_PAGES - 1) * PAGE - 1, &run), 0);
 	CHECK_EQ(find(t, &run, (UNWIND_MAX_PAGES - 2) * PAGE), 8);
 	CHECK_EQ(unwind_tables_size(t).n_shards, 1); /* pages that are all the same share cells */
 	tables_free(t);
@@ -286,17 +298,17 @@ TEST(no_more_pages_is_told)
 /* Rows on every byte of blocks, on their first and last ones only, and in none. */
 TEST(rows_are_found_in_blocks_of_any_number_of_rows)
 {
-	struct cfi_table cfi = { .rows = mem_zalloc(1024, sizeof(*cfi.rows)) };
+	struct cfi_table cfi = {};
 	struct unwind_tables *t = tables_new(1);
 	struct unwind_run run;
 	int differences = 0;
 
 	for (uint64_t vaddr = 0; vaddr < 0x300; vaddr++)
-		set_row(&cfi.rows[cfi.count++], vaddr, 8 + 8 * (int)(vaddr % 200));
-	set_row(&cfi.rows[cfi.count++], 0x400, 8);
-	set_row(&cfi.rows[cfi.count++], 0x4ff, 16);
-	set_row(&cfi.rows[cfi.count++], 0x9ff, 24);
-	set_row(&cfi.rows[cfi.count++], 0xa00, 32);
+		add_row(&cfi, vaddr, 8 + 8 * (int)(vaddr % 200));
+	add_row(&cfi, 0x400, 8);
+	add_row(&cfi, 0x4ff, 16);
+	add_row(&cfi, 0x9ff, 24);
+	add_row(&cfi, 0xa00, 32);
 	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
 	for (uint64_t vaddr = 0; vaddr < PAGE; vaddr++)
 		differences += find(t, &run, vaddr) != cfi_find(&cfi, vaddr).cfa_off;
@@ -308,19 +320,21 @@ TEST(rows_are_found_in_blocks_of_any_number_of_rows)
 /* The others' are right; what has no room is known not to be, and a page more has room again. */
 TEST(a_page_with_too_many_rules_says_so)
 {
-	struct cfi_table cfi = table_of(700, 0);
+	struct cfi_table cfi = {};
 	struct unwind_tables *t = tables_new(1);
 	struct unwind_mapping m;
 	struct unwind_run run;
 	int n_bad = 0, n_right = 0;
 
-	for (size_t i = 0; i < cfi.count; i++)
-		set_row(&cfi.rows[i], 3 * i + (i < 400 ? 0 : PAGE), 8 + 8 * (int)i);
+	for (size_t i = 0; i < 700; i++)
+		add_row(&cfi, 3 * i + (i < 400 ? 0 : PAGE), 8 + 8 * (int)i);
 	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
 	m = mapping_of(&run);
 	for (size_t i = 0; i < cfi.count; i++) {
-		n_right += find(t, &run, cfi.rows[i].vaddr) == cfi.rows[i].rule.cfa_off;
-		n_bad += unwind_tables_find(t, &m, cfi.rows[i].vaddr)->kind == UNWIND_BAD;
+		struct cfi_row row = cfi_row(&cfi, i);
+
+		n_right += find(t, &run, row.vaddr) == row.rule.cfa_off;
+		n_bad += unwind_tables_find(t, &m, row.vaddr)->kind == UNWIND_BAD;
 	}
 	/* the second page begins with a copy of the first one's last rule */
 	CHECK_EQ(n_right, UNWIND_PAGE_RULES - 1 + UNWIND_PAGE_RULES - 2);
@@ -332,19 +346,19 @@ TEST(a_page_with_too_many_rules_says_so)
 /* What n functions of a few shapes look like, at all places of blocks and across their borders. */
 static struct cfi_table functions_of(int n)
 {
-	struct cfi_table cfi = { .rows = mem_zalloc((size_t)n * 8, sizeof(*cfi.rows)) };
+	struct cfi_table cfi = {};
 	uint64_t vaddr = 0x1000;
 
 	for (int i = 0; i < n; i++) {
 		int n_pushes = 1 + i % 3;
 
 		for (int k = 0; k < n_pushes; k++, vaddr += 1 + i % 2)
-			set_row(&cfi.rows[cfi.count++], vaddr, 8 + 8 * k);
-		set_row(&cfi.rows[cfi.count++], vaddr, 64);
+			add_row(&cfi, vaddr, 8 + 8 * k);
+		add_row(&cfi, vaddr, 64);
 		vaddr += 31 + i % 7;
-		set_row(&cfi.rows[cfi.count++], vaddr, 16);
-		set_row(&cfi.rows[cfi.count++], vaddr + 1, 8);
-		set_row(&cfi.rows[cfi.count++], vaddr + 2, 64);
+		add_row(&cfi, vaddr, 16);
+		add_row(&cfi, vaddr + 1, 8);
+		add_row(&cfi, vaddr + 2, 64);
 		vaddr += 29;
 	}
 	return cfi;
@@ -354,9 +368,10 @@ static struct cfi_table functions_of(int n)
 static int count_differences(const struct unwind_tables *t, const struct unwind_run *run,
 			     const struct cfi_table *cfi)
 {
+	uint64_t last = cfi_vaddr(cfi, cfi->count - 1);
 	int n = 0;
 
-	for (uint64_t vaddr = cfi->rows[0].vaddr; vaddr <= cfi->rows[cfi->count - 1].vaddr; vaddr++)
+	for (uint64_t vaddr = cfi_vaddr(cfi, 0); vaddr <= last; vaddr++)
 		n += find(t, run, vaddr) != cfi_find(cfi, vaddr).cfa_off;
 	return n;
 }
@@ -385,11 +400,10 @@ TEST(patterns_give_way_to_rules)
 	struct cfi_table cfi = functions_of(600);
 	struct unwind_tables *t = tables_new(1);
 	struct unwind_run run;
-	uint64_t vaddr = cfi.rows[cfi.count - 1].vaddr + 100;
+	uint64_t vaddr = cfi_vaddr(&cfi, cfi.count - 1) + 100;
 
-	cfi.rows = mem_realloc(cfi.rows, cfi.count + 249, sizeof(*cfi.rows));
 	for (int i = 0; i < 249; i++)
-		set_row(&cfi.rows[cfi.count++], vaddr + 9 * i, 1000 + i);
+		add_row(&cfi, vaddr + 9 * i, 1000 + i);
 	CHECK(vaddr + 9 * 249 < PAGE);
 	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
 	CHECK(unwind_tables_size(t).n_patterns >= 7);
@@ -401,15 +415,15 @@ TEST(patterns_give_way_to_rules)
 
 TEST(no_more_rules_is_told)
 {
-	struct cfi_table cfi = table_of(UNWIND_MAX_RULES + 1, 0);
+	struct cfi_table cfi = {};
 	struct unwind_tables *t = tables_new(1);
 	struct unwind_run run;
 
-	for (size_t i = 0; i < cfi.count; i++) /* few for each page */
-		set_row(&cfi.rows[i], i << 10, (int)i + 1);
+	for (size_t i = 0; i <= UNWIND_MAX_RULES; i++) /* few for each page */
+		add_row(&cfi, i << 10, (int)i + 1);
 	CHECK_EQ(unwind_tables_add(t, &cfi, &run), -ENOSPC);
 	CHECK_EQ(run.n_pages, 0);
-	cfi.count = 100;
+	cfi.count = cfi.n_rules = 100;
 	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
 	CHECK(tables_say_the_same(t, &run, &cfi));
 	cfi_free(&cfi);
@@ -426,7 +440,7 @@ static bool rules_are_equal(const struct unwind_rule *a, const struct unwind_rul
 static void compare_at_random(const struct unwind_tables *t, const struct unwind_run *run,
 			      const struct cfi_table *cfi)
 {
-	uint64_t first = cfi->rows[0].vaddr, last = cfi->rows[cfi->count - 1].vaddr, vaddr;
+	uint64_t first = cfi_vaddr(cfi, 0), last = cfi_vaddr(cfi, cfi->count - 1), vaddr;
 	struct unwind_mapping m = mapping_of(run);
 	struct unwind_rule rule;
 	int differences = 0;
@@ -438,9 +452,9 @@ static void compare_at_random(const struct unwind_tables *t, const struct unwind
 		differences += !rules_are_equal(unwind_tables_find(t, &m, vaddr), &rule);
 	}
 	for (size_t i = 0; i < cfi->count; i++) {
-		rule = cfi->rows[i].rule;
-		differences +=
-			!rules_are_equal(unwind_tables_find(t, &m, cfi->rows[i].vaddr), &rule);
+		struct cfi_row row = cfi_row(cfi, i);
+
+		differences += !rules_are_equal(unwind_tables_find(t, &m, row.vaddr), &row.rule);
 	}
 	CHECK_EQ(differences, 0);
 }

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A table of unwind rules by address. A large library has a million rows and some hundred different
+ * rules, so a row takes 8 bytes: where it begins, and which rule.
+ */
+#ifndef CFI_TABLE_H
+#define CFI_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "abi/unwind_rule.h"
+
+#define CFI_ROWS_MAX (16u << 20)
+
+/* The rule in force from vaddr on, until the next row. */
+struct cfi_row {
+	uint64_t vaddr; /* ELF virtual address */
+	struct unwind_rule rule;
+};
+
+/* The same, as it is kept. */
+struct cfi_cell {
+	uint32_t at;   /* from the table's base */
+	uint32_t rule; /* index */
+};
+
+/*
+ * Rows ascend; no two have the same address and no neighbours the same rule; before the first one
+ * there is a gap. All zero: no rows. Its base is a multiple of 64 KiB.
+ */
+struct cfi_table {
+	struct cfi_cell *cells;
+	size_t count;
+	size_t n_ends;	   /* rows of outermost frames that were appended */
+	size_t n_fdes;	   /* compiled, with or without success */
+	size_t n_bad_fdes; /* records left out, and FDEs whose code is UNWIND_BAD from some point on
+			      because their program is broken */
+	struct unwind_rule *rules;
+	size_t n_rules; /* a rule may be there more than once */
+
+	uint64_t base;
+	uint64_t last; /* the last row's rule, in bits */
+	size_t cells_cap, rules_cap;
+	uint32_t *recent; /* rules by their hash, of which the last one is known: index + 1 */
+};
+
+void cfi_free(struct cfi_table *t);
+
+static inline uint64_t cfi_rule_bits(const struct unwind_rule *rule)
+{
+	uint64_t bits;
+
+	_Static_assert(sizeof(*rule) == sizeof(bits), "a rule is 8 bytes");
+	memcpy(&bits, rule, sizeof(bits));
+	return bits;
+}
+
+static inline uint64_t cfi_vaddr(const struct cfi_table *t, size_t i)
+{
+	return t->base + t->cells[i].at;
+}
+
+static inline struct cfi_row cfi_row(const struct cfi_table *t, size_t i)
+{
+	return (struct cfi_row){ cfi_vaddr(t, i), t->rules[t->cells[i].rule] };
+}
+
+/* Whether code that lies there is within 2 GiB of the first row: it isn't larger than that. */
+bool cfi_reaches(const struct cfi_table *t, uint64_t start, uint64_t end);
+
+/*
+ * The rule is in force from vaddr on. Where that isn't behind the last row's, it takes that one's
+ * place. 0 or -EFBIG: too many rows, or further from the first one than a row can tell.
+ */
+int cfi_append(struct cfi_table *t, uint64_t vaddr, const struct unwind_rule *rule);
+
+/* All rows have been appended: no more memory than they need. */
+void cfi_trim(struct cfi_table *t);
+
+/*
+ * Rows for code without unwind information, up to end, exclusive. False where there is some after
+ * all, or no table. The second takes the first n rows of another table.
+ */
+bool cfi_fill_gap(struct cfi_table *t, const struct cfi_row *rows, size_t n, uint64_t end);
+bool cfi_fill_gap_from(struct cfi_table *t, const struct cfi_table *from, size_t n, uint64_t end);
+
+/* Where the gap that vaddr is in ends, at most max_bytes further on. */
+uint64_t cfi_gap_end(const struct cfi_table *t, uint64_t vaddr, uint64_t max_bytes);
+
+/* UNWIND_GAP where nothing is known. */
+struct unwind_rule cfi_find(const struct cfi_table *t, uint64_t vaddr);
+
+#endif
