@@ -98,6 +98,8 @@ static __always_inline void lock_count(const struct stack_key *stack, const stru
 		loss_count(LOSS_MAP_FULL, ns);
 		return;
 	}
+	if (!ns)
+		return; /* only the names of its stacks, see wait_count() */
 	__sync_fetch_and_add(&sum->count, 1);
 	__sync_fetch_and_add(&sum->total_ns, ns);
 	if (runnable_ns)

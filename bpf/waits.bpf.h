@@ -149,7 +149,7 @@ static __always_inline void wait_count(struct task_struct *task, struct task_sta
 
 	value_ns = wait_value(state, now_ns, &runnable_ns);
 	if (!wait_value_is_wanted(value_ns)) {
-		if (remark != WAIT_AT_END || lock_settings.wanted)
+		if (remark != WAIT_AT_END)
 			return;
 		value_ns = runnable_ns = 0;
 		kernel_stack = KERNEL_STACK_NONE;

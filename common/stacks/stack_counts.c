@@ -55,27 +55,25 @@ static void end_turn(const struct run *run, struct stack_counts *counts, bool is
 		stack_memory_forget(run);
 }
 
-/* False: there is nothing but the names, which BPF keeps for later. */
-static bool use_stacks(const struct stack_counts *counts, const struct stack_key *key,
-		       const struct stack_sum *sum)
+void stack_counts_use(const struct stack_counts *counts, const struct stack_key *key)
 {
 	stackdefs_use(counts->defs, key->user_id);
 	stackdefs_use(counts->defs, key->kernel_id);
 	stackdefs_use(counts->defs, key->waker_id);
-	return sum->value != 0;
 }
 
 /* By the names that stacks of many processes have in common, and that outlive the processes. */
-static void gather_sum(const void *key_data, const void *sum, void *arg)
+static void gather_sum(const void *key_data, const void *sum_data, void *arg)
 {
 	struct stack_key key = *(const struct stack_key *)key_data;
+	const struct stack_sum *sum = sum_data;
 	struct stack_counts *counts = arg;
 
-	if (!use_stacks(counts, &key, sum))
+	stack_counts_use(counts, &key);
+	if (!sum->value)
 		return;
 	if (!counts->by_process)
-		process_flaws_count(counts->flaws, counts->defs, &key,
-				    ((const struct stack_sum *)sum)->value);
+		process_flaws_count(counts->flaws, counts->defs, &key, sum->value);
 	key.user_id = stackdefs_fold(counts->defs, key.user_id);
 	key.kernel_id = stackdefs_fold(counts->defs, key.kernel_id);
 	key.waker_id = stackdefs_fold(counts->defs, key.waker_id);
@@ -135,7 +133,8 @@ static void visit_counted(const void *key, const void *sum, void *arg)
 {
 	const struct reading *reading = arg;
 
-	if (use_stacks(reading->counts, key, sum))
+	stack_counts_use(reading->counts, key);
+	if (((const struct stack_sum *)sum)->value)
 		reading->visit(key, sum, reading->arg);
 }
 

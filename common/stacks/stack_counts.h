@@ -45,6 +45,12 @@ void stack_counts_leave_out(const struct run *run, const struct stack_counts *co
  */
 int stack_counts_start(const struct run *run, struct stack_counts *counts, struct stackdefs *defs);
 
+/*
+ * The definitions of its stacks are kept, since something is counted under them. Where that is
+ * nothing, BPF has their names for later.
+ */
+void stack_counts_use(const struct stack_counts *counts, const struct stack_key *key);
+
 /* Takes the counts away when the table is half full: what comes meanwhile has the other one. */
 void stack_counts_gather(const struct run *run, struct stack_counts *counts);
 

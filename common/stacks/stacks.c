@@ -287,6 +287,7 @@ static bool shows_pids(const struct run *run)
 
 static int start_stacks(struct run *run)
 {
+	const struct stacks_source *source = source_of(run);
 	struct stacks *stacks = stacks_of(run);
 	uint64_t *programs;
 	size_t n;
@@ -296,16 +297,16 @@ static int start_stacks(struct run *run)
 	stacks->defs = stackdefs_new(user_stacks_processes(stacks->user_stacks), &stacks->symbols);
 	programs = ownprogs_list(run, &n);
 	stackdefs_set_own(stacks->defs, programs, n);
-	stackdefs_set_use(stacks->defs, source_of(run)		  ? STACKDEFS_ANY_TIME
-					: spec_of(run)->are_waits ? STACKDEFS_A_WINDOW
-								  : STACKDEFS_NOT_AT_ALL);
+	stackdefs_set_use(stacks->defs, source && !source->adds_up ? STACKDEFS_ANY_TIME
+					: spec_of(run)->are_waits  ? STACKDEFS_A_WINDOW
+								   : STACKDEFS_NOT_AT_ALL);
 	start_kernelnames(run, stacks);
 	stacks->rings = (struct stack_rings){ run, stacks->defs, stacks->user_stacks };
 	stacks->counts.by_process = shows_pids(run);
 	stacks->counts.by_thread = decide(spec_of(run)->by_thread, run, false);
 	err = stack_counts_start(run, &stacks->counts, stacks->defs);
 	if (!err)
-		err = stack_rings_open(&stacks->rings, source_of(run) ? NULL : gather_early);
+		err = stack_rings_open(&stacks->rings, source ? NULL : gather_early);
 	if (err)
 		return err;
 	if (stacks_want_user(run))
@@ -355,11 +356,14 @@ static void read_definitions(void *arg)
 	stack_rings_read(&stacks->rings);
 }
 
-static void collect_value(const void *key, const void *value, void *arg)
+static void collect_value(const void *key, const void *value_data, void *arg)
 {
+	const struct stacks_value *value = value_data;
 	struct making *making = arg;
 
-	stack_profile_add(&making->profile, key, value);
+	stack_counts_use(&making->stacks->counts, key);
+	if (value->value)
+		stack_profile_add(&making->profile, key, value);
 }
 
 /* What is traced goes on meanwhile: new processes' tables and stacks don't wait for long. */
@@ -395,11 +399,11 @@ static int collect(struct making *making)
 		stack_counts_begin(counts);
 	read_and_look_up(making->stacks);
 	read_and_look_up(making->stacks); /* what came meanwhile */
-	if (source)
-		return source->read(run, collect_value, making);
-	err = prepare ? stack_counts_prepare(run, counts, prepare, collect_sum, making)
-		      : stack_counts_read(run, counts, collect_sum, making);
-	stack_counts_end(run, counts);
+	err = source	? source->read(run, collect_value, making)
+	      : prepare ? stack_counts_prepare(run, counts, prepare, collect_sum, making)
+			: stack_counts_read(run, counts, collect_sum, making);
+	if (!source || source->adds_up)
+		stack_counts_end(run, counts);
 	return err;
 }
 
@@ -499,28 +503,22 @@ static struct profile *new_profile(const struct making *making)
 			      stackdefs_frame_table(making->stacks->defs));
 }
 
-static unsigned int hidden_remark(const struct run *run)
-{
-	const struct stacks_spec *spec = spec_of(run);
-
-	return spec->hidden_remark ? spec->hidden_remark(run) : 0;
-}
-
 static int make_report(struct run *run, const struct writer *writer)
 {
+	const struct stacks_spec *spec = spec_of(run);
 	struct stacks *stacks = stacks_of(run);
 	struct making making = {
 		.run = run,
 		.stacks = stacks,
 		.writer = writer,
-		.profile = { .spec = spec_of(run),
+		.profile = { .spec = spec,
 			     .defs = stacks->defs,
 			     .without_kernel = stacks->user_only,
 			     .by_process = stacks->counts.by_process,
 			     .cgroups = writer->is_exact ? stacks->cgroups : NULL,
-			     .hidden_remark = hidden_remark(run),
+			     .hidden_remark = spec->hidden_remark ? spec->hidden_remark(run) : 0,
 			     .names = &stacks->names,
-			     .folds_idle = decide(spec_of(run)->folds_idle, run, false),
+			     .folds_idle = decide(spec->folds_idle, run, false),
 			     .flaws = run->is_peek ? NULL : stacks->flaws,
 			     .read_definitions = read_definitions,
 			     .arg = stacks },

@@ -1,24 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * paths THREADS WAITS SLEEP_MS: threads that wait so often each, with a stack that none has had
- * before: each call on the way is of one of two functions, as the bits of a number have it. Another
- * thread, "rarely", waits only once, for SLEEP_MS.
+ * paths THREADS WAITS SLEEP_MS [lock]: threads that wait so often each, with a stack that none has
+ * had before: each call on the way is of one of two functions, as the bits of a number have it.
+ * They sleep, or wait for a lock that another one has while it sleeps. A thread of its own,
+ * "rarely", waits only once, for SLEEP_MS.
  */
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "work.h"
 
 #define DEPTH 24
 
 static int waits;
+static bool has_lock;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t sleep_ns;
 
 WORK_FUNCTION void go_left(uint64_t path, int depth);
 WORK_FUNCTION void go_right(uint64_t path, int depth);
 
+/* Who has let go of the lock doesn't take it again before another one does. */
+WORK_FUNCTION void wait_for_lock(void)
+{
+	pthread_mutex_lock(&lock);
+	work_sleep(NS_PER_MS / 20);
+	pthread_mutex_unlock(&lock);
+	work_sleep(NS_PER_MS / 20);
+}
+
 WORK_FUNCTION void go_on(uint64_t path, int depth)
 {
-	if (!depth)
+	if (!depth && has_lock)
+		wait_for_lock();
+	else if (!depth)
 		work_sleep(NS_PER_MS);
 	else if (path & 1)
 		go_left(path >> 1, depth - 1);
@@ -68,6 +83,7 @@ int main(int argc, char **argv)
 
 	waits = work_number(argc, argv, 2, 1);
 	sleep_ns = (uint64_t)work_number(argc, argv, 3, 0) * NS_PER_MS;
+	has_lock = argc > 4;
 	if (n > 32)
 		return 1;
 	work_wait_go();

@@ -299,6 +299,7 @@ static void hand_on(const struct reading *reading, const struct counted *counted
 
 static void report_one(const struct reading *reading, const struct counted *counted)
 {
+	static const struct stacks_value nothing;
 	struct locks *locks = locks_of(reading->run);
 	const struct lock_key *key = &counted->key;
 	const struct lock_name *lock;
@@ -306,6 +307,10 @@ static void report_one(const struct reading *reading, const struct counted *coun
 	const struct frame *const *frames = stacks_frames(reading->run, key->stack.user_id, &n);
 	const char *kind = lock_kind_name(key->kind, frames, frames ? n : 0);
 
+	if (!counted->sum.total_ns) { /* a wait that goes on, of which nothing is wanted yet */
+		reading->visit(&key->stack, &nothing, reading->arg);
+		return;
+	}
 	lock = lock_is_kernels(key->kind)
 		       ? find_kernels_lock(reading->run, key)
 		       : lock_names_find(locks->names, (pid_t)key->stack.tgid, key->generation,
