@@ -94,12 +94,12 @@ static __always_inline void lock_count(const struct stack_key *stack, const stru
 	key.is_private = wait->is_private;
 	__builtin_memcpy(key.waker_comm, wait->waker_comm, TASK_COMM_LEN);
 	sum = lock_find_sum(&key);
+	if (!ns)
+		return; /* only the names of its stacks, see wait_count() */
 	if (!sum) {
 		loss_count(LOSS_MAP_FULL, ns);
 		return;
 	}
-	if (!ns)
-		return; /* only the names of its stacks, see wait_count() */
 	__sync_fetch_and_add(&sum->count, 1);
 	__sync_fetch_and_add(&sum->total_ns, ns);
 	if (runnable_ns)

@@ -277,7 +277,8 @@ static __always_inline void stack_count(const struct stack_key *key, __u64 value
 		sum = bpf_map_lookup_elem(table, key); /* another CPU was faster, or it is full */
 	}
 	if (!sum) {
-		loss_count(LOSS_MAP_FULL, value);
+		if (value) /* else only the names of its stacks, see wait_count() */
+			loss_count(LOSS_MAP_FULL, value);
 		return;
 	}
 	__sync_fetch_and_add(&sum->value, value);

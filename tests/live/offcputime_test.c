@@ -235,6 +235,18 @@ TEST(what_is_counted_of_a_wait_at_its_very_end_has_its_stack)
 	check_rare_wait(interval, "-M", text_of("%d", ms * 1000 - 100)); /* not all of one */
 }
 
+/* Their names take room in it, but nothing is lost where there is none. */
+TEST(waits_that_are_not_wanted_are_not_lost)
+{
+	struct proc *work = work_start("town", "threads", "100");
+	struct proc *tool = tool_run("offcputime", "-m", "10000000", "--stack-storage-size", "1",
+				     "-p", pid_text(work->pid), "1");
+
+	CHECK_STATUS(tool, 0);
+	CHECK_STR(tool->out, "");
+	CHECK_LACKS(tool->err, "full");
+}
+
 TEST(a_thread_is_seen_after_12000_others_came_and_went)
 {
 	struct proc *work = work_start("crowd", text_of("%d", at_size(12000, 1201)), "101");
