@@ -152,15 +152,15 @@ static __always_inline void wait_count(struct task_struct *task, struct task_sta
 		if (remark != WAIT_AT_END)
 			return;
 		value_ns = runnable_ns = 0;
-		kernel_stack = KERNEL_STACK_NONE;
 	}
 	key.user_id = state->user_id;
 	key.waker_id = state->waker_id;
 	if (lock_settings.wanted)
 		kernel_stack = KERNEL_STACK_NONE; /* it says no more than that */
-	key.kernel_id = kernel_stack == KERNEL_STACK_OF_NEXT  ? stack_intern_kernel_of_next(task)
-			: kernel_stack == KERNEL_STACK_OF_ANY ? stack_intern_kernel_of(task)
-							      : 0;
+	key.kernel_id = kernel_stack == KERNEL_STACK_OF_NEXT ? stack_intern_kernel_of_next(task)
+			: kernel_stack == KERNEL_STACK_OF_ANY && value_ns
+				? stack_intern_kernel_of(task)
+				: 0;
 	stack_key_owner(&key, task);
 	key.state = state->letter;
 	if (wait_settings.throttled && !lock_settings.wanted && runnable_ns) {

@@ -32,14 +32,14 @@ static void compile_file(struct unwind_files *files, const struct file *file, st
 		go_rows_fill(&cfi, &file->elf);
 	if (file->image) /* the vdso: what is described there is so without gaps */
 		code_rows_fill_image(&cfi, &file->elf);
-	if (!cfi.count)
-		return;
 	if (!file->image)
 		cfi_fill_known_gaps(&cfi, &file->elf);
-	files->n_files++;
-	unwind_tables_reclaim(files->tables, clock_now_ns());
-	rows->is_refused = unwind_tables_add(files->tables, &cfi, &rows->run);
-	files->n_refused += rows->is_refused;
+	if (cfi.count) {
+		files->n_files++;
+		unwind_tables_reclaim(files->tables, clock_now_ns());
+		rows->is_refused = unwind_tables_add(files->tables, &cfi, &rows->run);
+		files->n_refused += rows->is_refused;
+	}
 	cfi_free(&cfi);
 }
 
