@@ -71,6 +71,13 @@ void mem_keep_freed(void)
 #endif
 }
 
+void mem_keep_small(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
+#endif
+}
+
 void mem_give_back(void)
 {
 #ifdef __GLIBC__

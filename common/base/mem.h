@@ -22,6 +22,9 @@ char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2), mall
 /* Before work that allocates much for a moment: freed memory is kept for reuse. */
 void mem_keep_freed(void);
 
+/* The same for small blocks alone: large ones go back at once. */
+void mem_keep_small(void);
+
 /* After that work: freed memory goes back to the system, now and from here on. */
 void mem_give_back(void);
 

@@ -27,7 +27,7 @@ static bool goes_on(const struct run *run)
 void report_memory_begin(const struct run *run)
 {
 	if (goes_on(run))
-		mem_keep_freed();
+		mem_keep_small();
 }
 
 void report_memory_end(const struct run *run)
