@@ -67,8 +67,8 @@ void mem_keep_freed(void)
 {
 #ifdef __GLIBC__
 	mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK_BYTES);
-	mallopt(M_TRIM_THRESHOLD, INT_MAX);
 #endif
+	mem_keep_small();
 }
 
 void mem_keep_small(void)

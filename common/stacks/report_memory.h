@@ -15,7 +15,7 @@
 /* Once options are checked: how much tables of symbols may take, if that was not given. */
 void report_memory_choose(const struct run *run, struct dso_options *symbols);
 
-/* Around each report: what is freed serves what comes next, and then goes back to the system. */
+/* Around each report: small blocks that are freed are used again, and go back at its end. */
 void report_memory_begin(const struct run *run);
 void report_memory_end(const struct run *run);
 

@@ -69,9 +69,10 @@ static void gather_sum(const void *key_data, const void *sum_data, void *arg)
 	const struct stack_sum *sum = sum_data;
 	struct stack_counts *counts = arg;
 
-	stack_counts_use(counts, &key);
-	if (!sum->value)
+	if (!sum->value) {
+		stack_counts_use(counts, &key); /* what is folded is used, too */
 		return;
+	}
 	if (!counts->by_process)
 		process_flaws_count(counts->flaws, counts->defs, &key, sum->value);
 	key.user_id = stackdefs_fold(counts->defs, key.user_id);

@@ -20,9 +20,7 @@ struct elf64;
  * Where an FDE ends and none begins there is an UNWIND_GAP row, which the last row always is. Where
  * FDEs overlap, each ends at the latest where the next one starts, and of several with the same
  * start the first in the file counts: what a search of .eh_frame_hdr would find.
- */
-
-/*
+ *
  * From an ELF file that has been opened, or straight from an open file (not closed; read with
  * pread) or an image in memory (not kept). 0, or -errno and an empty table: -ENODATA without
  * .eh_frame, -ENOEXEC for what is no ELF executable or shared library, -ENOTSUP for other machines,

@@ -3,22 +3,12 @@
  * User stacks of programs without frame pointers, live: each must be complete, from _start to the
  * innermost function, and named by the file that the process really has.
  */
-#include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-
-#include "abi/filter.h"
-#include "abi/python.h"
-#include "abi/stack.h"
-#include "abi/unwind_layout.h"
-#include "run/features.h"
 #include "live.h"
 
 #define NOFP_FRAMES  "nofp_outer;nofp_middle;nofp_leaf"

@@ -141,8 +141,8 @@ static void leave_absent_out(struct bpf_object *object)
 /* ---- stacks of functions that call each other ---- */
 
 /*
- * As kernels before 6.8 or so count it, in functions that are never called, too: what the verifier
- * knows to be dead code is removed later.
+ * As Linux 5.10 and 6.1 count it, also in functions that are never called: what the verifier knows
+ * to be dead code is removed later. 6.12 and later had room for what these refused.
  */
 struct code {
 	const struct bpf_insn *insns;
