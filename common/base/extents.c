@@ -53,20 +53,35 @@ void extents_add(struct extents *extents, uint64_t first, uint64_t count)
 
 bool extents_take(struct extents *extents, uint64_t count, uint64_t *first)
 {
-	struct extent *best = NULL;
+	struct extent *one = extents->items;
+	size_t at = 0;
 
-	for (size_t i = 0; i < extents->n; i++)
-		if (extents->items[i].count >= count &&
-		    (!best || extents->items[i].count < best->count))
-			best = &extents->items[i];
-	if (!best)
+	while (at < extents->n && one[at].count < count)
+		at++;
+	if (at == extents->n)
 		return false;
-	*first = best->first;
-	best->first += count;
-	best->count -= count;
-	if (!best->count)
-		remove_at(extents, (size_t)(best - extents->items));
+	*first = one[at].first;
+	one[at].first += count;
+	one[at].count -= count;
+	if (!one[at].count)
+		remove_at(extents, at);
 	return true;
+}
+
+bool extents_take_spare(struct extents *extents, uint64_t count, uint64_t *first)
+{
+	struct extent *one = extents->items;
+	bool is_spare = false;
+
+	for (size_t at = 0; at < extents->n; at++) {
+		if (one[at].count == count && is_spare) {
+			*first = one[at].first;
+			remove_at(extents, at);
+			return true;
+		}
+		is_spare |= one[at].count == count;
+	}
+	return false;
 }
 
 void extents_clear(struct extents *extents)

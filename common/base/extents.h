@@ -20,8 +20,14 @@ struct extents {
 /* Adds a part, which doesn't overlap with any; count may be 0. */
 void extents_add(struct extents *extents, uint64_t first, uint64_t count);
 
-/* Takes out a part of that size, of the smallest that has it. False: there is none. */
+/*
+ * Takes out a part of that size, of the first that has it: what is taken gathers at the beginning.
+ * False: there is none.
+ */
 bool extents_take(struct extents *extents, uint64_t count, uint64_t *first);
+
+/* Takes out one that is just as large, if there is another such. */
+bool extents_take_spare(struct extents *extents, uint64_t count, uint64_t *first);
 
 /* Frees what they take. */
 void extents_clear(struct extents *extents);

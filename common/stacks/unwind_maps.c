@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +36,8 @@
 #define MIN_COPIES_BYTES (2u << 20)
 #define MAX_COPIES_BYTES (8u << 20)
 
+#define MAX_ORDERS UNWIND_MAX_SHARDS /* that are carried out at a time */
+
 struct unwind_maps {
 	int processes_fd, changes_fd, shards_fd;
 	uint64_t mem_bytes;
@@ -42,12 +45,20 @@ struct unwind_maps {
 	uint32_t max_mappings;
 	struct unwind_tables *tables;
 
-	/* Shards, of which the first n_ordered are, or are about to be, in the map of shards. */
+	/* Shards, and how many orders the thread has got that keeps the map of shards. */
 	int shard_fds[UNWIND_MAX_SHARDS];
-	uint32_t n_shards, n_ordered, n_installed;
+	uint32_t n_ordered, n_done;
+	int install_err; /* the last one */
 	bool has_installer;
 	int installer_pipe[2];
 	pthread_t installer;
+};
+
+/* A shard that goes into the map of shards, or out of it. */
+struct order {
+	uint32_t shard;
+	int fd; /* which the thread closes of one that goes out */
+	bool is_out;
 };
 
 /* ---- before load ---- */
@@ -113,6 +124,15 @@ int unwind_maps_configure(struct run *run, bool by_cfi, size_t n_processes)
 
 /* ---- memory ---- */
 
+/* The pipe has room for several orders per shard. */
+static void give_order(struct unwind_maps *maps, uint32_t shard, bool is_out)
+{
+	struct order order = { shard, maps->shard_fds[shard], is_out };
+
+	if (write(maps->installer_pipe[1], &order, sizeof(order)) == sizeof(order))
+		maps->n_ordered++;
+}
+
 static struct unwind_shard *new_shard(uint32_t n, void *arg)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
@@ -132,8 +152,17 @@ static struct unwind_shard *new_shard(uint32_t n, void *arg)
 		return NULL;
 	}
 	maps->shard_fds[n] = fd;
-	maps->n_shards = n + 1;
+	give_order(maps, n, false);
 	return shard;
+}
+
+static void drop_shard(uint32_t n, struct unwind_shard *shard, void *arg)
+{
+	struct unwind_maps *maps = arg;
+
+	munmap(shard, sizeof(*shard));
+	give_order(maps, n, true);
+	maps->shard_fds[n] = -1;
 }
 
 static bool map_arrays(const struct run *run, struct unwind_maps *maps,
@@ -150,13 +179,16 @@ static bool map_arrays(const struct run *run, struct unwind_maps *maps,
 struct unwind_maps *unwind_maps_open(const struct run *run, uint64_t mem_bytes)
 {
 	struct unwind_maps *maps = mem_zalloc(1, sizeof(*maps));
-	struct unwind_backing backing = { .new_shard = new_shard, .arg = maps };
+	struct unwind_backing backing = { .new_shard = new_shard,
+					  .drop_shard = drop_shard,
+					  .arg = maps };
 
+	memset(maps->shard_fds, -1, sizeof(maps->shard_fds));
 	maps->mem_bytes = mem_bytes;
 	maps->processes_fd = bpf_map__fd(map_find(run, "unwind_processes"));
 	maps->changes_fd = bpf_map__fd(map_find(run, "unwind_changes"));
 	maps->shards_fd = bpf_map__fd(map_find(run, "unwind_shards"));
-	if (!map_arrays(run, maps, &backing)) {
+	if (!map_arrays(run, maps, &backing) || pipe2(maps->installer_pipe, O_CLOEXEC)) {
 		free(maps);
 		return NULL;
 	}
@@ -186,84 +218,84 @@ static int install_one_by_one(int fd, const uint32_t *keys, const int *fds, uint
 	return 0;
 }
 
-/*
- * Shards go into the map of shards by a thread of its own, as many at once as there are: the kernel
- * waits for a grace period of some 10 ms each time. Until then walks end there.
- */
-static int install_shards(const struct unwind_maps *maps, uint32_t first, uint32_t count)
+/* The first of those orders, up to one of the other kind. How many. */
+static uint32_t install_shards(struct unwind_maps *maps, const struct order *orders, uint32_t n)
 {
-	uint32_t keys[UNWIND_MAX_SHARDS] = {}, n = count;
+	uint32_t keys[MAX_ORDERS], count = 0;
+	int fds[MAX_ORDERS], err;
 
-	for (uint32_t i = 0; i < count; i++)
-		keys[i] = first + i;
-	if (!bpf_map_update_batch(maps->shards_fd, keys, maps->shard_fds + first, &n, NULL))
-		return 0;
-	return install_one_by_one(maps->shards_fd, keys, maps->shard_fds + first, count);
+	for (; count < n && !orders[count].is_out; count++) {
+		keys[count] = orders[count].shard;
+		fds[count] = orders[count].fd;
+	}
+	n = count;
+	if (!bpf_map_update_batch(maps->shards_fd, keys, fds, &n, NULL))
+		return count;
+	err = install_one_by_one(maps->shards_fd, keys, fds, count);
+	if (err)
+		maps->install_err = err;
+	return count;
 }
 
-struct order {
-	uint32_t first, count;
-};
+static uint32_t drop_installed(const struct unwind_maps *maps, const struct order *order)
+{
+	bpf_map_delete_elem(maps->shards_fd, &order->shard);
+	close(order->fd);
+	return 1;
+}
 
+/*
+ * A thread of its own, which carries out as many orders at once as there are: the kernel waits for
+ * a grace period of some 10 ms each time. Until a shard is in the map, walks end there.
+ */
 static void *run_installer(void *arg)
 {
 	struct unwind_maps *maps = arg;
-	struct order order;
+	struct order orders[MAX_ORDERS];
+	ssize_t n_bytes;
 
-	while (read(maps->installer_pipe[0], &order, sizeof(order)) == sizeof(order)) {
-		install_shards(maps, order.first, order.count);
-		__atomic_store_n(&maps->n_installed, order.first + order.count, __ATOMIC_RELEASE);
+	while ((n_bytes = read(maps->installer_pipe[0], orders, sizeof(orders))) > 0) {
+		uint32_t n = (uint32_t)n_bytes / sizeof(*orders);
+
+		for (uint32_t i = 0; i < n;)
+			i += orders[i].is_out ? drop_installed(maps, &orders[i])
+					      : install_shards(maps, &orders[i], n - i);
+		__atomic_fetch_add(&maps->n_done, n, __ATOMIC_RELEASE);
 	}
 	return NULL;
-}
-
-static int start_installer(struct unwind_maps *maps)
-{
-	int err = pipe2(maps->installer_pipe, O_CLOEXEC) ? errno : 0;
-
-	if (!err)
-		err = thread_start(&maps->installer, run_installer, maps);
-	maps->has_installer = !err;
-	return err ? msg_errno(err, "starting a thread") : 0;
-}
-
-int unwind_maps_start(struct unwind_maps *maps)
-{
-	maps->n_ordered = maps->n_installed = maps->n_shards;
-	if (maps->n_shards && install_shards(maps, 0, maps->n_shards))
-		return msg_errno(errno, "installing unwind tables");
-	return start_installer(maps);
-}
-
-void unwind_maps_order(struct unwind_maps *maps)
-{
-	struct order order = { maps->n_ordered, maps->n_shards - maps->n_ordered };
-
-	if (maps->has_installer && order.count &&
-	    write(maps->installer_pipe[1], &order, sizeof(order)) == sizeof(order))
-		maps->n_ordered = maps->n_shards;
 }
 
 void unwind_maps_wait(const struct unwind_maps *maps)
 {
 	struct timespec while_waiting = { .tv_nsec = (long)NS_PER_MS };
 
-	while (__atomic_load_n(&maps->n_installed, __ATOMIC_ACQUIRE) < maps->n_ordered)
+	while (__atomic_load_n(&maps->n_done, __ATOMIC_ACQUIRE) != maps->n_ordered)
 		nanosleep(&while_waiting, NULL);
+}
+
+int unwind_maps_start(struct unwind_maps *maps)
+{
+	int err = thread_start(&maps->installer, run_installer, maps);
+
+	maps->has_installer = !err;
+	if (err)
+		return msg_errno(err, "starting a thread");
+	unwind_maps_wait(maps);
+	return maps->install_err ? msg_errno(-maps->install_err, "installing unwind tables") : 0;
 }
 
 void unwind_maps_close(struct unwind_maps *maps)
 {
 	if (!maps)
 		return;
-	if (maps->has_installer) {
-		close(maps->installer_pipe[1]);
+	close(maps->installer_pipe[1]);
+	if (maps->has_installer)
 		pthread_join(maps->installer, NULL);
-		close(maps->installer_pipe[0]);
-	}
+	close(maps->installer_pipe[0]);
 	unwind_tables_free(maps->tables);
-	for (uint32_t i = 0; i < maps->n_shards; i++)
-		close(maps->shard_fds[i]);
+	for (uint32_t i = 0; i < UNWIND_MAX_SHARDS; i++)
+		if (maps->shard_fds[i] >= 0)
+			close(maps->shard_fds[i]);
 	free(maps);
 }
 

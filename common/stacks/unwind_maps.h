@@ -34,13 +34,12 @@ struct unwind_tables *unwind_maps_tables(const struct unwind_maps *maps);
 struct unwind_mapping *unwind_maps_array(const struct unwind_maps *maps, uint32_t *n);
 
 /*
- * Puts all shards that there are into the map of shards, and starts the thread that does it from
- * then on. 0 or -errno, printed.
+ * Starts the thread that keeps the map of shards, and waits until all that there are are in it. 0
+ * or -errno, printed.
  */
 int unwind_maps_start(struct unwind_maps *maps);
 
-/* Has that thread put in what is new, and waits until it has. */
-void unwind_maps_order(struct unwind_maps *maps);
+/* Waits until those that came since are in it. */
 void unwind_maps_wait(const struct unwind_maps *maps);
 
 /* allow_copies: what is missing in the slice from now on is worth copies of the stack. */

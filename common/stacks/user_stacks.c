@@ -115,7 +115,6 @@ static void update_processes(struct user_stacks *us, const pid_t *pids, size_t n
 
 	for (size_t i = 0; i < n; i++)
 		update_process(us, pids[i], &slices[i]);
-	unwind_maps_order(us->maps);
 	for (size_t i = 0; i < n; i++)
 		if (slices[i].count)
 			unwind_maps_publish(us->maps, pids[i], &slices[i], allow_copies);

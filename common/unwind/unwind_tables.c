@@ -168,18 +168,39 @@ static int find_pattern(struct unwind_tables *t, const struct cfi_cell *rows, si
 
 /* ---- pages ---- */
 
+static int add_shard(struct unwind_tables *t)
+{
+	uint32_t n = 0;
+
+	while (n < UNWIND_MAX_SHARDS && t->shards[n])
+		n++;
+	if (n == UNWIND_MAX_SHARDS)
+		return -ENOSPC;
+	t->shards[n] = t->to.new_shard(n, t->to.arg);
+	if (!t->shards[n])
+		return -ENOSPC;
+	t->n_shards++;
+	extents_add(&t->cells, (uint64_t)n * UNWIND_SHARD_CELLS, UNWIND_SHARD_CELLS);
+	return 0;
+}
+
+/* One stays, since the next file may need it. */
+static void drop_shards(struct unwind_tables *t)
+{
+	for (uint64_t at; extents_take_spare(&t->cells, UNWIND_SHARD_CELLS, &at); t->n_shards--) {
+		uint32_t n = (uint32_t)(at / UNWIND_SHARD_CELLS);
+
+		t->to.drop_shard(n, t->shards[n], t->to.arg);
+		t->shards[n] = NULL;
+	}
+}
+
 /* n cells that lie together, counted through all shards. */
 static int take_cells(struct unwind_tables *t, uint32_t n, uint64_t *first)
 {
 	if (extents_take(&t->cells, n, first))
 		return 0;
-	if (t->n_shards == UNWIND_MAX_SHARDS)
-		return -ENOSPC;
-	t->shards[t->n_shards] = t->to.new_shard(t->n_shards, t->to.arg);
-	if (!t->shards[t->n_shards])
-		return -ENOSPC;
-	extents_add(&t->cells, t->n_shards++ * UNWIND_SHARD_CELLS, UNWIND_SHARD_CELLS);
-	return extents_take(&t->cells, n, first) ? 0 : -ENOSPC;
+	return add_shard(t) || !extents_take(&t->cells, n, first) ? -ENOSPC : 0;
 }
 
 static int take_pages(struct unwind_tables *t, uint32_t n, uint32_t *first)
@@ -428,6 +449,7 @@ void unwind_tables_remove(struct unwind_tables *t, const struct unwind_run *run,
 {
 	struct removed *removed;
 
+	unwind_tables_reclaim(t, now_ns);
 	if (!run->n_pages)
 		return;
 	removed = mem_zalloc(1, sizeof(*removed));
@@ -448,6 +470,7 @@ void unwind_tables_reclaim(struct unwind_tables *t, uint64_t now_ns)
 	}
 	if (!t->resting)
 		t->resting_tail = &t->resting;
+	drop_shards(t);
 }
 
 const struct unwind_rule *unwind_tables_find(const struct unwind_tables *t,

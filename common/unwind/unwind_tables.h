@@ -14,12 +14,16 @@
 
 struct unwind_tables;
 
-/* Where the arrays lie; new_shard gives the memory of shard n, or NULL if there is no more. */
+/*
+ * Where the arrays lie; new_shard gives the memory of shard n, or NULL if there is no more, and
+ * drop_shard takes it back: nothing leads there any more.
+ */
 struct unwind_backing {
 	struct unwind_rule *rules;	 /* UNWIND_MAX_RULES */
 	struct unwind_page *pages;	 /* UNWIND_MAX_PAGES */
 	struct unwind_pattern *patterns; /* UNWIND_MAX_PATTERNS */
 	struct unwind_shard *(*new_shard)(uint32_t n, void *arg);
+	void (*drop_shard)(uint32_t n, struct unwind_shard *shard, void *arg);
 	void *arg;
 };
 
@@ -38,7 +42,8 @@ int unwind_tables_add(struct unwind_tables *t, const struct cfi_table *cfi, stru
 
 /*
  * Removes a file, to which no mapping leads any more. Its cells and pages are used again only when
- * a walk that began before has ended: once reclaim has been told of a time that is a second later.
+ * a walk that began before has ended: once either has been told of a time that is a second later.
+ * Shards that are empty then are dropped but for one.
  */
 void unwind_tables_remove(struct unwind_tables *t, const struct unwind_run *run, uint64_t now_ns);
 void unwind_tables_reclaim(struct unwind_tables *t, uint64_t now_ns);

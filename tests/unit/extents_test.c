@@ -11,7 +11,7 @@ static int take(struct extents *extents, uint64_t count)
 	return extents_take(extents, count, &first) ? (int)first : -1;
 }
 
-TEST(the_smallest_that_fits_is_taken)
+TEST(the_first_that_fits_is_taken)
 {
 	struct extents extents = {};
 
@@ -23,9 +23,32 @@ TEST(the_smallest_that_fits_is_taken)
 	CHECK_EQ(take(&extents, 12), 100);
 	CHECK_EQ(take(&extents, 11), 39);
 	CHECK_EQ(take(&extents, 39), -1);
-	CHECK_EQ(take(&extents, 38), 112);
 	CHECK_EQ(take(&extents, 8), 10);
+	CHECK_EQ(take(&extents, 8), 112);
+	CHECK_EQ(take(&extents, 30), 120);
 	CHECK_EQ(take(&extents, 1), -1);
+	extents_clear(&extents);
+}
+
+static int take_spare(struct extents *extents, uint64_t count)
+{
+	uint64_t first;
+
+	return extents_take_spare(extents, count, &first) ? (int)first : -1;
+}
+
+TEST(all_but_one_are_spare)
+{
+	struct extents extents = { .border = 10 };
+
+	for (uint64_t at = 0; at < 50; at += 10)
+		extents_add(&extents, at, at == 20 ? 9 : 10);
+	CHECK_EQ(take_spare(&extents, 10), 10);
+	CHECK_EQ(take_spare(&extents, 10), 30);
+	CHECK_EQ(take_spare(&extents, 10), 40);
+	CHECK_EQ(take_spare(&extents, 10), -1);
+	CHECK_EQ(take_spare(&extents, 9), -1);
+	CHECK_EQ(extents.n, 2);
 	extents_clear(&extents);
 }
 

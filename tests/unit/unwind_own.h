@@ -29,10 +29,20 @@ static inline struct unwind_shard *own_shard(uint32_t n, void *arg)
 	return own->shards[n];
 }
 
+static inline void own_drop_shard(uint32_t n, struct unwind_shard *shard, void *arg)
+{
+	struct own_tables *own = arg;
+
+	free(shard);
+	own->shards[n] = NULL;
+}
+
 static inline struct own_tables *own_tables_new(void)
 {
 	struct own_tables *own = mem_zalloc(1, sizeof(*own));
-	struct unwind_backing backing = { .new_shard = own_shard, .arg = own };
+	struct unwind_backing backing = { .new_shard = own_shard,
+					  .drop_shard = own_drop_shard,
+					  .arg = own };
 
 	backing.rules = own->rules = mem_zalloc(UNWIND_MAX_RULES, sizeof(*own->rules));
 	backing.pages = own->pages = mem_zalloc(UNWIND_MAX_PAGES, sizeof(*own->pages));

@@ -32,9 +32,16 @@ static struct unwind_shard *new_shard(uint32_t n, void *arg)
 	return shards[n];
 }
 
+static void drop_shard(uint32_t n, struct unwind_shard *shard, void *arg)
+{
+	(void)arg;
+	free(shard);
+	shards[n] = NULL;
+}
+
 static struct unwind_tables *tables_new(uint32_t n_shards)
 {
-	struct unwind_backing backing = { .new_shard = new_shard };
+	struct unwind_backing backing = { .new_shard = new_shard, .drop_shard = drop_shard };
 
 	max_shards = n_shards;
 	backing.rules = rules = mem_zalloc(UNWIND_MAX_RULES, sizeof(*rules));
@@ -243,6 +250,34 @@ TEST(removed_files_make_room)
 	}
 	CHECK_EQ(unwind_tables_size(t).n_rows, n_rows);
 	CHECK(tables_say_the_same(t, &kept, &small));
+	cfi_free(&big);
+	cfi_free(&small);
+	tables_free(t);
+}
+
+/* What is there stays where it is; what comes then is put into those that stay, or new ones. */
+TEST(empty_shards_are_dropped)
+{
+	struct cfi_table big = table_of(UNWIND_SHARD_CELLS * 4, 0), small = table_of(1000, 0x500);
+	struct unwind_tables *t = tables_new(8);
+	struct unwind_run large, kept, again;
+
+	for (uint64_t at_ns = 0; at_ns < 10 * NS_PER_S; at_ns += 2 * NS_PER_S) {
+		CHECK_EQ(unwind_tables_add(t, &big, &large), 0);
+		if (!at_ns)
+			CHECK_EQ(unwind_tables_add(t, &small, &kept), 0);
+		CHECK(unwind_tables_size(t).n_shards > 4);
+		unwind_tables_remove(t, &large, at_ns);
+		unwind_tables_reclaim(t, at_ns + NS_PER_S - 1);
+		CHECK(unwind_tables_size(t).n_shards > 4);
+		CHECK(tables_say_the_same(t, &large, &big));
+		unwind_tables_reclaim(t, at_ns + NS_PER_S);
+		CHECK_EQ(unwind_tables_size(t).n_shards, 2); /* the small one's, and a spare */
+		CHECK(tables_say_the_same(t, &kept, &small));
+	}
+	CHECK_EQ(unwind_tables_add(t, &small, &again), 0);
+	CHECK_EQ(unwind_tables_size(t).n_shards, 2);
+	CHECK(tables_say_the_same(t, &again, &small));
 	cfi_free(&big);
 	cfi_free(&small);
 	tables_free(t);
