@@ -84,6 +84,8 @@ struct dso_cache *dso_cache_new(const struct dso_options *options)
 	struct dso_cache *cache = mem_zalloc(1, sizeof(*cache));
 
 	cache->options = *options;
+	if (!options->max_bytes)
+		cache->options.max_bytes = UINT64_MAX;
 	cache->roots = roots_new();
 	known_names_init(&cache->names);
 	return cache;
@@ -371,7 +373,7 @@ static void load_ahead(struct chore *chore)
 	struct dso *dso = dso_of_chore(chore);
 	uint64_t *sum = &dso->cache->ahead_bytes, max_bytes = dso->cache->options.max_bytes;
 
-	if (max_bytes && __atomic_load_n(sum, __ATOMIC_RELAXED) >= max_bytes)
+	if (__atomic_load_n(sum, __ATOMIC_RELAXED) >= max_bytes)
 		return;
 	dso->ahead.syms = read_symbols(dso);
 	dso->ahead.bytes = dso->ahead.syms ? elfsyms_bytes(dso->ahead.syms) : 0;
@@ -406,12 +408,40 @@ static bool take_ahead(struct dso *dso)
 	return true;
 }
 
+static void drop_tables(struct dso *dso)
+{
+	srclines_free(dso->lines);
+	elfsyms_free(dso->syms);
+	dso->lines = NULL;
+	dso->syms = NULL;
+	if (dso->jit)
+		jitmap_drop(dso->jit);
+	dso->was_dropped = true;
+	dso->cache->n_dropped++;
+	lru_use(&dso->cache->tables, &dso->tables, 0);
+}
+
+static uint64_t sum_bytes(const struct dso_cache *cache)
+{
+	return cache->tables.bytes + __atomic_load_n(&cache->ahead_bytes, __ATOMIC_RELAXED);
+}
+
+/* Those used longest ago, until there is no more than that, or all but one are dropped. */
+static void drop_oldest(struct dso_cache *cache, uint64_t max_bytes, const struct lru_item *kept)
+{
+	while (sum_bytes(cache) > max_bytes && cache->tables.oldest != kept)
+		drop_tables(container_of(cache->tables.oldest, struct dso, tables));
+}
+
+/* Room is made before a table is read, since nothing says how large it is. */
 static void load_file(struct dso *dso)
 {
 	struct debug_place place = place_of(dso);
 
-	if (!take_ahead(dso))
+	if (!take_ahead(dso)) {
+		drop_oldest(dso->cache, dso->cache->options.max_bytes / 2, NULL);
 		dso->syms = read_symbols(dso);
+	}
 	if (!dso->syms)
 		give_file_up(dso);
 	else if (dso->cache->options.lines)
@@ -439,48 +469,18 @@ static uint64_t count_bytes(const struct dso *dso)
 	       (dso->jit ? jitmap_bytes(dso->jit) : 0);
 }
 
-static struct dso *dso_of_tables(struct lru_item *tables)
-{
-	return container_of(tables, struct dso, tables);
-}
-
-static void drop_tables(struct dso *dso)
-{
-	srclines_free(dso->lines);
-	elfsyms_free(dso->syms);
-	dso->lines = NULL;
-	dso->syms = NULL;
-	if (dso->jit)
-		jitmap_drop(dso->jit);
-	dso->was_dropped = true;
-	dso->cache->n_dropped++;
-	lru_use(&dso->cache->tables, &dso->tables, 0);
-}
-
-static uint64_t sum_bytes(const struct dso_cache *cache)
-{
-	return cache->tables.bytes + __atomic_load_n(&cache->ahead_bytes, __ATOMIC_RELAXED);
-}
-
 /* Those of the latest dso always stay, however large. */
 static void keep_tables(struct dso *dso)
 {
-	struct dso_cache *cache = dso->cache;
-	uint64_t max_bytes = cache->options.max_bytes;
+	struct lru *tables = &dso->cache->tables;
 
-	lru_use(&cache->tables, &dso->tables, count_bytes(dso));
-	while (max_bytes && sum_bytes(cache) > max_bytes &&
-	       cache->tables.oldest != cache->tables.newest)
-		drop_tables(dso_of_tables(cache->tables.oldest));
+	lru_use(tables, &dso->tables, count_bytes(dso));
+	drop_oldest(dso->cache, dso->cache->options.max_bytes, tables->newest);
 }
 
 void dso_cache_end_report(struct dso_cache *cache)
 {
-	uint64_t max_bytes = cache->options.max_bytes;
-	bool drops_all = cache->options.drops_all;
-
-	while (cache->tables.oldest && (drops_all || (max_bytes && sum_bytes(cache) > max_bytes)))
-		drop_tables(dso_of_tables(cache->tables.oldest));
+	drop_oldest(cache, cache->options.drops_all ? 0 : cache->options.max_bytes, NULL);
 }
 
 struct dso_stats dso_cache_stats(const struct dso_cache *cache)

@@ -4,6 +4,7 @@
  * replaced, deleted or overwritten. A name must be right or absent, with and without the right to
  * use /proc/PID/map_files.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -498,6 +499,31 @@ TEST(drops_tables_and_reads_them_again)
 	CHECK_EQ(usyms_stats(us).n_dropped, 2 * 5 - 1);
 	unmap_copies(&c);
 	close_usyms(one);
+	close_usyms(us);
+}
+
+static uint64_t bytes_with(struct usyms *us, uint64_t addr)
+{
+	name_of(locate(us, getpid(), 1, addr));
+	return usyms_stats(us).bytes;
+}
+
+/* There is room for both, but nobody knows before the second is there. */
+TEST(room_is_made_before_tables_are_read)
+{
+	struct usyms *all = open_usyms(NULL), *us;
+	struct copies c = map_copies();
+	uint64_t ours = c.addrs[0], libc = (uintptr_t)dlsym(RTLD_DEFAULT, "qsort");
+	uint64_t one = bytes_with(all, ours), both = bytes_with(all, libc);
+	bool is_ours_larger = one >= both - one;
+
+	us = open_usyms(&(struct dso_options){ .max_bytes = both });
+	bytes_with(us, is_ours_larger ? ours : libc);
+	CHECK_EQ(usyms_stats(us).n_dropped, 0);
+	CHECK(bytes_with(us, is_ours_larger ? libc : ours) <= both / 2);
+	CHECK_EQ(usyms_stats(us).n_dropped, 1);
+	unmap_copies(&c);
+	close_usyms(all);
 	close_usyms(us);
 }
 
