@@ -15,9 +15,10 @@
 
 /* ---- the names that the object uses ---- */
 
-/* A set of names, flavors aside. */
+/* A set of names, flavors aside. Of most others their first two letters tell that they are none. */
 struct names {
 	struct hashtable table;
+	uint64_t starts[(1 << 16) / 64]; /* a bit for each two letters */
 };
 
 struct name {
@@ -42,11 +43,21 @@ static uint64_t hash_name(const char *name, size_t length)
 	return hash_add(length, start);
 }
 
+static uint32_t start_of(const char *text, size_t length)
+{
+	return length ? (uint32_t)(uint8_t)text[0] << 8 | (length > 1 ? (uint8_t)text[1] : 0) : 0;
+}
+
 static bool names_have(const struct names *names, const char *text)
 {
-	size_t length = strlen(text);
-	struct hashlink *link = hashtable_first(&names->table, hash_name(text, length));
+	uint32_t start = start_of(text, text[0] ? 2 : 0);
+	struct hashlink *link;
+	size_t length;
 
+	if (!(names->starts[start / 64] >> start % 64 & 1))
+		return false;
+	length = strlen(text);
+	link = hashtable_first(&names->table, hash_name(text, length));
 	for (; link; link = hashtable_next(link)) {
 		const struct name *name = container_of(link, struct name, link);
 
@@ -58,13 +69,16 @@ static bool names_have(const struct names *names, const char *text)
 
 static void names_add(struct names *names, const char *text)
 {
+	size_t length = essential_length(text);
+	uint32_t start = start_of(text, length);
 	struct name *name;
 
 	if (!*text)
 		return;
 	name = mem_zalloc(1, sizeof(*name));
 	name->text = text;
-	hashtable_add(&names->table, &name->link, hash_name(text, essential_length(text)));
+	names->starts[start / 64] |= 1ULL << start % 64;
+	hashtable_add(&names->table, &name->link, hash_name(text, length));
 }
 
 static void free_name(struct hashlink *link, void *arg)
@@ -84,7 +98,7 @@ struct cut {
 	const char *types, *strings;
 	uint32_t types_size, strings_size;
 	uint32_t *offsets; /* of types, by id */
-	size_t n_types, types_cap;
+	size_t n_types;
 	struct names roots, members; /* what is wanted of it */
 	struct btf *out;
 	int *out_ids; /* by id; 0: not there yet */
@@ -103,43 +117,35 @@ static const char *name_at(const struct cut *cut, uint32_t offset)
 	return offset < cut->strings_size ? cut->strings + offset : "";
 }
 
-/* The bytes that follow a type; -1 for a kind from the future. */
-static ssize_t tail_size(const struct btf_type *t)
-{
-	size_t n = btf_vlen(t);
-
-	switch (btf_kind(t)) {
-	case BTF_KIND_FWD:
-	case BTF_KIND_CONST:
-	case BTF_KIND_VOLATILE:
-	case BTF_KIND_RESTRICT:
-	case BTF_KIND_PTR:
-	case BTF_KIND_TYPEDEF:
-	case BTF_KIND_FUNC:
-	case BTF_KIND_FLOAT:
-	case BTF_KIND_TYPE_TAG:
-		return 0;
-	case BTF_KIND_INT:
-	case BTF_KIND_VAR:
-	case BTF_KIND_DECL_TAG:
-		return sizeof(uint32_t);
-	case BTF_KIND_ARRAY:
-		return sizeof(struct btf_array);
-	case BTF_KIND_STRUCT:
-	case BTF_KIND_UNION:
-		return (ssize_t)(n * sizeof(struct btf_member));
-	case BTF_KIND_ENUM:
-		return (ssize_t)(n * sizeof(struct btf_enum));
-	case BTF_KIND_ENUM64:
-		return (ssize_t)(n * 3 * sizeof(uint32_t));
-	case BTF_KIND_FUNC_PROTO:
-		return (ssize_t)(n * sizeof(struct btf_param));
-	case BTF_KIND_DATASEC:
-		return (ssize_t)(n * sizeof(struct btf_var_secinfo));
-	default:
-		return -1;
-	}
-}
+/* By kind: what follows a type, and by which names it is asked for. A table costs no branches. */
+static const struct kind {
+	uint8_t is_known, fixed_bytes, bytes_each;
+	enum {
+		NOT_WANTED,
+		AS_ROOT,
+		AS_TARGET,
+	} wanted;
+} kinds[BTF_INFO_KIND(~0U) + 1] = {
+	[BTF_KIND_INT] = { true, sizeof(uint32_t) },
+	[BTF_KIND_PTR] = { true },
+	[BTF_KIND_ARRAY] = { true, sizeof(struct btf_array) },
+	[BTF_KIND_STRUCT] = { true, 0, sizeof(struct btf_member), AS_ROOT },
+	[BTF_KIND_UNION] = { true, 0, sizeof(struct btf_member), AS_ROOT },
+	[BTF_KIND_ENUM] = { true, 0, sizeof(struct btf_enum), AS_ROOT },
+	[BTF_KIND_FWD] = { true },
+	[BTF_KIND_TYPEDEF] = { true, .wanted = AS_TARGET },
+	[BTF_KIND_VOLATILE] = { true },
+	[BTF_KIND_CONST] = { true },
+	[BTF_KIND_RESTRICT] = { true },
+	[BTF_KIND_FUNC] = { true, .wanted = AS_TARGET },
+	[BTF_KIND_FUNC_PROTO] = { true, 0, sizeof(struct btf_param) },
+	[BTF_KIND_VAR] = { true, sizeof(uint32_t) },
+	[BTF_KIND_DATASEC] = { true, 0, sizeof(struct btf_var_secinfo) },
+	[BTF_KIND_FLOAT] = { true },
+	[BTF_KIND_DECL_TAG] = { true, sizeof(uint32_t) },
+	[BTF_KIND_TYPE_TAG] = { true },
+	[BTF_KIND_ENUM64] = { true, 0, 3 * sizeof(uint32_t), AS_ROOT },
+};
 
 static void collect_local_names(struct cut *cut, const struct btf *local)
 {
@@ -163,41 +169,38 @@ static void match_targets(const char *name, uint32_t kind, uint32_t id, struct b
 			targets[i].id = id;
 }
 
-/* Is this type one that was asked for? Most are not even looked at. */
-static void match_type(struct cut *cut, const struct btf_type *t, uint32_t id,
-		       struct btf_target *targets, size_t n_targets)
+static void match_root(struct cut *cut, const char *name, uint32_t id)
 {
-	const char *name = name_at(cut, t->name_off);
-
-	if (btf_is_func(t) || btf_is_typedef(t)) {
-		if (name[0] == 'b') /* "btf_trace_", "bpf_iter_" */
-			match_targets(name, btf_kind(t), id, targets, n_targets);
-		return;
-	}
-	if ((!btf_is_composite(t) && !btf_is_any_enum(t)) || !names_have(&cut->roots, name))
+	if (!names_have(&cut->roots, name))
 		return;
 	cut->found = mem_grow(cut->found, cut->n_found, &cut->found_cap, sizeof(*cut->found));
 	cut->found[cut->n_found++] = id;
 }
 
-/* The one pass. -EINVAL if there is a kind that isn't known. */
+/*
+ * The one pass, over 150,000 types. -EINVAL if there is a kind from the future. No type is smaller
+ * than its head, and of memory that isn't written nothing is there.
+ */
 static int index_types(struct cut *cut, struct btf_target *targets, size_t n_targets)
 {
-	uint32_t at = 0;
+	const char *end = cut->types + cut->types_size;
+	const struct btf_type *t;
 
-	cut->offsets = mem_grow(cut->offsets, 0, &cut->types_cap, sizeof(*cut->offsets));
-	cut->offsets[cut->n_types++] = 0; /* void */
-	while (at + sizeof(struct btf_type) <= cut->types_size) {
-		const struct btf_type *t = (const void *)(cut->types + at);
-		ssize_t tail = tail_size(t);
+	cut->offsets = mem_realloc(NULL, cut->types_size / sizeof(*t) + 1, sizeof(*cut->offsets));
+	cut->offsets[0] = 0; /* void */
+	cut->n_types = 1;
+	for (const char *at = cut->types; end - at >= (ssize_t)sizeof(*t); cut->n_types++) {
+		const struct kind *kind = &kinds[btf_kind(t = (const void *)at)];
 
-		if (tail < 0 || at + sizeof(*t) + (size_t)tail > cut->types_size)
+		cut->offsets[cut->n_types] = (uint32_t)(at - cut->types);
+		at += sizeof(*t) + kind->fixed_bytes + (size_t)btf_vlen(t) * kind->bytes_each;
+		if (!kind->is_known || at > end)
 			return -EINVAL;
-		cut->offsets = mem_grow(cut->offsets, cut->n_types, &cut->types_cap,
-					sizeof(*cut->offsets));
-		cut->offsets[cut->n_types] = at;
-		match_type(cut, t, (uint32_t)cut->n_types++, targets, n_targets);
-		at += (uint32_t)(sizeof(*t) + (size_t)tail);
+		if (kind->wanted == AS_ROOT)
+			match_root(cut, name_at(cut, t->name_off), (uint32_t)cut->n_types);
+		if (kind->wanted == AS_TARGET && *name_at(cut, t->name_off) == 'b')
+			match_targets(name_at(cut, t->name_off), btf_kind(t),
+				      (uint32_t)cut->n_types, targets, n_targets);
 	}
 	return 0;
 }

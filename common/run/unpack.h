@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /*
- * Unpacks what xz has packed; *bytes is set to its size. The memory is never freed. Broken
+ * Unpacks what gzip has packed; *bytes is set to its size. The memory is never freed. Broken
  * data ends the process: it is a part of the program.
  */
 void *unpack(const unsigned char *packed, size_t packed_bytes, size_t *bytes);

@@ -10,7 +10,7 @@ TRACELETS_SITE = $(TOPDIR)/../tracelets
 TRACELETS_SITE_METHOD = local
 TRACELETS_LICENSE = GPL-2.0-only
 TRACELETS_LICENSE_FILES = LICENSES/GPL-2.0-only.txt
-TRACELETS_DEPENDENCIES = host-bpftool host-pkgconf host-xz binutils elfutils libbpf xz zlib
+TRACELETS_DEPENDENCIES = host-bpftool host-pkgconf binutils elfutils libbpf xz zlib
 
 TRACELETS_MAKE_OPTS = \
 	O=build \

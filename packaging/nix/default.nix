@@ -19,7 +19,6 @@ pkgs.stdenv.mkDerivation {
     pkgs.bpftools
     pkgs.llvmPackages.clang-unwrapped
     pkgs.pkg-config
-    pkgs.xz
   ];
 
   buildInputs = [

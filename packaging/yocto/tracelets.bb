@@ -9,7 +9,7 @@ LIC_FILES_CHKSUM = "file://LICENSES/GPL-2.0-only.txt;md5=@LICENSE_MD5@"
 
 SRC_URI = "file://tracelets-${PV}.tar.gz"
 
-DEPENDS = "binutils bpftool-native clang-native elfutils libbpf pkgconfig-native xz xz-native zlib"
+DEPENDS = "binutils bpftool-native clang-native elfutils libbpf pkgconfig-native xz zlib"
 COMPATIBLE_HOST = "(x86_64|aarch64).*-linux"
 
 inherit pkgconfig

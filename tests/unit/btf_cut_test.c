@@ -29,6 +29,7 @@ static struct btf *make_whole(void)
 	btf__add_field(btf, "a", number, 0, 0);
 	btf__add_enum(btf, "helper", 4);
 	btf__add_enum_value(btf, "HELPER_ONE", 1);
+	btf__add_struct(btf, "v", 4);
 	return btf;
 }
 
@@ -46,6 +47,7 @@ static struct btf *make_local(void)
 	btf__add_field(btf, "y", number, 32, 0);
 	btf__add_field(btf, "next", next, 64, 0);
 	btf__add_enum(btf, "helper", 4);
+	btf__add_struct(btf, "v___old", 4);
 	return btf;
 }
 
@@ -113,6 +115,14 @@ TEST(drops_types_that_are_not_named)
 	struct btf *cut = cut_with(NULL, 0);
 
 	CHECK(!find_struct(cut, "other"));
+	btf__free(cut);
+}
+
+TEST(keeps_types_with_names_of_one_letter)
+{
+	struct btf *cut = cut_with(NULL, 0);
+
+	CHECK(find_struct(cut, "v"));
 	btf__free(cut);
 }
 
