@@ -109,7 +109,9 @@ static void prepare_differences(struct drawing *d, const struct calltree_node *n
 
 	for_each_child(d->tree, node, child)
 	{
-		d->max_delta = fmax(d->max_delta, fabs(delta_of(d, child->total)));
+		double delta = fabs(delta_of(d, child->total));
+
+		d->max_delta = delta > d->max_delta ? delta : d->max_delta;
 		prepare_differences(d, child);
 	}
 }
@@ -126,14 +128,23 @@ static int shade_of(const char *name)
 	return (int)((hash ^ hash >> 16) % SHADES);
 }
 
+/* The square root of the share, since most are small. */
+static int shade_of_share(double share)
+{
+	int shade = 0;
+
+	while (shade < DIFF_SHADES &&
+	       (shade + 1e-9) * (shade + 1e-9) < share * DIFF_SHADES * DIFF_SHADES)
+		shade++;
+	return shade;
+}
+
 static unsigned int diff_colour_of(const struct drawing *d, const struct box *box)
 {
-	double delta = delta_of(d, box->value), share;
-	int shade;
+	double delta = delta_of(d, box->value);
+	double share = d->max_delta > 0 ? fabs(delta) / d->max_delta : 0;
 
-	share = d->max_delta > 0 ? fabs(delta) / d->max_delta : 0;
-	shade = (int)ceil(sqrt(fmin(share, 1)) * DIFF_SHADES - 1e-9);
-	return COLOUR(delta < 0 ? 'b' : 'r', shade);
+	return COLOUR(delta < 0 ? 'b' : 'r', shade_of_share(share));
 }
 
 /* What a thread does, behind its stack; 'm': another mark. */
