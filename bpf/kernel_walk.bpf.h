@@ -13,8 +13,8 @@
 #if KERNEL_HAS_ORC
 #include "kernel_tables.bpf.h"
 
-#define KERNEL_WALK_FRAMES 8 /* by a function, which the verifier goes through once */
-#define KERNEL_WALK_CALLS  16
+#define KERNEL_WALK_FRAMES 4 /* by a function, which the verifier goes through once */
+#define KERNEL_WALK_CALLS  32
 
 #define USER_MODE 3 /* the low bits of cs */
 

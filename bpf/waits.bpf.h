@@ -47,41 +47,52 @@ const volatile struct wait_settings wait_settings SEC(".rodata.waits") = {
 
 struct wait_window window SEC(".data.window") = {};
 
-/* The letters of ps(1), in the order of the kernel's state bits (include/linux/sched.h). */
-const char state_letters[] = STATE_LETTERS;
-
 /*
- * The index of a state's letter. The lowest reported bit counts; a runnable task has none, and an
- * uninterruptible one that doesn't add to the load is idle.
+ * A runnable task has none of the bits that are reported; the one behind them stands for that. Each
+ * of these eight, times BITS_IN_ORDER (a de Bruijn sequence), has another number in the product's
+ * upper three bits. By this number: the index of the state's letter and the letter.
  */
-static __always_inline __u32 state_index(__u32 state)
+#define STATE_NO_BIT	 (1U << (STATE_IDLE - 1))
+#define BITS_IN_ORDER	 0x17U
+#define INDEX_BY_NUMBER	 0x67405321U
+#define LETTER_BY_NUMBER 0x5a50745258544453ULL
+
+/* Of the lowest reported bit. Without a loop or a table: the verifier would follow each way. */
+static __always_inline __u32 state_number(__u32 state)
 {
-	if ((state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == (TASK_UNINTERRUPTIBLE | TASK_NOLOAD))
-		return STATE_IDLE;
-	for (__u32 i = 0; i < STATE_IDLE - 1; i++)
-		if (state & (1 << i))
-			return i + 1;
-	return 0;
+	__u32 lowest = (state | STATE_NO_BIT) & -(state | STATE_NO_BIT);
+
+	return (lowest * BITS_IN_ORDER & 0xff) >> 5;
+}
+
+/* An uninterruptible task that doesn't add to the load is idle. */
+static __always_inline bool state_is_idle(__u32 state)
+{
+	return (state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) ==
+	       (TASK_UNINTERRUPTIBLE | TASK_NOLOAD);
 }
 
 static __always_inline bool state_is_runnable(__u32 state)
 {
-	return !(state & ((1 << (STATE_IDLE - 1)) - 1));
+	return !(state & (STATE_NO_BIT - 1));
 }
 
-/*
- * Notes the letter of the state in which a task begins to wait. False: such waits are not wanted.
- * The index ends here: what follows would be verified once for each.
- */
+static __always_inline bool state_is_wanted(__u32 state)
+{
+	__u32 index = INDEX_BY_NUMBER >> state_number(state) * 4 & 15;
+
+	if (state_is_idle(state))
+		index = STATE_IDLE;
+	return wait_settings.states & (1 << index) &&
+	       (!wait_settings.state_mask || state & wait_settings.state_mask);
+}
+
+/* Notes the letter of the state in which a task begins to wait. False: not wanted. */
 static __always_inline bool state_note(struct task_state *to, __u32 state)
 {
-	__u32 index = state_index(state);
-
-	if (!(wait_settings.states & (1 << index)))
+	if ((~wait_settings.states || wait_settings.state_mask) && !state_is_wanted(state))
 		return false;
-	if (wait_settings.state_mask && !(state & wait_settings.state_mask))
-		return false;
-	to->letter = state_letters[index];
+	to->letter = state_is_idle(state) ? 'I' : LETTER_BY_NUMBER >> state_number(state) * 8;
 	return true;
 }
 
