@@ -375,21 +375,25 @@ static __always_inline __u64 waker_intern(void *ctx)
 	return id;
 }
 
+static __always_inline bool is_blocked(const struct task_state *state)
+{
+	return state->off_ns && !state->wake_ns;
+}
+
 /* Where nobody asks who wakes it up. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waits_waking, struct task_struct *task)
 {
 	struct task_state *state = task_state_find(task);
 
-	if (state && state->off_ns && !state->wake_ns)
+	if (state && is_blocked(state))
 		state->wake_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
 static __always_inline bool wakes_up(const struct task_state *state)
 {
-	return lock_settings.wanted ? lock_wakes_up(&state->lock)
-				    : state->off_ns && !state->wake_ns;
+	return lock_settings.wanted ? lock_wakes_up(&state->lock) : is_blocked(state);
 }
 
 /* With --waker or --locks: a program of its own, since it takes the verifier long. */

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * paths THREADS WAITS SLEEP_MS [lock]: threads that wait so often each, with a stack that none has
- * had before: each call on the way is of one of two functions, as the bits of a number have it.
- * They sleep, or wait for a lock that another one has while it sleeps. A thread of its own,
- * "rarely", waits only once, for SLEEP_MS.
+ * had before. They sleep, or wait for a lock that another one has while it sleeps. A thread of its
+ * own, "rarely", waits only once, for SLEEP_MS.
  */
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "work.h"
+#include "ways.h"
 
 #define DEPTH 24
 
@@ -16,9 +15,6 @@ static int waits;
 static bool has_lock;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t sleep_ns;
-
-WORK_FUNCTION void go_left(uint64_t path, int depth);
-WORK_FUNCTION void go_right(uint64_t path, int depth);
 
 /* Who has let go of the lock doesn't take it again before another one does. */
 WORK_FUNCTION void wait_for_lock(void)
@@ -29,28 +25,12 @@ WORK_FUNCTION void wait_for_lock(void)
 	work_sleep(NS_PER_MS / 20);
 }
 
-WORK_FUNCTION void go_on(uint64_t path, int depth)
+WORK_FUNCTION void leaf(void)
 {
-	if (!depth && has_lock)
+	if (has_lock)
 		wait_for_lock();
-	else if (!depth)
-		work_sleep(NS_PER_MS);
-	else if (path & 1)
-		go_left(path >> 1, depth - 1);
 	else
-		go_right(path >> 1, depth - 1);
-	WORK_KEEP_FRAME();
-}
-
-WORK_FUNCTION void go_left(uint64_t path, int depth)
-{
-	go_on(path, depth);
-	WORK_KEEP_FRAME();
-}
-
-WORK_FUNCTION void go_right(uint64_t path, int depth)
-{
-	go_on(path, depth);
+		work_sleep(NS_PER_MS);
 	WORK_KEEP_FRAME();
 }
 
@@ -72,7 +52,7 @@ static void *walk(void *arg)
 	uint64_t first = (uint64_t)(long)arg * (uint64_t)waits;
 
 	for (int i = 0; i < waits; i++)
-		go_on(first + (uint64_t)i, DEPTH);
+		step(first + (uint64_t)i, DEPTH);
 	return NULL;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "samples.h"
-#include "work.h"
+#include "ways.h"
 
 static int is_nap;
 static uint64_t stay_ns;
@@ -43,36 +43,10 @@ WORK_FUNCTION void leaf(void)
 	WORK_KEEP_FRAME();
 }
 
-static void left(uint32_t path, int levels);
-static void right(uint32_t path, int levels);
-
-static void step(uint32_t path, int levels)
-{
-	if (!levels)
-		leaf();
-	else if (path & 1)
-		left(path >> 1, levels - 1);
-	else
-		right(path >> 1, levels - 1);
-	WORK_KEEP_FRAME();
-}
-
-WORK_FUNCTION void left(uint32_t path, int levels)
-{
-	step(path, levels);
-	WORK_KEEP_FRAME();
-}
-
-WORK_FUNCTION void right(uint32_t path, int levels)
-{
-	step(path, levels);
-	WORK_KEEP_FRAME();
-}
-
 WORK_FUNCTION void walk_leaves(int levels)
 {
-	for (uint32_t path = 0; path < 1u << levels; path++)
-		step(path, levels);
+	for (uint64_t way = 0; way < 1u << levels; way++)
+		step(way, levels);
 	WORK_KEEP_FRAME();
 }
 
