@@ -53,7 +53,7 @@ static __always_inline void hist_update_max(struct hist_octave *o, __u64 fixed)
 		o->max = fixed;
 }
 
-/* A global function: the verifier goes through its branches once, not once for each call and path. */
+/* A global function, which the verifier goes through once, and not once for each call and path. */
 __noinline int hist_record(__u64 ns)
 {
 	__u64 fixed = hist_to_fixed(ns);

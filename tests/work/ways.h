@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stacks that all differ: on the way to leaf(), which the program defines, each call is of left() or
- * of right(), as the bits of a number have it.
+ * Stacks that all differ: on the way to leaf(), which the program defines, each call is of left()
+ * or of right(), as the bits of a number have it.
  */
 #ifndef WAYS_H
 #define WAYS_H
