@@ -155,15 +155,16 @@ static __always_inline void unwind_begin_turns(struct stack_scratch *scratch)
 }
 
 /*
- * The registers with which the current task entered the kernel, and its process's tables. Without
- * tables the leaf is all that is certain: a walk along what may be frame pointers invents callers.
+ * The first registers with which the current task entered the kernel, and its process's tables.
+ * Without tables the leaf is all that is certain: a walk along what may be frame pointers invents
+ * callers.
  */
 static __always_inline int unwind_prepare(struct stack_scratch *scratch)
 {
 	struct unwind_process *process = unwind_find_process(scratch->def.tgid);
 	struct unwind_state *s = &scratch->walk;
 
-	if (!read_user_registers(&s->regs, current_user_registers()))
+	if (!read_first_registers(&s->regs))
 		return UNWIND_FAULT;
 	if (registers_are_32bit(&s->regs))
 		return UNWIND_32BIT;
@@ -254,6 +255,8 @@ __noinline int unwind_walk(__u32 slot)
 			return UNWIND_GOES_ON;
 		unwind_begin_turns(scratch);
 	}
+	if (!read_user_registers(&scratch->walk.regs, current_user_registers()))
+		reason = UNWIND_FAULT;
 	for (int i = 0; i < STACK_DEPTH / STACK_CHUNK && !reason; i++)
 		reason = unwind_walk_some(slot);
 	return unwind_judge(slot, reason ? reason : UNWIND_DEPTH);

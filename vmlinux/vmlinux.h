@@ -395,6 +395,7 @@ struct pt_regs {
 	unsigned long di;
 	unsigned long orig_ax;
 	unsigned long ip;
+	unsigned long cs; /* 16 bits since 6.9, where FRED keeps more in the upper half */
 	unsigned long sp;
 };
 #elif defined(__TARGET_ARCH_arm64)
