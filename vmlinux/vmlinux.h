@@ -395,8 +395,13 @@ struct pt_regs {
 	unsigned long di;
 	unsigned long orig_ax;
 	unsigned long ip;
-	unsigned long cs; /* 16 bits since 6.9, where FRED keeps more in the upper half */
+	unsigned long cs;
 	unsigned long sp;
+};
+
+/* FRED keeps more in the upper half: 6.9. */
+struct pt_regs___since6_9 {
+	__u16 cs;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct user_pt_regs {
