@@ -5,7 +5,7 @@
 #include "stacks/report_memory.h"
 
 #define ONCE_BYTES	 (256ULL << 20)
-#define AGAIN_BYTES	 (8ULL << 20) /* most names are known from the reports before */
+#define AGAIN_BYTES	 (4ULL << 20) /* most names are known from the reports before */
 #define LONG_INTERVAL_NS (5 * NS_PER_S)
 
 /* Debug information takes far more, and long to read again. */
