@@ -52,15 +52,35 @@ static __always_inline struct unwind_process *unwind_find_process(__u32 tgid)
 	return process;
 }
 
+static const struct unwind_change unwind_no_change;
+
 /* The element of a process's count, made if there is none; NULL: there is no room. */
 static __always_inline struct unwind_change *unwind_get_change(__u32 tgid)
 {
-	struct unwind_change *change = bpf_map_lookup_elem(&unwind_changes, &tgid), none = {};
+	struct unwind_change *change = bpf_map_lookup_elem(&unwind_changes, &tgid);
 
 	if (change)
 		return change;
-	bpf_map_update_elem(&unwind_changes, &tgid, &none, BPF_NOEXIST);
+	bpf_map_update_elem(&unwind_changes, &tgid, &unwind_no_change, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&unwind_changes, &tgid);
+}
+
+/*
+ * The kernel holds the lock of the process's memory. The atomic addition is a barrier, too: either
+ * the loader sees the area, or BPF sees what the loader has published before it looked. One that is
+ * asked for again and again is kept once.
+ */
+static __always_inline void unwind_note_area(struct unwind_change *change, __u64 start, __u64 end)
+{
+	struct unwind_area *area = &change->areas[(change->n_areas - 1) & (UNWIND_AREAS - 1)];
+	bool is_new = area->start != start || area->end != end;
+
+	if (is_new)
+		area = &change->areas[change->n_areas & (UNWIND_AREAS - 1)];
+	area->start = start;
+	area->end = end;
+	area->time_ns = bpf_ktime_get_ns();
+	__sync_fetch_and_add(&change->n_areas, is_new);
 }
 
 /* No slice that was read up to now is used from now on. */
@@ -149,8 +169,12 @@ SEC("tp_btf/vm_unmapped_area")
 int BPF_PROG(unwind_unmapped, unsigned long addr, struct vm_unmapped_area_info *info)
 {
 	__u32 tgid = current_tgid();
-	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &tgid);
+	struct unwind_change *change = bpf_map_lookup_elem(&unwind_changes, &tgid);
+	struct unwind_process *process;
 
+	if (change)
+		unwind_note_area(change, addr, addr + info->length);
+	process = bpf_map_lookup_elem(&unwind_processes, &tgid);
 	if (process && unwind_has_code(process, addr, addr + info->length))
 		unwind_count_change(tgid);
 	return 0;

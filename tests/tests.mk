@@ -48,6 +48,10 @@ $(O)/skel/early/oracle.skel.h: $(O)/bpf/oracle_early.bpf.o bpf/skeleton
 $(O)/tests/oracle/oracle_early: tests/oracle/oracle.c $(O)/skel/early/oracle.skel.h $(O)/libtracelets.a
 	$(Q)mkdir -p $(@D) && $(CC) -iquote $(O)/skel/early $(TL_CFLAGS) $< $(O)/libtracelets.a $(TL_LDFLAGS) $(LIBS) -o $@
 
+# And one whose loader is slow.
+$(O)/tests/oracle/oracle_slow: tests/oracle/oracle.c tests/oracle/slow.c $(O)/skel/oracle.skel.h $(O)/libtracelets.a
+	$(Q)mkdir -p $(@D) && $(CC) $(TL_CFLAGS) $(filter %.c,$^) $(O)/libtracelets.a -Wl,--wrap=unwind_procs_update $(TL_LDFLAGS) $(LIBS) -o $@
+
 # ---- workloads of the live tests: programs to be traced ----
 
 NAMES := names_long names_static names_exec names_stripped names_mini names_static_stripped names_exec_stripped \
@@ -126,7 +130,7 @@ $(O)/tests/work/%_mini: $(O)/tests/work/% $(O)/tests/work/%.debug
 
 # ---- what the oracle looks at: no frame pointers, realigned frames, PLT entries bound lazily ----
 
-ORACLE_FILES   := $(addprefix $(O)/tests/oracle/,oracle oracle_early recall liboracle.so odd throw plugin64.so plugin4096.so)
+ORACLE_FILES   := $(addprefix $(O)/tests/oracle/,oracle oracle_early oracle_slow recall liboracle.so odd throw plugin64.so plugin4096.so)
 ORACLE_OBJECTS := $(O)/bpf/oracle.bpf.o $(O)/bpf/oracle_early.bpf.o
 ODD_CFLAGS     := -O2 -g -fomit-frame-pointer $(if $(filter x86,$(ARCH)),-mavx2,$(WORK_SIGNED)) -pthread -MMD -MP -Wl,-z,lazy
 

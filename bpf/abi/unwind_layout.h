@@ -64,10 +64,26 @@ struct unwind_process {
 	__u32 unused;
 };
 
-/* By tgid; where there is none, both are 0. */
+/* Where the kernel has found room for a new mapping: nothing was mapped there at that time. */
+struct unwind_area {
+	__u64 start, end; /* end exclusive */
+	__u64 time_ns;
+};
+
+#define UNWIND_AREAS 16 /* a power of two */
+
+/*
+ * By tgid; where there is none, all is 0. What takes the place of code that the loader has seen,
+ * but not published yet, is no change that BPF could count. So it keeps the latest areas, and the
+ * loader looks whether there is code in them, when it publishes. The one that comes next may be
+ * half written, and older ones are forgotten: while the loader looks at a process's mappings, or an
+ * event waits for its turn, more than these are hardly asked for.
+ */
 struct unwind_change {
 	__u32 count;
 	__u32 n_copies; /* sent while no slice was published */
+	__u64 n_areas;
+	struct unwind_area areas[UNWIND_AREAS]; /* each at its number's remainder */
 };
 
 struct unwind_mapping {

@@ -199,6 +199,11 @@ size_t era_count_until(const struct era *era, uint64_t time_ns)
 
 /* ---- maps ---- */
 
+uint64_t era_maps_time(const struct era *era)
+{
+	return era->n_in_maps ? era->list->items[era->n_in_maps - 1].time_ns : era->begin_ns;
+}
+
 void era_keep_read(struct era *era, struct maps *maps, size_t n)
 {
 	keep_maps(era, maps, n);

@@ -58,6 +58,9 @@ void era_meet_files(struct map_store *store, struct era *era, pid_t pid, pid_t r
 /* How many of an era's mappings were there at that time. */
 size_t era_count_until(const struct era *era, uint64_t time_ns);
 
+/* The time of the last mapping that its maps have; that of its beginning if there is none. */
+uint64_t era_maps_time(const struct era *era);
+
 /* Keeps maps that were read, for who asks next: when the era had its first n mappings. */
 void era_keep_read(struct era *era, struct maps *maps, size_t n);
 

@@ -479,6 +479,15 @@ struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns
 	return processes_read_again(table, pid, time_ns);
 }
 
+uint64_t processes_maps_time(const struct processes *table, pid_t pid)
+{
+	const struct process *p = processes_find(table, pid);
+
+	if (!p || !p->latest)
+		return p ? p->read_ns : 0;
+	return p->latest->maps_are_read ? p->read_ns : era_maps_time(p->latest);
+}
+
 /* What was read of a process counts for the time before, too. */
 static struct era *find_era_before(const struct processes *table, pid_t pid, uint64_t time_ns)
 {

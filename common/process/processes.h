@@ -93,6 +93,9 @@ struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns
 /* The same, but read now unless one of the last two is so: of what is unmapped no event tells. */
 struct maps *processes_read_again(struct processes *table, pid_t pid, uint64_t time_ns);
 
+/* The time as of which the maps are that the last question for the process's latest ones gave. */
+uint64_t processes_maps_time(const struct processes *table, pid_t pid);
+
 /*
  * The same, but read before if that will do: nothing has been mapped in between that is known of.
  * generation changes when the process executes a program, for tables that no events are fed to.

@@ -301,9 +301,17 @@ void unwind_maps_close(struct unwind_maps *maps)
 
 /* ---- processes ---- */
 
+static bool is_outdated(const struct unwind_maps *maps, struct unwind_procs *procs, pid_t pid)
+{
+	struct unwind_change change = {};
+
+	bpf_map_lookup_elem(maps->changes_fd, &pid, &change);
+	return unwind_procs_are_outdated(procs, pid, &change);
+}
+
 /* Copies that BPF may still make do not become more because of a walk that lacked something. */
-void unwind_maps_publish(struct unwind_maps *maps, pid_t pid, const struct unwind_process *slice,
-			 bool allow_copies)
+static void put_slice(struct unwind_maps *maps, pid_t pid, const struct unwind_process *slice,
+		      bool allow_copies)
 {
 	struct unwind_process before = {}, now = *slice;
 
@@ -311,6 +319,19 @@ void unwind_maps_publish(struct unwind_maps *maps, pid_t pid, const struct unwin
 		bpf_map_lookup_elem(maps->processes_fd, &pid, &before);
 	now.n_copies = before.n_copies;
 	bpf_map_update_elem(maps->processes_fd, &pid, &now, BPF_ANY);
+}
+
+/* Looked at before, so that hardly any walk goes by what is wrong, and when BPF looks itself. */
+bool unwind_maps_publish(struct unwind_maps *maps, struct unwind_procs *procs, pid_t pid,
+			 const struct unwind_process *slice, bool allow_copies)
+{
+	if (is_outdated(maps, procs, pid))
+		return false;
+	put_slice(maps, pid, slice, allow_copies);
+	if (!is_outdated(maps, procs, pid))
+		return true;
+	bpf_map_delete_elem(maps->processes_fd, &pid);
+	return false;
 }
 
 /* The slice first: without the count, it could be taken for one that is up to date. */

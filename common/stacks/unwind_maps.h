@@ -13,6 +13,7 @@
 
 #include "abi/unwind_layout.h"
 #include "run/tool.h"
+#include "unwind/unwind_procs.h"
 #include "unwind/unwind_tables.h"
 
 /*
@@ -42,9 +43,14 @@ int unwind_maps_start(struct unwind_maps *maps);
 /* Waits until those that came since are in it. */
 void unwind_maps_wait(const struct unwind_maps *maps);
 
-/* allow_copies: what is missing in the slice from now on is worth copies of the stack. */
-void unwind_maps_publish(struct unwind_maps *maps, pid_t pid, const struct unwind_process *slice,
-			 bool allow_copies);
+/*
+ * Publishes the slice that the last update of the process gave. False: something has taken the
+ * place of code since, of which BPF knew nothing; nothing is published then, and the next update
+ * reads the mappings again. allow_copies: what is missing in the slice from now on is worth copies
+ * of the stack.
+ */
+bool unwind_maps_publish(struct unwind_maps *maps, struct unwind_procs *procs, pid_t pid,
+			 const struct unwind_process *slice, bool allow_copies);
 
 /* The process has ended. */
 void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid);

@@ -26,6 +26,7 @@
 
 #define HIGHEST_PRIORITY (-20)
 #define SWEEP_EXITS	 4096
+#define UPDATES		 4	   /* in a row of one process */
 #define LOG_MAPPINGS	 (1 << 17) /* 5 MB: 10,000 programs that begin and end within seconds */
 
 struct user_stacks {
@@ -109,6 +110,18 @@ static void update_process(struct user_stacks *us, pid_t pid, struct unwind_proc
 	unwind_procs_update(us->procs, pid, count_changes(us, pid), slice);
 }
 
+/* What is mapped may change again and again while it is looked at. */
+static void publish(struct user_stacks *us, pid_t pid, struct unwind_process *slice,
+		    bool allow_copies)
+{
+	for (int i = 0; i < UPDATES && slice->count; i++) {
+		if (unwind_maps_publish(us->maps, us->procs, pid, slice, allow_copies))
+			return;
+		*slice = (struct unwind_process){};
+		update_process(us, pid, slice);
+	}
+}
+
 static void update_processes(struct user_stacks *us, const pid_t *pids, size_t n, bool allow_copies)
 {
 	struct unwind_process *slices = mem_zalloc(n, sizeof(*slices));
@@ -116,8 +129,7 @@ static void update_processes(struct user_stacks *us, const pid_t *pids, size_t n
 	for (size_t i = 0; i < n; i++)
 		update_process(us, pids[i], &slices[i]);
 	for (size_t i = 0; i < n; i++)
-		if (slices[i].count)
-			unwind_maps_publish(us->maps, pids[i], &slices[i], allow_copies);
+		publish(us, pids[i], &slices[i], allow_copies);
 	for (size_t i = 0; us->python && i < n; i++)
 		python_frames_update(us->python, pids[i]);
 	free(slices);

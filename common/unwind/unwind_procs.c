@@ -234,6 +234,43 @@ bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, uint32_t change,
 	return done;
 }
 
+static bool overlap(const struct unwind_mappings *mappings, const struct unwind_area *area)
+{
+	for (size_t i = 0; i < mappings->count; i++)
+		if (mappings->items[i].start < area->end && area->start < mappings->items[i].end)
+			return true;
+	return false;
+}
+
+/* Of the latest areas, of which the one before all others may be half written. */
+static bool has_area_in(const struct unwind_change *change, const struct unwind_mappings *mappings,
+			uint64_t since_ns)
+{
+	uint64_t n = change->n_areas;
+
+	for (uint64_t i = 1; i <= n && i < UNWIND_AREAS; i++) {
+		const struct unwind_area *area = &change->areas[(n - i) % UNWIND_AREAS];
+
+		if (area->time_ns <= since_ns)
+			return false;
+		if (overlap(mappings, area))
+			return true;
+	}
+	return false;
+}
+
+bool unwind_procs_are_outdated(struct unwind_procs *procs, pid_t pid,
+			       const struct unwind_change *change)
+{
+	struct process *p = processes_find(procs->processes, pid);
+	struct unwind_mappings mappings = unwind_procs_published(procs, pid);
+
+	if (!p || !has_area_in(change, &mappings, processes_maps_time(procs->processes, pid)))
+		return false;
+	p->published_change = ~change->count; /* so that the next update reads again */
+	return true;
+}
+
 void unwind_procs_fork(struct unwind_procs *procs, pid_t parent, pid_t child)
 {
 	const struct process *p = processes_find(procs->processes, parent);

@@ -31,6 +31,13 @@ void unwind_procs_free(struct unwind_procs *procs);
 bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, uint32_t change,
 			 struct unwind_process *slice);
 
+/*
+ * Whether something has taken the place of code since the last update looked, by the areas that BPF
+ * has kept. Then the next update reads the mappings again.
+ */
+bool unwind_procs_are_outdated(struct unwind_procs *procs, pid_t pid,
+			       const struct unwind_change *change);
+
 /* The child uses its parent's slice. */
 void unwind_procs_fork(struct unwind_procs *procs, pid_t parent, pid_t child);
 void unwind_procs_exit(struct unwind_procs *procs, pid_t pid);

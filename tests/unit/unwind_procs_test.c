@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "child.h"
 #include "unit.h"
 #include "unwind_own.h"
@@ -148,6 +149,41 @@ TEST(a_process_that_was_just_read_is_read_again_if_code_was_replaced)
 	CHECK(unwind_procs_update(own->procs, getpid(), 6, &slice));
 	CHECK_EQ(slice.change, 6);
 	CHECK(!find(own, &slice, addr));
+	own_tables_free(own);
+}
+
+/* As BPF notes them; the mapping's own was there before it. */
+static void note_area(struct unwind_change *change, uint64_t start, uint64_t time_ns)
+{
+	change->areas[change->n_areas++ % UNWIND_AREAS] =
+		(struct unwind_area){ start, start + 4096, time_ns };
+}
+
+/* A library takes the place of another one while the loader is about to publish that one's. */
+TEST(code_that_was_replaced_before_it_was_published_is_told_and_read_again)
+{
+	struct own_tables *own = own_tables_new();
+	void *code = map_code();
+	uint64_t addr = (uintptr_t)code + 4096, before_ns = clock_now_ns();
+	struct unwind_change change = {};
+	struct unwind_process slice;
+
+	processes_on_ask(own->processes, nothing_new, NULL);
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &slice));
+	CHECK(!unwind_procs_are_outdated(own->procs, getpid(), &change));
+	note_area(&change, addr, before_ns);
+	note_area(&change, 4096, clock_now_ns());
+	CHECK(!unwind_procs_are_outdated(own->procs, getpid(), &change));
+	note_area(&change, addr, clock_now_ns());
+	for (int i = 0; i < UNWIND_AREAS - 2; i++)
+		note_area(&change, 4096, clock_now_ns());
+	CHECK(unwind_procs_are_outdated(own->procs, getpid(), &change));
+	note_area(&change, 4096, clock_now_ns()); /* in the place that may be half written */
+	CHECK(!unwind_procs_are_outdated(own->procs, getpid(), &change));
+	unmap_code(&code, 1);
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &slice));
+	CHECK(!find(own, &slice, addr));
+	CHECK(!unwind_procs_are_outdated(own->procs, 1 << 30, &change));
 	own_tables_free(own);
 }
 
