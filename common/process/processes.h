@@ -93,7 +93,7 @@ struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns
 /* The same, but read now unless one of the last two is so: of what is unmapped no event tells. */
 struct maps *processes_read_again(struct processes *table, pid_t pid, uint64_t time_ns);
 
-/* The time as of which the maps are that the last question for the process's latest ones gave. */
+/* What the process mapped at this time is what the last question for its latest maps gave. */
 uint64_t processes_maps_time(const struct processes *table, pid_t pid);
 
 /*

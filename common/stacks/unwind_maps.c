@@ -321,7 +321,10 @@ static void put_slice(struct unwind_maps *maps, pid_t pid, const struct unwind_p
 	bpf_map_update_elem(maps->processes_fd, &pid, &now, BPF_ANY);
 }
 
-/* Looked at before, so that hardly any walk goes by what is wrong, and when BPF looks itself. */
+/*
+ * Looks before it publishes, so that hardly any walk goes by a wrong slice, and behind: from there
+ * on BPF counts what takes the place of code.
+ */
 bool unwind_maps_publish(struct unwind_maps *maps, struct unwind_procs *procs, pid_t pid,
 			 const struct unwind_process *slice, bool allow_copies)
 {

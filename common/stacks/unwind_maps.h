@@ -35,12 +35,12 @@ struct unwind_tables *unwind_maps_tables(const struct unwind_maps *maps);
 struct unwind_mapping *unwind_maps_array(const struct unwind_maps *maps, uint32_t *n);
 
 /*
- * Starts the thread that keeps the map of shards, and waits until all that there are are in it. 0
- * or -errno, printed.
+ * Starts the thread that keeps the map of shards, and waits until it holds every shard. 0 or
+ * -errno, printed.
  */
 int unwind_maps_start(struct unwind_maps *maps);
 
-/* Waits until those that came since are in it. */
+/* Waits until it holds those that came since. */
 void unwind_maps_wait(const struct unwind_maps *maps);
 
 /*

@@ -152,7 +152,7 @@ TEST(a_process_that_was_just_read_is_read_again_if_code_was_replaced)
 	own_tables_free(own);
 }
 
-/* As BPF notes them; the mapping's own was there before it. */
+/* As BPF notes them. */
 static void note_area(struct unwind_change *change, uint64_t start, uint64_t time_ns)
 {
 	change->areas[change->n_areas++ % UNWIND_AREAS] =
