@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * family CHILDREN: when told to go, a process, "parent", makes children, "kid", one after the
- * other, which sleep and spin a little and are gone; not at once, so that even a busy tracer has
- * seen their mappings.
+ * other, which wait and spin a little and are gone; not at once, so that even a busy tracer has
+ * seen their mappings. A kid is woken by its parent, at least a millisecond after it has blocked: of
+ * a sleep, whatever passes between its start and the switch is no wait.
  */
 #include <sys/wait.h>
 
@@ -10,9 +11,11 @@
 
 #define KID_NAPS 13
 
+static int naps[2];
+
 WORK_FUNCTION void kid_nap(void)
 {
-	work_sleep(NS_PER_MS);
+	work_read(naps[0]);
 	WORK_KEEP_FRAME();
 }
 
@@ -35,12 +38,38 @@ WORK_FUNCTION void kid_main(void)
 	WORK_KEEP_FRAME();
 }
 
+static int is_blocked(pid_t pid)
+{
+	char path[32], state = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "r");
+	if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+		abort();
+	fclose(file);
+	return state == 'S';
+}
+
+static void wake_from_naps(pid_t pid)
+{
+	for (int i = 0; i < KID_NAPS; i++) {
+		while (!is_blocked(pid))
+			work_sleep(NS_PER_MS / 10);
+		work_sleep(NS_PER_MS);
+		if (write(naps[1], "", 1) != 1)
+			abort();
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int n = work_number(argc, argv, 1, 1);
 	pid_t pid;
 
 	work_set_comm("parent");
+	if (pipe(naps) != 0)
+		return 1;
 	work_wait_go();
 	for (int i = 0; i < n; i++) {
 		pid = fork();
@@ -48,6 +77,7 @@ int main(int argc, char **argv)
 			kid_main();
 			_exit(0);
 		}
+		wake_from_naps(pid);
 		waitpid(pid, NULL, 0);
 	}
 	work_wait_end();
