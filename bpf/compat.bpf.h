@@ -196,6 +196,12 @@ static __always_inline bool read_first_registers(struct unwind_regs *to)
 	return true;
 }
 
+/* What is left after that. */
+static __always_inline bool read_other_registers(struct unwind_regs *to)
+{
+	return !HAS_TASK_PT_REGS || read_user_registers(to, current_user_registers());
+}
+
 /*
  * The base of a thread's storage (the thread pointer), as it was when it last left the CPU or, on
  * x86-64, set it. A program of arm64 sets it without the kernel.

@@ -185,9 +185,20 @@ static __always_inline bool size_is_wanted(__u64 size)
 	return size >= settings.min_bytes && size <= settings.max_bytes;
 }
 
+/* When the first block of a tick was made, below the tick's number. */
+__u64 block_tick SEC(".data.block_tick") = 0;
+
+/* The clock is a call, and a dear one on some machines; the number of ticks is a load. */
 static __always_inline __u32 block_time(void)
 {
-	return bpf_ktime_get_ns() >> BLOCK_TIME_SHIFT;
+	__u32 tick = bpf_jiffies64();
+	__u64 known = *(volatile __u64 *)&block_tick;
+
+	if (known >> 32 != tick) {
+		known = (__u64)tick << 32 | (__u32)(bpf_ktime_get_ns() >> BLOCK_TIME_SHIFT);
+		*(volatile __u64 *)&block_tick = known;
+	}
+	return known;
 }
 
 static __always_inline void keep_block(__u64 addr, const struct block *block)

@@ -255,7 +255,7 @@ __noinline int unwind_walk(__u32 slot)
 			return UNWIND_GOES_ON;
 		unwind_begin_turns(scratch);
 	}
-	if (!read_user_registers(&scratch->walk.regs, current_user_registers()))
+	if (!read_other_registers(&scratch->walk.regs))
 		reason = UNWIND_FAULT;
 	for (int i = 0; i < STACK_DEPTH / STACK_CHUNK && !reason; i++)
 		reason = unwind_walk_some(slot);

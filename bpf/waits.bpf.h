@@ -47,23 +47,16 @@ const volatile struct wait_settings wait_settings SEC(".rodata.waits") = {
 
 struct wait_window window SEC(".data.window") = {};
 
+static const char state_letters[16] = STATE_LETTERS;
+
 /*
  * A runnable task has none of the bits that are reported; the one behind them stands for that. Each
  * of these eight, times BITS_IN_ORDER (a de Bruijn sequence), has another number in the product's
- * upper three bits. By this number: the index of the state's letter and the letter.
+ * upper three bits, by which the index of the state's letter is found.
  */
-#define STATE_NO_BIT	 (1U << (STATE_IDLE - 1))
-#define BITS_IN_ORDER	 0x17U
-#define INDEX_BY_NUMBER	 0x67405321U
-#define LETTER_BY_NUMBER 0x5a50745258544453ULL
-
-/* Of the lowest reported bit. Without a loop or a table: the verifier would follow each way. */
-static __always_inline __u32 state_number(__u32 state)
-{
-	__u32 lowest = (state | STATE_NO_BIT) & -(state | STATE_NO_BIT);
-
-	return (lowest * BITS_IN_ORDER & 0xff) >> 5;
-}
+#define STATE_NO_BIT	(1U << (STATE_IDLE - 1))
+#define BITS_IN_ORDER	0x17U
+#define INDEX_BY_NUMBER 0x67405321U
 
 /* An uninterruptible task that doesn't add to the load is idle. */
 static __always_inline bool state_is_idle(__u32 state)
@@ -77,13 +70,17 @@ static __always_inline bool state_is_runnable(__u32 state)
 	return !(state & (STATE_NO_BIT - 1));
 }
 
+/* By the lowest reported bit. Without a loop: the verifier would follow each turn. */
+static __always_inline __u32 state_index(__u32 state)
+{
+	__u32 bits = state | STATE_NO_BIT, number = ((bits & -bits) * BITS_IN_ORDER & 0xff) >> 5;
+
+	return state_is_idle(state) ? STATE_IDLE : INDEX_BY_NUMBER >> number * 4 & 15;
+}
+
 static __always_inline bool state_is_wanted(__u32 state)
 {
-	__u32 index = INDEX_BY_NUMBER >> state_number(state) * 4 & 15;
-
-	if (state_is_idle(state))
-		index = STATE_IDLE;
-	return wait_settings.states & (1 << index) &&
+	return wait_settings.states & (1 << state_index(state)) &&
 	       (!wait_settings.state_mask || state & wait_settings.state_mask);
 }
 
@@ -92,7 +89,7 @@ static __always_inline bool state_note(struct task_state *to, __u32 state)
 {
 	if ((~wait_settings.states || wait_settings.state_mask) && !state_is_wanted(state))
 		return false;
-	to->letter = state_is_idle(state) ? 'I' : LETTER_BY_NUMBER >> state_number(state) * 8;
+	to->letter = state_letters[state_index(state) & 15];
 	return true;
 }
 

@@ -263,9 +263,12 @@ bool unwind_procs_are_outdated(struct unwind_procs *procs, pid_t pid,
 			       const struct unwind_change *change)
 {
 	struct process *p = processes_find(procs->processes, pid);
-	struct unwind_mappings mappings = unwind_procs_published(procs, pid);
+	struct unwind_mappings mappings;
 
-	if (!p || !has_area_in(change, &mappings, processes_maps_time(procs->processes, pid)))
+	if (!p || !change->n_areas)
+		return false;
+	mappings = unwind_procs_published(procs, pid);
+	if (!has_area_in(change, &mappings, processes_maps_time(procs->processes, pid)))
 		return false;
 	p->published_change = ~change->count; /* so that the next update reads again */
 	return true;
