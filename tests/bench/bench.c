@@ -216,20 +216,6 @@ static const char *tools_path, *scripts_path;
 
 /* ---- the machine ---- */
 
-static uint64_t count_switches(void)
-{
-	unsigned long long n = 0;
-	char line[4096];
-	FILE *f = fopen("/proc/stat", "re");
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "ctxt %llu", &n) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return n;
-}
-
 static double measure_speed(const struct work *work)
 {
 	uint64_t ops = *work->ops, start_ns = bench_now_ns();
@@ -439,10 +425,10 @@ static void observe_windows(struct observation *seen, const struct work *work, i
 {
 	programs_find_owner(&seen->programs, seen->pid);
 	programs_mark(&seen->programs);
-	seen->n_switches = count_switches();
+	seen->n_switches = machine_switches();
 	poll_for(seen, WINDOW_US * 1000ULL);
 	programs_mark(&seen->programs);
-	seen->n_switches = count_switches() - seen->n_switches;
+	seen->n_switches = machine_switches() - seen->n_switches;
 	close(stats_fd);
 	seen->traced_speed = measure_speed(work);
 }

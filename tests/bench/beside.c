@@ -190,20 +190,6 @@ static double read_own_mb(pid_t pid)
 	return kb / 1024;
 }
 
-static uint64_t count_switches(void)
-{
-	unsigned long long n = 0;
-	char line[4096];
-	FILE *f = fopen("/proc/stat", "re");
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "ctxt %llu", &n) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return n;
-}
-
 /* ---- the tool ---- */
 
 /* When it said so; or, of a peer, which says nothing, when its busiest program ran. 0: not yet. */
@@ -243,7 +229,7 @@ static void begin_window(struct programs *programs, pid_t pid, struct figures *f
 	programs_poll(programs);
 	programs_find_owner(programs, pid);
 	programs_mark(programs);
-	f->n_switches = -(double)count_switches();
+	f->n_switches = -(double)machine_switches();
 }
 
 static void end_window(struct programs *programs, struct figures *f)
@@ -251,7 +237,7 @@ static void end_window(struct programs *programs, struct figures *f)
 	double ns = 0;
 
 	programs_mark(programs);
-	f->n_switches += (double)count_switches();
+	f->n_switches += (double)machine_switches();
 	for (int i = 0; i < programs->count; i++)
 		if (programs->items[i].is_own)
 			ns += (double)programs->items[i].window_ns;

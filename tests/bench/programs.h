@@ -52,4 +52,7 @@ bool child_has_ended(pid_t pid);
 /* How many perf events a process has open. */
 int process_perf_events(pid_t pid);
 
+/* Of all CPUs, since the start. */
+uint64_t machine_switches(void);
+
 #endif

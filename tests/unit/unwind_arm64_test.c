@@ -14,11 +14,10 @@
 #include "unwind/cfi_gaps.h"
 
 #undef __x86_64__ /* what is included from here on */
-#include "abi/unwind_layout.h"
+#include "walk_memory.h"
 
 #define TEXT	   0x1000
 #define TEXT_BYTES 0x100
-#define BASE	   0x7ff0000
 
 /* ---- tables ---- */
 
@@ -133,42 +132,6 @@ TEST(signing_a_return_address_changes_no_rule)
 }
 
 /* ---- walks ---- */
-
-static uint64_t memory[128]; /* at BASE */
-
-static uint64_t address(size_t word)
-{
-	return BASE + word * sizeof(memory[0]);
-}
-
-static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr)
-{
-	(void)s;
-	if (addr < BASE || addr - BASE > sizeof(memory) - size)
-		return false;
-	memcpy(dst, (char *)memory + (addr - BASE), size);
-	return true;
-}
-
-__attribute__((unused)) static __u64 unwind_thread_base(struct unwind_state *s)
-{
-	(void)s;
-	return 0;
-}
-
-static void unwind_note(struct unwind_state *s, __u64 addr, __u64 word)
-{
-	(void)s;
-	(void)addr;
-	(void)word;
-}
-
-static __u64 unwind_address_mask(void)
-{
-	return (1ULL << 48) - 1;
-}
-
-#include "abi/unwind_walk.h"
 
 #define SIGNED(addr) ((addr) | 0x35ULL << 48)
 

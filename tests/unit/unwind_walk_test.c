@@ -4,45 +4,7 @@
 #include <string.h>
 
 #include "unit.h"
-#include "abi/unwind_layout.h"
-
-#define BASE 0x10000
-
-static uint64_t memory[64]; /* at BASE */
-
-static uint64_t address(size_t word)
-{
-	return BASE + word * sizeof(memory[0]);
-}
-
-static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr)
-{
-	(void)s;
-	if (addr < BASE || addr - BASE > sizeof(memory) - size)
-		return false;
-	memcpy(dst, (char *)memory + (addr - BASE), size);
-	return true;
-}
-
-static __u64 unwind_thread_base(struct unwind_state *s)
-{
-	(void)s;
-	return 0;
-}
-
-static void unwind_note(struct unwind_state *s, __u64 addr, __u64 word)
-{
-	(void)s;
-	(void)addr;
-	(void)word;
-}
-
-__attribute__((unused)) static __u64 unwind_address_mask(void)
-{
-	return (1ULL << 48) - 1;
-}
-
-#include "abi/unwind_walk.h"
+#include "walk_memory.h"
 
 /* As runtime.asmcgocall leaves it before Go 1.21: 40(SP) and 48(SP), where SP is word 0. */
 static const struct unwind_rule go_call = { .kind = UNWIND_GO_CALL, .cfa_off = 40 };
