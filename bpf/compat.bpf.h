@@ -171,15 +171,11 @@ static __always_inline bool read_user_registers(struct unwind_regs *to, const vo
 }
 
 /*
- * At least those of the current task that a walk begins with. One by one, where the verifier knows
- * what they are in: that takes less than a call which copies all.
+ * Those that a walk begins with. One by one, where the verifier knows what they are in: that takes
+ * less than a call which copies all.
  */
-static __always_inline bool read_first_registers(struct unwind_regs *to)
+static __always_inline void copy_first_registers(struct unwind_regs *to, const struct pt_regs *from)
 {
-	const struct pt_regs *from = current_user_registers();
-
-	if (!HAS_TASK_PT_REGS)
-		return read_user_registers(to, from);
 #if defined(__TARGET_ARCH_x86)
 	to->ip = from->ip;
 	to->sp = from->sp;
@@ -193,6 +189,16 @@ static __always_inline bool read_first_registers(struct unwind_regs *to)
 	to->link = from->user_regs.regs[30];
 	to->flags = from->user_regs.pstate;
 #endif
+}
+
+/* At least those, of the current task. */
+static __always_inline bool read_first_registers(struct unwind_regs *to)
+{
+	const void *from = current_user_registers();
+
+	if (!HAS_TASK_PT_REGS)
+		return read_user_registers(to, from);
+	copy_first_registers(to, from);
 	return true;
 }
 

@@ -12,6 +12,7 @@
  */
 #define STACK_PREEMPTIBLE
 #define STACK_RECURS
+#define UNWIND_BEGINS_AT_CONTEXT 1
 #include "stack.bpf.h"
 #include "uprobe.bpf.h"
 #include "abi/block.h"
@@ -345,12 +346,11 @@ static __always_inline __u64 call_result(struct pt_regs *ctx, const struct task_
 }
 
 /* The stack of the call that has just returned, function on top. */
-static __noinline __u64 call_stack(void *ctx, __u64 ip)
+static __noinline __u64 call_stack(struct pt_regs *ctx, __u64 ip, __u32 tgid, __u32 generation)
 {
 	__u32 slot;
 	struct stack_def *def;
 	struct stack_scratch *scratch;
-	struct task_struct *task;
 	__u64 id;
 
 	if (!stack_settings.user)
@@ -362,9 +362,8 @@ static __noinline __u64 call_stack(void *ctx, __u64 ip)
 	scratch->leaf = ip;
 	def = &scratch->def;
 	def->kind = STACK_USER;
-	task = bpf_get_current_task_btf();
-	def->tgid = tgid_of_current(task);
-	def->generation = TASK_READ(task, self_exec_id);
+	def->tgid = tgid;
+	def->generation = generation;
 	def->reason = 0;
 	scratch->prints = 0;
 	scratch->lacks_definition = false;
@@ -386,6 +385,7 @@ static __noinline int call_end(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *call = task_state_find(task);
+	__u32 generation;
 	__u64 addr;
 
 	if (!call || !call->sp || !returns_from(ctx, call->sp))
@@ -400,9 +400,10 @@ static __noinline int call_end(struct pt_regs *ctx)
 		send_event(addr, call->size, call->kind, false);
 	if (!is_sampled(addr) || !size_is_wanted(call->size))
 		return 0;
-	call->old.stack_id = call_stack(ctx, call->ip);
-	call->old.size_generation = block_pack(call->size, TASK_READ(task, self_exec_id));
 	call->old.tgid = tgid_of_current(task);
+	generation = TASK_READ(task, self_exec_id);
+	call->old.stack_id = call_stack(ctx, call->ip, call->old.tgid, generation);
+	call->old.size_generation = block_pack(call->size, generation);
 	call->old.time = block_time();
 	keep_block(addr, &call->old);
 	return 0;

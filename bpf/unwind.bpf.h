@@ -155,6 +155,14 @@ static __always_inline void unwind_begin_turns(struct stack_scratch *scratch)
 }
 
 /*
+ * The context of uprobe programs is the registers with which the task entered the kernel: one that
+ * defines this as 1 saves the calls which find them, and runs on kernels from 5.15 on.
+ */
+#ifndef UNWIND_BEGINS_AT_CONTEXT
+#define UNWIND_BEGINS_AT_CONTEXT 0
+#endif
+
+/*
  * The first registers with which the current task entered the kernel, and its process's tables.
  * Without tables the leaf is all that is certain: a walk along what may be frame pointers invents
  * callers.
@@ -164,7 +172,7 @@ static __always_inline int unwind_prepare(struct stack_scratch *scratch)
 	struct unwind_process *process = unwind_find_process(scratch->def.tgid);
 	struct unwind_state *s = &scratch->walk;
 
-	if (!read_first_registers(&s->regs))
+	if (!UNWIND_BEGINS_AT_CONTEXT && !read_first_registers(&s->regs))
 		return UNWIND_FAULT;
 	if (registers_are_32bit(&s->regs))
 		return UNWIND_32BIT;
@@ -317,8 +325,11 @@ __noinline int unwind_walk_by_fp(__u32 slot)
  */
 static __always_inline void unwind_user(void *ctx, __u32 slot, struct stack_def *def)
 {
+	struct stack_scratch *scratch = stack_scratch_of(slot);
 	long bytes;
 
+	if (UNWIND_BEGINS_AT_CONTEXT && scratch)
+		copy_first_registers(&scratch->walk.regs, ctx);
 	def->reason = unwind_settings.by_cfi ? unwind_walk(slot) : unwind_walk_by_fp(slot);
 	if (def->n_words || def->reason == UNWIND_NO_STACK)
 		return;
