@@ -107,15 +107,26 @@ static bool is_within(uint64_t offset, uint64_t bytes, uint64_t limit)
 	return offset <= limit && bytes <= limit - offset;
 }
 
+bool elffile_has_bytes(const struct elffile *f, Elf_Scn *scn, GElf_Shdr *header)
+{
+	return scn && gelf_getshdr(scn, header) && header->sh_type != SHT_NOBITS &&
+	       !(header->sh_flags & SHF_COMPRESSED) &&
+	       header->sh_size <= ELFFILE_SECTION_MAX_BYTES &&
+	       is_within(header->sh_offset, header->sh_size, f->bytes);
+}
+
 Elf_Data *elffile_data(const struct elffile *f, Elf_Scn *scn)
 {
 	GElf_Shdr sh;
 
-	if (!scn || !gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS ||
-	    (sh.sh_flags & SHF_COMPRESSED) || sh.sh_size > ELFFILE_SECTION_MAX_BYTES ||
-	    !is_within(sh.sh_offset, sh.sh_size, f->bytes))
-		return NULL;
-	return elf_getdata(scn, NULL);
+	return elffile_has_bytes(f, scn, &sh) ? elf_getdata(scn, NULL) : NULL;
+}
+
+void *elffile_copy(const struct elffile *f, uint64_t offset, size_t size)
+{
+	struct elf64 bytes = { .fd = f->fd, .image = f->image, .size = f->bytes };
+
+	return elf64_read(&bytes, offset, size, ELFFILE_SECTION_MAX_BYTES);
 }
 
 const char *elffile_section_name(const struct elffile *f, const GElf_Shdr *header)

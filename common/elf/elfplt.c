@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "elf/elfplt.h"
+#include "elf/elfsymtab.h"
 
 #define PLT_SECTIONS_MAX     8
 #define PLT_MAX_BYTES	     (16u << 20)
@@ -34,6 +35,8 @@ struct stub {
 
 struct reader {
 	const struct elffile *f;
+	const char *names; /* of .dynsym */
+	size_t names_bytes;
 	struct stub *stubs;
 	size_t n_stubs, stubs_cap;
 	struct plt_stub *found;
@@ -183,8 +186,8 @@ static void read_sections(struct reader *r)
 
 /* One section of relocations. */
 struct relocations {
-	Elf_Data *data, *symbols;
-	size_t strings; /* the section's number */
+	Elf_Data *data;
+	struct elfsymtab symbols;
 	size_t count;
 	struct addr_item *by_word; /* value: index */
 	size_t n_by_word, cap;
@@ -209,11 +212,9 @@ static bool open_relocations(struct relocations *rel, const struct elffile *f, E
 	if (!rel->data)
 		return false;
 	rel->count = rel->data->d_size / sizeof(Elf64_Rela);
-	if (!symbols || !gelf_getshdr(symbols, &symbols_sh) || symbols_sh.sh_type != SHT_DYNSYM)
-		return true;
-	rel->symbols = elffile_data(f, symbols);
-	rel->strings = symbols_sh.sh_link;
-	return !rel->symbols || elffile_data(f, elf_getscn(f->elf, rel->strings));
+	if (symbols && gelf_getshdr(symbols, &symbols_sh) && symbols_sh.sh_type == SHT_DYNSYM)
+		elfsymtab_open(&rel->symbols, f, symbols);
+	return true;
 }
 
 static void index_relocations(struct relocations *rel, const struct elffile *f)
@@ -230,16 +231,16 @@ static void index_relocations(struct relocations *rel, const struct elffile *f)
 	addrsort(rel->by_word, rel->n_by_word);
 }
 
-static const char *target_name(const struct relocations *rel, const struct elffile *f,
+static const char *target_name(const struct reader *r, struct relocations *rel,
 			       const GElf_Rela *rela)
 {
-	const char *name = NULL;
 	GElf_Sym sym;
 
-	if (rel->symbols && GELF_R_SYM(rela->r_info) &&
-	    gelf_getsym(rel->symbols, (int)GELF_R_SYM(rela->r_info), &sym))
-		name = elf_strptr(f->elf, rel->strings, sym.st_name);
-	return name && *name ? name : NULL;
+	if (!GELF_R_SYM(rela->r_info) ||
+	    !elfsymtab_get(&rel->symbols, GELF_R_SYM(rela->r_info), &sym) ||
+	    sym.st_name >= r->names_bytes || !r->names[sym.st_name])
+		return NULL;
+	return r->names + sym.st_name;
 }
 
 static bool find_relocation(const struct relocations *rel, const struct stub *stub, bool is_plt_rel,
@@ -258,7 +259,7 @@ static bool find_relocation(const struct relocations *rel, const struct stub *st
 	return i < rel->count && gelf_getrela(rel->data, (int)i, rela);
 }
 
-static bool resolve_stub(struct reader *r, const struct relocations *rel, const struct stub *stub,
+static bool resolve_stub(struct reader *r, struct relocations *rel, const struct stub *stub,
 			 bool is_plt_rel)
 {
 	struct plt_stub found = { .vaddr = stub->vaddr,
@@ -267,7 +268,7 @@ static bool resolve_stub(struct reader *r, const struct relocations *rel, const 
 
 	if (!find_relocation(rel, stub, is_plt_rel, &rela))
 		return false;
-	found.name = target_name(rel, r->f, &rela);
+	found.name = target_name(r, rel, &rela);
 	found.resolver = found.name ? 0 : (uint64_t)rela.r_addend;
 	if (found.name || found.resolver) {
 		r->found = mem_grow(r->found, r->n_found, &r->found_cap, sizeof(found));
@@ -289,6 +290,7 @@ static void resolve_stubs(struct reader *r, Elf_Scn *scn, const GElf_Shdr *sh, b
 		if (!resolve_stub(r, &rel, &r->stubs[i], is_plt_rel))
 			r->stubs[left++] = r->stubs[i];
 	r->n_stubs = left;
+	elfsymtab_close(&rel.symbols);
 	free(rel.by_word);
 }
 
@@ -309,9 +311,9 @@ static void read_relocations(struct reader *r, bool of_plt)
 	}
 }
 
-struct plt_stub *elfplt_read(const struct elffile *f, size_t *n)
+struct plt_stub *elfplt_read(const struct elffile *f, const char *names, size_t size, size_t *n)
 {
-	struct reader r = { .f = f };
+	struct reader r = { .f = f, .names = names, .names_bytes = names ? size : 0 };
 
 	*n = 0;
 	if (gelf_getclass(f->elf) != ELFCLASS64 || f->header.e_ident[EI_DATA] != ELFDATA2LSB ||

@@ -16,10 +16,13 @@ struct plt_stub {
 	uint64_t vaddr;
 	uint32_t bytes;
 	uint64_t resolver; /* where there is no name: the function that finds the target */
-	const char *name;  /* of the target; valid until elffile_close() */
+	const char *name;  /* of the target: one of those given */
 };
 
-/* The stubs that have a target, freed with free(); NULL with *n 0: none, or another machine. */
-struct plt_stub *elfplt_read(const struct elffile *f, size_t *n);
+/*
+ * The stubs that have a target, freed with free(); NULL with *n 0: none, or another machine. names:
+ * the strings of .dynsym, size up to the last zero byte; NULL: none.
+ */
+struct plt_stub *elfplt_read(const struct elffile *f, const char *names, size_t size, size_t *n);
 
 #endif

@@ -13,12 +13,14 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "elf/elfplt.h"
+#include "elf/elfsymtab.h"
 #include "symbols/elfsources.h"
 #include "symbols/minidebug.h"
 
 #define COMPARED_MAX	1024 /* bytes of names that differ in nothing else */
 #define UNDERSCORES_MAX 16
 #define GO_RANK		4 /* above that of any symbol */
+#define GO_SPARE_BYTES	4096
 #define STUB_NAME_MAX	4096
 #define STUBS_MAX_BYTES (16u << 20)
 
@@ -94,16 +96,32 @@ const struct addr_item *elfsources_section(struct elfsources *s, uint64_t addr)
 
 /* ---- symbol tables ---- */
 
+/* Without the versions: memcpy, not memcpy@@GLIBC_2.14. */
+static void cut_versions(struct source_strings *strings)
+{
+	char *at = strings->text, *end = at + strings->size;
+
+	while (at && at < end) {
+		at = memchr(at, '@', (size_t)(end - at));
+		if (at && at > strings->text && at[-1])
+			*at = '\0';
+		at = at ? at + 1 : end;
+	}
+}
+
 static int read_strings(struct source_strings *strings, const struct elffile *f, Elf_Scn *scn)
 {
-	Elf_Data *data = elffile_data(f, scn);
 	const char *last;
+	GElf_Shdr sh;
 
-	if (!data)
+	if (!elffile_has_bytes(f, scn, &sh))
 		return -EINVAL;
-	last = data->d_size ? memrchr(data->d_buf, '\0', data->d_size) : NULL;
-	strings->text = data->d_buf;
-	strings->size = last ? (size_t)(last - (const char *)data->d_buf) + 1 : 0;
+	strings->text = elffile_copy(f, sh.sh_offset, sh.sh_size);
+	if (!strings->text)
+		return -EINVAL;
+	last = sh.sh_size ? memrchr(strings->text, '\0', sh.sh_size) : NULL;
+	strings->size = last ? (size_t)(last - strings->text) + 1 : 0;
+	cut_versions(strings);
 	return 0;
 }
 
@@ -164,23 +182,30 @@ static void add_symbol(struct elfsources *s, enum symbol_source source, const GE
 	add_candidate(s, addr, c);
 }
 
-static int read_table(struct elfsources *s, enum symbol_source source, const struct elffile *f,
-		      Elf_Scn *scn, const GElf_Shdr *sh)
+static int read_symbols(struct elfsources *s, enum symbol_source source, struct elfsymtab *t)
 {
-	Elf_Data *data = elffile_data(f, scn);
-	size_t entry_bytes = gelf_fsize(f->elf, ELF_T_SYM, 1, EV_CURRENT);
+	GElf_Sym sym;
 
-	if (!data || !entry_bytes ||
-	    read_strings(&s->strings[source], f, elf_getscn(f->elf, sh->sh_link)))
-		return -EINVAL;
-	for (size_t i = 1; i < data->d_size / entry_bytes; i++) {
-		GElf_Sym sym;
-
-		if (!gelf_getsym(data, (int)i, &sym))
+	for (size_t i = 1; i < t->count; i++) {
+		if (!elfsymtab_get(t, i, &sym))
 			return -EINVAL;
 		add_symbol(s, source, &sym);
 	}
 	return 0;
+}
+
+static int read_table(struct elfsources *s, enum symbol_source source, const struct elffile *f,
+		      Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	struct elfsymtab t;
+	int err = -EINVAL;
+
+	if (!elfsymtab_open(&t, f, scn))
+		return err;
+	if (!read_strings(&s->strings[source], f, elf_getscn(f->elf, sh->sh_link)))
+		err = read_symbols(s, source, &t);
+	elfsymtab_close(&t);
+	return err;
 }
 
 /* The gABI allows one table of each type. */
@@ -280,21 +305,46 @@ static void read_debug(struct elfsources *s, const struct debug_place *place)
 	if (s->strings[SOURCE_SYMTAB].text || !open_debug(s, place) || !read_tables(s, &s->debug))
 		return;
 	s->n_candidates = n;
+	free(s->strings[SOURCE_SYMTAB].text);
 	s->strings[SOURCE_SYMTAB] = (struct source_strings){ .text = NULL };
 }
 
 /* ---- Go ---- */
 
-static void add_go_function(struct elfsources *s, const struct go_func *f)
+/* False: the names are not what a compiler writes, nor is what follows. */
+static bool add_go_function(struct elfsources *s, const struct gopclntab *go,
+			    const struct go_func *f, size_t room)
 {
-	const char *name = gopclntab_name(&s->go, f->name);
-	union candidate c = { .source = SOURCE_GO, .rank = GO_RANK };
+	struct source_strings *strings = &s->strings[SOURCE_GO];
+	const char *name = gopclntab_name(go, f->name);
+	size_t n = name ? strnlen(name, SYMBOL_NAME_MAX + 1) : 0;
+	union candidate c = { .source = SOURCE_GO, .rank = GO_RANK, .name = strings->size };
 
-	if (!name || !*name || f->name >> CANDIDATE_NAME_BITS || !elfsources_section(s, f->start))
-		return;
-	c.name = (uint32_t)f->name;
+	if (n > SYMBOL_NAME_MAX || n + GO_NAME_SPARE >= room - strings->size)
+		return false;
+	if (!n || !elfsources_section(s, f->start))
+		return true;
 	c.size = f->end - f->start < CANDIDATE_MAX_BYTES ? f->end - f->start : CANDIDATE_MAX_BYTES;
 	add_candidate(s, f->start, c);
+	strings->size += gopclntab_write_name(go, strings->text + strings->size, name, n);
+	strings->text[strings->size++] = '\0';
+	return true;
+}
+
+/* Names may share bytes in the file; in real ones they don't. */
+static void add_go_functions(struct elfsources *s, const struct gopclntab *go)
+{
+	struct source_strings *strings = &s->strings[SOURCE_GO];
+	size_t room = 2 * go->names.size + GO_SPARE_BYTES;
+	struct go_func f;
+
+	if (room > 1u << CANDIDATE_NAME_BITS)
+		room = 1u << CANDIDATE_NAME_BITS;
+	strings->text = mem_realloc(NULL, room, 1);
+	for (size_t i = 0; i < go->n_funcs; i++)
+		if (gopclntab_func(go, i, &f) && !add_go_function(s, go, &f, room))
+			break;
+	strings->text = mem_realloc(strings->text, strings->size, 1);
 }
 
 /* For -v: a newer Go, or one that hides its functions. */
@@ -311,22 +361,19 @@ static void say_unknown(const struct elffile *file)
 
 static void read_go(struct elfsources *s)
 {
+	struct gopclntab go;
 	struct elf64 elf;
-	struct go_func f;
 	int err;
 
 	if (elffile_as_elf64(s->file, &elf))
 		return;
-	err = gopclntab_open(&s->go, &elf);
+	err = gopclntab_open(&go, &elf);
 	if (err == -ENOTSUP)
 		say_unknown(s->file);
 	if (err)
 		return;
-	for (size_t i = 0; i < s->go.n_funcs; i++)
-		if (gopclntab_func(&s->go, i, &f))
-			add_go_function(s, &f);
-	s->strings[SOURCE_GO] = (struct source_strings){ .text = (const char *)s->go.names.bytes,
-							 .size = s->go.names.size };
+	add_go_functions(s, &go);
+	gopclntab_close(&go);
 }
 
 /* ---- stubs ---- */
@@ -343,14 +390,10 @@ static const char *name_at(const struct elfsources *s, uint64_t addr)
 	return candidate_name(s, c);
 }
 
-/* Versions of names from .symtab are left out: strcpy@@GLIBC_2.2.5 would be strcpy@plt. */
 static size_t write_stub_name(char *to, const char *target)
 {
 	size_t n = strnlen(target, STUB_NAME_MAX);
-	const char *at = memchr(target, '@', n);
 
-	if (at)
-		n = (size_t)(at - target);
 	memcpy(to, target, n);
 	memcpy(to + n, "@plt", sizeof("@plt"));
 	return n + sizeof("@plt");
@@ -376,22 +419,23 @@ static size_t name_stubs(struct elfsources *s, struct plt_stub *stubs, size_t n,
 
 static void add_stubs(struct elfsources *s, const struct plt_stub *stubs, size_t n, size_t bytes)
 {
+	char *text = mem_zalloc(1, bytes);
 	size_t used = 0;
 
-	s->stubs = mem_zalloc(1, bytes);
 	for (size_t i = 0; i < n; i++) {
 		union candidate c = { .source = SOURCE_PLT, .name = used, .size = stubs[i].bytes };
 
-		used += write_stub_name(s->stubs + used, stubs[i].name);
+		used += write_stub_name(text + used, stubs[i].name);
 		add_candidate(s, stubs[i].vaddr, c);
 	}
-	s->strings[SOURCE_PLT] = (struct source_strings){ .text = s->stubs, .size = used };
+	s->strings[SOURCE_PLT] = (struct source_strings){ .text = text, .size = used };
 }
 
 static void read_stubs(struct elfsources *s)
 {
 	size_t n, bytes;
-	struct plt_stub *stubs = elfplt_read(s->file, &n);
+	const struct source_strings *names = &s->strings[SOURCE_DYNSYM];
+	struct plt_stub *stubs = elfplt_read(s->file, names->text, names->size, &n);
 
 	n = name_stubs(s, stubs, n, &bytes);
 	if (n && bytes <= STUBS_MAX_BYTES)
@@ -422,12 +466,12 @@ int elfsources_read(struct elfsources *s, const struct elffile *file,
 
 void elfsources_free(struct elfsources *s)
 {
-	gopclntab_close(&s->go);
+	for (size_t i = 0; i < N_SOURCES; i++)
+		free(s->strings[i].text);
 	elffile_close(&s->debug);
 	if (s->debug_fd >= 0)
 		close(s->debug_fd);
 	free(s->minidebug);
-	free(s->stubs);
 	free(s->candidates);
 	free(s->sections);
 }

@@ -21,6 +21,7 @@
 #define CANDIDATE_NAME_BITS 28
 #define CANDIDATE_SIZE_BITS 30
 #define CANDIDATE_MAX_BYTES ((1u << CANDIDATE_SIZE_BITS) - 1)
+#define SYMBOL_NAME_MAX	    (64u << 10)
 
 enum symbol_source {
 	SOURCE_DYNSYM,
@@ -30,7 +31,7 @@ enum symbol_source {
 	N_SOURCES,
 };
 
-/* A symbol on its way through the sort: the value of an addr_item. */
+/* What is known of a symbol: the value of an addr_item. */
 union candidate {
 	struct {
 		uint64_t name : CANDIDATE_NAME_BITS; /* offset in its source's strings */
@@ -42,7 +43,7 @@ union candidate {
 };
 
 struct source_strings {
-	const char *text;
+	char *text;
 	size_t size; /* up to the last zero byte, so that every offset below it is terminated */
 };
 
@@ -54,17 +55,17 @@ struct elfsources {
 	size_t n_sections, sections_cap;
 	struct source_strings strings[N_SOURCES];
 
-	/* What the strings are in. */
 	const struct elffile *file; /* not owned */
 	struct elffile debug;
 	int debug_fd;
 	void *minidebug;
-	struct gopclntab go; /* bytes NULL: not written in Go */
-	char *stubs;
 	const struct addr_item *last_section;
 };
 
-/* place NULL: only the file itself. 0 or -errno; free it in either case. */
+/*
+ * place NULL: only the file itself. 0 or -errno; free it in either case. Who takes candidates or
+ * strings leaves NULL there.
+ */
 int elfsources_read(struct elfsources *s, const struct elffile *file,
 		    const struct debug_place *place);
 void elfsources_free(struct elfsources *s);

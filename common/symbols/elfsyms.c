@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Function symbols of an ELF file, as a sorted array. elfsources.c delivers them in 16 bytes each,
- * sorted, the best one for each address. Names are copied in the order of addresses, so that
- * lookups of neighbours touch neighbouring memory.
+ * sorted, the best one for each address, and the strings that their names are in. Both are kept as
+ * they are: of a large file there is hardly more in memory while it is read than afterwards.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -16,76 +16,27 @@
 #include "symbols/elfsources.h"
 #include "symbols/elfsyms.h"
 
-#define SYMBOL_NAME_MAX	 (64u << 10)
-#define NESTING_MAX	 16
-#define NO_PARENT	 UINT32_MAX
-#define POOL_SPARE_BYTES 4096
-
-struct sym {
-	uint64_t addr;
-	uint32_t size;
-	uint32_t name;	 /* offset in names */
-	uint32_t parent; /* the symbol before this one that also covers its first address */
-};
+#define NESTING_MAX 16
+#define NO_PARENT   UINT32_MAX
 
 struct elfsyms {
-	struct sym *syms;
-	char *names;
-	size_t count, names_bytes;
+	struct addr_item *syms; /* value: a union candidate, whose size is up to where it reaches */
+	uint32_t *parents;	/* the symbol before each that also covers its first address */
+	size_t count;
+	struct source_strings strings[N_SOURCES];
 	struct elfsegs segs;
 	char **readable; /* of each symbol that was asked for; NULL: none was */
 	size_t readable_bytes;
 };
 
-struct builder {
-	struct elfsyms *es;
-	struct elfsources *sources;
-	size_t names_used, names_cap;
-	size_t wasted_bytes; /* of names that were looked at and not taken */
-};
-
-/* Without the version: memcpy, not memcpy@@GLIBC_2.14. */
-static size_t name_length(const char *name, unsigned int source)
+static union candidate candidate_of(const struct addr_item *sym)
 {
-	size_t n = strnlen(name, SYMBOL_NAME_MAX + 1);
-	bool is_elf = source == SOURCE_SYMTAB || source == SOURCE_DYNSYM;
-	const char *at = n > 1 && is_elf ? memchr(name + 1, '@', n - 1) : NULL;
-
-	return at ? (size_t)(at - name) : n;
+	return (union candidate){ .value = sym->value };
 }
 
-static size_t write_name(const struct builder *b, const char *name, size_t n, unsigned int source)
+static bool covers(const struct addr_item *sym, uint64_t addr)
 {
-	char *to = b->es->names + b->names_used;
-
-	if (source == SOURCE_GO)
-		return gopclntab_write_name(&b->sources->go, to, name, n);
-	memcpy(to, name, n);
-	return n;
-}
-
-/*
- * Names may share bytes in the file, so their copies could take any size; in real files they hardly
- * exceed the section. Names beyond that limit, and names of absurd length, are dropped.
- */
-static bool copy_name(struct builder *b, union candidate c, uint32_t *offset)
-{
-	const char *name = candidate_name(b->sources, c);
-	size_t n = b->wasted_bytes > b->names_cap ? SIZE_MAX : name_length(name, c.source);
-
-	if (n > SYMBOL_NAME_MAX || n + GO_NAME_SPARE >= b->names_cap - b->names_used) {
-		b->wasted_bytes += SYMBOL_NAME_MAX;
-		return false;
-	}
-	*offset = b->names_used;
-	b->names_used += write_name(b, name, n, c.source);
-	b->es->names[b->names_used++] = '\0';
-	return true;
-}
-
-static bool covers(const struct sym *s, uint64_t addr)
-{
-	return addr - s->addr < s->size;
+	return addr - sym->addr < candidate_of(sym).size;
 }
 
 /* Drops the symbols that end before addr for good, so that all calls together are linear. */
@@ -94,7 +45,7 @@ static uint32_t find_parent(const struct elfsyms *es, uint64_t addr)
 	uint32_t i = es->count ? es->count - 1 : NO_PARENT;
 
 	while (i != NO_PARENT && !covers(&es->syms[i], addr))
-		i = es->syms[i].parent;
+		i = es->parents[i];
 	return i;
 }
 
@@ -104,47 +55,46 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 }
 
 /* A label without size inside a sized function belongs to the function and does not end it. */
-static void add_symbol(struct builder *b, const struct addr_item *item, uint64_t next)
+static void add_symbol(struct elfsyms *es, struct addr_item sym, uint64_t end)
 {
-	union candidate c = { .value = item->value };
-	uint64_t end = elfsources_section(b->sources, item->addr)->value, reach;
-	struct sym *sym = &b->es->syms[b->es->count];
+	union candidate c = candidate_of(&sym);
+	uint32_t parent = find_parent(es, sym.addr);
 
-	sym->parent = find_parent(b->es, item->addr);
-	if (!c.size && sym->parent != NO_PARENT)
+	if (!c.size && parent != NO_PARENT)
 		return;
-	reach = min_u64(end, c.size ? item->addr + c.size : next) - item->addr;
-	sym->addr = item->addr;
-	sym->size = min_u64(reach, CANDIDATE_MAX_BYTES);
-	if (copy_name(b, c, &sym->name))
-		b->es->count++;
+	c.size = min_u64(end - sym.addr, CANDIDATE_MAX_BYTES);
+	es->parents[es->count] = parent;
+	es->syms[es->count++] = (struct addr_item){ .addr = sym.addr, .value = c.value };
 }
 
-static void build_symbols(struct builder *b)
+/* Where a symbol ends: by its size or at the next one, and with its section. */
+static uint64_t find_end(struct elfsources *sources, size_t i)
 {
-	size_t n = b->sources->n_candidates;
-	struct elfsyms *es = b->es;
+	const struct addr_item *sym = &sources->candidates[i];
+	uint64_t next = i + 1 < sources->n_candidates ? sym[1].addr : UINT64_MAX;
+	uint64_t size = candidate_of(sym).size;
 
-	b->names_cap = POOL_SPARE_BYTES; /* in the end at most 2^30 + 2^25 + 4K */
-	for (size_t i = 0; i < N_SOURCES; i++)
-		b->names_cap += 2 * b->sources->strings[i].size;
-	es->names = mem_realloc(NULL, b->names_cap, 1);
-	es->syms = mem_realloc(NULL, n, sizeof(*es->syms));
-	for (size_t i = 0; i < n; i++)
-		add_symbol(b, &b->sources->candidates[i],
-			   i + 1 < n ? b->sources->candidates[i + 1].addr : UINT64_MAX);
-	es->names = mem_realloc(es->names, b->names_used, 1);
-	es->syms = mem_realloc(es->syms, es->count, sizeof(*es->syms));
+	return min_u64(elfsources_section(sources, sym->addr)->value,
+		       size ? sym->addr + size : next);
 }
 
+/* The symbols that are left take the places of candidates before them. */
 static struct elfsyms *build(struct elfsources *sources)
 {
-	struct builder b = { .es = mem_zalloc(1, sizeof(*b.es)), .sources = sources };
+	struct elfsyms *es = mem_zalloc(1, sizeof(*es));
+	size_t n = sources->n_candidates;
 
-	b.es->segs = sources->segs;
-	build_symbols(&b);
-	b.es->names_bytes = b.names_used;
-	return b.es;
+	es->segs = sources->segs;
+	es->syms = sources->candidates;
+	es->parents = mem_realloc(NULL, n, sizeof(*es->parents));
+	for (size_t i = 0; i < n; i++)
+		add_symbol(es, sources->candidates[i], find_end(sources, i));
+	sources->candidates = NULL;
+	es->syms = mem_realloc(es->syms, es->count, sizeof(*es->syms));
+	es->parents = mem_realloc(es->parents, es->count, sizeof(*es->parents));
+	memcpy(es->strings, sources->strings, sizeof(es->strings));
+	memset(sources->strings, 0, sizeof(sources->strings));
+	return es;
 }
 
 static struct elfsyms *load(const struct elffile *f, const struct debug_place *place)
@@ -163,6 +113,72 @@ static struct elfsyms *load(const struct elffile *f, const struct debug_place *p
 	return es;
 }
 
+/* ---- names ---- */
+
+/* So much of a source's strings. */
+struct moved_names {
+	size_t used;	 /* bytes that are in place */
+	size_t end;	 /* of what was moved last, where it was */
+	size_t distance; /* by which that was moved */
+};
+
+static char *text_of_name(const struct elfsyms *es, size_t i)
+{
+	union candidate c = candidate_of(&es->syms[i]);
+
+	return es->strings[c.source].text + c.name;
+}
+
+/* By their places in the strings, and by those. */
+static struct addr_item *sort_names(const struct elfsyms *es)
+{
+	struct addr_item *order = mem_realloc(NULL, es->count, sizeof(*order));
+
+	for (size_t i = 0; i < es->count; i++) {
+		union candidate c = candidate_of(&es->syms[i]);
+
+		order[i].addr = (uint64_t)c.source << CANDIDATE_NAME_BITS | c.name;
+		order[i].value = i;
+	}
+	addrsort(order, es->count);
+	return order;
+}
+
+/* Moves a name down, unless the one before it ends with it. */
+static void move_name(struct elfsyms *es, size_t i, struct moved_names *moved)
+{
+	union candidate c = candidate_of(&es->syms[i]);
+	char *text = es->strings[c.source].text;
+
+	if (c.name >= moved->end) {
+		moved->distance = c.name - moved->used;
+		moved->end = c.name + strlen(text + c.name) + 1;
+		memmove(text + moved->used, text + c.name, moved->end - c.name);
+		moved->used = moved->end - moved->distance;
+	}
+	c.name -= moved->distance;
+	es->syms[i].value = c.value;
+}
+
+/*
+ * Most strings of some files are those of data. Where the names of functions are copied instead, as
+ * much as all of them is needed twice.
+ */
+static void keep_used_names(struct elfsyms *es)
+{
+	struct moved_names moved[N_SOURCES] = { { 0 } };
+	struct addr_item *order = sort_names(es);
+
+	for (size_t i = 0; i < es->count; i++)
+		move_name(es, order[i].value,
+			  &moved[candidate_of(&es->syms[order[i].value]).source]);
+	free(order);
+	for (size_t i = 0; i < N_SOURCES; i++) {
+		es->strings[i].text = mem_realloc(es->strings[i].text, moved[i].used, 1);
+		es->strings[i].size = moved[i].used;
+	}
+}
+
 struct elfsyms *elfsyms_load(int fd, const struct debug_place *place)
 {
 	struct elfsyms *es = NULL;
@@ -174,6 +190,8 @@ struct elfsyms *elfsyms_load(int fd, const struct debug_place *place)
 		err = -errno;
 		elffile_close(&f);
 	}
+	if (es)
+		keep_used_names(es);
 	errno = -err;
 	return es;
 }
@@ -189,8 +207,18 @@ struct elfsyms *elfsyms_load_image(const void *image, size_t size)
 		err = -errno;
 		elffile_close(&f);
 	}
+	if (es)
+		keep_used_names(es);
 	errno = -err;
 	return es;
+}
+
+/* NULL where it has an absurd length. */
+static char *name_of(const struct elfsyms *es, uint32_t i)
+{
+	char *name = text_of_name(es, i);
+
+	return *name && strnlen(name, SYMBOL_NAME_MAX + 1) <= SYMBOL_NAME_MAX ? name : NULL;
 }
 
 void elfsyms_free(struct elfsyms *es)
@@ -198,11 +226,13 @@ void elfsyms_free(struct elfsyms *es)
 	if (!es)
 		return;
 	for (size_t i = 0; es->readable && i < es->count; i++)
-		if (es->readable[i] != es->names + es->syms[i].name)
+		if (es->readable[i] != text_of_name(es, i))
 			free(es->readable[i]);
+	for (size_t i = 0; i < N_SOURCES; i++)
+		free(es->strings[i].text);
 	free(es->readable);
+	free(es->parents);
 	free(es->syms);
-	free(es->names);
 	free(es);
 }
 
@@ -214,7 +244,7 @@ static uint32_t find_symbol(const struct elfsyms *es, uint64_t vaddr)
 	for (int depth = 0; depth < NESTING_MAX && i != NO_PARENT; depth++) {
 		if (covers(&es->syms[i], vaddr))
 			return i;
-		i = es->syms[i].parent;
+		i = es->parents[i];
 	}
 	return NO_PARENT;
 }
@@ -227,13 +257,13 @@ const char *elfsyms_find(const struct elfsyms *es, uint64_t vaddr, uint64_t *sta
 		return NULL;
 	if (start)
 		*start = es->syms[i].addr;
-	return es->names + es->syms[i].name;
+	return name_of(es, i);
 }
 
 /* If there is nothing to demangle, the readable name is the name itself. */
 static char *make_readable(struct elfsyms *es, uint32_t i)
 {
-	char *name = es->names + es->syms[i].name, *text = demangle(name);
+	char *name = name_of(es, i), *text = name ? demangle(name) : NULL;
 
 	if (!text)
 		return name;
@@ -266,6 +296,11 @@ size_t elfsyms_count(const struct elfsyms *es)
 
 size_t elfsyms_bytes(const struct elfsyms *es)
 {
-	return sizeof(*es) + es->count * sizeof(*es->syms) + es->names_bytes + es->readable_bytes +
-	       (es->readable ? es->count * sizeof(*es->readable) : 0);
+	size_t bytes = sizeof(*es) + es->readable_bytes;
+
+	bytes += es->count * (sizeof(*es->syms) + sizeof(*es->parents));
+	bytes += es->readable ? es->count * sizeof(*es->readable) : 0;
+	for (size_t i = 0; i < N_SOURCES; i++)
+		bytes += es->strings[i].size;
+	return bytes;
 }

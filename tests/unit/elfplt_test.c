@@ -39,7 +39,7 @@ static struct plt_stub *read_plt(const char *section, const void *code, size_t c
 	struct plt_stub *stubs;
 
 	CHECK_EQ(elffile_open_image(&f, image, size), 0);
-	stubs = elfplt_read(&f, n);
+	stubs = elfplt_read(&f, names, sizeof(names), n);
 	for (size_t i = 0; i < *n && i < 8; i++)
 		snprintf(found[i], sizeof(found[i]), "%s", stubs[i].name ? stubs[i].name : "");
 	elffile_close(&f);
