@@ -47,8 +47,6 @@ const volatile struct wait_settings wait_settings SEC(".rodata.waits") = {
 
 struct wait_window window SEC(".data.window") = {};
 
-static const char state_letters[16] = STATE_LETTERS;
-
 /*
  * A runnable task has none of the bits that are reported; the one behind them stands for that. Each
  * of these eight, times BITS_IN_ORDER (a de Bruijn sequence), has another number in the product's
@@ -57,6 +55,12 @@ static const char state_letters[16] = STATE_LETTERS;
 #define STATE_NO_BIT	(1U << (STATE_IDLE - 1))
 #define BITS_IN_ORDER	0x17U
 #define INDEX_BY_NUMBER 0x67405321U
+
+/* In a number: a small array would be in a section of its own, which libbpf doesn't know. */
+#define LETTER_AT(i) ((__u64)STATE_LETTERS[i] << 8 * (i))
+#define ALL_LETTERS                                                                                \
+	(LETTER_AT(0) | LETTER_AT(1) | LETTER_AT(2) | LETTER_AT(3) | LETTER_AT(4) | LETTER_AT(5) | \
+	 LETTER_AT(6) | LETTER_AT(7))
 
 /* An uninterruptible task that doesn't add to the load is idle. */
 static __always_inline bool state_is_idle(__u32 state)
@@ -70,17 +74,19 @@ static __always_inline bool state_is_runnable(__u32 state)
 	return !(state & (STATE_NO_BIT - 1));
 }
 
-/* By the lowest reported bit. Without a loop: the verifier would follow each turn. */
+/* Of a state that isn't idle. Without a loop: the verifier would follow each turn. */
 static __always_inline __u32 state_index(__u32 state)
 {
 	__u32 bits = state | STATE_NO_BIT, number = ((bits & -bits) * BITS_IN_ORDER & 0xff) >> 5;
 
-	return state_is_idle(state) ? STATE_IDLE : INDEX_BY_NUMBER >> number * 4 & 15;
+	return INDEX_BY_NUMBER >> number * 4 & 15;
 }
 
 static __always_inline bool state_is_wanted(__u32 state)
 {
-	return wait_settings.states & (1 << state_index(state)) &&
+	__u32 index = state_is_idle(state) ? STATE_IDLE : state_index(state);
+
+	return wait_settings.states & (1 << index) &&
 	       (!wait_settings.state_mask || state & wait_settings.state_mask);
 }
 
@@ -89,7 +95,7 @@ static __always_inline bool state_note(struct task_state *to, __u32 state)
 {
 	if ((~wait_settings.states || wait_settings.state_mask) && !state_is_wanted(state))
 		return false;
-	to->letter = state_letters[state_index(state) & 15];
+	to->letter = state_is_idle(state) ? 'I' : ALL_LETTERS >> state_index(state) * 8;
 	return true;
 }
 

@@ -14,11 +14,10 @@
 #include "base/loop.h"
 #include "base/mem.h"
 
-#define LOOP_MAX_WATCHES 16
-#define TURN_NS		 (20 * NS_PER_MS)
+#define EVENTS_AT_ONCE 16
+#define TURN_NS	       (20 * NS_PER_MS)
 
 struct watch {
-	int fd;
 	loop_fn *ready;
 	void *arg;
 };
@@ -26,8 +25,8 @@ struct watch {
 struct loop {
 	int epoll_fd;
 	int urgent_fd; /* of epoll, too: those that don't wait */
+	struct watch *watches; /* by descriptor; the kernel forgets those that are closed */
 	size_t n_watches;
-	struct watch watches[LOOP_MAX_WATCHES];
 	uint64_t turn_ns; /* when the last turn began */
 	uint64_t hurry_until_ns;
 };
@@ -47,26 +46,27 @@ void loop_free(struct loop *loop)
 		return;
 	close(loop->epoll_fd);
 	close(loop->urgent_fd);
+	free(loop->watches);
 	free(loop);
 }
 
-static int add_watch(struct loop *loop, uint32_t events, const struct watch *added)
+static int add_watch(struct loop *loop, int fd, uint32_t events, struct watch watch)
 {
-	struct watch *watch = &loop->watches[loop->n_watches];
-	struct epoll_event event = { .events = events, .data.ptr = watch };
+	struct epoll_event event = { .events = events, .data.fd = fd };
 
-	if (loop->n_watches == LOOP_MAX_WATCHES)
-		return -ENOSPC;
-	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, added->fd, &event))
+	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event))
 		return -errno;
-	*watch = *added;
-	loop->n_watches++;
+	if ((size_t)fd >= loop->n_watches) {
+		loop->n_watches = 2 * (size_t)fd + 1;
+		loop->watches = mem_realloc(loop->watches, loop->n_watches, sizeof(watch));
+	}
+	loop->watches[fd] = watch;
 	return 0;
 }
 
 int loop_watch(struct loop *loop, int fd, loop_fn *ready, void *arg)
 {
-	return add_watch(loop, EPOLLIN, &(struct watch){ fd, ready, arg });
+	return add_watch(loop, fd, EPOLLIN, (struct watch){ ready, arg });
 }
 
 int loop_make_urgent(const struct loop *loop, int fd)
@@ -79,7 +79,7 @@ int loop_make_urgent(const struct loop *loop, int fd)
 int loop_watch_hangup(struct loop *loop, int fd, loop_fn *gone, void *arg)
 {
 	/* EPOLLERR and EPOLLHUP are always reported. */
-	return add_watch(loop, 0, &(struct watch){ fd, gone, arg });
+	return add_watch(loop, fd, 0, (struct watch){ gone, arg });
 }
 
 void loop_hurry(struct loop *loop, uint64_t ns)
@@ -97,22 +97,26 @@ static void let_gather(const struct loop *loop)
 		epoll_wait(loop->urgent_fd, &event, 1, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
 }
 
+static enum loop_verdict call(struct loop *loop, int fd)
+{
+	struct watch watch = loop->watches[fd];
+
+	return watch.ready(fd, watch.arg);
+}
+
 int loop_run(struct loop *loop)
 {
-	struct epoll_event events[LOOP_MAX_WATCHES];
-	struct watch *watch;
+	struct epoll_event events[EVENTS_AT_ONCE];
 	int n;
 
 	for (;;) {
 		let_gather(loop);
-		n = epoll_wait(loop->epoll_fd, events, LOOP_MAX_WATCHES, -1);
+		n = epoll_wait(loop->epoll_fd, events, EVENTS_AT_ONCE, -1);
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		loop->turn_ns = clock_now_ns();
-		for (int i = 0; i < n; i++) {
-			watch = events[i].data.ptr;
-			if (watch->ready(watch->fd, watch->arg) == LOOP_STOP)
+		for (int i = 0; i < n; i++)
+			if (call(loop, events[i].data.fd) == LOOP_STOP)
 				return 0;
-		}
 	}
 }

@@ -19,7 +19,7 @@ struct loop *loop_new(void);
 /* Frees the loop; the descriptors stay open. */
 void loop_free(struct loop *loop);
 
-/* Calls ready(fd, arg) whenever fd can be read. 0 or -errno. */
+/* Calls ready(fd, arg) whenever fd can be read, until fd is closed. 0 or -errno. */
 int loop_watch(struct loop *loop, int fd, loop_fn *ready, void *arg);
 
 /* What comes for fd, which is watched, is handled at once also where much happens. 0 or -errno. */

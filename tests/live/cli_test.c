@@ -250,12 +250,9 @@ TEST(signals_end_a_run_with_its_report)
 /* memleak_test has the sixth. */
 TEST(every_tool_ends_with_its_target)
 {
-	static const char *const names[] = { "runqlat", "offcputime", "profile", "syscount",
-					     "pagefaults" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < 5; i++) {
 		struct proc *work = work_start("leaky", "all", "1");
-		struct proc *tool = tool_start(names[i], "-p", pid_text(work->pid));
+		struct proc *tool = tool_start(all_tools[i], "-p", pid_text(work->pid));
 
 		proc_linger(tool, 200);
 		CHECK(!tool->has_ended);
@@ -281,6 +278,55 @@ TEST(a_run_ends_with_the_last_of_its_targets)
 	proc_finish(tool);
 	CHECK_STATUS(tool, 0);
 	CHECK_HAS(tool->err, "what was traced has ended\n");
+}
+
+#define MANY_TARGETS 67
+
+static void start_targets(pid_t pids[MANY_TARGETS])
+{
+	for (int i = 0; i < MANY_TARGETS; i++) {
+		pids[i] = fork();
+		if (pids[i])
+			continue;
+		for (;;)
+			pause();
+	}
+}
+
+static const char *list_of(const pid_t pids[MANY_TARGETS])
+{
+	const char *list = pid_text(pids[0]);
+
+	for (int i = 1; i < MANY_TARGETS; i++)
+		list = text_of("%s,%d", list, (int)pids[i]);
+	return list;
+}
+
+static void end_targets(const pid_t *pids, int n)
+{
+	for (int i = 0; i < n; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+}
+
+TEST(every_tool_takes_many_targets)
+{
+	pid_t pids[MANY_TARGETS];
+
+	for (size_t i = 0; i < 5; i++) { /* memleak probes each on its own */
+		struct proc *tool;
+
+		start_targets(pids);
+		tool = tool_start(all_tools[i], "-p", list_of(pids));
+		end_targets(pids, MANY_TARGETS - 1);
+		proc_linger(tool, 100);
+		CHECK(!tool->has_ended);
+		end_targets(pids + MANY_TARGETS - 1, 1);
+		proc_finish(tool);
+		CHECK_STATUS(tool, 0);
+		CHECK_HAS(tool->err, "what was traced has ended\n");
+	}
 }
 
 /* A child that has ended, and that its parent, this test, has not asked for its status. */

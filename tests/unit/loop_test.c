@@ -95,3 +95,35 @@ TIMED_TEST(what_comes_first_is_handled_at_once)
 	CHECK(run_for(&turns, 0) < 2 * NS_PER_MS);
 	CHECK_EQ(turns.n, 1);
 }
+
+#define MANY 300
+
+struct countdown {
+	int n_left, n_calls;
+};
+
+static enum loop_verdict count_down(int fd, void *arg)
+{
+	struct countdown *countdown = arg;
+
+	close(fd);
+	countdown->n_calls++;
+	return --countdown->n_left ? LOOP_GO : LOOP_STOP;
+}
+
+/* Also of those that get the number of one that was closed. */
+TEST(each_of_many_is_called)
+{
+	struct countdown countdown = { .n_left = MANY };
+	struct loop *loop = loop_new();
+
+	for (int round = 1; round <= 2; round++) {
+		for (int i = 0; i < MANY; i++)
+			CHECK_EQ(loop_watch(loop, eventfd(1, EFD_CLOEXEC), count_down, &countdown),
+				 0);
+		CHECK_EQ(loop_run(loop), 0);
+		CHECK_EQ(countdown.n_calls, round * MANY);
+		countdown.n_left = MANY;
+	}
+	loop_free(loop);
+}
