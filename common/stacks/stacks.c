@@ -109,11 +109,10 @@ bool stacks_want_user(const struct run *run)
 
 bool stacks_are_asked_for(const struct run *run)
 {
-	const struct stacks *stacks = stacks_of(run);
-
-	return stacks->folded || stacks->user_only || stacks->kernel_only ||
-	       stacks->style.delimiter || (run->format && !run->is_json && !run->is_metrics) ||
-	       stacks_top_is_asked_for(run);
+	for (const struct opt *opt = stacks_opts; opt->name; opt++)
+		if (run_given(run, opt->name))
+			return true;
+	return (run->format && !run->is_json && !run->is_metrics) || stacks_top_is_asked_for(run);
 }
 
 bool stacks_are_text(const struct run *run)

@@ -527,6 +527,11 @@ TEST(options_that_contradict_each_other_are_refused)
 	CHECK_REFUSED("exclude", "pagefaults", "-P", "-f");
 	CHECK_REFUSED("exclude", "pagefaults", "-L", "-U");
 	CHECK_REFUSED("exclude", "pagefaults", "--by-file", "--format", "text");
+	CHECK_REFUSED("exclude", "pagefaults", "-P", "--only", "x");
+	CHECK_REFUSED("exclude", "pagefaults", "-P", "--without", "x");
+	CHECK_REFUSED("exclude", "pagefaults", "-P", "--lines");
+	CHECK_REFUSED("exclude", "pagefaults", "--by-file", "--no-python");
+	CHECK_REFUSED("exclude", "pagefaults", "-L", "--no-demangle");
 	CHECK_REFUSED("'1x'", "pagefaults", "1x");
 	CHECK_REFUSED("'extra'", "pagefaults", "1", "1", "extra");
 	CHECK_REFUSED("abc", "pagefaults", "-t", "abc");
