@@ -8,7 +8,7 @@
  * is asked for by another one that is still running in the same thread belongs to that, so each
  * thread remembers its outermost call by the stack pointer it was entered with.
  *
- * Uprobe programs can be preempted: see STACK_PREEMPTIBLE in unwind.bpf.h.
+ * Uprobe programs can be preempted: see STACK_PREEMPTIBLE in unwind_slots.bpf.h.
  */
 #define STACK_PREEMPTIBLE
 #define STACK_RECURS

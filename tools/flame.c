@@ -50,7 +50,7 @@ static const struct opt opts[] = {
 	{ 0, "without", "REGEX", OPT_PARSED(struct options, names.without, name_patterns_parse),
 	  "no stacks with a frame of such a name; may be repeated" },
 	{ 0, "reverse", NULL, OPT_FLAG(struct options, picture.leaves_first),
-	  "innermost function first: who calls what takes time" },
+	  "innermost function first: who calls the functions that take time" },
 	{ 0, "inverted", NULL, OPT_FLAG(struct options, picture.inverted),
 	  "roots at the top: an icicle graph" },
 	{ 0, "title", "TEXT", OPT_STRING(struct options, picture.title), "the picture's title" },

@@ -47,7 +47,7 @@ static const struct opt opts[] = {
 	{ 0, "waker", NULL, OPT_FLAG(struct options, waker),
 	  "with the stack of who woke the thread up" },
 	{ 0, "throttled", NULL, OPT_FLAG(struct options, throttled),
-	  "what CPU quotas cause of waits for a CPU as [throttled]", "blocked" },
+	  "what CPU quotas make threads wait for a CPU as [throttled]", "blocked" },
 	{ 'x', "without-throughout", NULL, OPT_FLAG(struct options, without_throughout),
 	  "no waits that lasted all the time, only their sum" },
 	{ 0, "no-idle", NULL, OPT_FLAG(struct options, no_idle),

@@ -10,7 +10,7 @@
  * its address, and given back by the same means. Two programs never add or remove one block at the
  * same time: an address is handed out once until it is freed, and both are recorded while the
  * traced program still holds it.
- * See blocks_table.h.
+ * See block_table.h.
  */
 #ifndef ABI_BLOCK_H
 #define ABI_BLOCK_H

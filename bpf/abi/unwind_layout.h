@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How unwind tables lie in BPF maps, written by the loader (stacks/user_stacks.c) and read by the
- * walker (unwind.bpf.h).
+ * How unwind tables lie in BPF maps, written by the loader (unwind/unwind_tables.c, unwind_procs.c
+ * and stacks/unwind_maps.c) and read by the walker (unwind.bpf.h).
  *
  *	process:  tgid -> a slice of mappings, ascending, and the count of changes it goes with
  *	mapping:  addresses -> a run of pages, one per 64 KiB of the file's text

@@ -19,7 +19,7 @@
  *
  * which is told the words that decide where the walk goes, as long as they alone do, with
  * s->uses_bp and s->uses_extra: see unwind_depend(). What lies on the stack here is kept small: see
- * STACK_PREEMPTIBLE in unwind.bpf.h.
+ * STACK_PREEMPTIBLE in unwind_slots.bpf.h.
  */
 #ifndef ABI_UNWIND_WALK_H
 #define ABI_UNWIND_WALK_H

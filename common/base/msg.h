@@ -24,7 +24,7 @@ int msg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  */
 int msg_errno(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Behind it, if that was perf_event_open(2): the sysctl that may have refused. */
+/* Behind msg_errno(), where perf_event_open(2) failed: the sysctl that may have refused. */
 void msg_hint_of_perf(int err);
 
 /* Something is missing or lost but the run goes on. */

@@ -34,8 +34,10 @@ bool topview_is_over(const struct run *run);
 /* The first line of a screen. keys: what is said of keys before "q quits". */
 void topview_print_head(FILE *f, const struct run *run, uint64_t total, const char *keys);
 
-/* Rows that a table may have on the screen; of the last one more are left for last words. */
+/* The most rows of a table: the screen shows as many as it has room for. */
 #define TOPVIEW_ROWS 1000
+
+/* Of the last table, so that the lines at the end of the run are on the screen, too. */
 unsigned int topview_last_rows(void);
 
 /* Letters of a line that are shown. */

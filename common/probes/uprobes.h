@@ -40,8 +40,8 @@ struct uprobes_programs {
 
 /*
  * Before the object is loaded: finds the mode, sets the programs' attach types, lets only those be
- * loaded that the mode needs, and keeps libbpf from attaching them. -ENOTSUP, printed, where the
- * kernel has none of the modes.
+ * loaded that the mode needs, and keeps libbpf from attaching them. 0 or -errno, printed: -ENOTSUP
+ * where the kernel has none of the modes, else why it can't be told.
  */
 int uprobes_prepare(struct uprobes_programs *programs);
 

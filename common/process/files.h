@@ -71,8 +71,9 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 		       const struct timespec *read_time);
 
 /*
- * Closes and forgets the files that nobody has and that have no symbols, at once or if that was so
- * the last time, too, and nobody has asked for them since; the last 20 times if they are dear.
+ * Closes and forgets the files that nobody has and that have no symbols, but never the vdso. Unless
+ * at_once: only those of which that was so in the last call, too (in the last 20 if they are dear),
+ * and that nobody has asked for since.
  */
 void files_let_go(struct files *files, bool at_once);
 

@@ -17,18 +17,18 @@
 
 /*
  * An O_PATH descriptor (see root_reopen()) of the mapped regular file, with its status in *st; or
- * -errno. It is found
- * through /proc/PID/map_files, else by path in the process's mount namespace, else by path in our
- * own or in its relative's, which also works once the process is gone. A path must lead to the
- * mapping's device and inode, to a file not changed since read_time (CLOCK_REALTIME_COARSE, when
- * the mappings were read), or since m->mapped_at where that is known: inode numbers are used again.
+ * -errno. It is found through /proc/PID/map_files, so that deleted files and memfds are, too, else
+ * by path in the process's mount namespace, else by path in our own or in its relative's, which
+ * also works once the process is gone. A path must lead to the mapping's device and inode, to a
+ * file not changed since read_time (CLOCK_REALTIME_COARSE, when the mappings were read), or since
+ * m->mapped_at where that is known: inode numbers are used again.
  */
 int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read_time,
 		 struct stat *st);
 
 /*
  * Reads the vdso that a process has mapped; our own, which is the same, where a 64-bit program is
- * gone. buf has room for all of the mapping.
+ * gone. buf has room for all of the mapping. 0 or -errno.
  */
 int mapfile_read_vdso(pid_t pid, const struct mapping *m, void *buf);
 

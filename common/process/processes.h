@@ -90,14 +90,17 @@ struct maps *processes_recall(struct processes *table, pid_t pid, uint64_t time_
  */
 struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns);
 
-/* The same, but read now unless one of the last two is so: of what is unmapped no event tells. */
+/*
+ * The same, but read now, since no event tells of what is unmapped; by the events only of a process
+ * that has executed something else since, or is gone.
+ */
 struct maps *processes_read_again(struct processes *table, pid_t pid, uint64_t time_ns);
 
-/* What the process mapped at this time is what the last question for its latest maps gave. */
+/* The time that the latest maps given of this process are of; 0: none were. */
 uint64_t processes_maps_time(const struct processes *table, pid_t pid);
 
 /*
- * The same, but read before if that will do: nothing has been mapped in between that is known of.
+ * As processes_read(), but what was read before will do if no event tells of a mapping since.
  * generation changes when the process executes a program, for tables that no events are fed to.
  */
 struct maps *processes_look(struct processes *table, pid_t pid, uint32_t generation,

@@ -17,7 +17,8 @@ struct roots *roots_new(void);
 void roots_free(struct roots *roots);
 
 /*
- * The root folder of a process, open until roots_free(); -1: the process is gone, or no files left.
+ * The root folder of a process, open until roots_free(). -1: the process is gone, no files are
+ * left, or 128 folders are open.
  */
 int roots_of(struct roots *roots, pid_t pid);
 

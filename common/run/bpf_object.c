@@ -128,14 +128,15 @@ static void hint_at_cause(const struct run *run, int err)
 	const char *option = run->losses.size_option;
 
 	if ((err == -ENOMEM || err == -E2BIG) && option)
-		msg_hint("--%s N asks for a smaller table", option);
+		msg_hint("a smaller --%s makes the table smaller", option);
 	else if (limit_is_reached(err) || err == -E2BIG)
 		return;
 	else if (err == -EPERM)
 		capabilities_explain();
 	else if (run->btf_path && !kernel_has_btf())
 		msg_hint("%s must hold this kernel's types, and the kernel must be built with "
-			 "CONFIG_DEBUG_INFO_BTF=y: the file helps where it hides them",
+			 "CONFIG_DEBUG_INFO_BTF=y: the file only helps where /sys/kernel/btf is "
+			 "hidden",
 			 run->btf_path);
 	else
 		msg_hint("--verbose shows what the kernel says");

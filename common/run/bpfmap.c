@@ -211,10 +211,10 @@ static int swap_tables(const struct run *run, struct map_pair *pair)
 	if (!pair->second_fd)
 		pair->second_fd = make_second(run, first);
 	if (pair->second_fd < 0)
-		return msg_errno(pair->second_fd, "making another table");
+		return msg_errno(pair->second_fd, "making a second map %s", pair->first);
 	other = pair->is_second_active ? bpf_map__fd(first) : pair->second_fd;
 	if (bpf_map_update_elem(bpf_map__fd(map_find(run, pair->slot)), &zero, &other, BPF_ANY))
-		return msg_errno(errno, "changing tables");
+		return msg_errno(errno, "changing to the other map %s", pair->first);
 	pair->is_second_active = !pair->is_second_active;
 	return 0;
 }

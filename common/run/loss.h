@@ -10,13 +10,13 @@
 /* The option that makes a full map larger; named in the hint. NULL: there is none. */
 void loss_name_option(struct run *run, const char *option);
 
-/* Adds what was counted in the kernel but could not be shown: `what` ("without their stack"). */
+/* Adds what was counted but can't be shown. what: why, one text per run, kept by reference. */
 void loss_add(struct run *run, const char *what, uint64_t value);
 
 /* How much is missing from what was recorded, in the tool's unit. */
 uint64_t loss_value(const struct run *run);
 
-/* Calls visit for each reason, also where nothing was lost for it: so much since the start. */
+/* Calls visit for each reason that metrics have, also where nothing was lost: since the start. */
 void loss_visit(const struct run *run, void (*visit)(const char *reason, uint64_t value, void *arg),
 		void *arg);
 

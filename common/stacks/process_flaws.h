@@ -33,8 +33,9 @@ void process_flaws_count(struct process_flaws *flaws, const struct stackdefs *de
 			 const struct stack_key *key, uint64_t value);
 
 /*
- * Prints what is to be done (msg_info()) about the processes of which more than a tenth lacks
- * something, in at most three lines, each about those that can be mended in the same way.
+ * Prints what is to be done (msg_info()) about processes of whose stacks more than a tenth lacks
+ * something, if that is more than a hundredth of all: at most three lines, each about those that
+ * can be mended in the same way.
  * lacks_tables: files may only seem to have no unwind information, so nothing is said of them.
  */
 void process_flaws_print(struct process_flaws *flaws, bool lacks_tables);

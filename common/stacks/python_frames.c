@@ -293,7 +293,7 @@ void python_frames_print_late(const struct python_frames *frames)
 {
 	if (frames->late_pid)
 		msg_info("Python %u.%u (PID %d%s): began too late for its functions to be shown "
-			 "(run this again while it runs, or start it behind --)",
+			 "(run the tool again while that Python runs, or start Python behind --)",
 			 frames->late_version >> 24, frames->late_version >> 16 & 255,
 			 frames->late_pid, frames->late_is_one_of_many ? " and others" : "");
 }

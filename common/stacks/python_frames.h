@@ -42,7 +42,7 @@ bool python_frames_layout(const struct python_frames *frames, pid_t pid,
 /* The process has ended. */
 void python_frames_forget(struct python_frames *frames, pid_t pid);
 
-/* At the end: a Python that is too old for what was loaded before it began. */
+/* At the end: names a Python before 3.11 that began after load, where none was expected. */
 void python_frames_print_late(const struct python_frames *frames);
 
 /* A stack of it came without Python frames: maybe the place of threads' states is wrong. */

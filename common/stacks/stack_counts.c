@@ -98,8 +98,8 @@ static void bound_sums(struct stack_counts *counts)
 	stack_sums_fold(&counts->gathered, is_gone);
 	counts->n_folded = counts->gathered.n;
 	if (!counts->has_folded)
-		msg_warn("more than %d stacks of %s: those of ended ones have the "
-			 "%s 0 (report more often to see theirs)",
+		msg_warn("more than %d stacks of %s: those that have ended are together "
+			 "under the %s 0 (a shorter --interval shows them apart)",
 			 MANY_SUMS, counts->by_thread ? "threads" : "processes",
 			 counts->by_thread ? "tid" : "pid");
 	counts->has_folded = true;

@@ -68,7 +68,8 @@ static const struct opt stacks_opts[] = {
 	{ 0, "no-python", NULL, OPT_FLAG(struct stacks, no_python),
 	  "no frames of Python functions: the interpreter's own instead" },
 	{ 0, "symbols-mem", "SIZE", OPT_SIZE(struct stacks, symbols.max_bytes),
-	  "most memory for tables of symbols (default 256M, with --interval 8M; 0: no limit)" },
+	  "most memory for tables of symbols (default 256M; with --interval, without --lines, 4M; "
+	  "0: no limit)" },
 	{ 0, "stack-storage-size", "N", OPT_UINT(struct stacks, counts.size, 1, 1 << 24),
 	  "distinct stacks that can be counted at a time (default 65536)" },
 	{},

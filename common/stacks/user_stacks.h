@@ -37,12 +37,12 @@ void user_stacks_learn_command(struct user_stacks *us);
 /* Whether some files have no tables because memory for them ran out. */
 bool user_stacks_lack_tables(const struct user_stacks *us);
 
-/* No more haste: tracing ends. */
+/* Tracing ends: gives back the priority that user_stacks_start() took. */
 void user_stacks_stop(struct user_stacks *us);
 
 /*
- * The watch over processes, from load on, for whoever wants to subscribe. NULL: it can't be had,
- * which was printed.
+ * The watch over processes, for whoever wants to subscribe; the first call opens it, also before
+ * load. NULL: it can't be had, which was printed.
  */
 struct watch *user_stacks_watch(struct user_stacks *us);
 

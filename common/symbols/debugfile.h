@@ -22,14 +22,15 @@ struct debug_place {
 };
 
 /*
- * Opens the debug file of f, if this machine or debuginfod's cache has it. Returns its descriptor,
- * with *debug opened on it; -ENOENT: there is none.
+ * Opens the debug file of f by its build-id or its link, in the folders of this machine and of the
+ * place. Returns its descriptor, with *debug opened on it; -ENOENT: there is none.
  */
 int debugfile_open(const struct elffile *f, const struct debug_place *place, struct elffile *debug);
 
 /*
  * From debuginfod: its cache, and if DEBUGINFOD_URLS is set, its servers, by its own library, which
- * is loaded for this. That is impossible in a static binary, which is said once.
+ * is loaded for this. That is impossible in a static binary, which is said once. Returns what
+ * debugfile_open() returns.
  */
 int debugfile_fetch(const struct elffile *f, struct elffile *debug);
 

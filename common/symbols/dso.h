@@ -39,12 +39,14 @@ struct dso_options {
 struct dso_cache *dso_cache_new(const struct dso_options *options);
 void dso_cache_free(struct dso_cache *cache);
 
+/* Keeps a dso over the next dso_cache_let_go(). */
+void dso_mark(struct dso *dso);
+
 /*
- * All dsos that are not marked and that no process has mapped are freed, at once or if that was so
- * the last time, too; the marks are gone then. Names that were found so far may be
+ * Frees the dsos that are not marked and that no process has mapped; unless at_once, only those of
+ * which that was so in the last call, too. Removes all marks. Names that were found so far may be
  * forgotten, when they are many.
  */
-void dso_mark(struct dso *dso);
 void dso_cache_let_go(struct dso_cache *cache, bool at_once);
 size_t dso_cache_count(const struct dso_cache *cache);
 

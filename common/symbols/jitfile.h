@@ -19,8 +19,8 @@
 #include "symbols/jitmap.h"
 
 /*
- * root_fd: the process's root folder. *st receives the file's status. NULL: there is none, or it is
- * refused, which is said once.
+ * root_fd: the process's root folder. *st receives the file's status. A jitdump that is refused
+ * counts as none. NULL: there is none, or the perf map is refused, which is said once.
  */
 struct jitmap *jitfile_open(int root_fd, pid_t pid, struct maps *maps, bool with_lines,
 			    struct stat *st);

@@ -3,10 +3,9 @@
  * User-space symbols, right or absent.
  *
  * An address is first *located*, while the process is alive: its mapping is found and the mapped
- * file opened (through /proc/PID/map_files, so that deleted files, memfds and other mount
- * namespaces work; else /proc/PID/root/PATH, and then only if device and inode equal the
- * mapping's). A location is two words and stays valid when the process exits or executes another
- * program. Names are found later, once per file and only for files that are asked for.
+ * file opened (process/mapfile.h says how). A location is two words and stays valid when the
+ * process exits or executes another program. Names are found later, file by file, and only in
+ * files that are asked for.
  *
  * Files are shared by all processes that map them (by device and inode).
  */

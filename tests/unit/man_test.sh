@@ -101,7 +101,8 @@ list_examples()
 # What is not here is replaced by what is: processes, cgroups, the terminal that --top needs.
 localize()
 {
-	sed -e "s/-p [A-Z0-9][A-Z0-9]*/-p $$/" -e 's/--cgroup [^ ]*/--comm name/' -e 's/ --top\( -.*\)\{0,1\}$/\1/' \
+	sed -e "s/-p [A-Z0-9][A-Z0-9]*/-p $$/" -e 's/--\(cgroup\|container\) [^ ]*/--comm name/' \
+		-e 's/--unit nginx/--comm name/' -e 's/ --top\( -.*\)\{0,1\}$/\1/' \
 		-e 's/ *[0-9]*>.*//' -e 's/ *&$//' -e 's/  *# .*//'
 }
 

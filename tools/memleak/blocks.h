@@ -19,7 +19,7 @@
 /* The number of buckets, a power of two, for that many blocks. */
 size_t blocks_buckets_for(size_t n_blocks);
 
-/* So many of n_buckets, both powers of two, that the table takes at most that; at least one. */
+/* n_buckets, a power of two, halved until the table takes at most max_bytes; at least one. */
 size_t blocks_buckets_within(size_t n_buckets, uint64_t max_bytes);
 
 /* How many blocks have room in them. */

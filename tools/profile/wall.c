@@ -35,7 +35,7 @@ static const struct opt wall_opts[] = {
 	{ 0, "waker", NULL, OPT_FLAG(struct wall, waker),
 	  "... with the stack of who woke the thread up" },
 	{ 0, "throttled", NULL, OPT_FLAG(struct wall, throttled),
-	  "... what CPU quotas cause of [runnable] as [throttled]" },
+	  "... the part of [runnable] that CPU quotas cause as [throttled]" },
 	{ 0, "no-idle", NULL, OPT_FLAG(struct wall, no_idle),
 	  "... pools and event loops at rest as [idle], whatever their stacks",
 	  "kernel-stacks-only" },

@@ -32,10 +32,10 @@ uint64_t call_cells_end_turn(const struct run *run)
 	uint32_t zero = 0;
 
 	if (bpf_map_lookup_elem(fd, &zero, &turn))
-		msg_errno(errno, "reading the turn");
+		msg_errno(errno, "reading the counts of calls");
 	next = turn + 1;
 	if (!run->is_last && !run->is_peek && bpf_map_update_elem(fd, &zero, &next, BPF_ANY))
-		msg_errno(errno, "beginning another turn");
+		msg_errno(errno, "beginning new counts of calls");
 	return turn;
 }
 

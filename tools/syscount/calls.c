@@ -310,7 +310,8 @@ static struct kernelnames *new_names(const struct run *run, const struct calls *
 	struct kernelnames *names = calls->settings.with_stacks ? kernelnames_new(run) : NULL;
 
 	if (calls->settings.with_stacks && !names)
-		msg_warn("no stacks: asking the kernel for their names: %s", strerror(errno));
+		msg_warn("calls are listed without stacks: asking the kernel for symbols: %s",
+			 strerror(errno));
 	return names;
 }
 

@@ -122,7 +122,8 @@ static struct ksyms *find_names(const struct in_flight *flights, struct kernelna
 	}
 	ksyms = kernelnames_for(names, addrs, n);
 	if (!ksyms)
-		msg_warn("no stacks: asking the kernel for their names: %s", strerror(errno));
+		msg_warn("calls are listed without stacks: asking the kernel for symbols: %s",
+			 strerror(errno));
 	free(addrs);
 	return ksyms;
 }
