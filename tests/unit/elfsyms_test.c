@@ -8,9 +8,12 @@
 #include <gelf.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +21,7 @@
 #include "process/procmaps.h"
 #include "symbols/elfsyms.h"
 #include "../symbols/image.h"
+#include "silent.h"
 #include "unit.h"
 
 #define TEXT_ADDR   0x401000
@@ -415,6 +419,62 @@ TEST(names_that_share_their_bytes_take_them_once)
 	free(name);
 	free(defs);
 }
+
+#ifndef __SANITIZE_ADDRESS__ /* which needs much more */
+
+static uint64_t data_bytes(void)
+{
+	unsigned long long kb = 0;
+	FILE *f = fopen("/proc/self/status", "re");
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "VmData: %llu kB", &kb);
+	if (f)
+		fclose(f);
+	return kb << 10;
+}
+
+/* As a child that can have so many bytes more. */
+static bool loads_within(int fd, uint64_t bytes)
+{
+	struct rlimit limit = { data_bytes() + bytes, data_bytes() + bytes };
+	pid_t child = fork();
+	int status = 0;
+
+	if (!child) {
+		silence_stderr();
+		setrlimit(RLIMIT_DATA, &limit);
+		_exit(!elfsyms_load(fd, NULL));
+	}
+	waitpid(child, &status, 0);
+	return status == 0;
+}
+
+/* 4 MB of names are in memory once while they are read, and little else. */
+TEST(names_are_never_in_memory_twice)
+{
+	enum { N = 4000, LONG = 1000 };
+	struct def *defs = calloc(N, sizeof(*defs));
+	char *names = malloc((LONG + 1) * N);
+	int fd;
+
+	for (size_t i = 0; i < N; i++) {
+		char *name = names + i * (LONG + 1);
+
+		snprintf(name, LONG + 1, "%0*zu", LONG, i);
+		name[0] = 'f';
+		defs[i] = (struct def){ name, TEXT_ADDR + i, 1, STB_GLOBAL, STT_FUNC, 0 };
+	}
+	fd = make_elf(defs, N, ELFCLASS64, ELFDATA2LSB, EM_X86_64);
+	CHECK(loads_within(fd, 6 << 20));
+	CHECK(!loads_within(fd, 3 << 20));
+	close(fd);
+	free(names);
+	free(defs);
+}
+
+#endif
 
 /* Each symbol would cost the reader the whole name, if it looked at it every time. */
 TEST(bounds_the_time_spent_on_one_long_name)
