@@ -129,18 +129,21 @@ static char *text_of_name(const struct elfsyms *es, size_t i)
 	return es->strings[c.source].text + c.name;
 }
 
-/* By their places in the strings, and by those. */
-static struct addr_item *sort_names(const struct elfsyms *es)
+static int compare_places(const void *a, const void *b)
 {
-	struct addr_item *order = mem_realloc(NULL, es->count, sizeof(*order));
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	for (size_t i = 0; i < es->count; i++) {
-		union candidate c = candidate_of(&es->syms[i]);
+	return (x > y) - (x < y);
+}
 
-		order[i].addr = (uint64_t)c.source << CANDIDATE_NAME_BITS | c.name;
-		order[i].value = i;
-	}
-	addrsort(order, es->count);
+/* The symbols by the places of their names: these are above the symbols' numbers. */
+static uint64_t *sort_names(const struct elfsyms *es)
+{
+	uint64_t *order = mem_realloc(NULL, es->count, sizeof(*order));
+
+	for (size_t i = 0; i < es->count; i++)
+		order[i] = (uint64_t)candidate_of(&es->syms[i]).name << 32 | i;
+	qsort(order, es->count, sizeof(*order), compare_places);
 	return order;
 }
 
@@ -167,11 +170,13 @@ static void move_name(struct elfsyms *es, size_t i, struct moved_names *moved)
 static void keep_used_names(struct elfsyms *es)
 {
 	struct moved_names moved[N_SOURCES] = { { 0 } };
-	struct addr_item *order = sort_names(es);
+	uint64_t *order = sort_names(es);
 
-	for (size_t i = 0; i < es->count; i++)
-		move_name(es, order[i].value,
-			  &moved[candidate_of(&es->syms[order[i].value]).source]);
+	for (size_t k = 0; k < es->count; k++) {
+		size_t i = (uint32_t)order[k];
+
+		move_name(es, i, &moved[candidate_of(&es->syms[i]).source]);
+	}
 	free(order);
 	for (size_t i = 0; i < N_SOURCES; i++) {
 		es->strings[i].text = mem_realloc(es->strings[i].text, moved[i].used, 1);

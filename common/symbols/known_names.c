@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "symbols/known_names.h"
 
-#define MANY 16384 /* some 100 bytes each */
+#define MANY 8192 /* some 250 bytes each */
 
 void known_names_init(struct known_names *names)
 {
