@@ -31,7 +31,7 @@ struct block {
 		__u64 tgid_time;
 		struct {
 			__u32 tgid; /* 0: the kernel's */
-			__u32 time; /* CLOCK_MONOTONIC in 2^BLOCK_TIME_SHIFT ns, to a tick: 52 days */
+			__u32 time; /* CLOCK_MONOTONIC, to a tick, in 2^BLOCK_TIME_SHIFT ns */
 		};
 	};
 };

@@ -24,7 +24,7 @@ struct watch {
 
 struct loop {
 	int epoll_fd;
-	int urgent_fd; /* of epoll, too: those that don't wait */
+	int urgent_fd;	       /* of epoll, too: those that don't wait */
 	struct watch *watches; /* by descriptor; the kernel forgets those that are closed */
 	size_t n_watches;
 	uint64_t turn_ns; /* when the last turn began */

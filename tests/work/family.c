@@ -2,8 +2,8 @@
 /*
  * family CHILDREN: when told to go, a process, "parent", makes children, "kid", one after the
  * other, which wait and spin a little and are gone; not at once, so that even a busy tracer has
- * seen their mappings. A kid is woken by its parent, at least a millisecond after it has blocked: of
- * a sleep, whatever passes between its start and the switch is no wait.
+ * seen their mappings. A kid is woken by its parent, at least a millisecond after it has blocked:
+ * of a sleep, whatever passes between its start and the switch is no wait.
  */
 #include <sys/wait.h>
 
