@@ -184,16 +184,15 @@ static void keep_used_names(struct elfsyms *es)
 	}
 }
 
-struct elfsyms *elfsyms_load(int fd, const struct debug_place *place)
+/* err: what opening the file has returned. */
+static struct elfsyms *load_and_close(struct elffile *f, int err, const struct debug_place *place)
 {
 	struct elfsyms *es = NULL;
-	struct elffile f;
-	int err = elffile_open(&f, fd);
 
 	if (!err) {
-		es = load(&f, place);
+		es = load(f, place);
 		err = -errno;
-		elffile_close(&f);
+		elffile_close(f);
 	}
 	if (es)
 		keep_used_names(es);
@@ -201,21 +200,18 @@ struct elfsyms *elfsyms_load(int fd, const struct debug_place *place)
 	return es;
 }
 
+struct elfsyms *elfsyms_load(int fd, const struct debug_place *place)
+{
+	struct elffile f;
+
+	return load_and_close(&f, elffile_open(&f, fd), place);
+}
+
 struct elfsyms *elfsyms_load_image(const void *image, size_t size)
 {
-	struct elfsyms *es = NULL;
 	struct elffile f;
-	int err = elffile_open_image(&f, image, size);
 
-	if (!err) {
-		es = load(&f, NULL);
-		err = -errno;
-		elffile_close(&f);
-	}
-	if (es)
-		keep_used_names(es);
-	errno = -err;
-	return es;
+	return load_and_close(&f, elffile_open_image(&f, image, size), NULL);
 }
 
 /* NULL where it has an absurd length. */
