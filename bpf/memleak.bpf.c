@@ -418,7 +418,8 @@ static __always_inline void keep_rest(__u64 addr, __u64 bytes, struct block *blo
 	if (bytes >= block_size(block))
 		return;
 	block->size_generation -= bytes << BLOCK_GENERATION_BITS;
-	keep_block(addr + bytes, block);
+	if (is_sampled(addr + bytes)) /* as its end is */
+		keep_block(addr + bytes, block);
 }
 
 /*

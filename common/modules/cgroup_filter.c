@@ -62,11 +62,21 @@ static int find(const char *option, struct search *search, uint64_t *id)
 	return err;
 }
 
+static bool is_there(struct search search)
+{
+	struct cgroups *cgroups = cgroups_new(false);
+
+	cgroups_visit(cgroups, find_outermost, &search);
+	cgroups_free(cgroups);
+	return search.found != NULL;
+}
+
+/* Who says "web" doesn't mean "web2", unless there is nothing else. */
 int cgroup_find_container(const char *name, uint64_t *id)
 {
-	struct search search = { container_matches, name };
+	struct search whole = { container_is, name }, beginning = { container_matches, name };
 
-	return find("--container", &search, id);
+	return find("--container", is_there(whole) ? &whole : &beginning, id);
 }
 
 static bool is_unit(const struct container *container, const char *name)

@@ -20,6 +20,7 @@ static const struct exposition defaults = {
 static const struct metric lost_metric = {
 	.name = "tracelets_lost_total",
 	.help = "What could not be recorded, by reason: events, or threads without state.",
+	.has_few = true,
 	.labels = { "tool", "reason" },
 };
 

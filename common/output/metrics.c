@@ -215,7 +215,7 @@ static bool make_room(const struct metrics *metrics, struct family *family, uint
 {
 	struct series *oldest;
 
-	if (family->by_values.count < metrics->settings.max_series)
+	if (family->metric->has_few || family->by_values.count < metrics->settings.max_series)
 		return true;
 	if (!family->usage.oldest)
 		return false;

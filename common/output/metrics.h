@@ -27,6 +27,7 @@ struct metric {
 	const char *help; /* one sentence */
 	enum metric_kind kind;
 	uint64_t divisor; /* of values that are added, to base units: NS_PER_S; 0: none */
+	bool has_few;	  /* series, by reason, not by what is traced: max_series is not for it */
 	const char *labels[PROMETHEUS_MAX_LABELS]; /* their names, NULL behind the last */
 };
 

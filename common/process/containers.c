@@ -262,6 +262,11 @@ void container_parse(struct container *container, const char *path)
 	parse_unit(container, path);
 }
 
+bool container_is(const struct container *container, const char *id)
+{
+	return *id && !strcmp(container->id, id);
+}
+
 bool container_matches(const struct container *container, const char *id)
 {
 	return *id && !strncmp(container->id, id, strlen(id));

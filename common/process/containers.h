@@ -28,7 +28,10 @@ struct container {
  */
 void container_parse(struct container *container, const char *path);
 
-/* True if that is the container's id or name, or begins it. */
+/* True if that is the container's id or name. */
+bool container_is(const struct container *container, const char *id);
+
+/* True if it is, or begins it. */
 bool container_matches(const struct container *container, const char *id);
 
 #endif

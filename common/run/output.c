@@ -13,12 +13,33 @@
 #include "base/msg.h"
 #include "run/output.h"
 
-/* Pipes, devices and what else is no regular file are written as they are. */
+/* The descriptor that a path stands for, as /dev/stdout does, also where that is a file; or -1. */
+static int find_standard(const char *path)
+{
+	struct stat st, standard;
+
+	if (stat(path, &st))
+		return -1;
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+		if (!fstat(fd, &standard) && st.st_dev == standard.st_dev &&
+		    st.st_ino == standard.st_ino)
+			return fd;
+	return -1;
+}
+
+/* Pipes, devices and what else is no regular file of its own are written as they are. */
 static bool is_special(const char *path)
 {
 	struct stat st;
 
-	return !stat(path, &st) && !S_ISREG(st.st_mode);
+	return (!stat(path, &st) && !S_ISREG(st.st_mode)) || find_standard(path) >= 0;
+}
+
+static FILE *open_special(const char *path)
+{
+	int fd = find_standard(path);
+
+	return fd < 0 ? fopen(path, "we") : fdopen(fcntl(fd, F_DUPFD_CLOEXEC, 0), "w");
 }
 
 /* Where the kernel can't make a file without a name. */
@@ -57,7 +78,7 @@ static FILE *open_file(struct output *out)
 
 	if (!out->path || is_special(out->path)) {
 		out->is_special = true;
-		return out->path ? fopen(out->path, "we") : stdout;
+		return out->path ? open_special(out->path) : stdout;
 	}
 	fd = open_unnamed(out);
 	return fd < 0 ? NULL : fdopen(fd, "w");

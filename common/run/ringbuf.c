@@ -23,7 +23,10 @@ static enum loop_verdict on_records(int fd, void *arg)
 	ringbuf_read(events);
 	if (events->then)
 		events->then(events->run);
-	return !events->run->out || fflush(events->run->out) ? LOOP_STOP : LOOP_GO;
+	if (!events->run->out)
+		return LOOP_STOP;
+	/* What a file has no room for is found where it is ended. */
+	return fflush(events->run->out) && events->run->out_is_stream ? LOOP_STOP : LOOP_GO;
 }
 
 struct ringbuf *ringbuf_watch(struct run *run, const char *map_name, ring_buffer_sample_fn handle,

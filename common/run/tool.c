@@ -37,6 +37,7 @@ struct life {
 	struct child child;
 	int signal_fd, timer_fd;
 	bool reader_is_gone; /* of the output, a pipe */
+	int err;	     /* of a report, which has ended the run */
 };
 
 static void announce(const struct run *run)
@@ -120,7 +121,9 @@ static int report(struct life *life, bool is_peek)
 		run->report_start_ns = run->end_ns;
 	}
 	write_err = next_output(life);
-	return write_err ? write_err : err;
+	err = write_err ? write_err : err;
+	life->err = err == -EPIPE ? 0 : err;
+	return err;
 }
 
 /* ---- the loop ---- */
@@ -335,6 +338,8 @@ static int trace(struct life *life)
 	object_detach(&life->run);
 	if (!err)
 		err = report_last(life);
+	if (!err)
+		err = life->err;
 	return !err && output_is_failing(&life->output) ? -EIO : err;
 }
 

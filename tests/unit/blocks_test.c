@@ -217,6 +217,8 @@ TEST(ages_survive_a_wrap)
 	CHECK_EQ(block_age_ms(&block, now_ns), (0x20ULL << BLOCK_TIME_SHIFT) / NS_PER_MS);
 	block.time = 0x11; /* younger than the clock that was read before */
 	CHECK_EQ(block_age_ms(&block, now_ns), 0);
+	block.time = 0x20000; /* 52 days before */
+	CHECK_EQ(block_age_ms(&block, now_ns), (0xfffe0010ULL << BLOCK_TIME_SHIFT) / NS_PER_MS);
 }
 
 static void add_to(struct block_sums *sums, __u64 stack_id, __u32 tgid, __u64 size, __u32 time)

@@ -144,6 +144,8 @@ TEST(containers_match_by_their_beginning)
 	CHECK(!container_matches(&c, ""));
 	container_parse(&c, "/lxc.payload.web-1");
 	CHECK(container_matches(&c, "web"));
+	CHECK(!container_is(&c, "web"));
+	CHECK(container_is(&c, c.id));
 	container_parse(&c, "/system.slice");
 	CHECK(!container_matches(&c, "s"));
 }

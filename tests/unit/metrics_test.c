@@ -216,6 +216,27 @@ TEST(what_is_too_much_is_other)
 	metrics_free(metrics);
 }
 
+TEST(reasons_are_all_told)
+{
+	static const struct metric lost = { .name = "test_lost_total",
+					    .help = "By reason.",
+					    .has_few = true,
+					    .labels = { "reason" } };
+	struct metrics *metrics = new_metrics(1, 2);
+	char *text;
+
+	metrics_set(metrics, &lost, (const char *[]){ "map" }, 7, NS_PER_S);
+	metrics_set(metrics, &lost, (const char *[]){ "ring" }, 5, NS_PER_S);
+	metrics_set(metrics, &lost, (const char *[]){ "busy" }, 0, NS_PER_S);
+	text = write_metrics(metrics);
+	CHECK_HAS(text, "{reason=\"map\"} 7\n");
+	CHECK_HAS(text, "{reason=\"ring\"} 5\n");
+	CHECK_HAS(text, "{reason=\"busy\"} 0\n");
+	CHECK_EQ(metrics_overflows(metrics), 0);
+	free(text);
+	metrics_free(metrics);
+}
+
 /* A machine whose containers come and go must not end with all of them in "other". */
 TEST(an_idle_series_makes_room)
 {

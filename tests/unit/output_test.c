@@ -75,6 +75,35 @@ TEST(a_file_has_its_name_when_it_is_whole)
 	remove_folder();
 }
 
+/* As /dev/stdout > file does: the link stays, and what is in the file already, too. */
+TEST(what_stands_for_the_output_is_not_replaced)
+{
+	struct output out = {};
+	int fd, saved_fd = dup(STDOUT_FILENO);
+	struct stat st;
+	char *path, *log;
+
+	make_folder();
+	path = in_folder("stdout");
+	log = in_folder("log");
+	fflush(stdout);
+	fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	CHECK_EQ(write(fd, "before ", 7), 7);
+	dup2(fd, STDOUT_FILENO);
+	CHECK_EQ(symlink("/proc/self/fd/1", path), 0);
+	out.path = path;
+	CHECK_EQ(write_report(&out, "one "), 0);
+	CHECK_EQ(write_report(&out, "two"), 0);
+	dup2(saved_fd, STDOUT_FILENO);
+	CHECK(!lstat(path, &st) && S_ISLNK(st.st_mode));
+	check_file("log", "before one two");
+	close(saved_fd);
+	close(fd);
+	free(path);
+	free(log);
+	remove_folder();
+}
+
 TEST(a_killed_run_leaves_nothing)
 {
 	struct output out = {};

@@ -8,6 +8,8 @@
 #include "base/order.h"
 #include "memleak/blocks.h"
 
+#define YOUNGER_MAX ((60 * NS_PER_S) >> BLOCK_TIME_SHIFT) /* than a report has begun */
+
 size_t blocks_in_buckets(size_t n_buckets)
 {
 	return n_buckets * BLOCK_WAYS * BLOCKS_FILL_PERCENT / 100;
@@ -55,13 +57,15 @@ void blocks_visit(struct block_bucket *buckets, size_t n_buckets,
 }
 
 /*
- * Of 32 bits, which wrap; the clock is read before the table, so a block may be younger than now.
+ * Of 32 bits, which wrap after 52 days; the clock is read before the table, so a block may be
+ * younger than now.
  */
 uint64_t block_age_ms(const struct block *block, uint64_t now_ns)
 {
-	int32_t age = (int32_t)((uint32_t)(now_ns >> BLOCK_TIME_SHIFT) - block->time);
+	uint32_t age = (uint32_t)(now_ns >> BLOCK_TIME_SHIFT) - block->time;
+	uint32_t younger = -age;
 
-	return age > 0 ? ((uint64_t)age << BLOCK_TIME_SHIFT) / NS_PER_MS : 0;
+	return younger < YOUNGER_MAX ? 0 : ((uint64_t)age << BLOCK_TIME_SHIFT) / NS_PER_MS;
 }
 
 /* ---- by stack ---- */

@@ -8,15 +8,12 @@
 
 struct growths {
 	struct idmap by_id;
-	uint32_t interval; /* the current one; the first is 1 */
+	uint32_t interval; /* that ended last; the first is 1 */
 };
 
 struct growths *growths_new(void)
 {
-	struct growths *growths = mem_zalloc(1, sizeof(*growths));
-
-	growths->interval = 1;
-	return growths;
+	return mem_zalloc(1, sizeof(struct growths));
 }
 
 void growths_free(struct growths *growths)

@@ -28,11 +28,11 @@ struct growths;
 struct growths *growths_new(void);
 void growths_free(struct growths *growths);
 
-/* The value of this interval; ids without one have 0. Once for each id, then growths_next(). */
-void growths_set(struct growths *growths, uint64_t id, uint64_t bytes, uint64_t count);
+/* An interval has ended: growths_set() with its value for each id; ids without one have 0. */
 void growths_next(struct growths *growths);
+void growths_set(struct growths *growths, uint64_t id, uint64_t bytes, uint64_t count);
 
-/* Between these two: what is known of an id that has been set. NULL if it doesn't keep growing. */
+/* What is known since then of an id that has been set. NULL if it doesn't keep growing. */
 const struct growth *growths_find(const struct growths *growths, uint64_t id);
 
 #endif

@@ -139,9 +139,13 @@ static bool is_slabs_own(const struct leak_report *report, const struct block_su
 	return false;
 }
 
+/* A peek shows what the last interval has said. */
 static void note_growth(struct leak_report *report)
 {
-	for (size_t i = 0; !report->run->is_peek && i < block_sums_count(report->sums); i++) {
+	if (!options_of(report)->growth || report->run->is_peek)
+		return;
+	growths_next(report->growths);
+	for (size_t i = 0; i < block_sums_count(report->sums); i++) {
 		const struct block_sum *sum = block_sum(report->sums, i);
 
 		growths_set(report->growths, sum->id, sum->bytes, sum->count);
@@ -320,8 +324,6 @@ void leak_report_write_text(struct leak_report *report)
 	print_blocks(report);
 	while (n-- > 0)
 		print_sum(report, top[n]);
-	if (!report->run->is_peek)
-		growths_next(report->growths);
 	free(top);
 }
 
