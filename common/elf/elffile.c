@@ -8,9 +8,10 @@
 #include "elf/elffile.h"
 #include "elf/unreadable.h"
 
-#define NOTES_MAX_BYTES (64u << 10)
-#define NOTES_MAX	16 /* sections */
-#define LINK_MAX_BYTES	512
+#define NOTES_MAX_BYTES	 (64u << 10)
+#define NOTES_MAX	 16 /* sections */
+#define LINK_MAX_BYTES	 512
+#define SECTION_NAME_MAX 256
 
 /*
  * Headers whose counts live elsewhere (extended numbering, for more than 65,279 sections) are
@@ -131,12 +132,16 @@ void *elffile_copy(const struct elffile *f, uint64_t offset, size_t size)
 
 const char *elffile_section_name(const struct elffile *f, const GElf_Shdr *header)
 {
-	Elf_Scn *strings = elf_getscn(f->elf, f->header.e_shstrndx);
-	const char *name = NULL;
+	Elf_Data *strings = elffile_data(f, elf_getscn(f->elf, f->header.e_shstrndx));
+	size_t left = strings && header->sh_name < strings->d_size
+			      ? strings->d_size - header->sh_name
+			      : 0;
+	const char *name = left ? (const char *)strings->d_buf + header->sh_name : "";
 
-	if (elffile_data(f, strings))
-		name = elf_strptr(f->elf, f->header.e_shstrndx, header->sh_name);
-	return name ? name : "";
+	/* elf_strptr() may look through all of a section of strings that doesn't end, each time. */
+	if (left && !memchr(name, '\0', left < SECTION_NAME_MAX ? left : SECTION_NAME_MAX))
+		return "";
+	return name;
 }
 
 Elf_Scn *elffile_section(const struct elffile *f, const char *name, GElf_Shdr *header)

@@ -62,6 +62,15 @@ static void use_segments(struct elfsources *s)
 	}
 }
 
+/* In a broken file they may overlap: then each ends where the next one begins. */
+static void sort_sections(struct elfsources *s)
+{
+	addrsort(s->sections, s->n_sections);
+	for (size_t i = 1; i < s->n_sections; i++)
+		if (s->sections[i - 1].value > s->sections[i].addr)
+			s->sections[i - 1].value = s->sections[i].addr;
+}
+
 static int read_sections(struct elfsources *s)
 {
 	Elf_Scn *scn = NULL;
@@ -75,7 +84,7 @@ static int read_sections(struct elfsources *s)
 	}
 	if (!s->file->header.e_shnum)
 		use_segments(s);
-	addrsort(s->sections, s->n_sections);
+	sort_sections(s);
 	return 0;
 }
 
@@ -317,13 +326,14 @@ static bool add_go_function(struct elfsources *s, const struct gopclntab *go,
 {
 	struct source_strings *strings = &s->strings[SOURCE_GO];
 	const char *name = gopclntab_name(go, f->name);
-	size_t n = name ? strnlen(name, SYMBOL_NAME_MAX + 1) : 0;
 	union candidate c = { .source = SOURCE_GO, .rank = GO_RANK, .name = strings->size };
+	size_t n;
 
+	if (!name || !*name || !elfsources_section(s, f->start))
+		return true;
+	n = strnlen(name, SYMBOL_NAME_MAX + 1);
 	if (n > SYMBOL_NAME_MAX || n + GO_NAME_SPARE >= room - strings->size)
 		return false;
-	if (!n || !elfsources_section(s, f->start))
-		return true;
 	c.size = f->end - f->start < CANDIDATE_MAX_BYTES ? f->end - f->start : CANDIDATE_MAX_BYTES;
 	add_candidate(s, f->start, c);
 	strings->size += gopclntab_write_name(go, strings->text + strings->size, name, n);

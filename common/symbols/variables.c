@@ -15,6 +15,9 @@
 #define MAX_VARIABLES  (4u << 20) /* of a file */
 #define NAME_MAX_BYTES 4096
 
+/* Of all of a file's, which may share their bytes there. */
+#define NAMES_MAX_BYTES (64u << 20)
+
 struct named {
 	uint64_t vaddr, bytes;
 	char *name;
@@ -27,6 +30,7 @@ struct variables {
 	bool are_read;
 	struct named *named;
 	size_t n_named, cap;
+	uint64_t names_bytes;
 };
 
 static void free_variables(void *data)
@@ -69,10 +73,17 @@ static bool holds(const struct variables *variables, uint64_t vaddr)
 static void add_name(const struct elfname *name, void *arg)
 {
 	struct variables *v = arg;
-	size_t n = strcspn(name->name, "@"); /* without the version */
+	const char *at;
+	size_t n;
 
-	if (!name->bytes || !n || n > NAME_MAX_BYTES || v->n_named >= MAX_VARIABLES ||
+	if (!name->bytes || v->n_named >= MAX_VARIABLES || v->names_bytes >= NAMES_MAX_BYTES ||
 	    !holds(v, name->vaddr))
+		return;
+	n = strnlen(name->name, NAME_MAX_BYTES + 1);
+	at = memchr(name->name, '@', n); /* a version follows */
+	n = at ? (size_t)(at - name->name) : n;
+	v->names_bytes += n;
+	if (!n || n > NAME_MAX_BYTES)
 		return;
 	v->named = mem_grow(v->named, v->n_named, &v->cap, sizeof(*v->named));
 	v->named[v->n_named++] =

@@ -14,6 +14,7 @@
 #define CODE_ALIGNMENT	16
 #define CODE_MAX_GAPS	16
 #define CLONE_MAX_BYTES 32
+#define MAX_CLONES	64
 
 struct code {
 	const uint8_t *bytes;
@@ -234,31 +235,40 @@ static bool is_clone(struct code code)
 	       SKIP(&code, "\xc3", 0);					 /* ret */
 }
 
-static void fill_clone(struct cfi_table *t, const struct elf64 *elf, uint64_t vaddr, uint64_t end)
+static bool fill_clone(struct cfi_table *t, const struct elf64 *elf, uint64_t vaddr, uint64_t end)
 {
 	struct cfi_row rows[] = { { vaddr, { .kind = UNWIND_SP, .cfa_off = 8 } },
 				  { vaddr + 2, { .kind = UNWIND_CLONE } } };
+	bool is_one = false;
 	Elf64_Phdr load;
 	uint8_t *bytes;
 
 	if (elf64_find_load(elf, vaddr, &load))
-		return;
+		return false;
 	bytes = elf64_read(elf, load.p_offset + (vaddr - load.p_vaddr), end - vaddr,
 			   CLONE_MAX_BYTES);
-	if (bytes && is_clone((struct code){ bytes, end - vaddr }))
+	if (bytes)
+		is_one = is_clone((struct code){ bytes, end - vaddr });
+	if (is_one)
 		cfi_fill_gap(t, rows, ARRAY_SIZE(rows), end);
 	free(bytes);
+	return is_one;
 }
 
-/* The gap is followed by the child's part, which is described as having no caller: a rare thing. */
+/*
+ * The gap is followed by the child's part, which is described as having no caller: a rare thing, of
+ * which a C library has one. Each moves all that is behind it.
+ */
 static void fill_clones(struct cfi_table *t, const struct elf64 *elf)
 {
-	for (size_t i = 1; t->n_ends && i < t->count; i++) {
+	int n = 0;
+
+	for (size_t i = 1; t->n_ends && i < t->count && n < MAX_CLONES; i++) {
 		struct cfi_row row = cfi_row(t, i - 1), next = cfi_row(t, i);
 
 		if (row.rule.kind == UNWIND_GAP && next.rule.kind == UNWIND_END &&
 		    next.vaddr - row.vaddr <= CLONE_MAX_BYTES)
-			fill_clone(t, elf, row.vaddr, next.vaddr);
+			n += fill_clone(t, elf, row.vaddr, next.vaddr);
 	}
 }
 

@@ -15,6 +15,8 @@
 
 #define CODE_MAX_BYTES 4096 /* of functions that are looked at: the largest has some hundred */
 #define FRAME_MAX      (1 << 30)
+#define LONG_NAME      256 /* longer than those that are looked for: names may be of any length */
+#define LONG_PATH      4096
 
 struct builder {
 	const struct go_machine *machine;
@@ -69,6 +71,8 @@ static const char *name_of(const struct builder *b, const struct go_func *f)
 
 static enum role role_of(const char *name)
 {
+	if (strnlen(name, LONG_NAME) == LONG_NAME)
+		return ROLE_NONE;
 	if (!strncmp(name, "_rt0_", 5) && !strstr(name, "_lib"))
 		return ROLE_ROOT; /* the program's entry */
 	if (strncmp(name, "runtime.", 8))
@@ -251,7 +255,7 @@ static bool is_assembly(const struct builder *b, const struct go_func *f)
 	if (b->has_flags)
 		return f->flags & (GO_ASM | GO_SPWRITE);
 	file = gopclntab_file(b->table, f, f->start);
-	suffix = file ? strrchr(file, '.') : NULL;
+	suffix = file ? memrchr(file, '.', strnlen(file, LONG_PATH)) : NULL;
 	return suffix && !strcmp(suffix, ".s");
 }
 

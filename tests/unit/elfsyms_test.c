@@ -563,6 +563,39 @@ static void check_known(struct elfsyms *es)
 	elfsyms_free(es);
 }
 
+/* Which of them holds an address would depend on which was asked for before. */
+TEST(sections_that_overlap_end_at_the_next_one)
+{
+	static const char names[] = "\0first\0second\0third", code[0x63];
+	Elf64_Sym syms[] = { {},
+			     { .st_name = 1, .st_value = 0x1002 },
+			     { .st_name = 7, .st_value = 0x1046 },
+			     { .st_name = 14, .st_value = 0x1000 } };
+	const struct image_section sections[] = {
+		{ ".x", SHT_PROGBITS, IMAGE_CODE, 0x1000, code, 3, 0 },
+		{ ".a", SHT_PROGBITS, IMAGE_CODE, 0x1001, code, 0x63, 0 },
+		{ ".b", SHT_PROGBITS, IMAGE_CODE, 0x1032, code, 10, 0 },
+		{ ".symtab", SHT_SYMTAB, 0, 0, syms, sizeof(syms), 5 },
+		{ ".strtab", SHT_STRTAB, 0, 0, names, sizeof(names), 0 },
+	};
+	struct elfsyms *es;
+	uint8_t *image;
+	size_t size;
+
+	for (size_t i = 1; i < ARRAY_SIZE(syms); i++) {
+		syms[i].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+		syms[i].st_shndx = 1;
+		syms[i].st_size = 1;
+	}
+	image = image_make(sections, ARRAY_SIZE(sections), EM_X86_64, &size);
+	es = elfsyms_load_image(image, size);
+	CHECK_STR(name_at(es, 0x1000), "third");
+	CHECK_STR(name_at(es, 0x1002), "first");
+	CHECK_STR(name_at(es, 0x1046), "");
+	elfsyms_free(es);
+	free(image);
+}
+
 TEST(finds_this_programs_functions)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);

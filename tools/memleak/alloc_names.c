@@ -8,6 +8,8 @@
 #include "base/array.h"
 #include "memleak/allocators.h"
 
+#define NAME_MAX_BYTES 256
+
 static const struct alloc_traits traits[ALLOC_KINDS] = {
 	[ALLOC_MALLOC] = { "malloc", 1, true },
 	[ALLOC_CALLOC] = { "calloc", 2, true },
@@ -149,8 +151,13 @@ static int find_prefixed(const char *name, size_t bytes, const char *prefix)
 /* Versions are left out. */
 int alloc_kind_of(const char *name, const char *prefix, bool is_local)
 {
-	size_t bytes = strcspn(name, "@");
+	size_t bytes = strnlen(name, NAME_MAX_BYTES);
+	const char *at = memchr(name, '@', bytes);
 	int kind = -1;
+
+	if (bytes == NAME_MAX_BYTES) /* a file's names may have any length */
+		return -1;
+	bytes = at ? (size_t)(at - name) : bytes;
 
 	if (prefix)
 		return find_prefixed(name, bytes, prefix);
