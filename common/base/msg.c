@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/limits.h"
 #include "base/msg.h"
 
@@ -24,12 +25,16 @@ const char *msg_name(void)
 	return tool_name;
 }
 
-/* One write per line, so that lines of several processes do not mix. */
+/*
+ * One write per line, so that lines of several processes do not mix. Names of the traced side in
+ * it are what that has chosen.
+ */
 static void print_line(const char *prefix, const char *reason, const char *fmt, va_list ap)
 {
-	char text[1024];
+	char raw[1024], text[2 * sizeof(raw)];
 
-	vsnprintf(text, sizeof(text), fmt, ap);
+	vsnprintf(raw, sizeof(raw), fmt, ap);
+	escape_string(text, sizeof(text), raw, "");
 	fprintf(stderr, "%s: %s%s%s%s\n", tool_name, prefix, text, reason ? ": " : "",
 		reason ? reason : "");
 }

@@ -14,6 +14,7 @@
 
 #include "abi/filter.h"
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/idmap.h"
 #include "base/mem.h"
 #include "base/msg.h"
@@ -22,7 +23,6 @@
 #include "modules/cgroup_names.h"
 #include "modules/exposition.h"
 #include "modules/histograms.h"
-#include "output/escape.h"
 #include "run/bpfmap.h"
 #include "run/loss.h"
 #include "run/run_facts.h"

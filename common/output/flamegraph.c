@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/escape.h"
 #include "base/mem.h"
-#include "output/escape.h"
 #include "output/flamegraph.h"
 #include "output/kernel_roots.h"
 #include "output/quantity.h"

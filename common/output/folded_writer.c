@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/order.h"
-#include "output/escape.h"
 #include "output/writer.h"
 
 /* Samples that have their text in common. */

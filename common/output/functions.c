@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "output/escape.h"
 #include "output/functions.h"
 #include "output/quantity.h"
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "output/escape.h"
+#include "base/escape.h"
 #include "output/json.h"
 
 static void print_byte(FILE *f, unsigned char c)

@@ -14,11 +14,11 @@
 #include <zlib.h>
 
 #include "base/array.h"
+#include "base/escape.h"
 #include "base/idmap.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/version.h"
-#include "output/escape.h"
 #include "output/protobuf.h"
 #include "output/writer.h"
 

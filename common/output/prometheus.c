@@ -2,7 +2,7 @@
 /* Prometheus' text format; see prometheus.h. */
 #include <math.h>
 
-#include "output/escape.h"
+#include "base/escape.h"
 #include "output/prometheus.h"
 
 /* In values only the backslash, the quote and the line feed are special: `\\`, `\"` and `\n`. */

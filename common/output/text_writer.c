@@ -5,7 +5,7 @@
  */
 #include <inttypes.h>
 
-#include "output/escape.h"
+#include "base/escape.h"
 #include "output/writer.h"
 
 static void print_frames(FILE *f, const struct sample *s, const struct writer_style *style)

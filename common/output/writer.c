@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/escape.h"
 #include "base/mem.h"
-#include "output/escape.h"
 #include "output/writer.h"
 
 static const struct writer *const writers[] = {

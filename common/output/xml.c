@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "output/escape.h"
+#include "base/escape.h"
 #include "output/xml.h"
 
 /* Two characters that are valid UTF-8 and still no XML. */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/mem.h"
-#include "output/escape.h"
 #include "run/words.h"
 
 #define ABOUT_MAX 96

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/idmap.h"
 #include "base/mem.h"
 #include "base/msg.h"
-#include "output/escape.h"
 #include "stacks/process_flaws.h"
 #include "stacks/stackdefs.h"
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/msg.h"
 #include "modules/cgroup_names.h"
-#include "output/escape.h"
 #include "stacks/idle_waits.h"
 #include "stacks/stack_profile.h"
 #include "symbols/interrupts.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/mem.h"
-#include "output/escape.h"
 #include "output/profile.h"
 #include "output/writer.h"
 

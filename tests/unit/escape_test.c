@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Escaping: what a terminal or a parser could trip over never gets through, and nothing else. */
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/array.h"
+#include "base/escape.h"
 #include "base/mem.h"
-#include "output/escape.h"
+#include "base/msg.h"
 #include "unit.h"
 
 /* Both forms must agree, so every check goes through both. */
@@ -141,4 +144,22 @@ TEST(buffer_of_no_size_is_left_alone)
 
 	CHECK(escape_string(buf, 0, "1", "") == buf);
 	CHECK_STR(buf, "x");
+}
+
+/* Whoever is traced chooses names that are in messages, too. */
+TEST(messages_are_one_line_without_control_bytes)
+{
+	int fd = memfd_create("messages", MFD_CLOEXEC), saved_fd = dup(STDERR_FILENO);
+	char text[256] = {};
+
+	fflush(stderr);
+	dup2(fd, STDERR_FILENO);
+	msg_set_name("test");
+	msg_warn("file %s", "x\033]0;y\007\ntest: all is well \xc3\xa4");
+	fflush(stderr);
+	dup2(saved_fd, STDERR_FILENO);
+	CHECK(pread(fd, text, sizeof(text) - 1, 0) > 0);
+	CHECK_STR(text, "test: warning: file x\\x1b]0;y\\x07\\x0atest: all is well \xc3\xa4\n");
+	close(saved_fd);
+	close(fd);
 }

@@ -4,9 +4,9 @@
 
 #include "abi/memleak.h"
 #include "base/clock.h"
+#include "base/escape.h"
 #include "memleak/allocators.h"
 #include "memleak/call_lines.h"
-#include "output/escape.h"
 
 static const char *call_name(const struct memleak_event *event)
 {

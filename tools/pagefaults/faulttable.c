@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/mem.h"
 #include "modules/exposition.h"
 #include "modules/histograms.h"
-#include "output/escape.h"
 #include "output/json.h"
 #include "pagefaults/faulttable.h"
 #include "run/bpfmap.h"

@@ -4,7 +4,7 @@
 
 #include "abi/runqlat.h"
 #include "base/clock.h"
-#include "output/escape.h"
+#include "base/escape.h"
 #include "output/json.h"
 #include "run/bpfmap.h"
 #include "run/ringbuf.h"

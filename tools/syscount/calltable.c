@@ -8,8 +8,8 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/mem.h"
-#include "output/escape.h"
 #include "syscount/call_columns.h"
 #include "syscount/calltable.h"
 #include "syscount/errnames.h"

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "modules/kernelnames.h"
-#include "output/escape.h"
 #include "output/json.h"
 #include "symbols/ksyms.h"
 #include "syscount/in_flight.h"

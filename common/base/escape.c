@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "output/escape.h"
+#include "base/escape.h"
 
 /*
  * The bytes of a character by its first one, and what the second one may be (RFC 3629, section 4).
