@@ -43,7 +43,7 @@ static const struct field fields[] = {
 /* One of a folder's files that belong to the series. */
 struct member {
 	char *path;
-	uint64_t order; /* younger ones have more: by the time in the name, or when written */
+	uint64_t order; /* younger ones have more: by the time in the name, if whole, or written */
 	uint64_t bytes;
 };
 
@@ -186,6 +186,31 @@ static uint64_t modified_ns(const struct stat *st)
 	return (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
 }
 
+static bool has_field(const char *pattern, char letter)
+{
+	for (const char *at = strchr(pattern, '%'); at; at = strchr(at + 2, '%'))
+		if (at[1] == letter)
+			return true;
+	return false;
+}
+
+/*
+ * Whether no name comes again: without the date, the first one of a day would be older than the
+ * last one of the day before.
+ */
+static bool has_whole_time(const char *pattern)
+{
+	bool has_day =
+		has_field(pattern, 'j') || (has_field(pattern, 'm') && has_field(pattern, 'd'));
+	bool needs_minute = has_field(pattern, 'S');
+	bool needs_hour = needs_minute || has_field(pattern, 'M');
+	bool needs_day = needs_hour || has_field(pattern, 'H') || has_field(pattern, 'd');
+
+	return has_field(pattern, 'Y') && (has_day || !needs_day) &&
+	       (has_field(pattern, 'H') || !needs_hour) &&
+	       (has_field(pattern, 'M') || !needs_minute);
+}
+
 /* Numbers may be of another run; when the file was written tells. */
 static void add_member(const struct series *series, struct members *members, const char *name)
 {
@@ -202,7 +227,7 @@ static void add_member(const struct series *series, struct members *members, con
 		return;
 	}
 	member.bytes = (uint64_t)st.st_size;
-	if (!is_timed)
+	if (!is_timed || !has_whole_time(pattern))
 		member.order = modified_ns(&st);
 	members->items =
 		mem_grow(members->items, members->count, &members->cap, sizeof(*members->items));

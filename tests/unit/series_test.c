@@ -145,6 +145,25 @@ TEST(the_oldest_by_name_are_removed)
 	remove_folder();
 }
 
+TEST(the_oldest_of_names_that_come_again_are_those_written_first)
+{
+	static const char *const patterns[] = { "%H%M", "%d%H%M", "%Y%H%M", "%m%dT%H%M",
+						"%Y%mT%H%M" };
+	static const char *const last[] = { "2359", "312359", "20262359", "1231T2359",
+					    "202612T2359" };
+	static const char *const next[] = { "0000", "010000", "20260000", "0101T0000",
+					    "202612T0000" };
+
+	make_folder();
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
+		write_file(last[i], 1, 60);
+		write_file(next[i], 1, 120);
+		prune(patterns[i], 1, 0);
+		CHECK(is_there(next[i]) && !is_there(last[i]));
+	}
+	remove_folder();
+}
+
 /* Numbers begin again; a folder or a link of such a name is no report. */
 TEST(the_oldest_by_number_are_those_written_first)
 {
