@@ -169,7 +169,8 @@ static int link_temporary(struct output *out)
 
 static int name_file(struct output *out, const char *path)
 {
-	bool may_replace = out->kind != OUTPUT_SERIES || out->series.overwrite;
+	bool is_of_peek = out->peeked && !strcmp(out->peeked, path);
+	bool may_replace = out->kind != OUTPUT_SERIES || out->series.overwrite || is_of_peek;
 	int err = link_temporary(out);
 
 	if (err)
@@ -178,11 +179,15 @@ static int name_file(struct output *out, const char *path)
 		err = rename(out->temporary, path) ? -errno : 0;
 	else
 		err = rename_unless_there(out->temporary, path);
-	if (!err) {
-		free(out->temporary);
-		out->temporary = NULL;
+	if (err)
+		return err;
+	free(out->temporary);
+	out->temporary = NULL;
+	if (out->is_peek || is_of_peek) {
+		free(out->peeked);
+		out->peeked = out->is_peek ? mem_strdup(path) : NULL;
 	}
-	return err;
+	return 0;
 }
 
 /* ---- writing ---- */

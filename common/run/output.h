@@ -27,11 +27,13 @@ struct output {
 	enum output_kind kind;
 	struct series series;	/* what is kept; its path is set by output_check() */
 	uint64_t start_unix_ns; /* when the report's window began; may be part of the name */
+	bool is_peek;		/* another report has all of it again */
 
 	/* Results. */
 	FILE *file;
 	unsigned int n; /* reports that were committed, dropped ones included */
 	unsigned int n_dropped, n_dropped_before; /* in all, and until writing worked last */
+	char *peeked;	 /* the last peek's file, which a report of that name replaces; or NULL */
 	char *temporary; /* its name meanwhile; NULL: has none yet, or keeps the one it has */
 	bool is_special; /* a pipe or a device, or standard output: is not renamed */
 	bool is_sink;	 /* this report is dropped already */

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -113,6 +114,7 @@ static int report(struct life *life, bool is_peek)
 		return -EIO; /* said when it happened */
 	run->is_peek = is_peek;
 	run->end_ns = clock_now_ns();
+	life->output.is_peek = is_peek;
 	life->output.start_unix_ns = is_peek ? clock_wall_ns() : window_unix_ns(run);
 	err = run->tool->report(run);
 	run->is_peek = false;
@@ -365,6 +367,7 @@ static void close_life(struct life *life)
 	loop_free(life->run.loop);
 	child_finish(&life->child);
 	output_discard(&life->output);
+	free(life->output.peeked);
 	close(life->timer_fd);
 	close(life->signal_fd);
 }

@@ -162,6 +162,28 @@ TEST(each_report_of_a_series_has_a_file)
 	remove_folder();
 }
 
+TEST(a_report_takes_the_place_of_a_peek_at_it)
+{
+	struct output out = { .kind = OUTPUT_SERIES };
+	char *path;
+
+	make_folder();
+	path = in_folder("cpu-%Y%m%d.txt");
+	out.path = path;
+	out.is_peek = true;
+	CHECK_EQ(write_report(&out, "half"), 0);
+	CHECK_EQ(write_report(&out, "more"), 0);
+	check_file("cpu-20260331.txt", "more");
+	out.is_peek = false;
+	CHECK_EQ(write_report(&out, "whole"), 0);
+	check_file("cpu-20260331.txt", "whole");
+	CHECK_EQ(out.n_dropped, 0);
+	CHECK_EQ(count_files(), 1);
+	free(out.peeked);
+	free(path);
+	remove_folder();
+}
+
 /* An hour that comes twice, as a clock that is set back has it. */
 TEST(what_has_come_meanwhile_is_not_overwritten)
 {
