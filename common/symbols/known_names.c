@@ -5,7 +5,8 @@
 #include "base/mem.h"
 #include "symbols/known_names.h"
 
-#define MANY 8192 /* some 250 bytes each */
+#define MANY	     8192	/* some 250 bytes each */
+#define MANY_STRINGS (3 * MANY) /* also of code made at run time, which has no offsets */
 
 void known_names_init(struct known_names *names)
 {
@@ -50,7 +51,7 @@ const struct known_name *known_names_add(struct known_names *names, struct idmap
 
 bool known_names_are_many(const struct known_names *names)
 {
-	return names->count > MANY;
+	return names->count > MANY || strpool_count(names->strings) > MANY_STRINGS;
 }
 
 void known_names_free_offsets(struct idmap *offsets)
