@@ -48,7 +48,7 @@ CFLAGS      ?= -O2 -g
 INCLUDES    := -iquote common -iquote tools -iquote bpf $(addprefix -iquote $(O)/,skel embed gen)
 TL_CFLAGS    = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE $(INCLUDES) -MMD -MP \
 	       -ffile-prefix-map=$(abspath $(O))=build -ffile-prefix-map=$(CURDIR)=. \
-	       $(shell $(PKG_CONFIG) --cflags $(PACKAGES)) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+	       $(shell $(PKG_CONFIG) --cflags $(PACKAGES)) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 TL_LDFLAGS   = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 BPF_CFLAGS  := -g -gno-column-info -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -iquote bpf -Ivmlinux -Wall -Wextra \
 	       -Wno-unused-parameter -Wno-missing-field-initializers -fdebug-prefix-map=$(CURDIR)=. -MMD -MP

@@ -14,7 +14,7 @@
 #define WORD		8
 #define INJECTED_BYTES	16 /* what was interrupted gets a place for its x30 */
 #define PROLOGUE_TMP	20 /* x20: sp of a large frame before sp is set to it */
-#define SIGNED(x, bits) (((int32_t)(x) << (32 - (bits))) >> (32 - (bits)))
+#define SIGNED(x, bits) ((int32_t)((x) << (32 - (bits))) >> (32 - (bits)))
 
 enum { X28 = 28, X29, X30, SP };
 
