@@ -624,18 +624,24 @@ TEST(a_program_that_is_executed_begins_anew)
 
 TEST(what_keeps_growing_is_told_from_what_does_not)
 {
-	struct proc *work, *tool;
+	struct proc *work, *tool, *folded;
 
 	NEED_PROBES();
 	work = work_start("leaky", "grow", "400");
 	tool = tool_start("memleak", "--growth", "-o", "0", "-p", pid_text(work->pid),
 			  "--interval=300ms");
+	folded = tool_start("memleak", "--growth", "-f", "-o", "0", "-p", pid_text(work->pid),
+			    "--interval=300ms");
 	work_do(work);
 	tool_stop(tool);
+	tool_stop(folded);
 	CHECK_STATUS(tool, 0);
 	CHECK(held_by(tool->out, "grow").blocks > 0);
 	CHECK_EQ(held_by(tool->out, "use_cache").blocks, 0);
 	CHECK_HAS(tool->out, "intervals in a row");
+	CHECK_STATUS(folded, 0);
+	CHECK(folded_sum(folded->out, NULL, "run_mode;grow") > 0);
+	CHECK_EQ(folded_sum(folded->out, NULL, "use_cache"), 0);
 }
 
 TEST(too_many_calls_end_the_tracing)
