@@ -360,6 +360,7 @@ static __noinline __u64 call_stack(struct pt_regs *ctx, __u64 ip, __u32 tgid, __
 	if (!scratch)
 		return 0;
 	scratch->leaf = ip;
+	copy_first_registers(&scratch->walk.regs, ctx);
 	def = &scratch->def;
 	def->kind = STACK_USER;
 	def->tgid = tgid;

@@ -155,8 +155,9 @@ static __always_inline void unwind_begin_turns(struct stack_scratch *scratch)
 }
 
 /*
- * The context of uprobe programs is the registers with which the task entered the kernel: one that
- * defines this as 1 saves the calls which find them, and runs on kernels from 5.15 on.
+ * The context of uprobe programs is the registers with which the task entered the kernel. One that
+ * defines this as 1 copies the first of them to the slot itself: that saves the calls which find
+ * them.
  */
 #ifndef UNWIND_BEGINS_AT_CONTEXT
 #define UNWIND_BEGINS_AT_CONTEXT 0
@@ -325,11 +326,8 @@ __noinline int unwind_walk_by_fp(__u32 slot)
  */
 static __always_inline void unwind_user(void *ctx, __u32 slot, struct stack_def *def)
 {
-	struct stack_scratch *scratch = stack_scratch_of(slot);
 	long bytes;
 
-	if (UNWIND_BEGINS_AT_CONTEXT && scratch)
-		copy_first_registers(&scratch->walk.regs, ctx);
 	def->reason = unwind_settings.by_cfi ? unwind_walk(slot) : unwind_walk_by_fp(slot);
 	if (def->n_words || def->reason == UNWIND_NO_STACK)
 		return;

@@ -14,6 +14,14 @@ struct table {
 	size_t n_syms, strings_bytes;
 };
 
+size_t elfname_length(const char *name, size_t max)
+{
+	size_t n = strnlen(name, max);
+	const char *at = memchr(name, '@', n);
+
+	return at ? (size_t)(at - name) : n;
+}
+
 static int read_section(const struct elf64 *elf, const char *name, void **data, size_t *bytes)
 {
 	Elf64_Shdr header;

@@ -9,6 +9,7 @@
 #define ELFNAMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "elf/elf64.h"
@@ -19,6 +20,9 @@ struct elfname {
 	bool is_local;
 	bool is_indirect; /* vaddr is the code that chooses the function (IFUNC) */
 };
+
+/* The length of a name without its version, of at most max bytes that are looked at. */
+size_t elfname_length(const char *name, size_t max);
 
 typedef void elfname_visit_fn(const struct elfname *name, void *arg);
 

@@ -12,6 +12,7 @@
 struct search {
 	bool (*matches)(const struct container *container, const char *name);
 	const char *name;
+	bool (*otherwise)(const struct container *container, const char *name); /* or NULL */
 	const struct cgroup *found; /* the outermost of those that match */
 	const struct cgroup *other; /* one that matches and is not in it; NULL: none */
 };
@@ -48,6 +49,10 @@ static int find(const char *option, struct search *search, uint64_t *id)
 	int err = 0;
 
 	cgroups_visit(cgroups, find_outermost, search);
+	if (!search->found && search->otherwise) {
+		search->matches = search->otherwise;
+		cgroups_visit(cgroups, find_outermost, search);
+	}
 	if (search->found)
 		cgroups_visit(cgroups, find_other, search);
 	if (!search->found)
@@ -62,21 +67,12 @@ static int find(const char *option, struct search *search, uint64_t *id)
 	return err;
 }
 
-static bool is_there(struct search search)
-{
-	struct cgroups *cgroups = cgroups_new(false);
-
-	cgroups_visit(cgroups, find_outermost, &search);
-	cgroups_free(cgroups);
-	return search.found != NULL;
-}
-
 /* Who says "web" doesn't mean "web2", unless there is nothing else. */
 int cgroup_find_container(const char *name, uint64_t *id)
 {
-	struct search whole = { container_is, name }, beginning = { container_matches, name };
+	struct search search = { container_is, name, .otherwise = container_matches };
 
-	return find("--container", is_there(whole) ? &whole : &beginning, id);
+	return find("--container", &search, id);
 }
 
 static bool is_unit(const struct container *container, const char *name)

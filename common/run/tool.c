@@ -38,7 +38,7 @@ struct life {
 	struct child child;
 	int signal_fd, timer_fd;
 	bool reader_is_gone; /* of the output, a pipe */
-	int err;	     /* of a report, which has ended the run */
+	int err;	     /* of the report that has ended the run; 0: none has */
 };
 
 static void announce(const struct run *run)
@@ -124,7 +124,8 @@ static int report(struct life *life, bool is_peek)
 	}
 	write_err = next_output(life);
 	err = write_err ? write_err : err;
-	life->err = err == -EPIPE ? 0 : err;
+	if (err && err != -EPIPE)
+		life->err = err;
 	return err;
 }
 

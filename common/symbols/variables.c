@@ -73,15 +73,12 @@ static bool holds(const struct variables *variables, uint64_t vaddr)
 static void add_name(const struct elfname *name, void *arg)
 {
 	struct variables *v = arg;
-	const char *at;
 	size_t n;
 
 	if (!name->bytes || v->n_named >= MAX_VARIABLES || v->names_bytes >= NAMES_MAX_BYTES ||
 	    !holds(v, name->vaddr))
 		return;
-	n = strnlen(name->name, NAME_MAX_BYTES + 1);
-	at = memchr(name->name, '@', n); /* a version follows */
-	n = at ? (size_t)(at - name->name) : n;
+	n = elfname_length(name->name, NAME_MAX_BYTES + 1);
 	v->names_bytes += n;
 	if (!n || n > NAME_MAX_BYTES)
 		return;

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -278,6 +279,18 @@ TEST(a_run_ends_with_the_last_of_its_targets)
 	proc_finish(tool);
 	CHECK_STATUS(tool, 0);
 	CHECK_HAS(tool->err, "what was traced has ended\n");
+}
+
+/* The second table of counts has no descriptor left: that is no good end. */
+TEST(a_report_that_fails_ends_the_run_as_a_failure)
+{
+	struct rlimit none = { 3, 3 };
+	struct proc *tool = tool_start("runqlat", "-P", "--interval", "300ms");
+
+	CHECK_EQ(prlimit(tool->pid, RLIMIT_NOFILE, &none, NULL), 0);
+	proc_finish(tool);
+	CHECK_STATUS(tool, 1);
+	CHECK_HAS(tool->err, "making a second map");
 }
 
 #define MANY_TARGETS 67

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "elf/elfnames.h"
 #include "memleak/allocators.h"
 
 #define NAME_MAX_BYTES 256
@@ -151,13 +152,11 @@ static int find_prefixed(const char *name, size_t bytes, const char *prefix)
 /* Versions are left out. */
 int alloc_kind_of(const char *name, const char *prefix, bool is_local)
 {
-	size_t bytes = strnlen(name, NAME_MAX_BYTES);
-	const char *at = memchr(name, '@', bytes);
+	size_t bytes = elfname_length(name, NAME_MAX_BYTES);
 	int kind = -1;
 
 	if (bytes == NAME_MAX_BYTES) /* a file's names may have any length */
 		return -1;
-	bytes = at ? (size_t)(at - name) : bytes;
 
 	if (prefix)
 		return find_prefixed(name, bytes, prefix);
