@@ -148,9 +148,10 @@ static __always_inline void unwind_begin_words(struct stack_scratch *scratch)
 	scratch->def.n_words = 2;
 }
 
-/* From here on each turn takes down its own frame. */
+/* From here on each turn takes down its own frame. What was compared has gone over the leaf. */
 static __always_inline void unwind_begin_turns(struct stack_scratch *scratch)
 {
+	scratch->def.words[0] = scratch->leaf;
 	scratch->def.n_words = scratch->leaf != 0;
 }
 
