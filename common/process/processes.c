@@ -93,14 +93,37 @@ static void forget(struct processes *table, struct process *p)
 	free(p);
 }
 
+/* What remains has begun or ended threads that nobody has counted. */
 static void forget_link(struct hashlink *link, void *arg)
 {
-	forget(arg, container_of(link, struct process, link));
+	struct process *p = container_of(link, struct process, link);
+
+	p->knows_threads = p->has_lost_threads = p->leader_has_exited = false;
+	forget(arg, p);
 }
 
 void processes_clear(struct processes *table)
 {
 	hashtable_visit(&table->table, forget_link, table);
+}
+
+struct visiting {
+	void (*visit)(pid_t pid, void *arg);
+	void *arg;
+};
+
+static void visit_living(struct hashlink *link, void *arg)
+{
+	const struct process *p = container_of(link, struct process, link);
+	const struct visiting *visiting = arg;
+
+	if (!p->exit_ns)
+		visiting->visit(p->pid, visiting->arg);
+}
+
+void processes_visit_living(struct processes *table, void (*visit)(pid_t pid, void *arg), void *arg)
+{
+	hashtable_visit(&table->table, visit_living, &(struct visiting){ visit, arg });
 }
 
 static void unpublish_link(struct hashlink *link, void *arg)

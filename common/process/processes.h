@@ -78,6 +78,9 @@ bool processes_is_leaderless(const struct processes *table, pid_t pid);
 /* Events were lost: nothing is known any more, but for what is published. */
 void processes_clear(struct processes *table);
 
+/* Those that have not ended, as far as is known, in no order. The table may not change meanwhile. */
+void processes_visit_living(struct processes *table, void (*visit)(pid_t pid, void *arg), void *arg);
+
 /* ---- what was: maps are the caller's, to be given back with maps_release() ---- */
 
 /* What a process had mapped at that time, by the events alone. NULL: not known. */

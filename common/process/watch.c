@@ -18,6 +18,8 @@ struct watch {
 	size_t n_subscribers;
 	pid_t *leaderless; /* processes whose end no event reports for sure */
 	size_t n_leaderless, leaderless_cap;
+	pid_t *doubted; /* processes that may have ended while events were lost */
+	size_t n_doubted, doubted_cap;
 	uint64_t checked_ns;
 };
 
@@ -31,6 +33,15 @@ static void add_leaderless(struct watch *watch, pid_t pid)
 	watch->leaderless = mem_grow(watch->leaderless, watch->n_leaderless, &watch->leaderless_cap,
 				     sizeof(pid));
 	watch->leaderless[watch->n_leaderless++] = pid;
+}
+
+static void doubt(pid_t pid, void *arg)
+{
+	struct watch *watch = arg;
+
+	watch->doubted = mem_grow(watch->doubted, watch->n_doubted, &watch->doubted_cap,
+				  sizeof(pid));
+	watch->doubted[watch->n_doubted++] = pid;
 }
 
 static void note(struct process_event *event, void *arg)
@@ -58,6 +69,7 @@ static void note(struct process_event *event, void *arg)
 			add_leaderless(arg, event->pid);
 		break;
 	case PROCESS_LOST:
+		processes_visit_living(processes, doubt, arg);
 		processes_clear(processes);
 		break;
 	default:
@@ -99,6 +111,18 @@ static void report_exit(const struct watch *watch, pid_t pid)
 		s->exited(pid, s->arg);
 }
 
+static void report_missed_exits(struct watch *watch)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	for (size_t i = 0; i < watch->n_doubted; i++)
+		if (processes_check_end(watch->processes, watch->doubted[i], now_ns))
+			report_exit(watch, watch->doubted[i]);
+	free(watch->doubted);
+	watch->doubted = NULL;
+	watch->n_doubted = watch->doubted_cap = 0;
+}
+
 static void report_loss(const struct watch *watch)
 {
 	FOR_EACH_SUBSCRIBER(s, watch)
@@ -108,7 +132,7 @@ static void report_loss(const struct watch *watch)
 
 static void handle(const struct process_event *event, void *arg)
 {
-	const struct watch *watch = arg;
+	struct watch *watch = arg;
 
 	switch (event->kind) {
 	case PROCESS_FORK:
@@ -126,6 +150,7 @@ static void handle(const struct process_event *event, void *arg)
 			report_exit(watch, event->pid);
 		break;
 	case PROCESS_LOST:
+		report_missed_exits(watch);
 		report_loss(watch);
 		break;
 	default:
@@ -194,6 +219,7 @@ void watch_free(struct watch *watch)
 	process_events_close(watch->events);
 	processes_free(watch->processes);
 	free(watch->leaderless);
+	free(watch->doubted);
 	free(watch);
 }
 

@@ -300,6 +300,31 @@ TEST(a_ring_that_runs_over_is_told)
 	watch_free(watch);
 }
 
+/* Nobody would ever say again that they have ended. */
+TEST(processes_that_end_while_events_are_lost_are_told)
+{
+	struct seen seen = {};
+	pid_t child;
+
+	OPEN_OR_SKIP(watch, &seen);
+	stay_on_one_cpu();
+	maps_release(processes_read(watch_processes(watch), getpid(), clock_now_ns()));
+	child = start_child();
+	watch_read(watch);
+	CHECK_EQ(seen.child, child);
+	for (int i = 0; i < 10000; i++)
+		map_code();
+	for (int i = 0; i < 10; i++)
+		run_child(false, NULL); /* what they do takes less room */
+	end_child(child);
+	watch_read(watch);
+	map_code();
+	watch_read(watch);
+	CHECK(seen.n_lost >= 1);
+	CHECK_EQ(seen.n_exited, 1);
+	watch_free(watch);
+}
+
 /* The inode of the first file that a process had mapped at that time whose path ends so. */
 static ino_t find_inode(struct processes *table, pid_t pid, uint64_t time_ns, const char *ending)
 {
