@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Names of JIT code; see jitmap.h. A JIT compiler replaces code without saying so: definitions
- * overlap, and a later line wins over an earlier one. After reading, the definitions are cut into
- * pieces that do not overlap, for lookups.
+ * overlap, and a later line wins over an earlier one. For lookups the definitions are cut into
+ * pieces that do not overlap. A file that grows all the time has some that are not cut yet: these
+ * are looked at one by one, so that not all are cut again for each that is added.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -22,6 +23,10 @@
 #define NO_ENTRY       UINT32_MAX
 #define MAX_ENTRIES    (1U << 24)
 #define MALLOC_BYTES   16 /* beside a name */
+#define MARK_BYTES     64
+
+/* So many that are not cut yet are few beside those that are. */
+#define FEW_UNCUT(n) ((n) / 64)
 
 struct entry {
 	uint64_t start, end;
@@ -38,12 +43,15 @@ struct piece {
 
 struct jitmap {
 	int fd;
-	struct jitdump *dump; /* NULL: a perf map */
-	uint64_t taken;	      /* bytes of the file that were read, whole lines or records */
-	uint64_t seen;	      /* its size then: what is not whole need not be read again */
+	struct jitdump *dump;  /* NULL: a perf map */
+	uint64_t taken;	       /* bytes of the file that were read, whole lines or records */
+	uint64_t seen;	       /* its size then: what is not whole need not be read again */
+	char mark[MARK_BYTES]; /* the last bytes that were taken ... */
+	size_t mark_bytes;     /* ... so many */
 	size_t names_bytes;
 	struct entry *entries;
 	size_t count, capacity;
+	size_t n_cut; /* so many are sorted, and in pieces */
 	struct piece *pieces;
 	size_t n_pieces, pieces_capacity;
 };
@@ -72,9 +80,9 @@ static void drop_entries(struct jitmap *map)
 		free(map->entries[i].name);
 	if (map->dump)
 		jitdump_drop(map->dump);
-	map->count = 0;
+	map->count = map->n_cut = map->n_pieces = 0;
 	map->taken = map->seen = 0;
-	map->names_bytes = 0;
+	map->names_bytes = map->mark_bytes = 0;
 }
 
 void jitmap_drop(struct jitmap *map)
@@ -84,7 +92,7 @@ void jitmap_drop(struct jitmap *map)
 	free(map->pieces);
 	map->entries = NULL;
 	map->pieces = NULL;
-	map->capacity = map->n_pieces = map->pieces_capacity = 0;
+	map->capacity = map->pieces_capacity = 0;
 }
 
 size_t jitmap_bytes(const struct jitmap *map)
@@ -266,41 +274,71 @@ static void cut_pieces(struct jitmap *map)
 	}
 	cover_advance(map, &c, UINT64_MAX);
 	free(c.items);
+	map->n_cut = map->count;
 }
 
 /* ---- lookups ---- */
 
-/* A file that became shorter was written anew: everything read before is dropped. */
+static void keep_mark(struct jitmap *map)
+{
+	size_t bytes = map->taken < MARK_BYTES ? (size_t)map->taken : MARK_BYTES;
+	ssize_t n = pread(map->fd, map->mark, bytes, (off_t)(map->taken - bytes));
+
+	map->mark_bytes = n == (ssize_t)bytes ? bytes : 0;
+}
+
+/* Whether what was taken is still in the file. */
+static bool is_same_file(const struct jitmap *map)
+{
+	char now[MARK_BYTES];
+	off_t at = (off_t)(map->taken - map->mark_bytes);
+
+	return pread(map->fd, now, map->mark_bytes, at) == (ssize_t)map->mark_bytes &&
+	       !memcmp(now, map->mark, map->mark_bytes);
+}
+
+/* Of a file that was written anew, everything read before is dropped. */
 static void refresh(struct jitmap *map)
 {
 	struct stat st;
 	uint64_t size;
-	size_t before = map->count;
 
 	if (fstat(map->fd, &st))
 		return;
 	size = (uint64_t)st.st_size < MAX_FILE_BYTES ? (uint64_t)st.st_size : MAX_FILE_BYTES;
-	if (size < map->taken) {
-		drop_entries(map);
-		map->n_pieces = before = 0;
-	}
 	if (size == map->seen)
 		return;
+	if (size < map->taken || !is_same_file(map))
+		drop_entries(map);
 	map->seen = size;
 	if (size > map->taken && map->dump)
 		map->taken = jitdump_read(map->dump, map->fd, map->taken, size, add_code, map);
 	else if (size > map->taken)
 		read_lines(map, size);
-	if (map->count != before)
+	keep_mark(map);
+	if (map->count - map->n_cut > FEW_UNCUT(map->n_cut))
 		cut_pieces(map);
+}
+
+/* The latest one of those that are not cut yet. */
+static const struct entry *find_uncut(const struct jitmap *map, uint64_t addr)
+{
+	for (size_t i = map->count; i-- > map->n_cut;)
+		if (addr >= map->entries[i].start && addr < map->entries[i].end)
+			return &map->entries[i];
+	return NULL;
 }
 
 /* NULL: nothing is known to be there. */
 static const struct entry *find_entry(struct jitmap *map, uint64_t addr)
 {
+	const struct entry *uncut;
 	size_t rank;
 
 	refresh(map);
+	uncut = find_uncut(map, addr);
+	if (uncut)
+		return uncut;
 	rank = SEARCH_RANK(map->pieces, map->n_pieces, start, addr);
 	if (!rank || map->pieces[rank - 1].entry == NO_ENTRY)
 		return NULL;

@@ -128,6 +128,20 @@ TEST(a_file_that_begins_anew_is_read_anew)
 	map_free(map);
 }
 
+TEST(a_file_written_anew_may_be_larger)
+{
+	struct jitmap *map = map_of("1000 10 first_program\n");
+
+	CHECK_STR(jitmap_find(map, 0x1000), "first_program");
+	CHECK_EQ(ftruncate(fd, 0), 0);
+	lseek(fd, 0, SEEK_SET);
+	append("2000 10 second\n3000 10 with_more_in_it\n");
+	CHECK_STR(jitmap_find(map, 0x2000), "second");
+	CHECK_STR(jitmap_find(map, 0x3000), "with_more_in_it");
+	CHECK(!jitmap_find(map, 0x1000));
+	map_free(map);
+}
+
 TEST(broken_lines_are_left_out)
 {
 	struct jitmap *map =
