@@ -79,7 +79,8 @@ bool processes_is_leaderless(const struct processes *table, pid_t pid);
 void processes_clear(struct processes *table);
 
 /* Those that have not ended, as far as is known, in no order. The table may not change meanwhile. */
-void processes_visit_living(struct processes *table, void (*visit)(pid_t pid, void *arg), void *arg);
+void processes_visit_living(struct processes *table, void (*visit)(pid_t pid, void *arg),
+			    void *arg);
 
 /* ---- what was: maps are the caller's, to be given back with maps_release() ---- */
 

@@ -39,8 +39,8 @@ static void doubt(pid_t pid, void *arg)
 {
 	struct watch *watch = arg;
 
-	watch->doubted = mem_grow(watch->doubted, watch->n_doubted, &watch->doubted_cap,
-				  sizeof(pid));
+	watch->doubted =
+		mem_grow(watch->doubted, watch->n_doubted, &watch->doubted_cap, sizeof(pid));
 	watch->doubted[watch->n_doubted++] = pid;
 }
 
