@@ -8,6 +8,7 @@
 #define FILTER_BPF_H
 
 #include "compat.bpf.h"
+#include "loss.bpf.h"
 #include "abi/filter.h"
 
 #define FILTER_MAX_IDS	  16384
@@ -182,19 +183,32 @@ int BPF_PROG(filter_fork, struct task_struct *parent, struct task_struct *child)
 	if (!bpf_map_lookup_elem(&filter_tgids, &tgid))
 		return 0;
 	child_tgid = task_tgid(child);
-	if (child_tgid != tgid)
-		bpf_map_update_elem(&filter_tgids, &child_tgid, &one, BPF_ANY);
+	if (child_tgid != tgid && bpf_map_update_elem(&filter_tgids, &child_tgid, &one, BPF_ANY))
+		loss_count(LOSS_NO_ROOM, 0);
 	return 0;
 }
 
-/* A pid can be reused once the process's first thread has been reaped. */
+/* A pid can be used again once the process's first thread has been reaped. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(filter_free, struct task_struct *task)
 {
 	__u32 tgid = task->tgid;
 
-	if (task->pid == task->tgid && !filter.pidns_inum)
+	if (task->pid == task->tgid)
 		bpf_map_delete_elem(&filter_tgids, &tgid);
+	return 0;
+}
+
+/* In a pid namespace a task that has been reaped has no pid: what it does last is not followed. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(filter_exit, struct task_struct *task)
+{
+	__u32 tgid;
+
+	if (BPF_CORE_READ(task, signal, live.counter))
+		return 0;
+	tgid = task_tgid(task);
+	bpf_map_delete_elem(&filter_tgids, &tgid);
 	return 0;
 }
 

@@ -10,6 +10,7 @@ enum loss_reason {
 	LOSS_RING_FULL, /* no room for an event's record */
 	LOSS_NO_STATE,	/* no memory for a new thread's state when it was forked */
 	LOSS_NO_CALL,	/* no memory for the state of a thread that makes a call */
+	LOSS_NO_ROOM,	/* --follow: no room for another process */
 	LOSS_NO_SWITCH, /* the kernel did not tell that a thread got its CPU */
 	LOSS_REASONS,
 };

@@ -73,6 +73,7 @@ void loss_visit(const struct run *run, void (*visit)(const char *reason, uint64_
 	visit("map_full", map_full_value(run, losses), arg);
 	visit("ring_full", losses[LOSS_RING_FULL].events, arg);
 	visit("no_state", losses[LOSS_NO_STATE].events, arg);
+	visit("no_room", losses[LOSS_NO_ROOM].events, arg);
 	visit("no_switch", losses[LOSS_NO_SWITCH].events, arg);
 	visit("busy", count_misses(run), arg);
 }
@@ -111,6 +112,8 @@ void loss_print(const struct run *run)
 		     "traced late or not at all: no memory for their state when they began");
 	print_number(losses[LOSS_NO_CALL].events, "calls",
 		     "lost: no memory for their threads' state");
+	print_number(losses[LOSS_NO_ROOM].events, "processes",
+		     "not followed: too many live at once");
 	print_number(losses[LOSS_NO_SWITCH].events, "waits",
 		     "lost: the kernel did not tell when they ended");
 	print_number(count_misses(run), "events",

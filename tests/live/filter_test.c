@@ -334,3 +334,19 @@ TEST(a_namespaces_pids_are_shown_as_the_caller_sees_them)
 	CHECK_STATUS(tool, 2);
 	CHECK_HAS(tool->err, "99");
 }
+
+/* More of them, one after the other, than there is room for at once. */
+TEST(children_are_followed_in_a_pid_namespace_however_many_there_were)
+{
+	const char *script =
+		text_of("i=%d; while [ $i -gt 0 ]; do (:); i=$((i - 1)); done; exec %s 1",
+			at_size(17000, 10), work_path("family"));
+	struct proc *tool =
+		tool_run_in(enter_pid_namespace, NULL, "offcputime", "--", "sh", "-c", script);
+
+	if (tool->status == SETUP_FAILED)
+		SKIP("no pid namespaces");
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_sum(tool->out, "kid", "kid_main;kid_nap") >= 13 * 1000);
+	CHECK_LACKS(tool->err, "not followed");
+}
