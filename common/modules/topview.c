@@ -55,7 +55,7 @@ unsigned int topview_last_rows(void)
 	return rows > LAST_WORDS ? rows - LAST_WORDS : 1;
 }
 
-void topview_print_head(FILE *f, const struct run *run, uint64_t total, const char *keys)
+void topview_print_head(FILE *f, struct run *run, uint64_t total, const char *keys)
 {
 	struct writer_facts facts = run_facts(run);
 	char text[QUANTITY_MAX];

@@ -32,7 +32,7 @@ extern const struct module topview_module;
 bool topview_is_over(const struct run *run);
 
 /* The first line of a screen. keys: what is said of keys before "q quits". */
-void topview_print_head(FILE *f, const struct run *run, uint64_t total, const char *keys);
+void topview_print_head(FILE *f, struct run *run, uint64_t total, const char *keys);
 
 /* The most rows of a table: the screen shows as many as it has room for. */
 #define TOPVIEW_ROWS 1000

@@ -4,7 +4,14 @@
 #include "run/loss.h"
 #include "run/run_facts.h"
 
-struct writer_facts run_facts(const struct run *run)
+/* What is lost while a report is written is the next one's. */
+static uint64_t take_lost(struct run *run)
+{
+	run->losses.told = loss_value(run);
+	return run->losses.told - run->losses.told_before;
+}
+
+struct writer_facts run_facts(struct run *run)
 {
 	return (struct writer_facts){
 		.tool = run->tool->name,
@@ -14,7 +21,7 @@ struct writer_facts run_facts(const struct run *run)
 		.period = run->period,
 		.end_unix_ns = clock_wall_ns(),
 		.duration_ns = run->end_ns - run->report_start_ns,
-		.lost = loss_value(run),
+		.lost = take_lost(run),
 	};
 }
 

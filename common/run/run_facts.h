@@ -7,7 +7,7 @@
 #include "run/run.h"
 
 /* Of the report being made; valid as long as the run. */
-struct writer_facts run_facts(const struct run *run);
+struct writer_facts run_facts(struct run *run);
 
 /* The line that JSON output of other things than stacks begins with. */
 void run_facts_print(struct run *run);

@@ -121,6 +121,7 @@ static int report(struct life *life, bool is_peek)
 	if (!is_peek) {
 		run->n_reports++;
 		run->report_start_ns = run->end_ns;
+		run->losses.told_before = run->losses.told;
 	}
 	write_err = next_output(life);
 	err = write_err ? write_err : err;

@@ -458,9 +458,12 @@ static void account(struct making *making)
 /* Writes the profile with the facts of the run. */
 static void write_profile(const struct making *making)
 {
+	const struct stacks_source *source = source_of(making->run);
 	struct writer_facts facts = run_facts(making->run);
 	struct writer_style style = making->stacks->style;
 
+	if (source && !source->adds_up)
+		facts.lost = loss_value(making->run); /* it is missing for good */
 	facts.lost *= written_divisor(making);
 	facts.type = spec_of(making->run)->type;
 	style.facts = &facts;

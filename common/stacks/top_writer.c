@@ -64,7 +64,7 @@ static void print_table(FILE *f, const struct calltree *tree, size_t n, const ch
 }
 
 /* Of time off CPU, itself is only what the kernel waits in: who waits is seen by total. */
-static char *make_view(const struct run *run, const struct profile *p, const struct calltree *tree,
+static char *make_view(struct run *run, const struct profile *p, const struct calltree *tree,
 		       bool by_total)
 {
 	char *text;
@@ -78,7 +78,7 @@ static char *make_view(const struct run *run, const struct profile *p, const str
 	return text;
 }
 
-static void draw(const struct run *run, const struct profile *p)
+static void draw(struct run *run, const struct profile *p)
 {
 	struct calltree *tree = calltree_new(MAX_NODES);
 
@@ -94,7 +94,7 @@ static void print_last(const struct run *run, const struct profile *p, struct ca
 	print_table(run->out, tree, topview_last_rows(), profile_unit(p), topview_is_by_total(run));
 }
 
-void top_write(const struct run *run, const struct profile *p)
+void top_write(struct run *run, const struct profile *p)
 {
 	struct top *top = top_of(run);
 

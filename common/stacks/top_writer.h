@@ -13,6 +13,6 @@ extern const struct module stacks_top_module;
 bool stacks_top_is_asked_for(const struct run *run);
 
 /* Draws the profile of a report; for the last one, writes a table of all of them. */
-void top_write(const struct run *run, const struct profile *p);
+void top_write(struct run *run, const struct profile *p);
 
 #endif

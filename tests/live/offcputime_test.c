@@ -518,3 +518,36 @@ TEST(a_full_table_is_told_with_its_share)
 	CHECK_HAS(tool->err, "hint: raise --stack-storage-size\n");
 	CHECK(percent > 5 && percent < 100);
 }
+
+/* What the last of the reports so far says; 0: there is none. */
+static unsigned long long last_number(const char *text, const char *key)
+{
+	const char *last = NULL, *at = text;
+
+	while ((at = strstr(at, key)))
+		last = at += strlen(key);
+	return last ? strtoull(last, NULL, 10) : 0;
+}
+
+TEST(a_report_tells_what_was_lost_in_its_time)
+{
+	struct proc *work = work_start("tree", "9", "nap", "1");
+	struct proc *tool = tool_start("offcputime", "-U", "--stack-storage-size", "1", "--format",
+				       "json", "-p", pid_text(work->pid), "--interval", "200ms");
+	unsigned long long lost = 0;
+	size_t n_reports;
+
+	work_go(work);
+	for (int i = 0; i < 600 && !lost; i++) {
+		proc_linger(tool, 20);
+		lost = last_number(tool->out, "\"lost\":");
+	}
+	CHECK(lost > 0);
+	work_wait_done(work);
+	n_reports = lines_from(tool->out, "{\"type\":\"run\"");
+	while (!tool->has_ended && lines_from(tool->out, "{\"type\":\"run\"") < n_reports + 3)
+		proc_linger(tool, 20);
+	CHECK_EQ(last_number(tool->out, "\"lost\":"), 0);
+	tool_stop(tool);
+	CHECK_HAS(tool->err, "lost: map full");
+}
