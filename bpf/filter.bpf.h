@@ -25,6 +25,7 @@ const volatile struct filter_settings filter SEC(".rodata.filter");
 	} name SEC(".maps")
 
 FILTER_SET(filter_tgids, __u32, __u8);
+FILTER_SET(filter_pids, __u32, __u32); /* in a pid namespace: the kernel's, and the caller's */
 FILTER_SET(filter_tids, __u32, __u8);
 FILTER_SET(filter_cgroups, __u64, __u64);
 FILTER_SET(filter_mntnss, __u64, __u32);
@@ -177,38 +178,41 @@ static __always_inline bool filter_task(struct task_struct *task)
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(filter_fork, struct task_struct *parent, struct task_struct *child)
 {
-	__u32 tgid = task_tgid(parent), child_tgid;
+	__u32 tgid = task_tgid(parent), child_tgid, kernels = child->tgid;
 	__u8 one = 1;
 
 	if (!bpf_map_lookup_elem(&filter_tgids, &tgid))
 		return 0;
 	child_tgid = task_tgid(child);
-	if (child_tgid != tgid && bpf_map_update_elem(&filter_tgids, &child_tgid, &one, BPF_ANY))
+	if (child_tgid == tgid)
+		return 0;
+	if (bpf_map_update_elem(&filter_tgids, &child_tgid, &one, BPF_ANY))
 		loss_count(LOSS_NO_ROOM, 0);
+	else if (filter.pidns_inum)
+		bpf_map_update_elem(&filter_pids, &kernels, &child_tgid, BPF_ANY);
 	return 0;
 }
 
-/* A pid can be used again once the process's first thread has been reaped. */
+/*
+ * A pid can be used again once the process's first thread has been reaped. It has no pid in a
+ * namespace any more then.
+ */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(filter_free, struct task_struct *task)
 {
-	__u32 tgid = task->tgid;
+	__u32 tgid = task->tgid, *seen;
 
-	if (task->pid == task->tgid)
-		bpf_map_delete_elem(&filter_tgids, &tgid);
-	return 0;
-}
-
-/* In a pid namespace a task that has been reaped has no pid: what it does last is not followed. */
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(filter_exit, struct task_struct *task)
-{
-	__u32 tgid;
-
-	if (BPF_CORE_READ(task, signal, live.counter))
+	if (task->pid != task->tgid)
 		return 0;
-	tgid = task_tgid(task);
-	bpf_map_delete_elem(&filter_tgids, &tgid);
+	if (!filter.pidns_inum) {
+		bpf_map_delete_elem(&filter_tgids, &tgid);
+		return 0;
+	}
+	seen = bpf_map_lookup_elem(&filter_pids, &tgid);
+	if (!seen)
+		return 0;
+	bpf_map_delete_elem(&filter_tgids, seen);
+	bpf_map_delete_elem(&filter_pids, &tgid);
 	return 0;
 }
 

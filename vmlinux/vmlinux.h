@@ -320,10 +320,6 @@ struct thread_struct {
 };
 #endif
 
-struct signal_struct {
-	atomic_t live; /* threads that have not begun to end */
-};
-
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state; /* since 5.14 */
@@ -344,7 +340,6 @@ struct task_struct {
 	void *stack;
 	char comm[16];
 	struct nsproxy *nsproxy;
-	struct signal_struct *signal;
 	u64 self_exec_id; /* 64 bits since 5.7 */
 	struct css_set *cgroups;
 	struct mm_struct *mm;

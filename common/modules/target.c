@@ -300,12 +300,12 @@ static void leave_out_unused(const struct run *run, const struct filter_settings
 		map_leave_out(run, "filter_cgroups");
 	if (!settings->by_mntnss)
 		map_leave_out(run, "filter_mntnss");
-	if (!settings->follow)
+	if (!settings->follow) {
 		program_leave_out(run, "filter_fork");
-	if (!settings->follow || settings->pidns_inum)
 		program_leave_out(run, "filter_free");
+	}
 	if (!settings->follow || !settings->pidns_inum)
-		program_leave_out(run, "filter_exit");
+		map_leave_out(run, "filter_pids");
 }
 
 static int configure_target(struct run *run)
