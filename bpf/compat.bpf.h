@@ -36,9 +36,10 @@
 #endif
 
 #define TASK_DEAD	     0x80
-#define TASK_WAKING	     0x200
 #define TASK_UNINTERRUPTIBLE 2
 #define TASK_NOLOAD	     0x400
+#define TASK_RTLOCK_WAIT     0x1000 /* since 5.15, with PREEMPT_RT */
+#define TASK_FROZEN	     0x8000 /* since 6.1 */
 #define PF_KTHREAD	     0x00200000
 #define PF_IO_WORKER	     0x00000010
 #define PF_USER_WORKER	     0x00004000 /* since 6.4; a bit that no user task has before */
@@ -139,6 +140,7 @@ static __always_inline __u64 cgroup_ancestor_id(struct cgroup *cgrp, int level)
 #define HAS_TASK_PT_REGS bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
 
 #define USER_CS_64     0x33
+#define XEN_USER_CS_64 0xe033 /* as Xen returns to a guest's user space: FLAT_USER_CS64 */
 #define PSTATE_AARCH32 0x10
 #define THREAD_BYTES   (16 << 10) /* THREAD_SIZE, x86-64 and arm64 */
 
@@ -224,7 +226,9 @@ static __always_inline __u64 task_thread_base(const struct task_struct *task)
 static __always_inline bool registers_are_32bit(const struct unwind_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
-	return (__u16)regs->cs != USER_CS_64; /* kernels with FRED keep more in the upper half */
+	__u16 cs = regs->cs; /* kernels with FRED keep more in the upper half */
+
+	return cs != USER_CS_64 && cs != XEN_USER_CS_64;
 #else
 	return regs->flags & PSTATE_AARCH32;
 #endif

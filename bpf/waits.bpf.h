@@ -26,6 +26,7 @@ struct task_state {
 	__u64 wake_ns; /* when it became runnable again; 0: not yet */
 	__u64 user_id; /* stack names */
 	__u64 waker_id;
+	__u64 waking_id;       /* who wakes it up just now, perhaps before it is switched out */
 	__u64 switches;	       /* context switches at that time: equal until the next switch-out */
 	__u64 on_ns;	       /* when it got its CPU; 0: it has none, or that isn't known */
 	__u64 ran_ns;	       /* time on CPU that isn't counted yet, up to the last switch-out */
@@ -67,6 +68,13 @@ static __always_inline bool state_is_idle(__u32 state)
 {
 	return (state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) ==
 	       (TASK_UNINTERRUPTIBLE | TASK_NOLOAD);
+}
+
+/* The kernel reports these two as D; before they were there, nothing had their bits. */
+static __always_inline __u32 state_of_wait(__u32 raw_state)
+{
+	return raw_state & (TASK_FROZEN | TASK_RTLOCK_WAIT) ? raw_state | TASK_UNINTERRUPTIBLE
+							    : raw_state;
 }
 
 static __always_inline bool state_is_runnable(__u32 state)
@@ -309,7 +317,7 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 		switch_in_late(task, state);
 	if (raw_state & TASK_DEAD)
 		return last_switch_out(task, state);
-	raw_state = preempt ? 0 : raw_state;
+	raw_state = preempt ? 0 : state_of_wait(raw_state);
 	if (!state_note(state, raw_state) || !wait_is_wanted(task, state, true))
 		return 0;
 	state->waker_id = 0;
@@ -323,11 +331,7 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 		throttle_clear(&state->throttle);
 	if (state->wake_ns)
 		runnable_begin(task, state);
-	barrier(); /* from here on waits_waking sees it */
 	state->off_ns = now_ns;
-	barrier();
-	if (!state->wake_ns && (task_raw_state(task) & TASK_WAKING))
-		state->wake_ns = now_ns; /* it came too early to be seen */
 	return now_ns;
 }
 
@@ -378,44 +382,54 @@ static __always_inline __u64 waker_intern(void *ctx)
 	return id;
 }
 
-static __always_inline bool is_blocked(const struct task_state *state)
-{
-	return state->off_ns && !state->wake_ns;
-}
-
-/* Where nobody asks who wakes it up. */
-SEC("tp_btf/sched_waking")
-int BPF_PROG(waits_waking, struct task_struct *task)
-{
-	struct task_state *state = task_state_find(task);
-
-	if (state && is_blocked(state))
-		state->wake_ns = bpf_ktime_get_ns();
-	return 0;
-}
-
 static __always_inline bool wakes_up(const struct task_state *state)
 {
-	return lock_settings.wanted ? lock_wakes_up(&state->lock) : is_blocked(state);
+	return lock_settings.wanted ? lock_wakes_up(&state->lock)
+				    : !state->off_ns || !state->wake_ns;
 }
 
-/* With --waker or --locks: a program of its own, since it takes the verifier long. */
+/*
+ * With --waker or --locks: a program of its own, since it takes the verifier long. The task may be
+ * on its way to sleep, and still on its CPU.
+ */
 SEC("tp_btf/sched_waking")
-int BPF_PROG(waits_waking_by, struct task_struct *task)
+int BPF_PROG(waits_waking, struct task_struct *task)
 {
 	struct task_state *state = task_state_find(task);
 	struct lock_cpu *cpu;
 
 	if (!state || !wakes_up(state))
 		return 0;
-	state->wake_ns = bpf_ktime_get_ns();
 	if (lock_settings.wanted)
 		lock_note_waker(task, &state->lock);
 	if (wait_settings.waker) {
 		cpu = lock_enter();
-		state->waker_id = waker_intern(ctx);
+		state->waking_id = waker_intern(ctx);
 		lock_leave(cpu);
 	}
+	if (!state->off_ns) /* it waits for a lock of the kernel, or is on its way */
+		state->waker_id = state->waking_id;
+	return 0;
+}
+
+/*
+ * The task is in its run queue now, and has been switched out before: not so at sched_waking, which
+ * comes as soon as it has said that it will sleep. (With the delayed dequeuing of 6.12 a task that
+ * is woken up on its way is in its queue all the time, and nothing in its state tells.)
+ */
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(waits_wakeup, struct task_struct *task)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (!state || !state->off_ns)
+		return 0;
+	if (!state->wake_ns) {
+		state->wake_ns = bpf_ktime_get_ns();
+		state->waker_id = state->waking_id;
+	}
+	if (wait_settings.throttled && !state->throttle.queue)
+		runnable_begin(task, state);
 	return 0;
 }
 
@@ -433,17 +447,6 @@ int BPF_PROG(waits_wakeup_new, struct task_struct *task)
 	state->off_ns = bpf_ktime_get_ns();
 	state->wake_ns = state->off_ns;
 	runnable_begin(task, state);
-	return 0;
-}
-
-/* With --throttled: a task that was woken up is in its run queue now. */
-SEC("tp_btf/sched_wakeup")
-int BPF_PROG(waits_wakeup, struct task_struct *task)
-{
-	struct task_state *state = task_state_find(task);
-
-	if (state && state->off_ns && !state->throttle.queue)
-		runnable_begin(task, state);
 	return 0;
 }
 
@@ -491,7 +494,7 @@ static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_st
 				      struct task_state *state)
 {
 	__u64 arrivals = task_arrivals(task); /* before the look whether it runs */
-	__u32 raw_state = task_raw_state(task);
+	__u32 raw_state = state_of_wait(task_raw_state(task));
 	bool has_user = !task_is_kthread(task) && stack_settings.user;
 
 	if (state->off_ns || TASK_READ(task, exit_state))

@@ -42,17 +42,16 @@ void waits_leave_out_locks(const struct run *run)
 
 int waits_configure(const struct run *run, const struct wait_settings *settings, bool finds_wakers)
 {
-	program_leave_out(run, finds_wakers ? "waits_waking" : "waits_waking_by");
+	if (!finds_wakers)
+		program_leave_out(run, "waits_waking");
 	if (!settings->on_cpu) {
 		program_leave_out(run, WAITS_SAMPLER);
 		program_leave_out(run, "waits_rename");
 	}
-	if (!settings->throttled) {
-		program_leave_out(run, "waits_wakeup");
+	if (!settings->throttled)
 		program_leave_out(run, "waits_migrate");
-	} else if (features_require_quotas()) {
+	else if (features_require_quotas())
 		return -ENOTSUP;
-	}
 	return map_set_settings(run, ".rodata.waits", settings, sizeof(*settings));
 }
 

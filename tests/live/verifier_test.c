@@ -260,7 +260,8 @@ static bool verify(const char *path, enum walking walking, bool only_uprobes, st
 		size_t size;
 		const char *text = bpf_program__log_buf(prog, &size);
 		struct verdict v = read_verdict(text);
-		int deepest = deepest_of(prog);
+		/* Of one that isn't loaded, libbpf has not put together the functions. */
+		int deepest = bpf_program__autoload(prog) ? deepest_of(prog) : 0;
 
 		if (only_uprobes && bpf_program__type(prog) != BPF_PROG_TYPE_KPROBE)
 			v.max_stack = -1;
