@@ -461,6 +461,15 @@ static __always_inline bool end_tracked(struct call *call, struct exit_args *arg
 	return true;
 }
 
+/* It has another name, or is in another cgroup, than when the call began. */
+static __always_inline void forget_call(struct task_struct *task)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (state)
+		state->began_ns = 0;
+}
+
 /* Where the current call of each task is kept. */
 SEC("tp_btf/sys_exit")
 int syscount_exit_tracked(__u64 *ctx)
@@ -469,8 +478,11 @@ int syscount_exit_tracked(__u64 *ctx)
 	struct task_struct *task = current_task();
 	struct call call = {};
 
-	if (!task_is_wanted(task))
+	if (!task_is_wanted(task)) {
+		if (!filter.is_off || settings.ppid)
+			forget_call(task);
 		return 0;
+	}
 	if (!end_tracked(&call, &args, task) && !read_call(&call, &args, task))
 		return 0;
 	call.error = error_of(args.result);

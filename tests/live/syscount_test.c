@@ -7,8 +7,12 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "live.h"
 
 #define NAME_WIDTH 22
@@ -365,6 +369,38 @@ TEST(durations_have_total_and_percentiles)
 	CHECK(min >= 5 && min <= p50 && p50 <= p99 && p99 <= max);
 	CHECK(min <= avg && avg <= max);
 	CHECK_CLOSE((uint64_t)(avg * 23 * 1000), (uint64_t)(total * 1000), 10);
+}
+
+/* Renames itself to what is traced and away, at rest in between; tells what that took by its clock. */
+static bool rename_to_and_fro(void *arg)
+{
+	uint64_t *took_ns = arg, start_ns;
+
+	for (int i = 0; i < 6; i++) {
+		start_ns = clock_now_ns();
+		prctl(PR_SET_NAME, i % 2 ? "else" : "traced");
+		*took_ns += clock_now_ns() - start_ns;
+		usleep(100000);
+	}
+	return false;
+}
+
+TEST(a_call_takes_no_time_from_one_that_was_not_traced_to_its_end)
+{
+	uint64_t *took_ns = mmap(NULL, sizeof(*took_ns), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct proc *tool = tool_start("syscount", "-L", "--comm", "traced", "--syscall", "prctl",
+				       "--format", "json");
+	const char *total;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(rename_to_and_fro(took_ns));
+	waitpid(pid, NULL, 0);
+	tool_stop(tool);
+	total = strstr(tool->out, "\"total_ns\":");
+	CHECK(total && strtoull(total + strlen("\"total_ns\":"), NULL, 10) <= *took_ns);
+	munmap(took_ns, sizeof(*took_ns));
 }
 
 TEST(a_histogram_per_row_has_all_its_calls)
