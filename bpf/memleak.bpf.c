@@ -490,6 +490,17 @@ int BPF_PROG(memleak_exec, struct task_struct *task)
 	return 0;
 }
 
+/* It has executed nothing yet, whatever another one of that pid has. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(memleak_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 tgid = task_tgid(child);
+
+	if (TASK_READ(child, pid) == TASK_READ(child, tgid))
+		bpf_map_delete_elem(&memleak_generations, &tgid);
+	return 0;
+}
+
 /* ---- the kernel ---- */
 
 static __noinline int kernel_alloc(const __u64 *ctx, __u64 addr, __u64 size, __u32 kind)

@@ -402,8 +402,7 @@ static int collect(struct making *making)
 	err = source	? source->read(run, collect_value, making)
 	      : prepare ? stack_counts_prepare(run, counts, prepare, collect_sum, making)
 			: stack_counts_read(run, counts, collect_sum, making);
-	if (!source || source->adds_up)
-		stack_counts_end(run, counts);
+	stack_counts_end(run, counts); /* who has ended is let go of, whatever the source */
 	return err;
 }
 

@@ -92,14 +92,14 @@ const struct stacks_spec leak_table_stacks = {
 };
 
 /*
- * Only text goes on, report after report: another format has one report, at the end, unless an
- * interval is asked for.
+ * Only text that is looked at goes on, report after report: another format, and a file, have one
+ * report, at the end, unless an interval is asked for.
  */
 static void choose_interval(struct run *run)
 {
 	if (run->interval_ns || run_given(run, "duration"))
 		return;
-	if (options_of(run)->growth || stacks_are_text(run))
+	if (options_of(run)->growth || (stacks_are_text(run) && !run->output_path))
 		run->interval_ns = DEFAULT_INTERVAL_NS;
 }
 
@@ -133,6 +133,7 @@ int leak_table_check(struct run *run)
 {
 	const struct leak_options *options = options_of(run);
 
+	choose_interval(run);
 	if (stacks_are_text(run))
 		return 0;
 	if (options->trace)
@@ -146,7 +147,7 @@ int leak_table_check(struct run *run)
 /* ---- before load ---- */
 
 static const char *const user_programs[] = { "memleak_session", "memleak_entry", "memleak_return",
-					     "memleak_exec" };
+					     "memleak_exec", "memleak_fork" };
 
 static const struct {
 	const char *tracepoint;
@@ -337,7 +338,6 @@ static int start_table(struct run *run)
 {
 	struct leak_table *table = table_of(run);
 
-	choose_interval(run);
 	table->report = leak_report_new(run, table->probes);
 	if (!table->report)
 		return -EIO;
@@ -412,8 +412,11 @@ static void report_left_out(const struct run *run)
 
 int leak_table_report(struct run *run)
 {
-	int err = stacks_report(run);
+	int err;
 
+	if (table_of(run)->call_lines)
+		ringbuf_read(table_of(run)->call_lines);
+	err = stacks_report(run);
 	if (!run->is_last)
 		return err;
 	leak_rate_print(table_of(run)->rate);
