@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Root folders, one per mount namespace and folder; see roots.h. openat2(2) has been there since
- * Linux 5.6; where it is forbidden, nothing is found.
+ * Root folders, one per mount and folder; see roots.h. As long as it is open, a folder's mount keeps
+ * its number (statx(2), since Linux 5.8), whereas a mount namespace that is gone gives its own to
+ * the next. openat2(2) has been there since Linux 5.6; where it is forbidden, nothing is found.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -20,18 +22,19 @@
 #include "process/procstate.h"
 #include "process/roots.h"
 
-#define ROOTS_MAX 128
+#define ROOTS_MAX 1024
 
 struct root {
-	ino_t namespace;
+	uint64_t mount;
 	dev_t dev;
 	ino_t ino;
 	int fd;
+	bool is_kept;
 };
 
 struct roots {
-	struct root items[ROOTS_MAX];
-	size_t count;
+	struct root *items;
+	size_t count, cap;
 	int own_fd;
 };
 
@@ -53,6 +56,7 @@ void roots_free(struct roots *roots)
 		close(roots->items[i].fd);
 	if (roots->own_fd >= 0)
 		close(roots->own_fd);
+	free(roots->items);
 	free(roots);
 }
 
@@ -63,19 +67,16 @@ int roots_own(struct roots *roots)
 
 static int open_root_of(pid_t pid, struct root *root)
 {
-	struct stat st;
+	struct statx st;
 	char path[40];
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
-	if (stat(path, &st))
-		return -errno;
-	root->namespace = st.st_ino;
 	snprintf(path, sizeof(path), "/proc/%d/root", pid);
 	root->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root->fd < 0 || fstat(root->fd, &st))
+	if (root->fd < 0 || statx(root->fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &st))
 		return -errno;
-	root->dev = st.st_dev;
-	root->ino = st.st_ino;
+	root->mount = st.stx_mnt_id;
+	root->dev = makedev(st.stx_dev_major, st.stx_dev_minor);
+	root->ino = st.stx_ino;
 	return 0;
 }
 
@@ -89,7 +90,7 @@ static int open_root(pid_t pid, struct root *root)
 
 static bool is_same_root(const struct root *a, const struct root *b)
 {
-	return a->namespace == b->namespace && a->dev == b->dev && a->ino == b->ino;
+	return a->mount == b->mount && a->dev == b->dev && a->ino == b->ino;
 }
 
 int roots_of(struct roots *roots, pid_t pid)
@@ -103,13 +104,37 @@ int roots_of(struct roots *roots, pid_t pid)
 			return roots->items[i].fd;
 		}
 	if (!err && roots->count < ROOTS_MAX) {
+		roots->items = mem_grow(roots->items, roots->count, &roots->cap, sizeof(root));
 		roots->items[roots->count++] = root;
 		return root.fd;
 	}
-	unreadable_report(err);
+	unreadable_report(err ? err : -EMFILE);
 	if (root.fd >= 0)
 		close(root.fd);
 	return -1;
+}
+
+void roots_keep(struct roots *roots, int fd)
+{
+	for (size_t i = 0; i < roots->count; i++)
+		roots->items[i].is_kept |= roots->items[i].fd == fd;
+}
+
+void roots_let_go(struct roots *roots)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < roots->count; i++) {
+		struct root root = roots->items[i];
+
+		if (!root.is_kept) {
+			close(root.fd);
+			continue;
+		}
+		root.is_kept = false;
+		roots->items[n++] = root;
+	}
+	roots->count = n;
 }
 
 /* The kernel tells paths from the root of the mount namespace, which chroot(2) does not change. */

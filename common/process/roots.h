@@ -17,10 +17,14 @@ struct roots *roots_new(void);
 void roots_free(struct roots *roots);
 
 /*
- * The root folder of a process, open until roots_free(). -1: the process is gone, no files are
- * left, or 128 folders are open.
+ * The root folder of a process, open until roots_free(), or until it is let go of. -1: the process
+ * is gone, no files are left, or 1,024 folders are open.
  */
 int roots_of(struct roots *roots, pid_t pid);
+
+/* Closes those that nobody has asked to keep since the last time. */
+void roots_keep(struct roots *roots, int fd);
+void roots_let_go(struct roots *roots);
 
 /* Our own one. */
 int roots_own(struct roots *roots);

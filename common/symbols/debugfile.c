@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@
 #define CHUNK_BYTES	 (256u << 10)
 #define CRC_MAX_BYTES	 (1ull << 30) /* of one file; libLLVM's is of 0.3 GiB */
 #define CRC_BUDGET_BYTES (8ull << 30) /* of all */
+#define SUMS_KEPT	 64
 
 /* The debug file that is wanted. */
 struct wanted {
@@ -94,14 +96,53 @@ static bool take_budget(uint64_t bytes)
 	return false;
 }
 
-static bool has_crc(int fd, uint64_t bytes, uint32_t wanted)
+/* The checksums of files that were read: tables that are dropped are read again. */
+static struct {
+	pthread_mutex_t lock;
+	struct sum {
+		struct stat file;
+		uint32_t crc;
+	} sums[SUMS_KEPT];
+	size_t n; /* all there were; the oldest ones were overwritten */
+} known = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       is_same_time(&a->st_mtim, &b->st_mtim) && is_same_time(&a->st_ctim, &b->st_ctim);
+}
+
+static bool recall_crc(const struct stat *file, uint32_t *crc)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&known.lock);
+	for (size_t i = 0; i < SUMS_KEPT && i < known.n && !found; i++) {
+		found = is_same_file(&known.sums[i].file, file);
+		*crc = known.sums[i].crc;
+	}
+	pthread_mutex_unlock(&known.lock);
+	return found;
+}
+
+static void keep_crc(const struct stat *file, uint32_t crc)
+{
+	pthread_mutex_lock(&known.lock);
+	known.sums[known.n++ % SUMS_KEPT] = (struct sum){ *file, crc };
+	pthread_mutex_unlock(&known.lock);
+}
+
+static uint32_t compute_crc(int fd, uint64_t bytes)
 {
 	uint8_t *chunk;
 	uLong crc = 0;
 	ssize_t n;
 
-	if (bytes > CRC_MAX_BYTES || !take_budget(bytes))
-		return false;
 	chunk = mem_zalloc(1, CHUNK_BYTES);
 	for (uint64_t at = 0; at < bytes; at += (uint64_t)n) {
 		n = pread(fd, chunk, CHUNK_BYTES, (off_t)at);
@@ -110,6 +151,22 @@ static bool has_crc(int fd, uint64_t bytes, uint32_t wanted)
 		crc = crc32(crc, chunk, (uInt)n);
 	}
 	free(chunk);
+	return (uint32_t)crc;
+}
+
+static bool has_crc(int fd, uint64_t bytes, uint32_t wanted)
+{
+	struct stat file;
+	uint32_t crc;
+
+	if (bytes > CRC_MAX_BYTES || fstat(fd, &file))
+		return false;
+	if (recall_crc(&file, &crc))
+		return crc == wanted;
+	if (!take_budget(bytes))
+		return false;
+	crc = compute_crc(fd, bytes);
+	keep_crc(&file, crc);
 	return crc == wanted;
 }
 

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/dynlib.h"
+#include "base/hash.h"
+#include "base/idmap.h"
 #include "base/msg.h"
 #include "process/roots.h"
 #include "symbols/debuginfod.h"
@@ -84,6 +86,20 @@ static const char *load_client(struct client *c)
 	return c->handle ? NULL : "there is no " LIBRARY;
 }
 
+/* Nobody is asked twice: where a server doesn't answer, each question takes long. */
+static bool was_asked(const uint8_t *id, size_t bytes)
+{
+	static struct idmap asked;
+	uint64_t key = 0;
+
+	for (size_t i = 0; i < bytes; i++)
+		key = hash_add(key, id[i]);
+	if (idmap_find(&asked, key))
+		return true;
+	idmap_add(&asked, key, &asked);
+	return false;
+}
+
 /* The lock is held. */
 static int download(const uint8_t *id, size_t bytes)
 {
@@ -96,7 +112,7 @@ static int download(const uint8_t *id, size_t bytes)
 	client.was_tried = true;
 	if (why)
 		msg_warn("DEBUGINFOD_URLS is set, but debuginfod is not asked: %s", why);
-	if (!client.handle)
+	if (!client.handle || was_asked(id, bytes))
 		return -ENOENT;
 	fd = client.find(client.handle, id, (int)bytes, NULL);
 	return fd < 0 ? -ENOENT : fd;

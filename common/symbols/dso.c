@@ -145,8 +145,10 @@ static void let_go(struct hashlink *link, void *arg)
 		known_names_free_offsets(&dso->known);
 	dso->is_marked = false;
 	dso->was_idle = !is_needed;
-	if (!may_go)
+	if (!may_go) {
+		roots_keep(cache->roots, dso->root_fd);
 		return;
+	}
 	if (dso->ahead.is_expected)
 		background_finish(cache->options.background, &dso->ahead.chore);
 	if (dso->ahead.is_tried)
@@ -161,6 +163,7 @@ void dso_cache_let_go(struct dso_cache *cache, bool at_once)
 	struct letting_go letting_go = { cache, at_once, known_names_are_many(&cache->names) };
 
 	hashtable_visit(&cache->dsos, let_go, &letting_go);
+	roots_let_go(cache->roots);
 	if (letting_go.forgets_names)
 		known_names_forget(&cache->names);
 }

@@ -217,24 +217,40 @@ static int read_table(struct elfsources *s, enum symbol_source source, const str
 	return err;
 }
 
-/* The gABI allows one table of each type. */
+/* Drops what was read of a table that is broken or too large. */
+static void drop_table(struct elfsources *s, enum symbol_source source, size_t n_candidates)
+{
+	s->n_candidates = n_candidates;
+	free(s->strings[source].text);
+	s->strings[source] = (struct source_strings){ .text = NULL };
+}
+
+/* The gABI allows one table of each type. Without one, there may still be the other. */
 static int read_tables(struct elfsources *s, const struct elffile *f)
 {
+	size_t n_before = s->n_candidates;
 	Elf_Scn *scn = NULL;
+	int err = 0;
 
 	while ((scn = elf_nextscn(f->elf, scn))) {
 		enum symbol_source source;
 		GElf_Shdr sh;
+		size_t n;
 
 		if (!gelf_getshdr(scn, &sh))
 			return -EINVAL;
 		if (sh.sh_type != SHT_SYMTAB && (sh.sh_type != SHT_DYNSYM || f != s->file))
 			continue;
 		source = sh.sh_type == SHT_SYMTAB ? SOURCE_SYMTAB : SOURCE_DYNSYM;
-		if (s->strings[source].text || read_table(s, source, f, scn, &sh))
+		if (s->strings[source].text)
 			return -EINVAL;
+		n = s->n_candidates;
+		if (!read_table(s, source, f, scn, &sh))
+			continue;
+		drop_table(s, source, n);
+		err = -EINVAL;
 	}
-	return 0;
+	return s->n_candidates > n_before ? 0 : err;
 }
 
 /* ---- the best symbol of each address ---- */
@@ -313,9 +329,7 @@ static void read_debug(struct elfsources *s, const struct debug_place *place)
 
 	if (s->strings[SOURCE_SYMTAB].text || !open_debug(s, place) || !read_tables(s, &s->debug))
 		return;
-	s->n_candidates = n;
-	free(s->strings[SOURCE_SYMTAB].text);
-	s->strings[SOURCE_SYMTAB] = (struct source_strings){ .text = NULL };
+	drop_table(s, SOURCE_SYMTAB, n);
 }
 
 /* ---- Go ---- */

@@ -379,6 +379,12 @@ TEST(keeps_one_descriptor_for_each_root)
 	CHECK_EQ(roots_of(roots, getpid()), fd);
 	CHECK_EQ(roots_of(roots, 0), -1);
 	CHECK(roots_own(roots) >= 0);
+	roots_keep(roots, fd);
+	roots_let_go(roots);
+	CHECK_EQ(roots_of(roots, getpid()), fd);
+	roots_let_go(roots);
+	CHECK_EQ(fcntl(fd, F_GETFD), -1);
+	fd = roots_of(roots, getpid());
 	roots_free(roots);
 	CHECK_EQ(fcntl(fd, F_GETFD), -1);
 }

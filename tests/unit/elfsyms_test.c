@@ -392,6 +392,32 @@ TEST(refuses_tables_beyond_the_file)
 	close(fd);
 }
 
+/* The dynamic linker's symbols are still there. */
+TEST(a_broken_table_costs_its_own_names_only)
+{
+	int fd = make_elf(simple, 3, ELFCLASS64, ELFDATA2LSB, EM_X86_64);
+	struct elfsyms *es;
+	Elf64_Ehdr eh;
+	Elf64_Shdr sh;
+	size_t count;
+
+	es = elfsyms_load(fd, NULL);
+	count = es ? elfsyms_count(es) : 0;
+	elfsyms_free(es);
+	CHECK(count > 0);
+	CHECK_EQ(pread(fd, &eh, sizeof(eh), 0), sizeof(eh));
+	CHECK_EQ(pread(fd, &sh, sizeof(sh), eh.e_shoff + 3 * sizeof(sh)), sizeof(sh));
+	sh.sh_type = SHT_DYNSYM; /* in place of the last one, of data */
+	CHECK_EQ(pwrite(fd, &sh, sizeof(sh), eh.e_shoff + 5 * sizeof(sh)), sizeof(sh));
+	sh.sh_type = SHT_SYMTAB;
+	sh.sh_size = 8ull << 30;
+	CHECK_EQ(pwrite(fd, &sh, sizeof(sh), eh.e_shoff + 3 * sizeof(sh)), sizeof(sh));
+	es = elfsyms_load(fd, NULL);
+	CHECK(es && elfsyms_count(es) == count);
+	elfsyms_free(es);
+	close(fd);
+}
+
 TEST(names_that_share_their_bytes_take_them_once)
 {
 	enum { N = 4000, LONG = 60000 };
