@@ -295,6 +295,10 @@ static void forget_unused(struct hashlink *link, void *arg)
 		}
 		at = &d->next;
 	}
+	if (owner->first)
+		return;
+	hashtable_remove(&f->defs->owners, link);
+	free(owner);
 }
 
 void stackdefs_set_use(struct stackdefs *defs, enum stackdefs_use use)
