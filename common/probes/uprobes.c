@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -224,11 +225,24 @@ int uprobes_prepare_mode(struct uprobes_programs *programs, enum uprobes_mode mo
 	return err;
 }
 
+/* From 6.6, where it begins, to 6.9 the kernel runs it in the main thread of a process only. */
+static bool multi_sees_threads(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname kernel;
+
+	if (uname(&kernel) || sscanf(kernel.release, "%u.%u", &major, &minor) != 2)
+		return false;
+	return major > 6 || (major == 6 && minor >= 10);
+}
+
 int uprobes_prepare(struct uprobes_programs *programs)
 {
 	int err = 0;
 
 	for (enum uprobes_mode mode = UPROBES_SESSION; mode <= UPROBES_PERF; mode++) {
+		if (mode == UPROBES_MULTI && !multi_sees_threads())
+			continue;
 		err = uprobes_prepare_mode(programs, mode);
 		if (!err)
 			return 0;

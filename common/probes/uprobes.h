@@ -5,7 +5,8 @@
  *
  *	UPROBES_SESSION  one link for all functions of a file; one program is called at the entry
  *			 and, if it returned 0 there, at the return (since 6.13)
- *	UPROBES_MULTI	 one link for the entries of a file and one for the returns (since 6.6)
+ *	UPROBES_MULTI	 one link for the entries of a file and one for the returns (since 6.6, of
+ *			 use since 6.10)
  *	UPROBES_PERF	 a perf event for each entry and each return, with a cookie (since 5.15)
  *
  * A BPF program sees the cookie of its point by bpf_get_attach_cookie(). A session's program is at
