@@ -97,11 +97,12 @@ static const struct stacks_spec stacks = {
 
 static int check(struct run *run)
 {
+	static const char *const about_stacks[] = { "no-idle", "waker", NULL };
 	const struct options *options = run->options;
 
 	if (options->min_ns > options->max_ns)
 		return msg_error("--min-block-time is longer than --max-block-time");
-	return 0;
+	return run_refuse_in_metrics(run, about_stacks);
 }
 
 static int configure(struct run *run)

@@ -123,7 +123,7 @@ static int configure(struct run *run)
 	skel->rodata->settings.major = faults_want_major(run);
 	skel->rodata->settings.by_process = options->columns.process;
 	skel->rodata->settings.by_area = options->columns.area;
-	skel->rodata->settings.has_turns = run->interval_ns != 0;
+	skel->rodata->settings.has_turns = run_has_turns(run);
 	if (options->latency)
 		return check_latency();
 	program_leave_out(run, "latency_begin");

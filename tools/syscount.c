@@ -118,6 +118,7 @@ static const struct calls_spec calls = { .wishes = wishes };
 
 static int check(struct run *run)
 {
+	static const char *const about_calls[] = { "in-flight", NULL };
 	const struct options *options = run->options;
 
 	if (options->list) {
@@ -126,6 +127,8 @@ static int check(struct run *run)
 	}
 	if (options->top.is_live && options->in_flight)
 		return msg_error("--in-flight and --top without a number exclude each other");
+	if (run_refuse_in_metrics(run, about_calls))
+		return -EINVAL;
 	return options->top.is_live ? topview_check(run) : 0;
 }
 

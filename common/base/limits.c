@@ -7,15 +7,32 @@
 
 #include "base/limits.h"
 
+/* As they were before they were raised. */
+static struct {
+	bool are_known;
+	struct rlimit files, locked;
+} before;
+
 void limits_raise(void)
 {
 	struct rlimit files, locked = { RLIM_INFINITY, RLIM_INFINITY };
 
+	before.are_known = !getrlimit(RLIMIT_NOFILE, &before.files) &&
+			   !getrlimit(RLIMIT_MEMLOCK, &before.locked);
 	setrlimit(RLIMIT_MEMLOCK, &locked);
-	if (getrlimit(RLIMIT_NOFILE, &files))
+	files = before.files;
+	if (!before.are_known)
 		return;
 	files.rlim_cur = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);
+}
+
+void limits_restore(void)
+{
+	if (!before.are_known)
+		return;
+	setrlimit(RLIMIT_NOFILE, &before.files);
+	setrlimit(RLIMIT_MEMLOCK, &before.locked);
 }
 
 bool limit_is_reached(int err)

@@ -12,6 +12,9 @@
  */
 void limits_raise(void);
 
+/* Takes that back: for what is executed, which is to run as it does without us. */
+void limits_restore(void);
+
 /*
  * Whether an errno, positive or negative, says that a limit was reached; such a failure says
  * nothing about what the kernel supports.

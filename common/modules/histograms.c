@@ -116,7 +116,7 @@ static int configure_histograms(struct run *run)
 	const struct hist_unit *unit = histograms_unit(run);
 	struct hist_settings settings = { .mult = unit->mult, .shift = unit->shift };
 
-	settings.has_turns = run->interval_ns != 0;
+	settings.has_turns = run_has_turns(run);
 	map_pair_configure(run, &hists->tables, hists->entries, settings.has_turns);
 	loss_name_option(run, "entries");
 	if (hists->entries > LABELS_MIN)

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/msg.h"
 #include "run/child.h"
 #include "run/entry.h"
@@ -39,6 +40,7 @@ static void run_command(int go_fd, int failure_fd, char **argv)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	limits_restore();
 	if (!wait_to_go(go_fd))
 		_exit(127);
 	execvp(argv[0], argv);
@@ -112,6 +114,9 @@ int child_release(struct child *child, const struct child_hooks *hooks)
 	int err = 0;
 	ssize_t n;
 
+	if (!holds)
+		msg_warn("the command's beginning is not traced, since it can't be held: %s",
+			 strerror(errno));
 	send(child->release_fd, "", 1, MSG_NOSIGNAL); /* the child may have been killed */
 	close(child->release_fd);
 	child->release_fd = -1;

@@ -136,15 +136,16 @@ static int check_times(const struct run *run, int n_operands)
 		return msg_error("the interval must be 1 ms or more");
 	if (duration_given && !run->duration_ns)
 		return msg_error("the duration must be more than 0");
-	if (run->count && !run->interval_ns)
-		return msg_error("--count needs an interval");
 	return 0;
 }
 
-static int check_files(const struct run *run)
+/* Tools may have an interval by default. */
+static int check_reports(const struct run *run)
 {
 	bool is_given = run->keep || run->keep_bytes || run->overwrite;
 
+	if (run->count && !run->interval_ns)
+		return msg_error("--count needs an interval");
 	if (is_given && (!run->output_path || !run->interval_ns))
 		return msg_error("--keep, --keep-bytes and --overwrite need --output and "
 				 "--interval");
@@ -248,5 +249,5 @@ int command_line_parse(struct run *run, int argc, char **argv)
 		return -EINVAL;
 	if (check_options(run))
 		return -EINVAL;
-	return check_files(run);
+	return check_reports(run);
 }

@@ -38,15 +38,6 @@ static uint64_t map_full_value(const struct run *run, const struct loss losses[L
 	return losses[LOSS_MAP_FULL].value / (divisor ? divisor : 1);
 }
 
-uint64_t loss_value(const struct run *run)
-{
-	struct loss losses[LOSS_REASONS];
-
-	if (read_losses(run, losses))
-		return run->losses.more;
-	return map_full_value(run, losses) + run->losses.more;
-}
-
 /* Since 5.12; 0 before. */
 static uint64_t count_misses(const struct run *run)
 {
@@ -61,6 +52,25 @@ static uint64_t count_misses(const struct run *run)
 			misses += info.recursion_misses;
 	}
 	return misses;
+}
+
+/* Of what has no value but is one event: how many of these were lost. */
+static uint64_t events_lost(const struct run *run, const struct loss losses[LOSS_REASONS])
+{
+	const char *unit = run->tool->unit;
+
+	if (!strcmp(unit, "microseconds") || !strcmp(unit, "bytes"))
+		return 0;
+	return losses[LOSS_RING_FULL].events + losses[LOSS_NO_SWITCH].events + count_misses(run);
+}
+
+uint64_t loss_value(const struct run *run)
+{
+	struct loss losses[LOSS_REASONS];
+
+	if (read_losses(run, losses))
+		return run->losses.more;
+	return map_full_value(run, losses) + events_lost(run, losses) + run->losses.more;
 }
 
 void loss_visit(const struct run *run, void (*visit)(const char *reason, uint64_t value, void *arg),

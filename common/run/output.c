@@ -128,7 +128,7 @@ int output_begin(struct output *out)
 	if (out->file)
 		return 0;
 	err = -errno;
-	if (!out->n)
+	if (!out->n && !out->peeked)
 		return msg_errno(err, "opening %s", out->path);
 	err = drop(out, out->path, err);
 	if (err)
@@ -243,15 +243,16 @@ int output_commit(struct output *out)
 	char *path;
 	int err;
 
-	out->n++;
+	out->n += !out->is_peek;
 	if (out->is_special)
 		return commit_special(out);
 	if (out->is_sink) {
 		output_discard(out);
 		return 0;
 	}
-	path = out->kind == OUTPUT_SERIES ? series_name(&out->series, out->n, out->start_unix_ns)
-					  : mem_strdup(out->path);
+	path = out->kind == OUTPUT_SERIES
+		       ? series_name(&out->series, out->n + out->is_peek, out->start_unix_ns)
+		       : mem_strdup(out->path);
 	err = commit_file(out, path);
 	free(path);
 	return err;

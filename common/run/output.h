@@ -27,7 +27,7 @@ struct output {
 	enum output_kind kind;
 	struct series series;	/* what is kept; its path is set by output_check() */
 	uint64_t start_unix_ns; /* when the report's window began; may be part of the name */
-	bool is_peek;		/* another report has all of it again */
+	bool is_peek;		/* the next report, which gets the same name, has all of it again */
 
 	/* Results. */
 	FILE *file;

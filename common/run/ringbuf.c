@@ -9,8 +9,14 @@
 #include "run/bpfmap.h"
 #include "run/ringbuf.h"
 
+/* A record takes at least that much of a ring: its head and its data, of which each has 8 bytes. */
+#define RECORD_MIN_BYTES 16
+
 struct ringbuf {
 	struct ring_buffer *ring;
+	ring_buffer_sample_fn handle;
+	void *arg;
+	size_t n_max, n_left; /* of the records that a ring has room for: those of one reading */
 	void (*then)(struct run *run); /* NULL: nothing */
 	struct run *run;
 };
@@ -29,14 +35,27 @@ static enum loop_verdict on_records(int fd, void *arg)
 	return fflush(events->run->out) && events->run->out_is_stream ? LOOP_STOP : LOOP_GO;
 }
 
+/* Those who fill the ring may be faster: others are to get a turn, too. */
+static int on_record(void *arg, void *data, size_t size)
+{
+	struct ringbuf *events = arg;
+	int err = events->handle(events->arg, data, size);
+
+	return err ? err : --events->n_left ? 0 : -EAGAIN;
+}
+
 struct ringbuf *ringbuf_watch(struct run *run, const char *map_name, ring_buffer_sample_fn handle,
 			      void *arg)
 {
 	struct ringbuf *events = mem_zalloc(1, sizeof(*events));
+	struct bpf_map *map = map_find(run, map_name);
 	int err;
 
 	events->run = run;
-	events->ring = ring_buffer__new(bpf_map__fd(map_find(run, map_name)), handle, arg, NULL);
+	events->handle = handle;
+	events->arg = arg;
+	events->n_max = bpf_map__max_entries(map) / RECORD_MIN_BYTES;
+	events->ring = ring_buffer__new(bpf_map__fd(map), on_record, events, NULL);
 	err = events->ring ? loop_watch(run->loop, ring_buffer__epoll_fd(events->ring), on_records,
 					events)
 			   : -errno;
@@ -61,6 +80,7 @@ void ringbuf_then(struct ringbuf *events, void (*then)(struct run *run))
 
 void ringbuf_read(struct ringbuf *events)
 {
+	events->n_left = events->n_max;
 	ring_buffer__consume(events->ring);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/msg.h"
 #include "run/run.h"
 
 static void *copy_defaults(const struct defaults *defaults)
@@ -69,4 +70,12 @@ bool run_wants(const struct run *run, const struct module *module)
 bool run_given(const struct run *run, const char *name)
 {
 	return opts_given(&run->opts, name);
+}
+
+int run_refuse_in_metrics(const struct run *run, const char *const options[])
+{
+	for (; run->is_metrics && *options; options++)
+		if (run_given(run, *options))
+			return msg_error("--%s has no effect on --format prometheus", *options);
+	return 0;
 }

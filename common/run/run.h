@@ -78,9 +78,9 @@ struct run {
 	uint64_t end_ns;
 	const char *event;		    /* what is sampled, for people; NULL: nothing is */
 	const struct sample_period *period; /* NULL: nothing is, or it isn't known how often */
-	uint32_t n_reports;
-	bool is_last;	   /* tracing has ended */
-	bool is_peek;	   /* SIGUSR1: show what there is, change nothing */
+	uint32_t n_reports;		    /* that intervals have asked for */
+	bool is_last;			    /* tracing has ended */
+	bool is_peek;			    /* SIGUSR1: show what there is, change nothing */
 	uint64_t recorded; /* sum of all that was reported, to print losses as their share */
 	struct run_losses losses;
 };
@@ -178,7 +178,19 @@ const void *run_spec(const struct run *run, const struct module *module);
 /* Whether the tool uses the module and, once options are checked, wants it in this run. */
 bool run_wants(const struct run *run, const struct module *module);
 
+/*
+ * Whether counts are taken away before the end: at intervals, and for metrics whenever SIGUSR1 asks
+ * for them.
+ */
+static inline bool run_has_turns(const struct run *run)
+{
+	return run->interval_ns || run->is_metrics;
+}
+
 /* True if an option of that long name was given. */
 bool run_given(const struct run *run, const char *name);
+
+/* An error, printed, if one of these options was given, and metrics, in which it has no effect. */
+int run_refuse_in_metrics(const struct run *run, const char *const options[]);
 
 #endif

@@ -115,11 +115,10 @@ static int report(struct life *life, bool is_peek)
 	run->is_peek = is_peek;
 	run->end_ns = clock_now_ns();
 	life->output.is_peek = is_peek;
-	life->output.start_unix_ns = is_peek ? clock_wall_ns() : window_unix_ns(run);
+	life->output.start_unix_ns = window_unix_ns(run);
 	err = run->tool->report(run);
 	run->is_peek = false;
 	if (!is_peek) {
-		run->n_reports++;
 		run->report_start_ns = run->end_ns;
 		run->losses.told_before = run->losses.told;
 	}
@@ -139,9 +138,9 @@ static enum loop_verdict on_signal(int fd, void *arg)
 
 	if (read(fd, &info, sizeof(info)) != sizeof(info))
 		return LOOP_GO;
-	if (info.ssi_signo == SIGUSR1)
-		return report(life, !life->run.is_metrics) ? LOOP_STOP : LOOP_GO;
-	return LOOP_STOP;
+	if (info.ssi_signo != SIGUSR1)
+		return LOOP_STOP;
+	return report(life, !life->run.is_metrics) ? LOOP_STOP : LOOP_GO;
 }
 
 static enum loop_verdict on_command_end(int fd, void *arg)
@@ -182,6 +181,7 @@ static enum loop_verdict on_timer(int fd, void *arg)
 		return LOOP_GO;
 	if (is_over(&life->run, clock_now_ns()) || report(life, false))
 		return LOOP_STOP;
+	life->run.n_reports++;
 	arm_timer(life, clock_now_ns());
 	return LOOP_GO;
 }

@@ -47,10 +47,11 @@ static const struct writer *choose_by_format(const struct run *run)
 
 const struct writer *stack_format_choose(const struct run *run, bool is_folded, bool prefers_text)
 {
+	static const char *const filters[] = { "only", "without", NULL };
 	const struct writer *writer;
 
 	if (run->is_metrics)
-		return &pprof_writer;
+		return run_refuse_in_metrics(run, filters) ? NULL : &pprof_writer;
 	if (is_folded)
 		return choose_folded(run);
 	if (run->format)

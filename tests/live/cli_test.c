@@ -3,12 +3,18 @@
  * The command line that all tools share, live: what is refused and how, how a run ends, where the
  * output goes, and that the command lines of BCC's manual pages work.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -353,6 +359,55 @@ TEST(a_zombie_is_called_one)
 	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
 	CHECK_REFUSED("zombie", "runqlat", "-p", pid_text(pid));
 	waitpid(pid, NULL, 0);
+}
+
+/* ---- what is executed ---- */
+
+/* The tool may open more files than the shell it was started from. */
+TEST(a_command_has_the_limits_of_whoever_started_the_tool)
+{
+	struct rlimit files;
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	CHECK_HAS(tool_run("syscount", "--quiet", "--output", "/dev/null", "--", "sh", "-c",
+			   "echo files $(ulimit -n)")
+			  ->out,
+		  text_of("files %llu\n", (unsigned long long)files.rlim_cur));
+}
+
+static bool forbid_ptrace(void *arg)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	(void)arg;
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+TEST(a_command_that_can_not_be_held_is_told_of)
+{
+	struct proc *tool = tool_run_in(forbid_ptrace, NULL, "syscount", "--", "true");
+
+	if (tool->status == SETUP_FAILED)
+		SKIP("no seccomp");
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->err, "the command's beginning is not traced, since it can't be held: ");
+	CHECK_LACKS(tool_run("syscount", "--", "true")->err, "can't be held");
+}
+
+TEST(what_has_no_effect_on_metrics_is_refused)
+{
+	CHECK_REFUSED("--only", "offcputime", "--format", "prometheus", "--only", "x");
+	CHECK_REFUSED("--without", "offcputime", "--format", "prometheus", "--without", "x");
+	CHECK_REFUSED("--no-idle", "offcputime", "--format", "prometheus", "--no-idle");
+	CHECK_REFUSED("--waker", "offcputime", "--format", "prometheus", "--waker");
+	CHECK_REFUSED("--in-flight", "syscount", "--format", "prometheus", "--in-flight");
 }
 
 /* The report that is peeked at is in the last one again. */

@@ -113,3 +113,73 @@ TEST(every_tool_runs_on_into_a_file_for_each_interval)
 	for (size_t i = 0; i < sizeof(continuous) / sizeof(*continuous); i++)
 		run_continuously(continuous[i]);
 }
+
+/* ---- reports that a signal asks for ---- */
+
+static double metric_sum(const char *text, const char *name)
+{
+	double sum = 0;
+
+	for (const char *line = text; line && *line; line += strcspn(line, "\n"), line += !!*line)
+		if (!strncmp(line, name, strlen(name)))
+			sum += atof(line + strcspn(line, "\n ") + 1);
+	return sum;
+}
+
+/* What the signal has asked for is in the last report again, which has all since the start. */
+static void signal_metrics(const char *const words[3])
+{
+	struct proc *work = work_start("pingpong", "1009");
+	const char *path = text_of("%s/x.prom", folder_make()), *text = NULL;
+	struct proc *tool = tool_start(words[0], "--format", "prometheus", "--output", path, "-p",
+				       pid_text(work->pid), words[2] ? words[2] : "-v");
+	double first;
+
+	work_do(work);
+	proc_signal(tool, SIGUSR1);
+	for (int i = 0; i < 300 && !tool->has_ended && !text; i++) {
+		proc_linger(tool, 20);
+		text = file_read(path);
+	}
+	first = text ? metric_sum(text, words[1]) : 0;
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK(first > 0);
+	CHECK(metric_sum(file_read(path), words[1]) >= first);
+	proc_kill(work);
+}
+
+TEST(metrics_are_written_when_a_signal_asks_for_them)
+{
+	static const char *const tools[][3] = {
+		{ "runqlat", "tracelets_runqlat_wait_seconds_count", "-P" },
+		{ "syscount", "tracelets_syscount_calls_total" },
+		{ "syscount", "tracelets_syscount_seconds_count", "-L" },
+		{ "pagefaults", "tracelets_pagefaults_total" },
+		{ "offcputime", "tracelets_offcputime_seconds_total" },
+	};
+
+	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
+		signal_metrics(tools[i]);
+}
+
+/* ---- a file for all ---- */
+
+/* Each call has its line, and the last report stands behind them. */
+TEST(memleak_traces_into_one_file)
+{
+	const char *path = text_of("%s/calls.txt", folder_make()), *text;
+	struct proc *work, *tool;
+
+	if (memleak_lacks())
+		SKIP("%s", memleak_lacks());
+	work = work_start("leaky", "all", "1");
+	tool = tool_start("memleak", "-t", "-o", "0", "-p", pid_text(work->pid), "--output", path);
+	work_do(work);
+	proc_linger(tool, 6000); /* longer than reports on a terminal are apart */
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	text = file_read(path);
+	CHECK(text && lines_with(text, " malloc ") > 100);
+	CHECK_HAS(text, "leak_malloc");
+}

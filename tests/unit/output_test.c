@@ -42,7 +42,7 @@ static void check_file(const char *name, const char *expected)
 
 static int write_report(struct output *out, const char *text)
 {
-	int err = out->n ? 0 : output_check(out, 0);
+	int err = out->n || out->peeked ? 0 : output_check(out, 0);
 
 	if (!err)
 		err = output_begin(out);
@@ -179,6 +179,28 @@ TEST(a_report_takes_the_place_of_a_peek_at_it)
 	check_file("cpu-20260331.txt", "whole");
 	CHECK_EQ(out.n_dropped, 0);
 	CHECK_EQ(count_files(), 1);
+	free(out.peeked);
+	free(path);
+	remove_folder();
+}
+
+TEST(a_peek_takes_no_number)
+{
+	struct output out = { .kind = OUTPUT_SERIES };
+	char *path;
+
+	make_folder();
+	path = in_folder("cpu.txt");
+	out.path = path;
+	CHECK_EQ(write_report(&out, "one"), 0);
+	out.is_peek = true;
+	CHECK_EQ(write_report(&out, "half of two"), 0);
+	check_file("cpu.002.txt", "half of two");
+	out.is_peek = false;
+	CHECK_EQ(write_report(&out, "two"), 0);
+	check_file("cpu.002.txt", "two");
+	CHECK_EQ(count_files(), 2);
+	CHECK_EQ(out.n_dropped, 0);
 	free(out.peeked);
 	free(path);
 	remove_folder();

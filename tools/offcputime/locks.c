@@ -113,7 +113,7 @@ static void find_kernels(struct run *run, struct locks *locks)
 static int configure_locks(struct run *run)
 {
 	struct locks *locks = locks_of(run);
-	struct lock_settings settings = { .wanted = true, .has_turns = run->interval_ns != 0 };
+	struct lock_settings settings = { .wanted = true, .has_turns = run_has_turns(run) };
 
 	find_kernels(run, locks);
 	settings.kernel = locks->has_kernels;

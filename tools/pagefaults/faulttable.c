@@ -161,7 +161,7 @@ static int configure_table(struct run *run)
 		leave_out_areas(run);
 	loss_name_option(run, "entries");
 	map_pair_configure(run, &table_of(run)->tables, histograms_entries(run),
-			   run->interval_ns != 0);
+			   run_has_turns(run));
 	return 0;
 }
 

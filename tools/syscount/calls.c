@@ -101,7 +101,7 @@ static void configure_tables(struct run *run, struct calls *calls)
 	struct call_settings *settings = &calls->settings;
 	bool by_number = uses_array(calls);
 
-	settings->has_turns = run->interval_ns != 0;
+	settings->has_turns = run_has_turns(run);
 	map_pair_leave_out(run, settings->timed ? &calls->counts : &calls->times);
 	map_pair_configure(run, settings->timed ? &calls->times : &calls->counts,
 			   by_number ? ODD_NUMBERS : calls->wishes.entries, settings->has_turns);
