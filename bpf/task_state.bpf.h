@@ -225,6 +225,22 @@ int BPF_PROG(task_state_exit, struct task_struct *task)
 	return 0;
 }
 
+/* Only for the table by thread: one that executes a program gets the id of the first thread. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(task_state_exec, struct task_struct *task, pid_t old_tid)
+{
+	__u32 old = old_tid, tid = TASK_READ(task, pid);
+	struct task_state *state;
+
+	if (old == tid)
+		return 0;
+	state = bpf_map_lookup_elem(&task_states_by_tid, &old);
+	if (state)
+		bpf_map_update_elem(&task_states_by_tid, &tid, state, BPF_ANY);
+	bpf_map_delete_elem(&task_states_by_tid, &old);
+	return 0;
+}
+
 SEC("iter/task")
 int task_state_iter(struct bpf_iter__task *ctx)
 {

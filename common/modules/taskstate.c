@@ -45,10 +45,12 @@ static void leave_out_slots(const struct run *run)
 
 static void leave_out_other_kind(const struct run *run, bool has_storage)
 {
-	if (has_storage)
-		map_leave_out(run, "task_states_by_tid");
-	else
+	if (!has_storage) {
 		leave_out_slots(run);
+		return;
+	}
+	program_leave_out(run, "task_state_exec");
+	map_leave_out(run, "task_states_by_tid");
 }
 
 static int configure_taskstate(struct run *run)
@@ -85,6 +87,7 @@ static int leave_out_taskstate(struct run *run)
 {
 	program_leave_out(run, "task_state_fork");
 	program_leave_out(run, "task_state_exit");
+	program_leave_out(run, "task_state_exec");
 	program_leave_out(run, "task_state_iter");
 	leave_out_slots(run);
 	map_leave_out(run, "task_states_by_tid");

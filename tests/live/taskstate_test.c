@@ -5,7 +5,9 @@
  * emptied, which for the iterator is the same: no memory now, but later. And where there is task
  * storage, most states are in slots, which have to be given back.
  */
+#include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -168,6 +170,83 @@ TEST(slots_are_given_back_when_their_tasks_are_gone)
 	for (int i = 0; i < 50 && count_owned(skel) > n_owned - N_CHILDREN + N_OTHERS; i++)
 		usleep(100000);
 	CHECK(count_owned(skel) <= n_owned - N_CHILDREN + N_OTHERS);
+	run_free(&run);
+	runqlat_bpf__destroy(skel);
+}
+
+/* ---- a thread that executes a program ---- */
+
+static int go[2];
+static _Atomic pid_t *thread_tid; /* shared with the child */
+
+static void *execute_when_told(void *arg)
+{
+	char byte;
+
+	*thread_tid = gettid();
+	if (read(go[0], &byte, 1) == 1)
+		execl(work_path("pingpong"), "pingpong", "1", NULL);
+	_exit(127);
+	return arg;
+}
+
+/* Its main thread rests; another one will execute something that rests, too. */
+static pid_t fork_threaded(void)
+{
+	pid_t pid = fork();
+	pthread_t thread;
+
+	if (pid)
+		return pid;
+	dup2(go[0], STDIN_FILENO);
+	freopen("/dev/null", "w", stdout);
+	pthread_create(&thread, NULL, execute_when_told, NULL);
+	for (;;)
+		pause();
+}
+
+static bool attach_exec(struct run *run, struct runqlat_bpf *skel)
+{
+	bool has_storage = false;
+
+	run->object = skel->obj;
+	leave_out_all(skel->obj);
+	bpf_program__set_autoload(skel->progs.task_state_exec, true);
+	bpf_program__set_autoload(skel->progs.task_state_exit, true);
+	bpf_map__set_autocreate(skel->maps.task_states_by_tid, true);
+	return !map_set_settings(run, ".rodata.task_state", &has_storage, sizeof(has_storage)) &&
+	       !runqlat_bpf__load(skel) && !runqlat_bpf__attach(skel);
+}
+
+TEST(a_thread_that_executes_takes_its_state_along)
+{
+	struct runqlat_bpf *skel = runqlat_bpf__open();
+	uint64_t state[64] = { 4711 }, moved[64] = {};
+	uint32_t tid, pid;
+	struct run run;
+	int fd;
+
+	thread_tid = mmap(NULL, sizeof(*thread_tid), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK_EQ(pipe(go), 0);
+	run_init(&run, &tool);
+	CHECK(skel && attach_exec(&run, skel));
+	fd = bpf_map__fd(skel->maps.task_states_by_tid);
+	CHECK(bpf_map__value_size(skel->maps.task_states_by_tid) <= sizeof(state));
+	pid = (uint32_t)fork_threaded();
+	while (!*thread_tid)
+		usleep(1000);
+	tid = (uint32_t)*thread_tid;
+	CHECK_EQ(bpf_map_update_elem(fd, &tid, state, BPF_ANY), 0);
+	CHECK_EQ(write(go[1], "x", 1), 1);
+	for (int i = 0; i < 100 && bpf_map_lookup_elem(fd, &pid, moved); i++)
+		usleep(100000);
+	CHECK_EQ(moved[0], 4711);
+	CHECK(bpf_map_lookup_elem(fd, &tid, moved) != 0);
+	kill((pid_t)pid, SIGKILL);
+	waitpid((pid_t)pid, NULL, 0);
+	close(go[0]);
+	close(go[1]);
 	run_free(&run);
 	runqlat_bpf__destroy(skel);
 }

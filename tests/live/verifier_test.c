@@ -43,21 +43,28 @@ static void set_section(struct bpf_object *object, const char *section, const vo
 			bpf_map__set_initial_value(map, value, size);
 }
 
+static void leave_out(struct bpf_object *object, const char *name)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(object, name);
+
+	if (prog)
+		bpf_program__set_autoload(prog, false);
+}
+
 /* As the tools do where they keep something about each task. */
 static void choose_task_states(struct bpf_object *object)
 {
 	bool has_storage = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
 						   BPF_FUNC_task_storage_get, NULL) == 1;
-	struct bpf_program *prog = bpf_object__find_program_by_name(
-		object, has_storage ? "task_state_exit" : "task_state_free");
 	struct bpf_map *map;
 
 	bpf_object__for_each_map(map, object)
 		if (!strncmp(bpf_map__name(map), "task_s", 6))
 			bpf_map__set_autocreate(map, has_storage == !strstr(bpf_map__name(map),
 									    "_by_tid"));
-	if (prog)
-		bpf_program__set_autoload(prog, false);
+	leave_out(object, has_storage ? "task_state_exit" : "task_state_free");
+	if (has_storage)
+		leave_out(object, "task_state_exec");
 	set_section(object, "rodata.task_state", &has_storage, sizeof(has_storage));
 }
 
@@ -99,14 +106,6 @@ static struct verdict read_verdict(const char *log)
 
 	v.n_insns = at ? (unsigned int)atoi(at + strlen("processed ")) : 0;
 	return v;
-}
-
-static void leave_out(struct bpf_object *object, const char *name)
-{
-	struct bpf_program *prog = bpf_object__find_program_by_name(object, name);
-
-	if (prog)
-		bpf_program__set_autoload(prog, false);
 }
 
 /* A session's halves are programs of their own; probes of the kernel are not there everywhere. */
