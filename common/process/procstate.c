@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "process/procstate.h"
@@ -55,6 +57,7 @@ int process_comm(pid_t pid, char *comm, size_t size)
 struct stat_fields {
 	char state;
 	long n_threads;
+	unsigned long long start_ticks; /* since the machine was booted */
 };
 
 /* The name, in parentheses, may hold anything, so what comes behind its end counts. */
@@ -63,12 +66,26 @@ static bool read_stat(pid_t pid, struct stat_fields *stat)
 	char *text = read_proc(pid, "stat"), *after = text ? strrchr(text, ')') : NULL;
 	int n = after ? sscanf(after,
 			       ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-			       "%*d %*d %ld",
-			       &stat->state, &stat->n_threads)
+			       "%*d %*d %ld %*d %llu",
+			       &stat->state, &stat->n_threads, &stat->start_ticks)
 		      : 0;
 
 	free(text);
-	return n == 2;
+	return n == 3;
+}
+
+uint64_t process_start_unix_ns(pid_t pid)
+{
+	struct stat_fields stat;
+	struct timespec up;
+	uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK), start_ns, up_ns;
+
+	if (!read_stat(pid, &stat) || clock_gettime(CLOCK_BOOTTIME, &up))
+		return 0;
+	start_ns =
+		stat.start_ticks / ticks * NS_PER_S + stat.start_ticks % ticks * NS_PER_S / ticks;
+	up_ns = (uint64_t)up.tv_sec * NS_PER_S + (uint64_t)up.tv_nsec;
+	return start_ns < up_ns ? clock_wall_ns() - (up_ns - start_ns) : 0;
 }
 
 /* The main thread may end before the others, and is a zombie then. */

@@ -17,6 +17,9 @@ int process_comm(pid_t pid, char *comm, size_t size);
 /* True if none of its threads is left, though its parent may not have asked for its status yet. */
 bool process_has_ended(pid_t pid);
 
+/* When it began, to a tick, by today's setting of the clock. 0: not known. */
+uint64_t process_start_unix_ns(pid_t pid);
+
 /*
  * Where /proc says what a process has: its memory, its root, its namespaces. That is /proc/PID
  * unless its main thread has ended before the others; then it is /proc/TID of one that lives, whose

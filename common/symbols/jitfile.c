@@ -7,13 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/msg.h"
 #include "base/readfile.h"
+#include "process/procstate.h"
 #include "process/roots.h"
 #include "symbols/jitdump.h"
 #include "symbols/jitfile.h"
 
 #define MAX_STATUS_BYTES 65536
+#define CLOCK_SLACK_S	 2 /* of clocks that are set a little, and of coarse file times */
 
 /* The last word of NSpid is the pid in the innermost namespace: the process's own view. */
 static pid_t read_inner_pid(pid_t pid)
@@ -47,6 +50,15 @@ static int check_owner(const struct stat *file, pid_t pid)
 	return file->st_uid == process.st_uid ? 0 : -EACCES;
 }
 
+/* -ESTALE: it was left by an earlier process of that pid, as in a container that was restarted. */
+static int check_age(const struct stat *file, pid_t pid)
+{
+	uint64_t start_ns = process_start_unix_ns(pid);
+	uint64_t written_s = (uint64_t)file->st_mtim.tv_sec + CLOCK_SLACK_S;
+
+	return written_s < start_ns / NS_PER_S ? -ESTALE : 0;
+}
+
 static struct jitmap *open_map(int root_fd, pid_t pid, struct stat *st)
 {
 	char path[40];
@@ -61,6 +73,8 @@ static struct jitmap *open_map(int root_fd, pid_t pid, struct stat *st)
 		return NULL;
 	}
 	err = fstat(fd, st) ? -errno : check_owner(st, pid);
+	if (!err)
+		err = check_age(st, pid);
 	if (!err)
 		return jitmap_from(fd);
 	close(fd);
@@ -119,9 +133,15 @@ static void warn_of_map(pid_t pid, int err)
 	if (said || err == ENOENT)
 		return;
 	said = true;
-	msg_warn("process %d: perf map ignored: not a regular file owned by its user or by root "
-		 "(%s; JIT frames stay unnamed)",
-		 pid, strerror(err));
+	if (err == ESTALE)
+		msg_warn("process %d: perf map ignored: it is older than the process (JIT frames "
+			 "stay unnamed)",
+			 pid);
+	else
+		msg_warn("process %d: perf map ignored: not a regular file owned by its user or by "
+			 "root "
+			 "(%s; JIT frames stay unnamed)",
+			 pid, strerror(err));
 }
 
 struct jitmap *jitfile_open(int root_fd, pid_t pid, struct maps *maps, bool with_lines,

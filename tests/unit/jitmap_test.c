@@ -202,6 +202,12 @@ TEST(only_a_regular_file_of_the_right_owner_is_taken)
 	map = open_in(folder);
 	CHECK(map && !strcmp(jitmap_find(map, 0x1000), "mine"));
 	map_free(map);
+	CHECK_EQ(utimensat(AT_FDCWD, path, (struct timespec[2]){ { 1 }, { 1 } }, 0), 0);
+	CHECK(!open_in(folder)); /* it was another one's with that pid */
+	CHECK_EQ(utimensat(AT_FDCWD, path, NULL, 0), 0);
+	map = open_in(folder);
+	CHECK(map);
+	jitmap_free(map);
 	if (geteuid() == 0) { /* else nobody else's file can be made */
 		CHECK_EQ(chown(path, 12345, 12345), 0);
 		CHECK(!open_in(folder));

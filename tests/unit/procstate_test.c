@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "process/procmaps.h"
 #include "process/procstate.h"
 #include "process/roots.h"
@@ -28,6 +29,17 @@ TEST(a_zombie_has_ended)
 	waitpid(pid, NULL, 0);
 	CHECK(process_has_ended(pid));
 	CHECK(!process_has_ended(getpid()));
+}
+
+TEST(a_process_begins_when_it_is_forked)
+{
+	uint64_t before_ns = clock_wall_ns(), start_ns;
+	pid_t pid = start_child();
+
+	start_ns = process_start_unix_ns(pid);
+	CHECK(start_ns + NS_PER_S > before_ns && start_ns < clock_wall_ns() + NS_PER_S);
+	end_child(pid);
+	CHECK_EQ(process_start_unix_ns(pid), 0);
 }
 
 TEST(all_processes_are_listed_once)
