@@ -123,7 +123,7 @@ int output_begin(struct output *out)
 {
 	int err;
 
-	out->is_sink = false;
+	out->is_sink = out->is_named = false;
 	out->file = open_file(out);
 	if (out->file)
 		return 0;
@@ -171,9 +171,9 @@ static int name_file(struct output *out, const char *path)
 {
 	bool is_of_peek = out->peeked && !strcmp(out->peeked, path);
 	bool may_replace = out->kind != OUTPUT_SERIES || out->series.overwrite || is_of_peek;
-	int err = link_temporary(out);
+	int err = out->is_named ? 0 : link_temporary(out);
 
-	if (err)
+	if (err || out->is_named)
 		return err;
 	if (may_replace)
 		err = rename(out->temporary, path) ? -errno : 0;
@@ -220,7 +220,9 @@ static int commit_file(struct output *out, const char *path)
 
 	if (!err)
 		err = name_file(out, path);
-	output_discard(out);
+	out->is_named = !err && out->is_peek && out->goes_on;
+	if (!out->is_named)
+		output_discard(out);
 	if (err)
 		return drop(out, path, err);
 	say_it_works(out);

@@ -27,7 +27,8 @@ struct output {
 	enum output_kind kind;
 	struct series series;	/* what is kept; its path is set by output_check() */
 	uint64_t start_unix_ns; /* when the report's window began; may be part of the name */
-	bool is_peek;		/* the next report, which gets the same name, has all of it again */
+	bool goes_on; /* lines are written as things happen: a peek's file is the report's, too */
+	bool is_peek; /* the next report, which gets the same name, has all of it again */
 
 	/* Results. */
 	FILE *file;
@@ -37,6 +38,7 @@ struct output {
 	char *temporary; /* its name meanwhile; NULL: has none yet, or keeps the one it has */
 	bool is_special; /* a pipe or a device, or standard output: is not renamed */
 	bool is_sink;	 /* this report is dropped already */
+	bool is_named;	 /* by a peek, and it goes on */
 };
 
 /*

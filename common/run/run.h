@@ -80,6 +80,7 @@ struct run {
 	const struct sample_period *period; /* NULL: nothing is, or it isn't known how often */
 	uint32_t n_reports;		    /* that intervals have asked for */
 	bool is_last;			    /* tracing has ended */
+	bool prints_lines;		    /* as things happen, and a report behind them */
 	bool is_peek;			    /* SIGUSR1: show what there is, change nothing */
 	uint64_t recorded; /* sum of all that was reported, to print losses as their share */
 	struct run_losses losses;

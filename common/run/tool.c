@@ -115,6 +115,7 @@ static int report(struct life *life, bool is_peek)
 	run->is_peek = is_peek;
 	run->end_ns = clock_now_ns();
 	life->output.is_peek = is_peek;
+	life->output.goes_on = run->prints_lines;
 	life->output.start_unix_ns = window_unix_ns(run);
 	err = run->tool->report(run);
 	run->is_peek = false;

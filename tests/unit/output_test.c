@@ -184,6 +184,35 @@ TEST(a_report_takes_the_place_of_a_peek_at_it)
 	remove_folder();
 }
 
+/* Lines that are written as things happen are not written again. */
+TEST(a_file_that_is_peeked_at_goes_on)
+{
+	struct output out = { .goes_on = true };
+	char *path;
+
+	make_folder();
+	path = in_folder("waits.txt");
+	out.path = path;
+	CHECK_EQ(output_check(&out, 0), 0);
+	CHECK_EQ(output_begin(&out), 0);
+	for (int i = 0; i < 2; i++) {
+		fputs("one ", out.file);
+		out.is_peek = true;
+		CHECK_EQ(output_commit(&out), 0);
+		CHECK(out.file);
+	}
+	check_file("waits.txt", "one one ");
+	fputs("two", out.file);
+	out.is_peek = false;
+	CHECK_EQ(output_commit(&out), 0);
+	CHECK(!out.file);
+	check_file("waits.txt", "one one two");
+	CHECK_EQ(count_files(), 1);
+	free(out.peeked);
+	free(path);
+	remove_folder();
+}
+
 TEST(a_peek_takes_no_number)
 {
 	struct output out = { .kind = OUTPUT_SERIES };

@@ -32,6 +32,7 @@ static int print_call(void *ctx, void *data, size_t size)
 
 struct ringbuf *call_lines_watch(struct run *run)
 {
+	run->prints_lines = true;
 	fprintf(run->out, "%-12s %-16s %7s %-14s %-16s %s\n", "TIME(s)", "COMM", "TID", "CALL",
 		"ADDRESS", "BYTES");
 	return ringbuf_watch(run, "memleak_events", print_call, run);

@@ -83,6 +83,7 @@ static int attach_slowwaits(struct run *run)
 {
 	struct slowwaits *waits = slowwaits_of(run);
 
+	run->prints_lines = true;
 	print_head(run);
 	waits->events = ringbuf_watch(run, "slow_waits", print_wait, run);
 	return waits->events ? 0 : -EIO;
