@@ -40,21 +40,23 @@ static int check_header(const void *header, size_t size)
 	return has_sane_header(header, size) && elf_version(EV_CURRENT) != EV_NONE ? 0 : -EINVAL;
 }
 
-static int check_elf(const struct elffile *f)
+static int check_elf(const struct elffile *f, bool has_code)
 {
-	if (f->header.e_type != ET_EXEC && f->header.e_type != ET_DYN)
+	bool is_code = f->header.e_type == ET_EXEC || f->header.e_type == ET_DYN;
+
+	if (is_code != has_code)
 		return -ENOEXEC;
 	return f->header.e_shoff > f->bytes ? -EINVAL : 0;
 }
 
 /* Takes elf over. */
-static int begin(struct elffile *f, Elf *elf)
+static int begin(struct elffile *f, Elf *elf, bool has_code)
 {
 	int err = -ENOEXEC;
 
 	f->elf = elf;
 	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &f->header))
-		err = check_elf(f);
+		err = check_elf(f, has_code);
 	if (err) {
 		unreadable_report(-errno);
 		elffile_close(f);
@@ -62,7 +64,7 @@ static int begin(struct elffile *f, Elf *elf)
 	return err;
 }
 
-int elffile_open(struct elffile *f, int fd)
+static int open_file(struct elffile *f, int fd, bool has_code)
 {
 	unsigned char header[sizeof(Elf64_Ehdr)];
 	struct stat st;
@@ -80,7 +82,17 @@ int elffile_open(struct elffile *f, int fd)
 		return err;
 	}
 	err = check_header(header, n);
-	return err ? err : begin(f, elf_begin(fd, ELF_C_READ, NULL));
+	return err ? err : begin(f, elf_begin(fd, ELF_C_READ, NULL), has_code);
+}
+
+int elffile_open(struct elffile *f, int fd)
+{
+	return open_file(f, fd, true);
+}
+
+int elffile_open_codeless(struct elffile *f, int fd)
+{
+	return open_file(f, fd, false);
 }
 
 /* libelf wants a pointer to what it could change, but does not when it only reads. */
@@ -89,7 +101,7 @@ int elffile_open_image(struct elffile *f, const void *image, size_t size)
 	int err = check_header(image, size);
 
 	*f = (struct elffile){ .fd = -1, .image = image, .bytes = size };
-	return err ? err : begin(f, elf_memory((char *)image, size));
+	return err ? err : begin(f, elf_memory((char *)image, size), true);
 }
 
 int elffile_as_elf64(const struct elffile *f, struct elf64 *elf)

@@ -31,6 +31,9 @@ struct elffile {
  * linked ELF file, -EINVAL for a broken one, -errno. Nothing is open after an error.
  */
 int elffile_open(struct elffile *f, int fd);
+
+/* The same for one that was not linked, and may hold anything but code that can be mapped. */
+int elffile_open_codeless(struct elffile *f, int fd);
 int elffile_open_image(struct elffile *f, const void *image, size_t size);
 void elffile_close(struct elffile *f);
 

@@ -36,6 +36,7 @@ struct wanted {
 	char link[256];
 	uint32_t crc;
 	bool has_link;
+	bool is_shared; /* by files of other code: the build-id is all that tells */
 };
 
 static struct wanted describe(const struct elffile *f)
@@ -176,6 +177,8 @@ static bool is_wanted(const struct wanted *w, int fd, const struct elffile *debu
 
 	if (by_name ? same_id == 0 : same_id != 1)
 		return false;
+	if (w->is_shared)
+		return true;
 	return elffile_has_symtab(debug) && has_same_code(w->f, debug) &&
 	       (!by_name || has_crc(fd, debug->bytes, w->crc));
 }
@@ -187,7 +190,7 @@ static int check_file(const struct wanted *w, int fd, bool by_name, struct elffi
 		unreadable_report(fd);
 		return -ENOENT;
 	}
-	if (!elffile_open(debug, fd)) {
+	if (!(w->is_shared ? elffile_open_codeless : elffile_open)(debug, fd)) {
 		if (is_wanted(w, fd, debug, by_name))
 			return fd;
 		elffile_close(debug);
@@ -251,5 +254,40 @@ int debugfile_fetch(const struct elffile *f, struct elffile *debug)
 	fd = check_file(&w, debuginfod_open_cached(w.id, w.id_bytes), false, debug);
 	if (fd < 0)
 		fd = check_file(&w, debuginfod_download(w.id, w.id_bytes), false, debug);
+	return fd;
+}
+
+/* ---- what several files share ---- */
+
+/* A name and, behind its end, a build-id. False: the section says neither. */
+static bool describe_shared(const Elf_Data *data, struct wanted *w, char name[PATH_MAX])
+{
+	size_t n = data && data->d_buf ? strnlen(data->d_buf, data->d_size) : 0;
+
+	if (!n || n >= PATH_MAX || data->d_size - n - 1 > sizeof(w->id))
+		return false;
+	memcpy(name, data->d_buf, n + 1);
+	w->id_bytes = data->d_size - n - 1;
+	memcpy(w->id, (const char *)data->d_buf + n + 1, w->id_bytes);
+	return w->id_bytes > 0;
+}
+
+int debugfile_open_shared(const struct elffile *f, const struct debug_place *place,
+			  struct elffile *shared)
+{
+	struct wanted w = { .f = f, .is_shared = true };
+	int roots[] = { place->root_fd, place->own_root_fd }, fd = -ENOENT;
+	char name[PATH_MAX];
+	GElf_Shdr sh;
+	Elf_Scn *scn = elffile_section(f, ".gnu_debugaltlink", &sh);
+
+	if (!scn)
+		return -ENODATA;
+	if (!describe_shared(elffile_data(f, scn), &w, name))
+		return -ENOENT;
+	for (size_t i = 0; fd < 0 && i < ARRAY_SIZE(roots); i++)
+		fd = open_by_id(&w, roots[i], shared);
+	for (size_t i = 0; fd < 0 && name[0] == '/' && i < ARRAY_SIZE(roots); i++)
+		fd = check_file(&w, root_open_file(roots[i], name), false, shared);
 	return fd;
 }

@@ -6,6 +6,7 @@
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,9 @@ struct srclines {
 	struct debug_place place; /* of the debug file, if has_place */
 	bool has_place;
 	int debug_fd; /* -1: the DWARF is in the file itself */
-	Dwarf *dwarf;
+	struct elffile shared;
+	int shared_fd; /* -1: it shares nothing */
+	Dwarf *dwarf, *shared_dwarf;
 	struct range *ranges; /* ascending */
 	size_t n_ranges, ranges_capacity;
 	size_t sections_bytes; /* of DWARF, unpacked */
@@ -135,12 +138,33 @@ static bool is_sane(const struct elffile *file)
 	return has_whole_strings(file, ".debug_str") && has_whole_strings(file, ".debug_line_str");
 }
 
+/*
+ * libdw would look for the shared file itself: in our root, whatever it is, and whether or not it is
+ * the right one. False: it isn't there.
+ */
+static bool begin_shared(struct srclines *lines, const struct elffile *file)
+{
+	struct debug_place nowhere = { -1, -1, NULL };
+
+	lines->shared_fd = debugfile_open_shared(file, lines->has_place ? &lines->place : &nowhere,
+						 &lines->shared);
+	if (lines->shared_fd < 0)
+		return lines->shared_fd == -ENODATA;
+	lines->shared_dwarf = dwarf_begin_elf(lines->shared.elf, DWARF_C_READ, NULL);
+	if (!lines->shared_dwarf || !is_sane(&lines->shared))
+		return false;
+	dwarf_setalt(lines->dwarf, lines->shared_dwarf);
+	return true;
+}
+
 static bool begin(struct srclines *lines, const struct elffile *file)
 {
 	lines->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
-	if (lines->dwarf && is_sane(file))
+	if (lines->dwarf && is_sane(file) && begin_shared(lines, file))
 		read_units(lines);
 	lines->sections_bytes = count_sections(file);
+	if (lines->shared_dwarf)
+		lines->sections_bytes += count_sections(&lines->shared);
 	return lines->n_ranges;
 }
 
@@ -148,7 +172,14 @@ static void end(struct srclines *lines)
 {
 	if (lines->dwarf)
 		dwarf_end(lines->dwarf);
-	lines->dwarf = NULL;
+	if (lines->shared_dwarf)
+		dwarf_end(lines->shared_dwarf);
+	if (lines->shared_fd >= 0) {
+		elffile_close(&lines->shared);
+		close(lines->shared_fd);
+	}
+	lines->dwarf = lines->shared_dwarf = NULL;
+	lines->shared_fd = -1;
 	lines->n_ranges = 0;
 }
 
@@ -188,7 +219,7 @@ struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_
 	lines->has_place = place;
 	if (place)
 		lines->place = *place;
-	lines->debug_fd = -1;
+	lines->debug_fd = lines->shared_fd = -1;
 	if (elffile_open(&lines->file, fd)) {
 		free(lines);
 		return NULL;

@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "elf/elffile.h"
+#include "symbols/debugfile.h"
 #include "symbols/elfsyms.h"
 #include "symbols/srclines.h"
 
@@ -183,10 +184,12 @@ static uint64_t choose_addr(const struct subject *subject)
 
 static bool open_subject(struct subject *subject)
 {
+	struct debug_place place = { open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), -1, NULL };
+
 	subject->fd = open(subject->path, O_RDONLY | O_CLOEXEC);
 	if (subject->fd < 0)
 		return false;
-	subject->lines = srclines_open(subject->fd, NULL, false);
+	subject->lines = srclines_open(subject->fd, &place, false);
 	subject->symbols = elfsyms_load(subject->fd, NULL);
 	return subject->lines && subject->symbols && find_text(subject);
 }
