@@ -152,7 +152,7 @@ static void forget_name(struct hashlink *link, void *arg)
 	struct known_place *known = container_of(link, struct known_place, link);
 
 	(void)arg;
-	if (known->place.is_made || usyms_is_jit(&known->place.location))
+	if (known->is_unanswered || known->place.is_made || usyms_is_jit(&known->place.location))
 		drop_frames(known);
 }
 
@@ -348,6 +348,7 @@ static void look_up_kernel(struct places *places, struct known_place *const *lis
 		if (!ksyms || !ksyms_find(ksyms, kernel_address(list[i]), &sym))
 			sym = (struct ksym){};
 		set_kernel_frame(places, list[i], &sym);
+		list[i]->is_unanswered = !ksyms && places->kernelnames;
 	}
 	ksyms_free(ksyms);
 	free(addrs);

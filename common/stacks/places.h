@@ -20,6 +20,7 @@ struct known_place {
 	uint32_t n_users;
 	uint16_t n_frames;
 	bool is_own;			   /* a frame of the tracer's own BPF programs */
+	bool is_unanswered;		   /* the kernel was asked and failed: ask again */
 	const struct frame *const *frames; /* leaf first; NULL: not asked for yet */
 };
 

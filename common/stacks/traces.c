@@ -321,11 +321,15 @@ static uint32_t count_tracer_frames(const struct trace *trace)
 
 static void look_up(struct traces *traces, struct trace *trace)
 {
-	for (uint32_t i = 0; i < trace->n; i++)
+	bool is_answered = true;
+
+	for (uint32_t i = 0; i < trace->n; i++) {
 		place_look_up(traces->places, trace->places[i]);
+		is_answered &= !trace->places[i]->is_unanswered;
+	}
 	if (trace->kind == STACK_KERNEL && !trace->is_trimmed)
 		trace->n_trimmed = count_tracer_frames(trace);
-	trace->is_trimmed = true;
+	trace->is_trimmed = is_answered;
 }
 
 static void append_frame(struct traces *traces, size_t n, const struct frame *frame)

@@ -519,6 +519,19 @@ TEST(a_full_table_is_told_with_its_share)
 	CHECK(percent > 5 && percent < 100);
 }
 
+static size_t n_reports(const struct proc *tool)
+{
+	return (size_t)lines_from(tool->out, "{\"type\":\"run\"");
+}
+
+static void wait_for_reports(struct proc *tool, size_t n)
+{
+	size_t wanted = n_reports(tool) + n;
+
+	while (!tool->has_ended && n_reports(tool) < wanted)
+		proc_linger(tool, 20);
+}
+
 /* What the last of the reports so far says; 0: there is none. */
 static unsigned long long last_number(const char *text, const char *key)
 {
@@ -535,7 +548,6 @@ TEST(a_report_tells_what_was_lost_in_its_time)
 	struct proc *tool = tool_start("offcputime", "-U", "--stack-storage-size", "1", "--format",
 				       "json", "-p", pid_text(work->pid), "--interval", "200ms");
 	unsigned long long lost = 0;
-	size_t n_reports;
 
 	work_go(work);
 	for (int i = 0; i < 600 && !lost; i++) {
@@ -544,9 +556,7 @@ TEST(a_report_tells_what_was_lost_in_its_time)
 	}
 	CHECK(lost > 0);
 	work_wait_done(work);
-	n_reports = lines_from(tool->out, "{\"type\":\"run\"");
-	while (!tool->has_ended && lines_from(tool->out, "{\"type\":\"run\"") < n_reports + 3)
-		proc_linger(tool, 20);
+	wait_for_reports(tool, 3);
 	CHECK_EQ(last_number(tool->out, "\"lost\":"), 0);
 	tool_stop(tool);
 	CHECK_HAS(tool->err, "lost: map full");

@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "live.h"
@@ -436,4 +437,53 @@ TEST(a_hostile_comm_is_text_in_all_formats)
 		CHECK_LACKS(result, "\x1b");
 		CHECK_LACKS(result, "\xff");
 	}
+}
+
+/* ---- what fails for a while ---- */
+
+static size_t n_reports(const struct proc *tool)
+{
+	return (size_t)lines_from(tool->out, "{\"type\":\"run\"");
+}
+
+static void wait_for_reports(struct proc *tool, size_t n)
+{
+	size_t wanted = n_reports(tool) + n;
+
+	while (!tool->has_ended && n_reports(tool) < wanted)
+		proc_linger(tool, 20);
+}
+
+static void set_files(const struct proc *tool, rlim_t n)
+{
+	struct rlimit limit;
+
+	CHECK_EQ(prlimit(tool->pid, RLIMIT_NOFILE, NULL, &limit), 0);
+	limit.rlim_cur = n ? n : limit.rlim_max;
+	CHECK_EQ(prlimit(tool->pid, RLIMIT_NOFILE, &limit, NULL), 0);
+}
+
+/* The kernel is asked through a file. */
+TIMED_TEST(names_of_the_kernel_that_could_not_be_had_are_asked_for_again)
+{
+	const char *rounds = text_of("%d", at_size(20011, 2003));
+	struct proc *first = work_start("pingpong", rounds);
+	struct proc *second = work_start("pingpong", rounds);
+	struct proc *tool = tool_start("profile", "-K", "-F", "1999", "--format", "json",
+				       "--interval", "200ms");
+	size_t before;
+
+	wait_for_reports(tool, 2);
+	set_files(tool, 4);
+	work_do(first);
+	wait_for_reports(tool, 2);
+	CHECK_HAS(tool->out, "\"0xffff");
+	set_files(tool, 0);
+	wait_for_reports(tool, 3);
+	before = tool->out_bytes;
+	work_do(second);
+	wait_for_reports(tool, 2);
+	tool_stop(tool);
+	CHECK_HAS(tool->out + before, "pipe_");
+	CHECK_LACKS(tool->out + before, "\"0xffff");
 }
