@@ -78,7 +78,7 @@ bool processes_is_leaderless(const struct processes *table, pid_t pid);
 /* Events were lost: nothing is known any more, but for what is published. */
 void processes_clear(struct processes *table);
 
-/* Those that have not ended, as far as is known, in no order. The table may not change meanwhile. */
+/* Those that have not ended, as far as is known, in no order. The table stays as it is. */
 void processes_visit_living(struct processes *table, void (*visit)(pid_t pid, void *arg),
 			    void *arg);
 

@@ -91,8 +91,13 @@ struct dso_cache *dso_cache_new(const struct dso_options *options)
 	return cache;
 }
 
-static void free_dso(struct dso *dso)
+static void free_link(struct hashlink *link, void *arg)
 {
+	struct dso *dso = container_of(link, struct dso, link);
+
+	(void)arg;
+	if (dso->file)
+		dso->file->parts[FILE_SYMBOLS] = (struct file_part){};
 	srclines_free(dso->lines);
 	elfsyms_free(dso->syms);
 	elfsyms_free(dso->ahead.syms);
@@ -101,16 +106,6 @@ static void free_dso(struct dso *dso)
 	free(dso->path);
 	free(dso->name);
 	free(dso);
-}
-
-static void free_link(struct hashlink *link, void *arg)
-{
-	struct dso *dso = container_of(link, struct dso, link);
-
-	(void)arg;
-	if (dso->file)
-		dso->file->parts[FILE_SYMBOLS] = (struct file_part){};
-	free_dso(dso);
 }
 
 void dso_cache_free(struct dso_cache *cache)

@@ -139,8 +139,8 @@ static bool is_sane(const struct elffile *file)
 }
 
 /*
- * libdw would look for the shared file itself: in our root, whatever it is, and whether or not it is
- * the right one. False: it isn't there.
+ * libdw would look for the shared file itself: in our root, whatever it is, and whether or not it
+ * is the right one. False: it isn't there.
  */
 static bool begin_shared(struct srclines *lines, const struct elffile *file)
 {

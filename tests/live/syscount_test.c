@@ -371,7 +371,7 @@ TEST(durations_have_total_and_percentiles)
 	CHECK_CLOSE((uint64_t)(avg * 23 * 1000), (uint64_t)(total * 1000), 10);
 }
 
-/* Renames itself to what is traced and away, at rest in between; tells what that took by its clock. */
+/* Renames itself to what is traced and away, at rest in between; tells what that took. */
 static bool rename_to_and_fro(void *arg)
 {
 	uint64_t *took_ns = arg, start_ns;

@@ -5,6 +5,7 @@
  * emptied, which for the iterator is the same: no memory now, but later. And where there is task
  * storage, most states are in slots, which have to be given back.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -199,7 +200,7 @@ static pid_t fork_threaded(void)
 	if (pid)
 		return pid;
 	dup2(go[0], STDIN_FILENO);
-	freopen("/dev/null", "w", stdout);
+	dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
 	pthread_create(&thread, NULL, execute_when_told, NULL);
 	for (;;)
 		pause();
