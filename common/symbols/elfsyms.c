@@ -19,6 +19,9 @@
 #define NESTING_MAX 16
 #define NO_PARENT   UINT32_MAX
 
+/* So much of an absurd name, its end included, tells that it is one. */
+#define ABSURD_BYTES (SYMBOL_NAME_MAX + 2)
+
 struct elfsyms {
 	struct addr_item *syms; /* value: a union candidate, whose size is up to where it reaches */
 	uint32_t *parents;	/* the symbol before each that also covers its first address */
@@ -117,9 +120,11 @@ static struct elfsyms *load(const struct elffile *f, const struct debug_place *p
 
 /* So much of a source's strings. */
 struct moved_names {
-	size_t used;	 /* bytes that are in place */
-	size_t end;	 /* of what was moved last, where it was */
-	size_t distance; /* by which that was moved */
+	size_t used;  /* bytes that are in place */
+	size_t start; /* of what was moved last */
+	size_t from;  /* where it was ... */
+	size_t end;   /* ... and ended */
+	bool is_absurd;
 };
 
 static char *text_of_name(const struct elfsyms *es, size_t i)
@@ -147,19 +152,29 @@ static uint64_t *sort_names(const struct elfsyms *es)
 	return order;
 }
 
+/* Of an absurd name, what begins in the bytes that are kept is absurd, too. */
+static void move_text(char *text, size_t from, struct moved_names *moved)
+{
+	size_t bytes = strlen(text + from) + 1;
+
+	moved->is_absurd = bytes > 2 * ABSURD_BYTES;
+	bytes = moved->is_absurd ? ABSURD_BYTES : bytes;
+	memmove(text + moved->used, text + from, bytes);
+	moved->start = moved->used;
+	moved->used += bytes;
+	moved->from = from;
+	moved->end = from + bytes;
+	text[moved->used - 1] = '\0';
+}
+
 /* Moves a name down, unless the one before it ends with it. */
 static void move_name(struct elfsyms *es, size_t i, struct moved_names *moved)
 {
 	union candidate c = candidate_of(&es->syms[i]);
-	char *text = es->strings[c.source].text;
 
-	if (c.name >= moved->end) {
-		moved->distance = c.name - moved->used;
-		moved->end = c.name + strlen(text + c.name) + 1;
-		memmove(text + moved->used, text + c.name, moved->end - c.name);
-		moved->used = moved->end - moved->distance;
-	}
-	c.name -= moved->distance;
+	if (c.name >= moved->end)
+		move_text(es->strings[c.source].text, c.name, moved);
+	c.name = moved->is_absurd ? moved->start : c.name - moved->from + moved->start;
 	es->syms[i].value = c.value;
 }
 

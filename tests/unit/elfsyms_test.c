@@ -446,6 +446,46 @@ TEST(names_that_share_their_bytes_take_them_once)
 	free(defs);
 }
 
+/* What begins far enough in it may end it, and is a name. */
+TEST(absurd_names_are_not_kept)
+{
+	enum { LONG = 1 << 20 };
+	static const char tail[] = "tail";
+	struct def defs[] = {
+		{ NULL, TEXT_ADDR, 1, STB_GLOBAL, STT_FUNC, 0 },
+		{ "", TEXT_ADDR + 1, 1, STB_GLOBAL, STT_FUNC, 0 },
+		{ "", TEXT_ADDR + 2, 1, STB_GLOBAL, STT_FUNC, 0 },
+		{ "other", TEXT_ADDR + 3, 1, STB_GLOBAL, STT_FUNC, 0 },
+	};
+	uint32_t places[] = { 0, 1 + 5000, 1 + LONG - (sizeof(tail) - 1) };
+	char *name = calloc(1, LONG + 1);
+	struct elfsyms *es;
+	Elf64_Ehdr eh;
+	Elf64_Shdr sh;
+	int fd;
+
+	memset(name, 'x', LONG);
+	memcpy(name + LONG - (sizeof(tail) - 1), tail, sizeof(tail));
+	defs[0].name = name;
+	fd = make_elf(defs, 4, ELFCLASS64, ELFDATA2LSB, EM_X86_64);
+	CHECK_EQ(pread(fd, &eh, sizeof(eh), 0), sizeof(eh));
+	CHECK_EQ(pread(fd, &sh, sizeof(sh), eh.e_shoff + 3 * sizeof(sh)), sizeof(sh));
+	for (size_t i = 1; i < 3; i++)
+		CHECK_EQ(pwrite(fd, &places[i], 4,
+				(off_t)(sh.sh_offset + (i + 1) * sizeof(Elf64_Sym))),
+			 4);
+	es = elfsyms_load(fd, NULL);
+	CHECK_EQ(elfsyms_count(es), 4);
+	CHECK(!elfsyms_find(es, TEXT_ADDR, NULL));
+	CHECK(!elfsyms_find(es, TEXT_ADDR + 1, NULL));
+	CHECK_STR(elfsyms_find(es, TEXT_ADDR + 2, NULL), tail);
+	CHECK_STR(elfsyms_find(es, TEXT_ADDR + 3, NULL), "other");
+	CHECK(elfsyms_bytes(es) < LONG / 4);
+	elfsyms_free(es);
+	close(fd);
+	free(name);
+}
+
 #ifndef __SANITIZE_ADDRESS__ /* which needs much more */
 
 static uint64_t data_bytes(void)
