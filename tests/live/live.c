@@ -440,6 +440,19 @@ struct proc *work_start_argv(const char *const argv[])
 	return work_start_in(NULL, NULL, work_path(argv[0]), argv);
 }
 
+static size_t count_reports(const struct proc *tool)
+{
+	return (size_t)lines_from(tool->out, "{\"type\":\"run\"");
+}
+
+void wait_for_reports(struct proc *tool, size_t n)
+{
+	size_t wanted = count_reports(tool) + n;
+
+	while (!tool->has_ended && count_reports(tool) < wanted)
+		proc_linger(tool, 20);
+}
+
 void work_go(struct proc *p)
 {
 	if (write(p->in_fd, "x", 1) != 1)

@@ -105,6 +105,9 @@ bool proc_wait_for(struct proc *p, const char *text);
 /* Reads for a while, or less if it ends. */
 void proc_linger(struct proc *p, int ms);
 
+/* Waits until it has begun n more reports in JSON, or ends. */
+void wait_for_reports(struct proc *tool, size_t n);
+
 /* Waits for its end; the value is its status. */
 int proc_finish(struct proc *p);
 

@@ -519,19 +519,6 @@ TEST(a_full_table_is_told_with_its_share)
 	CHECK(percent > 5 && percent < 100);
 }
 
-static size_t n_reports(const struct proc *tool)
-{
-	return (size_t)lines_from(tool->out, "{\"type\":\"run\"");
-}
-
-static void wait_for_reports(struct proc *tool, size_t n)
-{
-	size_t wanted = n_reports(tool) + n;
-
-	while (!tool->has_ended && n_reports(tool) < wanted)
-		proc_linger(tool, 20);
-}
-
 /* What the last of the reports so far says; 0: there is none. */
 static unsigned long long last_number(const char *text, const char *key)
 {

@@ -441,19 +441,6 @@ TEST(a_hostile_comm_is_text_in_all_formats)
 
 /* ---- what fails for a while ---- */
 
-static size_t n_reports(const struct proc *tool)
-{
-	return (size_t)lines_from(tool->out, "{\"type\":\"run\"");
-}
-
-static void wait_for_reports(struct proc *tool, size_t n)
-{
-	size_t wanted = n_reports(tool) + n;
-
-	while (!tool->has_ended && n_reports(tool) < wanted)
-		proc_linger(tool, 20);
-}
-
 static void set_files(const struct proc *tool, rlim_t n)
 {
 	struct rlimit limit;

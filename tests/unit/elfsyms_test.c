@@ -392,6 +392,13 @@ TEST(refuses_tables_beyond_the_file)
 	close(fd);
 }
 
+/* Of the third section: the table of symbols. */
+static void read_table_headers(int fd, Elf64_Ehdr *eh, Elf64_Shdr *sh)
+{
+	CHECK_EQ(pread(fd, eh, sizeof(*eh), 0), sizeof(*eh));
+	CHECK_EQ(pread(fd, sh, sizeof(*sh), (off_t)(eh->e_shoff + 3 * sizeof(*sh))), sizeof(*sh));
+}
+
 /* The dynamic linker's symbols are still there. */
 TEST(a_broken_table_costs_its_own_names_only)
 {
@@ -405,8 +412,7 @@ TEST(a_broken_table_costs_its_own_names_only)
 	count = es ? elfsyms_count(es) : 0;
 	elfsyms_free(es);
 	CHECK(count > 0);
-	CHECK_EQ(pread(fd, &eh, sizeof(eh), 0), sizeof(eh));
-	CHECK_EQ(pread(fd, &sh, sizeof(sh), eh.e_shoff + 3 * sizeof(sh)), sizeof(sh));
+	read_table_headers(fd, &eh, &sh);
 	sh.sh_type = SHT_DYNSYM; /* in place of the last one, of data */
 	CHECK_EQ(pwrite(fd, &sh, sizeof(sh), eh.e_shoff + 5 * sizeof(sh)), sizeof(sh));
 	sh.sh_type = SHT_SYMTAB;
@@ -432,8 +438,7 @@ TEST(names_that_share_their_bytes_take_them_once)
 	for (size_t i = 0; i < N; i++)
 		defs[i] = (struct def){ i ? "" : name, TEXT_ADDR + i, 1, STB_GLOBAL, STT_FUNC, 0 };
 	fd = make_elf(defs, N, ELFCLASS64, ELFDATA2LSB, EM_X86_64);
-	CHECK_EQ(pread(fd, &eh, sizeof(eh), 0), sizeof(eh));
-	CHECK_EQ(pread(fd, &sh, sizeof(sh), eh.e_shoff + 3 * sizeof(sh)), sizeof(sh));
+	read_table_headers(fd, &eh, &sh);
 	for (uint32_t i = 1, one = 1; i <= N; i++)
 		CHECK_EQ(pwrite(fd, &one, 4, sh.sh_offset + i * sizeof(Elf64_Sym)), 4);
 	es = elfsyms_load(fd, NULL);
@@ -468,8 +473,7 @@ TEST(absurd_names_are_not_kept)
 	memcpy(name + LONG - (sizeof(tail) - 1), tail, sizeof(tail));
 	defs[0].name = name;
 	fd = make_elf(defs, 4, ELFCLASS64, ELFDATA2LSB, EM_X86_64);
-	CHECK_EQ(pread(fd, &eh, sizeof(eh), 0), sizeof(eh));
-	CHECK_EQ(pread(fd, &sh, sizeof(sh), eh.e_shoff + 3 * sizeof(sh)), sizeof(sh));
+	read_table_headers(fd, &eh, &sh);
 	for (size_t i = 1; i < 3; i++)
 		CHECK_EQ(pwrite(fd, &places[i], 4,
 				(off_t)(sh.sh_offset + (i + 1) * sizeof(Elf64_Sym))),
