@@ -47,6 +47,17 @@ void idmap_add(struct idmap *map, uint64_t id, void *value)
 	map->count++;
 }
 
+void idmap_keep(struct idmap *map, bool (*is_kept)(void *value, void *arg), void *arg)
+{
+	struct idmap kept = {};
+
+	for (size_t i = 0; i < map->size; i++)
+		if (map->ids[i] && is_kept(map->values[i], arg))
+			idmap_add(&kept, map->ids[i], map->values[i]);
+	idmap_free(map, NULL);
+	*map = kept;
+}
+
 void idmap_visit(const struct idmap *map, void (*visit)(void *value, void *arg), void *arg)
 {
 	for (size_t i = 0; i < map->size; i++)

@@ -3,6 +3,7 @@
 #ifndef IDMAP_H
 #define IDMAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,9 @@ void *idmap_find(const struct idmap *map, uint64_t id);
 
 /* Adds an id that isn't in the map yet. The value stays the caller's. */
 void idmap_add(struct idmap *map, uint64_t id, void *value);
+
+/* Removes the values that is_kept() denies, after it has freed them. */
+void idmap_keep(struct idmap *map, bool (*is_kept)(void *value, void *arg), void *arg);
 
 /* Calls visit for each value, in no order. */
 void idmap_visit(const struct idmap *map, void (*visit)(void *value, void *arg), void *arg);

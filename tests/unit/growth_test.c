@@ -59,6 +59,15 @@ TEST(only_more_than_ever_counts)
 	CHECK_EQ(SAID(100, UINT64_MAX, 10, 20, 30, 40, 50, 60, 70), 0);
 }
 
+/* Nothing for so long is another process's, mostly; and what ended ones had must not pile up. */
+TEST(what_had_nothing_for_long_is_forgotten)
+{
+	const uint64_t none = UINT64_MAX;
+
+	CHECK_EQ(SAID(100, none, none, none, none, none, 10, 20, 30, 40, 50, 60), 0);
+	CHECK_EQ(SAID(100, none, none, none, none, none, none, 10, 20, 30, 40, 50, 60), 1);
+}
+
 TEST(differences_are_told)
 {
 	struct growths *growths = growths_new();

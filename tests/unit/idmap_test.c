@@ -59,6 +59,33 @@ TEST(finds_everything_after_growing)
 	idmap_free(&map, NULL);
 }
 
+static bool is_even(void *value, void *arg)
+{
+	size_t *n_asked = arg;
+
+	++*n_asked;
+	return ((uint64_t *)value - cells) % 2 == 0;
+}
+
+TEST(keeps_what_is_to_be_kept)
+{
+	struct idmap map = {};
+	size_t n_asked = 0, wrong = 0, size;
+
+	idmap_keep(&map, is_even, &n_asked);
+	for (uint64_t i = 0; i < MANY; i++)
+		idmap_add(&map, scatter(i), &cells[i]);
+	size = map.size;
+	idmap_keep(&map, is_even, &n_asked);
+	CHECK_EQ(n_asked, MANY);
+	CHECK_EQ(map.count, MANY / 2);
+	for (uint64_t i = 0; i < MANY; i++)
+		wrong += idmap_find(&map, scatter(i)) != (i % 2 ? NULL : &cells[i]);
+	CHECK_EQ(wrong, 0);
+	CHECK(map.size < size);
+	idmap_free(&map, NULL);
+}
+
 static uint64_t pid_like(uint64_t i)
 {
 	return i + 1;

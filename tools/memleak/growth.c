@@ -59,9 +59,22 @@ void growths_set(struct growths *growths, uint64_t id, uint64_t bytes, uint64_t 
 	g->interval = growths->interval;
 }
 
+/* What is left of nothing for so long is of a process that has ended, mostly. */
+static bool is_kept(void *value, void *arg)
+{
+	const struct growths *growths = arg;
+	struct growth *g = value;
+
+	if (g->interval + GROWTH_INTERVALS >= growths->interval)
+		return true;
+	free(g);
+	return false;
+}
+
 void growths_next(struct growths *growths)
 {
 	growths->interval++;
+	idmap_keep(&growths->by_id, is_kept, growths);
 }
 
 const struct growth *growths_find(const struct growths *growths, uint64_t id)

@@ -19,6 +19,7 @@ struct probed_process {
 	char comm[TASK_COMM_LEN];
 	uint64_t cgroup_id;	  /* 0: unknown */
 	struct allocators *found; /* what all have in common; or its own */
+	bool has_ended;		  /* already when the last report was done */
 };
 
 struct leak_probes {
@@ -26,8 +27,7 @@ struct leak_probes {
 	struct allocators_wish wish;
 	bool for_all;
 
-	/* By pid, with those that have ended: the memory that they had left stays in reports. */
-	struct idmap processes;
+	struct idmap processes; /* by pid */
 	struct allocators common; /* for_all: of all of them */
 
 	struct uprobes **links;
@@ -214,6 +214,7 @@ int leak_probes_add(struct leak_probes *probes, pid_t pid)
 	uint64_t cgroup_id = cgroup_of_process(pid);
 	int n = allocators_scan(process->found, pid, &probes->wish);
 
+	process->has_ended = false;
 	process_comm(pid, process->comm, sizeof(process->comm));
 	process->cgroup_id = cgroup_id ? cgroup_id : process->cgroup_id;
 	if (n > 0)
@@ -264,13 +265,37 @@ void leak_probes_detach(struct leak_probes *probes)
 		probes->n_links = 0;
 }
 
-static void free_own(void *value, void *arg)
+static void free_process(struct probed_process *process, const struct leak_probes *probes)
+{
+	if (process->found != &probes->common) {
+		allocators_free(process->found);
+		free(process->found);
+	}
+	free(process);
+}
+
+/* The report that is just done may not have had all that it left; the next one has. */
+static bool is_kept(void *value, void *arg)
 {
 	struct probed_process *process = value;
+	const struct leak_probes *probes = arg;
 
-	(void)arg;
-	allocators_free(process->found);
-	free(process->found);
+	if (process->has_ended) {
+		free_process(process, probes);
+		return false;
+	}
+	process->has_ended = process_has_ended(process->pid);
+	return true;
+}
+
+void leak_probes_let_go(struct leak_probes *probes)
+{
+	idmap_keep(&probes->processes, is_kept, probes);
+}
+
+static void visit_to_free(void *value, void *arg)
+{
+	free_process(value, arg);
 }
 
 void leak_probes_free(struct leak_probes *probes)
@@ -278,9 +303,8 @@ void leak_probes_free(struct leak_probes *probes)
 	if (!probes)
 		return;
 	leak_probes_detach(probes);
-	if (!probes->for_all)
-		idmap_visit(&probes->processes, free_own, NULL);
-	idmap_free(&probes->processes, free);
+	idmap_visit(&probes->processes, visit_to_free, probes);
+	idmap_free(&probes->processes, NULL);
 	allocators_free(&probes->common);
 	free(probes->links);
 	free(probes);

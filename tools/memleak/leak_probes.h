@@ -50,6 +50,9 @@ enum probe_kind leak_probes_place(const struct leak_probes *probes, bool of_free
 struct uprobes *leak_probes_attach_own(const struct leak_probes *probes,
 				       struct uprobe_point *point);
 
+/* A report is done: lets go of the processes that had ended before the one before it was. */
+void leak_probes_let_go(struct leak_probes *probes);
+
 void leak_probes_detach(struct leak_probes *probes);
 
 #endif

@@ -417,6 +417,8 @@ int leak_table_report(struct run *run)
 	if (table_of(run)->call_lines)
 		ringbuf_read(table_of(run)->call_lines);
 	err = stacks_report(run);
+	if (table_of(run)->probes && !run->is_peek)
+		leak_probes_let_go(table_of(run)->probes);
 	if (!run->is_last)
 		return err;
 	leak_rate_print(table_of(run)->rate);
