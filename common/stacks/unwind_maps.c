@@ -44,6 +44,7 @@ struct unwind_maps {
 	struct unwind_mapping *mappings;
 	uint32_t max_mappings;
 	struct unwind_tables *tables;
+	bool is_full_told;
 
 	/* Shards, and how many orders the thread has got that keeps the map of shards. */
 	int shard_fds[UNWIND_MAX_SHARDS];
@@ -318,7 +319,12 @@ static void put_slice(struct unwind_maps *maps, pid_t pid, const struct unwind_p
 	if (!allow_copies)
 		bpf_map_lookup_elem(maps->processes_fd, &pid, &before);
 	now.n_copies = before.n_copies;
-	bpf_map_update_elem(maps->processes_fd, &pid, &now, BPF_ANY);
+	if (bpf_map_update_elem(maps->processes_fd, &pid, &now, BPF_ANY) && !maps->is_full_told) {
+		maps->is_full_told = true; /* once: a run may take days */
+		msg_warn("no room for the tables of process %d, and maybe of others: their stacks "
+			 "end early",
+			 pid);
+	}
 }
 
 /*

@@ -4,17 +4,18 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/extents.h"
 #include "base/mem.h"
+#include "base/msg.h"
 #include "unwind/unwind_procs.h"
 
-#define SLICE_CLASSES (UNWIND_SLICE_BITS + 1) /* slices of 1, 2, 4 ... mappings */
-#define REST_NS	      NS_PER_S
+#define MAX_SLICE (1U << UNWIND_SLICE_BITS)
+#define REST_NS	  NS_PER_S
 
-/* A place in the array. */
+/* A part of the array. */
 struct slice {
 	struct slice *next; /* among those that rest */
 	struct unwind_process range;
-	unsigned int class;
 	uint64_t freed_ns;
 };
 
@@ -37,13 +38,18 @@ struct unwind_procs {
 	struct unwind_files files;
 	struct recalled recalled;
 	struct unwind_mapping *mappings;
-	uint32_t n_mappings; /* used from the array's beginning on */
-	uint32_t max_mappings;
+	uint32_t max_mappings, n_free;
 	uint32_t serial; /* of the last slice that was given */
-	struct slice *resting[SLICE_CLASSES], **resting_tail[SLICE_CLASSES];
-	struct slice **slices; /* all there are */
-	size_t n_slices, slices_cap;
+	struct slice *resting, **resting_tail;
+	struct extents free;
+	bool is_full_told;
 };
+
+static void give_back(struct unwind_procs *procs, uint32_t first, uint32_t count)
+{
+	extents_add(&procs->free, first, count);
+	procs->n_free += count;
+}
 
 struct unwind_procs *unwind_procs_new(struct processes *processes, struct unwind_tables *tables,
 				      struct unwind_mapping *mappings, uint32_t max_mappings)
@@ -54,65 +60,55 @@ struct unwind_procs *unwind_procs_new(struct processes *processes, struct unwind
 	procs->files.tables = tables;
 	procs->mappings = mappings;
 	procs->max_mappings = max_mappings;
-	for (size_t i = 0; i < SLICE_CLASSES; i++)
-		procs->resting_tail[i] = &procs->resting[i];
+	procs->resting_tail = &procs->resting;
+	give_back(procs, 0, max_mappings);
 	return procs;
 }
 
 void unwind_procs_free(struct unwind_procs *procs)
 {
+	struct slice *slice;
+
 	if (!procs)
 		return;
 	maps_release(procs->recalled.maps);
-	for (size_t i = 0; i < procs->n_slices; i++)
-		free(procs->slices[i]);
-	free(procs->slices);
+	while ((slice = procs->resting)) {
+		procs->resting = slice->next;
+		free(slice);
+	}
+	extents_clear(&procs->free);
 	free(procs);
 }
 
 /* ---- slices ---- */
 
-static struct slice *make_slice(struct unwind_procs *procs, unsigned int class)
+/* What BPF may still read rests first. */
+static void end_rests(struct unwind_procs *procs)
 {
-	struct slice *slice = mem_zalloc(1, sizeof(*slice));
-
-	slice->class = class;
-	slice->range.first = procs->n_mappings;
-	procs->n_mappings += 1U << class;
-	procs->slices = mem_grow(procs->slices, procs->n_slices, &procs->slices_cap,
-				 sizeof(struct slice *));
-	return procs->slices[procs->n_slices++] = slice;
-}
-
-/* The first of those that have rested long enough, or a new one. NULL: the array is full. */
-static struct slice *take_slice(struct unwind_procs *procs, unsigned int class)
-{
-	struct slice *slice = procs->resting[class];
-
-	if (slice && clock_now_ns() - slice->freed_ns >= REST_NS) {
-		procs->resting[class] = slice->next;
-		if (!slice->next)
-			procs->resting_tail[class] = &procs->resting[class];
-		return slice;
-	}
-	if (procs->n_mappings + (1U << class) > procs->max_mappings)
-		return NULL;
-	return make_slice(procs, class);
-}
-
-static struct slice *allocate_slice(struct unwind_procs *procs, size_t n)
-{
-	unsigned int class = 0;
+	uint64_t now_ns = clock_now_ns();
 	struct slice *slice;
 
-	while (((size_t)1 << class) < n)
-		class ++;
-	if (class >= SLICE_CLASSES)
+	while ((slice = procs->resting) && now_ns - slice->freed_ns >= REST_NS) {
+		procs->resting = slice->next;
+		if (!slice->next)
+			procs->resting_tail = &procs->resting;
+		give_back(procs, slice->range.first, slice->range.count);
+		free(slice);
+	}
+}
+
+/* NULL: there is no room. */
+static struct slice *allocate_slice(struct unwind_procs *procs, size_t n)
+{
+	struct slice *slice;
+	uint64_t first;
+
+	end_rests(procs);
+	if (n >= MAX_SLICE || !extents_take(&procs->free, n, &first))
 		return NULL;
-	slice = take_slice(procs, class);
-	if (!slice)
-		return NULL;
-	slice->next = NULL;
+	procs->n_free -= (uint32_t)n;
+	slice = mem_zalloc(1, sizeof(*slice));
+	slice->range.first = (uint32_t)first;
 	slice->range.count = (uint32_t)n;
 	slice->range.serial = ++procs->serial;
 	return slice;
@@ -122,8 +118,8 @@ static void rest_slice(struct unwind_procs *procs, struct slice *slice)
 {
 	slice->next = NULL;
 	slice->freed_ns = clock_now_ns();
-	*procs->resting_tail[slice->class] = slice;
-	procs->resting_tail[slice->class] = &slice->next;
+	*procs->resting_tail = slice;
+	procs->resting_tail = &slice->next;
 }
 
 /* ---- views ---- */
@@ -143,6 +139,14 @@ static void fill_mapping(struct unwind_procs *procs, struct unwind_mapping *to,
 	to->n_pages = rows.n_pages;
 }
 
+static void free_view(void *part)
+{
+	struct view *view = part;
+
+	free(view->slice);
+	free(view);
+}
+
 static struct view *get_view(struct unwind_procs *procs, struct maps *maps, pid_t pid)
 {
 	struct view *view = maps->part;
@@ -154,7 +158,7 @@ static struct view *get_view(struct unwind_procs *procs, struct maps *maps, pid_
 		fill_mapping(procs, &view->mappings[i], &maps->items[i],
 			     mapped_file(maps, &maps->items[i], pid));
 	maps->part = view;
-	maps->free_part = free;
+	maps->free_part = free_view;
 	return view;
 }
 
@@ -196,13 +200,27 @@ static void publish(struct unwind_procs *procs, pid_t pid, struct maps *maps)
 
 /* ---- processes ---- */
 
+/* Said once, when it happens: a run may take days. */
+static void tell_full(struct unwind_procs *procs, pid_t pid)
+{
+	if (!procs->is_full_told)
+		msg_warn("no room for the mappings of process %d, and maybe of others: their "
+			 "stacks end early",
+			 pid);
+	procs->is_full_told = true;
+}
+
 static bool publish_maps(struct unwind_procs *procs, pid_t pid, uint32_t change, struct maps *maps,
 			 struct unwind_process *range)
 {
 	struct view *view = get_view(procs, maps, pid);
 
-	if (!maps->count || !give_slice(procs, view, maps->count))
+	if (!maps->count)
 		return false;
+	if (!give_slice(procs, view, maps->count)) {
+		tell_full(procs, pid);
+		return false;
+	}
 	publish(procs, pid, maps);
 	processes_find(procs->processes, pid)->published_change = change;
 	*range = view->slice->range;
@@ -339,6 +357,6 @@ struct unwind_procs_stats unwind_procs_stats(const struct unwind_procs *procs)
 	return (struct unwind_procs_stats){
 		.n_files = procs->files.n_files,
 		.n_refused = procs->files.n_refused,
-		.n_mappings = procs->n_mappings,
+		.n_mappings = procs->max_mappings - procs->n_free,
 	};
 }

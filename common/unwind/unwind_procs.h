@@ -58,7 +58,7 @@ struct unwind_mappings unwind_procs_recall(struct unwind_procs *procs, pid_t pid
 /* For -v. */
 struct unwind_procs_stats {
 	size_t n_files, n_refused; /* as in struct unwind_files */
-	size_t n_mappings;	   /* of the array, used by now */
+	size_t n_mappings;	   /* of the array, in use or resting */
 };
 
 struct unwind_procs_stats unwind_procs_stats(const struct unwind_procs *procs);

@@ -37,7 +37,8 @@ static inline void own_drop_shard(uint32_t n, struct unwind_shard *shard, void *
 	own->shards[n] = NULL;
 }
 
-static inline struct own_tables *own_tables_new(void)
+/* With room for so many mappings, OWN_MAPPINGS at most. */
+static inline struct own_tables *own_tables_of(uint32_t max_mappings)
 {
 	struct own_tables *own = mem_zalloc(1, sizeof(*own));
 	struct unwind_backing backing = { .new_shard = own_shard,
@@ -50,8 +51,13 @@ static inline struct own_tables *own_tables_new(void)
 	own->mappings = mem_zalloc(OWN_MAPPINGS, sizeof(*own->mappings));
 	own->tables = unwind_tables_new(&backing);
 	own->processes = processes_new(&(struct processes_options){ .max_mappings = 1 << 16 });
-	own->procs = unwind_procs_new(own->processes, own->tables, own->mappings, OWN_MAPPINGS);
+	own->procs = unwind_procs_new(own->processes, own->tables, own->mappings, max_mappings);
 	return own;
+}
+
+static inline struct own_tables *own_tables_new(void)
+{
+	return own_tables_of(OWN_MAPPINGS);
 }
 
 static inline void own_tables_free(struct own_tables *own)

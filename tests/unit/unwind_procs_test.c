@@ -5,9 +5,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "child.h"
 #include "unit.h"
+#include "silent.h"
 #include "unwind_own.h"
 
 /* What a walk would find for an address. */
@@ -261,5 +263,42 @@ TEST(slices_do_not_run_out)
 	}
 	CHECK_EQ(processes_stats(own->processes).n_published, 1);
 	CHECK(unwind_procs_stats(own->procs).n_mappings < 256);
+	own_tables_free(own);
+}
+
+/* As where many small programs have run before a large one begins. */
+TEST(small_slices_become_large_ones)
+{
+	struct own_tables *own = own_tables_of(256);
+	struct unwind_process slice;
+	void *code[128];
+	uint32_t few;
+
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &slice));
+	few = slice.count;
+	for (size_t n = 0; n < 2; n++) {
+		code[n] = map_code();
+		CHECK(unwind_procs_update(own->procs, getpid(), 0, &slice));
+	}
+	for (size_t n = 2; n < ARRAY_SIZE(code); n++)
+		code[n] = map_code();
+	unwind_procs_exit(own->procs, getpid());
+	usleep(1100000);
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &slice));
+	CHECK(slice.count > few && slice.count <= 256);
+	CHECK_EQ(unwind_procs_stats(own->procs).n_mappings, slice.count);
+	unmap_code(code, ARRAY_SIZE(code));
+	own_tables_free(own);
+}
+
+TEST(where_there_is_no_room_nothing_is_published)
+{
+	struct own_tables *own = own_tables_of(2);
+	struct unwind_process slice;
+	int saved_fd = silence_stderr();
+
+	CHECK(!unwind_procs_update(own->procs, getpid(), 0, &slice));
+	CHECK(!unwind_procs_knows(own->procs, getpid()));
+	restore_stderr(saved_fd);
 	own_tables_free(own);
 }
