@@ -18,6 +18,7 @@
 #define OTHER_RULES    (UNWIND_PAGE_RULES - 1) /* those beyond what a page has room for */
 #define NO_RULE	       UINT32_MAX
 #define RULE_SLOTS     (2 * UNWIND_MAX_RULES) /* of the hash tables: half full at most */
+#define BAD_RULE       1		      /* the number of UNWIND_BAD */
 #define PATTERN_SLOTS  (2 * UNWIND_MAX_PATTERNS)
 #define SIGHTINGS      (1U << 14)
 #define SERIAL_MAX     0xffffff
@@ -59,6 +60,24 @@ struct unwind_tables {
 	uint16_t *ids; /* of the rules of the file that is being added */
 };
 
+/* The rule's number. Where there are too many, code is known not to be walked. */
+static uint16_t intern_rule(struct unwind_tables *t, const struct unwind_rule *rule)
+{
+	uint64_t bits = cfi_rule_bits(rule);
+	size_t slot = (bits * 0x9e3779b97f4a7c15ULL >> 40) % RULE_SLOTS;
+
+	if (rule->kind == UNWIND_GAP)
+		return UNWIND_RULE_GAP;
+	for (; t->rule_slots[slot]; slot = (slot + 1) % RULE_SLOTS)
+		if (cfi_rule_bits(&t->to.rules[t->rule_slots[slot] - 1]) == bits)
+			return (uint16_t)(t->rule_slots[slot] - 1);
+	if (t->n_rules == UNWIND_MAX_RULES)
+		return BAD_RULE;
+	t->to.rules[t->n_rules] = *rule;
+	t->rule_slots[slot] = (uint16_t)(t->n_rules + 1);
+	return (uint16_t)t->n_rules++;
+}
+
 struct unwind_tables *unwind_tables_new(const struct unwind_backing *backing)
 {
 	struct unwind_tables *t = mem_zalloc(1, sizeof(*t));
@@ -67,6 +86,7 @@ struct unwind_tables *unwind_tables_new(const struct unwind_backing *backing)
 	t->cells.border = UNWIND_SHARD_CELLS;
 	t->resting_tail = &t->resting;
 	t->n_rules = 1; /* rule 0, all zero, is a gap */
+	intern_rule(t, &(struct unwind_rule){ .kind = UNWIND_BAD });
 	t->lone_rule = NO_RULE;
 	return t;
 }
@@ -80,24 +100,6 @@ void unwind_tables_free(struct unwind_tables *t)
 	extents_clear(&t->cells);
 	extents_clear(&t->pages);
 	free(t);
-}
-
-/* The rule's number; -ENOSPC where there are too many. */
-static int intern_rule(struct unwind_tables *t, const struct unwind_rule *rule)
-{
-	uint64_t bits = cfi_rule_bits(rule);
-	size_t slot = (bits * 0x9e3779b97f4a7c15ULL >> 40) % RULE_SLOTS;
-
-	if (rule->kind == UNWIND_GAP)
-		return UNWIND_RULE_GAP;
-	for (; t->rule_slots[slot]; slot = (slot + 1) % RULE_SLOTS)
-		if (cfi_rule_bits(&t->to.rules[t->rule_slots[slot] - 1]) == bits)
-			return t->rule_slots[slot] - 1;
-	if (t->n_rules == UNWIND_MAX_RULES)
-		return -ENOSPC;
-	t->to.rules[t->n_rules] = *rule;
-	t->rule_slots[slot] = (uint16_t)(t->n_rules + 1);
-	return (int)t->n_rules++;
 }
 
 /* ---- patterns ---- */
@@ -240,18 +242,14 @@ static void give_back(struct unwind_tables *t, const struct unwind_run *run)
 /*
  * The place in the page of a rule or pattern; where all are taken, code is known not to be walked.
  */
-static int place_number(struct unwind_tables *t, int number)
+static uint32_t place_number(struct unwind_tables *t, int number)
 {
-	static const struct unwind_rule other = { .kind = UNWIND_BAD };
 	struct draft *d = &t->draft;
 
 	if (t->places[number].serial == d->serial)
-		return (int)t->places[number].place;
+		return t->places[number].place;
 	if (d->n_rules >= OTHER_RULES) {
-		number = intern_rule(t, &other);
-		if (number < 0)
-			return number;
-		d->rules[OTHER_RULES] = (uint16_t)number;
+		d->rules[OTHER_RULES] = BAD_RULE;
 		d->n_rules = UNWIND_PAGE_RULES;
 		d->is_overfull = true;
 		return OTHER_RULES;
@@ -259,34 +257,29 @@ static int place_number(struct unwind_tables *t, int number)
 	t->places[number].serial = d->serial;
 	t->places[number].place = d->n_rules;
 	d->rules[d->n_rules] = (uint16_t)number;
-	return (int)d->n_rules++;
+	return d->n_rules++;
 }
 
 /* low: the low bits of the address at which a rule or pattern begins to apply. */
-static int draft_row(struct unwind_tables *t, int number, uint32_t low)
+static void draft_row(struct unwind_tables *t, int number, uint32_t low)
 {
 	struct draft *d = &t->draft;
-	int place = number < 0 ? number : place_number(t, number);
+	uint32_t place = place_number(t, number);
 
-	if (place < 0)
-		return place;
 	d->rows[d->n_rows++] = UNWIND_ROW(low & 0xff, place);
 	d->begins[(low >> UNWIND_BLOCK_SHIFT) + 1]++;
-	return 0;
 }
 
 /* n rows of a page, as one where there is a pattern for them. */
-static int draft_rows(struct unwind_tables *t, const struct cfi_cell *rows, size_t n)
+static void draft_rows(struct unwind_tables *t, const struct cfi_cell *rows, size_t n)
 {
-	int number = -ENOENT, err = 0;
+	int number = n > 1 && t->draft.has_patterns ? find_pattern(t, rows, n) : -ENOENT;
 
-	if (n > 1 && t->draft.has_patterns)
-		number = find_pattern(t, rows, n);
 	if (number != -ENOENT)
-		return draft_row(t, number, rows[0].at & (PAGE_BYTES - 1));
-	for (size_t i = 0; !err && i < n; i++)
-		err = draft_row(t, t->ids[rows[i].rule], rows[i].at & (PAGE_BYTES - 1));
-	return err;
+		draft_row(t, number, rows[0].at & (PAGE_BYTES - 1));
+	else
+		for (size_t i = 0; i < n; i++)
+			draft_row(t, t->ids[rows[i].rule], rows[i].at & (PAGE_BYTES - 1));
 }
 
 /* Counted by block so far, the rows of all blocks before one are where its own begin. */
@@ -349,19 +342,16 @@ static void begin_draft(struct unwind_tables *t, bool has_patterns)
 }
 
 /* The page that begins there, with rows from next to last, exclusive. */
-static int draft_page(struct unwind_tables *t, const struct cfi_table *cfi, uint64_t begin,
-		      size_t next, size_t last, bool has_patterns)
+static void draft_page(struct unwind_tables *t, const struct cfi_table *cfi, uint64_t begin,
+		       size_t next, size_t last, bool has_patterns)
 {
-	int err = 0;
-
 	begin_draft(t, has_patterns);
 	if (next == last || cfi_vaddr(cfi, next) != begin)
-		err = draft_row(t, next ? t->ids[cfi->cells[next - 1].rule] : UNWIND_RULE_GAP, 0);
-	for (size_t n; !err && next < last; next += n) {
+		draft_row(t, next ? t->ids[cfi->cells[next - 1].rule] : UNWIND_RULE_GAP, 0);
+	for (size_t n; next < last; next += n) {
 		n = count_steps(cfi->cells + next, last - next);
-		err = draft_rows(t, cfi->cells + next, n);
+		draft_rows(t, cfi->cells + next, n);
 	}
-	return err;
 }
 
 /*
@@ -381,12 +371,11 @@ static int put_page(struct unwind_tables *t, const struct cfi_table *cfi, struct
 		last++;
 	if (last - first >= PAGE_MAX_ROWS)
 		return -ENOSPC;
-	err = draft_page(t, cfi, begin, first, last, true);
-	if (!err && t->draft.is_overfull)
-		err = draft_page(t, cfi, begin, first, last, false);
+	draft_page(t, cfi, begin, first, last, true);
+	if (t->draft.is_overfull)
+		draft_page(t, cfi, begin, first, last, false);
 	*next = last;
-	if (!err)
-		err = put_draft(t, &t->to.pages[run->first_page + run->n_pages]);
+	err = put_draft(t, &t->to.pages[run->first_page + run->n_pages]);
 	if (err)
 		return err;
 	run->n_pages++;
@@ -394,24 +383,14 @@ static int put_page(struct unwind_tables *t, const struct cfi_table *cfi, struct
 	return 0;
 }
 
-static int intern_rules(struct unwind_tables *t, const struct cfi_table *cfi)
-{
-	for (size_t i = 0; i < cfi->n_rules; i++) {
-		int id = intern_rule(t, &cfi->rules[i]);
-
-		if (id < 0)
-			return id;
-		t->ids[i] = (uint16_t)id;
-	}
-	return 0;
-}
-
 static int put_pages(struct unwind_tables *t, const struct cfi_table *cfi, uint32_t n_pages,
 		     struct unwind_run *run)
 {
 	size_t next = 0;
-	int err = intern_rules(t, cfi);
+	int err = 0;
 
+	for (size_t i = 0; i < cfi->n_rules; i++)
+		t->ids[i] = intern_rule(t, &cfi->rules[i]);
 	t->lone_rule = NO_RULE;
 	while (!err && run->n_pages < n_pages)
 		err = put_page(t, cfi, run, &next);
