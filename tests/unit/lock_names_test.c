@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -159,14 +160,47 @@ TEST(locks_of_the_kernel_have_a_symbol_or_a_function)
 	end();
 }
 
-TEST(too_many_are_forgotten)
+static void end_reports(int n)
 {
+	while (n--)
+		lock_names_begin_report(names);
+}
+
+/* As where a plugin was unloaded. */
+TEST(what_is_at_an_address_later_is_another_lock)
+{
+	char *memory = mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char path[] = "/tmp/lock_names_test.XXXXXX", *before, *after;
+	int fd = mkstemp(path);
+
 	begin();
-	find(&known_lock, true);
-	find(&more_locks[1], true);
-	lock_names_forget(names, 2);
-	CHECK(find(&known_lock, true));
-	lock_names_forget(names, 1);
-	CHECK_NAME(find(&known_lock, true), false, "lock_names_test:known_lock");
+	before = lock_name_text(find(memory, false), false);
+	CHECK(fd >= 0 && !ftruncate(fd, 4096));
+	mmap(memory, 4096, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0);
+	end_reports(2);
+	after = lock_name_text(find(memory, false), false); /* in use all the time */
+	CHECK_STR(after, before);
+	free(after);
+	end_reports(3);
+	after = lock_name_text(find(memory, false), false);
+	CHECK_STR(after, path);
+	free(before);
+	free(after);
+	munmap(memory, 4096);
+	unlink(path);
+	close(fd);
+	end();
+}
+
+TEST(the_kernels_memory_may_be_another_lock_in_each_report)
+{
+	struct lock_name *lock;
+
+	begin();
+	lock = lock_names_find_kernels(names, 0xffff888104a3c000);
+	lock->function = strdup("pipe_write");
+	end_reports(1);
+	lock = lock_names_find_kernels(names, 0xffff888104a3c000);
+	CHECK(!lock->function);
 	end();
 }

@@ -14,6 +14,7 @@
 #include "symbols/variables.h"
 
 #define CONDITION_BYTES 48 /* sizeof(pthread_cond_t) */
+#define REPORTS_UNUSED	2  /* then whatever is at that address next is another lock */
 
 /* An address that leads to a lock. */
 struct known {
@@ -22,6 +23,7 @@ struct known {
 	uint32_t generation;
 	uint64_t addr;
 	bool is_private;
+	uint32_t used; /* in that report last */
 	struct lock_name *lock;
 };
 
@@ -31,11 +33,13 @@ struct owned {
 	struct lock_name name;
 	dev_t dev;
 	ino_t ino;
+	uint32_t used;
 };
 
 struct lock_names {
 	struct processes *processes;
 	struct hashtable known, owned;
+	uint32_t n_reports;
 
 	/* The mappings of the process that was asked about last. */
 	struct mappings mappings;
@@ -69,24 +73,49 @@ static void free_owned(struct hashlink *link, void *arg)
 	free(owned);
 }
 
-static void forget_all(struct lock_names *names)
+static bool is_old(const struct lock_names *names, uint32_t used)
 {
-	hashtable_free(&names->known, free_known, NULL);
-	hashtable_free(&names->owned, free_owned, NULL);
-	names->known = names->owned = (struct hashtable){ NULL };
+	return names->n_reports - used > REPORTS_UNUSED;
 }
 
-void lock_names_forget(struct lock_names *names, size_t max)
+static void forget_old_known(struct hashlink *link, void *arg)
 {
-	if (names->known.count > max)
-		forget_all(names);
+	struct lock_names *names = arg;
+
+	if (!is_old(names, container_of(link, struct known, link)->used))
+		return;
+	hashtable_remove(&names->known, link);
+	free_known(link, NULL);
+}
+
+static void forget_old_owned(struct hashlink *link, void *arg)
+{
+	struct owned *owned = container_of(link, struct owned, link);
+	struct lock_names *names = arg;
+
+	free(owned->name.function);
+	owned->name.function = NULL;
+	if (!is_old(names, owned->used))
+		return;
+	hashtable_remove(&names->owned, link);
+	free_owned(link, NULL);
+}
+
+void lock_names_begin_report(struct lock_names *names)
+{
+	names->n_reports++;
+	mappings_free(&names->mappings);
+	names->mapped_pid = 0;
+	hashtable_visit(&names->known, forget_old_known, names);
+	hashtable_visit(&names->owned, forget_old_owned, names);
 }
 
 void lock_names_free(struct lock_names *names)
 {
 	if (!names)
 		return;
-	forget_all(names);
+	hashtable_free(&names->known, free_known, NULL);
+	hashtable_free(&names->owned, free_owned, NULL);
 	mappings_free(&names->mappings);
 	free(names);
 }
@@ -214,6 +243,13 @@ static struct known *find_known(const struct lock_names *names, const struct kno
 	return NULL;
 }
 
+static struct lock_name *use(const struct lock_names *names, struct known *known)
+{
+	known->used = names->n_reports;
+	container_of(known->lock, struct owned, name)->used = names->n_reports;
+	return known->lock;
+}
+
 static struct lock_name *add_known(struct lock_names *names, const struct known *wanted,
 				   struct lock_name *lock, uint64_t hash)
 {
@@ -222,7 +258,7 @@ static struct lock_name *add_known(struct lock_names *names, const struct known 
 	*known = *wanted;
 	known->lock = lock;
 	hashtable_add(&names->known, &known->link, hash);
-	return lock;
+	return use(names, known);
 }
 
 const struct lock_name *lock_names_find(struct lock_names *names, pid_t pid, uint32_t generation,
@@ -234,7 +270,8 @@ const struct lock_name *lock_names_find(struct lock_names *names, pid_t pid, uin
 	uint64_t hash = hash_known(&wanted);
 	struct known *known = find_known(names, &wanted, hash);
 
-	return known ? known->lock : add_known(names, &wanted, identify(names, &wanted), hash);
+	return known ? use(names, known)
+		     : add_known(names, &wanted, identify(names, &wanted), hash);
 }
 
 struct lock_name *lock_names_find_kernels(struct lock_names *names, uint64_t addr)
@@ -244,7 +281,7 @@ struct lock_name *lock_names_find_kernels(struct lock_names *names, uint64_t add
 	uint64_t hash = hash_known(&wanted);
 	struct known *known = find_known(names, &wanted, hash);
 
-	return known ? known->lock : add_known(names, &wanted, keep(names, &owned), hash);
+	return known ? use(names, known) : add_known(names, &wanted, keep(names, &owned), hash);
 }
 
 /* ---- texts ---- */

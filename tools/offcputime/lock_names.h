@@ -37,12 +37,12 @@ struct lock_name {
 struct lock_names *lock_names_new(struct processes *processes);
 void lock_names_free(struct lock_names *names);
 
-/* Forgets all, if they are more than that. */
-void lock_names_forget(struct lock_names *names, size_t max);
+/* Forgets locks that the last reports had not, and functions of the kernel, which are set anew. */
+void lock_names_begin_report(struct lock_names *names);
 
 /*
  * The lock at an address of a process, after so many execs; the same for all who share it, unless
- * is_private. Valid until lock_names_forget() or lock_names_free().
+ * is_private. Valid until lock_names_begin_report() or lock_names_free().
  */
 const struct lock_name *lock_names_find(struct lock_names *names, pid_t pid, uint32_t generation,
 					uint64_t addr, bool is_private);

@@ -26,8 +26,6 @@
 #include "stacks/waits.h"
 #include "symbols/ksyms.h"
 
-#define MANY_NAMES 65536 /* some 200 bytes each */
-
 struct counted {
 	struct lock_key key;
 	struct lock_sum sum;
@@ -307,14 +305,14 @@ static void report_one(const struct reading *reading, const struct counted *coun
 	const struct frame *const *frames = stacks_frames(reading->run, key->stack.user_id, &n);
 	const char *kind = lock_kind_name(key->kind, frames, frames ? n : 0);
 
-	if (!counted->sum.total_ns) { /* a wait that goes on, of which nothing is wanted yet */
-		reading->visit(&key->stack, &nothing, reading->arg);
-		return;
-	}
 	lock = lock_is_kernels(key->kind)
 		       ? find_kernels_lock(reading->run, key)
 		       : lock_names_find(locks->names, (pid_t)key->stack.tgid, key->generation,
 					 base_of(key->addr, kind), key->is_private);
+	if (!counted->sum.total_ns) { /* a wait that goes on, of which nothing is wanted yet */
+		reading->visit(&key->stack, &nothing, reading->arg);
+		return;
+	}
 	if (is_shown(reading->run, key))
 		lock_table_add(locks->table, lock, kind, key, &counted->sum);
 	hand_on(reading, counted, lock, kind);
@@ -330,7 +328,8 @@ static int read_locks(struct run *run, map_visit_fn *visit, void *arg)
 
 	lock_table_free(locks->table);
 	locks->table = lock_table_new();
-	lock_names_forget(locks->names, MANY_NAMES);
+	if (!run->is_peek)
+		lock_names_begin_report(locks->names);
 	ringbuf_read(locks->news);
 	name_symbols(run, &list);
 	for (size_t i = 0; !err && i < list.count; i++)
