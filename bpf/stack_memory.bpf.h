@@ -177,16 +177,20 @@ __noinline int stack_memory_keep(__u32 slot)
 	return 0;
 }
 
-/* Whether the words of a page are what they were. They are copied to where a stack would be. */
-__noinline int stack_memory_compare(__u32 slot, __u32 place, __u64 stamp)
+/*
+ * Whether the words of a page, of the stack at that place, are what they were. They are copied to
+ * where a stack would be.
+ */
+__noinline int stack_memory_compare(__u32 slot, __u32 place, __u32 number)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
-	struct stack_memory *memory = stack_memory_of(slot, place);
+	struct stack_memory *head = stack_memory_of(slot, place);
+	struct stack_memory *memory = stack_memory_of(slot, place + number);
 	const struct stack_page *page;
 	__u64 differences = 0;
 	__u32 n_copied, n;
 
-	if (!scratch || !memory || memory->page_stamp != stamp)
+	if (!scratch || !head || !memory || memory->page_stamp != head->stamp + number)
 		return false;
 	page = &memory->page;
 	n_copied = page->n_copied;
@@ -214,8 +218,15 @@ static __always_inline void stack_memory_begin_record(struct stack_scratch *scra
 	scratch->walk.recorder = slot + 1;
 }
 
+/* A call takes time; but before 6.4 or so, all functions down to a walk's share 512 bytes of stack. */
+#if UNWIND_BEGINS_AT_CONTEXT
+#define STACK_RECALL_FUNCTION static __always_inline
+#else
+#define STACK_RECALL_FUNCTION __noinline
+#endif
+
 /* The name of the stack that a walk, which is about to begin, would find; 0: it isn't known. */
-__noinline __u64 stack_memory_recall(__u32 slot)
+STACK_RECALL_FUNCTION __u64 stack_memory_recall(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
 	struct stack_memory *memory;
@@ -239,7 +250,7 @@ __noinline __u64 stack_memory_recall(__u32 slot)
 	}
 	if (stack_registers_are(memory, &scratch->record.start)) {
 		for (i = 0; i < STACK_MEMORY_PAGES && i < memory->n_pages; i++)
-			if (!stack_memory_compare(slot, place + i, memory->stamp + i))
+			if (!stack_memory_compare(slot, place, i))
 				break;
 		if (i == memory->n_pages)
 			return memory->id;

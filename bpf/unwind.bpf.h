@@ -156,15 +156,6 @@ static __always_inline void unwind_begin_turns(struct stack_scratch *scratch)
 }
 
 /*
- * The context of uprobe programs is the registers with which the task entered the kernel. One that
- * defines this as 1 copies the first of them to the slot itself: that saves the calls which find
- * them.
- */
-#ifndef UNWIND_BEGINS_AT_CONTEXT
-#define UNWIND_BEGINS_AT_CONTEXT 0
-#endif
-
-/*
  * The first registers with which the current task entered the kernel, and its process's tables.
  * Without tables the leaf is all that is certain: a walk along what may be frame pointers invents
  * callers.

@@ -40,6 +40,15 @@ struct {
 	__type(value, struct stack_scratch);
 } stack_scratch SEC(".maps");
 
+/*
+ * The context of uprobe programs is the registers with which the task entered the kernel. One that
+ * defines this as 1 copies the first of them to the slot itself: that saves the calls which find
+ * them.
+ */
+#ifndef UNWIND_BEGINS_AT_CONTEXT
+#define UNWIND_BEGINS_AT_CONTEXT 0
+#endif
+
 #define STACK_NO_SLOT ~0U
 
 static __always_inline struct stack_scratch *stack_scratch_of(__u32 slot)
@@ -75,17 +84,25 @@ static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
 #endif
 
 #ifdef STACK_SLOT_TRIES
-__noinline __u32 stack_claim_slot(void)
+/* One of those that follow a slot which is not free. */
+__noinline __u32 stack_claim_next(__u32 slot)
 {
-	__u32 slot = bpf_get_smp_processor_id() * STACK_LEVELS;
 	struct stack_scratch *scratch;
 
-	for (int i = 0; i < STACK_SLOT_TRIES; i++, slot++) {
-		scratch = stack_scratch_of(slot);
+	for (int i = 1; i < STACK_SLOT_TRIES; i++) {
+		scratch = stack_scratch_of(slot + i);
 		if (scratch && stack_try_claim(scratch))
-			return slot;
+			return slot + i;
 	}
 	return STACK_NO_SLOT;
+}
+
+static __always_inline __u32 stack_claim_slot(void)
+{
+	__u32 slot = bpf_get_smp_processor_id() * STACK_LEVELS;
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	return scratch && stack_try_claim(scratch) ? slot : stack_claim_next(slot);
 }
 
 static __always_inline void stack_release_slot(__u32 slot)

@@ -6,9 +6,9 @@
  *	static struct block_bucket *blocks_bucket(__u64 index);	 NULL: there is no such bucket
  *	static __u64 blocks_mask(void);	 the number of buckets, a power of two, less one
  *
- * The functions take and return numbers only, since in the kernel most are global ones: the
- * verifier sees each once, and each has a small stack of its own. Small ones are not, because a
- * call takes longer than they do.
+ * The functions take and return numbers only, since in the kernel those that are called at more
+ * than one place are global ones: the verifier sees each once, and each has a small stack of its
+ * own. The others are not, because a call takes longer than they do.
  */
 #ifndef ABI_BLOCK_TABLE_H
 #define ABI_BLOCK_TABLE_H
@@ -35,7 +35,7 @@ BLOCKS_INLINE __u64 blocks_second(__u64 hash)
 }
 
 /* The place of a block in a bucket: 0 if it isn't there. */
-BLOCKS_FUNCTION __u64 blocks_find_in(__u64 index, __u64 addr, __u32 tgid)
+BLOCKS_INLINE __u64 blocks_find_in(__u64 index, __u64 addr, __u32 tgid)
 {
 	struct block_bucket *b = blocks_bucket(index);
 
@@ -46,7 +46,7 @@ BLOCKS_FUNCTION __u64 blocks_find_in(__u64 index, __u64 addr, __u32 tgid)
 }
 
 /* Where a block is: 0 if it isn't there. */
-BLOCKS_INLINE __u64 blocks_find(__u64 addr, __u32 tgid)
+BLOCKS_FUNCTION __u64 blocks_find(__u64 addr, __u32 tgid)
 {
 	__u64 hash = blocks_hash(addr, tgid);
 	__u64 place = blocks_find_in(hash & blocks_mask(), addr, tgid);
@@ -71,12 +71,13 @@ BLOCKS_INLINE int blocks_remove(__u64 place, __u64 addr)
 #define BLOCKS_ROOM_BITS    8
 #define BLOCKS_PLACE(found) ((found) >> BLOCKS_ROOM_BITS)
 
-BLOCKS_FUNCTION __u64 blocks_look_in(__u64 index, __u64 addr, __u32 tgid)
+BLOCKS_INLINE __u64 blocks_look_in(__u64 index, __u64 addr, __u32 tgid)
 {
 	struct block_bucket *b = blocks_bucket(index);
 	__u64 room = 0, word;
 
 	for (int i = 0; b && i < BLOCK_WAYS; i++) {
+		__asm__ volatile("" : "+r"(i)); /* not unrolled, which takes stack */
 		word = b->addrs[i];
 		if (word == addr && b->blocks[i].tgid == tgid)
 			return (index * BLOCK_WAYS + i + 1) << BLOCKS_ROOM_BITS;
@@ -106,8 +107,8 @@ BLOCKS_FUNCTION int blocks_put(__u64 index, __u64 addr, __u64 stack_id, __u64 si
 }
 
 /* A block that is there already, whose end was missed, gives its place to the new one. */
-BLOCKS_FUNCTION int blocks_replace(__u64 place, __u64 stack_id, __u64 size_generation,
-				   __u64 tgid_time)
+BLOCKS_INLINE int blocks_replace(__u64 place, __u64 stack_id, __u64 size_generation,
+				 __u64 tgid_time)
 {
 	struct block_bucket *b = blocks_bucket((place - 1) / BLOCK_WAYS);
 	__u64 i = (place - 1) % BLOCK_WAYS;

@@ -4,7 +4,8 @@
  * 1.1 knows only the old kind. Files are named by their descriptors (/proc/self/fd/N), which leads
  * the kernel to the very file, deleted or in another mount namespace.
  *
- * Return probes come first and go last, so that no entry is seen without its return.
+ * Return probes come first and go last, so that no entry is seen without its return. So do brief ones:
+ * what they end must not be seen to begin before.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -213,6 +214,7 @@ static void set_mode(struct uprobes_programs *programs, enum uprobes_mode mode)
 	prepare_program(programs->session, mode, is_session);
 	prepare_program(programs->entry, mode, !is_session);
 	prepare_program(programs->ret, mode, !is_session);
+	prepare_program(programs->brief, is_session ? UPROBES_MULTI : mode, true);
 	msg_debug("functions are probed by %s", uprobes_mode_name(mode));
 }
 
@@ -282,36 +284,92 @@ static int add_link(struct uprobes *uprobes, const struct attachment *at,
 	return 0;
 }
 
-static int add_returns(struct uprobes *uprobes, const struct uprobes_programs *programs, pid_t pid,
-		       const struct uprobe_point *points, size_t n)
+/* Links those of the points that are of that kind. */
+static int add_some(struct uprobes *uprobes, const struct attachment *at,
+		    const struct uprobe_point *points, size_t n,
+		    bool (*is_one)(const struct uprobe_point *point))
 {
-	struct attachment at = { .pid = pid, .mode = programs->mode, .is_return = true };
-	struct uprobe_point *wanted = mem_zalloc(n, sizeof(*wanted));
-	size_t n_wanted = 0;
+	struct uprobe_point *some = mem_zalloc(n, sizeof(*some));
+	size_t n_some = 0;
 	int err;
 
 	for (size_t i = 0; i < n; i++)
-		if (points[i].wants_return)
-			wanted[n_wanted++] = points[i];
-	at.prog_fd = n_wanted ? bpf_program__fd(programs->ret) : -1;
-	err = add_link(uprobes, &at, wanted, n_wanted);
-	free(wanted);
+		if (is_one(&points[i]))
+			some[n_some++] = points[i];
+	err = add_link(uprobes, at, some, n_some);
+	free(some);
 	return err;
+}
+
+static bool wants_return(const struct uprobe_point *point)
+{
+	return point->wants_return;
+}
+
+static bool is_brief(const struct uprobe_point *point)
+{
+	return point->is_brief;
+}
+
+static bool is_not_brief(const struct uprobe_point *point)
+{
+	return !point->is_brief;
+}
+
+static bool is_any(const struct uprobe_point *point)
+{
+	return point;
+}
+
+/* -1: it is not loaded, as no point needs it. */
+static int fd_of(const struct bpf_program *prog)
+{
+	return prog ? bpf_program__fd(prog) : -1;
+}
+
+static int add_brief(struct uprobes *uprobes, const struct uprobes_programs *programs, pid_t pid,
+		     const struct uprobe_point *points, size_t n)
+{
+	struct attachment at = { .prog_fd = fd_of(programs->brief), .pid = pid };
+
+	at.mode = programs->mode == UPROBES_SESSION ? UPROBES_MULTI : programs->mode;
+	return programs->brief ? add_some(uprobes, &at, points, n, is_brief) : 0;
+}
+
+static int add_returns(struct uprobes *uprobes, const struct uprobes_programs *programs, pid_t pid,
+		       const struct uprobe_point *points, size_t n)
+{
+	struct attachment at = { .prog_fd = fd_of(programs->ret),
+				 .pid = pid,
+				 .mode = programs->mode,
+				 .is_return = true };
+
+	return programs->mode == UPROBES_SESSION ? 0
+						 : add_some(uprobes, &at, points, n, wants_return);
+}
+
+static int add_entries(struct uprobes *uprobes, const struct uprobes_programs *programs, pid_t pid,
+		       const struct uprobe_point *points, size_t n)
+{
+	bool is_session = programs->mode == UPROBES_SESSION;
+	struct attachment at = { .prog_fd = fd_of(is_session ? programs->session : programs->entry),
+				 .pid = pid,
+				 .mode = programs->mode };
+
+	return add_some(uprobes, &at, points, n, programs->brief ? is_not_brief : is_any);
 }
 
 /* All of these points or none. */
 static int add_points(struct uprobes *uprobes, const struct uprobes_programs *programs, pid_t pid,
 		      const struct uprobe_point *points, size_t n)
 {
-	bool is_session = programs->mode == UPROBES_SESSION;
-	struct attachment at = { .pid = pid, .mode = programs->mode };
 	size_t kept = uprobes->n;
-	int err;
+	int err = add_brief(uprobes, programs, pid, points, n);
 
-	at.prog_fd = bpf_program__fd(is_session ? programs->session : programs->entry);
-	err = is_session ? 0 : add_returns(uprobes, programs, pid, points, n);
 	if (!err)
-		err = add_link(uprobes, &at, points, n);
+		err = add_returns(uprobes, programs, pid, points, n);
+	if (!err)
+		err = add_entries(uprobes, programs, pid, points, n);
 	if (err)
 		drop_links(uprobes, kept);
 	return err;

@@ -35,8 +35,9 @@ enum uprobes_mode {
 struct uprobes_programs {
 	struct bpf_program *session; /* both; may be NULL: sessions are not used */
 	struct bpf_program *entry;
-	struct bpf_program *ret; /* may be NULL if no point wants_return */
-	enum uprobes_mode mode;	 /* set by uprobes_prepare() */
+	struct bpf_program *ret;   /* may be NULL if no point wants_return */
+	struct bpf_program *brief; /* of points that are so, of entries only; may be NULL */
+	enum uprobes_mode mode;	   /* set by uprobes_prepare() */
 };
 
 /*
@@ -54,6 +55,7 @@ struct uprobe_point {
 	uint64_t offset; /* of the probed instruction in the file: see probe_place.h */
 	uint64_t cookie;
 	bool wants_return; /* in a session the program decides, by what it returns at the entry */
+	bool is_brief;	   /* the brief program, if there is one, is all that it needs */
 	int err;	   /* out: 0 or why it could not be attached (-errno) */
 };
 

@@ -66,6 +66,14 @@ int probes_entry(struct pt_regs *ctx)
 }
 
 SEC("uprobe")
+int probes_brief(struct pt_regs *ctx)
+{
+	__sync_fetch_and_add(&count_of(bpf_get_attach_cookie(ctx))->briefs, 1);
+	count_entry(ctx);
+	return 0;
+}
+
+SEC("uprobe")
 int probes_ret(struct pt_regs *ctx)
 {
 	return count_return(ctx);

@@ -12,6 +12,7 @@
 
 struct probes_count {
 	unsigned long long entries, returns;
+	unsigned long long briefs; /* of the entries, those that the brief program has seen */
 	unsigned long long arg_sums[PROBES_ARGS], return_sum;
 };
 

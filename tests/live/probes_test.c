@@ -36,6 +36,7 @@ static void open_programs(struct probing *p)
 		.session = p->skel->progs.probes_session,
 		.entry = p->skel->progs.probes_entry,
 		.ret = p->skel->progs.probes_ret,
+		.brief = p->skel->progs.probes_brief,
 	};
 	bpf_program__set_autoload(p->skel->progs.nothing_session, false);
 	bpf_program__set_autoload(p->skel->progs.nothing_entry, false);
@@ -63,6 +64,12 @@ static uint64_t cookie_of(const struct alloc_function *f, size_t number)
 	return alloc_kind_traits(f->kind)->wants_return ? cookie : cookie | PROBES_NO_RETURN;
 }
 
+/* Those at the beginning of functions are not, for comparison. */
+static bool is_brief(enum alloc_kind kind)
+{
+	return kind == ALLOC_FREE;
+}
+
 static struct uprobes *attach(struct probing *p, const struct allocators *a, pid_t pid,
 			      size_t first_number)
 {
@@ -77,6 +84,7 @@ static struct uprobes *attach(struct probing *p, const struct allocators *a, pid
 			.offset = f->offset + f->place.offset,
 			.cookie = cookie_of(f, first_number + i),
 			.wants_return = alloc_kind_traits(f->kind)->wants_return,
+			.is_brief = a == &p->found && is_brief(f->kind),
 		};
 	}
 	uprobes = uprobes_attach(&p->programs, pid, points, a->n_functions);
@@ -149,6 +157,9 @@ static void check_function(const struct probing *p, size_t i)
 			  f->name, f->place.offset, probe_kind_name(f->place.kind), placed->entries,
 			  placed->returns, zero->entries, zero->returns, placed->arg_sums[0],
 			  zero->arg_sums[0], placed->return_sum, zero->return_sum);
+	if (placed->briefs != (is_brief(f->kind) ? placed->entries : 0) || zero->briefs)
+		UNIT_FAIL("%s: %llu entries, of which the brief program has %llu", f->name,
+			  placed->entries, placed->briefs);
 	if (placed->returns != (traits->wants_return ? placed->entries : 0))
 		UNIT_FAIL("%s: %llu entries but %llu returns", f->name, placed->entries,
 			  placed->returns);

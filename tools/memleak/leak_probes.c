@@ -27,7 +27,7 @@ struct leak_probes {
 	struct allocators_wish wish;
 	bool for_all;
 
-	struct idmap processes; /* by pid */
+	struct idmap processes;	  /* by pid */
 	struct allocators common; /* for_all: of all of them */
 
 	struct uprobes **links;
@@ -77,6 +77,7 @@ static struct uprobe_point make_point(const struct allocators *found,
 		.offset = f->offset + f->place.offset,
 		.cookie = f->kind,
 		.wants_return = alloc_kind_traits(f->kind)->wants_return,
+		.is_brief = f->kind == ALLOC_FREE || f->kind == ALLOC_DELETE,
 	};
 }
 

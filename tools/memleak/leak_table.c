@@ -147,7 +147,7 @@ int leak_table_check(struct run *run)
 /* ---- before load ---- */
 
 static const char *const user_programs[] = { "memleak_session", "memleak_entry", "memleak_return",
-					     "memleak_exec", "memleak_fork" };
+					     "memleak_free",	"memleak_exec",	 "memleak_fork" };
 
 static const struct {
 	const char *tracepoint;
@@ -202,6 +202,7 @@ static int choose_user_programs(const struct run *run)
 		.session = find_program(run, user_programs[0]),
 		.entry = find_program(run, user_programs[1]),
 		.ret = find_program(run, user_programs[2]),
+		.brief = find_program(run, user_programs[3]),
 	};
 	struct allocators_wish wish = {
 		.object = options_of(run)->object,
