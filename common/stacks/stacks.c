@@ -297,9 +297,9 @@ static int start_stacks(struct run *run)
 	stacks->defs = stackdefs_new(user_stacks_processes(stacks->user_stacks), &stacks->symbols);
 	programs = ownprogs_list(run, &n);
 	stackdefs_set_own(stacks->defs, programs, n);
-	stackdefs_set_use(stacks->defs, source && !source->adds_up ? STACKDEFS_ANY_TIME
-					: spec_of(run)->are_waits  ? STACKDEFS_A_WINDOW
-								   : STACKDEFS_NOT_AT_ALL);
+	stackdefs_set_use(stacks->defs, spec_of(run)->are_waits || (source && !source->adds_up)
+						? STACKDEFS_A_WINDOW
+						: STACKDEFS_NOT_AT_ALL);
 	start_kernelnames(run, stacks);
 	stacks->rings = (struct stack_rings){ run, stacks->defs, stacks->user_stacks };
 	stacks->counts.by_process = shows_pids(run);
@@ -448,7 +448,7 @@ static void account(struct making *making)
 	print_reasons(making);
 	print_left_out(making);
 	if (source && !source->adds_up)
-		run->recorded = 0;
+		run->recorded = run->losses.more = 0;
 	run->recorded += profile_total(making->profile.profile) / written_divisor(making);
 	loss_add(run, "without their stack: ring buffer full",
 		 making->profile.undefined / divisor_of(run));

@@ -22,7 +22,11 @@ struct stacks_value {
 
 /* Values that are not those that stack_count() adds up (bpf/stack.bpf.h). */
 struct stacks_source {
-	/* Calls visit for each, with a struct stack_key and a struct stacks_value. */
+	/*
+	 * Calls visit for each, with a struct stack_key and a struct stacks_value, and for each
+	 * stack that may be shown later, with value 0: what is not visited for two reports is
+	 * forgotten.
+	 */
 	int (*read)(struct run *run, map_visit_fn *visit, void *arg);
 	void (*write_text)(struct run *run);
 	void (*append_json)(struct run *run);	  /* behind the stacks; NULL: nothing */

@@ -23,6 +23,8 @@
 #define TEXT	   "--format=text", "-T", "1000", "--interval=1h"
 #define NEEDS_5_12 "needs Linux 5.12"
 
+#define EVER_NEW_KB 32768
+
 #define ALL_STACKS "100.00 % complete"
 
 /* Not here before 5.15, where probes have no cookies. */
@@ -750,6 +752,25 @@ static bool limit_address_space(void *arg)
 }
 
 /* However far it gets, it doesn't blame the kernel. */
+/* As those of a just-in-time compiler: what has been given back leaves nothing. */
+TEST(stacks_without_blocks_are_let_go_of)
+{
+	struct proc *work, *tool;
+
+	NEED_PROBES();
+	work = work_start("paths", "16", text_of("%d", at_size(7500, 50)), "0", "block");
+	tool = tool_start("memleak", "-p", pid_text(work->pid), "--entries", "1000", "--interval",
+			  "250ms", "--output", text_of("%s/x.txt", folder_make()), "--keep", "2");
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_LACKS(tool->err, "without their stack");
+#ifndef __SANITIZE_ADDRESS__
+	if (at_size(1, 0) && tool->peak_kb > EVER_NEW_KB) /* a small one is no measure */
+		UNIT_FAIL("it took %llu KiB", (unsigned long long)tool->peak_kb);
+#endif
+}
+
 TEST(too_few_open_files_are_said_to_be_the_reason)
 {
 	struct proc *work, *tool;

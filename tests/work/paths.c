@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * paths THREADS WAITS SLEEP_MS [lock]: threads that wait so often each, with a stack that none has
- * had before. They sleep, or wait for a lock that another one has while it sleeps. A thread of its
- * own, "rarely", waits only once, for SLEEP_MS.
+ * paths THREADS WAITS SLEEP_MS [lock|block]: threads that wait so often each, with a stack that none
+ * has had before. They sleep, or wait for a lock that another one has while it sleeps, or take some
+ * memory, sleep, and give it back. A thread of its own, "rarely", waits only once, for SLEEP_MS.
  */
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "ways.h"
 
 #define DEPTH 24
 
 static int waits;
-static bool has_lock;
+static bool has_lock, has_block;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t sleep_ns;
 
@@ -25,10 +27,20 @@ WORK_FUNCTION void wait_for_lock(void)
 	work_sleep(NS_PER_MS / 20);
 }
 
+WORK_FUNCTION void sleep_with_block(void)
+{
+	void *volatile block = malloc(1000);
+
+	work_sleep(NS_PER_MS);
+	free(block);
+}
+
 WORK_FUNCTION void leaf(void)
 {
 	if (has_lock)
 		wait_for_lock();
+	else if (has_block)
+		sleep_with_block();
 	else
 		work_sleep(NS_PER_MS);
 	WORK_KEEP_FRAME();
@@ -63,7 +75,8 @@ int main(int argc, char **argv)
 
 	waits = work_number(argc, argv, 2, 1);
 	sleep_ns = (uint64_t)work_number(argc, argv, 3, 0) * NS_PER_MS;
-	has_lock = argc > 4;
+	has_lock = argc > 4 && !strcmp(argv[4], "lock");
+	has_block = argc > 4 && !strcmp(argv[4], "block");
 	if (n > 32)
 		return 1;
 	work_wait_go();

@@ -109,6 +109,11 @@ static struct block_sum *find_sum(struct block_sums *sums, const struct block *b
 	return sum;
 }
 
+void block_sums_mention(struct block_sums *sums, const struct block *block)
+{
+	find_sum(sums, block);
+}
+
 void block_sums_add(struct block_sums *sums, const struct block *block, uint64_t now_ns)
 {
 	struct block_sum *sum = find_sum(sums, block);

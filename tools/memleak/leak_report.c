@@ -110,8 +110,10 @@ static bool visit_block(uint64_t addr, const struct block *block, void *arg)
 
 	if (owner->generation >= 0 && owner->generation != block_generation(block))
 		return false;
-	if (is_too_young(report, owner, block))
+	if (is_too_young(report, owner, block)) {
+		block_sums_mention(report->sums, block);
 		return true;
+	}
 	block_sums_add(report->sums, block, report->run->end_ns);
 	if (options_of(report)->show_blocks)
 		show_block(report, addr, block);
