@@ -16,6 +16,9 @@
 
 const volatile struct filter_settings filter SEC(".rodata.filter");
 
+/* A service that is restarted gets another one: the loader changes it then. */
+__u64 filter_cgroup_id SEC(".data.filter") = 0;
+
 #define FILTER_SET(name, key_type, value_type)       \
 	struct {                                     \
 		__uint(type, BPF_MAP_TYPE_HASH);     \
@@ -102,9 +105,10 @@ static __always_inline bool filter_cgroup(struct task_struct *task)
 {
 	struct cgroup *cgrp = BPF_CORE_READ(task, cgroups, dfl_cgrp);
 	int level = BPF_CORE_READ(cgrp, level);
+	__u64 id = filter_cgroup_id;
 
 	for (int i = 0; i < FILTER_MAX_LEVELS && i <= level; i++)
-		if (cgroup_ancestor_id(cgrp, i) == filter.cgroup_id)
+		if (cgroup_ancestor_id(cgrp, i) == id)
 			return true;
 	return false;
 }

@@ -24,10 +24,9 @@ struct filter_settings {
 	bool by_tids;	  /* threads in the map filter_tids */
 	bool follow;	  /* children of those processes join them */
 	bool by_comm;
-	bool by_cgroup;
+	bool by_cgroup;	 /* filter_cgroup_id, with all its descendants */
 	bool by_cgroups; /* cgroup ids in the map filter_cgroups */
 	bool by_mntnss;	 /* mount namespaces in the map filter_mntnss */
-	__u64 cgroup_id; /* with all its descendants */
 	char comm[TASK_COMM_LEN];
 };
 

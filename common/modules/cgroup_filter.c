@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Cgroups by name; see cgroup_filter.h. */
+/* The cgroup that is traced; see cgroup_filter.h. */
+#include <errno.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
+#include <bpf/bpf.h>
+
+#include "base/loop.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "modules/cgroup_filter.h"
 #include "process/cgroups.h"
+#include "run/bpfmap.h"
+
+#define LOOK_S 1 /* how often is looked for a cgroup that was made anew */
 
 struct search {
 	bool (*matches)(const struct container *container, const char *name);
@@ -43,11 +55,9 @@ static void find_other(const struct cgroup *cgroup, void *arg)
 		search->other = cgroup;
 }
 
-static int find(const char *option, struct search *search, uint64_t *id)
+/* What the search says; found and other are valid as long as cgroups is. */
+static void search_cgroups(struct cgroups *cgroups, struct search *search)
 {
-	struct cgroups *cgroups = cgroups_new(false);
-	int err = 0;
-
 	cgroups_visit(cgroups, find_outermost, search);
 	if (!search->found && search->otherwise) {
 		search->matches = search->otherwise;
@@ -55,24 +65,47 @@ static int find(const char *option, struct search *search, uint64_t *id)
 	}
 	if (search->found)
 		cgroups_visit(cgroups, find_other, search);
+}
+
+static int refuse(const char *option, const struct search *search)
+{
 	if (!search->found)
-		err = msg_error("%s %s: there is none (cgroup2 has none of that name)", option,
-				search->name);
-	else if (search->other)
-		err = msg_error("%s %s: there are several, such as %s and %s (see --cgroup)",
-				option, search->name, search->found->path, search->other->path);
+		return msg_error("%s %s: there is none (cgroup2 has none of that name)", option,
+				 search->name);
+	return msg_error("%s %s: there are several, such as %s and %s (see --cgroup)", option,
+			 search->name, search->found->path, search->other->path);
+}
+
+static void set_found(struct cgroup_filter *filter, uint64_t id, char *folder)
+{
+	free(filter->folder);
+	filter->folder = folder;
+	filter->id = id;
+}
+
+/* is_again: it was found before, and who has no cgroup now may have one later. */
+static int find_named(struct cgroup_filter *filter, const char *option, struct search *search,
+		      bool is_again)
+{
+	struct cgroups *cgroups = cgroups_new(false);
+	int err = 0;
+
+	search_cgroups(cgroups, search);
+	if (search->found && !search->other)
+		set_found(filter, search->found->id,
+			  mem_printf("%s%s", cgroups_root(), search->found->path));
 	else
-		*id = search->found->id;
+		err = is_again ? -ENOENT : refuse(option, search);
 	cgroups_free(cgroups);
 	return err;
 }
 
 /* Who says "web" doesn't mean "web2", unless there is nothing else. */
-int cgroup_find_container(const char *name, uint64_t *id)
+static int find_container(struct cgroup_filter *filter, bool is_again)
 {
-	struct search search = { container_is, name, .otherwise = container_matches };
+	struct search search = { container_is, filter->container, .otherwise = container_matches };
 
-	return find("--container", &search, id);
+	return find_named(filter, "--container", &search, is_again);
 }
 
 static bool is_unit(const struct container *container, const char *name)
@@ -80,12 +113,113 @@ static bool is_unit(const struct container *container, const char *name)
 	return !strcmp(container->unit, name);
 }
 
-int cgroup_find_unit(const char *name, uint64_t *id)
+static int find_unit(struct cgroup_filter *filter, bool is_again)
 {
-	char *full = mem_printf("%s%s", name, strchr(name, '.') ? "" : ".service");
+	const char *suffix = strchr(filter->unit, '.') ? "" : ".service";
+	char *full = mem_printf("%s%s", filter->unit, suffix);
 	struct search search = { is_unit, full };
-	int err = find("--unit", &search, id);
+	int err = find_named(filter, "--unit", &search, is_again);
 
 	free(full);
 	return err;
+}
+
+/* A cgroup's id is its inode number (kernfs_node.id, 64-bit inodes); 0: it is not there. */
+static uint64_t id_of_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) || !S_ISDIR(st.st_mode) ? 0 : st.st_ino;
+}
+
+static int find_path(struct cgroup_filter *filter)
+{
+	struct statfs fs;
+
+	if (statfs(filter->path, &fs)) {
+		msg_errno(errno, "--cgroup %s", filter->path);
+		return -EINVAL;
+	}
+	filter->id = fs.f_type == CGROUP2_SUPER_MAGIC ? id_of_folder(filter->path) : 0;
+	if (!filter->id)
+		return msg_error("--cgroup %s: not a folder of the cgroup2 file system",
+				 filter->path);
+	set_found(filter, filter->id, mem_strdup(filter->path));
+	return 0;
+}
+
+int cgroup_filter_find(struct cgroup_filter *filter)
+{
+	if (filter->path && filter->unit)
+		return msg_error("--cgroup and --unit exclude each other");
+	if (filter->path)
+		return find_path(filter);
+	if (filter->container)
+		return find_container(filter, false);
+	return filter->unit ? find_unit(filter, false) : 0;
+}
+
+/* ---- while tracing ---- */
+
+static int tell_id(const struct cgroup_filter *filter)
+{
+	int fd = bpf_map__fd(map_find(filter->run, ".data.filter"));
+	uint32_t zero = 0;
+
+	return bpf_map_update_elem(fd, &zero, &filter->id, BPF_ANY)
+		       ? msg_errno(errno, "telling BPF the cgroup")
+		       : 0;
+}
+
+static bool find_again(struct cgroup_filter *filter)
+{
+	if (filter->container)
+		return !find_container(filter, true);
+	if (filter->unit)
+		return !find_unit(filter, true);
+	filter->id = id_of_folder(filter->path);
+	return filter->id;
+}
+
+static enum loop_verdict on_tick(int fd, void *arg)
+{
+	struct cgroup_filter *filter = arg;
+	uint64_t n_ticks;
+
+	if (read(fd, &n_ticks, sizeof(n_ticks)) < 0 ||
+	    (filter->id && id_of_folder(filter->folder) == filter->id))
+		return LOOP_GO;
+	if (find_again(filter)) {
+		tell_id(filter);
+		filter->is_gone = false;
+		msg_info("%s is a new cgroup, which is traced from now on", filter->folder);
+	} else if (!filter->is_gone) {
+		filter->is_gone = true;
+		msg_info("%s has gone: waiting for it", filter->folder);
+	}
+	return LOOP_GO;
+}
+
+int cgroup_filter_start(struct cgroup_filter *filter, struct run *run)
+{
+	struct itimerspec spec = { { LOOK_S, 0 }, { LOOK_S, 0 } };
+	int err;
+
+	filter->run = run;
+	if (!filter->id)
+		return 0;
+	err = tell_id(filter);
+	if (err)
+		return err;
+	filter->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (filter->timer_fd < 0 || timerfd_settime(filter->timer_fd, 0, &spec, NULL))
+		return msg_errno(errno, "making a timer");
+	return loop_watch(run->loop, filter->timer_fd, on_tick, filter);
+}
+
+void cgroup_filter_free(struct cgroup_filter *filter)
+{
+	if (filter->timer_fd > 0)
+		close(filter->timer_fd);
+	free(filter->folder);
 }

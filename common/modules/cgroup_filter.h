@@ -1,16 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cgroups by the names that people have for them: a container's id, a unit of systemd. */
+/*
+ * The cgroup that is traced, by its path or by the names that people have for it: a container's id,
+ * a unit of systemd. A service that is restarted gets a new cgroup of the same name.
+ */
 #ifndef CGROUP_FILTER_H
 #define CGROUP_FILTER_H
 
 #include <stdint.h>
 
+#include "run/run.h"
+
+struct cgroup_filter {
+	/* One of them, or none. */
+	const char *path;
+	const char *container; /* its id or name, or its beginning */
+	const char *unit;      /* ".service" may be left out */
+
+	struct run *run;
+	uint64_t id; /* 0: no such filter */
+	char *folder;
+	int timer_fd;
+	bool is_gone;
+};
+
 /*
- * The id of the one cgroup that holds the container of that id or name, or its beginning; of the
- * unit of that name, where ".service" may be left out. 0; or -EINVAL, printed: there is none, or
- * more than one.
+ * Finds the one cgroup that is meant, with its id. 0; or -EINVAL, printed: there is none, or more
+ * than one.
  */
-int cgroup_find_container(const char *name, uint64_t *id);
-int cgroup_find_unit(const char *name, uint64_t *id);
+int cgroup_filter_find(struct cgroup_filter *filter);
+
+/*
+ * While tracing: tells BPF which one it is, and the new one where it has been made anew. 0 or
+ * -errno, printed.
+ */
+int cgroup_filter_start(struct cgroup_filter *filter, struct run *run);
+
+void cgroup_filter_free(struct cgroup_filter *filter);
 
 #endif

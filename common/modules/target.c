@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
-#include <linux/magic.h>
 
 #include <bpf/bpf.h>
 
@@ -35,7 +33,8 @@ struct id_list {
 
 struct target {
 	struct id_list pids, tids;
-	const char *comm, *cgroup_path, *container, *unit, *cgroup_map_path, *mntns_map_path;
+	const char *comm, *cgroup_map_path, *mntns_map_path;
+	struct cgroup_filter cgroup;
 	bool follow, no_follow;
 	bool is_followed; /* by these two, and by what a tool does with a command */
 	struct filter_settings settings;
@@ -70,12 +69,12 @@ static const struct opt target_opts[] = {
 	  .list = target_words_tids },
 	{ 0, "comm", "NAME", OPT_STRING(struct target, comm), "only threads of that name",
 	  .list = target_words_comms },
-	{ 0, "cgroup", "PATH", OPT_STRING(struct target, cgroup_path),
+	{ 0, "cgroup", "PATH", OPT_STRING(struct target, cgroup.path),
 	  "only that cgroup (v2) and those below it", .list = target_words_cgroups },
-	{ 0, "container", "ID", OPT_STRING(struct target, container),
+	{ 0, "container", "ID", OPT_STRING(struct target, cgroup.container),
 	  "only the container of that id or name, or its beginning", "cgroup",
 	  .list = target_words_containers },
-	{ 0, "unit", "NAME", OPT_STRING(struct target, unit),
+	{ 0, "unit", "NAME", OPT_STRING(struct target, cgroup.unit),
 	  "only that unit of systemd (\".service\" may be left out)", "container",
 	  .list = target_words_units },
 	{ 0, "follow", NULL, OPT_FLAG(struct target, follow),
@@ -144,26 +143,6 @@ static int check_ids(const struct target *target)
 	return 0;
 }
 
-/* A cgroup's id is its inode number (kernfs_node.id, 64-bit inodes). */
-static int check_cgroup(struct target *target)
-{
-	const char *path = target->cgroup_path;
-	struct statfs fs;
-	struct stat st;
-
-	if (!path)
-		return 0;
-	if (statfs(path, &fs) || stat(path, &st)) {
-		msg_errno(errno, "--cgroup %s", path);
-		return -EINVAL;
-	}
-	if (fs.f_type != CGROUP2_SUPER_MAGIC || !S_ISDIR(st.st_mode))
-		return msg_error("--cgroup %s: not a folder of the cgroup2 file system", path);
-	target->settings.by_cgroup = true;
-	target->settings.cgroup_id = st.st_ino;
-	return 0;
-}
-
 static int check_comm(struct target *target)
 {
 	size_t length = target->comm ? strlen(target->comm) : 0;
@@ -177,23 +156,6 @@ static int check_comm(struct target *target)
 				 target->comm, TASK_COMM_LEN - 1);
 	target->settings.by_comm = true;
 	memcpy(target->settings.comm, target->comm, length);
-	return 0;
-}
-
-/* A container and a unit are cgroups by other names. */
-static int check_names(struct target *target)
-{
-	uint64_t id;
-
-	if (target->cgroup_path && target->unit)
-		return msg_error("--cgroup and --unit exclude each other");
-	if (!target->container && !target->unit)
-		return 0;
-	if (target->container ? cgroup_find_container(target->container, &id)
-			      : cgroup_find_unit(target->unit, &id))
-		return -EINVAL;
-	target->settings.by_cgroup = true;
-	target->settings.cgroup_id = id;
 	return 0;
 }
 
@@ -217,8 +179,9 @@ static int check_target(struct run *run)
 	if (target->no_follow && !run->command)
 		return msg_error("--no-follow needs a command");
 	target->is_followed = is_followed(run, target);
-	if (check_ids(target) || check_comm(target) || check_cgroup(target) || check_names(target))
+	if (check_ids(target) || check_comm(target) || cgroup_filter_find(&target->cgroup))
 		return -EINVAL;
+	target->settings.by_cgroup = target->cgroup.id;
 	return 0;
 }
 
@@ -347,12 +310,12 @@ static int fill_pids(const struct run *run)
 
 static int start_target(struct run *run)
 {
-	const struct target *target = target_of(run);
+	struct target *target = target_of(run);
 	int err = run->command ? 0 : fill_pids(run);
 
 	if (!err && target->settings.by_tids)
 		err = fill_set(run, "filter_tids", &target->tids);
-	return err;
+	return err ? err : cgroup_filter_start(&target->cgroup, run);
 }
 
 /* Until then the command's process was still ours. */
@@ -369,15 +332,20 @@ static int attach_target(struct run *run)
 
 	if (run->command)
 		return 0;
-	target->pids_end = (struct target_end){ .run = run, .follows = target->is_followed };
-	target->tids_end = (struct target_end){ .run = run, .threads = true };
-	err = target_end_watch(&target->pids_end, target->pids.ids, target->pids.count);
-	return err ? err
-		   : target_end_watch(&target->tids_end, target->tids.ids, target->tids.count);
+	target->pids_end = (struct target_end){ .run = run,
+						.ids = target->pids.ids,
+						.n = target->pids.count,
+						.follows = target->is_followed };
+	target->tids_end = (struct target_end){
+		.run = run, .ids = target->tids.ids, .n = target->tids.count, .threads = true
+	};
+	err = target_end_watch(&target->pids_end);
+	return err ? err : target_end_watch(&target->tids_end);
 }
 
 static void finish_target(struct run *run)
 {
+	cgroup_filter_free(&target_of(run)->cgroup);
 	free(target_of(run)->pids.ids);
 	free(target_of(run)->tids.ids);
 }

@@ -41,13 +41,26 @@ static void watch_followed(const void *tgid, const void *value, void *end)
 		watch_one(end, pid);
 }
 
+/* Their numbers may be others' from now on. */
+static void drop_ended(const struct target_end *end)
+{
+	int fd = bpf_map__fd(map_find(end->run, end->threads ? "filter_tids" : "filter_tgids"));
+
+	for (size_t i = 0; i < end->n; i++)
+		if (process_has_ended((pid_t)end->ids[i]) && !bpf_map_delete_elem(fd, &end->ids[i]))
+			msg_debug("%s %u has ended", end->threads ? "thread" : "process",
+				  end->ids[i]);
+}
+
 static enum loop_verdict on_ended(int fd, void *arg)
 {
 	struct target_end *end = arg;
 
 	close(fd);
-	if (--end->n_left)
+	if (--end->n_left) {
+		drop_ended(end);
 		return LOOP_GO;
+	}
 	if (end->follows)
 		map_read(bpf_map__fd(map_find(end->run, "filter_tgids")), false, watch_followed,
 			 end);
@@ -57,12 +70,12 @@ static enum loop_verdict on_ended(int fd, void *arg)
 	return LOOP_STOP;
 }
 
-int target_end_watch(struct target_end *end, const uint32_t *ids, size_t n)
+int target_end_watch(struct target_end *end)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < n && (!err || err == -ESRCH); i++)
-		err = watch_one(end, ids[i]);
+	for (size_t i = 0; i < end->n && (!err || err == -ESRCH); i++)
+		err = watch_one(end, end->ids[i]);
 	if (end->threads && err == -EINVAL) {
 		msg_debug("the end of threads can't be watched on this kernel");
 		return 0;

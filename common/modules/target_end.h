@@ -12,15 +12,18 @@
 /* Some processes, or some threads. */
 struct target_end {
 	struct run *run;
+	const uint32_t *ids; /* the caller's, until the run ends */
+	size_t n;
 	bool threads;
 	bool follows; /* processes: those in the map filter_tgids, too, that are left in the end */
 	size_t n_left;
 };
 
 /*
- * Ends the loop, with a message, when the last of them has ended. Threads are not watched where the
- * kernel can't (before 6.9). 0 or -errno, printed: -ESRCH if all have ended by now.
+ * Takes those that have ended out of the filter, and ends the loop, with a message, when the last
+ * one has. Threads are not watched where the kernel can't (before 6.9). 0 or -errno, printed: -ESRCH
+ * if all have ended by now.
  */
-int target_end_watch(struct target_end *end, const uint32_t *ids, size_t n);
+int target_end_watch(struct target_end *end);
 
 #endif

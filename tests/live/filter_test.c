@@ -3,15 +3,22 @@
  * Which tasks are traced, live: each filter in each kind of tool. Two workloads of one kind do the
  * same at the same time, and only one of them may be seen.
  */
+#include <errno.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
+#include "base/clock.h"
 #include "live.h"
 
 /* ---- the same filter in all tools ---- */
@@ -56,6 +63,12 @@ static const char *seen_by(const struct trio *trio, const char *comm)
 	bool p = folded_sum(trio->profile->out, comm, NULL);
 
 	return text_of("%s%s%s", r ? "r" : "", o ? "o" : "", p ? "p" : "");
+}
+
+static bool wait_for_all(const struct trio *trio, const char *text)
+{
+	return proc_wait_for(trio->runqlat, text) && proc_wait_for(trio->offcputime, text) &&
+	       proc_wait_for(trio->profile, text);
 }
 
 /* A workload with a main thread of that name that naps and spins. */
@@ -104,6 +117,47 @@ TEST(a_list_of_processes_is_traced)
 	CHECK_STR(seen_by(&trio, "first"), "rop");
 	CHECK_STR(seen_by(&trio, "second"), "rop");
 	CHECK_STR(seen_by(&trio, "third"), "");
+}
+
+/* A process of that very number, which naps and works for a while. Waited for here. */
+static bool run_stranger(pid_t pid)
+{
+	struct clone_args args = { .exit_signal = SIGCHLD,
+				   .set_tid = (uintptr_t)&pid,
+				   .set_tid_size = 1 };
+	pid_t child = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+
+	if (child < 0)
+		return false;
+	if (!child) {
+		uint64_t end_ns;
+
+		prctl(PR_SET_NAME, "stranger");
+		usleep(20000);
+		for (end_ns = clock_now_ns() + 100 * NS_PER_MS; clock_now_ns() < end_ns;)
+			;
+		_exit(0);
+	}
+	return waitpid(child, NULL, 0) == pid;
+}
+
+TEST(a_number_that_is_used_again_is_another_process)
+{
+	struct proc *wanted = start_kid("wanted"), *brief = start_kid("brief");
+	const char *pids = text_of("%d,%d", wanted->pid, brief->pid);
+	const char *ended = text_of("process %d has ended", brief->pid);
+	struct trio trio = start_all(ARGV("-v", "-p", pids));
+
+	proc_kill(brief);
+	CHECK(wait_for_all(&trio, ended));
+	if (!run_stranger(brief->pid)) {
+		stop_all(&trio);
+		SKIP("no process of that number: %s", strerror(errno));
+	}
+	work_do(wanted);
+	stop_all(&trio);
+	CHECK_STR(seen_by(&trio, "stranger"), "");
+	CHECK_STR(seen_by(&trio, "wanted"), "rop");
 }
 
 TEST(threads_are_traced_by_tid)
@@ -175,6 +229,43 @@ static struct trio trace_family(struct proc *work, const char *const filter[])
 	work_do(work);
 	stop_all(&trio);
 	return trio;
+}
+
+/* As a service that is restarted. by_path: not by its name, but with --cgroup. */
+static void check_restart(bool by_path)
+{
+	const char *cgroup = cgroup_make(by_path ? "path.service" : "name.service");
+	struct proc *first, *second;
+	struct trio trio;
+
+	if (!cgroup)
+		SKIP("no cgroup2 file system");
+	first = start_kid("first");
+	CHECK(cgroup_add(cgroup, first->pid));
+	trio = by_path ? start_all(ARGV("--cgroup", cgroup))
+		       : start_all(ARGV("--unit", strrchr(cgroup, '/') + 1));
+	work_do(first);
+	proc_kill(first);
+	CHECK(!rmdir(cgroup));
+	CHECK(wait_for_all(&trio, "has gone"));
+	CHECK(!mkdir(cgroup, 0755));
+	second = start_kid("second");
+	CHECK(cgroup_add(cgroup, second->pid));
+	CHECK(wait_for_all(&trio, "is a new cgroup"));
+	work_do(second);
+	stop_all(&trio);
+	CHECK_STR(seen_by(&trio, "first"), "rop");
+	CHECK_STR(seen_by(&trio, "second"), "rop");
+}
+
+TEST(a_cgroup_that_is_made_anew_is_traced)
+{
+	check_restart(true);
+}
+
+TEST(a_unit_that_is_restarted_is_traced)
+{
+	check_restart(false);
 }
 
 TEST(children_are_followed_when_asked_for)
