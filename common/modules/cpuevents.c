@@ -83,13 +83,19 @@ int cpu_events_open(struct cpu_events *events, const struct perf_event_attr *att
 	return err && !opening.err ? msg_errno(err, "finding out which CPUs are online") : err;
 }
 
+static uint64_t count_event(const struct cpu_event *event)
+{
+	uint64_t count;
+
+	return read(event->fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
+}
+
 static uint64_t close_event(const struct cpu_event *event)
 {
-	uint64_t count = 0;
+	uint64_t count;
 
 	ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (read(event->fd, &count, sizeof(count)) != sizeof(count))
-		count = 0;
+	count = count_event(event);
 	bpf_link__destroy(event->link);
 	close(event->fd);
 	return count;
@@ -143,6 +149,15 @@ void cpu_events_watch(struct cpu_events *events, struct loop *loop)
 	err = hotplug_watch(&events->hotplug, loop);
 	if (err)
 		msg_debug("CPUs that come online will not be seen: %s", strerror(-err));
+}
+
+uint64_t cpu_events_count(const struct cpu_events *events)
+{
+	uint64_t count = events->closed_count;
+
+	for (size_t i = 0; i < events->count; i++)
+		count += count_event(&events->items[i]);
+	return count;
 }
 
 uint64_t cpu_events_close(struct cpu_events *events)

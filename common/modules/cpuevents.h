@@ -49,8 +49,11 @@ int cpu_events_open(struct cpu_events *events, const struct perf_event_attr *att
 /* Opens them on CPUs that come while the loop runs, with a warning. events stays where it is. */
 void cpu_events_watch(struct cpu_events *events, struct loop *loop);
 
+/* How often they came by now, whether the program ran or not. */
+uint64_t cpu_events_count(const struct cpu_events *events);
+
 /*
- * Stops them all and frees the list. Returns how often they came, whether the program ran or not.
+ * Stops them all and frees the list. Returns how often they came.
  */
 uint64_t cpu_events_close(struct cpu_events *events);
 

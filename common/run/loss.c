@@ -85,7 +85,7 @@ void loss_visit(const struct run *run, void (*visit)(const char *reason, uint64_
 	visit("no_state", losses[LOSS_NO_STATE].events, arg);
 	visit("no_room", losses[LOSS_NO_ROOM].events, arg);
 	visit("no_switch", losses[LOSS_NO_SWITCH].events, arg);
-	visit("busy", count_misses(run), arg);
+	visit("busy", count_misses(run) + run->losses.missed, arg);
 }
 
 static void print_share(const struct run *run, uint64_t lost, uint64_t seen, const char *why)

@@ -36,6 +36,7 @@ struct run_losses {
 	uint64_t divisor; /* so much of what BPF adds up makes one of the tool's unit; 0: 1 */
 	const char *more_text;
 	uint64_t more;
+	uint64_t missed;	    /* events of the system that no program ran for */
 	uint64_t told, told_before; /* by this report so far, and by those before it */
 };
 

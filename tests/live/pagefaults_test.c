@@ -536,3 +536,24 @@ TEST(options_that_contradict_each_other_are_refused)
 	CHECK_REFUSED("'extra'", "pagefaults", "1", "1", "extra");
 	CHECK_REFUSED("abc", "pagefaults", "-t", "abc");
 }
+
+/* Beside a tool whose programs run often, so that some faults come while one does. */
+TEST(metrics_tell_what_no_program_has_seen)
+{
+	const char *path = text_of("%s/f.prom", folder_make());
+	struct proc *work = work_start("faults", "anon:10007"), *tool, *other;
+	uint64_t missed;
+	char *text;
+
+	other = tool_start("offcputime", "-f");
+	tool = tool_start("pagefaults", "--format", "prometheus", "--output", path);
+	work_do(work);
+	tool_stop(tool);
+	tool_stop(other);
+	CHECK_STATUS(tool, 0);
+	missed = faults_missed(tool) + events_missed(tool);
+	text = file_read(path);
+	CHECK(text);
+	CHECK_HAS(text, text_of("tracelets_lost_total{tool=\"pagefaults\",reason=\"busy\"} %llu\n",
+				(unsigned long long)missed));
+}

@@ -141,6 +141,24 @@ static struct fault_seen read_seen(const struct run *run)
 	return all;
 }
 
+/* Those that came and were not seen are never fewer than they were. */
+static struct fault_seen compare(struct run *run, uint64_t came)
+{
+	struct fault_seen seen = read_seen(run);
+
+	if (came > seen.total + run->losses.missed)
+		run->losses.missed = came - seen.total;
+	return seen;
+}
+
+void faults_count_missed(struct run *run)
+{
+	struct faultevents *faults = faultevents_of(run);
+
+	if (faults->is_attached)
+		compare(run, cpu_events_count(&faults->events));
+}
+
 static void stop_events(struct run *run)
 {
 	struct faultevents *faults = faultevents_of(run);
@@ -150,7 +168,7 @@ static void stop_events(struct run *run)
 	if (!faults->is_attached)
 		return;
 	faults->is_attached = false;
-	seen = read_seen(run);
+	seen = compare(run, came);
 	if (came > seen.total)
 		msg_warn("%llu of %llu page faults in the system not counted: another BPF "
 			 "program was running on that CPU",

@@ -25,4 +25,7 @@ bool faults_want_major(const struct run *run);
 /* Bit i: faults in areas of kind i (enum area_kind) are wanted. */
 uint32_t faults_wanted_kinds(const struct run *run);
 
+/* For a report while tracing: finds out how many faults no program has run for. */
+void faults_count_missed(struct run *run);
+
 #endif
