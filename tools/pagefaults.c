@@ -34,9 +34,9 @@ static const struct opt opts[] = {
 	{ 'P', "by-process", NULL, OPT_FLAG(struct options, columns.process),
 	  "a table of processes (default on a terminal)" },
 	{ 0, "by-file", NULL, OPT_FLAG(struct options, columns.area),
-	  "a table of files and kinds of memory; with -P, of each process's" },
+	  "a table of files and kinds of memory; with -P, for each process" },
 	{ 'L', "latency", NULL, OPT_FLAG(struct options, latency),
-	  "histograms of how long faults take; with -P, of each process's", "by-file" },
+	  "histograms of how long faults take; with -P, for each process", "by-file" },
 	{},
 };
 

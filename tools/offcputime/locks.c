@@ -175,7 +175,7 @@ static void stop_locks(struct run *run)
 	char text[QUANTITY_MAX];
 
 	if (n)
-		msg_info("%llu %s for locks of the kernel not counted: ended in the middle of "
+		msg_warn("%llu %s for locks of the kernel not counted: ended in the middle of "
 			 "counting others",
 			 (unsigned long long)n, quantity_unit(text, n, "waits"));
 }
