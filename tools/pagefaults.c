@@ -13,6 +13,7 @@
 #include "modules/histograms.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
+#include "output/remarks.h"
 #include "pagefaults/faultevents.h"
 #include "pagefaults/faulttable.h"
 #include "run/bpfmap.h"
@@ -75,9 +76,9 @@ static const struct hist_grouping *grouping(const struct run *run)
 }
 
 static const char *const remarks[] = {
-	[FAULT_IN_KERNEL] = "kernel mode",
-	[FAULT_MAJOR] = "major",
-	[FAULT_IN_KERNEL | FAULT_MAJOR] = "kernel mode, major",
+	[FAULT_IN_KERNEL] = REMARK_KERNEL_MODE,
+	[FAULT_MAJOR] = REMARK_MAJOR,
+	[FAULT_IN_KERNEL | FAULT_MAJOR] = REMARK_KERNEL_MODE_MAJOR,
 };
 
 static const struct faultevents_spec events = { .programs = programs };

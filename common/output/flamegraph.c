@@ -17,6 +17,7 @@
 #include "output/flamegraph.h"
 #include "output/kernel_roots.h"
 #include "output/quantity.h"
+#include "output/remarks.h"
 #include "output/xml.h"
 
 #include "flamegraph.css.h"
@@ -153,10 +154,10 @@ static char letter_of_mark(const char *name)
 	static const struct {
 		const char *name;
 		char letter;
-	} marks[] = { { "[on cpu]", 'c' },
-		      { "[blocked]", 'o' },
-		      { "[runnable]", 'q' },
-		      { "[throttled]", 't' } };
+	} marks[] = { { "[" REMARK_ON_CPU "]", 'c' },
+		      { "[" REMARK_BLOCKED "]", 'o' },
+		      { "[" REMARK_RUNNABLE "]", 'q' },
+		      { "[" REMARK_THROTTLED "]", 't' } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
 		if (!strcmp(marks[i].name, name))

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "output/folded.h"
+#include "output/remarks.h"
 
 void folded_open(struct folded_reader *reader, FILE *file, bool has_two_values)
 {
@@ -80,19 +81,17 @@ static bool is_mark(const char *name)
 	return !strcmp(name, "-") || !strcmp(name, "--");
 }
 
-/*
- * What is said of a stack stands behind it, in words: "[blocked at end]". Frames may look like
- * that.
- */
 static bool is_remark(const char *name)
 {
-	static const char *const frames[] = { "[unknown]", "[vdso]", "[idle]" };
-	size_t length = strspn(name + 1, "abcdefghijklmnopqrstuvwxyz ,");
+	static const char *const remarks[] = { REMARKS };
+	size_t length = strlen(name);
 
-	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
-		if (!strcmp(name, frames[i]))
-			return false;
-	return name[0] == '[' && !strcmp(name + 1 + length, "]");
+	if (length < 2 || name[0] != '[' || name[length - 1] != ']')
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(remarks); i++)
+		if (strlen(remarks[i]) == length - 2 && !strncmp(name + 1, remarks[i], length - 2))
+			return true;
+	return false;
 }
 
 static void mark_remark(struct folded_line *line)

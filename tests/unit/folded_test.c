@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "output/folded.h"
 #include "output/folded_tree.h"
+#include "output/remarks.h"
 #include "unit.h"
 
 static FILE *open_text(const char *text)
@@ -91,10 +93,27 @@ static enum frame_kind kind_of_last(const char *text)
 /* What is said of a stack is none of its frames; threads of Go without work have one such frame. */
 TEST(remarks_are_no_frames)
 {
+	static const char *const frames[] = { "[idle]", "[unknown]", "[vdso]", "[libc.so.6+0x12]",
+					      "[jit]",	"[anon]",    "[bash]", "[python]" };
+	char line[64];
+
 	CHECK_EQ(kind_of_last("shop;[idle];[blocked at end] 1\n"), FRAME_MARK);
-	CHECK_EQ(kind_of_last("shop;[idle] 1\n"), FRAME_USER);
-	CHECK_EQ(kind_of_last("shop;[unknown] 1\n"), FRAME_USER);
-	CHECK_EQ(kind_of_last("shop;[libc.so.6+0x12] 1\n"), FRAME_USER);
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
+		snprintf(line, sizeof(line), "shop;%s 1\n", frames[i]);
+		CHECK_EQ(kind_of_last(line), FRAME_USER);
+	}
+}
+
+TEST(every_remark_of_a_tool_is_one)
+{
+	static const char *const remarks[] = { REMARKS };
+	char line[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(remarks); i++) {
+		snprintf(line, sizeof(line), "shop;main;[%s] 1\n", remarks[i]);
+		CHECK_EQ(kind_of_last(line), FRAME_MARK);
+	}
+	CHECK_EQ(kind_of_last("shop;main;[kernel mode, major] 1\n"), FRAME_MARK);
 }
 
 TEST(lines_that_are_no_stacks_are_counted)

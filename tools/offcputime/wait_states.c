@@ -6,13 +6,14 @@
 #include "base/array.h"
 #include "base/parse.h"
 #include "offcputime/wait_states.h"
+#include "output/remarks.h"
 #include "run/words.h"
 
 const char *const wait_remarks[WAIT_REMARKS] = {
-	[WAIT_AT_START] = "blocked at start",
-	[WAIT_AT_END] = "blocked at end",
-	[WAIT_AT_START | WAIT_AT_END] = "blocked throughout",
-	[WAIT_THROTTLED] = "throttled",
+	[WAIT_AT_START] = REMARK_BLOCKED_AT_START,
+	[WAIT_AT_END] = REMARK_BLOCKED_AT_END,
+	[WAIT_AT_START | WAIT_AT_END] = REMARK_BLOCKED_THROUGHOUT,
+	[WAIT_THROTTLED] = REMARK_THROTTLED,
 };
 
 const struct column wait_columns[] = {

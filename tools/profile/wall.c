@@ -8,15 +8,16 @@
 #include "base/msg.h"
 #include "modules/sampler.h"
 #include "output/quantity.h"
+#include "output/remarks.h"
 #include "profile/wall.h"
 #include "stacks/stacks.h"
 #include "stacks/waits.h"
 
 const char *const wall_remarks[WALL_KINDS] = {
-	[WALL_ON_CPU] = "on cpu",
-	[WALL_BLOCKED] = "blocked",
-	[WALL_RUNNABLE] = "runnable",
-	[WALL_THROTTLED] = "throttled",
+	[WALL_ON_CPU] = REMARK_ON_CPU,
+	[WALL_BLOCKED] = REMARK_BLOCKED,
+	[WALL_RUNNABLE] = REMARK_RUNNABLE,
+	[WALL_THROTTLED] = REMARK_THROTTLED,
 };
 
 struct wall {
