@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reads folded stacks; see folded.h. Lines are cut in place. A function's name may hold blanks, so
- * the value is what stands behind the last one.
+ * Folded stacks; see folded.h. Lines are cut in place. A function's name may hold blanks, so the
+ * value is what stands behind the last one.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/escape.h"
 #include "output/folded.h"
 #include "output/remarks.h"
 
@@ -157,11 +158,19 @@ bool folded_read(struct folded_reader *reader, struct folded_line *line)
 		reader->lines++;
 		if (!trim_end(reader->text, strlen(reader->text)) && !has_zero)
 			continue;
-		if (reader->text[0] == '#')
+		if (reader->text[0] == '#' && !strchr(reader->text, ';'))
 			continue;
 		if (!has_zero && parse_line(reader, reader->text, line))
 			return true;
 		folded_refuse(reader);
 	}
 	return false;
+}
+
+void folded_print_root(FILE *f, const char *name)
+{
+	bool looks_like_comment = *name == '#';
+
+	fputs(looks_like_comment ? "\\x23" : "", f);
+	escape_print(f, name + looks_like_comment, ";");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reads folded stacks, ours and those of the stackcollapse programs: "root;...;leaf VALUE", one per
- * line. Suffixes _[k], _[i], _[j] say what kind a frame is. Values may be decimals and are rounded.
+ * Folded stacks, ours and those of the stackcollapse programs: "root;...;leaf VALUE", one per line.
+ * Suffixes _[k], _[i], _[j] say what kind a frame is. Values may be decimals and are rounded.
  */
 #ifndef FOLDED_H
 #define FOLDED_H
@@ -46,9 +46,13 @@ void folded_close(struct folded_reader *reader);
 void folded_refuse(struct folded_reader *reader);
 
 /*
- * The next stack; lines that are none are counted and left out, blank lines and those that begin
- * with "#" are nothing. False at the end, or after a read error, which stays in the file.
+ * The next stack; lines that are none are counted and left out. Blank lines are nothing, and so are
+ * comments, which begin with "#" and have no ";": a thread may be named "#1". False at the end, or
+ * after a read error, which stays in the file.
  */
 bool folded_read(struct folded_reader *reader, struct folded_line *line);
+
+/* Writes a stack's first name, escaped, and so that no reader takes its line for a comment. */
+void folded_print_root(FILE *f, const char *name);
 
 #endif

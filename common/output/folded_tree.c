@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "output/folded.h"
@@ -210,8 +211,11 @@ static void print_path(FILE *f, const struct calltree *tree, uint32_t index)
 	if (node->parent != CALLTREE_ROOT) {
 		print_path(f, tree, node->parent);
 		fputc(';', f);
+		escape_print(f, node->name, ";");
+	} else {
+		folded_print_root(f, node->name);
 	}
-	fprintf(f, "%s%s", node->name, suffixes[node->kind]);
+	fputs(suffixes[node->kind], f);
 }
 
 void folded_tree_write(FILE *f, const struct calltree *tree, bool has_two_values)

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/order.h"
+#include "output/folded.h"
 #include "output/writer.h"
 
 /* Samples that have their text in common. */
@@ -44,7 +45,7 @@ static void print_stack(FILE *f, const struct sample *s, const struct writer_sty
 		fprintf(f, "cpu%d;", s->cpu);
 	if (s->tid)
 		fprintf(f, "tid%" PRIu32 ";", s->tid);
-	escape_print(f, s->comm, ";");
+	folded_print_root(f, s->comm);
 	for (size_t i = 0; i < s->n_frames; i++) {
 		fputs(border && i == border ? ";-;" : ";", f);
 		writer_print_frame(f, sample_frame(s, i), style, ";");

@@ -135,6 +135,12 @@ TEST(lines_that_are_no_stacks_are_counted)
 	free(line);
 }
 
+/* A thread may have such a name; some programs write comments. */
+TEST(a_comment_is_no_stack)
+{
+	check_folded("# by stackcollapse\n#2;main 4\na 1\n", "\\x232;main 4\na 1\n");
+}
+
 TEST(two_values_a_line_are_before_and_now)
 {
 	char *result = fold("a;b 3 5\na;c 2 0\n", FOLDED_BOTH, false);
@@ -149,6 +155,12 @@ TEST(reversed_stacks_begin_with_their_leaf)
 
 	CHECK_STR(result, "c;b;a 4\nc;d 1\n");
 	free(result);
+}
+
+/* A file may be anybody's. What is escaped already stays as it is. */
+TEST(names_are_escaped_once)
+{
+	check_folded("a\x1b[2Jb;\\x1b;\xff\xc3\xa4 1\n", "a\\x1b[2Jb;\\x1b;\\xff\xc3\xa4 1\n");
 }
 
 TEST(values_that_add_up_to_too_much_are_left_out)

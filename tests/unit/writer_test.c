@@ -270,6 +270,16 @@ TEST(folded_escapes_evil_names)
 		     "m\\x3b\\x0a;[r\\x3b\\x1b] 1\n");
 }
 
+/* A line that begins with "#" is a comment to many readers. */
+TEST(folded_stack_is_no_comment)
+{
+	struct sample s = { .comm = "#2", .cpu = -1, .value = 1, FRAMES(USER("#m")) };
+
+	check_folded(&s, &plain, "\\x232;#m 1\n");
+	s.cpu = 0;
+	check_folded(&s, &plain, "cpu0;\\x232;#m 1\n");
+}
+
 TEST(long_comm_is_written_whole)
 {
 	struct sample s = { .comm = "0123456789abcdef", .pid = 1, .cpu = -1, .value = 1 };
