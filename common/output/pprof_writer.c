@@ -39,7 +39,7 @@ enum profile_field {
 
 enum value_type_field { VALUE_TYPE = 1, VALUE_UNIT = 2 };
 enum sample_field { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
-enum label_field { LABEL_KEY = 1, LABEL_TEXT = 2, LABEL_NUMBER = 3 };
+enum label_field { LABEL_KEY = 1, LABEL_TEXT = 2, LABEL_NUMBER = 3, LABEL_UNIT = 4 };
 
 #define OWN_NUMBER 1 /* the field of messages that others refer to */
 
@@ -287,14 +287,20 @@ static uint64_t find_location(struct pprof *p, const struct sample *s, size_t *i
 
 /* ---- samples ---- */
 
+/*
+ * text NULL: it is a number. pprof drops one that is 0 and has no unit; where it finds none, it
+ * takes the key.
+ */
 static void add_label(struct pprof *p, struct protobuf *sample, const char *key, const char *text,
 		      uint64_t number)
 {
 	struct protobuf label = {};
+	uint64_t key_number = number_text(p, key);
 
-	protobuf_uint(&label, LABEL_KEY, number_text(p, key));
+	protobuf_uint(&label, LABEL_KEY, key_number);
 	protobuf_uint(&label, LABEL_TEXT, text ? number_text(p, text) : 0);
 	protobuf_uint(&label, LABEL_NUMBER, number);
+	protobuf_uint(&label, LABEL_UNIT, text ? 0 : key_number);
 	protobuf_message(sample, SAMPLE_LABEL, &label);
 	protobuf_free(&label);
 }

@@ -182,6 +182,12 @@ static size_t read_frames(const struct decoded *d, struct span list, struct fram
 	return n == 1 && !strcmp(frames->name, "[no frames]") ? 0 : n;
 }
 
+/* As pprof does: a label with none of a text, a number and a unit is no label. */
+static bool is_label(struct span label)
+{
+	return number_in(label, 2) || number_in(label, 3) || number_in(label, 4);
+}
+
 static void read_labels(const struct decoded *d, struct span message, struct sample *s)
 {
 	struct field label;
@@ -189,7 +195,9 @@ static void read_labels(const struct decoded *d, struct span message, struct sam
 	for (size_t i = 0; find_field(message, 3, i, &label); i++) {
 		const char *key = text_in(d, label.span, 1), *text = text_in(d, label.span, 2);
 
-		if (!strcmp(key, "comm"))
+		if (!is_label(label.span))
+			UNIT_FAIL("the label %s is lost", key);
+		else if (!strcmp(key, "comm"))
 			s->comm = text;
 		else if (!strcmp(key, "remark"))
 			s->remark = text;
@@ -283,6 +291,25 @@ TEST(labels_tell_where_a_thread_ran)
 	CHECK(!profile_sample(back, 2)->group.cgroup);
 	free_decoded(d);
 	profile_free(back);
+	profile_free(p);
+}
+
+TEST(the_first_cpu_is_a_label_too)
+{
+	struct profile *p = profile_new("samples");
+	struct decoded *d;
+	struct field message, label;
+
+	profile_add(p, &(struct sample){ .comm = "idle", .pid = 0, .cpu = 0, .value = 1 });
+	d = write_and_decode(p, NULL);
+	CHECK(find_field(d->whole, 2, 0, &message));
+	CHECK(find_field(message.span, 3, 1, &label) && is_label(label.span));
+	CHECK_STR(text_in(d, label.span, 1), "pid");
+	CHECK_STR(text_in(d, label.span, 4), "pid");
+	CHECK(find_field(message.span, 3, 2, &label) && is_label(label.span));
+	CHECK_STR(text_in(d, label.span, 1), "cpu");
+	CHECK_STR(text_in(d, label.span, 4), "cpu");
+	free_decoded(d);
 	profile_free(p);
 }
 
