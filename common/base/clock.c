@@ -22,6 +22,11 @@ uint64_t clock_wall_ns(void)
 	return read_clock(CLOCK_REALTIME);
 }
 
+uint64_t clock_wall_at(uint64_t then_ns)
+{
+	return clock_wall_ns() - (clock_now_ns() - then_ns);
+}
+
 char *clock_time_of_day(char text[CLOCK_TIME_OF_DAY_SIZE])
 {
 	time_t now = time(NULL);

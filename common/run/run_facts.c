@@ -19,7 +19,7 @@ struct writer_facts run_facts(struct run *run)
 		.kernel = run->system.release,
 		.event = run->event,
 		.period = run->period,
-		.end_unix_ns = clock_wall_ns(),
+		.end_unix_ns = clock_wall_at(run->end_ns),
 		.duration_ns = run->end_ns - run->report_start_ns,
 		.lost = take_lost(run),
 	};

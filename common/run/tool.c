@@ -91,7 +91,7 @@ static uint64_t window_unix_ns(const struct run *run)
 	uint64_t since_start_ns = run->report_start_ns - run->start_ns, late_ns;
 
 	late_ns = run->interval_ns ? since_start_ns % run->interval_ns : 0;
-	return clock_wall_ns() - (clock_now_ns() - run->report_start_ns) - late_ns;
+	return clock_wall_at(run->report_start_ns) - late_ns;
 }
 
 /* The report is written; what comes next goes into another file, if it goes into files. */
