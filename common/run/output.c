@@ -227,7 +227,7 @@ static int commit_file(struct output *out, const char *path)
 		return drop(out, path, err);
 	say_it_works(out);
 	if (out->kind == OUTPUT_SERIES)
-		series_prune(&out->series);
+		series_prune(&out->series, path);
 	return 0;
 }
 

@@ -341,18 +341,24 @@ static bool is_too_much(const struct series *series, size_t count, uint64_t byte
 	       (series->keep_bytes && bytes > series->keep_bytes && count > 1);
 }
 
-void series_prune(const struct series *series)
+void series_prune(const struct series *series, const char *latest)
 {
 	struct members members;
-	size_t first = 0;
+	size_t left;
 
 	if (!series->keep && !series->keep_bytes)
 		return;
 	members = find_members(series);
-	for (; is_too_much(series, members.count - first, members.bytes); first++) {
-		if (unlink(members.items[first].path) && errno != ENOENT)
-			msg_warn("removing %s: %s", members.items[first].path, strerror(errno));
-		members.bytes -= members.items[first].bytes;
+	left = members.count;
+	for (size_t i = 0; is_too_much(series, left, members.bytes) && i < members.count; i++) {
+		const struct member *member = &members.items[i];
+
+		if (!strcmp(member->path, latest))
+			continue;
+		if (unlink(member->path) && errno != ENOENT)
+			msg_warn("removing %s: %s", member->path, strerror(errno));
+		members.bytes -= member->bytes;
+		left--;
 	}
 	free_members(&members);
 }

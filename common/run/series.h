@@ -31,9 +31,9 @@ char *series_name(const struct series *series, unsigned int n, uint64_t start_un
 
 /*
  * Removes the oldest files that have a name of the series, those of earlier runs included, until no
- * more are left than are to be kept. Other files are never touched. A file that can't be removed is
- * warned of.
+ * more are left than are to be kept. Other files are never touched, nor is the latest, whatever its
+ * name says: the clock may have been set back. A file that can't be removed is warned of.
  */
-void series_prune(const struct series *series);
+void series_prune(const struct series *series, const char *latest);
 
 #endif

@@ -162,6 +162,28 @@ TEST(each_report_of_a_series_has_a_file)
 	remove_folder();
 }
 
+/* What is younger by its name is of before the clock was set back. */
+TEST(the_last_file_is_kept_in_any_case)
+{
+	struct output out = { .kind = OUTPUT_SERIES, .series.keep = 2 };
+	char *path;
+
+	make_folder();
+	path = in_folder("cpu-%Y%m%dT%H%M%S.txt");
+	out.path = path;
+	CHECK_EQ(write_report(&out, "one"), 0);
+	CHECK_EQ(write_report(&out, "two"), 0);
+	CHECK_EQ(output_begin(&out), 0);
+	fputs("three", out.file);
+	out.start_unix_ns = AT_NS - 3600 * NS_PER_S;
+	CHECK_EQ(output_commit(&out), 0);
+	CHECK_EQ(count_files(), 2);
+	check_file("cpu-20260331T105456.txt", "three");
+	check_file("cpu-20260331T115457.txt", "two");
+	free(path);
+	remove_folder();
+}
+
 TEST(a_report_takes_the_place_of_a_peek_at_it)
 {
 	struct output out = { .kind = OUTPUT_SERIES };

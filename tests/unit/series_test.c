@@ -109,7 +109,7 @@ static void prune(const char *name, uint32_t keep, uint64_t keep_bytes)
 {
 	char *path = in_folder(name);
 
-	series_prune(&(struct series){ .path = path, .keep = keep, .keep_bytes = keep_bytes });
+	series_prune(&(struct series){ .path = path, .keep = keep, .keep_bytes = keep_bytes }, "");
 	free(path);
 }
 
