@@ -40,7 +40,7 @@ static const struct opt common_opts[] = {
 	  "write to FILE, not to stdout; may have the time in it, as %Y%m%dT%H%M%SZ",
 	  .words = ":files" },
 	{ 0, "keep", "N", OPT_UINT(struct run, keep, 1, UINT32_MAX),
-	  "with files by --interval: only the latest N" },
+	  "with files by --interval or by time: only the latest N" },
 	{ 0, "keep-bytes", "SIZE", OPT_SIZE(struct run, keep_bytes),
 	  "with files by --interval: only the latest of that size in all" },
 	{ 0, "overwrite", NULL, OPT_FLAG(struct run, overwrite),
@@ -146,9 +146,9 @@ static int check_reports(const struct run *run)
 
 	if (run->count && !run->interval_ns)
 		return msg_error("--count needs an interval");
-	if (is_given && (!run->output_path || !run->interval_ns))
-		return msg_error("--keep, --keep-bytes and --overwrite need --output and "
-				 "--interval");
+	if (is_given && !run_makes_series(run))
+		return msg_error("--keep, --keep-bytes and --overwrite need --output, and "
+				 "--interval or a time in the file's name");
 	if (run->is_metrics && (is_given || (run->output_path && strchr(run->output_path, '%'))))
 		return msg_error("--format prometheus makes one file, which each report replaces");
 	return 0;

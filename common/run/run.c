@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "run/run.h"
+#include "run/series.h"
 
 static void *copy_defaults(const struct defaults *defaults)
 {
@@ -65,6 +66,11 @@ bool run_wants(const struct run *run, const struct module *module)
 	const struct module_use *use = find_use(run, module);
 
 	return use && (!use->is_wanted || use->is_wanted(run));
+}
+
+bool run_makes_series(const struct run *run)
+{
+	return run->output_path && (run->interval_ns || series_is_timed(run->output_path));
 }
 
 bool run_given(const struct run *run, const char *name)

@@ -189,6 +189,9 @@ static inline bool run_has_turns(const struct run *run)
 	return run->interval_ns || run->is_metrics;
 }
 
+/* True if each report goes into a file with a name of its own. */
+bool run_makes_series(const struct run *run);
+
 /* True if an option of that long name was given. */
 bool run_given(const struct run *run, const char *name);
 

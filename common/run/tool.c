@@ -55,12 +55,9 @@ static void announce(const struct run *run)
 
 static enum output_kind choose_kind(const struct run *run)
 {
-	bool is_series =
-		run->output_path && (run->interval_ns || series_is_timed(run->output_path));
-
 	if (run->output_path && run->is_metrics)
 		return OUTPUT_LATEST;
-	return is_series ? OUTPUT_SERIES : OUTPUT_ONCE;
+	return run_makes_series(run) ? OUTPUT_SERIES : OUTPUT_ONCE;
 }
 
 static int open_output(struct life *life)
