@@ -50,6 +50,7 @@ struct metrics {
 	struct metrics_settings settings;
 	struct family *first, **last;
 	uint64_t overflows;
+	uint64_t now_ns, before_ns; /* of the report that is being made, and of the one before */
 };
 
 struct metrics *metrics_new(const struct metrics_settings *settings)
@@ -210,8 +211,15 @@ static void remove_series(struct family *family, struct series *series)
 	free_series(series);
 }
 
+/* What grew in the report before may only not have come up yet in this one. */
+static bool is_idle(const struct metrics *metrics, const struct series *series)
+{
+	return metrics->now_ns - series->grown_ns >= IDLE_NS &&
+	       series->grown_ns < metrics->before_ns;
+}
+
 /* True if there is room for one more series. */
-static bool make_room(const struct metrics *metrics, struct family *family, uint64_t now_ns)
+static bool make_room(const struct metrics *metrics, struct family *family)
 {
 	struct series *oldest;
 
@@ -220,7 +228,7 @@ static bool make_room(const struct metrics *metrics, struct family *family, uint
 	if (!family->usage.oldest)
 		return false;
 	oldest = container_of(family->usage.oldest, struct series, usage);
-	if (now_ns - oldest->grown_ns < IDLE_NS)
+	if (!is_idle(metrics, oldest))
 		return false;
 	remove_series(family, oldest);
 	return true;
@@ -245,6 +253,14 @@ static struct series *add_series(const struct metrics *metrics, struct family *f
 	return series;
 }
 
+static void note_report(struct metrics *metrics, uint64_t now_ns)
+{
+	if (now_ns == metrics->now_ns)
+		return;
+	metrics->before_ns = metrics->now_ns;
+	metrics->now_ns = now_ns;
+}
+
 static struct series *use_series(struct metrics *metrics, const struct metric *metric,
 				 const char *const *values, uint64_t now_ns)
 {
@@ -252,7 +268,8 @@ static struct series *use_series(struct metrics *metrics, const struct metric *m
 	uint64_t hash = hash_values(family, values);
 	struct series *series = find_series(family, values, hash);
 
-	if (!series && !make_room(metrics, family, now_ns))
+	note_report(metrics, now_ns);
+	if (!series && !make_room(metrics, family))
 		return use_other(metrics, family);
 	if (!series)
 		series = add_series(metrics, family, values, hash);

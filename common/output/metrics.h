@@ -2,8 +2,8 @@
 /*
  * What a run has counted since its start, by labels, for those who scrape it: sums and histograms
  * that only grow, in base units. The number of series of a metric is bounded. Beyond it a new one
- * replaces one that has not grown for five minutes (a server has forgotten it by then); if there is
- * none, its values go to the series whose labels are all "other".
+ * replaces one that has not grown for five minutes (a server has forgotten it by then), nor in the
+ * report before; if there is none, its values go to the series whose labels are all "other".
  */
 #ifndef METRICS_H
 #define METRICS_H
@@ -43,7 +43,8 @@ void metrics_free(struct metrics *metrics);
 
 /*
  * The series of those label values, as many as the metric has labels, and copied; made if need be.
- * now_ns: of the monotonic clock. Adding 0 makes a series known before it has counted anything.
+ * now_ns: when the report ends, by the monotonic clock; the same for all of it. Adding 0 makes a
+ * series known before it has counted anything.
  */
 void metrics_add(struct metrics *metrics, const struct metric *metric, const char *const *values,
 		 uint64_t amount, uint64_t now_ns);

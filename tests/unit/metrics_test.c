@@ -255,3 +255,27 @@ TEST(an_idle_series_makes_room)
 	free(text);
 	metrics_free(metrics);
 }
+
+/* With reports that far apart all series are as old before they come up in the next one. */
+TEST(what_grew_in_the_report_before_is_not_idle)
+{
+	struct metrics *metrics = new_metrics(2, 2);
+	char *text;
+
+	metrics_add(metrics, &calls, (const char *[]){ "a", "x" }, 1, 1 * NS_PER_S);
+	metrics_add(metrics, &calls, (const char *[]){ "b", "x" }, 2, 1 * NS_PER_S);
+	metrics_add(metrics, &calls, (const char *[]){ "c", "x" }, 4, 401 * NS_PER_S);
+	metrics_add(metrics, &calls, (const char *[]){ "a", "x" }, 1, 401 * NS_PER_S);
+	text = write_metrics(metrics);
+	CHECK_HAS(text, "counter\ntest_calls_total{call=\"a\",comm=\"x\"} 2\n"
+			"test_calls_total{call=\"b\",comm=\"x\"} 2\n"
+			"test_calls_total{call=\"other\",comm=\"other\"} 4\n");
+	free(text);
+	metrics_add(metrics, &calls, (const char *[]){ "d", "x" }, 8, 801 * NS_PER_S);
+	text = write_metrics(metrics);
+	CHECK_HAS(text, "counter\ntest_calls_total{call=\"a\",comm=\"x\"} 2\n"
+			"test_calls_total{call=\"d\",comm=\"x\"} 8\n"
+			"test_calls_total{call=\"other\",comm=\"other\"} 4\n");
+	free(text);
+	metrics_free(metrics);
+}
