@@ -32,8 +32,9 @@ $(O)/tests/oracle/oracle: $(O)/skel/oracle.skel.h
 $(O)/tests/oracle/recall: $(O)/skel/recall.skel.h
 $(O)/tests/live/taskstate_test: $(O)/skel/runqlat.skel.h
 
-$(O)/tests/unit/run_facts_test: $(O)/bpf/runqlat.bpf.o
-$(O)/tests/unit/run_facts_test: private TL_CFLAGS += -DBPF_OBJECT='"$(abspath $(O)/bpf/runqlat.bpf.o)"'
+$(O)/tests/unit/run_facts_test $(O)/tests/unit/wait_metrics_test: $(O)/bpf/runqlat.bpf.o
+$(O)/tests/unit/run_facts_test $(O)/tests/unit/wait_metrics_test: \
+	private TL_CFLAGS += -DBPF_OBJECT='"$(abspath $(O)/bpf/runqlat.bpf.o)"'
 
 $(O)/tests/unit/vmlinux_test: $(O)/tests/vmlinux.bpf.o
 $(O)/tests/unit/vmlinux_test: private TL_CFLAGS += -DVMLINUX_H_BTF='"$(abspath $(O)/tests/vmlinux.bpf.o)"'
