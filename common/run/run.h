@@ -71,6 +71,7 @@ struct run {
 	pid_t command_pid; /* not yet released */
 
 	FILE *out;	    /* where the report goes; another stream after each report */
+	uint32_t n_files;   /* streams so far, this one included */
 	bool out_is_stream; /* all reports go into it; else each has a file, or replaces the last */
 	struct topview *view; /* modules/topview.h; NULL: there is none */
 

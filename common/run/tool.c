@@ -60,6 +60,12 @@ static enum output_kind choose_kind(const struct run *run)
 	return run_makes_series(run) ? OUTPUT_SERIES : OUTPUT_ONCE;
 }
 
+static int begin_output(struct life *life)
+{
+	life->run.n_files++;
+	return output_begin(&life->output);
+}
+
 static int open_output(struct life *life)
 {
 	const struct run *run = &life->run;
@@ -73,7 +79,7 @@ static int open_output(struct life *life)
 	};
 	err = output_check(&life->output, run->interval_ns);
 	if (!err)
-		err = output_begin(&life->output);
+		err = begin_output(life);
 	life->run.out = life->output.file;
 	life->run.out_is_stream = life->output.is_special;
 	return err;
@@ -97,7 +103,7 @@ static int next_output(struct life *life)
 	int err = output_commit(&life->output);
 
 	if (!err && !life->output.file && !life->run.is_last)
-		err = output_begin(&life->output);
+		err = begin_output(life);
 	life->run.out = life->output.file;
 	return err;
 }

@@ -246,6 +246,30 @@ TEST(waits_are_listed_as_json)
 	CHECK_LACKS(tool->out, "LAT(us)");
 }
 
+/* Of two reports, in files of their own. */
+static void check_heads(const char *extension, const char *head, int n_heads)
+{
+	const char *folder = folder_make();
+	struct proc *tool = tool_run("runqlat", "--slower", "100s", "--output",
+				     text_of("%s/slow.%s", folder, extension), "100ms", "2");
+
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(folder_count(folder), 2);
+	for (int i = 1; i <= 2; i++) {
+		const char *file = file_read(text_of("%s/slow.%03d.%s", folder, i, extension));
+
+		CHECK(!strncmp(file, head, strlen(head)));
+		CHECK_EQ(lines_from(file, head), n_heads);
+	}
+}
+
+/* A program that reads the second file knows no more than what is in it. */
+TEST(each_file_of_waits_has_its_head)
+{
+	check_heads("json", "{\"type\":\"run\",\"tool\":\"runqlat\",", 2);
+	check_heads("txt", "TIME ", 1);
+}
+
 TEST(every_wait_can_be_listed)
 {
 	struct proc *work = work_start("pingpong", ROUNDS);

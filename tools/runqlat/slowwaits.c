@@ -13,6 +13,7 @@
 
 struct slowwaits {
 	struct ringbuf *events;
+	uint32_t n_headed; /* files */
 };
 
 static const struct slowwaits defaults;
@@ -48,29 +49,43 @@ static void print_json(FILE *f, const struct runqlat_slow *slow)
 	json_end_line(&json);
 }
 
+static void print_head(struct run *run)
+{
+	uint64_t end_ns = run->end_ns;
+
+	if (!run->is_json) {
+		fprintf(run->out, "%-8s %3s %-16s %7s %12s %-16s %7s\n", "TIME", "CPU", "COMM",
+			"TID", "LAT(us)", "PREV COMM", "PREV");
+		return;
+	}
+	run->end_ns = run->report_start_ns;
+	run_facts_print(run);
+	run->end_ns = end_ns;
+}
+
+static void head_file(struct run *run)
+{
+	struct slowwaits *waits = slowwaits_of(run);
+
+	if (waits->n_headed < run->n_files) {
+		waits->n_headed = run->n_files;
+		print_head(run);
+	}
+}
+
 static int print_wait(void *ctx, void *data, size_t size)
 {
 	struct run *run = ctx;
 
 	if (size < sizeof(struct runqlat_slow))
 		return 0;
+	head_file(run);
 	if (run->is_json)
 		print_json(run->out, data);
 	else
 		print_text(run->out, data);
 	run->recorded++;
 	return 0;
-}
-
-static void print_head(struct run *run)
-{
-	if (!run->is_json) {
-		fprintf(run->out, "%-8s %3s %-16s %7s %12s %-16s %7s\n", "TIME", "CPU", "COMM",
-			"TID", "LAT(us)", "PREV COMM", "PREV");
-		return;
-	}
-	run->end_ns = run->start_ns;
-	run_facts_print(run);
 }
 
 static int leave_out_slowwaits(struct run *run)
@@ -84,7 +99,7 @@ static int attach_slowwaits(struct run *run)
 	struct slowwaits *waits = slowwaits_of(run);
 
 	run->prints_lines = true;
-	print_head(run);
+	head_file(run);
 	waits->events = ringbuf_watch(run, "slow_waits", print_wait, run);
 	return waits->events ? 0 : -EIO;
 }
@@ -96,6 +111,7 @@ static void finish_slowwaits(struct run *run)
 
 int slowwaits_report(struct run *run)
 {
+	head_file(run);
 	ringbuf_read(slowwaits_of(run)->events);
 	if (run->is_json)
 		run_facts_print(run);
