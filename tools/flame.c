@@ -36,6 +36,15 @@ static int parse_min_width(const char *what, const char *text, void *dest)
 	return parse_decimal(what, text, 0, 1000, dest);
 }
 
+/* The picture's script takes the last "(" of a title for the end of the name. */
+static int parse_unit(const char *what, const char *text, void *dest)
+{
+	if (strchr(text, '('))
+		return msg_error("%s: '%s': no '(' can be in it", what, text);
+	*(const char **)dest = text;
+	return 0;
+}
+
 static const struct opt opts[] = {
 	{ 0, "diff", NULL, OPT_FLAG(struct options, picture.differential),
 	  "compare: BEFORE AFTER, or one file with two values a line" },
@@ -55,7 +64,7 @@ static const struct opt opts[] = {
 	  "roots at the top: an icicle graph" },
 	{ 0, "title", "TEXT", OPT_STRING(struct options, picture.title), "the picture's title" },
 	{ 0, "subtitle", "TEXT", OPT_STRING(struct options, picture.subtitle), "a line below it" },
-	{ 0, "unit", "NAME", OPT_STRING(struct options, picture.unit),
+	{ 0, "unit", "NAME", OPT_PARSED(struct options, picture.unit, parse_unit),
 	  "of the values: microseconds, nanoseconds, bytes or any word (default samples)",
 	  .words = "samples microseconds nanoseconds bytes" },
 	{ 0, "width", "PIXELS", OPT_UINT(struct options, picture.width, 100, 100000),

@@ -203,18 +203,26 @@ static char *box_name(const struct box *box)
 	return escape_string(mem_zalloc(size, 1), size, box->node->name, NULL);
 }
 
+static void print_quantity(const struct drawing *d, const char *before, uint64_t value)
+{
+	char text[QUANTITY_MAX];
+
+	fputs(before, d->f);
+	xml_print(d->f, quantity_format(text, value, d->how->unit));
+}
+
 static void print_title(const struct drawing *d, const struct box *box)
 {
-	char value[QUANTITY_MAX], *name = box_name(box);
+	char *name = box_name(box);
 
 	xml_print(d->f, name);
 	free(name);
-	fprintf(d->f, " (%s, %.2f %%", quantity_format(value, box->value.now, d->how->unit),
-		percent((double)box->value.now, (double)d->total));
-	if (d->how->differential)
-		fprintf(d->f, "; before: %s, %+.2f %%",
-			quantity_format(value, box->value.before, d->how->unit),
-			percent(delta_of(d, box->value), (double)d->total));
+	print_quantity(d, " (", box->value.now);
+	fprintf(d->f, ", %.2f %%", percent((double)box->value.now, (double)d->total));
+	if (d->how->differential) {
+		print_quantity(d, "; before: ", box->value.before);
+		fprintf(d->f, ", %+.2f %%", percent(delta_of(d, box->value), (double)d->total));
+	}
 	fputc(')', d->f);
 }
 

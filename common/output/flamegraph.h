@@ -15,7 +15,7 @@
 struct flamegraph {
 	const char *title;    /* NULL: "Flame graph" */
 	const char *subtitle; /* facts of the run; NULL: none */
-	const char *unit;     /* as of a profile: "samples", "microseconds", "bytes" */
+	const char *unit;     /* as of a profile: "samples", "microseconds"; without a "(" */
 	uint32_t width;	      /* pixels */
 	double min_width;     /* narrower frames, in pixels, are merged with their siblings */
 	bool inverted;	      /* roots on top: an icicle graph */

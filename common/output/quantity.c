@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/escape.h"
 #include "output/quantity.h"
+
+#define UNIT_BYTES 32
 
 /* Steps of a unit, each that many times the one before it. */
 struct scale {
@@ -82,11 +85,11 @@ char *quantity_format_short(char buf[QUANTITY_MAX], uint64_t value, const char *
 
 char *quantity_format(char buf[QUANTITY_MAX], uint64_t value, const char *unit)
 {
-	char number[QUANTITY_MAX], name[QUANTITY_MAX];
+	char number[QUANTITY_MAX], name[QUANTITY_MAX], shown[UNIT_BYTES + 1];
 
 	if (find_scale(unit))
 		return quantity_format_short(buf, value, unit);
-	snprintf(buf, QUANTITY_MAX, "%.27s %.32s", quantity_format_count(number, value),
-		 quantity_unit(name, value, unit));
+	snprintf(buf, QUANTITY_MAX, "%.27s %s", quantity_format_count(number, value),
+		 escape_string(shown, sizeof(shown), quantity_unit(name, value, unit), NULL));
 	return buf;
 }

@@ -13,7 +13,7 @@ const char *quantity_unit(char buf[QUANTITY_MAX], uint64_t value, const char *un
 
 /*
  * unit as in profile_unit(): "nanoseconds" and "microseconds" become times, "bytes" sizes, every
- * other is written behind the number. Returns buf, always terminated.
+ * other is written behind the number, escaped. Returns buf, always terminated.
  */
 char *quantity_format(char buf[QUANTITY_MAX], uint64_t value, const char *unit);
 

@@ -138,6 +138,20 @@ TEST(hostile_names_stay_text)
 	free(svg);
 }
 
+TEST(a_unit_stays_text)
+{
+	struct flamegraph how = FLAMEGRAPH_DEFAULT;
+	char *svg;
+
+	how.unit = "R&D</title>";
+	how.differential = true;
+	svg = draw(tree_of("read", 75, 25), &how);
+	CHECK_HAS(svg, "<title>read (75 R&amp;D&lt;/title&gt;, 75.00 %; "
+		       "before: 25 R&amp;D&lt;/title&gt;, +25.00 %)</title>");
+	CHECK(!strstr(svg, "R&D"));
+	free(svg);
+}
+
 TEST(narrow_frames_are_merged_and_counted)
 {
 	struct flamegraph how = FLAMEGRAPH_DEFAULT;

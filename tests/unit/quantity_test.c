@@ -49,3 +49,13 @@ TEST(a_long_unit_is_cut)
 	quantity_format(buf, UINT64_MAX, "a-unit-that-is-longer-than-anybody-would-ever-name-one");
 	CHECK(strlen(buf) < QUANTITY_MAX);
 }
+
+TEST(a_unit_is_cut_between_letters_and_drives_no_terminal)
+{
+	char unit[] = "............................... \xc3\xa4\xc3\xa4";
+
+	CHECK_STR(format(7, unit), "7 ............................... ");
+	CHECK_STR(format(7, unit + 1), "7 .............................. ");
+	CHECK_STR(format(7, unit + 2), "7 ............................. \xc3\xa4");
+	CHECK_STR(format(7, "\033[1m"), "7 \\x1b[1m");
+}
