@@ -47,7 +47,7 @@ static int parse_unit(const char *what, const char *text, void *dest)
 
 static const struct opt opts[] = {
 	{ 0, "diff", NULL, OPT_FLAG(struct options, picture.differential),
-	  "compare: BEFORE AFTER, or one file with two values a line" },
+	  "compare: BEFORE AFTER, or one file with two values a line", "top" },
 	{ 0, "durations", "A,B", OPT_PARSED(struct options, durations, durations_parse),
 	  "compare values per time: BEFORE took A, AFTER took B (default: equal totals)" },
 	{ 0, "top", "N", OPT_UINT(struct options, top, 1, UINT32_MAX),
@@ -59,7 +59,7 @@ static const struct opt opts[] = {
 	{ 0, "without", "REGEX", OPT_PARSED(struct options, names.without, name_patterns_parse),
 	  "no stacks with a frame of such a name; may be repeated" },
 	{ 0, "reverse", NULL, OPT_FLAG(struct options, picture.leaves_first),
-	  "innermost function first: who calls the functions that take time" },
+	  "innermost function first: who calls the functions that take time", "top" },
 	{ 0, "inverted", NULL, OPT_FLAG(struct options, picture.inverted),
 	  "roots at the top: an icicle graph" },
 	{ 0, "title", "TEXT", OPT_STRING(struct options, picture.title), "the picture's title" },
@@ -98,8 +98,6 @@ static int check(int n_files)
 {
 	if (options.picture.differential && (n_files < 1 || n_files > 2))
 		return msg_error("--diff compares two files, or shows one with two values a line");
-	if (options.picture.differential && options.top)
-		return msg_error("--diff and --top exclude each other");
 	if (options.durations.before_ns && !options.picture.differential)
 		return msg_error("--durations is for --diff");
 	if (options.durations.before_ns)

@@ -301,6 +301,11 @@ static bool begins_kernel(const struct drawing *d, const struct calltree_node *n
 	return !d->how->leaves_first && node->kind == FRAME_USER && kernel_is_root(node->name);
 }
 
+static bool begins_waker(const struct drawing *d, const struct calltree_node *node)
+{
+	return !d->how->leaves_first && !strcmp(node->name, "--");
+}
+
 static void add_subtree(struct drawing *d, const struct box *box)
 {
 	struct box narrow = { .row = box->row + 1, .is_waker = box->is_waker };
@@ -315,7 +320,7 @@ static void add_subtree(struct drawing *d, const struct box *box)
 			.value = child->total,
 			.left = left,
 			.row = box->row + 1,
-			.is_waker = box->is_waker || !strcmp(child->name, "--"),
+			.is_waker = box->is_waker || begins_waker(d, child),
 			.is_kernel = box->is_kernel || begins_kernel(d, child),
 		};
 

@@ -208,6 +208,13 @@ test_a_table_of_differences_is_refused()
 	[ $? -eq 2 ] && [ ! -s "$dir/out" ] && grep -q 'exclude each other' "$dir/err"
 }
 
+# Its SELF would be that of the roots.
+test_a_table_of_reversed_stacks_is_refused()
+{
+	"$flame" --top 3 --reverse "$dir/before" >"$dir/out" 2>"$dir/err"
+	[ $? -eq 2 ] && [ ! -s "$dir/out" ] && grep -q 'exclude each other' "$dir/err"
+}
+
 # The script finds a frame's name by the last "(" of its title.
 test_a_unit_that_cannot_be_read_back_is_refused()
 {
@@ -241,6 +248,8 @@ test_decimals_are_rounded
 result decimals_are_rounded $?
 test_a_table_of_differences_is_refused
 result a_table_of_differences_is_refused $?
+test_a_table_of_reversed_stacks_is_refused
+result a_table_of_reversed_stacks_is_refused $?
 test_a_unit_that_cannot_be_read_back_is_refused
 result a_unit_that_cannot_be_read_back_is_refused $?
 exit $failed

@@ -87,6 +87,28 @@ TEST(the_kernels_frames_are_known_by_where_it_is_entered)
 	free(svg);
 }
 
+/* Leaves first, what stands behind the mark is the stack that waited. */
+TEST(wakers_stacks_are_known_by_their_mark)
+{
+	static const char *const names[] = { "main", "--", "wake" };
+	struct flamegraph how = FLAMEGRAPH_DEFAULT;
+
+	for (int leaves_first = 0; leaves_first < 2; leaves_first++) {
+		struct calltree *tree = calltree_new(1000);
+		uint32_t node = CALLTREE_ROOT;
+		char *svg;
+
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			node = calltree_child(tree, node, names[i],
+					      i == 1 ? FRAME_MARK : FRAME_USER);
+		calltree_add(tree, node, (struct calltree_value){ 10, 0 });
+		how.leaves_first = leaves_first;
+		svg = draw(tree, &how);
+		CHECK_EQ(count_of(svg, "<rect class=\"w"), !leaves_first);
+		free(svg);
+	}
+}
+
 /* What a thread does has a colour of its own, other marks have none. */
 TEST(marks_have_colours_by_what_they_say)
 {
