@@ -172,7 +172,7 @@ static struct key_texts texts_of(const struct run *run, uint64_t id, const char 
 	};
 
 	if (grouping->by_container)
-		texts.container_id = (const char *)(uintptr_t)id;
+		texts.container_id = cgroup_text((const char *)(uintptr_t)id);
 	else if (grouping->with_cgroup)
 		fill_cgroup(&texts, cgroups_find(histograms_of(run)->cgroups, id));
 	return texts;
@@ -237,11 +237,12 @@ static void add_metric(const struct run *run, const struct keyed_hist *item, con
 	if (item) {
 		struct key_texts texts = texts_of(run, item->id, comm);
 		const char *second = grouping->with_comm ? texts.comm : texts.container_id;
+		const char *container_id = texts.container_id ? texts.container_id : "";
 
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)item->id);
 		values[0] = texts.name		     ? texts.name
 			    : texts.path	     ? texts.path
-			    : grouping->by_container ? texts.container_id
+			    : grouping->by_container ? container_id
 						     : number;
 		values[1] = second ? second : "";
 	}
@@ -259,9 +260,7 @@ static void print_title(FILE *f, const struct run *run, uint64_t id, const char 
 	if (texts.name)
 		fputs(texts.name, f);
 	else if (grouping->by_container)
-		escape_print(
-			f, texts.container_id && *texts.container_id ? texts.container_id : "none",
-			"");
+		escape_print(f, texts.container_id ? texts.container_id : "none", "");
 	else
 		fprintf(f, "%llu ", (unsigned long long)id);
 	escape_print(f, texts.comm ? texts.comm : texts.path ? texts.path : "", "");

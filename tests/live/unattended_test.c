@@ -89,6 +89,21 @@ TEST(containers_and_units_are_filters)
 	CHECK_REFUSED("nothing.service", "runqlat", "--unit", "nothing");
 }
 
+/* The machine's own processes are in none: in JSON there is nothing then. */
+TEST(what_is_in_no_container_has_no_id)
+{
+	struct proc *tool =
+		tool_run("runqlat", "--per-container", "--format", "json", "300ms", "1");
+
+	CHECK_STATUS(tool, 0);
+	CHECK(lines_with(tool->out, "\"by\":\"container\",\"unit\":") == 1);
+	CHECK_LACKS(tool->out, "\"container_id\":\"\"");
+	tool = tool_run("runqlat", "--per-container", "300ms", "1");
+	CHECK_EQ(lines_from(tool->out, "container = none"), 1);
+	tool = tool_run("runqlat", "--per-container", "--format", "prometheus", "300ms", "1");
+	CHECK(lines_with(tool->out, "_count{container_id=\"\"}") > 0);
+}
+
 static bool join_cgroup(void *path)
 {
 	return cgroup_add(path, getpid());
