@@ -17,10 +17,12 @@ struct slot {
 	uint64_t hash;
 };
 
+#define OVERHEAD (2 * sizeof(struct slot) + 16) /* of a string: its slots, and malloc()'s part */
+
 struct strpool {
 	struct slot *slots;
 	size_t n_slots; /* a power of two */
-	size_t count;
+	size_t count, bytes;
 };
 
 struct strpool *strpool_new(void)
@@ -79,10 +81,16 @@ const char *strpool_intern(struct strpool *pool, const char *s)
 	}
 	slot->string = mem_strdup(s);
 	slot->hash = hash;
+	pool->bytes += strlen(s) + 1 + OVERHEAD;
 	return slot->string;
 }
 
 size_t strpool_count(const struct strpool *pool)
 {
 	return pool->count;
+}
+
+size_t strpool_bytes(const struct strpool *pool)
+{
+	return pool->bytes;
 }

@@ -11,6 +11,8 @@
 #include "base/strpool.h"
 #include "output/calltree.h"
 
+#define NAME_BYTES 32 /* for each of max_nodes: most share their name with others */
+
 struct calltree {
 	struct calltree_node *nodes;
 	size_t count, capacity, max_nodes;
@@ -204,51 +206,68 @@ static uint64_t median_weight(const struct calltree *tree)
 	return median ? median : 1;
 }
 
+/* Nothing but the root, and a new pool of names. What is behind it in the array stays. */
+static void begin_anew(struct calltree *tree)
+{
+	const struct calltree_node root = tree->nodes[CALLTREE_ROOT];
+
+	tree->count = 0;
+	tree->names = strpool_new();
+	clear_slots(tree, tree->n_slots);
+	append_node(tree, CALLTREE_NONE, strpool_intern(tree->names, root.name), root.kind);
+	tree->nodes[CALLTREE_ROOT].self = root.self;
+}
+
 /*
- * Copies the nodes that weigh more than the limit into a new array; the others' values go to the
- * nearest ancestor that stays, under one child. A parent weighs at least as much as its children,
- * and comes first.
+ * Moves the nodes that weigh more than the limit towards the array's beginning, and their names
+ * into a new pool; the others' values go to the nearest ancestor that stays, under one child. A
+ * parent weighs at least as much as its children, and comes first.
  */
 static void keep_heavy(struct calltree *tree, uint64_t limit)
 {
-	const char *merged = strpool_intern(tree->names, CALLTREE_MERGED);
 	uint32_t *renamed = mem_zalloc(tree->count, sizeof(*renamed));
-	struct calltree_node *old = tree->nodes;
+	struct strpool *old_names = tree->names;
+	const char *old_merged = strpool_intern(old_names, CALLTREE_MERGED), *merged;
 	size_t n_old = tree->count;
 
-	tree->nodes = NULL;
-	tree->count = tree->capacity = 0;
-	clear_slots(tree, tree->n_slots);
-	append_node(tree, CALLTREE_NONE, old[0].name, old[0].kind);
-	tree->nodes[CALLTREE_ROOT].self = old[0].self;
+	begin_anew(tree);
+	merged = strpool_intern(tree->names, CALLTREE_MERGED);
 	for (size_t i = 1; i < n_old; i++) {
-		uint32_t parent = renamed[old[i].parent];
-		bool stays = weight(&old[i]) > limit && tree->nodes[parent].name != merged;
+		const struct calltree_node old = tree->nodes[i];
+		uint32_t parent = renamed[old.parent];
+		bool stays = weight(&old) > limit && tree->nodes[parent].name != merged;
 
 		if (!stays && tree->nodes[parent].name == merged)
 			renamed[i] = parent;
 		else if (stays)
-			renamed[i] = child_of(tree, parent, old[i].name, old[i].kind);
+			renamed[i] = calltree_child(tree, parent, old.name, old.kind);
 		else
 			renamed[i] = child_of(tree, parent, merged, FRAME_MARK);
-		tree->merged += !stays && old[i].name != merged;
-		calltree_value_add(&tree->nodes[renamed[i]].self, old[i].self);
+		tree->merged += !stays && old.name != old_merged;
+		calltree_value_add(&tree->nodes[renamed[i]].self, old.self);
 	}
 	free(renamed);
-	free(old);
+	strpool_free(old_names);
+}
+
+/* Whether the tree has grown to one part in so many of what it may be. */
+static bool has_grown_to(const struct calltree *tree, size_t part)
+{
+	return tree->count >= tree->max_nodes / part ||
+	       strpool_bytes(tree->names) >= tree->max_nodes * NAME_BYTES / part;
 }
 
 bool calltree_shrink(struct calltree *tree)
 {
 	uint64_t limit;
 
-	if (tree->count < tree->max_nodes)
+	if (!has_grown_to(tree, 1))
 		return false;
 	compute_totals(tree);
 	limit = median_weight(tree);
 	keep_heavy(tree, limit);
-	while (tree->count > tree->max_nodes / 2) { /* what was merged are nodes too */
-		limit *= 2;
+	while (has_grown_to(tree, 2) && limit < UINT64_MAX) { /* what was merged are nodes too */
+		limit = limit > UINT64_MAX / 2 ? UINT64_MAX : limit * 2;
 		compute_totals(tree);
 		keep_heavy(tree, limit);
 	}

@@ -3,9 +3,9 @@
  * Stacks merged into a tree: equal frames with equal callers are one node. What flame graphs, diffs
  * and tables of functions are made from.
  *
- * Memory is bounded: when the tree has grown to max_nodes, its smallest subtrees are folded into
- * one child of their parent each, named CALLTREE_MERGED, so that no value is lost, only names; see
- * calltree_merged().
+ * Memory is bounded: when the tree has grown beyond max_nodes, or its names have grown too large,
+ * its smallest subtrees are folded into one child of their parent each, named CALLTREE_MERGED, so
+ * that no value is lost, only names; see calltree_merged().
  */
 #ifndef CALLTREE_H
 #define CALLTREE_H
@@ -17,7 +17,7 @@
 #include "output/profile.h"
 
 #define CALLTREE_MERGED	   "(merged)"
-#define CALLTREE_MAX_NODES (1U << 20) /* what the tools allow it: 120 MB */
+#define CALLTREE_MAX_NODES (1U << 20) /* what the tools allow it: 180 MB */
 #define CALLTREE_ROOT	   0U
 #define CALLTREE_NONE	   UINT32_MAX
 

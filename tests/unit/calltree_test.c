@@ -105,6 +105,49 @@ TEST(a_full_tree_merges_the_small_and_loses_no_value)
 	calltree_free(tree);
 }
 
+/* Few nodes, but names of 1 KB each; those of what is merged are not kept, so that new ones fit. */
+TEST(long_names_are_bounded_too)
+{
+	struct calltree *tree = calltree_new(256);
+	uint64_t merged_before;
+	char name[1024];
+
+	memset(name, 'n', sizeof(name) - 1);
+	for (unsigned int i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "%04u", i);
+		name[4] = 'n';
+		name[sizeof(name) - 1] = '\0';
+		calltree_add(tree, calltree_child(tree, CALLTREE_ROOT, name, FRAME_USER),
+			     (struct calltree_value){ .now = 1 });
+		calltree_shrink(tree);
+	}
+	add(tree, "hot", 3, 0);
+	merged_before = calltree_merged(tree);
+	CHECK(merged_before > 100);
+	for (unsigned int i = 0; i < 5; i++)
+		add(tree, (const char *[]){ "a", "b", "c", "d", "e" }[i], 1, 0);
+	calltree_finish(tree);
+	CHECK_EQ(calltree_merged(tree), merged_before);
+	CHECK_EQ(find(tree, "")->total.now, 208);
+	CHECK_EQ(find(tree, "hot")->self.now, 3);
+	calltree_free(tree);
+}
+
+/* Seven nodes weigh more than half of what 64 bits hold, and each has something small below it. */
+TEST(the_largest_values_end_the_search_for_what_is_small)
+{
+	static const char *const small[] = { "x",      "ax",	  "abx", "abcx", "abcdx",
+					     "abcdex", "abcdefx", "y",	 "ay",	 "aby" };
+	struct calltree *tree = calltree_new(16);
+
+	add(tree, "abcdef", UINT64_MAX / 2 + 100, 0);
+	for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
+		add(tree, small[i], 1, 0);
+	calltree_finish(tree);
+	CHECK(find(tree, "")->total.now == UINT64_MAX / 2 + 110);
+	calltree_free(tree);
+}
+
 TEST(functions_are_sorted_by_either_sum)
 {
 	struct calltree *tree = calltree_new(1000);
