@@ -11,10 +11,17 @@
 #include "runtimes/python_code.h"
 #include "runtimes/python_codes.h"
 
+/*
+ * BPF has forgotten a code object by chance once so many others were sent: eight times as many as
+ * it remembers leave one of 3,000.
+ */
+#define ADDED_KEPT (1u << 17)
+
 struct code {
 	struct hashlink link; /* by process and word */
 	uint64_t word;
 	pid_t pid;
+	uint32_t used_at; /* so many had been added */
 	const struct python_function *function;
 	struct code *next; /* of the same process */
 };
@@ -27,6 +34,7 @@ struct owner {
 struct python_codes {
 	struct hashtable codes, owners, functions;
 	struct strpool *texts;
+	uint32_t n_added;
 };
 
 struct python_codes *python_codes_new(void)
@@ -179,11 +187,34 @@ static struct owner *get_owner(struct python_codes *codes, pid_t pid)
 	return owner;
 }
 
+static void free_known(struct python_codes *codes, struct code *code)
+{
+	hashtable_remove(&codes->codes, &code->link);
+	free(code);
+}
+
+static void let_go_unused(struct hashlink *link, void *arg)
+{
+	struct owner *owner = container_of(link, struct owner, link);
+	struct python_codes *codes = arg;
+
+	for (struct code **at = &owner->first, *code; (code = *at);) {
+		if (codes->n_added - code->used_at < ADDED_KEPT) {
+			at = &code->next;
+			continue;
+		}
+		*at = code->next;
+		free_known(codes, code);
+	}
+}
+
 static struct code *add_code(struct python_codes *codes, pid_t pid, uint64_t word)
 {
 	struct code *code = mem_zalloc(1, sizeof(*code));
 	struct owner *owner = get_owner(codes, pid);
 
+	if (++codes->n_added % ADDED_KEPT == 0)
+		hashtable_visit(&codes->owners, let_go_unused, codes);
 	code->pid = pid;
 	code->word = word;
 	code->next = owner->first;
@@ -202,15 +233,24 @@ void python_codes_add(struct python_codes *codes, const struct python_def *def, 
 	code = find_code(codes, (pid_t)def->tgid, def->word);
 	if (!code)
 		code = add_code(codes, (pid_t)def->tgid, def->word);
+	code->used_at = codes->n_added;
 	code->function = read_function(codes, def);
 }
 
 const struct python_function *python_codes_find(const struct python_codes *codes, pid_t pid,
 						uint64_t word)
 {
-	const struct code *code = find_code(codes, pid, word);
+	struct code *code = find_code(codes, pid, word);
 
-	return code ? code->function : NULL;
+	if (!code)
+		return NULL;
+	code->used_at = codes->n_added;
+	return code->function;
+}
+
+bool python_codes_knows(const struct python_codes *codes, pid_t pid)
+{
+	return find_owner(codes, pid);
 }
 
 void python_codes_forget(struct python_codes *codes, pid_t pid)
@@ -221,8 +261,7 @@ void python_codes_forget(struct python_codes *codes, pid_t pid)
 		return;
 	for (struct code *code = owner->first, *next; code; code = next) {
 		next = code->next;
-		hashtable_remove(&codes->codes, &code->link);
-		free(code);
+		free_known(codes, code);
 	}
 	hashtable_remove(&codes->owners, &owner->link);
 	free(owner);

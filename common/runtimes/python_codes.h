@@ -6,6 +6,7 @@
 #ifndef PYTHON_CODES_H
 #define PYTHON_CODES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -28,12 +29,18 @@ struct python_codes;
 struct python_codes *python_codes_new(void);
 void python_codes_free(struct python_codes *codes);
 
-/* Takes in a record of size bytes, in the place of what the word stood for before. */
+/*
+ * Takes in a record of size bytes, in the place of what the word stood for before. Of very many
+ * words, those that were not asked for lately are forgotten: BPF sends them again.
+ */
 void python_codes_add(struct python_codes *codes, const struct python_def *def, size_t size);
 
 /* Valid until python_codes_free(). NULL: not known. */
 const struct python_function *python_codes_find(const struct python_codes *codes, pid_t pid,
 						uint64_t word);
+
+/* Words of that process are known. */
+bool python_codes_knows(const struct python_codes *codes, pid_t pid);
 
 /* The process has ended: its words are another's from now on. */
 void python_codes_forget(struct python_codes *codes, pid_t pid);

@@ -143,11 +143,16 @@ static struct owner *get_owner(struct stackdefs *defs, pid_t pid)
 	return owner;
 }
 
-/* Its pid may be another's from now on, who is another owner. */
+/*
+ * Its pid may be another's from now on, who is another owner. Where all its stacks were let go of
+ * before, the words of its Python functions are still there.
+ */
 void stackdefs_end_process(struct stackdefs *defs, pid_t pid)
 {
 	struct owner *owner = find_owner(defs, pid);
 
+	if (!owner && python_codes_knows(traces_codes(defs->traces), pid))
+		owner = get_owner(defs, pid);
 	if (!owner)
 		return;
 	hashtable_remove(&defs->owners, &owner->link);

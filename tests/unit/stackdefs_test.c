@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include "abi/python.h"
 #include "abi/unwind_layout.h"
 #include "child.h"
 #include "stacks/stackdefs.h"
@@ -296,6 +297,78 @@ TEST(a_hundred_thousand_processes_take_no_more_than_a_few)
 		stackdefs_end_turn(t.defs, false, count_forgotten, &forgotten);
 	}
 	CHECK(heap_bytes() < before + (1 << 20));
+	end_child(child);
+	end(&t);
+}
+
+/* ---- Python ---- */
+
+static uint64_t define_code(const struct test *t, pid_t pid, uint64_t code)
+{
+	struct python_def def = { .word = python_word(code << 4, 0),
+				  .kind = STACK_PYTHON,
+				  .tgid = (uint32_t)pid,
+				  .name_text = { PYTHON_STR_ASCII | 1 << 2, 3 },
+				  .name = "fun" };
+
+	stackdefs_add_python(t->defs, &def, offsetof(struct python_def, lines));
+	return def.word;
+}
+
+/* The name of a function that the interpreter runs. */
+static const char *name_in_stack(const struct test *t, uint64_t id, pid_t pid, uint64_t word)
+{
+	struct stack_def def = { .id = id,
+				 .kind = STACK_USER,
+				 .tgid = (uint32_t)pid,
+				 .generation = 1,
+				 .n_words = 3,
+				 .reason = UNWIND_COMPLETE,
+				 .words = { (uintptr_t)leaf, python_segment_word(0), word } };
+
+	stackdefs_add(t->defs, &def, sizeof(def));
+	return name_of(t, id);
+}
+
+TEST(an_ended_python_is_forgotten_whose_stacks_went_before)
+{
+	struct test t = begin();
+	pid_t child = start_child();
+	uint64_t forgotten = 0, word;
+
+	stackdefs_set_use(t.defs, STACKDEFS_NOT_AT_ALL);
+	word = define_code(&t, child, 1);
+	CHECK_STR(name_in_stack(&t, 1, child, word), "fun");
+	end_turns(&t, 8, &forgotten);
+	CHECK_STR(name_of(&t, 1), "");
+	CHECK_STR(name_in_stack(&t, 2, child, word), "fun"); /* BPF doesn't send it again */
+	end_turns(&t, 8, &forgotten);
+	stackdefs_end_process(t.defs, child);
+	end_turns(&t, 2, &forgotten);
+	CHECK_STR(name_in_stack(&t, 3, child, word), "[python]");
+	end_child(child);
+	end(&t);
+}
+
+/* As one that compiles templates, or makes functions by exec(). */
+TEST(a_million_functions_of_one_python_take_no_more_than_some)
+{
+	struct test t = begin();
+	pid_t child = start_child();
+	uint64_t forgotten = 0, word = define_code(&t, child, 1);
+	size_t before = heap_bytes();
+
+	stackdefs_set_use(t.defs, STACKDEFS_NOT_AT_ALL);
+	for (uint64_t code = 2; code <= 1000000; code++) {
+		define_code(&t, child, code);
+		if (code % 50000)
+			continue;
+		CHECK_STR(name_in_stack(&t, code, child, word), "fun");
+		end_turns(&t, 1, &forgotten);
+	}
+	CHECK(heap_bytes() < before + (32 << 20));
+	CHECK_STR(name_in_stack(&t, 1, child, python_word(2 << 4, 0)), "[python]");
+	CHECK_STR(name_in_stack(&t, 2, child, python_word(1000000 << 4, 0)), "fun");
 	end_child(child);
 	end(&t);
 }
