@@ -22,10 +22,10 @@
 #include "base/hotplug.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "process/event_queue.h"
 #include "process/process_events.h"
 
-#define RING_BYTES  (256 << 10)
-#define USUAL_BYTES (256u << 10) /* of records taken out of the rings */
+#define RING_BYTES (256 << 10)
 
 struct ring {
 	uint32_t cpu;
@@ -34,21 +34,10 @@ struct ring {
 	char *data;
 };
 
-/* A record that was taken out of its ring. */
-struct item {
-	uint64_t time_ns;
-	size_t at; /* in the bytes */
-	bool is_last;
-};
-
 struct process_events {
 	struct process_event_user user;
-	char *bytes;
-	size_t n_bytes, bytes_cap;
-	struct item *items;
-	size_t n_items, items_cap;
-	size_t n_noted, n_handled; /* of the items */
-	uint64_t taken_ns;	   /* all that happened until then has been taken out */
+	struct event_queue queue; /* what was taken out of the rings */
+	uint64_t taken_ns;	  /* all that happened until then has been noted */
 	struct ring *rings;
 	size_t n_rings, rings_cap;
 	struct hotplug hotplug;
@@ -131,8 +120,7 @@ void process_events_close(struct process_events *sb)
 		close_ring(&sb->rings[i]);
 	close(sb->epoll_fd);
 	free(sb->rings);
-	free(sb->bytes);
-	free(sb->items);
+	event_queue_free(&sb->queue);
 	free(sb);
 }
 
@@ -235,83 +223,57 @@ static void copy_from_ring(const struct ring *ring, uint64_t position, void *to,
 	memcpy((char *)to + first, ring->data, size - first);
 }
 
-/* The place of a new record of that size; 8 bytes are its measure. */
-static char *add_item(struct process_events *sb, size_t size)
-{
-	size_t need = sb->n_bytes + size;
-
-	while (sb->bytes_cap < need) {
-		sb->bytes_cap = sb->bytes_cap ? 2 * sb->bytes_cap : 4096;
-		sb->bytes = mem_realloc(sb->bytes, sb->bytes_cap, 1);
-	}
-	sb->items = mem_grow(sb->items, sb->n_items, &sb->items_cap, sizeof(*sb->items));
-	sb->items[sb->n_items++] = (struct item){ .at = sb->n_bytes };
-	sb->n_bytes = need;
-	return sb->bytes + need - size;
-}
-
 /* All of them end with the time. */
 static void take_ring(struct process_events *sb, struct ring *ring)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->page->data_tail, time_ns;
 	struct perf_event_header header;
-	char *record;
 
 	while (tail < head) {
 		copy_from_ring(ring, tail, &header, sizeof(header));
 		if (header.size < sizeof(header) + sizeof(time_ns) || header.size % 8)
 			break;
-		record = add_item(sb, header.size);
-		copy_from_ring(ring, tail, record, header.size);
-		memcpy(&time_ns, record + header.size - sizeof(time_ns), sizeof(time_ns));
-		sb->items[sb->n_items - 1].time_ns = time_ns;
+		copy_from_ring(ring, tail + header.size - sizeof(time_ns), &time_ns,
+			       sizeof(time_ns));
+		copy_from_ring(ring, tail, event_queue_add(&sb->queue, time_ns, header.size),
+			       header.size);
 		tail += header.size;
 	}
 	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-/* Those of one CPU are in order, which must remain. */
-static int compare_items(const void *a, const void *b)
+static struct process_event event_of(const struct process_events *sb, const struct queued *item)
 {
-	const struct item *x = a, *y = b;
+	struct process_event event = read_record(event_queue_record(&sb->queue, item));
 
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return (x->at > y->at) - (x->at < y->at);
-}
-
-static struct process_event event_of(const struct process_events *sb, size_t i)
-{
-	struct process_event event = read_record((const void *)(sb->bytes + sb->items[i].at));
-
-	event.time_ns = sb->items[i].time_ns;
-	event.is_last = sb->items[i].is_last;
+	event.time_ns = item->time_ns;
+	event.is_last = item->is_last;
 	return event;
 }
 
-static void note_event(struct process_events *sb, size_t i)
+static void note_event(struct process_events *sb, struct queued *item)
 {
-	struct process_event event = event_of(sb, i);
+	struct process_event event = event_of(sb, item);
 
 	if (event.kind == PROCESS_NOTHING)
 		return;
 	sb->user.note(&event, sb->user.arg);
-	sb->items[i].is_last = event.is_last;
+	item->is_last = event.is_last;
 }
 
+/* What comes meanwhile waits: the loop is told of it, since it was polled before. */
 static void take_all(struct process_events *sb)
 {
 	uint64_t now_ns = clock_now_ns();
+	struct queued *item;
 
 	for (size_t i = 0; i < sb->n_rings; i++)
 		take_ring(sb, &sb->rings[i]);
 	sb->taken_ns = now_ns;
-	if (sb->n_items - sb->n_noted > 1)
-		qsort(sb->items + sb->n_noted, sb->n_items - sb->n_noted, sizeof(*sb->items),
-		      compare_items);
-	for (; sb->n_noted < sb->n_items; sb->n_noted++)
-		note_event(sb, sb->n_noted);
+	event_queue_sort(&sb->queue);
+	while ((item = event_queue_note(&sb->queue, now_ns)))
+		note_event(sb, item);
 }
 
 void process_events_take(struct process_events *sb, uint64_t time_ns)
@@ -320,33 +282,21 @@ void process_events_take(struct process_events *sb, uint64_t time_ns)
 		take_all(sb);
 }
 
-/* All have been handled. The memory that a burst took is given back. */
-static void empty(struct process_events *sb)
-{
-	sb->n_bytes = sb->n_items = sb->n_noted = sb->n_handled = 0;
-	if (sb->bytes_cap <= USUAL_BYTES)
-		return;
-	free(sb->bytes);
-	free(sb->items);
-	sb->bytes = NULL;
-	sb->items = NULL;
-	sb->bytes_cap = sb->items_cap = 0;
-}
-
 /* Whoever handles an event may take out more: it is their turn then, too. */
 void process_events_read(struct process_events *sb)
 {
+	const struct queued *item;
 	struct process_event event;
 
 	take_all(sb);
-	if (!sb->n_items)
+	if (!sb->queue.n_noted)
 		return;
-	while (sb->n_handled < sb->n_items) {
-		event = event_of(sb, sb->n_handled++);
+	while ((item = event_queue_handle(&sb->queue))) {
+		event = event_of(sb, item);
 		if (event.kind != PROCESS_NOTHING)
 			sb->user.handle(&event, sb->user.arg);
 	}
-	empty(sb);
+	event_queue_drop(&sb->queue);
 	sb->user.drained(sb->user.arg);
 }
 
@@ -381,6 +331,7 @@ static void on_cpu_changed(uint32_t cpu, bool is_online, void *arg)
 		msg_debug("new processes on CPU %u will not be seen at once", cpu);
 	sb->user.note(&lost, sb->user.arg);
 	sb->user.handle(&lost, sb->user.arg);
+	sb->user.drained(sb->user.arg);
 }
 
 int process_events_watch(struct process_events *sb, struct loop *loop)
