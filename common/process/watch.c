@@ -20,6 +20,7 @@ struct watch {
 	size_t n_leaderless, leaderless_cap;
 	pid_t *doubted; /* processes that may have ended while events were lost */
 	size_t n_doubted, doubted_cap;
+	bool has_lost; /* in this batch */
 	uint64_t checked_ns;
 };
 
@@ -111,20 +112,36 @@ static void report_exit(const struct watch *watch, pid_t pid)
 		s->exited(pid, s->arg);
 }
 
+static int compare_pids(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Each loss of a batch, of each CPU, has made those doubted whom nobody forgets. */
 static void report_missed_exits(struct watch *watch)
 {
 	uint64_t now_ns = clock_now_ns();
 
+	if (watch->n_doubted)
+		qsort(watch->doubted, watch->n_doubted, sizeof(pid_t), compare_pids);
 	for (size_t i = 0; i < watch->n_doubted; i++)
-		if (processes_check_end(watch->processes, watch->doubted[i], now_ns))
+		if ((!i || watch->doubted[i] != watch->doubted[i - 1]) &&
+		    processes_check_end(watch->processes, watch->doubted[i], now_ns))
 			report_exit(watch, watch->doubted[i]);
 	free(watch->doubted);
 	watch->doubted = NULL;
 	watch->n_doubted = watch->doubted_cap = 0;
 }
 
-static void report_loss(const struct watch *watch)
+/* Once for all losses of a batch: who hears of one looks at every process. */
+static void report_loss(struct watch *watch)
 {
+	if (!watch->has_lost)
+		return;
+	watch->has_lost = false;
+	report_missed_exits(watch);
 	FOR_EACH_SUBSCRIBER(s, watch)
 	if (s->lost)
 		s->lost(s->arg);
@@ -150,8 +167,7 @@ static void handle(const struct process_event *event, void *arg)
 			report_exit(watch, event->pid);
 		break;
 	case PROCESS_LOST:
-		report_missed_exits(watch);
-		report_loss(watch);
+		watch->has_lost = true;
 		break;
 	default:
 		break;
@@ -185,6 +201,7 @@ static void drained(void *arg)
 	struct watch *watch = arg;
 
 	check_leaderless(watch);
+	report_loss(watch);
 	FOR_EACH_SUBSCRIBER(s, watch)
 	if (s->drained)
 		s->drained(s->arg);

@@ -17,7 +17,7 @@ struct watch_handlers {
 	void (*executed)(pid_t pid, void *arg); /* before changed() */
 	void (*changed)(pid_t pid, void *arg);	/* executed something, or mapped code */
 	void (*exited)(pid_t pid, void *arg);	/* its last thread has ended */
-	void (*lost)(void *arg);		/* events were: look at everything that is left */
+	void (*lost)(void *arg);		/* events of a batch were: look at everything */
 	void (*drained)(void *arg);		/* after a batch of events */
 	void *arg;
 };

@@ -298,10 +298,16 @@ static void on_drained(void *arg)
 	us->n_changed = 0;
 }
 
+/* Where tables wait, those who have some are what is left in the table of processes. */
 static void on_lost(void *arg)
 {
-	msg_debug("process events were lost: looking at every process again");
-	update_all(arg);
+	struct user_stacks *us = arg;
+
+	msg_debug("process events were lost: looking at processes again");
+	if (tables_wait(us))
+		processes_visit_living(us->processes, on_changed, us);
+	else
+		update_all(us);
 }
 
 /* ---- the watch ---- */
