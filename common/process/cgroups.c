@@ -199,13 +199,53 @@ static void compare_path(struct hashlink *link, void *arg)
 		search->found = folder;
 }
 
+static bool is_there(const struct cgroups *cgroups, const struct folder *folder)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s%s", cgroups->root, folder->cgroup.path);
+	return !stat(path, &st) && st.st_ino == folder->cgroup.id;
+}
+
+/* One that was made again since may be known already, and is another one. */
 static void remove_folder(struct cgroups *cgroups, const char *path)
 {
 	struct search search = { path + strlen(cgroups->root), NULL };
 
 	hashtable_visit(&cgroups->by_id, compare_path, &search);
-	if (search.found)
+	if (search.found && !is_there(cgroups, search.found))
 		mark_gone(cgroups, search.found);
+}
+
+struct missing {
+	const struct cgroups *cgroups;
+	struct folder **folders;
+	size_t n, cap;
+};
+
+static void list_missing(struct hashlink *link, void *arg)
+{
+	struct folder *folder = container_of(link, struct folder, by_id);
+	struct missing *missing = arg;
+
+	if (folder->cgroup.is_gone || is_there(missing->cgroups, folder))
+		return;
+	missing->folders =
+		mem_grow(missing->folders, missing->n, &missing->cap, sizeof(*missing->folders));
+	missing->folders[missing->n++] = folder;
+}
+
+/* Events were lost. */
+static void look_again(struct cgroups *cgroups)
+{
+	struct missing missing = { .cgroups = cgroups };
+
+	hashtable_visit(&cgroups->by_id, list_missing, &missing);
+	for (size_t i = 0; i < missing.n; i++)
+		mark_gone(cgroups, missing.folders[i]);
+	free(missing.folders);
+	scan(cgroups, cgroups->root);
 }
 
 /* ---- what inotify tells ---- */
@@ -216,7 +256,7 @@ static void handle_event(struct cgroups *cgroups, const struct inotify_event *ev
 	char path[PATH_MAX];
 
 	if (event->mask & IN_Q_OVERFLOW)
-		scan(cgroups, cgroups->root);
+		look_again(cgroups);
 	if (!parent || !(event->mask & IN_ISDIR))
 		return;
 	snprintf(path, sizeof(path), "%s%s/%s", cgroups->root,

@@ -119,6 +119,80 @@ TEST(a_name_may_come_again)
 	rmdir(folder);
 }
 
+/* By the time that the first end is read, the last one is there and known. */
+TEST(a_name_may_come_again_twice_at_once)
+{
+	struct cgroups *cgroups;
+	const struct cgroup *old, *new;
+	uint64_t first, third;
+
+	if (!make_folder())
+		SKIP("no cgroup can be made here");
+	cgroups = cgroups_new(true);
+	first = make_below("x");
+	cgroups_update(cgroups);
+	remove_below("x");
+	make_below("x");
+	remove_below("x");
+	third = make_below("x");
+	cgroups_update(cgroups);
+	old = cgroups_find(cgroups, first);
+	CHECK(old && old->is_gone);
+	new = cgroups_find(cgroups, third);
+	CHECK(new && !new->is_gone);
+	remove_below("x");
+	cgroups_update(cgroups);
+	new = cgroups_find(cgroups, third);
+	CHECK(new &&new->is_gone);
+	cgroups_free(cgroups);
+	rmdir(folder);
+}
+
+/* What the kernel keeps of events, at the most. */
+static unsigned int max_events(void)
+{
+	FILE *f = fopen("/proc/sys/fs/inotify/max_queued_events", "r");
+	unsigned int n = 0;
+
+	if (f && fscanf(f, "%u", &n) != 1)
+		n = 0;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+TEST(what_went_while_events_were_lost_is_gone)
+{
+	unsigned int n = max_events();
+	struct cgroups *cgroups;
+	const struct cgroup *cgroup;
+	uint64_t id, inner, last;
+
+	if (!n || n > 32768 || !make_folder())
+		SKIP("no cgroup can be made here, or not so many");
+	cgroups = cgroups_new(true);
+	id = make_below("x");
+	inner = make_below("x/inner");
+	cgroups_update(cgroups);
+	for (unsigned int i = 0; i < n / 2; i++) {
+		make_below("y");
+		remove_below("y");
+	}
+	remove_below("x/inner");
+	remove_below("x");
+	last = make_below("z");
+	cgroups_update(cgroups);
+	cgroup = cgroups_find(cgroups, id);
+	CHECK(cgroup && cgroup->is_gone);
+	cgroup = cgroups_find(cgroups, inner);
+	CHECK(cgroup && cgroup->is_gone);
+	cgroup = cgroups_find(cgroups, last);
+	CHECK(cgroup && !cgroup->is_gone);
+	remove_below("z");
+	cgroups_free(cgroups);
+	rmdir(folder);
+}
+
 TEST(unwatched_cgroups_are_found_when_asked_for)
 {
 	struct cgroups *cgroups;
