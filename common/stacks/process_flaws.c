@@ -19,7 +19,7 @@ struct process_flaw {
 	pid_t pid;
 	char comm[TASK_COMM_LEN + 1]; /* of the thread that lacked something first */
 	const struct runtime *runtime;
-	const char *file;
+	char *file; /* the flaw's own may be gone before this is printed */
 	bool has_names;
 	uint64_t total, cut, unnamed;
 	bool is_told;
@@ -41,6 +41,8 @@ void process_flaws_free(struct process_flaws *flaws)
 {
 	if (!flaws)
 		return;
+	for (size_t i = 0; i < flaws->n; i++)
+		free(flaws->items[i].file);
 	idmap_free(&flaws->by_pid, NULL);
 	free(flaws);
 }
@@ -75,6 +77,8 @@ static void sort(struct process_flaws *flaws)
 static void forget_half(struct process_flaws *flaws)
 {
 	sort(flaws);
+	for (size_t i = flaws->n / 2; i < flaws->n; i++)
+		free(flaws->items[i].file);
 	flaws->n /= 2;
 	sort(flaws);
 }
@@ -93,6 +97,14 @@ static struct process_flaw *get_process(struct process_flaws *flaws, pid_t pid)
 	return p;
 }
 
+static void keep_file(struct process_flaw *p, const char *file)
+{
+	if (!file || (p->file && !strcmp(p->file, file)))
+		return;
+	free(p->file);
+	p->file = mem_strdup(file);
+}
+
 void process_flaws_add(struct process_flaws *flaws, pid_t pid, const char *comm,
 		       const struct stack_flaw *flaw, uint64_t value)
 {
@@ -105,7 +117,7 @@ void process_flaws_add(struct process_flaws *flaws, pid_t pid, const char *comm,
 	if (!lacking(p))
 		memcpy(p->comm, comm, TASK_COMM_LEN);
 	p->runtime = flaw->runtime ? flaw->runtime : p->runtime;
-	p->file = flaw->file ? flaw->file : p->file;
+	keep_file(p, flaw->file);
 	p->has_names |= flaw->has_names;
 	*(flaw->kind == FLAW_CUT ? &p->cut : &p->unnamed) += value;
 }
@@ -143,10 +155,15 @@ static bool is_flawed(const struct process_flaw *p)
 	return is_cut(p) || is_many(p->unnamed, p->total);
 }
 
+static bool is_of_same_file(const struct process_flaw *a, const struct process_flaw *b)
+{
+	return a->file && b->file ? !strcmp(a->file, b->file) : a->file == b->file;
+}
+
 static bool is_mended_likewise(const struct process_flaw *a, const struct process_flaw *b)
 {
 	return a->runtime == b->runtime && is_cut(a) == is_cut(b) && a->has_names == b->has_names &&
-	       (a->runtime || a->file == b->file);
+	       (a->runtime || is_of_same_file(a, b));
 }
 
 /* The processes from the first one on, which is the worst, that are not told yet. */

@@ -8,7 +8,6 @@
 #include "base/container.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/strpool.h"
 #include "runtimes/python_codes.h"
 #include "stacks/places.h"
 #include "stacks/python_places.h"
@@ -17,7 +16,6 @@
 
 struct traces {
 	struct hashtable table; /* by id */
-	struct strpool *files;	/* names of files that stacks end in, for want of unwind tables */
 	struct processes *processes;
 	struct usyms *usyms;
 	struct python_codes *codes;
@@ -43,7 +41,6 @@ struct traces *traces_new(struct processes *processes, const struct dso_options 
 {
 	struct traces *traces = mem_zalloc(1, sizeof(*traces));
 
-	traces->files = strpool_new();
 	traces->processes = processes;
 	traces->background = background_new();
 	traces->usyms = new_usyms(processes, options, traces->background);
@@ -52,10 +49,16 @@ struct traces *traces_new(struct processes *processes, const struct dso_options 
 	return traces;
 }
 
+static void free_trace(struct trace *trace)
+{
+	free(trace->file);
+	free(trace);
+}
+
 static void free_link(struct hashlink *link, void *arg)
 {
 	(void)arg;
-	free(container_of(link, struct trace, link));
+	free_trace(container_of(link, struct trace, link));
 }
 
 void traces_free(struct traces *traces)
@@ -67,7 +70,6 @@ void traces_free(struct traces *traces)
 	places_free(traces->places);
 	usyms_free(traces->usyms);
 	python_codes_free(traces->codes);
-	strpool_free(traces->files);
 	free(traces->frames);
 	free(traces);
 }
@@ -140,6 +142,8 @@ static struct trace *add_trace(struct traces *traces, const struct trace *draft,
 
 	memcpy(trace, draft, sizeof(*draft) + places_bytes(draft->n));
 	trace->id = id;
+	if (draft->flaw.file)
+		trace->flaw.file = trace->file = mem_strdup(draft->flaw.file);
 	hashtable_add(&traces->table, &trace->link, id);
 	return trace;
 }
@@ -195,8 +199,6 @@ static void find_flaw(struct traces *traces, const struct stack_def *def, uint32
 		      struct place *places, struct stack_flaw *flaw)
 {
 	*flaw = stack_flaw_find(traces->processes, def, places, n);
-	if (flaw->file)
-		flaw->file = strpool_intern(traces->files, flaw->file);
 	for (uint32_t i = 0; flaw->runtime && i < n; i++)
 		places[i].is_made = usyms_is_made(&places[i].location);
 }
@@ -276,7 +278,7 @@ static void let_go(struct hashlink *link, void *arg)
 		return;
 	hashtable_remove(&traces->table, link);
 	release_places(traces, trace);
-	free(trace);
+	free_trace(trace);
 }
 
 static void keep_places(void *arg)

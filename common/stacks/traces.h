@@ -26,6 +26,7 @@ struct trace {
 	uint32_t kind, reason;
 	uint64_t waker[WAKER_WORDS]; /* of STACK_WAKER, which has no places */
 	struct stack_flaw flaw;	     /* of a user stack */
+	char *file;		     /* the name of the one in it; NULL: none */
 	unsigned int n_users;	     /* definitions that stand for it: the caller counts */
 	uint32_t last_used;	     /* by a report */
 	bool is_trimmed;

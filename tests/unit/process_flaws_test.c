@@ -192,3 +192,18 @@ TEST(the_table_is_bounded)
 		add(flaws, pid, "true", &none, 1);
 	CHECK(strstr(print(flaws), "java (PID 5): 100 % of stacks cut in JIT code"));
 }
+
+/* As of a stack that was let go of before the last report. */
+TEST(a_file_is_told_whose_stack_is_gone)
+{
+	struct process_flaws *flaws = process_flaws_new();
+	char name[] = "libodd.so";
+	const struct stack_flaw flaw = { FLAW_CUT, NULL, false, name };
+	const char *text;
+
+	add(flaws, 1, "odd", &flaw, 100);
+	memset(name, 'x', strlen(name));
+	add(flaws, 2, "odd", &cut_in_file, 50);
+	text = print(flaws);
+	CHECK_HAS(text, "odd (PID 1 and 1 other): 100 % of stacks cut in libodd.so,");
+}

@@ -2,12 +2,15 @@
 /*
  * Definitions of stacks: shared by processes that run the same code, let go when these have ended.
  */
+#include <fcntl.h>
 #include <malloc.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "abi/python.h"
 #include "abi/unwind_layout.h"
 #include "child.h"
+#include "stacks/stack_flaw.h"
 #include "stacks/stackdefs.h"
 #include "unit.h"
 
@@ -298,6 +301,47 @@ TEST(a_hundred_thousand_processes_take_no_more_than_a_few)
 	}
 	CHECK(heap_bytes() < before + (1 << 20));
 	end_child(child);
+	end(&t);
+}
+
+/* A stack that is cut in a file of a long name that was not there before. */
+static void define_cut(const struct test *t, uint64_t id)
+{
+	char path[] = "/tmp/stackdefs-test-which-has-a-name-that-takes-some-room-XXXXXX";
+	int fd = mkostemp(path, O_CLOEXEC);
+	struct stack_def def = { .id = id,
+				 .kind = STACK_USER,
+				 .tgid = (uint32_t)getpid(),
+				 .generation = (uint32_t)id,
+				 .n_words = 1,
+				 .reason = UNWIND_NO_RULE };
+	void *code;
+
+	CHECK_EQ(ftruncate(fd, 4096), 0);
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	def.words[0] = (uintptr_t)code;
+	stackdefs_add(t->defs, &def, sizeof(def));
+	CHECK_STR(stackdefs_flaw(t->defs, id)->file, strrchr(path, '/') + 1);
+	munmap(code, 4096);
+	close(fd);
+	unlink(path);
+}
+
+TEST(names_of_files_that_stacks_are_cut_in_go_with_them)
+{
+	struct test t = begin();
+	uint64_t forgotten = 0;
+	size_t before = 0;
+
+	stackdefs_set_use(t.defs, STACKDEFS_NOT_AT_ALL);
+	for (uint64_t id = 1; id <= 2000; id++) {
+		define_cut(&t, id);
+		end_turns(&t, 8, &forgotten);
+		stackdefs_end_report(t.defs);
+		if (id == 1000)
+			before = heap_bytes();
+	}
+	CHECK(heap_bytes() < before + (32 << 10));
 	end(&t);
 }
 
