@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Finds separate debug files; see debugfile.h. The traced side may have put any file in their
- * places, so the cheap checks come first, and the bytes that go into CRCs are bounded for the run.
+ * places, so the cheap checks come first, and the bytes that go into CRCs are bounded.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,11 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/allowance.h"
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/msg.h"
 #include "elf/unreadable.h"
 #include "process/roots.h"
 #include "symbols/debugfile.h"
@@ -25,7 +28,7 @@
 #define DEBUG_FOLDER	 "/usr/lib/debug"
 #define CHUNK_BYTES	 (256u << 10)
 #define CRC_MAX_BYTES	 (1ull << 30) /* of one file; libLLVM's is of 0.3 GiB */
-#define CRC_BUDGET_BYTES (8ull << 30) /* of all */
+#define CRC_HOURLY_BYTES (8ull << 30) /* of all */
 #define SUMS_KEPT	 64
 
 /* The debug file that is wanted. */
@@ -85,19 +88,10 @@ static bool has_same_code(const struct elffile *a, const struct elffile *b)
 	return !x && !y;
 }
 
-/* Takes from the run's budget of bytes. Atomic: the background thread searches too. */
-static bool take_budget(uint64_t bytes)
-{
-	static int64_t budget_bytes = CRC_BUDGET_BYTES;
-	int64_t want = (int64_t)bytes;
-
-	if (__atomic_sub_fetch(&budget_bytes, want, __ATOMIC_RELAXED) >= 0)
-		return true;
-	__atomic_add_fetch(&budget_bytes, want, __ATOMIC_RELAXED);
-	return false;
-}
-
-/* The checksums of files that were read: tables that are dropped are read again. */
+/*
+ * The checksums of files that were read: tables that are dropped are read again. With a lock, as
+ * the background thread searches, too.
+ */
 static struct {
 	pthread_mutex_t lock;
 	struct sum {
@@ -105,7 +99,10 @@ static struct {
 		uint32_t crc;
 	} sums[SUMS_KEPT];
 	size_t n; /* all there were; the oldest ones were overwritten */
-} known = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct allowance bytes;
+	bool has_said_spent;
+} known = { .lock = PTHREAD_MUTEX_INITIALIZER,
+	    .bytes = { .amount = CRC_HOURLY_BYTES, .period_ns = 3600 * NS_PER_S } };
 
 static bool is_same_time(const struct timespec *a, const struct timespec *b)
 {
@@ -138,6 +135,22 @@ static void keep_crc(const struct stat *file, uint32_t crc)
 	pthread_mutex_unlock(&known.lock);
 }
 
+static bool may_read(uint64_t bytes)
+{
+	bool may, is_news;
+
+	pthread_mutex_lock(&known.lock);
+	may = allowance_take(&known.bytes, bytes, clock_now_ns());
+	is_news = !may && !known.has_said_spent;
+	known.has_said_spent |= is_news;
+	pthread_mutex_unlock(&known.lock);
+	if (is_news)
+		msg_warn("debug files: %llu GiB checked within an hour: those found by "
+			 ".gnu_debuglink alone are left out for a while (names may be missing)",
+			 CRC_HOURLY_BYTES >> 30);
+	return may;
+}
+
 static uint32_t compute_crc(int fd, uint64_t bytes)
 {
 	uint8_t *chunk;
@@ -164,13 +177,14 @@ static bool has_crc(int fd, uint64_t bytes, uint32_t wanted)
 		return false;
 	if (recall_crc(&file, &crc))
 		return crc == wanted;
-	if (!take_budget(bytes))
+	if (!may_read(bytes))
 		return false;
 	crc = compute_crc(fd, bytes);
 	keep_crc(&file, crc);
 	return crc == wanted;
 }
 
+/* Equal build-ids say as much as a CRC, which takes reading all of the file. */
 static bool is_wanted(const struct wanted *w, int fd, const struct elffile *debug, bool by_name)
 {
 	int same_id = compare_build_id(w, debug);
@@ -180,7 +194,7 @@ static bool is_wanted(const struct wanted *w, int fd, const struct elffile *debu
 	if (w->is_shared)
 		return true;
 	return elffile_has_symtab(debug) && has_same_code(w->f, debug) &&
-	       (!by_name || has_crc(fd, debug->bytes, w->crc));
+	       (same_id == 1 || has_crc(fd, debug->bytes, w->crc));
 }
 
 /* Takes fd over. The descriptor if it is the file, else -ENOENT. */

@@ -6,8 +6,8 @@
  *
  * Folders are searched in the root of the process that mapped the file, then in ours; a path never
  * leads out of the root that it began in (roots.h). A file is taken only if it is proven to
- * belong to the stripped one: by the same build-id, or, found by name, by its CRC and no other
- * build-id; and in either case by having the same code sections at the same addresses.
+ * belong to the stripped one: by the same build-id, or, found by name where not both have one, by
+ * its CRC; and in either case by having the same code sections at the same addresses.
  */
 #ifndef DEBUGFILE_H
 #define DEBUGFILE_H

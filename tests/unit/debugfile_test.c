@@ -212,6 +212,17 @@ TEST(refuses_the_right_crc_with_another_build_id)
 	end();
 }
 
+/* All of a file would have to be read for that, of each one anew. */
+TEST(needs_no_crc_of_the_same_build_id)
+{
+	begin();
+	write_debug("/bin/x.debug", true, TEXT_ADDR);
+	CHECK_STR(name_by_link("x.debug", crc_of_debug(true) + 1, true), "hidden");
+	CHECK_STR(name_by_link("x.debug", crc_of_debug(true) + 1, false), "");
+	CHECK_STR(name_by_link("x.debug", crc_of_debug(true), false), "hidden");
+	end();
+}
+
 TEST(refuses_names_that_are_paths)
 {
 	begin();
