@@ -14,11 +14,13 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/msg.h"
 #include "base/search.h"
 #include "symbols/jitdump.h"
 #include "symbols/jitmap.h"
 
-#define MAX_FILE_BYTES (512ULL << 20)
+#define MAX_MAP_BYTES  (64ULL << 20)
+#define MAX_DUMP_BYTES (512ULL << 20) /* it has the code, too, which is not kept */
 #define READ_BYTES     (1U << 20)
 #define NO_ENTRY       UINT32_MAX
 #define MAX_ENTRIES    (1U << 24)
@@ -297,6 +299,34 @@ static bool is_same_file(const struct jitmap *map)
 	       !memcmp(now, map->mark, map->mark_bytes);
 }
 
+static void warn_of_size(const struct jitmap *map, uint64_t max)
+{
+	char link[32], path[256];
+	static bool said;
+	ssize_t n;
+
+	if (said)
+		return;
+	said = true;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", map->fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	msg_warn("%s: %s ignored: larger than %llu MiB (JIT frames stay unnamed)", path,
+		 map->dump ? "jitdump" : "perf map", (unsigned long long)max >> 20);
+}
+
+/* The file has grown too large. Part of it would give code that was replaced its old names. */
+static bool give_up(struct jitmap *map, uint64_t size)
+{
+	uint64_t max = map->dump ? MAX_DUMP_BYTES : MAX_MAP_BYTES;
+
+	if (size <= max)
+		return false;
+	warn_of_size(map, max);
+	jitmap_drop(map);
+	return true;
+}
+
 /* Of a file that was written anew, everything read before is dropped. */
 static void refresh(struct jitmap *map)
 {
@@ -305,8 +335,8 @@ static void refresh(struct jitmap *map)
 
 	if (fstat(map->fd, &st))
 		return;
-	size = (uint64_t)st.st_size < MAX_FILE_BYTES ? (uint64_t)st.st_size : MAX_FILE_BYTES;
-	if (size == map->seen)
+	size = (uint64_t)st.st_size;
+	if (size == map->seen || give_up(map, size))
 		return;
 	if (size < map->taken || !is_same_file(map))
 		drop_entries(map);
@@ -336,6 +366,8 @@ static const struct entry *find_entry(struct jitmap *map, uint64_t addr)
 	size_t rank;
 
 	refresh(map);
+	if (!map->entries)
+		return NULL;
 	uncut = find_uncut(map, addr);
 	if (uncut)
 		return uncut;

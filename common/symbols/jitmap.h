@@ -28,7 +28,8 @@ size_t jitmap_bytes(const struct jitmap *map);
 
 /*
  * The name of the code at an address, or NULL. Where definitions overlap, the last one wins. Reads
- * the lines added to the file since the last call first. Valid until the next call.
+ * the lines added to the file since the last call first. A file that is too large has no names,
+ * which is said once. Valid until the next call.
  */
 const char *jitmap_find(struct jitmap *map, uint64_t addr);
 

@@ -168,6 +168,34 @@ TEST(a_line_without_end_is_skipped)
 	map_free(map);
 }
 
+/* A definition that isn't read may replace one that was. */
+TEST(a_file_that_is_too_large_has_no_names)
+{
+	struct jitmap *map = map_of("1000 10 old\n2000 10 other\n");
+	char said[512] = "";
+	int saved = dup(STDERR_FILENO), err = memfd_create("stderr", MFD_CLOEXEC);
+
+	CHECK_STR(jitmap_find(map, 0x1000), "old");
+	CHECK_EQ(ftruncate(fd, 64 << 20), 0);
+	lseek(fd, 0, SEEK_END);
+	append("\n1000 10 new\n");
+	dup2(err, STDERR_FILENO);
+	CHECK(!jitmap_find(map, 0x1000));
+	CHECK(!jitmap_find(map, 0x2000));
+	dup2(saved, STDERR_FILENO);
+	CHECK_EQ(jitmap_bytes(map), 0);
+	CHECK(pread(err, said, sizeof(said) - 1, 0) > 0);
+	CHECK_HAS(said, "map (deleted): perf map ignored: larger than 64 MiB");
+	CHECK_EQ(strchr(said, '\n') - said, strlen(said) - 1); /* one line */
+	CHECK_EQ(ftruncate(fd, 0), 0);
+	lseek(fd, 0, SEEK_SET);
+	append("1000 10 new\n");
+	CHECK_STR(jitmap_find(map, 0x1000), "new");
+	map_free(map);
+	close(saved);
+	close(err);
+}
+
 static struct jitmap *open_in(const char *folder)
 {
 	int root_fd = open(folder, O_PATH | O_DIRECTORY);
