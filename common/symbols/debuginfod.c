@@ -21,7 +21,8 @@
 
 #pragma weak dynlib_find
 
-#define LIBRARY "libdebuginfod.so.1"
+#define LIBRARY	  "libdebuginfod.so.1"
+#define ASKED_MAX 4096
 
 typedef void *begin_fn(void);
 typedef int find_fn(void *client, const unsigned char *id, int bytes, char **path);
@@ -86,8 +87,7 @@ static const char *load_client(struct client *c)
 	return c->handle ? NULL : "there is no " LIBRARY;
 }
 
-/* Nobody is asked twice: where a server doesn't answer, each question takes long. */
-static bool was_asked(const uint8_t *id, size_t bytes)
+bool debuginfod_was_asked(const uint8_t *id, size_t bytes)
 {
 	static struct idmap asked;
 	uint64_t key = 0;
@@ -96,6 +96,8 @@ static bool was_asked(const uint8_t *id, size_t bytes)
 		key = hash_add(key, id[i]);
 	if (idmap_find(&asked, key))
 		return true;
+	if (asked.count == ASKED_MAX)
+		idmap_free(&asked, NULL);
 	idmap_add(&asked, key, &asked);
 	return false;
 }
@@ -112,7 +114,7 @@ static int download(const uint8_t *id, size_t bytes)
 	client.was_tried = true;
 	if (why)
 		msg_warn("DEBUGINFOD_URLS is set, but debuginfod is not asked: %s", why);
-	if (!client.handle || was_asked(id, bytes))
+	if (!client.handle || debuginfod_was_asked(id, bytes))
 		return -ENOENT;
 	fd = client.find(client.handle, id, (int)bytes, NULL);
 	return fd < 0 ? -ENOENT : fd;

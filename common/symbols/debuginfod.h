@@ -3,6 +3,7 @@
 #ifndef DEBUGINFOD_H
 #define DEBUGINFOD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,5 +12,11 @@ int debuginfod_open_cached(const uint8_t *id, size_t bytes);
 
 /* Asks the servers of DEBUGINFOD_URLS; -ENOENT where none are set, or none has it. */
 int debuginfod_download(const uint8_t *id, size_t bytes);
+
+/*
+ * True if this was called with that build-id before. Servers are not asked twice, as each question
+ * takes long where none answers; but after thousands of others, all are forgotten.
+ */
+bool debuginfod_was_asked(const uint8_t *id, size_t bytes);
 
 #endif
