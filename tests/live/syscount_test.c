@@ -441,6 +441,17 @@ TEST(processes_that_are_gone_have_their_last_name)
 	CHECK_CALLS(tool, truth_value(tool), 41);
 }
 
+/* Without the option there are 16384. */
+TEST(there_are_as_many_names_as_rows)
+{
+	struct proc *tool =
+		tool_run("syscount", "-P", "-T", "99999", "--follow", "--entries", "65536",
+			 "--syscall", "exit_group", "--", work_path("calls"), "sharing", "20000");
+
+	CHECK_CALLS(tool, lines_with(tool->out, " calls "), 20001);
+	CHECK_LACKS(tool->out, "[unknown]");
+}
+
 TEST(processes_and_calls_are_counted_together)
 {
 	struct proc *work = work_start("calls", "plain", "1009");

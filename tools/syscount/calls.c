@@ -29,6 +29,9 @@
 /* Where nothing but the call counts, the table is for numbers that the array has no room for. */
 #define ODD_NUMBERS 1024
 
+/* As bpf/syscount.bpf.c says. There are no more processes than entries. */
+#define LABELS_MIN 16384
+
 struct calls {
 	struct call_wishes wishes;
 	struct call_settings settings;
@@ -113,6 +116,8 @@ static void configure_tables(struct run *run, struct calls *calls)
 		map_leave_out(run, "call_counts");
 	if (!settings->by_process)
 		map_leave_out(run, "call_labels");
+	else if (calls->wishes.entries > LABELS_MIN)
+		bpf_map__set_max_entries(map_find(run, "call_labels"), calls->wishes.entries);
 	loss_name_option(run, by_number ? NULL : "entries");
 }
 
