@@ -21,8 +21,8 @@ struct target_end {
 
 /*
  * Takes those that have ended out of the filter, and ends the loop, with a message, when the last
- * one has. Threads are not watched where the kernel can't (before 6.9). 0 or -errno, printed: -ESRCH
- * if all have ended by now.
+ * one has. Threads are not watched where the kernel can't (before 6.9). 0 or -errno, printed:
+ * -ESRCH if all have ended by now.
  */
 int target_end_watch(struct target_end *end);
 

@@ -4,8 +4,8 @@
  * 1.1 knows only the old kind. Files are named by their descriptors (/proc/self/fd/N), which leads
  * the kernel to the very file, deleted or in another mount namespace.
  *
- * Return probes come first and go last, so that no entry is seen without its return. So do brief ones:
- * what they end must not be seen to begin before.
+ * Return probes come first and go last, so that no entry is seen without its return. So do brief
+ * ones: what they end must not be seen to begin before.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -49,7 +49,7 @@ struct stackdefs {
 	struct hashtable definitions, owners;
 	struct owner *ended, **ended_tail;
 	uint32_t n_turns, age; /* in turns, or in windows */
-	enum stackdefs_use use;
+	bool by_window;
 };
 
 struct stackdefs *stackdefs_new(struct processes *processes, const struct dso_options *options)
@@ -283,7 +283,7 @@ static void forget_unused(struct hashlink *link, void *arg)
 {
 	struct owner *owner = container_of(link, struct owner, link);
 	const struct forgetting *f = arg;
-	uint32_t unused = f->defs->use == STACKDEFS_A_WINDOW ? WINDOWS_UNUSED : TURNS_UNUSED;
+	uint32_t unused = f->defs->by_window ? WINDOWS_UNUSED : TURNS_UNUSED;
 
 	for (struct definition **at = &owner->first, *d; (d = *at);) {
 		bool is_unused = d->used_age + unused <= f->defs->age;
@@ -306,9 +306,9 @@ static void forget_unused(struct hashlink *link, void *arg)
 	free(owner);
 }
 
-void stackdefs_set_use(struct stackdefs *defs, enum stackdefs_use use)
+void stackdefs_count_by_window(struct stackdefs *defs)
 {
-	defs->use = use;
+	defs->by_window = true;
 }
 
 static void grow_older(struct stackdefs *defs, struct forgetting *forgetting)
@@ -324,7 +324,7 @@ void stackdefs_end_turn(struct stackdefs *defs, bool is_report,
 	struct owner *owner;
 
 	defs->n_turns++;
-	if (defs->use == STACKDEFS_NOT_AT_ALL || (defs->use == STACKDEFS_A_WINDOW && is_report))
+	if (!defs->by_window || is_report)
 		grow_older(defs, &forgetting);
 	while ((owner = defs->ended) && owner->ended_turn + TURNS_KEPT <= defs->n_turns) {
 		defs->ended = owner->next;

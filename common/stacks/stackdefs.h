@@ -63,15 +63,11 @@ void stackdefs_end_process(struct stackdefs *defs, pid_t pid);
 /* The name of a stack's trace; the name itself where it isn't known. */
 uint64_t stackdefs_fold(struct stackdefs *defs, uint64_t id);
 
-/* How long BPF may keep the name of a stack before it is counted. */
-enum stackdefs_use {
-	STACKDEFS_ANY_TIME,  /* of a living process, all are kept */
-	STACKDEFS_A_WINDOW,  /* all names that are kept are counted before a report */
-	STACKDEFS_NOT_AT_ALL /* it is counted as soon as it is met */
-};
-
-/* By default STACKDEFS_ANY_TIME; else what has not been used for long enough is let go of. */
-void stackdefs_set_use(struct stackdefs *defs, enum stackdefs_use use);
+/*
+ * BPF keeps names of stacks, and all that it keeps are counted before a report. Without this, each
+ * is counted as soon as it is met. What has not been used for long enough is let go of.
+ */
+void stackdefs_count_by_window(struct stackdefs *defs);
 
 /* Something was counted under that name, or BPF still has it. */
 void stackdefs_use(struct stackdefs *defs, uint64_t id);

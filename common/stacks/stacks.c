@@ -297,9 +297,8 @@ static int start_stacks(struct run *run)
 	stacks->defs = stackdefs_new(user_stacks_processes(stacks->user_stacks), &stacks->symbols);
 	programs = ownprogs_list(run, &n);
 	stackdefs_set_own(stacks->defs, programs, n);
-	stackdefs_set_use(stacks->defs, spec_of(run)->are_waits || (source && !source->adds_up)
-						? STACKDEFS_A_WINDOW
-						: STACKDEFS_NOT_AT_ALL);
+	if (spec_of(run)->are_waits || (source && !source->adds_up))
+		stackdefs_count_by_window(stacks->defs);
 	start_kernelnames(run, stacks);
 	stacks->rings = (struct stack_rings){ run, stacks->defs, stacks->user_stacks };
 	stacks->counts.by_process = shows_pids(run);

@@ -161,7 +161,6 @@ TEST(what_is_unused_is_let_go_of_a_living_process)
 	pid_t child = start_child();
 	uint64_t forgotten = 0;
 
-	stackdefs_set_use(t.defs, STACKDEFS_NOT_AT_ALL);
 	for (uint64_t id = 1; id <= 3; id++)
 		define(&t, id, child, (uintptr_t)leaf);
 	for (int i = 0; i < 6; i++) {
@@ -178,20 +177,6 @@ TEST(what_is_unused_is_let_go_of_a_living_process)
 	end(&t);
 }
 
-TEST(unused_stacks_stay_where_they_may_be_counted_late)
-{
-	struct test t = begin();
-	pid_t child = start_child();
-	uint64_t forgotten = 0;
-
-	define(&t, 1, child, (uintptr_t)leaf);
-	end_turns(&t, 100, &forgotten);
-	CHECK_EQ(forgotten, 0);
-	CHECK_STR(name_of(&t, 1), "leaf");
-	end_child(child);
-	end(&t);
-}
-
 /* Turns before a report count nothing: what BPF keeps has not been counted by then. */
 TEST(what_windows_leave_unused_is_let_go)
 {
@@ -199,7 +184,7 @@ TEST(what_windows_leave_unused_is_let_go)
 	pid_t child = start_child();
 	uint64_t forgotten = 0;
 
-	stackdefs_set_use(t.defs, STACKDEFS_A_WINDOW);
+	stackdefs_count_by_window(t.defs);
 	for (uint64_t id = 1; id <= 3; id++)
 		define(&t, id, child, (uintptr_t)leaf);
 	end_turns(&t, 100, &forgotten);
@@ -227,7 +212,7 @@ TEST(a_waker_that_is_used_keeps_its_stack)
 	};
 	uint64_t forgotten = 0;
 
-	stackdefs_set_use(t.defs, STACKDEFS_A_WINDOW);
+	stackdefs_count_by_window(t.defs);
 	define(&t, 3, getpid(), (uintptr_t)leaf);
 	stackdefs_add(t.defs, &waker, sizeof(waker));
 	for (int i = 0; i < 10; i++) {
@@ -247,7 +232,6 @@ TEST(a_million_stacks_of_one_process_take_no_more_than_some)
 	uint64_t forgotten = 0;
 	size_t before = heap_bytes();
 
-	stackdefs_set_use(t.defs, STACKDEFS_NOT_AT_ALL);
 	for (uint64_t id = 1; id <= 1000000; id++) {
 		define(&t, id, child, (uintptr_t)leaf);
 		if (id % 1000 == 0)
@@ -266,7 +250,6 @@ TEST(a_million_kernel_stacks_take_no_more_than_some)
 	uint64_t forgotten = 0, folded = 0;
 	size_t before = heap_bytes();
 
-	stackdefs_set_use(t.defs, STACKDEFS_NOT_AT_ALL);
 	for (uint64_t id = 1; id <= 1000000; id++) {
 		def.id = id;
 		def.words[0] = UINT64_MAX - 8 * id;
@@ -333,7 +316,6 @@ TEST(names_of_files_that_stacks_are_cut_in_go_with_them)
 	uint64_t forgotten = 0;
 	size_t before = 0;
 
-	stackdefs_set_use(t.defs, STACKDEFS_NOT_AT_ALL);
 	for (uint64_t id = 1; id <= 2000; id++) {
 		define_cut(&t, id);
 		end_turns(&t, 8, &forgotten);
@@ -380,7 +362,6 @@ TEST(an_ended_python_is_forgotten_whose_stacks_went_before)
 	pid_t child = start_child();
 	uint64_t forgotten = 0, word;
 
-	stackdefs_set_use(t.defs, STACKDEFS_NOT_AT_ALL);
 	word = define_code(&t, child, 1);
 	CHECK_STR(name_in_stack(&t, 1, child, word), "fun");
 	end_turns(&t, 8, &forgotten);
@@ -402,7 +383,6 @@ TEST(a_million_functions_of_one_python_take_no_more_than_some)
 	uint64_t forgotten = 0, word = define_code(&t, child, 1);
 	size_t before = heap_bytes();
 
-	stackdefs_set_use(t.defs, STACKDEFS_NOT_AT_ALL);
 	for (uint64_t code = 2; code <= 1000000; code++) {
 		define_code(&t, child, code);
 		if (code % 50000)
