@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where a thread's state is; see python_place.h. */
-#include <stdbool.h>
-
 #include "base/peek.h"
 #include "runtimes/python_place.h"
 
@@ -105,7 +103,7 @@ static struct search begin(const struct python_process *process)
 }
 
 /* The main interpreter's threads: those of others have their states in the same place. */
-int32_t python_place_find(const struct python_process *process, int32_t known)
+int32_t python_place_find(const struct python_process *process, int32_t known, bool *has_threads)
 {
 	const struct python_file *python = process->python;
 	uint64_t interpreter = peek_word(process->pid, python->runtime + process->bias +
@@ -116,6 +114,7 @@ int32_t python_place_find(const struct python_process *process, int32_t known)
 		 self;
 	struct search s = begin(process);
 
+	*has_threads = state;
 	for (int i = 0; state && i < MAX_THREADS; i++) {
 		self = peek_word(process->pid, state + python->layout.thread_id);
 		search_thread(&s, state, self - (uint64_t)(int64_t)process->self_offset);

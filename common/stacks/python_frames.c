@@ -274,9 +274,10 @@ static void publish(const struct python_frames *frames, struct process_entry *en
 static void begin(const struct python_frames *frames, struct process_entry *entry)
 {
 	int32_t place = entry->build->place;
+	bool has_threads;
 
 	if (!place)
-		place = python_place_find(&entry->process, 0);
+		place = python_place_find(&entry->process, 0, &has_threads);
 	publish(frames, entry, place);
 }
 
@@ -351,6 +352,7 @@ bool python_frames_layout(const struct python_frames *frames, pid_t pid,
 void python_frames_miss(struct python_frames *frames, pid_t pid)
 {
 	struct process_entry *entry = find_entry(frames, pid);
+	bool has_threads;
 	unsigned int n;
 	int32_t place;
 
@@ -361,8 +363,8 @@ void python_frames_miss(struct python_frames *frames, pid_t pid)
 		entry->n_misses = n;
 		return;
 	}
-	place = python_place_find(&entry->process, entry->place);
-	if (place)
+	place = python_place_find(&entry->process, entry->place, &has_threads);
+	if (has_threads)
 		entry->n_misses = n;
 	if (place && place != entry->place)
 		publish(frames, entry, place);

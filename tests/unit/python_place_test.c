@@ -50,6 +50,8 @@ static void add_thread(int i, char *pointer, int32_t self_offset)
 	states[i][NEXT_THREAD / 8] = i + 1 < N_THREADS ? address(states[i + 1]) : 0;
 }
 
+static bool has_threads; /* those that were looked at last */
+
 static int32_t find(uint32_t version, int32_t self_offset, int32_t known)
 {
 	const struct python_file python = {
@@ -60,7 +62,7 @@ static int32_t find(uint32_t version, int32_t self_offset, int32_t known)
 	};
 	const struct python_process process = { getpid(), &python, 0x1000, self_offset };
 
-	return python_place_find(&process, known);
+	return python_place_find(&process, known, &has_threads);
 }
 
 /* Each thread's state at both places, but for one that has it at the first only. */
@@ -118,6 +120,19 @@ TEST(without_threads_there_is_no_place)
 {
 	interpreter[FIRST_THREAD / 8] = 0;
 	CHECK_EQ(find(0x030b02f0, 0, 0), 0);
+	CHECK(!has_threads);
 	runtime[FIRST_INTERPRETER / 8] = 8;
 	CHECK_EQ(find(0x030b02f0, 0, 0), 0);
+	CHECK(!has_threads);
+}
+
+/* Another C library keeps values elsewhere, and so does glibc those behind the first 32. */
+TEST(threads_may_have_their_states_where_nobody_looks)
+{
+	make_threads(4000, 0, 3000, 3008);
+	CHECK_EQ(find(0x030b02f0, 0, 0), 0);
+	CHECK(has_threads);
+	make_threads(4000, 0, 792, 3008);
+	CHECK_EQ(find(0x030b02f0, 0, 0), 792);
+	CHECK(has_threads);
 }
