@@ -23,6 +23,8 @@ enum python_turn {
 #define PYTHON_NO_FRAME	   1 /* a code object that is not shown */
 #define PYTHON_LAST_TAG	   7 /* 3.14: the low bits of f_executable */
 #define PYTHON_PAGE	   4096
+#define PYTHON_TURNS	   4096 /* frames that are looked at: the list may be a circle */
+#define PYTHON_CHUNK	   64
 #define PYTHON_NO_PLACE	   STACK_DEPTH
 #define PYTHON_PLACE_STEPS 10 /* so that 2^10 is above STACK_DEPTH */
 
@@ -204,29 +206,29 @@ __noinline __u64 python_define(__u32 slot, __u64 code_at, __u64 print)
 
 /* ---- words ---- */
 
-static __always_inline bool python_push(struct stack_scratch *scratch, __u64 word)
+static __always_inline void python_push(struct stack_scratch *scratch, __u64 word)
 {
 	__u32 n = scratch->def.n_words;
 
-	if (n >= STACK_WORDS)
-		return false;
 	python_keep(n);
 	scratch->def.words[n & (STACK_WORDS - 1)] = word;
 	scratch->def.n_words = n + 1;
-	return true;
 }
 
-/* A frame of the segment, which begins with its first one. */
-static __always_inline bool python_push_frame(struct stack_scratch *scratch, struct python_walk *w,
+/* A frame of the segment, which begins with its first one; none if there is no room. */
+static __always_inline void python_push_frame(struct stack_scratch *scratch, struct python_walk *w,
 					      __u64 word, __u32 instruction)
 {
+	w->is_full = scratch->def.n_words + !w->segment + 1 + python_settings.lines > STACK_WORDS;
+	if (w->is_full)
+		return;
 	if (!w->segment) {
 		w->segment = scratch->def.n_words;
-		if (!python_push(scratch, python_segment_word(0)))
-			return false;
+		python_push(scratch, python_segment_word(0));
 	}
-	return python_push(scratch, word) &&
-	       (!python_settings.lines || python_push(scratch, instruction));
+	python_push(scratch, word);
+	if (python_settings.lines)
+		python_push(scratch, instruction);
 }
 
 /*
@@ -264,7 +266,7 @@ static __always_inline void python_drop_segment(struct stack_scratch *scratch,
 	w->segment = 0;
 }
 
-/* A segment without frames, or whose frame isn't found, is left out. */
+/* A segment without frames, or whose frame isn't found, is left out. A full one is the last. */
 __noinline int python_end_segment(__u32 slot, __u64 mark)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -280,7 +282,7 @@ __noinline int python_end_segment(__u32 slot, __u64 mark)
 	else
 		scratch->def.words[w->segment & (STACK_WORDS - 1)] = python_segment_word(place);
 	w->segment = 0;
-	return PYTHON_GOES_ON;
+	return w->is_full ? PYTHON_ENDS : PYTHON_GOES_ON;
 }
 
 /* ---- the walk ---- */
@@ -328,7 +330,11 @@ static __always_inline __u64 python_recall(__u32 slot, struct python_walk *w)
 	return print;
 }
 
-/* The frame that is looked at: with little on the stack, so what it needs is in the walk. */
+/*
+ * The frame that is looked at: with little on the stack, so what it needs is in the walk. Where
+ * there is no room for it, the walk goes on to where its segment ends, of which the innermost
+ * frames are there.
+ */
 __noinline int python_visit(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -343,10 +349,9 @@ __noinline int python_visit(__u32 slot)
 	scratch->prints = python_mix(scratch->prints, print);
 	if (print == PYTHON_NO_FRAME)
 		return PYTHON_GOES_ON;
-	return python_push_frame(scratch, w, python_word(w->code_at, print),
-				 (w->instruction_at - w->code_at - w->layout.code_adaptive) >> 1)
-		       ? PYTHON_GOES_ON
-		       : PYTHON_ENDS;
+	python_push_frame(scratch, w, python_word(w->code_at, print),
+			  (w->instruction_at - w->code_at - w->layout.code_adaptive) >> 1);
+	return w->segment ? PYTHON_GOES_ON : PYTHON_ENDS;
 }
 
 /*
@@ -365,7 +370,7 @@ static __always_inline int python_leave_cframe(__u32 slot, struct python_walk *w
 	if (caller == w->frame)
 		return python_end_segment(slot, mark);
 	scratch->def.n_words = w->n_native;
-	scratch->prints = w->segment = 0;
+	scratch->prints = w->segment = w->is_full = 0;
 	return PYTHON_ENDS;
 }
 
@@ -410,7 +415,7 @@ __noinline int python_step(__u32 slot)
 	w->code_at = python_u64(frame, w->layout.frame_code) & ~(__u64)PYTHON_LAST_TAG;
 	w->instruction_at = python_u64(frame, w->layout.frame_instr);
 	w->has_not_begun = w->instruction_at < w->code_at + w->layout.code_adaptive;
-	if (python_visit(slot) != PYTHON_GOES_ON)
+	if (!w->is_full && python_visit(slot) != PYTHON_GOES_ON)
 		return PYTHON_ENDS;
 	return is_entry ? python_leave_cframe(slot, w) : PYTHON_GOES_ON;
 }
@@ -419,10 +424,19 @@ __noinline int python_walk_some(__u32 slot)
 {
 	if (!python_settings.wanted)
 		return PYTHON_ENDS;
-	for (int i = 0; i < STACK_CHUNK; i++)
+	for (int i = 0; i < PYTHON_CHUNK; i++)
 		if (python_step(slot) != PYTHON_GOES_ON)
 			return PYTHON_ENDS;
 	return PYTHON_GOES_ON;
+}
+
+static __always_inline void python_walk_segments(__u32 slot, struct stack_scratch *scratch,
+						 struct python_walk *w)
+{
+	for (int i = 0; i < PYTHON_TURNS / PYTHON_CHUNK; i++)
+		if (python_walk_some(slot) != PYTHON_GOES_ON)
+			break;
+	python_drop_segment(scratch, w);
 }
 
 #include "python_marks.bpf.h"
@@ -489,19 +503,17 @@ __noinline int python_walk(__u32 slot)
 	w->layout = *layout;
 	w->number++;
 	w->segment = 0;
-	w->has_not_begun = false;
+	w->has_not_begun = w->is_full = false;
 	w->n_native = scratch->n_sps;
 	w->window = w->window_end = 0;
 	if (!python_begin(w))
 		return 0;
-	if (python_settings.old && w->layout.eval_begin) {
+	if (python_settings.old && w->layout.eval_begin)
 		python_walk_marks(slot, scratch, w);
-		return 0;
-	}
-	for (int i = 0; i < STACK_WORDS / STACK_CHUNK; i++)
-		if (python_walk_some(slot) != PYTHON_GOES_ON)
-			break;
-	python_drop_segment(scratch, w);
+	else
+		python_walk_segments(slot, scratch, w);
+	if (w->is_full && scratch->def.reason == UNWIND_COMPLETE)
+		scratch->def.reason = UNWIND_DEPTH;
 	return 0;
 }
 

@@ -134,8 +134,7 @@ __noinline int python_place(__u32 slot, __u32 n)
 		return PYTHON_ENDS;
 	}
 	if (!python_take_object(slot, w)) {
-		w->disagrees = !w->segment; /* else there is no room */
-		w->is_full = w->segment != 0;
+		w->disagrees = !w->is_full;
 		return PYTHON_ENDS;
 	}
 	w->n_placed++;

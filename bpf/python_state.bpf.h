@@ -65,13 +65,14 @@ struct python_walk {
 	__u64 code_at; /* of the frame that is looked at */
 	__u64 instruction_at;
 	bool has_not_begun; /* 3.11: the frame before that one, which is the innermost */
+	bool is_full;	    /* a frame had no room */
 	__u32 segment;	    /* where its word is; 0: none has begun */
 	__u32 n_native;
 	__u64 window, window_end; /* what of the process has been read into the bytes below */
 	__u64 innermost;	  /* before 3.11, from here on: the first frame */
 	__u32 next_native;
 	__u32 n_calls, n_placed; /* of the evaluating function; those with a frame */
-	bool skips_call, disagrees, is_full;
+	bool skips_call, disagrees;
 	struct python_recent recent[PYTHON_RECENT];
 	__u8 bytes[PYTHON_WINDOW_BYTES + 128]; /* a frame's fields are below 128 */
 	__u8 code[256];			       /* PYTHON_CODE_BYTES are read, likewise */

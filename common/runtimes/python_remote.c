@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "runtimes/python_remote.h"
 
-#define MAX_TURNS 1024 /* as in BPF: the list may be a circle */
+#define MAX_TURNS 4096 /* as in BPF: the list may be a circle */
 #define LAST_TAG  7ULL /* 3.14: the low bits of f_executable */
 
 struct walk {
@@ -19,6 +19,7 @@ struct walk {
 	bool has_not_begun; /* the frame before that one */
 	uint64_t *words;
 	size_t n, max, segment; /* segment: where its word is; 0: none has begun */
+	bool is_full;		/* a frame had no room */
 	struct python_def def;
 	uint8_t code[PYTHON_CODE_BYTES];
 };
@@ -104,30 +105,29 @@ static bool define(struct walk *w, uint64_t code)
 	def->has_file = read_text(w, word_at(w->code, l->code_file), &def->file_text, def->file,
 				  PYTHON_FILE_BYTES - 4, true);
 	read_lines(w, def);
-	w->thread->define(def, offsetof(struct python_def, lines) + def->n_lines, w->thread->arg);
+	w->thread->definer.define(def, offsetof(struct python_def, lines) + def->n_lines,
+				  w->thread->definer.arg);
 	return true;
 }
 
 /* ---- words ---- */
 
-static bool push(struct walk *w, uint64_t word)
-{
-	if (w->n >= w->max)
-		return false;
-	w->words[w->n++] = word;
-	return true;
-}
-
+/* A segment's word comes with its first frame. False: there is no room. */
 static bool push_frame(struct walk *w, uint64_t code, uint64_t instruction_at)
 {
 	uint64_t instruction = (instruction_at - code - w->thread->layout.code_adaptive) >> 1;
 
+	w->is_full = w->n + !w->segment + 1 + w->thread->lines > w->max;
+	if (w->is_full)
+		return false;
 	if (!w->segment) {
 		w->segment = w->n;
-		if (!push(w, python_segment_word(0)))
-			return false;
+		w->words[w->n++] = python_segment_word(0);
 	}
-	return push(w, w->def.word) && (!w->thread->lines || push(w, (uint32_t)instruction));
+	w->words[w->n++] = w->def.word;
+	if (w->thread->lines)
+		w->words[w->n++] = (uint32_t)instruction;
+	return true;
 }
 
 static void drop_segment(struct walk *w)
@@ -178,14 +178,21 @@ static bool leave_cframe(struct walk *w)
 		return false;
 	if (caller == w->frame) {
 		end_segment(w, mark);
-		return true;
+		return !w->is_full;
 	}
 	w->n = w->thread->n_native;
 	w->segment = 0;
+	w->is_full = false;
 	return false;
 }
 
-/* One frame, or an entry frame. False: it ends here. */
+/* Defines and takes down a frame. False: it is none, or there is no room for its segment. */
+static bool visit(struct walk *w, uint64_t code, uint64_t instruction_at)
+{
+	return define(w, code) && (is_shim(w) || push_frame(w, code, instruction_at) || w->segment);
+}
+
+/* One frame, or an entry frame. False: it ends here. Where it is full, the segment's end counts. */
 static bool step(struct walk *w)
 {
 	const struct python_layout *l = &w->thread->layout;
@@ -201,12 +208,11 @@ static bool step(struct walk *w)
 	is_entry = frame[l->frame_owner] >= l->entry_owner;
 	if (is_entry && !l->ends_inside) {
 		end_segment(w, mark);
-		return true;
+		return !w->is_full;
 	}
 	code = word_at(frame, l->frame_code) & ~LAST_TAG;
 	w->has_not_begun = word_at(frame, l->frame_instr) < code + l->code_adaptive;
-	if (!define(w, code) ||
-	    (!is_shim(w) && !push_frame(w, code, word_at(frame, l->frame_instr))))
+	if (!w->is_full && !visit(w, code, word_at(frame, l->frame_instr)))
 		return false;
 	return is_entry ? leave_cframe(w) : true;
 }
@@ -232,7 +238,7 @@ static bool begin(struct walk *w)
 struct attempt {
 	uint64_t distance;	  /* of marks */
 	size_t n_calls, n_placed; /* of the evaluating function; those with a frame */
-	bool skips_call, disagrees, is_full;
+	bool skips_call, disagrees;
 };
 
 static bool is_call(const struct walk *w, size_t n)
@@ -280,8 +286,7 @@ static bool place(struct walk *w, struct attempt *a, size_t n)
 		return false;
 	}
 	if (!take_object(w, object)) {
-		a->is_full = w->segment != 0;
-		a->disagrees = !a->is_full;
+		a->disagrees = !w->is_full;
 		return false;
 	}
 	a->n_placed++;
@@ -293,7 +298,7 @@ static bool agrees(const struct walk *w, const struct attempt *a)
 {
 	if (a->disagrees || !a->n_placed)
 		return false;
-	return w->thread->is_complete && !a->is_full ? !w->frame : a->n_placed > 1;
+	return w->thread->is_complete && !w->is_full ? !w->frame : a->n_placed > 1;
 }
 
 static bool try_marks(struct walk *w, uint64_t distance, bool skips_call)
@@ -310,6 +315,7 @@ static bool try_marks(struct walk *w, uint64_t distance, bool skips_call)
 		return true;
 	w->frame = innermost;
 	w->n = n_native;
+	w->is_full = false;
 	return false;
 }
 
@@ -325,7 +331,8 @@ static void walk_marks(struct walk *w)
 			return;
 }
 
-size_t python_walk_remote(const struct python_thread *thread, uint64_t *words, size_t max)
+size_t python_walk_remote(const struct python_thread *thread, uint64_t *words, size_t max,
+			  bool *is_cut)
 {
 	struct walk *w = mem_zalloc(1, sizeof(*w));
 	size_t n;
@@ -341,6 +348,7 @@ size_t python_walk_remote(const struct python_thread *thread, uint64_t *words, s
 			;
 	drop_segment(w);
 	n = w->n;
+	*is_cut = w->is_full;
 	free(w);
 	return n;
 }

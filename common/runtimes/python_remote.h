@@ -12,6 +12,12 @@
 
 #include "abi/python.h"
 
+/* Who is told what frames' words mean. */
+struct python_definer {
+	void (*define)(const struct python_def *def, size_t size, void *arg);
+	void *arg;
+};
+
 struct python_thread {
 	pid_t tid; /* whose memory it is */
 	uint32_t tgid;
@@ -21,14 +27,14 @@ struct python_thread {
 	bool is_complete;    /* the native walk reached the outermost frame */
 	const uint64_t *sps; /* where the part of the stack of each native frame begins */
 	size_t n_native;
-	void (*define)(const struct python_def *def, size_t size, void *arg);
-	void *arg;
+	struct python_definer definer;
 };
 
 /*
  * Appends to the n_native words of a stack those of its Python frames, up to max words in all, and
- * defines each before. Returns how many there are now.
+ * defines each before. Returns how many there are now. is_cut: outer ones had no room.
  */
-size_t python_walk_remote(const struct python_thread *thread, uint64_t *words, size_t max);
+size_t python_walk_remote(const struct python_thread *thread, uint64_t *words, size_t max,
+			  bool *is_cut);
 
 #endif

@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "abi/stack.h"
 #include "base/clock.h"
 #include "base/container.h"
 #include "base/hash.h"
@@ -17,6 +18,7 @@
 #include "stacks/python_frames.h"
 #include "stacks/python_programs.h"
 #include "stacks/stack_memory.h"
+#include "unwind/unwind_remote.h"
 
 /* What is known of a file; it hangs on the file. */
 struct build {
@@ -311,6 +313,12 @@ static bool find_walked(struct python_frames *frames, const struct maps *maps,
 	return false;
 }
 
+/* As BPF has it, a forked process's, too. False: it runs no Python, or is left alone. */
+static bool find_layout(const struct python_frames *frames, pid_t pid, struct python_layout *layout)
+{
+	return !bpf_map_lookup_elem(frames->processes_fd, &pid, layout);
+}
+
 void python_frames_update(struct python_frames *frames, pid_t pid)
 {
 	const struct process *p = processes_find(frames->processes, pid);
@@ -325,8 +333,7 @@ void python_frames_update(struct python_frames *frames, pid_t pid)
 		return;
 	}
 	if (entry && entry->build == build && entry->process.bias == process.bias &&
-	    entry->process.self_offset == process.self_offset &&
-	    !bpf_map_lookup_elem(frames->processes_fd, &pid, &known))
+	    entry->process.self_offset == process.self_offset && find_layout(frames, pid, &known))
 		return;
 	if (!entry)
 		entry = add_entry(frames, pid);
@@ -339,10 +346,29 @@ void python_frames_update(struct python_frames *frames, pid_t pid)
 	python_programs_found(frames->programs, pid);
 }
 
-bool python_frames_layout(const struct python_frames *frames, pid_t pid,
-			  struct python_layout *layout)
+size_t python_frames_walk(const struct python_frames *frames, const struct unwind_thread *thread,
+			  const struct python_definer *definer, const uint64_t *sps, size_t n,
+			  uint64_t *words, int *reason)
 {
-	return !bpf_map_lookup_elem(frames->processes_fd, &pid, layout);
+	struct python_thread walked = { .tid = (pid_t)thread->tid,
+					.tgid = thread->tgid,
+					.base = thread->regs.thread_base,
+					.lines = frames->settings.lines,
+					.is_complete = *reason == UNWIND_COMPLETE,
+					.sps = sps,
+					.n_native = n,
+					.definer = *definer };
+	bool is_cut;
+	size_t n_all;
+
+	if (!find_layout(frames, (pid_t)thread->tgid, &walked.layout))
+		return n;
+	n_all = python_walk_remote(&walked, words, STACK_WORDS, &is_cut);
+	if (unwind_count_arrivals(thread->tgid, thread->tid) != thread->arrivals)
+		return n;
+	if (is_cut && walked.is_complete)
+		*reason = UNWIND_DEPTH;
+	return n_all;
 }
 
 /*

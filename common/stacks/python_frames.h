@@ -10,8 +10,10 @@
 #include <sys/types.h>
 
 #include "abi/python.h"
+#include "abi/unwind_layout.h"
 #include "process/watch.h"
 #include "run/run.h"
+#include "runtimes/python_remote.h"
 
 /*
  * Before load: whether one of them has a Python before 3.11, for which BPF has more to do, and the
@@ -35,9 +37,14 @@ void python_frames_update(struct python_frames *frames, pid_t pid);
 /* Whether the file is an interpreter whose frames are walked. */
 bool python_frames_knows(const struct python_frames *frames, struct file *file);
 
-/* As BPF has it, a forked process's, too. False: it runs no Python, or is left alone. */
-bool python_frames_layout(const struct python_frames *frames, pid_t pid,
-			  struct python_layout *layout);
+/*
+ * Appends to the n native words of a thread that isn't running those of its Python frames, up to
+ * STACK_WORDS in all, if it is still where it was. sps: as in python_remote.h. Returns how many
+ * there are now. *reason: how the native walk ended, and how this one has.
+ */
+size_t python_frames_walk(const struct python_frames *frames, const struct unwind_thread *thread,
+			  const struct python_definer *definer, const uint64_t *sps, size_t n,
+			  uint64_t *words, int *reason);
 
 /* The process has ended. */
 void python_frames_forget(struct python_frames *frames, pid_t pid);

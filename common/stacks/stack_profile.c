@@ -237,6 +237,14 @@ static void add_sample(struct stack_profile *p, const struct stack_key *key,
 	profile_add(p->profile, &sample);
 }
 
+/* Where there was no room for all, the innermost functions are there. */
+static bool lacks_functions(const struct stack_profile *p, const struct stack_key *key,
+			    const struct assembly *a)
+{
+	return a->is_bare ||
+	       (a->is_python && stackdefs_reason(p->defs, key->user_id) == UNWIND_DEPTH);
+}
+
 static void count_reason(struct stack_profile *p, const struct stack_key *key, uint64_t value)
 {
 	int reason = stackdefs_reason(p->defs, key->user_id);
@@ -307,7 +315,7 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 	if (p->flaws)
 		process_flaws_count(p->flaws, p->defs, key, value->value);
 	p->reasons.python += a.is_python ? value->value : 0;
-	p->reasons.python_bare += a.is_bare ? value->value : 0;
+	p->reasons.python_bare += lacks_functions(p, key, &a) ? value->value : 0;
 	p->reasons.go += a.is_go ? value->value : 0;
 	p->reasons.go_idle += a.is_idle ? value->value : 0;
 }

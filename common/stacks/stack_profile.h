@@ -18,7 +18,7 @@ struct stack_reasons {
 	struct comm_sums incomplete;
 	uint64_t go, go_idle; /* of threads of Go programs; of those without work */
 	uint64_t python,
-		python_bare; /* of Python programs; where a call of the interpreter shows */
+		python_bare; /* of Python programs; of those that lack some of their functions */
 };
 
 struct stack_profile {

@@ -16,7 +16,6 @@
 #include "base/msg.h"
 #include "modules/target.h"
 #include "process/procstate.h"
-#include "runtimes/python_remote.h"
 #include "stacks/python_frames.h"
 #include "stacks/unwind_maps.h"
 #include "stacks/unwind_options.h"
@@ -375,28 +374,6 @@ static size_t walk_thread(struct user_stacks *us, const struct unwind_thread *th
 	return unwind_walk_thread(&view, thread, words, STACK_DEPTH, reason);
 }
 
-/* The thread has to be where it was, as for the native frames. */
-static size_t walk_python(struct user_stacks *us, const struct unwind_thread *thread,
-			  const struct python_definer *definer, const uint64_t *sps,
-			  bool is_complete, uint64_t *words, size_t n)
-{
-	struct python_thread walked = { .tid = (pid_t)thread->tid,
-					.tgid = thread->tgid,
-					.base = thread->regs.thread_base,
-					.lines = us->python_settings.lines,
-					.is_complete = is_complete,
-					.sps = sps,
-					.n_native = n,
-					.define = definer->define,
-					.arg = definer->arg };
-	size_t n_all;
-
-	if (!us->python || !python_frames_layout(us->python, (pid_t)thread->tgid, &walked.layout))
-		return n;
-	n_all = python_walk_remote(&walked, words, STACK_WORDS);
-	return unwind_count_arrivals(thread->tgid, thread->tid) == thread->arrivals ? n_all : n;
-}
-
 /* Events that are still to be read don't matter: the process itself is looked at. */
 size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
 			       const struct python_definer *definer, uint64_t *words, int *reason)
@@ -406,9 +383,9 @@ size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_threa
 
 	if (*reason == UNWIND_NO_MAPPING)
 		n = walk_thread(us, thread, true, words, sps, reason);
-	if (*reason == UNWIND_RAN_ON)
+	if (!us->python || *reason == UNWIND_RAN_ON)
 		return n;
-	return walk_python(us, thread, definer, sps, *reason == UNWIND_COMPLETE, words, n);
+	return python_frames_walk(us->python, thread, definer, sps, n, words, reason);
 }
 
 static size_t walk_copy(const struct user_stacks *us, const struct unwind_copy *copy,

@@ -12,10 +12,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "abi/python.h"
 #include "abi/unwind_layout.h"
 #include "process/watch.h"
 #include "run/run.h"
+#include "runtimes/python_remote.h"
 
 struct user_stacks;
 
@@ -67,11 +67,6 @@ void user_stacks_catch_up(struct user_stacks *us);
  * and how the walk ended (enum unwind_reason); what those of Python frames mean goes to define()
  * before. Returns their number, at least 1: only the leaf where the thread has gone on meanwhile.
  */
-struct python_definer {
-	void (*define)(const struct python_def *def, size_t size, void *arg);
-	void *arg;
-};
-
 size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
 			       const struct python_definer *definer, uint64_t *words, int *reason);
 

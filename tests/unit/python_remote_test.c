@@ -106,8 +106,7 @@ static struct world *make_world(const char *natives, unsigned int *n_definitions
 					    .layout = python.layout,
 					    .is_complete = true,
 					    .sps = w->sps,
-					    .define = count_definition,
-					    .arg = n_definitions };
+					    .definer = { count_definition, n_definitions } };
 	w->thread.layout.state_offset = sizeof(*w->own);
 	w->thread.layout.code_type = 0x7777;
 	w->thread.layout.eval_begin = EVAL;
@@ -120,7 +119,10 @@ static struct world *make_world(const char *natives, unsigned int *n_definitions
 
 static size_t walk(struct world *w)
 {
-	return python_walk_remote(&w->thread, w->words, sizeof(w->words) / sizeof(*w->words));
+	bool is_cut;
+
+	return python_walk_remote(&w->thread, w->words, sizeof(w->words) / sizeof(*w->words),
+				  &is_cut);
 }
 
 /* The frames' native ones, by index, as text. */

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Frames of Python where there are more of them, or longer names, than there is room for. */
+#include "python.h"
+
+static const char deep[] = "import sys, time\n"
+			   "sys.setrecursionlimit(10000)\n"
+			   "def spin(end):\n"
+			   "    while time.monotonic() < end:\n"
+			   "        sum(range(1000))\n"
+			   "def f(n, end):\n"
+			   "    return f(n - 1, end) if n else spin(end)\n"
+			   "if sys.version_info < (3, 11):\n"
+			   "    print('@old')\n"
+			   "print('@ready', flush=True)\n"
+			   "sys.stdin.buffer.read(1)\n"
+			   "f(int(sys.argv[1]), time.monotonic() + 0.5)\n"
+			   "print('@done', flush=True)\n"
+			   "sys.stdin.buffer.read(1)\n";
+
+/* Samples so many calls of f() in each other; lines: "--lines" or NULL. */
+static struct proc *sample_deep(const char *n, const char *lines, bool *is_old)
+{
+	const char *script = text_of("%s/deep.py", folder_make());
+	struct proc *work;
+
+	CHECK(file_write(script, deep));
+	work = work_start_in(NULL, NULL, python_path(), ARGV("python3", script, n));
+	*is_old = strstr(work->out, "@old");
+	return trace_work(work, ARGV("profile", "-U", "-f", "-F", "997", "-p", pid_text(work->pid),
+				     lines));
+}
+
+static unsigned int count_frames(const char *line, const char *prefix)
+{
+	const char *frame = text_of(";%s", prefix);
+	unsigned int n = 0;
+
+	for (; (line = strstr(line, frame)); line++)
+		n++;
+	return n;
+}
+
+/* The innermost ones are there, in the interpreter's place, and the stack counts as too deep. */
+TEST(of_too_many_functions_the_innermost_are_there)
+{
+	static const struct {
+		const char *calls, *lines;
+		unsigned int least, most; /* frames of f(), each with a word or two */
+	} cases[] = {
+		{ "600", NULL, 601, 601 },
+		{ "600", "--lines", 450, 512 },
+		{ "1500", NULL, 900, 1024 },
+		{ "3900", "--lines", 450, 512 },
+	};
+
+	NEEDS_PYTHON();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		bool is_old, is_whole = cases[i].least == cases[i].most;
+		struct proc *tool = sample_deep(cases[i].calls, cases[i].lines, &is_old);
+		const char *line = folded_find(tool->out, NULL, NULL);
+		unsigned int n = count_frames(line, "f (deep.py");
+
+		if (is_old)
+			SKIP("before 3.11 native frames are the limit");
+		if (n < cases[i].least || n > cases[i].most)
+			UNIT_FAIL("%s calls: %u frames in %.2000s", cases[i].calls, n, line);
+		CHECK_EQ(count_frames(line, "spin (deep.py"), 1);
+		CHECK_EQ(count_frames(line, "<module> (deep.py"), is_whole);
+		CHECK_EQ(count_frames(line, EVALUATOR), 0);
+		CHECK_EQ(strstr(tool->err, "too deep") != NULL, !is_whole);
+	}
+}
+
+/* Where the interpreter's call is isn't known: nothing is better than something wrong. */
+TEST(of_more_than_4096_functions_in_a_row_none_is_there)
+{
+	struct proc *tool;
+	bool is_old;
+
+	NEEDS_PYTHON();
+	tool = sample_deep("4500", NULL, &is_old);
+	if (is_old)
+		SKIP("before 3.11 native frames are the limit");
+	CHECK_LACKS(tool->out, ";spin (deep.py)");
+	CHECK(strstr(tool->err, "too deep"));
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Frames of 3.12 in segments, walked in this process's own memory: where a segment's mark lies
+ * among the native frames, and what of it there is room for.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "runtimes/python_layout.h"
+#include "runtimes/python_remote.h"
+#include "unit.h"
+
+#define N_NATIVE    5
+#define N_FRAMES    6000
+#define PART_WORDS  16 /* of the stack, of each native frame */
+#define FRAME_WORDS (PYTHON_FRAME_BYTES / 8)
+#define NATIVE	    0x9000
+#define MAX_WORDS   1024
+#define FILE_BYTES  512
+
+/* Addresses are what counts here, so all of it stays where it is. */
+static struct world {
+	uint64_t state[40], cframe[2];
+	uint64_t own[2]; /* where its thread pointer is, and its state's pointer behind it */
+	uint64_t frames[N_FRAMES][FRAME_WORDS];
+	uint64_t code[PYTHON_CODE_BYTES / 8], name[10];
+	uint64_t file[5 + FILE_BYTES / 8], empty[5];
+	uint64_t stack[N_NATIVE][PART_WORDS];
+	uint64_t words[MAX_WORDS], sps[N_NATIVE];
+	struct python_thread thread;
+	struct python_def def; /* the last one */
+	uint64_t *last;	       /* of the frames that there are */
+	size_t n_frames;
+	bool is_cut;
+} world;
+
+static uint64_t address(const void *at)
+{
+	return (uintptr_t)at;
+}
+
+static void make_str(uint64_t *str, const char *text)
+{
+	str[PYTHON_STR_LENGTH / 8] = strlen(text);
+	str[PYTHON_STR_HASH / 8 + 1] = PYTHON_STR_ASCII | 1 << 2;
+	memcpy(str + 5, text, strlen(text));
+}
+
+static void keep_definition(const struct python_def *def, size_t size, void *arg)
+{
+	memcpy(&((struct world *)arg)->def, def, size);
+}
+
+static void make_code(struct world *w)
+{
+	const struct python_layout *l = &w->thread.layout;
+
+	make_str(w->name, "f");
+	make_str(w->file, "f.py");
+	w->code[PYTHON_TYPE / 8] = 0x7777;
+	w->code[l->code_first_line / 8] = 10ULL << 32;
+	w->code[l->code_file / 8] = address(w->file);
+	w->code[l->code_name / 8] = address(w->name);
+	w->code[l->code_lines / 8] = address(w->empty);
+}
+
+static struct world *make_world(void)
+{
+	struct world *w = &world;
+	struct python_file python = { .version = 0x030c0000 };
+
+	memset(w, 0, sizeof(*w));
+	CHECK(!python_layout_find(&python, NULL, 0));
+	w->thread = (struct python_thread){ .tid = getpid(),
+					    .base = address(w->own),
+					    .layout = python.layout,
+					    .is_complete = true,
+					    .sps = w->sps,
+					    .n_native = N_NATIVE,
+					    .definer = { keep_definition, w } };
+	w->thread.layout.state_offset = sizeof(*w->own);
+	w->thread.layout.code_type = 0x7777;
+	make_code(w);
+	for (size_t i = 0; i < N_NATIVE; i++) {
+		w->words[i] = NATIVE;
+		w->sps[i] = address(w->stack[i]);
+	}
+	w->state[w->thread.layout.thread_id / 8] = address(w->own);
+	w->state[w->thread.layout.top / 8] = address(w->cframe);
+	w->own[1] = address(w->state);
+	w->last =
+		&w->cframe[w->thread.layout.cframe_frame / 8] - w->thread.layout.frame_previous / 8;
+	return w;
+}
+
+static void add_frame(struct world *w, uint64_t *frame)
+{
+	w->last[w->thread.layout.frame_previous / 8] = address(frame);
+	w->last = frame;
+}
+
+/* A segment of so many frames, whose mark is in that native frame's part of the stack. */
+static void add_segment(struct world *w, size_t n, size_t native)
+{
+	uint64_t *entry = &w->stack[native][2];
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t *frame = w->frames[w->n_frames++];
+
+		frame[w->thread.layout.frame_code / 8] = address(w->code);
+		frame[w->thread.layout.frame_instr / 8] =
+			address(w->code) + w->thread.layout.code_adaptive + 2 * (w->n_frames - 1);
+		add_frame(w, frame);
+	}
+	((uint8_t *)entry)[w->thread.layout.frame_owner] = w->thread.layout.entry_owner;
+	add_frame(w, entry);
+}
+
+/* "1:3 4:2 ": a segment of three words at native frame 1, and one of two. */
+static const char *walk(struct world *w, size_t max)
+{
+	static char text[128];
+	size_t n = python_walk_remote(&w->thread, w->words, max, &w->is_cut), at = N_NATIVE, first;
+
+	*text = '\0';
+	CHECK(n <= max);
+	while (at < n) {
+		uint32_t native = python_segment_frame(w->words[at]);
+
+		CHECK(python_is_segment(w->words[at]));
+		for (first = ++at; at < n && !python_is_segment(w->words[at]);)
+			at++;
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u:%zu ", native,
+			 at - first);
+	}
+	return text;
+}
+
+TEST(a_segment_is_at_the_native_frame_of_its_mark)
+{
+	struct world *w = make_world();
+
+	add_segment(w, 3, 1);
+	add_segment(w, 2, 3);
+	CHECK(!strcmp(walk(w, MAX_WORDS), "1:3 3:2 "));
+	CHECK(!w->is_cut);
+	w->thread.lines = true;
+	CHECK(!strcmp(walk(w, MAX_WORDS), "1:6 3:4 "));
+}
+
+TEST(a_segment_without_room_keeps_its_innermost_frames)
+{
+	struct world *w = make_world();
+
+	add_segment(w, 600, 1);
+	add_segment(w, 2, 3);
+	CHECK(!strcmp(walk(w, N_NATIVE + 1 + 600), "1:600 "));
+	CHECK(w->is_cut);
+	CHECK(!strcmp(walk(w, N_NATIVE + 1 + 599), "1:599 "));
+	CHECK(w->is_cut);
+	w->thread.lines = true;
+	CHECK(!strcmp(walk(w, N_NATIVE + 1 + 600), "1:600 "));
+	CHECK_EQ(w->words[N_NATIVE + 600], 299); /* each frame has its instruction */
+	CHECK(!strcmp(walk(w, N_NATIVE + 1 + 599), "1:598 "));
+	CHECK(w->is_cut);
+}
+
+TEST(a_segment_without_any_room_is_left_out)
+{
+	struct world *w = make_world();
+
+	add_segment(w, 3, 1);
+	add_segment(w, 2, 3);
+	for (size_t n = 0; n < 2; n++) {
+		CHECK(!strcmp(walk(w, N_NATIVE + 1 + 3 + n), "1:3 "));
+		CHECK(w->is_cut);
+	}
+	CHECK(!strcmp(walk(w, N_NATIVE + 1 + 3 + 2), "1:3 3:1 "));
+	CHECK(w->is_cut);
+	CHECK(!strcmp(walk(w, N_NATIVE + 1 + 3 + 1 + 2), "1:3 3:2 "));
+	CHECK(!w->is_cut);
+}
+
+TEST(a_segment_whose_end_is_far_away_is_left_out)
+{
+	struct world *w = make_world();
+
+	add_segment(w, 4000, 1);
+	CHECK(!strcmp(walk(w, MAX_WORDS), "1:1018 "));
+	w = make_world();
+	add_segment(w, N_FRAMES, 1);
+	CHECK(!strcmp(walk(w, MAX_WORDS), ""));
+	CHECK(w->is_cut);
+}
