@@ -117,13 +117,13 @@ static __always_inline bool python_read_file(struct python_walk *w)
 
 	if (!at)
 		return false;
-	if (n >= PYTHON_FILE_BYTES) {
-		left_out = n - (PYTHON_FILE_BYTES - 4);
-		n = PYTHON_FILE_BYTES - 4;
+	if (n > PYTHON_FILE_END_BYTES) {
+		left_out = n - PYTHON_FILE_END_BYTES;
+		n = PYTHON_FILE_END_BYTES;
 	}
 	python_keep(n);
 	return !bpf_probe_read_user(def->file, n & (PYTHON_FILE_BYTES - 1),
-				    (void *)(at + (left_out & ~3U)));
+				    (void *)(at + left_out));
 }
 
 static __always_inline __u32 python_read_lines(struct python_walk *w)

@@ -31,6 +31,8 @@
 #define PYTHON_FILE_BYTES  256
 #define PYTHON_LINES_BYTES 2048
 
+#define PYTHON_FILE_END_BYTES 252 /* of a longer one: a whole number of characters of any width */
+
 /* Before 3.11: of PyFrameObject, likewise; of a call's part of the stack, below what it saves. */
 #define PYTHON_OBJECT_BYTES 112
 #define PYTHON_MARK_BYTES   512

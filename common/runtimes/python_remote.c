@@ -61,7 +61,7 @@ static bool read_text(const struct walk *w, uint64_t at, struct python_text *tex
 	text->length = length < 0xffff ? (uint32_t)length : 0xffff;
 	n = (uint64_t)text->length * PYTHON_STR_KIND(state);
 	if (n > max && wants_end)
-		skip = (n - max) & ~3ULL;
+		skip = n - max;
 	at += state & PYTHON_STR_ASCII ? l->str_ascii : l->str_compact;
 	return peek(w, at + skip, bytes, n < max ? n : max);
 }
@@ -103,7 +103,7 @@ static bool define(struct walk *w, uint64_t code)
 		       PYTHON_NAME_BYTES - 1, false))
 		return false;
 	def->has_file = read_text(w, word_at(w->code, l->code_file), &def->file_text, def->file,
-				  PYTHON_FILE_BYTES - 4, true);
+				  PYTHON_FILE_END_BYTES, true);
 	read_lines(w, def);
 	w->thread->definer.define(def, offsetof(struct python_def, lines) + def->n_lines,
 				  w->thread->definer.arg);

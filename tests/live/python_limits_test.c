@@ -84,3 +84,37 @@ TEST(of_more_than_4096_functions_in_a_row_none_is_there)
 	CHECK_LACKS(tool->out, ";spin (deep.py)");
 	CHECK(strstr(tool->err, "too deep"));
 }
+
+static const char paths[] = "import sys, time\n"
+			    "source = '''\n"
+			    "def busy_%d(end):\n"
+			    "    while time.monotonic() < end:\n"
+			    "        sum(range(1000))\n"
+			    "busy_%d(time.monotonic() + 0.2)\n"
+			    "'''\n"
+			    "print('@ready', flush=True)\n"
+			    "sys.stdin.buffer.read(1)\n"
+			    "for n in [int(n) for n in sys.argv[1:]]:\n"
+			    "    path = 'x' * (n - len('/handlers.py')) + '/handlers.py'\n"
+			    "    exec(compile(source % (n, n), path, 'exec'))\n"
+			    "print('@done', flush=True)\n"
+			    "sys.stdin.buffer.read(1)\n";
+
+TEST(of_a_long_path_the_end_is_kept)
+{
+	static const char *const lengths[] = { "251", "252", "253", "254", "255",
+					       "256", "257", "258", "259" };
+	const char *script = text_of("%s/paths.py", folder_make());
+	struct proc *work, *tool;
+
+	NEEDS_PYTHON();
+	CHECK(file_write(script, paths));
+	work = work_start_in(NULL, NULL, python_path(),
+			     ARGV("python3", script, lengths[0], lengths[1], lengths[2], lengths[3],
+				  lengths[4], lengths[5], lengths[6], lengths[7], lengths[8]));
+	tool = trace_work(work,
+			  ARGV("profile", "-U", "-f", "-F", "997", "-p", pid_text(work->pid)));
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
+		if (!folded_count(tool->out, NULL, text_of("busy_%s (handlers.py)", lengths[i])))
+			UNIT_FAIL("of %s characters: %.300s", lengths[i], tool->out);
+}

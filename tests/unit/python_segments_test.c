@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Frames of 3.12 in segments, walked in this process's own memory: where a segment's mark lies
- * among the native frames, and what of it there is room for.
+ * among the native frames, what of it there is room for, and what a function's file is called.
  */
 #include <string.h>
 #include <unistd.h>
@@ -191,4 +191,26 @@ TEST(a_segment_whose_end_is_far_away_is_left_out)
 	add_segment(w, N_FRAMES, 1);
 	CHECK(!strcmp(walk(w, MAX_WORDS), ""));
 	CHECK(w->is_cut);
+}
+
+TEST(of_a_long_path_the_end_is_kept)
+{
+	static const size_t lengths[] = { 20, 251, 252, 253, 254, 255, 256, 257, 258, 259, 400 };
+	static const char end[] = "/handlers.py";
+	char path[FILE_BYTES];
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		struct world *w = make_world();
+		size_t n = lengths[i] < PYTHON_FILE_END_BYTES ? lengths[i] : PYTHON_FILE_END_BYTES;
+
+		memset(path, 'x', lengths[i]);
+		memcpy(path + lengths[i] - strlen(end), end, sizeof(end));
+		make_str(w->file, path);
+		add_segment(w, 1, 1);
+		CHECK(!strcmp(walk(w, MAX_WORDS), "1:1 "));
+		CHECK(w->def.has_file);
+		CHECK_EQ(w->def.file_text.length, lengths[i]);
+		if (memcmp(w->def.file, path + lengths[i] - n, n))
+			UNIT_FAIL("of %zu characters: %.252s", lengths[i], w->def.file);
+	}
 }
