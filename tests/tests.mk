@@ -60,10 +60,12 @@ $(O)/tests/oracle/oracle_slow: tests/oracle/oracle.c tests/oracle/slow.c $(O)/sk
 
 NAMES := names_long names_static names_exec names_stripped names_mini names_static_stripped names_exec_stripped \
 	 names_fixed names_fixed_stripped other.debug
+GOPYTHON := $(if $(shell command -v go),$(shell pkg-config --exists python3-embed && echo gopython))
 WORKS := $(patsubst %.c,$(O)/%,$(wildcard tests/work/*.c)) \
 	 $(patsubst %.cc,$(O)/%,$(wildcard tests/work/*.cc)) \
 	 $(addprefix $(O)/tests/work/,$(NAMES) allocs-static trap-static jit-static \
 	   $(if $(filter -static,$(LDFLAGS))$(SAN),,inject.so) \
+	   $(if $(filter -static,$(LDFLAGS)),,$(if $(filter $(MACHINE_ARCH),$(ARCH)),$(GOPYTHON))) \
 	   $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),allocs-musl)) \
 	   $(if $(shell command -v go),goload))
 
@@ -115,6 +117,10 @@ $(O)/tests/work/goload: $(wildcard tests/go/load/*)
 	$(call say,GO,tests/go/load)
 	$(Q)mkdir -p $(@D) && cd tests/go/load && GOARCH=$(patsubst x86,amd64,$(ARCH)) CGO_ENABLED=0 GOFLAGS=-mod=mod GOPROXY=off \
 		go build -ldflags='-s -w' -o '$(abspath $@)' .
+
+$(O)/tests/work/gopython: $(wildcard tests/go/python/*)
+	$(call say,GO,tests/go/python)
+	$(Q)mkdir -p $(@D) && cd tests/go/python && CGO_ENABLED=1 GOFLAGS=-mod=mod GOPROXY=off go build -o '$(abspath $@)' .
 
 # With a name of 16 MB.
 $(O)/tests/work/names_long: $(O)/tests/work/names

@@ -70,3 +70,35 @@ TEST(waits_of_go_are_complete_and_named)
 	CHECK_HAS(tool->out, "[idle]");
 	CHECK_HAS(tool->err, "threads are seen, not goroutines");
 }
+
+static bool has_in_order(const char *line, const char *const *parts)
+{
+	for (; line && *parts; parts++)
+		line = strstr(line, *parts);
+	return line;
+}
+
+/* C runs on another stack than the Go code that calls it and is called by it. */
+TEST(python_is_where_go_calls_it)
+{
+	static const char *const inner[] = {
+		";main.run;", ";<module> (<string>);outer (embedded.py);", ";crosscall2;",
+		";main.run;", ";inner (embedded.py);spin (embedded.py)",   NULL
+	};
+	static const char *const outer[] = {
+		";main.run;", ";<module> (<string>);outer (embedded.py);spin (embedded.py)", NULL
+	};
+	struct proc *tool;
+	const char *line;
+
+	if (access(work_path("gopython"), X_OK))
+		SKIP("needs package golang-go, and python3-dev");
+	tool = tool_run("profile", "-U", "-f", "-F", "499", "--", work_path("gopython"), "1");
+	CHECK_STATUS(tool, 0);
+	line = folded_find(tool->out, NULL, "outer (embedded.py);spin (embedded.py)");
+	if (!has_in_order(line, outer))
+		UNIT_FAIL("%s", line);
+	line = folded_find(tool->out, NULL, "inner (embedded.py);spin (embedded.py)");
+	if (!has_in_order(line, inner))
+		UNIT_FAIL("%s", line);
+}

@@ -1,0 +1,3 @@
+module gopython
+
+go 1.18
