@@ -35,7 +35,8 @@ struct process {
 	uint32_t n_threads;	       /* if that is known: from its beginning or an exec on */
 	bool knows_threads, leader_has_exited, has_lost_threads;
 	struct maps *published;	   /* what BPF walks its stacks by; NULL: nothing yet */
-	uint32_t published_change; /* the unwinder's */
+	uint64_t published_ns;	   /* the unwinder's: before it was read; 0: it is the parent's */
+	uint32_t published_change; /* likewise */
 	bool has_change;	   /* likewise: BPF may count its changes */
 	bool is_listed;		   /* likewise: it has changed since the last batch of events */
 };

@@ -205,8 +205,11 @@ static void on_executed(pid_t pid, void *arg)
 {
 	struct user_stacks *us = arg;
 
-	if (tables_wait(us))
-		unwind_procs_exit(us->procs, pid);
+	if (!tables_wait(us))
+		return;
+	unwind_procs_exec(us->procs, pid);
+	if (us->python)
+		python_frames_update(us->python, pid);
 }
 
 static void on_forked(pid_t parent, pid_t child, void *arg)

@@ -7,6 +7,7 @@
 #include "base/extents.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "process/eras.h"
 #include "unwind/unwind_procs.h"
 
 #define MAX_SLICE (1U << UNWIND_SLICE_BITS)
@@ -241,6 +242,7 @@ static struct maps *read_maps(struct unwind_procs *procs, pid_t pid, uint32_t ch
 bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, uint32_t change,
 			 struct unwind_process *range)
 {
+	uint64_t time_ns = clock_now_ns();
 	struct maps *maps;
 	bool done;
 
@@ -248,6 +250,8 @@ bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, uint32_t change,
 		return false;
 	maps = read_maps(procs, pid, change);
 	done = maps && publish_maps(procs, pid, change, maps, range);
+	if (done)
+		processes_find(procs->processes, pid)->published_ns = time_ns;
 	maps_release(maps);
 	return done;
 }
@@ -292,15 +296,34 @@ bool unwind_procs_are_outdated(struct unwind_procs *procs, pid_t pid,
 	return true;
 }
 
+/*
+ * What is published was read since the process became what it is: by all events that have come, not
+ * only by those that have been handled.
+ */
+static bool has_latest(const struct unwind_procs *procs, pid_t pid)
+{
+	const struct process *p = processes_find(procs->processes, pid);
+
+	return p && p->published && p->latest && p->published_ns > p->latest->begin_ns;
+}
+
 void unwind_procs_fork(struct unwind_procs *procs, pid_t parent, pid_t child)
 {
-	const struct process *p = processes_find(procs->processes, parent);
+	struct process *p = processes_find(procs->processes, parent);
 	uint32_t change = p ? p->published_change : 0;
 
-	if (!p || !p->published)
+	if (!p || !p->published || has_latest(procs, child))
 		return;
 	publish(procs, child, p->published);
-	processes_find(procs->processes, child)->published_change = change;
+	p = processes_find(procs->processes, child);
+	p->published_change = change;
+	p->published_ns = 0;
+}
+
+void unwind_procs_exec(struct unwind_procs *procs, pid_t pid)
+{
+	if (!has_latest(procs, pid))
+		publish(procs, pid, NULL);
 }
 
 void unwind_procs_exit(struct unwind_procs *procs, pid_t pid)

@@ -38,8 +38,13 @@ bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, uint32_t change,
 bool unwind_procs_are_outdated(struct unwind_procs *procs, pid_t pid,
 			       const struct unwind_change *change);
 
-/* The child uses its parent's slice. */
+/*
+ * What an event says, which may be handled after a stack has made the process looked at: what has
+ * been read since is left alone, since BPF uses it. The child uses its parent's slice; a program
+ * that is executed has none.
+ */
 void unwind_procs_fork(struct unwind_procs *procs, pid_t parent, pid_t child);
+void unwind_procs_exec(struct unwind_procs *procs, pid_t pid);
 void unwind_procs_exit(struct unwind_procs *procs, pid_t pid);
 
 bool unwind_procs_knows(const struct unwind_procs *procs, pid_t pid);

@@ -215,6 +215,55 @@ TEST(a_child_uses_its_parents_slice_until_it_has_its_own)
 	own_tables_free(own);
 }
 
+/* A stack of it has come before the events are handled: what BPF uses now stays. */
+TEST(what_was_read_since_a_fork_or_exec_is_left_alone)
+{
+	struct own_tables *own = own_tables_new();
+	struct unwind_process slice, now;
+	pid_t child = start_child();
+
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &slice));
+	processes_fork(own->processes, getpid(), child, clock_now_ns());
+	CHECK(unwind_procs_update(own->procs, child, 7, &slice));
+	unwind_procs_fork(own->procs, getpid(), child);
+	CHECK(unwind_procs_find(own->procs, child, &now));
+	CHECK_EQ(now.serial, slice.serial);
+	CHECK_EQ(now.change, 7);
+	processes_exec(own->processes, child, clock_now_ns());
+	usleep(150000); /* until what it has mapped is asked of the process itself */
+	CHECK(unwind_procs_update(own->procs, child, 8, &slice));
+	unwind_procs_exec(own->procs, child);
+	CHECK(unwind_procs_find(own->procs, child, &now));
+	CHECK_EQ(now.serial, slice.serial);
+	CHECK_EQ(now.change, 8);
+	end_child(child);
+	own_tables_free(own);
+}
+
+TEST(what_was_read_before_a_fork_or_exec_is_replaced)
+{
+	struct own_tables *own = own_tables_new();
+	struct unwind_process slice, now;
+	pid_t child = start_child();
+
+	CHECK(unwind_procs_update(own->procs, getpid(), 5, &slice));
+	CHECK(unwind_procs_update(own->procs, child, 7, &now));
+	processes_fork(own->processes, getpid(), child, clock_now_ns());
+	unwind_procs_fork(own->procs, getpid(), child);
+	CHECK(unwind_procs_find(own->procs, child, &now));
+	CHECK_EQ(now.serial, slice.serial);
+	CHECK_EQ(now.change, 5);
+	CHECK(unwind_procs_update(own->procs, getpid(), 6, &slice));
+	unwind_procs_exec(own->procs, child); /* the parent's isn't the child's */
+	CHECK(!unwind_procs_knows(own->procs, child));
+	CHECK(unwind_procs_update(own->procs, child, 7, &slice));
+	processes_exec(own->processes, child, clock_now_ns());
+	unwind_procs_exec(own->procs, child);
+	CHECK(!unwind_procs_knows(own->procs, child));
+	end_child(child);
+	own_tables_free(own);
+}
+
 TEST(nothing_is_known_of_processes_that_are_gone_or_have_no_code)
 {
 	struct own_tables *own = own_tables_new();
