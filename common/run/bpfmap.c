@@ -166,6 +166,36 @@ int map_read(int fd, bool take, map_visit_fn *visit, void *arg)
 	return err;
 }
 
+struct pids {
+	bool (*is_wanted)(pid_t pid, void *arg);
+	void *arg;
+	pid_t *items;
+	size_t n, cap;
+};
+
+static void gather_pid(const void *key, const void *value, void *arg)
+{
+	struct pids *pids = arg;
+	pid_t pid = *(const pid_t *)key;
+
+	(void)value;
+	if (!pids->is_wanted(pid, pids->arg))
+		return;
+	pids->items = mem_grow(pids->items, pids->n, &pids->cap, sizeof(pid));
+	pids->items[pids->n++] = pid;
+}
+
+void map_visit_pids(int fd, bool (*is_wanted)(pid_t pid, void *arg),
+		    void (*visit)(pid_t pid, void *arg), void *arg)
+{
+	struct pids pids = { is_wanted, arg };
+
+	map_read(fd, false, gather_pid, &pids);
+	for (size_t i = 0; i < pids.n; i++)
+		visit(pids.items[i], arg);
+	free(pids.items);
+}
+
 void map_pair_leave_out(const struct run *run, const struct map_pair *pair)
 {
 	map_leave_out(run, pair->slot);

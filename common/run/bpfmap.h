@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "run/run.h"
 
@@ -36,6 +37,13 @@ typedef void map_visit_fn(const void *key, const void *value, void *arg);
  * (of a table that no program uses any more). 0 or -errno, printed.
  */
 int map_read(int fd, bool take, map_visit_fn *visit, void *arg);
+
+/*
+ * Calls visit for each key of a hash table by pid that is wanted. They are gathered first, so that
+ * visit may take them out.
+ */
+void map_visit_pids(int fd, bool (*is_wanted)(pid_t pid, void *arg),
+		    void (*visit)(pid_t pid, void *arg), void *arg);
 
 /*
  * A table that BPF finds through an array of maps with one slot ("NAMEs"; empty: the first), of two

@@ -139,6 +139,13 @@ void python_frames_forget(struct python_frames *frames, pid_t pid)
 	free(entry);
 }
 
+void python_frames_visit(const struct python_frames *frames,
+			 bool (*is_wanted)(pid_t pid, void *arg),
+			 void (*visit)(pid_t pid, void *arg), void *arg)
+{
+	map_visit_pids(frames->processes_fd, is_wanted, visit, arg);
+}
+
 /* ---- files ---- */
 
 static struct build *read_build(const struct file *file)

@@ -49,6 +49,11 @@ size_t python_frames_walk(const struct python_frames *frames, const struct unwin
 /* The process has ended. */
 void python_frames_forget(struct python_frames *frames, pid_t pid);
 
+/* Those of which BPF has a layout; visit may forget them. */
+void python_frames_visit(const struct python_frames *frames,
+			 bool (*is_wanted)(pid_t pid, void *arg),
+			 void (*visit)(pid_t pid, void *arg), void *arg);
+
 /* At the end: names a Python before 3.11 that began after load, where none was expected. */
 void python_frames_print_late(const struct python_frames *frames);
 

@@ -350,34 +350,11 @@ void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid)
 	bpf_map_delete_elem(maps->changes_fd, &pid);
 }
 
-struct sweep {
-	bool (*is_gone)(pid_t pid, void *arg);
-	void *arg;
-	pid_t *gone;
-	size_t n, cap;
-};
-
-static void collect_gone(const void *key, const void *value, void *arg)
+void unwind_maps_visit(const struct unwind_maps *maps, bool (*is_wanted)(pid_t pid, void *arg),
+		       void (*visit)(pid_t pid, void *arg), void *arg)
 {
-	struct sweep *sweep = arg;
-	pid_t pid = *(const pid_t *)key;
-
-	(void)value;
-	if (!sweep->is_gone(pid, sweep->arg))
-		return;
-	sweep->gone = mem_grow(sweep->gone, sweep->n, &sweep->cap, sizeof(pid));
-	sweep->gone[sweep->n++] = pid;
-}
-
-void unwind_maps_sweep(struct unwind_maps *maps, bool (*is_gone)(pid_t pid, void *arg), void *arg)
-{
-	struct sweep sweep = { is_gone, arg };
-
-	map_read(maps->processes_fd, false, collect_gone, &sweep);
-	map_read(maps->changes_fd, false, collect_gone, &sweep);
-	for (size_t i = 0; i < sweep.n; i++)
-		unwind_maps_withdraw(maps, sweep.gone[i]);
-	free(sweep.gone);
+	map_visit_pids(maps->processes_fd, is_wanted, visit, arg);
+	map_visit_pids(maps->changes_fd, is_wanted, visit, arg);
 }
 
 uint32_t unwind_maps_changes(struct unwind_maps *maps, pid_t pid)

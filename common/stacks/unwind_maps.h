@@ -55,8 +55,9 @@ bool unwind_maps_publish(struct unwind_maps *maps, struct unwind_procs *procs, p
 /* The process has ended. */
 void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid);
 
-/* The same for all that are gone, whose end or beginning nobody has seen. */
-void unwind_maps_sweep(struct unwind_maps *maps, bool (*is_gone)(pid_t pid, void *arg), void *arg);
+/* Those of which BPF has something, maybe twice; visit may withdraw them. */
+void unwind_maps_visit(const struct unwind_maps *maps, bool (*is_wanted)(pid_t pid, void *arg),
+		       void (*visit)(pid_t pid, void *arg), void *arg);
 
 /*
  * The count of changes that make a slice wrong (struct unwind_process). From the first question on,

@@ -225,8 +225,9 @@ static bool may_be_in_maps(const struct user_stacks *us, pid_t pid)
 	return !p || p->has_change || p->published;
 }
 
-static void take_out_of_maps(struct user_stacks *us, pid_t pid)
+static void take_out_of_maps(pid_t pid, void *arg)
 {
+	struct user_stacks *us = arg;
 	struct process *p = processes_find(us->processes, pid);
 
 	unwind_maps_withdraw(us->maps, pid);
@@ -244,15 +245,23 @@ static bool is_gone(pid_t pid, void *arg)
 	return (!p || p->exit_ns) && kill(pid, 0) && errno == ESRCH;
 }
 
+/* Those whose end or beginning nobody has seen: events were lost. */
+static void sweep_maps(struct user_stacks *us)
+{
+	unwind_maps_visit(us->maps, is_gone, take_out_of_maps, us);
+	if (us->python)
+		python_frames_visit(us->python, is_gone, take_out_of_maps, us);
+}
+
 static void on_exited(pid_t pid, void *arg)
 {
 	struct user_stacks *us = arg;
 
 	if (may_be_in_maps(us, pid))
-		take_out_of_maps(us, pid);
+		take_out_of_maps(pid, us);
 	unwind_procs_exit(us->procs, pid);
 	if (++us->n_exits % SWEEP_EXITS == 0)
-		unwind_maps_sweep(us->maps, is_gone, us);
+		sweep_maps(us);
 }
 
 struct meeting {
