@@ -343,6 +343,14 @@ bool unwind_maps_publish(struct unwind_maps *maps, struct unwind_procs *procs, p
 	return false;
 }
 
+bool unwind_maps_have(const struct unwind_maps *maps, pid_t pid, const struct unwind_process *slice)
+{
+	struct unwind_process found;
+
+	return !bpf_map_lookup_elem(maps->processes_fd, &pid, &found) &&
+	       found.serial == slice->serial;
+}
+
 /* The slice first: without the count, it could be taken for one that is up to date. */
 void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid)
 {

@@ -55,6 +55,10 @@ bool unwind_maps_publish(struct unwind_maps *maps, struct unwind_procs *procs, p
 /* The process has ended. */
 void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid);
 
+/* Whether BPF walks the process's stacks by that slice, unless it has counted a change since. */
+bool unwind_maps_have(const struct unwind_maps *maps, pid_t pid,
+		      const struct unwind_process *slice);
+
 /* Those of which BPF has something, maybe twice; visit may withdraw them. */
 void unwind_maps_visit(const struct unwind_maps *maps, bool (*is_wanted)(pid_t pid, void *arg),
 		       void (*visit)(pid_t pid, void *arg), void *arg);

@@ -418,6 +418,15 @@ static bool has_slice_of(const struct user_stacks *us, pid_t pid, uint32_t chang
 	return unwind_procs_find(us->procs, pid, &slice) && slice.change == change;
 }
 
+/* BPF has none of a process that was forked before it was attached, or has its parent's former. */
+static bool is_published(const struct user_stacks *us, pid_t pid, uint32_t change)
+{
+	struct unwind_process slice;
+
+	return unwind_procs_find(us->procs, pid, &slice) && slice.change == change &&
+	       unwind_maps_have(us->maps, pid, &slice);
+}
+
 /* By a slice that is true of the moment of the copy: what has been read at the same count. */
 static size_t walk_copy_now(struct user_stacks *us, const struct unwind_copy *copy, uint64_t *words,
 			    size_t max, int *reason)
@@ -455,7 +464,7 @@ size_t user_stacks_walk_copy(struct user_stacks *us, const struct unwind_copy *c
 
 	if (needs_more(*reason))
 		n = walk_copy_then(us, copy, words, max, reason);
-	if (!needs_more(*reason) && !has_slice_of(us, pid, change))
+	if (!needs_more(*reason) && !is_published(us, pid, change))
 		update_processes(us, &pid, 1, true);
 	if (!needs_more(*reason) || change != copy->change)
 		return n;

@@ -10,6 +10,64 @@ static const char *write_script(const char *name, const char *text)
 	return script;
 }
 
+static const char crowd[] = "import os, select, signal, sys, time\n"
+			    "def nap(name):\n"
+			    "    with open('/proc/self/comm', 'w') as file:\n"
+			    "        file.write('napping')\n"
+			    "    names = {'sleep': time.sleep}\n"
+			    "    exec('def %s():\\n    sleep(0.05)' % name, names)\n"
+			    "    while True:\n"
+			    "        names[name]()\n"
+			    "children = []\n"
+			    "print('@ready', flush=True)\n"
+			    "sys.stdin.buffer.read(1)\n"
+			    "while not select.select([0], [], [], 0.0003)[0]:\n"
+			    "    if len(children) < 400:\n"
+			    "        children.append(os.fork())\n"
+			    "        if not children[-1]:\n"
+			    "            nap('nap_%d' % len(children))\n"
+			    "sys.stdin.buffer.read(1)\n"
+			    "time.sleep(0.5)\n"
+			    "for child in children:\n"
+			    "    os.kill(child, signal.SIGKILL)\n"
+			    "print('@children %d' % len(children))\n"
+			    "print('@done', flush=True)\n"
+			    "sys.stdin.buffer.read(1)\n";
+
+/* How many of them have a stack, but none with their function. */
+static int count_without(const char *script)
+{
+	struct proc *work, *tool;
+	int n, n_without = 0;
+
+	work = work_start_in(NULL, NULL, python_path(), ARGV("python3", script));
+	work_go(work);
+	tool = tool_start("offcputime", "-U", "-f", "--comm", "napping");
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	n = atoi(strstr(work->out, "@children ") + strlen("@children "));
+	for (int i = 1; i <= n; i++)
+		n_without += !strstr(tool->out, text_of(";nap_%d (", i));
+	printf("%d of %d children without their functions\n", n_without, n);
+	CHECK(n > 0);
+	return n_without;
+}
+
+/*
+ * Children come all the time, a few of them between the loader's look around and BPF's first event:
+ * none in some beginnings.
+ */
+TEST(processes_that_are_forked_while_tracing_begins_have_them)
+{
+	const char *script;
+
+	NEEDS_PYTHON();
+	script = write_script("crowd.py", crowd);
+	for (int i = 0; i < at_size(6, 1); i++)
+		CHECK_EQ(count_without(script), 0);
+}
+
 static const char lost[] = "import os, signal, sys, time\n"
 			   "def late(end):\n"
 			   "    while time.monotonic() < end:\n"
