@@ -380,17 +380,23 @@ size_t python_frames_walk(const struct python_frames *frames, const struct unwin
 
 /*
  * The more often it happens, the more rarely it is worth a look: threads need not run Python. As
- * long as there are none, looking costs little, and the first one may be the last that is seen.
+ * long as there are none, looking costs little, and the first one may be the last that is seen. A
+ * forked process has its parent's layout in BPF, which may not say where threads' states are, and
+ * nothing here.
  */
 void python_frames_miss(struct python_frames *frames, pid_t pid)
 {
 	struct process_entry *entry = find_entry(frames, pid);
+	struct python_layout parents;
 	bool has_threads;
 	unsigned int n;
 	int32_t place;
 
-	if (!entry)
+	if (!entry) {
+		if (find_layout(frames, pid, &parents))
+			python_frames_update(frames, pid);
 		return;
+	}
 	n = entry->n_misses + 1;
 	if (n & entry->n_misses) {
 		entry->n_misses = n;

@@ -121,16 +121,17 @@ static void publish(struct user_stacks *us, pid_t pid, struct unwind_process *sl
 	}
 }
 
+/* Python's layouts first: so a child that takes over its parent's slice has a layout, too. */
 static void update_processes(struct user_stacks *us, const pid_t *pids, size_t n, bool allow_copies)
 {
 	struct unwind_process *slices = mem_zalloc(n, sizeof(*slices));
 
 	for (size_t i = 0; i < n; i++)
 		update_process(us, pids[i], &slices[i]);
-	for (size_t i = 0; i < n; i++)
-		publish(us, pids[i], &slices[i], allow_copies);
 	for (size_t i = 0; us->python && i < n; i++)
 		python_frames_update(us->python, pids[i]);
+	for (size_t i = 0; i < n; i++)
+		publish(us, pids[i], &slices[i], allow_copies);
 	free(slices);
 }
 

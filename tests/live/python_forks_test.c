@@ -10,6 +10,47 @@ static const char *write_script(const char *name, const char *text)
 	return script;
 }
 
+static const char workers[] = "import os, sys, threading, time\n"
+			      "def busy(end):\n"
+			      "    while time.monotonic() < end:\n"
+			      "        sum(range(1000))\n"
+			      "def work(end):\n"
+			      "    threads = [threading.Thread(target=busy, args=(end,))\n"
+			      "               for _ in range(2)]\n"
+			      "    for thread in threads:\n"
+			      "        thread.start()\n"
+			      "    for thread in threads:\n"
+			      "        thread.join()\n"
+			      "if not os.fork():\n"
+			      "    work(time.monotonic() + 1.5)\n"
+			      "    os._exit(0)\n"
+			      "os.wait()\n"
+			      "if sys.version_info < (3, 11):\n"
+			      "    print('@old', file=sys.stderr)\n";
+
+/*
+ * As servers do that load what they need and then fork workers with threads. The parent was found
+ * before it had any thread, and is never without its frames, as long as it has one. Samples are
+ * few: one of the parent's first milliseconds would make it looked at again.
+ */
+TEST(a_forked_process_with_threads_has_them)
+{
+	const char *script, *at;
+	struct proc *tool;
+
+	NEEDS_PYTHON();
+	script = write_script("workers.py", workers);
+	for (int i = 0; i < at_size(4, 1); i++) {
+		tool = tool_run("profile", "-U", "-f", "-F", "19", "--", python_path(), script);
+		CHECK_STATUS(tool, 0);
+		if (strstr(tool->err, "@old"))
+			SKIP("before 3.11 calls and frames have to agree");
+		at = strstr(tool->err, "Python programs: ");
+		CHECK(at && atof(at + strlen("Python programs: ")) > 50);
+		CHECK(folded_count_prefix(tool->out, "busy (workers.py)") > 0);
+	}
+}
+
 static const char crowd[] = "import os, select, signal, sys, time\n"
 			    "def nap(name):\n"
 			    "    with open('/proc/self/comm', 'w') as file:\n"
