@@ -218,7 +218,7 @@ static __always_inline void stack_memory_begin_record(struct stack_scratch *scra
 	scratch->walk.recorder = slot + 1;
 }
 
-/* A call takes time; but on older kernels all functions down to a walk's share 512 bytes of stack. */
+/* A call takes time; but on older kernels all functions down to a walk share 512 bytes of stack. */
 #if UNWIND_BEGINS_AT_CONTEXT
 #define STACK_RECALL_FUNCTION static __always_inline
 #else

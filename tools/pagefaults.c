@@ -139,7 +139,6 @@ static int start(struct run *run)
 
 static int report(struct run *run)
 {
-	faults_count_missed(run);
 	if (wants_stacks(run))
 		return stacks_report(run);
 	return wants_table(run) ? faulttable_report(run) : histograms_report(run);

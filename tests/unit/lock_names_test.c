@@ -176,7 +176,7 @@ TEST(what_is_at_an_address_later_is_another_lock)
 	begin();
 	before = lock_name_text(find(memory, false), false);
 	CHECK(fd >= 0 && !ftruncate(fd, 4096));
-	mmap(memory, 4096, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0);
+	CHECK(mmap(memory, 4096, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == memory);
 	end_reports(2);
 	after = lock_name_text(find(memory, false), false); /* in use all the time */
 	CHECK_STR(after, before);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * paths THREADS WAITS SLEEP_MS [lock|block]: threads that wait so often each, with a stack that
- * none has had before. They sleep, or wait for a lock that another one has while it sleeps, or take some
- * memory, sleep, and give it back. A thread of its own, "rarely", waits only once, for SLEEP_MS.
+ * none has had before. They sleep, or wait for a lock that another one has while it sleeps, or take
+ * some memory, sleep, and give it back. A thread of its own, "rarely", waits only once, for
+ * SLEEP_MS.
  */
 #include <pthread.h>
 #include <stdbool.h>

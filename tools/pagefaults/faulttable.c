@@ -10,6 +10,7 @@
 #include "modules/exposition.h"
 #include "modules/histograms.h"
 #include "output/json.h"
+#include "pagefaults/faultevents.h"
 #include "pagefaults/faulttable.h"
 #include "run/bpfmap.h"
 #include "run/loss.h"
@@ -294,6 +295,7 @@ int faulttable_report(struct run *run)
 	struct row_list list = {};
 	int err = map_pair_read(run, &table->tables, collect_row, &list);
 
+	faults_count_missed(run);
 	if (table->events)
 		ringbuf_read(table->events);
 	if (!err)
