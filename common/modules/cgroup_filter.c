@@ -91,20 +91,24 @@ static int find_named(struct cgroup_filter *filter, const char *option, struct s
 	int err = 0;
 
 	search_cgroups(cgroups, search);
-	if (search->found && !search->other)
+	if (search->found && !search->other) {
 		set_found(filter, search->found->id,
 			  mem_printf("%s%s", cgroups_root(), search->found->path));
-	else
+		memcpy(filter->found_container, search->found->container.id, CONTAINER_ID_MAX);
+	} else {
 		err = is_again ? -ENOENT : refuse(option, search);
+	}
 	cgroups_free(cgroups);
 	return err;
 }
 
-/* Who says "web" doesn't mean "web2", unless there is nothing else. */
+/* Who says "web" doesn't mean "web2", unless there is nothing else; which one it is stays so. */
 static int find_container(struct cgroup_filter *filter, bool is_again)
 {
 	struct search search = { container_is, filter->container, .otherwise = container_matches };
 
+	if (is_again)
+		search = (struct search){ container_is, filter->found_container };
 	return find_named(filter, "--container", &search, is_again);
 }
 
@@ -190,7 +194,8 @@ static enum loop_verdict on_tick(int fd, void *arg)
 	    (filter->id && id_of_folder(filter->folder) == filter->id))
 		return LOOP_GO;
 	if (find_again(filter)) {
-		tell_id(filter);
+		if (tell_id(filter))
+			return LOOP_GO;
 		filter->is_gone = false;
 		msg_info("%s is a new cgroup, which is traced from now on", filter->folder);
 	} else if (!filter->is_gone) {

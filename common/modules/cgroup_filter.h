@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "process/containers.h"
 #include "run/run.h"
 
 struct cgroup_filter {
@@ -19,6 +20,7 @@ struct cgroup_filter {
 	struct run *run;
 	uint64_t id; /* 0: no such filter */
 	char *folder;
+	char found_container[CONTAINER_ID_MAX];
 	int timer_fd;
 	bool is_gone;
 };

@@ -148,6 +148,12 @@ void folded_refuse(struct folded_reader *reader)
 		reader->first_refused = reader->lines;
 }
 
+/* A thread may be named "#1". */
+static bool is_comment(const char *text)
+{
+	return text[0] == '#' && (text[1] == ' ' || !strchr(text, ';'));
+}
+
 bool folded_read(struct folded_reader *reader, struct folded_line *line)
 {
 	ssize_t length;
@@ -158,7 +164,7 @@ bool folded_read(struct folded_reader *reader, struct folded_line *line)
 		reader->lines++;
 		if (!trim_end(reader->text, strlen(reader->text)) && !has_zero)
 			continue;
-		if (reader->text[0] == '#' && !strchr(reader->text, ';'))
+		if (is_comment(reader->text))
 			continue;
 		if (!has_zero && parse_line(reader, reader->text, line))
 			return true;

@@ -147,12 +147,14 @@ TEST(a_number_that_is_used_again_is_another_process)
 	const char *pids = text_of("%d,%d", wanted->pid, brief->pid);
 	const char *ended = text_of("process %d has ended", brief->pid);
 	struct trio trio = start_all(ARGV("-v", "-p", pids));
+	int err;
 
 	proc_kill(brief);
 	CHECK(wait_for_all(&trio, ended));
 	if (!run_stranger(brief->pid)) {
+		err = errno;
 		stop_all(&trio);
-		SKIP("no process of that number: %s", strerror(errno));
+		SKIP("no process of that number: %s", strerror(err));
 	}
 	work_do(wanted);
 	stop_all(&trio);
@@ -266,6 +268,35 @@ TEST(a_cgroup_that_is_made_anew_is_traced)
 TEST(a_unit_that_is_restarted_is_traced)
 {
 	check_restart(false);
+}
+
+#define SAME "3f4d1c0b6ae5"
+#define REST "000000000000000000000000000000000000000000000000000" /* but for one digit */
+
+/* Its beginning was enough to find it; another one that begins so is another one. */
+TEST(a_container_does_not_become_another_one)
+{
+	const char *wanted = cgroup_make("docker-" SAME "0" REST ".scope"), *other;
+	struct proc *first, *second;
+	struct trio trio;
+
+	if (!wanted)
+		SKIP("no cgroup2 file system");
+	trio = start_all(ARGV("--container", SAME));
+	CHECK(!rmdir(wanted));
+	other = cgroup_make("docker-" SAME "1" REST ".scope");
+	CHECK(wait_for_all(&trio, "has gone"));
+	first = start_kid("other");
+	CHECK(cgroup_add(other, first->pid));
+	work_do(first);
+	CHECK(!mkdir(wanted, 0755));
+	CHECK(wait_for_all(&trio, "is a new cgroup"));
+	second = start_kid("wanted");
+	CHECK(cgroup_add(wanted, second->pid));
+	work_do(second);
+	stop_all(&trio);
+	CHECK_STR(seen_by(&trio, "other"), "");
+	CHECK_STR(seen_by(&trio, "wanted"), "rop");
 }
 
 TEST(children_are_followed_when_asked_for)

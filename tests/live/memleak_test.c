@@ -751,7 +751,6 @@ static bool limit_address_space(void *arg)
 	return limit(arg, RLIMIT_AS);
 }
 
-/* However far it gets, it doesn't blame the kernel. */
 /* As those of a just-in-time compiler: what has been given back leaves nothing. */
 TEST(stacks_without_blocks_are_let_go_of)
 {
@@ -771,6 +770,7 @@ TEST(stacks_without_blocks_are_let_go_of)
 #endif
 }
 
+/* However far it gets, it doesn't blame the kernel. */
 TEST(too_few_open_files_are_said_to_be_the_reason)
 {
 	struct proc *work, *tool;

@@ -24,7 +24,7 @@ TEST(a_window_ends_before_its_report_is_made)
 	wall_ns = clock_wall_ns();
 	CHECK_EQ(facts.duration_ns, 3 * NS_PER_S);
 	CHECK(facts.end_unix_ns <= wall_ns - 5 * NS_PER_S);
-	CHECK(facts.end_unix_ns > wall_ns - 6 * NS_PER_S);
+	CHECK(facts.end_unix_ns > wall_ns - 60 * NS_PER_S);
 	bpf_object__close(run.object);
 	run_free(&run);
 }

@@ -49,9 +49,11 @@ static void print_json(FILE *f, const struct runqlat_slow *slow)
 	json_end_line(&json);
 }
 
+/* What was lost is told behind the waits. */
 static void print_head(struct run *run)
 {
 	uint64_t end_ns = run->end_ns;
+	struct writer_facts facts;
 
 	if (!run->is_json) {
 		fprintf(run->out, "%-8s %3s %-16s %7s %12s %-16s %7s\n", "TIME", "CPU", "COMM",
@@ -59,7 +61,9 @@ static void print_head(struct run *run)
 		return;
 	}
 	run->end_ns = run->report_start_ns;
-	run_facts_print(run);
+	facts = run_facts(run);
+	facts.lost = 0;
+	writer_print_facts(run->out, &facts, run->tool->unit);
 	run->end_ns = end_ns;
 }
 
