@@ -504,7 +504,7 @@ int BPF_PROG(memleak_exec, struct task_struct *task)
 {
 	__u32 tgid = task_tgid(task), generation = TASK_READ(task, self_exec_id);
 
-	if (tgid && filter_tgid(tgid))
+	if (tgid && (tgid == settings.command || filter_tgid(tgid)))
 		bpf_map_update_elem(&memleak_generations, &tgid, &generation, BPF_ANY);
 	return 0;
 }

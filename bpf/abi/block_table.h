@@ -6,9 +6,9 @@
  *	static struct block_bucket *blocks_bucket(__u64 index);	 NULL: there is no such bucket
  *	static __u64 blocks_mask(void);	 the number of buckets, a power of two, less one
  *
- * The functions take and return numbers only, since in the kernel those that are called at more
- * than one place are global ones: the verifier sees each once, and each has a small stack of its
- * own. The others are not, because a call takes longer than they do.
+ * The functions take and return numbers only, since in the kernel those that several programs call
+ * are global ones: the verifier sees each once, and each has a small stack of its own. What they
+ * are made of is not, because a call takes longer.
  */
 #ifndef ABI_BLOCK_TABLE_H
 #define ABI_BLOCK_TABLE_H

@@ -138,18 +138,19 @@ static uint64_t id_of_folder(const char *path)
 
 static int find_path(struct cgroup_filter *filter)
 {
+	char *folder = realpath(filter->path, NULL);
 	struct statfs fs;
+	uint64_t id;
 
-	if (statfs(filter->path, &fs)) {
+	if (!folder || statfs(folder, &fs)) {
 		msg_errno(errno, "--cgroup %s", filter->path);
+		free(folder);
 		return -EINVAL;
 	}
-	filter->id = fs.f_type == CGROUP2_SUPER_MAGIC ? id_of_folder(filter->path) : 0;
-	if (!filter->id)
-		return msg_error("--cgroup %s: not a folder of the cgroup2 file system",
-				 filter->path);
-	set_found(filter, filter->id, mem_strdup(filter->path));
-	return 0;
+	id = fs.f_type == CGROUP2_SUPER_MAGIC ? id_of_folder(folder) : 0;
+	set_found(filter, id, folder);
+	return id ? 0
+		  : msg_error("--cgroup %s: not a folder of the cgroup2 file system", filter->path);
 }
 
 int cgroup_filter_find(struct cgroup_filter *filter)
@@ -175,14 +176,15 @@ static int tell_id(const struct cgroup_filter *filter)
 		       : 0;
 }
 
+/* What is at the same place is the same, whatever else there is by now. */
 static bool find_again(struct cgroup_filter *filter)
 {
+	filter->id = id_of_folder(filter->folder);
+	if (filter->id)
+		return true;
 	if (filter->container)
 		return !find_container(filter, true);
-	if (filter->unit)
-		return !find_unit(filter, true);
-	filter->id = id_of_folder(filter->path);
-	return filter->id;
+	return filter->unit && !find_unit(filter, true);
 }
 
 static enum loop_verdict on_tick(int fd, void *arg)
@@ -194,8 +196,10 @@ static enum loop_verdict on_tick(int fd, void *arg)
 	    (filter->id && id_of_folder(filter->folder) == filter->id))
 		return LOOP_GO;
 	if (find_again(filter)) {
-		if (tell_id(filter))
+		if (tell_id(filter)) {
+			filter->id = 0; /* the next time */
 			return LOOP_GO;
+		}
 		filter->is_gone = false;
 		msg_info("%s is a new cgroup, which is traced from now on", filter->folder);
 	} else if (!filter->is_gone) {
@@ -219,7 +223,8 @@ int cgroup_filter_start(struct cgroup_filter *filter, struct run *run)
 	filter->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (filter->timer_fd < 0 || timerfd_settime(filter->timer_fd, 0, &spec, NULL))
 		return msg_errno(errno, "making a timer");
-	return loop_watch(run->loop, filter->timer_fd, on_tick, filter);
+	err = loop_watch(run->loop, filter->timer_fd, on_tick, filter);
+	return err ? msg_errno(err, "watching a timer") : 0;
 }
 
 void cgroup_filter_free(struct cgroup_filter *filter)

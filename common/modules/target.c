@@ -332,19 +332,17 @@ static int attach_target(struct run *run)
 
 	if (run->command)
 		return 0;
-	target->pids_end = (struct target_end){ .run = run,
-						.ids = target->pids.ids,
-						.n = target->pids.count,
-						.follows = target->is_followed };
-	target->tids_end = (struct target_end){
-		.run = run, .ids = target->tids.ids, .n = target->tids.count, .threads = true
-	};
-	err = target_end_watch(&target->pids_end);
-	return err ? err : target_end_watch(&target->tids_end);
+	target->pids_end = (struct target_end){ .run = run, .follows = target->is_followed };
+	target->tids_end = (struct target_end){ .run = run, .threads = true };
+	err = target_end_watch(&target->pids_end, target->pids.ids, target->pids.count);
+	return err ? err
+		   : target_end_watch(&target->tids_end, target->tids.ids, target->tids.count);
 }
 
 static void finish_target(struct run *run)
 {
+	target_end_free(&target_of(run)->pids_end);
+	target_end_free(&target_of(run)->tids_end);
 	cgroup_filter_free(&target_of(run)->cgroup);
 	free(target_of(run)->pids.ids);
 	free(target_of(run)->tids.ids);

@@ -2,12 +2,14 @@
 /* The end of what is traced; see target_end.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "base/loop.h"
+#include "base/mem.h"
 #include "base/msg.h"
 #include "modules/target_end.h"
 #include "process/procstate.h"
@@ -17,13 +19,14 @@
 
 static enum loop_verdict on_ended(int fd, void *arg);
 
-static int watch_one(struct target_end *end, uint32_t id)
+static int watch_one(uint32_t id, struct watched *watched)
 {
+	struct target_end *end = watched->end;
 	int fd = (int)syscall(SYS_pidfd_open, id, end->threads ? OF_THREAD : 0), err;
 
 	if (fd < 0)
 		return -errno;
-	err = loop_watch(end->run->loop, fd, on_ended, end);
+	err = loop_watch(end->run->loop, fd, on_ended, watched);
 	if (err)
 		close(fd);
 	else
@@ -32,33 +35,35 @@ static int watch_one(struct target_end *end, uint32_t id)
 }
 
 /* One that has ended stays in the map until its parent has asked for its status. */
-static void watch_followed(const void *tgid, const void *value, void *end)
+static void watch_followed(const void *tgid, const void *value, void *arg)
 {
 	uint32_t pid = *(const uint32_t *)tgid;
+	struct target_end *end = arg;
 
 	(void)value;
 	if (!process_has_ended((pid_t)pid))
-		watch_one(end, pid);
+		watch_one(pid, &end->followed);
 }
 
-/* Their numbers may be others' from now on. */
-static void drop_ended(const struct target_end *end)
+/* Its number may be another's from now on. */
+static void drop(const struct watched *watched)
 {
-	int fd = bpf_map__fd(map_find(end->run, end->threads ? "filter_tids" : "filter_tgids"));
+	bool is_thread = watched->end->threads;
+	const char *name = is_thread ? "filter_tids" : "filter_tgids";
+	int fd = bpf_map__fd(map_find(watched->end->run, name));
 
-	for (size_t i = 0; i < end->n; i++)
-		if (process_has_ended((pid_t)end->ids[i]) && !bpf_map_delete_elem(fd, &end->ids[i]))
-			msg_debug("%s %u has ended", end->threads ? "thread" : "process",
-				  end->ids[i]);
+	if (!bpf_map_delete_elem(fd, &watched->id))
+		msg_debug("%s %u has ended", is_thread ? "thread" : "process", watched->id);
 }
 
 static enum loop_verdict on_ended(int fd, void *arg)
 {
-	struct target_end *end = arg;
+	const struct watched *watched = arg;
+	struct target_end *end = watched->end;
 
 	close(fd);
 	if (--end->n_left) {
-		drop_ended(end);
+		drop(watched);
 		return LOOP_GO;
 	}
 	if (end->follows)
@@ -70,12 +75,16 @@ static enum loop_verdict on_ended(int fd, void *arg)
 	return LOOP_STOP;
 }
 
-int target_end_watch(struct target_end *end)
+int target_end_watch(struct target_end *end, const uint32_t *ids, size_t n)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < end->n && (!err || err == -ESRCH); i++)
-		err = watch_one(end, end->ids[i]);
+	end->watched = mem_zalloc(n, sizeof(*end->watched));
+	end->followed.end = end;
+	for (size_t i = 0; i < n && (!err || err == -ESRCH); i++) {
+		end->watched[i] = (struct watched){ end, ids[i] };
+		err = watch_one(ids[i], &end->watched[i]);
+	}
 	if (end->threads && err == -EINVAL) {
 		msg_debug("the end of threads can't be watched on this kernel");
 		return 0;
@@ -83,4 +92,9 @@ int target_end_watch(struct target_end *end)
 	if (err == -ESRCH && end->n_left)
 		return 0;
 	return err ? msg_errno(err, "watching for the end of what is traced") : 0;
+}
+
+void target_end_free(struct target_end *end)
+{
+	free(end->watched);
 }

@@ -12,11 +12,13 @@
 /* Some processes, or some threads. */
 struct target_end {
 	struct run *run;
-	const uint32_t *ids; /* the caller's, until the run ends */
-	size_t n;
 	bool threads;
 	bool follows; /* processes: those in the map filter_tgids, too, that are left in the end */
 	size_t n_left;
+	struct watched {
+		struct target_end *end;
+		uint32_t id;
+	} * watched, followed;
 };
 
 /*
@@ -24,6 +26,8 @@ struct target_end {
  * one has. Threads are not watched where the kernel can't (before 6.9). 0 or -errno, printed:
  * -ESRCH if all have ended by now.
  */
-int target_end_watch(struct target_end *end);
+int target_end_watch(struct target_end *end, const uint32_t *ids, size_t n);
+
+void target_end_free(struct target_end *end);
 
 #endif

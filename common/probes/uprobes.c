@@ -5,7 +5,7 @@
  * the kernel to the very file, deleted or in another mount namespace.
  *
  * Return probes come first and go last, so that no entry is seen without its return. So do brief
- * ones: what they end must not be seen to begin before.
+ * ones: what they end should not be seen to begin before.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -385,7 +385,11 @@ static void add_file(struct uprobes *uprobes, const struct uprobes_programs *pro
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		points[i].err = add_points(uprobes, programs, pid, &points[i], 1);
+		if (points[i].is_brief)
+			points[i].err = add_points(uprobes, programs, pid, &points[i], 1);
+	for (size_t i = 0; i < n; i++)
+		if (!points[i].is_brief)
+			points[i].err = add_points(uprobes, programs, pid, &points[i], 1);
 }
 
 static size_t count_in_file(const struct uprobe_point *points, size_t n)

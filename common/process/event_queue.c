@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "process/event_queue.h"
 
-#define USUAL_BYTES (256u << 10)
+#define USUAL_BYTES	 (256u << 10)
+#define CLOCKS_DIFFER_NS (60 * NS_PER_S) /* as in a time namespace: nothing says what was later */
 
 void event_queue_free(struct event_queue *queue)
 {
@@ -57,7 +59,8 @@ struct queued *event_queue_note(struct event_queue *queue, uint64_t until_ns)
 {
 	struct queued *item = queue->items + queue->n_noted;
 
-	if (queue->n_noted == queue->n_items || item->time_ns > until_ns)
+	if (queue->n_noted == queue->n_items ||
+	    (item->time_ns > until_ns && item->time_ns - until_ns < CLOCKS_DIFFER_NS))
 		return NULL;
 	queue->n_noted++;
 	return item;

@@ -444,12 +444,12 @@ TEST(processes_that_are_gone_have_their_last_name)
 /* Without the option there are 16384. */
 TEST(there_are_as_many_names_as_rows)
 {
-	int n = at_size(20000, 100);
+	int n_children = at_size(20000, 100);
 	struct proc *tool = tool_run("syscount", "-P", "-T", "99999", "--follow", "--entries",
 				     "65536", "--syscall", "exit_group", "--", work_path("calls"),
-				     "sharing", text_of("%d", n));
+				     "sharing", text_of("%d", n_children));
 
-	CHECK_CALLS(tool, lines_with(tool->out, " calls "), n + 1);
+	CHECK_CALLS(tool, lines_with(tool->out, " calls "), n_children + 1);
 	CHECK_LACKS(tool->out, "[unknown]");
 }
 

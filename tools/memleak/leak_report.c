@@ -41,6 +41,7 @@ struct leak_report {
 	struct block_bucket *buckets;
 	size_t n_buckets;
 	int generations_fd; /* -1: the kernel's blocks have none */
+	int traced_fd;	    /* who is traced; -1: there is no such list */
 	struct growths *growths;
 
 	/* of the current report */
@@ -66,6 +67,14 @@ static void read_comm(const struct leak_report *report, pid_t tgid, struct owner
 		snprintf(owner->comm, sizeof(owner->comm), "%s", known ? known : "?");
 }
 
+/* A process that has its number by now, and is not traced. */
+static bool is_another(const struct leak_report *report, pid_t tgid)
+{
+	uint8_t one;
+
+	return report->traced_fd >= 0 && bpf_map_lookup_elem(report->traced_fd, &tgid, &one);
+}
+
 static struct owner *find_owner(struct leak_report *report, pid_t tgid)
 {
 	struct owner *owner = idmap_find(&report->owners, (uint64_t)tgid + 1);
@@ -78,7 +87,7 @@ static struct owner *find_owner(struct leak_report *report, pid_t tgid)
 	owner->generation = -1;
 	if (tgid && !bpf_map_lookup_elem(report->generations_fd, &tgid, &generation))
 		owner->generation = (uint16_t)generation;
-	owner->has_ended = tgid && process_has_ended(tgid);
+	owner->has_ended = tgid && (process_has_ended(tgid) || is_another(report, tgid));
 	idmap_add(&report->owners, (uint64_t)tgid + 1, owner);
 	return owner;
 }
@@ -161,6 +170,8 @@ static uint64_t shown_bytes(const struct leak_report *report, const struct block
 	const struct growth *growth;
 
 	*count = sum->count;
+	if (!sum->count)
+		return 0;
 	if (is_slabs_own(report, sum))
 		return 0;
 	if (!options_of(report)->growth)
@@ -340,6 +351,7 @@ struct leak_report *leak_report_new(struct run *run, const struct leak_probes *p
 
 	*report = (struct leak_report){ .run = run, .probes = probes };
 	report->generations_fd = probes ? bpf_map__fd(generations) : -1;
+	report->traced_fd = probes ? bpf_map__fd(map_find(run, "filter_tgids")) : -1;
 	report->growths = growths_new();
 	report->n_buckets = bpf_map__max_entries(map);
 	memory = mmap(NULL, report->n_buckets * sizeof(*report->buckets), PROT_READ | PROT_WRITE,

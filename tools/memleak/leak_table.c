@@ -255,6 +255,7 @@ static int configure_table(struct run *run)
 		.bucket_mask = n_buckets - 1,
 		.max_new_bytes = machine_bytes(),
 		.sample = options->sample,
+		.command = (uint32_t)run->command_pid,
 		.trace = options->trace,
 	};
 	int err;
