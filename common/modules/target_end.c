@@ -53,7 +53,7 @@ static void drop(const struct watched *watched)
 	int fd = bpf_map__fd(map_find(watched->end->run, name));
 
 	if (!bpf_map_delete_elem(fd, &watched->id))
-		msg_debug("%s %u has ended", is_thread ? "thread" : "process", watched->id);
+		msg_debug("%s %u is traced no more", is_thread ? "thread" : "process", watched->id);
 }
 
 static enum loop_verdict on_ended(int fd, void *arg)
