@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -67,6 +68,21 @@ static int add_watch(struct loop *loop, int fd, uint32_t events, struct watch wa
 int loop_watch(struct loop *loop, int fd, loop_fn *ready, void *arg)
 {
 	return add_watch(loop, fd, EPOLLIN, (struct watch){ ready, arg });
+}
+
+int loop_every(struct loop *loop, uint64_t period_ns, loop_fn *tick, void *arg)
+{
+	struct timespec period = { (time_t)(period_ns / NS_PER_S), (long)(period_ns % NS_PER_S) };
+	struct itimerspec spec = { period, period };
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), err;
+
+	if (fd < 0)
+		return -errno;
+	err = timerfd_settime(fd, 0, &spec, NULL) ? -errno : loop_watch(loop, fd, tick, arg);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
 }
 
 int loop_make_urgent(const struct loop *loop, int fd)

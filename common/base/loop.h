@@ -22,6 +22,12 @@ void loop_free(struct loop *loop);
 /* Calls ready(fd, arg) whenever fd can be read, until fd is closed. 0 or -errno. */
 int loop_watch(struct loop *loop, int fd, loop_fn *ready, void *arg);
 
+/*
+ * Calls tick(fd, arg) whenever such a time is over, until fd, a timer (timerfd_create(2)) that tick
+ * reads, is closed. The descriptor or -errno.
+ */
+int loop_every(struct loop *loop, uint64_t period_ns, loop_fn *tick, void *arg);
+
 /* What comes for fd, which is watched, is handled at once also where much happens. 0 or -errno. */
 int loop_make_urgent(const struct loop *loop, int fd);
 

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/timerfd.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
+#include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/msg.h"
@@ -19,7 +19,7 @@
 #include "process/cgroups.h"
 #include "run/bpfmap.h"
 
-#define LOOK_S 1 /* how often is looked for a cgroup that was made anew */
+#define LOOK_NS NS_PER_S /* how often is looked for a cgroup that was made anew */
 
 struct search {
 	bool (*matches)(const struct container *container, const char *name);
@@ -211,7 +211,6 @@ static enum loop_verdict on_tick(int fd, void *arg)
 
 int cgroup_filter_start(struct cgroup_filter *filter, struct run *run)
 {
-	struct itimerspec spec = { { LOOK_S, 0 }, { LOOK_S, 0 } };
 	int err;
 
 	filter->run = run;
@@ -220,11 +219,8 @@ int cgroup_filter_start(struct cgroup_filter *filter, struct run *run)
 	err = tell_id(filter);
 	if (err)
 		return err;
-	filter->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (filter->timer_fd < 0 || timerfd_settime(filter->timer_fd, 0, &spec, NULL))
-		return msg_errno(errno, "making a timer");
-	err = loop_watch(run->loop, filter->timer_fd, on_tick, filter);
-	return err ? msg_errno(err, "watching a timer") : 0;
+	filter->timer_fd = loop_every(run->loop, LOOK_NS, on_tick, filter);
+	return filter->timer_fd < 0 ? msg_errno(-filter->timer_fd, "making a timer") : 0;
 }
 
 void cgroup_filter_free(struct cgroup_filter *filter)

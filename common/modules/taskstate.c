@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
+#include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/msg.h"
@@ -180,15 +180,10 @@ static enum loop_verdict make_missing(int fd, void *arg)
 
 static int watch_failures(const struct run *run, struct taskstate *state)
 {
-	struct itimerspec spec = { { .tv_sec = TASKSTATE_RETRY_MS / 1000 },
-				   { .tv_sec = TASKSTATE_RETRY_MS / 1000 } };
-
 	state->run = run;
-	state->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (state->timer_fd < 0 || timerfd_settime(state->timer_fd, 0, &spec, NULL) ||
-	    loop_watch(run->loop, state->timer_fd, make_missing, state))
-		return msg_errno(errno, "making a timer");
-	return 0;
+	state->timer_fd =
+		loop_every(run->loop, TASKSTATE_RETRY_MS * NS_PER_MS, make_missing, state);
+	return state->timer_fd < 0 ? msg_errno(-state->timer_fd, "making a timer") : 0;
 }
 
 int taskstate_visit(const struct run *run, size_t size,

@@ -127,3 +127,31 @@ TEST(each_of_many_is_called)
 	}
 	loop_free(loop);
 }
+
+struct ticks {
+	uint64_t begin_ns;
+	unsigned int n;
+};
+
+static enum loop_verdict count_tick(int fd, void *arg)
+{
+	struct ticks *ticks = arg;
+	uint64_t expirations;
+
+	CHECK_EQ(read(fd, &expirations, sizeof(expirations)), (ssize_t)sizeof(expirations));
+	ticks->n += (unsigned int)expirations;
+	return ticks->n < 3 ? LOOP_GO : LOOP_STOP;
+}
+
+TEST(a_timer_ticks_until_it_is_closed)
+{
+	struct ticks ticks = { .begin_ns = clock_now_ns() };
+	struct loop *loop = loop_new();
+	int fd = loop_every(loop, 5 * NS_PER_MS, count_tick, &ticks);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(loop_run(loop), 0);
+	CHECK(clock_now_ns() - ticks.begin_ns >= ticks.n * 5 * NS_PER_MS);
+	loop_free(loop);
+	close(fd);
+}

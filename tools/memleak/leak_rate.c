@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -212,16 +211,14 @@ static enum loop_verdict on_tick(int fd, void *arg)
 
 struct leak_rate *leak_rate_new(struct run *run, uint32_t max_rate)
 {
-	struct itimerspec spec = { { .tv_nsec = TICK_NS }, { .tv_nsec = TICK_NS } };
 	struct leak_rate *rate = mem_zalloc(1, sizeof(*rate));
 
 	*rate = (struct leak_rate){ .run = run, .max_rate = max_rate, .stats_fd = -1 };
 	rate->last_ns = clock_now_ns();
-	rate->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (rate->timer_fd >= 0 && !timerfd_settime(rate->timer_fd, 0, &spec, NULL) &&
-	    !loop_watch(run->loop, rate->timer_fd, on_tick, rate))
+	rate->timer_fd = loop_every(run->loop, TICK_NS, on_tick, rate);
+	if (rate->timer_fd >= 0)
 		return rate;
-	msg_errno(errno, "making a timer");
+	msg_errno(-rate->timer_fd, "making a timer");
 	leak_rate_free(rate);
 	return NULL;
 }
