@@ -284,7 +284,7 @@ static int add_link(struct uprobes *uprobes, const struct attachment *at,
 	return 0;
 }
 
-/* Links those of the points that are of that kind. */
+/* Links those of the points that are of that kind; NULL: all. */
 static int add_some(struct uprobes *uprobes, const struct attachment *at,
 		    const struct uprobe_point *points, size_t n,
 		    bool (*is_one)(const struct uprobe_point *point))
@@ -294,7 +294,7 @@ static int add_some(struct uprobes *uprobes, const struct attachment *at,
 	int err;
 
 	for (size_t i = 0; i < n; i++)
-		if (is_one(&points[i]))
+		if (!is_one || is_one(&points[i]))
 			some[n_some++] = points[i];
 	err = add_link(uprobes, at, some, n_some);
 	free(some);
@@ -314,11 +314,6 @@ static bool is_brief(const struct uprobe_point *point)
 static bool is_not_brief(const struct uprobe_point *point)
 {
 	return !point->is_brief;
-}
-
-static bool is_any(const struct uprobe_point *point)
-{
-	return point;
 }
 
 /* -1: it is not loaded, as no point needs it. */
@@ -356,7 +351,7 @@ static int add_entries(struct uprobes *uprobes, const struct uprobes_programs *p
 				 .pid = pid,
 				 .mode = programs->mode };
 
-	return add_some(uprobes, &at, points, n, programs->brief ? is_not_brief : is_any);
+	return add_some(uprobes, &at, points, n, programs->brief ? is_not_brief : NULL);
 }
 
 /* All of these points or none. */

@@ -412,11 +412,10 @@ static size_t walk_copy(const struct user_stacks *us, const struct unwind_copy *
 	return mappings.count ? unwind_walk_remote(&view, &copy->regs, words, max, reason) : 1;
 }
 
-static bool has_slice_of(const struct user_stacks *us, pid_t pid, uint32_t change)
+static bool has_slice_of(const struct user_stacks *us, pid_t pid, uint32_t change,
+			 struct unwind_process *slice)
 {
-	struct unwind_process slice;
-
-	return unwind_procs_find(us->procs, pid, &slice) && slice.change == change;
+	return unwind_procs_find(us->procs, pid, slice) && slice->change == change;
 }
 
 /* BPF has none of a process that was forked before it was attached, or has its parent's former. */
@@ -424,8 +423,7 @@ static bool is_published(const struct user_stacks *us, pid_t pid, uint32_t chang
 {
 	struct unwind_process slice;
 
-	return unwind_procs_find(us->procs, pid, &slice) && slice.change == change &&
-	       unwind_maps_have(us->maps, pid, &slice);
+	return has_slice_of(us, pid, change, &slice) && unwind_maps_have(us->maps, pid, &slice);
 }
 
 /* By a slice that is true of the moment of the copy: what has been read at the same count. */
@@ -433,8 +431,9 @@ static size_t walk_copy_now(struct user_stacks *us, const struct unwind_copy *co
 			    size_t max, int *reason)
 {
 	struct unwind_mappings mappings = {};
+	struct unwind_process slice;
 
-	if (has_slice_of(us, (pid_t)copy->tgid, copy->change))
+	if (has_slice_of(us, (pid_t)copy->tgid, copy->change, &slice))
 		mappings = unwind_procs_published(us->procs, (pid_t)copy->tgid);
 	return walk_copy(us, copy, mappings, words, max, reason);
 }
