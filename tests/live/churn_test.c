@@ -175,10 +175,7 @@ static void check_memory(const struct proc *tool)
 {
 	if (getenv("CHURN"))
 		printf("%s: %llu KiB at most\n", tool->name, (unsigned long long)tool->peak_kb);
-#ifndef __SANITIZE_ADDRESS__
-	if (tool->peak_kb > MOST_KB)
-		UNIT_FAIL("%s took %llu KiB", tool->name, (unsigned long long)tool->peak_kb);
-#endif
+	CHECK_PEAK(tool, MOST_KB);
 }
 
 static void check_files(const struct proc *tool)

@@ -255,6 +255,19 @@ bool is_close(uint64_t a, uint64_t b, uint64_t permille);
 				  live_p->status, (wanted), live_p->err);                       \
 	} while (0)
 
+/* A tool that has ended has taken no more memory than that. Sanitizers take some of their own. */
+#ifdef __SANITIZE_ADDRESS__
+#define CHECK_PEAK(tool, kb) ((void)(tool))
+#else
+#define CHECK_PEAK(tool, kb)                                            \
+	do {                                                            \
+		const struct proc *live_p = (tool);                     \
+		if (live_p->peak_kb > (kb))                             \
+			UNIT_FAIL("%s took %llu KiB", live_p->name,     \
+				  (unsigned long long)live_p->peak_kb); \
+	} while (0)
+#endif
+
 /* tool_wrong_refusal() of a command line. */
 #define CHECK_REFUSED(culprit, ...)                                                      \
 	do {                                                                             \
