@@ -7,7 +7,6 @@
 #include "base/container.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/strpool.h"
 #include "runtimes/python_code.h"
 #include "runtimes/python_codes.h"
 
@@ -15,15 +14,16 @@
  * BPF has forgotten a code object by chance once so many others were sent: eight times as many as
  * it remembers leave one of 3,000.
  */
-#define ADDED_KEPT (1u << 17)
+#define ADDED_KEPT   (1u << 17)
+#define ADDED_A_LOOK (1u << 15)
 
 struct code {
 	struct hashlink link; /* by process and word */
 	uint64_t word;
 	pid_t pid;
-	uint32_t used_at; /* so many had been added */
-	const struct python_function *function;
-	struct code *next; /* of the same process */
+	uint32_t used_at;		  /* so many had been added */
+	struct python_function *function; /* which it uses */
+	struct code *next;		  /* of the same process */
 };
 
 struct owner {
@@ -33,7 +33,7 @@ struct owner {
 
 struct python_codes {
 	struct hashtable codes, owners, functions;
-	struct strpool *texts;
+	struct python_function *unknown;
 	uint32_t n_added;
 };
 
@@ -41,7 +41,10 @@ struct python_codes *python_codes_new(void)
 {
 	struct python_codes *codes = mem_zalloc(1, sizeof(*codes));
 
-	codes->texts = strpool_new();
+	codes->unknown = mem_zalloc(1, sizeof(*codes->unknown));
+	*codes->unknown = (struct python_function){ .codes = codes,
+						    .n_users = 1,
+						    .name = mem_strdup("[python]") };
 	return codes;
 }
 
@@ -57,10 +60,17 @@ static void free_owner(struct hashlink *link, void *arg)
 	free(container_of(link, struct owner, link));
 }
 
-static void free_function(struct hashlink *link, void *arg)
+static void free_function(struct python_function *function)
+{
+	free(function->name);
+	free(function->file);
+	free(function);
+}
+
+static void free_linked(struct hashlink *link, void *arg)
 {
 	(void)arg;
-	free(container_of(link, struct python_function, link));
+	free_function(container_of(link, struct python_function, link));
 }
 
 void python_codes_free(struct python_codes *codes)
@@ -69,8 +79,8 @@ void python_codes_free(struct python_codes *codes)
 		return;
 	hashtable_free(&codes->codes, free_code, NULL);
 	hashtable_free(&codes->owners, free_owner, NULL);
-	hashtable_free(&codes->functions, free_function, NULL);
-	strpool_free(codes->texts);
+	hashtable_free(&codes->functions, free_linked, NULL);
+	free_function(codes->unknown);
 	free(codes);
 }
 
@@ -78,14 +88,15 @@ void python_codes_free(struct python_codes *codes)
 
 static bool is_same(const struct python_function *a, const struct python_function *b)
 {
-	return a->name == b->name && a->file == b->file && a->first_line == b->first_line &&
+	return !strcmp(a->name, b->name) && !a->file == !b->file &&
+	       (!a->file || !strcmp(a->file, b->file)) && a->first_line == b->first_line &&
 	       a->lines_kind == b->lines_kind && a->n_lines == b->n_lines &&
 	       !memcmp(a->lines, b->lines, a->n_lines);
 }
 
 static uint64_t hash_function(const struct python_function *f)
 {
-	uint64_t hash = hash_add((uintptr_t)f->name, (uintptr_t)f->file);
+	uint64_t hash = hash_add(hash_text(f->name), f->file ? hash_text(f->file) : 0);
 
 	hash = hash_add(hash, f->first_line);
 	for (size_t i = 0; i < f->n_lines; i++)
@@ -93,9 +104,27 @@ static uint64_t hash_function(const struct python_function *f)
 	return hash;
 }
 
-/* Takes a draft over. */
-static const struct python_function *intern_function(struct python_codes *codes,
-						     struct python_function *draft)
+void python_function_hold(struct python_function *function)
+{
+	function->n_users++;
+}
+
+void python_function_release(struct python_function *function)
+{
+	if (--function->n_users)
+		return;
+	hashtable_remove(&function->codes->functions, &function->link);
+	free_function(function);
+}
+
+size_t python_codes_count_functions(const struct python_codes *codes)
+{
+	return codes->functions.count;
+}
+
+/* Takes a draft over. For one more user. */
+static struct python_function *intern_function(struct python_codes *codes,
+					       struct python_function *draft)
 {
 	uint64_t hash = hash_function(draft);
 
@@ -105,43 +134,33 @@ static const struct python_function *intern_function(struct python_codes *codes,
 
 		if (!is_same(known, draft))
 			continue;
-		free(draft);
+		free_function(draft);
+		python_function_hold(known);
 		return known;
 	}
 	hashtable_add(&codes->functions, &draft->link, hash);
+	python_function_hold(draft);
 	return draft;
 }
 
-/* Takes the text over. */
-static const char *intern_text(struct python_codes *codes, char *text)
+/* In as much memory as it needs. */
+static char *read_text(const struct python_text *text, const uint8_t *bytes, size_t n_bytes)
 {
-	const char *interned = strpool_intern(codes->texts, text);
+	char *decoded = python_text_decode(text, bytes, n_bytes), *exact = mem_strdup(decoded);
 
-	free(text);
-	return interned;
+	free(decoded);
+	return exact;
 }
 
-static const char *read_file(struct python_codes *codes, const struct python_def *def)
-{
-	if (!def->has_file)
-		return NULL;
-	return intern_text(codes,
-			   python_text_decode(&def->file_text, def->file, PYTHON_FILE_BYTES - 4));
-}
-
-static const char *read_name(struct python_codes *codes, const struct python_def *def)
-{
-	return intern_text(codes,
-			   python_text_decode(&def->name_text, def->name, PYTHON_NAME_BYTES - 1));
-}
-
-static const struct python_function *read_function(struct python_codes *codes,
-						   const struct python_def *def)
+static struct python_function *read_function(struct python_codes *codes,
+					     const struct python_def *def)
 {
 	struct python_function *f = mem_zalloc(1, sizeof(*f) + def->n_lines);
 
-	f->file = read_file(codes, def);
-	f->name = read_name(codes, def);
+	f->codes = codes;
+	if (def->has_file)
+		f->file = read_text(&def->file_text, def->file, PYTHON_FILE_BYTES - 4);
+	f->name = read_text(&def->name_text, def->name, PYTHON_NAME_BYTES - 1);
 	f->first_line = def->first_line;
 	f->lines_kind = def->lines_kind;
 	f->n_lines = def->n_lines;
@@ -190,6 +209,7 @@ static struct owner *get_owner(struct python_codes *codes, pid_t pid)
 static void free_known(struct python_codes *codes, struct code *code)
 {
 	hashtable_remove(&codes->codes, &code->link);
+	python_function_release(code->function);
 	free(code);
 }
 
@@ -213,10 +233,12 @@ static struct code *add_code(struct python_codes *codes, pid_t pid, uint64_t wor
 	struct code *code = mem_zalloc(1, sizeof(*code));
 	struct owner *owner = get_owner(codes, pid);
 
-	if (++codes->n_added % ADDED_KEPT == 0)
+	if (++codes->n_added % ADDED_A_LOOK == 0)
 		hashtable_visit(&codes->owners, let_go_unused, codes);
 	code->pid = pid;
 	code->word = word;
+	code->function = codes->unknown;
+	python_function_hold(code->function);
 	code->next = owner->first;
 	owner->first = code;
 	hashtable_add(&codes->codes, &code->link, hash_code(pid, word));
@@ -234,16 +256,17 @@ void python_codes_add(struct python_codes *codes, const struct python_def *def, 
 	if (!code)
 		code = add_code(codes, (pid_t)def->tgid, def->word);
 	code->used_at = codes->n_added;
+	python_function_release(code->function);
 	code->function = read_function(codes, def);
 }
 
-const struct python_function *python_codes_find(const struct python_codes *codes, pid_t pid,
-						uint64_t word)
+struct python_function *python_codes_find(const struct python_codes *codes, pid_t pid,
+					  uint64_t word)
 {
 	struct code *code = find_code(codes, pid, word);
 
 	if (!code)
-		return NULL;
+		return codes->unknown;
 	code->used_at = codes->n_added;
 	return code->function;
 }

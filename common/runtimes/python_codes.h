@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Python's functions: what the words of each process stand for, and one entry for functions that
- * are the same, which processes have in common and which outlives them.
+ * are the same, which processes have in common. It lives as long as a word stands for it or somebody
+ * holds it.
  */
 #ifndef PYTHON_CODES_H
 #define PYTHON_CODES_H
@@ -14,18 +15,21 @@
 #include "abi/python.h"
 #include "base/hashtable.h"
 
+struct python_codes;
+
 struct python_function {
 	struct hashlink link;
-	const char *name; /* qualified, of a long one the beginning: "Thread.run" */
-	const char *file; /* the path, of a long one the end; NULL: not known */
+	struct python_codes *codes;
+	unsigned int n_users; /* words, and those that hold it */
+	char *name;	      /* qualified, of a long one the beginning: "Thread.run" */
+	char *file;	      /* the path, of a long one the end; NULL: not known */
 	uint32_t first_line;
 	enum python_lines lines_kind;
 	size_t n_lines;
 	uint8_t lines[]; /* co_linetable, co_lnotab; none: not asked for */
 };
 
-struct python_codes;
-
+/* Functions are freed with it, whoever holds them. */
 struct python_codes *python_codes_new(void);
 void python_codes_free(struct python_codes *codes);
 
@@ -35,9 +39,18 @@ void python_codes_free(struct python_codes *codes);
  */
 void python_codes_add(struct python_codes *codes, const struct python_def *def, size_t size);
 
-/* Valid until python_codes_free(). NULL: not known. */
-const struct python_function *python_codes_find(const struct python_codes *codes, pid_t pid,
-						uint64_t word);
+/*
+ * What the word stands for; where that isn't known, [python]. Valid until the next call of one of
+ * these functions, unless it is held.
+ */
+struct python_function *python_codes_find(const struct python_codes *codes, pid_t pid,
+					  uint64_t word);
+
+void python_function_hold(struct python_function *function);
+void python_function_release(struct python_function *function);
+
+/* How many there are, without [python]. */
+size_t python_codes_count_functions(const struct python_codes *codes);
 
 /* Words of that process are known. */
 bool python_codes_knows(const struct python_codes *codes, pid_t pid);

@@ -14,9 +14,9 @@ struct place {
 	struct location location; /* of a kernel address, without dso */
 	bool is_kernel;
 	bool is_return;
-	bool is_made;			      /* at run time, by a runtime that is known */
-	uint32_t line;			      /* of a Python frame, if asked for; 0: none */
-	const struct python_function *python; /* NULL: a native frame */
+	bool is_made;			/* at run time, by a runtime that is known */
+	uint32_t line;			/* of a Python frame, if asked for; 0: none */
+	struct python_function *python; /* NULL: a native frame */
 };
 
 #endif

@@ -112,6 +112,8 @@ struct known_place *places_get(struct places *places, const struct place *place)
 	if (!known) {
 		known = mem_zalloc(1, sizeof(*known));
 		known->place = *place;
+		if (place->python)
+			python_function_hold(place->python);
 		hashtable_add(&places->table, &known->link, hash);
 	}
 	known->n_users++;
@@ -133,6 +135,8 @@ void places_release(struct places *places, struct known_place *known)
 		return;
 	drop_frames(known);
 	hashtable_remove(&places->table, &known->link);
+	if (known->place.python)
+		python_function_release(known->place.python);
 	free(known);
 }
 

@@ -33,12 +33,10 @@ static uint32_t next_frame(const struct rest *r)
 /* The frame's word, and its instruction's if that is there. */
 static void append_frame(struct rest *r)
 {
-	static const struct python_function unknown = { .name = "[python]" };
-	const struct python_function *function =
-		python_codes_find(r->codes, (pid_t)r->def->tgid, r->def->words[r->at++]);
 	struct place *place = &r->out[r->n++];
 
-	*place = (struct place){ .python = function ? function : &unknown };
+	*place = (struct place){ .python = python_codes_find(r->codes, (pid_t)r->def->tgid,
+							     r->def->words[r->at++]) };
 	if (r->at >= r->def->n_words || python_is_word(r->def->words[r->at]))
 		return;
 	place->line =

@@ -36,15 +36,13 @@ static void read_record(const uint8_t *bytes, size_t size)
 	memcpy(def, bytes, n);
 	python_codes_add(codes, def, n);
 	f = python_codes_find(codes, (pid_t)def->tgid, def->word);
-	if (f) {
-		check_utf8(f->name);
-		if (f->file)
-			check_utf8(f->file);
-		for (uint32_t i = 0; i < 300; i += 7)
-			python_line(f->lines_kind, f->lines, f->n_lines, f->first_line, i);
-	}
+	check_utf8(f->name);
+	if (f->file)
+		check_utf8(f->file);
+	for (uint32_t i = 0; i < 300; i += 7)
+		python_line(f->lines_kind, f->lines, f->n_lines, f->first_line, i);
 	python_codes_forget(codes, (pid_t)def->tgid);
-	if (python_codes_find(codes, (pid_t)def->tgid, def->word))
+	if (python_codes_count_functions(codes))
 		abort();
 	python_codes_free(codes);
 	free(def);
