@@ -71,6 +71,26 @@ TEST(a_path_that_was_cut_says_so)
 	areas_free(areas);
 }
 
+TEST(what_two_reports_did_not_use_is_let_go)
+{
+	struct area_id other = file, new = file;
+	struct areas *areas = begin();
+
+	other.ino = 8;
+	new.ino = 9;
+	DEFINE(areas, file, "x\0");
+	DEFINE(areas, other, "y\0");
+	CHECK_STR(name_of(areas, file), "/x");
+	areas_end_report(areas);
+	DEFINE(areas, new, "z\0");
+	CHECK_STR(name_of(areas, file), "/x");
+	areas_end_report(areas);
+	CHECK_STR(name_of(areas, other), "?");
+	CHECK_STR(name_of(areas, file), "/x");
+	CHECK_STR(name_of(areas, new), "/z");
+	areas_free(areas);
+}
+
 TEST(what_the_kernel_maps_has_its_own_name)
 {
 	struct area_id vdso = { .ino = 0xffffffff81000000, .kind = AREA_SPECIAL };

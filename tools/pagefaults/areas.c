@@ -15,10 +15,12 @@
 struct area {
 	struct area_id id;
 	char *name;
+	uint32_t last_used; /* by a report, or when it was defined */
 };
 
 struct areas {
 	struct idmap by_hash;
+	uint32_t n_reports;
 };
 
 struct areas *areas_new(void)
@@ -99,18 +101,39 @@ void areas_define(struct areas *areas, const struct area_def *def, size_t size)
 	}
 	free(area->name);
 	area->id = def->id;
+	area->last_used = areas->n_reports;
 	area->name = def->id.kind == AREA_SPECIAL ? mem_strndup(def->text, def->n_bytes)
 						  : join_path(def);
 }
 
 const char *areas_name(const struct areas *areas, const struct area_id *id)
 {
-	const struct area *area;
+	struct area *area;
 
 	if (!id->ino)
 		return "";
 	area = idmap_find(&areas->by_hash, hash_id(id));
-	return area && !memcmp(&area->id, id, sizeof(*id)) ? area->name : NULL;
+	if (!area || memcmp(&area->id, id, sizeof(*id)) != 0)
+		return NULL;
+	area->last_used = areas->n_reports;
+	return area->name;
+}
+
+static bool is_kept(void *value, void *arg)
+{
+	const struct areas *areas = arg;
+	struct area *area = value;
+
+	if (area->last_used + 1 >= areas->n_reports)
+		return true;
+	free_area(area);
+	return false;
+}
+
+void areas_end_report(struct areas *areas)
+{
+	areas->n_reports++;
+	idmap_keep(&areas->by_hash, is_kept, areas);
 }
 
 const char *area_kind_name(uint32_t kind)

@@ -25,6 +25,12 @@ void areas_define(struct areas *areas, const struct area_def *def, size_t size);
  */
 const char *areas_name(const struct areas *areas, const struct area_id *id);
 
+/*
+ * A report has been written, and counting begins anew: BPF sends the names of what it counts again.
+ * Names that neither this report nor the one before used are let go of.
+ */
+void areas_end_report(struct areas *areas);
+
 /* "file", "heap", ... */
 const char *area_kind_name(uint32_t kind);
 

@@ -302,6 +302,8 @@ int faulttable_report(struct run *run)
 		print_list(run, &list);
 	for (size_t i = 0; !run->is_peek && i < list.count; i++)
 		run->recorded += row_total(&list.rows[i]);
+	if (!run->is_peek)
+		areas_end_report(table->areas);
 	free(list.rows);
 	return err;
 }
