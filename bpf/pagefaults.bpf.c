@@ -69,6 +69,11 @@ static __always_inline bool is_wanted(const struct area_id *area)
 	return settings.kinds & (1 << (area->kind & 31));
 }
 
+/*
+ * What counts by stacks or by rows, for both kinds of faults, is one program where events have
+ * cookies (since 5.15): it is verified once.
+ */
+
 /* ---- by stack ---- */
 
 static __always_inline void count_stack(struct bpf_perf_event_data *ctx, struct task_struct *task,
@@ -97,6 +102,12 @@ static __always_inline int on_fault_for_stack(struct bpf_perf_event_data *ctx, b
 	if (is_wanted(&area))
 		count_stack(ctx, task, major);
 	return 0;
+}
+
+SEC("perf_event")
+int stack_both(struct bpf_perf_event_data *ctx)
+{
+	return on_fault_for_stack(ctx, bpf_get_attach_cookie(ctx));
 }
 
 SEC("perf_event")
@@ -163,6 +174,12 @@ static __always_inline int on_fault_for_row(struct bpf_perf_event_data *ctx, boo
 	}
 	count_row(area.vma, &key, major, registers_are_kernels(ctx));
 	return 0;
+}
+
+SEC("perf_event")
+int row_both(struct bpf_perf_event_data *ctx)
+{
+	return on_fault_for_row(ctx, bpf_get_attach_cookie(ctx));
 }
 
 SEC("perf_event")

@@ -38,13 +38,14 @@ static int report_refused_event(const struct perf_event_attr *attr, uint32_t cpu
 
 static int attach_on_cpu(struct cpu_events *events, const struct cpu_event_kind *kind, uint32_t cpu)
 {
+	LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = kind->cookie);
 	struct perf_event_attr attr = kind->attr;
 	struct bpf_link *link;
 	int fd = cpu_event_open(&attr, cpu);
 
 	if (fd < 0)
 		return errno == ENODEV ? 0 : report_refused_event(&attr, cpu);
-	link = bpf_program__attach_perf_event(kind->program, fd);
+	link = bpf_program__attach_perf_event_opts(kind->program, fd, &opts);
 	if (!link) {
 		close(fd);
 		return msg_errno(errno, "attaching to the perf event of CPU %u", cpu);
@@ -72,13 +73,13 @@ static int open_on_cpu(uint32_t cpu, void *arg)
 }
 
 int cpu_events_open(struct cpu_events *events, const struct perf_event_attr *attr, uint32_t cpu,
-		    const struct bpf_program *program)
+		    const struct bpf_program *program, uint64_t cookie)
 {
 	struct cpu_event_kind *kind = &events->kinds[events->n_kinds++];
 	struct opening opening = { events, kind, 0 };
 	int err;
 
-	*kind = (struct cpu_event_kind){ *attr, cpu, program };
+	*kind = (struct cpu_event_kind){ *attr, cpu, program, cookie };
 	err = cpulist_visit_online(open_on_cpu, &opening);
 	return err && !opening.err ? msg_errno(err, "finding out which CPUs are online") : err;
 }

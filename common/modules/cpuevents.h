@@ -27,6 +27,7 @@ struct cpu_events {
 		struct perf_event_attr attr;
 		uint32_t cpu; /* or ALL_CPUS */
 		const struct bpf_program *program;
+		uint64_t cookie;
 	} kinds[CPU_EVENT_KINDS];
 	size_t n_kinds;
 	struct cpu_event *items;
@@ -41,10 +42,11 @@ struct cpu_events {
 
 /*
  * Adds an event like attr, with the program on it, for one CPU or for all: up to CPU_EVENT_KINDS.
- * 0 or -errno, printed; what was opened until then is closed by cpu_events_close().
+ * cookie: what bpf_get_attach_cookie() tells the program; other than 0 since 5.15 only. 0 or
+ * -errno, printed; what was opened until then is closed by cpu_events_close().
  */
 int cpu_events_open(struct cpu_events *events, const struct perf_event_attr *attr, uint32_t cpu,
-		    const struct bpf_program *program);
+		    const struct bpf_program *program, uint64_t cookie);
 
 /* Opens them on CPUs that come while the loop runs, with a warning. events stays where it is. */
 void cpu_events_watch(struct cpu_events *events, struct loop *loop);

@@ -200,7 +200,7 @@ static int attach_sampler(struct run *run)
 	cpu_events_watch(&sampler->events, run->loop);
 	return cpu_events_open(&sampler->events, &sampler->attr,
 			       run_given(run, "cpu") ? sampler->only_cpu : ALL_CPUS,
-			       bpf_object__find_program_by_name(run->object, spec->program));
+			       bpf_object__find_program_by_name(run->object, spec->program), 0);
 }
 
 static void stop_sampler(struct run *run)

@@ -17,6 +17,7 @@
 struct faultevents {
 	bool minor_only, major_only, anon_only, file_only;
 	bool is_attached;
+	bool is_one_program; /* for both kinds, which it tells by its cookie */
 	struct cpu_events events;
 };
 
@@ -58,23 +59,7 @@ uint32_t faults_wanted_kinds(const struct run *run)
 	return faults->anon_only ? anon : faults->file_only ? file : AREA_ALL_KINDS;
 }
 
-/* Every event, with the address that faulted. */
-static int attach_event(struct run *run, uint64_t config, const char *name, const char *suffix)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = config,
-		.sample_period = 1,
-		.sample_type = PERF_SAMPLE_ADDR,
-		.disabled = 1,
-	};
-	char program[32];
-
-	snprintf(program, sizeof(program), "%s_%s", name, suffix);
-	return cpu_events_open(&faultevents_of(run)->events, &attr, ALL_CPUS,
-			       bpf_object__find_program_by_name(run->object, program));
-}
+/* ---- programs ---- */
 
 static const char *programs_of(const struct run *run)
 {
@@ -91,36 +76,72 @@ static void leave_out_program(const struct run *run, const char *name, const cha
 	program_leave_out(run, program);
 }
 
+static bool have_cookies(void)
+{
+	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_get_attach_cookie,
+				       NULL) == 1;
+}
+
+static void choose_programs(const struct run *run, const char *name, bool is_wanted)
+{
+	bool is_one = faultevents_of(run)->is_one_program;
+
+	if (!is_wanted || !is_one)
+		leave_out_program(run, name, "both");
+	if (!is_wanted || is_one || !faults_want_minor(run))
+		leave_out_program(run, name, "minor");
+	if (!is_wanted || is_one || !faults_want_major(run))
+		leave_out_program(run, name, "major");
+}
+
 static int configure_events(struct run *run)
 {
 	static const char *const names[] = { "stack", "row" };
 	const char *wanted = programs_of(run);
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		bool is_wanted = wanted && !strcmp(wanted, names[i]);
-
-		if (!is_wanted || !faults_want_minor(run))
-			leave_out_program(run, names[i], "minor");
-		if (!is_wanted || !faults_want_major(run))
-			leave_out_program(run, names[i], "major");
-	}
+	faultevents_of(run)->is_one_program =
+		wanted && faults_want_minor(run) && faults_want_major(run) && have_cookies();
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		choose_programs(run, names[i], wanted && !strcmp(wanted, names[i]));
 	return 0;
+}
+
+/* ---- events ---- */
+
+/* Every event, with the address that faulted. */
+static int attach_event(struct run *run, uint64_t config, const char *suffix, uint64_t cookie)
+{
+	struct faultevents *faults = faultevents_of(run);
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = config,
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_ADDR,
+		.disabled = 1,
+	};
+	char program[32];
+
+	snprintf(program, sizeof(program), "%s_%s", programs_of(run),
+		 faults->is_one_program ? "both" : suffix);
+	return cpu_events_open(&faults->events, &attr, ALL_CPUS,
+			       bpf_object__find_program_by_name(run->object, program),
+			       faults->is_one_program ? cookie : 0);
 }
 
 static int attach_events(struct run *run)
 {
 	struct faultevents *faults = faultevents_of(run);
-	const char *name = programs_of(run);
 	int err = 0;
 
-	if (!name)
+	if (!programs_of(run))
 		return 0;
 	faults->is_attached = true;
 	cpu_events_watch(&faults->events, run->loop);
 	if (faults_want_minor(run))
-		err = attach_event(run, PERF_COUNT_SW_PAGE_FAULTS_MIN, name, "minor");
+		err = attach_event(run, PERF_COUNT_SW_PAGE_FAULTS_MIN, "minor", 0);
 	if (!err && faults_want_major(run))
-		err = attach_event(run, PERF_COUNT_SW_PAGE_FAULTS_MAJ, name, "major");
+		err = attach_event(run, PERF_COUNT_SW_PAGE_FAULTS_MAJ, "major", 1);
 	return err;
 }
 
