@@ -45,18 +45,27 @@ static int report_no_btf(const char *what)
 	return -ENOENT;
 }
 
-/* Type information from a file stands in for what the kernel lacks. */
-static int check_btf_file(const char *path)
+struct btf *object_types(const struct run *run)
 {
-	struct btf *btf = btf__parse(path, NULL);
+	struct btf *types =
+		run->btf_path ? btf__parse(run->btf_path, NULL) : btf__load_vmlinux_btf();
 	char reason[128];
 
-	if (!btf) {
-		libbpf_strerror(errno, reason, sizeof(reason)); /* also knows libbpf's own */
-		return msg_error("reading type information from %s: %s", path, reason);
-	}
-	btf__free(btf);
-	return 0;
+	if (types)
+		return types;
+	libbpf_strerror(errno, reason, sizeof(reason)); /* also knows libbpf's own */
+	msg_error("reading type information from %s: %s",
+		  run->btf_path ? run->btf_path : "the kernel", reason);
+	return NULL;
+}
+
+/* Type information from a file stands in for what the kernel lacks. */
+static int check_btf_file(const struct run *run)
+{
+	struct btf *types = object_types(run);
+
+	btf__free(types);
+	return types ? 0 : -EINVAL;
 }
 
 int object_check_kernel(const struct run *run)
@@ -73,7 +82,7 @@ int object_check_kernel(const struct run *run)
 		return err;
 	}
 	if (run->btf_path)
-		return check_btf_file(run->btf_path);
+		return check_btf_file(run);
 	return kernel_has_btf() ? 0 : report_no_btf("reading the kernel's type information");
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "base/array.h"
@@ -120,15 +121,6 @@ int features_programs(void)
 	return fd < 0 ? fd : 0;
 }
 
-static int try_to_attach(const char *name, enum bpf_attach_type attach_type)
-{
-	int fd = attach_by_btf(name, attach_type);
-
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 ? fd : 0;
-}
-
 /* Documentation/scheduler/sched-bwc.rst; the file is there exactly if quotas are. */
 int features_require_quotas(void)
 {
@@ -138,14 +130,21 @@ int features_require_quotas(void)
 	return -ENOTSUP;
 }
 
-int features_tracepoint(const char *name)
+bool features_tracepoint(const struct btf *types, const char *name)
 {
-	return try_to_attach(name, BPF_TRACE_RAW_TP);
+	char type[128];
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	return btf__find_by_name_kind(types, type, BTF_KIND_TYPEDEF) >= 0;
 }
 
 int features_fentry(const char *function)
 {
-	return try_to_attach(function, BPF_TRACE_FENTRY);
+	int fd = attach_by_btf(function, BPF_TRACE_FENTRY);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
 }
 
 static int probe_iter(void)

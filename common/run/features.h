@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+struct btf;
+
 /*
  * Tries every feature that some tool uses, by loading a program or making a map, an event or a
  * probe that does nothing, and prints a table of them. Returns 0, or -ENOENT if something that all
@@ -25,8 +27,8 @@ int features_kallsyms_lookup(void);
 /* --throttled: does the kernel have CPU quotas (CONFIG_CFS_BANDWIDTH)? 0 or -ENOTSUP, printed. */
 int features_require_quotas(void);
 
-/* Can a program be attached to that tracepoint? 0 or -errno. */
-int features_tracepoint(const char *name);
+/* Does the kernel of these types have that tracepoint? */
+bool features_tracepoint(const struct btf *types, const char *name);
 
 /* Can a program be attached to the entry of that function of the kernel? 0 or -errno. */
 int features_fentry(const char *function);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "abi/locks.h"
@@ -18,6 +19,7 @@
 #include "offcputime/lock_table.h"
 #include "offcputime/locks.h"
 #include "output/quantity.h"
+#include "run/bpf_object.h"
 #include "run/bpfmap.h"
 #include "run/features.h"
 #include "run/loss.h"
@@ -95,17 +97,21 @@ static int leave_out_locks(struct run *run)
 	return 0;
 }
 
-static void find_kernels(struct run *run, struct locks *locks)
+static int find_kernels(struct run *run, struct locks *locks)
 {
-	int err = features_tracepoint("contention_begin");
+	struct btf *types = object_types(run);
 
-	locks->has_kernels = !err;
-	if (!err)
-		return;
+	if (!types)
+		return -EINVAL;
+	locks->has_kernels = features_tracepoint(types, "contention_begin");
+	btf__free(types);
+	if (locks->has_kernels)
+		return 0;
 	waits_leave_out_kernel_locks(run);
 	msg_warn("no locks of the kernel, only those of programs: Linux %s has no events of "
 		 "contention (5.19 and later have)",
 		 run->system.release);
+	return 0;
 }
 
 static int configure_locks(struct run *run)
@@ -113,7 +119,8 @@ static int configure_locks(struct run *run)
 	struct locks *locks = locks_of(run);
 	struct lock_settings settings = { .wanted = true, .has_turns = run_has_turns(run) };
 
-	find_kernels(run, locks);
+	if (find_kernels(run, locks))
+		return -EINVAL;
 	settings.kernel = locks->has_kernels;
 	map_pair_configure(run, &locks->tables, stacks_entries(run), settings.has_turns);
 	loss_name_option(run, "stack-storage-size");
