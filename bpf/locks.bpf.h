@@ -75,8 +75,8 @@ static __always_inline struct lock_sum *lock_find_sum(const struct lock_key *key
 
 	if (sum)
 		return sum;
-	lock_announce(key);
-	bpf_map_update_elem(table, key, &none, BPF_NOEXIST);
+	if (!bpf_map_update_elem(table, key, &none, BPF_NOEXIST))
+		lock_announce(key);
 	return bpf_map_lookup_elem(table, key); /* another CPU may have been faster */
 }
 
