@@ -96,22 +96,20 @@ static int check(struct run *run)
 	bool is_for_people = !run->output_path && !run->is_json && isatty(STDOUT_FILENO);
 	struct options *options = run->options;
 
-	if (!stacks_are_asked_for(run)) {
+	if (!stacks_are_asked_for(run))
 		options->columns.process |= is_for_people && wants_stacks(run);
-		return 0;
-	}
-	return wants_stacks(run)
-		       ? 0
-		       : msg_error("-P, --by-file and -L exclude the options about stacks");
+	else if (!wants_stacks(run))
+		return msg_error("-P, --by-file and -L exclude the options about stacks");
+	if (!wants_latency(run) && histograms_refuse_units(run, "without -L"))
+		return -EINVAL;
+	return wants_stacks(run) ? histograms_refuse(run, "without -P, --by-file or -L") : 0;
 }
 
 static int check_latency(void)
 {
 	int err = features_fentry("handle_mm_fault");
 
-	if (!err)
-		return 0;
-	return msg_errno(err, "-L: this kernel lets no program be attached to handle_mm_fault()");
+	return err ? msg_errno(err, "-L: no program can be attached to handle_mm_fault()") : 0;
 }
 
 static int configure(struct run *run)
@@ -139,6 +137,7 @@ static int start(struct run *run)
 
 static int report(struct run *run)
 {
+	faults_count_missed(run);
 	if (wants_stacks(run))
 		return stacks_report(run);
 	return wants_table(run) ? faulttable_report(run) : histograms_report(run);

@@ -120,6 +120,9 @@ static int check(struct run *run)
 		return msg_error("--slower has lines, which --format prometheus has no place for");
 	if (run_given(run, "slower") && !wants_lines(run))
 		return msg_error("--slower must be more than 0");
+	if (wants_lines(run) && (histograms_refuse_units(run, "with --slower") ||
+				 histograms_refuse(run, "with --slower")))
+		return -EINVAL;
 	return 0;
 }
 

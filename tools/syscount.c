@@ -119,7 +119,9 @@ static const struct calls_spec calls = { .wishes = wishes };
 static int check(struct run *run)
 {
 	static const char *const about_calls[] = { "in-flight", NULL };
+	static const char *const about_times[] = { "milliseconds", NULL };
 	const struct options *options = run->options;
+	bool has_times = options->timed || options->histograms || options->in_flight;
 
 	if (options->list) {
 		syscall_print_list(stdout);
@@ -128,6 +130,8 @@ static int check(struct run *run)
 	if (options->top.is_live && options->in_flight)
 		return msg_error("--in-flight and --top without a number exclude each other");
 	if (run_refuse_in_metrics(run, about_calls))
+		return -EINVAL;
+	if (!has_times && run_refuse(run, about_times, "without -L, --histogram or --in-flight"))
 		return -EINVAL;
 	return options->top.is_live ? topview_check(run) : 0;
 }

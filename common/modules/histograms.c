@@ -73,6 +73,16 @@ static struct histograms *histograms_of(const struct run *run)
 	return run_state(run, &histograms_module);
 }
 
+int histograms_refuse_units(const struct run *run, const char *where)
+{
+	return run_refuse(run, (const char *[]){ "milliseconds", "nanoseconds", NULL }, where);
+}
+
+int histograms_refuse(const struct run *run, const char *where)
+{
+	return run_refuse(run, (const char *[]){ "timestamp", "entries", NULL }, where);
+}
+
 static const struct hist_grouping *grouping_of(const struct run *run)
 {
 	const struct histograms_spec *spec = run_spec(run, &histograms_module);

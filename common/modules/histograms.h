@@ -42,6 +42,10 @@ struct histograms_spec {
 const struct hist *histograms_of_key(const struct hist_list *list, uint64_t id);
 const struct hist_unit *histograms_unit(const struct run *run);
 
+/* See run_refuse(): of the options about units, and of the others. */
+int histograms_refuse_units(const struct run *run, const char *where);
+int histograms_refuse(const struct run *run, const char *where);
+
 /* --entries, and the time of day if -T asks for it: for what else is shown by key. */
 uint32_t histograms_entries(const struct run *run);
 void histograms_print_time(const struct run *run);

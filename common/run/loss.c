@@ -61,7 +61,8 @@ static uint64_t events_lost(const struct run *run, const struct loss losses[LOSS
 
 	if (!strcmp(unit, "microseconds") || !strcmp(unit, "bytes"))
 		return 0;
-	return losses[LOSS_RING_FULL].events + losses[LOSS_NO_SWITCH].events + count_misses(run);
+	return losses[LOSS_RING_FULL].events + losses[LOSS_NO_SWITCH].events + count_misses(run) +
+	       run->losses.missed;
 }
 
 uint64_t loss_value(const struct run *run)

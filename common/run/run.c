@@ -78,10 +78,23 @@ bool run_given(const struct run *run, const char *name)
 	return opts_given(&run->opts, name);
 }
 
+int run_refuse(const struct run *run, const char *const options[], const char *where)
+{
+	for (; *options; options++)
+		if (run_given(run, *options))
+			return msg_error("--%s has no effect %s", *options, where);
+	return 0;
+}
+
 int run_refuse_in_metrics(const struct run *run, const char *const options[])
 {
-	for (; run->is_metrics && *options; options++)
-		if (run_given(run, *options))
-			return msg_error("--%s has no effect on --format prometheus", *options);
-	return 0;
+	return run->is_metrics ? run_refuse(run, options, "on --format prometheus") : 0;
+}
+
+bool run_begins_file(const struct run *run, unsigned int *n_begun)
+{
+	bool is_new = *n_begun < run->n_files;
+
+	*n_begun = run->n_files;
+	return is_new;
 }

@@ -196,7 +196,14 @@ bool run_makes_series(const struct run *run);
 /* True if an option of that long name was given. */
 bool run_given(const struct run *run, const char *name);
 
-/* An error, printed, if one of these options was given, and metrics, in which it has no effect. */
+/*
+ * An error, printed, if one of these options was given, which has no effect where that is said:
+ * "with --slower". The same of metrics, if they were asked for.
+ */
+int run_refuse(const struct run *run, const char *const options[], const char *where);
 int run_refuse_in_metrics(const struct run *run, const char *const options[]);
+
+/* Whether run->out is another file than at the last call, or the first. *n_begun: 0 at first. */
+bool run_begins_file(const struct run *run, unsigned int *n_begun);
 
 #endif

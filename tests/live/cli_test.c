@@ -205,12 +205,13 @@ static bool copy_file(const char *from, const char *to)
 TEST(a_file_stands_in_for_hidden_type_information)
 {
 	const char *path = text_of("%s/kernel.btf", folder_make());
+	struct proc *tool;
 
 	if (!copy_file("/sys/kernel/btf/vmlinux", path))
 		SKIP("no type information to copy");
 	for (size_t i = 0; i < sizeof(all_tools) / sizeof(*all_tools); i++) {
-		struct proc *tool = tool_run_in(hide_btf, NULL, all_tools[i], "--btf", path,
-						"--duration", "100ms");
+		tool = tool_run_in(hide_btf, NULL, all_tools[i], "--btf", path, "--duration",
+				   "100ms");
 
 		if (tool->status == SETUP_FAILED)
 			SKIP("/sys/kernel/btf can't be hidden");
@@ -219,7 +220,14 @@ TEST(a_file_stands_in_for_hidden_type_information)
 			continue;
 		CHECK_STATUS(tool, 0);
 		CHECK_LACKS(tool->err, "CONFIG_DEBUG_INFO_BTF");
+		CHECK_LACKS(tool->err, "0 calls traced");
 	}
+	tool = tool_run("offcputime", "--locks", "--duration", "100ms");
+	if (!strstr(tool->err, "no events of contention"))
+		CHECK_LACKS(tool_run_in(hide_btf, NULL, "offcputime", "--locks", "--btf", path,
+					"--duration", "100ms")
+				    ->err,
+			    "no events of contention");
 }
 
 TEST(an_output_that_cannot_be_written_is_an_error)
@@ -399,6 +407,16 @@ TEST(a_command_that_can_not_be_held_is_told_of)
 	CHECK_STATUS(tool, 0);
 	CHECK_HAS(tool->err, "the command's beginning is not traced, since it can't be held: ");
 	CHECK_LACKS(tool_run("syscount", "--", "true")->err, "can't be held");
+}
+
+TEST(what_has_no_effect_is_refused)
+{
+	CHECK_REFUSED("--milliseconds", "runqlat", "--slower", "1ms", "-m");
+	CHECK_REFUSED("--entries", "runqlat", "--slower", "1ms", "--entries", "64");
+	CHECK_REFUSED("--nanoseconds", "pagefaults", "-P", "-N");
+	CHECK_REFUSED("--milliseconds", "pagefaults", "-f", "-m");
+	CHECK_REFUSED("--timestamp", "pagefaults", "-f", "-T");
+	CHECK_REFUSED("--milliseconds", "syscount", "-m");
 }
 
 TEST(what_has_no_effect_on_metrics_is_refused)

@@ -446,7 +446,7 @@ static bool has_latency(void)
 		return true;
 	CHECK_STATUS(tool, 1);
 	CHECK_STR(tool->out, "");
-	CHECK_HAS(tool->err, "pagefaults: -L: this kernel lets no program be attached to ");
+	CHECK_HAS(tool->err, "pagefaults: -L: no program can be attached to ");
 	CHECK_EQ(lines_with(tool->err, ""), 1);
 	return false;
 }
@@ -535,6 +535,22 @@ TEST(options_that_contradict_each_other_are_refused)
 	CHECK_REFUSED("'1x'", "pagefaults", "1x");
 	CHECK_REFUSED("'extra'", "pagefaults", "1", "1", "extra");
 	CHECK_REFUSED("abc", "pagefaults", "-t", "abc");
+}
+
+TEST(metrics_by_process_have_no_series_of_what_did_not_happen)
+{
+	const char *path = text_of("%s/f.prom", folder_make()), *text;
+	struct proc *work = work_start("faults", "anon:1009");
+	struct proc *tool = tool_start("pagefaults", "-P", "--format", "prometheus", "--output",
+				       path, "-p", pid_text(work->pid));
+
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	text = file_read(path);
+	CHECK(text);
+	CHECK_EQ(lines_from(text, "tracelets_pagefaults_total{severity=\"minor\","), 1);
+	CHECK_EQ(lines_from(text, "tracelets_pagefaults_total{severity=\"major\","), 0);
 }
 
 /* Beside a tool whose programs run often, so that some faults come while one does. */

@@ -233,6 +233,7 @@ static const struct metric *metric_of(const struct run *run)
 	return metric;
 }
 
+/* What did not happen takes no room among series, but the two without a label have their zeros. */
 static void add_row_metrics(struct run *run, const struct fault_row *row,
 			    const struct metric *metric)
 {
@@ -253,9 +254,11 @@ static void add_row_metrics(struct run *run, const struct fault_row *row,
 		values[++n] = area_kind_name(row->key.area.kind);
 		values[++n] = name ? name : "";
 	}
-	metrics_add(metrics, metric, values, row->sum.minor, run->end_ns);
+	if (row->sum.minor || !n)
+		metrics_add(metrics, metric, values, row->sum.minor, run->end_ns);
 	values[0] = "major";
-	metrics_add(metrics, metric, values, row->sum.major, run->end_ns);
+	if (row->sum.major || !n)
+		metrics_add(metrics, metric, values, row->sum.major, run->end_ns);
 }
 
 static void write_metrics(struct run *run, const struct row_list *list)
@@ -295,7 +298,6 @@ int faulttable_report(struct run *run)
 	struct row_list list = {};
 	int err = map_pair_read(run, &table->tables, collect_row, &list);
 
-	faults_count_missed(run);
 	if (table->events)
 		ringbuf_read(table->events);
 	if (!err)

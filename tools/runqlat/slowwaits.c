@@ -69,12 +69,8 @@ static void print_head(struct run *run)
 
 static void head_file(struct run *run)
 {
-	struct slowwaits *waits = slowwaits_of(run);
-
-	if (waits->n_headed < run->n_files) {
-		waits->n_headed = run->n_files;
+	if (run_begins_file(run, &slowwaits_of(run)->n_headed))
 		print_head(run);
-	}
 }
 
 static int print_wait(void *ctx, void *data, size_t size)
