@@ -119,7 +119,7 @@ static bool is_unit(const struct container *container, const char *name)
 
 static int find_unit(struct cgroup_filter *filter, bool is_again)
 {
-	const char *suffix = strchr(filter->unit, '.') ? "" : ".service";
+	const char *suffix = container_is_unit_name(filter->unit) ? "" : ".service";
 	char *full = mem_printf("%s%s", filter->unit, suffix);
 	struct search search = { is_unit, full };
 	int err = find_named(filter, "--unit", &search, is_again);

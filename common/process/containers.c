@@ -214,13 +214,18 @@ static void parse_container(struct container *container, const char *path)
 
 static bool is_unit(struct part part)
 {
-	static const char *const suffixes[] = { ".service", ".scope", ".socket", ".mount",
-						".swap" };
+	static const char *const suffixes[] = { ".service", ".scope", ".socket",
+						".mount",   ".swap",  ".slice" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
 		if (ends_with(part, suffixes[i]))
 			return true;
 	return false;
+}
+
+bool container_is_unit_name(const char *name)
+{
+	return is_unit((struct part){ name, strlen(name) });
 }
 
 /* systemd puts "_" before what the kernel could take for a file of its own. */
@@ -243,7 +248,7 @@ static void parse_unit(struct container *container, const char *path)
 	while (next_part(&path, &part)) {
 		bool is_slice = ends_with(part, ".slice");
 
-		if (!is_slice && !is_unit(part))
+		if (!is_unit(part))
 			return;
 		if (!is_slice || !in_manager)
 			set_unit(container, part);

@@ -34,4 +34,7 @@ bool container_is(const struct container *container, const char *id);
 /* True if it is, or begins it. */
 bool container_matches(const struct container *container, const char *id);
 
+/* Whether it ends as names of systemd's units do. */
+bool container_is_unit_name(const char *name);
+
 #endif
