@@ -540,14 +540,14 @@ static __noinline int kernel_alloc(const __u64 *ctx, __u64 addr, __u64 size, __u
 	return 0;
 }
 
+/* Whoever frees a block that is kept; the filter is about who allocates. */
 static __always_inline int kernel_free(__u64 addr, __u32 kind)
 {
-	if (!addr)
+	if (!addr || (!take_block(addr, 0, NULL) && !is_wanted(own_tgid())))
 		return 0;
 	count_call(frees);
 	if (settings.trace)
 		send_event(addr, 0, kind, true);
-	take_block(addr, 0, NULL);
 	return 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Python's functions: what the words of each process stand for, and one entry for functions that
- * are the same, which processes have in common. It lives as long as a word stands for it or somebody
- * holds it.
+ * are the same, which processes have in common. It lives as long as a word stands for it, or
+ * somebody holds it.
  */
 #ifndef PYTHON_CODES_H
 #define PYTHON_CODES_H

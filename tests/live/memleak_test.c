@@ -660,6 +660,21 @@ TEST(too_many_calls_end_the_tracing)
 	CHECK_HAS(tool->err, "more than --max-rate 1000: detached");
 }
 
+/* All that it calls in a second is no more, although it comes at once. */
+TEST(a_burst_of_fewer_calls_does_not_end_the_tracing)
+{
+	struct proc *tool;
+	uint64_t n;
+
+	NEED_PROBES();
+	n = calls_traced(trace(work_start("leaky", "threads", "7"), NULL));
+	CHECK(n > 100);
+	tool = trace(work_start("leaky", "threads", "7"),
+		     text_of("--max-rate=%llu", (unsigned long long)n + 10));
+	CHECK_LACKS(tool->err, "--max-rate");
+	CHECK(calls_traced(tool) > n / 2);
+}
+
 TEST(each_call_is_traced)
 {
 	struct proc *tool;
@@ -730,6 +745,33 @@ TEST(the_kernels_blocks_are_found)
 	CHECK_STATUS(tool, 0);
 	CHECK_EQ(held_by(tool->out, "alloc_pipe_info").blocks, 2 * PIPES);
 	CHECK_LACKS(tool->out, "bpf_prog_");
+}
+
+/* Frees have nobody who asked for them, but calls of threads that nobody wants are not shown. */
+TEST(what_others_free_in_the_kernel_is_not_traced)
+{
+	struct proc *tool;
+
+	if (!features_compare_and_exchange())
+		SKIP("no compare-and-exchange");
+	tool = tool_run("memleak", "--trace", "--comm", "no_such_comm", "--duration", "300ms");
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(calls_traced(tool), 0);
+	CHECK_EQ(lines_with(tool->out, " free "), 0);
+}
+
+TEST(lines_of_calls_have_a_heading_in_each_file)
+{
+	const char *folder = folder_make();
+	struct proc *tool;
+
+	if (!features_compare_and_exchange())
+		SKIP("no compare-and-exchange");
+	tool = tool_run("memleak", "--trace", "--comm", "no_such_comm", "--interval", "100ms",
+			"--duration", "300ms", "--output", text_of("%s/x.txt", folder));
+	CHECK_STATUS(tool, 0);
+	for (int i = 1; i <= 3; i++)
+		CHECK_EQ(lines_from(file_read(text_of("%s/x.%03d.txt", folder, i)), "TIME(s)"), 1);
 }
 
 /* ---- limits ---- */
@@ -810,6 +852,24 @@ TEST(an_old_kernel_is_told_of_in_one_line)
 	CHECK_STATUS(tool, 1);
 	CHECK_HAS(tool->err, NEEDS_5_12);
 	CHECK_EQ(lines_from(tool->err, "memleak: "), 1);
+}
+
+/* The others are traced, and nobody takes its silence for a result. */
+TEST(one_of_several_without_an_allocator_is_told_of)
+{
+	struct proc *work, *other, *tool;
+
+	NEED_PROBES();
+	work = work_start("leaky", "big", "1");
+	other = work_start("names_static_stripped", "1");
+	tool = tool_start("memleak", TEXT, "-o", "0", "-p",
+			  text_of("%d,%d", work->pid, other->pid));
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_HELD(tool->out, "leak_big", BIG_COUNT, BIG_BYTES);
+	CHECK_HAS(tool->err, text_of("process %d: found no function", other->pid));
+	CHECK_LACKS(tool->err, text_of("process %d: found no function", work->pid));
 }
 
 TEST(a_process_without_an_allocator_is_an_error)

@@ -224,6 +224,13 @@ int leak_probes_add(struct leak_probes *probes, pid_t pid)
 	return n;
 }
 
+bool leak_probes_found(const struct leak_probes *probes, pid_t pid)
+{
+	const struct probed_process *process = find_process(probes, pid);
+
+	return process && process->found->n_functions;
+}
+
 bool leak_probes_has(const struct leak_probes *probes, pid_t pid)
 {
 	return find_process(probes, pid);

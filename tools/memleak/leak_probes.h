@@ -31,6 +31,9 @@ void leak_probes_free(struct leak_probes *probes);
  */
 int leak_probes_add(struct leak_probes *probes, pid_t pid);
 
+/* Whether a function was found in the process, or, with for_all, in any. */
+bool leak_probes_found(const struct leak_probes *probes, pid_t pid);
+
 /* Whether the process was added. */
 bool leak_probes_has(const struct leak_probes *probes, pid_t pid);
 

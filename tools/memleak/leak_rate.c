@@ -19,7 +19,7 @@
 #include "process/procmaps.h"
 #include "run/bpfmap.h"
 
-#define TICK_NS	      (250 * NS_PER_MS)
+#define TICKS_PER_S   4
 #define STATS_TICKS   4	   /* the time in BPF is measured for at least so long, */
 #define STATS_CALLS   1000 /* and for so many calls, since measuring costs time, too */
 #define PRICE_CALLS   200
@@ -30,8 +30,10 @@ struct leak_rate {
 	uint32_t max_rate;
 	int timer_fd;
 
-	struct memleak_counts last; /* at the last tick */
-	uint64_t last_ns;
+	struct moment {
+		uint64_t ns, n_calls;
+	} moments[TICKS_PER_S]; /* of the last ticks */
+	uint32_t n_ticks;
 
 	double alloc_price_ns, free_price_ns; /* of the probes, without BPF */
 	bool is_priced;
@@ -181,13 +183,15 @@ void leak_rate_calibrate(struct leak_rate *rate, const struct leak_probes *probe
 
 /* ---- ticks ---- */
 
+/* Calls of the last second: of fewer ticks at the beginning, of more time where one is late. */
 static enum loop_verdict check_rate(struct leak_rate *rate, const struct memleak_counts *counts)
 {
-	uint64_t now_ns = clock_now_ns(), n = calls_in(counts) - calls_in(&rate->last);
-	double per_s = (double)n * (double)NS_PER_S / (double)(now_ns - rate->last_ns);
+	struct moment *oldest = &rate->moments[++rate->n_ticks % TICKS_PER_S];
+	uint64_t now_ns = clock_now_ns(), n = calls_in(counts) - oldest->n_calls;
+	uint64_t ns = now_ns - oldest->ns > NS_PER_S ? now_ns - oldest->ns : NS_PER_S;
+	double per_s = (double)n * (double)NS_PER_S / (double)ns;
 
-	rate->last = *counts;
-	rate->last_ns = now_ns;
+	*oldest = (struct moment){ now_ns, calls_in(counts) };
 	if (!rate->max_rate || per_s <= rate->max_rate)
 		return LOOP_GO;
 	msg_warn("%.0f calls per second, more than --max-rate %u: detached", per_s, rate->max_rate);
@@ -214,8 +218,9 @@ struct leak_rate *leak_rate_new(struct run *run, uint32_t max_rate)
 	struct leak_rate *rate = mem_zalloc(1, sizeof(*rate));
 
 	*rate = (struct leak_rate){ .run = run, .max_rate = max_rate, .stats_fd = -1 };
-	rate->last_ns = clock_now_ns();
-	rate->timer_fd = loop_every(run->loop, TICK_NS, on_tick, rate);
+	for (size_t i = 0; i < TICKS_PER_S; i++)
+		rate->moments[i].ns = clock_now_ns();
+	rate->timer_fd = loop_every(run->loop, NS_PER_S / TICKS_PER_S, on_tick, rate);
 	if (rate->timer_fd >= 0)
 		return rate;
 	msg_errno(-rate->timer_fd, "making a timer");

@@ -22,6 +22,7 @@
 #include "memleak/leak_table.h"
 #include "modules/target.h"
 #include "process/watch.h"
+#include "run/bpf_object.h"
 #include "run/bpfmap.h"
 #include "run/features.h"
 #include "run/loss.h"
@@ -35,8 +36,8 @@ struct leak_table {
 	struct leak_probes *probes;
 	struct leak_rate *rate;
 	struct leak_report *report;
-	struct ringbuf *call_lines; /* -t */
-	unsigned int n_left_out;    /* processes that the command started */
+	struct call_lines call_lines; /* -t */
+	unsigned int n_left_out;      /* processes that the command started */
 };
 
 static const struct leak_table defaults;
@@ -165,30 +166,34 @@ static const struct {
 	{ "percpu_free_percpu", true },
 };
 
-static bool is_in(const struct btf *btf, const char *name, uint32_t kind)
+/* The node variants are gone since 6.1. types NULL: none of them. */
+static void leave_out_kernel_programs(const struct run *run, const struct btf *types)
 {
-	return btf__find_by_name_kind(btf, name, kind) >= 0;
-}
-
-/* The node variants are gone since 6.1. */
-static void choose_kernel_programs(const struct run *run, struct memleak_settings *settings)
-{
-	struct btf *btf = table_of(run)->user_mode ? NULL : btf__load_vmlinux_btf();
-	char name[64], type[64];
+	char name[64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(kernel_programs); i++) {
 		const char *tracepoint = kernel_programs[i].tracepoint;
 
 		snprintf(name, sizeof(name), "memleak_%s", tracepoint);
-		snprintf(type, sizeof(type), "btf_trace_%s", tracepoint);
-		if (!btf || kernel_programs[i].percpu != options_of(run)->percpu ||
-		    !is_in(btf, type, BTF_KIND_TYPEDEF))
+		if (!types || kernel_programs[i].percpu != options_of(run)->percpu ||
+		    !features_tracepoint(types, tracepoint))
 			program_leave_out(run, name);
 	}
-	if (btf)
-		settings->cache_is_given =
-			is_in(btf, "trace_event_raw_kmem_cache_alloc", BTF_KIND_STRUCT);
-	btf__free(btf);
+}
+
+static int choose_kernel_programs(const struct run *run, struct memleak_settings *settings)
+{
+	bool is_wanted = !table_of(run)->user_mode;
+	struct btf *types = is_wanted ? object_types(run) : NULL;
+
+	if (is_wanted && !types)
+		return -EINVAL;
+	leave_out_kernel_programs(run, types);
+	settings->cache_is_given =
+		types && btf__find_by_name_kind(types, "trace_event_raw_kmem_cache_alloc",
+						BTF_KIND_STRUCT) >= 0;
+	btf__free(types);
+	return 0;
 }
 
 static struct bpf_program *find_program(const struct run *run, const char *name)
@@ -263,8 +268,9 @@ static int configure_table(struct run *run)
 	if (!features_compare_and_exchange())
 		return msg_error("this needs Linux 5.12: the kernel has no "
 				 "compare-and-exchange in BPF");
-	choose_kernel_programs(run, &settings);
-	err = choose_user_programs(run);
+	err = choose_kernel_programs(run, &settings);
+	if (!err)
+		err = choose_user_programs(run);
 	if (err)
 		return err;
 	bpf_map__set_max_entries(map_find(run, "blocks"), (uint32_t)n_buckets);
@@ -314,11 +320,18 @@ static int subscribe(struct run *run)
 	return watch ? 0 : -EIO;
 }
 
+/* What one of several has not, or one that has just ended, does not keep the others waiting. */
 static int probe_process(struct run *run, pid_t pid)
 {
-	int err = leak_probes_add(table_of(run)->probes, pid);
+	struct leak_probes *probes = table_of(run)->probes;
+	int err = leak_probes_add(probes, pid);
+	bool is_one_of_many = target_n_pids(run) > 1;
 
-	return err ? msg_errno(err, "probing the allocator of process %d", pid) : 0;
+	if (err && (!is_one_of_many || (err != -ENOENT && err != -ESRCH)))
+		return msg_errno(err, "probing the allocator of process %d", pid);
+	if (is_one_of_many && !leak_probes_found(probes, pid))
+		msg_warn("process %d: found no function that allocates memory in its files", pid);
+	return 0;
 }
 
 static int probe_processes(struct run *run)
@@ -343,11 +356,8 @@ static int start_table(struct run *run)
 	table->report = leak_report_new(run, table->probes);
 	if (!table->report)
 		return -EIO;
-	if (options_of(run)->trace) {
-		table->call_lines = call_lines_watch(run);
-		if (!table->call_lines)
-			return -EIO;
-	}
+	if (options_of(run)->trace && call_lines_watch(&table->call_lines, run))
+		return -EIO;
 	return table->user_mode ? subscribe(run) : 0;
 }
 
@@ -416,8 +426,7 @@ int leak_table_report(struct run *run)
 {
 	int err;
 
-	if (table_of(run)->call_lines)
-		ringbuf_read(table_of(run)->call_lines);
+	call_lines_read(&table_of(run)->call_lines);
 	err = stacks_report(run);
 	if (table_of(run)->probes && !run->is_peek)
 		leak_probes_let_go(table_of(run)->probes);
@@ -432,7 +441,7 @@ static void finish_table(struct run *run)
 {
 	struct leak_table *table = table_of(run);
 
-	ringbuf_close(table->call_lines);
+	call_lines_close(&table->call_lines);
 	leak_report_free(table->report);
 	leak_rate_free(table->rate);
 	leak_probes_free(table->probes);
