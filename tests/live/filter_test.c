@@ -236,8 +236,7 @@ static struct trio trace_family(struct proc *work, const char *const filter[])
 /* As a service that is restarted. by_path: not by its name, but with --cgroup. */
 static void check_restart(bool by_path)
 {
-	const char *cgroup = cgroup_make(by_path ? "path.service" : "name@9.6.service");
-	const char *name = by_path ? NULL : "name@9.6"; /* ".service" may be left out */
+	const char *cgroup = cgroup_make(by_path ? "path.service" : "name@9.6.service"), *name;
 	struct proc *first, *second;
 	struct trio trio;
 
@@ -245,6 +244,8 @@ static void check_restart(bool by_path)
 		SKIP("no cgroup2 file system");
 	first = start_kid("first");
 	CHECK(cgroup_add(cgroup, first->pid));
+	name = strrchr(cgroup, '/') + 1;
+	name = text_of("%.*s", (int)(strlen(name) - strlen(".service")), name); /* as is enough */
 	trio = by_path ? start_all(ARGV("--cgroup", cgroup)) : start_all(ARGV("--unit", name));
 	work_do(first);
 	proc_kill(first);
