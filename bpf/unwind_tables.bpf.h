@@ -26,7 +26,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, UNWIND_MAX_PAGES);
+	__uint(max_entries, 1); /* likewise */
 	__type(key, __u32);
 	__type(value, struct unwind_page);
 } unwind_pages SEC(".maps");

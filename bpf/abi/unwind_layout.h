@@ -29,7 +29,8 @@
 #define UNWIND_PAGE_RULES    256	/* at most */
 #define UNWIND_SHARD_CELLS   (1U << 18) /* 512 KiB */
 #define UNWIND_MAX_SHARDS    512
-#define UNWIND_MAX_PAGES     (1U << 15)
+#define UNWIND_SHARD_PAGES   512 /* at least, of real code, that a shard has room for */
+#define UNWIND_MAX_PAGES     (UNWIND_MAX_SHARDS * UNWIND_SHARD_PAGES)
 #define UNWIND_MAX_RULES     (1U << UNWIND_RULE_BITS)
 #define UNWIND_MAX_PATTERNS  (1U << 13)
 #define UNWIND_PATTERN_STEPS 8

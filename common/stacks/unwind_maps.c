@@ -19,6 +19,7 @@
 #include "base/thread.h"
 #include "run/bpfmap.h"
 #include "stacks/unwind_maps.h"
+#include "stacks/unwind_options.h"
 
 /*
  * How many processes and mappings there is room for: slices rest for a second before they go round,
@@ -40,7 +41,7 @@
 
 struct unwind_maps {
 	int processes_fd, changes_fd, shards_fd;
-	uint64_t mem_bytes;
+	uint64_t mem_bytes; /* that shards may take */
 	struct unwind_mapping *mappings;
 	uint32_t max_mappings;
 	struct unwind_tables *tables;
@@ -76,6 +77,16 @@ static void size_copies(struct bpf_map *copies)
 		bpf_map__set_max_entries(copies, bytes);
 }
 
+/* As many as those shards have room for that may be made. */
+static uint32_t count_pages(const struct run *run)
+{
+	uint64_t n_shards = unwind_options_of(run)->mem_bytes / sizeof(struct unwind_shard);
+
+	if (n_shards >= UNWIND_MAX_SHARDS)
+		return UNWIND_MAX_PAGES;
+	return n_shards ? (uint32_t)n_shards * UNWIND_SHARD_PAGES : UNWIND_SHARD_PAGES;
+}
+
 /* The kernel gives maps all their memory at once: several times what the machine asks for now. */
 static void size_maps(struct run *run, size_t n_processes)
 {
@@ -94,6 +105,7 @@ static void size_maps(struct run *run, size_t n_processes)
 			       ? max_processes * PROCESS_MAPPINGS
 			       : MAX_MAPPINGS;
 	bpf_map__set_max_entries(map_find(run, "unwind_mappings"), max_mappings);
+	bpf_map__set_max_entries(map_find(run, "unwind_pages"), count_pages(run));
 	size_copies(map_find(run, "unwind_copies"));
 }
 
@@ -173,11 +185,12 @@ static bool map_arrays(const struct run *run, struct unwind_maps *maps,
 	maps->max_mappings = bpf_map__max_entries(map_find(run, "unwind_mappings"));
 	backing->rules = map_memory(run, "unwind_rules");
 	backing->pages = map_memory(run, "unwind_pages");
+	backing->max_pages = bpf_map__max_entries(map_find(run, "unwind_pages"));
 	backing->patterns = map_memory(run, "unwind_patterns");
 	return maps->mappings && backing->rules && backing->pages && backing->patterns;
 }
 
-struct unwind_maps *unwind_maps_open(const struct run *run, uint64_t mem_bytes)
+struct unwind_maps *unwind_maps_open(const struct run *run)
 {
 	struct unwind_maps *maps = mem_zalloc(1, sizeof(*maps));
 	struct unwind_backing backing = { .new_shard = new_shard,
@@ -185,7 +198,7 @@ struct unwind_maps *unwind_maps_open(const struct run *run, uint64_t mem_bytes)
 					  .arg = maps };
 
 	memset(maps->shard_fds, -1, sizeof(maps->shard_fds));
-	maps->mem_bytes = mem_bytes;
+	maps->mem_bytes = unwind_options_of(run)->mem_bytes;
 	maps->processes_fd = bpf_map__fd(map_find(run, "unwind_processes"));
 	maps->changes_fd = bpf_map__fd(map_find(run, "unwind_changes"));
 	maps->shards_fd = bpf_map__fd(map_find(run, "unwind_shards"));

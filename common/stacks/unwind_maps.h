@@ -24,8 +24,8 @@ int unwind_maps_configure(struct run *run, bool by_cfi, size_t n_processes);
 
 struct unwind_maps;
 
-/* After load. mem_bytes: what shards may take. NULL, printed, if the maps' memory can't be had. */
-struct unwind_maps *unwind_maps_open(const struct run *run, uint64_t mem_bytes);
+/* After load. NULL, printed, if the maps' memory can't be had. */
+struct unwind_maps *unwind_maps_open(const struct run *run);
 void unwind_maps_close(struct unwind_maps *maps);
 
 /* The tables whose memory the maps are. */

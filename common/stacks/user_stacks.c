@@ -525,7 +525,7 @@ static int open_tables(struct user_stacks *us)
 	struct unwind_mapping *array;
 	uint32_t n;
 
-	us->maps = unwind_maps_open(us->run, unwind_options_of(us->run)->mem_bytes);
+	us->maps = unwind_maps_open(us->run);
 	if (!us->maps)
 		return -ENOMEM;
 	array = unwind_maps_array(us->maps, &n);

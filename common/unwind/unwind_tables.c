@@ -213,7 +213,7 @@ static int take_pages(struct unwind_tables *t, uint32_t n, uint32_t *first)
 		*first = (uint32_t)at;
 		return 0;
 	}
-	if (n > UNWIND_MAX_PAGES - t->n_pages)
+	if (n > t->to.max_pages - t->n_pages)
 		return -ENOSPC;
 	*first = t->n_pages;
 	t->n_pages += n;
@@ -407,7 +407,7 @@ int unwind_tables_add(struct unwind_tables *t, const struct cfi_table *cfi, stru
 		return 0;
 	first = cfi_vaddr(cfi, 0) >> UNWIND_PAGE_SHIFT;
 	last = cfi_vaddr(cfi, cfi->count - 1) >> UNWIND_PAGE_SHIFT;
-	if (last - first >= UNWIND_MAX_PAGES ||
+	if (last - first >= t->to.max_pages ||
 	    take_pages(t, (uint32_t)(last - first) + 1, &run->first_page))
 		return -ENOSPC;
 	run->page_base = first;

@@ -20,8 +20,9 @@ struct unwind_tables;
  */
 struct unwind_backing {
 	struct unwind_rule *rules;	 /* UNWIND_MAX_RULES */
-	struct unwind_page *pages;	 /* UNWIND_MAX_PAGES */
+	struct unwind_page *pages;	 /* max_pages */
 	struct unwind_pattern *patterns; /* UNWIND_MAX_PATTERNS */
+	uint32_t max_pages;
 	struct unwind_shard *(*new_shard)(uint32_t n, void *arg);
 	void (*drop_shard)(uint32_t n, struct unwind_shard *shard, void *arg);
 	void *arg;

@@ -41,7 +41,8 @@ static inline void own_drop_shard(uint32_t n, struct unwind_shard *shard, void *
 static inline struct own_tables *own_tables_of(uint32_t max_mappings)
 {
 	struct own_tables *own = mem_zalloc(1, sizeof(*own));
-	struct unwind_backing backing = { .new_shard = own_shard,
+	struct unwind_backing backing = { .max_pages = UNWIND_MAX_PAGES,
+					  .new_shard = own_shard,
 					  .drop_shard = own_drop_shard,
 					  .arg = own };
 

@@ -21,7 +21,7 @@ static struct unwind_rule *rules;
 static struct unwind_page *pages;
 static struct unwind_pattern *patterns;
 static struct unwind_shard *shards[UNWIND_MAX_SHARDS];
-static uint32_t max_shards;
+static uint32_t max_shards, max_pages;
 
 static struct unwind_shard *new_shard(uint32_t n, void *arg)
 {
@@ -44,8 +44,9 @@ static struct unwind_tables *tables_new(uint32_t n_shards)
 	struct unwind_backing backing = { .new_shard = new_shard, .drop_shard = drop_shard };
 
 	max_shards = n_shards;
+	backing.max_pages = max_pages = n_shards * UNWIND_SHARD_PAGES;
 	backing.rules = rules = mem_zalloc(UNWIND_MAX_RULES, sizeof(*rules));
-	backing.pages = pages = mem_zalloc(UNWIND_MAX_PAGES, sizeof(*pages));
+	backing.pages = pages = mem_zalloc(max_pages, sizeof(*pages));
 	backing.patterns = patterns = mem_zalloc(UNWIND_MAX_PATTERNS, sizeof(*patterns));
 	return unwind_tables_new(&backing);
 }
@@ -320,13 +321,31 @@ TEST(no_more_pages_is_told)
 	struct unwind_tables *t = tables_new(1);
 	struct unwind_run run;
 
-	CHECK_EQ(add_span(t, (UNWIND_MAX_PAGES + 5) * PAGE, &run), -ENOSPC);
+	CHECK_EQ(add_span(t, (max_pages + 5) * PAGE, &run), -ENOSPC);
 	CHECK_EQ(run.n_pages, 0);
 	CHECK_EQ(add_span(t, UINT32_MAX, &run), -ENOSPC);
 	CHECK_EQ(unwind_tables_size(t).n_pages, 0);
-	CHECK_EQ(add_span(t, (UNWIND_MAX_PAGES - 1) * PAGE - 1, &run), 0);
-	CHECK_EQ(find(t, &run, (UNWIND_MAX_PAGES - 2) * PAGE), 8);
+	CHECK_EQ(add_span(t, (max_pages - 1) * PAGE - 1, &run), 0);
+	CHECK_EQ(find(t, &run, (max_pages - 2) * PAGE), 8);
 	CHECK_EQ(unwind_tables_size(t).n_shards, 1); /* pages that are all the same share cells */
+	tables_free(t);
+}
+
+/* As on a host with many containers, whose images have files of their own. */
+TEST(memory_for_rows_is_used_up_before_pages_are)
+{
+	struct unwind_tables *t = tables_new(96);
+	struct cfi_table cfi = {};
+	struct unwind_run run;
+	uint64_t n_bytes = 0;
+
+	for (uint64_t vaddr = 0; vaddr < 64 << 20; vaddr += 256) /* few rows for code */
+		add_row(&cfi, vaddr, 8 + 8 * (int)(vaddr >> 8 & 3));
+	while (!unwind_tables_add(t, &cfi, &run))
+		n_bytes += 64 << 20;
+	CHECK_EQ(unwind_tables_size(t).n_shards, 96);
+	CHECK(n_bytes > 2ULL << 30);
+	cfi_free(&cfi);
 	tables_free(t);
 }
 
