@@ -36,6 +36,9 @@ $(O)/tests/unit/run_facts_test $(O)/tests/unit/wait_metrics_test: $(O)/bpf/runql
 $(O)/tests/unit/run_facts_test $(O)/tests/unit/wait_metrics_test: \
 	private TL_CFLAGS += -DBPF_OBJECT='"$(abspath $(O)/bpf/runqlat.bpf.o)"'
 
+$(O)/tests/unit/user_stacks_test: $(O)/bpf/profile.bpf.o
+$(O)/tests/unit/user_stacks_test: private TL_CFLAGS += -DBPF_OBJECT='"$(abspath $(O)/bpf/profile.bpf.o)"'
+
 $(O)/tests/unit/vmlinux_test: $(O)/tests/vmlinux.bpf.o
 $(O)/tests/unit/vmlinux_test: private TL_CFLAGS += -DVMLINUX_H_BTF='"$(abspath $(O)/tests/vmlinux.bpf.o)"'
 

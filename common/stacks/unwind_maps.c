@@ -50,7 +50,8 @@ struct unwind_maps {
 	/* Shards, and how many orders the thread has got that keeps the map of shards. */
 	int shard_fds[UNWIND_MAX_SHARDS];
 	uint32_t n_ordered, n_done;
-	int install_err; /* the last one */
+	uint32_t n_until_out; /* of those: with them all that go out are out */
+	int install_err;      /* the last one */
 	bool has_installer;
 	int installer_pipe[2];
 	pthread_t installer;
@@ -146,6 +147,17 @@ static void give_order(struct unwind_maps *maps, uint32_t shard, bool is_out)
 		maps->n_ordered++;
 }
 
+/* Waits until the thread has carried out so many. Before it is started, BPF finds no shards. */
+static void wait_for_orders(const struct unwind_maps *maps, uint32_t n)
+{
+	struct timespec while_waiting = { .tv_nsec = (long)NS_PER_MS };
+
+	while (maps->has_installer &&
+	       (int32_t)(__atomic_load_n(&maps->n_done, __ATOMIC_ACQUIRE) - n) < 0)
+		nanosleep(&while_waiting, NULL);
+}
+
+/* BPF must not look into a former shard n for what is written into this one. */
 static struct unwind_shard *new_shard(uint32_t n, void *arg)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
@@ -155,6 +167,7 @@ static struct unwind_shard *new_shard(uint32_t n, void *arg)
 
 	if ((uint64_t)(n + 1) * sizeof(*shard) > maps->mem_bytes)
 		return NULL;
+	wait_for_orders(maps, maps->n_until_out);
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_shard", sizeof(__u32), sizeof(*shard), 1,
 			    &opts);
 	if (fd < 0)
@@ -175,6 +188,7 @@ static void drop_shard(uint32_t n, struct unwind_shard *shard, void *arg)
 
 	munmap(shard, sizeof(*shard));
 	give_order(maps, n, true);
+	maps->n_until_out = maps->n_ordered;
 	maps->shard_fds[n] = -1;
 }
 
@@ -271,26 +285,26 @@ static void *run_installer(void *arg)
 	while ((n_bytes = read(maps->installer_pipe[0], orders, sizeof(orders))) > 0) {
 		uint32_t n = (uint32_t)n_bytes / sizeof(*orders);
 
-		for (uint32_t i = 0; i < n;)
-			i += orders[i].is_out ? drop_installed(maps, &orders[i])
-					      : install_shards(maps, &orders[i], n - i);
-		__atomic_fetch_add(&maps->n_done, n, __ATOMIC_RELEASE);
+		for (uint32_t i = 0, done; i < n; i += done) {
+			done = orders[i].is_out ? drop_installed(maps, &orders[i])
+						: install_shards(maps, &orders[i], n - i);
+			__atomic_fetch_add(&maps->n_done, done, __ATOMIC_RELEASE);
+		}
 	}
 	return NULL;
 }
 
 void unwind_maps_wait(const struct unwind_maps *maps)
 {
-	struct timespec while_waiting = { .tv_nsec = (long)NS_PER_MS };
-
-	while (__atomic_load_n(&maps->n_done, __ATOMIC_ACQUIRE) != maps->n_ordered)
-		nanosleep(&while_waiting, NULL);
+	wait_for_orders(maps, maps->n_ordered);
 }
 
 int unwind_maps_start(struct unwind_maps *maps)
 {
-	int err = thread_start(&maps->installer, run_installer, maps);
+	int err;
 
+	unwind_tables_drop_spare(maps->tables);
+	err = thread_start(&maps->installer, run_installer, maps);
 	maps->has_installer = !err;
 	if (err)
 		return msg_errno(err, "starting a thread");

@@ -187,7 +187,7 @@ static int add_shard(struct unwind_tables *t)
 }
 
 /* One stays, since the next file may need it. */
-static void drop_shards(struct unwind_tables *t)
+void unwind_tables_drop_spare(struct unwind_tables *t)
 {
 	for (uint64_t at; extents_take_spare(&t->cells, UNWIND_SHARD_CELLS, &at); t->n_shards--) {
 		uint32_t n = (uint32_t)(at / UNWIND_SHARD_CELLS);
@@ -429,6 +429,7 @@ void unwind_tables_remove(struct unwind_tables *t, const struct unwind_run *run,
 	struct removed *removed;
 
 	unwind_tables_reclaim(t, now_ns);
+	unwind_tables_drop_spare(t);
 	if (!run->n_pages)
 		return;
 	removed = mem_zalloc(1, sizeof(*removed));
@@ -449,7 +450,6 @@ void unwind_tables_reclaim(struct unwind_tables *t, uint64_t now_ns)
 	}
 	if (!t->resting)
 		t->resting_tail = &t->resting;
-	drop_shards(t);
 }
 
 const struct unwind_rule *unwind_tables_find(const struct unwind_tables *t,

@@ -16,7 +16,8 @@ struct unwind_tables;
 
 /*
  * Where the arrays lie; new_shard gives the memory of shard n, or NULL if there is no more, and
- * drop_shard takes it back: nothing leads there any more.
+ * drop_shard takes it back: nothing leads there any more. new_shard gives n again only once nobody
+ * finds the former one by it.
  */
 struct unwind_backing {
 	struct unwind_rule *rules;	 /* UNWIND_MAX_RULES */
@@ -44,10 +45,15 @@ int unwind_tables_add(struct unwind_tables *t, const struct cfi_table *cfi, stru
 /*
  * Removes a file, to which no mapping leads any more. Its cells and pages are used again only when
  * a walk that began before has ended: once either has been told of a time that is a second later.
- * Shards that are empty then are dropped but for one.
  */
 void unwind_tables_remove(struct unwind_tables *t, const struct unwind_run *run, uint64_t now_ns);
 void unwind_tables_reclaim(struct unwind_tables *t, uint64_t now_ns);
+
+/*
+ * Drops shards that are empty, but for one. Removing a file does that, too; adding one doesn't: one
+ * that takes the place of others has the shards that they had.
+ */
+void unwind_tables_drop_spare(struct unwind_tables *t);
 
 /* The rule for an address in a mapping, as the walker finds it. NULL: none. */
 const struct unwind_rule *unwind_tables_find(const struct unwind_tables *t,

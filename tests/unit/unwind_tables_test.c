@@ -21,13 +21,14 @@ static struct unwind_rule *rules;
 static struct unwind_page *pages;
 static struct unwind_pattern *patterns;
 static struct unwind_shard *shards[UNWIND_MAX_SHARDS];
-static uint32_t max_shards, max_pages;
+static uint32_t max_shards, max_pages, n_made;
 
 static struct unwind_shard *new_shard(uint32_t n, void *arg)
 {
 	(void)arg;
 	if (n >= max_shards)
 		return NULL;
+	n_made++;
 	shards[n] = mem_zalloc(1, sizeof(*shards[n]));
 	return shards[n];
 }
@@ -256,12 +257,36 @@ TEST(removed_files_make_room)
 	tables_free(t);
 }
 
-/* What is there stays where it is; what comes then is put into those that stay, or new ones. */
+/* BPF knows them: those of new shards come to its knowledge later. */
+TEST(a_file_that_takes_the_place_of_others_has_their_shards)
+{
+	struct cfi_table big = table_of(UNWIND_SHARD_CELLS * 3, 0),
+			 other = table_of(UNWIND_SHARD_CELLS * 3, 0x500);
+	struct unwind_tables *t = tables_new(8);
+	struct unwind_run run;
+	uint32_t n_before;
+
+	CHECK_EQ(unwind_tables_add(t, &big, &run), 0);
+	n_before = n_made;
+	unwind_tables_remove(t, &run, 0);
+	unwind_tables_reclaim(t, NS_PER_S);
+	CHECK_EQ(unwind_tables_add(t, &other, &run), 0);
+	CHECK_EQ(n_made, n_before);
+	CHECK(tables_say_the_same(t, &run, &other));
+	cfi_free(&big);
+	cfi_free(&other);
+	tables_free(t);
+}
+
+/*
+ * What is there stays where it is; what comes then is put into those that stay, or new ones. They
+ * are dropped when another file is removed, or it is asked for.
+ */
 TEST(empty_shards_are_dropped)
 {
 	struct cfi_table big = table_of(UNWIND_SHARD_CELLS * 4, 0), small = table_of(1000, 0x500);
 	struct unwind_tables *t = tables_new(8);
-	struct unwind_run large, kept, again;
+	struct unwind_run large, kept, again, brief;
 
 	for (uint64_t at_ns = 0; at_ns < 10 * NS_PER_S; at_ns += 2 * NS_PER_S) {
 		CHECK_EQ(unwind_tables_add(t, &big, &large), 0);
@@ -272,13 +297,20 @@ TEST(empty_shards_are_dropped)
 		unwind_tables_reclaim(t, at_ns + NS_PER_S - 1);
 		CHECK(unwind_tables_size(t).n_shards > 4);
 		CHECK(tables_say_the_same(t, &large, &big));
-		unwind_tables_reclaim(t, at_ns + NS_PER_S);
+		CHECK_EQ(unwind_tables_add(t, &small, &brief), 0);
+		unwind_tables_remove(t, &brief, at_ns + NS_PER_S);
 		CHECK_EQ(unwind_tables_size(t).n_shards, 2); /* the small one's, and a spare */
 		CHECK(tables_say_the_same(t, &kept, &small));
 	}
 	CHECK_EQ(unwind_tables_add(t, &small, &again), 0);
 	CHECK_EQ(unwind_tables_size(t).n_shards, 2);
 	CHECK(tables_say_the_same(t, &again, &small));
+	CHECK_EQ(unwind_tables_add(t, &big, &large), 0);
+	unwind_tables_remove(t, &large, 20 * NS_PER_S);
+	unwind_tables_reclaim(t, 21 * NS_PER_S);
+	CHECK(unwind_tables_size(t).n_shards > 4);
+	unwind_tables_drop_spare(t);
+	CHECK_EQ(unwind_tables_size(t).n_shards, 2);
 	cfi_free(&big);
 	cfi_free(&small);
 	tables_free(t);

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the loader keeps in the maps by which BPF walks user stacks. The maps are real ones; no
+ * program is loaded: what these would write, the tests do.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "modules/target.h"
+#include "run/bpfmap.h"
+#include "silent.h"
+#include "stacks/unwind_maps.h"
+#include "stacks/unwind_options.h"
+#include "unit.h"
+
+static const struct tool tool = { .name = "profile",
+				  .modules = { { &target_module }, { &unwind_module } } };
+
+/* The object's maps for user stacks; configure() has said how large they are. */
+static bool load_maps(struct run *run)
+{
+	int saved_fd = silence_stderr(), err;
+	struct bpf_program *program;
+	struct bpf_map *map;
+
+	bpf_object__for_each_program(program, run->object)
+		bpf_program__set_autoload(program, false);
+	bpf_object__for_each_map(map, run->object)
+		if (strncmp(bpf_map__name(map), "unwind_", strlen("unwind_")))
+			bpf_map__set_autocreate(map, false);
+	err = bpf_object__load(run->object);
+	restore_stderr(saved_fd);
+	return !err;
+}
+
+static void open_run(struct run *run)
+{
+	run_init(run, &tool);
+	run->object = bpf_object__open_file(BPF_OBJECT, NULL);
+}
+
+static void close_run(struct run *run)
+{
+	bpf_object__close(run->object);
+	run_free(run);
+}
+
+static int fd_of(const struct run *run, const char *name)
+{
+	return bpf_map__fd(map_find(run, name));
+}
+
+static struct unwind_maps *open_maps(struct run *run)
+{
+	open_run(run);
+	return !unwind_maps_configure(run, true, 16) && load_maps(run) ? unwind_maps_open(run)
+								       : NULL;
+}
+
+#define OPEN_MAPS_OR_SKIP(maps, run)                \
+	struct unwind_maps *maps = open_maps(&run); \
+	do {                                        \
+		if (!(maps))                        \
+			SKIP("may not make maps");  \
+	} while (0)
+
+#define FILE_SHARDS 8
+
+/* All rows of a file have rules of their own: shift tells whose they are. */
+static struct cfi_table make_table(int shift)
+{
+	struct cfi_table cfi = {};
+
+	for (size_t i = 0; i < FILE_SHARDS * UNWIND_SHARD_CELLS; i++)
+		cfi_append(&cfi, 5 * i,
+			   &(struct unwind_rule){ .kind = UNWIND_SP,
+						  .cfa_off = shift + 8 * (int)(i % 5) });
+	return cfi;
+}
+
+/* As BPF finds it. False: there is none. */
+static bool read_shard(const struct run *run, uint32_t n, struct unwind_shard *shard)
+{
+	uint32_t id, zero = 0;
+	bool done;
+	int fd;
+
+	if (bpf_map_lookup_elem(fd_of(run, "unwind_shards"), &n, &id))
+		return false;
+	fd = bpf_map_get_fd_by_id(id);
+	done = fd >= 0 && !bpf_map_lookup_elem(fd, &zero, shard);
+	close(fd);
+	return done;
+}
+
+/* At the beginnings of pages. found: at how many there is a rule by now. */
+static int count_foreign(const struct run *run, const struct unwind_run *rows,
+			 const struct cfi_table *cfi, int *found)
+{
+	const struct unwind_page *pages = map_memory(run, "unwind_pages");
+	const struct unwind_rule *rules = map_memory(run, "unwind_rules");
+	struct unwind_shard *shard = mem_zalloc(1, sizeof(*shard));
+	uint32_t at = UINT32_MAX, number, distance;
+	bool is_there = false;
+	int n_foreign = 0;
+
+	*found = 0;
+	for (uint32_t i = 0; i < rows->n_pages; i++) {
+		const struct unwind_page *page = &pages[rows->first_page + i];
+		uint64_t vaddr = (rows->page_base + i) << UNWIND_PAGE_SHIFT;
+
+		if (page->shard != at)
+			is_there = read_shard(run, page->shard, shard);
+		at = page->shard;
+		if (!is_there)
+			continue;
+		number = unwind_search(shard, page->first_cell, 0, &distance);
+		n_foreign += rules[number].cfa_off != cfi_find(cfi, vaddr).cfa_off;
+		(*found)++;
+	}
+	free(shard);
+	return n_foreign;
+}
+
+TEST(what_is_new_is_not_looked_for_in_a_former_shard)
+{
+	struct cfi_table former = make_table(8), cfi = make_table(1000);
+	struct unwind_tables *tables;
+	struct unwind_run rows;
+	struct run run;
+	int n;
+	OPEN_MAPS_OR_SKIP(maps, run);
+
+	tables = unwind_maps_tables(maps);
+	CHECK_EQ(unwind_maps_start(maps), 0);
+	CHECK_EQ(unwind_tables_add(tables, &former, &rows), 0);
+	unwind_maps_wait(maps);
+	CHECK_EQ(count_foreign(&run, &rows, &former, &n), 0);
+	CHECK_EQ(n, rows.n_pages);
+	unwind_tables_remove(tables, &rows, 0);
+	unwind_tables_reclaim(tables, NS_PER_S);
+	unwind_tables_drop_spare(tables);
+	CHECK_EQ(unwind_tables_add(tables, &cfi, &rows), 0);
+	CHECK_EQ(count_foreign(&run, &rows, &cfi, &n), 0);
+	unwind_maps_wait(maps);
+	CHECK_EQ(count_foreign(&run, &rows, &cfi, &n), 0);
+	CHECK_EQ(n, rows.n_pages);
+	unwind_maps_close(maps);
+	close_run(&run);
+	cfi_free(&former);
+	cfi_free(&cfi);
+}
