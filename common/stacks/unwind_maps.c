@@ -346,12 +346,14 @@ static void put_slice(struct unwind_maps *maps, pid_t pid, const struct unwind_p
 	if (!allow_copies)
 		bpf_map_lookup_elem(maps->processes_fd, &pid, &before);
 	now.n_copies = before.n_copies;
-	if (bpf_map_update_elem(maps->processes_fd, &pid, &now, BPF_ANY) && !maps->is_full_told) {
-		maps->is_full_told = true; /* once: a run may take days */
+	if (!bpf_map_update_elem(maps->processes_fd, &pid, &now, BPF_ANY))
+		return;
+	bpf_map_delete_elem(maps->processes_fd, &pid);
+	if (!maps->is_full_told)
 		msg_warn("no room for the tables of process %d, and maybe of others: their stacks "
 			 "end early",
 			 pid);
-	}
+	maps->is_full_told = true; /* once: a run may take days */
 }
 
 /*
@@ -368,6 +370,14 @@ bool unwind_maps_publish(struct unwind_maps *maps, struct unwind_procs *procs, p
 		return true;
 	bpf_map_delete_elem(maps->processes_fd, &pid);
 	return false;
+}
+
+bool unwind_maps_take_other(struct unwind_maps *maps, pid_t pid, const struct unwind_process *slice)
+{
+	struct unwind_process found;
+
+	return !bpf_map_lookup_elem(maps->processes_fd, &pid, &found) &&
+	       found.serial != slice->serial && !bpf_map_delete_elem(maps->processes_fd, &pid);
 }
 
 bool unwind_maps_have(const struct unwind_maps *maps, pid_t pid, const struct unwind_process *slice)

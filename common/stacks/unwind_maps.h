@@ -45,9 +45,9 @@ void unwind_maps_wait(const struct unwind_maps *maps);
 
 /*
  * Publishes the slice that the last update of the process gave. False: something has taken the
- * place of code since, of which BPF knew nothing; nothing is published then, and the next update
- * reads the mappings again. allow_copies: what is missing in the slice from now on is worth copies
- * of the stack.
+ * place of code since, of which BPF knew nothing; nothing is published then, BPF may still have a
+ * former slice, and the next update reads the mappings again. allow_copies: what is missing in the
+ * slice from now on is worth copies of the stack.
  */
 bool unwind_maps_publish(struct unwind_maps *maps, struct unwind_procs *procs, pid_t pid,
 			 const struct unwind_process *slice, bool allow_copies);
@@ -58,6 +58,10 @@ void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid);
 /* Whether BPF walks the process's stacks by that slice, unless it has counted a change since. */
 bool unwind_maps_have(const struct unwind_maps *maps, pid_t pid,
 		      const struct unwind_process *slice);
+
+/* Takes away what BPF walks the process's stacks by, if that is not this slice: true. */
+bool unwind_maps_take_other(struct unwind_maps *maps, pid_t pid,
+			    const struct unwind_process *slice);
 
 /* Those of which BPF has something, maybe twice; visit may withdraw them. */
 void unwind_maps_visit(const struct unwind_maps *maps, bool (*is_wanted)(pid_t pid, void *arg),

@@ -109,30 +109,33 @@ static void update_process(struct user_stacks *us, pid_t pid, struct unwind_proc
 	unwind_procs_update(us->procs, pid, count_changes(us, pid), slice);
 }
 
-/* What is mapped may change again and again while it is looked at. */
+/* What is mapped may change again and again while it is looked at: then BPF has none of it. */
 static void publish(struct user_stacks *us, pid_t pid, struct unwind_process *slice,
 		    bool allow_copies)
 {
+	if (!slice->count)
+		return;
 	for (int i = 0; i < UPDATES && slice->count; i++) {
 		if (unwind_maps_publish(us->maps, us->procs, pid, slice, allow_copies))
 			return;
 		*slice = (struct unwind_process){};
 		update_process(us, pid, slice);
 	}
+	unwind_maps_take_other(us->maps, pid, &(struct unwind_process){});
 }
 
-/* Python's layouts first: so a child that takes over its parent's slice has a layout, too. */
+/* Python's layout first: so a child that takes over its parent's slice has a layout, too. */
 static void update_processes(struct user_stacks *us, const pid_t *pids, size_t n, bool allow_copies)
 {
-	struct unwind_process *slices = mem_zalloc(n, sizeof(*slices));
+	for (size_t i = 0; i < n; i++) {
+		struct unwind_process slice = {};
 
-	for (size_t i = 0; i < n; i++)
-		update_process(us, pids[i], &slices[i]);
-	for (size_t i = 0; us->python && i < n; i++)
-		python_frames_update(us->python, pids[i]);
-	for (size_t i = 0; i < n; i++)
-		publish(us, pids[i], &slices[i], allow_copies);
-	free(slices);
+		update_process(us, pids[i], &slice);
+		if (us->python)
+			python_frames_update(us->python, pids[i]);
+		publish(us, pids[i], &slice, allow_copies);
+	}
+	unwind_procs_begin_rests(us->procs);
 }
 
 static void update_all(struct user_stacks *us)

@@ -15,9 +15,9 @@
 
 /* A part of the array. */
 struct slice {
-	struct slice *next; /* among those that rest */
+	struct slice *next; /* among those that are retired, or rest */
 	struct unwind_process range;
-	uint64_t freed_ns;
+	uint64_t rests_since_ns;
 };
 
 /* What hangs on maps: their mappings with the rows of their files. */
@@ -40,7 +40,8 @@ struct unwind_procs {
 	struct recalled recalled;
 	struct unwind_mapping *mappings;
 	uint32_t max_mappings, n_free;
-	uint32_t serial; /* of the last slice that was given */
+	uint32_t serial;       /* of the last slice that was given */
+	struct slice *retired; /* which BPF may still have been given */
 	struct slice *resting, **resting_tail;
 	struct extents free;
 	bool is_full_told;
@@ -72,6 +73,7 @@ void unwind_procs_free(struct unwind_procs *procs)
 
 	if (!procs)
 		return;
+	unwind_procs_begin_rests(procs);
 	maps_release(procs->recalled.maps);
 	while ((slice = procs->resting)) {
 		procs->resting = slice->next;
@@ -89,7 +91,7 @@ static void end_rests(struct unwind_procs *procs)
 	uint64_t now_ns = clock_now_ns();
 	struct slice *slice;
 
-	while ((slice = procs->resting) && now_ns - slice->freed_ns >= REST_NS) {
+	while ((slice = procs->resting) && now_ns - slice->rests_since_ns >= REST_NS) {
 		procs->resting = slice->next;
 		if (!slice->next)
 			procs->resting_tail = &procs->resting;
@@ -115,12 +117,24 @@ static struct slice *allocate_slice(struct unwind_procs *procs, size_t n)
 	return slice;
 }
 
-static void rest_slice(struct unwind_procs *procs, struct slice *slice)
+static void retire_slice(struct unwind_procs *procs, struct slice *slice)
 {
-	slice->next = NULL;
-	slice->freed_ns = clock_now_ns();
-	*procs->resting_tail = slice;
-	procs->resting_tail = &slice->next;
+	slice->next = procs->retired;
+	procs->retired = slice;
+}
+
+void unwind_procs_begin_rests(struct unwind_procs *procs)
+{
+	uint64_t now_ns = clock_now_ns();
+	struct slice *slice;
+
+	while ((slice = procs->retired)) {
+		procs->retired = slice->next;
+		slice->next = NULL;
+		slice->rests_since_ns = now_ns;
+		*procs->resting_tail = slice;
+		procs->resting_tail = &slice->next;
+	}
 }
 
 /* ---- views ---- */
@@ -193,7 +207,7 @@ static void publish(struct unwind_procs *procs, pid_t pid, struct maps *maps)
 	processes_publish(procs->processes, pid, maps);
 	view = before ? before->part : NULL;
 	if (view && !--view->n_users) {
-		rest_slice(procs, view->slice);
+		retire_slice(procs, view->slice);
 		view->slice = NULL;
 	}
 	maps_release(before);

@@ -2,8 +2,8 @@
 /*
  * The traced processes' mappings with their unwind rows: hung on the maps that the processes have
  * (processes.h), and published as slices of one array that BPF reads (bpf/abi/unwind_layout.h). A
- * new state of a process is written into a new slice; the old one rests for a while before its
- * place is used again, since a walk may still be in it, and children may have taken it over.
+ * new state of a process is written into a new slice; the old one is retired, and rests for a while
+ * before its place is used again: a walk may still be in it, and children just forked may have it.
  */
 #ifndef UNWIND_PROCS_H
 #define UNWIND_PROCS_H
@@ -30,6 +30,12 @@ void unwind_procs_free(struct unwind_procs *procs);
  */
 bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, uint32_t change,
 			 struct unwind_process *slice);
+
+/*
+ * BPF has nothing any more of the slices that were retired up to now: their rest begins. Their
+ * places are not used before, however long that takes.
+ */
+void unwind_procs_begin_rests(struct unwind_procs *procs);
 
 /*
  * Whether something has taken the place of code since the last update looked, by the areas that BPF
@@ -63,7 +69,7 @@ struct unwind_mappings unwind_procs_recall(struct unwind_procs *procs, pid_t pid
 /* For -v. */
 struct unwind_procs_stats {
 	size_t n_files, n_refused; /* as in struct unwind_files */
-	size_t n_mappings;	   /* of the array, in use or resting */
+	size_t n_mappings;	   /* of the array, in use, retired or resting */
 };
 
 struct unwind_procs_stats unwind_procs_stats(const struct unwind_procs *procs);

@@ -122,11 +122,34 @@ TEST(an_update_gives_a_new_slice_and_leaves_the_old_one_in_peace)
 	CHECK(!memcmp(&before, &own->mappings[first.first], sizeof(before)));
 	CHECK(unwind_procs_find(own->procs, getpid(), &now));
 	CHECK_EQ(now.first, third.first);
+	unwind_procs_begin_rests(own->procs);
 	usleep(1100000);
 	unmap_code(code + 1, 2);
 	CHECK(unwind_procs_update(own->procs, getpid(), 0, &now)); /* the first has rested */
 	CHECK_EQ(now.first, first.first);
 	unmap_code(code, 1);
+	own_tables_free(own);
+}
+
+/* The loader may have thousands of processes to look at before it gives BPF the first one's. */
+TEST(a_former_slice_stays_until_bpf_does_not_have_it_any_more)
+{
+	struct own_tables *own = own_tables_new();
+	struct unwind_process first, slice;
+	void *code = map_code();
+
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &first));
+	unmap_code(&code, 1);
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &slice));
+	usleep(1100000);
+	code = map_code();
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &slice));
+	CHECK(slice.first != first.first);
+	unwind_procs_begin_rests(own->procs);
+	usleep(1100000);
+	unmap_code(&code, 1);
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &slice));
+	CHECK_EQ(slice.first, first.first);
 	own_tables_free(own);
 }
 
@@ -204,6 +227,7 @@ TEST(a_child_uses_its_parents_slice_until_it_has_its_own)
 	CHECK_EQ(childs.first, parents.first);
 	unwind_procs_exit(own->procs, getpid());
 	CHECK(!unwind_procs_knows(own->procs, getpid()));
+	unwind_procs_begin_rests(own->procs);
 	usleep(1100000); /* it would have rested long enough, but the child is in it */
 	code = map_code();
 	CHECK(unwind_procs_update(own->procs, getpid(), 0, &again));
@@ -332,6 +356,7 @@ TEST(small_slices_become_large_ones)
 	for (size_t n = 2; n < ARRAY_SIZE(code); n++)
 		code[n] = map_code();
 	unwind_procs_exit(own->procs, getpid());
+	unwind_procs_begin_rests(own->procs);
 	usleep(1100000);
 	CHECK(unwind_procs_update(own->procs, getpid(), 0, &slice));
 	CHECK(slice.count > few && slice.count <= 256);

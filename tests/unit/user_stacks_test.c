@@ -9,13 +9,16 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "abi/python.h"
 #include "base/clock.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "modules/target.h"
 #include "run/bpfmap.h"
 #include "silent.h"
 #include "stacks/unwind_maps.h"
 #include "stacks/unwind_options.h"
+#include "stacks/user_stacks.h"
 #include "unit.h"
 
 static const struct tool tool = { .name = "profile",
@@ -42,11 +45,13 @@ static void open_run(struct run *run)
 {
 	run_init(run, &tool);
 	run->object = bpf_object__open_file(BPF_OBJECT, NULL);
+	run->loop = loop_new();
 }
 
 static void close_run(struct run *run)
 {
 	bpf_object__close(run->object);
+	loop_free(run->loop);
 	run_free(run);
 }
 
@@ -54,6 +59,17 @@ static int fd_of(const struct run *run, const char *name)
 {
 	return bpf_map__fd(map_find(run, name));
 }
+
+/* Of what BPF has of a process; 0: nothing. */
+static uint32_t serial_of(const struct run *run, pid_t pid)
+{
+	struct unwind_process slice = {};
+
+	bpf_map_lookup_elem(fd_of(run, "unwind_processes"), &pid, &slice);
+	return slice.serial;
+}
+
+/* ---- the maps alone ---- */
 
 static struct unwind_maps *open_maps(struct run *run)
 {
@@ -154,4 +170,54 @@ TEST(what_is_new_is_not_looked_for_in_a_former_shard)
 	close_run(&run);
 	cfi_free(&former);
 	cfi_free(&cfi);
+}
+
+/* ---- while processes do things ---- */
+
+static struct user_stacks *start_stacks(struct run *run)
+{
+	struct user_stacks *us;
+
+	open_run(run);
+	us = user_stacks_new(run, true, true, &(struct python_settings){});
+	return us && load_maps(run) && !user_stacks_start(us) ? us : NULL;
+}
+
+#define START_OR_SKIP(us, run)                                         \
+	struct user_stacks *us = start_stacks(&run);                   \
+	do {                                                           \
+		if (!(us))                                             \
+			SKIP("may not make maps, or watch processes"); \
+	} while (0)
+
+static void stop_stacks(struct user_stacks *us, struct run *run)
+{
+	user_stacks_stop(us);
+	user_stacks_free(us);
+	close_run(run);
+}
+
+/* As BPF would note that the place of this code was free, later than anybody has looked. */
+static void note_area(const struct run *run, uint64_t start)
+{
+	struct unwind_change change = {
+		.n_areas = 2,
+		.areas = { {}, { start, start + 1, UINT64_MAX } },
+	};
+	pid_t pid = getpid();
+
+	CHECK(!bpf_map_update_elem(fd_of(run, "unwind_changes"), &pid, &change, BPF_ANY));
+}
+
+/* As of a program that loads and unloads code again and again. Its place will be another's. */
+TEST(a_former_slice_does_not_stay_where_none_can_be_published)
+{
+	struct run run;
+	START_OR_SKIP(us, run);
+
+	CHECK(serial_of(&run, getpid()));
+	note_area(&run, (uintptr_t)user_stacks_learn);
+	user_stacks_learn(us, getpid());
+	CHECK_EQ(serial_of(&run, getpid()), 0);
+	stop_stacks(us, &run);
 }
