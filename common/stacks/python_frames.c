@@ -12,6 +12,7 @@
 #include "base/hashtable.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "modules/target.h"
 #include "run/bpfmap.h"
 #include "runtimes/python_layout.h"
 #include "runtimes/python_place.h"
@@ -188,9 +189,24 @@ static bool is_walked(const struct python_frames *frames, const struct build *bu
 	return is_python(build) && (frames->settings.old || !is_old(build));
 }
 
-bool python_frames_knows(const struct python_frames *frames, struct file *file)
+struct meeting {
+	const struct python_frames *frames; /* NULL: not wanted */
+	bool has_python;
+};
+
+static void meet_file(struct file *file, void *arg)
 {
-	return is_walked(frames, build_of(file));
+	struct meeting *meeting = arg;
+
+	meeting->has_python |= meeting->frames && is_walked(meeting->frames, build_of(file));
+}
+
+bool python_frames_meet(const struct python_frames *frames, struct processes *processes, pid_t pid)
+{
+	struct meeting meeting = { frames, false };
+
+	processes_meet_files(processes, pid, meet_file, &meeting);
+	return meeting.has_python;
 }
 
 static bool has_old(struct processes *processes, pid_t pid)
@@ -208,10 +224,15 @@ static bool has_old(struct processes *processes, pid_t pid)
 	return found;
 }
 
-bool python_frames_meet_old(struct processes *processes, const pid_t *pids, size_t n)
+bool python_frames_meet_old(const struct run *run, struct processes *processes, const pid_t *pids,
+			    size_t n)
 {
 	size_t i = 0;
 
+	if (target_lists_pids(run)) {
+		pids = target_pids(run);
+		n = target_n_pids(run);
+	}
 	while (i < n && !has_old(processes, pids[i]))
 		i++;
 	return i < n;

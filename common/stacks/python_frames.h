@@ -16,10 +16,11 @@
 #include "runtimes/python_remote.h"
 
 /*
- * Before load: whether one of them has a Python before 3.11, for which BPF has more to do, and the
- * kernel to verify.
+ * Before load: whether one of these processes, or of those that are traced, if that is a list, has
+ * a Python before 3.11, for which BPF has more to do, and the kernel to verify.
  */
-bool python_frames_meet_old(struct processes *processes, const pid_t *pids, size_t n);
+bool python_frames_meet_old(const struct run *run, struct processes *processes, const pid_t *pids,
+			    size_t n);
 
 /* Before load, once unwind maps are configured. 0 or -errno, printed. */
 int python_frames_configure(struct run *run, const struct python_settings *settings);
@@ -34,8 +35,11 @@ void python_frames_free(struct python_frames *frames);
 /* What is published of a process (processes.h) has changed. */
 void python_frames_update(struct python_frames *frames, pid_t pid);
 
-/* Whether the file is an interpreter whose frames are walked. */
-bool python_frames_knows(const struct python_frames *frames, struct file *file);
+/*
+ * Opens the files that a process has mapped since the last time (processes_meet_files()), also
+ * where frames is NULL: whether one of them is an interpreter whose frames are walked.
+ */
+bool python_frames_meet(const struct python_frames *frames, struct processes *processes, pid_t pid);
 
 /*
  * Appends to the n native words of a thread that isn't running those of its Python frames, up to

@@ -44,16 +44,6 @@ struct user_stacks {
 	unsigned int n_exits;
 };
 
-/* Of all there are, or of those that are traced. */
-static bool has_old_python(struct user_stacks *us, const pid_t *pids, size_t n)
-{
-	if (target_lists_pids(us->run)) {
-		pids = target_pids(us->run);
-		n = target_n_pids(us->run);
-	}
-	return python_frames_meet_old(user_stacks_processes(us), pids, n);
-}
-
 /*
  * What a command will be isn't known yet, nor what it will start. Where it isn't known which
  * registers calls save where, functions of an old Python aren't found.
@@ -66,7 +56,8 @@ static int configure_python(struct user_stacks *us, const struct python_settings
 	*settings = *python;
 	settings->wanted = us->by_cfi && python->wanted;
 	settings->old = settings->wanted && UNWIND_SAVED_BYTES &&
-			(us->run->command || has_old_python(us, pids, n));
+			(us->run->command ||
+			 python_frames_meet_old(us->run, user_stacks_processes(us), pids, n));
 	return python_frames_configure(us->run, settings);
 }
 
@@ -268,27 +259,11 @@ static void on_exited(pid_t pid, void *arg)
 		sweep_maps(us);
 }
 
-struct meeting {
-	const struct python_frames *python; /* NULL: not wanted */
-	bool has_python;
-};
-
-static void meet_file(struct file *file, void *arg)
-{
-	struct meeting *meeting = arg;
-
-	meeting->has_python |= meeting->python && python_frames_knows(meeting->python, file);
-}
-
 /* Python's frames are not in copies of stacks. Files are opened while they can be. */
 static bool may_wait(const struct user_stacks *us, pid_t pid)
 {
-	struct meeting meeting = { us->python, false };
-
-	if (unwind_procs_knows(us->procs, pid))
-		return false;
-	processes_meet_files(us->processes, pid, meet_file, &meeting);
-	return !meeting.has_python;
+	return !unwind_procs_knows(us->procs, pid) &&
+	       !python_frames_meet(us->python, us->processes, pid);
 }
 
 /* It may have ended since it changed. */
