@@ -63,7 +63,7 @@ bool unwind_maps_have(const struct unwind_maps *maps, pid_t pid,
 bool unwind_maps_take_other(struct unwind_maps *maps, pid_t pid,
 			    const struct unwind_process *slice);
 
-/* Those of which BPF has something, maybe twice; visit may withdraw them. */
+/* Those of which BPF has something, maybe twice; visit may take that away. */
 void unwind_maps_visit(const struct unwind_maps *maps, bool (*is_wanted)(pid_t pid, void *arg),
 		       void (*visit)(pid_t pid, void *arg), void *arg);
 

@@ -207,9 +207,27 @@ static void on_executed(pid_t pid, void *arg)
 		python_frames_update(us->python, pid);
 }
 
+/*
+ * BPF gives a child the slice that its parent has at that moment. It must not keep one that the
+ * parent has had replaced since, as far as is known here: its place will be used again.
+ */
+static void take_other_slice(pid_t pid, void *arg)
+{
+	struct user_stacks *us = arg;
+	struct unwind_process slice = {};
+
+	unwind_procs_find(us->procs, pid, &slice);
+	if (unwind_maps_take_other(us->maps, pid, &slice))
+		on_changed(pid, us);
+}
+
 static void on_forked(pid_t parent, pid_t child, void *arg)
 {
-	unwind_procs_fork(((struct user_stacks *)arg)->procs, parent, child);
+	struct user_stacks *us = arg;
+
+	unwind_procs_fork(us->procs, parent, child);
+	if (unwind_procs_knows(us->procs, child))
+		take_other_slice(child, us);
 }
 
 /* Most short processes never had a stack: then BPF has nothing of them. */
@@ -288,12 +306,21 @@ static void on_drained(void *arg)
 	us->n_changed = 0;
 }
 
-/* Where tables wait, those who have some are what is left in the table of processes. */
+static bool is_unknown(pid_t pid, void *arg)
+{
+	return !unwind_procs_knows(((const struct user_stacks *)arg)->procs, pid);
+}
+
+/*
+ * Children whose beginning was lost have slices, too. Where tables wait, those who have some are
+ * what is left in the table of processes.
+ */
 static void on_lost(void *arg)
 {
 	struct user_stacks *us = arg;
 
 	msg_debug("process events were lost: looking at processes again");
+	unwind_maps_visit(us->maps, is_unknown, take_other_slice, us);
 	if (tables_wait(us))
 		processes_visit_living(us->processes, on_changed, us);
 	else

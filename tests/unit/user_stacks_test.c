@@ -3,7 +3,9 @@
  * What the loader keeps in the maps by which BPF walks user stacks. The maps are real ones; no
  * program is loaded: what these would write, the tests do.
  */
+#include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -13,6 +15,7 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "child.h"
 #include "modules/target.h"
 #include "run/bpfmap.h"
 #include "silent.h"
@@ -219,5 +222,74 @@ TEST(a_former_slice_does_not_stay_where_none_can_be_published)
 	note_area(&run, (uintptr_t)user_stacks_learn);
 	user_stacks_learn(us, getpid());
 	CHECK_EQ(serial_of(&run, getpid()), 0);
+	stop_stacks(us, &run);
+}
+
+static void map_code(void)
+{
+	CHECK(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+	      MAP_FAILED);
+}
+
+/* Forks, and gives the child what BPF has of its parent. */
+static pid_t start_child_as_bpf_sees_it(const struct run *run)
+{
+	int fd = fd_of(run, "unwind_processes");
+	struct unwind_process slice;
+	pid_t pid = getpid(), child = start_child();
+
+	CHECK(!bpf_map_lookup_elem(fd, &pid, &slice));
+	CHECK(!bpf_map_update_elem(fd, &child, &slice, BPF_ANY));
+	return child;
+}
+
+TEST(a_child_does_not_keep_its_parents_former_slice)
+{
+	struct run run;
+	uint32_t former;
+	pid_t child;
+	START_OR_SKIP(us, run);
+
+	former = serial_of(&run, getpid());
+	CHECK(former);
+	map_code();
+	child = start_child_as_bpf_sees_it(&run);
+	user_stacks_learn(us, getpid());
+	CHECK(serial_of(&run, getpid()) != former);
+	user_stacks_catch_up(us);
+	CHECK(serial_of(&run, child));
+	CHECK(serial_of(&run, child) != former);
+	end_child(child);
+	stop_stacks(us, &run);
+}
+
+static void stay_on_one_cpu(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(sched_getcpu(), &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+TEST(a_child_whose_beginning_was_lost_does_not_keep_its_parents_slice)
+{
+	struct run run;
+	pid_t child;
+	START_OR_SKIP(us, run);
+
+	stay_on_one_cpu();
+	for (int i = 0; i < 10000; i++)
+		munmap(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+		       4096);
+	for (int i = 0; i < 20; i++)
+		end_child(start_child()); /* what they do takes less room */
+	child = start_child_as_bpf_sees_it(&run);
+	user_stacks_catch_up(us);
+	map_code();
+	user_stacks_catch_up(us);
+	CHECK(serial_of(&run, getpid()));
+	CHECK_EQ(serial_of(&run, child), 0);
+	end_child(child);
 	stop_stacks(us, &run);
 }
