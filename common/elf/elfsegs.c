@@ -55,21 +55,45 @@ int elfsegs_read_image(struct elfsegs *segs, const void *image, size_t size)
 	return err ? err : elfsegs_read_elf(segs, &elf);
 }
 
+static uint64_t page_mask(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+}
+
+static uint64_t last_offset(const struct elfsegs *segs, size_t i, uint64_t slack_mask)
+{
+	return (segs->items[i].offset + segs->items[i].bytes - 1) | slack_mask;
+}
+
 static bool holds(const struct elfsegs *segs, size_t i, uint64_t offset, uint64_t slack_mask)
 {
-	uint64_t first = segs->items[i].offset & ~slack_mask;
-	uint64_t last = (segs->items[i].offset + segs->items[i].bytes - 1) | slack_mask;
+	return offset >= (segs->items[i].offset & ~slack_mask) &&
+	       offset <= last_offset(segs, i, slack_mask);
+}
 
-	return offset >= first && offset <= last;
+static uint64_t vaddr_in(const struct elfsegs *segs, size_t i, uint64_t offset)
+{
+	return segs->items[i].vaddr + (offset - segs->items[i].offset);
 }
 
 uint64_t elfsegs_vaddr(const struct elfsegs *segs, uint64_t offset)
 {
-	uint64_t masks[] = { 0, (uint64_t)sysconf(_SC_PAGESIZE) - 1 };
+	uint64_t masks[] = { 0, page_mask() };
 
 	for (size_t m = 0; m < ARRAY_SIZE(masks); m++)
 		for (size_t i = 0; i < segs->count; i++)
 			if (holds(segs, i, offset, masks[m]))
-				return segs->items[i].vaddr + (offset - segs->items[i].offset);
+				return vaddr_in(segs, i, offset);
 	return UINT64_MAX;
+}
+
+uint64_t elfsegs_mapping_vaddr(const struct elfsegs *segs, uint64_t offset, uint64_t bytes)
+{
+	uint64_t mask = page_mask();
+
+	for (size_t i = 0; i < segs->count; i++)
+		if (holds(segs, i, offset, mask) &&
+		    last_offset(segs, i, mask) == offset + bytes - 1)
+			return vaddr_in(segs, i, offset);
+	return elfsegs_vaddr(segs, offset);
 }

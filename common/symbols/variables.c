@@ -119,7 +119,7 @@ static void look_up(struct file *file, struct variables *v, struct variable *fou
 static bool find_in(struct file *file, const struct mapped *m, uint64_t addr,
 		    struct variable *found)
 {
-	uint64_t code = elfsegs_vaddr(&file->segs, m->offset);
+	uint64_t code = elfsegs_mapping_vaddr(&file->segs, m->offset, m->end - m->start);
 	struct variables *v = variables_of(file);
 
 	if (code == UINT64_MAX || !holds(v, addr - (m->start - code)))

@@ -142,7 +142,8 @@ void unwind_procs_begin_rests(struct unwind_procs *procs)
 static void fill_mapping(struct unwind_procs *procs, struct unwind_mapping *to,
 			 const struct mapped *m, struct file *file)
 {
-	uint64_t vaddr = file ? elfsegs_vaddr(&file->segs, m->offset) : UINT64_MAX;
+	uint64_t vaddr = file ? elfsegs_mapping_vaddr(&file->segs, m->offset, m->end - m->start)
+			      : UINT64_MAX;
 	struct unwind_run rows;
 
 	*to = (struct unwind_mapping){ .start = m->start, .end = m->end };

@@ -79,6 +79,22 @@ TEST(a_page_belongs_to_the_segment_that_begins_or_ends_in_it)
 	CHECK_EQ(elfsegs_vaddr(&segs, 0x3000), UINT64_MAX);
 }
 
+/* As a linker lays them out that saves pages: both are mapped with the page that they share. */
+TEST(of_two_segments_in_a_page_a_mapping_is_of_the_one_that_ends_with_it)
+{
+	struct image m = image_new(2);
+	struct elfsegs segs;
+
+	set_segment(&m, 0, PF_R | PF_X, 0x1000, 0x1000, 0xf80);
+	set_segment(&m, 1, PF_R | PF_X, 0x1f80, 0x3f80, 0x1000);
+	CHECK_EQ(elfsegs_read_image(&segs, &m, sizeof(m)), 0);
+	CHECK_EQ(elfsegs_mapping_vaddr(&segs, 0x1000, 0x1000), 0x1000);
+	CHECK_EQ(elfsegs_mapping_vaddr(&segs, 0x1000, 0x2000), 0x3000);
+	CHECK_EQ(elfsegs_mapping_vaddr(&segs, 0x2000, 0x1000), 0x4000);
+	CHECK_EQ(elfsegs_mapping_vaddr(&segs, 0x1000, 0x3000), 0x1000); /* of neither */
+	CHECK_EQ(elfsegs_mapping_vaddr(&segs, 0x3000, 0x1000), UINT64_MAX);
+}
+
 TEST(more_segments_than_it_has_room_for_are_left_out)
 {
 	struct image m = image_new(N_HEADERS);
