@@ -72,11 +72,12 @@ static void set_place(struct cfa_program *p, uint64_t reg, enum cfa_place_kind k
 /*
  * DWARF says "as in the CIE". But the GNU assembler moves what is said at the start of a function,
  * often that of a .cold part, into a CIE of its own, with the compiler's .cfi_restore still meaning
- * "not saved", which is what libgcc makes of it.
+ * "not saved", which is what libgcc makes of it. That of x86-64's return address, which is in no
+ * register, can only mean the CIE.
  */
 static void restore_place(struct cfa_program *p, uint64_t reg)
 {
-	if (find_register(p, reg) == CFA_REG_RA && p->start)
+	if (reg >= p->eh->machine->n_registers && find_register(p, reg) == CFA_REG_RA && p->start)
 		p->state.places[CFA_REG_RA] = p->start->state.places[CFA_REG_RA];
 	else
 		set_place(p, reg, PLACE_SAME, 0);

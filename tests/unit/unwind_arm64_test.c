@@ -25,7 +25,10 @@
 static const uint8_t cie[] = { 20, 0,	 0,  0, 0,    0,    0,	0, 1, 'z', 'R', 0,
 			       4,  0x78, 30, 1, 0x1b, 0x0c, 31, 0, 0, 0,   0,	0 };
 
-static struct cfi_table load(const uint8_t *program, size_t n)
+/* What the CIE says at its end. */
+#define START_BYTES 7
+
+static struct cfi_table load_from(const uint8_t *start, const uint8_t *program, size_t n)
 {
 	uint8_t bytes[256] = {};
 	uint32_t fde[] = { (uint32_t)(13 + n), sizeof(cie) + 4,
@@ -35,6 +38,7 @@ static struct cfi_table load(const uint8_t *program, size_t n)
 	size_t size;
 
 	memcpy(bytes, cie, sizeof(cie));
+	memcpy(bytes + sizeof(cie) - START_BYTES, start, START_BYTES);
 	memcpy(bytes + sizeof(cie), fde, sizeof(fde));
 	memcpy(bytes + sizeof(cie) + sizeof(fde) + 1, program, n);
 	m = image_new(bytes, sizeof(cie) + sizeof(fde) + 1 + n, &size);
@@ -42,6 +46,11 @@ static struct cfi_table load(const uint8_t *program, size_t n)
 	CHECK_EQ(cfi_load_image(&t, m, size), 0);
 	free(m);
 	return t;
+}
+
+static struct cfi_table load(const uint8_t *program, size_t n)
+{
+	return load_from(cie + sizeof(cie) - START_BYTES, program, n);
 }
 
 #define LOAD(...) load((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
@@ -71,6 +80,19 @@ TEST(a_usual_function_saves_both_registers)
 		   .bp_off = -4, .extra_place = UNWIND_RA_BEHIND_BP);
 	CHECK_RULE(&t, 72, .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK);
 	CHECK_RULE(&t, TEXT_BYTES, .kind = UNWIND_GAP);
+	cfi_free(&t);
+}
+
+/* The assembler makes what is said where a .cold part begins a CIE of its own. */
+TEST(restore_means_not_saved_whatever_the_cie_said)
+{
+	const uint8_t both_saved[START_BYTES] = { 0x0c, 31, 32, 0x9d, 4, 0x9e, 3 };
+	const uint8_t program[] = { 0x41, 0xde, 0xdd, 0x0e, 0 };
+	struct cfi_table t = load_from(both_saved, program, sizeof(program));
+
+	CHECK_RULE(&t, 0, .kind = UNWIND_SP, .cfa_off = 32, .bp_kind = UNWIND_BP_AT_CFA,
+		   .bp_off = -4, .extra_place = UNWIND_RA_BEHIND_BP);
+	CHECK_RULE(&t, 4, .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK);
 	cfi_free(&t);
 }
 
