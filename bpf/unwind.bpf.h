@@ -48,17 +48,17 @@ static __always_inline __u64 unwind_address_mask(void)
 
 /*
  * Where there is no rule: by the instructions, if they say it; else as if there were a frame
- * pointer, if that leads to known code. The outermost frame has 0 there (psABI AMD64 1.0, 3.4.1):
- * the dynamic linker's, musl's threads'.
+ * pointer, if that leads to known code. That there is no rule may be remembered: then the mapping
+ * has not been found yet.
  */
-static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *s)
+static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *s, __u64 ip)
 {
 	int reason = unwind_by_stub(s);
 	struct unwind_frame_record record;
 
 	if (reason != UNWIND_NO_RULE)
 		return reason;
-	if (!s->bp)
+	if (!s->bp && unwind_find_mapping(slot, ip) && unwind_is_outermost(s))
 		return UNWIND_COMPLETE;
 	if (!unwind_read_frame_record(s, &record) ||
 	    !unwind_find_mapping(slot, record.return_address - 1))
@@ -123,7 +123,7 @@ __noinline int unwind_step(__u32 slot)
 	if (!rule)
 		return UNWIND_NO_MAPPING;
 	if (rule->kind == UNWIND_GAP)
-		return unwind_without_rule(slot, s);
+		return unwind_without_rule(slot, s, ip);
 	if (unwind_is_go(rule))
 		return unwind_step_in_go(slot, *(__u64 *)rule);
 	if (rule->kind == UNWIND_SP_EXACT)

@@ -344,6 +344,50 @@ TEST(what_can_not_be_followed_ends_the_walk)
 	own_tables_free(own);
 }
 
+/* A function whose rule for rbp is of that kind, and one that has no rule, in a file of our own. */
+static struct unwind_mapping map_two(struct own_tables *own, enum unwind_bp_kind bp_kind)
+{
+	const struct unwind_rule first = { .kind = UNWIND_SP, .cfa_off = 16, .bp_kind = bp_kind },
+				 second = { .kind = UNWIND_GAP };
+	struct cfi_table cfi = {};
+	struct unwind_run run;
+
+	cfi_append(&cfi, 0x10000, &first);
+	cfi_append(&cfi, 0x10100, &second);
+	CHECK_EQ(unwind_tables_add(own->tables, &cfi, &run), 0);
+	cfi_free(&cfi);
+	return (struct unwind_mapping){ 0x10000, 0x20000, 0x10000, run.first_page, run.n_pages };
+}
+
+/* From ip with rbp 0; the first function was called by the code at return_address. How it ends. */
+static int walk_two(enum unwind_bp_kind bp_kind, uint64_t ip, uint64_t return_address)
+{
+	uint64_t stack[] = { 0, return_address, 0, 0 }, words[MAX_FRAMES];
+	struct own_tables *own = own_tables_new();
+	struct unwind_mapping mappings[] = { map_two(own, bp_kind), { 0x20000, 0x30000, 0, 0, 0 } };
+	struct unwind_view view = { getpid(), own->tables, mappings, ARRAY_SIZE(mappings) };
+	struct unwind_regs regs = { .ip = ip, .sp = (uintptr_t)stack };
+	int reason;
+
+	CHECK_EQ(unwind_walk_remote(&view, &regs, words, MAX_FRAMES, &reason),
+		 ip < 0x10100 ? 2 : 1);
+	own_tables_free(own);
+	return reason;
+}
+
+TEST(the_outermost_frame_has_no_frame_pointer)
+{
+	CHECK_EQ(walk_two(UNWIND_BP_SAME, 0x10010, 0x10110), UNWIND_COMPLETE);
+}
+
+TEST(a_frame_pointer_that_is_lost_or_something_else_is_no_end)
+{
+	CHECK_EQ(walk_two(UNWIND_BP_LOST, 0x10010, 0x10110), UNWIND_NO_RULE);
+	CHECK_EQ(walk_two(UNWIND_BP_SAME, 0x10010, 0x20010), UNWIND_NO_RULE); /* made code */
+	CHECK_EQ(walk_two(UNWIND_BP_SAME, 0x20010, 0), UNWIND_NO_RULE);
+	CHECK_EQ(walk_two(UNWIND_BP_SAME, 0x10110, 0), UNWIND_NO_RULE); /* at work */
+}
+
 TEST(without_tables_it_follows_frame_pointers)
 {
 	struct stopped child = stop_child(false);
