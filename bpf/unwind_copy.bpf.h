@@ -27,23 +27,30 @@ static __always_inline __u64 unwind_copy_id(const struct unwind_copy *copy)
 	return (id & ~STACK_ID_AT_START) | 1;
 }
 
+/* 1 or 0: without a branch, whose both sides the verifier would look at. */
+static __always_inline __u64 unwind_has_failed(long err)
+{
+	return (__u64)err >> 63;
+}
+
 /*
  * The stack from sp on, in pieces that don't cross the end of a page: what is left above the
  * topmost frame may be less than a piece. A large variable can leave pages of the stack that were
- * never touched: zeros in the copy.
+ * never touched.
  */
 static __always_inline void unwind_copy_stack(struct unwind_copy *copy, __u64 sp, __u32 max_bytes,
 					      __u32 piece)
 {
-	__u32 first = piece - (sp & (piece - 1));
+	__u32 first = piece - (sp & (piece - 1)), at;
+	__u64 holes = unwind_has_failed(bpf_probe_read_user(copy->bytes, first, (void *)sp));
 
-	copy->n_bytes = 0;
-	if (!bpf_probe_read_user(copy->bytes, first, (void *)sp))
-		copy->n_bytes = first;
-	for (__u32 at = 0; at + 2 * piece <= max_bytes; at += piece)
-		if (!bpf_probe_read_user(copy->bytes + first + at, piece,
-					 (void *)(sp + first + at)))
-			copy->n_bytes = first + at + piece;
+	for (at = 0; at + 2 * piece <= max_bytes; at += piece)
+		holes |= unwind_has_failed(bpf_probe_read_user(copy->bytes + first + at, piece,
+							       (void *)(sp + first + at)))
+			 << (at / piece + 1);
+	copy->n_bytes = first + at;
+	copy->piece = piece;
+	copy->holes = holes;
 }
 
 static __always_inline __u64 unwind_send_copy_of(struct stack_scratch *scratch, __u32 change,

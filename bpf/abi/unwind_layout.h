@@ -208,6 +208,8 @@ struct unwind_copy {
 	__u64 time_ns;
 	__u32 change;  /* the process's count: other mappings than that one's don't fit */
 	__u32 n_bytes; /* of the stack, from regs.sp on */
+	__u32 piece;   /* it was read in pieces of so many bytes, between multiples of that */
+	__u32 holes;   /* a bit for each that could not be read: zeros */
 	struct unwind_regs regs;
 	__u8 bytes[];
 };

@@ -26,11 +26,18 @@ struct remote {
 	uint8_t bytes[PAGE_BYTES];
 };
 
+static bool is_in_hole(const struct unwind_copy *copy, uint64_t addr)
+{
+	return copy->holes && copy->holes >> (addr / copy->piece - copy->regs.sp / copy->piece) & 1;
+}
+
 static bool read_copy(const struct unwind_copy *copy, void *dst, __u32 size, __u64 addr)
 {
 	uint64_t at = addr - copy->regs.sp;
 
 	if (at >= copy->n_bytes || size > copy->n_bytes - at)
+		return false;
+	if (is_in_hole(copy, addr) || is_in_hole(copy, addr + size - 1))
 		return false;
 	memcpy(dst, copy->bytes + at, size);
 	return true;

@@ -302,6 +302,31 @@ TEST(a_copied_stack_is_as_complete_as_the_stack)
 	own_tables_free(own);
 }
 
+/* What BPF could not read is not taken for zeros. */
+TEST(a_hole_in_a_copied_stack_ends_the_walk)
+{
+	struct own_tables *own = own_tables_new();
+	struct stopped child = stop_child(false);
+	struct unwind_view view = view_of(own, child.pid);
+	struct unwind_copy *copy = copy_stack(&child, COPY_BYTES);
+	uint64_t words[MAX_FRAMES];
+	int reason;
+
+	view.copy = copy;
+	copy->piece = UNWIND_COPY_PIECE;
+	copy->holes = 1U << 15; /* above all that there is */
+	unwind_walk_remote(&view, &child.regs, words, MAX_FRAMES, &reason);
+	CHECK_EQ(reason, UNWIND_COMPLETE);
+	copy->holes = 1U << 1;
+	memset(copy->bytes + UNWIND_COPY_PIECE - child.regs.sp % UNWIND_COPY_PIECE, 0,
+	       UNWIND_COPY_PIECE);
+	unwind_walk_remote(&view, &child.regs, words, MAX_FRAMES, &reason);
+	CHECK_EQ(reason, UNWIND_FAULT);
+	end_child(&child);
+	free(copy);
+	own_tables_free(own);
+}
+
 TEST(the_depth_is_limited)
 {
 	struct own_tables *own = own_tables_new();
