@@ -94,21 +94,22 @@ static __always_inline bool unwind_count_copy(__u32 *n_copies)
 	return true;
 }
 
-static __always_inline bool unwind_may_copy(__u32 tgid)
+static __always_inline bool unwind_may_copy(__u32 tgid, struct unwind_change *change)
 {
 	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &tgid);
-	struct unwind_change *change;
 
-	if (process)
-		return unwind_count_copy(&process->n_copies);
-	change = unwind_get_change(tgid);
-	return change && unwind_count_copy(&change->n_copies);
+	return unwind_count_copy(process ? &process->n_copies : &change->n_copies);
 }
 
-/* Has the loader walk the stack that lies in the slot as far as we got. 0: no; else its id. */
+/*
+ * Has the loader walk the stack that lies in the slot as far as we got. 0: no; else its id. From
+ * here on there is a count, so that the next exec changes it: even a child that has nothing but its
+ * parent's slice.
+ */
 __noinline __u64 unwind_send_copy(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct unwind_change *change;
 	__u32 tgid, count;
 	__u64 bytes;
 
@@ -117,9 +118,10 @@ __noinline __u64 unwind_send_copy(__u32 slot)
 	if (scratch->def.reason != UNWIND_NO_PROCESS && scratch->def.reason != UNWIND_NO_MAPPING)
 		return 0;
 	tgid = scratch->def.tgid;
-	if (!unwind_may_copy(tgid))
+	change = unwind_get_change(tgid);
+	if (!change || !unwind_may_copy(tgid, change))
 		return 0;
-	count = unwind_count_of(tgid);
+	count = change->count;
 	bytes = unwind_stack_bytes(scratch->walk.regs.sp);
 	if (bytes <= UNWIND_COPY_SMALL - UNWIND_COPY_PIECE)
 		return unwind_send_copy_of(scratch, count, UNWIND_COPY_SMALL, UNWIND_COPY_PIECE);

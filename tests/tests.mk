@@ -101,7 +101,8 @@ $(O)/tests/%: tests/%.cc
 	$(Q)mkdir -p $(@D) && $(CXX) -std=c++17 -O1 -g -fno-omit-frame-pointer -MMD -MP -Wall -Wextra $< $(LDFLAGS) -o $@
 
 $(O)/tests/work/leaky_static: private LDFLAGS += -static
-$(addprefix $(O)/tests/work/,nofp other brief alike): private WORK_FRAMES := -O2 -fomit-frame-pointer $(WORK_SIGNED)
+$(O)/tests/work/reborn: private LDFLAGS += -static -no-pie
+$(addprefix $(O)/tests/work/,nofp other brief alike reborn): private WORK_FRAMES := -O2 -fomit-frame-pointer $(WORK_SIGNED)
 
 # One program in all ways of being mapped, and stripped: its symbols in another file, or packed.
 $(addprefix $(O)/tests/work/names,_static _exec _fixed) $(O)/tests/work/names: private WORK_FRAMES := \

@@ -298,3 +298,25 @@ TEST(stacks_from_before_the_tables_are_complete)
 	check_complete(tool, "nofp", "_start");
 	check_complete(tool, "nofp", "main;just_stay;" NOFP_FRAMES);
 }
+
+/*
+ * A child that has its parent's tables, but not those of what it has mapped since, becomes another
+ * program while the loader has no CPU. By the tables of that one the way ends where it has other
+ * memory. Where the kernel had no room for events, there may be no way at all.
+ */
+TEST(stacks_from_before_an_exec_are_not_those_of_the_program_behind)
+{
+	struct proc *work = work_start("reborn", "200"), *tool;
+
+	tool = tool_start("profile", "-F", "997", "--follow", "-p", pid_text(work->pid));
+	kill(tool->pid, SIGSTOP);
+	work_do(work);
+	kill(tool->pid, SIGCONT);
+	proc_linger(tool, 200);
+	tool_stop(tool);
+	CHECK(folded_sum(tool->out, "kid", "reborn_spin") > 0);
+	CHECK_EQ(folded_sum(tool->out, "kid", "reborn_mapped"),
+		 folded_sum(tool->out, "kid", "main;spin_in_copy;reborn_mapped;reborn_spin"));
+	CHECK_EQ(folded_count(tool->out, "kid", "[anon]"), 0);
+	check_complete(tool, "executed", "main;spin_again;reborn_spin");
+}
