@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -30,7 +31,25 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 	return a->tv_nsec < b->tv_nsec;
 }
 
-static bool is_still_mapped(pid_t pid, const struct mapping *m)
+static bool has_same_base(const char *a, const char *b)
+{
+	const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
+
+	return x && y && !strcmp(x, y);
+}
+
+/*
+ * st: of the file that is mapped there now. Of overlayfs, since Linux 6.8, /proc/PID/maps tells the
+ * device that stat(2) does, but events may tell that of the file below.
+ */
+static bool has_same_file(const struct mapping *now, const struct mapping *m, const struct stat *st)
+{
+	if (now->ino != m->ino)
+		return false;
+	return now->dev == m->dev || (is_same_file(st, now) && has_same_base(now->path, m->path));
+}
+
+static bool is_still_mapped(pid_t pid, const struct mapping *m, const struct stat *st)
 {
 	struct mappings maps;
 	const struct mapping *now;
@@ -40,7 +59,7 @@ static bool is_still_mapped(pid_t pid, const struct mapping *m)
 		return false;
 	now = mappings_find(&maps, m->start);
 	same = now && now->start == m->start && now->end == m->end && now->offset == m->offset &&
-	       now->dev == m->dev && now->ino == m->ino;
+	       has_same_file(now, m, st);
 	mappings_free(&maps);
 	return same;
 }
@@ -58,7 +77,7 @@ static int open_map_file(pid_t pid, const struct mapping *m, struct stat *st)
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
 	fd = open_regular(path, st);
-	if (fd < 0 || is_same_file(st, m) || is_still_mapped(pid, m))
+	if (fd < 0 || is_same_file(st, m) || is_still_mapped(pid, m, st))
 		return fd;
 	close(fd);
 	return -ESTALE;

@@ -285,6 +285,25 @@ static void lose_file(struct code *code)
 	unlink(code->path);
 }
 
+/* As an event may tell it of overlayfs: with another device. False: that is not possible here. */
+static bool map_elsewhere(struct code *code)
+{
+	struct mappings maps;
+	const struct mapping *m;
+	char path[80];
+	bool is_known;
+
+	map_new_file(code);
+	CHECK_EQ(mappings_read(&maps, getpid()), 0);
+	m = mappings_find(&maps, code->mapping.start);
+	is_known = m && m->dev == code->mapping.dev;
+	mappings_free(&maps);
+	snprintf(path, sizeof(path), "/proc/self/map_files/%llx-%llx",
+		 (unsigned long long)code->mapping.start, (unsigned long long)code->mapping.end);
+	code->mapping.dev++;
+	return is_known && !access(path, R_OK);
+}
+
 static void count_open(struct file *file, void *arg)
 {
 	*(int *)arg += file->fd >= 0;
@@ -323,6 +342,40 @@ TEST(files_are_met_once_and_stay_open)
 	file = maps ? mapped_file(maps, &maps->items[0], NOBODY) : NULL;
 	CHECK(file && file->fd >= 0);
 	maps_release(maps);
+	processes_free(log);
+}
+
+#define MAP_ELSEWHERE_OR_SKIP(code)                                          \
+	do {                                                                 \
+		if (!map_elsewhere(code)) {                                  \
+			lose_file(code);                                     \
+			SKIP("no map_files, or stat(2) has another device"); \
+		}                                                            \
+	} while (0)
+
+/* All but the device must be as it is mapped. */
+TEST(a_file_of_another_device_is_known_by_its_mapping)
+{
+	uint64_t now_ns = clock_now_ns();
+	char other[] = "/tmp/other";
+	struct mapping wrong[2];
+	struct processes *log;
+	struct code code;
+
+	MAP_ELSEWHERE_OR_SKIP(&code);
+	log = processes_new(&(struct processes_options){ MANY, false });
+	wrong[0] = wrong[1] = code.mapping;
+	wrong[0].path = other;
+	wrong[1].ino++;
+	for (int i = 0; i < 2; i++) {
+		processes_exec(log, getpid(), now_ns);
+		processes_map(log, getpid(), &wrong[i], now_ns);
+		CHECK_EQ(count_met(log, getpid()), 0);
+	}
+	processes_exec(log, getpid(), now_ns);
+	processes_map(log, getpid(), &code.mapping, now_ns);
+	CHECK_EQ(count_met(log, getpid()), 1);
+	lose_file(&code);
 	processes_free(log);
 }
 
