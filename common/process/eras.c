@@ -27,8 +27,11 @@ static void list_release(struct map_store *store, struct map_list *list)
 {
 	if (--list->n_users)
 		return;
-	for (size_t i = 0; i < list->count; i++)
+	for (size_t i = 0; i < list->count; i++) {
 		mapped_name_release(store, list->items[i].name);
+		if (list->items[i].file)
+			list->items[i].file->n_users--;
+	}
 	store->n_events -= list->count;
 	free(list->items);
 	free(list);
@@ -52,6 +55,8 @@ static void own_list(struct map_store *store, struct era *era)
 	list = list_new();
 	for (size_t i = 0; i < era->count; i++) {
 		mapped_name_use(era->list->items[i].name);
+		if (era->list->items[i].file)
+			era->list->items[i].file->n_users++;
 		list_append(store, list, &era->list->items[i]);
 	}
 	list_release(store, era->list);

@@ -2,8 +2,8 @@
 /*
  * Files of mappings. /proc/PID/map_files leads to the mapped file itself, deleted or not, but not
  * everybody may use it. Its device and inode can differ from those in /proc/PID/maps even so
- * (btrfs and overlayfs tell stat(2) another device); then the mapping is read again, to be sure
- * that the address range still holds the same file.
+ * (btrfs and overlayfs tell stat(2) another device); then the mapping is read again, unless the
+ * file is known, to be sure that the address range still holds the same file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +29,12 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 	if (a->tv_sec != b->tv_sec)
 		return a->tv_sec < b->tv_sec;
 	return a->tv_nsec < b->tv_nsec;
+}
+
+/* A file that is known has been compared with such a mapping before. */
+static bool is_known(const struct stat *st, const struct mapping *m)
+{
+	return m->known && st->st_dev == m->known->st_dev && st->st_ino == m->known->st_ino;
 }
 
 static bool has_same_base(const char *a, const char *b)
@@ -77,7 +83,7 @@ static int open_map_file(pid_t pid, const struct mapping *m, struct stat *st)
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
 	fd = open_regular(path, st);
-	if (fd < 0 || is_same_file(st, m) || is_still_mapped(pid, m, st))
+	if (fd < 0 || is_same_file(st, m) || is_known(st, m) || is_still_mapped(pid, m, st))
 		return fd;
 	close(fd);
 	return -ESTALE;

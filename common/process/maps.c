@@ -175,7 +175,8 @@ static struct maps *finish_draft(struct map_store *store, const struct draft *d,
 
 		*m = d->items[i];
 		mapped_name_use(m->name);
-		m->file = same ? same->file : NULL;
+		if (same)
+			m->file = same->file;
 		if (m->file)
 			m->file->n_users++;
 	}
@@ -216,6 +217,7 @@ struct maps *maps_from_events(struct map_store *store, const struct mapping_even
 				       .offset = events[i].offset,
 				       .time_ns = events[i].time_ns,
 				       .name = events[i].name,
+				       .file = events[i].file,
 			       });
 	maps = finish_draft(store, &d, before);
 	free(d.items);
@@ -278,15 +280,18 @@ static struct file *find_file(struct map_store *store, struct mapped_name *name,
 	m->dev = name->dev;
 	m->ino = name->ino;
 	m->path = name->path;
+	m->known = name->file ? &name->file->st : NULL;
 	file = files_get(store->files, pid, m, read_time);
 	if (file)
 		keep_file(name, file);
 	return file;
 }
 
-struct file *mapping_event_file(struct map_store *store, const struct mapping_event *event,
-				pid_t pid, pid_t relative)
+/* Where stat(2) knows a file by another device, others may have the same name. */
+struct file *mapping_event_file(struct map_store *store, struct mapping_event *event, pid_t pid,
+				pid_t relative)
 {
+	struct file *file = event->name->file;
 	struct mapping m = {
 		.start = event->start,
 		.end = event->end,
@@ -295,9 +300,16 @@ struct file *mapping_event_file(struct map_store *store, const struct mapping_ev
 		.relative = relative,
 	};
 
-	if (event->name->file)
-		return event->name->file;
-	return find_file(store, event->name, pid, &m, &m.mapped_at);
+	if (event->file)
+		return event->file;
+	if (file && !file->is_elsewhere)
+		return file;
+	file = find_file(store, event->name, pid, &m, &m.mapped_at);
+	if (file && file->is_elsewhere) {
+		event->file = file;
+		file->n_users++;
+	}
+	return file;
 }
 
 struct file *mapped_file(struct maps *maps, struct mapped *m, pid_t pid)

@@ -31,6 +31,7 @@ struct mapping_event {
 	uint64_t start, end, offset;
 	uint64_t time_ns; /* CLOCK_MONOTONIC, when it was made or a little before */
 	struct mapped_name *name;
+	struct file *file; /* met, and is_elsewhere: counts as one of its users; else NULL */
 };
 
 /* What all maps have in common. */
@@ -84,11 +85,11 @@ void maps_release(struct maps *maps);
 struct mapped *maps_find(struct maps *maps, uint64_t addr);
 
 /*
- * The file of a mapping of process pid, as an event reported it. NULL: memory without a file.
- * relative: as in struct mapping.
+ * The file of a mapping of process pid, as an event reported it. NULL: memory without a file. The
+ * event keeps a file that is not found again without the process. relative: as in struct mapping.
  */
-struct file *mapping_event_file(struct map_store *store, const struct mapping_event *event,
-				pid_t pid, pid_t relative);
+struct file *mapping_event_file(struct map_store *store, struct mapping_event *event, pid_t pid,
+				pid_t relative);
 
 /* The file of one of these mappings, which process pid has; NULL: memory without a file. */
 struct file *mapped_file(struct maps *maps, struct mapped *m, pid_t pid);

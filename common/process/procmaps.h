@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -22,6 +23,9 @@ struct mapping {
 
 	/* A process that may see the same files, where its own one is gone; 0: none is known. */
 	pid_t relative;
+
+	/* Of a file that a mapping of the same device, inode and path had; NULL: of none. */
+	const struct stat *known;
 };
 
 struct mappings {

@@ -317,13 +317,22 @@ static int count_met(struct processes *log, pid_t pid)
 	return n;
 }
 
+/* Whether the file of the first mapping that a process had is open. */
+static bool has_open_file(struct processes *log, pid_t pid, uint64_t time_ns)
+{
+	struct maps *maps = processes_recall(log, pid, time_ns);
+	struct file *file = maps && maps->count ? mapped_file(maps, &maps->items[0], pid) : NULL;
+	bool is_open = file && file->fd >= 0;
+
+	maps_release(maps);
+	return is_open;
+}
+
 /* What was opened while it could be is there when nobody has the file any more. */
 TEST(files_are_met_once_and_stay_open)
 {
 	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
 	uint64_t now_ns = clock_now_ns();
-	struct file *file;
-	struct maps *maps;
 	struct code code;
 
 	map_new_file(&code);
@@ -338,10 +347,7 @@ TEST(files_are_met_once_and_stay_open)
 	processes_exec(log, NOBODY, now_ns + 3);
 	processes_map(log, NOBODY, &code.mapping, now_ns + 4);
 	CHECK_EQ(count_met(log, NOBODY), 1);
-	maps = processes_recall(log, NOBODY, now_ns + 5);
-	file = maps ? mapped_file(maps, &maps->items[0], NOBODY) : NULL;
-	CHECK(file && file->fd >= 0);
-	maps_release(maps);
+	CHECK(has_open_file(log, NOBODY, now_ns + 5));
 	processes_free(log);
 }
 
@@ -376,6 +382,31 @@ TEST(a_file_of_another_device_is_known_by_its_mapping)
 	processes_map(log, getpid(), &code.mapping, now_ns);
 	CHECK_EQ(count_met(log, getpid()), 1);
 	lose_file(&code);
+	processes_free(log);
+}
+
+/* Another one by that name, as in a snapshot of a subvolume of btrfs, may be another file. */
+TEST(a_file_of_another_device_stays_with_who_had_it)
+{
+	uint64_t now_ns = clock_now_ns();
+	pid_t child = NOBODY, other = NOBODY + 1;
+	struct processes *log;
+	struct code code;
+
+	MAP_ELSEWHERE_OR_SKIP(&code);
+	log = processes_new(&(struct processes_options){ MANY, false });
+	processes_exec(log, getpid(), now_ns);
+	processes_map(log, getpid(), &code.mapping, now_ns + 1);
+	CHECK_EQ(count_met(log, getpid()), 1);
+	processes_fork(log, getpid(), child, now_ns + 2);
+	map(log, child, 0x1000, 0x2000, 1, now_ns + 3);
+	processes_exec(log, other, now_ns + 2);
+	processes_map(log, other, &code.mapping, now_ns + 3);
+	lose_file(&code);
+	CHECK_EQ(count_met(log, other), 0);
+	CHECK(!has_open_file(log, other, now_ns + 3));
+	CHECK(has_open_file(log, child, now_ns + 2));
+	CHECK(has_open_file(log, getpid(), now_ns + 3));
 	processes_free(log);
 }
 
