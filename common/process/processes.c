@@ -174,15 +174,14 @@ static bool has_room(struct processes *table, size_t n)
 	return table->store.n_events + n <= max;
 }
 
-/* A process that outgrows the table is forgotten, and read from /proc from then on. */
-static void drop(struct processes *table, pid_t pid)
+/* What a process that outgrows the table was is forgotten; it is read from /proc from then on. */
+static void drop(struct processes *table, struct process *p)
 {
-	struct process *p = processes_find(table, pid);
-
-	if (!p || !p->latest)
+	if (!p)
 		return;
-	forget(table, p);
-	table->n_dropped++;
+	eras_free(&table->store, &p->latest);
+	table->n_dropped += !p->was_dropped;
+	p->was_dropped = true;
 }
 
 /* ---- what happens ---- */
@@ -221,14 +220,14 @@ static void finish_era(struct processes *table, struct process *p, struct era *e
 void processes_set(struct processes *table, pid_t pid, const struct mappings *maps,
 		   uint64_t time_ns)
 {
-	struct process *p;
+	bool fits = maps->count <= MAX_LIST && has_room(table, maps->count);
+	struct process *p = begin_process(table, pid, time_ns);
 	struct era *era;
 
-	if (maps->count > MAX_LIST || !has_room(table, maps->count)) {
-		drop(table, pid);
+	if (!fits) {
+		drop(table, p);
 		return;
 	}
-	p = begin_process(table, pid, time_ns);
 	era = eras_find(p->latest, time_ns);
 	if (!era) {
 		era = era_begin(&p->latest, time_ns);
@@ -269,7 +268,7 @@ void processes_map(struct processes *table, pid_t pid, const struct mapping *m, 
 	if (!era)
 		return;
 	if (era->count >= MAX_LIST || !has_room(table, era->count + 1)) {
-		drop(table, pid);
+		drop(table, processes_find(table, pid));
 		return;
 	}
 	era = find_era(table, pid, time_ns); /* it may have been forgotten to make room */
@@ -412,12 +411,16 @@ static bool is_settled(const struct processes *table, pid_t pid, uint64_t time_n
 	       (p->latest->was_read || clock_now_ns() - p->latest->begin_ns > YOUNG_NS);
 }
 
-/* A program that loads its libraries one by one, on a busy machine, is not read for each. */
+/*
+ * A program that loads its libraries one by one, on a busy machine, is not read for each. Of one
+ * that had no room, or whose events were lost, nothing was kept.
+ */
 static bool was_just_read(const struct processes *table, pid_t pid)
 {
 	const struct process *p = processes_find(table, pid);
 
-	return table->refresh && p && p->read_ns && clock_now_ns() - p->read_ns < YOUNG_NS;
+	return table->refresh && p && p->latest && p->read_ns &&
+	       clock_now_ns() - p->read_ns < YOUNG_NS;
 }
 
 /* What has gathered since it was read last is replaced by what there is. */

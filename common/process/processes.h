@@ -34,6 +34,7 @@ struct process {
 	struct process *older, *newer; /* among those that have ended */
 	uint32_t n_threads;	       /* if that is known: from its beginning or an exec on */
 	bool knows_threads, leader_has_exited, has_lost_threads;
+	bool was_dropped;	   /* there was no room for it */
 	struct maps *published;	   /* what BPF walks its stacks by; NULL: nothing yet */
 	uint64_t published_ns;	   /* the unwinder's: before it was read; 0: it is the parent's */
 	uint32_t published_change; /* likewise */
@@ -141,7 +142,7 @@ void processes_let_go_files(struct processes *table, bool at_once);
 
 struct processes_stats {
 	size_t n_processes, n_published, n_files;
-	uint64_t n_dropped; /* forgotten for lack of room while they might still be asked for */
+	uint64_t n_dropped; /* for lack of room, while they might still be asked for */
 };
 
 struct processes_stats processes_stats(const struct processes *table);

@@ -502,6 +502,45 @@ TIMED_TEST(a_process_that_was_just_read_is_not_read_again)
 	processes_free(log);
 }
 
+static void read_and_publish(struct processes *log, pid_t pid)
+{
+	struct maps *maps = processes_read(log, pid, clock_now_ns());
+
+	CHECK(maps);
+	processes_publish(log, pid, maps);
+	maps_release(maps);
+}
+
+/* Nothing is kept that it could be known by. */
+TEST(a_process_that_has_no_room_is_read_each_time_and_counted_once)
+{
+	struct processes *log = processes_new(&(struct processes_options){ 1, false });
+	pid_t child = start_child();
+
+	processes_on_ask(log, nothing_new, NULL);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(read_inode(log, child, clock_now_ns()), own_inode());
+	read_and_publish(log, child);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(read_inode(log, child, clock_now_ns()), own_inode());
+	CHECK_EQ(processes_stats(log).n_dropped, 1);
+	end_child(child);
+	processes_free(log);
+}
+
+TEST(a_process_that_was_just_read_is_read_again_after_a_loss)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+	pid_t child = start_child();
+
+	processes_on_ask(log, nothing_new, NULL);
+	read_and_publish(log, child);
+	processes_clear(log);
+	CHECK_EQ(read_inode(log, child, clock_now_ns()), own_inode());
+	end_child(child);
+	processes_free(log);
+}
+
 TEST(of_a_process_that_is_gone_the_log_tells)
 {
 	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
