@@ -436,6 +436,16 @@ static struct era *latest_era(const struct processes *table, pid_t pid)
 	return p ? p->latest : NULL;
 }
 
+/* What was read of a process counts for the time before, too. */
+static struct era *find_era_before(const struct processes *table, pid_t pid, uint64_t time_ns)
+{
+	struct era *era = find_era(table, pid, time_ns), *oldest = latest_era(table, pid);
+
+	while (!era && oldest && oldest->older)
+		oldest = oldest->older;
+	return !era && oldest && oldest->was_read ? oldest : era;
+}
+
 /* NULL: the process is gone, or has no code (a zombie, a kernel thread). */
 static struct maps *read_proc(struct processes *table, pid_t pid)
 {
@@ -486,11 +496,22 @@ static struct maps *recall_as_read(struct processes *table, pid_t pid, uint64_t 
 		       : processes_recall(table, pid, time_ns);
 }
 
+/* What it maps now it mapped then, too: it has not become another program since. */
+static bool was_so(struct processes *table, pid_t pid, uint64_t time_ns)
+{
+	const struct era *latest;
+
+	if (processes_state(table, pid, time_ns))
+		return is_the_same(table, pid, time_ns);
+	latest = latest_era(table, pid);
+	return !latest || find_era_before(table, pid, time_ns) == latest;
+}
+
 struct maps *processes_read_again(struct processes *table, pid_t pid, uint64_t time_ns)
 {
 	struct maps *maps = read_and_keep(table, pid);
 
-	if (!processes_state(table, pid, time_ns) || (maps && is_the_same(table, pid, time_ns)))
+	if (maps && was_so(table, pid, time_ns))
 		return maps;
 	maps_release(maps);
 	return processes_recall(table, pid, time_ns);
@@ -512,16 +533,6 @@ uint64_t processes_maps_time(const struct processes *table, pid_t pid)
 	if (!p || !p->latest)
 		return p ? p->read_ns : 0;
 	return p->latest->maps_are_read ? p->read_ns : era_maps_time(p->latest);
-}
-
-/* What was read of a process counts for the time before, too. */
-static struct era *find_era_before(const struct processes *table, pid_t pid, uint64_t time_ns)
-{
-	struct era *era = find_era(table, pid, time_ns), *oldest = latest_era(table, pid);
-
-	while (!era && oldest && oldest->older)
-		oldest = oldest->older;
-	return !era && oldest && oldest->was_read ? oldest : era;
 }
 
 /* Without events it is the generation that tells of another program. */

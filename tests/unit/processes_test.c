@@ -541,6 +541,25 @@ TEST(a_process_that_was_just_read_is_read_again_after_a_loss)
 	processes_free(log);
 }
 
+/* As after a loss: its exec is the first that is known of it. */
+TEST(what_a_process_maps_is_not_what_it_mapped_before_its_exec)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+	uint64_t now_ns = clock_now_ns();
+	pid_t child = start_child();
+
+	processes_exec(log, child, now_ns);
+	CHECK_EQ(read_inode(log, child, now_ns - 1), 0);
+	end_child(child);
+	child = start_child();
+	CHECK_EQ(read_inode(log, child, now_ns - 1), own_inode()); /* there all the time */
+	CHECK_EQ(read_inode(log, child, now_ns - 1), own_inode());
+	processes_exec(log, child, clock_now_ns());
+	CHECK_EQ(read_inode(log, child, now_ns - 1), 0);
+	end_child(child);
+	processes_free(log);
+}
+
 TEST(of_a_process_that_is_gone_the_log_tells)
 {
 	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
