@@ -12,6 +12,7 @@
 #include "stacks/places.h"
 #include "stacks/python_places.h"
 #include "stacks/traces.h"
+#include "symbols/debuginfod.h"
 #include "symbols/ksyms.h"
 
 struct traces {
@@ -65,6 +66,7 @@ void traces_free(struct traces *traces)
 {
 	if (!traces)
 		return;
+	debuginfod_stop();
 	background_free(traces->background);
 	hashtable_free(&traces->table, free_link, NULL);
 	places_free(traces->places);

@@ -7,11 +7,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/dynlib.h"
 #include "base/hash.h"
 #include "base/idmap.h"
@@ -21,10 +24,14 @@
 
 #pragma weak dynlib_find
 
-#define LIBRARY	  "libdebuginfod.so.1"
-#define ASKED_MAX 4096
+#define LIBRARY	      "libdebuginfod.so.1"
+#define ASKED_MAX     4096
+#define PATIENCE_NS   (5 * NS_PER_S) /* the library's is of 90 s */
+#define PAUSE_MINUTES 5
 
 typedef void *begin_fn(void);
+typedef int progress_fn(void *client, long at, long all);
+typedef void set_progress_fn(void *client, progress_fn *progress);
 typedef int find_fn(void *client, const unsigned char *id, int bytes, char **path);
 
 static void write_hex(char *to, const uint8_t *id, size_t bytes)
@@ -70,21 +77,78 @@ int debuginfod_open_cached(const uint8_t *id, size_t bytes)
 }
 
 struct client {
-	bool was_tried;
+	pthread_mutex_t lock; /* it serves one thread at a time, and the background searches too */
+	bool is_over, was_tried, has_said;
 	void *handle;
 	find_fn *find;
+	uint64_t pause_end_ns;
+
+	/* the question that it asks now */
+	long at;
+	uint64_t came_ns; /* when something has come last */
+	bool is_late;
 };
+
+static struct client *the_client(void)
+{
+	static struct client client = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+	return &client;
+}
+
+/* ---- what cuts a question short ---- */
+
+/* Tools read their signals when they are back in their loop. */
+static bool is_signal_pending(void)
+{
+	sigset_t set;
+
+	return !sigpending(&set) && (sigismember(&set, SIGINT) || sigismember(&set, SIGTERM) ||
+				     sigismember(&set, SIGHUP));
+}
+
+static bool is_ending(const struct client *c)
+{
+	return __atomic_load_n(&c->is_over, __ATOMIC_RELAXED) || is_signal_pending();
+}
+
+/* at: the bytes that came; until there are some, the number of the call. */
+static int check_progress(void *handle, long at, long all)
+{
+	struct client *c = the_client();
+	uint64_t now_ns = clock_now_ns();
+
+	(void)handle;
+	(void)all;
+	if (at != c->at && at != c->at + 1)
+		c->came_ns = now_ns;
+	c->at = at;
+	c->is_late = c->is_late || now_ns - c->came_ns >= PATIENCE_NS;
+	return c->is_late || is_ending(c);
+}
+
+void debuginfod_stop(void)
+{
+	__atomic_store_n(&the_client()->is_over, true, __ATOMIC_RELAXED);
+}
+
+/* ---- questions ---- */
 
 static const char *load_client(struct client *c)
 {
+	set_progress_fn *set_progress;
 	begin_fn *begin;
 
 	if (!dynlib_find)
 		return "not in a static binary";
 	begin = (begin_fn *)dynlib_find(LIBRARY, "debuginfod_begin");
+	set_progress = (set_progress_fn *)dynlib_find(LIBRARY, "debuginfod_set_progressfn");
 	c->find = (find_fn *)dynlib_find(LIBRARY, "debuginfod_find_debuginfo");
-	c->handle = begin && c->find ? begin() : NULL;
-	return c->handle ? NULL : "there is no " LIBRARY;
+	c->handle = begin && set_progress && c->find ? begin() : NULL;
+	if (!c->handle)
+		return "there is no " LIBRARY;
+	set_progress(c->handle, check_progress);
+	return NULL;
 }
 
 bool debuginfod_was_asked(const uint8_t *id, size_t bytes)
@@ -102,35 +166,64 @@ bool debuginfod_was_asked(const uint8_t *id, size_t bytes)
 	return false;
 }
 
-/* The lock is held. */
-static int download(const uint8_t *id, size_t bytes)
+static void pause_asking(struct client *c, int err)
 {
-	static struct client client;
-	const char *why = NULL;
-	int fd;
-
-	if (!client.was_tried)
-		why = load_client(&client);
-	client.was_tried = true;
-	if (why)
-		msg_warn("DEBUGINFOD_URLS is set, but debuginfod is not asked: %s", why);
-	if (!client.handle || debuginfod_was_asked(id, bytes))
-		return -ENOENT;
-	fd = client.find(client.handle, id, (int)bytes, NULL);
-	return fd < 0 ? -ENOENT : fd;
+	c->pause_end_ns = clock_now_ns() + PAUSE_MINUTES * 60 * NS_PER_S;
+	if (c->has_said)
+		return;
+	c->has_said = true;
+	msg_warn("debuginfod: %s: not asked for %d minutes (some functions may have no names)",
+		 strerror(abs(err)), PAUSE_MINUTES);
 }
 
-/* The client serves one thread at a time, and the background thread searches too. */
+/* It may also be that the file is larger than DEBUGINFOD_MAXSIZE. */
+static bool is_answer(int fd)
+{
+	return fd >= 0 || fd == -ENOENT || fd == -EFBIG;
+}
+
+/* Where servers can't be reached, each question would take as long. */
+static int ask(struct client *c, const uint8_t *id, size_t bytes)
+{
+	int fd;
+
+	c->at = 0;
+	c->came_ns = clock_now_ns();
+	c->is_late = false;
+	fd = c->find(c->handle, id, (int)bytes, NULL);
+	if (fd >= 0)
+		return fd;
+	if (c->is_late)
+		pause_asking(c, -ETIMEDOUT);
+	else if (!is_answer(fd) && !is_ending(c))
+		pause_asking(c, fd);
+	return -ENOENT;
+}
+
+/* The lock is held. */
+static int download(struct client *c, const uint8_t *id, size_t bytes)
+{
+	const char *why = c->was_tried ? NULL : load_client(c);
+
+	c->was_tried = true;
+	if (why)
+		msg_warn("DEBUGINFOD_URLS is set, but debuginfod is not asked: %s", why);
+	if (!c->handle || is_ending(c) || clock_now_ns() < c->pause_end_ns ||
+	    debuginfod_was_asked(id, bytes))
+		return -ENOENT;
+	return ask(c, id, bytes);
+}
+
 int debuginfod_download(const uint8_t *id, size_t bytes)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct client *c = the_client();
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	int fd;
 
 	if (!urls || !*urls)
 		return -ENOENT;
-	pthread_mutex_lock(&lock);
-	fd = download(id, bytes);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_lock(&c->lock);
+	fd = download(c, id, bytes);
+	pthread_mutex_unlock(&c->lock);
 	return fd;
 }

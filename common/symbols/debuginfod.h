@@ -10,8 +10,15 @@
 /* The file in the client's cache, open for reading; or -errno. */
 int debuginfod_open_cached(const uint8_t *id, size_t bytes);
 
-/* Asks the servers of DEBUGINFOD_URLS; -ENOENT where none are set, or none has it. */
+/*
+ * Asks the servers of DEBUGINFOD_URLS; -ENOENT where none are set, or none has it. They are not
+ * waited for when a signal is pending that ends a run, nor for long when nothing comes from them:
+ * then they are not asked for some minutes, which is said once.
+ */
 int debuginfod_download(const uint8_t *id, size_t bytes);
+
+/* No answer is needed any more, neither to what another thread asks now nor to what comes later. */
+void debuginfod_stop(void);
 
 /*
  * True if this was called with that build-id before. Servers are not asked twice, as each question

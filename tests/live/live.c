@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <mntent.h>
 #include <poll.h>
 #include <sched.h>
@@ -966,17 +967,17 @@ static void check_children(void)
 	}
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
 static void remove_folder(const char *name)
 {
-	DIR *dir = opendir(name);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			unlinkat(dirfd(dir), entry->d_name, 0);
-	if (dir)
-		closedir(dir);
-	rmdir(name);
+	nftw(name, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
 /* A cgroup is busy for a moment after its last process was killed. */

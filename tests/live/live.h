@@ -157,7 +157,7 @@ const char *cgroup_make_limited(const char *name, int percent);
 /* How long the kernel says that the quota held it back, on all CPUs in sum. */
 uint64_t cgroup_throttled_ns(const char *path);
 
-/* A new empty folder, removed after the test with the files in it. */
+/* A new empty folder, removed after the test with what is in it. */
 const char *folder_make(void);
 size_t folder_count(const char *path); /* files in it */
 bool file_copy(const char *from, const char *to);

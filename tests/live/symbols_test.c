@@ -3,12 +3,16 @@
  * Names of functions, live: the same program mapped in every way that there is, and stripped with
  * its symbols elsewhere. A name has to be right, and where the right one can't be had, absent.
  */
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -258,6 +262,103 @@ TEST(a_link_does_not_lead_out_of_the_container)
 	CHECK(file_copy(work_path("names_static.debug"),
 			text_of("%s/names_static.debug", outside)));
 	check_absent(trace_in_container(&c), "names");
+}
+
+/* ---- servers ---- */
+
+/* Where debuginfod's servers are said to be: who asks is let in, and gets no answer. */
+struct deaf_server {
+	int fd;
+	const char *url, *cache;
+};
+
+static bool open_deaf_server(struct deaf_server *server)
+{
+	struct sockaddr_in addr = { AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(addr);
+
+	server->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	server->cache = folder_make();
+	if (bind(server->fd, (struct sockaddr *)&addr, size) || listen(server->fd, 16) ||
+	    getsockname(server->fd, (struct sockaddr *)&addr, &size))
+		return false;
+	server->url = text_of("http://127.0.0.1:%d", ntohs(addr.sin_port));
+	return true;
+}
+
+static bool ask_server(void *arg)
+{
+	const struct deaf_server *server = arg;
+
+	return !setenv("DEBUGINFOD_URLS", server->url, 1) && !setenv("no_proxy", "127.0.0.1", 1) &&
+	       !setenv("DEBUGINFOD_CACHE_PATH", server->cache, 1);
+}
+
+static int count_questions(const struct deaf_server *server)
+{
+	struct pollfd pollfd = { server->fd, POLLIN };
+	int n = 0;
+
+	for (; poll(&pollfd, 1, 0) == 1; n++)
+		close(accept(server->fd, NULL, NULL));
+	return n;
+}
+
+/* Two programs whose symbols are nowhere, under a tool that asks the server for them. */
+static struct proc *trace_unknown(struct deaf_server *server)
+{
+	const char *folder = folder_make(), *path = text_of("%s/one", folder);
+	const char *other = text_of("%s/other", folder);
+	struct proc *works[2], *tool;
+
+	CHECK(file_copy(work_path("names_static_stripped"), path));
+	CHECK(file_copy(work_path("names_fixed_stripped"), other));
+	works[0] = work_start_in(NULL, NULL, path, ARGV("names", MS));
+	works[1] = work_start_in(NULL, NULL, other, ARGV("names", MS));
+	tool = tool_launch_in(ask_server, server,
+			      ARGV("profile", "-U", "-F", FREQUENCY, "-p",
+				   text_of("%d,%d", works[0]->pid, works[1]->pid)));
+	CHECK(proc_wait_for(tool, "tracing..."));
+	work_go(works[0]);
+	work_do(works[1]);
+	work_wait_done(works[0]);
+	return tool;
+}
+
+/* Its library would wait for 90 s for each file. */
+TEST(a_debuginfod_server_that_never_answers_is_asked_once)
+{
+	struct deaf_server server;
+	struct proc *tool;
+
+	if (!library_path("libdebuginfod.so.1"))
+		SKIP("there is no libdebuginfod");
+	CHECK(open_deaf_server(&server));
+	tool = trace_unknown(&server);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(lines_with(tool->err, "debuginfod: Connection timed out"), 1);
+	CHECK(folded_sum(tool->out, "names", NULL) > 0);
+	CHECK_EQ(count_questions(&server), 1);
+	close(server.fd);
+}
+
+/* The first signal ends the tracing, and the second one the waiting for names. */
+TIMED_TEST(a_signal_ends_the_waiting_for_a_debuginfod_server)
+{
+	struct deaf_server server;
+	struct proc *tool;
+
+	if (!library_path("libdebuginfod.so.1"))
+		SKIP("there is no libdebuginfod");
+	CHECK(open_deaf_server(&server));
+	tool = trace_unknown(&server);
+	proc_signal(tool, SIGTERM);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_LACKS(tool->err, "debuginfod");
+	CHECK(folded_sum(tool->out, "names", NULL) > 0);
+	close(server.fd);
 }
 
 /* ---- other files ---- */

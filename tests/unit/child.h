@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unit.h"
+
 /* One that does this and ends. */
 static inline pid_t start_child_with(void (*body)(void))
 {
@@ -37,6 +39,26 @@ static inline void end_child(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+}
+
+/* Runs checks in a child, which what they change ends with, and takes over its failures. */
+static inline void check_apart(void (*checks)(void))
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		abort();
+	if (!pid) {
+		unit_failures = 0;
+		checks();
+		fflush(stdout);
+		_exit(unit_failures ? 1 : 0);
+	}
+	waitpid(pid, &status, 0);
+	CHECK_EQ(status, 0);
 }
 
 #endif

@@ -1,9 +1,231 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What debuginfod's servers are asked. */
+/* What debuginfod's servers are asked, and for how long. The client's library is this test's. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "base/dynlib.h"
 #include "symbols/debuginfod.h"
+#include "child.h"
+#include "silent.h"
 #include "unit.h"
 
-#define MANY 5000
+#define MANY	    5000
+#define MINUTE_NS   (60 * NS_PER_S)
+#define STEPS_MAX   1000
+#define CHUNK_BYTES 1000
+
+typedef int progress_fn(void *client, long at, long all);
+
+/* What happens while it is asked, in steps of a second. */
+enum event {
+	NOTHING,
+	SIGNAL,
+	STOP,
+};
+
+static struct {
+	int answer;
+	int n_steps;  /* until the answer comes */
+	int n_silent; /* of these, without any byte */
+	enum event event;
+
+	int n_asked, n_taken;
+	progress_fn *progress;
+	uint64_t now_ns;
+} server = { .now_ns = NS_PER_S };
+
+/* In the place of base/clock.c's. */
+uint64_t clock_now_ns(void)
+{
+	return server.now_ns;
+}
+
+uint64_t clock_wall_ns(void)
+{
+	return server.now_ns;
+}
+
+static void happen(void)
+{
+	if (server.event == SIGNAL)
+		kill(getpid(), SIGINT);
+	if (server.event == STOP)
+		debuginfod_stop();
+	server.event = NOTHING;
+}
+
+static int find(void *client, const unsigned char *id, int bytes, char **path)
+{
+	(void)id;
+	(void)bytes;
+	(void)path;
+	server.n_asked++;
+	server.n_taken = 0;
+	for (long step = 1; step <= server.n_steps; step++) {
+		long n_bytes = (step - server.n_silent) * CHUNK_BYTES;
+
+		happen();
+		server.now_ns += NS_PER_S;
+		server.n_taken++;
+		if (server.progress && server.progress(client, n_bytes > 0 ? n_bytes : step, 0))
+			return -ENOENT;
+	}
+	return server.answer;
+}
+
+static void *begin(void)
+{
+	return &server;
+}
+
+static void set_progress(void *client, progress_fn *progress)
+{
+	(void)client;
+	server.progress = progress;
+}
+
+void *dynlib_find(const char *library, const char *name)
+{
+	(void)library;
+	if (!strcmp(name, "debuginfod_begin"))
+		return (void *)begin;
+	if (!strcmp(name, "debuginfod_set_progressfn"))
+		return (void *)set_progress;
+	return strcmp(name, "debuginfod_find_debuginfo") ? NULL : (void *)find;
+}
+
+static int ask(uint32_t id)
+{
+	setenv("DEBUGINFOD_URLS", "http://localhost", 1);
+	return debuginfod_download((const uint8_t *)&id, sizeof(id));
+}
+
+static void check_said(int fd, const char *wanted)
+{
+	char text[KEPT_MAX];
+
+	CHECK_STR(read_kept(fd, text), wanted);
+}
+
+static void check_silence(void)
+{
+	int said = keep_stderr();
+
+	server.n_steps = STEPS_MAX;
+	server.n_silent = STEPS_MAX;
+	CHECK_EQ(ask(1), -ENOENT);
+	CHECK_EQ(ask(2), -ENOENT);
+	CHECK_EQ(server.n_asked, 1);
+	CHECK_EQ(server.n_taken, 5);
+	server.now_ns += 5 * MINUTE_NS;
+	CHECK_EQ(ask(3), -ENOENT);
+	CHECK_EQ(ask(4), -ENOENT);
+	CHECK_EQ(server.n_asked, 2);
+	check_said(said, "tracelets: warning: debuginfod: Connection timed out: not asked for 5 "
+			 "minutes (some functions may have no names)\n");
+}
+
+TEST(servers_that_never_answer_are_left_alone)
+{
+	check_apart(check_silence);
+}
+
+static void check_slow_answer(void)
+{
+	server.n_steps = STEPS_MAX;
+	server.n_silent = 3;
+	server.answer = 7;
+	CHECK_EQ(ask(1), 7);
+	CHECK_EQ(ask(2), 7);
+	CHECK_EQ(server.n_asked, 2);
+}
+
+TEST(what_comes_slowly_is_waited_for)
+{
+	check_apart(check_slow_answer);
+}
+
+static void check_refusal(void)
+{
+	int said = keep_stderr();
+
+	server.answer = -ECONNREFUSED;
+	CHECK_EQ(ask(1), -ENOENT);
+	CHECK_EQ(ask(2), -ENOENT);
+	CHECK_EQ(server.n_asked, 1);
+	check_said(said, "tracelets: warning: debuginfod: Connection refused: not asked for 5 "
+			 "minutes (some functions may have no names)\n");
+}
+
+TEST(servers_that_cannot_be_reached_are_left_alone)
+{
+	check_apart(check_refusal);
+}
+
+static void check_answers(void)
+{
+	int said = keep_stderr();
+
+	server.answer = -ENOENT;
+	CHECK_EQ(ask(1), -ENOENT);
+	server.answer = -EFBIG;
+	CHECK_EQ(ask(2), -ENOENT);
+	server.answer = 7;
+	CHECK_EQ(ask(3), 7);
+	CHECK_EQ(server.n_asked, 3);
+	check_said(said, "");
+}
+
+TEST(servers_that_lack_a_file_are_asked_for_others)
+{
+	check_apart(check_answers);
+}
+
+/* As tools do, which read it later. */
+static void check_signal(void)
+{
+	int said = keep_stderr(), number;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	server.n_steps = STEPS_MAX;
+	server.event = SIGNAL;
+	CHECK_EQ(ask(1), -ENOENT);
+	CHECK_EQ(server.n_taken, 1);
+	CHECK_EQ(ask(2), -ENOENT);
+	CHECK_EQ(server.n_asked, 1);
+	CHECK_EQ(sigwait(&set, &number), 0);
+	server.answer = 7;
+	CHECK_EQ(ask(3), 7);
+	check_said(said, "");
+}
+
+TEST(a_signal_ends_a_question)
+{
+	check_apart(check_signal);
+}
+
+static void check_stop(void)
+{
+	int said = keep_stderr();
+
+	server.n_steps = STEPS_MAX;
+	server.event = STOP;
+	CHECK_EQ(ask(1), -ENOENT);
+	CHECK_EQ(server.n_taken, 1);
+	CHECK_EQ(ask(2), -ENOENT);
+	CHECK_EQ(server.n_asked, 1);
+	check_said(said, "");
+}
+
+TEST(nobody_is_asked_after_the_end)
+{
+	check_apart(check_stop);
+}
 
 static bool was_asked(uint32_t id)
 {

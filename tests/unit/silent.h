@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For tests of what is refused: the messages that come with it are expected and not shown. */
+/* For tests of what is refused: messages that come with it are expected; not shown, or kept. */
 #ifndef SILENT_H
 #define SILENT_H
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* Returns what restore_stderr() needs. */
@@ -20,6 +21,26 @@ static inline void restore_stderr(int saved_fd)
 {
 	dup2(saved_fd, STDERR_FILENO);
 	close(saved_fd);
+}
+
+/* For good, but the messages are kept. Returns the file that they are in. */
+static inline int keep_stderr(void)
+{
+	int fd = memfd_create("stderr", MFD_CLOEXEC);
+
+	dup2(fd, STDERR_FILENO);
+	return fd;
+}
+
+#define KEPT_MAX 1024
+
+/* What is in it so far, as text. */
+static inline const char *read_kept(int fd, char text[KEPT_MAX])
+{
+	ssize_t n = pread(fd, text, KEPT_MAX - 1, 0);
+
+	text[n < 0 ? 0 : n] = '\0';
+	return text;
 }
 
 #endif
