@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Names of cgroups; see cgroups.h. inotify(7) works on cgroup2, except that a folder's own watch
- * does not hear of its end: its parent's does.
+ * does not hear of its end: its parent's does. Where other programs have used up what there may be
+ * of it, all folders are looked at when one that is not known is asked for.
  */
+#include <errno.h>
 #include <fts.h>
 #include <limits.h>
 #include <linux/magic.h>
@@ -15,16 +17,19 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/container.h"
 #include "base/hash.h"
 #include "base/hashtable.h"
 #include "base/lru.h"
 #include "base/mem.h"
+#include "base/msg.h"
 #include "base/readfile.h"
 #include "process/cgroups.h"
 
-#define GONE_MAX 4096 /* whose names are kept */
-#define EVENTS	 (IN_CREATE | IN_DELETE | IN_ONLYDIR)
+#define GONE_MAX      4096 /* whose names are kept */
+#define EVENTS	      (IN_CREATE | IN_DELETE | IN_ONLYDIR)
+#define LOOK_AGAIN_NS NS_PER_S
 
 static const char *const mounts[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
 
@@ -40,6 +45,8 @@ struct cgroups {
 	struct hashtable by_id, by_watch;
 	struct lru gone;
 	int inotify_fd;
+	bool is_blind; /* folders come and go that no event tells of */
+	uint64_t looked_ns;
 };
 
 const char *cgroups_root(void)
@@ -107,6 +114,16 @@ static struct folder *find_watch(const struct cgroups *cgroups, int watch)
 
 /* ---- folders that come ---- */
 
+/* limit: the one that has most likely been reached. */
+static void become_blind(struct cgroups *cgroups, const char *limit)
+{
+	if (!cgroups->is_blind)
+		msg_warn("watching cgroups: %s: some that end before a report have no name "
+			 "(raise sysctl fs.inotify.%s)",
+			 strerror(errno), limit);
+	cgroups->is_blind = true;
+}
+
 static void watch_folder(struct cgroups *cgroups, struct folder *folder, const char *path)
 {
 	folder->watch = -1;
@@ -116,6 +133,8 @@ static void watch_folder(struct cgroups *cgroups, struct folder *folder, const c
 	if (folder->watch >= 0)
 		hashtable_add(&cgroups->by_watch, &folder->by_watch,
 			      hash_add(0, (uint64_t)folder->watch));
+	else if (errno != ENOENT)
+		become_blind(cgroups, "max_user_watches");
 }
 
 /* path: of the file system. The watch comes before its inner folders are looked for. */
@@ -236,7 +255,7 @@ static void list_missing(struct hashlink *link, void *arg)
 	missing->folders[missing->n++] = folder;
 }
 
-/* Events were lost. */
+/* What no event has told of. */
 static void look_again(struct cgroups *cgroups)
 {
 	struct missing missing = { .cgroups = cgroups };
@@ -294,10 +313,14 @@ struct cgroups *cgroups_new(bool watch)
 
 	cgroups->root = cgroups_root();
 	cgroups->inotify_fd = -1;
-	if (watch && cgroups->root)
+	cgroups->is_blind = !watch;
+	if (!cgroups->root)
+		return cgroups;
+	if (watch)
 		cgroups->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (cgroups->root)
-		scan(cgroups, cgroups->root);
+	if (cgroups->inotify_fd < 0)
+		become_blind(cgroups, "max_user_instances");
+	scan(cgroups, cgroups->root);
 	return cgroups;
 }
 
@@ -318,16 +341,27 @@ void cgroups_free(struct cgroups *cgroups)
 	free(cgroups);
 }
 
+/* A report may ask for many that ended unseen: one look is for all of them. */
+static void look_around(struct cgroups *cgroups)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	cgroups_update(cgroups);
+	if (!cgroups->is_blind || !cgroups->root ||
+	    (cgroups->looked_ns && now_ns - cgroups->looked_ns < LOOK_AGAIN_NS))
+		return;
+	cgroups->looked_ns = now_ns;
+	look_again(cgroups);
+}
+
 const struct cgroup *cgroups_find(struct cgroups *cgroups, uint64_t id)
 {
 	struct folder *folder = find_folder(cgroups, id);
 
-	if (!folder)
-		cgroups_update(cgroups);
-	if (!folder && cgroups->inotify_fd < 0 && cgroups->root)
-		scan(cgroups, cgroups->root);
-	if (!folder)
+	if (!folder) {
+		look_around(cgroups);
 		folder = find_folder(cgroups, id);
+	}
 	return folder ? &folder->cgroup : NULL;
 }
 

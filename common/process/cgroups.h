@@ -22,7 +22,8 @@ struct cgroup {
 struct cgroups;
 
 /*
- * Finds all there are, and watches them if `watch`. Where cgroup2 is not mounted, there are none.
+ * Finds all there are, and watches them if `watch`; a warning says if that fails. Where cgroup2 is
+ * not mounted, there are none.
  */
 struct cgroups *cgroups_new(bool watch);
 void cgroups_free(struct cgroups *cgroups);
@@ -39,8 +40,8 @@ int cgroups_fd(const struct cgroups *cgroups);
 void cgroups_update(struct cgroups *cgroups);
 
 /*
- * NULL: unknown. Where folders are not watched, looks for new ones. Valid until the next call of
- * cgroups_update() or cgroups_find().
+ * NULL: unknown. Where folders are not watched, looks for new ones, once in a second. Valid until
+ * the next call of cgroups_update() or cgroups_find().
  */
 const struct cgroup *cgroups_find(struct cgroups *cgroups, uint64_t id);
 

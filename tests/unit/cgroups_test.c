@@ -2,11 +2,14 @@
 /* Names of cgroups by their ids, also of those that come and go. Needs root and cgroup2. */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "process/cgroups.h"
+#include "child.h"
+#include "silent.h"
 #include "unit.h"
 
 #define NAME "tracelets-cgroups-test"
@@ -209,6 +212,88 @@ TEST(unwatched_cgroups_are_found_when_asked_for)
 	CHECK_STR(cgroup ? cgroup->path : NULL, "/" NAME "/docker-0.scope");
 	remove_below("docker-0.scope");
 	cgroups_free(cgroups);
+	rmdir(folder);
+}
+
+/* ---- where there are no events ---- */
+
+/* From now on, this process and its children have no more of something. */
+static bool limit_to(const char *name, const char *value)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/sys/user/%s", name);
+	f = unshare(CLONE_NEWUSER) ? NULL : fopen(path, "we");
+	return f && fputs(value, f) >= 0 && !fclose(f);
+}
+
+static bool can_limit(void)
+{
+	pid_t pid = fork();
+	int status = 1;
+
+	if (!pid)
+		_exit(!limit_to("max_inotify_watches", "0"));
+	waitpid(pid, &status, 0);
+	return !status;
+}
+
+static void check_name(struct cgroups *cgroups, uint64_t id, const char *name, bool is_gone)
+{
+	const struct cgroup *cgroup = cgroups_find(cgroups, id);
+
+	CHECK_STR(cgroup ? cgroup->path : NULL, name);
+	CHECK_EQ(cgroup && cgroup->is_gone, is_gone);
+}
+
+/* Folders are looked for once in a second. */
+static void check_blind(const char *wanted)
+{
+	int kept = keep_stderr();
+	struct cgroups *cgroups = cgroups_new(true);
+	uint64_t first = make_below("x"), second;
+	char said[KEPT_MAX];
+
+	check_name(cgroups, first, "/" NAME "/x", false);
+	remove_below("x");
+	second = make_below("y");
+	usleep(1100000);
+	check_name(cgroups, second, "/" NAME "/y", false);
+	check_name(cgroups, first, "/" NAME "/x", true);
+	remove_below("y");
+	cgroups_free(cgroups);
+	CHECK_STR(read_kept(kept, said), wanted);
+}
+
+static void check_without_instances(void)
+{
+	CHECK(limit_to("max_inotify_instances", "0"));
+	check_blind("tracelets: warning: watching cgroups: Too many open files: some that end "
+		    "before a report have no name (raise sysctl fs.inotify.max_user_instances)\n");
+}
+
+/* The root has the one watch that there is. */
+static void check_without_watches(void)
+{
+	CHECK(limit_to("max_inotify_watches", "1"));
+	check_blind("tracelets: warning: watching cgroups: No space left on device: some that end "
+		    "before a report have no name (raise sysctl fs.inotify.max_user_watches)\n");
+}
+
+TEST(cgroups_are_found_and_let_go_of_without_inotify)
+{
+	if (!make_folder() || !can_limit())
+		SKIP("no cgroup can be made here, or no user namespace");
+	check_apart(check_without_instances);
+	rmdir(folder);
+}
+
+TEST(cgroups_are_found_and_let_go_of_without_watches)
+{
+	if (!make_folder() || !can_limit())
+		SKIP("no cgroup can be made here, or no user namespace");
+	check_apart(check_without_watches);
 	rmdir(folder);
 }
 
