@@ -109,10 +109,11 @@ int roots_of(struct roots *roots, pid_t pid)
 		roots->items[roots->count++] = root;
 		return root.fd;
 	}
-	unreadable_report(err ? err : -EMFILE);
+	err = err ? err : -EMFILE;
+	unreadable_report(err);
 	if (root.fd >= 0)
 		close(root.fd);
-	return -1;
+	return err;
 }
 
 void roots_keep(struct roots *roots, int fd)

@@ -17,8 +17,8 @@ struct roots *roots_new(void);
 void roots_free(struct roots *roots);
 
 /*
- * The root folder of a process, open until roots_free(), or until it is let go of. -1: the process
- * is gone, no files are left, or 1,024 folders are open.
+ * The root folder of a process, open until roots_free(), or until it is let go of. -ENOENT: the
+ * process is gone; -EMFILE: no files are left, or 1,024 folders are open; or another -errno.
  */
 int roots_of(struct roots *roots, pid_t pid);
 

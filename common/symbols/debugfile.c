@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "elf/unreadable.h"
+#include "process/files.h"
 #include "process/roots.h"
 #include "symbols/debugfile.h"
 #include "symbols/debuginfod.h"
@@ -214,6 +215,24 @@ static int check_file(const struct wanted *w, int fd, bool by_name, struct elffi
 }
 
 /* ---- places ---- */
+
+bool debug_place_find(struct debug_place *place, struct roots *roots, pid_t pid, const char *path)
+{
+	place->root_fd = roots_of(roots, pid);
+	place->own_root_fd = roots_own(roots);
+	place->gone_pid = place->root_fd == -ENOENT ? pid : 0;
+	if (path[0] == '/' && !(place->gone_pid && place->path)) {
+		debug_place_free(place);
+		place->path = root_path(pid, path, file_path_length(path));
+	}
+	return !place->gone_pid;
+}
+
+void debug_place_free(struct debug_place *place)
+{
+	free((char *)place->path);
+	place->path = NULL;
+}
 
 static int open_by_id(const struct wanted *w, int root_fd, struct elffile *debug)
 {

@@ -12,14 +12,27 @@
 #ifndef DEBUGFILE_H
 #define DEBUGFILE_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 #include "elf/elffile.h"
+
+struct roots;
 
 /* Where to search. */
 struct debug_place {
-	int root_fd;	  /* of who mapped the file; -1: gone */
+	int root_fd;	  /* of who mapped the file; below 0: not known */
 	int own_root_fd;  /* -1: don't look there */
 	const char *path; /* the stripped file's, from root_fd; NULL: it has none */
+	pid_t gone_pid;	  /* of who mapped it, if that had ended; 0: it hadn't */
 };
+
+/*
+ * Makes it that of a file which a process has mapped by that path; a former path is freed. The
+ * root stays that of the roots. False: the process is gone, maybe others have the file, too.
+ */
+bool debug_place_find(struct debug_place *place, struct roots *roots, pid_t pid, const char *path);
+void debug_place_free(struct debug_place *place);
 
 /*
  * Opens the debug file of f by its build-id or its link, in the folders of this machine and of the

@@ -54,10 +54,8 @@ struct dso {
 	dev_t dev;	   /* of a perf map */
 	ino_t ino;
 	bool is_useless; /* the file has no symbols, or not those of the time when it was met */
-	char *path;	 /* NULL: not known. Debug files may be near, in ... */
-	int root_fd;	 /* ... the root of the process, which is the cache's */
-	int own_root_fd;
-	struct elfsyms *syms; /* these three can be dropped at any time */
+	struct debug_place debug; /* where debug files may be; the roots are the cache's */
+	struct elfsyms *syms;	  /* these three can be dropped at any time */
 	struct srclines *lines;
 	struct jitmap *jit;
 	struct srcframe made; /* of it, for dso_lines() */
@@ -103,7 +101,7 @@ static void free_link(struct hashlink *link, void *arg)
 	elfsyms_free(dso->ahead.syms);
 	jitmap_free(dso->jit);
 	known_names_free_offsets(&dso->known);
-	free(dso->path);
+	debug_place_free(&dso->debug);
 	free(dso->name);
 	free(dso);
 }
@@ -141,7 +139,7 @@ static void let_go(struct hashlink *link, void *arg)
 	dso->is_marked = false;
 	dso->was_idle = !is_needed;
 	if (!may_go) {
-		roots_keep(cache->roots, dso->root_fd);
+		roots_keep(cache->roots, dso->debug.root_fd);
 		return;
 	}
 	if (dso->ahead.is_expected)
@@ -180,12 +178,29 @@ static struct dso *new_dso(struct dso_cache *cache, enum dso_kind kind, uint64_t
 
 /* ---- files ---- */
 
-static void keep_place(struct dso_cache *cache, struct dso *dso, pid_t pid, const char *path)
+static void drop_tables(struct dso *dso)
 {
-	dso->root_fd = roots_of(cache->roots, pid);
-	dso->own_root_fd = roots_own(cache->roots);
-	if (path[0] == '/')
-		dso->path = root_path(pid, path, file_path_length(path));
+	srclines_free(dso->lines);
+	elfsyms_free(dso->syms);
+	dso->lines = NULL;
+	dso->syms = NULL;
+	if (dso->jit)
+		jitmap_drop(dso->jit);
+	dso->was_dropped = true;
+	dso->cache->n_dropped++;
+	lru_use(&dso->cache->tables, &dso->tables, 0);
+}
+
+/* Debug files may be in the root of this process: that of those who had the file before is gone. */
+static void place_again(struct dso_cache *cache, struct dso *dso, pid_t pid, const char *path)
+{
+	if (!dso->debug.gone_pid || dso->debug.gone_pid == pid ||
+	    !debug_place_find(&dso->debug, cache->roots, pid, path))
+		return;
+	if (dso->syms)
+		drop_tables(dso);
+	known_names_free_offsets(&dso->known);
+	dso->place.path = dso->debug.path;
 }
 
 static struct dso *dso_of_file(struct dso_cache *cache, struct file *file, pid_t pid,
@@ -194,12 +209,14 @@ static struct dso *dso_of_file(struct dso_cache *cache, struct file *file, pid_t
 	struct file_part *part = &file->parts[FILE_SYMBOLS];
 	struct dso *dso = part->data;
 
-	if (dso)
+	if (dso) {
+		place_again(cache, dso, pid, path);
 		return dso;
+	}
 	part->data = dso = new_dso(cache, DSO_FILE, hash_add(0, (uintptr_t)file));
 	dso->file = file;
 	if (file->fd >= 0)
-		keep_place(cache, dso, pid, path);
+		debug_place_find(&dso->debug, cache->roots, pid, path);
 	return dso;
 }
 
@@ -293,11 +310,11 @@ static bool is_open(const struct dso *dso)
 /* ---- tables ---- */
 
 /* Said once: most systems have debug information for few files or none. */
-static void open_lines(struct dso *dso, const struct debug_place *place)
+static void open_lines(struct dso *dso)
 {
 	static bool said;
 
-	dso->lines = srclines_open(dso->file->fd, place, dso->cache->options.as_mangled);
+	dso->lines = srclines_open(dso->file->fd, &dso->debug, dso->cache->options.as_mangled);
 	if (dso->lines || said)
 		return;
 	said = true;
@@ -338,21 +355,11 @@ static void give_file_up(struct dso *dso)
 	dso->is_useless = true;
 }
 
-static struct debug_place place_of(const struct dso *dso)
-{
-	return (struct debug_place){
-		.root_fd = dso->root_fd,
-		.own_root_fd = dso->own_root_fd,
-		.path = dso->path,
-	};
-}
-
 /* NULL: there are none, or the file has changed. */
 static struct elfsyms *read_symbols(const struct dso *dso)
 {
-	struct debug_place place = place_of(dso);
 	const struct file *file = dso->file;
-	struct elfsyms *syms = file_is_unchanged(file) ? elfsyms_load(file->fd, &place) : NULL;
+	struct elfsyms *syms = file_is_unchanged(file) ? elfsyms_load(file->fd, &dso->debug) : NULL;
 
 	if (!syms || file_is_unchanged(file))
 		return syms;
@@ -383,7 +390,7 @@ void dso_expect(struct dso *dso)
 {
 	struct background *background = dso->cache->options.background;
 
-	if (background && is_open(dso) && !dso->syms && !dso->was_dropped &&
+	if (background && is_open(dso) && !dso->debug.gone_pid && !dso->syms && !dso->was_dropped &&
 	    !dso->ahead.is_expected) {
 		dso->ahead.is_expected = true;
 		background_add(background, &dso->ahead.chore, load_ahead);
@@ -406,19 +413,6 @@ static bool take_ahead(struct dso *dso)
 	return true;
 }
 
-static void drop_tables(struct dso *dso)
-{
-	srclines_free(dso->lines);
-	elfsyms_free(dso->syms);
-	dso->lines = NULL;
-	dso->syms = NULL;
-	if (dso->jit)
-		jitmap_drop(dso->jit);
-	dso->was_dropped = true;
-	dso->cache->n_dropped++;
-	lru_use(&dso->cache->tables, &dso->tables, 0);
-}
-
 static uint64_t sum_bytes(const struct dso_cache *cache)
 {
 	return cache->tables.bytes + __atomic_load_n(&cache->ahead_bytes, __ATOMIC_RELAXED);
@@ -434,8 +428,6 @@ static void drop_oldest(struct dso_cache *cache, uint64_t max_bytes, const struc
 /* Room is made before a table is read, since nothing says how large it is. */
 static void load_file(struct dso *dso)
 {
-	struct debug_place place = place_of(dso);
-
 	if (!take_ahead(dso)) {
 		drop_oldest(dso->cache, dso->cache->options.max_bytes / 2, NULL);
 		dso->syms = read_symbols(dso);
@@ -443,7 +435,7 @@ static void load_file(struct dso *dso)
 	if (!dso->syms)
 		give_file_up(dso);
 	else if (dso->cache->options.lines)
-		open_lines(dso, &place);
+		open_lines(dso);
 }
 
 static void load_symbols(struct dso *dso)
@@ -576,7 +568,7 @@ const struct image *dso_place(struct dso *dso, uint64_t offset, uint64_t *addres
 	*symbol = known ? known->symbol : NULL;
 	dso->place = (struct image){
 		.name = dso_name(dso),
-		.path = dso->path,
+		.path = dso->debug.path,
 		.build_id = *dso->build_id ? dso->build_id : NULL,
 	};
 	return &dso->place;

@@ -388,7 +388,7 @@ TEST(keeps_one_descriptor_for_each_root)
 
 	CHECK(fd >= 0);
 	CHECK_EQ(roots_of(roots, getpid()), fd);
-	CHECK_EQ(roots_of(roots, 0), -1);
+	CHECK_EQ(roots_of(roots, 0), -ENOENT);
 	CHECK(roots_own(roots) >= 0);
 	roots_keep(roots, fd);
 	roots_let_go(roots);

@@ -5,6 +5,7 @@
  * use /proc/PID/map_files.
  */
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -22,10 +23,12 @@
 #include <unistd.h>
 
 #include "base/background.h"
+#include "elf/elffile.h"
 #include "process/procmaps.h"
 #include "symbols/usyms.h"
 #include "child.h"
 #include "base/clock.h"
+#include "folder.h"
 #include "silent.h"
 #include "unit.h"
 
@@ -821,6 +824,127 @@ TEST(does_not_name_functions_of_a_file_that_a_process_that_is_gone_did_not_map)
 	CHECK_STR(name_of(loc), "");
 	CHECK_STR(usyms_dso_name(&loc), program_invocation_short_name);
 	close_usyms(us);
+}
+
+/* ---- debug files ---- */
+
+/* Takes a copy of this program its table of symbols. */
+static void strip(int fd)
+{
+	Elf64_Ehdr header;
+	Elf64_Shdr sh;
+
+	CHECK_EQ(pread(fd, &header, sizeof(header), 0), sizeof(header));
+	for (size_t i = 0; i < header.e_shnum; i++) {
+		off_t at = (off_t)(header.e_shoff + i * sizeof(sh));
+
+		CHECK_EQ(pread(fd, &sh, sizeof(sh), at), sizeof(sh));
+		if (sh.sh_type != SHT_SYMTAB)
+			continue;
+		sh.sh_type = SHT_PROGBITS;
+		CHECK_EQ(pwrite(fd, &sh, sizeof(sh), at), sizeof(sh));
+	}
+	wait_for_tick();
+}
+
+/* This program, where its build-id says that its debug file is below the folder. False: no id. */
+static bool add_debug_file(void)
+{
+	char path[64 + 2 * ELFFILE_BUILD_ID_MAX];
+	int at = snprintf(path, sizeof(path), "%s/usr/lib/debug/.build-id/", folder);
+	uint8_t id[ELFFILE_BUILD_ID_MAX];
+	struct elffile f;
+	size_t n = 0;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	if (!elffile_open(&f, fd)) {
+		n = elffile_build_id(&f, id);
+		elffile_close(&f);
+	}
+	close(fd);
+	for (size_t i = 0; i < n; i++)
+		at += snprintf(path + at, sizeof(path) - (size_t)at, i ? "%02x" : "%02x/", id[i]);
+	snprintf(path + at, sizeof(path) - (size_t)at, ".debug");
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0755);
+		*slash = '/';
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	copy_self(fd);
+	close(fd);
+	return n > 0;
+}
+
+static void sleep_in_folder(void)
+{
+	if (chroot(folder))
+		abort();
+	sleep_for_ever();
+}
+
+static pid_t start_in_folder(void)
+{
+	pid_t pid = start_child_with(sleep_in_folder);
+	char link[40], root[64] = "";
+
+	snprintf(link, sizeof(link), "/proc/%d/root", pid);
+	while (strcmp(root, folder)) {
+		ssize_t n = readlink(link, root, sizeof(root) - 1);
+
+		root[n < 0 ? 0 : n] = '\0';
+	}
+	return pid;
+}
+
+/* The root of who is gone can't be searched, that of the next one who has the file can be. */
+static void check_debug_file_of_the_next(struct background *bg)
+{
+	char path[] = "/tmp/usyms-test-XXXXXX";
+	struct usyms *us = open_usyms(&(struct dso_options){ .background = bg });
+	int fd = make_copy(path);
+	uint64_t addr;
+	struct location first, next;
+	pid_t child;
+
+	strip(fd);
+	addr = map_text(fd);
+	child = start_child();
+	locate(us, child, 1, 8); /* reads the mappings, opens nothing */
+	end_child(child);
+	first = locate(us, child, 1, addr);
+	CHECK_STR(usyms_dso_name(&first), path + strlen("/tmp/"));
+	if (!bg)
+		CHECK_STR(name_of(first), "");
+	child = start_in_folder();
+	next = locate(us, child, 1, addr);
+	CHECK(next.dso == first.dso);
+	if (bg)
+		wait_for_background(bg);
+	CHECK_STR(name_of(next), "known_function");
+	CHECK_STR(name_of(first), "known_function");
+	end_child(child);
+	unmap_text(addr);
+	close(fd);
+	unlink(path);
+	close_usyms(us);
+}
+
+TEST(finds_a_debug_file_in_the_root_of_a_later_process)
+{
+	struct background *bg = background_new();
+	bool can = geteuid() == 0;
+
+	make_folder();
+	can = can && add_debug_file();
+	if (can) {
+		check_debug_file_of_the_next(NULL);
+		check_debug_file_of_the_next(bg);
+	}
+	remove_folder();
+	background_free(bg);
+	if (!can)
+		SKIP("needs root, and a build-id");
 }
 
 /* A program that is no ELF file, or a special file, has a name but no symbols. */
