@@ -214,16 +214,18 @@ static int download(struct client *c, const uint8_t *id, size_t bytes)
 	return ask(c, id, bytes);
 }
 
+/* What its library leaves in errno says nothing of the file that is read; see elfsyms.c. */
 int debuginfod_download(const uint8_t *id, size_t bytes)
 {
 	struct client *c = the_client();
 	const char *urls = getenv("DEBUGINFOD_URLS");
-	int fd;
+	int fd, saved_errno = errno;
 
 	if (!urls || !*urls)
 		return -ENOENT;
 	pthread_mutex_lock(&c->lock);
 	fd = download(c, id, bytes);
 	pthread_mutex_unlock(&c->lock);
+	errno = saved_errno;
 	return fd;
 }

@@ -4,9 +4,12 @@
 #include <signal.h>
 #include <sys/mman.h>
 
+#include "../symbols/image.h"
 #include "base/clock.h"
 #include "base/dynlib.h"
+#include "symbols/debugfile.h"
 #include "symbols/debuginfod.h"
+#include "symbols/elfsyms.h"
 #include "child.h"
 #include "silent.h"
 #include "unit.h"
@@ -72,6 +75,7 @@ static int find(void *client, const unsigned char *id, int bytes, char **path)
 		if (server.progress && server.progress(client, n_bytes > 0 ? n_bytes : step, 0))
 			return -ENOENT;
 	}
+	errno = EIO; /* is of no meaning */
 	return server.answer;
 }
 
@@ -225,6 +229,46 @@ static void check_stop(void)
 TEST(nobody_is_asked_after_the_end)
 {
 	check_apart(check_stop);
+}
+
+static const char note[] = "\4\0\0\0\3\0\0\0\3\0\0\0GNU\0\xab\xcd\xef";
+static const char code[64];
+
+static int open_stripped(void)
+{
+	const struct image_section sections[] = {
+		{ ".text", SHT_PROGBITS, IMAGE_CODE, 0x1000, code, sizeof(code), 0 },
+		{ ".note.gnu.build-id", SHT_NOTE, SHF_ALLOC, 0, note, sizeof(note), 0 },
+	};
+	size_t size;
+	uint8_t *image = image_make(sections, 2, EM_X86_64, &size);
+	int fd = memfd_create("stripped", MFD_CLOEXEC);
+
+	CHECK_EQ(write(fd, image, size), size);
+	free(image);
+	return fd;
+}
+
+/* The traced file was read without any error. */
+static void check_unread(void)
+{
+	const struct debug_place nowhere = { .root_fd = -1, .own_root_fd = -1 };
+	int fd = open_stripped(), said = keep_stderr();
+	struct elfsyms *es;
+
+	setenv("DEBUGINFOD_URLS", "http://localhost", 1);
+	setenv("DEBUGINFOD_CACHE_PATH", "/nowhere", 1);
+	server.answer = -ENOENT;
+	es = elfsyms_load(fd, &nowhere);
+	CHECK(es != NULL);
+	CHECK_EQ(server.n_asked, 1);
+	check_said(said, "");
+	elfsyms_free(es);
+}
+
+TEST(errors_of_the_library_are_none_of_the_traced_file)
+{
+	check_apart(check_unread);
 }
 
 static bool was_asked(uint32_t id)
