@@ -412,7 +412,7 @@ TEST(a_histogram_per_row_has_all_its_calls)
 		"\nsyscall = clock_nanosleep\n     usecs               : count    distribution\n");
 	CHECK_EQ(hist_count_of(tool->out, "syscall = clock_nanosleep"), 23);
 	CHECK_EQ(hist_rows_of(tool->out, "syscall = clock_nanosleep"), 23);
-	tool = trace_kind("naps", "23", "-m");
+	tool = trace_kind("naps", "23", "-L");
 	CHECK_LACKS(tool->out, "distribution");
 }
 
@@ -518,8 +518,9 @@ TEST(a_thread_is_seen_after_12000_others_came_and_went)
 static void check_intervals(const char *option)
 {
 	struct proc *work = work_start("calls", "plain", "200003");
-	struct proc *tool = trace_work(work, ARGV("syscount", "--interval", "1ms", option, "-p",
-						  pid_text(work->pid), "--syscall", "getppid"));
+	struct proc *tool =
+		trace_work(work, ARGV("syscount", "--interval", "1ms", "-p", pid_text(work->pid),
+				      "--syscall", "getppid", option));
 
 	CHECK(lines_with(tool->out, "COUNT") > 1);
 	CHECK_CALLS(tool, truth_value(tool), 200003);
@@ -528,7 +529,7 @@ static void check_intervals(const char *option)
 
 TEST(intervals_add_up_without_loss)
 {
-	check_intervals("-m");
+	check_intervals(NULL);
 	check_intervals("-L");
 	check_intervals("-P");
 }
