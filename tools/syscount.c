@@ -121,7 +121,7 @@ static int check(struct run *run)
 	static const char *const about_calls[] = { "in-flight", NULL };
 	static const char *const about_times[] = { "milliseconds", NULL };
 	const struct options *options = run->options;
-	bool has_times = options->timed || options->histograms || options->in_flight;
+	bool has_times = wishes(run).layout.timed || options->in_flight;
 
 	if (options->list) {
 		syscall_print_list(stdout);

@@ -197,8 +197,8 @@ bool run_makes_series(const struct run *run);
 bool run_given(const struct run *run, const char *name);
 
 /*
- * An error, printed, if one of these options was given, which has no effect where that is said:
- * "with --slower". The same of metrics, if they were asked for.
+ * An error, printed, if one of these options was given: it "has no effect with --slower", or
+ * wherever else. The second function is for metrics, and does nothing without them.
  */
 int run_refuse(const struct run *run, const char *const options[], const char *where);
 int run_refuse_in_metrics(const struct run *run, const char *const options[]);

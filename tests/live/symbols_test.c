@@ -304,13 +304,14 @@ static int count_questions(const struct deaf_server *server)
 	return n;
 }
 
-/* Two programs whose symbols are nowhere, under a tool that asks the server for them. */
+/* Two programs whose symbols are nowhere, under a tool that asks a server for them, opened here. */
 static struct proc *trace_unknown(struct deaf_server *server)
 {
 	const char *folder = folder_make(), *path = text_of("%s/one", folder);
 	const char *other = text_of("%s/other", folder);
 	struct proc *works[2], *tool;
 
+	CHECK(open_deaf_server(server));
 	CHECK(file_copy(work_path("names_static_stripped"), path));
 	CHECK(file_copy(work_path("names_fixed_stripped"), other));
 	works[0] = work_start_in(NULL, NULL, path, ARGV("names", MS));
@@ -333,7 +334,6 @@ TEST(a_debuginfod_server_that_never_answers_is_asked_once)
 
 	if (!library_path("libdebuginfod.so.1"))
 		SKIP("there is no libdebuginfod");
-	CHECK(open_deaf_server(&server));
 	tool = trace_unknown(&server);
 	tool_stop(tool);
 	CHECK_STATUS(tool, 0);
@@ -351,7 +351,6 @@ TIMED_TEST(a_signal_ends_the_waiting_for_a_debuginfod_server)
 
 	if (!library_path("libdebuginfod.so.1"))
 		SKIP("there is no libdebuginfod");
-	CHECK(open_deaf_server(&server));
 	tool = trace_unknown(&server);
 	proc_signal(tool, SIGTERM);
 	tool_stop(tool);
