@@ -72,6 +72,9 @@ struct {
 	__type(value, __u32);
 } memleak_generations SEC(".maps");
 
+/* The number of the window that is open; 0: none is. Only with settings.by_windows. */
+__u32 memleak_window SEC(".data.window") = 0;
+
 /* A thread's outermost call of a function that allocates. */
 struct task_state {
 	__u64 sp; /* as it was entered; 0: there is none */
@@ -81,6 +84,7 @@ struct task_state {
 	__u64 old_addr; /* realloc: what it may take back; 0: nothing that is kept */
 	__u32 kind;	/* enum alloc_kind */
 	__u32 n_nested;
+	__u32 window; /* in which it began */
 	struct block old;
 };
 
@@ -270,13 +274,28 @@ static __always_inline bool is_no_memory(struct pt_regs *ctx, __u32 kind)
 
 /*
  * A call within another one has its stack below. One at the same place is either a jump from that
- * one's end, to another function, or proof that the other one has never returned.
+ * one's end, to another function, or proof that the other one has never returned. Returns of calls
+ * that began in an earlier window aren't probed.
  */
-static __always_inline bool call_is_nested(struct task_state *call, __u64 sp, __u64 ip)
+static __always_inline bool call_is_nested(struct task_state *call, __u64 sp, __u64 ip,
+					   __u32 window)
 {
 	if (!call->sp || sp > call->sp || (sp == call->sp && ip == call->ip))
 		return false;
+	if (settings.by_windows && call->window != window)
+		return false;
 	return ++call->n_nested < MAX_NESTED;
+}
+
+static __always_inline __u32 current_window(void)
+{
+	return settings.by_windows ? *(volatile __u32 *)&memleak_window : 0;
+}
+
+/* Between windows it is probed, too: what it takes back may be kept. What it gives then is not. */
+static __always_inline bool takes_back(__u32 kind)
+{
+	return kind == ALLOC_REALLOC || kind == ALLOC_REALLOCARRAY || kind == ALLOC_MREMAP;
 }
 
 static __always_inline void take_old(struct task_state *call, __u64 addr, __u32 tgid)
@@ -293,9 +312,12 @@ __noinline int call_make(void)
 static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 tgid = tgid_of_current(task);
+	__u32 tgid = tgid_of_current(task), window = current_window();
+	bool is_between = settings.by_windows && !window;
 	struct task_state *call;
 
+	if (is_between && !takes_back(kind))
+		return 1;
 	if (!is_wanted(tgid)) {
 		if (!filter_tgid(tgid))
 			count_call(foreign);
@@ -308,7 +330,7 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 		loss_count(LOSS_NO_CALL, 0);
 		return 1;
 	}
-	if (call_is_nested(call, PT_REGS_SP(ctx), PT_REGS_IP(ctx))) {
+	if (call_is_nested(call, PT_REGS_SP(ctx), PT_REGS_IP(ctx), window)) {
 		count_call(nested);
 		return 1;
 	}
@@ -317,14 +339,18 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 	call->old_addr = 0;
 	if (is_no_memory(ctx, kind))
 		return 1;
-	if (kind == ALLOC_REALLOC || kind == ALLOC_REALLOCARRAY || kind == ALLOC_MREMAP)
+	if (takes_back(kind))
 		take_old(call, PT_REGS_PARM1(ctx), tgid);
+	if (is_between && !call->old_addr)
+		return 1;
 	if (kind == ALLOC_POSIX_MEMALIGN)
 		call->out_addr = PT_REGS_PARM1(ctx);
 	call->size = requested_size(ctx, kind);
 	call->ip = PT_REGS_IP(ctx);
 	call->kind = kind;
 	call->n_nested = 0;
+	if (settings.by_windows)
+		call->window = window;
 	call->sp = PT_REGS_SP(ctx);
 	return 0;
 }
@@ -397,6 +423,8 @@ static __always_inline int call_end(struct pt_regs *ctx)
 		restore_old(call);
 		return 0;
 	}
+	if (settings.by_windows && !call->window)
+		return 0;
 	if (settings.trace)
 		send_event(addr, call->size, call->kind, false);
 	if (!is_sampled(addr) || !size_is_wanted(call->size))

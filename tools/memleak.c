@@ -63,6 +63,8 @@ static const struct opt opts[] = {
 	  "for BCC's command lines: always on" },
 	{ 's', "sample-rate", "N", OPT_UINT(struct leak_options, sample, 1, 1 << 20),
 	  "only one address in N, with its frees" },
+	{ 0, "duty-cycle", "PERCENT", OPT_UINT(struct leak_options, duty_percent, 1, 50),
+	  "probe what allocates for that share of the time, in windows" },
 	{ 'T', "top", "N", OPT_UINT(struct leak_options, top, 1, UINT32_MAX),
 	  "only the N largest stacks in text (default 10)" },
 	{ 'z', "min-size", "SIZE", OPT_SIZE(struct leak_options, min_bytes),

@@ -13,6 +13,7 @@ struct memleak_settings {
 	__u32 sample;		    /* keep one address in so many */
 	__u32 command;		    /* the process that begins as one; 0: none */
 	bool trace;		    /* send every call */
+	bool by_windows;	    /* calls that allocate count while a window is open */
 	bool cache_is_given;	    /* to the kernel's kmem_cache_alloc event: see compat.bpf.h */
 };
 

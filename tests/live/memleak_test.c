@@ -531,6 +531,73 @@ TEST(a_sample_holds_whole_lives)
 	CHECK(blocks > 100003 / 7 / 2 && blocks < 100003 / 7 * 2);
 }
 
+/* The X of "traced for X % of the time", a share; 0: it isn't said. */
+static double share_traced(const struct proc *tool)
+{
+	const char *at = strstr(tool->err, "allocations were traced for ");
+
+	return at ? strtod(at + strlen("allocations were traced for "), NULL) / 100 : 0;
+}
+
+#define NEED_WINDOWS()                                                                \
+	do {                                                                          \
+		NEED_PROBES();                                                        \
+		if (strstr(tool_run("memleak", "--duty-cycle=10", "--", "true")->err, \
+			   "can't attach many probes at once"))                       \
+			SKIP("the kernel attaches probes one by one");                \
+	} while (0)
+
+/* How much of it is in windows is chance: that it is the share that is said is not. */
+TEST(windows_hold_their_share_of_the_time)
+{
+	struct proc *tool;
+	double share, held;
+
+	NEED_WINDOWS();
+	tool = trace(work_start("leaky", "steady", "3001"), "--duty-cycle=20");
+	share = share_traced(tool);
+	held = (double)held_by(tool->out, "take_steadily").blocks / 3001;
+	CHECK_STATUS(tool, 0);
+	CHECK_LACKS(tool->err, "lost");
+	CHECK(share > 0.05 && share < 0.4);
+	if (held < share / 2 || held > share * 2)
+		UNIT_FAIL("%.3f of the blocks are held, of the time traced %.3f", held, share);
+	CHECK(held_by(tool->out, "realloc").blocks > 0);
+	CHECK_HAS(tool->err, "(give or take ");
+}
+
+TEST(blocks_of_windows_are_followed_to_their_end)
+{
+	struct proc *tool;
+
+	NEED_WINDOWS();
+	tool = trace(work_start("leaky", "steady", "1009", "free"), "--duty-cycle=50");
+	CHECK_STATUS(tool, 0);
+	CHECK(share_traced(tool) > 0.1);
+	CHECK_EQ(held_by(tool->out, NULL).blocks, 0);
+}
+
+/* What follows in the next window is not taken for calls within it. */
+TEST(a_call_that_a_window_has_not_seen_the_end_of_is_over)
+{
+	struct proc *work, *tool;
+
+	NEED_WINDOWS();
+	work = work_start("leaky", "leave", "1", "below", "101");
+	tool = trace_work(work, ARGV("memleak", TEXT, "-o", "0", "-p", pid_text(work->pid),
+				     "--obj=leaky", "--symbols-prefix=my_", "--duty-cycle=50"));
+	CHECK_STATUS(tool, 0);
+	CHECK(held_by(tool->out, "take_below").blocks > 0);
+}
+
+TEST(windows_are_for_processes_and_for_sums)
+{
+	CHECK_REFUSED("--duty-cycle needs a process", "memleak", "--duty-cycle=10");
+	CHECK_REFUSED("exclude each other", "memleak", "--duty-cycle=10", "-t", "-p", "1");
+	CHECK_REFUSED("--duty-cycle: ", "memleak", "--duty-cycle=51", "-p", "1");
+	CHECK_REFUSED("--duty-cycle: ", "memleak", "--duty-cycle=0", "-p", "1");
+}
+
 TEST(sizes_can_be_chosen)
 {
 	struct proc *tool;

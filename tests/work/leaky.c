@@ -5,6 +5,7 @@
  * or pipes, or a program.
  */
 #include <pthread.h>
+#include <setjmp.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -289,6 +290,51 @@ static void grow_slowly(int n)
 	WORK_KEEP_FRAME();
 }
 
+/* Blocks are moved when they are some turns old. */
+WORK_FUNCTION void take_steadily(int n)
+{
+	for (int i = 0; i < n; i++) {
+		keep(malloc(hide(STEADY_BYTES)));
+		if (i >= STEADY_AGE)
+			kept[i - STEADY_AGE] = realloc(kept[i - STEADY_AGE], hide(STEADY_MOVED));
+		work_sleep(NS_PER_MS);
+	}
+	WORK_KEEP_FRAME();
+}
+
+/* ---- an allocator that some calls leave without a return ---- */
+
+static jmp_buf left;
+
+WORK_FUNCTION void *my_malloc(size_t n)
+{
+	if (!n)
+		longjmp(left, 1);
+	return malloc(n);
+}
+
+static void leave_calls(void)
+{
+	for (int i = 0; i < 300; i++) {
+		if (!setjmp(left))
+			my_malloc(hide(0));
+		work_sleep(NS_PER_MS);
+	}
+}
+
+/* Further down on the stack. */
+WORK_FUNCTION void take_below(int n)
+{
+	volatile char room[8192] = {};
+
+	for (int i = 0; i < n; i++) {
+		keep(my_malloc(hide(STEADY_BYTES)));
+		room[i] = room[i / 2];
+		work_sleep(5 * NS_PER_MS);
+	}
+	WORK_KEEP_FRAME();
+}
+
 /* In the kernel. */
 static void open_pipes(int n)
 {
@@ -317,6 +363,12 @@ static void run_mode(const char *mode, int n, const char *arg)
 		execute(arg);
 	else if (!strcmp(mode, "grow"))
 		grow_slowly(n);
+	else if (!strcmp(mode, "steady"))
+		take_steadily(n);
+	else if (!strcmp(mode, "leave"))
+		leave_calls();
+	else if (!strcmp(mode, "below"))
+		take_below(n);
 	else if (!strcmp(mode, "pipes"))
 		open_pipes(n);
 	else if (!strcmp(mode, "free"))

@@ -36,6 +36,10 @@
 
 #define GROW_BYTES 163
 
+#define STEADY_BYTES 31
+#define STEADY_MOVED 3001
+#define STEADY_AGE   97
+
 #define NEW_COUNT    167
 #define NEW_BYTES    53
 #define VECTOR_COUNT 13

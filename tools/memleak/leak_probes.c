@@ -26,6 +26,7 @@ struct leak_probes {
 	struct uprobes_programs programs;
 	struct allocators_wish wish;
 	bool for_all;
+	struct leak_windows *windows; /* NULL: all are probed all the time */
 
 	struct idmap processes;	  /* by pid */
 	struct allocators common; /* for_all: of all of them */
@@ -38,14 +39,17 @@ struct leak_probes {
 };
 
 struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
-				    const struct allocators_wish *wish, bool for_all)
+				    const struct allocators_wish *wish, bool for_all,
+				    struct leak_windows *windows)
 {
 	struct leak_probes *probes = mem_zalloc(1, sizeof(*probes));
 
 	probes->programs = *programs;
 	probes->wish = *wish;
 	probes->for_all = for_all;
-	if (!uprobes_prepare(&probes->programs))
+	probes->windows = windows;
+	if (!uprobes_prepare(&probes->programs) &&
+	    (!windows || !leak_windows_prepare(windows, &probes->programs)))
 		return probes;
 	leak_probes_free(probes);
 	return NULL;
@@ -138,9 +142,16 @@ struct batch {
 	size_t n;
 };
 
-/* The functions from number `first` on. */
+/* Those that take back, too, are probed all the time: a block that is kept may be what they take. */
+static bool is_in_windows(const struct leak_probes *probes, enum alloc_kind kind)
+{
+	return probes->windows && kind < ALLOC_FREE && kind != ALLOC_REALLOC &&
+	       kind != ALLOC_REALLOCARRAY && kind != ALLOC_MREMAP;
+}
+
+/* The functions from number `first` on that are probed in windows, or the others. */
 static struct batch choose_functions(const struct leak_probes *probes,
-				     const struct allocators *found, size_t first)
+				     const struct allocators *found, size_t first, bool in_windows)
 {
 	size_t most = found->n_functions - first;
 	struct batch batch = {
@@ -151,7 +162,8 @@ static struct batch choose_functions(const struct leak_probes *probes,
 	for (size_t i = first; i < found->n_functions; i++) {
 		const struct alloc_function *f = &found->functions[i];
 
-		if (is_left_out(probes, found, f) || is_refused(found, f))
+		if (is_in_windows(probes, f->kind) != in_windows || is_left_out(probes, found, f) ||
+		    is_refused(found, f))
 			continue;
 		batch.functions[batch.n] = f;
 		batch.points[batch.n++] = make_point(found, f);
@@ -160,7 +172,8 @@ static struct batch choose_functions(const struct leak_probes *probes,
 }
 
 /* 0, or -errno if none could be attached. */
-static int attach_batch(struct leak_probes *probes, pid_t pid, const struct batch *batch)
+static int attach_batch(struct leak_probes *probes, pid_t pid, const struct batch *batch,
+			bool in_windows)
 {
 	/* the kernel finds a process by its main thread's memory; BPF leaves out the others */
 	bool is_leaderless = process_live_task(pid) != pid;
@@ -168,8 +181,10 @@ static int attach_batch(struct leak_probes *probes, pid_t pid, const struct batc
 
 	if (!batch->n)
 		return 0;
-	link = uprobes_attach(&probes->programs, probes->for_all || is_leaderless ? 0 : pid,
-			      batch->points, batch->n);
+	pid = probes->for_all || is_leaderless ? 0 : pid;
+	if (in_windows)
+		return leak_windows_add(probes->windows, pid, batch->points, batch->n);
+	link = uprobes_attach(&probes->programs, pid, batch->points, batch->n);
 	if (!link)
 		return -errno;
 	probes->links = mem_grow(probes->links, probes->n_links, &probes->links_cap,
@@ -191,13 +206,13 @@ static void hint_at_limit(const struct batch *batch)
 		msg_hint("%s", hint);
 }
 
-/* Probes the process's functions from number `first` on. */
-static int probe_functions(struct leak_probes *probes, const struct probed_process *process,
-			   size_t first)
+/* Probes the process's functions from number `first` on: those of windows, or the others. */
+static int probe_some(struct leak_probes *probes, const struct probed_process *process,
+		      size_t first, bool in_windows)
 {
 	const struct allocators *found = process->found;
-	struct batch batch = choose_functions(probes, found, first);
-	int err = attach_batch(probes, process->pid, &batch);
+	struct batch batch = choose_functions(probes, found, first, in_windows);
+	int err = attach_batch(probes, process->pid, &batch, in_windows);
 
 	for (size_t i = 0; i < batch.n; i++)
 		note_function(probes, &found->files[batch.functions[i]->file], batch.functions[i],
@@ -207,6 +222,15 @@ static int probe_functions(struct leak_probes *probes, const struct probed_proce
 	free(batch.functions);
 	free(batch.points);
 	return err;
+}
+
+/* What takes back comes first: no block is kept whose end is missed. */
+static int probe_functions(struct leak_probes *probes, const struct probed_process *process,
+			   size_t first)
+{
+	int err = probe_some(probes, process, first, false);
+
+	return err || !probes->windows ? err : probe_some(probes, process, first, true);
 }
 
 int leak_probes_add(struct leak_probes *probes, pid_t pid)
@@ -267,6 +291,8 @@ struct uprobes *leak_probes_attach_own(const struct leak_probes *probes, struct 
 
 void leak_probes_detach(struct leak_probes *probes)
 {
+	if (probes && probes->windows)
+		leak_windows_end(probes->windows);
 	for (size_t i = 0; probes && i < probes->n_links; i++)
 		uprobes_detach(probes->links[i]);
 	if (probes)

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "memleak/allocators.h"
+#include "memleak/leak_windows.h"
 #include "probes/uprobes.h"
 
 struct leak_probes;
@@ -19,10 +20,12 @@ struct leak_probes;
 /*
  * Before load: chooses how to attach. for_all: a file is probed for every process that maps it, so
  * that children are traced from their first instruction on; BPF leaves out the processes that are
- * not traced. NULL, printed, where the kernel can't do it; free with leak_probes_free().
+ * not traced. windows: when functions that only allocate are probed; NULL: always. It remains the
+ * caller's. NULL, printed, where the kernel can't do it; free with leak_probes_free().
  */
 struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
-				    const struct allocators_wish *wish, bool for_all);
+				    const struct allocators_wish *wish, bool for_all,
+				    struct leak_windows *windows);
 void leak_probes_free(struct leak_probes *probes);
 
 /*

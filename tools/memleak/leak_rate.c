@@ -8,7 +8,6 @@
 
 #include <bpf/bpf.h>
 
-#include "abi/memleak.h"
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -46,7 +45,7 @@ struct leak_rate {
 
 /* ---- counts ---- */
 
-static struct memleak_counts read_counts(const struct run *run)
+struct memleak_counts leak_rate_counts(const struct run *run)
 {
 	int n = libbpf_num_possible_cpus(), fd = bpf_map__fd(map_find(run, "memleak_counts"));
 	struct memleak_counts sum = {}, *each = mem_zalloc((size_t)n, sizeof(*each));
@@ -152,7 +151,7 @@ static uint64_t hits_in(const struct memleak_counts *counts)
 
 static void begin_stats(struct leak_rate *rate)
 {
-	struct memleak_counts counts = read_counts(rate->run);
+	struct memleak_counts counts = leak_rate_counts(rate->run);
 
 	rate->stats_first_hits = hits_in(&counts);
 	rate->stats_first_ns = read_run_ns(rate->run);
@@ -206,7 +205,7 @@ static enum loop_verdict on_tick(int fd, void *arg)
 
 	if (read(fd, &expirations, sizeof(expirations)) < 0)
 		return LOOP_GO;
-	counts = read_counts(rate->run);
+	counts = leak_rate_counts(rate->run);
 	if (rate->stats_fd >= 0 && ++rate->stats_ticks >= STATS_TICKS &&
 	    hits_in(&counts) - rate->stats_first_hits >= STATS_CALLS)
 		end_stats(rate, &counts);
@@ -256,7 +255,7 @@ static double cost_ns(const struct leak_rate *rate, const struct memleak_counts 
 void leak_rate_print(struct leak_rate *rate)
 {
 	double duration_ns = (double)(rate->run->end_ns - rate->run->start_ns), percent;
-	struct memleak_counts counts = read_counts(rate->run);
+	struct memleak_counts counts = leak_rate_counts(rate->run);
 	unsigned long long n = calls_in(&counts);
 	char share[64] = "", unit[QUANTITY_MAX];
 

@@ -9,10 +9,14 @@
 
 #include <stdint.h>
 
+#include "abi/memleak.h"
 #include "memleak/leak_probes.h"
 #include "run/run.h"
 
 struct leak_rate;
+
+/* All calls up to now. */
+struct memleak_counts leak_rate_counts(const struct run *run);
 
 /*
  * After load: counts calls from now on. Above max_rate calls per second, if that isn't 0, tracing

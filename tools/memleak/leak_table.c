@@ -20,6 +20,7 @@
 #include "memleak/leak_rate.h"
 #include "memleak/leak_report.h"
 #include "memleak/leak_table.h"
+#include "memleak/leak_windows.h"
 #include "modules/target.h"
 #include "process/watch.h"
 #include "run/bpf_object.h"
@@ -32,7 +33,8 @@
 #define TABLE_MEMORY_SHARE  8 /* of the machine's memory, one part for the table of blocks */
 
 struct leak_table {
-	bool user_mode; /* a process is traced, not the kernel */
+	bool user_mode;		      /* a process is traced, not the kernel */
+	struct leak_windows *windows; /* --duty-cycle */
 	struct leak_probes *probes;
 	struct leak_rate *rate;
 	struct leak_report *report;
@@ -108,6 +110,11 @@ static int check_target(const struct leak_options *options, bool user_mode)
 {
 	if (!user_mode && (options->object || options->prefix))
 		return msg_error("-O and --symbols-prefix need a process: -p or a command");
+	if (!user_mode && options->duty_percent)
+		return msg_error("--duty-cycle needs a process: -p or a command");
+	if (options->trace && options->duty_percent)
+		return msg_error("--duty-cycle and --trace exclude each other: calls of functions "
+				 "that free would stand alone");
 	if (user_mode && options->percpu)
 		return msg_error("--percpu is about the kernel's memory: no -p, no command");
 	return 0;
@@ -217,8 +224,11 @@ static int choose_user_programs(const struct run *run)
 
 	program_leave_out(run, "task_state_fork"); /* states are made by calls, not by birth */
 	program_leave_out(run, "task_state_iter");
+	if (options_of(run)->duty_percent)
+		table->windows = leak_windows_new(run, options_of(run)->duty_percent);
 	if (table->user_mode) {
-		table->probes = leak_probes_new(&programs, &wish, run_given(run, "follow"));
+		table->probes =
+			leak_probes_new(&programs, &wish, run_given(run, "follow"), table->windows);
 		return table->probes ? 0 : -ENOTSUP;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(user_programs); i++)
@@ -262,6 +272,7 @@ static int configure_table(struct run *run)
 		.sample = options->sample,
 		.command = (uint32_t)run->command_pid,
 		.trace = options->trace,
+		.by_windows = options->duty_percent,
 	};
 	int err;
 
@@ -371,6 +382,8 @@ int leak_table_start(struct run *run)
 	table->rate = leak_rate_new(run, options_of(run)->max_rate);
 	if (table->rate && !run->command)
 		leak_rate_calibrate(table->rate, table->probes);
+	if (table->rate && table->windows)
+		return leak_windows_begin(table->windows);
 	return table->rate ? 0 : -EIO;
 }
 
@@ -433,6 +446,8 @@ int leak_table_report(struct run *run)
 	if (!run->is_last)
 		return err;
 	leak_rate_print(table_of(run)->rate);
+	if (table_of(run)->windows)
+		leak_windows_print(table_of(run)->windows);
 	report_left_out(run);
 	return err;
 }
@@ -445,6 +460,7 @@ static void finish_table(struct run *run)
 	leak_report_free(table->report);
 	leak_rate_free(table->rate);
 	leak_probes_free(table->probes);
+	leak_windows_free(table->windows);
 }
 
 const struct module leak_table_module = {
