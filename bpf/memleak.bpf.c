@@ -20,8 +20,7 @@
 
 #define PROT_NONE	0
 #define MAP_STACK	0x20000 /* the same on x86 and arm64 */
-#define PAGE_BYTES	4096
-#define MAX_NESTED	64 /* a call with more than that inside has never returned */
+#define MAX_NESTED	64	/* a call with more than that inside has never returned */
 #define SIZE_OVERFLOWED (~0ULL)
 
 const volatile struct memleak_settings settings SEC(".rodata.memleak") = {
@@ -85,6 +84,7 @@ struct task_state {
 	__u32 kind;	/* enum alloc_kind */
 	__u32 n_nested;
 	__u32 window; /* in which it began */
+	bool keeps;   /* what it gives; else it only takes something back */
 	struct block old;
 };
 
@@ -179,10 +179,9 @@ __noinline int send_event(__u64 addr, __u64 size, __u32 kind, __u32 in_kernel)
 	return 0;
 }
 
-/* Allocation and free come to the same answer. */
 static __always_inline bool is_sampled(__u64 addr)
 {
-	return settings.sample <= 1 || !((__u32)(blocks_hash(addr, 0) >> 32) % settings.sample);
+	return blocks_are_sampled(addr, settings.sample);
 }
 
 static __always_inline bool size_is_wanted(__u64 size)
@@ -238,6 +237,11 @@ static __always_inline __u64 multiply(__u64 n, __u64 size)
 	return n * size;
 }
 
+static __always_inline __u64 whole_pages(__u64 bytes)
+{
+	return (bytes + settings.page_bytes - 1) & -settings.page_bytes;
+}
+
 /* How much is asked for. */
 static __always_inline __u64 requested_size(struct pt_regs *ctx, __u32 kind)
 {
@@ -254,7 +258,7 @@ static __always_inline __u64 requested_size(struct pt_regs *ctx, __u32 kind)
 	case ALLOC_MREMAP:
 		return PT_REGS_PARM3(ctx);
 	case ALLOC_PVALLOC:
-		return (PT_REGS_PARM1(ctx) + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1ULL);
+		return whole_pages(PT_REGS_PARM1(ctx));
 	default:
 		return PT_REGS_PARM1(ctx);
 	}
@@ -292,7 +296,7 @@ static __always_inline __u32 current_window(void)
 	return settings.by_windows ? *(volatile __u32 *)&memleak_window : 0;
 }
 
-/* Between windows it is probed, too: what it takes back may be kept. What it gives then is not. */
+/* What it takes back may be kept, also where what it gives is not. */
 static __always_inline bool takes_back(__u32 kind)
 {
 	return kind == ALLOC_REALLOC || kind == ALLOC_REALLOCARRAY || kind == ALLOC_MREMAP;
@@ -313,16 +317,13 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 tgid = tgid_of_current(task), window = current_window();
-	bool is_between = settings.by_windows && !window;
+	bool keeps = (!settings.by_windows || window) && is_wanted(tgid);
 	struct task_state *call;
 
-	if (is_between && !takes_back(kind))
+	if (!keeps && !filter_tgid(tgid))
+		count_call(foreign);
+	if (!keeps && (!takes_back(kind) || !filter_tgid(tgid)))
 		return 1;
-	if (!is_wanted(tgid)) {
-		if (!filter_tgid(tgid))
-			count_call(foreign);
-		return 1;
-	}
 	call = task_state_find(task);
 	if (!call && call_make())
 		call = task_state_find(task);
@@ -334,14 +335,15 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 		count_call(nested);
 		return 1;
 	}
-	count_call(allocs);
+	if (keeps)
+		count_call(allocs);
 	call->sp = 0;
 	call->old_addr = 0;
 	if (is_no_memory(ctx, kind))
 		return 1;
 	if (takes_back(kind))
 		take_old(call, PT_REGS_PARM1(ctx), tgid);
-	if (is_between && !call->old_addr)
+	if (!keeps && !call->old_addr)
 		return 1;
 	if (kind == ALLOC_POSIX_MEMALIGN)
 		call->out_addr = PT_REGS_PARM1(ctx);
@@ -349,6 +351,7 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 	call->ip = PT_REGS_IP(ctx);
 	call->kind = kind;
 	call->n_nested = 0;
+	call->keeps = keeps;
 	if (settings.by_windows)
 		call->window = window;
 	call->sp = PT_REGS_SP(ctx);
@@ -423,7 +426,7 @@ static __always_inline int call_end(struct pt_regs *ctx)
 		restore_old(call);
 		return 0;
 	}
-	if (settings.by_windows && !call->window)
+	if (!call->keeps)
 		return 0;
 	if (settings.trace)
 		send_event(addr, call->size, call->kind, false);
@@ -443,7 +446,7 @@ static __always_inline int call_end(struct pt_regs *ctx)
 /* Of a mapping, its first part may go alone. */
 static __always_inline void keep_rest(__u64 addr, __u64 bytes, struct block *block)
 {
-	bytes = (bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1ULL);
+	bytes = whole_pages(bytes);
 	if (bytes >= block_size(block))
 		return;
 	block->size_generation -= bytes << BLOCK_GENERATION_BITS;
@@ -598,7 +601,7 @@ KERNEL_ALLOC(kmalloc_node, raw_tp_arg(ctx, 1), kmem_bytes(ctx))
 KERNEL_ALLOC(kmem_cache_alloc, raw_tp_arg(ctx, 1), kmem_cache_bytes(ctx, settings.cache_is_given))
 KERNEL_ALLOC(kmem_cache_alloc_node, raw_tp_arg(ctx, 1),
 	     kmem_cache_bytes(ctx, settings.cache_is_given))
-KERNEL_ALLOC(mm_page_alloc, raw_tp_arg(ctx, 0), (__u64)PAGE_BYTES << (raw_tp_arg(ctx, 1) & 63))
+KERNEL_ALLOC(mm_page_alloc, raw_tp_arg(ctx, 0), settings.page_bytes << (raw_tp_arg(ctx, 1) & 63))
 KERNEL_ALLOC(percpu_alloc_percpu, percpu_pointer(ctx), percpu_bytes(ctx))
 KERNEL_FREE(kfree, raw_tp_arg(ctx, 1))
 KERNEL_FREE(kmem_cache_free, raw_tp_arg(ctx, 1))

@@ -53,6 +53,12 @@ static inline __u16 block_generation(const struct block *block)
 	return (__u16)block->size_generation;
 }
 
+/* Than a process's program of that number: a table that is read goes on to be filled. */
+static inline int block_is_younger(const struct block *block, __u16 generation)
+{
+	return (__s16)(block_generation(block) - generation) > 0;
+}
+
 struct block_bucket {
 	__u64 addrs[BLOCK_WAYS]; /* 0: free */
 	struct block blocks[BLOCK_WAYS];

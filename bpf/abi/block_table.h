@@ -34,6 +34,17 @@ BLOCKS_INLINE __u64 blocks_second(__u64 hash)
 	return (hash * 0xbf58476d1ce4e5b9ULL) >> 32;
 }
 
+/*
+ * Whether an address is one of a sample, of one in so many; allocation and free come to the same
+ * answer. It must not say anything of the block's buckets, or these would be few.
+ */
+BLOCKS_INLINE int blocks_are_sampled(__u64 addr, __u32 sample)
+{
+	__u64 h = addr * 0x94d049bb133111ebULL;
+
+	return sample <= 1 || !((__u32)((h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 32) % sample);
+}
+
 /* The place of a block in a bucket: 0 if it isn't there. */
 BLOCKS_INLINE __u64 blocks_find_in(__u64 index, __u64 addr, __u32 tgid)
 {

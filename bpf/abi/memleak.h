@@ -10,6 +10,7 @@ struct memleak_settings {
 	__u64 min_bytes, max_bytes; /* other blocks are not kept */
 	__u64 bucket_mask;	    /* of the table of blocks */
 	__u64 max_new_bytes;	    /* an operator new of more is bound to throw */
+	__u64 page_bytes;
 	__u32 sample;		    /* keep one address in so many */
 	__u32 command;		    /* the process that begins as one; 0: none */
 	bool trace;		    /* send every call */

@@ -178,14 +178,14 @@ TEST(planted_leaks_are_found_at_their_lines)
 
 	NEED_PROBES();
 	tool = trace(work_start("leaky", "all", "1"), "--lines");
-	CHECK_HELD(tool->out, "leak_malloc (leaky.c:47)", MALLOC_COUNT, MALLOC_BYTES);
-	CHECK_HELD(tool->out, "leak_calloc (leaky.c:54)", CALLOC_COUNT, CALLOC_N * CALLOC_BYTES);
-	CHECK_HELD(tool->out, "leak_realloc (leaky.c:61)", REALLOC_COUNT, REALLOC_BYTES);
-	CHECK_HELD(tool->out, "leak_memalign (leaky.c:70)", MEMALIGN_COUNT, MEMALIGN_BYTES);
-	CHECK_HELD(tool->out, "leak_aligned (leaky.c:80)", ALIGNED_COUNT, ALIGNED_BYTES);
-	CHECK_HELD(tool->out, "leak_mmap (leaky.c:95)", MMAP_COUNT, MMAP_BYTES);
-	CHECK_HELD(tool->out, "leak_strdup (leaky.c:112)", STRDUP_COUNT, STRDUP_BYTES);
-	CHECK_HELD(tool->out, "leak_big (leaky.c:119)", BIG_COUNT, BIG_BYTES);
+	CHECK_HELD(tool->out, "leak_malloc (leaky.c:48)", MALLOC_COUNT, MALLOC_BYTES);
+	CHECK_HELD(tool->out, "leak_calloc (leaky.c:55)", CALLOC_COUNT, CALLOC_N * CALLOC_BYTES);
+	CHECK_HELD(tool->out, "leak_realloc (leaky.c:62)", REALLOC_COUNT, REALLOC_BYTES);
+	CHECK_HELD(tool->out, "leak_memalign (leaky.c:71)", MEMALIGN_COUNT, MEMALIGN_BYTES);
+	CHECK_HELD(tool->out, "leak_aligned (leaky.c:81)", ALIGNED_COUNT, ALIGNED_BYTES);
+	CHECK_HELD(tool->out, "leak_mmap (leaky.c:96)", MMAP_COUNT, MMAP_BYTES);
+	CHECK_HELD(tool->out, "leak_strdup (leaky.c:113)", STRDUP_COUNT, STRDUP_BYTES);
+	CHECK_HELD(tool->out, "leak_big (leaky.c:120)", BIG_COUNT, BIG_BYTES);
 }
 
 /* Blocks that are live at two reports are not counted twice. */
@@ -529,6 +529,64 @@ TEST(a_sample_holds_whole_lives)
 	tool = trace(work_start("leaky", "many", "100003"), "--sample-rate=7");
 	blocks = held_by(tool->out, "take_many").blocks;
 	CHECK(blocks > 100003 / 7 / 2 && blocks < 100003 / 7 * 2);
+}
+
+/* The filter is about who takes a block: not about who moves it, and has another one then. */
+TEST(what_a_thread_moves_that_is_not_traced_is_gone)
+{
+	struct proc *work, *tool;
+
+	NEED_PROBES();
+	work = work_start("leaky", "hand", "1009");
+	tool = trace_work(work, ARGV("memleak", TEXT, "-o", "0", "-p", pid_text(work->pid),
+				     "--comm=leaky"));
+	CHECK_HELD(tool->out, "take_for_others", 504, HANDED_BYTES);
+	CHECK_EQ(held_by(tool->out, "move_blocks").blocks, 0);
+	CHECK_HELD(trace(work_start("leaky", "hand", "1009"), NULL)->out, "move_blocks", 505,
+		   HANDED_MOVED);
+}
+
+/* The program has another file's name: that file has another one there by now. */
+static struct proc *start_replaced(const char *path)
+{
+	const char *new_path = text_of("%s.new", path);
+	struct proc *work;
+
+	unlink(path);
+	if (link(work_path("leaky"), path))
+		return NULL;
+	work = work_start(path, "below", "7");
+	return link(work_path("alike"), new_path) || rename(new_path, path) ? NULL : work;
+}
+
+TEST(an_object_that_was_replaced_on_disk_is_found)
+{
+	const char *path = text_of("%s.replaced", realpath_of(work_path("leaky")));
+	struct proc *work, *tool;
+
+	NEED_PROBES();
+	for (int by_path = 0; by_path < 2; by_path++) {
+		work = start_replaced(path);
+		CHECK(work);
+		tool = trace_work(work, ARGV("memleak", TEXT, "-o", "0", "-p", pid_text(work->pid),
+					     "--symbols-prefix=my_", "-O",
+					     by_path ? path : strrchr(path, '/') + 1));
+		CHECK_STATUS(tool, 0);
+		CHECK_EQ(held_by(tool->out, "take_below").blocks, 7);
+	}
+	unlink(path);
+}
+
+TEST(single_blocks_are_those_of_the_stacks_that_are_shown)
+{
+	struct proc *work, *tool;
+
+	NEED_PROBES();
+	work = work_start("leaky", "all", "1");
+	tool = trace_work(work, ARGV("memleak", TEXT, "-a", "-o", "0", "-p", pid_text(work->pid),
+				     "--only=leak_strdup"));
+	CHECK_HAS(tool->out, text_of("size = %d\n", STRDUP_BYTES));
+	CHECK_LACKS(tool->out, text_of("size = %d\n", MALLOC_BYTES));
 }
 
 /* The X of "traced for X % of the time", a share; 0: it isn't said. */

@@ -126,24 +126,66 @@ TEST(size_and_generation_share_a_word)
 	CHECK_EQ(block_generation(&block), 1);
 }
 
+TEST(generations_follow_each_other_also_when_they_wrap)
+{
+	struct block block = { .size_generation = block_pack(1, 3) };
+
+	CHECK(block_is_younger(&block, 2));
+	CHECK(!block_is_younger(&block, 3));
+	CHECK(!block_is_younger(&block, 4));
+	CHECK(block_is_younger(&block, 0xffff));
+}
+
+/* The number of blocks that find no place, of as many as have to: those at addresses so far apart. */
+static size_t fill(size_t step, __u32 sample)
+{
+	size_t n, failed = 0;
+	__u64 addr = 0x7f0000000010ULL;
+
+	make_table(1);
+	n_buckets = 1 << 14;
+	table = mem_realloc(table, n_buckets, sizeof(*table));
+	memset(table, 0, n_buckets * sizeof(*table));
+	n = n_buckets * BLOCK_WAYS * BLOCKS_FILL_PERCENT / 100;
+	for (size_t i = 0; i < n; addr += step)
+		if (blocks_are_sampled(addr, sample)) {
+			failed += !add(addr, 42, 1);
+			i++;
+		}
+	return failed;
+}
+
 /* What blocks_buckets_for() promises: as many as were asked for fit, whatever they are. */
 TEST(as_many_as_were_asked_for_fit)
 {
 	static const size_t steps[] = { 16, 24, 32, 48, 64, 96, 4096 };
-	size_t n, failed;
 
-	for (size_t s = 0; s < sizeof(steps) / sizeof(*steps); s++) {
-		make_table(1);
-		n_buckets = 1 << 14;
-		table = mem_realloc(table, n_buckets, sizeof(*table));
-		memset(table, 0, n_buckets * sizeof(*table));
-		n = n_buckets * BLOCK_WAYS * BLOCKS_FILL_PERCENT / 100;
-		failed = 0;
-		for (size_t i = 0; i < n; i++)
-			failed += !add(0x7f0000000010ULL + i * steps[s], 42, 1);
-		CHECK_EQ(failed, 0);
-		CHECK_EQ(tally_all().blocks, n);
-	}
+	for (size_t s = 0; s < sizeof(steps) / sizeof(*steps); s++)
+		CHECK_EQ(fill(steps[s], 1), 0);
+}
+
+TEST(as_many_of_a_sample_fit)
+{
+	static const __u32 samples[] = { 2, 3, 10, 16, 100, 1024 };
+
+	for (size_t s = 0; s < sizeof(samples) / sizeof(*samples); s++)
+		for (size_t step = 16; step <= 4096; step *= 4)
+			CHECK_EQ(fill(step, samples[s]), 0);
+}
+
+/* Of any addresses, the share that is asked for. */
+TEST(a_sample_is_a_share_of_all_addresses)
+{
+	static const __u32 samples[] = { 2, 3, 10, 16, 100, 1024 };
+
+	for (size_t s = 0; s < sizeof(samples) / sizeof(*samples); s++)
+		for (size_t step = 16; step <= 4096; step *= 4) {
+			size_t n = 0, expected = 1000000 / samples[s];
+
+			for (size_t i = 0; i < 1000000; i++)
+				n += blocks_are_sampled(0x7f0000000010ULL + i * step, samples[s]);
+			CHECK(n > expected - expected / 5 && n < expected + expected / 5);
+		}
 }
 
 TEST(a_full_table_says_so)

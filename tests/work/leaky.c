@@ -290,6 +290,35 @@ static void grow_slowly(int n)
 	WORK_KEEP_FRAME();
 }
 
+/* By another thread; every other move fails, and leaves the block where it was. */
+static void *move_blocks(void *arg)
+{
+	void *moved;
+
+	pthread_setname_np(pthread_self(), "mover");
+	for (int i = 0; i < n_kept; i++) {
+		moved = realloc(kept[i], hide(i % 2 ? PTRDIFF_MAX : HANDED_MOVED));
+		kept[i] = moved ? moved : kept[i];
+	}
+	return arg;
+}
+
+WORK_FUNCTION void take_for_others(int n)
+{
+	for (int i = 0; i < n; i++)
+		keep(malloc(hide(HANDED_BYTES)));
+	WORK_KEEP_FRAME();
+}
+
+static void hand_over(int n)
+{
+	pthread_t mover;
+
+	take_for_others(n);
+	pthread_create(&mover, NULL, move_blocks, NULL);
+	pthread_join(mover, NULL);
+}
+
 /* Blocks are moved when they are some turns old. */
 WORK_FUNCTION void take_steadily(int n)
 {
@@ -365,6 +394,8 @@ static void run_mode(const char *mode, int n, const char *arg)
 		grow_slowly(n);
 	else if (!strcmp(mode, "steady"))
 		take_steadily(n);
+	else if (!strcmp(mode, "hand"))
+		hand_over(n);
 	else if (!strcmp(mode, "leave"))
 		leave_calls();
 	else if (!strcmp(mode, "below"))

@@ -36,6 +36,9 @@
 
 #define GROW_BYTES 163
 
+#define HANDED_BYTES 29
+#define HANDED_MOVED 5003
+
 #define STEADY_BYTES 31
 #define STEADY_MOVED 3001
 #define STEADY_AGE   97

@@ -18,6 +18,7 @@
 #include "elf/elfnames.h"
 #include "elf/gopclntab.h"
 #include "memleak/allocators.h"
+#include "process/files.h"
 #include "process/mapfile.h"
 #include "process/procstate.h"
 #include "process/roots.h"
@@ -214,15 +215,16 @@ static void scan_mapping(struct allocators *a, pid_t pid, const struct allocator
 
 /* ---- the object that was asked for ---- */
 
-/* "libfoo" and "libfoo.so.1" are both libfoo.so.1. */
+/* "libfoo" and "libfoo.so.1" are both libfoo.so.1, also when it has been replaced on disk. */
 static bool has_name(const struct mapping *m, const char *object)
 {
-	const char *slash = strrchr(m->path, '/');
+	const char *slash = strrchr(m->path, '/'), *end = m->path + file_path_length(m->path), *at;
 	size_t n = strlen(object);
 
 	if (strchr(object, '/') || !slash)
-		return !strcmp(m->path, object);
-	return !strncmp(slash + 1, object, n) && (!slash[1 + n] || strchr(".-", slash[1 + n]));
+		return n == (size_t)(end - m->path) && !strncmp(m->path, object, n);
+	at = slash + 1 + n;
+	return !strncmp(slash + 1, object, n) && (at == end || strchr(".-", *at));
 }
 
 /* It may be mapped later, or under another name: then its inode tells. */

@@ -114,7 +114,8 @@ void block_sums_mention(struct block_sums *sums, const struct block *block)
 	find_sum(sums, block);
 }
 
-void block_sums_add(struct block_sums *sums, const struct block *block, uint64_t now_ns)
+const struct block_sum *block_sums_add(struct block_sums *sums, const struct block *block,
+				       uint64_t now_ns)
 {
 	struct block_sum *sum = find_sum(sums, block);
 	uint64_t age_ms = block_age_ms(block, now_ns);
@@ -125,6 +126,7 @@ void block_sums_add(struct block_sums *sums, const struct block *block, uint64_t
 		sum->oldest_ms = age_ms;
 	if (age_ms < sum->youngest_ms)
 		sum->youngest_ms = age_ms;
+	return sum;
 }
 
 static int compare_bytes(const void *a, const void *b)

@@ -48,7 +48,8 @@ struct block_sums;
 
 struct block_sums *block_sums_new(void);
 void block_sums_free(struct block_sums *sums);
-void block_sums_add(struct block_sums *sums, const struct block *block, uint64_t now_ns);
+const struct block_sum *block_sums_add(struct block_sums *sums, const struct block *block,
+				       uint64_t now_ns);
 
 /* Makes sure that there is a sum for the block's stack, which may have nothing. */
 void block_sums_mention(struct block_sums *sums, const struct block *block);

@@ -33,6 +33,7 @@ struct owner {
 
 struct shown_block {
 	uint64_t addr, bytes;
+	const struct block_sum *sum;
 };
 
 struct leak_report {
@@ -94,11 +95,12 @@ static struct owner *find_owner(struct leak_report *report, pid_t tgid)
 
 /* ---- reading ---- */
 
-static void show_block(struct leak_report *report, uint64_t addr, const struct block *block)
+static void show_block(struct leak_report *report, uint64_t addr, uint64_t bytes,
+		       const struct block_sum *sum)
 {
 	report->shown = mem_grow(report->shown, report->n_shown, &report->shown_cap,
 				 sizeof(*report->shown));
-	report->shown[report->n_shown++] = (struct shown_block){ addr, block_size(block) };
+	report->shown[report->n_shown++] = (struct shown_block){ addr, bytes, sum };
 }
 
 /* What an ended process never gave back is a leak, however young. */
@@ -116,16 +118,17 @@ static bool visit_block(uint64_t addr, const struct block *block, void *arg)
 {
 	struct leak_report *report = arg;
 	const struct owner *owner = find_owner(report, (pid_t)block->tgid);
+	const struct block_sum *sum;
 
 	if (owner->generation >= 0 && owner->generation != block_generation(block))
-		return false;
+		return block_is_younger(block, (uint16_t)owner->generation);
 	if (is_too_young(report, owner, block)) {
 		block_sums_mention(report->sums, block);
 		return true;
 	}
-	block_sums_add(report->sums, block, report->run->end_ns);
+	sum = block_sums_add(report->sums, block, report->run->end_ns);
 	if (options_of(report)->show_blocks)
-		show_block(report, addr, block);
+		show_block(report, addr, block_size(block), sum);
 	return !owner->has_ended || report->run->is_peek || report->run->is_last;
 }
 
@@ -293,17 +296,6 @@ static int compare_shown(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-static void print_blocks(const struct leak_report *report)
-{
-	struct shown_block *shown = report->shown;
-
-	if (report->n_shown)
-		qsort(shown, report->n_shown, sizeof(*shown), compare_shown);
-	for (size_t i = 0; i < report->n_shown; i++)
-		fprintf(report->run->out, "\taddr = %" PRIx64 " size = %" PRIu64 "\n",
-			shown[i].addr, shown[i].bytes);
-}
-
 static bool is_shown(const struct leak_report *report, const struct block_sum *sum)
 {
 	const struct owner *owner = idmap_find(&report->owners, (uint64_t)sum->tgid + 1);
@@ -311,6 +303,18 @@ static bool is_shown(const struct leak_report *report, const struct block_sum *s
 
 	return shown_bytes(report, sum, &count) &&
 	       stacks_show(report->run, owner->comm, sum->stack_id);
+}
+
+static void print_blocks(const struct leak_report *report)
+{
+	struct shown_block *shown = report->shown;
+
+	if (report->n_shown)
+		qsort(shown, report->n_shown, sizeof(*shown), compare_shown);
+	for (size_t i = 0; i < report->n_shown; i++)
+		if (is_shown(report, shown[i].sum))
+			fprintf(report->run->out, "\taddr = %" PRIx64 " size = %" PRIu64 "\n",
+				shown[i].addr, shown[i].bytes);
 }
 
 /* The sums to be printed, largest first. Returns their number. */

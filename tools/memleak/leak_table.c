@@ -269,6 +269,7 @@ static int configure_table(struct run *run)
 		.max_bytes = options->max_bytes,
 		.bucket_mask = n_buckets - 1,
 		.max_new_bytes = machine_bytes(),
+		.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
 		.sample = options->sample,
 		.command = (uint32_t)run->command_pid,
 		.trace = options->trace,
