@@ -231,39 +231,6 @@ static __always_inline void python_push_frame(struct stack_scratch *scratch, str
 		python_push(scratch, instruction);
 }
 
-/* Lets where some native frames begin ascend; without a branch, as below. */
-__noinline int python_raise_some(__u32 slot, __u32 first)
-{
-	struct stack_scratch *scratch = stack_scratch_of(slot);
-	struct python_walk *w = python_walk_of(slot);
-	__u64 highest, more, is_less, *sp;
-
-	if (!w || !scratch)
-		return PYTHON_ENDS;
-	highest = w->highest;
-	for (__u32 i = 0; i < STACK_CHUNK; i++) {
-		sp = &scratch->sps[(first + i) & (STACK_DEPTH - 1)];
-		more = *sp - highest;
-		is_less = more >> 63;
-		barrier_var(is_less);
-		*sp = highest += more & (is_less - 1);
-	}
-	w->highest = highest;
-	return first + STACK_CHUNK < w->n_native ? PYTHON_GOES_ON : PYTHON_ENDS;
-}
-
-/*
- * From C, a walk may get to Go code on a stack that lies below, and back to C on the first one. To
- * be searched, where frames begin has to ascend: so Go's begin where C was left.
- */
-static __always_inline void python_raise(__u32 slot, struct python_walk *w)
-{
-	w->highest = 0;
-	for (__u32 first = 0; first < STACK_DEPTH; first += STACK_CHUNK)
-		if (python_raise_some(slot, first) != PYTHON_GOES_ON)
-			break;
-}
-
 /*
  * The native frame in whose part of the stack an address lies: it begins where the stack pointer
  * was, and the next frame's begins where it ends. Behind the last one known, there is one. There is
@@ -527,7 +494,7 @@ __noinline int python_walk(__u32 slot)
 	struct python_walk *w = python_walk_of(slot);
 	struct python_layout *layout;
 
-	if (!w || !scratch || !scratch->n_sps || scratch->n_sps != scratch->def.n_words)
+	if (!w || !scratch || !scratch->highest_sp || !scratch->def.n_words)
 		return 0;
 	layout = bpf_map_lookup_elem(&python_processes, &scratch->def.tgid);
 	if (!layout)
@@ -537,11 +504,10 @@ __noinline int python_walk(__u32 slot)
 	w->number++;
 	w->segment = 0;
 	w->has_not_begun = w->is_full = false;
-	w->n_native = scratch->n_sps;
+	w->n_native = scratch->def.n_words;
 	w->window = w->window_end = 0;
 	if (!python_begin(w))
 		return 0;
-	python_raise(slot, w);
 	if (python_settings.old && w->layout.eval_begin)
 		python_walk_marks(slot, scratch, w);
 	else

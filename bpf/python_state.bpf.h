@@ -68,7 +68,6 @@ struct python_walk {
 	bool is_full;	    /* a frame had no room */
 	__u32 segment;	    /* where its word is; 0: none has begun */
 	__u32 n_native;
-	__u64 highest;		  /* where native frames begin, up to now */
 	__u64 window, window_end; /* what of the process has been read into the bytes below */
 	__u64 innermost;	  /* before 3.11, from here on: the first frame */
 	__u32 next_native;

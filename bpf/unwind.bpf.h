@@ -86,6 +86,34 @@ __noinline int unwind_mark_exact(__u32 slot)
 	return 0;
 }
 
+/*
+ * From C, a walk may get to Go code on a stack that lies below, and back to C on the first one. For
+ * Python, where frames begin has to ascend: so Go's begin where C was left. No branch: the verifier
+ * would follow both.
+ */
+static __always_inline void unwind_note_sp(struct stack_scratch *scratch, __u32 n)
+{
+	__u64 more = scratch->walk.sp - scratch->highest_sp, is_less = more >> 63;
+
+	barrier_var(is_less);
+	scratch->highest_sp += more & (is_less - 1);
+	scratch->sps[n] = scratch->highest_sp;
+}
+
+/* Takes down the frame that a walk is at. False: there is no room. */
+static __always_inline bool unwind_note_frame(struct stack_scratch *scratch)
+{
+	__u32 n = scratch->def.n_words;
+
+	if (n >= STACK_DEPTH)
+		return false;
+	scratch->def.words[n] = scratch->walk.ip;
+	scratch->def.n_words = n + 1;
+	if (python_settings.wanted)
+		unwind_note_sp(scratch, n);
+	return true;
+}
+
 /* The same by a rule that only Go code has, given as the number that it is. */
 __noinline int unwind_step_in_go(__u32 slot, __u64 number)
 {
@@ -105,7 +133,20 @@ __noinline int unwind_step_to_interrupted(__u32 slot, __u64 number)
 	return unwind_go_interrupted(&scratch->walk, (struct unwind_rule *)&number);
 }
 
-/* From a frame to its caller. UNWIND_GOES_ON, or how the walk ended. */
+/*
+ * Along frame pointers alone. The kernel's own walk, bpf_get_stack(), finds the same frames, but
+ * reads whatever rbp points at, and the fault costs more than the whole walk.
+ */
+static __always_inline int unwind_by_frame_pointer(struct unwind_state *s)
+{
+	struct unwind_frame_record record;
+
+	if (!unwind_read_frame_record(s, &record) || !record.return_address)
+		return UNWIND_BY_FP;
+	return unwind_follow_record(s, &record);
+}
+
+/* Takes down a frame, and goes on to its caller. UNWIND_GOES_ON, or how the walk ended. */
 __noinline int unwind_step(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -113,9 +154,13 @@ __noinline int unwind_step(__u32 slot)
 	struct unwind_state *s;
 	__u64 ip;
 
-	if (!unwind_settings.by_cfi || !scratch)
+	if (!scratch)
 		return UNWIND_NO_PROCESS;
+	if (!unwind_note_frame(scratch))
+		return UNWIND_DEPTH;
 	s = &scratch->walk;
+	if (!unwind_settings.by_cfi)
+		return unwind_by_frame_pointer(s);
 	ip = s->ip - !s->ip_is_exact;
 	if (s->ip_is_exact)
 		unwind_mark_exact(slot);
@@ -178,37 +223,13 @@ static __always_inline int unwind_prepare(struct stack_scratch *scratch)
 	return UNWIND_GOES_ON;
 }
 
-/* Takes down the frame that a walk is at. False: there is no room. */
-static __always_inline bool unwind_note_frame(struct stack_scratch *scratch)
-{
-	__u32 n = scratch->def.n_words;
-
-	if (n >= STACK_DEPTH)
-		return false;
-	scratch->def.words[n] = scratch->walk.ip;
-	scratch->def.n_words = n + 1;
-	if (!python_settings.wanted)
-		return true;
-	scratch->sps[n] = scratch->walk.sp;
-	scratch->n_sps = n + 1;
-	return true;
-}
-
 __noinline int unwind_walk_some(__u32 slot)
 {
-	struct stack_scratch *scratch = stack_scratch_of(slot);
-	int reason;
+	int reason = UNWIND_GOES_ON;
 
-	if (!unwind_settings.by_cfi || !scratch)
-		return UNWIND_NO_PROCESS;
-	for (int i = 0; i < STACK_CHUNK; i++) {
-		if (!unwind_note_frame(scratch))
-			return UNWIND_DEPTH;
+	for (int i = 0; i < STACK_CHUNK && !reason; i++)
 		reason = unwind_step(slot);
-		if (reason)
-			return reason;
-	}
-	return UNWIND_GOES_ON;
+	return reason;
 }
 
 /*
@@ -248,7 +269,7 @@ __noinline int unwind_walk(__u32 slot)
 
 	if (!unwind_settings.by_cfi || !scratch)
 		return UNWIND_NO_PROCESS;
-	scratch->def.n_words = scratch->n_sps = 0;
+	scratch->def.n_words = scratch->highest_sp = 0;
 	reason = unwind_prepare(scratch);
 	if (!reason) {
 		scratch->def.id = stack_memory_recall(slot);
@@ -263,36 +284,7 @@ __noinline int unwind_walk(__u32 slot)
 	return unwind_judge(slot, reason ? reason : UNWIND_DEPTH);
 }
 
-/*
- * The same along frame pointers alone. The kernel's own walk, bpf_get_stack(), finds the same
- * frames, but reads whatever rbp points at, and the fault costs more than the whole walk.
- */
-__noinline int unwind_step_by_fp(__u32 slot)
-{
-	struct stack_scratch *scratch = stack_scratch_of(slot);
-	struct unwind_frame_record record;
-	struct unwind_state *s;
-
-	if (unwind_settings.by_cfi || !scratch)
-		return UNWIND_BY_FP;
-	s = &scratch->walk;
-	if (!unwind_read_frame_record(s, &record) || !record.return_address)
-		return UNWIND_BY_FP;
-	return unwind_follow_record(s, &record);
-}
-
-__noinline int unwind_walk_some_by_fp(__u32 slot)
-{
-	struct stack_scratch *scratch = stack_scratch_of(slot);
-
-	if (unwind_settings.by_cfi || !scratch)
-		return UNWIND_BY_FP;
-	for (int i = 0; i < STACK_CHUNK; i++)
-		if (!unwind_note_frame(scratch) || unwind_step_by_fp(slot))
-			return UNWIND_BY_FP;
-	return UNWIND_GOES_ON;
-}
-
+/* The same along frame pointers alone. */
 __noinline int unwind_walk_by_fp(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -307,7 +299,7 @@ __noinline int unwind_walk_by_fp(__u32 slot)
 	unwind_begin_words(scratch);
 	unwind_begin_turns(scratch);
 	for (int i = 0; i < STACK_DEPTH / STACK_CHUNK; i++)
-		if (unwind_walk_some_by_fp(slot))
+		if (unwind_walk_some(slot))
 			break;
 	return UNWIND_BY_FP;
 }

@@ -24,9 +24,9 @@ struct stack_scratch {
 	__u64 leaf; /* a function that has just returned to where the walk begins; 0: none */
 	struct unwind_state walk;
 	__u64 sps[STACK_DEPTH]; /* where each frame's part of the stack begins: for Python */
-	__u32 n_sps;
-	__u64 prints;	       /* of the Python code objects in def.words */
-	bool lacks_definition; /* one of them, or the stack itself, could not be sent */
+	__u64 highest_sp;	/* of these; 0: there are none */
+	__u64 prints;		/* of the Python code objects in def.words */
+	bool lacks_definition;	/* one of them, or the stack itself, could not be sent */
 #ifdef STACK_RECURS
 	struct stack_record record;
 #endif
