@@ -80,20 +80,23 @@ static __always_inline struct lock_sum *lock_find_sum(const struct lock_key *key
 	return bpf_map_lookup_elem(table, key); /* another CPU may have been faster */
 }
 
-static __always_inline void lock_count(const struct stack_key *stack, const struct lock_wait *wait,
-				       __u32 generation, __u64 ns, __u64 runnable_ns)
+/* All of a key but its stack, and the generation of a program. */
+static __always_inline void lock_key_fill(struct lock_key *key, const struct lock_wait *wait)
 {
-	struct lock_key key = { .stack = *stack };
-	struct lock_sum *sum;
+	key->addr = wait->addr;
+	key->waker_tgid = wait->waker_tgid;
+	key->generation = 0;
+	key->kind = wait->kind;
+	key->end = wait->end;
+	key->is_private = wait->is_private;
+	__builtin_memset(key->padding, 0, sizeof(key->padding));
+	__builtin_memcpy(key->waker_comm, wait->waker_comm, TASK_COMM_LEN);
+}
 
-	key.addr = wait->addr;
-	key.waker_tgid = wait->waker_tgid;
-	key.generation = generation;
-	key.kind = wait->kind;
-	key.end = wait->end;
-	key.is_private = wait->is_private;
-	__builtin_memcpy(key.waker_comm, wait->waker_comm, TASK_COMM_LEN);
-	sum = lock_find_sum(&key);
+static __always_inline void lock_count(const struct lock_key *key, __u64 ns, __u64 runnable_ns)
+{
+	struct lock_sum *sum = lock_find_sum(key);
+
 	if (!ns)
 		return; /* only the names of its stacks, see wait_count() */
 	if (!sum) {
@@ -209,14 +212,15 @@ static __always_inline void lock_count_kernels(void *ctx, struct task_struct *ta
 					       const struct lock_wait *wait, __u64 waker_id)
 {
 	__u64 ns = bpf_ktime_get_ns() - wait->began_ns;
-	struct stack_key key = { .waker_id = waker_id };
+	struct lock_key key = { .stack.waker_id = waker_id };
 
 	if (!ns || ns < wait_settings.min_ns || ns > wait_settings.max_ns)
 		return;
-	key.user_id = stack_intern_user_typed(ctx, task);
-	key.kernel_id = stack_intern_kernel_current(ctx);
-	stack_key_owner(&key, task);
-	lock_count(&key, wait, 0, ns, 0);
+	key.stack.user_id = stack_intern_user_typed(ctx, task);
+	key.stack.kernel_id = stack_intern_kernel_current(ctx);
+	stack_key_owner(&key.stack, task);
+	lock_key_fill(&key, wait);
+	lock_count(&key, ns, 0);
 }
 
 SEC("tp_btf/contention_end")

@@ -70,11 +70,15 @@ static __always_inline bool state_is_idle(__u32 state)
 	       (TASK_UNINTERRUPTIBLE | TASK_NOLOAD);
 }
 
-/* The kernel reports these two as D; before they were there, nothing had their bits. */
+/*
+ * The kernel reports TASK_FROZEN and TASK_RTLOCK_WAIT as D; before they were there, nothing had
+ * their bits. These are moved to where D's is: a branch would be two states for the verifier.
+ */
 static __always_inline __u32 state_of_wait(__u32 raw_state)
 {
-	return raw_state & (TASK_FROZEN | TASK_RTLOCK_WAIT) ? raw_state | TASK_UNINTERRUPTIBLE
-							    : raw_state;
+	return raw_state | ((raw_state / (TASK_FROZEN / TASK_UNINTERRUPTIBLE) |
+			     raw_state / (TASK_RTLOCK_WAIT / TASK_UNINTERRUPTIBLE)) &
+			    TASK_UNINTERRUPTIBLE);
 }
 
 static __always_inline bool state_is_runnable(__u32 state)
@@ -92,40 +96,23 @@ static __always_inline __u32 state_index(__u32 state)
 
 static __always_inline bool state_is_wanted(__u32 state)
 {
-	__u32 index = state_is_idle(state) ? STATE_IDLE : state_index(state);
+	__u32 index;
 
+	if (!~wait_settings.states && !wait_settings.state_mask)
+		return true;
+	index = state_is_idle(state) ? STATE_IDLE : state_index(state);
 	return wait_settings.states & (1 << index) &&
 	       (!wait_settings.state_mask || state & wait_settings.state_mask);
 }
 
-/* Notes the letter of the state in which a task begins to wait. False: not wanted. */
-static __always_inline bool state_note(struct task_state *to, __u32 state)
+static __always_inline __u8 state_letter(__u32 state)
 {
-	if ((~wait_settings.states || wait_settings.state_mask) && !state_is_wanted(state))
-		return false;
-	to->letter = state_is_idle(state) ? 'I' : ALL_LETTERS >> state_index(state) * 8;
-	return true;
+	return state_is_idle(state) ? 'I' : ALL_LETTERS >> state_index(state) * 8;
 }
 
 static __always_inline __u64 task_switches(struct task_struct *task)
 {
 	return TASK_READ(task, nvcsw) + TASK_READ(task, nivcsw);
-}
-
-/* The part of a wait that was asked for, with its runnable share in *runnable_ns. */
-static __always_inline __u64 wait_value(const struct task_state *state, __u64 now_ns,
-					__u64 *runnable_ns)
-{
-	__u64 total_ns = now_ns - state->off_ns;
-
-	*runnable_ns = state->wake_ns ? now_ns - state->wake_ns : 0;
-	if (wait_settings.part == PART_RUNNABLE)
-		return *runnable_ns;
-	if (wait_settings.part == PART_BLOCKED) {
-		total_ns -= *runnable_ns;
-		*runnable_ns = 0;
-	}
-	return total_ns;
 }
 
 enum kernel_stack {
@@ -141,72 +128,113 @@ static __always_inline void runnable_begin(struct task_struct *task, struct task
 		throttle_begin(task, &state->throttle);
 }
 
-/* Counts the part of a wait that a quota caused, if there is one, and returns its time. */
-static __always_inline __u64 throttled_count(struct task_struct *task, struct task_state *state,
-					     struct stack_key *key, __u64 runnable_ns)
-{
-	__u64 ns = throttle_take(task, &state->throttle, runnable_ns);
+/*
+ * What a wait is counted as. It is taken from the thread's state first, which is changed next; then
+ * it is counted. So nobody holds the state meanwhile, and the verifier goes through counting once,
+ * and not for each kind of memory that states lie in.
+ */
+struct wait {
+	struct lock_key key; /* without --locks only its stack */
+	__u64 ns, runnable_ns;
+	struct throttle_mark throttle;
+};
 
-	if (ns) {
-		key->remark = WAIT_THROTTLED;
-		stack_count(key, ns, wait_settings.part == PART_ALL ? ns : 0);
+/* The part of a wait that was asked for, with its runnable share: that has no branch, likewise. */
+static __always_inline void wait_measure(struct wait *wait, __u64 off_ns, __u64 wake_ns,
+					 __u64 now_ns)
+{
+	__u64 is_awake = (-wake_ns & (wake_ns - now_ns)) >> 63; /* 0 < wake_ns < now_ns */
+
+	barrier_var(is_awake);
+	wait->ns = now_ns - off_ns;
+	wait->runnable_ns = (now_ns - wake_ns) * is_awake;
+	if (wait_settings.part == PART_RUNNABLE) {
+		wait->ns = wait->runnable_ns;
+	} else if (wait_settings.part == PART_BLOCKED) {
+		wait->ns -= wait->runnable_ns;
+		wait->runnable_ns = 0;
 	}
-	return ns;
 }
 
-static __always_inline bool wait_value_is_wanted(__u64 value_ns)
+static __always_inline bool wait_ns_are_wanted(__u64 ns)
 {
-	return value_ns && value_ns >= wait_settings.min_ns && value_ns <= wait_settings.max_ns;
+	return ns && ns >= wait_settings.min_ns && ns <= wait_settings.max_ns;
 }
 
 /*
- * Counts a wait that ends now, or, with a remark, the part of it in this window. At a window's end
+ * Takes a wait that ends now, or, with a remark, the part of it in this window. At a window's end
  * what isn't wanted of it yet is counted, too, as nothing: the loader keeps its stacks for later.
+ * False: it isn't to be counted.
  */
-static __always_inline void wait_count(struct task_struct *task, struct task_state *state,
-				       __u64 now_ns, __u8 remark, enum kernel_stack kernel_stack)
+static __always_inline bool wait_take(struct wait *wait, const struct task_state *state,
+				      __u64 off_ns, __u64 now_ns, __u8 remark)
 {
-	struct stack_key key = {};
-	__u64 value_ns, runnable_ns, throttled_ns;
-
-	value_ns = wait_value(state, now_ns, &runnable_ns);
-	if (!wait_value_is_wanted(value_ns)) {
+	wait_measure(wait, off_ns, state->wake_ns, now_ns);
+	if (!wait_ns_are_wanted(wait->ns)) {
 		if (remark != WAIT_AT_END)
-			return;
-		value_ns = runnable_ns = 0;
+			return false;
+		wait->ns = wait->runnable_ns = 0;
 	}
-	key.user_id = state->user_id;
-	key.waker_id = state->waker_id;
+	wait->key.stack = (struct stack_key){
+		.user_id = state->user_id,
+		.waker_id = state->waker_id,
+		.state = state->letter,
+		.remark = remark | (state->at_start ? WAIT_AT_START : 0),
+	};
 	if (lock_settings.wanted)
-		kernel_stack = KERNEL_STACK_NONE; /* it says no more than that */
-	key.kernel_id = kernel_stack == KERNEL_STACK_OF_NEXT ? stack_intern_kernel_of_next(task)
-			: kernel_stack == KERNEL_STACK_OF_ANY && value_ns
-				? stack_intern_kernel_of(task)
-				: 0;
-	stack_key_owner(&key, task);
-	key.state = state->letter;
-	if (wait_settings.throttled && !lock_settings.wanted && runnable_ns) {
-		throttled_ns = throttled_count(task, state, &key, runnable_ns);
-		runnable_ns -= throttled_ns;
-		value_ns -= throttled_ns;
-		if (!value_ns)
+		lock_key_fill(&wait->key, &state->lock);
+	if (wait_settings.throttled)
+		wait->throttle = state->throttle;
+	return true;
+}
+
+/* Counts the part of a wait that a quota caused, if there is one, and takes it off. */
+static __always_inline void throttled_count(struct task_struct *task, struct wait *wait)
+{
+	__u64 ns = throttle_take(task, &wait->throttle, wait->runnable_ns);
+	__u8 remark = wait->key.stack.remark;
+
+	if (!ns)
+		return;
+	wait->key.stack.remark = WAIT_THROTTLED;
+	stack_count(&wait->key.stack, ns, wait_settings.part == PART_ALL ? ns : 0);
+	wait->key.stack.remark = remark;
+	wait->runnable_ns -= ns;
+	wait->ns -= ns;
+}
+
+static __noinline void wait_count(struct task_struct *task, struct wait *wait,
+				  enum kernel_stack kernel_stack)
+{
+	stack_key_owner(&wait->key.stack, task);
+	if (lock_settings.wanted) { /* the kernel's stack says no more than that */
+		wait->key.generation = TASK_READ(task, self_exec_id);
+		lock_count(&wait->key, wait->ns,
+			   wait_settings.part == PART_ALL ? wait->runnable_ns : 0);
+		return;
+	}
+	if (kernel_stack == KERNEL_STACK_OF_NEXT)
+		wait->key.stack.kernel_id = stack_intern_kernel_of_next(task);
+	else if (kernel_stack == KERNEL_STACK_OF_ANY && wait->ns)
+		wait->key.stack.kernel_id = stack_intern_kernel_of(task);
+	if (wait_settings.throttled && wait->runnable_ns) {
+		throttled_count(task, wait);
+		if (!wait->ns)
 			return;
 	}
-	key.remark = remark | (state->at_start ? WAIT_AT_START : 0);
-	if (wait_settings.part != PART_ALL)
-		runnable_ns = 0;
-	if (lock_settings.wanted)
-		lock_count(&key, &state->lock, TASK_READ(task, self_exec_id), value_ns,
-			   runnable_ns);
-	else
-		stack_count(&key, value_ns, runnable_ns);
+	stack_count(&wait->key.stack, wait->ns,
+		    wait_settings.part == PART_ALL ? wait->runnable_ns : 0);
 }
 
 /* With --locks, waits for those of programs are all that counts here. */
-static __always_inline bool wait_is_wanted(struct task_struct *task, struct task_state *state,
-					   bool is_current)
+static __always_inline bool lock_is_wanted(struct task_struct *task, bool is_current)
 {
-	return !lock_settings.wanted || futex_find_wait(task, &state->lock, is_current);
+	struct task_state *state;
+
+	if (!lock_settings.wanted)
+		return true;
+	state = task_state_find(task);
+	return state && futex_find_wait(task, &state->lock, is_current);
 }
 
 /* ---- time on CPU ---- */
@@ -246,19 +274,19 @@ static __always_inline void run_count(struct task_struct *task, struct task_stat
  */
 static __always_inline void switch_in_late(struct task_struct *task, struct task_state *state)
 {
-	__u64 in_ns = task_arrival_ns(task, bpf_ktime_get_ns());
+	__u64 in_ns = task_arrival_ns(task, bpf_ktime_get_ns()), off_ns = state->off_ns;
+	bool is_counted = in_ns > off_ns;
+	struct wait wait;
 
-	if (!in_ns) {
+	if (!in_ns)
 		loss_count(LOSS_NO_SWITCH, 0);
-	} else if (in_ns > state->off_ns) {
-		if (state->wake_ns > in_ns)
-			state->wake_ns = in_ns;
-		wait_count(task, state, in_ns, 0, KERNEL_STACK_NONE);
-		run_begin(state, in_ns);
-	} else {
-		run_begin(state, state->off_ns);
-	}
+	if (is_counted)
+		is_counted = wait_take(&wait, state, off_ns, in_ns, 0);
+	if (in_ns)
+		run_begin(state, in_ns > off_ns ? in_ns : off_ns);
 	state->off_ns = 0;
+	if (is_counted)
+		wait_count(task, &wait, KERNEL_STACK_NONE);
 }
 
 /* Counts what a thread has run; if it goes on, then from now on. */
@@ -287,11 +315,12 @@ static __always_inline void task_end(struct task_struct *task)
 	run_cut(task, state, bpf_ktime_get_ns());
 }
 
-static __always_inline __u64 last_switch_out(struct task_struct *task, struct task_state *state)
+static __always_inline __u64 last_switch_out(struct task_struct *task)
 {
+	struct task_state *state = wait_settings.on_cpu ? task_state_find(task) : NULL;
 	__u64 now_ns;
 
-	if (!wait_settings.on_cpu)
+	if (!state)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	run_end(task, state, now_ns);
@@ -306,23 +335,26 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 {
 	__u32 raw_state = switch_state(ctx, task);
 	struct task_state *state;
-	__u64 now_ns;
+	__u64 now_ns, user_id;
 
 	if (!filter_task(task))
 		return 0;
 	state = task_state_find(task);
-	if (!state)
-		return 0;
-	if (state->off_ns)
+	if (state && state->off_ns)
 		switch_in_late(task, state);
 	if (raw_state & TASK_DEAD)
-		return last_switch_out(task, state);
+		return last_switch_out(task);
 	raw_state = preempt ? 0 : state_of_wait(raw_state);
-	if (!state_note(state, raw_state) || !wait_is_wanted(task, state, true))
+	if (!state_is_wanted(raw_state) || !lock_is_wanted(task, true))
+		return 0;
+	user_id = stack_intern_user_typed(ctx, task);
+	state = task_state_find(task); /* once more, for the verifier, as in struct wait */
+	if (!state)
 		return 0;
 	state->waker_id = 0;
-	state->user_id = stack_intern_user_typed(ctx, task);
+	state->user_id = user_id;
 	state->at_start = false;
+	state->letter = state_letter(raw_state);
 	now_ns = bpf_ktime_get_ns();
 	run_end(task, state, now_ns);
 	state->switches = task_switches(task);
@@ -338,15 +370,19 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 static __always_inline void switch_in(struct task_struct *task, __u64 now_ns)
 {
 	struct task_state *state = task_state_find(task);
+	struct wait wait;
+	bool is_counted;
 
 	if (!state || !state->off_ns)
 		return;
 	now_ns = now_ns ? now_ns : bpf_ktime_get_ns();
-	wait_count(task, state, now_ns, 0, KERNEL_STACK_OF_NEXT);
+	is_counted = wait_take(&wait, state, state->off_ns, now_ns, 0);
 	run_begin(state, now_ns);
 	state->off_ns = 0;
 	if (lock_settings.wanted)
 		state->lock.addr = 0;
+	if (is_counted)
+		wait_count(task, &wait, KERNEL_STACK_OF_NEXT);
 }
 
 SEC("tp_btf/sched_switch")
@@ -442,8 +478,9 @@ int BPF_PROG(waits_wakeup_new, struct task_struct *task)
 	if (!filter_task(task))
 		return 0;
 	state = task_state_find(task);
-	if (!state || !state_note(state, 0))
+	if (!state || !state_is_wanted(0))
 		return 0;
+	state->letter = state_letter(0);
 	state->off_ns = bpf_ktime_get_ns();
 	state->wake_ns = state->off_ns;
 	runnable_begin(task, state);
@@ -461,97 +498,6 @@ int BPF_PROG(waits_migrate, struct task_struct *task, int cpu)
 	return 0;
 }
 
-/*
- * Sends the registers with which an off-CPU thread entered the kernel: the loader walks its stack.
- * False: the buffer is full, and the iterator visits the task once more when that has been read.
- */
-static __always_inline bool send_registers(struct bpf_iter__task *ctx, struct task_struct *task,
-					   __u64 arrivals)
-{
-	struct unwind_thread thread = {};
-
-	thread.tgid = task_tgid(task);
-	thread.tid = task_tid(task);
-	thread.generation = BPF_CORE_READ(task, self_exec_id);
-	thread.arrivals = arrivals;
-	if (!read_user_registers(&thread.regs, task_user_registers(task)))
-		return true;
-	thread.regs.thread_base = task_thread_base(task);
-	return !bpf_seq_write(ctx->meta->seq, &thread, sizeof(thread));
-}
-
-/* Tracing begins: so does the run of a task that is on a CPU, if nothing is known of it yet. */
-static __always_inline void run_begin_at_start(struct task_struct *task, struct task_state *state)
-{
-	if (!wait_settings.on_cpu || state->on_ns || state->ran_ns || !filter_task(task))
-		return;
-	state->switches = task_switches(task);
-	state->on_ns = window.start_ns;
-}
-
-/* The wait of an off-CPU task counts from the window's start. */
-static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_struct *task,
-				      struct task_state *state)
-{
-	__u64 arrivals = task_arrivals(task); /* before the look whether it runs */
-	__u32 raw_state = state_of_wait(task_raw_state(task));
-	bool has_user = !task_is_kthread(task) && stack_settings.user;
-
-	if (state->off_ns || TASK_READ(task, exit_state))
-		return;
-	if (task_is_on_cpu(task)) {
-		run_begin_at_start(task, state);
-		return;
-	}
-	if (!filter_task(task) || !state_note(state, raw_state) ||
-	    !wait_is_wanted(task, state, false))
-		return;
-	if (has_user && !send_registers(ctx, task, arrivals))
-		return;
-	state->switches = task_switches(task);
-	state->at_start = true;
-	state->user_id = has_user ? STACK_ID_AT_START | task_tid(task) : 0;
-	state->wake_ns = state_is_runnable(raw_state) ? window.start_ns : 0;
-	if (state->wake_ns)
-		runnable_begin(task, state);
-	state->off_ns = window.start_ns;
-}
-
-/*
- * A window ends: the wait of an off-CPU task is counted up to here; the rest belongs to the next
- * window. The kernel stack belongs to this wait only if the task hasn't run since.
- */
-static __noinline void visit_at_end(struct task_struct *task, struct task_state *state)
-{
-	struct task_state wait = *state;
-
-	if (wait_settings.on_cpu && filter_task(task))
-		run_cut(task, state, window.end_ns);
-	if (!wait.off_ns || wait.off_ns >= window.end_ns || window.is_peek)
-		return;
-	state->off_ns = window.end_ns;
-	state->at_start = true;
-	if (wait.wake_ns > window.end_ns)
-		wait.wake_ns = 0;
-	else if (wait.wake_ns)
-		state->wake_ns = window.end_ns;
-	wait_count(task, &wait, window.end_ns, WAIT_AT_END,
-		   wait.switches == task_switches(task) && !task_is_on_cpu(task)
-			   ? KERNEL_STACK_OF_ANY
-			   : KERNEL_STACK_NONE);
-	if (wait.throttle.queue == state->throttle.queue)
-		state->throttle = wait.throttle;
-}
-
-static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
-		       struct task_state *state)
-{
-	if (task_is_idle(task))
-		return;
-	if (window.end_ns)
-		visit_at_end(task, state);
-	else
-		visit_at_start(ctx, task, state);
-}
+#include "waits_visit.bpf.h"
 
 #endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The tasks that are off CPU when tracing starts and when a window ends, for waits.bpf.h. */
+#ifndef WAITS_VISIT_BPF_H
+#define WAITS_VISIT_BPF_H
+
+/*
+ * Sends the registers with which an off-CPU thread entered the kernel: the loader walks its stack.
+ * False: the buffer is full, and the iterator visits the task once more when that has been read.
+ */
+static __always_inline bool send_registers(struct bpf_iter__task *ctx, struct task_struct *task,
+					   __u64 arrivals)
+{
+	struct unwind_thread thread = {};
+
+	thread.tgid = task_tgid(task);
+	thread.tid = task_tid(task);
+	thread.generation = BPF_CORE_READ(task, self_exec_id);
+	thread.arrivals = arrivals;
+	if (!read_user_registers(&thread.regs, task_user_registers(task)))
+		return true;
+	thread.regs.thread_base = task_thread_base(task);
+	return !bpf_seq_write(ctx->meta->seq, &thread, sizeof(thread));
+}
+
+/* Tracing begins: so does the run of a task that is on a CPU, if nothing is known of it yet. */
+static __always_inline void run_begin_at_start(struct task_struct *task)
+{
+	struct task_state *state = wait_settings.on_cpu ? task_state_find(task) : NULL;
+
+	if (!state || state->on_ns || state->ran_ns || !filter_task(task))
+		return;
+	state->switches = task_switches(task);
+	state->on_ns = window.start_ns;
+}
+
+/* The wait of an off-CPU task counts from the window's start. */
+static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_struct *task,
+				      struct task_state *state)
+{
+	__u64 arrivals = task_arrivals(task); /* before the look whether it runs */
+	__u32 raw_state = state_of_wait(task_raw_state(task));
+	__u64 user_id = 0;
+
+	if (state->off_ns || TASK_READ(task, exit_state))
+		return;
+	if (task_is_on_cpu(task)) {
+		run_begin_at_start(task);
+		return;
+	}
+	if (!filter_task(task) || !state_is_wanted(raw_state) || !lock_is_wanted(task, false))
+		return;
+	if (stack_settings.user && !task_is_kthread(task)) {
+		if (!send_registers(ctx, task, arrivals))
+			return;
+		user_id = STACK_ID_AT_START | task_tid(task);
+	}
+	state = task_state_find(task);
+	if (!state)
+		return;
+	state->switches = task_switches(task);
+	state->letter = state_letter(raw_state);
+	state->at_start = true;
+	state->user_id = user_id;
+	state->wake_ns = state_is_runnable(raw_state) ? window.start_ns : 0;
+	if (state->wake_ns)
+		runnable_begin(task, state);
+	state->off_ns = window.start_ns;
+}
+
+/* What is known of a part due to a quota holds for the rest of the wait, too, where that goes on. */
+static __always_inline void throttle_go_on(struct task_struct *task,
+					   const struct throttle_mark *mark)
+{
+	struct task_state *state = wait_settings.throttled ? task_state_find(task) : NULL;
+
+	if (state && state->throttle.queue == mark->queue)
+		state->throttle = *mark;
+}
+
+/*
+ * A window ends: the wait of an off-CPU task is counted up to here; the rest belongs to the next
+ * window. The kernel stack belongs to this wait only if the task hasn't run since.
+ */
+static __noinline void visit_at_end(struct task_struct *task, struct task_state *state)
+{
+	__u64 off_ns = *(volatile __u64 *)&state->off_ns, switches = state->switches;
+	struct wait wait;
+
+	if (wait_settings.on_cpu && filter_task(task))
+		run_cut(task, state, window.end_ns);
+	if (!off_ns || off_ns >= window.end_ns || window.is_peek)
+		return;
+	wait_take(&wait, state, off_ns, window.end_ns, WAIT_AT_END);
+	state->off_ns = window.end_ns;
+	state->at_start = true;
+	if (state->wake_ns && state->wake_ns < window.end_ns)
+		state->wake_ns = window.end_ns;
+	wait_count(task, &wait,
+		   switches == task_switches(task) && !task_is_on_cpu(task) ? KERNEL_STACK_OF_ANY
+									    : KERNEL_STACK_NONE);
+	throttle_go_on(task, &wait.throttle);
+}
+
+static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
+		       struct task_state *state)
+{
+	if (task_is_idle(task))
+		return;
+	if (window.end_ns)
+		visit_at_end(task, state);
+	else
+		visit_at_start(ctx, task, state);
+}
+
+#endif
