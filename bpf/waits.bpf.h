@@ -23,6 +23,7 @@
 
 struct task_state {
 	__u64 off_ns;  /* when it was switched out; 0: on CPU, or not traced */
+	__u64 cut_ns;  /* the end of the last window that a wait was counted up to */
 	__u64 wake_ns; /* when it became runnable again; 0: not yet */
 	__u64 user_id; /* stack names */
 	__u64 waker_id;
@@ -45,8 +46,6 @@ const volatile struct wait_settings wait_settings SEC(".rodata.waits") = {
 };
 
 #include "locks.bpf.h"
-
-struct wait_window window SEC(".data.window") = {};
 
 /*
  * A runnable task has none of the bits that are reported; the one behind them stands for that. Each
@@ -156,15 +155,17 @@ static __always_inline void wait_measure(struct wait *wait, __u64 off_ns, __u64 
 	}
 }
 
+#include "wait_windows.bpf.h"
+
 static __always_inline bool wait_ns_are_wanted(__u64 ns)
 {
 	return ns && ns >= wait_settings.min_ns && ns <= wait_settings.max_ns;
 }
 
 /*
- * Takes a wait that ends now, or, with a remark, the part of it in this window. At a window's end
- * what isn't wanted of it yet is counted, too, as nothing: the loader keeps its stacks for later.
- * False: it isn't to be counted.
+ * Takes a wait that ends now, or, with a remark, goes on: what no window has counted yet. Its
+ * length is that of all of it. At a window's end what isn't wanted of it yet is counted, too, as
+ * nothing: the loader keeps its stacks for later. False: it isn't to be counted.
  */
 static __always_inline bool wait_take(struct wait *wait, const struct task_state *state,
 				      __u64 off_ns, __u64 now_ns, __u8 remark)
@@ -174,12 +175,16 @@ static __always_inline bool wait_take(struct wait *wait, const struct task_state
 		if (remark != WAIT_AT_END)
 			return false;
 		wait->ns = wait->runnable_ns = 0;
+	} else if (wait_settings.has_windows) {
+		wait_take_off(wait, state, off_ns);
+		if (!wait->ns && remark != WAIT_AT_END)
+			return false;
 	}
 	wait->key.stack = (struct stack_key){
 		.user_id = state->user_id,
 		.waker_id = state->waker_id,
 		.state = state->letter,
-		.remark = remark | (state->at_start ? WAIT_AT_START : 0),
+		.remark = remark | (state->at_start | wait_is_cut(state, off_ns)) * WAIT_AT_START,
 	};
 	if (lock_settings.wanted)
 		lock_key_fill(&wait->key, &state->lock);
@@ -275,7 +280,8 @@ static __always_inline void run_count(struct task_struct *task, struct task_stat
 static __always_inline void switch_in_late(struct task_struct *task, struct task_state *state)
 {
 	__u64 in_ns = task_arrival_ns(task, bpf_ktime_get_ns()), off_ns = state->off_ns;
-	bool is_counted = in_ns > off_ns;
+	__u64 uncounted_ns = wait_uncounted_ns(state, off_ns);
+	bool is_counted = in_ns > uncounted_ns;
 	struct wait wait;
 
 	if (!in_ns)
@@ -283,7 +289,7 @@ static __always_inline void switch_in_late(struct task_struct *task, struct task
 	if (is_counted)
 		is_counted = wait_take(&wait, state, off_ns, in_ns, 0);
 	if (in_ns)
-		run_begin(state, in_ns > off_ns ? in_ns : off_ns);
+		run_begin(state, in_ns > uncounted_ns ? in_ns : uncounted_ns);
 	state->off_ns = 0;
 	if (is_counted)
 		wait_count(task, &wait, KERNEL_STACK_NONE);

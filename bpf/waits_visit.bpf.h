@@ -68,37 +68,44 @@ static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_st
 }
 
 /* What is known of a part due to a quota holds for the rest of the wait, too, where that goes on. */
-static __always_inline void throttle_go_on(struct task_struct *task,
+static __always_inline void throttle_go_on(struct task_struct *task, __u64 off_ns,
 					   const struct throttle_mark *mark)
 {
 	struct task_state *state = wait_settings.throttled ? task_state_find(task) : NULL;
 
-	if (state && state->throttle.queue == mark->queue)
+	if (state && state->off_ns == off_ns && state->throttle.queue == mark->queue)
 		state->throttle = *mark;
 }
 
 /*
- * A window ends: the wait of an off-CPU task is counted up to here; the rest belongs to the next
- * window. The kernel stack belongs to this wait only if the task hasn't run since.
+ * A window ends: the wait of an off-CPU task is counted up to here, if it is sure to be wanted; the
+ * rest belongs to the next window. The kernel stack belongs to this wait only if the task hasn't
+ * run since.
+ *
+ * The task may get a CPU meanwhile, and go off again. So nothing is written here that tells whether
+ * it waits: when it was cut says nothing of a later wait, and who ends one says so before counting.
  */
 static __noinline void visit_at_end(struct task_struct *task, struct task_state *state)
 {
-	__u64 off_ns = *(volatile __u64 *)&state->off_ns, switches = state->switches;
+	__u64 off_ns = *(volatile __u64 *)&state->off_ns, switches = state->switches, until_ns;
+	bool is_on_cpu = task_is_on_cpu(task);
 	struct wait wait;
 
 	if (wait_settings.on_cpu && filter_task(task))
 		run_cut(task, state, window.end_ns);
 	if (!off_ns || off_ns >= window.end_ns || window.is_peek)
 		return;
-	wait_take(&wait, state, off_ns, window.end_ns, WAIT_AT_END);
-	state->off_ns = window.end_ns;
-	state->at_start = true;
-	if (state->wake_ns && state->wake_ns < window.end_ns)
-		state->wake_ns = window.end_ns;
+	until_ns = wait_is_decided(state, off_ns, is_on_cpu) ? window.end_ns : off_ns;
+	wait_take(&wait, state, off_ns, until_ns, WAIT_AT_END);
+	if (until_ns == window.end_ns)
+		state->cut_ns = until_ns;
+	barrier();
+	if (*(volatile __u64 *)&state->off_ns != off_ns)
+		return;
 	wait_count(task, &wait,
-		   switches == task_switches(task) && !task_is_on_cpu(task) ? KERNEL_STACK_OF_ANY
-									    : KERNEL_STACK_NONE);
-	throttle_go_on(task, &wait.throttle);
+		   switches == task_switches(task) && !is_on_cpu ? KERNEL_STACK_OF_ANY
+								 : KERNEL_STACK_NONE);
+	throttle_go_on(task, off_ns, &wait.throttle);
 }
 
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,

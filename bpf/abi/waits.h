@@ -35,8 +35,9 @@ struct wait_settings {
 	__u32 states;	  /* bit i: waits in the state of letter i are wanted */
 	__u32 state_mask; /* and only those in one of these kernel states, unless 0 */
 	bool waker;
-	bool on_cpu;	/* the time on CPU is counted too */
-	bool throttled; /* what CPU quotas cause of waits for a CPU is counted apart */
+	bool on_cpu;	  /* the time on CPU is counted too */
+	bool throttled;	  /* what CPU quotas cause of waits for a CPU is counted apart */
+	bool has_windows; /* of time, more than one: each counts its part of a wait */
 };
 
 /* Set by the loader before it runs the task iterator. */
@@ -44,6 +45,7 @@ struct wait_window {
 	__u64 start_ns;
 	__u64 end_ns;  /* 0: the window begins */
 	__u64 is_peek; /* only runs are cut, at end_ns: waits go on */
+	__u64 is_last; /* tracing has ended */
 };
 
 #endif

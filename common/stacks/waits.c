@@ -40,19 +40,22 @@ void waits_leave_out_locks(const struct run *run)
 	map_leave_out(run, "lock_tables");
 }
 
-int waits_configure(const struct run *run, const struct wait_settings *settings, bool finds_wakers)
+int waits_configure(const struct run *run, const struct wait_settings *wanted, bool finds_wakers)
 {
+	struct wait_settings settings = *wanted;
+
+	settings.has_windows = run->interval_ns || run->is_metrics; /* which SIGUSR1 asks for */
 	if (!finds_wakers)
 		program_leave_out(run, "waits_waking");
-	if (!settings->on_cpu) {
+	if (!settings.on_cpu) {
 		program_leave_out(run, WAITS_SAMPLER);
 		program_leave_out(run, "waits_rename");
 	}
-	if (!settings->throttled)
+	if (!settings.throttled)
 		program_leave_out(run, "waits_migrate");
 	else if (features_require_quotas())
 		return -ENOTSUP;
-	return map_set_settings(run, ".rodata.waits", settings, sizeof(*settings));
+	return map_set_settings(run, ".rodata.waits", &settings, sizeof(settings));
 }
 
 static int set_window(const struct run *run, const struct wait_window *window)
@@ -83,7 +86,8 @@ int waits_end_window(struct run *run)
 {
 	struct wait_window window = { .start_ns = run->start_ns,
 				      .end_ns = run->end_ns,
-				      .is_peek = run->is_peek };
+				      .is_peek = run->is_peek,
+				      .is_last = run->is_last };
 	int err = set_window(run, &window);
 
 	return err ? err : taskstate_visit(run, 0, NULL, NULL);

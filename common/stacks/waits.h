@@ -20,7 +20,7 @@ void waits_leave_out_kernel_locks(const struct run *run);
 void waits_leave_out_locks(const struct run *run);
 
 /* Before load. finds_wakers: somebody asks who ends the waits. */
-int waits_configure(const struct run *run, const struct wait_settings *settings, bool finds_wakers);
+int waits_configure(const struct run *run, const struct wait_settings *wanted, bool finds_wakers);
 
 /* Once all is attached: threads that are off CPU wait from the window's start on. */
 int waits_start(struct run *run);

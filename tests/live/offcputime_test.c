@@ -230,7 +230,8 @@ TEST(what_is_counted_of_a_wait_at_its_very_end_has_its_stack)
 
 	check_rare_wait(interval, "--runnable", NULL);
 	check_rare_wait(interval, "-x", NULL);
-	check_rare_wait(interval, "-M", text_of("%d", ms * 1000 - 100)); /* not all of one */
+	check_rare_wait(interval, "-m", text_of("%dms", at_size(2900, 7500)));
+	check_rare_wait(interval, "-M", "100s");
 }
 
 /* Their names take room in it, but nothing is lost where there is none. */
@@ -321,6 +322,62 @@ TEST(short_and_long_waits_can_be_left_out)
 				     pid_text(work->pid))); /* and not when it is preempted there */
 	CHECK_EQ(folded_count(tool->out, "plan-0", "plan_nap"), 0);
 	CHECK(folded_sum(tool->out, "plan-0", "plan_doze") > 0);
+}
+
+#define LONG_NAPS at_size(7, 3)
+
+/*
+ * Naps of several intervals, each followed by a doze, which is shorter than one. They take no less
+ * than what is planned, and no more than what the thread knows of.
+ */
+static void check_long_naps(const char *option, int bound_ms, bool has_naps, bool has_dozes)
+{
+	int nap_ms = at_size(300, 1600), doze_ms = nap_ms / 8;
+	uint64_t naps_us = (uint64_t)(nap_ms * LONG_NAPS) * 1000, naps;
+	uint64_t dozes_us = (uint64_t)(doze_ms * LONG_NAPS) * 1000, dozes;
+	struct proc *work = work_start("plan", "1", text_of("%d", LONG_NAPS), text_of("%d", nap_ms),
+				       "0", text_of("%d", doze_ms));
+	struct proc *tool =
+		trace_work(work, ARGV("offcputime", option, text_of("%dms", bound_ms), "--interval",
+				      text_of("%dms", nap_ms / 5), "-p", pid_text(work->pid)));
+	uint64_t most_us = off_cpu_us(work->out, "plan-0") + 1000 - naps_us - dozes_us;
+
+	naps = folded_sum(tool->out, "plan-0", "plan_nap");
+	dozes = folded_sum(tool->out, "plan-0", "plan_doze");
+	if (has_naps ? naps < naps_us * 99 / 100 || naps > naps_us + most_us : naps > 0)
+		UNIT_FAIL("%s %d: naps of %llu us, not %llu", option, bound_ms,
+			  (unsigned long long)naps, (unsigned long long)naps_us);
+	if (has_dozes ? dozes < dozes_us * 99 / 100 || dozes > dozes_us + most_us : dozes > 0)
+		UNIT_FAIL("%s %d: dozes of %llu us, not %llu", option, bound_ms,
+			  (unsigned long long)dozes, (unsigned long long)dozes_us);
+}
+
+/* Windows cut waits, but a wait is as long as it is. */
+TIMED_TEST(lengths_are_those_of_waits_not_of_their_parts_in_intervals)
+{
+	int nap_ms = at_size(300, 1600);
+
+	check_long_naps("-m", nap_ms / 2, true, false);
+	check_long_naps("-M", nap_ms / 2, false, true);
+	check_long_naps("-M", nap_ms * 2, true, true);
+}
+
+/* The tracing ends in the middle of the wait, as does each of its intervals. */
+TIMED_TEST(a_wait_that_goes_on_is_as_long_as_so_far)
+{
+	int window_ms = at_size(300, 1600);
+	const char *interval = text_of("%dms", window_ms), *all = text_of("%dms", window_ms * 3);
+	struct proc *work = work_start("pingpong", "1"), *tool;
+
+	tool = tool_run("offcputime", "-M", text_of("%dms", window_ms * 2), "--interval", interval,
+			"-p", pid_text(work->pid), all);
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(folded_sum(tool->out, NULL, NULL), 0);
+	tool = tool_run("offcputime", "-M", text_of("%dms", window_ms * 9), "-m", interval,
+			"--interval", interval, "-p", pid_text(work->pid), all);
+	CHECK_CLOSE(folded_sum(tool->out, "wakee", "work_wait_go"), truth_ms(tool) * 1000,
+		    tolerance());
+	CHECK_EQ(folded_count(tool->out, "wakee", "[blocked throughout]"), 1);
 }
 
 TEST(kernel_and_user_threads_can_be_left_out)
