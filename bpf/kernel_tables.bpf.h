@@ -12,6 +12,7 @@
 
 #include "compat.bpf.h"
 #include "abi/kernel_rule.h"
+#include "abi/search.h"
 
 #define KERNEL_SYMBOL_BYTES 24
 
@@ -61,7 +62,9 @@ struct kernel_row {
 
 #define ROWS_ARE_OLD bpf_core_field_exists(((struct orc_entry___before6_4 *)0)->end)
 
-#define KERNEL_SEARCH_STEPS 22 /* 2^22 rows; a large kernel has 2^19 */
+#define KERNEL_SEARCH_TURNS 6 /* by a function, which the verifier goes through once */
+#define KERNEL_SEARCH_CALLS 4
+#define KERNEL_SEARCH_ROWS  (1 << KERNEL_SEARCH_TURNS * KERNEL_SEARCH_CALLS) /* 2^19 is a lot */
 
 static __always_inline bool kernel_is_between(__u64 ip, enum kernel_symbol from,
 					      enum kernel_symbol to)
@@ -112,29 +115,34 @@ static __always_inline __u64 kernel_compile_frame(const struct kernel_row *row, 
 }
 
 /*
- * The number of rows at or below an address. Each turn adds a power of two if so many there are:
- * without a branch, or the verifier would follow both ways each time. Unrolled: 6.1 refuses a loop
- * that is entered by a jump into its middle, as compilers arrange it.
+ * Some turns of the search for an address. The state, before and after them, has search.below in
+ * its upper half and search.rest in the lower. Unrolled: 6.1 refuses a loop that is entered by a
+ * jump into its middle, as compilers arrange it.
  */
-static __always_inline __u32 kernel_search(__u64 ip)
+__noinline __u64 kernel_search_some(__u64 ip, __u64 state)
 {
-	__u64 below = 0, more, at, is_there, is_above;
+	struct search search = { .below = state >> 32, .rest = (__u32)state };
+	__u64 at;
 	__s32 distance;
 
 #pragma unroll
-	for (int i = KERNEL_SEARCH_STEPS - 1; i >= 0; i--) {
-		more = below + (1ULL << i);
-		is_there = (more - 1 - kernel_tables.n_rows) >> 63;
-		barrier_var(is_there);
-		at = kernel_tables.symbols[KERNEL_ORC_IPS] +
-		     ((more - 1) & -is_there) * sizeof(distance);
+	for (int i = 0; i < KERNEL_SEARCH_TURNS; i++) {
+		at = kernel_tables.symbols[KERNEL_ORC_IPS] + search_at(&search) * sizeof(distance);
 		if (bpf_probe_read_kernel(&distance, sizeof(distance), (void *)at))
 			return 0;
-		is_above = (ip - (at + distance)) >> 63;
-		barrier_var(is_above);
-		below += (is_there & ~is_above) << i;
+		search_turn(&search, ip - (at + distance));
 	}
-	return below;
+	return search.below << 32 | search.rest;
+}
+
+/* The number of rows at or below an address. */
+static __always_inline __u32 kernel_search(__u64 ip)
+{
+	__u64 state = kernel_tables.n_rows;
+
+	for (int i = 0; i < KERNEL_SEARCH_CALLS; i++)
+		state = kernel_search_some(ip, state);
+	return state >> 32;
 }
 
 static __always_inline bool kernel_find_row(__u64 ip, struct kernel_row *row)
@@ -231,7 +239,7 @@ int kernel_tables_find(void *ctx)
 		return 0;
 	bytes = kernel_tables.symbols[KERNEL_ORC_IPS_END] - kernel_tables.symbols[KERNEL_ORC_IPS];
 	kernel_tables.n_rows = bytes / sizeof(__s32);
-	if (kernel_tables.n_rows < 1 << KERNEL_SEARCH_STEPS && kernel_find_registers())
+	if (kernel_tables.n_rows < KERNEL_SEARCH_ROWS && kernel_find_registers())
 		return 1;
 	kernel_tables.n_rows = 0;
 	return 0;

@@ -13,6 +13,7 @@
 
 #include "python_state.bpf.h"
 #include "unwind_slots.bpf.h"
+#include "abi/search.h"
 
 enum python_turn {
 	PYTHON_GOES_ON,
@@ -233,29 +234,25 @@ static __always_inline void python_push_frame(struct stack_scratch *scratch, str
 
 /*
  * The native frame in whose part of the stack an address lies: it begins where the stack pointer
- * was, and the next frame's begins where it ends. Behind the last one known, there is one. There is
- * no branch in the search, or the verifier would follow both ways at each step.
+ * was, and the next frame's begins where it ends. Behind the last one known, there is one.
  */
 __noinline __u32 python_find_place(__u32 slot, __u64 addr)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
 	struct python_walk *w = python_walk_of(slot);
-	__u64 below = 0, more, is_there, is_above;
+	struct search search = {};
+	__u64 sp;
 
 	if (!w || !scratch)
 		return PYTHON_NO_PLACE;
-#pragma unroll
-	for (int i = PYTHON_PLACE_STEPS - 1; i >= 0; i--) {
-		more = below + (1ULL << i);
-		is_there = (more - 1 - w->n_native) >> 63;
-		barrier_var(is_there);
-		is_above = (addr - scratch->sps[(more - 1) & (STACK_DEPTH - 1)]) >> 63;
-		barrier_var(is_above);
-		below += (is_there & ~is_above) << i;
+	search.rest = w->n_native;
+	for (int i = 0; i < PYTHON_PLACE_STEPS && search.rest; i++) {
+		sp = scratch->sps[search_at(&search) & (STACK_DEPTH - 1)];
+		search_turn(&search, addr - sp);
 	}
-	if (!below)
+	if (!search.below)
 		return PYTHON_NO_PLACE;
-	return below < w->n_native ? below - 1 : w->n_native;
+	return search.below < w->n_native ? search.below - 1 : w->n_native;
 }
 
 static __always_inline void python_drop_segment(struct stack_scratch *scratch,

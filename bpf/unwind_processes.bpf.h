@@ -143,22 +143,9 @@ int BPF_PROG(unwind_exec, struct task_struct *task, pid_t old_pid, struct linux_
 static __always_inline bool unwind_has_code(const struct unwind_process *process, __u64 start,
 					    __u64 end)
 {
-	__u32 below = process->first, above = below + process->count, index;
-	struct unwind_mapping *m;
+	struct unwind_mapping *m = unwind_last_mapping(process, end - 1);
 
-	for (int i = 0; i < UNWIND_SLICE_BITS && below < above; i++) {
-		index = below + (above - below) / 2;
-		m = bpf_map_lookup_elem(&unwind_mappings, &index);
-		if (!m)
-			return false;
-		if (end <= m->start)
-			above = index;
-		else if (start >= m->end)
-			below = index + 1;
-		else
-			return true;
-	}
-	return false;
+	return m && start < m->end;
 }
 
 /*

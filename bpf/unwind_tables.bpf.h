@@ -69,11 +69,31 @@ struct {
 	__array(values, struct unwind_shard_map);
 } unwind_shards SEC(".maps");
 
+/* The last mapping of a slice that begins at or below an address; NULL: none does. */
+static __always_inline struct unwind_mapping *
+unwind_last_mapping(const struct unwind_process *process, __u64 addr)
+{
+	struct search search = { .rest = process->count };
+	struct unwind_mapping *m = NULL;
+	__u32 index;
+
+	for (int i = 0; i < UNWIND_SLICE_BITS && search.rest; i++) {
+		index = process->first + search_at(&search);
+		m = bpf_map_lookup_elem(&unwind_mappings, &index);
+		if (!m)
+			return NULL;
+		search_turn(&search, addr - m->start);
+	}
+	if (!search.below)
+		return NULL;
+	index = process->first + search.below - 1;
+	return bpf_map_lookup_elem(&unwind_mappings, &index);
+}
+
 /* Finds the mapping of an address: 1, with it in the walk's state, or 0. */
 __noinline int unwind_find_mapping(__u32 slot, __u64 ip)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
-	__u32 below, above, index;
 	struct unwind_mapping *m;
 	struct unwind_state *s;
 
@@ -82,23 +102,11 @@ __noinline int unwind_find_mapping(__u32 slot, __u64 ip)
 	s = &scratch->walk;
 	if (ip >= s->mapping.start && ip < s->mapping.end)
 		return 1;
-	below = s->process.first;
-	above = below + s->process.count;
-	for (int i = 0; i < UNWIND_SLICE_BITS && below < above; i++) {
-		index = below + (above - below) / 2;
-		m = bpf_map_lookup_elem(&unwind_mappings, &index);
-		if (!m)
-			return 0;
-		if (ip < m->start) {
-			above = index;
-		} else if (ip >= m->end) {
-			below = index + 1;
-		} else {
-			s->mapping = *m;
-			return 1;
-		}
-	}
-	return 0;
+	m = unwind_last_mapping(&s->process, ip);
+	if (!m || ip >= m->end)
+		return 0;
+	s->mapping = *m;
+	return 1;
 }
 
 static __always_inline __u32 unwind_search_pattern(__u32 index, __u32 distance)

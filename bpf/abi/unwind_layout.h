@@ -19,6 +19,7 @@
 #ifndef ABI_UNWIND_LAYOUT_H
 #define ABI_UNWIND_LAYOUT_H
 
+#include "abi/search.h"
 #include "abi/types.h"
 #include "abi/unwind_regs.h"
 #include "abi/unwind_rule.h"
@@ -139,20 +140,17 @@ static inline __attribute__((always_inline)) __u32 unwind_cell(const struct unwi
 static inline __attribute__((always_inline)) __u32
 unwind_search(const struct unwind_shard *shard, __u32 first_cell, __u32 low, __u32 *distance)
 {
-	__u32 block = first_cell + (low >> UNWIND_BLOCK_SHIFT), row, middle,
-	      first = first_cell + unwind_cell(shard, block), below = first,
-	      above = first_cell + unwind_cell(shard, block + 1);
+	__u32 block = first_cell + (low >> UNWIND_BLOCK_SHIFT), row,
+	      begin = unwind_cell(shard, block), first = first_cell + begin;
+	struct search s = { .rest = unwind_cell(shard, block + 1) - begin };
 
 	low &= (1U << UNWIND_BLOCK_SHIFT) - 1;
-	for (int i = 0; i <= UNWIND_BLOCK_SHIFT && below < above; i++) {
-		middle = below + (above - below) / 2;
-		if (UNWIND_ROW_LOW(unwind_cell(shard, middle)) <= low)
-			below = middle + 1;
-		else
-			above = middle;
+	for (int i = 0; i <= UNWIND_BLOCK_SHIFT && s.rest; i++) {
+		row = unwind_cell(shard, first + search_at(&s));
+		search_turn(&s, (__u64)low - UNWIND_ROW_LOW(row));
 	}
-	row = unwind_cell(shard, below - 1);
-	*distance = below > first ? low - UNWIND_ROW_LOW(row) : UNWIND_PATTERN_END;
+	row = unwind_cell(shard, first + s.below - 1);
+	*distance = s.below ? low - UNWIND_ROW_LOW(row) : UNWIND_PATTERN_END;
 	return unwind_cell(shard, first_cell + UNWIND_RULES_AT + UNWIND_ROW_PLACE(row));
 }
 

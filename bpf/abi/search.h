@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A binary search in the kernel and in the loader: how many elements of a sorted array are not
+ * above a value. It has no branch that depends on them, of which the verifier would follow both
+ * ways at each turn.
+ */
+#ifndef ABI_SEARCH_H
+#define ABI_SEARCH_H
+
+#include "abi/types.h"
+
+struct search {
+	__u64 below; /* so many are not above the value */
+	__u64 rest;  /* of so many behind these it isn't known */
+};
+
+/* The index of the element to be looked at. */
+static inline __attribute__((always_inline)) __u64 search_at(const struct search *s)
+{
+	return s->below + (s->rest + 1) / 2 - 1;
+}
+
+/*
+ * difference: the value minus that element, which are less than 2^63 apart. Of a rest of 2^n - 1
+ * nothing is left after n turns.
+ */
+static inline __attribute__((always_inline)) void search_turn(struct search *s, __u64 difference)
+{
+	__u64 half = (s->rest + 1) / 2;
+
+	__asm__("" : "+r"(difference)); /* compilers would make a branch of what follows */
+	s->below += half & ((difference >> 63) - 1);
+	s->rest -= half;
+}
+
+#endif
