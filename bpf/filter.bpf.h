@@ -178,6 +178,12 @@ static __always_inline bool filter_task(struct task_struct *task)
 	return filter_sets(task);
 }
 
+/* A task that lives on may be traced no longer: it has another name, cgroup or namespace. */
+static __always_inline bool filter_can_be_left(void)
+{
+	return filter.by_comm || filter.by_cgroup || filter.by_cgroups || filter.by_mntnss;
+}
+
 /* --follow: a child of a traced process is traced. Loaded only with that option. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(filter_fork, struct task_struct *parent, struct task_struct *child)

@@ -145,14 +145,29 @@ static __noinline void wait_end_late(struct task_struct *task, struct task_state
 			   end_ns > state->queued_ns ? end_ns - state->queued_ns : 0);
 }
 
+/*
+ * The task waits outside of the filter. A thread that was woken up before it gave up its CPU seems
+ * to wait since then, if it has left the filter meanwhile.
+ */
+static __always_inline void wait_forget(struct task_struct *task)
+{
+	struct task_state *state = filter_can_be_left() ? task_state_find(task) : NULL;
+
+	if (state)
+		state->queued_ns = 0;
+}
+
 /* A new task has no wait that may have ended unseen: that part of the program is left out. */
 static __always_inline void wait_begin(struct task_struct *task, bool is_new)
 {
 	struct task_state *state;
 	__u64 now_ns;
 
-	if (!filter_task(task))
+	if (!filter_task(task)) {
+		if (!is_new)
+			wait_forget(task);
 		return;
+	}
 	state = task_state_find(task);
 	if (!state)
 		return;

@@ -124,6 +124,19 @@ TEST(intervals_by_key_add_up_without_loss)
 	CHECK_SWITCHES(hist_count_of(tool->out, NULL), task_switches(work->pid, 0) - before);
 }
 
+/* A thread that is woken up before it sleeps waits for nothing; nor does it when it sleeps later. */
+TIMED_TEST(a_sleep_outside_of_the_filter_is_no_wait)
+{
+	int nap_ms = at_size(150, 600);
+	struct proc *work =
+		work_start("leaver", text_of("%d", at_size(7, 3)), text_of("%d", nap_ms));
+	struct proc *tool =
+		trace_work(work, ARGV("runqlat", "--comm", "stayer", "--slower",
+				      text_of("%dms", nap_ms), "-p", pid_text(work->pid)));
+
+	CHECK_EQ(lines_with(tool->out, text_of(" %7d ", work->pid)), 0);
+}
+
 TEST(interval_and_count_give_that_many_reports)
 {
 	struct proc *tool = tool_run("runqlat", "100ms", "3");
