@@ -162,11 +162,10 @@ static uint64_t hash_values(const struct family *family, const char *const *valu
 	return hash;
 }
 
-static bool has_values(const struct family *family, const struct series *series,
-		       const char *const *values)
+static bool are_equal(const struct family *family, const char *const *a, const char *const *b)
 {
 	for (size_t i = 0; i < family->n_labels; i++)
-		if (strcmp(series->values[i], values[i]))
+		if (strcmp(a[i], b[i]))
 			return false;
 	return true;
 }
@@ -179,7 +178,7 @@ static struct series *find_series(const struct family *family, const char *const
 	for (; link; link = hashtable_next(link)) {
 		struct series *series = container_of(link, struct series, link);
 
-		if (has_values(family, series, values))
+		if (are_equal(family, (const char *const *)series->values, values))
 			return series;
 	}
 	return NULL;
@@ -234,9 +233,8 @@ static bool make_room(const struct metrics *metrics, struct family *family)
 	return true;
 }
 
-static struct series *use_other(struct metrics *metrics, struct family *family)
+static struct series *use_other(const struct metrics *metrics, struct family *family)
 {
-	metrics->overflows++;
 	if (!family->other)
 		family->other = new_series(metrics, family, other_values);
 	return family->other;
@@ -261,20 +259,45 @@ static void note_report(struct metrics *metrics, uint64_t now_ns)
 	metrics->now_ns = now_ns;
 }
 
+/* A thread may be called so, too. */
+static bool is_other(const struct family *family, const char *const *values)
+{
+	return family->n_labels && are_equal(family, values, other_values);
+}
+
+static struct series *use_texts(struct metrics *metrics, struct family *family,
+				const char *const *texts)
+{
+	uint64_t hash = hash_values(family, texts);
+	struct series *series = find_series(family, texts, hash);
+
+	if (is_other(family, texts))
+		return use_other(metrics, family);
+	if (!series && !make_room(metrics, family)) {
+		metrics->overflows++;
+		return use_other(metrics, family);
+	}
+	if (!series)
+		series = add_series(metrics, family, texts, hash);
+	series->grown_ns = metrics->now_ns;
+	lru_use(&family->usage, &series->usage, 1);
+	return series;
+}
+
+/* Who reads them refuses all if two series have the same text. */
 static struct series *use_series(struct metrics *metrics, const struct metric *metric,
 				 const char *const *values, uint64_t now_ns)
 {
 	struct family *family = find_family(metrics, metric);
-	uint64_t hash = hash_values(family, values);
-	struct series *series = find_series(family, values, hash);
+	char *texts[PROMETHEUS_MAX_LABELS];
+	struct series *series;
 
 	note_report(metrics, now_ns);
-	if (!series && !make_room(metrics, family))
-		return use_other(metrics, family);
-	if (!series)
-		series = add_series(metrics, family, values, hash);
-	series->grown_ns = now_ns;
-	lru_use(&family->usage, &series->usage, 1);
+	for (size_t i = 0; i < family->n_labels; i++)
+		texts[i] = prometheus_text(values[i]);
+	series = use_texts(metrics, family, (const char *const *)texts);
+	for (size_t i = 0; i < family->n_labels; i++)
+		free(texts[i]);
 	return series;
 }
 

@@ -4,6 +4,7 @@
  * that only grow, in base units. The number of series of a metric is bounded. Beyond it a new one
  * replaces one that has not grown for five minutes (a server has forgotten it by then), nor in the
  * report before; if there is none, its values go to the series whose labels are all "other".
+ * Values of labels that have the same text are the same, see prometheus.h.
  */
 #ifndef METRICS_H
 #define METRICS_H

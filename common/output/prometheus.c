@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Prometheus' text format; see prometheus.h. */
 #include <math.h>
+#include <string.h>
 
 #include "base/escape.h"
+#include "base/mem.h"
 #include "output/prometheus.h"
 
 /* In values only the backslash, the quote and the line feed are special: `\\`, `\"` and `\n`. */
@@ -14,6 +16,23 @@ static void print_byte(FILE *f, unsigned char c)
 		fprintf(f, "\\%c", c);
 	else
 		fprintf(f, "\\\\x%02x", c);
+}
+
+char *prometheus_text(const char *value)
+{
+	size_t size = strlen(value) * strlen("\\xNN") + 1, length;
+	char *text = mem_zalloc(size, 1), *end = text;
+
+	while (*value) {
+		length = *value == '\n' ? 1 : escape_printable_bytes(value, NULL);
+		if (length)
+			memcpy(end, value, length);
+		else
+			snprintf(end, strlen("\\xNN") + 1, "\\x%02x", (unsigned char)*value);
+		end += length ? length : strlen("\\xNN");
+		value += length ? length : 1;
+	}
+	return text;
 }
 
 static void print_label(FILE *f, char before, const char *name, const char *value)

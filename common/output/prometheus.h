@@ -17,6 +17,12 @@ struct prometheus_labels {
 	size_t n;
 };
 
+/*
+ * The text that stands for a value, to be freed. Others may have the same: `\x01` as four characters
+ * stands for itself, and for that byte.
+ */
+char *prometheus_text(const char *value);
+
 /* The two lines above all samples of a metric. type: "counter", "gauge" or "histogram". */
 void prometheus_print_head(FILE *f, const char *name, const char *type, const char *help);
 

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "output/metrics.h"
@@ -122,6 +123,26 @@ TEST(series_are_known_by_all_their_values)
 	metrics_free(metrics);
 }
 
+/* Whoever names threads must not make a server refuse all that is said. */
+TEST(values_of_one_text_are_one_series)
+{
+	struct metrics *metrics = new_metrics(10, 2);
+
+	metrics_add(metrics, &calls, (const char *[]){ "\001", "a\xff" }, 1, 1);
+	metrics_add(metrics, &calls, (const char *[]){ "\\x01", "a\\xff" }, 2, 1);
+	metrics_add(metrics, &calls, (const char *[]){ "\001", "a\\xff" }, 4, 2);
+	metrics_add(metrics, &calls, (const char *[]){ "\n", "\"" }, 8, 2);
+	metrics_add(metrics, &calls, (const char *[]){ "\\n", "\\\"" }, 16, 2);
+	metrics_add(metrics, &calls, (const char *[]){ "\\x0a", "\"" }, 32, 2);
+	check_written(metrics, "# HELP test_calls_total Calls.\n"
+			       "# TYPE test_calls_total counter\n"
+			       "test_calls_total{call=\"\\\\x01\",comm=\"a\\\\xff\"} 7\n"
+			       "test_calls_total{call=\"\\n\",comm=\"\\\"\"} 8\n"
+			       "test_calls_total{call=\"\\\\n\",comm=\"\\\\\\\"\"} 16\n"
+			       "test_calls_total{call=\"\\\\x0a\",comm=\"\\\"\"} 32\n");
+	metrics_free(metrics);
+}
+
 static struct hist *hist_of(const uint64_t *us, size_t n)
 {
 	struct hist *hist = hist_new();
@@ -213,6 +234,26 @@ TEST(what_is_too_much_is_other)
 	CHECK_HAS(text, "test_busy_seconds_total 5\n");
 	CHECK_EQ(metrics_overflows(metrics), 2);
 	free(text);
+	metrics_free(metrics);
+}
+
+TEST(what_is_called_other_is_added_to_it)
+{
+	struct metrics *metrics = new_metrics(2, 2);
+	struct hist *hist = hist_of((uint64_t[]){ 1 }, 1);
+	static const char *const groups[] = { "/a", "other", "/b", "/c", "other" };
+	char *text;
+
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+		metrics_add_hist(metrics, &waits, &groups[i], hist, NS_PER_S);
+	metrics_add(metrics, &calls, (const char *[]){ "other", "x" }, 1, NS_PER_S);
+	text = write_metrics(metrics);
+	CHECK_EQ(count_lines(text, "_count{cgroup="), 3);
+	CHECK_HAS(text, "_count{cgroup=\"other\"} 3\n");
+	CHECK_HAS(text, "{call=\"other\",comm=\"x\"} 1\n");
+	CHECK_EQ(metrics_overflows(metrics), 1);
+	free(text);
+	hist_free(hist);
 	metrics_free(metrics);
 }
 
