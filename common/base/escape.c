@@ -69,6 +69,11 @@ void escape_print(FILE *f, const char *s, const char *also)
 	}
 }
 
+const char *escape_no_name(const char *comm)
+{
+	return *comm ? comm : "[no name]";
+}
+
 char *escape_string(char *buf, size_t size, const char *s, const char *also)
 {
 	size_t length = 0;

@@ -15,6 +15,9 @@ size_t escape_printable_bytes(const char *s, const char *also);
 /* Writes s, escaped, to f. */
 void escape_print(FILE *f, const char *s, const char *also);
 
+/* A thread's name, which may be empty, as it is shown: then "[no name]". */
+const char *escape_no_name(const char *comm);
+
 /* Into a buffer of size bytes, always terminated, cut at a whole character. Returns buf. */
 char *escape_string(char *buf, size_t size, const char *s, const char *also);
 

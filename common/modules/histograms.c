@@ -273,7 +273,7 @@ static void print_title(FILE *f, const struct run *run, uint64_t id, const char 
 		escape_print(f, texts.container_id ? texts.container_id : "none", "");
 	else
 		fprintf(f, "%llu ", (unsigned long long)id);
-	escape_print(f, texts.comm ? texts.comm : texts.path ? texts.path : "", "");
+	escape_print(f, texts.comm ? escape_no_name(texts.comm) : texts.path ? texts.path : "", "");
 	fputc('\n', f);
 }
 

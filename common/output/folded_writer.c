@@ -45,7 +45,7 @@ static void print_stack(FILE *f, const struct sample *s, const struct writer_sty
 		fprintf(f, "cpu%d;", s->cpu);
 	if (s->tid)
 		fprintf(f, "tid%" PRIu32 ";", s->tid);
-	folded_print_root(f, s->comm);
+	folded_print_root(f, escape_no_name(s->comm));
 	for (size_t i = 0; i < s->n_frames; i++) {
 		fputs(border && i == border ? ";-;" : ";", f);
 		writer_print_frame(f, sample_frame(s, i), style, ";");

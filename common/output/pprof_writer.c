@@ -316,7 +316,7 @@ static void add_labels(struct pprof *p, struct protobuf *sample, const struct sa
 {
 	const char state[] = { s->state, '\0' };
 
-	add_label(p, sample, "comm", s->comm, 0);
+	add_label(p, sample, "comm", escape_no_name(s->comm), 0);
 	add_label(p, sample, "pid", NULL, s->pid);
 	if (s->tid)
 		add_label(p, sample, "tid", NULL, s->tid);
@@ -348,7 +348,7 @@ static void list_lone_frame(struct pprof *p, const struct frame *frame)
 static void list_locations(struct pprof *p, const struct sample *s)
 {
 	static const struct frame none = { .name = "[no frames]", .kind = FRAME_MARK };
-	const struct frame root = { .name = s->comm, .kind = FRAME_MARK };
+	const struct frame root = { .name = escape_no_name(s->comm), .kind = FRAME_MARK };
 
 	p->n_list = 0;
 	for (size_t i = s->n_frames; i-- > 0;)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/mem.h"
 #include "output/calltree.h"
 #include "output/flamegraph.h"
@@ -26,7 +27,7 @@ static void add_sample(struct calltree *tree, const struct sample *s)
 		node = add_text(tree, node, mem_printf("cpu%d", s->cpu), FRAME_MARK);
 	if (s->tid)
 		node = add_text(tree, node, mem_printf("tid%" PRIu32, s->tid), FRAME_MARK);
-	node = calltree_child(tree, node, s->comm, FRAME_USER);
+	node = calltree_child(tree, node, escape_no_name(s->comm), FRAME_USER);
 	for (size_t i = 0; i < s->n_frames; i++)
 		node = add_text(tree, node, writer_frame_text(sample_frame(s, i)),
 				sample_frame(s, i)->kind);

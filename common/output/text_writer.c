@@ -24,7 +24,7 @@ static void print_frames(FILE *f, const struct sample *s, const struct writer_st
 static void print_task(FILE *f, const struct sample *s)
 {
 	fprintf(f, "    %-16s ", "-");
-	escape_print(f, s->comm, NULL);
+	escape_print(f, escape_no_name(s->comm), NULL);
 	fprintf(f, " (%" PRIu32 ")", s->pid);
 	if (s->tid)
 		fprintf(f, " tid %" PRIu32, s->tid);

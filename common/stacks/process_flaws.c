@@ -191,7 +191,8 @@ static void describe_subject(const struct group *g, char *text, size_t size)
 	const struct runtime *runtime = g->worst->runtime;
 	char name[4 * TASK_COMM_LEN + 1], others[48] = "";
 
-	escape_string(name, sizeof(name), runtime ? runtime->name : g->worst->comm, "");
+	escape_string(name, sizeof(name), runtime ? runtime->name : escape_no_name(g->worst->comm),
+		      "");
 	if (g->n > 1)
 		snprintf(others, sizeof(others), " and %zu other%s", g->n - 1, g->n > 2 ? "s" : "");
 	snprintf(text, size, "%s (PID %d%s)", name, g->worst->pid, others);

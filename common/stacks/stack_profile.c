@@ -87,8 +87,8 @@ static void name_interrupt(struct assembly *a, const struct frame *const *entry,
 
 static void name_task(struct assembly *a, const uint64_t *waker)
 {
-	memcpy(a->waker, &waker[2], TASK_COMM_LEN);
-	a->waker[TASK_COMM_LEN] = '\0';
+	snprintf(a->waker, sizeof(a->waker), "%.*s", TASK_COMM_LEN,
+		 escape_no_name((const char *)&waker[2]));
 }
 
 /* False: an interrupt woke the thread. */
@@ -369,7 +369,7 @@ static void describe_worst(struct stack_reasons *reasons, double total, char *te
 	comm_sums_sort(sums);
 	for (size_t i = 0; i < sums->n && i < MAX_WORST && used < size; i++) {
 		memcpy(comm, sums->items[i].comm, TASK_COMM_LEN);
-		escape_string(name, sizeof(name), comm, "");
+		escape_string(name, sizeof(name), escape_no_name(comm), "");
 		used += (size_t)snprintf(
 			text + used, size - used, "%s %.2f %% %s",
 			i ? "," : " (most:", 100.0 * (double)sums->items[i].value / total, name);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The live view of stacks; see top_writer.h. */
+#include "base/escape.h"
 #include "modules/topview.h"
 #include "output/calltree.h"
 #include "output/functions.h"
@@ -42,7 +43,7 @@ static void add_sample(struct calltree *tree, const struct sample *s)
 		node = calltree_child(tree, node, sample_frame(s, i)->name,
 				      sample_frame(s, i)->kind);
 	if (!s->n_frames)
-		node = calltree_child(tree, node, s->comm, FRAME_MARK);
+		node = calltree_child(tree, node, escape_no_name(s->comm), FRAME_MARK);
 	calltree_add(tree, node, (struct calltree_value){ .now = s->value });
 	calltree_shrink(tree);
 }

@@ -313,6 +313,22 @@ TEST(the_first_cpu_is_a_label_too)
 	profile_free(p);
 }
 
+TEST(a_thread_without_a_name_has_a_label_too)
+{
+	struct profile *p = profile_new("samples");
+	struct decoded *d;
+	struct field message, label;
+
+	profile_add(p, &(struct sample){ .comm = "", .pid = 1, .cpu = -1, .value = 1 });
+	d = write_and_decode(p, NULL);
+	CHECK(find_field(d->whole, 2, 0, &message));
+	CHECK(find_field(message.span, 3, 0, &label) && is_label(label.span));
+	CHECK_STR(text_in(d, label.span, 1), "comm");
+	CHECK_STR(text_in(d, label.span, 2), "[no name]");
+	free_decoded(d);
+	profile_free(p);
+}
+
 TEST(all_is_told_once)
 {
 	struct profile *p = samples_make("samples");

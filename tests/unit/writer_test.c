@@ -4,6 +4,8 @@
 #include <time.h>
 
 #include "base/array.h"
+#include "base/mem.h"
+#include "output/folded.h"
 
 #include "unit.h"
 #include "written.h"
@@ -278,6 +280,39 @@ TEST(folded_stack_is_no_comment)
 	check_folded(&s, &plain, "\\x232;#m 1\n");
 	s.cpu = 0;
 	check_folded(&s, &plain, "cpu0;\\x232;#m 1\n");
+}
+
+static void check_read_back(const char *text, size_t n_frames)
+{
+	struct folded_line *line = mem_zalloc(1, sizeof(*line));
+	FILE *f = fmemopen((char *)text, strlen(text), "r");
+	struct folded_reader reader;
+
+	folded_open(&reader, f, false);
+	CHECK(folded_read(&reader, line));
+	CHECK_EQ(line->n_frames, n_frames);
+	CHECK_STR(line->frames[0].name, "[no name]");
+	CHECK_EQ(reader.refused, 0);
+	folded_close(&reader);
+	fclose(f);
+	free(line);
+}
+
+/* Else its outermost function would be taken for it, or the line for none. */
+TEST(a_thread_without_a_name_is_a_root_too)
+{
+	struct sample s = { .comm = "", .pid = 7, .cpu = -1, .value = 5, FRAMES(USER("_start")) };
+	char *text;
+
+	check_folded(&s, &plain, "[no name];_start 5\n");
+	check_read_back("[no name];_start 5\n", 2);
+	check_text(&s, &plain, "    _start\n    -                [no name] (7)\n        5\n\n");
+	text = write_samples(&svg_writer, &s, 1, &plain);
+	CHECK_HAS(text, "<title>[no name] (5 samples, 100.00 %)</title>");
+	free(text);
+	s.n_frames = 0;
+	check_folded(&s, &plain, "[no name] 5\n");
+	check_read_back("[no name] 5\n", 1);
 }
 
 TEST(long_comm_is_written_whole)

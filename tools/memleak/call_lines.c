@@ -35,8 +35,8 @@ static int print_call(void *ctx, void *data, size_t size)
 	head_file(lines);
 	fprintf(run->out, "%-12.6f %-16s %7u %-14s %016llx %llu\n",
 		(double)(event->time_ns - run->start_ns) / (double)NS_PER_S,
-		escape_string(comm, sizeof(comm), event->comm, ""), event->tid, call_name(event),
-		(unsigned long long)event->addr, (unsigned long long)event->size);
+		escape_string(comm, sizeof(comm), escape_no_name(event->comm), ""), event->tid,
+		call_name(event), (unsigned long long)event->addr, (unsigned long long)event->size);
 	return 0;
 }
 

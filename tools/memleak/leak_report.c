@@ -260,7 +260,7 @@ static void print_owner(FILE *f, const struct leak_report *report, const struct 
 	if (!sum->tgid || report->owners.count < 2)
 		return;
 	fputs(", ", f);
-	escape_print(f, owner->comm, NULL);
+	escape_print(f, escape_no_name(owner->comm), NULL);
 	fprintf(f, " (%d)", sum->tgid);
 }
 

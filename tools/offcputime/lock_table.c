@@ -254,7 +254,8 @@ static void describe_waker(const struct row *row, char *text, size_t size)
 			best = &row->wakers[i];
 	snprintf(text, size, "-");
 	if (best)
-		snprintf(text, size, "%s %.0f%%", escape_string(name, sizeof(name), best->comm, ""),
+		snprintf(text, size, "%s %.0f%%",
+			 escape_string(name, sizeof(name), escape_no_name(best->comm), ""),
 			 100.0 * (double)best->count / (double)row->sums.count);
 }
 
@@ -306,7 +307,7 @@ static void print_wakers(FILE *f, const struct row *row, const struct lock_style
 		fprintf(f, "        released %" PRIu64 " %s, after %" PRIu64 " us, by ",
 			waker->sums.count, quantity_unit(text, waker->sums.count, "times"),
 			us_of(waker->sums.total_ns));
-		escape_print(f, waker->comm, "");
+		escape_print(f, escape_no_name(waker->comm), "");
 		fprintf(f, " (%u)\n", waker->tgid);
 		print_stack(f, row, waker, style);
 	}

@@ -65,7 +65,7 @@ static void print_process(FILE *f, const struct fault_key *key, bool is_last)
 
 	memcpy(comm, key->comm, TASK_COMM_LEN);
 	fprintf(f, " %7" PRIu32 " %-*s", key->tgid, is_last ? 0 : TASK_COMM_LEN,
-		escape_string(text, sizeof(text), comm, ""));
+		escape_string(text, sizeof(text), escape_no_name(comm), ""));
 }
 
 static void print_area(FILE *f, const struct area_id *id, const struct areas *names)

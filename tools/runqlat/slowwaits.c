@@ -28,10 +28,11 @@ static void print_text(FILE *f, const struct runqlat_slow *slow)
 	char text[CLOCK_TIME_OF_DAY_SIZE], comm[4 * TASK_COMM_LEN], prev[4 * TASK_COMM_LEN];
 
 	fprintf(f, "%-8s %3u %-16s %7u %12llu %-16s %7u\n", clock_time_of_day(text), slow->cpu,
-		escape_string(comm, sizeof(comm), slow->comm, ""), slow->tid,
+		escape_string(comm, sizeof(comm), escape_no_name(slow->comm), ""), slow->tid,
 		(unsigned long long)(slow->delay_ns / NS_PER_US),
-		*slow->prev_comm ? escape_string(prev, sizeof(prev), slow->prev_comm, "")
-				 : "[unknown]",
+		slow->prev_tid || *slow->prev_comm
+			? escape_string(prev, sizeof(prev), escape_no_name(slow->prev_comm), "")
+			: "[unknown]",
 		slow->prev_tid);
 }
 

@@ -285,7 +285,7 @@ static const char *comm_text(const struct call_layout *layout, uint32_t tgid, ch
 	char comm[TASK_COMM_LEN + 1] = {};
 
 	layout->comm_of(layout->arg, tgid, comm);
-	return escape_string(text, size, comm, "");
+	return escape_string(text, size, escape_no_name(comm), "");
 }
 
 /* What stands in front of the count. */

@@ -89,7 +89,7 @@ static void print_item(FILE *f, const struct item *item, bool in_ms)
 	snprintf(age, sizeof(age), "%c%.3f", item->mark,
 		 (double)item->age_ns / (in_ms ? NS_PER_MS : NS_PER_US));
 	fprintf(f, "%-7u %-7u %-15s %-22s %16s\n", item->flight.tgid, item->flight.tid,
-		escape_string(text, sizeof(text), comm, ""),
+		escape_string(text, sizeof(text), escape_no_name(comm), ""),
 		syscall_label(name, sizeof(name), item->flight.abi, item->flight.number), age);
 }
 
