@@ -256,7 +256,8 @@ static __always_inline void cell_take(struct call_cell *cell, const struct call_
 				      __u64 turn, struct task_struct *task)
 {
 	cell->key = *key;
-	cell->times = no_times;
+	__builtin_memset(&cell->times, 0, sizeof(cell->times));
+	cell->times.min_ns = ~0ULL;
 	cell->turn = turn;
 	if (settings.by_process)
 		label_process(task, key->tgid);
