@@ -72,31 +72,41 @@ static uint64_t read_fraction(const char **text, uint64_t factor)
 	return value;
 }
 
+/* -ERANGE: it is one, but too large. */
 static int parse_with_unit(const char *text, const struct unit *units, uint64_t without,
 			   uint64_t *out)
 {
 	const char *end, *fraction = NULL;
 	uint64_t whole, factor;
+	int err = read_uint(text, &whole, &end);
 
-	if (read_uint(text, &whole, &end))
-		return -EINVAL;
+	if (err)
+		return err;
 	if (*end == '.' && isdigit((unsigned char)end[1])) {
 		fraction = ++end;
 		end += strspn(end, "0123456789");
 	}
 	factor = find_factor(units, end, without);
-	if (!factor || __builtin_mul_overflow(whole, factor, out))
+	if (!factor)
 		return -EINVAL;
+	if (__builtin_mul_overflow(whole, factor, out))
+		return -ERANGE;
 	if (fraction && __builtin_add_overflow(*out, read_fraction(&fraction, factor), out))
-		return -EINVAL;
+		return -ERANGE;
 	return 0;
 }
 
 int parse_duration(const char *what, const char *text, uint64_t unit_ns, uint64_t *out_ns)
 {
-	if (parse_with_unit(text, duration_units, unit_ns, out_ns))
+	uint64_t ns = 0;
+	int err = parse_with_unit(text, duration_units, unit_ns, &ns);
+
+	if (err == -ERANGE || ns > PARSE_DURATION_MAX_NS)
+		return msg_error("%s: '%s' is too long (at most 146 years)", what, text);
+	if (err)
 		return msg_error("%s: '%s' is not a duration (such as 5, 1.5s or 10ms)", what,
 				 text);
+	*out_ns = ns;
 	return 0;
 }
 

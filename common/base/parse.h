@@ -11,7 +11,12 @@
 /* Decimal, or hexadecimal with 0x; min and max inclusive. */
 int parse_uint(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *out);
 
-/* "5", "1.5", "10ms", "2us", "100ns", "1m"; a number without a unit counts in units of unit_ns. */
+/*
+ * "5", "1.5", "10ms", "2us", "100ns", "1m"; a number without a unit counts in units of unit_ns. At
+ * most PARSE_DURATION_MAX_NS: added to any time of a clock it is less than 2^63.
+ */
+#define PARSE_DURATION_MAX_NS ((uint64_t)INT64_MAX / 2)
+
 int parse_duration(const char *what, const char *text, uint64_t unit_ns, uint64_t *out_ns);
 
 /* "4096", "64K", "8M", "1G", in bytes. */

@@ -194,7 +194,18 @@ TEST(refuses_durations_that_overflow)
 	CHECK_NO_DURATION("18446744074"); /* seconds: just above 2^64 ns */
 	CHECK_NO_DURATION("18446744073.9");
 	CHECK_NO_DURATION("99999999999999999999");
-	CHECK_DURATION("18446744073", NS_PER_S, 18446744073 * NS_PER_S);
+}
+
+/* They are added to times, in 64 bits. */
+TEST(refuses_durations_that_no_clock_reaches)
+{
+	uint64_t out;
+
+	CHECK_NO_DURATION("18446744073s");
+	CHECK_NO_DURATION("4611686018.427387904");
+	CHECK_DURATION("4611686018.427387903", NS_PER_S, PARSE_DURATION_MAX_NS);
+	CHECK_EQ(duration_of("18446744073s", NS_PER_S, &out), -EINVAL);
+	CHECK_EQ(out, UNTOUCHED);
 }
 
 TEST(reads_sizes)
