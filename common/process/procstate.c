@@ -42,13 +42,15 @@ pid_t *process_list(size_t *n)
 	return pids;
 }
 
+/* The name may hold newlines of its own; the kernel puts one behind it. */
 int process_comm(pid_t pid, char *comm, size_t size)
 {
-	char *text = read_proc(pid, "comm");
+	char *text = read_proc(pid, "comm"), *last = text ? strrchr(text, '\n') : NULL;
 
 	if (!text)
 		return -errno;
-	text[strcspn(text, "\n")] = '\0';
+	if (last)
+		*last = '\0';
 	snprintf(comm, size, "%s", text);
 	free(text);
 	return 0;

@@ -498,6 +498,23 @@ TEST(processes_are_counted_and_named)
 	CHECK_CALLS(tool, count_of(tool->out, text_of("%-6d calls", work->pid)), truth_value(tool));
 }
 
+TEST(a_name_that_holds_a_newline_is_whole)
+{
+	struct proc *tool;
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_NAME, "two\nlines");
+		while (true)
+			usleep(1000);
+	}
+	tool = tool_run("syscount", "-P", "-p", pid_text(pid), "-d", "300ms");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->out, text_of("\n%-6d two\\x0alines ", pid));
+}
+
 /* They are gone when the table is printed, and their names changed on the way. */
 TEST(processes_that_are_gone_have_their_last_name)
 {

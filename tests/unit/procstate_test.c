@@ -31,6 +31,23 @@ TEST(a_zombie_has_ended)
 	CHECK(!process_has_ended(getpid()));
 }
 
+TEST(a_name_may_hold_newlines)
+{
+	char comm[64], before[64];
+
+	prctl(PR_GET_NAME, before);
+	prctl(PR_SET_NAME, "two\nlines\n");
+	CHECK_EQ(process_comm(getpid(), comm, sizeof(comm)), 0);
+	CHECK_STR(comm, "two\nlines\n");
+	prctl(PR_SET_NAME, "\n");
+	CHECK_EQ(process_comm(getpid(), comm, sizeof(comm)), 0);
+	CHECK_STR(comm, "\n");
+	prctl(PR_SET_NAME, "");
+	CHECK_EQ(process_comm(getpid(), comm, sizeof(comm)), 0);
+	CHECK_STR(comm, "");
+	prctl(PR_SET_NAME, before);
+}
+
 TEST(a_process_begins_when_it_is_forked)
 {
 	uint64_t before_ns = clock_wall_ns(), start_ns;

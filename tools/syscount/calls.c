@@ -13,10 +13,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/msg.h"
-#include "base/readfile.h"
 #include "modules/kernelnames.h"
 #include "modules/taskstate.h"
 #include "modules/topview.h"
+#include "process/procstate.h"
 #include "run/bpfmap.h"
 #include "run/loss.h"
 #include "run/run_facts.h"
@@ -157,15 +157,10 @@ static int attach_calls(struct run *run)
 static void comm_of(void *arg, uint32_t tgid, char *comm)
 {
 	const struct run *run = arg;
-	char path[64], *text;
 
-	snprintf(path, sizeof(path), "/proc/%u/comm", tgid);
-	text = readfile(path, 4096, NULL);
-	if (text)
-		snprintf(comm, TASK_COMM_LEN + 1, "%.*s", (int)strcspn(text, "\n"), text);
-	else if (bpf_map_lookup_elem(bpf_map__fd(map_find(run, "call_labels")), &tgid, comm))
+	if (process_comm((pid_t)tgid, comm, TASK_COMM_LEN + 1) &&
+	    bpf_map_lookup_elem(bpf_map__fd(map_find(run, "call_labels")), &tgid, comm))
 		snprintf(comm, TASK_COMM_LEN + 1, "[unknown]");
-	free(text);
 }
 
 static int read_array(const struct run *run, struct call_counts *now)
