@@ -26,7 +26,7 @@ $(O)/tests/%.o: tests/%.c $(O)/.versions
 
 $(LIVES): $(O)/tests/live/live.o
 $(FUZZERS): private TL_LDFLAGS += -fsanitize=fuzzer
-$(O)/tests/live/probes_test $(O)/tests/probes/cost: $(O)/skel/probes.skel.h
+$(O)/tests/live/output_test $(O)/tests/live/probes_test $(O)/tests/probes/cost: $(O)/skel/probes.skel.h
 $(O)/tests/live/kernel_stacks_test: $(O)/skel/kernel_stacks.skel.h
 $(O)/tests/oracle/oracle: $(O)/skel/oracle.skel.h
 $(O)/tests/oracle/recall: $(O)/skel/recall.skel.h

@@ -97,11 +97,18 @@ static uint64_t window_unix_ns(const struct run *run)
 	return clock_wall_at(run->report_start_ns) - late_ns;
 }
 
-/* The report is written; what comes next goes into another file, if it goes into files. */
-static int next_output(struct life *life)
+/*
+ * The report is written, or has failed halfway: no file of its own is made of such a one. What
+ * comes next goes into another file, if it goes into files.
+ */
+static int next_output(struct life *life, bool is_whole)
 {
-	int err = output_commit(&life->output);
+	int err = 0;
 
+	if (is_whole || life->output.is_special)
+		err = output_commit(&life->output);
+	else
+		output_discard(&life->output);
 	if (!err && !life->output.file && !life->run.is_last)
 		err = begin_output(life);
 	life->run.out = life->output.file;
@@ -126,7 +133,7 @@ static int report(struct life *life, bool is_peek)
 		run->report_start_ns = run->end_ns;
 		run->losses.told_before = run->losses.told;
 	}
-	write_err = next_output(life);
+	write_err = next_output(life, !err);
 	err = write_err ? write_err : err;
 	if (err && err != -EPIPE)
 		life->err = err;

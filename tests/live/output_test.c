@@ -9,9 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "run/tool.h"
 #include "live.h"
+#include "probes.h"
+#include "probes.skel.h"
 
 #define INTERVAL "50ms"
 
@@ -182,4 +186,50 @@ TEST(memleak_traces_into_one_file)
 	text = file_read(path);
 	CHECK(text && lines_with(text, " malloc ") > 100);
 	CHECK_HAS(text, "leak_malloc");
+}
+
+/* ---- a report that fails ---- */
+
+DEFINE_SKELETON(probes);
+
+static int report_half(struct run *run)
+{
+	fputs("half of a report\n", run->out);
+	return -EIO;
+}
+
+static const struct tool half_tool = {
+	.name = "half",
+	.summary = "Its report fails when half of it is written.",
+	.unit = "halves",
+	.skeleton = &skeleton,
+	.report = report_half,
+};
+
+/* The status of that tool with its output in that file. interval: NULL for one report alone. */
+static int run_half_tool(const char *path, const char *interval)
+{
+	const char *const argv[] = { "half",	   "--output", path,
+				     "--duration", "200ms",    interval ? "--interval" : NULL,
+				     interval,	   NULL };
+	pid_t pid = fork();
+	int status = -1;
+
+	if (!pid)
+		exit(tool_main(&half_tool, interval ? 7 : 5, (char **)argv));
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(a_report_that_fails_halfway_is_no_file)
+{
+	const char *folder = folder_make(), *path = text_of("%s/x", folder);
+
+	CHECK_EQ(run_half_tool(path, NULL), 1);
+	CHECK_EQ(folder_count(folder), 0);
+	CHECK_EQ(run_half_tool(path, "50ms"), 1);
+	CHECK_EQ(folder_count(folder), 0);
+	file_write(path, "whole\n");
+	CHECK_EQ(run_half_tool(path, NULL), 1);
+	CHECK_STR(file_read(path), "whole\n");
 }
