@@ -97,3 +97,11 @@ uint64_t elfsegs_mapping_vaddr(const struct elfsegs *segs, uint64_t offset, uint
 			return vaddr_in(segs, i, offset);
 	return elfsegs_vaddr(segs, offset);
 }
+
+uint64_t elfsegs_offset(const struct elfsegs *segs, uint64_t vaddr)
+{
+	for (size_t i = 0; i < segs->count; i++)
+		if (vaddr - segs->items[i].vaddr < segs->items[i].bytes)
+			return segs->items[i].offset + (vaddr - segs->items[i].vaddr);
+	return UINT64_MAX;
+}

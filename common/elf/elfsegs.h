@@ -43,4 +43,7 @@ uint64_t elfsegs_vaddr(const struct elfsegs *segs, uint64_t offset);
  */
 uint64_t elfsegs_mapping_vaddr(const struct elfsegs *segs, uint64_t offset, uint64_t bytes);
 
+/* The file offset of an ELF address; UINT64_MAX where no segment holds it. */
+uint64_t elfsegs_offset(const struct elfsegs *segs, uint64_t vaddr);
+
 #endif

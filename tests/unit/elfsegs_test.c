@@ -58,6 +58,10 @@ TEST(keeps_executable_segments_only)
 	CHECK_EQ(segs.count, 2);
 	CHECK_EQ(segs.items[1].vaddr, 0x45000);
 	CHECK_EQ(elfsegs_vaddr(&segs, 0x1000), 0x11000);
+	CHECK_EQ(elfsegs_offset(&segs, 0x12fff), 0x2fff);
+	CHECK_EQ(elfsegs_offset(&segs, 0x13000), UINT64_MAX);
+	CHECK_EQ(elfsegs_offset(&segs, 0x45000), 0x5000);
+	CHECK_EQ(elfsegs_offset(&segs, 0x23000), UINT64_MAX);
 	CHECK_EQ(elfsegs_vaddr(&segs, 0x2fff), 0x12fff);
 	CHECK_EQ(elfsegs_vaddr(&segs, 0x5123), 0x45123);
 	CHECK_EQ(elfsegs_vaddr(&segs, 0), UINT64_MAX);

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "elf/elfnames.h"
+#include "elf/elfsegs.h"
 #include "elf/gopclntab.h"
 #include "memleak/allocators.h"
 #include "process/files.h"
@@ -23,6 +24,7 @@
 #include "process/procstate.h"
 #include "process/roots.h"
 
+#define FUNCTIONS_MAX	   256	       /* of a file: real ones have some 30 */
 #define CODE_MAX_BYTES	   (64u << 10) /* of a function, to look for jumps back to its entry */
 #define CODE_DEFAULT_BYTES 256	       /* of one whose size is not known */
 
@@ -30,8 +32,10 @@ struct scan {
 	struct allocators *a;
 	const struct allocators_wish *wish;
 	struct elf64 elf;
+	struct elfsegs segs;
 	size_t first; /* function of the file */
 	size_t file;
+	bool has_too_many;
 };
 
 /* ---- the functions of a file ---- */
@@ -79,27 +83,43 @@ static void add_function(struct allocators *a, const struct alloc_function *func
 	a->functions[a->n_functions++] = *function;
 }
 
+/* A file that was made to have ever more of them is not to keep the tracer busy. */
+static bool is_full(struct scan *scan)
+{
+	if (scan->a->n_functions - scan->first < FUNCTIONS_MAX)
+		return false;
+	if (!scan->has_too_many)
+		msg_warn("%s: more than %d functions that allocate: the others are not probed",
+			 scan->a->files[scan->file].path, FUNCTIONS_MAX);
+	scan->has_too_many = true;
+	return true;
+}
+
 static void visit_name(const struct elfname *name, void *arg)
 {
 	struct scan *scan = arg;
-	int kind = alloc_kind_of(name->name, scan->wish->prefix, name->is_local);
+	int kind = scan->has_too_many
+			   ? -1
+			   : alloc_kind_of(name->name, scan->wish->prefix, name->is_local);
 	struct alloc_function *known, f = { .file = scan->file, .bytes = name->bytes };
-	Elf64_Phdr segment;
 
-	if (!is_wanted(scan->wish, kind) || elf64_find_load(&scan->elf, name->vaddr, &segment) ||
-	    !(segment.p_flags & PF_X))
+	if (!is_wanted(scan->wish, kind))
+		return;
+	f.offset = elfsegs_offset(&scan->segs, name->vaddr);
+	if (f.offset == UINT64_MAX)
 		return;
 	if (name->is_indirect) {
 		scan->a->n_skipped++;
 		return;
 	}
-	f.offset = name->vaddr - segment.p_vaddr + segment.p_offset;
 	f.kind = (enum alloc_kind)kind;
 	known = find_function(scan, f.offset);
 	if (known) {
 		add_alias(known, f.kind, name->name, f.bytes);
 		return;
 	}
+	if (is_full(scan))
+		return;
 	f.name = mem_strndup(name->name, strcspn(name->name, "@"));
 	add_function(scan->a, &f);
 }
@@ -151,6 +171,8 @@ static bool read_functions(struct scan *scan, int fd)
 	if (elf64_open(&scan->elf, fd) || !elf64_is_native(&scan->elf))
 		return false;
 	warn_of_go(scan);
+	if (elfsegs_read_elf(&scan->segs, &scan->elf))
+		return false;
 	elfnames_visit(&scan->elf, visit_name, scan);
 	for (size_t i = scan->first; i < scan->a->n_functions; i++)
 		place_function(scan, &scan->a->functions[i]);
