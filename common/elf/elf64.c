@@ -15,8 +15,8 @@
 #include "elf/elf64.h"
 #include "elf/unreadable.h"
 
-#define NAMES_MAX_BYTES	  (1u << 20)
-#define HEADERS_MAX_BYTES (1u << 22) /* e_shnum and e_phnum have 16 bits */
+#define NAMES_MAX_BYTES	   (1u << 20)
+#define SECTIONS_MAX_BYTES (1u << 22) /* e_shnum has 16 bits */
 
 static int read_file(int fd, uint64_t offset, uint8_t *to, uint64_t bytes)
 {
@@ -122,7 +122,7 @@ static Elf64_Shdr *read_sections(const struct elf64 *elf)
 	if (!eh->e_shoff || !eh->e_shnum || eh->e_shentsize != sizeof(Elf64_Shdr))
 		return NULL;
 	return elf64_read(elf, eh->e_shoff, (uint64_t)eh->e_shnum * sizeof(Elf64_Shdr),
-			  HEADERS_MAX_BYTES);
+			  SECTIONS_MAX_BYTES);
 }
 
 static bool is_named(const char *names, uint64_t size, uint32_t at, const char *name)
@@ -173,7 +173,7 @@ Elf64_Phdr *elf64_read_segments(const struct elf64 *elf)
 	if (!eh->e_phnum || eh->e_phentsize != sizeof(Elf64_Phdr))
 		return NULL;
 	return elf64_read(elf, eh->e_phoff, (uint64_t)eh->e_phnum * sizeof(Elf64_Phdr),
-			  HEADERS_MAX_BYTES);
+			  ELF64_SEGMENTS_MAX * sizeof(Elf64_Phdr));
 }
 
 static int find_segment(const struct elf64 *elf, uint32_t type, const uint64_t *vaddr,

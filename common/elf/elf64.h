@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Program headers of a file: more are none at all. Real files have a dozen. */
+#define ELF64_SEGMENTS_MAX 64
+
 struct elf64 {
 	int fd;		      /* used where there is no image; not owned */
 	const uint8_t *image; /* not owned */
@@ -42,7 +45,7 @@ void *elf64_read(const struct elf64 *elf, uint64_t offset, uint64_t bytes, uint6
 /* The first section of that name. 0; -ENOENT where there is none or no readable section header. */
 int elf64_find_section(const struct elf64 *elf, const char *name, Elf64_Shdr *found);
 
-/* All e_phnum program headers, freed with free(); NULL: none that can be read. */
+/* All e_phnum program headers, freed with free(); NULL: none that can be read, or too many. */
 Elf64_Phdr *elf64_read_segments(const struct elf64 *elf);
 
 /* The first segment of that type. 0; -ENOENT. */

@@ -9,7 +9,7 @@
 #include "elf/elf64.h"
 #include "elf/elfsegs.h"
 
-#define HEADERS_MAX_BYTES (64 * sizeof(Elf64_Phdr))
+#define HEADERS_MAX_BYTES (ELF64_SEGMENTS_MAX * sizeof(Elf64_Phdr))
 
 void elfsegs_add(struct elfsegs *segs, const Elf64_Phdr *header)
 {

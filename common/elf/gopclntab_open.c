@@ -335,7 +335,7 @@ static bool find_module(const struct gopclntab *g, const struct elfrelative *rel
 	segments = elf64_read_segments(&g->elf);
 	for (size_t i = 0; segments && !found && i < g->elf.header.e_phnum; i++) {
 		if (segments[i].p_type != PT_LOAD || !(segments[i].p_flags & PF_W) ||
-		    segments[i].p_filesz > max_bytes)
+		    segments[i].p_filesz < MODULE_BYTES || segments[i].p_filesz > max_bytes)
 			continue;
 		max_bytes -= segments[i].p_filesz;
 		found = search_module(g, relative, region_of_segment(&segments[i]), module);

@@ -189,6 +189,33 @@ TEST(applies_relocations)
 	free(m);
 }
 
+/* The image's own segments and, behind it, as many more. */
+static int open_with_segments(size_t n_more)
+{
+	size_t size, n;
+	struct go_image *m = go_image_new(GO_IMAGE_1_26, &size);
+	struct gopclntab g;
+	int err;
+
+	n = m->header.e_phnum;
+	m = mem_realloc(m, size + (n + n_more) * sizeof(Elf64_Phdr), 1);
+	memcpy((char *)m + size, m->segments, n * sizeof(Elf64_Phdr));
+	memset((char *)m + size + n * sizeof(Elf64_Phdr), 0, n_more * sizeof(Elf64_Phdr));
+	m->header.e_phoff = size;
+	m->header.e_phnum = (Elf64_Half)(n + n_more);
+	err = open_image(&g, m, size + (n + n_more) * sizeof(Elf64_Phdr));
+	gopclntab_close(&g);
+	free(m);
+	return err;
+}
+
+/* All relocations are applied to each that is searched. */
+TEST(a_file_with_very_many_segments_is_refused)
+{
+	CHECK_EQ(open_with_segments(32), 0);
+	CHECK_EQ(open_with_segments(1000), -ENOTSUP);
+}
+
 /* Ranges are counted in instructions there. */
 TEST(arm64_counts_in_words)
 {
