@@ -20,12 +20,12 @@ enum python_turn {
 	PYTHON_ENDS,
 };
 
-#define PYTHON_NO_CODE	   0 /* instead of a print */
-#define PYTHON_NO_FRAME	   1 /* a code object that is not shown */
-#define PYTHON_LAST_TAG	   7 /* 3.14: the low bits of f_executable */
-#define PYTHON_PAGE	   4096
-#define PYTHON_TURNS	   4096 /* frames that are looked at: the list may be a circle */
-#define PYTHON_CHUNK	   64
+#define PYTHON_NO_CODE	0 /* instead of a print */
+#define PYTHON_NO_FRAME 1 /* a code object that is not shown */
+#define PYTHON_LAST_TAG 7 /* 3.14: the low bits of f_executable */
+#define PYTHON_PAGE	4096
+#define PYTHON_CHUNK \
+	16 /* its third power is how many frames are looked at: there may be a circle */
 #define PYTHON_NO_PLACE	   STACK_DEPTH
 #define PYTHON_PLACE_STEPS 10 /* so that 2^10 is above STACK_DEPTH */
 
@@ -284,24 +284,24 @@ __noinline int python_end_segment(__u32 slot, __u64 mark)
 
 /* ---- the walk ---- */
 
-/* Where in the window the next frame is; what isn't there is read. Below 0: it can't be. */
-static __always_inline __s64 python_fetch(struct python_walk *w)
+/* Reads the next frame into the window unless it is there. False: it can't be read. */
+static __always_inline bool python_fetch(struct python_walk *w)
 {
 	__u64 at = w->frame;
 	__u32 below;
 
 	if (at >= w->window && at + PYTHON_FRAME_BYTES <= w->window_end)
-		return at - w->window;
+		return true;
 	below = at & (PYTHON_PAGE - 8); /* another page might not be there */
 	below = below < PYTHON_WINDOW_BELOW ? below : PYTHON_WINDOW_BELOW;
 	python_keep(below);
 	below &= PYTHON_WINDOW_BYTES - 1;
 	if (below > PYTHON_WINDOW_BELOW ||
 	    bpf_probe_read_user(w->bytes, below + PYTHON_FRAME_BYTES, (void *)(at - below)))
-		return -1;
+		return false;
 	w->window = at - below;
 	w->window_end = at + PYTHON_FRAME_BYTES;
-	return below;
+	return true;
 }
 
 static __always_inline struct python_recent *python_recent_of(struct python_walk *w)
@@ -394,14 +394,11 @@ __noinline int python_step(__u32 slot)
 	const __u8 *frame;
 	__u64 mark;
 	bool is_entry;
-	__s64 at;
 
-	if (!w || !w->frame)
+	if (!w || !w->frame || !python_fetch(w))
 		return PYTHON_ENDS;
-	at = python_fetch(w);
-	if (at < 0)
-		return PYTHON_ENDS;
-	frame = w->bytes + (at & (PYTHON_WINDOW_BYTES - 1));
+	barrier(); /* the verifier knows as little of the window in both cases */
+	frame = w->bytes + ((w->frame - w->window) & (PYTHON_WINDOW_BYTES - 1));
 	if (python_caller_is_wrong(w, frame))
 		return PYTHON_ENDS;
 	mark = w->frame;
@@ -427,11 +424,21 @@ __noinline int python_walk_some(__u32 slot)
 	return PYTHON_GOES_ON;
 }
 
+__noinline int python_walk_more(__u32 slot)
+{
+	if (!python_settings.wanted)
+		return PYTHON_ENDS;
+	for (int i = 0; i < PYTHON_CHUNK; i++)
+		if (python_walk_some(slot) != PYTHON_GOES_ON)
+			return PYTHON_ENDS;
+	return PYTHON_GOES_ON;
+}
+
 static __always_inline void python_walk_segments(__u32 slot, struct stack_scratch *scratch,
 						 struct python_walk *w)
 {
-	for (int i = 0; i < PYTHON_TURNS / PYTHON_CHUNK; i++)
-		if (python_walk_some(slot) != PYTHON_GOES_ON)
+	for (int i = 0; i < PYTHON_CHUNK; i++)
+		if (python_walk_more(slot) != PYTHON_GOES_ON)
 			break;
 	python_drop_segment(scratch, w);
 }
