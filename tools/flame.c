@@ -6,13 +6,13 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/msg.h"
 #include "base/parse.h"
 #include "base/version.h"
 #include "flame/durations.h"
+#include "flame/without_picture.h"
 #include "output/flamegraph.h"
 #include "output/folded_tree.h"
 #include "output/functions.h"
@@ -162,7 +162,7 @@ int main(int argc, char **argv)
 		return completion_print(&set, argc, argv, ":files");
 	signal(SIGPIPE, SIG_IGN);
 	first = opts_parse(&set, argc, argv);
-	if (first < 0)
+	if (first < 0 || without_picture_check(&set))
 		return 2;
 	msg_quiet = options.quiet;
 	if (options.want_help)

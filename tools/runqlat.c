@@ -123,7 +123,7 @@ static int check(struct run *run)
 	if (wants_lines(run) && (histograms_refuse_units(run, "with --slower") ||
 				 histograms_refuse(run, "with --slower")))
 		return -EINVAL;
-	return 0;
+	return n ? 0 : run_refuse(run, (const char *[]){ "entries", NULL }, "on one histogram");
 }
 
 static int configure(struct run *run)

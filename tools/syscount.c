@@ -118,7 +118,7 @@ static const struct calls_spec calls = { .wishes = wishes };
 
 static int check(struct run *run)
 {
-	static const char *const about_calls[] = { "in-flight", NULL };
+	static const char *const about_text[] = { "in-flight", "top", "milliseconds", NULL };
 	static const char *const about_times[] = { "milliseconds", NULL };
 	const struct options *options = run->options;
 	bool has_times = wishes(run).layout.timed || options->in_flight;
@@ -129,7 +129,7 @@ static int check(struct run *run)
 	}
 	if (options->top.is_live && options->in_flight)
 		return msg_error("--in-flight and --top without a number exclude each other");
-	if (run_refuse_in_metrics(run, about_calls))
+	if (run_refuse_in_metrics(run, about_text))
 		return -EINVAL;
 	if (!has_times && run_refuse(run, about_times, "without -L, --histogram or --in-flight"))
 		return -EINVAL;

@@ -99,8 +99,12 @@ const struct hist_unit *histograms_unit(const struct run *run)
 
 static int check_histograms(struct run *run)
 {
+	static const char *const about_text[] = { "timestamp", NULL };
 	const struct histograms *hists = histograms_of(run);
 
+	if (run_refuse_in_metrics(run, about_text) ||
+	    (run->is_json && run_refuse(run, about_text, "on --format json")))
+		return -EINVAL;
 	if (run->is_metrics && (hists->in_ns || hists->in_ms))
 		return msg_error("-m and -N are not for --format prometheus, which has seconds");
 	return 0;

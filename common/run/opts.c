@@ -117,6 +117,14 @@ bool opts_given(const struct opt_set *set, const char *name)
 	return false;
 }
 
+int opts_refuse(const struct opt_set *set, const char *const names[], const char *where)
+{
+	for (; *names; names++)
+		if (opts_given(set, *names))
+			return msg_error("--%s has no effect %s", *names, where);
+	return 0;
+}
+
 static int check_exclusions(const struct opt_set *set)
 {
 	for (size_t i = 0; i < set->n_uses; i++) {

@@ -119,6 +119,9 @@ char opts_letter(const struct opt_set *set, const struct opt *opt);
 /* True if an option of that long name was given. After opts_parse(). */
 bool opts_given(const struct opt_set *set, const char *name);
 
+/* Says that the first of those options that was given has no effect, "with --x". Or 0. */
+int opts_refuse(const struct opt_set *set, const char *const names[], const char *where);
+
 /* The options of --help on stdout, section by section, in 80 columns. */
 void opts_print_help(const struct opt_set *set);
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/msg.h"
 #include "run/run.h"
 #include "run/series.h"
 
@@ -80,10 +79,7 @@ bool run_given(const struct run *run, const char *name)
 
 int run_refuse(const struct run *run, const char *const options[], const char *where)
 {
-	for (; *options; options++)
-		if (run_given(run, *options))
-			return msg_error("--%s has no effect %s", *options, where);
-	return 0;
+	return opts_refuse(&run->opts, options, where);
 }
 
 int run_refuse_in_metrics(const struct run *run, const char *const options[])

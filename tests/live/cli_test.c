@@ -432,6 +432,10 @@ TEST(what_has_no_effect_is_refused)
 	CHECK_REFUSED("--milliseconds", "pagefaults", "-f", "-m");
 	CHECK_REFUSED("--timestamp", "pagefaults", "-f", "-T");
 	CHECK_REFUSED("--milliseconds", "syscount", "-m");
+	CHECK_REFUSED("--entries", "runqlat", "--entries", "64");
+	CHECK_REFUSED("--timestamp", "runqlat", "-T", "--format", "json");
+	CHECK_REFUSED("--timestamp", "pagefaults", "-LT", "--format", "json");
+	CHECK_REFUSED("--timestamp", "pagefaults", "-PT", "--format", "json");
 }
 
 TEST(what_has_no_effect_on_metrics_is_refused)
@@ -441,6 +445,11 @@ TEST(what_has_no_effect_on_metrics_is_refused)
 	CHECK_REFUSED("--no-idle", "offcputime", "--format", "prometheus", "--no-idle");
 	CHECK_REFUSED("--waker", "offcputime", "--format", "prometheus", "--waker");
 	CHECK_REFUSED("--in-flight", "syscount", "--format", "prometheus", "--in-flight");
+	CHECK_REFUSED("--top", "syscount", "--format", "prometheus", "-T", "3");
+	CHECK_REFUSED("--milliseconds", "syscount", "--format", "prometheus", "-Lm");
+	CHECK_REFUSED("--timestamp", "runqlat", "--format", "prometheus", "-T");
+	CHECK_REFUSED("--timestamp", "pagefaults", "--format", "prometheus", "-T");
+	CHECK_REFUSED("--timestamp", "pagefaults", "--format", "prometheus", "-LT");
 }
 
 /* The report that is peeked at is in the last one again. */

@@ -215,6 +215,22 @@ test_a_table_of_reversed_stacks_is_refused()
 	[ $? -eq 2 ] && [ ! -s "$dir/out" ] && grep -q 'exclude each other' "$dir/err"
 }
 
+test_what_is_about_the_picture_is_refused_without()
+{
+	for how in --merge '--top 3'; do
+		# shellcheck disable=SC2086 # an option and its value
+		for what in --inverted '--title x' '--subtitle x' '--width 300' '--min-width 1'; do
+			"$flame" $how $what "$dir/before" >"$dir/out" 2>"$dir/err"
+			[ $? -eq 2 ] && [ ! -s "$dir/out" ] &&
+				grep -q -e "^flame: ${what% *} has no effect with ${how% *}" "$dir/err" || return
+		done
+	done
+	"$flame" --merge --unit bytes "$dir/before" >"$dir/out" 2>"$dir/err"
+	[ $? -eq 2 ] || return
+	"$flame" --diff --merge --durations 1,2 "$dir/before" "$dir/after" >"$dir/out" 2>"$dir/err"
+	[ $? -eq 2 ]
+}
+
 # The script finds a frame's name by the last "(" of its title.
 test_a_unit_that_cannot_be_read_back_is_refused()
 {
@@ -250,6 +266,8 @@ test_a_table_of_differences_is_refused
 result a_table_of_differences_is_refused $?
 test_a_table_of_reversed_stacks_is_refused
 result a_table_of_reversed_stacks_is_refused $?
+test_what_is_about_the_picture_is_refused_without
+result what_is_about_the_picture_is_refused_without $?
 test_a_unit_that_cannot_be_read_back_is_refused
 result a_unit_that_cannot_be_read_back_is_refused $?
 exit $failed

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Options of flame that have no effect where it draws no picture. */
+#ifndef WITHOUT_PICTURE_H
+#define WITHOUT_PICTURE_H
+
+#include "run/opts.h"
+
+/* After opts_parse(). 0, or -EINVAL if one is given that has no effect, which is said. */
+int without_picture_check(const struct opt_set *set);
+
+#endif
