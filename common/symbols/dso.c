@@ -6,9 +6,6 @@
  * Tables of symbols are large, and few of their names are wanted. So what was found is kept by
  * itself, and the tables that were not used for longest are dropped when all together take too
  * much. Their files stay open, to be read again.
- *
- * Symbols of files whose addresses were seen are loaded ahead, in the background: of a dso that
- * thread only touches what struct ahead is for, and reads what stays as it is.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/background.h"
 #include "base/container.h"
 #include "base/hash.h"
 #include "base/lru.h"
@@ -27,6 +23,7 @@
 #include "symbols/debugfile.h"
 #include "symbols/dso.h"
 #include "symbols/elfsyms.h"
+#include "symbols/file_syms.h"
 #include "symbols/jitfile.h"
 #include "symbols/known_names.h"
 
@@ -34,15 +31,6 @@ enum dso_kind {
 	DSO_FILE,   /* or the vdso */
 	DSO_MEMORY, /* anonymous, or special and without symbols */
 	DSO_JIT,    /* anonymous, of a process with a perf map: dev and ino are that file's */
-};
-
-/* Symbols that the background has loaded. */
-struct ahead {
-	struct chore chore;
-	struct elfsyms *syms; /* NULL: there are none */
-	uint64_t bytes;
-	bool is_tried;
-	bool is_expected; /* the chore was added; the background never looks */
 };
 
 struct dso {
@@ -62,7 +50,7 @@ struct dso {
 	struct image place;   /* for dso_place() */
 	char build_id[2 * ELFFILE_BUILD_ID_MAX + 1];
 	struct lru_item tables;
-	struct ahead ahead;
+	struct syms_ahead ahead;
 	bool was_dropped, is_marked, was_idle;
 	struct idmap known; /* names of offsets */
 };
@@ -72,7 +60,7 @@ struct dso_cache {
 	struct hashtable dsos; /* by kind and what it is of */
 	struct roots *roots;
 	struct lru tables;
-	uint64_t ahead_bytes; /* of symbols loaded ahead and not taken over yet; atomic */
+	struct syms_room ahead;
 	uint64_t n_dropped;
 	struct known_names names;
 };
@@ -84,6 +72,7 @@ struct dso_cache *dso_cache_new(const struct dso_options *options)
 	cache->options = *options;
 	if (!options->max_bytes)
 		cache->options.max_bytes = UINT64_MAX;
+	cache->ahead.max_bytes = cache->options.max_bytes;
 	cache->roots = roots_new();
 	known_names_init(&cache->names);
 	return cache;
@@ -142,10 +131,7 @@ static void let_go(struct hashlink *link, void *arg)
 		roots_keep(cache->roots, dso->debug.root_fd);
 		return;
 	}
-	if (dso->ahead.is_expected)
-		background_finish(cache->options.background, &dso->ahead.chore);
-	if (dso->ahead.is_tried)
-		__atomic_fetch_sub(&cache->ahead_bytes, dso->ahead.bytes, __ATOMIC_RELAXED);
+	syms_ahead_drop(&dso->ahead, cache->options.background);
 	lru_use(&cache->tables, &dso->tables, 0);
 	hashtable_remove(&cache->dsos, link);
 	free_link(link, NULL);
@@ -355,67 +341,18 @@ static void give_file_up(struct dso *dso)
 	dso->is_useless = true;
 }
 
-/* NULL: there are none, or the file has changed. */
-static struct elfsyms *read_symbols(const struct dso *dso)
-{
-	const struct file *file = dso->file;
-	struct elfsyms *syms = file_is_unchanged(file) ? elfsyms_load(file->fd, &dso->debug) : NULL;
-
-	if (!syms || file_is_unchanged(file))
-		return syms;
-	elfsyms_free(syms);
-	return NULL;
-}
-
-static struct dso *dso_of_chore(struct chore *chore)
-{
-	return container_of(chore, struct dso, ahead.chore);
-}
-
-/* In the background. Those that had no room are read when they are asked for. */
-static void load_ahead(struct chore *chore)
-{
-	struct dso *dso = dso_of_chore(chore);
-	uint64_t *sum = &dso->cache->ahead_bytes, max_bytes = dso->cache->options.max_bytes;
-
-	if (__atomic_load_n(sum, __ATOMIC_RELAXED) >= max_bytes)
-		return;
-	dso->ahead.syms = read_symbols(dso);
-	dso->ahead.bytes = dso->ahead.syms ? elfsyms_bytes(dso->ahead.syms) : 0;
-	dso->ahead.is_tried = true;
-	__atomic_fetch_add(sum, dso->ahead.bytes, __ATOMIC_RELAXED);
-}
-
 void dso_expect(struct dso *dso)
 {
 	struct background *background = dso->cache->options.background;
 
-	if (background && is_open(dso) && !dso->debug.gone_pid && !dso->syms && !dso->was_dropped &&
-	    !dso->ahead.is_expected) {
-		dso->ahead.is_expected = true;
-		background_add(background, &dso->ahead.chore, load_ahead);
-	}
-}
-
-/* What was loaded ahead, if it was. */
-static bool take_ahead(struct dso *dso)
-{
-	struct ahead *ahead = &dso->ahead;
-
-	if (ahead->is_expected)
-		background_finish(dso->cache->options.background, &ahead->chore);
-	if (!ahead->is_tried)
-		return false;
-	dso->syms = ahead->syms;
-	__atomic_fetch_sub(&dso->cache->ahead_bytes, ahead->bytes, __ATOMIC_RELAXED);
-	ahead->syms = NULL;
-	ahead->is_tried = false;
-	return true;
+	if (background && is_open(dso) && !dso->debug.gone_pid && !dso->syms && !dso->was_dropped)
+		syms_ahead_expect(&dso->ahead, background, dso->file, &dso->debug,
+				  &dso->cache->ahead);
 }
 
 static uint64_t sum_bytes(const struct dso_cache *cache)
 {
-	return cache->tables.bytes + __atomic_load_n(&cache->ahead_bytes, __ATOMIC_RELAXED);
+	return cache->tables.bytes + __atomic_load_n(&cache->ahead.bytes, __ATOMIC_RELAXED);
 }
 
 /* Those used longest ago, until there is no more than that, or all but one are dropped. */
@@ -428,9 +365,9 @@ static void drop_oldest(struct dso_cache *cache, uint64_t max_bytes, const struc
 /* Room is made before a table is read, since nothing says how large it is. */
 static void load_file(struct dso *dso)
 {
-	if (!take_ahead(dso)) {
+	if (!syms_ahead_take(&dso->ahead, dso->cache->options.background, &dso->syms)) {
 		drop_oldest(dso->cache, dso->cache->options.max_bytes / 2, NULL);
-		dso->syms = read_symbols(dso);
+		dso->syms = file_syms_read(dso->file, &dso->debug);
 	}
 	if (!dso->syms)
 		give_file_up(dso);
