@@ -20,12 +20,11 @@ enum python_turn {
 	PYTHON_ENDS,
 };
 
-#define PYTHON_NO_CODE	0 /* instead of a print */
-#define PYTHON_NO_FRAME 1 /* a code object that is not shown */
-#define PYTHON_LAST_TAG 7 /* 3.14: the low bits of f_executable */
-#define PYTHON_PAGE	4096
-#define PYTHON_CHUNK \
-	16 /* its third power is how many frames are looked at: there may be a circle */
+#define PYTHON_NO_CODE	   0 /* instead of a print */
+#define PYTHON_NO_FRAME	   1 /* a code object that is not shown */
+#define PYTHON_LAST_TAG	   7 /* 3.14: the low bits of f_executable */
+#define PYTHON_PAGE	   4096
+#define PYTHON_CHUNK	   16 /* 16^3 frames are looked at: the list may be a circle */
 #define PYTHON_NO_PLACE	   STACK_DEPTH
 #define PYTHON_PLACE_STEPS 10 /* so that 2^10 is above STACK_DEPTH */
 
@@ -414,10 +413,15 @@ __noinline int python_step(__u32 slot)
 	return is_entry ? python_leave_cframe(slot, w) : PYTHON_GOES_ON;
 }
 
+/*
+ * Loops stay loops here: where the kernel adds up the stack of functions that call each other
+ * (check_max_stack_depth()), it follows each call that stands in the code.
+ */
 __noinline int python_walk_some(__u32 slot)
 {
 	if (!python_settings.wanted)
 		return PYTHON_ENDS;
+#pragma nounroll
 	for (int i = 0; i < PYTHON_CHUNK; i++)
 		if (python_step(slot) != PYTHON_GOES_ON)
 			return PYTHON_ENDS;
@@ -428,6 +432,7 @@ __noinline int python_walk_more(__u32 slot)
 {
 	if (!python_settings.wanted)
 		return PYTHON_ENDS;
+#pragma nounroll
 	for (int i = 0; i < PYTHON_CHUNK; i++)
 		if (python_walk_some(slot) != PYTHON_GOES_ON)
 			return PYTHON_ENDS;
@@ -437,6 +442,7 @@ __noinline int python_walk_more(__u32 slot)
 static __always_inline void python_walk_segments(__u32 slot, struct stack_scratch *scratch,
 						 struct python_walk *w)
 {
+#pragma nounroll
 	for (int i = 0; i < PYTHON_CHUNK; i++)
 		if (python_walk_more(slot) != PYTHON_GOES_ON)
 			break;
