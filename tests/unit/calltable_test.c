@@ -325,3 +325,94 @@ TEST(tables_are_added_up)
 		"write                       300       300.000 1.00us 1.00us 1.00us 1.00us "
 		"1.00us\n");
 }
+
+/* ---- many processes ---- */
+
+#define N_ROUNDS  100
+#define PER_ROUND 10000
+#define IN_SUM	  7 /* a process that has ended, with most calls */
+#define ALIVE	  8 /* with few */
+
+static bool is_not_alive(void *arg, uint32_t tgid)
+{
+	(void)arg;
+	return tgid != ALIVE;
+}
+
+struct seen {
+	size_t n_rows;
+	uint64_t calls, of_sum, of_alive, of_others;
+};
+
+static void see_row(const struct call_row *row, void *arg)
+{
+	struct seen *seen = arg;
+	uint32_t tgid = row->key->tgid;
+
+	seen->n_rows++;
+	seen->calls += row->calls;
+	seen->of_sum += tgid == IN_SUM ? row->calls : 0;
+	seen->of_alive += tgid == ALIVE ? row->calls : 0;
+	seen->of_others += tgid == CALLTABLE_OTHERS ? row->calls : 0;
+}
+
+/* Takes a table in which each of many processes has a call, as in a second of a live view. */
+static void take_round(struct calltable *whole, const struct call_layout *layout, uint32_t round)
+{
+	struct calltable *part = calltable_new(layout);
+
+	for (uint32_t i = 0; i < PER_ROUND; i++)
+		add(part, 1000 + round * PER_ROUND + i, SYS_read, 0, 1);
+	add(part, IN_SUM, SYS_read, 0, 2);
+	if (round == 0 || round == N_ROUNDS - 1)
+		add(part, ALIVE, SYS_read, 0, 1);
+	calltable_take(whole, part);
+	calltable_free(part);
+}
+
+TEST(a_million_processes_take_no_more_room_than_some_thousands)
+{
+	struct call_layout layout = layout_of(true, false);
+	struct calltable *whole = calltable_new(&layout);
+	struct seen seen = {};
+
+	layout.has_ended = is_not_alive;
+	for (uint32_t round = 0; round < N_ROUNDS; round++)
+		take_round(whole, &layout, round);
+	CHECK_EQ(calltable_total(whole), N_ROUNDS * (PER_ROUND + 2) + 2);
+	calltable_visit(whole, see_row, &seen);
+	CHECK_EQ(seen.calls, N_ROUNDS * (PER_ROUND + 2) + 2);
+	CHECK(seen.n_rows <= CALLTABLE_MAX_ENTRIES);
+	CHECK_EQ(seen.of_sum, N_ROUNDS * 2);
+	CHECK_EQ(seen.of_alive, 2);
+	CHECK(seen.of_others > (N_ROUNDS - 2) * PER_ROUND);
+	print_in_room(whole, 2, 0);
+	CHECK(!strncmp(text, "PID    COMM               COUNT\n0      [others]  ", 49));
+	CHECK(strstr(text, "\n7      proc-7               200\n"));
+	calltable_free(whole);
+}
+
+/* Those with the least time. */
+TEST(where_processes_are_merged_their_times_are)
+{
+	struct call_layout layout = layout_of(true, true);
+	struct calltable *whole = calltable_new(&layout), *part = calltable_new(&layout);
+	struct call_key key = { .number = SYS_read };
+
+	layout.timed = true;
+	layout.has_ended = is_not_alive;
+	for (uint32_t i = 1; i <= CALLTABLE_MAX_ENTRIES + 1; i++) {
+		struct call_times times = { .slots = { 1 }, .total_ns = i * 1000, .max_ns = i };
+
+		key.tgid = 100 + i;
+		calltable_add_times(part, &key, &times);
+	}
+	calltable_take(whole, part);
+	calltable_free(part);
+	CHECK_EQ(calltable_total(whole), CALLTABLE_MAX_ENTRIES + 1);
+	print_in_room(whole, 1, 0);
+	/* Of 16385 half stay: 8193 * 8194 / 2 us are merged. */
+	CHECK(strstr(text, "\n0      [others]        read                       8193  "
+			   "33566721.000 "));
+	calltable_free(whole);
+}

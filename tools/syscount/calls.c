@@ -4,6 +4,7 @@
  * report shows what has come since the one before. Tables by key take turns.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,6 +164,12 @@ static void comm_of(void *arg, uint32_t tgid, char *comm)
 		snprintf(comm, TASK_COMM_LEN + 1, "[unknown]");
 }
 
+static bool has_ended(void *arg, uint32_t tgid)
+{
+	(void)arg;
+	return kill((pid_t)tgid, 0) && errno == ESRCH;
+}
+
 static int read_array(const struct run *run, struct call_counts *now)
 {
 	int n_cpus = libbpf_num_possible_cpus();
@@ -269,6 +276,7 @@ static int report_counts(struct run *run, struct calls *calls)
 	int err;
 
 	calls->wishes.layout.comm_of = comm_of;
+	calls->wishes.layout.has_ended = has_ended;
 	calls->wishes.layout.arg = run;
 	table = calltable_new(&calls->wishes.layout);
 	err = collect(run, calls, table);

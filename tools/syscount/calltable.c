@@ -167,16 +167,11 @@ static void join(struct entry *sum, const struct entry *more)
 	free(more->times);
 }
 
-void calltable_take(struct calltable *table, struct calltable *from)
+/* Sorts entries, and makes one of those that have everything in common. */
+static void join_equal(struct calltable *table)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < from->count; i++) {
-		table->entries = mem_grow(table->entries, table->count, &table->cap,
-					  sizeof(*table->entries));
-		table->entries[table->count++] = from->entries[i];
-	}
-	from->count = 0;
 	if (table->count)
 		qsort(table->entries, table->count, sizeof(*table->entries), by_key_and_octave);
 	for (size_t i = 0; i < table->count; i++) {
@@ -186,6 +181,80 @@ void calltable_take(struct calltable *table, struct calltable *from)
 			table->entries[n++] = table->entries[i];
 	}
 	table->count = n;
+}
+
+/* ---- fewer entries ---- */
+
+/* A process's entries, which lie together. */
+struct owner {
+	size_t first, n;
+	uint64_t weight; /* what rows are sorted by */
+	bool has_ended;
+};
+
+static struct owner *list_owners(const struct calltable *table, size_t *n)
+{
+	const struct call_layout *layout = table->layout;
+	struct owner *owners = NULL, *owner;
+	size_t cap = 0;
+
+	*n = 0;
+	for (size_t i = 0; i < table->count; i++) {
+		const struct entry *entry = &table->entries[i];
+		uint32_t tgid = entry->key.tgid;
+
+		if (!i || table->entries[i - 1].key.tgid != tgid) {
+			owners = mem_grow(owners, *n, &cap, sizeof(*owners));
+			owners[(*n)++] = (struct owner){
+				.first = i,
+				.has_ended = tgid && layout->has_ended(layout->arg, tgid),
+			};
+		}
+		owner = &owners[*n - 1];
+		owner->n++;
+		owner->weight +=
+			layout->timed && entry->times ? entry->times->total_ns : entry->calls;
+	}
+	return owners;
+}
+
+static int by_life_and_weight(const void *a, const void *b)
+{
+	const struct owner *x = a, *y = b;
+
+	if (x->has_ended != y->has_ended)
+		return COMPARE(x->has_ended, y->has_ended);
+	return COMPARE(y->weight, x->weight);
+}
+
+/* Processes that have ended and have least become one, so that half of the room is free. */
+static void shrink(struct calltable *table)
+{
+	size_t n, kept = 0;
+	struct owner *owners = list_owners(table, &n);
+
+	qsort(owners, n, sizeof(*owners), by_life_and_weight);
+	for (size_t i = 0; i < n; i++) {
+		kept += owners[i].n;
+		for (size_t j = 0; j < owners[i].n; j++)
+			if (owners[i].has_ended && kept > CALLTABLE_MAX_ENTRIES / 2)
+				table->entries[owners[i].first + j].key.tgid = CALLTABLE_OTHERS;
+	}
+	free(owners);
+	join_equal(table);
+}
+
+void calltable_take(struct calltable *table, struct calltable *from)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		table->entries = mem_grow(table->entries, table->count, &table->cap,
+					  sizeof(*table->entries));
+		table->entries[table->count++] = from->entries[i];
+	}
+	from->count = 0;
+	join_equal(table);
+	if (table->layout->by_process && table->count > CALLTABLE_MAX_ENTRIES)
+		shrink(table);
 }
 
 static bool belongs(const struct calltable *table, const struct entry *entry, enum part part)
@@ -282,9 +351,10 @@ static void free_rows(struct rows *rows)
 static const char *comm_text(const struct call_layout *layout, uint32_t tgid, char *text,
 			     size_t size)
 {
-	char comm[TASK_COMM_LEN + 1] = {};
+	char comm[TASK_COMM_LEN + 1] = "[others]";
 
-	layout->comm_of(layout->arg, tgid, comm);
+	if (tgid != CALLTABLE_OTHERS)
+		layout->comm_of(layout->arg, tgid, comm);
 	return escape_string(text, size, escape_no_name(comm), "");
 }
 

@@ -23,6 +23,7 @@ struct call_layout {
 
 	/* The name of a process, into a buffer of TASK_COMM_LEN + 1 bytes. */
 	void (*comm_of)(void *arg, uint32_t tgid, char *comm);
+	bool (*has_ended)(void *arg, uint32_t tgid); /* for calltable_take() */
 	void *arg;
 };
 
@@ -40,7 +41,12 @@ void calltable_add_times(struct calltable *table, const struct call_key *key,
 
 /*
  * Moves all calls of another table of the same layout into this one, in as few entries as can be.
+ * By process, where it has more than so many then, those of ended processes with the least time, or
+ * the fewest calls, become one process, CALLTABLE_OTHERS, which is shown as "[others]".
  */
+#define CALLTABLE_MAX_ENTRIES 16384
+#define CALLTABLE_OTHERS      0 /* which makes no calls */
+
 void calltable_take(struct calltable *table, struct calltable *from);
 
 /* All calls that were added; and those without a duration. */
