@@ -65,6 +65,7 @@ struct call {
 	__u16 abi;
 	__u16 error;
 	__u64 began_ns; /* 0: not known */
+	bool is_unseen; /* as CALL_UNSEEN */
 };
 
 /* ---- which call ---- */
@@ -311,7 +312,7 @@ static __always_inline void count_with_time(const struct call *call, struct task
 
 	fill_key(&key, call, task);
 	if (!call->began_ns) {
-		key.octave = CALL_UNTIMED;
+		key.octave = call->is_unseen ? CALL_UNSEEN : CALL_UNTIMED;
 		count_in_times(&key, 0, task);
 		return;
 	}
@@ -451,7 +452,8 @@ static __always_inline bool end_tracked(struct call *call, struct exit_args *arg
 {
 	struct task_state *state = task_state_find(task);
 
-	if (!state || !state->began_ns || is_new_task(args, task))
+	call->is_unseen = state && !state->began_ns;
+	if (!state || call->is_unseen || is_new_task(args, task))
 		return false;
 	call->number = state->number;
 	call->abi = state->abi;

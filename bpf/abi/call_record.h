@@ -25,11 +25,15 @@ struct call_key {
 	__s32 number;
 	__u16 abi;    /* enum call_abi */
 	__u16 error;  /* its errno; 0: it succeeded */
-	__u32 octave; /* of its duration; CALL_UNTIMED: not known. 0 where only calls are counted */
+	__u32 octave; /* of its duration, or one of those below. 0 where only calls are counted */
 };
 
-/* It began before the tracing, or never returns. */
+/*
+ * Calls without a duration: those that began before the tracing, or never return; and those of a
+ * thread whose calls are seen, but not the beginning of this one: seccomp refuses calls before it.
+ */
 #define CALL_UNTIMED HIST_OCTAVES
+#define CALL_UNSEEN  (HIST_OCTAVES + 1)
 
 struct call_times {
 	__u64 slots[HIST_SLOTS_PER_OCTAVE]; /* calls, by duration within the octave */

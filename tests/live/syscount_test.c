@@ -263,6 +263,18 @@ TEST(a_call_under_way_is_counted_when_it_returns)
 	CHECK_HAS(tool->err, ": calls still in flight: 1 (list them with --in-flight)\n");
 }
 
+TEST(calls_that_seccomp_refuses_are_counted_without_a_time)
+{
+	struct proc *tool = trace_kind("refused", "17", "-L");
+
+	CHECK_CALLS(tool, count_of(tool->out, "uname"), 17);
+	CHECK(lines_from(tool->out, "uname                        17         0.000      -") == 1 ||
+	      events_missed(tool));
+	CHECK_CALLS(tool, said_number(tool, " calls without a time: beginning not seen"), 17);
+	tool = trace_kind("plain", "17", "-L");
+	CHECK_LACKS(tool->err, "not seen");
+}
+
 static double age_ms(const struct proc *tool, pid_t pid, int tid, char mark)
 {
 	const char *at = row_from(tool->out, text_of("%-7d %-7d ", pid, tid));

@@ -5,9 +5,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -168,6 +172,23 @@ static void make_hung(int n)
 	work_sleep(50 * NS_PER_MS);
 }
 
+/* Calls that a filter refuses, before the kernel has begun them. */
+static void make_refused(int n)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_uname, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { sizeof(code) / sizeof(code[0]), code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &filter))
+		return;
+	for (int i = 0; i < n; i++)
+		syscall(SYS_uname, NULL);
+}
+
 #if defined(__x86_64__)
 #define I386_CLOSE   6
 #define I386_GETPPID 64
@@ -217,7 +238,7 @@ static const struct {
 	{ "signals", make_signals },   { "unknown", make_unknown },
 	{ "naps", make_naps },	       { "interrupted", make_interrupted },
 	{ "hung", make_hung },	       { "compat", make_compat },
-	{ "slow", make_slowly },
+	{ "slow", make_slowly },       { "refused", make_refused },
 };
 
 int main(int argc, char **argv)

@@ -37,7 +37,7 @@ struct calls {
 	struct call_wishes wishes;
 	struct call_settings settings;
 	struct call_counts *before; /* what has been reported of the array */
-	uint64_t n_untimed;
+	uint64_t n_untimed, n_unseen;
 	struct calltable *whole; /* of all reports, for the live view */
 	struct map_pair counts, times;
 	struct call_metrics metrics;
@@ -282,7 +282,8 @@ static int report_counts(struct run *run, struct calls *calls)
 	err = collect(run, calls, table);
 	if (!run->is_peek) {
 		run->recorded += calltable_total(table);
-		calls->n_untimed += calltable_untimed(table);
+		calls->n_untimed += calltable_of_octave(table, CALL_UNTIMED);
+		calls->n_unseen += calltable_of_octave(table, CALL_UNSEEN);
 	}
 	if (!err && run->is_metrics)
 		call_metrics_report(run, &calls->metrics, &calls->wishes.layout, table);
@@ -299,6 +300,13 @@ static void collect_flight(const void *record, void *arg)
 	in_flight_add(arg, record);
 }
 
+static void print_untimed(uint64_t n, const char *why)
+{
+	if (n)
+		msg_info("%llu %s without a time: %s", (unsigned long long)n,
+			 n == 1 ? "call" : "calls", why);
+}
+
 static void print_left(const struct run *run, const struct calls *calls,
 		       const struct in_flight *flights)
 {
@@ -306,10 +314,10 @@ static void print_left(const struct run *run, const struct calls *calls,
 
 	if (run->is_last && n && !calls->wishes.in_flight)
 		msg_info("calls still in flight: %zu (list them with --in-flight)", n);
-	if (run->is_last && calls->n_untimed)
-		msg_info("%llu %s without a time: begun before the tracing, or never to return",
-			 (unsigned long long)calls->n_untimed,
-			 calls->n_untimed == 1 ? "call" : "calls");
+	if (!run->is_last)
+		return;
+	print_untimed(calls->n_untimed, "begun before the tracing, or never to return");
+	print_untimed(calls->n_unseen, "beginning not seen, as where seccomp refuses calls");
 }
 
 /* NULL: the calls have no stacks, or none with names. */

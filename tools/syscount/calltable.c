@@ -99,14 +99,14 @@ uint64_t calltable_total(const struct calltable *table)
 	return total;
 }
 
-uint64_t calltable_untimed(const struct calltable *table)
+uint64_t calltable_of_octave(const struct calltable *table, uint32_t octave)
 {
-	uint64_t untimed = 0;
+	uint64_t calls = 0;
 
 	for (size_t i = 0; i < table->count; i++)
-		if (table->entries[i].key.octave == CALL_UNTIMED)
-			untimed += table->entries[i].calls;
-	return untimed;
+		if (table->entries[i].key.octave == octave)
+			calls += table->entries[i].calls;
+	return calls;
 }
 
 const struct hist_unit *call_layout_unit(const struct call_layout *layout)

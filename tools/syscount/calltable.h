@@ -49,9 +49,9 @@ void calltable_add_times(struct calltable *table, const struct call_key *key,
 
 void calltable_take(struct calltable *table, struct calltable *from);
 
-/* All calls that were added; and those without a duration. */
+/* All calls that were added; and those of an octave, such as CALL_UNTIMED. */
 uint64_t calltable_total(const struct calltable *table);
-uint64_t calltable_untimed(const struct calltable *table);
+uint64_t calltable_of_octave(const struct calltable *table, uint32_t octave);
 
 /* How much is shown: of rows the first, of columns those that fit as a whole. */
 struct call_room {
