@@ -11,11 +11,11 @@ struct memleak_settings {
 	__u64 bucket_mask;	    /* of the table of blocks */
 	__u64 max_new_bytes;	    /* an operator new of more is bound to throw */
 	__u64 page_bytes;
-	__u32 sample;		    /* keep one address in so many */
-	__u32 command;		    /* the process that begins as one; 0: none */
-	bool trace;		    /* send every call */
-	bool by_windows;	    /* calls that allocate count while a window is open */
-	bool cache_is_given;	    /* to the kernel's kmem_cache_alloc event: see compat.bpf.h */
+	__u32 sample;	     /* keep one address in so many */
+	__u32 command;	     /* the process that begins as one; 0: none */
+	bool trace;	     /* send every call */
+	bool by_windows;     /* calls that allocate count while a window is open */
+	bool cache_is_given; /* to the kernel's kmem_cache_alloc event: see compat.bpf.h */
 };
 
 /* The cookie of a probe is the kind of function; these are for measuring a probe's price. */

@@ -289,7 +289,7 @@ static struct series *use_series(struct metrics *metrics, const struct metric *m
 				 const char *const *values, uint64_t now_ns)
 {
 	struct family *family = find_family(metrics, metric);
-	char *texts[PROMETHEUS_MAX_LABELS];
+	char *texts[PROMETHEUS_MAX_LABELS] = {};
 	struct series *series;
 
 	note_report(metrics, now_ns);

@@ -18,8 +18,8 @@ struct prometheus_labels {
 };
 
 /*
- * The text that stands for a value, to be freed. Others may have the same: `\x01` as four characters
- * stands for itself, and for that byte.
+ * The text that stands for a value, to be freed. Others may have the same: `\x01` as four
+ * characters stands for itself, and for that byte.
  */
 char *prometheus_text(const char *value);
 

@@ -124,7 +124,7 @@ TEST(intervals_by_key_add_up_without_loss)
 	CHECK_SWITCHES(hist_count_of(tool->out, NULL), task_switches(work->pid, 0) - before);
 }
 
-/* A thread that is woken up before it sleeps waits for nothing; nor does it when it sleeps later. */
+/* A thread that is woken up before it sleeps doesn't wait, nor does it when it sleeps later. */
 TIMED_TEST(a_sleep_outside_of_the_filter_is_no_wait)
 {
 	int nap_ms = at_size(150, 600);
