@@ -67,7 +67,7 @@ static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_st
 	state->off_ns = window.start_ns;
 }
 
-/* What is known of a part due to a quota holds for the rest of the wait, too, where that goes on. */
+/* What is known of a part due to a quota holds for the rest of a wait, too, where that goes on. */
 static __always_inline void throttle_go_on(struct task_struct *task, __u64 off_ns,
 					   const struct throttle_mark *mark)
 {

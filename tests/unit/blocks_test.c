@@ -136,7 +136,7 @@ TEST(generations_follow_each_other_also_when_they_wrap)
 	CHECK(block_is_younger(&block, 0xffff));
 }
 
-/* The number of blocks that find no place, of as many as have to: those at addresses so far apart. */
+/* How many blocks find no place, of as many as have to: of those at addresses that far apart. */
 static size_t fill(size_t step, __u32 sample)
 {
 	size_t n, failed = 0;

@@ -142,7 +142,7 @@ struct batch {
 	size_t n;
 };
 
-/* Those that take back, too, are probed all the time: a block that is kept may be what they take. */
+/* Those that take back, too, are probed all the time: they may take a block that is kept. */
 static bool is_in_windows(const struct leak_probes *probes, enum alloc_kind kind)
 {
 	return probes->windows && kind < ALLOC_FREE && kind != ALLOC_REALLOC &&

@@ -239,7 +239,7 @@ void leak_windows_end(struct leak_windows *windows)
 /* ---- the end ---- */
 
 /*
- * Two standard errors of the ratio of calls to time, of those windows among all of the run (Cochran,
+ * Two standard errors of the ratio of calls to time, of those windows in all of the run (Cochran,
  * Sampling Techniques, 3rd edition, 6.4), in per cent of it: the least whole number, up to 1000.
  */
 static unsigned int error_percent(const struct window_sums *s, double share)
