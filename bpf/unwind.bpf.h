@@ -207,8 +207,8 @@ static __always_inline void unwind_begin_turns(struct stack_scratch *scratch)
  */
 static __always_inline int unwind_prepare(struct stack_scratch *scratch)
 {
-	struct unwind_process *process = unwind_find_process(scratch->def.tgid);
 	struct unwind_state *s = &scratch->walk;
+	struct unwind_process *process;
 
 	if (!UNWIND_BEGINS_AT_CONTEXT && !read_first_registers(&s->regs))
 		return UNWIND_FAULT;
@@ -216,6 +216,7 @@ static __always_inline int unwind_prepare(struct stack_scratch *scratch)
 		return UNWIND_32BIT;
 	unwind_begin(s);
 	unwind_begin_words(scratch);
+	process = unwind_find_process(scratch->def.tgid);
 	if (!process)
 		return UNWIND_NO_PROCESS;
 	s->process = *process;
