@@ -73,12 +73,12 @@ typedef void (*btf_trace_sched_switch)(void *data, bool preempt, struct task_str
  */
 static __always_inline __u32 switch_state(const volatile __u64 *ctx, struct task_struct *prev)
 {
-	__u64 now = task_raw_state(prev), is_some = -now >> 63;
+	__u64 now = task_raw_state(prev), negative = -now;
 
 	if (!bpf_core_type_exists(btf_trace_sched_switch))
 		return now;
-	barrier_var(is_some); /* no branch: the verifier would follow both */
-	return (__u32)ctx[3] * is_some;
+	barrier_var(negative); /* no branch: the verifier would follow both */
+	return (__u32)ctx[3] * (negative >> 63);
 }
 
 /* task_struct.on_cpu is a byte in 7.2, an int in 6.18: 0 or 1, so that the first byte tells. */

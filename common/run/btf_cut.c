@@ -147,12 +147,21 @@ static const struct kind {
 	[BTF_KIND_ENUM64] = { true, 0, 3 * sizeof(uint32_t), AS_ROOT },
 };
 
+/* The type of a pointer to functions. */
+static bool is_function_type(const struct btf *local, const struct btf_type *t)
+{
+	if (!btf_is_typedef(t))
+		return false;
+	t = btf__type_by_id(local, t->type);
+	return btf_is_ptr(t) && btf_is_func_proto(btf__type_by_id(local, t->type));
+}
+
 static void collect_local_names(struct cut *cut, const struct btf *local)
 {
 	for (uint32_t id = 1; id < btf__type_cnt(local); id++) {
 		const struct btf_type *t = btf__type_by_id(local, id);
 
-		if (!btf_is_composite(t) && !btf_is_any_enum(t))
+		if (!btf_is_composite(t) && !btf_is_any_enum(t) && !is_function_type(local, t))
 			continue;
 		names_add(&cut->roots, btf__name_by_offset(local, t->name_off));
 		for (int i = 0; btf_is_composite(t) && i < btf_vlen(t); i++)
@@ -198,9 +207,12 @@ static int index_types(struct cut *cut, struct btf_target *targets, size_t n_tar
 			return -EINVAL;
 		if (kind->wanted == AS_ROOT)
 			match_root(cut, name_at(cut, t->name_off), (uint32_t)cut->n_types);
-		if (kind->wanted == AS_TARGET && *name_at(cut, t->name_off) == 'b')
+		if (kind->wanted == AS_TARGET && *name_at(cut, t->name_off) == 'b') {
 			match_targets(name_at(cut, t->name_off), btf_kind(t),
 				      (uint32_t)cut->n_types, targets, n_targets);
+			if (btf_is_typedef(t))
+				match_root(cut, name_at(cut, t->name_off), (uint32_t)cut->n_types);
+		}
 	}
 	return 0;
 }
@@ -316,6 +328,46 @@ static int emit(struct cut *cut, uint32_t id, int depth)
 	return cut->out_ids[id];
 }
 
+/* What a parameter points to counts where the types of functions are compared. */
+static int emit_parameter(struct cut *cut, uint32_t id)
+{
+	const struct btf_type *t = type_at(cut, id < cut->n_types ? id : 0);
+
+	return id && btf_is_ptr(t) ? btf__add_ptr(cut->out, emit(cut, t->type, 0))
+				   : emit(cut, id, 0);
+}
+
+/* A typedef of a tracepoint: a pointer to functions with its arguments. */
+static void emit_function_type(struct cut *cut, const struct btf_type *t)
+{
+	const struct btf_type *ptr = t->type < cut->n_types ? type_at(cut, t->type) : t, *proto;
+	int *types, id;
+
+	if (!btf_is_ptr(ptr) || !ptr->type || ptr->type >= cut->n_types)
+		return;
+	proto = type_at(cut, ptr->type);
+	if (!btf_is_func_proto(proto))
+		return;
+	types = mem_zalloc((size_t)btf_vlen(proto) + 1, sizeof(*types));
+	for (int i = 0; i < btf_vlen(proto); i++)
+		types[i] = emit_parameter(cut, btf_params(proto)[i].type);
+	id = btf__add_func_proto(cut->out, emit_parameter(cut, proto->type));
+	for (int i = 0; i < btf_vlen(proto); i++)
+		btf__add_func_param(cut->out, "", types[i]);
+	btf__add_typedef(cut->out, name_at(cut, t->name_off), btf__add_ptr(cut->out, id));
+	free(types);
+}
+
+static void emit_root(struct cut *cut, uint32_t id)
+{
+	const struct btf_type *t = type_at(cut, id);
+
+	if (btf_is_typedef(t))
+		emit_function_type(cut, t);
+	else
+		emit(cut, id, 0);
+}
+
 static int open_cut(struct cut *cut, const void *whole, size_t size)
 {
 	const struct btf_header *header = whole;
@@ -347,7 +399,7 @@ static void make_cut(struct cut *cut)
 	cut->out = btf__new_empty();
 	cut->out_ids = mem_zalloc(cut->n_types, sizeof(*cut->out_ids));
 	for (size_t i = 0; cut->out && i < cut->n_found; i++)
-		emit(cut, cut->found[i], 0);
+		emit_root(cut, cut->found[i]);
 	if (cut->failed) {
 		btf__free(cut->out);
 		cut->out = NULL;

@@ -5,6 +5,16 @@
 #include "run/btf_cut.h"
 #include "unit.h"
 
+/* typedef void (*btf_trace_call)(struct inner *, int); */
+static void add_tracepoint(struct btf *btf, int inner, int number)
+{
+	int pointer = btf__add_ptr(btf, inner), proto = btf__add_func_proto(btf, 0);
+
+	btf__add_func_param(btf, "in", pointer);
+	btf__add_func_param(btf, "n", number);
+	btf__add_typedef(btf, "btf_trace_call", btf__add_ptr(btf, proto));
+}
+
 /* The kernel's side; the members of struct task refer to types before it. */
 static struct btf *make_whole(void)
 {
@@ -30,6 +40,7 @@ static struct btf *make_whole(void)
 	btf__add_enum(btf, "helper", 4);
 	btf__add_enum_value(btf, "HELPER_ONE", 1);
 	btf__add_struct(btf, "v", 4);
+	add_tracepoint(btf, inner, number);
 	return btf;
 }
 
@@ -48,6 +59,7 @@ static struct btf *make_local(void)
 	btf__add_field(btf, "next", next, 64, 0);
 	btf__add_enum(btf, "helper", 4);
 	btf__add_struct(btf, "v___old", 4);
+	add_tracepoint(btf, inner, number);
 	return btf;
 }
 
@@ -133,6 +145,23 @@ TEST(keeps_values_of_enumerations)
 
 	CHECK(id > 0);
 	CHECK_EQ(id > 0 ? btf_vlen(btf__type_by_id(cut, (uint32_t)id)) : 0, 1);
+	btf__free(cut);
+}
+
+/* bpf_core_type_exists() compares them with those of the program, as deep as pointers lead. */
+TEST(keeps_arguments_of_tracepoints)
+{
+	struct btf *cut = cut_with(NULL, 0);
+	int id = btf__find_by_name_kind(cut, "btf_trace_call", BTF_KIND_TYPEDEF);
+	const struct btf_type *t = btf__type_by_id(cut, id > 0 ? (uint32_t)id : 0);
+
+	CHECK(id > 0);
+	for (int i = 0; id > 0 && i < 2; i++) /* the pointer, the function */
+		t = btf__type_by_id(cut, t->type);
+	CHECK(btf_is_func_proto(t));
+	CHECK_EQ(btf_vlen(t), 2);
+	t = btf_is_func_proto(t) ? btf__type_by_id(cut, btf_params(t)->type) : t;
+	CHECK(btf_is_ptr(t) && btf_is_struct(btf__type_by_id(cut, t->type)));
 	btf__free(cut);
 }
 
