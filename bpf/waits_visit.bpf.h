@@ -77,6 +77,13 @@ static __always_inline void throttle_go_on(struct task_struct *task, __u64 off_n
 		state->throttle = *mark;
 }
 
+/* A window ends: so far goes the time on CPU. A function: its key and a wait are a lot of stack. */
+static __noinline void run_visit_at_end(struct task_struct *task, struct task_state *state)
+{
+	if (filter_task(task))
+		run_cut(task, state, window.end_ns);
+}
+
 /*
  * A window ends: the wait of an off-CPU task is counted up to here, if it is sure to be wanted; the
  * rest belongs to the next window. The kernel stack belongs to this wait only if the task hasn't
@@ -87,24 +94,22 @@ static __always_inline void throttle_go_on(struct task_struct *task, __u64 off_n
  */
 static __noinline void visit_at_end(struct task_struct *task, struct task_state *state)
 {
-	__u64 off_ns = *(volatile __u64 *)&state->off_ns, switches = state->switches, until_ns;
-	bool is_on_cpu = task_is_on_cpu(task);
+	__u64 off_ns = *(volatile __u64 *)&state->off_ns, until_ns = off_ns;
+	bool is_on_cpu = task_is_on_cpu(task),
+	     is_here = !is_on_cpu && state->switches == task_switches(task);
 	struct wait wait;
 
-	if (wait_settings.on_cpu && filter_task(task))
-		run_cut(task, state, window.end_ns);
 	if (!off_ns || off_ns >= window.end_ns || window.is_peek)
 		return;
-	until_ns = wait_is_decided(state, off_ns, is_on_cpu) ? window.end_ns : off_ns;
+	if (wait_is_decided(state, off_ns, is_on_cpu))
+		until_ns = window.end_ns;
 	wait_take(&wait, state, off_ns, until_ns, WAIT_AT_END);
-	if (until_ns == window.end_ns)
+	if (until_ns != off_ns)
 		state->cut_ns = until_ns;
 	barrier();
 	if (*(volatile __u64 *)&state->off_ns != off_ns)
 		return;
-	wait_count(task, &wait,
-		   switches == task_switches(task) && !is_on_cpu ? KERNEL_STACK_OF_ANY
-								 : KERNEL_STACK_NONE);
+	wait_count(task, &wait, is_here ? KERNEL_STACK_OF_ANY : KERNEL_STACK_NONE);
 	throttle_go_on(task, off_ns, &wait.throttle);
 }
 
@@ -113,6 +118,8 @@ static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 {
 	if (task_is_idle(task))
 		return;
+	if (window.end_ns && wait_settings.on_cpu)
+		run_visit_at_end(task, state);
 	if (window.end_ns)
 		visit_at_end(task, state);
 	else

@@ -21,9 +21,15 @@ static inline __attribute__((always_inline)) __u64 search_at(const struct search
 }
 
 /*
- * difference: the value minus that element, which are less than 2^63 apart. Of a rest of 2^n - 1
- * nothing is left after n turns.
+ * The difference of any two numbers: its uppermost bit, which is all that search_turn() looks at,
+ * says whether a is below b. Of two that are less than 2^63 apart, a - b does.
  */
+static inline __attribute__((always_inline)) __u64 search_difference(__u64 a, __u64 b)
+{
+	return (~a & b) | ((~a | b) & (a - b));
+}
+
+/* difference: the value minus that element. Of a rest of 2^n - 1 nothing is left after n turns. */
 static inline __attribute__((always_inline)) void search_turn(struct search *s, __u64 difference)
 {
 	__u64 half = (s->rest + 1) / 2;
