@@ -137,7 +137,7 @@ static struct file *find_open(const struct files *files, const struct mapping *m
 	return NULL;
 }
 
-static bool is_same_version(const struct stat *a, const struct stat *b)
+bool file_is_same_version(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
 	       is_same_time(&a->st_mtim, &b->st_mtim) && is_same_time(&a->st_ctim, &b->st_ctim);
@@ -147,7 +147,7 @@ static struct file *find_version(const struct files *files, const struct mapping
 				 const struct stat *st)
 {
 	FOR_EACH_FILE(file, files, m)
-	if (is_same_version(&file->st, st))
+	if (file_is_same_version(&file->st, st))
 		return file;
 	return NULL;
 }
@@ -353,10 +353,11 @@ static void let_go(struct hashlink *link, void *arg)
 	struct file *file = container_of(link, struct file, link);
 	const struct letting_go *letting_go = arg;
 	struct files *files = letting_go->files;
-	bool is_idle = !file->n_users && !file->parts[FILE_SYMBOLS].data && !file->image;
+	bool is_idle = !file->n_users && !file->image;
 
 	file->n_idle = is_idle ? file->n_idle + 1 : 0;
-	if (file->n_idle < (letting_go->at_once ? 1 : times_to_keep(file)))
+	if (file->parts[FILE_SYMBOLS].data ||
+	    file->n_idle < (letting_go->at_once ? 1 : times_to_keep(file)))
 		return;
 	for (size_t i = 0; i < FILE_USERS; i++)
 		if (file->parts[i].let_go)

@@ -72,10 +72,13 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 
 /*
  * Closes and forgets the files that nobody has and that have no symbols, but never the vdso. Unless
- * at_once: only those of which that was so in the last call, too (in the last 20 if they are dear),
+ * at_once: only those that nobody had in the last call, either (in the last 20 if they are dear),
  * and that nobody has asked for since.
  */
 void files_let_go(struct files *files, bool at_once);
+
+/* Whether two are of the same file with the same contents. */
+bool file_is_same_version(const struct stat *a, const struct stat *b);
 
 /* Whether the file still has the contents that it was opened with. */
 bool file_is_unchanged(const struct file *file);

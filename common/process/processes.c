@@ -276,14 +276,19 @@ void processes_map(struct processes *table, pid_t pid, const struct mapping *m, 
 		era_append(&table->store, era, m, time_ns);
 }
 
+static void forget_ended(struct processes *table, uint64_t time_ns)
+{
+	while (table->oldest && time_ns > table->oldest->exit_ns + KEEP_NS)
+		forget(table, table->oldest);
+}
+
 void processes_exit(struct processes *table, pid_t pid, uint64_t time_ns)
 {
 	struct process *p = processes_find(table, pid);
 
 	if (!p || p->exit_ns || (p->latest && p->latest->begin_ns > time_ns))
 		return;
-	while (table->oldest && time_ns > table->oldest->exit_ns + KEEP_NS)
-		forget(table, table->oldest);
+	forget_ended(table, time_ns);
 	p->exit_ns = time_ns;
 	p->older = table->newest;
 	*(table->newest ? &table->newest->newer : &table->oldest) = p;
@@ -575,6 +580,7 @@ void processes_meet_files(struct processes *table, pid_t pid,
 
 void processes_let_go_files(struct processes *table, bool at_once)
 {
+	forget_ended(table, clock_now_ns());
 	files_let_go(table->store.files, at_once);
 }
 

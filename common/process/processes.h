@@ -135,7 +135,7 @@ void processes_publish(struct processes *table, pid_t pid, struct maps *maps);
 void processes_meet_files(struct processes *table, pid_t pid,
 			  void (*meet)(struct file *file, void *arg), void *arg);
 
-/* See files_let_go(). */
+/* Forgets processes that have ended, except just now, and see files_let_go(). */
 void processes_let_go_files(struct processes *table, bool at_once);
 
 /* ---- for -v and the report ---- */

@@ -363,6 +363,7 @@ static void look_up_kernel(struct places *places, struct known_place *const *lis
 struct place_list {
 	struct known_place **items;
 	size_t n, cap, n_kernel;
+	bool only_leaving;
 };
 
 static void list_new(struct hashlink *link, void *arg)
@@ -370,7 +371,7 @@ static void list_new(struct hashlink *link, void *arg)
 	struct known_place *known = container_of(link, struct known_place, link);
 	struct place_list *list = arg;
 
-	if (known->frames)
+	if (known->frames || (list->only_leaving && !usyms_is_leaving(&known->place.location)))
 		return;
 	list->items = mem_grow(list->items, list->n, &list->cap, sizeof(*list->items));
 	list->items[list->n++] = known;
@@ -391,9 +392,9 @@ static int compare_places(const void *a, const void *b)
 	       (x->location.offset < y->location.offset);
 }
 
-void places_look_up(struct places *places)
+static void look_up_new(struct places *places, bool only_leaving)
 {
-	struct place_list list = {};
+	struct place_list list = { .only_leaving = only_leaving };
 
 	hashtable_visit(&places->table, list_new, &list);
 	if (list.n)
@@ -403,6 +404,16 @@ void places_look_up(struct places *places)
 	for (size_t i = list.n_kernel; i < list.n; i++)
 		place_look_up(places, list.items[i]);
 	free(list.items);
+}
+
+void places_look_up(struct places *places)
+{
+	look_up_new(places, false);
+}
+
+void places_look_up_leaving(struct places *places)
+{
+	look_up_new(places, true);
 }
 
 /* Kernel addresses that came since are looked up together. */

@@ -41,6 +41,9 @@ void places_release(struct places *places, struct known_place *known);
 /* Looks up all that are new: of user addresses file by file, kernel addresses together. */
 void places_look_up(struct places *places);
 
+/* Those of files that are about to be left (usyms_let_go_files()), which keep their names. */
+void places_look_up_leaving(struct places *places);
+
 /* Makes sure that it has its frames, which it keeps until the report ends or later. */
 void place_look_up(struct places *places, struct known_place *known);
 

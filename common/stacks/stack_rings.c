@@ -2,10 +2,16 @@
 /* Stacks as they come; see stack_rings.h. */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/clock.h"
+#include "base/loop.h"
+#include "base/msg.h"
 #include "stacks/python_places.h"
 #include "stacks/stack_rings.h"
 #include "stacks/user_stacks.h"
+
+#define FILES_NS (5 * NS_PER_S)
 
 static bool has_python(const struct stack_def *def)
 {
@@ -84,6 +90,16 @@ static int on_copy(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+static enum loop_verdict let_go_files(int fd, void *arg)
+{
+	const struct stack_rings *rings = arg;
+	uint64_t n_ticks;
+
+	if (read(fd, &n_ticks, sizeof(n_ticks)) > 0)
+		stackdefs_let_go_files(rings->defs);
+	return LOOP_GO;
+}
+
 int stack_rings_open(struct stack_rings *rings, void (*then)(struct run *run))
 {
 	struct run *run = rings->run;
@@ -92,6 +108,9 @@ int stack_rings_open(struct stack_rings *rings, void (*then)(struct run *run))
 	if (!rings->definitions)
 		return -EIO;
 	ringbuf_then(rings->definitions, then);
+	rings->timer_fd = loop_every(run->loop, FILES_NS, let_go_files, rings);
+	if (rings->timer_fd < 0)
+		return msg_errno(-rings->timer_fd, "making a timer");
 	if (!user_stacks_makes_copies(rings->user_stacks) || !map_find(run, "unwind_copies"))
 		return 0;
 	rings->copies = ringbuf_watch(run, "unwind_copies", on_copy, rings);
@@ -109,6 +128,8 @@ void stack_rings_close(struct stack_rings *rings)
 {
 	ringbuf_close(rings->definitions);
 	ringbuf_close(rings->copies);
+	if (rings->timer_fd > 0)
+		close(rings->timer_fd);
 }
 
 /* What BPF has sent of the process is from before its end. */

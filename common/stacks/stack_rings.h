@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Definitions of stacks as they come: from BPF through a ring buffer; copies, through another, of
- * stacks that are still to be walked; and stacks that are walked from outside.
+ * stacks that are still to be walked; and stacks that are walked from outside. And how the files
+ * that they were in are let go of, when nobody maps them any more.
  */
 #ifndef STACK_RINGS_H
 #define STACK_RINGS_H
@@ -18,6 +19,7 @@ struct stack_rings {
 	struct stackdefs *defs;
 	struct user_stacks *user_stacks;
 	struct ringbuf *definitions, *copies; /* copies NULL: there are none */
+	int timer_fd;
 };
 
 /*

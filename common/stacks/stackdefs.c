@@ -334,6 +334,11 @@ void stackdefs_end_turn(struct stackdefs *defs, bool is_report,
 	}
 }
 
+void stackdefs_let_go_files(struct stackdefs *defs)
+{
+	traces_let_go_files(defs->traces);
+}
+
 void stackdefs_end_report(struct stackdefs *defs)
 {
 	traces_end_report(defs->traces);

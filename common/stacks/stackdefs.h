@@ -80,6 +80,9 @@ void stackdefs_use(struct stackdefs *defs, uint64_t id);
 void stackdefs_end_turn(struct stackdefs *defs, bool is_report,
 			void (*forgotten)(uint64_t id, void *arg), void *arg);
 
+/* To be called every few seconds: closes files that nobody maps, whose names are found before. */
+void stackdefs_let_go_files(struct stackdefs *defs);
+
 /* The same after a report, for traces: no name that was folded before is kept. */
 void stackdefs_end_report(struct stackdefs *defs);
 

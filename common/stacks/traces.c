@@ -288,6 +288,16 @@ static void keep_places(void *arg)
 	places_keep(((struct traces *)arg)->places);
 }
 
+static void look_up_leaving(void *arg)
+{
+	places_look_up_leaving(((struct traces *)arg)->places);
+}
+
+void traces_let_go_files(struct traces *traces)
+{
+	usyms_let_go_files(traces->usyms, look_up_leaving, traces);
+}
+
 void traces_end_report(struct traces *traces)
 {
 	traces->n_reports++;

@@ -66,6 +66,9 @@ const struct frame *const *trace_frames(struct traces *traces, struct trace *tra
 /* What is in it at the end of a report may be gone after it. */
 struct frame_table *traces_frame_table(struct traces *traces);
 
+/* To be called every few seconds, see usyms_let_go_files(): traces stay, and so do their names. */
+void traces_let_go_files(struct traces *traces);
+
 /* A report has been written: traces that it and the one before did not use are let go. */
 void traces_end_report(struct traces *traces);
 

@@ -5,7 +5,8 @@
  *
  * Tables of symbols are large, and few of their names are wanted. So what was found is kept by
  * itself, and the tables that were not used for longest are dropped when all together take too
- * much. Their files stay open, to be read again.
+ * much. Their files stay open, to be read again, as long as somebody maps them; those that nobody
+ * has mapped for a while are left, once what is wanted of them has names.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,160 +23,13 @@
 #include "process/roots.h"
 #include "symbols/debugfile.h"
 #include "symbols/dso.h"
+#include "symbols/dso_cache.h"
 #include "symbols/elfsyms.h"
 #include "symbols/file_syms.h"
 #include "symbols/jitfile.h"
 #include "symbols/known_names.h"
 
-enum dso_kind {
-	DSO_FILE,   /* or the vdso */
-	DSO_MEMORY, /* anonymous, or special and without symbols */
-	DSO_JIT,    /* anonymous, of a process with a perf map: dev and ino are that file's */
-};
-
-struct dso {
-	struct hashlink link; /* among all */
-	struct dso_cache *cache;
-	enum dso_kind kind;
-	struct file *file; /* NULL: memory */
-	char *name;	   /* of memory */
-	dev_t dev;	   /* of a perf map */
-	ino_t ino;
-	bool is_useless; /* the file has no symbols, or not those of the time when it was met */
-	struct debug_place debug; /* where debug files may be; the roots are the cache's */
-	struct elfsyms *syms;	  /* these three can be dropped at any time */
-	struct srclines *lines;
-	struct jitmap *jit;
-	struct srcframe made; /* of it, for dso_lines() */
-	struct image place;   /* for dso_place() */
-	char build_id[2 * ELFFILE_BUILD_ID_MAX + 1];
-	struct lru_item tables;
-	struct syms_ahead ahead;
-	bool was_dropped, is_marked, was_idle;
-	struct idmap known; /* names of offsets */
-};
-
-struct dso_cache {
-	struct dso_options options;
-	struct hashtable dsos; /* by kind and what it is of */
-	struct roots *roots;
-	struct lru tables;
-	struct syms_room ahead;
-	uint64_t n_dropped;
-	struct known_names names;
-};
-
-struct dso_cache *dso_cache_new(const struct dso_options *options)
-{
-	struct dso_cache *cache = mem_zalloc(1, sizeof(*cache));
-
-	cache->options = *options;
-	if (!options->max_bytes)
-		cache->options.max_bytes = UINT64_MAX;
-	cache->ahead.max_bytes = cache->options.max_bytes;
-	cache->roots = roots_new();
-	known_names_init(&cache->names);
-	return cache;
-}
-
-static void free_link(struct hashlink *link, void *arg)
-{
-	struct dso *dso = container_of(link, struct dso, link);
-
-	(void)arg;
-	if (dso->file)
-		dso->file->parts[FILE_SYMBOLS] = (struct file_part){};
-	srclines_free(dso->lines);
-	elfsyms_free(dso->syms);
-	elfsyms_free(dso->ahead.syms);
-	jitmap_free(dso->jit);
-	known_names_free_offsets(&dso->known);
-	debug_place_free(&dso->debug);
-	free(dso->name);
-	free(dso);
-}
-
-void dso_cache_free(struct dso_cache *cache)
-{
-	if (!cache)
-		return;
-	hashtable_free(&cache->dsos, free_link, NULL);
-	known_names_free(&cache->names);
-	roots_free(cache->roots);
-	free(cache);
-}
-
-void dso_mark(struct dso *dso)
-{
-	dso->is_marked = true;
-}
-
-struct letting_go {
-	struct dso_cache *cache;
-	bool at_once, forgets_names;
-};
-
-static void let_go(struct hashlink *link, void *arg)
-{
-	struct dso *dso = container_of(link, struct dso, link);
-	const struct letting_go *letting_go = arg;
-	struct dso_cache *cache = letting_go->cache;
-	bool is_needed = dso->is_marked || (dso->file && dso->file->n_users);
-	bool may_go = !is_needed && (letting_go->at_once || dso->was_idle);
-
-	if (letting_go->forgets_names)
-		known_names_free_offsets(&dso->known);
-	dso->is_marked = false;
-	dso->was_idle = !is_needed;
-	if (!may_go) {
-		roots_keep(cache->roots, dso->debug.root_fd);
-		return;
-	}
-	syms_ahead_drop(&dso->ahead, cache->options.background);
-	lru_use(&cache->tables, &dso->tables, 0);
-	hashtable_remove(&cache->dsos, link);
-	free_link(link, NULL);
-}
-
-void dso_cache_let_go(struct dso_cache *cache, bool at_once)
-{
-	struct letting_go letting_go = { cache, at_once, known_names_are_many(&cache->names) };
-
-	hashtable_visit(&cache->dsos, let_go, &letting_go);
-	roots_let_go(cache->roots);
-	if (letting_go.forgets_names)
-		known_names_forget(&cache->names);
-}
-
-size_t dso_cache_count(const struct dso_cache *cache)
-{
-	return cache->dsos.count;
-}
-
-static struct dso *new_dso(struct dso_cache *cache, enum dso_kind kind, uint64_t hash)
-{
-	struct dso *dso = mem_zalloc(1, sizeof(*dso));
-
-	dso->cache = cache;
-	dso->kind = kind;
-	hashtable_add(&cache->dsos, &dso->link, hash);
-	return dso;
-}
-
 /* ---- files ---- */
-
-static void drop_tables(struct dso *dso)
-{
-	srclines_free(dso->lines);
-	elfsyms_free(dso->syms);
-	dso->lines = NULL;
-	dso->syms = NULL;
-	if (dso->jit)
-		jitmap_drop(dso->jit);
-	dso->was_dropped = true;
-	dso->cache->n_dropped++;
-	lru_use(&dso->cache->tables, &dso->tables, 0);
-}
 
 /* Debug files may be in the root of this process: that of those who had the file before is gone. */
 static void place_again(struct dso_cache *cache, struct dso *dso, pid_t pid, const char *path)
@@ -184,9 +38,37 @@ static void place_again(struct dso_cache *cache, struct dso *dso, pid_t pid, con
 	    !debug_place_find(&dso->debug, cache->roots, pid, path))
 		return;
 	if (dso->syms)
-		drop_tables(dso);
+		dso_drop_tables(dso);
 	known_names_free_offsets(&dso->known);
 	dso->place.path = dso->debug.path;
+}
+
+/* The dso of a file that was left and has come back. */
+static struct dso *find_left(const struct dso_cache *cache, const struct file *file)
+{
+	struct hashlink *link = hashtable_first(&cache->dsos, dso_hash_version(&file->st));
+
+	for (; link; link = hashtable_next(link)) {
+		struct dso *dso = container_of(link, struct dso, link);
+
+		if (dso_has_left(dso) && file_is_same_version(&dso->version, &file->st))
+			return dso;
+	}
+	return NULL;
+}
+
+static struct dso *come_back(struct dso_cache *cache, const struct file *file)
+{
+	struct dso *dso = find_left(cache, file);
+
+	if (!dso)
+		return dso_new(cache, DSO_FILE, dso_hash_file(file));
+	hashtable_remove(&cache->dsos, &dso->link);
+	hashtable_add(&cache->dsos, &dso->link, dso_hash_file(file));
+	cache->n_left--;
+	free(dso->name);
+	dso->name = NULL;
+	return dso;
 }
 
 static struct dso *dso_of_file(struct dso_cache *cache, struct file *file, pid_t pid,
@@ -199,10 +81,12 @@ static struct dso *dso_of_file(struct dso_cache *cache, struct file *file, pid_t
 		place_again(cache, dso, pid, path);
 		return dso;
 	}
-	part->data = dso = new_dso(cache, DSO_FILE, hash_add(0, (uintptr_t)file));
+	part->data = dso = come_back(cache, file);
 	dso->file = file;
 	if (file->fd >= 0)
 		debug_place_find(&dso->debug, cache->roots, pid, path);
+	dso->place.name = file->name;
+	dso->place.path = dso->debug.path;
 	return dso;
 }
 
@@ -245,7 +129,7 @@ static struct dso *get_memory(struct dso_cache *cache, struct jitmap *jit, const
 		free(name);
 		return dso;
 	}
-	dso = new_dso(cache, kind, hash);
+	dso = dso_new(cache, kind, hash);
 	dso->dev = st->st_dev;
 	dso->ino = st->st_ino;
 	dso->jit = jit;
@@ -271,7 +155,7 @@ struct dso *dso_attach(struct dso_cache *cache, pid_t pid, struct maps *maps, st
 	struct dso *dso = file ? dso_of_file(cache, file, pid, m->name->path)
 			       : dso_of_memory(cache, pid, maps, m->name->path);
 
-	dso->was_idle = false;
+	dso->was_idle = dso->was_unmapped = false;
 	return dso;
 }
 
@@ -359,7 +243,7 @@ static uint64_t sum_bytes(const struct dso_cache *cache)
 static void drop_oldest(struct dso_cache *cache, uint64_t max_bytes, const struct lru_item *kept)
 {
 	while (sum_bytes(cache) > max_bytes && cache->tables.oldest != kept)
-		drop_tables(container_of(cache->tables.oldest, struct dso, tables));
+		dso_drop_tables(container_of(cache->tables.oldest, struct dso, tables));
 }
 
 /* Room is made before a table is read, since nothing says how large it is. */

@@ -3,7 +3,8 @@
  * The symbols of what lies behind executable mappings: files, the vdso, anonymous memory. One dso
  * stands for all mappings of a file in all processes. The file stays open from the moment it is
  * first met, so that names survive the process and the file's name, and so that tables of symbols
- * can be dropped and read again.
+ * can be dropped and read again. Once nobody maps it any more it can be left: the dso remains, and
+ * has no other names than those that were found before.
  */
 #ifndef DSO_H
 #define DSO_H
@@ -15,48 +16,14 @@
 
 #include "base/image.h"
 #include "process/maps.h"
+#include "symbols/dso_options.h"
 #include "symbols/srclines.h"
 
-struct background;
 struct dso;
-struct dso_cache; /* owns its dsos */
-
-struct dso_options {
-	bool as_mangled; /* C++ and Rust names stay as they are in the files */
-	bool lines;	 /* for dso_lines() */
-	bool places;	 /* for dso_place(), and whoever asks it */
-
-	/*
-	 * What all tables of symbols may take, but for the one in use; 0: anything. DWARF counts
-	 * with the size of its sections, which is about what it takes.
-	 */
-	uint64_t max_bytes;
-	bool drops_all; /* none stays after a report: the next one is far */
-
-	struct background *background; /* for dso_expect(); NULL: it does nothing */
-};
-
-struct dso_cache *dso_cache_new(const struct dso_options *options);
-void dso_cache_free(struct dso_cache *cache);
-
-/* Keeps a dso over the next dso_cache_let_go(). */
-void dso_mark(struct dso *dso);
-
-/*
- * Frees the dsos that are not marked and that no process has mapped; unless at_once, only those of
- * which that was so in the last call, too. Removes all marks. Names that were found so far may be
- * forgotten, when they are many.
- */
-void dso_cache_let_go(struct dso_cache *cache, bool at_once);
-size_t dso_cache_count(const struct dso_cache *cache);
+struct dso_cache; /* of dso_cache_new() */
 
 /* No table is in use any more: the latest one is dropped, too, if it alone takes too much. */
 void dso_cache_end_report(struct dso_cache *cache);
-
-/* Tables of symbols: what they take now, and how often one was dropped. */
-struct dso_stats {
-	uint64_t bytes, n_dropped;
-};
 
 struct dso_stats dso_cache_stats(const struct dso_cache *cache);
 

@@ -11,6 +11,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "symbols/dso.h"
+#include "symbols/dso_cache.h"
+#include "symbols/dso_leave.h"
 #include "symbols/usyms.h"
 
 #define MEMORIES      256 /* a power of two */
@@ -31,8 +33,9 @@ struct usyms {
 	struct dso_cache *dsos;
 	struct processes *processes;
 	struct memory memories[MEMORIES];
-	uint64_t let_go_ns; /* when some were last let go, ... */
-	size_t n_kept;	    /* ... and how many were left */
+	uint64_t let_go_ns;	/* when dsos were last let go, ... */
+	uint64_t left_files_ns; /* ... and when files were */
+	size_t n_kept;		/* how many were left then */
 };
 
 struct usyms *usyms_new(struct processes *processes, const struct dso_options *options)
@@ -41,7 +44,7 @@ struct usyms *usyms_new(struct processes *processes, const struct dso_options *o
 	struct usyms *us = mem_zalloc(1, sizeof(*us));
 
 	us->processes = processes;
-	us->let_go_ns = clock_now_ns();
+	us->let_go_ns = us->left_files_ns = clock_now_ns();
 	us->dsos = dso_cache_new(options ? options : &defaults);
 	return us;
 }
@@ -170,19 +173,46 @@ static size_t count_things(const struct usyms *us)
 	return dso_cache_count(us->dsos) + processes_stats(us->processes).n_files;
 }
 
+static bool are_many(const struct usyms *us)
+{
+	return count_things(us) >= 2 * us->n_kept + FEW;
+}
+
+/* Those that are left have nothing but names; they go when no stack has them any more. */
+void usyms_let_go_files(struct usyms *us, void (*find_names)(void *arg), void *arg)
+{
+	bool at_once = are_many(us);
+	uint64_t now_ns = clock_now_ns();
+
+	if (!at_once && now_ns - us->left_files_ns < LET_GO_NS)
+		return;
+	us->left_files_ns = now_ns;
+	dso_cache_find_leaving(us->dsos, at_once);
+	find_names(arg);
+	dso_cache_leave(us->dsos);
+	processes_let_go_files(us->processes, at_once);
+	us->n_kept = count_things(us);
+}
+
+bool usyms_is_leaving(const struct location *loc)
+{
+	return loc->dso && dso_is_leaving(loc->dso);
+}
+
 void usyms_end_report(struct usyms *us, void (*mark)(void *arg), void *arg)
 {
-	bool are_many = count_things(us) >= 2 * us->n_kept + FEW;
+	bool at_once = are_many(us);
 	uint64_t now_ns = clock_now_ns();
 
 	dso_cache_end_report(us->dsos);
-	if (!are_many && now_ns - us->let_go_ns < LET_GO_NS)
+	if (!at_once && now_ns - us->let_go_ns < LET_GO_NS)
 		return;
 	us->let_go_ns = now_ns;
 	memset(us->memories, 0, sizeof(us->memories));
 	mark(arg);
-	dso_cache_let_go(us->dsos, are_many);
-	processes_let_go_files(us->processes, are_many);
+	dso_cache_let_go(us->dsos, at_once);
+	if (at_once)
+		processes_let_go_files(us->processes, true);
 	us->n_kept = count_things(us);
 }
 

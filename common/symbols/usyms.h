@@ -48,7 +48,7 @@ void usyms_meet(struct usyms *us, pid_t pid, uint32_t generation);
 /*
  * The function's name for a location, or NULL where it isn't known. is_return says that the
  * address is a return address: it is looked up one byte lower, inside the call. Valid until
- * usyms_end_report().
+ * usyms_end_report() or usyms_let_go_files().
  */
 const char *usyms_name(const struct location *loc, bool is_return);
 
@@ -73,6 +73,15 @@ bool usyms_is_nameless(const struct location *loc);
 
 /* The base name of the location's file for "[libfoo.so+0x1234]"; "[vdso]", "[anon]", or NULL. */
 const char *usyms_dso_name(const struct location *loc);
+
+/*
+ * To be called every few seconds. Closes the files that no process has mapped, if they have become
+ * many, and those that nobody has mapped for half a minute. Locations in them stay, but what is to
+ * be known of them has to be asked for by then: find_names() is called before, to look up those of
+ * which usyms_is_leaving() says so, and to keep their names.
+ */
+void usyms_let_go_files(struct usyms *us, void (*find_names)(void *arg), void *arg);
+bool usyms_is_leaving(const struct location *loc);
 
 /*
  * Lets go of symbols and files that no process has mapped, if they have become many, and now and

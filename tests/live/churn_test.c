@@ -16,6 +16,9 @@
 
 #define LANES	   "3"
 #define SHORT_ONE  "/bin/true"
+#define COPIES	   1000
+#define BRIEF_US   300ULL /* that each of them sleeps */
+#define WAIT_S	   120	  /* files are closed after half a minute, or a whole one */
 #define MOST_KB	   (64 << 10)
 #define MOST_FILES 300 /* open ones */
 
@@ -178,7 +181,7 @@ static void check_memory(const struct proc *tool)
 	CHECK_PEAK(tool, MOST_KB);
 }
 
-static void check_files(const struct proc *tool)
+static int count_files(const struct proc *tool)
 {
 	DIR *dir = opendir(text_of("/proc/%d/fd", tool->pid));
 	int n = 0;
@@ -187,6 +190,13 @@ static void check_files(const struct proc *tool)
 	while (readdir(dir))
 		n++;
 	closedir(dir);
+	return n;
+}
+
+static void check_files(const struct proc *tool)
+{
+	int n = count_files(tool);
+
 	if (n > MOST_FILES)
 		UNIT_FAIL("%s has %d files open", tool->name, n);
 }
@@ -220,6 +230,29 @@ static const char *gather(const struct proc *steady, const struct proc *brief)
 
 	return cgroup && cgroup_add(cgroup, steady->pid) && cgroup_add(cgroup, brief->pid) ? cgroup
 											   : NULL;
+}
+
+/* Each of a file of its own, as in a build, and only one report: names are found long before it. */
+TIMED_TEST(files_of_programs_that_are_gone_are_closed)
+{
+	struct proc *brief = work_start("brief", text_of("%d", COPIES), "2", "copies");
+	const char *cgroup = cgroup_make("churn");
+	struct proc *tool;
+
+	if (!cgroup || !cgroup_add(cgroup, brief->pid))
+		SKIP("no cgroups can be made here");
+	tool = tool_start("offcputime", "--cgroup", cgroup, "-f");
+	work_go(brief);
+	wait_done(brief);
+	for (int i = 0; i < WAIT_S && count_files(tool) > MOST_FILES; i++)
+		proc_linger(tool, 1000);
+	check_files(tool);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(work_value(brief->out, "starter", "ended"), COPIES);
+	CHECK(folded_sum(tool->out, "brief", "brief_middle;brief_leaf") >
+	      COPIES * BRIEF_US * 999 / 1000);
+	check_memory(tool);
 }
 
 /* What is missing here for a trial of that tool; NULL: nothing. */

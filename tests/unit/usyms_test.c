@@ -11,6 +11,7 @@
 #include <linux/capability.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -1053,7 +1054,22 @@ TEST(leaves_no_descriptors_behind)
 	CHECK_EQ(count_files(), before);
 }
 
-/* Programs that come and go, as in a build: all but one of them. */
+/* A program that comes and goes, which is the process's generation. */
+static void meet_file(struct usyms *us, uint32_t generation)
+{
+	char path[] = "/tmp/usyms-test-XXXXXX";
+	int fd = mkostemp(path, O_CLOEXEC);
+	void *at;
+
+	CHECK_EQ(ftruncate(fd, 4096), 0);
+	at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	name_of(locate(us, getpid(), generation, (uintptr_t)at));
+	munmap(at, 4096);
+	close(fd);
+	unlink(path);
+}
+
+/* As in a build: all but one of them. */
 TEST(lets_go_of_files_that_nobody_has)
 {
 	struct usyms *us = open_usyms(NULL);
@@ -1061,20 +1077,57 @@ TEST(lets_go_of_files_that_nobody_has)
 
 	needed = locate(us, getpid(), 1, known_addr());
 	for (uint32_t i = 0; i < 600; i++) {
-		char path[] = "/tmp/usyms-test-XXXXXX";
-		int fd = mkostemp(path, O_CLOEXEC);
-		void *at;
-
-		CHECK_EQ(ftruncate(fd, 4096), 0);
-		at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-		name_of(locate(us, getpid(), i + 2, (uintptr_t)at));
-		munmap(at, 4096);
-		close(fd);
-		unlink(path);
+		meet_file(us, i + 2);
 		usyms_end_report(us, keep_needed, NULL);
 	}
 	CHECK(processes_stats(table_of(us)).n_files < 300);
 	CHECK(count_files() < before + 300);
 	CHECK_STR(name_of(needed), "known_function");
+	close_usyms(us);
+}
+
+static uint64_t other_addr(void)
+{
+	return (uintptr_t)(void *)self_text;
+}
+
+static void name_leaving(void *arg)
+{
+	bool *has_left = arg;
+
+	if (!usyms_is_leaving(&needed))
+		return;
+	*has_left = true;
+	CHECK_STR(name_of(needed), "known_function");
+}
+
+/* No report ends: names found before stay, and the file may come back. */
+TEST(names_outlive_files_that_it_closes)
+{
+	struct usyms *us = open_usyms(NULL);
+	char path[] = "/tmp/usyms-test-XXXXXX";
+	int fd = make_copy(path);
+	uint64_t addr = map_text(fd);
+	size_t before = count_files();
+	bool has_left = false;
+	struct location other;
+
+	needed = locate(us, getpid(), 1, addr);
+	unmap_text(addr);
+	for (uint32_t i = 0; i < 600; i++) {
+		meet_file(us, i + 2);
+		usyms_let_go_files(us, name_leaving, &has_left);
+	}
+	CHECK(has_left);
+	CHECK(count_files() < before + 300);
+	CHECK_STR(name_of(needed), "known_function");
+	CHECK_STR(usyms_dso_name(&needed), path + strlen("/tmp/"));
+	addr = map_text(fd);
+	other = locate(us, getpid(), 700, addr - known_addr() + other_addr());
+	CHECK(other.dso == needed.dso);
+	CHECK_STR(name_of(other), "self_text");
+	unmap_text(addr);
+	close(fd);
+	unlink(path);
 	close_usyms(us);
 }

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * brief COUNT LANES [PROGRAM]: starts so many processes, as many at a time as there are lanes, each
- * of which ends before long: the program, or brief itself, without arguments. brief then computes
- * and sleeps for a millisecond or two. Tells how many ended well. Built without frame pointers.
+ * of which ends before long: the program, or brief itself, without arguments; or, for "copies",
+ * each a copy of it that is deleted soon after. brief then computes and sleeps for a millisecond or
+ * two. Tells how many ended well. Built without frame pointers.
  */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "work.h"
 
 #define WORK_NS (1100 * 1000ULL)
+#define COPIES	64 /* that are there at a time */
 
 static volatile uint64_t sink, nap_ns = 300 * 1000; /* volatile: functions stay as they are */
 
@@ -45,18 +53,70 @@ static void start_one(char *const argv[])
 	_exit(127);
 }
 
+static void copy_self(const char *path)
+{
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
+	    to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+	struct stat st = {};
+
+	fstat(from, &st);
+	if (sendfile(to, from, NULL, (size_t)st.st_size) != st.st_size)
+		exit(1);
+	close(from);
+	close(to);
+}
+
+/* The file of the copy with that number. */
+static char *copy_path(int i)
+{
+	static char folder[] = "/tmp/brief-XXXXXX", path[64];
+
+	if (!*path && !mkdtemp(folder))
+		exit(1);
+	snprintf(path, sizeof(path), "%s/%d/brief", folder, i);
+	return path;
+}
+
+static void remove_copy(int i)
+{
+	char *path = copy_path(i);
+
+	unlink(path);
+	*strrchr(path, '/') = '\0';
+	rmdir(path);
+	*strrchr(path, '/') = '\0';
+	rmdir(path);
+}
+
+/* Who has seen it end can still open the file for a moment. */
+static void start_copy(int i)
+{
+	char *path = copy_path(i), *const argv[] = { path, NULL }, *name = strrchr(path, '/');
+
+	*name = '\0';
+	mkdir(path, 0700);
+	*name = '/';
+	copy_self(path);
+	start_one(argv);
+	if (i >= COPIES)
+		remove_copy(i - COPIES);
+}
+
 static void run_all(int n, int lanes, char *program)
 {
 	char *const argv[] = { program, NULL };
 	int n_running = 0, n_good = 0, status;
+	bool has_copies = !strcmp(program, "copies");
 
 	for (int i = 0; i < n || n_running; n_running--) {
 		for (; i < n && n_running < lanes; i++, n_running++)
-			start_one(argv);
+			has_copies ? start_copy(i) : start_one(argv);
 		if (wait(&status) < 0)
 			break;
 		n_good += !status;
 	}
+	for (int i = n - COPIES; has_copies && i < n; i++)
+		remove_copy(i);
 	work_say("ended", (uint64_t)n_good);
 }
 

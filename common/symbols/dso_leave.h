@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How dsos are let go of: as a whole, when nothing needs them any more, or their files alone, when
+ * nobody maps these.
+ */
+#ifndef DSO_LEAVE_H
+#define DSO_LEAVE_H
+
+#include <stdbool.h>
+
+struct dso;
+struct dso_cache;
+
+/* Keeps a dso over the next dso_cache_let_go(). */
+void dso_mark(struct dso *dso);
+
+/*
+ * Frees the dsos that are not marked and that no process has mapped; unless at_once, only those of
+ * which that was so in the last call, too. Removes all marks. Names that were found so far may be
+ * forgotten, when they are many.
+ */
+void dso_cache_let_go(struct dso_cache *cache, bool at_once);
+
+/*
+ * Finds the files that no process has mapped; unless at_once, only those of which that was so in
+ * the last call, too, and that nobody has attached since. When the names that are wanted of them
+ * have been found, dso_cache_leave() drops their symbols, and files_let_go() may close them. Like
+ * dso_cache_let_go(), it may forget names.
+ */
+void dso_cache_find_leaving(struct dso_cache *cache, bool at_once);
+bool dso_is_leaving(const struct dso *dso);
+void dso_cache_leave(struct dso_cache *cache);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What is wanted of symbols, and what they take. */
+#ifndef DSO_OPTIONS_H
+#define DSO_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct background;
+
+struct dso_options {
+	bool as_mangled; /* C++ and Rust names stay as they are in the files */
+	bool lines;	 /* for dso_lines() */
+	bool places;	 /* for dso_place(), and whoever asks it */
+
+	/*
+	 * What all tables of symbols may take, but for the one in use; 0: anything. DWARF counts
+	 * with the size of its sections, which is about what it takes.
+	 */
+	uint64_t max_bytes;
+	bool drops_all; /* none stays after a report: the next one is far */
+
+	struct background *background; /* for dso_expect(); NULL: it does nothing */
+};
+
+/* Tables of symbols: what they take now, and how often one was dropped. */
+struct dso_stats {
+	uint64_t bytes, n_dropped;
+};
+
+#endif
