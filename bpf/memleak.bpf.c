@@ -320,9 +320,11 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 	bool keeps = (!settings.by_windows || window) && is_wanted(tgid);
 	struct task_state *call;
 
-	if (!keeps && !filter_tgid(tgid))
+	if (!keeps && !filter_tgid(tgid)) {
 		count_call(foreign);
-	if (!keeps && (!takes_back(kind) || !filter_tgid(tgid)))
+		return 1;
+	}
+	if (!keeps && !takes_back(kind))
 		return 1;
 	call = task_state_find(task);
 	if (!call && call_make())

@@ -4,7 +4,6 @@
  * report shows what has come since the one before. Tables by key take turns.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,7 +166,7 @@ static void comm_of(void *arg, uint32_t tgid, char *comm)
 static bool has_ended(void *arg, uint32_t tgid)
 {
 	(void)arg;
-	return kill((pid_t)tgid, 0) && errno == ESRCH;
+	return process_has_ended((pid_t)tgid);
 }
 
 static int read_array(const struct run *run, struct call_counts *now)
