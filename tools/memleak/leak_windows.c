@@ -44,6 +44,7 @@ struct leak_windows {
 	struct window_sums sums;
 	struct part *parts;
 	size_t n_parts, parts_cap;
+	bool has_failed; /* to attach some */
 };
 
 struct leak_windows *leak_windows_new(const struct run *run, uint32_t percent)
@@ -81,34 +82,41 @@ static void free_part(struct part *part)
 	free(part->points);
 }
 
-/* A copy with descriptors of its own, of which points of one file share one. */
-static struct part copy_part(pid_t pid, const struct uprobe_point *points, size_t n)
+/* Copies points, with descriptors of its own, of which those of one file share one. 0 or -errno. */
+static int copy_points(struct part *part, const struct uprobe_point *points, size_t n)
 {
-	struct part part = { .pid = pid, .points = mem_zalloc(n, sizeof(*points)), .n = n };
 	int fd = -1;
 
-	for (size_t i = 0; i < n; i++) {
-		if (!i || points[i].fd != points[i - 1].fd)
-			fd = fcntl(points[i].fd, F_DUPFD_CLOEXEC, 0);
-		part.points[i] = points[i];
-		part.points[i].fd = fd;
+	part->points = mem_zalloc(n, sizeof(*points));
+	for (; part->n < n; part->n++) {
+		if (!part->n || points[part->n].fd != points[part->n - 1].fd)
+			fd = fcntl(points[part->n].fd, F_DUPFD_CLOEXEC, 0);
+		if (fd < 0)
+			return -errno;
+		part->points[part->n] = points[part->n];
+		part->points[part->n].fd = fd;
 	}
-	return part;
+	return 0;
 }
 
 /* Also where no window is open: what can't be attached is told at once. */
 int leak_windows_add(struct leak_windows *windows, pid_t pid, struct uprobe_point *points, size_t n)
 {
-	struct uprobes *links = uprobes_attach(&windows->programs, pid, points, n);
-	struct part part;
+	struct part part = { .pid = pid };
+	int err;
 
-	if (!links)
+	part.links = uprobes_attach(&windows->programs, pid, points, n);
+	if (!part.links)
 		return -errno;
-	part = copy_part(pid, points, n);
-	if (is_open(windows))
-		part.links = links;
-	else
-		uprobes_detach(links);
+	err = copy_points(&part, points, n);
+	if (err) {
+		free_part(&part);
+		return err;
+	}
+	if (!is_open(windows)) {
+		uprobes_detach(part.links);
+		part.links = NULL;
+	}
 	windows->parts = mem_grow(windows->parts, windows->n_parts, &windows->parts_cap,
 				  sizeof(*windows->parts));
 	windows->parts[windows->n_parts++] = part;
@@ -122,7 +130,7 @@ static uint64_t calls_now(const struct leak_windows *windows)
 	return leak_rate_counts(windows->run).allocs;
 }
 
-/* Those of a process that has ended can't be attached any more. */
+/* Those of a process that has ended can't be attached any more; of others that is told, once. */
 static void attach_parts(struct leak_windows *windows)
 {
 	size_t n = 0;
@@ -131,10 +139,14 @@ static void attach_parts(struct leak_windows *windows)
 		struct part *part = &windows->parts[i];
 
 		part->links = uprobes_attach(&windows->programs, part->pid, part->points, part->n);
-		if (!part->links && errno == ESRCH)
+		if (!part->links && errno == ESRCH) {
 			free_part(part);
-		else
-			windows->parts[n++] = *part;
+			continue;
+		}
+		if (!part->links && !windows->has_failed)
+			msg_errno(-errno, "probing in a window");
+		windows->has_failed |= !part->links;
+		windows->parts[n++] = *part;
 	}
 	windows->n_parts = n;
 }
@@ -267,8 +279,8 @@ void leak_windows_print(const struct leak_windows *windows)
 	}
 	if (s->n > 1 && s->x > 0)
 		snprintf(error, sizeof(error), " (give or take %u %%)", error_percent(s, share));
-	msg_info("allocations were traced for %.1f %% of the time, in %u window%s: multiply by "
-		 "%.3g%s",
+	msg_info("allocations were traced for %.1f %% of the time, in %u window%s: multiply "
+		 "what is shown by %.3g%s",
 		 100 * share, s->n, s->n == 1 ? "" : "s", 1 / share, error);
 }
 
