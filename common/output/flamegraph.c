@@ -196,11 +196,8 @@ static double percent(double part, double whole)
 /* What can be printed of its name, to be freed. */
 static char *box_name(const struct box *box)
 {
-	size_t size = box->node ? strlen(box->node->name) * strlen("\\xNN") + 1 : 0;
-
-	if (!box->node)
-		return mem_printf("(%" PRIu32 " narrow frames)", box->n_merged);
-	return escape_string(mem_zalloc(size, 1), size, box->node->name, NULL);
+	return box->node ? escape_copy(box->node->name)
+			 : mem_printf("(%" PRIu32 " narrow frames)", box->n_merged);
 }
 
 static void print_quantity(const struct drawing *d, const char *before, uint64_t value)

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/container.h"
+#include "base/escape.h"
 #include "base/hash.h"
 #include "base/hashtable.h"
 #include "base/lru.h"
@@ -154,11 +155,8 @@ static uint64_t hash_values(const struct family *family, const char *const *valu
 {
 	uint64_t hash = family->n_labels;
 
-	for (size_t i = 0; i < family->n_labels; i++) {
-		for (const char *c = values[i]; *c; c++)
-			hash = hash_add(hash, (unsigned char)*c);
-		hash = hash_add(hash, 256);
-	}
+	for (size_t i = 0; i < family->n_labels; i++)
+		hash = hash_add(hash, hash_text(values[i]));
 	return hash;
 }
 
@@ -284,7 +282,10 @@ static struct series *use_texts(struct metrics *metrics, struct family *family,
 	return series;
 }
 
-/* Who reads them refuses all if two series have the same text. */
+/*
+ * A series is known by its texts, and other values may have the same: `\x01` as four characters
+ * stands for itself, and for that byte. Who reads them refuses all if two series are alike.
+ */
 static struct series *use_series(struct metrics *metrics, const struct metric *metric,
 				 const char *const *values, uint64_t now_ns)
 {
@@ -294,7 +295,7 @@ static struct series *use_series(struct metrics *metrics, const struct metric *m
 
 	note_report(metrics, now_ns);
 	for (size_t i = 0; i < family->n_labels; i++)
-		texts[i] = prometheus_text(values[i]);
+		texts[i] = escape_copy(values[i]);
 	series = use_texts(metrics, family, (const char *const *)texts);
 	for (size_t i = 0; i < family->n_labels; i++)
 		free(texts[i]);
@@ -354,7 +355,7 @@ static void write_series(FILE *f, const struct metrics *metrics, const struct fa
 
 	for (size_t i = 0; i < labels.n; i++) {
 		labels.names[i] = metric->labels[i];
-		labels.values[i] = series->values[i];
+		labels.texts[i] = series->values[i];
 	}
 	if (metric->kind == METRIC_HISTOGRAM)
 		write_hist(f, metrics, series, metric->name, &labels);

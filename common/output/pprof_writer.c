@@ -149,8 +149,7 @@ static void table_free(struct table *t)
 
 static uint64_t number_text(struct pprof *p, const char *text)
 {
-	size_t size = strlen(text) * strlen("\\xNN") + 1;
-	char *safe = escape_string(mem_zalloc(size, 1), size, text, NULL);
+	char *safe = escape_copy(text);
 	bool is_new;
 	uint64_t number = table_number(&p->strings, safe, strlen(safe), &is_new);
 

@@ -3,49 +3,16 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/escape.h"
-#include "base/mem.h"
 #include "output/prometheus.h"
 
-/* In values only the backslash, the quote and the line feed are special: `\\`, `\"` and `\n`. */
-static void print_byte(FILE *f, unsigned char c)
-{
-	if (c == '\n')
-		fputs("\\n", f);
-	else if (c == '"' || c == '\\')
-		fprintf(f, "\\%c", c);
-	else
-		fprintf(f, "\\\\x%02x", c);
-}
-
-char *prometheus_text(const char *value)
-{
-	size_t size = strlen(value) * strlen("\\xNN") + 1, length;
-	char *text = mem_zalloc(size, 1), *end = text;
-
-	while (*value) {
-		length = *value == '\n' ? 1 : escape_printable_bytes(value, NULL);
-		if (length)
-			memcpy(end, value, length);
-		else
-			snprintf(end, strlen("\\xNN") + 1, "\\x%02x", (unsigned char)*value);
-		end += length ? length : strlen("\\xNN");
-		value += length ? length : 1;
-	}
-	return text;
-}
-
-static void print_label(FILE *f, char before, const char *name, const char *value)
+/* In values only the backslash, the quote and the line feed are special; no text has the last. */
+static void print_label(FILE *f, char before, const char *name, const char *text)
 {
 	fprintf(f, "%c%s=\"", before, name);
-	while (*value) {
-		size_t n = escape_printable_bytes(value, "\"\\");
-
-		if (n)
-			fwrite(value, 1, n, f);
-		else
-			print_byte(f, (unsigned char)*value);
-		value += n ? n : 1;
+	for (; *text; text++) {
+		if (strchr("\\\"", *text))
+			fputc('\\', f);
+		fputc(*text, f);
 	}
 	fputc('"', f);
 }
@@ -55,7 +22,7 @@ static void print_labels(FILE *f, const struct prometheus_labels *labels, const 
 	char before = '{';
 
 	for (size_t i = 0; i < labels->n; i++, before = ',')
-		print_label(f, before, labels->names[i], labels->values[i]);
+		print_label(f, before, labels->names[i], labels->texts[i]);
 	if (edge)
 		print_label(f, before, "le", edge);
 	if (edge || labels->n)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Lines of Prometheus' text format, version 0.0.4 (prometheus.io, "Exposition formats"). Values of
- * labels may be anything: control bytes and what is not valid UTF-8 become \xNN as in all our
- * output.
+ * labels are texts that can be printed, as of escape_copy().
  */
 #ifndef PROMETHEUS_H
 #define PROMETHEUS_H
@@ -13,15 +12,9 @@
 
 struct prometheus_labels {
 	const char *names[PROMETHEUS_MAX_LABELS];
-	const char *values[PROMETHEUS_MAX_LABELS];
+	const char *texts[PROMETHEUS_MAX_LABELS];
 	size_t n;
 };
-
-/*
- * The text that stands for a value, to be freed. Others may have the same: `\x01` as four
- * characters stands for itself, and for that byte.
- */
-char *prometheus_text(const char *value);
 
 /* The two lines above all samples of a metric. type: "counter", "gauge" or "histogram". */
 void prometheus_print_head(FILE *f, const char *name, const char *type, const char *help);

@@ -103,7 +103,7 @@ TEST(label_values_are_escaped)
 
 	metrics_add(metrics, &calls, (const char *[]){ "a\"b\\c\nd", "\033\xff\xc3\xa4" }, 1, 1);
 	text = write_metrics(metrics);
-	CHECK_HAS(text, "{call=\"a\\\"b\\\\c\\nd\",comm=\"\\\\x1b\\\\xff\xc3\xa4\"} 1\n");
+	CHECK_HAS(text, "{call=\"a\\\"b\\\\c\\\\x0ad\",comm=\"\\\\x1b\\\\xff\xc3\xa4\"} 1\n");
 	free(text);
 	metrics_free(metrics);
 }
@@ -137,9 +137,8 @@ TEST(values_of_one_text_are_one_series)
 	check_written(metrics, "# HELP test_calls_total Calls.\n"
 			       "# TYPE test_calls_total counter\n"
 			       "test_calls_total{call=\"\\\\x01\",comm=\"a\\\\xff\"} 7\n"
-			       "test_calls_total{call=\"\\n\",comm=\"\\\"\"} 8\n"
-			       "test_calls_total{call=\"\\\\n\",comm=\"\\\\\\\"\"} 16\n"
-			       "test_calls_total{call=\"\\\\x0a\",comm=\"\\\"\"} 32\n");
+			       "test_calls_total{call=\"\\\\x0a\",comm=\"\\\"\"} 40\n"
+			       "test_calls_total{call=\"\\\\n\",comm=\"\\\\\\\"\"} 16\n");
 	metrics_free(metrics);
 }
 
