@@ -20,11 +20,6 @@ void msg_set_name(const char *name)
 	tool_name = name;
 }
 
-const char *msg_name(void)
-{
-	return tool_name;
-}
-
 /*
  * One write per line, so that lines of several processes do not mix. Names of the traced side in
  * it are what that has chosen.

@@ -13,7 +13,6 @@ extern bool msg_quiet;	 /* --quiet: msg_info does not */
 
 /* Sets the name that starts each line; kept by reference. */
 void msg_set_name(const char *name);
-const char *msg_name(void);
 
 /* A failure. Returns -EINVAL, so that a parser can say "return msg_error(...)". */
 int msg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

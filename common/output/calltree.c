@@ -327,16 +327,3 @@ uint64_t calltree_merged(const struct calltree *tree)
 {
 	return tree->merged;
 }
-
-size_t calltree_depth(const struct calltree *tree)
-{
-	uint32_t *depths = mem_zalloc(tree->count, sizeof(*depths));
-	size_t deepest = 0;
-
-	for (size_t i = 1; i < tree->count; i++) {
-		depths[i] = depths[tree->nodes[i].parent] + 1;
-		deepest = depths[i] > deepest ? depths[i] : deepest;
-	}
-	free(depths);
-	return deepest;
-}

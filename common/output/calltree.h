@@ -66,7 +66,4 @@ const struct calltree_node *calltree_node(const struct calltree *tree, uint32_t 
 /* Nodes that were merged for want of memory. */
 uint64_t calltree_merged(const struct calltree *tree);
 
-/* Frames from the root's children to the deepest leaf. */
-size_t calltree_depth(const struct calltree *tree);
-
 #endif

@@ -421,11 +421,6 @@ void uprobes_detach(struct uprobes *uprobes)
 	free(uprobes);
 }
 
-size_t uprobes_links(const struct uprobes *uprobes)
-{
-	return uprobes->n;
-}
-
 const char *uprobes_mode_name(enum uprobes_mode mode)
 {
 	static const char *const names[] = {

@@ -73,9 +73,6 @@ struct uprobes *uprobes_attach(const struct uprobes_programs *programs, pid_t pi
 /* Detaches everything; NULL is fine. Calls that haven't returned are not reported any more. */
 void uprobes_detach(struct uprobes *uprobes);
 
-/* The number of descriptors that it holds open, for messages. */
-size_t uprobes_links(const struct uprobes *uprobes);
-
 /* Whether the kernel has that mode: 0 or -errno. */
 int uprobes_try(enum uprobes_mode mode);
 

@@ -638,14 +638,15 @@ bool put_other_file(void *arg)
 	return enter_mount_namespace() && !mount(other->with, other->path, NULL, MS_BIND, NULL);
 }
 
-static const char *find_cgroup2(void)
+/* Where a file system of that type is mounted, and with that option, unless NULL. */
+static const char *find_mount(const char *type, const char *option)
 {
 	FILE *f = setmntent("/proc/self/mounts", "re");
 	const char *found = NULL;
 	struct mntent *entry;
 
 	while (f && !found && (entry = getmntent(f)))
-		if (!strcmp(entry->mnt_type, "cgroup2"))
+		if (!strcmp(entry->mnt_type, type) && (!option || hasmntopt(entry, option)))
 			found = text_of("%s", entry->mnt_dir);
 	if (f)
 		endmntent(f);
@@ -654,7 +655,7 @@ static const char *find_cgroup2(void)
 
 const char *cgroup2_root(void)
 {
-	const char *found = find_cgroup2();
+	const char *found = find_mount("cgroup2", NULL);
 	char *path;
 
 	if (found)
@@ -684,21 +685,6 @@ const char *cgroup_make(const char *name)
 	return keep(&cgroups, path);
 }
 
-/* Version 1, where a file system has that controller. */
-static const char *find_cpu_controller(void)
-{
-	FILE *f = setmntent("/proc/self/mounts", "re");
-	const char *found = NULL;
-	struct mntent *entry;
-
-	while (f && !found && (entry = getmntent(f)))
-		if (!strcmp(entry->mnt_type, "cgroup") && hasmntopt(entry, "cpu"))
-			found = text_of("%s", entry->mnt_dir);
-	if (f)
-		endmntent(f);
-	return found;
-}
-
 static bool has_word(const char *path, const char *word)
 {
 	char *text = file_read(path), *at;
@@ -726,7 +712,7 @@ static bool enable_cpu(const char *parent, bool for_now)
 /* The parent's folder of a cgroup with the CPU controller; NULL: there is none. */
 static const char *cpu_parent(const char *name, bool *is_v1)
 {
-	const char *root = find_cpu_controller(), *slash = strrchr(name, '/');
+	const char *root = find_mount("cgroup", "cpu"), *slash = strrchr(name, '/');
 
 	*is_v1 = root;
 	if (!root)
