@@ -60,16 +60,16 @@ static uint64_t find_factor(const struct unit *units, const char *suffix, uint64
 	return 0;
 }
 
-/* The digits after a decimal point, as a share of factor; *text is moved behind them. */
-static uint64_t read_fraction(const char **text, uint64_t factor)
+/* What the first 18 of these digits, behind a decimal point, are of factor: rounded down. */
+static uint64_t read_fraction(const char *digits, uint64_t factor)
 {
-	uint64_t value = 0, digit_ns = factor;
+	uint64_t value = 0, whole = 1;
 
-	for (; isdigit((unsigned char)**text); (*text)++) {
-		digit_ns /= 10;
-		value += (uint64_t)(**text - '0') * digit_ns;
+	for (int i = 0; i < 18 && isdigit((unsigned char)digits[i]); i++) {
+		value = value * 10 + (uint64_t)(digits[i] - '0');
+		whole *= 10;
 	}
-	return value;
+	return (uint64_t)((__uint128_t)value * factor / whole);
 }
 
 /* -ERANGE: it is one, but too large. */
@@ -91,7 +91,7 @@ static int parse_with_unit(const char *text, const struct unit *units, uint64_t 
 		return -EINVAL;
 	if (__builtin_mul_overflow(whole, factor, out))
 		return -ERANGE;
-	if (fraction && __builtin_add_overflow(*out, read_fraction(&fraction, factor), out))
+	if (fraction && __builtin_add_overflow(*out, read_fraction(fraction, factor), out))
 		return -ERANGE;
 	return 0;
 }

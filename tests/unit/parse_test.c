@@ -218,6 +218,13 @@ TEST(reads_sizes)
 	CHECK_SIZE("0x1000", 4096);
 }
 
+TEST(sizes_have_fractions)
+{
+	CHECK_SIZE("1.5K", 1536);
+	CHECK_SIZE("1.5M", 1572864);
+	CHECK_SIZE("0.50000000000000000000G", 512 << 20);
+}
+
 TEST(refuses_what_is_no_size)
 {
 	CHECK_NO_SIZE("");
