@@ -138,23 +138,6 @@ struct wait {
 	struct throttle_mark throttle;
 };
 
-/* The part of a wait that was asked for, with its runnable share: that has no branch, likewise. */
-static __always_inline void wait_measure(struct wait *wait, __u64 off_ns, __u64 wake_ns,
-					 __u64 now_ns)
-{
-	__u64 is_awake = (-wake_ns & (wake_ns - now_ns)) >> 63; /* 0 < wake_ns < now_ns */
-
-	barrier_var(is_awake);
-	wait->ns = now_ns - off_ns;
-	wait->runnable_ns = (now_ns - wake_ns) * is_awake;
-	if (wait_settings.part == PART_RUNNABLE) {
-		wait->ns = wait->runnable_ns;
-	} else if (wait_settings.part == PART_BLOCKED) {
-		wait->ns -= wait->runnable_ns;
-		wait->runnable_ns = 0;
-	}
-}
-
 #include "wait_windows.bpf.h"
 
 static __always_inline bool wait_ns_are_wanted(__u64 ns)
@@ -176,7 +159,7 @@ static __always_inline bool wait_take(struct wait *wait, const struct task_state
 			return false;
 		wait->ns = wait->runnable_ns = 0;
 	} else if (wait_settings.has_windows) {
-		wait_take_off(wait, state, off_ns);
+		wait_take_off(wait, state, off_ns, now_ns);
 		if (!wait->ns && remark != WAIT_AT_END)
 			return false;
 	}
@@ -191,6 +174,13 @@ static __always_inline bool wait_take(struct wait *wait, const struct task_state
 	if (wait_settings.throttled)
 		wait->throttle = state->throttle;
 	return true;
+}
+
+/* Before it is taken: a window that ends meanwhile then leaves it alone (visit_at_end()). */
+static __always_inline void wait_end(struct task_state *state)
+{
+	*(volatile __u64 *)&state->off_ns = 0;
+	barrier();
 }
 
 /* Counts the part of a wait that a quota caused, if there is one, and takes it off. */
@@ -286,11 +276,11 @@ static __always_inline void switch_in_late(struct task_struct *task, struct task
 
 	if (!in_ns)
 		loss_count(LOSS_NO_SWITCH, 0);
+	wait_end(state);
 	if (is_counted)
 		is_counted = wait_take(&wait, state, off_ns, in_ns, 0);
 	if (in_ns)
 		run_begin(state, in_ns > uncounted_ns ? in_ns : uncounted_ns);
-	state->off_ns = 0;
 	if (is_counted)
 		wait_count(task, &wait, KERNEL_STACK_NONE);
 }
@@ -378,13 +368,15 @@ static __always_inline void switch_in(struct task_struct *task, __u64 now_ns)
 	struct task_state *state = task_state_find(task);
 	struct wait wait;
 	bool is_counted;
+	__u64 off_ns;
 
 	if (!state || !state->off_ns)
 		return;
 	now_ns = now_ns ? now_ns : bpf_ktime_get_ns();
-	is_counted = wait_take(&wait, state, state->off_ns, now_ns, 0);
+	off_ns = state->off_ns;
+	wait_end(state);
+	is_counted = wait_take(&wait, state, off_ns, now_ns, 0);
 	run_begin(state, now_ns);
-	state->off_ns = 0;
 	if (lock_settings.wanted)
 		state->lock.addr = 0;
 	if (is_counted)
