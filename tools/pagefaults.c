@@ -93,10 +93,10 @@ static const struct faulttable_spec table = { .columns = columns };
 /* A terminal gets a table: the stacks of all faults are many pages. */
 static int check(struct run *run)
 {
-	bool is_for_people = !run->output_path && !run->is_json && isatty(STDOUT_FILENO);
+	bool is_for_people = !run->output_path && !run->format && isatty(STDOUT_FILENO);
 	struct options *options = run->options;
 
-	if (!stacks_are_asked_for(run))
+	if (!stacks_options_are_given(run))
 		options->columns.process |= is_for_people && wants_stacks(run);
 	else if (!wants_stacks(run))
 		return msg_error("-P, --by-file and -L exclude the options about stacks");

@@ -108,12 +108,12 @@ bool stacks_want_user(const struct run *run)
 	       decide(spec_of(run)->wants_user, run, true);
 }
 
-bool stacks_are_asked_for(const struct run *run)
+bool stacks_options_are_given(const struct run *run)
 {
 	for (const struct opt *opt = stacks_opts; opt->name; opt++)
 		if (run_given(run, opt->name))
 			return true;
-	return (run->format && !run->is_json && !run->is_metrics) || stacks_top_is_asked_for(run);
+	return stacks_top_is_asked_for(run);
 }
 
 bool stacks_are_text(const struct run *run)

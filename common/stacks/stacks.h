@@ -19,8 +19,8 @@ extern const struct module stacks_module;
 /* The report() of every stack tool. */
 int stacks_report(struct run *run);
 
-/* Whether some option about stacks was given: for tools that can show something else. */
-bool stacks_are_asked_for(const struct run *run);
+/* Whether some option about stacks alone was given: for tools that can show something else. */
+bool stacks_options_are_given(const struct run *run);
 
 /* Whether user stacks are to be walked: for the use of unwind_module (unwind_options.h). */
 bool stacks_want_user(const struct run *run);

@@ -517,6 +517,14 @@ TEST(latency_by_process_and_kind)
 	CHECK_LACKS(tool->out, "fault = minor");
 }
 
+TEST(tables_and_histograms_are_text)
+{
+	static const char *const kinds[] = { "-P", "--by-file", "-L" };
+
+	for (int i = 0; i < (has_latency() ? 3 : 2); i++)
+		CHECK_STATUS(tool_run("pagefaults", kinds[i], "--format", "text", "100ms", "1"), 0);
+}
+
 /* ---- refused ---- */
 
 TEST(options_that_contradict_each_other_are_refused)
@@ -526,7 +534,7 @@ TEST(options_that_contradict_each_other_are_refused)
 	CHECK_REFUSED("exclude each other", "pagefaults", "-L", "--by-file");
 	CHECK_REFUSED("exclude", "pagefaults", "-P", "-f");
 	CHECK_REFUSED("exclude", "pagefaults", "-L", "-U");
-	CHECK_REFUSED("exclude", "pagefaults", "--by-file", "--format", "text");
+	CHECK_REFUSED("exclude", "pagefaults", "--by-file", "-U", "--format", "text");
 	CHECK_REFUSED("exclude", "pagefaults", "-P", "--only", "x");
 	CHECK_REFUSED("exclude", "pagefaults", "-P", "--without", "x");
 	CHECK_REFUSED("exclude", "pagefaults", "-P", "--lines");
