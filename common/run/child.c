@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "base/msg.h"
+#include "base/signals.h"
 #include "run/child.h"
 #include "run/entry.h"
 
@@ -39,6 +40,7 @@ static void run_command(int go_fd, int failure_fd, char **argv)
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	signals_restore();
 	signal(SIGPIPE, SIG_DFL);
 	limits_restore();
 	if (!wait_to_go(go_fd))
@@ -147,10 +149,14 @@ static void report_status(int status, bool ended_by_us)
 static bool end_command(const struct child *child)
 {
 	struct pollfd ended = { .fd = child->pid_fd, .events = POLLIN };
+	int n;
 
 	/* One that has not even begun doesn't know SIGTERM's meaning yet. */
 	kill(child->pid, child->release_fd >= 0 ? SIGKILL : SIGTERM);
-	return poll(&ended, 1, GRACE_MS) == 1;
+	do
+		n = poll(&ended, 1, GRACE_MS);
+	while (n < 0 && errno == EINTR);
+	return n == 1;
 }
 
 void child_finish(struct child *child)

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/msg.h"
+#include "base/signals.h"
 #include "base/version.h"
 #include "output/quantity.h"
 #include "run/bpf_object.h"
@@ -36,7 +37,7 @@ struct life {
 	struct run run;
 	struct output output;
 	struct child child;
-	int signal_fd, timer_fd;
+	int signal_fd, peek_fd, timer_fd;
 	bool reader_is_gone; /* of the output, a pipe */
 	int err;	     /* of the report that has ended the run; 0: none has */
 };
@@ -142,16 +143,22 @@ static int report(struct life *life, bool is_peek)
 
 /* ---- the loop ---- */
 
-static enum loop_verdict on_signal(int fd, void *arg)
+static enum loop_verdict on_peek(int fd, void *arg)
 {
 	struct signalfd_siginfo info;
 	struct life *life = arg;
 
 	if (read(fd, &info, sizeof(info)) != sizeof(info))
 		return LOOP_GO;
-	if (info.ssi_signo != SIGUSR1)
-		return LOOP_STOP;
 	return report(life, !life->run.is_metrics) ? LOOP_STOP : LOOP_GO;
+}
+
+static enum loop_verdict on_signal(int fd, void *arg)
+{
+	(void)fd;
+	(void)arg;
+	signals_take();
+	return LOOP_STOP;
 }
 
 static enum loop_verdict on_command_end(int fd, void *arg)
@@ -197,27 +204,12 @@ static enum loop_verdict on_timer(int fd, void *arg)
 	return LOOP_GO;
 }
 
-static bool is_ignored(int number)
-{
-	struct sigaction action;
-
-	return !sigaction(number, NULL, &action) && action.sa_handler == SIG_IGN;
-}
-
-/*
- * nohup(1) ignores SIGHUP, which must stay so: what is blocked would be queued and read. SIGINT is
- * ignored in what a script starts with "&", and yet is how it ends a run.
- */
-static int open_signals(void)
+/* What has been recorded up to now is asked for by SIGUSR1. */
+static int open_peeks(void)
 {
 	sigset_t set;
 
-	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	if (!is_ignored(SIGHUP))
-		sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -243,8 +235,10 @@ static int watch_at_once(struct loop *loop, int fd, loop_fn *ready, void *arg)
 static int watch_all(struct life *life)
 {
 	struct loop *loop = life->run.loop;
-	int err = watch_at_once(loop, life->signal_fd, on_signal, life);
+	int err = watch_at_once(loop, life->signal_fd, on_signal, NULL);
 
+	if (!err)
+		err = watch_at_once(loop, life->peek_fd, on_peek, life);
 	if (!err)
 		err = watch_at_once(loop, life->timer_fd, on_timer, life);
 	if (!err && life->child.pid)
@@ -363,10 +357,12 @@ static int open_life(struct life *life)
 	struct run *run = &life->run;
 	int err;
 
-	life->signal_fd = open_signals();
+	signal(SIGPIPE, SIG_IGN);
+	life->signal_fd = signals_catch();
+	life->peek_fd = open_peeks();
 	life->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	run->loop = loop_new();
-	if (life->signal_fd < 0 || life->timer_fd < 0)
+	if (life->signal_fd < 0 || life->peek_fd < 0 || life->timer_fd < 0)
 		return msg_errno(errno, "watching signals and the time");
 	err = run->command ? child_start(&life->child, run->command) : 0;
 	run->command_pid = life->child.pid;
@@ -382,7 +378,7 @@ static void close_life(struct life *life)
 	output_discard(&life->output);
 	free(life->output.peeked);
 	close(life->timer_fd);
-	close(life->signal_fd);
+	close(life->peek_fd);
 }
 
 static enum exit_status live(struct life *life)
@@ -420,7 +416,7 @@ static enum exit_status run_tool(struct life *life, int argc, char **argv)
 
 int tool_main(const struct tool *tool, int argc, char **argv)
 {
-	struct life life = { .child.release_fd = -1, .signal_fd = -1, .timer_fd = -1 };
+	struct life life = { .child.release_fd = -1, .peek_fd = -1, .timer_fd = -1 };
 	enum exit_status status;
 
 	if (argc == 0)

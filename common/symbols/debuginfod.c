@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "base/hash.h"
 #include "base/idmap.h"
 #include "base/msg.h"
+#include "base/signals.h"
 #include "process/roots.h"
 #include "symbols/debuginfod.h"
 
@@ -98,18 +98,9 @@ static struct client *the_client(void)
 
 /* ---- what cuts a question short ---- */
 
-/* Tools read their signals when they are back in their loop. */
-static bool is_signal_pending(void)
-{
-	sigset_t set;
-
-	return !sigpending(&set) && (sigismember(&set, SIGINT) || sigismember(&set, SIGTERM) ||
-				     sigismember(&set, SIGHUP));
-}
-
 static bool is_ending(const struct client *c)
 {
-	return __atomic_load_n(&c->is_over, __ATOMIC_RELAXED) || is_signal_pending();
+	return __atomic_load_n(&c->is_over, __ATOMIC_RELAXED) || signals_are_pending();
 }
 
 /* at: the bytes that came; until there are some, the number of the call. */

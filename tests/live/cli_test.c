@@ -536,6 +536,40 @@ TEST(a_closed_pipe_ends_a_run_quietly_that_has_nothing_to_write)
 	CHECK_LACKS(tool->err, " s, Linux ");
 }
 
+static bool is_stuck_in_a_pipe(pid_t pid)
+{
+	const char *text = file_read(text_of("/proc/%d/wchan", pid));
+
+	return text && strstr(text, "pipe_write");
+}
+
+static bool has_ended_meanwhile(const struct proc *proc)
+{
+	siginfo_t info = {};
+
+	return !waitid(P_PID, (id_t)proc->pid, &info, WEXITED | WNOWAIT | WNOHANG) && info.si_pid;
+}
+
+/* It can't notice a signal, so that another one ends it. */
+TEST(who_reads_no_more_does_not_keep_a_run_alive)
+{
+	struct proc *work = work_start("pingpong", "1000000");
+	struct proc *tool = tool_start("runqlat", "--interval", "10ms");
+
+	work_go(work);
+	CHECK(fcntl(tool->out_fd, F_SETPIPE_SZ, 4096) > 0);
+	for (int i = 0; i < 1000 && !is_stuck_in_a_pipe(tool->pid); i++)
+		usleep(10000);
+	for (int i = 0; i < 100 && !has_ended_meanwhile(tool); i++) {
+		CHECK(i || is_stuck_in_a_pipe(tool->pid));
+		proc_signal(tool, SIGTERM);
+		usleep(300000);
+	}
+	CHECK(has_ended_meanwhile(tool));
+	CHECK_EQ(proc_finish(tool), -SIGTERM);
+	proc_kill(work);
+}
+
 /* Nothing is written before the end: it is the hangup that tells. */
 TEST(a_closed_pipe_is_noticed_without_writing)
 {

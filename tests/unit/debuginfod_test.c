@@ -7,6 +7,7 @@
 #include "../symbols/image.h"
 #include "base/clock.h"
 #include "base/dynlib.h"
+#include "base/signals.h"
 #include "symbols/debugfile.h"
 #include "symbols/debuginfod.h"
 #include "symbols/elfsyms.h"
@@ -190,19 +191,16 @@ TEST(servers_that_lack_a_file_are_asked_for_others)
 /* As tools do, which read it later. */
 static void check_signal(void)
 {
-	int said = keep_stderr(), number;
-	sigset_t set;
+	int said = keep_stderr();
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	CHECK(signals_catch() >= 0);
 	server.n_steps = STEPS_MAX;
 	server.event = SIGNAL;
 	CHECK_EQ(ask(1), -ENOENT);
 	CHECK_EQ(server.n_taken, 1);
 	CHECK_EQ(ask(2), -ENOENT);
 	CHECK_EQ(server.n_asked, 1);
-	CHECK_EQ(sigwait(&set, &number), 0);
+	signals_take();
 	server.answer = 7;
 	CHECK_EQ(ask(3), 7);
 	check_said(said, "");
