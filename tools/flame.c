@@ -117,8 +117,10 @@ static void write_table(FILE *f, const struct calltree *tree)
 static int write_result(const struct calltree *tree)
 {
 	struct output output = { .path = options.output };
-	int err = output_begin(&output);
+	int err = output_check(&output, 0);
 
+	if (!err)
+		err = output_begin(&output);
 	if (err)
 		return err;
 	if (options.top)
@@ -155,6 +157,7 @@ int main(int argc, char **argv)
 			       .n_sections = 2 };
 	int first;
 
+	output_open_standard();
 	if (argc == 0) /* see tool_main() */
 		return completion_print_tool("flame", SUMMARY, argv ? *argv : NULL);
 	msg_set_name("flame");

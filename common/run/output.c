@@ -5,6 +5,7 @@
 #include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h> /* musl has no renameat2() */
 #include <unistd.h>
@@ -12,6 +13,20 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "run/output.h"
+
+#define TEMPORARY_TRIES 1000 /* names */
+
+/* What is missing is opened the wrong way round, so that who uses it fails, as it should. */
+void output_open_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", fcntl(STDIN_FILENO, F_GETFD) < 0 ? O_WRONLY : O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
 
 /* The descriptor that a path stands for, as /dev/stdout does, also where that is a file; or -1. */
 static int find_standard(const char *path)
@@ -42,6 +57,14 @@ static FILE *open_special(const char *path)
 	return fd < 0 ? fopen(path, "we") : fdopen(fcntl(fd, F_DUPFD_CLOEXEC, 0), "w");
 }
 
+/* The bytes of a path that are its folder's, with the slash. */
+static int folder_length(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (int)(slash - path) + 1 : 0;
+}
+
 /* Where the kernel can't make a file without a name. */
 static int open_named(struct output *out)
 {
@@ -49,7 +72,7 @@ static int open_named(struct output *out)
 	int fd;
 
 	umask(mask);
-	out->temporary = mem_printf("%s.XXXXXX", out->path);
+	out->temporary = mem_printf("%.*s.tracelets-XXXXXX", folder_length(out->path), out->path);
 	fd = mkostemp(out->temporary, O_CLOEXEC);
 	if (fd >= 0) {
 		fchmod(fd, 0666 & ~mask);
@@ -63,9 +86,8 @@ static int open_named(struct output *out)
 /* A file that is gone with its process until it gets a name. */
 static int open_unnamed(struct output *out)
 {
-	const char *slash = strrchr(out->path, '/');
-	char *folder =
-		slash ? mem_strndup(out->path, (size_t)(slash - out->path) + 1) : mem_strdup(".");
+	int length = folder_length(out->path);
+	char *folder = length ? mem_strndup(out->path, (size_t)length) : mem_strdup(".");
 	int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 
 	free(folder);
@@ -111,11 +133,36 @@ static void say_it_works(struct output *out)
 	out->n_dropped_before = out->n_dropped;
 }
 
+/* What is wrong with the name of a file, though it is opened only when it is whole. */
+static int check_name(const char *path)
+{
+	struct stat st;
+
+	if (!*path)
+		return msg_error("--output: the name is empty");
+	if (stat(path, &st))
+		return errno == ENOENT ? 0 : msg_errno(-errno, "--output %s", path);
+	if (S_ISREG(st.st_mode) && access(path, W_OK) && errno == EROFS)
+		return msg_errno(-errno, "--output %s", path);
+	return 0;
+}
+
+static int check_standard(void)
+{
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+	return flags < 0 || (flags & O_ACCMODE) == O_RDONLY
+		       ? msg_error("standard output is closed, or can't be written to")
+		       : 0;
+}
+
 int output_check(struct output *out, uint64_t interval_ns)
 {
+	int err = out->path ? check_name(out->path) : check_standard();
+
 	out->series.path = out->path;
-	if (out->kind != OUTPUT_SERIES || is_special(out->path))
-		return 0;
+	if (err || out->kind != OUTPUT_SERIES || is_special(out->path))
+		return err;
 	return series_check(&out->series, out->start_unix_ns, interval_ns);
 }
 
@@ -154,35 +201,80 @@ static int rename_unless_there(const char *from, const char *to)
 	return rename(from, to) ? -errno : 0;
 }
 
-/* A file without a name gets one by which it can be renamed. */
+/*
+ * A file without a name gets one by which it can be renamed: short, since the file's own may be as
+ * long as names can be, and one that nobody has, as a container's first process may.
+ */
 static int link_temporary(struct output *out)
 {
+	int err = out->temporary ? 0 : -EEXIST;
 	char self[64];
 
-	if (out->temporary)
-		return 0;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(out->file));
-	out->temporary = mem_printf("%s.%d", out->path, (int)getpid());
-	unlink(out->temporary);
-	return linkat(AT_FDCWD, self, AT_FDCWD, out->temporary, AT_SYMLINK_FOLLOW) ? -errno : 0;
+	for (int i = 0; err == -EEXIST && i < TEMPORARY_TRIES; i++) {
+		char *name = mem_printf("%.*s.tracelets-%d-%d", folder_length(out->path), out->path,
+					(int)getpid(), i);
+
+		err = linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
+		if (!err)
+			out->temporary = name;
+		else
+			free(name);
+	}
+	return err;
+}
+
+/* 0 or -errno. */
+static int copy_over(const char *from, const char *to)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC), out = -1, err = 0;
+	ssize_t n = 0;
+
+	if (in >= 0)
+		out = open(to, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
+	while (out >= 0 && (n = sendfile(out, in, NULL, 1 << 20)) > 0)
+		;
+	if (out < 0 || n < 0)
+		err = -errno;
+	if (out >= 0 && close(out))
+		err = -errno;
+	if (in >= 0)
+		close(in);
+	return err;
+}
+
+/*
+ * A file that is mounted by itself, as into a container, can't be replaced: what is in it is. The
+ * temporary one stays then, until it is discarded.
+ */
+static int move_file(struct output *out, const char *path, bool may_replace)
+{
+	int err;
+
+	if (may_replace)
+		err = rename(out->temporary, path) ? -errno : 0;
+	else
+		err = rename_unless_there(out->temporary, path);
+	if (err == -EBUSY && may_replace)
+		return copy_over(out->temporary, path);
+	if (!err) {
+		free(out->temporary);
+		out->temporary = NULL;
+	}
+	return err;
 }
 
 static int name_file(struct output *out, const char *path)
 {
 	bool is_of_peek = out->peeked && !strcmp(out->peeked, path);
-	bool may_replace = out->kind != OUTPUT_SERIES || out->series.overwrite || is_of_peek;
 	int err = out->is_named ? 0 : link_temporary(out);
 
 	if (err || out->is_named)
 		return err;
-	if (may_replace)
-		err = rename(out->temporary, path) ? -errno : 0;
-	else
-		err = rename_unless_there(out->temporary, path);
+	err = move_file(out, path,
+			out->kind != OUTPUT_SERIES || out->series.overwrite || is_of_peek);
 	if (err)
 		return err;
-	free(out->temporary);
-	out->temporary = NULL;
 	if (out->is_peek || is_of_peek) {
 		free(out->peeked);
 		out->peeked = out->is_peek ? mem_strdup(path) : NULL;
@@ -217,11 +309,13 @@ static int flush(FILE *f)
 static int commit_file(struct output *out, const char *path)
 {
 	int err = flush(out->file);
+	bool stays_open;
 
 	if (!err)
 		err = name_file(out, path);
-	out->is_named = !err && out->is_peek && out->goes_on;
-	if (!out->is_named)
+	stays_open = !err && out->is_peek && out->goes_on;
+	out->is_named = stays_open && !out->temporary;
+	if (!stays_open)
 		output_discard(out);
 	if (err)
 		return drop(out, path, err);

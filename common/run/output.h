@@ -42,8 +42,14 @@ struct output {
 };
 
 /*
- * Before anything is attached: the names of a series make sense, and no file of an earlier run is
- * in the way. 0, or a negative errno, printed.
+ * At the beginning of main(): descriptors 0 to 2 are open, or a file of ours would get what is
+ * written to one of them.
+ */
+void output_open_standard(void);
+
+/*
+ * Before anything is attached: there can be a file of that name, the names of a series make sense,
+ * and no file of an earlier run is in the way. 0, or a negative errno, printed.
  */
 int output_check(struct output *out, uint64_t interval_ns);
 

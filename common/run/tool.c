@@ -419,6 +419,7 @@ int tool_main(const struct tool *tool, int argc, char **argv)
 	struct life life = { .child.release_fd = -1, .peek_fd = -1, .timer_fd = -1 };
 	enum exit_status status;
 
+	output_open_standard();
 	if (argc == 0)
 		return completion_print_tool(tool->name, tool->summary, argv ? *argv : NULL);
 	run_init(&life.run, tool);

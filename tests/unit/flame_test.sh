@@ -238,6 +238,16 @@ test_a_unit_that_cannot_be_read_back_is_refused()
 	[ $? -eq 2 ] && [ ! -s "$dir/out" ] && grep -q "^flame: --unit: " "$dir/err"
 }
 
+# A file that is opened next would get what is said.
+test_closed_descriptors_are_not_used_for_files()
+{
+	echo 'a;b 1
+what is this' | "$flame" --output "$dir/closed.svg" 2>&- &&
+		head -n 1 "$dir/closed.svg" | grep -q '^<?xml' && ! grep -q '^flame:' "$dir/closed.svg" || return
+	echo 'a;b 1' | "$flame" >&- 2>"$dir/err" && return 1
+	grep -q "^flame: standard output is closed" "$dir/err"
+}
+
 test_picture_adds_up
 result picture_adds_up $?
 test_merged_frames_add_up
@@ -270,4 +280,6 @@ test_what_is_about_the_picture_is_refused_without
 result what_is_about_the_picture_is_refused_without $?
 test_a_unit_that_cannot_be_read_back_is_refused
 result a_unit_that_cannot_be_read_back_is_refused $?
+test_closed_descriptors_are_not_used_for_files
+result closed_descriptors_are_not_used_for_files $?
 exit $failed

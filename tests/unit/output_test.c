@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Files of reports: whole or not there, and what becomes of those that can't be written. */
 #include <dirent.h>
+#include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -13,6 +16,7 @@
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "run/output.h"
+#include "child.h"
 #include "folder.h"
 #include "silent.h"
 #include "unit.h"
@@ -377,4 +381,120 @@ TEST(one_report_that_fails_is_an_error)
 	out.kind = OUTPUT_SERIES;
 	CHECK(output_begin(&out));
 	restore_stderr(stderr_fd);
+}
+
+/* As a log that was turned over has, where the tool is a container's second process. */
+TEST(files_with_names_like_ours_stay)
+{
+	struct output out = {};
+	char *path, *number;
+
+	make_folder();
+	path = in_folder("cpu.svg");
+	number = mem_printf("%s.%d", path, (int)getpid());
+	out.path = number;
+	CHECK_EQ(write_report(&out, "other"), 0);
+	out = (struct output){ .path = path };
+	CHECK_EQ(write_report(&out, "one"), 0);
+	check_file("cpu.svg", "one");
+	check_file(strrchr(number, '/') + 1, "other");
+	CHECK_EQ(count_files(), 2);
+	free(number);
+	free(path);
+	remove_folder();
+}
+
+/* Two that have one process number, as in two containers. */
+TEST(temporary_names_that_are_taken_stay)
+{
+	struct output out = {};
+	char *path, *name, *taken;
+
+	make_folder();
+	path = in_folder("cpu.svg");
+	name = mem_printf(".tracelets-%d-0", (int)getpid());
+	taken = in_folder(name);
+	out.path = taken;
+	CHECK_EQ(write_report(&out, "other"), 0);
+	out = (struct output){ .path = path };
+	CHECK_EQ(write_report(&out, "one"), 0);
+	check_file("cpu.svg", "one");
+	check_file(name, "other");
+	CHECK_EQ(count_files(), 2);
+	free(taken);
+	free(name);
+	free(path);
+	remove_folder();
+}
+
+static int check_name_in_folder(const char *name)
+{
+	char *path = in_folder(name);
+	struct output out = { .path = path };
+	int err = output_check(&out, 0);
+
+	free(path);
+	return err;
+}
+
+TEST(names_that_no_file_can_have_are_refused_before)
+{
+	struct output out = { .path = "" };
+	int stderr_fd = silence_stderr();
+	char name[256 + 1] = "", *path;
+
+	memset(name, 'x', 256);
+	make_folder();
+	CHECK_EQ(output_check(&out, 0), -EINVAL);
+	CHECK_EQ(check_name_in_folder(name), -ENAMETOOLONG);
+	path = in_folder(name + 1);
+	out.path = path;
+	CHECK_EQ(write_report(&out, "one"), 0);
+	check_file(name + 1, "one");
+	CHECK_EQ(check_name_in_folder("y"), 0);
+	restore_stderr(stderr_fd);
+	free(path);
+	remove_folder();
+}
+
+static void check_mounted(void)
+{
+	struct output out = { .kind = OUTPUT_LATEST };
+	char *path = in_folder("cpu.prom"), *other = in_folder("other");
+	struct stat before = {}, after = {};
+
+	out.path = path;
+	write_report(&out, "much longer");
+	out = (struct output){ .path = other };
+	write_report(&out, "empty");
+	CHECK(!unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	      !mount(other, path, NULL, MS_BIND, NULL));
+	stat(path, &before);
+	out = (struct output){ .kind = OUTPUT_LATEST, .path = path };
+	CHECK_EQ(write_report(&out, "much longer"), 0);
+	CHECK_EQ(write_report(&out, "one"), 0);
+	check_file("cpu.prom", "one");
+	stat(path, &after);
+	CHECK_EQ(after.st_ino, before.st_ino);
+	CHECK_EQ(count_files(), 2);
+	mount(NULL, path, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL);
+	CHECK_EQ(output_check(&out, 0), -EROFS);
+	free(other);
+	free(path);
+}
+
+/* It can't be replaced: what is in it is. */
+TEST(a_file_that_is_mounted_by_itself)
+{
+	int stderr_fd;
+
+	if (geteuid()) {
+		SKIP("needs root");
+		return;
+	}
+	make_folder();
+	stderr_fd = silence_stderr();
+	check_apart(check_mounted);
+	restore_stderr(stderr_fd);
+	remove_folder();
 }
