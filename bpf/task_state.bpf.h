@@ -203,12 +203,18 @@ int BPF_PROG(task_state_free, struct task_struct *task)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(task_state_fork, struct task_struct *parent, struct task_struct *child)
+/*
+ * Each task, before it runs. sched_process_fork() leaves out those that the kernel makes for a
+ * process: io_uring's, and vhost's (since 6.4). Idle tasks, of CPUs that come online, have no id.
+ */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(task_state_new, struct task_struct *task)
 {
+	if (!TASK_READ(task, pid))
+		return 0;
 	if (has_task_storage)
-		task_slot_release(child);
-	if (!task_state_create(child))
+		task_slot_release(task);
+	if (!task_state_create(task))
 		loss_count(LOSS_NO_STATE, 0);
 	return 0;
 }

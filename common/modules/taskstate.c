@@ -85,7 +85,7 @@ static int start_taskstate(struct run *run)
 
 static int leave_out_taskstate(struct run *run)
 {
-	program_leave_out(run, "task_state_fork");
+	program_leave_out(run, "task_state_new");
 	program_leave_out(run, "task_state_exit");
 	program_leave_out(run, "task_state_exec");
 	program_leave_out(run, "task_state_iter");

@@ -4,7 +4,12 @@
  * starts and when it ends has been switched in exactly as often as it was switched out in between,
  * and each time it had to wait.
  */
+#include <dirent.h>
+#include <linux/io_uring.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -368,6 +373,63 @@ TEST(threads_are_named_though_20000_others_came_and_went)
 		       task_switches(work->pid, late));
 	CHECK_HAS(tool->out, text_of("tid = %d early\n", work->pid));
 	CHECK_LACKS(tool->err, "lost");
+}
+
+/* Begins to make one when it is let go. */
+static pid_t start_ring(int *go_fd)
+{
+	struct io_uring_params params = { .flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 50 };
+	int go[2];
+	char byte;
+	pid_t pid;
+
+	CHECK_EQ(pipe(go), 0);
+	pid = fork();
+	if (!pid) {
+		if (read(go[0], &byte, 1) == 1)
+			syscall(SYS_io_uring_setup, 1, &params);
+		pause();
+	}
+	close(go[0]);
+	*go_fd = go[1];
+	return pid;
+}
+
+/* The id of the process's other thread; 0: there is none. */
+static pid_t other_thread(pid_t pid)
+{
+	DIR *dir = opendir(text_of("/proc/%d/task", pid));
+	struct dirent *entry;
+	pid_t other = 0;
+
+	while (dir && (entry = readdir(dir)))
+		if (atoi(entry->d_name) != pid)
+			other = other ? other : atoi(entry->d_name);
+	if (dir)
+		closedir(dir);
+	return other;
+}
+
+/* io_uring's have no fork event. */
+TEST(threads_that_the_kernel_makes_for_a_process_are_traced)
+{
+	int go_fd;
+	pid_t pid = start_ring(&go_fd), other = 0;
+	struct proc *tool = tool_start("runqlat", "-L", "-p", pid_text(pid));
+
+	CHECK_EQ(write(go_fd, "", 1), 1);
+	for (int i = 0; i < 100 && !other; i++) {
+		usleep(10000);
+		other = other_thread(pid);
+	}
+	proc_linger(tool, 300);
+	tool_stop(tool);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(go_fd);
+	if (!other)
+		SKIP("no such threads of io_uring");
+	CHECK_HAS(tool->out, text_of("tid = %d ", other));
 }
 
 TEST(a_full_table_is_told_with_its_share)

@@ -111,7 +111,7 @@ static bool attach_slots(struct run *run, struct runqlat_bpf *skel)
 
 	run->object = skel->obj;
 	leave_out_all(skel->obj);
-	bpf_program__set_autoload(skel->progs.task_state_fork, true);
+	bpf_program__set_autoload(skel->progs.task_state_new, true);
 	bpf_program__set_autoload(skel->progs.task_state_free, true);
 	bpf_map__set_autocreate(skel->maps.task_slots, true);
 	bpf_map__set_autocreate(skel->maps.task_slot_claims, true);

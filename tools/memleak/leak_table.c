@@ -222,7 +222,7 @@ static int choose_user_programs(const struct run *run)
 	};
 	struct leak_table *table = table_of(run);
 
-	program_leave_out(run, "task_state_fork"); /* states are made by calls, not by birth */
+	program_leave_out(run, "task_state_new"); /* states are made by calls, not by birth */
 	program_leave_out(run, "task_state_iter");
 	if (options_of(run)->duty_percent)
 		table->windows = leak_windows_new(run, options_of(run)->duty_percent);

@@ -138,7 +138,7 @@ static int configure_calls(struct run *run)
 		kernelnames_configure(run);
 	else
 		kernelnames_leave_out(run);
-	program_leave_out(run, "task_state_fork"); /* state is made by calls, not by birth */
+	program_leave_out(run, "task_state_new"); /* state is made by calls, not by birth */
 	program_leave_out(run, calls->settings.tracked ? "syscount_exit" : "syscount_exit_tracked");
 	if (!calls->settings.tracked)
 		program_leave_out(run, "syscount_enter");
