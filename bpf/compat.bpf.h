@@ -87,6 +87,8 @@ static __always_inline bool task_is_on_cpu(struct task_struct *task)
 	struct task_struct___byte *bytes = (void *)task;
 	__u8 on_cpu = 0;
 
+	if (!bpf_core_field_exists(bytes->on_cpu)) /* without CONFIG_SMP, before 6.17 */
+		return (__u64)task == bpf_get_current_task();
 	bpf_core_read(&on_cpu, sizeof(on_cpu), &bytes->on_cpu);
 	return on_cpu;
 }

@@ -138,11 +138,13 @@ static __noinline void wait_end_late(struct task_struct *task, struct task_state
 {
 	__u64 end_ns = task_arrival_ns(task, now_ns);
 
-	if (!end_ns)
-		loss_count(LOSS_NO_SWITCH, 0);
-	else if (task_arrivals(task) != state->arrivals)
+	if (task_arrivals(task) == state->arrivals)
+		return;
+	if (end_ns)
 		wait_count(task, NULL, state,
 			   end_ns > state->queued_ns ? end_ns - state->queued_ns : 0);
+	else
+		loss_count(LOSS_NO_SWITCH, 0);
 }
 
 /*
