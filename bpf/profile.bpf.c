@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* One sample of the running task per perf event: its stacks, counted. */
 #define TASK_READ BPF_CORE_READ /* the current task is just an address below 5.11 */
-#include "stack.bpf.h"
+#include "sampled.bpf.h"
 
 const volatile bool include_idle = false;
 const volatile bool per_cpu = false;
@@ -12,11 +12,12 @@ int profile_sample(struct bpf_perf_event_data *ctx)
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct stack_key key = {};
 
+	sampled_note(ctx);
 	if ((task_is_idle(task) && !include_idle) || !filter_task(task))
 		return 0;
 	stack_key_owner(&key, task);
 	key.cpu = per_cpu ? bpf_get_smp_processor_id() + 1 : 0;
-	key.user_id = stack_intern_user(ctx);
+	key.user_id = sampled_user_stack(ctx);
 	key.kernel_id = stack_intern_kernel_current(ctx);
 	stack_count(&key, 1, 0);
 	return 0;

@@ -11,6 +11,7 @@
 #define STACK_RECURS
 #define TASK_READ(task, field) (HAS_TYPED_CURRENT ? (task)->field : BPF_CORE_READ(task, field))
 #include "waits.bpf.h"
+#include "sampled.bpf.h"
 
 SEC("perf_event")
 int waits_sample(struct bpf_perf_event_data *ctx)
@@ -18,10 +19,11 @@ int waits_sample(struct bpf_perf_event_data *ctx)
 	struct task_struct *task = current_task();
 	struct stack_key key = { .remark = RUN_SAMPLED };
 
+	sampled_note(ctx);
 	if (task_is_idle(task) || !filter_task(task))
 		return 0;
 	stack_key_owner(&key, task);
-	key.user_id = stack_intern_user(ctx);
+	key.user_id = sampled_user_stack(ctx);
 	key.kernel_id = stack_intern_kernel_current(ctx);
 	stack_count(&key, ctx->sample_period, 1);
 	return 0;

@@ -74,6 +74,12 @@ static int configure(struct run *run)
 
 DEFINE_SKELETON(profile);
 
+static int report(struct run *run)
+{
+	sampler_count_missed(run);
+	return stacks_report(run);
+}
+
 static const struct tool wall = {
 	.name = "profile",
 	.unit = "microseconds",
@@ -114,7 +120,7 @@ static const struct tool profile = {
 		     { &wall_module, NULL, wall_is_asked_for } },
 	.skeleton = &skeleton,
 	.configure = configure,
-	.report = stacks_report,
+	.report = report,
 	.other = &wall,
 	.wants_other = wall_is_asked_for,
 };

@@ -5,19 +5,26 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
+
+#include "abi/sampled.h"
 #include "base/clock.h"
 #include "base/cpulist.h"
+#include "base/mem.h"
 #include "base/msg.h"
 #include "base/parse.h"
 #include "modules/cpuevents.h"
 #include "modules/sampler.h"
 #include "output/profile.h"
+#include "run/bpfmap.h"
 #include "run/words.h"
 
-#define SPARSE_HZ 200
+#define SPARSE_HZ    200
+#define NEWS_PERCENT 2 /* of samples: less is normal on a virtual machine */
 
 struct sampler {
 	uint32_t frequency_hz, only_cpu;
@@ -31,7 +38,7 @@ struct sampler {
 
 static const struct sampler defaults = {
 	.frequency_hz = 99,
-	.attr.size = sizeof(defaults.attr),
+	.attr = { .size = sizeof(defaults.attr), .disabled = 1 },
 };
 
 static struct sampler *sampler_of(const struct run *run)
@@ -203,9 +210,67 @@ static int attach_sampler(struct run *run)
 			       bpf_object__find_program_by_name(run->object, spec->program), 0);
 }
 
+/* What all CPUs have sampled. */
+static struct sampled read_sampled(const struct run *run)
+{
+	int fd = bpf_map__fd(map_find(run, "sampled")), n_cpus = libbpf_num_possible_cpus();
+	struct sampled *per_cpu = mem_zalloc((size_t)n_cpus, sizeof(*per_cpu)), all = {};
+	uint32_t zero = 0;
+
+	if (bpf_map_lookup_elem(fd, &zero, per_cpu))
+		n_cpus = 0;
+	for (int i = 0; i < n_cpus; i++) {
+		all.n += per_cpu[i].n;
+		all.periods += per_cpu[i].periods;
+		all.entries += per_cpu[i].entries;
+	}
+	free(per_cpu);
+	return all;
+}
+
+/* Those that were due and did not come. Each CPU's next one isn't due yet. */
+static void compare(struct run *run, const struct sampled *all, uint64_t came, size_t n_events)
+{
+	double period = all->n ? (double)all->periods / (double)all->n : 0;
+	uint64_t due = period > 0 ? (uint64_t)((double)came / period) : 0;
+
+	if (due > all->n + n_events + run->losses.missed)
+		run->losses.missed = due - all->n - n_events;
+}
+
+void sampler_count_missed(struct run *run)
+{
+	const struct cpu_events *events = &sampler_of(run)->events;
+	struct sampled all = read_sampled(run);
+
+	compare(run, &all, cpu_events_count(events), events->count);
+}
+
+static void print_share(uint64_t n, uint64_t of, const char *text)
+{
+	double percent = of ? 100 * (double)n / (double)of : 0;
+
+	if (percent >= NEWS_PERCENT)
+		msg_warn("%.1f %% of samples %s", percent, text);
+	else
+		msg_debug("%.3f %% of samples %s", percent, text);
+}
+
 static void stop_sampler(struct run *run)
 {
-	cpu_events_close(&sampler_of(run)->events);
+	struct cpu_events *events = &sampler_of(run)->events;
+	size_t n_events = events->count;
+	uint64_t came = cpu_events_close(events);
+	struct sampled all;
+
+	if (!n_events)
+		return;
+	all = read_sampled(run);
+	compare(run, &all, came, n_events);
+	print_share(run->losses.missed, all.n + run->losses.missed,
+		    "are missing: another BPF program was running on that CPU, or the timer was "
+		    "late");
+	print_share(all.entries, all.n, "have no user stack: the kernel was being entered");
 }
 
 const struct module sampler_module = {

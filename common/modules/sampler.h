@@ -13,6 +13,9 @@ bool sampler_is_by_time(const struct run *run);
 /* Once options are checked: most processes that live for some milliseconds have no sample. */
 bool sampler_is_sparse(const struct run *run);
 
+/* At a report that isn't the last: counts those that were due and did not come. */
+void sampler_count_missed(struct run *run);
+
 /* What every tool that samples declares. */
 struct sampler_spec {
 	const char *program; /* on an event on every CPU that is wanted */

@@ -49,6 +49,7 @@ int waits_configure(const struct run *run, const struct wait_settings *wanted, b
 		program_leave_out(run, "waits_waking");
 	if (!settings.on_cpu) {
 		program_leave_out(run, WAITS_SAMPLER);
+		map_leave_out(run, "sampled");
 		program_leave_out(run, "waits_rename");
 	}
 	if (!settings.throttled)

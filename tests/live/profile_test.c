@@ -14,9 +14,14 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
+
 #include "live.h"
+
+#define ROWS 65536 /* of a table */
 
 /*
  * n are as many samples as the kernel counted for the workload itself. An emulated CPU that stands
@@ -473,4 +478,51 @@ TIMED_TEST(names_of_the_kernel_that_could_not_be_had_are_asked_for_again)
 	tool_stop(tool);
 	CHECK_HAS(tool->out + before, "pipe_");
 	CHECK_LACKS(tool->out + before, "\"0xffff");
+}
+
+/* In many calls that have the CPU for themselves: no BPF program runs meanwhile. */
+static void read_a_table(int fd)
+{
+	static uint32_t keys[ROWS];
+	static uint64_t values[ROWS];
+	uint32_t next, n;
+
+	for (uint32_t i = 0; i < ROWS / 2; i++)
+		bpf_map_update_elem(fd, &i, values, BPF_ANY);
+	for (;;) {
+		n = ROWS;
+		bpf_map_lookup_batch(fd, NULL, &next, keys, values, &n, NULL);
+	}
+}
+
+static void check_missing(struct proc *tool)
+{
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->err, "% of samples are missing: another BPF program was running");
+}
+
+/* The kernel counts them nowhere. */
+TEST(samples_that_were_due_and_did_not_come_are_told)
+{
+	int fd = bpf_map_create(BPF_MAP_TYPE_HASH, NULL, sizeof(uint32_t), sizeof(uint64_t), ROWS,
+				NULL);
+	struct bpf_map_info info = {};
+	uint32_t size = sizeof(info);
+	pid_t pid = fork();
+	struct proc *tool;
+
+	if (!pid)
+		read_a_table(fd);
+	CHECK_EQ(bpf_obj_get_info_by_fd(fd, &info, &size), 0);
+	close(fd);
+	tool = tool_run("profile", "-F", "499", "--format", "json", "1");
+	check_missing(tool);
+	CHECK_LACKS(tool->out, "\"lost\":0}");
+	check_missing(tool_run("profile", "--wall", "-F", "499", "1"));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	while ((fd = bpf_map_get_fd_by_id(info.id)) >= 0) { /* it is freed a moment later */
+		close(fd);
+		usleep(10000);
+	}
 }

@@ -256,6 +256,7 @@ int wall_report(struct run *run)
 {
 	int err = waits_end_window(run);
 
+	sampler_count_missed(run);
 	if (!err)
 		err = stacks_report(run);
 	if (!err && run->is_last) {
