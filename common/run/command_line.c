@@ -114,16 +114,28 @@ static int parse_count(struct run *run, const char *word)
 	return err;
 }
 
+/* An operand means the same as an option. */
+static int refuse_twice(const struct run *run, const char *option, const char *operand)
+{
+	return run_given(run, option)
+		       ? msg_error("--%s and the operand '%s' exclude each other", option, operand)
+		       : 0;
+}
+
 static int parse_operands(struct run *run, int n, char **words)
 {
 	bool by_interval = run->tool->operands == OPERANDS_INTERVAL;
+	const char *first = by_interval ? "interval" : "duration";
 
 	if (n > (by_interval ? 2 : 1))
 		return msg_error("too many operands: '%s' (see --help)", words[n - 1]);
-	if (n >= 1 && parse_duration(by_interval ? "interval" : "duration", words[0], NS_PER_S,
-				     by_interval ? &run->interval_ns : &run->duration_ns))
+	if (n >= 1 && (refuse_twice(run, first, words[0]) ||
+		       parse_duration(first, words[0], NS_PER_S,
+				      by_interval ? &run->interval_ns : &run->duration_ns)))
 		return -EINVAL;
-	return n == 2 ? parse_count(run, words[1]) : 0;
+	if (n == 2)
+		return refuse_twice(run, "count", words[1]) ? -EINVAL : parse_count(run, words[1]);
+	return 0;
 }
 
 static int check_times(const struct run *run, int n_operands)

@@ -33,6 +33,13 @@ static const char *const all_tools[] = { "runqlat",  "offcputime", "profile",
 
 /* ---- refused command lines ---- */
 
+TEST(an_operand_and_its_option_exclude_each_other)
+{
+	for_each_tool(name)
+		CHECK_REFUSED("operand '1'", name, "1", "--interval", "2", "--duration", "3");
+	CHECK_REFUSED("--count and the operand '3'", "syscount", "--count", "2", "1", "3");
+}
+
 TEST(a_pid_that_is_none_is_refused)
 {
 	for_each_tool(name)
