@@ -87,7 +87,7 @@ struct jitdump_code {
 
 /* What a MOVE record refers to. */
 struct index {
-	const struct jitdump_code *code;
+	const struct jitdump_code *code; /* NULL: nothing that has a name */
 };
 
 struct jitdump {
@@ -198,6 +198,15 @@ static void note_index(struct jitdump *dump, uint64_t index, const struct jitdum
 		idmap_add(&dump->by_index, index + 1, known);
 	}
 	known->code = code;
+}
+
+/* What has that index from now on has no name. */
+static void forget_index(struct jitdump *dump, uint64_t index)
+{
+	struct index *known = idmap_find(&dump->by_index, index + 1);
+
+	if (known)
+		known->code = NULL;
 }
 
 static struct jitdump_code *new_code(struct jitdump *dump, const char *name, size_t n)
@@ -325,6 +334,7 @@ uint32_t jitdump_line(const struct jitdump *dump, const struct jitdump_code *cod
 
 /* ---- records ---- */
 
+/* Code whose name isn't known takes the place of what was there all the same. */
 static void read_load(struct jitdump *dump, const char *record, size_t n_bytes,
 		      jitdump_visit_fn *visit, void *arg)
 {
@@ -334,8 +344,12 @@ static void read_load(struct jitdump *dump, const char *record, size_t n_bytes,
 	struct load load;
 
 	memcpy(&load, record, sizeof(load));
-	if (!n || !load.code_size || dump->n >= MAX_CODES)
+	if (!n || !load.code_size || dump->n >= MAX_CODES) {
+		forget_index(dump, load.code_index);
+		free_lines(&dump->lines);
+		visit(arg, load.code_addr, load.code_size, NULL);
 		return;
+	}
 	code = new_code(dump, name, n);
 	code->size = load.code_size;
 	note_index(dump, load.code_index, code);
@@ -346,20 +360,22 @@ static void read_load(struct jitdump *dump, const char *record, size_t n_bytes,
 
 static void read_move(struct jitdump *dump, const char *record, jitdump_visit_fn *visit, void *arg)
 {
+	const struct jitdump_code *code;
 	const struct index *index;
 	struct move move;
 
 	memcpy(&move, record, sizeof(move));
 	index = idmap_find(&dump->by_index, move.code_index + 1);
+	code = index ? index->code : NULL;
 	visit(arg, move.old_code_addr, move.code_size, NULL);
-	if (index && index->code->size == move.code_size)
-		visit(arg, move.new_code_addr, move.code_size, index->code);
+	visit(arg, move.new_code_addr, move.code_size,
+	      code && code->size == move.code_size ? code : NULL);
 }
 
 static void read_record(struct jitdump *dump, const char *record, uint32_t kind, size_t n_bytes,
 			jitdump_visit_fn *visit, void *arg)
 {
-	if (kind == CODE_LOAD && n_bytes > sizeof(struct load))
+	if (kind == CODE_LOAD && n_bytes >= sizeof(struct load))
 		read_load(dump, record, n_bytes, visit, arg);
 	else if (kind == CODE_MOVE && n_bytes >= sizeof(struct move))
 		read_move(dump, record, visit, arg);

@@ -16,7 +16,7 @@
 struct jitdump;
 struct jitdump_code; /* lives until its dump is dropped */
 
-/* From here on, code (NULL: none any more) is at these addresses. */
+/* From here on, code (NULL: none any more, or what has no name) is at these addresses. */
 typedef void jitdump_visit_fn(void *arg, uint64_t start, uint64_t size,
 			      const struct jitdump_code *code);
 

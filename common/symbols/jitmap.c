@@ -32,7 +32,7 @@
 
 struct entry {
 	uint64_t start, end;
-	char *name;			 /* of a perf map */
+	char *name;			 /* of a perf map; NULL: code without a name */
 	const struct jitdump_code *code; /* of a jitdump; NULL: nothing is there any more */
 	uint32_t number;		 /* in the order of the file */
 };
@@ -141,16 +141,19 @@ static void add_code(void *arg, uint64_t start, uint64_t size, const struct jitd
 		add_entry(map, &entry);
 }
 
+/* Code without a name takes the place of what was there all the same. */
 static void add_line(struct jitmap *map, const char *line)
 {
 	struct entry entry = { .number = (uint32_t)map->count };
 	uint64_t size;
 
-	if (!take_hex(&line, &entry.start) || !take_hex(&line, &size) || !*line || !size ||
+	if (!take_hex(&line, &entry.start) || !take_hex(&line, &size) || !size ||
 	    __builtin_add_overflow(entry.start, size, &entry.end) || map->count == MAX_ENTRIES)
 		return;
-	entry.name = mem_strdup(line);
-	map->names_bytes += strlen(line) + 1 + MALLOC_BYTES;
+	if (*line) {
+		entry.name = mem_strdup(line);
+		map->names_bytes += strlen(line) + 1 + MALLOC_BYTES;
+	}
 	add_entry(map, &entry);
 }
 

@@ -78,6 +78,65 @@ TEST(code_that_moves_takes_its_name_along)
 	map_free(map);
 }
 
+TEST(code_without_a_name_takes_the_place_of_other)
+{
+	struct dump_image d = begin();
+	struct jitmap *map;
+
+	put_load(&d, 0x1000, 0x40, 1, "old");
+	put_load(&d, 0x2000, 0x40, 2, "other");
+	put_load(&d, 0x3000, 0x40, 3, "third");
+	put_load(&d, 0x1010, 0x10, 1, "");     /* has no name */
+	put_move(&d, 0x7000, 0x2010, 0x10, 9); /* nor what never was, */
+	put_move(&d, 0x8000, 0x3010, 0x40, 1); /* nor has it one elsewhere */
+	map = map_of(&d);
+	CHECK_STR(jitmap_find(map, 0x100f), "old");
+	CHECK(!jitmap_find(map, 0x1010));
+	CHECK_STR(jitmap_find(map, 0x1020), "old");
+	CHECK_STR(jitmap_find(map, 0x200f), "other");
+	CHECK(!jitmap_find(map, 0x2010));
+	CHECK_STR(jitmap_find(map, 0x2020), "other");
+	CHECK_STR(jitmap_find(map, 0x300f), "third");
+	CHECK(!jitmap_find(map, 0x3010));
+	map_free(map);
+}
+
+/* The record ends where the name would begin. */
+TEST(a_load_without_even_an_empty_name_takes_the_place_too)
+{
+	struct dump_image d = begin();
+	struct jitmap *map;
+
+	put_load(&d, 0x1000, 0x40, 1, "old");
+	put_lines(&d, 0x1010, 0, "a.js", "a.js");
+	put_record(&d, 0, 40);
+	put_word(&d, 1, 8);
+	put_word(&d, 0x1010, 8);
+	put_word(&d, 0x1010, 8);
+	put_word(&d, 0x20, 8);
+	put_word(&d, 2, 8);
+	map = map_of(&d);
+	CHECK_STR(jitmap_find(map, 0x100f), "old");
+	CHECK(!jitmap_find(map, 0x1010));
+	CHECK_STR(jitmap_find(map, 0x1030), "old");
+	map_free(map);
+}
+
+/* They were those of code that has no name. */
+TEST(lines_of_nameless_code_are_not_the_next_ones)
+{
+	struct dump_image d = begin();
+	struct jitmap *map;
+
+	put_lines(&d, 0x1000, 0, "a.js", "a.js");
+	put_load(&d, 0x1000, 0x40, 1, "");
+	put_load(&d, 0x1000, 0x40, 2, "next");
+	map = map_of(&d);
+	CHECK_STR(jitmap_find(map, 0x1000), "next");
+	CHECK_EQ(jitmap_line(map, 0x1000, &(const char *){ NULL }), 0);
+	map_free(map);
+}
+
 TEST(what_comes_later_takes_the_place)
 {
 	struct dump_image d = begin();

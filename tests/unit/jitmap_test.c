@@ -78,6 +78,20 @@ TEST(the_last_definition_wins)
 	map_free(map);
 }
 
+TEST(code_without_a_name_takes_the_place_of_other)
+{
+	struct jitmap *map = map_of("1000 100 old\n1040 20 \n");
+
+	CHECK_STR(jitmap_find(map, 0x103f), "old");
+	CHECK(!jitmap_find(map, 0x1040));
+	CHECK(!jitmap_find(map, 0x105f));
+	CHECK_STR(jitmap_find(map, 0x1060), "old");
+	append("1050 10 new\n");
+	CHECK(!jitmap_find(map, 0x104f));
+	CHECK_STR(jitmap_find(map, 0x1050), "new");
+	map_free(map);
+}
+
 /* Against a table of who owns each address, for definitions that overlap in every way. */
 TEST(overlaps_agree_with_a_plain_table)
 {
