@@ -16,16 +16,15 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "elf/arm64_branch.h"
 #include "unwind/code_rows.h"
 
-#define INSN_BYTES	4
 #define TEXT_MAX_BYTES	(64U << 10)
 #define SYMBOLS_MAX	1024
 #define WORD		8
 #define SP		31
 #define SIGRETURN_FIRST 0xd2801168U /* mov x8, #__NR_rt_sigreturn */
 #define MOV_X29_SP	0x910003fdU
-#define NOP		0xd503201fU
 #define PACIASP		0xd503233fU
 #define BTI_C		0xd503245fU
 #define GAP_MIN_BYTES	32 /* what is less is the space between functions */
@@ -52,11 +51,6 @@ struct text {
 	bool is_computed; /* something jumps to who knows where, and not out of the function */
 };
 
-static int64_t signed_field(uint32_t word, unsigned int at, unsigned int bits)
-{
-	return (int32_t)(word << (32 - at - bits)) >> (32 - bits);
-}
-
 /* ---- instructions ---- */
 
 /* stp or ldp of x29 and x30 that moves sp, by so many bytes; 0: another instruction. */
@@ -66,7 +60,7 @@ static int32_t moved_by_pair(uint32_t word, uint32_t opcode)
 
 	if ((word & 0xffc07fffU) != (opcode | x29_x30_sp))
 		return 0;
-	return (int32_t)signed_field(word, 15, 7) * WORD;
+	return (int32_t)arm64_signed_field(word, 15, 7) * WORD;
 }
 
 /* What has sp as its result, or as a base that it moves. */
@@ -100,11 +94,11 @@ static int32_t moved_sp(uint32_t word)
 	if ((word & 0xffc003e0U) == 0xd10003e0U) /* sub sp, sp, #n */
 		return -(int32_t)(word >> 10 & 0xfff);
 	if ((word & 0x3a800000U) == 0x28800000U) /* ldp, stp */
-		return (int32_t)signed_field(word, 15, 7) * (is_vector	 ? 4 << size
-							     : size == 2 ? 8
-									 : 4);
+		return (int32_t)arm64_signed_field(word, 15, 7) * (is_vector   ? 4 << size
+								   : size == 2 ? 8
+									       : 4);
 	if ((word & 0x3b200400U) == 0x38000400U) /* ldr, str */
-		return (int32_t)signed_field(word, 12, 9);
+		return (int32_t)arm64_signed_field(word, 12, 9);
 	return 0;
 }
 
@@ -126,52 +120,20 @@ static bool may_write(uint32_t word, uint32_t number)
 	return (word & 31) == number || (is_pair && (word >> 10 & 31) == number);
 }
 
-/* br, blr, ret and their kind. */
-static bool goes_to_register(uint32_t word)
-{
-	return (word & 0xfe1ff000U) == 0xd61f0000U;
-}
-
 static bool is_return(uint32_t word)
 {
-	return goes_to_register(word) && (word & 0x00600000U) == 0x00400000U;
+	return arm64_goes_to_register(word) && (word & 0x00600000U) == 0x00400000U;
 }
 
 static bool is_jump_by_register(uint32_t word)
 {
-	return goes_to_register(word) && !(word & 0x00600000U);
-}
-
-static bool is_call(uint32_t word)
-{
-	return (word & 0xfc000000U) == 0x94000000U ||
-	       (goes_to_register(word) && (word & 0x00600000U) == 0x00200000U);
-}
-
-/* Nothing comes behind it: b, br, ret, udf, brk. */
-static bool ends_path(uint32_t word)
-{
-	return (word & 0xfc000000U) == 0x14000000U || (goes_to_register(word) && !is_call(word)) ||
-	       word < 0x10000U || (word & 0xffe0001fU) == 0xd4200000U;
-}
-
-/* How far away, in instructions, is the one that it may jump to or calls; 0: it doesn't. */
-static int64_t branch_distance(uint32_t word)
-{
-	if ((word & 0x7c000000U) == 0x14000000U) /* b, bl */
-		return signed_field(word, 0, 26);
-	if ((word & 0xff000000U) == 0x54000000U || /* b.cond, bc.cond */
-	    (word & 0x7e000000U) == 0x34000000U)   /* cbz, cbnz */
-		return signed_field(word, 5, 19);
-	if ((word & 0x7e000000U) == 0x36000000U) /* tbz, tbnz */
-		return signed_field(word, 5, 14);
-	return 0;
+	return arm64_goes_to_register(word) && !(word & 0x00600000U);
 }
 
 /* Without a frame, a call loses the return address, as what writes to its register does. */
 static bool loses_caller(uint32_t word)
 {
-	return is_call(word) || may_write(word, 30) || may_write(word, 29);
+	return arm64_is_call(word) || may_write(word, 30) || may_write(word, 29);
 }
 
 static int32_t leaf_behind(int32_t before, uint32_t word)
@@ -237,13 +199,14 @@ static void reach_successors(struct text *text, uint32_t index)
 {
 	uint32_t word = text->words[index];
 	int32_t behind = stack_behind(text->stacks[index], word);
-	int64_t distance = branch_distance(word);
+	int64_t distance = arm64_branch_distance(word);
 
 	text->is_odd |= contradicts(word, text->stacks[index]);
 	text->is_computed |= is_jump_by_register(word) && text->stacks[index] != STACK_OUTSIDE;
 	if (distance)
-		reach(text, index + (uint64_t)distance, is_call(word) ? STACK_OUTSIDE : behind);
-	if (!ends_path(word))
+		reach(text, index + (uint64_t)distance,
+		      arm64_is_call(word) ? STACK_OUTSIDE : behind);
+	if (!arm64_ends_path(word))
 		reach(text, index + 1, behind);
 }
 
@@ -258,10 +221,10 @@ static void follow(struct text *text)
 /* Where it contradicts itself, nothing is known of all that was reached from there. */
 static void begin_at(struct text *text, uint64_t vaddr)
 {
-	uint64_t index = (vaddr - text->vaddr) / INSN_BYTES;
+	uint64_t index = (vaddr - text->vaddr) / ARM64_INSN_BYTES;
 	size_t first;
 
-	if (vaddr < text->vaddr || vaddr % INSN_BYTES || index >= text->count ||
+	if (vaddr < text->vaddr || vaddr % ARM64_INSN_BYTES || index >= text->count ||
 	    text->words[index] == SIGRETURN_FIRST)
 		return;
 	first = text->n_found;
@@ -314,7 +277,7 @@ static void write_rows(struct cfi_table *t, const struct text *text)
 		struct unwind_rule rule = rule_of(stack);
 
 		if (stack != before)
-			cfi_append(t, text->vaddr + i * INSN_BYTES, &rule);
+			cfi_append(t, text->vaddr + i * ARM64_INSN_BYTES, &rule);
 		before = stack;
 	}
 }
@@ -345,7 +308,7 @@ void code_rows_fill_image(struct cfi_table *t, const struct elf64 *elf)
 	    elf64_find_section(elf, ".text", &section))
 		return;
 	text.words = elf64_read(elf, section.sh_offset, section.sh_size, TEXT_MAX_BYTES);
-	text.count = section.sh_size / INSN_BYTES;
+	text.count = section.sh_size / ARM64_INSN_BYTES;
 	text.vaddr = section.sh_addr;
 	if (text.words && text.count) {
 		begin_text(&text);
@@ -363,17 +326,17 @@ static void begin_in_turn(struct text *text)
 	bool is_behind_end = true;
 
 	for (size_t i = 0; i < text->count; i++) {
-		bool is_padding = text->words[i] == NOP || !text->words[i];
+		bool is_padding = text->words[i] == ARM64_NOP || !text->words[i];
 
 		if (is_behind_end && !is_padding && text->stacks[i] == STACK_UNSEEN)
-			begin_at(text, text->vaddr + i * INSN_BYTES);
-		is_behind_end = ends_path(text->words[i]) || (is_behind_end && is_padding);
+			begin_at(text, text->vaddr + i * ARM64_INSN_BYTES);
+		is_behind_end = arm64_ends_path(text->words[i]) || (is_behind_end && is_padding);
 	}
 }
 
 static void fill_gap(struct cfi_table *t, struct text *text)
 {
-	uint64_t end = text->vaddr + text->count * INSN_BYTES;
+	uint64_t end = text->vaddr + text->count * ARM64_INSN_BYTES;
 	struct cfi_table found = {};
 
 	begin_text(text);
@@ -388,10 +351,11 @@ static void fill_gap(struct cfi_table *t, struct text *text)
 
 static void fill_at(struct cfi_table *t, const struct elf64 *elf, uint64_t vaddr, uint64_t bytes)
 {
-	struct text text = { .count = bytes / INSN_BYTES, .vaddr = vaddr };
+	struct text text = { .count = bytes / ARM64_INSN_BYTES, .vaddr = vaddr };
 	Elf64_Phdr load;
 
-	if (vaddr % INSN_BYTES || elf64_find_load(elf, vaddr, &load) || !(load.p_flags & PF_X))
+	if (vaddr % ARM64_INSN_BYTES || elf64_find_load(elf, vaddr, &load) ||
+	    !(load.p_flags & PF_X))
 		return;
 	text.words = elf64_read_vaddr(elf, vaddr, bytes, GAP_MAX_BYTES);
 	if (text.words)
