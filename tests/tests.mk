@@ -69,7 +69,7 @@ WORKS := $(patsubst %.c,$(O)/%,$(wildcard tests/work/*.c)) \
 	 $(addprefix $(O)/tests/work/,$(NAMES) allocs-static trap-static jit-static \
 	   $(if $(filter -static,$(LDFLAGS))$(SAN),,inject.so) \
 	   $(if $(filter -static,$(LDFLAGS)),,$(if $(filter $(MACHINE_ARCH),$(ARCH)),$(GOPYTHON))) \
-	   $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),allocs-musl)) \
+	   $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),allocs-musl trap-musl trap-musl-static)) \
 	   $(if $(shell command -v go),goload))
 
 # Preloaded into tools, whose calls it lets fail.
@@ -95,6 +95,10 @@ $(O)/tests/work/%-static: tests/work/%.c
 $(O)/tests/work/%-musl: tests/work/%.c
 	$(call say,CC,$< (musl))
 	$(Q)mkdir -p $(@D) && musl-gcc $(WORK_CFLAGS) -O1 $< $(LDFLAGS) -o $@
+
+$(O)/tests/work/%-musl-static: tests/work/%.c
+	$(call say,CC,$< (musl, static))
+	$(Q)mkdir -p $(@D) && musl-gcc $(WORK_CFLAGS) -O1 -static $< $(LDFLAGS) -o $@
 
 $(O)/tests/%: tests/%.cc
 	$(call say,CXX,$<)

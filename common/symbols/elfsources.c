@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/msg.h"
+#include "elf/code_end.h"
 #include "elf/elfplt.h"
 #include "elf/elfsymtab.h"
 #include "symbols/elfsources.h"
@@ -23,6 +24,7 @@
 #define GO_SPARE_BYTES	4096
 #define STUB_NAME_MAX	4096
 #define STUBS_MAX_BYTES (16u << 20)
+#define MAX_CODE_ENDS	4096 /* of more symbols without a size, the code is not read */
 
 static int read_segments(struct elfsources *s)
 {
@@ -101,6 +103,26 @@ const struct addr_item *elfsources_section(struct elfsources *s, uint64_t addr)
 	if (!section || addr >= section->value)
 		return NULL;
 	return s->last_section = section;
+}
+
+bool elfsources_has_all(const struct elfsources *s)
+{
+	return s->strings[SOURCE_SYMTAB].text;
+}
+
+uint64_t elfsources_code_end(struct elfsources *s, uint64_t addr, uint64_t limit)
+{
+	size_t bytes = limit - addr < CODE_END_MAX_BYTES ? limit - addr : CODE_END_MAX_BYTES;
+	uint64_t offset = elfsegs_offset(&s->segs, addr);
+	uint8_t *code = NULL;
+	size_t own = 1;
+
+	if (offset != UINT64_MAX && s->n_code_ends++ < MAX_CODE_ENDS)
+		code = elffile_copy(s->file, offset, bytes);
+	if (code)
+		own = code_end(code, bytes, s->file->header.e_machine);
+	free(code);
+	return addr + own;
 }
 
 /* ---- symbol tables ---- */

@@ -9,6 +9,7 @@
 #ifndef ELFSOURCES_H
 #define ELFSOURCES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,6 +60,7 @@ struct elfsources {
 	struct elffile debug;
 	int debug_fd;
 	void *minidebug;
+	size_t n_code_ends; /* that were looked for */
 	const struct addr_item *last_section;
 };
 
@@ -69,6 +71,15 @@ struct elfsources {
 int elfsources_read(struct elfsources *s, const struct elffile *file,
 		    const struct debug_place *place);
 void elfsources_free(struct elfsources *s);
+
+/* All functions are known, not only the exported ones. */
+bool elfsources_has_all(const struct elfsources *s);
+
+/*
+ * Where the code ends that is certain to belong to a function of no size that begins at addr; limit
+ * at most: see code_end.h.
+ */
+uint64_t elfsources_code_end(struct elfsources *s, uint64_t addr, uint64_t limit);
 
 /* The section with code that holds addr, or NULL. */
 const struct addr_item *elfsources_section(struct elfsources *s, uint64_t addr);

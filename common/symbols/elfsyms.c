@@ -70,15 +70,21 @@ static void add_symbol(struct elfsyms *es, struct addr_item sym, uint64_t end)
 	es->syms[es->count++] = (struct addr_item){ .addr = sym.addr, .value = c.value };
 }
 
-/* Where a symbol ends: by its size or at the next one, and with its section. */
+/*
+ * Where a symbol ends: by its size or at the next one, and with its section. Where only exported
+ * functions are known, others may lie before the next one.
+ */
 static uint64_t find_end(struct elfsources *sources, size_t i)
 {
 	const struct addr_item *sym = &sources->candidates[i];
 	uint64_t next = i + 1 < sources->n_candidates ? sym[1].addr : UINT64_MAX;
-	uint64_t size = candidate_of(sym).size;
+	uint64_t size = candidate_of(sym).size, end;
 
-	return min_u64(elfsources_section(sources, sym->addr)->value,
-		       size ? sym->addr + size : next);
+	end = min_u64(elfsources_section(sources, sym->addr)->value,
+		      size ? sym->addr + size : next);
+	if (size || elfsources_has_all(sources))
+		return end;
+	return elfsources_code_end(sources, sym->addr, end);
 }
 
 /* The symbols that are left take the places of candidates before them. */

@@ -8,9 +8,11 @@
  * notype, exported (global or weak) over local, then the one that covers more, then the one with
  * fewer leading underscores (read, which glibc makes weak, over __libc_read), then the shorter.
  * Data, section, file and TLS symbols, and symbols of absent sections, are never answers. A symbol
- * without a size reaches to the next symbol or the end of its section; inside of one that has a
- * size it is a label, and no answer. Versions (@@GLIBC_2.14) are left out of names. Functions that
- * the Go runtime knows have Go's own names, stripped or not: main.(*T).run, with F[...] for F[int].
+ * without a size reaches to the next symbol or the end of its section; where only exported ones are
+ * known, as far as its instructions say that the code is its own (code_end.h). Inside of one that
+ * has a size it is a label, and no answer. Versions (@@GLIBC_2.14) are left out of names. Functions
+ * that the Go runtime knows have Go's own names, stripped or not: main.(*T).run, with F[...] for
+ * F[int].
  */
 #ifndef ELFSYMS_H
 #define ELFSYMS_H

@@ -430,6 +430,22 @@ TEST(a_thread_that_waits_in_a_handler_has_those_names_too)
 	check_frames(tool, "trap", TRAPPED TRAMPOLINE "on_trap;trap_stay;work_wait_go");
 }
 
+/* ---- files with exported symbols only ---- */
+
+/* Those that musl has in assembly have no sizes, and are not the only ones there. */
+TEST(hidden_functions_have_no_names_of_exported_ones)
+{
+	struct proc *work, *tool;
+
+	NEED_FILE(work_path("trap-musl"), "musl-tools");
+	work = work_start("trap-musl", "0");
+	tool = tool_run("offcputime", "-U", "-p", pid_text(work->pid), "300ms");
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_sum(tool->out, "trap", NULL) > 0);
+	CHECK_EQ(folded_count(tool->out, "trap", "memset"), 0);
+	CHECK_EQ(folded_count(tool->out, "trap", "setjmp"), 0);
+}
+
 /* ---- source lines ---- */
 
 TEST(inlined_functions_are_frames_with_their_lines)

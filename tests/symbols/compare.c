@@ -9,7 +9,8 @@
  *
  * A difference is explained where the other name begins at the same address (an alias); where
  * eu-addr2line, but no size in the lists, reaches as far as the address (it takes the nearest
- * symbol), or it prefers one that began before; and where it does not know of stubs and nm does.
+ * symbol, also of a file with only exported ones, between which others may lie), or it prefers one
+ * that began before; and where it does not know of stubs and nm does.
  */
 #include <fcntl.h>
 #include <gelf.h>
@@ -43,6 +44,7 @@ struct list {
 	struct entry *items;
 	size_t count, cap;
 	uint64_t *tops;
+	bool is_whole; /* not only exported symbols: a label's end is where the next one begins */
 };
 
 struct file {
@@ -172,6 +174,7 @@ static void read_symbol(struct file *f, char *line)
 	for (; w && n < ARRAY_SIZE(words); w = strtok_r(NULL, " \n", &save))
 		if (w[0] != '[') /* as in "[<other>: 88]" */
 			words[n++] = w;
+	f->symbols.is_whole |= n > 2 && !strcmp(words[2], "'.symtab'"); /* Symbol table '.symtab' */
 	if (n < 8 || words[0][strlen(words[0]) - 1] != ':')
 		return;
 	if (strcmp(words[3], "FUNC") && strcmp(words[3], "IFUNC") &&
@@ -253,7 +256,7 @@ static void finish_list(struct file *f, struct list *l)
 
 /*
  * Whether the list says so: of the symbols that cover addr, one of that name begins last. A label
- * counts only where nothing with a size covers its place. name NULL: nothing covers addr.
+ * counts only where nothing with a size covers its place. name NULL: nothing covers addr for sure.
  */
 static bool list_says(const struct list *l, uint64_t addr, const char *name)
 {
@@ -264,6 +267,8 @@ static bool list_says(const struct list *l, uint64_t addr, const char *name)
 		const struct entry *e = &l->items[i];
 
 		if (addr - e->addr >= e->size || addr < e->addr)
+			continue;
+		if (!name && e->is_label && !l->is_whole)
 			continue;
 		if (start != UINT64_MAX && e->addr != start && (!only_labels || e->is_label))
 			continue;

@@ -233,6 +233,61 @@ TEST(ends_sizeless_symbols_at_the_next_one_or_the_section)
 	elfsyms_free(es);
 }
 
+/* The third section, the table of symbols, becomes one of exported ones; the code is that. */
+static struct elfsyms *load_stripped(const struct def *defs, size_t n, const void *code,
+				     size_t bytes)
+{
+	int fd = make_elf(defs, n, ELFCLASS64, ELFDATA2LSB, EM_X86_64);
+	struct elfsyms *es;
+	Elf64_Shdr text, table;
+	Elf64_Phdr load;
+	Elf64_Ehdr eh;
+
+	CHECK_EQ(pread(fd, &eh, sizeof(eh), 0), sizeof(eh));
+	CHECK_EQ(pread(fd, &text, sizeof(text), (off_t)(eh.e_shoff + sizeof(text))), sizeof(text));
+	CHECK_EQ(pread(fd, &table, sizeof(table), (off_t)(eh.e_shoff + 3 * sizeof(table))),
+		 sizeof(table));
+	table.sh_type = SHT_DYNSYM;
+	CHECK_EQ(pwrite(fd, &table, sizeof(table), (off_t)(eh.e_shoff + 3 * sizeof(table))),
+		 sizeof(table));
+	CHECK_EQ(pread(fd, &load, sizeof(load), (off_t)eh.e_phoff), sizeof(load));
+	load.p_offset = text.sh_offset;
+	CHECK_EQ(pwrite(fd, &load, sizeof(load), (off_t)eh.e_phoff), sizeof(load));
+	CHECK_EQ(pwrite(fd, code, bytes, (off_t)text.sh_offset), bytes);
+	es = elfsyms_load(fd, NULL);
+	close(fd);
+	return es;
+}
+
+/* Hidden functions lie behind it, as those that musl has written in assembly. */
+TEST(ends_sizeless_symbols_with_their_code_where_only_exported_ones_are_known)
+{
+	static const struct def defs[] = {
+		{ "memset", 0x401000, 0, STB_GLOBAL, STT_FUNC, 0 },
+		{ "setjmp", 0x401010, 0, STB_GLOBAL, STT_NOTYPE, 0 },
+		{ "sized", 0x401018, 8, STB_GLOBAL, STT_FUNC, 0 },
+		{ "odd", 0x401020, 0, STB_GLOBAL, STT_FUNC, 0 },
+	};
+	static const uint8_t code[] = {
+		0x75, 0x01, 0xc3, 0x31, 0xc0, 0xc3,	/* jne +1; ret; xor %eax,%eax; ret */
+		0x0f, 0x05, 0xc3, 0x90, 0x90, 0x90,	/* syscall; ret */
+		0x90, 0x90, 0x90, 0x90, 0xff, 0x67, 56, /* jmp *56(%rdi) */
+		0x0f, 0x05, 0xc3, 0x90, 0x90, 0xc3, 0,	0, 0, 0, 0, 0, 0, 0x06,
+	};
+	struct elfsyms *es = load_stripped(defs, ARRAY_SIZE(defs), code, sizeof(code));
+
+	CHECK_STR(name_at(es, 0x401000), "memset");
+	CHECK_STR(name_at(es, 0x401005), "memset");
+	CHECK_STR(name_at(es, 0x401006), "");
+	CHECK_STR(name_at(es, 0x40100f), "");
+	CHECK_STR(name_at(es, 0x401012), "setjmp");
+	CHECK_STR(name_at(es, 0x401013), "");
+	CHECK_STR(name_at(es, 0x40101f), "sized");
+	CHECK_STR(name_at(es, 0x401020), "odd"); /* no instruction that is known */
+	CHECK_STR(name_at(es, 0x401021), "");
+	elfsyms_free(es);
+}
+
 TEST(finds_the_enclosing_function)
 {
 	static const struct def defs[] = {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * trap MS: a signal that interrupts a function at its very first instruction, which traps. The
- * handler spins for MS in trap_stay(); 0: waits there.
+ * trap MS [thread]: a signal that interrupts a function at its very first instruction, which traps,
+ * in a thread of its own if asked. The handler spins for MS in trap_stay(); 0: waits there.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <ucontext.h>
 
@@ -62,8 +63,16 @@ WORK_FUNCTION void trap_outer(void)
 	WORK_KEEP_FRAME();
 }
 
+static void *trap_thread(void *arg)
+{
+	trap_outer();
+	WORK_KEEP_FRAME();
+	return arg;
+}
+
 int main(int argc, char **argv)
 {
+	pthread_t thread;
 	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
 
 	stay_ms = (uint64_t)work_number(argc, argv, 1, 100);
@@ -71,7 +80,12 @@ int main(int argc, char **argv)
 	sigaction(SIGILL, &action, NULL);
 	if (stay_ms)
 		work_wait_go();
-	trap_outer();
+	if (argc > 2) {
+		pthread_create(&thread, NULL, trap_thread, NULL);
+		pthread_join(thread, NULL);
+	} else {
+		trap_outer();
+	}
 	work_wait_end();
 	return 0;
 }

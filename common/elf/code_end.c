@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Where the code of a function ends; see code_end.h. A jump that nothing passes over ends it, since
+ * it may lead to another function. What a call comes back to is code: where there is padding
+ * instead, the call doesn't come back.
+ */
+#include <elf.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "elf/arm64_branch.h"
+#include "elf/code_end.h"
+#include "elf/x86_decode.h"
+
+/* One instruction, of any machine. */
+struct step {
+	size_t bytes;	  /* 0: not understood */
+	int64_t distance; /* of a branch that may be taken or not: from the instruction's begin */
+	bool is_end;
+	bool is_call;
+	bool is_padding;
+};
+
+/* ---- x86-64 ---- */
+
+static bool is_x86_end(const struct x86_insn *insn)
+{
+	if (insn->map == X86_MAP_0F)
+		return insn->opcode == 0x0b; /* ud2 */
+	switch (insn->opcode) {
+	case 0xc2: /* ret */
+	case 0xc3:
+	case 0xcc: /* int3 */
+	case 0xe9: /* jmp */
+	case 0xeb:
+	case 0xf4: /* hlt */
+		return true;
+	default: /* jmp through a register or memory */
+		return insn->opcode == 0xff && (insn->modrm >> 3 & 7) == 4;
+	}
+}
+
+static bool is_x86_call(const struct x86_insn *insn)
+{
+	return insn->map == X86_MAP_ONE &&
+	       (insn->opcode == 0xe8 || (insn->opcode == 0xff && (insn->modrm >> 3 & 7) == 2));
+}
+
+static bool is_x86_nop(const struct x86_insn *insn)
+{
+	return insn->map == X86_MAP_0F ? insn->opcode == 0x1f : insn->opcode == 0x90;
+}
+
+static struct step read_x86(const uint8_t *code, size_t size)
+{
+	struct step step = {};
+	struct x86_insn insn;
+
+	if (!x86_decode(&insn, code, size))
+		return step;
+	step.bytes = insn.bytes;
+	if (insn.is_vex || insn.map > X86_MAP_0F)
+		return step;
+	step.is_end = is_x86_end(&insn);
+	step.is_call = is_x86_call(&insn);
+	step.is_padding = is_x86_nop(&insn);
+	if (insn.is_relative && !step.is_end && !step.is_call)
+		step.distance = (int64_t)insn.bytes + insn.relative;
+	return step;
+}
+
+/* ---- arm64 ---- */
+
+static struct step read_arm64(const uint8_t *code, size_t size)
+{
+	struct step step = {};
+	uint32_t word;
+
+	if (size < sizeof(word))
+		return step;
+	memcpy(&word, code, sizeof(word));
+	step.bytes = sizeof(word);
+	step.is_end = arm64_ends_path(word);
+	step.is_call = arm64_is_call(word);
+	step.is_padding = word == ARM64_NOP;
+	if (!step.is_end && !step.is_call)
+		step.distance = arm64_branch_distance(word) * ARM64_INSN_BYTES;
+	return step;
+}
+
+/* ---- both ---- */
+
+static struct step read_step(const uint8_t *code, size_t size, uint16_t machine)
+{
+	if (machine == EM_X86_64)
+		return read_x86(code, size);
+	return machine == EM_AARCH64 ? read_arm64(code, size) : (struct step){};
+}
+
+/* What is beyond the bytes at hand is another function's. */
+static size_t farther(size_t reach, size_t at, int64_t distance, size_t size)
+{
+	size_t target = at + (size_t)distance;
+
+	return distance > 0 && target < size && target > reach ? target : reach;
+}
+
+size_t code_end(const uint8_t *code, size_t size, uint16_t machine)
+{
+	bool is_behind_call = false;
+	size_t at = 0, reach = 0;
+
+	while (at < size) {
+		struct step step = read_step(code + at, size - at, machine);
+
+		if (!step.bytes || (step.is_padding && is_behind_call))
+			break;
+		reach = farther(reach, at, step.distance, size);
+		at += step.bytes;
+		if (step.is_end && reach < at)
+			break;
+		is_behind_call = step.is_call;
+	}
+	return at ? at : 1;
+}

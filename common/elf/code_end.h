@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How much code belongs to a function of which only the first instruction's place is known, as of
+ * those written in assembly without a size, by the instructions.
+ */
+#ifndef CODE_END_H
+#define CODE_END_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* More is never looked at. */
+#define CODE_END_MAX_BYTES 4096
+
+/*
+ * So many of these bytes, the function's first ones and the first of which is there, are certain to
+ * be its own: up to an instruction that nothing comes behind, such as a return or a jump, and that
+ * no branch before it leads beyond. Less where the code is not understood, and 1 at least.
+ * machine: as ELF numbers them; x86-64 and arm64 are known.
+ */
+size_t code_end(const uint8_t *code, size_t size, uint16_t machine);
+
+#endif
