@@ -46,6 +46,16 @@ static __always_inline __u64 unwind_address_mask(void)
 
 /* ---- one frame ---- */
 
+/* A function of its own for the sake of the stack of the one that calls it. */
+__noinline int unwind_step_to_signalled(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (!unwind_settings.by_cfi || !scratch)
+		return UNWIND_NO_PROCESS;
+	return unwind_signal(&scratch->walk);
+}
+
 /*
  * Where there is no rule: by the instructions, if they say it; else as if there were a frame
  * pointer, if that leads to known code. That there is no rule may be remembered: then the mapping
@@ -56,6 +66,8 @@ static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *
 	int reason = unwind_by_stub(s);
 	struct unwind_frame_record record;
 
+	if (reason == UNWIND_TRAMPOLINE)
+		return unwind_step_to_signalled(slot);
 	if (reason != UNWIND_NO_RULE)
 		return reason;
 	if (!s->bp && unwind_find_mapping(slot, ip) && unwind_is_outermost(s))

@@ -165,7 +165,7 @@ UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
 	unwind_depend(s);
 	if (!unwind_read(s, &code, sizeof(code), s->ip) || code != UNWIND_SIGRETURN_CODE)
 		return UNWIND_NO_RULE;
-	return unwind_signal(s);
+	return UNWIND_TRAMPOLINE;
 }
 
 #endif

@@ -7,6 +7,9 @@
 
 #define UNWIND_INLINE static inline __attribute__((always_inline))
 
+/* What unwind_by_stub() says of a trampoline for signal handlers: unwind_signal() leads on. */
+#define UNWIND_TRAMPOLINE UNWIND_REASONS
+
 /* What a frame pointer points at. */
 struct unwind_frame_record {
 	__u64 bp;

@@ -202,6 +202,14 @@ UNWIND_INLINE bool unwind_is_outermost(const struct unwind_state *s)
 	return !s->bp && s->bp_at != UNWIND_NOWHERE && !s->ip_is_exact && s->mapping.n_pages;
 }
 
+/* To the caller by the instructions themselves. UNWIND_NO_RULE: they don't say it. */
+UNWIND_INLINE int unwind_by_code(struct unwind_state *s)
+{
+	int reason = unwind_by_stub(s);
+
+	return reason == UNWIND_TRAMPOLINE ? unwind_signal(s) : reason;
+}
+
 /* No stack is larger: what is further away is not a frame pointer, and reading it would fault. */
 #define UNWIND_STACK_BYTES (8U << 20)
 

@@ -201,21 +201,33 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 }
 
 /*
+ * A trampoline for signal handlers without a rule, as musl's, is told by its instructions, as
+ * everybody does: "mov $__NR_rt_sigreturn,%rax; syscall". They are nine bytes: the first eight, and
+ * the last eight.
+ */
+#define UNWIND_SIGRETURN_FIRST 0x0f0000000fc0c748ULL
+#define UNWIND_SIGRETURN_LAST  0x050f0000000fc0c7ULL
+
+/*
  * Code without a rule that gives back what it took of the stack and returns, right behind its call:
  * "add $n,%rsp; ret" (Intel SDM, volume 2), as the stubs of run-time compilers do. So the
- * instructions themselves say where the caller's stack begins. UNWIND_NO_RULE: it isn't like that.
+ * instructions themselves say where the caller's stack begins.
  */
-#define UNWIND_STUB_BYTES 5
-#define UNWIND_STUB_MASK  0xff80ffffffULL /* n is from 0 to 127 */
-#define UNWIND_STUB_CODE  0xc300c48348ULL
+#define UNWIND_STUB_MASK 0xff80ffffffULL /* n is from 0 to 127 */
+#define UNWIND_STUB_CODE 0xc300c48348ULL
 
+/* UNWIND_NO_RULE: it is neither. */
 UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
 {
 	__u64 code = 0, sp, return_address;
 
 	unwind_depend(s);
-	if (s->ip_is_exact || !unwind_read(s, &code, UNWIND_STUB_BYTES, s->ip) ||
-	    (code & UNWIND_STUB_MASK) != UNWIND_STUB_CODE)
+	if (!unwind_read(s, &code, sizeof(code), s->ip))
+		return UNWIND_NO_RULE;
+	if (code == UNWIND_SIGRETURN_FIRST && unwind_read(s, &code, sizeof(code), s->ip + 1) &&
+	    code == UNWIND_SIGRETURN_LAST)
+		return UNWIND_TRAMPOLINE;
+	if (s->ip_is_exact || (code & UNWIND_STUB_MASK) != UNWIND_STUB_CODE)
 		return UNWIND_NO_RULE;
 	sp = s->sp + (code >> 24 & 0x7f);
 	if (!unwind_read(s, &return_address, sizeof(return_address), sp))

@@ -121,7 +121,7 @@ static int step_by_frame_pointer(const struct unwind_view *view, struct unwind_s
 
 static int step_without_rule(const struct unwind_view *view, struct unwind_state *s)
 {
-	int reason = unwind_by_stub(s);
+	int reason = unwind_by_code(s);
 
 	return reason == UNWIND_NO_RULE ? step_by_frame_pointer(view, s, reason) : reason;
 }

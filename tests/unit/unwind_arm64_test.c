@@ -221,7 +221,7 @@ TEST(a_signal_handler_returns_to_all_registers)
 	memory[69] = 0x2222;
 	memory[70] = address(100);
 	memory[71] = 0x5000;
-	CHECK_EQ(unwind_by_stub(&s), UNWIND_GOES_ON);
+	CHECK_EQ(unwind_by_code(&s), UNWIND_GOES_ON);
 	CHECK_EQ(s.ip, 0x5000);
 	CHECK_EQ(s.sp, address(100));
 	CHECK_EQ(s.bp, 0x1111);
@@ -238,9 +238,9 @@ TEST(other_code_is_no_trampoline)
 
 	s.ip = address(127);
 	memory[127] = UNWIND_SIGRETURN_CODE + 1;
-	CHECK_EQ(unwind_by_stub(&s), UNWIND_NO_RULE);
+	CHECK_EQ(unwind_by_code(&s), UNWIND_NO_RULE);
 	s.ip = address(128);
-	CHECK_EQ(unwind_by_stub(&s), UNWIND_NO_RULE);
+	CHECK_EQ(unwind_by_code(&s), UNWIND_NO_RULE);
 }
 
 TEST(a_cfa_may_be_in_any_register_of_frame_0)

@@ -47,3 +47,62 @@ TEST(c_code_called_by_go_whose_stack_cannot_be_read_ends_the_walk)
 
 	CHECK_EQ(unwind_by_go_rule(&s, &go_call), UNWIND_FAULT);
 }
+
+/* ---- code without rules ---- */
+
+static struct unwind_state behind(const void *code, size_t n)
+{
+	memset(memory, 0, sizeof(memory));
+	memcpy(&memory[100], code, n);
+	return (struct unwind_state){ .sp = address(0), .ip = address(100), .bp = 77 };
+}
+
+#define BEHIND(code) behind(code, sizeof(code) - 1)
+
+#define SIGRETURN "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05" /* as musl's __restore_rt */
+
+TEST(a_signal_handler_returns_to_all_registers_without_a_rule)
+{
+	struct unwind_state s = BEHIND(SIGRETURN);
+
+	memory[UNWIND_UCONTEXT_RBP / 8] = 0x1111;
+	memory[UNWIND_UCONTEXT_RBP / 8 + 1] = 0x2222;
+	memory[UNWIND_UCONTEXT_RSP / 8] = address(60);
+	memory[UNWIND_UCONTEXT_RIP / 8] = 0x5000;
+	CHECK_EQ(unwind_by_code(&s), UNWIND_GOES_ON);
+	CHECK_EQ(s.ip, 0x5000);
+	CHECK_EQ(s.sp, address(60));
+	CHECK_EQ(s.bp, 0x1111);
+	CHECK_EQ(s.extra, 0x2222);
+	CHECK(s.ip_is_exact && s.is_behind_signal);
+}
+
+TEST(other_code_is_no_trampoline)
+{
+	static const char codes[][10] = {
+		"\x48\xc7\xc0\x0e\x00\x00\x00\x0f\x05", /* another call */
+		"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x0b", /* no call */
+		"\x48\xc7\xc1\x0f\x00\x00\x00\x0f\x05", /* another register */
+	};
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		struct unwind_state s = behind(codes[i], 9);
+
+		CHECK_EQ(unwind_by_code(&s), UNWIND_NO_RULE);
+		CHECK_EQ(s.ip, address(100));
+	}
+}
+
+TEST(code_that_gives_its_stack_back_and_returns_is_left_by_that)
+{
+	struct unwind_state s = BEHIND("\x48\x83\xc4\x18\xc3");
+
+	memory[3] = 0x1234;
+	CHECK_EQ(unwind_by_code(&s), UNWIND_GOES_ON);
+	CHECK_EQ(s.ip, 0x1234);
+	CHECK_EQ(s.sp, address(4));
+	CHECK_EQ(s.bp, 77);
+	s = BEHIND("\x48\x83\xc4\x18\xc3");
+	s.ip_is_exact = true; /* it may be anywhere in its function */
+	CHECK_EQ(unwind_by_code(&s), UNWIND_NO_RULE);
+}
