@@ -158,14 +158,32 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
  */
 #define UNWIND_SIGRETURN_CODE 0xd4000001d2801168ULL
 
+/*
+ * What the function of a context of makecontext(3) returns to, which nobody has called: glibc's
+ * __startcontext, with 0 in x29. The address before it has no rule. "mov x0, x19; cbnz x0, ...",
+ * maybe behind "bti c".
+ */
+#define UNWIND_CONTEXT_MASK	0xff00001fffffffffULL
+#define UNWIND_CONTEXT_CODE	0xb5000000aa1303e0ULL
+#define UNWIND_CONTEXT_BTI_CODE 0xaa1303e0d503245fULL
+
+UNWIND_INLINE bool unwind_is_context(const struct unwind_state *s, __u64 code)
+{
+	return !s->bp && s->bp_at != UNWIND_NOWHERE && !s->ip_is_exact &&
+	       ((code & UNWIND_CONTEXT_MASK) == UNWIND_CONTEXT_CODE ||
+		code == UNWIND_CONTEXT_BTI_CODE);
+}
+
 UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
 {
 	__u64 code = 0;
 
 	unwind_depend(s);
-	if (!unwind_read(s, &code, sizeof(code), s->ip) || code != UNWIND_SIGRETURN_CODE)
+	if (!unwind_read(s, &code, sizeof(code), s->ip))
 		return UNWIND_NO_RULE;
-	return UNWIND_TRAMPOLINE;
+	if (code == UNWIND_SIGRETURN_CODE)
+		return UNWIND_TRAMPOLINE;
+	return unwind_is_context(s, code) ? UNWIND_COMPLETE : UNWIND_NO_RULE;
 }
 
 #endif

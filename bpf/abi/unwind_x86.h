@@ -209,6 +209,14 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 #define UNWIND_SIGRETURN_LAST  0x050f0000000fc0c7ULL
 
 /*
+ * glibc's __start_context has no rule either: what the function of a context of makecontext(3)
+ * returns to, which nobody has called. "mov %rbx,%rsp", and where that is followed by "mov
+ * (%rsp),%rdi", or by a look whether there is a shadow stack.
+ */
+#define UNWIND_CONTEXT_CODE	   0x48243c8b48dc8948ULL
+#define UNWIND_CONTEXT_SHADOW_CODE 0x482504f764dc8948ULL
+
+/*
  * Code without a rule that gives back what it took of the stack and returns, right behind its call:
  * "add $n,%rsp; ret" (Intel SDM, volume 2), as the stubs of run-time compilers do. So the
  * instructions themselves say where the caller's stack begins.
@@ -216,7 +224,7 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 #define UNWIND_STUB_MASK 0xff80ffffffULL /* n is from 0 to 127 */
 #define UNWIND_STUB_CODE 0xc300c48348ULL
 
-/* UNWIND_NO_RULE: it is neither. */
+/* UNWIND_NO_RULE: it is none of these. */
 UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
 {
 	__u64 code = 0, sp, return_address;
@@ -227,6 +235,8 @@ UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
 	if (code == UNWIND_SIGRETURN_FIRST && unwind_read(s, &code, sizeof(code), s->ip + 1) &&
 	    code == UNWIND_SIGRETURN_LAST)
 		return UNWIND_TRAMPOLINE;
+	if (code == UNWIND_CONTEXT_CODE || code == UNWIND_CONTEXT_SHADOW_CODE)
+		return UNWIND_COMPLETE;
 	if (s->ip_is_exact || (code & UNWIND_STUB_MASK) != UNWIND_STUB_CODE)
 		return UNWIND_NO_RULE;
 	sp = s->sp + (code >> 24 & 0x7f);
