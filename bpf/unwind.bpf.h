@@ -58,10 +58,9 @@ __noinline int unwind_step_to_signalled(__u32 slot)
 
 /*
  * Where there is no rule: by the instructions, if they say it; else as if there were a frame
- * pointer, if that leads to known code. That there is no rule may be remembered: then the mapping
- * has not been found yet.
+ * pointer, if that leads to known code. A frame pointer of 0 says nothing: it may be any number.
  */
-static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *s, __u64 ip)
+static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *s)
 {
 	int reason = unwind_by_stub(s);
 	struct unwind_frame_record record;
@@ -70,8 +69,6 @@ static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *
 		return unwind_step_to_signalled(slot);
 	if (reason != UNWIND_NO_RULE)
 		return reason;
-	if (!s->bp && unwind_find_mapping(slot, ip) && unwind_is_outermost(s))
-		return UNWIND_COMPLETE;
 	if (!unwind_read_frame_record(s, &record) ||
 	    !unwind_find_mapping(slot, record.return_address - 1))
 		return UNWIND_NO_RULE;
@@ -180,7 +177,7 @@ __noinline int unwind_step(__u32 slot)
 	if (!rule)
 		return UNWIND_NO_MAPPING;
 	if (rule->kind == UNWIND_GAP)
-		return unwind_without_rule(slot, s, ip);
+		return unwind_without_rule(slot, s);
 	if (unwind_is_go(rule))
 		return unwind_step_in_go(slot, *(__u64 *)rule);
 	if (rule->kind == UNWIND_SP_EXACT)

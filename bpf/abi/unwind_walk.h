@@ -191,17 +191,6 @@ UNWIND_INLINE int unwind_by_rule(struct unwind_state *s, const struct unwind_rul
 	}
 }
 
-/*
- * Whether a frame without a rule has no caller; its mapping has been found. The outermost frame has
- * 0 in rbp (psABI AMD64 1.0, 3.4.1): the dynamic linker's, musl's threads'. But an rbp that is lost
- * is 0 as well, and a function without a rule may keep any number there: one that has called nobody
- * yet, or one that a run-time compiler has made, which no file has tables for.
- */
-UNWIND_INLINE bool unwind_is_outermost(const struct unwind_state *s)
-{
-	return !s->bp && s->bp_at != UNWIND_NOWHERE && !s->ip_is_exact && s->mapping.n_pages;
-}
-
 /* To the caller by the instructions themselves. UNWIND_NO_RULE: they don't say it. */
 UNWIND_INLINE int unwind_by_code(struct unwind_state *s)
 {

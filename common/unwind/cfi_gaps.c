@@ -7,6 +7,7 @@
 #include "elf/elf64.h"
 #include "unwind/cfi_gaps.h"
 #include "unwind/code_rows.h"
+#include "unwind/musl_code.h"
 
 #define ENTRY_MAX_BYTES 64 /* _start, and _dl_start_user, to which it falls through */
 #define CODE_MIN_BYTES	64 /* what is less is the space between functions */
@@ -314,6 +315,7 @@ void cfi_fill_known_gaps(struct cfi_table *t, const struct elf64 *elf)
 	fill_entry(t, elf);
 	if (elf->header.e_machine == EM_AARCH64) {
 		fill_plt(t, elf);
+		musl_fill_gaps(t, elf);
 		code_rows_fill_gaps(t, elf);
 		return;
 	}
@@ -321,4 +323,5 @@ void cfi_fill_known_gaps(struct cfi_table *t, const struct elf64 *elf)
 	fill_section(t, elf, ".fini");
 	fill_first_gaps(t, elf);
 	fill_clones(t, elf);
+	musl_fill_gaps(t, elf);
 }

@@ -111,8 +111,6 @@ static int step_by_frame_pointer(const struct unwind_view *view, struct unwind_s
 {
 	struct unwind_frame_record record;
 
-	if (view->tables && unwind_is_outermost(s))
-		return UNWIND_COMPLETE;
 	if (!unwind_read_frame_record(s, &record) || !record.return_address ||
 	    !find_mapping(view, s, record.return_address - 1))
 		return reason;

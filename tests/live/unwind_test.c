@@ -32,16 +32,19 @@ static void check_complete(const struct proc *tool, const char *comm, const char
 			  (unsigned long long)all, frames, tool->out, tool->err);
 }
 
-/*
- * What the tool itself says of that. A thread that exits has no stack any more at its last switch.
- */
-static void check_told_complete(const struct proc *tool)
+/* What the tool itself says of that. */
+static void check_told_percent(const struct proc *tool, double least)
 {
 	const char *at = strstr(tool->err, "user stacks: ");
 
-	if (!at || atof(at + strlen("user stacks: ")) < at_size(995, 900) / 10.0 ||
-	    !strstr(at, " % complete"))
+	if (!at || atof(at + strlen("user stacks: ")) < least || !strstr(at, " % complete"))
 		UNIT_FAIL("too few are complete: %s", tool->err);
+}
+
+/* A thread that exits has no stack any more at its last switch. */
+static void check_told_complete(const struct proc *tool)
+{
+	check_told_percent(tool, at_size(995, 900) / 10.0);
 }
 
 /* Of the workload's own samples, which begin when it is told to go. */
@@ -97,6 +100,33 @@ TEST(a_signal_frame_is_crossed)
 	check_complete(tool, "nofp", "on_signal;" NOFP_FRAMES);
 	check_complete(tool, "nofp", "_start");
 	check_complete(tool, "nofp", "main;stay_in_handler");
+}
+
+#define TRAPPED "trap_outer;trap_here;__restore_rt;on_trap;trap_stay"
+
+/* Neither what calls main() in musl nor what calls a thread's function has unwind information. */
+static void check_musl(const char *program, const char *thread, const char *frames)
+{
+	struct proc *tool =
+		trace_pid("profile", work_start_argv(ARGV(program, "700", thread)), AUTO);
+
+	check_complete(tool, "trap", frames);
+	check_told_percent(tool, 95);
+}
+
+TEST(threads_and_signals_of_musl_are_complete)
+{
+	NEED_FILE(work_path("trap-musl-static"), "musl-tools");
+	check_musl("trap-musl-static", NULL, "main;" TRAPPED);
+	check_musl("trap-musl-static", "thread", "trap_thread;" TRAPPED);
+}
+
+/* As most programs have it: stripped, so that only some of its functions have names. */
+TEST(threads_and_signals_of_a_shared_musl_are_complete)
+{
+	NEED_FILE(work_path("trap-musl"), "musl-tools");
+	check_musl("trap-musl", NULL, "main;trap_outer;trap_here");
+	check_musl("trap-musl", "thread", "trap_thread;trap_outer;trap_here");
 }
 
 TEST(a_library_mapped_while_tracing_is_crossed)

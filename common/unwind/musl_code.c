@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Where threads begin in musl; see musl_code.h. What is looked for are musl's own lines of
+ * assembly, and what compilers make of
+ *
+ *	__libc_start_init();
+ *	exit(main(argc, argv, envp));
+ *
+ * and, on x86-64, of
+ *
+ *	__syscall(SYS_rt_sigprocmask, ...);
+ *	__pthread_exit(args->start_func(args->start_arg));
+ *
+ * in 1.1 and 1.2. Only gaps are looked at, and only in files that begin as musl's do: others have
+ * no reason to look like that, and would be read in vain. On arm64 the threads' function keeps a
+ * frame pointer, which leads to __clone.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "elf/arm64_branch.h"
+#include "elf/x86_decode.h"
+#include "unwind/musl_code.h"
+
+#define GAP_MIN_BYTES  16
+#define CODE_MAX_BYTES (64U << 20) /* of a file's gaps */
+#define GAP_COST_BYTES 4096	   /* what each of them counts beside its size */
+#define MAX_PLACES     32	   /* there are three in a file */
+
+/* Rows of one place, up to end. */
+struct place {
+	struct cfi_row rows[4];
+	size_t n;
+	uint64_t end;
+};
+
+struct scan {
+	const struct elf64 *elf;
+	const uint8_t *code; /* of one gap */
+	size_t size;
+	uint64_t vaddr;
+	uint64_t bytes_left; /* that may still be looked at */
+	struct place places[MAX_PLACES];
+	size_t n;
+};
+
+static struct place *new_place(struct scan *s, size_t end)
+{
+	struct place *place = &s->places[s->n];
+
+	s->n += s->n + 1 < MAX_PLACES;
+	place->n = 0;
+	place->end = s->vaddr + end;
+	return place;
+}
+
+static void add_row(const struct scan *s, struct place *place, size_t at, struct unwind_rule rule)
+{
+	place->rows[place->n++] = (struct cfi_row){ s->vaddr + at, rule };
+}
+
+/* What is called from there has no caller that matters. */
+static void add_outermost(struct scan *s, size_t at, size_t end)
+{
+	add_row(s, new_place(s, end), at, (struct unwind_rule){ .kind = UNWIND_END });
+}
+
+/* ---- x86-64 ---- */
+
+/* xor %rbp,%rbp; mov %rsp,%rdi; lea _DYNAMIC(%rip),%rsi; and $-16,%rsp; call */
+#define X86_ENTRY     "\x48\x31\xed\x48\x89\xe7\x48\x8d\x35"
+#define X86_ENTRY_END "\x48\x83\xe4\xf0\xe8"
+
+static bool is_x86_entry(const uint8_t *code, size_t size)
+{
+	size_t end_at = sizeof(X86_ENTRY) - 1 + sizeof(int32_t);
+
+	return size >= end_at + sizeof(X86_ENTRY_END) - 1 &&
+	       !memcmp(code, X86_ENTRY, sizeof(X86_ENTRY) - 1) &&
+	       !memcmp(code + end_at, X86_ENTRY_END, sizeof(X86_ENTRY_END) - 1);
+}
+
+static bool has_bytes(const struct scan *s, size_t at, const char *bytes, size_t n)
+{
+	return at <= s->size && n <= s->size - at && !memcmp(s->code + at, bytes, n);
+}
+
+/* How many bytes a call through a register or memory has that ends there; 0: there is none. */
+static size_t call_before(const struct scan *s, size_t end)
+{
+	struct x86_insn insn;
+
+	for (size_t n = 2; n <= 4 && n <= end; n++)
+		if (x86_decode(&insn, s->code + end - n, n) && insn.bytes == n &&
+		    insn.map == X86_MAP_ONE && insn.opcode == 0xff && (insn.modrm >> 3 & 7) == 2)
+			return n;
+	return 0;
+}
+
+/* Where a move from register to register begins that ends there; end: there is none. */
+static size_t move_before(const struct scan *s, size_t end)
+{
+	const uint8_t *code = s->code + end;
+
+	if (end < 3 || code[-2] != 0x89 || code[-1] < 0xc0)
+		return end;
+	return (code[-3] & 0xf0) == 0x40 ? end - 3 : end - 2;
+}
+
+/*
+ * syscall; test %eax,%eax; jne parent; xor %ebp,%ebp; pop %rdi; call *%r9 ...; parent: ret. The
+ * parent may have been the first to come back, with its stack as it was called.
+ */
+static void note_x86_clone(struct scan *s, size_t at)
+{
+	const struct unwind_rule outside = { .kind = UNWIND_SP, .cfa_off = 8 };
+	size_t parent = at + (at ? s->code[at - 1] : 0);
+	struct place *place;
+
+	if (at < 6 || !has_bytes(s, at - 6, "\x0f\x05\x85\xc0\x75", 5) ||
+	    !has_bytes(s, parent, "\xc3", 1))
+		return;
+	place = new_place(s, parent + 1);
+	add_row(s, place, at - 6, outside);
+	add_row(s, place, at - 4, (struct unwind_rule){ .kind = UNWIND_CLONE });
+	add_row(s, place, at, (struct unwind_rule){ .kind = UNWIND_END });
+	add_row(s, place, parent, outside);
+}
+
+/* call; three moves; call *%rbx, or another register; mov %eax,%edi; call. at: the last move. */
+static void note_x86_main(struct scan *s, size_t at)
+{
+	size_t call_bytes = call_before(s, at), moves = at - call_bytes;
+
+	for (int i = 0; call_bytes && i < 3; i++) {
+		size_t begin = move_before(s, moves);
+
+		if (begin == moves)
+			return;
+		moves = begin;
+	}
+	if (call_bytes && moves >= 5 && s->code[moves - 5] == 0xe8)
+		add_outermost(s, at - call_bytes, at + 7);
+}
+
+/* syscall; a move of six bytes at most; call *(%rbx), or the like; mov %rax,%rdi; call. */
+static void note_x86_thread(struct scan *s, size_t at)
+{
+	size_t call_bytes = call_before(s, at), call = at - call_bytes;
+
+	if (call_bytes && call >= 8 && memmem(s->code + call - 8, 8, "\x0f\x05", 2))
+		add_outermost(s, call, at + 8);
+}
+
+static const struct {
+	const char *bytes;
+	size_t n;
+	void (*note)(struct scan *s, size_t at);
+} x86_codes[] = {
+	{ "\x31\xed\x5f\x41\xff\xd1", 6, note_x86_clone }, /* xor %ebp,%ebp; pop %rdi; call *%r9 */
+	{ "\x89\xc7\xe8", 3, note_x86_main },		   /* mov %eax,%edi; call */
+	{ "\x48\x89\xc7\xe8", 4, note_x86_thread },	   /* mov %rax,%rdi; call */
+};
+
+static void scan_x86(struct scan *s)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(x86_codes); i++) {
+		const uint8_t *at = s->code, *end = s->code + s->size;
+
+		while ((at = memmem(at, (size_t)(end - at), x86_codes[i].bytes, x86_codes[i].n)))
+			x86_codes[i].note(s, (size_t)(at++ - s->code));
+	}
+}
+
+/* ---- arm64 ---- */
+
+static uint32_t word_at(const struct scan *s, size_t i)
+{
+	uint32_t word;
+
+	memcpy(&word, s->code + i * sizeof(word), sizeof(word));
+	return word;
+}
+
+/* mov x29, #0; mov x30, #0; mov x0, sp */
+static bool is_arm64_entry(const uint8_t *code, size_t size)
+{
+	static const uint32_t entry[] = { 0xd280001d, 0xd280001e, 0x910003e0 };
+
+	return size >= sizeof(entry) && !memcmp(code, entry, sizeof(entry));
+}
+
+static bool is_call_of_register(uint32_t word)
+{
+	return (word & 0xfffffc1fU) == 0xd63f0000U;
+}
+
+static bool is_call_by_number(uint32_t word)
+{
+	return (word & 0xfc000000U) == 0x94000000U;
+}
+
+/* ldp x1, x0, [sp], #16; blr x1; mov x8, #__NR_exit; svc #0 */
+static bool is_arm64_clone(const struct scan *s, size_t i)
+{
+	return word_at(s, i - 1) == 0xa8c103e1U && word_at(s, i + 1) == 0xd2800ba8U &&
+	       word_at(s, i + 2) == 0xd4000001U;
+}
+
+/* bl; three moves between registers; blr; bl */
+static bool is_arm64_main(const struct scan *s, size_t i)
+{
+	for (size_t move = i - 3; move < i; move++)
+		if ((word_at(s, move) & 0x7fe0ffe0U) != 0x2a0003e0U)
+			return false;
+	return is_call_by_number(word_at(s, i - 4)) && is_call_by_number(word_at(s, i + 1));
+}
+
+static void scan_arm64(struct scan *s)
+{
+	size_t n = s->size / ARM64_INSN_BYTES;
+
+	for (size_t i = 4; i + 2 < n; i++) {
+		if (!is_call_of_register(word_at(s, i)))
+			continue;
+		if (is_arm64_clone(s, i))
+			add_outermost(s, (i - 1) * ARM64_INSN_BYTES, (i + 3) * ARM64_INSN_BYTES);
+		else if (is_arm64_main(s, i))
+			add_outermost(s, i * ARM64_INSN_BYTES, (i + 2) * ARM64_INSN_BYTES);
+	}
+}
+
+/* ---- gaps ---- */
+
+static bool is_arm64(const struct elf64 *elf)
+{
+	return elf->header.e_machine == EM_AARCH64;
+}
+
+static bool is_musl(const struct elf64 *elf)
+{
+	const uint64_t n = sizeof(X86_ENTRY) - 1 + sizeof(int32_t) + sizeof(X86_ENTRY_END) - 1;
+	uint8_t *code =
+		elf->header.e_entry ? elf64_read_vaddr(elf, elf->header.e_entry, n, n) : NULL;
+	bool is = code && (is_arm64(elf) ? is_arm64_entry(code, n) : is_x86_entry(code, n));
+
+	free(code);
+	return is;
+}
+
+static void scan_gap(struct scan *s, uint64_t start, uint64_t end)
+{
+	uint8_t *code;
+
+	if (end - start < GAP_MIN_BYTES || s->bytes_left < GAP_COST_BYTES)
+		return;
+	s->bytes_left -= GAP_COST_BYTES;
+	code = elf64_read_vaddr(s->elf, start, end - start, s->bytes_left);
+	if (!code)
+		return;
+	s->bytes_left -= end - start;
+	s->code = code;
+	s->size = end - start;
+	s->vaddr = start;
+	if (is_arm64(s->elf))
+		scan_arm64(s);
+	else
+		scan_x86(s);
+	free(code);
+}
+
+/* Those between start and end, of the rows that are there and before and behind them. */
+static void scan_gaps(struct scan *s, const struct cfi_table *t, uint64_t start, uint64_t end)
+{
+	uint64_t gap = start;
+	bool is_gap = true;
+
+	for (size_t i = 0; i < t->count && cfi_vaddr(t, i) < end; i++) {
+		struct cfi_row row = cfi_row(t, i);
+
+		if (is_gap && row.vaddr > gap)
+			scan_gap(s, gap, row.vaddr);
+		is_gap = row.rule.kind == UNWIND_GAP;
+		gap = row.vaddr > start ? row.vaddr : start;
+	}
+	if (is_gap && end > gap)
+		scan_gap(s, gap, end);
+}
+
+/* All of its code is in the segment of its entry point. */
+void musl_fill_gaps(struct cfi_table *t, const struct elf64 *elf)
+{
+	struct scan s = { .elf = elf, .bytes_left = CODE_MAX_BYTES };
+	Elf64_Phdr load;
+
+	if (!is_musl(elf) || elf64_find_load(elf, elf->header.e_entry, &load))
+		return;
+	scan_gaps(&s, t, load.p_vaddr, load.p_vaddr + load.p_filesz);
+	for (size_t i = 0; i < s.n; i++)
+		cfi_fill_gap(t, s.places[i].rows, s.places[i].n, s.places[i].end);
+}
