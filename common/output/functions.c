@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/idmap.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "output/functions.h"
@@ -17,45 +18,20 @@ struct entry {
 
 struct walk {
 	const struct calltree *tree;
-	struct entry *slots; /* by name and kind; name NULL: free; at most half full */
-	size_t n_slots, n;   /* n_slots: a power of two */
+	struct idmap entries; /* by name and kind */
 };
 
-static struct entry *find_slot(const struct walk *walk, const char *name, enum frame_kind kind)
-{
-	uint64_t hash = ((uintptr_t)name ^ kind) * 0x9e3779b97f4a7c15ULL;
-	size_t i = (hash ^ hash >> 32) & (walk->n_slots - 1);
-
-	while (walk->slots[i].function.name &&
-	       (walk->slots[i].function.name != name || walk->slots[i].function.kind != kind))
-		i = (i + 1) & (walk->n_slots - 1);
-	return &walk->slots[i];
-}
-
-static void double_slots(struct walk *walk)
-{
-	struct entry *old = walk->slots;
-	size_t n_old = walk->n_slots;
-
-	walk->n_slots = n_old ? n_old * 2 : 256;
-	walk->slots = mem_zalloc(walk->n_slots, sizeof(*walk->slots));
-	for (size_t i = 0; i < n_old; i++)
-		if (old[i].function.name)
-			*find_slot(walk, old[i].function.name, old[i].function.kind) = old[i];
-	free(old);
-}
-
+/* Addresses of user space have at most 56 bits. */
 static struct entry *find_entry(struct walk *walk, const struct calltree_node *node)
 {
-	struct entry *entry;
+	uint64_t id = (uint64_t)node->kind << 56 | (uintptr_t)node->name;
+	struct entry *entry = idmap_find(&walk->entries, id);
 
-	if (walk->n * 2 >= walk->n_slots)
-		double_slots(walk);
-	entry = find_slot(walk, node->name, node->kind);
-	if (!entry->function.name) {
+	if (!entry) {
+		entry = mem_zalloc(1, sizeof(*entry));
 		entry->function.name = node->name;
 		entry->function.kind = node->kind;
-		walk->n++;
+		idmap_add(&walk->entries, id, entry);
 	}
 	return entry;
 }
@@ -78,7 +54,7 @@ static void visit_function(struct walk *walk, const struct calltree_node *node, 
 		place.owner = node;
 	calltree_value_add(&find_entry(walk, place.owner)->function.self, node->self);
 	visit_children(walk, node, place);
-	find_entry(walk, node)->depth--; /* the table may have moved */
+	entry->depth--;
 }
 
 /* A remark or a separator is no function: what it has is that of the function above it. */
@@ -124,17 +100,23 @@ static int compare_by_total(const void *a, const void *b)
 	return order ? order : compare_by_self(a, b);
 }
 
+static void list_function(void *value, void *arg)
+{
+	const struct entry *entry = value;
+	struct functions *functions = arg;
+
+	functions->list[functions->n++] = entry->function;
+}
+
 struct functions *functions_new(const struct calltree *tree, bool by_total)
 {
 	struct functions *functions = mem_zalloc(1, sizeof(*functions));
 	struct walk walk = { .tree = tree };
 
 	visit_children(&walk, calltree_node(tree, CALLTREE_ROOT), (struct place){});
-	functions->list = mem_zalloc(walk.n, sizeof(*functions->list));
-	for (size_t i = 0; i < walk.n_slots; i++)
-		if (walk.slots[i].function.name)
-			functions->list[functions->n++] = walk.slots[i].function;
-	free(walk.slots);
+	functions->list = mem_zalloc(walk.entries.count, sizeof(*functions->list));
+	idmap_visit(&walk.entries, list_function, functions);
+	idmap_free(&walk.entries, free);
 	if (functions->n)
 		qsort(functions->list, functions->n, sizeof(*functions->list),
 		      by_total ? compare_by_total : compare_by_self);
