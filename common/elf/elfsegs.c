@@ -9,8 +9,6 @@
 #include "elf/elf64.h"
 #include "elf/elfsegs.h"
 
-#define HEADERS_MAX_BYTES (ELF64_SEGMENTS_MAX * sizeof(Elf64_Phdr))
-
 void elfsegs_add(struct elfsegs *segs, const Elf64_Phdr *header)
 {
 	if (header->p_type != PT_LOAD || !(header->p_flags & PF_X) || !header->p_filesz ||
@@ -24,35 +22,15 @@ void elfsegs_add(struct elfsegs *segs, const Elf64_Phdr *header)
 
 int elfsegs_read_elf(struct elfsegs *segs, const struct elf64 *elf)
 {
-	Elf64_Phdr *headers;
+	Elf64_Phdr *headers = elf64_read_segments(elf);
 
 	segs->count = 0;
-	if (elf->header.e_phentsize != sizeof(*headers))
-		return -ENOEXEC;
-	headers = elf64_read(elf, elf->header.e_phoff, elf->header.e_phnum * sizeof(*headers),
-			     HEADERS_MAX_BYTES);
 	if (!headers)
 		return -ENOEXEC;
 	for (size_t i = 0; i < elf->header.e_phnum; i++)
 		elfsegs_add(segs, &headers[i]);
 	free(headers);
 	return 0;
-}
-
-int elfsegs_read(struct elfsegs *segs, int fd)
-{
-	struct elf64 elf;
-	int err = elf64_open(&elf, fd);
-
-	return err ? err : elfsegs_read_elf(segs, &elf);
-}
-
-int elfsegs_read_image(struct elfsegs *segs, const void *image, size_t size)
-{
-	struct elf64 elf;
-	int err = elf64_open_image(&elf, image, size);
-
-	return err ? err : elfsegs_read_elf(segs, &elf);
 }
 
 static uint64_t page_mask(void)

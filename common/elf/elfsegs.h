@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The executable segments of an ELF file (System V gABI, chapter 5), to turn file offsets into ELF
- * virtual addresses. Read with pread(2), bounded: the file is the traced side's.
+ * virtual addresses.
  */
 #ifndef ELFSEGS_H
 #define ELFSEGS_H
@@ -21,12 +21,8 @@ struct elfsegs {
 
 struct elf64;
 
-/* 64-bit files of this machine's byte order. 0 or -errno (-ENOEXEC: not such a file). */
-int elfsegs_read(struct elfsegs *segs, int fd);
+/* 0, or -ENOEXEC: no program headers that can be read. */
 int elfsegs_read_elf(struct elfsegs *segs, const struct elf64 *elf);
-
-/* The same from an image in memory (the vdso). */
-int elfsegs_read_image(struct elfsegs *segs, const void *image, size_t size);
 
 /* Adds a segment if it is executable and there is room. *segs is all zero before the first one. */
 void elfsegs_add(struct elfsegs *segs, const Elf64_Phdr *header);

@@ -6,6 +6,7 @@
 #include <link.h>
 #include <unistd.h>
 
+#include "elf/elf64.h"
 #include "elf/elfsegs.h"
 #include "unit.h"
 
@@ -44,6 +45,15 @@ static void set_segment(struct image *m, size_t i, Elf64_Word flags, uint64_t of
 				       .p_memsz = bytes };
 }
 
+static int read_image(struct elfsegs *segs, const void *image, size_t size)
+{
+	struct elf64 elf;
+	int err = elf64_open_image(&elf, image, size);
+
+	*segs = (struct elfsegs){};
+	return err ? err : elfsegs_read_elf(segs, &elf);
+}
+
 TEST(keeps_executable_segments_only)
 {
 	struct image m = image_new(4);
@@ -54,7 +64,7 @@ TEST(keeps_executable_segments_only)
 	set_segment(&m, 2, PF_R | PF_W, 0x3000, 0x23000, 0x1000);
 	set_segment(&m, 3, PF_X, 0x5000, 0x45000, 0x800);
 	m.segments[2].p_type = PT_DYNAMIC;
-	CHECK_EQ(elfsegs_read_image(&segs, &m, sizeof(m)), 0);
+	CHECK_EQ(read_image(&segs, &m, sizeof(m)), 0);
 	CHECK_EQ(segs.count, 2);
 	CHECK_EQ(segs.items[1].vaddr, 0x45000);
 	CHECK_EQ(elfsegs_vaddr(&segs, 0x1000), 0x11000);
@@ -76,7 +86,7 @@ TEST(a_page_belongs_to_the_segment_that_begins_or_ends_in_it)
 	struct elfsegs segs;
 
 	set_segment(&m, 0, PF_R | PF_X, 0x1730, 0x2730, 0x1000);
-	CHECK_EQ(elfsegs_read_image(&segs, &m, sizeof(m)), 0);
+	CHECK_EQ(read_image(&segs, &m, sizeof(m)), 0);
 	CHECK_EQ(elfsegs_vaddr(&segs, 0x1000), 0x2000);
 	CHECK_EQ(elfsegs_vaddr(&segs, 0x2fff), 0x3fff);
 	CHECK_EQ(elfsegs_vaddr(&segs, 0xfff), UINT64_MAX);
@@ -91,7 +101,7 @@ TEST(of_two_segments_in_a_page_a_mapping_is_of_the_one_that_ends_with_it)
 
 	set_segment(&m, 0, PF_R | PF_X, 0x1000, 0x1000, 0xf80);
 	set_segment(&m, 1, PF_R | PF_X, 0x1f80, 0x3f80, 0x1000);
-	CHECK_EQ(elfsegs_read_image(&segs, &m, sizeof(m)), 0);
+	CHECK_EQ(read_image(&segs, &m, sizeof(m)), 0);
 	CHECK_EQ(elfsegs_mapping_vaddr(&segs, 0x1000, 0x1000), 0x1000);
 	CHECK_EQ(elfsegs_mapping_vaddr(&segs, 0x1000, 0x2000), 0x3000);
 	CHECK_EQ(elfsegs_mapping_vaddr(&segs, 0x2000, 0x1000), 0x4000);
@@ -106,7 +116,7 @@ TEST(more_segments_than_it_has_room_for_are_left_out)
 
 	for (size_t i = 0; i < N_HEADERS; i++)
 		set_segment(&m, i, PF_X, i << 12, i << 20, 0x1000);
-	CHECK_EQ(elfsegs_read_image(&segs, &m, sizeof(m)), 0);
+	CHECK_EQ(read_image(&segs, &m, sizeof(m)), 0);
 	CHECK_EQ(segs.count, ELFSEGS_MAX);
 	CHECK_EQ(elfsegs_vaddr(&segs, (ELFSEGS_MAX - 1) << 12), (ELFSEGS_MAX - 1) << 20);
 	CHECK_EQ(elfsegs_vaddr(&segs, ELFSEGS_MAX << 12), UINT64_MAX);
@@ -118,18 +128,18 @@ TEST(broken_files_are_refused)
 	struct elfsegs segs;
 
 	set_segment(&m, 0, PF_X, UINT64_MAX - 5, 0, UINT64_MAX);
-	CHECK_EQ(elfsegs_read_image(&segs, &m, sizeof(m)), 0);
+	CHECK_EQ(read_image(&segs, &m, sizeof(m)), 0);
 	CHECK_EQ(elfsegs_vaddr(&segs, 100), UINT64_MAX);
-	CHECK(elfsegs_read_image(&segs, &m, sizeof(Elf64_Ehdr) - 1) < 0);
-	CHECK(elfsegs_read_image(&segs, &m, sizeof(Elf64_Ehdr) + 8) < 0);
+	CHECK(read_image(&segs, &m, sizeof(Elf64_Ehdr) - 1) < 0);
+	CHECK(read_image(&segs, &m, sizeof(Elf64_Ehdr) + 8) < 0);
 	m.header.e_phentsize = 12;
-	CHECK_EQ(elfsegs_read_image(&segs, &m, sizeof(m)), -ENOEXEC);
+	CHECK_EQ(read_image(&segs, &m, sizeof(m)), -ENOEXEC);
 	m = image_new(0xffff);
-	CHECK_EQ(elfsegs_read_image(&segs, &m, sizeof(m)), -ENOEXEC);
+	CHECK_EQ(read_image(&segs, &m, sizeof(m)), -ENOEXEC);
 	m = image_new(1);
 	m.header.e_ident[EI_CLASS] = ELFCLASS32;
-	CHECK(elfsegs_read_image(&segs, &m, sizeof(m)) < 0);
-	CHECK_EQ(elfsegs_read_image(&segs, "#!/bin/sh\n", 10), -ENOEXEC);
+	CHECK(read_image(&segs, &m, sizeof(m)) < 0);
+	CHECK_EQ(read_image(&segs, "#!/bin/sh\n", 10), -ENOEXEC);
 }
 
 /* The dynamic linker's own list, of the first file in it: this program. */
@@ -145,8 +155,10 @@ TEST(agrees_with_the_dynamic_linker)
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), n_executable = 0;
 	struct dl_phdr_info info;
 	struct elfsegs segs;
+	struct elf64 elf;
 
-	CHECK_EQ(elfsegs_read(&segs, fd), 0);
+	CHECK_EQ(elf64_open(&elf, fd), 0);
+	CHECK_EQ(elfsegs_read_elf(&segs, &elf), 0);
 	close(fd);
 	dl_iterate_phdr(note_own_segments, &info);
 	for (int i = 0; i < info.dlpi_phnum; i++) {
