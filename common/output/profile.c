@@ -33,8 +33,8 @@ struct profile {
 	uint64_t total;
 };
 
-struct profile *profile_new_of(const char *unit, const struct column *columns,
-			       struct frame_table *table)
+struct profile *profile_new(const char *unit, const struct column *columns,
+			    struct frame_table *table)
 {
 	struct profile *p = mem_zalloc(1, sizeof(*p));
 
@@ -47,16 +47,6 @@ struct profile *profile_new_of(const char *unit, const struct column *columns,
 	p->n_slots = 1024;
 	p->slots = mem_zalloc(p->n_slots, sizeof(*p->slots));
 	return p;
-}
-
-struct profile *profile_new_with(const char *unit, const struct column *columns)
-{
-	return profile_new_of(unit, columns, NULL);
-}
-
-struct profile *profile_new(const char *unit)
-{
-	return profile_new_with(unit, NULL);
 }
 
 void profile_free(struct profile *p)

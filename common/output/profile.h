@@ -65,15 +65,13 @@ struct sample_period {
 
 struct profile;
 
-/* unit: "samples", "microseconds", "bytes", ... kept by reference, as are columns. */
-struct profile *profile_new(const char *unit);
-
-/* columns: up to one without a name; NULL: none. */
-struct profile *profile_new_with(const char *unit, const struct column *columns);
-
-/* The same, of frames all in the caller's table, which outlives it: samples have `known`. */
-struct profile *profile_new_of(const char *unit, const struct column *columns,
-			       struct frame_table *table);
+/*
+ * unit: "samples", "microseconds", "bytes", ... columns: up to one without a name; NULL: none. Both
+ * are kept by reference. table: where all frames are that samples have as `known`, which outlives
+ * the profile; NULL: it copies frames into one of its own.
+ */
+struct profile *profile_new(const char *unit, const struct column *columns,
+			    struct frame_table *table);
 void profile_free(struct profile *p);
 
 /* Adds a copy of the sample; one that differs from an earlier one in its values only is merged. */

@@ -500,8 +500,8 @@ static struct profile *new_profile(const struct making *making)
 	const struct stacks_spec *spec = spec_of(making->run);
 	bool is_raw = making->writer->is_exact && spec->raw_unit;
 
-	return profile_new_of(is_raw ? spec->raw_unit : making->run->tool->unit, spec->columns,
-			      stackdefs_frame_table(making->stacks->defs));
+	return profile_new(is_raw ? spec->raw_unit : making->run->tool->unit, spec->columns,
+			   stackdefs_frame_table(making->stacks->defs));
 }
 
 static int make_report(struct run *run, const struct writer *writer)

@@ -44,7 +44,7 @@ static const struct frame samples_hostile[] = {
 /* The same profile at each call; to be freed. */
 static inline struct profile *samples_make(const char *unit)
 {
-	struct profile *p = profile_new(unit);
+	struct profile *p = profile_new(unit, NULL, NULL);
 	char *name = mem_zalloc(4097, 1);
 	const struct frame longest = { memset(name, 'n', 4096), FRAME_USER };
 	struct sample s = { "app", 42, -1, 0, NULL, samples_frames, 8, 1009 };

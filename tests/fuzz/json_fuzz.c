@@ -75,7 +75,7 @@ static void check_lines(const char *text)
 
 static char *write_json(const char *a, const char *b)
 {
-	struct profile *p = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
 	struct image image = { .name = b, .path = a, .build_id = "00ff" };
 	struct frame frames[] = { { .name = a, .file = b, .line = 1, .symbol = b, .image = &image },
 				  { .name = b, .kind = FRAME_KERNEL } };

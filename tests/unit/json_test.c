@@ -93,7 +93,7 @@ static char *write_stacks(struct profile *p, const struct writer_facts *facts)
 TEST(a_stack_is_an_object)
 {
 	static const struct column columns[] = { { .name = "runnable", .rest = "blocked" }, {} };
-	struct profile *p = profile_new_with("nanoseconds", columns);
+	struct profile *p = profile_new("nanoseconds", columns, NULL);
 	struct sample s = { "app",    42,
 			    3,	      'D',
 			    "at end", samples_frames + 3,
@@ -122,7 +122,7 @@ TEST(columns_are_keys_where_they_are_not_absent)
 	static const struct column columns[] = { { "count", COLUMN_SUM },
 						 { "youngest_ms", COLUMN_LEAST },
 						 { "oldest_ms", COLUMN_MOST } };
-	struct profile *p = profile_new_with("bytes", columns);
+	struct profile *p = profile_new("bytes", columns, NULL);
 	struct sample s = {
 		.comm = "c", .pid = 1, .cpu = -1, .value = 11, .columns = { 3, 0, 1500 }
 	};
@@ -146,7 +146,7 @@ TEST(columns_are_keys_where_they_are_not_absent)
 
 TEST(threads_have_their_numbers)
 {
-	struct profile *p = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
 	struct sample s = { .comm = "c", .pid = 1, .tid = 2, .cpu = -1, .value = 3 };
 	char *text;
 
@@ -188,7 +188,7 @@ TEST(the_run_comes_first)
 					    .end_unix_ns = 5000,
 					    .duration_ns = 2000,
 					    .lost = 3 };
-	struct profile *p = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
 	char *text = write_stacks(p, &facts);
 
 	CHECK(strstr(text, "{\"type\":\"run\",\"tool\":\"profile\",\"version\":\"") == text);

@@ -245,7 +245,7 @@ static char *text_of(struct profile *p)
 /* Escaping what is escaped changes a backslash only. */
 TEST(what_is_read_back_is_the_profile)
 {
-	struct profile *p = samples_make("samples"), *back = profile_new("samples");
+	struct profile *p = samples_make("samples"), *back = profile_new("samples", NULL, NULL);
 	struct decoded *d = write_and_decode(p, NULL);
 	char *expected, *read;
 
@@ -267,7 +267,8 @@ TEST(what_is_read_back_is_the_profile)
 TEST(labels_tell_where_a_thread_ran)
 {
 	static const char *const cgroups[] = { NULL, "/a/docker-00ff.scope", "/b" };
-	struct profile *p = profile_new("samples"), *back = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
+	struct profile *back = profile_new("samples", NULL, NULL);
 	struct sample s = { "app", 42, -1, 0, NULL, samples_frames, 4, 3 };
 	struct decoded *d;
 
@@ -296,7 +297,7 @@ TEST(labels_tell_where_a_thread_ran)
 
 TEST(the_first_cpu_is_a_label_too)
 {
-	struct profile *p = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
 	struct decoded *d;
 	struct field message, label;
 
@@ -315,7 +316,7 @@ TEST(the_first_cpu_is_a_label_too)
 
 TEST(a_thread_without_a_name_has_a_label_too)
 {
-	struct profile *p = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
 	struct decoded *d;
 	struct field message, label;
 
@@ -425,7 +426,7 @@ TEST(samples_are_also_told_as_time)
 					    .end_unix_ns = 5000,
 					    .duration_ns = 2000,
 					    .lost = 3 };
-	struct profile *p = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
 	struct decoded *d;
 	struct field f;
 
@@ -449,7 +450,7 @@ TEST(values_can_have_a_name_of_their_own)
 	const struct writer_facts facts = {
 		.tool = "profile", .host = "h", .kernel = "k", .type = "wall"
 	};
-	struct profile *p = profile_new("nanoseconds");
+	struct profile *p = profile_new("nanoseconds", NULL, NULL);
 	struct decoded *d;
 
 	profile_add(p, &(struct sample){ .comm = "c", .cpu = -1, .value = 7 });
@@ -467,7 +468,7 @@ TEST(units_have_the_names_that_pprof_knows)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-		struct profile *p = profile_new(units[i][0]);
+		struct profile *p = profile_new(units[i][0], NULL, NULL);
 		struct decoded *d = write_and_decode(p, NULL);
 		struct field f;
 
@@ -485,7 +486,7 @@ TEST(counted_things_come_before_the_value)
 		{ .name = "oldest_ms", COLUMN_MOST },
 		{},
 	};
-	struct profile *p = profile_new_with("bytes", columns);
+	struct profile *p = profile_new("bytes", columns, NULL);
 	struct decoded *d;
 	struct field f;
 

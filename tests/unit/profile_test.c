@@ -75,7 +75,7 @@ TEST(pool_keeps_addresses_while_it_grows)
 
 TEST(empty_profile)
 {
-	struct profile *p = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
 
 	profile_sort(p);
 	CHECK_EQ(profile_count(p), 0);
@@ -87,7 +87,7 @@ TEST(empty_profile)
 
 TEST(equal_samples_are_merged)
 {
-	struct profile *p = profile_new("microseconds");
+	struct profile *p = profile_new("microseconds", NULL, NULL);
 	struct sample s = make_sample(5);
 
 	profile_add(p, &s);
@@ -107,7 +107,7 @@ TEST(columns_are_merged_each_in_its_way)
 	static const uint64_t rows[][PROFILE_COLUMNS] = { { 3, COLUMN_ABSENT, COLUMN_ABSENT },
 							  { 5, 700, 900 },
 							  { 7, 100, 800 } };
-	struct profile *p = profile_new_with("bytes", columns);
+	struct profile *p = profile_new("bytes", columns, NULL);
 	struct sample s = make_sample(1);
 	const uint64_t *merged;
 
@@ -128,7 +128,7 @@ TEST(only_parts_of_the_value_are_scaled_with_it)
 	static const struct column columns[] = { { .name = "runnable", .rest = "blocked" },
 						 { .name = "count" },
 						 {} };
-	struct profile *p = profile_new_with("nanoseconds", columns);
+	struct profile *p = profile_new("nanoseconds", columns, NULL);
 	struct sample s = make_sample(5000);
 
 	s.columns[0] = 2000;
@@ -144,7 +144,7 @@ TEST(only_parts_of_the_value_are_scaled_with_it)
 
 TEST(names_are_compared_by_content)
 {
-	struct profile *p = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
 	struct sample s = make_sample(1);
 	char a[] = "a", b[] = "b", c[] = "c", comm[] = "app", remark[] = "x", remark2[] = "x";
 	struct frame frames[] = { { a, FRAME_USER }, { b, FRAME_USER }, { c, FRAME_KERNEL } };
@@ -168,7 +168,7 @@ TEST(samples_that_differ_are_kept_apart)
 	static const struct frame name[] = { { "a", FRAME_USER },
 					     { "b", FRAME_USER },
 					     { "d", FRAME_KERNEL } };
-	struct profile *p = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
 	struct sample s[9];
 
 	for (size_t i = 0; i < ARRAY_SIZE(s); i++)
@@ -192,7 +192,7 @@ TEST(samples_that_differ_are_kept_apart)
 
 TEST(everything_is_copied)
 {
-	struct profile *p = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
 	char comm[] = "evil\n\033[2J", name[] = "na;me", remark[] = "left";
 	struct frame frame = { name, FRAME_USER };
 	struct sample s = { comm, 1, 2, 'S', remark, &frame, 1, 3, { 1 } };
@@ -217,7 +217,7 @@ TEST(everything_is_copied)
 
 TEST(stack_without_frames)
 {
-	struct profile *p = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
 	struct sample s = { .comm = "idle", .cpu = -1, .value = 4 };
 
 	profile_add(p, &s);
@@ -231,7 +231,7 @@ TEST(stack_without_frames)
 TEST(sorted_hottest_first)
 {
 	static const uint64_t values[] = { 3, 9, 1, UINT64_MAX / 2, 7 };
-	struct profile *p = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
 
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
 		struct sample s = make_sample(values[i]);
@@ -265,7 +265,7 @@ static const struct sample ordered[] = {
 TEST(order_does_not_depend_on_arrival)
 {
 	for (size_t first = 0; first < ARRAY_SIZE(ordered); first++) {
-		struct profile *p = profile_new("samples");
+		struct profile *p = profile_new("samples", NULL, NULL);
 
 		for (size_t i = 0; i < ARRAY_SIZE(ordered); i++) {
 			struct sample s = ordered[(first + i * 5) % ARRAY_SIZE(ordered)];
@@ -292,7 +292,7 @@ TEST(order_does_not_depend_on_arrival)
 
 TEST(samples_can_be_added_after_sorting)
 {
-	struct profile *p = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
 	struct sample hot = make_sample(10), cold = make_sample(1);
 
 	cold.pid = 8;
@@ -330,7 +330,7 @@ static void add_many(struct profile *p, int n_stacks, int n_adds)
 
 TEST(hundred_thousand_adds_are_fast)
 {
-	struct profile *p = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
 	double start = now_seconds(), seconds;
 
 	add_many(p, 50000, 100000);

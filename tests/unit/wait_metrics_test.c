@@ -30,7 +30,7 @@ static const struct tool tool = {
 /* 5 s in all, of which 2 s runnable, as BPF counts them by the option; and 1 s throttled. */
 static struct profile *waits_of(uint64_t runnable_part_s)
 {
-	struct profile *p = profile_new_with("microseconds", wait_columns);
+	struct profile *p = profile_new("microseconds", wait_columns, NULL);
 	struct sample s = { .comm = "a", .cpu = -1, .state = 'S' };
 
 	s.value = 5 * NS_PER_S;

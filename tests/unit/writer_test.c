@@ -33,7 +33,7 @@ static const struct writer_style plain, delimiter = { .delimiter = true },
 static char *write_samples(const struct writer *w, const struct sample *samples, size_t n,
 			   const struct writer_style *style)
 {
-	struct profile *p = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
 	char *text;
 
 	for (size_t i = 0; i < n; i++)
@@ -171,7 +171,7 @@ TEST(threads_are_told_apart_by_their_numbers)
 {
 	struct sample s = mixed, other = mixed;
 	const struct sample twins[] = { s, other };
-	struct profile *p = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
 
 	s.tid = 43;
 	check_folded(&s, &plain, "tid43;app;main;read;entry;vfs_read 9\n");
@@ -366,7 +366,7 @@ TEST(text_shows_cpu_state_and_remark)
 static void check_parts(uint64_t part, const char *expected)
 {
 	static const struct column columns[] = { { .name = "runnable", .rest = "blocked" }, {} };
-	struct profile *p = profile_new_with("microseconds", columns);
+	struct profile *p = profile_new("microseconds", columns, NULL);
 	char *text;
 
 	profile_add(p,
@@ -429,7 +429,7 @@ TEST(text_escapes_evil_names)
 TEST(folded_merges_a_large_profile)
 {
 	enum { SAMPLES = 100000, PIDS = 50000, LINES = 1000 };
-	struct profile *p = profile_new("samples");
+	struct profile *p = profile_new("samples", NULL, NULL);
 	char *text, name[32];
 	size_t n_lines = 0;
 	unsigned long long sum = 0;
