@@ -183,6 +183,18 @@ int root_reopen(int path_fd)
 	return fd < 0 ? -errno : fd;
 }
 
+int root_open_regular(int path_fd)
+{
+	struct stat st;
+	int checked = root_check_regular(path_fd, &st), fd;
+
+	if (checked < 0)
+		return checked;
+	fd = root_reopen(path_fd);
+	close(path_fd);
+	return fd;
+}
+
 static int open_path(int root_fd, const char *path, uint64_t flags)
 {
 	struct open_how how = {
@@ -204,15 +216,5 @@ bool root_has_name(int root_fd, const char *path)
 
 int root_open_file(int root_fd, const char *path)
 {
-	struct stat st;
-	int path_fd, fd;
-
-	if (root_fd < 0)
-		return -ENOENT;
-	path_fd = root_check_regular(open_path(root_fd, path, 0), &st);
-	if (path_fd < 0)
-		return path_fd;
-	fd = root_reopen(path_fd);
-	close(path_fd);
-	return fd;
+	return root_fd < 0 ? -ENOENT : root_open_regular(open_path(root_fd, path, 0));
 }

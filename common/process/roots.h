@@ -50,4 +50,7 @@ int root_check_regular(int path_fd, struct stat *st);
 /* A readable descriptor of the same file, which does not block; or -errno. */
 int root_reopen(int path_fd);
 
+/* Both, instead of the O_PATH descriptor. */
+int root_open_regular(int path_fd);
+
 #endif

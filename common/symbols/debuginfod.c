@@ -44,19 +44,12 @@ static void write_hex(char *to, const uint8_t *id, size_t bytes)
 static int open_in(const char *folder, const char *below, const char *hex)
 {
 	char path[PATH_MAX];
-	struct stat st;
-	int path_fd, fd;
 
 	if (!folder || folder[0] != '/' ||
 	    snprintf(path, sizeof(path), "%s%s/%s/debuginfo", folder, below, hex) >=
 		    (int)sizeof(path))
 		return -ENOENT;
-	path_fd = root_check_regular(open(path, O_PATH | O_CLOEXEC), &st);
-	if (path_fd < 0)
-		return path_fd;
-	fd = root_reopen(path_fd);
-	close(path_fd);
-	return fd;
+	return root_open_regular(open(path, O_PATH | O_CLOEXEC));
 }
 
 int debuginfod_open_cached(const uint8_t *id, size_t bytes)
