@@ -108,7 +108,7 @@ static const char *parse_line(const char *s, bool is_code_only, struct mapping *
 	return (executable || !is_code_only) && m->start < m->end ? s : NULL;
 }
 
-static void parse_lines(struct mappings *maps, const char *text, bool is_code_only)
+void mappings_parse(struct mappings *maps, const char *text, bool is_code_only)
 {
 	size_t cap = 0;
 	uint64_t end = 0;
@@ -127,11 +127,6 @@ static void parse_lines(struct mappings *maps, const char *text, bool is_code_on
 		maps->items = mem_grow(maps->items, maps->count, &cap, sizeof(m));
 		maps->items[maps->count++] = m;
 	}
-}
-
-void mappings_parse(struct mappings *maps, const char *text)
-{
-	parse_lines(maps, text, true);
 }
 
 /*
@@ -240,7 +235,7 @@ static int read_lines(struct mappings *maps, int fd, bool is_code_only)
 
 	if (!text)
 		return -errno;
-	parse_lines(maps, text, is_code_only);
+	mappings_parse(maps, text, is_code_only);
 	free(text);
 	return 0;
 }

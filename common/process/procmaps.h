@@ -33,8 +33,8 @@ struct mappings {
 	size_t count;
 };
 
-/* Parses the text of a maps file, keeping executable mappings. Broken lines are left out. */
-void mappings_parse(struct mappings *maps, const char *text);
+/* Parses the text of a maps file; perhaps for code alone. Broken lines are left out. */
+void mappings_parse(struct mappings *maps, const char *text, bool is_code_only);
 
 /* Reads /proc/PID/maps. 0 or -errno (-ESRCH: no such process); free with mappings_free(). */
 int mappings_read(struct mappings *maps, pid_t pid);

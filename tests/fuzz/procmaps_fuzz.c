@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	char *text = mem_strndup((const char *)bytes, size);
 	struct mappings maps;
 
-	mappings_parse(&maps, text);
+	mappings_parse(&maps, text, true);
 	check(&maps);
 	mappings_free(&maps);
 	free(text);

@@ -24,7 +24,7 @@ TEST(keeps_executable_mappings_only)
 {
 	struct mappings maps;
 
-	mappings_parse(&maps, sample);
+	mappings_parse(&maps, sample, true);
 	CHECK_EQ(maps.count, 5);
 	CHECK_EQ(maps.items[0].start, 0x55e000001000);
 	CHECK_EQ(maps.items[0].end, 0x55e000003000);
@@ -59,7 +59,7 @@ TEST(keeps_paths_as_printed)
 {
 	struct mappings maps;
 
-	mappings_parse(&maps, sample);
+	mappings_parse(&maps, sample, true);
 	CHECK_STR(maps.items[1].path, "");
 	CHECK_EQ(maps.items[1].ino, 0);
 	CHECK_STR(maps.items[2].path, "/memfd:a b (deleted)");
@@ -72,7 +72,7 @@ TEST(undoes_escaped_newlines_and_no_backslashes)
 {
 	struct mappings maps;
 
-	mappings_parse(&maps, "1000-2000 r-xp 00000000 08:01 5    /a\\012b\\134c\\01\\012\n");
+	mappings_parse(&maps, "1000-2000 r-xp 00000000 08:01 5    /a\\012b\\134c\\01\\012\n", true);
 	CHECK_EQ(maps.count, 1);
 	CHECK_STR(maps.items[0].path, "/a\nb\\134c\\01\n");
 	mappings_free(&maps);
@@ -105,7 +105,7 @@ TEST(leaves_out_broken_lines)
 	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
 		struct mappings maps;
 
-		mappings_parse(&maps, broken[i]);
+		mappings_parse(&maps, broken[i], true);
 		if (maps.count)
 			UNIT_FAIL("accepted: %s", broken[i]);
 		mappings_free(&maps);
@@ -116,8 +116,10 @@ TEST(goes_on_after_a_broken_line)
 {
 	struct mappings maps;
 
-	mappings_parse(&maps, "rubbish\n1000-2000 r-xp 0 08:01 5 /a\n1800-3000 r-xp 0 08:01 6 /b\n"
-			      "3000-4000 r-xp 0 08:01 7 /c");
+	mappings_parse(&maps,
+		       "rubbish\n1000-2000 r-xp 0 08:01 5 /a\n1800-3000 r-xp 0 08:01 6 /b\n"
+		       "3000-4000 r-xp 0 08:01 7 /c",
+		       true);
 	CHECK_EQ(maps.count, 2);
 	CHECK_STR(maps.items[0].path, "/a");
 	CHECK_STR(maps.items[1].path, "/c");
@@ -128,7 +130,7 @@ TEST(finds_the_mapping_that_holds_an_address)
 {
 	struct mappings maps;
 
-	mappings_parse(&maps, sample);
+	mappings_parse(&maps, sample, true);
 	CHECK(!mappings_find(&maps, 0));
 	CHECK(!mappings_find(&maps, 0x55e000000fff));
 	CHECK(mappings_find(&maps, 0x55e000001000) == &maps.items[0]);
@@ -164,7 +166,7 @@ TEST(reads_what_the_text_says)
 	CHECK(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 4096) != MAP_FAILED);
 	CHECK_EQ(mappings_read(&read, getpid()), 0);
 	text = readfile("/proc/self/maps", 1 << 20, NULL);
-	mappings_parse(&maps, text);
+	mappings_parse(&maps, text, true);
 	CHECK(read.count == maps.count ||
 	      (read.count == maps.count + 1 && !strcmp(read.items[maps.count].path, "[vsyscall]")));
 	for (size_t i = 0; i < maps.count && i < read.count; i++) {
