@@ -120,16 +120,16 @@ static __always_inline bool kernel_walk_task(__u32 slot, struct task_struct *tas
 }
 #endif
 
-/* The name of the kernel stack of a task that is about to run again. */
-static __always_inline __u64 stack_intern_kernel_of_next(struct task_struct *task)
+/* The kernel stack of a task that isn't running. is_next: it will run next, here. */
+static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task, bool is_next)
 {
 	__u32 slot;
 	struct stack_def *def = stack_begin_kernel(&slot);
 
 	if (!def)
 		return 0;
-	if (!kernel_walk_task(slot, task))
-		stack_take_kernel_of(task, def);
+	if (!is_next || !kernel_walk_task(slot, task))
+		stack_take_bytes(def, bpf_get_task_stack(task, def->words, STACK_KERNEL_BYTES, 0));
 	return stack_end_kernel(slot);
 }
 

@@ -203,9 +203,9 @@ static __always_inline __u64 stack_end_kernel(__u32 slot)
 }
 
 /*
- * The kernel stack that leads here. This and the next one can't be one function with a NULL task
- * for one case: the verifier before 6.4 or so doesn't know that a typed task is not NULL, follows
- * the other case too, and refuses the other helper because it has no context.
+ * The kernel stack that leads here. This and stack_intern_kernel_of() can't be one function with a
+ * NULL task for one case: the verifier before 6.4 or so doesn't know that a typed task is not NULL,
+ * follows the other case too, and refuses the other helper because it has no context.
  */
 static __always_inline __u64 stack_intern_kernel_current(void *ctx)
 {
@@ -215,23 +215,6 @@ static __always_inline __u64 stack_intern_kernel_current(void *ctx)
 	if (!def)
 		return 0;
 	stack_take_bytes(def, bpf_get_stack(ctx, def->words, STACK_KERNEL_BYTES, 0));
-	return stack_end_kernel(slot);
-}
-
-static __always_inline void stack_take_kernel_of(struct task_struct *task, struct stack_def *def)
-{
-	stack_take_bytes(def, bpf_get_task_stack(task, def->words, STACK_KERNEL_BYTES, 0));
-}
-
-/* The kernel stack of a task that isn't running. */
-static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task)
-{
-	__u32 slot;
-	struct stack_def *def = stack_begin_kernel(&slot);
-
-	if (!def)
-		return 0;
-	stack_take_kernel_of(task, def);
 	return stack_end_kernel(slot);
 }
 

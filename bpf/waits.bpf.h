@@ -201,6 +201,8 @@ static __always_inline void throttled_count(struct task_struct *task, struct wai
 static __noinline void wait_count(struct task_struct *task, struct wait *wait,
 				  enum kernel_stack kernel_stack)
 {
+	bool is_next = kernel_stack == KERNEL_STACK_OF_NEXT;
+
 	stack_key_owner(&wait->key.stack, task);
 	if (lock_settings.wanted) { /* the kernel's stack says no more than that */
 		wait->key.generation = TASK_READ(task, self_exec_id);
@@ -208,10 +210,8 @@ static __noinline void wait_count(struct task_struct *task, struct wait *wait,
 			   wait_settings.part == PART_ALL ? wait->runnable_ns : 0);
 		return;
 	}
-	if (kernel_stack == KERNEL_STACK_OF_NEXT)
-		wait->key.stack.kernel_id = stack_intern_kernel_of_next(task);
-	else if (kernel_stack == KERNEL_STACK_OF_ANY && wait->ns)
-		wait->key.stack.kernel_id = stack_intern_kernel_of(task);
+	if (is_next || (kernel_stack == KERNEL_STACK_OF_ANY && wait->ns))
+		wait->key.stack.kernel_id = stack_intern_kernel_of(task, is_next);
 	if (wait_settings.throttled && wait->runnable_ns) {
 		throttled_count(task, wait);
 		if (!wait->ns)
