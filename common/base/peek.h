@@ -3,6 +3,7 @@
 #ifndef PEEK_H
 #define PEEK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,5 +15,11 @@
  * Returns how many could be read: up to a page that isn't there; 0 also without the privilege.
  */
 size_t peek(pid_t pid, uint64_t addr, void *to, size_t size);
+
+/* Whether all of it could be read. */
+static inline bool peek_all(pid_t pid, uint64_t addr, void *to, size_t size)
+{
+	return peek(pid, addr, to, size) == size;
+}
 
 #endif

@@ -30,7 +30,7 @@ static uint64_t peek_word(pid_t pid, uint64_t addr)
 {
 	uint64_t word = 0;
 
-	return peek(pid, addr, &word, sizeof(word)) == sizeof(word) ? word : 0;
+	return peek_all(pid, addr, &word, sizeof(word)) ? word : 0;
 }
 
 static void count_place(struct search *s, int32_t place)

@@ -3,11 +3,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "abi/stack.h"
 #include "abi/unwind_regs.h"
 #include "base/mem.h"
+#include "base/peek.h"
 #include "runtimes/python_remote.h"
 
 #define MAX_TURNS 4096 /* as in BPF: the list may be a circle */
@@ -24,16 +24,14 @@ struct walk {
 	uint8_t code[PYTHON_CODE_BYTES];
 };
 
-static bool peek(const struct walk *w, uint64_t addr, void *to, size_t n_bytes)
+static bool read_bytes(const struct walk *w, uint64_t addr, void *to, size_t n)
 {
-	struct iovec local = { to, n_bytes }, remote = { (void *)addr, n_bytes };
-
-	return process_vm_readv(w->thread->tid, &local, 1, &remote, 1, 0) == (ssize_t)n_bytes;
+	return peek_all(w->thread->tid, addr, to, n);
 }
 
 static bool peek_word(const struct walk *w, uint64_t addr, uint64_t *word)
 {
-	return peek(w, addr, word, sizeof(*word));
+	return read_bytes(w, addr, word, sizeof(*word));
 }
 
 static uint64_t word_at(const uint8_t *bytes, size_t at)
@@ -55,7 +53,7 @@ static bool read_text(const struct walk *w, uint64_t at, struct python_text *tex
 	uint32_t state;
 
 	if (!at || !peek_word(w, at + PYTHON_STR_LENGTH, &length) ||
-	    !peek(w, at + PYTHON_STR_HASH + sizeof(uint64_t), &state, sizeof(state)))
+	    !read_bytes(w, at + PYTHON_STR_HASH + sizeof(uint64_t), &state, sizeof(state)))
 		return false;
 	text->state = state;
 	text->length = length < 0xffff ? (uint32_t)length : 0xffff;
@@ -63,7 +61,7 @@ static bool read_text(const struct walk *w, uint64_t at, struct python_text *tex
 	if (n > max && wants_end)
 		skip = n - max;
 	at += state & PYTHON_STR_ASCII ? l->str_ascii : l->str_compact;
-	return peek(w, at + skip, bytes, n < max ? n : max);
+	return read_bytes(w, at + skip, bytes, n < max ? n : max);
 }
 
 static void read_lines(const struct walk *w, struct python_def *def)
@@ -73,7 +71,8 @@ static void read_lines(const struct walk *w, struct python_def *def)
 	def->n_lines = 0;
 	def->lines_kind = PYTHON_LINES_LOCATIONS;
 	if (!w->thread->lines || !peek_word(w, table + PYTHON_BYTES_LENGTH, &n) ||
-	    n >= PYTHON_LINES_BYTES || (n && !peek(w, table + PYTHON_BYTES_TEXT, def->lines, n)))
+	    n >= PYTHON_LINES_BYTES ||
+	    (n && !read_bytes(w, table + PYTHON_BYTES_TEXT, def->lines, n)))
 		return;
 	def->n_lines = (uint16_t)n;
 	def->lines_kind = w->thread->layout.lines_kind;
@@ -91,7 +90,7 @@ static bool define(struct walk *w, uint64_t code)
 	const struct python_layout *l = &w->thread->layout;
 	struct python_def *def = &w->def;
 
-	if (!peek(w, code, w->code, sizeof(w->code)) ||
+	if (!read_bytes(w, code, w->code, sizeof(w->code)) ||
 	    word_at(w->code, PYTHON_TYPE) != l->code_type)
 		return false;
 	memcpy(&def->first_line, w->code + l->code_first_line, sizeof(def->first_line));
@@ -163,7 +162,7 @@ static bool caller_is_wrong(struct walk *w, const uint8_t *frame)
 	if (!l->ends_inside || !w->has_not_begun ||
 	    frame[l->frame_owner + 1] != PYTHON_OWNED_BY_GENERATOR)
 		return false;
-	return !peek(w, w->frame - PYTHON_GENERATOR_STATE, &state, sizeof(state)) ||
+	return !read_bytes(w, w->frame - PYTHON_GENERATOR_STATE, &state, sizeof(state)) ||
 	       state != PYTHON_GENERATOR_RUNS;
 }
 
@@ -200,7 +199,7 @@ static bool step(struct walk *w)
 	uint64_t mark = w->frame, code;
 	bool is_entry;
 
-	if (!mark || !peek(w, mark, frame, sizeof(frame)))
+	if (!mark || !read_bytes(w, mark, frame, sizeof(frame)))
 		return false;
 	if (caller_is_wrong(w, frame))
 		return false;
@@ -254,7 +253,7 @@ static bool is_marked(const struct walk *w, uint64_t mark, uint8_t *object)
 	uint64_t word;
 
 	return w->frame && peek_word(w, mark, &word) &&
-	       peek(w, w->frame, object, PYTHON_OBJECT_BYTES) &&
+	       read_bytes(w, w->frame, object, PYTHON_OBJECT_BYTES) &&
 	       word - w->frame - w->thread->layout.frame_locals <=
 		       (uint32_t)word_at(object, PYTHON_VARIABLES) * sizeof(word);
 }

@@ -235,7 +235,7 @@ static void on_breakpoint(struct subject *s, pid_t tid, struct user_regs_struct 
 	traced_look(&s->program);
 	regs->rip--;
 	memcpy(&ours, regs, sizeof(ours)); /* in the kernel's order, and the base of fs behind it */
-	if (n && peek(s->program.pid, regs->rcx, truth, n * sizeof(truth[0])))
+	if (n && peek_all(s->program.pid, regs->rcx, truth, n * sizeof(truth[0])))
 		judge(s, &ours, truth, n);
 	regs->rip += s->skipped_bytes;
 	ptrace(PTRACE_SETREGS, tid, NULL, regs);
@@ -248,7 +248,7 @@ static bool skip_prologue(struct subject *s)
 	struct x86_insn insn;
 	bool is_jump = false;
 
-	if (!peek(s->program.pid, s->breakpoint, code, sizeof(code)))
+	if (!peek_all(s->program.pid, s->breakpoint, code, sizeof(code)))
 		return false;
 	while (!is_jump &&
 	       x86_decode(&insn, code + s->skipped_bytes, sizeof(code) - s->skipped_bytes)) {

@@ -79,7 +79,7 @@ static void enter(struct subject *s, struct thread *t, uint64_t sp)
 {
 	struct call *call = &t->calls[t->n_calls];
 
-	if (t->n_calls == CALLS_MAX || !peek(s->program.pid, sp, &call->return_address, 8)) {
+	if (t->n_calls == CALLS_MAX || !peek_all(s->program.pid, sp, &call->return_address, 8)) {
 		t->n_calls = 0;
 		return;
 	}
@@ -103,7 +103,7 @@ static void follow(struct subject *s, struct thread *t, const struct user_regs_s
 	uint8_t code[16] = {};
 	struct x86_insn insn;
 
-	if (!t->is_known || !peek(s->program.pid, t->ip, code, sizeof(code)) ||
+	if (!t->is_known || !peek_all(s->program.pid, t->ip, code, sizeof(code)) ||
 	    !x86_decode(&insn, code, sizeof(code))) {
 		t->n_calls = 0;
 		return;

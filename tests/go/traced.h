@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/peek.h"
 #include "unwind/unwind_remote.h"
 #include "../unit/unwind_own.h"
 
@@ -18,13 +18,6 @@ struct traced {
 	struct own_tables *own;
 	struct unwind_view view; /* tables NULL until traced_look() */
 };
-
-static inline bool peek(pid_t pid, uint64_t at, void *to, size_t bytes)
-{
-	struct iovec local = { to, bytes }, remote = { (void *)at, bytes };
-
-	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
-}
 
 /* Executes argv; it is stopped where it begins, and its threads will be traced, too. */
 static inline bool traced_begin(struct traced *t, char **argv)
