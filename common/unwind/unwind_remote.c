@@ -43,11 +43,6 @@ static bool read_copy(const struct unwind_copy *copy, void *dst, __u32 size, __u
 	return true;
 }
 
-static bool read_memory(pid_t pid, void *dst, size_t size, uint64_t addr)
-{
-	return peek(pid, addr, dst, size) == size;
-}
-
 static bool has_read(const struct remote *remote, uint32_t size, uint64_t addr)
 {
 	uint64_t at = addr - remote->addr;
@@ -60,7 +55,7 @@ static bool read_page(struct remote *remote, uint32_t size, uint64_t addr)
 	remote->addr = addr;
 	remote->n_bytes = PAGE_BYTES - addr % PAGE_BYTES;
 	if (remote->n_bytes >= size &&
-	    read_memory(remote->view->pid, remote->bytes, remote->n_bytes, addr))
+	    peek_all(remote->view->pid, addr, remote->bytes, remote->n_bytes))
 		return true;
 	remote->n_bytes = 0;
 	return false;
@@ -73,7 +68,7 @@ static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 add
 	if (remote->view->copy)
 		return read_copy(remote->view->copy, dst, size, addr);
 	if (!has_read(remote, size, addr) && !read_page(remote, size, addr))
-		return read_memory(remote->view->pid, dst, size, addr);
+		return peek_all(remote->view->pid, addr, dst, size);
 	memcpy(dst, remote->bytes + (addr - remote->addr), size);
 	return true;
 }
