@@ -27,6 +27,7 @@
 
 #include "binary.h"
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "programs.h"
@@ -218,10 +219,10 @@ static const char *tools_path, *scripts_path;
 
 static double measure_speed(const struct work *work)
 {
-	uint64_t ops = *work->ops, start_ns = bench_now_ns();
+	uint64_t ops = *work->ops, start_ns = clock_now_ns();
 
 	usleep(WINDOW_US);
-	return (double)(*work->ops - ops) * 1e9 / (double)(bench_now_ns() - start_ns);
+	return (double)(*work->ops - ops) * 1e9 / (double)(clock_now_ns() - start_ns);
 }
 
 /* ---- the price of counting ---- */
@@ -347,7 +348,7 @@ static bool poll_perf_events(struct observation *seen)
 	if (n <= seen->n_perf_events)
 		return false;
 	seen->n_perf_events = n;
-	seen->perf_events_ns = bench_now_ns();
+	seen->perf_events_ns = clock_now_ns();
 	return true;
 }
 
@@ -370,22 +371,6 @@ static bool poll_observation(struct observation *seen, bool is_sampler)
 	return is_news;
 }
 
-/* The time that the loader has spent on a CPU. */
-static uint64_t loader_cpu_ns(pid_t pid)
-{
-	unsigned long long ns = 0;
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
-	f = fopen(path, "re");
-	if (f && fscanf(f, "%llu", &ns) != 1)
-		ns = 0;
-	if (f)
-		fclose(f);
-	return ns;
-}
-
 /*
  * Waits until the contender is attached and has come to rest: some go on preparing after that, and
  * what is measured before they are done is not what they cost.
@@ -396,11 +381,11 @@ static int wait_until_attached(struct observation *seen, bool is_sampler)
 
 	do {
 		usleep(POLL_US);
-		now_ns = bench_now_ns();
+		now_ns = clock_now_ns();
 		if (poll_observation(seen, is_sampler) ||
-		    loader_cpu_ns(seen->pid) - busy_ns > BUSY_NS) {
+		    process_cpu_ns(seen->pid) - busy_ns > BUSY_NS) {
 			news_ns = now_ns;
-			busy_ns = loader_cpu_ns(seen->pid);
+			busy_ns = process_cpu_ns(seen->pid);
 		}
 		if (child_has_ended(seen->pid) || now_ns - seen->start_ns > ATTACH_LIMIT_NS)
 			return -ESRCH;
@@ -412,9 +397,9 @@ static int wait_until_attached(struct observation *seen, bool is_sampler)
 /* A program may come late, if the kernel made its attaching wait. */
 static void poll_for(struct observation *seen, uint64_t duration_ns)
 {
-	uint64_t end_ns = bench_now_ns() + duration_ns;
+	uint64_t end_ns = clock_now_ns() + duration_ns;
 
-	while (bench_now_ns() < end_ns) {
+	while (clock_now_ns() < end_ns) {
 		usleep(10 * POLL_US);
 		programs_poll(&seen->programs);
 	}
@@ -466,7 +451,7 @@ static void fill_figures(double figures[N_METRICS], const struct observation *se
 {
 	figures[METRIC_SLOWDOWN] = 100 * (seen->base_speed / seen->traced_speed - 1);
 	figures[METRIC_START_MS] = ((double)seen->attached_ns - (double)seen->start_ns) / 1e6;
-	figures[METRIC_BEYOND_MS] = ((double)(bench_now_ns() - seen->start_ns) - TRACED_NS) / 1e6;
+	figures[METRIC_BEYOND_MS] = ((double)(clock_now_ns() - seen->start_ns) - TRACED_NS) / 1e6;
 	figures[METRIC_CPU_MS] = time_ms(&usage->ru_utime) + time_ms(&usage->ru_stime);
 	figures[METRIC_RSS_MB] = (double)usage->ru_maxrss / 1024;
 }
@@ -494,7 +479,7 @@ static int observe_contender(struct observation *seen, const struct group *group
 	seen->base_speed = measure_speed(work);
 	stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	programs_init(&seen->programs);
-	seen->start_ns = bench_now_ns();
+	seen->start_ns = clock_now_ns();
 	seen->pid = start_contender(argv, error_fd);
 	err = wait_until_attached(seen, is_sampler);
 	if (!err)
@@ -530,11 +515,11 @@ static char *run_contender(const struct group *group, const struct price *price,
 
 static uint64_t time_process(char **argv, int error_fd)
 {
-	uint64_t start_ns = bench_now_ns();
+	uint64_t start_ns = clock_now_ns();
 	pid_t pid = start_contender(argv, error_fd);
 
 	waitpid(pid, NULL, 0);
-	return bench_now_ns() - start_ns;
+	return clock_now_ns() - start_ns;
 }
 
 /*

@@ -115,21 +115,6 @@ static void stop_work(struct child *work)
 
 /* ---- what /proc says of the tool ---- */
 
-static double read_cpu_ms(pid_t pid)
-{
-	unsigned long long ns = 0;
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
-	f = fopen(path, "re");
-	if (f && fscanf(f, "%llu", &ns) != 1)
-		ns = 0;
-	if (f)
-		fclose(f);
-	return (double)ns / 1e6;
-}
-
 static double read_number(const char *text, const char *word)
 {
 	const char *at = strstr(text, word);
@@ -217,7 +202,7 @@ static int wait_until_attached(struct child *tool, struct programs *programs, bo
 		attached_ns = find_attached(tool, programs, is_peer);
 	}
 	f->start_ms = (double)(attached_ns - start_ns) / 1e6;
-	f->cpu_ms = read_cpu_ms(tool->pid);
+	f->cpu_ms = (double)process_cpu_ns(tool->pid) / 1e6;
 	return 0;
 }
 

@@ -5,20 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
+#include "base/clock.h"
 #include "programs.h"
-
-uint64_t bench_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 void programs_init(struct programs *programs)
 {
@@ -73,7 +65,7 @@ bool programs_poll(struct programs *programs)
 		read_counters(program);
 		if (!program->n_runs)
 			continue;
-		program->first_run_ns = bench_now_ns();
+		program->first_run_ns = clock_now_ns();
 		is_news = true;
 	}
 	return is_news;
@@ -173,6 +165,21 @@ int process_perf_events(pid_t pid)
 	if (dir)
 		closedir(dir);
 	return n;
+}
+
+uint64_t process_cpu_ns(pid_t pid)
+{
+	unsigned long long ns = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%llu", &ns) != 1)
+		ns = 0;
+	if (f)
+		fclose(f);
+	return ns;
 }
 
 uint64_t machine_switches(void)

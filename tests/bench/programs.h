@@ -28,8 +28,6 @@ struct programs {
 	uint32_t last_id;
 };
 
-uint64_t bench_now_ns(void);
-
 /* From now on, programs that are loaded are noticed by programs_poll(). */
 void programs_init(struct programs *programs);
 void programs_close(struct programs *programs);
@@ -51,6 +49,9 @@ bool child_has_ended(pid_t pid);
 
 /* How many perf events a process has open. */
 int process_perf_events(pid_t pid);
+
+/* The time that a process's first thread has spent on CPUs. */
+uint64_t process_cpu_ns(pid_t pid);
 
 /* Of all CPUs, since the start. */
 uint64_t machine_switches(void);
