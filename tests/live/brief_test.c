@@ -25,34 +25,17 @@ static int most_missing(void)
 	return at_size(10, 100);
 }
 
-/* The value of all lines of a program that have a frame, and this in it. */
-static uint64_t sum_with(const char *text, const char *comm, const char *part)
-{
-	const char *start = text_of("%s;", comm);
-	uint64_t sum = 0;
-
-	for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
-		const char *at = strstr(line, part), *value;
-
-		end = strchrnul(line, '\n');
-		value = memrchr(line, ' ', (size_t)(end - line));
-		if (value && at && at < end && !strncmp(line, start, strlen(start)))
-			sum += strtoull(value, NULL, 10);
-	}
-	return sum;
-}
-
 /* Stacks without a frame, in the middle of exec, are none. */
 static uint64_t sum_of_stacks(const char *text, const char *comm)
 {
-	return sum_with(text, comm, ";");
+	return folded_sum_with(text, comm, ";");
 }
 
 /* nameless: how a frame begins that has no name. */
 static void check_named(const struct proc *tool, const char *comm, const char *nameless)
 {
 	uint64_t all = sum_of_stacks(tool->out, comm);
-	uint64_t unknown = sum_with(tool->out, comm, nameless);
+	uint64_t unknown = folded_sum_with(tool->out, comm, nameless);
 
 	CHECK_STATUS(tool, 0);
 	CHECK(all > 0);
@@ -66,8 +49,8 @@ static void check_named(const struct proc *tool, const char *comm, const char *n
 static void check_whole(const struct proc *tool, const char *comm)
 {
 	uint64_t all = sum_of_stacks(tool->out, comm);
-	uint64_t whole =
-		sum_with(tool->out, comm, ";_start") + sum_with(tool->out, comm, ";_dl_start_user");
+	uint64_t whole = folded_sum_with(tool->out, comm, ";_start") +
+			 folded_sum_with(tool->out, comm, ";_dl_start_user");
 
 	if ((all - whole) * 1000 > all * (uint64_t)most_missing())
 		UNIT_FAIL("%s: %llu of %llu are whole: %.500s %s", tool->name,

@@ -37,30 +37,19 @@ static int count_rounds(void)
 
 /* ---- what is to be seen ---- */
 
-static void check_complete(const struct proc *tool, const char *comm)
-{
-	uint64_t all = folded_sum(tool->out, comm, NULL);
-	uint64_t whole = folded_sum(tool->out, comm, "_start");
-
-	CHECK(all > 0);
-	if ((all - whole) * 1000 > all)
-		UNIT_FAIL("%s: of %llu only %llu are complete: %.300s", comm,
-			  (unsigned long long)all, (unsigned long long)whole, tool->err);
-}
-
 static void check_samples(const struct proc *tool, const struct proc *work)
 {
 	uint64_t expected = work_value(work->out, "spin", "samples");
 	uint64_t n = folded_sum(tool->out, "spin", "spin_outer");
 
-	check_complete(tool, "spin");
+	check_through(tool, "spin", "_start", 1);
 	if (n + 3 < expected || n > expected + 3) /* few are neither much nor little */
 		CHECK_CLOSE(n, expected, (uint64_t)at_size(50, 200));
 }
 
 static void check_naps(const struct proc *tool, const struct proc *work)
 {
-	check_complete(tool, "plan-0");
+	check_through(tool, "plan-0", "_start", 1);
 	CHECK_CLOSE(folded_sum(tool->out, "plan-0", "plan_run"),
 		    work_value(work->out, "plan-0", "off_ns") / 1000, (uint64_t)at_size(50, 120));
 }
@@ -95,7 +84,7 @@ static void check_count(const struct proc *tool, uint64_t n)
 static void check_faults(const struct proc *tool, const struct proc *work)
 {
 	(void)work;
-	check_complete(tool, "faults");
+	check_through(tool, "faults", "_start", 1);
 	check_count(tool, folded_sum(tool->out, "faults", "touch_outer;touch_pages"));
 }
 

@@ -5,13 +5,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -405,24 +402,10 @@ TEST(a_command_has_the_limits_of_whoever_started_the_tool)
 		  text_of("files %llu\n", (unsigned long long)files.rlim_cur));
 }
 
-static bool forbid_ptrace(void *arg)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
-
-	(void)arg;
-	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
-	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-}
-
 TEST(a_command_that_can_not_be_held_is_told_of)
 {
-	struct proc *tool = tool_run_in(forbid_ptrace, NULL, "syscount", "--", "true");
+	struct forbidden_call seize = { SYS_ptrace, PTRACE_SEIZE };
+	struct proc *tool = tool_run_in(forbid_call, &seize, "syscount", "--", "true");
 
 	if (tool->status == SETUP_FAILED)
 		SKIP("no seccomp");

@@ -29,8 +29,8 @@ static void check_spin(const struct proc *tool)
 	if (whole < all / 2)
 		UNIT_FAIL("%llu of %llu go through %s: %s", (unsigned long long)whole,
 			  (unsigned long long)all, SPIN_FRAMES, tool->out);
-	CHECK_EQ(folded_count_prefix(tool->out, "0x"), 0);
-	CHECK_EQ(folded_count_prefix(tool->out, "[unknown]"), 0);
+	CHECK_EQ(lines_with(tool->out, ";0x"), 0);
+	CHECK_EQ(lines_with(tool->out, ";[unknown]"), 0);
 	CHECK_HAS(tool->err, "user stacks: 100.00 % by frame pointers\n");
 }
 
@@ -46,7 +46,7 @@ TEST(waits_lead_to_main)
 						  pid_text(work->pid)));
 
 	CHECK(folded_count(tool->out, "tree", "leaf;leaf_nap") >= N_LEAVES - N_LEAVES / 50);
-	CHECK_EQ(folded_count_prefix(tool->out, "0x"), 0);
+	CHECK_EQ(lines_with(tool->out, ";0x"), 0);
 }
 
 TEST(a_thread_blocked_before_the_start_leads_to_main)

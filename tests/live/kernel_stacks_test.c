@@ -98,17 +98,6 @@ static void wait_in_many_ways(int rounds)
 
 /* ---- comparing ---- */
 
-static void leave_out_all(struct bpf_object *object)
-{
-	struct bpf_program *prog;
-	struct bpf_map *map;
-
-	bpf_object__for_each_program(prog, object)
-		bpf_program__set_autoload(prog, false);
-	bpf_object__for_each_map(map, object)
-		bpf_map__set_autocreate(map, strchr(bpf_map__name(map), '.'));
-}
-
 static struct bpf_program *finder_of(const struct kernel_stacks_bpf *skel)
 {
 	return bpf_object__find_program_by_name(skel->obj, "kernel_tables_find");

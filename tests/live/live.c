@@ -8,11 +8,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <mntent.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +29,7 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 #include "base/array.h"
 #include "base/mem.h"
@@ -631,6 +635,33 @@ bool enter_mount_namespace(void)
 	return !unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 }
 
+bool forbid_call(void *call)
+{
+	const struct forbidden_call *forbidden = call;
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, forbidden->number, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, forbidden->first, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { ARRAY_SIZE(code), code };
+
+	return !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+}
+
+void leave_out_all(struct bpf_object *object)
+{
+	struct bpf_program *prog;
+	struct bpf_map *map;
+
+	bpf_object__for_each_program(prog, object)
+		bpf_program__set_autoload(prog, false);
+	bpf_object__for_each_map(map, object)
+		bpf_map__set_autocreate(map, strchr(bpf_map__name(map), '.'));
+}
+
 bool put_other_file(void *arg)
 {
 	const struct other_file *other = arg;
@@ -1188,6 +1219,20 @@ uint64_t folded_sum(const char *text, const char *comm, const char *frames)
 	return sum;
 }
 
+uint64_t folded_sum_with(const char *text, const char *comm, const char *part)
+{
+	struct folded f;
+	uint64_t sum = 0;
+	size_t length;
+
+	for_each_line(line, length, text) {
+		if (parse_folded(line, length, &f) && is_wanted(&f, comm, NULL) &&
+		    memmem(f.stack, f.length, part, strlen(part)))
+			sum += f.value;
+	}
+	return sum;
+}
+
 uint64_t folded_count(const char *text, const char *comm, const char *frames)
 {
 	struct folded f;
@@ -1210,13 +1255,6 @@ const char *folded_find(const char *text, const char *comm, const char *frames)
 			return text_of("%.*s", (int)length, line);
 	}
 	return "";
-}
-
-uint64_t folded_count_prefix(const char *text, const char *prefix)
-{
-	const char *wanted = text_of(";%s", prefix);
-
-	return lines_with(text, wanted);
 }
 
 /* JITed programs are bpf_prog_ and 16 digits; bpf_prog_load() is the kernel's own. */

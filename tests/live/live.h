@@ -175,6 +175,16 @@ struct other_file {
 };
 bool put_other_file(void *other);
 
+/* A setup function: from here on that system call fails (EPERM) with that first argument. */
+struct forbidden_call {
+	uint32_t number, first;
+};
+bool forbid_call(void *call);
+
+/* Nothing of an object will be loaded but its sections of data, and what is chosen after this. */
+struct bpf_object;
+void leave_out_all(struct bpf_object *object);
+
 /* ---- output ---- */
 
 /* The value of a workload's line "@COMM KEY VALUE", summed; comm NULL: of all. */
@@ -198,11 +208,12 @@ uint64_t faults_missed(const struct proc *tool);
  */
 uint64_t folded_sum(const char *text, const char *comm, const char *frames);
 uint64_t folded_count(const char *text, const char *comm, const char *frames);
+
+/* The same of lines with that text anywhere. */
+uint64_t folded_sum_with(const char *text, const char *comm, const char *part);
+
 /* A line, never NULL. */
 const char *folded_find(const char *text, const char *comm, const char *frames);
-
-/* The number of lines that hold a frame that begins so. */
-uint64_t folded_count_prefix(const char *text, const char *prefix);
 
 /* A frame is a BPF program's. */
 bool folded_has_program(const char *text);
@@ -217,7 +228,7 @@ bool folded_is_sane(const char *text);
 uint64_t hist_count_of(const char *text, const char *title);
 uint64_t hist_rows_of(const char *text, const char *title);
 
-/* The number of lines that contain text; and of those that begin with it. */
+/* The number of lines that contain text (";a": a frame that begins so); that begin with it. */
 uint64_t lines_with(const char *text, const char *part);
 uint64_t lines_from(const char *text, const char *start);
 
@@ -294,6 +305,20 @@ static inline struct proc *trace_work(struct proc *work, const char *const argv[
 	tool_stop(tool);
 	CHECK_STATUS(tool, 0);
 	return tool;
+}
+
+/* All of a program's value but so many per mille is on stacks that lead through these frames. */
+static inline void check_through(const struct proc *tool, const char *comm, const char *frames,
+				 uint64_t spare)
+{
+	uint64_t all = folded_sum(tool->out, comm, NULL);
+	uint64_t through = folded_sum(tool->out, comm, frames);
+
+	CHECK(all > 0);
+	if ((all - through) * 1000 > all * spare)
+		UNIT_FAIL("%s: %llu of %llu go through %s: %s %s", comm,
+			  (unsigned long long)through, (unsigned long long)all, frames, tool->out,
+			  tool->err);
 }
 
 #endif

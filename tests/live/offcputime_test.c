@@ -406,7 +406,7 @@ TEST(kernel_or_user_frames_can_be_left_out)
 	CHECK_EQ(folded_count(tool->out, NULL, "hrtimer_nanosleep"), 0);
 	work = work_start("plan", "1", "13", "2", "0");
 	tool = trace_work(work, ARGV("offcputime", "-K", "-p", pid_text(work->pid)));
-	CHECK_EQ(folded_count_prefix(tool->out, "plan_"), 0);
+	CHECK_EQ(lines_with(tool->out, ";plan_"), 0);
 	CHECK(folded_count(tool->out, "plan-0", "hrtimer_nanosleep"));
 }
 
@@ -435,15 +435,15 @@ static bool is_interrupted(const char *line)
 
 static void check_no_tracer_frames(const char *text)
 {
-	static const char *const prefixes[] = { "bpf_trace_run",   "__bpf_trace_",
-						"__traceiter_",	   "bpf_get_stack",
-						"bpf_trampoline_", "bpf_get_task_stack" };
+	static const char *const prefixes[] = { ";bpf_trace_run",   ";__bpf_trace_",
+						";__traceiter_",    ";bpf_get_stack",
+						";bpf_trampoline_", ";bpf_get_task_stack" };
 
 	for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
 		const char *line = text_of("%.*s\n", (int)(end - text), text);
 
 		for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-			if (!is_interrupted(line) && folded_count_prefix(line, prefixes[i]))
+			if (!is_interrupted(line) && lines_with(line, prefixes[i]))
 				UNIT_FAIL("%s is in: %s", prefixes[i], line);
 		CHECK(!folded_has_program(line));
 	}

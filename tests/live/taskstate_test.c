@@ -25,18 +25,6 @@
 
 static const struct tool tool = { .modules = { { &taskstate_module } } };
 
-static void leave_out_all(struct bpf_object *object)
-{
-	struct bpf_program *prog;
-	struct bpf_map *map;
-
-	bpf_object__for_each_program(prog, object)
-		bpf_program__set_autoload(prog, false);
-	bpf_object__for_each_map(map, object)
-		bpf_map__set_autocreate(map, *bpf_map__name(map) == '.' ||
-						     strchr(bpf_map__name(map), '.'));
-}
-
 /* Only the iterator, with the table by thread. False: it can't be loaded. */
 static bool load_iterator(struct run *run, struct runqlat_bpf *skel)
 {
