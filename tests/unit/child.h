@@ -41,8 +41,11 @@ static inline void end_child(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* Runs checks in a child, which what they change ends with, and takes over its failures. */
-static inline void check_apart(void (*checks)(void))
+/*
+ * Runs checks in a child, which what they change ends with, and takes over its failures. prepare
+ * is called there before; NULL: there is nothing to prepare.
+ */
+static inline void check_apart_after(void (*prepare)(void), void (*checks)(void))
 {
 	int status;
 	pid_t pid;
@@ -53,12 +56,19 @@ static inline void check_apart(void (*checks)(void))
 		abort();
 	if (!pid) {
 		unit_failures = 0;
+		if (prepare)
+			prepare();
 		checks();
 		fflush(stdout);
 		_exit(unit_failures ? 1 : 0);
 	}
 	waitpid(pid, &status, 0);
 	CHECK_EQ(status, 0);
+}
+
+static inline void check_apart(void (*checks)(void))
+{
+	check_apart_after(NULL, checks);
 }
 
 #endif

@@ -194,25 +194,11 @@ static void drop_capabilities(void)
 		UNIT_FAIL("cannot drop capabilities");
 }
 
-/* Runs the checks in a child that may not use map_files, and takes over its failures. */
-static void run_unprivileged(void (*checks)(void))
+static void lose_map_files(void)
 {
-	int status;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (!pid) {
-		unit_failures = 0;
-		drop_capabilities();
-		if (can_use_map_files())
-			UNIT_FAIL("map_files still works");
-		checks();
-		fflush(stdout);
-		_exit(unit_failures ? 1 : 0);
-	}
-	waitpid(pid, &status, 0);
-	CHECK_EQ(status, 0);
+	drop_capabilities();
+	if (can_use_map_files())
+		UNIT_FAIL("map_files still works");
 }
 
 static void check_own_function(void)
@@ -235,7 +221,7 @@ TEST(names_a_function)
 
 TEST(names_a_function_by_path)
 {
-	run_unprivileged(check_own_function);
+	check_apart_after(lose_map_files, check_own_function);
 }
 
 TEST(looks_return_addresses_up_inside_the_call)
@@ -353,7 +339,7 @@ static void check_replaced_file(void)
 TEST(never_names_from_a_file_put_in_the_mapped_ones_place)
 {
 	check_replaced_file();
-	run_unprivileged(check_replaced_file);
+	check_apart_after(lose_map_files, check_replaced_file);
 }
 
 static void check_deleted_file(void)
@@ -379,7 +365,7 @@ static void check_deleted_file(void)
 TEST(names_functions_of_a_deleted_file)
 {
 	check_deleted_file();
-	run_unprivileged(check_deleted_file);
+	check_apart_after(lose_map_files, check_deleted_file);
 }
 
 TEST(names_functions_of_a_file_deleted_later)
@@ -699,7 +685,7 @@ static void check_newer_file(void)
 
 TEST(refuses_a_path_newer_than_the_mapping)
 {
-	run_unprivileged(check_newer_file);
+	check_apart_after(lose_map_files, check_newer_file);
 }
 
 TEST(reads_mappings_again_for_an_unknown_address)
@@ -1012,7 +998,7 @@ static void check_no_files_left(void)
 
 TEST(goes_on_without_file_descriptors)
 {
-	run_unprivileged(check_no_files_left);
+	check_apart_after(lose_map_files, check_no_files_left);
 }
 
 TEST(raises_the_file_limit)
