@@ -8,11 +8,17 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 static inline uint64_t hash_add(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
 	return hash ^ hash >> 32;
+}
+
+static inline uint64_t hash_pid(pid_t pid)
+{
+	return hash_add(0, (uint64_t)pid);
 }
 
 static inline uint64_t hash_words(const uint64_t *words, size_t n)

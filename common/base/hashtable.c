@@ -97,3 +97,9 @@ void hashtable_free(struct hashtable *table, void (*free_link)(struct hashlink *
 	free(table->buckets);
 	*table = (struct hashtable){};
 }
+
+void hashlink_free(struct hashlink *link, void *arg)
+{
+	(void)arg;
+	free(link);
+}

@@ -42,4 +42,7 @@ void hashtable_visit(struct hashtable *table, void (*visit)(struct hashlink *lin
 void hashtable_free(struct hashtable *table, void (*free_link)(struct hashlink *link, void *arg),
 		    void *arg);
 
+/* free_link for elements that are one block of memory, which begins with the link. */
+void hashlink_free(struct hashlink *link, void *arg);
+
 #endif

@@ -32,17 +32,11 @@ struct frame_table *frame_table_new(void)
 	return table;
 }
 
-static void free_frame(struct hashlink *link, void *arg)
-{
-	(void)arg;
-	free(container_of(link, struct known_frame, link));
-}
-
 void frame_table_free(struct frame_table *table)
 {
 	if (!table)
 		return;
-	hashtable_free(&table->frames, free_frame, NULL);
+	hashtable_free(&table->frames, hashlink_free, NULL);
 	strpool_free(table->texts);
 	free(table);
 }

@@ -47,11 +47,6 @@ void processes_on_ask(struct processes *table, void (*refresh)(uint64_t time_ns,
 
 /* ---- processes ---- */
 
-static uint64_t hash_pid(pid_t pid)
-{
-	return hash_add(0, (uint64_t)pid);
-}
-
 struct process *processes_find(const struct processes *table, pid_t pid)
 {
 	struct hashlink *link = hashtable_first(&table->table, hash_pid(pid));

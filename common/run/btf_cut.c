@@ -81,15 +81,9 @@ static void names_add(struct names *names, const char *text)
 	hashtable_add(&names->table, &name->link, hash_name(text, length));
 }
 
-static void free_name(struct hashlink *link, void *arg)
-{
-	(void)arg;
-	free(container_of(link, struct name, link));
-}
-
 static void names_free(struct names *names)
 {
-	hashtable_free(&names->table, free_name, NULL);
+	hashtable_free(&names->table, hashlink_free, NULL);
 }
 
 /* ---- the cut ---- */

@@ -48,18 +48,6 @@ struct python_codes *python_codes_new(void)
 	return codes;
 }
 
-static void free_code(struct hashlink *link, void *arg)
-{
-	(void)arg;
-	free(container_of(link, struct code, link));
-}
-
-static void free_owner(struct hashlink *link, void *arg)
-{
-	(void)arg;
-	free(container_of(link, struct owner, link));
-}
-
 static void free_function(struct python_function *function)
 {
 	free(function->name);
@@ -77,8 +65,8 @@ void python_codes_free(struct python_codes *codes)
 {
 	if (!codes)
 		return;
-	hashtable_free(&codes->codes, free_code, NULL);
-	hashtable_free(&codes->owners, free_owner, NULL);
+	hashtable_free(&codes->codes, hashlink_free, NULL);
+	hashtable_free(&codes->owners, hashlink_free, NULL);
 	hashtable_free(&codes->functions, free_linked, NULL);
 	free_function(codes->unknown);
 	free(codes);

@@ -71,24 +71,13 @@ int python_frames_configure(struct run *run, const struct python_settings *setti
 
 /* ---- entries ---- */
 
-static void free_entry(struct hashlink *link, void *arg)
-{
-	(void)arg;
-	free(container_of(link, struct process_entry, link));
-}
-
 void python_frames_free(struct python_frames *frames)
 {
 	if (!frames)
 		return;
 	python_programs_close(frames->programs);
-	hashtable_free(&frames->entries, free_entry, NULL);
+	hashtable_free(&frames->entries, hashlink_free, NULL);
 	free(frames);
-}
-
-static uint64_t hash_pid(pid_t pid)
-{
-	return hash_add(0, (uint64_t)pid);
 }
 
 static struct process_entry *find_entry(const struct python_frames *frames, pid_t pid)

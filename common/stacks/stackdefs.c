@@ -61,18 +61,6 @@ struct stackdefs *stackdefs_new(struct processes *processes, const struct dso_op
 	return defs;
 }
 
-static void free_definition(struct hashlink *link, void *arg)
-{
-	(void)arg;
-	free(container_of(link, struct definition, link));
-}
-
-static void free_owner(struct hashlink *link, void *arg)
-{
-	(void)arg;
-	free(container_of(link, struct owner, link));
-}
-
 void stackdefs_free(struct stackdefs *defs)
 {
 	if (!defs)
@@ -81,8 +69,8 @@ void stackdefs_free(struct stackdefs *defs)
 		next = owner->next;
 		free(owner);
 	}
-	hashtable_free(&defs->definitions, free_definition, NULL);
-	hashtable_free(&defs->owners, free_owner, NULL);
+	hashtable_free(&defs->definitions, hashlink_free, NULL);
+	hashtable_free(&defs->owners, hashlink_free, NULL);
 	traces_free(defs->traces);
 	free(defs);
 }
@@ -118,11 +106,6 @@ struct dso_stats stackdefs_stats(const struct stackdefs *defs)
 }
 
 /* ---- processes ---- */
-
-static uint64_t hash_pid(pid_t pid)
-{
-	return hash_add(0, (uint64_t)pid);
-}
 
 static struct owner *find_owner(const struct stackdefs *defs, pid_t pid)
 {

@@ -55,12 +55,6 @@ struct lock_names *lock_names_new(struct processes *processes)
 	return names;
 }
 
-static void free_known(struct hashlink *link, void *arg)
-{
-	(void)arg;
-	free(container_of(link, struct known, link));
-}
-
 static void free_owned(struct hashlink *link, void *arg)
 {
 	struct owned *owned = container_of(link, struct owned, link);
@@ -82,10 +76,12 @@ static void forget_old_known(struct hashlink *link, void *arg)
 {
 	struct lock_names *names = arg;
 
-	if (!is_old(names, container_of(link, struct known, link)->used))
+	struct known *known = container_of(link, struct known, link);
+
+	if (!is_old(names, known->used))
 		return;
 	hashtable_remove(&names->known, link);
-	free_known(link, NULL);
+	free(known);
 }
 
 static void forget_old_owned(struct hashlink *link, void *arg)
@@ -114,7 +110,7 @@ void lock_names_free(struct lock_names *names)
 {
 	if (!names)
 		return;
-	hashtable_free(&names->known, free_known, NULL);
+	hashtable_free(&names->known, hashlink_free, NULL);
 	hashtable_free(&names->owned, free_owned, NULL);
 	mappings_free(&names->mappings);
 	free(names);
