@@ -6,15 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/hash.h"
+#include "base/hashtable.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/strpool.h"
 #include "output/profile.h"
 
 struct entry {
+	struct hashlink link; /* by all that keeps samples apart */
 	struct sample sample;
-	uint64_t hash;
 	const struct frame *frames[];
 };
 
@@ -26,8 +28,7 @@ struct profile {
 	struct frame_table *own_table; /* NULL: samples have frames of the caller's */
 	struct entry **entries;	       /* in the order that profile_sort() gives */
 	size_t count, capacity;
-	struct entry **slots; /* the hash table: linear probing, at most half full */
-	size_t n_slots;	      /* a power of two */
+	struct hashtable table;
 	const struct frame **scratch;
 	size_t n_scratch;
 	uint64_t total;
@@ -44,8 +45,6 @@ struct profile *profile_new(const char *unit, const struct column *columns,
 		p->n_columns++;
 	p->names = strpool_new();
 	p->own_table = table ? NULL : frame_table_new();
-	p->n_slots = 1024;
-	p->slots = mem_zalloc(p->n_slots, sizeof(*p->slots));
 	return p;
 }
 
@@ -56,7 +55,7 @@ void profile_free(struct profile *p)
 	for (size_t i = 0; i < p->count; i++)
 		free(p->entries[i]);
 	free(p->entries);
-	free(p->slots);
+	hashtable_free(&p->table, NULL, NULL);
 	free(p->scratch);
 	strpool_free(p->names);
 	frame_table_free(p->own_table);
@@ -89,23 +88,13 @@ static bool sample_equal(const struct sample *a, const struct sample *b)
 	       a->group.cgroup == b->group.cgroup && frames_equal(a, b);
 }
 
-/* The slot that holds an equal sample, or the free one where it belongs. */
-static struct entry **find_slot(const struct profile *p, const struct sample *s, uint64_t hash)
+static struct entry *find_entry(const struct profile *p, const struct sample *s, uint64_t hash)
 {
-	size_t i = hash & (p->n_slots - 1);
+	struct hashlink *link = hashtable_first(&p->table, hash);
 
-	while (p->slots[i] && (p->slots[i]->hash != hash || !sample_equal(&p->slots[i]->sample, s)))
-		i = (i + 1) & (p->n_slots - 1);
-	return &p->slots[i];
-}
-
-static void double_slots(struct profile *p)
-{
-	free(p->slots);
-	p->n_slots *= 2;
-	p->slots = mem_zalloc(p->n_slots, sizeof(*p->slots));
-	for (size_t i = 0; i < p->count; i++)
-		*find_slot(p, &p->entries[i]->sample, p->entries[i]->hash) = p->entries[i];
+	while (link && !sample_equal(&container_of(link, struct entry, link)->sample, s))
+		link = hashtable_next(link);
+	return link ? container_of(link, struct entry, link) : NULL;
 }
 
 static const char *intern_optional(struct profile *p, const char *text)
@@ -141,12 +130,11 @@ static struct sample intern_sample(struct profile *p, const struct sample *s)
 	return own;
 }
 
-static struct entry *new_entry(const struct sample *s, uint64_t hash)
+static struct entry *new_entry(const struct sample *s)
 {
 	struct entry *e = mem_zalloc(1, sizeof(*e) + s->n_frames * sizeof(struct frame *));
 
 	e->sample = *s;
-	e->hash = hash;
 	if (s->n_frames)
 		memcpy(e->frames, s->known, s->n_frames * sizeof(struct frame *));
 	e->sample.known = e->frames;
@@ -173,18 +161,17 @@ void profile_add(struct profile *p, const struct sample *s)
 {
 	struct sample own = intern_sample(p, s);
 	uint64_t hash = hash_sample(&own);
-	struct entry **slot = find_slot(p, &own, hash);
+	struct entry *entry = find_entry(p, &own, hash);
 
 	p->total += s->value;
-	if (*slot) {
-		merge_sample(p, &(*slot)->sample, s);
+	if (entry) {
+		merge_sample(p, &entry->sample, s);
 		return;
 	}
-	*slot = new_entry(&own, hash);
+	entry = new_entry(&own);
+	hashtable_add(&p->table, &entry->link, hash);
 	p->entries = mem_grow(p->entries, p->count, &p->capacity, sizeof(*p->entries));
-	p->entries[p->count++] = *slot;
-	if (p->count * 2 > p->n_slots)
-		double_slots(p);
+	p->entries[p->count++] = entry;
 }
 
 /* Interned strings: one address, one text. NULL comes first. */
