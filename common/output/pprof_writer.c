@@ -14,7 +14,9 @@
 #include <zlib.h>
 
 #include "base/array.h"
+#include "base/container.h"
 #include "base/escape.h"
+#include "base/hashtable.h"
 #include "base/idmap.h"
 #include "base/mem.h"
 #include "base/msg.h"
@@ -57,20 +59,17 @@ enum location_field { LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE 
 enum line_field { LINE_FUNCTION = 1, LINE_NUMBER = 2 };
 enum function_field { FUNCTION_NAME = 2, FUNCTION_SYMBOL = 3, FUNCTION_FILE = 4 };
 
-/* Messages or texts, numbered from 0 on. */
-struct table {
-	struct item {
-		unsigned char *bytes;
-		size_t n;
-	} * items;
-	size_t count, cap;
-	uint32_t *slots; /* index + 1; at most half full */
-	size_t n_slots;	 /* a power of two */
+/* A message or a text. Those of a table are numbered from 0 on. */
+struct item {
+	struct hashlink link; /* by its bytes */
+	uint64_t number;
+	size_t n;
+	unsigned char bytes[];
 };
 
 struct pprof {
 	struct protobuf out;
-	struct table strings, functions, mappings, locations;
+	struct hashtable strings, functions, mappings, locations;
 	struct idmap known_frames, known_images, known_texts; /* see known_get() */
 	uint64_t *list;					      /* of a sample's locations */
 	size_t n_list, list_cap;
@@ -100,51 +99,31 @@ static uint64_t hash_bytes(const unsigned char *bytes, size_t n)
 	return hash ^ (hash >> 32);
 }
 
-static uint32_t *find_slot(const struct table *t, const void *bytes, size_t n)
+static struct item *find_item(const struct hashtable *t, const void *bytes, size_t n, uint64_t hash)
 {
-	size_t i = hash_bytes(bytes, n) & (t->n_slots - 1);
-
-	for (; t->items && t->slots[i]; i = (i + 1) & (t->n_slots - 1)) {
-		const struct item *item = &t->items[t->slots[i] - 1];
+	for (struct hashlink *link = hashtable_first(t, hash); link; link = hashtable_next(link)) {
+		struct item *item = container_of(link, struct item, link);
 
 		if (item->n == n && !memcmp(item->bytes, bytes, n))
-			break;
+			return item;
 	}
-	return &t->slots[i];
+	return NULL;
 }
 
-static void grow_slots(struct table *t)
+static uint64_t table_number(struct hashtable *t, const void *bytes, size_t n, bool *is_new)
 {
-	free(t->slots);
-	t->n_slots = t->n_slots ? t->n_slots * 2 : 256;
-	t->slots = mem_zalloc(t->n_slots, sizeof(*t->slots));
-	for (size_t i = 0; i < t->count; i++)
-		*find_slot(t, t->items[i].bytes, t->items[i].n) = (uint32_t)i + 1;
-}
+	uint64_t hash = hash_bytes(bytes, n);
+	struct item *item = find_item(t, bytes, n, hash);
 
-static uint64_t table_number(struct table *t, const void *bytes, size_t n, bool *is_new)
-{
-	uint32_t *slot;
-
-	if (t->count * 2 >= t->n_slots)
-		grow_slots(t);
-	slot = find_slot(t, bytes, n);
-	*is_new = !*slot;
+	*is_new = !item;
 	if (*is_new) {
-		t->items = mem_grow(t->items, t->count, &t->cap, sizeof(*t->items));
-		t->items[t->count] = (struct item){ mem_zalloc(n + 1, 1), n };
-		memcpy(t->items[t->count].bytes, bytes, n);
-		*slot = (uint32_t)++t->count;
+		item = mem_zalloc(1, sizeof(*item) + n);
+		item->number = t->count;
+		item->n = n;
+		memcpy(item->bytes, bytes, n);
+		hashtable_add(t, &item->link, hash);
 	}
-	return *slot - 1;
-}
-
-static void table_free(struct table *t)
-{
-	for (size_t i = 0; i < t->count; i++)
-		free(t->items[i].bytes);
-	free(t->items);
-	free(t->slots);
+	return item->number;
 }
 
 static uint64_t number_text(struct pprof *p, const char *text)
@@ -160,7 +139,7 @@ static uint64_t number_text(struct pprof *p, const char *text)
 }
 
 /* The number of a message without one (0 is "none"), which is freed. */
-static uint64_t number_message(struct pprof *p, struct table *t, enum profile_field field,
+static uint64_t number_message(struct pprof *p, struct hashtable *t, enum profile_field field,
 			       struct protobuf *message)
 {
 	bool is_new;
@@ -478,10 +457,10 @@ static void write_pprof(FILE *f, struct profile *profile, const struct writer_st
 		add_facts(&p, style->facts, profile_unit(profile));
 	write_gzip(f, &p.out);
 	protobuf_free(&p.out);
-	table_free(&p.strings);
-	table_free(&p.functions);
-	table_free(&p.mappings);
-	table_free(&p.locations);
+	hashtable_free(&p.strings, hashlink_free, NULL);
+	hashtable_free(&p.functions, hashlink_free, NULL);
+	hashtable_free(&p.mappings, hashlink_free, NULL);
+	hashtable_free(&p.locations, hashlink_free, NULL);
 	idmap_free(&p.known_frames, NULL);
 	idmap_free(&p.known_images, NULL);
 	idmap_free(&p.known_texts, NULL);
