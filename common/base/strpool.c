@@ -1,93 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Strings kept once each, in a hash table with linear probing that is never more than half full.
- * Stacks repeat the same few thousand names millions of times: after interning, names are compared
- * and hashed by their addresses.
+ * Strings kept once each. Stacks repeat the same few thousand names millions of times: after
+ * interning, names are compared and hashed by their addresses.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/hash.h"
+#include "base/hashtable.h"
 #include "base/mem.h"
 #include "base/strpool.h"
 
-struct slot {
-	char *string; /* NULL: free */
-	uint64_t hash;
+struct string {
+	struct hashlink link;
+	char text[];
 };
 
-#define OVERHEAD (2 * sizeof(struct slot) + 16) /* of a string: its slots, and malloc()'s part */
+/* Of a string beside its text: also its place in the table, and malloc()'s part. */
+#define OVERHEAD (sizeof(struct string) + 2 * sizeof(struct hashlink *) + 16)
 
 struct strpool {
-	struct slot *slots;
-	size_t n_slots; /* a power of two */
-	size_t count, bytes;
+	struct hashtable table;
+	size_t bytes;
 };
 
 struct strpool *strpool_new(void)
 {
-	struct strpool *pool = mem_zalloc(1, sizeof(*pool));
-
-	pool->n_slots = 1024;
-	pool->slots = mem_zalloc(pool->n_slots, sizeof(*pool->slots));
-	return pool;
+	return mem_zalloc(1, sizeof(struct strpool));
 }
 
 void strpool_free(struct strpool *pool)
 {
 	if (!pool)
 		return;
-	for (size_t i = 0; i < pool->n_slots; i++)
-		free(pool->slots[i].string);
-	free(pool->slots);
+	hashtable_free(&pool->table, hashlink_free, NULL);
 	free(pool);
-}
-
-/* The slot that holds s, or the free one where it belongs. */
-static struct slot *find_slot(const struct strpool *pool, const char *s, uint64_t hash)
-{
-	size_t i = hash & (pool->n_slots - 1);
-
-	while (pool->slots[i].string &&
-	       (pool->slots[i].hash != hash || strcmp(pool->slots[i].string, s)))
-		i = (i + 1) & (pool->n_slots - 1);
-	return &pool->slots[i];
-}
-
-static void double_slots(struct strpool *pool)
-{
-	struct slot *old = pool->slots;
-	size_t n_old = pool->n_slots;
-
-	pool->n_slots *= 2;
-	pool->slots = mem_zalloc(pool->n_slots, sizeof(*pool->slots));
-	for (size_t i = 0; i < n_old; i++)
-		if (old[i].string)
-			*find_slot(pool, old[i].string, old[i].hash) = old[i];
-	free(old);
 }
 
 const char *strpool_intern(struct strpool *pool, const char *s)
 {
 	uint64_t hash = hash_text(s);
-	struct slot *slot = find_slot(pool, s, hash);
+	struct hashlink *link = hashtable_first(&pool->table, hash);
+	struct string *string;
+	size_t bytes;
 
-	if (slot->string)
-		return slot->string;
-	if (++pool->count * 2 > pool->n_slots) {
-		double_slots(pool);
-		slot = find_slot(pool, s, hash);
-	}
-	slot->string = mem_strdup(s);
-	slot->hash = hash;
-	pool->bytes += strlen(s) + 1 + OVERHEAD;
-	return slot->string;
+	for (; link; link = hashtable_next(link))
+		if (!strcmp(container_of(link, struct string, link)->text, s))
+			return container_of(link, struct string, link)->text;
+	bytes = strlen(s) + 1;
+	string = mem_zalloc(1, sizeof(*string) + bytes);
+	memcpy(string->text, s, bytes);
+	hashtable_add(&pool->table, &string->link, hash);
+	pool->bytes += bytes + OVERHEAD;
+	return string->text;
 }
 
 size_t strpool_count(const struct strpool *pool)
 {
-	return pool->count;
+	return pool->table.count;
 }
 
 size_t strpool_bytes(const struct strpool *pool)
