@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/escape.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "output/writer.h"
 
 static const struct writer *const writers[] = {
@@ -27,8 +28,7 @@ const struct writer *writer_by_name(const char *name)
 
 const struct writer *writer_by_extension(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *file = slash ? slash + 1 : path;
+	const char *file = path_last(path);
 	size_t length = strlen(file), n;
 
 	/* A name that starts with its only dot is a hidden file, not an extension. */
@@ -58,13 +58,11 @@ size_t writer_border(const struct sample *s)
 
 char *writer_frame_text(const struct frame *frame)
 {
-	const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
-
 	if (!frame->file)
 		return mem_strdup(frame->name);
 	if (!frame->line)
-		return mem_printf("%s (%s)", frame->name, slash ? slash + 1 : frame->file);
-	return mem_printf("%s (%s:%u)", frame->name, slash ? slash + 1 : frame->file, frame->line);
+		return mem_printf("%s (%s)", frame->name, path_last(frame->file));
+	return mem_printf("%s (%s:%u)", frame->name, path_last(frame->file), frame->line);
 }
 
 void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_style *style,

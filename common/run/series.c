@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/path.h"
 #include "run/series.h"
 
 /* As in strftime(3). */
@@ -53,16 +54,9 @@ struct members {
 	uint64_t bytes;
 };
 
-static const char *file_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 bool series_is_timed(const char *path)
 {
-	return strchr(file_of(path), '%');
+	return strchr(path_last(path), '%');
 }
 
 static const struct field *find_field(char letter)
@@ -115,7 +109,7 @@ static char *timed_name(const char *path, uint64_t unix_ns)
 
 char *series_name(const struct series *series, unsigned int n, uint64_t start_unix_ns)
 {
-	const char *extension = find_extension(file_of(series->path));
+	const char *extension = find_extension(path_last(series->path));
 
 	if (series_is_timed(series->path))
 		return timed_name(series->path, start_unix_ns);
@@ -214,7 +208,7 @@ static bool has_whole_time(const char *pattern)
 /* Numbers may be of another run; when the file was written tells. */
 static void add_member(const struct series *series, struct members *members, const char *name)
 {
-	const char *pattern = file_of(series->path);
+	const char *pattern = path_last(series->path);
 	bool is_timed = series_is_timed(pattern);
 	struct member member = {};
 	struct stat st;
@@ -247,7 +241,7 @@ static int by_order(const void *a, const void *b)
 /* Oldest first. */
 static struct members find_members(const struct series *series)
 {
-	int length = (int)(file_of(series->path) - series->path);
+	int length = (int)(path_last(series->path) - series->path);
 	char *folder = length ? mem_strndup(series->path, (size_t)length) : mem_strdup(".");
 	struct members members = {};
 	const struct dirent *entry;
@@ -275,7 +269,7 @@ static void free_members(struct members *members)
 /* finest_s: of its fields. */
 static int check_pattern(const char *path, uint64_t *finest_s)
 {
-	const char *file = file_of(path);
+	const char *file = path_last(path);
 
 	*finest_s = UINT64_MAX;
 	if (memchr(path, '%', (size_t)(file - path)))

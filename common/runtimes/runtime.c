@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/path.h"
 #include "runtimes/runtime.h"
 
 #define NODE_ADVICE "start it with --perf-basic-prof --interpreted-frames-native-stack"
@@ -80,13 +81,6 @@ static bool is_version(const char *text)
 	       !strcmp(text, " (deleted)");
 }
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool is_of(const struct runtime *runtime, const char *base)
 {
 	for (const char *const *name = runtime->files; *name; name++) {
@@ -101,7 +95,7 @@ static bool is_of(const struct runtime *runtime, const char *base)
 /* The number of the first runtime, of those before max, that a mapping's file is of; max: none. */
 static size_t find_file(const struct mapped *m, size_t max)
 {
-	const char *base = base_of(m->name->path);
+	const char *base = path_last(m->name->path);
 	size_t i = 0;
 
 	while (i < max && !is_of(&runtimes[i], base))

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/path.h"
 #include "output/profile.h"
 #include "stacks/idle_waits.h"
 
@@ -212,12 +213,9 @@ static size_t find_wait(const struct frame *const *frames, size_t n)
 /* A function of Python is known by its file, too: the name alone says little. */
 static const char *full_name(const struct frame *frame, char *buf, size_t size)
 {
-	const char *base;
-
 	if (frame->kind != FRAME_PYTHON || !frame->file)
 		return frame->name;
-	base = strrchr(frame->file, '/');
-	snprintf(buf, size, "%s (%s)", frame->name, base ? base + 1 : frame->file);
+	snprintf(buf, size, "%s (%s)", frame->name, path_last(frame->file));
 	return buf;
 }
 
