@@ -30,16 +30,6 @@ static struct proc *sample_deep(const char *n, const char *lines, bool *is_old)
 				     lines));
 }
 
-static unsigned int count_frames(const char *line, const char *prefix)
-{
-	const char *frame = text_of(";%s", prefix);
-	unsigned int n = 0;
-
-	for (; (line = strstr(line, frame)); line++)
-		n++;
-	return n;
-}
-
 /* The innermost ones are there, in the interpreter's place, and the stack counts as too deep. */
 TEST(of_too_many_functions_the_innermost_are_there)
 {
@@ -58,15 +48,15 @@ TEST(of_too_many_functions_the_innermost_are_there)
 		bool is_old, is_whole = cases[i].least == cases[i].most;
 		struct proc *tool = sample_deep(cases[i].calls, cases[i].lines, &is_old);
 		const char *line = folded_find(tool->out, NULL, NULL);
-		unsigned int n = count_frames(line, "f (deep.py");
+		size_t n = count_in(line, ";f (deep.py");
 
 		if (is_old)
 			SKIP("before 3.11 native frames are the limit");
 		if (n < cases[i].least || n > cases[i].most)
-			UNIT_FAIL("%s calls: %u frames in %.2000s", cases[i].calls, n, line);
-		CHECK_EQ(count_frames(line, "spin (deep.py"), 1);
-		CHECK_EQ(count_frames(line, "<module> (deep.py"), is_whole);
-		CHECK_EQ(count_frames(line, EVALUATOR), 0);
+			UNIT_FAIL("%s calls: %zu frames in %.2000s", cases[i].calls, n, line);
+		CHECK_EQ(count_in(line, ";spin (deep.py"), 1);
+		CHECK_EQ(count_in(line, ";<module> (deep.py"), is_whole);
+		CHECK_EQ(count_in(line, ";" EVALUATOR), 0);
 		CHECK_EQ(strstr(tool->err, "too deep") != NULL, !is_whole);
 	}
 }

@@ -52,11 +52,7 @@ static void terminal_read(struct terminal *t)
 
 static size_t screens_in(const char *text)
 {
-	size_t n = 0;
-
-	for (; (text = strstr(text, "\033[H")); text++)
-		n++;
-	return n;
+	return count_in(text, "\033[H");
 }
 
 /* Until so many screens have been drawn, or the tool has ended. */

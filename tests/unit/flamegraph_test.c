@@ -35,15 +35,6 @@ __attribute__((returns_nonnull)) static char *draw(struct calltree *tree,
 
 static const struct writer_style plain;
 
-static size_t count_of(const char *text, const char *part)
-{
-	size_t n = 0;
-
-	for (; (text = strstr(text, part)); text++)
-		n++;
-	return n;
-}
-
 TEST(titles_tell_exact_values)
 {
 	struct flamegraph how = FLAMEGRAPH_DEFAULT;
@@ -78,12 +69,12 @@ TEST(the_kernels_frames_are_known_by_where_it_is_entered)
 	struct flamegraph how = FLAMEGRAPH_DEFAULT;
 	char *svg = draw(tree_without_kinds(), &how);
 
-	CHECK_EQ(count_of(svg, "<rect class=\"k"), 2);
-	CHECK_EQ(count_of(svg, "<rect class=\"u"), 3);
+	CHECK_EQ(count_in(svg, "<rect class=\"k"), 2);
+	CHECK_EQ(count_in(svg, "<rect class=\"u"), 3);
 	free(svg);
 	how.leaves_first = true; /* then callers stand behind */
 	svg = draw(tree_without_kinds(), &how);
-	CHECK_EQ(count_of(svg, "<rect class=\"k"), 0);
+	CHECK_EQ(count_in(svg, "<rect class=\"k"), 0);
 	free(svg);
 }
 
@@ -104,7 +95,7 @@ TEST(wakers_stacks_are_known_by_their_mark)
 		calltree_add(tree, node, (struct calltree_value){ 10, 0 });
 		how.leaves_first = leaves_first;
 		svg = draw(tree, &how);
-		CHECK_EQ(count_of(svg, "<rect class=\"w"), !leaves_first);
+		CHECK_EQ(count_in(svg, "<rect class=\"w"), !leaves_first);
 		free(svg);
 	}
 }
@@ -126,7 +117,7 @@ TEST(marks_have_colours_by_what_they_say)
 		calltree_add(tree, calltree_child(tree, CALLTREE_ROOT, marks[i][0], FRAME_MARK),
 			     (struct calltree_value){ 10, 0 });
 		svg = draw(tree, &how);
-		CHECK_EQ(count_of(svg, marks[i][1]), i == 4 ? 2 : 1); /* "all" is a mark, too */
+		CHECK_EQ(count_in(svg, marks[i][1]), i == 4 ? 2 : 1); /* "all" is a mark, too */
 		free(svg);
 	}
 }
@@ -136,7 +127,7 @@ TEST(a_comparison_has_a_legend)
 	struct flamegraph how = FLAMEGRAPH_DEFAULT;
 	char *svg = draw(tree_of("read", 75, 0), &how);
 
-	CHECK_EQ(count_of(svg, "<g id=\"legend"), 0);
+	CHECK_EQ(count_in(svg, "<g id=\"legend"), 0);
 	free(svg);
 	how.differential = true;
 	svg = draw(tree_of("read", 75, 0), &how);
@@ -208,12 +199,12 @@ TEST(frames_narrower_than_a_pixel_are_parts_of_paths)
 		calltree_add(tree, node, (struct calltree_value){ .now = 1 });
 	}
 	svg = draw(tree, &how);
-	CHECK_EQ(count_of(svg, "<rect class=\""), 1);
-	CHECK(count_of(svg, "<path class=\"") <= 2 * 12);
-	CHECK_EQ(count_of(svg, "<path class=\"k"), count_of(svg, "<path class=\"u"));
-	CHECK_EQ(count_of(svg, "\n2 "), 3000);
-	CHECK_EQ(count_of(svg, "<metadata>\n"), 7); /* of 1000 lines each */
-	CHECK_EQ(count_of(svg, "\n</metadata>\n"), 7);
+	CHECK_EQ(count_in(svg, "<rect class=\""), 1);
+	CHECK(count_in(svg, "<path class=\"") <= 2 * 12);
+	CHECK_EQ(count_in(svg, "<path class=\"k"), count_in(svg, "<path class=\"u"));
+	CHECK_EQ(count_in(svg, "\n2 "), 3000);
+	CHECK_EQ(count_in(svg, "<metadata>\n"), 7); /* of 1000 lines each */
+	CHECK_EQ(count_in(svg, "\n</metadata>\n"), 7);
 	CHECK_HAS(svg, " 1 thin2999 (1 sample, 0.03 %)\n");
 	free(svg);
 }
@@ -231,9 +222,9 @@ TEST(elements_are_bounded)
 		calltree_add(tree, node, (struct calltree_value){ .now = 1 });
 	}
 	svg = draw(tree, &how);
-	CHECK(count_of(svg, "<rect class=\"") <= 4000);
-	CHECK(count_of(svg, "<rect class=\"") >= 3000);
-	CHECK_EQ(count_of(svg, "<rect class=\"") + count_of(svg, "<path class=\""), 5001);
+	CHECK(count_in(svg, "<rect class=\"") <= 4000);
+	CHECK(count_in(svg, "<rect class=\"") >= 3000);
+	CHECK_EQ(count_in(svg, "<rect class=\"") + count_in(svg, "<path class=\""), 5001);
 	free(svg);
 }
 

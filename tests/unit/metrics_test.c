@@ -56,15 +56,6 @@ static void check_written(const struct metrics *metrics, const char *expected)
 	free(text);
 }
 
-static size_t count_lines(const char *text, const char *part)
-{
-	size_t n = 0;
-
-	for (; (text = strstr(text, part)); text++)
-		n++;
-	return n;
-}
-
 TEST(sums_grow)
 {
 	struct metrics *metrics = new_metrics(10, 2);
@@ -160,7 +151,7 @@ TEST(histograms_are_cumulative_in_seconds)
 
 	metrics_add_hist(metrics, &waits, group, hist, 1);
 	text = write_metrics(metrics);
-	CHECK_EQ(count_lines(text, "_bucket{"), 26 * 2 + 2);
+	CHECK_EQ(count_in(text, "_bucket{"), 26 * 2 + 2);
 	CHECK_HAS(text, "# TYPE test_wait_seconds histogram\n"
 			"test_wait_seconds_bucket{cgroup=\"/a\",le=\"2.5e-07\"} 1\n"
 			"test_wait_seconds_bucket{cgroup=\"/a\",le=\"3.75e-07\"} 1\n"
@@ -247,7 +238,7 @@ TEST(what_is_called_other_is_added_to_it)
 		metrics_add_hist(metrics, &waits, &groups[i], hist, NS_PER_S);
 	metrics_add(metrics, &calls, (const char *[]){ "other", "x" }, 1, NS_PER_S);
 	text = write_metrics(metrics);
-	CHECK_EQ(count_lines(text, "_count{cgroup="), 3);
+	CHECK_EQ(count_in(text, "_count{cgroup="), 3);
 	CHECK_HAS(text, "_count{cgroup=\"other\"} 3\n");
 	CHECK_HAS(text, "{call=\"other\",comm=\"x\"} 1\n");
 	CHECK_EQ(metrics_overflows(metrics), 1);

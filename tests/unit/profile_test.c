@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The data model of the stack tools: merging, copying, order. */
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/strpool.h"
 #include "output/profile.h"
@@ -29,10 +29,7 @@ static struct sample make_sample(uint64_t value)
 
 static double now_seconds(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+	return (double)clock_now_ns() / 1e9;
 }
 
 TEST(pool_gives_equal_strings_one_address)

@@ -61,6 +61,16 @@ static char unit_skipped[256];
 		putchar('\n');                         \
 	} while (0)
 
+/* How often a text has that part. */
+static inline size_t count_in(const char *text, const char *part)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, part)); text++)
+		n++;
+	return n;
+}
+
 /* Leaves the test: it can't be run here, for that reason. */
 #define SKIP(...)                                                          \
 	do {                                                               \
