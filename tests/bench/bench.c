@@ -30,6 +30,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "median.h"
 #include "programs.h"
 #include "work.h"
 
@@ -569,22 +570,10 @@ static void run_round(const struct group *group, const struct contender *contend
 	result->n_rounds++;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void find_medians(struct result *result)
 {
-	int n = result->n_rounds;
-
-	for (int i = 0; i < N_METRICS; i++) {
-		qsort(result->samples[i], (size_t)n, sizeof(double), compare_doubles);
-		result->median[i] =
-			n ? (result->samples[i][n / 2] + result->samples[i][(n - 1) / 2]) / 2 : NAN;
-	}
+	for (int i = 0; i < N_METRICS; i++)
+		result->median[i] = median(result->samples[i], result->n_rounds);
 }
 
 /* All contenders in turn, so that what the machine does meanwhile falls on each of them. */

@@ -14,10 +14,11 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../bench/median.h"
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 #define N_LINES	    1000000
@@ -80,12 +81,11 @@ static void draw(const char *program, const char *lines)
 
 static int run(struct contender *c, const char *lines)
 {
-	struct timespec start, end;
+	uint64_t start_ns = clock_now_ns();
 	struct rusage usage;
 	pid_t pid;
 	int status;
 
-	clock_gettime(CLOCK_MONOTONIC, &start);
 	pid = fork();
 	if (!pid)
 		draw(find_program(c), lines);
@@ -93,26 +93,11 @@ static int run(struct contender *c, const char *lines)
 		fprintf(stderr, "bench: %s failed\n", c->name);
 		return 1;
 	}
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	c->figures[WALL_S][c->n] =
-		(double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
+	c->figures[WALL_S][c->n] = (double)(clock_now_ns() - start_ns) / 1e9;
 	c->figures[CPU_S][c->n] = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
 	c->figures[PEAK_MB][c->n] = (double)usage.ru_maxrss / 1024;
 	c->n++;
 	return 0;
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *figures, int n)
-{
-	qsort(figures, (size_t)n, sizeof(*figures), compare_numbers);
-	return figures[n / 2];
 }
 
 /* Behind the figures of another, what share of them ours are. */

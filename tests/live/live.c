@@ -32,6 +32,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 #define LIVE_LIBRARY
@@ -76,10 +77,7 @@ static void complain(const char *fmt, ...)
 
 static uint64_t now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	return clock_now_ns() / NS_PER_MS;
 }
 
 static void sleep_ms(int ms)

@@ -11,17 +11,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/msg.h"
 #include "memleak/allocators.h"
 #include "probes/uprobes.h"
 #include "process/procmaps.h"
 
+#include "../bench/median.h"
 #include "../live/probes.h"
 #include "probes.skel.h"
 
@@ -100,38 +101,22 @@ static struct way ways[] = {
 
 static int n_rounds = 5;
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static double measure_ns(body_fn *body)
 {
-	uint64_t start = now_ns(), end, n = 0;
+	uint64_t start = clock_now_ns(), end, n = 0;
 
 	do {
 		for (int i = 0; i < CALLS_PER_CLOCK; i++)
 			body();
 		n += CALLS_PER_CLOCK;
-		end = now_ns();
+		end = clock_now_ns();
 	} while (end - start < ROUND_NS);
 	return (double)(end - start) / (double)n;
 }
 
-static int compare_doubles(const void *a, const void *b)
+static double median_of(double *values)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values)
-{
-	qsort(values, (size_t)n_rounds, sizeof(*values), compare_doubles);
-	return values[n_rounds / 2];
+	return median(values, n_rounds);
 }
 
 static bool open_way(struct way *way)
@@ -208,7 +193,7 @@ static void print_instruction(const struct instruction *instruction, int fd)
 	}
 	printf("%-9s", instruction->name);
 	for (size_t w = 0; w < ARRAY_SIZE(ways); w++)
-		printf(" %13.0f", median(probed[w]) - median(bare));
+		printf(" %13.0f", median_of(probed[w]) - median_of(bare));
 	putchar('\n');
 }
 
@@ -290,12 +275,13 @@ static void print_pair(void)
 						? measure_pair(&ways[w], points[placed], n[placed])
 						: 0;
 	}
-	printf("ns per pair without probes: %.0f\n", median(bare));
+	printf("ns per pair without probes: %.0f\n", median_of(bare));
 	for (size_t w = 0; w < ARRAY_SIZE(ways); w++)
 		printf("%-13s at the entry %7.0f, placed %7.0f: %.1f times less\n", ways[w].name,
-		       median(probed[w][0]) - median(bare), median(probed[w][1]) - median(bare),
-		       (median(probed[w][0]) - median(bare)) /
-			       (median(probed[w][1]) - median(bare)));
+		       median_of(probed[w][0]) - median_of(bare),
+		       median_of(probed[w][1]) - median_of(bare),
+		       (median_of(probed[w][0]) - median_of(bare)) /
+			       (median_of(probed[w][1]) - median_of(bare)));
 	allocators_free(&a[0]);
 	allocators_free(&a[1]);
 }

@@ -17,9 +17,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #define ROUNDS_MAX 50
@@ -47,10 +47,7 @@ struct contender {
 
 static double now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+	return (double)clock_now_ns() / 1e6;
 }
 
 static pid_t start(const struct contender *c, int out)

@@ -19,11 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/addrsort.h"
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "process/roots.h"
 #include "symbols/debugfile.h"
@@ -66,10 +66,7 @@ static struct {
 
 static double now_s(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+	return (double)clock_now_ns() / 1e9;
 }
 
 static uint64_t next_random(uint64_t *state)
