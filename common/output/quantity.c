@@ -26,7 +26,8 @@ static const struct scale scales[] = {
 	  { { "B", 1 }, { "KiB", 1024 }, { "MiB", 1024 }, { "GiB", 1024 }, { "TiB", 1024 } } },
 };
 
-char *quantity_format_count(char buf[QUANTITY_MAX], uint64_t value)
+/* With thousands apart: "12,345". */
+static char *format_count(char buf[QUANTITY_MAX], uint64_t value)
 {
 	char digits[24];
 	int n = snprintf(digits, sizeof(digits), "%" PRIu64, value);
@@ -80,7 +81,7 @@ char *quantity_format_short(char buf[QUANTITY_MAX], uint64_t value, const char *
 {
 	const struct scale *scale = find_scale(unit);
 
-	return scale ? format_scaled(buf, value, scale->steps) : quantity_format_count(buf, value);
+	return scale ? format_scaled(buf, value, scale->steps) : format_count(buf, value);
 }
 
 char *quantity_format(char buf[QUANTITY_MAX], uint64_t value, const char *unit)
@@ -89,7 +90,7 @@ char *quantity_format(char buf[QUANTITY_MAX], uint64_t value, const char *unit)
 
 	if (find_scale(unit))
 		return quantity_format_short(buf, value, unit);
-	snprintf(buf, QUANTITY_MAX, "%.27s %s", quantity_format_count(number, value),
+	snprintf(buf, QUANTITY_MAX, "%.27s %s", format_count(number, value),
 		 escape_string(shown, sizeof(shown), quantity_unit(name, value, unit), NULL));
 	return buf;
 }

@@ -20,7 +20,4 @@ char *quantity_format(char buf[QUANTITY_MAX], uint64_t value, const char *unit);
 /* The same for a column: a unit that is not scaled is left out. */
 char *quantity_format_short(char buf[QUANTITY_MAX], uint64_t value, const char *unit);
 
-/* With thousands apart: "12,345". */
-char *quantity_format_count(char buf[QUANTITY_MAX], uint64_t value);
-
 #endif

@@ -126,7 +126,7 @@ struct era *era_begin_as(struct era **latest, uint64_t time_ns, const struct era
 	return era;
 }
 
-void era_free(struct map_store *store, struct era *era)
+static void era_free(struct map_store *store, struct era *era)
 {
 	list_release(store, era->list);
 	maps_release(era->maps);

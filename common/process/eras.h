@@ -34,8 +34,7 @@ struct era *era_begin(struct era **latest, uint64_t time_ns);
 /* ... or with the first n that another has. */
 struct era *era_begin_as(struct era **latest, uint64_t time_ns, const struct era *other, size_t n);
 
-/* Frees an era, or all from one on. store: where the mappings' names are. */
-void era_free(struct map_store *store, struct era *era);
+/* Frees all eras from one on. store: where the mappings' names are. */
 void eras_free(struct map_store *store, struct era **link);
 
 /* Frees all but the latest few, those that may still be asked for. */

@@ -26,7 +26,15 @@
 
 #define LOCKED_ENOUGH (64 << 20)
 
-const struct capability capabilities[] = {
+struct capability {
+	const char *name; /* "CAP_BPF" */
+	unsigned int number;
+	bool is_required;
+	const char *need; /* what it is for */
+};
+
+/* In the order in which they are shown; an entry without a name ends it. */
+static const struct capability capabilities[] = {
 	{ "CAP_BPF", CAP_BPF, true, "all tools" },
 	{ "CAP_PERFMON", CAP_PERFMON, true, "all tools" },
 	{ "CAP_SYS_PTRACE", CAP_SYS_PTRACE, false,
@@ -38,7 +46,8 @@ const struct capability capabilities[] = {
 	{},
 };
 
-uint64_t capabilities_held(void)
+/* The effective ones of this process. */
+static uint64_t read_held(void)
 {
 	char *status = readfile("/proc/self/status", 65536, NULL);
 	const char *line = status ? strstr(status, "\nCapEff:") : NULL;
@@ -54,7 +63,7 @@ static bool has_bit(uint64_t held, unsigned int number)
 }
 
 /* bpf_capable(), perfmon_capable(), checkpoint_restore_ns_capable(): include/linux/capability.h. */
-bool capability_is_held(const struct capability *capability, uint64_t held)
+static bool is_held(const struct capability *capability, uint64_t held)
 {
 	bool is_new = capability->number == CAP_BPF || capability->number == CAP_PERFMON ||
 		      capability->number == CAP_CHECKPOINT_RESTORE;
@@ -67,7 +76,7 @@ static size_t count_missing(uint64_t held, bool required)
 	size_t n = 0;
 
 	for (const struct capability *c = capabilities; c->name; c++)
-		n += c->is_required == required && !capability_is_held(c, held);
+		n += c->is_required == required && !is_held(c, held);
 	return n;
 }
 
@@ -77,7 +86,7 @@ char *capabilities_missing(char *buf, size_t size, uint64_t held, bool required)
 
 	*buf = '\0';
 	for (const struct capability *c = capabilities; c->name && used < size; c++) {
-		if (c->is_required != required || capability_is_held(c, held))
+		if (c->is_required != required || is_held(c, held))
 			continue;
 		used += (size_t)snprintf(buf + used, size - used, "%s%s",
 					 !at	       ? ""
@@ -126,7 +135,7 @@ void capabilities_explain(void)
 {
 	char missing[256];
 
-	capabilities_missing(missing, sizeof(missing), capabilities_held(), true);
+	capabilities_missing(missing, sizeof(missing), read_held(), true);
 	if (*missing)
 		msg_hint("grant %s, or run it as root (tracelets(8), PRIVILEGES)", missing);
 	else if (is_in_user_namespace())
@@ -143,7 +152,7 @@ void capabilities_announce(void)
 {
 	char missing[256];
 
-	capabilities_missing(missing, sizeof(missing), capabilities_held(), false);
+	capabilities_missing(missing, sizeof(missing), read_held(), false);
 	if (*missing)
 		msg_info("without %s: some names and stacks will be missing (tracelets check)",
 			 missing);
@@ -151,9 +160,8 @@ void capabilities_announce(void)
 
 void capabilities_print(FILE *f)
 {
-	uint64_t held = capabilities_held();
+	uint64_t held = read_held();
 
 	for (const struct capability *c = capabilities; c->name; c++)
-		fprintf(f, "%-23s %-12s %s\n", c->name, capability_is_held(c, held) ? "yes" : "no",
-			c->need);
+		fprintf(f, "%-23s %-12s %s\n", c->name, is_held(c, held) ? "yes" : "no", c->need);
 }

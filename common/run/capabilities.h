@@ -10,23 +10,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct capability {
-	const char *name; /* "CAP_BPF" */
-	unsigned int number;
-	bool is_required;
-	const char *need; /* what it is for */
-};
-
-/* In the order in which they are shown; an entry without a name ends it. */
-extern const struct capability capabilities[];
-
-/* The effective ones of this process, a bit each (1 << number). */
-uint64_t capabilities_held(void);
-
-/* CAP_SYS_ADMIN stands in for some of them, as in the kernel. */
-bool capability_is_held(const struct capability *capability, uint64_t held);
-
-/* The names of those that are not held, "CAP_BPF and CAP_PERFMON"; "": none. Returns buf. */
+/*
+ * The names of those that are not held, "CAP_BPF and CAP_PERFMON"; "": none. held: a bit each (1 <<
+ * number). CAP_SYS_ADMIN stands in for some of them, as in the kernel. Returns buf.
+ */
 char *capabilities_missing(char *buf, size_t size, uint64_t held, bool required);
 
 /*

@@ -26,7 +26,6 @@
 #include "base/mem.h"
 #include "unwind/cfi.h"
 
-#define COLUMNS_MAX	  40
 #define SHOWN_PER_FILE	  5
 #define RULE_HASH_BITS	  20
 #define RULE_HASH_BUCKETS (1u << RULE_HASH_BITS)

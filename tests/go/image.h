@@ -24,7 +24,6 @@
 #define GO_TABLE	0x4000
 #define GO_DATA		0x80000 /* struct moduledata, then the inlined call */
 #define GO_MODULE_WORDS 48
-#define GO_TABLE_MAX	(256 << 10)
 
 enum go_image_layout {
 	GO_IMAGE_1_2,

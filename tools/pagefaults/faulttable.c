@@ -120,8 +120,8 @@ static void print_json_row(FILE *f, const struct fault_row *row,
 	json_end_line(&json);
 }
 
-void faulttable_print_json(FILE *f, struct fault_row *rows, size_t n,
-			   const struct fault_columns *columns, const struct areas *names)
+static void print_json(FILE *f, struct fault_row *rows, size_t n,
+		       const struct fault_columns *columns, const struct areas *names)
 {
 	if (n)
 		qsort(rows, n, sizeof(*rows), compare_rows);
@@ -281,7 +281,7 @@ static void print_list(struct run *run, const struct row_list *list)
 	}
 	if (run->is_json) {
 		run_facts_print(run);
-		faulttable_print_json(run->out, list->rows, list->count, columns, areas);
+		print_json(run->out, list->rows, list->count, columns, areas);
 		return;
 	}
 	fputc('\n', run->out);

@@ -24,10 +24,6 @@ struct fault_columns {
 void faulttable_print(FILE *f, struct fault_row *rows, size_t n,
 		      const struct fault_columns *columns, const struct areas *areas);
 
-/* The same as lines of JSON. */
-void faulttable_print_json(FILE *f, struct fault_row *rows, size_t n,
-			   const struct fault_columns *columns, const struct areas *areas);
-
 /* Counts by process and area while tracing. What the tool declares: */
 extern const struct module faulttable_module;
 
