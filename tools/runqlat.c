@@ -11,7 +11,6 @@
 #include "modules/histograms.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
-#include "run/bpfmap.h"
 #include "run/features.h"
 #include "run/tool.h"
 #include "runqlat/slowwaits.h"

@@ -11,7 +11,6 @@
 #include <sys/resource.h>
 
 #include "abi/stack.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "modules/target.h"

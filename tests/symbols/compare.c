@@ -21,7 +21,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/addrsort.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/escape.h"
 #include "base/mem.h"
 #include "syscount/call_columns.h"
