@@ -624,6 +624,27 @@ TEST(windows_hold_their_share_of_the_time)
 	CHECK_HAS(tool->err, "(give or take ");
 }
 
+/* Each of the two leaves out some of the blocks. */
+TEST(windows_and_a_sample_of_addresses_have_one_factor)
+{
+	struct proc *tool;
+	const char *factor;
+
+	NEED_WINDOWS();
+	tool = tool_start("memleak", TEXT, "-s", "2000", "--duty-cycle=50", "-p",
+			  pid_text(getpid()));
+	proc_linger(tool, 1000);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->err, ", of one address in 2000: ");
+	factor = strstr(tool->err, "multiply what is shown by ");
+	CHECK(factor && share_traced(tool) > 0);
+	if (factor)
+		CHECK_CLOSE((uint64_t)(strtod(factor + strlen("multiply what is shown by "), NULL) *
+				       share_traced(tool) * 1000),
+			    2000000, 20);
+}
+
 TEST(blocks_of_windows_are_followed_to_their_end)
 {
 	struct proc *tool;

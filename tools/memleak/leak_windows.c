@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "memleak/leak_options.h"
 #include "memleak/leak_rate.h"
 #include "memleak/leak_windows.h"
 #include "run/bpfmap.h"
@@ -266,22 +267,35 @@ static unsigned int error_percent(const struct window_sums *s, double share)
 	return percent;
 }
 
+/*
+ * By how much to multiply: addresses are sampled, too. How well that is known is said of the
+ * windows only: how well one address in N stands for all depends on the stack.
+ */
 void leak_windows_print(const struct leak_windows *windows)
 {
+	const struct leak_options *options = windows->run->options;
 	const struct window_sums *s = &windows->sums;
 	double share =
 		s->t * (double)NS_PER_S / (double)(windows->run->end_ns - windows->run->start_ns);
-	char error[32] = "";
+	double factor = options->sample / share;
+	char error[48] = "", sample[32] = "";
 
 	if (!s->n) {
 		msg_warn("no window of --duty-cycle has begun: no allocation was traced");
 		return;
 	}
+	if (options->sample > 1)
+		snprintf(sample, sizeof(sample), ", of one address in %u", options->sample);
 	if (s->n > 1 && s->x > 0)
-		snprintf(error, sizeof(error), " (give or take %u %%)", error_percent(s, share));
-	msg_info("allocations were traced for %.1f %% of the time, in %u window%s: multiply "
-		 "what is shown by %.3g%s",
-		 100 * share, s->n, s->n == 1 ? "" : "s", 1 / share, error);
+		snprintf(error, sizeof(error), " (give or take %u %%%s)", error_percent(s, share),
+			 *sample ? " by the windows" : "");
+	msg_info("allocations were traced for %.1f %% of the time, in %u window%s%s: multiply "
+		 "what is shown by %.*f%s",
+		 100 * share, s->n, s->n == 1 ? "" : "s", sample,
+		 factor < 10	? 2
+		 : factor < 100 ? 1
+				: 0,
+		 factor, error);
 }
 
 void leak_windows_free(struct leak_windows *windows)
