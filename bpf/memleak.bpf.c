@@ -324,8 +324,10 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 		count_call(foreign);
 		return 1;
 	}
-	if (!keeps && !takes_back(kind))
+	if (!keeps && !takes_back(kind)) {
+		count_call(passed);
 		return 1;
+	}
 	call = task_state_find(task);
 	if (!call && call_make())
 		call = task_state_find(task);
@@ -334,11 +336,13 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 		return 1;
 	}
 	if (call_is_nested(call, PT_REGS_SP(ctx), PT_REGS_IP(ctx), window)) {
-		count_call(nested);
+		count_call(passed);
 		return 1;
 	}
 	if (keeps)
 		count_call(allocs);
+	else
+		count_call(frees);
 	call->sp = 0;
 	call->old_addr = 0;
 	if (is_no_memory(ctx, kind))

@@ -24,8 +24,9 @@ struct memleak_settings {
 
 /* Calls of traced functions on each CPU, kept or not. */
 struct memleak_counts {
-	__u64 allocs, frees;
-	__u64 nested;  /* in a call that is counted, like mmap() in malloc() */
+	__u64 allocs;  /* of threads that are wanted; in windows, if there are any */
+	__u64 frees;   /* and moves that only take something back, as outside of windows */
+	__u64 passed;  /* in a call that is counted, like mmap() in malloc(), or not wanted */
 	__u64 foreign; /* of processes that are not traced, but use a file that is probed for all */
 };
 

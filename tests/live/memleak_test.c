@@ -863,6 +863,33 @@ TEST(the_cost_of_a_few_calls_is_small)
 	      (share && atof(share + strlen("/s, about ")) < at_size(1, 50)));
 }
 
+/* They meet a probe, too, and what that takes is measured until a window was among it. */
+TEST(moves_between_windows_are_counted)
+{
+	struct proc *tool;
+
+	NEED_WINDOWS();
+	tool = trace(work_start("leaky", "move", "20000"), "--duty-cycle=1");
+	CHECK_CLOSE(calls_traced(tool), 20001, 10);
+	CHECK(said_number(tool, " probes\n") > 10000);
+	tool = trace(work_start("leaky", "move", "20000"), "--comm=nobody");
+	CHECK_CLOSE(calls_traced(tool), 20001, 10);
+}
+
+TEST(moves_between_windows_end_the_tracing_if_there_are_too_many)
+{
+	struct proc *work, *tool;
+
+	NEED_WINDOWS();
+	work = work_start("leaky", "move", "10000");
+	tool = tool_start("memleak", TEXT, "--duty-cycle=1", "--max-rate=1000", "-p",
+			  pid_text(work->pid));
+	work_do(work);
+	proc_finish(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->err, "more than --max-rate 1000: detached");
+}
+
 TEST(calls_and_blocks_are_for_text_only)
 {
 	const char *self = pid_text(getpid());

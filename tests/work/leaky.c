@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * leaky [before MODE N] [MODE N]...: takes memory and keeps some of it, in functions that are named
- * for it; how many blocks of which size is in leaky.h. N is the number of blocks, threads, children
- * or pipes, or a program.
+ * for it; how many blocks of which size is in leaky.h. N is the number of blocks, moves, threads,
+ * children or pipes, or a program.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -331,6 +331,21 @@ WORK_FUNCTION void take_steadily(int n)
 	WORK_KEEP_FRAME();
 }
 
+/* One block, again and again, in a steady pace. */
+WORK_FUNCTION void move_one(int n)
+{
+	void *p = malloc(hide(STEADY_BYTES));
+
+	for (int i = 0; i < n; i++) {
+		p = realloc(p, hide(i % 2 ? STEADY_BYTES : STEADY_MOVED));
+		last = p;
+		if (i % 10 == 0)
+			work_sleep(NS_PER_MS);
+	}
+	keep(p);
+	WORK_KEEP_FRAME();
+}
+
 /* ---- an allocator that some calls leave without a return ---- */
 
 static jmp_buf left;
@@ -394,6 +409,8 @@ static void run_mode(const char *mode, int n, const char *arg)
 		grow_slowly(n);
 	else if (!strcmp(mode, "steady"))
 		take_steadily(n);
+	else if (!strcmp(mode, "move"))
+		move_one(n);
 	else if (!strcmp(mode, "hand"))
 		hand_over(n);
 	else if (!strcmp(mode, "leave"))

@@ -20,7 +20,8 @@
 
 #define TICKS_PER_S   4
 #define STATS_TICKS   4	   /* the time in BPF is measured for at least so long, */
-#define STATS_CALLS   1000 /* and for so many calls, since measuring costs time, too */
+#define STATS_CALLS   1000 /* and for so many calls, */
+#define STATS_ALLOCS  100  /* some of them dear ones: a window's; measuring costs time, too */
 #define PRICE_CALLS   200
 #define PRICE_BATCHES 5
 
@@ -39,7 +40,8 @@ struct leak_rate {
 
 	int stats_fd; /* -1: the kernel doesn't measure the time in BPF now */
 	uint32_t stats_ticks;
-	uint64_t stats_first_hits, stats_first_ns;
+	struct memleak_counts stats_first;
+	uint64_t stats_first_ns;
 	double bpf_ns; /* in BPF, per hit of a probe; 0: not known */
 };
 
@@ -55,7 +57,7 @@ struct memleak_counts leak_rate_counts(const struct run *run)
 		for (int i = 0; i < n; i++) {
 			sum.allocs += each[i].allocs;
 			sum.frees += each[i].frees;
-			sum.nested += each[i].nested;
+			sum.passed += each[i].passed;
 			sum.foreign += each[i].foreign;
 		}
 	free(each);
@@ -146,21 +148,19 @@ static uint64_t read_run_ns(const struct run *run)
 
 static uint64_t hits_in(const struct memleak_counts *counts)
 {
-	return calls_in(counts) + counts->nested + counts->foreign;
+	return calls_in(counts) + counts->passed + counts->foreign;
 }
 
 static void begin_stats(struct leak_rate *rate)
 {
-	struct memleak_counts counts = leak_rate_counts(rate->run);
-
-	rate->stats_first_hits = hits_in(&counts);
+	rate->stats_first = leak_rate_counts(rate->run);
 	rate->stats_first_ns = read_run_ns(rate->run);
 	rate->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 }
 
 static void end_stats(struct leak_rate *rate, const struct memleak_counts *counts)
 {
-	uint64_t hits = hits_in(counts) - rate->stats_first_hits;
+	uint64_t hits = hits_in(counts) - hits_in(&rate->stats_first);
 
 	if (rate->stats_fd < 0)
 		return;
@@ -170,6 +170,13 @@ static void end_stats(struct leak_rate *rate, const struct memleak_counts *count
 	close(rate->stats_fd);
 	rate->stats_fd = -1;
 	msg_debug("%.0f ns in BPF at each of %llu probes", rate->bpf_ns, (unsigned long long)hits);
+}
+
+static bool has_enough_stats(const struct leak_rate *rate, const struct memleak_counts *counts)
+{
+	return rate->stats_ticks >= STATS_TICKS &&
+	       hits_in(counts) - hits_in(&rate->stats_first) >= STATS_CALLS &&
+	       counts->allocs - rate->stats_first.allocs >= STATS_ALLOCS;
 }
 
 void leak_rate_calibrate(struct leak_rate *rate, const struct leak_probes *probes)
@@ -206,8 +213,8 @@ static enum loop_verdict on_tick(int fd, void *arg)
 	if (read(fd, &expirations, sizeof(expirations)) < 0)
 		return LOOP_GO;
 	counts = leak_rate_counts(rate->run);
-	if (rate->stats_fd >= 0 && ++rate->stats_ticks >= STATS_TICKS &&
-	    hits_in(&counts) - rate->stats_first_hits >= STATS_CALLS)
+	rate->stats_ticks += rate->stats_fd >= 0;
+	if (has_enough_stats(rate, &counts))
 		end_stats(rate, &counts);
 	return check_rate(rate, &counts);
 }
@@ -243,8 +250,8 @@ void leak_rate_free(struct leak_rate *rate)
 /* 0: not known. */
 static double cost_ns(const struct leak_rate *rate, const struct memleak_counts *counts)
 {
-	double entries = (double)(counts->frees + counts->nested);
-	double hits = (double)(calls_in(counts) + counts->nested);
+	double entries = (double)(counts->frees + counts->passed);
+	double hits = (double)(calls_in(counts) + counts->passed);
 
 	if (!rate->is_priced || rate->bpf_ns <= 0)
 		return 0;
