@@ -998,6 +998,55 @@ TEST(too_few_open_files_are_said_to_be_the_reason)
 	}
 }
 
+/* The descriptors of the process that are free below the limit are so many. */
+static void leave_files(const struct proc *tool, int n_free)
+{
+	struct rlimit limit = {};
+	struct stat st;
+
+	for (int fd = 0; n_free >= 0; fd++) {
+		n_free -= lstat(text_of("/proc/%d/fd/%d", tool->pid, fd), &st) < 0;
+		limit.rlim_cur = limit.rlim_max = (rlim_t)fd;
+	}
+	CHECK(!prlimit(tool->pid, RLIMIT_NOFILE, &limit, NULL));
+}
+
+static bool says_what_it_misses(const struct proc *tool)
+{
+	return strstr(tool->err, "memleak: probing what process ") ||
+	       strstr(tool->err, "memleak: probing in a window: ") ||
+	       strstr(tool->err, "memleak: warning: looking for allocators in ") ||
+	       strstr(tool->err, "can't be probed: Too many open files");
+}
+
+/* What is executed later has an allocator of its own. The first option is any, the other chooses. */
+static void check_later(const char *mode, const char *option, const char *size)
+{
+	for (int n_free = 0; n_free < 6; n_free++) {
+		struct proc *work =
+			work_start("leaky", mode, realpath_of(work_path("leaky_static")));
+		struct proc *tool = tool_start("memleak", TEXT, "-o", "0", option, size, "-p",
+					       pid_text(work->pid));
+
+		leave_files(tool, n_free);
+		work_go(work);
+		proc_linger(tool, 300);
+		work_do(work);
+		tool_stop(tool);
+		CHECK_STATUS(tool, 0);
+		if (!says_what_it_misses(tool) && !held_by(tool->out, NULL).blocks)
+			UNIT_FAIL("with %d more files nothing is held by %s, nor said: %s", n_free,
+				  mode, tool->err);
+	}
+}
+
+TEST(allocators_that_come_later_and_cannot_be_probed_are_told_of)
+{
+	NEED_WINDOWS();
+	check_later("exec", "--format=text", "--min-size=1");
+	check_later("exec_steady", "--duty-cycle=50", "--max-size=100");
+}
+
 TEST(too_little_memory_is_said_to_be_the_reason)
 {
 	rlim_t bytes = 256 << 20;

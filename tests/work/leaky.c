@@ -253,10 +253,10 @@ static void run_children(int n)
 		;
 }
 
-static void execute(const char *path)
+static void execute(const char *path, const char *mode)
 {
 	leak_malloc();
-	execl(path, "leaky", "all", NULL);
+	execl(path, "leaky", mode, "1009", NULL);
 	exit(1);
 }
 
@@ -404,7 +404,9 @@ static void run_mode(const char *mode, int n, const char *arg)
 	else if (!strcmp(mode, "children"))
 		run_children(n);
 	else if (!strcmp(mode, "exec"))
-		execute(arg);
+		execute(arg, "all");
+	else if (!strcmp(mode, "exec_steady"))
+		execute(arg, "steady");
 	else if (!strcmp(mode, "grow"))
 		grow_slowly(n);
 	else if (!strcmp(mode, "steady"))

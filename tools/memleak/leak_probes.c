@@ -214,9 +214,12 @@ static int probe_some(struct leak_probes *probes, const struct probed_process *p
 	struct batch batch = choose_functions(probes, found, first, in_windows);
 	int err = attach_batch(probes, process->pid, &batch, in_windows);
 
-	for (size_t i = 0; i < batch.n; i++)
+	for (size_t i = 0; i < batch.n; i++) {
+		if (err && !batch.points[i].err)
+			batch.points[i].err = err;
 		note_function(probes, &found->files[batch.functions[i]->file], batch.functions[i],
 			      batch.points[i].err);
+	}
 	if (!err)
 		hint_at_limit(&batch);
 	free(batch.functions);

@@ -40,6 +40,7 @@ struct leak_table {
 	struct leak_report *report;
 	struct call_lines call_lines; /* -t */
 	unsigned int n_left_out;      /* processes that the command started */
+	bool has_missed;	      /* allocators that were loaded later */
 };
 
 static const struct leak_table defaults;
@@ -294,6 +295,18 @@ static int configure_table(struct run *run)
 
 /* ---- processes ---- */
 
+/* Said once; but what has ended, or has not mapped the file yet, has no allocator to be missed. */
+static void search_again(struct run *run, pid_t pid)
+{
+	struct leak_table *table = table_of(run);
+	int err = leak_probes_add(table->probes, pid);
+
+	if (!err || err == -ESRCH || err == -ENOENT || table->has_missed)
+		return;
+	table->has_missed = true;
+	msg_errno(err, "probing what process %d has loaded", pid);
+}
+
 static void on_forked(pid_t parent, pid_t child, void *arg)
 {
 	struct leak_table *table = table_of(arg);
@@ -301,23 +314,21 @@ static void on_forked(pid_t parent, pid_t child, void *arg)
 	if (!leak_probes_has(table->probes, parent))
 		return;
 	if (run_given(arg, "follow"))
-		leak_probes_add(table->probes, child);
+		search_again(arg, child);
 	else
 		table->n_left_out++;
 }
 
 static void on_changed(pid_t pid, void *arg)
 {
-	struct leak_probes *probes = table_of(arg)->probes;
-
-	if (leak_probes_has(probes, pid))
-		leak_probes_add(probes, pid);
+	if (leak_probes_has(table_of(arg)->probes, pid))
+		search_again(arg, pid);
 }
 
 static void search_all(void *arg)
 {
 	for (size_t i = 0; i < target_n_pids(arg); i++)
-		leak_probes_add(table_of(arg)->probes, target_pids(arg)[i]);
+		search_again(arg, target_pids(arg)[i]);
 }
 
 static int subscribe(struct run *run)
@@ -390,7 +401,7 @@ int leak_table_start(struct run *run)
 
 static void begin_command(struct run *run)
 {
-	leak_probes_add(table_of(run)->probes, run->command_pid);
+	search_again(run, run->command_pid);
 }
 
 /* Opens the files of the command's stacks now, as it may end before its stacks are resolved. */
