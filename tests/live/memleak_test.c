@@ -25,6 +25,10 @@
 
 #define EVER_NEW_KB 32768
 
+/* A window may be open. */
+#define FEW_LINKS 4
+#define WAIT_S	  60
+
 #define ALL_STACKS "100.00 % complete"
 
 /* Not here before 5.15, where probes have no cookies. */
@@ -178,14 +182,14 @@ TEST(planted_leaks_are_found_at_their_lines)
 
 	NEED_PROBES();
 	tool = trace(work_start("leaky", "all", "1"), "--lines");
-	CHECK_HELD(tool->out, "leak_malloc (leaky.c:48)", MALLOC_COUNT, MALLOC_BYTES);
-	CHECK_HELD(tool->out, "leak_calloc (leaky.c:55)", CALLOC_COUNT, CALLOC_N * CALLOC_BYTES);
-	CHECK_HELD(tool->out, "leak_realloc (leaky.c:62)", REALLOC_COUNT, REALLOC_BYTES);
-	CHECK_HELD(tool->out, "leak_memalign (leaky.c:71)", MEMALIGN_COUNT, MEMALIGN_BYTES);
-	CHECK_HELD(tool->out, "leak_aligned (leaky.c:81)", ALIGNED_COUNT, ALIGNED_BYTES);
-	CHECK_HELD(tool->out, "leak_mmap (leaky.c:96)", MMAP_COUNT, MMAP_BYTES);
-	CHECK_HELD(tool->out, "leak_strdup (leaky.c:113)", STRDUP_COUNT, STRDUP_BYTES);
-	CHECK_HELD(tool->out, "leak_big (leaky.c:120)", BIG_COUNT, BIG_BYTES);
+	CHECK_HELD(tool->out, "leak_malloc (leaky.c:50)", MALLOC_COUNT, MALLOC_BYTES);
+	CHECK_HELD(tool->out, "leak_calloc (leaky.c:57)", CALLOC_COUNT, CALLOC_N * CALLOC_BYTES);
+	CHECK_HELD(tool->out, "leak_realloc (leaky.c:64)", REALLOC_COUNT, REALLOC_BYTES);
+	CHECK_HELD(tool->out, "leak_memalign (leaky.c:73)", MEMALIGN_COUNT, MEMALIGN_BYTES);
+	CHECK_HELD(tool->out, "leak_aligned (leaky.c:83)", ALIGNED_COUNT, ALIGNED_BYTES);
+	CHECK_HELD(tool->out, "leak_mmap (leaky.c:98)", MMAP_COUNT, MMAP_BYTES);
+	CHECK_HELD(tool->out, "leak_strdup (leaky.c:115)", STRDUP_COUNT, STRDUP_BYTES);
+	CHECK_HELD(tool->out, "leak_big (leaky.c:122)", BIG_COUNT, BIG_BYTES);
 }
 
 /* Blocks that are live at two reports are not counted twice. */
@@ -769,6 +773,75 @@ TEST(a_program_that_is_executed_begins_anew)
 	check_all_leaks(tool->out);
 }
 
+/* The descriptors of a tool that are links to probes. */
+static size_t links_of(const struct proc *tool)
+{
+	const char *folder = text_of("/proc/%d/fd", tool->pid);
+	size_t n_left = folder_count(folder), n = 0;
+	char target[64];
+
+	for (int fd = 0; n_left && fd < 10000; fd++) {
+		ssize_t bytes = readlink(text_of("%s/%d", folder, fd), target, sizeof(target) - 1);
+
+		target[bytes > 0 ? bytes : 0] = '\0';
+		n_left -= bytes > 0;
+		n += strstr(target, "bpf") && strstr(target, "link");
+	}
+	return n;
+}
+
+/* Each copy of a static program is another file with an allocator. */
+TEST(probes_of_files_that_nobody_maps_are_dropped)
+{
+	int n = at_size(150, 20);
+	struct proc *work, *tools[3];
+	size_t before[3], most = 0, links;
+
+	NEED_WINDOWS();
+	work = work_start("leaky_static", "copies", text_of("%d", n), "pause");
+	tools[0] = tool_start("memleak", TEXT, "--follow", "-p", pid_text(work->pid));
+	tools[1] = tool_start("memleak", "--follow", "-p", pid_text(work->pid), "1");
+	tools[2] = tool_start("memleak", TEXT, "--follow", "--duty-cycle=10", "-p",
+			      pid_text(work->pid));
+	for (int i = 0; i < 3; i++)
+		before[i] = links_of(tools[i]);
+	work_go(work);
+	while (!strstr(work->out, "@paused")) {
+		proc_linger(work, 100);
+		links = links_of(tools[0]);
+		most = links > most ? links : most;
+	}
+	CHECK(most > before[0] + (size_t)n / 2);
+	for (int i = 0; i < 3; i++) {
+		for (int s = 0; s < WAIT_S && links_of(tools[i]) > before[i] + FEW_LINKS; s++)
+			proc_linger(tools[i], 1000);
+		links = links_of(tools[i]);
+		if (links > before[i] + FEW_LINKS)
+			UNIT_FAIL("tool %d has %zu links, %zu at its beginning", i, links,
+				  before[i]);
+		tool_stop(tools[i]);
+		CHECK_STATUS(tools[i], 0);
+	}
+}
+
+/* The first ones of 20 blocks of a run may come before the probes. */
+TEST(a_program_that_is_started_again_is_traced_again)
+{
+	const char *path = text_of("%s/leaky", folder_make());
+	struct proc *work, *tool;
+
+	NEED_PROBES();
+	CHECK(file_copy(work_path("leaky_static"), path));
+	work = work_start("leaky", "program", path, "pause", "1", "program", path, "program", path);
+	tool = tool_start("memleak", TEXT, "--follow", "-p", pid_text(work->pid));
+	work_go(work);
+	proc_wait_for(tool, text_of("no process maps %s any more", path));
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK(held_by(tool->out, "grow").blocks > 30);
+}
+
 /* ---- over time ---- */
 
 TEST(what_keeps_growing_is_told_from_what_does_not)
@@ -789,7 +862,7 @@ TEST(what_keeps_growing_is_told_from_what_does_not)
 	CHECK_EQ(held_by(tool->out, "use_cache").blocks, 0);
 	CHECK_HAS(tool->out, "intervals in a row");
 	CHECK_STATUS(folded, 0);
-	CHECK(folded_sum(folded->out, NULL, "run_mode;grow") > 0);
+	CHECK(folded_sum(folded->out, NULL, "grow_slowly;grow") > 0);
 	CHECK_EQ(folded_sum(folded->out, NULL, "use_cache"), 0);
 }
 
@@ -1019,7 +1092,7 @@ static bool says_what_it_misses(const struct proc *tool)
 	       strstr(tool->err, "can't be probed: Too many open files");
 }
 
-/* What is executed later has an allocator of its own. The first option is any, the other chooses. */
+/* What is executed later has an allocator of its own. */
 static void check_later(const char *mode, const char *option, const char *size)
 {
 	for (int n_free = 0; n_free < 6; n_free++) {

@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "elf/elf64.h"
+#include "folder.h"
 #include "memleak/allocators.h"
 #include "silent.h"
 #include "unit.h"
@@ -237,6 +238,97 @@ TEST(programs_of_other_machines_are_left_alone)
 	CHECK_EQ(scan_copy(EM_X86_64), 0);
 #endif
 	CHECK_EQ(scan_copy(EM_RISCV), 0);
+}
+
+/* ---- files that change, or that nobody maps ---- */
+
+/* Writes this program, or a file without a function, where the other one was. */
+static void put_into(int fd, bool is_program)
+{
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	static const char nothing[4096] = "nothing";
+	struct stat st = {};
+
+	CHECK(from >= 0 && !fstat(from, &st) && !ftruncate(fd, 0) && !lseek(fd, 0, SEEK_SET));
+	if (is_program)
+		CHECK_EQ(sendfile(fd, from, NULL, (size_t)st.st_size), st.st_size);
+	else
+		CHECK_EQ(write(fd, nothing, sizeof(nothing)), (ssize_t)sizeof(nothing));
+	close(from);
+	usleep(20000); /* so that it is older than what reads it */
+}
+
+static int map_and_scan(struct allocators *a, int fd)
+{
+	static const struct allocators_wish wish = { .prefix = "my_" };
+	void *p = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	int n;
+
+	CHECK(p != MAP_FAILED);
+	n = allocators_scan(a, getpid(), &wish);
+	munmap(p, 4096);
+	return n;
+}
+
+/* As an inode is that is used again. */
+TEST(another_file_with_the_same_inode_is_searched)
+{
+	struct allocators a = { 0 };
+	char *path;
+	int fd;
+
+	make_folder();
+	path = in_folder("file");
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	put_into(fd, false);
+	CHECK_EQ(map_and_scan(&a, fd), 1); /* of this program itself */
+	CHECK_EQ(map_and_scan(&a, fd), 0);
+	put_into(fd, true);
+	CHECK_EQ(map_and_scan(&a, fd), 1);
+	CHECK_EQ(a.n_functions, 2);
+	CHECK_EQ(a.n_new, 1);
+	put_into(fd, false);
+	CHECK_EQ(map_and_scan(&a, fd), 0);
+	CHECK_EQ(a.n_functions, 1);
+	CHECK_EQ(a.functions[0].file, 0);
+	allocators_free(&a);
+	close(fd);
+	free(path);
+	remove_folder();
+}
+
+static void count_one(struct alloc_file *file, void *arg)
+{
+	CHECK(strstr(file->path, "/file"));
+	++*(int *)arg;
+}
+
+TEST(files_that_nobody_maps_are_forgotten)
+{
+	struct allocators a = { 0 };
+	int fd, n_left = 0;
+	size_t n_files;
+	char *path;
+
+	make_folder();
+	path = in_folder("file");
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	put_into(fd, true);
+	CHECK_EQ(map_and_scan(&a, fd), 2);
+	n_files = a.n_files;
+	allocators_mark(&a, getpid());
+	CHECK(allocators_let_go(&a, count_one, &n_left)); /* it may still come back */
+	CHECK_EQ(n_left, 0);
+	allocators_mark(&a, getpid());
+	CHECK(!allocators_let_go(&a, count_one, &n_left));
+	CHECK_EQ(n_left, 1);
+	CHECK_EQ(a.n_files, n_files - 1);
+	CHECK_EQ(a.n_functions, 1);
+	CHECK_EQ(map_and_scan(&a, fd), 1);
+	allocators_free(&a);
+	close(fd);
+	free(path);
+	remove_folder();
 }
 
 /* ---- a file that was made to have ever more of them ---- */

@@ -2,12 +2,14 @@
 /*
  * leaky [before MODE N] [MODE N]...: takes memory and keeps some of it, in functions that are named
  * for it; how many blocks of which size is in leaky.h. N is the number of blocks, moves, threads,
- * children or pipes, or a program.
+ * children, copies or pipes, or a program.
  */
 #include <pthread.h>
 #include <setjmp.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "leaky.h"
@@ -260,6 +262,49 @@ static void execute(const char *path, const char *mode)
 	exit(1);
 }
 
+/* It says nothing, as it would say it in our place. */
+static void run_program(const char *path, const char *n)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		int fd = open("/dev/null", O_RDWR);
+
+		dup2(fd, STDIN_FILENO);
+		dup2(fd, STDOUT_FILENO);
+		execl(path, "leaky", "grow", n, NULL);
+		_exit(127);
+	}
+	waitpid(child, NULL, 0);
+}
+
+/* Each is a file of its own, which is deleted once it has run. */
+static void run_copies(int n)
+{
+	char path[] = "/tmp/leaky-XXXXXX";
+	struct stat st = {};
+
+	close(mkstemp(path));
+	for (int i = 0; i < n; i++) {
+		int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to;
+
+		unlink(path);
+		to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+		if (fstat(from, &st) || sendfile(to, from, NULL, (size_t)st.st_size) != st.st_size)
+			abort();
+		close(from);
+		close(to);
+		run_program(path, "2");
+	}
+	unlink(path);
+}
+
+static void pause_work(void)
+{
+	printf("@paused\n");
+	work_read(STDIN_FILENO);
+}
+
 /* ---- slowly ---- */
 
 WORK_FUNCTION void grow(void)
@@ -389,38 +434,37 @@ static void open_pipes(int n)
 			abort();
 }
 
+static const struct {
+	const char *name;
+	void (*run)(int n);
+} numbered_modes[] = {
+	{ "many", take_many },	  { "threads", run_threads }, { "children", run_children },
+	{ "copies", run_copies }, { "grow", grow_slowly },    { "steady", take_steadily },
+	{ "move", move_one },	  { "hand", hand_over },      { "below", take_below },
+	{ "pipes", open_pipes },
+};
+
 static void run_mode(const char *mode, int n, const char *arg)
 {
+	for (size_t i = 0; i < sizeof(numbered_modes) / sizeof(numbered_modes[0]); i++)
+		if (!strcmp(mode, numbered_modes[i].name))
+			numbered_modes[i].run(n);
 	if (!strcmp(mode, "all"))
 		leak_all();
 	else if (!strcmp(mode, "realloc"))
 		reallocate();
 	else if (!strcmp(mode, "big"))
 		leak_big();
-	else if (!strcmp(mode, "many"))
-		take_many(n);
-	else if (!strcmp(mode, "threads"))
-		run_threads(n);
-	else if (!strcmp(mode, "children"))
-		run_children(n);
 	else if (!strcmp(mode, "exec"))
 		execute(arg, "all");
 	else if (!strcmp(mode, "exec_steady"))
 		execute(arg, "steady");
-	else if (!strcmp(mode, "grow"))
-		grow_slowly(n);
-	else if (!strcmp(mode, "steady"))
-		take_steadily(n);
-	else if (!strcmp(mode, "move"))
-		move_one(n);
-	else if (!strcmp(mode, "hand"))
-		hand_over(n);
+	else if (!strcmp(mode, "program"))
+		run_program(arg, PROGRAM_BLOCKS);
+	else if (!strcmp(mode, "pause"))
+		pause_work();
 	else if (!strcmp(mode, "leave"))
 		leave_calls();
-	else if (!strcmp(mode, "below"))
-		take_below(n);
-	else if (!strcmp(mode, "pipes"))
-		open_pipes(n);
 	else if (!strcmp(mode, "free"))
 		free_all();
 }

@@ -34,7 +34,8 @@
 #define CHILD_BYTES   157
 #define CHILD_LIFE_MS 500
 
-#define GROW_BYTES 163
+#define GROW_BYTES     163
+#define PROGRAM_BLOCKS "20"
 
 #define HANDED_BYTES 29
 #define HANDED_MOVED 5003

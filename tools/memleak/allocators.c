@@ -201,37 +201,74 @@ static void add_file(struct allocators *a, const struct allocators_wish *wish,
 	*file = *found;
 	file->path = mem_strdup(found->path);
 	file->fd = fd;
-	if (fd < 0 || read_functions(&scan, fd))
-		return;
-	close(fd);
-	file->fd = -1;
+	file->was_mapped = true;
+	if (fd >= 0 && !read_functions(&scan, fd)) {
+		close(fd);
+		file->fd = -1;
+	}
+	a->n_new += a->n_functions - scan.first;
 }
 
-static int open_mapped(pid_t pid, const struct mapping *m, const struct timespec *read_time)
+/* -EEXIST: it is the one that is known. */
+static int open_mapped(pid_t pid, const struct mapping *m, const struct timespec *read_time,
+		       const struct alloc_file *known, struct stat *st)
 {
-	struct stat st;
-	int path_fd = mapfile_open(pid, m, read_time, &st), fd;
+	struct mapping wanted = *m;
+	int path_fd, fd = -EEXIST;
 
+	if (known && !strcmp(known->path, m->path))
+		wanted.known = &known->st;
+	path_fd = mapfile_open(pid, &wanted, read_time, st);
 	if (path_fd < 0)
 		return path_fd;
-	fd = root_reopen(path_fd);
+	if (!known || !file_is_same_version(&known->st, st))
+		fd = root_reopen(path_fd);
 	close(path_fd);
 	return fd;
 }
 
+static void forget_file(struct allocators *a, size_t file)
+{
+	size_t n = 0, first_new = a->n_functions - a->n_new;
+
+	for (size_t i = 0; i < a->n_functions; i++) {
+		struct alloc_function *f = &a->functions[i];
+
+		if (f->file == file) {
+			a->n_new -= i >= first_new;
+			free(f->name);
+			continue;
+		}
+		f->file -= f->file > file;
+		a->functions[n++] = *f;
+	}
+	a->n_functions = n;
+	if (a->files[file].fd >= 0)
+		close(a->files[file].fd);
+	free(a->files[file].path);
+	a->n_files--;
+	memmove(&a->files[file], &a->files[file + 1], (a->n_files - file) * sizeof(*a->files));
+}
+
+/* A file without probes may have been deleted since, and its inode be another one's. */
 static void scan_mapping(struct allocators *a, pid_t pid, const struct allocators_wish *wish,
 			 const struct mapping *m, const struct timespec *read_time)
 {
 	struct alloc_file found = { .dev = m->dev, .ino = m->ino, .path = m->path };
+	struct alloc_file *known = find_file(a, m->dev, m->ino);
 	int fd;
 
-	if (find_file(a, m->dev, m->ino))
+	if (known && (known->probes || !known->st.st_ino))
 		return;
-	fd = open_mapped(pid, m, read_time);
-	if (fd < 0 && process_has_ended(pid))
+	fd = open_mapped(pid, m, read_time, known, &found.st);
+	if (fd < 0 && (known || process_has_ended(pid)))
 		return; /* another one may still lead to it */
-	if (fd < 0)
+	if (fd < 0) {
 		msg_warn("looking for allocators in %s: %s", m->path, strerror(-fd));
+		found.st = (struct stat){};
+	}
+	if (known)
+		forget_file(a, (size_t)(known - a->files));
 	add_file(a, wish, &found, fd);
 }
 
@@ -254,7 +291,7 @@ static int scan_path(struct allocators *a, pid_t pid, const struct allocators_wi
 {
 	char path[PATH_MAX + 32];
 	struct stat st;
-	struct alloc_file found = { .path = path };
+	struct alloc_file found = { .path = path, .is_asked_for = true };
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/root%s", process_live_task(pid), wish->object);
@@ -264,6 +301,7 @@ static int scan_path(struct allocators *a, pid_t pid, const struct allocators_wi
 		return -ENOENT;
 	found.dev = st.st_dev;
 	found.ino = st.st_ino;
+	found.st = st;
 	if (find_file(a, st.st_dev, st.st_ino))
 		return 0;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -293,11 +331,11 @@ static size_t scan_mappings(struct allocators *a, pid_t pid, const struct alloca
 
 int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_wish *wish)
 {
-	size_t before = a->n_functions;
 	struct timespec read_time;
 	struct mappings maps;
 	int err;
 
+	a->n_new = 0;
 	clock_gettime(CLOCK_REALTIME_COARSE, &read_time);
 	err = mappings_read(&maps, pid);
 	if (err)
@@ -305,7 +343,51 @@ int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_wis
 	if (!scan_mappings(a, pid, wish, &maps, &read_time) && wish->object)
 		err = strchr(wish->object, '/') ? scan_path(a, pid, wish) : -ENOENT;
 	mappings_free(&maps);
-	return err ? err : (int)(a->n_functions - before);
+	return err ? err : (int)a->n_new;
+}
+
+/* ---- letting go ---- */
+
+static bool is_mapped_in(const struct mappings *maps, const struct alloc_file *file)
+{
+	for (size_t i = 0; i < maps->count; i++)
+		if (maps->items[i].ino == file->ino && maps->items[i].dev == file->dev)
+			return true;
+	return false;
+}
+
+/* What can't be said of a process that is there is no reason to forget its files. */
+void allocators_mark(struct allocators *a, pid_t pid)
+{
+	struct mappings maps = {};
+	int err = mappings_read(&maps, pid);
+
+	if (err == -ESRCH)
+		return;
+	for (size_t i = 0; i < a->n_files; i++)
+		a->files[i].is_mapped |= err || is_mapped_in(&maps, &a->files[i]);
+	if (!err)
+		mappings_free(&maps);
+}
+
+bool allocators_let_go(struct allocators *a, void (*leave)(struct alloc_file *file, void *arg),
+		       void *arg)
+{
+	bool waits = false;
+
+	for (size_t i = a->n_files; i-- > 0;) {
+		struct alloc_file *file = &a->files[i];
+		bool is_needed = file->is_mapped || file->is_asked_for, may_go = !file->was_mapped;
+
+		waits |= !is_needed && !may_go;
+		file->was_mapped = is_needed;
+		file->is_mapped = false;
+		if (is_needed || !may_go)
+			continue;
+		leave(file, arg);
+		forget_file(a, i);
+	}
+	return waits;
 }
 
 void allocators_close(struct allocators *a)

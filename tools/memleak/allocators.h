@@ -16,17 +16,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "abi/alloc.h"
 #include "probes/probe_place.h"
 
-/* A file that holds some. */
+struct file_probes;
+
+/* A file that holds some, or none. */
 struct alloc_file {
 	dev_t dev; /* as in /proc/PID/maps */
 	ino_t ino;
-	char *path; /* as the process sees it; for messages */
-	int fd;	    /* readable; -1: nothing of interest in it, or closed */
+	struct stat st;		    /* when it was searched; all zero: it could not be opened */
+	char *path;		    /* as the process sees it; for messages */
+	int fd;			    /* readable; -1: nothing of interest in it, or closed */
+	struct file_probes *probes; /* the user's: they keep the inode from being another file's */
+	bool is_asked_for;	    /* by its path: it may be mapped later */
+	bool is_mapped, was_mapped; /* see allocators_let_go() */
 };
 
 struct alloc_function {
@@ -39,10 +46,11 @@ struct alloc_function {
 };
 
 struct allocators {
-	struct alloc_file *files; /* all that were looked at, so that none is twice */
+	struct alloc_file *files; /* all that were searched, so that none is twice */
 	size_t n_files, files_cap;
 	struct alloc_function *functions; /* those of a file stand in a row */
 	size_t n_functions, functions_cap;
+	size_t n_new;	  /* of them, added by the latest scan */
 	size_t n_skipped; /* indirect functions, left out */
 };
 
@@ -64,6 +72,16 @@ struct allocators_wish {
  * An object is a path, or a name as in "libfoo.so.1" or "libfoo" of a mapped file.
  */
 int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_wish *wish);
+
+/* For allocators_let_go(): the process still has what it maps now. */
+void allocators_mark(struct allocators *a, pid_t pid);
+
+/*
+ * Forgets the files that no process had mapped in this call nor in the last one, but none that was
+ * asked for by its path; first calls leave() for each. True if the next call may forget some more.
+ */
+bool allocators_let_go(struct allocators *a, void (*leave)(struct alloc_file *file, void *arg),
+		       void *arg);
 
 /* Closes the files that are open, once their functions are probed. */
 void allocators_close(struct allocators *a);

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "abi/filter.h"
+#include "base/background.h"
+#include "base/container.h"
 #include "base/idmap.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -14,12 +16,31 @@
 #include "process/cgroups.h"
 #include "process/procstate.h"
 
+/* What is attached in a file. */
+struct file_probes {
+	struct uprobes *links;	  /* all the time; NULL: none */
+	struct window_part *part; /* in windows; NULL: none */
+};
+
+/*
+ * Links that are closed in the background, since each one takes the kernel some 50 ms, for which
+ * nothing would be read from its rings. Until then what runs there is counted twice if the file is
+ * probed again.
+ */
+struct closing {
+	struct chore chore;
+	struct uprobes **links;
+	size_t n, cap;
+	bool is_done; /* set by the other thread */
+};
+
 struct probed_process {
 	pid_t pid;
 	char comm[TASK_COMM_LEN];
 	uint64_t cgroup_id;	  /* 0: unknown */
 	struct allocators *found; /* what all have in common; or its own */
-	bool has_ended;		  /* already when the last report was done */
+	bool has_exited;
+	bool had_ended; /* already when the last report was done */
 };
 
 struct leak_probes {
@@ -31,8 +52,9 @@ struct leak_probes {
 	struct idmap processes;	  /* by pid */
 	struct allocators common; /* for_all: of all of them */
 
-	struct uprobes **links;
-	size_t n_links, links_cap;
+	struct background *background;
+	struct closing *closing; /* NULL: no links are */
+	bool has_changed;	 /* since files were let go of, so that some may be */
 
 	size_t n_functions;
 	enum probe_kind worst_place[2]; /* [1]: of functions like free() */
@@ -48,6 +70,7 @@ struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
 	probes->wish = *wish;
 	probes->for_all = for_all;
 	probes->windows = windows;
+	probes->background = background_new();
 	if (!uprobes_prepare(&probes->programs) &&
 	    (!windows || !leak_windows_prepare(windows, &probes->programs)))
 		return probes;
@@ -149,11 +172,14 @@ static bool is_in_windows(const struct leak_probes *probes, enum alloc_kind kind
 	       kind != ALLOC_REALLOCARRAY && kind != ALLOC_MREMAP;
 }
 
-/* The functions from number `first` on that are probed in windows, or the others. */
+/*
+ * Of the functions from number `first` on those of the first one's file: the ones that are probed
+ * in windows, or the others.
+ */
 static struct batch choose_functions(const struct leak_probes *probes,
 				     const struct allocators *found, size_t first, bool in_windows)
 {
-	size_t most = found->n_functions - first;
+	size_t most = found->n_functions - first, file = found->functions[first].file;
 	struct batch batch = {
 		.functions = mem_zalloc(most, sizeof(struct alloc_function *)),
 		.points = mem_zalloc(most, sizeof(struct uprobe_point)),
@@ -162,8 +188,8 @@ static struct batch choose_functions(const struct leak_probes *probes,
 	for (size_t i = first; i < found->n_functions; i++) {
 		const struct alloc_function *f = &found->functions[i];
 
-		if (is_in_windows(probes, f->kind) != in_windows || is_left_out(probes, found, f) ||
-		    is_refused(found, f))
+		if (f->file != file || is_in_windows(probes, f->kind) != in_windows ||
+		    is_left_out(probes, found, f) || is_refused(found, f))
 			continue;
 		batch.functions[batch.n] = f;
 		batch.points[batch.n++] = make_point(found, f);
@@ -172,24 +198,26 @@ static struct batch choose_functions(const struct leak_probes *probes,
 }
 
 /* 0, or -errno if none could be attached. */
-static int attach_batch(struct leak_probes *probes, pid_t pid, const struct batch *batch,
-			bool in_windows)
+static int attach_batch(struct leak_probes *probes, pid_t pid, struct alloc_file *file,
+			const struct batch *batch, bool in_windows)
 {
 	/* the kernel finds a process by its main thread's memory; BPF leaves out the others */
 	bool is_leaderless = process_live_task(pid) != pid;
-	struct uprobes *link;
+	struct file_probes at = {};
 
-	if (!batch->n)
-		return 0;
 	pid = probes->for_all || is_leaderless ? 0 : pid;
 	if (in_windows)
-		return leak_windows_add(probes->windows, pid, batch->points, batch->n);
-	link = uprobes_attach(&probes->programs, pid, batch->points, batch->n);
-	if (!link)
+		at.part = leak_windows_add(probes->windows, pid, batch->points, batch->n);
+	else
+		at.links = uprobes_attach(&probes->programs, pid, batch->points, batch->n);
+	if (!at.part && !at.links)
 		return -errno;
-	probes->links = mem_grow(probes->links, probes->n_links, &probes->links_cap,
-				 sizeof(struct uprobes *));
-	probes->links[probes->n_links++] = link;
+	if (!file->probes)
+		file->probes = mem_zalloc(1, sizeof(*file->probes));
+	if (in_windows)
+		file->probes->part = at.part;
+	else
+		file->probes->links = at.links;
 	return 0;
 }
 
@@ -206,25 +234,48 @@ static void hint_at_limit(const struct batch *batch)
 		msg_hint("%s", hint);
 }
 
-/* Probes the process's functions from number `first` on: those of windows, or the others. */
-static int probe_some(struct leak_probes *probes, const struct probed_process *process,
+/* The functions of a file from number `first` on: 1, or 0 if there are none, or -errno as above. */
+static int probe_file(struct leak_probes *probes, const struct probed_process *process,
 		      size_t first, bool in_windows)
 {
 	const struct allocators *found = process->found;
+	struct alloc_file *file = &found->files[found->functions[first].file];
 	struct batch batch = choose_functions(probes, found, first, in_windows);
-	int err = attach_batch(probes, process->pid, &batch, in_windows);
+	int err = batch.n ? attach_batch(probes, process->pid, file, &batch, in_windows) : 0;
 
 	for (size_t i = 0; i < batch.n; i++) {
 		if (err && !batch.points[i].err)
 			batch.points[i].err = err;
-		note_function(probes, &found->files[batch.functions[i]->file], batch.functions[i],
-			      batch.points[i].err);
+		note_function(probes, file, batch.functions[i], batch.points[i].err);
 	}
 	if (!err)
 		hint_at_limit(&batch);
 	free(batch.functions);
 	free(batch.points);
-	return err;
+	return err ? err : batch.n > 0;
+}
+
+/*
+ * The process's functions from number `first` on: those of windows, or the others. 0, or -errno if
+ * none could be attached.
+ */
+static int probe_some(struct leak_probes *probes, const struct probed_process *process,
+		      size_t first, bool in_windows)
+{
+	const struct allocators *found = process->found;
+	bool is_any_attached = false;
+	int err = 0;
+
+	for (size_t i = first; i < found->n_functions; i++) {
+		int result;
+
+		if (i > first && found->functions[i].file == found->functions[i - 1].file)
+			continue;
+		result = probe_file(probes, process, i, in_windows);
+		is_any_attached |= result > 0;
+		err = result < 0 ? result : err;
+	}
+	return is_any_attached ? 0 : err;
 }
 
 /* What takes back comes first: no block is kept whose end is missed. */
@@ -242,7 +293,8 @@ int leak_probes_add(struct leak_probes *probes, pid_t pid)
 	uint64_t cgroup_id = cgroup_of_process(pid);
 	int n = allocators_scan(process->found, pid, &probes->wish);
 
-	process->has_ended = false;
+	probes->has_changed = true;
+	process->had_ended = process->has_exited = false;
 	process_comm(pid, process->comm, sizeof(process->comm));
 	process->cgroup_id = cgroup_id ? cgroup_id : process->cgroup_id;
 	if (n > 0)
@@ -292,19 +344,130 @@ struct uprobes *leak_probes_attach_own(const struct leak_probes *probes, struct 
 	return uprobes_attach(&probes->programs, getpid(), point, 1);
 }
 
-void leak_probes_detach(struct leak_probes *probes)
+/* ---- letting go ---- */
+
+static void drop_probes(struct alloc_file *file, void *arg)
 {
-	if (probes && probes->windows)
-		leak_windows_end(probes->windows);
-	for (size_t i = 0; probes && i < probes->n_links; i++)
-		uprobes_detach(probes->links[i]);
-	if (probes)
-		probes->n_links = 0;
+	const struct leak_probes *probes = arg;
+
+	if (!file->probes)
+		return;
+	leak_windows_drop(probes->windows, file->probes->part);
+	uprobes_detach(file->probes->links);
+	free(file->probes);
+	file->probes = NULL;
 }
 
-static void free_process(struct probed_process *process, const struct leak_probes *probes)
+static void detach_from(struct allocators *found, struct leak_probes *probes)
+{
+	for (size_t i = 0; i < found->n_files; i++)
+		drop_probes(&found->files[i], probes);
+}
+
+static void visit_to_detach(void *value, void *arg)
+{
+	detach_from(((struct probed_process *)value)->found, arg);
+}
+
+static void close_links(struct chore *chore)
+{
+	struct closing *closing = container_of(chore, struct closing, chore);
+
+	for (size_t i = 0; i < closing->n; i++)
+		uprobes_detach(closing->links[i]);
+	__atomic_store_n(&closing->is_done, true, __ATOMIC_RELEASE);
+}
+
+static void finish_closing(struct leak_probes *probes)
+{
+	if (!probes->closing)
+		return;
+	background_finish(probes->background, &probes->closing->chore);
+	free(probes->closing->links);
+	free(probes->closing);
+	probes->closing = NULL;
+}
+
+void leak_probes_detach(struct leak_probes *probes)
+{
+	if (!probes)
+		return;
+	if (probes->windows)
+		leak_windows_end(probes->windows);
+	detach_from(&probes->common, probes);
+	idmap_visit(&probes->processes, visit_to_detach, probes);
+	finish_closing(probes);
+}
+
+/* Its links are closed later. */
+static void leave_file(struct alloc_file *file, void *arg)
+{
+	struct leak_probes *probes = arg;
+	struct closing *closing = probes->closing;
+
+	msg_debug("no process maps %s any more", file->path);
+	if (!file->probes)
+		return;
+	closing->links =
+		mem_grow(closing->links, closing->n, &closing->cap, sizeof(struct uprobes *));
+	closing->links[closing->n++] = file->probes->links;
+	file->probes->links = NULL;
+	drop_probes(file, probes);
+}
+
+static void visit_to_mark(void *value, void *arg)
+{
+	const struct probed_process *process = value;
+
+	(void)arg;
+	if (!process->has_exited)
+		allocators_mark(process->found, process->pid);
+}
+
+static void let_go_of_files(struct allocators *found, struct leak_probes *probes)
+{
+	probes->has_changed |= allocators_let_go(found, leave_file, probes);
+}
+
+static void visit_to_let_go(void *value, void *arg)
+{
+	const struct probed_process *process = value;
+	struct leak_probes *probes = arg;
+
+	if (process->found != &probes->common)
+		let_go_of_files(process->found, probes);
+}
+
+void leak_probes_let_go_files(struct leak_probes *probes)
+{
+	if (!probes->has_changed ||
+	    (probes->closing && !__atomic_load_n(&probes->closing->is_done, __ATOMIC_ACQUIRE)))
+		return;
+	finish_closing(probes);
+	probes->closing = mem_zalloc(1, sizeof(*probes->closing));
+	probes->has_changed = false;
+	idmap_visit(&probes->processes, visit_to_mark, NULL);
+	let_go_of_files(&probes->common, probes);
+	idmap_visit(&probes->processes, visit_to_let_go, probes);
+	if (probes->closing->n)
+		background_add(probes->background, &probes->closing->chore, close_links);
+	else
+		finish_closing(probes);
+}
+
+void leak_probes_end(struct leak_probes *probes, pid_t pid)
+{
+	struct probed_process *process = find_process(probes, pid);
+
+	if (!process)
+		return;
+	process->has_exited = probes->has_changed = true;
+}
+
+static void free_process(struct probed_process *process, struct leak_probes *probes)
 {
 	if (process->found != &probes->common) {
+		detach_from(process->found, probes);
 		allocators_free(process->found);
 		free(process->found);
 	}
@@ -315,13 +478,13 @@ static void free_process(struct probed_process *process, const struct leak_probe
 static bool is_kept(void *value, void *arg)
 {
 	struct probed_process *process = value;
-	const struct leak_probes *probes = arg;
+	struct leak_probes *probes = arg;
 
-	if (process->has_ended) {
+	if (process->had_ended) {
 		free_process(process, probes);
 		return false;
 	}
-	process->has_ended = process_has_ended(process->pid);
+	process->had_ended = process_has_ended(process->pid);
 	return true;
 }
 
@@ -343,6 +506,6 @@ void leak_probes_free(struct leak_probes *probes)
 	idmap_visit(&probes->processes, visit_to_free, probes);
 	idmap_free(&probes->processes, NULL);
 	allocators_free(&probes->common);
-	free(probes->links);
+	background_free(probes->background);
 	free(probes);
 }

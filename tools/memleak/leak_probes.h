@@ -56,6 +56,15 @@ enum probe_kind leak_probes_place(const struct leak_probes *probes, bool of_free
 struct uprobes *leak_probes_attach_own(const struct leak_probes *probes,
 				       struct uprobe_point *point);
 
+/* A process has ended: what it alone had mapped is to be let go of. */
+void leak_probes_end(struct leak_probes *probes, pid_t pid);
+
+/*
+ * To be called every few seconds: takes the probes out of files that no process had mapped, neither
+ * now nor in the last call, since they keep the disk space of a deleted file.
+ */
+void leak_probes_let_go_files(struct leak_probes *probes);
+
 /* A report is done: lets go of the processes that had ended before the one before it was. */
 void leak_probes_let_go(struct leak_probes *probes);
 

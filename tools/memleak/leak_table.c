@@ -30,6 +30,7 @@
 #include "stacks/stacks.h"
 
 #define DEFAULT_INTERVAL_NS (5 * NS_PER_S)
+#define FILES_NS	    (5 * NS_PER_S)
 #define TABLE_MEMORY_SHARE  8 /* of the machine's memory, one part for the table of blocks */
 
 struct leak_table {
@@ -41,9 +42,10 @@ struct leak_table {
 	struct call_lines call_lines; /* -t */
 	unsigned int n_left_out;      /* processes that the command started */
 	bool has_missed;	      /* allocators that were loaded later */
+	int timer_fd;		      /* when files are let go of; -1: never */
 };
 
-static const struct leak_table defaults;
+static const struct leak_table defaults = { .timer_fd = -1 };
 
 static struct leak_table *table_of(const struct run *run)
 {
@@ -325,22 +327,41 @@ static void on_changed(pid_t pid, void *arg)
 		search_again(arg, pid);
 }
 
+static void on_exited(pid_t pid, void *arg)
+{
+	leak_probes_end(table_of(arg)->probes, pid);
+}
+
 static void search_all(void *arg)
 {
 	for (size_t i = 0; i < target_n_pids(arg); i++)
 		search_again(arg, target_pids(arg)[i]);
 }
 
+static enum loop_verdict on_timer(int fd, void *arg)
+{
+	uint64_t n_ticks;
+
+	if (read(fd, &n_ticks, sizeof(n_ticks)) > 0)
+		leak_probes_let_go_files(table_of(arg)->probes);
+	return LOOP_GO;
+}
+
 static int subscribe(struct run *run)
 {
-	struct watch_handlers handlers = {
-		.forked = on_forked, .changed = on_changed, .lost = search_all, .arg = run
-	};
+	struct watch_handlers handlers = { .forked = on_forked,
+					   .changed = on_changed,
+					   .exited = on_exited,
+					   .lost = search_all,
+					   .arg = run };
 	struct watch *watch = stacks_watch(run);
 
-	if (watch)
-		watch_subscribe(watch, &handlers);
-	return watch ? 0 : -EIO;
+	if (!watch)
+		return -EIO;
+	watch_subscribe(watch, &handlers);
+	table_of(run)->timer_fd = loop_every(run->loop, FILES_NS, on_timer, run);
+	return table_of(run)->timer_fd < 0 ? msg_errno(table_of(run)->timer_fd, "making a timer")
+					   : 0;
 }
 
 /* What one of several has not, or one that has just ended, does not keep the others waiting. */
@@ -468,6 +489,8 @@ static void finish_table(struct run *run)
 {
 	struct leak_table *table = table_of(run);
 
+	if (table->timer_fd >= 0)
+		close(table->timer_fd);
 	call_lines_close(&table->call_lines);
 	leak_report_free(table->report);
 	leak_rate_free(table->rate);

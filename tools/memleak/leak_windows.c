@@ -21,7 +21,7 @@
 #define WINDOW_NS (50 * NS_PER_MS) /* attaching takes 1 % of it */
 
 /* Points of one process, or of all. */
-struct part {
+struct window_part {
 	pid_t pid;
 	struct uprobe_point *points;
 	size_t n;
@@ -43,7 +43,7 @@ struct leak_windows {
 	uint32_t n_opened;
 	uint64_t opened_ns, calls_before;
 	struct window_sums sums;
-	struct part *parts;
+	struct window_part **parts;
 	size_t n_parts, parts_cap;
 	bool has_failed; /* to attach some */
 };
@@ -74,17 +74,18 @@ static bool is_open(const struct leak_windows *windows)
 	return windows->number && *windows->number;
 }
 
-static void free_part(struct part *part)
+static void free_part(struct window_part *part)
 {
 	uprobes_detach(part->links);
 	for (size_t i = 0; i < part->n; i++)
 		if (!i || part->points[i].fd != part->points[i - 1].fd)
 			close(part->points[i].fd);
 	free(part->points);
+	free(part);
 }
 
 /* Copies points, with descriptors of its own, of which those of one file share one. 0 or -errno. */
-static int copy_points(struct part *part, const struct uprobe_point *points, size_t n)
+static int copy_points(struct window_part *part, const struct uprobe_point *points, size_t n)
 {
 	int fd = -1;
 
@@ -100,28 +101,50 @@ static int copy_points(struct part *part, const struct uprobe_point *points, siz
 	return 0;
 }
 
-/* Also where no window is open: what can't be attached is told at once. */
-int leak_windows_add(struct leak_windows *windows, pid_t pid, struct uprobe_point *points, size_t n)
+static struct window_part *make_part(const struct leak_windows *windows, pid_t pid,
+				     struct uprobe_point *points, size_t n)
 {
-	struct part part = { .pid = pid };
+	struct window_part *part = mem_zalloc(1, sizeof(*part));
 	int err;
 
-	part.links = uprobes_attach(&windows->programs, pid, points, n);
-	if (!part.links)
-		return -errno;
-	err = copy_points(&part, points, n);
-	if (err) {
-		free_part(&part);
-		return err;
-	}
+	part->pid = pid;
+	part->links = uprobes_attach(&windows->programs, pid, points, n);
+	err = part->links ? copy_points(part, points, n) : -errno;
+	if (!err)
+		return part;
+	free_part(part);
+	errno = -err;
+	return NULL;
+}
+
+/* Also where no window is open: what can't be attached is told at once. */
+struct window_part *leak_windows_add(struct leak_windows *windows, pid_t pid,
+				     struct uprobe_point *points, size_t n)
+{
+	struct window_part *part = make_part(windows, pid, points, n);
+
+	if (!part)
+		return NULL;
 	if (!is_open(windows)) {
-		uprobes_detach(part.links);
-		part.links = NULL;
+		uprobes_detach(part->links);
+		part->links = NULL;
 	}
 	windows->parts = mem_grow(windows->parts, windows->n_parts, &windows->parts_cap,
-				  sizeof(*windows->parts));
+				  sizeof(struct window_part *));
 	windows->parts[windows->n_parts++] = part;
-	return 0;
+	return part;
+}
+
+void leak_windows_drop(struct leak_windows *windows, struct window_part *part)
+{
+	size_t i = 0;
+
+	if (!part)
+		return;
+	while (windows->parts[i] != part)
+		i++;
+	windows->parts[i] = windows->parts[--windows->n_parts];
+	free_part(part);
 }
 
 /* ---- windows ---- */
@@ -134,29 +157,23 @@ static uint64_t calls_now(const struct leak_windows *windows)
 /* Those of a process that has ended can't be attached any more; of others that is told, once. */
 static void attach_parts(struct leak_windows *windows)
 {
-	size_t n = 0;
-
 	for (size_t i = 0; i < windows->n_parts; i++) {
-		struct part *part = &windows->parts[i];
+		struct window_part *part = windows->parts[i];
 
 		part->links = uprobes_attach(&windows->programs, part->pid, part->points, part->n);
-		if (!part->links && errno == ESRCH) {
-			free_part(part);
+		if (part->links || errno == ESRCH)
 			continue;
-		}
-		if (!part->links && !windows->has_failed)
+		if (!windows->has_failed)
 			msg_errno(-errno, "probing in a window");
-		windows->has_failed |= !part->links;
-		windows->parts[n++] = *part;
+		windows->has_failed = true;
 	}
-	windows->n_parts = n;
 }
 
 static void detach_parts(struct leak_windows *windows)
 {
 	for (size_t i = 0; i < windows->n_parts; i++) {
-		uprobes_detach(windows->parts[i].links);
-		windows->parts[i].links = NULL;
+		uprobes_detach(windows->parts[i]->links);
+		windows->parts[i]->links = NULL;
 	}
 }
 
@@ -303,8 +320,6 @@ void leak_windows_free(struct leak_windows *windows)
 	if (!windows)
 		return;
 	leak_windows_end(windows);
-	for (size_t i = 0; i < windows->n_parts; i++)
-		free_part(&windows->parts[i]);
 	free(windows->parts);
 	free(windows);
 }

@@ -17,8 +17,9 @@
 #include "run/run.h"
 
 struct leak_windows;
+struct window_part;
 
-/* For such a share of the time. Free with leak_windows_free(). */
+/* For such a share of the time. Free with leak_windows_free(), once all parts are dropped. */
 struct leak_windows *leak_windows_new(const struct run *run, uint32_t percent);
 void leak_windows_free(struct leak_windows *windows);
 
@@ -30,10 +31,13 @@ int leak_windows_prepare(struct leak_windows *windows, const struct uprobes_prog
 
 /*
  * Points that are attached in each window from now on, as by uprobes_attach(); the files are kept
- * open. 0, or -errno if none can be attached.
+ * open. NULL with errno set if none can be attached.
  */
-int leak_windows_add(struct leak_windows *windows, pid_t pid, struct uprobe_point *points,
-		     size_t n);
+struct window_part *leak_windows_add(struct leak_windows *windows, pid_t pid,
+				     struct uprobe_point *points, size_t n);
+
+/* They are not any more; NULL does nothing. */
+void leak_windows_drop(struct leak_windows *windows, struct window_part *part);
 
 /* After load: the first gap begins. 0 or -errno, printed. */
 int leak_windows_begin(struct leak_windows *windows);
