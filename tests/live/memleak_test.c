@@ -824,6 +824,27 @@ TEST(probes_of_files_that_nobody_maps_are_dropped)
 	}
 }
 
+TEST(probes_in_one_of_several_that_has_ended_are_dropped)
+{
+	struct proc *ends, *stays, *tool;
+	size_t links;
+
+	NEED_PROBES();
+	ends = work_start("leaky_static", "big", "1");
+	stays = work_start("leaky", "big", "1");
+	tool = tool_start("memleak", TEXT, "-o", "0", "-p",
+			  text_of("%d,%d", ends->pid, stays->pid));
+	links = links_of(tool);
+	proc_kill(ends);
+	for (int s = 0; s < WAIT_S / 2 && links_of(tool) >= links; s++)
+		proc_linger(tool, 1000);
+	CHECK(links_of(tool) < links);
+	work_do(stays);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_HELD(tool->out, "leak_big", BIG_COUNT, BIG_BYTES);
+}
+
 /* The first ones of 20 blocks of a run may come before the probes. */
 TEST(a_program_that_is_started_again_is_traced_again)
 {
