@@ -897,7 +897,9 @@ TEST(too_many_calls_end_the_tracing)
 	work_do(work);
 	proc_finish(tool);
 	CHECK_STATUS(tool, 0);
-	CHECK_HAS(tool->err, "more than --max-rate 1000: detached");
+	CHECK_HAS(tool->err, "more than --max-rate 1000: detached\n");
+	CHECK_EQ(!strstr(tool->err, "hint: no block is as old as --older yet: -o 0 shows all\n"),
+		 truth_ms(tool) >= 500);
 }
 
 /* All that it calls in a second is no more, although it comes at once. */

@@ -12,6 +12,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "memleak/leak_options.h"
 #include "memleak/leak_rate.h"
 #include "output/quantity.h"
 #include "probes/probe_samples.h"
@@ -194,13 +195,16 @@ static enum loop_verdict check_rate(struct leak_rate *rate, const struct memleak
 {
 	struct moment *oldest = &rate->moments[++rate->n_ticks % TICKS_PER_S];
 	uint64_t now_ns = clock_now_ns(), n = calls_in(counts) - oldest->n_calls;
-	uint64_t ns = now_ns - oldest->ns > NS_PER_S ? now_ns - oldest->ns : NS_PER_S;
-	double per_s = (double)n * (double)NS_PER_S / (double)ns;
+	double seconds = (double)(now_ns - oldest->ns) / (double)NS_PER_S;
+	const struct leak_options *options = rate->run->options;
 
 	*oldest = (struct moment){ now_ns, calls_in(counts) };
-	if (!rate->max_rate || per_s <= rate->max_rate)
+	if (!rate->max_rate || (double)n <= rate->max_rate * (seconds > 1 ? seconds : 1))
 		return LOOP_GO;
-	msg_warn("%.0f calls per second, more than --max-rate %u: detached", per_s, rate->max_rate);
+	msg_warn("%llu calls in %.2f s, more than --max-rate %u: detached", (unsigned long long)n,
+		 seconds, rate->max_rate);
+	if (now_ns - rate->run->start_ns < options->min_age_ns)
+		msg_hint("no block is as old as --older yet: -o 0 shows all");
 	return LOOP_STOP;
 }
 
