@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # The static binary of all tools: what it lists, by which names it answers, which links it makes.
+# And that the lists of what a build needs have the packages of its libraries.
 # TRACELETS_BIN: the folder of the build, with static/tracelets in it.
 # shellcheck disable=SC2154 # some variables are set by what is included
 cd "$(dirname "$0")/../.." || exit 1
@@ -59,4 +60,32 @@ answers 1 'taken/runqlat: File exists' "$bin" --install "$dir/taken" &&
 	[ -L "$dir/taken/offcputime" ]
 result install_overwrites_nothing $?
 
+# with_needs PACKAGE...: these, and what they depend on themselves.
+with_needs()
+{
+	printf '%s\n' "$@"
+	for package; do
+		dpkg-query -W -f '${Depends}\n' "$package" 2>/dev/null
+	done | tr ',|' '\n\n' | sed 's/^ *//; s/[ :].*//'
+}
+
+# list_brings NAME PACKAGE...: each library that is linked statically is in one of these packages.
+list_brings()
+{
+	name=$1
+	shift
+	with_needs "$@" | sort -u >"$dir/listed"
+	# shellcheck disable=SC2046 # words
+	for library in iberty $(pkg-config --static --libs $(sed -n 's/^PACKAGES *:= //p' Makefile) | tr ' ' '\n' | sed -n 's/^-l//p' | sort -u); do
+		package=$(dpkg-query -S "$(realpath "$(gcc -print-file-name="lib$library.a")")" | sed 's/:.*//')
+		grep -qx "$package" "$dir/listed" || { echo "$name: lib$library.a is in '$package'"; return 1; }
+	done
+}
+
+if dpkg-query -S "$(realpath "$(gcc -print-file-name=libelf.a)")" >/dev/null 2>&1; then
+	# shellcheck disable=SC2046 # words
+	list_brings scripts/deps $(sed -n "/^debian_build='/,/'\$/p" scripts/deps | tr -d "'" | tr ' \t' '\n\n' | sed 's/.*=//; s/|.*//') &&
+		list_brings packaging/debian/control libc6-dev $(sed -n '/^Build-Depends:/,/^[A-Z]/s/^ \([a-z0-9-]*\).*/\1/p' packaging/debian/control)
+	result packages_of_its_libraries_are_listed $?
+fi
 exit $failed
