@@ -140,6 +140,9 @@ $(O)/static/%.o: tools/%.c $(O)/.versions
 	$(Q)mkdir -p $(@D) && $(CC) $(TL_CFLAGS) -Wno-missing-prototypes -Dmain=$*_main -c $< -o $@
 
 $(O)/static/tracelets: $(MULTICALL)
+	@missing=; for library in $(patsubst -l%,%,$(filter -l%,$(LIBS_STATIC))); do \
+		case $$($(CC) -print-file-name=lib$$library.a) in */*) ;; *) missing="$$missing lib$$library.a" ;; esac; done; \
+		[ -z "$$missing" ] || { echo "the static binary needs$$missing: try 'make $(if $(filter $(MACHINE_ARCH),$(ARCH)),vm,arm64)-deps'" >&2; exit 1; }
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -static -s -Wl,--gc-sections,-z,noseparate-code $^ $(LIBS_STATIC) -o $@
 
