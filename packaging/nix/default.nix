@@ -32,7 +32,7 @@ pkgs.stdenv.mkDerivation {
   # What is compiled for BPF takes none of the flags that harden programs.
   hardeningDisable = [ "zerocallusedregs" "stackprotector" ];
   makeFlags = [ "CLANG=${pkgs.llvmPackages.clang-unwrapped}/bin/clang" "PREFIX=${placeholder "out"}" ];
-  postPatch = "patchShebangs bpf/few_lines bpf/skeleton scripts/install";
+  postPatch = "patchShebangs bpf/few_lines bpf/find_bpftool bpf/skeleton scripts/install";
   buildFlags = [ "build/tracelets" ];
 
   meta = {
