@@ -198,7 +198,7 @@ BENCH_FILES := $(addprefix $(O)/tests/,bench/bench symbols/bench symbols/compare
 # The static binary needs libraries that not every distribution has, and no sanitizer.
 STATIC_BIN := $(if $(SAN),,$(if $(findstring /,$(shell $(CC) -print-file-name=libelf.a)),$(O)/static/tracelets))
 
-CHECK_SCRIPTS := $(addprefix tests/unit/,man_test.sh flame_test.sh run_test.sh template_test.sh \
+CHECK_SCRIPTS := $(addprefix tests/unit/,make_test.sh man_test.sh flame_test.sh run_test.sh template_test.sh \
 		 completion_test.sh)
 
 check: $(UNITS) $(BINS) $(O)/tracelets $(STATIC_BIN) ## unit tests: no root, seconds

@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# What the Makefile and packages do with the machine's files: objects of no build get into a release.
+# shellcheck disable=SC2034,SC2154 # some variables are set by what is included, or for it
+cd "$(dirname "$0")/../.." || exit 1
+. tests/lib
+unset MAKEFLAGS MFLAGS MAKELEVEL O V SAN ARCH CROSS_COMPILE PKG_CONFIG
+# lists WANTED: the files of the tree.
+lists()
+{
+	listed=$(cd "$dir/tree" && list_files | tr '\0' '\n' | LC_ALL=C sort | tr '\n' ' ')
+	[ "$listed" = "$1" ] || { echo "listed '$listed', not '$1'"; return 1; }
+}
+
+. packaging/lib
+out=objects
+mkdir -p "$dir/tree/source/objects" "$dir/tree/objects/common" "$dir/tree/sane" "$dir/tree/san/common"
+touch "$dir/tree/a b.c" "$dir/tree/source/objects/c.c" "$dir/tree/objects/a.o" "$dir/tree/objects/common/b.o" "$dir/tree/sane/d.c" \
+	"$dir/tree/san/.versions" "$dir/tree/san/common/b.o"
+lists 'a b.c sane/d.c source/objects/c.c '
+result objects_of_builds_are_no_source $?
+if command -v git >/dev/null; then
+	git init -q "$dir/tree" && lists 'a b.c sane/d.c source/objects/c.c '
+	result objects_of_builds_are_no_source_for_git $?
+	out=$dir/tree/objects
+	lists 'a b.c sane/d.c source/objects/c.c '
+	result an_absolute_folder_of_the_build_is_known $?
+else
+	echo 'SKIP objects_of_builds_are_no_source_for_git: needs package git'
+fi
+exit $failed
