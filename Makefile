@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # tracelets: "make help" lists the targets. tools/x.c and bpf/x.bpf.c make the tool x.
 
+# "make -j8 deps demo": a goal after the other, each by a make of its own, so that what is installed comes first and is
+# seen by the rest.
+ifneq ($(and $(filter %deps,$(MAKECMDGOALS)),$(word 2,$(MAKECMDGOALS))),)
+.NOTPARALLEL:
+.PHONY: $(MAKECMDGOALS)
+$(sort $(MAKECMDGOALS)):
+	@$(MAKE) --no-print-directory $@
+else
+
 # ARCH=arm64 on another machine: built with the cross compiler, in a folder of its own.
 kernels_name  = $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(1)))
 MACHINE_ARCH := $(call kernels_name,$(shell uname -m))
@@ -181,3 +190,4 @@ clean: ## remove what was built
 include packaging/packaging.mk
 include tests/tests.mk
 -include $(wildcard $(O)/*/*.d $(O)/*/*/*.d $(O)/*/*/*/*.d)
+endif

@@ -1,10 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What the Makefile and packages do with the machine's files: objects of no build get into a release.
+# What the Makefile and packages do with the machine's files: goals that install come first, and objects of no build get
+# into a release.
 # shellcheck disable=SC2034,SC2154 # some variables are set by what is included, or for it
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib
 unset MAKEFLAGS MFLAGS MAKELEVEL O V SAN ARCH CROSS_COMPILE PKG_CONFIG
+
+# Asking whether packages are there takes a second, and before its end there is no clang.
+mkdir "$dir/bin"
+cat >"$dir/bin/dpkg-query" <<END
+#!/bin/sh
+[ -e "$dir/installed" ] || sleep 1
+touch "$dir/installed"
+echo ok installed
+END
+printf '#!/bin/sh\n[ -e "%s" ] && echo 14.0.6\n' "$dir/installed" >"$dir/bin/clang"
+printf '#!/bin/sh\n' >"$dir/bin/apt-get"
+chmod +x "$dir"/bin/*
+PATH=$dir/bin:$PATH make -j4 O="$dir/empty" deps "$dir/empty/.versions" >"$dir/log" 2>&1 || { cat "$dir/log"; false; }
+result goals_in_parallel_wait_for_what_is_installed $?
+
 # lists WANTED: the files of the tree.
 lists()
 {
