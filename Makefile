@@ -59,8 +59,10 @@ TL_CFLAGS    = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE $(INCLUDES) -MMD -MP \
 	       -ffile-prefix-map=$(abspath $(O))=build -ffile-prefix-map=$(CURDIR)=. \
 	       $(shell $(PKG_CONFIG) --cflags $(PACKAGES)) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 TL_LDFLAGS   = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
-BPF_CFLAGS  := -g -gno-column-info -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -iquote bpf -Ivmlinux -Wall -Wextra \
-	       -Wno-unused-parameter -Wno-missing-field-initializers -fdebug-prefix-map=$(CURDIR)=. -MMD -MP
+BPF_CFLAGS   = -g -gno-column-info -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -iquote bpf -Ivmlinux $(LIBBPF_HEADERS) \
+	       -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -fdebug-prefix-map=$(CURDIR)=. -MMD -MP
+# Wherever libbpf is, behind clang's own folders: what else is there is of the machine, not BPF's.
+LIBBPF_HEADERS = $(patsubst -I%,-idirafter %,$(shell PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 $(PKG_CONFIG) --cflags-only-I libbpf))
 COMPILE      = $(Q)mkdir -p $(@D) && $(CC) $(TL_CFLAGS) -c $< -o $@
 
 .PHONY: all static install uninstall man man-examples clean deps demo format help

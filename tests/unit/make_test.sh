@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What the Makefile and packages do with the machine's files: goals that install come first, and objects of no build get
-# into a release.
+# What the Makefile and packages do with the machine's files: goals that install come first, libbpf's headers are found
+# wherever it is, and objects of no build get into a release.
 # shellcheck disable=SC2034,SC2154 # some variables are set by what is included, or for it
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib
@@ -20,6 +20,14 @@ printf '#!/bin/sh\n' >"$dir/bin/apt-get"
 chmod +x "$dir"/bin/*
 PATH=$dir/bin:$PATH make -j4 O="$dir/empty" deps "$dir/empty/.versions" >"$dir/log" 2>&1 || { cat "$dir/log"; false; }
 result goals_in_parallel_wait_for_what_is_installed $?
+
+# Without clang's own folders, the headers are those of pkg-config's libbpf.
+mkdir -p "$dir/libbpf/include" "$dir/libbpf/pkgconfig"
+cp -r "$(pkg-config --variable=includedir libbpf)/bpf" "$dir/libbpf/include"
+sed "s|^includedir=.*|includedir=$dir/libbpf/include|" "$(pkg-config --variable=pcfiledir libbpf)/libbpf.pc" >"$dir/libbpf/pkgconfig/libbpf.pc"
+PKG_CONFIG_PATH=$dir/libbpf/pkgconfig make O="$dir/other" CLANG='clang -nostdinc -H' "$dir/other/bpf/runqlat.tmp.o" >"$dir/log" 2>&1 &&
+	grep -q "$dir/libbpf/include/bpf/bpf_helpers.h" "$dir/log" || { cat "$dir/log"; false; }
+result headers_of_libbpf_are_found_by_pkg_config $?
 
 # lists WANTED: the files of the tree.
 lists()
