@@ -39,7 +39,7 @@ _tracelets_reply()
 
 _tracelets()
 {
-	local line=${COMP_LINE:0:COMP_POINT} part=${COMP_WORDS[COMP_CWORD]} program=@PROGRAM@ word about
+	local line=${COMP_LINE:0:COMP_POINT} part=${COMP_WORDS[COMP_CWORD]} program='@PROGRAM@' word about
 	local -a typed words=() abouts=()
 
 	# Bash takes words apart at "=" and ":", so it is the line that counts.

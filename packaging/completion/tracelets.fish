@@ -5,7 +5,7 @@
 function __tracelets_complete
     set -l typed (commandline -opc)
     set -l current (commandline -ct)
-    set -l program @PROGRAM@
+    set -l program '@PROGRAM@'
     test -x $program; or set program tracelets
     for line in ($program --complete $typed "$current" 2>/dev/null)
         switch $line

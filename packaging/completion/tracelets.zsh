@@ -3,7 +3,7 @@
 # Completion for zsh of tracelets and its tools: the program itself says what can be typed. @PROGRAM@ and @NAMES@
 # are filled in when this is installed.
 
-local program=@PROGRAM@ line word
+local program='@PROGRAM@' line word
 local -a known
 
 [[ -x $program ]] || program=tracelets

@@ -95,13 +95,13 @@ result hostile_names_reach_no_terminal $?
 stubs=$dir/stubs
 mkdir "$stubs"
 # shellcheck disable=SC2086 # words
-env O="$bin" PREFIX="$dir/prefix" TOOL_PREFIX=tc- scripts/install $tools
+env O="$bin" PREFIX="$dir/prefix/more & others" TOOL_PREFIX=tc- scripts/install $tools
 for tool in tracelets $(printf 'tc-%s ' $tools); do
 	# shellcheck disable=SC2016 # for the script
 	printf '#!/bin/sh\necho "${0##*/} $*" >>%s\n' "$dir/said" >"$stubs/$tool"
 	chmod +x "$stubs/$tool"
 done
-share=$dir/prefix/share
+share="$dir/prefix/more & others/share"
 
 # begin SHELL...: at a terminal; its keys are what is written to descriptor 3.
 begin()
@@ -182,20 +182,20 @@ try_bash()
 {
 	begin bash --norc --noprofile -i
 	types 'stty cols 200 rows 500; bind "set completion-query-items 0"; bind "set page-completions off"\n'"
-		. $share/bash-completion/completions/tracelets; tracelets ready" 'tracelets ready' && completes bash
+		. '$share/bash-completion/completions/tracelets'; tracelets ready" 'tracelets ready' && completes bash
 }
 
 try_zsh()
 {
 	begin zsh -f -i
-	types "stty cols 200 rows 500; LISTMAX=100000; fpath=($share/zsh/site-functions \$fpath)\nautoload -Uz compinit\n\
+	types "stty cols 200 rows 500; LISTMAX=100000; fpath=('$share/zsh/site-functions' \$fpath)\nautoload -Uz compinit\n\
 compinit -u -D; tracelets ready" 'tracelets ready' && completes zsh
 }
 
 try_fish()
 {
 	begin fish --no-config -i
-	types "stty cols 200 rows 500; set fish_complete_path $share/fish/vendor_completions.d \$fish_complete_path; tracelets ready" \
+	types "stty cols 200 rows 500; set fish_complete_path '$share/fish/vendor_completions.d' \$fish_complete_path; tracelets ready" \
 		'tracelets ready' && completes fish
 }
 
