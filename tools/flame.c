@@ -24,7 +24,6 @@
 
 static struct options {
 	struct flamegraph picture;
-	struct durations durations;
 	struct name_filter names;
 	const char *output;
 	bool merge, quiet, want_help, want_version;
@@ -48,7 +47,7 @@ static int parse_unit(const char *what, const char *text, void *dest)
 static const struct opt opts[] = {
 	{ 0, "diff", NULL, OPT_FLAG(struct options, picture.differential),
 	  "compare: BEFORE AFTER, or one file with two values a line", "top" },
-	{ 0, "durations", "A,B", OPT_PARSED(struct options, durations, durations_parse),
+	{ 0, "durations", "A,B", OPT_PARSED(struct options, picture.before_scale, durations_parse),
 	  "compare values per time: BEFORE took A, AFTER took B (default: equal totals)" },
 	{ 0, "top", "N", OPT_UINT(struct options, top, 1, UINT32_MAX),
 	  "a table of N functions instead", "merge" },
@@ -98,12 +97,9 @@ static int check(int n_files)
 {
 	if (options.picture.differential && (n_files < 1 || n_files > 2))
 		return msg_error("--diff compares two files, or shows one with two values a line");
-	if (options.durations.before_ns && !options.picture.differential)
-		return msg_error("--durations is for --diff");
-	if (options.durations.before_ns)
-		options.picture.before_scale =
-			(double)options.durations.after_ns / (double)options.durations.before_ns;
-	return 0;
+	return options.picture.before_scale > 0 && !options.picture.differential
+		       ? msg_error("--durations is for --diff")
+		       : 0;
 }
 
 static void write_table(FILE *f, const struct calltree *tree)

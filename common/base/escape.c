@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/escape.h"
-#include "base/mem.h"
 
 /*
  * The bytes of a character by its first one, and what the second one may be (RFC 3629, section 4).
@@ -95,11 +94,4 @@ char *escape_string(char *buf, size_t size, const char *s, const char *also)
 	if (size)
 		buf[length] = '\0';
 	return buf;
-}
-
-char *escape_copy(const char *s)
-{
-	size_t size = strlen(s) * strlen("\\xNN") + 1;
-
-	return escape_string(mem_zalloc(size, 1), size, s, NULL);
 }

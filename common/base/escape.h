@@ -21,7 +21,4 @@ const char *escape_no_name(const char *comm);
 /* Into a buffer of size bytes, always terminated, cut at a whole character. Returns buf. */
 char *escape_string(char *buf, size_t size, const char *s, const char *also);
 
-/* All of it, to be freed. */
-char *escape_copy(const char *s);
-
 #endif

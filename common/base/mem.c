@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/mem.h"
 #include "base/msg.h"
 
@@ -53,6 +54,13 @@ char *mem_printf(const char *fmt, ...)
 	len = vasprintf(&s, fmt, ap);
 	va_end(ap);
 	return check_allocated(len < 0 ? NULL : s);
+}
+
+char *mem_escape(const char *s)
+{
+	size_t size = strlen(s) * strlen("\\xNN") + 1;
+
+	return escape_string(mem_zalloc(size, 1), size, s, NULL);
 }
 
 void *mem_grow(void *p, size_t n, size_t *cap, size_t size)

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/escape.h"
 #include "base/mem.h"
 #include "output/flamegraph.h"
 #include "output/kernel_roots.h"
@@ -196,7 +195,7 @@ static double percent(double part, double whole)
 /* What can be printed of its name, to be freed. */
 static char *box_name(const struct box *box)
 {
-	return box->node ? escape_copy(box->node->name)
+	return box->node ? mem_escape(box->node->name)
 			 : mem_printf("(%" PRIu32 " narrow frames)", box->n_merged);
 }
 

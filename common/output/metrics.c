@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/container.h"
-#include "base/escape.h"
 #include "base/hash.h"
 #include "base/hashtable.h"
 #include "base/lru.h"
@@ -295,7 +294,7 @@ static struct series *use_series(struct metrics *metrics, const struct metric *m
 
 	note_report(metrics, now_ns);
 	for (size_t i = 0; i < family->n_labels; i++)
-		texts[i] = escape_copy(values[i]);
+		texts[i] = mem_escape(values[i]);
 	series = use_texts(metrics, family, (const char *const *)texts);
 	for (size_t i = 0; i < family->n_labels; i++)
 		free(texts[i]);

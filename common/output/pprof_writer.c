@@ -128,7 +128,7 @@ static uint64_t table_number(struct hashtable *t, const void *bytes, size_t n, b
 
 static uint64_t number_text(struct pprof *p, const char *text)
 {
-	char *safe = escape_copy(text);
+	char *safe = mem_escape(text);
 	bool is_new;
 	uint64_t number = table_number(&p->strings, safe, strlen(safe), &is_new);
 

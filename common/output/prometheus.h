@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Lines of Prometheus' text format, version 0.0.4 (prometheus.io, "Exposition formats"). Values of
- * labels are texts that can be printed, as of escape_copy().
+ * labels are texts that can be printed, as of mem_escape().
  */
 #ifndef PROMETHEUS_H
 #define PROMETHEUS_H

@@ -12,17 +12,19 @@
 int durations_parse(const char *what, const char *text, void *dest)
 {
 	char *before = mem_strdup(text), *after = strchr(before, ',');
-	struct durations *durations = dest;
+	uint64_t before_ns = 0, after_ns = 0;
 	int err;
 
 	if (after)
 		*after++ = '\0';
-	err = after ? parse_duration(what, before, NS_PER_S, &durations->before_ns)
+	err = after ? parse_duration(what, before, NS_PER_S, &before_ns)
 		    : msg_error("%s: '%s' is not two durations with a comma between", what, text);
 	if (!err)
-		err = parse_duration(what, after, NS_PER_S, &durations->after_ns);
-	if (!err && (!durations->before_ns || !durations->after_ns))
+		err = parse_duration(what, after, NS_PER_S, &after_ns);
+	if (!err && (!before_ns || !after_ns))
 		err = msg_error("%s: a duration must be more than 0", what);
+	if (!err)
+		*(double *)dest = (double)after_ns / (double)before_ns;
 	free(before);
 	return err;
 }

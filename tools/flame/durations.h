@@ -3,13 +3,7 @@
 #ifndef DURATIONS_H
 #define DURATIONS_H
 
-#include <stdint.h>
-
-struct durations {
-	uint64_t before_ns, after_ns; /* 0: not given */
-};
-
-/* An opt_parse_fn: "10s,1m". */
+/* An opt_parse_fn: "10s,1m" into a double, by which values of the first are to be multiplied. */
 int durations_parse(const char *what, const char *text, void *dest);
 
 #endif
