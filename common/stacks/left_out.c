@@ -12,9 +12,14 @@ void left_out_add(struct left_out *sum, const struct left_out *more)
 	sum->idle += more->idle;
 }
 
-static double percent(const struct left_out *sums, uint64_t value)
+static double percent(uint64_t value, uint64_t whole)
 {
-	return 100.0 * (double)value / (double)sums->all;
+	return 100.0 * (double)value / (double)whole;
+}
+
+static uint64_t shown_of(const struct left_out *sums)
+{
+	return sums->all - sums->by_remark - sums->by_name;
 }
 
 void left_out_print(const struct left_out *sums, uint64_t divisor, const char *unit,
@@ -28,9 +33,9 @@ void left_out_print(const struct left_out *sums, uint64_t divisor, const char *u
 	if (sums->by_name)
 		msg_info("left out by --only or --without: %s, %.2f %%",
 			 quantity_format(sum, sums->by_name / divisor, unit),
-			 percent(sums, sums->by_name));
+			 percent(sums->by_name, sums->all));
 	if (sums->idle)
 		msg_info("idle: %s, %.2f %%, in pools and event loops at rest, shown as [idle]",
 			 quantity_format(sum, sums->idle / divisor, unit),
-			 percent(sums, sums->idle));
+			 percent(sums->idle, shown_of(sums)));
 }

@@ -278,10 +278,11 @@ static bool is_wanted(const struct stack_profile *p, const struct stack_key *key
 static void show_sample(struct stack_profile *p, const struct stack_key *key,
 			const struct stacks_value *value, const struct assembly *a)
 {
-	if (is_wanted(p, key, a))
-		add_sample(p, key, value, a);
-	else
+	if (!is_wanted(p, key, a)) {
 		p->left_out.by_name += value->value;
+		return;
+	}
+	add_sample(p, key, value, a);
 	p->left_out.idle += a->is_at_rest ? value->value : 0;
 }
 

@@ -4,6 +4,8 @@
  * --without) in every tool that has stacks, and waits at rest (--no-idle). What is left out is
  * told.
  */
+#include <stdlib.h>
+
 #include "live.h"
 
 #define LEFT_OUT "left out by --only or --without: "
@@ -106,6 +108,51 @@ TEST(waits_at_rest_have_their_stacks_otherwise)
 	CHECK(folded_sum(tool->out, "pool", "g_async_queue_pop") > 0);
 	CHECK_LACKS(tool->out, "[idle]");
 	CHECK_LACKS(tool->err, "[idle]");
+}
+
+/* What the end's line says is at rest, in per cent; -1: it says nothing. */
+static double idle_percent(const struct proc *tool)
+{
+	const char *line = strstr(tool->err, ": idle: "), *comma = line ? strchr(line, ',') : NULL;
+
+	return comma ? atof(comma + 1) : -1;
+}
+
+static void check_idle_share(const struct proc *tool)
+{
+	double idle = (double)folded_sum(tool->out, NULL, "[idle]"),
+	       all = (double)folded_sum(tool->out, NULL, NULL);
+	double shown = all > 0 ? 100 * idle / all : 0, told = idle_percent(tool);
+
+	CHECK_STATUS(tool, 0);
+	CHECK(idle > 0);
+	if (told < shown - 0.1 || told > shown + 0.1)
+		UNIT_FAIL("%.2f %% are idle, but it tells: %s", shown, tool->err);
+}
+
+/* One thread waits throughout, and is not in the result. */
+TEST(the_share_at_rest_is_that_of_the_result)
+{
+	struct proc *sleeper = work_start("pingpong", "1"), *work = work_start("resting", "300");
+	struct proc *tool = trace_work(work, ARGV("offcputime", "--no-idle", "-x", "-p",
+						  text_of("%d,%d", sleeper->pid, work->pid)));
+
+	check_idle_share(tool);
+	work = work_start("resting", "300");
+	tool = trace_work(work, ARGV("offcputime", "--no-idle", "--without", "^handler$", "-p",
+				     pid_text(work->pid)));
+	check_idle_share(tool);
+}
+
+TEST(what_is_at_rest_and_left_out_by_name_is_not_told_as_shown)
+{
+	struct proc *work = work_start("resting", "300");
+	struct proc *tool = trace_work(work, ARGV("offcputime", "--no-idle", "--without",
+						  "^\\[idle\\]$", "-p", pid_text(work->pid)));
+
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->err, LEFT_OUT);
+	CHECK_LACKS(tool->err, "shown as [idle]");
 }
 
 TEST(kernel_threads_at_rest_are_idle)
