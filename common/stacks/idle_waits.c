@@ -132,14 +132,22 @@ static const struct idle_loop loops[] = {
 
 /* Where kernel threads without work have called schedule(), or a function that does it for them. */
 static const struct idle_loop kernel_threads[] = {
+	{ "add_hwgenerator_randomness", "enough randomness", {} },
+	{ "devtmpfs_work_loop", "no device to make", {} },
+	{ "devtmpfsd", "no device to make", {} },
+	{ "hwrng_fillfn", "enough randomness", {} },
+	{ "hwrng_msleep", "enough randomness", {} },
 	{ "io_wq_worker", "io_uring: no request", {} },
 	{ "irq_thread", "no interrupt", {} },
 	{ "irq_wait_for_interrupt", "no interrupt", {} },
 	{ "kauditd_thread", "no audit record", {} },
 	{ "kcompactd", "no memory to compact", {} },
+	{ "kdamond_fn", "the next look at memory's use", {} },
+	{ "kdamond_usleep", "the next look at memory's use", {} },
 	{ "khugepaged", "no memory to merge", {} },
 	{ "khugepaged_wait_work", "no memory to merge", {} },
 	{ "kjournald2", "nothing to commit", {} },
+	{ "ksm_scan_thread", "no memory to merge", {} },
 	{ "kswapd", "enough memory", {} },
 	{ "kswapd_try_to_sleep", "enough memory", {} },
 	{ "kthreadd", "no thread to make", {} },
@@ -152,6 +160,7 @@ static const struct idle_loop kernel_threads[] = {
 	{ "rcu_tasks_one_gp", "no callback", {} },
 	{ "rescuer_thread", "no work", {} },
 	{ "smpboot_thread_fn", "no work for this CPU", {} },
+	{ "watchdog", "the next look for tasks that hang", {} },
 	{ "worker_thread", "no work", {} },
 	{ "xfsaild", "nothing to write", {} },
 };
@@ -169,6 +178,7 @@ static const char *const schedulers[] = {
 	"schedule_timeout_idle",
 	"schedule_timeout_interruptible",
 	"schedule_timeout_uninterruptible",
+	"usleep_range_state",
 };
 
 static bool is_one_of(const char *name, const char *const *names, size_t n)

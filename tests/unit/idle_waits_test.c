@@ -70,6 +70,14 @@ TEST(kernel_threads_at_rest)
 	CHECK(is_idle("-;kthread;kcompactd.part.0;schedule_timeout;schedule;__schedule"));
 	CHECK(is_idle("-;ret_from_fork_asm;kthreadd;schedule"));
 	CHECK(is_idle("-;ret_from_fork;kthreadd;schedule;__schedule;__switch_to"));
+	CHECK(is_idle("-;ret_from_fork;kthread;devtmpfsd;devtmpfs_work_loop;schedule;__schedule"));
+	CHECK(is_idle("-;ret_from_fork;kthread;hwrng_fillfn;schedule_timeout;schedule"));
+	CHECK(is_idle("-;kthread;hwrng_fillfn;add_hwgenerator_randomness;schedule_timeout"));
+	CHECK(is_idle("-;kthread;kdamond_fn;usleep_range_state;schedule_hrtimeout_range"));
+	CHECK(is_idle("-;ret_from_fork;kthread;ksm_scan_thread;schedule;__schedule"));
+	CHECK(is_idle("-;kthread;watchdog;schedule_timeout;schedule;__schedule"));
+	CHECK(!is_idle("-;kthread;hwrng_fillfn;virtio_read;wait_for_completion;schedule"));
+	CHECK(!is_idle("-;kthread;some_driver;usleep_range_state;schedule_hrtimeout_range"));
 	CHECK(!is_idle("-;kthread;worker_thread;process_one_work;wb_workfn;schedule"));
 	CHECK(!is_idle("-;schedule"));
 	CHECK(!is_idle("main;-;worker_thread;schedule"));
