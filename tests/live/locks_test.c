@@ -104,9 +104,10 @@ static void check_programs_locks(const struct proc *tool, const struct proc *wor
 	line = lock_line(tool, text_of("\"mapping\":\"%s\"", file));
 	check_lock(line, "mutex", 2 * n, "holder");
 	CHECK_EQ(number_in(line, "offset"), 4096 + 64);
-	line = lock_line(tool, "\"name\":\"contend:timed_lock\"");
+	line = lock_line(tool, "\"name\":\"contend:app::timed_lock\"");
 	check_lock(line, "mutex", n, NULL);
 	CHECK_EQ(number_in(line, "given_up"), n);
+	CHECK_HAS(line, "\"symbol\":\"_ZN3appL10timed_lockE\"");
 }
 
 static bool sees_kernel(const struct proc *tool)
@@ -171,7 +172,7 @@ TIMED_TEST(a_table_is_for_people)
 	CHECK_HAS(line, text_of("(%d)", work->pid));
 	CHECK_HAS(tool->out, text_of("released %d times, after ", rounds()));
 	CHECK_HAS(tool->out, "            holder_hold\n");
-	CHECK_HAS(line_with(tool->out, " contend:timed_lock ", ""),
+	CHECK_HAS(line_with(tool->out, " contend:app::timed_lock ", ""),
 		  text_of(" [%d given up]", rounds()));
 }
 
@@ -205,7 +206,19 @@ TEST(folded_stacks_have_the_lock_at_the_root)
 	CHECK_HAS(line, ";--;");
 	CHECK_HAS(line, ";holder_hold;");
 	CHECK(folded_sum(tool->out, "waiter", "[condition contend:static_condition]") > 0);
+	CHECK(folded_sum(tool->out, "waiter", "[mutex contend:app::timed_lock]") > 0);
 	CHECK_CLOSE(truth_value(tool), folded_sum(tool->out, NULL, NULL), 5);
+}
+
+TEST(names_of_locks_can_stay_as_the_linker_has_them)
+{
+	struct proc *work = start_locks(make_file());
+	struct proc *tool = trace_work(work, ARGV("offcputime", "-f", "--locks", "--no-demangle",
+						  "--comm", "waiter", "-p", pid_text(work->pid)));
+
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_sum(tool->out, "waiter", "[mutex contend:_ZN3appL10timed_lockE]") > 0);
+	CHECK_LACKS(tool->out, "app::");
 }
 
 TEST(other_formats_have_the_locks_too)

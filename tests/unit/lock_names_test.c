@@ -15,6 +15,7 @@
 
 static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER, more_locks[3];
 static pthread_cond_t known_condition = PTHREAD_COND_INITIALIZER;
+static int mangled_lock __asm__("_ZN3appL11table_mutexE") = 1; /* app::table_mutex */
 static int written = 1; /* in .data, the others are in .bss */
 
 static const struct processes_options options = { .max_mappings = 4096 };
@@ -22,10 +23,15 @@ static const struct processes_options options = { .max_mappings = 4096 };
 static struct processes *processes;
 static struct lock_names *names;
 
-static void begin(void)
+static void begin_as(bool as_mangled)
 {
 	processes = processes_new(&options);
-	names = lock_names_new(processes);
+	names = lock_names_new(processes, as_mangled);
+}
+
+static void begin(void)
+{
+	begin_as(false);
 }
 
 static void end(void)
@@ -54,6 +60,17 @@ TEST(variables_have_their_symbols_names)
 	CHECK_NAME(find(&written, true), false, "lock_names_test:written");
 	CHECK_EQ(find(&known_lock, true)->pid, getpid());
 	CHECK(find(&known_lock, true) == find(&known_lock, true));
+	end();
+}
+
+TEST(names_are_those_that_programmers_wrote)
+{
+	begin();
+	CHECK_NAME(find(&mangled_lock, true), false, "lock_names_test:app::table_mutex");
+	CHECK_STR(find(&mangled_lock, true)->symbol, "_ZN3appL11table_mutexE");
+	end();
+	begin_as(true);
+	CHECK_NAME(find(&mangled_lock, true), false, "lock_names_test:_ZN3appL11table_mutexE");
 	end();
 }
 

@@ -25,10 +25,13 @@
 #define PAGE 4096
 
 static pthread_mutex_t static_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t timed_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t condition_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t static_condition = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t pi_lock, *heap_lock;
+
+/* As a compiler of C++ calls app::timed_lock. */
+static pthread_mutex_t timed_lock __asm__("_ZN3appL10timed_lockE") = PTHREAD_MUTEX_INITIALIZER;
+
 static int rounds;
 
 /* What a waiter and a holder have in common, in memory that processes share. */

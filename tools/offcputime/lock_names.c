@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "offcputime/lock_names.h"
 #include "process/processes.h"
+#include "symbols/demangle.h"
 #include "symbols/variables.h"
 
 #define CONDITION_BYTES 48 /* sizeof(pthread_cond_t) */
@@ -38,6 +39,7 @@ struct owned {
 
 struct lock_names {
 	struct processes *processes;
+	bool as_mangled;
 	struct hashtable known, owned;
 	uint32_t n_reports;
 
@@ -47,11 +49,12 @@ struct lock_names {
 	uint32_t mapped_generation;
 };
 
-struct lock_names *lock_names_new(struct processes *processes)
+struct lock_names *lock_names_new(struct processes *processes, bool as_mangled)
 {
 	struct lock_names *names = mem_zalloc(1, sizeof(*names));
 
 	names->processes = processes;
+	names->as_mangled = as_mangled;
 	return names;
 }
 
@@ -62,6 +65,7 @@ static void free_owned(struct hashlink *link, void *arg)
 	(void)arg;
 	free(owned->name.module);
 	free(owned->name.symbol);
+	free(owned->name.readable);
 	free(owned->name.mapping);
 	free(owned->name.function);
 	free(owned);
@@ -118,10 +122,11 @@ void lock_names_free(struct lock_names *names)
 
 /* ---- what an address is ---- */
 
-static void take_variable(struct lock_name *name, const struct variable *variable)
+static void take_variable(struct lock_name *name, const struct variable *variable, bool as_mangled)
 {
 	name->module = mem_strdup(variable->file->name);
 	name->symbol = variable->symbol ? mem_strdup(variable->symbol) : NULL;
+	name->readable = name->symbol && !as_mangled ? demangle(name->symbol) : NULL;
 	name->vaddr = variable->vaddr;
 	name->start = variable->start;
 	name->bytes = variable->bytes;
@@ -134,7 +139,7 @@ static bool find_variable(struct lock_names *names, struct lock_name *name, uint
 	bool found = maps && variables_find(maps, name->pid, name->addr, &variable);
 
 	if (found)
-		take_variable(name, &variable);
+		take_variable(name, &variable, names->as_mangled);
 	maps_release(maps);
 	return found;
 }
@@ -301,7 +306,8 @@ static char *variable_text(const struct lock_name *lock, bool is_condition)
 	if (!lock->symbol)
 		return with_offset("[", lock->module, lock->vaddr, "]");
 	before = mem_printf("%s:", lock->module);
-	text = with_offset(before, lock->symbol, shown_offset(lock, is_condition), "");
+	text = with_offset(before, lock->readable ? lock->readable : lock->symbol,
+			   shown_offset(lock, is_condition), "");
 	free(before);
 	return text;
 }

@@ -22,6 +22,7 @@ struct lock_name {
 
 	/* Of a program's variable: its file's name, and the symbol if there is one. */
 	char *module, *symbol;
+	char *readable;	       /* the symbol as it was written in C++ or Rust; NULL: as it is */
 	uint64_t vaddr;	       /* in the file, as ELF counts */
 	uint64_t start, bytes; /* of the symbol */
 
@@ -33,8 +34,8 @@ struct lock_name {
 	char *function;
 };
 
-/* The processes stay the caller's, and outlive this. */
-struct lock_names *lock_names_new(struct processes *processes);
+/* The processes stay the caller's, and outlive this. as_mangled: names as the linker has them. */
+struct lock_names *lock_names_new(struct processes *processes, bool as_mangled);
 void lock_names_free(struct lock_names *names);
 
 /* Forgets locks that the last reports had not, and functions of the kernel, which are set anew. */

@@ -156,7 +156,7 @@ static int start_locks(struct run *run)
 {
 	struct locks *locks = locks_of(run);
 
-	locks->names = lock_names_new(stacks_processes(run));
+	locks->names = lock_names_new(stacks_processes(run), run_given(run, "no-demangle"));
 	locks->news = ringbuf_watch(run, "lock_news", on_news, locks);
 	return locks->news ? 0 : -EIO;
 }
