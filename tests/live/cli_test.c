@@ -141,6 +141,10 @@ TEST(options_that_contradict_each_other_are_refused)
 TEST(states_and_formats_that_are_none_are_refused)
 {
 	CHECK_REFUSED("xyz", "offcputime", "--state", "xyz");
+	CHECK_REFUSED("'Q'", "offcputime", "--state", "Q");
+	CHECK_REFUSED("letters of RSDTtXZPI", "offcputime", "--state", "d");
+	CHECK_REFUSED("letters of RSDTtXZPI", "offcputime", "--state", "SDZQ");
+	CHECK_REFUSED("1S", "offcputime", "--state", "1S");
 	CHECK_REFUSED("''", "offcputime", "--state", "");
 	CHECK_REFUSED("nothing", "profile", "--format", "nothing");
 	CHECK_REFUSED("folded", "runqlat", "--format", "folded");

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Parsing --state; see wait_states.h. */
+#include <ctype.h>
 #include <string.h>
 
 #include "abi/waits.h"
 #include "base/array.h"
+#include "base/msg.h"
 #include "base/parse.h"
 #include "offcputime/wait_states.h"
 #include "output/remarks.h"
@@ -22,17 +24,26 @@ const struct column wait_columns[] = {
 	{},
 };
 
+static int parse_mask(const char *what, const char *text, struct wait_states *states)
+{
+	uint64_t mask;
+
+	if (!isdigit((unsigned char)*text))
+		return msg_error("%s: '%s' is neither letters of " STATE_LETTERS
+				 ", as ps shows them, nor a mask",
+				 what, text);
+	if (parse_uint(what, text, 0, UINT32_MAX, &mask))
+		return -1;
+	*states = (struct wait_states){ mask ? UINT32_MAX : 1, (uint32_t)mask };
+	return 0;
+}
+
 int wait_states_parse(const char *what, const char *text, void *dest)
 {
 	struct wait_states *states = dest;
-	uint64_t mask;
 
-	if (strspn(text, STATE_LETTERS) < strlen(text) || !*text) {
-		if (parse_uint(what, text, 0, UINT32_MAX, &mask))
-			return -1;
-		*states = (struct wait_states){ mask ? UINT32_MAX : 1, (uint32_t)mask };
-		return 0;
-	}
+	if (strspn(text, STATE_LETTERS) < strlen(text) || !*text)
+		return parse_mask(what, text, states);
 	states->letters = 0;
 	for (; *text; text++)
 		states->letters |= 1U << (strchr(STATE_LETTERS, *text) - STATE_LETTERS);
