@@ -37,6 +37,7 @@
 
 #define TASK_DEAD	     0x80
 #define TASK_UNINTERRUPTIBLE 2
+#define __TASK_TRACED	     8
 #define TASK_NOLOAD	     0x400
 #define TASK_RTLOCK_WAIT     0x1000 /* since 5.15, with PREEMPT_RT */
 #define TASK_FROZEN	     0x8000 /* since 6.1 */

@@ -31,7 +31,7 @@ struct task_state {
 	__u64 switches;	       /* context switches at that time: equal until the next switch-out */
 	__u64 on_ns;	       /* when it got its CPU; 0: it has none, or that isn't known */
 	__u64 ran_ns;	       /* time on CPU that isn't counted yet, up to the last switch-out */
-	__u8 letter;	       /* its state, as ps shows it */
+	__u8 letter;	       /* its state, as ps shows it; 0: the tool holds it */
 	bool at_start;	       /* it was off CPU before tracing began */
 	struct lock_wait lock; /* --locks: what it waits for */
 	struct throttle_mark throttle;
@@ -109,6 +109,12 @@ static __always_inline __u8 state_letter(__u32 state)
 	return state_is_idle(state) ? 'I' : ALL_LETTERS >> state_index(state) * 8;
 }
 
+/* The tool holds its command by ptrace(2), where it begins: that wait isn't the command's own. */
+static __always_inline bool is_held_by_tool(struct task_struct *task, __u32 state)
+{
+	return state & __TASK_TRACED && task_tgid(TASK_READ(task, parent)) == filter.self_tgid;
+}
+
 static __always_inline __u64 task_switches(struct task_struct *task)
 {
 	return TASK_READ(task, nvcsw) + TASK_READ(task, nivcsw);
@@ -153,6 +159,8 @@ static __always_inline bool wait_ns_are_wanted(__u64 ns)
 static __always_inline bool wait_take(struct wait *wait, const struct task_state *state,
 				      __u64 off_ns, __u64 now_ns, __u8 remark)
 {
+	if (!state->letter)
+		return false;
 	wait_measure(wait, off_ns, state->wake_ns, now_ns);
 	if (!wait_ns_are_wanted(wait->ns)) {
 		if (remark != WAIT_AT_END)
@@ -350,7 +358,7 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 	state->waker_id = 0;
 	state->user_id = user_id;
 	state->at_start = false;
-	state->letter = state_letter(raw_state);
+	state->letter = is_held_by_tool(task, raw_state) ? 0 : state_letter(raw_state);
 	now_ns = bpf_ktime_get_ns();
 	run_end(task, state, now_ns);
 	state->switches = task_switches(task);

@@ -103,7 +103,8 @@ static __noinline void visit_at_end(struct task_struct *task, struct task_state 
 		return;
 	if (wait_is_decided(state, off_ns, is_on_cpu))
 		until_ns = window.end_ns;
-	wait_take(&wait, state, off_ns, until_ns, WAIT_AT_END);
+	if (!wait_take(&wait, state, off_ns, until_ns, WAIT_AT_END))
+		return;
 	if (until_ns != off_ns)
 		state->cut_ns = until_ns;
 	barrier();

@@ -332,6 +332,7 @@ struct task_struct {
 	pid_t pid;
 	pid_t tgid;
 	struct task_struct *real_parent;
+	struct task_struct *parent; /* who traces it, if anybody does */
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	struct sched_info sched_info;

@@ -5,6 +5,8 @@
  */
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "live.h"
@@ -75,6 +77,35 @@ TIMED_TEST(a_command_is_traced_over_its_whole_life)
 	CHECK_STATUS(tool, 0);
 	CHECK(folded_is_sane(tool->out));
 	check_plan(tool, tool->out);
+}
+
+/* The tool stops the command where it begins, and where its libraries are there. */
+TEST(a_command_does_not_wait_for_the_tool)
+{
+	struct proc *tool = tool_run("offcputime", "-f", "--", "/bin/sh", "-c", "/bin/true; exit");
+
+	CHECK_STATUS(tool, 0);
+	CHECK(folded_sum(tool->out, "sh", NULL) > 0);
+	CHECK_EQ(folded_sum(tool->out, NULL, "ptrace_stop"), 0);
+	tool = tool_run("offcputime", "-f", "--state", "t", "--", "/bin/true");
+	CHECK_STR(tool->out, "");
+}
+
+TEST(stops_by_others_are_the_commands_waits)
+{
+	struct proc *work = work_start("plan", "1", "13", "2", "0");
+	struct proc *tool =
+		tool_start("offcputime", "-f", "--state", "t", "-p", pid_text(work->pid));
+	int status;
+
+	CHECK_EQ(ptrace(PTRACE_SEIZE, work->pid, 0, 0), 0);
+	CHECK_EQ(ptrace(PTRACE_INTERRUPT, work->pid, 0, 0), 0);
+	CHECK_EQ(waitpid(work->pid, &status, __WALL), work->pid);
+	proc_linger(tool, 50);
+	CHECK_EQ(ptrace(PTRACE_DETACH, work->pid, 0, 0), 0);
+	work_do(work);
+	tool_stop(tool);
+	CHECK(folded_sum(tool->out, "plan", "ptrace_stop") >= 40000);
 }
 
 /* Nearly all of a nap is seen as blocked. */

@@ -142,6 +142,7 @@ TIMED_TEST(a_command_is_traced_over_its_whole_life)
 	CHECK_STATUS(tool, 0);
 	for (size_t i = 0; i < N_THREADS; i++)
 		check_thread(tool->out, tool, all_threads[i]);
+	CHECK_LACKS(tool->out, "ptrace_stop"); /* where the tool holds it */
 }
 
 /* ---- by thread ---- */
