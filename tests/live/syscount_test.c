@@ -113,6 +113,23 @@ TEST(the_top_row_is_the_most_frequent_and_rows_are_limited)
 	CHECK_EQ(lines_with(tool->out, ""), 4); /* time, header, one row, a blank one */
 }
 
+/* A program makes more than ten different calls before it does anything. */
+TEST(json_has_all_rows_unless_some_are_asked_for)
+{
+	const char *row = "{\"type\":\"calls\",";
+	struct proc *tool =
+		tool_run("syscount", "--format", "json", "--", work_path("calls"), "plain", "1009");
+
+	CHECK_STATUS(tool, 0);
+	CHECK(lines_from(tool->out, row) > 10);
+	tool = tool_run("syscount", "--format", "json", "-L", "--histogram",
+			"--by-process-and-syscall", "--", work_path("calls"), "plain", "1009");
+	CHECK(lines_from(tool->out, row) > 10);
+	tool = tool_run("syscount", "--format", "json", "-T", "10", "--", work_path("calls"),
+			"plain", "1009");
+	CHECK_EQ(lines_from(tool->out, row), 10);
+}
+
 TEST(all_calls_of_a_command_are_counted)
 {
 	struct proc *tool =
