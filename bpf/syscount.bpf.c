@@ -20,6 +20,7 @@ struct task_state {
 	__s32 number;
 	__u16 abi;
 	bool from_before; /* it began before the tracing */
+	bool is_known;	  /* the task has begun or ended a call while it was traced */
 };
 
 #include "task_state.bpf.h"
@@ -344,14 +345,13 @@ int BPF_PROG(syscount_enter, struct pt_regs *regs, long number)
 
 	if (!task_is_wanted(task))
 		return 0;
-	state = task_state_find(task);
-	if (!state)
-		state = task_state_create(task);
+	state = task_state_create(task);
 	if (!state)
 		return 0;
 	state->number = (__s32)number;
 	state->abi = task_is_compat(task) ? CALL_COMPAT : CALL_NATIVE;
 	state->from_before = false;
+	state->is_known = true;
 	state->began_ns = bpf_ktime_get_ns();
 	return 0;
 }
@@ -445,15 +445,18 @@ static __always_inline bool is_new_task(const struct exit_args *args, struct tas
 
 /*
  * The call as recorded at its entry: after exec and sigreturn the registers hold another number.
- * False if nothing is recorded.
+ * False if nothing is: the task's first call has begun before it was traced, a later one is unseen.
  */
 static __always_inline bool end_tracked(struct call *call, struct exit_args *args,
 					struct task_struct *task)
 {
-	struct task_state *state = task_state_find(task);
+	struct task_state *state = task_state_create(task);
 
-	call->is_unseen = state && !state->began_ns;
-	if (!state || call->is_unseen || is_new_task(args, task))
+	if (!state)
+		return false;
+	call->is_unseen = state->is_known && !state->began_ns;
+	state->is_known = true;
+	if (!state->began_ns || is_new_task(args, task))
 		return false;
 	call->number = state->number;
 	call->abi = state->abi;
@@ -465,12 +468,13 @@ static __always_inline bool end_tracked(struct call *call, struct exit_args *arg
 }
 
 /* It has another name, or is in another cgroup, than when the call began. */
-static __always_inline void forget_call(struct task_struct *task)
+static __always_inline int forget_call(struct task_struct *task)
 {
-	struct task_state *state = task_state_find(task);
+	struct task_state *state = filter.is_off && !settings.ppid ? NULL : task_state_find(task);
 
 	if (state)
-		state->began_ns = 0;
+		*state = task_state_fresh;
+	return 0;
 }
 
 /* Where the current call of each task is kept. */
@@ -481,11 +485,8 @@ int syscount_exit_tracked(__u64 *ctx)
 	struct task_struct *task = current_task();
 	struct call call = {};
 
-	if (!task_is_wanted(task)) {
-		if (!filter.is_off || settings.ppid)
-			forget_call(task);
-		return 0;
-	}
+	if (!task_is_wanted(task))
+		return forget_call(task);
 	if (!end_tracked(&call, &args, task) && !read_call(&call, &args, task))
 		return 0;
 	call.error = error_of(args.result);

@@ -29,8 +29,9 @@ struct call_key {
 };
 
 /*
- * Calls without a duration: those that began before the tracing, or never return; and those of a
- * thread whose calls are seen, but not the beginning of this one: seccomp refuses calls before it.
+ * Calls without a duration: those that began before their thread was traced, or never return; and
+ * those of a thread whose calls are seen, but not the beginning of this one: seccomp refuses calls
+ * before it.
  */
 #define CALL_UNTIMED HIST_OCTAVES
 #define CALL_UNSEEN  (HIST_OCTAVES + 1)

@@ -292,6 +292,38 @@ TEST(calls_that_seccomp_refuses_are_counted_without_a_time)
 	CHECK_LACKS(tool->err, "not seen");
 }
 
+/* It has begun while the process was still the tool's; and exit_group() has no end. */
+TEST(a_command_s_own_exec_has_begun_before_the_tracing)
+{
+	struct proc *tool =
+		tool_run("syscount", "-L", "-T", "99", "--", work_path("calls"), "plain", "17");
+
+	CHECK_STATUS(tool, 0);
+	CHECK_CALLS(tool, count_of(tool->out, "execve"), 1);
+	CHECK_LACKS(tool->err, "not seen");
+	CHECK_CALLS(tool, said_number(tool, " calls without a time: begun before the tracing"), 2);
+}
+
+/* At the first moment of the tracing and at the last, too. */
+TEST(no_call_of_a_busy_process_has_a_beginning_that_is_not_seen)
+{
+	struct proc *one = work_start("calls", "plain", "1000000000");
+	struct proc *other = work_start("calls", "plain", "1000000000"), *tool;
+	const char *both = text_of("%d,%d", one->pid, other->pid);
+	uint64_t n_calls = 0;
+
+	work_go(one);
+	work_go(other);
+	for (int i = 0; i < at_size(15, 3); i++) {
+		tool = tool_run("syscount", "-L", "-p", both, "-d", "20ms");
+		CHECK_STATUS(tool, 0);
+		n_calls += count_of(tool->out, "getppid");
+		if (!events_missed(tool))
+			CHECK_LACKS(tool->err, "not seen");
+	}
+	CHECK(n_calls > 0);
+}
+
 static double age_ms(const struct proc *tool, pid_t pid, int tid, char mark)
 {
 	const char *at = row_from(tool->out, text_of("%-7d %-7d ", pid, tid));

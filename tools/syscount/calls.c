@@ -32,6 +32,8 @@
 /* As bpf/syscount.bpf.c says. There are no more processes than entries. */
 #define LABELS_MIN 16384
 
+#define ENDS_PROGRAM "syscount_exit_tracked"
+
 struct calls {
 	struct call_wishes wishes;
 	struct call_settings settings;
@@ -40,6 +42,7 @@ struct calls {
 	struct calltable *whole; /* of all reports, for the live view */
 	struct map_pair counts, times;
 	struct call_metrics metrics;
+	struct bpf_link *ends; /* where calls end, of which the beginnings are seen, too */
 };
 
 static const struct calls defaults = {
@@ -121,6 +124,20 @@ static void configure_tables(struct run *run, struct calls *calls)
 	loss_name_option(run, by_number ? NULL : "entries");
 }
 
+static struct bpf_program *find_ends(const struct run *run)
+{
+	return bpf_object__find_program_by_name(run->object, ENDS_PROGRAM);
+}
+
+static void choose_programs(const struct run *run, bool tracked)
+{
+	program_leave_out(run, "task_state_new"); /* state is made by calls, not by birth */
+	program_leave_out(run, tracked ? "syscount_exit" : ENDS_PROGRAM);
+	if (!tracked)
+		program_leave_out(run, "syscount_enter");
+	bpf_program__set_autoattach(find_ends(run), false);
+}
+
 static int configure_calls(struct run *run)
 {
 	const struct calls_spec *spec = run_spec(run, &calls_module);
@@ -139,16 +156,32 @@ static int configure_calls(struct run *run)
 	else
 		kernelnames_leave_out(run);
 	program_leave_out(run, "task_state_new"); /* state is made by calls, not by birth */
-	program_leave_out(run, calls->settings.tracked ? "syscount_exit" : "syscount_exit_tracked");
-	if (!calls->settings.tracked)
-		program_leave_out(run, "syscount_enter");
+	choose_programs(run, calls->settings.tracked);
 	return map_set_settings(run, ".rodata.calls", &calls->settings, sizeof(calls->settings));
 }
 
-/* The calls that are under way now. */
+/*
+ * Calls that begin are seen by now; then those that are under way, and only then those that end: so
+ * none ends of which that is not known.
+ */
 static int attach_calls(struct run *run)
 {
-	return calls_of(run)->settings.tracked ? taskstate_visit(run, 0, NULL, NULL) : 0;
+	struct calls *calls = calls_of(run);
+	int err = calls->settings.tracked ? taskstate_visit(run, 0, NULL, NULL) : 0;
+
+	if (err || !calls->settings.tracked)
+		return err;
+	calls->ends = bpf_program__attach_trace(find_ends(run));
+	return calls->ends ? 0 : msg_errno(errno, "attaching %s", ENDS_PROGRAM);
+}
+
+/* For the same reason, before the beginnings. */
+static void stop_calls(struct run *run)
+{
+	struct calls *calls = calls_of(run);
+
+	bpf_link__destroy(calls->ends);
+	calls->ends = NULL;
 }
 
 /* ---- the report ---- */
@@ -393,5 +426,6 @@ const struct module calls_module = {
 	.state = DEFAULTS(defaults),
 	.configure = configure_calls,
 	.attach = attach_calls,
+	.stop = stop_calls,
 	.finish = finish_calls,
 };
