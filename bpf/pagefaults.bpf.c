@@ -170,7 +170,8 @@ static __always_inline int on_fault_for_row(struct bpf_perf_event_data *ctx, boo
 		key.area = (struct area_id){};
 	if (settings.by_process) {
 		key.tgid = task_tgid(task);
-		BPF_CORE_READ_INTO(&key.comm, task, group_leader, comm);
+		if (key.tgid)
+			BPF_CORE_READ_INTO(&key.comm, task, group_leader, comm);
 	}
 	count_row(area.vma, &key, major, registers_are_kernels(ctx));
 	return 0;

@@ -25,7 +25,7 @@ enum fault_remark {
 struct fault_key {
 	struct area_id area;
 	__u32 tgid;
-	char comm[TASK_COMM_LEN]; /* of the process */
+	char comm[TASK_COMM_LEN]; /* of the process; empty: it has no number here */
 	__u32 padding;
 };
 

@@ -23,6 +23,7 @@
 #include "modules/cgroup_names.h"
 #include "modules/exposition.h"
 #include "modules/histograms.h"
+#include "process/procstate.h"
 #include "run/bpfmap.h"
 #include "run/loss.h"
 #include "run/run_facts.h"
@@ -401,7 +402,10 @@ static void print_keyed(const struct run *run, const struct keyed_hist *item)
 {
 	char comm[TASK_COMM_LEN + 1] = {};
 
-	bpf_map_lookup_elem(bpf_map__fd(map_find(run, "hist_labels")), &item->id, comm);
+	if (!item->id)
+		memcpy(comm, PROCESS_OTHERS, sizeof(PROCESS_OTHERS));
+	else
+		bpf_map_lookup_elem(bpf_map__fd(map_find(run, "hist_labels")), &item->id, comm);
 	show(run, item, comm, item->hist);
 }
 

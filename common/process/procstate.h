@@ -8,6 +8,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/*
+ * The name of process 0, in which tools sum up those that have no number here: they are outside of
+ * the tool's pid namespace.
+ */
+#define PROCESS_OTHERS "[others]"
+
 /* All n processes, freed with free(). NULL: /proc can't be read. */
 pid_t *process_list(size_t *n);
 

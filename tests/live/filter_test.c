@@ -458,6 +458,70 @@ TEST(a_namespaces_pids_are_shown_as_the_caller_sees_them)
 	CHECK_HAS(tool->err, "99");
 }
 
+/* A process outside of the namespace that begins others all the time. */
+static pid_t start_outside(const char *comm)
+{
+	pid_t pid = fork(), child;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_NAME, comm);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while ((child = fork()) >= 0) {
+		if (!child)
+			_exit(0);
+		waitpid(child, NULL, 0);
+		usleep(1000);
+	}
+	_exit(1);
+}
+
+/* All rows by process or thread, and what stands for those outside. */
+static const struct {
+	const char *argv[6], *name;
+} with_others[] = {
+	{ { "runqlat", "-P" }, "\npid = 0 [others]\n" },
+	{ { "runqlat", "-L" }, "\ntid = 0 [others]\n" },
+	{ { "runqlat", "-P", "--format", "json" }, "\"id\":0,\"comm\":\"[others]\"" },
+	{ { "runqlat", "-P", "--format", "prometheus" }, "{pid=\"0\",comm=\"[others]\"" },
+	{ { "syscount", "-P", "-T", "99" }, "\n0      [others]  " },
+	{ { "syscount", "-P", "--format", "json" }, "\"pid\":0,\"comm\":\"[others]\"" },
+	{ { "syscount", "-P", "--format", "prometheus" }, "{pid=\"0\",comm=\"[others]\"" },
+	{ { "pagefaults", "-P" }, "       0 [others]\n" },
+	{ { "pagefaults", "-P", "--format", "json" }, "\"pid\":0,\"comm\":\"[others]\"" },
+	{ { "pagefaults", "-P", "--format", "prometheus" }, "pid=\"0\",comm=\"[others]\"" },
+};
+
+/* False: there are no pid namespaces. */
+static bool check_others(const char *const argv[], const char *name)
+{
+	const char *const words[] = { argv[0], "--duration", "300ms", argv[1],
+				      argv[2], argv[3],	     NULL };
+	struct proc *tool = tool_run_argv(enter_pid_namespace, NULL, words);
+
+	if (tool->status == SETUP_FAILED)
+		return false;
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->out, name);
+	CHECK_LACKS(tool->out, "outside-");
+	return true;
+}
+
+TEST(processes_outside_of_the_pid_namespace_have_one_name)
+{
+	const pid_t outside[] = { start_outside("outside-1"), start_outside("outside-2") };
+	bool can = true;
+
+	for (size_t i = 0; can && i < sizeof(with_others) / sizeof(*with_others); i++)
+		can = check_others(with_others[i].argv, with_others[i].name);
+	for (size_t i = 0; i < 2; i++) {
+		kill(outside[i], SIGKILL);
+		waitpid(outside[i], NULL, 0);
+	}
+	if (!can)
+		SKIP("no pid namespaces");
+}
+
 /* More of them, one after the other, than there is room for at once. */
 TEST(children_are_followed_in_a_pid_namespace_however_many_there_were)
 {

@@ -96,6 +96,24 @@ TEST(processes_are_laid_out_as_bccs)
 					 "13     a\\x1b[2J               3\n");
 }
 
+/* Those of other pid namespaces are one row. */
+TEST(processes_without_a_pid_have_the_same_name_in_json)
+{
+	struct call_layout layout = layout_of(true, false);
+	struct calltable *table = calltable_new(&layout);
+	char *line;
+	size_t size;
+	FILE *f = open_memstream(&line, &size);
+
+	add(table, 0, 0, 0, 548);
+	calltable_print_json(table, f, 1);
+	fclose(f);
+	CHECK_STR(line, "{\"type\":\"calls\",\"pid\":0,\"comm\":\"[others]\",\"count\":548}\n");
+	free(line);
+	CHECK_STR(print_and_free(table), "PID    COMM               COUNT\n"
+					 "0      [others]             548\n");
+}
+
 TEST(processes_and_calls_stand_side_by_side)
 {
 	struct call_layout layout = layout_of(true, true);

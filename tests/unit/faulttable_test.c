@@ -86,3 +86,13 @@ TEST(a_comm_may_fill_its_field)
 	CHECK(strstr(text, " 0123456789abcdef\n"));
 	free(text);
 }
+
+TEST(processes_of_other_namespaces_have_no_name_of_their_own)
+{
+	struct fault_row rows[] = { { {}, { .minor = 1 } } };
+	char *text = print(rows, 1, &process);
+
+	CHECK_STR(text, "   MINOR    MAJOR   KERNEL     PID COMM\n"
+			"       1        0        0       0 [others]\n");
+	free(text);
+}

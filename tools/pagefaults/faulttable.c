@@ -12,6 +12,7 @@
 #include "output/json.h"
 #include "pagefaults/faultevents.h"
 #include "pagefaults/faulttable.h"
+#include "process/procstate.h"
 #include "run/bpfmap.h"
 #include "run/loss.h"
 #include "run/ringbuf.h"
@@ -59,11 +60,17 @@ static void print_titles(FILE *f, const struct fault_columns *columns)
 	fputc('\n', f);
 }
 
+static void copy_comm(char comm[TASK_COMM_LEN + 1], const struct fault_key *key)
+{
+	snprintf(comm, TASK_COMM_LEN + 1, "%.*s", TASK_COMM_LEN,
+		 key->tgid ? key->comm : PROCESS_OTHERS);
+}
+
 static void print_process(FILE *f, const struct fault_key *key, bool is_last)
 {
-	char comm[TASK_COMM_LEN + 1] = {}, text[4 * TASK_COMM_LEN + 1];
+	char comm[TASK_COMM_LEN + 1], text[4 * TASK_COMM_LEN + 1];
 
-	memcpy(comm, key->comm, TASK_COMM_LEN);
+	copy_comm(comm, key);
 	fprintf(f, " %7" PRIu32 " %-*s", key->tgid, is_last ? 0 : TASK_COMM_LEN,
 		escape_string(text, sizeof(text), escape_no_name(comm), ""));
 }
@@ -101,14 +108,14 @@ static void print_json_row(FILE *f, const struct fault_row *row,
 			   const struct fault_columns *columns, const struct areas *names)
 {
 	struct json json = json_begin_line(f, "faults");
-	char comm[TASK_COMM_LEN + 1] = {};
+	char comm[TASK_COMM_LEN + 1];
 	const char *name;
 
 	json_uint(&json, "minor", row->sum.minor);
 	json_uint(&json, "major", row->sum.major);
 	json_uint(&json, "kernel", row->sum.kernel);
 	if (columns->process) {
-		memcpy(comm, row->key.comm, TASK_COMM_LEN);
+		copy_comm(comm, &row->key);
 		json_uint(&json, "pid", row->key.tgid);
 		json_text(&json, "comm", comm);
 	}
@@ -240,10 +247,10 @@ static void add_row_metrics(struct run *run, const struct fault_row *row,
 	const struct fault_columns *columns = columns_of(run);
 	const char *values[PROMETHEUS_MAX_LABELS] = { "minor" }, *name;
 	struct metrics *metrics = exposition_metrics(run);
-	char comm[TASK_COMM_LEN + 1] = {}, pid[16];
+	char comm[TASK_COMM_LEN + 1], pid[16];
 	size_t n = 0;
 
-	memcpy(comm, row->key.comm, TASK_COMM_LEN);
+	copy_comm(comm, &row->key);
 	snprintf(pid, sizeof(pid), "%u", row->key.tgid);
 	if (columns->process) {
 		values[++n] = pid;

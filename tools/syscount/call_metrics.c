@@ -55,7 +55,7 @@ static void add_row(const struct call_row *row, void *arg)
 
 	if (layout->by_process) {
 		snprintf(pid, sizeof(pid), "%u", row->key->tgid);
-		layout->comm_of(layout->arg, row->key->tgid, comm);
+		calltable_comm(layout, row->key->tgid, comm);
 		values[n++] = pid;
 		values[n++] = comm;
 	}

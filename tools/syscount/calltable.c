@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/escape.h"
 #include "base/mem.h"
+#include "process/procstate.h"
 #include "syscount/call_columns.h"
 #include "syscount/calltable.h"
 #include "syscount/errnames.h"
@@ -347,13 +348,20 @@ static void free_rows(struct rows *rows)
 
 /* ---- names ---- */
 
+void calltable_comm(const struct call_layout *layout, uint32_t tgid, char *comm)
+{
+	if (tgid == CALLTABLE_OTHERS)
+		memcpy(comm, PROCESS_OTHERS, sizeof(PROCESS_OTHERS));
+	else
+		layout->comm_of(layout->arg, tgid, comm);
+}
+
 static const char *comm_text(const struct call_layout *layout, uint32_t tgid, char *text,
 			     size_t size)
 {
-	char comm[TASK_COMM_LEN + 1] = "[others]";
+	char comm[TASK_COMM_LEN + 1] = {};
 
-	if (tgid != CALLTABLE_OTHERS)
-		layout->comm_of(layout->arg, tgid, comm);
+	calltable_comm(layout, tgid, comm);
 	return escape_string(text, size, escape_no_name(comm), "");
 }
 
@@ -548,7 +556,7 @@ static void print_json_row(FILE *f, const struct calltable *table, const struct 
 	char comm[TASK_COMM_LEN + 1] = {}, text[64];
 
 	if (layout->by_process) {
-		layout->comm_of(layout->arg, row->key.tgid, comm);
+		calltable_comm(layout, row->key.tgid, comm);
 		json_uint(&json, "pid", row->key.tgid);
 		json_text(&json, "comm", comm);
 	}

@@ -42,16 +42,19 @@ void calltable_add_times(struct calltable *table, const struct call_key *key,
 /*
  * Moves all calls of another table of the same layout into this one, in as few entries as can be.
  * By process, where it has more than so many then, those of ended processes with the least time, or
- * the fewest calls, become one process, CALLTABLE_OTHERS, which is shown as "[others]".
+ * the fewest calls, become one process, CALLTABLE_OTHERS, which is shown as PROCESS_OTHERS.
  */
 #define CALLTABLE_MAX_ENTRIES 16384
-#define CALLTABLE_OTHERS      0 /* which makes no calls */
+#define CALLTABLE_OTHERS      0 /* as those outside of the pid namespace are */
 
 void calltable_take(struct calltable *table, struct calltable *from);
 
 /* All calls that were added; and those of an octave, such as CALL_UNTIMED. */
 uint64_t calltable_total(const struct calltable *table);
 uint64_t calltable_of_octave(const struct calltable *table, uint32_t octave);
+
+/* The name of a row's process, into a buffer of TASK_COMM_LEN + 1 bytes. */
+void calltable_comm(const struct call_layout *layout, uint32_t tgid, char *comm);
 
 /* How much is shown: of rows the first, of columns those that fit as a whole. */
 struct call_room {
