@@ -290,6 +290,13 @@ static int configure_target(struct run *run)
 	return err ? err : map_set_settings(run, ".rodata.filter", settings, sizeof(*settings));
 }
 
+bool target_reaches_outside(const struct run *run)
+{
+	const struct target *target = target_of(run);
+
+	return target->settings.pidns_inum && !target->pids.count && !target->tids.count;
+}
+
 static int fill_set(const struct run *run, const char *name, const struct id_list *list)
 {
 	int fd = bpf_map__fd(map_find(run, name));

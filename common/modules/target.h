@@ -21,6 +21,9 @@ struct target_spec {
 /* An option's argument that is the number of a process that exists (dest: uint32_t). */
 int target_parse_pid(const char *what, const char *text, void *dest);
 
+/* After configure: whether threads outside of the tool's own pid namespace are to be traced. */
+bool target_reaches_outside(const struct run *run);
+
 /* The processes that were named (-p or a command); none: everything is traced. */
 bool target_lists_pids(const struct run *run);
 const pid_t *target_pids(const struct run *run);

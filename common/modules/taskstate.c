@@ -11,12 +11,14 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "modules/target.h"
 #include "modules/taskstate.h"
 #include "run/bpfmap.h"
 
 #define ITER_BUFFER_BYTES (64 << 10)
 
 #define STATE_ITERATOR "task_state_iter"
+#define BIRTH_PROGRAM  "task_state_new"
 #define SLOTS_PROGRAM  "task_state_free"
 #define MAX_TRIES      10
 #define RETRY_US       1000
@@ -68,6 +70,16 @@ static int configure_taskstate(struct run *run)
 	return map_set_settings(run, ".rodata.task_state", &has_storage, sizeof(has_storage));
 }
 
+/* The iterator shows none of those outside. Where states are made by birth, nothing else does. */
+static void warn_of_namespace(const struct run *run)
+{
+	const struct bpf_program *birth =
+		bpf_object__find_program_by_name(run->object, BIRTH_PROGRAM);
+
+	if (bpf_program__fd(birth) >= 0 && target_reaches_outside(run))
+		msg_warn("threads outside of this pid namespace that run already are not traced");
+}
+
 /*
  * Before all others, so that no task takes a slot and goes unseen; until the last report, for which
  * iterators read the states of living tasks: else one of them could be new at a dead one's address.
@@ -77,6 +89,7 @@ static int start_taskstate(struct run *run)
 	struct taskstate *state = run_state(run, &taskstate_module);
 	struct bpf_program *prog = bpf_object__find_program_by_name(run->object, SLOTS_PROGRAM);
 
+	warn_of_namespace(run);
 	if (bpf_program__fd(prog) < 0)
 		return 0;
 	state->slots_link = bpf_program__attach_trace(prog);
@@ -85,7 +98,7 @@ static int start_taskstate(struct run *run)
 
 static int leave_out_taskstate(struct run *run)
 {
-	program_leave_out(run, "task_state_new");
+	program_leave_out(run, BIRTH_PROGRAM);
 	program_leave_out(run, "task_state_exit");
 	program_leave_out(run, "task_state_exec");
 	program_leave_out(run, "task_state_iter");

@@ -522,6 +522,21 @@ TEST(processes_outside_of_the_pid_namespace_have_one_name)
 		SKIP("no pid namespaces");
 }
 
+TEST(threads_outside_of_the_pid_namespace_that_are_not_traced_are_told)
+{
+	static const char text[] = "threads outside of this pid namespace that run already";
+	struct proc *tool = tool_run_in(enter_pid_namespace, NULL, "runqlat", "300ms", "1");
+
+	if (tool->status == SETUP_FAILED)
+		SKIP("no pid namespaces");
+	CHECK_HAS(tool->err, text);
+	tool = tool_run_in(enter_pid_namespace, NULL, "offcputime", "-p", "2", "300ms");
+	CHECK_LACKS(tool->err, text);
+	tool = tool_run_in(enter_pid_namespace, NULL, "syscount", "-L", "300ms", "1");
+	CHECK_LACKS(tool->err, text);
+	CHECK_LACKS(tool_run("runqlat", "300ms", "1")->err, text);
+}
+
 /* More of them, one after the other, than there is room for at once. */
 TEST(children_are_followed_in_a_pid_namespace_however_many_there_were)
 {

@@ -1201,4 +1201,5 @@ TEST(a_process_without_an_allocator_is_an_error)
 	CHECK_HAS(tool->err, "no function that allocates");
 	tool = tool_run("memleak", "-p", pid_text(work->pid), "-O", "libnosuch");
 	CHECK_STATUS(tool, 1);
+	CHECK_HAS(tool->err, text_of("process %d maps no file 'libnosuch'\n", work->pid));
 }

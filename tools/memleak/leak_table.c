@@ -371,6 +371,10 @@ static int probe_process(struct run *run, pid_t pid)
 	int err = leak_probes_add(probes, pid);
 	bool is_one_of_many = target_n_pids(run) > 1;
 
+	if (err == -ENOENT && options_of(run)->object && !is_one_of_many) {
+		msg_error("--obj: process %d maps no file '%s'", pid, options_of(run)->object);
+		return err;
+	}
 	if (err && (!is_one_of_many || (err != -ENOENT && err != -ESRCH)))
 		return msg_errno(err, "probing the allocator of process %d", pid);
 	if (is_one_of_many && !leak_probes_found(probes, pid))
