@@ -12,6 +12,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "abi/unwind_layout.h"
+#include "kernel_entry.bpf.h"
 
 /*
  * The current task came as a typed pointer with 5.11 (commit 3ca1032ab7ab); before, it is just an
@@ -167,6 +168,22 @@ static __always_inline const void *current_user_registers(void)
 		return (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	task = (void *)bpf_get_current_task();
 	return BPF_CORE_READ(task, stack) + THREAD_BYTES - bpf_core_type_size(struct pt_regs);
+}
+
+/*
+ * Whether an NMI has interrupted the kernel's entry, where those registers are being set. cs is
+ * read as a word, as contexts are: by the field's size libbpf would have it read in part.
+ */
+static __always_inline bool sample_is_of_entry(const struct bpf_perf_event_data *ctx)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u64 cs = ((const volatile __u64 *)ctx)[17];
+
+	return kernel_is_being_entered(cs, ctx->regs.sp, (__u64)current_user_registers(),
+				       bpf_core_type_size(struct pt_regs));
+#else
+	return false;
+#endif
 }
 
 /* False if they can't be read. */

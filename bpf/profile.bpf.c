@@ -10,10 +10,11 @@ SEC("perf_event")
 int profile_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
+	bool is_idle = task_is_idle(task);
 	struct stack_key key = {};
 
-	sampled_note(ctx);
-	if ((task_is_idle(task) && !include_idle) || !filter_task(task))
+	sampled_note(ctx, task, is_idle);
+	if ((is_idle && !include_idle) || !filter_task(task))
 		return 0;
 	stack_key_owner(&key, task);
 	key.cpu = per_cpu ? bpf_get_smp_processor_id() + 1 : 0;

@@ -18,9 +18,10 @@ int waits_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = current_task();
 	struct stack_key key = { .remark = RUN_SAMPLED };
+	bool is_idle = task_is_idle(task);
 
-	sampled_note(ctx);
-	if (task_is_idle(task) || !filter_task(task))
+	sampled_note(ctx, task, is_idle);
+	if (is_idle || !filter_task(task))
 		return 0;
 	stack_key_owner(&key, task);
 	key.user_id = sampled_user_stack(ctx);

@@ -253,6 +253,7 @@ struct thread_info {
 
 /* A CPU's run queue. Its clocks are in nanoseconds. */
 struct rq {
+	void *idle; /* task_struct */
 	u64 clock;
 	u64 clock_task; /* without interrupts */
 	u64 clock_pelt; /* ... and slower where the CPU is */

@@ -9,6 +9,12 @@ struct sampled {
 	__u64 n;
 	__u64 periods; /* what they stand for: ns or cycles */
 	__u64 entries; /* those without a user stack, since the kernel was being entered */
+
+	/* By the clock. */
+	__s64 missed;
+	__u64 due_ns;  /* when the last one was due */
+	__u64 idle_at; /* this CPU's idle task */
+	__u64 n_idle;  /* how often that had run by then; ~0: it runs, or isn't known */
 };
 
 #endif

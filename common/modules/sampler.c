@@ -186,6 +186,7 @@ static void describe_period(struct run *run, struct sampler *sampler)
 static int configure_sampler(struct run *run)
 {
 	struct sampler *sampler = sampler_of(run);
+	bool by_clock;
 	int err;
 
 	sampler->attr.freq = !sampler->period;
@@ -196,7 +197,8 @@ static int configure_sampler(struct run *run)
 		return err;
 	describe_event(run, sampler);
 	describe_period(run, sampler);
-	return 0;
+	by_clock = !samples_cycles(sampler);
+	return map_set_settings(run, ".rodata.sampled", &by_clock, sizeof(by_clock));
 }
 
 static int attach_sampler(struct run *run)
@@ -223,19 +225,32 @@ static struct sampled read_sampled(const struct run *run)
 		all.n += per_cpu[i].n;
 		all.periods += per_cpu[i].periods;
 		all.entries += per_cpu[i].entries;
+		all.missed += per_cpu[i].missed;
 	}
 	free(per_cpu);
 	return all;
 }
 
-/* Those that were due and did not come. Each CPU's next one isn't due yet. */
-static void compare(struct run *run, const struct sampled *all, uint64_t came, size_t n_events)
+/* Of cycles; each CPU's next one isn't due yet. */
+static uint64_t missed_cycles(const struct sampled *all, uint64_t came, size_t n_events)
 {
 	double period = all->n ? (double)all->periods / (double)all->n : 0;
 	uint64_t due = period > 0 ? (uint64_t)((double)came / period) : 0;
 
-	if (due > all->n + n_events + run->losses.missed)
-		run->losses.missed = due - all->n - n_events;
+	return due > all->n + n_events ? due - all->n - n_events : 0;
+}
+
+/* Those that were due and did not come are never fewer than they were. */
+static void compare(struct run *run, const struct sampled *all, uint64_t came, size_t n_events)
+{
+	uint64_t missed = 0;
+
+	if (samples_cycles(sampler_of(run)))
+		missed = missed_cycles(all, came, n_events);
+	else if (all->missed > 0)
+		missed = (uint64_t)all->missed;
+	if (missed > run->losses.missed)
+		run->losses.missed = missed;
 }
 
 void sampler_count_missed(struct run *run)

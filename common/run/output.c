@@ -158,8 +158,11 @@ static int check_standard(void)
 
 int output_check(struct output *out, uint64_t interval_ns)
 {
-	int err = out->path ? check_name(out->path) : check_standard();
+	int err;
 
+	if (!out->path)
+		return check_standard();
+	err = check_name(out->path);
 	out->series.path = out->path;
 	if (err || out->kind != OUTPUT_SERIES || is_special(out->path))
 		return err;

@@ -3,8 +3,6 @@
 #include "abi/types.h"
 #include "unit.h"
 
-#undef __always_inline
-#define __always_inline inline
 
 #include "kernel_entry.bpf.h"
 

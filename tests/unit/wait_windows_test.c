@@ -5,8 +5,6 @@
 
 #define SEC(name)
 #define barrier_var(var) __asm__ volatile("" : "+r"(var))
-#undef __always_inline
-#define __always_inline inline
 
 struct task_state {
 	__u64 cut_ns, wake_ns;
