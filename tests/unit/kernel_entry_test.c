@@ -3,7 +3,6 @@
 #include "abi/types.h"
 #include "unit.h"
 
-
 #include "kernel_entry.bpf.h"
 
 #define KERNEL_CS 0x10
