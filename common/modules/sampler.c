@@ -5,16 +5,12 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <bpf/bpf.h>
 
 #include "abi/sampled.h"
 #include "base/clock.h"
 #include "base/cpulist.h"
-#include "base/mem.h"
 #include "base/msg.h"
 #include "base/parse.h"
 #include "modules/cpuevents.h"
@@ -215,19 +211,9 @@ static int attach_sampler(struct run *run)
 /* What all CPUs have sampled. */
 static struct sampled read_sampled(const struct run *run)
 {
-	int fd = bpf_map__fd(map_find(run, "sampled")), n_cpus = libbpf_num_possible_cpus();
-	struct sampled *per_cpu = mem_zalloc((size_t)n_cpus, sizeof(*per_cpu)), all = {};
-	uint32_t zero = 0;
+	struct sampled all = {};
 
-	if (bpf_map_lookup_elem(fd, &zero, per_cpu))
-		n_cpus = 0;
-	for (int i = 0; i < n_cpus; i++) {
-		all.n += per_cpu[i].n;
-		all.periods += per_cpu[i].periods;
-		all.entries += per_cpu[i].entries;
-		all.missed += per_cpu[i].missed;
-	}
-	free(per_cpu);
+	map_sum_cpus(run, "sampled", &all, SAMPLED_SUMS);
 	return all;
 }
 

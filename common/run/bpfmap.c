@@ -96,6 +96,22 @@ void *map_memory(const struct run *run, const char *name)
 	return NULL;
 }
 
+void map_sum_cpus(const struct run *run, const char *name, void *sums, size_t n)
+{
+	const struct bpf_map *map = map_find(run, name);
+	size_t n_words = map ? (bpf_map__value_size(map) + 7) / 8 : 0;
+	int n_cpus = libbpf_num_possible_cpus();
+	__u64 *words = mem_zalloc((size_t)n_cpus * n_words, sizeof(*words)), *to = sums;
+	uint32_t zero = 0;
+
+	memset(sums, 0, n * sizeof(*to));
+	if (!bpf_map_lookup_elem(bpf_map__fd(map), &zero, words))
+		for (size_t i = 0; i < (size_t)n_cpus * n_words; i++)
+			if (i % n_words < n)
+				to[i % n_words] += words[i];
+	free(words);
+}
+
 void program_leave_out(const struct run *run, const char *name)
 {
 	struct bpf_program *prog = bpf_object__find_program_by_name(run->object, name);

@@ -30,6 +30,12 @@ void *map_memory(const struct run *run, const char *name);
 /* A program that isn't needed is not loaded. */
 void program_leave_out(const struct run *run, const char *name);
 
+/*
+ * The sums over all CPUs of the first n 64-bit words of a per-CPU array's one element; all 0 if it
+ * can't be read.
+ */
+void map_sum_cpus(const struct run *run, const char *name, void *sums, size_t n);
+
 typedef void map_visit_fn(const void *key, const void *value, void *arg);
 
 /*

@@ -50,18 +50,9 @@ struct leak_rate {
 
 struct memleak_counts leak_rate_counts(const struct run *run)
 {
-	int n = libbpf_num_possible_cpus(), fd = bpf_map__fd(map_find(run, "memleak_counts"));
-	struct memleak_counts sum = {}, *each = mem_zalloc((size_t)n, sizeof(*each));
-	uint32_t zero = 0;
+	struct memleak_counts sum;
 
-	if (!bpf_map_lookup_elem(fd, &zero, each))
-		for (int i = 0; i < n; i++) {
-			sum.allocs += each[i].allocs;
-			sum.frees += each[i].frees;
-			sum.passed += each[i].passed;
-			sum.foreign += each[i].foreign;
-		}
-	free(each);
+	map_sum_cpus(run, "memleak_counts", &sum, sizeof(sum) / sizeof(uint64_t));
 	return sum;
 }
 

@@ -78,9 +78,8 @@ static bool is_old(const struct lock_names *names, uint32_t used)
 
 static void forget_old_known(struct hashlink *link, void *arg)
 {
-	struct lock_names *names = arg;
-
 	struct known *known = container_of(link, struct known, link);
+	struct lock_names *names = arg;
 
 	if (!is_old(names, known->used))
 		return;

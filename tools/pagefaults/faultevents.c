@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The kernel's events of page faults; see faultevents.h. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include <bpf/bpf.h>
 
 #include "abi/pagefaults.h"
 #include "base/array.h"
-#include "base/mem.h"
 #include "base/msg.h"
 #include "modules/cpuevents.h"
 #include "pagefaults/faultevents.h"
@@ -148,17 +144,9 @@ static int attach_events(struct run *run)
 /* What all CPUs have counted. */
 static struct fault_seen read_seen(const struct run *run)
 {
-	int fd = bpf_map__fd(map_find(run, "faults_seen")), n_cpus = libbpf_num_possible_cpus();
-	struct fault_seen *per_cpu = mem_zalloc((size_t)n_cpus, sizeof(*per_cpu)), all = {};
-	uint32_t zero = 0;
+	struct fault_seen all;
 
-	if (bpf_map_lookup_elem(fd, &zero, per_cpu))
-		n_cpus = 0;
-	for (int i = 0; i < n_cpus; i++) {
-		all.total += per_cpu[i].total;
-		all.unknown += per_cpu[i].unknown;
-	}
-	free(per_cpu);
+	map_sum_cpus(run, "faults_seen", &all, sizeof(all) / sizeof(uint64_t));
 	return all;
 }
 

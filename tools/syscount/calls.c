@@ -155,7 +155,6 @@ static int configure_calls(struct run *run)
 		kernelnames_configure(run);
 	else
 		kernelnames_leave_out(run);
-	program_leave_out(run, "task_state_new"); /* state is made by calls, not by birth */
 	choose_programs(run, calls->settings.tracked);
 	return map_set_settings(run, ".rodata.calls", &calls->settings, sizeof(calls->settings));
 }
