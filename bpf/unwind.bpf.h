@@ -226,9 +226,12 @@ static __always_inline int unwind_prepare(struct stack_scratch *scratch)
 	unwind_begin(s);
 	unwind_begin_words(scratch);
 	process = unwind_find_process(scratch->def.tgid);
-	if (!process)
+	if (!process) {
+		scratch->names = (__u64)unwind_count_of(scratch->def.tgid) << 32;
 		return UNWIND_NO_PROCESS;
+	}
 	s->process = *process;
+	scratch->names = process->names;
 	s->salt = process->serial * 0xbf58476d1ce4e5b9ULL;
 	return UNWIND_GOES_ON;
 }

@@ -167,4 +167,53 @@ int BPF_PROG(unwind_unmapped, unsigned long addr, struct vm_unmapped_area_info *
 	return 0;
 }
 
+#define VM_EXEC 0x4
+
+/* The current process has a tree of mappings, and it is this one. */
+static __always_inline bool unwind_is_own_tree(const void *tree)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct mm_struct___since6_1 *mm = (void *)BPF_CORE_READ(task, mm);
+
+	return mm && tree == (void *)mm + bpf_core_field_offset(mm->mm_mt);
+}
+
+/* Memory without a file in the place of such memory, or a part of it, is no other code. */
+static __always_inline bool unwind_is_other_code(const struct unwind_process *process, __u64 start,
+						 __u64 end, const struct vm_area_struct *vma)
+{
+	struct unwind_mapping *m = unwind_last_mapping(process, end - 1);
+
+	return m && start < m->end && (m->n_pages || BPF_CORE_READ(vma, vm_file));
+}
+
+/*
+ * The kernel enters code into the tree of mappings (6.1 and later), wherever its address comes
+ * from: MAP_FIXED and mremap(2) put it over other code without looking for space.
+ */
+SEC("raw_tp/ma_write")
+int unwind_placed(const __u64 *ctx)
+{
+	struct ma_state___since6_1 *state = (void *)raw_tp_arg(ctx, 1);
+	struct vm_area_struct *vma = (void *)raw_tp_arg(ctx, 3);
+	struct unwind_process *process;
+	struct unwind_change *change;
+	__u64 start, end;
+	__u32 tgid;
+
+	if (!vma || !unwind_is_own_tree(BPF_CORE_READ(state, tree)) ||
+	    !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
+		return 0;
+	tgid = current_tgid();
+	start = BPF_CORE_READ(state, index);
+	end = BPF_CORE_READ(state, last) + 1;
+	change = bpf_map_lookup_elem(&unwind_changes, &tgid);
+	if (change && BPF_CORE_READ(vma, vm_file))
+		unwind_note_area(change, start, end);
+	process = bpf_map_lookup_elem(&unwind_processes, &tgid);
+	if (process && unwind_is_other_code(process, start, end, vma))
+		unwind_count_change(tgid);
+	return 0;
+}
+
 #endif

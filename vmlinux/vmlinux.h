@@ -191,6 +191,7 @@ struct vm_special_mapping {
 struct vm_area_struct {
 	unsigned long vm_start;
 	unsigned long vm_end;
+	unsigned long vm_flags;
 	const struct vm_operations_struct *vm_ops;
 	struct file *vm_file;
 	void *vm_private_data;
@@ -214,6 +215,12 @@ struct maple_arange_64___since6_1 {
 
 struct maple_tree___since6_1 {
 	void *ma_root;
+};
+
+struct ma_state___since6_1 {
+	struct maple_tree___since6_1 *tree;
+	unsigned long index;
+	unsigned long last;
 };
 
 typedef struct {

@@ -63,7 +63,7 @@ struct unwind_process {
 	__u32 n_changes;    /* since this was published */
 	__u32 compared;	    /* n_changes + 1 when the count was found to be right; 0: never */
 	__u32 n_copies;	    /* sent since the loader last published a slice for an event */
-	__u32 unused;
+	__u32 names;	    /* a part of stack ids: what the same addresses mean may change */
 };
 
 /* Where the kernel has found room for a new mapping: nothing was mapped there at that time. */

@@ -45,6 +45,22 @@ static void list_append(struct map_store *store, struct map_list *list,
 	store->n_events++;
 }
 
+/* Appends those of an era's mappings that were made at that time or later. */
+static void append_since(struct map_store *store, struct map_list *list, const struct era *era,
+			 uint64_t since_ns)
+{
+	for (size_t i = 0; i < era->count; i++) {
+		const struct mapping_event *item = &era->list->items[i];
+
+		if (item->time_ns < since_ns)
+			continue;
+		mapped_name_use(item->name);
+		if (item->file)
+			item->file->n_users++;
+		list_append(store, list, item);
+	}
+}
+
 /* Makes the list the era's own from its end on. */
 static void own_list(struct map_store *store, struct era *era)
 {
@@ -53,12 +69,7 @@ static void own_list(struct map_store *store, struct era *era)
 	if (era->count == era->list->count)
 		return;
 	list = list_new();
-	for (size_t i = 0; i < era->count; i++) {
-		mapped_name_use(era->list->items[i].name);
-		if (era->list->items[i].file)
-			era->list->items[i].file->n_users++;
-		list_append(store, list, &era->list->items[i]);
-	}
+	append_since(store, list, era, 0);
 	list_release(store, era->list);
 	era->list = list;
 }
@@ -165,15 +176,30 @@ void era_append(struct map_store *store, struct era *era, const struct mapping *
 	era->count++;
 }
 
-void era_replace(struct map_store *store, struct era *era, const struct mappings *read)
+static bool was_made_since(const struct era *era, const struct mapping_event *item,
+			   uint64_t since_ns)
+{
+	for (size_t i = era->count; i-- > 0 && era->list->items[i].time_ns >= since_ns;)
+		if (era->list->items[i].start == item->start &&
+		    era->list->items[i].name == item->name)
+			return true;
+	return false;
+}
+
+void era_replace(struct map_store *store, struct era *era, const struct mappings *read,
+		 uint64_t since_ns)
 {
 	struct map_list *list = list_new();
 
 	for (size_t i = 0; i < read->count; i++) {
 		struct mapping_event item = make_item(store, &read->items[i], era->begin_ns);
 
-		list_append(store, list, &item);
+		if (was_made_since(era, &item, since_ns))
+			mapped_name_release(store, item.name);
+		else
+			list_append(store, list, &item);
 	}
+	append_since(store, list, era, since_ns);
 	list_release(store, era->list);
 	era->list = list;
 	era->count = list->count;

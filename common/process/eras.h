@@ -47,8 +47,12 @@ struct era *eras_find(struct era *latest, uint64_t time_ns);
 void era_append(struct map_store *store, struct era *era, const struct mapping *m,
 		uint64_t time_ns);
 
-/* The era has had these mappings all the time. */
-void era_replace(struct map_store *store, struct era *era, const struct mappings *read);
+/*
+ * Replaces the mappings made before since_ns by those that were read, as if the era had had them
+ * all the time. Later ones stay: a stack from before the reading may still be located by them.
+ */
+void era_replace(struct map_store *store, struct era *era, const struct mappings *read,
+		 uint64_t since_ns);
 
 /* Calls meet(file, arg) for the files of mappings that have come since the last time. */
 void era_meet_files(struct map_store *store, struct era *era, pid_t pid, pid_t relative,

@@ -26,6 +26,7 @@
 
 struct files {
 	struct hashtable table; /* by device and inode */
+	uint64_t last_serial;
 	bool is_limit_reported;
 };
 
@@ -157,6 +158,7 @@ static struct file *add_file(struct files *files, const struct mapping *m, const
 	struct file *file = mem_zalloc(1, sizeof(*file));
 
 	file->files = files;
+	file->serial = ++files->last_serial;
 	file->dev = m->dev;
 	file->ino = m->ino;
 	file->name = file_base_name(m->path);

@@ -46,6 +46,7 @@ struct file {
 	dev_t dev; /* as /proc/PID/maps has it; 0 of the vdso */
 	ino_t ino;
 	char *name;	      /* of the first path that led to it, the last component; "[vdso]" */
+	uint64_t serial;      /* no two files of a table ever have the same; never 0 */
 	struct stat st;	      /* when it was opened; all zero: it could not be */
 	int fd;		      /* readable; -1: not open */
 	void *image;	      /* of the vdso, else NULL */

@@ -138,13 +138,19 @@ static bool is_same(const struct mapped *a, const struct mapped *b)
 	       a->name == b->name;
 }
 
+/* False: the file has to be looked up (again). One that was overwritten in place is another file. */
+static bool has_file(const struct mapped *m)
+{
+	return m->file && m->file->st.st_mode && (m->file->fd < 0 || file_is_unchanged(m->file));
+}
+
 /* The mapping of `before` that is the same, its file open. */
 static const struct mapped *find_same(const struct maps *before, const struct mapped *m)
 {
 	size_t i = before ? SEARCH_RANK(before->items, before->count, start, m->start) : 0;
 	const struct mapped *old = i ? &before->items[i - 1] : NULL;
 
-	return old && is_same(old, m) && old->file && old->file->st.st_mode ? old : NULL;
+	return old && is_same(old, m) && has_file(old) ? old : NULL;
 }
 
 /* There is nothing new, nor a file that might be opened now. */
@@ -154,7 +160,7 @@ static bool is_all_the_same(const struct maps *before, const struct draft *d)
 		return false;
 	for (size_t i = 0; i < d->count; i++)
 		if (!is_same(&before->items[i], &d->items[i]) ||
-		    (before->items[i].file && !before->items[i].file->st.st_mode))
+		    (before->items[i].file && !has_file(&before->items[i])))
 			return false;
 	return true;
 }

@@ -85,6 +85,7 @@ static void forget(struct processes *table, struct process *p)
 	if (p->published)
 		return;
 	hashtable_remove(&table->table, &p->link);
+	free(p->meanings);
 	free(p);
 }
 
@@ -228,7 +229,7 @@ void processes_set(struct processes *table, pid_t pid, const struct mappings *ma
 		era = era_begin(&p->latest, time_ns);
 		era->was_read = true;
 	}
-	era_replace(&table->store, era, maps);
+	era_replace(&table->store, era, maps, time_ns > READ_NS ? time_ns - READ_NS : 0);
 	finish_era(table, p, era);
 }
 
@@ -547,6 +548,12 @@ static void note_generation(struct processes *table, pid_t pid, uint32_t generat
 	p->generation = generation;
 }
 
+/* Its latest maps may have something else at an address of that time. */
+static bool has_mapped_since(const struct era *era, uint64_t time_ns)
+{
+	return era->begin_ns <= time_ns && era->n_in_maps > era_count_until(era, time_ns);
+}
+
 struct maps *processes_look(struct processes *table, pid_t pid, uint32_t generation,
 			    uint64_t time_ns)
 {
@@ -556,6 +563,8 @@ struct maps *processes_look(struct processes *table, pid_t pid, uint32_t generat
 	refresh(table, time_ns);
 	note_generation(table, pid, generation);
 	era = find_era_before(table, pid, time_ns);
+	if (era && has_mapped_since(era, time_ns))
+		return processes_recall(table, pid, time_ns);
 	if (era && era->maps && era->n_in_maps >= era_count_until(era, time_ns))
 		return maps_use(era->maps);
 	maps = processes_read(table, pid, time_ns);

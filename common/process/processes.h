@@ -21,6 +21,7 @@
 #include "process/maps.h"
 
 struct era;
+struct meanings;
 struct processes;
 
 struct process {
@@ -38,6 +39,9 @@ struct process {
 	struct maps *published;	   /* what BPF walks its stacks by; NULL: nothing yet */
 	uint64_t published_ns;	   /* the unwinder's: before it was read; 0: it is the parent's */
 	uint32_t published_change; /* likewise */
+	uint32_t moves_noted;	   /* likewise: at which count of changes */
+	uint32_t names;		   /* likewise: see name_meanings() */
+	struct meanings *meanings; /* likewise: freed with free() */
 	bool has_change;	   /* likewise: BPF may count its changes */
 	bool is_listed;		   /* likewise: it has changed since the last batch of events */
 };

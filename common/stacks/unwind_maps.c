@@ -39,9 +39,12 @@
 
 #define MAX_ORDERS UNWIND_MAX_SHARDS /* that are carried out at a time */
 
+#define PLACED "unwind_placed"
+
 struct unwind_maps {
 	int processes_fd, changes_fd, shards_fd;
 	uint64_t mem_bytes; /* that shards may take */
+	struct bpf_link *placed;
 	struct unwind_mapping *mappings;
 	uint32_t max_mappings;
 	struct unwind_tables *tables;
@@ -117,7 +120,8 @@ static void leave_out(const struct run *run)
 		"unwind_rules",	    "unwind_patterns", "unwind_shards",
 		"unwind_changes",   "unwind_copies",   "unwind_recent"
 	};
-	static const char *const programs[] = { "unwind_fork", "unwind_exec", "unwind_unmapped" };
+	static const char *const programs[] = { "unwind_fork", "unwind_exec", "unwind_unmapped",
+						PLACED };
 
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
 		map_leave_out(run, maps[i]);
@@ -125,14 +129,21 @@ static void leave_out(const struct run *run)
 		program_leave_out(run, programs[i]);
 }
 
+static struct bpf_program *find_placed(const struct run *run)
+{
+	return bpf_object__find_program_by_name(run->object, PLACED);
+}
+
 int unwind_maps_configure(struct run *run, bool by_cfi, size_t n_processes)
 {
 	struct unwind_settings settings = { unwind_address_bits(), by_cfi };
 
-	if (by_cfi)
+	if (by_cfi) {
 		size_maps(run, n_processes);
-	else
+		bpf_program__set_autoattach(find_placed(run), false);
+	} else {
 		leave_out(run);
+	}
 	return map_set_settings(run, ".rodata.unwind", &settings, sizeof(settings));
 }
 
@@ -221,6 +232,7 @@ struct unwind_maps *unwind_maps_open(const struct run *run)
 		return NULL;
 	}
 	maps->tables = unwind_tables_new(&backing);
+	maps->placed = bpf_program__attach(find_placed(run)); /* NULL: before 6.1 */
 	return maps;
 }
 
@@ -321,6 +333,7 @@ void unwind_maps_close(struct unwind_maps *maps)
 		pthread_join(maps->installer, NULL);
 	close(maps->installer_pipe[0]);
 	unwind_tables_free(maps->tables);
+	bpf_link__destroy(maps->placed);
 	for (uint32_t i = 0; i < UNWIND_MAX_SHARDS; i++)
 		if (maps->shard_fds[i] >= 0)
 			close(maps->shard_fds[i]);
@@ -363,8 +376,12 @@ static void put_slice(struct unwind_maps *maps, pid_t pid, const struct unwind_p
 bool unwind_maps_publish(struct unwind_maps *maps, struct unwind_procs *procs, pid_t pid,
 			 const struct unwind_process *slice, bool allow_copies)
 {
-	if (is_outdated(maps, procs, pid))
+	struct unwind_change change = {};
+
+	bpf_map_lookup_elem(maps->changes_fd, &pid, &change);
+	if (unwind_procs_are_outdated(procs, pid, &change))
 		return false;
+	unwind_procs_note_moves(procs, pid, &change);
 	put_slice(maps, pid, slice, allow_copies);
 	if (!is_outdated(maps, procs, pid))
 		return true;

@@ -463,13 +463,14 @@ size_t user_stacks_walk_copy(struct user_stacks *us, const struct unwind_copy *c
 			     uint64_t *words, size_t max, int *reason)
 {
 	pid_t pid = (pid_t)copy->tgid;
-	size_t n = walk_copy_now(us, copy, words, max, reason);
 	uint32_t change = count_changes(us, pid);
+	size_t n;
 
+	if (!is_published(us, pid, change))
+		update_processes(us, &pid, 1, true);
+	n = walk_copy_now(us, copy, words, max, reason);
 	if (needs_more(*reason))
 		n = walk_copy_then(us, copy, words, max, reason);
-	if (!needs_more(*reason) && !is_published(us, pid, change))
-		update_processes(us, &pid, 1, true);
 	if (!needs_more(*reason) || change != copy->change)
 		return n;
 	user_stacks_learn(us, pid);

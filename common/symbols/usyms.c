@@ -108,11 +108,18 @@ static struct mapped *find_mapped(const struct subject *s, uint64_t addr)
 	return s->maps ? maps_find(s->maps, addr) : NULL;
 }
 
-/* A process that is gone, or a zombie, has no mappings; those known before still hold. */
-static void read_again(struct subject *s, uint64_t time_ns)
+/*
+ * What has been read since may lack code that was mapped at that time and that the events know.
+ * A process that is gone, or a zombie, has no mappings; those known before still hold.
+ */
+static void look_again(struct subject *s, uint64_t addr, uint64_t time_ns)
 {
-	struct maps *fresh = processes_read(s->us->processes, s->pid, time_ns);
+	struct maps *fresh = processes_recall(s->us->processes, s->pid, time_ns);
 
+	if (!fresh || !maps_find(fresh, addr)) {
+		maps_release(fresh);
+		fresh = processes_read(s->us->processes, s->pid, time_ns);
+	}
 	if (!fresh)
 		return;
 	maps_release(s->maps);
@@ -142,7 +149,7 @@ void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t tim
 
 		if (!m && !is_fresh) {
 			is_fresh = true;
-			read_again(&s, time_ns);
+			look_again(&s, addrs[i], time_ns);
 			m = find_mapped(&s, addrs[i]);
 		}
 		out[i] = m ? locate_addr(&s, m, addrs[i])

@@ -5,13 +5,16 @@
 
 #include "base/clock.h"
 #include "base/extents.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/search.h"
 #include "process/eras.h"
 #include "unwind/unwind_procs.h"
 
-#define MAX_SLICE (1U << UNWIND_SLICE_BITS)
-#define REST_NS	  NS_PER_S
+#define MAX_SLICE    (1U << UNWIND_SLICE_BITS)
+#define MAX_MEANINGS MAX_SLICE
+#define REST_NS	     NS_PER_S
 
 /* A part of the array. */
 struct slice {
@@ -137,6 +140,106 @@ void unwind_procs_begin_rests(struct unwind_procs *procs)
 	}
 }
 
+/* ---- what addresses mean ---- */
+
+/* An address range and its first meaning in a process: a place in a file. */
+struct meaning {
+	uint64_t start, end;
+	uint64_t key; /* of the file, and of where in it; 0: memory without a file */
+};
+
+struct meanings {
+	uint32_t base; /* of the names */
+	size_t n, capacity;
+	struct meaning items[]; /* ascending, not overlapping */
+};
+
+static uint64_t meaning_key(const struct mapped *m)
+{
+	return m->file ? hash_add(hash_add(0, m->file->serial), m->start - m->offset) : 0;
+}
+
+/* False: some of these addresses have had another meaning. */
+static bool is_first_meaning(struct meanings *meanings, const struct meaning *m)
+{
+	size_t at = SEARCH_RANK(meanings->items, meanings->n, end, m->start), last = at;
+
+	while (last < meanings->n && meanings->items[last].start < m->end)
+		if (meanings->items[last++].key != m->key)
+			return false;
+	if (last == at) {
+		memmove(meanings->items + at + 1, meanings->items + at,
+			(meanings->n++ - at) * sizeof(*m));
+		meanings->items[at] = *m;
+		return true;
+	}
+	if (meanings->items[at].start > m->start)
+		meanings->items[at].start = m->start;
+	if (meanings->items[last - 1].end < m->end)
+		meanings->items[last - 1].end = m->end;
+	return true;
+}
+
+/*
+ * A number for what these mappings mean, a part of stack ids: it differs where an address has taken
+ * another meaning, and is the same again when the first one is back. So ids don't multiply where
+ * code is mapped and unmapped all the time.
+ */
+static uint32_t name_meanings(struct meanings *meanings, const struct maps *maps)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct mapped *m = &maps->items[i];
+		struct meaning meaning = { m->start, m->end, meaning_key(m) };
+
+		if (!is_first_meaning(meanings, &meaning))
+			sum += hash_add(hash_add(1, meaning.start), meaning.key);
+	}
+	return meanings->base + (uint32_t)(sum ^ sum >> 32);
+}
+
+/* Of a process that has used up too many addresses, the history begins anew, with new names. */
+static struct meanings *make_space(struct meanings *meanings, size_t n)
+{
+	size_t capacity = 2 * (meanings->n + n);
+
+	if (meanings->n + n <= meanings->capacity)
+		return meanings;
+	if (capacity > MAX_MEANINGS) {
+		meanings->n = 0;
+		meanings->base++;
+		capacity = n > MAX_MEANINGS ? n : MAX_MEANINGS;
+	}
+	if (capacity > meanings->capacity) {
+		meanings = mem_realloc(meanings, 1,
+				       sizeof(*meanings) + capacity * sizeof(*meanings->items));
+		meanings->capacity = capacity;
+	}
+	return meanings;
+}
+
+/* The first change of a process's mappings begins the history of what its addresses mean. */
+static void note_meanings(struct process *p, const struct maps *before, const struct maps *maps)
+{
+	if (!before || before == maps)
+		return;
+	if (!p->meanings) {
+		p->meanings = make_space(mem_zalloc(1, sizeof(*p->meanings)), before->count);
+		p->meanings->base = p->names;
+		name_meanings(p->meanings, before);
+	}
+	p->meanings = make_space(p->meanings, maps->count);
+	p->names = name_meanings(p->meanings, maps);
+}
+
+static void forget_meanings(struct process *p)
+{
+	free(p->meanings);
+	p->meanings = NULL;
+	p->names = 0;
+}
+
 /* ---- views ---- */
 
 static void fill_mapping(struct unwind_procs *procs, struct unwind_mapping *to,
@@ -206,6 +309,8 @@ static void publish(struct unwind_procs *procs, pid_t pid, struct maps *maps)
 	if (view)
 		view->n_users++;
 	processes_publish(procs->processes, pid, maps);
+	if (maps)
+		note_meanings(processes_find(procs->processes, pid), before, maps);
 	view = before ? before->part : NULL;
 	if (view && !--view->n_users) {
 		retire_slice(procs, view->slice);
@@ -239,9 +344,7 @@ static bool publish_maps(struct unwind_procs *procs, pid_t pid, uint32_t change,
 	}
 	publish(procs, pid, maps);
 	processes_find(procs->processes, pid)->published_change = change;
-	*range = view->slice->range;
-	range->change = change;
-	return true;
+	return unwind_procs_find(procs, pid, range);
 }
 
 /* Where something has taken the place of code since, the event of that may not be here yet. */
@@ -311,6 +414,61 @@ bool unwind_procs_are_outdated(struct unwind_procs *procs, pid_t pid,
 	return true;
 }
 
+static bool is_same_code(const struct mapped *a, const struct mapped *b)
+{
+	return a->name->ino == b->name->ino && a->name->dev == b->name->dev &&
+	       (!a->name->ino || a->start - a->offset == b->start - b->offset);
+}
+
+/* When it came there, as BPF has seen; else now. */
+static uint64_t time_of_area(const struct unwind_change *change, const struct mapped *m)
+{
+	uint64_t n = change->n_areas;
+
+	for (uint64_t i = 1; i <= n && i < UNWIND_AREAS; i++) {
+		const struct unwind_area *area = &change->areas[(n - i) % UNWIND_AREAS];
+
+		if (area->start < m->end && m->start < area->end)
+			return area->time_ns;
+	}
+	return clock_now_ns();
+}
+
+static void note_moved(struct unwind_procs *procs, pid_t pid, struct maps *known,
+		       const struct mapped *m, const struct unwind_change *change)
+{
+	const struct mapped *there = maps_find(known, m->start);
+	struct mapping mapping = {
+		.start = m->start,
+		.end = m->end,
+		.offset = m->offset,
+		.dev = m->name->dev,
+		.ino = m->name->ino,
+		.path = m->name->path,
+	};
+
+	if (!there || !is_same_code(there, m))
+		processes_map(procs->processes, pid, &mapping, time_of_area(change, m));
+}
+
+void unwind_procs_note_moves(struct unwind_procs *procs, pid_t pid,
+			     const struct unwind_change *change)
+{
+	struct process *p = processes_find(procs->processes, pid);
+	uint64_t now_ns = clock_now_ns();
+	struct maps *known;
+
+	if (!p || !p->published || p->moves_noted == change->count ||
+	    processes_state(procs->processes, pid, now_ns) !=
+		    processes_state(procs->processes, pid, p->published_ns))
+		return;
+	p->moves_noted = change->count;
+	known = processes_recall(procs->processes, pid, now_ns);
+	for (size_t i = 0; known && i < p->published->count; i++)
+		note_moved(procs, pid, known, &p->published->items[i], change);
+	maps_release(known);
+}
+
 /*
  * What is published was read since the process became what it is: by all events that have come, not
  * only by those that have been handled.
@@ -325,7 +483,7 @@ static bool has_latest(const struct unwind_procs *procs, pid_t pid)
 void unwind_procs_fork(struct unwind_procs *procs, pid_t parent, pid_t child)
 {
 	struct process *p = processes_find(procs->processes, parent);
-	uint32_t change = p ? p->published_change : 0;
+	uint32_t change = p ? p->published_change : 0, names = p ? p->names : 0;
 
 	if (!p || !p->published || has_latest(procs, child))
 		return;
@@ -333,12 +491,21 @@ void unwind_procs_fork(struct unwind_procs *procs, pid_t parent, pid_t child)
 	p = processes_find(procs->processes, child);
 	p->published_change = change;
 	p->published_ns = 0;
+	forget_meanings(p);
+	p->names = names;
 }
 
+/* Stack ids of another program differ by its generation. */
 void unwind_procs_exec(struct unwind_procs *procs, pid_t pid)
 {
-	if (!has_latest(procs, pid))
-		publish(procs, pid, NULL);
+	struct process *p;
+
+	if (has_latest(procs, pid))
+		return;
+	publish(procs, pid, NULL);
+	p = processes_find(procs->processes, pid);
+	if (p)
+		forget_meanings(p);
 }
 
 void unwind_procs_exit(struct unwind_procs *procs, pid_t pid)
@@ -359,6 +526,7 @@ bool unwind_procs_find(const struct unwind_procs *procs, pid_t pid, struct unwin
 		return false;
 	*range = ((struct view *)p->published->part)->slice->range;
 	range->change = p->published_change;
+	range->names = p->names;
 	return true;
 }
 

@@ -45,6 +45,13 @@ bool unwind_procs_are_outdated(struct unwind_procs *procs, pid_t pid,
 			       const struct unwind_change *change);
 
 /*
+ * Enters into the table of processes what the last update found at an address and no event reports:
+ * code that mremap(2) has moved, since the time that BPF has kept. To be called after it.
+ */
+void unwind_procs_note_moves(struct unwind_procs *procs, pid_t pid,
+			     const struct unwind_change *change);
+
+/*
  * What an event says, which may be handled after a stack has made the process looked at: what has
  * been read since is left alone, since BPF uses it. The child uses its parent's slice; a program
  * that is executed has none.

@@ -135,6 +135,54 @@ TEST(what_comes_late_is_put_where_it_belongs)
 	processes_free(log);
 }
 
+static void nothing_new(uint64_t time_ns, void *arg)
+{
+	(void)time_ns;
+	(void)arg;
+}
+
+/* A stack from before it may still be on its way. */
+TEST(a_reading_does_not_forget_what_was_there_a_moment_ago)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+	struct mapping now[] = { { .start = 0x1000, .end = 0x2000, .ino = 1, .path = (char *)"" },
+				 { .start = 0x3000, .end = 0x4000, .ino = 3, .path = (char *)"" } };
+
+	processes_exec(log, NOBODY, SECOND_NS);
+	map(log, NOBODY, 0x1000, 0x2000, 1, SECOND_NS);
+	map(log, NOBODY, 0x3000, 0x4000, 2, 2 * SECOND_NS);
+	map(log, NOBODY, 0x3000, 0x4000, 3, 3 * SECOND_NS);
+	map(log, NOBODY, 0x3000, 0x4000, 4, 4 * SECOND_NS - 2);
+	map(log, NOBODY, 0x3000, 0x4000, 3, 4 * SECOND_NS - 1);
+	processes_set(log, NOBODY, &(struct mappings){ now, 2 }, 4 * SECOND_NS);
+	CHECK_STR(state_of(log, NOBODY, 4 * SECOND_NS), "1000-2000+0:1 3000-4000+0:3");
+	CHECK_STR(state_of(log, NOBODY, 4 * SECOND_NS - 2), "1000-2000+0:1 3000-4000+0:4");
+	processes_free(log);
+}
+
+static ino_t look_inode(struct processes *log, uint64_t time_ns)
+{
+	struct maps *maps = processes_look(log, NOBODY, 0, time_ns);
+	ino_t ino = maps_find(maps, 0x3000)->name->ino;
+
+	maps_release(maps);
+	return ino;
+}
+
+TEST(a_look_at_an_earlier_time_finds_what_was_there_then)
+{
+	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
+
+	processes_on_ask(log, nothing_new, NULL);
+	processes_exec(log, NOBODY, 10);
+	map(log, NOBODY, 0x3000, 0x4000, 2, 11);
+	map(log, NOBODY, 0x3000, 0x4000, 3, 20);
+	CHECK_EQ(look_inode(log, 25), 3);
+	CHECK_EQ(look_inode(log, 15), 2);
+	CHECK_EQ(look_inode(log, 20), 3);
+	processes_free(log);
+}
+
 TEST(equal_states_have_equal_names)
 {
 	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
@@ -474,12 +522,6 @@ TEST(a_process_that_has_settled_is_asked_itself)
 	CHECK_EQ(read_inode(log, child, now_ns - 1), 7); /* was something else then */
 	end_child(child);
 	processes_free(log);
-}
-
-static void nothing_new(uint64_t time_ns, void *arg)
-{
-	(void)time_ns;
-	(void)arg;
 }
 
 /* Where events say what has come since. */

@@ -2,6 +2,8 @@
 /*
  * The mappings of processes: of this one, of children, and what becomes of a slice that is freed.
  */
+#include <fcntl.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -374,5 +376,105 @@ TEST(where_there_is_no_room_nothing_is_published)
 	CHECK(!unwind_procs_update(own->procs, getpid(), 0, &slice));
 	CHECK(!unwind_procs_knows(own->procs, getpid()));
 	restore_stderr(saved_fd);
+	own_tables_free(own);
+}
+
+/* Code of a file at an address of its own, or at that of what it replaces. */
+static void *map_page(const char *path, void *at, off_t offset)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *page = mmap(at, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | (at ? MAP_FIXED : 0), fd,
+			  offset);
+
+	close(fd);
+	return page;
+}
+
+static uint32_t names_now(struct own_tables *own)
+{
+	struct unwind_process slice = {};
+
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &slice));
+	return slice.names;
+}
+
+TEST(names_differ_where_an_address_means_something_else_and_only_there)
+{
+	struct own_tables *own = own_tables_new();
+	char path[] = "/tmp/unwind-procs-test-XXXXXX";
+	int fd = mkostemp(path, O_CLOEXEC);
+	uint32_t first, second, third;
+	void *page, *other;
+
+	CHECK_EQ(ftruncate(fd, 3 * 4096), 0);
+	close(fd);
+	CHECK_EQ(names_now(own), 0);
+	page = map_page(path, NULL, 0);
+	other = map_page(path, NULL, 4096);
+	first = names_now(own);
+	CHECK_EQ(first, 0); /* what has only been added changes nothing */
+	map_page(path, page, 8192);
+	second = names_now(own);
+	CHECK(second != first);
+	map_page("/proc/self/exe", page, 0);
+	third = names_now(own);
+	CHECK(third != first && third != second);
+	munmap(other, 4096);
+	CHECK_EQ(names_now(own), third);
+	map_page(path, page, 8192);
+	CHECK_EQ(names_now(own), second);
+	map_page(path, page, 0);
+	CHECK_EQ(names_now(own), first);
+	unlink(path);
+	munmap(page, 4096);
+	own_tables_free(own);
+}
+
+TEST(a_file_that_was_overwritten_in_place_means_something_else)
+{
+	struct own_tables *own = own_tables_new();
+	char path[] = "/tmp/unwind-procs-test-XXXXXX";
+	int fd = mkostemp(path, O_CLOEXEC);
+	void *page;
+
+	CHECK_EQ(ftruncate(fd, 4096), 0);
+	names_now(own);
+	page = map_page(path, NULL, 0);
+	CHECK_EQ(names_now(own), 0);
+	munmap(page, 4096);
+	CHECK_EQ(ftruncate(fd, 8192), 0);
+	close(fd);
+	map_page(path, page, 0);
+	CHECK(names_now(own) != 0);
+	unlink(path);
+	munmap(page, 4096);
+	own_tables_free(own);
+}
+
+/* mremap(2) puts code over other code, which no event reports. */
+TEST(what_was_moved_is_noted_with_the_time_that_bpf_has_kept)
+{
+	struct own_tables *own = own_tables_new();
+	void *code = map_page("/proc/self/exe", NULL, 0);
+	struct unwind_change change = { .count = 1 };
+	struct unwind_process slice;
+	uint64_t moved_ns;
+	struct maps *maps;
+
+	processes_on_ask(own->processes, nothing_new, NULL);
+	CHECK(unwind_procs_update(own->procs, getpid(), 0, &slice));
+	mremap(map_page("/proc/self/exe", NULL, 4096), 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED,
+	       code);
+	moved_ns = clock_now_ns();
+	note_area(&change, (uintptr_t)code, moved_ns);
+	usleep(1000);
+	CHECK(unwind_procs_update(own->procs, getpid(), 1, &slice));
+	unwind_procs_note_moves(own->procs, getpid(), &change);
+	for (uint64_t time_ns = moved_ns - 1; time_ns <= moved_ns; time_ns++) {
+		maps = processes_recall(own->processes, getpid(), time_ns);
+		CHECK_EQ(maps_find(maps, (uintptr_t)code)->offset, time_ns < moved_ns ? 0 : 4096);
+		maps_release(maps);
+	}
+	munmap(code, 4096);
 	own_tables_free(own);
 }
