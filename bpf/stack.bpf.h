@@ -125,6 +125,7 @@ static __always_inline struct stack_def *stack_begin(__u32 slot, enum stack_kind
 	scratch->def.tgid = tgid;
 	scratch->def.generation = 0;
 	scratch->def.reason = 0;
+	scratch->def.map_size = 0;
 	scratch->prints = scratch->names = 0;
 	scratch->lacks_definition = false;
 	return &scratch->def;

@@ -63,7 +63,8 @@ static __always_inline void stack_start_take(struct stack_start *start,
 	start->extra = s->extra;
 	start->leaf = scratch->leaf;
 	start->owner = (__u64)scratch->def.generation << 32 | scratch->def.tgid;
-	start->tables = stack_memory_epoch << 32 | s->process.serial;
+	start->tables = (stack_memory_epoch << 32 | s->process.serial) ^
+			scratch->def.map_size * 0x9e3779b97f4a7c15ULL;
 }
 
 /* The same thread may be at the same place with other stacks: that is not decided here. */

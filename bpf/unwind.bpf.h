@@ -209,6 +209,17 @@ static __always_inline void unwind_begin_turns(struct stack_scratch *scratch)
 	scratch->def.n_words = scratch->leaf != 0;
 }
 
+/* What the process's addresses mean now; the size of its perf map comes above the loader's part. */
+static __always_inline void unwind_take_names(struct stack_scratch *scratch,
+					      const struct unwind_process *process)
+{
+	scratch->names = process->names;
+	if (!(process->names & UNWIND_HAS_PERF_MAP))
+		return;
+	scratch->def.map_size = unwind_perf_map_size(scratch->def.tgid);
+	scratch->names |= scratch->def.map_size << 32;
+}
+
 /*
  * The first registers with which the current task entered the kernel, and its process's tables.
  * Without tables the leaf is all that is certain: a walk along what may be frame pointers invents
@@ -227,11 +238,11 @@ static __always_inline int unwind_prepare(struct stack_scratch *scratch)
 	unwind_begin_words(scratch);
 	process = unwind_find_process(scratch->def.tgid);
 	if (!process) {
-		scratch->names = (__u64)unwind_count_of(scratch->def.tgid) << 32;
+		scratch->names = unwind_count_of(scratch->def.tgid);
 		return UNWIND_NO_PROCESS;
 	}
 	s->process = *process;
-	scratch->names = process->names;
+	unwind_take_names(scratch, process);
 	s->salt = process->serial * 0xbf58476d1ce4e5b9ULL;
 	return UNWIND_GOES_ON;
 }

@@ -68,6 +68,7 @@ static __always_inline __u64 unwind_send_copy_of(struct stack_scratch *scratch, 
 	copy->n_words = 0;
 	copy->reason = scratch->def.reason;
 	copy->time_ns = bpf_ktime_get_ns();
+	copy->map_size = unwind_perf_map_size(copy->tgid);
 	copy->change = change;
 	copy->regs = scratch->walk.regs;
 	copy->regs.thread_base = unwind_thread_base(&scratch->walk);

@@ -25,6 +25,41 @@ struct {
 	__type(value, struct unwind_change);
 } unwind_changes SEC(".maps");
 
+/*
+ * The perf map of a process, a file that the loader has open. A compiler uses addresses again for
+ * other code, and adds a line to the file each time: the size of the file says what an address
+ * means, at this very moment.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, UNWIND_PERF_MAPS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, struct inode *);
+} unwind_perf_maps SEC(".maps");
+
+/* Run by the loader: its descriptor ctx[1] is the perf map of process ctx[0]. */
+SEC("raw_tp")
+int unwind_take_perf_map(const __u64 *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct file **files = BPF_CORE_READ(task, files, fdt, fd), *file = NULL;
+	__u32 tgid = raw_tp_arg(ctx, 0);
+	struct inode *inode;
+
+	bpf_probe_read_kernel(&file, sizeof(file), files + (__u32)raw_tp_arg(ctx, 1));
+	inode = BPF_CORE_READ(file, f_inode);
+	return bpf_map_update_elem(&unwind_perf_maps, &tgid, &inode, BPF_ANY);
+}
+
+/* 0: there is none. */
+static __always_inline __u32 unwind_perf_map_size(__u32 tgid)
+{
+	struct inode **inode = bpf_map_lookup_elem(&unwind_perf_maps, &tgid);
+
+	return inode ? BPF_CORE_READ(*inode, i_size) : 0;
+}
+
 static __always_inline __u32 unwind_count_of(__u32 tgid)
 {
 	struct unwind_change *change = bpf_map_lookup_elem(&unwind_changes, &tgid);

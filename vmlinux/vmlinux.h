@@ -141,6 +141,7 @@ struct super_block {
 struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
+	long long i_size;
 	u32 i_generation;
 };
 
@@ -176,6 +177,14 @@ struct path {
 struct file {
 	struct path f_path;
 	struct inode *f_inode;
+};
+
+struct fdtable {
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
 };
 
 struct linux_binprm {
@@ -343,6 +352,7 @@ struct task_struct {
 	struct task_struct *parent; /* who traces it, if anybody does */
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
+	struct files_struct *files;
 	struct sched_info sched_info;
 	unsigned long nvcsw;
 	unsigned long nivcsw;

@@ -24,7 +24,7 @@ struct stack_start {
 	__u64 ip, sp, bp, extra;
 	__u64 leaf;
 	__u64 owner;  /* process and generation */
-	__u64 tables; /* the slice's serial and the epoch */
+	__u64 tables; /* the slice's serial, the epoch, and the size of the perf map */
 };
 
 /*

@@ -74,6 +74,10 @@ struct unwind_area {
 
 #define UNWIND_AREAS 16 /* a power of two */
 
+/* In struct unwind_process's names: unwind_perf_maps has the process. */
+#define UNWIND_HAS_PERF_MAP 1U
+#define UNWIND_PERF_MAPS    4096 /* at most */
+
 /*
  * By tgid; where there is none, all is 0. What takes the place of code that the loader has seen,
  * but not published yet, is no change that BPF could count. So it keeps the latest areas, and the
@@ -204,6 +208,7 @@ struct unwind_copy {
 	__u16 n_words; /* none */
 	__u16 reason;
 	__u64 time_ns;
+	__u64 map_size;
 	__u32 change;  /* the process's count: other mappings than that one's don't fit */
 	__u32 n_bytes; /* of the stack, from regs.sp on */
 	__u32 piece;   /* it was read in pieces of so many bytes, between multiples of that */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/container.h"
@@ -86,6 +87,8 @@ static void forget(struct processes *table, struct process *p)
 		return;
 	hashtable_remove(&table->table, &p->link);
 	free(p->meanings);
+	if (p->perf_map_fd)
+		close(p->perf_map_fd);
 	free(p);
 }
 

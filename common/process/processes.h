@@ -42,6 +42,7 @@ struct process {
 	uint32_t moves_noted;	   /* likewise: at which count of changes */
 	uint32_t names;		   /* likewise: see name_meanings() */
 	struct meanings *meanings; /* likewise: freed with free() */
+	int perf_map_fd;	   /* likewise: 0 or closed with the process */
 	bool has_change;	   /* likewise: BPF may count its changes */
 	bool is_listed;		   /* likewise: it has changed since the last batch of events */
 };

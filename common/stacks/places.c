@@ -80,13 +80,14 @@ static uint64_t hash_place(const struct place *place)
 
 	hash = hash_add(hash, place->location.offset * 8 + place->is_made * 4 +
 				      place->is_return * 2 + place->is_kernel);
+	hash = hash_add(hash, place->location.made);
 	return hash_add(hash, (uintptr_t)place->python + place->line);
 }
 
 static bool is_equal(const struct place *a, const struct place *b)
 {
 	return a->location.dso == b->location.dso && a->location.offset == b->location.offset &&
-	       a->is_return == b->is_return && a->is_kernel == b->is_kernel &&
+	       a->location.made == b->location.made && a->is_return == b->is_return && a->is_kernel == b->is_kernel &&
 	       a->is_made == b->is_made && a->python == b->python && a->line == b->line;
 }
 
@@ -156,7 +157,8 @@ static void forget_name(struct hashlink *link, void *arg)
 	struct known_place *known = container_of(link, struct known_place, link);
 
 	(void)arg;
-	if (known->is_unanswered || known->place.is_made || usyms_is_jit(&known->place.location))
+	if (known->is_unanswered || ((known->place.is_made || usyms_is_jit(&known->place.location)) &&
+				     !known->place.location.made))
 		drop_frames(known);
 }
 

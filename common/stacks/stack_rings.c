@@ -66,6 +66,7 @@ void stack_rings_define_thread(const struct stack_rings *rings, const struct unw
 		n = user_stacks_walk_copy(rings->user_stacks, copy, words, STACK_DEPTH, &reason);
 	free(copy);
 	def.generation = (uint32_t)thread->generation;
+	def.map_size = UINT64_MAX; /* its code is there since before */
 	define(rings, &def, words, n, reason);
 }
 
@@ -86,6 +87,7 @@ static int on_copy(void *ctx, void *data, size_t size)
 	def.tgid = copy->tgid;
 	def.generation = copy->generation;
 	def.time_ns = copy->time_ns;
+	def.map_size = copy->map_size;
 	define(rings, &def, words, n, reason);
 	return 0;
 }

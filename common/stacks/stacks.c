@@ -294,6 +294,8 @@ static int start_stacks(struct run *run)
 	int err;
 
 	stacks->counts.flaws = stacks->flaws = process_flaws_new();
+	stacks->symbols.found_map = user_stacks_take_perf_map;
+	stacks->symbols.arg = stacks->user_stacks;
 	stacks->defs = stackdefs_new(user_stacks_processes(stacks->user_stacks), &stacks->symbols);
 	programs = ownprogs_list(run, &n);
 	stackdefs_set_own(stacks->defs, programs, n);

@@ -166,13 +166,6 @@ static struct trace *intern_trace(struct traces *traces, const struct trace *dra
 	return trace;
 }
 
-/* Where names don't depend on the address, it is of no account. */
-static void settle_location(struct location *location)
-{
-	if (!location->dso || usyms_is_nameless(location))
-		location->offset = 0;
-}
-
 static bool is_return_address(const struct stack_def *def, uint32_t i)
 {
 	return i > 0 &&
@@ -190,9 +183,9 @@ static void locate(struct traces *traces, const struct stack_def *def, uint32_t 
 	usyms_locate(traces->usyms, (pid_t)def->tgid, def->generation, def->time_ns, addrs, n,
 		     locations);
 	for (uint32_t i = 0; i < n; i++) {
-		settle_location(&locations[i]);
 		places[i] = (struct place){ .location = locations[i],
 					    .is_return = is_return_address(def, i) };
+		usyms_settle(&places[i].location, places[i].is_return, def->map_size);
 	}
 }
 
@@ -233,8 +226,11 @@ static void take_places(struct traces *traces, const struct stack_def *def, stru
 
 	draft->n = def->kind == STACK_USER ? find_user(traces, def, places, &draft->flaw)
 					   : find_kernel(def, places);
-	for (uint32_t i = 0; i < draft->n; i++)
+	for (uint32_t i = 0; i < draft->n; i++) {
 		draft->places[i] = places_get(traces->places, &places[i]);
+		if (places[i].location.made) /* while its perf map says so */
+			place_look_up(traces->places, draft->places[i]);
+	}
 }
 
 struct python_codes *traces_codes(struct traces *traces)

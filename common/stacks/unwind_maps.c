@@ -39,10 +39,11 @@
 
 #define MAX_ORDERS UNWIND_MAX_SHARDS /* that are carried out at a time */
 
-#define PLACED "unwind_placed"
+#define PLACED	      "unwind_placed"
+#define TAKE_PERF_MAP "unwind_take_perf_map"
 
 struct unwind_maps {
-	int processes_fd, changes_fd, shards_fd;
+	int processes_fd, changes_fd, shards_fd, perf_maps_fd, take_perf_map_fd;
 	uint64_t mem_bytes; /* that shards may take */
 	struct bpf_link *placed;
 	struct unwind_mapping *mappings;
@@ -118,10 +119,11 @@ static void leave_out(const struct run *run)
 	static const char *const maps[] = {
 		"unwind_processes", "unwind_mappings", "unwind_pages",
 		"unwind_rules",	    "unwind_patterns", "unwind_shards",
-		"unwind_changes",   "unwind_copies",   "unwind_recent"
+		"unwind_changes",   "unwind_copies",   "unwind_recent",
+		"unwind_perf_maps"
 	};
 	static const char *const programs[] = { "unwind_fork", "unwind_exec", "unwind_unmapped",
-						PLACED };
+						PLACED, TAKE_PERF_MAP };
 
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
 		map_leave_out(run, maps[i]);
@@ -129,9 +131,9 @@ static void leave_out(const struct run *run)
 		program_leave_out(run, programs[i]);
 }
 
-static struct bpf_program *find_placed(const struct run *run)
+static struct bpf_program *find_program(const struct run *run, const char *name)
 {
-	return bpf_object__find_program_by_name(run->object, PLACED);
+	return bpf_object__find_program_by_name(run->object, name);
 }
 
 int unwind_maps_configure(struct run *run, bool by_cfi, size_t n_processes)
@@ -140,7 +142,8 @@ int unwind_maps_configure(struct run *run, bool by_cfi, size_t n_processes)
 
 	if (by_cfi) {
 		size_maps(run, n_processes);
-		bpf_program__set_autoattach(find_placed(run), false);
+		bpf_program__set_autoattach(find_program(run, PLACED), false);
+		bpf_program__set_autoattach(find_program(run, TAKE_PERF_MAP), false);
 	} else {
 		leave_out(run);
 	}
@@ -227,12 +230,14 @@ struct unwind_maps *unwind_maps_open(const struct run *run)
 	maps->processes_fd = bpf_map__fd(map_find(run, "unwind_processes"));
 	maps->changes_fd = bpf_map__fd(map_find(run, "unwind_changes"));
 	maps->shards_fd = bpf_map__fd(map_find(run, "unwind_shards"));
+	maps->perf_maps_fd = bpf_map__fd(map_find(run, "unwind_perf_maps"));
 	if (!map_arrays(run, maps, &backing) || pipe2(maps->installer_pipe, O_CLOEXEC)) {
 		free(maps);
 		return NULL;
 	}
 	maps->tables = unwind_tables_new(&backing);
-	maps->placed = bpf_program__attach(find_placed(run)); /* NULL: before 6.1 */
+	maps->placed = bpf_program__attach(find_program(run, PLACED)); /* NULL: before 6.1 */
+	maps->take_perf_map_fd = bpf_program__fd(find_program(run, TAKE_PERF_MAP));
 	return maps;
 }
 
@@ -405,11 +410,20 @@ bool unwind_maps_have(const struct unwind_maps *maps, pid_t pid, const struct un
 	       found.serial == slice->serial;
 }
 
+bool unwind_maps_take_perf_map(const struct unwind_maps *maps, pid_t pid, int fd)
+{
+	uint64_t args[] = { (uint64_t)pid, (uint64_t)fd };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+
+	return !bpf_prog_test_run_opts(maps->take_perf_map_fd, &opts) && !opts.retval;
+}
+
 /* The slice first: without the count, it could be taken for one that is up to date. */
 void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid)
 {
 	bpf_map_delete_elem(maps->processes_fd, &pid);
 	bpf_map_delete_elem(maps->changes_fd, &pid);
+	bpf_map_delete_elem(maps->perf_maps_fd, &pid);
 }
 
 void unwind_maps_visit(const struct unwind_maps *maps, bool (*is_wanted)(pid_t pid, void *arg),

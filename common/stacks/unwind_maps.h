@@ -52,6 +52,12 @@ void unwind_maps_wait(const struct unwind_maps *maps);
 bool unwind_maps_publish(struct unwind_maps *maps, struct unwind_procs *procs, pid_t pid,
 			 const struct unwind_process *slice, bool allow_copies);
 
+/*
+ * BPF reads the size of the process's perf map from now on, with each stack of a process whose names
+ * say so (UNWIND_HAS_PERF_MAP). The descriptor stays the caller's, open until the process has ended.
+ */
+bool unwind_maps_take_perf_map(const struct unwind_maps *maps, pid_t pid, int fd);
+
 /* The process has ended. */
 void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid);
 

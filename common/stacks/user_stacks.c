@@ -5,10 +5,12 @@
  * at again. See user_stacks.h.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "abi/stack.h"
 #include "base/mem.h"
@@ -146,6 +148,27 @@ void user_stacks_learn(struct user_stacks *us, pid_t pid)
 {
 	if (us->by_cfi)
 		update_processes(us, &pid, 1, false);
+}
+
+void user_stacks_take_perf_map(pid_t pid, int map_fd, void *arg)
+{
+	struct user_stacks *us = arg;
+	struct process *p = us->procs ? processes_find(us->processes, pid) : NULL;
+	int fd = p && p->published ? fcntl(map_fd, F_DUPFD_CLOEXEC, 0) : -1;
+
+	if (fd < 0)
+		return;
+	if (!unwind_maps_take_perf_map(us->maps, pid, fd)) {
+		close(fd);
+		return;
+	}
+	if (p->perf_map_fd)
+		close(p->perf_map_fd);
+	p->perf_map_fd = fd;
+	if (p->names & UNWIND_HAS_PERF_MAP)
+		return;
+	p->names |= UNWIND_HAS_PERF_MAP;
+	update_processes(us, &pid, 1, false);
 }
 
 void user_stacks_miss_python(struct user_stacks *us, pid_t pid)

@@ -52,6 +52,12 @@ struct processes *user_stacks_processes(struct user_stacks *us);
 /* A stack of this process lacked tables: has another look at it. */
 void user_stacks_learn(struct user_stacks *us, pid_t pid);
 
+/*
+ * A process has a perf map, open as map_fd: from now on its stacks' ids depend on the map's size
+ * (struct dso_options, arg is the user_stacks).
+ */
+void user_stacks_take_perf_map(pid_t pid, int map_fd, void *arg);
+
 /* The same where it was a stack without Python frames. */
 void user_stacks_miss_python(struct user_stacks *us, pid_t pid);
 

@@ -137,13 +137,11 @@ static struct dso *get_memory(struct dso_cache *cache, struct jitmap *jit, const
 	return dso;
 }
 
-static struct dso *dso_of_memory(struct dso_cache *cache, pid_t pid, struct maps *maps,
-				 const char *path)
+static struct dso *dso_of_memory(struct dso_cache *cache, pid_t pid, const char *path)
 {
 	static const struct stat nothing;
 	struct stat st;
-	struct jitmap *jit =
-		jitfile_open(roots_of(cache->roots, pid), pid, maps, cache->options.lines, &st);
+	struct jitmap *jit = jitfile_open(roots_of(cache->roots, pid), pid, &st);
 
 	return get_memory(cache, jit, jit ? &st : &nothing,
 			  file_base_name(path[0] == '/' ? "" : path));
@@ -153,7 +151,7 @@ struct dso *dso_attach(struct dso_cache *cache, pid_t pid, struct maps *maps, st
 {
 	struct file *file = mapped_file(maps, m, pid);
 	struct dso *dso = file ? dso_of_file(cache, file, pid, m->name->path)
-			       : dso_of_memory(cache, pid, maps, m->name->path);
+			       : dso_of_memory(cache, pid, m->name->path);
 
 	dso->was_idle = dso->was_unmapped = false;
 	return dso;
@@ -335,12 +333,20 @@ static const struct known_name *look_up(struct dso *dso, uint64_t offset)
 	return known;
 }
 
-static const char *find_made(struct dso *dso, uint64_t addr)
+uint32_t dso_find_made(struct dso *dso, uint64_t addr, uint64_t size)
 {
-	const char *name = known_names_keep(&dso->cache->names, jitmap_find(dso->jit, addr));
+	uint32_t number = dso->jit ? jitmap_find(dso->jit, addr, size) : 0;
 
-	keep_tables(dso);
-	return name;
+	if (dso->jit)
+		keep_tables(dso);
+	return number;
+}
+
+const char *dso_made_name(struct dso *dso, uint32_t number)
+{
+	const char *name = dso->jit ? jitmap_name(dso->jit, number) : NULL;
+
+	return known_names_keep(&dso->cache->names, name);
 }
 
 const char *dso_find(struct dso *dso, uint64_t offset)
@@ -348,32 +354,18 @@ const char *dso_find(struct dso *dso, uint64_t offset)
 	const struct known_name *known;
 
 	if (dso->jit)
-		return find_made(dso, offset);
+		return dso_made_name(dso, dso_find_made(dso, offset, 0));
 	known = look_up(dso, offset);
 	return known ? known->name : NULL;
-}
-
-static size_t find_made_line(struct dso *dso, uint64_t addr, const struct srcframe **frames)
-{
-	const char *file = NULL;
-	uint32_t line = jitmap_line(dso->jit, addr, &file);
-
-	dso->made = (struct srcframe){ .file = known_names_keep(&dso->cache->names, file),
-				       .line = line };
-	*frames = &dso->made;
-	return line != 0;
 }
 
 size_t dso_lines(struct dso *dso, uint64_t offset, const struct srcframe **frames)
 {
 	const struct known_name *known;
 
-	if (!dso->cache->options.lines)
+	if (!dso->cache->options.lines || dso->jit)
 		return 0;
-	if (dso->jit)
-		return find_made_line(dso, offset, frames);
 	known = look_up(dso, offset);
-
 	if (!known)
 		return 0;
 	*frames = known->frames;
@@ -398,6 +390,11 @@ const struct image *dso_place(struct dso *dso, uint64_t offset, uint64_t *addres
 bool dso_is_jit(const struct dso *dso)
 {
 	return dso->kind == DSO_JIT;
+}
+
+int dso_made_fd(const struct dso *dso)
+{
+	return dso->jit ? jitmap_fd(dso->jit) : -1;
 }
 
 bool dso_is_nameless_memory(const struct dso *dso)

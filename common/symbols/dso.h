@@ -64,8 +64,14 @@ const struct image *dso_place(struct dso *dso, uint64_t offset, uint64_t *addres
 /* Its source line, and the functions inlined there, as srclines_find() has them. */
 size_t dso_lines(struct dso *dso, uint64_t offset, const struct srcframe **frames);
 
-/* Code made at run time whose names a JIT compiler tells, see jitmap.h. */
+/*
+ * Code made at run time whose names a JIT compiler tells: its file, -1 if it is other code, and what
+ * the file says of an address and of a number, as in jitmap.h. The name is valid as one found is.
+ */
 bool dso_is_jit(const struct dso *dso);
+int dso_made_fd(const struct dso *dso);
+uint32_t dso_find_made(struct dso *dso, uint64_t addr, uint64_t size);
+const char *dso_made_name(struct dso *dso, uint32_t number);
 
 /* Memory without a file, and without names so far. */
 bool dso_is_nameless_memory(const struct dso *dso);

@@ -38,7 +38,6 @@ struct dso {
 	struct elfsyms *syms;	  /* these three can be dropped at any time */
 	struct srclines *lines;
 	struct jitmap *jit;
-	struct srcframe made; /* of it, for dso_lines() */
 	struct image place;   /* for dso_place() */
 	char build_id[2 * ELFFILE_BUILD_ID_MAX + 1];
 	struct lru_item tables;

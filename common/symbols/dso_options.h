@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct background;
 
@@ -21,6 +22,10 @@ struct dso_options {
 	bool drops_all; /* none stays after a report: the next one is far */
 
 	struct background *background; /* for dso_expect(); NULL: it does nothing */
+
+	/* Called for a process in which code of a perf map is located; NULL: nobody is. */
+	void (*found_map)(pid_t pid, int map_fd, void *arg);
+	void *arg;
 };
 
 /* Tables of symbols: what they take now, and how often one was dropped. */

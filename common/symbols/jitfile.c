@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Files with the names of JIT code; see jitfile.h. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 #include "base/readfile.h"
 #include "process/procstate.h"
 #include "process/roots.h"
-#include "symbols/jitdump.h"
 #include "symbols/jitfile.h"
 
 #define MAX_STATUS_BYTES 65536
@@ -82,50 +80,6 @@ static struct jitmap *open_map(int root_fd, pid_t pid, struct stat *st)
 	return NULL;
 }
 
-/* ---- jitdumps ---- */
-
-static bool is_dump_of(const char *path, pid_t inner_pid)
-{
-	char name[40];
-	const char *slash = strrchr(path, '/');
-
-	snprintf(name, sizeof(name), "/jit-%d.dump", inner_pid);
-	return slash && !strncmp(slash, name, file_path_length(path) - (size_t)(slash - path)) &&
-	       strlen(name) == file_path_length(path) - (size_t)(slash - path);
-}
-
-/* NULL: it can't be read, is another user's or another process's. */
-static struct jitmap *open_dump(const struct file *file, pid_t pid, pid_t inner_pid,
-				bool with_lines, struct stat *st)
-{
-	int fd = file && file->fd >= 0 ? fcntl(file->fd, F_DUPFD_CLOEXEC, 0) : -1;
-
-	if (fd < 0)
-		return NULL;
-	if (!fstat(fd, st) && !check_owner(st, pid) && jitdump_is_of(fd, inner_pid))
-		return jitmap_from_dump(fd, with_lines);
-	close(fd);
-	return NULL;
-}
-
-static struct jitmap *find_dump(struct maps *maps, pid_t pid, bool with_lines, struct stat *st)
-{
-	pid_t inner_pid = 0;
-
-	for (size_t i = 0; maps && i < maps->count; i++) {
-		struct mapped *m = &maps->items[i];
-
-		if (!strstr(m->name->path, "/jit-"))
-			continue;
-		inner_pid = inner_pid ? inner_pid : read_inner_pid(pid);
-		if (is_dump_of(m->name->path, inner_pid))
-			return open_dump(mapped_file(maps, m, pid), pid, inner_pid, with_lines, st);
-	}
-	return NULL;
-}
-
-/* ---- either ---- */
-
 static void warn_of_map(pid_t pid, int err)
 {
 	static bool said;
@@ -144,14 +98,10 @@ static void warn_of_map(pid_t pid, int err)
 			 pid, strerror(err));
 }
 
-struct jitmap *jitfile_open(int root_fd, pid_t pid, struct maps *maps, bool with_lines,
-			    struct stat *st)
+struct jitmap *jitfile_open(int root_fd, pid_t pid, struct stat *st)
 {
-	struct jitmap *map = find_dump(maps, pid, with_lines, st);
+	struct jitmap *map = open_map(root_fd, pid, st);
 
-	if (map)
-		return map;
-	map = open_map(root_fd, pid, st);
 	if (!map)
 		warn_of_map(pid, errno);
 	return map;

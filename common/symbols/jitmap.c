@@ -3,7 +3,8 @@
  * Names of JIT code; see jitmap.h. A JIT compiler replaces code without saying so: definitions
  * overlap, and a later line wins over an earlier one. For lookups the definitions are cut into
  * pieces that do not overlap. A file that grows all the time has some that are not cut yet: these
- * are looked at one by one, so that not all are cut again for each that is added.
+ * are looked at one by one, so that not all are cut again for each that is added. Only code that
+ * was replaced a moment ago is searched among all lines.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -16,25 +17,22 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/search.h"
-#include "symbols/jitdump.h"
 #include "symbols/jitmap.h"
 
-#define MAX_MAP_BYTES  (64ULL << 20)
-#define MAX_DUMP_BYTES (512ULL << 20) /* it has the code, too, which is not kept */
-#define READ_BYTES     (1U << 20)
-#define NO_ENTRY       UINT32_MAX
-#define MAX_ENTRIES    (1U << 24)
-#define MALLOC_BYTES   16 /* beside a name */
-#define MARK_BYTES     64
+#define MAX_MAP_BYTES (64ULL << 20)
+#define READ_BYTES    (1U << 20)
+#define NO_ENTRY      UINT32_MAX
+#define MAX_ENTRIES   (1U << 24)
+#define MALLOC_BYTES  16 /* beside a name */
+#define MARK_BYTES    64
 
 /* So many that are not cut yet are few beside those that are. */
 #define FEW_UNCUT(n) ((n) / 64)
 
 struct entry {
 	uint64_t start, end;
-	char *name;			 /* of a perf map; NULL: code without a name */
-	const struct jitdump_code *code; /* of a jitdump; NULL: nothing is there any more */
-	uint32_t number;		 /* in the order of the file */
+	uint32_t number;    /* in the order of the file */
+	uint32_t file_size; /* with this line as the last one */
 };
 
 /* From here on, up to the next piece, this entry's code. */
@@ -45,12 +43,13 @@ struct piece {
 
 struct jitmap {
 	int fd;
-	struct jitdump *dump;  /* NULL: a perf map */
-	uint64_t taken;	       /* bytes of the file that were read, whole lines or records */
+	uint64_t taken;	       /* bytes of the file that were read, whole lines */
 	uint64_t seen;	       /* its size then: what is not whole need not be read again */
 	char mark[MARK_BYTES]; /* the last bytes that were taken ... */
 	size_t mark_bytes;     /* ... so many */
-	size_t names_bytes;
+	char **names;	       /* by number; NULL: code without a name */
+	size_t names_capacity, names_bytes;
+	uint32_t first; /* what was written anew does not repeat a number */
 	struct entry *entries;
 	size_t count, capacity;
 	size_t n_cut; /* so many are sorted, and in pieces */
@@ -68,20 +67,15 @@ struct jitmap *jitmap_from(int fd)
 	return map;
 }
 
-struct jitmap *jitmap_from_dump(int fd, bool with_lines)
+int jitmap_fd(const struct jitmap *map)
 {
-	struct jitmap *map = jitmap_from(fd);
-
-	map->dump = jitdump_new(with_lines);
-	return map;
+	return map->fd;
 }
 
 static void drop_entries(struct jitmap *map)
 {
 	for (size_t i = 0; i < map->count; i++)
-		free(map->entries[i].name);
-	if (map->dump)
-		jitdump_drop(map->dump);
+		free(map->names[i]);
 	map->count = map->n_cut = map->n_pieces = 0;
 	map->taken = map->seen = 0;
 	map->names_bytes = map->mark_bytes = 0;
@@ -90,18 +84,20 @@ static void drop_entries(struct jitmap *map)
 void jitmap_drop(struct jitmap *map)
 {
 	drop_entries(map);
+	free(map->names);
 	free(map->entries);
 	free(map->pieces);
+	map->names = NULL;
 	map->entries = NULL;
 	map->pieces = NULL;
-	map->capacity = map->pieces_capacity = 0;
+	map->names_capacity = map->capacity = map->pieces_capacity = 0;
 }
 
 size_t jitmap_bytes(const struct jitmap *map)
 {
 	return map->capacity * sizeof(*map->entries) + map->names_bytes +
-	       map->pieces_capacity * sizeof(*map->pieces) +
-	       (map->dump ? jitdump_bytes(map->dump) : 0);
+	       map->names_capacity * sizeof(*map->names) +
+	       map->pieces_capacity * sizeof(*map->pieces);
 }
 
 void jitmap_free(struct jitmap *map)
@@ -109,7 +105,6 @@ void jitmap_free(struct jitmap *map)
 	if (!map)
 		return;
 	jitmap_drop(map);
-	jitdump_free(map->dump);
 	close(map->fd);
 	free(map);
 }
@@ -126,35 +121,20 @@ static bool take_hex(const char **text, uint64_t *value)
 	return true;
 }
 
-static void add_entry(struct jitmap *map, const struct entry *entry)
-{
-	map->entries = mem_grow(map->entries, map->count, &map->capacity, sizeof(*map->entries));
-	map->entries[map->count++] = *entry;
-}
-
-static void add_code(void *arg, uint64_t start, uint64_t size, const struct jitdump_code *code)
-{
-	struct jitmap *map = arg;
-	struct entry entry = { .start = start, .code = code, .number = (uint32_t)map->count };
-
-	if (size && !__builtin_add_overflow(start, size, &entry.end) && map->count < MAX_ENTRIES)
-		add_entry(map, &entry);
-}
-
 /* Code without a name takes the place of what was there all the same. */
-static void add_line(struct jitmap *map, const char *line)
+static void add_line(struct jitmap *map, const char *line, uint64_t file_size)
 {
-	struct entry entry = { .number = (uint32_t)map->count };
+	struct entry entry = { .number = (uint32_t)map->count, .file_size = (uint32_t)file_size };
 	uint64_t size;
 
 	if (!take_hex(&line, &entry.start) || !take_hex(&line, &size) || !size ||
 	    __builtin_add_overflow(entry.start, size, &entry.end) || map->count == MAX_ENTRIES)
 		return;
-	if (*line) {
-		entry.name = mem_strdup(line);
-		map->names_bytes += strlen(line) + 1 + MALLOC_BYTES;
-	}
-	add_entry(map, &entry);
+	map->entries = mem_grow(map->entries, map->count, &map->capacity, sizeof(*map->entries));
+	map->names = mem_grow(map->names, map->count, &map->names_capacity, sizeof(*map->names));
+	map->entries[map->count] = entry;
+	map->names[map->count++] = *line ? mem_strdup(line) : NULL;
+	map->names_bytes += *line ? strlen(line) + 1 + MALLOC_BYTES : 0;
 }
 
 /* Reads the complete lines of a block; returns their bytes. */
@@ -164,7 +144,7 @@ static size_t add_lines(struct jitmap *map, char *block, size_t bytes)
 
 	while ((end = memchr(line, '\n', bytes - (size_t)(line - block)))) {
 		*end = '\0';
-		add_line(map, line);
+		add_line(map, line, map->taken + (uint64_t)(end + 1 - block));
 		line = end + 1;
 	}
 	return (size_t)(line - block);
@@ -302,7 +282,7 @@ static bool is_same_file(const struct jitmap *map)
 	       !memcmp(now, map->mark, map->mark_bytes);
 }
 
-static void warn_of_size(const struct jitmap *map, uint64_t max)
+static void warn_of_size(const struct jitmap *map)
 {
 	char link[32], path[256];
 	static bool said;
@@ -314,18 +294,16 @@ static void warn_of_size(const struct jitmap *map, uint64_t max)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", map->fd);
 	n = readlink(link, path, sizeof(path) - 1);
 	path[n > 0 ? n : 0] = '\0';
-	msg_warn("%s: %s ignored: larger than %llu MiB (JIT frames stay unnamed)", path,
-		 map->dump ? "jitdump" : "perf map", (unsigned long long)max >> 20);
+	msg_warn("%s: perf map ignored: larger than %llu MiB (JIT frames stay unnamed)", path,
+		 MAX_MAP_BYTES >> 20);
 }
 
 /* The file has grown too large. Part of it would give code that was replaced its old names. */
 static bool give_up(struct jitmap *map, uint64_t size)
 {
-	uint64_t max = map->dump ? MAX_DUMP_BYTES : MAX_MAP_BYTES;
-
-	if (size <= max)
+	if (size <= MAX_MAP_BYTES)
 		return false;
-	warn_of_size(map, max);
+	warn_of_size(map);
 	jitmap_drop(map);
 	return true;
 }
@@ -341,38 +319,39 @@ static void refresh(struct jitmap *map)
 	size = (uint64_t)st.st_size;
 	if (size == map->seen || give_up(map, size))
 		return;
-	if (size < map->taken || !is_same_file(map))
+	if (size < map->taken || !is_same_file(map)) {
+		map->first += (uint32_t)map->count;
 		drop_entries(map);
+	}
 	map->seen = size;
-	if (size > map->taken && map->dump)
-		map->taken = jitdump_read(map->dump, map->fd, map->taken, size, add_code, map);
-	else if (size > map->taken)
+	if (size > map->taken)
 		read_lines(map, size);
 	keep_mark(map);
 	if (map->count - map->n_cut > FEW_UNCUT(map->n_cut))
 		cut_pieces(map);
 }
 
+static bool covers(const struct entry *entry, uint64_t addr)
+{
+	return addr >= entry->start && addr < entry->end;
+}
+
 /* The latest one of those that are not cut yet. */
 static const struct entry *find_uncut(const struct jitmap *map, uint64_t addr)
 {
 	for (size_t i = map->count; i-- > map->n_cut;)
-		if (addr >= map->entries[i].start && addr < map->entries[i].end)
+		if (covers(&map->entries[i], addr))
 			return &map->entries[i];
 	return NULL;
 }
 
-/* NULL: nothing is known to be there. */
-static const struct entry *find_entry(struct jitmap *map, uint64_t addr)
+/* The latest one. NULL: nothing is known to be there. */
+static const struct entry *find_entry(const struct jitmap *map, uint64_t addr)
 {
-	const struct entry *uncut;
+	const struct entry *uncut = find_uncut(map, addr);
 	size_t rank;
 
-	refresh(map);
-	if (!map->entries)
-		return NULL;
-	uncut = find_uncut(map, addr);
-	if (uncut)
+	if (uncut || !map->entries)
 		return uncut;
 	rank = SEARCH_RANK(map->pieces, map->n_pieces, start, addr);
 	if (!rank || map->pieces[rank - 1].entry == NO_ENTRY)
@@ -380,22 +359,51 @@ static const struct entry *find_entry(struct jitmap *map, uint64_t addr)
 	return &map->entries[map->pieces[rank - 1].entry];
 }
 
-const char *jitmap_find(struct jitmap *map, uint64_t addr)
+/* The latest one of when the file had that size. */
+static const struct entry *find_then(const struct jitmap *map, uint64_t addr, uint64_t size)
 {
-	const struct entry *entry = find_entry(map, addr);
+	const struct entry *found = NULL;
 
-	if (!entry)
-		return NULL;
-	if (!map->dump)
-		return entry->name;
-	return entry->code ? jitdump_name(entry->code) : NULL;
+	for (size_t i = 0; i < map->count; i++)
+		if (covers(&map->entries[i], addr) && map->entries[i].file_size <= size &&
+		    (!found || map->entries[i].number > found->number))
+			found = &map->entries[i];
+	return found;
 }
 
-uint32_t jitmap_line(struct jitmap *map, uint64_t addr, const char **file)
+static bool has_name(const struct jitmap *map, const struct entry *entry, const char *name)
 {
-	const struct entry *entry = map->dump ? find_entry(map, addr) : NULL;
+	const char *own = map->names[entry->number];
 
-	if (!entry || !entry->code)
+	return own && name && !strcmp(own, name);
+}
+
+/* Whether all that were ever at that address have that name. */
+static bool is_only_name(const struct jitmap *map, uint64_t addr, const char *name)
+{
+	for (size_t i = 0; i < map->count; i++)
+		if (covers(&map->entries[i], addr) && !has_name(map, &map->entries[i], name))
+			return false;
+	return true;
+}
+
+uint32_t jitmap_find(struct jitmap *map, uint64_t addr, uint64_t size)
+{
+	const struct entry *entry;
+
+	refresh(map);
+	entry = find_entry(map, addr);
+	if (entry && size && entry->file_size > size)
+		entry = find_then(map, addr, size);
+	if (entry && !size && !is_only_name(map, addr, map->names[entry->number]))
 		return 0;
-	return jitdump_line(map->dump, entry->code, addr - entry->start, file);
+	return entry ? map->first + entry->number + 1 : 0;
+}
+
+const char *jitmap_name(struct jitmap *map, uint32_t number)
+{
+	refresh(map);
+	return number > map->first && number - map->first <= map->count
+		       ? map->names[number - map->first - 1]
+		       : NULL;
 }

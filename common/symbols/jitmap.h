@@ -2,9 +2,12 @@
 /*
  * Names of JIT code, from the perf map that a JIT compiler writes for profilers:
  * /tmp/perf-PID.map, lines of "START SIZE name" in hexadecimal, with or without 0x
- * (tools/perf/Documentation/jit-interface.txt in the kernel's source), or from a jitdump
- * (jitdump.h). Which file it is, and whether it is taken: jitfile.h. It stays open, so that names
- * are found after the process has ended.
+ * (tools/perf/Documentation/jit-interface.txt in the kernel's source). Which file it is, and
+ * whether it is taken: jitfile.h. It stays open, so that names are found after the process has
+ * ended.
+ *
+ * A JIT compiler uses addresses again, and its file only grows: the size that the file had at a
+ * moment says which lines applied then.
  */
 #ifndef JITMAP_H
 #define JITMAP_H
@@ -17,7 +20,6 @@ struct jitmap;
 
 /* From an open file, whose descriptor it takes over. */
 struct jitmap *jitmap_from(int fd);
-struct jitmap *jitmap_from_dump(int fd, bool with_lines);
 void jitmap_free(struct jitmap *map);
 
 /* Drops the names; the next lookup reads the file again. */
@@ -26,14 +28,18 @@ void jitmap_drop(struct jitmap *map);
 /* The memory that the names take now, in bytes, about. */
 size_t jitmap_bytes(const struct jitmap *map);
 
-/*
- * The name of the code at an address, or NULL. Where definitions overlap, the last one wins. Reads
- * the lines added to the file since the last call first. A file that is too large has no names,
- * which is said once. Valid until the next call.
- */
-const char *jitmap_find(struct jitmap *map, uint64_t addr);
+/* The file, for as long as the map is there. */
+int jitmap_fd(const struct jitmap *map);
 
-/* The source line of an address, with its file, likewise; 0: not known. */
-uint32_t jitmap_line(struct jitmap *map, uint64_t addr, const char **file);
+/*
+ * The number of the line of the code at an address: the last one when the file had that size; with
+ * size 0, for an unknown moment, only if all lines of the address have one name. 0: there is none.
+ * Reads what was added since the last call first. A file that is too large has no names, which is
+ * said once.
+ */
+uint32_t jitmap_find(struct jitmap *map, uint64_t addr, uint64_t size);
+
+/* Its name; NULL: it has none, or the file was written anew. Valid until the next call. */
+const char *jitmap_name(struct jitmap *map, uint32_t number);
 
 #endif

@@ -33,6 +33,8 @@ struct usyms {
 	struct dso_cache *dsos;
 	struct processes *processes;
 	struct memory memories[MEMORIES];
+	void (*found_map)(pid_t pid, int map_fd, void *arg); /* as in the options */
+	void *arg;
 	uint64_t let_go_ns;	/* when dsos were last let go, ... */
 	uint64_t left_files_ns; /* ... and when files were */
 	size_t n_kept;		/* how many were left then */
@@ -45,7 +47,10 @@ struct usyms *usyms_new(struct processes *processes, const struct dso_options *o
 
 	us->processes = processes;
 	us->let_go_ns = us->left_files_ns = clock_now_ns();
-	us->dsos = dso_cache_new(options ? options : &defaults);
+	options = options ? options : &defaults;
+	us->dsos = dso_cache_new(options);
+	us->found_map = options->found_map;
+	us->arg = options->arg;
 	return us;
 }
 
@@ -88,9 +93,12 @@ static struct dso *attach_memory(const struct subject *s, struct mapped *m)
 	struct memory *memory = memory_of(s, m);
 	uint64_t now_ns = clock_now_ns();
 
-	if (!is_known(memory, s, m, now_ns))
-		*memory = (struct memory){ s->pid, s->generation, m->start,
-					   dso_attach(s->us->dsos, s->pid, s->maps, m), now_ns };
+	if (is_known(memory, s, m, now_ns))
+		return memory->dso;
+	*memory = (struct memory){ s->pid, s->generation, m->start,
+				   dso_attach(s->us->dsos, s->pid, s->maps, m), now_ns };
+	if (dso_is_jit(memory->dso) && s->us->found_map)
+		s->us->found_map(s->pid, dso_made_fd(memory->dso), s->us->arg);
 	return memory->dso;
 }
 
@@ -160,6 +168,14 @@ void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t tim
 	maps_release(s.maps);
 }
 
+void usyms_settle(struct location *loc, bool is_return, uint64_t map_size)
+{
+	if (usyms_is_jit(loc))
+		loc->made = dso_find_made(loc->dso, loc->offset - is_return, map_size);
+	if (!loc->dso || loc->made || usyms_is_nameless(loc))
+		loc->offset = 0;
+}
+
 void usyms_meet(struct usyms *us, pid_t pid, uint32_t generation)
 {
 	struct subject s = look(us, pid, generation, clock_now_ns());
@@ -227,6 +243,8 @@ void usyms_end_report(struct usyms *us, void (*mark)(void *arg), void *arg)
 
 const char *usyms_name(const struct location *loc, bool is_return)
 {
+	if (loc->made)
+		return dso_made_name(loc->dso, loc->made);
 	if (!loc->dso || loc->offset < is_return)
 		return NULL;
 	return dso_find(loc->dso, loc->offset - is_return);

@@ -25,6 +25,7 @@ struct usyms;
 struct location {
 	struct dso *dso; /* NULL: no mapping held the address */
 	uint64_t offset; /* file offset; the address itself where there is no file */
+	uint32_t made;	 /* the number of the code, made at run time, in its perf map; 0: unknown */
 };
 
 /* The processes stay the caller's, and outlive this. options NULL: all of them off. */
@@ -38,6 +39,13 @@ void usyms_free(struct usyms *us);
  */
 void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t time_ns,
 		  const uint64_t *addrs, size_t n, struct location *out);
+
+/*
+ * Finds out which code it is that was made at run time at that address, by the perf map of the
+ * moment when it had that size; 0: unknown. A location that needs no address loses it, so that equal
+ * functions have equal locations.
+ */
+void usyms_settle(struct location *loc, bool is_return, uint64_t map_size);
 
 /*
  * Reads the mappings of a process and opens all that it executes, so that addresses of it can be

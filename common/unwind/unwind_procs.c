@@ -196,7 +196,7 @@ static uint32_t name_meanings(struct meanings *meanings, const struct maps *maps
 		if (!is_first_meaning(meanings, &meaning))
 			sum += hash_add(hash_add(1, meaning.start), meaning.key);
 	}
-	return meanings->base + (uint32_t)(sum ^ sum >> 32);
+	return (meanings->base + (uint32_t)(sum ^ sum >> 32)) << 1; /* UNWIND_HAS_PERF_MAP is apart */
 }
 
 /* Of a process that has used up too many addresses, the history begins anew, with new names. */
@@ -226,11 +226,11 @@ static void note_meanings(struct process *p, const struct maps *before, const st
 		return;
 	if (!p->meanings) {
 		p->meanings = make_space(mem_zalloc(1, sizeof(*p->meanings)), before->count);
-		p->meanings->base = p->names;
+		p->meanings->base = p->names >> 1;
 		name_meanings(p->meanings, before);
 	}
 	p->meanings = make_space(p->meanings, maps->count);
-	p->names = name_meanings(p->meanings, maps);
+	p->names = name_meanings(p->meanings, maps) | (p->names & UNWIND_HAS_PERF_MAP);
 }
 
 static void forget_meanings(struct process *p)
@@ -492,7 +492,7 @@ void unwind_procs_fork(struct unwind_procs *procs, pid_t parent, pid_t child)
 	p->published_change = change;
 	p->published_ns = 0;
 	forget_meanings(p);
-	p->names = names;
+	p->names = names & ~UNWIND_HAS_PERF_MAP;
 }
 
 /* Stack ids of another program differ by its generation. */

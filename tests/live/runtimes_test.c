@@ -109,18 +109,6 @@ TEST(a_runtime_that_tells_its_names_is_left_alone)
 	CHECK_LACKS(tool->err, "node (PID");
 }
 
-TEST(code_has_the_names_and_lines_of_its_jitdump)
-{
-	struct proc *work = work_start("jit", "dump"), *tool, *lines;
-
-	tool = tool_run("offcputime", "-U", "-f", "-p", pid_text(work->pid), "300ms");
-	lines = tool_run("offcputime", "-U", "-f", "--lines", "-p", pid_text(work->pid), "300ms");
-	CHECK_EQ(unlink(text_of("/tmp/jit-%d.dump", work->pid)), 0);
-	CHECK_STATUS(tool, 0);
-	CHECK_EQ(folded_count(tool->out, "jit", "main;" JIT_NAME ";jit_wait"), 1);
-	CHECK_HAS(lines->out, ";" JIT_NAME " (HashMap.java:42);jit_wait");
-}
-
 /* Folded stacks have no pids: what was counted early has lost its process by the end. */
 TEST(it_is_told_where_stacks_have_no_pids)
 {

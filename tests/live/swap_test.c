@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Two functions that take turns at one address: each has what it has done itself. */
+#include <unistd.h>
+
 #include "live.h"
 
 #define ROUNDS	   at_size(61, 11)
 #define SWAP_BYTES 1009
 #define FREQUENCY  "999"
 
-static const char *const ways[] = { "unmap", "fixed" };
+static const char *const ways[] = { "unmap", "fixed", "made" };
 
 /* Where the kernel didn't report code at a fixed address (before 6.1), the loader is behind. */
 static bool is_seen(const char *way)
 {
-	return !strcmp(way, "unmap") || !access("/sys/kernel/tracing/events/maple_tree", F_OK);
+	return strcmp(way, "fixed") || !access("/sys/kernel/tracing/events/maple_tree", F_OK);
 }
 
 static void trace_swaps(const char *const argv[],
@@ -24,6 +26,7 @@ static void trace_swaps(const char *const argv[],
 		for (size_t k = 1; argv[k]; k++)
 			args[k + 2] = argv[k];
 		tool = trace_work(work, args);
+		unlink(text_of("/tmp/perf-%d.map", work->pid));
 		CHECK_EQ(work_value(work->out, "swap", "same"), 1);
 		if (is_seen(ways[i]))
 			check(work, tool);

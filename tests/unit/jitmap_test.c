@@ -26,6 +26,12 @@ static struct jitmap *map_of(const char *text)
 	return jitmap_from(dup(fd));
 }
 
+/* The name at an address now. */
+static const char *name_in(struct jitmap *map, uint64_t addr)
+{
+	return jitmap_name(map, jitmap_find(map, addr, UINT64_MAX));
+}
+
 static void map_free(struct jitmap *map)
 {
 	jitmap_free(map);
@@ -37,12 +43,12 @@ TEST(lines_with_and_without_0x)
 	struct jitmap *map =
 		map_of("1000 10 plain\n0x2000 0x20 prefixed\n7f0000001000 8 with blanks in it\n");
 
-	CHECK_STR(jitmap_find(map, 0x1000), "plain");
-	CHECK_STR(jitmap_find(map, 0x100f), "plain");
-	CHECK(!jitmap_find(map, 0x1010));
-	CHECK(!jitmap_find(map, 0xfff));
-	CHECK_STR(jitmap_find(map, 0x201f), "prefixed");
-	CHECK_STR(jitmap_find(map, 0x7f0000001007), "with blanks in it");
+	CHECK_STR(name_in(map, 0x1000), "plain");
+	CHECK_STR(name_in(map, 0x100f), "plain");
+	CHECK(!name_in(map, 0x1010));
+	CHECK(!name_in(map, 0xfff));
+	CHECK_STR(name_in(map, 0x201f), "prefixed");
+	CHECK_STR(name_in(map, 0x7f0000001007), "with blanks in it");
 	map_free(map);
 }
 
@@ -51,13 +57,13 @@ TEST(what_was_dropped_is_read_again)
 	struct jitmap *map = map_of("1000 10 first\n2000 20 second\n");
 
 	CHECK_EQ(jitmap_bytes(map), 0);
-	CHECK_STR(jitmap_find(map, 0x1000), "first");
+	CHECK_STR(name_in(map, 0x1000), "first");
 	CHECK(jitmap_bytes(map) > sizeof("first") + sizeof("second"));
 	jitmap_drop(map);
 	CHECK_EQ(jitmap_bytes(map), 0);
 	append("1000 10 third\n");
-	CHECK_STR(jitmap_find(map, 0x1000), "third");
-	CHECK_STR(jitmap_find(map, 0x2000), "second");
+	CHECK_STR(name_in(map, 0x1000), "third");
+	CHECK_STR(name_in(map, 0x2000), "second");
 	map_free(map);
 }
 
@@ -65,16 +71,16 @@ TEST(the_last_definition_wins)
 {
 	struct jitmap *map = map_of("1000 100 old\n1040 20 new\n3000 10 short\n2f00 200 wide\n");
 
-	CHECK_STR(jitmap_find(map, 0x103f), "old");
-	CHECK_STR(jitmap_find(map, 0x1040), "new");
-	CHECK_STR(jitmap_find(map, 0x105f), "new");
-	CHECK_STR(jitmap_find(map, 0x1060), "old");
-	CHECK_STR(jitmap_find(map, 0x3005), "wide");
+	CHECK_STR(name_in(map, 0x103f), "old");
+	CHECK_STR(name_in(map, 0x1040), "new");
+	CHECK_STR(name_in(map, 0x105f), "new");
+	CHECK_STR(name_in(map, 0x1060), "old");
+	CHECK_STR(name_in(map, 0x3005), "wide");
 	append("3004 4 newest\n");
-	CHECK_STR(jitmap_find(map, 0x3003), "wide");
-	CHECK_STR(jitmap_find(map, 0x3005), "newest");
-	CHECK_STR(jitmap_find(map, 0x3008), "wide");
-	CHECK(!jitmap_find(map, 0x3100));
+	CHECK_STR(name_in(map, 0x3003), "wide");
+	CHECK_STR(name_in(map, 0x3005), "newest");
+	CHECK_STR(name_in(map, 0x3008), "wide");
+	CHECK(!name_in(map, 0x3100));
 	map_free(map);
 }
 
@@ -82,13 +88,60 @@ TEST(code_without_a_name_takes_the_place_of_other)
 {
 	struct jitmap *map = map_of("1000 100 old\n1040 20 \n");
 
-	CHECK_STR(jitmap_find(map, 0x103f), "old");
-	CHECK(!jitmap_find(map, 0x1040));
-	CHECK(!jitmap_find(map, 0x105f));
-	CHECK_STR(jitmap_find(map, 0x1060), "old");
+	CHECK_STR(name_in(map, 0x103f), "old");
+	CHECK(!name_in(map, 0x1040));
+	CHECK(!name_in(map, 0x105f));
+	CHECK_STR(name_in(map, 0x1060), "old");
 	append("1050 10 new\n");
-	CHECK(!jitmap_find(map, 0x104f));
-	CHECK_STR(jitmap_find(map, 0x1050), "new");
+	CHECK(!name_in(map, 0x104f));
+	CHECK_STR(name_in(map, 0x1050), "new");
+	map_free(map);
+}
+
+/* Lines of 14 bytes. */
+TEST(the_size_of_the_file_says_which_lines_applied)
+{
+	struct jitmap *map = map_of("1000 10 first\n");
+	uint32_t first = jitmap_find(map, 0x1000, UINT64_MAX), second;
+
+	append("1008 8 second\n");
+	second = jitmap_find(map, 0x1008, UINT64_MAX);
+	CHECK(first && second && first != second);
+	CHECK_EQ(jitmap_find(map, 0x1008, 14), first);
+	CHECK_EQ(jitmap_find(map, 0x1008, 27), first); /* the second was not whole yet */
+	CHECK_EQ(jitmap_find(map, 0x1008, 28), second);
+	CHECK_EQ(jitmap_find(map, 0x1000, 28), first);
+	CHECK_EQ(jitmap_find(map, 0x1008, 13), 0);
+	for (int i = 0; i < 100; i++) /* so that they are cut anew */
+		append("1000 10 third\n");
+	CHECK_EQ(jitmap_find(map, 0x1008, 28), second);
+	CHECK_STR(jitmap_name(map, second), "second");
+	CHECK_STR(jitmap_name(map, first), "first");
+	map_free(map);
+}
+
+TEST(without_the_size_only_one_name_is_right)
+{
+	struct jitmap *map = map_of("1000 10 first\n2000 10 same\n2000 10 same\n");
+
+	CHECK_STR(jitmap_name(map, jitmap_find(map, 0x1000, 0)), "first");
+	CHECK_STR(jitmap_name(map, jitmap_find(map, 0x2000, 0)), "same");
+	append("1008 8 second\n");
+	CHECK_EQ(jitmap_find(map, 0x1008, 0), 0);
+	CHECK_STR(jitmap_name(map, jitmap_find(map, 0x1000, 0)), "first");
+	map_free(map);
+}
+
+TEST(numbers_of_a_file_that_was_written_anew_have_no_name)
+{
+	struct jitmap *map = map_of("1000 10 first_program\n");
+	uint32_t number = jitmap_find(map, 0x1000, UINT64_MAX);
+
+	CHECK_EQ(ftruncate(fd, 0), 0);
+	lseek(fd, 0, SEEK_SET);
+	append("1000 10 second\n");
+	CHECK(!jitmap_name(map, number));
+	CHECK_STR(name_in(map, 0x1000), "second");
 	map_free(map);
 }
 
@@ -110,7 +163,7 @@ TEST(overlaps_agree_with_a_plain_table)
 		for (int i = start; i < start + size && i < 256; i++)
 			owner[i] = n;
 		for (int i = 0; i < 256; i++) {
-			const char *name = jitmap_find(map, (uint64_t)i);
+			const char *name = name_in(map, (uint64_t)i);
 
 			snprintf(text, sizeof(text), "f%d", owner[i]);
 			wrong += owner[i] < 0 ? name != NULL : !name || strcmp(name, text);
@@ -124,9 +177,9 @@ TEST(a_line_half_written_is_read_when_it_is_whole)
 {
 	struct jitmap *map = map_of("1000 10 first\n2000 10 sec");
 
-	CHECK(!jitmap_find(map, 0x2000));
+	CHECK(!name_in(map, 0x2000));
 	append("ond\n");
-	CHECK_STR(jitmap_find(map, 0x2000), "second");
+	CHECK_STR(name_in(map, 0x2000), "second");
 	map_free(map);
 }
 
@@ -134,11 +187,11 @@ TEST(a_file_that_begins_anew_is_read_anew)
 {
 	struct jitmap *map = map_of("1000 10 first_program\n");
 
-	CHECK_STR(jitmap_find(map, 0x1000), "first_program");
+	CHECK_STR(name_in(map, 0x1000), "first_program");
 	CHECK_EQ(ftruncate(fd, 0), 0);
 	lseek(fd, 0, SEEK_SET);
 	append("1000 10 second\n");
-	CHECK_STR(jitmap_find(map, 0x1000), "second");
+	CHECK_STR(name_in(map, 0x1000), "second");
 	map_free(map);
 }
 
@@ -146,13 +199,13 @@ TEST(a_file_written_anew_may_be_larger)
 {
 	struct jitmap *map = map_of("1000 10 first_program\n");
 
-	CHECK_STR(jitmap_find(map, 0x1000), "first_program");
+	CHECK_STR(name_in(map, 0x1000), "first_program");
 	CHECK_EQ(ftruncate(fd, 0), 0);
 	lseek(fd, 0, SEEK_SET);
 	append("2000 10 second\n3000 10 with_more_in_it\n");
-	CHECK_STR(jitmap_find(map, 0x2000), "second");
-	CHECK_STR(jitmap_find(map, 0x3000), "with_more_in_it");
-	CHECK(!jitmap_find(map, 0x1000));
+	CHECK_STR(name_in(map, 0x2000), "second");
+	CHECK_STR(name_in(map, 0x3000), "with_more_in_it");
+	CHECK(!name_in(map, 0x1000));
 	map_free(map);
 }
 
@@ -162,9 +215,9 @@ TEST(broken_lines_are_left_out)
 		map_of("\n1000\n1000 10\n1000 10 \nxyz 10 a\n1000 zz b\n1000 0 empty\n"
 		       "ffffffffffffffff 10 wraps\n11111111111111111 1 large\n4000 10 good\n");
 
-	CHECK(!jitmap_find(map, 0x1000));
-	CHECK(!jitmap_find(map, 5));
-	CHECK_STR(jitmap_find(map, 0x4000), "good");
+	CHECK(!name_in(map, 0x1000));
+	CHECK(!name_in(map, 5));
+	CHECK_STR(name_in(map, 0x4000), "good");
 	map_free(map);
 }
 
@@ -178,7 +231,7 @@ TEST(a_line_without_end_is_skipped)
 	for (int i = 0; i < 600; i++)
 		append(block);
 	append("\n5000 10 after\n");
-	CHECK_STR(jitmap_find(map, 0x5000), "after");
+	CHECK_STR(name_in(map, 0x5000), "after");
 	map_free(map);
 }
 
@@ -189,13 +242,13 @@ TEST(a_file_that_is_too_large_has_no_names)
 	char said[512] = "";
 	int saved = dup(STDERR_FILENO), err = memfd_create("stderr", MFD_CLOEXEC);
 
-	CHECK_STR(jitmap_find(map, 0x1000), "old");
+	CHECK_STR(name_in(map, 0x1000), "old");
 	CHECK_EQ(ftruncate(fd, 64 << 20), 0);
 	lseek(fd, 0, SEEK_END);
 	append("\n1000 10 new\n");
 	dup2(err, STDERR_FILENO);
-	CHECK(!jitmap_find(map, 0x1000));
-	CHECK(!jitmap_find(map, 0x2000));
+	CHECK(!name_in(map, 0x1000));
+	CHECK(!name_in(map, 0x2000));
 	dup2(saved, STDERR_FILENO);
 	CHECK_EQ(jitmap_bytes(map), 0);
 	CHECK(pread(err, said, sizeof(said) - 1, 0) > 0);
@@ -204,7 +257,7 @@ TEST(a_file_that_is_too_large_has_no_names)
 	CHECK_EQ(ftruncate(fd, 0), 0);
 	lseek(fd, 0, SEEK_SET);
 	append("1000 10 new\n");
-	CHECK_STR(jitmap_find(map, 0x1000), "new");
+	CHECK_STR(name_in(map, 0x1000), "new");
 	map_free(map);
 	close(saved);
 	close(err);
@@ -214,7 +267,7 @@ static struct jitmap *open_in(const char *folder)
 {
 	int root_fd = open(folder, O_PATH | O_DIRECTORY);
 	struct stat st;
-	struct jitmap *map = jitfile_open(root_fd, getpid(), NULL, false, &st);
+	struct jitmap *map = jitfile_open(root_fd, getpid(), &st);
 
 	close(root_fd);
 	return map;
@@ -242,7 +295,7 @@ TEST(only_a_regular_file_of_the_right_owner_is_taken)
 	fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
 	append("1000 10 mine\n");
 	map = open_in(folder);
-	CHECK(map && !strcmp(jitmap_find(map, 0x1000), "mine"));
+	CHECK(map && !strcmp(name_in(map, 0x1000), "mine"));
 	map_free(map);
 	CHECK_EQ(utimensat(AT_FDCWD, path, (struct timespec[2]){ { 1 }, { 1 } }, 0), 0);
 	CHECK(!open_in(folder)); /* it was another one's with that pid */

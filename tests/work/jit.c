@@ -6,11 +6,8 @@
  * comes only after the wait has begun), twice (an earlier definition of the same address is wrong),
  * silent (no name is told), stub (x86-64: the code keeps no frame pointer; jit_wait() also sleeps),
  * busy (silent, and jit_wait() spins, sleeps and keeps memory), lost (the same, and the code puts
- * something else where the frame pointer is), dump (the name is told in jit-PID.dump in
- * /tmp, with a line).
+ * something else where the frame pointer is).
  */
-#include <elf.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,13 +19,11 @@
 
 /* Keeps a frame, calls its argument, returns: frame pointers are how such code is walked. */
 #if defined(__x86_64__)
-#define MACHINE EM_X86_64
 static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3 };
 static const unsigned char stub[] = { 0x48, 0x83, 0xec, 0x28, 0xff, 0xd7,
 				      0x48, 0x83, 0xc4, 0x28, 0xc3 };
 static const unsigned char lost[] = { 0x55, 0xbd, 1, 0, 0, 0, 0xff, 0xd7, 0x5d, 0xc3 };
 #elif defined(__aarch64__)
-#define MACHINE EM_AARCH64
 static const unsigned char code[] = { 0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x00, 0x00,
 				      0x3f, 0xd6, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6 };
 static const unsigned char lost[] = { 0xfd, 0x7b, 0xbf, 0xa9, 0x3d, 0x00, 0x80, 0xd2, 0x00, 0x00,
@@ -51,38 +46,6 @@ static void tell(const char *name)
 		exit(1);
 	fprintf(f, strcmp(style, "0x") ? "%lx %zx %s\n" : "0x%lx 0x%zx %s\n", (unsigned long)made,
 		sizeof(code), name);
-	fclose(f);
-}
-
-/* tools/perf/Documentation/jitdump-specification.txt in the kernel's source */
-static void tell_in_dump(void)
-{
-	uint64_t start = (uintptr_t)made, name_bytes = sizeof(JIT_NAME), total;
-	uint32_t header[] = { 0x4a695444, 1, 40, MACHINE, 0, (uint32_t)getpid(), 0, 0, 0, 0 };
-	uint32_t ids[] = { (uint32_t)getpid(), (uint32_t)getpid() };
-	uint64_t load[] = { start, start, sizeof(code), 1 };
-	uint64_t lines[] = { start, 1, start, 42 };
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/tmp/jit-%d.dump", getpid());
-	f = fopen(path, "w+");
-	if (!f)
-		exit(1);
-	fwrite(header, sizeof(header), 1, f);
-	total = 16 + sizeof(lines) + sizeof("HashMap.java");
-	fwrite((uint64_t[]){ 2 | total << 32, 0 }, 16, 1, f);
-	fwrite(lines, sizeof(lines), 1, f);
-	fwrite("HashMap.java", sizeof("HashMap.java"), 1, f);
-	total = 16 + sizeof(ids) + sizeof(load) + name_bytes + sizeof(code);
-	fwrite((uint64_t[]){ total << 32, 0 }, 16, 1, f);
-	fwrite(ids, sizeof(ids), 1, f);
-	fwrite(load, sizeof(load), 1, f);
-	fwrite(JIT_NAME, name_bytes, 1, f);
-	fwrite(made, sizeof(code), 1, f);
-	fflush(f);
-	if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(f), 0) == MAP_FAILED)
-		exit(1);
 	fclose(f);
 }
 
@@ -132,9 +95,7 @@ int main(int argc, char **argv)
 	__builtin___clear_cache(made, (char *)made + 4096);
 	if (!strcmp(style, "twice"))
 		tell("wrong");
-	if (!strcmp(style, "dump"))
-		tell_in_dump();
-	else if (strcmp(style, "late") && strcmp(style, "silent") && !is_busy)
+	if (strcmp(style, "late") && strcmp(style, "silent") && !is_busy)
 		tell(JIT_NAME);
 	memcpy(&call, &made, sizeof(call));
 	call(jit_wait);

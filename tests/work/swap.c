@@ -4,7 +4,7 @@
  * swap_second() five times, in each round. A deed touches a new page, keeps SWAP_BYTES of memory,
  * sleeps, and computes for a millisecond.
  * HOW: unmap (the kernel finds the address again), fixed (MAP_FIXED over the other one), move
- * (mremap(2) over it).
+ * (mremap(2) over it), made (the code is written there, and its name into a perf map).
  */
 #include <stdbool.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 
 #define PAGE	   4096
 #define SWAP_BYTES 1009
+#define CODE_BYTES 256
 
 extern char __executable_start;
 
@@ -78,9 +79,31 @@ static void *map_function(swap_fn *function, void *at, bool is_fixed)
 		    offset);
 }
 
+/* The code is copied, as a compiler would write it. */
+static void *write_function(swap_fn *function, void *at)
+{
+	static FILE *map;
+	char path[64];
+
+	if (!map) {
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+		map = fopen(path, "w");
+		setlinebuf(map);
+		at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	}
+	memcpy(at, (void *)function, CODE_BYTES);
+	__builtin___clear_cache(at, (char *)at + CODE_BYTES);
+	fprintf(map, "%lx %x %s\n", (unsigned long)at, CODE_BYTES,
+		function == swap_first ? "swap_first" : "swap_second");
+	return at;
+}
+
 /* The function, where the one before it was. */
 static void *place(const char *how, void *at, swap_fn *function)
 {
+	if (!strcmp(how, "made"))
+		return write_function(function, at);
 	if (at && !strcmp(how, "fixed"))
 		return map_function(function, at, true);
 	if (at && !strcmp(how, "move"))
