@@ -451,9 +451,8 @@ static struct era *find_era_before(const struct processes *table, pid_t pid, uin
 }
 
 /* NULL: the process is gone, or has no code (a zombie, a kernel thread). */
-static struct maps *read_proc(struct processes *table, pid_t pid)
+static struct maps *read_proc(struct processes *table, pid_t pid, uint64_t now_ns)
 {
-	uint64_t now_ns = clock_now_ns();
 	struct timespec read_time;
 	struct maps *maps = NULL;
 	struct mappings read;
@@ -471,22 +470,26 @@ static struct maps *read_proc(struct processes *table, pid_t pid)
 	return maps;
 }
 
-/* It may have executed something meanwhile: then it is not known whose mappings these are. */
+/*
+ * It may have executed or mapped something meanwhile: then it is not known of which moment the
+ * mappings are.
+ */
 static struct maps *read_and_keep(struct processes *table, pid_t pid)
 {
 	uint64_t now_ns = clock_now_ns();
-	struct maps *maps = read_proc(table, pid);
-	struct process *p = processes_find(table, pid);
-	struct era *era = p ? p->latest : NULL;
-	uint64_t serial = era ? era->serial : 0;
-	size_t n = era ? era->count : 0;
+	struct process *p;
+	struct maps *maps;
+	struct era *era;
 
+	refresh(table, now_ns);
+	maps = read_proc(table, pid, now_ns);
+	p = processes_find(table, pid);
 	if (p)
 		p->read_ns = now_ns;
 	refresh(table, clock_now_ns());
 	era = latest_era(table, pid);
-	if (maps && era && era->serial == serial)
-		era_keep_read(era, maps, n);
+	if (maps && era && era->begin_ns <= now_ns && era_count_until(era, now_ns) == era->count)
+		era_keep_read(era, maps, era->count);
 	return maps;
 }
 

@@ -87,8 +87,9 @@ static uint64_t hash_place(const struct place *place)
 static bool is_equal(const struct place *a, const struct place *b)
 {
 	return a->location.dso == b->location.dso && a->location.offset == b->location.offset &&
-	       a->location.made == b->location.made && a->is_return == b->is_return && a->is_kernel == b->is_kernel &&
-	       a->is_made == b->is_made && a->python == b->python && a->line == b->line;
+	       a->location.made == b->location.made && a->is_return == b->is_return &&
+	       a->is_kernel == b->is_kernel && a->is_made == b->is_made && a->python == b->python &&
+	       a->line == b->line;
 }
 
 static struct known_place *find_place(const struct places *places, const struct place *place,
@@ -157,8 +158,9 @@ static void forget_name(struct hashlink *link, void *arg)
 	struct known_place *known = container_of(link, struct known_place, link);
 
 	(void)arg;
-	if (known->is_unanswered || ((known->place.is_made || usyms_is_jit(&known->place.location)) &&
-				     !known->place.location.made))
+	if (known->is_unanswered ||
+	    ((known->place.is_made || usyms_is_jit(&known->place.location)) &&
+	     !known->place.location.made))
 		drop_frames(known);
 }
 

@@ -40,12 +40,13 @@
 #define MAX_ORDERS UNWIND_MAX_SHARDS /* that are carried out at a time */
 
 #define PLACED	      "unwind_placed"
+#define PLACED_EVENT  "ma_write"
 #define TAKE_PERF_MAP "unwind_take_perf_map"
 
 struct unwind_maps {
 	int processes_fd, changes_fd, shards_fd, perf_maps_fd, take_perf_map_fd;
 	uint64_t mem_bytes; /* that shards may take */
-	struct bpf_link *placed;
+	int placed_fd;	    /* -1: before 6.1 */
 	struct unwind_mapping *mappings;
 	uint32_t max_mappings;
 	struct unwind_tables *tables;
@@ -116,12 +117,10 @@ static void size_maps(struct run *run, size_t n_processes)
 
 static void leave_out(const struct run *run)
 {
-	static const char *const maps[] = {
-		"unwind_processes", "unwind_mappings", "unwind_pages",
-		"unwind_rules",	    "unwind_patterns", "unwind_shards",
-		"unwind_changes",   "unwind_copies",   "unwind_recent",
-		"unwind_perf_maps"
-	};
+	static const char *const maps[] = { "unwind_processes", "unwind_mappings", "unwind_pages",
+					    "unwind_rules",	"unwind_patterns", "unwind_shards",
+					    "unwind_changes",	"unwind_copies",   "unwind_recent",
+					    "unwind_perf_maps" };
 	static const char *const programs[] = { "unwind_fork", "unwind_exec", "unwind_unmapped",
 						PLACED, TAKE_PERF_MAP };
 
@@ -236,7 +235,8 @@ struct unwind_maps *unwind_maps_open(const struct run *run)
 		return NULL;
 	}
 	maps->tables = unwind_tables_new(&backing);
-	maps->placed = bpf_program__attach(find_program(run, PLACED)); /* NULL: before 6.1 */
+	maps->placed_fd =
+		bpf_raw_tracepoint_open(PLACED_EVENT, bpf_program__fd(find_program(run, PLACED)));
 	maps->take_perf_map_fd = bpf_program__fd(find_program(run, TAKE_PERF_MAP));
 	return maps;
 }
@@ -338,7 +338,8 @@ void unwind_maps_close(struct unwind_maps *maps)
 		pthread_join(maps->installer, NULL);
 	close(maps->installer_pipe[0]);
 	unwind_tables_free(maps->tables);
-	bpf_link__destroy(maps->placed);
+	if (maps->placed_fd >= 0)
+		close(maps->placed_fd);
 	for (uint32_t i = 0; i < UNWIND_MAX_SHARDS; i++)
 		if (maps->shard_fds[i] >= 0)
 			close(maps->shard_fds[i]);

@@ -453,14 +453,27 @@ static bool is_published(const struct user_stacks *us, pid_t pid, uint32_t chang
 	return has_slice_of(us, pid, change, &slice) && unwind_maps_have(us->maps, pid, &slice);
 }
 
-/* By a slice that is true of the moment of the copy: what has been read at the same count. */
+/*
+ * What is published is true of the moment of the copy: it was read at the same count of changes,
+ * and nothing has been mapped in between. BPF counts no changes while it has no slice.
+ */
+static bool holds_of_copy(const struct user_stacks *us, const struct unwind_copy *copy)
+{
+	pid_t pid = (pid_t)copy->tgid;
+	struct unwind_process slice;
+
+	return has_slice_of(us, pid, copy->change, &slice) &&
+	       processes_state(us->processes, pid, copy->time_ns) ==
+		       processes_state(us->processes, pid,
+				       processes_find(us->processes, pid)->published_ns);
+}
+
 static size_t walk_copy_now(struct user_stacks *us, const struct unwind_copy *copy, uint64_t *words,
 			    size_t max, int *reason)
 {
 	struct unwind_mappings mappings = {};
-	struct unwind_process slice;
 
-	if (has_slice_of(us, (pid_t)copy->tgid, copy->change, &slice))
+	if (holds_of_copy(us, copy))
 		mappings = unwind_procs_published(us->procs, (pid_t)copy->tgid);
 	return walk_copy(us, copy, mappings, words, max, reason);
 }

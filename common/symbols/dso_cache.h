@@ -38,7 +38,7 @@ struct dso {
 	struct elfsyms *syms;	  /* these three can be dropped at any time */
 	struct srclines *lines;
 	struct jitmap *jit;
-	struct image place;   /* for dso_place() */
+	struct image place; /* for dso_place() */
 	char build_id[2 * ELFFILE_BUILD_ID_MAX + 1];
 	struct lru_item tables;
 	struct syms_ahead ahead;

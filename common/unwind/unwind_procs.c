@@ -196,7 +196,8 @@ static uint32_t name_meanings(struct meanings *meanings, const struct maps *maps
 		if (!is_first_meaning(meanings, &meaning))
 			sum += hash_add(hash_add(1, meaning.start), meaning.key);
 	}
-	return (meanings->base + (uint32_t)(sum ^ sum >> 32)) << 1; /* UNWIND_HAS_PERF_MAP is apart */
+	return (meanings->base + (uint32_t)(sum ^ sum >> 32))
+	       << 1; /* UNWIND_HAS_PERF_MAP is apart */
 }
 
 /* Of a process that has used up too many addresses, the history begins anew, with new names. */
