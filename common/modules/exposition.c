@@ -51,7 +51,7 @@ static int parse_edges(const char *what, const char *text, void *dest)
 
 static const struct opt exposition_opts[] = {
 	{ 0, "edges", "N", OPT_PARSED(struct exposition, settings.edges_per_octave, parse_edges),
-	  "buckets of a histogram per power of two: 1, 2 or 4 (default 2)", .words = "1 2 4" },
+	  "buckets of a histogram per power of two: 1, 2 or 4 (default 2)" },
 	{ 0, "max-series", "N", OPT_UINT(struct exposition, settings.max_series, 1, 1 << 20),
 	  "most sets of labels of a metric; the rest is added up as \"other\" (default 256)" },
 	{},

@@ -19,7 +19,6 @@
 #include "modules/cgroup_filter.h"
 #include "modules/target.h"
 #include "modules/target_end.h"
-#include "modules/target_words.h"
 #include "process/procstate.h"
 #include "run/bpfmap.h"
 
@@ -63,28 +62,24 @@ static int parse_ids(const char *what, const char *text, void *dest)
 }
 
 static const struct opt target_opts[] = {
-	{ 'p', "pid", "PID,...", OPT_PARSED(struct target, pids, parse_ids), "only these processes",
-	  .list = target_words_pids },
-	{ 0, "tid", "TID,...", OPT_PARSED(struct target, tids, parse_ids), "only these threads",
-	  .list = target_words_tids },
-	{ 0, "comm", "NAME", OPT_STRING(struct target, comm), "only threads of that name",
-	  .list = target_words_comms },
+	{ 'p', "pid", "PID,...", OPT_PARSED(struct target, pids, parse_ids),
+	  "only these processes" },
+	{ 0, "tid", "TID,...", OPT_PARSED(struct target, tids, parse_ids), "only these threads" },
+	{ 0, "comm", "NAME", OPT_STRING(struct target, comm), "only threads of that name" },
 	{ 0, "cgroup", "PATH", OPT_STRING(struct target, cgroup.path),
-	  "only that cgroup (v2) and those below it", .list = target_words_cgroups },
+	  "only that cgroup (v2) and those below it" },
 	{ 0, "container", "ID", OPT_STRING(struct target, cgroup.container),
-	  "only the container of that id or name, or its beginning", "cgroup",
-	  .list = target_words_containers },
+	  "only the container of that id or name, or its beginning", "cgroup" },
 	{ 0, "unit", "NAME", OPT_STRING(struct target, cgroup.unit),
-	  "only that unit of systemd (\".service\" may be left out)", "container",
-	  .list = target_words_units },
+	  "only that unit of systemd (\".service\" may be left out)", "container" },
 	{ 0, "follow", NULL, OPT_FLAG(struct target, follow),
 	  "also the children that they start from now on" },
 	{ 0, "no-follow", NULL, OPT_FLAG(struct target, no_follow),
 	  "of a command only its own process, not its children", "follow" },
 	{ 0, "cgroupmap", "PATH", OPT_STRING(struct target, cgroup_map_path),
-	  "only cgroups whose ids are in that pinned map", .words = ":files" },
+	  "only cgroups whose ids are in that pinned map" },
 	{ 0, "mntnsmap", "PATH", OPT_STRING(struct target, mntns_map_path),
-	  "only mount namespaces whose inodes are in that pinned map", .words = ":files" },
+	  "only mount namespaces whose inodes are in that pinned map" },
 	{},
 };
 
