@@ -204,7 +204,7 @@ static int use_pinned_map(const struct run *run, const char *path, const char *n
 		return 0;
 	fd = bpf_obj_get(path);
 	if (fd < 0)
-		return msg_errno(errno, "opening the map %s", path);
+		return msg_errno(-errno, "opening the map %s", path);
 	err = bpf_map__reuse_fd(map_find(run, name), fd);
 	close(fd);
 	return err ? msg_errno(err, "using the map %s", path) : 0;
@@ -299,7 +299,7 @@ static int fill_set(const struct run *run, const char *name, const struct id_lis
 
 	for (size_t i = 0; i < list->count; i++)
 		if (bpf_map_update_elem(fd, &list->ids[i], &one, BPF_ANY))
-			return msg_errno(errno, "filling %s", name);
+			return msg_errno(-errno, "filling %s", name);
 	return 0;
 }
 

@@ -42,7 +42,7 @@ static bool kernel_has_btf(void)
 
 static int report_no_btf(const char *what)
 {
-	msg_errno(ENOENT, "%s (/sys/kernel/btf/vmlinux)", what);
+	msg_errno(-ENOENT, "%s (/sys/kernel/btf/vmlinux)", what);
 	msg_hint("the kernel must be built with CONFIG_DEBUG_INFO_BTF=y");
 	return -ENOENT;
 }
@@ -65,7 +65,7 @@ static struct btf *parse_types(const char *path)
 	struct stat st;
 
 	if (stat(path, &st)) {
-		msg_errno(errno, "reading type information from %s", path);
+		msg_errno(-errno, "reading type information from %s", path);
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode)) {
@@ -124,7 +124,7 @@ int object_open(struct run *run)
 	run->kernelbtf = kernelbtf_prepare(&opts, run->btf_path);
 	run->skeleton = run->tool->skeleton->open(&opts);
 	if (!run->skeleton)
-		return msg_errno(errno, "opening the BPF object");
+		return msg_errno(-errno, "opening the BPF object");
 	run->object = head_of(run)->obj;
 	return 0;
 }
@@ -208,7 +208,7 @@ int object_load(struct run *run)
 	if (!err && has_data(skeleton))
 		return 0;
 	if (!err)
-		return msg_errno(ENOMEM, "mapping the data of the BPF programs");
+		return msg_errno(-ENOMEM, "mapping the data of the BPF programs");
 	err = reason_of_failure(run, err);
 	msg_errno(err, "loading the BPF programs");
 	hint_at_cause(run, err);

@@ -362,7 +362,7 @@ static int open_life(struct life *life)
 	life->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	run->loop = loop_new();
 	if (life->signal_fd < 0 || life->peek_fd < 0 || life->timer_fd < 0)
-		return msg_errno(errno, "watching signals and the time");
+		return msg_errno(-errno, "watching signals and the time");
 	err = run->command ? child_start(&life->child, run->command) : 0;
 	run->command_pid = life->child.pid;
 	return err;

@@ -102,7 +102,7 @@ static int install_link(const char *binary, const char *folder, const char *name
 	if (is_link_to(path, binary))
 		msg_debug("%s is there already", path);
 	else if (symlink(target, path))
-		err = msg_errno(errno, "making the link %s", path);
+		err = msg_errno(-errno, "making the link %s", path);
 	free(target);
 	free(path);
 	return err;
@@ -114,9 +114,9 @@ static int install_links(const char *dir)
 	int err = 0, e;
 
 	if (!realpath("/proc/self/exe", binary))
-		return msg_errno(errno, "finding out where this program is");
+		return msg_errno(-errno, "finding out where this program is");
 	if (!realpath(dir, folder))
-		return msg_errno(errno, "looking for the folder %s", dir);
+		return msg_errno(-errno, "looking for the folder %s", dir);
 	for (size_t i = 0; i < ARRAY_SIZE(applets); i++) {
 		e = install_link(binary, folder, applets[i].name);
 		err = err ? err : e;
