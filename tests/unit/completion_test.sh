@@ -81,7 +81,7 @@ completes()
 	types 'tc-offcputime --sta\tte\tD' 'tc-offcputime --state D' && types 'tracelets ru\t--slo\t5' 'tracelets runqlat --slower 5' &&
 		types 'tc-profile --format=fol\t' 'tc-profile --format=folded *'
 	result "${1}_completes_options_and_tools" $?
-	lists 'tc-profile -p \t\t' "$pid"
+	lists "tc-profile -p ${pid%?}\t\t" "$pid"
 	result "${1}_lists_processes" $?
 	types "tc-profile -p 1,$pid\t" "tc-profile -p 1,$pid *"
 	result "${1}_completes_processes" $?
