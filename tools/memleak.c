@@ -102,6 +102,7 @@ static const struct tool memleak = {
 		    "  memleak -p 185 60 1 | flamegraph.pl  # as a flame graph\n"
 		    "  memleak                     # the kernel\n",
 	.unit = "bytes",
+	.sums = true,
 	.operands = OPERANDS_INTERVAL,
 	.opts = opts,
 	.options = DEFAULTS(defaults),

@@ -139,6 +139,7 @@ static const struct tool offcputime = {
 		    "  offcputime --waker -p 185 10           # and who ended them\n"
 		    "  offcputime --locks -p 185 10           # which locks\n",
 	.unit = "microseconds",
+	.sums = true,
 	.operands = OPERANDS_DURATION,
 	.tid_letter = 't',
 	.opts = opts,

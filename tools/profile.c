@@ -83,6 +83,7 @@ static int report(struct run *run)
 static const struct tool wall = {
 	.name = "profile",
 	.unit = "microseconds",
+	.sums = true,
 	.operands = OPERANDS_DURATION,
 	.modules = { { &target_module },
 		     { &taskstate_module, &wall_taskstate },
