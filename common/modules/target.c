@@ -32,7 +32,7 @@ struct id_list {
 
 struct target {
 	struct id_list pids, tids;
-	const char *comm, *cgroup_map_path, *mntns_map_path;
+	const char *comm, *cgroup_map_path;
 	struct cgroup_filter cgroup;
 	bool follow, no_follow;
 	bool is_followed; /* by these two, and by what a tool does with a command */
@@ -78,8 +78,6 @@ static const struct opt target_opts[] = {
 	  "of a command only its own process, not its children", "follow" },
 	{ 0, "cgroupmap", "PATH", OPT_STRING(struct target, cgroup_map_path),
 	  "only cgroups whose ids are in that pinned map" },
-	{ 0, "mntnsmap", "PATH", OPT_STRING(struct target, mntns_map_path),
-	  "only mount namespaces whose inodes are in that pinned map" },
 	{},
 };
 
@@ -245,7 +243,7 @@ static bool nothing_is_asked(const struct filter_settings *settings)
 {
 	return !settings->tgid && !settings->tid && !settings->by_tgids && !settings->by_tids &&
 	       !settings->threads && !settings->by_comm && !settings->by_cgroup &&
-	       !settings->by_cgroups && !settings->by_mntnss;
+	       !settings->by_cgroups;
 }
 
 static void leave_out_unused(const struct run *run, const struct filter_settings *settings)
@@ -256,8 +254,6 @@ static void leave_out_unused(const struct run *run, const struct filter_settings
 		map_leave_out(run, "filter_tids");
 	if (!settings->by_cgroups)
 		map_leave_out(run, "filter_cgroups");
-	if (!settings->by_mntnss)
-		map_leave_out(run, "filter_mntnss");
 	if (!settings->follow) {
 		program_leave_out(run, "filter_fork");
 		program_leave_out(run, "filter_free");
@@ -276,12 +272,9 @@ static int configure_target(struct run *run)
 	choose_ids(run, target);
 	choose_threads(run, settings);
 	settings->by_cgroups = target->cgroup_map_path;
-	settings->by_mntnss = target->mntns_map_path;
 	settings->is_off = nothing_is_asked(settings);
 	leave_out_unused(run, settings);
 	err = use_pinned_map(run, target->cgroup_map_path, "filter_cgroups");
-	if (!err)
-		err = use_pinned_map(run, target->mntns_map_path, "filter_mntnss");
 	return err ? err : map_set_settings(run, ".rodata.filter", settings, sizeof(*settings));
 }
 

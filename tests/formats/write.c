@@ -78,10 +78,6 @@ int main(int argc, char **argv)
 	const struct writer *writer = argc >= 2 ? writer_by_name(argv[1]) : NULL;
 	struct profile *p;
 
-	if (argc == 3 && !strcmp(argv[2], "comm-root")) {
-		style.comm_root = true;
-		argc = 2;
-	}
 	if (argc == 2 && !writer) {
 		if (!strcmp(argv[1], "prometheus"))
 			write_metrics();
