@@ -31,7 +31,6 @@ FILTER_SET(filter_tgids, __u32, __u8);
 FILTER_SET(filter_pids, __u32, __u32); /* in a pid namespace: the kernel's, and the caller's */
 FILTER_SET(filter_tids, __u32, __u8);
 FILTER_SET(filter_cgroups, __u64, __u64);
-FILTER_SET(filter_mntnss, __u64, __u32);
 
 /* The id that a pid has in the caller's pid namespace; 0 if it isn't visible there. */
 static __always_inline __u32 pid_in_namespace(struct pid *pid)
@@ -119,21 +118,11 @@ static __always_inline __u64 task_cgroup(struct task_struct *task)
 	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 }
 
-static __always_inline bool filter_sets(struct task_struct *task)
+static __always_inline bool filter_cgroups_have(struct task_struct *task)
 {
-	__u64 id;
+	__u64 id = task_cgroup(task);
 
-	if (filter.by_cgroups) {
-		id = task_cgroup(task);
-		if (!bpf_map_lookup_elem(&filter_cgroups, &id))
-			return false;
-	}
-	if (filter.by_mntnss) {
-		id = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
-		if (!bpf_map_lookup_elem(&filter_mntnss, &id))
-			return false;
-	}
-	return true;
+	return bpf_map_lookup_elem(&filter_cgroups, &id);
 }
 
 /* True if threads of that process may be traced. */
@@ -175,13 +164,13 @@ static __always_inline bool filter_task(struct task_struct *task)
 		return false;
 	if (filter.by_cgroup && !filter_cgroup(task))
 		return false;
-	return filter_sets(task);
+	return !filter.by_cgroups || filter_cgroups_have(task);
 }
 
-/* A task that lives on may be traced no longer: it has another name, cgroup or namespace. */
+/* A task that lives on may be traced no longer: it has another name or cgroup. */
 static __always_inline bool filter_can_be_left(void)
 {
-	return filter.by_comm || filter.by_cgroup || filter.by_cgroups || filter.by_mntnss;
+	return filter.by_comm || filter.by_cgroup || filter.by_cgroups;
 }
 
 /* --follow: a child of a traced process is traced. Loaded only with that option. */

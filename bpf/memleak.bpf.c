@@ -138,9 +138,9 @@ __noinline int cgroup_is_wanted(void)
 	return !filter.by_cgroup || filter_cgroup(bpf_get_current_task_btf());
 }
 
-__noinline int sets_are_wanted(void)
+__noinline int cgroups_are_wanted(void)
 {
-	return filter_sets(bpf_get_current_task_btf());
+	return !filter.by_cgroups || filter_cgroups_have(bpf_get_current_task_btf());
 }
 
 static __always_inline bool is_wanted(__u32 tgid)
@@ -153,7 +153,7 @@ static __always_inline bool is_wanted(__u32 tgid)
 		return false;
 	if (filter.by_cgroup && !cgroup_is_wanted())
 		return false;
-	return (!filter.by_cgroups && !filter.by_mntnss) || sets_are_wanted();
+	return !filter.by_cgroups || cgroups_are_wanted();
 }
 
 __noinline int send_event(__u64 addr, __u64 size, __u32 kind, __u32 in_kernel)

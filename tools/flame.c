@@ -16,7 +16,6 @@
 #include "output/flamegraph.h"
 #include "output/folded_tree.h"
 #include "output/functions.h"
-#include "run/completion.h"
 #include "run/opts.h"
 #include "run/output.h"
 
@@ -64,8 +63,7 @@ static const struct opt opts[] = {
 	{ 0, "title", "TEXT", OPT_STRING(struct options, picture.title), "the picture's title" },
 	{ 0, "subtitle", "TEXT", OPT_STRING(struct options, picture.subtitle), "a line below it" },
 	{ 0, "unit", "NAME", OPT_PARSED(struct options, picture.unit, parse_unit),
-	  "of the values: microseconds, nanoseconds, bytes or any word (default samples)",
-	  .words = "samples microseconds nanoseconds bytes" },
+	  "of the values: microseconds, nanoseconds, bytes or any word (default samples)" },
 	{ 0, "width", "PIXELS", OPT_UINT(struct options, picture.width, 100, 100000),
 	  "default 1200" },
 	{ 0, "min-width", "PIXELS", OPT_PARSED(struct options, picture.min_width, parse_min_width),
@@ -74,8 +72,7 @@ static const struct opt opts[] = {
 };
 
 static const struct opt common_opts[] = {
-	{ 0, "output", "FILE", OPT_STRING(struct options, output), "write to FILE, not to stdout",
-	  .words = ":files" },
+	{ 0, "output", "FILE", OPT_STRING(struct options, output), "write to FILE, not to stdout" },
 	{ 0, "quiet", NULL, OPT_FLAG(struct options, quiet),
 	  "print nothing but results, losses and errors" },
 	{ 'h', "help", NULL, OPT_FLAG(struct options, want_help), "print this help" },
@@ -155,10 +152,8 @@ int main(int argc, char **argv)
 
 	output_open_standard();
 	if (argc == 0) /* see tool_main() */
-		return completion_print_tool("flame", SUMMARY, argv ? *argv : NULL);
+		return printf(TOOL_LINE, "flame", SUMMARY) < 0;
 	msg_set_name("flame");
-	if (completion_is_asked(argc, argv))
-		return completion_print(&set, argc, argv, ":files");
 	signal(SIGPIPE, SIG_IGN);
 	first = opts_parse(&set, argc, argv);
 	if (first < 0 || without_picture_check(&set))

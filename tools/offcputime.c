@@ -38,8 +38,7 @@ static const struct opt opts[] = {
 	{ 'M', "max-block-time", "USEC", OPT_DURATION(struct options, max_ns, NS_PER_US),
 	  "only waits of at most USEC" },
 	{ 0, "state", "LETTERS|MASK", OPT_PARSED(struct options, states, wait_states_parse),
-	  "only waits in those states: letters of ps (D, S, R: preempted), or bits",
-	  .list = wait_states_list },
+	  "only waits in those states: letters of ps (D, S, R: preempted), or bits" },
 	{ 0, "blocked", NULL, OPT_FLAG(struct options, blocked), "only the time until the wake-up",
 	  "runnable" },
 	{ 0, "runnable", NULL, OPT_FLAG(struct options, runnable),
@@ -140,6 +139,7 @@ static const struct tool offcputime = {
 		    "  offcputime --waker -p 185 10           # and who ended them\n"
 		    "  offcputime --locks -p 185 10           # which locks\n",
 	.unit = "microseconds",
+	.sums = true,
 	.operands = OPERANDS_DURATION,
 	.tid_letter = 't',
 	.opts = opts,

@@ -26,8 +26,7 @@ static const struct opt opts[] = {
 	{ 'a', "annotations", NULL, OPT_FLAG(struct options, annotate),
 	  "_[k] behind the names of kernel frames" },
 	{ 'I', "include-idle", NULL, OPT_FLAG(struct options, include_idle), "also the idle task" },
-	{ 0, "per-cpu", NULL, OPT_FLAG(struct options, per_cpu), "stacks of each CPU apart" },
-	{ 'A', "all-cpus", NULL, OPT_FLAG(struct options, per_cpu), "the same as --per-cpu" },
+	{ 'A', "per-cpu", NULL, OPT_FLAG(struct options, per_cpu), "stacks of each CPU apart" },
 	{ 0, "per-thread", NULL, OPT_FLAG(struct options, per_thread),
 	  "stacks of each thread apart" },
 	{},
@@ -83,6 +82,7 @@ static int report(struct run *run)
 static const struct tool wall = {
 	.name = "profile",
 	.unit = "microseconds",
+	.sums = true,
 	.operands = OPERANDS_DURATION,
 	.modules = { { &target_module },
 		     { &taskstate_module, &wall_taskstate },

@@ -9,7 +9,6 @@
 #include "base/parse.h"
 #include "modules/exposition.h"
 #include "modules/target.h"
-#include "modules/target_words.h"
 #include "modules/taskstate.h"
 #include "modules/topview.h"
 #include "run/tool.h"
@@ -68,13 +67,13 @@ static int parse_error(const char *what, const char *text, void *dest)
 
 static const struct opt opts[] = {
 	{ 'c', "ppid", "PID", OPT_PARSED(struct options, filter.ppid, target_parse_pid),
-	  "only children of that process", .list = target_words_pids },
+	  "only children of that process" },
 	{ 'T', "top", "[N]", OPT_PARSED(struct options, top, parse_top),
 	  "rows of each table (default 10, in JSON all); --top alone: a live view" },
 	{ 'x', "failures", NULL, OPT_FLAG(struct options, filter.only_failed),
 	  "only calls that fail, and with what" },
 	{ 'e', "errno", "ERRNO", OPT_PARSED(struct options, filter.error, parse_error),
-	  "only calls that fail with that, a name or a number", .list = errname_list },
+	  "only calls that fail with that, a name or a number" },
 	{ 'L', "latency", NULL, OPT_FLAG(struct options, timed), "how long the calls take" },
 	{ 'm', "milliseconds", NULL, OPT_FLAG(struct options, in_ms),
 	  "in milliseconds, not microseconds" },
@@ -83,7 +82,7 @@ static const struct opt opts[] = {
 	{ 0, "by-process-and-syscall", NULL, OPT_FLAG(struct options, by_both),
 	  "by process and call" },
 	{ 0, "syscall", "NAME", OPT_PARSED(struct options, filter.numbers, parse_call),
-	  "only that call", .list = syscall_list },
+	  "only that call" },
 	{ 0, "histogram", NULL, OPT_FLAG(struct options, histograms),
 	  "with -L's table, a histogram for each of its rows" },
 	{ 0, "in-flight", NULL, OPT_FLAG(struct options, in_flight),

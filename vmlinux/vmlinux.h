@@ -114,14 +114,6 @@ struct pid_namespace {
 	struct ns_common ns;
 };
 
-struct mnt_namespace {
-	struct ns_common ns;
-};
-
-struct nsproxy {
-	struct mnt_namespace *mnt_ns;
-};
-
 struct upid {
 	int nr;
 	struct pid_namespace *ns;
@@ -358,7 +350,6 @@ struct task_struct {
 	unsigned long nivcsw;
 	void *stack;
 	char comm[16];
-	struct nsproxy *nsproxy;
 	u64 self_exec_id; /* 64 bits since 5.7 */
 	struct css_set *cgroups;
 	struct mm_struct *mm;

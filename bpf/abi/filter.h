@@ -26,7 +26,6 @@ struct filter_settings {
 	bool by_comm;
 	bool by_cgroup;	 /* filter_cgroup_id, with all its descendants */
 	bool by_cgroups; /* cgroup ids in the map filter_cgroups */
-	bool by_mntnss;	 /* mount namespaces in the map filter_mntnss */
 	char comm[TASK_COMM_LEN];
 };
 

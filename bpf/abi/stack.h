@@ -9,10 +9,16 @@
 
 #include "abi/filter.h"
 
-#define STACK_DEPTH	   512			 /* a multiple of STACK_CHUNK */
-#define STACK_WORDS	   1024			 /* with Python's, see abi/python.h; likewise */
+#define STACK_DEPTH	   512
+#define STACK_WORDS	   1024			 /* with Python's, see abi/python.h */
 #define STACK_KERNEL_BYTES (127 * sizeof(__u64)) /* sysctl kernel.perf_event_max_stack */
 #define STACK_CHUNK	   32 /* words per call: the verifier walks each turn of a loop */
+
+/* Indices are masked by n - 1, and loops take whole chunks. */
+#define STACK_IS_SIZE(n) (((n) & ((n)-1)) == 0 && (n) >= STACK_CHUNK)
+_Static_assert(STACK_IS_SIZE(STACK_DEPTH), "a power of two, of whole chunks");
+_Static_assert(STACK_IS_SIZE(STACK_WORDS), "a power of two, of whole chunks");
+_Static_assert(STACK_IS_SIZE(STACK_CHUNK), "a power of two");
 
 /* Slots per CPU for programs that can be preempted and claim them. */
 #define STACK_CPU_SLOTS 4

@@ -2,7 +2,6 @@
 /* Limits; see limits.h. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
 #include "base/limits.h"
@@ -37,7 +36,7 @@ void limits_restore(void)
 
 bool limit_is_reached(int err)
 {
-	switch (abs(err)) {
+	switch (-err) {
 	case EMFILE:
 	case ENFILE:
 	case ENOMEM:
@@ -78,7 +77,7 @@ static const char *memory_hint(char *text, size_t size)
 
 const char *limit_hint(int err, char *text, size_t size)
 {
-	switch (abs(err)) {
+	switch (-err) {
 	case EMFILE:
 		return files_hint(text, size);
 	case ENFILE:
@@ -109,7 +108,7 @@ static int read_paranoid(void)
 
 const char *limit_hint_of_perf(int err, char *text, size_t size)
 {
-	int level = abs(err) == EACCES ? read_paranoid() : 0;
+	int level = err == -EACCES ? read_paranoid() : 0;
 
 	if (level <= 2)
 		return NULL;

@@ -16,8 +16,8 @@ void limits_raise(void);
 void limits_restore(void);
 
 /*
- * Whether an errno, positive or negative, says that a limit was reached; such a failure says
- * nothing about what the kernel supports.
+ * True if err, negative, says that a limit was reached: such a failure says nothing about what the
+ * kernel supports.
  */
 bool limit_is_reached(int err);
 

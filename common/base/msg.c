@@ -53,10 +53,10 @@ int msg_errno(int err, const char *fmt, ...)
 	char text[128];
 	const char *hint = limit_hint(err, text, sizeof(text));
 
-	PRINT_LINE("", strerror(abs(err)));
+	PRINT_LINE("", strerror(-err));
 	if (hint)
 		msg_hint("%s", hint);
-	return -abs(err);
+	return err;
 }
 
 void msg_hint_of_perf(int err)

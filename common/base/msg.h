@@ -19,7 +19,7 @@ int msg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * A failure with its errno's text appended, and a hint where errno says that a limit was reached
- * (limits.h). err may be negative or positive; returns -abs(err).
+ * (limits.h). err: negative, and returned.
  */
 int msg_errno(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

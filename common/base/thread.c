@@ -12,7 +12,7 @@ int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(thread, NULL, run, arg);
+	err = -pthread_create(thread, NULL, run, arg);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return err;
 }

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-/* 0 or a positive errno, as pthread_create(). */
+/* 0 or -errno. */
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
 #endif

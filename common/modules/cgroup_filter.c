@@ -143,7 +143,7 @@ static int find_path(struct cgroup_filter *filter)
 	uint64_t id;
 
 	if (!folder || statfs(folder, &fs)) {
-		msg_errno(errno, "--cgroup %s", filter->path);
+		msg_errno(-errno, "--cgroup %s", filter->path);
 		free(folder);
 		return -EINVAL;
 	}
@@ -172,7 +172,7 @@ static int tell_id(const struct cgroup_filter *filter)
 	uint32_t zero = 0;
 
 	return bpf_map_update_elem(fd, &zero, &filter->id, BPF_ANY)
-		       ? msg_errno(errno, "telling BPF the cgroup")
+		       ? msg_errno(-errno, "telling BPF the cgroup")
 		       : 0;
 }
 
@@ -220,7 +220,7 @@ int cgroup_filter_start(struct cgroup_filter *filter, struct run *run)
 	if (err)
 		return err;
 	filter->timer_fd = loop_every(run->loop, LOOK_NS, on_tick, filter);
-	return filter->timer_fd < 0 ? msg_errno(-filter->timer_fd, "making a timer") : 0;
+	return filter->timer_fd < 0 ? msg_errno(filter->timer_fd, "making a timer") : 0;
 }
 
 void cgroup_filter_free(struct cgroup_filter *filter)

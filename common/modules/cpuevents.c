@@ -27,13 +27,13 @@ int cpu_event_open(const struct perf_event_attr *attr, uint32_t cpu)
 
 static int report_refused_event(const struct perf_event_attr *attr, uint32_t cpu)
 {
-	int err = errno;
+	int err = -errno;
 
 	msg_errno(err, "opening a perf event on CPU %u", cpu);
 	msg_hint_of_perf(err);
-	if (err == EINVAL && attr->freq)
+	if (err == -EINVAL && attr->freq)
 		msg_hint("sysctl kernel.perf_event_max_sample_rate bounds the frequency");
-	return -err;
+	return err;
 }
 
 static int attach_on_cpu(struct cpu_events *events, const struct cpu_event_kind *kind, uint32_t cpu)
@@ -48,7 +48,7 @@ static int attach_on_cpu(struct cpu_events *events, const struct cpu_event_kind 
 	link = bpf_program__attach_perf_event_opts(kind->program, fd, &opts);
 	if (!link) {
 		close(fd);
-		return msg_errno(errno, "attaching to the perf event of CPU %u", cpu);
+		return msg_errno(-errno, "attaching to the perf event of CPU %u", cpu);
 	}
 	events->items =
 		mem_grow(events->items, events->count, &events->cap, sizeof(*events->items));

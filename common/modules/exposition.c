@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Metrics for Prometheus; see exposition.h. */
-#include <errno.h>
-
 #include "base/msg.h"
-#include "base/parse.h"
 #include "base/version.h"
 #include "modules/exposition.h"
 #include "run/loss.h"
 
 struct exposition {
-	struct metrics_settings settings;
+	uint32_t max_series;
 	struct metrics *metrics; /* NULL: not asked for, or no report yet */
 };
 
-static const struct exposition defaults = {
-	.settings = { .max_series = 256, .edges_per_octave = 2 },
-};
+static const struct exposition defaults = { .max_series = 256 };
 
 static const struct metric lost_metric = {
 	.name = "tracelets_lost_total",
@@ -37,22 +32,8 @@ static const struct metric build_metric = {
 	.labels = { "tool", "version", "kernel" },
 };
 
-static int parse_edges(const char *what, const char *text, void *dest)
-{
-	uint64_t edges;
-
-	if (parse_uint(what, text, 1, 4, &edges))
-		return -EINVAL;
-	if (edges == 3)
-		return msg_error("%s: 1, 2 or 4 edges make a histogram's buckets, not 3", what);
-	*(uint32_t *)dest = (uint32_t)edges;
-	return 0;
-}
-
 static const struct opt exposition_opts[] = {
-	{ 0, "edges", "N", OPT_PARSED(struct exposition, settings.edges_per_octave, parse_edges),
-	  "buckets of a histogram per power of two: 1, 2 or 4 (default 2)", .words = "1 2 4" },
-	{ 0, "max-series", "N", OPT_UINT(struct exposition, settings.max_series, 1, 1 << 20),
+	{ 0, "max-series", "N", OPT_UINT(struct exposition, max_series, 1, 1 << 20),
 	  "most sets of labels of a metric; the rest is added up as \"other\" (default 256)" },
 	{},
 };
@@ -64,10 +45,8 @@ static struct exposition *exposition_of(const struct run *run)
 
 static int check_exposition(struct run *run)
 {
-	bool is_given = run_given(run, "edges") || run_given(run, "max-series");
-
-	if (is_given && !run->is_metrics)
-		return msg_error("--edges and --max-series need --format prometheus");
+	if (run_given(run, "max-series") && !run->is_metrics)
+		return msg_error("--max-series needs --format prometheus");
 	return 0;
 }
 
@@ -76,7 +55,7 @@ struct metrics *exposition_metrics(const struct run *run)
 	struct exposition *exposition = exposition_of(run);
 
 	if (!exposition->metrics)
-		exposition->metrics = metrics_new(&exposition->settings);
+		exposition->metrics = metrics_new(exposition->max_series);
 	return exposition->metrics;
 }
 

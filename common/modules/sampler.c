@@ -17,7 +17,6 @@
 #include "modules/sampler.h"
 #include "output/profile.h"
 #include "run/bpfmap.h"
-#include "run/words.h"
 
 #define SPARSE_HZ    200
 #define NEWS_PERCENT 2 /* of samples: less is normal on a virtual machine */
@@ -47,31 +46,14 @@ static int parse_period(const char *what, const char *text, void *dest)
 	return parse_uint(what, text, 1, INT64_MAX, dest);
 }
 
-static int add_cpu(uint32_t cpu, void *words)
-{
-	char number[16];
-
-	snprintf(number, sizeof(number), "%u", cpu);
-	words_add(words, number, NULL);
-	return 0;
-}
-
-static void list_cpus(const void *values, struct words *words)
-{
-	(void)values;
-	cpulist_visit_online(add_cpu, words);
-}
-
 static const struct opt sampler_opts[] = {
 	{ 'F', "frequency", "HZ", OPT_UINT(struct sampler, frequency_hz, 1, 1000000),
 	  "samples per second and CPU (default 99)", "count-period" },
 	{ 'c', "count-period", "N", OPT_PARSED(struct sampler, period, parse_period),
 	  "a sample every N events (ns of cpu-clock)" },
 	{ 0, "event", "EVENT", OPT_STRING(struct sampler, event_name),
-	  "cycles or cpu-clock (default: cycles where the machine counts them)",
-	  .words = "cycles cpu-clock" },
-	{ 'C', "cpu", "CPU", OPT_UINT(struct sampler, only_cpu, 0, UINT32_MAX), "only that CPU",
-	  .list = list_cpus },
+	  "cycles or cpu-clock (default: cycles where the machine counts them)" },
+	{ 'C', "cpu", "CPU", OPT_UINT(struct sampler, only_cpu, 0, UINT32_MAX), "only that CPU" },
 	{},
 };
 

@@ -19,7 +19,6 @@
 #include "modules/cgroup_filter.h"
 #include "modules/target.h"
 #include "modules/target_end.h"
-#include "modules/target_words.h"
 #include "process/procstate.h"
 #include "run/bpfmap.h"
 
@@ -33,7 +32,7 @@ struct id_list {
 
 struct target {
 	struct id_list pids, tids;
-	const char *comm, *cgroup_map_path, *mntns_map_path;
+	const char *comm, *cgroup_map_path;
 	struct cgroup_filter cgroup;
 	bool follow, no_follow;
 	bool is_followed; /* by these two, and by what a tool does with a command */
@@ -63,28 +62,22 @@ static int parse_ids(const char *what, const char *text, void *dest)
 }
 
 static const struct opt target_opts[] = {
-	{ 'p', "pid", "PID,...", OPT_PARSED(struct target, pids, parse_ids), "only these processes",
-	  .list = target_words_pids },
-	{ 0, "tid", "TID,...", OPT_PARSED(struct target, tids, parse_ids), "only these threads",
-	  .list = target_words_tids },
-	{ 0, "comm", "NAME", OPT_STRING(struct target, comm), "only threads of that name",
-	  .list = target_words_comms },
+	{ 'p', "pid", "PID,...", OPT_PARSED(struct target, pids, parse_ids),
+	  "only these processes" },
+	{ 0, "tid", "TID,...", OPT_PARSED(struct target, tids, parse_ids), "only these threads" },
+	{ 0, "comm", "NAME", OPT_STRING(struct target, comm), "only threads of that name" },
 	{ 0, "cgroup", "PATH", OPT_STRING(struct target, cgroup.path),
-	  "only that cgroup (v2) and those below it", .list = target_words_cgroups },
+	  "only that cgroup (v2) and those below it" },
 	{ 0, "container", "ID", OPT_STRING(struct target, cgroup.container),
-	  "only the container of that id or name, or its beginning", "cgroup",
-	  .list = target_words_containers },
+	  "only the container of that id or name, or its beginning", "cgroup" },
 	{ 0, "unit", "NAME", OPT_STRING(struct target, cgroup.unit),
-	  "only that unit of systemd (\".service\" may be left out)", "container",
-	  .list = target_words_units },
+	  "only that unit of systemd (\".service\" may be left out)", "container" },
 	{ 0, "follow", NULL, OPT_FLAG(struct target, follow),
 	  "also the children that they start from now on" },
 	{ 0, "no-follow", NULL, OPT_FLAG(struct target, no_follow),
 	  "of a command only its own process, not its children", "follow" },
 	{ 0, "cgroupmap", "PATH", OPT_STRING(struct target, cgroup_map_path),
-	  "only cgroups whose ids are in that pinned map", .words = ":files" },
-	{ 0, "mntnsmap", "PATH", OPT_STRING(struct target, mntns_map_path),
-	  "only mount namespaces whose inodes are in that pinned map", .words = ":files" },
+	  "only cgroups whose ids are in that pinned map" },
 	{},
 };
 
@@ -209,7 +202,7 @@ static int use_pinned_map(const struct run *run, const char *path, const char *n
 		return 0;
 	fd = bpf_obj_get(path);
 	if (fd < 0)
-		return msg_errno(errno, "opening the map %s", path);
+		return msg_errno(-errno, "opening the map %s", path);
 	err = bpf_map__reuse_fd(map_find(run, name), fd);
 	close(fd);
 	return err ? msg_errno(err, "using the map %s", path) : 0;
@@ -250,7 +243,7 @@ static bool nothing_is_asked(const struct filter_settings *settings)
 {
 	return !settings->tgid && !settings->tid && !settings->by_tgids && !settings->by_tids &&
 	       !settings->threads && !settings->by_comm && !settings->by_cgroup &&
-	       !settings->by_cgroups && !settings->by_mntnss;
+	       !settings->by_cgroups;
 }
 
 static void leave_out_unused(const struct run *run, const struct filter_settings *settings)
@@ -261,8 +254,6 @@ static void leave_out_unused(const struct run *run, const struct filter_settings
 		map_leave_out(run, "filter_tids");
 	if (!settings->by_cgroups)
 		map_leave_out(run, "filter_cgroups");
-	if (!settings->by_mntnss)
-		map_leave_out(run, "filter_mntnss");
 	if (!settings->follow) {
 		program_leave_out(run, "filter_fork");
 		program_leave_out(run, "filter_free");
@@ -281,12 +272,9 @@ static int configure_target(struct run *run)
 	choose_ids(run, target);
 	choose_threads(run, settings);
 	settings->by_cgroups = target->cgroup_map_path;
-	settings->by_mntnss = target->mntns_map_path;
 	settings->is_off = nothing_is_asked(settings);
 	leave_out_unused(run, settings);
 	err = use_pinned_map(run, target->cgroup_map_path, "filter_cgroups");
-	if (!err)
-		err = use_pinned_map(run, target->mntns_map_path, "filter_mntnss");
 	return err ? err : map_set_settings(run, ".rodata.filter", settings, sizeof(*settings));
 }
 
@@ -304,7 +292,7 @@ static int fill_set(const struct run *run, const char *name, const struct id_lis
 
 	for (size_t i = 0; i < list->count; i++)
 		if (bpf_map_update_elem(fd, &list->ids[i], &one, BPF_ANY))
-			return msg_errno(errno, "filling %s", name);
+			return msg_errno(-errno, "filling %s", name);
 	return 0;
 }
 

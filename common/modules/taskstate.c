@@ -93,7 +93,7 @@ static int start_taskstate(struct run *run)
 	if (bpf_program__fd(prog) < 0)
 		return 0;
 	state->slots_link = bpf_program__attach_trace(prog);
-	return state->slots_link ? 0 : msg_errno(errno, "attaching %s", SLOTS_PROGRAM);
+	return state->slots_link ? 0 : msg_errno(-errno, "attaching %s", SLOTS_PROGRAM);
 }
 
 static int leave_out_taskstate(struct run *run)
@@ -140,7 +140,7 @@ int taskiter_visit(const struct run *run, const char *program, size_t size,
 	link = bpf_program__attach_iter(bpf_object__find_program_by_name(run->object, program),
 					NULL);
 	if (!link)
-		return msg_errno(errno, "attaching the task iterator");
+		return msg_errno(-errno, "attaching the task iterator");
 	fd = bpf_iter_create(bpf_link__fd(link));
 	err = fd < 0 ? fd : read_records(fd, size, visit, arg);
 	if (fd >= 0)
@@ -196,7 +196,7 @@ static int watch_failures(const struct run *run, struct taskstate *state)
 	state->run = run;
 	state->timer_fd =
 		loop_every(run->loop, TASKSTATE_RETRY_MS * NS_PER_MS, make_missing, state);
-	return state->timer_fd < 0 ? msg_errno(-state->timer_fd, "making a timer") : 0;
+	return state->timer_fd < 0 ? msg_errno(state->timer_fd, "making a timer") : 0;
 }
 
 int taskstate_visit(const struct run *run, size_t size,

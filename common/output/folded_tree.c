@@ -75,7 +75,7 @@ static bool add_line(struct calltree *tree, struct path *path, const struct fold
 static int check_reader(const struct folded_reader *reader, const char *path, uint64_t stacks)
 {
 	if (ferror(reader->file))
-		return msg_errno(errno ? errno : EIO, "reading %s", path);
+		return msg_errno(-errno ? errno : EIO, "reading %s", path);
 	if (!stacks)
 		return msg_error("%s: no folded stacks in it", path);
 	if (reader->is_rounded)
@@ -125,7 +125,7 @@ static int read_path(struct calltree *tree, const char *path, enum folded_column
 	int err;
 
 	if (!input.file)
-		return msg_errno(errno, "opening %s", path);
+		return msg_errno(-errno, "opening %s", path);
 	err = folded_tree_read(tree, &input);
 	if (!is_stdin)
 		fclose(input.file);

@@ -16,7 +16,7 @@
 #include "output/metrics.h"
 
 #define FIRST_EDGE_LOG2 4  /* in fixed point, 1/64 us */
-#define OCTAVES		26 /* 2^4 << 26 is 2^24 us */
+#define N_EDGES		53 /* two per octave; the last is 2^4 << 26, 2^24 us */
 #define IDLE_NS		(300 * NS_PER_S)
 
 /* Fixed point of hist_usecs, in seconds. */
@@ -47,17 +47,17 @@ struct family {
 };
 
 struct metrics {
-	struct metrics_settings settings;
+	uint32_t max_series;
 	struct family *first, **last;
 	uint64_t overflows;
 	uint64_t now_ns, before_ns; /* of the report that is being made, and of the one before */
 };
 
-struct metrics *metrics_new(const struct metrics_settings *settings)
+struct metrics *metrics_new(uint32_t max_series)
 {
 	struct metrics *metrics = mem_zalloc(1, sizeof(*metrics));
 
-	metrics->settings = *settings;
+	metrics->max_series = max_series;
 	metrics->last = &metrics->first;
 	return metrics;
 }
@@ -100,21 +100,13 @@ void metrics_free(struct metrics *metrics)
 
 /* ---- the edges ---- */
 
-static size_t count_edges(const struct metrics *metrics)
+/* In fixed point: 16, 24, 32, 48, ... */
+static uint64_t edge_fixed(size_t i)
 {
-	return (size_t)OCTAVES * metrics->settings.edges_per_octave + 1;
-}
-
-/* In fixed point: an octave's edges are equally far from each other, as its slots are. */
-static uint64_t edge_fixed(const struct metrics *metrics, size_t i)
-{
-	uint64_t n = metrics->settings.edges_per_octave;
-
-	return (n + i % n) * (1ULL << FIRST_EDGE_LOG2) / n << i / n;
+	return (2 + i % 2) << (FIRST_EDGE_LOG2 - 1 + i / 2);
 }
 
 struct bucketing {
-	const struct metrics *metrics;
 	uint64_t *buckets;
 	size_t at; /* the bucket of the slot before */
 };
@@ -123,9 +115,8 @@ struct bucketing {
 static void add_slot(const struct hist_slot *slot, void *arg)
 {
 	struct bucketing *to = arg;
-	size_t n = count_edges(to->metrics);
 
-	while (to->at < n && slot->first >= edge_fixed(to->metrics, to->at))
+	while (to->at < N_EDGES && slot->first >= edge_fixed(to->at))
 		to->at++;
 	to->buckets[to->at] += slot->count;
 }
@@ -181,15 +172,14 @@ static struct series *find_series(const struct family *family, const char *const
 	return NULL;
 }
 
-static struct series *new_series(const struct metrics *metrics, const struct family *family,
-				 const char *const *values)
+static struct series *new_series(const struct family *family, const char *const *values)
 {
 	struct series *series = mem_zalloc(1, sizeof(*series));
 
 	for (size_t i = 0; i < family->n_labels; i++)
 		series->values[i] = mem_strdup(values[i]);
 	if (family->metric->kind == METRIC_HISTOGRAM)
-		series->buckets = mem_zalloc(count_edges(metrics) + 1, sizeof(*series->buckets));
+		series->buckets = mem_zalloc(N_EDGES + 1, sizeof(*series->buckets));
 	return series;
 }
 
@@ -219,7 +209,7 @@ static bool make_room(const struct metrics *metrics, struct family *family)
 {
 	struct series *oldest;
 
-	if (family->metric->has_few || family->by_values.count < metrics->settings.max_series)
+	if (family->metric->has_few || family->by_values.count < metrics->max_series)
 		return true;
 	if (!family->usage.oldest)
 		return false;
@@ -230,17 +220,16 @@ static bool make_room(const struct metrics *metrics, struct family *family)
 	return true;
 }
 
-static struct series *use_other(const struct metrics *metrics, struct family *family)
+static struct series *use_other(struct family *family)
 {
 	if (!family->other)
-		family->other = new_series(metrics, family, other_values);
+		family->other = new_series(family, other_values);
 	return family->other;
 }
 
-static struct series *add_series(const struct metrics *metrics, struct family *family,
-				 const char *const *values, uint64_t hash)
+static struct series *add_series(struct family *family, const char *const *values, uint64_t hash)
 {
-	struct series *series = new_series(metrics, family, values);
+	struct series *series = new_series(family, values);
 
 	hashtable_add(&family->by_values, &series->link, hash);
 	*family->last = series;
@@ -269,13 +258,13 @@ static struct series *use_texts(struct metrics *metrics, struct family *family,
 	struct series *series = find_series(family, texts, hash);
 
 	if (is_other(family, texts))
-		return use_other(metrics, family);
+		return use_other(family);
 	if (!series && !make_room(metrics, family)) {
 		metrics->overflows++;
-		return use_other(metrics, family);
+		return use_other(family);
 	}
 	if (!series)
-		series = add_series(metrics, family, texts, hash);
+		series = add_series(family, texts, hash);
 	series->grown_ns = metrics->now_ns;
 	lru_use(&family->usage, &series->usage, 1);
 	return series;
@@ -319,7 +308,7 @@ void metrics_add_hist(struct metrics *metrics, const struct metric *metric,
 		      const char *const *values, const struct hist *hist, uint64_t now_ns)
 {
 	struct series *series = use_series(metrics, metric, values, now_ns);
-	struct bucketing to = { metrics, series->buckets, 0 };
+	struct bucketing to = { series->buckets, 0 };
 
 	hist_visit(hist, add_slot, &to);
 	series->total += hist_sum(hist);
@@ -330,14 +319,13 @@ uint64_t metrics_overflows(const struct metrics *metrics)
 	return metrics->overflows;
 }
 
-static void write_hist(FILE *f, const struct metrics *metrics, const struct series *series,
-		       const char *name, const struct prometheus_labels *labels)
+static void write_hist(FILE *f, const struct series *series, const char *name,
+		       const struct prometheus_labels *labels)
 {
-	size_t n = count_edges(metrics);
 	uint64_t count = 0;
 
-	for (size_t i = 0; i <= n; i++) {
-		double edge = i < n ? (double)edge_fixed(metrics, i) / FIXED_PER_S : INFINITY;
+	for (size_t i = 0; i <= N_EDGES; i++) {
+		double edge = i < N_EDGES ? (double)edge_fixed(i) / FIXED_PER_S : INFINITY;
 
 		count += series->buckets[i];
 		prometheus_print_bucket(f, name, labels, edge, (double)count);
@@ -346,8 +334,7 @@ static void write_hist(FILE *f, const struct metrics *metrics, const struct seri
 	prometheus_print_sample(f, name, "_count", labels, (double)count);
 }
 
-static void write_series(FILE *f, const struct metrics *metrics, const struct family *family,
-			 const struct series *series)
+static void write_series(FILE *f, const struct family *family, const struct series *series)
 {
 	const struct metric *metric = family->metric;
 	struct prometheus_labels labels = { .n = family->n_labels };
@@ -357,7 +344,7 @@ static void write_series(FILE *f, const struct metrics *metrics, const struct fa
 		labels.texts[i] = series->values[i];
 	}
 	if (metric->kind == METRIC_HISTOGRAM)
-		write_hist(f, metrics, series, metric->name, &labels);
+		write_hist(f, series, metric->name, &labels);
 	else
 		prometheus_print_sample(f, metric->name, "", &labels,
 					(double)series->total /
@@ -377,8 +364,8 @@ void metrics_write(FILE *f, const struct metrics *metrics)
 
 		prometheus_print_head(f, metric->name, kind_names[metric->kind], metric->help);
 		for (const struct series *series = family->first; series; series = series->next)
-			write_series(f, metrics, family, series);
+			write_series(f, family, series);
 		if (family->other)
-			write_series(f, metrics, family, family->other);
+			write_series(f, family, family->other);
 	}
 }

@@ -32,14 +32,10 @@ struct metric {
 	const char *labels[PROMETHEUS_MAX_LABELS]; /* their names, NULL behind the last */
 };
 
-struct metrics_settings {
-	uint32_t max_series;	   /* of a metric, besides "other" */
-	uint32_t edges_per_octave; /* of histograms: 1, 2 or 4 */
-};
-
 struct metrics;
 
-struct metrics *metrics_new(const struct metrics_settings *settings);
+/* max_series: of a metric, besides "other". */
+struct metrics *metrics_new(uint32_t max_series);
 void metrics_free(struct metrics *metrics);
 
 /*

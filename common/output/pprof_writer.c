@@ -76,7 +76,6 @@ struct pprof {
 	const char *type; /* of the values; NULL: none but their unit */
 	const struct profile *profile;
 	const struct sample_period *period; /* NULL: a sample stands for no time */
-	bool comm_root;			    /* threads' names are the roots of their stacks */
 };
 
 /* The names by which pprof's users know what has that unit. */
@@ -326,15 +325,12 @@ static void list_lone_frame(struct pprof *p, const struct frame *frame)
 static void list_locations(struct pprof *p, const struct sample *s)
 {
 	static const struct frame none = { .name = "[no frames]", .kind = FRAME_MARK };
-	const struct frame root = { .name = escape_no_name(s->comm), .kind = FRAME_MARK };
 
 	p->n_list = 0;
 	for (size_t i = s->n_frames; i-- > 0;)
 		list_location(p, find_location(p, s, &i));
 	if (!s->n_frames)
 		list_lone_frame(p, &none);
-	if (p->comm_root)
-		list_lone_frame(p, &root);
 }
 
 static void add_sample(struct pprof *p, const struct sample *s)
@@ -444,8 +440,7 @@ static void write_pprof(FILE *f, struct profile *profile, const struct writer_st
 {
 	struct pprof p = { .profile = profile,
 			   .type = type_of(profile_unit(profile), style->facts),
-			   .period = style->facts ? style->facts->period : NULL,
-			   .comm_root = style->comm_root };
+			   .period = style->facts ? style->facts->period : NULL };
 
 	number_text(&p, ""); /* number 0, as the format wants it */
 	add_value_types(&p, profile_unit(profile));

@@ -23,7 +23,6 @@ struct writer_facts {
 struct writer_style {
 	bool delimiter; /* -d: mark the border between kernel and user frames where both exist */
 	bool annotate;	/* -a: "_[k]" behind kernel frames, "_[i]" inlined ones, "_[j]" a JIT's */
-	bool comm_root; /* pprof: the thread's name is the root of its stack, as it is elsewhere */
 	const struct writer_facts *facts; /* NULL: none */
 };
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A tool's BPF object; see bpf_object.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/btf.h>
@@ -40,23 +42,52 @@ static bool kernel_has_btf(void)
 
 static int report_no_btf(const char *what)
 {
-	msg_errno(ENOENT, "%s (/sys/kernel/btf/vmlinux)", what);
+	msg_errno(-ENOENT, "%s (/sys/kernel/btf/vmlinux)", what);
 	msg_hint("the kernel must be built with CONFIG_DEBUG_INFO_BTF=y");
 	return -ENOENT;
 }
 
-struct btf *object_types(const struct run *run)
+static void report_no_types(const char *path, int err)
 {
-	struct btf *types =
-		run->btf_path ? btf__parse(run->btf_path, NULL) : btf__load_vmlinux_btf();
 	char reason[128];
 
-	if (types)
-		return types;
-	libbpf_strerror(errno, reason, sizeof(reason)); /* also knows libbpf's own */
-	msg_error("reading type information from %s: %s",
-		  run->btf_path ? run->btf_path : "the kernel", reason);
-	return NULL;
+	if (err == ENOENT || err == ENODATA || err == LIBBPF_ERRNO__FORMAT)
+		snprintf(reason, sizeof(reason), "no type information (BTF) in it");
+	else
+		libbpf_strerror(err, reason, sizeof(reason)); /* also knows libbpf's own */
+	msg_error("reading type information from %s: %s", path, reason);
+}
+
+/* btf__parse() waits for writers of a FIFO, and returns ENOENT also for files without types. */
+static struct btf *parse_types(const char *path)
+{
+	struct btf *types;
+	struct stat st;
+
+	if (stat(path, &st)) {
+		msg_errno(-errno, "reading type information from %s", path);
+		return NULL;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		msg_error("reading type information from %s: not a regular file", path);
+		return NULL;
+	}
+	types = btf__parse(path, NULL);
+	if (!types)
+		report_no_types(path, errno);
+	return types;
+}
+
+struct btf *object_types(const struct run *run)
+{
+	struct btf *types;
+
+	if (run->btf_path)
+		return parse_types(run->btf_path);
+	types = btf__load_vmlinux_btf();
+	if (!types)
+		report_no_types("the kernel", errno);
+	return types;
 }
 
 /* Type information from a file stands in for what the kernel lacks. */
@@ -93,7 +124,7 @@ int object_open(struct run *run)
 	run->kernelbtf = kernelbtf_prepare(&opts, run->btf_path);
 	run->skeleton = run->tool->skeleton->open(&opts);
 	if (!run->skeleton)
-		return msg_errno(errno, "opening the BPF object");
+		return msg_errno(-errno, "opening the BPF object");
 	run->object = head_of(run)->obj;
 	return 0;
 }
@@ -177,7 +208,7 @@ int object_load(struct run *run)
 	if (!err && has_data(skeleton))
 		return 0;
 	if (!err)
-		return msg_errno(ENOMEM, "mapping the data of the BPF programs");
+		return msg_errno(-ENOMEM, "mapping the data of the BPF programs");
 	err = reason_of_failure(run, err);
 	msg_errno(err, "loading the BPF programs");
 	hint_at_cause(run, err);

@@ -92,7 +92,7 @@ void *map_memory(const struct run *run, const char *name)
 
 	if (memory != MAP_FAILED)
 		return memory;
-	msg_errno(errno, "mapping %s", name);
+	msg_errno(-errno, "mapping %s", name);
 	return NULL;
 }
 
@@ -131,7 +131,7 @@ static int batch_init(struct batch *batch, int fd)
 	uint32_t size = sizeof(info);
 
 	if (bpf_obj_get_info_by_fd(fd, &info, &size))
-		return msg_errno(errno, "reading a map");
+		return msg_errno(-errno, "reading a map");
 	batch->key_size = info.key_size;
 	batch->value_size = info.value_size;
 	batch->keys = mem_zalloc(BATCH_ELEMENTS, info.key_size);
@@ -163,7 +163,7 @@ static int read_batches(int fd, bool take, struct batch *batch, map_visit_fn *vi
 	do {
 		err = read_batch(fd, take, batch, in, &n);
 		if (err && errno != ENOENT) /* that is the end */
-			return msg_errno(errno, "reading a map");
+			return msg_errno(-errno, "reading a map");
 		batch_visit(batch, n, visit, arg);
 		in = &batch->position;
 	} while (!err);
@@ -260,7 +260,7 @@ static int swap_tables(const struct run *run, struct map_pair *pair)
 		return msg_errno(pair->second_fd, "making a second map %s", pair->first);
 	other = pair->is_second_active ? bpf_map__fd(first) : pair->second_fd;
 	if (bpf_map_update_elem(bpf_map__fd(map_find(run, pair->slot)), &zero, &other, BPF_ANY))
-		return msg_errno(errno, "changing to the other map %s", pair->first);
+		return msg_errno(-errno, "changing to the other map %s", pair->first);
 	pair->is_second_active = !pair->is_second_active;
 	return 0;
 }

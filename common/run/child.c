@@ -46,7 +46,7 @@ static void run_command(int go_fd, int failure_fd, char **argv)
 	if (!wait_to_go(go_fd))
 		_exit(127);
 	execvp(argv[0], argv);
-	err = errno;
+	err = -errno;
 	if (write(failure_fd, &err, sizeof(err)) < 0)
 		_exit(126);
 	_exit(127);
@@ -57,7 +57,7 @@ static int fork_command(struct child *child, int go_fd, int failure_fd, char **a
 	child->pid = fork();
 	if (child->pid < 0) {
 		child->pid = 0;
-		return msg_errno(errno, "starting %s", argv[0]);
+		return msg_errno(-errno, "starting %s", argv[0]);
 	}
 	if (child->pid == 0) {
 		close(child->release_fd);
@@ -66,7 +66,7 @@ static int fork_command(struct child *child, int go_fd, int failure_fd, char **a
 	close(go_fd);
 	close(failure_fd);
 	child->pid_fd = (int)syscall(SYS_pidfd_open, child->pid, 0);
-	return child->pid_fd < 0 ? msg_errno(errno, "watching %s", argv[0]) : 0;
+	return child->pid_fd < 0 ? msg_errno(-errno, "watching %s", argv[0]) : 0;
 }
 
 int child_start(struct child *child, char **argv)
@@ -74,7 +74,7 @@ int child_start(struct child *child, char **argv)
 	int go[2], failure[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) || pipe2(failure, O_CLOEXEC))
-		return msg_errno(errno, "starting %s", argv[0]);
+		return msg_errno(-errno, "starting %s", argv[0]);
 	child->name = argv[0];
 	child->release_fd = go[1];
 	child->failure_fd = failure[0];

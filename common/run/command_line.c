@@ -9,22 +9,6 @@
 #include "base/parse.h"
 #include "output/writer.h"
 #include "run/command_line.h"
-#include "run/completion.h"
-#include "run/words.h"
-
-/* Every format that the tool has with some option. */
-static void list_formats(const void *values, struct words *words)
-{
-	const struct run *run = values;
-
-	words_add_row(words, "text json");
-	for_each_module(use, run) {
-		if (use->module->has_metrics)
-			words_add_row(words, "prometheus");
-		if (use->module->has_formats)
-			words_add_row(words, "folded svg pprof");
-	}
-}
 
 static const struct opt common_opts[] = {
 	{ 0, "interval", "TIME", OPT_DURATION(struct run, interval_ns, NS_PER_S),
@@ -34,11 +18,9 @@ static const struct opt common_opts[] = {
 	  "end after TIME" },
 	{ 0, "format", "FORMAT", OPT_STRING(struct run, format),
 	  "text or json; numbers also prometheus; stacks also folded (default into a "
-	  "pipe or file), svg, pprof",
-	  .list = list_formats },
+	  "pipe or file), svg, pprof" },
 	{ 0, "output", "FILE", OPT_STRING(struct run, output_path),
-	  "write to FILE, not to stdout; may have the time in it, as %Y%m%dT%H%M%SZ",
-	  .words = ":files" },
+	  "write to FILE, not to stdout; may have the time in it, as %Y%m%dT%H%M%SZ" },
 	{ 0, "keep", "N", OPT_UINT(struct run, keep, 1, UINT32_MAX),
 	  "with files by --interval or by time: keep the latest N" },
 	{ 0, "keep-bytes", "SIZE", OPT_SIZE(struct run, keep_bytes),
@@ -46,8 +28,7 @@ static const struct opt common_opts[] = {
 	{ 0, "overwrite", NULL, OPT_FLAG(struct run, overwrite),
 	  "with files by --interval or by time: replace those of an earlier run" },
 	{ 0, "btf", "FILE", OPT_STRING(struct run, btf_path),
-	  "this kernel's types (BTF) from FILE, where /sys/kernel/btf lacks them",
-	  .words = ":files" },
+	  "this kernel's types (BTF) from FILE, where /sys/kernel/btf lacks them" },
 	{ 0, "quiet", NULL, OPT_FLAG(struct run, quiet),
 	  "print nothing but results, losses and errors" },
 	{ 'v', "verbose", NULL, OPT_FLAG(struct run, verbose),
@@ -96,12 +77,6 @@ void command_line_print_help(const struct run *run, const char *command)
 	       by_interval ? "[interval [count]]" : "[duration]", tool->summary);
 	print_examples(tool, command);
 	opts_print_help(&run->opts);
-}
-
-int command_line_complete(struct run *run, int argc, char **argv)
-{
-	list_sections(run);
-	return completion_print(&run->opts, argc, argv, NULL);
 }
 
 static int parse_count(struct run *run, const char *word)

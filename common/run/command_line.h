@@ -11,9 +11,6 @@
  */
 int command_line_parse(struct run *run, int argc, char **argv);
 
-/* Prints what the last word can become, see completion.h. The value is main()'s. */
-int command_line_complete(struct run *run, int argc, char **argv);
-
 /* command: what the tool was called as, "tl-runqlat". */
 void command_line_print_help(const struct run *run, const char *command);
 

@@ -54,12 +54,10 @@ static uint64_t count_misses(const struct run *run)
 	return misses;
 }
 
-/* Of what has no value but is one event: how many of these were lost. */
+/* Lost events, for tools that count events. */
 static uint64_t events_lost(const struct run *run, const struct loss losses[LOSS_REASONS])
 {
-	const char *unit = run->tool->unit;
-
-	if (!strcmp(unit, "microseconds") || !strcmp(unit, "bytes"))
+	if (run->tool->sums)
 		return 0;
 	return losses[LOSS_RING_FULL].events + losses[LOSS_NO_SWITCH].events + count_misses(run) +
 	       run->losses.missed;

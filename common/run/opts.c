@@ -14,7 +14,8 @@
 #define HELP_WIDTH    (80 - HELP_COLUMN)
 #define FIRST_LONG_ID 256 /* getopt's values: above every letter */
 
-char opts_letter(const struct opt_set *set, const struct opt *opt)
+/* The option's letter, which may be the tool's own; 0: none. */
+static char letter_of(const struct opt_set *set, const struct opt *opt)
 {
 	for (const struct opt_letter *own = set->letters; own && own->letter; own++)
 		if (!strcmp(opt->name, own->name))
@@ -29,11 +30,10 @@ static void add_section(struct opt_set *set, const struct opt_section *section)
 			set->uses[set->n_uses++] = (struct opt_use){
 				.opt = opt,
 				.value = (char *)section->values + opt->offset,
-				.values = section->values,
 			};
 }
 
-void opts_list(struct opt_set *set)
+static void list_uses(struct opt_set *set)
 {
 	set->n_uses = 0;
 	for (size_t i = 0; i < set->n_sections; i++)
@@ -50,7 +50,7 @@ static void fill_getopt(const struct opt_set *set, struct option *longs, char *l
 	*letters++ = ':';
 	for (size_t i = 0; i < set->n_uses; i++) {
 		const struct opt *opt = set->uses[i].opt;
-		char letter = opts_letter(set, opt);
+		char letter = letter_of(set, opt);
 
 		longs[i].name = opt->name;
 		longs[i].has_arg = !opt->arg		   ? no_argument
@@ -104,7 +104,7 @@ static int store(const struct opt_use *use, const char *text)
 static struct opt_use *find_use(struct opt_set *set, int value)
 {
 	for (size_t i = 0; value != '?' && value != ':' && i < set->n_uses; i++)
-		if (value == FIRST_LONG_ID + (int)i || value == opts_letter(set, set->uses[i].opt))
+		if (value == FIRST_LONG_ID + (int)i || value == letter_of(set, set->uses[i].opt))
 			return &set->uses[i];
 	return NULL;
 }
@@ -163,7 +163,7 @@ int opts_parse(struct opt_set *set, int argc, char **argv)
 	struct opt_use *use;
 	int value;
 
-	opts_list(set);
+	list_uses(set);
 	fill_getopt(set, longs, letters);
 	optind = 0;
 	opterr = 0;
@@ -194,7 +194,7 @@ static void print_wrapped(const char *text)
 
 static void print_opt(const struct opt_set *set, const struct opt *opt)
 {
-	char letter = opts_letter(set, opt), left[80], shortened[8] = "    ";
+	char letter = letter_of(set, opt), left[80], shortened[8] = "    ";
 
 	if (letter)
 		snprintf(shortened, sizeof(shortened), "-%c, ", letter);

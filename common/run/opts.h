@@ -32,11 +32,6 @@ enum opt_type {
  */
 typedef int opt_parse_fn(const char *what, const char *text, void *dest);
 
-struct words; /* run/words.h */
-
-/* Adds arguments that are there on this machine; values: the section's struct. */
-typedef void opt_list_fn(const void *values, struct words *words);
-
 struct opt {
 	char letter;	  /* 0: none */
 	const char *name; /* long name; NULL ends a table */
@@ -47,10 +42,6 @@ struct opt {
 	opt_parse_fn *parse;
 	const char *help;
 	const char *excludes; /* long name of an option that can't be given with this one */
-
-	/* For completion (run/completion.h): arguments that are known, with blanks between. */
-	const char *words; /* or ":files", ":folders"; NULL: none */
-	opt_list_fn *list; /* NULL: none */
 };
 
 /*
@@ -88,6 +79,9 @@ struct opt_letter {
 	const char *name;
 };
 
+/* A tool's line in a list of tools: its name and summary. */
+#define TOOL_LINE "  %-12s %s\n"
+
 struct opt_set {
 	struct opt_section sections[OPT_MAX_SECTIONS];
 	size_t n_sections;
@@ -97,7 +91,7 @@ struct opt_set {
 	/* Filled by opts_parse(): the options of all sections. */
 	struct opt_use {
 		const struct opt *opt;
-		void *value, *values; /* the member, and the section's struct */
+		void *value; /* the member */
 		bool is_given;
 	} uses[OPT_MAX];
 	size_t n_uses;
@@ -109,12 +103,6 @@ struct opt_set {
  * having printed why.
  */
 int opts_parse(struct opt_set *set, int argc, char **argv);
-
-/* Fills the set's uses: opts_parse() does. */
-void opts_list(struct opt_set *set);
-
-/* The option's letter, which may be the tool's own; 0: none. */
-char opts_letter(const struct opt_set *set, const struct opt *opt);
 
 /* True if an option of that long name was given. After opts_parse(). */
 bool opts_given(const struct opt_set *set, const char *name);

@@ -185,7 +185,7 @@ int output_begin(struct output *out)
 		return err;
 	out->is_sink = true;
 	out->file = fopen("/dev/null", "we");
-	return out->file ? 0 : msg_errno(errno, "opening /dev/null");
+	return out->file ? 0 : msg_errno(-errno, "opening /dev/null");
 }
 
 /* ---- names ---- */

@@ -141,6 +141,7 @@ struct tool {
 	const char *summary;  /* one sentence: the question it answers */
 	const char *examples; /* lines of "  command  # meaning" */
 	const char *unit;     /* what is counted: "samples", "microseconds", "waits" */
+	bool sums;	      /* an event counts as more than one of them: time or bytes */
 	enum operands operands;
 	char tid_letter;				 /* of --tid; 0: none */
 	struct opt_letter letters[TOOL_MAX_LETTERS + 1]; /* of other options of all tools */

@@ -20,7 +20,6 @@
 #include "run/capabilities.h"
 #include "run/child.h"
 #include "run/command_line.h"
-#include "run/completion.h"
 #include "run/footprint.h"
 #include "run/hooks.h"
 #include "run/loss.h"
@@ -363,7 +362,7 @@ static int open_life(struct life *life)
 	life->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	run->loop = loop_new();
 	if (life->signal_fd < 0 || life->peek_fd < 0 || life->timer_fd < 0)
-		return msg_errno(errno, "watching signals and the time");
+		return msg_errno(-errno, "watching signals and the time");
 	err = run->command ? child_start(&life->child, run->command) : 0;
 	run->command_pid = life->child.pid;
 	return err;
@@ -401,8 +400,6 @@ static enum exit_status run_tool(struct life *life, int argc, char **argv)
 	const char *name = life->run.tool->name;
 
 	msg_set_name(name);
-	if (completion_is_asked(argc, argv))
-		return command_line_complete(&life->run, argc, argv);
 	if (command_line_parse(&life->run, argc, argv))
 		return EXIT_USAGE;
 	if (life->run.want_help)
@@ -421,7 +418,7 @@ int tool_main(const struct tool *tool, int argc, char **argv)
 
 	output_open_standard();
 	if (argc == 0)
-		return completion_print_tool(tool->name, tool->summary, argv ? *argv : NULL);
+		return printf(TOOL_LINE, tool->name, tool->summary) < 0;
 	run_init(&life.run, tool);
 	status = run_tool(&life, argc, argv);
 	run_free(&life.run);

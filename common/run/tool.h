@@ -22,9 +22,7 @@
 
 /*
  * Runs a tool: the value is main()'s (0 done, 1 could not do it, 2 asked wrongly). With argc 0 it
- * prints the tool's line in a list of tools, which is how "tracelets" alone asks each of them; what
- * argv points at, if anything, stands between name and summary. "--complete" as the first word: see
- * completion.h.
+ * prints the tool's line in a list of tools, which is how "tracelets" alone asks each of them.
  */
 int tool_main(const struct tool *tool, int argc, char **argv);
 

@@ -59,8 +59,6 @@ static const struct opt stacks_opts[] = {
 	  "only stacks with a frame of such a name; may be repeated" },
 	{ 0, "without", "REGEX", OPT_PARSED(struct stacks, names.without, name_patterns_parse),
 	  "no stacks with a frame of such a name; may be repeated" },
-	{ 0, "comm-root", NULL, OPT_FLAG(struct stacks, style.comm_root),
-	  "pprof: the thread's name as root, for viewers without labels" },
 	{ 0, "lines", NULL, OPT_FLAG(struct stacks, symbols.lines),
 	  "source lines and inlined functions, where there is debug information" },
 	{ 0, "no-demangle", NULL, OPT_FLAG(struct stacks, symbols.as_mangled),

@@ -326,7 +326,7 @@ int unwind_maps_start(struct unwind_maps *maps)
 	if (err)
 		return msg_errno(err, "starting a thread");
 	unwind_maps_wait(maps);
-	return maps->install_err ? msg_errno(-maps->install_err, "installing unwind tables") : 0;
+	return maps->install_err ? msg_errno(maps->install_err, "installing unwind tables") : 0;
 }
 
 void unwind_maps_close(struct unwind_maps *maps)

@@ -1,64 +1,60 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Completion for bash of tracelets and its tools: the program itself says what can be typed. @PROGRAM@ and @NAMES@
-# are filled in when this is installed.
+# Completion for bash of tracelets and its tools: options are read from --help. @PROGRAM@ and @NAMES@ are filled in
+# when this is installed.
 
-# What follows "--" is another command.
+# Completes the command after "--": its first word has the index $1.
 _tracelets_command()
 {
-	local i
-
-	for ((i = 1; i < COMP_CWORD; i++)); do
-		[[ ${COMP_WORDS[i]} != -- ]] || break
-	done
 	if declare -F _command_offset >/dev/null; then
-		_command_offset $((i + 1))
-	elif ((i + 1 == COMP_CWORD)); then
+		_command_offset "$1"
+	elif (($1 == COMP_CWORD)); then
 		mapfile -t COMPREPLY < <(compgen -c -- "${COMP_WORDS[COMP_CWORD]}")
 	else
 		compopt -o default
 	fi
 }
 
-# Words are shown with what they are, if there is more than one and none is put into the line.
-_tracelets_reply()
+# Completes the word $1 after the tool or option $2 of the tool whose --help is $3.
+_tracelets_word()
 {
-	local cut=$1 i width=${COLUMNS:-80} text
-	shift
+	local list=${1%"${1##*,}"} words='' argument=''
 
-	for ((i = 0; i < ${#words[@]}; i++)); do
-		printf -v text '%q' "${words[i]}"
-		text=${text#"$cut"}
-		if ((${#words[@]} > 1 && COMP_TYPE != 37 && COMP_TYPE != 42)) && [[ ${abouts[i]} ]]; then
-			text="$text  (${abouts[i]})"
-			text=${text:0:width - 1}
-		fi
-		COMPREPLY+=("$text")
-	done
+	[[ $3 =~ [[:space:]]"$2"(", "--[a-z-]+)?" "([A-Z]+) ]] && argument=${BASH_REMATCH[2]}
+	case "$2 $argument" in
+	'-p PID' | '--pid PID') words=$(cd /proc && echo [0-9]*) ;;
+	'--format FORMAT') words='text json prometheus folded svg pprof' ;;
+	-*' FILE' | -*' PATH') compopt -o default && return ;;
+	-*' '[A-Z]*) return ;;
+	*)
+		[[ $1 != -* ]] || words=$(grep -oE -e '^  (-., |    )--[a-z-]+' <<<"$3" | grep -oE -e '--?[A-Za-z-]+')
+		[[ ${3%%$'\n'*} != *FILE* ]] || compopt -o default
+		;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -P "$list" -W "$words" -- "${1##*,}")
 }
 
 _tracelets()
 {
-	local line=${COMP_LINE:0:COMP_POINT} part=${COMP_WORDS[COMP_CWORD]} program='@PROGRAM@' word about
-	local -a typed words=() abouts=()
+	local tool=${COMP_WORDS[0]##*/} word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} i
+	local program='@PROGRAM@'
 
-	# Bash takes words apart at "=" and ":", so it is the line that counts.
-	read -r -a typed <<<"$line"
-	[[ $line != *[[:blank:]] ]] || typed+=('')
-	[[ $part != [=:] ]] || part=
 	[[ -x $program ]] || program=tracelets
-	while IFS=$'\t' read -r word about; do
-		case $word in
-		:command) _tracelets_command && return ;;
-		:folders) compopt -o dirnames ;;
-		:files) compopt -o default ;;
-		*)
-			words+=("$word")
-			abouts+=("$about")
-			;;
-		esac
-	done < <("$program" --complete "${typed[@]}" 2>/dev/null)
-	_tracelets_reply "${typed[-1]%"$part"}"
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		[[ ${COMP_WORDS[i]} != -- ]] || { _tracelets_command $((i + 1)) && return; }
+	done
+	if [[ $tool == tracelets && $COMP_CWORD == 1 ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "check --install $("$program" | sed -n 's/^  \([a-z]*\)  .*/\1/p')" -- "$word")
+		return
+	fi
+	[[ $tool != tracelets ]] || tool=${COMP_WORDS[1]}
+	case $tool in
+	check) return ;;
+	--*) compopt -o dirnames && return ;;
+	esac
+	# Bash takes "--format=json" for three words.
+	[[ $before != = ]] || before=${COMP_WORDS[COMP_CWORD - 2]}
+	_tracelets_word "${word#=}" "$before" "$("$program" "${tool##*-}" --help 2>/dev/null)"
 }
 
 complete -F _tracelets @NAMES@

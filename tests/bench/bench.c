@@ -278,7 +278,7 @@ static int measure_price(struct price *price, const struct group *group)
 	struct bpf_program *program;
 
 	if (!skel || stats_fd < 0)
-		return msg_errno(errno, "measuring an empty program");
+		return msg_errno(-errno, "measuring an empty program");
 	bpf_object__for_each_program(program, skel->obj)
 		if (!strstr(bpf_program__name(program), "call") == (group->event != EVENT_CALL))
 			price->ns[bpf_program__type(program)] = measure_empty(program, group->work);
@@ -773,7 +773,7 @@ int main(int argc, char **argv)
 	scripts_path = argv[2];
 	json = fopen(argv[3], "we");
 	if (!json) {
-		msg_errno(errno, "opening %s", argv[3]);
+		msg_errno(-errno, "opening %s", argv[3]);
 		return 1;
 	}
 	work_pin(LOADER_CPU);

@@ -57,7 +57,7 @@ static int start(struct child *child, char **argv, int said_fd)
 	int to[2], from[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null < 0 || pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC))
-		return msg_errno(errno, "starting %s", argv[0]);
+		return msg_errno(-errno, "starting %s", argv[0]);
 	child->pid = fork();
 	if (!child->pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -104,7 +104,7 @@ static int wait_for_word(struct child *child, const char *word, uint64_t limit_n
 static void let_go(struct child *work)
 {
 	if (write(work->to_fd, "x", 1) != 1)
-		msg_errno(errno, "starting the work");
+		msg_errno(-errno, "starting the work");
 }
 
 static void stop_work(struct child *work)
@@ -312,6 +312,6 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	if (stats_fd < 0)
-		return msg_errno(errno, "counting of the kernel"), 1;
+		return msg_errno(-errno, "counting of the kernel"), 1;
 	return run(argv + optind, tool_argv, goes_late, is_peer) ? 1 : 0;
 }

@@ -97,7 +97,7 @@ void work_pin(int cpu)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set))
-		msg_errno(errno, "staying on CPU %d", cpu);
+		msg_errno(-errno, "staying on CPU %d", cpu);
 }
 
 static pid_t start_process(int cpu, int (*step)(const int *fds), const int fds[2],
@@ -120,13 +120,13 @@ static int start_pingpong(struct work *work, int cpu)
 	int there[2], back[2], err = 0;
 
 	if (pipe(there) || pipe(back))
-		return msg_errno(errno, "making pipes");
+		return msg_errno(-errno, "making pipes");
 	work->pids[0] =
 		start_process(cpu, exchange_layer_1, (int[]){ back[0], there[1] }, work->ops);
 	work->pids[1] =
 		start_process(cpu, exchange_layer_1, (int[]){ there[0], back[1] }, work->ops + 1);
 	if (work->pids[0] < 0 || work->pids[1] < 0)
-		err = msg_errno(errno, "starting the workload");
+		err = msg_errno(-errno, "starting the workload");
 	for (int i = 0; i < 2; i++) {
 		close(there[i]);
 		close(back[i]);
@@ -146,11 +146,11 @@ int work_start(struct work *work, enum work_kind kind, int cpu)
 	*work = (struct work){};
 	work->ops = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (work->ops == MAP_FAILED)
-		return msg_errno(errno, "sharing memory");
+		return msg_errno(-errno, "sharing memory");
 	if (kind == WORK_PINGPONG)
 		return start_pingpong(work, cpu);
 	work->pids[0] = start_process(cpu, loops[kind], (int[]){ 0, 0 }, work->ops);
-	return work->pids[0] < 0 ? msg_errno(errno, "starting the workload") : 0;
+	return work->pids[0] < 0 ? msg_errno(-errno, "starting the workload") : 0;
 }
 
 void work_stop(struct work *work)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writes the samples in a format, "write folded", or metrics, "write prometheus EDGES", for other
+ * Writes the samples in a format, "write folded", or metrics, "write prometheus", for other
  * programs to read.
  */
 #include "base/array.h"
@@ -39,9 +39,9 @@ static struct hist *make_hist(void)
 }
 
 /* Hostile labels, and one series too many. */
-static void write_metrics(uint32_t edges)
+static void write_metrics(void)
 {
-	struct metrics *metrics = metrics_new(&(struct metrics_settings){ 2, edges });
+	struct metrics *metrics = metrics_new(2);
 	struct hist *hist = make_hist();
 
 	metrics_add_hist(metrics, &waits, (const char *[]){ SAMPLES_HOSTILE, "" }, hist, 0);
@@ -78,16 +78,15 @@ int main(int argc, char **argv)
 	const struct writer *writer = argc >= 2 ? writer_by_name(argv[1]) : NULL;
 	struct profile *p;
 
-	if (argc == 3 && !strcmp(argv[2], "comm-root")) {
-		style.comm_root = true;
-		argc = 2;
-	}
-	if (argc == 3 && !strcmp(argv[1], "prometheus"))
-		write_metrics((uint32_t)atoi(argv[2]));
-	else if (argc == 2 && !strcmp(argv[1], "percentiles"))
-		write_percentiles();
-	if (argc == 3 || (argc == 2 && !strcmp(argv[1], "percentiles")))
+	if (argc == 2 && !writer) {
+		if (!strcmp(argv[1], "prometheus"))
+			write_metrics();
+		else if (!strcmp(argv[1], "percentiles"))
+			write_percentiles();
+		else
+			return 2;
 		return ferror(stdout) || fflush(stdout);
+	}
 	if (!writer)
 		return 2;
 	p = samples_make("samples");

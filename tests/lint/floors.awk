@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The rule of includes. A folder of common/ includes itself and the floors named here; a tool's own folder
-# includes any floor, but no other tool's; loaders include anything. The only part of bpf/ that they all
-# read is bpf/abi/, which includes nothing else of ours.
+# The rule of includes. A folder of common/ includes itself and the floors that the table in doc/architecture.md
+# (-v table=FILE: in FILE) allows it; a tool's own folder includes any floor, but no other tool's; loaders include
+# anything. The only part of bpf/ that they all read is bpf/abi/, which includes nothing else of ours.
 BEGIN {
-	may["base"] = ""
-	may["elf"] = "base"
-	may["process"] = "base elf"
-	may["probes"] = "base elf"
-	may["output"] = "base"
-	may["symbols"] = "base elf process"
-	may["runtimes"] = "base elf process"
-	may["unwind"] = "base elf process"
-	may["run"] = "base output probes"
-	may["modules"] = "base output process symbols run"
-	may["stacks"] = "base elf process output symbols runtimes unwind run modules"
-	for (floor in may)
-		floors = floors " " floor
+	table = table == "" ? "doc/architecture.md" : table
+	while ((getline line <table) > 0 && line !~ /^\| floor \|/)
+		;
+	while ((getline line <table) > 0 && split(line, cell, / *\| */) > 4)
+		if (gsub(/`/, "", cell[2])) {
+			may[cell[2]] = cell[4] == "–" ? "" : cell[4]
+			floors = floors " " cell[2]
+		}
+	if (floors == "") {
+		print "floors.awk: no table of floors in " table
+		status = 1
+	}
 }
 
 function complain(text)
@@ -35,7 +34,7 @@ FNR == 1 {
 	room = part[1] == "common" ? part[2] : part[1] == "bpf" && part[2] == "abi" ? "abi" : ""
 	tool = part[1] == "tools" && part[3] != "" ? part[2] : ""
 	if (room != "" && room != "abi" && !(room in may))
-		complain("common/" room " is no floor: name it in tests/lint/floors.awk, with what it may use")
+		complain("common/" room " is no floor: name it in doc/architecture.md, with what it may use")
 }
 
 /^#[ \t]*include "/ && (room != "" || tool != "") {

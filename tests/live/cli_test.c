@@ -231,6 +231,24 @@ TEST(a_file_stands_in_for_hidden_type_information)
 	}
 }
 
+TEST(a_file_without_type_information_is_refused)
+{
+	const char *fifo = text_of("%s/fifo", folder_make());
+	struct proc *tool;
+
+	if (mkfifo(fifo, 0600))
+		SKIP("no FIFO can be made");
+	tool = tool_run("runqlat", "--btf", fifo, "100ms", "1");
+	CHECK_STATUS(tool, 1);
+	CHECK_HAS(tool->err, "not a regular file");
+	tool = tool_run("runqlat", "--btf", "/bin/true", "100ms", "1");
+	CHECK_STATUS(tool, 1);
+	CHECK_HAS(tool->err, "/bin/true: no type information");
+	tool = tool_run("runqlat", "--btf", "/nonexistent", "100ms", "1");
+	CHECK_STATUS(tool, 1);
+	CHECK_HAS(tool->err, "/nonexistent: No such file");
+}
+
 /* Events that not all kernels have. Beside processes that begin and end: they take memory. */
 TEST(what_is_chosen_by_types_goes_by_the_file_of_them)
 {

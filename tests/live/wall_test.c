@@ -368,7 +368,7 @@ TEST(pprof_is_written)
 TEST(what_waits_cannot_have_is_refused)
 {
 	CHECK_REFUSED("--wall and --per-cpu exclude each other", "profile", "--wall", "--per-cpu");
-	CHECK_REFUSED("--wall and --all-cpus exclude each other", "profile", "--wall", "-A");
+	CHECK_REFUSED("--wall and --per-cpu exclude each other", "profile", "--wall", "-A");
 	CHECK_REFUSED("--wall and --cpu exclude each other", "profile", "--wall", "-C", "0");
 	CHECK_REFUSED("--wall and --include-idle exclude each other", "profile", "--wall", "-I");
 	CHECK_REFUSED("--no-idle", "profile", "--wall", "--no-idle", "-K");

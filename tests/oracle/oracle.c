@@ -54,7 +54,7 @@ static int start(struct run *run)
 
 	marker = bpf_program__attach_uprobe_opts(skel->progs.oracle_marked, -1, options->library, 0,
 						 &how);
-	return marker ? 0 : msg_errno(errno, "attaching to oracle_mark in %s", options->library);
+	return marker ? 0 : msg_errno(-errno, "attaching to oracle_mark in %s", options->library);
 }
 
 static void print_difference(FILE *out, const struct oracle_difference *d)

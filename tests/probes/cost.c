@@ -145,7 +145,7 @@ static struct uprobes *attach_way(const struct way *way, struct uprobe_point *po
 		points[i].wants_return &= way->wants_return;
 	uprobes = uprobes_attach(&way->programs, getpid(), points, n);
 	if (!uprobes)
-		msg_errno(errno, "attaching by %s", way->name);
+		msg_errno(-errno, "attaching by %s", way->name);
 	return uprobes;
 }
 

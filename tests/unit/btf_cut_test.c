@@ -91,7 +91,7 @@ static int offset_of(const struct btf *btf, const struct btf_type *t, const char
 	return -1;
 }
 
-TEST(keeps_used_members_where_they_are)
+TEST(keeps_members_where_they_are)
 {
 	struct btf *cut = cut_with(NULL, 0);
 	const struct btf_type *task = cut ? find_struct(cut, "task") : NULL;
@@ -99,7 +99,7 @@ TEST(keeps_used_members_where_they_are)
 	CHECK(task);
 	CHECK_EQ(offset_of(cut, task, "in"), 32);
 	CHECK_EQ(offset_of(cut, task, "next"), 128);
-	CHECK_EQ(offset_of(cut, task, "unused"), -1);
+	CHECK_EQ(offset_of(cut, task, "unused"), 0);
 	CHECK_EQ(task ? task->size : 0, 32);
 	btf__free(cut);
 }
@@ -110,7 +110,7 @@ TEST(keeps_what_is_held_by_value)
 	const struct btf_type *inner = find_struct(cut, "inner");
 
 	CHECK_EQ(offset_of(cut, inner, "b"), 32);
-	CHECK_EQ(offset_of(cut, inner, "a"), -1);
+	CHECK_EQ(offset_of(cut, inner, "a"), 0);
 	btf__free(cut);
 }
 
@@ -128,6 +128,20 @@ TEST(drops_types_that_are_not_named)
 
 	CHECK(!find_struct(cut, "other"));
 	btf__free(cut);
+}
+
+TEST(may_find_nothing)
+{
+	struct btf *whole = make_whole(), *local = btf__new_empty(), *cut;
+	uint32_t size;
+	const void *data = btf__raw_data(whole, &size);
+
+	cut = btf_cut(data, size, local, NULL, 0);
+	CHECK(cut);
+	CHECK_EQ(cut ? btf__type_cnt(cut) : 0, 1);
+	btf__free(cut);
+	btf__free(whole);
+	btf__free(local);
 }
 
 TEST(keeps_types_with_names_of_one_letter)

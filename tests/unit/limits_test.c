@@ -24,7 +24,7 @@ TEST(open_files_are_told_with_their_number)
 	few.rlim_cur = 77;
 	CHECK(!setrlimit(RLIMIT_NOFILE, &few));
 	CHECK_HAS(hint_of(-EMFILE), "77 files");
-	CHECK_HAS(hint_of(EMFILE), "ulimit -n");
+	CHECK_HAS(hint_of(-EMFILE), "ulimit -n");
 	CHECK(!setrlimit(RLIMIT_NOFILE, &files));
 }
 
@@ -35,20 +35,20 @@ TEST(address_space_is_told_where_it_is_limited)
 	CHECK(!getrlimit(RLIMIT_AS, &space));
 	if (space.rlim_cur != RLIM_INFINITY)
 		SKIP("it is limited here");
-	CHECK_HAS(hint_of(ENOMEM), "memory.max");
+	CHECK_HAS(hint_of(-ENOMEM), "memory.max");
 	less = space;
 	less.rlim_cur = 999ULL << 40;
 	CHECK(!setrlimit(RLIMIT_AS, &less));
-	CHECK_HAS(hint_of(ENOMEM), "1047527424 MB of address space");
+	CHECK_HAS(hint_of(-ENOMEM), "1047527424 MB of address space");
 	CHECK(!setrlimit(RLIMIT_AS, &space));
 }
 
 TEST(other_errors_are_no_limits)
 {
-	CHECK_STR(hint_of(ENOENT), "");
+	CHECK_STR(hint_of(-ENOENT), "");
 	CHECK_STR(hint_of(0), "");
 	CHECK(!limit_is_reached(-EINVAL));
 	CHECK(!limit_is_reached(-E2BIG)); /* also how old kernels refuse what they don't know */
 	CHECK(limit_is_reached(-EMFILE));
-	CHECK(limit_is_reached(ENOMEM));
+	CHECK(limit_is_reached(-ENOMEM));
 }

@@ -22,6 +22,7 @@ static const struct opt opts[] = {
 static const struct tool tool = {
 	.name = "offcputime",
 	.unit = "microseconds",
+	.sums = true,
 	.opts = opts,
 	.options = DEFAULTS(defaults),
 	.modules = { { &exposition_module } },

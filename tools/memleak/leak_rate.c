@@ -224,7 +224,7 @@ struct leak_rate *leak_rate_new(struct run *run, uint32_t max_rate)
 	rate->timer_fd = loop_every(run->loop, NS_PER_S / TICKS_PER_S, on_tick, rate);
 	if (rate->timer_fd >= 0)
 		return rate;
-	msg_errno(-rate->timer_fd, "making a timer");
+	msg_errno(rate->timer_fd, "making a timer");
 	leak_rate_free(rate);
 	return NULL;
 }

@@ -364,7 +364,7 @@ struct leak_report *leak_report_new(struct run *run, const struct leak_probes *p
 		report->buckets = memory;
 		return report;
 	}
-	if (msg_errno(errno, "mapping the table of blocks") == -ENOMEM)
+	if (msg_errno(-errno, "mapping the table of blocks") == -ENOMEM)
 		msg_hint("--entries N asks for a smaller table");
 	leak_report_free(report);
 	return NULL;

@@ -9,7 +9,6 @@
 #include "base/parse.h"
 #include "offcputime/wait_states.h"
 #include "output/remarks.h"
-#include "run/words.h"
 
 const char *const wait_remarks[WAIT_REMARKS] = {
 	[WAIT_AT_START] = REMARK_BLOCKED_AT_START,
@@ -48,23 +47,4 @@ int wait_states_parse(const char *what, const char *text, void *dest)
 	for (; *text; text++)
 		states->letters |= 1U << (strchr(STATE_LETTERS, *text) - STATE_LETTERS);
 	return 0;
-}
-
-/* As in proc_pid_stat(5). */
-void wait_states_list(const void *values, struct words *words)
-{
-	static const char *const meanings[] = {
-		"runnable: preempted",	    "interruptible sleep",
-		"uninterruptible sleep",    "stopped by a signal",
-		"stopped by a tracer",	    "dead",
-		"dead, and not waited for", "parked",
-		"idle kernel thread",
-	};
-	char letter[] = { '\0', '\0' };
-
-	(void)values;
-	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
-		*letter = STATE_LETTERS[i];
-		words_add(words, letter, meanings[i]);
-	}
 }

@@ -8,8 +8,6 @@
 #include "abi/waits.h"
 #include "output/profile.h"
 
-struct words;
-
 /* What is said of a wait, by the bits of enum wait_remark. */
 #define WAIT_REMARKS (WAIT_THROTTLED + 1)
 extern const char *const wait_remarks[WAIT_REMARKS];
@@ -24,8 +22,5 @@ struct wait_states {
 
 /* An opt_parse_fn: letters of ps(1), or a mask of the kernel's state bits; 0: runnable. */
 int wait_states_parse(const char *what, const char *text, void *dest);
-
-/* An opt_list_fn: the letters, with what they mean. */
-void wait_states_list(const void *values, struct words *words);
 
 #endif

@@ -67,7 +67,7 @@ bool wall_folds_idle(const struct run *run)
 
 static int check_others(const struct run *run)
 {
-	static const char *const others[] = { "cpu", "per-cpu", "all-cpus", "include-idle" };
+	static const char *const others[] = { "cpu", "per-cpu", "include-idle" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (run_given(run, others[i]))

@@ -171,7 +171,7 @@ static int attach_calls(struct run *run)
 	if (err || !calls->settings.tracked)
 		return err;
 	calls->ends = bpf_program__attach_trace(find_ends(run));
-	return calls->ends ? 0 : msg_errno(errno, "attaching %s", ENDS_PROGRAM);
+	return calls->ends ? 0 : msg_errno(-errno, "attaching %s", ENDS_PROGRAM);
 }
 
 /* For the same reason, before the beginnings. */

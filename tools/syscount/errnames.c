@@ -8,7 +8,6 @@
 #include "base/array.h"
 #include "base/msg.h"
 #include "base/parse.h"
-#include "run/words.h"
 #include "syscount/errnames.h"
 
 #define MAX_ERRNO 4095 /* MAX_ERRNO, include/linux/err.h */
@@ -92,15 +91,6 @@ int errname_parse(const char *what, const char *text, uint32_t *error)
 	    find_error(restart_names, ARRAY_SIZE(restart_names), text, error))
 		return 0;
 	return msg_error("%s: '%s' is not the name of an error (such as EPERM)", what, text);
-}
-
-void errname_list(const void *values, struct words *words)
-{
-	(void)values;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		words_add(words, names[i].name, strerror((int)names[i].error));
-	for (size_t i = 0; i < ARRAY_SIZE(restart_names); i++)
-		words_add(words, restart_names[i].name, "interrupted, and begun again");
 }
 
 bool errname_is_restart(uint32_t error)

@@ -10,16 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct words;
-
 /* What is printed: "ENOENT", "[600]". Returns buf. */
 char *errname_label(char *buf, size_t size, uint32_t error);
 
 /* Reads a name or a number between 1 and 4095; what: the option. 0, or -EINVAL, printed. */
 int errname_parse(const char *what, const char *text, uint32_t *error);
-
-/* An opt_list_fn: all names. */
-void errname_list(const void *values, struct words *words);
 
 /* True for ERESTART...: the call has not failed. */
 bool errname_is_restart(uint32_t error);

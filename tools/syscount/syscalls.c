@@ -10,7 +10,6 @@
 
 #include "base/array.h"
 #include "elf/elf64.h"
-#include "run/words.h"
 #include "syscount/syscalls.h"
 
 #define LIST_COLUMNS 4
@@ -154,13 +153,4 @@ void syscall_print_list(FILE *f)
 	}
 	if (column)
 		fputc('\n', f);
-}
-
-void syscall_list(const void *values, struct words *words)
-{
-	(void)values;
-	for (size_t abi = 0; abi < CALL_ABIS; abi++)
-		for (size_t t = 0; t < 2; t++)
-			for (size_t i = 0; i < tables[abi][t].count; i++)
-				words_add(words, tables[abi][t].names[i].name, NULL);
 }

@@ -13,8 +13,6 @@
 
 #include "abi/call_record.h"
 
-struct words;
-
 /* Numbers that stand for no call. */
 #define SYSCALL_NONE (-2)
 
@@ -29,8 +27,5 @@ int32_t syscall_number(enum call_abi abi, const char *name);
 
 /* All native names in four columns, sorted, as BCC's syscount -l prints them. */
 void syscall_print_list(FILE *f);
-
-/* An opt_list_fn: all names, those of calls that only 32-bit programs make too. */
-void syscall_list(const void *values, struct words *words);
 
 #endif

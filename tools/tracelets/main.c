@@ -102,7 +102,7 @@ static int install_link(const char *binary, const char *folder, const char *name
 	if (is_link_to(path, binary))
 		msg_debug("%s is there already", path);
 	else if (symlink(target, path))
-		err = msg_errno(errno, "making the link %s", path);
+		err = msg_errno(-errno, "making the link %s", path);
 	free(target);
 	free(path);
 	return err;
@@ -114,72 +114,14 @@ static int install_links(const char *dir)
 	int err = 0, e;
 
 	if (!realpath("/proc/self/exe", binary))
-		return msg_errno(errno, "finding out where this program is");
+		return msg_errno(-errno, "finding out where this program is");
 	if (!realpath(dir, folder))
-		return msg_errno(errno, "looking for the folder %s", dir);
+		return msg_errno(-errno, "looking for the folder %s", dir);
 	for (size_t i = 0; i < ARRAY_SIZE(applets); i++) {
 		e = install_link(binary, folder, applets[i].name);
 		err = err ? err : e;
 	}
 	return err;
-}
-
-/* ---- completion, see run/completion.h ---- */
-
-static bool begins_with(const char *text, const char *typed)
-{
-	return !strncmp(text, typed, strlen(typed));
-}
-
-/* What stands behind "tracelets", as far as it is no tool's. */
-static int complete_own(int n, char **typed)
-{
-	static const char *const own[] = { "check\twhat this kernel offers to the tools",
-					   "--help\tlist the tools",
-					   "--install\ta link for each tool, in a folder",
-					   "--version\tprint the version" };
-	char tab[] = "\t", *between[] = { tab, NULL };
-
-	if (n == 2 && !strcmp(typed[0], "--install"))
-		return puts(":folders") < 0;
-	for (size_t i = 0; n == 1 && i < ARRAY_SIZE(applets); i++)
-		if (begins_with(applets[i].name, *typed))
-			applets[i].main(0, between);
-	for (size_t i = 0; n == 1 && i < ARRAY_SIZE(own); i++)
-		if (begins_with(own[i], *typed))
-			puts(own[i]);
-	return 0;
-}
-
-static int complete_tool(const struct applet *applet, int n, char **typed)
-{
-	char **argv = mem_zalloc((size_t)n + 3, sizeof(*argv));
-	char name[] = "tracelets", option[] = "--complete";
-	int status;
-
-	argv[0] = name;
-	argv[1] = option;
-	memcpy(argv + 2, typed, (size_t)n * sizeof(*argv));
-	status = applet->main(n + 2, argv);
-	free(argv);
-	return status;
-}
-
-/* words: as they were typed, the command first. */
-static int complete(int n, char **words)
-{
-	const struct applet *applet;
-
-	if (n > 1 && !strcmp(basename(words[0]), "tracelets")) {
-		applet = n > 2 ? find_applet(words[1]) : NULL;
-		if (!applet)
-			return complete_own(n - 1, words + 1);
-		words++;
-		n--;
-	} else {
-		applet = n > 1 ? find_linked(words[0]) : NULL;
-	}
-	return applet ? complete_tool(applet, n - 1, words + 1) : 0;
 }
 
 /* ---- tracelets itself ---- */
@@ -214,8 +156,6 @@ static int run_command(int argc, char **argv)
 		return features_print(stdout) ? 1 : 0;
 	if (argc == 3 && !strcmp(word, "--install"))
 		return install_links(argv[2]) ? 1 : 0;
-	if (!strcmp(word, "--complete"))
-		return complete(argc - 2, argv + 2);
 	if (!find_applet(word))
 		return print_usage_error(word);
 	return run_applet(find_applet(word), argc, argv);
