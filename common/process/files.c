@@ -169,7 +169,7 @@ static struct file *add_file(struct files *files, const struct mapping *m, const
 /* ---- files on disk ---- */
 
 /* One for all that can't be opened by that name: nothing is said of their contents. */
-static struct file *get_unopened(struct files *files, const struct mapping *m)
+static struct file *get_unopened(struct files *files, const struct mapping *m, int err)
 {
 	static const struct stat never;
 	struct file *found = NULL;
@@ -179,7 +179,9 @@ static struct file *get_unopened(struct files *files, const struct mapping *m)
 	if (!file->st.st_mode && !strcmp(file->name, name))
 		found = file;
 	free(name);
-	return found ? found : add_file(files, m, &never);
+	found = found ? found : add_file(files, m, &never);
+	found->open_error = err;
+	return found;
 }
 
 static void report_limit(struct files *files, int err)
@@ -199,6 +201,7 @@ static void read_segments(struct file *file)
 static void open_elf(struct file *file, int fd)
 {
 	file->fd = fd;
+	file->open_error = 0;
 	if (!elf64_open(&file->elf, fd))
 		read_segments(file);
 }
@@ -211,7 +214,9 @@ static struct file *get_opened(struct files *files, const struct mapping *m, con
 
 	if (fd < 0) {
 		report_limit(files, fd);
-		return file ? file : get_unopened(files, m);
+		file = file ? file : get_unopened(files, m, fd);
+		file->open_error = fd;
+		return file;
 	}
 	if (!file)
 		file = add_file(files, m, st);
@@ -233,7 +238,7 @@ static struct file *get_regular(struct files *files, pid_t pid, const struct map
 	path_fd = mapfile_open(pid, m, read_time, &st);
 	if (path_fd < 0) {
 		report_limit(files, path_fd);
-		return get_unopened(files, m);
+		return get_unopened(files, m, path_fd);
 	}
 	file = get_opened(files, m, &st, path_fd);
 	close(path_fd);
@@ -282,7 +287,7 @@ static struct file *read_vdso(struct files *files, pid_t pid, const struct mappi
 
 	if (!image || mapfile_read_vdso(pid, m, image)) {
 		free(image);
-		return get_unopened(files, m);
+		return get_unopened(files, m, 0);
 	}
 	file = find_image(files, m, image, bytes);
 	if (!file)

@@ -48,6 +48,7 @@ struct file {
 	char *name;	      /* of the first path that led to it, the last component; "[vdso]" */
 	struct stat st;	      /* when it was opened; all zero: it could not be */
 	int fd;		      /* readable; -1: not open */
+	int open_error;	      /* negative errno: why it is not; may not be known if 0 */
 	void *image;	      /* of the vdso, else NULL */
 	bool is_native_image; /* ... that of 64-bit programs */
 	struct elf64 elf;     /* opened on one of the two ... */

@@ -125,11 +125,22 @@ static int open_of_process(pid_t pid, const struct mapping *m, const struct time
 	return open_in_root_of(pid, m, read_time, st);
 }
 
+static int open_without_process(const struct mapping *m, const struct timespec *read_time,
+				struct stat *st)
+{
+	int fd = open_path(m->path, m, read_time, st);
+
+	if (fd >= 0 || is_out_of_files(fd) || !m->relative)
+		return fd;
+	return open_in_root_of(m->relative, m, read_time, st);
+}
+
+/* Why it can't be opened is known best where the process has it. */
 int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read_time,
 		 struct stat *st)
 {
 	pid_t live;
-	int fd;
+	int fd, err;
 
 	if (m->mapped_at.tv_sec)
 		read_time = &m->mapped_at;
@@ -139,10 +150,9 @@ int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read
 		fd = open_of_process(live, m, read_time, st);
 	if (fd >= 0 || is_out_of_files(fd) || m->path[0] != '/')
 		return fd;
-	fd = open_path(m->path, m, read_time, st);
-	if (fd >= 0 || is_out_of_files(fd) || !m->relative)
-		return fd;
-	return open_in_root_of(m->relative, m, read_time, st);
+	err = fd;
+	fd = open_without_process(m, read_time, st);
+	return fd >= 0 || is_out_of_files(fd) || err == -ENOENT ? fd : err;
 }
 
 static int read_memory(pid_t pid, uint64_t addr, void *buf, size_t size)

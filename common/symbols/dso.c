@@ -409,3 +409,8 @@ const char *dso_name(const struct dso *dso)
 {
 	return dso->file ? dso->file->name : dso->name;
 }
+
+int dso_error(const struct dso *dso)
+{
+	return dso->file ? dso->file->open_error : 0;
+}
