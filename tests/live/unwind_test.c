@@ -96,6 +96,17 @@ TEST(a_signal_frame_is_crossed)
 	check_complete(tool, "nofp", "main;stay_in_handler");
 }
 
+/* As a library of coroutines leaves it: that is an end, not a frame. */
+TEST(a_null_return_address_is_an_end_of_its_own)
+{
+	struct proc *tool = trace_pid("profile", work_start("nofp", "coroutine", "500"), AUTO);
+
+	check_complete(tool, "nofp", "run_coroutine;just_stay;" NOFP_FRAMES);
+	CHECK(lines_from(tool->out, "nofp;run_coroutine;") > 0);
+	CHECK_EQ(folded_count(tool->out, "nofp", "[unknown]"), 0);
+	CHECK_HAS(tool->err, " % ending in a null return address\n");
+}
+
 #define TRAPPED "trap_outer;trap_here;__restore_rt;on_trap;trap_stay"
 
 /* Neither what calls main() in musl nor what calls a thread's function has unwind information. */

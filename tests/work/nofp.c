@@ -5,7 +5,8 @@
  * MS. MODE: spin, nap; signal (in a handler), kids (in forked children), map (called from PATH, a
  * copy of this program, whose code is mapped as the dynamic linker would do it), mapped (the same,
  * mapped before it is ready), exec (PATH, which then spins), deep (under DEEP_FRAMES more), vfork
- * (in a child, with the parent waiting), block (two threads, until it goes).
+ * (in a child, with the parent waiting), block (two threads, until it goes), coroutine (on another
+ * stack, in a function that nobody has called: its return address is 0).
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -176,6 +177,29 @@ static void stay_in_copy(const char *path)
 	WORK_KEEP_FRAME();
 }
 
+WORK_FUNCTION void run_coroutine(void)
+{
+	just_stay(NULL);
+	work_wait_end();
+	_exit(0);
+}
+
+static void stay_in_coroutine(const char *path)
+{
+	static char stack[1 << 20] __attribute__((aligned(64)));
+	char *end = stack + sizeof(stack);
+
+	(void)path;
+#if defined(__x86_64__)
+	__asm__ volatile("mov %0, %%rsp; push $0; jmp *%1" : : "r"(end), "r"(run_coroutine));
+#elif defined(__aarch64__)
+	__asm__ volatile("mov sp, %0; mov x29, #0; mov x30, #0; br %1"
+			 :
+			 : "r"(end), "r"(run_coroutine));
+#endif
+	__builtin_unreachable();
+}
+
 static void execute(const char *path)
 {
 	char ms[16];
@@ -198,9 +222,11 @@ static const struct mode {
 	const char *name;
 	void (*run)(const char *path);
 } modes[] = {
-	{ "spin", just_stay },	 { "nap", just_stay },	     { "signal", stay_in_handler },
-	{ "map", stay_in_copy }, { "kids", stay_in_kids },   { "exec", execute },
-	{ "deep", stay_deep },	 { "vfork", stay_in_vfork }, { "mapped", stay_in_copy },
+	{ "spin", just_stay },	       { "nap", just_stay },
+	{ "signal", stay_in_handler }, { "map", stay_in_copy },
+	{ "kids", stay_in_kids },      { "exec", execute },
+	{ "deep", stay_deep },	       { "vfork", stay_in_vfork },
+	{ "mapped", stay_in_copy },    { "coroutine", stay_in_coroutine },
 };
 
 static int run_blocked(void)
