@@ -11,7 +11,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/container.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -306,20 +305,6 @@ static struct file *get_vdso(struct files *files, pid_t pid, const struct mappin
 	return file ? file : read_vdso(files, pid, m);
 }
 
-/*
- * Files that are memory by another name: shared anonymous memory, System V shared memory, huge
- * pages.
- */
-static bool is_memory(const char *path)
-{
-	static const char *const beginnings[] = { "/dev/zero", "/SYSV", "/anon_hugepage" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
-		if (!strncmp(path, beginnings[i], strlen(beginnings[i])))
-			return true;
-	return false;
-}
-
 /* What .NET and Erlang put code into, so that it need not be writable where it is executed. */
 static bool is_code_in_memfd(const struct file *file, const char *path)
 {
@@ -333,7 +318,7 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 
 	if (!m->ino)
 		return strcmp(m->path, "[vdso]") ? NULL : get_vdso(files, pid, m);
-	if (is_memory(m->path))
+	if (mapping_is_memory(m))
 		return NULL;
 	file = get_regular(files, pid, m, read_time);
 	file->n_idle = 0;

@@ -96,6 +96,22 @@ TEST(a_signal_frame_is_crossed)
 	check_complete(tool, "nofp", "main;stay_in_handler");
 }
 
+static void check_moved(const char *mode, const char *frames)
+{
+	struct proc *tool = trace_pid("profile", work_start("nofp", mode, "500"), AUTO);
+
+	check_complete(tool, "nofp", frames);
+	CHECK_EQ(folded_count(tool->out, "nofp", "[anon]"), 0);
+	CHECK_EQ(folded_count(tool->out, "nofp", "[jit]"), 0);
+}
+
+/* As programs do that want their code on huge pages. */
+TEST(code_that_was_moved_to_memory_is_still_its_files)
+{
+	check_moved("moved", "main;just_stay;" NOFP_FRAMES);
+	check_moved("moves", "main;stay_after_move;just_stay;" NOFP_FRAMES);
+}
+
 /* As a library of coroutines leaves it: that is an end, not a frame. */
 TEST(a_null_return_address_is_an_end_of_its_own)
 {
