@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/container.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -20,12 +21,15 @@
 #include "process/roots.h"
 
 #define VDSO_MAX_BYTES (64u << 10)
+#define COPIES_BYTES   (64u << 20)
+#define TRY_AGAIN_NS   (10 * NS_PER_S)
 #define TIMES_IDLE     2  /* that a file is kept for */
 #define TIMES_DEAR     20 /* ... if it is dear */
 
 struct files {
 	struct hashtable table; /* by device and inode */
 	bool is_limit_reported;
+	uint64_t copies_bytes;
 };
 
 /* Each file takes a descriptor; the usual soft limit is 1024. */
@@ -55,6 +59,10 @@ static void free_file(struct hashlink *link, void *arg)
 			file->parts[i].free(file->parts[i].data);
 	if (file->fd >= 0)
 		close(file->fd);
+	if (file->pin_fd >= 0) {
+		close(file->pin_fd);
+		file->files->copies_bytes -= (uint64_t)file->st.st_size;
+	}
 	free(file->image);
 	free(file->name);
 	free(file);
@@ -123,6 +131,8 @@ bool file_is_unchanged(const struct file *file)
 {
 	struct stat st;
 
+	if (file->pin_fd >= 0)
+		return true;
 	return !fstat(file->fd, &st) && st.st_size == file->st.st_size &&
 	       is_same_time(&st.st_mtim, &file->st.st_mtim);
 }
@@ -160,7 +170,7 @@ static struct file *add_file(struct files *files, const struct mapping *m, const
 	file->ino = m->ino;
 	file->name = file_base_name(m->path);
 	file->st = *st;
-	file->fd = -1;
+	file->fd = file->pin_fd = -1;
 	hashtable_add(&files->table, &file->link, hash_inode(m->dev, m->ino));
 	return file;
 }
@@ -168,7 +178,7 @@ static struct file *add_file(struct files *files, const struct mapping *m, const
 /* ---- files on disk ---- */
 
 /* One for all that can't be opened by that name: nothing is said of their contents. */
-static struct file *get_unopened(struct files *files, const struct mapping *m, int err)
+static struct file *get_unopened(struct files *files, const struct mapping *m)
 {
 	static const struct stat never;
 	struct file *found = NULL;
@@ -178,9 +188,7 @@ static struct file *get_unopened(struct files *files, const struct mapping *m, i
 	if (!file->st.st_mode && !strcmp(file->name, name))
 		found = file;
 	free(name);
-	found = found ? found : add_file(files, m, &never);
-	found->open_error = err;
-	return found;
+	return found ? found : add_file(files, m, &never);
 }
 
 static void report_limit(struct files *files, int err)
@@ -213,7 +221,7 @@ static struct file *get_opened(struct files *files, const struct mapping *m, con
 
 	if (fd < 0) {
 		report_limit(files, fd);
-		file = file ? file : get_unopened(files, m, fd);
+		file = file ? file : get_unopened(files, m);
 		file->open_error = fd;
 		return file;
 	}
@@ -222,6 +230,30 @@ static struct file *get_opened(struct files *files, const struct mapping *m, con
 	file->is_elsewhere = st->st_dev != m->dev || st->st_ino != m->ino;
 	if (file->fd < 0)
 		open_elf(file, fd);
+	return file;
+}
+
+/* Of a file that may not be read by us, but by the process. */
+static struct file *get_copy(struct files *files, pid_t pid, const struct mapping *m)
+{
+	struct file *file = get_unopened(files, m);
+	uint64_t now_ns = clock_now_ns();
+	struct stat st;
+	int pin_fd, fd;
+
+	if (file->tried_ns && now_ns - file->tried_ns < TRY_AGAIN_NS)
+		return file;
+	file->tried_ns = now_ns;
+	fd = mapfile_copy(pid, m, COPIES_BYTES - files->copies_bytes, &st, &pin_fd);
+	if (fd < 0) {
+		file->open_error = fd;
+		return file;
+	}
+	file->tried_ns = 0;
+	file = add_file(files, m, &st);
+	file->pin_fd = pin_fd;
+	files->copies_bytes += (uint64_t)st.st_size;
+	open_elf(file, fd);
 	return file;
 }
 
@@ -235,9 +267,13 @@ static struct file *get_regular(struct files *files, pid_t pid, const struct map
 	if (file)
 		return file;
 	path_fd = mapfile_open(pid, m, read_time, &st);
+	if (path_fd == -EACCES)
+		return get_copy(files, pid, m);
 	if (path_fd < 0) {
 		report_limit(files, path_fd);
-		return get_unopened(files, m, path_fd);
+		file = get_unopened(files, m);
+		file->open_error = path_fd;
+		return file;
 	}
 	file = get_opened(files, m, &st, path_fd);
 	close(path_fd);
@@ -286,7 +322,7 @@ static struct file *read_vdso(struct files *files, pid_t pid, const struct mappi
 
 	if (!image || mapfile_read_vdso(pid, m, image)) {
 		free(image);
-		return get_unopened(files, m, 0);
+		return get_unopened(files, m);
 	}
 	file = find_image(files, m, image, bytes);
 	if (!file)

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fuse.h"
 #include "live.h"
 
 #define NOFP_FRAMES  "nofp_outer;nofp_middle;nofp_leaf"
@@ -216,6 +217,31 @@ TEST(a_program_in_a_memfd_is_complete)
 			      text_of("/proc/self/fd/%d", MEMFD), ARGV("nofp", "spin", "500"));
 
 	check_complete(trace_pid("profile", work, AUTO), "nofp", "main;just_stay;" NOFP_FRAMES);
+}
+
+/* FUSE file systems can be for their user alone, and root is another one. */
+static void check_on_fuse(bool by_namespace)
+{
+	struct fuse_file file = { folder_make(), "nofp", work_path("nofp"), by_namespace };
+	struct proc *work, *tool;
+
+	if (access("/dev/fuse", R_OK | W_OK))
+		SKIP("no FUSE");
+	work = work_start_in(fuse_mount, &file, text_of("%s/nofp", file.folder),
+			     ARGV("nofp", "spin", "500"));
+	CHECK(access(text_of("/proc/%d/root%s/nofp", work->pid, file.folder), R_OK));
+	tool = trace_pid("profile", work, AUTO);
+	check_complete(tool, "nofp", "main;just_stay;" NOFP_FRAMES);
+}
+
+TEST(a_program_that_only_its_user_may_read_is_complete)
+{
+	check_on_fuse(false);
+}
+
+TEST(a_program_that_only_its_user_namespace_may_read_is_complete)
+{
+	check_on_fuse(true);
 }
 
 /* Outside there is another build at the same path, and it runs at the same time. */
