@@ -136,7 +136,7 @@ bool mapping_is_memory(const struct mapping *m)
 	return !*m->path || !strncmp(m->path, "[anon", strlen("[anon"));
 }
 
-/* The line of the nearest file below, with nothing but mappings between; NULL: there is none. */
+/* The line of the file right below, with at most code in memory between; NULL: there is none. */
 struct below {
 	const char *line;
 	uint64_t end;
@@ -150,10 +150,10 @@ static struct mapping *copy_below(const struct below *below)
 	return m;
 }
 
-static void note_below(struct below *below, const struct mapping *m, const char *line,
+static void note_below(struct below *below, const struct mapping *m, bool is_code, const char *line,
 		       const char *path)
 {
-	if (m->start != below->end)
+	if (m->start != below->end || !is_code)
 		below->line = NULL;
 	below->end = m->end;
 	if (m->ino && !is_memory_file(path + strspn(path, " ")))
@@ -176,7 +176,7 @@ void mappings_parse(struct mappings *maps, const char *text, bool is_code_only)
 		next += *next == '\n';
 		if (!path || m.start < end)
 			continue;
-		note_below(&below, &m, text, path);
+		note_below(&below, &m, is_code, text, path);
 		if (is_code_only && !is_code)
 			continue;
 		m.path = copy_path(path);
@@ -239,36 +239,45 @@ static struct mapping as_mapping(const struct query *q, const char *name)
 }
 
 /* The mapping with an address, or by flags, one behind it. -ENOENT: there is none. */
-static int ask(int fd, uint64_t addr, uint64_t flags, struct query *q, char name[PATH_MAX])
+static int ask(int fd, uint64_t addr, uint64_t flags, struct query *q, char *name)
 {
 	*q = (struct query){
 		.size = sizeof(*q),
 		.flags = flags,
 		.addr = addr,
-		.name_bytes = PATH_MAX,
+		.name_bytes = name ? PATH_MAX : 0,
 		.name = (uintptr_t)name,
 	};
 	return ioctl(fd, QUERY_MAPPING, q) ? -errno : 0;
 }
 
-#define MAX_BELOW 4 /* mappings between */
-
-/* As copy_below(). */
-static struct mapping *ask_below(int fd, uint64_t start)
+/* As copy_below(): of what begins right behind a mapping that is known, without asking. */
+static struct mapping *below_of(const struct mapping *last)
 {
-	struct mapping *below = mem_zalloc(1, sizeof(*below));
+	const struct mapping *from = mapping_is_memory(last) ? last->below : last;
+	struct mapping *below = from && from->ino ? mem_zalloc(1, sizeof(*below)) : NULL;
+
+	if (!below)
+		return NULL;
+	*below = *from;
+	below->path = mem_strdup(from->path);
+	return below;
+}
+
+/* The first question is without the name: most of such memory has no file below it. */
+static struct mapping *find_below(int fd, const struct mapping *last, uint64_t start)
+{
+	struct mapping *below;
 	char name[PATH_MAX];
 	struct query q;
 
-	for (int i = 0; i <= MAX_BELOW && start && !ask(fd, start - 1, 0, &q, name); i++) {
-		*below = as_mapping(&q, name);
-		if (below->ino && !is_memory_file(below->path))
-			return below;
-		free(below->path);
-		start = q.start;
-	}
-	free(below);
-	return NULL;
+	if (last && last->end == start)
+		return below_of(last);
+	if (ask(fd, start - 1, 0, &q, NULL) || !q.ino || ask(fd, start - 1, 0, &q, name))
+		return NULL;
+	below = mem_zalloc(1, sizeof(*below));
+	*below = as_mapping(&q, name);
+	return below;
 }
 
 static void append_vsyscall(struct list *list)
@@ -297,7 +306,8 @@ static int ask_for_all(struct mappings *maps, int fd)
 		struct mapping m = as_mapping(&q, name);
 
 		if (mapping_is_memory(&m))
-			m.below = ask_below(fd, m.start);
+			m.below = find_below(fd, maps->count ? &maps->items[maps->count - 1] : NULL,
+					     m.start);
 		append(&list, &m);
 		addr = q.end;
 	}

@@ -69,8 +69,11 @@ TEST(memory_knows_the_file_right_below_it)
 	check_below("10000-10800 r--p 00000000 fe:01 77    /usr/bin/x\n" MOVED_LINE, false);
 	check_below("0000-10000 r--p 00000000 fe:01 76     /usr/bin/y\n"
 		    "10000-10800 r--p 00000000 fe:01 77    /usr/bin/x\n"
-		    "10800-11000 rw-p 00000000 00:00 0\n" MOVED_LINE,
+		    "10800-11000 r-xp 00000000 00:00 0\n" MOVED_LINE,
 		    true);
+	check_below("10000-10800 r--p 00000000 fe:01 77    /usr/bin/x\n"
+		    "10800-11000 rw-p 00000000 00:00 0\n" MOVED_LINE,
+		    false);
 	check_below(MOVED_LINE, false);
 }
 
@@ -82,14 +85,17 @@ TEST(the_kernel_is_asked_what_lies_below_memory)
 	const struct mapping *m;
 	struct mappings maps;
 
-	mmap(text, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0);
+	CHECK(mmap(text, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == text);
 	mprotect(text + 4096, half, PROT_READ | PROT_EXEC);
+	mprotect(text + 4096 + half, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
 	mprotect(text + 2 * half, 4096, PROT_READ | PROT_EXEC);
 	CHECK_EQ(mappings_read(&maps, getpid()), 0);
 	m = mappings_find(&maps, (uintptr_t)text + 4096);
 	CHECK(m && m->below && m->below->start == (uintptr_t)text && m->below->ino);
-	m = mappings_find(&maps, (uintptr_t)text + 2 * half);
+	m = mappings_find(&maps, (uintptr_t)text + 4096 + half);
 	CHECK(m && m->below && m->below->start == (uintptr_t)text);
+	m = mappings_find(&maps, (uintptr_t)text + 2 * half);
+	CHECK(m && !m->below);
 	mappings_free(&maps);
 	munmap(text, 3 << 20);
 	close(fd);

@@ -6,9 +6,9 @@
  * copy of this program, whose code is mapped as the dynamic linker would do it), mapped (the same,
  * mapped before it is ready), exec (PATH, which then spins), deep (under DEEP_FRAMES more), vfork
  * (in a child, with the parent waiting), block (two threads, until it goes), coroutine (on another
- * stack, in a function that nobody has called: its return address is 0), moves (as programs do that
- * want huge pages, its code is moved to anonymous memory at the same place), moved (the same, before
- * it is ready).
+ * stack, in a function that nobody has called: its return address is 0), moves (its code is moved
+ * to anonymous memory at the same addresses, as programs do that want huge pages), moved (the same,
+ * before it is ready).
  */
 #include <elf.h>
 #include <fcntl.h>
