@@ -229,9 +229,10 @@ static void stay_in_coroutine(const char *path)
 #if defined(__x86_64__)
 	__asm__ volatile("mov %0, %%rsp; push $0; jmp *%1" : : "r"(end), "r"(run_coroutine));
 #elif defined(__aarch64__)
-	__asm__ volatile("mov sp, %0; mov x29, #0; mov x30, #0; br %1"
+	__asm__ volatile("mov sp, %0; mov x16, %1; mov x29, #0; mov x30, #0; br x16"
 			 :
-			 : "r"(end), "r"(run_coroutine));
+			 : "r"(end), "r"(run_coroutine)
+			 : "x16");
 #endif
 	__builtin_unreachable();
 }
