@@ -165,9 +165,11 @@ __noinline int unwind_step(__u32 slot)
 
 	if (!scratch)
 		return UNWIND_NO_PROCESS;
+	s = &scratch->walk;
+	if (unwind_is_null(s))
+		return UNWIND_NULL;
 	if (!unwind_note_frame(scratch))
 		return UNWIND_DEPTH;
-	s = &scratch->walk;
 	if (!unwind_settings.by_cfi)
 		return unwind_by_frame_pointer(s);
 	ip = s->ip - !s->ip_is_exact;

@@ -66,7 +66,8 @@ NAMES := names_long names_static names_exec names_stripped names_mini names_stat
 GOPYTHON := $(if $(shell command -v go),$(shell pkg-config --exists python3-embed && echo gopython))
 WORKS := $(patsubst %.c,$(O)/%,$(wildcard tests/work/*.c)) \
 	 $(patsubst %.cc,$(O)/%,$(wildcard tests/work/*.cc)) \
-	 $(addprefix $(O)/tests/work/,$(NAMES) allocs-static trap-static jit-static \
+	 $(addprefix $(O)/tests/work/,$(NAMES) inlined_lto inlined_split allocs-static trap-static jit-static \
+	   $(if $(shell command -v dwz),inlined_shared) \
 	   $(if $(filter -static,$(LDFLAGS))$(SAN),,inject.so) \
 	   $(if $(filter -static,$(LDFLAGS)),,$(if $(filter $(MACHINE_ARCH),$(ARCH)),$(GOPYTHON))) \
 	   $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),allocs-musl trap-musl trap-musl-static)) \
@@ -119,6 +120,17 @@ $(O)/tests/work/names_exec: private LDFLAGS += -no-pie \
 $(addprefix $(O)/tests/work/names,_static _exec _fixed): tests/work/names.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) $(WORK_FRAMES) $< $(LDFLAGS) -o $@
+
+# Its DWARF in other forms: functions copied from other units, in a file of its own, shared with other files.
+$(O)/tests/work/inlined_lto: private WORK_FRAMES += -flto
+$(O)/tests/work/inlined_split: private WORK_FRAMES += -gsplit-dwarf
+
+$(O)/tests/work/inlined_lto $(O)/tests/work/inlined_split: tests/work/inlined.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) $(WORK_FRAMES) $< $(LDFLAGS) -o $@
+
+$(O)/tests/work/inlined_shared: $(O)/tests/work/inlined
+	$(Q)cd $(@D) && cp inlined $(@F) && cp inlined $(@F).other && dwz -m $(@F).debug $(@F) $(@F).other
 
 # Go's linker makes it static and leaves out its symbols.
 $(O)/tests/work/goload: $(wildcard tests/go/load/*)

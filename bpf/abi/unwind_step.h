@@ -60,6 +60,15 @@ UNWIND_INLINE int unwind_arrive(struct unwind_state *s, __u64 ip, __u64 sp, __u6
 	return UNWIND_GOES_ON;
 }
 
+/*
+ * There is no caller. Libraries of coroutines begin a stack with this, but a stack that is not one
+ * may have it, too. A program that was interrupted at 0 has called a null pointer: that is a frame.
+ */
+UNWIND_INLINE bool unwind_is_null(const struct unwind_state *s)
+{
+	return !s->ip && !s->ip_is_exact;
+}
+
 /* Moves on to what a signal has interrupted; the caller knows where bp and extra were read. */
 UNWIND_INLINE int unwind_resume(struct unwind_state *s, __u64 ip, __u64 sp, __u64 bp, __u64 extra)
 {

@@ -16,7 +16,8 @@
 #include "elf/unreadable.h"
 
 #define NAMES_MAX_BYTES	   (1u << 20)
-#define SECTIONS_MAX_BYTES (1u << 22) /* e_shnum has 16 bits */
+#define SECTIONS_MAX	   (1u << 18)
+#define SECTIONS_MAX_BYTES (SECTIONS_MAX * sizeof(Elf64_Shdr))
 
 static int read_file(int fd, uint64_t offset, uint8_t *to, uint64_t bytes)
 {
@@ -58,6 +59,22 @@ static int check_header(const Elf64_Ehdr *eh)
 	return eh->e_type == ET_EXEC || eh->e_type == ET_DYN ? 0 : -ENOEXEC;
 }
 
+/* Numbers that have no room in the header are in the first section's (chapter 4). */
+static void read_section_numbers(struct elf64 *elf)
+{
+	const Elf64_Ehdr *eh = &elf->header;
+	Elf64_Shdr first;
+
+	elf->n_sections = eh->e_shnum;
+	elf->names_section = eh->e_shstrndx;
+	if (eh->e_shnum || !eh->e_shoff || read_at(elf, eh->e_shoff, &first, sizeof(first)) ||
+	    first.sh_size > SECTIONS_MAX)
+		return;
+	elf->n_sections = (uint32_t)first.sh_size;
+	if (eh->e_shstrndx == SHN_XINDEX)
+		elf->names_section = first.sh_link;
+}
+
 static int read_header(struct elf64 *elf)
 {
 	int err;
@@ -65,7 +82,10 @@ static int read_header(struct elf64 *elf)
 	if (elf->size < sizeof(elf->header))
 		return -ENOEXEC;
 	err = read_at(elf, 0, &elf->header, sizeof(elf->header));
-	return err ? err : check_header(&elf->header);
+	err = err ? err : check_header(&elf->header);
+	if (!err)
+		read_section_numbers(elf);
+	return err;
 }
 
 int elf64_open(struct elf64 *elf, int fd)
@@ -119,9 +139,9 @@ static Elf64_Shdr *read_sections(const struct elf64 *elf)
 {
 	const Elf64_Ehdr *eh = &elf->header;
 
-	if (!eh->e_shoff || !eh->e_shnum || eh->e_shentsize != sizeof(Elf64_Shdr))
+	if (!eh->e_shoff || !elf->n_sections || eh->e_shentsize != sizeof(Elf64_Shdr))
 		return NULL;
-	return elf64_read(elf, eh->e_shoff, (uint64_t)eh->e_shnum * sizeof(Elf64_Shdr),
+	return elf64_read(elf, eh->e_shoff, (uint64_t)elf->n_sections * sizeof(Elf64_Shdr),
 			  SECTIONS_MAX_BYTES);
 }
 
@@ -135,7 +155,7 @@ static bool is_named(const char *names, uint64_t size, uint32_t at, const char *
 static int find_name(const struct elf64 *elf, const Elf64_Shdr *sections, const char *name,
 		     Elf64_Shdr *found)
 {
-	unsigned int n = elf->header.e_shnum, strings = elf->header.e_shstrndx, i = 0;
+	unsigned int n = elf->n_sections, strings = elf->names_section, i = 0;
 	char *names;
 
 	if (strings >= n || sections[strings].sh_type != SHT_STRTAB)

@@ -21,6 +21,7 @@ struct elf64 {
 	const uint8_t *image; /* not owned */
 	uint64_t size;	      /* bytes */
 	Elf64_Ehdr header;
+	uint32_t n_sections, names_section; /* as the header says, or the first section's */
 };
 
 /*

@@ -14,13 +14,27 @@
 #define SECTION_NAME_MAX 256
 
 /*
- * Headers whose counts live elsewhere (extended numbering, for more than 65,279 sections) are
- * never needed in files that can be mapped, but can make libelf allocate without bound. The
- * tests work for both byte orders.
+ * Counts that live elsewhere (extended numbering, for more than 65,279 sections) can make libelf
+ * allocate without bound: elf64_open() bounds them, for the files that it takes. The tests work for
+ * both byte orders.
  */
-static bool has_sane_header(const unsigned char *h, size_t size)
+static bool has_extended_count(const unsigned char *shoff, const unsigned char *shnum,
+			       size_t offset_bytes)
 {
 	static const unsigned char zeros[8];
+
+	return memcmp(shoff, zeros, offset_bytes) && !memcmp(shnum, zeros, 2);
+}
+
+static bool has_bounded_sections(const struct elffile *f)
+{
+	struct elf64 elf;
+
+	return !elffile_as_elf64(f, &elf) && elf.n_sections;
+}
+
+static bool has_sane_header(const struct elffile *f, const unsigned char *h, size_t size)
+{
 	bool is_64bit = size > EI_CLASS && h[EI_CLASS] == ELFCLASS64;
 	const unsigned char *shoff = h + (is_64bit ? 0x28 : 0x20);
 	const unsigned char *phnum = h + (is_64bit ? 0x38 : 0x2c);
@@ -30,14 +44,14 @@ static bool has_sane_header(const unsigned char *h, size_t size)
 		return false;
 	if (phnum[0] == 0xff && phnum[1] == 0xff)
 		return false;
-	return !memcmp(shoff, zeros, is_64bit ? 8 : 4) || memcmp(shnum, zeros, 2);
+	return !has_extended_count(shoff, shnum, is_64bit ? 8 : 4) || has_bounded_sections(f);
 }
 
-static int check_header(const void *header, size_t size)
+static int check_header(const struct elffile *f, const void *header, size_t size)
 {
 	if (size < SELFMAG || memcmp(header, ELFMAG, SELFMAG))
 		return -ENOEXEC;
-	return has_sane_header(header, size) && elf_version(EV_CURRENT) != EV_NONE ? 0 : -EINVAL;
+	return has_sane_header(f, header, size) && elf_version(EV_CURRENT) != EV_NONE ? 0 : -EINVAL;
 }
 
 static int check_elf(const struct elffile *f, bool has_code)
@@ -57,6 +71,10 @@ static int begin(struct elffile *f, Elf *elf, bool has_code)
 	f->elf = elf;
 	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &f->header))
 		err = check_elf(f, has_code);
+	if (!err && elf_getshdrnum(elf, &f->n_sections))
+		f->n_sections = 0;
+	if (!err && elf_getshdrstrndx(elf, &f->names_section))
+		f->names_section = 0;
 	if (err) {
 		unreadable_report(-errno);
 		elffile_close(f);
@@ -81,7 +99,7 @@ static int open_file(struct elffile *f, int fd, bool has_code)
 		unreadable_report(err);
 		return err;
 	}
-	err = check_header(header, n);
+	err = check_header(f, header, (size_t)n);
 	return err ? err : begin(f, elf_begin(fd, ELF_C_READ, NULL), has_code);
 }
 
@@ -98,9 +116,10 @@ int elffile_open_codeless(struct elffile *f, int fd)
 /* libelf wants a pointer to what it could change, but does not when it only reads. */
 int elffile_open_image(struct elffile *f, const void *image, size_t size)
 {
-	int err = check_header(image, size);
+	int err;
 
 	*f = (struct elffile){ .fd = -1, .image = image, .bytes = size };
+	err = check_header(f, image, size);
 	return err ? err : begin(f, elf_memory((char *)image, size), true);
 }
 
@@ -144,7 +163,7 @@ void *elffile_copy(const struct elffile *f, uint64_t offset, size_t size)
 
 const char *elffile_section_name(const struct elffile *f, const GElf_Shdr *header)
 {
-	Elf_Data *strings = elffile_data(f, elf_getscn(f->elf, f->header.e_shstrndx));
+	Elf_Data *strings = elffile_data(f, elf_getscn(f->elf, f->names_section));
 	size_t left = strings && header->sh_name < strings->d_size
 			      ? strings->d_size - header->sh_name
 			      : 0;

@@ -24,6 +24,7 @@ struct elffile {
 	const void *image; /* not owned */
 	uint64_t bytes;	   /* the whole file's */
 	GElf_Ehdr header;
+	size_t n_sections, names_section; /* more than the header has room for, too */
 };
 
 /*

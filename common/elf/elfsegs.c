@@ -76,6 +76,39 @@ uint64_t elfsegs_mapping_vaddr(const struct elfsegs *segs, uint64_t offset, uint
 	return elfsegs_vaddr(segs, offset);
 }
 
+/* The address of an offset in any segment: of two with its page, the one that begins there. */
+static uint64_t find_vaddr(const Elf64_Phdr *headers, size_t n, uint64_t offset)
+{
+	uint64_t mask = page_mask(), vaddr = UINT64_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		const Elf64_Phdr *h = &headers[i];
+
+		if (h->p_type == PT_LOAD && h->p_filesz && offset >= (h->p_offset & ~mask) &&
+		    offset < h->p_offset + h->p_filesz)
+			vaddr = h->p_vaddr - h->p_offset + offset;
+	}
+	return vaddr;
+}
+
+uint64_t elfsegs_offset_above(const struct elfsegs *segs, const struct elf64 *elf, uint64_t offset,
+			      uint64_t bytes)
+{
+	Elf64_Phdr *headers = elf64_read_segments(elf);
+	uint64_t vaddr = headers ? find_vaddr(headers, elf->header.e_phnum, offset) : UINT64_MAX;
+	uint64_t mask = page_mask();
+
+	free(headers);
+	if (vaddr == UINT64_MAX)
+		return vaddr;
+	vaddr += bytes;
+	for (size_t i = 0; i < segs->count; i++)
+		if (vaddr >= (segs->items[i].vaddr & ~mask) &&
+		    vaddr < segs->items[i].vaddr + segs->items[i].bytes)
+			return segs->items[i].offset + (vaddr - segs->items[i].vaddr);
+	return UINT64_MAX;
+}
+
 uint64_t elfsegs_offset(const struct elfsegs *segs, uint64_t vaddr)
 {
 	for (size_t i = 0; i < segs->count; i++)

@@ -39,6 +39,13 @@ uint64_t elfsegs_vaddr(const struct elfsegs *segs, uint64_t offset);
  */
 uint64_t elfsegs_mapping_vaddr(const struct elfsegs *segs, uint64_t offset, uint64_t bytes);
 
+/*
+ * The file offset of the code that is mapped a number of bytes above another offset, at the
+ * beginnings of pages; UINT64_MAX: that is not code.
+ */
+uint64_t elfsegs_offset_above(const struct elfsegs *segs, const struct elf64 *elf, uint64_t offset,
+			      uint64_t bytes);
+
 /* The file offset of an ELF address; UINT64_MAX where no segment holds it. */
 uint64_t elfsegs_offset(const struct elfsegs *segs, uint64_t vaddr);
 

@@ -259,7 +259,7 @@ static bool is_worth_searching(const struct elf64 *elf)
 {
 	Elf64_Shdr section;
 
-	return !elf->header.e_shnum || !elf64_find_section(elf, ".go.buildinfo", &section);
+	return !elf->n_sections || !elf64_find_section(elf, ".go.buildinfo", &section);
 }
 
 static bool has_known_layout(const struct elf64 *elf, const Elf64_Shdr *section)

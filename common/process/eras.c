@@ -77,12 +77,15 @@ static void own_list(struct map_store *store, struct era *era)
 static struct mapping_event make_item(struct map_store *store, const struct mapping *m,
 				      uint64_t time_ns)
 {
+	if (m->file)
+		m->file->n_users++;
 	return (struct mapping_event){
 		.start = m->start,
 		.end = m->end,
 		.offset = m->offset,
 		.time_ns = time_ns,
 		.name = mapped_name_get(store, m),
+		.file = m->file,
 	};
 }
 
@@ -164,14 +167,17 @@ struct era *eras_find(struct era *latest, uint64_t time_ns)
 	return *find_link(&latest, time_ns);
 }
 
-void era_append(struct map_store *store, struct era *era, const struct mapping *m, uint64_t time_ns)
+void era_append(struct map_store *store, struct era *era, const struct mapping *m, uint64_t time_ns,
+		pid_t pid, pid_t relative)
 {
+	struct mapping restored = *m;
 	struct mapping_event item;
 
+	mapping_restore_text(store, &restored, era->list->items, era->count, pid, relative);
 	own_list(store, era);
 	if (era->count && era->list->items[era->count - 1].time_ns > time_ns)
 		time_ns = era->list->items[era->count - 1].time_ns; /* they stay in order */
-	item = make_item(store, m, time_ns);
+	item = make_item(store, &restored, time_ns);
 	list_append(store, era->list, &item);
 	era->count++;
 }

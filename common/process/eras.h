@@ -43,9 +43,12 @@ void eras_drop_old(struct map_store *store, struct era **latest);
 /* The era of that time, or NULL. */
 struct era *eras_find(struct era *latest, uint64_t time_ns);
 
-/* Appends a mapping. One that comes late counts as made when the one before it was. */
-void era_append(struct map_store *store, struct era *era, const struct mapping *m,
-		uint64_t time_ns);
+/*
+ * Appends a mapping of a process. One that comes late counts as made when the one before it was.
+ * Text that was moved is its file's, see maps_restore_text().
+ */
+void era_append(struct map_store *store, struct era *era, const struct mapping *m, uint64_t time_ns,
+		pid_t pid, pid_t relative);
 
 /*
  * Replaces the mappings made before since_ns by those that were read, as if the era had had them

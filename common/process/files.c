@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/array.h"
+#include "base/clock.h"
 #include "base/container.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -21,6 +21,8 @@
 #include "process/roots.h"
 
 #define VDSO_MAX_BYTES (64u << 10)
+#define COPIES_BYTES   (64u << 20)
+#define TRY_AGAIN_NS   (10 * NS_PER_S)
 #define TIMES_IDLE     2  /* that a file is kept for */
 #define TIMES_DEAR     20 /* ... if it is dear */
 
@@ -28,6 +30,7 @@ struct files {
 	struct hashtable table; /* by device and inode */
 	uint64_t last_serial;
 	bool is_limit_reported;
+	uint64_t copies_bytes;
 };
 
 /* Each file takes a descriptor; the usual soft limit is 1024. */
@@ -57,6 +60,10 @@ static void free_file(struct hashlink *link, void *arg)
 			file->parts[i].free(file->parts[i].data);
 	if (file->fd >= 0)
 		close(file->fd);
+	if (file->pin_fd >= 0) {
+		close(file->pin_fd);
+		file->files->copies_bytes -= (uint64_t)file->st.st_size;
+	}
 	free(file->image);
 	free(file->name);
 	free(file);
@@ -125,6 +132,8 @@ bool file_is_unchanged(const struct file *file)
 {
 	struct stat st;
 
+	if (file->pin_fd >= 0)
+		return true;
 	return !fstat(file->fd, &st) && st.st_size == file->st.st_size &&
 	       is_same_time(&st.st_mtim, &file->st.st_mtim);
 }
@@ -163,7 +172,7 @@ static struct file *add_file(struct files *files, const struct mapping *m, const
 	file->ino = m->ino;
 	file->name = file_base_name(m->path);
 	file->st = *st;
-	file->fd = -1;
+	file->fd = file->pin_fd = -1;
 	hashtable_add(&files->table, &file->link, hash_inode(m->dev, m->ino));
 	return file;
 }
@@ -201,6 +210,7 @@ static void read_segments(struct file *file)
 static void open_elf(struct file *file, int fd)
 {
 	file->fd = fd;
+	file->open_error = 0;
 	if (!elf64_open(&file->elf, fd))
 		read_segments(file);
 }
@@ -213,13 +223,39 @@ static struct file *get_opened(struct files *files, const struct mapping *m, con
 
 	if (fd < 0) {
 		report_limit(files, fd);
-		return file ? file : get_unopened(files, m);
+		file = file ? file : get_unopened(files, m);
+		file->open_error = fd;
+		return file;
 	}
 	if (!file)
 		file = add_file(files, m, st);
 	file->is_elsewhere = st->st_dev != m->dev || st->st_ino != m->ino;
 	if (file->fd < 0)
 		open_elf(file, fd);
+	return file;
+}
+
+/* Of a file that may not be read by us, but by the process. */
+static struct file *get_copy(struct files *files, pid_t pid, const struct mapping *m)
+{
+	struct file *file = get_unopened(files, m);
+	uint64_t now_ns = clock_now_ns();
+	struct stat st;
+	int pin_fd, fd;
+
+	if (file->tried_ns && now_ns - file->tried_ns < TRY_AGAIN_NS)
+		return file;
+	file->tried_ns = now_ns;
+	fd = mapfile_copy(pid, m, COPIES_BYTES - files->copies_bytes, &st, &pin_fd);
+	if (fd < 0) {
+		file->open_error = fd;
+		return file;
+	}
+	file->tried_ns = 0;
+	file = add_file(files, m, &st);
+	file->pin_fd = pin_fd;
+	files->copies_bytes += (uint64_t)st.st_size;
+	open_elf(file, fd);
 	return file;
 }
 
@@ -233,9 +269,13 @@ static struct file *get_regular(struct files *files, pid_t pid, const struct map
 	if (file)
 		return file;
 	path_fd = mapfile_open(pid, m, read_time, &st);
+	if (path_fd == -EACCES)
+		return get_copy(files, pid, m);
 	if (path_fd < 0) {
 		report_limit(files, path_fd);
-		return get_unopened(files, m);
+		file = get_unopened(files, m);
+		file->open_error = path_fd;
+		return file;
 	}
 	file = get_opened(files, m, &st, path_fd);
 	close(path_fd);
@@ -303,20 +343,6 @@ static struct file *get_vdso(struct files *files, pid_t pid, const struct mappin
 	return file ? file : read_vdso(files, pid, m);
 }
 
-/*
- * Files that are memory by another name: shared anonymous memory, System V shared memory, huge
- * pages.
- */
-static bool is_memory(const char *path)
-{
-	static const char *const beginnings[] = { "/dev/zero", "/SYSV", "/anon_hugepage" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
-		if (!strncmp(path, beginnings[i], strlen(beginnings[i])))
-			return true;
-	return false;
-}
-
 /* What .NET and Erlang put code into, so that it need not be writable where it is executed. */
 static bool is_code_in_memfd(const struct file *file, const char *path)
 {
@@ -330,7 +356,7 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 
 	if (!m->ino)
 		return strcmp(m->path, "[vdso]") ? NULL : get_vdso(files, pid, m);
-	if (is_memory(m->path))
+	if (mapping_is_memory(m))
 		return NULL;
 	file = get_regular(files, pid, m, read_time);
 	file->n_idle = 0;

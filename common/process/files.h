@@ -49,6 +49,9 @@ struct file {
 	uint64_t serial;      /* no two files of a table ever have the same; never 0 */
 	struct stat st;	      /* when it was opened; all zero: it could not be */
 	int fd;		      /* readable; -1: not open */
+	int open_error;	      /* negative errno: why it is not; may not be known if 0 */
+	int pin_fd;	      /* the file itself where fd is a copy of it (mapfile_copy()); or -1 */
+	uint64_t tried_ns;    /* of one that can't be opened: when a copy was tried; 0: never */
 	void *image;	      /* of the vdso, else NULL */
 	bool is_native_image; /* ... that of 64-bit programs */
 	struct elf64 elf;     /* opened on one of the two ... */

@@ -7,12 +7,18 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
+#include <poll.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "process/mapfile.h"
@@ -75,13 +81,18 @@ static int open_regular(const char *path, struct stat *st)
 	return root_check_regular(open(path, O_PATH | O_CLOEXEC), st);
 }
 
+static void write_map_path(char *path, size_t size, pid_t pid, const struct mapping *m)
+{
+	snprintf(path, size, "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)m->start,
+		 (unsigned long long)m->end);
+}
+
 static int open_map_file(pid_t pid, const struct mapping *m, struct stat *st)
 {
 	char path[80];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
-		 (unsigned long long)m->start, (unsigned long long)m->end);
+	write_map_path(path, sizeof(path), pid, m);
 	fd = open_regular(path, st);
 	if (fd < 0 || is_same_file(st, m) || is_known(st, m) || is_still_mapped(pid, m, st))
 		return fd;
@@ -125,11 +136,22 @@ static int open_of_process(pid_t pid, const struct mapping *m, const struct time
 	return open_in_root_of(pid, m, read_time, st);
 }
 
+static int open_without_process(const struct mapping *m, const struct timespec *read_time,
+				struct stat *st)
+{
+	int fd = open_path(m->path, m, read_time, st);
+
+	if (fd >= 0 || is_out_of_files(fd) || !m->relative)
+		return fd;
+	return open_in_root_of(m->relative, m, read_time, st);
+}
+
+/* Why it can't be opened is known best where the process has it. */
 int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read_time,
 		 struct stat *st)
 {
 	pid_t live;
-	int fd;
+	int fd, err;
 
 	if (m->mapped_at.tv_sec)
 		read_time = &m->mapped_at;
@@ -139,10 +161,133 @@ int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read
 		fd = open_of_process(live, m, read_time, st);
 	if (fd >= 0 || is_out_of_files(fd) || m->path[0] != '/')
 		return fd;
-	fd = open_path(m->path, m, read_time, st);
-	if (fd >= 0 || is_out_of_files(fd) || !m->relative)
+	err = fd;
+	fd = open_without_process(m, read_time, st);
+	return fd >= 0 || is_out_of_files(fd) || err == -ENOENT ? fd : err;
+}
+
+/* ---- as the process's user ---- */
+
+#define COPY_SECONDS 1
+
+/* What the child reports. */
+struct copied {
+	int err;
+	struct stat st;
+};
+
+static int become_user_of(pid_t pid)
+{
+	struct stat own, other;
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+	if (stat("/proc/self/ns/user", &own) || stat(path, &other))
+		return -errno;
+	if (own.st_ino != other.st_ino && setns(open(path, O_RDONLY | O_CLOEXEC), CLONE_NEWUSER))
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	setgroups(0, NULL); /* some user namespaces forbid it */
+	if (stat(path, &other) || setresgid(other.st_gid, other.st_gid, other.st_gid) ||
+	    setresuid(other.st_uid, other.st_uid, other.st_uid))
+		return -errno;
+	return 0;
+}
+
+static int copy_bytes(int from, int to, uint64_t bytes)
+{
+	while (bytes > 0) {
+		ssize_t n = sendfile(to, from, NULL, bytes);
+
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		bytes -= (uint64_t)n;
+	}
+	return 0;
+}
+
+static int copy_as_user(pid_t pid, int path_fd, int to, uint64_t max_bytes, struct stat *st)
+{
+	int err = become_user_of(pid), fd;
+
+	if (!err && fstat(path_fd, st))
+		err = -errno;
+	if (!err && !S_ISREG(st->st_mode))
+		err = -EACCES;
+	if (!err && (uint64_t)st->st_size > max_bytes)
+		err = -EFBIG;
+	if (err)
+		return err;
+	fd = root_reopen(path_fd);
+	return fd < 0 ? fd : copy_bytes(fd, to, (uint64_t)st->st_size);
+}
+
+/* A child of a child is nobody's to wait for: it may hang in a file system that never answers. */
+static void run_copier(pid_t pid, int path_fd, int to, uint64_t max_bytes, int report_fd)
+{
+	struct copied copied = {};
+
+	if (fork())
+		_exit(0);
+	alarm(COPY_SECONDS);
+	copied.err = copy_as_user(pid, path_fd, to, max_bytes, &copied.st);
+	_exit(write(report_fd, &copied, sizeof(copied)) != sizeof(copied));
+}
+
+static int wait_for_copy(int report_fd, struct stat *st)
+{
+	struct pollfd poll_fd = { .fd = report_fd, .events = POLLIN };
+	struct copied copied;
+
+	if (poll(&poll_fd, 1, COPY_SECONDS * 1000) <= 0)
+		return -ETIMEDOUT;
+	if (read(report_fd, &copied, sizeof(copied)) != sizeof(copied))
+		return -EIO;
+	*st = copied.st;
+	return copied.err;
+}
+
+static int copy_file(pid_t pid, int path_fd, int to, uint64_t max_bytes, struct stat *st)
+{
+	int pipe_fds[2], err;
+	pid_t child;
+
+	if (pipe2(pipe_fds, O_CLOEXEC))
+		return -errno;
+	child = fork();
+	if (!child)
+		run_copier(pid, path_fd, to, max_bytes, pipe_fds[1]);
+	close(pipe_fds[1]);
+	err = child < 0 ? -errno : 0;
+	if (!err) {
+		waitpid(child, NULL, 0);
+		err = wait_for_copy(pipe_fds[0], st);
+	}
+	close(pipe_fds[0]);
+	return err;
+}
+
+int mapfile_copy(pid_t pid, const struct mapping *m, uint64_t max_bytes, struct stat *st,
+		 int *pin_fd)
+{
+	char path[80];
+	int err, fd;
+
+	write_map_path(path, sizeof(path), pid, m);
+	*pin_fd = open(path, O_PATH | O_CLOEXEC);
+	if (*pin_fd < 0)
+		return -EACCES;
+	fd = memfd_create("tracelets", MFD_CLOEXEC);
+	err = fd < 0 ? -errno : copy_file(pid, *pin_fd, fd, max_bytes, st);
+	if (!err && !is_same_file(st, m))
+		err = -ESTALE;
+	if (!err)
 		return fd;
-	return open_in_root_of(m->relative, m, read_time, st);
+	close(*pin_fd);
+	*pin_fd = -1;
+	if (fd >= 0)
+		close(fd);
+	return err;
 }
 
 static int read_memory(pid_t pid, uint64_t addr, void *buf, size_t size)

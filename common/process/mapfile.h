@@ -27,6 +27,15 @@ int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read
 		 struct stat *st);
 
 /*
+ * A copy, in memory, of a mapped file that root may not read: a FUSE file system can be for its
+ * user or its user namespace alone. A child of ours reads it as the process's user, for a second at
+ * most, and only if it has no more than max_bytes. Returns a descriptor of the copy, with the
+ * file's status in *st and in *pin_fd an O_PATH descriptor of the file itself; or -errno.
+ */
+int mapfile_copy(pid_t pid, const struct mapping *m, uint64_t max_bytes, struct stat *st,
+		 int *pin_fd);
+
+/*
  * Reads the vdso that a process has mapped; our own, which is the same, where a 64-bit program is
  * gone. buf has room for all of the mapping. 0 or -errno.
  */

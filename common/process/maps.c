@@ -2,11 +2,13 @@
 /* Mappings of processes, shared; see maps.h. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/container.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/peek.h"
 #include "base/search.h"
 #include "process/maps.h"
 
@@ -201,6 +203,7 @@ struct maps *maps_from_proc(struct map_store *store, const struct mappings *read
 			.end = read->items[i].end,
 			.offset = read->items[i].offset,
 			.name = mapped_name_get(store, &read->items[i]),
+			.file = read->items[i].file,
 		};
 	maps = is_all_the_same(before, &d) ? maps_use(before) : finish_draft(store, &d, before);
 	maps->read_time = *read_time;
@@ -316,6 +319,80 @@ struct file *mapping_event_file(struct map_store *store, struct mapping_event *e
 		file->n_users++;
 	}
 	return file;
+}
+
+/* ---- text that was moved ---- */
+
+#define N_SAMPLES     16
+#define SAMPLE_BYTES  64
+#define MAX_DIFFERENT 2 /* samples: breakpoints */
+
+static bool holds_code(const struct mapping *m, pid_t pid, const struct file *file, uint64_t offset)
+{
+	uint8_t ours[SAMPLE_BYTES], theirs[SAMPLE_BYTES];
+	uint64_t step = (m->end - m->start) / N_SAMPLES;
+	unsigned int n_different = 0;
+
+	for (uint64_t i = 0; i < N_SAMPLES; i++) {
+		uint64_t at = i * step & ~(SAMPLE_BYTES - 1ULL);
+		ssize_t n = pread(file->fd, ours, SAMPLE_BYTES, (off_t)(offset + at));
+
+		if (n <= 0 || !peek_all(pid, m->start + at, theirs, (size_t)n))
+			return false;
+		n_different += memcmp(ours, theirs, (size_t)n) != 0;
+	}
+	return n_different <= MAX_DIFFERENT;
+}
+
+static bool restore_text(struct mapping *m, pid_t pid, struct file *file, uint64_t offset)
+{
+	if (offset == UINT64_MAX || !holds_code(m, pid, file, offset))
+		return false;
+	m->offset = offset;
+	m->file = file;
+	return true;
+}
+
+static bool is_readable(const struct file *file)
+{
+	return file && file->is_elf && file->fd >= 0;
+}
+
+void maps_restore_text(struct map_store *store, struct mappings *read, pid_t pid,
+		       const struct timespec *read_time)
+{
+	for (size_t i = 0; i < read->count; i++) {
+		struct mapping *m = &read->items[i], *below = m->below;
+		struct file *file = below ? files_get(store->files, pid, below, read_time) : NULL;
+
+		if (!is_readable(file) ||
+		    !restore_text(m, pid, file,
+				  elfsegs_offset_above(&file->segs, &file->elf, below->offset,
+						       m->start - below->start)))
+			continue;
+		m->dev = below->dev;
+		m->ino = below->ino;
+		free(m->path);
+		m->path = mem_strdup(below->path);
+	}
+}
+
+void mapping_restore_text(struct map_store *store, struct mapping *m, struct mapping_event *events,
+			  size_t n, pid_t pid, pid_t relative)
+{
+	struct mapping_event *was = NULL;
+	struct file *file;
+
+	for (size_t i = 0; mapping_is_memory(m) && i < n; i++)
+		if (events[i].name->ino && events[i].start <= m->start && m->end <= events[i].end)
+			was = &events[i];
+	file = was ? mapping_event_file(store, was, pid, relative) : NULL;
+	if (!is_readable(file) ||
+	    !restore_text(m, pid, file, was->offset + (m->start - was->start)))
+		return;
+	m->dev = was->name->dev;
+	m->ino = was->name->ino;
+	m->path = was->name->path;
 }
 
 struct file *mapped_file(struct maps *maps, struct mapped *m, pid_t pid)

@@ -77,6 +77,16 @@ struct maps *maps_from_proc(struct map_store *store, const struct mappings *read
 struct maps *maps_from_events(struct map_store *store, const struct mapping_event *events, size_t n,
 			      const struct maps *before);
 
+/*
+ * Programs move their text to memory at the same addresses, to have it on huge pages. Where memory
+ * holds the code of the file that was mapped there, the mapping becomes one of that file, by what
+ * lies below it, or by n events, of which the latest counts. relative: as in struct mapping.
+ */
+void maps_restore_text(struct map_store *store, struct mappings *read, pid_t pid,
+		       const struct timespec *read_time);
+void mapping_restore_text(struct map_store *store, struct mapping *m, struct mapping_event *events,
+			  size_t n, pid_t pid, pid_t relative);
+
 /* One more user, or one less: the last one frees it. NULL is allowed. */
 struct maps *maps_use(struct maps *maps);
 void maps_release(struct maps *maps);

@@ -260,6 +260,23 @@ void processes_exec(struct processes *table, pid_t pid, uint64_t time_ns)
 	finish_era(table, p, era_begin(&p->latest, time_ns));
 }
 
+/*
+ * The nearest ancestor that has not ended, which mostly sees the same files. The process itself may
+ * be about to end, with its root gone before that is reported.
+ */
+static pid_t find_relative(const struct processes *table, pid_t pid)
+{
+	const struct process *p = processes_find(table, pid);
+
+	for (int i = 0; p && i < MAX_ANCESTORS; i++) {
+		pid = p->parent;
+		p = processes_find(table, pid);
+		if (!p || !p->exit_ns)
+			return pid;
+	}
+	return 0;
+}
+
 void processes_map(struct processes *table, pid_t pid, const struct mapping *m, uint64_t time_ns)
 {
 	struct era *era = find_era(table, pid, time_ns);
@@ -272,7 +289,7 @@ void processes_map(struct processes *table, pid_t pid, const struct mapping *m, 
 	}
 	era = find_era(table, pid, time_ns); /* it may have been forgotten to make room */
 	if (era)
-		era_append(&table->store, era, m, time_ns);
+		era_append(&table->store, era, m, time_ns, pid, find_relative(table, pid));
 }
 
 static void forget_ended(struct processes *table, uint64_t time_ns)
@@ -363,23 +380,6 @@ uint64_t processes_state(struct processes *table, pid_t pid, uint64_t time_ns)
 	return era ? era->serial * (MAX_LIST + 1) + era_count_until(era, time_ns) : 0;
 }
 
-/*
- * The nearest ancestor that has not ended, which mostly sees the same files. The process itself may
- * be about to end, with its root gone before that is reported.
- */
-static pid_t find_relative(const struct processes *table, pid_t pid)
-{
-	const struct process *p = processes_find(table, pid);
-
-	for (int i = 0; p && i < MAX_ANCESTORS; i++) {
-		pid = p->parent;
-		p = processes_find(table, pid);
-		if (!p || !p->exit_ns)
-			return pid;
-	}
-	return 0;
-}
-
 struct maps *processes_recall(struct processes *table, pid_t pid, uint64_t time_ns)
 {
 	struct era *era;
@@ -462,6 +462,7 @@ static struct maps *read_proc(struct processes *table, pid_t pid, uint64_t now_n
 	if (mappings_read(&read, pid))
 		return NULL;
 	if (read.count) {
+		maps_restore_text(&table->store, &read, pid, &read_time);
 		maps = maps_from_proc(&table->store, &read, &read_time, era ? era->maps : NULL);
 		if (wants_news(processes_find(table, pid), &read))
 			processes_set(table, pid, &read, now_ns);

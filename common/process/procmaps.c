@@ -17,6 +17,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "base/search.h"
@@ -27,10 +28,19 @@
 /* A million mappings with paths of 500 bytes; what has more is not worth root's memory. */
 #define MAPS_MAX_BYTES (512u << 20)
 
+static void free_below(struct mapping *m)
+{
+	if (m->below)
+		free(m->below->path);
+	free(m->below);
+}
+
 void mappings_free(struct mappings *maps)
 {
-	for (size_t i = 0; i < maps->count; i++)
+	for (size_t i = 0; i < maps->count; i++) {
+		free_below(&maps->items[i]);
 		free(maps->items[i].path);
+	}
 	free(maps->items);
 	memset(maps, 0, sizeof(*maps));
 }
@@ -93,36 +103,85 @@ static char *copy_path(const char *s)
 	return path;
 }
 
-/* Fills in everything but the path, to whose beginning it returns a pointer; NULL: not for us. */
-static const char *parse_line(const char *s, bool is_code_only, struct mapping *m)
+/* Fills in everything but the path, to whose beginning it returns a pointer; NULL: no such line. */
+static const char *parse_line(const char *s, bool *executable, struct mapping *m)
 {
 	uint64_t dev_major, dev_minor;
-	bool executable;
 
 	if (!take_number(&s, 16, '-', &m->start) || !take_number(&s, 16, ' ', &m->end) ||
-	    !take_perms(&s, &executable, &m->is_shared) || !take_number(&s, 16, ' ', &m->offset) ||
+	    !take_perms(&s, executable, &m->is_shared) || !take_number(&s, 16, ' ', &m->offset) ||
 	    !take_number(&s, 16, ':', &dev_major) || !take_number(&s, 16, ' ', &dev_minor) ||
 	    !take_inode(&s, &m->ino))
 		return NULL;
 	m->dev = makedev(dev_major, dev_minor);
-	return (executable || !is_code_only) && m->start < m->end ? s : NULL;
+	return m->start < m->end ? s : NULL;
+}
+
+/* Files that are memory: shared anonymous memory, System V shared memory, huge pages. */
+static bool is_memory_file(const char *path)
+{
+	static const char *const beginnings[] = { "/dev/zero", "/SYSV", "/anon_hugepage" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
+		if (!strncmp(path, beginnings[i], strlen(beginnings[i])))
+			return true;
+	return false;
+}
+
+/* Names such as [anon:text] are the program's. */
+bool mapping_is_memory(const struct mapping *m)
+{
+	if (m->ino)
+		return is_memory_file(m->path);
+	return !*m->path || !strncmp(m->path, "[anon", strlen("[anon"));
+}
+
+/* The line of the file right below, with at most code in memory between; NULL: there is none. */
+struct below {
+	const char *line;
+	uint64_t end;
+};
+
+static struct mapping *copy_below(const struct below *below)
+{
+	struct mapping *m = mem_zalloc(1, sizeof(*m));
+
+	m->path = copy_path(parse_line(below->line, &(bool){ false }, m));
+	return m;
+}
+
+static void note_below(struct below *below, const struct mapping *m, bool is_code, const char *line,
+		       const char *path)
+{
+	if (m->start != below->end || !is_code)
+		below->line = NULL;
+	below->end = m->end;
+	if (m->ino && !is_memory_file(path + strspn(path, " ")))
+		below->line = line;
 }
 
 void mappings_parse(struct mappings *maps, const char *text, bool is_code_only)
 {
+	struct below below = {};
 	size_t cap = 0;
 	uint64_t end = 0;
 
 	memset(maps, 0, sizeof(*maps));
 	for (const char *next; *text; text = next) {
 		struct mapping m = { 0 };
-		const char *path = parse_line(text, is_code_only, &m);
+		bool is_code;
+		const char *path = parse_line(text, &is_code, &m);
 
 		next = strchrnul(text, '\n');
 		next += *next == '\n';
 		if (!path || m.start < end)
 			continue;
+		note_below(&below, &m, is_code, text, path);
+		if (is_code_only && !is_code)
+			continue;
 		m.path = copy_path(path);
+		if (is_code && mapping_is_memory(&m) && below.line)
+			m.below = copy_below(&below);
 		end = m.end;
 		maps->items = mem_grow(maps->items, maps->count, &cap, sizeof(m));
 		maps->items[maps->count++] = m;
@@ -166,30 +225,59 @@ static void append(struct list *list, const struct mapping *m)
 	maps->items[maps->count++] = *m;
 }
 
-static void append_answer(struct list *list, const struct query *q, const char *name)
+static struct mapping as_mapping(const struct query *q, const char *name)
 {
-	append(list, &(struct mapping){
-			     .start = q->start,
-			     .end = q->end,
-			     .offset = q->offset,
-			     .dev = makedev(q->dev_major, q->dev_minor),
-			     .ino = q->ino,
-			     .is_shared = q->vma_flags & QUERY_SHARED,
-			     .path = mem_strdup(q->name_bytes ? name : ""),
-		     });
+	return (struct mapping){
+		.start = q->start,
+		.end = q->end,
+		.offset = q->offset,
+		.dev = makedev(q->dev_major, q->dev_minor),
+		.ino = q->ino,
+		.is_shared = q->vma_flags & QUERY_SHARED,
+		.path = mem_strdup(q->name_bytes ? name : ""),
+	};
 }
 
-/* The mapping with code at or behind an address. -ENOENT: there is none. */
-static int ask(int fd, uint64_t addr, struct query *q, char name[PATH_MAX])
+/* The mapping with an address, or by flags, one behind it. -ENOENT: there is none. */
+static int ask(int fd, uint64_t addr, uint64_t flags, struct query *q, char *name)
 {
 	*q = (struct query){
 		.size = sizeof(*q),
-		.flags = QUERY_EXECUTABLE | QUERY_OR_NEXT,
+		.flags = flags,
 		.addr = addr,
-		.name_bytes = PATH_MAX,
+		.name_bytes = name ? PATH_MAX : 0,
 		.name = (uintptr_t)name,
 	};
 	return ioctl(fd, QUERY_MAPPING, q) ? -errno : 0;
+}
+
+/* As copy_below(): of what begins right behind a mapping that is known, without asking. */
+static struct mapping *below_of(const struct mapping *last)
+{
+	const struct mapping *from = mapping_is_memory(last) ? last->below : last;
+	struct mapping *below = from && from->ino ? mem_zalloc(1, sizeof(*below)) : NULL;
+
+	if (!below)
+		return NULL;
+	*below = *from;
+	below->path = mem_strdup(from->path);
+	return below;
+}
+
+/* The first question is without the name: most of such memory has no file below it. */
+static struct mapping *find_below(int fd, const struct mapping *last, uint64_t start)
+{
+	struct mapping *below;
+	char name[PATH_MAX];
+	struct query q;
+
+	if (last && last->end == start)
+		return below_of(last);
+	if (ask(fd, start - 1, 0, &q, NULL) || !q.ino || ask(fd, start - 1, 0, &q, name))
+		return NULL;
+	below = mem_zalloc(1, sizeof(*below));
+	*below = as_mapping(&q, name);
+	return below;
 }
 
 static void append_vsyscall(struct list *list)
@@ -214,8 +302,13 @@ static int ask_for_all(struct mappings *maps, int fd)
 	int err;
 
 	memset(maps, 0, sizeof(*maps));
-	while (!(err = ask(fd, addr, &q, name)) && q.end > addr) {
-		append_answer(&list, &q, name);
+	while (!(err = ask(fd, addr, QUERY_EXECUTABLE | QUERY_OR_NEXT, &q, name)) && q.end > addr) {
+		struct mapping m = as_mapping(&q, name);
+
+		if (mapping_is_memory(&m))
+			m.below = find_below(fd, maps->count ? &maps->items[maps->count - 1] : NULL,
+					     m.start);
+		append(&list, &m);
 		addr = q.end;
 	}
 	if (err != -ENOENT) {

@@ -10,6 +10,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+struct file;
+
 struct mapping {
 	uint64_t start, end; /* end exclusive */
 	uint64_t offset;     /* file offset of start, bytes */
@@ -26,6 +28,12 @@ struct mapping {
 
 	/* Of a file that a mapping of the same device, inode and path had; NULL: of none. */
 	const struct stat *known;
+
+	/* Of memory: the mapping of a file that lies right below it; NULL: there is none. */
+	struct mapping *below;
+
+	/* The file, where that is known already: see maps_restore_text(). */
+	struct file *file;
 };
 
 struct mappings {
@@ -42,6 +50,9 @@ int mappings_read(struct mappings *maps, pid_t pid);
 /* The same with those that are not executable. */
 int mappings_read_all(struct mappings *maps, pid_t pid);
 void mappings_free(struct mappings *maps);
+
+/* Memory without a name of the kernel's, such as [vdso]: what it holds is not known. */
+bool mapping_is_memory(const struct mapping *m);
 
 /* The mapping that holds addr, or NULL. */
 const struct mapping *mappings_find(const struct mappings *maps, uint64_t addr);

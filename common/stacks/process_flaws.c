@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Values of stacks that lack something, by process; see process_flaws.h. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,17 +12,26 @@
 #include "stacks/stackdefs.h"
 
 #define MAX_PROCESSES 1024
+#define MAX_FILES     16 /* of a process */
 #define MAX_LINES     3
 #define MANY	      10  /* worth a line: more than a tenth of a process's stacks, ... */
 #define ENOUGH	      100 /* ... and a hundredth of all */
+
+/* Stacks of a process that were cut in one file. */
+struct cut {
+	char *file; /* a copy: the flaw's may be gone before this is printed; NULL: in JIT code */
+	int err;    /* see struct stack_flaw */
+	uint64_t value;
+};
 
 struct process_flaw {
 	pid_t pid;
 	char comm[TASK_COMM_LEN + 1]; /* of the thread that lacked something first */
 	const struct runtime *runtime;
-	char *file; /* the flaw's own may be gone before this is printed */
 	bool has_names;
-	uint64_t total, cut, unnamed;
+	uint64_t total, lacking, unnamed;
+	struct cut *cuts; /* at most MAX_FILES, in no order */
+	size_t n_cuts, cuts_capacity;
 	bool is_told;
 };
 
@@ -37,29 +47,31 @@ struct process_flaws *process_flaws_new(void)
 	return mem_zalloc(1, sizeof(struct process_flaws));
 }
 
+static void free_cuts(struct process_flaw *p)
+{
+	for (size_t i = 0; i < p->n_cuts; i++)
+		free(p->cuts[i].file);
+	free(p->cuts);
+}
+
 void process_flaws_free(struct process_flaws *flaws)
 {
 	if (!flaws)
 		return;
 	for (size_t i = 0; i < flaws->n; i++)
-		free(flaws->items[i].file);
+		free_cuts(&flaws->items[i]);
 	idmap_free(&flaws->by_pid, NULL);
 	free(flaws);
 }
 
 /* ---- the table ---- */
 
-static uint64_t lacking(const struct process_flaw *p)
-{
-	return p->cut + p->unnamed;
-}
-
 static int compare_lacking(const void *a, const void *b)
 {
 	const struct process_flaw *x = a, *y = b;
 
-	if (lacking(x) != lacking(y))
-		return lacking(x) < lacking(y) ? 1 : -1;
+	if (x->lacking != y->lacking)
+		return x->lacking < y->lacking ? 1 : -1;
 	if (x->total != y->total)
 		return x->total < y->total ? 1 : -1;
 	return (x->pid > y->pid) - (x->pid < y->pid);
@@ -78,7 +90,7 @@ static void forget_half(struct process_flaws *flaws)
 {
 	sort(flaws);
 	for (size_t i = flaws->n / 2; i < flaws->n; i++)
-		free(flaws->items[i].file);
+		free_cuts(&flaws->items[i]);
 	flaws->n /= 2;
 	sort(flaws);
 }
@@ -97,12 +109,37 @@ static struct process_flaw *get_process(struct process_flaws *flaws, pid_t pid)
 	return p;
 }
 
-static void keep_file(struct process_flaw *p, const char *file)
+static bool is_of_file(const struct cut *cut, const char *file)
 {
-	if (!file || (p->file && !strcmp(p->file, file)))
-		return;
-	free(p->file);
-	p->file = mem_strdup(file);
+	return cut->file && file ? !strcmp(cut->file, file) : cut->file == file;
+}
+
+/* A place for one more; where there are many, the one with the least goes. */
+static struct cut *new_cut(struct process_flaw *p)
+{
+	struct cut *least = p->cuts;
+
+	if (p->n_cuts < MAX_FILES) {
+		p->cuts = mem_grow(p->cuts, p->n_cuts, &p->cuts_capacity, sizeof(*p->cuts));
+		return &p->cuts[p->n_cuts++];
+	}
+	for (size_t i = 1; i < p->n_cuts; i++)
+		if (p->cuts[i].value < least->value)
+			least = &p->cuts[i];
+	free(least->file);
+	return least;
+}
+
+static struct cut *get_cut(struct process_flaw *p, const struct stack_flaw *flaw)
+{
+	struct cut *cut;
+
+	for (size_t i = 0; i < p->n_cuts; i++)
+		if (is_of_file(&p->cuts[i], flaw->file))
+			return &p->cuts[i];
+	cut = new_cut(p);
+	*cut = (struct cut){ .file = flaw->file ? mem_strdup(flaw->file) : NULL, .err = flaw->err };
+	return cut;
 }
 
 void process_flaws_add(struct process_flaws *flaws, pid_t pid, const char *comm,
@@ -114,12 +151,12 @@ void process_flaws_add(struct process_flaws *flaws, pid_t pid, const char *comm,
 	p->total += value;
 	if (flaw->kind == FLAW_NONE)
 		return;
-	if (!lacking(p))
+	if (!p->lacking)
 		memcpy(p->comm, comm, TASK_COMM_LEN);
 	p->runtime = flaw->runtime ? flaw->runtime : p->runtime;
-	keep_file(p, flaw->file);
 	p->has_names |= flaw->has_names;
-	*(flaw->kind == FLAW_CUT ? &p->cut : &p->unnamed) += value;
+	p->lacking += value;
+	*(flaw->kind == FLAW_CUT ? &get_cut(p, flaw)->value : &p->unnamed) += value;
 }
 
 void process_flaws_count(struct process_flaws *flaws, const struct stackdefs *defs,
@@ -145,9 +182,21 @@ static bool is_many(uint64_t part, uint64_t total)
 	return part > total / MANY;
 }
 
+/* What has cut most of its stacks. */
+static const struct cut *worst_cut(const struct process_flaw *p)
+{
+	static const struct cut none;
+	const struct cut *worst = &none;
+
+	for (size_t i = 0; i < p->n_cuts; i++)
+		if (p->cuts[i].value > worst->value)
+			worst = &p->cuts[i];
+	return worst;
+}
+
 static bool is_cut(const struct process_flaw *p)
 {
-	return is_many(p->cut, p->total);
+	return is_many(worst_cut(p)->value, p->total);
 }
 
 static bool is_flawed(const struct process_flaw *p)
@@ -155,15 +204,21 @@ static bool is_flawed(const struct process_flaw *p)
 	return is_cut(p) || is_many(p->unnamed, p->total);
 }
 
-static bool is_of_same_file(const struct process_flaw *a, const struct process_flaw *b)
+/* NULL: it is code made at run time that has to be mended. */
+static const struct cut *flawed_file(const struct process_flaw *p)
 {
-	return a->file && b->file ? !strcmp(a->file, b->file) : a->file == b->file;
+	const struct cut *cut = worst_cut(p);
+
+	return is_cut(p) && cut->file ? cut : NULL;
 }
 
 static bool is_mended_likewise(const struct process_flaw *a, const struct process_flaw *b)
 {
-	return a->runtime == b->runtime && is_cut(a) == is_cut(b) && a->has_names == b->has_names &&
-	       (a->runtime || is_of_same_file(a, b));
+	const struct cut *x = flawed_file(a), *y = flawed_file(b);
+
+	if (x || y)
+		return x && y && x->err == y->err && is_of_file(x, y->file);
+	return a->runtime == b->runtime && is_cut(a) == is_cut(b) && a->has_names == b->has_names;
 }
 
 /* The processes from the first one on, which is the worst, that are not told yet. */
@@ -178,7 +233,7 @@ static struct group take_group(struct process_flaws *flaws, size_t first)
 			continue;
 		p->is_told = true;
 		g.total += p->total;
-		g.cut += p->cut;
+		g.cut += worst_cut(p)->value;
 		g.unnamed += p->unnamed;
 		g.n++;
 	}
@@ -186,9 +241,9 @@ static struct group take_group(struct process_flaws *flaws, size_t first)
 }
 
 /* "java (PID 812)", "java (PID 812 and 3 others)" */
-static void describe_subject(const struct group *g, char *text, size_t size)
+static void describe_subject(const struct group *g, const struct runtime *runtime, char *text,
+			     size_t size)
 {
-	const struct runtime *runtime = g->worst->runtime;
 	char name[4 * TASK_COMM_LEN + 1], others[48] = "";
 
 	escape_string(name, sizeof(name), runtime ? runtime->name : escape_no_name(g->worst->comm),
@@ -207,44 +262,52 @@ static bool has_followed(const struct process_flaw *p)
 	       !strcmp(runtime->to_complete, runtime->to_name);
 }
 
-/* What is to be done; false: nothing can be. */
+/* What is to be done about code made at run time; false: nothing can be. */
 static bool find_advice(const struct group *g, char *text, size_t size)
 {
 	const struct runtime *runtime = g->worst->runtime;
 	const char *advice;
 
-	if (runtime && is_cut(g->worst) && !has_followed(g->worst))
-		advice = runtime->to_complete;
-	else if (runtime)
-		advice = g->worst->has_names ? NULL : runtime->to_name;
-	else if (g->worst->file)
-		advice = "build it with -fasynchronous-unwind-tables or "
-			 "-fno-omit-frame-pointer";
-	else
+	if (!runtime)
 		advice = "its compiler is not known: see to it that it keeps frame pointers and "
 			 "writes /tmp/perf-PID.map";
+	else if (is_cut(g->worst) && !has_followed(g->worst))
+		advice = runtime->to_complete;
+	else
+		advice = g->worst->has_names ? NULL : runtime->to_name;
 	if (advice)
 		runtime_advice(text, size, advice, g->n > 1 ? 0 : g->worst->pid);
 	return advice;
 }
 
-static void print_group(const struct group *g)
+static void print_file(const struct group *g, const struct cut *cut)
 {
-	char subject[128], advice[192], file[128] = "";
-	double total = (double)g->total;
+	double share = 100.0 * (double)g->cut / (double)g->total;
+	char subject[128], file[128];
+
+	describe_subject(g, NULL, subject, sizeof(subject));
+	escape_string(file, sizeof(file), cut->file, "");
+	if (cut->err)
+		msg_info("%s: %.0f %% of stacks cut in %s, which could not be read: %s", subject,
+			 share, file,
+			 cut->err == -ESTALE ? "changed since it was mapped" : strerror(-cut->err));
+	else
+		msg_info("%s: %.0f %% of stacks cut in %s, which has no unwind information: build "
+			 "it with -fasynchronous-unwind-tables or -fno-omit-frame-pointer",
+			 subject, share, file);
+}
+
+static void print_made(const struct group *g)
+{
+	bool are_cut = is_cut(g->worst);
+	char subject[128], advice[192];
 
 	if (!find_advice(g, advice, sizeof(advice)))
 		return;
-	describe_subject(g, subject, sizeof(subject));
-	if (!is_cut(g->worst))
-		msg_info("%s: %.0f %% of stacks have JIT code without names: %s", subject,
-			 100.0 * (double)g->unnamed / total, advice);
-	else if (g->worst->runtime || !g->worst->file)
-		msg_info("%s: %.0f %% of stacks cut in JIT code: %s", subject,
-			 100.0 * (double)g->cut / total, advice);
-	else if (escape_string(file, sizeof(file), g->worst->file, ""))
-		msg_info("%s: %.0f %% of stacks cut in %s, which has no unwind information: %s",
-			 subject, 100.0 * (double)g->cut / total, file, advice);
+	describe_subject(g, g->worst->runtime, subject, sizeof(subject));
+	msg_info("%s: %.0f %% of stacks %s: %s", subject,
+		 100.0 * (double)(are_cut ? g->cut : g->unnamed) / (double)g->total,
+		 are_cut ? "cut in JIT code" : "have JIT code without names", advice);
 }
 
 void process_flaws_print(struct process_flaws *flaws, bool lacks_tables)
@@ -253,15 +316,20 @@ void process_flaws_print(struct process_flaws *flaws, bool lacks_tables)
 
 	sort(flaws);
 	for (size_t i = 0; i < flaws->n && n_lines < MAX_LINES; i++) {
-		struct process_flaw *p = &flaws->items[i];
+		const struct process_flaw *p = &flaws->items[i];
+		const struct cut *file = flawed_file(p);
 		struct group g;
 
 		if (p->is_told || !is_flawed(p))
 			continue;
 		g = take_group(flaws, i);
-		if ((g.cut + g.unnamed) * ENOUGH <= flaws->total || (p->file && lacks_tables))
+		if ((g.cut + g.unnamed) * ENOUGH <= flaws->total ||
+		    (file && !file->err && lacks_tables))
 			continue;
-		print_group(&g);
+		if (file)
+			print_file(&g, file);
+		else
+			print_made(&g);
 		n_lines++;
 	}
 }

@@ -21,8 +21,8 @@ static const struct runtime *find_runtime(struct processes *processes, const str
 	return runtime;
 }
 
-/* Of code that is in files. */
-static struct stack_flaw flaw_of_files(const struct stack_def *def, const struct location *last)
+/* Of a stack that ends in code of a file. */
+static struct stack_flaw flaw_of_file(const struct stack_def *def, const struct location *last)
 {
 	struct stack_flaw flaw = {};
 
@@ -30,6 +30,7 @@ static struct stack_flaw flaw_of_files(const struct stack_def *def, const struct
 		return flaw;
 	flaw.kind = FLAW_CUT;
 	flaw.file = usyms_dso_name(last);
+	flaw.err = usyms_error(last);
 	return flaw;
 }
 
@@ -39,13 +40,15 @@ struct stack_flaw stack_flaw_find(struct processes *processes, const struct stac
 	bool has_made = false, has_unnamed = false;
 	struct stack_flaw flaw = {};
 
+	if (n && !usyms_is_made(&places[n - 1].location))
+		flaw = flaw_of_file(def, &places[n - 1].location);
 	for (uint32_t i = 0; i < n; i++) {
 		has_made |= usyms_is_made(&places[i].location);
 		has_unnamed |=
 			usyms_is_made(&places[i].location) && !usyms_is_jit(&places[i].location);
 	}
-	if (!has_made)
-		return n ? flaw_of_files(def, &places[n - 1].location) : flaw;
+	if (!has_made || flaw.kind)
+		return flaw;
 	flaw.runtime = find_runtime(processes, def);
 	flaw.has_names = !has_unnamed;
 	if (is_cut(def->reason) && usyms_is_made(&places[n - 1].location))

@@ -24,6 +24,7 @@ struct stack_flaw {
 	const struct runtime *runtime; /* that made code in it; NULL: there is none, or not known */
 	bool has_names;	  /* of all code made at run time: there is a perf map or a jitdump */
 	const char *file; /* has no unwind information; NULL: it is code made at run time */
+	int err;	  /* negative errno: the file could not be opened */
 };
 
 /*

@@ -252,7 +252,7 @@ static void count_reason(struct stack_profile *p, const struct stack_key *key, u
 	if (reason <= UNWIND_GOES_ON || reason >= UNWIND_REASONS)
 		return;
 	p->reasons.values[reason] += value;
-	if (reason != UNWIND_COMPLETE && reason != UNWIND_BY_FP)
+	if (reason != UNWIND_COMPLETE && reason != UNWIND_BY_FP && reason != UNWIND_NULL)
 		comm_sums_add(&p->reasons.incomplete, key->comm, value);
 }
 
@@ -393,6 +393,7 @@ void stack_reasons_print(struct stack_reasons *reasons)
 		[UNWIND_32BIT] = "32-bit",
 		[UNWIND_BY_FP] = "by frame pointers",
 		[UNWIND_RAN_ON] = "of threads that resumed while they were read",
+		[UNWIND_NULL] = "ending in a null return address",
 	};
 	uint64_t total = total_of(reasons);
 	char line[512] = "", worst[256];

@@ -305,6 +305,21 @@ static bool describe_shared(const Elf_Data *data, struct wanted *w, char name[PA
 	return w->id_bytes > 0;
 }
 
+static int open_by_name(const struct wanted *w, int root_fd, const char *path, const char *name,
+			struct elffile *shared)
+{
+	const char *slash = path && name[0] != '/' ? strrchr(path, '/') : NULL;
+	char whole[2 * PATH_MAX];
+	int fd;
+
+	if (name[0] != '/' && (!slash || strlen(path) >= PATH_MAX))
+		return -ENOENT;
+	snprintf(whole, sizeof(whole), "%.*s%s", slash ? (int)(slash + 1 - path) : 0,
+		 slash ? path : "", name);
+	fd = root_open_file(root_fd, whole);
+	return check_file(w, fd, false, shared);
+}
+
 int debugfile_open_shared(const struct elffile *f, const struct debug_place *place,
 			  struct elffile *shared)
 {
@@ -320,7 +335,7 @@ int debugfile_open_shared(const struct elffile *f, const struct debug_place *pla
 		return -ENOENT;
 	for (size_t i = 0; fd < 0 && i < ARRAY_SIZE(roots); i++)
 		fd = open_by_id(&w, roots[i], shared);
-	for (size_t i = 0; fd < 0 && name[0] == '/' && i < ARRAY_SIZE(roots); i++)
-		fd = check_file(&w, root_open_file(roots[i], name), false, shared);
+	for (size_t i = 0; fd < 0 && i < ARRAY_SIZE(roots); i++)
+		fd = open_by_name(&w, roots[i], place->path, name, shared);
 	return fd;
 }

@@ -49,8 +49,8 @@ int debugfile_fetch(const struct elffile *f, struct elffile *debug);
 
 /*
  * What dwz(1) has moved out of several debug files into one that they share (.gnu_debugaltlink), by
- * its build-id, or its name if that is a whole path. Returns what debugfile_open() returns, and
- * -ENODATA where f shares nothing.
+ * its build-id, or its name, which may be relative to the folder of the place. Returns what
+ * debugfile_open() returns, and -ENODATA where f shares nothing.
  */
 int debugfile_open_shared(const struct elffile *f, const struct debug_place *place,
 			  struct elffile *shared);

@@ -177,17 +177,26 @@ static bool is_open(const struct dso *dso)
 
 /* ---- tables ---- */
 
-/* Said once: most systems have debug information for few files or none. */
+/* Each is said once: most systems have debug information for few files or none. */
 static void open_lines(struct dso *dso)
 {
-	static bool said;
+	static const char *const lacks[] = {
+		[SRCLINES_NO_DWARF] = "no source lines: no debug information (DWARF)",
+		[SRCLINES_NO_ZSTD] = "no source lines: debug information compressed with zstd "
+				     "(needs libelf 0.189)",
+		[SRCLINES_NO_SHARED] = "no source lines: the file that its .gnu_debugaltlink "
+				       "names is missing",
+		[SRCLINES_SPLIT] = "no inlined functions: split DWARF (.dwo, .dwp) is not read",
+	};
+	static unsigned int said;
+	enum srclines_lack lack;
 
-	dso->lines = srclines_open(dso->file->fd, &dso->debug, dso->cache->options.as_mangled);
-	if (dso->lines || said)
+	dso->lines =
+		srclines_open(dso->file->fd, &dso->debug, dso->cache->options.as_mangled, &lack);
+	if (lack == SRCLINES_ALL || said & 1u << lack)
 		return;
-	said = true;
-	msg_warn("%s: no source lines: no debug information (DWARF); other files may lack it, too",
-		 dso_name(dso));
+	said |= 1u << lack;
+	msg_warn("%s: %s; the same may be true of other files", dso_name(dso), lacks[lack]);
 }
 
 static void read_build_id(struct dso *dso)
@@ -405,4 +414,9 @@ bool dso_is_nameless_memory(const struct dso *dso)
 const char *dso_name(const struct dso *dso)
 {
 	return dso->file ? dso->file->name : dso->name;
+}
+
+int dso_error(const struct dso *dso)
+{
+	return dso->file ? dso->file->open_error : 0;
 }

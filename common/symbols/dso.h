@@ -79,4 +79,7 @@ bool dso_is_nameless_memory(const struct dso *dso);
 /* The base name of its file, "[vdso]", "[anon]", ... */
 const char *dso_name(const struct dso *dso);
 
+/* Negative errno: its file could not be opened. */
+int dso_error(const struct dso *dso);
+
 #endif

@@ -84,7 +84,7 @@ static int read_sections(struct elfsources *s)
 			return -EINVAL;
 		add_section(s, &sh);
 	}
-	if (!s->file->header.e_shnum)
+	if (!s->file->n_sections)
 		use_segments(s);
 	sort_sections(s);
 	return 0;

@@ -23,6 +23,7 @@
 
 #define MAX_RANGES  (1U << 22)
 #define GO_NAME_MAX (64U << 10)
+#define MAX_DEPTH   256 /* of entries in each other */
 
 /* Addresses of one unit. */
 struct range {
@@ -50,7 +51,8 @@ struct srclines {
 	struct range *ranges; /* ascending */
 	size_t n_ranges, ranges_capacity;
 	size_t sections_bytes; /* of DWARF, unpacked */
-	struct idmap answers;  /* by address + 1: an id is never 0 */
+	enum srclines_lack lack;
+	struct idmap answers; /* by address + 1: an id is never 0 */
 };
 
 /* ---- units ---- */
@@ -82,9 +84,12 @@ static void read_units(struct srclines *lines)
 	Dwarf_Die die;
 	uint8_t type;
 
-	while (!dwarf_get_units(lines->dwarf, unit, &unit, NULL, &type, &die, NULL))
+	while (!dwarf_get_units(lines->dwarf, unit, &unit, NULL, &type, &die, NULL)) {
 		if (type == DW_UT_compile || type == DW_UT_skeleton)
 			add_ranges(lines, &die);
+		if (type == DW_UT_skeleton)
+			lines->lack = SRCLINES_SPLIT;
+	}
 	if (lines->n_ranges)
 		qsort(lines->ranges, lines->n_ranges, sizeof(*lines->ranges), compare_ranges);
 }
@@ -157,14 +162,34 @@ static bool begin_shared(struct srclines *lines, const struct elffile *file)
 	return true;
 }
 
+#define COMPRESSED_ZSTD 2 /* ELFCOMPRESS_ZSTD: since 2022 */
+
+static enum srclines_lack find_lack(const struct srclines *lines, const struct elffile *file)
+{
+	GElf_Shdr header;
+	GElf_Chdr packed;
+	Elf_Scn *info = elffile_section(file, ".debug_info", &header);
+
+	if (!info || header.sh_type == SHT_NOBITS)
+		return SRCLINES_NO_DWARF;
+	if (header.sh_flags & SHF_COMPRESSED && gelf_getchdr(info, &packed) &&
+	    packed.ch_type == COMPRESSED_ZSTD)
+		return SRCLINES_NO_ZSTD;
+	return lines->shared_fd == -ENODATA ? SRCLINES_NO_DWARF : SRCLINES_NO_SHARED;
+}
+
 static bool begin(struct srclines *lines, const struct elffile *file)
 {
+	lines->shared_fd = -ENODATA;
+	lines->lack = SRCLINES_ALL;
 	lines->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
 	if (lines->dwarf && is_sane(file) && begin_shared(lines, file))
 		read_units(lines);
 	lines->sections_bytes = count_sections(file);
 	if (lines->shared_dwarf)
 		lines->sections_bytes += count_sections(&lines->shared);
+	if (!lines->n_ranges)
+		lines->lack = find_lack(lines, file);
 	return lines->n_ranges;
 }
 
@@ -211,10 +236,14 @@ static bool open_go(struct srclines *lines)
 	return !elffile_as_elf64(&lines->file, &elf) && !gopclntab_open(&lines->go, &elf);
 }
 
-struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_mangled)
+struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_mangled,
+			       enum srclines_lack *lack)
 {
 	struct srclines *lines = mem_zalloc(1, sizeof(*lines));
+	bool is_open;
 
+	if (lack)
+		*lack = SRCLINES_NO_DWARF;
 	lines->as_mangled = as_mangled;
 	lines->has_place = place;
 	if (place)
@@ -224,7 +253,10 @@ struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_
 		free(lines);
 		return NULL;
 	}
-	if (open_go(lines) || open_dwarf(lines))
+	is_open = open_go(lines) || open_dwarf(lines);
+	if (lack)
+		*lack = lines->lack;
+	if (is_open)
 		return lines;
 	srclines_free(lines);
 	return NULL;
@@ -302,38 +334,72 @@ static void find_call(Dwarf_Die *unit, Dwarf_Die *die, struct srcframe *frame)
 		frame->line = (uint32_t)line;
 }
 
-/*
- * The entries around the address, by where they stand in the file and not by where they are
- * declared.
- */
-static int find_scopes(Dwarf *dwarf, Dwarf_Die *unit, uint64_t vaddr, Dwarf_Die **scopes)
-{
-	Dwarf_Die innermost, *found = NULL;
-	int n = dwarf_getscopes(unit, vaddr, &found);
+/* The inlined functions around an address, outermost first. */
+struct inlined {
+	Dwarf_Die items[SRCLINES_MAX_FRAMES - 1];
+	size_t n;
+};
 
-	/* Looked up afresh: what was found may be an entry as its abstract origin sees it. */
-	if (n > 0 && dwarf_offdie(dwarf, dwarf_dieoffset(&found[0]), &innermost))
-		n = dwarf_getscopes_die(&innermost, scopes);
-	free(found);
-	return n > 0 ? n : 0;
+/* Where there are too many, the outermost ones go. */
+static void add_inlined(struct inlined *inlined, const Dwarf_Die *die)
+{
+	if (inlined->n == SRCLINES_MAX_FRAMES - 1)
+		memmove(inlined->items, inlined->items + 1, --inlined->n * sizeof(*inlined->items));
+	inlined->items[inlined->n++] = *die;
+}
+
+/* An entry that has no addresses itself, but may have functions in it. */
+static bool is_container(const Dwarf_Die *die)
+{
+	switch (dwarf_tag((Dwarf_Die *)die)) {
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+	case DW_TAG_enumeration_type:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * By where entries stand in the file: link-time optimisation has the functions that they are copies
+ * of in other units, where dwarf_getscopes() looks for the rest. True: the address is in here.
+ */
+static bool find_inlined(Dwarf_Die *parent, uint64_t vaddr, unsigned int depth,
+			 struct inlined *inlined)
+{
+	Dwarf_Die die;
+
+	if (depth == MAX_DEPTH || dwarf_child(parent, &die))
+		return false;
+	do {
+		bool is_here = dwarf_haspc(&die, vaddr) > 0;
+
+		if (is_here && dwarf_tag(&die) == DW_TAG_inlined_subroutine)
+			add_inlined(inlined, &die);
+		if ((is_here || is_container(&die)) &&
+		    (find_inlined(&die, vaddr, depth + 1, inlined) || is_here))
+			return true;
+	} while (!dwarf_siblingof(&die, &die));
+	return false;
 }
 
 /* Each inlined function ends one frame and begins its caller's, at the line of the call. */
 static size_t find_frames(const struct srclines *lines, Dwarf_Die *unit, uint64_t vaddr,
 			  struct srcframe *frames)
 {
-	Dwarf_Die *scopes = NULL;
-	int n_scopes = find_scopes(lines->dwarf, unit, vaddr, &scopes);
+	struct inlined inlined = { .n = 0 };
 	size_t n = 0;
 
 	find_line(unit, vaddr, &frames[0]);
-	for (int i = 0; scopes && i < n_scopes && n < SRCLINES_MAX_FRAMES - 1; i++) {
-		if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)
-			continue;
-		frames[n].function = name_of(&scopes[i], lines->as_mangled);
-		find_call(unit, &scopes[i], &frames[++n]);
+	find_inlined(unit, vaddr, 0, &inlined);
+	while (inlined.n--) {
+		frames[n].function = name_of(&inlined.items[inlined.n], lines->as_mangled);
+		find_call(unit, &inlined.items[inlined.n], &frames[++n]);
 	}
-	free(scopes);
 	return n + 1;
 }
 

@@ -23,11 +23,22 @@ struct srcframe {
 	uint32_t line;
 };
 
+/* What can't be shown of a file. */
+enum srclines_lack {
+	SRCLINES_ALL,
+	SRCLINES_NO_DWARF,
+	SRCLINES_NO_ZSTD,   /* it is compressed, and libelf is older than that */
+	SRCLINES_NO_SHARED, /* a part of it is in a file that is missing: debugfile_open_shared() */
+	SRCLINES_SPLIT,	    /* inlined functions are in split DWARF, which is not read */
+};
+
 /*
  * fd and what place refers to stay the caller's, until srclines_free(). as_mangled: functions are
- * named as the linker knows them. NULL: there is neither DWARF nor a Go program.
+ * named as the linker knows them. NULL: there is neither DWARF nor a Go program, or lack (unless
+ * NULL) says why.
  */
-struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_mangled);
+struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_mangled,
+			       enum srclines_lack *lack);
 void srclines_free(struct srclines *lines);
 
 /* The memory in bytes, estimated by the size of the sections: libdw doesn't say. */

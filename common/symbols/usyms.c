@@ -295,6 +295,11 @@ const char *usyms_dso_name(const struct location *loc)
 	return loc->dso ? dso_name(loc->dso) : NULL;
 }
 
+int usyms_error(const struct location *loc)
+{
+	return loc->dso ? dso_error(loc->dso) : 0;
+}
+
 struct dso_stats usyms_stats(const struct usyms *us)
 {
 	return dso_cache_stats(us->dsos);

@@ -82,6 +82,9 @@ bool usyms_is_nameless(const struct location *loc);
 /* The base name of the location's file for "[libfoo.so+0x1234]"; "[vdso]", "[anon]", or NULL. */
 const char *usyms_dso_name(const struct location *loc);
 
+/* Negative errno: the location's file could not be opened. */
+int usyms_error(const struct location *loc);
+
 /*
  * To be called every few seconds. Closes the files that no process has mapped, if they have become
  * many, and those that nobody has mapped for half a minute. Locations in them stay, but what is to

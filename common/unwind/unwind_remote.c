@@ -119,7 +119,7 @@ static int step_without_rule(const struct unwind_view *view, struct unwind_state
 	return reason == UNWIND_NO_RULE ? step_by_frame_pointer(view, s, reason) : reason;
 }
 
-static int step(const struct unwind_view *view, struct unwind_state *s)
+static int find_caller(const struct unwind_view *view, struct unwind_state *s)
 {
 	uint64_t ip = s->ip - !s->ip_is_exact;
 	const struct unwind_rule *rule;
@@ -134,6 +134,13 @@ static int step(const struct unwind_view *view, struct unwind_state *s)
 	if (rule->kind == UNWIND_SP_EXACT)
 		return unwind_go_interrupted(s, rule);
 	return unwind_is_go(rule) ? unwind_by_go_rule(s, rule) : unwind_by_rule(s, rule);
+}
+
+static int step(const struct unwind_view *view, struct unwind_state *s)
+{
+	int reason = find_caller(view, s);
+
+	return !reason && unwind_is_null(s) ? UNWIND_NULL : reason;
 }
 
 /* As BPF does it, see STACK_EXACT. */

@@ -31,7 +31,7 @@ static void look_up(const void *image, size_t size)
 
 	if (write(fd, image, size) != (ssize_t)size)
 		abort();
-	lines = srclines_open(fd, NULL, false);
+	lines = srclines_open(fd, NULL, false, NULL);
 	for (uint64_t addr = CODE_ADDR; lines && addr < CODE_ADDR + CODE_BYTES; addr++)
 		if (srclines_find(lines, addr, &frames) > SRCLINES_MAX_FRAMES)
 			abort();

@@ -223,7 +223,7 @@ static bool open_subject(struct subject *subject, int fd)
 		if (gopclntab_func(&subject->table, i, &f) && f.id > subject->wrapper_id)
 			subject->wrapper_id = f.id;
 	subject->symbols = elfsyms_load(fd, NULL);
-	subject->lines = srclines_open(fd, NULL, false);
+	subject->lines = srclines_open(fd, NULL, false, NULL);
 	return subject->symbols && subject->lines;
 }
 

@@ -453,6 +453,31 @@ TEST(inlined_functions_are_frames_with_their_lines)
 	CHECK_LACKS(trace(work_start("inlined", MS), "-f")->out, "inlined_leaf");
 }
 
+/* Link-time optimisation: what the functions are copies of is in another unit. */
+TEST(functions_inlined_from_other_units_are_frames)
+{
+	check_frames(trace(work_start("inlined_lto", MS), "--lines"), "inlined_lto",
+		     "main (inlined.c:32);inlined_outer (inlined.c:25);inlined_middle "
+		     "(inlined.c:19);inlined_leaf (inlined.c:13)");
+}
+
+/* By the name that .gnu_debugaltlink has, in the program's folder. */
+TEST(dwarf_that_is_shared_between_files_is_read)
+{
+	NEED_FILE(work_path("inlined_shared"), "dwz");
+	CHECK_HAS(trace(work_start("inlined_shared", MS), "--lines")->out,
+		  ";inlined_leaf (inlined.c:13)");
+}
+
+TEST(inlined_functions_in_split_dwarf_are_reported_as_missing)
+{
+	struct proc *tool = trace(work_start("inlined_split", MS), "--lines");
+
+	CHECK_HAS(tool->err, "inlined_split: no inlined functions: split DWARF (.dwo, .dwp) is "
+			     "not read");
+	CHECK_HAS(tool->out, ";inlined_outer (inlined.c:13)");
+}
+
 /* ---- code made at run time ---- */
 
 #define REFUSED	 "perf map ignored: not a regular file"

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fuse.h"
 #include "live.h"
 
 #define NOFP_FRAMES  "nofp_outer;nofp_middle;nofp_leaf"
@@ -94,6 +95,33 @@ TEST(a_signal_frame_is_crossed)
 	check_complete(tool, "nofp", "on_signal;" NOFP_FRAMES);
 	check_complete(tool, "nofp", "_start");
 	check_complete(tool, "nofp", "main;stay_in_handler");
+}
+
+static void check_moved(const char *mode, const char *frames)
+{
+	struct proc *tool = trace_pid("profile", work_start("nofp", mode, "500"), AUTO);
+
+	check_complete(tool, "nofp", frames);
+	CHECK_EQ(folded_count(tool->out, "nofp", "[anon]"), 0);
+	CHECK_EQ(folded_count(tool->out, "nofp", "[jit]"), 0);
+}
+
+/* As programs do that want their code on huge pages. */
+TEST(code_that_was_moved_to_memory_is_still_its_files)
+{
+	check_moved("moved", "main;just_stay;" NOFP_FRAMES);
+	check_moved("moves", "main;stay_after_move;just_stay;" NOFP_FRAMES);
+}
+
+/* As a library of coroutines leaves it: that is an end, not a frame. */
+TEST(a_null_return_address_is_an_end_of_its_own)
+{
+	struct proc *tool = trace_pid("profile", work_start("nofp", "coroutine", "500"), AUTO);
+
+	check_complete(tool, "nofp", "run_coroutine;just_stay;" NOFP_FRAMES);
+	CHECK(lines_from(tool->out, "nofp;run_coroutine;") > 0);
+	CHECK_EQ(folded_count(tool->out, "nofp", "[unknown]"), 0);
+	CHECK_HAS(tool->err, " % ending in a null return address\n");
 }
 
 #define TRAPPED "trap_outer;trap_here;__restore_rt;on_trap;trap_stay"
@@ -189,6 +217,31 @@ TEST(a_program_in_a_memfd_is_complete)
 			      text_of("/proc/self/fd/%d", MEMFD), ARGV("nofp", "spin", "500"));
 
 	check_complete(trace_pid("profile", work, AUTO), "nofp", "main;just_stay;" NOFP_FRAMES);
+}
+
+/* FUSE file systems can be for their user alone, and root is another one. */
+static void check_on_fuse(bool by_namespace)
+{
+	struct fuse_file file = { folder_make(), "nofp", work_path("nofp"), by_namespace };
+	struct proc *work, *tool;
+
+	if (access("/dev/fuse", R_OK | W_OK))
+		SKIP("no FUSE");
+	work = work_start_in(fuse_mount, &file, text_of("%s/nofp", file.folder),
+			     ARGV("nofp", "spin", "500"));
+	CHECK(access(text_of("/proc/%d/root%s/nofp", work->pid, file.folder), R_OK));
+	tool = trace_pid("profile", work, AUTO);
+	check_complete(tool, "nofp", "main;just_stay;" NOFP_FRAMES);
+}
+
+TEST(a_program_that_only_its_user_may_read_is_complete)
+{
+	check_on_fuse(false);
+}
+
+TEST(a_program_that_only_its_user_namespace_may_read_is_complete)
+{
+	check_on_fuse(true);
 }
 
 /* Outside there is another build at the same path, and it runs at the same time. */

@@ -189,7 +189,7 @@ static bool open_subject(struct subject *subject)
 	subject->fd = open(subject->path, O_RDONLY | O_CLOEXEC);
 	if (subject->fd < 0)
 		return false;
-	subject->lines = srclines_open(subject->fd, &place, false);
+	subject->lines = srclines_open(subject->fd, &place, false, NULL);
 	subject->symbols = elfsyms_load(subject->fd, NULL);
 	return subject->lines && subject->symbols && find_text(subject);
 }

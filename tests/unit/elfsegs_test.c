@@ -109,6 +109,26 @@ TEST(of_two_segments_in_a_page_a_mapping_is_of_the_one_that_ends_with_it)
 	CHECK_EQ(elfsegs_mapping_vaddr(&segs, 0x3000, 0x1000), UINT64_MAX);
 }
 
+/* Offsets and addresses need not keep their distance from one segment to the next. */
+TEST(code_above_an_offset_is_found_by_the_segments_addresses)
+{
+	struct image m = image_new(3);
+	struct elf64 elf;
+	struct elfsegs segs;
+
+	set_segment(&m, 0, PF_R, 0, 0, 0x1730);
+	set_segment(&m, 1, PF_R | PF_X, 0x1730, 0x2730, 0x3000);
+	set_segment(&m, 2, PF_R | PF_W, 0x4730, 0x6730, 0x1000);
+	CHECK_EQ(elf64_open_image(&elf, &m, sizeof(m)), 0);
+	CHECK_EQ(elfsegs_read_elf(&segs, &elf), 0);
+	CHECK_EQ(elfsegs_offset_above(&segs, &elf, 0, 0x2000), 0x1000);
+	CHECK_EQ(elfsegs_offset_above(&segs, &elf, 0, 0x5000), 0x4000);
+	CHECK_EQ(elfsegs_offset_above(&segs, &elf, 0x1000, 0x1000), 0x2000);
+	CHECK_EQ(elfsegs_offset_above(&segs, &elf, 0, 0x1000), UINT64_MAX);
+	CHECK_EQ(elfsegs_offset_above(&segs, &elf, 0, 0x6000), UINT64_MAX);
+	CHECK_EQ(elfsegs_offset_above(&segs, &elf, 0x8000, 0), UINT64_MAX);
+}
+
 TEST(more_segments_than_it_has_room_for_are_left_out)
 {
 	struct image m = image_new(N_HEADERS);

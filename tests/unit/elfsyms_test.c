@@ -19,6 +19,7 @@
 
 #include "base/array.h"
 #include "process/procmaps.h"
+#include "elf/elf64.h"
 #include "symbols/elfsyms.h"
 #include "../symbols/image.h"
 #include "silent.h"
@@ -818,4 +819,51 @@ TEST(survives_changed_bytes)
 	}
 	close(fd);
 	free(image);
+}
+
+/* Their number, and that of their names, are in the first one (chapter 4 of the gABI). */
+static void set_n_sections(int fd, uint64_t n)
+{
+	Elf64_Shdr sections[6];
+	Elf64_Ehdr eh;
+
+	CHECK_EQ(pread(fd, &eh, sizeof(eh), 0), sizeof(eh));
+	CHECK_EQ(eh.e_shnum, ARRAY_SIZE(sections));
+	CHECK_EQ(pread(fd, sections, sizeof(sections), (off_t)eh.e_shoff), sizeof(sections));
+	sections[0].sh_size = n;
+	sections[0].sh_link = eh.e_shstrndx;
+	eh.e_shnum = 0;
+	eh.e_shstrndx = SHN_XINDEX;
+	eh.e_shoff = 1 << 20;
+	CHECK_EQ(pwrite(fd, &eh, sizeof(eh), 0), sizeof(eh));
+	CHECK_EQ(pwrite(fd, sections, sizeof(sections), (off_t)eh.e_shoff), sizeof(sections));
+	CHECK_EQ(ftruncate(fd, (off_t)(eh.e_shoff + n * sizeof(*sections))), 0);
+}
+
+TEST(a_file_with_very_many_sections_has_names)
+{
+	int fd = make_elf(simple, 3, ELFCLASS64, ELFDATA2LSB, EM_X86_64);
+	struct elfsyms *syms;
+	struct elf64 elf;
+	Elf64_Shdr found;
+
+	set_n_sections(fd, 66000);
+	CHECK_EQ(elf64_open(&elf, fd), 0);
+	CHECK_EQ(elf64_find_section(&elf, ".symtab", &found), 0);
+	syms = elfsyms_load(fd, NULL);
+	CHECK_STR(syms ? elfsyms_find(syms, simple[0].addr, NULL) : NULL, simple[0].name);
+	elfsyms_free(syms);
+	close(fd);
+}
+
+/* What libelf would take memory for. */
+TEST(a_file_with_millions_of_sections_is_refused)
+{
+	int fd = make_elf(simple, 3, ELFCLASS64, ELFDATA2LSB, EM_X86_64);
+
+	set_n_sections(fd, 1 << 19);
+	errno = 0;
+	CHECK(!elfsyms_load(fd, NULL));
+	CHECK_EQ(errno, EINVAL);
+	close(fd);
 }

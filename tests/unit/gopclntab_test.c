@@ -429,7 +429,7 @@ TEST(lines_need_no_dwarf)
 	size_t size;
 	struct go_image *m = go_image_new(GO_IMAGE_1_20, &size);
 	int fd = file_of(m, size);
-	struct srclines *lines = srclines_open(fd, NULL, false);
+	struct srclines *lines = srclines_open(fd, NULL, false, NULL);
 	const struct srcframe *frames;
 
 	CHECK(lines);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which processes' stacks lack something, and what is said about that. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +19,14 @@ static const struct runtime node = { .name = "node",
 static const struct runtime lua = { .name = "lua", .to_complete = "start it with -joff" };
 
 static const struct stack_flaw none;
-static const struct stack_flaw cut_java = { FLAW_CUT, &java, false, NULL };
-static const struct stack_flaw cut_named_java = { FLAW_CUT, &java, true, NULL };
-static const struct stack_flaw unnamed_java = { FLAW_UNNAMED, &java, false, NULL };
-static const struct stack_flaw unnamed_node = { FLAW_UNNAMED, &node, false, NULL };
-static const struct stack_flaw cut_named_node = { FLAW_CUT, &node, true, NULL };
-static const struct stack_flaw unnamed_lua = { FLAW_UNNAMED, &lua, false, NULL };
-static const struct stack_flaw cut_by_whom = { FLAW_CUT, NULL, false, NULL };
-static const struct stack_flaw cut_in_file = { FLAW_CUT, NULL, false, "libodd.so" };
+static const struct stack_flaw cut_java = { FLAW_CUT, &java, false, NULL, 0 };
+static const struct stack_flaw cut_named_java = { FLAW_CUT, &java, true, NULL, 0 };
+static const struct stack_flaw unnamed_java = { FLAW_UNNAMED, &java, false, NULL, 0 };
+static const struct stack_flaw unnamed_node = { FLAW_UNNAMED, &node, false, NULL, 0 };
+static const struct stack_flaw cut_named_node = { FLAW_CUT, &node, true, NULL, 0 };
+static const struct stack_flaw unnamed_lua = { FLAW_UNNAMED, &lua, false, NULL, 0 };
+static const struct stack_flaw cut_by_whom = { FLAW_CUT, NULL, false, NULL, 0 };
+static const struct stack_flaw cut_in_file = { FLAW_CUT, NULL, false, "libodd.so", 0 };
 
 static void add(struct process_flaws *flaws, pid_t pid, const char *name,
 		const struct stack_flaw *flaw, uint64_t value)
@@ -57,6 +58,17 @@ static const char *print_with(struct process_flaws *flaws, bool lacks_tables)
 static const char *print(struct process_flaws *flaws)
 {
 	return print_with(flaws, false);
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t n = 0;
+
+	while ((text = strchr(text, '\n'))) {
+		text++;
+		n++;
+	}
+	return n;
 }
 
 TEST(sound_stacks_need_no_word)
@@ -128,6 +140,60 @@ TEST(code_of_files_and_of_unknown_runtimes_is_told)
 		     "known"));
 }
 
+/* Whatever comes last, and whatever else cuts its stacks. */
+TEST(the_file_that_cuts_most_is_told_with_its_own_share)
+{
+	static const struct stack_flaw in_big = { FLAW_CUT, NULL, false, "libbig.so", 0 };
+	struct process_flaws *flaws = process_flaws_new();
+	const char *said;
+
+	add(flaws, 7, "odd", &in_big, 60);
+	add(flaws, 7, "odd", &cut_in_file, 5);
+	add(flaws, 7, "odd", &cut_java, 15);
+	add(flaws, 7, "odd", &none, 20);
+	said = print(flaws);
+	CHECK_HAS(said, "odd (PID 7): 60 % of stacks cut in libbig.so, which has no unwind");
+	CHECK_EQ(count_lines(said), 1);
+}
+
+TEST(code_made_at_run_time_is_told_where_it_cuts_most)
+{
+	struct process_flaws *flaws = process_flaws_new();
+
+	add(flaws, 7, "odd", &cut_java, 60);
+	add(flaws, 7, "odd", &cut_in_file, 40);
+	CHECK_HAS(print(flaws), "java (PID 7): 60 % of stacks cut in JIT code: start it anew");
+}
+
+TEST(files_in_great_numbers_leave_the_worst)
+{
+	struct process_flaws *flaws = process_flaws_new();
+	char name[16];
+	struct stack_flaw flaw = { FLAW_CUT, NULL, false, name, 0 };
+
+	add(flaws, 7, "odd", &cut_in_file, 100);
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "lib%d.so", i);
+		add(flaws, 7, "odd", &flaw, 1);
+	}
+	CHECK_HAS(print(flaws), "50 % of stacks cut in libodd.so");
+}
+
+/* That it has no unwind information is not known. */
+TEST(a_file_that_could_not_be_read_is_told_with_the_reason)
+{
+	static const struct stack_flaw denied = { FLAW_CUT, NULL, false, "app", -EACCES };
+	static const struct stack_flaw changed = { FLAW_CUT, NULL, false, "app", -ESTALE };
+	struct process_flaws *flaws = process_flaws_new();
+
+	add(flaws, 7, "odd", &denied, 60);
+	CHECK_HAS(print_with(flaws, true), "odd (PID 7): 100 % of stacks cut in app, which could "
+					   "not be read: Permission denied\n");
+	flaws = process_flaws_new();
+	add(flaws, 7, "odd", &changed, 60);
+	CHECK_HAS(print(flaws), "app, which could not be read: changed since it was mapped\n");
+}
+
 /* Its unwind information may be there, but had no room. */
 TEST(files_are_not_blamed_for_tables_that_had_no_room)
 {
@@ -149,17 +215,6 @@ TEST(processes_of_one_runtime_share_a_line)
 		add(flaws, pid, "java", &cut_java, (uint64_t)pid);
 	CHECK(strstr(print(flaws), "java (PID 50 and 49 others): 100 % of stacks cut in JIT code: "
 				   "start it anew, then jcmd PID perfmap\n"));
-}
-
-static size_t count_lines(const char *text)
-{
-	size_t n = 0;
-
-	while ((text = strchr(text, '\n'))) {
-		text++;
-		n++;
-	}
-	return n;
 }
 
 TEST(there_are_three_lines_at_most)
@@ -198,7 +253,7 @@ TEST(a_file_is_told_whose_stack_is_gone)
 {
 	struct process_flaws *flaws = process_flaws_new();
 	char name[] = "libodd.so";
-	const struct stack_flaw flaw = { FLAW_CUT, NULL, false, name };
+	const struct stack_flaw flaw = { FLAW_CUT, NULL, false, name, 0 };
 	const char *text;
 
 	add(flaws, 1, "odd", &flaw, 100);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The parser of /proc/PID/maps: what is kept, what is refused, and how addresses are found. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -34,6 +35,70 @@ TEST(keeps_executable_mappings_only)
 	CHECK_STR(maps.items[0].path, "/usr/bin/x");
 	mappings_free(&maps);
 	CHECK_EQ(maps.count, 0);
+}
+
+#define EXE_LINE   "10000-11000 r--p 00000000 fe:01 77                         /usr/bin/x\n"
+#define MOVED_LINE "11000-13000 r-xp 00000000 00:00 0 \n"
+
+static void check_below(const char *text, bool is_there)
+{
+	struct mappings maps;
+	const struct mapping *m;
+
+	mappings_parse(&maps, text, true);
+	CHECK(maps.count > 0);
+	m = &maps.items[maps.count - 1];
+	CHECK_EQ(m->start, 0x11000);
+	CHECK_EQ(m->below != NULL, is_there);
+	if (m->below) {
+		CHECK_EQ(m->below->start, 0x10000);
+		CHECK_EQ(m->below->ino, 77);
+		CHECK_STR(m->below->path, "/usr/bin/x");
+	}
+	mappings_free(&maps);
+}
+
+TEST(memory_knows_the_file_right_below_it)
+{
+	check_below(EXE_LINE MOVED_LINE, true);
+	check_below(EXE_LINE "11000-13000 r-xp 00000000 00:0e 5     /anon_hugepage (deleted)\n",
+		    true);
+	check_below(EXE_LINE "11000-13000 r-xp 00000000 00:00 0     [anon:text]\n", true);
+	check_below(EXE_LINE "11000-13000 r-xp 00000000 00:00 0     [vdso]\n", false);
+	check_below(EXE_LINE "11000-13000 r-xp 00001000 fe:01 77    /usr/bin/x\n", false);
+	check_below("10000-10800 r--p 00000000 fe:01 77    /usr/bin/x\n" MOVED_LINE, false);
+	check_below("0000-10000 r--p 00000000 fe:01 76     /usr/bin/y\n"
+		    "10000-10800 r--p 00000000 fe:01 77    /usr/bin/x\n"
+		    "10800-11000 r-xp 00000000 00:00 0\n" MOVED_LINE,
+		    true);
+	check_below("10000-10800 r--p 00000000 fe:01 77    /usr/bin/x\n"
+		    "10800-11000 rw-p 00000000 00:00 0\n" MOVED_LINE,
+		    false);
+	check_below(MOVED_LINE, false);
+}
+
+TEST(the_kernel_is_asked_what_lies_below_memory)
+{
+	char *text = mmap(NULL, 3 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const size_t half = 1 << 20;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	const struct mapping *m;
+	struct mappings maps;
+
+	CHECK(mmap(text, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == text);
+	mprotect(text + 4096, half, PROT_READ | PROT_EXEC);
+	mprotect(text + 4096 + half, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
+	mprotect(text + 2 * half, 4096, PROT_READ | PROT_EXEC);
+	CHECK_EQ(mappings_read(&maps, getpid()), 0);
+	m = mappings_find(&maps, (uintptr_t)text + 4096);
+	CHECK(m && m->below && m->below->start == (uintptr_t)text && m->below->ino);
+	m = mappings_find(&maps, (uintptr_t)text + 4096 + half);
+	CHECK(m && m->below && m->below->start == (uintptr_t)text);
+	m = mappings_find(&maps, (uintptr_t)text + 2 * half);
+	CHECK(m && !m->below);
+	mappings_free(&maps);
+	munmap(text, 3 << 20);
+	close(fd);
 }
 
 TEST(data_is_kept_if_asked_for)

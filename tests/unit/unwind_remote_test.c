@@ -302,6 +302,29 @@ TEST(a_copied_stack_is_as_complete_as_the_stack)
 	own_tables_free(own);
 }
 
+/* As it is where a coroutine begins. */
+TEST(a_null_return_address_ends_the_walk_and_is_no_frame)
+{
+	struct own_tables *own = own_tables_new();
+	struct stopped child = stop_child(false);
+	struct unwind_view view = view_of(own, child.pid);
+	struct unwind_copy *copy = copy_stack(&child, COPY_BYTES);
+	uint64_t whole[MAX_FRAMES], ours[MAX_FRAMES];
+	int reason;
+
+	view.copy = copy;
+	CHECK(unwind_walk_remote(&view, &child.regs, whole, MAX_FRAMES, &reason) > 4);
+	for (size_t i = 0; i < copy->n_bytes; i += sizeof(*whole))
+		if (!memcmp(copy->bytes + i, &whole[4], sizeof(*whole)))
+			memset(copy->bytes + i, 0, sizeof(*whole));
+	CHECK_EQ(unwind_walk_remote(&view, &child.regs, ours, MAX_FRAMES, &reason), 4);
+	CHECK_EQ(reason, UNWIND_NULL);
+	CHECK(!memcmp(ours, whole, 4 * sizeof(*ours)));
+	end_child(&child);
+	free(copy);
+	own_tables_free(own);
+}
+
 /* What BPF could not read is not taken for zeros. */
 TEST(a_hole_in_a_copied_stack_ends_the_walk)
 {

@@ -5,7 +5,10 @@
  * MS. MODE: spin, nap; signal (in a handler), kids (in forked children), map (called from PATH, a
  * copy of this program, whose code is mapped as the dynamic linker would do it), mapped (the same,
  * mapped before it is ready), exec (PATH, which then spins), deep (under DEEP_FRAMES more), vfork
- * (in a child, with the parent waiting), block (two threads, until it goes).
+ * (in a child, with the parent waiting), block (two threads, until it goes), coroutine (on another
+ * stack, in a function that nobody has called: its return address is 0), moves (its code is moved
+ * to anonymous memory at the same addresses, as programs do that want huge pages), moved (the same,
+ * before it is ready).
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -176,6 +179,64 @@ static void stay_in_copy(const char *path)
 	WORK_KEEP_FRAME();
 }
 
+static void move(char *text, size_t bytes)
+{
+	char *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(copy, text, bytes);
+	mprotect(copy, bytes, PROT_READ | PROT_EXEC);
+	mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, text);
+	mprotect(text, bytes, PROT_READ | PROT_WRITE | PROT_EXEC); /* which is an event */
+	mprotect(text, bytes, PROT_READ | PROT_EXEC);
+}
+
+static void move_text(void)
+{
+	const Elf64_Ehdr *header = (const void *)__ehdr_start;
+	const Elf64_Phdr *segments = (const void *)(__ehdr_start + header->e_phoff);
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	for (int i = 0; i < header->e_phnum; i++) {
+		uint64_t start = segments[i].p_vaddr & -page;
+		uint64_t end = (segments[i].p_vaddr + segments[i].p_filesz + page - 1) & -page;
+
+		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_X)
+			move((char *)__ehdr_start + start, end - start);
+	}
+}
+
+static void stay_after_move(const char *path)
+{
+	move_text();
+	work_sleep(50 * NS_PER_MS); /* until that has been seen */
+	just_stay(path);
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void run_coroutine(void)
+{
+	just_stay(NULL);
+	work_wait_end();
+	_exit(0);
+}
+
+static void stay_in_coroutine(const char *path)
+{
+	static char stack[1 << 20] __attribute__((aligned(64)));
+	char *end = stack + sizeof(stack);
+
+	(void)path;
+#if defined(__x86_64__)
+	__asm__ volatile("mov %0, %%rsp; push $0; jmp *%1" : : "r"(end), "r"(run_coroutine));
+#elif defined(__aarch64__)
+	__asm__ volatile("mov sp, %0; mov x16, %1; mov x29, #0; mov x30, #0; br x16"
+			 :
+			 : "r"(end), "r"(run_coroutine)
+			 : "x16");
+#endif
+	__builtin_unreachable();
+}
+
 static void execute(const char *path)
 {
 	char ms[16];
@@ -198,9 +259,12 @@ static const struct mode {
 	const char *name;
 	void (*run)(const char *path);
 } modes[] = {
-	{ "spin", just_stay },	 { "nap", just_stay },	     { "signal", stay_in_handler },
-	{ "map", stay_in_copy }, { "kids", stay_in_kids },   { "exec", execute },
-	{ "deep", stay_deep },	 { "vfork", stay_in_vfork }, { "mapped", stay_in_copy },
+	{ "spin", just_stay },	       { "nap", just_stay },
+	{ "signal", stay_in_handler }, { "map", stay_in_copy },
+	{ "kids", stay_in_kids },      { "exec", execute },
+	{ "deep", stay_deep },	       { "vfork", stay_in_vfork },
+	{ "mapped", stay_in_copy },    { "coroutine", stay_in_coroutine },
+	{ "moves", stay_after_move },  { "moved", just_stay },
 };
 
 static int run_blocked(void)
@@ -259,6 +323,8 @@ int main(int argc, char **argv)
 	work_set_comm(NOFP_NAME);
 	if (!strcmp(argv[1], "mapped") && argc > 3)
 		mapped_copy = map_copy(argv[3]);
+	if (!strcmp(argv[1], "moved"))
+		move_text();
 	work_wait_go();
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
 		if (!strcmp(modes[i].name, argv[1]))
