@@ -356,9 +356,20 @@ int BPF_PROG(syscount_enter, struct pt_regs *regs, long number)
 	return 0;
 }
 
-static __always_inline __u16 error_of(long result)
+/* Restores the registers of another moment: the result's register then holds no result. */
+static __always_inline bool call_restores_registers(const struct call *call, long result)
 {
-	return result < 0 && result >= -MAX_ERRNO ? (__u16)-result : 0;
+	if (call->abi == CALL_NATIVE)
+		return call->number == NR_RT_SIGRETURN || call_is_of_uprobe(call->number);
+	return call->number == NR_COMPAT_SIGRETURN || call->number == NR_COMPAT_RT_SIGRETURN ||
+	       (call->number == -1 && result != -ENOSYS);
+}
+
+static __always_inline __u16 error_of(const struct call *call, long result)
+{
+	if (result >= 0 || result < -MAX_ERRNO || call_restores_registers(call, result))
+		return 0;
+	return (__u16)-result;
 }
 
 /* The arguments of the tracepoint sys_exit. */
@@ -406,7 +417,7 @@ static __always_inline bool read_call(struct call *call, struct exit_args *args,
 	if (!args->result && call_is_fork(call))
 		return false;
 	if (call->number == -1 && call->abi == CALL_NATIVE && args->result != -ENOSYS)
-		call->number = NR_RT_SIGRETURN; /* it has restored the register */
+		call->number = restoring_call_number(args->regs);
 	return true;
 }
 
@@ -418,7 +429,7 @@ static __noinline int count_at_length(__u64 *ctx)
 
 	if (!task_is_wanted(task) || !read_call(&call, &args, task))
 		return 0;
-	call.error = error_of(args.result);
+	call.error = error_of(&call, args.result);
 	count_call(&call, task);
 	return 0;
 }
@@ -489,7 +500,7 @@ int syscount_exit_tracked(__u64 *ctx)
 		return forget_call(task);
 	if (!end_tracked(&call, &args, task) && !read_call(&call, &args, task))
 		return 0;
-	call.error = error_of(args.result);
+	call.error = error_of(&call, args.result);
 	count_call(&call, task);
 	return 0;
 }
