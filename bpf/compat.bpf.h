@@ -382,6 +382,15 @@ static __always_inline __s32 restoring_call_number(struct pt_regs *regs)
 }
 #endif
 
+/* True of a call that ends with registers of another moment: what is in the result's is none. */
+static __always_inline bool call_restores_registers(__s32 number, bool is_compat, long result)
+{
+	if (!is_compat)
+		return number == NR_RT_SIGRETURN || call_is_of_uprobe(number);
+	return number == NR_COMPAT_SIGRETURN || number == NR_COMPAT_RT_SIGRETURN ||
+	       (number == -1 && result != -ENOSYS);
+}
+
 /*
  * The number of the call that a task is in. False if it is in none, but in the kernel for a fault
  * or an interrupt, or not at all. On x86 an exception leaves its error code where a call leaves its

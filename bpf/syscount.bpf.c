@@ -356,20 +356,11 @@ int BPF_PROG(syscount_enter, struct pt_regs *regs, long number)
 	return 0;
 }
 
-/* Restores the registers of another moment: the result's register then holds no result. */
-static __always_inline bool call_restores_registers(const struct call *call, long result)
-{
-	if (call->abi == CALL_NATIVE)
-		return call->number == NR_RT_SIGRETURN || call_is_of_uprobe(call->number);
-	return call->number == NR_COMPAT_SIGRETURN || call->number == NR_COMPAT_RT_SIGRETURN ||
-	       (call->number == -1 && result != -ENOSYS);
-}
-
 static __always_inline __u16 error_of(const struct call *call, long result)
 {
-	if (result >= 0 || result < -MAX_ERRNO || call_restores_registers(call, result))
+	if (call_restores_registers(call->number, call->abi == CALL_COMPAT, result))
 		return 0;
-	return (__u16)-result;
+	return result < 0 && result >= -MAX_ERRNO ? (__u16)-result : 0;
 }
 
 /* The arguments of the tracepoint sys_exit. */
@@ -395,9 +386,7 @@ static __always_inline bool count_plainly(__u64 *ctx)
 
 	if (number >= CALLS_PER_ABI || task_is_compat(task))
 		return false;
-	if (number_is_fork((__s32)number) && !exit_args(ctx).result)
-		return true;
-	if (!filter_task(task))
+	if ((number_is_fork((__s32)number) && !exit_args(ctx).result) || !filter_task(task))
 		return true;
 	counts = bpf_map_lookup_elem(&call_counts, &zero);
 	if (counts)
@@ -410,10 +399,9 @@ static __always_inline bool read_call(struct call *call, struct exit_args *args,
 				      struct task_struct *task)
 {
 	call->number = call_number(args->regs);
-	if (task_is_compat(task)) {
-		call->abi = CALL_COMPAT;
+	call->abi = task_is_compat(task) ? CALL_COMPAT : CALL_NATIVE;
+	if (call->abi == CALL_COMPAT)
 		args->result = (__s32)args->result;
-	}
 	if (!args->result && call_is_fork(call))
 		return false;
 	if (call->number == -1 && call->abi == CALL_NATIVE && args->result != -ENOSYS)

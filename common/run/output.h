@@ -48,8 +48,8 @@ struct output {
 void output_open_standard(void);
 
 /*
- * Before anything is attached: there can be a file of that name, and no file of an earlier run is in
- * the way of a series. 0, or a negative errno, printed.
+ * Before anything is attached: there can be a file of that name, and no file of an earlier run is
+ * in the way of a series. 0, or a negative errno, printed.
  */
 int output_check(struct output *out);
 

@@ -193,7 +193,7 @@ uint64_t work_value(const char *text, const char *comm, const char *key);
 /* The number in front of something on stderr; 0 if it isn't there. */
 uint64_t said_number(const struct proc *tool, const char *what);
 
-/* The same with a point in it: "12.5" of "12.5 % of samples lost". Says nothing of other warnings. */
+/* The same with decimals: 12.5 of "12.5 % of samples lost". */
 double said_percent(const struct proc *tool, const char *what);
 
 /*

@@ -211,7 +211,7 @@ TEST(a_return_from_a_signal_handler_never_fails)
 	CHECK_LACKS(tool->out, "rt_sigreturn");
 }
 
-/* Since 6.11 a return probe makes a call on x86-64, which restores registers as a sigreturn does. */
+/* On x86-64, since 6.11: a return probe makes a call, which restores registers as sigreturn. */
 TEST(calls_of_return_probes_have_their_own_name)
 {
 	struct proc *work = work_start("calls", "blocks", "43"), *leaks, *tool;
