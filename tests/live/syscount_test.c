@@ -217,7 +217,7 @@ TEST(calls_of_return_probes_have_their_own_name)
 	struct proc *work = work_start("calls", "blocks", "43"), *leaks, *tool;
 
 	if (memleak_lacks())
-		SKIP("memleak needs %s", memleak_lacks());
+		SKIP("%s", memleak_lacks());
 	leaks = tool_start("memleak", "-p", pid_text(work->pid));
 	tool = trace_work(work, ARGV("syscount", "-T", "99", "-p", pid_text(work->pid)));
 	CHECK_EQ(count_of(tool->out, "rt_sigreturn"), 0);
