@@ -297,6 +297,8 @@ static __always_inline bool fault_has_own_lock(__u32 flags)
 #define NR_EXIT_GROUP	     231
 #define NR_COMPAT_EXIT_GROUP 252
 #define NR_X32_BIT	     0x40000000
+#define NR_URETPROBE	     335 /* since 6.11 */
+#define NR_UPROBE	     336 /* since 6.18 */
 #else
 #define NR_FUTEX	     98
 #define NR_RT_SIGRETURN	     139
@@ -315,6 +317,9 @@ static __always_inline bool fault_has_own_lock(__u32 flags)
 #define NR_COMPAT_CLONE 120
 #define NR_COMPAT_VFORK 190
 #define NR_CLONE3	435
+
+#define NR_COMPAT_SIGRETURN    119
+#define NR_COMPAT_RT_SIGRETURN 173
 
 #define THREAD_STATUS_COMPAT 0x0002	 /* TS_COMPAT, x86 */
 #define THREAD_FLAG_32BIT    (1UL << 22) /* TIF_32BIT, arm64 */
@@ -337,6 +342,53 @@ static __always_inline __s32 call_number(struct pt_regs *regs)
 #else
 	return regs->syscallno;
 #endif
+}
+
+#if defined(__TARGET_ARCH_x86)
+#define CALL_CODE	 0x0f00000000c0c748ULL /* mov $number, %rax; syscall (its first byte) */
+#define CALL_CODE_NUMBER 0x00ffffffff000000ULL
+#define CALL_CODE_BYTES	 9
+
+static __always_inline bool call_is_of_uprobe(__s32 number)
+{
+	return number == NR_URETPROBE || number == NR_UPROBE;
+}
+
+/*
+ * The number of a call that has restored the registers of an earlier moment and left -1 as its
+ * number. The kernel's trampolines for uprobes make their call just before the address that it
+ * returns to; a sigreturn returns anywhere else.
+ */
+static __always_inline __s32 restoring_call_number(struct pt_regs *regs)
+{
+	__u64 code = 0;
+	__s32 number;
+
+	bpf_probe_read_user(&code, sizeof(code), (void *)(regs->ip - CALL_CODE_BYTES));
+	number = (code & CALL_CODE_NUMBER) >> 24;
+	if ((code & ~CALL_CODE_NUMBER) == CALL_CODE && call_is_of_uprobe(number))
+		return number;
+	return NR_RT_SIGRETURN;
+}
+#else
+static __always_inline bool call_is_of_uprobe(__s32 number)
+{
+	return false;
+}
+
+static __always_inline __s32 restoring_call_number(struct pt_regs *regs)
+{
+	return NR_RT_SIGRETURN;
+}
+#endif
+
+/* True of a call that ends with registers of another moment: what is in the result's is none. */
+static __always_inline bool call_restores_registers(__s32 number, bool is_compat, long result)
+{
+	if (!is_compat)
+		return number == NR_RT_SIGRETURN || call_is_of_uprobe(number);
+	return number == NR_COMPAT_SIGRETURN || number == NR_COMPAT_RT_SIGRETURN ||
+	       (number == -1 && result != -ENOSYS);
 }
 
 /*

@@ -33,6 +33,8 @@
 
 #define FUTEX_PAGE_MASK 0xfff
 
+#define SIGKILL 9
+
 /* A task's wait for a lock. */
 struct lock_wait {
 	__u64 addr;	/* 0: there is none */
@@ -108,16 +110,23 @@ static __always_inline bool call_is_exit(const struct user_call *call)
 	return call->number == NR_EXIT || call->number == NR_EXIT_GROUP;
 }
 
+/* The end of its process, an exec or a signal ends the task: as fatal_signal_pending() has it. */
+static __always_inline bool task_is_killed(struct task_struct *task)
+{
+	return TASK_READ(task, pending.signal.sig[0]) & 1UL << (SIGKILL - 1);
+}
+
 /*
  * Whether the current task lets the lock go that a task waits for, or is just who was interrupted
- * by a timer, or sent a signal. A thread that ends lets those go that say so.
+ * by a timer, or sent a signal. A thread that ends lets those go that say so; the end of a process
+ * ends all waits in it, and lets none go.
  */
 static __always_inline bool futex_is_released(struct task_struct *task,
 					      const struct lock_wait *wait)
 {
 	struct user_call call;
 
-	if (!user_call_read(current_task(), &call))
+	if (task_is_killed(task) || !user_call_read(current_task(), &call))
 		return false;
 	if (call.number == NR_FUTEX)
 		return futex_is_one_of(call.args[1], FUTEX_WAKES) &&
@@ -139,11 +148,18 @@ static __always_inline bool lock_wakes_up(const struct lock_wait *wait)
 	return wait->addr && (wait->began_ns || wait->end == LOCK_END_UNSEEN);
 }
 
+static __always_inline void lock_give_up(struct lock_wait *wait)
+{
+	wait->end = LOCK_END_GIVEN_UP;
+	wait->waker_tgid = 0;
+	__builtin_memset(wait->waker_comm, 0, sizeof(wait->waker_comm));
+}
+
 /* The task that waits is woken up by the current one. */
 static __always_inline void lock_note_waker(struct task_struct *task, struct lock_wait *wait)
 {
 	if (!wait->began_ns && !futex_is_released(task, wait)) {
-		wait->end = LOCK_END_GIVEN_UP;
+		lock_give_up(wait);
 		return;
 	}
 	wait->end = LOCK_END_RELEASED;

@@ -240,6 +240,10 @@ int BPF_PROG(lock_contention_end, void *lock, int result)
 	if (!lock_end_spin(cpu, (__u64)lock, &wait) &&
 	    !lock_end_sleep(task, (__u64)lock, &wait, &waker_id))
 		return 0;
+	if (result < 0) { /* a signal has ended the wait, not its waker */
+		lock_give_up(&wait);
+		waker_id = 0;
+	}
 	cpu->n_inside++;
 	lock_count_kernels(ctx, task, &wait, waker_id);
 	lock_leave(cpu);

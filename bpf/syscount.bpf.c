@@ -356,8 +356,10 @@ int BPF_PROG(syscount_enter, struct pt_regs *regs, long number)
 	return 0;
 }
 
-static __always_inline __u16 error_of(long result)
+static __always_inline __u16 error_of(const struct call *call, long result)
 {
+	if (call_restores_registers(call->number, call->abi == CALL_COMPAT, result))
+		return 0;
 	return result < 0 && result >= -MAX_ERRNO ? (__u16)-result : 0;
 }
 
@@ -384,9 +386,7 @@ static __always_inline bool count_plainly(__u64 *ctx)
 
 	if (number >= CALLS_PER_ABI || task_is_compat(task))
 		return false;
-	if (number_is_fork((__s32)number) && !exit_args(ctx).result)
-		return true;
-	if (!filter_task(task))
+	if ((number_is_fork((__s32)number) && !exit_args(ctx).result) || !filter_task(task))
 		return true;
 	counts = bpf_map_lookup_elem(&call_counts, &zero);
 	if (counts)
@@ -399,14 +399,13 @@ static __always_inline bool read_call(struct call *call, struct exit_args *args,
 				      struct task_struct *task)
 {
 	call->number = call_number(args->regs);
-	if (task_is_compat(task)) {
-		call->abi = CALL_COMPAT;
+	call->abi = task_is_compat(task) ? CALL_COMPAT : CALL_NATIVE;
+	if (call->abi == CALL_COMPAT)
 		args->result = (__s32)args->result;
-	}
 	if (!args->result && call_is_fork(call))
 		return false;
 	if (call->number == -1 && call->abi == CALL_NATIVE && args->result != -ENOSYS)
-		call->number = NR_RT_SIGRETURN; /* it has restored the register */
+		call->number = restoring_call_number(args->regs);
 	return true;
 }
 
@@ -418,7 +417,7 @@ static __noinline int count_at_length(__u64 *ctx)
 
 	if (!task_is_wanted(task) || !read_call(&call, &args, task))
 		return 0;
-	call.error = error_of(args.result);
+	call.error = error_of(&call, args.result);
 	count_call(&call, task);
 	return 0;
 }
@@ -489,7 +488,7 @@ int syscount_exit_tracked(__u64 *ctx)
 		return forget_call(task);
 	if (!end_tracked(&call, &args, task) && !read_call(&call, &args, task))
 		return 0;
-	call.error = error_of(args.result);
+	call.error = error_of(&call, args.result);
 	count_call(&call, task);
 	return 0;
 }

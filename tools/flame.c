@@ -110,7 +110,7 @@ static void write_table(FILE *f, const struct calltree *tree)
 static int write_result(const struct calltree *tree)
 {
 	struct output output = { .path = options.output };
-	int err = output_check(&output, 0);
+	int err = output_check(&output);
 
 	if (!err)
 		err = output_begin(&output);

@@ -329,6 +329,14 @@ struct thread_struct {
 };
 #endif
 
+typedef struct {
+	unsigned long sig[1]; /* signal n is bit n - 1 */
+} sigset_t;
+
+struct sigpending {
+	sigset_t signal;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state; /* since 5.14 */
@@ -351,6 +359,7 @@ struct task_struct {
 	void *stack;
 	char comm[16];
 	u64 self_exec_id; /* 64 bits since 5.7 */
+	struct sigpending pending;
 	struct css_set *cgroups;
 	struct mm_struct *mm;
 	struct thread_struct thread;

@@ -31,7 +31,7 @@ static inline bool lock_is_kernels(__u32 kind)
 enum lock_end {
 	LOCK_END_UNSEEN,   /* nobody woke the thread up: it spun, or waits still */
 	LOCK_END_RELEASED, /* by the waker */
-	LOCK_END_GIVEN_UP, /* by a timeout or a signal */
+	LOCK_END_GIVEN_UP, /* by a timeout, a signal or the end of the process */
 };
 
 struct lock_key {

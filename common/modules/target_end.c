@@ -45,15 +45,17 @@ static void watch_followed(const void *tgid, const void *value, void *arg)
 		watch_one(pid, &end->followed);
 }
 
-/* Its number may be another's from now on. */
+/* One of several. Its number may be another's from now on. */
 static void drop(const struct watched *watched)
 {
 	bool is_thread = watched->end->threads;
 	const char *name = is_thread ? "filter_tids" : "filter_tgids";
-	int fd = bpf_map__fd(map_find(watched->end->run, name));
 
-	if (!bpf_map_delete_elem(fd, &watched->id))
-		msg_debug("%s %u is traced no more", is_thread ? "thread" : "process", watched->id);
+	if (!watched->id)
+		return; /* a child that was followed */
+	bpf_map_delete_elem(bpf_map__fd(map_find(watched->end->run, name)), &watched->id);
+	msg_info("%s %u has ended and is traced no more", is_thread ? "thread" : "process",
+		 watched->id);
 }
 
 static enum loop_verdict on_ended(int fd, void *arg)
@@ -84,13 +86,15 @@ int target_end_watch(struct target_end *end, const uint32_t *ids, size_t n)
 	for (size_t i = 0; i < n && (!err || err == -ESRCH); i++) {
 		end->watched[i] = (struct watched){ end, ids[i] };
 		err = watch_one(ids[i], &end->watched[i]);
+		if (err == -ESRCH)
+			drop(&end->watched[i]);
 	}
 	if (end->threads && err == -EINVAL) {
 		msg_debug("the end of threads can't be watched on this kernel");
 		return 0;
 	}
-	if (err == -ESRCH && end->n_left)
-		return 0;
+	if (err == -ESRCH)
+		return end->n_left ? 0 : msg_error("what is to be traced has ended");
 	return err ? msg_errno(err, "watching for the end of what is traced") : 0;
 }
 

@@ -3,9 +3,11 @@
  * Stacks chosen by the names of their frames; see name_filter.h. A name is matched once: there are
  * few names, but many stacks that have them.
  */
+#include <ctype.h>
 #include <regex.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/idmap.h"
 #include "base/mem.h"
@@ -26,15 +28,169 @@ struct name_verdicts {
 	struct idmap map; /* by the address of the name: IS_JUDGED and its verdict */
 };
 
+/* ---- the size of a pattern ---- */
+
+/*
+ * C libraries write repetitions out before they compile a pattern, take time and memory that grow
+ * faster than its length, and call themselves for each group in a group.
+ */
+#define PATTERN_MAX 500 /* characters, repetitions written out: half a second in musl's library */
+#define NESTING_MAX 32
+
+/* The characters of a group, or of the whole pattern: the last item's, which may be repeated. */
+struct extent {
+	size_t before_last, last;
+};
+
+struct measure {
+	struct extent levels[NESTING_MAX + 1];
+	size_t depth;
+};
+
+static size_t bounded(size_t size)
+{
+	return size <= PATTERN_MAX ? size : PATTERN_MAX + 1;
+}
+
+static void add_item(struct measure *m, size_t size)
+{
+	struct extent *level = &m->levels[m->depth];
+
+	level->before_last += level->last;
+	level->last = size;
+}
+
+static void close_group(struct measure *m)
+{
+	const struct extent *inner = &m->levels[m->depth];
+	size_t size = bounded(inner->before_last + inner->last + 1);
+
+	m->depth--;
+	add_item(m, size);
+}
+
+/* The end of a bracket expression, as of "[^]a[:alpha:]]". */
+static const char *skip_brackets(const char *at)
+{
+	at += at[1] == '^' ? 2 : 1;
+	at += *at == ']';
+	for (; *at && *at != ']'; at++)
+		if (*at == '[' && at[1] && strchr(".:=", at[1])) {
+			const char end[] = { at[1], ']', '\0' }, *found = strstr(at + 2, end);
+
+			at = found ? found + 1 : at;
+		}
+	return at;
+}
+
+/* "{2,5}": 5. The end of the text is left where it is not closed. */
+static size_t read_bounds(const char **at)
+{
+	size_t from = strtoul(*at + 1, (char **)at, 10), to = from;
+
+	if (**at == ',')
+		to = isdigit((unsigned char)(*at)[1]) ? strtoul(*at + 1, (char **)at, 10)
+						      : from + 1;
+	*at += strcspn(*at, "}");
+	*at -= !**at;
+	return to > from ? to : from;
+}
+
+static void repeat_last(struct measure *m, size_t times)
+{
+	size_t *last = &m->levels[m->depth].last;
+
+	*last = bounded(bounded(times ? times : 1) * *last);
+}
+
+/* NULL: there is more than a pattern may have. Otherwise the item's last character. */
+static const char *measure_item(struct measure *m, const char *at)
+{
+	switch (*at) {
+	case '(':
+		if (m->depth == NESTING_MAX)
+			return NULL;
+		m->levels[++m->depth] = (struct extent){};
+		break;
+	case ')':
+		if (m->depth)
+			close_group(m);
+		else
+			add_item(m, 1);
+		break;
+	case '*':
+	case '?':
+		m->levels[m->depth].before_last++;
+		break;
+	case '+': /* "aa*" */
+		repeat_last(m, 2);
+		break;
+	case '{':
+		repeat_last(m, read_bounds(&at));
+		break;
+	case '[':
+		add_item(m, 1);
+		at = skip_brackets(at);
+		at -= !*at;
+		break;
+	case '\\':
+		at += at[1] != '\0';
+		add_item(m, 1);
+		break;
+	default:
+		add_item(m, 1);
+	}
+	return at;
+}
+
+static bool is_too_large(const char *text)
+{
+	struct measure m = {};
+
+	if (strlen(text) > PATTERN_MAX)
+		return true;
+	for (const char *at = text; *at; at++) {
+		at = measure_item(&m, at);
+		if (!at)
+			return true;
+	}
+	while (m.depth)
+		close_group(&m);
+	return m.levels[0].before_last + m.levels[0].last > PATTERN_MAX;
+}
+
+/* Where the library has them, they take time without bound. */
+static bool has_back_reference(const char *text)
+{
+	for (; (text = strchr(text, '\\')) && text[1]; text += 2)
+		if (isdigit((unsigned char)text[1]))
+			return true;
+	return false;
+}
+
+static int check_pattern(const char *what, const char *text)
+{
+	if (!*text)
+		return msg_error("%s: the pattern is empty", what);
+	if (is_too_large(text))
+		return msg_error("%s: the pattern is too large (at most %d characters, repetitions "
+				 "written out, and %d groups in each other)",
+				 what, PATTERN_MAX, NESTING_MAX);
+	if (has_back_reference(text))
+		return msg_error("%s: '%s': extended regular expressions have no back references",
+				 what, text);
+	return 0;
+}
+
 int name_patterns_parse(const char *what, const char *text, void *dest)
 {
 	struct name_patterns *patterns = dest;
 	struct name_pattern pattern;
 	char reason[128];
-	int err;
+	int err = check_pattern(what, text);
 
-	if (!*text)
-		return msg_error("%s: the pattern is empty", what);
+	if (err)
+		return err;
 	err = regcomp(&pattern.regex, text, REG_EXTENDED | REG_NOSUB);
 	if (err) {
 		regerror(err, &pattern.regex, reason, sizeof(reason));

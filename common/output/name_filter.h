@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * --only and --without: which stacks are shown, by the names of their frames. Patterns are POSIX
- * extended regular expressions (regex(7)), and match anywhere in a name.
+ * extended regular expressions (regex(7)), and match anywhere in a name. They are bounded, since
+ * the C library that compiles them bounds neither its time nor its stack.
  */
 #ifndef NAME_FILTER_H
 #define NAME_FILTER_H

@@ -9,6 +9,7 @@
 #include "base/parse.h"
 #include "output/writer.h"
 #include "run/command_line.h"
+#include "run/series.h"
 
 static const struct opt common_opts[] = {
 	{ 0, "interval", "TIME", OPT_DURATION(struct run, interval_ns, NS_PER_S),
@@ -136,9 +137,10 @@ static int check_reports(const struct run *run)
 	if (is_given && !run_makes_series(run))
 		return msg_error("--keep, --keep-bytes and --overwrite need --output, and "
 				 "--interval or a time in the file's name");
-	if (run->is_metrics && (is_given || (run->output_path && strchr(run->output_path, '%'))))
+	if (run->is_metrics &&
+	    (is_given || (run->output_path && series_is_timed(run->output_path))))
 		return msg_error("--format prometheus makes one file, which each report replaces");
-	return 0;
+	return run->output_path ? series_check_pattern(run->output_path, run->interval_ns) : 0;
 }
 
 /* Splits argv at "--". Returns the command or NULL; *argc is what stands before it. */

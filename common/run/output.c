@@ -156,7 +156,7 @@ static int check_standard(void)
 		       : 0;
 }
 
-int output_check(struct output *out, uint64_t interval_ns)
+int output_check(struct output *out)
 {
 	int err;
 
@@ -166,7 +166,7 @@ int output_check(struct output *out, uint64_t interval_ns)
 	out->series.path = out->path;
 	if (err || out->kind != OUTPUT_SERIES || is_special(out->path))
 		return err;
-	return series_check(&out->series, out->start_unix_ns, interval_ns);
+	return series_check(&out->series, out->start_unix_ns);
 }
 
 int output_begin(struct output *out)
@@ -324,7 +324,7 @@ static int commit_file(struct output *out, const char *path)
 		return drop(out, path, err);
 	say_it_works(out);
 	if (out->kind == OUTPUT_SERIES)
-		series_prune(&out->series, path);
+		series_keep(&out->series, path);
 	return 0;
 }
 

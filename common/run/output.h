@@ -48,10 +48,10 @@ struct output {
 void output_open_standard(void);
 
 /*
- * Before anything is attached: there can be a file of that name, the names of a series make sense,
- * and no file of an earlier run is in the way. 0, or a negative errno, printed.
+ * Before anything is attached: there can be a file of that name, and no file of an earlier run is
+ * in the way of a series. 0, or a negative errno, printed.
  */
-int output_check(struct output *out, uint64_t interval_ns);
+int output_check(struct output *out);
 
 /*
  * Makes the stream ready: out->file. Prints the reason of a failure; 0 or -errno. From the second

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Names of files by time or number; see series.h. A pattern's fields have fixed widths, so that a
- * name is read back as it was made.
- */
-#include <ctype.h>
+/* Names of files by time or number, and which of them are kept; see series.h. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,23 +38,11 @@ static const struct field fields[] = {
 	{ 'S', 2, 1, 0, offsetof(struct tm, tm_sec) },
 };
 
-/* One of a folder's files that belong to the series. */
-struct member {
+/* A file that this run has written. Once it was changed or replaced, it is another's. */
+struct series_file {
 	char *path;
-	uint64_t order; /* younger ones have more: by the time in the name, if whole, or written */
-	uint64_t bytes;
+	struct stat stat;
 };
-
-struct members {
-	struct member *items;
-	size_t count, cap;
-	uint64_t bytes;
-};
-
-bool series_is_timed(const char *path)
-{
-	return strchr(path_last(path), '%');
-}
 
 static const struct field *find_field(char letter)
 {
@@ -65,6 +50,20 @@ static const struct field *find_field(char letter)
 		if (fields[i].letter == letter)
 			return &fields[i];
 	return NULL;
+}
+
+/* The next '%' and its letter; NULL: there is none. */
+static const char *next_percent(const char *at)
+{
+	return *at ? strchr(at, '%') : NULL;
+}
+
+bool series_is_timed(const char *path)
+{
+	for (const char *at = next_percent(path_last(path)); at && at[1]; at = next_percent(at + 2))
+		if (at[1] != '%')
+			return true;
+	return false;
 }
 
 static int *member_of(struct tm *tm, const struct field *field)
@@ -107,252 +106,203 @@ static char *timed_name(const char *path, uint64_t unix_ns)
 	return name;
 }
 
+char *series_plain_path(const char *path)
+{
+	const char *file = path_last(path);
+	char *name, *plain;
+
+	if (series_is_timed(path))
+		return mem_strdup(path);
+	name = timed_name(file, 0);
+	plain = mem_printf("%.*s%s", (int)(file - path), path, name);
+	free(name);
+	return plain;
+}
+
 char *series_name(const struct series *series, unsigned int n, uint64_t start_unix_ns)
 {
-	const char *extension = find_extension(path_last(series->path));
+	const char *extension;
+	char *path, *name;
 
 	if (series_is_timed(series->path))
 		return timed_name(series->path, start_unix_ns);
-	return mem_printf("%.*s.%03u%s", (int)(extension - series->path), series->path, n,
-			  extension);
+	path = series_plain_path(series->path);
+	extension = find_extension(path_last(path));
+	name = mem_printf("%.*s.%03u%s", (int)(extension - path), path, n, extension);
+	free(path);
+	return name;
 }
 
-/* ---- reading names ---- */
-
-/* width digits; -1: they are none. */
-static int read_digits(const char *text, int width)
-{
-	int value = 0;
-
-	for (int i = 0; i < width; i++) {
-		if (!isdigit((unsigned char)text[i]))
-			return -1;
-		value = value * 10 + text[i] - '0';
-	}
-	return value;
-}
-
-/* Years, months, days, or days of the year, down to seconds. */
-static uint64_t order_of(const struct tm *tm)
-{
-	uint64_t days = (uint64_t)tm->tm_year * 1000 + (uint64_t)tm->tm_yday;
-
-	days = days * 100 + (uint64_t)tm->tm_mon;
-	days = days * 100 + (uint64_t)tm->tm_mday;
-	return ((days * 100 + (uint64_t)tm->tm_hour) * 100 + (uint64_t)tm->tm_min) * 100 +
-	       (uint64_t)tm->tm_sec;
-}
-
-/* False: not a name that the pattern makes. */
-static bool match_time(const char *pattern, const char *name, uint64_t *order)
-{
-	struct tm tm = {};
-
-	for (; *pattern; pattern++) {
-		const struct field *field = *pattern == '%' ? find_field(pattern[1]) : NULL;
-		int value = field ? read_digits(name, field->width) : *name == *pattern;
-
-		if (field ? value < 0 : !value)
-			return false;
-		if (field)
-			*member_of(&tm, field) = value;
-		name += field ? field->width : 1;
-		pattern += *pattern == '%';
-	}
-	*order = order_of(&tm);
-	return !*name;
-}
+/* ---- files of earlier runs ---- */
 
 static bool match_number(const char *pattern, const char *name)
 {
 	const char *extension = find_extension(pattern);
-	size_t stem = (size_t)(extension - pattern);
+	size_t stem = (size_t)(extension - pattern), digits;
 
-	if (strncmp(name, pattern, stem) || name[stem] != '.' ||
-	    read_digits(name + stem + 1, 3) < 0)
+	if (strncmp(name, pattern, stem) || name[stem] != '.')
 		return false;
 	name += stem + 1;
-	return !strcmp(name + strspn(name, "0123456789"), extension);
+	digits = strspn(name, "0123456789");
+	return digits >= 3 && !strcmp(name + digits, extension);
 }
 
-static uint64_t modified_ns(const struct stat *st)
+/* A file with a number of the series; NULL: there is none. To be freed. */
+static char *find_numbered(const struct series *series)
 {
-	return (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
-}
-
-static bool has_field(const char *pattern, char letter)
-{
-	for (const char *at = strchr(pattern, '%'); at; at = strchr(at + 2, '%'))
-		if (at[1] == letter)
-			return true;
-	return false;
-}
-
-/*
- * Whether no name comes again: without the date, the first one of a day would be older than the
- * last one of the day before.
- */
-static bool has_whole_time(const char *pattern)
-{
-	bool has_day =
-		has_field(pattern, 'j') || (has_field(pattern, 'm') && has_field(pattern, 'd'));
-	bool needs_minute = has_field(pattern, 'S');
-	bool needs_hour = needs_minute || has_field(pattern, 'M');
-	bool needs_day = needs_hour || has_field(pattern, 'H') || has_field(pattern, 'd');
-
-	return has_field(pattern, 'Y') && (has_day || !needs_day) &&
-	       (has_field(pattern, 'H') || !needs_hour) &&
-	       (has_field(pattern, 'M') || !needs_minute);
-}
-
-/* Numbers may be of another run; when the file was written tells. */
-static void add_member(const struct series *series, struct members *members, const char *name)
-{
-	const char *pattern = path_last(series->path);
-	bool is_timed = series_is_timed(pattern);
-	struct member member = {};
+	char *path = series_plain_path(series->path);
+	const char *pattern = path_last(path);
+	int length = (int)(pattern - path);
+	char *folder = length ? mem_strndup(path, (size_t)length) : mem_strdup(".");
+	DIR *dir = opendir(folder);
+	const struct dirent *entry;
+	char *found = NULL;
 	struct stat st;
 
-	if (is_timed ? !match_time(pattern, name, &member.order) : !match_number(pattern, name))
-		return;
-	member.path = mem_printf("%.*s%s", (int)(pattern - series->path), series->path, name);
-	if (lstat(member.path, &st) || !S_ISREG(st.st_mode)) {
-		free(member.path);
-		return;
-	}
-	member.bytes = (uint64_t)st.st_size;
-	if (!is_timed || !has_whole_time(pattern))
-		member.order = modified_ns(&st);
-	members->items =
-		mem_grow(members->items, members->count, &members->cap, sizeof(*members->items));
-	members->items[members->count++] = member;
-	members->bytes += member.bytes;
-}
-
-static int by_order(const void *a, const void *b)
-{
-	const struct member *x = a, *y = b;
-
-	if (x->order != y->order)
-		return x->order < y->order ? -1 : 1;
-	return strcmp(x->path, y->path);
-}
-
-/* Oldest first. */
-static struct members find_members(const struct series *series)
-{
-	int length = (int)(path_last(series->path) - series->path);
-	char *folder = length ? mem_strndup(series->path, (size_t)length) : mem_strdup(".");
-	struct members members = {};
-	const struct dirent *entry;
-	DIR *dir = opendir(folder);
-
-	while (dir && (entry = readdir(dir)))
-		add_member(series, &members, entry->d_name);
+	while (dir && !found && (entry = readdir(dir)))
+		if (match_number(pattern, entry->d_name) &&
+		    !fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(st.st_mode))
+			found = mem_printf("%.*s%s", length, path, entry->d_name);
 	if (dir)
 		closedir(dir);
 	free(folder);
-	if (members.count)
-		qsort(members.items, members.count, sizeof(*members.items), by_order);
-	return members;
+	free(path);
+	return found;
 }
 
-static void free_members(struct members *members)
+/* ---- checking ---- */
+
+/* How long the values of the finest field last; 0: a field is unknown. */
+static uint64_t finest_unit_s(const char *file)
 {
-	for (size_t i = 0; i < members->count; i++)
-		free(members->items[i].path);
-	free(members->items);
-}
+	uint64_t finest_s = UINT64_MAX;
 
-/* ---- checking and pruning ---- */
-
-/* finest_s: of its fields. */
-static int check_pattern(const char *path, uint64_t *finest_s)
-{
-	const char *file = path_last(path);
-
-	*finest_s = UINT64_MAX;
-	if (memchr(path, '%', (size_t)(file - path)))
-		return msg_error(
-			"--output %s: only the file's name can have '%%', not its folder's", path);
-	for (const char *at = strchr(file, '%'); at; at = strchr(at + 2, '%')) {
+	for (const char *at = next_percent(file); at; at = next_percent(at + 2)) {
 		const struct field *field = find_field(at[1]);
 
 		if (!field && at[1] != '%')
-			return msg_error("--output %s: behind '%%' comes one of Y m d j H M S %%",
-					 path);
-		if (field && field->unit_s < *finest_s)
-			*finest_s = field->unit_s;
+			return 0;
+		if (field && field->unit_s < finest_s)
+			finest_s = field->unit_s;
 	}
-	return 0;
+	return finest_s;
 }
 
-static int check_timed(const struct series *series, uint64_t start_unix_ns, uint64_t interval_ns)
+int series_check_pattern(const char *path, uint64_t interval_ns)
 {
-	uint64_t finest_s;
-	char *first;
-	int err = check_pattern(series->path, &finest_s);
+	const char *file = path_last(path);
+	uint64_t finest_s = finest_unit_s(file);
 
-	if (err)
-		return err;
+	if (!finest_s)
+		return msg_error(
+			"--output %s: unknown conversion (use %%Y %%m %%d %%j %%H %%M %%S, "
+			"or %%%% for a '%%')",
+			path);
+	if (!series_is_timed(path))
+		return 0;
+	if (memchr(path, '%', (size_t)(file - path)))
+		return msg_error(
+			"--output %s: only the file's name can have '%%', not its folder's", path);
 	if (interval_ns && interval_ns / NS_PER_S < finest_s)
 		return msg_error(
 			"--output %s: two reports may have the same name (a longer --interval, "
 			"or a finer time)",
-			series->path);
-	first = series_name(series, 1, start_unix_ns);
-	if (!series->overwrite && !access(first, F_OK))
-		err = msg_error("--output %s: %s exists (--overwrite replaces it)", series->path,
-				first);
-	free(first);
-	return err;
+			path);
+	return 0;
 }
 
-/* Numbers begin with 1 again: whatever an earlier run has left would be met in time. */
-static int check_numbers(const struct series *series)
+int series_check(const struct series *series, uint64_t start_unix_ns)
 {
-	struct members members = find_members(series);
+	bool is_timed = series_is_timed(series->path);
+	char *there = is_timed ? series_name(series, 1, start_unix_ns) : find_numbered(series);
 	int err = 0;
 
-	if (members.count && !series->overwrite) {
-		err = msg_error("--output %s: %s exists", series->path, members.items[0].path);
-		msg_hint("--overwrite replaces it, '%%Y%%m%%dT%%H%%M%%SZ' in the name keeps runs "
-			 "apart");
-	}
-	free_members(&members);
+	if (there && !series->overwrite && !access(there, F_OK))
+		err = msg_error("--output %s: %s exists (--overwrite replaces it)", series->path,
+				there);
+	if (err && !is_timed)
+		msg_hint("'%%Y%%m%%dT%%H%%M%%SZ' in the name keeps runs apart");
+	free(there);
 	return err;
 }
 
-int series_check(const struct series *series, uint64_t start_unix_ns, uint64_t interval_ns)
+/* ---- keeping ---- */
+
+static void drop_file(struct series *series, size_t i)
 {
-	return series_is_timed(series->path) ? check_timed(series, start_unix_ns, interval_ns)
-					     : check_numbers(series);
+	free(series->files[i].path);
+	memmove(&series->files[i], &series->files[i + 1],
+		(--series->n_files - i) * sizeof(*series->files));
 }
 
-static bool is_too_much(const struct series *series, size_t count, uint64_t bytes)
+/* An inode's number may be used again. */
+static bool is_same_file(const struct stat *a, const struct stat *b)
 {
-	return (series->keep && count > series->keep) ||
-	       (series->keep_bytes && bytes > series->keep_bytes && count > 1);
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-void series_prune(const struct series *series, const char *latest)
+/* Drops files that are gone or another's by now. Returns how many bytes the rest has. */
+static uint64_t refresh(struct series *series)
 {
-	struct members members;
-	size_t left;
+	uint64_t bytes = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < series->n_files;) {
+		if (lstat(series->files[i].path, &st) ||
+		    !is_same_file(&series->files[i].stat, &st)) {
+			drop_file(series, i);
+			continue;
+		}
+		bytes += (uint64_t)series->files[i++].stat.st_size;
+	}
+	return bytes;
+}
+
+static void add_file(struct series *series, const char *path)
+{
+	struct stat st;
+
+	for (size_t i = series->n_files; i-- > 0;)
+		if (!strcmp(series->files[i].path, path))
+			drop_file(series, i);
+	if (lstat(path, &st))
+		return;
+	series->files =
+		mem_grow(series->files, series->n_files, &series->capacity, sizeof(*series->files));
+	series->files[series->n_files++] = (struct series_file){ mem_strdup(path), st };
+}
+
+static bool is_too_much(const struct series *series, uint64_t bytes)
+{
+	return (series->keep && series->n_files > series->keep) ||
+	       (series->keep_bytes && bytes > series->keep_bytes && series->n_files > 1);
+}
+
+void series_keep(struct series *series, const char *latest)
+{
+	uint64_t bytes;
 
 	if (!series->keep && !series->keep_bytes)
 		return;
-	members = find_members(series);
-	left = members.count;
-	for (size_t i = 0; is_too_much(series, left, members.bytes) && i < members.count; i++) {
-		const struct member *member = &members.items[i];
+	add_file(series, latest);
+	bytes = refresh(series);
+	while (is_too_much(series, bytes)) {
+		const struct series_file *oldest = &series->files[0];
 
-		if (!strcmp(member->path, latest))
-			continue;
-		if (unlink(member->path) && errno != ENOENT)
-			msg_warn("removing %s: %s", member->path, strerror(errno));
-		members.bytes -= member->bytes;
-		left--;
+		if (unlink(oldest->path) && errno != ENOENT)
+			msg_warn("removing %s: %s", oldest->path, strerror(errno));
+		bytes -= (uint64_t)oldest->stat.st_size;
+		drop_file(series, 0);
 	}
-	free_members(&members);
+}
+
+void series_free(struct series *series)
+{
+	while (series->n_files)
+		drop_file(series, series->n_files - 1);
+	free(series->files);
+	series->files = NULL;
+	series->capacity = 0;
 }

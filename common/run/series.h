@@ -8,6 +8,7 @@
 #define SERIES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct series {
@@ -15,25 +16,37 @@ struct series {
 	uint32_t keep;	     /* so many files; 0: all */
 	uint64_t keep_bytes; /* in all, but the latest file always; 0: any */
 	bool overwrite;
+
+	/* Files written so far, oldest first, if not all are kept; see series_free(). */
+	struct series_file *files;
+	size_t n_files, capacity;
 };
 
-/* True if there is a '%' in the path, so that even a single report is named by its time. */
+/* True if the file's name has a time in it, so that even a single report is named by it. */
 bool series_is_timed(const char *path);
 
+/* The path of a name without a time: "%%" is "%" in it. Of others a copy. To be freed. */
+char *series_plain_path(const char *path);
+
 /*
- * Before anything is attached: the pattern makes sense, names of reports that are interval_ns apart
- * differ (0: there is one only), and files of that name are not there yet. 0, or -EINVAL, printed.
+ * The pattern makes sense, and names of reports that are interval_ns apart differ (0: there is only
+ * one). 0, or -EINVAL, printed.
  */
-int series_check(const struct series *series, uint64_t start_unix_ns, uint64_t interval_ns);
+int series_check_pattern(const char *path, uint64_t interval_ns);
+
+/* Before anything is attached: no file of an earlier run is in the way. 0, or -EINVAL, printed. */
+int series_check(const struct series *series, uint64_t start_unix_ns);
 
 /* The name of report n, from 1 on, whose window began then; to be freed. */
 char *series_name(const struct series *series, unsigned int n, uint64_t start_unix_ns);
 
 /*
- * Removes the oldest files that have a name of the series, those of earlier runs included, until no
- * more are left than are to be kept. Other files are never touched, nor is the latest, whatever its
- * name says: the clock may have been set back. A file that can't be removed is warned of.
+ * Notes a file that was written, and removes those that this run wrote first until no more are left
+ * than are to be kept. Other files are never touched, and the latest stays. A file that can't be
+ * removed is warned of.
  */
-void series_prune(const struct series *series, const char *latest);
+void series_keep(struct series *series, const char *latest);
+
+void series_free(struct series *series);
 
 #endif

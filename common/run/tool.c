@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/loop.h"
+#include "base/mem.h"
 #include "base/msg.h"
 #include "base/signals.h"
 #include "base/version.h"
@@ -60,6 +61,15 @@ static enum output_kind choose_kind(const struct run *run)
 	return run_makes_series(run) ? OUTPUT_SERIES : OUTPUT_ONCE;
 }
 
+/* A series keeps its pattern. To be freed. */
+static char *output_path(const struct run *run)
+{
+	if (!run->output_path)
+		return NULL;
+	return choose_kind(run) == OUTPUT_SERIES ? mem_strdup(run->output_path)
+						 : series_plain_path(run->output_path);
+}
+
 static int begin_output(struct life *life)
 {
 	life->run.n_files++;
@@ -72,12 +82,14 @@ static int open_output(struct life *life)
 	int err;
 
 	life->output = (struct output){
-		.path = run->output_path,
+		.path = output_path(run),
 		.kind = choose_kind(run),
-		.series = { NULL, run->keep, run->keep_bytes, run->overwrite },
+		.series = { .keep = run->keep,
+			    .keep_bytes = run->keep_bytes,
+			    .overwrite = run->overwrite },
 		.start_unix_ns = clock_wall_ns(),
 	};
-	err = output_check(&life->output, run->interval_ns);
+	err = output_check(&life->output);
 	if (!err)
 		err = begin_output(life);
 	life->run.out = life->output.file;
@@ -368,14 +380,21 @@ static int open_life(struct life *life)
 	return err;
 }
 
+static void close_output(struct life *life)
+{
+	output_discard(&life->output);
+	free(life->output.peeked);
+	free((char *)life->output.path);
+	series_free(&life->output.series);
+}
+
 static void close_life(struct life *life)
 {
 	hooks_finish(&life->run);
 	object_close(&life->run);
 	loop_free(life->run.loop);
 	child_finish(&life->child);
-	output_discard(&life->output);
-	free(life->output.peeked);
+	close_output(life);
 	close(life->timer_fd);
 	close(life->peek_fd);
 }
@@ -386,8 +405,10 @@ static enum exit_status live(struct life *life)
 
 	if (!err)
 		err = open_output(life);
-	if (err)
+	if (err) {
+		close_output(life);
 		return EXIT_FAILED;
+	}
 	err = open_life(life);
 	if (!err)
 		err = trace(life);

@@ -328,9 +328,11 @@ TEST(a_run_ends_with_the_last_of_its_targets)
 		tool_start("profile", "-p", text_of("%d,%d", (int)first->pid, (int)last->pid));
 
 	proc_kill(first);
+	CHECK(proc_wait_for(tool, text_of("process %d has ended and is traced no more\n",
+					  (int)first->pid)));
 	proc_linger(tool, 500);
 	CHECK(!tool->has_ended);
-	CHECK_LACKS(tool->err, "has ended");
+	CHECK_LACKS(tool->err, "what was traced has ended");
 	proc_kill(last);
 	proc_finish(tool);
 	CHECK_STATUS(tool, 0);

@@ -145,7 +145,7 @@ TEST(a_number_that_is_used_again_is_another_process)
 {
 	struct proc *wanted = start_kid("wanted"), *brief = start_kid("brief");
 	const char *pids = text_of("%d,%d", wanted->pid, brief->pid);
-	const char *ended = text_of("process %d is traced no more", brief->pid);
+	const char *ended = text_of("process %d has ended and is traced no more\n", brief->pid);
 	struct trio trio = start_all(ARGV("-v", "-p", pids));
 	int err;
 

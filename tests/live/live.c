@@ -1177,13 +1177,18 @@ static bool is_wanted(const struct folded *f, const char *comm, const char *fram
 	return (!comm || has_comm(f, comm)) && (!frames || has_frames(f, frames));
 }
 
-uint64_t said_number(const struct proc *tool, const char *what)
+double said_percent(const struct proc *tool, const char *what)
 {
 	const char *at = strstr(tool->err, what);
 
-	while (at && at > tool->err && isdigit((unsigned char)at[-1]))
+	while (at && at > tool->err && (isdigit((unsigned char)at[-1]) || at[-1] == '.'))
 		at--;
-	return at ? strtoull(at, NULL, 10) : 0;
+	return at ? strtod(at, NULL) : 0;
+}
+
+uint64_t said_number(const struct proc *tool, const char *what)
+{
+	return (uint64_t)said_percent(tool, what);
 }
 
 uint64_t events_missed(const struct proc *tool)

@@ -193,6 +193,9 @@ uint64_t work_value(const char *text, const char *comm, const char *key);
 /* The number in front of something on stderr; 0 if it isn't there. */
 uint64_t said_number(const struct proc *tool, const char *what);
 
+/* The same with decimals: 12.5 of "12.5 % of samples lost". */
+double said_percent(const struct proc *tool, const char *what);
+
 /*
  * Events that a tool says it has missed: on 7.x a program may be preempted, and isn't run again on
  * that CPU until it goes on.
@@ -292,6 +295,13 @@ bool is_close(uint64_t a, uint64_t b, uint64_t permille);
 		const char *live_at = strstr(text, part);                         \
 		if (live_at)                                                      \
 			UNIT_FAIL("%s has \"%s\": %.300s", #text, part, live_at); \
+	} while (0)
+
+/* All tables and buffers had room. Events that were lost for other reasons are the machine's. */
+#define CHECK_NOTHING_FULL(tool)                                    \
+	do {                                                        \
+		CHECK_LACKS((tool)->err, "lost: map full");         \
+		CHECK_LACKS((tool)->err, "lost: ring buffer full"); \
 	} while (0)
 
 #ifndef LIVE_LIBRARY

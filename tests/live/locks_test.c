@@ -123,6 +123,18 @@ TIMED_TEST(locks_of_programs_are_counted_one_by_one)
 	check_programs_locks(tool, work, file);
 }
 
+/* exit_group() wakes up all other threads of the process, and releases nothing. */
+TEST(who_ends_the_process_has_released_no_lock)
+{
+	struct proc *tool = tool_run("offcputime", "--locks", "--format", "json", "--",
+				     work_path("contend"), "1", "leave");
+	const char *line = lock_line(tool, "\"name\":\"contend:static_lock\"");
+
+	CHECK_STATUS(tool, 0);
+	check_lock(line, "mutex", 1, NULL);
+	CHECK_EQ(number_in(line, "given_up"), 1);
+}
+
 /* Waits by a lock's kind that only such a write can have. */
 static const char *kernel_line(const struct proc *tool, const char *kind, const char *part)
 {

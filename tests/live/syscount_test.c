@@ -200,6 +200,33 @@ TEST(returns_from_signal_handlers_are_counted)
 	CHECK_CALLS(tool, count_of(tool->out, "rt_sigreturn"), 31);
 }
 
+/* The result's register holds that of the interrupted pause() again: EINTR. */
+TEST(a_return_from_a_signal_handler_never_fails)
+{
+	struct proc *tool = trace_kind("interrupted", "7", "-x");
+
+	CHECK_CALLS(tool, count_with_error(tool->out, PAUSE_CALL, "ERESTARTNOHAND"), 7);
+	CHECK_LACKS(tool->out, "rt_sigreturn");
+	tool = trace_kind("interrupted", "7", "-Lx");
+	CHECK_LACKS(tool->out, "rt_sigreturn");
+}
+
+/* On x86-64, since 6.11: a return probe makes a call, which restores registers as sigreturn. */
+TEST(calls_of_return_probes_have_their_own_name)
+{
+	struct proc *work = work_start("calls", "blocks", "43"), *leaks, *tool;
+
+	if (memleak_lacks())
+		SKIP("%s", memleak_lacks());
+	leaks = tool_start("memleak", "-p", pid_text(work->pid));
+	tool = trace_work(work, ARGV("syscount", "-T", "99", "-p", pid_text(work->pid)));
+	CHECK_EQ(count_of(tool->out, "rt_sigreturn"), 0);
+	if (count_of(tool->out, "uretprobe"))
+		CHECK_CALLS(tool, count_of(tool->out, "uretprobe"), 43);
+	tool_stop(leaks);
+	CHECK_STATUS(leaks, 0);
+}
+
 TEST(numbers_without_a_name_are_shown)
 {
 	struct proc *tool = trace_kind("unknown", "29", NULL);

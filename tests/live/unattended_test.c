@@ -26,6 +26,18 @@ TEST(files_by_time_are_kept_as_asked)
 	CHECK_EQ(folder_count(folder), 2);
 }
 
+TEST(a_percent_sign_in_a_name_is_no_time)
+{
+	const char *folder = folder_make(), *path = text_of("%s/%%%%.txt", folder);
+
+	CHECK_STATUS(tool_run("runqlat", "--output", path, "100ms", "1"), 0);
+	CHECK(file_read(text_of("%s/%%.001.txt", folder)));
+	CHECK_STATUS(tool_run("profile", "--output", path, "100ms"), 0);
+	CHECK_STATUS(tool_run("profile", "--output", path, "100ms"), 0);
+	CHECK(file_read(text_of("%s/%%.txt", folder)));
+	CHECK_REFUSED("--keep", "profile", "--keep", "2", "--output", path, "100ms");
+}
+
 TEST(a_second_run_overwrites_nothing)
 {
 	const char *folder = folder_make(), *path = text_of("%s/x.txt", folder);
@@ -46,10 +58,8 @@ TEST(a_second_run_overwrites_nothing)
 
 TEST(wrong_patterns_are_refused)
 {
-	struct proc *tool = tool_run("runqlat", "--output", "/tmp/%H.txt", "1s", "1");
-
-	CHECK_STATUS(tool, 1);
-	CHECK_HAS(tool->err, "the same name");
+	CHECK_REFUSED("the same name", "runqlat", "--output", "/tmp/%H.txt", "1s", "1");
+	CHECK_REFUSED("%Y", "runqlat", "--output", "x-%Q", "1s", "1");
 	CHECK_REFUSED("--keep", "runqlat", "--keep", "3", "1s", "1");
 	CHECK_REFUSED("--keep", "profile", "--keep-bytes", "3M", "--output", "/tmp/x.svg", "1");
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which stacks --only and --without show. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "output/name_filter.h"
 #include "output/profile.h"
@@ -82,4 +84,63 @@ TEST(what_is_no_pattern_is_an_error)
 	CHECK(name_patterns_parse("--only", "", &filter.only) < 0);
 	CHECK(!name_filter_is_set(&filter));
 	name_filter_free(&filter);
+}
+
+static char *repeat(const char *text, size_t n)
+{
+	char *result = calloc(n, strlen(text) + 1);
+
+	while (n--)
+		strcat(result, text);
+	return result;
+}
+
+static bool is_taken(const char *pattern)
+{
+	struct name_filter filter = {};
+	bool taken = !name_patterns_parse("--only", pattern, &filter.only);
+
+	name_filter_free(&filter);
+	return taken;
+}
+
+/* The C library would take all of the stack, minutes, or gigabytes. */
+TEST(a_pattern_that_is_too_large_is_an_error)
+{
+	char *open = repeat("(", 20000), *close = repeat(")", 20000), *twice = repeat("+", 30);
+	char *nested = calloc(1, strlen(open) + strlen(close) + 2);
+
+	strcat(strcat(strcat(nested, open), "a"), close);
+	CHECK(!is_taken(nested));
+	CHECK(!is_taken(open));
+	CHECK(!is_taken("a{1,255}{1,255}{1,255}"));
+	CHECK(!is_taken("((a{20}){20}){2}"));
+	CHECK(!is_taken("(a{20})*{20}?{20}"));
+	CHECK(!is_taken("(a?b?c?d?){100,}x"));
+	CHECK(!is_taken("([[:alpha:]]{255}\\(){2}"));
+	memmove(twice + 1, twice, 29);
+	twice[0] = 'a';
+	CHECK(!is_taken(twice));
+	memset(open, 'a', 20000);
+	CHECK(!is_taken(open));
+	free(open);
+	free(close);
+	free(twice);
+	free(nested);
+}
+
+TEST(patterns_of_usual_size_are_taken)
+{
+	CHECK(is_taken("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
+	CHECK(is_taken("^(std::(__cxx11::)?basic_string<.+>::)+(append|assign)(_v[0-9]+)?$"));
+	CHECK(is_taken("[]({]+[^]a[:digit:]({]*"));
+	CHECK(is_taken("a{0}b{,3}"));
+	CHECK(is_taken("operator\\(\\)"));
+}
+
+/* Not in extended regular expressions, though C libraries have them. */
+TEST(back_references_are_refused)
+{
+	CHECK(!is_taken("(.*)(.*)(.*)\\1\\2\\3x"));
+	CHECK(is_taken("a\\\\1"));
 }

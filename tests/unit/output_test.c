@@ -46,7 +46,7 @@ static void check_file(const char *name, const char *expected)
 
 static int write_report(struct output *out, const char *text)
 {
-	int err = out->n || out->peeked ? 0 : output_check(out, 0);
+	int err = out->n || out->peeked ? 0 : output_check(out);
 
 	if (!err)
 		err = output_begin(out);
@@ -219,7 +219,7 @@ TEST(a_file_that_is_peeked_at_goes_on)
 	make_folder();
 	path = in_folder("waits.txt");
 	out.path = path;
-	CHECK_EQ(output_check(&out, 0), 0);
+	CHECK_EQ(output_check(&out), 0);
 	CHECK_EQ(output_begin(&out), 0);
 	for (int i = 0; i < 2; i++) {
 		fputs("one ", out.file);
@@ -431,7 +431,7 @@ static int check_name_in_folder(const char *name)
 {
 	char *path = in_folder(name);
 	struct output out = { .path = path };
-	int err = output_check(&out, 0);
+	int err = output_check(&out);
 
 	free(path);
 	return err;
@@ -445,7 +445,7 @@ TEST(names_that_no_file_can_have_are_refused_before)
 
 	memset(name, 'x', 256);
 	make_folder();
-	CHECK_EQ(output_check(&out, 0), -EINVAL);
+	CHECK_EQ(output_check(&out), -EINVAL);
 	CHECK_EQ(check_name_in_folder(name), -ENAMETOOLONG);
 	path = in_folder(name + 1);
 	out.path = path;
@@ -478,7 +478,7 @@ static void check_mounted(void)
 	CHECK_EQ(after.st_ino, before.st_ino);
 	CHECK_EQ(count_files(), 2);
 	mount(NULL, path, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL);
-	CHECK_EQ(output_check(&out, 0), -EROFS);
+	CHECK_EQ(output_check(&out), -EROFS);
 	free(other);
 	free(path);
 }

@@ -38,14 +38,29 @@ TEST(names_by_time)
 	check_name("100%%-%d.svg", 1, "100%-31.svg");
 }
 
-static void write_file(const char *name, size_t bytes, time_t written_s)
+TEST(a_percent_sign_is_no_time)
 {
-	const struct timespec times[2] = { { written_s, 0 }, { written_s, 0 } };
+	char *path;
+
+	CHECK(!series_is_timed("100%%.svg"));
+	CHECK(!series_is_timed("/%Y/cpu.svg"));
+	CHECK(series_is_timed("%%%Y"));
+	check_name("100%%.svg", 1, "100%.001.svg");
+	check_name("%%Y.svg", 1, "%Y.001.svg");
+	path = series_plain_path("/%%/100%%.svg");
+	CHECK_STR(path, "/%%/100%.svg");
+	free(path);
+	path = series_plain_path("%%%Y");
+	CHECK_STR(path, "%%%Y");
+	free(path);
+}
+
+static void write_file(const char *name, size_t bytes)
+{
 	char *path = in_folder(name);
 	int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0600);
 
 	CHECK(fd >= 0 && !ftruncate(fd, (off_t)bytes));
-	futimens(fd, times);
 	close(fd);
 	free(path);
 }
@@ -66,7 +81,9 @@ static int check_series(const char *name, bool overwrite, uint64_t interval_ns)
 	int err, stderr_fd;
 
 	stderr_fd = silence_stderr();
-	err = series_check(&series, AT_NS, interval_ns);
+	err = series_check_pattern(path, interval_ns);
+	if (!err)
+		err = series_check(&series, AT_NS);
 	restore_stderr(stderr_fd);
 	free(path);
 	return err;
@@ -83,7 +100,8 @@ TEST(patterns_are_checked)
 	CHECK(check_series("%q", false, 0));
 	CHECK(check_series("%", false, 0));
 	CHECK(check_series("%Y/%m", false, 0));
-	CHECK(check_series("%%", false, NS_PER_S));
+	CHECK(check_series("x-%Q", false, 0));
+	CHECK_EQ(check_series("%%", false, NS_PER_S), 0);
 	CHECK_EQ(check_series("%%", false, 0), 0);
 	remove_folder();
 }
@@ -92,97 +110,106 @@ TEST(what_is_there_is_not_overwritten_unless_asked)
 {
 	make_folder();
 	CHECK_EQ(check_series("cpu.svg", false, NS_PER_S), 0);
-	write_file("cpu.007.svg", 1, 1);
+	write_file("cpu.007.svg", 1);
 	CHECK(check_series("cpu.svg", false, NS_PER_S));
 	CHECK_EQ(check_series("cpu.svg", true, NS_PER_S), 0);
 	CHECK_EQ(check_series("cpu", false, NS_PER_S), 0);
 	CHECK_EQ(check_series("pu.svg", false, NS_PER_S), 0);
 	CHECK_EQ(check_series("cpu-%H%M.svg", false, 60 * NS_PER_S), 0);
-	write_file("cpu-1154.svg", 1, 1);
+	write_file("cpu-1154.svg", 1);
 	CHECK(check_series("cpu-%H%M.svg", false, 60 * NS_PER_S));
 	CHECK_EQ(check_series("cpu-%H%M.svg", true, 60 * NS_PER_S), 0);
 	CHECK_EQ(check_series("cpu-%M%S.svg", false, 60 * NS_PER_S), 0);
 	remove_folder();
 }
 
-static void prune(const char *name, uint32_t keep, uint64_t keep_bytes)
+static void write_next(struct series *series, const char *name, size_t bytes)
 {
 	char *path = in_folder(name);
 
-	series_prune(&(struct series){ .path = path, .keep = keep, .keep_bytes = keep_bytes }, "");
+	write_file(name, bytes);
+	series_keep(series, path);
 	free(path);
 }
 
-/* What is not of the pattern stays, however alike. */
-TEST(the_oldest_by_name_are_removed)
+/* By when this run wrote them: the clock may be set back, and names without a date come again. */
+TEST(files_written_first_are_removed_whatever_their_names_say)
 {
-	static const char *const others[] = {
-		"cpu-20260101T000000Z.pb",	"cpu-2026010T000000Z.pb.gz",
-		"cpu-20260101T000000Z.pb.gz.1", "xcpu-20260101T000000Z.pb.gz",
-		"cpu-20260101t000000Z.pb.gz",	"cpu-2026o101T000000Z.pb.gz"
-	};
-	const char *pattern = "cpu-%Y%m%dT%H%M%SZ.pb.gz";
+	struct series series = { .path = "cpu-%H%M.svg", .keep = 2 };
 
 	make_folder();
-	for (int i = 0; i < 6; i++)
-		write_file(others[i], 1, 1);
-	write_file("cpu-20251231T235959Z.pb.gz", 100, 9);
-	write_file("cpu-20260101T000000Z.pb.gz", 100, 8);
-	write_file("cpu-20260101T000001Z.pb.gz", 100, 7);
-	prune(pattern, 0, 0);
-	prune(pattern, 3, 300);
-	CHECK(is_there("cpu-20251231T235959Z.pb.gz"));
-	prune(pattern, 2, 0);
-	CHECK(!is_there("cpu-20251231T235959Z.pb.gz"));
-	CHECK(is_there("cpu-20260101T000000Z.pb.gz"));
-	prune(pattern, 0, 150);
-	CHECK(!is_there("cpu-20260101T000000Z.pb.gz"));
-	CHECK(is_there("cpu-20260101T000001Z.pb.gz"));
-	prune(pattern, 0, 1);
-	CHECK(is_there("cpu-20260101T000001Z.pb.gz"));
-	for (int i = 0; i < 6; i++)
-		CHECK(is_there(others[i]));
+	write_next(&series, "cpu-2358.svg", 1);
+	write_next(&series, "cpu-2359.svg", 1);
+	CHECK(is_there("cpu-2358.svg"));
+	write_next(&series, "cpu-0000.svg", 1);
+	CHECK(!is_there("cpu-2358.svg") && is_there("cpu-2359.svg"));
+	write_next(&series, "cpu-0000.svg", 1); /* again */
+	CHECK(is_there("cpu-0000.svg") && is_there("cpu-2359.svg"));
+	write_next(&series, "cpu-2359.svg", 1);
+	write_next(&series, "cpu-0001.svg", 1);
+	CHECK(is_there("cpu-2359.svg") && is_there("cpu-0001.svg") && !is_there("cpu-0000.svg"));
+	series_free(&series);
 	remove_folder();
 }
 
-TEST(the_oldest_of_names_that_come_again_are_those_written_first)
+TEST(files_of_others_stay_and_do_not_count)
 {
-	static const char *const patterns[] = { "%H%M", "%d%H%M", "%Y%H%M", "%m%dT%H%M",
-						"%Y%mT%H%M" };
-	static const char *const last[] = { "2359", "312359", "20262359", "1231T2359",
-					    "202612T2359" };
-	static const char *const next[] = { "0000", "010000", "20260000", "0101T0000",
-					    "202612T0000" };
+	struct series series = { .path = "cpu-%Y%m%d.svg", .keep = 2 };
+	char *path;
 
 	make_folder();
-	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
-		write_file(last[i], 1, 60);
-		write_file(next[i], 1, 120);
-		prune(patterns[i], 1, 0);
-		CHECK(is_there(next[i]) && !is_there(last[i]));
-	}
+	write_file("cpu-20990101.svg", 1);
+	write_file("cpu-20250101.svg", 1);
+	write_next(&series, "cpu-20260101.svg", 1);
+	write_next(&series, "cpu-20260102.svg", 1);
+	path = in_folder("cpu-20260101.svg");
+	CHECK(!unlink(path));
+	write_next(&series, "cpu-20260103.svg", 1); /* one has gone: two are left */
+	CHECK(is_there("cpu-20260102.svg") && is_there("cpu-20260103.svg"));
+	CHECK(!mkdir(path, 0700));
+	free(path);
+	path = in_folder("cpu-20260102.svg");
+	CHECK(!unlink(path) && !symlink("/etc/passwd", path)); /* another's now */
+	free(path);
+	write_next(&series, "cpu-20260104.svg", 1);
+	write_next(&series, "cpu-20260105.svg", 1);
+	CHECK(is_there("cpu-20260102.svg") && !is_there("cpu-20260103.svg"));
+	CHECK(is_there("cpu-20990101.svg") && is_there("cpu-20250101.svg"));
+	CHECK(is_there("cpu-20260101.svg") && is_there("cpu-20260105.svg"));
+	series_free(&series);
 	remove_folder();
 }
 
-/* Numbers begin again; a folder or a link of such a name is no report. */
-TEST(the_oldest_by_number_are_those_written_first)
+TEST(files_are_kept_by_their_bytes_and_the_latest_in_any_case)
+{
+	struct series series = { .path = "cpu.svg", .keep_bytes = 250 };
+
+	make_folder();
+	write_next(&series, "cpu.001.svg", 100);
+	write_next(&series, "cpu.002.svg", 100);
+	CHECK(is_there("cpu.001.svg"));
+	write_next(&series, "cpu.003.svg", 100);
+	CHECK(!is_there("cpu.001.svg") && is_there("cpu.002.svg"));
+	write_next(&series, "cpu.004.svg", 1000);
+	CHECK(!is_there("cpu.003.svg") && is_there("cpu.004.svg"));
+	series_free(&series);
+	remove_folder();
+}
+
+/* A folder or a link of such a name is no report. */
+TEST(only_a_file_with_a_number_is_in_the_way)
 {
 	char *path;
 
 	make_folder();
-	write_file("cpu.001.svg", 1, 900);
-	write_file("cpu.002.svg", 1, 800);
-	write_file("cpu.1000.svg", 1, 700);
 	path = in_folder("cpu.003.svg");
 	CHECK(!symlink("/etc/passwd", path));
 	free(path);
 	path = in_folder("cpu.004.svg");
 	CHECK(!mkdir(path, 0700));
 	free(path);
-	prune("cpu.svg", 2, 0);
-	CHECK(is_there("cpu.001.svg") && is_there("cpu.002.svg") && !is_there("cpu.1000.svg"));
-	prune("cpu.svg", 1, 0);
-	CHECK(is_there("cpu.001.svg") && !is_there("cpu.002.svg"));
-	CHECK(is_there("cpu.003.svg") && is_there("cpu.004.svg"));
+	CHECK_EQ(check_series("cpu.svg", false, NS_PER_S), 0);
+	write_file("cpu.1000.svg", 1);
+	CHECK(check_series("cpu.svg", false, NS_PER_S));
 	remove_folder();
 }

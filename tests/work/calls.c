@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/time.h>
@@ -117,6 +118,15 @@ static void make_signals(int n)
 	signal(SIGUSR1, ignore);
 	for (int i = 0; i < n; i++)
 		raise(SIGUSR1);
+}
+
+/* The compiler can't see that the calls cancel out. */
+static void *(*volatile allocate)(size_t) = malloc;
+
+static void make_blocks(int n)
+{
+	for (int i = 0; i < n; i++)
+		free(allocate(64));
 }
 
 /* Numbers without a call: a small one, and one that no array has room for. */
@@ -239,6 +249,7 @@ static const struct {
 	{ "naps", make_naps },	       { "interrupted", make_interrupted },
 	{ "hung", make_hung },	       { "compat", make_compat },
 	{ "slow", make_slowly },       { "refused", make_refused },
+	{ "blocks", make_blocks },
 };
 
 int main(int argc, char **argv)

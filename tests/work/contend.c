@@ -395,6 +395,18 @@ static void contend_in_kernel(const char *path)
 	contend(&writer);
 }
 
+/* The process ends while one of its threads waits. */
+static void leave(void)
+{
+	pthread_t waiter;
+
+	begin_meeting();
+	pthread_mutex_lock(&static_lock);
+	pthread_create(&waiter, NULL, lock_thread, &static_lock);
+	let_begin(0);
+	_exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3)
@@ -407,6 +419,8 @@ int main(int argc, char **argv)
 	make_mutex(&pi_lock, false, true);
 	work_say("heap_lock", (uintptr_t)heap_lock);
 	work_wait_go();
+	if (!strcmp(argv[2], "leave"))
+		leave();
 	with_thread(lock_thread, &static_lock, NULL);
 	with_thread(lock_thread, &pi_lock, NULL);
 	with_thread(lock_thread, heap_lock, NULL);
