@@ -14,6 +14,7 @@
 #include "base/loop.h"
 #include "base/msg.h"
 #include "base/signals.h"
+#include "base/thread.h"
 #include "base/version.h"
 #include "output/quantity.h"
 #include "run/bpf_object.h"
@@ -26,6 +27,9 @@
 #include "run/loss.h"
 #include "run/output.h"
 #include "run/tool.h"
+
+/* Most tools begin and end in less CPU time; source lines may take minutes, which nobody waits for. */
+#define HURRY_LIMIT_NS NS_PER_S
 
 enum exit_status {
 	EXIT_DONE = 0,
@@ -337,12 +341,16 @@ static int begin(struct run *run)
 
 static int trace(struct life *life)
 {
-	int err = begin(&life->run);
+	int err;
 
+	thread_hurry(HURRY_LIMIT_NS);
+	err = begin(&life->run);
 	if (!err) {
+		thread_hurry(0);
 		announce(&life->run);
 		err = wait_for_end(life);
 	}
+	thread_hurry(HURRY_LIMIT_NS);
 	hooks_stop(&life->run);
 	object_detach(&life->run);
 	if (!err)

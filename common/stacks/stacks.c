@@ -320,12 +320,6 @@ static void learn_command(struct run *run)
 	user_stacks_learn_command(stacks_of(run)->user_stacks);
 }
 
-static void stop_stacks(struct run *run)
-{
-	if (stacks_of(run)->user_stacks)
-		user_stacks_stop(stacks_of(run)->user_stacks);
-}
-
 /* ---- the report ---- */
 
 /* A report being made. */
@@ -594,6 +588,5 @@ const struct module stacks_module = {
 	.start = start_stacks,
 	.begin = learn_command,
 	.loaded = learn_command,
-	.stop = stop_stacks,
 	.finish = finish_stacks,
 };
