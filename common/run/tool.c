@@ -10,6 +10,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/msg.h"
@@ -325,18 +326,19 @@ static int attach(struct run *run)
 	return !err && run->tool->start ? run->tool->start(run) : err;
 }
 
-/* What takes long comes before anything is attached, so that the window has a sharp beginning. */
+/*
+ * What takes long comes before anything is attached, so that the window has a sharp beginning.
+ * -EINTR: a signal has ended the run meanwhile.
+ */
 static int begin(struct run *run)
 {
-	int err = object_open(run);
+	static int (*const steps[])(struct run * run) = { object_open, configure, object_load,
+							  hooks_start, attach };
+	int err = 0;
 
-	if (!err)
-		err = configure(run);
-	if (!err)
-		err = object_load(run);
-	if (!err)
-		err = hooks_start(run);
-	return err ? err : attach(run);
+	for (size_t i = 0; !err && i < ARRAY_SIZE(steps); i++)
+		err = signals_are_pending() ? -EINTR : steps[i](run);
+	return err;
 }
 
 static int trace(struct life *life)
@@ -401,7 +403,9 @@ static enum exit_status live(struct life *life)
 	if (!err)
 		err = trace(life);
 	close_life(life);
-	return err && err != -EPIPE ? EXIT_FAILED : EXIT_DONE;
+	if (err == -EINTR)
+		msg_info("ended before tracing began");
+	return err && err != -EPIPE && err != -EINTR ? EXIT_FAILED : EXIT_DONE;
 }
 
 static enum exit_status run_tool(struct life *life, int argc, char **argv)

@@ -12,6 +12,7 @@
 #include "abi/stack.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/signals.h"
 #include "modules/target.h"
 #include "process/procstate.h"
 #include "stacks/python_frames.h"
@@ -111,10 +112,13 @@ static void publish(struct user_stacks *us, pid_t pid, struct unwind_process *sl
 	unwind_maps_take_other(us->maps, pid, &(struct unwind_process){});
 }
 
-/* Python's layout first: so a child that takes over its parent's slice has a layout, too. */
+/*
+ * Python's layout first: so a child that takes over its parent's slice has a layout, too. A signal
+ * ends the run: there may be thousands of processes, with files whose tables are still to be made.
+ */
 static void update_processes(struct user_stacks *us, const pid_t *pids, size_t n, bool allow_copies)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !signals_are_pending(); i++) {
 		struct unwind_process slice = {};
 
 		update_process(us, pids[i], &slice);
