@@ -29,7 +29,7 @@
 #include "run/output.h"
 #include "run/tool.h"
 
-/* Most tools begin and end in less CPU time; source lines may take minutes, which nobody waits for. */
+/* CPU time. Most tools begin and end within less; the source lines of a report may take minutes. */
 #define HURRY_LIMIT_NS NS_PER_S
 
 enum exit_status {
@@ -202,6 +202,8 @@ static enum loop_verdict on_timer(int fd, void *arg)
 
 	if (read(fd, &expirations, sizeof(expirations)) < 0)
 		return LOOP_GO;
+	if (signals_are_pending()) /* one report is enough */
+		return on_signal(fd, arg);
 	if (is_over(&life->run, clock_now_ns()) || report(life, false))
 		return LOOP_STOP;
 	life->run.n_reports++;

@@ -577,7 +577,7 @@ static int nice_of(pid_t pid)
 	return getpriority(PRIO_PROCESS, (id_t)pid);
 }
 
-/* On a busy machine it would wait for its turn otherwise. It can't end before its report is read. */
+/* Else it would wait for its turn on a busy machine. It can't end before its report is read. */
 TEST(the_priority_is_high_from_begin_to_end)
 {
 	struct proc *work, *tool;
