@@ -18,16 +18,16 @@ static void print_byte(FILE *f, unsigned char c)
 
 static void print_string(FILE *f, const char *s)
 {
-	size_t n;
+	size_t n, run;
 
 	fputc('"', f);
 	while (*s) {
-		n = escape_printable_bytes(s, "\"\\");
-		if (n)
-			fwrite(s, 1, n, f);
-		else
-			print_byte(f, (unsigned char)*s);
-		s += n ? n : 1;
+		for (run = 0; (n = escape_printable_bytes(s + run, "\"\\"));)
+			run += n;
+		fwrite(s, 1, run, f);
+		s += run;
+		if (*s)
+			print_byte(f, (unsigned char)*s++);
 	}
 	fputc('"', f);
 }
@@ -37,8 +37,11 @@ static void begin_member(struct json *json, const char *key)
 	if (json->has_members)
 		fputc(',', json->f);
 	json->has_members = true;
-	if (key)
-		fprintf(json->f, "\"%s\":", key);
+	if (!key)
+		return;
+	fputc('"', json->f);
+	fputs(key, json->f);
+	fputs("\":", json->f);
 }
 
 void json_open(struct json *json, const char *key, char bracket)

@@ -95,9 +95,11 @@ static void write_json(FILE *f, struct profile *p, const struct writer_style *st
 	if (style->facts)
 		writer_print_facts(f, style->facts, profile_unit(p));
 	profile_sort(p);
-	for (size_t i = 0; i < profile_count(p); i++)
+	for (size_t i = 0; i < profile_count(p); i++) {
+		writer_pause(style, i);
 		if (profile_sample(p, i)->value)
 			print_stack(f, p, profile_sample(p, i));
+	}
 }
 
 const struct writer json_writer = {

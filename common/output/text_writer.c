@@ -58,6 +58,7 @@ static void write_text(FILE *f, struct profile *p, const struct writer_style *st
 	for (size_t i = profile_count(p); i-- > 0;) {
 		const struct sample *s = profile_sample(p, i);
 
+		writer_pause(style, i);
 		if (!s->value)
 			continue;
 		print_frames(f, s, style);

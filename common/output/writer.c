@@ -9,6 +9,8 @@
 #include "base/path.h"
 #include "output/writer.h"
 
+#define SAMPLES_AT_ONCE 64
+
 static const struct writer *const writers[] = {
 	&text_writer, &folded_writer, &svg_writer, &pprof_writer, &json_writer,
 };
@@ -45,6 +47,12 @@ static bool is_user(enum frame_kind kind)
 {
 	return kind == FRAME_USER || kind == FRAME_INLINED || kind == FRAME_JIT ||
 	       kind == FRAME_PYTHON;
+}
+
+void writer_pause(const struct writer_style *style, size_t i)
+{
+	if (style->meanwhile && i % SAMPLES_AT_ONCE == 0)
+		style->meanwhile(style->arg);
 }
 
 size_t writer_border(const struct sample *s)

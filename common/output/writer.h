@@ -24,6 +24,10 @@ struct writer_style {
 	bool delimiter; /* -d: mark the border between kernel and user frames where both exist */
 	bool annotate;	/* -a: "_[k]" behind kernel frames, "_[i]" inlined ones, "_[j]" a JIT's */
 	const struct writer_facts *facts; /* NULL: none */
+
+	/* Called now and then by those who write one stack after the other; may be NULL. */
+	void (*meanwhile)(void *arg);
+	void *arg;
 };
 
 struct writer {
@@ -52,6 +56,9 @@ size_t writer_border(const struct sample *s);
 char *writer_frame_text(const struct frame *frame);
 void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_style *style,
 			const char *also);
+
+/* Before the sample with that index is written. */
+void writer_pause(const struct writer_style *style, size_t i);
 
 /* JSON's line about the run. */
 void writer_print_facts(FILE *f, const struct writer_facts *facts, const char *unit);

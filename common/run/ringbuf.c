@@ -9,14 +9,14 @@
 #include "run/bpfmap.h"
 #include "run/ringbuf.h"
 
-/* A record takes at least that much of a ring: its head and its data, of which each has 8 bytes. */
-#define RECORD_MIN_BYTES 16
+/* A record takes a head and its data, rounded up. */
+#define RECORD_HEAD_BYTES 8
 
 struct ringbuf {
 	struct ring_buffer *ring;
 	ring_buffer_sample_fn handle;
 	void *arg;
-	size_t n_max, n_left; /* of the records that a ring has room for: those of one reading */
+	size_t bytes, bytes_left;      /* as much as the ring holds is read at a time */
 	void (*then)(struct run *run); /* NULL: nothing */
 	struct run *run;
 };
@@ -39,9 +39,11 @@ static enum loop_verdict on_records(int fd, void *arg)
 static int on_record(void *arg, void *data, size_t size)
 {
 	struct ringbuf *events = arg;
+	size_t bytes = RECORD_HEAD_BYTES + ((size + 7) & ~(size_t)7);
 	int err = events->handle(events->arg, data, size);
 
-	return err ? err : --events->n_left ? 0 : -EAGAIN;
+	events->bytes_left -= bytes < events->bytes_left ? bytes : events->bytes_left;
+	return err ? err : events->bytes_left ? 0 : -EAGAIN;
 }
 
 struct ringbuf *ringbuf_watch(struct run *run, const char *map_name, ring_buffer_sample_fn handle,
@@ -54,7 +56,7 @@ struct ringbuf *ringbuf_watch(struct run *run, const char *map_name, ring_buffer
 	events->run = run;
 	events->handle = handle;
 	events->arg = arg;
-	events->n_max = bpf_map__max_entries(map) / RECORD_MIN_BYTES;
+	events->bytes = bpf_map__max_entries(map);
 	events->ring = ring_buffer__new(bpf_map__fd(map), on_record, events, NULL);
 	err = events->ring ? loop_watch(run->loop, ring_buffer__epoll_fd(events->ring), on_records,
 					events)
@@ -80,7 +82,7 @@ void ringbuf_then(struct ringbuf *events, void (*then)(struct run *run))
 
 void ringbuf_read(struct ringbuf *events)
 {
-	events->n_left = events->n_max;
+	events->bytes_left = events->bytes;
 	ring_buffer__consume(events->ring);
 }
 

@@ -10,11 +10,13 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/signals.h"
+#include "base/thread.h"
 #include "base/version.h"
 #include "output/quantity.h"
 #include "run/bpf_object.h"
@@ -26,6 +28,9 @@
 #include "run/loss.h"
 #include "run/output.h"
 #include "run/tool.h"
+
+/* CPU time. Most tools begin and end within less; the source lines of a report may take minutes. */
+#define HURRY_LIMIT_NS NS_PER_S
 
 enum exit_status {
 	EXIT_DONE = 0,
@@ -208,6 +213,8 @@ static enum loop_verdict on_timer(int fd, void *arg)
 
 	if (read(fd, &expirations, sizeof(expirations)) < 0)
 		return LOOP_GO;
+	if (signals_are_pending()) /* one report is enough */
+		return on_signal(fd, arg);
 	if (is_over(&life->run, clock_now_ns()) || report(life, false))
 		return LOOP_STOP;
 	life->run.n_reports++;
@@ -332,28 +339,33 @@ static int attach(struct run *run)
 	return !err && run->tool->start ? run->tool->start(run) : err;
 }
 
-/* What takes long comes before anything is attached, so that the window has a sharp beginning. */
+/*
+ * What takes long comes before anything is attached, so that the window has a sharp beginning.
+ * -EINTR: a signal has ended the run meanwhile.
+ */
 static int begin(struct run *run)
 {
-	int err = object_open(run);
+	static int (*const steps[])(struct run * run) = { object_open, configure, object_load,
+							  hooks_start, attach };
+	int err = 0;
 
-	if (!err)
-		err = configure(run);
-	if (!err)
-		err = object_load(run);
-	if (!err)
-		err = hooks_start(run);
-	return err ? err : attach(run);
+	for (size_t i = 0; !err && i < ARRAY_SIZE(steps); i++)
+		err = signals_are_pending() ? -EINTR : steps[i](run);
+	return err;
 }
 
 static int trace(struct life *life)
 {
-	int err = begin(&life->run);
+	int err;
 
+	thread_hurry(HURRY_LIMIT_NS);
+	err = begin(&life->run);
 	if (!err) {
+		thread_hurry(0);
 		announce(&life->run);
 		err = wait_for_end(life);
 	}
+	thread_hurry(HURRY_LIMIT_NS);
 	hooks_stop(&life->run);
 	object_detach(&life->run);
 	if (!err)
@@ -413,7 +425,9 @@ static enum exit_status live(struct life *life)
 	if (!err)
 		err = trace(life);
 	close_life(life);
-	return err && err != -EPIPE ? EXIT_FAILED : EXIT_DONE;
+	if (err == -EINTR)
+		msg_info("ended before tracing began");
+	return err && err != -EPIPE && err != -EINTR ? EXIT_FAILED : EXIT_DONE;
 }
 
 static enum exit_status run_tool(struct life *life, int argc, char **argv)

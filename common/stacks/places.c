@@ -396,7 +396,14 @@ static int compare_places(const void *a, const void *b)
 	       (x->location.offset < y->location.offset);
 }
 
-static void look_up_new(struct places *places, bool only_leaving)
+static bool is_of_next_file(const struct place_list *list, size_t i)
+{
+	return i > list->n_kernel &&
+	       list->items[i]->place.location.dso != list->items[i - 1]->place.location.dso;
+}
+
+static void look_up_new(struct places *places, bool only_leaving, void (*meanwhile)(void *arg),
+			void *arg)
 {
 	struct place_list list = { .only_leaving = only_leaving };
 
@@ -405,19 +412,22 @@ static void look_up_new(struct places *places, bool only_leaving)
 		qsort(list.items, list.n, sizeof(*list.items), compare_places);
 	if (list.n_kernel)
 		look_up_kernel(places, list.items, list.n_kernel);
-	for (size_t i = list.n_kernel; i < list.n; i++)
+	for (size_t i = list.n_kernel; i < list.n; i++) {
+		if (meanwhile && is_of_next_file(&list, i))
+			meanwhile(arg);
 		place_look_up(places, list.items[i]);
+	}
 	free(list.items);
 }
 
-void places_look_up(struct places *places)
+void places_look_up(struct places *places, void (*meanwhile)(void *arg), void *arg)
 {
-	look_up_new(places, false);
+	look_up_new(places, false, meanwhile, arg);
 }
 
 void places_look_up_leaving(struct places *places)
 {
-	look_up_new(places, true);
+	look_up_new(places, true, NULL, NULL);
 }
 
 /* Kernel addresses that came since are looked up together. */
@@ -426,7 +436,7 @@ void place_look_up(struct places *places, struct known_place *known)
 	if (known->frames)
 		return;
 	if (known->place.is_kernel)
-		places_look_up(places);
+		places_look_up(places, NULL, NULL);
 	else if (known->place.python)
 		look_up_python(places, known);
 	else

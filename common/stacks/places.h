@@ -38,8 +38,8 @@ struct frame_table *places_frame_table(struct places *places);
 struct known_place *places_get(struct places *places, const struct place *place);
 void places_release(struct places *places, struct known_place *known);
 
-/* Looks up all that are new: of user addresses file by file, kernel addresses together. */
-void places_look_up(struct places *places);
+/* Looks up all that are new; see stackdefs.h. */
+void places_look_up(struct places *places, void (*meanwhile)(void *arg), void *arg);
 
 /* Those of files that are about to be left (usyms_let_go_files()), which keep their names. */
 void places_look_up_leaving(struct places *places);

@@ -62,25 +62,32 @@ void stack_counts_use(const struct stack_counts *counts, const struct stack_key 
 	stackdefs_use(counts->defs, key->waker_id);
 }
 
+struct gathering {
+	struct stack_counts *counts;
+	struct stack_sums *sums;
+	bool is_peek;
+};
+
 /* By the names that stacks of many processes have in common, and that outlive the processes. */
 static void gather_sum(const void *key_data, const void *sum_data, void *arg)
 {
 	struct stack_key key = *(const struct stack_key *)key_data;
+	const struct gathering *gathering = arg;
+	struct stack_counts *counts = gathering->counts;
 	const struct stack_sum *sum = sum_data;
-	struct stack_counts *counts = arg;
 
 	if (!sum->value) {
 		stack_counts_use(counts, &key); /* what is folded is used, too */
 		return;
 	}
-	if (!counts->by_process)
+	if (!counts->by_process && !gathering->is_peek)
 		process_flaws_count(counts->flaws, counts->defs, &key, sum->value);
 	key.user_id = stackdefs_fold(counts->defs, key.user_id);
 	key.kernel_id = stackdefs_fold(counts->defs, key.kernel_id);
 	key.waker_id = stackdefs_fold(counts->defs, key.waker_id);
 	if (!counts->by_process)
 		key.tgid = 0;
-	stack_sums_add(&counts->gathered, &key, sum);
+	stack_sums_add(gathering->sums, &key, sum);
 }
 
 /* Of a process or, as the kernel takes their numbers too, of a thread. */
@@ -107,63 +114,36 @@ static void bound_sums(struct stack_counts *counts)
 
 void stack_counts_gather(const struct run *run, struct stack_counts *counts)
 {
+	struct gathering gathering = { counts, &counts->gathered, false };
 	uint64_t n = counts->has_failed ? 0 : count_added(counts);
 
 	if (counts->has_failed || n - counts->n_gathered < (counts->size + 1) / 2)
 		return;
 	counts->n_gathered = n;
-	if (map_pair_read(run, &counts->tables, gather_sum, counts))
+	if (map_pair_read(run, &counts->tables, gather_sum, &gathering))
 		counts->has_failed = true;
 	else
 		end_turn(run, counts, false);
 	bound_sums(counts);
 }
 
-void stack_counts_begin(struct stack_counts *counts)
-{
-	counts->n_reported = count_added(counts);
-}
-
-struct reading {
-	const struct stack_counts *counts;
-	map_visit_fn *visit;
-	void *arg;
-};
-
-static void visit_counted(const void *key, const void *sum, void *arg)
-{
-	const struct reading *reading = arg;
-
-	stack_counts_use(reading->counts, key);
-	if (((const struct stack_sum *)sum)->value)
-		reading->visit(key, sum, reading->arg);
-}
-
-int stack_counts_read(const struct run *run, struct stack_counts *counts, map_visit_fn *visit,
-		      void *arg)
-{
-	struct reading reading = { counts, visit, arg };
-
-	stack_sums_visit(&counts->gathered, visit, arg);
-	return map_pair_read(run, &counts->tables, visit_counted, &reading);
-}
-
-static void keep_sum(const void *key, const void *sum, void *arg)
+static void copy_sum(const void *key, const void *sum, void *arg)
 {
 	stack_sums_add(arg, key, sum);
 }
 
-int stack_counts_prepare(struct run *run, struct stack_counts *counts, stacks_prepare_fn *prepare,
-			 map_visit_fn *visit, void *arg)
+int stack_counts_read(const struct run *run, struct stack_counts *counts, struct stack_sums *sums)
 {
-	struct stack_sums counted = {}, reported = {};
-	int err = stack_counts_read(run, counts, keep_sum, &counted);
+	struct gathering gathering = { counts, sums, run->is_peek };
 
-	prepare(run, &counted, counts->by_process, &reported);
-	stack_sums_visit(&reported, visit, arg);
-	stack_sums_clear(&counted);
-	stack_sums_clear(&reported);
-	return err;
+	counts->n_reported = count_added(counts);
+	if (run->is_peek) {
+		stack_sums_visit(&counts->gathered, copy_sum, sums);
+	} else {
+		*sums = counts->gathered;
+		counts->gathered = (struct stack_sums){};
+	}
+	return map_pair_read(run, &counts->tables, gather_sum, &gathering);
 }
 
 void stack_counts_end(const struct run *run, struct stack_counts *counts)

@@ -55,17 +55,11 @@ void stack_counts_use(const struct stack_counts *counts, const struct stack_key 
 void stack_counts_gather(const struct run *run, struct stack_counts *counts);
 
 /*
- * For a report: calls visit(key, sum, arg) for each stack, maybe more than once, between begin and
- * end, which make the next report begin with nothing, unless this is a peek. 0 or -errno, printed.
+ * For a report: adds all that was counted to *sums, which is empty and the caller's to clear, each
+ * stack once. 0 or -errno, printed. The end makes the next report begin with nothing, unless this
+ * is a peek.
  */
-void stack_counts_begin(struct stack_counts *counts);
-int stack_counts_read(const struct run *run, struct stack_counts *counts, map_visit_fn *visit,
-		      void *arg);
-
-/* The same, with what prepare() makes of all sums; each of them only once. */
-int stack_counts_prepare(struct run *run, struct stack_counts *counts, stacks_prepare_fn *prepare,
-			 map_visit_fn *visit, void *arg);
-
+int stack_counts_read(const struct run *run, struct stack_counts *counts, struct stack_sums *sums);
 void stack_counts_end(const struct run *run, struct stack_counts *counts);
 
 void stack_counts_free(struct stack_counts *counts);

@@ -126,6 +126,14 @@ void stack_rings_read(struct stack_rings *rings)
 		ringbuf_read(rings->copies);
 }
 
+void stack_rings_catch_up(void *arg)
+{
+	struct stack_rings *rings = arg;
+
+	user_stacks_catch_up(rings->user_stacks);
+	stack_rings_read(rings);
+}
+
 void stack_rings_close(struct stack_rings *rings)
 {
 	ringbuf_close(rings->definitions);

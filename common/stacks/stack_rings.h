@@ -35,6 +35,12 @@ void stack_rings_watch_exits(struct stack_rings *rings, struct watch *watch);
 /* Reads what there is now. */
 void stack_rings_read(struct stack_rings *rings);
 
+/*
+ * The same, with process events before it: for work that takes long, during which new processes
+ * would wait for their tables, and rings would fill. rings: a struct stack_rings.
+ */
+void stack_rings_catch_up(void *rings);
+
 /* See stacks_define_thread(). */
 void stack_rings_define_thread(const struct stack_rings *rings, const struct unwind_thread *thread);
 

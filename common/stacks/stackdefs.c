@@ -95,9 +95,9 @@ void stackdefs_add_python(struct stackdefs *defs, const struct python_def *def, 
 	python_codes_add(traces_codes(defs->traces), def, size);
 }
 
-void stackdefs_look_up(struct stackdefs *defs)
+void stackdefs_look_up(struct stackdefs *defs, void (*meanwhile)(void *arg), void *arg)
 {
-	traces_look_up(defs->traces);
+	traces_look_up(defs->traces, meanwhile, arg);
 }
 
 struct dso_stats stackdefs_stats(const struct stackdefs *defs)

@@ -50,9 +50,10 @@ void stackdefs_meet(struct stackdefs *defs, pid_t pid, uint32_t generation);
 /*
  * Before a report: looks all new addresses up, user addresses file by file, so that each file's
  * symbols are loaded once even if not all can be kept (dso.h), and kernel addresses together. What
- * could be read ahead was, while the tool waited (background.h).
+ * could be read ahead was, while the tool waited (background.h). Calls meanwhile(arg) between
+ * files; it may add definitions.
  */
-void stackdefs_look_up(struct stackdefs *defs);
+void stackdefs_look_up(struct stackdefs *defs, void (*meanwhile)(void *arg), void *arg);
 
 /* How much memory the symbols take. */
 struct dso_stats stackdefs_stats(const struct stackdefs *defs);

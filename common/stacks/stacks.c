@@ -320,12 +320,6 @@ static void learn_command(struct run *run)
 	user_stacks_learn_command(stacks_of(run)->user_stacks);
 }
 
-static void stop_stacks(struct run *run)
-{
-	if (stacks_of(run)->user_stacks)
-		user_stacks_stop(stacks_of(run)->user_stacks);
-}
-
 /* ---- the report ---- */
 
 /* A report being made. */
@@ -348,13 +342,6 @@ static uint64_t written_divisor(const struct making *making)
 	return making->writer->is_exact ? divisor_of(making->run) : 1;
 }
 
-static void read_definitions(void *arg)
-{
-	struct stacks *stacks = arg;
-
-	stack_rings_read(&stacks->rings);
-}
-
 static void collect_value(const void *key, const void *value_data, void *arg)
 {
 	const struct stacks_value *value = value_data;
@@ -365,17 +352,14 @@ static void collect_value(const void *key, const void *value_data, void *arg)
 		stack_profile_add(&making->profile, key, value);
 }
 
-/* What is traced goes on meanwhile: new processes' tables and stacks don't wait for long. */
 static void collect_sum(const void *key, const void *sum_data, void *arg)
 {
 	const struct stack_sum *sum = sum_data;
 	struct making *making = arg;
 	struct stacks_value value = { sum->value, { sum->part } };
 
-	if (++making->n_sums % SUMS_AT_ONCE == 0) {
-		user_stacks_catch_up(making->stacks->user_stacks);
-		stack_rings_read(&making->stacks->rings);
-	}
+	if (++making->n_sums % SUMS_AT_ONCE == 0)
+		stack_rings_catch_up(&making->stacks->rings);
 	stack_profile_add(&making->profile, key, &value);
 }
 
@@ -383,25 +367,41 @@ static void collect_sum(const void *key, const void *sum_data, void *arg)
 static void read_and_look_up(struct stacks *stacks)
 {
 	stack_rings_read(&stacks->rings);
-	stackdefs_look_up(stacks->defs);
+	stackdefs_look_up(stacks->defs, stack_rings_catch_up, &stacks->rings);
+}
+
+/*
+ * Counts are read before names are looked up: a stack is defined before it is counted, so that
+ * nothing new is met later, which would make tables of symbols be read one by one.
+ */
+static int collect_counted(struct making *making)
+{
+	stacks_prepare_fn *prepare = spec_of(making->run)->prepare;
+	struct stack_counts *counts = &making->stacks->counts;
+	struct stack_sums counted = {}, prepared = {};
+	int err;
+
+	stack_rings_read(&making->stacks->rings);
+	err = stack_counts_read(making->run, counts, &counted);
+	read_and_look_up(making->stacks);
+	if (prepare)
+		prepare(making->run, &counted, counts->by_process, &prepared);
+	stack_sums_visit(prepare ? &prepared : &counted, collect_sum, making);
+	stack_sums_clear(&counted);
+	stack_sums_clear(&prepared);
+	return err;
 }
 
 static int collect(struct making *making)
 {
-	stacks_prepare_fn *prepare = spec_of(making->run)->prepare;
 	const struct stacks_source *source = source_of(making->run);
-	struct stack_counts *counts = &making->stacks->counts;
-	struct run *run = making->run;
+	struct stacks *stacks = making->stacks;
 	int err;
 
-	if (!source)
-		stack_counts_begin(counts);
-	read_and_look_up(making->stacks);
-	read_and_look_up(making->stacks); /* what came meanwhile */
-	err = source	? source->read(run, collect_value, making)
-	      : prepare ? stack_counts_prepare(run, counts, prepare, collect_sum, making)
-			: stack_counts_read(run, counts, collect_sum, making);
-	stack_counts_end(run, counts); /* who has ended is let go of, whatever the source */
+	for (int i = 0; source && i < 2; i++) /* the second time: what came meanwhile */
+		read_and_look_up(stacks);
+	err = source ? source->read(making->run, collect_value, making) : collect_counted(making);
+	stack_counts_end(making->run, &stacks->counts); /* whatever the source is */
 	return err;
 }
 
@@ -465,6 +465,8 @@ static void write_profile(const struct making *making)
 	facts.lost *= written_divisor(making);
 	facts.type = spec_of(making->run)->type;
 	style.facts = &facts;
+	style.meanwhile = stack_rings_catch_up;
+	style.arg = &making->stacks->rings;
 	making->writer->write(making->run->out, making->profile.profile, &style);
 }
 
@@ -521,8 +523,8 @@ static int make_report(struct run *run, const struct writer *writer)
 			     .names = &stacks->names,
 			     .folds_idle = decide(spec->folds_idle, run, false),
 			     .flaws = run->is_peek ? NULL : stacks->flaws,
-			     .read_definitions = read_definitions,
-			     .arg = stacks },
+			     .read_definitions = stack_rings_catch_up,
+			     .arg = &stacks->rings },
 	};
 	int err;
 
@@ -594,6 +596,5 @@ const struct module stacks_module = {
 	.start = start_stacks,
 	.begin = learn_command,
 	.loaded = learn_command,
-	.stop = stop_stacks,
 	.finish = finish_stacks,
 };

@@ -309,9 +309,9 @@ struct dso_stats traces_stats(const struct traces *traces)
 	return usyms_stats(traces->usyms);
 }
 
-void traces_look_up(struct traces *traces)
+void traces_look_up(struct traces *traces, void (*meanwhile)(void *arg), void *arg)
 {
-	places_look_up(traces->places);
+	places_look_up(traces->places, meanwhile, arg);
 }
 
 /*

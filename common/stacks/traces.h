@@ -47,7 +47,7 @@ void traces_free(struct traces *traces);
 void traces_set_kernelnames(struct traces *traces, struct kernelnames *names);
 void traces_set_own(struct traces *traces, uint64_t *programs, size_t n);
 void traces_meet(struct traces *traces, pid_t pid, uint32_t generation);
-void traces_look_up(struct traces *traces);
+void traces_look_up(struct traces *traces, void (*meanwhile)(void *arg), void *arg);
 struct dso_stats traces_stats(const struct traces *traces);
 
 /* What Python frames mean, to be filled in. */

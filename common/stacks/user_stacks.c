@@ -9,12 +9,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "abi/stack.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/signals.h"
 #include "modules/target.h"
 #include "process/procstate.h"
 #include "stacks/python_frames.h"
@@ -24,10 +24,9 @@
 #include "unwind/unwind_procs.h"
 #include "unwind/unwind_remote.h"
 
-#define HIGHEST_PRIORITY (-20)
-#define SWEEP_EXITS	 4096
-#define UPDATES		 4	   /* in a row of one process */
-#define LOG_MAPPINGS	 (1 << 17) /* 5 MB: 10,000 programs that begin and end within seconds */
+#define SWEEP_EXITS  4096
+#define UPDATES	     4	       /* in a row of one process */
+#define LOG_MAPPINGS (1 << 17) /* 5 MB: 10,000 programs that begin and end within seconds */
 
 struct user_stacks {
 	struct run *run;
@@ -39,8 +38,7 @@ struct user_stacks {
 	struct unwind_maps *maps;
 	struct unwind_procs *procs;
 	struct python_frames *python; /* NULL: not wanted, or before load */
-	int usual_nice;
-	pid_t *changed; /* since the last batch of events */
+	pid_t *changed;		      /* since the last batch of events */
 	size_t n_changed, changed_cap;
 	unsigned int n_exits;
 };
@@ -116,10 +114,13 @@ static void publish(struct user_stacks *us, pid_t pid, struct unwind_process *sl
 	unwind_maps_take_other(us->maps, pid, &(struct unwind_process){});
 }
 
-/* Python's layout first: so a child that takes over its parent's slice has a layout, too. */
+/*
+ * Python's layout first: so a child that takes over its parent's slice has a layout, too. A signal
+ * ends the run: there may be thousands of processes, with files whose tables are still to be made.
+ */
 static void update_processes(struct user_stacks *us, const pid_t *pids, size_t n, bool allow_copies)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !signals_are_pending(); i++) {
 		struct unwind_process slice = {};
 
 		update_process(us, pids[i], &slice);
@@ -549,18 +550,6 @@ static void print_memory(const struct user_stacks *us)
 		msg_warn("files without unwind tables: %zu (raise --unwind-mem)", procs.n_refused);
 }
 
-/*
- * What the loader does for others' stacks is little but urgent: where all CPUs are busy, it would
- * get its turn after many of the processes that have just begun. Only this thread is meant; a
- * command that is to be traced has been forked before.
- */
-static void raise_priority(struct user_stacks *us)
-{
-	us->usual_nice = getpriority(PRIO_PROCESS, 0);
-	if (setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY))
-		msg_debug("raising the priority: %s", strerror(errno));
-}
-
 static int open_tables(struct user_stacks *us)
 {
 	struct unwind_mapping *array;
@@ -594,20 +583,12 @@ int user_stacks_start(struct user_stacks *us)
 	update_all(us);
 	mem_give_back();
 	print_memory(us);
-	raise_priority(us);
 	return unwind_maps_start(us->maps);
 }
 
 bool user_stacks_lack_tables(const struct user_stacks *us)
 {
 	return us->procs && unwind_procs_stats(us->procs).n_refused;
-}
-
-/* What is left has time. */
-void user_stacks_stop(struct user_stacks *us)
-{
-	if (us->maps)
-		setpriority(PRIO_PROCESS, 0, us->usual_nice);
 }
 
 void user_stacks_learn_command(struct user_stacks *us)

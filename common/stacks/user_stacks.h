@@ -37,9 +37,6 @@ void user_stacks_learn_command(struct user_stacks *us);
 /* Whether some files have no tables because memory for them ran out. */
 bool user_stacks_lack_tables(const struct user_stacks *us);
 
-/* Tracing ends: gives back the priority that user_stacks_start() took. */
-void user_stacks_stop(struct user_stacks *us);
-
 /*
  * The watch over processes, for whoever wants to subscribe; the first call opens it, also before
  * load. NULL: it can't be had, which was printed.

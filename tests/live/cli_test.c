@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -588,6 +589,130 @@ TEST(who_reads_no_more_does_not_keep_a_run_alive)
 	CHECK(has_ended_meanwhile(tool));
 	CHECK_EQ(proc_finish(tool), -SIGTERM);
 	proc_kill(work);
+}
+
+static int nice_of(pid_t pid)
+{
+	errno = 0;
+	return getpriority(PRIO_PROCESS, (id_t)pid);
+}
+
+/* Else it would wait for its turn on a busy machine. It can't end before its report is read. */
+TEST(the_priority_is_high_from_begin_to_end)
+{
+	struct proc *work, *tool;
+
+	for_each_tool(name)
+	{
+		tool = tool_start(name);
+		CHECK_EQ(nice_of(tool->pid), -20);
+		tool_stop(tool);
+	}
+	work = work_start("tree", "8", "nap", "10");
+	tool = tool_start("offcputime", "-f", "-p", pid_text(work->pid));
+	CHECK(fcntl(tool->out_fd, F_SETPIPE_SZ, 4096) > 0);
+	work_do(work);
+	proc_signal(tool, SIGINT);
+	wait_until_full(tool->out_fd);
+	CHECK_EQ(nice_of(tool->pid), -20);
+	proc_finish(tool);
+	CHECK_STATUS(tool, 0);
+}
+
+/* ---- signals at any moment, on a busy machine ---- */
+
+#define MOMENTS	   18
+#define MOMENTS_MS 1000 /* tracing begins after half of that or less, where nothing else runs */
+#define HOGS	   6
+#define AFTER_MS   2000
+
+static uint64_t random_state = 38;
+
+/* https://www.jstatsoft.org/article/view/v008i14 */
+static unsigned int random_below(unsigned int n)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (unsigned int)(random_state % n);
+}
+
+static pid_t start_hog(void)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		continue;
+}
+
+/* By all of its threads; 0: it has ended. */
+static uint64_t cpu_ms_of(pid_t pid)
+{
+	const char *text = file_read(text_of("/proc/%d/stat", pid)), *at;
+	unsigned long long user = 0, system = 0;
+
+	at = text ? strrchr(text, ')') : NULL;
+	if (!at || sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
+			  &system) != 2)
+		return 0;
+	return (user + system) * 1000 / (unsigned long long)sysconf(_SC_CLK_TCK);
+}
+
+/* It may not have begun to catch signals. */
+static void check_end(const char *const argv[], unsigned int delay_ms)
+{
+	struct proc *tool = tool_launch_in(NULL, NULL, argv);
+	uint64_t before_ms;
+
+	proc_linger(tool, (int)delay_ms);
+	before_ms = cpu_ms_of(tool->pid);
+	proc_signal(tool, SIGINT);
+	proc_finish(tool);
+	if (tool->status != -SIGINT)
+		CHECK_STATUS(tool, 0);
+	if (tool->cpu_ms > before_ms + (uint64_t)at_size(AFTER_MS, 20 * AFTER_MS))
+		UNIT_FAIL("%s: %llu ms of CPU after a signal that came after %u ms", tool->name,
+			  (unsigned long long)(tool->cpu_ms - before_ms), delay_ms);
+	proc_free(tool);
+}
+
+/*
+ * How long it takes depends on what else runs, so the tool's own work is measured. SIGNALS=N: so
+ * many moments.
+ */
+TEST(a_signal_at_any_moment_ends_a_run_without_much_work)
+{
+	struct proc *brief = work_start("brief", "1000000", "2", "/bin/true");
+	const char *const lines[][6] = {
+		{ "profile", "-f" },
+		{ "profile", "--wall", "--interval", "1s" },
+		{ "offcputime", "--format", "json", "--interval", "1s" },
+		{ "offcputime", "--locks", "--interval", "1s" },
+		{ "pagefaults", "--without", "nothing" },
+		{ "pagefaults", "--format", "json", "--interval", "1s" },
+		{ "runqlat", "-P" },
+		{ "syscount", "-L", "-P" },
+		{ "memleak", "-p", pid_text(brief->pid) },
+	};
+	int n_lines = (int)(sizeof(lines) / sizeof(*lines)) - (memleak_lacks() != NULL);
+	const char *wanted = getenv("SIGNALS");
+	int n = wanted ? atoi(wanted) : at_size(MOMENTS, 9);
+	pid_t hogs[HOGS];
+
+	printf("seed %llu, %d moments\n", (unsigned long long)random_state, n);
+	for (int i = 0; i < HOGS; i++)
+		hogs[i] = start_hog();
+	work_go(brief);
+	for (int i = 0; i < n; i++)
+		check_end(lines[i % n_lines], random_below(MOMENTS_MS));
+	proc_kill(brief);
+	for (int i = 0; i < HOGS; i++) {
+		kill(hogs[i], SIGKILL);
+		waitpid(hogs[i], NULL, 0);
+	}
 }
 
 /* Nothing is written before the end: it is the hangup that tells. */

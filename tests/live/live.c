@@ -261,6 +261,11 @@ static int decode_status(int status)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+static uint64_t ms_of(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000 + (uint64_t)time->tv_usec / 1000;
+}
+
 static void note_end(struct proc *p)
 {
 	struct rusage usage;
@@ -270,6 +275,7 @@ static void note_end(struct proc *p)
 		return;
 	p->has_ended = true;
 	p->peak_kb = (uint64_t)usage.ru_maxrss;
+	p->cpu_ms = ms_of(&usage.ru_utime) + ms_of(&usage.ru_stime);
 	p->status = decode_status(status);
 }
 

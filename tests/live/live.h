@@ -46,6 +46,7 @@ struct proc {
 	bool is_tool, has_ended;
 	int status;	  /* exit status, or minus the signal that ended it; -1000: timeout */
 	uint64_t peak_kb; /* of its resident memory, when it has ended by itself */
+	uint64_t cpu_ms;  /* that it used, when it has ended by itself */
 };
 
 #define ARGV(...) ((const char *const[]){ __VA_ARGS__, NULL })

@@ -195,7 +195,6 @@ static struct user_stacks *start_stacks(struct run *run)
 
 static void stop_stacks(struct user_stacks *us, struct run *run)
 {
-	user_stacks_stop(us);
 	user_stacks_free(us);
 	close_run(run);
 }
