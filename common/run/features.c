@@ -276,16 +276,12 @@ static int probe_uprobe_session(void)
 }
 
 /*
- * On x86-64, probed functions return by a system call of the kernel's own, uretprobe (since 6.11), and
- * some probes on entries are one, uprobe (since 6.18). A kernel that shows them to seccomp's filters
- * (6.11, early 6.12 and 6.13) has the filters of sandboxed programs, which don't know such calls,
- * kill the program.
+ * On x86-64, probed functions return by a system call of the kernel's own, uretprobe (since 6.11),
+ * and some probes on entries are one, uprobe (since 6.18). A kernel that shows them to seccomp's
+ * filters (6.11, early 6.12 and 6.13) has the filters of sandboxed programs, which don't know such
+ * calls, kill the program. Other architectures have no calls of these numbers.
  */
-#if defined(__x86_64__)
 static const long probe_calls[] = { 335, 336 };
-#else
-static const long probe_calls[] = {};
-#endif
 
 static void exit_by_signal(int signal)
 {
@@ -307,7 +303,7 @@ static int filter_calls(void)
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 }
 
-/* Makes a call in a child, and returns how that went: an errno, or the signal it raised. -1: unknown. */
+/* Makes a call in a child. Returns the errno, or the signal that it raised; -1: unknown. */
 static int try_call(long number, bool is_filtered)
 {
 	int status;

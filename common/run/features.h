@@ -28,7 +28,7 @@ int features_kallsyms_lookup(void);
 int features_require_quotas(void);
 
 /*
- * Do probes kill programs that are under seccomp? Some kernels show the system calls behind probes to
+ * Do probes kill programs that are under seccomp? Some kernels show the system calls of probes to
  * seccomp's filters.
  */
 bool features_probes_kill(void);
