@@ -32,7 +32,10 @@ static bool writes_reg(struct probe_effect *e, const struct x86_insn *insn, bool
 	return true;
 }
 
-/* False for memory, which is not to be written by what is skipped. */
+/*
+ * False for memory, which is not to be written by what is skipped. So the red zone is empty yet:
+ * the kernel overwrites 8 bytes of it where it makes a call of a nop of 5 bytes (since 6.18).
+ */
 static bool writes_rm(struct probe_effect *e, const struct x86_insn *insn, bool is_byte)
 {
 	uint8_t rm = x86_rm(insn);

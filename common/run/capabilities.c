@@ -62,6 +62,11 @@ static bool has_bit(uint64_t held, unsigned int number)
 	return held >> number & 1;
 }
 
+bool capabilities_have(unsigned int number)
+{
+	return has_bit(read_held(), number);
+}
+
 /* bpf_capable(), perfmon_capable(), checkpoint_restore_ns_capable(): include/linux/capability.h. */
 static bool is_held(const struct capability *capability, uint64_t held)
 {

@@ -16,6 +16,9 @@
  */
 char *capabilities_missing(char *buf, size_t size, uint64_t held, bool required);
 
+/* Is the one of that number (<linux/capability.h>) in effect? */
+bool capabilities_have(unsigned int number);
+
 /*
  * Says, as a hint, why the kernel has refused: what is missing, or what else can be the reason if
  * nothing is.

@@ -2,19 +2,26 @@
 /* The command behind "--"; see child.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "base/msg.h"
 #include "base/signals.h"
+#include "run/capabilities.h"
 #include "run/child.h"
 #include "run/entry.h"
 
@@ -110,15 +117,58 @@ static void hold(struct child *child, const struct child_hooks *hooks)
 	ptrace(PTRACE_DETACH, child->pid, 0, 0);
 }
 
+/* Finds the file of that name as execvp(3) does. */
+static bool find_program(const char *name, char path[PATH_MAX])
+{
+	const char *folder = strchr(name, '/') ? NULL : getenv("PATH");
+
+	if (!folder)
+		return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX;
+	for (;; folder++) {
+		int bytes = (int)strcspn(folder, ":");
+
+		if (snprintf(path, PATH_MAX, "%.*s/%s", bytes, bytes ? folder : ".", name) <
+			    PATH_MAX &&
+		    !access(path, X_OK))
+			return true;
+		folder += bytes;
+		if (!*folder)
+			return false;
+	}
+}
+
+/* Without CAP_SYS_PTRACE a tracer takes from a program what its file would give it. */
+static bool would_lose_privileges(const char *name)
+{
+	char path[PATH_MAX], capabilities[64];
+	struct stat st;
+
+	if (capabilities_have(CAP_SYS_PTRACE) || !find_program(name, path) || stat(path, &st))
+		return false;
+	return st.st_mode & (S_ISUID | S_ISGID) ||
+	       getxattr(path, "security.capability", capabilities, sizeof(capabilities)) > 0;
+}
+
+static bool seize(const struct child *child)
+{
+	const char *reason = NULL;
+
+	if (would_lose_privileges(child->name))
+		reason = "it has privileges of its own (CAP_SYS_PTRACE is needed)";
+	else if (ptrace(PTRACE_SEIZE, child->pid, 0, PTRACE_O_TRACEEXEC))
+		reason = strerror(errno);
+	if (reason)
+		msg_warn("the command's beginning is not traced, since it can't be held: %s",
+			 reason);
+	return !reason;
+}
+
 int child_release(struct child *child, const struct child_hooks *hooks)
 {
-	bool holds = !ptrace(PTRACE_SEIZE, child->pid, 0, PTRACE_O_TRACEEXEC);
+	bool holds = seize(child);
 	int err = 0;
 	ssize_t n;
 
-	if (!holds)
-		msg_warn("the command's beginning is not traced, since it can't be held: %s",
-			 strerror(errno));
 	send(child->release_fd, "", 1, MSG_NOSIGNAL); /* the child may have been killed */
 	close(child->release_fd);
 	child->release_fd = -1;

@@ -67,39 +67,73 @@ static bool exchange_registers(pid_t pid, int request, struct user_regs_struct *
 	return !ptrace(request, pid, NT_PRSTATUS, &area);
 }
 
-/* Passes signals on until the breakpoint is hit. 0, or 1 if the program ended. */
-static int wait_for_trap(pid_t pid, uint64_t entry, struct user_regs_struct *regs, int *status)
+struct breakpoint {
+	uint64_t entry;
+	long word; /* what was there */
+};
+
+static bool set_breakpoint(pid_t pid, const struct breakpoint *b)
 {
-	int signal = 0;
+	return !ptrace(PTRACE_POKETEXT, pid, b->entry, (b->word & ~BREAKPOINT_MASK) | BREAKPOINT);
+}
+
+/* Constructors of libraries may fork: the child comes to the entry, too, but nobody holds it. */
+static void let_fork_go(pid_t pid, const struct breakpoint *b)
+{
+	unsigned long child = 0;
+	int status;
+
+	ptrace(PTRACE_GETEVENTMSG, pid, 0, &child);
+	if (!child || waitpid((pid_t)child, &status, __WALL) != (pid_t)child || !WIFSTOPPED(status))
+		return;
+	ptrace(PTRACE_POKETEXT, child, b->entry, b->word);
+	ptrace(PTRACE_DETACH, child, 0, 0);
+	set_breakpoint(pid, b); /* once more, where they share their memory */
+}
+
+/*
+ * Passes signals on until the breakpoint is hit. 0; 1 if the program ended; -ENOTSUP if it executed
+ * another one.
+ */
+static int wait_for_trap(pid_t pid, const struct breakpoint *b, struct user_regs_struct *regs,
+			 int *status)
+{
+	int signal = 0, event;
 
 	for (;;) {
 		if (ptrace(PTRACE_CONT, pid, 0, signal) || waitpid(pid, status, 0) != pid ||
 		    !WIFSTOPPED(*status))
 			return 1;
-		signal = *status >> 16 ? 0 : WSTOPSIG(*status);
+		event = *status >> 16;
+		if (event == PTRACE_EVENT_EXEC)
+			return -ENOTSUP;
+		if (event == PTRACE_EVENT_FORK)
+			let_fork_go(pid, b);
+		signal = event ? 0 : WSTOPSIG(*status);
 		if (signal == SIGTRAP && exchange_registers(pid, PTRACE_GETREGSET, regs) &&
-		    regs->PROGRAM_COUNTER == entry + BREAKPOINT_BYTES)
+		    regs->PROGRAM_COUNTER == b->entry + BREAKPOINT_BYTES)
 			return 0;
 	}
 }
 
 int entry_run_to(pid_t pid, int *status)
 {
-	uint64_t entry = 0;
 	struct user_regs_struct regs = {};
-	int err = find_entry(pid, &entry);
-	long word;
+	struct breakpoint b = {};
+	int err = find_entry(pid, &b.entry);
 
 	if (err)
 		return err;
 	errno = 0;
-	word = ptrace(PTRACE_PEEKTEXT, pid, entry, 0);
-	if (errno || ptrace(PTRACE_POKETEXT, pid, entry, (word & ~BREAKPOINT_MASK) | BREAKPOINT))
+	b.word = ptrace(PTRACE_PEEKTEXT, pid, b.entry, 0);
+	if (errno || ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACEFORK) ||
+	    !set_breakpoint(pid, &b))
 		return -ENOTSUP;
-	if (wait_for_trap(pid, entry, &regs, status))
-		return 1;
-	regs.PROGRAM_COUNTER = entry;
-	ptrace(PTRACE_POKETEXT, pid, entry, word);
+	err = wait_for_trap(pid, &b, &regs, status);
+	if (err)
+		return err;
+	regs.PROGRAM_COUNTER = b.entry;
+	ptrace(PTRACE_POKETEXT, pid, b.entry, b.word);
 	exchange_registers(pid, PTRACE_SETREGSET, &regs);
 	return 0;
 }

@@ -4,13 +4,19 @@
  * feature is used once, in the smallest way that the kernel accepts only if it has it.
  */
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/perf_event.h>
+#include <linux/seccomp.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -269,6 +275,78 @@ static int probe_uprobe_session(void)
 	return uprobes_try(UPROBES_SESSION);
 }
 
+/*
+ * On x86-64, probed functions return by a system call of the kernel's own, uretprobe (since 6.11),
+ * and some probes on entries are one, uprobe (since 6.18). A kernel that shows them to seccomp's
+ * filters (6.11, early 6.12 and 6.13) has the filters of sandboxed programs, which don't know such
+ * calls, kill the program. Other architectures have no calls of these numbers.
+ */
+static const long probe_calls[] = { 335, 336 };
+
+static void exit_by_signal(int signal)
+{
+	_exit(signal);
+}
+
+/* All calls but one are trapped. */
+static int filter_calls(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+	};
+	struct sock_fprog filter = { ARRAY_SIZE(code), code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+}
+
+/* Makes a call in a child. Returns the errno, or the signal that it raised; -1: unknown. */
+static int try_call(long number, bool is_filtered)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		signal(SIGILL, exit_by_signal);
+		signal(SIGSYS, exit_by_signal);
+		if (is_filtered && filter_calls())
+			_exit(0);
+		_exit(syscall(number) < 0 ? errno : 0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+bool features_filters_see(long number)
+{
+	return try_call(number, true) == SIGSYS;
+}
+
+/* A call that is only the kernel's own refuses all others. */
+static bool is_kernels_own(long number)
+{
+	int how = try_call(number, false);
+
+	return how == SIGILL || how == ENXIO;
+}
+
+bool features_probes_kill(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(probe_calls); i++)
+		if (is_kernels_own(probe_calls[i]) && features_filters_see(probe_calls[i]))
+			return true;
+	return false;
+}
+
+static int probe_harmless_probes(void)
+{
+	return features_probes_kill() ? -ENOTSUP : 0;
+}
+
 /* ---- settings ---- */
 
 static int probe_btf(void)
@@ -338,6 +416,8 @@ static const struct feature features[] = {
 	  "memleak; else one by one, without --duty-cycle" },
 	{ "uprobe.session", probe_uprobe_session, NULL, false,
 	  "memleak; else entry and return apart" },
+	{ "uprobes under seccomp", probe_harmless_probes, NULL, false,
+	  "memleak; else probed programs would be killed" },
 	{ "fentry", probe_fentry, NULL, false, "pagefaults -L" },
 	{ "syscall tracepoints", probe_tracefs, NULL, false,
 	  "syscount (seen only if tracefs is mounted)" },

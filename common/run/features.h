@@ -27,6 +27,15 @@ int features_kallsyms_lookup(void);
 /* --throttled: does the kernel have CPU quotas (CONFIG_CFS_BANDWIDTH)? 0 or -ENOTSUP, printed. */
 int features_require_quotas(void);
 
+/*
+ * Do probes kill programs that are under seccomp? Some kernels show the system calls of probes to
+ * seccomp's filters.
+ */
+bool features_probes_kill(void);
+
+/* Does a filter of seccomp see that system call? Tried in a child. */
+bool features_filters_see(long number);
+
 /* Does the kernel of these types have that tracepoint? */
 bool features_tracepoint(const struct btf *types, const char *name);
 

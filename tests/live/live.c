@@ -564,8 +564,10 @@ void wait_until_blocked(pid_t pid)
 		before = now;
 		sleep_ms(20);
 		now = visit_threads(pid, 0);
-	} while ((!now.all_sleep || !before.all_sleep || now.switches != before.switches) &&
-		 now_ms() < deadline);
+		if (now.all_sleep && before.all_sleep && now.switches == before.switches)
+			return;
+	} while (now_ms() < deadline);
+	complain("process %d: its threads never sleep at once", pid);
 }
 
 int usable_cpu(int n)

@@ -1199,3 +1199,20 @@ TEST(a_process_without_an_allocator_is_an_error)
 	CHECK_STATUS(tool, 1);
 	CHECK_HAS(tool->err, text_of("process %d maps no file 'libnosuch'\n", work->pid));
 }
+
+/* Where the kernel would kill it, the tool leaves it alone. */
+TEST(a_process_under_seccomp_lives_on)
+{
+	struct proc *work, *tool;
+
+	NEED_PROBES();
+	work = work_start("boxed", "100");
+	tool = trace(work, NULL);
+	CHECK_STATUS(tool, 0);
+	CHECK_HELD(tool->out, "leak_boxed", 100, 1000);
+	close(work->in_fd);
+	work->in_fd = -1;
+	CHECK_EQ(proc_finish(work), 0);
+	CHECK(features_filters_see(SYS_getppid)); /* else the tool could not find that out */
+	CHECK(!features_filters_see(SYS_exit_group));
+}

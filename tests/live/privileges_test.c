@@ -271,3 +271,24 @@ TEST(own_programs_are_left_out)
 	CHECK_STATUS(tool, 0);
 	CHECK(!folded_has_program(tool->out));
 }
+
+/* As sudo's and ping's: a tracer of less privileges would take them away. */
+TEST(a_command_keeps_the_privileges_of_its_file)
+{
+	uint64_t caps = BPF | PERFMON;
+	const char *path = copy_tool("syscount"), *command = text_of("%s-command", path);
+	struct proc *tool;
+
+	CHECK(file_copy(work_path("privileged"), command) && !chmod(command, 04755));
+	tool = tool_run_in(become_user, &caps, command, NULL);
+	if (!strstr(tool->out, "euid 0\n"))
+		SKIP("set-user-ID files have no effect in %s", path);
+	tool = tool_run_in(become_user, &caps, path, "--output", "/dev/null", "--", command);
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->out, "euid 0\n");
+	CHECK_HAS(tool->err, "the command's beginning is not traced");
+	caps |= PTRACE;
+	tool = tool_run_in(become_user, &caps, path, "--output", "/dev/null", "--", command);
+	CHECK_HAS(tool->out, "euid 0\n");
+	CHECK_LACKS(tool->err, "the command's beginning is not traced");
+}

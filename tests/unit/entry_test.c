@@ -14,14 +14,14 @@
 #define PROGRAM "/bin/true"
 
 /* Stopped by ptrace after its exec; 0: couldn't be done. */
-static pid_t start_traced(const char *program)
+static pid_t start_traced(const char *program, const char *arg)
 {
 	int status;
 	pid_t pid = fork();
 
 	if (!pid) {
 		ptrace(PTRACE_TRACEME, 0, 0, 0);
-		execl(program, program, (char *)NULL);
+		execl(program, program, arg, (char *)NULL);
 		_exit(127);
 	}
 	return waitpid(pid, &status, 0) == pid && WIFSTOPPED(status) ? pid : 0;
@@ -69,7 +69,7 @@ static int end_of(pid_t pid)
 
 TEST(a_program_is_held_at_its_entry_point_and_goes_on)
 {
-	pid_t pid = start_traced(PROGRAM);
+	pid_t pid = start_traced(PROGRAM, NULL);
 	int status = -1;
 	long before, after;
 
@@ -86,9 +86,55 @@ TEST(a_program_is_held_at_its_entry_point_and_goes_on)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+#define CHILD_FAILED 99
+
+/* What this program does before its entry point, with "fork" or "exec" instead of a test's name. */
+static void act_early(int argc, char **argv)
+{
+	const char *what = argc == 2 ? argv[1] : "";
+	int status;
+
+	if (!strcmp(what, "exec"))
+		execl(PROGRAM, PROGRAM, (char *)NULL);
+	else if (!strcmp(what, "fork") && fork() && (wait(&status) < 0 || status))
+		_exit(CHILD_FAILED);
+}
+
+/* The dynamic linker calls it; in a static program it comes after the entry. */
+__attribute__((section(".preinit_array"),
+	       used)) static void (*const early)(int argc, char **argv) = act_early;
+
+/* As library constructors do: its child is not held, and must not meet the breakpoint. */
+TEST(a_program_may_fork_on_the_way)
+{
+	pid_t pid = start_traced("/proc/self/exe", "fork");
+	int status = -1;
+
+	CHECK(pid > 0);
+	if (pid <= 0)
+		return;
+	CHECK_EQ(entry_run_to(pid, &status), 0);
+	CHECK_EQ(program_counter(pid), auxiliary_value(pid, AT_ENTRY));
+	status = end_of(pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(a_program_may_execute_another_one_on_the_way)
+{
+	pid_t pid = start_traced("/proc/self/exe", "exec");
+	int status = -1;
+
+	CHECK(pid > 0);
+	if (pid <= 0)
+		return;
+	CHECK(entry_run_to(pid, &status) <= 0);
+	status = end_of(pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 TEST(a_program_that_ends_on_the_way_is_told)
 {
-	pid_t pid = start_traced(PROGRAM);
+	pid_t pid = start_traced(PROGRAM, NULL);
 	int status = 0;
 
 	CHECK(pid > 0);

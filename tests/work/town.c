@@ -8,7 +8,8 @@
  *	town frames N             naps with N functions on the stack
  *
  * All but the third nap without end, 2,000 times a second together, so that what is measured by
- * event doesn't depend on how busy the machine is. FOLDER has copies of this program (program-1
+ * event doesn't depend on how busy the machine is. Threads begin when they may go: before, each
+ * waits in wait_for_start(). FOLDER has copies of this program (program-1
  * and so on) and libraries (library-1 and so on).
  */
 #include <dlfcn.h>
@@ -109,23 +110,45 @@ static int run_processes(int n, const char *number, const char *folder)
 
 /* ---- threads ---- */
 
+static pthread_barrier_t start;
+
+WORK_FUNCTION void wait_for_start(void)
+{
+	pthread_barrier_wait(&start);
+	WORK_KEEP_FRAME();
+}
+
+struct napper {
+	int index, n;
+};
+
+/* The first naps differ, so that later ones are spread evenly. */
 static void *run_thread(void *arg)
 {
-	nap_for_ever(*(int *)arg);
+	const struct napper *napper = arg;
+
+	wait_for_start();
+	nap(NAP_NS * (uint64_t)napper->index);
+	nap_for_ever(napper->n);
 	return NULL;
 }
 
 static int run_threads(int n)
 {
+	struct napper *nappers = calloc((size_t)n, sizeof(*nappers));
 	pthread_attr_t attr;
 	pthread_t thread;
 
+	pthread_barrier_init(&start, NULL, (unsigned int)n + 1);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, THREAD_BYTES);
-	for (int i = 0; i < n; i++)
-		if (pthread_create(&thread, &attr, run_thread, &n))
+	for (int i = 0; i < n; i++) {
+		nappers[i] = (struct napper){ i, n };
+		if (pthread_create(&thread, &attr, run_thread, &nappers[i]))
 			return 1;
+	}
 	work_wait_go();
+	wait_for_start();
 	work_wait_end();
 	return 0;
 }
@@ -185,6 +208,7 @@ WORK_FUNCTION void descend(int depth)
 
 static void *run_deep(void *arg)
 {
+	wait_for_start();
 	descend(*(int *)arg);
 	return NULL;
 }
@@ -193,9 +217,11 @@ static int run_frames(int n)
 {
 	pthread_t thread;
 
+	pthread_barrier_init(&start, NULL, 2);
 	if (pthread_create(&thread, NULL, run_deep, &n))
 		return 1;
 	work_wait_go();
+	wait_for_start();
 	work_wait_end();
 	return 0;
 }

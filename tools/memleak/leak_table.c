@@ -283,6 +283,9 @@ static int configure_table(struct run *run)
 	if (!features_compare_and_exchange())
 		return msg_error("this needs Linux 5.12: the kernel has no "
 				 "compare-and-exchange in BPF");
+	if (table_of(run)->user_mode && features_probes_kill())
+		return msg_error("probing functions: this kernel kills programs under seccomp for "
+				 "it (needs Linux 6.14, or a later 6.12 or 6.13)");
 	err = choose_kernel_programs(run, &settings);
 	if (!err)
 		err = choose_user_programs(run);
