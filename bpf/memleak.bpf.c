@@ -20,6 +20,7 @@
 
 #define PROT_NONE	0
 #define MAP_STACK	0x20000 /* the same on x86 and arm64 */
+#define DONTUNMAP	4	/* mremap() */
 #define MAX_NESTED	64	/* a call with more than that inside has never returned */
 #define SIZE_OVERFLOWED (~0ULL)
 
@@ -63,6 +64,12 @@ struct {
 	__uint(max_entries, 4 << 20);
 } memleak_events SEC(".maps");
 
+/* Changes of mappings, in their order. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 2 << 20);
+} memleak_ranges SEC(".maps");
+
 /* How often a process has executed another program: what it held before is gone. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -79,9 +86,13 @@ struct task_state {
 	__u64 sp; /* as it was entered; 0: there is none */
 	__u64 ip;
 	__u64 size;
-	__u64 out_addr; /* posix_memalign: where the result goes */
-	__u64 old_addr; /* realloc: what it may take back; 0: nothing that is kept */
-	__u32 kind;	/* enum alloc_kind */
+	__u64 out_addr;	 /* posix_memalign: where the result goes */
+	__u64 old_addr;	 /* realloc: what it may take back, 0: nothing that is kept; mappings: the
+			   address that is given */
+	__u64 old_bytes; /* mremap */
+	__u64 began_ns;	 /* mremap */
+	__u32 kind;	 /* enum alloc_kind */
+	__u32 change;	 /* enum memleak_change, of mappings */
 	__u32 n_nested;
 	__u32 window; /* in which it began */
 	bool keeps;   /* what it gives; else it only takes something back */
@@ -250,13 +261,16 @@ static __always_inline __u64 requested_size(struct pt_regs *ctx, __u32 kind)
 		return multiply(PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx));
 	case ALLOC_REALLOC:
 	case ALLOC_MEMALIGN:
-	case ALLOC_MMAP:
 		return PT_REGS_PARM2(ctx);
 	case ALLOC_REALLOCARRAY:
 		return multiply(PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx));
 	case ALLOC_POSIX_MEMALIGN:
-	case ALLOC_MREMAP:
 		return PT_REGS_PARM3(ctx);
+	case ALLOC_MMAP:
+	case ALLOC_MPROTECT:
+		return whole_pages(PT_REGS_PARM2(ctx));
+	case ALLOC_MREMAP:
+		return whole_pages(PT_REGS_PARM3(ctx));
 	case ALLOC_PVALLOC:
 		return whole_pages(PT_REGS_PARM1(ctx));
 	default:
@@ -264,16 +278,43 @@ static __always_inline __u64 requested_size(struct pt_regs *ctx, __u32 kind)
 	}
 }
 
-/*
- * Stacks of threads, and address space that is only reserved, are nobody's leak. And an exception
- * ends the program where it is thrown through a function whose return is probed.
- */
-static __always_inline bool is_no_memory(struct pt_regs *ctx, __u32 kind)
+/* An exception ends the program where it is thrown through a function whose return is probed. */
+static __always_inline bool may_throw(struct pt_regs *ctx, __u32 kind)
 {
-	if (kind == ALLOC_NEW)
-		return PT_REGS_PARM1(ctx) > settings.max_new_bytes;
-	return kind == ALLOC_MMAP &&
-	       (PT_REGS_PARM3(ctx) == PROT_NONE || (PT_REGS_PARM4(ctx) & MAP_STACK));
+	return kind == ALLOC_NEW && PT_REGS_PARM1(ctx) > settings.max_new_bytes;
+}
+
+static __always_inline bool is_mapping(__u32 kind)
+{
+	return kind >= ALLOC_MMAP;
+}
+
+/* Stacks of threads, and address space that is only reserved, are nobody's leak. */
+static __always_inline __u32 change_of(struct pt_regs *ctx, __u32 kind)
+{
+	bool has_access = (__u32)PT_REGS_PARM3(ctx) != PROT_NONE;
+
+	if (kind == ALLOC_MREMAP)
+		return RANGE_MOVED;
+	if (kind == ALLOC_MPROTECT)
+		return has_access ? RANGE_OPENED : RANGE_CLOSED;
+	if (PT_REGS_PARM4(ctx) & MAP_STACK)
+		return RANGE_GONE;
+	return has_access ? RANGE_HELD : RANGE_RESERVED;
+}
+
+/* False: nothing is held after the call that wasn't before. */
+static __always_inline bool mapping_begin(struct pt_regs *ctx, struct task_state *call, __u32 kind)
+{
+	call->change = change_of(ctx, kind);
+	call->old_addr = PT_REGS_PARM1(ctx);
+	if (kind == ALLOC_MREMAP) {
+		call->old_bytes =
+			PT_REGS_PARM4(ctx) & DONTUNMAP ? 0 : whole_pages(PT_REGS_PARM2(ctx));
+		call->began_ns = bpf_ktime_get_ns();
+	}
+	return call->change == RANGE_HELD || call->change == RANGE_OPENED ||
+	       call->change == RANGE_MOVED;
 }
 
 /*
@@ -299,7 +340,7 @@ static __always_inline __u32 current_window(void)
 /* What it takes back may be kept, also where what it gives is not. */
 static __always_inline bool takes_back(__u32 kind)
 {
-	return kind == ALLOC_REALLOC || kind == ALLOC_REALLOCARRAY || kind == ALLOC_MREMAP;
+	return kind == ALLOC_REALLOC || kind == ALLOC_REALLOCARRAY || is_mapping(kind);
 }
 
 static __always_inline void take_old(struct task_state *call, __u64 addr, __u32 tgid)
@@ -345,11 +386,13 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 		count_call(frees);
 	call->sp = 0;
 	call->old_addr = 0;
-	if (is_no_memory(ctx, kind))
+	if (may_throw(ctx, kind))
 		return 1;
-	if (takes_back(kind))
+	if (is_mapping(kind))
+		keeps &= mapping_begin(ctx, call, kind);
+	else if (takes_back(kind))
 		take_old(call, PT_REGS_PARM1(ctx), tgid);
-	if (!keeps && !call->old_addr)
+	if (!keeps && !call->old_addr && !is_mapping(kind))
 		return 1;
 	if (kind == ALLOC_POSIX_MEMALIGN)
 		call->out_addr = PT_REGS_PARM1(ctx);
@@ -371,7 +414,9 @@ static __always_inline __u64 call_result(struct pt_regs *ctx, const struct task_
 {
 	__u64 addr = PT_REGS_RC(ctx);
 
-	if (call->kind == ALLOC_MMAP || call->kind == ALLOC_MREMAP)
+	if (call->kind == ALLOC_MPROTECT)
+		return (__u32)addr ? 0 : call->old_addr;
+	if (is_mapping(call->kind))
 		return addr == ~0ULL ? 0 : addr;
 	if (call->kind != ALLOC_POSIX_MEMALIGN)
 		return addr;
@@ -412,8 +457,29 @@ static __always_inline __u64 call_stack(struct pt_regs *ctx, __u64 ip, __u32 tgi
 /* A realloc that failed has taken nothing back, unless nothing is what was asked for. */
 static __always_inline void restore_old(struct task_state *call)
 {
-	if (call->old_addr && call->size)
+	if (call->old_addr && call->size && !is_mapping(call->kind))
 		keep_block(call->old_addr, &call->old);
+}
+
+static __noinline int send_range(const struct task_state *call, __u64 addr, bool keeps)
+{
+	struct memleak_range *range = bpf_ringbuf_reserve(&memleak_ranges, sizeof(*range), 0);
+
+	if (!range) {
+		loss_count(LOSS_RING_FULL, 0);
+		return 0;
+	}
+	range->addr = addr;
+	range->bytes = call->size;
+	range->old_addr = call->old_addr;
+	range->old_bytes = call->old_bytes;
+	range->began_ns = call->began_ns;
+	range->time_ns = bpf_ktime_get_ns();
+	range->block = call->old;
+	range->change = call->change;
+	range->keeps = keeps;
+	bpf_ringbuf_submit(range, 0);
+	return 0;
 }
 
 /* Its record is put together in the thread's state: stacks of BPF functions are small here. */
@@ -423,6 +489,7 @@ static __always_inline int call_end(struct pt_regs *ctx)
 	struct task_state *call = task_state_find(task);
 	__u32 generation;
 	__u64 addr;
+	bool keeps;
 
 	if (!call || !call->sp || !returns_from(ctx, call->sp))
 		return 0;
@@ -432,33 +499,25 @@ static __always_inline int call_end(struct pt_regs *ctx)
 		restore_old(call);
 		return 0;
 	}
-	if (!call->keeps)
-		return 0;
-	if (settings.trace)
+	if (settings.trace && call->keeps && call->kind != ALLOC_MPROTECT)
 		send_event(addr, call->size, call->kind, false);
-	if (!is_sampled(addr) || !size_is_wanted(call->size))
+	keeps = call->keeps && is_sampled(addr) && size_is_wanted(call->size);
+	if (!keeps && !is_mapping(call->kind))
 		return 0;
 	call->old.tgid = tgid_of_current(task);
 	generation = TASK_READ(task, self_exec_id);
-	call->old.stack_id = call_stack(ctx, call->ip, call->old.tgid, generation);
 	call->old.size_generation = block_pack(call->size, generation);
 	call->old.time = block_time();
-	keep_block(addr, &call->old);
+	if (keeps)
+		call->old.stack_id = call_stack(ctx, call->ip, call->old.tgid, generation);
+	if (is_mapping(call->kind))
+		send_range(call, addr, keeps);
+	else
+		keep_block(addr, &call->old);
 	return 0;
 }
 
 /* ---- user space: frees ---- */
-
-/* Of a mapping, its first part may go alone. */
-static __always_inline void keep_rest(__u64 addr, __u64 bytes, struct block *block)
-{
-	bytes = whole_pages(bytes);
-	if (bytes >= block_size(block))
-		return;
-	block->size_generation -= bytes << BLOCK_GENERATION_BITS;
-	if (is_sampled(addr + bytes)) /* as its end is */
-		keep_block(addr + bytes, block);
-}
 
 /*
  * Whichever thread of a traced process frees a block: the filter for threads is about who
@@ -474,18 +533,30 @@ static __always_inline bool free_counts(__u32 tgid)
 	return false;
 }
 
+/* Before the kernel gives the addresses to another thread. What isn't aligned, it refuses. */
 static __noinline int munmap_begin(struct pt_regs *ctx)
 {
 	__u64 addr = PT_REGS_PARM1(ctx), bytes = PT_REGS_PARM2(ctx);
 	__u32 tgid = tgid_of_current(bpf_get_current_task_btf());
-	struct block block;
+	struct memleak_range *range;
 
 	if (!addr || !free_counts(tgid))
 		return 1;
 	if (settings.trace)
 		send_event(addr, bytes, ALLOC_MUNMAP, false);
-	if (take_block(addr, tgid, &block))
-		keep_rest(addr, bytes, &block);
+	if (addr & (settings.page_bytes - 1))
+		return 1;
+	range = bpf_ringbuf_reserve(&memleak_ranges, sizeof(*range), 0);
+	if (!range) {
+		loss_count(LOSS_RING_FULL, 0);
+		return 1;
+	}
+	range->addr = addr;
+	range->bytes = whole_pages(bytes);
+	range->block.tgid = tgid;
+	range->change = RANGE_GONE;
+	range->keeps = false;
+	bpf_ringbuf_submit(range, 0);
 	return 1;
 }
 

@@ -432,6 +432,46 @@ TEST(a_python_extensions_leak_is_found)
 	CHECK_EQ(held.bytes, 211 * 10007);
 }
 
+/* ---- mappings ---- */
+
+#define MB (1UL << 20)
+
+static uint64_t bytes_of(const struct proc *tool, const char *function)
+{
+	return held_by(tool->out, function).bytes;
+}
+
+TEST(parts_of_mappings_are_given_back_in_every_way)
+{
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = trace(work_start("leaky", "mappings", "10"), NULL);
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(bytes_of(tool, "shrink_heap"), 10 * MB);
+	CHECK_EQ(bytes_of(tool, "unmap_all"), 0);
+	CHECK_EQ(bytes_of(tool, "align_mapping"), 20 * MB);
+	CHECK_EQ(bytes_of(tool, "protect_mapping"), 10 * MB);
+	CHECK_EQ(bytes_of(tool, "move_mapping"), 40 * MB);
+	CHECK_EQ(bytes_of(tool, "mremap"), 20 * MB);
+}
+
+/* The kernel's own account of an area in which all that can be done to mappings is done. */
+TEST(mapped_memory_is_what_the_kernel_has_mapped)
+{
+	struct proc *work, *tool;
+	uint64_t mapped;
+
+	NEED_PROBES();
+	work = work_start("leaky", "wander", "5000");
+	tool = trace(work, NULL);
+	CHECK_STATUS(tool, 0);
+	mapped = work_value(work->out, "leaky", "mapped");
+	CHECK(mapped > 0);
+	CHECK_EQ(bytes_of(tool, "wander"), mapped);
+	CHECK_LACKS(tool->err, "lost");
+}
+
 /* ---- many blocks ---- */
 
 static int many(void)

@@ -168,8 +168,8 @@ struct batch {
 /* Those that take back, too, are probed all the time: they may take a block that is kept. */
 static bool is_in_windows(const struct leak_probes *probes, enum alloc_kind kind)
 {
-	return probes->windows && kind < ALLOC_FREE && kind != ALLOC_REALLOC &&
-	       kind != ALLOC_REALLOCARRAY && kind != ALLOC_MREMAP;
+	return probes->windows && kind < ALLOC_MMAP && kind != ALLOC_REALLOC &&
+	       kind != ALLOC_REALLOCARRAY;
 }
 
 /*

@@ -291,6 +291,8 @@ static int configure_table(struct run *run)
 	bpf_map__set_max_entries(map_find(run, "blocks"), (uint32_t)n_buckets);
 	if (!options->trace)
 		map_leave_out(run, "memleak_events");
+	if (!table_of(run)->user_mode)
+		map_leave_out(run, "memleak_ranges");
 	loss_name_option(run, "entries");
 	return map_set_settings(run, ".rodata.memleak", &settings, sizeof(settings));
 }
