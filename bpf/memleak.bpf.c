@@ -365,10 +365,8 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 		count_call(foreign);
 		return 1;
 	}
-	if (!keeps && !takes_back(kind)) {
-		count_call(passed);
+	if (!keeps && !takes_back(kind))
 		return 1;
-	}
 	call = task_state_find(task);
 	if (!call && call_make())
 		call = task_state_find(task);
@@ -376,10 +374,8 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 		loss_count(LOSS_NO_CALL, 0);
 		return 1;
 	}
-	if (call_is_nested(call, PT_REGS_SP(ctx), PT_REGS_IP(ctx), window)) {
-		count_call(passed);
+	if (call_is_nested(call, PT_REGS_SP(ctx), PT_REGS_IP(ctx), window))
 		return 1;
-	}
 	if (keeps)
 		count_call(allocs);
 	else
@@ -568,9 +564,7 @@ static __always_inline int function_begin(struct pt_regs *ctx)
 
 	if (kind < ALLOC_FREE)
 		return call_begin(ctx, kind);
-	if (kind < MEMLEAK_PRICE)
-		return munmap_begin(ctx);
-	return kind == MEMLEAK_PRICE_OF_ENTRY;
+	return munmap_begin(ctx);
 }
 
 /* Half of all probes: what it doesn't have to ask for is a tenth of its time. */

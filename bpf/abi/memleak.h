@@ -19,15 +19,10 @@ struct memleak_settings {
 	bool cache_is_given; /* to the kernel's kmem_cache_alloc event: see compat.bpf.h */
 };
 
-/* The cookie of a probe is the kind of function; these are for measuring a probe's price. */
-#define MEMLEAK_PRICE	       ALLOC_KINDS /* with the return */
-#define MEMLEAK_PRICE_OF_ENTRY (ALLOC_KINDS + 1)
-
 /* Calls of traced functions on each CPU, kept or not. */
 struct memleak_counts {
 	__u64 allocs;  /* of threads that are wanted; in windows, if there are any */
 	__u64 frees;   /* and moves that only take something back, as outside of windows */
-	__u64 passed;  /* in a call that is counted, like mmap() in malloc(), or not wanted */
 	__u64 foreign; /* of processes that are not traced, but use a file that is probed for all */
 };
 

@@ -665,28 +665,22 @@ TEST(windows_hold_their_share_of_the_time)
 	if (held < share / 2 || held > share * 2)
 		UNIT_FAIL("%.3f of the blocks are held, of the time traced %.3f", held, share);
 	CHECK(held_by(tool->out, "realloc").blocks > 0);
-	CHECK_HAS(tool->err, "(give or take ");
 }
 
-/* Each of the two leaves out some of the blocks. */
-TEST(windows_and_a_sample_of_addresses_have_one_factor)
+/* In windows it makes fewer calls than in the same time outside of them, so no factor is right. */
+TEST(windows_claim_nothing_about_the_rest)
 {
-	struct proc *tool;
-	const char *factor;
+	struct proc *work, *tool;
 
 	NEED_WINDOWS();
-	tool = tool_start("memleak", TEXT, "-s", "2000", "--duty-cycle=50", "-p",
-			  pid_text(getpid()));
-	proc_linger(tool, 1000);
-	tool_stop(tool);
+	work = work_start("leaky", "hurry", "300");
+	tool = trace_work(work, ARGV("memleak", TEXT, "-s", "3", "--duty-cycle=50", "-p",
+				     pid_text(work->pid)));
 	CHECK_STATUS(tool, 0);
-	CHECK_HAS(tool->err, ", of one address in 2000: ");
-	factor = strstr(tool->err, "multiply what is shown by ");
-	CHECK(factor && share_traced(tool) > 0);
-	if (factor)
-		CHECK_CLOSE((uint64_t)(strtod(factor + strlen("multiply what is shown by "), NULL) *
-				       share_traced(tool) * 1000),
-			    2000000, 20);
+	CHECK(share_traced(tool) > 0.1);
+	CHECK_HAS(tool->err, ", one address in 3: only blocks from then are shown\n");
+	CHECK_LACKS(tool->err, "multiply");
+	CHECK_LACKS(tool->err, "give or take");
 }
 
 TEST(blocks_of_windows_are_followed_to_their_end)
@@ -967,39 +961,15 @@ TEST(each_call_is_traced)
 	CHECK(lines_with(tool->out, " free ") >= FAILED_COUNT);
 }
 
-TEST(the_cost_is_said)
+TEST(calls_are_counted)
 {
 	struct proc *tool;
 
 	NEED_PROBES();
 	tool = trace(work_start("leaky", "many", "300007", "free"), NULL);
 	CHECK_CLOSE(calls_traced(tool), 600014, 10);
-	CHECK_HAS(tool->err, "/s, about ");
-	CHECK_HAS(tool->err, " % of one CPU");
 }
 
-/*
- * A few calls are little of a CPU, even if the target does nothing else; an emulated one takes its
- * time for each.
- */
-TEST(the_cost_of_a_few_calls_is_small)
-{
-	struct proc *work, *tool;
-	const char *share;
-
-	NEED_PROBES();
-	work = work_start("leaky", "big", "1");
-	tool = tool_start("memleak", TEXT, "-p", pid_text(work->pid));
-	work_do(work);
-	proc_linger(tool, 1000);
-	tool_stop(tool);
-	CHECK(calls_traced(tool) < 100);
-	share = strstr(tool->err, "/s, about ");
-	CHECK(strstr(tool->err, "/s, less than 0.01 % of one CPU") ||
-	      (share && atof(share + strlen("/s, about ")) < at_size(1, 50)));
-}
-
-/* They meet a probe, too, and what that takes is measured until a window was among it. */
 TEST(moves_between_windows_are_counted)
 {
 	struct proc *tool;
@@ -1007,7 +977,6 @@ TEST(moves_between_windows_are_counted)
 	NEED_WINDOWS();
 	tool = trace(work_start("leaky", "move", "20000"), "--duty-cycle=1");
 	CHECK_CLOSE(calls_traced(tool), 20001, 10);
-	CHECK(said_number(tool, " probes\n") > 10000);
 	tool = trace(work_start("leaky", "move", "20000"), "--comm=nobody");
 	CHECK_CLOSE(calls_traced(tool), 20001, 10);
 }

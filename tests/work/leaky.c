@@ -508,6 +508,16 @@ WORK_FUNCTION void take_steadily(int n)
 	WORK_KEEP_FRAME();
 }
 
+/* As fast as it can, for that many milliseconds. */
+WORK_FUNCTION void hurry(int ms)
+{
+	uint64_t end_ns = work_clock(CLOCK_MONOTONIC) + (uint64_t)ms * NS_PER_MS;
+
+	while (work_clock(CLOCK_MONOTONIC) < end_ns)
+		drop(malloc(hide(STEADY_BYTES)));
+	WORK_KEEP_FRAME();
+}
+
 /* One block, again and again, in a steady pace. */
 WORK_FUNCTION void move_one(int n)
 {
@@ -570,10 +580,11 @@ static const struct {
 	const char *name;
 	void (*run)(int n);
 } numbered_modes[] = {
-	{ "many", take_many },	  { "threads", run_threads },	   { "children", run_children },
-	{ "copies", run_copies }, { "grow", grow_slowly },	   { "steady", take_steadily },
-	{ "move", move_one },	  { "hand", hand_over },	   { "below", take_below },
-	{ "pipes", open_pipes },  { "mappings", change_mappings }, { "wander", wander },
+	{ "many", take_many },	  { "threads", run_threads }, { "children", run_children },
+	{ "copies", run_copies }, { "grow", grow_slowly },    { "steady", take_steadily },
+	{ "hurry", hurry },	  { "move", move_one },	      { "hand", hand_over },
+	{ "below", take_below },  { "pipes", open_pipes },    { "mappings", change_mappings },
+	{ "wander", wander },
 };
 
 static void run_mode(const char *mode, int n, const char *arg)

@@ -57,7 +57,6 @@ struct leak_probes {
 	bool has_changed;	 /* since files were let go of, so that some may be */
 
 	size_t n_functions;
-	enum probe_kind worst_place[2]; /* [1]: of functions like free() */
 };
 
 struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
@@ -111,15 +110,11 @@ static struct uprobe_point make_point(const struct allocators *found,
 static void note_function(struct leak_probes *probes, const struct alloc_file *file,
 			  const struct alloc_function *f, int err)
 {
-	bool frees = f->kind == ALLOC_FREE;
-
 	if (err) {
 		msg_warn("%s of %s can't be probed: %s", f->name, file->path, strerror(-err));
 		return;
 	}
 	probes->n_functions++;
-	if ((frees || f->kind == ALLOC_MALLOC) && f->place.kind > probes->worst_place[frees])
-		probes->worst_place[frees] = f->place.kind;
 	msg_debug("probing %s of %s, at +%u (%s)", f->name, file->path, f->place.offset,
 		  probe_kind_name(f->place.kind));
 }
@@ -332,16 +327,6 @@ uint64_t leak_probes_cgroup(const struct leak_probes *probes, pid_t pid)
 size_t leak_probes_count(const struct leak_probes *probes)
 {
 	return probes->n_functions;
-}
-
-enum probe_kind leak_probes_place(const struct leak_probes *probes, bool of_frees)
-{
-	return probes->worst_place[of_frees];
-}
-
-struct uprobes *leak_probes_attach_own(const struct leak_probes *probes, struct uprobe_point *point)
-{
-	return uprobes_attach(&probes->programs, getpid(), point, 1);
 }
 
 /* ---- letting go ---- */

@@ -49,13 +49,6 @@ uint64_t leak_probes_cgroup(const struct leak_probes *probes, pid_t pid);
 /* The number of probed functions. */
 size_t leak_probes_count(const struct leak_probes *probes);
 
-/* The most expensive place of a probe, on functions like free() or like malloc(). */
-enum probe_kind leak_probes_place(const struct leak_probes *probes, bool of_frees);
-
-/* Probes a function of this program, to measure what a probe costs. NULL with errno set. */
-struct uprobes *leak_probes_attach_own(const struct leak_probes *probes,
-				       struct uprobe_point *point);
-
 /* A process has ended: what it alone had mapped is to be let go of. */
 void leak_probes_end(struct leak_probes *probes, pid_t pid);
 

@@ -419,8 +419,6 @@ int leak_table_start(struct run *run)
 	if (err)
 		return err;
 	table->rate = leak_rate_new(run, options_of(run)->max_rate);
-	if (table->rate && !run->command)
-		leak_rate_calibrate(table->rate, table->probes);
 	if (table->rate && table->windows)
 		return leak_windows_begin(table->windows);
 	return table->rate ? 0 : -EIO;
@@ -455,7 +453,6 @@ static void command_loaded(struct run *run)
 		msg_errno(err, "probing the command's allocator");
 	else if (!leak_probes_count(table->probes))
 		msg_warn("found no function that allocates memory in the command's files (see -O)");
-	leak_rate_calibrate(table->rate, table->probes);
 }
 
 static void stop_table(struct run *run)
