@@ -284,10 +284,35 @@ TEST(a_process_that_ends_ends_the_tracing_with_a_report)
 }
 
 /* /proc/PID has nothing to say about it. */
-TEST(a_process_whose_main_thread_has_ended_is_probed)
+TEST(a_process_whose_main_thread_has_ended_is_probed_alone)
 {
+	struct proc *work, *other, *tool;
+
 	NEED_PROBES();
-	check_all_leaks(trace(work_start("leaky", "leaderless", "all", "1"), NULL)->out);
+	work = work_start("leaky", "leaderless", "all", "1");
+	other = work_start("leaky", "threads", "7");
+	tool = tool_start("memleak", TEXT, "-o", "0", "-p", pid_text(work->pid));
+	work_do(other);
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	check_all_leaks(tool->out);
+	CHECK_LACKS(tool->err, "processes that are not traced");
+}
+
+/* Its probes end with that thread, so what is freed later would not be seen. */
+TEST(probes_that_have_lost_their_thread_end_the_tracing)
+{
+	struct proc *work, *tool;
+
+	NEED_PROBES();
+	work = work_start("leaky", "leaderless", "heir", "1");
+	tool = tool_start("memleak", TEXT, "-p", pid_text(work->pid));
+	work_go(work);
+	proc_finish(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->err, text_of("process %d: the thread that its probes", work->pid));
+	proc_kill(work);
 }
 
 TEST(a_static_programs_allocator_is_found)

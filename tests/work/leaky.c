@@ -566,6 +566,22 @@ WORK_FUNCTION void take_below(int n)
 	WORK_KEEP_FRAME();
 }
 
+static void *wait_for_end(void *arg)
+{
+	work_wait_end();
+	exit(arg != NULL);
+}
+
+/* This thread ends, the process does not. */
+static void leave_to_heir(int n)
+{
+	pthread_t heir;
+
+	(void)n;
+	pthread_create(&heir, NULL, wait_for_end, NULL);
+	pthread_exit(NULL);
+}
+
 /* In the kernel. */
 static void open_pipes(int n)
 {
@@ -584,7 +600,7 @@ static const struct {
 	{ "copies", run_copies }, { "grow", grow_slowly },    { "steady", take_steadily },
 	{ "hurry", hurry },	  { "move", move_one },	      { "hand", hand_over },
 	{ "below", take_below },  { "pipes", open_pipes },    { "mappings", change_mappings },
-	{ "wander", wander },
+	{ "wander", wander },	  { "heir", leave_to_heir },
 };
 
 static void run_mode(const char *mode, int n, const char *arg)

@@ -56,7 +56,7 @@ int leak_windows_prepare(struct leak_windows *windows, const struct uprobes_prog
 	if (programs->mode != UPROBES_PERF)
 		return 0;
 	return msg_error("--duty-cycle: the kernel can't attach many probes at once (since Linux "
-			 "6.10)");
+			 "6.10, to a process whose main thread lives)");
 }
 
 /* ---- parts ---- */
