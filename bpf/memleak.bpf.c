@@ -445,7 +445,9 @@ static __always_inline __u64 call_stack(struct pt_regs *ctx, __u64 ip, __u32 tgi
 	scratch->prints = 0;
 	scratch->lacks_definition = false;
 	unwind_user(ctx, slot, def);
-	id = stack_name_user(slot, def);
+	id = unwind_send_copy(slot);
+	if (!id)
+		id = stack_name_user(slot, def);
 	stack_release_slot(slot);
 	return id;
 }

@@ -208,6 +208,7 @@ struct unwind_copy {
 	__u32 n_bytes; /* of the stack, from regs.sp on */
 	__u32 piece;   /* it was read in pieces of so many bytes, between multiples of that */
 	__u32 holes;   /* a bit for each that could not be read: zeros */
+	__u64 leaf;    /* the function that has just returned there; 0: none has */
 	struct unwind_regs regs;
 	__u8 bytes[];
 };

@@ -141,6 +141,11 @@ const struct frame *const *stacks_frames(const struct run *run, uint64_t id, siz
 	return stackdefs_frames(stacks_of(run)->defs, id, n);
 }
 
+uint64_t stacks_fold(const struct run *run, uint64_t id)
+{
+	return stackdefs_fold(stacks_of(run)->defs, id);
+}
+
 const uint64_t *stacks_waker(const struct run *run, uint64_t id)
 {
 	return stackdefs_waker(stacks_of(run)->defs, id);

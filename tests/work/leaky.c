@@ -318,6 +318,49 @@ WORK_FUNCTION void wander(int n)
 	WORK_KEEP_FRAME();
 }
 
+/* ---- code that has just been mapped ---- */
+
+WORK_FUNCTION void *take_in_copy(void *(*take)(size_t))
+{
+	void *p = take(COPY_BYTES);
+
+	WORK_KEEP_FRAME();
+	return p;
+}
+
+/* A mapping of this program's code, as when it is loaded as a library. */
+static char *map_code(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char *at = (char *)take_in_copy, *start = NULL, *end = NULL, *from, line[512];
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	unsigned long offset = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%p-%p r-xp %lx", (void **)&start, (void **)&end, &offset) == 3 &&
+		    at >= start && at < end)
+			break;
+	from = mmap(NULL, (size_t)(end - start), PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+		    (off_t)offset);
+	if (from == MAP_FAILED)
+		abort();
+	fclose(f);
+	close(fd);
+	return from + (at - start);
+}
+
+WORK_FUNCTION void take_in_copies(int n)
+{
+	for (int i = 0; i < n; i++) {
+		void *(*take)(void *(*)(size_t)) = (void *(*)(void *(*)(size_t)))map_code();
+
+		for (int k = 0; k < COPY_BLOCKS; k++)
+			keep(take(malloc));
+		work_sleep(10 * NS_PER_MS);
+	}
+	WORK_KEEP_FRAME();
+}
+
 /* ---- many ---- */
 
 WORK_FUNCTION void take_many(int n)
@@ -596,11 +639,11 @@ static const struct {
 	const char *name;
 	void (*run)(int n);
 } numbered_modes[] = {
-	{ "many", take_many },	  { "threads", run_threads }, { "children", run_children },
-	{ "copies", run_copies }, { "grow", grow_slowly },    { "steady", take_steadily },
-	{ "hurry", hurry },	  { "move", move_one },	      { "hand", hand_over },
-	{ "below", take_below },  { "pipes", open_pipes },    { "mappings", change_mappings },
-	{ "wander", wander },	  { "heir", leave_to_heir },
+	{ "many", take_many },	  { "threads", run_threads },	{ "children", run_children },
+	{ "copies", run_copies }, { "grow", grow_slowly },	{ "steady", take_steadily },
+	{ "hurry", hurry },	  { "move", move_one },		{ "hand", hand_over },
+	{ "below", take_below },  { "pipes", open_pipes },	{ "mappings", change_mappings },
+	{ "wander", wander },	  { "loaded", take_in_copies }, { "heir", leave_to_heir },
 };
 
 static void run_mode(const char *mode, int n, const char *arg)

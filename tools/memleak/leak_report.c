@@ -362,22 +362,36 @@ static void print_blocks(const struct leak_report *report)
 }
 
 /* The sums to be printed, largest first. Returns their number. */
-static size_t choose_top(const struct leak_report *report, const struct block_sum **top)
+static size_t choose_top(const struct leak_report *report, const struct block_sums *sums,
+			 const struct block_sum **top)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; n < options_of(report)->top && i < block_sums_count(report->sums); i++)
-		if (is_shown(report, block_sum(report->sums, i)))
-			top[n++] = block_sum(report->sums, i);
+	for (size_t i = 0; n < options_of(report)->top && i < block_sums_count(sums); i++)
+		if (is_shown(report, block_sum(sums, i)))
+			top[n++] = block_sum(sums, i);
 	return n;
 }
 
-/* The largest come last, where a terminal shows them. */
-void leak_report_write_text(struct leak_report *report)
+/* One sum for equal stacks. */
+static struct block_sums *merge_sums(const struct leak_report *report)
+{
+	struct block_sums *merged = block_sums_new();
+
+	for (size_t i = 0; i < block_sums_count(report->sums); i++) {
+		const struct block_sum *sum = block_sum(report->sums, i);
+
+		block_sums_merge(merged, sum, stacks_fold(report->run, sum->stack_id));
+	}
+	block_sums_sort(merged, options_of(report)->by_count);
+	return merged;
+}
+
+static void print_top(const struct leak_report *report, const struct block_sums *sums)
 {
 	const struct block_sum **top =
-		mem_zalloc(block_sums_count(report->sums) + 1, sizeof(struct block_sum *));
-	size_t n = choose_top(report, top);
+		mem_zalloc(block_sums_count(sums) + 1, sizeof(struct block_sum *));
+	size_t n = choose_top(report, sums, top);
 
 	print_time(report->run->out);
 	fprintf(report->run->out, "Top %zu stacks with %s allocations:\n", n,
@@ -386,6 +400,15 @@ void leak_report_write_text(struct leak_report *report)
 	while (n-- > 0)
 		print_sum(report, top[n]);
 	free(top);
+}
+
+/* The largest come last, where a terminal shows them. What grows is known by its own name. */
+void leak_report_write_text(struct leak_report *report)
+{
+	struct block_sums *merged = options_of(report)->growth ? NULL : merge_sums(report);
+
+	print_top(report, merged ? merged : report->sums);
+	block_sums_free(merged);
 }
 
 /* ---- beginning and end ---- */
