@@ -244,6 +244,7 @@ enum unwind_reason {
 	UNWIND_BY_FP,	    /* walked by frame pointers alone: completeness unknown */
 	UNWIND_NO_STACK,    /* the task has none: before its program's begin or after its end */
 	UNWIND_RAN_ON,	    /* the thread had gone on when its stack was looked at from outside */
+	UNWIND_DENIED,	    /* memory of a process that the tracer may not look at from outside */
 	UNWIND_REASONS,
 };
 

@@ -393,6 +393,7 @@ void stack_reasons_print(struct stack_reasons *reasons)
 		[UNWIND_32BIT] = "32-bit",
 		[UNWIND_BY_FP] = "by frame pointers",
 		[UNWIND_RAN_ON] = "of threads that resumed while they were read",
+		[UNWIND_DENIED] = "not readable without CAP_SYS_PTRACE",
 	};
 	uint64_t total = total_of(reasons);
 	char line[512] = "", worst[256];
