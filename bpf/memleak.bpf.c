@@ -18,10 +18,7 @@
 #include "abi/block.h"
 #include "abi/memleak.h"
 
-#define PROT_NONE	0
-#define MAP_STACK	0x20000 /* the same on x86 and arm64 */
-#define DONTUNMAP	4	/* mremap() */
-#define MAX_NESTED	64	/* a call with more than that inside has never returned */
+#define MAX_NESTED	64 /* a call with more than that inside has never returned */
 #define SIZE_OVERFLOWED (~0ULL)
 
 const volatile struct memleak_settings settings SEC(".rodata.memleak") = {
@@ -63,12 +60,6 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4 << 20);
 } memleak_events SEC(".maps");
-
-/* Changes of mappings, in their order. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 2 << 20);
-} memleak_ranges SEC(".maps");
 
 /* How often a process has executed another program: what it held before is gone. */
 struct {
@@ -236,6 +227,8 @@ static __always_inline bool take_block(__u64 addr, __u32 tgid, struct block *out
 	return blocks_remove(place, addr);
 }
 
+#include "leak_ranges.bpf.h"
+
 /* ---- user space: entries ---- */
 
 /* Half by half: what is 2^63 or more doesn't fit. */
@@ -246,11 +239,6 @@ static __always_inline __u64 multiply(__u64 n, __u64 size)
 	if ((n >> 32 && size >> 32) || high >> 31)
 		return SIZE_OVERFLOWED;
 	return n * size;
-}
-
-static __always_inline __u64 whole_pages(__u64 bytes)
-{
-	return (bytes + settings.page_bytes - 1) & -settings.page_bytes;
 }
 
 /* How much is asked for. */
@@ -282,39 +270,6 @@ static __always_inline __u64 requested_size(struct pt_regs *ctx, __u32 kind)
 static __always_inline bool may_throw(struct pt_regs *ctx, __u32 kind)
 {
 	return kind == ALLOC_NEW && PT_REGS_PARM1(ctx) > settings.max_new_bytes;
-}
-
-static __always_inline bool is_mapping(__u32 kind)
-{
-	return kind >= ALLOC_MMAP;
-}
-
-/* Stacks of threads, and address space that is only reserved, are nobody's leak. */
-static __always_inline __u32 change_of(struct pt_regs *ctx, __u32 kind)
-{
-	bool has_access = (__u32)PT_REGS_PARM3(ctx) != PROT_NONE;
-
-	if (kind == ALLOC_MREMAP)
-		return RANGE_MOVED;
-	if (kind == ALLOC_MPROTECT)
-		return has_access ? RANGE_OPENED : RANGE_CLOSED;
-	if (PT_REGS_PARM4(ctx) & MAP_STACK)
-		return RANGE_GONE;
-	return has_access ? RANGE_HELD : RANGE_RESERVED;
-}
-
-/* False: nothing is held after the call that wasn't before. */
-static __always_inline bool mapping_begin(struct pt_regs *ctx, struct task_state *call, __u32 kind)
-{
-	call->change = change_of(ctx, kind);
-	call->old_addr = PT_REGS_PARM1(ctx);
-	if (kind == ALLOC_MREMAP) {
-		call->old_bytes =
-			PT_REGS_PARM4(ctx) & DONTUNMAP ? 0 : whole_pages(PT_REGS_PARM2(ctx));
-		call->began_ns = bpf_ktime_get_ns();
-	}
-	return call->change == RANGE_HELD || call->change == RANGE_OPENED ||
-	       call->change == RANGE_MOVED;
 }
 
 /*
@@ -459,27 +414,6 @@ static __always_inline void restore_old(struct task_state *call)
 		keep_block(call->old_addr, &call->old);
 }
 
-static __noinline int send_range(const struct task_state *call, __u64 addr, bool keeps)
-{
-	struct memleak_range *range = bpf_ringbuf_reserve(&memleak_ranges, sizeof(*range), 0);
-
-	if (!range) {
-		loss_count(LOSS_RING_FULL, 0);
-		return 0;
-	}
-	range->addr = addr;
-	range->bytes = call->size;
-	range->old_addr = call->old_addr;
-	range->old_bytes = call->old_bytes;
-	range->began_ns = call->began_ns;
-	range->time_ns = bpf_ktime_get_ns();
-	range->block = call->old;
-	range->change = call->change;
-	range->keeps = keeps;
-	bpf_ringbuf_submit(range, 0);
-	return 0;
-}
-
 /* Its record is put together in the thread's state: stacks of BPF functions are small here. */
 static __always_inline int call_end(struct pt_regs *ctx)
 {
@@ -531,30 +465,16 @@ static __always_inline bool free_counts(__u32 tgid)
 	return false;
 }
 
-/* Before the kernel gives the addresses to another thread. What isn't aligned, it refuses. */
 static __noinline int munmap_begin(struct pt_regs *ctx)
 {
 	__u64 addr = PT_REGS_PARM1(ctx), bytes = PT_REGS_PARM2(ctx);
 	__u32 tgid = tgid_of_current(bpf_get_current_task_btf());
-	struct memleak_range *range;
 
 	if (!addr || !free_counts(tgid))
 		return 1;
 	if (settings.trace)
 		send_event(addr, bytes, ALLOC_MUNMAP, false);
-	if (addr & (settings.page_bytes - 1))
-		return 1;
-	range = bpf_ringbuf_reserve(&memleak_ranges, sizeof(*range), 0);
-	if (!range) {
-		loss_count(LOSS_RING_FULL, 0);
-		return 1;
-	}
-	range->addr = addr;
-	range->bytes = whole_pages(bytes);
-	range->block.tgid = tgid;
-	range->change = RANGE_GONE;
-	range->keeps = false;
-	bpf_ringbuf_submit(range, 0);
+	send_unmapped(addr, bytes, tgid);
 	return 1;
 }
 

@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include <bpf/libbpf.h>
-
 #include "base/msg.h"
 #include "modules/cgroup_names.h"
 #include "modules/kernelnames.h"
@@ -202,11 +200,10 @@ static int configure_user_stacks(struct run *run)
 	struct stacks *stacks = stacks_of(run);
 	struct python_settings python = { .wanted = !stacks->no_python,
 					  .lines = stacks->symbols.lines };
-	struct user_stacks **user_stacks = &stacks->user_stacks;
 
-	*user_stacks = user_stacks_new(run, stacks_want_user(run),
-				       decide(spec_of(run)->hits_few, run, false), &python);
-	return *user_stacks ? 0 : -EINVAL;
+	stacks->user_stacks = user_stacks_new(run, stacks_want_user(run),
+					      decide(spec_of(run)->hits_few, run, false), &python);
+	return stacks->user_stacks ? 0 : -EINVAL;
 }
 
 static int leave_out_stacks(struct run *run)
@@ -232,9 +229,8 @@ static void configure_counts(struct run *run, struct stack_counts *counts)
 
 static bool takes_kernel(const struct run *run)
 {
-	if (run->is_metrics)
-		return false;
-	return !stacks_of(run)->user_only || decide(spec_of(run)->needs_kernel, run, false);
+	return !run->is_metrics &&
+	       (!stacks_of(run)->user_only || decide(spec_of(run)->needs_kernel, run, false));
 }
 
 /* Formats for programs tell where a thread ran. */

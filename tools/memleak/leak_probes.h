@@ -20,8 +20,9 @@ struct leak_probes;
 /*
  * Before load: chooses how to attach. for_all: a file is probed for every process that maps it, so
  * that children are traced from their first instruction on; BPF leaves out the processes that are
- * not traced. by_thread: processes without a main thread can be probed, too. windows: when functions that only allocate are probed; NULL: always. It remains the
- * caller's. NULL, printed, where the kernel can't do it; free with leak_probes_free().
+ * not traced. by_thread: processes without a main thread can be probed, too. windows: when
+ * functions that only allocate are probed; NULL: always. It remains the caller's. NULL, printed,
+ * where the kernel can't do it; free with leak_probes_free().
  */
 struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
 				    const struct allocators_wish *wish, bool for_all,
@@ -34,10 +35,7 @@ void leak_probes_free(struct leak_probes *probes);
  */
 int leak_probes_add(struct leak_probes *probes, pid_t pid);
 
-/*
- * A process whose probes are gone, as the kernel found it by a thread that has ended since; 0: there
- * is none.
- */
+/* A process whose probes are gone with the thread that they were bound to; 0: there is none. */
 pid_t leak_probes_lost(const struct leak_probes *probes);
 
 /* Whether a function was found in the process, or, with for_all, in any. */
