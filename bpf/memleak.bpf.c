@@ -18,9 +18,7 @@
 #include "abi/block.h"
 #include "abi/memleak.h"
 
-#define PROT_NONE	0
-#define MAP_STACK	0x20000 /* the same on x86 and arm64 */
-#define MAX_NESTED	64	/* a call with more than that inside has never returned */
+#define MAX_NESTED	64 /* a call with more than that inside has never returned */
 #define SIZE_OVERFLOWED (~0ULL)
 
 const volatile struct memleak_settings settings SEC(".rodata.memleak") = {
@@ -79,9 +77,13 @@ struct task_state {
 	__u64 sp; /* as it was entered; 0: there is none */
 	__u64 ip;
 	__u64 size;
-	__u64 out_addr; /* posix_memalign: where the result goes */
-	__u64 old_addr; /* realloc: what it may take back; 0: nothing that is kept */
-	__u32 kind;	/* enum alloc_kind */
+	__u64 out_addr;	 /* posix_memalign: where the result goes */
+	__u64 old_addr;	 /* realloc: what it may take back, 0: nothing that is kept; mappings: the
+			   address that is given */
+	__u64 old_bytes; /* mremap */
+	__u64 began_ns;	 /* mremap */
+	__u32 kind;	 /* enum alloc_kind */
+	__u32 change;	 /* enum memleak_change, of mappings */
 	__u32 n_nested;
 	__u32 window; /* in which it began */
 	bool keeps;   /* what it gives; else it only takes something back */
@@ -225,6 +227,8 @@ static __always_inline bool take_block(__u64 addr, __u32 tgid, struct block *out
 	return blocks_remove(place, addr);
 }
 
+#include "leak_ranges.bpf.h"
+
 /* ---- user space: entries ---- */
 
 /* Half by half: what is 2^63 or more doesn't fit. */
@@ -237,11 +241,6 @@ static __always_inline __u64 multiply(__u64 n, __u64 size)
 	return n * size;
 }
 
-static __always_inline __u64 whole_pages(__u64 bytes)
-{
-	return (bytes + settings.page_bytes - 1) & -settings.page_bytes;
-}
-
 /* How much is asked for. */
 static __always_inline __u64 requested_size(struct pt_regs *ctx, __u32 kind)
 {
@@ -250,13 +249,16 @@ static __always_inline __u64 requested_size(struct pt_regs *ctx, __u32 kind)
 		return multiply(PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx));
 	case ALLOC_REALLOC:
 	case ALLOC_MEMALIGN:
-	case ALLOC_MMAP:
 		return PT_REGS_PARM2(ctx);
 	case ALLOC_REALLOCARRAY:
 		return multiply(PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx));
 	case ALLOC_POSIX_MEMALIGN:
-	case ALLOC_MREMAP:
 		return PT_REGS_PARM3(ctx);
+	case ALLOC_MMAP:
+	case ALLOC_MPROTECT:
+		return whole_pages(PT_REGS_PARM2(ctx));
+	case ALLOC_MREMAP:
+		return whole_pages(PT_REGS_PARM3(ctx));
 	case ALLOC_PVALLOC:
 		return whole_pages(PT_REGS_PARM1(ctx));
 	default:
@@ -264,16 +266,10 @@ static __always_inline __u64 requested_size(struct pt_regs *ctx, __u32 kind)
 	}
 }
 
-/*
- * Stacks of threads, and address space that is only reserved, are nobody's leak. And an exception
- * ends the program where it is thrown through a function whose return is probed.
- */
-static __always_inline bool is_no_memory(struct pt_regs *ctx, __u32 kind)
+/* An exception ends the program where it is thrown through a function whose return is probed. */
+static __always_inline bool may_throw(struct pt_regs *ctx, __u32 kind)
 {
-	if (kind == ALLOC_NEW)
-		return PT_REGS_PARM1(ctx) > settings.max_new_bytes;
-	return kind == ALLOC_MMAP &&
-	       (PT_REGS_PARM3(ctx) == PROT_NONE || (PT_REGS_PARM4(ctx) & MAP_STACK));
+	return kind == ALLOC_NEW && PT_REGS_PARM1(ctx) > settings.max_new_bytes;
 }
 
 /*
@@ -299,7 +295,7 @@ static __always_inline __u32 current_window(void)
 /* What it takes back may be kept, also where what it gives is not. */
 static __always_inline bool takes_back(__u32 kind)
 {
-	return kind == ALLOC_REALLOC || kind == ALLOC_REALLOCARRAY || kind == ALLOC_MREMAP;
+	return kind == ALLOC_REALLOC || kind == ALLOC_REALLOCARRAY || is_mapping(kind);
 }
 
 static __always_inline void take_old(struct task_state *call, __u64 addr, __u32 tgid)
@@ -324,10 +320,8 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 		count_call(foreign);
 		return 1;
 	}
-	if (!keeps && !takes_back(kind)) {
-		count_call(passed);
+	if (!keeps && !takes_back(kind))
 		return 1;
-	}
 	call = task_state_find(task);
 	if (!call && call_make())
 		call = task_state_find(task);
@@ -335,21 +329,21 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 		loss_count(LOSS_NO_CALL, 0);
 		return 1;
 	}
-	if (call_is_nested(call, PT_REGS_SP(ctx), PT_REGS_IP(ctx), window)) {
-		count_call(passed);
+	if (call_is_nested(call, PT_REGS_SP(ctx), PT_REGS_IP(ctx), window))
 		return 1;
-	}
 	if (keeps)
 		count_call(allocs);
 	else
 		count_call(frees);
 	call->sp = 0;
 	call->old_addr = 0;
-	if (is_no_memory(ctx, kind))
+	if (may_throw(ctx, kind))
 		return 1;
-	if (takes_back(kind))
+	if (is_mapping(kind))
+		keeps &= mapping_begin(ctx, call, kind);
+	else if (takes_back(kind))
 		take_old(call, PT_REGS_PARM1(ctx), tgid);
-	if (!keeps && !call->old_addr)
+	if (!keeps && !call->old_addr && !is_mapping(kind))
 		return 1;
 	if (kind == ALLOC_POSIX_MEMALIGN)
 		call->out_addr = PT_REGS_PARM1(ctx);
@@ -371,7 +365,9 @@ static __always_inline __u64 call_result(struct pt_regs *ctx, const struct task_
 {
 	__u64 addr = PT_REGS_RC(ctx);
 
-	if (call->kind == ALLOC_MMAP || call->kind == ALLOC_MREMAP)
+	if (call->kind == ALLOC_MPROTECT)
+		return (__u32)addr ? 0 : call->old_addr;
+	if (is_mapping(call->kind))
 		return addr == ~0ULL ? 0 : addr;
 	if (call->kind != ALLOC_POSIX_MEMALIGN)
 		return addr;
@@ -404,7 +400,9 @@ static __always_inline __u64 call_stack(struct pt_regs *ctx, __u64 ip, __u32 tgi
 	scratch->prints = 0;
 	scratch->lacks_definition = false;
 	unwind_user(ctx, slot, def);
-	id = stack_name_user(slot, def);
+	id = unwind_send_copy(slot);
+	if (!id)
+		id = stack_name_user(slot, def);
 	stack_release_slot(slot);
 	return id;
 }
@@ -412,7 +410,7 @@ static __always_inline __u64 call_stack(struct pt_regs *ctx, __u64 ip, __u32 tgi
 /* A realloc that failed has taken nothing back, unless nothing is what was asked for. */
 static __always_inline void restore_old(struct task_state *call)
 {
-	if (call->old_addr && call->size)
+	if (call->old_addr && call->size && !is_mapping(call->kind))
 		keep_block(call->old_addr, &call->old);
 }
 
@@ -423,6 +421,7 @@ static __always_inline int call_end(struct pt_regs *ctx)
 	struct task_state *call = task_state_find(task);
 	__u32 generation;
 	__u64 addr;
+	bool keeps;
 
 	if (!call || !call->sp || !returns_from(ctx, call->sp))
 		return 0;
@@ -432,33 +431,25 @@ static __always_inline int call_end(struct pt_regs *ctx)
 		restore_old(call);
 		return 0;
 	}
-	if (!call->keeps)
-		return 0;
-	if (settings.trace)
+	if (settings.trace && call->keeps && call->kind != ALLOC_MPROTECT)
 		send_event(addr, call->size, call->kind, false);
-	if (!is_sampled(addr) || !size_is_wanted(call->size))
+	keeps = call->keeps && is_sampled(addr) && size_is_wanted(call->size);
+	if (!keeps && !is_mapping(call->kind))
 		return 0;
 	call->old.tgid = tgid_of_current(task);
 	generation = TASK_READ(task, self_exec_id);
-	call->old.stack_id = call_stack(ctx, call->ip, call->old.tgid, generation);
 	call->old.size_generation = block_pack(call->size, generation);
 	call->old.time = block_time();
-	keep_block(addr, &call->old);
+	if (keeps)
+		call->old.stack_id = call_stack(ctx, call->ip, call->old.tgid, generation);
+	if (is_mapping(call->kind))
+		send_range(call, addr, keeps);
+	else
+		keep_block(addr, &call->old);
 	return 0;
 }
 
 /* ---- user space: frees ---- */
-
-/* Of a mapping, its first part may go alone. */
-static __always_inline void keep_rest(__u64 addr, __u64 bytes, struct block *block)
-{
-	bytes = whole_pages(bytes);
-	if (bytes >= block_size(block))
-		return;
-	block->size_generation -= bytes << BLOCK_GENERATION_BITS;
-	if (is_sampled(addr + bytes)) /* as its end is */
-		keep_block(addr + bytes, block);
-}
 
 /*
  * Whichever thread of a traced process frees a block: the filter for threads is about who
@@ -478,14 +469,12 @@ static __noinline int munmap_begin(struct pt_regs *ctx)
 {
 	__u64 addr = PT_REGS_PARM1(ctx), bytes = PT_REGS_PARM2(ctx);
 	__u32 tgid = tgid_of_current(bpf_get_current_task_btf());
-	struct block block;
 
 	if (!addr || !free_counts(tgid))
 		return 1;
 	if (settings.trace)
 		send_event(addr, bytes, ALLOC_MUNMAP, false);
-	if (take_block(addr, tgid, &block))
-		keep_rest(addr, bytes, &block);
+	send_unmapped(addr, bytes, tgid);
 	return 1;
 }
 
@@ -497,9 +486,7 @@ static __always_inline int function_begin(struct pt_regs *ctx)
 
 	if (kind < ALLOC_FREE)
 		return call_begin(ctx, kind);
-	if (kind < MEMLEAK_PRICE)
-		return munmap_begin(ctx);
-	return kind == MEMLEAK_PRICE_OF_ENTRY;
+	return munmap_begin(ctx);
 }
 
 /* Half of all probes: what it doesn't have to ask for is a tenth of its time. */

@@ -70,6 +70,7 @@ static __always_inline __u64 unwind_send_copy_of(struct stack_scratch *scratch, 
 	copy->time_ns = bpf_ktime_get_ns();
 	copy->map_size = unwind_perf_map_size(copy->tgid);
 	copy->change = change;
+	copy->leaf = scratch->leaf;
 	copy->regs = scratch->walk.regs;
 	copy->regs.thread_base = unwind_thread_base(&scratch->walk);
 	unwind_copy_stack(copy, scratch->walk.regs.sp, max_bytes, piece);

@@ -15,6 +15,7 @@ enum alloc_kind {
 	ALLOC_NEW,	      /* operator new and new[]: (size, ...) */
 	ALLOC_MMAP,	      /* (address, length, prot, flags, fd), returns MAP_FAILED (-1) */
 	ALLOC_MREMAP,	      /* (address, old length, new length, flags), returns MAP_FAILED */
+	ALLOC_MPROTECT,	      /* (address, length, prot), returns 0 or -1 */
 	ALLOC_FREE,	      /* (pointer, ...): also cfree, free_sized, dallocx, ...; no return */
 	ALLOC_DELETE,	      /* operator delete and delete[]: (pointer, ...); no return */
 	ALLOC_MUNMAP,	      /* (address, length), returns 0 or -1, which isn't probed */

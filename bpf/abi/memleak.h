@@ -4,6 +4,7 @@
 #define ABI_MEMLEAK_H
 
 #include "abi/alloc.h"
+#include "abi/block.h"
 #include "abi/filter.h"
 
 struct memleak_settings {
@@ -18,16 +19,31 @@ struct memleak_settings {
 	bool cache_is_given; /* to the kernel's kmem_cache_alloc event: see compat.bpf.h */
 };
 
-/* The cookie of a probe is the kind of function; these are for measuring a probe's price. */
-#define MEMLEAK_PRICE	       ALLOC_KINDS /* with the return */
-#define MEMLEAK_PRICE_OF_ENTRY (ALLOC_KINDS + 1)
-
 /* Calls of traced functions on each CPU, kept or not. */
 struct memleak_counts {
 	__u64 allocs;  /* of threads that are wanted; in windows, if there are any */
 	__u64 frees;   /* and moves that only take something back, as outside of windows */
-	__u64 passed;  /* in a call that is counted, like mmap() in malloc(), or not wanted */
 	__u64 foreign; /* of processes that are not traced, but use a file that is probed for all */
+};
+
+enum memleak_change {
+	RANGE_GONE,	/* is mapped no more, or as something that is not recorded */
+	RANGE_HELD,	/* mmap() with access */
+	RANGE_RESERVED, /* mmap() without access */
+	RANGE_OPENED,	/* mprotect(): what is reserved in it is held now */
+	RANGE_CLOSED,	/* mprotect() without access: what is held in it is reserved now */
+	RANGE_MOVED,	/* mremap(): the old range is gone, the new one as it was */
+};
+
+/* A call that changed what a range of addresses is. Mappings are kept by the loader. */
+struct memleak_range {
+	__u64 addr, bytes;
+	__u64 old_addr, old_bytes; /* RANGE_MOVED; 0 bytes: the old range stays */
+	__u64 began_ns;		   /* RANGE_MOVED: what is younger in the old range stays */
+	__u64 time_ns;
+	struct block block; /* stack, process and generation; size and time are not set */
+	__u32 change;	    /* enum memleak_change */
+	__u32 keeps;	    /* what is held from now on is recorded */
 };
 
 /* -t: one call of a traced function that is not nested in another. */

@@ -213,6 +213,7 @@ struct unwind_copy {
 	__u32 n_bytes; /* of the stack, from regs.sp on */
 	__u32 piece;   /* it was read in pieces of so many bytes, between multiples of that */
 	__u32 holes;   /* a bit for each that could not be read: zeros */
+	__u64 leaf;    /* the function that has just returned there; 0: none has */
 	struct unwind_regs regs;
 	__u8 bytes[];
 };
@@ -249,6 +250,7 @@ enum unwind_reason {
 	UNWIND_NO_STACK,    /* the task has none: before its program's begin or after its end */
 	UNWIND_RAN_ON,	    /* the thread had gone on when its stack was looked at from outside */
 	UNWIND_NULL,	    /* a return address of 0: the first function of a coroutine */
+	UNWIND_DENIED,	    /* memory of a process that the tracer may not look at from outside */
 	UNWIND_REASONS,
 };
 

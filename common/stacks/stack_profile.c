@@ -394,6 +394,7 @@ void stack_reasons_print(struct stack_reasons *reasons)
 		[UNWIND_BY_FP] = "by frame pointers",
 		[UNWIND_RAN_ON] = "of threads that resumed while they were read",
 		[UNWIND_NULL] = "ending in a null return address",
+		[UNWIND_DENIED] = "not readable without CAP_SYS_PTRACE",
 	};
 	uint64_t total = total_of(reasons);
 	char line[512] = "", worst[256];

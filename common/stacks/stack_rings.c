@@ -82,7 +82,9 @@ static int on_copy(void *ctx, void *data, size_t size)
 
 	if (size < sizeof(*copy) || copy->n_bytes > size - sizeof(*copy))
 		return 0;
-	n = user_stacks_walk_copy(rings->user_stacks, copy, words, STACK_DEPTH, &reason);
+	words[0] = copy->leaf;
+	n = copy->leaf != 0;
+	n += user_stacks_walk_copy(rings->user_stacks, copy, words + n, STACK_DEPTH - n, &reason);
 	def.id = copy->id;
 	def.tgid = copy->tgid;
 	def.generation = copy->generation;

@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include <bpf/libbpf.h>
-
 #include "base/msg.h"
 #include "modules/cgroup_names.h"
 #include "modules/kernelnames.h"
@@ -139,6 +137,11 @@ const struct frame *const *stacks_frames(const struct run *run, uint64_t id, siz
 	return stackdefs_frames(stacks_of(run)->defs, id, n);
 }
 
+uint64_t stacks_fold(const struct run *run, uint64_t id)
+{
+	return stackdefs_fold(stacks_of(run)->defs, id);
+}
+
 const uint64_t *stacks_waker(const struct run *run, uint64_t id)
 {
 	return stackdefs_waker(stacks_of(run)->defs, id);
@@ -195,11 +198,10 @@ static int configure_user_stacks(struct run *run)
 	struct stacks *stacks = stacks_of(run);
 	struct python_settings python = { .wanted = !stacks->no_python,
 					  .lines = stacks->symbols.lines };
-	struct user_stacks **user_stacks = &stacks->user_stacks;
 
-	*user_stacks = user_stacks_new(run, stacks_want_user(run),
-				       decide(spec_of(run)->hits_few, run, false), &python);
-	return *user_stacks ? 0 : -EINVAL;
+	stacks->user_stacks = user_stacks_new(run, stacks_want_user(run),
+					      decide(spec_of(run)->hits_few, run, false), &python);
+	return stacks->user_stacks ? 0 : -EINVAL;
 }
 
 static int leave_out_stacks(struct run *run)
@@ -225,9 +227,8 @@ static void configure_counts(struct run *run, struct stack_counts *counts)
 
 static bool takes_kernel(const struct run *run)
 {
-	if (run->is_metrics)
-		return false;
-	return !stacks_of(run)->user_only || decide(spec_of(run)->needs_kernel, run, false);
+	return !run->is_metrics &&
+	       (!stacks_of(run)->user_only || decide(spec_of(run)->needs_kernel, run, false));
 }
 
 /* Formats for programs tell where a thread ran. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Walking a stack from outside; see unwind_remote.h. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -191,6 +192,14 @@ uint64_t unwind_count_arrivals(uint32_t tgid, uint32_t tid)
 	return sscanf(text, "%*u %*u %llu", &arrivals) == 1 ? arrivals : UINT64_MAX;
 }
 
+static bool is_denied(const struct unwind_thread *thread)
+{
+	char byte;
+
+	errno = 0;
+	return !peek((pid_t)thread->tid, thread->regs.sp, &byte, 1) && errno == EPERM;
+}
+
 /* It is looked at afterwards only: what came before has changed the count just as well. */
 size_t unwind_walk_thread(const struct unwind_view *view, const struct unwind_thread *thread,
 			  uint64_t *addrs, size_t max, int *reason)
@@ -200,6 +209,8 @@ size_t unwind_walk_thread(const struct unwind_view *view, const struct unwind_th
 
 	of_thread.pid = (pid_t)thread->tid; /* the main thread may have ended */
 	n = unwind_walk_remote(&of_thread, &thread->regs, addrs, max, reason);
+	if ((*reason == UNWIND_FAULT || *reason == UNWIND_NO_PROCESS) && is_denied(thread))
+		*reason = UNWIND_DENIED;
 	if (unwind_count_arrivals(thread->tgid, thread->tid) == thread->arrivals)
 		return n;
 	*reason = UNWIND_RAN_ON;

@@ -284,10 +284,35 @@ TEST(a_process_that_ends_ends_the_tracing_with_a_report)
 }
 
 /* /proc/PID has nothing to say about it. */
-TEST(a_process_whose_main_thread_has_ended_is_probed)
+TEST(a_process_whose_main_thread_has_ended_is_probed_alone)
 {
+	struct proc *work, *other, *tool;
+
 	NEED_PROBES();
-	check_all_leaks(trace(work_start("leaky", "leaderless", "all", "1"), NULL)->out);
+	work = work_start("leaky", "leaderless", "all", "1");
+	other = work_start("leaky", "threads", "7");
+	tool = tool_start("memleak", TEXT, "-o", "0", "-p", pid_text(work->pid));
+	work_do(other);
+	work_do(work);
+	tool_stop(tool);
+	CHECK_STATUS(tool, 0);
+	check_all_leaks(tool->out);
+	CHECK_LACKS(tool->err, "processes that are not traced");
+}
+
+/* Its probes end with that thread, so what is freed later would not be seen. */
+TEST(probes_that_have_lost_their_thread_end_the_tracing)
+{
+	struct proc *work, *tool;
+
+	NEED_PROBES();
+	work = work_start("leaky", "leaderless", "heir", "1");
+	tool = tool_start("memleak", TEXT, "-p", pid_text(work->pid));
+	work_go(work);
+	proc_finish(tool);
+	CHECK_STATUS(tool, 0);
+	CHECK_HAS(tool->err, text_of("process %d: the thread that its probes", work->pid));
+	proc_kill(work);
 }
 
 TEST(a_static_programs_allocator_is_found)
@@ -430,6 +455,61 @@ TEST(a_python_extensions_leak_is_found)
 		held = held_by(tool->out, "malloc");
 	CHECK_EQ(held.blocks, 211);
 	CHECK_EQ(held.bytes, 211 * 10007);
+}
+
+/* ---- mappings ---- */
+
+#define MB (1UL << 20)
+
+static uint64_t bytes_of(const struct proc *tool, const char *function)
+{
+	return held_by(tool->out, function).bytes;
+}
+
+TEST(parts_of_mappings_are_given_back_in_every_way)
+{
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = trace(work_start("leaky", "mappings", "10"), NULL);
+	CHECK_STATUS(tool, 0);
+	CHECK_EQ(bytes_of(tool, "shrink_heap"), 10 * MB);
+	CHECK_EQ(bytes_of(tool, "unmap_all"), 0);
+	CHECK_EQ(bytes_of(tool, "align_mapping"), 20 * MB);
+	CHECK_EQ(bytes_of(tool, "protect_mapping"), 10 * MB);
+	CHECK_EQ(bytes_of(tool, "move_mapping"), 40 * MB);
+	CHECK_EQ(bytes_of(tool, "mremap"), 20 * MB);
+}
+
+/* The kernel's own account of an area in which all that can be done to mappings is done. */
+TEST(mapped_memory_is_what_the_kernel_has_mapped)
+{
+	struct proc *work, *tool;
+	uint64_t mapped;
+
+	NEED_PROBES();
+	work = work_start("leaky", "wander", "5000");
+	tool = trace(work, NULL);
+	CHECK_STATUS(tool, 0);
+	mapped = work_value(work->out, "leaky", "mapped");
+	CHECK(mapped > 0);
+	CHECK_EQ(bytes_of(tool, "wander"), mapped);
+	CHECK_LACKS(tool->err, "ring buffer full");
+}
+
+/* Before its tables are there its stacks are copied; equal ones are one all the same. */
+TEST(what_is_taken_as_soon_as_code_is_loaded_has_its_stack)
+{
+	struct proc *tool;
+
+	NEED_PROBES();
+	tool = trace(work_start("leaky", "loaded", "20"), NULL);
+	CHECK_STATUS(tool, 0);
+	CHECK_HELD(tool->out, "take_in_copy", 20 * COPY_BLOCKS, COPY_BYTES);
+	CHECK_EQ(lines_with(tool->out, "\t\ttake_in_copy"), 1);
+	CHECK_EQ(lines_with(tool->out, "\t\tmain"),
+		 lines_with(tool->out, " allocations from stack"));
+	CHECK_HAS(tool->err, ALL_STACKS);
 }
 
 /* ---- many blocks ---- */
@@ -621,28 +701,22 @@ TEST(windows_hold_their_share_of_the_time)
 	if (held < share / 2 || held > share * 2)
 		UNIT_FAIL("%.3f of the blocks are held, of the time traced %.3f", held, share);
 	CHECK(held_by(tool->out, "realloc").blocks > 0);
-	CHECK_HAS(tool->err, "(give or take ");
 }
 
-/* Each of the two leaves out some of the blocks. */
-TEST(windows_and_a_sample_of_addresses_have_one_factor)
+/* In windows it makes fewer calls than in the same time outside of them, so no factor is right. */
+TEST(windows_claim_nothing_about_the_rest)
 {
-	struct proc *tool;
-	const char *factor;
+	struct proc *work, *tool;
 
 	NEED_WINDOWS();
-	tool = tool_start("memleak", TEXT, "-s", "2000", "--duty-cycle=50", "-p",
-			  pid_text(getpid()));
-	proc_linger(tool, 1000);
-	tool_stop(tool);
+	work = work_start("leaky", "hurry", "300");
+	tool = trace_work(work, ARGV("memleak", TEXT, "-s", "3", "--duty-cycle=50", "-p",
+				     pid_text(work->pid)));
 	CHECK_STATUS(tool, 0);
-	CHECK_HAS(tool->err, ", of one address in 2000: ");
-	factor = strstr(tool->err, "multiply what is shown by ");
-	CHECK(factor && share_traced(tool) > 0);
-	if (factor)
-		CHECK_CLOSE((uint64_t)(strtod(factor + strlen("multiply what is shown by "), NULL) *
-				       share_traced(tool) * 1000),
-			    2000000, 20);
+	CHECK(share_traced(tool) > 0.1);
+	CHECK_HAS(tool->err, ", one address in 3: only blocks from then are shown\n");
+	CHECK_LACKS(tool->err, "multiply");
+	CHECK_LACKS(tool->err, "give or take");
 }
 
 TEST(blocks_of_windows_are_followed_to_their_end)
@@ -923,39 +997,15 @@ TEST(each_call_is_traced)
 	CHECK(lines_with(tool->out, " free ") >= FAILED_COUNT);
 }
 
-TEST(the_cost_is_said)
+TEST(calls_are_counted)
 {
 	struct proc *tool;
 
 	NEED_PROBES();
 	tool = trace(work_start("leaky", "many", "300007", "free"), NULL);
 	CHECK_CLOSE(calls_traced(tool), 600014, 10);
-	CHECK_HAS(tool->err, "/s, about ");
-	CHECK_HAS(tool->err, " % of one CPU");
 }
 
-/*
- * A few calls are little of a CPU, even if the target does nothing else; an emulated one takes its
- * time for each.
- */
-TEST(the_cost_of_a_few_calls_is_small)
-{
-	struct proc *work, *tool;
-	const char *share;
-
-	NEED_PROBES();
-	work = work_start("leaky", "big", "1");
-	tool = tool_start("memleak", TEXT, "-p", pid_text(work->pid));
-	work_do(work);
-	proc_linger(tool, 1000);
-	tool_stop(tool);
-	CHECK(calls_traced(tool) < 100);
-	share = strstr(tool->err, "/s, about ");
-	CHECK(strstr(tool->err, "/s, less than 0.01 % of one CPU") ||
-	      (share && atof(share + strlen("/s, about ")) < at_size(1, 50)));
-}
-
-/* They meet a probe, too, and what that takes is measured until a window was among it. */
 TEST(moves_between_windows_are_counted)
 {
 	struct proc *tool;
@@ -963,7 +1013,6 @@ TEST(moves_between_windows_are_counted)
 	NEED_WINDOWS();
 	tool = trace(work_start("leaky", "move", "20000"), "--duty-cycle=1");
 	CHECK_CLOSE(calls_traced(tool), 20001, 10);
-	CHECK(said_number(tool, " probes\n") > 10000);
 	tool = trace(work_start("leaky", "move", "20000"), "--comm=nobody");
 	CHECK_CLOSE(calls_traced(tool), 20001, 10);
 }

@@ -171,6 +171,19 @@ TEST(a_user_counts_what_root_counts)
 	CHECK_SWITCHES(hist_count_of(tool->out, NULL), before);
 }
 
+/* It has been blocked since before the tracing, so its stack is read from outside. */
+TEST(what_may_not_be_read_is_not_said_to_be_swapped_out)
+{
+	uint64_t caps = BPF | PERFMON;
+	struct proc *work = work_start("pingpong", "101");
+	struct proc *tool = tool_run_in(become_user, &caps, copy_tool("offcputime"), "-p",
+					pid_text(work->pid), "--duration", "300ms");
+
+	CHECK_STATUS(tool, 0);
+	CHECK_LACKS(tool->err, "not resident");
+	CHECK_HAS(tool->err, "100.00 % not readable without CAP_SYS_PTRACE");
+}
+
 /*
  * Whether a profile of the process has the names of its functions. In an emulator, whose CPUs take
  * turns, it may not have run in a while.

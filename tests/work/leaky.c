@@ -186,6 +186,181 @@ static void reallocate(void)
 	}
 }
 
+/* ---- mappings ---- */
+
+#define MB     (1UL << 20)
+#define ACCESS (PROT_READ | PROT_WRITE)
+
+static char *map_over(char *p, size_t bytes, int prot)
+{
+	return mmap(p, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+/* A heap that grows and shrinks in address space that it has reserved. */
+WORK_FUNCTION void shrink_heap(void)
+{
+	char *heap = map(8 * MB, PROT_NONE, MAP_NORESERVE);
+
+	map_over(heap, 4 * MB, ACCESS);
+	map_over(heap + MB, 3 * MB, PROT_NONE);
+	WORK_KEEP_FRAME();
+}
+
+/* One call for several mappings and what lies between them. */
+WORK_FUNCTION void unmap_all(void)
+{
+	char *p = map(8 * MB, PROT_NONE, 0);
+
+	map_over(p, MB, ACCESS);
+	map_over(p + MB, MB, ACCESS);
+	map_over(p + 5 * MB, MB, ACCESS);
+	munmap(p, 8 * MB);
+	WORK_KEEP_FRAME();
+}
+
+/* Both ends go back. */
+WORK_FUNCTION void align_mapping(void)
+{
+	char *p = map(4 * MB, ACCESS, 0);
+
+	munmap(p, MB);
+	munmap(p + 3 * MB, MB);
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void protect_mapping(void)
+{
+	char *p = map(4 * MB, PROT_NONE, 0);
+
+	mprotect(p + MB, 2 * MB, ACCESS);
+	mprotect(p + MB, MB, PROT_READ | PROT_EXEC);
+	mprotect(p + 2 * MB, MB, PROT_NONE);
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void move_mapping(void)
+{
+	char *p = map(4 * MB, ACCESS, 0), *target = map(2 * MB, PROT_NONE, 0);
+
+	mremap(p + MB, MB, 2 * MB, MREMAP_MAYMOVE | MREMAP_FIXED, target);
+	mremap(target, MB, hide(SIZE_MAX / 2), MREMAP_MAYMOVE);
+	munmap(p, MB);
+	WORK_KEEP_FRAME();
+}
+
+static void change_mappings(int n)
+{
+	for (int i = 0; i < n; i++) {
+		shrink_heap();
+		unmap_all();
+		align_mapping();
+		protect_mapping();
+		move_mapping();
+	}
+}
+
+static size_t mapped_with_access(const char *start, const char *end)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char line[512], *from, *to;
+	size_t bytes = 0;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%p-%p", (void **)&from, (void **)&to) != 2 ||
+		    strstr(line, " ---"))
+			continue;
+		from = from > start ? from : (char *)start;
+		to = to < end ? to : (char *)end;
+		bytes += to > from ? (size_t)(to - from) : 0;
+	}
+	if (f)
+		fclose(f);
+	return bytes;
+}
+
+/* Parts of an area change in every way; what is left is said as the kernel says it. */
+WORK_FUNCTION void wander(int n)
+{
+	char *area = map(AREA_PAGES * 4096, PROT_NONE, 0);
+
+	srand(38);
+	for (int i = 0; i < n; i++) {
+		size_t bytes = (size_t)(rand() % (i % 2 ? 8 : AREA_PAGES / 2) + 1) * 4096;
+		char *p = area + (size_t)rand() % (AREA_PAGES - bytes / 4096) * 4096;
+		char *to = area + (size_t)rand() % (AREA_PAGES - bytes / 4096) * 4096;
+
+		switch (rand() % 7) {
+		case 0:
+			munmap(p, bytes);
+			map_over(p, bytes / 2, PROT_NONE);
+			break;
+		case 1:
+			map_over(p, bytes, PROT_NONE);
+			break;
+		case 2:
+			mprotect(p, 4096, PROT_NONE);
+			break;
+		case 3:
+			mprotect(p, 4096, ACCESS);
+			break;
+		case 4:
+			map_over(p, bytes, rand() % 2 ? ACCESS : PROT_NONE);
+			mremap(p, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+			break;
+		case 5:
+			mremap(p, bytes, bytes / 8192 * 4096, 0);
+			break;
+		default:
+			map_over(p, bytes, ACCESS);
+		}
+	}
+	work_say("mapped", mapped_with_access(area, area + AREA_PAGES * 4096));
+	WORK_KEEP_FRAME();
+}
+
+/* ---- code that has just been mapped ---- */
+
+WORK_FUNCTION void *take_in_copy(void *(*take)(size_t))
+{
+	void *p = take(COPY_BYTES);
+
+	WORK_KEEP_FRAME();
+	return p;
+}
+
+/* A mapping of this program's code, as when it is loaded as a library. */
+static char *map_code(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char *at = (char *)take_in_copy, *start = NULL, *end = NULL, *from, line[512];
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	unsigned long offset = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%p-%p r-xp %lx", (void **)&start, (void **)&end, &offset) == 3 &&
+		    at >= start && at < end)
+			break;
+	from = mmap(NULL, (size_t)(end - start), PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+		    (off_t)offset);
+	if (from == MAP_FAILED)
+		abort();
+	fclose(f);
+	close(fd);
+	return from + (at - start);
+}
+
+WORK_FUNCTION void take_in_copies(int n)
+{
+	for (int i = 0; i < n; i++) {
+		void *(*take)(void *(*)(size_t)) = (void *(*)(void *(*)(size_t)))map_code();
+
+		for (int k = 0; k < COPY_BLOCKS; k++)
+			keep(take(malloc));
+		work_sleep(10 * NS_PER_MS);
+	}
+	WORK_KEEP_FRAME();
+}
+
 /* ---- many ---- */
 
 WORK_FUNCTION void take_many(int n)
@@ -376,6 +551,16 @@ WORK_FUNCTION void take_steadily(int n)
 	WORK_KEEP_FRAME();
 }
 
+/* As fast as it can, for that many milliseconds. */
+WORK_FUNCTION void hurry(int ms)
+{
+	uint64_t end_ns = work_clock(CLOCK_MONOTONIC) + (uint64_t)ms * NS_PER_MS;
+
+	while (work_clock(CLOCK_MONOTONIC) < end_ns)
+		drop(malloc(hide(STEADY_BYTES)));
+	WORK_KEEP_FRAME();
+}
+
 /* One block, again and again, in a steady pace. */
 WORK_FUNCTION void move_one(int n)
 {
@@ -424,6 +609,22 @@ WORK_FUNCTION void take_below(int n)
 	WORK_KEEP_FRAME();
 }
 
+static void *wait_for_end(void *arg)
+{
+	work_wait_end();
+	exit(arg != NULL);
+}
+
+/* This thread ends, the process does not. */
+static void leave_to_heir(int n)
+{
+	pthread_t heir;
+
+	(void)n;
+	pthread_create(&heir, NULL, wait_for_end, NULL);
+	pthread_exit(NULL);
+}
+
 /* In the kernel. */
 static void open_pipes(int n)
 {
@@ -438,10 +639,11 @@ static const struct {
 	const char *name;
 	void (*run)(int n);
 } numbered_modes[] = {
-	{ "many", take_many },	  { "threads", run_threads }, { "children", run_children },
-	{ "copies", run_copies }, { "grow", grow_slowly },    { "steady", take_steadily },
-	{ "move", move_one },	  { "hand", hand_over },      { "below", take_below },
-	{ "pipes", open_pipes },
+	{ "many", take_many },	  { "threads", run_threads },	{ "children", run_children },
+	{ "copies", run_copies }, { "grow", grow_slowly },	{ "steady", take_steadily },
+	{ "hurry", hurry },	  { "move", move_one },		{ "hand", hand_over },
+	{ "below", take_below },  { "pipes", open_pipes },	{ "mappings", change_mappings },
+	{ "wander", wander },	  { "loaded", take_in_copies }, { "heir", leave_to_heir },
 };
 
 static void run_mode(const char *mode, int n, const char *arg)

@@ -44,6 +44,11 @@
 #define STEADY_MOVED 3001
 #define STEADY_AGE   97
 
+#define AREA_PAGES 4096
+
+#define COPY_BLOCKS 10
+#define COPY_BYTES  523
+
 #define NEW_COUNT    167
 #define NEW_BYTES    53
 #define VECTOR_COUNT 13

@@ -23,6 +23,7 @@ static const struct alloc_traits traits[ALLOC_KINDS] = {
 	[ALLOC_NEW] = { "new", 1, true },
 	[ALLOC_MMAP] = { "mmap", 5, true },
 	[ALLOC_MREMAP] = { "mremap", 4, true },
+	[ALLOC_MPROTECT] = { "mprotect", 3, true },
 	[ALLOC_FREE] = { "free", 1, false },
 	[ALLOC_DELETE] = { "delete", 1, false },
 	[ALLOC_MUNMAP] = { "munmap", 2, false },
@@ -55,6 +56,8 @@ static const struct known_name standard[] = {
 	{ "mmap", ALLOC_MMAP },
 	{ "mmap64", ALLOC_MMAP },
 	{ "mremap", ALLOC_MREMAP },
+	{ "mprotect", ALLOC_MPROTECT },
+	{ "pkey_mprotect", ALLOC_MPROTECT },
 	{ "munmap", ALLOC_MUNMAP },
 };
 

@@ -42,7 +42,7 @@ struct scan {
 
 static bool is_wanted(const struct allocators_wish *wish, int kind)
 {
-	bool is_mapping = kind == ALLOC_MMAP || kind == ALLOC_MREMAP || kind == ALLOC_MUNMAP;
+	bool is_mapping = (kind >= ALLOC_MMAP && kind < ALLOC_FREE) || kind == ALLOC_MUNMAP;
 
 	return kind >= 0 && !(is_mapping && wish->without_mmap);
 }

@@ -90,18 +90,17 @@ void block_sums_free(struct block_sums *sums)
 	free(sums);
 }
 
-static struct block_sum *find_sum(struct block_sums *sums, const struct block *block)
+static struct block_sum *find_sum(struct block_sums *sums, uint64_t id, uint64_t stack_id,
+				  pid_t tgid)
 {
-	/* A stack's name tells its process too; where there is none, the process stands for it. */
-	uint64_t id = block->stack_id ? block->stack_id : 1ULL << 63 | block->tgid;
 	struct block_sum *sum = idmap_find(&sums->by_id, id);
 
 	if (sum)
 		return sum;
 	sum = mem_zalloc(1, sizeof(*sum));
 	sum->id = id;
-	sum->stack_id = block->stack_id;
-	sum->tgid = (pid_t)block->tgid;
+	sum->stack_id = stack_id;
+	sum->tgid = tgid;
 	sum->youngest_ms = UINT64_MAX;
 	idmap_add(&sums->by_id, id, sum);
 	sums->items = mem_grow(sums->items, sums->count, &sums->cap, sizeof(*sums->items));
@@ -109,24 +108,47 @@ static struct block_sum *find_sum(struct block_sums *sums, const struct block *b
 	return sum;
 }
 
+/* A stack's name tells its process too; where there is none, the process stands for it. */
+static struct block_sum *find_sum_of(struct block_sums *sums, const struct block *block)
+{
+	uint64_t id = block->stack_id ? block->stack_id : 1ULL << 63 | block->tgid;
+
+	return find_sum(sums, id, block->stack_id, (pid_t)block->tgid);
+}
+
 void block_sums_mention(struct block_sums *sums, const struct block *block)
 {
-	find_sum(sums, block);
+	find_sum_of(sums, block);
+}
+
+static void add_to_sum(struct block_sum *sum, const struct block_sum *more)
+{
+	sum->bytes += more->bytes;
+	sum->count += more->count;
+	if (more->oldest_ms > sum->oldest_ms)
+		sum->oldest_ms = more->oldest_ms;
+	if (more->youngest_ms < sum->youngest_ms)
+		sum->youngest_ms = more->youngest_ms;
 }
 
 const struct block_sum *block_sums_add(struct block_sums *sums, const struct block *block,
 				       uint64_t now_ns)
 {
-	struct block_sum *sum = find_sum(sums, block);
+	struct block_sum *sum = find_sum_of(sums, block);
 	uint64_t age_ms = block_age_ms(block, now_ns);
 
-	sum->bytes += block_size(block);
-	sum->count++;
-	if (age_ms > sum->oldest_ms)
-		sum->oldest_ms = age_ms;
-	if (age_ms < sum->youngest_ms)
-		sum->youngest_ms = age_ms;
+	add_to_sum(sum, &(struct block_sum){ .bytes = block_size(block),
+					     .count = 1,
+					     .oldest_ms = age_ms,
+					     .youngest_ms = age_ms });
 	return sum;
+}
+
+void block_sums_merge(struct block_sums *sums, const struct block_sum *sum, uint64_t trace)
+{
+	uint64_t id = trace ^ (uint64_t)sum->tgid * 0x9e3779b97f4a7c15ULL;
+
+	add_to_sum(find_sum(sums, id ? id : 1, trace, sum->tgid), sum);
 }
 
 static int compare_bytes(const void *a, const void *b)

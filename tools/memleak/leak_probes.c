@@ -38,6 +38,7 @@ struct probed_process {
 	pid_t pid;
 	char comm[TASK_COMM_LEN];
 	uint64_t cgroup_id;	  /* 0: unknown */
+	pid_t anchor;		  /* the thread that its probes are bound to; 0: to none */
 	struct allocators *found; /* what all have in common; or its own */
 	bool has_exited;
 	bool had_ended; /* already when the last report was done */
@@ -57,12 +58,19 @@ struct leak_probes {
 	bool has_changed;	 /* since files were let go of, so that some may be */
 
 	size_t n_functions;
-	enum probe_kind worst_place[2]; /* [1]: of functions like free() */
 };
+
+static int prepare_programs(struct uprobes_programs *programs, bool by_thread)
+{
+	int err = by_thread ? uprobes_prepare_mode(programs, UPROBES_PERF)
+			    : uprobes_prepare(programs);
+
+	return err && by_thread ? msg_errno(err, "probing functions") : err;
+}
 
 struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
 				    const struct allocators_wish *wish, bool for_all,
-				    struct leak_windows *windows)
+				    bool by_thread, struct leak_windows *windows)
 {
 	struct leak_probes *probes = mem_zalloc(1, sizeof(*probes));
 
@@ -71,7 +79,7 @@ struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
 	probes->for_all = for_all;
 	probes->windows = windows;
 	probes->background = background_new();
-	if (!uprobes_prepare(&probes->programs) &&
+	if (!prepare_programs(&probes->programs, by_thread) &&
 	    (!windows || !leak_windows_prepare(windows, &probes->programs)))
 		return probes;
 	leak_probes_free(probes);
@@ -111,15 +119,11 @@ static struct uprobe_point make_point(const struct allocators *found,
 static void note_function(struct leak_probes *probes, const struct alloc_file *file,
 			  const struct alloc_function *f, int err)
 {
-	bool frees = f->kind == ALLOC_FREE;
-
 	if (err) {
 		msg_warn("%s of %s can't be probed: %s", f->name, file->path, strerror(-err));
 		return;
 	}
 	probes->n_functions++;
-	if ((frees || f->kind == ALLOC_MALLOC) && f->place.kind > probes->worst_place[frees])
-		probes->worst_place[frees] = f->place.kind;
 	msg_debug("probing %s of %s, at +%u (%s)", f->name, file->path, f->place.offset,
 		  probe_kind_name(f->place.kind));
 }
@@ -168,8 +172,8 @@ struct batch {
 /* Those that take back, too, are probed all the time: they may take a block that is kept. */
 static bool is_in_windows(const struct leak_probes *probes, enum alloc_kind kind)
 {
-	return probes->windows && kind < ALLOC_FREE && kind != ALLOC_REALLOC &&
-	       kind != ALLOC_REALLOCARRAY && kind != ALLOC_MREMAP;
+	return probes->windows && kind < ALLOC_MMAP && kind != ALLOC_REALLOC &&
+	       kind != ALLOC_REALLOCARRAY;
 }
 
 /*
@@ -198,14 +202,12 @@ static struct batch choose_functions(const struct leak_probes *probes,
 }
 
 /* 0, or -errno if none could be attached. */
-static int attach_batch(struct leak_probes *probes, pid_t pid, struct alloc_file *file,
-			const struct batch *batch, bool in_windows)
+static int attach_batch(struct leak_probes *probes, const struct probed_process *process,
+			struct alloc_file *file, const struct batch *batch, bool in_windows)
 {
-	/* the kernel finds a process by its main thread's memory; BPF leaves out the others */
-	bool is_leaderless = process_live_task(pid) != pid;
+	pid_t pid = probes->for_all ? 0 : process->anchor ? process->anchor : process->pid;
 	struct file_probes at = {};
 
-	pid = probes->for_all || is_leaderless ? 0 : pid;
 	if (in_windows)
 		at.part = leak_windows_add(probes->windows, pid, batch->points, batch->n);
 	else
@@ -241,7 +243,7 @@ static int probe_file(struct leak_probes *probes, const struct probed_process *p
 	const struct allocators *found = process->found;
 	struct alloc_file *file = &found->files[found->functions[first].file];
 	struct batch batch = choose_functions(probes, found, first, in_windows);
-	int err = batch.n ? attach_batch(probes, process->pid, file, &batch, in_windows) : 0;
+	int err = batch.n ? attach_batch(probes, process, file, &batch, in_windows) : 0;
 
 	for (size_t i = 0; i < batch.n; i++) {
 		if (err && !batch.points[i].err)
@@ -287,6 +289,24 @@ static int probe_functions(struct leak_probes *probes, const struct probed_proce
 	return err || !probes->windows ? err : probe_some(probes, process, first, true);
 }
 
+/*
+ * The kernel finds a process by the memory of a thread: of the main one, or where each probe has an
+ * event of its own, of any. False: it has none to find it by.
+ */
+static bool find_anchor(const struct leak_probes *probes, struct probed_process *process)
+{
+	pid_t live = process_live_task(process->pid);
+
+	if (probes->for_all)
+		return true;
+	if (probes->programs.mode == UPROBES_PERF)
+		process->anchor = live;
+	else if (live != process->pid)
+		msg_warn("process %d: what it loads now can't be probed: its main thread has ended",
+			 process->pid);
+	return process->anchor || live == process->pid;
+}
+
 int leak_probes_add(struct leak_probes *probes, pid_t pid)
 {
 	struct probed_process *process = find_or_add(probes, pid);
@@ -297,10 +317,28 @@ int leak_probes_add(struct leak_probes *probes, pid_t pid)
 	process->had_ended = process->has_exited = false;
 	process_comm(pid, process->comm, sizeof(process->comm));
 	process->cgroup_id = cgroup_id ? cgroup_id : process->cgroup_id;
-	if (n > 0)
+	if (n > 0 && find_anchor(probes, process))
 		n = probe_functions(probes, process, process->found->n_functions - (size_t)n);
 	allocators_close(process->found);
 	return n;
+}
+
+static void visit_anchor(void *value, void *arg)
+{
+	const struct probed_process *process = value;
+	pid_t pid = process->pid, anchor = process->anchor;
+
+	if (anchor && !process_has_ended(pid) &&
+	    (anchor == pid ? process_live_task(pid) != pid : process_has_ended(anchor)))
+		*(pid_t *)arg = pid;
+}
+
+pid_t leak_probes_lost(const struct leak_probes *probes)
+{
+	pid_t lost = 0;
+
+	idmap_visit(&probes->processes, visit_anchor, &lost);
+	return lost;
 }
 
 bool leak_probes_found(const struct leak_probes *probes, pid_t pid)
@@ -332,16 +370,6 @@ uint64_t leak_probes_cgroup(const struct leak_probes *probes, pid_t pid)
 size_t leak_probes_count(const struct leak_probes *probes)
 {
 	return probes->n_functions;
-}
-
-enum probe_kind leak_probes_place(const struct leak_probes *probes, bool of_frees)
-{
-	return probes->worst_place[of_frees];
-}
-
-struct uprobes *leak_probes_attach_own(const struct leak_probes *probes, struct uprobe_point *point)
-{
-	return uprobes_attach(&probes->programs, getpid(), point, 1);
 }
 
 /* ---- letting go ---- */

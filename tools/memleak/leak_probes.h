@@ -20,12 +20,13 @@ struct leak_probes;
 /*
  * Before load: chooses how to attach. for_all: a file is probed for every process that maps it, so
  * that children are traced from their first instruction on; BPF leaves out the processes that are
- * not traced. windows: when functions that only allocate are probed; NULL: always. It remains the
- * caller's. NULL, printed, where the kernel can't do it; free with leak_probes_free().
+ * not traced. by_thread: processes without a main thread can be probed, too. windows: when
+ * functions that only allocate are probed; NULL: always. It remains the caller's. NULL, printed,
+ * where the kernel can't do it; free with leak_probes_free().
  */
 struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
 				    const struct allocators_wish *wish, bool for_all,
-				    struct leak_windows *windows);
+				    bool by_thread, struct leak_windows *windows);
 void leak_probes_free(struct leak_probes *probes);
 
 /*
@@ -33,6 +34,9 @@ void leak_probes_free(struct leak_probes *probes);
  * leak_probes_count()); -errno if what is new can't be searched or probed.
  */
 int leak_probes_add(struct leak_probes *probes, pid_t pid);
+
+/* A process whose probes are gone with the thread that they were bound to; 0: there is none. */
+pid_t leak_probes_lost(const struct leak_probes *probes);
 
 /* Whether a function was found in the process, or, with for_all, in any. */
 bool leak_probes_found(const struct leak_probes *probes, pid_t pid);
@@ -48,13 +52,6 @@ uint64_t leak_probes_cgroup(const struct leak_probes *probes, pid_t pid);
 
 /* The number of probed functions. */
 size_t leak_probes_count(const struct leak_probes *probes);
-
-/* The most expensive place of a probe, on functions like free() or like malloc(). */
-enum probe_kind leak_probes_place(const struct leak_probes *probes, bool of_frees);
-
-/* Probes a function of this program, to measure what a probe costs. NULL with errno set. */
-struct uprobes *leak_probes_attach_own(const struct leak_probes *probes,
-				       struct uprobe_point *point);
 
 /* A process has ended: what it alone had mapped is to be let go of. */
 void leak_probes_end(struct leak_probes *probes, pid_t pid);

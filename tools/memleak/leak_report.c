@@ -19,9 +19,12 @@
 #include "memleak/growth.h"
 #include "memleak/leak_options.h"
 #include "memleak/leak_report.h"
+#include "memleak/ranges.h"
 #include "output/writer.h"
 #include "process/procstate.h"
 #include "run/bpfmap.h"
+#include "run/loss.h"
+#include "run/ringbuf.h"
 #include "stacks/stacks.h"
 
 /* What a report has to know of a process, found out once for each report. */
@@ -44,6 +47,9 @@ struct leak_report {
 	int generations_fd; /* -1: the kernel's blocks have none */
 	int traced_fd;	    /* who is traced; -1: there is no such list */
 	struct growths *growths;
+	struct ranges *ranges;	       /* memory that is mapped */
+	struct ringbuf *range_changes; /* NULL: the kernel is traced */
+	uint64_t lost_bytes;	       /* of ranges, already added to the run's losses */
 
 	/* of the current report */
 	struct block_sums *sums;
@@ -113,6 +119,17 @@ static bool is_too_young(const struct leak_report *report, const struct owner *o
 	       options_of(report)->min_age_ns;
 }
 
+/* False: it is of a program that the process has executed another one after. */
+static bool is_of_this_program(const struct owner *owner, const struct block *block)
+{
+	return owner->generation < 0 || owner->generation == block_generation(block);
+}
+
+static bool is_shown_again(const struct leak_report *report, const struct owner *owner)
+{
+	return !owner->has_ended || report->run->is_peek || report->run->is_last;
+}
+
 /* False if the block is not needed any more. */
 static bool visit_block(uint64_t addr, const struct block *block, void *arg)
 {
@@ -120,7 +137,7 @@ static bool visit_block(uint64_t addr, const struct block *block, void *arg)
 	const struct owner *owner = find_owner(report, (pid_t)block->tgid);
 	const struct block_sum *sum;
 
-	if (owner->generation >= 0 && owner->generation != block_generation(block))
+	if (!is_of_this_program(owner, block))
 		return block_is_younger(block, (uint16_t)owner->generation);
 	if (is_too_young(report, owner, block)) {
 		block_sums_mention(report->sums, block);
@@ -129,7 +146,33 @@ static bool visit_block(uint64_t addr, const struct block *block, void *arg)
 	sum = block_sums_add(report->sums, block, report->run->end_ns);
 	if (options_of(report)->show_blocks)
 		show_block(report, addr, block_size(block), sum);
-	return !owner->has_ended || report->run->is_peek || report->run->is_last;
+	return is_shown_again(report, owner);
+}
+
+/* Address space without access is not shown. */
+static bool visit_reserved(const struct block *block, void *arg)
+{
+	struct leak_report *report = arg;
+	const struct owner *owner = find_owner(report, (pid_t)block->tgid);
+
+	return (is_of_this_program(owner, block) ||
+		block_is_younger(block, (uint16_t)owner->generation)) &&
+	       is_shown_again(report, owner);
+}
+
+static void visit_ranges(struct leak_report *report)
+{
+	uint64_t lost_bytes;
+
+	if (!report->range_changes)
+		return;
+	ringbuf_read(report->range_changes);
+	ranges_visit(report->ranges, visit_block, visit_reserved, report);
+	lost_bytes = ranges_lost(report->ranges);
+	if (lost_bytes > report->lost_bytes)
+		loss_add(report->run, "lost: more mappings than --entries",
+			 lost_bytes - report->lost_bytes);
+	report->lost_bytes = lost_bytes;
 }
 
 /*
@@ -215,6 +258,7 @@ static void begin_anew(struct leak_report *report)
 void leak_report_read(struct leak_report *report, map_visit_fn *visit, void *arg)
 {
 	begin_anew(report);
+	visit_ranges(report);
 	blocks_visit(report->buckets, report->n_buckets, visit_block, report);
 	block_sums_sort(report->sums, options_of(report)->by_count);
 	note_growth(report);
@@ -318,22 +362,36 @@ static void print_blocks(const struct leak_report *report)
 }
 
 /* The sums to be printed, largest first. Returns their number. */
-static size_t choose_top(const struct leak_report *report, const struct block_sum **top)
+static size_t choose_top(const struct leak_report *report, const struct block_sums *sums,
+			 const struct block_sum **top)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; n < options_of(report)->top && i < block_sums_count(report->sums); i++)
-		if (is_shown(report, block_sum(report->sums, i)))
-			top[n++] = block_sum(report->sums, i);
+	for (size_t i = 0; n < options_of(report)->top && i < block_sums_count(sums); i++)
+		if (is_shown(report, block_sum(sums, i)))
+			top[n++] = block_sum(sums, i);
 	return n;
 }
 
-/* The largest come last, where a terminal shows them. */
-void leak_report_write_text(struct leak_report *report)
+/* One sum for equal stacks. */
+static struct block_sums *merge_sums(const struct leak_report *report)
+{
+	struct block_sums *merged = block_sums_new();
+
+	for (size_t i = 0; i < block_sums_count(report->sums); i++) {
+		const struct block_sum *sum = block_sum(report->sums, i);
+
+		block_sums_merge(merged, sum, stacks_fold(report->run, sum->stack_id));
+	}
+	block_sums_sort(merged, options_of(report)->by_count);
+	return merged;
+}
+
+static void print_top(const struct leak_report *report, const struct block_sums *sums)
 {
 	const struct block_sum **top =
-		mem_zalloc(block_sums_count(report->sums) + 1, sizeof(struct block_sum *));
-	size_t n = choose_top(report, top);
+		mem_zalloc(block_sums_count(sums) + 1, sizeof(struct block_sum *));
+	size_t n = choose_top(report, sums, top);
 
 	print_time(report->run->out);
 	fprintf(report->run->out, "Top %zu stacks with %s allocations:\n", n,
@@ -344,7 +402,25 @@ void leak_report_write_text(struct leak_report *report)
 	free(top);
 }
 
+/* The largest come last, where a terminal shows them. What grows is known by its own name. */
+void leak_report_write_text(struct leak_report *report)
+{
+	struct block_sums *merged = options_of(report)->growth ? NULL : merge_sums(report);
+
+	print_top(report, merged ? merged : report->sums);
+	block_sums_free(merged);
+}
+
 /* ---- beginning and end ---- */
+
+static int change_range(void *arg, void *data, size_t size)
+{
+	struct leak_report *report = arg;
+
+	if (size >= sizeof(struct memleak_range))
+		ranges_change(report->ranges, data);
+	return 0;
+}
 
 struct leak_report *leak_report_new(struct run *run, const struct leak_probes *probes)
 {
@@ -358,6 +434,13 @@ struct leak_report *leak_report_new(struct run *run, const struct leak_probes *p
 	report->traced_fd = probes ? bpf_map__fd(map_find(run, "filter_tgids")) : -1;
 	report->growths = growths_new();
 	report->n_buckets = bpf_map__max_entries(map);
+	report->ranges = ranges_new(blocks_in_buckets(report->n_buckets));
+	if (probes)
+		report->range_changes = ringbuf_watch(run, "memleak_ranges", change_range, report);
+	if (probes && !report->range_changes) {
+		leak_report_free(report);
+		return NULL;
+	}
 	memory = mmap(NULL, report->n_buckets * sizeof(*report->buckets), PROT_READ | PROT_WRITE,
 		      MAP_SHARED, bpf_map__fd(map), 0);
 	if (memory != MAP_FAILED) {
@@ -379,6 +462,8 @@ void leak_report_free(struct leak_report *report)
 	block_sums_free(report->sums);
 	idmap_free(&report->owners, free);
 	growths_free(report->growths);
+	ringbuf_close(report->range_changes);
+	ranges_free(report->ranges);
 	free(report->shown);
 	free(report);
 }

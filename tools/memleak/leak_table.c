@@ -22,6 +22,7 @@
 #include "memleak/leak_table.h"
 #include "memleak/leak_windows.h"
 #include "modules/target.h"
+#include "process/procstate.h"
 #include "process/watch.h"
 #include "run/bpf_object.h"
 #include "run/bpfmap.h"
@@ -30,8 +31,9 @@
 #include "stacks/stacks.h"
 
 #define DEFAULT_INTERVAL_NS (5 * NS_PER_S)
-#define FILES_NS	    (5 * NS_PER_S)
-#define TABLE_MEMORY_SHARE  8 /* of the machine's memory, one part for the table of blocks */
+#define TICK_NS		    (NS_PER_S / 4)
+#define FILES_TICKS	    20 /* until files are looked at again */
+#define TABLE_MEMORY_SHARE  8  /* of the machine's memory, one part for the table of blocks */
 
 struct leak_table {
 	bool user_mode;		      /* a process is traced, not the kernel */
@@ -43,6 +45,7 @@ struct leak_table {
 	unsigned int n_left_out;      /* processes that the command started */
 	bool has_missed;	      /* allocators that were loaded later */
 	int timer_fd;		      /* when files are let go of; -1: never */
+	uint32_t n_ticks;
 };
 
 static const struct leak_table defaults = { .timer_fd = -1 };
@@ -211,6 +214,15 @@ static struct bpf_program *find_program(const struct run *run, const char *name)
 	return bpf_object__find_program_by_name(run->object, name);
 }
 
+static bool lacks_main_thread(const struct run *run)
+{
+	bool lacks = false;
+
+	for (size_t i = 0; i < target_n_pids(run); i++)
+		lacks |= process_live_task(target_pids(run)[i]) != target_pids(run)[i];
+	return lacks;
+}
+
 static int choose_user_programs(const struct run *run)
 {
 	struct uprobes_programs programs = {
@@ -224,14 +236,15 @@ static int choose_user_programs(const struct run *run)
 		.prefix = options_of(run)->prefix,
 	};
 	struct leak_table *table = table_of(run);
+	bool for_all = run_given(run, "follow");
 
 	program_leave_out(run, "task_state_new"); /* states are made by calls, not by birth */
 	program_leave_out(run, "task_state_iter");
 	if (options_of(run)->duty_percent)
 		table->windows = leak_windows_new(run, options_of(run)->duty_percent);
 	if (table->user_mode) {
-		table->probes =
-			leak_probes_new(&programs, &wish, run_given(run, "follow"), table->windows);
+		table->probes = leak_probes_new(&programs, &wish, for_all,
+						!for_all && lacks_main_thread(run), table->windows);
 		return table->probes ? 0 : -ENOTSUP;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(user_programs); i++)
@@ -294,6 +307,8 @@ static int configure_table(struct run *run)
 	bpf_map__set_max_entries(map_find(run, "blocks"), (uint32_t)n_buckets);
 	if (!options->trace)
 		map_leave_out(run, "memleak_events");
+	if (!table_of(run)->user_mode)
+		map_leave_out(run, "memleak_ranges");
 	loss_name_option(run, "entries");
 	return map_set_settings(run, ".rodata.memleak", &settings, sizeof(settings));
 }
@@ -343,11 +358,21 @@ static void search_all(void *arg)
 
 static enum loop_verdict on_timer(int fd, void *arg)
 {
+	struct leak_table *table = table_of(arg);
 	uint64_t n_ticks;
+	pid_t lost;
 
-	if (read(fd, &n_ticks, sizeof(n_ticks)) > 0)
-		leak_probes_let_go_files(table_of(arg)->probes);
-	return LOOP_GO;
+	if (read(fd, &n_ticks, sizeof(n_ticks)) < 0)
+		return LOOP_GO;
+	if (++table->n_ticks % FILES_TICKS == 0)
+		leak_probes_let_go_files(table->probes);
+	lost = leak_probes_lost(table->probes);
+	if (!lost)
+		return LOOP_GO;
+	msg_warn("process %d: the thread that its probes were bound to has ended: detached (blocks "
+		 "freed in the last moment are still shown)",
+		 lost);
+	return LOOP_STOP;
 }
 
 static int subscribe(struct run *run)
@@ -362,7 +387,7 @@ static int subscribe(struct run *run)
 	if (!watch)
 		return -EIO;
 	watch_subscribe(watch, &handlers);
-	table_of(run)->timer_fd = loop_every(run->loop, FILES_NS, on_timer, run);
+	table_of(run)->timer_fd = loop_every(run->loop, TICK_NS, on_timer, run);
 	return table_of(run)->timer_fd < 0 ? msg_errno(table_of(run)->timer_fd, "making a timer")
 					   : 0;
 }
@@ -420,8 +445,6 @@ int leak_table_start(struct run *run)
 	if (err)
 		return err;
 	table->rate = leak_rate_new(run, options_of(run)->max_rate);
-	if (table->rate && !run->command)
-		leak_rate_calibrate(table->rate, table->probes);
 	if (table->rate && table->windows)
 		return leak_windows_begin(table->windows);
 	return table->rate ? 0 : -EIO;
@@ -456,7 +479,6 @@ static void command_loaded(struct run *run)
 		msg_errno(err, "probing the command's allocator");
 	else if (!leak_probes_count(table->probes))
 		msg_warn("found no function that allocates memory in the command's files (see -O)");
-	leak_rate_calibrate(table->rate, table->probes);
 }
 
 static void stop_table(struct run *run)

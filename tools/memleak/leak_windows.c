@@ -14,7 +14,6 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "memleak/leak_options.h"
-#include "memleak/leak_rate.h"
 #include "memleak/leak_windows.h"
 #include "run/bpfmap.h"
 
@@ -28,12 +27,6 @@ struct window_part {
 	struct uprobes *links; /* NULL: not attached */
 };
 
-/* Sums over windows of their calls x and times t, in seconds. */
-struct window_sums {
-	uint32_t n;
-	double x, t, xx, xt, tt;
-};
-
 struct leak_windows {
 	const struct run *run;
 	struct uprobes_programs programs;
@@ -41,8 +34,7 @@ struct leak_windows {
 	int timer_fd;	  /* -1: not begun, or ended */
 	uint32_t *number; /* BPF's, of the open window; 0: none is open */
 	uint32_t n_opened;
-	uint64_t opened_ns, calls_before;
-	struct window_sums sums;
+	uint64_t opened_ns, open_ns; /* the window, and how long all of them were */
 	struct window_part **parts;
 	size_t n_parts, parts_cap;
 	bool has_failed; /* to attach some */
@@ -64,7 +56,7 @@ int leak_windows_prepare(struct leak_windows *windows, const struct uprobes_prog
 	if (programs->mode != UPROBES_PERF)
 		return 0;
 	return msg_error("--duty-cycle: the kernel can't attach many probes at once (since Linux "
-			 "6.10)");
+			 "6.10, to a process whose main thread lives)");
 }
 
 /* ---- parts ---- */
@@ -149,11 +141,6 @@ void leak_windows_drop(struct leak_windows *windows, struct window_part *part)
 
 /* ---- windows ---- */
 
-static uint64_t calls_now(const struct leak_windows *windows)
-{
-	return leak_rate_counts(windows->run).allocs;
-}
-
 /* Those of a process that has ended can't be attached any more; of others that is told, once. */
 static void attach_parts(struct leak_windows *windows)
 {
@@ -181,25 +168,14 @@ static void detach_parts(struct leak_windows *windows)
 static void open_window(struct leak_windows *windows)
 {
 	attach_parts(windows);
-	windows->calls_before = calls_now(windows);
 	windows->opened_ns = clock_now_ns();
 	*(volatile uint32_t *)windows->number = ++windows->n_opened;
 }
 
 static void close_window(struct leak_windows *windows)
 {
-	struct window_sums *sums = &windows->sums;
-	double x, t;
-
 	*(volatile uint32_t *)windows->number = 0;
-	t = (double)(clock_now_ns() - windows->opened_ns) / (double)NS_PER_S;
-	x = (double)(calls_now(windows) - windows->calls_before);
-	sums->n++;
-	sums->x += x;
-	sums->t += t;
-	sums->xx += x * x;
-	sums->xt += x * t;
-	sums->tt += t * t;
+	windows->open_ns += clock_now_ns() - windows->opened_ns;
 	detach_parts(windows);
 }
 
@@ -269,50 +245,25 @@ void leak_windows_end(struct leak_windows *windows)
 /* ---- the end ---- */
 
 /*
- * Two standard errors of the ratio of calls to time, of those windows in all of the run (Cochran,
- * Sampling Techniques, 3rd edition, 6.4), in per cent of it: the least whole number, up to 1000.
- */
-static unsigned int error_percent(const struct window_sums *s, double share)
-{
-	double ratio = s->x / s->t;
-	double residuals = s->xx - 2 * ratio * s->xt + ratio * ratio * s->tt;
-	double relative = residuals * s->n / (s->n - 1) / (s->x * s->x) * (1 - share);
-	unsigned int percent = 0;
-
-	while (percent < 1000 && percent * percent < 4e4 * relative)
-		percent++;
-	return percent;
-}
-
-/*
- * By how much to multiply: addresses are sampled, too. How well that is known is said of the
- * windows only: how well one address in N stands for all depends on the stack.
+ * How much there is in all can't be said: a program makes fewer calls in a window than in the same
+ * time outside of it, as the probes slow it down.
  */
 void leak_windows_print(const struct leak_windows *windows)
 {
 	const struct leak_options *options = windows->run->options;
-	const struct window_sums *s = &windows->sums;
-	double share =
-		s->t * (double)NS_PER_S / (double)(windows->run->end_ns - windows->run->start_ns);
-	double factor = options->sample / share;
-	char error[48] = "", sample[32] = "";
+	double duration_ns = (double)(windows->run->end_ns - windows->run->start_ns);
+	char sample[32] = "";
 
-	if (!s->n) {
+	if (!windows->n_opened) {
 		msg_warn("no window of --duty-cycle has begun: no allocation was traced");
 		return;
 	}
 	if (options->sample > 1)
-		snprintf(sample, sizeof(sample), ", of one address in %u", options->sample);
-	if (s->n > 1 && s->x > 0)
-		snprintf(error, sizeof(error), " (give or take %u %%%s)", error_percent(s, share),
-			 *sample ? " by the windows" : "");
-	msg_info("allocations were traced for %.1f %% of the time, in %u window%s%s: multiply "
-		 "what is shown by %.*f%s",
-		 100 * share, s->n, s->n == 1 ? "" : "s", sample,
-		 factor < 10	? 2
-		 : factor < 100 ? 1
-				: 0,
-		 factor, error);
+		snprintf(sample, sizeof(sample), ", one address in %u", options->sample);
+	msg_info("allocations were traced for %.1f %% of the time, in %u window%s%s: only blocks "
+		 "from then are shown",
+		 100 * (double)windows->open_ns / duration_ns, windows->n_opened,
+		 windows->n_opened == 1 ? "" : "s", sample);
 }
 
 void leak_windows_free(struct leak_windows *windows)

@@ -45,7 +45,7 @@ int leak_windows_begin(struct leak_windows *windows);
 /* Nothing is attached any more. */
 void leak_windows_end(struct leak_windows *windows);
 
-/* What share of all there was in the windows, and how well that is known. */
+/* Prints how much of the time the windows were. */
 void leak_windows_print(const struct leak_windows *windows);
 
 #endif
