@@ -245,9 +245,8 @@ __noinline int unwind_walk_some(__u32 slot)
 /*
  * What ended a walk early may be the task's own state. One past exit_mm() has no address space any
  * more. From the moment that exec gives it a new one until the new program's registers are set, it
- * has those of a program that is gone; end_code is set last. A thread that the kernel made for the
- * process (io_uring's) never was in user space: its registers are zero. And where nothing lies on
- * the stack, at a program's first instruction, there is no caller.
+ * has those of a program that is gone; end_code is set last. And where nothing lies on the stack, at
+ * a program's first instruction, there is no caller.
  */
 __noinline int unwind_judge(__u32 slot, int reason)
 {
@@ -257,7 +256,7 @@ __noinline int unwind_judge(__u32 slot, int reason)
 
 	if (!scratch || reason == UNWIND_COMPLETE || reason == UNWIND_DEPTH)
 		return reason;
-	if (!mm || !scratch->walk.regs.sp || !BPF_CORE_READ(mm, end_code)) {
+	if (!mm || !BPF_CORE_READ(mm, end_code)) {
 		scratch->def.n_words = 0;
 		return UNWIND_NO_STACK;
 	}

@@ -360,6 +360,10 @@ struct task_struct___byte { /* 7.2 */
 	u8 on_cpu;
 };
 
+struct kernel_clone_args___since6_4 {
+	u32 user_worker : 1;
+};
+
 struct kmem_cache {
 	unsigned int size; /* of an object, with what keeps it apart from the next */
 };
