@@ -44,6 +44,97 @@ static __always_inline __u64 unwind_address_mask(void)
 
 #include "abi/unwind_walk.h"
 
+/* ---- calls under return probes ---- */
+
+#define HAS_UPROBES bpf_core_field_exists(((struct task_struct *)0)->utask)
+
+static __always_inline void unwind_begin_returns(struct unwind_returns *returns,
+						 struct task_struct *task)
+{
+	returns->trampoline = returns->next = returns->n = 0;
+	if (HAS_UPROBES)
+		returns->next = (__u64)BPF_CORE_READ(task, utask, return_instances);
+	if (returns->next)
+		returns->trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+}
+
+/*
+ * Reads on in the list, up to the call that returns to that sp: 1, it is the last one that was
+ * read. Calls that longjmp() has left stay in the list for a while; none that goes on has their sp.
+ */
+__noinline int unwind_read_returns(__u32 slot, __u64 sp)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct return_instance *instance;
+	struct unwind_return *call;
+
+	if (!HAS_UPROBES || !scratch)
+		return 0;
+	for (int i = 0; i < UNWIND_RETURNS_CHUNK && scratch->returns.next; i++) {
+		instance = (void *)scratch->returns.next;
+		call = &scratch->returns.calls[scratch->returns.n++ & (UNWIND_MAX_RETURNS - 1)];
+		call->sp = BPF_CORE_READ(instance, stack) + UNWIND_RETURN_BYTES;
+		call->address = BPF_CORE_READ(instance, orig_ret_vaddr);
+		scratch->returns.next = (__u64)BPF_CORE_READ(instance, next);
+		if (call->sp == sp)
+			return 1;
+	}
+	return 0;
+}
+
+/* The address that return probes have put on the stack of the current task; 0: none has. */
+__noinline __u64 unwind_trampoline(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (!scratch)
+		return 0;
+	if (!scratch->walk.knows_returns)
+		unwind_begin_returns(&scratch->returns, (void *)bpf_get_current_task());
+	scratch->walk.knows_returns = true;
+	return scratch->returns.trampoline;
+}
+
+/* From the trampoline to the true caller. What was read there does not say where: see recorder. */
+__noinline int unwind_step_from_trampoline(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	__u64 trampoline = unwind_trampoline(slot);
+	__u32 last;
+
+	if (!scratch || !trampoline || scratch->walk.ip != trampoline)
+		return UNWIND_NO_MAPPING;
+	unwind_depend(&scratch->walk);
+	for (int i = 0; i < UNWIND_MAX_PROBED / UNWIND_RETURNS_CHUNK; i++) {
+		if (!unwind_read_returns(slot, scratch->walk.sp))
+			continue;
+		last = scratch->returns.n - 1;
+		scratch->walk.ip = unwind_code_address(
+			scratch->returns.calls[last & (UNWIND_MAX_RETURNS - 1)].address);
+		scratch->def.n_words--;
+		return UNWIND_GOES_ON;
+	}
+	return UNWIND_PROBED;
+}
+
+/* Those of a task that are kept, for a walk from outside. */
+static __always_inline void unwind_take_returns(__u32 slot, struct task_struct *task)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (!scratch)
+		return;
+	unwind_begin_returns(&scratch->returns, task);
+	for (int i = 0; i < UNWIND_MAX_RETURNS / UNWIND_RETURNS_CHUNK; i++)
+		unwind_read_returns(slot, ~0ULL);
+}
+
+/* A trampoline is at the begin of a page, as few return addresses are. */
+static __always_inline bool unwind_may_be_probed(const struct unwind_state *s)
+{
+	return !s->ip_is_exact && !(s->ip & (UNWIND_PROBE_PAGE - 1));
+}
+
 /* ---- one frame ---- */
 
 /* A function of its own for the sake of the stack of the one that calls it. */
@@ -60,7 +151,7 @@ __noinline int unwind_step_to_signalled(__u32 slot)
  * Where there is no rule: by the instructions, if they say it; else as if there were a frame
  * pointer, if that leads to known code. A frame pointer of 0 says nothing: it may be any number.
  */
-static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *s)
+static __always_inline int unwind_by_gap(__u32 slot, struct unwind_state *s)
 {
 	int reason = unwind_by_stub(s);
 	struct unwind_frame_record record;
@@ -69,10 +160,23 @@ static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *
 		return unwind_step_to_signalled(slot);
 	if (reason != UNWIND_NO_RULE)
 		return reason;
-	if (!unwind_read_frame_record(s, &record) ||
-	    !unwind_find_mapping(slot, record.return_address - 1))
+	if (!unwind_read_frame_record(s, &record))
+		return UNWIND_NO_RULE;
+	if (!unwind_find_mapping(slot, record.return_address - 1) &&
+	    record.return_address != unwind_trampoline(slot))
 		return UNWIND_NO_RULE;
 	return unwind_follow_record(s, &record);
+}
+
+/* rule NULL: there may be one, only not yet. */
+static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *s,
+					       const struct unwind_rule *rule)
+{
+	int reason = UNWIND_NO_MAPPING;
+
+	if (unwind_may_be_probed(s))
+		reason = unwind_step_from_trampoline(slot);
+	return rule && reason == UNWIND_NO_MAPPING ? unwind_by_gap(slot, s) : reason;
 }
 
 /*
@@ -146,10 +250,12 @@ __noinline int unwind_step_to_interrupted(__u32 slot, __u64 number)
  * Along frame pointers alone. The kernel's own walk, bpf_get_stack(), finds the same frames, but
  * reads whatever rbp points at, and the fault costs more than the whole walk.
  */
-static __always_inline int unwind_by_frame_pointer(struct unwind_state *s)
+static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_state *s)
 {
 	struct unwind_frame_record record;
 
+	if (unwind_may_be_probed(s) && !unwind_step_from_trampoline(slot))
+		return UNWIND_GOES_ON;
 	if (!unwind_read_frame_record(s, &record) || !record.return_address)
 		return UNWIND_BY_FP;
 	return unwind_follow_record(s, &record);
@@ -169,15 +275,13 @@ __noinline int unwind_step(__u32 slot)
 		return UNWIND_DEPTH;
 	s = &scratch->walk;
 	if (!unwind_settings.by_cfi)
-		return unwind_by_frame_pointer(s);
+		return unwind_by_frame_pointer(slot, s);
 	ip = s->ip - !s->ip_is_exact;
 	if (s->ip_is_exact)
 		unwind_mark_exact(slot);
 	rule = unwind_find_rule(slot, s, ip);
-	if (!rule)
-		return UNWIND_NO_MAPPING;
-	if (rule->kind == UNWIND_GAP)
-		return unwind_without_rule(slot, s);
+	if (!rule || rule->kind == UNWIND_GAP)
+		return unwind_without_rule(slot, s, rule);
 	if (unwind_is_go(rule))
 		return unwind_step_in_go(slot, *(__u64 *)rule);
 	if (rule->kind == UNWIND_SP_EXACT)
