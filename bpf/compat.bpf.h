@@ -290,6 +290,21 @@ static __always_inline struct mm_struct *current_mm(void)
 
 #define MM_READ(mm, field) (HAS_TYPED_CURRENT ? (mm)->field : BPF_CORE_READ(mm, field))
 
+/* NULL: the current task has never hit a uprobe. */
+#define HAS_UPROBES bpf_core_field_exists(((struct task_struct *)0)->utask)
+
+static __always_inline struct uprobe_task *current_uprobes(void)
+{
+	struct task_struct *task;
+
+	if (!HAS_UPROBES)
+		return NULL;
+	if (HAS_TYPED_CURRENT)
+		return bpf_get_current_task_btf()->utask;
+	task = (void *)bpf_get_current_task();
+	return BPF_CORE_READ(task, utask);
+}
+
 /* Since 6.4 a fault is handled first under the lock of its area alone. */
 static __always_inline bool fault_has_own_lock(__u32 flags)
 {

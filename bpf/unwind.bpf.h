@@ -46,16 +46,16 @@ static __always_inline __u64 unwind_address_mask(void)
 
 /* ---- calls under return probes ---- */
 
-#define HAS_UPROBES bpf_core_field_exists(((struct task_struct *)0)->utask)
-
 static __always_inline void unwind_begin_returns(struct unwind_returns *returns,
 						 struct task_struct *task)
 {
+	struct uprobe_task *uprobes = HAS_UPROBES ? BPF_CORE_READ(task, utask) : NULL;
+
 	returns->trampoline = returns->next = returns->n = 0;
-	if (HAS_UPROBES)
-		returns->next = (__u64)BPF_CORE_READ(task, utask, return_instances);
-	if (returns->next)
-		returns->trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+	if (!uprobes)
+		return;
+	returns->next = (__u64)BPF_CORE_READ(uprobes, return_instances);
+	returns->trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
 }
 
 /*
@@ -127,6 +127,115 @@ static __always_inline void unwind_take_returns(__u32 slot, struct task_struct *
 	unwind_begin_returns(&scratch->returns, task);
 	for (int i = 0; i < UNWIND_MAX_RETURNS / UNWIND_RETURNS_CHUNK; i++)
 		unwind_read_returns(slot, ~0ULL);
+}
+
+/*
+ * A thread may be in the middle of a probe, and not in its own code:
+ *
+ * 1. x86: int3 has been executed in the place of an instruction, and ip is after it
+ * 2. it executes a copy of the instruction, in the process's page for that
+ * 3. a call under a return probe has returned to the trampoline, at the begin of that page
+ *
+ * Its registers become those that it will go on with. With 1 it will execute the instruction: if
+ * that was a push, what it has pushed says that it has done so already.
+ */
+static __always_inline void unwind_leave_trap(struct unwind_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u64 pushed = 0;
+	__u8 code = 0;
+
+	if (regs->orig_ax + 1 || !(regs->ip & 15)) /* a call; what fills up between functions */
+		return;
+	bpf_probe_read_user(&code, sizeof(code), (void *)regs->ip - 1);
+	if (code != 0xcc)
+		return;
+	bpf_probe_read_user(&pushed, sizeof(pushed), (void *)regs->sp);
+	regs->ip -= pushed != regs->bp && pushed != regs->bx && pushed != regs->ax;
+#endif
+}
+
+/* The trampoline may have saved registers; the call is in the list until the kernel sees it end. */
+static __always_inline bool unwind_leave_by_returns(const struct unwind_returns *returns,
+						    struct unwind_regs *regs)
+{
+	for (__u32 i = 0; i < UNWIND_MAX_RETURNS && i < returns->n; i++) {
+		if (returns->calls[i].sp - regs->sp > UNWIND_MAX_PUSHED)
+			continue;
+		regs->ip = unwind_code_address(returns->calls[i].address);
+		regs->sp = returns->calls[i].sp;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * x86, since 6.11: "pop %r11; pop %rcx; ret", for which the kernel puts the true address in the
+ * place of rax.
+ */
+static __always_inline bool unwind_leave_by_pops(struct unwind_regs *regs, __u32 code)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u64 sp = regs->sp, address;
+
+	if (code == 0xc3595b41)
+		sp += 16;
+	else if ((code & 0xffff) == 0xc359)
+		sp += 8;
+	else if ((code & 0xff) != 0xc3)
+		return false;
+	if (bpf_probe_read_user(&address, sizeof(address), (void *)sp) || address == regs->ax)
+		return false;
+	regs->ip = address;
+	regs->sp = sp + sizeof(address);
+	return true;
+#else
+	return false;
+#endif
+}
+
+/* At the last pop, a caller's call may be as close as the one that has returned. */
+__noinline int unwind_leave_trampoline(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct unwind_regs *regs;
+	__u32 code = 0;
+
+	if (!scratch)
+		return UNWIND_PROBED;
+	regs = &scratch->walk.regs;
+	bpf_probe_read_user(&code, sizeof(code), (void *)regs->ip);
+	if ((code & 0xff) != 0xc3 && unwind_leave_by_returns(&scratch->returns, regs))
+		return UNWIND_GOES_ON;
+	return unwind_leave_by_pops(regs, code) ? UNWIND_GOES_ON : UNWIND_PROBED;
+}
+
+/* Of the current task, whose first registers are in the slot: not 0 if they can't be told. */
+__noinline int unwind_leave_probe(__u32 slot)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct unwind_regs *regs;
+	__u64 at;
+
+	if (!scratch || !HAS_UPROBES)
+		return UNWIND_GOES_ON;
+	regs = &scratch->walk.regs;
+	if (!read_user_registers(regs, current_user_registers()))
+		return UNWIND_FAULT;
+	at = BPF_CORE_READ(task, utask, xol_vaddr);
+	if (at && regs->ip - at <= UNWIND_PROBE_COPY) {
+		regs->ip += BPF_CORE_READ(task, utask, vaddr) - at;
+		return UNWIND_GOES_ON;
+	}
+	if ((regs->ip & (UNWIND_PROBE_PAGE - 1)) < UNWIND_PROBE_CODE) {
+		unwind_take_returns(slot, task);
+		at = scratch->returns.trampoline;
+		if (at && regs->ip - at < UNWIND_PROBE_CODE)
+			return unwind_leave_trampoline(slot);
+	}
+	unwind_leave_trap(regs);
+	return UNWIND_GOES_ON;
 }
 
 /* A trampoline is at the begin of a page, as few return addresses are. */
@@ -318,17 +427,22 @@ static __always_inline void unwind_begin_turns(struct stack_scratch *scratch)
  * Without tables the leaf is all that is certain: a walk along what may be frame pointers invents
  * callers.
  */
-static __always_inline int unwind_prepare(struct stack_scratch *scratch)
+static __always_inline int unwind_prepare(__u32 slot, struct stack_scratch *scratch)
 {
 	struct unwind_state *s = &scratch->walk;
 	struct unwind_process *process;
+	int reason = UNWIND_GOES_ON;
 
 	if (!UNWIND_BEGINS_AT_CONTEXT && !read_first_registers(&s->regs))
 		return UNWIND_FAULT;
 	if (registers_are_32bit(&s->regs))
 		return UNWIND_32BIT;
+	if (!UNWIND_BEGINS_AT_CONTEXT && current_uprobes())
+		reason = unwind_leave_probe(slot);
 	unwind_begin(s);
 	unwind_begin_words(scratch);
+	if (reason)
+		return reason;
 	process = unwind_find_process(scratch->def.tgid);
 	if (!process)
 		return UNWIND_NO_PROCESS;
@@ -383,7 +497,7 @@ __noinline int unwind_walk(__u32 slot)
 	if (!unwind_settings.by_cfi || !scratch)
 		return UNWIND_NO_PROCESS;
 	scratch->def.n_words = scratch->highest_sp = 0;
-	reason = unwind_prepare(scratch);
+	reason = unwind_prepare(slot, scratch);
 	if (!reason) {
 		scratch->def.id = stack_memory_recall(slot);
 		if (scratch->def.id)
@@ -392,6 +506,8 @@ __noinline int unwind_walk(__u32 slot)
 	}
 	if (!read_other_registers(&scratch->walk.regs))
 		reason = UNWIND_FAULT;
+	scratch->walk.regs.ip = scratch->walk.ip; /* see unwind_leave_probe() */
+	scratch->walk.regs.sp = scratch->walk.sp;
 	for (int i = 0; i < STACK_DEPTH / STACK_CHUNK && !reason; i++)
 		reason = unwind_walk_some(slot);
 	return unwind_judge(slot, reason ? reason : UNWIND_DEPTH);
@@ -408,6 +524,8 @@ __noinline int unwind_walk_by_fp(__u32 slot)
 	if (!read_user_registers(&scratch->walk.regs, current_user_registers()) ||
 	    registers_are_32bit(&scratch->walk.regs))
 		return UNWIND_BY_FP;
+	if (!UNWIND_BEGINS_AT_CONTEXT && current_uprobes())
+		unwind_leave_probe(slot);
 	unwind_begin(&scratch->walk);
 	unwind_begin_words(scratch);
 	unwind_begin_turns(scratch);

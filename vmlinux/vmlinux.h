@@ -238,6 +238,8 @@ struct return_instance {
 
 struct uprobe_task {
 	struct return_instance *return_instances;
+	unsigned long vaddr;	 /* of the instruction that it executes a copy of */
+	unsigned long xol_vaddr; /* of the copy; 0: it does not */
 };
 
 struct mm_struct {

@@ -16,6 +16,7 @@ UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number
 }
 
 #define UNWIND_RETURN_BYTES 0
+#define UNWIND_MAX_PUSHED   0
 
 /* A return address may be signed: see unwind_address_bits(). */
 UNWIND_INLINE __u64 unwind_code_address(__u64 address)

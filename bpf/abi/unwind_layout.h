@@ -204,6 +204,8 @@ struct unwind_return {
 };
 
 #define UNWIND_PROBE_PAGE    4096
+#define UNWIND_PROBE_CODE    64 /* no trampoline has more bytes */
+#define UNWIND_PROBE_COPY    16 /* nor a copied instruction, to its end */
 #define UNWIND_MAX_RETURNS   16 /* that are kept; a walk in BPF goes on along the list */
 #define UNWIND_RETURNS_CHUNK 8	/* per call: the verifier walks each turn of a loop */
 #define UNWIND_MAX_PROBED    64 /* in the kernel's list: MAX_URETPROBE_DEPTH */

@@ -141,6 +141,9 @@ static int step(const struct unwind_view *view, struct unwind_state *s)
 	uint64_t ip = s->ip - !s->ip_is_exact;
 	const struct unwind_rule *rule;
 
+	if (view->returns && view->returns->trampoline &&
+	    ip - view->returns->trampoline < UNWIND_PROBE_CODE)
+		return UNWIND_PROBED;
 	if (!view->tables)
 		return step_by_frame_pointer(view, s, UNWIND_BY_FP);
 	if (!find_mapping(view, s, ip))

@@ -379,6 +379,24 @@ TEST(copies_have_the_callers_of_calls_under_return_probes)
 }
 
 /*
+ * Samples in the middle of a probe, where registers are not those of the program's own code, have
+ * all callers or none. A frame is missing where one is found by guessing.
+ */
+TEST(threads_in_the_middle_of_probes_have_all_callers_or_none)
+{
+	struct proc *work = work_start("returns", "50", "calls"), *tool;
+	uint64_t all, through;
+
+	if (work_value(work->out, "returns", "probes") != 2)
+		SKIP("no return probes by perf events here");
+	tool = trace_pid("profile", work, AUTO);
+	all = folded_sum(tool->out, "ret-call", NULL);
+	through = folded_sum(tool->out, "ret-call", "main;ret_calls");
+	CHECK(through * 2 > all);
+	CHECK_EQ(folded_sum(tool->out, "ret-call", "main"), through);
+}
+
+/*
  * A child that has its parent's tables, but not those of what it has mapped since, becomes another
  * program while the loader has no CPU. By the tables of that one the way ends where it has other
  * memory. Where the kernel had no room for events, there may be no way at all.

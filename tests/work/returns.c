@@ -5,6 +5,9 @@
  * first and the last. ret_jump ends with a jump to ret_leaf, so that it has no frame any more. In
  * ret_work it waits for input, sleeps N times for 10 ms as "ret-nap" and spins N times for 10 ms as
  * "ret-spin". Before that, longjmp() has left a call under a probe. "@returns probes N": so many.
+ *
+ * returns N calls: ret_calls calls ret_push and ret_sub for N times 10 ms, and is hardly ever
+ * outside of their probes; as "ret-call".
  */
 #include <inttypes.h>
 #include <linux/perf_event.h>
@@ -102,12 +105,53 @@ WORK_FUNCTION void ret_away(int turn)
 	longjmp(before, turn);
 }
 
+/* x86: "push %rbp", which the kernel emulates, and "sub $n,%rsp", of which it executes a copy. */
+WORK_FUNCTION void ret_push(int turn)
+{
+	volatile int here = turn;
+
+	(void)here;
+	WORK_KEEP_FRAME();
+}
+
+__attribute__((optimize("omit-frame-pointer"))) WORK_FUNCTION void ret_sub(int turn)
+{
+	volatile char here[256] = { (char)turn };
+
+	(void)here[turn & 1];
+}
+
+WORK_FUNCTION void ret_calls(void)
+{
+	uint64_t end = work_clock(CLOCK_THREAD_CPUTIME_ID) + (uint64_t)n_turns * TURN_NS;
+
+	work_set_comm("ret-call");
+	while (work_clock(CLOCK_THREAD_CPUTIME_ID) < end)
+		for (int i = 0; i < 1000; i++) {
+			ret_push(i);
+			ret_sub(i);
+		}
+	work_set_comm("returns");
+}
+
+static int trace_calls(void)
+{
+	work_say("probes", (uint64_t)(probe_return(ret_push) + probe_return(ret_sub)));
+	work_wait_go();
+	ret_calls();
+	work_wait_end();
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	int n_probes = probe_return(ret_outer) + probe_return(ret_jump) + probe_return(ret_leaf) +
-		       probe_return(ret_away);
+	int n_probes;
 
 	n_turns = work_number(argc, argv, 1, 7);
+	if (argc > 2)
+		return trace_calls();
+	n_probes = probe_return(ret_outer) + probe_return(ret_jump) + probe_return(ret_leaf) +
+		   probe_return(ret_away);
 	if (!setjmp(before))
 		ret_away(1);
 	work_say("probes", (uint64_t)n_probes);
