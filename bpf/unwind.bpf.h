@@ -129,6 +129,7 @@ static __always_inline void unwind_take_returns(__u32 slot, struct task_struct *
 		unwind_read_returns(slot, ~0ULL);
 }
 
+#if !UNWIND_BEGINS_AT_CONTEXT
 /*
  * A thread may be in the middle of a probe, and not in its own code:
  *
@@ -237,6 +238,16 @@ __noinline int unwind_leave_probe(__u32 slot)
 	unwind_leave_trap(regs);
 	return UNWIND_GOES_ON;
 }
+
+#else
+
+/* A probe has begun, or is behind: the context is the program's. */
+static __always_inline int unwind_leave_probe(__u32 slot)
+{
+	return UNWIND_GOES_ON;
+}
+
+#endif
 
 /* A trampoline is at the begin of a page, as few return addresses are. */
 static __always_inline bool unwind_may_be_probed(const struct unwind_state *s)
