@@ -346,7 +346,9 @@ TEST(calls_under_return_probes_have_their_callers)
 	if (!tool)
 		SKIP("no return probes by perf events here");
 	check_through(tool, "ret-nap", RETURNS, 0);
-	CHECK_EQ(folded_count(tool->out, "returns", RETURNS ";work_wait_go"), 1); /* from before */
+	CHECK(folded_sum(tool->out, "returns", RETURNS ";work_wait_go") > 0); /* from before */
+	CHECK_EQ(folded_sum(tool->out, "returns", "work_wait_go"),
+		 folded_sum(tool->out, "returns", RETURNS ";work_wait_go"));
 	check_told_complete(tool);
 	tool = trace_returns("profile", AUTO);
 	check_through(tool, "ret-spin", RETURNS, 0);
@@ -360,7 +362,7 @@ TEST(calls_under_return_probes_have_callers_by_frame_pointers)
 	if (!tool)
 		SKIP("no return probes by perf events here");
 	check_through(tool, "ret-nap", "main;ret_outer;ret_leaf", 0);
-	CHECK_EQ(folded_count(tool->out, "returns", "main;ret_outer;ret_leaf;ret_work"), 1);
+	CHECK(folded_sum(tool->out, "returns", "main;ret_outer;ret_leaf;ret_work") > 0);
 }
 
 TEST(copies_have_the_callers_of_calls_under_return_probes)
