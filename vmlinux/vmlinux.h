@@ -388,6 +388,10 @@ struct kernel_clone_args___since6_4 {
 	u32 user_worker : 1;
 };
 
+struct kernel_clone_args___before6_4 {
+	int exit_signal;
+};
+
 struct kmem_cache {
 	unsigned int size; /* of an object, with what keeps it apart from the next */
 };
