@@ -44,7 +44,19 @@
 #define TASK_FROZEN	     0x8000 /* since 6.1 */
 #define PF_KTHREAD	     0x00200000
 #define PF_IO_WORKER	     0x00000010
-#define PF_USER_WORKER	     0x00004000 /* since 6.4; a bit that no user task has before */
+#define PF_USER_WORKER	     0x00004000 /* since 6.4; PF_USED_ASYNC before 5.17 */
+
+/*
+ * True by the flags of a task that never runs in user space: a kernel thread, or a thread that the
+ * kernel has made inside of a process, for io_uring (5.12) or vhost (6.4).
+ */
+static __always_inline bool flags_are_kthreads(__u32 flags)
+{
+	struct kernel_clone_args___since6_4 *args = NULL;
+	__u32 user_worker = bpf_core_field_exists(args->user_worker) * PF_USER_WORKER;
+
+	return flags & (PF_KTHREAD | PF_IO_WORKER | user_worker);
+}
 
 static __always_inline struct task_struct *current_task(void)
 {
@@ -277,6 +289,21 @@ static __always_inline struct mm_struct *current_mm(void)
 }
 
 #define MM_READ(mm, field) (HAS_TYPED_CURRENT ? (mm)->field : BPF_CORE_READ(mm, field))
+
+/* NULL: the current task has never hit a uprobe. */
+#define HAS_UPROBES bpf_core_field_exists(((struct task_struct *)0)->utask)
+
+static __always_inline struct uprobe_task *current_uprobes(void)
+{
+	struct task_struct *task;
+
+	if (!HAS_UPROBES)
+		return NULL;
+	if (HAS_TYPED_CURRENT)
+		return bpf_get_current_task_btf()->utask;
+	task = (void *)bpf_get_current_task();
+	return BPF_CORE_READ(task, utask);
+}
 
 /* Since 6.4 a fault is handled first under the lock of its area alone. */
 static __always_inline bool fault_has_own_lock(__u32 flags)

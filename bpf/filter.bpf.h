@@ -78,7 +78,7 @@ static __always_inline bool task_is_idle(struct task_struct *task)
 
 static __always_inline bool task_is_kthread(struct task_struct *task)
 {
-	return TASK_READ(task, flags) & PF_KTHREAD;
+	return flags_are_kthreads(TASK_READ(task, flags));
 }
 
 static __always_inline void task_comm(struct task_struct *task, char comm[TASK_COMM_LEN])

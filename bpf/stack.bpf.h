@@ -174,7 +174,7 @@ static __always_inline __u64 stack_intern_user(void *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 
-	if (!stack_settings.user || (BPF_CORE_READ(task, flags) & PF_KTHREAD))
+	if (!stack_settings.user || flags_are_kthreads(BPF_CORE_READ(task, flags)))
 		return 0;
 	return stack_intern_user_of(ctx, current_tgid(), BPF_CORE_READ(task, self_exec_id));
 }

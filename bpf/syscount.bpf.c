@@ -516,8 +516,7 @@ int BPF_PROG(syscount_process_exit, struct task_struct *task)
 
 static __always_inline bool task_makes_calls(struct task_struct *task)
 {
-	return !(TASK_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) &&
-	       !TASK_READ(task, exit_state);
+	return !task_is_kthread(task) && !TASK_READ(task, exit_state);
 }
 
 /* When tracing begins. */

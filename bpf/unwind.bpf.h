@@ -44,6 +44,217 @@ static __always_inline __u64 unwind_address_mask(void)
 
 #include "abi/unwind_walk.h"
 
+/* ---- calls under return probes ---- */
+
+static __always_inline void unwind_begin_returns(struct unwind_returns *returns,
+						 struct task_struct *task)
+{
+	struct uprobe_task *uprobes = HAS_UPROBES ? BPF_CORE_READ(task, utask) : NULL;
+
+	returns->trampoline = returns->next = returns->n = 0;
+	if (!uprobes)
+		return;
+	returns->next = (__u64)BPF_CORE_READ(uprobes, return_instances);
+	returns->trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+}
+
+/*
+ * Reads on in the list, up to the call that returns to that sp: 1, it is the last one that was
+ * read. Calls that longjmp() has left stay in the list for a while; none that goes on has their sp.
+ */
+__noinline int unwind_read_returns(__u32 slot, __u64 sp)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct return_instance *instance;
+	struct unwind_return *call;
+
+	if (!HAS_UPROBES || !scratch)
+		return 0;
+	for (int i = 0; i < UNWIND_RETURNS_CHUNK && scratch->returns.next; i++) {
+		instance = (void *)scratch->returns.next;
+		call = &scratch->returns.calls[scratch->returns.n++ & (UNWIND_MAX_RETURNS - 1)];
+		call->sp = BPF_CORE_READ(instance, stack) + UNWIND_RETURN_BYTES;
+		call->address = BPF_CORE_READ(instance, orig_ret_vaddr);
+		scratch->returns.next = (__u64)BPF_CORE_READ(instance, next);
+		if (call->sp == sp)
+			return 1;
+	}
+	return 0;
+}
+
+/* The address that return probes have put on the stack of the current task; 0: none has. */
+__noinline __u64 unwind_trampoline(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (!scratch)
+		return 0;
+	if (!scratch->walk.knows_returns)
+		unwind_begin_returns(&scratch->returns, (void *)bpf_get_current_task());
+	scratch->walk.knows_returns = true;
+	return scratch->returns.trampoline;
+}
+
+/* From the trampoline to the true caller. What was read there does not say where: see recorder. */
+__noinline int unwind_step_from_trampoline(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	__u64 trampoline = unwind_trampoline(slot);
+	__u32 last;
+
+	if (!scratch || !trampoline || scratch->walk.ip != trampoline)
+		return UNWIND_NO_MAPPING;
+	unwind_depend(&scratch->walk);
+	for (int i = 0; i < UNWIND_MAX_PROBED / UNWIND_RETURNS_CHUNK; i++) {
+		if (!unwind_read_returns(slot, scratch->walk.sp))
+			continue;
+		last = scratch->returns.n - 1;
+		scratch->walk.ip = unwind_code_address(
+			scratch->returns.calls[last & (UNWIND_MAX_RETURNS - 1)].address);
+		scratch->def.n_words--;
+		return UNWIND_GOES_ON;
+	}
+	return UNWIND_PROBED;
+}
+
+/* Those of a task that are kept, for a walk from outside. */
+static __always_inline void unwind_take_returns(__u32 slot, struct task_struct *task)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (!scratch)
+		return;
+	unwind_begin_returns(&scratch->returns, task);
+	for (int i = 0; i < UNWIND_MAX_RETURNS / UNWIND_RETURNS_CHUNK; i++)
+		unwind_read_returns(slot, ~0ULL);
+}
+
+#if !UNWIND_BEGINS_AT_CONTEXT
+/*
+ * A thread may be in the middle of a probe, and not in its own code:
+ *
+ * 1. x86: int3 has been executed in the place of an instruction, and ip is after it
+ * 2. it executes a copy of the instruction, in the process's page for that
+ * 3. a call under a return probe has returned to the trampoline, at the begin of that page
+ *
+ * Its registers become those that it will go on with. With 1 it will execute the instruction: if
+ * that was a push, what it has pushed says that it has done so already.
+ */
+static __always_inline void unwind_leave_trap(struct unwind_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u64 pushed = 0;
+	__u8 code = 0;
+
+	if (regs->orig_ax + 1 || !(regs->ip & 15)) /* a call; what fills up between functions */
+		return;
+	bpf_probe_read_user(&code, sizeof(code), (void *)regs->ip - 1);
+	if (code != 0xcc)
+		return;
+	bpf_probe_read_user(&pushed, sizeof(pushed), (void *)regs->sp);
+	regs->ip -= pushed != regs->bp && pushed != regs->bx && pushed != regs->ax;
+#endif
+}
+
+/* The trampoline may have saved registers; the call is in the list until the kernel sees it end. */
+static __always_inline bool unwind_leave_by_returns(const struct unwind_returns *returns,
+						    struct unwind_regs *regs)
+{
+	for (__u32 i = 0; i < UNWIND_MAX_RETURNS && i < returns->n; i++) {
+		if (returns->calls[i].sp - regs->sp > UNWIND_MAX_PUSHED)
+			continue;
+		regs->ip = unwind_code_address(returns->calls[i].address);
+		regs->sp = returns->calls[i].sp;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * x86, since 6.11: "pop %r11; pop %rcx; ret", for which the kernel puts the true address in the
+ * place of rax.
+ */
+static __always_inline bool unwind_leave_by_pops(struct unwind_regs *regs, __u32 code)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u64 sp = regs->sp, address;
+
+	if (code == 0xc3595b41)
+		sp += 16;
+	else if ((code & 0xffff) == 0xc359)
+		sp += 8;
+	else if ((code & 0xff) != 0xc3)
+		return false;
+	if (bpf_probe_read_user(&address, sizeof(address), (void *)sp) || address == regs->ax)
+		return false;
+	regs->ip = address;
+	regs->sp = sp + sizeof(address);
+	return true;
+#else
+	return false;
+#endif
+}
+
+/* At the last pop, a caller's call may be as close as the one that has returned. */
+__noinline int unwind_leave_trampoline(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct unwind_regs *regs;
+	__u32 code = 0;
+
+	if (!scratch)
+		return UNWIND_PROBED;
+	regs = &scratch->walk.regs;
+	bpf_probe_read_user(&code, sizeof(code), (void *)regs->ip);
+	if ((code & 0xff) != 0xc3 && unwind_leave_by_returns(&scratch->returns, regs))
+		return UNWIND_GOES_ON;
+	return unwind_leave_by_pops(regs, code) ? UNWIND_GOES_ON : UNWIND_PROBED;
+}
+
+/* Of the current task, whose first registers are in the slot: not 0 if they can't be told. */
+__noinline int unwind_leave_probe(__u32 slot)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct unwind_regs *regs;
+	__u64 at;
+
+	if (!scratch || !HAS_UPROBES)
+		return UNWIND_GOES_ON;
+	regs = &scratch->walk.regs;
+	if (!read_user_registers(regs, current_user_registers()))
+		return UNWIND_FAULT;
+	at = BPF_CORE_READ(task, utask, xol_vaddr);
+	if (at && regs->ip - at <= UNWIND_PROBE_COPY) {
+		regs->ip += BPF_CORE_READ(task, utask, vaddr) - at;
+		return UNWIND_GOES_ON;
+	}
+	if ((regs->ip & (UNWIND_PROBE_PAGE - 1)) < UNWIND_PROBE_CODE) {
+		unwind_take_returns(slot, task);
+		at = scratch->returns.trampoline;
+		if (at && regs->ip - at < UNWIND_PROBE_CODE)
+			return unwind_leave_trampoline(slot);
+	}
+	unwind_leave_trap(regs);
+	return UNWIND_GOES_ON;
+}
+
+#else
+
+/* A probe has begun, or is behind: the context is the program's. */
+static __always_inline int unwind_leave_probe(__u32 slot)
+{
+	return UNWIND_GOES_ON;
+}
+
+#endif
+
+/* A trampoline is at the begin of a page, as few return addresses are. */
+static __always_inline bool unwind_may_be_probed(const struct unwind_state *s)
+{
+	return !s->ip_is_exact && !(s->ip & (UNWIND_PROBE_PAGE - 1));
+}
+
 /* ---- one frame ---- */
 
 /* A function of its own for the sake of the stack of the one that calls it. */
@@ -60,7 +271,7 @@ __noinline int unwind_step_to_signalled(__u32 slot)
  * Where there is no rule: by the instructions, if they say it; else as if there were a frame
  * pointer, if that leads to known code. A frame pointer of 0 says nothing: it may be any number.
  */
-static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *s)
+static __always_inline int unwind_by_gap(__u32 slot, struct unwind_state *s)
 {
 	int reason = unwind_by_stub(s);
 	struct unwind_frame_record record;
@@ -69,10 +280,23 @@ static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *
 		return unwind_step_to_signalled(slot);
 	if (reason != UNWIND_NO_RULE)
 		return reason;
-	if (!unwind_read_frame_record(s, &record) ||
-	    !unwind_find_mapping(slot, record.return_address - 1))
+	if (!unwind_read_frame_record(s, &record))
+		return UNWIND_NO_RULE;
+	if (!unwind_find_mapping(slot, record.return_address - 1) &&
+	    record.return_address != unwind_trampoline(slot))
 		return UNWIND_NO_RULE;
 	return unwind_follow_record(s, &record);
+}
+
+/* rule NULL: there may be one, only not yet. */
+static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *s,
+					       const struct unwind_rule *rule)
+{
+	int reason = UNWIND_NO_MAPPING;
+
+	if (unwind_may_be_probed(s))
+		reason = unwind_step_from_trampoline(slot);
+	return rule && reason == UNWIND_NO_MAPPING ? unwind_by_gap(slot, s) : reason;
 }
 
 /*
@@ -146,10 +370,12 @@ __noinline int unwind_step_to_interrupted(__u32 slot, __u64 number)
  * Along frame pointers alone. The kernel's own walk, bpf_get_stack(), finds the same frames, but
  * reads whatever rbp points at, and the fault costs more than the whole walk.
  */
-static __always_inline int unwind_by_frame_pointer(struct unwind_state *s)
+static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_state *s)
 {
 	struct unwind_frame_record record;
 
+	if (unwind_may_be_probed(s) && !unwind_step_from_trampoline(slot))
+		return UNWIND_GOES_ON;
 	if (!unwind_read_frame_record(s, &record) || !record.return_address)
 		return UNWIND_BY_FP;
 	return unwind_follow_record(s, &record);
@@ -171,15 +397,13 @@ __noinline int unwind_step(__u32 slot)
 	if (!unwind_note_frame(scratch))
 		return UNWIND_DEPTH;
 	if (!unwind_settings.by_cfi)
-		return unwind_by_frame_pointer(s);
+		return unwind_by_frame_pointer(slot, s);
 	ip = s->ip - !s->ip_is_exact;
 	if (s->ip_is_exact)
 		unwind_mark_exact(slot);
 	rule = unwind_find_rule(slot, s, ip);
-	if (!rule)
-		return UNWIND_NO_MAPPING;
-	if (rule->kind == UNWIND_GAP)
-		return unwind_without_rule(slot, s);
+	if (!rule || rule->kind == UNWIND_GAP)
+		return unwind_without_rule(slot, s, rule);
 	if (unwind_is_go(rule))
 		return unwind_step_in_go(slot, *(__u64 *)rule);
 	if (rule->kind == UNWIND_SP_EXACT)
@@ -227,17 +451,22 @@ static __always_inline void unwind_take_names(struct stack_scratch *scratch,
  * Without tables the leaf is all that is certain: a walk along what may be frame pointers invents
  * callers.
  */
-static __always_inline int unwind_prepare(struct stack_scratch *scratch)
+static __always_inline int unwind_prepare(__u32 slot, struct stack_scratch *scratch)
 {
 	struct unwind_state *s = &scratch->walk;
 	struct unwind_process *process;
+	int reason = UNWIND_GOES_ON;
 
 	if (!UNWIND_BEGINS_AT_CONTEXT && !read_first_registers(&s->regs))
 		return UNWIND_FAULT;
 	if (registers_are_32bit(&s->regs))
 		return UNWIND_32BIT;
+	if (!UNWIND_BEGINS_AT_CONTEXT && current_uprobes())
+		reason = unwind_leave_probe(slot);
 	unwind_begin(s);
 	unwind_begin_words(scratch);
+	if (reason)
+		return reason;
 	process = unwind_find_process(scratch->def.tgid);
 	if (!process) {
 		scratch->names = unwind_count_of(scratch->def.tgid);
@@ -261,9 +490,8 @@ __noinline int unwind_walk_some(__u32 slot)
 /*
  * What ended a walk early may be the task's own state. One past exit_mm() has no address space any
  * more. From the moment that exec gives it a new one until the new program's registers are set, it
- * has those of a program that is gone; end_code is set last. A thread that the kernel made for the
- * process (io_uring's) never was in user space: its registers are zero. And where nothing lies on
- * the stack, at a program's first instruction, there is no caller.
+ * has those of a program that is gone; end_code is set last. And where nothing lies on the stack, at
+ * a program's first instruction, there is no caller.
  */
 __noinline int unwind_judge(__u32 slot, int reason)
 {
@@ -273,7 +501,7 @@ __noinline int unwind_judge(__u32 slot, int reason)
 
 	if (!scratch || reason == UNWIND_COMPLETE || reason == UNWIND_DEPTH)
 		return reason;
-	if (!mm || !scratch->walk.regs.sp || !BPF_CORE_READ(mm, end_code)) {
+	if (!mm || !BPF_CORE_READ(mm, end_code)) {
 		scratch->def.n_words = 0;
 		return UNWIND_NO_STACK;
 	}
@@ -296,7 +524,7 @@ __noinline int unwind_walk(__u32 slot)
 	if (!unwind_settings.by_cfi || !scratch)
 		return UNWIND_NO_PROCESS;
 	scratch->def.n_words = scratch->highest_sp = 0;
-	reason = unwind_prepare(scratch);
+	reason = unwind_prepare(slot, scratch);
 	if (!reason) {
 		scratch->def.id = stack_memory_recall(slot);
 		if (scratch->def.id)
@@ -305,6 +533,8 @@ __noinline int unwind_walk(__u32 slot)
 	}
 	if (!read_other_registers(&scratch->walk.regs))
 		reason = UNWIND_FAULT;
+	scratch->walk.regs.ip = scratch->walk.ip; /* see unwind_leave_probe() */
+	scratch->walk.regs.sp = scratch->walk.sp;
 	for (int i = 0; i < STACK_DEPTH / STACK_CHUNK && !reason; i++)
 		reason = unwind_walk_some(slot);
 	return unwind_judge(slot, reason ? reason : UNWIND_DEPTH);
@@ -321,6 +551,8 @@ __noinline int unwind_walk_by_fp(__u32 slot)
 	if (!read_user_registers(&scratch->walk.regs, current_user_registers()) ||
 	    registers_are_32bit(&scratch->walk.regs))
 		return UNWIND_BY_FP;
+	if (!UNWIND_BEGINS_AT_CONTEXT && current_uprobes())
+		unwind_leave_probe(slot);
 	unwind_begin(&scratch->walk);
 	unwind_begin_words(scratch);
 	unwind_begin_turns(scratch);

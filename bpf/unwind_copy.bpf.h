@@ -73,6 +73,7 @@ static __always_inline __u64 unwind_send_copy_of(struct stack_scratch *scratch, 
 	copy->leaf = scratch->leaf;
 	copy->regs = scratch->walk.regs;
 	copy->regs.thread_base = unwind_thread_base(&scratch->walk);
+	bpf_probe_read_kernel(&copy->returns, sizeof(copy->returns), &scratch->returns);
 	unwind_copy_stack(copy, scratch->walk.regs.sp, max_bytes, piece);
 	copy->id = id = unwind_copy_id(copy);
 	bpf_ringbuf_submit(copy, 0);
@@ -124,6 +125,7 @@ __noinline __u64 unwind_send_copy(__u32 slot)
 	if (!change || !unwind_may_copy(tgid, change))
 		return 0;
 	count = change->count;
+	unwind_take_returns(slot, (void *)bpf_get_current_task());
 	bytes = unwind_stack_bytes(scratch->walk.regs.sp);
 	if (bytes <= UNWIND_COPY_SMALL - UNWIND_COPY_PIECE)
 		return unwind_send_copy_of(scratch, count, UNWIND_COPY_SMALL, UNWIND_COPY_PIECE);

@@ -23,6 +23,7 @@ struct stack_scratch {
 	__u64 is_claimed;
 	__u64 leaf; /* a function that has just returned to where the walk begins; 0: none */
 	struct unwind_state walk;
+	struct unwind_returns returns;
 	__u64 sps[STACK_DEPTH]; /* where each frame's part of the stack begins: for Python */
 	__u64 highest_sp;	/* of these; 0: there are none */
 	__u64 prints;		/* of the Python code objects in def.words */
@@ -31,7 +32,10 @@ struct stack_scratch {
 #ifdef STACK_RECURS
 	struct stack_record record;
 #endif
-	struct stack_def def;
+	union {
+		struct stack_def def;
+		struct unwind_thread thread; /* for a walk from outside */
+	};
 };
 
 struct {

@@ -3,6 +3,19 @@
 #ifndef WAITS_VISIT_BPF_H
 #define WAITS_VISIT_BPF_H
 
+static __always_inline bool fill_thread(struct unwind_thread *thread, struct task_struct *task,
+					__u64 arrivals)
+{
+	thread->tgid = task_tgid(task);
+	thread->tid = task_tid(task);
+	thread->generation = BPF_CORE_READ(task, self_exec_id);
+	thread->arrivals = arrivals;
+	if (!read_user_registers(&thread->regs, task_user_registers(task)))
+		return false;
+	thread->regs.thread_base = task_thread_base(task);
+	return true;
+}
+
 /*
  * Sends the registers with which an off-CPU thread entered the kernel: the loader walks its stack.
  * False: the buffer is full, and the iterator visits the task once more when that has been read.
@@ -10,16 +23,20 @@
 static __always_inline bool send_registers(struct bpf_iter__task *ctx, struct task_struct *task,
 					   __u64 arrivals)
 {
-	struct unwind_thread thread = {};
+	__u32 slot = stack_claim_slot();
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	long err = 0;
 
-	thread.tgid = task_tgid(task);
-	thread.tid = task_tid(task);
-	thread.generation = BPF_CORE_READ(task, self_exec_id);
-	thread.arrivals = arrivals;
-	if (!read_user_registers(&thread.regs, task_user_registers(task)))
+	if (!scratch)
 		return true;
-	thread.regs.thread_base = task_thread_base(task);
-	return !bpf_seq_write(ctx->meta->seq, &thread, sizeof(thread));
+	if (fill_thread(&scratch->thread, task, arrivals)) {
+		unwind_take_returns(slot, task);
+		bpf_probe_read_kernel(&scratch->thread.returns, sizeof(scratch->thread.returns),
+				      &scratch->returns);
+		err = bpf_seq_write(ctx->meta->seq, &scratch->thread, sizeof(scratch->thread));
+	}
+	stack_release_slot(slot);
+	return !err;
 }
 
 /* Tracing begins: so does the run of a task that is on a CPU, if nothing is known of it yet. */

@@ -228,12 +228,35 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+/* What uprobes need of a process: a page for the code that they have it execute. */
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
+/* A call under a return probe. */
+struct return_instance {
+	unsigned long stack; /* sp when it was made */
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next; /* the one before, which is further out */
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+	unsigned long vaddr;	 /* of the instruction that it executes a copy of */
+	unsigned long xol_vaddr; /* of the copy; 0: it does not */
+};
+
 struct mm_struct {
 	atomic_t mm_users;
 	unsigned long end_code;
 	unsigned long start_brk;
 	unsigned long brk;
 	unsigned long start_stack;
+	struct uprobes_state uprobes_state;
 };
 
 struct mm_struct___since6_1 {
@@ -363,6 +386,7 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct mm_struct *mm;
 	struct thread_struct thread;
+	struct uprobe_task *utask;
 };
 
 struct task_struct___old { /* before 5.14 */
@@ -375,6 +399,14 @@ struct task_struct___since6_18 {
 
 struct task_struct___byte { /* 7.2 */
 	u8 on_cpu;
+};
+
+struct kernel_clone_args___since6_4 {
+	u32 user_worker : 1;
+};
+
+struct kernel_clone_args___before6_4 {
+	int exit_signal;
 };
 
 struct kmem_cache {

@@ -15,6 +15,9 @@ UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number
 	return number < sizeof(regs->x) / sizeof(*regs->x) ? regs->x[number] : 0;
 }
 
+#define UNWIND_RETURN_BYTES 0
+#define UNWIND_MAX_PUSHED   0
+
 /* A return address may be signed: see unwind_address_bits(). */
 UNWIND_INLINE __u64 unwind_code_address(__u64 address)
 {

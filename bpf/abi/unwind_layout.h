@@ -188,12 +188,38 @@ struct unwind_state {
 	bool is_behind_signal; /* ip_is_exact because of the frame before */
 	bool uses_bp;	       /* the one that it began with has decided where it goes */
 	bool uses_extra;
+	bool knows_returns;    /* the slot's struct unwind_returns is of this walk */
 	__u64 bp_at, extra_at; /* where they were read: an address, or UNWIND_OWN, UNWIND_NOWHERE */
 	__u32 recorder;	       /* for unwind_note(); 0: nothing is to be noted any more */
 	struct unwind_process process;
 	__u64 salt;		       /* of the slice */
 	struct unwind_mapping mapping; /* of the latest ip that was looked for */
 	struct unwind_regs regs;
+};
+
+/*
+ * Calls whose return addresses are not on the stack: return probes (uprobes, of any tracer) put the
+ * address of a trampoline there, and the kernel keeps the true ones in a list, innermost call
+ * first.
+ */
+struct unwind_return {
+	__u64 sp; /* after the return, as the rules say it */
+	__u64 address;
+};
+
+#define UNWIND_PROBE_PAGE    4096
+#define UNWIND_PROBE_CODE    64 /* no trampoline has more bytes */
+#define UNWIND_PROBE_COPY    16 /* nor a copied instruction, to its end */
+#define UNWIND_MAX_RETURNS   16 /* that are kept; a walk in BPF goes on along the list */
+#define UNWIND_RETURNS_CHUNK 8	/* per call: the verifier walks each turn of a loop */
+#define UNWIND_MAX_PROBED    64 /* in the kernel's list: MAX_URETPROBE_DEPTH */
+
+struct unwind_returns {
+	__u64 trampoline; /* 0: there are none */
+	__u64 next;	  /* in the kernel's list, not read yet; 0: the end */
+	__u32 n;	  /* read; those kept are the last ones */
+	__u32 unused;
+	struct unwind_return calls[UNWIND_MAX_RETURNS];
 };
 
 /*
@@ -215,6 +241,7 @@ struct unwind_copy {
 	__u32 holes;   /* a bit for each that could not be read: zeros */
 	__u64 leaf;    /* the function that has just returned there; 0: none has */
 	struct unwind_regs regs;
+	struct unwind_returns returns;
 	__u8 bytes[];
 };
 
@@ -224,6 +251,7 @@ struct unwind_thread {
 	__u64 generation;
 	__u64 arrivals; /* how often it has come to a CPU: the rest holds as long as that does */
 	struct unwind_regs regs;
+	struct unwind_returns returns;
 };
 
 /* Up to a piece of each size may remain unused. */
@@ -251,6 +279,7 @@ enum unwind_reason {
 	UNWIND_RAN_ON,	    /* the thread had gone on when its stack was looked at from outside */
 	UNWIND_NULL,	    /* a return address of 0: the first function of a coroutine */
 	UNWIND_DENIED,	    /* memory of a process that the tracer may not look at from outside */
+	UNWIND_PROBED, /* a return probe is being set or has been hit: the caller isn't known */
 	UNWIND_REASONS,
 };
 

@@ -40,6 +40,7 @@ UNWIND_INLINE void unwind_begin(struct unwind_state *s)
 	s->has_extra = true;
 	s->uses_bp = false;
 	s->uses_extra = false;
+	s->knows_returns = false;
 	s->bp_at = UNWIND_OWN;
 	s->extra_at = UNWIND_OWN;
 	s->recorder = 0;

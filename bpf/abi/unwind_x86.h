@@ -42,6 +42,10 @@ UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number
 	}
 }
 
+/* A return takes the address off the stack, where sp was at when a probe counted the call. */
+#define UNWIND_RETURN_BYTES 8
+#define UNWIND_MAX_PUSHED   24 /* by the trampoline, since 6.11 */
+
 UNWIND_INLINE __u64 unwind_code_address(__u64 address)
 {
 	return address;

@@ -392,6 +392,7 @@ void stack_reasons_print(struct stack_reasons *reasons)
 		[UNWIND_NO_PROGRESS] = "broken",
 		[UNWIND_32BIT] = "32-bit",
 		[UNWIND_BY_FP] = "by frame pointers",
+		[UNWIND_PROBED] = "in the middle of a return probe",
 		[UNWIND_RAN_ON] = "of threads that resumed while they were read",
 		[UNWIND_NULL] = "ending in a null return address",
 		[UNWIND_DENIED] = "not readable without CAP_SYS_PTRACE",

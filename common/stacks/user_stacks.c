@@ -437,6 +437,7 @@ static size_t walk_copy(const struct user_stacks *us, const struct unwind_copy *
 	words[0] = copy->regs.ip;
 	*reason = UNWIND_NO_PROCESS;
 	view.copy = copy;
+	view.returns = &copy->returns;
 	return mappings.count ? unwind_walk_remote(&view, &copy->regs, words, max, reason) : 1;
 }
 

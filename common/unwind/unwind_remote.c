@@ -103,12 +103,29 @@ static bool find_mapping(const struct unwind_view *view, struct unwind_state *s,
 	return true;
 }
 
+static bool is_trampoline(const struct unwind_view *view, uint64_t address)
+{
+	return view->returns && view->returns->trampoline && view->returns->trampoline == address;
+}
+
+/* As BPF does it, see struct unwind_returns. */
+static int step_from_trampoline(const struct unwind_returns *returns, struct unwind_state *s)
+{
+	for (size_t i = 0; i < returns->n && i < UNWIND_MAX_RETURNS; i++)
+		if (returns->calls[i].sp == s->sp) {
+			s->ip = unwind_code_address(returns->calls[i].address);
+			return UNWIND_GOES_ON;
+		}
+	return UNWIND_PROBED;
+}
+
 static int step_by_frame_pointer(const struct unwind_view *view, struct unwind_state *s, int reason)
 {
 	struct unwind_frame_record record;
 
 	if (!unwind_read_frame_record(s, &record) || !record.return_address ||
-	    !find_mapping(view, s, record.return_address - 1))
+	    (!find_mapping(view, s, record.return_address - 1) &&
+	     !is_trampoline(view, record.return_address)))
 		return reason;
 	return unwind_follow_record(s, &record);
 }
@@ -125,6 +142,9 @@ static int find_caller(const struct unwind_view *view, struct unwind_state *s)
 	uint64_t ip = s->ip - !s->ip_is_exact;
 	const struct unwind_rule *rule;
 
+	if (view->returns && view->returns->trampoline &&
+	    ip - view->returns->trampoline < UNWIND_PROBE_CODE)
+		return UNWIND_PROBED;
 	if (!view->tables)
 		return step_by_frame_pointer(view, s, UNWIND_BY_FP);
 	if (!find_mapping(view, s, ip))
@@ -171,6 +191,8 @@ size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_re
 			view->sps[n] = s->sp;
 		note_frame(s, words, n++);
 		*reason = n < max ? step(view, s) : UNWIND_DEPTH;
+		if (*reason == UNWIND_GOES_ON && is_trampoline(view, s->ip))
+			*reason = step_from_trampoline(view->returns, s);
 	} while (*reason == UNWIND_GOES_ON);
 	return n;
 }
@@ -208,6 +230,7 @@ size_t unwind_walk_thread(const struct unwind_view *view, const struct unwind_th
 	size_t n;
 
 	of_thread.pid = (pid_t)thread->tid; /* the main thread may have ended */
+	of_thread.returns = &thread->returns;
 	n = unwind_walk_remote(&of_thread, &thread->regs, addrs, max, reason);
 	if ((*reason == UNWIND_FAULT || *reason == UNWIND_NO_PROCESS) && is_denied(thread))
 		*reason = UNWIND_DENIED;
@@ -224,6 +247,7 @@ struct unwind_copy *unwind_copy_thread(const struct unwind_thread *thread)
 	copy->tgid = thread->tgid;
 	copy->time_ns = clock_now_ns();
 	copy->regs = thread->regs;
+	copy->returns = thread->returns;
 	copy->n_bytes =
 		(uint32_t)peek((pid_t)thread->tid, thread->regs.sp, copy->bytes, UNWIND_COPY_LARGE);
 	if (unwind_count_arrivals(thread->tgid, thread->tid) == thread->arrivals)

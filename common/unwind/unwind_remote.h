@@ -18,7 +18,8 @@ struct unwind_view {
 	const struct unwind_tables *tables;
 	const struct unwind_mapping *mappings;
 	size_t n_mappings;
-	const struct unwind_copy *copy; /* NULL: the process's memory as it is now */
+	const struct unwind_copy *copy;	      /* NULL: the process's memory as it is now */
+	const struct unwind_returns *returns; /* of the thread; NULL: no return probes */
 	uint64_t *sps; /* as many as words, where each frame's part of the stack begins; or NULL */
 };
 

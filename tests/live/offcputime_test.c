@@ -416,6 +416,25 @@ TIMED_TEST(a_wait_that_goes_on_is_as_long_as_so_far)
 	CHECK_EQ(folded_count(tool->out, "wakee", "[blocked throughout]"), 1);
 }
 
+TEST(threads_that_the_kernel_makes_inside_of_a_process_have_no_user_stack)
+{
+	struct proc *work = work_start("uring", "7"), *tool;
+
+	if (!work_value(work->out, "uring", "threads"))
+		SKIP("io_uring makes no threads inside of processes here");
+	tool = trace_work(work, ARGV("offcputime", "-f", "-p", pid_text(work->pid)));
+	CHECK(lines_from(tool->out, "iou-sqp-") > 0);
+	CHECK(lines_from(tool->out, "iou-wrk-") > 0);
+	CHECK_LACKS(tool->out, "[unknown]");
+	CHECK_HAS(tool->err, "user stacks: 100.00 % complete");
+	tool = tool_run("offcputime", "-k", "-p", pid_text(work->pid), "100ms");
+	CHECK(lines_from(tool->out, "iou-") > 0);
+	CHECK_EQ(folded_count(tool->out, "uring", NULL), 0);
+	tool = tool_run("offcputime", "-u", "-p", pid_text(work->pid), "100ms");
+	CHECK_EQ(lines_from(tool->out, "iou-"), 0);
+	CHECK_EQ(folded_count(tool->out, "uring", NULL), 1);
+}
+
 TEST(kernel_and_user_threads_can_be_left_out)
 {
 	struct proc *work = work_start("pingpong", "1"), *tool;

@@ -376,6 +376,81 @@ TEST(stacks_from_before_the_tables_are_complete)
 	check_complete(tool, "nofp", "main;just_stay;" NOFP_FRAMES);
 }
 
+/* ---- return probes of another tracer ---- */
+
+#define RETURNS "main;ret_outer;ret_leaf;ret_work"
+
+static bool has_probes(const struct proc *work)
+{
+	return work_value(work->out, "returns", "probes") == 4;
+}
+
+static struct proc *trace_returns(const char *tool_name, const char *option)
+{
+	struct proc *work = work_start("returns", "20");
+
+	return has_probes(work) ? trace_pid(tool_name, work, option) : NULL;
+}
+
+TEST(calls_under_return_probes_have_their_callers)
+{
+	struct proc *tool = trace_returns("offcputime", AUTO);
+
+	if (!tool)
+		SKIP("no return probes by perf events here");
+	check_through(tool, "ret-nap", RETURNS, 0);
+	CHECK(folded_sum(tool->out, "returns", RETURNS ";work_wait_go") > 0); /* from before */
+	CHECK_EQ(folded_sum(tool->out, "returns", "work_wait_go"),
+		 folded_sum(tool->out, "returns", RETURNS ";work_wait_go"));
+	check_told_complete(tool);
+	tool = trace_returns("profile", AUTO);
+	check_through(tool, "ret-spin", RETURNS, 0);
+	check_told_complete(tool);
+}
+
+TEST(calls_under_return_probes_have_callers_by_frame_pointers)
+{
+	struct proc *tool = trace_returns("offcputime", "--unwind=fp");
+
+	if (!tool)
+		SKIP("no return probes by perf events here");
+	check_through(tool, "ret-nap", "main;ret_outer;ret_leaf", 0);
+	CHECK(folded_sum(tool->out, "returns", "main;ret_outer;ret_leaf;ret_work") > 0);
+}
+
+TEST(copies_have_the_callers_of_calls_under_return_probes)
+{
+	struct proc *tool = tool_start("profile", "-F", FREQUENCY), *work;
+
+	kill(tool->pid, SIGSTOP);
+	work = work_start("returns", "20");
+	work_do(work);
+	kill(tool->pid, SIGCONT);
+	proc_linger(tool, 200);
+	tool_stop(tool);
+	if (!has_probes(work))
+		SKIP("no return probes by perf events here");
+	check_through(tool, "ret-spin", RETURNS, 0);
+}
+
+/*
+ * Samples in the middle of a probe, where registers are not those of the program's own code, have
+ * all callers or none. A frame is missing where one is found by guessing.
+ */
+TEST(threads_in_the_middle_of_probes_have_all_callers_or_none)
+{
+	struct proc *work = work_start("returns", "50", "calls"), *tool;
+	uint64_t all, through;
+
+	if (work_value(work->out, "returns", "probes") != 2)
+		SKIP("no return probes by perf events here");
+	tool = trace_pid("profile", work, AUTO);
+	all = folded_sum(tool->out, "ret-call", NULL);
+	through = folded_sum(tool->out, "ret-call", "main;ret_calls");
+	CHECK(through * 2 > all);
+	CHECK_EQ(folded_sum(tool->out, "ret-call", "main"), through);
+}
+
 /*
  * A child that has its parent's tables, but not those of what it has mapped since, becomes another
  * program while the loader has no CPU. By the tables of that one the way ends where it has other

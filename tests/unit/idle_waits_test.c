@@ -75,6 +75,10 @@ TEST(kernel_threads_at_rest)
 	CHECK(is_idle("-;kthread;hwrng_fillfn;add_hwgenerator_randomness;schedule_timeout"));
 	CHECK(is_idle("-;kthread;kdamond_fn;usleep_range_state;schedule_hrtimeout_range"));
 	CHECK(is_idle("-;ret_from_fork;kthread;ksm_scan_thread;schedule;__schedule"));
+	CHECK(is_idle("-;ret_from_fork_asm;ret_from_fork;io_sq_thread;schedule"));
+	CHECK(is_idle("-;ret_from_fork;io_wq_worker;schedule_timeout;schedule"));
+	CHECK(is_idle("-;ret_from_fork;vhost_task_fn;schedule"));
+	CHECK(!is_idle("-;ret_from_fork;io_wq_worker;io_worker_handle_work;io_read;schedule"));
 	CHECK(is_idle("-;kthread;watchdog;schedule_timeout;schedule;__schedule"));
 	CHECK(!is_idle("-;kthread;hwrng_fillfn;virtio_read;wait_for_completion;schedule"));
 	CHECK(!is_idle("-;kthread;some_driver;usleep_range_state;schedule_hrtimeout_range"));

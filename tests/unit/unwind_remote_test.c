@@ -325,6 +325,47 @@ TEST(a_null_return_address_ends_the_walk_and_is_no_frame)
 	own_tables_free(own);
 }
 
+/* The call that returns to a word of the walk gets under a return probe. */
+static void put_probe_on(struct unwind_copy *copy, uint64_t sp, uint64_t word)
+{
+	static const uint64_t trampoline = 0x7fffffffe000;
+	struct unwind_returns *returns = &copy->returns;
+
+	memcpy(copy->bytes + (sp - sizeof(trampoline) - copy->regs.sp), &trampoline,
+	       sizeof(trampoline));
+	returns->trampoline = trampoline;
+	returns->calls[returns->n++] = (struct unwind_return){ sp, word };
+}
+
+TEST(calls_under_return_probes_have_their_callers)
+{
+	struct own_tables *own = own_tables_new();
+	struct stopped child = stop_child(false);
+	struct unwind_view view = view_of(own, child.pid);
+	struct unwind_copy *copy = copy_stack(&child, COPY_BYTES);
+	uint64_t theirs[MAX_FRAMES], ours[MAX_FRAMES], sps[MAX_FRAMES];
+	int reason;
+	size_t n;
+
+	view.copy = copy;
+	view.sps = sps;
+	n = unwind_walk_remote(&view, &child.regs, theirs, MAX_FRAMES, &reason);
+	copy->returns.calls[copy->returns.n++].sp = sps[1]; /* longjmp() has left it */
+	put_probe_on(copy, sps[3], theirs[3]);
+	put_probe_on(copy, sps[5], theirs[5]);
+	view.returns = &copy->returns;
+	view.sps = NULL;
+	CHECK_EQ(unwind_walk_remote(&view, &child.regs, ours, MAX_FRAMES, &reason), n);
+	CHECK_EQ(reason, UNWIND_COMPLETE);
+	CHECK(!memcmp(ours, theirs, n * sizeof(*ours)));
+	copy->returns.n--;
+	CHECK(unwind_walk_remote(&view, &child.regs, ours, MAX_FRAMES, &reason) < n);
+	CHECK_EQ(reason, UNWIND_PROBED);
+	end_child(&child);
+	free(copy);
+	own_tables_free(own);
+}
+
 /* What BPF could not read is not taken for zeros. */
 TEST(a_hole_in_a_copied_stack_ends_the_walk)
 {
