@@ -387,18 +387,13 @@ static __always_inline __u64 call_stack(struct pt_regs *ctx, __u64 ip, __u32 tgi
 	if (!stack_settings.user)
 		return 0;
 	slot = stack_claim_slot();
+	def = stack_begin(slot, STACK_USER, tgid);
 	scratch = stack_scratch_of(slot);
-	if (!scratch)
+	if (!def || !scratch)
 		return 0;
+	def->generation = generation;
 	scratch->leaf = ip;
 	copy_first_registers(&scratch->walk.regs, ctx);
-	def = &scratch->def;
-	def->kind = STACK_USER;
-	def->tgid = tgid;
-	def->generation = generation;
-	def->reason = 0;
-	scratch->prints = 0;
-	scratch->lacks_definition = false;
 	unwind_user(ctx, slot, def);
 	id = unwind_send_copy(slot);
 	if (!id)

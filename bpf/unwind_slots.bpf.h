@@ -7,6 +7,7 @@
 #define UNWIND_SLOTS_BPF_H
 
 #include "compat.bpf.h"
+#include "loss.bpf.h"
 #include "abi/stack.h"
 #include "abi/stack_memory.h"
 #include "abi/unwind_layout.h"
@@ -38,9 +39,16 @@ struct stack_scratch {
 	};
 };
 
+/* A CPU whose own slots are taken looks at those that follow; the last CPU has some, too. */
+#ifdef STACK_PREEMPTIBLE
+#define STACK_SLOT_TRIES 32
+#else
+#define STACK_SLOT_TRIES 3 /* levels: an iterator, a tracepoint, a sample or another tracepoint */
+#endif
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, STACK_SLOT_TRIES); /* the loader adds those of the CPUs */
 	__type(key, __u32);
 	__type(value, struct stack_scratch);
 } stack_scratch SEC(".maps");
@@ -68,7 +76,6 @@ static __always_inline struct stack_scratch *stack_scratch_of(__u32 slot)
 #endif
 
 #if defined(STACK_PREEMPTIBLE)
-#define STACK_SLOT_TRIES 8
 
 /* Compare-and-exchange in BPF came with 5.12 (commit 5ffa25502b5a). */
 static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
@@ -76,7 +83,6 @@ static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
 	return !__sync_val_compare_and_swap(&scratch->is_claimed, 0, 1);
 }
 #elif defined(STACK_NESTED)
-#define STACK_SLOT_TRIES 3 /* levels: an iterator, a tracepoint, a sample or another tracepoint */
 
 /* What interrupts between the look and the claim has released the slot by then. */
 static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
@@ -88,7 +94,7 @@ static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
 }
 #endif
 
-#ifdef STACK_SLOT_TRIES
+#if STACK_LEVELS > 1
 /* One of those that follow a slot which is not free. */
 __noinline __u32 stack_claim_next(__u32 slot)
 {
@@ -99,6 +105,7 @@ __noinline __u32 stack_claim_next(__u32 slot)
 		if (scratch && stack_try_claim(scratch))
 			return slot + i;
 	}
+	loss_count(LOSS_NO_SLOT, 0);
 	return STACK_NO_SLOT;
 }
 

@@ -12,6 +12,7 @@ enum loss_reason {
 	LOSS_NO_CALL,	/* no memory for the state of a thread that makes a call */
 	LOSS_NO_ROOM,	/* --follow: no room for another process */
 	LOSS_NO_SWITCH, /* the kernel did not tell that a thread got its CPU */
+	LOSS_NO_SLOT,	/* no space to put a stack together */
 	LOSS_REASONS,
 };
 

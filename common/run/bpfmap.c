@@ -33,6 +33,13 @@ int map_set_settings(const struct run *run, const char *name, const void *value,
 	return err ? msg_errno(err, "filling %s", name) : 0;
 }
 
+void map_add_entries(const struct run *run, const char *name, uint32_t n)
+{
+	struct bpf_map *map = map_find(run, name);
+
+	bpf_map__set_max_entries(map, bpf_map__max_entries(map) + n);
+}
+
 void map_leave_out(const struct run *run, const char *name)
 {
 	struct bpf_map *map = map_find(run, name);

@@ -15,6 +15,9 @@ struct bpf_map *map_find(const struct run *run, const char *name);
 /* Fills the settings section of that name (".rodata.filter") before load. 0 or -errno, printed. */
 int map_set_settings(const struct run *run, const char *name, const void *value, size_t size);
 
+/* Makes a map larger by so many entries than the object says. */
+void map_add_entries(const struct run *run, const char *name, uint32_t n);
+
 /* Leaves a map out of the object where the program's code for it is dead. */
 void map_leave_out(const struct run *run, const char *name);
 

@@ -84,6 +84,7 @@ void loss_visit(const struct run *run, void (*visit)(const char *reason, uint64_
 	visit("no_state", losses[LOSS_NO_STATE].events, arg);
 	visit("no_room", losses[LOSS_NO_ROOM].events, arg);
 	visit("no_switch", losses[LOSS_NO_SWITCH].events, arg);
+	visit("no_slot", losses[LOSS_NO_SLOT].events, arg);
 	visit("busy", count_misses(run) + run->losses.missed, arg);
 }
 
@@ -125,6 +126,8 @@ void loss_print(const struct run *run)
 		     "not followed: too many live at once");
 	print_number(losses[LOSS_NO_SWITCH].events, "waits",
 		     "lost: the kernel did not tell when they ended");
+	print_number(losses[LOSS_NO_SLOT].events, "stacks",
+		     "not taken: too many were being taken at once");
 	print_number(count_misses(run), "events",
 		     "lost: the same BPF program was already running on that CPU");
 	if (run->losses.more)

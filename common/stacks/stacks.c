@@ -251,8 +251,7 @@ static int configure_stacks(struct run *run)
 		kernelnames_configure(run);
 	else
 		kernelnames_leave_out(run);
-	bpf_map__set_max_entries(map_find(run, "stack_scratch"),
-				 libbpf_num_possible_cpus() * STACK_CPU_SLOTS);
+	map_add_entries(run, "stack_scratch", libbpf_num_possible_cpus() * STACK_CPU_SLOTS);
 	configure_counts(run, &stacks->counts);
 	if (configure_user_stacks(run) || stack_memory_configure(run))
 		return -EINVAL;
