@@ -7,13 +7,17 @@
  */
 #include <alloca.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -295,6 +299,115 @@ ODD void reloads(void)
 	}
 }
 
+/* ---- code that takes another's place ---- */
+
+#if defined(__x86_64__)
+
+#define PAGE 4096
+
+/*
+ * Each in a page of its own, which is mapped elsewhere: only the sizes of their frames differ, not
+ * those of their instructions.
+ */
+#define FRAME_FUNCTION(name, size)                                                                 \
+	__asm__(".pushsection .text." #name ",\"ax\",@progbits\n.p2align 12\n.globl " #name        \
+		"\n.type " #name ",@function\n" #name ":\n.cfi_startproc\n"                        \
+		".byte 0x48, 0x81, 0xec\n.long " #size "\n.cfi_adjust_cfa_offset " #size           \
+		"\ncall *%rdi\n.byte 0x48, 0x81, 0xc4\n.long " #size                               \
+		"\n.cfi_adjust_cfa_offset -" #size "\nret\n.cfi_endproc\n.size " #name ",.-" #name \
+		"\n.p2align 12\n.popsection");                                                     \
+	void name(void (*call)(void))
+
+FRAME_FUNCTION(frame_near, 8);
+FRAME_FUNCTION(frame_far, 1000);
+
+static uint64_t frame_bytes; /* of the one that is there */
+
+/*
+ * What libgcc is told of the page, once, for it must not be interrupted: one function, whose frame
+ * has frame_bytes between its first instruction and its last but one (DWARF 5, section 6.4).
+ */
+static struct page_frames {
+	uint32_t cie_bytes, cie_id;
+	uint8_t version, augmentation, code_align, data_align, return_register;
+	uint8_t cie_code[7]; /* CFA: rsp + 8, return address at CFA - 8 */
+	uint32_t fde_bytes, cie_distance;
+	uint64_t start, range;
+	uint8_t code[6]; /* from byte 7 on, CFA: rsp + 8 + ... */
+	uint64_t bytes_at;
+	uint8_t rest[10]; /* ... what is there; from byte 16 on again rsp + 8 */
+	uint32_t end;
+} __attribute__((packed)) page_frames = {
+	.cie_bytes = 16,
+	.version = 1,
+	.code_align = 1,
+	.data_align = 0x78,
+	.return_register = 16,
+	.cie_code = { 0x0c, 7, 8, 0x90, 1 },
+	.fde_bytes = 44,
+	.cie_distance = offsetof(struct page_frames, cie_distance),
+	.range = PAGE,
+	.code = { 0x47, 0x0f, 13, 0x77, 8, 0x03 },
+	.rest = { 0x06, 0x22, 0x49, 0x0c, 7, 8 },
+};
+
+void __register_frame(void *frames);
+
+static void *put_page(void *page, void (*function)(void (*)(void)), int way)
+{
+	extern char __executable_start;
+	off_t offset = (char *)function - &__executable_start;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int flags = MAP_PRIVATE | (page && way == 1 ? MAP_FIXED : 0);
+	void *at;
+
+	if (page && way == 0)
+		munmap(page, PAGE);
+	at = mmap(flags & MAP_FIXED ? page : NULL, PAGE, PROT_READ | PROT_EXEC, flags, fd, offset);
+	close(fd);
+	if (page && way == 2)
+		at = mremap(at, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, page);
+	return at;
+}
+
+static void take_some(void)
+{
+	for (int i = 0; i < 5000; i++)
+		take(i);
+}
+
+static void describe_page(void *page)
+{
+	page_frames.start = (uintptr_t)page;
+	page_frames.bytes_at = (uintptr_t)&frame_bytes;
+	__register_frame(&page_frames);
+}
+
+/* By munmap() and mmap(), MAP_FIXED, and mremap(), in turn. Signals come while the code is there. */
+ODD void overlays(void)
+{
+	static void *page;
+	static int n;
+	void (*call)(void (*)(void));
+	sigset_t prof, before;
+	bool is_first = !page;
+
+	sigemptyset(&prof);
+	sigaddset(&prof, SIGPROF);
+	sigprocmask(SIG_BLOCK, &prof, &before);
+	page = put_page(page, n % 2 ? frame_far : frame_near, n % 3);
+	frame_bytes = n++ % 2 ? 1000 : 8;
+	if (is_first)
+		describe_page(page);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	memcpy(&call, &page, sizeof(call));
+	call(take_some);
+}
+
+#else
+#define overlays reloads
+#endif
+
 /* ---- the program ---- */
 
 static const struct mode {
@@ -303,7 +416,7 @@ static const struct mode {
 } modes[] = {
 	{ "frames", frames },	    { "recursion", recursion }, { "signals", signals },
 	{ "alt-signals", signals }, { "contexts", contexts },	{ "libraries", libraries },
-	{ "reloads", reloads },	    { "threads", frames },
+	{ "reloads", reloads },	    { "overlays", overlays },	{ "threads", frames },
 };
 
 static void *run_mode(void *arg)

@@ -162,6 +162,7 @@ TEST(each_report_of_a_series_has_a_file)
 	CHECK_EQ(count_files(), 2);
 	check_file("cpu-57.txt", "two");
 	check_file("cpu-58.txt", "three");
+	series_free(&out.series);
 	free(path);
 	remove_folder();
 }
@@ -184,6 +185,7 @@ TEST(the_last_file_is_kept_in_any_case)
 	CHECK_EQ(count_files(), 2);
 	check_file("cpu-20260331T105456.txt", "three");
 	check_file("cpu-20260331T115457.txt", "two");
+	series_free(&out.series);
 	free(path);
 	remove_folder();
 }
