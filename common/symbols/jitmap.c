@@ -90,7 +90,7 @@ void jitmap_drop(struct jitmap *map)
 	map->names = NULL;
 	map->entries = NULL;
 	map->pieces = NULL;
-	map->names_capacity = map->capacity = map->pieces_capacity = 0;
+	map->count = map->names_capacity = map->capacity = map->pieces_capacity = 0;
 }
 
 size_t jitmap_bytes(const struct jitmap *map)
@@ -402,8 +402,9 @@ uint32_t jitmap_find(struct jitmap *map, uint64_t addr, uint64_t size)
 
 const char *jitmap_name(struct jitmap *map, uint32_t number)
 {
+	uint32_t index;
+
 	refresh(map);
-	return number > map->first && number - map->first <= map->count
-		       ? map->names[number - map->first - 1]
-		       : NULL;
+	index = number - map->first - 1;
+	return index < map->count ? map->names[index] : NULL;
 }
