@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/strpool.h"
 #include "output/calltree.h"
+#include "output/quantity.h"
 
 #define NAME_BYTES 32 /* for each of max_nodes: most share their name with others */
 
@@ -21,6 +22,7 @@ struct calltree {
 	struct strpool *names;
 	uint64_t merged;
 	uint64_t sum; /* of all values, both kinds: no total overflows as long as this doesn't */
+	unsigned int decimals;
 };
 
 static void clear_slots(struct calltree *tree, size_t n_slots)
@@ -125,12 +127,45 @@ uint32_t calltree_child(struct calltree *tree, uint32_t parent, const char *name
 	return child_of(tree, parent, strpool_intern(tree->names, name), kind);
 }
 
+/* False: the sum would be too much. */
+static bool add_to_sum(uint64_t *sum, struct calltree_value value)
+{
+	uint64_t both;
+
+	return !__builtin_add_overflow(value.now, value.before, &both) &&
+	       !__builtin_add_overflow(*sum, both, sum);
+}
+
+bool calltree_set_decimals(struct calltree *tree, unsigned int decimals, struct calltree_value more)
+{
+	int places = (int)decimals - (int)tree->decimals;
+	uint64_t sum = tree->sum;
+
+	if (!quantity_shift(&sum, places) || !add_to_sum(&sum, more))
+		return false;
+	tree->decimals = decimals;
+	if (places)
+		tree->sum = 0;
+	for (size_t i = 0; places && i < tree->count; i++) {
+		struct calltree_value *self = &tree->nodes[i].self;
+
+		quantity_shift(&self->now, places);
+		quantity_shift(&self->before, places);
+		add_to_sum(&tree->sum, *self);
+	}
+	return true;
+}
+
+unsigned int calltree_decimals(const struct calltree *tree)
+{
+	return tree->decimals;
+}
+
 bool calltree_add(struct calltree *tree, uint32_t node, struct calltree_value value)
 {
-	uint64_t sum;
+	uint64_t sum = tree->sum;
 
-	if (__builtin_add_overflow(value.now, value.before, &sum) ||
-	    __builtin_add_overflow(tree->sum, sum, &sum))
+	if (!add_to_sum(&sum, value))
 		return false;
 	tree->sum = sum;
 	calltree_value_add(&tree->nodes[node].self, value);

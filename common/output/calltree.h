@@ -52,6 +52,14 @@ void calltree_free(struct calltree *tree);
 uint32_t calltree_child(struct calltree *tree, uint32_t parent, const char *name,
 			enum frame_kind kind);
 
+/*
+ * Makes the tree count in units of 10^-decimals (0 at first): its values are multiplied, or divided
+ * and rounded. False, and nothing changed, if the sum and more would be more than 64 bits hold.
+ */
+bool calltree_set_decimals(struct calltree *tree, unsigned int decimals,
+			   struct calltree_value more);
+unsigned int calltree_decimals(const struct calltree *tree);
+
 /* False, and nothing added, where the sum of all values would be more than 64 bits hold. */
 bool calltree_add(struct calltree *tree, uint32_t node, struct calltree_value value);
 

@@ -204,7 +204,8 @@ static void print_quantity(const struct drawing *d, const char *before, uint64_t
 	char text[QUANTITY_MAX];
 
 	fputs(before, d->f);
-	xml_print(d->f, quantity_format(text, value, d->how->unit));
+	xml_print(d->f,
+		  quantity_format_decimal(text, value, calltree_decimals(d->tree), d->how->unit));
 }
 
 static void print_title(const struct drawing *d, const struct box *box)

@@ -4,14 +4,16 @@
  * value is what stands behind the last one.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/escape.h"
 #include "output/folded.h"
+#include "output/quantity.h"
 #include "output/remarks.h"
+
+#define DIGITS "0123456789"
 
 void folded_open(struct folded_reader *reader, FILE *file, bool has_two_values)
 {
@@ -24,28 +26,77 @@ void folded_close(struct folded_reader *reader)
 	reader->text = NULL;
 }
 
-/* Digits behind a decimal point round the value. False: there is something else. */
-static bool take_decimals(struct folded_reader *reader, const char *text, uint64_t *value)
+/* False, and nothing changed, if 64 bits don't hold it. */
+static bool add_digit(uint64_t *number, char digit)
 {
-	size_t length = strspn(text + 1, "0123456789");
+	uint64_t sum;
 
-	if (*text != '.' || text[1 + length] || (*value == UINT64_MAX && text[1] >= '5'))
+	if (__builtin_mul_overflow(*number, 10, &sum) ||
+	    __builtin_add_overflow(sum, (uint64_t)(digit - '0'), &sum))
 		return false;
-	*value += text[1] >= '5';
-	reader->is_rounded |= strspn(text + 1, "0") < length;
+	*number = sum;
 	return true;
 }
 
-/* Cuts the number behind the last blank off the text. */
-static bool take_value(struct folded_reader *reader, char *text, uint64_t *value)
+/* Takes "e-3", or nothing. */
+static bool take_exponent(const char *text, int *decimals)
 {
-	char *blank = strrchr(text, ' '), *end;
+	char *end;
+	long exponent;
 
-	if (!blank || blank == text || !isdigit((unsigned char)blank[1]))
+	if (!*text)
+		return true;
+	exponent = strtol(text + 1, &end, 10);
+	if ((*text != 'e' && *text != 'E') || *end || !isdigit((unsigned char)end[-1]) ||
+	    exponent < -1000 || exponent > 1000)
 		return false;
-	errno = 0;
-	*value = strtoull(blank + 1, &end, 10);
-	if (errno || (*end && !take_decimals(reader, end, value)))
+	*decimals -= (int)exponent;
+	return true;
+}
+
+static bool limit_decimals(struct folded_reader *reader, struct folded_number *number, int decimals)
+{
+	int limited = decimals < 0 ? 0 : decimals;
+
+	limited = limited > FOLDED_MAX_DECIMALS ? FOLDED_MAX_DECIMALS : limited;
+	reader->is_rounded |= limited < decimals;
+	number->decimals = (unsigned int)limited;
+	return quantity_shift(&number->digits, limited - decimals);
+}
+
+/* Reads "7", "0.25", ".5" or "1e-3". */
+static bool parse_number(struct folded_reader *reader, const char *text,
+			 struct folded_number *number)
+{
+	size_t whole = strspn(text, DIGITS), point = text[whole] == '.';
+	size_t end = whole + point + strspn(text + whole + point, DIGITS), n = end;
+	int decimals = 0;
+
+	number->digits = 0;
+	while (n > whole + 1 && text[n - 1] == '0')
+		n--;
+	for (size_t i = 0; i < n; i++) {
+		if (i == whole)
+			continue;
+		if (!add_digit(&number->digits, text[i])) {
+			if (i < whole)
+				return false;
+			reader->is_rounded = true;
+			number->digits += text[i] >= '5' && number->digits < UINT64_MAX;
+			break;
+		}
+		decimals += i > whole;
+	}
+	return end > point && take_exponent(text + end, &decimals) &&
+	       limit_decimals(reader, number, decimals);
+}
+
+/* Cuts the number behind the last blank off the text. */
+static bool take_value(struct folded_reader *reader, char *text, struct folded_number *value)
+{
+	char *blank = strrchr(text, ' ');
+
+	if (!blank || blank == text || !parse_number(reader, blank + 1, value))
 		return false;
 	*blank = '\0';
 	return true;
@@ -129,7 +180,7 @@ static bool split_frames(char *text, struct folded_line *line)
 
 static bool parse_line(struct folded_reader *reader, char *text, struct folded_line *line)
 {
-	line->before = 0;
+	line->before = (struct folded_number){};
 	return take_value(reader, text, &line->value) &&
 	       (!reader->has_two_values || take_value(reader, text, &line->before)) &&
 	       split_frames(text, line);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Folded stacks, ours and those of the stackcollapse programs: "root;...;leaf VALUE", one per line.
- * Suffixes _[k], _[i], _[j] say what kind a frame is. Values may be decimals and are rounded.
+ * Suffixes _[k], _[i], _[j] say what kind a frame is. Values may be fractions: 0.25, 1e-3.
  */
 #ifndef FOLDED_H
 #define FOLDED_H
@@ -12,19 +12,26 @@
 
 #include "output/profile.h"
 
-#define FOLDED_MAX_FRAMES 4096
+#define FOLDED_MAX_FRAMES   4096
+#define FOLDED_MAX_DECIMALS 19
 
 struct folded_frame {
 	char *name; /* without its suffix */
 	enum frame_kind kind;
 };
 
+/* digits * 10^-decimals, of at most FOLDED_MAX_DECIMALS. */
+struct folded_number {
+	uint64_t digits;
+	unsigned int decimals;
+};
+
 struct folded_line {
 	struct folded_frame
 		frames[FOLDED_MAX_FRAMES]; /* root first; names valid until the next line */
 	size_t n_frames;
-	uint64_t value;
-	uint64_t before; /* of lines with two values; 0 otherwise */
+	struct folded_number value;
+	struct folded_number before; /* of lines with two values; 0 otherwise */
 };
 
 struct folded_reader {
@@ -33,7 +40,7 @@ struct folded_reader {
 	uint64_t lines;	     /* read so far, blank ones and comments too */
 	uint64_t refused;    /* of those, not folded stacks */
 	uint64_t first_refused;
-	bool is_rounded; /* some values were no whole numbers */
+	bool is_rounded; /* digits of a fraction were dropped */
 	char *text;	 /* getline()'s */
 	size_t text_size;
 };

@@ -13,6 +13,7 @@
 #include "base/msg.h"
 #include "output/folded.h"
 #include "output/folded_tree.h"
+#include "output/quantity.h"
 
 /* ---- reading ---- */
 
@@ -38,23 +39,39 @@ static bool is_wanted(const struct folded_line *line, struct name_filter *names)
 	return !names || name_filter_keeps(names, verdict);
 }
 
-static struct calltree_value value_of(const struct folded_line *line, enum folded_column column)
+/* Adds a value in the smallest unit of those so far that 64 bits have space for. */
+static bool add_value(struct calltree *tree, uint32_t node, struct folded_number now,
+		      struct folded_number before, bool *is_rounded)
 {
-	if (column == FOLDED_BEFORE)
-		return (struct calltree_value){ .before = line->value };
-	return (struct calltree_value){ .now = line->value, .before = line->before };
+	unsigned int wanted = calltree_decimals(tree);
+
+	wanted = now.decimals > wanted ? now.decimals : wanted;
+	wanted = before.decimals > wanted ? before.decimals : wanted;
+	for (unsigned int decimals = wanted;; decimals--) {
+		struct calltree_value value = { now.digits, before.digits };
+
+		if (quantity_shift(&value.now, (int)decimals - (int)now.decimals) &&
+		    quantity_shift(&value.before, (int)decimals - (int)before.decimals) &&
+		    calltree_set_decimals(tree, decimals, value)) {
+			*is_rounded |= decimals < wanted;
+			return calltree_add(tree, node, value);
+		}
+		if (!decimals)
+			return false;
+	}
 }
 
 /* False where the values add up to too much. */
 static bool add_line(struct calltree *tree, struct path *path, const struct folded_line *line,
-		     const struct folded_input *input)
+		     const struct folded_input *input, bool *is_rounded)
 {
-	struct calltree_value value = value_of(line, input->column);
+	bool is_before = input->column == FOLDED_BEFORE;
+	struct folded_number now = is_before ? line->before : line->value;
 	uint32_t node = CALLTREE_ROOT;
 	bool same = true, added;
 
 	if (!is_wanted(line, input->names)) {
-		calltree_value_add(input->left_out, value);
+		*input->left_out += quantity_double(now.digits, now.decimals);
 		return true;
 	}
 	for (size_t i = 0; i < line->n_frames; i++) {
@@ -66,20 +83,21 @@ static bool add_line(struct calltree *tree, struct path *path, const struct fold
 		path->nodes[i] = node;
 	}
 	path->n = line->n_frames;
-	added = calltree_add(tree, node, value);
+	added = add_value(tree, node, now, is_before ? line->value : line->before, is_rounded);
 	if (calltree_shrink(tree))
 		path->n = 0;
 	return added;
 }
 
-static int check_reader(const struct folded_reader *reader, const char *path, uint64_t stacks)
+static int check_reader(const struct folded_reader *reader, const char *path, uint64_t stacks,
+			unsigned int decimals)
 {
 	if (ferror(reader->file))
 		return msg_errno(-errno ? errno : EIO, "reading %s", path);
 	if (!stacks)
 		return msg_error("%s: no folded stacks in it", path);
 	if (reader->is_rounded)
-		msg_warn("%s: values that are no whole numbers were rounded", path);
+		msg_warn("%s: values rounded to %u decimals", path, decimals);
 	if (reader->refused)
 		msg_warn(
 			"%s: %" PRIu64 " of %" PRIu64
@@ -98,12 +116,12 @@ int folded_tree_read(struct calltree *tree, const struct folded_input *input)
 
 	folded_open(&reader, input->file, input->column == FOLDED_BOTH);
 	while (folded_read(&reader, line)) {
-		if (add_line(tree, path, line, input))
+		if (add_line(tree, path, line, input, &reader.is_rounded))
 			stacks++;
 		else
 			folded_refuse(&reader);
 	}
-	err = check_reader(&reader, input->path, stacks);
+	err = check_reader(&reader, input->path, stacks, calltree_decimals(tree));
 	folded_close(&reader);
 	free(path);
 	free(line);
@@ -111,7 +129,7 @@ int folded_tree_read(struct calltree *tree, const struct folded_input *input)
 }
 
 static int read_path(struct calltree *tree, const char *path, enum folded_column column,
-		     const struct folded_set *set, struct calltree_value *left_out)
+		     const struct folded_set *set, double *left_out)
 {
 	bool is_stdin = !strcmp(path, "-");
 	struct folded_input input = {
@@ -139,19 +157,20 @@ static enum folded_column column_of(size_t file, size_t n_files, bool compares)
 	return n_files == 1 ? FOLDED_BOTH : file ? FOLDED_NOW : FOLDED_BEFORE;
 }
 
-static void print_left_out(const struct calltree *tree, struct calltree_value left_out)
+static void print_left_out(const struct calltree *tree, double left_out)
 {
-	double shown = (double)calltree_node(tree, CALLTREE_ROOT)->total.now;
+	double shown = quantity_double(calltree_node(tree, CALLTREE_ROOT)->total.now,
+				       calltree_decimals(tree));
 
-	if (left_out.now)
+	if (left_out > 0)
 		msg_info("left out by --only or --without: %.2f %%",
-			 100.0 * (double)left_out.now / (shown + (double)left_out.now));
+			 100.0 * left_out / (shown + left_out));
 }
 
 int folded_tree_read_files(struct calltree *tree, size_t n, char **paths,
 			   const struct folded_set *set)
 {
-	struct calltree_value left_out = {};
+	double left_out = 0;
 	int err = n ? 0 : read_path(tree, "-", FOLDED_NOW, set, &left_out);
 
 	for (size_t i = 0; !err && i < n; i++)
@@ -220,16 +239,20 @@ static void print_path(FILE *f, const struct calltree *tree, uint32_t index)
 
 void folded_tree_write(FILE *f, const struct calltree *tree, bool has_two_values)
 {
+	unsigned int decimals = calltree_decimals(tree);
 	struct leaves leaves = {};
+	char text[QUANTITY_MAX];
 
 	collect(&leaves, tree, CALLTREE_ROOT);
 	if (leaves.n)
 		qsort(leaves.list, leaves.n, sizeof(*leaves.list), compare_leaves);
 	for (size_t i = 0; i < leaves.n; i++) {
-		print_path(f, tree, leaves.list[i].node);
+		const struct leaf *leaf = &leaves.list[i];
+
+		print_path(f, tree, leaf->node);
 		if (has_two_values)
-			fprintf(f, " %" PRIu64, leaves.list[i].value.before);
-		fprintf(f, " %" PRIu64 "\n", leaves.list[i].value.now);
+			fprintf(f, " %s", quantity_digits(text, leaf->value.before, decimals));
+		fprintf(f, " %s\n", quantity_digits(text, leaf->value.now, decimals));
 	}
 	free(leaves.list);
 }

@@ -19,9 +19,9 @@ struct folded_input {
 	const char *path; /* for messages */
 	FILE *file;	  /* stays the caller's */
 	enum folded_column column;
-	bool reverse;			 /* leaf first: callees become the callers */
-	struct name_filter *names;	 /* NULL: every stack is taken */
-	struct calltree_value *left_out; /* what it leaves out is added to */
+	bool reverse;		   /* leaf first: callees become the callers */
+	struct name_filter *names; /* NULL: every stack is taken */
+	double *left_out;	   /* total of skipped values, without those before */
 };
 
 /*

@@ -131,13 +131,18 @@ void functions_free(struct functions *functions)
 	free(functions);
 }
 
-static void print_function(FILE *f, const struct function *function, double whole, const char *unit)
+static void print_function(FILE *f, const struct function *function, const struct calltree *tree,
+			   const char *unit)
 {
+	unsigned int decimals = calltree_decimals(tree);
+	uint64_t all = calltree_node(tree, CALLTREE_ROOT)->total.now;
+	double whole = all ? (double)all : 1;
 	char self[QUANTITY_MAX], total[QUANTITY_MAX];
 
-	fprintf(f, "%14s %6.2f %14s %6.2f  ", quantity_format_short(self, function->self.now, unit),
+	fprintf(f, "%14s %6.2f %14s %6.2f  ",
+		quantity_format_short(self, function->self.now, decimals, unit),
 		100 * (double)function->self.now / whole,
-		quantity_format_short(total, function->total.now, unit),
+		quantity_format_short(total, function->total.now, decimals, unit),
 		100 * (double)function->total.now / whole);
 	escape_print(f, function->name, NULL);
 	fputc('\n', f);
@@ -146,9 +151,7 @@ static void print_function(FILE *f, const struct function *function, double whol
 void functions_print(FILE *f, const struct functions *functions, const struct calltree *tree,
 		     size_t n, const char *unit)
 {
-	uint64_t total = calltree_node(tree, CALLTREE_ROOT)->total.now;
-
 	fprintf(f, "%14s %6s %14s %6s  %s\n", "SELF", "%", "TOTAL", "%", "FUNCTION");
 	for (size_t i = 0; i < functions->n && i < n; i++)
-		print_function(f, &functions->list[i], total ? (double)total : 1, unit);
+		print_function(f, &functions->list[i], tree, unit);
 }

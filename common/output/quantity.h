@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Values with their units, for people: "1.23 s", "4.5 MiB", "12,345 samples". */
+/*
+ * Values with their units, for people: "1.23 s", "4.5 MiB", "12,345 samples". A value with decimals
+ * counts units of 10^-decimals.
+ */
 #ifndef QUANTITY_H
 #define QUANTITY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,7 +21,23 @@ const char *quantity_unit(char buf[QUANTITY_MAX], uint64_t value, const char *un
  */
 char *quantity_format(char buf[QUANTITY_MAX], uint64_t value, const char *unit);
 
+/* The same of a value with decimals: fractions have at most 7 digits. */
+char *quantity_format_decimal(char buf[QUANTITY_MAX], uint64_t value, unsigned int decimals,
+			      const char *unit);
+
 /* The same for a column: a unit that is not scaled is left out. */
-char *quantity_format_short(char buf[QUANTITY_MAX], uint64_t value, const char *unit);
+char *quantity_format_short(char buf[QUANTITY_MAX], uint64_t value, unsigned int decimals,
+			    const char *unit);
+
+/* All digits, for programs: "12345", "0.25". Returns buf. */
+char *quantity_digits(char buf[QUANTITY_MAX], uint64_t value, unsigned int decimals);
+
+double quantity_double(uint64_t value, unsigned int decimals);
+
+/*
+ * Multiplies by 10^places; negative places divide, rounding to the nearest. False, and nothing
+ * changed, if 64 bits don't hold the result.
+ */
+bool quantity_shift(uint64_t *value, int places);
 
 #endif

@@ -167,6 +167,15 @@ struct era *eras_find(struct era *latest, uint64_t time_ns)
 	return *find_link(&latest, time_ns);
 }
 
+struct era *eras_find_before(struct era *latest, uint64_t time_ns)
+{
+	struct era *era = eras_find(latest, time_ns);
+
+	while (!era && latest && latest->older)
+		latest = latest->older;
+	return !era && latest && latest->was_read ? latest : era;
+}
+
 void era_append(struct map_store *store, struct era *era, const struct mapping *m, uint64_t time_ns,
 		pid_t pid, pid_t relative)
 {

@@ -43,6 +43,9 @@ void eras_drop_old(struct map_store *store, struct era **latest);
 /* The era of that time, or NULL. */
 struct era *eras_find(struct era *latest, uint64_t time_ns);
 
+/* The same, or the oldest if it was read: what was read counts for the time before, too. */
+struct era *eras_find_before(struct era *latest, uint64_t time_ns);
+
 /*
  * Appends a mapping of a process. One that comes late counts as made when the one before it was.
  * Text that was moved is its file's, see maps_restore_text().

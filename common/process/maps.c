@@ -140,7 +140,7 @@ static bool is_same(const struct mapped *a, const struct mapped *b)
 	       a->name == b->name;
 }
 
-/* False: the file has to be looked up (again). One that was overwritten in place is another file. */
+/* False: the file has to be looked up (again). One overwritten in place is another file. */
 static bool has_file(const struct mapped *m)
 {
 	return m->file && m->file->st.st_mode && (m->file->fd < 0 || file_is_unchanged(m->file));

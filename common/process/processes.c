@@ -185,11 +185,16 @@ static void drop(struct processes *table, struct process *p)
 
 /* ---- what happens ---- */
 
+static struct era *latest_era(const struct processes *table, pid_t pid)
+{
+	const struct process *p = processes_find(table, pid);
+
+	return p ? p->latest : NULL;
+}
+
 static struct era *find_era(const struct processes *table, pid_t pid, uint64_t time_ns)
 {
-	struct process *p = processes_find(table, pid);
-
-	return p ? eras_find(p->latest, time_ns) : NULL;
+	return eras_find(latest_era(table, pid), time_ns);
 }
 
 static struct process *begin_process(struct processes *table, pid_t pid, uint64_t time_ns)
@@ -433,23 +438,6 @@ static bool wants_news(const struct process *p, const struct mappings *maps)
 	return !p || !p->latest || p->latest->count > 2 * maps->count + 16;
 }
 
-static struct era *latest_era(const struct processes *table, pid_t pid)
-{
-	const struct process *p = processes_find(table, pid);
-
-	return p ? p->latest : NULL;
-}
-
-/* What was read of a process counts for the time before, too. */
-static struct era *find_era_before(const struct processes *table, pid_t pid, uint64_t time_ns)
-{
-	struct era *era = find_era(table, pid, time_ns), *oldest = latest_era(table, pid);
-
-	while (!era && oldest && oldest->older)
-		oldest = oldest->older;
-	return !era && oldest && oldest->was_read ? oldest : era;
-}
-
 /* NULL: the process is gone, or has no code (a zombie, a kernel thread). */
 static struct maps *read_proc(struct processes *table, pid_t pid, uint64_t now_ns)
 {
@@ -507,12 +495,12 @@ static struct maps *recall_as_read(struct processes *table, pid_t pid, uint64_t 
 /* What it maps now it mapped then, too: it has not become another program since. */
 static bool was_so(struct processes *table, pid_t pid, uint64_t time_ns)
 {
-	const struct era *latest;
+	struct era *latest;
 
 	if (processes_state(table, pid, time_ns))
 		return is_the_same(table, pid, time_ns);
 	latest = latest_era(table, pid);
-	return !latest || find_era_before(table, pid, time_ns) == latest;
+	return !latest || eras_find_before(latest, time_ns) == latest;
 }
 
 struct maps *processes_read_again(struct processes *table, pid_t pid, uint64_t time_ns)
@@ -569,14 +557,14 @@ struct maps *processes_look(struct processes *table, pid_t pid, uint32_t generat
 
 	refresh(table, time_ns);
 	note_generation(table, pid, generation);
-	era = find_era_before(table, pid, time_ns);
+	era = eras_find_before(latest_era(table, pid), time_ns);
 	if (era && has_mapped_since(era, time_ns))
 		return processes_recall(table, pid, time_ns);
 	if (era && era->maps && era->n_in_maps >= era_count_until(era, time_ns))
 		return maps_use(era->maps);
 	maps = processes_read(table, pid, time_ns);
 	note_generation(table, pid, generation);
-	era = find_era_before(table, pid, time_ns);
+	era = eras_find_before(latest_era(table, pid), time_ns);
 	return maps || !era ? maps : maps_use(era->maps);
 }
 

@@ -411,12 +411,22 @@ bool unwind_maps_have(const struct unwind_maps *maps, pid_t pid, const struct un
 	       found.serial == slice->serial;
 }
 
-bool unwind_maps_take_perf_map(const struct unwind_maps *maps, pid_t pid, int fd)
+bool unwind_maps_take_perf_map(const struct unwind_maps *maps, struct process *p, int map_fd)
 {
-	uint64_t args[] = { (uint64_t)pid, (uint64_t)fd };
+	int fd = fcntl(map_fd, F_DUPFD_CLOEXEC, 0), old = p->perf_map_fd;
+	uint64_t args[] = { (uint64_t)p->pid, (uint64_t)fd };
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
 
-	return !bpf_prog_test_run_opts(maps->take_perf_map_fd, &opts) && !opts.retval;
+	if (fd < 0)
+		return false;
+	if (bpf_prog_test_run_opts(maps->take_perf_map_fd, &opts) || opts.retval) {
+		close(fd);
+		return false;
+	}
+	if (old)
+		close(old);
+	p->perf_map_fd = fd;
+	return true;
 }
 
 /* The slice first: without the count, it could be taken for one that is up to date. */

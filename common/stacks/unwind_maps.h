@@ -53,10 +53,10 @@ bool unwind_maps_publish(struct unwind_maps *maps, struct unwind_procs *procs, p
 			 const struct unwind_process *slice, bool allow_copies);
 
 /*
- * BPF reads the size of the process's perf map from now on, with each stack of a process whose names
- * say so (UNWIND_HAS_PERF_MAP). The descriptor stays the caller's, open until the process has ended.
+ * Makes BPF read the size of the process's perf map from now on, with each stack of a process
+ * whose names say so (UNWIND_HAS_PERF_MAP). The process has a copy of the descriptor until its end.
  */
-bool unwind_maps_take_perf_map(const struct unwind_maps *maps, pid_t pid, int fd);
+bool unwind_maps_take_perf_map(const struct unwind_maps *maps, struct process *p, int map_fd);
 
 /* The process has ended. */
 void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid);

@@ -5,11 +5,9 @@
  * at again. See user_stacks.h.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "abi/stack.h"
 #include "base/mem.h"
@@ -155,18 +153,9 @@ void user_stacks_take_perf_map(pid_t pid, int map_fd, void *arg)
 {
 	struct user_stacks *us = arg;
 	struct process *p = us->procs ? processes_find(us->processes, pid) : NULL;
-	int fd = p && p->published ? fcntl(map_fd, F_DUPFD_CLOEXEC, 0) : -1;
 
-	if (fd < 0)
-		return;
-	if (!unwind_maps_take_perf_map(us->maps, pid, fd)) {
-		close(fd);
-		return;
-	}
-	if (p->perf_map_fd)
-		close(p->perf_map_fd);
-	p->perf_map_fd = fd;
-	if (p->names & UNWIND_HAS_PERF_MAP)
+	if (!p || !p->published || !unwind_maps_take_perf_map(us->maps, p, map_fd) ||
+	    p->names & UNWIND_HAS_PERF_MAP)
 		return;
 	p->names |= UNWIND_HAS_PERF_MAP;
 	update_processes(us, &pid, 1, false);
@@ -480,14 +469,6 @@ static size_t walk_copy_now(struct user_stacks *us, const struct unwind_copy *co
 	return walk_copy(us, copy, mappings, words, max, reason);
 }
 
-/* By what is known of the moment of the copy: the process may be gone, or another program. */
-static size_t walk_copy_then(struct user_stacks *us, const struct unwind_copy *copy,
-			     uint64_t *words, size_t max, int *reason)
-{
-	return walk_copy(us, copy, unwind_procs_recall(us->procs, (pid_t)copy->tgid, copy->time_ns),
-			 words, max, reason);
-}
-
 static bool needs_more(int reason)
 {
 	return reason == UNWIND_NO_PROCESS || reason == UNWIND_NO_MAPPING;
@@ -507,8 +488,9 @@ size_t user_stacks_walk_copy(struct user_stacks *us, const struct unwind_copy *c
 	if (!is_published(us, pid, change))
 		update_processes(us, &pid, 1, true);
 	n = walk_copy_now(us, copy, words, max, reason);
-	if (needs_more(*reason))
-		n = walk_copy_then(us, copy, words, max, reason);
+	if (needs_more(*reason)) /* the process may be gone, or another program */
+		n = walk_copy(us, copy, unwind_procs_recall(us->procs, pid, copy->time_ns), words,
+			      max, reason);
 	if (!needs_more(*reason) || change != copy->change)
 		return n;
 	user_stacks_learn(us, pid);

@@ -65,8 +65,8 @@ const struct image *dso_place(struct dso *dso, uint64_t offset, uint64_t *addres
 size_t dso_lines(struct dso *dso, uint64_t offset, const struct srcframe **frames);
 
 /*
- * Code made at run time whose names a JIT compiler tells: its file, -1 if it is other code, and what
- * the file says of an address and of a number, as in jitmap.h. The name is valid as one found is.
+ * Code made at run time whose names a JIT compiler writes: its file, -1 if it is other code, and
+ * what the file says of an address and of a number, as in jitmap.h. The name is valid as one found.
  */
 bool dso_is_jit(const struct dso *dso);
 int dso_made_fd(const struct dso *dso);

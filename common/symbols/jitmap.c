@@ -45,8 +45,10 @@ struct jitmap {
 	int fd;
 	uint64_t taken;	       /* bytes of the file that were read, whole lines */
 	uint64_t seen;	       /* its size then: what is not whole need not be read again */
-	char mark[MARK_BYTES]; /* the last bytes that were taken ... */
-	size_t mark_bytes;     /* ... so many */
+	char mark[MARK_BYTES]; /* the last bytes read ... */
+	size_t mark_bytes;     /* ... their number */
+	uint64_t mark_end;     /* ... where they end in the file, also after names were dropped */
+	uint32_t mark_count;   /* ... and how many lines have numbers up to there */
 	char **names;	       /* by number; NULL: code without a name */
 	size_t names_capacity, names_bytes;
 	uint32_t first; /* what was written anew does not repeat a number */
@@ -78,7 +80,7 @@ static void drop_entries(struct jitmap *map)
 		free(map->names[i]);
 	map->count = map->n_cut = map->n_pieces = 0;
 	map->taken = map->seen = 0;
-	map->names_bytes = map->mark_bytes = 0;
+	map->names_bytes = 0;
 }
 
 void jitmap_drop(struct jitmap *map)
@@ -90,7 +92,7 @@ void jitmap_drop(struct jitmap *map)
 	map->names = NULL;
 	map->entries = NULL;
 	map->pieces = NULL;
-	map->names_capacity = map->capacity = map->pieces_capacity = 0;
+	map->count = map->names_capacity = map->capacity = map->pieces_capacity = 0;
 }
 
 size_t jitmap_bytes(const struct jitmap *map)
@@ -270,13 +272,15 @@ static void keep_mark(struct jitmap *map)
 	ssize_t n = pread(map->fd, map->mark, bytes, (off_t)(map->taken - bytes));
 
 	map->mark_bytes = n == (ssize_t)bytes ? bytes : 0;
+	map->mark_end = map->taken;
+	map->mark_count = (uint32_t)map->count;
 }
 
-/* Whether what was taken is still in the file. */
+/* Returns true if the bytes read before are still in the file. */
 static bool is_same_file(const struct jitmap *map)
 {
 	char now[MARK_BYTES];
-	off_t at = (off_t)(map->taken - map->mark_bytes);
+	off_t at = (off_t)(map->mark_end - map->mark_bytes);
 
 	return pread(map->fd, now, map->mark_bytes, at) == (ssize_t)map->mark_bytes &&
 	       !memcmp(now, map->mark, map->mark_bytes);
@@ -319,8 +323,8 @@ static void refresh(struct jitmap *map)
 	size = (uint64_t)st.st_size;
 	if (size == map->seen || give_up(map, size))
 		return;
-	if (size < map->taken || !is_same_file(map)) {
-		map->first += (uint32_t)map->count;
+	if (size < map->mark_end || !is_same_file(map)) {
+		map->first += map->mark_count;
 		drop_entries(map);
 	}
 	map->seen = size;
@@ -402,8 +406,9 @@ uint32_t jitmap_find(struct jitmap *map, uint64_t addr, uint64_t size)
 
 const char *jitmap_name(struct jitmap *map, uint32_t number)
 {
+	uint32_t index;
+
 	refresh(map);
-	return number > map->first && number - map->first <= map->count
-		       ? map->names[number - map->first - 1]
-		       : NULL;
+	index = number - map->first - 1;
+	return index < map->count ? map->names[index] : NULL;
 }

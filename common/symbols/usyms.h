@@ -41,9 +41,9 @@ void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t tim
 		  const uint64_t *addrs, size_t n, struct location *out);
 
 /*
- * Finds out which code it is that was made at run time at that address, by the perf map of the
- * moment when it had that size; 0: unknown. A location that needs no address loses it, so that equal
- * functions have equal locations.
+ * Finds the code made at run time that is at the address, by the perf map of the moment when it had
+ * that size; 0: unknown. A location that needs no address loses it, so that equal functions have
+ * equal locations.
  */
 void usyms_settle(struct location *loc, bool is_return, uint64_t map_size);
 

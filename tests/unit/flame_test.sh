@@ -96,7 +96,7 @@ test_merging_adds_up()
 	"$flame" --merge "$dir/in" "$dir/in2" | sort | cmp - "$dir/expected"
 }
 
-# has FILE CLASS TEXT: a frame of that colour with that text.
+# has FILE CLASS TEXT: a frame of that colour (a regular expression) with that text.
 has()
 {
 	grep "<rect class=\"$2\" " "$1" | grep -qF "<title>$3</title>" && return
@@ -195,11 +195,44 @@ test_remarks_are_no_functions()
 	return 1
 }
 
-test_decimals_are_rounded()
+# Sums are exact, shares are right, and what is written is read again as the same.
+test_fractions_are_scaled()
 {
-	printf 'a;b 1.4\na;c 2.5\na;d 3.0\na;e 7.\n' | "$flame" --merge >"$dir/out" 2>"$dir/err" &&
-		printf 'a;e 7\na;c 3\na;d 3\na;b 1\n' | cmp - "$dir/out" && grep -q rounded "$dir/err" &&
-		printf 'a;b 1.x\na 1\n' | "$flame" --merge 2>/dev/null | grep -qx 'a 1'
+	printf 'a;b 0.25\na;c 1e-3\na;d 2.\na;b .5\na;c 2.5e-2\na;e 1.2E+01\n' >"$dir/fractions"
+	printf 'a;e 12\na;d 2\na;b 0.75\na;c 0.026\n' >"$dir/expected"
+	"$flame" --merge "$dir/fractions" >"$dir/merged" 2>"$dir/err" && [ ! -s "$dir/err" ] &&
+		cmp "$dir/expected" "$dir/merged" && "$flame" --merge "$dir/merged" | cmp - "$dir/expected" &&
+		"$flame" --top 9 "$dir/fractions" | awk 'NR > 1 { print $5, $1, $2, $3 }' >"$dir/rows" &&
+		grep -qx 'b 0.75 5.08 0.75' "$dir/rows" && grep -qx 'a 0 0.00 14.776' "$dir/rows" &&
+		"$flame" --output "$dir/out.svg" "$dir/fractions" &&
+		has "$dir/out.svg" 'u[0-9]' 'b (0.75 samples, 5.08 %)' &&
+		"$flame" --unit bytes --output "$dir/out.svg" "$dir/fractions" &&
+		has "$dir/out.svg" m3 'all (14.776 B, 100.00 %)' || return
+	awk 'BEGIN { for (i = 0; i < 10000; i++) print "a 0.1" }' | "$flame" --merge | grep -qx 'a 1000' &&
+		printf 'a;b 1.x\nb .\nc 5e\nd 1e400\na 1\n' | "$flame" --merge 2>/dev/null | tr '\n' , |
+		grep -qx 'a 1,'
+}
+
+# Both files have one scale.
+test_differences_of_fractions()
+{
+	printf 'a;x 0.1\na;y 0.3\n' >"$dir/tenths"
+	printf 'a;x 0.0003\na;y 0.0003\na;z 0.0002\n' >"$dir/small"
+	"$flame" --diff --output "$dir/out.svg" "$dir/tenths" "$dir/small" &&
+		has "$dir/out.svg" r5 'x (0.0003 samples, 37.50 %; before: 0.1 samples, +12.50 %)' &&
+		"$flame" --diff --merge "$dir/tenths" "$dir/small" >"$dir/both" &&
+		grep -qx 'a;x 0.1 0.0003' "$dir/both" && "$flame" --diff "$dir/both" | cmp - "$dir/out.svg" &&
+		"$flame" --merge --only y "$dir/tenths" "$dir/small" 2>&1 >"$dir/out" |
+		grep -q 'left out by --only or --without: 25.07 %$' && grep -qx 'a;y 0.3003' "$dir/out"
+}
+
+test_digits_without_space_are_rounded()
+{
+	printf 'a 10000000000000000.25\nb 1e-9\nc 0.26\n' | "$flame" --merge >"$dir/out" 2>"$dir/err" &&
+		printf 'a 10000000000000000.25\nc 0.26\n' | cmp - "$dir/out" &&
+		grep -q '^flame: warning: standard input: values rounded to 3 decimals$' "$dir/err" &&
+		printf 'a 0.125\nb 18446744073709551000\na 1.5\n' | "$flame" --merge 2>/dev/null |
+		tr '\n' , | grep -qx 'b 18446744073709551000,a 2,'
 }
 
 test_a_table_of_differences_is_refused()
@@ -270,8 +303,12 @@ test_bad_durations_are_refused
 result bad_durations_are_refused $?
 test_remarks_are_no_functions
 result remarks_are_no_functions $?
-test_decimals_are_rounded
-result decimals_are_rounded $?
+test_fractions_are_scaled
+result fractions_are_scaled $?
+test_differences_of_fractions
+result differences_of_fractions $?
+test_digits_without_space_are_rounded
+result digits_without_space_are_rounded $?
 test_a_table_of_differences_is_refused
 result a_table_of_differences_is_refused $?
 test_a_table_of_reversed_stacks_is_refused

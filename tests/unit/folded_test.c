@@ -126,7 +126,7 @@ TEST(lines_that_are_no_stacks_are_counted)
 
 	folded_open(&reader, f, false);
 	while (folded_read(&reader, line))
-		sum += line->value;
+		sum += line->value.digits;
 	CHECK_EQ(sum, 3);
 	CHECK_EQ(reader.refused, 6);
 	CHECK_EQ(reader.first_refused, 4);
@@ -166,6 +166,18 @@ TEST(names_are_escaped_once)
 TEST(values_that_add_up_to_too_much_are_left_out)
 {
 	check_folded("a 18446744073709551610\na 3\nb 7\n", "a 18446744073709551613\n");
+}
+
+TEST(fractions_are_exact_up_to_64_bits)
+{
+	check_folded("a 0.1\na .2\nb 1e-3\nc 3.000\nd 2.5e+3\n", "d 2500\nc 3\na 0.3\nb 0.001\n");
+	check_folded("a 0.10000000000000000000000001\n", "a 0.1\n");
+	check_folded("a 1.8446744073709551615\n", "a 1.8446744073709551615\n");
+	check_folded("a 1.8446744073709551615\nb 1\n", "a 1.844674407370955162\nb 1\n");
+	check_folded("a 18446744073709551609.5\nb 1e-30\nc 3\n", "a 18446744073709551610\nc 3\n");
+	check_folded("a 1844674407370955161.5\nb 3e-1\n", "a 1844674407370955162\n");
+	check_folded("a 1\nb 1e20\nc 1e\nd e1\ne .\nf 1.2.3\ng 0x1\nh 1e-99999999999999999999\n",
+		     "a 1\n");
 }
 
 TEST(a_file_without_stacks_is_an_error)

@@ -145,6 +145,24 @@ TEST(numbers_of_a_file_that_was_written_anew_have_no_name)
 	map_free(map);
 }
 
+/* The same after the names were dropped; without a change they are found again. */
+TEST(numbers_of_a_dropped_map_name_only_what_they_named)
+{
+	struct jitmap *map = map_of("1000 10 first_program\n");
+	uint32_t number = jitmap_find(map, 0x1000, UINT64_MAX);
+
+	jitmap_drop(map);
+	CHECK_STR(jitmap_name(map, number), "first_program");
+	jitmap_drop(map);
+	CHECK_EQ(ftruncate(fd, 0), 0);
+	lseek(fd, 0, SEEK_SET);
+	append("1000 10 second\n2000 10 third\n");
+	jitmap_drop(map);
+	CHECK(!jitmap_name(map, number));
+	CHECK_STR(name_in(map, 0x1000), "second");
+	map_free(map);
+}
+
 /* Against a table of who owns each address, for definitions that overlap in every way. */
 TEST(overlaps_agree_with_a_plain_table)
 {

@@ -2,6 +2,7 @@
 /* Values for people: the right unit, no digit that isn't known, nothing cut. */
 #include <stdint.h>
 
+#include "base/array.h"
 #include "output/quantity.h"
 #include "unit.h"
 
@@ -30,6 +31,48 @@ TEST(times_and_sizes_are_scaled)
 	CHECK_STR(format(3600ULL * 1000 * 1000 * 1000, "nanoseconds"), "3600 s");
 	CHECK_STR(format(1536, "bytes"), "1.50 KiB");
 	CHECK_STR(format(UINT64_MAX, "bytes"), "16777216 TiB");
+}
+
+TEST(fractions_have_few_digits_for_people_and_all_for_programs)
+{
+	static const struct {
+		uint64_t value;
+		unsigned int decimals;
+		const char *shown, *digits;
+	} cases[] = { { 25, 2, "0.25 samples", "0.25" },
+		      { 100, 2, "1 sample", "1" },
+		      { 0, 5, "0 samples", "0" },
+		      { 1, 19, "0.0000000000000000001 samples", "0.0000000000000000001" },
+		      { 123456789, 3, "123,456.8 samples", "123456.789" },
+		      { 123456789012, 3, "123,456,789 samples", "123456789.012" },
+		      { UINT64_MAX, 19, "1.844674 samples", "1.8446744073709551615" } };
+	char buf[QUANTITY_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CHECK_STR(quantity_format_decimal(buf, cases[i].value, cases[i].decimals,
+						  "samples"),
+			  cases[i].shown);
+		CHECK_STR(quantity_digits(buf, cases[i].value, cases[i].decimals), cases[i].digits);
+	}
+	CHECK_STR(quantity_format_decimal(buf, 25, 2, "microseconds"), "0.25 us");
+	CHECK_STR(quantity_format_decimal(buf, 1500250, 3, "microseconds"), "1.50 ms");
+}
+
+TEST(a_shift_is_exact_or_rounded_or_refused)
+{
+	uint64_t value = 1844674407370955161;
+
+	CHECK(quantity_shift(&value, 1));
+	CHECK_EQ(value, 18446744073709551610U);
+	CHECK(!quantity_shift(&value, 1));
+	CHECK_EQ(value, 18446744073709551610U);
+	CHECK(quantity_shift(&value, -19));
+	CHECK_EQ(value, 2);
+	CHECK(!quantity_shift(&value, 20));
+	CHECK(quantity_shift(&value, -20));
+	CHECK_EQ(value, 0);
+	CHECK(quantity_shift(&value, 1000));
+	CHECK_EQ(value, 0);
 }
 
 TEST(only_one_is_no_plural)
