@@ -130,32 +130,6 @@ static __always_inline void unwind_take_returns(__u32 slot, struct task_struct *
 }
 
 #if !UNWIND_BEGINS_AT_CONTEXT
-/*
- * A thread may be in the middle of a probe, and not in its own code:
- *
- * 1. x86: int3 has been executed in the place of an instruction, and ip is after it
- * 2. it executes a copy of the instruction, in the process's page for that
- * 3. a call under a return probe has returned to the trampoline, at the begin of that page
- *
- * Its registers become those that it will go on with. With 1 it will execute the instruction: if
- * that was a push, what it has pushed says that it has done so already.
- */
-static __always_inline void unwind_leave_trap(struct unwind_regs *regs)
-{
-#if defined(__TARGET_ARCH_x86)
-	__u64 pushed = 0;
-	__u8 code = 0;
-
-	if (regs->orig_ax + 1 || !(regs->ip & 15)) /* a call; what fills up between functions */
-		return;
-	bpf_probe_read_user(&code, sizeof(code), (void *)regs->ip - 1);
-	if (code != 0xcc)
-		return;
-	bpf_probe_read_user(&pushed, sizeof(pushed), (void *)regs->sp);
-	regs->ip -= pushed != regs->bp && pushed != regs->bx && pushed != regs->ax;
-#endif
-}
-
 /* The trampoline may have saved registers; the call is in the list until the kernel sees it end. */
 static __always_inline bool unwind_leave_by_returns(const struct unwind_returns *returns,
 						    struct unwind_regs *regs)
@@ -168,31 +142,6 @@ static __always_inline bool unwind_leave_by_returns(const struct unwind_returns 
 		return true;
 	}
 	return false;
-}
-
-/*
- * x86, since 6.11: "pop %r11; pop %rcx; ret", for which the kernel puts the true address in the
- * place of rax.
- */
-static __always_inline bool unwind_leave_by_pops(struct unwind_regs *regs, __u32 code)
-{
-#if defined(__TARGET_ARCH_x86)
-	__u64 sp = regs->sp, address;
-
-	if (code == 0xc3595b41)
-		sp += 16;
-	else if ((code & 0xffff) == 0xc359)
-		sp += 8;
-	else if ((code & 0xff) != 0xc3)
-		return false;
-	if (bpf_probe_read_user(&address, sizeof(address), (void *)sp) || address == regs->ax)
-		return false;
-	regs->ip = address;
-	regs->sp = sp + sizeof(address);
-	return true;
-#else
-	return false;
-#endif
 }
 
 /* At the last pop, a caller's call may be as close as the one that has returned. */
@@ -490,8 +439,8 @@ __noinline int unwind_walk_some(__u32 slot)
 /*
  * What ended a walk early may be the task's own state. One past exit_mm() has no address space any
  * more. From the moment that exec gives it a new one until the new program's registers are set, it
- * has those of a program that is gone; end_code is set last. And where nothing lies on the stack, at
- * a program's first instruction, there is no caller.
+ * has those of a program that is gone; end_code is set last. And where nothing lies on the stack,
+ * at a program's first instruction, there is no caller.
  */
 __noinline int unwind_judge(__u32 slot, int reason)
 {

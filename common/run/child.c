@@ -30,7 +30,7 @@
 /* Waits for the word to go. False if whoever was to give it has ended instead. */
 static bool wait_to_go(int go_fd)
 {
-	char byte;
+	char byte = 0;
 	ssize_t n;
 
 	do

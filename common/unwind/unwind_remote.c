@@ -216,7 +216,7 @@ uint64_t unwind_count_arrivals(uint32_t tgid, uint32_t tid)
 
 static bool is_denied(const struct unwind_thread *thread)
 {
-	char byte;
+	char byte = 0;
 
 	errno = 0;
 	return !peek((pid_t)thread->tid, thread->regs.sp, &byte, 1) && errno == EPERM;
