@@ -309,14 +309,14 @@ ODD void reloads(void)
  * Each in a page of its own, which is mapped elsewhere: only the sizes of their frames differ, not
  * those of their instructions.
  */
-#define FRAME_FUNCTION(name, size)                                                                 \
-	__asm__(".pushsection .text." #name ",\"ax\",@progbits\n.p2align 12\n.globl " #name        \
-		"\n.type " #name ",@function\n" #name ":\n.cfi_startproc\n"                        \
-		".byte 0x48, 0x81, 0xec\n.long " #size "\n.cfi_adjust_cfa_offset " #size           \
-		"\ncall *%rdi\n.byte 0x48, 0x81, 0xc4\n.long " #size                               \
-		"\n.cfi_adjust_cfa_offset -" #size "\nret\n.cfi_endproc\n.size " #name ",.-" #name \
-		"\n.p2align 12\n.popsection");                                                     \
-	void name(void (*call)(void))
+#define FRAME_FUNCTION(f, size)                                                              \
+	__asm__(".pushsection .text." #f ",\"ax\",@progbits\n.p2align 12\n.globl " #f        \
+		"\n.type " #f ",@function\n" #f ":\n.cfi_startproc\n"                        \
+		".byte 0x48, 0x81, 0xec\n.long " #size "\n.cfi_adjust_cfa_offset " #size     \
+		"\ncall *%rdi\n.byte 0x48, 0x81, 0xc4\n.long " #size                         \
+		"\n.cfi_adjust_cfa_offset -" #size "\nret\n.cfi_endproc\n.size " #f ",.-" #f \
+		"\n.p2align 12\n.popsection");                                               \
+	void f(void (*call)(void))
 
 FRAME_FUNCTION(frame_near, 8);
 FRAME_FUNCTION(frame_far, 1000);
@@ -383,7 +383,7 @@ static void describe_page(void *page)
 	__register_frame(&page_frames);
 }
 
-/* By munmap() and mmap(), MAP_FIXED, and mremap(), in turn. Signals come while the code is there. */
+/* By munmap() and mmap(), MAP_FIXED, and mremap(), in turn; signals come while it is there. */
 ODD void overlays(void)
 {
 	static void *page;
