@@ -87,7 +87,7 @@ static int print_help(const struct opt_set *set)
 	       "  flame --diff before.folded after.folded > diff.svg\n"
 	       "  flame --top 20 cpu.folded\n");
 	opts_print_help(set);
-	return 0;
+	return output_flush_standard() ? 1 : 0;
 }
 
 static int check(int n_files)
@@ -155,6 +155,7 @@ int main(int argc, char **argv)
 		return printf(TOOL_LINE, "flame", SUMMARY) < 0;
 	msg_set_name("flame");
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	first = opts_parse(&set, argc, argv);
 	if (first < 0 || without_picture_check(&set))
 		return 2;

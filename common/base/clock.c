@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The clocks; see clock.h. */
+#include <stdio.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -12,9 +13,37 @@ static uint64_t read_clock(clockid_t clock)
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
+static int64_t read_namespace_ns(void)
+{
+	FILE *f = fopen("/proc/self/timens_offsets", "re");
+	long long s = 0, ns = 0;
+
+	if (f && fscanf(f, "monotonic %lld %lld", &s, &ns) != 2)
+		s = ns = 0;
+	if (f)
+		fclose(f);
+	return s * (int64_t)NS_PER_S + ns;
+}
+
+/* A process's own time namespace never changes. */
+static int64_t namespace_ns(void)
+{
+	static int64_t known = INT64_MAX;
+
+	if (known == INT64_MAX)
+		known = read_namespace_ns();
+	return known;
+}
+
 uint64_t clock_now_ns(void)
 {
-	return read_clock(CLOCK_MONOTONIC);
+	return read_clock(CLOCK_MONOTONIC) - (uint64_t)namespace_ns();
+}
+
+struct timespec clock_timer_time(uint64_t time_ns)
+{
+	time_ns += time_ns ? (uint64_t)namespace_ns() : 0;
+	return (struct timespec){ (time_t)(time_ns / NS_PER_S), (long)(time_ns % NS_PER_S) };
 }
 
 uint64_t clock_wall_ns(void)

@@ -3,13 +3,20 @@
 #define CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 #define NS_PER_US 1000ULL
 #define NS_PER_MS 1000000ULL
 #define NS_PER_S  1000000000ULL
 
-/* CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns(). */
+/*
+ * The clock of bpf_ktime_get_ns(): CLOCK_MONOTONIC without what a time namespace adds to it
+ * (time_namespaces(7)).
+ */
 uint64_t clock_now_ns(void);
+
+/* A time of that clock for a timer of CLOCK_MONOTONIC; 0 stays 0: no timer. */
+struct timespec clock_timer_time(uint64_t time_ns);
 
 /* CLOCK_REALTIME, since 1970. */
 uint64_t clock_wall_ns(void);

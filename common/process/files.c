@@ -138,11 +138,21 @@ bool file_is_unchanged(const struct file *file)
 	       is_same_time(&st.st_mtim, &file->st.st_mtim);
 }
 
+bool file_is_untouched(const struct file *file)
+{
+	struct stat st;
+
+	return !fstat(file->fd, &st) && st.st_size == file->st.st_size &&
+	       is_same_time(&st.st_mtim, &file->st.st_mtim) &&
+	       (is_same_time(&st.st_ctim, &file->st.st_ctim) ||
+		st.st_nlink != file->st.st_nlink);
+}
+
 /* Still open, so that no other file can have its inode. */
 static struct file *find_open(const struct files *files, const struct mapping *m)
 {
 	FOR_EACH_FILE(file, files, m)
-	if (file->fd >= 0 && !file->is_elsewhere && file_is_unchanged(file))
+	if (file->fd >= 0 && !file->is_elsewhere && file_is_untouched(file))
 		return file;
 	return NULL;
 }

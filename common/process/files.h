@@ -87,6 +87,12 @@ bool file_is_same_version(const struct stat *a, const struct stat *b);
 /* Whether the file still has the contents that it was opened with. */
 bool file_is_unchanged(const struct file *file);
 
+/*
+ * The same for a new mapping, where nothing is lost by opening it once more: a file may also have
+ * been overwritten with the former size and time, as cp -p does it.
+ */
+bool file_is_untouched(const struct file *file);
+
 /* The length of a path without the kernel's mark: "/usr/lib/libfoo.so (deleted)" was libfoo.so. */
 size_t file_path_length(const char *path);
 

@@ -143,7 +143,7 @@ static bool is_same(const struct mapped *a, const struct mapped *b)
 /* False: the file has to be looked up (again). One overwritten in place is another file. */
 static bool has_file(const struct mapped *m)
 {
-	return m->file && m->file->st.st_mode && (m->file->fd < 0 || file_is_unchanged(m->file));
+	return m->file && m->file->st.st_mode && (m->file->fd < 0 || file_is_untouched(m->file));
 }
 
 /* The mapping of `before` that is the same, its file open. */

@@ -49,6 +49,7 @@ static void run_command(int go_fd, int failure_fd, char **argv)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signals_restore();
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	limits_restore();
 	if (!wait_to_go(go_fd))
 		_exit(127);

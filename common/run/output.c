@@ -28,6 +28,14 @@ void output_open_standard(void)
 		close(fd);
 }
 
+int output_flush_standard(void)
+{
+	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE)
+		return 0;
+	msg_errno(-errno, "writing standard output");
+	return -EIO;
+}
+
 /* The descriptor that a path stands for, as /dev/stdout does, also where that is a file; or -1. */
 static int find_standard(const char *path)
 {

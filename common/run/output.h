@@ -47,6 +47,9 @@ struct output {
  */
 void output_open_standard(void);
 
+/* Writes what standard output still has to write. -EIO, printed, if that fails or has failed. */
+int output_flush_standard(void);
+
 /*
  * Before anything is attached: there can be a file of that name, and no file of an earlier run is
  * in the way of a series. 0, or a negative errno, printed.

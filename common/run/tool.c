@@ -195,8 +195,7 @@ static void arm_timer(const struct life *life, uint64_t now_ns)
 		tick_ns = now_ns + run->interval_ns - (now_ns - run->start_ns) % run->interval_ns;
 		next_ns = !next_ns || tick_ns < next_ns ? tick_ns : next_ns;
 	}
-	spec.it_value.tv_sec = (time_t)(next_ns / NS_PER_S);
-	spec.it_value.tv_nsec = (long)(next_ns % NS_PER_S);
+	spec.it_value = clock_timer_time(next_ns);
 	timerfd_settime(life->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL);
 }
 
@@ -381,6 +380,7 @@ static int open_life(struct life *life)
 	int err;
 
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of its writer */
 	life->signal_fd = signals_catch();
 	life->peek_fd = open_peeks();
 	life->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
@@ -443,7 +443,7 @@ static enum exit_status run_tool(struct life *life, int argc, char **argv)
 		printf("%s (tracelets) %s\n", name, TRACELETS_VERSION);
 	else
 		return live(life);
-	return EXIT_DONE;
+	return output_flush_standard() ? EXIT_FAILED : EXIT_DONE;
 }
 
 int tool_main(const struct tool *tool, int argc, char **argv)

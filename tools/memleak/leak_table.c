@@ -43,6 +43,7 @@ struct leak_table {
 	struct leak_report *report;
 	struct call_lines call_lines; /* -t */
 	unsigned int n_left_out;      /* processes that the command started */
+	unsigned int n_late;	      /* times that a running process had new functions to probe */
 	bool has_missed;	      /* allocators that were loaded later */
 	int timer_fd;		      /* when files are let go of; -1: never */
 	uint32_t n_ticks;
@@ -319,8 +320,11 @@ static int configure_table(struct run *run)
 static void search_again(struct run *run, pid_t pid)
 {
 	struct leak_table *table = table_of(run);
+	size_t n = leak_probes_count(table->probes);
 	int err = leak_probes_add(table->probes, pid);
 
+	if (leak_probes_count(table->probes) > n)
+		table->n_late++;
 	if (!err || err == -ESRCH || err == -ENOENT || table->has_missed)
 		return;
 	table->has_missed = true;
@@ -489,8 +493,12 @@ static void stop_table(struct run *run)
 /* Somebody who traces a script means the programs that it runs. */
 static void report_left_out(const struct run *run)
 {
-	unsigned int n = table_of(run)->n_left_out;
+	unsigned int n = table_of(run)->n_left_out, n_late = table_of(run)->n_late;
 
+	if (n_late)
+		msg_warn("allocators loaded while tracing: %u (their calls until they were probed, "
+			 "some milliseconds later, are not traced)",
+			 n_late);
 	if (run->command && n && !run_given(run, "no-follow"))
 		msg_warn("the command started %u process%s, not traced (see --follow and what it "
 			 "costs)",

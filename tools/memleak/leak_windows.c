@@ -191,9 +191,7 @@ static uint64_t random_gap(const struct leak_windows *windows)
 /* At a moment of the clock, or now if that has passed: detaching takes a while. */
 static int set_timer(const struct leak_windows *windows, uint64_t at_ns)
 {
-	struct itimerspec spec = {
-		.it_value = { (time_t)(at_ns / NS_PER_S), (long)(at_ns % NS_PER_S) },
-	};
+	struct itimerspec spec = { .it_value = clock_timer_time(at_ns) };
 
 	return timerfd_settime(windows->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL) ? -errno : 0;
 }
