@@ -229,8 +229,10 @@ static void take_other_slice(pid_t pid, void *arg)
 	struct unwind_process slice = {};
 
 	unwind_procs_find(us->procs, pid, &slice);
-	if (unwind_maps_take_other(us->maps, pid, &slice))
-		on_changed(pid, us);
+	if (unwind_maps_have(us->maps, pid, &slice))
+		return;
+	unwind_maps_take_other(us->maps, pid, &slice);
+	on_changed(pid, us);
 }
 
 static void on_forked(pid_t parent, pid_t child, void *arg)

@@ -42,6 +42,8 @@ static void check_shares(const struct proc *work, const struct proc *tool, const
 	uint64_t true_first = work_value(work->out, "swap", text_of("first_%s", unit));
 	uint64_t true_second = work_value(work->out, "swap", text_of("second_%s", unit));
 
+	if (!at_size(1, 0)) /* too few for shares; the loader may be behind all the time */
+		return;
 	CHECK(first && second);
 	CHECK_CLOSE(first * (true_first + true_second), true_first * (first + second), permille);
 	CHECK_EQ(folded_sum(tool->out, "swap", "[unknown];swap_deed"), 0);
