@@ -33,7 +33,6 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, UNWIND_PERF_MAPS);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, __u32);
 	__type(value, struct inode *);
 } unwind_perf_maps SEC(".maps");
@@ -236,6 +235,8 @@ int unwind_placed(const __u64 *ctx)
 	__u64 start, end;
 	__u32 tgid;
 
+	if (!bpf_core_type_exists(struct ma_state___since6_1))
+		return 0;
 	if (!vma || !unwind_is_own_tree(BPF_CORE_READ(state, tree)) ||
 	    !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
 		return 0;

@@ -107,6 +107,7 @@ static void size_maps(struct run *run, size_t n_processes)
 	map_fill_on_demand(run, "unwind_processes");
 	bpf_map__set_max_entries(map_find(run, "unwind_changes"), max_processes);
 	map_fill_on_demand(run, "unwind_changes");
+	map_fill_on_demand(run, "unwind_perf_maps");
 	max_mappings = max_processes < MAX_MAPPINGS / PROCESS_MAPPINGS
 			       ? max_processes * PROCESS_MAPPINGS
 			       : MAX_MAPPINGS;
