@@ -144,8 +144,7 @@ bool file_is_untouched(const struct file *file)
 
 	return !fstat(file->fd, &st) && st.st_size == file->st.st_size &&
 	       is_same_time(&st.st_mtim, &file->st.st_mtim) &&
-	       (is_same_time(&st.st_ctim, &file->st.st_ctim) ||
-		st.st_nlink != file->st.st_nlink);
+	       (is_same_time(&st.st_ctim, &file->st.st_ctim) || st.st_nlink != file->st.st_nlink);
 }
 
 /* Still open, so that no other file can have its inode. */

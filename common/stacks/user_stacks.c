@@ -219,10 +219,7 @@ static void on_executed(pid_t pid, void *arg)
 		python_frames_update(us->python, pid);
 }
 
-/*
- * BPF gives a child the slice that its parent has at that moment. It must not keep one that the
- * parent has had replaced since, as far as is known here: its place will be used again.
- */
+/* A child must not keep a slice that its parent has had replaced: its place will be used again. */
 static void take_other_slice(pid_t pid, void *arg)
 {
 	struct user_stacks *us = arg;
