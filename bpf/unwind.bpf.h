@@ -117,7 +117,7 @@ __noinline int unwind_step_from_trampoline(__u32 slot)
 	return UNWIND_PROBED;
 }
 
-/* Those of a task that are kept, for a walk from outside. */
+/* Keeps the innermost calls of a task under return probes, for a walk from outside. */
 static __always_inline void unwind_take_returns(__u32 slot, struct task_struct *task)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -384,7 +384,7 @@ static __always_inline void unwind_begin_turns(struct stack_scratch *scratch)
 	scratch->def.n_words = scratch->leaf != 0;
 }
 
-/* What the process's addresses mean now; the size of its perf map comes above the loader's part. */
+/* Takes the names of the process's slice, with the size of its perf map above them. */
 static __always_inline void unwind_take_names(struct stack_scratch *scratch,
 					      const struct unwind_process *process)
 {

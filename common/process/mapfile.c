@@ -170,7 +170,7 @@ int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read
 
 #define COPY_SECONDS 1
 
-/* What the child reports. */
+/* The child's report. */
 struct copied {
 	int err;
 	struct stat st;
