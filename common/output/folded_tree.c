@@ -93,7 +93,7 @@ static int check_reader(const struct folded_reader *reader, const char *path, ui
 			unsigned int decimals)
 {
 	if (ferror(reader->file))
-		return msg_errno(errno ? -errno : -EIO, "reading %s", path);
+		return msg_errno(-(errno ?: EIO), "reading %s", path);
 	if (!stacks)
 		return msg_error("%s: no folded stacks in it", path);
 	if (reader->is_rounded)
