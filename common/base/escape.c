@@ -44,6 +44,14 @@ static size_t utf8_length(const unsigned char *s)
 	return 0;
 }
 
+/* also: a few bytes, for which strchr() would take longer. */
+static bool is_one_of(char c, const char *also)
+{
+	while (also && *also && *also != c)
+		also++;
+	return also && *also;
+}
+
 size_t escape_printable_bytes(const char *s, const char *also)
 {
 	unsigned char c = *s;
@@ -52,18 +60,26 @@ size_t escape_printable_bytes(const char *s, const char *also)
 		return utf8_length((const unsigned char *)s);
 	if (c < 0x20 || c == 0x7f)
 		return 0;
-	while (also && *also && (unsigned char)*also != c) /* few; strchr() would take longer */
-		also++;
-	return !also || !*also;
+	return !is_one_of(*s, also);
+}
+
+size_t escape_printable_run(const char *s, const char *also)
+{
+	size_t n = 0, bytes = 1;
+
+	for (; bytes; n += bytes) {
+		while (s[n] >= 0x20 && s[n] < 0x7f && !is_one_of(s[n], also))
+			n++;
+		bytes = s[n] & 0x80 ? utf8_length((const unsigned char *)s + n) : 0;
+	}
+	return n;
 }
 
 void escape_print(FILE *f, const char *s, const char *also)
 {
 	while (*s) {
-		size_t n, run = 0;
+		size_t run = escape_printable_run(s, also);
 
-		while ((n = escape_printable_bytes(s + run, also)))
-			run += n;
 		fwrite(s, 1, run, f);
 		s += run;
 		if (*s)

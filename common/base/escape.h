@@ -12,6 +12,9 @@
 /* The bytes of the character that s begins with if it can be printed as it is, else 0. */
 size_t escape_printable_bytes(const char *s, const char *also);
 
+/* The bytes at the begin of s that can be printed as they are. */
+size_t escape_printable_run(const char *s, const char *also);
+
 /* Writes s, escaped, to f. */
 void escape_print(FILE *f, const char *s, const char *also);
 

@@ -18,12 +18,10 @@ static void print_byte(FILE *f, unsigned char c)
 
 static void print_string(FILE *f, const char *s)
 {
-	size_t n, run;
-
 	fputc('"', f);
 	while (*s) {
-		for (run = 0; (n = escape_printable_bytes(s + run, "\"\\"));)
-			run += n;
+		size_t run = escape_printable_run(s, "\"\\");
+
 		fwrite(s, 1, run, f);
 		s += run;
 		if (*s)

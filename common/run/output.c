@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
@@ -15,6 +16,7 @@
 #include "run/output.h"
 
 #define TEMPORARY_TRIES 1000 /* names */
+#define OUTPUT_BUFFER	(256 << 10)
 
 /* What is missing is opened the wrong way round, so that who uses it fails, as it should. */
 void output_open_standard(void)
@@ -114,6 +116,19 @@ static FILE *open_file(struct output *out)
 	return fd < 0 ? NULL : fdopen(fd, "w");
 }
 
+/*
+ * A report may have a gigabyte: a lock per byte takes as long as the byte, and a file system that
+ * gets it by pages clears as much memory as it writes. Standard output has its buffer to the end.
+ */
+static void prepare_stream(struct output *out)
+{
+	__fsetlocking(out->file, FSETLOCKING_BYCALLER);
+	if (out->buffer || isatty(fileno(out->file)))
+		return;
+	out->buffer = mem_zalloc(1, OUTPUT_BUFFER);
+	setvbuf(out->file, out->buffer, _IOFBF, OUTPUT_BUFFER);
+}
+
 /* ---- reports that can't be written ---- */
 
 bool output_is_failing(const struct output *out)
@@ -183,8 +198,10 @@ int output_begin(struct output *out)
 
 	out->is_sink = out->is_named = false;
 	out->file = open_file(out);
-	if (out->file)
+	if (out->file) {
+		prepare_stream(out);
 		return 0;
+	}
 	err = -errno;
 	if (!out->n && !out->peeked)
 		return msg_errno(err, "opening %s", out->path);
@@ -367,8 +384,11 @@ int output_commit(struct output *out)
 
 void output_discard(struct output *out)
 {
-	if (out->path && out->file)
+	if (out->path && out->file) {
 		fclose(out->file);
+		free(out->buffer);
+		out->buffer = NULL;
+	}
 	out->file = NULL;
 	if (out->temporary)
 		unlink(out->temporary);
