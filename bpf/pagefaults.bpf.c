@@ -6,9 +6,9 @@
  */
 #define TASK_READ BPF_CORE_READ /* the current task is just an address below 5.11 */
 #include "abi/pagefaults.h"
-#include "area.bpf.h"
-#include "hist.bpf.h"
-#include "stack.bpf.h"
+#include "lib/area.bpf.h"
+#include "lib/hist.bpf.h"
+#include "stack/stack.bpf.h"
 
 struct task_state {
 	__u64 start_ns; /* of the fault that is being handled; 0: none, or not traced */
@@ -16,7 +16,7 @@ struct task_state {
 	bool had_own_lock;
 };
 
-#include "task_state.bpf.h"
+#include "sched/task_state.bpf.h"
 
 const volatile struct pagefaults_settings settings = {
 	.kinds = AREA_ALL_KINDS,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* One sample of the running task per perf event: its stacks, counted. */
 #define TASK_READ BPF_CORE_READ /* the current task is just an address below 5.11 */
-#include "sampled.bpf.h"
+#include "stack/sampled.bpf.h"
 
 const volatile bool include_idle = false;
 const volatile bool per_cpu = false;

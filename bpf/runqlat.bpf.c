@@ -4,9 +4,9 @@
  * the moment it gets a CPU. The filter tests the task that waits, when its wait begins.
  */
 #include "abi/runqlat.h"
-#include "hist.bpf.h"
-#include "filter.bpf.h"
-#include "throttle.bpf.h"
+#include "lib/hist.bpf.h"
+#include "lib/filter.bpf.h"
+#include "sched/throttle.bpf.h"
 
 struct task_state {
 	__u64 queued_ns; /* 0: not waiting, or not traced */
@@ -14,7 +14,7 @@ struct task_state {
 	struct throttle_mark throttle;
 };
 
-#include "task_state.bpf.h"
+#include "sched/task_state.bpf.h"
 
 const volatile __u32 hist_by = BY_NOTHING;
 const volatile __u64 slower_ns = 0; /* report waits from this on, instead of counting */

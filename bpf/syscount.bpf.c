@@ -10,10 +10,10 @@
 #define TASK_READ(task, field) (HAS_TYPED_CURRENT ? (task)->field : BPF_CORE_READ(task, field))
 
 #include "abi/call_record.h"
-#include "filter.bpf.h"
+#include "lib/filter.bpf.h"
 #include "abi/hist.h"
-#include "ksyms.bpf.h"
-#include "table.bpf.h"
+#include "lib/ksyms.bpf.h"
+#include "lib/table.bpf.h"
 
 struct task_state {
 	__u64 began_ns; /* 0: in no call, or not traced */
@@ -23,7 +23,7 @@ struct task_state {
 	bool is_known;	  /* the task has begun or ended a call while it was traced */
 };
 
-#include "task_state.bpf.h"
+#include "sched/task_state.bpf.h"
 
 #define MAX_ERRNO 4095
 

@@ -10,8 +10,8 @@
 #define STACK_NESTED
 #define STACK_RECURS
 #define TASK_READ(task, field) (HAS_TYPED_CURRENT ? (task)->field : BPF_CORE_READ(task, field))
-#include "waits.bpf.h"
-#include "sampled.bpf.h"
+#include "sched/waits_visit.bpf.h"
+#include "stack/sampled.bpf.h"
 
 SEC("perf_event")
 int waits_sample(struct bpf_perf_event_data *ctx)

@@ -78,7 +78,7 @@ enum {
 	BPF_LOCAL_STORAGE_GET_F_CREATE = 1ULL << 0,
 };
 
-/* Helpers are looked for by name in the kernel's BTF, see bpf/compat.bpf.h. */
+/* Helpers are looked for by name in the kernel's BTF, see bpf/lib/compat.bpf.h. */
 enum bpf_func_id {
 	BPF_FUNC_task_storage_get = 156,
 	BPF_FUNC_get_current_task_btf = 158,

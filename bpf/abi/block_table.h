@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Adding and taking blocks: the same code in the kernel and, for tests, in user space. Whoever
- * includes this has defined
- *
- *	static struct block_bucket *blocks_bucket(__u64 index);	 NULL: there is no such bucket
- *	static __u64 blocks_mask(void);	 the number of buckets, a power of two, less one
+ * Adding and taking blocks: the same code in the kernel and, for tests, in user space. Who includes
+ * this defines the two functions that lead to the buckets.
  *
  * The functions take and return numbers only, since in the kernel those that several programs call
  * are global ones: the verifier sees each once, and each has a small stack of its own. What they
@@ -16,11 +13,14 @@
 #include "abi/block.h"
 
 #ifdef __bpf__
-#define BLOCKS_FUNCTION __noinline
+#define BLOCKS_FUNCTION __attribute__((noinline))
 #else
 #define BLOCKS_FUNCTION static inline
 #endif
 #define BLOCKS_INLINE static inline __attribute__((always_inline))
+
+BLOCKS_INLINE struct block_bucket *blocks_bucket(__u64 index); /* NULL: there is no such bucket */
+BLOCKS_INLINE __u64 blocks_mask(void); /* the number of buckets, a power of two, less one */
 
 BLOCKS_INLINE __u64 blocks_hash(__u64 addr, __u32 tgid)
 {

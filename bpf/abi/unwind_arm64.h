@@ -41,9 +41,9 @@ UNWIND_INLINE int unwind_signal(struct unwind_state *s)
 	    !unwind_read(s, &saved, sizeof(saved), s->sp + UNWIND_SIGFRAME_X29))
 		return UNWIND_FAULT;
 	s->bp_at = s->sp + UNWIND_SIGFRAME_X29;
-	s->extra_at = s->bp_at + offsetof(struct unwind_interrupted, link);
-	unwind_note(s, s->bp_at + offsetof(struct unwind_interrupted, sp), saved.sp);
-	unwind_note(s, s->bp_at + offsetof(struct unwind_interrupted, ip), saved.ip);
+	s->extra_at = s->bp_at + __builtin_offsetof(struct unwind_interrupted, link);
+	unwind_note(s, s->bp_at + __builtin_offsetof(struct unwind_interrupted, sp), saved.sp);
+	unwind_note(s, s->bp_at + __builtin_offsetof(struct unwind_interrupted, ip), saved.ip);
 	return unwind_resume(s, saved.ip, saved.sp, saved.bp, saved.link);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Waits of threads: settings and records of bpf/waits.bpf.h, on both sides. */
+/* Waits of threads: settings and records of bpf/sched/waits.bpf.h, on both sides. */
 #ifndef ABI_WAITS_H
 #define ABI_WAITS_H
 

@@ -28,7 +28,7 @@
 #include "run/loss.h"
 #include "run/run_facts.h"
 
-/* As bpf/hist.bpf.h says. There are no more keys than entries. */
+/* As bpf/lib/hist.bpf.h says. There are no more keys than entries. */
 #define LABELS_MIN 16384
 
 struct keyed_hist {

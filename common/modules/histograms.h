@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The module of histogram tools: recording in bpf/hist.bpf.h, tables by key, the report. */
+/* The module of histogram tools: recording in bpf/lib/hist.bpf.h, tables by key, the report. */
 #ifndef HISTOGRAMS_H
 #define HISTOGRAMS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Histograms as the loader keeps and prints them; recorded by bpf/hist.bpf.h (abi/hist.h). */
+/* Histograms as the loader keeps and prints them; recorded by bpf/lib/hist.bpf.h (abi/hist.h). */
 #ifndef HISTOGRAM_H
 #define HISTOGRAM_H
 

@@ -153,7 +153,7 @@ static void end_segment(struct walk *w, uint64_t mark)
 
 /* ---- the walk ---- */
 
-/* 3.11: as python_caller_is_wrong() in bpf/python.bpf.h. */
+/* 3.11: as python_caller_is_wrong() in bpf/runtimes/python.bpf.h. */
 static bool caller_is_wrong(struct walk *w, const uint8_t *frame)
 {
 	const struct python_layout *l = &w->thread->layout;
@@ -166,7 +166,7 @@ static bool caller_is_wrong(struct walk *w, const uint8_t *frame)
 	       state != PYTHON_GENERATOR_RUNS;
 }
 
-/* 3.11: as python_leave_cframe() in bpf/python.bpf.h. */
+/* 3.11: as python_leave_cframe() in bpf/runtimes/python.bpf.h. */
 static bool leave_cframe(struct walk *w)
 {
 	uint8_t offset = w->thread->layout.cframe_frame;
@@ -232,7 +232,7 @@ static bool begin(struct walk *w)
 	return peek_word(w, w->cframe + l->cframe_frame, &w->frame);
 }
 
-/* ---- before 3.11: as bpf/python_marks.bpf.h has it ---- */
+/* ---- before 3.11: as bpf/runtimes/python_marks.bpf.h has it ---- */
 
 struct attempt {
 	uint64_t distance;	  /* of marks */

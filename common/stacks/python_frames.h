@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Which processes run Python, and how they keep their frames, in the map that BPF walks them by
- * (bpf/python.bpf.h). It needs the native walk by tables, which says where each frame lies.
+ * (bpf/runtimes/python.bpf.h). It needs the native walk by tables, which says where each frame lies.
  */
 #ifndef PYTHON_FRAMES_H
 #define PYTHON_FRAMES_H

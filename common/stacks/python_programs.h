@@ -2,7 +2,7 @@
 /*
  * Programs that begin and may run Python: their processes are looked at in time for scripts of some
  * milliseconds, also where events are left to gather. BPF tells of each
- * (bpf/python_state.bpf.h), except of programs that had processes of which none was a Python.
+ * (bpf/runtimes/python_state.bpf.h), except of programs that had processes of which none was a Python.
  */
 #ifndef PYTHON_PROGRAMS_H
 #define PYTHON_PROGRAMS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What BPF remembers of walks of user stacks (bpf/stack_memory.bpf.h): how much, and for how long.
+ * What BPF remembers of walks of user stacks (bpf/stack/stack_memory.bpf.h): how much, and for how long.
  * Programs whose stacks don't recur have no such memory; all of this does nothing then.
  */
 #ifndef STACKS_STACK_MEMORY_H

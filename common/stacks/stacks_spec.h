@@ -20,7 +20,7 @@ struct stacks_value {
 	const char *group; /* a mark at the stack's root; NULL: none */
 };
 
-/* Values that are not those that stack_count() adds up (bpf/stack.bpf.h). */
+/* Values that are not those that stack_count() adds up (bpf/stack/stack.bpf.h). */
 struct stacks_source {
 	/*
 	 * Calls visit for each, with a struct stack_key and a struct stacks_value, and for each

@@ -3,7 +3,7 @@
  * Holds the walk of kernel stacks against the kernel's own, bpf_get_task_stack(), in the same
  * event: the task is not running, so both see the same stack.
  */
-#include "kernel_walk.bpf.h"
+#include "stack/kernel_walk.bpf.h"
 #include "kernel_stacks.h"
 
 struct kernel_stacks_counts counts SEC(".data.counts") = {};

@@ -4,7 +4,7 @@
  * so that two ways to probe the same calls can be compared. And programs that do nothing, to
  * measure what a probe costs by itself.
  */
-#include "uprobe.bpf.h"
+#include "lib/uprobe.bpf.h"
 #include "probes.h"
 
 struct probes_count counts[PROBES_MAX] SEC(".data.counts");

@@ -6,7 +6,7 @@
 #ifndef ORACLE_EARLY
 #define STACK_PREEMPTIBLE
 #endif
-#include "stack.bpf.h"
+#include "stack/stack.bpf.h"
 #include "oracle.h"
 
 struct oracle_counts counts SEC(".data.counts") = {};

@@ -5,7 +5,7 @@
  */
 #define STACK_NESTED
 #define STACK_RECURS
-#include "stack.bpf.h"
+#include "stack/stack.bpf.h"
 #include "recall.h"
 
 struct recall_counts counts SEC(".data.counts") = {};

@@ -3,14 +3,14 @@
  * Time slices: from the moment a task gets a CPU to the moment it leaves it, whether it has to or
  * wants to. The filter tests the task when it gets the CPU.
  */
-#include "hist.bpf.h"
-#include "filter.bpf.h"
+#include "lib/hist.bpf.h"
+#include "lib/filter.bpf.h"
 
 struct task_state {
 	__u64 on_ns; /* 0: not on a CPU, or not traced */
 };
 
-#include "task_state.bpf.h"
+#include "sched/task_state.bpf.h"
 
 const volatile bool by_process = false;
 

@@ -3,7 +3,7 @@
 #include "abi/types.h"
 #include "unit.h"
 
-#include "kernel_entry.bpf.h"
+#include "lib/kernel_entry.bpf.h"
 
 #define KERNEL_CS 0x10
 #define USER_CS	  0x33

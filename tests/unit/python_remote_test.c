@@ -2,7 +2,7 @@
 /*
  * Frames before 3.11 among the calls of the function that runs them, walked in this process's own
  * memory: they are placed if calls and frames agree, and not at all if they don't. What BPF does
- * for them is the same (bpf/python_marks.bpf.h).
+ * for them is the same (bpf/runtimes/python_marks.bpf.h).
  */
 #include <string.h>
 #include <unistd.h>

@@ -16,7 +16,9 @@ struct wait {
 
 static struct wait_settings wait_settings;
 
-#include "wait_windows.bpf.h"
+#define WAIT_STATE_BPF_H /* the kernel's, instead of which there are those above */
+
+#include "sched/wait_windows.bpf.h"
 
 /* What is left of a wait from 1000 on that ends then. */
 static struct wait left_of(__u64 cut_ns, __u64 wake_ns, __u64 now_ns, enum wait_part part)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* --throttled: waits that a CPU quota caused, apart from the others (bpf/throttle.bpf.h). */
+/* --throttled: waits that a CPU quota caused, apart from the others (bpf/sched/throttle.bpf.h). */
 #ifndef THROTTLED_H
 #define THROTTLED_H
 

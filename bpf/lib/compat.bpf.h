@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Everything in which the supported kernels (5.10 on) differ. Each difference is found by what the
+ * running kernel's BTF holds, never by a version number; the version is in the comment.
+ */
+#ifndef COMPAT_BPF_H
+#define COMPAT_BPF_H
+
+#include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "abi/unwind_layout.h"
+#include "lib/kernel_entry.bpf.h"
+
+/*
+ * The current task came as a typed pointer with 5.11 (commit 3ca1032ab7ab); before, it is just an
+ * address. A program that has to do with both says so in its TASK_READ.
+ */
+#define HAS_TYPED_CURRENT \
+	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
+
+/* The kernel has a table of its own frames, ORC, which bpf/stack/kernel_walk.bpf.h walks by. */
+#if defined(__TARGET_ARCH_x86)
+#define KERNEL_HAS_ORC 1
+#else
+#define KERNEL_HAS_ORC 0
+#endif
+
+/*
+ * A field of a task. Programs that get a task as a typed argument (tp_btf, iter) read it directly;
+ * a program whose task pointer is just a number defines this as BPF_CORE_READ first.
+ */
+#ifndef TASK_READ
+#define TASK_READ(task, field) ((task)->field)
+#endif
+
+#define TASK_DEAD	     0x80
+#define TASK_UNINTERRUPTIBLE 2
+#define __TASK_TRACED	     8
+#define TASK_NOLOAD	     0x400
+#define TASK_RTLOCK_WAIT     0x1000 /* since 5.15, with PREEMPT_RT */
+#define TASK_FROZEN	     0x8000 /* since 6.1 */
+#define PF_KTHREAD	     0x00200000
+#define PF_IO_WORKER	     0x00000010
+#define PF_USER_WORKER	     0x00004000 /* since 6.4; PF_USED_ASYNC before 5.17 */
+
+/*
+ * True by the flags of a task that never runs in user space: a kernel thread, or a thread that the
+ * kernel has made inside of a process, for io_uring (5.12) or vhost (6.4).
+ */
+static __always_inline bool flags_are_kthreads(__u32 flags)
+{
+	struct kernel_clone_args___since6_4 *args = NULL;
+	__u32 user_worker = bpf_core_field_exists(args->user_worker) * PF_USER_WORKER;
+
+	return flags & (PF_KTHREAD | PF_IO_WORKER | user_worker);
+}
+
+static __always_inline struct task_struct *current_task(void)
+{
+	if (HAS_TYPED_CURRENT)
+		return bpf_get_current_task_btf();
+	return (void *)bpf_get_current_task();
+}
+
+/* task_struct.state became __state in 5.14 (commit 2f064a59a11f). */
+static __always_inline __u32 task_raw_state(struct task_struct *task)
+{
+	struct task_struct___old *old = (void *)task;
+
+	if (bpf_core_field_exists(task->__state))
+		return TASK_READ(task, __state);
+	return TASK_READ(old, state);
+}
+
+/* As sched_switch's arguments are since 5.18 (commit 9c2136be0878); before, the last is missing. */
+typedef void (*btf_trace_sched_switch)(void *data, bool preempt, struct task_struct *prev,
+				       struct task_struct *next, unsigned int prev_state);
+
+/*
+ * The state in which sched_switch's prev goes. In the task itself it may be TASK_WAKING by now,
+ * since it can be woken up at any moment; but it is 0 only if the task stays on the run queue. The
+ * argument is right otherwise: before 6.14 or so (commit 8feb053d5319) it doesn't know that a
+ * pending signal has kept the task from going to sleep.
+ */
+static __always_inline __u32 switch_state(const volatile __u64 *ctx, struct task_struct *prev)
+{
+	__u64 now = task_raw_state(prev), negative = -now;
+
+	if (!bpf_core_type_exists(btf_trace_sched_switch))
+		return now;
+	barrier_var(negative); /* no branch: the verifier would follow both */
+	return (__u32)ctx[3] * (negative >> 63);
+}
+
+/* task_struct.on_cpu is a byte in 7.2, an int in 6.18: 0 or 1, so that the first byte tells. */
+static __always_inline bool task_is_on_cpu(struct task_struct *task)
+{
+	struct task_struct___byte *bytes = (void *)task;
+	__u8 on_cpu = 0;
+
+	if (!bpf_core_field_exists(bytes->on_cpu)) /* without CONFIG_SMP, before 6.17 */
+		return (__u64)task == bpf_get_current_task();
+	bpf_core_read(&on_cpu, sizeof(on_cpu), &bytes->on_cpu);
+	return on_cpu;
+}
+
+/* When the task last got a CPU, by the scheduler's clock; 0 without CONFIG_SCHED_INFO. */
+static __always_inline __u64 task_last_arrival(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->sched_info))
+		return BPF_CORE_READ(task, sched_info.last_arrival);
+	return 0;
+}
+
+/*
+ * When a task got the CPU that it is about to lose, or has lost since, by the clock of
+ * bpf_ktime_get_ns(), which says now_ns; 0: the scheduler doesn't tell.
+ */
+static __always_inline __u64 task_arrival_ns(struct task_struct *task, __u64 now_ns)
+{
+	__u64 arrival_ns = task_last_arrival(task), clock_ns;
+
+	if (!arrival_ns || !bpf_core_field_exists(task->se.cfs_rq))
+		return 0;
+	clock_ns = BPF_CORE_READ(task, se.cfs_rq, rq, clock);
+	return clock_ns < arrival_ns ? 0 : now_ns - (clock_ns - arrival_ns);
+}
+
+/*
+ * How often the task got a CPU; 0 without CONFIG_SCHED_INFO, as in /proc/PID/schedstat.
+ */
+static __always_inline __u64 task_arrivals(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->sched_info))
+		return TASK_READ(task, sched_info.pcount);
+	return 0;
+}
+
+/* An array of ancestor ids became one of pointers in 6.1 (commit 7f203bc89eb6). */
+static __always_inline __u64 cgroup_ancestor_id(struct cgroup *cgrp, int level)
+{
+	struct cgroup___ids *old = (void *)cgrp;
+	struct cgroup *ancestor = NULL;
+	__u64 id = 0;
+
+	if (bpf_core_field_exists(old->ancestor_ids)) {
+		bpf_core_read(&id, sizeof(id), &old->ancestor_ids[level]);
+		return id;
+	}
+	bpf_core_read(&ancestor, sizeof(ancestor), &cgrp->ancestors[level]);
+	return BPF_CORE_READ(ancestor, kn, id);
+}
+
+#define HAS_TASK_PT_REGS bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
+
+#define USER_CS_64     0x33
+#define XEN_USER_CS_64 0xe033 /* as Xen returns to a guest's user space: FLAT_USER_CS64 */
+#define PSTATE_AARCH32 0x10
+#define THREAD_BYTES   (16 << 10) /* THREAD_SIZE, x86-64 and arm64 */
+
+/*
+ * The registers with which a task entered the kernel. bpf_task_pt_regs() came with 5.15 (commit
+ * dd6e10fbd9fb), as did the typed current task with 5.11; before, they lie at the top of the stack.
+ */
+static __always_inline const void *task_user_registers(struct task_struct *task)
+{
+	if (HAS_TASK_PT_REGS)
+		return (void *)bpf_task_pt_regs(task);
+	return BPF_CORE_READ(task, stack) + THREAD_BYTES - bpf_core_type_size(struct pt_regs);
+}
+
+static __always_inline const void *current_user_registers(void)
+{
+	struct task_struct *task;
+
+	if (HAS_TASK_PT_REGS)
+		return (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	task = (void *)bpf_get_current_task();
+	return BPF_CORE_READ(task, stack) + THREAD_BYTES - bpf_core_type_size(struct pt_regs);
+}
+
+/*
+ * Whether an NMI has interrupted the kernel's entry, where those registers are being set. cs is
+ * read as a word, as contexts are: by the field's size libbpf would have it read in part.
+ */
+static __always_inline bool sample_is_of_entry(const struct bpf_perf_event_data *ctx)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u64 cs = ((const volatile __u64 *)ctx)[17];
+
+	return kernel_is_being_entered(cs, ctx->regs.sp, (__u64)current_user_registers(),
+				       bpf_core_type_size(struct pt_regs));
+#else
+	return false;
+#endif
+}
+
+/* False if they can't be read. */
+static __always_inline bool read_user_registers(struct unwind_regs *to, const void *from)
+{
+	to->thread_base = 0;
+	return !bpf_probe_read_kernel(to, UNWIND_REGS_BYTES, from); /* the same layout */
+}
+
+/*
+ * Those that a walk begins with. One by one, where the verifier knows what they are in: that takes
+ * less than a call which copies all.
+ */
+static __always_inline void copy_first_registers(struct unwind_regs *to, const struct pt_regs *from)
+{
+#if defined(__TARGET_ARCH_x86)
+	to->ip = from->ip;
+	to->sp = from->sp;
+	to->bp = from->bp;
+	to->bx = from->bx;
+	to->cs = from->cs;
+#else
+	to->ip = from->user_regs.pc;
+	to->sp = from->user_regs.sp;
+	to->bp = from->user_regs.regs[29];
+	to->link = from->user_regs.regs[30];
+	to->flags = from->user_regs.pstate;
+#endif
+}
+
+/* At least those, of the current task. */
+static __always_inline bool read_first_registers(struct unwind_regs *to)
+{
+	const void *from = current_user_registers();
+
+	if (!HAS_TASK_PT_REGS)
+		return read_user_registers(to, from);
+	copy_first_registers(to, from);
+	return true;
+}
+
+/* What is left after that. */
+static __always_inline bool read_other_registers(struct unwind_regs *to)
+{
+	return !HAS_TASK_PT_REGS || read_user_registers(to, current_user_registers());
+}
+
+/*
+ * The base of a thread's storage (the thread pointer), as it was when it last left the CPU or, on
+ * x86-64, set it. A program of arm64 sets it without the kernel.
+ */
+static __always_inline __u64 task_thread_base(const struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	return BPF_CORE_READ(task, thread.fsbase);
+#else
+	return BPF_CORE_READ(task, thread.uw.tp_value);
+#endif
+}
+
+static __always_inline bool registers_are_32bit(const struct unwind_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u16 cs = regs->cs; /* kernels with FRED keep more in the upper half */
+
+	return cs != USER_CS_64 && cs != XEN_USER_CS_64;
+#else
+	return regs->flags & PSTATE_AARCH32;
+#endif
+}
+
+/* The registers of a perf event. */
+static __always_inline bool registers_are_kernels(const struct bpf_perf_event_data *ctx)
+{
+#if defined(__TARGET_ARCH_arm64)
+	return (__s64)ctx->regs.pc < 0;
+#else
+	return (__s64)ctx->regs.ip < 0;
+#endif
+}
+
+/* The current task's memory, and a field of it: without calls of helpers where it is typed. */
+static __always_inline struct mm_struct *current_mm(void)
+{
+	struct task_struct *task;
+
+	if (HAS_TYPED_CURRENT)
+		return bpf_get_current_task_btf()->mm;
+	task = (void *)bpf_get_current_task();
+	return BPF_CORE_READ(task, mm);
+}
+
+#define MM_READ(mm, field) (HAS_TYPED_CURRENT ? (mm)->field : BPF_CORE_READ(mm, field))
+
+/* NULL: the current task has never hit a uprobe. */
+#define HAS_UPROBES bpf_core_field_exists(((struct task_struct *)0)->utask)
+
+static __always_inline struct uprobe_task *current_uprobes(void)
+{
+	struct task_struct *task;
+
+	if (!HAS_UPROBES)
+		return NULL;
+	if (HAS_TYPED_CURRENT)
+		return bpf_get_current_task_btf()->utask;
+	task = (void *)bpf_get_current_task();
+	return BPF_CORE_READ(task, utask);
+}
+
+/* Since 6.4 a fault is handled first under the lock of its area alone. */
+static __always_inline bool fault_has_own_lock(__u32 flags)
+{
+	return bpf_core_enum_value_exists(enum fault_flag, FAULT_FLAG_VMA_LOCK) &&
+	       (flags & FAULT_FLAG_VMA_LOCK);
+}
+
+/* ---- system calls ---- */
+
+#if defined(__TARGET_ARCH_x86)
+#define NR_FUTEX	     202
+#define NR_RT_SIGRETURN	     15
+#define NR_CLONE	     56
+#define NR_FORK		     57
+#define NR_VFORK	     58
+#define NR_EXIT		     60
+#define NR_EXIT_GROUP	     231
+#define NR_COMPAT_EXIT_GROUP 252
+#define NR_X32_BIT	     0x40000000
+#define NR_URETPROBE	     335 /* since 6.11 */
+#define NR_UPROBE	     336 /* since 6.18 */
+#else
+#define NR_FUTEX	     98
+#define NR_RT_SIGRETURN	     139
+#define NR_CLONE	     220
+#define NR_FORK		     NR_CLONE /* the only one there is */
+#define NR_VFORK	     NR_CLONE
+#define NR_EXIT		     93
+#define NR_EXIT_GROUP	     94
+#define NR_COMPAT_EXIT_GROUP 248
+#define NR_X32_BIT	     0
+#endif
+#define ENOSYS 38
+
+#define NR_COMPAT_EXIT	1
+#define NR_COMPAT_FORK	2
+#define NR_COMPAT_CLONE 120
+#define NR_COMPAT_VFORK 190
+#define NR_CLONE3	435
+
+#define NR_COMPAT_SIGRETURN    119
+#define NR_COMPAT_RT_SIGRETURN 173
+
+#define THREAD_STATUS_COMPAT 0x0002	 /* TS_COMPAT, x86 */
+#define THREAD_FLAG_32BIT    (1UL << 22) /* TIF_32BIT, arm64 */
+
+/* True while a task is in a call of the 32-bit interface; 64-bit programs can make them, too. */
+static __always_inline bool task_is_compat(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	return TASK_READ(task, thread_info.status) & THREAD_STATUS_COMPAT;
+#else
+	return TASK_READ(task, thread_info.flags) & THREAD_FLAG_32BIT;
+#endif
+}
+
+/* The number of the call that is being left, from a typed tracepoint's argument. */
+static __always_inline __s32 call_number(struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return (__s32)regs->orig_ax;
+#else
+	return regs->syscallno;
+#endif
+}
+
+#if defined(__TARGET_ARCH_x86)
+#define CALL_CODE	 0x0f00000000c0c748ULL /* mov $number, %rax; syscall (its first byte) */
+#define CALL_CODE_NUMBER 0x00ffffffff000000ULL
+#define CALL_CODE_BYTES	 9
+
+static __always_inline bool call_is_of_uprobe(__s32 number)
+{
+	return number == NR_URETPROBE || number == NR_UPROBE;
+}
+
+/*
+ * The number of a call that has restored the registers of an earlier moment and left -1 as its
+ * number. The kernel's trampolines for uprobes make their call just before the address that it
+ * returns to; a sigreturn returns anywhere else.
+ */
+static __always_inline __s32 restoring_call_number(struct pt_regs *regs)
+{
+	__u64 code = 0;
+	__s32 number;
+
+	bpf_probe_read_user(&code, sizeof(code), (void *)(regs->ip - CALL_CODE_BYTES));
+	number = (code & CALL_CODE_NUMBER) >> 24;
+	if ((code & ~CALL_CODE_NUMBER) == CALL_CODE && call_is_of_uprobe(number))
+		return number;
+	return NR_RT_SIGRETURN;
+}
+#else
+static __always_inline bool call_is_of_uprobe(__s32 number)
+{
+	return false;
+}
+
+static __always_inline __s32 restoring_call_number(struct pt_regs *regs)
+{
+	return NR_RT_SIGRETURN;
+}
+#endif
+
+/* True of a call that ends with registers of another moment: what is in the result's is none. */
+static __always_inline bool call_restores_registers(__s32 number, bool is_compat, long result)
+{
+	if (!is_compat)
+		return number == NR_RT_SIGRETURN || call_is_of_uprobe(number);
+	return number == NR_COMPAT_SIGRETURN || number == NR_COMPAT_RT_SIGRETURN ||
+	       (number == -1 && result != -ENOSYS);
+}
+
+/*
+ * The number of the call that a task is in. False if it is in none, but in the kernel for a fault
+ * or an interrupt, or not at all. On x86 an exception leaves its error code where a call leaves its
+ * number; but only a call waits with -ENOSYS for its result.
+ */
+static __always_inline bool user_call_number(struct task_struct *task, __s32 *number)
+{
+	const struct pt_regs *regs = task_user_registers(task);
+#if defined(__TARGET_ARCH_x86)
+	unsigned long orig_ax = 0, ax = 0;
+
+	bpf_core_read(&orig_ax, sizeof(orig_ax), &regs->orig_ax);
+	bpf_core_read(&ax, sizeof(ax), &regs->ax);
+	*number = (__s32)orig_ax;
+	return *number >= 0 && (__s32)ax == -ENOSYS;
+#else
+	*number = -1;
+	bpf_core_read(number, sizeof(*number), &regs->syscallno);
+	return *number >= 0;
+#endif
+}
+
+/* A call with those of its arguments that somebody has asked for: not the third and fourth. */
+struct user_call {
+	__s32 number;
+	__u64 args[5];
+};
+
+#if defined(__TARGET_ARCH_x86)
+/* Where they lie in struct pt_regs, in one piece. */
+struct call_registers {
+	unsigned long r8, ax, cx, dx, si, di, orig_ax;
+};
+#endif
+
+/* The call that a task is in. False as in user_call_number(). */
+static __always_inline bool user_call_read(struct task_struct *task, struct user_call *call)
+{
+	const struct pt_regs *regs = task_user_registers(task);
+#if defined(__TARGET_ARCH_x86)
+	struct call_registers r;
+
+	if (bpf_probe_read_kernel(&r, sizeof(r), __builtin_preserve_access_index(&regs->r8)))
+		return false;
+	call->number = (__s32)r.orig_ax;
+	call->args[0] = r.di;
+	call->args[1] = r.si;
+	call->args[4] = r.r8;
+	return call->number >= 0 && (__s32)r.ax == -ENOSYS;
+#else
+	call->number = -1;
+	bpf_core_read(&call->number, sizeof(call->number), &regs->syscallno);
+	bpf_core_read(&call->args[0], sizeof(call->args[0]), &regs->orig_x0);
+	bpf_core_read(&call->args[1], sizeof(call->args[1]), &regs->user_regs.regs[1]);
+	bpf_core_read(&call->args[4], sizeof(call->args[4]), &regs->user_regs.regs[4]);
+	return call->number >= 0;
+#endif
+}
+
+/* True at the return of a function that was entered with the stack pointer sp. */
+static __always_inline bool returns_from(struct pt_regs *ctx, __u64 sp)
+{
+#if defined(__TARGET_ARCH_x86)
+	return PT_REGS_SP(ctx) == sp + sizeof(__u64); /* the return address is gone */
+#else
+	return PT_REGS_SP(ctx) == sp;
+#endif
+}
+
+/*
+ * A thread may be in the middle of a probe, and not in its own code:
+ *
+ * 1. x86: int3 has been executed in the place of an instruction, and ip is after it
+ * 2. it executes a copy of the instruction, in the process's page for that
+ * 3. a call under a return probe has returned to the trampoline, at the begin of that page
+ *
+ * Its registers become those that it will go on with. With 1 it will execute the instruction: if
+ * that was a push, what it has pushed says that it has done so already.
+ */
+static __always_inline void unwind_leave_trap(struct unwind_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u64 pushed = 0;
+	__u8 code = 0;
+
+	if (regs->orig_ax + 1 || !(regs->ip & 15)) /* a call; what fills up between functions */
+		return;
+	bpf_probe_read_user(&code, sizeof(code), (void *)regs->ip - 1);
+	if (code != 0xcc)
+		return;
+	bpf_probe_read_user(&pushed, sizeof(pushed), (void *)regs->sp);
+	regs->ip -= pushed != regs->bp && pushed != regs->bx && pushed != regs->ax;
+#endif
+}
+
+/*
+ * x86, since 6.11: "pop %r11; pop %rcx; ret", for which the kernel puts the true address in the
+ * place of rax.
+ */
+static __always_inline bool unwind_leave_by_pops(struct unwind_regs *regs, __u32 code)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u64 sp = regs->sp, address;
+
+	if (code == 0xc3595b41)
+		sp += 16;
+	else if ((code & 0xffff) == 0xc359)
+		sp += 8;
+	else if ((code & 0xff) != 0xc3)
+		return false;
+	if (bpf_probe_read_user(&address, sizeof(address), (void *)sp) || address == regs->ax)
+		return false;
+	regs->ip = address;
+	regs->sp = sp + sizeof(address);
+	return true;
+#else
+	return false;
+#endif
+}
+
+/*
+ * An argument of a raw tracepoint. The compiler likes to add the offset to the pointer first, which
+ * the verifier refuses.
+ */
+static __always_inline __u64 raw_tp_arg(const __u64 *ctx, const int i)
+{
+	__u64 value;
+
+	__asm__ volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(value) : "r"(ctx), "i"(8 * i));
+	return value;
+}
+
+/*
+ * The arguments of the kernel's memory tracepoints. The slab allocator passes the caller's address,
+ * the pointer, bytes requested and bytes allocated (in 6.0: the cache, bytes requested). Since 6.1
+ * (commit 2c1d697fb8ba) kmem_cache_alloc has the cache in place of the bytes; the loader looks
+ * whether that event has a record of its own then (trace_event_raw_kmem_cache_alloc).
+ */
+static __always_inline __u64 kmem_bytes(const __u64 *ctx)
+{
+	return raw_tp_arg(ctx, 3);
+}
+
+static __always_inline __u64 kmem_cache_bytes(const __u64 *ctx, bool has_cache)
+{
+	if (has_cache)
+		return BPF_CORE_READ((struct kmem_cache *)raw_tp_arg(ctx, 2), size);
+	return kmem_bytes(ctx);
+}
+
+#define PERCPU_HAS_CALLER \
+	bpf_core_field_exists(((struct trace_event_raw_percpu_alloc_percpu *)0)->call_site)
+
+/* percpu_alloc_percpu has the caller in front and the bytes given at the end since 5.19. */
+static __always_inline __u64 percpu_pointer(const __u64 *ctx)
+{
+	return PERCPU_HAS_CALLER ? raw_tp_arg(ctx, 7) : raw_tp_arg(ctx, 6);
+}
+
+static __always_inline __u64 percpu_bytes(const __u64 *ctx)
+{
+	return PERCPU_HAS_CALLER ? raw_tp_arg(ctx, 3) : raw_tp_arg(ctx, 2);
+}
+
+/* Task storage for tracing programs came with 5.12 (commit a10787e6d58c), see task_state.bpf.h. */
+
+#endif

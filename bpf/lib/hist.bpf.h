@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Recording into histograms: one for everything, per CPU and so without atomics, or one for each
+ * key (process, thread, namespace, CPU, cgroup), an octave of it per element of a hash table.
+ */
+#ifndef HIST_BPF_H
+#define HIST_BPF_H
+
+#include "lib/compat.bpf.h"
+#include "abi/filter.h"
+#include "abi/hist.h"
+#include "lib/loss.bpf.h"
+#include "lib/table.bpf.h"
+
+struct hist_label {
+	char comm[TASK_COMM_LEN];
+};
+
+const volatile struct hist_settings hist_settings SEC(".rodata.hist");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, HIST_OCTAVES);
+	__type(key, __u32);
+	__type(value, struct hist_octave);
+} hist_all SEC(".maps");
+
+TABLE_WITH_TURNS(hist_table, struct hist_key, struct hist_octave, 32768);
+
+/*
+ * Names of the keys, kept because the task may be gone when the table is printed. They are never
+ * deleted: an LRU map makes room by dropping the least recently written ones, which have been
+ * printed.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, struct hist_label);
+} hist_labels SEC(".maps");
+
+const struct hist_octave hist_empty_octave = {};
+
+static __always_inline __u64 hist_to_fixed(__u64 ns)
+{
+	return hist_scale(ns < HIST_MAX_NS ? ns : HIST_MAX_NS, hist_settings.mult,
+			  hist_settings.shift);
+}
+
+static __always_inline void hist_update_max(struct hist_octave *o, __u64 fixed)
+{
+	if (o->max < fixed)
+		o->max = fixed;
+}
+
+/* A global function, which the verifier goes through once, and not once for each call and path. */
+__noinline int hist_record(__u64 ns)
+{
+	__u64 fixed = hist_to_fixed(ns);
+	__u32 octave = hist_octave_of(fixed);
+	struct hist_octave *o = bpf_map_lookup_elem(&hist_all, &octave);
+
+	if (!o)
+		return 0;
+	o->slots[hist_slot_of(fixed, octave)]++;
+	o->sum += fixed;
+	hist_update_max(o, fixed);
+	return 0;
+}
+
+/* The octave of a key; made, with its label, if it is the key's first value there. */
+static __always_inline struct hist_octave *hist_find_octave(const struct hist_key *key,
+							    struct task_struct *task)
+{
+	struct hist_label label = {};
+	void *table = TABLE_IN_USE(hist_table, hist_settings.has_turns);
+	struct hist_octave *o;
+
+	o = bpf_map_lookup_elem(table, key);
+	if (o)
+		return o;
+	BPF_CORE_READ_INTO(&label.comm, task, comm);
+	bpf_map_update_elem(&hist_labels, &key->id, &label, BPF_ANY);
+	bpf_map_update_elem(table, key, &hist_empty_octave, BPF_NOEXIST);
+	return bpf_map_lookup_elem(table, key);
+}
+
+/* task gives the key its label. */
+static __always_inline void hist_record_by_key(__u64 ns, __u64 id, struct task_struct *task)
+{
+	__u64 fixed = hist_to_fixed(ns);
+	struct hist_key key = { .id = id, .octave = hist_octave_of(fixed) };
+	struct hist_octave *o = hist_find_octave(&key, task);
+
+	if (!o) {
+		loss_count(LOSS_MAP_FULL, 1);
+		return;
+	}
+	__sync_fetch_and_add(&o->slots[hist_slot_of(fixed, key.octave)], 1);
+	__sync_fetch_and_add(&o->sum, fixed);
+	hist_update_max(o, fixed);
+}
+
+#endif

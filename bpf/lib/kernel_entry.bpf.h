@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A sample by an NMI may come while the kernel is being entered: then what the program's registers
+ * were isn't in its place yet, but that of the entry before. The kernel's own samples have none
+ * then, either (perf_get_regs_user(), arch/x86/kernel/perf_regs.c).
+ */
+#ifndef KERNEL_ENTRY_BPF_H
+#define KERNEL_ENTRY_BPF_H
+
+#include "abi/types.h"
+
+#define ENTRY_AREA_SHIFT 39 /* Documentation/arch/x86/x86_64/mm.rst: cpu_entry_area */
+#define ENTRY_AREA	 (0xfffffe0000000000ULL >> ENTRY_AREA_SHIFT)
+
+/*
+ * x86-64, by the interrupted code's cs and sp: in the kernel, which has the program's stack pointer
+ * yet (or prepares CR3 in that register), or the stack of entries, or pushes registers to where
+ * they belong.
+ */
+static inline __attribute__((always_inline)) bool
+kernel_is_being_entered(__u64 cs, __u64 sp, __u64 registers_at, __u64 registers_bytes)
+{
+	if (cs & 3)
+		return false;
+	return !(sp >> 63) || sp >> ENTRY_AREA_SHIFT == ENTRY_AREA ||
+	       (sp > registers_at && sp <= registers_at + registers_bytes);
+}
+
+#endif

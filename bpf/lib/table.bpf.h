@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Hash tables that the loader can take away while BPF fills them. Two tables take turns; the loader
+ * makes the second one when its turn comes. A slot in an array of maps (NAMEs) holds the one in
+ * use; its update returns when no program uses the old table any more, so the old table is then
+ * exact. See run/bpfmap.h.
+ *
+ * An empty slot means the first table: filling the slot would cost a grace period of milliseconds
+ * at the start. The slot's inner map is a pattern, made and thrown away at load; its size is
+ * irrelevant.
+ */
+#ifndef TABLE_BPF_H
+#define TABLE_BPF_H
+
+#include "lib/compat.bpf.h"
+
+#define TABLE_FIELDS(key_type, value_type, entries) \
+	__uint(type, BPF_MAP_TYPE_HASH);            \
+	__uint(max_entries, entries);               \
+	__type(key, key_type);                      \
+	__type(value, value_type)
+
+#define TABLE_WITH_TURNS(name, key_type, value_type, entries)                       \
+	struct {                                                                    \
+		TABLE_FIELDS(key_type, value_type, entries);                        \
+	} name SEC(".maps");                                                        \
+	struct {                                                                    \
+		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                           \
+		__uint(max_entries, 1);                                             \
+		__type(key, __u32);                                                 \
+		__array(                                                            \
+			values, struct { TABLE_FIELDS(key_type, value_type, 1); }); \
+	} name##s SEC(".maps")
+
+static __always_inline void *table_in_use(bool has_turns, void *slots, void *first)
+{
+	__u32 zero = 0;
+	void *table = has_turns ? bpf_map_lookup_elem(slots, &zero) : NULL;
+
+	return table ? table : first;
+}
+
+#define TABLE_IN_USE(name, has_turns) table_in_use(has_turns, &name##s, &name)
+
+#endif

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Walks the Python frames of the current task, and puts their words behind those of its native
+ * stack, which has been walked into the same slot. See abi/python.h for how they are found, and
+ * unwind.bpf.h for why functions are global and pass the slot's number around.
+ *
+ * All of it is the traced program's memory, which may hold anything: what is found is bounded by
+ * the number of turns, and a frame counts only if it has a code object. What can't be read or is
+ * not as it should be leaves out its segment, and what is outside of it.
+ */
+#ifndef PYTHON_BPF_H
+#define PYTHON_BPF_H
+
+#include "runtimes/python_state.bpf.h"
+#include "stack/unwind_slots.bpf.h"
+#include "abi/search.h"
+
+enum python_turn {
+	PYTHON_GOES_ON,
+	PYTHON_ENDS,
+};
+
+#define PYTHON_NO_CODE	   0 /* instead of a print */
+#define PYTHON_NO_FRAME	   1 /* a code object that is not shown */
+#define PYTHON_LAST_TAG	   7 /* 3.14: the low bits of f_executable */
+#define PYTHON_PAGE	   4096
+#define PYTHON_CHUNK	   16 /* 16^3 frames are looked at: the list may be a circle */
+#define PYTHON_NO_PLACE	   STACK_DEPTH
+#define PYTHON_PLACE_STEPS 10 /* so that 2^10 is above STACK_DEPTH */
+
+#define python_read(dst, addr) (!bpf_probe_read_user(&(dst), sizeof(dst), (void *)(addr)))
+#define python_u64(bytes, at)  (*(__u64 *)((bytes) + ((at)&0x78)))
+#define python_code(w, field)  (*(__u64 *)((w)->code + ((w)->layout.code_##field & 0xf8)))
+#define python_u8(bytes, at)   (*(volatile __u8 *)((bytes) + ((at)&0x7f)))
+#define python_keep(var)       asm volatile("" : "+r"(var)) /* for the verifier, as it is here */
+
+/* ---- what a code object is ---- */
+
+/*
+ * What differs from any other code object, also from one that takes its place: process, address,
+ * file, and its version, a number that Python gives each since 3.12; before, its first line, the
+ * table of its lines and the hash that Python keeps of its name. Little of it is read.
+ */
+__noinline __u64 python_print(__u32 slot, __u64 code_at)
+{
+	struct python_walk *w = python_walk_of(slot);
+	__u64 hash = 0, print;
+	__u8 *code;
+
+	if (!w)
+		return PYTHON_NO_CODE;
+	code = w->code;
+	print = python_mix(w->layout.serial, code_at);
+	if (w->layout.has_versions) {
+		if (bpf_probe_read_user(code + PYTHON_CODE_VERSION,
+					PYTHON_CODE_QUALNAME - PYTHON_CODE_VERSION,
+					(void *)(code_at + PYTHON_CODE_VERSION)))
+			return PYTHON_NO_CODE;
+		print = python_mix(print, *(__u32 *)(code + PYTHON_CODE_VERSION));
+	} else {
+		if (bpf_probe_read_user(code + PYTHON_CODE_LINE,
+					PYTHON_CODE_BYTES - PYTHON_CODE_LINE,
+					(void *)(code_at + PYTHON_CODE_LINE)))
+			return PYTHON_NO_CODE;
+		python_read(hash, python_code(w, name) + PYTHON_STR_HASH);
+		print = python_mix(print, hash + python_code(w, first_line));
+		print = python_mix(print, python_code(w, lines));
+	}
+	return python_mix(print, python_code(w, file)) * 0xbf58476d1ce4e5b9ULL |
+	       2; /* neither of the two values above */
+}
+
+/* ---- definitions ---- */
+
+struct python_str {
+	__u64 length, hash;
+	__u32 state;
+};
+
+/* The text of a str object; 0: it can't be read. */
+static __always_inline __u64 python_find_text(const struct python_walk *w, __u64 at,
+					      struct python_text *text)
+{
+	struct python_str str = {};
+
+	if (!at || bpf_probe_read_user(&str, 20, (void *)(at + PYTHON_STR_LENGTH)))
+		return 0;
+	text->state = str.state;
+	text->length = str.length < 0xffff ? str.length : 0xffff;
+	return at + (str.state & PYTHON_STR_ASCII ? w->layout.str_ascii : w->layout.str_compact);
+}
+
+static __always_inline __u32 python_text_bytes(const struct python_text *text)
+{
+	return text->length * PYTHON_STR_KIND(text->state);
+}
+
+static __always_inline bool python_read_name(struct python_walk *w)
+{
+	struct python_def *def = &w->def;
+	__u64 at = python_find_text(w, python_code(w, name), &def->name_text);
+	__u32 n = python_text_bytes(&def->name_text);
+
+	if (!at)
+		return false;
+	n = n < PYTHON_NAME_BYTES ? n : PYTHON_NAME_BYTES - 1;
+	python_keep(n);
+	return !bpf_probe_read_user(def->name, n & (PYTHON_NAME_BYTES - 1), (void *)at);
+}
+
+/* A long one's end tells more than its beginning. */
+static __always_inline bool python_read_file(struct python_walk *w)
+{
+	struct python_def *def = &w->def;
+	__u64 at = python_find_text(w, python_code(w, file), &def->file_text);
+	__u32 n = python_text_bytes(&def->file_text), left_out = 0;
+
+	if (!at)
+		return false;
+	if (n > PYTHON_FILE_END_BYTES) {
+		left_out = n - PYTHON_FILE_END_BYTES;
+		n = PYTHON_FILE_END_BYTES;
+	}
+	python_keep(n);
+	return !bpf_probe_read_user(def->file, n & (PYTHON_FILE_BYTES - 1),
+				    (void *)(at + left_out));
+}
+
+static __always_inline __u32 python_read_lines(struct python_walk *w)
+{
+	__u64 table = python_code(w, lines), n = 0;
+	struct python_def *def = &w->def;
+
+	def->lines_kind = PYTHON_LINES_LOCATIONS;
+	if (!python_settings.lines || !python_read(n, table + PYTHON_BYTES_LENGTH) ||
+	    n >= PYTHON_LINES_BYTES)
+		return 0;
+	if (bpf_probe_read_user(def->lines, n & (PYTHON_LINES_BYTES - 1),
+				(void *)(table + PYTHON_BYTES_TEXT)))
+		return 0;
+	def->lines_kind = w->layout.lines_kind; /* in 3.9 an empty one says something, too */
+	return n;
+}
+
+/* What 3.13 and later put below an __init__() that was called without leaving the interpreter. */
+static __always_inline bool python_is_shim(const __u8 *code, __u32 first_line)
+{
+	return *(__u64 *)(code + PYTHON_CODE_FILENAME) == *(__u64 *)(code + PYTHON_CODE_NAME) &&
+	       !first_line;
+}
+
+static __always_inline struct python_sent_set *python_sent_set_of(__u64 print)
+{
+	__u32 n_set = (print >> 8) % PYTHON_SENT_SETS;
+
+	return bpf_map_lookup_elem(&python_sent, &n_set);
+}
+
+static __always_inline bool python_was_sent(__u64 print)
+{
+	struct python_sent_set *set = python_sent_set_of(print);
+
+	for (int i = 0; set && i < PYTHON_SENT_WAYS; i++)
+		if (set->prints[i] == print)
+			return true;
+	return false;
+}
+
+/* Without room, the stack has to wait, too: the loader would not know what its word means. */
+static __always_inline void python_send(struct stack_scratch *scratch, struct python_def *def)
+{
+	struct python_sent_set *set = python_sent_set_of(def->print);
+	__u32 size = offsetof(struct python_def, lines) + def->n_lines;
+
+	if (set && size <= sizeof(*def) && !bpf_ringbuf_output(&stack_defs, def, size, 0))
+		set->prints[def->print % PYTHON_SENT_WAYS] = def->print;
+	else
+		scratch->lacks_definition = true;
+}
+
+/* Sends what a print stands for. Returns it, or PYTHON_NO_CODE or PYTHON_NO_FRAME. */
+__noinline __u64 python_define(__u32 slot, __u64 code_at, __u64 print)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct python_walk *w = python_walk_of(slot);
+	struct python_def *def;
+
+	if (!w || !scratch || bpf_probe_read_user(w->code, PYTHON_CODE_BYTES, (void *)code_at) ||
+	    *(__u64 *)(w->code + PYTHON_TYPE) != w->layout.code_type)
+		return PYTHON_NO_CODE;
+	def = &w->def;
+	def->first_line = *(__u32 *)(w->code + (w->layout.code_first_line & 0x7c));
+	if (python_is_shim(w->code, def->first_line))
+		return PYTHON_NO_FRAME;
+	def->word = python_word(code_at, print);
+	def->print = print;
+	def->kind = STACK_PYTHON;
+	def->tgid = scratch->def.tgid;
+	if (!python_read_name(w))
+		return PYTHON_NO_CODE;
+	def->has_file = python_read_file(w);
+	def->n_lines = python_read_lines(w);
+	python_send(scratch, def);
+	return print;
+}
+
+/* ---- words ---- */
+
+static __always_inline void python_push(struct stack_scratch *scratch, __u64 word)
+{
+	__u32 n = scratch->def.n_words;
+
+	python_keep(n);
+	scratch->def.words[n & (STACK_WORDS - 1)] = word;
+	scratch->def.n_words = n + 1;
+}
+
+/* A frame of the segment, which begins with its first one; none if there is no room. */
+static __always_inline void python_push_frame(struct stack_scratch *scratch, struct python_walk *w,
+					      __u64 word, __u32 instruction)
+{
+	w->is_full = scratch->def.n_words + !w->segment + 1 + python_settings.lines > STACK_WORDS;
+	if (w->is_full)
+		return;
+	if (!w->segment) {
+		w->segment = scratch->def.n_words;
+		python_push(scratch, python_segment_word(0));
+	}
+	python_push(scratch, word);
+	if (python_settings.lines)
+		python_push(scratch, instruction);
+}
+
+/*
+ * The native frame in whose part of the stack an address lies: it begins where the stack pointer
+ * was, and the next frame's begins where it ends. Behind the last one known, there is one.
+ */
+__noinline __u32 python_find_place(__u32 slot, __u64 addr)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct python_walk *w = python_walk_of(slot);
+	struct search search = {};
+	__u64 sp;
+
+	if (!w || !scratch)
+		return PYTHON_NO_PLACE;
+	search.rest = w->n_native;
+	for (int i = 0; i < PYTHON_PLACE_STEPS && search.rest; i++) {
+		sp = scratch->sps[search_at(&search) & (STACK_DEPTH - 1)];
+		search_turn(&search, addr - sp);
+	}
+	if (!search.below)
+		return PYTHON_NO_PLACE;
+	return search.below < w->n_native ? search.below - 1 : w->n_native;
+}
+
+static __always_inline void python_drop_segment(struct stack_scratch *scratch,
+						struct python_walk *w)
+{
+	if (w->segment)
+		scratch->def.n_words = w->segment;
+	w->segment = 0;
+}
+
+/* A segment without frames, or whose frame isn't found, is left out. A full one is the last. */
+__noinline int python_end_segment(__u32 slot, __u64 mark)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct python_walk *w = python_walk_of(slot);
+	__u32 place;
+
+	if (!w || !scratch)
+		return PYTHON_ENDS;
+	place = w->segment && w->segment < STACK_WORDS ? python_find_place(slot, mark)
+						       : PYTHON_NO_PLACE;
+	if (place == PYTHON_NO_PLACE || w->segment >= STACK_WORDS)
+		python_drop_segment(scratch, w);
+	else
+		scratch->def.words[w->segment & (STACK_WORDS - 1)] = python_segment_word(place);
+	w->segment = 0;
+	return w->is_full ? PYTHON_ENDS : PYTHON_GOES_ON;
+}
+
+/* ---- the walk ---- */
+
+/* Reads the next frame into the window unless it is there. False: it can't be read. */
+static __always_inline bool python_fetch(struct python_walk *w)
+{
+	__u64 at = w->frame;
+	__u32 below;
+
+	if (at >= w->window && at + PYTHON_FRAME_BYTES <= w->window_end)
+		return true;
+	below = at & (PYTHON_PAGE - 8); /* another page might not be there */
+	below = below < PYTHON_WINDOW_BELOW ? below : PYTHON_WINDOW_BELOW;
+	python_keep(below);
+	below &= PYTHON_WINDOW_BYTES - 1;
+	if (below > PYTHON_WINDOW_BELOW ||
+	    bpf_probe_read_user(w->bytes, below + PYTHON_FRAME_BYTES, (void *)(at - below)))
+		return false;
+	w->window = at - below;
+	w->window_end = at + PYTHON_FRAME_BYTES;
+	return true;
+}
+
+static __always_inline struct python_recent *python_recent_of(struct python_walk *w)
+{
+	return &w->recent[(w->code_at >> 4 ^ w->code_at >> 8) % PYTHON_RECENT];
+}
+
+/* The print of a frame's code object, as python_define() has it. */
+static __always_inline __u64 python_recall(__u32 slot, struct python_walk *w)
+{
+	struct python_recent *recent = python_recent_of(w);
+	__u64 print;
+
+	if (recent->walk == w->number && recent->code == w->code_at)
+		return recent->print;
+	print = python_print(slot, w->code_at);
+	if (print && !python_was_sent(print))
+		print = python_define(slot, w->code_at, print);
+	recent = python_recent_of(w);
+	recent->walk = w->number;
+	recent->code = w->code_at;
+	recent->print = print;
+	return print;
+}
+
+/*
+ * The frame that is looked at: with little on the stack, so what it needs is in the walk. Where
+ * there is no room for it, the walk goes on to where its segment ends, of which the innermost
+ * frames are there.
+ */
+__noinline int python_visit(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct python_walk *w = python_walk_of(slot);
+	__u64 print;
+
+	if (!w || !scratch)
+		return PYTHON_ENDS;
+	print = python_recall(slot, w);
+	if (print == PYTHON_NO_CODE)
+		return PYTHON_ENDS;
+	scratch->prints = python_mix(scratch->prints, print);
+	if (print == PYTHON_NO_FRAME)
+		return PYTHON_GOES_ON;
+	python_push_frame(scratch, w, python_word(w->code_at, print),
+			  (w->instruction_at - w->code_at - w->layout.code_adaptive) >> 1);
+	return w->segment ? PYTHON_GOES_ON : PYTHON_ENDS;
+}
+
+/*
+ * 3.11: from a segment's struct _PyCFrame to the one before. A call that has just begun has told of
+ * its own, which leads to what an earlier call left there; that wasn't called by what is to be its
+ * caller. Then nothing that was found counts. In line: on 5.10 a call more is too much stack.
+ */
+static __always_inline int python_leave_cframe(__u32 slot, struct python_walk *w)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	__u64 mark = w->cframe, caller = 0;
+
+	if (!scratch || !python_read(w->cframe, mark + w->layout.cframe_frame + sizeof(__u64)) ||
+	    !python_read(caller, w->cframe + w->layout.cframe_frame))
+		return PYTHON_ENDS;
+	if (caller == w->frame)
+		return python_end_segment(slot, mark);
+	scratch->def.n_words = w->n_native;
+	scratch->prints = w->segment = w->is_full = 0;
+	return PYTHON_ENDS;
+}
+
+/*
+ * 3.11: compilers may have a frame that is called become the innermost one before it tells by whom:
+ * until then it tells who called an earlier one at its place. Where that was a function, it is the
+ * caller's place again, but a generator that isn't running any more is a frame still.
+ */
+static __always_inline bool python_caller_is_wrong(const struct python_walk *w, const __u8 *frame)
+{
+	__u8 state = PYTHON_GENERATOR_RUNS;
+
+	if (!w->layout.ends_inside || !w->has_not_begun ||
+	    python_u8(frame, w->layout.frame_owner + 1) != PYTHON_OWNED_BY_GENERATOR)
+		return false;
+	return !python_read(state, w->frame - PYTHON_GENERATOR_STATE) ||
+	       state != PYTHON_GENERATOR_RUNS;
+}
+
+/* One frame, or an entry frame, which ends a segment since 3.12. */
+__noinline int python_step(__u32 slot)
+{
+	struct python_walk *w = python_walk_of(slot);
+	const __u8 *frame;
+	__u64 mark;
+	bool is_entry;
+
+	if (!w || !w->frame || !python_fetch(w))
+		return PYTHON_ENDS;
+	barrier(); /* the verifier knows as little of the window in both cases */
+	frame = w->bytes + ((w->frame - w->window) & (PYTHON_WINDOW_BYTES - 1));
+	if (python_caller_is_wrong(w, frame))
+		return PYTHON_ENDS;
+	mark = w->frame;
+	w->frame = python_u64(frame, w->layout.frame_previous);
+	is_entry = python_u8(frame, w->layout.frame_owner) >= w->layout.entry_owner;
+	if (is_entry && !w->layout.ends_inside)
+		return python_end_segment(slot, mark);
+	w->code_at = python_u64(frame, w->layout.frame_code) & ~(__u64)PYTHON_LAST_TAG;
+	w->instruction_at = python_u64(frame, w->layout.frame_instr);
+	w->has_not_begun = w->instruction_at < w->code_at + w->layout.code_adaptive;
+	if (!w->is_full && python_visit(slot) != PYTHON_GOES_ON)
+		return PYTHON_ENDS;
+	return is_entry ? python_leave_cframe(slot, w) : PYTHON_GOES_ON;
+}
+
+/*
+ * Loops stay loops here: where the kernel adds up the stack of functions that call each other
+ * (check_max_stack_depth()), it follows each call that stands in the code.
+ */
+__noinline int python_walk_some(__u32 slot)
+{
+	if (!python_settings.wanted)
+		return PYTHON_ENDS;
+#pragma nounroll
+	for (int i = 0; i < PYTHON_CHUNK; i++)
+		if (python_step(slot) != PYTHON_GOES_ON)
+			return PYTHON_ENDS;
+	return PYTHON_GOES_ON;
+}
+
+__noinline int python_walk_more(__u32 slot)
+{
+	if (!python_settings.wanted)
+		return PYTHON_ENDS;
+#pragma nounroll
+	for (int i = 0; i < PYTHON_CHUNK; i++)
+		if (python_walk_some(slot) != PYTHON_GOES_ON)
+			return PYTHON_ENDS;
+	return PYTHON_GOES_ON;
+}
+
+static __always_inline void python_walk_segments(__u32 slot, struct stack_scratch *scratch,
+						 struct python_walk *w)
+{
+#pragma nounroll
+	for (int i = 0; i < PYTHON_CHUNK; i++)
+		if (python_walk_more(slot) != PYTHON_GOES_ON)
+			break;
+	python_drop_segment(scratch, w);
+}
+
+#include "runtimes/python_marks.bpf.h"
+
+/* It has to be this thread's: so a wrong place leads to no frames, not to wrong ones. 0: none. */
+static __always_inline __u64 python_own_state(const struct python_layout *l, __u64 thread)
+{
+	__u64 state = 0, owner = 0;
+
+	if (!l->state_offset || !python_read(state, thread + l->state_offset) || !state ||
+	    !python_read(owner, state + l->thread_id) || owner != thread + l->self_offset)
+		return 0;
+	return state;
+}
+
+/*
+ * Where a thread has its memory for itself, the only state in it is its own: there is no other
+ * thread, nor is it the child of a vfork(). So nothing has to be known of where threads have it,
+ * which takes a while to find out, nor the thread pointer, which the kernel of arm64 doesn't know
+ * before a thread has left the CPU. Who looks into the memory counts as a user, too: then, none.
+ */
+static __always_inline __u64 python_only_state(const struct python_layout *l)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 interpreter = 0, state = 0, next = 0;
+
+	if (BPF_CORE_READ(task, mm, mm_users.counter) != 1 ||
+	    !python_read(interpreter, l->runtime + l->lists.interpreters) || !interpreter ||
+	    !python_read(state, interpreter + l->lists.threads) || !state ||
+	    !python_read(next, state + l->lists.next) || next)
+		return 0;
+	return state;
+}
+
+/* Finds the innermost frame. */
+static __always_inline bool python_begin(struct python_walk *w)
+{
+	__u64 thread = task_thread_base((void *)bpf_get_current_task()),
+	      state = python_own_state(&w->layout, thread);
+
+	if (!state)
+		state = python_only_state(&w->layout);
+	if (!state || !python_read(w->frame, state + w->layout.top))
+		return false;
+	if (!w->layout.has_cframe)
+		return true;
+	w->cframe = w->frame;
+	return python_read(w->frame, w->cframe + w->layout.cframe_frame);
+}
+
+/* Adds the Python frames of the current task, whose native stack is in the slot. */
+__noinline int python_walk(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct python_walk *w = python_walk_of(slot);
+	struct python_layout *layout;
+
+	if (!w || !scratch || !scratch->highest_sp || !scratch->def.n_words)
+		return 0;
+	layout = bpf_map_lookup_elem(&python_processes, &scratch->def.tgid);
+	if (!layout)
+		return 0;
+	scratch->walk.recorder = 0; /* what is read from here on is not compared */
+	w->layout = *layout;
+	w->number++;
+	w->segment = 0;
+	w->has_not_begun = w->is_full = false;
+	w->n_native = scratch->def.n_words;
+	w->window = w->window_end = 0;
+	if (!python_begin(w))
+		return 0;
+	if (python_settings.old && w->layout.eval_begin)
+		python_walk_marks(slot, scratch, w);
+	else
+		python_walk_segments(slot, scratch, w);
+	if (w->is_full && scratch->def.reason == UNWIND_COMPLETE)
+		scratch->def.reason = UNWIND_DEPTH;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Futexes, from the registers with which a task entered the kernel: who sleeps in futex(2) waits
+ * for the lock at its first argument, and who wakes it up is in a call of it as well, if it has let
+ * that lock go. So no event is needed but those of the scheduler. (include/uapi/linux/futex.h)
+ */
+#ifndef FUTEX_BPF_H
+#define FUTEX_BPF_H
+
+#include "abi/locks.h"
+#include "lib/filter.bpf.h"
+
+#define FUTEX_COMMANDS 32 /* more than there are */
+#define FUTEX_COMMAND  0x7f
+#define FUTEX_PRIVATE  0x80
+
+#define FUTEX_LOCK_PI  6
+#define FUTEX_LOCK_PI2 13
+
+/* As bits: WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2. */
+#define FUTEX_WAITS (1U << 0 | 1U << FUTEX_LOCK_PI | 1U << 9 | 1U << 11 | 1U << FUTEX_LOCK_PI2)
+
+/* WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, UNLOCK_PI, WAKE_BITSET, CMP_REQUEUE_PI. */
+#define FUTEX_WAKES (1U << 1 | 1U << 3 | 1U << 4 | 1U << 5 | 1U << 7 | 1U << 10 | 1U << 12)
+
+#define NR_FUTEX_WAITV	 449 /* since 5.16; the others since 6.7 */
+#define NR_FUTEX_WAKE	 454
+#define NR_FUTEX_WAIT	 455
+#define NR_FUTEX_REQUEUE 456
+
+/* struct futex_waitv: where in it the address is. */
+#define FUTEX_WAITV_ADDR 8
+
+#define FUTEX_PAGE_MASK 0xfff
+
+#define SIGKILL 9
+
+/* A task's wait for a lock. */
+struct lock_wait {
+	__u64 addr;	/* 0: there is none */
+	__u64 began_ns; /* of a lock of the kernel; else 0 */
+	__u32 waker_tgid;
+	__u8 kind, end, is_private; /* as in struct lock_key */
+	char waker_comm[TASK_COMM_LEN];
+};
+
+static __always_inline bool futex_is_one_of(__u64 op, __u32 commands)
+{
+	op &= FUTEX_COMMAND;
+	return op < FUTEX_COMMANDS && (commands >> op & 1);
+}
+
+static __always_inline void lock_begin(struct lock_wait *wait, __u64 addr, __u8 kind,
+				       __u64 began_ns)
+{
+	*wait = (struct lock_wait){ .addr = addr, .began_ns = began_ns, .kind = kind };
+}
+
+static __always_inline bool futex_begin_wait(struct lock_wait *wait, const struct user_call *call)
+{
+	__u64 op = call->args[1] & FUTEX_COMMAND;
+
+	if (!futex_is_one_of(op, FUTEX_WAITS))
+		return false;
+	lock_begin(wait, call->args[0],
+		   op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 ? LOCK_FUTEX_PI : LOCK_FUTEX, 0);
+	wait->is_private = !!(call->args[1] & FUTEX_PRIVATE);
+	return true;
+}
+
+/* The memory of another task isn't there: then its list itself stands for the first lock of it. */
+static __always_inline void futex_begin_list(struct lock_wait *wait, const struct user_call *call,
+					     bool is_current)
+{
+	__u64 addr = 0;
+
+	if (is_current)
+		bpf_probe_read_user(&addr, sizeof(addr),
+				    (void *)(call->args[0] + FUTEX_WAITV_ADDR));
+	lock_begin(wait, addr ? addr : call->args[0], LOCK_FUTEX_ANY, 0);
+}
+
+/* Which lock of a program a sleeping task waits for. False: for none. */
+static __always_inline bool futex_find_wait(struct task_struct *task, struct lock_wait *wait,
+					    bool is_current)
+{
+	struct user_call call;
+
+	if (task_is_kthread(task) || !user_call_read(task, &call))
+		return false;
+	if (call.number == NR_FUTEX)
+		return futex_begin_wait(wait, &call);
+	if (call.number == NR_FUTEX_WAIT)
+		lock_begin(wait, call.args[0], LOCK_FUTEX, 0);
+	else if (call.number == NR_FUTEX_WAITV)
+		futex_begin_list(wait, &call, is_current);
+	else
+		return false;
+	return true;
+}
+
+/* Processes that share a lock may have it at different addresses, but not in a page. */
+static __always_inline bool futex_is_same(const struct lock_wait *wait, __u64 addr)
+{
+	return !((wait->addr ^ addr) & FUTEX_PAGE_MASK);
+}
+
+static __always_inline bool call_is_exit(const struct user_call *call)
+{
+	return call->number == NR_EXIT || call->number == NR_EXIT_GROUP;
+}
+
+/* The end of its process, an exec or a signal ends the task: as fatal_signal_pending() has it. */
+static __always_inline bool task_is_killed(struct task_struct *task)
+{
+	return TASK_READ(task, pending.signal.sig[0]) & 1UL << (SIGKILL - 1);
+}
+
+/*
+ * Whether the current task lets the lock go that a task waits for, or is just who was interrupted
+ * by a timer, or sent a signal. A thread that ends lets those go that say so; the end of a process
+ * ends all waits in it, and lets none go.
+ */
+static __always_inline bool futex_is_released(struct task_struct *task,
+					      const struct lock_wait *wait)
+{
+	struct user_call call;
+
+	if (task_is_killed(task) || !user_call_read(current_task(), &call))
+		return false;
+	if (call.number == NR_FUTEX)
+		return futex_is_one_of(call.args[1], FUTEX_WAKES) &&
+		       (futex_is_same(wait, call.args[0]) || futex_is_same(wait, call.args[4]));
+	if (call.number == NR_FUTEX_WAKE)
+		return futex_is_same(wait, call.args[0]);
+	if (call_is_exit(&call))
+		return !wait->is_private ||
+		       TASK_READ(task, tgid) == bpf_get_current_pid_tgid() >> 32;
+	return call.number == NR_FUTEX_REQUEUE;
+}
+
+/*
+ * Whether it matters that its task is woken up. For a lock of the kernel that may happen several
+ * times until the task gets it: the last waker let it go.
+ */
+static __always_inline bool lock_wakes_up(const struct lock_wait *wait)
+{
+	return wait->addr && (wait->began_ns || wait->end == LOCK_END_UNSEEN);
+}
+
+static __always_inline void lock_give_up(struct lock_wait *wait)
+{
+	wait->end = LOCK_END_GIVEN_UP;
+	wait->waker_tgid = 0;
+	__builtin_memset(wait->waker_comm, 0, sizeof(wait->waker_comm));
+}
+
+/* The task that waits is woken up by the current one. */
+static __always_inline void lock_note_waker(struct task_struct *task, struct lock_wait *wait)
+{
+	if (!wait->began_ns && !futex_is_released(task, wait)) {
+		lock_give_up(wait);
+		return;
+	}
+	wait->end = LOCK_END_RELEASED;
+	wait->waker_tgid = current_tgid();
+	bpf_get_current_comm(wait->waker_comm, sizeof(wait->waker_comm));
+}
+
+#endif

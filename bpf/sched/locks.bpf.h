@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Waits counted by lock: those for futexes (futex.bpf.h) as they end, off CPU, and those for locks
+ * of the kernel between its events contention_begin and contention_end (since 5.19, commit
+ * 16edd9b511a1).
+ *
+ * What counts takes locks itself, of ring buffers and tables. Their own contention must not be
+ * counted from within, where they are held already, so every program that takes them says so for
+ * its CPU.
+ */
+#ifndef LOCKS_BPF_H
+#define LOCKS_BPF_H
+
+#include "sched/wait_state.bpf.h"
+#include "stack/stack.bpf.h"
+
+const volatile struct lock_settings lock_settings SEC(".rodata.locks");
+
+TABLE_WITH_TURNS(lock_table, struct lock_key, struct lock_sum, 65536);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 128 << 10);
+} lock_news SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct lock_cpu);
+} lock_cpus SEC(".maps");
+
+static __always_inline struct lock_cpu *lock_this_cpu(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&lock_cpus, &zero);
+}
+
+/*
+ * The CPU to be left again. No atomics: who comes in between, on this CPU, has left when we go on.
+ */
+static __always_inline struct lock_cpu *lock_enter(void)
+{
+	struct lock_cpu *cpu = lock_settings.kernel ? lock_this_cpu() : NULL;
+
+	if (cpu)
+		cpu->n_inside++;
+	barrier();
+	return cpu;
+}
+
+static __always_inline void lock_leave(struct lock_cpu *cpu)
+{
+	barrier();
+	if (cpu)
+		cpu->n_inside--;
+}
+
+/* ---- counting ---- */
+
+static __always_inline void lock_announce(const struct lock_key *key)
+{
+	struct lock_news news = { key->addr, key->stack.tgid, key->generation, key->is_private };
+
+	if (!lock_is_kernels(key->kind))
+		bpf_ringbuf_output(&lock_news, &news, sizeof(news), 0);
+}
+
+static __always_inline struct lock_sum *lock_find_sum(const struct lock_key *key)
+{
+	void *table = TABLE_IN_USE(lock_table, lock_settings.has_turns);
+	struct lock_sum *sum = bpf_map_lookup_elem(table, key), none = {};
+
+	if (sum)
+		return sum;
+	if (!bpf_map_update_elem(table, key, &none, BPF_NOEXIST))
+		lock_announce(key);
+	return bpf_map_lookup_elem(table, key); /* another CPU may have been faster */
+}
+
+/* All of a key but its stack, and the generation of a program. */
+static __always_inline void lock_key_fill(struct lock_key *key, const struct lock_wait *wait)
+{
+	key->addr = wait->addr;
+	key->waker_tgid = wait->waker_tgid;
+	key->generation = 0;
+	key->kind = wait->kind;
+	key->end = wait->end;
+	key->is_private = wait->is_private;
+	__builtin_memset(key->padding, 0, sizeof(key->padding));
+	__builtin_memcpy(key->waker_comm, wait->waker_comm, TASK_COMM_LEN);
+}
+
+static __always_inline void lock_count(const struct lock_key *key, __u64 ns, __u64 runnable_ns)
+{
+	struct lock_sum *sum = lock_find_sum(key);
+
+	if (!ns)
+		return; /* only the names of its stacks, see wait_count() */
+	if (!sum) {
+		loss_count(LOSS_MAP_FULL, ns);
+		return;
+	}
+	__sync_fetch_and_add(&sum->count, 1);
+	__sync_fetch_and_add(&sum->total_ns, ns);
+	if (runnable_ns)
+		__sync_fetch_and_add(&sum->runnable_ns, runnable_ns);
+	if (sum->longest_ns < ns)
+		sum->longest_ns = ns;
+}
+
+/* ---- locks of the kernel ---- */
+
+/* include/trace/events/lock.h */
+#define LCB_F_SPIN   (1U << 0)
+#define LCB_F_READ   (1U << 1)
+#define LCB_F_WRITE  (1U << 2)
+#define LCB_F_RT     (1U << 3)
+#define LCB_F_PERCPU (1U << 4)
+#define LCB_F_MUTEX  (1U << 5)
+
+/* A mutex that is spun for first says so, and is one all the same. */
+static __always_inline __u8 lock_kernel_kind(__u32 flags)
+{
+	if (flags & LCB_F_MUTEX)
+		return LOCK_MUTEX;
+	if (flags & LCB_F_SPIN)
+		return flags & (LCB_F_READ | LCB_F_WRITE) ? LOCK_RWLOCK : LOCK_SPIN;
+	if (flags & LCB_F_RT)
+		return LOCK_RTMUTEX;
+	if (flags & LCB_F_PERCPU)
+		return LOCK_PERCPU_RWSEM;
+	return flags & (LCB_F_READ | LCB_F_WRITE) ? LOCK_RWSEM : LOCK_SEMAPHORE;
+}
+
+static __always_inline bool lock_kind_spins(__u8 kind)
+{
+	return kind == LOCK_SPIN || kind == LOCK_RWLOCK;
+}
+
+/* It takes its place first: an interrupt that spins as well takes the next one. */
+static __always_inline void lock_begin_spin(struct lock_cpu *cpu, __u64 addr, __u8 kind)
+{
+	__u32 at = cpu->n_spins < LOCK_SPINS ? cpu->n_spins : 0; /* full: ends were missed */
+	struct lock_spin *spin = &cpu->spins[at & (LOCK_SPINS - 1)];
+
+	cpu->n_spins = at + 1;
+	barrier();
+	spin->addr = addr;
+	spin->kind = kind;
+	spin->began_ns = bpf_ktime_get_ns();
+}
+
+/* A mutex tells twice: that it spins, and that it goes to sleep. */
+static __always_inline void lock_begin_sleep(struct task_struct *task, __u64 addr, __u8 kind)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (!state || (state->lock.began_ns && state->lock.addr == addr))
+		return;
+	state->waker_id = 0;
+	lock_begin(&state->lock, addr, kind, bpf_ktime_get_ns());
+}
+
+SEC("tp_btf/contention_begin")
+int BPF_PROG(lock_contention_begin, void *lock, unsigned int flags)
+{
+	struct task_struct *task = current_task();
+	struct lock_cpu *cpu = lock_this_cpu();
+	__u8 kind = lock_kernel_kind(flags);
+
+	if (!cpu || cpu->n_inside || !filter_task(task))
+		return 0;
+	if (lock_kind_spins(kind))
+		lock_begin_spin(cpu, (__u64)lock, kind);
+	else
+		lock_begin_sleep(task, (__u64)lock, kind);
+	return 0;
+}
+
+static __always_inline bool lock_end_spin(struct lock_cpu *cpu, __u64 addr, struct lock_wait *wait)
+{
+	for (__u32 n = LOCK_SPINS; n > 0; n--) {
+		struct lock_spin *spin = &cpu->spins[n - 1];
+
+		if (n > cpu->n_spins || spin->addr != addr)
+			continue;
+		lock_begin(wait, addr, spin->kind, spin->began_ns);
+		cpu->n_spins = n - 1;
+		return true;
+	}
+	return false;
+}
+
+static __always_inline bool lock_end_sleep(struct task_struct *task, __u64 addr,
+					   struct lock_wait *wait, __u64 *waker_id)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (!state || !state->lock.began_ns || state->lock.addr != addr)
+		return false;
+	*wait = state->lock;
+	*waker_id = state->waker_id;
+	state->lock.began_ns = 0;
+	state->lock.addr = 0;
+	return true;
+}
+
+static __always_inline void lock_count_kernels(void *ctx, struct task_struct *task,
+					       const struct lock_wait *wait, __u64 waker_id)
+{
+	__u64 ns = bpf_ktime_get_ns() - wait->began_ns;
+	struct lock_key key = { .stack.waker_id = waker_id };
+
+	if (!ns || ns < wait_settings.min_ns || ns > wait_settings.max_ns)
+		return;
+	key.stack.user_id = stack_intern_user_typed(ctx, task);
+	key.stack.kernel_id = stack_intern_kernel_current(ctx);
+	stack_key_owner(&key.stack, task);
+	lock_key_fill(&key, wait);
+	lock_count(&key, ns, 0);
+}
+
+SEC("tp_btf/contention_end")
+int BPF_PROG(lock_contention_end, void *lock, int result)
+{
+	struct task_struct *task = current_task();
+	struct lock_cpu *cpu = lock_this_cpu();
+	struct lock_wait wait = {};
+	__u64 waker_id = 0;
+
+	if (!cpu || !filter_task(task))
+		return 0;
+	if (cpu->n_inside) {
+		cpu->n_skipped++;
+		return 0;
+	}
+	if (!lock_end_spin(cpu, (__u64)lock, &wait) &&
+	    !lock_end_sleep(task, (__u64)lock, &wait, &waker_id))
+		return 0;
+	if (result < 0) { /* a signal has ended the wait, not its waker */
+		lock_give_up(&wait);
+		waker_id = 0;
+	}
+	cpu->n_inside++;
+	lock_count_kernels(ctx, task, &wait, waker_id);
+	lock_leave(cpu);
+	return 0;
+}
+
+#endif

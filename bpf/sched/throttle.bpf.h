@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which part of a wait for a CPU is due to a quota of CPU time: cpu.max of cgroups, in version 1
+ * cpu.cfs_quota_us (kernel/sched/fair.c, CFS bandwidth). A group that has used up its quota is
+ * throttled, CPU by CPU, until its next period.
+ *
+ * Since 6.18 the kernel takes a thread off the run queue when it is about to return to user space,
+ * and says so in the thread. Before, it takes off the group's queue, with all threads that wait in
+ * it. In both, no tracepoint tells when it ends, but the queue keeps the sum of the time for which
+ * it was throttled, alone or with a group above it: what it has grown by during a wait is the part.
+ *
+ * The queue's clock is the kernel's own, in nanoseconds, so parts add up to what cpu.stat says.
+ * From 5.19 to 6.5 the only sum that there is goes by a clock that is late where a CPU is slow.
+ *
+ * For programs that get tasks as typed arguments.
+ */
+#ifndef THROTTLE_BPF_H
+#define THROTTLE_BPF_H
+
+#include "lib/compat.bpf.h"
+
+#define MAX_RT_PRIO 100 /* quotas are for those above */
+
+/* A wait that has begun. */
+struct throttle_mark {
+	__u64 queue;	 /* the address of the run queue that it is in; 0: no quota holds for it */
+	__u64 before_ns; /* how long that one had been throttled by then */
+	__u64 part_ns;	 /* what is known of the part: in queues that it was in before */
+	__u64 lag_ns;	 /* of the queue's clock, which stands still while its CPU is idle */
+};
+
+/* False without CONFIG_CFS_BANDWIDTH. */
+static __always_inline bool throttle_exists(void)
+{
+	return bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count);
+}
+
+static __always_inline bool throttle_is_by_task(void)
+{
+	return bpf_core_field_exists(((struct task_struct___since6_18 *)0)->throttled);
+}
+
+/* A field of something that the verifier knows (is_typed), or of which there is just an address. */
+#define THROTTLE_READ(from, field) (is_typed ? (from)->field : BPF_CORE_READ(from, field))
+
+/* A sum, and what has come since, if the queue is throttled now. */
+static __always_inline __u64 throttle_sum(__u64 sum_ns, bool is_throttled, __u64 now_ns,
+					  __u64 since_ns)
+{
+	return is_throttled && now_ns > since_ns ? sum_ns + (now_ns - since_ns) : sum_ns;
+}
+
+/*
+ * The clock that the sums go by. Before 5.19 (commit 64eaf50731ac) it is that of tasks, then that
+ * of their load; throttled_clock_self came with 6.6 (commit 677ea015f231).
+ */
+static __always_inline __u64 throttle_clock(struct cfs_rq *queue, const bool is_typed)
+{
+	struct cfs_rq___before5_19 *old = (void *)queue;
+	struct rq *rq = THROTTLE_READ(queue, rq);
+
+	if (bpf_core_field_exists(queue->throttled_clock_self))
+		return THROTTLE_READ(rq, clock);
+	if (bpf_core_field_exists(old->throttled_clock_task))
+		return THROTTLE_READ(rq, clock_task);
+	return THROTTLE_READ(rq, clock_pelt) - THROTTLE_READ(rq, lost_idle_time);
+}
+
+/* For how long the queue has been throttled in its life, if it is now_ns by its clock. */
+static __always_inline __u64 throttle_queue_ns(struct cfs_rq *queue, __u64 now_ns,
+					       const bool is_typed)
+{
+	struct cfs_rq___before5_19 *old = (void *)queue;
+	struct cfs_rq___since5_19 *new = (void *)queue;
+	bool is_throttled = THROTTLE_READ(queue, throttle_count) > 0;
+	__u64 since_ns;
+
+	if (bpf_core_field_exists(queue->throttled_clock_self)) {
+		since_ns = THROTTLE_READ(queue, throttled_clock_self);
+		return throttle_sum(THROTTLE_READ(queue, throttled_clock_self_time), since_ns,
+				    now_ns, since_ns);
+	}
+	if (bpf_core_field_exists(old->throttled_clock_task))
+		return throttle_sum(THROTTLE_READ(old, throttled_clock_task_time), is_throttled,
+				    now_ns, THROTTLE_READ(old, throttled_clock_task));
+	return throttle_sum(THROTTLE_READ(new, throttled_clock_pelt_time), is_throttled, now_ns,
+			    THROTTLE_READ(new, throttled_clock_pelt));
+}
+
+/* A quota may hold the task back in the wait that begins now. */
+static __always_inline bool throttle_can_hold(struct task_struct *task)
+{
+	struct task_struct___since6_18 *new = (void *)task;
+
+	if (throttle_is_by_task())
+		return new->throttled;
+	return task->prio >= MAX_RT_PRIO;
+}
+
+/* Nothing is known of a wait. */
+static __always_inline void throttle_clear(struct throttle_mark *mark)
+{
+	mark->queue = 0;
+	mark->part_ns = 0;
+}
+
+/* The task waits in that queue from now on. */
+static __always_inline void throttle_enter(struct throttle_mark *mark, struct cfs_rq *queue,
+					   const bool is_typed)
+{
+	__u64 clock_ns = throttle_clock(queue, is_typed);
+
+	mark->queue = (__u64)queue;
+	mark->before_ns = throttle_queue_ns(queue, clock_ns, is_typed);
+	mark->lag_ns = bpf_ktime_get_ns() - clock_ns;
+}
+
+/* The task waits from now on: it is on a run queue, or has just been taken off by a quota. */
+static __always_inline void throttle_begin(struct task_struct *task, struct throttle_mark *mark)
+{
+	throttle_clear(mark);
+	if (throttle_exists() && throttle_can_hold(task))
+		throttle_enter(mark, task->se.cfs_rq, true);
+}
+
+/* Adds what the queue that the task is in has to do with it, until now. */
+static __always_inline void throttle_add(struct task_struct *task, struct throttle_mark *mark)
+{
+	struct cfs_rq *queue;
+	__u64 ns;
+
+	if (!throttle_exists() || !mark->queue)
+		return;
+	queue = task->se.cfs_rq;
+	if ((__u64)queue != mark->queue) /* it was put into another group */
+		return;
+	ns = throttle_queue_ns(queue, bpf_ktime_get_ns() - mark->lag_ns, true);
+	if (ns <= mark->before_ns)
+		return;
+	mark->part_ns += ns - mark->before_ns;
+	mark->before_ns = ns;
+}
+
+/*
+ * sched_migrate_task: a task that waits goes to another CPU. Since 6.18 it can't be throttled there
+ * before it has run.
+ */
+static __always_inline void throttle_move(struct task_struct *task, struct throttle_mark *mark,
+					  int cpu)
+{
+	struct task_group___before6_18 *group;
+	struct cfs_rq **queues, *queue = NULL;
+
+	if (!throttle_exists() || !mark->queue)
+		return;
+	throttle_add(task, mark);
+	mark->queue = 0;
+	if (throttle_is_by_task())
+		return;
+	group = (void *)task->sched_task_group;
+	queues = group->cfs_rq;
+	if (bpf_probe_read_kernel(&queue, sizeof(queue), &queues[cpu]))
+		return;
+	throttle_enter(mark, queue, false);
+}
+
+/*
+ * The wait ends, or is looked at while it goes on, after wait_ns: the part that a quota caused, if
+ * that wasn't said before; 0: none did.
+ */
+static __always_inline __u64 throttle_take(struct task_struct *task, struct throttle_mark *mark,
+					   __u64 wait_ns)
+{
+	__u64 part_ns;
+
+	throttle_add(task, mark);
+	part_ns = mark->part_ns;
+	mark->part_ns = 0;
+	return part_ns < wait_ns ? part_ns : wait_ns;
+}
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Windows of time, one for each report: where one ends, what a wait has taken so far is counted in
+ * it, and the rest in the next one. A wait keeps its beginning all the same: how long it is decides
+ * whether it is wanted, and a window that can't know that yet leaves it to a later one.
+ */
+#ifndef WAIT_WINDOWS_BPF_H
+#define WAIT_WINDOWS_BPF_H
+
+#include "sched/wait_state.bpf.h"
+
+struct wait_window window SEC(".data.window") = {};
+
+/* The part of a wait that was asked for, with its runnable share: that has no branch, likewise. */
+static __always_inline void wait_measure(struct wait *wait, __u64 off_ns, __u64 wake_ns,
+					 __u64 now_ns)
+{
+	__u64 is_awake = (-wake_ns & (wake_ns - now_ns)) >> 63; /* 0 < wake_ns < now_ns */
+
+	barrier_var(is_awake);
+	wait->ns = now_ns - off_ns;
+	wait->runnable_ns = (now_ns - wake_ns) * is_awake;
+	if (wait_settings.part == PART_RUNNABLE) {
+		wait->ns = wait->runnable_ns;
+	} else if (wait_settings.part == PART_BLOCKED) {
+		wait->ns -= wait->runnable_ns;
+		wait->runnable_ns = 0;
+	}
+}
+
+/* 1 if the first part of the wait was counted in windows before, else 0: without a branch. */
+static __always_inline __u64 wait_is_cut(const struct task_state *state, __u64 off_ns)
+{
+	__u64 is_cut;
+
+	if (!wait_settings.has_windows)
+		return 0;
+	is_cut = (off_ns - state->cut_ns) >> 63;
+	barrier_var(is_cut);
+	return is_cut;
+}
+
+/* From when on a wait isn't counted yet: the end of a window, or its beginning. */
+static __always_inline __u64 wait_uncounted_ns(const struct task_state *state, __u64 off_ns)
+{
+	if (!wait_settings.has_windows)
+		return off_ns;
+	return off_ns + (state->cut_ns - off_ns) * wait_is_cut(state, off_ns);
+}
+
+/*
+ * Takes off what windows have counted of a wait up to now. A window may have ended since the clock
+ * was read, and have counted more than that.
+ */
+static __always_inline void wait_take_off(struct wait *wait, const struct task_state *state,
+					  __u64 off_ns, __u64 now_ns)
+{
+	__u64 until_ns = wait_uncounted_ns(state, off_ns), is_ahead = (now_ns - until_ns) >> 63;
+	struct wait counted;
+
+	barrier_var(is_ahead);
+	wait_measure(&counted, off_ns, state->wake_ns, until_ns + (now_ns - until_ns) * is_ahead);
+	wait->ns -= counted.ns;
+	wait->runnable_ns -= counted.runnable_ns;
+}
+
+/*
+ * Whether a wait that goes on when the window ends is sure to be long enough, and not too long:
+ * then the window counts it. Else it waits for the window that knows. One whose task is on a CPU
+ * has ended, only that nobody saw it.
+ */
+static __always_inline bool wait_is_decided(const struct task_state *state, __u64 off_ns,
+					    bool is_on_cpu)
+{
+	struct wait wait;
+
+	if (window.is_last)
+		return true;
+	if (is_on_cpu || wait_settings.max_ns != ~0ULL)
+		return false;
+	wait_measure(&wait, off_ns, state->wake_ns, window.end_ns);
+	return wait.ns >= wait_settings.min_ns;
+}
+
+#endif

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Off-CPU time: from the moment a task is switched out to the moment it is switched in again, split
+ * at its wake-up into a blocked and a runnable part. The loader's part is common/stacks/waits.h.
+ *
+ * Where the settings ask for it, the time on CPU is measured by the same switches, so that both
+ * together are all of a thread's time: it is summed in the thread's state, and counted, without a
+ * stack, when the thread or the window ends.
+ *
+ * The user stack is taken at switch-out, while the task's memory is still mapped. The kernel stack
+ * is taken at switch-in: it is the stack that the task blocked in, without the tracer's own frames,
+ * and only waits that are counted pay for it. The task iterator visits the tasks that are off CPU
+ * when tracing starts and when it ends.
+ */
+#ifndef WAITS_BPF_H
+#define WAITS_BPF_H
+
+#include "sched/locks.bpf.h"
+#include "sched/wait_windows.bpf.h"
+#include "stack/kernel_walk.bpf.h"
+#include "stack/stack.bpf.h"
+
+/*
+ * A runnable task has none of the bits that are reported; the one behind them stands for that. Each
+ * of these eight, times BITS_IN_ORDER (a de Bruijn sequence), has another number in the product's
+ * upper three bits, by which the index of the state's letter is found.
+ */
+#define STATE_NO_BIT	(1U << (STATE_IDLE - 1))
+#define BITS_IN_ORDER	0x17U
+#define INDEX_BY_NUMBER 0x67405321U
+
+/* In a number: a small array would be in a section of its own, which libbpf doesn't know. */
+#define LETTER_AT(i) ((__u64)STATE_LETTERS[i] << 8 * (i))
+#define ALL_LETTERS                                                                                \
+	(LETTER_AT(0) | LETTER_AT(1) | LETTER_AT(2) | LETTER_AT(3) | LETTER_AT(4) | LETTER_AT(5) | \
+	 LETTER_AT(6) | LETTER_AT(7))
+
+/* An uninterruptible task that doesn't add to the load is idle. */
+static __always_inline bool state_is_idle(__u32 state)
+{
+	return (state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) ==
+	       (TASK_UNINTERRUPTIBLE | TASK_NOLOAD);
+}
+
+/*
+ * The kernel reports TASK_FROZEN and TASK_RTLOCK_WAIT as D; before they were there, nothing had
+ * their bits. These are moved to where D's is: a branch would be two states for the verifier.
+ */
+static __always_inline __u32 state_of_wait(__u32 raw_state)
+{
+	return raw_state | ((raw_state / (TASK_FROZEN / TASK_UNINTERRUPTIBLE) |
+			     raw_state / (TASK_RTLOCK_WAIT / TASK_UNINTERRUPTIBLE)) &
+			    TASK_UNINTERRUPTIBLE);
+}
+
+static __always_inline bool state_is_runnable(__u32 state)
+{
+	return !(state & (STATE_NO_BIT - 1));
+}
+
+/* Of a state that isn't idle. Without a loop: the verifier would follow each turn. */
+static __always_inline __u32 state_index(__u32 state)
+{
+	__u32 bits = state | STATE_NO_BIT, number = ((bits & -bits) * BITS_IN_ORDER & 0xff) >> 5;
+
+	return INDEX_BY_NUMBER >> number * 4 & 15;
+}
+
+static __always_inline bool state_is_wanted(__u32 state)
+{
+	__u32 index;
+
+	if (!~wait_settings.states && !wait_settings.state_mask)
+		return true;
+	index = state_is_idle(state) ? STATE_IDLE : state_index(state);
+	return wait_settings.states & (1 << index) &&
+	       (!wait_settings.state_mask || state & wait_settings.state_mask);
+}
+
+static __always_inline __u8 state_letter(__u32 state)
+{
+	return state_is_idle(state) ? 'I' : ALL_LETTERS >> state_index(state) * 8;
+}
+
+/* The tool holds its command by ptrace(2), where it begins: that wait isn't the command's own. */
+static __always_inline bool is_held_by_tool(struct task_struct *task, __u32 state)
+{
+	return state & __TASK_TRACED && task_tgid(TASK_READ(task, parent)) == filter.self_tgid;
+}
+
+static __always_inline __u64 task_switches(struct task_struct *task)
+{
+	return TASK_READ(task, nvcsw) + TASK_READ(task, nivcsw);
+}
+
+enum kernel_stack {
+	KERNEL_STACK_NONE,
+	KERNEL_STACK_OF_NEXT, /* which is about to get a CPU, this one */
+	KERNEL_STACK_OF_ANY,  /* which may get one at any moment */
+};
+
+/* The task waits for a CPU from now on. */
+static __always_inline void runnable_begin(struct task_struct *task, struct task_state *state)
+{
+	if (wait_settings.throttled)
+		throttle_begin(task, &state->throttle);
+}
+
+static __always_inline bool wait_ns_are_wanted(__u64 ns)
+{
+	return ns && ns >= wait_settings.min_ns && ns <= wait_settings.max_ns;
+}
+
+/*
+ * Takes a wait that ends now, or, with a remark, goes on: what no window has counted yet. Its
+ * length is that of all of it. At a window's end what isn't wanted of it yet is counted, too, as
+ * nothing: the loader keeps its stacks for later. False: it isn't to be counted.
+ */
+static __always_inline bool wait_take(struct wait *wait, const struct task_state *state,
+				      __u64 off_ns, __u64 now_ns, __u8 remark)
+{
+	if (!state->letter)
+		return false;
+	wait_measure(wait, off_ns, state->wake_ns, now_ns);
+	if (!wait_ns_are_wanted(wait->ns)) {
+		if (remark != WAIT_AT_END)
+			return false;
+		wait->ns = wait->runnable_ns = 0;
+	} else if (wait_settings.has_windows) {
+		wait_take_off(wait, state, off_ns, now_ns);
+		if (!wait->ns && remark != WAIT_AT_END)
+			return false;
+	}
+	wait->key.stack = (struct stack_key){
+		.user_id = state->user_id,
+		.waker_id = state->waker_id,
+		.state = state->letter,
+		.remark = remark | (state->at_start | wait_is_cut(state, off_ns)) * WAIT_AT_START,
+	};
+	if (lock_settings.wanted)
+		lock_key_fill(&wait->key, &state->lock);
+	if (wait_settings.throttled)
+		wait->throttle = state->throttle;
+	return true;
+}
+
+/* Before it is taken: a window that ends meanwhile then leaves it alone (visit_at_end()). */
+static __always_inline void wait_end(struct task_state *state)
+{
+	*(volatile __u64 *)&state->off_ns = 0;
+	barrier();
+}
+
+/* Counts the part of a wait that a quota caused, if there is one, and takes it off. */
+static __always_inline void throttled_count(struct task_struct *task, struct wait *wait)
+{
+	__u64 ns = throttle_take(task, &wait->throttle, wait->runnable_ns);
+	__u8 remark = wait->key.stack.remark;
+
+	if (!ns)
+		return;
+	wait->key.stack.remark = WAIT_THROTTLED;
+	stack_count(&wait->key.stack, ns, wait_settings.part == PART_ALL ? ns : 0);
+	wait->key.stack.remark = remark;
+	wait->runnable_ns -= ns;
+	wait->ns -= ns;
+}
+
+static __noinline void wait_count(struct task_struct *task, struct wait *wait,
+				  enum kernel_stack kernel_stack)
+{
+	bool is_next = kernel_stack == KERNEL_STACK_OF_NEXT;
+
+	stack_key_owner(&wait->key.stack, task);
+	if (lock_settings.wanted) { /* the kernel's stack says no more than that */
+		wait->key.generation = TASK_READ(task, self_exec_id);
+		lock_count(&wait->key, wait->ns,
+			   wait_settings.part == PART_ALL ? wait->runnable_ns : 0);
+		return;
+	}
+	if (is_next || (kernel_stack == KERNEL_STACK_OF_ANY && wait->ns))
+		wait->key.stack.kernel_id = stack_intern_kernel_of(task, is_next);
+	if (wait_settings.throttled && wait->runnable_ns) {
+		throttled_count(task, wait);
+		if (!wait->ns)
+			return;
+	}
+	stack_count(&wait->key.stack, wait->ns,
+		    wait_settings.part == PART_ALL ? wait->runnable_ns : 0);
+}
+
+/* With --locks, waits for those of programs are all that counts here. */
+static __always_inline bool lock_is_wanted(struct task_struct *task, bool is_current)
+{
+	struct task_state *state;
+
+	if (!lock_settings.wanted)
+		return true;
+	state = task_state_find(task);
+	return state && futex_find_wait(task, &state->lock, is_current);
+}
+
+/* ---- time on CPU ---- */
+
+static __always_inline void run_begin(struct task_state *state, __u64 now_ns)
+{
+	if (wait_settings.on_cpu)
+		state->on_ns = now_ns;
+}
+
+/* At a switch-out. If it isn't the next one, some were not seen: then the run isn't known. */
+static __always_inline void run_end(struct task_struct *task, struct task_state *state,
+				    __u64 now_ns)
+{
+	if (!wait_settings.on_cpu)
+		return;
+	if (state->on_ns && state->on_ns < now_ns && task_switches(task) == state->switches + 1)
+		state->ran_ns += now_ns - state->on_ns;
+	state->on_ns = 0;
+}
+
+static __always_inline void run_count(struct task_struct *task, struct task_state *state)
+{
+	struct stack_key key = { .remark = RUN_TIME };
+
+	if (!state->ran_ns)
+		return;
+	stack_key_owner(&key, task);
+	stack_count(&key, state->ran_ns, 0);
+	state->ran_ns = 0;
+}
+
+/*
+ * A task that is on its CPU still waits, as far as is known: that it got it had no event. (A kernel
+ * made for small virtual machines, 6.18, leaves out switches from the threads of their init, for
+ * ftrace, too.) When it was, the scheduler knows; the kernel's stack of the wait is gone.
+ */
+static __always_inline void switch_in_late(struct task_struct *task, struct task_state *state)
+{
+	__u64 in_ns = task_arrival_ns(task, bpf_ktime_get_ns()), off_ns = state->off_ns;
+	__u64 uncounted_ns = wait_uncounted_ns(state, off_ns);
+	bool is_counted = in_ns > uncounted_ns;
+	struct wait wait;
+
+	if (!in_ns)
+		loss_count(LOSS_NO_SWITCH, 0);
+	wait_end(state);
+	if (is_counted)
+		is_counted = wait_take(&wait, state, off_ns, in_ns, 0);
+	if (in_ns)
+		run_begin(state, in_ns > uncounted_ns ? in_ns : uncounted_ns);
+	if (is_counted)
+		wait_count(task, &wait, KERNEL_STACK_NONE);
+}
+
+/* Counts what a thread has run; if it goes on, then from now on. */
+static __always_inline void run_cut(struct task_struct *task, struct task_state *state,
+				    __u64 now_ns)
+{
+	if (!state->off_ns && state->on_ns && state->on_ns < now_ns) {
+		state->ran_ns += now_ns - state->on_ns;
+		state->on_ns = now_ns;
+	}
+	run_count(task, state);
+}
+
+/* What comes between the exit and the last switch follows, as far as the thread still has ids. */
+static __always_inline void task_end(struct task_struct *task)
+{
+	struct task_state *state;
+
+	if (!wait_settings.on_cpu || !filter_task(task))
+		return;
+	state = task_state_find(task);
+	if (!state)
+		return;
+	if (state->off_ns)
+		switch_in_late(task, state);
+	run_cut(task, state, bpf_ktime_get_ns());
+}
+
+static __always_inline __u64 last_switch_out(struct task_struct *task)
+{
+	struct task_state *state = wait_settings.on_cpu ? task_state_find(task) : NULL;
+	__u64 now_ns;
+
+	if (!state)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	run_end(task, state, now_ns);
+	run_count(task, state);
+	return now_ns;
+}
+
+/* ---- switches and wake-ups ---- */
+
+/* Returns the time of the switch if it was read, else 0. */
+static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, bool preempt)
+{
+	__u32 raw_state = switch_state(ctx, task);
+	struct task_state *state;
+	__u64 now_ns, user_id;
+
+	if (!filter_task(task))
+		return 0;
+	state = task_state_find(task);
+	if (state && state->off_ns)
+		switch_in_late(task, state);
+	if (raw_state & TASK_DEAD)
+		return last_switch_out(task);
+	raw_state = preempt ? 0 : state_of_wait(raw_state);
+	if (!state_is_wanted(raw_state) || !lock_is_wanted(task, true))
+		return 0;
+	user_id = stack_intern_user_typed(ctx, task);
+	state = task_state_find(task); /* once more, for the verifier, as in struct wait */
+	if (!state)
+		return 0;
+	state->waker_id = 0;
+	state->user_id = user_id;
+	state->at_start = false;
+	state->letter = is_held_by_tool(task, raw_state) ? 0 : state_letter(raw_state);
+	now_ns = bpf_ktime_get_ns();
+	run_end(task, state, now_ns);
+	state->switches = task_switches(task);
+	state->wake_ns = state_is_runnable(raw_state) ? now_ns : 0;
+	if (wait_settings.throttled)
+		throttle_clear(&state->throttle);
+	if (state->wake_ns)
+		runnable_begin(task, state);
+	state->off_ns = now_ns;
+	return now_ns;
+}
+
+static __always_inline void switch_in(struct task_struct *task, __u64 now_ns)
+{
+	struct task_state *state = task_state_find(task);
+	struct wait wait;
+	bool is_counted;
+	__u64 off_ns;
+
+	if (!state || !state->off_ns)
+		return;
+	now_ns = now_ns ? now_ns : bpf_ktime_get_ns();
+	off_ns = state->off_ns;
+	wait_end(state);
+	is_counted = wait_take(&wait, state, off_ns, now_ns, 0);
+	run_begin(state, now_ns);
+	if (lock_settings.wanted)
+		state->lock.addr = 0;
+	if (is_counted)
+		wait_count(task, &wait, KERNEL_STACK_OF_NEXT);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(waits_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct lock_cpu *cpu = lock_enter();
+	__u64 now_ns = 0;
+
+	if (!task_is_idle(prev))
+		now_ns = switch_out(ctx, prev, preempt);
+	if (!task_is_idle(next))
+		switch_in(next, now_ns);
+	lock_leave(cpu);
+	return 0;
+}
+
+/* A waker has a name like a stack: the hash of its two stacks and its comm. */
+static __always_inline __u64 waker_intern(void *ctx)
+{
+	__u64 user_id = stack_intern_user(ctx), kernel_id = stack_intern_kernel_current(ctx);
+	__u32 slot = stack_claim_slot();
+	struct stack_def *def = stack_begin(slot, STACK_WAKER, current_tgid());
+	__u64 id;
+
+	if (!def)
+		return 0;
+	def->words[0] = user_id;
+	def->words[1] = kernel_id;
+	bpf_get_current_comm(&def->words[2], TASK_COMM_LEN);
+	def->n_words = 4;
+	id = stack_intern(slot);
+	stack_release_slot(slot);
+	return id;
+}
+
+static __always_inline bool wakes_up(const struct task_state *state)
+{
+	return lock_settings.wanted ? lock_wakes_up(&state->lock)
+				    : !state->off_ns || !state->wake_ns;
+}
+
+/*
+ * With --waker or --locks: a program of its own, since it takes the verifier long. The task may be
+ * on its way to sleep, and still on its CPU.
+ */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(waits_waking, struct task_struct *task)
+{
+	struct task_state *state = task_state_find(task);
+	struct lock_cpu *cpu;
+
+	if (!state || !wakes_up(state))
+		return 0;
+	if (lock_settings.wanted)
+		lock_note_waker(task, &state->lock);
+	if (wait_settings.waker) {
+		cpu = lock_enter();
+		state->waking_id = waker_intern(ctx);
+		lock_leave(cpu);
+	}
+	if (!state->off_ns) /* it waits for a lock of the kernel, or is on its way */
+		state->waker_id = state->waking_id;
+	return 0;
+}
+
+/*
+ * The task is in its run queue now, and has been switched out before: not so at sched_waking, which
+ * comes as soon as it has said that it will sleep. (With the delayed dequeuing of 6.12 a task that
+ * is woken up on its way is in its queue all the time, and nothing in its state tells.)
+ */
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(waits_wakeup, struct task_struct *task)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (!state || !state->off_ns)
+		return 0;
+	if (!state->wake_ns) {
+		state->wake_ns = bpf_ktime_get_ns();
+		state->waker_id = state->waking_id;
+	}
+	if (wait_settings.throttled && !state->throttle.queue)
+		runnable_begin(task, state);
+	return 0;
+}
+
+/* A new task waits for its first CPU. */
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(waits_wakeup_new, struct task_struct *task)
+{
+	struct task_state *state;
+
+	if (!filter_task(task))
+		return 0;
+	state = task_state_find(task);
+	if (!state || !state_is_wanted(0))
+		return 0;
+	state->letter = state_letter(0);
+	state->off_ns = bpf_ktime_get_ns();
+	state->wake_ns = state->off_ns;
+	runnable_begin(task, state);
+	return 0;
+}
+
+/* With --throttled: a task that waits for a CPU goes to another one. */
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(waits_migrate, struct task_struct *task, int cpu)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (state && state->off_ns)
+		throttle_move(task, &state->throttle, cpu);
+	return 0;
+}
+
+#endif

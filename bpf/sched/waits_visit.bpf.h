@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Visits the tasks that are off CPU when tracing starts and when a window ends. */
+#ifndef WAITS_VISIT_BPF_H
+#define WAITS_VISIT_BPF_H
+
+#include "sched/waits.bpf.h"
+
+static __always_inline bool fill_thread(struct unwind_thread *thread, struct task_struct *task,
+					__u64 arrivals)
+{
+	thread->tgid = task_tgid(task);
+	thread->tid = task_tid(task);
+	thread->generation = BPF_CORE_READ(task, self_exec_id);
+	thread->arrivals = arrivals;
+	if (!read_user_registers(&thread->regs, task_user_registers(task)))
+		return false;
+	thread->regs.thread_base = task_thread_base(task);
+	return true;
+}
+
+/*
+ * Sends the registers with which an off-CPU thread entered the kernel: the loader walks its stack.
+ * False: the buffer is full, and the iterator visits the task once more when that has been read.
+ */
+static __always_inline bool send_registers(struct bpf_iter__task *ctx, struct task_struct *task,
+					   __u64 arrivals)
+{
+	__u32 slot = stack_claim_slot();
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	long err = 0;
+
+	if (!scratch)
+		return true;
+	if (fill_thread(&scratch->thread, task, arrivals)) {
+		unwind_take_returns(slot, task);
+		bpf_probe_read_kernel(&scratch->thread.returns, sizeof(scratch->thread.returns),
+				      &scratch->returns);
+		err = bpf_seq_write(ctx->meta->seq, &scratch->thread, sizeof(scratch->thread));
+	}
+	stack_release_slot(slot);
+	return !err;
+}
+
+/* Tracing begins: so does the run of a task that is on a CPU, if nothing is known of it yet. */
+static __always_inline void run_begin_at_start(struct task_struct *task)
+{
+	struct task_state *state = wait_settings.on_cpu ? task_state_find(task) : NULL;
+
+	if (!state || state->on_ns || state->ran_ns || !filter_task(task))
+		return;
+	state->switches = task_switches(task);
+	state->on_ns = window.start_ns;
+}
+
+/* The wait of an off-CPU task counts from the window's start. */
+static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_struct *task,
+				      struct task_state *state)
+{
+	__u64 arrivals = task_arrivals(task); /* before the look whether it runs */
+	__u32 raw_state = state_of_wait(task_raw_state(task));
+	__u64 user_id = 0;
+
+	if (state->off_ns || TASK_READ(task, exit_state))
+		return;
+	if (task_is_on_cpu(task)) {
+		run_begin_at_start(task);
+		return;
+	}
+	if (!filter_task(task) || !state_is_wanted(raw_state) || !lock_is_wanted(task, false))
+		return;
+	if (stack_settings.user && !task_is_kthread(task)) {
+		if (!send_registers(ctx, task, arrivals))
+			return;
+		user_id = STACK_ID_AT_START | task_tid(task);
+	}
+	state = task_state_find(task);
+	if (!state)
+		return;
+	state->switches = task_switches(task);
+	state->letter = state_letter(raw_state);
+	state->at_start = true;
+	state->user_id = user_id;
+	state->wake_ns = state_is_runnable(raw_state) ? window.start_ns : 0;
+	if (state->wake_ns)
+		runnable_begin(task, state);
+	state->off_ns = window.start_ns;
+}
+
+/* What is known of a part due to a quota holds for the rest of a wait, too, where that goes on. */
+static __always_inline void throttle_go_on(struct task_struct *task, __u64 off_ns,
+					   const struct throttle_mark *mark)
+{
+	struct task_state *state = wait_settings.throttled ? task_state_find(task) : NULL;
+
+	if (state && state->off_ns == off_ns && state->throttle.queue == mark->queue)
+		state->throttle = *mark;
+}
+
+/* A window ends: so far goes the time on CPU. A function: its key and a wait are a lot of stack. */
+static __noinline void run_visit_at_end(struct task_struct *task, struct task_state *state)
+{
+	if (filter_task(task))
+		run_cut(task, state, window.end_ns);
+}
+
+/*
+ * A window ends: the wait of an off-CPU task is counted up to here, if it is sure to be wanted; the
+ * rest belongs to the next window. The kernel stack belongs to this wait only if the task hasn't
+ * run since.
+ *
+ * The task may get a CPU meanwhile, and go off again. So nothing is written here that tells whether
+ * it waits: when it was cut says nothing of a later wait, and who ends one says so before counting.
+ */
+static __noinline void visit_at_end(struct task_struct *task, struct task_state *state)
+{
+	__u64 off_ns = *(volatile __u64 *)&state->off_ns, until_ns = off_ns;
+	bool is_on_cpu = task_is_on_cpu(task),
+	     is_here = !is_on_cpu && state->switches == task_switches(task);
+	struct wait wait;
+
+	if (!off_ns || off_ns >= window.end_ns || window.is_peek)
+		return;
+	if (wait_is_decided(state, off_ns, is_on_cpu))
+		until_ns = window.end_ns;
+	if (!wait_take(&wait, state, off_ns, until_ns, WAIT_AT_END))
+		return;
+	if (until_ns != off_ns)
+		state->cut_ns = until_ns;
+	barrier();
+	if (*(volatile __u64 *)&state->off_ns != off_ns)
+		return;
+	wait_count(task, &wait, is_here ? KERNEL_STACK_OF_ANY : KERNEL_STACK_NONE);
+	throttle_go_on(task, off_ns, &wait.throttle);
+}
+
+static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
+		       struct task_state *state)
+{
+	if (task_is_idle(task))
+		return;
+	if (window.end_ns && wait_settings.on_cpu)
+		run_visit_at_end(task, state);
+	if (window.end_ns)
+		visit_at_end(task, state);
+	else
+		visit_at_start(ctx, task, state);
+}
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How many samples came, and how many were due besides: the kernel runs no program on a perf event
+ * while another BPF program, or bpf(2) in a map, has the CPU (bpf_overflow_handler(),
+ * kernel/events/core.c), and counts that nowhere; and a timer may be late. By the clock they are
+ * due one period after the other. Of cycles the loader compares the sum of periods with what the
+ * events have counted.
+ */
+#ifndef SAMPLED_BPF_H
+#define SAMPLED_BPF_H
+
+#include "lib/compat.bpf.h"
+#include "stack/stack.bpf.h"
+#include "abi/sampled.h"
+
+#define MIN_PERIOD_NS 10000 /* the kernel's, perf_swevent_hrtimer() */
+
+const volatile bool sampled_is_by_clock SEC(".rodata.sampled") = false;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sampled);
+} sampled SEC(".maps");
+
+/* How often the CPU has been idle; ~0: it is, or that isn't known. */
+static __always_inline __u64 sampled_count_idle(struct sampled *all, struct task_struct *current,
+						bool is_idle)
+{
+	struct task_struct *idle = (void *)all->idle_at;
+
+	if (is_idle)
+		return ~0ULL;
+	if (!idle && bpf_core_field_exists(current->se.cfs_rq))
+		idle = BPF_CORE_READ(current, se.cfs_rq, rq, idle);
+	all->idle_at = (__u64)idle;
+	return idle ? BPF_CORE_READ(idle, nvcsw) + BPF_CORE_READ(idle, nivcsw) : ~0ULL;
+}
+
+/*
+ * A CPU that is idle has no samples for a while, or none at all, and none of them is missed. Where
+ * one comes late, the next one makes up for it.
+ */
+static __always_inline void sampled_by_clock(struct sampled *all, __u64 period, __u64 n_idle)
+{
+	__u64 now_ns = bpf_ktime_get_ns(), since_ns = now_ns - all->due_ns, n = 1;
+
+	if (since_ns - period / 2 >= period) {
+		n = (__s64)since_ns < 0 ? 0 : (since_ns + period / 2) / period;
+		if (n_idle != all->n_idle || !(n_idle + 1)) {
+			all->due_ns = now_ns;
+			n = 0;
+		} else {
+			all->missed += n - 1;
+		}
+	}
+	all->due_ns += n * period;
+	all->n_idle = n_idle;
+}
+
+/* Each sample, wanted or not. */
+static __always_inline void sampled_note(const struct bpf_perf_event_data *ctx,
+					 struct task_struct *current, bool is_idle)
+{
+	__u32 zero = 0;
+	struct sampled *all = bpf_map_lookup_elem(&sampled, &zero);
+	__u64 period = ctx->sample_period;
+
+	if (!all)
+		return;
+	all->n++;
+	all->periods += period;
+	if (sampled_is_by_clock)
+		sampled_by_clock(all, period > MIN_PERIOD_NS ? period : MIN_PERIOD_NS,
+				 sampled_count_idle(all, current, is_idle));
+}
+
+/* 0 also where it can't be known. */
+static __always_inline __u64 sampled_user_stack(struct bpf_perf_event_data *ctx)
+{
+	__u32 zero = 0;
+	struct sampled *all;
+
+	if (!sample_is_of_entry(ctx))
+		return stack_intern_user(ctx);
+	all = bpf_map_lookup_elem(&sampled, &zero);
+	if (all)
+		all->entries++;
+	return 0;
+}
+
+#endif

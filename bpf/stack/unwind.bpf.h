@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * User stacks of the current task, walked with the tables that the loader compiles from .eh_frame,
+ * so that programs without frame pointers have complete ones; along frame pointers through code
+ * that has no unwind information; 32-bit programs by the kernel's own walk.
+ *
+ * One frame is a global function, and so are some of them in a row: the verifier looks at a global
+ * function once, not at each turn of a loop. It takes no pointers (kernels before 5.12 refuse them
+ * there), so the walk's state lies in a map. See abi/unwind_rule.h for the rules.
+ */
+#ifndef UNWIND_BPF_H
+#define UNWIND_BPF_H
+
+#include "lib/compat.bpf.h"
+#include "runtimes/python_state.bpf.h"
+#include "stack/stack_memory.bpf.h"
+#include "stack/unwind_processes.bpf.h"
+#include "stack/unwind_slots.bpf.h"
+#include "stack/unwind_tables.bpf.h"
+#include "abi/stack.h"
+
+static __always_inline bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr)
+{
+	(void)s;
+	return !bpf_probe_read_user(dst, size, (void *)addr);
+}
+
+static __always_inline __u64 unwind_thread_base(struct unwind_state *s)
+{
+	(void)s;
+	return task_thread_base((void *)bpf_get_current_task());
+}
+
+static __always_inline void unwind_note(struct unwind_state *s, __u64 addr, __u64 word)
+{
+	if (s->recorder)
+		stack_memory_note(s->recorder - 1, addr, word);
+}
+
+static __always_inline __u64 unwind_address_mask(void)
+{
+	return unwind_settings.address_bits;
+}
+
+#include "abi/unwind_walk.h"
+
+/* ---- calls under return probes ---- */
+
+static __always_inline void unwind_begin_returns(struct unwind_returns *returns,
+						 struct task_struct *task)
+{
+	struct uprobe_task *uprobes = HAS_UPROBES ? BPF_CORE_READ(task, utask) : NULL;
+
+	returns->trampoline = returns->next = returns->n = 0;
+	if (!uprobes)
+		return;
+	returns->next = (__u64)BPF_CORE_READ(uprobes, return_instances);
+	returns->trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+}
+
+/*
+ * Reads on in the list, up to the call that returns to that sp: 1, it is the last one that was
+ * read. Calls that longjmp() has left stay in the list for a while; none that goes on has their sp.
+ */
+__noinline int unwind_read_returns(__u32 slot, __u64 sp)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct return_instance *instance;
+	struct unwind_return *call;
+
+	if (!HAS_UPROBES || !scratch)
+		return 0;
+	for (int i = 0; i < UNWIND_RETURNS_CHUNK && scratch->returns.next; i++) {
+		instance = (void *)scratch->returns.next;
+		call = &scratch->returns.calls[scratch->returns.n++ & (UNWIND_MAX_RETURNS - 1)];
+		call->sp = BPF_CORE_READ(instance, stack) + UNWIND_RETURN_BYTES;
+		call->address = BPF_CORE_READ(instance, orig_ret_vaddr);
+		scratch->returns.next = (__u64)BPF_CORE_READ(instance, next);
+		if (call->sp == sp)
+			return 1;
+	}
+	return 0;
+}
+
+/* The address that return probes have put on the stack of the current task; 0: none has. */
+__noinline __u64 unwind_trampoline(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (!scratch)
+		return 0;
+	if (!scratch->walk.knows_returns)
+		unwind_begin_returns(&scratch->returns, (void *)bpf_get_current_task());
+	scratch->walk.knows_returns = true;
+	return scratch->returns.trampoline;
+}
+
+/* From the trampoline to the true caller. What was read there does not say where: see recorder. */
+__noinline int unwind_step_from_trampoline(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	__u64 trampoline = unwind_trampoline(slot);
+	__u32 last;
+
+	if (!scratch || !trampoline || scratch->walk.ip != trampoline)
+		return UNWIND_NO_MAPPING;
+	unwind_depend(&scratch->walk);
+	for (int i = 0; i < UNWIND_MAX_PROBED / UNWIND_RETURNS_CHUNK; i++) {
+		if (!unwind_read_returns(slot, scratch->walk.sp))
+			continue;
+		last = scratch->returns.n - 1;
+		scratch->walk.ip = unwind_code_address(
+			scratch->returns.calls[last & (UNWIND_MAX_RETURNS - 1)].address);
+		scratch->def.n_words--;
+		return UNWIND_GOES_ON;
+	}
+	return UNWIND_PROBED;
+}
+
+/* Keeps the innermost calls of a task under return probes, for a walk from outside. */
+static __always_inline void unwind_take_returns(__u32 slot, struct task_struct *task)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (!scratch)
+		return;
+	unwind_begin_returns(&scratch->returns, task);
+	for (int i = 0; i < UNWIND_MAX_RETURNS / UNWIND_RETURNS_CHUNK; i++)
+		unwind_read_returns(slot, ~0ULL);
+}
+
+#if !UNWIND_BEGINS_AT_CONTEXT
+/* The trampoline may have saved registers; the call is in the list until the kernel sees it end. */
+static __always_inline bool unwind_leave_by_returns(const struct unwind_returns *returns,
+						    struct unwind_regs *regs)
+{
+	for (__u32 i = 0; i < UNWIND_MAX_RETURNS && i < returns->n; i++) {
+		if (returns->calls[i].sp - regs->sp > UNWIND_MAX_PUSHED)
+			continue;
+		regs->ip = unwind_code_address(returns->calls[i].address);
+		regs->sp = returns->calls[i].sp;
+		return true;
+	}
+	return false;
+}
+
+/* At the last pop, a caller's call may be as close as the one that has returned. */
+__noinline int unwind_leave_trampoline(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct unwind_regs *regs;
+	__u32 code = 0;
+
+	if (!scratch)
+		return UNWIND_PROBED;
+	regs = &scratch->walk.regs;
+	bpf_probe_read_user(&code, sizeof(code), (void *)regs->ip);
+	if ((code & 0xff) != 0xc3 && unwind_leave_by_returns(&scratch->returns, regs))
+		return UNWIND_GOES_ON;
+	return unwind_leave_by_pops(regs, code) ? UNWIND_GOES_ON : UNWIND_PROBED;
+}
+
+/* Of the current task, whose first registers are in the slot: not 0 if they can't be told. */
+__noinline int unwind_leave_probe(__u32 slot)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct unwind_regs *regs;
+	__u64 at;
+
+	if (!scratch || !HAS_UPROBES)
+		return UNWIND_GOES_ON;
+	regs = &scratch->walk.regs;
+	if (!read_user_registers(regs, current_user_registers()))
+		return UNWIND_FAULT;
+	at = BPF_CORE_READ(task, utask, xol_vaddr);
+	if (at && regs->ip - at <= UNWIND_PROBE_COPY) {
+		regs->ip += BPF_CORE_READ(task, utask, vaddr) - at;
+		return UNWIND_GOES_ON;
+	}
+	if ((regs->ip & (UNWIND_PROBE_PAGE - 1)) < UNWIND_PROBE_CODE) {
+		unwind_take_returns(slot, task);
+		at = scratch->returns.trampoline;
+		if (at && regs->ip - at < UNWIND_PROBE_CODE)
+			return unwind_leave_trampoline(slot);
+	}
+	unwind_leave_trap(regs);
+	return UNWIND_GOES_ON;
+}
+
+#else
+
+/* A probe has begun, or is behind: the context is the program's. */
+static __always_inline int unwind_leave_probe(__u32 slot)
+{
+	return UNWIND_GOES_ON;
+}
+
+#endif
+
+/* A trampoline is at the begin of a page, as few return addresses are. */
+static __always_inline bool unwind_may_be_probed(const struct unwind_state *s)
+{
+	return !s->ip_is_exact && !(s->ip & (UNWIND_PROBE_PAGE - 1));
+}
+
+/* ---- one frame ---- */
+
+/* A function of its own for the sake of the stack of the one that calls it. */
+__noinline int unwind_step_to_signalled(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (!unwind_settings.by_cfi || !scratch)
+		return UNWIND_NO_PROCESS;
+	return unwind_signal(&scratch->walk);
+}
+
+/*
+ * Where there is no rule: by the instructions, if they say it; else as if there were a frame
+ * pointer, if that leads to known code. A frame pointer of 0 says nothing: it may be any number.
+ */
+static __always_inline int unwind_by_gap(__u32 slot, struct unwind_state *s)
+{
+	int reason = unwind_by_stub(s);
+	struct unwind_frame_record record;
+
+	if (reason == UNWIND_TRAMPOLINE)
+		return unwind_step_to_signalled(slot);
+	if (reason != UNWIND_NO_RULE)
+		return reason;
+	if (!unwind_read_frame_record(s, &record))
+		return UNWIND_NO_RULE;
+	if (!unwind_find_mapping(slot, record.return_address - 1) &&
+	    record.return_address != unwind_trampoline(slot))
+		return UNWIND_NO_RULE;
+	return unwind_follow_record(s, &record);
+}
+
+/* rule NULL: there may be one, only not yet. */
+static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *s,
+					       const struct unwind_rule *rule)
+{
+	int reason = UNWIND_NO_MAPPING;
+
+	if (unwind_may_be_probed(s))
+		reason = unwind_step_from_trampoline(slot);
+	return rule && reason == UNWIND_NO_MAPPING ? unwind_by_gap(slot, s) : reason;
+}
+
+/*
+ * Marks the frame that a walk is at, which was interrupted, and the trampoline before it if that
+ * was by a signal.
+ */
+__noinline int unwind_mark_exact(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	__u32 n;
+
+	if (!scratch)
+		return 0;
+	n = scratch->def.n_words;
+	if (n < 2 || n > STACK_DEPTH)
+		return 0;
+	scratch->def.words[n - 1] = stack_mark_exact(scratch->def.words[n - 1]);
+	if (scratch->walk.is_behind_signal)
+		scratch->def.words[n - 2] = stack_mark_exact(scratch->def.words[n - 2]);
+	return 0;
+}
+
+/*
+ * From C, a walk may get to Go code on a stack that lies below, and back to C on the first one. For
+ * Python, where frames begin has to ascend: so Go's begin where C was left. No branch: the verifier
+ * would follow both.
+ */
+static __always_inline void unwind_note_sp(struct stack_scratch *scratch, __u32 n)
+{
+	__u64 more = scratch->walk.sp - scratch->highest_sp, is_less = more >> 63;
+
+	barrier_var(is_less);
+	scratch->highest_sp += more & (is_less - 1);
+	scratch->sps[n] = scratch->highest_sp;
+}
+
+/* Takes down the frame that a walk is at. False: there is no room. */
+static __always_inline bool unwind_note_frame(struct stack_scratch *scratch)
+{
+	__u32 n = scratch->def.n_words;
+
+	if (n >= STACK_DEPTH)
+		return false;
+	scratch->def.words[n] = scratch->walk.ip;
+	scratch->def.n_words = n + 1;
+	if (python_settings.wanted)
+		unwind_note_sp(scratch, n);
+	return true;
+}
+
+/* The same by a rule that only Go code has, given as the number that it is. */
+__noinline int unwind_step_in_go(__u32 slot, __u64 number)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (!unwind_settings.by_cfi || !scratch)
+		return UNWIND_NO_PROCESS;
+	return unwind_by_go_rule(&scratch->walk, (struct unwind_rule *)&number);
+}
+
+__noinline int unwind_step_to_interrupted(__u32 slot, __u64 number)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (!unwind_settings.by_cfi || !scratch)
+		return UNWIND_NO_PROCESS;
+	return unwind_go_interrupted(&scratch->walk, (struct unwind_rule *)&number);
+}
+
+/*
+ * Along frame pointers alone. The kernel's own walk, bpf_get_stack(), finds the same frames, but
+ * reads whatever rbp points at, and the fault costs more than the whole walk.
+ */
+static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_state *s)
+{
+	struct unwind_frame_record record;
+
+	if (unwind_may_be_probed(s) && !unwind_step_from_trampoline(slot))
+		return UNWIND_GOES_ON;
+	if (!unwind_read_frame_record(s, &record) || !record.return_address)
+		return UNWIND_BY_FP;
+	return unwind_follow_record(s, &record);
+}
+
+/* Takes down a frame, and goes on to its caller. UNWIND_GOES_ON, or how the walk ended. */
+__noinline int unwind_step(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct unwind_rule *rule;
+	struct unwind_state *s;
+	__u64 ip;
+
+	if (!scratch)
+		return UNWIND_NO_PROCESS;
+	s = &scratch->walk;
+	if (unwind_is_null(s))
+		return UNWIND_NULL;
+	if (!unwind_note_frame(scratch))
+		return UNWIND_DEPTH;
+	if (!unwind_settings.by_cfi)
+		return unwind_by_frame_pointer(slot, s);
+	ip = s->ip - !s->ip_is_exact;
+	if (s->ip_is_exact)
+		unwind_mark_exact(slot);
+	rule = unwind_find_rule(slot, s, ip);
+	if (!rule || rule->kind == UNWIND_GAP)
+		return unwind_without_rule(slot, s, rule);
+	if (unwind_is_go(rule))
+		return unwind_step_in_go(slot, *(__u64 *)rule);
+	if (rule->kind == UNWIND_SP_EXACT)
+		return unwind_step_to_interrupted(slot, *(__u64 *)rule);
+	return unwind_by_rule(s, rule);
+}
+
+/* ---- a walk ---- */
+
+/* The leaf. Where a function has just returned, its place is taken up again, above its caller. */
+static __always_inline void unwind_begin_words(struct stack_scratch *scratch)
+{
+	struct unwind_state *s = &scratch->walk;
+
+	scratch->def.words[0] = scratch->leaf ? scratch->leaf : s->ip;
+	scratch->sps[0] = 0;
+	scratch->def.n_words = 1;
+	if (!scratch->leaf)
+		return;
+	s->ip_is_exact = false;
+	scratch->def.words[1] = s->ip;
+	scratch->def.n_words = 2;
+}
+
+/* From here on each turn takes down its own frame. What was compared has gone over the leaf. */
+static __always_inline void unwind_begin_turns(struct stack_scratch *scratch)
+{
+	scratch->def.words[0] = scratch->leaf;
+	scratch->def.n_words = scratch->leaf != 0;
+}
+
+/* Takes the names of the process's slice, with the size of its perf map above them. */
+static __always_inline void unwind_take_names(struct stack_scratch *scratch,
+					      const struct unwind_process *process)
+{
+	scratch->names = process->names;
+	if (!(process->names & UNWIND_HAS_PERF_MAP))
+		return;
+	scratch->def.map_size = unwind_perf_map_size(scratch->def.tgid);
+	scratch->names |= scratch->def.map_size << 32;
+}
+
+/*
+ * The first registers with which the current task entered the kernel, and its process's tables.
+ * Without tables the leaf is all that is certain: a walk along what may be frame pointers invents
+ * callers.
+ */
+static __always_inline int unwind_prepare(__u32 slot, struct stack_scratch *scratch)
+{
+	struct unwind_state *s = &scratch->walk;
+	struct unwind_process *process;
+	int reason = UNWIND_GOES_ON;
+
+	if (!UNWIND_BEGINS_AT_CONTEXT && !read_first_registers(&s->regs))
+		return UNWIND_FAULT;
+	if (registers_are_32bit(&s->regs))
+		return UNWIND_32BIT;
+	if (!UNWIND_BEGINS_AT_CONTEXT && current_uprobes())
+		reason = unwind_leave_probe(slot);
+	unwind_begin(s);
+	unwind_begin_words(scratch);
+	if (reason)
+		return reason;
+	process = unwind_find_process(scratch->def.tgid);
+	if (!process) {
+		scratch->names = unwind_count_of(scratch->def.tgid);
+		return UNWIND_NO_PROCESS;
+	}
+	s->process = *process;
+	unwind_take_names(scratch, process);
+	s->salt = process->serial * 0xbf58476d1ce4e5b9ULL;
+	return UNWIND_GOES_ON;
+}
+
+__noinline int unwind_walk_some(__u32 slot)
+{
+	int reason = UNWIND_GOES_ON;
+
+	for (int i = 0; i < STACK_CHUNK && !reason; i++)
+		reason = unwind_step(slot);
+	return reason;
+}
+
+/*
+ * What ended a walk early may be the task's own state. One past exit_mm() has no address space any
+ * more. From the moment that exec gives it a new one until the new program's registers are set, it
+ * has those of a program that is gone; end_code is set last. And where nothing lies on the stack,
+ * at a program's first instruction, there is no caller.
+ */
+__noinline int unwind_judge(__u32 slot, int reason)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+
+	if (!scratch || reason == UNWIND_COMPLETE || reason == UNWIND_DEPTH)
+		return reason;
+	if (!mm || !BPF_CORE_READ(mm, end_code)) {
+		scratch->def.n_words = 0;
+		return UNWIND_NO_STACK;
+	}
+	if (scratch->def.n_words == 1 && scratch->walk.regs.sp == BPF_CORE_READ(mm, start_stack)) {
+		unwind_depend(&scratch->walk);
+		return UNWIND_COMPLETE;
+	}
+	return reason;
+}
+
+/*
+ * Walks the stack of the current task, process def.tgid, into the slot. How the walk ended;
+ * UNWIND_GOES_ON: it was not needed, def.id is the stack's name.
+ */
+__noinline int unwind_walk(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	int reason;
+
+	if (!unwind_settings.by_cfi || !scratch)
+		return UNWIND_NO_PROCESS;
+	scratch->def.n_words = scratch->highest_sp = 0;
+	reason = unwind_prepare(slot, scratch);
+	if (!reason) {
+		scratch->def.id = stack_memory_recall(slot);
+		if (scratch->def.id)
+			return UNWIND_GOES_ON;
+		unwind_begin_turns(scratch);
+	}
+	if (!read_other_registers(&scratch->walk.regs))
+		reason = UNWIND_FAULT;
+	scratch->walk.regs.ip = scratch->walk.ip; /* see unwind_leave_probe() */
+	scratch->walk.regs.sp = scratch->walk.sp;
+	for (int i = 0; i < STACK_DEPTH / STACK_CHUNK && !reason; i++)
+		reason = unwind_walk_some(slot);
+	return unwind_judge(slot, reason ? reason : UNWIND_DEPTH);
+}
+
+/* The same along frame pointers alone. */
+__noinline int unwind_walk_by_fp(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (unwind_settings.by_cfi || !scratch)
+		return UNWIND_BY_FP;
+	scratch->def.n_words = 0;
+	if (!read_user_registers(&scratch->walk.regs, current_user_registers()) ||
+	    registers_are_32bit(&scratch->walk.regs))
+		return UNWIND_BY_FP;
+	if (!UNWIND_BEGINS_AT_CONTEXT && current_uprobes())
+		unwind_leave_probe(slot);
+	unwind_begin(&scratch->walk);
+	unwind_begin_words(scratch);
+	unwind_begin_turns(scratch);
+	for (int i = 0; i < STACK_DEPTH / STACK_CHUNK; i++)
+		if (unwind_walk_some(slot))
+			break;
+	return UNWIND_BY_FP;
+}
+
+/*
+ * Takes the current task's user stack: addresses, leaf first, and how the walk ended, or its name,
+ * as unwind_walk() does.
+ */
+static __always_inline void unwind_user(void *ctx, __u32 slot, struct stack_def *def)
+{
+	long bytes;
+
+	def->reason = unwind_settings.by_cfi ? unwind_walk(slot) : unwind_walk_by_fp(slot);
+	if (def->n_words || def->reason == UNWIND_NO_STACK)
+		return;
+	bytes = bpf_get_stack(ctx, def->words, STACK_DEPTH * sizeof(__u64), BPF_F_USER_STACK);
+	def->n_words = bytes > 0 ? bytes / sizeof(__u64) : 0;
+}
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Processes and their slices of mappings, as BPF keeps them right between two looks of the loader:
+ * on fork, exec and where something takes the place of known code.
+ */
+#ifndef UNWIND_PROCESSES_BPF_H
+#define UNWIND_PROCESSES_BPF_H
+
+#include "lib/compat.bpf.h"
+#include "lib/filter.bpf.h"
+#include "runtimes/python_state.bpf.h"
+#include "stack/unwind_tables.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* the loader makes it as large as the machine asks for */
+	__type(key, __u32);
+	__type(value, struct unwind_process);
+} unwind_processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* likewise */
+	__type(key, __u32);
+	__type(value, struct unwind_change);
+} unwind_changes SEC(".maps");
+
+/*
+ * The perf map of a process, a file that the loader has open. A compiler uses addresses again for
+ * other code, and adds a line to the file each time: the size of the file says what an address
+ * means, at this very moment.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, UNWIND_PERF_MAPS);
+	__type(key, __u32);
+	__type(value, struct inode *);
+} unwind_perf_maps SEC(".maps");
+
+/* Run by the loader: its descriptor ctx[1] is the perf map of process ctx[0]. */
+SEC("raw_tp")
+int unwind_take_perf_map(const __u64 *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct file **files = BPF_CORE_READ(task, files, fdt, fd), *file = NULL;
+	__u32 tgid = raw_tp_arg(ctx, 0);
+	struct inode *inode;
+
+	bpf_probe_read_kernel(&file, sizeof(file), files + (__u32)raw_tp_arg(ctx, 1));
+	inode = BPF_CORE_READ(file, f_inode);
+	return bpf_map_update_elem(&unwind_perf_maps, &tgid, &inode, BPF_ANY);
+}
+
+/* 0: there is none. */
+static __always_inline __u32 unwind_perf_map_size(__u32 tgid)
+{
+	struct inode **inode = bpf_map_lookup_elem(&unwind_perf_maps, &tgid);
+
+	return inode ? BPF_CORE_READ(*inode, i_size) : 0;
+}
+
+static __always_inline __u32 unwind_count_of(__u32 tgid)
+{
+	struct unwind_change *change = bpf_map_lookup_elem(&unwind_changes, &tgid);
+
+	return change ? change->count : 0;
+}
+
+/*
+ * The process's slice, unless something has taken the place of what it describes. n_changes is read
+ * before the count, which is changed before it: a change in between is not taken for compared.
+ */
+static __always_inline struct unwind_process *unwind_find_process(__u32 tgid)
+{
+	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &tgid);
+	__u32 n_changes;
+
+	if (!process)
+		return NULL;
+	n_changes = *(volatile __u32 *)&process->n_changes;
+	if (process->compared == n_changes + 1)
+		return process;
+	if (unwind_count_of(tgid) != process->change)
+		return NULL;
+	process->compared = n_changes + 1;
+	return process;
+}
+
+static const struct unwind_change unwind_no_change;
+
+/* The element of a process's count, made if there is none; NULL: there is no room. */
+static __always_inline struct unwind_change *unwind_get_change(__u32 tgid)
+{
+	struct unwind_change *change = bpf_map_lookup_elem(&unwind_changes, &tgid);
+
+	if (change)
+		return change;
+	bpf_map_update_elem(&unwind_changes, &tgid, &unwind_no_change, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&unwind_changes, &tgid);
+}
+
+/*
+ * The kernel holds the lock of the process's memory. The atomic addition is a barrier, too: either
+ * the loader sees the area, or BPF sees what the loader has published before it looked. One that is
+ * asked for again and again is kept once.
+ */
+static __always_inline void unwind_note_area(struct unwind_change *change, __u64 start, __u64 end)
+{
+	struct unwind_area *area = &change->areas[(change->n_areas - 1) & (UNWIND_AREAS - 1)];
+	bool is_new = area->start != start || area->end != end;
+
+	if (is_new)
+		area = &change->areas[change->n_areas & (UNWIND_AREAS - 1)];
+	area->start = start;
+	area->end = end;
+	area->time_ns = bpf_ktime_get_ns();
+	__sync_fetch_and_add(&change->n_areas, is_new);
+}
+
+/* No slice that was read up to now is used from now on. */
+static __always_inline void unwind_count_change(__u32 tgid)
+{
+	struct unwind_change *change = unwind_get_change(tgid);
+	struct unwind_process *process;
+
+	if (!change) {
+		bpf_map_delete_elem(&unwind_processes, &tgid);
+		return;
+	}
+	__sync_fetch_and_add(&change->count, 1);
+	process = bpf_map_lookup_elem(&unwind_processes, &tgid); /* not before */
+	if (process)
+		__sync_fetch_and_add(&process->n_changes, 1);
+}
+
+/*
+ * A child begins with its parent's mappings, and a program that is executed with none: until the
+ * loader has looked at it, the tables of the one before must not be used.
+ */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(unwind_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 tgid = task_tgid(parent), child_tgid = task_tgid(child);
+	struct unwind_process *process, childs;
+
+	if (tgid == child_tgid)
+		return 0;
+	python_fork(tgid, child_tgid);
+	process = unwind_find_process(tgid);
+	if (!process)
+		return 0;
+	childs = *process;
+	childs.change = unwind_count_of(child_tgid);
+	childs.n_changes = childs.compared = childs.n_copies = 0;
+	bpf_map_update_elem(&unwind_processes, &child_tgid, &childs, BPF_ANY);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(unwind_exec, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
+{
+	__u32 tgid = task_tgid(task);
+	struct unwind_change *change = bpf_map_lookup_elem(&unwind_changes, &tgid);
+
+	if (change) { /* the loader may be reading the mappings of the program before */
+		__sync_fetch_and_add(&change->count, 1);
+		change->n_copies = 0;
+	}
+	bpf_map_delete_elem(&unwind_processes, &tgid);
+	python_exec(tgid);
+	if (filter_task(task))
+		python_tell(tgid, bprm);
+	return 0;
+}
+
+/* Whether a slice has a mapping with an address in that range. */
+static __always_inline bool unwind_has_code(const struct unwind_process *process, __u64 start,
+					    __u64 end)
+{
+	struct unwind_mapping *m = unwind_last_mapping(process, end - 1);
+
+	return m && start < m->end;
+}
+
+/*
+ * The kernel has found room for a new mapping of the current process. If there was code by what the
+ * loader has seen last, that has been unmapped since.
+ */
+SEC("tp_btf/vm_unmapped_area")
+int BPF_PROG(unwind_unmapped, unsigned long addr, struct vm_unmapped_area_info *info)
+{
+	__u32 tgid = current_tgid();
+	struct unwind_change *change = bpf_map_lookup_elem(&unwind_changes, &tgid);
+	struct unwind_process *process;
+
+	if (change)
+		unwind_note_area(change, addr, addr + info->length);
+	process = bpf_map_lookup_elem(&unwind_processes, &tgid);
+	if (process && unwind_has_code(process, addr, addr + info->length))
+		unwind_count_change(tgid);
+	return 0;
+}
+
+#define VM_EXEC 0x4
+
+/* The current process has a tree of mappings, and it is this one. */
+static __always_inline bool unwind_is_own_tree(const void *tree)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct mm_struct___since6_1 *mm = (void *)BPF_CORE_READ(task, mm);
+
+	return mm && tree == (void *)mm + bpf_core_field_offset(mm->mm_mt);
+}
+
+/* Memory without a file in the place of such memory, or a part of it, is no other code. */
+static __always_inline bool unwind_is_other_code(const struct unwind_process *process, __u64 start,
+						 __u64 end, const struct vm_area_struct *vma)
+{
+	struct unwind_mapping *m = unwind_last_mapping(process, end - 1);
+
+	return m && start < m->end && (m->n_pages || BPF_CORE_READ(vma, vm_file));
+}
+
+/*
+ * The kernel enters code into the tree of mappings (6.1 and later), wherever its address comes
+ * from: MAP_FIXED and mremap(2) put it over other code without looking for space.
+ */
+SEC("raw_tp/ma_write")
+int unwind_placed(const __u64 *ctx)
+{
+	struct ma_state___since6_1 *state = (void *)raw_tp_arg(ctx, 1);
+	struct vm_area_struct *vma = (void *)raw_tp_arg(ctx, 3);
+	struct unwind_process *process;
+	struct unwind_change *change;
+	__u64 start, end;
+	__u32 tgid;
+
+	if (!bpf_core_type_exists(struct ma_state___since6_1))
+		return 0;
+	if (!vma || !unwind_is_own_tree(BPF_CORE_READ(state, tree)) ||
+	    !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
+		return 0;
+	tgid = current_tgid();
+	start = BPF_CORE_READ(state, index);
+	end = BPF_CORE_READ(state, last) + 1;
+	change = bpf_map_lookup_elem(&unwind_changes, &tgid);
+	if (change && BPF_CORE_READ(vma, vm_file))
+		unwind_note_area(change, start, end);
+	process = bpf_map_lookup_elem(&unwind_processes, &tgid);
+	if (process && unwind_is_other_code(process, start, end, vma))
+		unwind_count_change(tgid);
+	return 0;
+}
+
+#endif
