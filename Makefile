@@ -169,9 +169,9 @@ install: $(O)/tracelets ## to DESTDIR, under PREFIX; TOOL_PREFIX=tl-: other name
 uninstall: ## remove what "make install" has put there
 	$(Q)PREFIX='$(PREFIX)' scripts/install --remove
 
-man: $(patsubst man/%.8,$(O)/man/%.txt,$(wildcard man/*.8)) ## manual pages as text, in O/man
+man: $(patsubst man/%,$(O)/man/%.txt,$(basename $(wildcard man/*.[578]))) ## manual pages as text, in O/man
 
-$(O)/man/%.txt: man/%.8
+$(O)/man/%.txt: man/%.[578]
 	$(Q)mkdir -p $(@D) && mandoc -T ascii $< | sed 's/.\x08//g' >$@
 
 man-examples: $(BINS) ## redo the output in the examples of the manual and of doc/: root, programs under load, minutes

@@ -42,7 +42,10 @@ has_pages()
 	for tool in $tools; do
 		[ -s "$pages/$1$tool.8" ] || { echo "there is no $1$tool.8"; return 1; }
 		grep -q "Xr $1$tool 8" "$pages/tracelets.8" || { echo "tracelets.8 does not name $1$tool"; return 1; }
-		[ -z "$1" ] || ! grep "Xr $tool 8" "$pages"/*.8 || return
+		[ -z "$1" ] || ! grep "Xr $tool 8" "$pages"/*.8 "$pages"/../man7/*.7 || return
+	done
+	for page in man/tracelets*.[578]; do
+		[ -s "$pages/../man${page##*.}/${page##*/}" ] || { echo "there is no ${page##*/}"; return 1; }
 	done
 }
 

@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Holds the manual pages against the tools' --help, both ways: each option is documented, with the
-# same letter and argument, and each documented option exists. What all tools share, the sections
-# "target" and "all tools", belongs to tracelets.8, the rest to the tool's own page, as do shared
-# options to which the tool gives a letter. Then runs every example in the pages, in --help and in the
-# documents as far as the command line: each must parse, and one that is read by another program must
-# end by itself.
+# same letter and argument, and each documented option exists. Options that tools share stand once, in
+# one of the pages tracelets*; the rest stands in the tool's own page, as do shared options to which the
+# tool gives a letter. Then runs every example in the pages, in --help and in the documents as far as the
+# command line: each must parse, and one that is read by another program must end by itself.
 # TRACELETS_BIN: where the tools are.
 # shellcheck disable=SC2154,SC2317 # eval; some variables are set by what is included
 cd "$(dirname "$0")/../.." || exit 1
@@ -13,24 +12,24 @@ bin=${TRACELETS_BIN:-build}
 . tests/lib
 
 # list_help TOOL own|shared: its options as "-F --frequency HZ", one per line. Some letters of shared
-# options are all tools' (pvhV), others the tool's own.
+# options are the same in all tools, others the tool's own.
 list_help()
 {
 	"$bin/$1" --help | awk -v want="$2" '
-		/^[a-z].*:$/ { is_shared = $0 == "target:" || $0 == "all tools:" }
+		/^[a-z].*:$/ { is_shared = /^(target|stacks|user stacks|live view|metrics|all tools):/ }
 		!/^  (-.,|   ) --/ { next }
 		{
 			sub(/^ +/, "")
 			sub(/  .*/, "")
 			has_letter = sub(/^-., /, substr($0, 1, 2) " ")
-			has_own = is_shared && has_letter && !/^-[pvhV]/
+			has_own = is_shared && has_letter && !/^-([pvhV] |[UK] --.*stacks|d --delimited|f --folded)/
 		}
 		has_own && want == "own" { print }
 		has_own && want == "shared" { sub(/^-. /, "") }
 		is_shared == (want == "shared") { print }' | sort -u
 }
 
-# list_page PAGE: the same of a manual page's list items.
+# list_page PAGE...: the same of manual pages' list items.
 list_page()
 {
 	sed -n '/^\.It Fl /{
@@ -40,7 +39,7 @@ list_page()
 		s/Fl /-/g
 		s/Ar //g
 		p
-	}' "$1" | sort -u
+	}' "$@" | sort
 }
 
 # compare NAME HELP PAGE
@@ -72,8 +71,8 @@ for source in tools/*.c; do
 	result "${tool}_refers_to_tracelets" $?
 done
 sort -u "$dir/shared" >"$dir/help"
-list_page man/tracelets.8 >"$dir/page"
-compare options_of_all_tools "$dir/help" "$dir/page"
+list_page man/tracelets*.[578] >"$dir/page"
+compare options_that_tools_share "$dir/help" "$dir/page"
 
 # ---- examples ----
 
@@ -91,7 +90,7 @@ is_tool()
 list_examples()
 {
 	case $1 in
-	*.8) sed -n 's/^\(\.Dl \)\{0,1\}# //p' "$1" | sed 's/\\[&-]//g; s/\\e/\\/g' ;;
+	*.[578]) sed -n 's/^\(\.Dl \)\{0,1\}# //p' "$1" | sed 's/\\[&-]//g; s/\\e/\\/g' ;;
 	*README.md) sed -n 's/^# //p; s/^    //p; s/^| [A-Z][^|]* | `\([^`]*\)` |.*/\1/p' "$1" ;;
 	*.md) sed -n 's/^# //p; s/^    //p' "$1" ;;
 	*) sed -n '/^examples:/,/^$/s/^  //p' "$1" | sed 's/ *# .*//' ;;
@@ -174,6 +173,8 @@ for tool in $tools; do
 	grep -q "^\.It Xr $tool 8" man/tracelets.8
 	result "tracelets_names_$tool" $?
 done
+check_examples examples_in_the_page_of_all_tools man/tracelets.8
+check_examples examples_in_the_page_of_fleets man/tracelets-fleet.7
 check_examples examples_in_the_readme README.md
 check_examples examples_in_the_cookbook doc/examples.md
 
