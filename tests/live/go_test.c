@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A static Go program, stripped, that is on a stack in all ways that Go code has: its stacks begin
- * where Go's stacks begin, and all frames have names, on CPU and off. (tests/go compares frame by
+ * where Go's stacks begin, and all frames have names, on CPU and off. (lab/go compares frame by
  * frame.)
  */
 #include <string.h>
