@@ -147,23 +147,44 @@ TEST(fork_and_exit_are_seen_in_order)
 	watch_free(watch);
 }
 
-static void *nap(void *arg)
+static int thread_go[2];
+
+static void *wait_for_go(void *arg)
 {
-	usleep(200000);
-	return arg;
+	char byte;
+
+	return read(thread_go[0], &byte, 1) == 1 ? arg : NULL;
 }
 
 static void leave_thread(void)
 {
 	pthread_t thread;
 
-	pthread_create(&thread, NULL, nap, NULL);
+	pthread_create(&thread, NULL, wait_for_go, NULL);
 	syscall(SYS_exit, 0);
 }
 
-/* Whether or not its threads could be counted from the beginning. */
-TIMED_TEST(a_process_ends_with_its_last_thread)
+/* Until a process is a zombie, which may have threads. */
+static void wait_for_main_thread(pid_t pid)
 {
+	char path[64], state = '?';
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	while (state != 'Z') {
+		FILE *f = fopen(path, "re");
+
+		if (!f || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+			state = 'Z'; /* gone, which a check will say */
+		if (f)
+			fclose(f);
+		usleep(1000);
+	}
+}
+
+/* Whether or not its threads could be counted from the beginning. */
+TEST(a_process_ends_with_its_last_thread)
+{
+	CHECK_EQ(pipe(thread_go), 0);
 	for (int was_seen = 0; was_seen < 2; was_seen++) {
 		struct seen seen = {};
 		pid_t child = was_seen ? 0 : start_child_with(leave_thread);
@@ -174,19 +195,22 @@ TIMED_TEST(a_process_ends_with_its_last_thread)
 					    clock_now_ns()));
 		if (was_seen)
 			child = start_child_with(leave_thread);
-		usleep(100000);
+		wait_for_main_thread(child);
 		watch_read(watch);
 		CHECK_EQ(seen.child, child);
 		CHECK_EQ(seen.n_exited, 0);
 		CHECK(!processes_has_exited(watch_processes(watch), child));
+		CHECK_EQ(write(thread_go[1], "x", 1), 1);
 		waitpid(child, NULL, 0);
-		usleep(200000);
+		usleep(200000); /* processes are asked whether they have ended 100 ms apart */
 		run_child(false, NULL); /* an event is what it takes */
 		watch_read(watch);
 		CHECK_EQ(seen.n_exited, 1);
 		CHECK(processes_has_exited(watch_processes(watch), child));
 		watch_free(watch);
 	}
+	close(thread_go[0]);
+	close(thread_go[1]);
 }
 
 TEST(mapping_code_is_a_change)
