@@ -182,7 +182,7 @@ $(O)/tests/oracle/throw: tests/oracle/throw.cc
 STATIC_BIN := $(if $(SAN),,$(if $(findstring /,$(shell $(CC) -print-file-name=libelf.a)),$(O)/static/tracelets))
 
 CHECK_SCRIPTS := $(addprefix tests/unit/,make_test.sh man_test.sh flame_test.sh run_test.sh template_test.sh \
-		 completion_test.sh)
+		 completion_test.sh refused_test.sh)
 
 check: $(UNITS) $(BINS) $(O)/tracelets $(STATIC_BIN) ## unit tests: no root, seconds
 	$(Q)TRACELETS_BIN='$(O)' tests/run -q $(UNITS) $(CHECK_SCRIPTS) $(if $(SAN),,$(addprefix tests/unit/,static_test.sh install_test.sh))
