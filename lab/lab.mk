@@ -26,7 +26,7 @@ $(O)/lab/bench/bench: $(BENCH) $(O)/libtracelets.a
 
 $(O)/lab/bench/beside: $(O)/lab/bench/programs.o
 
-$(O)/lab/bench/mapper: lab/bench/mapper.c
+$(O)/lab/bench/mapper $(O)/lab/bench/town: $(O)/lab/bench/%: lab/bench/%.c
 	$(Q)mkdir -p $(@D) && $(CC) $(WORK_CFLAGS) $(WORK_FRAMES) $< $(LDFLAGS) -o $@
 
 # A program that maps many files, with frame pointers as its peers need them. The libraries are copies of
@@ -45,7 +45,7 @@ $(filter-out %/many-1.so,$(MANY_LIBS)): $(O)/lab/bench/many-1.so
 
 BENCH_FILES  := $(addprefix $(O)/,$(addprefix lab/bench/,bench formats many mapper symbols) tests/symbols/compare \
 		tests/work/nofp) $(MANY_LIBS)
-GROWTH_FILES := $(addprefix $(O)/,lab/bench/beside lab/bench/many-1.so tests/work/town)
+GROWTH_FILES := $(addprefix $(O)/lab/bench/,beside many-1.so town)
 GO_FILES     := $(addprefix $(O)/lab/go/,names stacks steps)
 PROBE_FILES  := $(addprefix $(O)/lab/probes/,cost entries)
 

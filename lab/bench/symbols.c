@@ -273,8 +273,7 @@ static void bench_process(const char *out, int n_rounds)
 
 static pid_t start_many(const char *out)
 {
-	char *command =
-		mem_printf("exec %s/lab/bench/many %s/lab/bench/many-*.so", out, out);
+	char *command = mem_printf("exec %s/lab/bench/many %s/lab/bench/many-*.so", out, out);
 	pid_t pid = fork();
 
 	if (!pid) {
