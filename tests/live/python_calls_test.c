@@ -52,7 +52,7 @@ static const char program[] =
 	"        return leaf(x + y) # calls leaf\n"
 	"    return inner(1) # calls enclosing.<locals>.inner\n"
 	"def run(end):\n"
-	"    while time.monotonic() < end:\n"
+	"    while time.process_time() < end:\n"
 	"        twice(1) # calls twice\n"
 	"        for number in chained(10): # calls chained\n"
 	"            leaf(number) # calls leaf\n"
@@ -71,7 +71,7 @@ static const char program[] =
 	"        calls.append('@call %d %s' % (number, name))\n"
 	"print('@ready', flush=True)\n"
 	"sys.stdin.buffer.read(1)\n"
-	"run(time.monotonic() + float(sys.argv[1])) # calls run\n"
+	"run(time.process_time() + float(sys.argv[1])) # calls run\n"
 	"print('\\n'.join(calls))\n"
 	"print('@done', flush=True)\n"
 	"sys.stdin.buffer.read(1)\n";
