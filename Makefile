@@ -72,7 +72,7 @@ COMPILE      = $(Q)mkdir -p $(@D) && $(CC) $(TL_CFLAGS) -c $< -o $@
 all: $(BINS) $(O)/tracelets ## build all tools (O=folder, V=1, SAN=address,undefined)
 
 help: ## this list
-	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1\t/p' Makefile packaging/packaging.mk tests/tests.mk | expand -t 16
+	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1\t/p' Makefile packaging/packaging.mk tests/tests.mk lab/lab.mk | expand -t 16
 
 $(O)/.versions: Makefile
 	@mkdir -p $(@D)
@@ -184,12 +184,13 @@ demo: all ## trace a real process and show where its time went (root)
 	$(Q)O='$(O)' scripts/demo
 
 format: ## clang-format all C files in place
-	$(Q)clang-format -i $$(find bpf common tools tests vmlinux -name '*.[ch]')
+	$(Q)clang-format -i $$(find bpf common lab tools tests vmlinux -name '*.[ch]')
 
 clean: ## remove what was built
 	rm -rf $(O)
 
 include packaging/packaging.mk
 include tests/tests.mk
+include lab/lab.mk
 -include $(wildcard $(O)/*/*.d $(O)/*/*/*.d $(O)/*/*/*/*.d)
 endif

@@ -8,13 +8,13 @@ UNITS   := $(patsubst %.c,$(O)/%,$(filter-out $(UNITS_NOT_$(ARCH)),$(wildcard te
 LIVES   := $(patsubst %.c,$(O)/%,$(wildcard tests/live/*_test.c))
 FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: check soak churn faults test test-deps live live-files lint fuzz fuzz-files bench bench-deps bench-growth bench-probes bench-real oracle check-cfi check-symbols \
-	check-go check-go-programs check-runtimes vm vm-files vm-oracle vm-programs vm-python vm-probes vm-deps arm64-deps rescue-test package-deps formats-test formats-deps \
+.PHONY: check soak churn faults test test-deps live live-files lint fuzz fuzz-files oracle check-cfi check-symbols \
+	vm vm-files vm-oracle vm-python vm-deps arm64-deps rescue-test package-deps formats-test formats-deps \
 	browser-test browser-deps
 
 # ---- test programs: one file and the library, with what else its folder needs ----
 
-vpath %.bpf.c tests/live tests/bench tests/oracle
+vpath %.bpf.c tests/live tests/oracle
 
 $(O)/tests/%: tests/%.c $(O)/libtracelets.a
 	$(call say,CC,$<)
@@ -26,7 +26,7 @@ $(O)/tests/%.o: tests/%.c $(O)/.versions
 
 $(LIVES): $(O)/tests/live/live.o
 $(FUZZERS): private TL_LDFLAGS += -fsanitize=fuzzer
-$(O)/tests/live/output_test $(O)/tests/live/probes_test $(O)/tests/probes/cost: $(O)/skel/probes.skel.h
+$(O)/tests/live/output_test $(O)/tests/live/probes_test: $(O)/skel/probes.skel.h
 $(O)/tests/live/kernel_stacks_test: $(O)/skel/kernel_stacks.skel.h
 $(O)/tests/oracle/oracle: $(O)/skel/oracle.skel.h
 $(O)/tests/oracle/recall: $(O)/skel/recall.skel.h
@@ -176,42 +176,13 @@ $(O)/tests/oracle/plugin%.so: tests/oracle/plugin.c
 $(O)/tests/oracle/throw: tests/oracle/throw.cc
 	$(Q)mkdir -p $(@D) && $(CXX) $(ODD_CFLAGS) $< -o $@
 
-# ---- benchmarks ----
-
-# The workload's stack is walked along frame pointers by all contenders.
-BENCH := $(patsubst %.c,$(O)/%.o,$(filter-out %.bpf.c %/beside.c,$(wildcard tests/bench/*.c)))
-$(BENCH): private TL_CFLAGS += -fno-omit-frame-pointer -fno-optimize-sibling-calls
-$(BENCH): $(O)/skel/empty.skel.h
-
-$(O)/tests/bench/bench: $(BENCH) $(O)/libtracelets.a
-	$(Q)$(CC) $(TL_LDFLAGS) $^ $(LIBS) -o $@
-
-$(O)/tests/bench/beside: $(O)/tests/bench/programs.o
-
-# A program that maps many files, with frame pointers as its peers need them. The libraries are copies of
-# one: what counts is that each is a file.
-MANY_LIBS   := $(patsubst %,$(O)/tests/symbols/many-%.so,$(shell seq 60))
-MANY_CFLAGS := -std=gnu11 -g0 -O2 -fno-omit-frame-pointer -fno-optimize-sibling-calls -D_GNU_SOURCE $(WARN)
-
-$(O)/tests/symbols/many: tests/symbols/many.c
-	$(Q)mkdir -p $(@D) && $(CC) $(MANY_CFLAGS) $< $(LDFLAGS) -ldl -o $@
-
-$(O)/tests/symbols/many-1.so: tests/symbols/many_lib.c
-	$(Q)mkdir -p $(@D) && $(CC) $(MANY_CFLAGS) -fPIC -shared $< $(LDFLAGS) -o $@
-
-$(filter-out %/many-1.so,$(MANY_LIBS)): $(O)/tests/symbols/many-1.so
-	$(Q)cp $< $@
-
-BENCH_FILES := $(addprefix $(O)/tests/,bench/bench symbols/bench symbols/compare symbols/many work/nofp work/mapper \
-	       formats/bench) $(MANY_LIBS)
-
 # ---- running them ----
 
 # The static binary needs libraries that not every distribution has, and no sanitizer.
 STATIC_BIN := $(if $(SAN),,$(if $(findstring /,$(shell $(CC) -print-file-name=libelf.a)),$(O)/static/tracelets))
 
 CHECK_SCRIPTS := $(addprefix tests/unit/,make_test.sh man_test.sh flame_test.sh run_test.sh template_test.sh \
-		 completion_test.sh)
+		 completion_test.sh refused_test.sh)
 
 check: $(UNITS) $(BINS) $(O)/tracelets $(STATIC_BIN) ## unit tests: no root, seconds
 	$(Q)TRACELETS_BIN='$(O)' tests/run -q $(UNITS) $(CHECK_SCRIPTS) $(if $(SAN),,$(addprefix tests/unit/,static_test.sh install_test.sh))
@@ -235,7 +206,7 @@ faults: $(O)/tests/live/faults_test $(BINS) $(WORKS) ## each tool with every fau
 
 live-files: $(BINS) $(LIVES) $(WORKS) $(ORACLE_OBJECTS)
 
-lint: $(patsubst %,$(O)/skel/%.skel.h,$(TRACERS) waits empty kernel_stacks oracle recall probes) $(O)/static/toolset.h $(GENERATED) $(addprefix $(O)/embed/flamegraph.,css.h js.h) ## formatting, floors, static checks, shell scripts, manual pages
+lint: $(patsubst %,$(O)/skel/%.skel.h,$(TRACERS) waits kernel_stacks oracle recall probes) $(O)/static/toolset.h $(GENERATED) $(addprefix $(O)/embed/flamegraph.,css.h js.h) ## formatting, floors, static checks, shell scripts, manual pages
 	$(Q)O='$(O)' tests/run -q tests/lint/all
 
 # Needs clang's compiler-rt: libclang-rt-dev on Debian.
@@ -246,26 +217,6 @@ fuzz: ## fuzzers of what reads files of the traced side, FUZZ_SECONDS=30 each, F
 fuzz-files: $(FUZZERS)
 	$(Q)O='$(O)' tests/fuzz/run $(FUZZERS)
 
-bench: $(BINS) $(STATIC_BIN) $(BENCH_FILES) ## each tool beside its peers: root, minutes; BENCH_ROUNDS=5, BENCH_ONLY=TITLE, O/bench.json
-	$(Q)$(O)/tests/bench/bench $(O) tests/bench $(O)/bench.json $(BENCH_ROUNDS)
-	$(Q)$(O)/tests/symbols/bench $(O) $(BENCH_ROUNDS)
-	$(Q)O='$(O)' BENCH_ROUNDS='$(BENCH_ROUNDS)' tests/bench/unwind
-	$(Q)$(O)/tests/formats/bench $(O)
-
-bench-real: $(BINS) ## what the tools and their peers take from real programs: root, an hour; REAL="redis postgres nginx compile go", BENCH_ROUNDS=7, REAL_SECONDS=5, O/real.md
-	$(Q)O='$(O)' tests/bench/real
-
-GROWTH_FILES := $(addprefix $(O)/tests/,bench/beside work/town symbols/many-1.so)
-
-bench-growth: $(BINS) $(GROWTH_FILES) ## how cost grows with processes, threads, stacks, frames: root, minutes; O/growth.md, O/growth.svg
-	$(Q)O='$(O)' tests/bench/growth
-
-bench-deps: ## install the peers that "make bench" measures (Debian)
-	$(Q)scripts/deps build bench
-
-bench-probes: $(O)/tests/probes/cost ## what a uprobe costs, by where it sits: root, a minute
-	$(Q)$<
-
 oracle: $(ORACLE_FILES) $(O)/tests/work/pingpong ## our stacks against _Unwind_Backtrace()'s: root, a minute (ORACLE=full: a million of them)
 	$(Q)O='$(O)' ORACLE='$(ORACLE)' tests/run tests/oracle/run
 
@@ -274,16 +225,6 @@ check-cfi: $(O)/tests/cfi/compare ## unwind tables of all files here against rea
 
 check-symbols: $(addprefix $(O)/tests/symbols/,compare lines templates) $(O)/profile ## symbols of files mapped by common programs against eu-addr2line (CHECK_SYMBOLS_ADDRESSES=10000)
 	$(Q)O='$(O)' tests/run tests/symbols/check
-
-# Toolchains are fetched from Debian's archive once: 2.7 GB, in O/go.
-check-go: $(O)/tests/go/names $(O)/tests/go/stacks $(O)/tests/go/steps ## names, lines and stacks of Go code against Go's own, nine releases (CHECK_GO_VERSIONS="1.19 1.27")
-	$(Q)O='$(O)' tests/go/check
-
-check-go-programs: $(BINS) ## stacks of Debian's Go programs at work, on CPU and off: root, GO_PROGRAMS="etcd caddy"
-	$(Q)O='$(O)' tests/run tests/go/programs
-
-check-runtimes: $(BINS) ## stacks of node, Java, PHP, Erlang and others, as doc/runtimes.md has them: root, Debian's mirror
-	$(Q)TRACELETS_BIN='$(O)' tests/runtimes/check
 
 formats-test: $(BINS) $(O)/tests/formats/write $(O)/tests/work/contend ## our formats read by others: go tool pprof, a JSON validator, Prometheus
 	$(Q)O='$(O)' tests/run tests/formats/run tests/formats/prometheus
@@ -314,21 +255,12 @@ vm-oracle: ## the oracle of stacks on those kernels
 	$(VM_MAKE) vm-files $(ORACLE_FILES:$(O)/%=$(O)/vm/%)
 	$(Q)O='$(O)/vm' VM_TESTS=oracle VM_TEST_LIMIT=500 VM_LIMIT=600 tests/vm/run $(KERNELS)
 
-vm-programs: ## the oracle there with programs of Debian's, and how complete their stacks are (python3, perl, git, cc1, redis)
-	$(VM_MAKE) vm-files $(ORACLE_FILES:$(O)/%=$(O)/vm/%)
-	$(Q)O='$(O)/vm' VM_PROGRAMS=all VM_TESTS='oracle completeness' VM_TEST_LIMIT=900 VM_LIMIT=2400 tests/vm/run $(KERNELS)
-
 # Of each release of Python that Debian has.
 vm-python: ## frames of Python there: 3.9, 3.11, 3.13, 3.14 and 3.15
 	$(VM_MAKE) vm-files
 	$(Q)for each in bullseye/python3.9 bookworm/python3.11 trixie/python3.13 sid/python3.14 sid/python3.15; do \
 		echo "$$each"; O='$(O)/vm' VM_SUITE=$${each%/*} VM_PROGRAMS=$${each#*/} VM_TEST_LIMIT=500 \
 			VM_TESTS='python_test python_calls_test python_lies_test' tests/vm/run $(KERNELS) || exit; done
-
-vm-probes: ## what a uprobe costs there, by where it sits, in the emulated time of the guest
-	$(VM_MAKE) vm-files $(O)/vm/tests/probes/cost
-	$(Q)O='$(O)/vm' VM_TESTS=cost tests/vm/run $(KERNELS)
-	$(Q)cd $(O)/vm/logs && grep -a -v '^@@' *.log
 
 arm64-deps: ## install what "make static ARCH=arm64" and "make vm ARCH=arm64" need
 	$(Q)scripts/deps build arm64

@@ -6,7 +6,7 @@
  *
  * What the kernel emulates, steps over and refuses was read in versions of
  * arch/arm64/kernel/probes/decode-insn.c from 5.4 to about 6.17; tests/live/probes_test asks the
- * running kernel what it takes, and tests/probes/cost shows what is emulated.
+ * running kernel what it takes, and lab/probes/cost shows what is emulated.
  */
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * What x86-64's instructions do, and what the kernel makes of a probe on one; see probe_machine.h.
  * Known are the opcodes that compilers put before the first push or branch of a function.
  *
- * What the kernel emulates was read in arch/x86/kernel/uprobes.c and measured (tests/probes/cost).
+ * What the kernel emulates was read in arch/x86/kernel/uprobes.c and measured (lab/probes/cost).
  */
 #include <string.h>
 

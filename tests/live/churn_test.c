@@ -91,36 +91,17 @@ static void check_faults(const struct proc *tool, const struct proc *work)
 /* Lines of JSON tell the process. */
 static void check_json(const struct proc *tool, const struct proc *work)
 {
-	const char *of_work = text_of("\"comm\":\"faults\",\"pid\":%d,", work->pid);
+	const char *of_work = text_of("\"comm\":\"faults\",\"pid\":%d,", work->pid), *line;
 	uint64_t sum = 0;
 
-	for (const char *at = tool->out; (at = strstr(at, of_work)); at++) {
-		const char *end = strchrnul(at, '\n'), *line = end, *function;
-
-		while (line > tool->out && line[-1] != '\n')
-			line--;
-		function = strstr(at, "touch_pages");
-		if (function && function < end)
-			sum += strtoull(strstr(line, "\"value\":") + strlen("\"value\":"), NULL,
-					10);
-	}
+	for (const char *rest = tool->out; (line = line_with(&rest, of_work, "touch_pages"));)
+		sum += number_in(line, "value");
 	check_count(tool, sum);
-}
-
-/* The number behind that word at the beginning of lines, summed. */
-static uint64_t row_sum(const char *text, const char *word)
-{
-	uint64_t sum = 0;
-
-	for (const char *line = text; *line; line = strchrnul(line, '\n'), line += *line == '\n')
-		if (!strncmp(line, word, strlen(word)))
-			sum += strtoull(line + strlen(word), NULL, 10);
-	return sum;
 }
 
 static void check_calls(const struct proc *tool, const struct proc *work)
 {
-	uint64_t n = row_sum(tool->out, "getppid "), all = (uint64_t)count_rounds();
+	uint64_t n = sum_from(tool->out, "getppid "), all = (uint64_t)count_rounds();
 
 	(void)work;
 	if (n > all || n + events_missed(tool) < all)
@@ -131,7 +112,7 @@ static void check_calls(const struct proc *tool, const struct proc *work)
 /* The table has no room for all of them; the work is there from the first. */
 static void check_time_rows(const struct proc *tool, const struct proc *work)
 {
-	CHECK(row_sum(tool->out, text_of("%-6d %-15s", work->pid, "calls")) >=
+	CHECK(sum_from(tool->out, text_of("%-6d %-15s", work->pid, "calls")) >=
 	      (uint64_t)count_rounds() - events_missed(tool));
 }
 
@@ -198,7 +179,6 @@ static struct proc *trace(struct proc *tool, struct proc *steady, struct proc *b
 	wait_done(steady);
 	check_files(tool);
 	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
 	CHECK_EQ(work_value(brief->out, "starter", "ended"), count_processes());
 	check_memory(tool);
 	return tool;
@@ -222,7 +202,7 @@ static const char *gather(const struct proc *steady, const struct proc *brief)
 }
 
 /* Each of a file of its own, as in a build, and only one report: names are found long before it. */
-TIMED_TEST(files_of_programs_that_are_gone_are_closed)
+TEST(files_of_programs_that_are_gone_are_closed)
 {
 	struct proc *brief, *tool;
 	const char *cgroup;
@@ -240,7 +220,6 @@ TIMED_TEST(files_of_programs_that_are_gone_are_closed)
 		proc_linger(tool, 1000);
 	check_files(tool);
 	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
 	CHECK_EQ(work_value(brief->out, "starter", "ended"), COPIES);
 	CHECK(folded_sum(tool->out, "brief", "brief_middle;brief_leaf") >
 	      COPIES * BRIEF_US * 999 / 1000);
@@ -259,7 +238,7 @@ static const char *what_lacks(const char *tool, const char *cgroup)
 
 /* check(): of the tool beside that work, whose process is `steady`. */
 #define TRIAL(name, check, work, ...)                                         \
-	TIMED_TEST(name)                                                      \
+	TEST(name)                                                            \
 	{                                                                     \
 		struct proc *steady = work, *brief = start_brief();           \
 		const char *cgroup = gather(steady, brief);                   \

@@ -29,34 +29,14 @@
 struct victim {
 	const char *words[MAX_WORDS]; /* the tool and its options; then "--" and a workload */
 	const char *work[MAX_WORDS];
+	const char *comm; /* of folded stacks, whose sum it is, or else what is measured */
 	uint64_t (*measure)(const char *out);
 	uint64_t least; /* what it measures without any fault, at least */
 };
 
-/* Values may not be absent; names may be, as [FILE+0xADDRESS] shows, if that is said. */
-static uint64_t measure_spin(const char *out)
-{
-	return folded_sum(out, "spin", NULL);
-}
-
-static uint64_t measure_naps(const char *out)
-{
-	return folded_sum(out, "plan-0", NULL);
-}
-
 static uint64_t measure_waits(const char *out)
 {
 	return hist_count_of(out, NULL);
-}
-
-static uint64_t measure_leaks(const char *out)
-{
-	return folded_sum(out, "leaky", NULL);
-}
-
-static uint64_t measure_faults(const char *out)
-{
-	return folded_sum(out, "faults", NULL);
 }
 
 static uint64_t measure_calls(const char *out)
@@ -66,31 +46,35 @@ static uint64_t measure_calls(const char *out)
 	return at ? strtoull(at + strlen("\ngetppid "), NULL, 10) : 0;
 }
 
+/* Values may not be absent; names may be, as [FILE+0xADDRESS] shows, if that is said. */
+static uint64_t measure(const struct victim *v, const char *out)
+{
+	return v->measure ? v->measure(out) : folded_sum(out, v->comm, NULL);
+}
+
 static const struct victim profile = {
-	{ "profile", "-U", "-F", "499" }, { "spin", "-r", "-m", "60" }, measure_spin, 15
+	{ "profile", "-U", "-F", "499" }, { "spin", "-r", "-m", "60" }, "spin", NULL, 15
 };
 
 static const struct victim offcputime = {
-	{ "offcputime", "-f" }, { "plan", "1", "5", "10", "1" }, measure_naps, 30000
+	{ "offcputime", "-f" }, { "plan", "1", "5", "10", "1" }, "plan-0", NULL, 30000
 };
 
 static const struct victim runqlat = {
-	{ "runqlat" }, { "plan", "1", "31", "1", "0" }, measure_waits, 25
+	{ "runqlat" }, { "plan", "1", "31", "1", "0" }, NULL, measure_waits, 25
 };
 
 static const struct victim memleak = {
-	{ "memleak", "--format", "folded" },
-	{ "leaky", "all", "1" },
-	measure_leaks,
+	{ "memleak", "--format", "folded" },  { "leaky", "all", "1" }, "leaky", NULL,
 	(uint64_t)MALLOC_COUNT *MALLOC_BYTES,
 };
 
 static const struct victim syscount = {
-	{ "syscount", "-T", "99" }, { "calls", "plain", "1009" }, measure_calls, 1009
+	{ "syscount", "-T", "99" }, { "calls", "plain", "1009" }, NULL, measure_calls, 1009
 };
 
 static const struct victim pagefaults = {
-	{ "pagefaults", "-f" }, { "faults", "anon:1009" }, measure_faults, 1009
+	{ "pagefaults", "-f" }, { "faults", "anon:1009" }, "faults", NULL, 1009
 };
 
 /* ---- one run ---- */
@@ -207,7 +191,7 @@ static const char *wrong_end(const struct trial *t, const struct job *job)
 {
 	const struct proc *p = job->tool;
 	bool has_word = has_warned(p->err, t->usual);
-	uint64_t measured = t->victim->measure(p->out);
+	uint64_t measured = measure(t->victim, p->out);
 
 	if (!p->has_ended)
 		return "it hangs";
@@ -316,9 +300,8 @@ static void begin_trial(struct trial *t)
 	in->done = text_of("%s/done", folder);
 	CHECK(!close(open(in->done, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)));
 	usual = launch_victim(t->victim, in);
-	proc_finish(usual);
-	CHECK_STATUS(usual, 0);
-	CHECK(t->victim->measure(usual->out) >= t->victim->least);
+	tool_finish(usual);
+	CHECK(measure(t->victim, usual->out) >= t->victim->least);
 	t->usual = usual->err;
 	t->has_all_names = has_all_names(usual->out);
 }
@@ -356,32 +339,15 @@ static void try_all(const struct victim *v)
 	end_trial(&trial);
 }
 
-TEST(profile_bears_faults)
-{
-	try_all(&profile);
-}
+#define FAULTS_TEST(tool)         \
+	TEST(tool##_bears_faults) \
+	{                         \
+		try_all(&tool);   \
+	}
 
-TEST(offcputime_bears_faults)
-{
-	try_all(&offcputime);
-}
-
-TEST(runqlat_bears_faults)
-{
-	try_all(&runqlat);
-}
-
-TEST(memleak_bears_faults)
-{
-	try_all(&memleak);
-}
-
-TEST(syscount_bears_faults)
-{
-	try_all(&syscount);
-}
-
-TEST(pagefaults_bears_faults)
-{
-	try_all(&pagefaults);
-}
+FAULTS_TEST(profile)
+FAULTS_TEST(offcputime)
+FAULTS_TEST(runqlat)
+FAULTS_TEST(memleak)
+FAULTS_TEST(syscount)
+FAULTS_TEST(pagefaults)

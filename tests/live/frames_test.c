@@ -15,8 +15,7 @@ static struct proc *trace_spin(const char *unwind)
 {
 	struct proc *work = work_start("spin", "-m", "700");
 
-	return trace_work(work,
-			  ARGV("profile", "-U", "-F", "199", "-p", pid_text(work->pid), unwind));
+	return trace_pid(work, "profile", "-U", "-F", "199", unwind);
 }
 
 /* Half is enough: when the work has been done, the clock is asked from libc and the vdso. */
@@ -42,8 +41,7 @@ TEST(samples_lead_to_main)
 TEST(waits_lead_to_main)
 {
 	struct proc *work = work_start("tree", "12", "nap", "100");
-	struct proc *tool = trace_work(work, ARGV("offcputime", "-U", "--unwind=fp", "-p",
-						  pid_text(work->pid)));
+	struct proc *tool = trace_pid(work, "offcputime", "-U", "--unwind=fp");
 
 	CHECK(folded_count(tool->out, "tree", "leaf;leaf_nap") >= N_LEAVES - N_LEAVES / 50);
 	CHECK_EQ(lines_with(tool->out, ";0x"), 0);
@@ -52,10 +50,8 @@ TEST(waits_lead_to_main)
 TEST(a_thread_blocked_before_the_start_leads_to_main)
 {
 	struct proc *work = work_start("spin");
-	struct proc *tool =
-		tool_run("offcputime", "-U", "--unwind=fp", "-p", pid_text(work->pid), "300ms");
+	struct proc *tool = tool_run_on(work, "offcputime", "-U", "--unwind=fp", "300ms");
 
-	CHECK_STATUS(tool, 0);
 	CHECK(folded_sum(tool->out, "spin", WAIT_FRAMES) >= 300000);
 	CHECK_EQ(folded_sum(tool->out, "spin", WAIT_FRAMES), folded_sum(tool->out, "spin", NULL));
 }

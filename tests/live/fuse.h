@@ -141,20 +141,11 @@ static inline void fuse_serve(int fd, const struct fuse_file *file)
 	}
 }
 
-static inline bool fuse_write(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-	bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	close(fd);
-	return done;
-}
-
 static inline bool fuse_enter_namespace(void)
 {
-	return !unshare(CLONE_NEWUSER) && fuse_write("/proc/self/uid_map", "0 0 1") &&
-	       fuse_write("/proc/self/setgroups", "deny") &&
-	       fuse_write("/proc/self/gid_map", "0 0 1");
+	return !unshare(CLONE_NEWUSER) && file_write("/proc/self/uid_map", "0 0 1") &&
+	       file_write("/proc/self/setgroups", "deny") &&
+	       file_write("/proc/self/gid_map", "0 0 1");
 }
 
 /* A setup function: what is executed next may be that file. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A static Go program, stripped, that is on a stack in all ways that Go code has: its stacks begin
- * where Go's stacks begin, and all frames have names, on CPU and off. (tests/go compares frame by
+ * where Go's stacks begin, and all frames have names, on CPU and off. (lab/go compares frame by
  * frame.)
  */
 #include <string.h>
@@ -17,7 +17,6 @@ static void check_stacks(const struct proc *tool)
 	uint64_t all = folded_sum_with(tool->out, "goload", ";");
 	uint64_t nameless = folded_sum_with(tool->out, "goload", "[goload+0x");
 
-	CHECK_STATUS(tool, 0);
 	CHECK(all > 0);
 	if (!at || atof(at + strlen("user stacks: ")) < at_size(995, 970) / 10.0 ||
 	    !strstr(at, " % complete"))
@@ -26,30 +25,29 @@ static void check_stacks(const struct proc *tool)
 		UNIT_FAIL("too few have names: %s", tool->out);
 }
 
-static bool has_workload(void)
+static const char *go_lacks(void)
 {
-	return !access(work_path("goload"), X_OK);
+	return access(work_path("goload"), X_OK) ? "needs package golang-go" : NULL;
 }
 
-TEST(samples_of_go_are_complete_and_named)
+static const char *python_in_go_lacks(void)
 {
-	struct proc *tool;
+	return access(work_path("gopython"), X_OK) ? "needs package golang-go, and python3-dev"
+						   : NULL;
+}
 
-	if (!has_workload())
-		SKIP("needs package golang-go");
-	tool = tool_run("profile", "-U", "-F", "499", "--", work_path("goload"), SECONDS);
+TEST_UNLESS(go_lacks, samples_of_go_are_complete_and_named)
+{
+	struct proc *tool =
+		tool_run("profile", "-U", "-F", "499", "--", work_path("goload"), SECONDS);
 	check_stacks(tool);
 	CHECK_HAS(tool->out, "goload;runtime.goexit;main.main.func");
 	CHECK_HAS(tool->out, ";runtime.systemstack;");
 }
 
-TEST(waits_of_go_are_complete_and_named)
+TEST_UNLESS(go_lacks, waits_of_go_are_complete_and_named)
 {
-	struct proc *tool;
-
-	if (!has_workload())
-		SKIP("needs package golang-go");
-	tool = tool_run("offcputime", "-U", "--", work_path("goload"), SECONDS);
+	struct proc *tool = tool_run("offcputime", "-U", "--", work_path("goload"), SECONDS);
 	check_stacks(tool);
 	CHECK_HAS(tool->out, "[idle]");
 	CHECK_HAS(tool->err, "threads are seen, not goroutines");
@@ -63,7 +61,7 @@ static bool has_in_order(const char *line, const char *const *parts)
 }
 
 /* C runs on another stack than the Go code that calls it and is called by it. */
-TEST(python_is_where_go_calls_it)
+TEST_UNLESS(python_in_go_lacks, python_is_where_go_calls_it)
 {
 	static const char *const inner[] = {
 		";main.run;", ";<module> (<string>);outer (embedded.py);", ";crosscall2;",
@@ -72,14 +70,10 @@ TEST(python_is_where_go_calls_it)
 	static const char *const outer[] = {
 		";main.run;", ";<module> (<string>);outer (embedded.py);spin (embedded.py)", NULL
 	};
-	struct proc *tool;
-	const char *line;
+	struct proc *tool =
+		tool_run("profile", "-U", "-f", "-F", "499", "--", work_path("gopython"), "1");
+	const char *line = folded_find(tool->out, NULL, "outer (embedded.py);spin (embedded.py)");
 
-	if (access(work_path("gopython"), X_OK))
-		SKIP("needs package golang-go, and python3-dev");
-	tool = tool_run("profile", "-U", "-f", "-F", "499", "--", work_path("gopython"), "1");
-	CHECK_STATUS(tool, 0);
-	line = folded_find(tool->out, NULL, "outer (embedded.py);spin (embedded.py)");
 	if (!has_in_order(line, outer))
 		UNIT_FAIL("%s", line);
 	line = folded_find(tool->out, NULL, "inner (embedded.py);spin (embedded.py)");

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A CPU that goes offline and comes back: what was opened for it has to be opened again. */
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "live.h"
 
 static int cpu; /* not the one that boots the machine, which has to stay */
 
 static bool put_cpu(const char *state)
 {
-	int fd = open(text_of("/sys/devices/system/cpu/cpu%d/online", cpu), O_WRONLY | O_CLOEXEC);
-	bool done = fd >= 0 && write(fd, state, strlen(state)) > 0;
-
-	close(fd);
-	return done;
+	return file_write(text_of("/sys/devices/system/cpu/cpu%d/online", cpu), state);
 }
 
 /* What runs on that CPU afterwards is measured as if nothing had been. */
@@ -31,13 +23,11 @@ static void check_return(const char *name, const char *frames)
 		SKIP("CPU %d can't be taken away", cpu);
 	proc_linger(tool, 200);
 	CHECK(put_cpu("1"));
-	proc_linger(tool, 500);
+	CHECK(proc_wait_for(tool, text_of("CPU %d went offline and came back", cpu)));
 	work = work_start("spin", "-m", "300", "-c", text_of("%d", cpu));
 	work_do(work);
 	tool_stop(tool);
 	proc_kill(work);
-	CHECK_STATUS(tool, 0);
-	CHECK_HAS(tool->err, text_of("CPU %d went offline and came back", cpu));
 	CHECK(folded_sum(tool->out, "spin", frames) > 0);
 }
 

@@ -38,12 +38,13 @@
 #define LIVE_LIBRARY
 #include "live.h"
 
-#define TIMEOUT_MS     120000 /* an emulated machine is slow */
+#define TIMEOUT_MS     300000 /* an emulated machine is slow, as is a busy one */
 #define STATUS_TIMEOUT (-1000)
 #define LEAK_WAIT_MS   2000
 #define MAX_OBJECTS    4096
 #define OBJECT_KINDS   2 /* programs and maps of BPF */
 #define MAX_FDS	       192
+#define MAX_WORDS      64 /* of a command line */
 
 struct object_ids {
 	uint32_t ids[MAX_OBJECTS];
@@ -214,6 +215,7 @@ static struct proc *proc_new(const struct spawn *s, pid_t pid)
 static struct proc *spawn(struct spawn *s)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	sigset_t all, before;
 	pid_t pid;
 
 	if (pipe2(s->in, O_CLOEXEC) || pipe2(s->out, O_CLOEXEC) || pipe2(s->err, O_CLOEXEC))
@@ -222,9 +224,12 @@ static struct proc *spawn(struct spawn *s)
 		dup2(null, s->in[0]);
 	close(null);
 	fflush(stdout);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before); /* until the child has its own handlers */
 	pid = fork();
 	if (pid == 0)
 		exec_child(s);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	setpgid(pid, pid);
 	close(s->in[0]);
 	close(s->out[1]);
@@ -398,7 +403,7 @@ struct proc *tool_launch_in(setup_fn *setup, void *arg, const char *const argv[]
 
 struct proc *tool_start_argv(const char *const argv[])
 {
-	const char *verbose[64] = { argv[0], "-v" };
+	const char *verbose[MAX_WORDS] = { argv[0], "-v" };
 	struct proc *p;
 
 	for (size_t i = 1; i < ARRAY_SIZE(verbose) - 2 && argv[i]; i++)
@@ -409,7 +414,7 @@ struct proc *tool_start_argv(const char *const argv[])
 	return p;
 }
 
-struct proc *tool_run_argv(setup_fn *setup, void *arg, const char *const argv[])
+struct proc *tool_try_argv(setup_fn *setup, void *arg, const char *const argv[])
 {
 	struct proc *p = tool_launch_in(setup, arg, argv);
 
@@ -417,18 +422,53 @@ struct proc *tool_run_argv(setup_fn *setup, void *arg, const char *const argv[])
 	return p;
 }
 
-const char *memleak_lacks(void)
+struct proc *tool_run_argv(setup_fn *setup, void *arg, const char *const argv[])
 {
-	const struct proc *tried = tool_run("memleak", "--", "/bin/true");
-	bool lacks = strstr(tried->err, "needs Linux") || strstr(tried->err, "since Linux");
+	struct proc *p = tool_launch_in(setup, arg, argv);
 
-	return tried->status == 1 && lacks ? tried->err : NULL;
+	tool_finish(p);
+	return p;
 }
 
-int tool_stop(struct proc *p)
+const char *const *argv_on(const struct proc *work, const char *const argv[])
+{
+	const char **words = mem_zalloc(MAX_WORDS, sizeof(*words));
+
+	words[0] = argv[0];
+	words[1] = "-p";
+	words[2] = pid_text(work->pid);
+	for (size_t i = 1; i < MAX_WORDS - 3 && argv[i]; i++)
+		words[i + 2] = argv[i];
+	keep(&strings, (char *)words);
+	return words;
+}
+
+const char *memleak_lacks(void)
+{
+	static char lacks[512];
+	static bool is_known;
+	const struct proc *tried;
+
+	if (!is_known) {
+		is_known = true;
+		tried = tool_try("memleak", "--", "/bin/true");
+		if (tried->status == 1 &&
+		    (strstr(tried->err, "needs Linux") || strstr(tried->err, "since Linux")))
+			snprintf(lacks, sizeof(lacks), "%s", tried->err);
+	}
+	return *lacks ? lacks : NULL;
+}
+
+void tool_finish(struct proc *p)
+{
+	if (proc_finish(p))
+		complain("%s ended with status %d; it said: %s", p->name, p->status, p->err);
+}
+
+void tool_stop(struct proc *p)
 {
 	proc_signal(p, SIGINT);
-	return proc_finish(p);
+	tool_finish(p);
 }
 
 struct proc *work_start_in(setup_fn *setup, void *arg, const char *path, const char *const argv[])
@@ -449,17 +489,21 @@ struct proc *work_start_argv(const char *const argv[])
 	return work_start_in(NULL, NULL, work_path(argv[0]), argv);
 }
 
-static size_t count_reports(const struct proc *tool)
+void wait_for_lines(struct proc *p, const char *text, size_t n)
 {
-	return (size_t)lines_from(tool->out, "{\"type\":\"run\"");
+	uint64_t deadline = now_ms() + TIMEOUT_MS;
+
+	while (!p->has_ended && lines_with(p->out, text) < n && now_ms() < deadline)
+		proc_linger(p, 20);
+	if (lines_with(p->out, text) < n)
+		complain("%s: no %zu lines with %s; it said: %s", p->name, n, text, p->out);
 }
 
 void wait_for_reports(struct proc *tool, size_t n)
 {
-	size_t wanted = count_reports(tool) + n;
+	static const char start[] = "{\"type\":\"run\"";
 
-	while (!tool->has_ended && count_reports(tool) < wanted)
-		proc_linger(tool, 20);
+	wait_for_lines(tool, start, lines_with(tool->out, start) + n);
 }
 
 void work_go(struct proc *p)
@@ -722,6 +766,11 @@ const char *cgroup_make(const char *name)
 	return keep(&cgroups, path);
 }
 
+const char *cgroups_lack(void)
+{
+	return cgroup_make("lacking") ? NULL : "no cgroups can be made here";
+}
+
 static bool has_word(const char *path, const char *word)
 {
 	char *text = file_read(path), *at;
@@ -786,6 +835,11 @@ const char *cgroup_make_limited(const char *name, int percent)
 		       : NULL;
 }
 
+const char *quotas_lack(void)
+{
+	return cgroup_make_limited("lacking", 50) ? NULL : "no cgroups with CPU quotas";
+}
+
 uint64_t cgroup_throttled_ns(const char *path)
 {
 	const char *text = file_read(text_of("%s/cpu.stat", path));
@@ -800,6 +854,11 @@ uint64_t cgroup_throttled_ns(const char *path)
 bool cgroup_add(const char *path, pid_t pid)
 {
 	return file_write(text_of("%s/cgroup.procs", path), pid_text(pid));
+}
+
+bool join_cgroup(void *path)
+{
+	return cgroup_add(path, getpid());
 }
 
 /* ---- after a test ---- */
@@ -1113,6 +1172,53 @@ uint64_t lines_from(const char *text, const char *start)
 	return n;
 }
 
+const char *line_with(const char **rest, const char *a, const char *b)
+{
+	const char *line;
+	size_t length;
+
+	while ((line = next_line(rest, &length)))
+		if (memmem(line, length, a, strlen(a)) && memmem(line, length, b, strlen(b)))
+			return text_of("%.*s", (int)length, line);
+	return NULL;
+}
+
+const char *first_line(const char *text, const char *a, const char *b)
+{
+	const char *line = line_with(&text, a, b);
+
+	return line ? line : "";
+}
+
+uint64_t number_in(const char *line, const char *key)
+{
+	const char *member = text_of("\"%s\":", key), *at = strstr(line, member);
+
+	return at ? strtoull(at + strlen(member), NULL, 10) : UINT64_MAX;
+}
+
+uint64_t json_sum(const char *text, const char *type, const char *key)
+{
+	const char *start = text_of("{\"type\":\"%s\",", type), *line;
+	uint64_t sum = 0;
+
+	while ((line = line_with(&text, start, text_of("\"%s\":", key))))
+		sum += number_in(line, key);
+	return sum;
+}
+
+uint64_t sum_from(const char *text, const char *start)
+{
+	uint64_t sum = 0;
+	size_t length;
+
+	for_each_line(line, length, text) {
+		if (!strncmp(line, start, strlen(start)))
+			sum += strtoull(line + strlen(start), NULL, 10);
+	}
+	return sum;
+}
+
 uint64_t work_value(const char *text, const char *comm, const char *key)
 {
 	char line_comm[64], line_key[64];
@@ -1217,55 +1323,53 @@ uint64_t faults_missed(const struct proc *tool)
 	return missed;
 }
 
-uint64_t folded_sum(const char *text, const char *comm, const char *frames)
+/* Of the lines that are wanted: their sum, how many, and the first. part may be NULL, too. */
+struct folded_sums {
+	uint64_t sum, count;
+	const char *first;
+	size_t length;
+};
+
+static struct folded_sums sum_up(const char *text, const char *comm, const char *frames,
+				 const char *part)
 {
+	struct folded_sums sums = { .first = "" };
 	struct folded f;
-	uint64_t sum = 0;
 	size_t length;
 
 	for_each_line(line, length, text) {
-		if (parse_folded(line, length, &f) && is_wanted(&f, comm, frames))
-			sum += f.value;
+		if (!parse_folded(line, length, &f) || !is_wanted(&f, comm, frames) ||
+		    (part && !memmem(f.stack, f.length, part, strlen(part))))
+			continue;
+		if (!sums.count++) {
+			sums.first = line;
+			sums.length = length;
+		}
+		sums.sum += f.value;
 	}
-	return sum;
+	return sums;
+}
+
+uint64_t folded_sum(const char *text, const char *comm, const char *frames)
+{
+	return sum_up(text, comm, frames, NULL).sum;
 }
 
 uint64_t folded_sum_with(const char *text, const char *comm, const char *part)
 {
-	struct folded f;
-	uint64_t sum = 0;
-	size_t length;
-
-	for_each_line(line, length, text) {
-		if (parse_folded(line, length, &f) && is_wanted(&f, comm, NULL) &&
-		    memmem(f.stack, f.length, part, strlen(part)))
-			sum += f.value;
-	}
-	return sum;
+	return sum_up(text, comm, NULL, part).sum;
 }
 
 uint64_t folded_count(const char *text, const char *comm, const char *frames)
 {
-	struct folded f;
-	uint64_t n = 0;
-	size_t length;
-
-	for_each_line(line, length, text) {
-		n += parse_folded(line, length, &f) && is_wanted(&f, comm, frames);
-	}
-	return n;
+	return sum_up(text, comm, frames, NULL).count;
 }
 
 const char *folded_find(const char *text, const char *comm, const char *frames)
 {
-	struct folded f;
-	size_t length;
+	struct folded_sums sums = sum_up(text, comm, frames, NULL);
 
-	for_each_line(line, length, text) {
-		if (parse_folded(line, length, &f) && is_wanted(&f, comm, frames))
-			return text_of("%.*s", (int)length, line);
-	}
-	return "";
+	return text_of("%.*s", (int)sums.length, sums.first);
 }
 
 /* JITed programs are bpf_prog_ and 16 digits; bpf_prog_load() is the kernel's own. */
@@ -1339,7 +1443,7 @@ static const char *command_line(const char *const argv[])
 
 const char *tool_wrong_refusal(const char *culprit, const char *const argv[])
 {
-	const struct proc *tool = tool_run_argv(NULL, NULL, argv);
+	const struct proc *tool = tool_try_argv(NULL, NULL, argv);
 	const char *own = text_of("%s: ", argv[0]), *wrong = NULL;
 
 	if (tool->status != 2)

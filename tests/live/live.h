@@ -62,13 +62,22 @@ struct proc *tool_launch_in(setup_fn *setup, void *arg, const char *const argv[]
 /* Starts it with -v and waits until it says that it is attached, or ends. */
 struct proc *tool_start_argv(const char *const argv[]);
 
-/* Runs it to its end. */
+/* Runs it to its end: any, and one with status 0. */
+struct proc *tool_try_argv(setup_fn *setup, void *arg, const char *const argv[]);
 struct proc *tool_run_argv(setup_fn *setup, void *arg, const char *const argv[]);
 
 #define tool_launch(...)	  tool_launch_in(NULL, NULL, ARGV(__VA_ARGS__))
 #define tool_start(...)		  tool_start_argv(ARGV(__VA_ARGS__))
+#define tool_try(...)		  tool_try_argv(NULL, NULL, ARGV(__VA_ARGS__))
+#define tool_try_in(fn, arg, ...) tool_try_argv(fn, arg, ARGV(__VA_ARGS__))
 #define tool_run(...)		  tool_run_argv(NULL, NULL, ARGV(__VA_ARGS__))
 #define tool_run_in(fn, arg, ...) tool_run_argv(fn, arg, ARGV(__VA_ARGS__))
+
+/* The same words with "-p PID" behind the first. */
+const char *const *argv_on(const struct proc *work, const char *const argv[]);
+
+#define tool_start_on(work, ...) tool_start_argv(argv_on(work, ARGV(__VA_ARGS__)))
+#define tool_run_on(work, ...)	 tool_run_argv(NULL, NULL, argv_on(work, ARGV(__VA_ARGS__)))
 
 /* What memleak says that it lacks here: 5.15's cookies of probes, what 5.12 added; NULL: none. */
 const char *memleak_lacks(void);
@@ -79,8 +88,9 @@ const char *memleak_lacks(void);
  */
 const char *tool_wrong_refusal(const char *culprit, const char *const argv[]);
 
-/* SIGINT, then as proc_finish(). */
-int tool_stop(struct proc *p);
+/* Waits for its end, which must have status 0; tool_stop() sends SIGINT before. */
+void tool_finish(struct proc *p);
+void tool_stop(struct proc *p);
 
 /* Starts a workload and waits until it is ready and blocked. */
 struct proc *work_start_argv(const char *const argv[]);
@@ -105,6 +115,9 @@ bool proc_wait_for(struct proc *p, const char *text);
 
 /* Reads for a while, or less if it ends. */
 void proc_linger(struct proc *p, int ms);
+
+/* Waits until so many lines that contain text are in what it printed on its output, or it ends. */
+void wait_for_lines(struct proc *p, const char *text, size_t n);
 
 /* Waits until it has begun n more reports in JSON, or ends. */
 void wait_for_reports(struct proc *tool, size_t n);
@@ -147,13 +160,16 @@ const char *cgroup2_root(void);
 
 /* A new cgroup below it, removed after the test; name may hold slashes. NULL: impossible. */
 const char *cgroup_make(const char *name);
+const char *cgroups_lack(void); /* why not; NULL: it can be made */
 bool cgroup_add(const char *path, pid_t pid);
+bool join_cgroup(void *path); /* a setup function */
 
 /*
  * A new cgroup, of version 2 or 1, that gets the CPU for so many percent of each 100 ms; 0: without
  * a limit. name may be that of one below another: "a/b". NULL: nobody offers the CPU controller.
  */
 const char *cgroup_make_limited(const char *name, int percent);
+const char *quotas_lack(void);
 
 /* How long the kernel says that the quota held it back, on all CPUs in sum. */
 uint64_t cgroup_throttled_ns(const char *path);
@@ -231,6 +247,22 @@ bool folded_is_sane(const char *text);
  */
 uint64_t hist_count_of(const char *text, const char *title);
 uint64_t hist_rows_of(const char *text, const char *title);
+
+/*
+ * The next line of *rest with both texts, up to its end; NULL: there is none. *rest begins behind
+ * it then. first_line() is the first one of all, or "".
+ */
+const char *line_with(const char **rest, const char *a, const char *b);
+const char *first_line(const char *text, const char *a, const char *b);
+
+/* The first member of that name in a line of JSON; UINT64_MAX: there is none. */
+uint64_t number_in(const char *line, const char *key);
+
+/* The sum of it in all lines of that type. */
+uint64_t json_sum(const char *text, const char *type, const char *key);
+
+/* The sum of the numbers that lines have right behind that beginning. */
+uint64_t sum_from(const char *text, const char *start);
 
 /* The number of lines that contain text (";a": a frame that begins so); that begin with it. */
 uint64_t lines_with(const char *text, const char *part);
@@ -314,9 +346,15 @@ static inline struct proc *trace_work(struct proc *work, const char *const argv[
 
 	work_do(work);
 	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
 	return tool;
 }
+
+static inline struct proc *trace_pid_argv(struct proc *work, const char *const argv[])
+{
+	return trace_work(work, argv_on(work, argv));
+}
+
+#define trace_pid(work, ...) trace_pid_argv(work, ARGV(__VA_ARGS__))
 
 /* All of a program's value but so many per mille is on stacks that lead through these frames. */
 static inline void check_through(const struct proc *tool, const char *comm, const char *frames,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * offcputime --locks, live: of locks that a program knows, how often somebody waited for each, who
- * let them go, and what they are called. Counts are exact; but the kernel leaves out single events
- * while others attach to them, so some tests may be tried again.
+ * let them go, and what they are called. Counts are exact.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,38 +26,12 @@ static const char *make_file(void)
 /* The children, too. */
 static struct proc *trace_locks(struct proc *work, const char *format)
 {
-	struct proc *tool = tool_start("offcputime", "--locks", "--waker", "--follow", "-p",
-				       pid_text(work->pid), "--format", format);
-
-	work_do(work);
-	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
-	return tool;
-}
-
-/* The first line with both texts, up to its end; "" where there is none. */
-static const char *line_with(const char *text, const char *a, const char *b)
-{
-	for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
-		const char *line = text_of("%.*s", (int)(end - text), text);
-
-		if (strstr(line, a) && strstr(line, b))
-			return line;
-	}
-	return "";
+	return trace_pid(work, "offcputime", "--locks", "--waker", "--follow", "--format", format);
 }
 
 static const char *lock_line(const struct proc *tool, const char *part)
 {
-	return line_with(tool->out, "{\"type\":\"lock\",", part);
-}
-
-/* The lock's own: what its wakers have comes later in the line. */
-static uint64_t number_in(const char *line, const char *key)
-{
-	const char *at = strstr(line, text_of("\"%s\":", key));
-
-	return at ? strtoull(strchr(at, ':') + 1, NULL, 10) : UINT64_MAX;
+	return first_line(tool->out, "{\"type\":\"lock\",", part);
 }
 
 /* Each waited for in every round, let go by that thread each time. */
@@ -115,7 +88,7 @@ static bool sees_kernel(const struct proc *tool)
 	return !strstr(tool->err, "no locks of the kernel");
 }
 
-TIMED_TEST(locks_of_programs_are_counted_one_by_one)
+TEST(locks_of_programs_are_counted_one_by_one)
 {
 	const char *file = make_file();
 	struct proc *work = start_locks(file), *tool = trace_locks(work, "json");
@@ -130,7 +103,6 @@ TEST(who_ends_the_process_has_released_no_lock)
 				     work_path("contend"), "1", "leave");
 	const char *line = lock_line(tool, "\"name\":\"contend:static_lock\"");
 
-	CHECK_STATUS(tool, 0);
 	check_lock(line, "mutex", 1, NULL);
 	CHECK_EQ(number_in(line, "given_up"), 1);
 }
@@ -138,17 +110,15 @@ TEST(who_ends_the_process_has_released_no_lock)
 /* Waits by a lock's kind that only such a write can have. */
 static const char *kernel_line(const struct proc *tool, const char *kind, const char *part)
 {
-	for (const char *at = tool->out, *end; (end = strchr(at, '\n')); at = end + 1) {
-		const char *line = text_of("%.*s", (int)(end - at), at);
+	const char *key = text_of("\"space\":\"kernel\",\"kind\":\"%s\"", kind), *line;
 
-		if (strstr(line, text_of("\"space\":\"kernel\",\"kind\":\"%s\"", kind)) &&
-		    strstr(line, part) && number_in(line, "waits") == (uint64_t)rounds())
+	for (const char *rest = tool->out; (line = line_with(&rest, key, part));)
+		if (number_in(line, "waits") == (uint64_t)rounds())
 			return line;
-	}
 	return "";
 }
 
-TIMED_TEST(locks_of_the_kernel_are_counted_one_by_one)
+TEST(locks_of_the_kernel_are_counted_one_by_one)
 {
 	struct proc *work = start_locks(make_file()), *tool = trace_locks(work, "json");
 	const char *line;
@@ -167,10 +137,10 @@ TIMED_TEST(locks_of_the_kernel_are_counted_one_by_one)
 	check_stack(line, "write_missing");
 }
 
-TIMED_TEST(a_table_is_for_people)
+TEST(a_table_is_for_people)
 {
 	struct proc *work = start_locks(make_file()), *tool = trace_locks(work, "text");
-	const char *line = line_with(tool->out, " contend:static_lock ", "");
+	const char *line = first_line(tool->out, " contend:static_lock ", "");
 	unsigned long long waits, total, longest;
 	char kind[32], waker[32];
 
@@ -184,12 +154,12 @@ TIMED_TEST(a_table_is_for_people)
 	CHECK_HAS(line, text_of("(%d)", work->pid));
 	CHECK_HAS(tool->out, text_of("released %d times, after ", rounds()));
 	CHECK_HAS(tool->out, "            holder_hold\n");
-	CHECK_HAS(line_with(tool->out, " contend:app::timed_lock ", ""),
+	CHECK_HAS(first_line(tool->out, " contend:app::timed_lock ", ""),
 		  text_of(" [%d given up]", rounds()));
 }
 
 /* With the locks of the tracing itself, whose contention must not be counted from within. */
-TIMED_TEST(the_whole_system_has_locks)
+TEST(the_whole_system_has_locks)
 {
 	struct proc *other = work_start("contend", "100000", make_file());
 	struct proc *work = start_locks(make_file());
@@ -199,11 +169,10 @@ TIMED_TEST(the_whole_system_has_locks)
 	work_go(other);
 	work_do(work);
 	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
-	line = line_with(tool->out, "\"name\":\"contend:static_lock\"",
-			 text_of("\"pid\":%d,", work->pid));
+	line = first_line(tool->out, "\"name\":\"contend:static_lock\"",
+			  text_of("\"pid\":%d,", work->pid));
 	check_lock(line, "mutex", (uint64_t)rounds(), "holder");
-	CHECK_STR(line_with(tool->out, "{\"type\":\"stack\",", text_of("\"pid\":%d,", tool->pid)),
+	CHECK_STR(first_line(tool->out, "{\"type\":\"stack\",", text_of("\"pid\":%d,", tool->pid)),
 		  "");
 }
 
@@ -225,10 +194,9 @@ TEST(folded_stacks_have_the_lock_at_the_root)
 TEST(names_of_locks_can_stay_as_the_linker_has_them)
 {
 	struct proc *work = start_locks(make_file());
-	struct proc *tool = trace_work(work, ARGV("offcputime", "-f", "--locks", "--no-demangle",
-						  "--comm", "waiter", "-p", pid_text(work->pid)));
+	struct proc *tool =
+		trace_pid(work, "offcputime", "-f", "--locks", "--no-demangle", "--comm", "waiter");
 
-	CHECK_STATUS(tool, 0);
 	CHECK(folded_sum(tool->out, "waiter", "[mutex contend:_ZN3appL10timed_lockE]") > 0);
 	CHECK_LACKS(tool->out, "app::");
 }
@@ -237,37 +205,24 @@ TEST(other_formats_have_the_locks_too)
 {
 	struct proc *work = start_locks(make_file());
 	const char *path = text_of("%s/locks.svg", folder_make());
-	struct proc *tool =
-		tool_start("offcputime", "--locks", "-p", pid_text(work->pid), "--output", path);
+	struct proc *tool = tool_start_on(work, "offcputime", "--locks", "--output", path);
 	const char *picture;
 
 	work_do(work);
 	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
 	picture = file_read(path);
 	CHECK(picture && strstr(picture, "[mutex contend:static_lock]"));
 }
 
-TIMED_TEST(each_interval_has_its_own_counts)
+TEST(each_interval_has_its_own_counts)
 {
 	const char *file = make_file();
 	struct proc *work = work_start("contend", "100000", file);
-	struct proc *tool = tool_start("offcputime", "--locks", "--interval", "1s", "--count", "3",
-				       "--format", "json", "-p", pid_text(work->pid));
+	struct proc *tool = tool_start_on(work, "offcputime", "--locks", "--interval", "1s",
+					  "--count", "3", "--format", "json");
 
 	work_go(work);
-	proc_finish(tool);
-	CHECK_STATUS(tool, 0);
+	tool_finish(tool);
 	CHECK_EQ(lines_with(tool->out, "\"type\":\"run\""), 3);
 	CHECK_EQ(lines_with(tool->out, "\"name\":\"contend:static_lock\""), 3);
-}
-
-TEST(what_chooses_waits_otherwise_is_refused)
-{
-	CHECK_REFUSED("--state", "offcputime", "--locks", "--state", "D");
-	CHECK_REFUSED("--blocked", "offcputime", "--locks", "--blocked");
-	CHECK_REFUSED("--runnable", "offcputime", "--runnable", "--locks");
-	CHECK_REFUSED("--no-idle", "offcputime", "--locks", "--no-idle");
-	CHECK_REFUSED("--top", "offcputime", "--locks", "--top");
-	CHECK_REFUSED("prometheus", "offcputime", "--locks", "--format", "prometheus");
 }

@@ -102,7 +102,6 @@ static struct proc *trace_parts(struct proc *work, int n, const char *const argv
 	}
 	work_wait_done(work);
 	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
 	return tool;
 }
 
@@ -124,6 +123,11 @@ static const char *make_disk_file(long pages)
 	CHECK_EQ(fstatfs(fd, &fs), 0);
 	close(fd);
 	return fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC ? NULL : path;
+}
+
+static const char *disks_lack(void)
+{
+	return make_disk_file(1) ? NULL : "files are not on a disk here";
 }
 
 /* ---- by stack ---- */
@@ -168,30 +172,24 @@ TEST(faults_of_user_code_have_no_kernel_stack)
 	CHECK(folded_sum(tool->out, "faults", "[kernel mode]") >= 103 - faults_missed(tool));
 }
 
-TEST(major_faults_are_marked)
+TEST_UNLESS(disks_lack, major_faults_are_marked)
 {
 	const char *path = make_disk_file(211), *other = make_disk_file(211);
-	struct proc *work, *tool;
+	struct proc *work = work_start("faults", text_of("file:211:%s", path));
+	struct proc *tool = TRACE(work, 1, "-f", "-p", pid_text(work->pid));
 
-	if (!path)
-		SKIP("files are not on a disk here");
-	work = work_start("faults", text_of("file:211:%s", path));
-	tool = TRACE(work, 1, "-f", "-p", pid_text(work->pid));
 	CHECK_FAULTS(tool, folded_sum(tool->out, "faults", "touch_pages;[major]"), 211);
 	work = work_start("faults", text_of("file:211:%s", other), "anon:103");
 	tool = TRACE(work, 2, "-f", "--major", "-p", pid_text(work->pid));
 	CHECK_FAULTS(tool, folded_sum(tool->out, "faults", "touch_pages"), 211);
 }
 
-TEST(minor_faults_alone)
+TEST_UNLESS(disks_lack, minor_faults_alone)
 {
 	const char *path = make_disk_file(211);
-	struct proc *work, *tool;
+	struct proc *work = work_start("faults", text_of("file:211:%s", path), "anon:103");
+	struct proc *tool = TRACE(work, 2, "-f", "--minor", "-p", pid_text(work->pid));
 
-	if (!path)
-		SKIP("files are not on a disk here");
-	work = work_start("faults", text_of("file:211:%s", path), "anon:103");
-	tool = TRACE(work, 2, "-f", "--minor", "-p", pid_text(work->pid));
 	CHECK_FAULTS(tool, folded_sum(tool->out, "faults", "touch_pages"), 103);
 	CHECK_LACKS(tool->out, "[major]");
 }
@@ -214,7 +212,6 @@ TEST(a_command_is_traced_from_its_start)
 {
 	struct proc *tool = tool_run("pagefaults", "-f", "--", work_path("faults"), "anon:1009");
 
-	CHECK_STATUS(tool, 0);
 	/* It lives for milliseconds: where the machine is busy, its names may come too late. */
 	CHECK(folded_sum(tool->out, "faults", NULL) + faults_missed(tool) >= 1009);
 }
@@ -251,7 +248,6 @@ TEST(each_process_has_a_row)
 	work_do(one);
 	work_do(other);
 	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
 	CHECK(column_sum(tool->out, MINOR, text_of(" %7d faults", one->pid)) +
 		      faults_missed(tool) >=
 	      1009);
@@ -283,15 +279,12 @@ TEST(every_kind_of_memory_has_its_row)
 	CHECK_LACKS(tool->out, "?");
 }
 
-TEST(an_evicted_file_is_named_with_its_major_faults)
+TEST_UNLESS(disks_lack, an_evicted_file_is_named_with_its_major_faults)
 {
 	const char *path = make_disk_file(307);
-	struct proc *work, *tool;
+	struct proc *work = work_start("faults", text_of("file:307:%s", path));
+	struct proc *tool = TRACE(work, 1, "--by-file", "-p", pid_text(work->pid));
 
-	if (!path)
-		SKIP("files are not on a disk here");
-	work = work_start("faults", text_of("file:307:%s", path));
-	tool = TRACE(work, 1, "--by-file", "-p", pid_text(work->pid));
 	CHECK_FAULTS(tool, column_sum(tool->out, MAJOR, text_of(" file    %s\n", path)), 307);
 	CHECK_EQ(column_sum(tool->out, MINOR, text_of(" file    %s\n", path)), 0);
 }
@@ -312,15 +305,12 @@ TEST(a_path_goes_on_above_its_mount)
 	CHECK_FAULTS(tool, column_sum(tool->out, BOTH, text_of(" shmem   %s\n", path)), 31);
 }
 
-TEST(a_deleted_file_is_named)
+TEST_UNLESS(disks_lack, a_deleted_file_is_named)
 {
 	const char *path = make_disk_file(211);
-	struct proc *work, *tool;
+	struct proc *work = work_start("faults", text_of("deleted:211:%s", path));
+	struct proc *tool = TRACE(work, 1, "--by-file", "-p", pid_text(work->pid));
 
-	if (!path)
-		SKIP("files are not on a disk here");
-	work = work_start("faults", text_of("deleted:211:%s", path));
-	tool = TRACE(work, 1, "--by-file", "-p", pid_text(work->pid));
 	CHECK_FAULTS(tool, column_sum(tool->out, MAJOR, text_of("   %s (deleted)\n", path)), 211);
 }
 
@@ -330,7 +320,6 @@ TEST(a_command_s_files_are_named_though_it_is_gone)
 	struct proc *tool =
 		tool_run("pagefaults", "--by-file", "--", work_path("faults"), "anon:7");
 
-	CHECK_STATUS(tool, 0);
 	CHECK(column_sum(tool->out, MINOR, text_of(" %s\n", program)) > 0);
 	CHECK_LACKS(tool->out, "?");
 }
@@ -345,7 +334,6 @@ TEST(files_of_each_process_are_told_apart)
 	work_do(one);
 	work_do(other);
 	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
 	CHECK_FAULTS(tool,
 		     column_sum(tool->out, BOTH,
 				text_of(" %7d faults           shmem   /memfd:planted", one->pid)),
@@ -396,16 +384,13 @@ TEST(stacks_of_intervals_add_up)
 TEST(files_are_named_in_every_interval)
 {
 	struct proc *work = work_start("faults", "memfds:101", "memfds:103");
-	struct proc *tool =
-		tool_start("pagefaults", "--by-file", "-p", pid_text(work->pid), "200ms");
+	struct proc *tool = tool_start_on(work, "pagefaults", "--by-file", "200ms");
 
 	work_go(work);
 	wait_until_blocked(work->pid);
-	proc_linger(tool, 500);
-	work_go(work);
-	work_wait_done(work);
+	wait_for_lines(tool, "   MINOR", lines_with(tool->out, "   MINOR") + 2);
+	work_do(work);
 	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
 	CHECK_FAULTS(tool, lines_with(tool->out, " shmem   /memfd:one (deleted)"), 204);
 	CHECK(lines_from(tool->out, "   MINOR") >= 3);
 	CHECK_LACKS(tool->out, "?");
@@ -417,7 +402,6 @@ TEST(interval_and_count_give_that_many_reports)
 	int h, m, s, n = 0;
 	char *line, *rest = tool->out;
 
-	CHECK_STATUS(tool, 0);
 	CHECK_EQ(lines_from(tool->out, "   MINOR    MAJOR   KERNEL     PID COMM"), 3);
 	while ((line = strsep(&rest, "\n")))
 		n += strlen(line) == 8 && sscanf(line, "%d:%d:%d", &h, &m, &s) == 3;
@@ -437,30 +421,26 @@ TEST(a_full_table_is_told_with_its_share)
 
 /* ---- latency ---- */
 
-/* False: the kernel refuses it, and the tool has to say so before anything is attached. */
-static bool has_latency(void)
+/* The kernel may refuse it, and the tool has to say so before anything is attached. */
+static const char *latency_lacks(void)
 {
-	struct proc *tool = tool_run("pagefaults", "-L", "100ms", "1");
+	struct proc *tool = tool_try("pagefaults", "-L", "100ms", "1");
 
 	if (tool->status == 0)
-		return true;
+		return NULL;
 	CHECK_STATUS(tool, 1);
 	CHECK_STR(tool->out, "");
 	CHECK_HAS(tool->err, "pagefaults: -L: no program can be attached to ");
 	CHECK_EQ(lines_with(tool->err, ""), 1);
-	return false;
+	return "no fentry";
 }
 
-TEST(latency_is_of_every_fault_once)
+TEST_UNLESS(latency_lacks, latency_is_of_every_fault_once)
 {
-	struct kernel_counts counts;
-	struct proc *work, *tool;
+	struct proc *work = work_start("faults", "anon:1009", "kernel:503");
+	struct kernel_counts counts = count_by_kernel(work->pid);
+	struct proc *tool = TRACE(work, 2, "-L", "-p", pid_text(work->pid));
 
-	if (!has_latency())
-		SKIP("no fentry");
-	work = work_start("faults", "anon:1009", "kernel:503");
-	counts = count_by_kernel(work->pid);
-	tool = TRACE(work, 2, "-L", "-p", pid_text(work->pid));
 	CHECK_FAULTS(tool, hist_count_of(tool->out, "fault = minor\n"),
 		     kernel_count(&counts, MINOR));
 	CHECK_FAULTS(tool, hist_count_of(tool->out, "fault = major\n"),
@@ -468,46 +448,27 @@ TEST(latency_is_of_every_fault_once)
 	CHECK_EQ(hist_count_of(tool->out, NULL), truth_value(tool));
 }
 
-/* The counts of that row in all histograms. */
-static uint64_t row_sum(const char *text, const char *row)
-{
-	uint64_t sum = 0;
-
-	while ((text = strstr(text, row))) {
-		text += strlen(row);
-		sum += strtoull(text, NULL, 10);
-	}
-	return sum;
-}
-
 /* The process itself brings the pages, so that each fault is tried twice, with 2 ms in between. */
-TEST(a_fault_that_is_tried_again_is_counted_once_in_full)
+TEST_UNLESS(latency_lacks, a_fault_that_is_tried_again_is_counted_once_in_full)
 {
-	struct kernel_counts counts;
-	struct proc *work, *tool;
 	uint64_t kernels;
+	struct proc *work = work_start("faults", "user:31");
+	struct kernel_counts counts = count_by_kernel(work->pid);
+	struct proc *tool = TRACE(work, 1, "-L", "-m", "-p", pid_text(work->pid));
 
-	if (!has_latency())
-		SKIP("no fentry");
-	work = work_start("faults", "user:31");
-	counts = count_by_kernel(work->pid);
-	tool = TRACE(work, 1, "-L", "-m", "-p", pid_text(work->pid));
 	if (strstr(work->out, "refused"))
 		SKIP("no userfaultfd");
 	kernels = kernel_count(&counts, MINOR) + kernel_count(&counts, MAJOR);
 	CHECK_FAULTS(tool, hist_count_of(tool->out, NULL), kernels);
 	CHECK(kernels >= 31);
-	CHECK(row_sum(tool->out, "         0 -> 1          : ") + 31 <= kernels);
+	CHECK(sum_from(tool->out, "         0 -> 1          : ") + 31 <= kernels);
 }
 
-TEST(latency_by_process_and_kind)
+TEST_UNLESS(latency_lacks, latency_by_process_and_kind)
 {
-	struct proc *work, *tool;
+	struct proc *work = work_start("faults", "anon:1009", "shmem:307");
+	struct proc *tool = TRACE(work, 2, "-L", "-P", "--file", "-p", pid_text(work->pid));
 
-	if (!has_latency())
-		SKIP("no fentry");
-	work = work_start("faults", "anon:1009", "shmem:307");
-	tool = TRACE(work, 2, "-L", "-P", "--file", "-p", pid_text(work->pid));
 	CHECK(hist_count_of(tool->out, text_of("pid = %d faults\n", work->pid)) +
 		      events_missed(tool) >=
 	      307);
@@ -521,40 +482,18 @@ TEST(tables_and_histograms_are_text)
 {
 	static const char *const kinds[] = { "-P", "--by-file", "-L" };
 
-	for (int i = 0; i < (has_latency() ? 3 : 2); i++)
-		CHECK_STATUS(tool_run("pagefaults", kinds[i], "--format", "text", "100ms", "1"), 0);
+	for (int i = 0; i < (latency_lacks() ? 2 : 3); i++)
+		tool_run("pagefaults", kinds[i], "--format", "text", "100ms", "1");
 }
 
 /* ---- refused ---- */
-
-TEST(options_that_contradict_each_other_are_refused)
-{
-	CHECK_REFUSED("exclude each other", "pagefaults", "--minor", "--major");
-	CHECK_REFUSED("exclude each other", "pagefaults", "--anon", "--file");
-	CHECK_REFUSED("exclude each other", "pagefaults", "-L", "--by-file");
-	CHECK_REFUSED("exclude", "pagefaults", "-P", "-f");
-	CHECK_REFUSED("exclude", "pagefaults", "-L", "-U");
-	CHECK_REFUSED("exclude", "pagefaults", "--by-file", "-U", "--format", "text");
-	CHECK_REFUSED("exclude", "pagefaults", "-P", "--only", "x");
-	CHECK_REFUSED("exclude", "pagefaults", "-P", "--without", "x");
-	CHECK_REFUSED("exclude", "pagefaults", "-P", "--lines");
-	CHECK_REFUSED("exclude", "pagefaults", "--by-file", "--no-python");
-	CHECK_REFUSED("exclude", "pagefaults", "-L", "--no-demangle");
-	CHECK_REFUSED("'1x'", "pagefaults", "1x");
-	CHECK_REFUSED("'extra'", "pagefaults", "1", "1", "extra");
-	CHECK_REFUSED("abc", "pagefaults", "-t", "abc");
-}
 
 TEST(metrics_by_process_have_no_series_of_what_did_not_happen)
 {
 	const char *path = text_of("%s/f.prom", folder_make()), *text;
 	struct proc *work = work_start("faults", "anon:1009");
-	struct proc *tool = tool_start("pagefaults", "-P", "--format", "prometheus", "--output",
-				       path, "-p", pid_text(work->pid));
 
-	work_do(work);
-	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
+	trace_pid(work, "pagefaults", "-P", "--format", "prometheus", "--output", path);
 	text = file_read(path);
 	CHECK(text);
 	CHECK_EQ(lines_from(text, "tracelets_pagefaults_total{severity=\"minor\","), 1);
@@ -570,11 +509,8 @@ TEST(metrics_tell_what_no_program_has_seen)
 	char *text;
 
 	other = tool_start("offcputime", "-f");
-	tool = tool_start("pagefaults", "--format", "prometheus", "--output", path);
-	work_do(work);
-	tool_stop(tool);
+	tool = trace_work(work, ARGV("pagefaults", "--format", "prometheus", "--output", path));
 	tool_stop(other);
-	CHECK_STATUS(tool, 0);
 	missed = faults_missed(tool) + events_missed(tool);
 	text = file_read(path);
 	CHECK(text);

@@ -231,61 +231,25 @@ static void check_library(const char *program, const char *library, enum uprobes
 	detach(&p);
 }
 
-TEST(each_call_of_libc_is_seen_once_by_session)
-{
-	check_library("allocs", NULL, UPROBES_SESSION);
-}
+#define CALLS_TEST(id, program, library, mode)         \
+	TEST(each_call_##id)                           \
+	{                                              \
+		check_library(program, library, mode); \
+	}
 
-TEST(each_call_of_libc_is_seen_once_by_multi)
-{
-	check_library("allocs", NULL, UPROBES_MULTI);
-}
-
-TEST(each_call_of_libc_is_seen_once_by_perf_events)
-{
-	check_library("allocs", NULL, UPROBES_PERF);
-}
-
-TEST(each_call_of_jemalloc_is_seen_once)
-{
-	check_library("allocs", "libjemalloc.so.2", UPROBES_SESSION);
-}
-
-TEST(each_call_of_tcmalloc_is_seen_once)
-{
-	check_library("allocs", "libtcmalloc_minimal.so.4", UPROBES_SESSION);
-}
-
-TEST(each_call_of_mimalloc_is_seen_once)
-{
-	check_library("allocs", "libmimalloc.so.2", UPROBES_SESSION);
-}
-
-TEST(each_call_of_libstdcxx_is_seen_once)
-{
-	check_library("allocs", "libstdc++.so.6", UPROBES_SESSION);
-}
-
-TEST(each_call_of_musl_is_seen_once)
-{
-	check_library("allocs-musl", NULL, UPROBES_SESSION);
-}
-
-TEST(each_call_in_a_static_program_is_seen_once)
-{
-	check_library("allocs-static", NULL, UPROBES_SESSION);
-}
+CALLS_TEST(of_libc_is_seen_once_by_session, "allocs", NULL, UPROBES_SESSION)
+CALLS_TEST(of_libc_is_seen_once_by_multi, "allocs", NULL, UPROBES_MULTI)
+CALLS_TEST(of_libc_is_seen_once_by_perf_events, "allocs", NULL, UPROBES_PERF)
+CALLS_TEST(of_jemalloc_is_seen_once, "allocs", "libjemalloc.so.2", UPROBES_SESSION)
+CALLS_TEST(of_tcmalloc_is_seen_once, "allocs", "libtcmalloc_minimal.so.4", UPROBES_SESSION)
+CALLS_TEST(of_mimalloc_is_seen_once, "allocs", "libmimalloc.so.2", UPROBES_SESSION)
+CALLS_TEST(of_libstdcxx_is_seen_once, "allocs", "libstdc++.so.6", UPROBES_SESSION)
+CALLS_TEST(of_musl_is_seen_once, "allocs-musl", NULL, UPROBES_SESSION)
+CALLS_TEST(in_a_static_program_is_seen_once, "allocs-static", NULL, UPROBES_SESSION)
 
 /* Their returns are probed before what they return to is signed. */
-TEST(each_call_of_signed_functions_is_seen_once_by_session)
-{
-	check_library("signed", NULL, UPROBES_SESSION);
-}
-
-TEST(each_call_of_signed_functions_is_seen_once_by_perf_events)
-{
-	check_library("signed", NULL, UPROBES_PERF);
-}
+CALLS_TEST(of_signed_functions_is_seen_once_by_session, "signed", NULL, UPROBES_SESSION)
+CALLS_TEST(of_signed_functions_is_seen_once_by_perf_events, "signed", NULL, UPROBES_PERF)
 
 /* So it isn't probed twice. */
 TEST(a_first_instruction_that_takes_no_probe_is_passed)

@@ -29,19 +29,29 @@ static inline const char *python_seconds(void)
 	return python_setting("TRACELETS_PYTHON_SECONDS", text_of("%d", at_size(3, 1)));
 }
 
+/* A file of that name with that text. */
+static inline const char *python_script(const char *name, const char *text)
+{
+	const char *script = text_of("%s/%s", folder_make(), name);
+
+	CHECK(file_write(script, text));
+	return script;
+}
+
+#define python_start(script, ...) \
+	work_start_in(NULL, NULL, python_path(), ARGV("python3", script, __VA_ARGS__))
+
 /* Samples the program until it is done, with lines. */
 static inline struct proc *python_sample(struct proc *work)
 {
-	return trace_work(work, ARGV("profile", "-U", "-f", "--lines", "-F",
-				     python_setting("TRACELETS_PYTHON_HZ", "1999"), "-p",
-				     pid_text(work->pid)));
+	return trace_pid(work, "profile", "-U", "-f", "--lines", "-F",
+			 python_setting("TRACELETS_PYTHON_HZ", "1999"));
 }
 
-#define NEEDS_PYTHON()                               \
-	do {                                         \
-		if (access(python_path(), X_OK))     \
-			SKIP("there is no python3"); \
-	} while (0)
+static inline const char *python_lacks(void)
+{
+	return access(python_path(), X_OK) ? "there is no python3" : NULL;
+}
 
 /*
  * The interpreter also if it has a function for each instruction of byte code. Of such a one

@@ -52,7 +52,7 @@ static const char program[] =
 	"        return leaf(x + y) # calls leaf\n"
 	"    return inner(1) # calls enclosing.<locals>.inner\n"
 	"def run(end):\n"
-	"    while time.monotonic() < end:\n"
+	"    while time.process_time() < end:\n"
 	"        twice(1) # calls twice\n"
 	"        for number in chained(10): # calls chained\n"
 	"            leaf(number) # calls leaf\n"
@@ -71,7 +71,7 @@ static const char program[] =
 	"        calls.append('@call %d %s' % (number, name))\n"
 	"print('@ready', flush=True)\n"
 	"sys.stdin.buffer.read(1)\n"
-	"run(time.monotonic() + float(sys.argv[1])) # calls run\n"
+	"run(time.process_time() + float(sys.argv[1])) # calls run\n"
 	"print('\\n'.join(calls))\n"
 	"print('@done', flush=True)\n"
 	"sys.stdin.buffer.read(1)\n";
@@ -135,18 +135,13 @@ static struct tally judge(const struct proc *work, const struct proc *tool)
 	return tally;
 }
 
-TEST(each_caller_is_at_a_line_that_calls)
+TEST_UNLESS(python_lacks, each_caller_is_at_a_line_that_calls)
 {
-	struct proc *work, *tool;
-	struct tally tally;
-	const char *script;
+	const char *script = python_script("calls.py", program);
+	struct proc *work = python_start(script, python_seconds());
+	struct proc *tool = python_sample(work);
+	struct tally tally = judge(work, tool);
 
-	NEEDS_PYTHON();
-	script = text_of("%s/calls.py", folder_make());
-	CHECK(file_write(script, program));
-	work = work_start_in(NULL, NULL, python_path(), ARGV("python3", script, python_seconds()));
-	tool = python_sample(work);
-	tally = judge(work, tool);
 	CHECK_EQ(tally.wrong, 0);
 	CHECK(tally.right > (uint64_t)at_size(500, 20));
 	CHECK(tally.without <= tally.right / 100);

@@ -2,14 +2,6 @@
 /* Frames of Python in processes that were forked: a child has in BPF what its parent had then. */
 #include "python.h"
 
-static const char *write_script(const char *name, const char *text)
-{
-	const char *script = text_of("%s/%s", folder_make(), name);
-
-	CHECK(file_write(script, text));
-	return script;
-}
-
 static const char workers[] = "import os, sys, threading, time\n"
 			      "def busy(end):\n"
 			      "    while time.monotonic() < end:\n"
@@ -33,16 +25,14 @@ static const char workers[] = "import os, sys, threading, time\n"
  * before it had any thread, and is never without its frames, as long as it has one. Samples are
  * few: one of the parent's first milliseconds would make it looked at again.
  */
-TEST(a_forked_process_with_threads_has_them)
+TEST_UNLESS(python_lacks, a_forked_process_with_threads_has_them)
 {
-	const char *script, *at;
+	const char *at;
 	struct proc *tool;
+	const char *script = python_script("workers.py", workers);
 
-	NEEDS_PYTHON();
-	script = write_script("workers.py", workers);
 	for (int i = 0; i < at_size(4, 1); i++) {
 		tool = tool_run("profile", "-U", "-f", "-F", "19", "--", python_path(), script);
-		CHECK_STATUS(tool, 0);
 		if (strstr(tool->err, "@old"))
 			SKIP("before 3.11 calls and frames have to agree");
 		at = strstr(tool->err, "Python programs: ");
@@ -82,15 +72,12 @@ static const char crowd[] = "import os, select, signal, sys, time\n"
 /* How many of them have a stack, but none with their function. */
 static int count_without(const char *script)
 {
-	struct proc *work, *tool;
+	struct proc *tool;
 	int n, n_without = 0;
+	struct proc *work = python_start(script, NULL);
 
-	work = work_start_in(NULL, NULL, python_path(), ARGV("python3", script));
 	work_go(work);
-	tool = tool_start("offcputime", "-U", "-f", "--comm", "napping");
-	work_do(work);
-	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
+	tool = trace_work(work, ARGV("offcputime", "-U", "-f", "--comm", "napping"));
 	n = atoi(strstr(work->out, "@children ") + strlen("@children "));
 	for (int i = 1; i <= n; i++)
 		n_without += !strstr(tool->out, text_of(";nap_%d (", i));
@@ -103,12 +90,10 @@ static int count_without(const char *script)
  * Children come all the time, a few of them between the loader's look around and BPF's first event:
  * none in some beginnings.
  */
-TEST(processes_that_are_forked_while_tracing_begins_have_them)
+TEST_UNLESS(python_lacks, processes_that_are_forked_while_tracing_begins_have_them)
 {
-	const char *script;
+	const char *script = python_script("crowd.py", crowd);
 
-	NEEDS_PYTHON();
-	script = write_script("crowd.py", crowd);
 	for (int i = 0; i < at_size(6, 1); i++)
 		CHECK_EQ(count_without(script), 0);
 }
@@ -153,15 +138,11 @@ static const char lost[] =
  * The tool is stopped until more events have come than are kept, and as many children of a Python
  * have begun and ended as there is room for. Once it goes on, they make room for others.
  */
-TEST(processes_that_came_after_a_loss_of_events_have_them)
+TEST_UNLESS(python_lacks, processes_that_came_after_a_loss_of_events_have_them)
 {
-	struct proc *work, *tool;
+	struct proc *work = python_start(python_script("lost.py", lost), NULL);
+	struct proc *tool = trace_pid(work, "profile", "-U", "-f", "-F", "997", "--follow");
 
-	NEEDS_PYTHON();
-	work = work_start_in(NULL, NULL, python_path(),
-			     ARGV("python3", write_script("lost.py", lost)));
-	tool = trace_work(work, ARGV("profile", "-U", "-f", "-F", "997", "--follow", "-p",
-				     pid_text(work->pid)));
 	CHECK(strstr(tool->err, "events were lost"));
 	CHECK(folded_sum(tool->out, NULL, "late (lost.py)") > 0);
 }

@@ -20,18 +20,15 @@ static const char deep[] = "import sys, time\n"
 /* Samples so many calls of f() in each other; lines: "--lines" or NULL. */
 static struct proc *sample_deep(const char *n, const char *lines, bool *is_old)
 {
-	const char *script = text_of("%s/deep.py", folder_make());
-	struct proc *work;
+	const char *script = python_script("deep.py", deep);
+	struct proc *work = python_start(script, n);
 
-	CHECK(file_write(script, deep));
-	work = work_start_in(NULL, NULL, python_path(), ARGV("python3", script, n));
 	*is_old = strstr(work->out, "@old");
-	return trace_work(work, ARGV("profile", "-U", "-f", "-F", "997", "-p", pid_text(work->pid),
-				     lines));
+	return trace_pid(work, "profile", "-U", "-f", "-F", "997", lines);
 }
 
 /* The innermost ones are there, in the interpreter's place, and the stack counts as too deep. */
-TEST(of_too_many_functions_the_innermost_are_there)
+TEST_UNLESS(python_lacks, of_too_many_functions_the_innermost_are_there)
 {
 	static const struct {
 		const char *calls, *lines;
@@ -43,7 +40,6 @@ TEST(of_too_many_functions_the_innermost_are_there)
 		{ "3900", "--lines", 450, 512 },
 	};
 
-	NEEDS_PYTHON();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		bool is_old, is_whole = cases[i].least == cases[i].most;
 		struct proc *tool = sample_deep(cases[i].calls, cases[i].lines, &is_old);
@@ -62,12 +58,11 @@ TEST(of_too_many_functions_the_innermost_are_there)
 }
 
 /* Where the interpreter's call is isn't known: nothing is better than something wrong. */
-TEST(of_more_than_4096_functions_in_a_row_none_is_there)
+TEST_UNLESS(python_lacks, of_more_than_4096_functions_in_a_row_none_is_there)
 {
 	struct proc *tool;
 	bool is_old;
 
-	NEEDS_PYTHON();
 	tool = sample_deep("4500", NULL, &is_old);
 	if (is_old)
 		SKIP("before 3.11 native frames are the limit");
@@ -90,20 +85,16 @@ static const char paths[] = "import sys, time\n"
 			    "print('@done', flush=True)\n"
 			    "sys.stdin.buffer.read(1)\n";
 
-TEST(of_a_long_path_the_end_is_kept)
+TEST_UNLESS(python_lacks, of_a_long_path_the_end_is_kept)
 {
 	static const char *const lengths[] = { "251", "252", "253", "254", "255",
 					       "256", "257", "258", "259" };
-	const char *script = text_of("%s/paths.py", folder_make());
-	struct proc *work, *tool;
+	const char *script = python_script("paths.py", paths);
+	struct proc *work =
+		python_start(script, lengths[0], lengths[1], lengths[2], lengths[3], lengths[4],
+			     lengths[5], lengths[6], lengths[7], lengths[8]);
+	struct proc *tool = trace_pid(work, "profile", "-U", "-f", "-F", "997");
 
-	NEEDS_PYTHON();
-	CHECK(file_write(script, paths));
-	work = work_start_in(NULL, NULL, python_path(),
-			     ARGV("python3", script, lengths[0], lengths[1], lengths[2], lengths[3],
-				  lengths[4], lengths[5], lengths[6], lengths[7], lengths[8]));
-	tool = trace_work(work,
-			  ARGV("profile", "-U", "-f", "-F", "997", "-p", pid_text(work->pid)));
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
 		if (!folded_count(tool->out, NULL, text_of("busy_%s (handlers.py)", lengths[i])))
 			UNIT_FAIL("of %s characters: %.300s", lengths[i], tool->out);

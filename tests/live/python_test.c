@@ -95,9 +95,9 @@ static const char program[] =
 	"    deep(100 if is_old else 300)\n"
 	"print('@ready', flush=True)\n"
 	"sys.stdin.buffer.read(1)\n"
-	"end = time.monotonic() + float(sys.argv[1])\n"
+	"end = time.process_time() + float(sys.argv[1])\n"
 	"def until_end():\n"
-	"    while time.monotonic() < end:\n"
+	"    while time.process_time() < end:\n"
 	"        scenes()\n"
 	"child = os.fork() if len(sys.argv) > 2 else -1\n"
 	"threads = [threading.Thread(target=until_end) for _ in range(2 if child else 0)]\n"
@@ -125,10 +125,9 @@ static const char program[] =
 /* extra: its child does the same; or NULL. */
 static struct proc *start_python(const char *seconds, const char *extra)
 {
-	const char *script = text_of("%s/scenes.py", folder_make());
+	const char *script = python_script("scenes.py", program);
 
-	CHECK(file_write(script, program));
-	return work_start_in(NULL, NULL, python_path(), ARGV("python3", script, seconds, extra));
+	return python_start(script, seconds, extra);
 }
 
 /* ---- what a tool says ---- */
@@ -251,33 +250,26 @@ static void check_absent(const struct tally *tally)
 static struct proc *trace_scenes(struct proc *work, const char *name, const char *extra,
 				 const char *value)
 {
-	return trace_work(work, ARGV(name, "-U", "-f", "-p", pid_text(work->pid), extra, value));
+	return trace_pid(work, name, "-U", "-f", extra, value);
 }
 
-TEST(each_sample_is_a_stack_of_the_program)
+TEST_UNLESS(python_lacks, each_sample_is_a_stack_of_the_program)
 {
-	struct proc *work, *tool;
-	struct tally tally;
+	struct proc *work = start_python(python_seconds(), NULL);
+	struct proc *tool = python_sample(work);
+	struct tally tally = judge_all(work, tool);
 
-	NEEDS_PYTHON();
-	work = start_python(python_seconds(), NULL);
-	tool = python_sample(work);
-	tally = judge_all(work, tool);
 	CHECK_EQ(tally.wrong, 0);
 	CHECK(tally.right > (uint64_t)at_size(500, 20));
 	check_absent(&tally);
 }
 
-TEST(each_wait_is_a_stack_of_the_program)
+TEST_UNLESS(python_lacks, each_wait_is_a_stack_of_the_program)
 {
-	struct proc *work, *tool;
-	struct tally tally;
+	struct proc *work = start_python("2", NULL);
+	struct proc *tool = trace_pid(work, "offcputime", "-U", "-f", "--lines");
+	struct tally tally = judge_all(work, tool);
 
-	NEEDS_PYTHON();
-	work = start_python("2", NULL);
-	tool = trace_work(work,
-			  ARGV("offcputime", "-U", "-f", "--lines", "-p", pid_text(work->pid)));
-	tally = judge_all(work, tool);
 	CHECK_EQ(tally.wrong, 0);
 	CHECK(tally.right > 0);
 	CHECK(lines_with(tool->out, "clock_nanosleep") > 0 ||
@@ -285,44 +277,36 @@ TEST(each_wait_is_a_stack_of_the_program)
 }
 
 /* The loader walks the stacks of threads that were blocked when tracing began. */
-TEST(a_wait_from_before_has_its_frames)
+TEST_UNLESS(python_lacks, a_wait_from_before_has_its_frames)
 {
-	struct proc *work, *tool;
-	const char *line;
+	struct proc *work = start_python("0", NULL);
+	struct proc *tool = tool_run_on(work, "offcputime", "-U", "-f", "--lines", "300ms");
+	const char *line = folded_find(tool->out, NULL, "[blocked throughout]");
 
-	NEEDS_PYTHON();
-	work = start_python("0", NULL);
-	tool = tool_run("offcputime", "-U", "-f", "--lines", "-p", pid_text(work->pid), "300ms");
-	CHECK_STATUS(tool, 0);
-	line = folded_find(tool->out, NULL, "[blocked throughout]");
 	CHECK(strstr(line, ";<module> (scenes.py:"));
 	CHECK_EQ(lines_with(tool->out, EVALUATOR), 0);
 }
 
 /* Its frames and functions are its parent's, without an exec. */
-TEST(a_forked_process_has_them)
+TEST_UNLESS(python_lacks, a_forked_process_has_them)
 {
-	struct proc *work, *tool;
-	struct tally tally;
+	struct proc *work = start_python("2", "fork");
+	struct proc *tool =
+		trace_pid(work, "profile", "-U", "-f", "--lines", "-F", "997", "--follow");
+	struct tally tally = judge_all(work, tool);
 
-	NEEDS_PYTHON();
-	work = start_python("2", "fork");
-	tool = trace_work(work, ARGV("profile", "-U", "-f", "--lines", "-F", "997", "--follow",
-				     "-p", pid_text(work->pid)));
-	tally = judge_all(work, tool);
 	CHECK_EQ(tally.wrong, 0);
 	CHECK(tally.right > (uint64_t)at_size(200, 10));
 	check_absent(&tally);
 }
 
 /* It has the interpreter's lock whenever it is looked at, or only then when it sleeps. */
-TEST(a_lone_thread_has_them)
+TEST_UNLESS(python_lacks, a_lone_thread_has_them)
 {
 	static const char *const tools[][3] = { { "profile", "-F", "997" },
 						{ "offcputime", "-m", "1" } };
 	const char *script = text_of("%s/lone.py", folder_make());
 
-	NEEDS_PYTHON();
 	CHECK(file_write(script, "import time\n"
 				 "def busy(end):\n"
 				 "    while time.monotonic() < end:\n"
@@ -336,7 +320,6 @@ TEST(a_lone_thread_has_them)
 		struct proc *tool = tool_run(tools[i][0], "-U", "-f", tools[i][1], tools[i][2],
 					     "--", python_path(), script);
 
-		CHECK_STATUS(tool, 0);
 		CHECK(folded_count(leave_python(tool->out), NULL,
 				   i ? "<module> (lone.py);work (lone.py)"
 				     : "work (lone.py);busy (lone.py)") > 0);
@@ -344,13 +327,12 @@ TEST(a_lone_thread_has_them)
 }
 
 /* Memory takes the place of code, which the kernel has no event for. */
-TEST(nothing_is_missing_once_memory_is_where_code_was)
+TEST_UNLESS(python_lacks, nothing_is_missing_once_memory_is_where_code_was)
 {
 	const char *script = text_of("%s/hole.py", folder_make());
 	struct proc *tool;
 	glob_t libraries;
 
-	NEEDS_PYTHON();
 	CHECK(file_write(script, "import _ctypes, ctypes, glob, mmap, time\n"
 				 "def load():\n"
 				 "    lib = glob.glob('/usr/lib/*/libsqlite3.so.0')[0]\n"
@@ -367,7 +349,6 @@ TEST(nothing_is_missing_once_memory_is_where_code_was)
 		SKIP("no libsqlite3");
 	globfree(&libraries);
 	tool = tool_run("offcputime", "-U", "-f", "-m", "1", "--", python_path(), script);
-	CHECK_STATUS(tool, 0);
 	CHECK(folded_sum(leave_python(tool->out), NULL, "<module> (hole.py);work (hole.py)") >=
 	      50 * 5000 / 2);
 }
@@ -383,7 +364,7 @@ static double share_with_functions(const struct proc *tool)
 }
 
 /* The loader has to find Python in each of them before it is done. */
-TIMED_TEST(scripts_of_some_milliseconds_have_them)
+TEST_UNLESS(python_lacks, scripts_of_some_milliseconds_have_them)
 {
 	static const char runs[] = "echo @ready; head -c 1 >/dev/null; n=0; "
 				   "while [ $n -lt \"$2\" ]; do n=$((n + 1)); \"$0\" \"$1\"; done; "
@@ -392,7 +373,6 @@ TIMED_TEST(scripts_of_some_milliseconds_have_them)
 	struct proc *work, *tool;
 	double share;
 
-	NEEDS_PYTHON();
 	CHECK(file_write(script, "import sys, time\n"
 				 "def busy(end):\n"
 				 "    while time.monotonic() < end:\n"
@@ -403,8 +383,7 @@ TIMED_TEST(scripts_of_some_milliseconds_have_them)
 	work = work_start_in(NULL, NULL, "/bin/sh",
 			     ARGV("sh", "-c", runs, python_path(), script,
 				  text_of("%d", at_size(97, 11))));
-	tool = trace_work(work, ARGV("profile", "-U", "-f", "-F", "997", "--follow", "-p",
-				     pid_text(work->pid)));
+	tool = trace_pid(work, "profile", "-U", "-f", "-F", "997", "--follow");
 	if (strstr(work->out, "@old"))
 		SKIP("a Python before 3.11 has to be there when tracing begins");
 	share = share_with_functions(tool);
@@ -413,14 +392,13 @@ TIMED_TEST(scripts_of_some_milliseconds_have_them)
 }
 
 /* Before 3.11 its functions are looked for only if that pays when tracing begins. */
-TEST(a_program_that_becomes_python_later_has_them_or_is_named)
+TEST_UNLESS(python_lacks, a_program_that_becomes_python_later_has_them_or_is_named)
 {
 	static const char later[] = "echo @ready; head -c 1 >/dev/null; exec \"$0\" \"$@\"";
 	const char *script = text_of("%s/later.py", folder_make());
 	struct proc *work, *tool;
 	bool is_old;
 
-	NEEDS_PYTHON();
 	CHECK(file_write(script, "import sys, time\n"
 				 "def busy(end):\n"
 				 "    while time.monotonic() < end:\n"
@@ -438,13 +416,11 @@ TEST(a_program_that_becomes_python_later_has_them_or_is_named)
 	CHECK_EQ(strstr(tool->err, text_of("(PID %d): began too late", work->pid)) != NULL, is_old);
 }
 
-TEST(without_lines_frames_have_their_file)
+TEST_UNLESS(python_lacks, without_lines_frames_have_their_file)
 {
-	struct proc *work, *tool;
+	struct proc *work = start_python("1", NULL);
+	struct proc *tool = trace_scenes(work, "profile", "-F", "997");
 
-	NEEDS_PYTHON();
-	work = start_python("1", NULL);
-	tool = trace_scenes(work, "profile", "-F", "997");
 	CHECK_LACKS(tool->out, ".py:");
 	leave_python(tool->out);
 	CHECK(folded_count(tool->out, NULL, "scenes (scenes.py);spin (scenes.py)") > 0);
@@ -456,16 +432,14 @@ static struct proc *trace_growth(const char *tool, const char *option, const cha
 {
 	struct proc *work = start_python("1", NULL);
 
-	return trace_work(work,
-			  ARGV(tool, "-U", "-f", "-p", pid_text(work->pid), option, value, extra));
+	return trace_pid(work, tool, "-U", "-f", option, value, extra);
 }
 
-TEST(stacks_of_memory_have_them)
+TEST_UNLESS(python_lacks, stacks_of_memory_have_them)
 {
 	static const char *const tools[][3] = { { "memleak", "--older", "0" },
 						{ "pagefaults", "--unwind", "auto" } };
 
-	NEEDS_PYTHON();
 	for (size_t i = memleak_lacks() ? 1 : 0; i < 2; i++) {
 		struct proc *tool = trace_growth(tools[i][0], tools[i][1], tools[i][2], NULL);
 
@@ -477,23 +451,20 @@ TEST(stacks_of_memory_have_them)
 	}
 }
 
-TEST(waits_of_who_wants_none_have_the_interpreters_functions)
+TEST_UNLESS(python_lacks, waits_of_who_wants_none_have_the_interpreters_functions)
 {
-	struct proc *tool;
+	struct proc *tool =
+		trace_scenes(start_python("1", NULL), "offcputime", "--no-python", NULL);
 
-	NEEDS_PYTHON();
-	tool = trace_scenes(start_python("1", NULL), "offcputime", "--no-python", NULL);
 	CHECK_INTERPRETER(tool);
 	CHECK_LACKS(tool->out, ".py)");
 }
 
-TEST(who_wants_none_has_the_interpreters_functions)
+TEST_UNLESS(python_lacks, who_wants_none_has_the_interpreters_functions)
 {
-	struct proc *work, *tool;
+	struct proc *work = start_python("1", NULL);
+	struct proc *tool = trace_scenes(work, "profile", "--no-python", NULL);
 
-	NEEDS_PYTHON();
-	work = start_python("1", NULL);
-	tool = trace_scenes(work, "profile", "--no-python", NULL);
 	CHECK_INTERPRETER(tool);
 	CHECK_LACKS(tool->out, ".py");
 	work = start_python("1", NULL);

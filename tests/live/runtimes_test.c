@@ -38,11 +38,7 @@ static struct proc *trace_as(size_t tool, const char *name, const char *style, c
 /* memleak is the last one: it needs probes with cookies. */
 static size_t usable_tools(void)
 {
-	size_t n = sizeof(tools) / sizeof(*tools);
-	struct proc *tried = tool_run("memleak", "--", "/bin/true");
-
-	return strstr(tried->err, "needs Linux 5.12") || strstr(tried->err, "since Linux") ? n - 1
-											   : n;
+	return sizeof(tools) / sizeof(*tools) - (memleak_lacks() != NULL);
 }
 
 #define EACH_TOOL(i) for (size_t i = 0, n_tools = usable_tools(); i < n_tools; i++)
@@ -82,10 +78,9 @@ TEST(a_quiet_tool_says_nothing_of_it)
 {
 	struct proc *work = start_as("node", "silent"), *tool;
 
-	tool = tool_run("offcputime", "-U", "-p", pid_text(work->pid), "300ms");
+	tool = tool_run_on(work, "offcputime", "-U", "300ms");
 	CHECK_HAS(tool->err, "offcputime: node (PID ");
-	tool = tool_run("offcputime", "-U", "--quiet", "-p", pid_text(work->pid), "300ms");
-	CHECK_STATUS(tool, 0);
+	tool = tool_run_on(work, "offcputime", "-U", "--quiet", "300ms");
 	CHECK_STR(tool->err, "");
 }
 
@@ -104,8 +99,7 @@ TEST(a_runtime_that_tells_its_names_is_left_alone)
 {
 	struct proc *work = start_as("node", "java"), *tool;
 
-	tool = tool_run("offcputime", "-U", "-p", pid_text(work->pid), "300ms");
-	CHECK_STATUS(tool, 0);
+	tool = tool_run_on(work, "offcputime", "-U", "300ms");
 	CHECK_LACKS(tool->err, "node (PID");
 }
 
@@ -114,7 +108,6 @@ TEST(it_is_told_where_stacks_have_no_pids)
 {
 	struct proc *work = start_as("node", "busy"), *tool;
 
-	tool = trace_work(work, ARGV("profile", "-U", "-f", "-p", pid_text(work->pid), "-F", "997",
-				     "--stack-storage-size", "2"));
+	tool = trace_pid(work, "profile", "-U", "-f", "-F", "997", "--stack-storage-size", "2");
 	CHECK_HAS(tool->err, text_of("node (PID %d): ", work->pid));
 }

@@ -85,9 +85,8 @@ static void check_given_back(struct proc *tool, struct terminal *t, const char *
 {
 	const char *end;
 
-	proc_finish(tool);
+	tool_finish(tool);
 	terminal_read(t);
-	CHECK_STATUS(tool, 0);
 	CHECK(has_echo(t));
 	end = strstr(t->text, CLOSE_SCREEN);
 	CHECK(end);
@@ -98,17 +97,59 @@ static void check_given_back(struct proc *tool, struct terminal *t, const char *
 
 static struct terminal terminal;
 
-static struct proc *start_top(const char *tool, const struct proc *work, const char *interval)
+static const char *terminals_lack(void)
 {
-	return tool_launch_in(use_terminal, terminal.name,
-			      ARGV(tool, "--top", "--interval", interval, "-p",
-				   pid_text(work->pid)));
+	bool can = terminal_open(&terminal, 24);
+
+	if (can)
+		terminal_close(&terminal);
+	return can ? NULL : "no pseudo terminals";
+}
+
+static void press(const char *keys)
+{
+	CHECK_EQ(write(terminal.master, keys, strlen(keys)), (ssize_t)strlen(keys));
+}
+
+/* A tool that shows a workload on the terminal. */
+struct view {
+	struct proc *work, *tool;
+};
+
+static struct view open_view(int rows, struct proc *work, const char *const argv[])
+{
+	CHECK(terminal_open(&terminal, (unsigned short)rows));
+	return (struct view){ work,
+			      tool_launch_in(use_terminal, terminal.name, argv_on(work, argv)) };
+}
+
+#define OPEN_VIEW(rows, work, ...) open_view(rows, work, ARGV(__VA_ARGS__))
+#define EVERY_200_MS		   "--top", "--interval", "200ms"
+
+static void close_view(const struct view *view)
+{
+	terminal_close(&terminal);
+	proc_kill(view->work);
+}
+
+/* So many more of them. */
+static void watch(const struct view *view, size_t n_screens)
+{
+	wait_for_screens(view->tool, &terminal, screens_in(terminal.text) + n_screens);
+}
+
+/* The workload goes once the view is there, and is seen in so many more screens. */
+static void watch_work(const struct view *view, size_t n_screens)
+{
+	wait_for_screens(view->tool, &terminal, 2);
+	work_go(view->work);
+	watch(view, n_screens);
 }
 
 /* The tools that have the view; what a workload does that it is told to, and where that is seen. */
 static const struct {
 	const char *tool;
-	const char *work[3];
+	const char *work[4];
 	const char *title, *row;
 } views[] = {
 	{ "profile", { "spin" }, "FUNCTION\r\n", "spin_hot" },
@@ -117,36 +158,27 @@ static const struct {
 	{ "syscount", { "calls", "plain", "1009" }, "SYSCALL ", "getppid                    100" },
 };
 
+#define N_VIEWS (sizeof(views) / sizeof(views[0]))
+
 /* The first screen comes before anything is traced, each other one after an interval. */
-static void check_view(size_t i)
+TEST_UNLESS(terminals_lack, a_table_is_drawn_again_and_again_until_q)
 {
-	struct proc *work, *tool;
+	for (size_t i = 0; i < N_VIEWS; i++) {
+		struct view view =
+			OPEN_VIEW(40, work_start_argv(views[i].work), views[i].tool, EVERY_200_MS);
 
-	work = work_start(views[i].work[0], views[i].work[1], views[i].work[2]);
-	tool = start_top(views[i].tool, work, "200ms");
-	wait_for_screens(tool, &terminal, 2);
-	CHECK(!has_echo(&terminal));
-	CHECK_EQ(lines_with(terminal.text, OPEN_SCREEN), 1);
-	CHECK_HAS(terminal.text, "(q quits)\r\n");
-	work_go(work);
-	wait_for_screens(tool, &terminal, screens_in(terminal.text) + 10);
-	CHECK_HAS(terminal.text, views[i].title);
-	CHECK_EQ(write(terminal.master, "xq", 2), 2);
-	check_given_back(tool, &terminal, views[i].title, views[i].row);
-	proc_kill(work);
-}
-
-TEST(a_table_is_drawn_again_and_again_until_q)
-{
-	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
-		if (!terminal_open(&terminal, 40))
-			SKIP("no pseudo terminals");
-		check_view(i);
-		terminal_close(&terminal);
+		wait_for_screens(view.tool, &terminal, 2);
+		CHECK(!has_echo(&terminal));
+		CHECK_EQ(lines_with(terminal.text, OPEN_SCREEN), 1);
+		CHECK_HAS(terminal.text, "(q quits)\r\n");
+		watch_work(&view, 10);
+		CHECK_HAS(terminal.text, views[i].title);
+		press("xq");
+		check_given_back(view.tool, &terminal, views[i].title, views[i].row);
+		close_view(&view);
 	}
 }
 
-/* Off CPU, what calls all others waits by itself nowhere. */
 /* First what all stacks have; older kernels of arm64 give a waiting thread's stack that leaf. */
 static const char *first_by_total(const char *text)
 {
@@ -154,84 +186,60 @@ static const char *first_by_total(const char *text)
 						 : "FUNCTION\r\n          0 us   0.00 ";
 }
 
-TEST(a_key_sorts_by_total)
+/* Off CPU, what calls all others waits by itself nowhere. */
+TEST_UNLESS(terminals_lack, a_key_sorts_by_total)
 {
 	for (size_t i = 0; i < 3; i++) { /* those with stacks */
-		struct proc *work, *tool;
+		struct view view =
+			OPEN_VIEW(40, work_start_argv(views[i].work), views[i].tool, EVERY_200_MS);
 
-		if (!terminal_open(&terminal, 40))
-			SKIP("no pseudo terminals");
-		work = work_start(views[i].work[0], views[i].work[1], views[i].work[2]);
-		tool = start_top(views[i].tool, work, "200ms");
-		wait_for_screens(tool, &terminal, 2);
-		work_go(work);
-		wait_for_screens(tool, &terminal, screens_in(terminal.text) + 5);
+		watch_work(&view, 5);
 		CHECK_HAS(terminal.text, "(t sorts by total, q quits)\r\n");
-		CHECK_EQ(write(terminal.master, "t", 1), 1);
-		wait_for_screens(tool, &terminal, screens_in(terminal.text) + 3);
+		press("t");
+		watch(&view, 3);
 		CHECK_HAS(terminal.text, "(s sorts by self, q quits)\r\n");
-		CHECK_EQ(write(terminal.master, "q", 1), 1);
-		check_given_back(tool, &terminal,
+		press("q");
+		check_given_back(view.tool, &terminal,
 				 i == 1 ? first_by_total(terminal.text) : views[i].title,
 				 views[i].row);
-		terminal_close(&terminal);
-		proc_kill(work);
+		close_view(&view);
 	}
 }
 
-TEST(wall_time_has_it_too)
+TEST_UNLESS(terminals_lack, wall_time_has_it_too)
 {
-	struct proc *work = work_start("spin"), *tool;
+	struct view view = OPEN_VIEW(40, work_start("spin"), "profile", "--wall", EVERY_200_MS);
 
-	if (!terminal_open(&terminal, 40))
-		SKIP("no pseudo terminals");
-	tool = tool_launch_in(use_terminal, terminal.name,
-			      ARGV("profile", "--wall", "--top", "--interval", "200ms", "-p",
-				   pid_text(work->pid)));
-	wait_for_screens(tool, &terminal, 2);
-	work_go(work);
-	wait_for_screens(tool, &terminal, screens_in(terminal.text) + 5);
-	CHECK_EQ(write(terminal.master, "q", 1), 1);
-	check_given_back(tool, &terminal, "FUNCTION\r\n", "spin_hot");
-	terminal_close(&terminal);
-	proc_kill(work);
+	watch_work(&view, 5);
+	press("q");
+	check_given_back(view.tool, &terminal, "FUNCTION\r\n", "spin_hot");
+	close_view(&view);
 }
 
-TEST(syscount_has_it_by_process_too)
+TEST_UNLESS(terminals_lack, syscount_has_it_by_process_too)
 {
-	struct proc *work = work_start("calls", "plain", "1009"), *tool;
-	const char *row = text_of("%-6d calls               101", work->pid);
+	struct proc *work = work_start("calls", "plain", "1009");
+	struct view view = OPEN_VIEW(24, work, "syscount", "-P", EVERY_200_MS);
 
-	if (!terminal_open(&terminal, 24))
-		SKIP("no pseudo terminals");
-	tool = tool_launch_in(use_terminal, terminal.name,
-			      ARGV("syscount", "-P", "--interval", "200ms", "-p",
-				   pid_text(work->pid), "--top"));
-	wait_for_screens(tool, &terminal, 2);
-	work_go(work);
-	wait_for_screens(tool, &terminal, screens_in(terminal.text) + 10);
-	CHECK_EQ(write(terminal.master, "q", 1), 1);
-	check_given_back(tool, &terminal, "PID    COMM ", row);
-	terminal_close(&terminal);
-	proc_kill(work);
+	watch_work(&view, 10);
+	press("q");
+	check_given_back(view.tool, &terminal, "PID    COMM ",
+			 text_of("%-6d calls               101", work->pid));
+	close_view(&view);
 }
 
-TEST(signals_give_the_terminal_back)
+TEST_UNLESS(terminals_lack, signals_give_the_terminal_back)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	struct proc *work = work_start("spin"), *tool;
 
-	work_go(work);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		if (!terminal_open(&terminal, 24))
-			SKIP("no pseudo terminals");
-		tool = start_top("profile", work, "200ms");
-		wait_for_screens(tool, &terminal, 3);
-		proc_signal(tool, signals[i]);
-		check_given_back(tool, &terminal, "FUNCTION\r\n", "spin_hot");
-		terminal_close(&terminal);
+		struct view view = OPEN_VIEW(24, work_start("spin"), "profile", EVERY_200_MS);
+
+		watch_work(&view, 3);
+		proc_signal(view.tool, signals[i]);
+		check_given_back(view.tool, &terminal, "FUNCTION\r\n", "spin_hot");
+		close_view(&view);
 	}
-	proc_kill(work);
 }
 
 /* Rows of the last screen that is whole. */
@@ -249,26 +257,18 @@ static size_t rows_of_last_screen(char *text)
 	return lines_with(before, "");
 }
 
-TEST(a_screen_fits_its_terminal_as_that_changes)
+TEST_UNLESS(terminals_lack, a_screen_fits_its_terminal_as_that_changes)
 {
 	struct winsize size = { .ws_row = 5, .ws_col = 80 };
-	struct proc *work, *tool;
-	size_t n;
+	struct view view = OPEN_VIEW(4, work_start("spin"), "profile", EVERY_200_MS);
 
-	if (!terminal_open(&terminal, 4))
-		SKIP("no pseudo terminals");
-	work = work_start("spin");
-	work_go(work);
-	tool = start_top("profile", work, "200ms");
-	wait_for_screens(tool, &terminal, 3);
-	n = screens_in(terminal.text);
+	watch_work(&view, 3);
 	CHECK_EQ(ioctl(terminal.slave, TIOCSWINSZ, &size), 0);
-	wait_for_screens(tool, &terminal, n + 3);
-	proc_signal(tool, SIGINT);
-	check_given_back(tool, &terminal, "FUNCTION\r\n", "spin_hot");
+	watch(&view, 3);
+	proc_signal(view.tool, SIGINT);
+	check_given_back(view.tool, &terminal, "FUNCTION\r\n", "spin_hot");
 	CHECK_EQ(rows_of_last_screen(terminal.text), 5);
-	terminal_close(&terminal);
-	proc_kill(work);
+	close_view(&view);
 }
 
 /* The longest line of the last screen that is whole. */
@@ -285,25 +285,17 @@ static size_t columns_of_last_screen(char *text)
 }
 
 /* The table with all of its columns would take 103. */
-TEST(columns_that_do_not_fit_are_left_out)
+TEST_UNLESS(terminals_lack, columns_that_do_not_fit_are_left_out)
 {
-	struct proc *work, *tool;
+	struct view view = OPEN_VIEW(24, work_start("calls", "plain", "1009"), "syscount", "-L",
+				     "--by-process-and-syscall", EVERY_200_MS);
 
-	if (!terminal_open(&terminal, 24))
-		SKIP("no pseudo terminals");
-	work = work_start("calls", "plain", "1009");
-	tool = tool_launch_in(use_terminal, terminal.name,
-			      ARGV("syscount", "-L", "--by-process-and-syscall", "--interval",
-				   "200ms", "-p", pid_text(work->pid), "--top"));
-	wait_for_screens(tool, &terminal, 2);
-	work_go(work);
-	wait_for_screens(tool, &terminal, 8);
-	proc_signal(tool, SIGINT);
-	check_given_back(tool, &terminal, "PID    COMM ", "calls");
+	watch_work(&view, 8);
+	proc_signal(view.tool, SIGINT);
+	check_given_back(view.tool, &terminal, "PID    COMM ", "calls");
 	CHECK_HAS(terminal.text, "TIME (us)    AVG\r\n");
 	CHECK(columns_of_last_screen(terminal.text) <= 80);
-	terminal_close(&terminal);
-	proc_kill(work);
+	close_view(&view);
 }
 
 static bool is_stopped(const struct proc *tool)
@@ -313,71 +305,43 @@ static bool is_stopped(const struct proc *tool)
 	return stat && strstr(stat, ") T ");
 }
 
-TEST(a_stopped_tool_gives_the_terminal_back_until_it_goes_on)
+/* It ends at a key, and the terminal is as it was. */
+static void quit(const struct view *view)
 {
-	struct proc *work = work_start("spin"), *tool;
-	size_t n;
+	press("q");
+	tool_finish(view->tool);
+	CHECK(has_echo(&terminal));
+	close_view(view);
+}
 
-	if (!terminal_open(&terminal, 24))
-		SKIP("no pseudo terminals");
-	work_go(work);
-	tool = start_top("profile", work, "200ms");
-	wait_for_screens(tool, &terminal, 3);
-	proc_signal(tool, SIGTSTP);
-	for (int i = 0; i < 100 && !is_stopped(tool); i++)
-		proc_linger(tool, 50);
+TEST_UNLESS(terminals_lack, a_stopped_tool_gives_the_terminal_back_until_it_goes_on)
+{
+	struct view view = OPEN_VIEW(24, work_start("spin"), "profile", EVERY_200_MS);
+
+	watch_work(&view, 3);
+	proc_signal(view.tool, SIGTSTP);
+	while (!is_stopped(view.tool) && !view.tool->has_ended)
+		proc_linger(view.tool, 50);
 	terminal_read(&terminal);
-	CHECK(is_stopped(tool));
 	CHECK(has_echo(&terminal));
 	CHECK_EQ(lines_with(terminal.text, CLOSE_SCREEN), 1);
-	n = screens_in(terminal.text);
-	proc_signal(tool, SIGCONT);
-	wait_for_screens(tool, &terminal, n + 2);
+	proc_signal(view.tool, SIGCONT);
+	watch(&view, 2);
 	CHECK(!has_echo(&terminal));
-	CHECK_EQ(write(terminal.master, "q", 1), 1);
-	proc_finish(tool);
-	CHECK_STATUS(tool, 0);
-	CHECK(has_echo(&terminal));
-	terminal_close(&terminal);
-	proc_kill(work);
+	quit(&view);
 }
 
 /* Without waiting for the next report, which would take an hour. */
-TEST(a_new_size_is_drawn_at_once)
+TEST_UNLESS(terminals_lack, a_new_size_is_drawn_at_once)
 {
-	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
-		struct proc *work, *tool;
+	for (size_t i = 0; i < N_VIEWS; i++) {
+		struct view view = OPEN_VIEW(24, work_start_argv(views[i].work), views[i].tool,
+					     "--top", "--interval", "3600");
 
-		if (!terminal_open(&terminal, 24))
-			SKIP("no pseudo terminals");
-		work = work_start(views[i].work[0], views[i].work[1], views[i].work[2]);
-		tool = start_top(views[i].tool, work, "3600");
 		for (size_t n = 1; n < 5; n++) {
-			wait_for_screens(tool, &terminal, n);
-			proc_signal(tool, SIGWINCH);
+			wait_for_screens(view.tool, &terminal, n);
+			proc_signal(view.tool, SIGWINCH);
 		}
-		CHECK_EQ(write(terminal.master, "q", 1), 1);
-		proc_finish(tool);
-		CHECK_STATUS(tool, 0);
-		CHECK(has_echo(&terminal));
-		terminal_close(&terminal);
-		proc_kill(work);
+		quit(&view);
 	}
-}
-
-TEST(without_a_terminal_it_is_refused)
-{
-	static const char *const tools[] = { "profile", "offcputime", "pagefaults", "syscount" };
-
-	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
-		CHECK_REFUSED("--top: standard output is not a terminal", tools[i], "--top");
-}
-
-TEST(it_excludes_other_formats)
-{
-	CHECK_REFUSED("exclude", "profile", "--top", "--format", "json");
-	CHECK_REFUSED("exclude", "profile", "--top", "--output", "/dev/null");
-	CHECK_REFUSED("exclude", "profile", "--top", "--folded");
-	CHECK_REFUSED("exclude", "syscount", "--top", "--format", "json");
-	CHECK_REFUSED("exclude", "syscount", "--top", "--in-flight");
 }

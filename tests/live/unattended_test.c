@@ -18,11 +18,9 @@
 TEST(files_by_time_are_kept_as_asked)
 {
 	const char *folder = folder_make();
-	struct proc *tool =
-		tool_run("runqlat", "--output", text_of("%s/r-%%Y%%m%%dT%%H%%M%%SZ.txt", folder),
-			 "--keep", "2", "1s", "4");
 
-	CHECK_STATUS(tool, 0);
+	tool_run("runqlat", "--output", text_of("%s/r-%%Y%%m%%dT%%H%%M%%SZ.txt", folder), "--keep",
+		 "2", "1s", "4");
 	CHECK_EQ(folder_count(folder), 2);
 }
 
@@ -30,12 +28,11 @@ TEST(a_percent_sign_in_a_name_is_no_time)
 {
 	const char *folder = folder_make(), *path = text_of("%s/%%%%.txt", folder);
 
-	CHECK_STATUS(tool_run("runqlat", "--output", path, "100ms", "1"), 0);
+	tool_run("runqlat", "--output", path, "100ms", "1");
 	CHECK(file_read(text_of("%s/%%.001.txt", folder)));
-	CHECK_STATUS(tool_run("profile", "--output", path, "100ms"), 0);
-	CHECK_STATUS(tool_run("profile", "--output", path, "100ms"), 0);
+	tool_run("profile", "--output", path, "100ms");
+	tool_run("profile", "--output", path, "100ms");
 	CHECK(file_read(text_of("%s/%%.txt", folder)));
-	CHECK_REFUSED("--keep", "profile", "--keep", "2", "--output", path, "100ms");
 }
 
 TEST(a_second_run_overwrites_nothing)
@@ -44,24 +41,15 @@ TEST(a_second_run_overwrites_nothing)
 	const char *first = text_of("%s/x.001.txt", folder), *before;
 	struct proc *tool;
 
-	CHECK_STATUS(tool_run("runqlat", "--output", path, "100ms", "2"), 0);
+	tool_run("runqlat", "--output", path, "100ms", "2");
 	before = file_read(first);
-	tool = tool_run("runqlat", "--output", path, "100ms", "1");
+	tool = tool_try("runqlat", "--output", path, "100ms", "1");
 	CHECK_STATUS(tool, 1);
 	CHECK_HAS(tool->err, "x.001.txt exists");
 	CHECK_STR(file_read(first), before);
 	CHECK_EQ(folder_count(folder), 2);
 	tool = tool_run("runqlat", "--overwrite", "--output", path, "100ms", "1");
-	CHECK_STATUS(tool, 0);
 	CHECK_EQ(folder_count(folder), 2);
-}
-
-TEST(wrong_patterns_are_refused)
-{
-	CHECK_REFUSED("the same name", "runqlat", "--output", "/tmp/%H.txt", "1s", "1");
-	CHECK_REFUSED("%Y", "runqlat", "--output", "x-%Q", "1s", "1");
-	CHECK_REFUSED("--keep", "runqlat", "--keep", "3", "1s", "1");
-	CHECK_REFUSED("--keep", "profile", "--keep-bytes", "3M", "--output", "/tmp/x.svg", "1");
 }
 
 #define CONTAINER "3f4d1c0b6ae57e1d9f1c8b7a6d5e4f3021b0c9d8e7f6a5b4c3d2e1f00918273a"
@@ -83,7 +71,6 @@ TEST(containers_and_units_are_filters)
 	work_do(other);
 	before = task_switches(work->pid, 0) - before;
 	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
 	CHECK_SWITCHES(hist_count_of(tool->out, NULL), before);
 	tool = tool_start("runqlat", "--unit", strrchr(out, '/') + 1);
 	before = task_switches(other->pid, 0);
@@ -91,9 +78,7 @@ TEST(containers_and_units_are_filters)
 	before = task_switches(other->pid, 0) - before;
 	tool_stop(tool);
 	CHECK_SWITCHES(hist_count_of(tool->out, NULL), before);
-	tool = tool_start("runqlat", "--per-container");
-	work_do(work);
-	tool_stop(tool);
+	tool = trace_work(work, ARGV("runqlat", "--per-container"));
 	CHECK(hist_count_of(tool->out, "container = " CONTAINER) > 0);
 	CHECK_REFUSED("4f4d1c0b6ae5", "runqlat", "--container", "4f4d1c0b6ae5");
 	CHECK_REFUSED("nothing.service", "runqlat", "--unit", "nothing");
@@ -105,18 +90,12 @@ TEST(what_is_in_no_container_has_no_id)
 	struct proc *tool =
 		tool_run("runqlat", "--per-container", "--format", "json", "300ms", "1");
 
-	CHECK_STATUS(tool, 0);
 	CHECK(lines_with(tool->out, "\"by\":\"container\",\"unit\":") == 1);
 	CHECK_LACKS(tool->out, "\"container_id\":\"\"");
 	tool = tool_run("runqlat", "--per-container", "300ms", "1");
 	CHECK_EQ(lines_from(tool->out, "container = none"), 1);
 	tool = tool_run("runqlat", "--per-container", "--format", "prometheus", "300ms", "1");
 	CHECK(lines_with(tool->out, "_count{container_id=\"\"}") > 0);
-}
-
-static bool join_cgroup(void *path)
-{
-	return cgroup_add(path, getpid());
 }
 
 static void check_group(const char *out, const char *comm, const char *cgroup)
@@ -137,7 +116,7 @@ static void check_group(const char *out, const char *comm, const char *cgroup)
 		"i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done; sleep 0.1"
 
 /* Formats for programs tell where each sample's thread ran. */
-TEST(samples_tell_their_container)
+TEST_UNLESS(cgroups_lack, samples_tell_their_container)
 {
 	static const char *const tools[][10] = { { "profile", "-F", "499", AS_JSON },
 						 { "offcputime", AS_JSON },
@@ -145,18 +124,14 @@ TEST(samples_tell_their_container)
 	const char *in = cgroup_make("docker-" CONTAINER ".scope");
 	struct proc *tool;
 
-	if (!in)
-		SKIP("no cgroups can be made here");
 	for (size_t i = 0; i < ARRAY_SIZE(tools); i++) {
 		tool = tool_run_argv(join_cgroup, (void *)in, tools[i]);
-		CHECK_STATUS(tool, 0);
 		check_group(tool->out, "sh", in);
 	}
 	if (memleak_lacks())
 		return;
 	tool = tool_run_in(join_cgroup, (void *)in, "memleak", "--format", "json", "--",
 			   work_path("leaky"), "all", "1");
-	CHECK_STATUS(tool, 0);
 	check_group(tool->out, "leaky", in);
 }
 
@@ -186,10 +161,9 @@ TEST(a_disk_that_fills_up_and_empties_again)
 	const char *folder = folder_make();
 	const char *path = text_of("%s/x.txt", folder);
 	struct proc *tool = tool_launch_in(mount_small, (void *)folder,
-					   ARGV("runqlat", "--output", path, "100ms"));
+					   ARGV("runqlat", "-v", "--output", path, "100ms"));
 
-	proc_linger(tool, 1500);
-	if (tool->status == SETUP_FAILED)
+	if (!proc_wait_for(tool, ": attached\n") && tool->status == SETUP_FAILED)
 		SKIP("no tmpfs can be mounted");
 	CHECK(is_small_full(tool, folder, true));
 	CHECK(proc_wait_for(tool, "this report is dropped, tracing goes on"));
@@ -199,7 +173,6 @@ TEST(a_disk_that_fills_up_and_empties_again)
 	CHECK(is_small_full(tool, folder, false));
 	CHECK(proc_wait_for(tool, "works again"));
 	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
 	CHECK_HAS(tool->err, "reports dropped: they could not be written");
 }
 
@@ -219,6 +192,5 @@ TEST(an_ignored_hangup_stays_ignored)
 	proc_linger(tool, 300);
 	CHECK(!tool->has_ended);
 	proc_signal(tool, SIGINT);
-	proc_finish(tool);
-	CHECK_STATUS(tool, 0);
+	tool_finish(tool);
 }

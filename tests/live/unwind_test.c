@@ -23,7 +23,6 @@
  */
 static void check_complete(const struct proc *tool, const char *comm, const char *frames)
 {
-	CHECK_STATUS(tool, 0);
 	check_through(tool, comm, frames, (uint64_t)at_size(50, 500));
 }
 
@@ -43,12 +42,11 @@ static void check_told_complete(const struct proc *tool)
 }
 
 /* Of the workload's own samples, which begin when it is told to go. */
-static struct proc *trace_pid(const char *tool_name, struct proc *work, const char *option)
+static struct proc *trace_tool(const char *tool_name, struct proc *work, const char *option)
 {
-	struct proc *tool =
-		strcmp(tool_name, "profile")
-			? tool_start(tool_name, "-p", pid_text(work->pid), option)
-			: tool_start(tool_name, "-F", FREQUENCY, "-p", pid_text(work->pid), option);
+	struct proc *tool = strcmp(tool_name, "profile")
+				    ? tool_start_on(work, tool_name, option)
+				    : tool_start_on(work, tool_name, "-F", FREQUENCY, option);
 
 	work_do(work);
 	tool_stop(tool);
@@ -59,16 +57,16 @@ static struct proc *trace_pid(const char *tool_name, struct proc *work, const ch
 
 TEST(samples_without_frame_pointers_are_complete)
 {
-	struct proc *tool = trace_pid("profile", work_start("nofp", "spin", "700"), AUTO);
+	struct proc *tool = trace_tool("profile", work_start("nofp", "spin", "700"), AUTO);
 
 	check_complete(tool, "nofp", "main;just_stay;" NOFP_FRAMES);
 	CHECK_EQ(lines_from(tool->out, "nofp;_start;"), lines_from(tool->out, "nofp;"));
 	check_told_complete(tool);
 }
 
-TIMED_TEST(waits_without_frame_pointers_are_complete)
+TEST(waits_without_frame_pointers_are_complete)
 {
-	struct proc *tool = trace_pid("offcputime", work_start("nofp", "nap", "700"), AUTO);
+	struct proc *tool = trace_tool("offcputime", work_start("nofp", "nap", "700"), AUTO);
 
 	CHECK_CLOSE(folded_sum(tool->out, "nofp", "main;just_stay;" NOFP_FRAMES ";work_sleep"),
 		    700000, (uint64_t)at_size(50, 300));
@@ -78,19 +76,19 @@ TIMED_TEST(waits_without_frame_pointers_are_complete)
 /* This very workload, so that the tests above mean something. */
 TEST(frame_pointers_alone_do_not_find_them)
 {
-	struct proc *tool = trace_pid("profile", work_start("nofp", "spin", "500"), "--unwind=fp");
+	struct proc *tool = trace_tool("profile", work_start("nofp", "spin", "500"), "--unwind=fp");
 
 	CHECK(folded_sum(tool->out, "nofp", NULL) > 0);
 	CHECK_EQ(folded_sum(tool->out, "nofp", "main;just_stay;" NOFP_FRAMES), 0);
 	CHECK_HAS(tool->err, "by frame pointers");
-	tool = trace_pid("offcputime", work_start("nofp", "nap", "300"), "--unwind=fp");
+	tool = trace_tool("offcputime", work_start("nofp", "nap", "300"), "--unwind=fp");
 	CHECK(folded_sum(tool->out, "nofp", NULL) > 0);
 	CHECK_EQ(folded_sum(tool->out, "nofp", "main;just_stay;" NOFP_FRAMES), 0);
 }
 
 TEST(a_signal_frame_is_crossed)
 {
-	struct proc *tool = trace_pid("profile", work_start("nofp", "signal", "700"), AUTO);
+	struct proc *tool = trace_tool("profile", work_start("nofp", "signal", "700"), AUTO);
 
 	check_complete(tool, "nofp", "on_signal;" NOFP_FRAMES);
 	check_complete(tool, "nofp", "_start");
@@ -99,7 +97,7 @@ TEST(a_signal_frame_is_crossed)
 
 static void check_moved(const char *mode, const char *frames)
 {
-	struct proc *tool = trace_pid("profile", work_start("nofp", mode, "500"), AUTO);
+	struct proc *tool = trace_tool("profile", work_start("nofp", mode, "500"), AUTO);
 
 	check_complete(tool, "nofp", frames);
 	CHECK_EQ(folded_count(tool->out, "nofp", "[anon]"), 0);
@@ -116,7 +114,7 @@ TEST(code_that_was_moved_to_memory_is_still_its_files)
 /* As a library of coroutines leaves it: that is an end, not a frame. */
 TEST(a_null_return_address_is_an_end_of_its_own)
 {
-	struct proc *tool = trace_pid("profile", work_start("nofp", "coroutine", "500"), AUTO);
+	struct proc *tool = trace_tool("profile", work_start("nofp", "coroutine", "500"), AUTO);
 
 	check_complete(tool, "nofp", "run_coroutine;just_stay;" NOFP_FRAMES);
 	CHECK(lines_from(tool->out, "nofp;run_coroutine;") > 0);
@@ -130,7 +128,7 @@ TEST(a_null_return_address_is_an_end_of_its_own)
 static void check_musl(const char *program, const char *thread, const char *frames)
 {
 	struct proc *tool =
-		trace_pid("profile", work_start_argv(ARGV(program, "700", thread)), AUTO);
+		trace_tool("profile", work_start_argv(ARGV(program, "700", thread)), AUTO);
 
 	check_complete(tool, "trap", frames);
 	check_told_percent(tool, 95);
@@ -158,7 +156,7 @@ TEST(a_library_mapped_while_tracing_is_crossed)
 
 	CHECK(file_copy(work_path("nofp"), copy));
 	work = work_start("nofp", "map", "700", copy);
-	tool = trace_pid("profile", work, AUTO);
+	tool = trace_tool("profile", work, AUTO);
 	check_complete(tool, "nofp", "main;stay_in_copy;nofp_mapped;" NOFP_FRAMES);
 	check_complete(tool, "nofp", "_start");
 }
@@ -166,7 +164,7 @@ TEST(a_library_mapped_while_tracing_is_crossed)
 TEST(a_program_executed_while_tracing_has_its_own_stacks)
 {
 	struct proc *work = work_start("nofp", "exec", "700", realpath_of(work_path("other")));
-	struct proc *tool = trace_pid("profile", work, AUTO);
+	struct proc *tool = trace_tool("profile", work, AUTO);
 
 	check_complete(tool, "executed", "main;just_stay;" OTHER_FRAMES);
 	CHECK_EQ(folded_count(tool->out, "executed", "nofp_leaf"), 0);
@@ -181,16 +179,16 @@ TEST(a_deleted_program_is_complete)
 	work = work_start_in(NULL, NULL, path, ARGV("nofp", "spin", "500"));
 	unlink(path);
 	CHECK(file_copy(work_path("other"), path)); /* which has nothing to say about it */
-	check_complete(trace_pid("profile", work, AUTO), "nofp", "main;just_stay;" NOFP_FRAMES);
+	check_complete(trace_tool("profile", work, AUTO), "nofp", "main;just_stay;" NOFP_FRAMES);
 }
 
 /* /proc/PID has nothing to say about its memory. */
 TEST(a_process_whose_main_thread_has_ended_is_complete)
 {
-	struct proc *tool = trace_pid("profile", work_start("nofp", "leaderless", "700"), AUTO);
+	struct proc *tool = trace_tool("profile", work_start("nofp", "leaderless", "700"), AUTO);
 
 	check_complete(tool, "nofp", "run_alone;just_stay;" NOFP_FRAMES);
-	tool = trace_pid("offcputime", work_start("nofp", "leaderless", "300"), AUTO);
+	tool = trace_tool("offcputime", work_start("nofp", "leaderless", "300"), AUTO);
 	CHECK(folded_sum(tool->out, "nofp", "run_alone") > 0);
 	CHECK_HAS(tool->out, "[blocked at start]");
 	check_told_complete(tool);
@@ -216,7 +214,7 @@ TEST(a_program_in_a_memfd_is_complete)
 		work_start_in(put_into_memfd, (void *)work_path("nofp"),
 			      text_of("/proc/self/fd/%d", MEMFD), ARGV("nofp", "spin", "500"));
 
-	check_complete(trace_pid("profile", work, AUTO), "nofp", "main;just_stay;" NOFP_FRAMES);
+	check_complete(trace_tool("profile", work, AUTO), "nofp", "main;just_stay;" NOFP_FRAMES);
 }
 
 /* FUSE file systems can be for their user alone, and root is another one. */
@@ -230,7 +228,7 @@ static void check_on_fuse(bool by_namespace)
 	work = work_start_in(fuse_mount, &file, text_of("%s/nofp", file.folder),
 			     ARGV("nofp", "spin", "500"));
 	CHECK(access(text_of("/proc/%d/root%s/nofp", work->pid, file.folder), R_OK));
-	tool = trace_pid("profile", work, AUTO);
+	tool = trace_tool("profile", work, AUTO);
 	check_complete(tool, "nofp", "main;just_stay;" NOFP_FRAMES);
 }
 
@@ -268,7 +266,7 @@ TEST(another_mount_namespaces_build_is_not_mixed_up)
 TEST(threads_blocked_before_the_start_are_complete)
 {
 	struct proc *work = work_start("nofp", "block", "0");
-	struct proc *tool = tool_start("offcputime", "-p", pid_text(work->pid));
+	struct proc *tool = tool_start_on(work, "offcputime");
 
 	proc_linger(tool, 300);
 	work_do(work);
@@ -294,11 +292,10 @@ TEST(python_threads_blocked_before_the_start_are_complete)
 
 	NEED_FILE("/usr/bin/python3", "python3");
 	work = work_start_in(NULL, NULL, "/usr/bin/python3", ARGV("python3", "-c", script));
-	tool = tool_start("offcputime", "-p", pid_text(work->pid));
+	tool = tool_start_on(work, "offcputime");
 	proc_linger(tool, 300);
 	work_do(work);
 	tool_stop(tool);
-	CHECK_STATUS(tool, 0);
 	CHECK(folded_sum(tool->out, "python3", NULL) >= 4 * 300000);
 	check_told_complete(tool);
 }
@@ -306,12 +303,10 @@ TEST(python_threads_blocked_before_the_start_are_complete)
 TEST(forked_children_are_complete_in_the_whole_system)
 {
 	struct proc *work = work_start("nofp", "kids", "500");
-	struct proc *tool = tool_start("profile", "-F", FREQUENCY);
+	struct proc *tool = trace_work(work, ARGV("profile", "-F", FREQUENCY));
 
-	work_do(work);
-	tool_stop(tool);
-	check_complete(tool, "kid", "main;stay_in_kids;" NOFP_FRAMES);
-	check_complete(tool, "kid", "_start");
+	check_complete(tool, "nofp-kid", "main;stay_in_kids;" NOFP_FRAMES);
+	check_complete(tool, "nofp-kid", "_start");
 }
 
 /*
@@ -324,7 +319,6 @@ TEST(the_programs_of_most_incomplete_stacks_are_named)
 	struct proc *tool = tool_run("profile", "-F", "997", "--unwind-mem", "64K", "--",
 				     work_path("nofp"), "spin", "300");
 
-	CHECK_STATUS(tool, 0);
 	CHECK_HAS(tool->err, " % through code without unwind information (most: ");
 	CHECK_HAS(tool->err, " % nofp)\n");
 }
@@ -340,7 +334,7 @@ TEST(a_commands_first_samples_are_complete)
 
 TEST(a_stack_of_hundreds_of_frames_is_complete)
 {
-	struct proc *tool = trace_pid("profile", work_start("nofp", "deep", "500"), AUTO);
+	struct proc *tool = trace_tool("profile", work_start("nofp", "deep", "500"), AUTO);
 
 	check_complete(tool, "nofp", "main;stay_deep;go_deep;go_deep;go_deep;go_deep;go_deep");
 	check_complete(tool, "nofp", "go_deep;" NOFP_FRAMES);
@@ -350,7 +344,7 @@ TEST(a_stack_of_hundreds_of_frames_is_complete)
 /* Its return address is in a register while the child has the stack. */
 TEST(waiting_for_a_vforked_child_is_complete)
 {
-	struct proc *tool = trace_pid("offcputime", work_start("nofp", "vfork", "500"), AUTO);
+	struct proc *tool = trace_tool("offcputime", work_start("nofp", "vfork", "500"), AUTO);
 
 	CHECK(folded_sum(tool->out, "nofp", "main;stay_in_vfork;vfork") +
 		      folded_sum(tool->out, "nofp", "main;stay_in_vfork;__vfork") >=
@@ -362,16 +356,23 @@ TEST(waiting_for_a_vforked_child_is_complete)
  * A program begins, loads its libraries and works while the loader has no CPU for all that. What
  * it needs to walk the stacks afterwards has been kept.
  */
-TEST(stacks_from_before_the_tables_are_complete)
+static struct proc *trace_late(const char *const argv[], struct proc **work)
 {
-	struct proc *tool = tool_start("profile", "-F", FREQUENCY), *work;
+	const char *cgroup = cgroup_make("late");
+	struct proc *tool = tool_start("profile", "-F", FREQUENCY, "--cgroup", cgroup);
 
 	kill(tool->pid, SIGSTOP);
-	work = work_start("nofp", "spin", "500");
-	work_do(work);
+	*work = work_start_in(join_cgroup, (void *)cgroup, work_path(argv[0]), argv);
+	work_do(*work);
 	kill(tool->pid, SIGCONT);
-	proc_linger(tool, 200);
 	tool_stop(tool);
+	return tool;
+}
+
+TEST_UNLESS(cgroups_lack, stacks_from_before_the_tables_are_complete)
+{
+	struct proc *work, *tool = trace_late(ARGV("nofp", "spin", "500"), &work);
+
 	check_complete(tool, "nofp", "_start");
 	check_complete(tool, "nofp", "main;just_stay;" NOFP_FRAMES);
 }
@@ -389,7 +390,7 @@ static struct proc *trace_returns(const char *tool_name, const char *option)
 {
 	struct proc *work = work_start("returns", "20");
 
-	return has_probes(work) ? trace_pid(tool_name, work, option) : NULL;
+	return has_probes(work) ? trace_tool(tool_name, work, option) : NULL;
 }
 
 TEST(calls_under_return_probes_have_their_callers)
@@ -418,16 +419,10 @@ TEST(calls_under_return_probes_have_callers_by_frame_pointers)
 	CHECK(folded_sum(tool->out, "returns", "main;ret_outer;ret_leaf;ret_work") > 0);
 }
 
-TEST(copies_have_the_callers_of_calls_under_return_probes)
+TEST_UNLESS(cgroups_lack, copies_have_the_callers_of_calls_under_return_probes)
 {
-	struct proc *tool = tool_start("profile", "-F", FREQUENCY), *work;
+	struct proc *work, *tool = trace_late(ARGV("returns", "20"), &work);
 
-	kill(tool->pid, SIGSTOP);
-	work = work_start("returns", "20");
-	work_do(work);
-	kill(tool->pid, SIGCONT);
-	proc_linger(tool, 200);
-	tool_stop(tool);
 	if (!has_probes(work))
 		SKIP("no return probes by perf events here");
 	check_through(tool, "ret-spin", RETURNS, 0);
@@ -444,7 +439,7 @@ TEST(threads_in_the_middle_of_probes_have_all_callers_or_none)
 
 	if (work_value(work->out, "returns", "probes") != 2)
 		SKIP("no return probes by perf events here");
-	tool = trace_pid("profile", work, AUTO);
+	tool = trace_tool("profile", work, AUTO);
 	all = folded_sum(tool->out, "ret-call", NULL);
 	through = folded_sum(tool->out, "ret-call", "main;ret_calls");
 	CHECK(through * 2 > all);
@@ -460,11 +455,10 @@ TEST(stacks_from_before_an_exec_are_not_those_of_the_program_behind)
 {
 	struct proc *work = work_start("reborn", "200"), *tool;
 
-	tool = tool_start("profile", "-F", "997", "--follow", "-p", pid_text(work->pid));
+	tool = tool_start_on(work, "profile", "-F", "997", "--follow");
 	kill(tool->pid, SIGSTOP);
 	work_do(work);
 	kill(tool->pid, SIGCONT);
-	proc_linger(tool, 200);
 	tool_stop(tool);
 	CHECK(folded_sum(tool->out, "kid", "reborn_spin") > 0);
 	CHECK_EQ(folded_sum(tool->out, "kid", "reborn_mapped"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The first bytes of every allocating function of Debian 12's glibc, musl, jemalloc, tcmalloc,
- * mimalloc and libstdc++, as tests/probes/entries prints them, and where a probe belongs: strictly,
+ * mimalloc and libstdc++, as lab/probes/entries prints them, and where a probe belongs: strictly,
  * and where arguments may be read from other registers.
  */
 /* clang-format off */

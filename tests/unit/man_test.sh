@@ -183,7 +183,7 @@ list_lost_files()
 {
 	grep -oE '`[a-z_0-9/.]+\.(c|h|js|css|json|awk)`' "$1" | tr -d '`' | sort -u |
 		grep -vE '(^|/)x\.(bpf\.c|c|h)$' | while IFS= read -r file; do
-		find bpf common man scripts tests tools vmlinux -path "*/${file##*/}" | grep -q "/$file\$\|^$file\$" ||
+		find bpf common lab man scripts tests tools vmlinux -path "*/${file##*/}" | grep -q "/$file\$\|^$file\$" ||
 			echo "$1: there is no $file"
 	done
 }

@@ -524,20 +524,25 @@ TEST(a_process_that_has_settled_is_asked_itself)
 	processes_free(log);
 }
 
-/* Where events say what has come since. */
-TIMED_TEST(a_process_that_was_just_read_is_not_read_again)
+/* Where events say what has come since: for 100 ms. A round that takes longer says nothing. */
+TEST(a_process_that_was_just_read_is_not_read_again)
 {
 	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
-	uint64_t now_ns = clock_now_ns(), here = (uintptr_t)read_inode;
+	uint64_t page = (uintptr_t)read_inode & ~0xfffULL, begin_ns = clock_now_ns();
 	pid_t child = start_child();
+	ino_t inode;
 
 	processes_on_ask(log, nothing_new, NULL);
-	processes_exec(log, child, now_ns - SECOND_NS);
-	map(log, child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 7, now_ns - SECOND_NS);
-	CHECK_EQ(read_inode(log, child, now_ns), own_inode());
-	CHECK_EQ(read_inode(log, child, clock_now_ns()), own_inode());
-	map(log, child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 8, clock_now_ns());
-	CHECK_EQ(read_inode(log, child, clock_now_ns()), 8);
+	processes_exec(log, child, begin_ns - SECOND_NS);
+	map(log, child, page, page + 0x1000, 7, begin_ns - SECOND_NS);
+	do {
+		usleep(150000);
+		begin_ns = clock_now_ns();
+		CHECK_EQ(read_inode(log, child, begin_ns), own_inode());
+		map(log, child, page, page + 0x1000, 8, clock_now_ns());
+		inode = read_inode(log, child, clock_now_ns());
+	} while (clock_now_ns() - begin_ns > SECOND_NS / 20);
+	CHECK_EQ(inode, 8);
 	usleep(150000);
 	CHECK_EQ(read_inode(log, child, clock_now_ns()), own_inode());
 	end_child(child);

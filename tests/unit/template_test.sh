@@ -11,7 +11,7 @@ bin=${TRACELETS_BIN:-build}
 
 copy_tree()
 {
-	find Makefile README.md bpf common doc man packaging tests tools vmlinux -type f -print0 |
+	find Makefile README.md bpf common doc lab man packaging tests tools vmlinux -type f -print0 |
 		tar -cf - --null -T - | tar -xf - -C "$dir" &&
 		mkdir "$dir/build" &&
 		cp -a "$bin"/.versions "$bin"/bpf "$bin"/common "$bin"/embed "$bin"/gen "$bin"/skel "$bin"/static \

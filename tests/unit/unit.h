@@ -3,8 +3,7 @@
  * Unit tests: one program per module, one TEST per behaviour. A failed CHECK is printed with its
  * place and fails the test, which goes on. Each test prints one line, "PASS name", "FAIL name" or,
  * where it has called SKIP(why), "SKIP name: why"; tests/run counts them, and takes "needs
- * package" for a failure where CI is set. What depends on how quiet the machine is, as a
- * TIMED_TEST, is tried three times before it fails, and reported as "AGAIN name".
+ * package" for a failure where CI is set.
  * A file that defines UNIT_BEFORE and UNIT_AFTER first has them run around each test; what
  * UNIT_AFTER returns counts as failed checks. Where UNIT_TIMES is set in the environment, a line
  * "@TIME MS name" goes before.
@@ -27,7 +26,7 @@
 struct unit_test {
 	const char *name;
 	void (*run)(void);
-	int max_tries;
+	const char *(*lacks)(void);
 	struct unit_test *next;
 };
 
@@ -40,18 +39,18 @@ static char unit_skipped[256];
 #define UNIT_AFTER()  0
 #endif
 
-#define UNIT_TEST(id, max_tries)                                          \
-	static void id(void);                                             \
-	static struct unit_test id##_test = { #id, id, max_tries, NULL }; \
-	__attribute__((constructor)) static void id##_add(void)           \
-	{                                                                 \
-		*unit_tail = &id##_test;                                  \
-		unit_tail = &id##_test.next;                              \
-	}                                                                 \
+/* Skipped where lacks() returns a reason; NULL: never. */
+#define TEST_UNLESS(lacks, id)                                        \
+	static void id(void);                                         \
+	static struct unit_test id##_test = { #id, id, lacks, NULL }; \
+	__attribute__((constructor)) static void id##_add(void)       \
+	{                                                             \
+		*unit_tail = &id##_test;                              \
+		unit_tail = &id##_test.next;                          \
+	}                                                             \
 	static void id(void)
 
-#define TEST(id)       UNIT_TEST(id, 1)
-#define TIMED_TEST(id) UNIT_TEST(id, 3)
+#define TEST(id) TEST_UNLESS(NULL, id)
 
 #define UNIT_FAIL(...)                                 \
 	do {                                           \
@@ -121,28 +120,24 @@ static long long unit_now_ms(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
-/*
- * False: it makes no sense to try again. What it leaves behind isn't for want of a quiet machine.
- */
-static bool unit_try(const struct unit_test *t)
+static void unit_run_body(const struct unit_test *t)
 {
-	int left_behind;
+	const char *lacking = t->lacks ? t->lacks() : NULL;
 
-	unit_failures = 0;
-	unit_skipped[0] = '\0';
-	UNIT_BEFORE();
+	if (lacking)
+		SKIP("%s", lacking);
 	t->run();
-	left_behind = UNIT_AFTER();
-	unit_failures += left_behind;
-	return unit_failures && !left_behind;
 }
 
 static int unit_run(const struct unit_test *t)
 {
 	long long start_ms = unit_now_ms();
 
-	for (int tries = 1; unit_try(t) && tries < t->max_tries; tries++)
-		printf("AGAIN %s\n", t->name);
+	unit_failures = 0;
+	unit_skipped[0] = '\0';
+	UNIT_BEFORE();
+	unit_run_body(t);
+	unit_failures += UNIT_AFTER();
 	if (getenv("UNIT_TIMES"))
 		printf("@TIME %lld %s\n", unit_now_ms() - start_ms, t->name);
 	if (unit_skipped[0] && !unit_failures)

@@ -136,7 +136,7 @@ static void stay_in_kids(const char *path)
 	(void)path;
 	for (int i = 0; i < N_KIDS; i++)
 		if (!fork()) {
-			work_set_comm("kid");
+			work_set_comm(NOFP_NAME "-kid");
 			nofp_outer(1);
 			_exit(0);
 		}

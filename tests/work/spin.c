@@ -13,17 +13,11 @@
 #include "samples.h"
 #include "work.h"
 
-#ifndef spin_hot
-#define HOT_NAME "spin"
-#else
-#define HOT_NAME "decoy"
-#endif
-
 static uint64_t cpu_goal_ns;
 static uint64_t sample_hz, sample_period_ns;
 static long preemption_goal;
 static int n_threads = 1, cpu = -1, is_first;
-static const char *name = HOT_NAME;
+static const char *name = "spin";
 
 WORK_FUNCTION uint64_t spin_hot(uint64_t x)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * uring N: N reads of a pipe by io_uring: the kernel makes two threads inside of this process, one
- * that looks for requests (iou-sqp-PID) and one that reads (iou-wrk-PID). The first read begins
- * before "@ready". "@uring threads N": of these, 0 where there is no io_uring or it uses others'.
+ * uring N [late]: N reads of a pipe by io_uring: the kernel makes two threads inside of this
+ * process, one that looks for requests (iou-sqp-PID) and one that reads (iou-wrk-PID). The first
+ * read begins before "@ready", or late. "@uring threads N": of these, 0 where there is no io_uring
+ * or it uses others'.
  */
 #include <linux/io_uring.h>
 #include <sys/stat.h>
@@ -70,8 +71,10 @@ static void say_threads(void)
 
 int main(int argc, char **argv)
 {
-	int n = work_number(argc, argv, 1, 1), ring_fd, fds[2];
+	int n = work_number(argc, argv, 1, 1), is_late = argc > 2, ring_fd, fds[2];
 
+	if (is_late)
+		work_wait_go();
 	ring_fd = open_ring();
 	if (pipe(fds))
 		return 1;
@@ -79,7 +82,8 @@ int main(int argc, char **argv)
 		begin_read(ring_fd, fds[0]);
 	work_sleep(20 * NS_PER_MS);
 	say_threads();
-	work_wait_go();
+	if (!is_late)
+		work_wait_go();
 	for (int i = 0; i < n && ring_fd >= 0; i++) {
 		end_read(ring_fd, fds[1]);
 		begin_read(ring_fd, fds[0]);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Lines of tests/bench/growth of several rounds to one line each, with the medians, in the order of the first round.
+# Lines of lab/bench/growth of several rounds to one line each, with the medians, in the order of the first round.
 BEGIN { FS = OFS = "\t" }
 
 function median(key, column,   n, i, j, x, v)

@@ -11,7 +11,7 @@
 
 #include "base/peek.h"
 #include "unwind/unwind_remote.h"
-#include "../unit/unwind_own.h"
+#include "../../tests/unit/unwind_own.h"
 
 struct traced {
 	pid_t pid;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Runs of tests/bench/real as a table in Markdown: least, median and most of each, and the median's share of the one
+# Runs of lab/bench/real as a table in Markdown: least, median and most of each, and the median's share of the one
 # without a tool.
 BEGIN { FS = "\t" }
 

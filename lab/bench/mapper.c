@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "work.h"
+#include "../../tests/work/work.h"
 
 #define FOLDER	      "/usr/lib/x86_64-linux-gnu"
 #define MAX_FILES     4096

@@ -3,7 +3,7 @@
  * Names and lines of Go code as the tools show them, beside what the Go runtime says:
  *
  *	names random FILE COUNT		addresses of functions in FILE
- *	names compare FILE ANSWERS	FILE's names and lines against the answers of tests/go/self
+ *	names compare FILE ANSWERS	FILE's names and lines against the answers of self/
  */
 #include <fcntl.h>
 #include <inttypes.h>

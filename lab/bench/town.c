@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "work.h"
+#include "../../tests/work/work.h"
 
 #define PROGRAMS     50
 #define SHARED	     50 /* libraries from which each program has some neighbours */

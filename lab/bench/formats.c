@@ -4,7 +4,7 @@
  * flamegraph.pl where that is installed. A line is 20 frames deep; each function calls four others,
  * some far more often, so nearly all lines differ. In interleaved rounds, medians.
  *
- *	bench O ROUNDS
+ *	formats O [ROUNDS]
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../bench/median.h"
+#include "median.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -154,7 +154,7 @@ int main(int argc, char **argv)
 	FILE *f;
 
 	if (argc < 2 || n_rounds < 1 || n_rounds > MAX_ROUNDS) {
-		fprintf(stderr, "usage: bench O [ROUNDS]\n");
+		fprintf(stderr, "usage: formats O [ROUNDS]\n");
 		return 2;
 	}
 	f = make_file(path);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs one tool beside one workload of tests/work, and prints what that took in one line:
+ * Runs one tool beside one workload, and prints what that took in one line:
  *
  *	beside [-w] [-p] WORKLOAD... -- TOOL...
  *

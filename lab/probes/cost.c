@@ -22,8 +22,8 @@
 #include "probes/uprobes.h"
 #include "process/procmaps.h"
 
+#include "../../tests/live/probes.h"
 #include "../bench/median.h"
-#include "../live/probes.h"
 #include "probes.skel.h"
 
 #define ROUND_NS	10000000ULL

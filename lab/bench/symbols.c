@@ -6,7 +6,7 @@
  * bpftrace and eu-addr2line have no command that only loads, so the one lists what it has loaded,
  * and the other looks up.
  *
- *	bench O ROUNDS [files|processes]
+ *	symbols O ROUNDS [files|processes]
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -273,8 +273,7 @@ static void bench_process(const char *out, int n_rounds)
 
 static pid_t start_many(const char *out)
 {
-	char *command =
-		mem_printf("exec %s/tests/symbols/many %s/tests/symbols/many-*.so", out, out);
+	char *command = mem_printf("exec %s/lab/bench/many %s/lab/bench/many-*.so", out, out);
 	pid_t pid = fork();
 
 	if (!pid) {

@@ -1,0 +1,240 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Command lines that tools refuse: with status 2, nothing printed and one line of the tool's own on stderr, which names
+# the culprit, before anything is attached. TRACELETS_BIN: the folder of the tools.
+cd "$(dirname "$0")/../.." || exit 1
+bin=$(realpath "${TRACELETS_BIN:-build}")
+. tests/lib
+
+# wrong TOOL CULPRIT WORD...: says what is wrong with how it refuses these; false: nothing.
+wrong()
+{
+	tool=$1 culprit=$2
+	shift 2
+	"$bin/$tool" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+	status=$?
+	if [ $status -ne 2 ]; then
+		echo "$tool $*: status $status, not 2"
+	elif [ -s "$dir/out" ]; then
+		echo "$tool $*: it printed: $(head -n 3 "$dir/out")"
+	elif [ "$(grep -c "^$tool: " "$dir/err")" -ne 1 ] || [ "$(wc -l <"$dir/err")" -ne 1 ]; then
+		echo "$tool $*: not one line of its own: $(cat "$dir/err")"
+	elif ! grep -qF -e "$culprit" "$dir/err"; then
+		echo "$tool $*: it does not name $culprit: $(cat "$dir/err")"
+	else
+		return 1
+	fi
+}
+
+close_group()
+{
+	[ -z "$group" ] || result "$group" $bad
+	bad=0
+}
+
+# Lines "CULPRIT | TOOLS | WORDS", as a shell reads them, below the name of what they show.
+all='runqlat offcputime profile syscount pagefaults memleak'
+stacks='profile offcputime pagefaults memleak'
+group='' bad=0
+while IFS= read -r line; do
+	case $line in
+	'') ;;
+	*:)
+		close_group
+		group=${line%:}
+		;;
+	*)
+		culprit=${line%% | *} rest=${line#* | }
+		tools=${rest%% | *} words=${rest#* | }
+		case $tools in all) tools=$all ;; stacks) tools=$stacks ;; esac
+		for tool in $tools; do
+			eval "set -- $words"
+			! wrong "$tool" "$culprit" "$@" || bad=1
+		done
+		;;
+	esac
+done <<'LINES'
+an_operand_and_its_option_exclude_each_other:
+operand '1' | runqlat offcputime profile | 1 --interval 2 --duration 3
+--count and the operand '3' | syscount | --count 2 1 3
+
+a_process_that_is_none_is_refused:
+abc | all | -p abc
+999999 | all | -p 999999
+'1x' | all | -p 1x
+-1 | all | -p -1
+'' | all | -p 1,
+0 | all | -p 0
+999999 | all | --tid 999999
+abc | pagefaults | -t abc
+'abc' | syscount | -c abc
+4194303 | syscount | -c 4194303
+
+a_time_that_is_none_is_refused:
+'1x' | all | 1x
+'5sec' | all | --duration 5sec
+'' | all | ''
+must be | all | 0
+nan | all | nan
+--count | runqlat offcputime profile | --count 3
+'2x' | runqlat | 1 2x
+interval | syscount | -i 0
+duration | syscount | -d 0
+'1x' | syscount | -d 1x
+
+unknown_options_and_operands_too_many_are_refused:
+--no-such-option | all | --no-such-option
+-Z | runqlat offcputime profile syscount pagefaults | -Z
+--pid | all | --pid
+'--' | all | --
+'extra' | runqlat pagefaults | 1 2 extra
+'extra' | offcputime profile | 1 extra
+
+a_cgroup_that_is_none_is_refused:
+/nonexistent | all | --cgroup /nonexistent
+/proc | all | --cgroup /proc
+
+a_comm_that_no_thread_can_have_is_refused:
+sixteen-letters- | all | --comm sixteen-letters-
+--comm | all | --comm ''
+
+a_cpu_that_is_none_is_refused:
+9999 | profile | -C 9999
+200000 | profile | -C 200000
+4294967296 | profile | -C 4294967296
+'x' | profile | -C x
+
+a_frequency_of_nothing_is_refused:
+0 | profile | -F 0
+0 | profile | -c 0
+'nothing' | profile | --event nothing
+
+options_that_contradict_each_other_are_refused:
+exclude each other | stacks | -K -U
+exclude each other | offcputime | -KU
+exclude each other | offcputime | -u -k
+exclude each other | offcputime | --blocked --runnable
+exclude each other | profile | -F 99 -c 1000
+exclude each other | runqlat | -m -N
+exclude | runqlat | -P -L
+exclude each other | all | -p 1 -- true
+exclude each other | all | --no-follow --follow -- true
+--no-follow needs a command | all | --no-follow
+--min-block-time | offcputime | -m 10 -M 5
+exclude each other | pagefaults | --minor --major
+exclude each other | pagefaults | --anon --file
+exclude each other | pagefaults | -L --by-file
+exclude | pagefaults | -P -f
+exclude | pagefaults | -L -U
+exclude | pagefaults | --by-file -U --format text
+exclude | pagefaults | -P --only x
+exclude | pagefaults | -P --without x
+exclude | pagefaults | -P --lines
+exclude | pagefaults | --by-file --no-python
+exclude | pagefaults | -L --no-demangle
+exclude each other | syscount | -P --by-process-and-syscall
+exclude | runqlat | --throttled -P
+exclude | runqlat | --throttled --slower 1ms
+
+states_formats_and_calls_that_are_none_are_refused:
+xyz | offcputime | --state xyz
+'Q' | offcputime | --state Q
+letters of RSDTtXZPI | offcputime | --state d
+letters of RSDTtXZPI | offcputime | --state SDZQ
+1S | offcputime | --state 1S
+'' | offcputime | --state ''
+nothing | profile | --format nothing
+folded | runqlat | --format folded
+pprof | syscount | --format pprof
+'raed' | syscount | --syscall raed
+'' | syscount | --syscall ''
+'ENOSUCH' | syscount | -e ENOSUCH
+--errno | syscount | -e 0
+5000 | syscount | -e 5000
+'2x' | syscount | -e 2x
+--top | syscount | -T 0
+'-1' | syscount | -T -1
+--entries | syscount | --entries 1
+
+what_has_no_effect_is_refused:
+--milliseconds | runqlat | --slower 1ms -m
+--entries | runqlat | --slower 1ms --entries 64
+--nanoseconds | pagefaults | -P -N
+--milliseconds | pagefaults | -f -m
+--timestamp | pagefaults | -f -T
+--milliseconds | syscount | -m
+--entries | runqlat | --entries 64
+--timestamp | runqlat | -T --format json
+--timestamp | pagefaults | -LT --format json
+--timestamp | pagefaults | -PT --format json
+
+what_has_no_effect_on_metrics_is_refused:
+--only | offcputime | --format prometheus --only x
+--without | offcputime | --format prometheus --without x
+--no-idle | offcputime | --format prometheus --no-idle
+--waker | offcputime | --format prometheus --waker
+--in-flight | syscount | --format prometheus --in-flight
+--top | syscount | --format prometheus -T 3
+--milliseconds | syscount | --format prometheus -Lm
+--timestamp | runqlat | --format prometheus -T
+--timestamp | pagefaults | --format prometheus -T
+--timestamp | pagefaults | --format prometheus -LT
+
+names_of_files_that_promise_what_is_not_written_are_refused:
+x.nothing | profile | --output $dir/x.nothing
+svg | runqlat | --output $dir/y.svg 1 1
+folded | syscount | --output $dir/y.folded
+pprof | pagefaults | --by-file --output $dir/y.pb.gz
+-f writes folded stacks, not pprof | stacks | -f --output $dir/y.pb.gz
+-f writes folded stacks, not json | stacks | -f --output $dir/y.json
+the same name | runqlat | --output $dir/%H.txt 1s 1
+%Y | runqlat | --output x-%Q 1s 1
+--keep | runqlat | --keep 3 1s 1
+--keep | profile | --keep 2 --output $dir/%%.txt 100ms
+--keep | profile | --keep-bytes 3M --output $dir/x.svg 1
+
+patterns_that_are_none_are_refused:
+--only: '(' is not a regular expression | stacks | --only '('
+--without: the pattern is empty | stacks | --without ''
+
+what_locks_can_not_have_is_refused:
+--state | offcputime | --locks --state D
+--blocked | offcputime | --locks --blocked
+--runnable | offcputime | --runnable --locks
+--no-idle | offcputime | --locks --no-idle
+--top | offcputime | --locks --top
+prometheus | offcputime | --locks --format prometheus
+
+what_wall_time_can_not_have_is_refused:
+--wall and --per-cpu exclude each other | profile | --wall --per-cpu
+--wall and --per-cpu exclude each other | profile | --wall -A
+--wall and --cpu exclude each other | profile | --wall -C 0
+--wall and --include-idle exclude each other | profile | --wall -I
+--no-idle | profile | --wall --no-idle -K
+--waker needs --wall | profile | --waker
+--no-idle needs --wall | profile | --no-idle
+--throttled needs --wall | profile | --throttled
+
+what_memleak_can_not_have_is_refused:
+--duty-cycle needs a process | memleak | --duty-cycle=10
+exclude each other | memleak | --duty-cycle=10 -t -p 1
+--duty-cycle: | memleak | --duty-cycle=51 -p 1
+--duty-cycle: | memleak | --duty-cycle=0 -p 1
+'true; true' | memleak | -c 'true; true'
+--trace | memleak | -p 1 -t --format=json
+--trace | memleak | -p 1 -t -f
+--show-allocs | memleak | -p 1 -a --format=json
+--show-allocs | memleak | -p 1 -a --output $dir/blocks.svg
+
+the_live_view_is_for_a_terminal_alone:
+--top: standard output is not a terminal | profile offcputime pagefaults syscount | --top
+exclude | profile | --top --format json
+exclude | profile | --top --output /dev/null
+exclude | profile | --top --folded
+exclude | syscount | --top --format json
+exclude | syscount | --top --in-flight
+LINES
+close_group
+[ "$(ls "$dir")" = "$(printf 'err\nout')" ]
+result nothing_is_left_behind $?
+exit $failed
