@@ -82,7 +82,7 @@ static void start_thread(struct background *bg)
 {
 	bg->is_started = !thread_start(&bg->thread, run_thread, bg);
 	if (!bg->is_started)
-		msg_debug("no thread for work in the background");
+		msg_debug("background thread: not started, work runs in the foreground");
 }
 
 void background_add(struct background *bg, struct chore *chore, void (*run)(struct chore *chore))

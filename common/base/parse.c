@@ -104,7 +104,7 @@ int parse_duration(const char *what, const char *text, uint64_t unit_ns, uint64_
 	if (err == -ERANGE || ns > PARSE_DURATION_MAX_NS)
 		return msg_error("%s: '%s' is too long (at most 146 years)", what, text);
 	if (err)
-		return msg_error("%s: '%s' is not a duration (such as 5, 1.5s or 10ms)", what,
+		return msg_error("%s: '%s' is not a duration (examples: 5, 1.5s, 10ms)", what,
 				 text);
 	*out_ns = ns;
 	return 0;
@@ -113,7 +113,7 @@ int parse_duration(const char *what, const char *text, uint64_t unit_ns, uint64_
 int parse_size(const char *what, const char *text, uint64_t *out_bytes)
 {
 	if (parse_with_unit(text, size_units, 1, out_bytes))
-		return msg_error("%s: '%s' is not a size (such as 4096, 64K or 8M)", what, text);
+		return msg_error("%s: '%s' is not a size (examples: 4096, 64K, 8M)", what, text);
 	return 0;
 }
 

@@ -50,5 +50,5 @@ void thread_hurry(uint64_t limit_ns)
 	}
 	setitimer(ITIMER_PROF, &limit, NULL);
 	if (setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY))
-		msg_debug("raising the priority: %s", strerror(errno));
+		msg_debug("priority: not raised: %s", strerror(errno));
 }

@@ -70,9 +70,9 @@ static void search_cgroups(struct cgroups *cgroups, struct search *search)
 static int refuse(const char *option, const struct search *search)
 {
 	if (!search->found)
-		return msg_error("%s %s: there is none (cgroup2 has none of that name)", option,
+		return msg_error("%s %s: not found (no cgroup2 directory has that name)", option,
 				 search->name);
-	return msg_error("%s %s: there are several, such as %s and %s (see --cgroup)", option,
+	return msg_error("%s %s: ambiguous: matches %s and %s (use --cgroup PATH)", option,
 			 search->name, search->found->path, search->other->path);
 }
 
@@ -150,7 +150,8 @@ static int find_path(struct cgroup_filter *filter)
 	id = fs.f_type == CGROUP2_SUPER_MAGIC ? id_of_folder(folder) : 0;
 	set_found(filter, id, folder);
 	return id ? 0
-		  : msg_error("--cgroup %s: not a folder of the cgroup2 file system", filter->path);
+		  : msg_error("--cgroup %s: not a directory of the cgroup2 file system",
+			      filter->path);
 }
 
 int cgroup_filter_find(struct cgroup_filter *filter)
@@ -172,7 +173,7 @@ static int tell_id(const struct cgroup_filter *filter)
 	uint32_t zero = 0;
 
 	return bpf_map_update_elem(fd, &zero, &filter->id, BPF_ANY)
-		       ? msg_errno(-errno, "telling BPF the cgroup")
+		       ? msg_errno(-errno, "cgroup filter: map update failed")
 		       : 0;
 }
 
@@ -201,10 +202,10 @@ static enum loop_verdict on_tick(int fd, void *arg)
 			return LOOP_GO;
 		}
 		filter->is_gone = false;
-		msg_info("%s is a new cgroup, which is traced from now on", filter->folder);
+		msg_info("%s: new cgroup, traced from now on", filter->folder);
 	} else if (!filter->is_gone) {
 		filter->is_gone = true;
-		msg_info("%s has gone: waiting for it", filter->folder);
+		msg_info("%s: cgroup removed, waiting for it to return", filter->folder);
 	}
 	return LOOP_GO;
 }
@@ -220,7 +221,7 @@ int cgroup_filter_start(struct cgroup_filter *filter, struct run *run)
 	if (err)
 		return err;
 	filter->timer_fd = loop_every(run->loop, LOOK_NS, on_tick, filter);
-	return filter->timer_fd < 0 ? msg_errno(filter->timer_fd, "making a timer") : 0;
+	return filter->timer_fd < 0 ? msg_errno(filter->timer_fd, "timer: setup failed") : 0;
 }
 
 void cgroup_filter_free(struct cgroup_filter *filter)

@@ -60,12 +60,12 @@ static const struct histograms defaults = {
 
 static const struct opt histograms_opts[] = {
 	{ 'm', "milliseconds", NULL, OPT_FLAG(struct histograms, in_ms),
-	  "in milliseconds, not microseconds", "nanoseconds" },
-	{ 'N', "nanoseconds", NULL, OPT_FLAG(struct histograms, in_ns), "in nanoseconds" },
+	  "print milliseconds, not microseconds", "nanoseconds" },
+	{ 'N', "nanoseconds", NULL, OPT_FLAG(struct histograms, in_ns), "print nanoseconds" },
 	{ 'T', "timestamp", NULL, OPT_FLAG(struct histograms, timestamps),
-	  "the time of day above each report" },
+	  "print the time of day above each report" },
 	{ 0, "entries", "N", OPT_UINT(struct histograms, entries, 64, 1 << 24),
-	  "room for results by key; a histogram takes one per power of two (default 32768)" },
+	  "maximum buckets over all histograms (default 32768)" },
 	{},
 };
 
@@ -107,7 +107,8 @@ static int check_histograms(struct run *run)
 	    (run->is_json && run_refuse(run, about_text, "on --format json")))
 		return -EINVAL;
 	if (run->is_metrics && (hists->in_ns || hists->in_ms))
-		return msg_error("-m and -N are not for --format prometheus, which has seconds");
+		return msg_error(
+			"-m and -N have no effect on --format prometheus, which uses seconds");
 	return 0;
 }
 
@@ -313,7 +314,7 @@ static int read_all(const struct run *run, struct hist *all)
 			hist_merge_octave(all, octave, &per_cpu[cpu]);
 	}
 	free(per_cpu);
-	return err ? msg_errno(err, "reading the histogram") : 0;
+	return err ? msg_errno(err, "histogram: read failed") : 0;
 }
 
 static int report_all(struct run *run)

@@ -148,7 +148,7 @@ int topview_start(struct run *run)
 	if (!err && screen_take_keys())
 		err = loop_watch(run->loop, STDIN_FILENO, on_key, run->view);
 	if (err)
-		return msg_errno(err, "watching the terminal");
+		return msg_errno(err, "terminal: watch failed");
 	topview_show(run,
 		     mem_printf("%s: a table every %g s  (q quits)\n", run->tool->name,
 				(double)run->interval_ns / NS_PER_S),

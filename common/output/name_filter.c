@@ -173,12 +173,11 @@ static int check_pattern(const char *what, const char *text)
 	if (!*text)
 		return msg_error("%s: the pattern is empty", what);
 	if (is_too_large(text))
-		return msg_error("%s: the pattern is too large (at most %d characters, repetitions "
-				 "written out, and %d groups in each other)",
+		return msg_error("%s: the pattern is too large (maximum: %d characters with "
+				 "repetitions expanded, %d nested groups)",
 				 what, PATTERN_MAX, NESTING_MAX);
 	if (has_back_reference(text))
-		return msg_error("%s: '%s': extended regular expressions have no back references",
-				 what, text);
+		return msg_error("%s: '%s': back references are not supported", what, text);
 	return 0;
 }
 

@@ -414,7 +414,7 @@ static void write_gzip(FILE *f, const struct protobuf *pb)
 
 	if (pb->n > UINT_MAX || deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, gzip, MAX_MEM_LEVEL,
 					     Z_DEFAULT_STRATEGY) != Z_OK) {
-		msg_error("packing the profile: it is too large");
+		msg_error("pprof profile: too large to compress");
 		return;
 	}
 	while (status == Z_OK) {

@@ -118,8 +118,8 @@ static struct folder *find_watch(const struct cgroups *cgroups, int watch)
 static void become_blind(struct cgroups *cgroups, const char *limit)
 {
 	if (!cgroups->is_blind)
-		msg_warn("watching cgroups: %s: some that end before a report have no name "
-			 "(raise sysctl fs.inotify.%s)",
+		msg_warn("cgroup watch: %s: cgroups removed before a report have no name (raise "
+			 "sysctl fs.inotify.%s)",
 			 strerror(errno), limit);
 	cgroups->is_blind = true;
 }

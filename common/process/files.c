@@ -207,7 +207,7 @@ static void report_limit(struct files *files, int err)
 	if ((err != -EMFILE && err != -ENFILE) || files->is_limit_reported)
 		return;
 	files->is_limit_reported = true;
-	msg_warn("too many open files: some functions have no names (raise the limit, ulimit -n)");
+	msg_warn("symbols: too many open files, some functions have no names (raise ulimit -n)");
 }
 
 static void read_segments(struct file *file)

@@ -97,7 +97,7 @@ struct process_events *process_events_open(const struct process_event_user *user
 	sb->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	err = cpulist_visit_online(open_ring, sb);
 	if (err) {
-		msg_errno(err, "watching for new processes");
+		msg_errno(err, "process events: open failed");
 		msg_hint_of_perf(err);
 		process_events_close(sb);
 		return NULL;
@@ -328,7 +328,8 @@ static void on_cpu_changed(uint32_t cpu, bool is_online, void *arg)
 	if (!is_online)
 		return;
 	if (open_ring(cpu, sb))
-		msg_debug("new processes on CPU %u will not be seen at once", cpu);
+		msg_debug("process events of CPU %u: not available, new processes are seen late",
+			  cpu);
 	sb->user.note(&lost, sb->user.arg);
 	sb->user.handle(&lost, sb->user.arg);
 	sb->user.drained(sb->user.arg);

@@ -78,6 +78,6 @@ void footprint_print(const char *when)
 		return;
 	maps = (double)all_maps_bytes() / (1 << 20);
 	own = (double)own_bytes() / (1 << 20);
-	msg_debug("memory %s: %.1f MB of BPF maps, %.1f MB of the loader's own: %.1f MB", when,
-		  maps, own, maps + own);
+	msg_debug("memory %s: BPF maps %.1f MB, loader %.1f MB, total %.1f MB", when, maps, own,
+		  maps + own);
 }

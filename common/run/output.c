@@ -34,7 +34,7 @@ int output_flush_standard(void)
 {
 	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE)
 		return 0;
-	msg_errno(-errno, "writing standard output");
+	msg_errno(-errno, "standard output: write failed");
 	return -EIO;
 }
 
@@ -140,9 +140,9 @@ bool output_is_failing(const struct output *out)
 static int drop(struct output *out, const char *path, int err)
 {
 	if (out->kind == OUTPUT_ONCE || out->is_special)
-		return msg_errno(err, "writing %s", path ? path : "the output");
+		return msg_errno(err, "%s: write failed", path ? path : "standard output");
 	if (!output_is_failing(out))
-		msg_warn("writing %s: %s: this report is dropped, tracing goes on", path,
+		msg_warn("%s: write failed: %s (report dropped, tracing continues)", path,
 			 strerror(-err));
 	out->n_dropped++;
 	return 0;
@@ -151,7 +151,7 @@ static int drop(struct output *out, const char *path, int err)
 static void say_it_works(struct output *out)
 {
 	if (output_is_failing(out))
-		msg_warn("writing %s works again: %u reports were dropped", out->path,
+		msg_warn("%s: writable again, %u reports were dropped", out->path,
 			 out->n_dropped - out->n_dropped_before);
 	out->n_dropped_before = out->n_dropped;
 }
@@ -175,7 +175,7 @@ static int check_standard(void)
 	int flags = fcntl(STDOUT_FILENO, F_GETFL);
 
 	return flags < 0 || (flags & O_ACCMODE) == O_RDONLY
-		       ? msg_error("standard output is closed, or can't be written to")
+		       ? msg_error("standard output: closed or read-only")
 		       : 0;
 }
 
@@ -204,13 +204,13 @@ int output_begin(struct output *out)
 	}
 	err = -errno;
 	if (!out->n && !out->peeked)
-		return msg_errno(err, "opening %s", out->path);
+		return msg_errno(err, "%s: open failed", out->path);
 	err = drop(out, out->path, err);
 	if (err)
 		return err;
 	out->is_sink = true;
 	out->file = fopen("/dev/null", "we");
-	return out->file ? 0 : msg_errno(-errno, "opening /dev/null");
+	return out->file ? 0 : msg_errno(-errno, "/dev/null: open failed");
 }
 
 /* ---- names ---- */
@@ -358,7 +358,7 @@ static int commit_special(const struct output *out)
 	int err = flush(out->file);
 
 	if (err && err != -EPIPE)
-		msg_errno(err, "writing %s", out->path ? out->path : "the output");
+		msg_errno(err, "%s: write failed", out->path ? out->path : "standard output");
 	return err;
 }
 

@@ -63,7 +63,7 @@ struct ringbuf *ringbuf_watch(struct run *run, const char *map_name, ring_buffer
 			   : -errno;
 	if (!err)
 		return events;
-	msg_errno(err, "opening the ring buffer %s", map_name);
+	msg_errno(err, "ring buffer %s: open failed", map_name);
 	ringbuf_close(events);
 	return NULL;
 }
@@ -72,7 +72,7 @@ int ringbuf_make_urgent(const struct ringbuf *events)
 {
 	int err = loop_make_urgent(events->run->loop, ring_buffer__epoll_fd(events->ring));
 
-	return err ? msg_errno(err, "watching a ring buffer") : 0;
+	return err ? msg_errno(err, "ring buffer: watch failed") : 0;
 }
 
 void ringbuf_then(struct ringbuf *events, void (*then)(struct run *run))

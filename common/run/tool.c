@@ -54,7 +54,7 @@ static void announce(const struct run *run)
 	else
 		msg_info("tracing... end with Ctrl-C");
 	capabilities_announce();
-	footprint_print("when tracing begins");
+	footprint_print("at start");
 }
 
 /* ---- reports ---- */
@@ -261,7 +261,7 @@ static int watch_all(struct life *life)
 	if (!err && life->child.pid)
 		err = watch_at_once(loop, life->child.pid_fd, on_command_end, NULL);
 	loop_watch_hangup(loop, fileno(life->run.out), on_hangup, life); /* not regular files */
-	return err ? msg_errno(err, "watching for events") : 0;
+	return err ? msg_errno(err, "event loop: watch failed") : 0;
 }
 
 static void begin_command(void *arg)
@@ -293,7 +293,7 @@ static void print_truth(const struct run *run)
 {
 	char unit[QUANTITY_MAX];
 
-	footprint_print("at the end");
+	footprint_print("at end");
 	msg_info("%llu %s in %.2f s, Linux %s", (unsigned long long)run->recorded,
 		 quantity_unit(unit, run->recorded, run->tool->unit),
 		 (double)(run->end_ns - run->start_ns) / NS_PER_S, run->system.release);
@@ -302,8 +302,7 @@ static void print_truth(const struct run *run)
 static void print_dropped(const struct output *output)
 {
 	if (output->n_dropped)
-		msg_warn("%u of %u reports dropped: they could not be written", output->n_dropped,
-			 output->n);
+		msg_warn("%u of %u reports dropped: write failed", output->n_dropped, output->n);
 }
 
 static int report_last(struct life *life)
@@ -386,7 +385,7 @@ static int open_life(struct life *life)
 	life->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	run->loop = loop_new();
 	if (life->signal_fd < 0 || life->peek_fd < 0 || life->timer_fd < 0)
-		return msg_errno(-errno, "watching signals and the time");
+		return msg_errno(-errno, "signals and timer: setup failed");
 	err = run->command ? child_start(&life->child, run->command) : 0;
 	run->command_pid = life->child.pid;
 	return err;
@@ -426,7 +425,7 @@ static enum exit_status live(struct life *life)
 		err = trace(life);
 	close_life(life);
 	if (err == -EINTR)
-		msg_info("ended before tracing began");
+		msg_info("stopped before tracing began");
 	return err && err != -EPIPE && err != -EINTR ? EXIT_FAILED : EXIT_DONE;
 }
 

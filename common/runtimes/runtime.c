@@ -57,7 +57,7 @@ static const struct runtime runtimes[] = {
 	{
 		.name = "luajit",
 		.files = FILES("luajit", "libluajit-5.1.so"),
-		.to_complete = "start it with -joff, which is without a compiler",
+		.to_complete = "start it with -joff (disables the compiler)",
 	},
 	{
 		.name = "php",

@@ -324,7 +324,7 @@ static void set_kernel_frame(struct places *places, struct known_place *known,
 static void tell_no_kernel(struct places *places)
 {
 	if (!places->is_kernel_told)
-		msg_warn("kernel symbols unavailable: %s (kernel frames are shown as addresses)",
+		msg_warn("kernel symbols: not available: %s (kernel frames print as addresses)",
 			 strerror(errno));
 	places->is_kernel_told = true;
 }

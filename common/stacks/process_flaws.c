@@ -269,8 +269,7 @@ static bool find_advice(const struct group *g, char *text, size_t size)
 	const char *advice;
 
 	if (!runtime)
-		advice = "its compiler is not known: see to it that it keeps frame pointers and "
-			 "writes /tmp/perf-PID.map";
+		advice = "unknown JIT: enable frame pointers and /tmp/perf-PID.map";
 	else if (is_cut(g->worst) && !has_followed(g->worst))
 		advice = runtime->to_complete;
 	else
@@ -288,12 +287,12 @@ static void print_file(const struct group *g, const struct cut *cut)
 	describe_subject(g, NULL, subject, sizeof(subject));
 	escape_string(file, sizeof(file), cut->file, "");
 	if (cut->err)
-		msg_info("%s: %.0f %% of stacks cut in %s, which could not be read: %s", subject,
-			 share, file,
+		msg_info("%s: %.0f %% of stacks truncated in %s: can't read it: %s", subject, share,
+			 file,
 			 cut->err == -ESTALE ? "changed since it was mapped" : strerror(-cut->err));
 	else
-		msg_info("%s: %.0f %% of stacks cut in %s, which has no unwind information: build "
-			 "it with -fasynchronous-unwind-tables or -fno-omit-frame-pointer",
+		msg_info("%s: %.0f %% of stacks truncated in %s: no unwind information (build it "
+			 "with -fasynchronous-unwind-tables or -fno-omit-frame-pointer)",
 			 subject, share, file);
 }
 
@@ -305,9 +304,9 @@ static void print_made(const struct group *g)
 	if (!find_advice(g, advice, sizeof(advice)))
 		return;
 	describe_subject(g, g->worst->runtime, subject, sizeof(subject));
-	msg_info("%s: %.0f %% of stacks %s: %s", subject,
+	msg_info("%s: %.0f %% of stacks %s (%s)", subject,
 		 100.0 * (double)(are_cut ? g->cut : g->unnamed) / (double)g->total,
-		 are_cut ? "cut in JIT code" : "have JIT code without names", advice);
+		 are_cut ? "truncated in JIT code" : "with unnamed JIT code", advice);
 }
 
 void process_flaws_print(struct process_flaws *flaws, bool lacks_tables)

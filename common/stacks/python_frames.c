@@ -146,7 +146,7 @@ static struct build *read_build(const struct file *file)
 	if (build->is_python)
 		msg_debug("%s: Python %u.%u%s%s", file->name, build->python.version >> 24,
 			  build->python.version >> 16 & 255,
-			  build->python.refused ? ", left alone: " : "",
+			  build->python.refused ? ", not supported: " : "",
 			  build->python.refused ? build->python.refused : "");
 	if (file->is_elf)
 		build->thread_bytes = python_thread_bytes(&file->elf);
@@ -312,8 +312,8 @@ static void note_late(struct python_frames *frames, pid_t pid, const struct buil
 void python_frames_print_late(const struct python_frames *frames)
 {
 	if (frames->late_pid)
-		msg_info("Python %u.%u (PID %d%s): began too late for its functions to be shown "
-			 "(run the tool again while that Python runs, or start Python behind --)",
+		msg_info("Python %u.%u (PID %d%s): started too late to resolve its functions (run "
+			 "the tool again while it runs, or start it after --)",
 			 frames->late_version >> 24, frames->late_version >> 16 & 255,
 			 frames->late_pid, frames->late_is_one_of_many ? " and others" : "");
 }

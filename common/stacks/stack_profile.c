@@ -335,17 +335,17 @@ void stack_reasons_add(struct stack_reasons *sum, const struct stack_reasons *mo
 void stack_reasons_print_go(const struct stack_reasons *reasons)
 {
 	if (reasons->go_idle)
-		msg_info("Go: threads are seen, not goroutines: %.1f %% of their time is without "
-			 "work, as [idle]",
+		msg_info("Go: blocked goroutines have no thread and are not shown; %.1f %% of "
+			 "thread time is [idle]",
 			 100.0 * (double)reasons->go_idle / (double)reasons->go);
 	else if (reasons->go)
-		msg_info("Go: threads are seen, not goroutines, which wait without one");
+		msg_info("Go: blocked goroutines have no thread and are not shown");
 }
 
 void stack_reasons_print_python(const struct stack_reasons *reasons)
 {
 	if (reasons->python)
-		msg_info("Python programs: %.2f %% of user stacks have all of their functions",
+		msg_info("Python programs: %.2f %% of user stacks have all functions",
 			 100.0 * (double)(reasons->python - reasons->python_bare) /
 				 (double)reasons->python);
 }
@@ -384,16 +384,16 @@ void stack_reasons_print(struct stack_reasons *reasons)
 	static const char *const texts[UNWIND_REASONS] = {
 		[UNWIND_COMPLETE] = "complete",
 		[UNWIND_DEPTH] = "too deep",
-		[UNWIND_NO_PROCESS] = "of processes that are too new",
+		[UNWIND_NO_PROCESS] = "of processes too new",
 		[UNWIND_NO_MAPPING] = "through unknown memory",
 		[UNWIND_NO_RULE] = "through code without unwind information",
-		[UNWIND_BAD_RULE] = "through code that can't be unwound",
+		[UNWIND_BAD_RULE] = "through code with unsupported unwind information",
 		[UNWIND_FAULT] = "through memory not resident",
 		[UNWIND_NO_PROGRESS] = "broken",
 		[UNWIND_32BIT] = "32-bit",
-		[UNWIND_BY_FP] = "by frame pointers",
-		[UNWIND_PROBED] = "in the middle of a return probe",
-		[UNWIND_RAN_ON] = "of threads that resumed while they were read",
+		[UNWIND_BY_FP] = "walked by frame pointers",
+		[UNWIND_PROBED] = "inside a return probe",
+		[UNWIND_RAN_ON] = "of threads that resumed during the walk",
 		[UNWIND_NULL] = "ending in a null return address",
 		[UNWIND_DENIED] = "not readable without CAP_SYS_PTRACE",
 	};

@@ -114,7 +114,7 @@ int stack_rings_open(struct stack_rings *rings, void (*then)(struct run *run))
 	ringbuf_then(rings->definitions, then);
 	rings->timer_fd = loop_every(run->loop, FILES_NS, let_go_files, rings);
 	if (rings->timer_fd < 0)
-		return msg_errno(rings->timer_fd, "making a timer");
+		return msg_errno(rings->timer_fd, "timer: setup failed");
 	if (!user_stacks_makes_copies(rings->user_stacks) || !map_find(run, "unwind_copies"))
 		return 0;
 	rings->copies = ringbuf_watch(run, "unwind_copies", on_copy, rings);

@@ -46,28 +46,28 @@ static const struct stacks defaults = {
 };
 
 static const struct opt stacks_opts[] = {
-	{ 'U', "user-stacks-only", NULL, OPT_FLAG(struct stacks, user_only), "no kernel frames",
+	{ 'U', "user-stacks-only", NULL, OPT_FLAG(struct stacks, user_only), "omit kernel frames",
 	  "kernel-stacks-only" },
-	{ 'K', "kernel-stacks-only", NULL, OPT_FLAG(struct stacks, kernel_only), "no user frames" },
+	{ 'K', "kernel-stacks-only", NULL, OPT_FLAG(struct stacks, kernel_only),
+	  "omit user frames" },
 	{ 'd', "delimited", NULL, OPT_FLAG(struct stacks, style.delimiter),
-	  "a delimiter between kernel and user frames" },
+	  "print a delimiter between kernel and user frames" },
 	{ 'f', "folded", NULL, OPT_FLAG(struct stacks, folded),
-	  "one line per stack, as flame graphs need it", "format" },
+	  "print one line per stack (input for flame graphs)", "format" },
 	{ 0, "only", "REGEX", OPT_PARSED(struct stacks, names.only, name_patterns_parse),
-	  "only stacks with a frame of such a name; may be repeated" },
+	  "keep stacks that contain a matching frame (repeatable)" },
 	{ 0, "without", "REGEX", OPT_PARSED(struct stacks, names.without, name_patterns_parse),
-	  "no stacks with a frame of such a name; may be repeated" },
+	  "drop stacks that contain a matching frame (repeatable)" },
 	{ 0, "lines", NULL, OPT_FLAG(struct stacks, symbols.lines),
-	  "source lines and inlined functions, where there is debug information" },
+	  "show source lines and inlined functions (needs debug info)" },
 	{ 0, "no-demangle", NULL, OPT_FLAG(struct stacks, symbols.as_mangled),
-	  "C++ and Rust names as the compiler wrote them" },
+	  "keep mangled C++ and Rust names" },
 	{ 0, "no-python", NULL, OPT_FLAG(struct stacks, no_python),
-	  "no frames of Python functions: the interpreter's own instead" },
+	  "show the interpreter's frames, not Python functions" },
 	{ 0, "symbols-mem", "SIZE", OPT_SIZE(struct stacks, symbols.max_bytes),
-	  "most memory for tables of symbols (default 256M; with --interval, without --lines, 4M; "
-	  "0: no limit)" },
+	  "limit symbol memory (default 256M; with --interval 4M)" },
 	{ 0, "stack-storage-size", "N", OPT_UINT(struct stacks, counts.size, 1, 1 << 24),
-	  "distinct stacks that can be counted at a time (default 65536)" },
+	  "maximum distinct stacks per report (default 65536)" },
 	{},
 };
 
@@ -271,7 +271,7 @@ static void start_kernelnames(const struct run *run, struct stacks *stacks)
 		return;
 	stacks->kernelnames = kernelnames_new(run);
 	if (!stacks->kernelnames)
-		msg_warn("kernel symbols unavailable: %s (kernel frames are shown as addresses)",
+		msg_warn("kernel symbols: not available: %s (kernel frames print as addresses)",
 			 strerror(errno));
 	stackdefs_set_kernelnames(stacks->defs, stacks->kernelnames);
 }
@@ -493,7 +493,7 @@ static void print_memory(const struct stacks *stacks)
 {
 	struct dso_stats stats = stackdefs_stats(stacks->defs);
 
-	msg_debug("tables of symbols: %.1f MB, dropped %llu times", (double)stats.bytes / 1e6,
+	msg_debug("symbol tables: %.1f MB, evicted %llu times", (double)stats.bytes / 1e6,
 		  (unsigned long long)stats.n_dropped);
 }
 

@@ -17,8 +17,7 @@ static const struct top defaults;
 
 static const struct opt top_opts[] = {
 	{ 0, "top", NULL, OPT_FLAG(struct top, is_asked_for),
-	  "a table of functions on the terminal, again and again (default every second)",
-	  "folded" },
+	  "show functions live (default: every second)", "folded" },
 	{},
 };
 

@@ -325,9 +325,10 @@ int unwind_maps_start(struct unwind_maps *maps)
 	err = thread_start(&maps->installer, run_installer, maps);
 	maps->has_installer = !err;
 	if (err)
-		return msg_errno(err, "starting a thread");
+		return msg_errno(err, "thread: start failed");
 	unwind_maps_wait(maps);
-	return maps->install_err ? msg_errno(maps->install_err, "installing unwind tables") : 0;
+	return maps->install_err ? msg_errno(maps->install_err, "unwind tables: install failed")
+				 : 0;
 }
 
 void unwind_maps_close(struct unwind_maps *maps)
@@ -370,8 +371,8 @@ static void put_slice(struct unwind_maps *maps, pid_t pid, const struct unwind_p
 		return;
 	bpf_map_delete_elem(maps->processes_fd, &pid);
 	if (!maps->is_full_told)
-		msg_warn("no room for the tables of process %d, and maybe of others: their stacks "
-			 "end early",
+		msg_warn("unwind tables: full at process %d, its and later stacks may be truncated "
+			 "(raise --unwind-mem)",
 			 pid);
 	maps->is_full_told = true; /* once: a run may take days */
 }

@@ -330,7 +330,7 @@ static void on_lost(void *arg)
 {
 	struct user_stacks *us = arg;
 
-	msg_debug("process events were lost: looking at processes again");
+	msg_debug("process events: some lost, rescanning processes");
 	unwind_maps_visit(us->maps, is_unknown, take_other_slice, us);
 	if (tables_wait(us))
 		processes_visit_living(us->processes, on_changed, us);
@@ -525,11 +525,12 @@ static void print_memory(const struct user_stacks *us)
 		  processes.n_published, procs.n_mappings,
 		  (double)size.n_shards * sizeof(struct unwind_shard) / (1 << 20));
 	if (processes.n_dropped)
-		msg_warn("table of mappings full: processes dropped: %llu (some frames may be "
+		msg_warn("table of mappings: full, %llu processes dropped (some frames may be "
 			 "[unknown])",
 			 (unsigned long long)processes.n_dropped);
 	if (procs.n_refused)
-		msg_warn("files without unwind tables: %zu (raise --unwind-mem)", procs.n_refused);
+		msg_warn("unwind tables: full, %zu files without (raise --unwind-mem)",
+			 procs.n_refused);
 }
 
 static int open_tables(struct user_stacks *us)

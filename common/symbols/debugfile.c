@@ -146,8 +146,8 @@ static bool may_read(uint64_t bytes)
 	known.has_said_spent |= is_news;
 	pthread_mutex_unlock(&known.lock);
 	if (is_news)
-		msg_warn("debug files: %llu GiB checked within an hour: those found by "
-			 ".gnu_debuglink alone are left out for a while (names may be missing)",
+		msg_warn("debug files: rate limit of %llu GiB per hour reached, files found only "
+			 "by .gnu_debuglink are skipped (symbols may be missing)",
 			 CRC_HOURLY_BYTES >> 30);
 	return may;
 }

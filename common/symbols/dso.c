@@ -184,8 +184,8 @@ static void open_lines(struct dso *dso)
 		[SRCLINES_NO_DWARF] = "no source lines: no debug information (DWARF)",
 		[SRCLINES_NO_ZSTD] = "no source lines: debug information compressed with zstd "
 				     "(needs libelf 0.189)",
-		[SRCLINES_NO_SHARED] = "no source lines: the file that its .gnu_debugaltlink "
-				       "names is missing",
+		[SRCLINES_NO_SHARED] =
+			"no source lines: the file named by .gnu_debugaltlink is missing",
 		[SRCLINES_SPLIT] = "no inlined functions: split DWARF (.dwo, .dwp) is not read",
 	};
 	static unsigned int said;
@@ -196,7 +196,7 @@ static void open_lines(struct dso *dso)
 	if (lack == SRCLINES_ALL || said & 1u << lack)
 		return;
 	said |= 1u << lack;
-	msg_warn("%s: %s; the same may be true of other files", dso_name(dso), lacks[lack]);
+	msg_warn("%s: %s (not repeated for other files)", dso_name(dso), lacks[lack]);
 }
 
 static void read_build_id(struct dso *dso)
@@ -219,8 +219,8 @@ static void warn_of_change(const struct dso *dso)
 	if (said)
 		return;
 	said = true;
-	msg_warn("%s: no more names: it has changed since its symbols were dropped "
-		 "(--symbols-mem)",
+	msg_warn("%s: symbols missing: the file changed after its symbols were evicted (raise "
+		 "--symbols-mem)",
 		 dso_name(dso));
 }
 

@@ -401,8 +401,8 @@ static void say_unknown(const struct elffile *file)
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", file->fd);
 	n = readlink(link, path, sizeof(path));
-	msg_debug("%.*s: no names of Go functions: their table has an unknown layout",
-		  n > 0 ? (int)n : 1, n > 0 ? path : "?");
+	msg_debug("%.*s: no names of Go functions: unknown layout of gopclntab", n > 0 ? (int)n : 1,
+		  n > 0 ? path : "?");
 }
 
 static void read_go(struct elfsources *s)

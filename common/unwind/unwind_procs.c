@@ -326,8 +326,8 @@ static void publish(struct unwind_procs *procs, pid_t pid, struct maps *maps)
 static void tell_full(struct unwind_procs *procs, pid_t pid)
 {
 	if (!procs->is_full_told)
-		msg_warn("no room for the mappings of process %d, and maybe of others: their "
-			 "stacks end early",
+		msg_warn("table of mappings: full at process %d, its and later stacks may be "
+			 "truncated",
 			 pid);
 	procs->is_full_told = true;
 }

@@ -195,7 +195,7 @@ TEST(waits_throughout_can_be_left_out)
 	CHECK_EQ(folded_count(tool->out, NULL, "[blocked throughout]"), 0);
 	CHECK_EQ(folded_sum(tool->out, "wakee", NULL), 0);
 	CHECK(folded_sum(tool->out, "plan-0", NULL) >= 13 * 5000);
-	CHECK_HAS(tool->err, "offcputime: left out: ");
+	CHECK_HAS(tool->err, "offcputime: skipped: ");
 	CHECK_HAS(tool->err, "s [blocked throughout]\n");
 	tool = tool_run("offcputime", "--without-throughout", "-p", pid_text(idle->pid), "1");
 	CHECK_STATUS(tool, 0);

@@ -83,11 +83,11 @@ TEST(a_full_disk_is_an_error_in_every_format)
 		proc_linger(tool, 100);
 		tool_stop(tool);
 		CHECK_STATUS(tool, 1);
-		CHECK_HAS(tool->err, "writing /dev/full: No space left on device\n");
+		CHECK_HAS(tool->err, "/dev/full: write failed: No space left on device\n");
 	}
 	tool = tool_run("runqlat", "--slower", "1us", "--output", "/dev/full", "--duration", "5");
 	CHECK_STATUS(tool, 1);
-	CHECK_HAS(tool->err, "writing /dev/full: No space left on device\n");
+	CHECK_HAS(tool->err, "/dev/full: write failed: No space left on device\n");
 }
 
 static const char *const stack_tools[] = { "profile", "offcputime", "pagefaults", "memleak" };

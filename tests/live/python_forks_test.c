@@ -162,6 +162,6 @@ TEST(processes_that_came_after_a_loss_of_events_have_them)
 			     ARGV("python3", write_script("lost.py", lost)));
 	tool = trace_work(work, ARGV("profile", "-U", "-f", "-F", "997", "--follow", "-p",
 				     pid_text(work->pid)));
-	CHECK(strstr(tool->err, "events were lost"));
+	CHECK(strstr(tool->err, "some lost, rescanning"));
 	CHECK(folded_sum(tool->out, NULL, "late (lost.py)") > 0);
 }

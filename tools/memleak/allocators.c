@@ -89,7 +89,7 @@ static bool is_full(struct scan *scan)
 	if (scan->a->n_functions - scan->first < FUNCTIONS_MAX)
 		return false;
 	if (!scan->has_too_many)
-		msg_warn("%s: more than %d functions that allocate: the others are not probed",
+		msg_warn("%s: more than %d allocation functions, the rest is not probed",
 			 scan->a->files[scan->file].path, FUNCTIONS_MAX);
 	scan->has_too_many = true;
 	return true;
@@ -159,9 +159,8 @@ static void place_function(const struct scan *scan, struct alloc_function *f)
 static void warn_of_go(const struct scan *scan)
 {
 	if (gopclntab_exists(&scan->elf))
-		msg_warn("%s: a Go program, whose heap is not malloc's: only memory of C and "
-			 "mappings are "
-			 "seen (Go's own heap profile shows the rest: net/http/pprof)",
+		msg_warn("%s: Go program: only C memory and mappings are traced, not Go's heap "
+			 "(use Go's heap profile, net/http/pprof)",
 			 scan->a->files[scan->file].path);
 }
 
@@ -264,7 +263,7 @@ static void scan_mapping(struct allocators *a, pid_t pid, const struct allocator
 	if (fd < 0 && (known || process_has_ended(pid)))
 		return; /* another one may still lead to it */
 	if (fd < 0) {
-		msg_warn("looking for allocators in %s: %s", m->path, strerror(-fd));
+		msg_warn("%s: search for allocators failed: %s", m->path, strerror(-fd));
 		found.st = (struct stat){};
 	}
 	if (known)

@@ -65,7 +65,7 @@ static int prepare_programs(struct uprobes_programs *programs, bool by_thread)
 	int err = by_thread ? uprobes_prepare_mode(programs, UPROBES_PERF)
 			    : uprobes_prepare(programs);
 
-	return err && by_thread ? msg_errno(err, "probing functions") : err;
+	return err && by_thread ? msg_errno(err, "uprobes: attach failed") : err;
 }
 
 struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
@@ -120,11 +120,11 @@ static void note_function(struct leak_probes *probes, const struct alloc_file *f
 			  const struct alloc_function *f, int err)
 {
 	if (err) {
-		msg_warn("%s of %s can't be probed: %s", f->name, file->path, strerror(-err));
+		msg_warn("%s of %s: can't be probed: %s", f->name, file->path, strerror(-err));
 		return;
 	}
 	probes->n_functions++;
-	msg_debug("probing %s of %s, at +%u (%s)", f->name, file->path, f->place.offset,
+	msg_debug("%s of %s: probed at +%u (%s)", f->name, file->path, f->place.offset,
 		  probe_kind_name(f->place.kind));
 }
 
@@ -157,7 +157,7 @@ static bool is_refused(const struct allocators *found, const struct alloc_functi
 {
 	if (f->place.kind != PROBE_REFUSED)
 		return false;
-	msg_warn("%s of %s can't be probed: no instruction at its entry takes a probe", f->name,
+	msg_warn("%s of %s: can't be probed: no suitable instruction at its entry", f->name,
 		 found->files[f->file].path);
 	return true;
 }
@@ -302,7 +302,8 @@ static bool find_anchor(const struct leak_probes *probes, struct probed_process 
 	if (probes->programs.mode == UPROBES_PERF)
 		process->anchor = live;
 	else if (live != process->pid)
-		msg_warn("process %d: what it loads now can't be probed: its main thread has ended",
+		msg_warn("process %d: libraries loaded from now on are not probed: its main thread "
+			 "has exited",
 			 process->pid);
 	return process->anchor || live == process->pid;
 }
@@ -433,7 +434,7 @@ static void leave_file(struct alloc_file *file, void *arg)
 	struct leak_probes *probes = arg;
 	struct closing *closing = probes->closing;
 
-	msg_debug("no process maps %s any more", file->path);
+	msg_debug("%s: no longer mapped by any process", file->path);
 	if (!file->probes)
 		return;
 	closing->links =

@@ -311,7 +311,8 @@ static void print_owner(FILE *f, const struct leak_report *report, const struct 
 static void print_growth(FILE *f, const struct growth *growth)
 {
 	fprintf(f,
-		"\t%+" PRId64 " bytes in %+" PRId64 " allocations, in %u intervals in a row, to\n",
+		"\t%+" PRId64 " bytes in %+" PRId64
+		" allocations, in %u consecutive intervals, to\n",
 		growth->bytes_more, growth->count_more, growth->n_rises);
 }
 
@@ -395,7 +396,7 @@ static void print_top(const struct leak_report *report, const struct block_sums 
 
 	print_time(report->run->out);
 	fprintf(report->run->out, "Top %zu stacks with %s allocations:\n", n,
-		options_of(report)->growth ? "ever more" : "outstanding");
+		options_of(report)->growth ? "growing" : "outstanding");
 	print_blocks(report);
 	while (n-- > 0)
 		print_sum(report, top[n]);
@@ -447,8 +448,8 @@ struct leak_report *leak_report_new(struct run *run, const struct leak_probes *p
 		report->buckets = memory;
 		return report;
 	}
-	if (msg_errno(-errno, "mapping the table of blocks") == -ENOMEM)
-		msg_hint("--entries N asks for a smaller table");
+	if (msg_errno(-errno, "table of blocks: mmap failed") == -ENOMEM)
+		msg_hint("use --entries N for a smaller table");
 	leak_report_free(report);
 	return NULL;
 }

@@ -54,7 +54,7 @@ static const struct locks defaults = {
 
 static const struct opt lock_opts[] = {
 	{ 0, "locks", NULL, OPT_FLAG(struct locks, is_wanted),
-	  "waits for locks only, by lock, with who released it; --waker shows where", "top" },
+	  "show lock waits per lock, and who released it", "top" },
 	{},
 };
 
@@ -87,7 +87,7 @@ static int check_locks(struct run *run)
 		if (run_given(run, others[i]))
 			return msg_error("--locks and --%s exclude each other", others[i]);
 	if (run->is_metrics)
-		return msg_error("--locks has no metrics: use another --format than prometheus");
+		return msg_error("--locks has no metrics (drop --format prometheus)");
 	return 0;
 }
 
@@ -108,8 +108,8 @@ static int find_kernels(struct run *run, struct locks *locks)
 	if (locks->has_kernels)
 		return 0;
 	waits_leave_out_kernel_locks(run);
-	msg_warn("no locks of the kernel, only those of programs: Linux %s has no events of "
-		 "contention (5.19 and later have)",
+	msg_warn("--locks: no kernel locks, only locks of programs: Linux %s has no contention "
+		 "tracepoints (needs 5.19)",
 		 run->system.release);
 	return 0;
 }
@@ -182,8 +182,8 @@ static void stop_locks(struct run *run)
 	char text[QUANTITY_MAX];
 
 	if (n)
-		msg_warn("%llu %s for locks of the kernel not counted: ended in the middle of "
-			 "counting others",
+		msg_warn("%llu %s for kernel locks not counted: ended while others were being "
+			 "counted",
 			 (unsigned long long)n, quantity_unit(text, n, "waits"));
 }
 

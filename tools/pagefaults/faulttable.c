@@ -226,7 +226,7 @@ static const struct metric *metric_of(const struct run *run)
 
 	*metric = (struct metric){
 		.name = "tracelets_pagefaults_total",
-		.help = "Page faults, minor and major ones.",
+		.help = "Page faults, minor and major.",
 		.labels = { [0] = "severity" },
 	};
 	if (columns->process) {

@@ -32,14 +32,13 @@ static const struct wall defaults;
 
 static const struct opt wall_opts[] = {
 	{ 0, "wall", NULL, OPT_FLAG(struct wall, is_asked_for),
-	  "all of the threads' time: [on cpu], [blocked], [runnable]" },
+	  "show on-CPU, blocked and runnable time of threads" },
 	{ 0, "waker", NULL, OPT_FLAG(struct wall, waker),
-	  "with --wall: the stack of who woke the thread up" },
+	  "with --wall: show the waker's stack, too" },
 	{ 0, "throttled", NULL, OPT_FLAG(struct wall, throttled),
-	  "with --wall: time lost to CPU quotas as [throttled]" },
+	  "with --wall: show time lost to CPU quotas as [throttled]" },
 	{ 0, "no-idle", NULL, OPT_FLAG(struct wall, no_idle),
-	  "with --wall: pools and event loops at rest as [idle], whatever their stacks",
-	  "kernel-stacks-only" },
+	  "with --wall: fold idle waits into [idle]", "kernel-stacks-only" },
 	{},
 };
 
@@ -71,9 +70,7 @@ static int check_others(const struct run *run)
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (run_given(run, others[i]))
-			return msg_error("--wall and --%s exclude each other: threads that wait "
-					 "have no CPU, and idle CPUs no thread",
-					 others[i]);
+			return msg_error("--wall and --%s exclude each other", others[i]);
 	return 0;
 }
 
@@ -241,14 +238,14 @@ static void print_scaling(const struct run *run, const struct wall *wall)
 	char sampled[QUANTITY_MAX], unit[QUANTITY_MAX];
 
 	if (!n)
-		msg_info("no samples: the time on cpu has no stacks");
+		msg_info("no samples: on-CPU time has no stacks");
 	else if (sampler_is_by_time(run))
-		msg_info("%llu %s for %s: scaled by %.3f to the time on cpu", n,
+		msg_info("%llu %s for %s: scaled by %.3f to the on-CPU time", n,
 			 n == 1 ? "sample stands" : "samples stand",
 			 quantity_format(sampled, wall->sampled, "nanoseconds"),
 			 (double)wall->kinds_ns[WALL_ON_CPU] / (double)wall->sampled);
 	else
-		msg_info("%llu %s of cycles, scaled to the time on cpu", n,
+		msg_info("%llu %s of cycles, scaled to the on-CPU time", n,
 			 quantity_unit(unit, n, "samples"));
 }
 

@@ -171,7 +171,7 @@ static int attach_calls(struct run *run)
 	if (err || !calls->settings.tracked)
 		return err;
 	calls->ends = bpf_program__attach_trace(find_ends(run));
-	return calls->ends ? 0 : msg_errno(-errno, "attaching %s", ENDS_PROGRAM);
+	return calls->ends ? 0 : msg_errno(-errno, "%s: attach failed", ENDS_PROGRAM);
 }
 
 /* For the same reason, before the beginnings. */
@@ -212,7 +212,7 @@ static int read_array(const struct run *run, struct call_counts *now)
 		for (size_t i = 0; i < ARRAY_SIZE(now->calls); i++)
 			now->calls[i] += per_cpu[cpu].calls[i];
 	free(per_cpu);
-	return err ? msg_errno(err, "reading the counts") : 0;
+	return err ? msg_errno(err, "counts of calls: read failed") : 0;
 }
 
 static int collect_array(const struct run *run, struct calls *calls, struct calltable *table)
@@ -347,8 +347,8 @@ static void print_left(const struct run *run, const struct calls *calls,
 		msg_info("calls still in flight: %zu (list them with --in-flight)", n);
 	if (!run->is_last)
 		return;
-	print_untimed(calls->n_untimed, "begun before the tracing, or never to return");
-	print_untimed(calls->n_unseen, "beginning not seen, as where seccomp refuses calls");
+	print_untimed(calls->n_untimed, "they began before tracing, or never return");
+	print_untimed(calls->n_unseen, "their entry was not seen (seccomp may have refused them)");
 }
 
 /* NULL: the calls have no stacks, or none with names. */
@@ -357,7 +357,7 @@ static struct kernelnames *new_names(const struct run *run, const struct calls *
 	struct kernelnames *names = calls->settings.with_stacks ? kernelnames_new(run) : NULL;
 
 	if (calls->settings.with_stacks && !names)
-		msg_warn("calls are listed without stacks: asking the kernel for symbols: %s",
+		msg_warn("kernel symbols: not available: %s (calls are listed without stacks)",
 			 strerror(errno));
 	return names;
 }

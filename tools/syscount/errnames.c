@@ -90,7 +90,7 @@ int errname_parse(const char *what, const char *text, uint32_t *error)
 	if (find_error(names, ARRAY_SIZE(names), text, error) ||
 	    find_error(restart_names, ARRAY_SIZE(restart_names), text, error))
 		return 0;
-	return msg_error("%s: '%s' is not the name of an error (such as EPERM)", what, text);
+	return msg_error("%s: '%s' is not the name of an error (example: EPERM)", what, text);
 }
 
 bool errname_is_restart(uint32_t error)
