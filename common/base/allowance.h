@@ -11,7 +11,7 @@ struct allowance {
 	uint64_t left, filled_ns; /* 0: not yet */
 };
 
-/* Whether that much may be done. If so, it counts as done. */
+/* Returns true if the rate limit permits amount now, and charges it. */
 bool allowance_take(struct allowance *allowance, uint64_t amount, uint64_t now_ns);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Work for the next report, done ahead by a low-priority thread while the tool waits for the end of
- * its window. A chore that has not begun by then runs when its result is needed.
+ * Work for the next report, prepared by a low-priority thread while the tool waits for the end of
+ * its window. A job that has not begun by then runs when its result is needed.
  */
 #ifndef BACKGROUND_H
 #define BACKGROUND_H
@@ -16,7 +16,7 @@ enum chore_state {
 };
 
 /*
- * A member of the object that the chore works on; all zero: never queued. A chore must not touch
+ * A member of the object that the job works on; all zero: never queued. A job must not touch
  * anything that other threads use meanwhile.
  */
 struct chore {
@@ -27,14 +27,14 @@ struct chore {
 
 struct background *background_new(void);
 
-/* Waits for the running chore, drops the queued ones, and ends the thread. */
+/* Waits for the running job, drops the queued ones, and ends the thread. */
 void background_free(struct background *background);
 
-/* Queues a chore behind the others. The first call starts the thread. */
+/* Appends a job to the queue. The first call starts the thread. */
 void background_add(struct background *background, struct chore *chore,
 		    void (*run)(struct chore *chore));
 
-/* Returns when a queued chore is done; runs it in the caller if it has not begun. */
+/* Returns when a queued job is done; runs it in the caller if it has not begun. */
 void background_finish(struct background *background, struct chore *chore);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Names from the traced side (comm, paths, symbols) made safe to print: control bytes, C1 controls
- * and whatever is not valid UTF-8 (RFC 3629) become \xNN; so do the bytes in `also` (";" in folded
- * stacks).
+ * and invalid UTF-8 (RFC 3629) become \xNN; so do the bytes in `also` (";" in folded stacks).
  */
 #ifndef ESCAPE_H
 #define ESCAPE_H

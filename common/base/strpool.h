@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Strings kept once each: equal strings have equal addresses. */
+/* Interned strings: equal strings have equal addresses. */
 #ifndef STRPOOL_H
 #define STRPOOL_H
 

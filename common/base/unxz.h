@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What xz has packed (the .xz file format 1.1.0). */
+/* Unpacks .xz files (the .xz file format 1.1.0). */
 #ifndef UNXZ_H
 #define UNXZ_H
 

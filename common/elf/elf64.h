@@ -25,7 +25,7 @@ struct elf64 {
 };
 
 /*
- * 0, or -errno: -ENOEXEC for what is no ELF file or not an executable or shared library, -ENOTSUP
+ * 0, or -errno: -ENOEXEC if it is not an ELF executable or shared library, -ENOTSUP
  * for ELF32 and for machines other than x86-64 and arm64. There is nothing to close.
  */
 int elf64_open(struct elf64 *elf, int fd);

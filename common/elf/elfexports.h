@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an ELF file exports, by name: the GNU hash table (.gnu.hash) answers at once that a file has
- * no such symbol, so that many files can be asked.
+ * Exported symbols of an ELF file, by name: the GNU hash table (.gnu.hash) answers at once that a
+ * file has no such symbol, so that many files can be searched.
  */
 #ifndef ELFEXPORTS_H
 #define ELFEXPORTS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The stubs of the procedure linkage table, which no symbol table names: each jumps through a word
- * whose relocation says which function it is for (the psABIs of x86-64 and AArch64). The stubs'
- * instructions are decoded, so that it does not matter which linker made them, or in which order.
+ * whose relocation names the function (the psABIs of x86-64 and AArch64). The stubs' instructions
+ * are decoded, so the linker and the order of its stubs don't matter.
  */
 #ifndef ELFPLT_H
 #define ELFPLT_H

@@ -24,7 +24,7 @@ struct elf64;
 /* 0, or -ENOEXEC: no program headers that can be read. */
 int elfsegs_read_elf(struct elfsegs *segs, const struct elf64 *elf);
 
-/* Adds a segment if it is executable and there is room. *segs is all zero before the first one. */
+/* Adds a segment if it is executable and the array has space. *segs is all zero at first. */
 void elfsegs_add(struct elfsegs *segs, const Elf64_Phdr *header);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The parts of one x86-64 instruction (Intel SDM, volume 2, chapter 2): enough to step over nearly
- * all that compilers emit, and to tell what the simple ones do. Any bytes are safe.
+ * all that compilers emit, and to understand the simple ones. Any bytes are safe.
  */
 #ifndef X86_DECODE_H
 #define X86_DECODE_H

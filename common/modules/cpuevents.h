@@ -42,7 +42,7 @@ struct cpu_events {
 
 /*
  * Adds an event like attr, with the program on it, for one CPU or for all: up to CPU_EVENT_KINDS.
- * cookie: what bpf_get_attach_cookie() tells the program; other than 0 since 5.15 only. 0 or
+ * cookie: value of bpf_get_attach_cookie() in the program; other than 0 since 5.15 only. 0 or
  * -errno, printed; what was opened until then is closed by cpu_events_close().
  */
 int cpu_events_open(struct cpu_events *events, const struct perf_event_attr *attr, uint32_t cpu,

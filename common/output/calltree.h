@@ -71,7 +71,7 @@ void calltree_finish(struct calltree *tree);
 
 const struct calltree_node *calltree_node(const struct calltree *tree, uint32_t node);
 
-/* Nodes that were merged for want of memory. */
+/* Returns the number of nodes merged because of the memory limit. */
 uint64_t calltree_merged(const struct calltree *tree);
 
 #endif

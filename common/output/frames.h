@@ -17,7 +17,10 @@ enum frame_kind {
 	FRAME_MARK, /* not code: a separator or a remark, such as "--" or "[still running]" */
 };
 
-/* Frames of one function are equal unless they tell their place, so only who needs places asks. */
+/*
+ * Frames of one function are equal unless they carry a location, so request locations only if
+ * needed.
+ */
 struct frame {
 	const char *name;
 	enum frame_kind kind;

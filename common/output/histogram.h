@@ -23,7 +23,7 @@ extern const struct hist_unit hist_nsecs; /* fixed = ns */
 extern const struct hist_unit hist_usecs; /* 1/64 us */
 extern const struct hist_unit hist_msecs; /* 1/65536 ms */
 
-/* What no value falls in takes no memory: there may be a histogram for each of many processes. */
+/* Empty slots take no memory: there may be a histogram for each of many processes. */
 struct hist {
 	struct hist_octave *octaves[HIST_OCTAVES]; /* NULL: no values */
 };

@@ -28,7 +28,7 @@ struct column {
 	const char *pprof; /* the type of a number of things in pprof; NULL: not written there */
 };
 
-/* Where a thread runs; texts that are unknown, or that there are none of, are NULL. */
+/* The thread that a sample is from; texts that are unknown or absent are NULL. */
 struct sample_group {
 	const char *cgroup; /* its path (v2) */
 	const char *container_id, *unit;
@@ -57,7 +57,7 @@ static inline const struct frame *sample_frame(const struct sample *s, size_t i)
 	return s->known ? s->known[i] : &s->frames[i];
 }
 
-/* What each of a number of samples stands for, such as "cpu", "nanoseconds", 10101010. */
+/* Sampling period: event, unit and number, such as "cpu", "nanoseconds", 10101010. */
 struct sample_period {
 	const char *type, *unit;
 	uint64_t value;
@@ -67,8 +67,8 @@ struct profile;
 
 /*
  * unit: "samples", "microseconds", "bytes", ... columns: up to one without a name; NULL: none. Both
- * are kept by reference. table: where all frames are that samples have as `known`, which outlives
- * the profile; NULL: it copies frames into one of its own.
+ * must stay valid. table: where all frames are that samples have as `known`, which outlives the
+ * profile; NULL: it copies frames into one of its own.
  */
 struct profile *profile_new(const char *unit, const struct column *columns,
 			    struct frame_table *table);
@@ -93,7 +93,7 @@ int sample_compare_stacks(const struct sample *a, const struct sample *b);
 uint64_t profile_total(const struct profile *p);
 const char *profile_unit(const struct profile *p);
 
-/* The column of that number; NULL: there are not so many. */
+/* Returns column i; NULL: there are fewer. */
 const struct column *profile_column(const struct profile *p, size_t i);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "output/profile.h"
 
-/* What a result tells of the run it is from. */
+/* Facts about the run, for the head of a result. */
 struct writer_facts {
 	const char *tool;
 	const char *host, *kernel;
@@ -22,7 +22,7 @@ struct writer_facts {
 
 struct writer_style {
 	bool delimiter; /* -d: mark the border between kernel and user frames where both exist */
-	bool annotate;	/* -a: "_[k]" behind kernel frames, "_[i]" inlined ones, "_[j]" a JIT's */
+	bool annotate;	/* -a: "_[k]" after kernel frames, "_[i]" inlined ones, "_[j]" a JIT's */
 	const struct writer_facts *facts; /* NULL: none */
 
 	/* Called now and then by those who write one stack after the other; may be NULL. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a uprobe costs, by the instruction that it sits on; limits. See probe_place.h. */
+/* Cost of a uprobe by the instruction that it sits on; limits. See probe_place.h. */
 #ifndef PROBE_KIND_H
 #define PROBE_KIND_H
 

@@ -28,7 +28,7 @@ struct cgroups;
 struct cgroups *cgroups_new(bool watch);
 void cgroups_free(struct cgroups *cgroups);
 
-/* Whether cgroup2 is mounted, and where; NULL: nowhere. */
+/* Returns true if cgroup2 is mounted. */
 bool cgroups_are_there(void);
 const char *cgroups_root(void);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a process has mapped for execution at some moment, each mapping with its file. Shared by all
- * who look at it, and by processes that have the same; it never changes, but for files, which are
- * opened when they are asked for.
+ * Executable mappings of a process at some moment, each with its file. Shared by all users and by
+ * processes with equal mappings; immutable, but for files, which are opened on demand.
  */
 #ifndef MAPS_H
 #define MAPS_H
@@ -34,11 +33,11 @@ struct mapping_event {
 	struct file *file; /* met, and is_elsewhere: counts as one of its users; else NULL */
 };
 
-/* What all maps have in common. */
+/* State that all maps share. */
 struct map_store {
 	struct hashtable names;
 	struct files *files;
-	size_t n_events; /* that are kept */
+	size_t n_events; /* retained events */
 };
 
 struct mapped {

@@ -26,10 +26,10 @@ struct mapping {
 	/* A process that may see the same files, where its own one is gone; 0: none is known. */
 	pid_t relative;
 
-	/* Of a file that a mapping of the same device, inode and path had; NULL: of none. */
+	/* status of a file that a mapping of the same device, inode and path had; NULL: none */
 	const struct stat *known;
 
-	/* Of memory: the mapping of a file that lies right below it; NULL: there is none. */
+	/* of anonymous memory: the file mapping right below it; NULL: there is none */
 	struct mapping *below;
 
 	/* The file, where that is known already: see maps_restore_text(). */

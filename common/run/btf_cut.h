@@ -11,7 +11,7 @@
 
 #include <bpf/btf.h>
 
-/* What a program attaches to: a type's name in, its id out. */
+/* Attach target of a program: a type's name in, its id out. */
 struct btf_target {
 	char name[64];
 	uint32_t kind, id; /* id 0: not found */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where a thread's state is, from its thread pointer: nobody says it, so it is looked for in the
- * process's memory. All threads of a process have it in the same place, and mostly all processes
- * that run the same Python.
+ * Finds a thread's Python state relative to its thread pointer. Nothing exports it, so the
+ * process's memory is searched. All threads of a process have it at the same offset, and mostly all
+ * processes that run the same Python.
  */
 #ifndef PYTHON_PLACE_H
 #define PYTHON_PLACE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where the kernel has put the code of the BPF programs that a tool has loaded. */
+/* Kernel addresses of the BPF programs that the tool has loaded. */
 #ifndef OWN_PROGRAMS_H
 #define OWN_PROGRAMS_H
 

@@ -32,7 +32,7 @@ struct python_frames *python_frames_new(struct run *run, struct watch *watch,
 					const struct python_settings *settings);
 void python_frames_free(struct python_frames *frames);
 
-/* What is published of a process (processes.h) has changed. */
+/* Reacts to a change in what is published of a process (processes.h). */
 void python_frames_update(struct python_frames *frames, pid_t pid);
 
 /*
@@ -53,7 +53,7 @@ size_t python_frames_walk(const struct python_frames *frames, const struct unwin
 /* The process has ended. */
 void python_frames_forget(struct python_frames *frames, pid_t pid);
 
-/* Those of which BPF has a layout; visit may forget them. */
+/* Visits the processes for which BPF has a layout; visit may release them. */
 void python_frames_visit(const struct python_frames *frames,
 			 bool (*is_wanted)(pid_t pid, void *arg),
 			 void (*visit)(pid_t pid, void *arg), void *arg);

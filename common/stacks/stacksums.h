@@ -21,7 +21,10 @@ struct stack_sums {
 void stack_sums_add(struct stack_sums *sums, const struct stack_key *key,
 		    const struct stack_sum *sum);
 
-/* What processes and threads that are gone have in common, whose ids become 0, is one sum now. */
+/*
+ * Merges entries of processes and threads that are gone: their ids become 0, and equal keys one
+ * entry.
+ */
 void stack_sums_fold(struct stack_sums *sums, bool (*is_gone)(uint32_t id));
 
 /* The sum of that key; NULL: there is none. Valid until the next one is added. */

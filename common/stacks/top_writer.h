@@ -6,7 +6,7 @@
 #include "output/profile.h"
 #include "run/run.h"
 
-/* --top, for tools whose reports add up. It has to be named behind stacks_module. */
+/* --top, for tools whose reports can be totalled. Must follow stacks_module in the tool's list. */
 extern const struct module stacks_top_module;
 
 /* False where the tool has no such view. Once options are parsed. */

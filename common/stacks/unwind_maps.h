@@ -61,7 +61,10 @@ bool unwind_maps_take_perf_map(const struct unwind_maps *maps, struct process *p
 /* The process has ended. */
 void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid);
 
-/* Whether BPF walks the process's stacks by that slice, unless it has counted a change since. */
+/*
+ * Returns true if BPF walks the process's stacks by that slice, unless it has counted a change
+ * since.
+ */
 bool unwind_maps_have(const struct unwind_maps *maps, pid_t pid,
 		      const struct unwind_process *slice);
 
@@ -69,7 +72,7 @@ bool unwind_maps_have(const struct unwind_maps *maps, pid_t pid,
 bool unwind_maps_take_other(struct unwind_maps *maps, pid_t pid,
 			    const struct unwind_process *slice);
 
-/* Those of which BPF has something, maybe twice; visit may take that away. */
+/* Visits the processes for which BPF has tables, some maybe twice; visit may remove the tables. */
 void unwind_maps_visit(const struct unwind_maps *maps, bool (*is_wanted)(pid_t pid, void *arg),
 		       void (*visit)(pid_t pid, void *arg), void *arg);
 

@@ -34,8 +34,8 @@ int jitmap_fd(const struct jitmap *map);
 /*
  * The number of the line of the code at an address: the last one when the file had that size; with
  * size 0, for an unknown moment, only if all lines of the address have one name. 0: there is none.
- * Reads what was added since the last call first. A file that is too large has no names, which is
- * said once.
+ * Reads what was added since the last call first. A file that is too large has no names: reported
+ * once.
  */
 uint32_t jitmap_find(struct jitmap *map, uint64_t addr, uint64_t size);
 

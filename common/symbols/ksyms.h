@@ -19,7 +19,7 @@ struct ksym {
 
 /*
  * answers: a line for each of n addresses (ascending, no two equal), as %pB of the kernel's
- * printk() writes what is one byte behind it: "NAME+0xOFFSET/0xSIZE" and perhaps " [MODULE]", or
+ * printk() writes the address one byte after it: "NAME+0xOFFSET/0xSIZE" and perhaps " [MODULE]", or
  * just a number. Taken over.
  */
 struct ksyms *ksyms_parse(const uint64_t *addrs, size_t n, char *answers);

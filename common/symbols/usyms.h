@@ -73,7 +73,7 @@ uint64_t usyms_address(const struct location *loc, bool is_return);
 /* The location is in code that was made at run time, and that has names (jitmap.h). */
 bool usyms_is_jit(const struct location *loc);
 
-/* The location is in memory that is no file's: in code that was made at run time. */
+/* Returns true if the location is in code made at run time, in memory without a file. */
 bool usyms_is_made(const struct location *loc);
 
 /* The location is in memory without a file or names: where in it makes no difference. */
@@ -86,18 +86,18 @@ const char *usyms_dso_name(const struct location *loc);
 int usyms_error(const struct location *loc);
 
 /*
- * To be called every few seconds. Closes the files that no process has mapped, if they have become
- * many, and those that nobody has mapped for half a minute. Locations in them stay, but what is to
- * be known of them has to be asked for by then: find_names() is called before, to look up those of
- * which usyms_is_leaving() says so, and to keep their names.
+ * Closes the files that no process has mapped, if they have become many, and those that no process
+ * has mapped for half a minute; to be called every few seconds. Locations in them remain valid, but
+ * must be resolved by then: find_names() is called before, to look up those for which
+ * usyms_is_leaving() is true, and to cache their names.
  */
 void usyms_let_go_files(struct usyms *us, void (*find_names)(void *arg), void *arg);
 bool usyms_is_leaving(const struct location *loc);
 
 /*
- * Lets go of symbols and files that no process has mapped, if they have become many, and now and
- * then of those that were not needed for a while: then mark() is called, which is to call
- * usyms_keep() for each location that is still needed.
+ * Releases symbols and files that no process has mapped, if they have become many, and now and then
+ * those that were not needed for a while: then mark() is called, which must call usyms_keep() for
+ * each location that is still needed.
  */
 void usyms_end_report(struct usyms *us, void (*mark)(void *arg), void *arg);
 void usyms_keep(const struct location *loc);

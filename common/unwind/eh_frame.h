@@ -4,7 +4,7 @@
  * (FDEs), by which programs, under which common header (CIEs). Executing the programs is
  * cfa_program.h's business.
  *
- * Linear in the section's size, whatever is in it; at most 128 MiB, 4 M FDEs, 256 K CIEs.
+ * Linear in the section's size, with any contents; at most 128 MiB, 4 M FDEs, 256 K CIEs.
  */
 #ifndef EH_FRAME_H
 #define EH_FRAME_H

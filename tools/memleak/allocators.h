@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The functions by which one process gets and gives back memory, found in the files that it has
- * mapped, whatever they are called there and in whichever mount namespace: glibc, musl, jemalloc
- * (je_, _rjem_), tcmalloc (tc_), mimalloc (mi_), C++ operators new and delete, mmap. Several of
- * them can be in one process, and all are found. Both .dynsym and .symtab are searched, so static
- * programs work unless they are stripped.
+ * mapped, under any name and in any mount namespace: glibc, musl, jemalloc (je_, _rjem_), tcmalloc
+ * (tc_), mimalloc (mi_), C++ operators new and delete, mmap. Several of them can be in one process,
+ * and all are found. Both .dynsym and .symtab are searched, so static programs work unless they are
+ * stripped.
  *
- * A function is listed once, however many names it has. Indirect functions (IFUNC) are left out,
- * as their symbol names the code that chooses and not the one that is chosen. Symbols that are
- * local to their file count only with a prefix: "free" alone may be anything.
+ * A function is listed once, however many names it has. Indirect functions (IFUNC) are left out, as
+ * their symbol names the code that chooses and not the one that is chosen. Symbols that are local
+ * to their file count only with a prefix: "free" alone may be anything.
  */
 #ifndef ALLOCATORS_H
 #define ALLOCATORS_H
@@ -88,7 +88,7 @@ void allocators_close(struct allocators *a);
 
 void allocators_free(struct allocators *a);
 
-/* What is to be known about functions of a kind. */
+/* Properties of functions of a kind. */
 struct alloc_traits {
 	const char *name;    /* "malloc" */
 	unsigned int n_args; /* that matter */
