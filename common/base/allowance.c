@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* So much work in a time; see allowance.h. */
+/* A rate limit; see its header. */
 #include "base/allowance.h"
 
 bool allowance_take(struct allowance *allowance, uint64_t amount, uint64_t now_ns)

@@ -2,8 +2,8 @@
 /*
  * One thread and its queue; see background.h. The thread has a low priority so that it doesn't slow
  * down the traced side, but not idle priority: both threads take the allocator's locks, and a lock
- * holder must get its turn on a busy machine. While another thread waits for a chore, the
- * background thread has that thread's priority.
+ * holder must get its turn on a busy machine. While another thread waits for a job, the background
+ * thread has that thread's priority.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,7 +20,7 @@
 
 struct background {
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* the queue, the state of a chore, is_over */
+	pthread_cond_t changed; /* the queue, the state of a job, is_over */
 	pthread_t thread;
 	bool is_started, is_over;
 	pid_t tid;
@@ -49,7 +49,7 @@ static struct chore *take_first(struct background *bg)
 	return chore;
 }
 
-/* The lock is held, but not while the chore is done. */
+/* The lock is held, but not while the job runs. */
 static void do_chore(struct background *bg, struct chore *chore)
 {
 	chore->state = CHORE_RUNNING;
@@ -77,7 +77,7 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* If no thread can be started, chores run when they are finished. */
+/* If no thread can be started, jobs run when they are finished. */
 static void start_thread(struct background *bg)
 {
 	bg->is_started = !thread_start(&bg->thread, run_thread, bg);

@@ -60,7 +60,10 @@ static uint64_t find_factor(const struct unit *units, const char *suffix, uint64
 	return 0;
 }
 
-/* What the first 18 of these digits, behind a decimal point, are of factor: rounded down. */
+/*
+ * Returns the fraction of factor that the first 18 of these digits, after a decimal point, stand
+ * for: rounded down.
+ */
 static uint64_t read_fraction(const char *digits, uint64_t factor)
 {
 	uint64_t value = 0, whole = 1;

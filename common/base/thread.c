@@ -18,7 +18,10 @@ static struct {
 	int usual;
 } priority;
 
-/* What is ignored by default, as SIGWINCH, would be lost in a thread that does not block it. */
+/*
+ * Signals that are ignored by default, as SIGWINCH, would be lost in a thread that does not block
+ * them.
+ */
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 {
 	sigset_t all, before;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is told of files that can't be read; see unreadable.h. */
+/* Reports files that can't be read; see unreadable.h. */
 #include <errno.h>
 #include <stdbool.h>
 

@@ -55,7 +55,7 @@ static void find_other(const struct cgroup *cgroup, void *arg)
 		search->other = cgroup;
 }
 
-/* What the search says; found and other are valid as long as cgroups is. */
+/* Searches; found and other are valid as long as cgroups is. */
 static void search_cgroups(struct cgroups *cgroups, struct search *search)
 {
 	cgroups_visit(cgroups, find_outermost, search);
@@ -102,7 +102,7 @@ static int find_named(struct cgroup_filter *filter, const char *option, struct s
 	return err;
 }
 
-/* Who says "web" doesn't mean "web2", unless there is nothing else; which one it is stays so. */
+/* "web" doesn't mean "web2", unless there is nothing else; later searches find the same one. */
 static int find_container(struct cgroup_filter *filter, bool is_again)
 {
 	struct search search = { container_is, filter->container, .otherwise = container_matches };
@@ -177,7 +177,7 @@ static int tell_id(const struct cgroup_filter *filter)
 		       : 0;
 }
 
-/* What is at the same place is the same, whatever else there is by now. */
+/* A cgroup at the same path is the same, even if others match by now. */
 static bool find_again(struct cgroup_filter *filter)
 {
 	filter->id = id_of_folder(filter->folder);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The module of histogram tools. The histogram of everything is kept per CPU and never reset: a
- * report shows what has come since the one before. Histograms by key hang in a pair of tables that
- * take turns. Of several histograms, the one with the longest waits in sum comes last, next to the
- * prompt.
+ * The module of histogram tools. The histogram of everything is counted per CPU and never reset: a
+ * report shows the difference to the one before. Histograms by key are in a pair of tables used in
+ * turn. Of several histograms, the one with the longest total comes last, next to the prompt.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -164,7 +163,7 @@ void histograms_print_time(const struct run *run)
 		fprintf(run->out, "%s\n", clock_time_of_day(text));
 }
 
-/* What is known of a key by its grouping; texts that are not are NULL. */
+/* Texts of a key by its grouping; those that it doesn't have are NULL. */
 struct key_texts {
 	const char *name, *comm, *path, *container_id, *unit;
 };

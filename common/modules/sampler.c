@@ -190,7 +190,7 @@ static int attach_sampler(struct run *run)
 			       bpf_object__find_program_by_name(run->object, spec->program), 0);
 }
 
-/* What all CPUs have sampled. */
+/* Totals of all CPUs. */
 static struct sampled read_sampled(const struct run *run)
 {
 	struct sampled all = {};
@@ -199,7 +199,7 @@ static struct sampled read_sampled(const struct run *run)
 	return all;
 }
 
-/* Of cycles; each CPU's next one isn't due yet. */
+/* For cycles; each CPU's next sample isn't due yet. */
 static uint64_t missed_cycles(const struct sampled *all, uint64_t came, size_t n_events)
 {
 	double period = all->n ? (double)all->periods / (double)all->n : 0;
@@ -208,7 +208,7 @@ static uint64_t missed_cycles(const struct sampled *all, uint64_t came, size_t n
 	return due > all->n + n_events ? due - all->n - n_events : 0;
 }
 
-/* Those that were due and did not come are never fewer than they were. */
+/* The number of missed samples never decreases. */
 static void compare(struct run *run, const struct sampled *all, uint64_t came, size_t n_events)
 {
 	uint64_t missed = 0;

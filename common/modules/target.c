@@ -82,7 +82,7 @@ static const struct opt target_opts[] = {
 	{},
 };
 
-/* The number behind "Tgid:" in /proc/TID/status; 0 if there is no such task. */
+/* Returns the number after "Tgid:" in /proc/TID/status; 0 if there is no such task. */
 static uint32_t read_tgid(uint32_t tid)
 {
 	char path[64], line[256];
@@ -152,7 +152,7 @@ static int check_comm(struct target *target)
 	return 0;
 }
 
-/* What a command starts is the command, too. */
+/* Children of a command belong to it. */
 static bool is_followed(const struct run *run, const struct target *target)
 {
 	const struct target_spec *spec = run_spec(run, &target_module);

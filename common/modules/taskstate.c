@@ -108,9 +108,9 @@ static int leave_out_taskstate(struct run *run)
 }
 
 /*
- * Reads the iterator to its end. Where there are records, one at a time, as soon as its task has
- * been visited: a thread that waits may go on before it is looked at. It may be cut by a read();
- * the rest comes with the next.
+ * Reads the iterator to its end. Records are read one by one, as soon as its task has been visited:
+ * a thread that waits may go on before it is looked at. It may be cut by a read(); the rest comes
+ * with the next.
  */
 static int read_records(int fd, size_t size, void (*visit)(const void *record, void *arg),
 			void *arg)

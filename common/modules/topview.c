@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The live view; see topview.h. What was drawn last is kept, for when the terminal's size changes.
+ * The live view; see topview.h. The last drawing is retained, for when the terminal's size changes.
  */
 #include <errno.h>
 #include <signal.h>
@@ -124,7 +124,7 @@ static enum loop_verdict on_signal(int fd, void *arg)
 	return LOOP_GO;
 }
 
-/* Of a new size, and to stop (^Z). */
+/* Signals of a new size, and of a stop (^Z). */
 static int watch_signals(const struct run *run)
 {
 	sigset_t set;

@@ -61,7 +61,7 @@ static bool add_value(struct calltree *tree, uint32_t node, struct folded_number
 	}
 }
 
-/* False where the values add up to too much. */
+/* False if the total of the values overflows. */
 static bool add_line(struct calltree *tree, struct path *path, const struct folded_line *line,
 		     const struct folded_input *input, bool *is_rounded)
 {

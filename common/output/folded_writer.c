@@ -23,7 +23,7 @@ struct line {
 	uint64_t hash, value;
 };
 
-/* A text that is made again and again in the same memory. */
+/* A text that is rewritten in the same memory. */
 struct scratch {
 	FILE *f;
 	char *text;

@@ -21,7 +21,7 @@ struct known_frame {
 struct frame_table {
 	struct hashtable frames;
 	struct strpool *texts;
-	size_t n_kept; /* texts, when the unused ones were last let go */
+	size_t n_kept; /* texts, when the unused ones were last released */
 };
 
 struct frame_table *frame_table_new(void)

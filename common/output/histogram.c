@@ -20,7 +20,7 @@ const struct hist_unit hist_nsecs = { "nsecs", 1ULL << HIST_MULT_BITS, HIST_MULT
 /*
  * 64 / 1000 and 65536 / 1000000 times 2^44, rounded up so that whole units are not rounded down.
  * The excess at 2^43 ns is 0.19 and 0.08 of a fixed-point unit: a whole unit is always exact, and
- * one nanosecond less is told apart from it up to 50 minutes.
+ * one nanosecond less is distinguished from it up to 50 minutes.
  */
 const struct hist_unit hist_usecs = { "usecs", 1125899906843ULL, 44, 6 };
 const struct hist_unit hist_msecs = { "msecs", 1152921504607ULL, 44, 16 };

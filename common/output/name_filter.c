@@ -159,7 +159,7 @@ static bool is_too_large(const char *text)
 	return m.levels[0].before_last + m.levels[0].last > PATTERN_MAX;
 }
 
-/* Where the library has them, they take time without bound. */
+/* In libraries that support them, they take unbounded time. */
 static bool has_back_reference(const char *text)
 {
 	for (; (text = strchr(text, '\\')) && text[1]; text += 2)

@@ -58,7 +58,7 @@ static void take_place(const struct search *s, struct probe_place *place, size_t
 	}
 }
 
-/* Whatever holds an argument at the beginning holds it alone. */
+/* At the beginning, each argument is in one register only. */
 static void begin(struct search *s, const struct probe_machine *machine,
 		  const struct probe_wish *wish)
 {

@@ -27,7 +27,7 @@
 #include "base/readfile.h"
 #include "probes/uprobes.h"
 
-/* What may be younger than the headers (include/uapi/linux/bpf.h). */
+/* Constants that may be newer than the headers (include/uapi/linux/bpf.h). */
 #define TRACE_UPROBE_MULTI   48
 #define TRACE_UPROBE_SESSION 57
 #define UPROBE_MULTI_RETURN  (1u << 0)

@@ -91,7 +91,7 @@ static struct mapping_event make_item(struct map_store *store, const struct mapp
 
 /* ---- eras ---- */
 
-/* Where the era of that time is, or one that begins then belongs. */
+/* Returns the link to the era of that time, or the link where an era that begins then belongs. */
 static struct era **find_link(struct era **latest, uint64_t time_ns)
 {
 	while (*latest && (*latest)->begin_ns > time_ns)

@@ -23,8 +23,8 @@
 #define VDSO_MAX_BYTES (64u << 10)
 #define COPIES_BYTES   (64u << 20)
 #define TRY_AGAIN_NS   (10 * NS_PER_S)
-#define TIMES_IDLE     2  /* that a file is kept for */
-#define TIMES_DEAR     20 /* ... if it is dear */
+#define TIMES_IDLE     2  /* turns for which a file is retained */
+#define TIMES_DEAR     20 /* ... if it is expensive */
 
 struct files {
 	struct hashtable table; /* by device and inode */
@@ -244,7 +244,7 @@ static struct file *get_opened(struct files *files, const struct mapping *m, con
 	return file;
 }
 
-/* Of a file that may not be read by us, but by the process. */
+/* For a file that the process may read, but not we. */
 static struct file *get_copy(struct files *files, pid_t pid, const struct mapping *m)
 {
 	struct file *file = get_unopened(files, m);
@@ -352,7 +352,7 @@ static struct file *get_vdso(struct files *files, pid_t pid, const struct mappin
 	return file ? file : read_vdso(files, pid, m);
 }
 
-/* What .NET and Erlang put code into, so that it need not be writable where it is executed. */
+/* .NET and Erlang put code into memfds, so that it need not be writable where it is executed. */
 static bool is_code_in_memfd(const struct file *file, const char *path)
 {
 	return !file->is_elf && !strncmp(path, "/memfd:", strlen("/memfd:"));

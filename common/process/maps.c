@@ -12,7 +12,7 @@
 #include "base/search.h"
 #include "process/maps.h"
 
-#define CTIME_NS (10 * NS_PER_MS) /* change times of files lag so much behind the clock */
+#define CTIME_NS (10 * NS_PER_MS) /* maximum delay of file change times after the clock */
 
 /* ---- names ---- */
 
@@ -112,7 +112,7 @@ static struct mapped cut_front(const struct mapped *m, uint64_t start)
 	return rest;
 }
 
-/* What is new takes the place of what was there. */
+/* New mappings replace those that they overlap. */
 static void put_mapped(struct draft *d, struct mapped m)
 {
 	size_t at = SEARCH_RANK(d->items, d->count, end, m.start);
@@ -296,7 +296,7 @@ static struct file *find_file(struct map_store *store, struct mapped_name *name,
 	return file;
 }
 
-/* Where stat(2) knows a file by another device, others may have the same name. */
+/* If stat(2) reports another device for a file, other files may have the same name. */
 struct file *mapping_event_file(struct map_store *store, struct mapping_event *event, pid_t pid,
 				pid_t relative)
 {

@@ -124,7 +124,7 @@ void process_events_close(struct process_events *sb)
 	free(sb);
 }
 
-/* What FORK and EXIT records carry; the others begin with pid and tid too. */
+/* Contents of FORK and EXIT records; the rest begins with pid and tid, too. */
 struct task_record {
 	struct perf_event_header header;
 	uint32_t pid, ppid, tid, ptid;
@@ -262,7 +262,7 @@ static void note_event(struct process_events *sb, struct queued *item)
 	item->is_last = event.is_last;
 }
 
-/* What comes meanwhile waits: the loop is told of it, since it was polled before. */
+/* Events that come meanwhile wait: the loop is woken for them, since it was polled before. */
 static void take_all(struct process_events *sb)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -282,7 +282,7 @@ void process_events_take(struct process_events *sb, uint64_t time_ns)
 		take_all(sb);
 }
 
-/* Whoever handles an event may take out more: it is their turn then, too. */
+/* A handler may read more events: they are handled in the same order. */
 void process_events_read(struct process_events *sb)
 {
 	const struct queued *item;

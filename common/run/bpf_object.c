@@ -17,7 +17,7 @@
 #include "run/features.h"
 #include "run/kernelbtf.h"
 
-/* What every skeleton begins with. */
+/* Beginning of every skeleton. */
 struct skeleton_head {
 	struct bpf_object_skeleton *skeleton;
 	struct bpf_object *obj;
@@ -144,8 +144,8 @@ static rlim_t count_descriptors(const struct run *run)
 }
 
 /*
- * Where libbpf can't make a map with its types, for whatever reason, it tries without, and reports
- * that second failure: too few descriptors may come out as EINVAL.
+ * If libbpf can't make a map with its types, it tries without, and reports the second failure: too
+ * few descriptors may come out as EINVAL.
  */
 static int reason_of_failure(const struct run *run, int err)
 {
@@ -183,8 +183,8 @@ static void hint_at_cause(const struct run *run, int err)
 }
 
 /*
- * Where libbpf could not find out whether data can be mapped, for want of memory, it takes it that
- * it can't, and tools that write to it would write to nowhere.
+ * If a lack of memory keeps libbpf from finding out that data can be mapped, it assumes that it
+ * can't, and tools that write to it would write to nowhere.
  */
 static bool has_data(const struct bpf_object_skeleton *s)
 {

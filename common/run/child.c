@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The command behind "--"; see child.h. */
+/* The command after "--"; see child.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -27,7 +27,7 @@
 
 #define GRACE_MS 2000
 
-/* Waits for the word to go. False if whoever was to give it has ended instead. */
+/* Waits for the release. False if the parent has exited instead. */
 static bool wait_to_go(int go_fd)
 {
 	char byte = 0;
@@ -39,7 +39,7 @@ static bool wait_to_go(int go_fd)
 	return n == 1;
 }
 
-/* In the child: becomes the command when it is told to. */
+/* In the child: becomes the command when it is released. */
 static void run_command(int go_fd, int failure_fd, char **argv)
 {
 	sigset_t none;

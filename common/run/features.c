@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the running kernel offers; see features.h. Nothing is concluded from a version number: each
+ * Features of the running kernel; see features.h. Nothing is concluded from a version number: each
  * feature is used once, in the smallest way that the kernel accepts only if it has it.
  */
 #include <errno.h>
@@ -52,7 +52,10 @@ static const struct bpf_insn kallsyms_lookup[] = {
 	INSN(0x85, 0, 0, 0, 179), INSN_RETURN_0,
 };
 
-/* Of two ways to find out, one. They return a file descriptor, 0 ("yes"), or a negative errno. */
+/*
+ * Exactly one of probe and show is set. They return a file descriptor, 0 ("yes"), or a negative
+ * errno.
+ */
 struct feature {
 	const char *name;
 	int (*probe)(void);
@@ -112,7 +115,7 @@ static int probe_fentry(void)
 	return attach_by_btf("handle_mm_fault", BPF_TRACE_FENTRY);
 }
 
-/* Of a type that needs both CAP_BPF and CAP_PERFMON. */
+/* Uses a program type that needs both CAP_BPF and CAP_PERFMON. */
 static int probe_program(void)
 {
 	return load(BPF_PROG_TYPE_KPROBE, 0, 0, nothing, ARRAY_SIZE(nothing));

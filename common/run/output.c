@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where a result goes; see output.h. */
+/* Destination of a result; see output.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -18,7 +18,7 @@
 #define TEMPORARY_TRIES 1000 /* names */
 #define OUTPUT_BUFFER	(256 << 10)
 
-/* What is missing is opened the wrong way round, so that who uses it fails, as it should. */
+/* Opens missing standard descriptors with the wrong access mode, so that using them fails. */
 void output_open_standard(void)
 {
 	int fd;
@@ -52,7 +52,7 @@ static int find_standard(const char *path)
 	return -1;
 }
 
-/* Pipes, devices and what else is no regular file of its own are written as they are. */
+/* Pipes, devices and all that is not a regular file are written as they are. */
 static bool is_special(const char *path)
 {
 	struct stat st;
@@ -75,7 +75,7 @@ static int folder_length(const char *path)
 	return slash ? (int)(slash - path) + 1 : 0;
 }
 
-/* Where the kernel can't make a file without a name. */
+/* For kernels that can't make a file without a name. */
 static int open_named(struct output *out)
 {
 	mode_t mask = umask(0);
@@ -156,7 +156,7 @@ static void say_it_works(struct output *out)
 	out->n_dropped_before = out->n_dropped;
 }
 
-/* What is wrong with the name of a file, though it is opened only when it is whole. */
+/* Finds faults of a file's name, though it is opened only when it is complete. */
 static int check_name(const char *path)
 {
 	struct stat st;
@@ -216,7 +216,7 @@ int output_begin(struct output *out)
 /* ---- names ---- */
 
 /*
- * Where the file system doesn't know RENAME_NOREPLACE, another's file of that moment is replaced.
+ * If the file system doesn't support RENAME_NOREPLACE, a file made at this very moment is replaced.
  */
 static int rename_unless_there(const char *from, const char *to)
 {
@@ -313,8 +313,8 @@ static int name_file(struct output *out, const char *path)
 /* ---- writing ---- */
 
 /*
- * Of a write that failed earlier, when the buffer was full, the reason is forgotten: a pipe has
- * only one, and a file gives it again.
+ * The reason of a write that failed earlier, when the buffer was full, is lost: a pipe has only
+ * one, and a file returns it again.
  */
 static int find_reason(FILE *f)
 {

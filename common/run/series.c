@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of files by time or number, and which of them are kept; see series.h. */
+/* Names of files by time or number, and their retention; see series.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -71,7 +71,10 @@ static int *member_of(struct tm *tm, const struct field *field)
 	return (int *)((char *)tm + field->offset);
 }
 
-/* Where the extension begins; the end: there is none. That of a packed file has two parts. */
+/*
+ * Returns the start of the extension; the end if there is none. That of a packed file has two
+ * parts.
+ */
 static const char *find_extension(const char *file)
 {
 	const char *dot = strrchr(file, '.'), *before;

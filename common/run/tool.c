@@ -221,7 +221,7 @@ static enum loop_verdict on_timer(int fd, void *arg)
 	return LOOP_GO;
 }
 
-/* What has been recorded up to now is asked for by SIGUSR1. */
+/* SIGUSR1 requests a report of all that was recorded up to now. */
 static int open_peeks(void)
 {
 	sigset_t set;
@@ -232,7 +232,7 @@ static int open_peeks(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Whoever read the output has gone: what there was to say is of no interest any more. */
+/* The reader of the output has exited: the run ends. */
 static enum loop_verdict on_hangup(int fd, void *arg)
 {
 	struct life *life = arg;
@@ -338,7 +338,7 @@ static int attach(struct run *run)
 }
 
 /*
- * What takes long comes before anything is attached, so that the window has a sharp beginning.
+ * Slow preparations come before anything is attached, so that the window has a sharp beginning.
  * -EINTR: a signal has ended the run meanwhile.
  */
 static int begin(struct run *run)

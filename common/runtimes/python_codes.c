@@ -11,8 +11,8 @@
 #include "runtimes/python_codes.h"
 
 /*
- * BPF has forgotten a code object by chance once so many others were sent: eight times as many as
- * it remembers leave one of 3,000.
+ * BPF has evicted a code object by chance once N others were sent: with eight times as many as it
+ * remembers, one of 3,000 remains.
  */
 #define ADDED_KEPT   (1u << 17)
 #define ADDED_A_LOOK (1u << 15)
@@ -21,7 +21,7 @@ struct code {
 	struct hashlink link; /* by process and word */
 	uint64_t word;
 	pid_t pid;
-	uint32_t used_at;		  /* so many had been added */
+	uint32_t used_at;		  /* number of additions at its last use */
 	struct python_function *function; /* which it uses */
 	struct code *next;		  /* of the same process */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where a build of CPython keeps its frames; see python_layout.h. */
+/* Layout of the frames of a CPython build; see python_layout.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,7 +139,7 @@ static const char *take_known(struct python_layout *l, const struct python_layou
 	return NULL;
 }
 
-/* What has been the same since 3.11; in 3.12 str objects became smaller. */
+/* Offsets that are the same since 3.11; in 3.12 str objects became smaller. */
 static void take_texts(struct python_layout *l, bool is_312)
 {
 	l->code_file = PYTHON_CODE_FILENAME;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where a thread's state is; see python_place.h. */
+/* Finds a thread's state; see python_place.h. */
 #include "base/peek.h"
 #include "runtimes/python_place.h"
 

@@ -73,7 +73,10 @@ static const struct runtime runtimes[] = {
 	},
 };
 
-/* What may stand behind a name: nothing, a version ("8.2", "-3.1"), or what the kernel adds. */
+/*
+ * Returns true for suffixes that a name may have: nothing, a version ("8.2", "-3.1"), or the
+ * kernel's.
+ */
 static bool is_version(const char *text)
 {
 	text += *text == '.' || *text == '-';

@@ -182,7 +182,7 @@ static bool is_many(uint64_t part, uint64_t total)
 	return part > total / MANY;
 }
 
-/* What has cut most of its stacks. */
+/* Returns the cause that has truncated most of its stacks. */
 static const struct cut *worst_cut(const struct process_flaw *p)
 {
 	static const struct cut none;
@@ -221,7 +221,7 @@ static bool is_mended_likewise(const struct process_flaw *a, const struct proces
 	return a->runtime == b->runtime && is_cut(a) == is_cut(b) && a->has_names == b->has_names;
 }
 
-/* The processes from the first one on, which is the worst, that are not told yet. */
+/* Groups the processes from the first one on, which is the worst, that are not reported yet. */
 static struct group take_group(struct process_flaws *flaws, size_t first)
 {
 	struct group g = { .worst = &flaws->items[first] };
@@ -262,7 +262,7 @@ static bool has_followed(const struct process_flaw *p)
 	       !strcmp(runtime->to_complete, runtime->to_name);
 }
 
-/* What is to be done about code made at run time; false: nothing can be. */
+/* Finds the remedy for code made at run time; false: there is none. */
 static bool find_advice(const struct group *g, char *text, size_t size)
 {
 	const struct runtime *runtime = g->worst->runtime;

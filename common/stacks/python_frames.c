@@ -21,7 +21,7 @@
 #include "stacks/stack_memory.h"
 #include "unwind/unwind_remote.h"
 
-/* What is known of a file; it hangs on the file. */
+/* Python build of a file; it hangs on the file. */
 struct build {
 	bool is_python;
 	struct python_file python;
@@ -234,7 +234,7 @@ static struct build *build_at(const struct maps *maps, size_t i)
 	return file ? build_of(file) : NULL;
 }
 
-/* Where pthread_self() is from the thread pointer. False: the C library isn't there yet. */
+/* Finds pthread_self() relative to the thread pointer. False: the C library isn't there yet. */
 static bool find_self(const struct maps *maps, const struct build *python, int32_t *self_offset)
 {
 	*self_offset = 0;
@@ -249,7 +249,7 @@ static bool find_self(const struct maps *maps, const struct build *python, int32
 	return *self_offset;
 }
 
-/* False: the process is no Python, or one that is left alone. */
+/* False: the process is not a Python, or not a supported one. */
 static bool find_python(const struct maps *maps, struct python_process *process,
 			struct build **found)
 {
@@ -287,8 +287,8 @@ static void publish(const struct python_frames *frames, struct process_entry *en
 }
 
 /*
- * Where other processes have it, if that is known; a wrong place leads to no frames. Without one,
- * a process has them as long as it has a single thread.
+ * Uses the offset of other processes, if known; a wrong one leads to no frames. Without one, a
+ * process has frames as long as it has a single thread.
  */
 static void begin(const struct python_frames *frames, struct process_entry *entry)
 {

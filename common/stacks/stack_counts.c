@@ -90,7 +90,7 @@ static void gather_sum(const void *key_data, const void *sum_data, void *arg)
 	stack_sums_add(gathering->sums, &key, sum);
 }
 
-/* Of a process or, as the kernel takes their numbers too, of a thread. */
+/* id: of a process or a thread; the kernel accepts both. */
 static bool is_gone(uint32_t id)
 {
 	return id && kill((pid_t)id, 0) && errno == ESRCH;

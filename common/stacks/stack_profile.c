@@ -31,7 +31,7 @@ static void append_frame(struct assembly *a, const struct frame *frame)
 		a->frames[a->n++] = frame;
 }
 
-/* One that no code is behind. */
+/* Appends a frame without an address. */
 static void append_made(struct assembly *a, const char *name, enum frame_kind kind)
 {
 	const struct frame made = { .name = name, .kind = kind };
@@ -237,7 +237,7 @@ static void add_sample(struct stack_profile *p, const struct stack_key *key,
 	profile_add(p->profile, &sample);
 }
 
-/* Where there was no room for all, the innermost functions are there. */
+/* If not all fit, the innermost functions are there. */
 static bool lacks_functions(const struct stack_profile *p, const struct stack_key *key,
 			    const struct assembly *a)
 {
@@ -256,7 +256,9 @@ static void count_reason(struct stack_profile *p, const struct stack_key *key, u
 		comm_sums_add(&p->reasons.incomplete, key->comm, value);
 }
 
-/* Whether --only and --without show the stack: thread's name and remark are looked at, too. */
+/*
+ * Returns true if --only and --without show the stack; the thread's name and the remark count, too.
+ */
 static bool is_wanted(const struct stack_profile *p, const struct stack_key *key,
 		      const struct assembly *a)
 {

@@ -144,7 +144,7 @@ void stack_rings_close(struct stack_rings *rings)
 		close(rings->timer_fd);
 }
 
-/* What BPF has sent of the process is from before its end. */
+/* Everything BPF sent for this process predates its exit. */
 static void on_exit_of(pid_t pid, void *arg)
 {
 	struct stack_rings *rings = arg;

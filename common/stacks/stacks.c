@@ -32,7 +32,7 @@ struct stacks {
 	const struct writer *writer;
 	struct stackdefs *defs;
 	struct user_stacks *user_stacks;
-	struct cgroups *cgroups;	 /* NULL: samples don't tell them */
+	struct cgroups *cgroups;	 /* NULL: samples have none */
 	struct kernelnames *kernelnames; /* NULL: not wanted, or the kernel can't be asked */
 	struct stack_rings rings;
 	struct stack_reasons reasons; /* of all reports */
@@ -84,7 +84,7 @@ static const struct stacks_spec *spec_of(const struct run *run)
 	return spec ? spec : &plain;
 }
 
-/* What a predicate of the spec says, or what is said where there is none. */
+/* Returns the value of a predicate of the spec, or the default if there is none. */
 static bool decide(bool (*predicate)(const struct run *run), const struct run *run, bool otherwise)
 {
 	return predicate ? predicate(run) : otherwise;
@@ -231,7 +231,7 @@ static bool takes_kernel(const struct run *run)
 	       (!stacks_of(run)->user_only || decide(spec_of(run)->needs_kernel, run, false));
 }
 
-/* Formats for programs tell where a thread ran. */
+/* Formats for programs include where a thread ran. */
 static bool shows_cgroups(const struct run *run)
 {
 	return stacks_of(run)->writer->is_exact && !run->is_metrics && cgroups_are_there();
@@ -336,7 +336,7 @@ static uint64_t divisor_of(const struct run *run)
 	return spec_of(run)->divisor ?: 1;
 }
 
-/* What values are still to be divided by, because the format is for programs. */
+/* Returns the divisor that remains for values, because the format is for programs. */
 static uint64_t written_divisor(const struct making *making)
 {
 	return making->writer->is_exact ? divisor_of(making->run) : 1;
@@ -363,7 +363,7 @@ static void collect_sum(const void *key, const void *sum_data, void *arg)
 	stack_profile_add(&making->profile, key, &value);
 }
 
-/* File by file, whose tables may have no room beside each other. */
+/* File by file, since not all tables may fit into memory together. */
 static void read_and_look_up(struct stacks *stacks)
 {
 	stack_rings_read(&stacks->rings);
@@ -401,7 +401,7 @@ static int collect(struct making *making)
 	for (int i = 0; source && i < 2; i++) /* the second time: what came meanwhile */
 		read_and_look_up(stacks);
 	err = source ? source->read(making->run, collect_value, making) : collect_counted(making);
-	stack_counts_end(making->run, &stacks->counts); /* whatever the source is */
+	stack_counts_end(making->run, &stacks->counts); /* for every source */
 	return err;
 }
 
@@ -544,8 +544,8 @@ static int make_report(struct run *run, const struct writer *writer)
 }
 
 /*
- * A peek changes nothing, so it can't stand in a stream whose readers add up what they get, or take
- * it for one result: then people get a text.
+ * A peek changes nothing, so it can't go to a stream whose readers total it, or take it for one
+ * result: then people get a text.
  */
 static bool goes_aside(const struct run *run)
 {

@@ -189,7 +189,7 @@ static void locate(struct traces *traces, const struct stack_def *def, uint32_t 
 	}
 }
 
-/* What the stack lacks, and which of its code a runtime that is known has made. */
+/* Finds the stack's flaw, and which of its code a known runtime has made. */
 static void find_flaw(struct traces *traces, const struct stack_def *def, uint32_t n,
 		      struct place *places, struct stack_flaw *flaw)
 {
@@ -266,7 +266,7 @@ void traces_meet(struct traces *traces, pid_t pid, uint32_t generation)
 	usyms_meet(traces->usyms, pid, generation);
 }
 
-/* Those that neither a definition nor the last two reports needed. */
+/* Evicts interned stacks that neither a definition nor the last two reports needed. */
 static void let_go(struct hashlink *link, void *arg)
 {
 	struct trace *trace = container_of(link, struct trace, link);
@@ -353,7 +353,7 @@ const struct frame *const *trace_frames(struct traces *traces, struct trace *tra
 {
 	look_up(traces, trace);
 	*n = 0;
-	append_frame(traces, *n, NULL); /* so that no list is no memory */
+	append_frame(traces, *n, NULL); /* so that an empty list is not NULL */
 	for (uint32_t i = trace->n; i-- > trace->n_trimmed;) {
 		const struct known_place *place = trace->places[i];
 

@@ -40,7 +40,7 @@ struct wanted {
 	char link[256];
 	uint32_t crc;
 	bool has_link;
-	bool is_shared; /* by files of other code: the build-id is all that tells */
+	bool is_shared; /* for files of other code: only the build-id identifies it */
 };
 
 static struct wanted describe(const struct elffile *f)
@@ -292,7 +292,7 @@ int debugfile_fetch(const struct elffile *f, struct elffile *debug)
 
 /* ---- what several files share ---- */
 
-/* A name and, behind its end, a build-id. False: the section says neither. */
+/* Reads a name and, after its end, a build-id. False: the section has neither. */
 static bool describe_shared(const Elf_Data *data, struct wanted *w, char name[PATH_MAX])
 {
 	size_t n = data && data->d_buf ? strnlen(data->d_buf, data->d_size) : 0;

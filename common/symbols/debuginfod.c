@@ -70,7 +70,7 @@ int debuginfod_open_cached(const uint8_t *id, size_t bytes)
 }
 
 struct client {
-	pthread_mutex_t lock; /* it serves one thread at a time, and the background searches too */
+	pthread_mutex_t lock; /* it serves one thread only, and the background searches too */
 	bool is_over, was_tried, has_said;
 	void *handle;
 	find_fn *find;
@@ -166,7 +166,7 @@ static bool is_answer(int fd)
 	return fd >= 0 || fd == -ENOENT || fd == -EFBIG;
 }
 
-/* Where servers can't be reached, each question would take as long. */
+/* If servers can't be reached, each question would take as long. */
 static int ask(struct client *c, const uint8_t *id, size_t bytes)
 {
 	int fd;
@@ -198,7 +198,7 @@ static int download(struct client *c, const uint8_t *id, size_t bytes)
 	return ask(c, id, bytes);
 }
 
-/* What its library leaves in errno says nothing of the file that is read; see elfsyms.c. */
+/* The errno that its library leaves is not about the file that is read; see elfsyms.c. */
 int debuginfod_download(const uint8_t *id, size_t bytes)
 {
 	struct client *c = the_client();

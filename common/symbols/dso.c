@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Symbols of what is mapped. Those of a file hang on its entry among the files (files.h), so that
- * there is one dso for all who map it; memory with a perf map has one for each of these.
+ * Symbols of mappings. Those of a file hang on its entry among the files (files.h), so that there
+ * is one dso for all who map it; memory with a perf map has one for each of these.
  *
- * Tables of symbols are large, and few of their names are wanted. So what was found is kept by
- * itself, and the tables that were not used for longest are dropped when all together take too
- * much. Their files stay open, to be read again, as long as somebody maps them; those that nobody
- * has mapped for a while are left, once what is wanted of them has names.
+ * Tables of symbols are large, and few of their names are wanted. So found names are cached by
+ * themselves, and the least recently used tables are evicted when all together take too much
+ * memory. Their files stay open, to be read again, as long as a process maps them; files that no
+ * process has mapped for a while are released, once the wanted names are resolved.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -169,7 +169,7 @@ uint64_t dso_address(const struct dso *dso, uint64_t offset)
 	return address == UINT64_MAX ? 0 : address;
 }
 
-/* Whether it has a file that can be read. */
+/* Returns true if it has a file that can be read. */
 static bool is_open(const struct dso *dso)
 {
 	return dso->file && dso->file->fd >= 0 && !dso->is_useless;
@@ -246,14 +246,14 @@ static uint64_t sum_bytes(const struct dso_cache *cache)
 	return cache->tables.bytes + __atomic_load_n(&cache->ahead.bytes, __ATOMIC_RELAXED);
 }
 
-/* Those used longest ago, until there is no more than that, or all but one are dropped. */
+/* Evicts the least recently used, until at most max_bytes remain, or all but one are evicted. */
 static void drop_oldest(struct dso_cache *cache, uint64_t max_bytes, const struct lru_item *kept)
 {
 	while (sum_bytes(cache) > max_bytes && cache->tables.oldest != kept)
 		dso_drop_tables(container_of(cache->tables.oldest, struct dso, tables));
 }
 
-/* Room is made before a table is read, since nothing says how large it is. */
+/* Memory is freed before a table is read, since its size is not known before. */
 static void load_file(struct dso *dso)
 {
 	if (!syms_ahead_take(&dso->ahead, dso->cache->options.background, &dso->syms)) {
@@ -287,7 +287,7 @@ static uint64_t count_bytes(const struct dso *dso)
 	       (dso->jit ? jitmap_bytes(dso->jit) : 0);
 }
 
-/* Those of the latest dso always stay, however large. */
+/* The tables of the latest dso always stay, however large. */
 static void keep_tables(struct dso *dso)
 {
 	struct lru *tables = &dso->cache->tables;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How dsos and their files are let go of; see dso_leave.h. */
+/* Release of dsos and their files; see dso_leave.h. */
 #include <stdlib.h>
 
 #include "base/container.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Collects the symbols of an ELF file; see elfsources.h. The sections are always the file's own: a
- * symbol that a debug file places outside of them is no symbol of this file.
+ * symbol that a debug file places outside of them does not belong to this file.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -52,7 +52,7 @@ static void add_section(struct elfsources *s, const GElf_Shdr *sh)
 	s->sections[s->n_sections++].value = sh->sh_addr + sh->sh_size;
 }
 
-/* Where there are no section headers, all that is executable. */
+/* Without section headers: all that is executable. */
 static void use_segments(struct elfsources *s)
 {
 	for (size_t i = 0; i < s->segs.count; i++) {

@@ -20,7 +20,7 @@ struct elfsyms *file_syms_read(const struct file *file, const struct debug_place
 	return NULL;
 }
 
-/* In the background. Those that had no room are read when they are asked for. */
+/* In the background. Symbols beyond the memory limit are read on demand. */
 static void read_ahead(struct chore *chore)
 {
 	struct syms_ahead *ahead = container_of(chore, struct syms_ahead, chore);

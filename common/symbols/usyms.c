@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Addresses of processes, and the dsos behind those that were hit. Files are opened when an address
- * is located, not later: by the time names are wanted, the process may be gone and its files
- * replaced.
+ * Addresses of processes, and the dsos of those that were hit. Files are opened when an address is
+ * located, not later: by the time names are wanted, the process may be gone and its files replaced.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +34,7 @@ struct usyms {
 	struct memory memories[MEMORIES];
 	void (*found_map)(pid_t pid, int map_fd, void *arg); /* as in the options */
 	void *arg;
-	uint64_t let_go_ns;	/* when dsos were last let go, ... */
+	uint64_t let_go_ns;	/* when dsos were last released, ... */
 	uint64_t left_files_ns; /* ... and when files were */
 	size_t n_kept;		/* how many were left then */
 };
@@ -117,8 +116,8 @@ static struct mapped *find_mapped(const struct subject *s, uint64_t addr)
 }
 
 /*
- * What has been read since may lack code that was mapped at that time and that the events know.
- * A process that is gone, or a zombie, has no mappings; those known before still hold.
+ * A later read may lack code that was mapped at that time and that the events know. A process that
+ * is gone, or a zombie, has no mappings; those known before still hold.
  */
 static void look_again(struct subject *s, uint64_t addr, uint64_t time_ns)
 {
@@ -201,7 +200,7 @@ static bool are_many(const struct usyms *us)
 	return count_things(us) >= 2 * us->n_kept + FEW;
 }
 
-/* Those that are left have nothing but names; they go when no stack has them any more. */
+/* Released dsos have nothing but names; they are freed when no stack refers to them any more. */
 void usyms_let_go_files(struct usyms *us, void (*find_names)(void *arg), void *arg)
 {
 	bool at_once = are_many(us);

@@ -245,7 +245,7 @@ static int read_section(struct eh_frame *eh, const struct elf64 *elf, const Elf6
 	return read_bytes(eh, elf, sh->sh_offset, sh->sh_size);
 }
 
-/* Where the section header's place would be: from vaddr to the end of the segment. */
+/* Without a section header: from vaddr to the end of the segment. */
 static int read_from_vaddr(struct eh_frame *eh, const struct elf64 *elf, uint64_t vaddr)
 {
 	uint64_t skipped, bytes;

@@ -15,7 +15,7 @@
 #define PAGE_BYTES     (1ULL << UNWIND_PAGE_SHIFT)
 #define PAGE_MAX_CELLS 0xffff
 #define PAGE_MAX_ROWS  (PAGE_MAX_CELLS - UNWIND_RULES_AT - UNWIND_PAGE_RULES)
-#define OTHER_RULES    (UNWIND_PAGE_RULES - 1) /* those beyond what a page has room for */
+#define OTHER_RULES    (UNWIND_PAGE_RULES - 1) /* rules beyond a page's own */
 #define NO_RULE	       UINT32_MAX
 #define RULE_SLOTS     (2 * UNWIND_MAX_RULES) /* of the hash tables: half full at most */
 #define BAD_RULE       1		      /* the number of UNWIND_BAD */
@@ -118,7 +118,7 @@ static uint64_t hash_pattern(const struct unwind_pattern *pattern)
 	return hash_words(words, ARRAY_SIZE(words));
 }
 
-/* What comes once only would take more room as a pattern than as rows. */
+/* Rows that occur only once would take more space as a pattern. */
 static bool was_seen_before(struct unwind_tables *t, uint64_t hash)
 {
 	uint32_t *sighting = &t->sightings[hash % SIGHTINGS], mark = (uint32_t)(hash >> 32) | 1;
@@ -155,7 +155,7 @@ static size_t count_steps(const struct cfi_cell *rows, size_t n)
 	return i;
 }
 
-/* Of n rows. Its number or -ENOENT. */
+/* Returns the number of the pattern of n rows, or -ENOENT. */
 static int find_pattern(struct unwind_tables *t, const struct cfi_cell *rows, size_t n)
 {
 	struct unwind_pattern pattern = { .rules = { 0 } };
@@ -355,7 +355,7 @@ static void draft_page(struct unwind_tables *t, const struct cfi_table *cfi, uin
 }
 
 /*
- * One page, which becomes the run's last: rows[*next] is the first row at or behind its beginning;
+ * One page, which becomes the run's last: rows[*next] is the first row at or after its beginning;
  * rows[*next - 1] is in force there, if there is one. Patterns take places, so that rules may not
  * find one.
  */
