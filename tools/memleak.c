@@ -27,7 +27,7 @@ static int parse_sort(const char *what, const char *text, void *dest)
 	return 0;
 }
 
-/* Words as in a shell, kept until the end of the run. */
+/* Splits words as a shell does; they stay valid until the end of the run. */
 static int parse_command(const char *what, const char *text, void *dest)
 {
 	wordexp_t words;

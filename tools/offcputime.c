@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Where do threads wait, and for how long? Measures from a thread's switch-out to its switch-in,
- * splits the time at its wake-up into blocked and runnable, and sums it by stack.
+ * splits the time at its wake-up into blocked and runnable, and totals it per stack.
  */
 
 #include "abi/waits.h"
@@ -62,7 +62,9 @@ static unsigned int threads(const struct run *run)
 					 : THREADS_ALL;
 }
 
-/* They tell whether a task or an interrupt was the waker, and who waited for a kernel's lock. */
+/*
+ * Kernel stacks show if a task or an interrupt was the waker, and who waited for a kernel's lock.
+ */
 static bool needs_kernel(const struct run *run)
 {
 	return run_given(run, "waker") || locks_are_wanted(run);

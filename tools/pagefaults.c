@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who faults memory in, and on what? Counts page faults, minor and major apart, by stack, by
- * process or by file; or measures how long the kernel takes to handle them.
+ * Which code faults memory in, and on which files? Counts page faults, minor and major apart, by
+ * stack, by process or by file; or measures how long the kernel takes to handle them.
  */
 #include <errno.h>
 #include <unistd.h>

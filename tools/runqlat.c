@@ -54,7 +54,7 @@ static const struct by {
 	{ { "wait", .names = throttled_causes }, BY_CAUSE },
 };
 
-/* What the histograms are by; NULL: there is one. *n: how many of the options were given. */
+/* Returns the grouping of the histograms, NULL for one. *n: how many options were given. */
 static const struct by *find_by(const struct run *run, unsigned int *n)
 {
 	const struct options *o = run->options;

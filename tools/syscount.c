@@ -93,7 +93,7 @@ static const struct opt opts[] = {
 	{},
 };
 
-/* Who reads JSON sorts and cuts it: nothing is missing there unless that was asked for. */
+/* Consumers of JSON sort and cut it themselves: all rows are printed unless --top is given. */
 static uint32_t wished_rows(const struct run *run)
 {
 	const struct options *options = run->options;

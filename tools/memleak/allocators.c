@@ -61,7 +61,7 @@ static bool is_better_name(const char *a, size_t bytes, const char *b)
 	return bytes != strlen(b) ? bytes < strlen(b) : strncmp(a, b, bytes) < 0;
 }
 
-/* Of two kinds at one address, such as free and delete, the first one in the list is meant. */
+/* If two kinds share an address, such as free and delete, the first one in the list wins. */
 static void add_alias(struct alloc_function *f, enum alloc_kind kind, const char *name,
 		      uint64_t bytes)
 {
@@ -124,7 +124,7 @@ static void visit_name(const struct elfname *name, void *arg)
 	add_function(scan->a, &f);
 }
 
-/* Whatever can be had of its code; 0 bytes: nothing. */
+/* Reads as much of its code as possible; 0 bytes: nothing. */
 static size_t read_code(const struct scan *scan, const struct alloc_function *f, uint8_t **code)
 {
 	uint64_t bytes = f->bytes ? f->bytes : CODE_DEFAULT_BYTES;
@@ -285,7 +285,7 @@ static bool has_name(const struct mapping *m, const char *object)
 	return !strncmp(slash + 1, object, n) && (at == end || strchr(".-", *at));
 }
 
-/* It may be mapped later, or under another name: then its inode tells. */
+/* The file may be mapped later, or under another name: then its inode identifies it. */
 static int scan_path(struct allocators *a, pid_t pid, const struct allocators_wish *wish)
 {
 	char path[PATH_MAX + 32];
@@ -355,7 +355,7 @@ static bool is_mapped_in(const struct mappings *maps, const struct alloc_file *f
 	return false;
 }
 
-/* What can't be said of a process that is there is no reason to forget its files. */
+/* Failed reads of a live process's mappings must not release its files. */
 void allocators_mark(struct allocators *a, pid_t pid)
 {
 	struct mappings maps = {};

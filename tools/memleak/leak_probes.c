@@ -16,7 +16,7 @@
 #include "process/cgroups.h"
 #include "process/procstate.h"
 
-/* What is attached in a file. */
+/* Probes in a file. */
 struct file_probes {
 	struct uprobes *links;	  /* all the time; NULL: none */
 	struct window_part *part; /* in windows; NULL: none */
@@ -55,7 +55,7 @@ struct leak_probes {
 
 	struct background *background;
 	struct closing *closing; /* NULL: no links are */
-	bool has_changed;	 /* since files were let go of, so that some may be */
+	bool has_changed;	 /* since the last release of files, so that some may be unused */
 
 	size_t n_functions;
 };
@@ -169,7 +169,7 @@ struct batch {
 	size_t n;
 };
 
-/* Those that take back, too, are probed all the time: they may take a block that is kept. */
+/* Functions that free are probed all the time: they may free a recorded block. */
 static bool is_in_windows(const struct leak_probes *probes, enum alloc_kind kind)
 {
 	return probes->windows && kind < ALLOC_MMAP && kind != ALLOC_REALLOC &&
@@ -177,8 +177,8 @@ static bool is_in_windows(const struct leak_probes *probes, enum alloc_kind kind
 }
 
 /*
- * Of the functions from number `first` on those of the first one's file: the ones that are probed
- * in windows, or the others.
+ * Chooses, of the functions from number `first` on in the first one's file, those that are probed
+ * in windows, or the rest.
  */
 static struct batch choose_functions(const struct leak_probes *probes,
 				     const struct allocators *found, size_t first, bool in_windows)
@@ -280,7 +280,7 @@ static int probe_some(struct leak_probes *probes, const struct probed_process *p
 	return is_any_attached ? 0 : err;
 }
 
-/* What takes back comes first: no block is kept whose end is missed. */
+/* Functions that free come first: no block is recorded whose end would be missed. */
 static int probe_functions(struct leak_probes *probes, const struct probed_process *process,
 			   size_t first)
 {

@@ -27,7 +27,7 @@
 #include "run/ringbuf.h"
 #include "stacks/stacks.h"
 
-/* What a report has to know of a process, found out once for each report. */
+/* Facts about a process, found once for each report. */
 struct owner {
 	char comm[TASK_COMM_LEN + 1];
 	int generation; /* of its program; -1: has executed none since */
@@ -109,7 +109,7 @@ static void show_block(struct leak_report *report, uint64_t addr, uint64_t bytes
 	report->shown[report->n_shown++] = (struct shown_block){ addr, bytes, sum };
 }
 
-/* What an ended process never gave back is a leak, however young. */
+/* Blocks that an exited process never freed are leaks, however young. */
 static bool is_too_young(const struct leak_report *report, const struct owner *owner,
 			 const struct block *block)
 {

@@ -45,7 +45,7 @@ struct leak_table {
 	unsigned int n_left_out;      /* processes that the command started */
 	unsigned int n_late;	      /* times that a running process had new functions to probe */
 	bool has_missed;	      /* allocators that were loaded later */
-	int timer_fd;		      /* when files are let go of; -1: never */
+	int timer_fd;		      /* for the release of files; -1: none */
 	uint32_t n_ticks;
 };
 
@@ -261,7 +261,7 @@ static uint64_t machine_bytes(void)
 			      : ((uint64_t)info.totalram + info.totalswap) * info.mem_unit;
 }
 
-/* By default, not so many that a small machine has no memory left for anything else. */
+/* By default, leaves most of a small machine's memory free. */
 static size_t choose_buckets(const struct run *run)
 {
 	size_t wanted = blocks_buckets_for(options_of(run)->n_blocks), n;
@@ -395,7 +395,7 @@ static int subscribe(struct run *run)
 		       : 0;
 }
 
-/* What one of several has not, or one that has just ended, does not keep the others waiting. */
+/* If one of several processes has no allocator or has just exited, the rest is still traced. */
 static int probe_process(struct run *run, pid_t pid)
 {
 	struct leak_probes *probes = table_of(run)->probes;

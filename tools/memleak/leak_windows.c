@@ -109,7 +109,7 @@ static struct window_part *make_part(const struct leak_windows *windows, pid_t p
 	return NULL;
 }
 
-/* Also where no window is open: what can't be attached is told at once. */
+/* Attaches once even if no window is open, so that failures are reported at once. */
 struct window_part *leak_windows_add(struct leak_windows *windows, pid_t pid,
 				     struct uprobe_point *points, size_t n)
 {
@@ -141,7 +141,7 @@ void leak_windows_drop(struct leak_windows *windows, struct window_part *part)
 
 /* ---- windows ---- */
 
-/* Those of a process that has ended can't be attached any more; of others that is told, once. */
+/* Parts of an exited process can't be attached any more; other failures are reported, once. */
 static void attach_parts(struct leak_windows *windows)
 {
 	for (size_t i = 0; i < windows->n_parts; i++) {

@@ -33,7 +33,7 @@ struct counted {
 	struct lock_sum sum;
 };
 
-/* What a report is made of. */
+/* Counts from which a report is made. */
 struct counted_list {
 	struct counted *items;
 	size_t count, cap;
@@ -325,7 +325,7 @@ static void report_one(const struct reading *reading, const struct counted *coun
 	hand_on(reading, counted, lock, kind);
 }
 
-/* What is new is read first, while its processes are still there. */
+/* New locks are resolved first, while their processes are still there. */
 static int read_locks(struct run *run, map_visit_fn *visit, void *arg)
 {
 	struct reading reading = { run, visit, arg };
@@ -356,7 +356,7 @@ static size_t append_frames(struct run *run, uint64_t id, const struct frame **f
 	return n;
 }
 
-/* Where a program has released its lock, the way through the kernel says nothing. */
+/* For locks of programs, the waker's kernel frames mean nothing. */
 static size_t waker_stack(const struct lock_name *lock, uint64_t waker_id,
 			  const struct frame **frames, size_t max, void *arg)
 {

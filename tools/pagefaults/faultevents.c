@@ -13,7 +13,7 @@
 struct faultevents {
 	bool minor_only, major_only, anon_only, file_only;
 	bool is_attached;
-	bool is_one_program; /* for both kinds, which it tells by its cookie */
+	bool is_one_program; /* for both kinds, which it distinguishes by its cookie */
 	struct cpu_events events;
 };
 
@@ -141,7 +141,7 @@ static int attach_events(struct run *run)
 	return err;
 }
 
-/* What all CPUs have counted. */
+/* Reads the totals of all CPUs. */
 static struct fault_seen read_seen(const struct run *run)
 {
 	struct fault_seen all;
@@ -150,7 +150,7 @@ static struct fault_seen read_seen(const struct run *run)
 	return all;
 }
 
-/* Those that came and were not seen are never fewer than they were. */
+/* The number of missed events never decreases. */
 static struct fault_seen compare(struct run *run, uint64_t came)
 {
 	struct fault_seen seen = read_seen(run);

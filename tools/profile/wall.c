@@ -23,7 +23,7 @@ const char *const wall_remarks[WALL_KINDS] = {
 struct wall {
 	bool is_asked_for, waker, throttled, no_idle;
 
-	/* Of all reports. */
+	/* Totals of all reports. */
 	uint64_t kinds_ns[WALL_KINDS];
 	uint64_t n_samples, sampled; /* what they stand for: ns or cycles */
 };
@@ -114,9 +114,9 @@ const struct module wall_module = {
 /* ---- samples become time ---- */
 
 /*
- * A report being prepared. An owner is whose time the report tells apart: threads of one process
- * and name, or each thread. It knows how long it had a CPU (value), and for how long its samples
- * stand (part), which are all scaled alike.
+ * A report being prepared. An owner is a unit of time that the report distinguishes: threads of one
+ * process and name, or each thread. It knows how long it had a CPU (value), and for how long its
+ * samples stand (part), which are all scaled alike.
  */
 struct preparation {
 	struct stack_sums owners;
@@ -180,7 +180,7 @@ static uint64_t scale(uint64_t value, const struct stack_sum *owner)
 	return (uint64_t)((double)value * factor + 0.5);
 }
 
-/* A thread whose time isn't known, for want of its state, is scaled as all others are. */
+/* A thread of unknown time, which has no state, is scaled as all the rest. */
 static void report_sum(const void *key_data, const void *sum_data, void *arg)
 {
 	const struct stack_key *key = key_data;

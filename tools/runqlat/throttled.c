@@ -25,7 +25,7 @@ const char *const throttled_causes[] = {
 	[CAUSE_QUOTA] = "throttled",
 };
 
-/* Of the waits with one cause. */
+/* Waits with one cause. */
 struct waits {
 	uint64_t count, ns, p90_ns;
 };

@@ -26,7 +26,7 @@
 #include "syscount/in_flight.h"
 #include "syscount/syscalls.h"
 
-/* Where nothing but the call counts, the table is for numbers that the array has no room for. */
+/* If only the call counts, the table is for numbers beyond the array. */
 #define ODD_NUMBERS 1024
 
 /* As bpf/syscount.bpf.c says. There are no more processes than entries. */
@@ -185,7 +185,7 @@ static void stop_calls(struct run *run)
 
 /* ---- the report ---- */
 
-/* A living process has the name that it has now; of a dead one the last is kept. */
+/* Returns a living process's current name; of an exited one, the last that was seen. */
 static void comm_of(void *arg, uint32_t tgid, char *comm)
 {
 	const struct run *run = arg;

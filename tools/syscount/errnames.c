@@ -31,9 +31,7 @@ static const struct error_name restart_names[] = {
 	{ 516, "ERESTART_RESTARTBLOCK" },
 };
 
-/*
- * Of several names for one number, the one that the others are defined by has been there longest.
- */
+/* The name that the rest is defined by is the oldest of several names for one number. */
 static bool is_alias(const char *name)
 {
 	static const char *const aliases[] = { "EWOULDBLOCK", "EDEADLOCK", "ENOTSUP" };

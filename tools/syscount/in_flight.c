@@ -103,7 +103,7 @@ static void print_stack(FILE *f, const struct ksyms *ksyms, const struct call_fl
 			fprintf(f, "        %s\n", sym.name);
 }
 
-/* NULL: there are no stacks, or nobody tells their names. */
+/* Returns NULL if there are no stacks, or no symbols. */
 static struct ksyms *find_names(const struct in_flight *flights, struct kernelnames *names)
 {
 	struct ksyms *ksyms;
