@@ -83,7 +83,7 @@ typedef void (*btf_trace_sched_switch)(void *data, bool preempt, struct task_str
  * The state in which sched_switch's prev goes. In the task itself it may be TASK_WAKING by now,
  * since it can be woken up at any moment; but it is 0 only if the task stays on the run queue. The
  * argument is right otherwise: before 6.14 or so (commit 8feb053d5319) it doesn't know that a
- * pending signal has kept the task from going to sleep.
+ * pending signal has prevented the task from sleeping.
  */
 static __always_inline __u32 switch_state(const volatile __u64 *ctx, struct task_struct *prev)
 {
@@ -95,7 +95,7 @@ static __always_inline __u32 switch_state(const volatile __u64 *ctx, struct task
 	return (__u32)ctx[3] * (negative >> 63);
 }
 
-/* task_struct.on_cpu is a byte in 7.2, an int in 6.18: 0 or 1, so that the first byte tells. */
+/* task_struct.on_cpu is a byte in 7.2, an int in 6.18: 0 or 1, so that the first byte suffices. */
 static __always_inline bool task_is_on_cpu(struct task_struct *task)
 {
 	struct task_struct___byte *bytes = (void *)task;
@@ -116,8 +116,8 @@ static __always_inline __u64 task_last_arrival(struct task_struct *task)
 }
 
 /*
- * When a task got the CPU that it is about to lose, or has lost since, by the clock of
- * bpf_ktime_get_ns(), which says now_ns; 0: the scheduler doesn't tell.
+ * Returns when a task got the CPU that it is about to lose, or has lost since, by the clock of
+ * bpf_ktime_get_ns(), which reads now_ns; 0: the scheduler doesn't record it.
  */
 static __always_inline __u64 task_arrival_ns(struct task_struct *task, __u64 now_ns)
 {
@@ -183,8 +183,8 @@ static __always_inline const void *current_user_registers(void)
 }
 
 /*
- * Whether an NMI has interrupted the kernel's entry, where those registers are being set. cs is
- * read as a word, as contexts are: by the field's size libbpf would have it read in part.
+ * Returns true if an NMI has interrupted the kernel's entry, where those registers are being set.
+ * cs is read as a word, as contexts are: by the field's size libbpf would have it read in part.
  */
 static __always_inline bool sample_is_of_entry(const struct bpf_perf_event_data *ctx)
 {
@@ -206,8 +206,8 @@ static __always_inline bool read_user_registers(struct unwind_regs *to, const vo
 }
 
 /*
- * Those that a walk begins with. One by one, where the verifier knows what they are in: that takes
- * less than a call which copies all.
+ * Copies the registers that a walk begins with. One by one, where the verifier knows their memory:
+ * that takes less than a call which copies all.
  */
 static __always_inline void copy_first_registers(struct unwind_regs *to, const struct pt_regs *from)
 {
@@ -237,7 +237,7 @@ static __always_inline bool read_first_registers(struct unwind_regs *to)
 	return true;
 }
 
-/* What is left after that. */
+/* Reads the remaining registers. */
 static __always_inline bool read_other_registers(struct unwind_regs *to)
 {
 	return !HAS_TASK_PT_REGS || read_user_registers(to, current_user_registers());
@@ -447,7 +447,7 @@ struct user_call {
 };
 
 #if defined(__TARGET_ARCH_x86)
-/* Where they lie in struct pt_regs, in one piece. */
+/* Their order in struct pt_regs, in one piece. */
 struct call_registers {
 	unsigned long r8, ax, cx, dx, si, di, orig_ax;
 };

@@ -28,9 +28,8 @@ struct {
 TABLE_WITH_TURNS(hist_table, struct hist_key, struct hist_octave, 32768);
 
 /*
- * Names of the keys, kept because the task may be gone when the table is printed. They are never
- * deleted: an LRU map makes room by dropping the least recently written ones, which have been
- * printed.
+ * Names of the keys, stored because the task may be gone when the table is printed. They are never
+ * deleted: an LRU map evicts the least recently written ones, which have been printed.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

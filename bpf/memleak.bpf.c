@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Live blocks: each is kept from the return of the function that gave it to the entry of the one
- * that takes it back, with its size, time, and the stack that asked for it.
+ * Live blocks: each is recorded from the return of the function that gave it to the entry of the
+ * one that takes it back, with its size, time, and the stack that asked for it.
  *
- * A block is taken out of the table before the real free begins, while nobody else can be given the
+ * A block is taken out of the table before the real free begins, while no one else can be given the
  * same address, and put in after the real allocation. Functions that allocate call each other: what
  * is asked for by another one that is still running in the same thread belongs to that, so each
  * thread remembers its outermost call by the stack pointer it was entered with.
@@ -78,8 +78,7 @@ struct task_state {
 	__u64 ip;
 	__u64 size;
 	__u64 out_addr;	 /* posix_memalign: where the result goes */
-	__u64 old_addr;	 /* realloc: what it may take back, 0: nothing that is kept; mappings: the
-			   address that is given */
+	__u64 old_addr;	 /* realloc: the block it may free, 0: none; mappings: the given address */
 	__u64 old_bytes; /* mremap */
 	__u64 began_ns;	 /* mremap */
 	__u32 kind;	 /* enum alloc_kind */
@@ -194,7 +193,7 @@ static __always_inline bool size_is_wanted(__u64 size)
 /* When the first block of a tick was made, below the tick's number. */
 __u64 block_tick SEC(".data.block_tick") = 0;
 
-/* The clock is a call, and a dear one on some machines; the number of ticks is a load. */
+/* The clock is a call, and an expensive one on some machines; the number of ticks is a load. */
 static __always_inline __u32 block_time(void)
 {
 	__u32 tick = bpf_jiffies64();
@@ -213,7 +212,7 @@ static __always_inline void keep_block(__u64 addr, const struct block *block)
 		loss_count(LOSS_MAP_FULL, block_size(block));
 }
 
-/* Takes a block out, into *out unless that is NULL. False if it isn't kept. */
+/* Takes a block out, into *out unless that is NULL. False if it isn't recorded. */
 static __always_inline bool take_block(__u64 addr, __u32 tgid, struct block *out)
 {
 	__u64 place = is_sampled(addr) ? blocks_find(addr, tgid) : 0;
@@ -292,7 +291,7 @@ static __always_inline __u32 current_window(void)
 	return settings.by_windows ? *(volatile __u32 *)&memleak_window : 0;
 }
 
-/* What it takes back may be kept, also where what it gives is not. */
+/* The block that it takes back may be recorded, even if the one that it returns is not. */
 static __always_inline bool takes_back(__u32 kind)
 {
 	return kind == ALLOC_REALLOC || kind == ALLOC_REALLOCARRAY || is_mapping(kind);
@@ -528,7 +527,7 @@ int BPF_PROG(memleak_exec, struct task_struct *task)
 	return 0;
 }
 
-/* It has executed nothing yet, whatever another one of that pid has. */
+/* It has executed nothing yet, unlike an earlier process of that pid. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(memleak_fork, struct task_struct *parent, struct task_struct *child)
 {

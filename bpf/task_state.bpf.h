@@ -52,7 +52,7 @@ struct {
 	__type(value, struct task_slot);
 } task_slots SEC(".maps");
 
-/* Who claims a slot holds the element of that slot meanwhile. */
+/* The claimer of a slot holds the element of that slot meanwhile. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 64);
@@ -87,8 +87,8 @@ static void task_end(struct task_struct *task)
 /* ---- slots ---- */
 
 /*
- * What tells a task from all others until it is freed: its distance from something in this object,
- * since the verifier lets nothing be computed with addresses but that.
+ * Identifies a task until it is freed: by its distance from something in this object, since the
+ * verifier lets nothing else be computed with addresses.
  */
 static __always_inline __u64 task_number(struct task_struct *task)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Adding and taking blocks: the same code in the kernel and, for tests, in user space. Whoever
- * includes this has defined
+ * Adding and taking blocks: the same code in the kernel and, for tests, in user space. The
+ * includer must define
  *
  *	static struct block_bucket *blocks_bucket(__u64 index);	 NULL: there is no such bucket
  *	static __u64 blocks_mask(void);	 the number of buckets, a power of two, less one
@@ -35,8 +35,8 @@ BLOCKS_INLINE __u64 blocks_second(__u64 hash)
 }
 
 /*
- * Whether an address is one of a sample, of one in so many; allocation and free come to the same
- * answer. It must not say anything of the block's buckets, or these would be few.
+ * Returns true if an address is in the sample of one in N; allocation and free get the same answer.
+ * It must not depend on the block's buckets, or these would be few.
  */
 BLOCKS_INLINE int blocks_are_sampled(__u64 addr, __u32 sample)
 {
@@ -56,7 +56,7 @@ BLOCKS_INLINE __u64 blocks_find_in(__u64 index, __u64 addr, __u32 tgid)
 	return 0;
 }
 
-/* Where a block is: 0 if it isn't there. */
+/* Returns the cell of a block: 0 if it isn't there. */
 BLOCKS_FUNCTION __u64 blocks_find(__u64 addr, __u32 tgid)
 {
 	__u64 hash = blocks_hash(addr, tgid);
@@ -132,7 +132,7 @@ BLOCKS_INLINE int blocks_replace(__u64 place, __u64 stack_id, __u64 size_generat
 	return 1;
 }
 
-/* Adds a block, in the emptier one of its two buckets. False if there is no room. */
+/* Adds a block, in the emptier one of its two buckets. False if both are full. */
 BLOCKS_FUNCTION int blocks_add(__u64 addr, __u64 stack_id, __u64 size_generation, __u64 tgid_time)
 {
 	__u64 hash = blocks_hash(addr, (__u32)tgid_time), n_free;

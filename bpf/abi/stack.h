@@ -74,8 +74,8 @@ static inline __u64 stack_address(__u64 word)
 #define STACK_ID_FOLDED (3ULL << 62)
 
 /*
- * The names that have been sent lately, in sets: an element of the map. The loader takes out those
- * that it has let go.
+ * Ids that were sent lately, in sets: an element of the map. The loader removes those that it has
+ * released.
  */
 #define STACK_SENT_WAYS 4
 #define STACK_SENT_SETS 16384
@@ -107,7 +107,7 @@ struct stack_key {
 struct stack_settings {
 	bool user;
 	bool kernel;
-	bool cgroup; /* counts are kept by cgroup */
+	bool cgroup; /* counts are per cgroup */
 	bool thread; /* and by thread */
 };
 
