@@ -8,21 +8,21 @@
 
 struct background;
 
-enum chore_state {
-	CHORE_NONE,
-	CHORE_QUEUED,
-	CHORE_RUNNING,
-	CHORE_DONE,
+enum job_state {
+	JOB_NONE,
+	JOB_QUEUED,
+	JOB_RUNNING,
+	JOB_DONE,
 };
 
 /*
  * A member of the object that the job works on; all zero: never queued. A job must not touch
  * anything that other threads use meanwhile.
  */
-struct chore {
-	void (*run)(struct chore *chore);
-	struct chore *next;
-	enum chore_state state;
+struct job {
+	void (*run)(struct job *job);
+	struct job *next;
+	enum job_state state;
 };
 
 struct background *background_new(void);
@@ -31,10 +31,9 @@ struct background *background_new(void);
 void background_free(struct background *background);
 
 /* Appends a job to the queue. The first call starts the thread. */
-void background_add(struct background *background, struct chore *chore,
-		    void (*run)(struct chore *chore));
+void background_add(struct background *background, struct job *job, void (*run)(struct job *job));
 
 /* Returns when a queued job is done; runs it in the caller if it has not begun. */
-void background_finish(struct background *background, struct chore *chore);
+void background_finish(struct background *background, struct job *job);
 
 #endif

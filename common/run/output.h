@@ -34,7 +34,7 @@ struct output {
 	FILE *file;
 	unsigned int n; /* reports that were committed, dropped ones included */
 	unsigned int n_dropped, n_dropped_before; /* in all, and until writing worked last */
-	char *buffer;	 /* of the stream */
+	char *buffer;				  /* of the stream */
 	char *peeked;	 /* the last peek's file, which a report of that name replaces; or NULL */
 	char *temporary; /* its name meanwhile; NULL: has none yet, or keeps the one it has */
 	bool is_special; /* a pipe or a device, or standard output: is not renamed */

@@ -26,7 +26,7 @@ struct syms_room {
 
 /* Symbols of one file; all zero: not requested ahead. */
 struct syms_ahead {
-	struct chore chore;
+	struct job job;
 	const struct file *file;
 	const struct debug_place *place;
 	struct syms_room *room;

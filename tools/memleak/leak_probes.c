@@ -28,7 +28,7 @@ struct file_probes {
  * probed again.
  */
 struct closing {
-	struct chore chore;
+	struct job job;
 	struct uprobes **links;
 	size_t n, cap;
 	bool is_done; /* set by the other thread */
@@ -398,9 +398,9 @@ static void visit_to_detach(void *value, void *arg)
 	detach_from(((struct probed_process *)value)->found, arg);
 }
 
-static void close_links(struct chore *chore)
+static void close_links(struct job *job)
 {
-	struct closing *closing = container_of(chore, struct closing, chore);
+	struct closing *closing = container_of(job, struct closing, job);
 
 	for (size_t i = 0; i < closing->n; i++)
 		uprobes_detach(closing->links[i]);
@@ -411,7 +411,7 @@ static void finish_closing(struct leak_probes *probes)
 {
 	if (!probes->closing)
 		return;
-	background_finish(probes->background, &probes->closing->chore);
+	background_finish(probes->background, &probes->closing->job);
 	free(probes->closing->links);
 	free(probes->closing);
 	probes->closing = NULL;
@@ -479,7 +479,7 @@ void leak_probes_let_go_files(struct leak_probes *probes)
 	let_go_of_files(&probes->common, probes);
 	idmap_visit(&probes->processes, visit_to_let_go, probes);
 	if (probes->closing->n)
-		background_add(probes->background, &probes->closing->chore, close_links);
+		background_add(probes->background, &probes->closing->job, close_links);
 	else
 		finish_closing(probes);
 }
