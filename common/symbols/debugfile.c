@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/allowance.h"
+#include "base/rate_limit.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -100,7 +100,7 @@ static struct {
 		uint32_t crc;
 	} sums[SUMS_KEPT];
 	size_t n; /* all there were; the oldest ones were overwritten */
-	struct allowance bytes;
+	struct rate_limit bytes;
 	bool has_said_spent;
 } known = { .lock = PTHREAD_MUTEX_INITIALIZER,
 	    .bytes = { .amount = CRC_HOURLY_BYTES, .period_ns = 3600 * NS_PER_S } };
@@ -141,7 +141,7 @@ static bool may_read(uint64_t bytes)
 	bool may, is_news;
 
 	pthread_mutex_lock(&known.lock);
-	may = allowance_take(&known.bytes, bytes, clock_now_ns());
+	may = rate_limit_take(&known.bytes, bytes, clock_now_ns());
 	is_news = !may && !known.has_said_spent;
 	known.has_said_spent |= is_news;
 	pthread_mutex_unlock(&known.lock);
