@@ -36,8 +36,8 @@ struct run_losses {
 	uint64_t divisor;	 /* BPF's totals per one of the tool's unit; 0: 1 */
 	const char *more_text;
 	uint64_t more;
-	uint64_t missed;	    /* events of the system that no program ran for */
-	uint64_t told, told_before; /* by this report so far, and by those before it */
+	uint64_t missed;		    /* events of the system that no program ran for */
+	uint64_t reported, reported_before; /* by this report so far, and by those before it */
 };
 
 /* One run of a tool, as modules and tools see it. */

@@ -7,8 +7,8 @@
 /* Losses while a report is written belong to the next one. */
 static uint64_t take_lost(struct run *run)
 {
-	run->losses.told = loss_value(run);
-	return run->losses.told - run->losses.told_before;
+	run->losses.reported = loss_value(run);
+	return run->losses.reported - run->losses.reported_before;
 }
 
 struct writer_facts run_facts(struct run *run)

@@ -148,7 +148,7 @@ static int report(struct life *life, bool is_peek)
 	run->is_peek = false;
 	if (!is_peek) {
 		run->report_start_ns = run->end_ns;
-		run->losses.told_before = run->losses.told;
+		run->losses.reported_before = run->losses.reported;
 	}
 	write_err = next_output(life, !err);
 	err = write_err ? write_err : err;

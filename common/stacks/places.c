@@ -22,7 +22,7 @@ struct places {
 	struct usyms *usyms;
 	struct kernelnames *kernelnames; /* NULL: nobody can be asked, as the caller knows */
 	bool with_addresses;		 /* frames carry them */
-	bool is_kernel_told;		 /* that it has no symbols */
+	bool is_kernel_reported;	 /* that it has no symbols */
 	uint64_t *own_programs;		 /* first addresses; NULL: not known */
 	size_t n_own_programs;
 };
@@ -323,10 +323,10 @@ static void set_kernel_frame(struct places *places, struct known_place *known,
 /* Said once. */
 static void tell_no_kernel(struct places *places)
 {
-	if (!places->is_kernel_told)
+	if (!places->is_kernel_reported)
 		msg_warn("kernel symbols: not available: %s (kernel frames print as addresses)",
 			 strerror(errno));
-	places->is_kernel_told = true;
+	places->is_kernel_reported = true;
 }
 
 /* NULL: there is nobody to ask, or the answer failed, which is said. */

@@ -32,7 +32,7 @@ struct process_flaw {
 	uint64_t total, lacking, unnamed;
 	struct cut *cuts; /* at most MAX_FILES, in no order */
 	size_t n_cuts, cuts_capacity;
-	bool is_told;
+	bool is_reported;
 };
 
 struct process_flaws {
@@ -229,9 +229,9 @@ static struct group take_group(struct process_flaws *flaws, size_t first)
 	for (size_t i = first; i < flaws->n; i++) {
 		struct process_flaw *p = &flaws->items[i];
 
-		if (p->is_told || !is_flawed(p) || !is_mended_likewise(p, g.worst))
+		if (p->is_reported || !is_flawed(p) || !is_mended_likewise(p, g.worst))
 			continue;
-		p->is_told = true;
+		p->is_reported = true;
 		g.total += p->total;
 		g.cut += worst_cut(p)->value;
 		g.unnamed += p->unnamed;
@@ -319,7 +319,7 @@ void process_flaws_print(struct process_flaws *flaws, bool lacks_tables)
 		const struct cut *file = flawed_file(p);
 		struct group g;
 
-		if (p->is_told || !is_flawed(p))
+		if (p->is_reported || !is_flawed(p))
 			continue;
 		g = take_group(flaws, i);
 		if ((g.cut + g.unnamed) * ENOUGH <= flaws->total ||

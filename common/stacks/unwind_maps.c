@@ -50,7 +50,7 @@ struct unwind_maps {
 	struct unwind_mapping *mappings;
 	uint32_t max_mappings;
 	struct unwind_tables *tables;
-	bool is_full_told;
+	bool is_full_reported;
 
 	/* Shards, and how many orders the thread has got that keeps the map of shards. */
 	int shard_fds[UNWIND_MAX_SHARDS];
@@ -370,11 +370,11 @@ static void put_slice(struct unwind_maps *maps, pid_t pid, const struct unwind_p
 	if (!bpf_map_update_elem(maps->processes_fd, &pid, &now, BPF_ANY))
 		return;
 	bpf_map_delete_elem(maps->processes_fd, &pid);
-	if (!maps->is_full_told)
+	if (!maps->is_full_reported)
 		msg_warn("unwind tables: full at process %d, its and later stacks may be truncated "
 			 "(raise --unwind-mem)",
 			 pid);
-	maps->is_full_told = true; /* once: a run may take days */
+	maps->is_full_reported = true; /* once: a run may take days */
 }
 
 /*

@@ -47,7 +47,7 @@ struct unwind_procs {
 	struct slice *retired; /* which BPF may still have been given */
 	struct slice *resting, **resting_tail;
 	struct extents free;
-	bool is_full_told;
+	bool is_full_reported;
 };
 
 static void give_back(struct unwind_procs *procs, uint32_t first, uint32_t count)
@@ -325,11 +325,11 @@ static void publish(struct unwind_procs *procs, pid_t pid, struct maps *maps)
 /* Said once, when it happens: a run may take days. */
 static void tell_full(struct unwind_procs *procs, pid_t pid)
 {
-	if (!procs->is_full_told)
+	if (!procs->is_full_reported)
 		msg_warn("table of mappings: full at process %d, its and later stacks may be "
 			 "truncated",
 			 pid);
-	procs->is_full_told = true;
+	procs->is_full_reported = true;
 }
 
 static bool publish_maps(struct unwind_procs *procs, pid_t pid, uint32_t change, struct maps *maps,
