@@ -38,13 +38,13 @@ void frame_table_free(struct frame_table *table);
 
 /*
  * The table's copy of a frame, texts included, for one more user. It stays where it is until all
- * its users have released it and frame_table_let_go() is called.
+ * its users have released it and frame_table_release() is called.
  */
 const struct frame *frame_table_get(struct frame_table *table, const struct frame *frame);
 void frame_release(const struct frame *frame);
 
 /* Frees the frames without users. */
-void frame_table_let_go(struct frame_table *table);
+void frame_table_release(struct frame_table *table);
 
 size_t frame_table_count(const struct frame_table *table);
 

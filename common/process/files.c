@@ -372,7 +372,7 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 	return is_code_in_memfd(file, m->path) ? NULL : file;
 }
 
-struct letting_go {
+struct releasing {
 	struct files *files;
 	bool at_once;
 };
@@ -385,29 +385,29 @@ static unsigned int times_to_keep(const struct file *file)
 	return TIMES_IDLE;
 }
 
-static void let_go(struct hashlink *link, void *arg)
+static void release(struct hashlink *link, void *arg)
 {
 	struct file *file = container_of(link, struct file, link);
-	const struct letting_go *letting_go = arg;
-	struct files *files = letting_go->files;
+	const struct releasing *releasing = arg;
+	struct files *files = releasing->files;
 	bool is_idle = !file->n_users && !file->image;
 
 	file->n_idle = is_idle ? file->n_idle + 1 : 0;
 	if (file->parts[FILE_SYMBOLS].data ||
-	    file->n_idle < (letting_go->at_once ? 1 : times_to_keep(file)))
+	    file->n_idle < (releasing->at_once ? 1 : times_to_keep(file)))
 		return;
 	for (size_t i = 0; i < FILE_USERS; i++)
-		if (file->parts[i].let_go)
-			file->parts[i].let_go(file->parts[i].data);
+		if (file->parts[i].release)
+			file->parts[i].release(file->parts[i].data);
 	hashtable_remove(&files->table, link);
 	free_file(link, NULL);
 }
 
-void files_let_go(struct files *files, bool at_once)
+void files_release(struct files *files, bool at_once)
 {
-	struct letting_go letting_go = { files, at_once };
+	struct releasing releasing = { files, at_once };
 
-	hashtable_visit(&files->table, let_go, &letting_go);
+	hashtable_visit(&files->table, release, &releasing);
 }
 
 size_t files_count(const struct files *files)

@@ -33,9 +33,9 @@ enum file_user {
 /* Data that a module has derived from a file. */
 struct file_part {
 	void *data;
-	void (*free)(void *data);   /* called when the file is forgotten; NULL: nothing to free */
-	void (*let_go)(void *data); /* before, unless all files go at the end; NULL: nothing */
-	bool is_dear;		    /* expensive to make, so retained for longer */
+	void (*free)(void *data);    /* called when the file is forgotten; NULL: nothing to free */
+	void (*release)(void *data); /* before, unless all files go at the end; NULL: nothing */
+	bool is_dear;		     /* expensive to make, so retained for longer */
 };
 
 struct files;
@@ -79,7 +79,7 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
  * at_once: only files that had no users in the last call, either (in the last 20 if they are
  * expensive), and that were not requested since.
  */
-void files_let_go(struct files *files, bool at_once);
+void files_release(struct files *files, bool at_once);
 
 /* Returns true if both are of the same file with the same contents. */
 bool file_is_same_version(const struct stat *a, const struct stat *b);

@@ -577,10 +577,10 @@ void processes_meet_files(struct processes *table, pid_t pid,
 		era_meet_files(&table->store, era, pid, find_relative(table, pid), meet, arg);
 }
 
-void processes_let_go_files(struct processes *table, bool at_once)
+void processes_release_files(struct processes *table, bool at_once)
 {
 	forget_ended(table, clock_now_ns());
-	files_let_go(table->store.files, at_once);
+	files_release(table->store.files, at_once);
 }
 
 struct processes_stats processes_stats(const struct processes *table)

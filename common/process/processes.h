@@ -143,8 +143,8 @@ void processes_publish(struct processes *table, pid_t pid, struct maps *maps);
 void processes_meet_files(struct processes *table, pid_t pid,
 			  void (*meet)(struct file *file, void *arg), void *arg);
 
-/* Forgets processes that have ended, except just now, and see files_let_go(). */
-void processes_let_go_files(struct processes *table, bool at_once);
+/* Forgets processes that have ended, except just now, and see files_release(). */
+void processes_release_files(struct processes *table, bool at_once);
 
 /* ---- for -v and the report ---- */
 

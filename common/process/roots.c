@@ -122,7 +122,7 @@ void roots_keep(struct roots *roots, int fd)
 		roots->items[i].is_kept |= roots->items[i].fd == fd;
 }
 
-void roots_let_go(struct roots *roots)
+void roots_release(struct roots *roots)
 {
 	size_t n = 0;
 

@@ -24,7 +24,7 @@ int roots_of(struct roots *roots, pid_t pid);
 
 /* Closes those that nobody has asked to keep since the last time. */
 void roots_keep(struct roots *roots, int fd);
-void roots_let_go(struct roots *roots);
+void roots_release(struct roots *roots);
 
 /* Our own one. */
 int roots_own(struct roots *roots);

@@ -201,7 +201,7 @@ static void free_known(struct python_codes *codes, struct code *code)
 	free(code);
 }
 
-static void let_go_unused(struct hashlink *link, void *arg)
+static void release_unused(struct hashlink *link, void *arg)
 {
 	struct owner *owner = container_of(link, struct owner, link);
 	struct python_codes *codes = arg;
@@ -222,7 +222,7 @@ static struct code *add_code(struct python_codes *codes, pid_t pid, uint64_t wor
 	struct owner *owner = get_owner(codes, pid);
 
 	if (++codes->n_added % ADDED_A_LOOK == 0)
-		hashtable_visit(&codes->owners, let_go_unused, codes);
+		hashtable_visit(&codes->owners, release_unused, codes);
 	code->pid = pid;
 	code->word = word;
 	code->function = codes->unknown;

@@ -167,7 +167,7 @@ static void forget_name(struct hashlink *link, void *arg)
 void places_end_report(struct places *places)
 {
 	hashtable_visit(&places->table, forget_name, NULL);
-	frame_table_let_go(places->frames);
+	frame_table_release(places->frames);
 }
 
 /* ---- frames ---- */

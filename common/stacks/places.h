@@ -42,7 +42,7 @@ void places_release(struct places *places, struct known_place *known);
 void places_look_up(struct places *places, void (*meanwhile)(void *arg), void *arg);
 
 /*
- * Looks up locations in files that are about to be released (usyms_let_go_files()), and caches
+ * Looks up locations in files that are about to be released (usyms_release_files()), and caches
  * their names.
  */
 void places_look_up_leaving(struct places *places);

@@ -239,8 +239,8 @@ static void free_known(struct stackdefs *defs, struct definition *d)
 	free(d);
 }
 
-static void let_go(struct stackdefs *defs, struct owner *owner,
-		   void (*forgotten)(uint64_t id, void *arg), void *arg)
+static void release(struct stackdefs *defs, struct owner *owner,
+		    void (*forgotten)(uint64_t id, void *arg), void *arg)
 {
 	for (struct definition *d = owner->first, *next; d; d = next) {
 		next = d->next;
@@ -313,13 +313,13 @@ void stackdefs_end_turn(struct stackdefs *defs, bool is_report,
 		defs->ended = owner->next;
 		if (!defs->ended)
 			defs->ended_tail = &defs->ended;
-		let_go(defs, owner, forgotten, arg);
+		release(defs, owner, forgotten, arg);
 	}
 }
 
-void stackdefs_let_go_files(struct stackdefs *defs)
+void stackdefs_release_files(struct stackdefs *defs)
 {
-	traces_let_go_files(defs->traces);
+	traces_release_files(defs->traces);
 }
 
 void stackdefs_end_report(struct stackdefs *defs)

@@ -82,7 +82,7 @@ void stackdefs_end_turn(struct stackdefs *defs, bool is_report,
 			void (*forgotten)(uint64_t id, void *arg), void *arg);
 
 /* To be called every few seconds: closes files that nobody maps, whose names are found before. */
-void stackdefs_let_go_files(struct stackdefs *defs);
+void stackdefs_release_files(struct stackdefs *defs);
 
 /* Ends a report, for interned stacks: ids that were folded before become invalid. */
 void stackdefs_end_report(struct stackdefs *defs);

@@ -267,7 +267,7 @@ void traces_meet(struct traces *traces, pid_t pid, uint32_t generation)
 }
 
 /* Evicts interned stacks that neither a definition nor the last two reports needed. */
-static void let_go(struct hashlink *link, void *arg)
+static void release(struct hashlink *link, void *arg)
 {
 	struct trace *trace = container_of(link, struct trace, link);
 	struct traces *traces = arg;
@@ -289,15 +289,15 @@ static void look_up_leaving(void *arg)
 	places_look_up_leaving(((struct traces *)arg)->places);
 }
 
-void traces_let_go_files(struct traces *traces)
+void traces_release_files(struct traces *traces)
 {
-	usyms_let_go_files(traces->usyms, look_up_leaving, traces);
+	usyms_release_files(traces->usyms, look_up_leaving, traces);
 }
 
 void traces_end_report(struct traces *traces)
 {
 	traces->n_reports++;
-	hashtable_visit(&traces->table, let_go, traces);
+	hashtable_visit(&traces->table, release, traces);
 	places_end_report(traces->places); /* frames are gone before the images that they are in */
 	usyms_end_report(traces->usyms, keep_places, traces);
 }

@@ -66,8 +66,8 @@ const struct frame *const *trace_frames(struct traces *traces, struct trace *tra
 /* Returns the table of frames. Its entries at the end of a report may be gone after it. */
 struct frame_table *traces_frame_table(struct traces *traces);
 
-/* To be called every few seconds, see usyms_let_go_files(): traces stay, and so do their names. */
-void traces_let_go_files(struct traces *traces);
+/* To be called every few seconds, see usyms_release_files(): traces stay, and so do their names. */
+void traces_release_files(struct traces *traces);
 
 /* Ends a report: evicts interned stacks that it and the one before did not use. */
 void traces_end_report(struct traces *traces);

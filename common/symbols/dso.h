@@ -49,7 +49,7 @@ uint64_t dso_address(const struct dso *dso, uint64_t offset);
 void dso_expect(struct dso *dso);
 
 /*
- * The function that covers the offset, or NULL; valid until dso_cache_let_go(). Symbols are loaded
+ * The function that covers the offset, or NULL; valid until dso_cache_release(). Symbols are loaded
  * when they are not there.
  */
 const char *dso_find(struct dso *dso, uint64_t offset);

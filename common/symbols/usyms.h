@@ -56,7 +56,7 @@ void usyms_meet(struct usyms *us, pid_t pid, uint32_t generation);
 /*
  * The function's name for a location, or NULL where it isn't known. is_return says that the
  * address is a return address: it is looked up one byte lower, inside the call. Valid until
- * usyms_end_report() or usyms_let_go_files().
+ * usyms_end_report() or usyms_release_files().
  */
 const char *usyms_name(const struct location *loc, bool is_return);
 
@@ -91,7 +91,7 @@ int usyms_error(const struct location *loc);
  * must be resolved by then: find_names() is called before, to look up those for which
  * usyms_is_leaving() is true, and to cache their names.
  */
-void usyms_let_go_files(struct usyms *us, void (*find_names)(void *arg), void *arg);
+void usyms_release_files(struct usyms *us, void (*find_names)(void *arg), void *arg);
 bool usyms_is_leaving(const struct location *loc);
 
 /*

@@ -43,7 +43,7 @@ static void compile_file(struct unwind_files *files, const struct file *file, st
 	cfi_free(&cfi);
 }
 
-static void let_go(void *data)
+static void release(void *data)
 {
 	const struct rows *rows = data;
 
@@ -62,7 +62,7 @@ struct unwind_run unwind_files_rows(struct unwind_files *files, struct file *fil
 	if (!rows) {
 		rows = mem_zalloc(1, sizeof(*rows));
 		rows->files = files;
-		*part = (struct file_part){ rows, free, let_go };
+		*part = (struct file_part){ rows, free, release };
 		compile_file(files, file, rows);
 		part->is_dear = rows->run.n_rows >= DEAR_ROWS;
 	}

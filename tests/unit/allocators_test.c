@@ -317,10 +317,10 @@ TEST(files_that_nobody_maps_are_forgotten)
 	CHECK_EQ(map_and_scan(&a, fd), 2);
 	n_files = a.n_files;
 	allocators_mark(&a, getpid());
-	CHECK(allocators_let_go(&a, count_one, &n_left)); /* it may still come back */
+	CHECK(allocators_release(&a, count_one, &n_left)); /* it may still come back */
 	CHECK_EQ(n_left, 0);
 	allocators_mark(&a, getpid());
-	CHECK(!allocators_let_go(&a, count_one, &n_left));
+	CHECK(!allocators_release(&a, count_one, &n_left));
 	CHECK_EQ(n_left, 1);
 	CHECK_EQ(a.n_files, n_files - 1);
 	CHECK_EQ(a.n_functions, 1);

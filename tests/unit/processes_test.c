@@ -476,7 +476,7 @@ TEST(a_dear_file_is_kept_for_longer)
 	processes_meet_files(log, getpid(), set_dear, NULL);
 	processes_clear(log);
 	for (; processes_stats(log).n_files && n < 100; n++)
-		processes_let_go_files(log, false);
+		processes_release_files(log, false);
 	CHECK_EQ(n, 20);
 	lose_file(&code);
 	processes_free(log);
@@ -493,13 +493,13 @@ TEST(a_file_goes_when_it_was_not_used_for_a_while)
 		processes_map(log, getpid(), &code.mapping, clock_now_ns());
 		CHECK_EQ(count_met(log, getpid()), 1);
 		for (int i = 0; i < 2; i++)
-			processes_let_go_files(log, false);
+			processes_release_files(log, false);
 		CHECK_EQ(processes_stats(log).n_files, 1);
 		processes_clear(log);
-		processes_let_go_files(log, false);
+		processes_release_files(log, false);
 		CHECK_EQ(processes_stats(log).n_files, 1);
 	}
-	processes_let_go_files(log, false);
+	processes_release_files(log, false);
 	CHECK_EQ(processes_stats(log).n_files, 0);
 	lose_file(&code);
 	processes_free(log);

@@ -1102,7 +1102,7 @@ TEST(names_outlive_files_that_it_closes)
 	unmap_text(addr);
 	for (uint32_t i = 0; i < 600; i++) {
 		meet_file(us, i + 2);
-		usyms_let_go_files(us, name_leaving, &has_left);
+		usyms_release_files(us, name_leaving, &has_left);
 	}
 	CHECK(has_left);
 	CHECK(count_files() < before + 300);

@@ -369,8 +369,8 @@ void allocators_mark(struct allocators *a, pid_t pid)
 		mappings_free(&maps);
 }
 
-bool allocators_let_go(struct allocators *a, void (*leave)(struct alloc_file *file, void *arg),
-		       void *arg)
+bool allocators_release(struct allocators *a, void (*leave)(struct alloc_file *file, void *arg),
+			void *arg)
 {
 	bool waits = false;
 

@@ -33,7 +33,7 @@ struct alloc_file {
 	int fd;			    /* readable; -1: nothing of interest in it, or closed */
 	struct file_probes *probes; /* the user's: they keep the inode from being another file's */
 	bool is_asked_for;	    /* by its path: it may be mapped later */
-	bool is_mapped, was_mapped; /* see allocators_let_go() */
+	bool is_mapped, was_mapped; /* see allocators_release() */
 };
 
 struct alloc_function {
@@ -73,15 +73,15 @@ struct allocators_wish {
  */
 int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_wish *wish);
 
-/* For allocators_let_go(): the process still has what it maps now. */
+/* For allocators_release(): the process still has what it maps now. */
 void allocators_mark(struct allocators *a, pid_t pid);
 
 /*
  * Forgets the files that no process had mapped in this call nor in the last one, but none that was
  * asked for by its path; first calls leave() for each. True if the next call may forget some more.
  */
-bool allocators_let_go(struct allocators *a, void (*leave)(struct alloc_file *file, void *arg),
-		       void *arg);
+bool allocators_release(struct allocators *a, void (*leave)(struct alloc_file *file, void *arg),
+			void *arg);
 
 /* Closes the files that are open, once their functions are probed. */
 void allocators_close(struct allocators *a);

@@ -453,21 +453,21 @@ static void visit_to_mark(void *value, void *arg)
 		allocators_mark(process->found, process->pid);
 }
 
-static void let_go_of_files(struct allocators *found, struct leak_probes *probes)
+static void release_files(struct allocators *found, struct leak_probes *probes)
 {
-	probes->has_changed |= allocators_let_go(found, leave_file, probes);
+	probes->has_changed |= allocators_release(found, leave_file, probes);
 }
 
-static void visit_to_let_go(void *value, void *arg)
+static void visit_to_release(void *value, void *arg)
 {
 	const struct probed_process *process = value;
 	struct leak_probes *probes = arg;
 
 	if (process->found != &probes->common)
-		let_go_of_files(process->found, probes);
+		release_files(process->found, probes);
 }
 
-void leak_probes_let_go_files(struct leak_probes *probes)
+void leak_probes_release_files(struct leak_probes *probes)
 {
 	if (!probes->has_changed ||
 	    (probes->closing && !__atomic_load_n(&probes->closing->is_done, __ATOMIC_ACQUIRE)))
@@ -476,8 +476,8 @@ void leak_probes_let_go_files(struct leak_probes *probes)
 	probes->closing = mem_zalloc(1, sizeof(*probes->closing));
 	probes->has_changed = false;
 	idmap_visit(&probes->processes, visit_to_mark, NULL);
-	let_go_of_files(&probes->common, probes);
-	idmap_visit(&probes->processes, visit_to_let_go, probes);
+	release_files(&probes->common, probes);
+	idmap_visit(&probes->processes, visit_to_release, probes);
 	if (probes->closing->n)
 		background_add(probes->background, &probes->closing->job, close_links);
 	else
@@ -517,7 +517,7 @@ static bool is_kept(void *value, void *arg)
 	return true;
 }
 
-void leak_probes_let_go(struct leak_probes *probes)
+void leak_probes_release(struct leak_probes *probes)
 {
 	idmap_keep(&probes->processes, is_kept, probes);
 }

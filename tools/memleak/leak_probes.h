@@ -60,10 +60,10 @@ void leak_probes_end(struct leak_probes *probes, pid_t pid);
  * To be called every few seconds: takes the probes out of files that no process had mapped, neither
  * now nor in the last call, since they keep the disk space of a deleted file.
  */
-void leak_probes_let_go_files(struct leak_probes *probes);
+void leak_probes_release_files(struct leak_probes *probes);
 
 /* Ends a report: releases the processes that had exited before the report before it. */
-void leak_probes_let_go(struct leak_probes *probes);
+void leak_probes_release(struct leak_probes *probes);
 
 void leak_probes_detach(struct leak_probes *probes);
 

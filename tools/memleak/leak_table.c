@@ -367,7 +367,7 @@ static enum loop_verdict on_timer(int fd, void *arg)
 	if (read(fd, &n_ticks, sizeof(n_ticks)) < 0)
 		return LOOP_GO;
 	if (++table->n_ticks % FILES_TICKS == 0)
-		leak_probes_let_go_files(table->probes);
+		leak_probes_release_files(table->probes);
 	lost = leak_probes_lost(table->probes);
 	if (!lost)
 		return LOOP_GO;
@@ -510,7 +510,7 @@ int leak_table_report(struct run *run)
 	call_lines_read(&table_of(run)->call_lines);
 	err = stacks_report(run);
 	if (table_of(run)->probes && !run->is_peek)
-		leak_probes_let_go(table_of(run)->probes);
+		leak_probes_release(table_of(run)->probes);
 	if (!run->is_last)
 		return err;
 	leak_rate_print(table_of(run)->rate);
