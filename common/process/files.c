@@ -20,11 +20,11 @@
 #include "process/mapfile.h"
 #include "process/roots.h"
 
-#define VDSO_MAX_BYTES (64u << 10)
-#define COPIES_BYTES   (64u << 20)
-#define TRY_AGAIN_NS   (10 * NS_PER_S)
-#define TIMES_IDLE     2  /* turns for which a file is retained */
-#define TIMES_DEAR     20 /* ... if it is expensive */
+#define VDSO_MAX_BYTES	(64u << 10)
+#define COPIES_BYTES	(64u << 20)
+#define TRY_AGAIN_NS	(10 * NS_PER_S)
+#define TIMES_IDLE	2  /* turns for which a file is retained */
+#define TIMES_EXPENSIVE 20 /* ... if it is expensive */
 
 struct files {
 	struct hashtable table; /* by device and inode */
@@ -380,8 +380,8 @@ struct releasing {
 static unsigned int times_to_keep(const struct file *file)
 {
 	for (size_t i = 0; i < FILE_USERS; i++)
-		if (file->parts[i].is_dear)
-			return TIMES_DEAR;
+		if (file->parts[i].is_expensive)
+			return TIMES_EXPENSIVE;
 	return TIMES_IDLE;
 }
 

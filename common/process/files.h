@@ -35,7 +35,7 @@ struct file_part {
 	void *data;
 	void (*free)(void *data);    /* called when the file is forgotten; NULL: nothing to free */
 	void (*release)(void *data); /* before, unless all files go at the end; NULL: nothing */
-	bool is_dear;		     /* expensive to make, so retained for longer */
+	bool is_expensive;	     /* expensive to make, so retained for longer */
 };
 
 struct files;

@@ -11,7 +11,7 @@
 #include "unwind/go_rows.h"
 #include "unwind/unwind_files.h"
 
-#define DEAR_ROWS (1 << 18) /* a library of LLVM has a million: 70 ms, and 25 MB meanwhile */
+#define EXPENSIVE_ROWS (1 << 18) /* a library of LLVM has a million: 70 ms, and 25 MB meanwhile */
 
 /* A file's part. */
 struct rows {
@@ -64,7 +64,7 @@ struct unwind_run unwind_files_rows(struct unwind_files *files, struct file *fil
 		rows->files = files;
 		*part = (struct file_part){ rows, free, release };
 		compile_file(files, file, rows);
-		part->is_dear = rows->run.n_rows >= DEAR_ROWS;
+		part->is_expensive = rows->run.n_rows >= EXPENSIVE_ROWS;
 	}
 	return rows->run;
 }

@@ -458,10 +458,10 @@ TEST(a_file_of_another_device_stays_with_who_had_it)
 	processes_free(log);
 }
 
-static void set_dear(struct file *file, void *arg)
+static void set_expensive(struct file *file, void *arg)
 {
 	(void)arg;
-	file->parts[FILE_ROWS].is_dear = true;
+	file->parts[FILE_ROWS].is_expensive = true;
 }
 
 TEST(a_dear_file_is_kept_for_longer)
@@ -473,7 +473,7 @@ TEST(a_dear_file_is_kept_for_longer)
 	map_new_file(&code);
 	processes_exec(log, getpid(), clock_now_ns());
 	processes_map(log, getpid(), &code.mapping, clock_now_ns());
-	processes_meet_files(log, getpid(), set_dear, NULL);
+	processes_meet_files(log, getpid(), set_expensive, NULL);
 	processes_clear(log);
 	for (; processes_stats(log).n_files && n < 100; n++)
 		processes_release_files(log, false);
