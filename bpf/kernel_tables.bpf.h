@@ -37,7 +37,7 @@ struct kernel_tables kernel_tables SEC(".data.kernel_tables") = {};
 
 #define KERNEL_RECENT_BITS 12
 
-/* The rules that were met, each at the place that its address's hash says. */
+/* Cached rules, indexed by the hash of their address. */
 __u64 kernel_recent[1 << KERNEL_RECENT_BITS] SEC(".data.kernel_recent") = {};
 
 /* struct orc_entry. flags: two registers of four bits, and the type. */

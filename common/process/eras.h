@@ -24,7 +24,7 @@ struct era {
 	bool was_read;	   /* from /proc: it began before that time */
 	struct maps *maps; /* NULL, or as of the first n_in_maps of the list */
 	size_t n_in_maps;
-	size_t n_met;	    /* whose files have been met, see era_meet_files() */
+	size_t n_preloaded; /* whose files were opened, see era_preload_files() */
 	bool maps_are_read; /* from /proc, after that; not by the list alone */
 };
 
@@ -60,9 +60,9 @@ void era_append(struct map_store *store, struct era *era, const struct mapping *
 void era_replace(struct map_store *store, struct era *era, const struct mappings *read,
 		 uint64_t since_ns);
 
-/* Calls meet(file, arg) for the files of mappings that have come since the last time. */
-void era_meet_files(struct map_store *store, struct era *era, pid_t pid, pid_t relative,
-		    void (*meet)(struct file *file, void *arg), void *arg);
+/* Calls visit(file, arg) for the files of mappings that have come since the last time. */
+void era_preload_files(struct map_store *store, struct era *era, pid_t pid, pid_t relative,
+		       void (*visit)(struct file *file, void *arg), void *arg);
 
 /* How many of an era's mappings were there at that time. */
 size_t era_count_until(const struct era *era, uint64_t time_ns);

@@ -30,7 +30,7 @@ struct mapping_event {
 	uint64_t start, end, offset;
 	uint64_t time_ns; /* CLOCK_MONOTONIC, when it was made or a little before */
 	struct mapped_name *name;
-	struct file *file; /* met, and is_elsewhere: counts as one of its users; else NULL */
+	struct file *file; /* opened, and is_elsewhere: counts as one of its users; else NULL */
 };
 
 /* State that all maps share. */

@@ -568,13 +568,13 @@ struct maps *processes_look(struct processes *table, pid_t pid, uint32_t generat
 	return maps || !era ? maps : maps_use(era->maps);
 }
 
-void processes_meet_files(struct processes *table, pid_t pid,
-			  void (*meet)(struct file *file, void *arg), void *arg)
+void processes_preload_files(struct processes *table, pid_t pid,
+			     void (*visit)(struct file *file, void *arg), void *arg)
 {
 	struct era *era = latest_era(table, pid);
 
 	if (era)
-		era_meet_files(&table->store, era, pid, find_relative(table, pid), meet, arg);
+		era_preload_files(&table->store, era, pid, find_relative(table, pid), visit, arg);
 }
 
 void processes_release_files(struct processes *table, bool at_once)

@@ -138,10 +138,10 @@ void processes_publish(struct processes *table, pid_t pid, struct maps *maps);
 
 /*
  * Opens the files of a process's mappings that have come since the last time, while it lives, and
- * calls meet(file, arg) for each.
+ * calls visit(file, arg) for each.
  */
-void processes_meet_files(struct processes *table, pid_t pid,
-			  void (*meet)(struct file *file, void *arg), void *arg);
+void processes_preload_files(struct processes *table, pid_t pid,
+			     void (*visit)(struct file *file, void *arg), void *arg);
 
 /* Forgets processes that have ended, except just now, and see files_release(). */
 void processes_release_files(struct processes *table, bool at_once);

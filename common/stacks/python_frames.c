@@ -178,24 +178,26 @@ static bool is_walked(const struct python_frames *frames, const struct build *bu
 	return is_python(build) && (frames->settings.old || !is_old(build));
 }
 
-struct meeting {
+struct preloading {
 	const struct python_frames *frames; /* NULL: not wanted */
 	bool has_python;
 };
 
-static void meet_file(struct file *file, void *arg)
+static void preload_file(struct file *file, void *arg)
 {
-	struct meeting *meeting = arg;
+	struct preloading *preloading = arg;
 
-	meeting->has_python |= meeting->frames && is_walked(meeting->frames, build_of(file));
+	preloading->has_python |=
+		preloading->frames && is_walked(preloading->frames, build_of(file));
 }
 
-bool python_frames_meet(const struct python_frames *frames, struct processes *processes, pid_t pid)
+bool python_frames_preload(const struct python_frames *frames, struct processes *processes,
+			   pid_t pid)
 {
-	struct meeting meeting = { frames, false };
+	struct preloading preloading = { frames, false };
 
-	processes_meet_files(processes, pid, meet_file, &meeting);
-	return meeting.has_python;
+	processes_preload_files(processes, pid, preload_file, &preloading);
+	return preloading.has_python;
 }
 
 static bool has_old(struct processes *processes, pid_t pid)
@@ -213,8 +215,8 @@ static bool has_old(struct processes *processes, pid_t pid)
 	return found;
 }
 
-bool python_frames_meet_old(const struct run *run, struct processes *processes, const pid_t *pids,
-			    size_t n)
+bool python_frames_preload_old(const struct run *run, struct processes *processes,
+			       const pid_t *pids, size_t n)
 {
 	size_t i = 0;
 

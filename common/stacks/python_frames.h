@@ -19,8 +19,8 @@
  * Before load: whether one of these processes, or of those that are traced, if that is a list, has
  * a Python before 3.11, for which BPF has more to do, and the kernel to verify.
  */
-bool python_frames_meet_old(const struct run *run, struct processes *processes, const pid_t *pids,
-			    size_t n);
+bool python_frames_preload_old(const struct run *run, struct processes *processes,
+			       const pid_t *pids, size_t n);
 
 /* Before load, once unwind maps are configured. 0 or -errno, printed. */
 int python_frames_configure(struct run *run, const struct python_settings *settings);
@@ -36,10 +36,11 @@ void python_frames_free(struct python_frames *frames);
 void python_frames_update(struct python_frames *frames, pid_t pid);
 
 /*
- * Opens the files that a process has mapped since the last time (processes_meet_files()), also
+ * Opens the files that a process has mapped since the last time (processes_preload_files()), also
  * where frames is NULL: whether one of them is an interpreter whose frames are walked.
  */
-bool python_frames_meet(const struct python_frames *frames, struct processes *processes, pid_t pid);
+bool python_frames_preload(const struct python_frames *frames, struct processes *processes,
+			   pid_t pid);
 
 /*
  * Appends to the n native words of a thread that isn't running those of its Python frames, up to

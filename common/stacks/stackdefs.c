@@ -85,9 +85,9 @@ void stackdefs_set_own(struct stackdefs *defs, uint64_t *programs, size_t n)
 	traces_set_own(defs->traces, programs, n);
 }
 
-void stackdefs_meet(struct stackdefs *defs, pid_t pid, uint32_t generation)
+void stackdefs_preload(struct stackdefs *defs, pid_t pid, uint32_t generation)
 {
-	traces_meet(defs->traces, pid, generation);
+	traces_preload(defs->traces, pid, generation);
 }
 
 void stackdefs_add_python(struct stackdefs *defs, const struct python_def *def, size_t size)

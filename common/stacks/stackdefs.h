@@ -44,8 +44,8 @@ void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t s
 /* Adds the meaning of a Python frame's word; precedes the first stack that has it. */
 void stackdefs_add_python(struct stackdefs *defs, const struct python_def *def, size_t size);
 
-/* A process whose stacks may come when it has ended: see usyms_meet(). */
-void stackdefs_meet(struct stackdefs *defs, pid_t pid, uint32_t generation);
+/* A process whose stacks may come when it has ended: see usyms_preload(). */
+void stackdefs_preload(struct stackdefs *defs, pid_t pid, uint32_t generation);
 
 /*
  * Looks all new addresses up before a report, user addresses file by file, so that each file's

@@ -127,9 +127,9 @@ struct watch *stacks_watch(const struct run *run)
 	return user_stacks_watch(stacks_of(run)->user_stacks);
 }
 
-void stacks_meet(const struct run *run, pid_t pid, uint32_t generation)
+void stacks_preload(const struct run *run, pid_t pid, uint32_t generation)
 {
-	stackdefs_meet(stacks_of(run)->defs, pid, generation);
+	stackdefs_preload(stacks_of(run)->defs, pid, generation);
 }
 
 const struct frame *const *stacks_frames(const struct run *run, uint64_t id, size_t *n)
@@ -372,7 +372,7 @@ static void read_and_look_up(struct stacks *stacks)
 
 /*
  * Counts are read before names are looked up: a stack is defined before it is counted, so that
- * nothing new is met later, which would make tables of symbols be read one by one.
+ * nothing new comes later, which would make tables of symbols be read one by one.
  */
 static int collect_counted(struct making *making)
 {

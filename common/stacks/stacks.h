@@ -45,7 +45,7 @@ struct watch *stacks_watch(const struct run *run);
  * Announces a process whose stacks will come, maybe when it has exited. generation: its number of
  * execs.
  */
-void stacks_meet(const struct run *run, pid_t pid, uint32_t generation);
+void stacks_preload(const struct run *run, pid_t pid, uint32_t generation);
 
 /*
  * The frames of a stack, root first, for write_text; NULL where its definition never arrived. Valid

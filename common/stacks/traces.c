@@ -261,9 +261,9 @@ struct trace *traces_add_waker(struct traces *traces, const uint64_t words[WAKER
 	return intern_trace(traces, &draft);
 }
 
-void traces_meet(struct traces *traces, pid_t pid, uint32_t generation)
+void traces_preload(struct traces *traces, pid_t pid, uint32_t generation)
 {
-	usyms_meet(traces->usyms, pid, generation);
+	usyms_preload(traces->usyms, pid, generation);
 }
 
 /* Evicts interned stacks that neither a definition nor the last two reports needed. */

@@ -46,7 +46,7 @@ void traces_free(struct traces *traces);
 /* See stackdefs.h. */
 void traces_set_kernelnames(struct traces *traces, struct kernelnames *names);
 void traces_set_own(struct traces *traces, uint64_t *programs, size_t n);
-void traces_meet(struct traces *traces, pid_t pid, uint32_t generation);
+void traces_preload(struct traces *traces, pid_t pid, uint32_t generation);
 void traces_look_up(struct traces *traces, void (*meanwhile)(void *arg), void *arg);
 struct dso_stats traces_stats(const struct traces *traces);
 

@@ -54,7 +54,7 @@ static int configure_python(struct user_stacks *us, const struct python_settings
 	settings->wanted = us->by_cfi && python->wanted;
 	settings->old = settings->wanted && UNWIND_SAVED_BYTES &&
 			(us->run->command ||
-			 python_frames_meet_old(us->run, user_stacks_processes(us), pids, n));
+			 python_frames_preload_old(us->run, user_stacks_processes(us), pids, n));
 	return python_frames_configure(us->run, settings);
 }
 
@@ -292,7 +292,7 @@ static void on_exited(pid_t pid, void *arg)
 static bool may_wait(const struct user_stacks *us, pid_t pid)
 {
 	return !unwind_procs_knows(us->procs, pid) &&
-	       !python_frames_meet(us->python, us->processes, pid);
+	       !python_frames_preload(us->python, us->processes, pid);
 }
 
 /* It may have ended since it changed. */

@@ -224,7 +224,7 @@ static void warn_of_change(const struct dso *dso)
 		 dso_name(dso));
 }
 
-/* A file that has no symbols, or not those of the time when it was met, is not read again. */
+/* Marks a file without symbols, or one that changed since it was opened, as useless. */
 static void give_file_up(struct dso *dso)
 {
 	if (dso->was_dropped)

@@ -175,7 +175,7 @@ void usyms_settle(struct location *loc, bool is_return, uint64_t map_size)
 		loc->offset = 0;
 }
 
-void usyms_meet(struct usyms *us, pid_t pid, uint32_t generation)
+void usyms_preload(struct usyms *us, pid_t pid, uint32_t generation)
 {
 	struct subject s = look(us, pid, generation, clock_now_ns());
 

@@ -51,7 +51,7 @@ void usyms_settle(struct location *loc, bool is_return, uint64_t map_size);
  * Reads the mappings of a process and opens all that it executes, so that addresses of it can be
  * located when it has ended.
  */
-void usyms_meet(struct usyms *us, pid_t pid, uint32_t generation);
+void usyms_preload(struct usyms *us, pid_t pid, uint32_t generation);
 
 /*
  * The function's name for a location, or NULL where it isn't known. is_return says that the

@@ -361,7 +361,7 @@ static int count_met(struct processes *log, pid_t pid)
 {
 	int n = 0;
 
-	processes_meet_files(log, pid, count_open, &n);
+	processes_preload_files(log, pid, count_open, &n);
 	return n;
 }
 
@@ -473,7 +473,7 @@ TEST(a_dear_file_is_kept_for_longer)
 	map_new_file(&code);
 	processes_exec(log, getpid(), clock_now_ns());
 	processes_map(log, getpid(), &code.mapping, clock_now_ns());
-	processes_meet_files(log, getpid(), set_expensive, NULL);
+	processes_preload_files(log, getpid(), set_expensive, NULL);
 	processes_clear(log);
 	for (; processes_stats(log).n_files && n < 100; n++)
 		processes_release_files(log, false);

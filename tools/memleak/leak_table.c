@@ -459,13 +459,13 @@ static void begin_command(struct run *run)
 }
 
 /* Opens the files of the command's stacks now, as it may end before its stacks are resolved. */
-static void meet_command(const struct run *run)
+static void preload_command(const struct run *run)
 {
 	int fd = bpf_map__fd(map_find(run, "memleak_generations"));
 	uint32_t generation;
 
 	if (!bpf_map_lookup_elem(fd, &run->command_pid, &generation))
-		stacks_meet(run, run->command_pid, generation);
+		stacks_preload(run, run->command_pid, generation);
 }
 
 /*
@@ -476,7 +476,7 @@ static void command_loaded(struct run *run)
 	struct leak_table *table = table_of(run);
 	int err;
 
-	meet_command(run);
+	preload_command(run);
 	err = leak_probes_add(table->probes, run->command_pid);
 	if (err)
 		msg_errno(err, "command: probing its allocator failed");

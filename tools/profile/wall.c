@@ -197,7 +197,7 @@ static void report_sum(const void *key_data, const void *sum_data, void *arg)
 	owner = stack_sums_find(&p->owners, &owner_key);
 	if (key->remark == RUN_SAMPLED)
 		report(p, key, WALL_ON_CPU, scale(sum->value, owner->value ? owner : &p->all));
-	else if (!owner->part) /* no sample has met it: its time has no stack */
+	else if (!owner->part) /* it has no samples: its time has no stack */
 		report(p, key, WALL_ON_CPU, sum->value);
 }
 
