@@ -94,18 +94,18 @@ static const struct opt opts[] = {
 };
 
 /* Consumers of JSON sort and cut it themselves: all rows are printed unless --top is given. */
-static uint32_t wished_rows(const struct run *run)
+static uint32_t requested_rows(const struct run *run)
 {
 	const struct options *options = run->options;
 
 	return run->is_json && !run_given(run, "top") ? UINT32_MAX : options->top.rows;
 }
 
-static struct call_wishes wishes(const struct run *run)
+static struct call_request request(const struct run *run)
 {
 	const struct options *options = run->options;
 
-	return (struct call_wishes){
+	return (struct call_request){
 		.layout = {
 			.by_process = options->by_process || options->by_both,
 			.by_call = !options->by_process,
@@ -114,21 +114,21 @@ static struct call_wishes wishes(const struct run *run)
 			.histograms = options->histograms,
 			.in_ms = options->in_ms,
 		},
-		.top = wished_rows(run),
+		.top = requested_rows(run),
 		.filter = options->filter,
 		.in_flight = options->in_flight,
 		.entries = options->entries,
 	};
 }
 
-static const struct calls_spec calls = { .wishes = wishes };
+static const struct calls_spec calls = { .request = request };
 
 static int check(struct run *run)
 {
 	static const char *const about_text[] = { "in-flight", "top", "milliseconds", NULL };
 	static const char *const about_times[] = { "milliseconds", NULL };
 	const struct options *options = run->options;
-	bool has_times = wishes(run).layout.timed || options->in_flight;
+	bool has_times = request(run).layout.timed || options->in_flight;
 
 	if (options->list) {
 		syscall_print_list(stdout);

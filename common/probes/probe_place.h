@@ -33,7 +33,7 @@
 
 #include "probes/probe_kind.h"
 
-struct probe_wish {
+struct probe_request {
 	unsigned int n_args; /* of integer type, that the probe reads (0 to PROBE_MAX_ARGS) */
 	bool wants_return;   /* a return probe goes to the same place */
 	bool may_move_args;  /* the probe can read arguments from other registers: see args[] */
@@ -57,14 +57,14 @@ struct probe_place {
  * back wants them; what isn't there is not looked at. Always an answer: offset 0 where no other
  * place is better, and where size is 0 (kind PROBE_STEP).
  */
-void probe_place_find(struct probe_place *place, const struct probe_wish *wish, const uint8_t *code,
-		      size_t size);
+void probe_place_find(struct probe_place *place, const struct probe_request *request,
+		      const uint8_t *code, size_t size);
 
 /* ---- for tests ---- */
 
 /* The same on every machine: for code of that one, see probe_machine.h. */
 struct probe_machine;
 void probe_place_find_on(const struct probe_machine *machine, struct probe_place *place,
-			 const struct probe_wish *wish, const uint8_t *code, size_t size);
+			 const struct probe_request *request, const uint8_t *code, size_t size);
 
 #endif

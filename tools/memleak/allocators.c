@@ -30,7 +30,7 @@
 
 struct scan {
 	struct allocators *a;
-	const struct allocators_wish *wish;
+	const struct allocators_request *request;
 	struct elf64 elf;
 	struct elfsegs segs;
 	size_t first; /* function of the file */
@@ -40,11 +40,11 @@ struct scan {
 
 /* ---- the functions of a file ---- */
 
-static bool is_wanted(const struct allocators_wish *wish, int kind)
+static bool is_wanted(const struct allocators_request *request, int kind)
 {
 	bool is_mapping = (kind >= ALLOC_MMAP && kind < ALLOC_FREE) || kind == ALLOC_MUNMAP;
 
-	return kind >= 0 && !(is_mapping && wish->without_mmap);
+	return kind >= 0 && !(is_mapping && request->without_mmap);
 }
 
 static struct alloc_function *find_function(const struct scan *scan, uint64_t offset)
@@ -100,10 +100,10 @@ static void visit_name(const struct elfname *name, void *arg)
 	struct scan *scan = arg;
 	int kind = scan->has_too_many
 			   ? -1
-			   : alloc_kind_of(name->name, scan->wish->prefix, name->is_local);
+			   : alloc_kind_of(name->name, scan->request->prefix, name->is_local);
 	struct alloc_function *known, f = { .file = scan->file, .bytes = name->bytes };
 
-	if (!is_wanted(scan->wish, kind))
+	if (!is_wanted(scan->request, kind))
 		return;
 	f.offset = elfsegs_offset(&scan->segs, name->vaddr);
 	if (f.offset == UINT64_MAX)
@@ -141,15 +141,15 @@ static size_t read_code(const struct scan *scan, const struct alloc_function *f,
 static void place_function(const struct scan *scan, struct alloc_function *f)
 {
 	const struct alloc_traits *traits = alloc_kind_traits(f->kind);
-	struct probe_wish wish = {
+	struct probe_request request = {
 		.n_args = traits->n_args,
 		.wants_return = traits->wants_return,
-		.may_move_args = scan->wish->may_move_args,
+		.may_move_args = scan->request->may_move_args,
 	};
 	uint8_t *code = NULL;
-	size_t bytes = scan->wish->places_at_zero ? 0 : read_code(scan, f, &code);
+	size_t bytes = scan->request->places_at_zero ? 0 : read_code(scan, f, &code);
 
-	probe_place_find(&f->place, &wish, code, bytes);
+	probe_place_find(&f->place, &request, code, bytes);
 	free(code);
 	msg_debug("%s: %s at 0x%llx+%u (%s)", scan->a->files[f->file].path, f->name,
 		  (unsigned long long)f->offset, f->place.offset, probe_kind_name(f->place.kind));
@@ -189,10 +189,12 @@ static struct alloc_file *find_file(const struct allocators *a, dev_t dev, ino_t
 }
 
 /* Takes fd over; negative: it couldn't be opened, and is not tried again. */
-static void add_file(struct allocators *a, const struct allocators_wish *wish,
+static void add_file(struct allocators *a, const struct allocators_request *request,
 		     const struct alloc_file *found, int fd)
 {
-	struct scan scan = { .a = a, .wish = wish, .first = a->n_functions, .file = a->n_files };
+	struct scan scan = {
+		.a = a, .request = request, .first = a->n_functions, .file = a->n_files
+	};
 	struct alloc_file *file;
 
 	a->files = mem_grow(a->files, a->n_files, &a->files_cap, sizeof(*a->files));
@@ -250,7 +252,7 @@ static void forget_file(struct allocators *a, size_t file)
 }
 
 /* A file without probes may have been deleted since, and its inode be another one's. */
-static void scan_mapping(struct allocators *a, pid_t pid, const struct allocators_wish *wish,
+static void scan_mapping(struct allocators *a, pid_t pid, const struct allocators_request *request,
 			 const struct mapping *m, const struct timespec *read_time)
 {
 	struct alloc_file found = { .dev = m->dev, .ino = m->ino, .path = m->path };
@@ -268,7 +270,7 @@ static void scan_mapping(struct allocators *a, pid_t pid, const struct allocator
 	}
 	if (known)
 		forget_file(a, (size_t)(known - a->files));
-	add_file(a, wish, &found, fd);
+	add_file(a, request, &found, fd);
 }
 
 /* ---- the object that was asked for ---- */
@@ -286,16 +288,16 @@ static bool has_name(const struct mapping *m, const char *object)
 }
 
 /* The file may be mapped later, or under another name: then its inode identifies it. */
-static int scan_path(struct allocators *a, pid_t pid, const struct allocators_wish *wish)
+static int scan_path(struct allocators *a, pid_t pid, const struct allocators_request *request)
 {
 	char path[PATH_MAX + 32];
 	struct stat st;
 	struct alloc_file found = { .path = path, .is_asked_for = true };
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/root%s", process_live_task(pid), wish->object);
-	if (wish->object[0] != '/' || stat(path, &st))
-		snprintf(path, sizeof(path), "%s", wish->object);
+	snprintf(path, sizeof(path), "/proc/%d/root%s", process_live_task(pid), request->object);
+	if (request->object[0] != '/' || stat(path, &st))
+		snprintf(path, sizeof(path), "%s", request->object);
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return -ENOENT;
 	found.dev = st.st_dev;
@@ -306,29 +308,30 @@ static int scan_path(struct allocators *a, pid_t pid, const struct allocators_wi
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
-	add_file(a, wish, &found, fd);
+	add_file(a, request, &found, fd);
 	return 0;
 }
 
 /* ---- all of it ---- */
 
-static size_t scan_mappings(struct allocators *a, pid_t pid, const struct allocators_wish *wish,
-			    const struct mappings *maps, const struct timespec *read_time)
+static size_t scan_mappings(struct allocators *a, pid_t pid,
+			    const struct allocators_request *request, const struct mappings *maps,
+			    const struct timespec *read_time)
 {
 	size_t n_fitting = 0;
 
 	for (size_t i = 0; i < maps->count; i++) {
 		const struct mapping *m = &maps->items[i];
 
-		if (!m->ino || (wish->object && !has_name(m, wish->object)))
+		if (!m->ino || (request->object && !has_name(m, request->object)))
 			continue;
 		n_fitting++;
-		scan_mapping(a, pid, wish, m, read_time);
+		scan_mapping(a, pid, request, m, read_time);
 	}
 	return n_fitting;
 }
 
-int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_wish *wish)
+int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_request *request)
 {
 	struct timespec read_time;
 	struct mappings maps;
@@ -339,8 +342,8 @@ int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_wis
 	err = mappings_read(&maps, pid);
 	if (err)
 		return err;
-	if (!scan_mappings(a, pid, wish, &maps, &read_time) && wish->object)
-		err = strchr(wish->object, '/') ? scan_path(a, pid, wish) : -ENOENT;
+	if (!scan_mappings(a, pid, request, &maps, &read_time) && request->object)
+		err = strchr(request->object, '/') ? scan_path(a, pid, request) : -ENOENT;
 	mappings_free(&maps);
 	return err ? err : (int)a->n_new;
 }

@@ -54,11 +54,11 @@ struct allocators {
 	size_t n_skipped; /* indirect functions, left out */
 };
 
-struct allocators_wish {
+struct allocators_request {
 	const char *object;  /* -O: only in this file; NULL: all that are mapped */
 	const char *prefix;  /* --symbols-prefix: names begin with it; NULL: those known */
 	bool without_mmap;   /* no mmap, munmap, mremap */
-	bool may_move_args;  /* as in struct probe_wish */
+	bool may_move_args;  /* as in struct probe_request */
 	bool places_at_zero; /* all probes at the first instruction, for comparison */
 };
 
@@ -71,7 +71,7 @@ struct allocators_wish {
  *
  * An object is a path, or a name as in "libfoo.so.1" or "libfoo" of a mapped file.
  */
-int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_wish *wish);
+int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_request *request);
 
 /* For allocators_release(): the process still has what it maps now. */
 void allocators_mark(struct allocators *a, pid_t pid);

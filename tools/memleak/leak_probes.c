@@ -46,7 +46,7 @@ struct probed_process {
 
 struct leak_probes {
 	struct uprobes_programs programs;
-	struct allocators_wish wish;
+	struct allocators_request request;
 	bool for_all;
 	struct leak_windows *windows; /* NULL: all are probed all the time */
 
@@ -69,13 +69,13 @@ static int prepare_programs(struct uprobes_programs *programs, bool by_thread)
 }
 
 struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
-				    const struct allocators_wish *wish, bool for_all,
+				    const struct allocators_request *request, bool for_all,
 				    bool by_thread, struct leak_windows *windows)
 {
 	struct leak_probes *probes = mem_zalloc(1, sizeof(*probes));
 
 	probes->programs = *programs;
-	probes->wish = *wish;
+	probes->request = *request;
 	probes->for_all = for_all;
 	probes->windows = windows;
 	probes->background = background_new();
@@ -312,7 +312,7 @@ int leak_probes_add(struct leak_probes *probes, pid_t pid)
 {
 	struct probed_process *process = find_or_add(probes, pid);
 	uint64_t cgroup_id = cgroup_of_process(pid);
-	int n = allocators_scan(process->found, pid, &probes->wish);
+	int n = allocators_scan(process->found, pid, &probes->request);
 
 	probes->has_changed = true;
 	process->had_ended = process->has_exited = false;

@@ -25,7 +25,7 @@ struct leak_probes;
  * where the kernel can't do it; free with leak_probes_free().
  */
 struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
-				    const struct allocators_wish *wish, bool for_all,
+				    const struct allocators_request *request, bool for_all,
 				    bool by_thread, struct leak_windows *windows);
 void leak_probes_free(struct leak_probes *probes);
 

@@ -231,7 +231,7 @@ static int choose_user_programs(const struct run *run)
 		.ret = find_program(run, user_programs[2]),
 		.brief = find_program(run, user_programs[3]),
 	};
-	struct allocators_wish wish = {
+	struct allocators_request request = {
 		.object = options_of(run)->object,
 		.prefix = options_of(run)->prefix,
 	};
@@ -243,7 +243,7 @@ static int choose_user_programs(const struct run *run)
 	if (options_of(run)->duty_percent)
 		table->windows = leak_windows_new(run, options_of(run)->duty_percent);
 	if (table->user_mode) {
-		table->probes = leak_probes_new(&programs, &wish, for_all,
+		table->probes = leak_probes_new(&programs, &request, for_all,
 						!for_all && lacks_main_thread(run), table->windows);
 		return table->probes ? 0 : -ENOTSUP;
 	}

@@ -11,7 +11,7 @@
 #include "syscount/calltable.h"
 
 /* Settings by the user's options. */
-struct call_wishes {
+struct call_request {
 	struct call_layout layout;   /* all but comm_of and arg */
 	uint32_t top;		     /* rows of each table */
 	bool in_flight;		     /* list the calls that have not returned */
@@ -23,7 +23,7 @@ extern const struct module calls_module;
 
 /* The tool's declaration: its options as settings. */
 struct calls_spec {
-	struct call_wishes (*wishes)(const struct run *run);
+	struct call_request (*request)(const struct run *run);
 };
 
 /* Returns true if the state of tasks is needed, for the use of taskstate_module. */
