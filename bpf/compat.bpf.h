@@ -162,8 +162,9 @@ static __always_inline __u64 cgroup_ancestor_id(struct cgroup *cgrp, int level)
 #define THREAD_BYTES   (16 << 10) /* THREAD_SIZE, x86-64 and arm64 */
 
 /*
- * The registers with which a task entered the kernel. bpf_task_pt_regs() came with 5.15 (commit
- * dd6e10fbd9fb), as did the typed current task with 5.11; before, they lie at the top of the stack.
+ * Returns the registers with which a task entered the kernel. bpf_task_pt_regs() came with 5.15
+ * (commit dd6e10fbd9fb), as did the typed current task with 5.11; before, they lie at the top of
+ * the stack.
  */
 static __always_inline const void *task_user_registers(struct task_struct *task)
 {
@@ -244,8 +245,8 @@ static __always_inline bool read_other_registers(struct unwind_regs *to)
 }
 
 /*
- * The base of a thread's storage (the thread pointer), as it was when it last left the CPU or, on
- * x86-64, set it. A program of arm64 sets it without the kernel.
+ * Returns the base of a thread's storage (the thread pointer), as it was when it last left the CPU
+ * or, on x86-64, set it. A program of arm64 sets it without the kernel.
  */
 static __always_inline __u64 task_thread_base(const struct task_struct *task)
 {
@@ -277,7 +278,9 @@ static __always_inline bool registers_are_kernels(const struct bpf_perf_event_da
 #endif
 }
 
-/* The current task's memory, and a field of it: without calls of helpers where it is typed. */
+/*
+ * Returns the current task's memory, and a field of it: without calls of helpers where it is typed.
+ */
 static __always_inline struct mm_struct *current_mm(void)
 {
 	struct task_struct *task;
@@ -361,7 +364,7 @@ static __always_inline bool task_is_compat(struct task_struct *task)
 #endif
 }
 
-/* The number of the call that is being left, from a typed tracepoint's argument. */
+/* Returns the number of the call that is being left, from a typed tracepoint's argument. */
 static __always_inline __s32 call_number(struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -382,8 +385,8 @@ static __always_inline bool call_is_of_uprobe(__s32 number)
 }
 
 /*
- * The number of a call that has restored the registers of an earlier moment and left -1 as its
- * number. The kernel's trampolines for uprobes make their call just before the address that it
+ * Returns the number of a call that has restored the registers of an earlier moment and left -1 as
+ * its number. The kernel's trampolines for uprobes make their call just before the address that it
  * returns to; a sigreturn returns anywhere else.
  */
 static __always_inline __s32 restoring_call_number(struct pt_regs *regs)
@@ -419,9 +422,9 @@ static __always_inline bool call_restores_registers(__s32 number, bool is_compat
 }
 
 /*
- * The number of the call that a task is in. False if it is in none, but in the kernel for a fault
- * or an interrupt, or not at all. On x86 an exception leaves its error code where a call leaves its
- * number; but only a call waits with -ENOSYS for its result.
+ * Finds the number of the call that a task is in. False if it is in none, but in the kernel for a
+ * fault or an interrupt, or not at all. On x86 an exception leaves its error code where a call
+ * leaves its number; but only a call waits with -ENOSYS for its result.
  */
 static __always_inline bool user_call_number(struct task_struct *task, __s32 *number)
 {
@@ -453,7 +456,7 @@ struct call_registers {
 };
 #endif
 
-/* The call that a task is in. False as in user_call_number(). */
+/* Finds the call that a task is in. False as in user_call_number(). */
 static __always_inline bool user_call_read(struct task_struct *task, struct user_call *call)
 {
 	const struct pt_regs *regs = task_user_registers(task);
@@ -551,10 +554,10 @@ static __always_inline __u64 raw_tp_arg(const __u64 *ctx, const int i)
 }
 
 /*
- * The arguments of the kernel's memory tracepoints. The slab allocator passes the caller's address,
- * the pointer, bytes requested and bytes allocated (in 6.0: the cache, bytes requested). Since 6.1
- * (commit 2c1d697fb8ba) kmem_cache_alloc has the cache in place of the bytes; the loader looks
- * whether that event has a record of its own then (trace_event_raw_kmem_cache_alloc).
+ * Returns the arguments of the kernel's memory tracepoints. The slab allocator passes the caller's
+ * address, the pointer, bytes requested and bytes allocated (in 6.0: the cache, bytes requested).
+ * Since 6.1 (commit 2c1d697fb8ba) kmem_cache_alloc has the cache in place of the bytes; the loader
+ * looks whether that event has a record of its own then (trace_event_raw_kmem_cache_alloc).
  */
 static __always_inline __u64 kmem_bytes(const __u64 *ctx)
 {

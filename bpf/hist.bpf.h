@@ -67,7 +67,7 @@ __noinline int hist_record(__u64 ns)
 	return 0;
 }
 
-/* The octave of a key; made, with its label, if it is the key's first value there. */
+/* Returns the octave of a key; made, with its label, if it is the key's first value there. */
 static __always_inline struct hist_octave *hist_find_octave(const struct hist_key *key,
 							    struct task_struct *task)
 {

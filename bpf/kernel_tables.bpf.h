@@ -135,7 +135,7 @@ __noinline __u64 kernel_search_some(__u64 ip, __u64 state)
 	return search.below << 32 | search.rest;
 }
 
-/* The number of rows at or below an address. */
+/* Returns the number of rows at or below an address. */
 static __always_inline __u32 kernel_search(__u64 ip)
 {
 	__u64 state = kernel_tables.n_rows;

@@ -120,7 +120,7 @@ static __always_inline bool kernel_walk_task(__u32 slot, struct task_struct *tas
 }
 #endif
 
-/* The kernel stack of a task that isn't running. is_next: it will run next, here. */
+/* Returns the kernel stack of a task that isn't running. is_next: it will run next, here. */
 static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task, bool is_next)
 {
 	__u32 slot;

@@ -39,7 +39,8 @@ static __always_inline struct lock_cpu *lock_this_cpu(void)
 }
 
 /*
- * The CPU to be left again. No atomics: who comes in between, on this CPU, has left when we go on.
+ * Returns the CPU to be left again. No atomics: who comes in between, on this CPU, has left when we
+ * go on.
  */
 static __always_inline struct lock_cpu *lock_enter(void)
 {

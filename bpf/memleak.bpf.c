@@ -359,7 +359,7 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 
 /* ---- user space: returns ---- */
 
-/* The address that was given; 0: none. */
+/* Returns the address that was given; 0: none. */
 static __always_inline __u64 call_result(struct pt_regs *ctx, const struct task_state *call)
 {
 	__u64 addr = PT_REGS_RC(ctx);
@@ -375,7 +375,7 @@ static __always_inline __u64 call_result(struct pt_regs *ctx, const struct task_
 	return addr;
 }
 
-/* The stack of the call that has just returned, function on top. */
+/* Returns the stack of the call that has just returned, function on top. */
 static __always_inline __u64 call_stack(struct pt_regs *ctx, __u64 ip, __u32 tgid, __u32 generation)
 {
 	__u32 slot;

@@ -78,7 +78,7 @@ struct python_str {
 	__u32 state;
 };
 
-/* The text of a str object; 0: it can't be read. */
+/* Returns the text of a str object; 0: it can't be read. */
 static __always_inline __u64 python_find_text(const struct python_walk *w, __u64 at,
 					      struct python_text *text)
 {
@@ -313,7 +313,7 @@ static __always_inline struct python_recent *python_recent_of(struct python_walk
 	return &w->recent[(w->code_at >> 4 ^ w->code_at >> 8) % PYTHON_RECENT];
 }
 
-/* The print of a frame's code object, as python_define() has it. */
+/* Returns the print of a frame's code object, as python_define() has it. */
 static __always_inline __u64 python_recall(__u32 slot, struct python_walk *w)
 {
 	struct python_recent *recent = python_recent_of(w);

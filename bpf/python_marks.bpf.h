@@ -30,7 +30,7 @@ static __always_inline __u64 python_variables(const struct python_walk *w)
 	return w->frame + w->layout.frame_locals;
 }
 
-/* The locals of the frame that is looked at, which are its first variables. */
+/* Returns the locals of the frame that is looked at, which are its first variables. */
 static __always_inline __u64 python_locals_bytes(const struct python_walk *w)
 {
 	__u64 code = 0;

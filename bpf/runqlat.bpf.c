@@ -37,7 +37,7 @@ static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 {
 }
 
-/* The innermost pid namespace that the task is in. */
+/* Returns the innermost pid namespace that the task is in. */
 static __always_inline __u64 task_pidns(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);

@@ -57,7 +57,10 @@ __noinline __u64 stack_hash_some(__u32 slot, __u32 first, __u64 h)
 	return h;
 }
 
-/* The name of a definition. Never 0 and never with the bit of the ids that the loader gives. */
+/*
+ * Returns the name of a definition. Never 0 and never with the bit of the ids that the loader
+ * gives.
+ */
 static __always_inline __u64 stack_hash(__u32 slot, const struct stack_scratch *scratch)
 {
 	const struct stack_def *def = &scratch->def;
@@ -130,7 +133,7 @@ static __always_inline struct stack_def *stack_begin(__u32 slot, enum stack_kind
 	return &scratch->def;
 }
 
-/* The name of the user stack that unwind_user() has taken. */
+/* Returns the name of the user stack that unwind_user() has taken. */
 static __always_inline __u64 stack_name_user(__u32 slot, const struct stack_def *def)
 {
 	__u64 id;
@@ -203,9 +206,9 @@ static __always_inline __u64 stack_end_kernel(__u32 slot)
 }
 
 /*
- * The kernel stack that leads here. This and stack_intern_kernel_of() can't be one function with a
- * NULL task for one case: the verifier before 6.4 or so doesn't know that a typed task is not NULL,
- * follows the other case too, and refuses the other helper because it has no context.
+ * Returns the kernel stack that leads here. This and stack_intern_kernel_of() can't be one function
+ * with a NULL task for one case: the verifier before 6.4 or so doesn't know that a typed task is
+ * not NULL, follows the other case too, and refuses the other helper because it has no context.
  */
 static __always_inline __u64 stack_intern_kernel_current(void *ctx)
 {

@@ -35,7 +35,7 @@ struct {
 	__type(value, struct stack_memory);
 } stack_memories SEC(".maps");
 
-/* The element of a stack's page. NULL: there is no memory for that slot. */
+/* Returns the element of a stack's page. NULL: there is no memory for that slot. */
 static __always_inline struct stack_memory *stack_memory_of(__u32 slot, __u32 place)
 {
 	__u32 index;

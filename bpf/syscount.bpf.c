@@ -443,8 +443,9 @@ static __always_inline bool is_new_task(const struct exit_args *args, struct tas
 }
 
 /*
- * The call as recorded at its entry: after exec and sigreturn the registers hold another number.
- * False if nothing is: the task's first call has begun before it was traced, a later one is unseen.
+ * Finds the call as recorded at its entry: after exec and sigreturn the registers hold another
+ * number. False if nothing is: the task's first call has begun before it was traced, a later one is
+ * unseen.
  */
 static __always_inline bool end_tracked(struct call *call, struct exit_args *args,
 					struct task_struct *task)

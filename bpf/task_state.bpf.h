@@ -103,7 +103,7 @@ static __always_inline __u32 task_slot_index(__u64 number)
 	return number * 0x9e3779b97f4a7c15ULL >> (64 - TASK_SLOT_BITS);
 }
 
-/* The task's own slot; NULL: it has none. */
+/* Returns the task's own slot; NULL: it has none. */
 static __always_inline struct task_slot *task_slot_find(struct task_struct *task)
 {
 	__u64 number = task_number(task);

@@ -51,8 +51,8 @@ static __always_inline __u64 throttle_sum(__u64 sum_ns, bool is_throttled, __u64
 }
 
 /*
- * The clock that the sums go by. Before 5.19 (commit 64eaf50731ac) it is that of tasks, then that
- * of their load; throttled_clock_self came with 6.6 (commit 677ea015f231).
+ * Returns the clock that the sums go by. Before 5.19 (commit 64eaf50731ac) it is that of tasks,
+ * then that of their load; throttled_clock_self came with 6.6 (commit 677ea015f231).
  */
 static __always_inline __u64 throttle_clock(struct cfs_rq *queue, const bool is_typed)
 {

@@ -82,7 +82,7 @@ __noinline int unwind_read_returns(__u32 slot, __u64 sp)
 	return 0;
 }
 
-/* The address that return probes have put on the stack of the current task; 0: none has. */
+/* Returns the address that return probes have put on the stack of the current task; 0: none has. */
 __noinline __u64 unwind_trampoline(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -399,9 +399,9 @@ static __always_inline void unwind_take_names(struct stack_scratch *scratch,
 }
 
 /*
- * The first registers with which the current task entered the kernel, and its process's tables.
- * Without tables the leaf is all that is certain: a walk along what may be frame pointers invents
- * callers.
+ * Reads the first registers with which the current task entered the kernel, and its process's
+ * tables. Without tables the leaf is all that is certain: a walk along what may be frame pointers
+ * invents callers.
  */
 static __always_inline int unwind_prepare(__u32 slot, struct stack_scratch *scratch)
 {

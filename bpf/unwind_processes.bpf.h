@@ -67,8 +67,9 @@ static __always_inline __u32 unwind_count_of(__u32 tgid)
 }
 
 /*
- * The process's slice, unless something has taken the place of what it describes. n_changes is read
- * before the count, which is changed before it: a change in between is not taken for compared.
+ * Returns the process's slice, unless something has taken the place of what it describes. n_changes
+ * is read before the count, which is changed before it: a change in between is not taken for
+ * compared.
  */
 static __always_inline struct unwind_process *unwind_find_process(__u32 tgid)
 {

@@ -45,7 +45,7 @@ BLOCKS_INLINE int blocks_are_sampled(__u64 addr, __u32 sample)
 	return sample <= 1 || !((__u32)((h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 32) % sample);
 }
 
-/* The place of a block in a bucket: 0 if it isn't there. */
+/* Returns the place of a block in a bucket: 0 if it isn't there. */
 BLOCKS_INLINE __u64 blocks_find_in(__u64 index, __u64 addr, __u32 tgid)
 {
 	struct block_bucket *b = blocks_bucket(index);

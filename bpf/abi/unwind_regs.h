@@ -48,9 +48,9 @@ struct unwind_regs {
 #endif
 
 /*
- * The bits that addresses of programs have on this machine. On arm64 those above may hold a
+ * Returns the bits that addresses of programs have on this machine. On arm64 those above may hold a
  * signature (Arm ARM, D8.10: pointer authentication), which an instruction takes out; it does
- * nothing where there are no signatures.
+ * nothing if there are no signatures.
  */
 static inline __u64 unwind_address_bits(void)
 {

@@ -84,7 +84,7 @@ UNWIND_INLINE int unwind_resume(struct unwind_state *s, __u64 ip, __u64 sp, __u6
 	return UNWIND_GOES_ON;
 }
 
-/* The caller's frame pointer, and where it was saved. */
+/* Reads the caller's frame pointer, and where it was saved. */
 UNWIND_INLINE bool unwind_read_bp(struct unwind_state *s, const struct unwind_rule *rule, __u64 cfa,
 				  __u64 *bp)
 {

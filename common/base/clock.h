@@ -10,7 +10,7 @@
 #define NS_PER_S  1000000000ULL
 
 /*
- * The clock of bpf_ktime_get_ns(): CLOCK_MONOTONIC without what a time namespace adds to it
+ * Returns the clock of bpf_ktime_get_ns(): CLOCK_MONOTONIC without what a time namespace adds to it
  * (time_namespaces(7)).
  */
 uint64_t clock_now_ns(void);

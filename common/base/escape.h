@@ -8,10 +8,10 @@
 
 #include <stdio.h>
 
-/* The bytes of the character that s begins with if it can be printed as it is, else 0. */
+/* Returns the bytes of the character that s begins with if it can be printed as it is, else 0. */
 size_t escape_printable_bytes(const char *s, const char *also);
 
-/* The bytes at the begin of s that can be printed as they are. */
+/* Returns the bytes at the begin of s that can be printed as they are. */
 size_t escape_printable_run(const char *s, const char *also);
 
 /* Writes s, escaped, to f. */

@@ -43,16 +43,18 @@ bool elf64_is_native(const struct elf64 *elf);
  */
 void *elf64_read(const struct elf64 *elf, uint64_t offset, uint64_t bytes, uint64_t max_bytes);
 
-/* The first section of that name. 0; -ENOENT where there is none or no readable section header. */
+/*
+ * Finds the first section of that name. 0; -ENOENT if there is none or no readable section header.
+ */
 int elf64_find_section(const struct elf64 *elf, const char *name, Elf64_Shdr *found);
 
 /* All e_phnum program headers, freed with free(); NULL: none that can be read, or too many. */
 Elf64_Phdr *elf64_read_segments(const struct elf64 *elf);
 
-/* The first segment of that type. 0; -ENOENT. */
+/* Finds the first segment of that type. 0; -ENOENT. */
 int elf64_find_segment(const struct elf64 *elf, uint32_t type, Elf64_Phdr *found);
 
-/* The PT_LOAD segment whose bytes in the file hold vaddr. 0; -ENOENT. */
+/* Finds the PT_LOAD segment whose bytes in the file hold vaddr. 0; -ENOENT. */
 int elf64_find_load(const struct elf64 *elf, uint64_t vaddr, Elf64_Phdr *found);
 
 /* elf64_read() by address: what lies in one segment's part of the file. */

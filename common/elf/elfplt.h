@@ -20,8 +20,8 @@ struct plt_stub {
 };
 
 /*
- * The stubs that have a target, freed with free(); NULL with *n 0: none, or another machine. names:
- * the strings of .dynsym, size up to the last zero byte; NULL: none.
+ * Returns the stubs that have a target, freed with free(); NULL with *n 0: none, or another
+ * machine. names: the strings of .dynsym, size up to the last zero byte; NULL: none.
  */
 struct plt_stub *elfplt_read(const struct elffile *f, const char *names, size_t size, size_t *n);
 

@@ -235,7 +235,7 @@ bool gopclntab_read_call(const struct gopclntab *g, const struct go_func *f, uin
 	return true;
 }
 
-/* The innermost function that was inlined at an address. False: none was. */
+/* Finds the innermost function that was inlined at an address. False: none was. */
 static bool find_call(const struct gopclntab *g, const struct go_func *f, uint64_t vaddr,
 		      struct go_call *call)
 {

@@ -91,10 +91,10 @@ bool gopclntab_exists(const struct elf64 *elf);
 /* Function i of n_funcs, in the order of addresses. False: broken. */
 bool gopclntab_func(const struct gopclntab *g, size_t i, struct go_func *f);
 
-/* The function that holds an ELF virtual address. */
+/* Finds the function that holds an ELF virtual address. */
 bool gopclntab_find(const struct gopclntab *g, uint64_t vaddr, struct go_func *f);
 
-/* The function's name, which lives as long as the table; NULL: broken. */
+/* Returns the function's name, which lives as long as the table; NULL: broken. */
 const char *gopclntab_name(const struct gopclntab *g, int32_t offset);
 
 /*
@@ -106,19 +106,19 @@ size_t gopclntab_write_name(const struct gopclntab *g, char *to, const char *nam
 
 #define GO_NAME_SPARE 3
 
-/* The values of a function by address: offset is one of struct go_func's. */
+/* Returns the values of a function by address: offset is one of struct go_func's. */
 struct go_values go_values_begin(const struct gopclntab *g, const struct go_func *f,
 				 int32_t offset);
 
 /* False: there are no more. Each one's range is not empty, but may reach beyond the function. */
 bool go_values_next(struct go_values *v);
 
-/* The source file at an address of the function; NULL: not known. */
+/* Returns the source file at an address of the function; NULL: not known. */
 const char *gopclntab_file(const struct gopclntab *g, const struct go_func *f, uint64_t vaddr);
 
 /*
- * The calls that an address is in, innermost first: functions inlined there, then the one that was
- * compiled. Writes at most max, returns how many; 0: not in a function.
+ * Returns the calls that an address is in, innermost first: functions inlined there, then the one
+ * that was compiled. Writes at most max, returns how many; 0: not in a function.
  */
 size_t gopclntab_frames(struct gopclntab *g, uint64_t vaddr, struct go_frame *frames, size_t max);
 

@@ -44,8 +44,8 @@ struct x86_insn {
 bool x86_decode(struct x86_insn *insn, const uint8_t *code, size_t size);
 
 /*
- * The fields of the ModRM byte with REX taken in: the register operand, and the other one if it is
- * a register.
+ * Returns the fields of the ModRM byte with REX taken in: the register operand, and the other one
+ * if it is a register.
  */
 uint8_t x86_reg(const struct x86_insn *insn);
 uint8_t x86_rm(const struct x86_insn *insn);

@@ -59,7 +59,7 @@ uint64_t cpu_events_count(const struct cpu_events *events);
  */
 uint64_t cpu_events_close(struct cpu_events *events);
 
-/* The event of one CPU, without a program, as perf_event_open(2) returns it; -1 and errno. */
+/* Opens the event of one CPU, without a program, as perf_event_open(2) returns it; -1 and errno. */
 int cpu_event_open(const struct perf_event_attr *attr, uint32_t cpu);
 
 #endif

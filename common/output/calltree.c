@@ -81,7 +81,7 @@ static uint64_t hash_node(uint32_t parent, const char *name, enum frame_kind kin
 	return hash ^ hash >> 32;
 }
 
-/* The slot that holds the node, or the free one where it belongs. name is interned. */
+/* Returns the slot that holds the node, or the free one where it belongs. name is interned. */
 static uint32_t *find_slot(const struct calltree *tree, uint32_t parent, const char *name,
 			   enum frame_kind kind)
 {
@@ -212,7 +212,7 @@ static size_t split(uint64_t *list, size_t n)
 	}
 }
 
-/* The one that would stand at the index if the list were sorted (Hoare's "Find"). */
+/* Returns the one that would stand at the index if the list were sorted (Hoare's "Find"). */
 static uint64_t select_at(uint64_t *list, size_t n, size_t index)
 {
 	while (n > 1) {
@@ -229,7 +229,7 @@ static uint64_t select_at(uint64_t *list, size_t n, size_t index)
 	return *list;
 }
 
-/* The weight that the larger half of the nodes reaches. */
+/* Returns the weight that the larger half of the nodes reaches. */
 static uint64_t median_weight(const struct calltree *tree)
 {
 	uint64_t *weights = mem_zalloc(tree->count, sizeof(*weights)), median;

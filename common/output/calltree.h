@@ -46,8 +46,8 @@ struct calltree *calltree_new(size_t max_nodes);
 void calltree_free(struct calltree *tree);
 
 /*
- * The child of that name and kind, made if it isn't there. A name is borrowed only for the call.
- * Node numbers are valid until calltree_shrink() returns true.
+ * Returns the child of that name and kind, made if it isn't there. A name is borrowed only for the
+ * call. Node numbers are valid until calltree_shrink() returns true.
  */
 uint32_t calltree_child(struct calltree *tree, uint32_t parent, const char *name,
 			enum frame_kind kind);

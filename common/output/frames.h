@@ -37,8 +37,8 @@ struct frame_table *frame_table_new(void);
 void frame_table_free(struct frame_table *table);
 
 /*
- * The table's copy of a frame, texts included, for one more user. It stays where it is until all
- * its users have released it and frame_table_release() is called.
+ * Returns the table's copy of a frame, texts included, for one more user. It stays where it is
+ * until all its users have released it and frame_table_release() is called.
  */
 const struct frame *frame_table_get(struct frame_table *table, const struct frame *frame);
 void frame_release(const struct frame *frame);

@@ -69,7 +69,7 @@ static void close_group(struct measure *m)
 	add_item(m, size);
 }
 
-/* The end of a bracket expression, as of "[^]a[:alpha:]]". */
+/* Returns the end of a bracket expression, as of "[^]a[:alpha:]]". */
 static const char *skip_brackets(const char *at)
 {
 	at += at[1] == '^' ? 2 : 1;

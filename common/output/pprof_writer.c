@@ -137,7 +137,7 @@ static uint64_t number_text(struct pprof *p, const char *text)
 	return number;
 }
 
-/* The number of a message without one (0 is "none"), which is freed. */
+/* Returns the number of a message without one (0 is "none"), which is freed. */
 static uint64_t number_message(struct pprof *p, struct hashtable *t, enum profile_field field,
 			       struct protobuf *message)
 {
@@ -233,7 +233,10 @@ static bool is_same_place(const struct frame *a, const struct frame *b)
 	return a->image == b->image && a->address == b->address;
 }
 
-/* The frame at *i and, if it is inlined, those that it is inlined in. Leaves *i at the last one. */
+/*
+ * Returns the frame at *i and, if it is inlined, those that it is inlined in. Leaves *i at the last
+ * one.
+ */
 static uint64_t number_location(struct pprof *p, const struct sample *s, size_t *i)
 {
 	const struct frame *frame = sample_frame(s, *i);

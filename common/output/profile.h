@@ -87,7 +87,7 @@ void profile_sort(struct profile *p);
 size_t profile_count(const struct profile *p);
 const struct sample *profile_sample(const struct profile *p, size_t i);
 
-/* The order of two of them by their threads' names, then by their frames' names. */
+/* Compares two of them by their threads' names, then by their frames' names. */
 int sample_compare_stacks(const struct sample *a, const struct sample *b);
 
 uint64_t profile_total(const struct profile *p);

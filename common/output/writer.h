@@ -63,10 +63,10 @@ void writer_pause(const struct writer_style *style, size_t i);
 /* JSON's line about the run. */
 void writer_print_facts(FILE *f, const struct writer_facts *facts, const char *unit);
 
-/* The formats' names, for messages: "text, folded, svg, pprof or json". */
+/* Returns the formats' names, for messages: "text, folded, svg, pprof or json". */
 const char *writer_names(void);
 
-/* The writer of that --format name, or of that file's extension; NULL if there is none. */
+/* Returns the writer of that --format name, or of that file's extension; NULL if there is none. */
 const struct writer *writer_by_name(const char *name);
 const struct writer *writer_by_extension(const char *path);
 

@@ -248,7 +248,7 @@ static void scan_byte(size_t *limit, const uint8_t *code, size_t at, size_t size
 		probe_note_target(limit, at + 2, (int8_t)code[at + 1]);
 }
 
-/* The offset from which on the entry is part of a loop. */
+/* Returns the offset from which on the entry is part of a loop. */
 static size_t find_limit(const uint8_t *code, size_t size)
 {
 	size_t limit = PROBE_MAX_OFFSET, next = 0;

@@ -32,7 +32,7 @@ void cgroups_free(struct cgroups *cgroups);
 bool cgroups_are_there(void);
 const char *cgroups_root(void);
 
-/* The id of the cgroup that the process is in; 0: unknown. */
+/* Returns the id of the cgroup that the process is in; 0: unknown. */
 uint64_t cgroup_of_process(pid_t pid);
 
 /* Becomes readable when folders came or went, for cgroups_update(); -1: nothing is watched. */

@@ -50,7 +50,7 @@ static void copy_part(char *to, size_t size, struct part part)
 	to[n] = '\0';
 }
 
-/* The next part of *path, which becomes what follows it. False: there is none. */
+/* Finds the next part of *path, which becomes what follows it. False: there is none. */
 static bool next_part(const char **path, struct part *part)
 {
 	*path += strspn(*path, "/");

@@ -40,7 +40,7 @@ void eras_free(struct map_store *store, struct era **link);
 /* Frees all but the latest few, those that may still be asked for. */
 void eras_drop_old(struct map_store *store, struct era **latest);
 
-/* The era of that time, or NULL. */
+/* Returns the era of that time, or NULL. */
 struct era *eras_find(struct era *latest, uint64_t time_ns);
 
 /* The same, or the oldest if it was read: what was read counts for the time before, too. */
@@ -67,13 +67,15 @@ void era_preload_files(struct map_store *store, struct era *era, pid_t pid, pid_
 /* How many of an era's mappings were there at that time. */
 size_t era_count_until(const struct era *era, uint64_t time_ns);
 
-/* The time of the last mapping that its maps have; that of its beginning if there is none. */
+/*
+ * Returns the time of the last mapping that its maps have; that of its beginning if there is none.
+ */
 uint64_t era_maps_time(const struct era *era);
 
 /* Keeps maps that were read, for who asks next: when the era had its first n mappings. */
 void era_keep_read(struct era *era, struct maps *maps, size_t n);
 
-/* The first n of its mappings, sorted, by the list alone: one more user. */
+/* Returns the first n of its mappings, sorted, by the list alone: one more user. */
 struct maps *era_maps(struct map_store *store, struct era *era, size_t n, pid_t relative);
 
 #endif

@@ -93,10 +93,13 @@ bool file_is_unchanged(const struct file *file);
  */
 bool file_is_untouched(const struct file *file);
 
-/* The length of a path without the kernel's mark: "/usr/lib/libfoo.so (deleted)" was libfoo.so. */
+/*
+ * Returns the length of a path without the kernel's mark: "/usr/lib/libfoo.so (deleted)" was
+ * libfoo.so.
+ */
 size_t file_path_length(const char *path);
 
-/* The last component of a mapping's path; "[anon]" where there is none. Freed with free(). */
+/* Returns the last component of a mapping's path; "[anon]" if there is none. Freed with free(). */
 char *file_base_name(const char *path);
 
 size_t files_count(const struct files *files);

@@ -102,7 +102,7 @@ static void remove_at(struct draft *d, size_t at)
 	memmove(d->items + at, d->items + at + 1, (d->count - at) * sizeof(*d->items));
 }
 
-/* The rest of a mapping from an address on, where another one now covers its beginning. */
+/* Returns the rest of a mapping from an address on, where another one now covers its beginning. */
 static struct mapped cut_front(const struct mapped *m, uint64_t start)
 {
 	struct mapped rest = *m;
@@ -146,7 +146,7 @@ static bool has_file(const struct mapped *m)
 	return m->file && m->file->st.st_mode && (m->file->fd < 0 || file_is_untouched(m->file));
 }
 
-/* The mapping of `before` that is the same, its file open. */
+/* Returns the mapping of `before` that is the same, its file open. */
 static const struct mapped *find_same(const struct maps *before, const struct mapped *m)
 {
 	size_t i = before ? SEARCH_RANK(before->items, before->count, start, m->start) : 0;

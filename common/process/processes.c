@@ -266,8 +266,8 @@ void processes_exec(struct processes *table, pid_t pid, uint64_t time_ns)
 }
 
 /*
- * The nearest ancestor that has not ended, which mostly sees the same files. The process itself may
- * be about to end, with its root gone before that is reported.
+ * Returns the nearest ancestor that has not ended, which mostly sees the same files. The process
+ * itself may be about to end, with its root gone before that is reported.
  */
 static pid_t find_relative(const struct processes *table, pid_t pid)
 {

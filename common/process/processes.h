@@ -98,7 +98,7 @@ void processes_visit_living(struct processes *table, void (*visit)(pid_t pid, vo
 struct maps *processes_recall(struct processes *table, pid_t pid, uint64_t time_ns);
 
 /*
- * The mappings of a process at that time, by the events where they say it better than
+ * Returns the mappings of a process at that time, by the events where they say it better than
  * /proc/PID/maps, or well enough: of processes that have just begun or were just read, that have
  * executed something else since, or that are gone; else read now. NULL: not known.
  */
@@ -110,7 +110,7 @@ struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns
  */
 struct maps *processes_read_again(struct processes *table, pid_t pid, uint64_t time_ns);
 
-/* The time that the latest maps given of this process are of; 0: none were. */
+/* Returns the time that the latest maps given of this process are of; 0: none were. */
 uint64_t processes_maps_time(const struct processes *table, pid_t pid);
 
 /*

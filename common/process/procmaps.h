@@ -54,7 +54,7 @@ void mappings_free(struct mappings *maps);
 /* Memory without a name of the kernel's, such as [vdso]: what it holds is not known. */
 bool mapping_is_memory(const struct mapping *m);
 
-/* The mapping that holds addr, or NULL. */
+/* Returns the mapping that holds addr, or NULL. */
 const struct mapping *mappings_find(const struct mappings *maps, uint64_t addr);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "run/run.h"
 
-/* The map of that name, or NULL: the tool doesn't use it. */
+/* Returns the map of that name, or NULL: the tool doesn't use it. */
 struct bpf_map *map_find(const struct run *run, const char *name);
 
 /* Fills the settings section of that name (".rodata.filter") before load. 0 or -errno, printed. */
@@ -27,7 +27,7 @@ void map_leave_out(const struct run *run, const char *name);
  */
 void map_fill_on_demand(struct run *run, const char *name);
 
-/* The memory of an array with BPF_F_MMAPABLE, after load. NULL, printed. */
+/* Returns the memory of an array with BPF_F_MMAPABLE, after load. NULL, printed. */
 void *map_memory(const struct run *run, const char *name);
 
 /* A program that isn't needed is not loaded. */

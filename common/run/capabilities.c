@@ -47,7 +47,7 @@ static const struct capability capabilities[] = {
 	{},
 };
 
-/* The effective ones of this process. */
+/* Returns the effective ones of this process. */
 static uint64_t read_held(void)
 {
 	char *status = readfile("/proc/self/status", 65536, NULL);

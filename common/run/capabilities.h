@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 /*
- * The names of those that are not held, "CAP_BPF and CAP_PERFMON"; "": none. held: a bit each (1 <<
- * number). CAP_SYS_ADMIN stands in for some of them, as in the kernel. Returns buf.
+ * Returns the names of those that are not held, "CAP_BPF and CAP_PERFMON"; "": none. held: a bit
+ * each (1 << number). CAP_SYS_ADMIN stands in for some of them, as in the kernel. Returns buf.
  */
 char *capabilities_missing(char *buf, size_t size, uint64_t held, bool required);
 

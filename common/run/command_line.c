@@ -178,7 +178,7 @@ static void note_format(struct run *run)
 	run->is_metrics = has_metrics && has_format(run, "prometheus", ".prom");
 }
 
-/* The name of a file for another format than text; NULL: it is none. */
+/* Returns the name of a file for another format than text; NULL: it is none. */
 static const struct writer *promised_writer(const struct run *run)
 {
 	const struct writer *writer =

@@ -15,7 +15,7 @@
 #define FIRST_LONG_ID  256 /* getopt's values: above every letter */
 #define NAME_BYTES_MAX 64
 
-/* The option's letter, which may be the tool's own; 0: none. */
+/* Returns the option's letter, which may be the tool's own; 0: none. */
 static char letter_of(const struct opt_set *set, const struct opt *opt)
 {
 	for (const struct opt_letter *own = set->letters; own && own->letter; own++)
@@ -101,7 +101,7 @@ static int store(const struct opt_use *use, const char *text)
 	return -EINVAL;
 }
 
-/* The option that getopt's value stands for; NULL: none. */
+/* Returns the option that getopt's value stands for; NULL: none. */
 static struct opt_use *find_use(struct opt_set *set, int value)
 {
 	for (size_t i = 0; value != '?' && value != ':' && i < set->n_uses; i++)
@@ -304,7 +304,7 @@ static const struct opt *next_named(const struct opt_set *set, const char **name
 	return use ? use->opt : NULL;
 }
 
-/* The column after the longest of these options. */
+/* Returns the column after the longest of these options. */
 static int brief_column(const struct opt_set *set, const char *names)
 {
 	const struct opt *opt;

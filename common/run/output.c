@@ -38,7 +38,10 @@ int output_flush_standard(void)
 	return -EIO;
 }
 
-/* The descriptor that a path stands for, as /dev/stdout does, also where that is a file; or -1. */
+/*
+ * Finds the descriptor that a path stands for, as /dev/stdout does, also where that is a file; or
+ * -1.
+ */
 static int find_standard(const char *path)
 {
 	struct stat st, standard;
@@ -67,7 +70,7 @@ static FILE *open_special(const char *path)
 	return fd < 0 ? fopen(path, "we") : fdopen(fcntl(fd, F_DUPFD_CLOEXEC, 0), "w");
 }
 
-/* The bytes of a path that are its folder's, with the slash. */
+/* Returns the bytes of a path that are its folder's, with the slash. */
 static int folder_length(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -176,7 +176,7 @@ void run_free(struct run *run);
 /* Once options are parsed: run->tool becomes the other declaration, if it is wanted. */
 void run_choose_tool(struct run *run);
 
-/* The module's struct; NULL where the tool doesn't use it. */
+/* Returns the module's struct; NULL where the tool doesn't use it. */
 void *run_state(const struct run *run, const struct module *module);
 
 /* Returns the tool's declaration for the module; NULL: none. */

@@ -24,7 +24,7 @@ struct series {
 /* True if the file's name has a time in it, so that even a single report is named by it. */
 bool series_is_timed(const char *path);
 
-/* The path of a name without a time: "%%" is "%" in it. Of others a copy. To be freed. */
+/* Returns the path of a name without a time: "%%" is "%" in it. Of others a copy. To be freed. */
 char *series_plain_path(const char *path);
 
 /*
@@ -36,7 +36,7 @@ int series_check_pattern(const char *path, uint64_t interval_ns);
 /* Before anything is attached: no file of an earlier run is in the way. 0, or -EINVAL, printed. */
 int series_check(const struct series *series, uint64_t start_unix_ns);
 
-/* The name of report n, from 1 on, whose window began then; to be freed. */
+/* Returns the name of report n, from 1 on, whose window began then; to be freed. */
 char *series_name(const struct series *series, unsigned int n, uint64_t start_unix_ns);
 
 /*

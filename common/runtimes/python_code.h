@@ -19,8 +19,8 @@
 char *python_text_decode(const struct python_text *text, const uint8_t *bytes, size_t n_bytes);
 
 /*
- * The line of the instruction of that index; 0: it has none, or the table is broken. Before 3.11 an
- * index past INT32_MAX says that there has been none yet: then it is the first line.
+ * Returns the line of the instruction of that index; 0: it has none, or the table is broken. Before
+ * 3.11 an index past INT32_MAX says that there has been none yet: then it is the first line.
  */
 uint32_t python_line(enum python_lines kind, const uint8_t *table, size_t n_bytes,
 		     uint32_t first_line, uint32_t instruction);

@@ -21,9 +21,9 @@ struct python_process {
 };
 
 /*
- * The distance, or 0: not found. Without threads (there is none yet, or the process can't be read)
- * it may be found later; with some it is hardly worth another look, since they have it where nobody
- * looks. known: what was found before, or 0: it stays where others would do as well.
+ * Returns the distance, or 0: not found. Without threads (there is none yet, or the process can't
+ * be read) it may be found later; with some it is hardly worth another look, since they have it
+ * where nobody looks. known: what was found before, or 0: it stays where others would do as well.
  */
 int32_t python_place_find(const struct python_process *process, int32_t known, bool *has_threads);
 

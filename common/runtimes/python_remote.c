@@ -44,7 +44,7 @@ static uint64_t word_at(const uint8_t *bytes, size_t at)
 
 /* ---- definitions ---- */
 
-/* The text of a str object, of a long one the end: as much as BPF would send. */
+/* Finds the text of a str object, of a long one the end: as much as BPF would send. */
 static bool read_text(const struct walk *w, uint64_t at, struct python_text *text, uint8_t *bytes,
 		      size_t max, bool wants_end)
 {

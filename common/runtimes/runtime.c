@@ -95,7 +95,10 @@ static bool is_of(const struct runtime *runtime, const char *base)
 	return false;
 }
 
-/* The number of the first runtime, of those before max, that a mapping's file is of; max: none. */
+/*
+ * Returns the number of the first runtime, of those before max, that a mapping's file is of; max:
+ * none.
+ */
 static size_t find_file(const struct mapped *m, size_t max)
 {
 	const char *base = path_last(m->name->path);

@@ -210,7 +210,7 @@ static const char *plain_name(const char *name, char *buf, size_t size)
 	return buf;
 }
 
-/* The outermost of the functions of libc that the thread waits in: n where there is none. */
+/* Returns the outermost of the functions of libc that the thread waits in: n if there is none. */
 static size_t find_wait(const struct frame *const *frames, size_t n)
 {
 	size_t found = n;

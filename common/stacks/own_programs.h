@@ -9,8 +9,8 @@
 #include "run/run.h"
 
 /*
- * The first addresses of all their functions, as in /proc/kallsyms; freed with free(). *n 0: the
- * kernel interprets them, or hides addresses.
+ * Returns the first addresses of all their functions, as in /proc/kallsyms; freed with free(). *n
+ * 0: the kernel interprets them, or hides addresses.
  */
 uint64_t *ownprogs_list(const struct run *run, size_t *n);
 

@@ -61,7 +61,7 @@ struct dso_stats stackdefs_stats(const struct stackdefs *defs);
 /* A process has ended, and all it has sent has been read. */
 void stackdefs_end_process(struct stackdefs *defs, pid_t pid);
 
-/* The name of a stack's trace; the name itself where it isn't known. */
+/* Returns the name of a stack's trace; the name itself where it isn't known. */
 uint64_t stackdefs_fold(struct stackdefs *defs, uint64_t id);
 
 /*
@@ -94,7 +94,7 @@ void stackdefs_end_report(struct stackdefs *defs);
  */
 const struct frame *const *stackdefs_frames(struct stackdefs *defs, uint64_t id, size_t *n);
 
-/* The frames of all stacks, which are there until the report ends. */
+/* Returns the frames of all stacks, which are there until the report ends. */
 struct frame_table *stackdefs_frame_table(struct stackdefs *defs);
 
 /* How the walk of a user stack ended (enum unwind_reason); UNWIND_GOES_ON where it isn't known. */

@@ -53,13 +53,13 @@ void stacks_preload(const struct run *run, pid_t pid, uint32_t generation);
  */
 const struct frame *const *stacks_frames(const struct run *run, uint64_t id, size_t *n);
 
-/* The name of its trace, the same for equal stacks: copied ones have names of their own. */
+/* Returns the name of its trace, the same for equal stacks: copied ones have names of their own. */
 uint64_t stacks_fold(const struct run *run, uint64_t id);
 
 /* A waker's words (struct stack_def): its user stack, its kernel stack; NULL as above. */
 const uint64_t *stacks_waker(const struct run *run, uint64_t id);
 
-/* The table of processes, from configure() on. */
+/* Returns the table of processes, from configure() on. */
 struct processes *stacks_processes(const struct run *run);
 
 /* Returns the kernel symbol resolver, once it has started; NULL: none. */

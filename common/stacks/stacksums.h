@@ -27,7 +27,7 @@ void stack_sums_add(struct stack_sums *sums, const struct stack_key *key,
  */
 void stack_sums_fold(struct stack_sums *sums, bool (*is_gone)(uint32_t id));
 
-/* The sum of that key; NULL: there is none. Valid until the next one is added. */
+/* Returns the sum of that key; NULL: there is none. Valid until the next one is added. */
 const struct stack_sum *stack_sums_find(const struct stack_sums *sums, const struct stack_key *key);
 
 /* Calls visit for each key, in the order in which they came. */

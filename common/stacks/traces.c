@@ -150,7 +150,7 @@ static struct trace *add_trace(struct traces *traces, const struct trace *draft,
 	return trace;
 }
 
-/* The one that has the same places, or a copy of this one, whose places are taken over. */
+/* Returns the one that has the same places, or a copy of this one, whose places are taken over. */
 static struct trace *intern_trace(struct traces *traces, const struct trace *draft)
 {
 	uint64_t id = hash_trace(draft) | STACK_ID_FOLDED;

@@ -53,7 +53,10 @@ struct dso_stats traces_stats(const struct traces *traces);
 /* Returns the meanings of Python frames, to be filled in. */
 struct python_codes *traces_codes(struct traces *traces);
 
-/* The trace of a definition; user addresses are located at once, while their process is alive. */
+/*
+ * Returns the trace of a definition; user addresses are located at once, while their process is
+ * alive.
+ */
 struct trace *traces_add(struct traces *traces, const struct stack_def *def);
 struct trace *traces_add_waker(struct traces *traces, const uint64_t words[WAKER_WORDS]);
 

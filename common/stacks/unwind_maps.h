@@ -28,10 +28,10 @@ struct unwind_maps;
 struct unwind_maps *unwind_maps_open(const struct run *run);
 void unwind_maps_close(struct unwind_maps *maps);
 
-/* The tables whose memory the maps are. */
+/* Returns the tables whose memory the maps are. */
 struct unwind_tables *unwind_maps_tables(const struct unwind_maps *maps);
 
-/* The array of mappings, with its size. */
+/* Returns the array of mappings, with its size. */
 struct unwind_mapping *unwind_maps_array(const struct unwind_maps *maps, uint32_t *n);
 
 /*
@@ -77,8 +77,8 @@ void unwind_maps_visit(const struct unwind_maps *maps, bool (*is_wanted)(pid_t p
 		       void (*visit)(pid_t pid, void *arg), void *arg);
 
 /*
- * The count of changes that make a slice wrong (struct unwind_process). From the first question on,
- * execs count.
+ * Returns the count of changes that make a slice wrong (struct unwind_process). From the first
+ * question on, execs count.
  */
 uint32_t unwind_maps_changes(struct unwind_maps *maps, pid_t pid);
 

@@ -43,7 +43,7 @@ bool user_stacks_lack_tables(const struct user_stacks *us);
  */
 struct watch *user_stacks_watch(struct user_stacks *us);
 
-/* The table of processes; without a watch, one that no events are fed to. */
+/* Returns the table of processes; without a watch, one that no events are fed to. */
 struct processes *user_stacks_processes(struct user_stacks *us);
 
 /* A stack of this process lacked tables: has another look at it. */

@@ -43,7 +43,7 @@ static void place_again(struct dso_cache *cache, struct dso *dso, pid_t pid, con
 	dso->place.path = dso->debug.path;
 }
 
-/* The dso of a file that was left and has come back. */
+/* Returns the dso of a file that was left and has come back. */
 static struct dso *find_left(const struct dso_cache *cache, const struct file *file)
 {
 	struct hashlink *link = hashtable_first(&cache->dsos, dso_hash_version(&file->st));

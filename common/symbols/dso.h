@@ -28,12 +28,15 @@ void dso_cache_end_report(struct dso_cache *cache);
 struct dso_stats dso_cache_stats(const struct dso_cache *cache);
 
 /*
- * The dso of one of a process's mappings. Never NULL: where the file cannot be had, the dso has a
- * name but no symbols.
+ * Returns the dso of one of a process's mappings. Never NULL: where the file cannot be had, the dso
+ * has a name but no symbols.
  */
 struct dso *dso_attach(struct dso_cache *cache, pid_t pid, struct maps *maps, struct mapped *m);
 
-/* The address in terms of the dso: a file offset, or the address itself where there is no file. */
+/*
+ * Returns the address in terms of the dso: a file offset, or the address itself if there is no
+ * file.
+ */
 uint64_t dso_offset(const struct dso *dso, const struct mapped *m, uint64_t addr);
 
 /*
@@ -49,8 +52,8 @@ uint64_t dso_address(const struct dso *dso, uint64_t offset);
 void dso_expect(struct dso *dso);
 
 /*
- * The function that covers the offset, or NULL; valid until dso_cache_release(). Symbols are loaded
- * when they are not there.
+ * Returns the function that covers the offset, or NULL; valid until dso_cache_release(). Symbols
+ * are loaded when they are not there.
  */
 const char *dso_find(struct dso *dso, uint64_t offset);
 
@@ -76,7 +79,7 @@ const char *dso_made_name(struct dso *dso, uint32_t number);
 /* Memory without a file, and without names so far. */
 bool dso_is_nameless_memory(const struct dso *dso);
 
-/* The base name of its file, "[vdso]", "[anon]", ... */
+/* Returns the base name of its file, "[vdso]", "[anon]", ... */
 const char *dso_name(const struct dso *dso);
 
 /* Negative errno: its file could not be opened. */

@@ -424,7 +424,7 @@ static void read_go(struct elfsources *s)
 
 /* ---- stubs ---- */
 
-/* The name of a function that starts at addr; NULL: there is none. */
+/* Returns the name of a function that starts at addr; NULL: there is none. */
 static const char *name_at(const struct elfsources *s, uint64_t addr)
 {
 	size_t rank = addrsort_rank(s->candidates, s->n_candidates, addr);

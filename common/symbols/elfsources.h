@@ -81,7 +81,7 @@ bool elfsources_has_all(const struct elfsources *s);
  */
 uint64_t elfsources_code_end(struct elfsources *s, uint64_t addr, uint64_t limit);
 
-/* The section with code that holds addr, or NULL. */
+/* Returns the section with code that holds addr, or NULL. */
 const struct addr_item *elfsources_section(struct elfsources *s, uint64_t addr);
 
 static inline const char *candidate_name(const struct elfsources *s, union candidate c)

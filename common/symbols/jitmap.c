@@ -340,7 +340,7 @@ static bool covers(const struct entry *entry, uint64_t addr)
 	return addr >= entry->start && addr < entry->end;
 }
 
-/* The latest one of those that are not cut yet. */
+/* Returns the latest one of those that are not cut yet. */
 static const struct entry *find_uncut(const struct jitmap *map, uint64_t addr)
 {
 	for (size_t i = map->count; i-- > map->n_cut;)
@@ -349,7 +349,7 @@ static const struct entry *find_uncut(const struct jitmap *map, uint64_t addr)
 	return NULL;
 }
 
-/* The latest one. NULL: nothing is known to be there. */
+/* Returns the latest one. NULL: nothing is known to be there. */
 static const struct entry *find_entry(const struct jitmap *map, uint64_t addr)
 {
 	const struct entry *uncut = find_uncut(map, addr);
@@ -363,7 +363,7 @@ static const struct entry *find_entry(const struct jitmap *map, uint64_t addr)
 	return &map->entries[map->pieces[rank - 1].entry];
 }
 
-/* The latest one of when the file had that size. */
+/* Returns the latest one of when the file had that size. */
 static const struct entry *find_then(const struct jitmap *map, uint64_t addr, uint64_t size)
 {
 	const struct entry *found = NULL;

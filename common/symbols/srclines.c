@@ -295,7 +295,7 @@ size_t srclines_bytes(const struct srclines *lines)
 
 /* ---- one address ---- */
 
-/* The linkage name, which differs for overloaded functions; else the plain one. */
+/* Returns the linkage name, which differs for overloaded functions; else the plain one. */
 static char *name_of(Dwarf_Die *die, bool as_mangled)
 {
 	Dwarf_Attribute attr;

@@ -41,7 +41,7 @@ struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_
 			       enum srclines_lack *lack);
 void srclines_free(struct srclines *lines);
 
-/* The memory in bytes, estimated by the size of the sections: libdw doesn't say. */
+/* Returns the memory in bytes, estimated by the size of the sections: libdw doesn't say. */
 size_t srclines_bytes(const struct srclines *lines);
 
 /*

@@ -54,13 +54,16 @@ void usyms_settle(struct location *loc, bool is_return, uint64_t map_size);
 void usyms_preload(struct usyms *us, pid_t pid, uint32_t generation);
 
 /*
- * The function's name for a location, or NULL where it isn't known. is_return says that the
+ * Returns the function's name for a location, or NULL where it isn't known. is_return says that the
  * address is a return address: it is looked up one byte lower, inside the call. Valid until
  * usyms_end_report() or usyms_release_files().
  */
 const char *usyms_name(const struct location *loc, bool is_return);
 
-/* The source line of a location, and the functions inlined there, as srclines_find() has them. */
+/*
+ * Returns the source line of a location, and the functions inlined there, as srclines_find() has
+ * them.
+ */
 size_t usyms_lines(const struct location *loc, bool is_return, const struct srcframe **frames);
 
 /* Its image, address and symbol, as dso_place() has them; NULL where it is in none. */
@@ -79,7 +82,10 @@ bool usyms_is_made(const struct location *loc);
 /* The location is in memory without a file or names: where in it makes no difference. */
 bool usyms_is_nameless(const struct location *loc);
 
-/* The base name of the location's file for "[libfoo.so+0x1234]"; "[vdso]", "[anon]", or NULL. */
+/*
+ * Returns the base name of the location's file for "[libfoo.so+0x1234]"; "[vdso]", "[anon]", or
+ * NULL.
+ */
 const char *usyms_dso_name(const struct location *loc);
 
 /* Negative errno: the location's file could not be opened. */

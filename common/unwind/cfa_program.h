@@ -44,7 +44,10 @@ void cfa_program_start(struct cfa_start *start, const struct eh_frame *eh,
 void cfa_program_begin(struct cfa_program *p, const struct eh_frame *eh, const struct eh_fde *fde,
 		       const struct cfa_start *start);
 
-/* The next range, ascending and without holes from the FDE's start to its end. False: no more. */
+/*
+ * Finds the next range, ascending and without holes from the FDE's start to its end. False: no
+ * more.
+ */
 bool cfa_program_next(struct cfa_program *p, struct cfa_range *range);
 
 #endif

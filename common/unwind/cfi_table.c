@@ -98,7 +98,7 @@ void cfi_trim(struct cfi_table *t)
 
 /* ---- looking up ---- */
 
-/* The number of rows at or below an address. */
+/* Returns the number of rows at or below an address. */
 static size_t count_rows_up_to(const struct cfi_table *t, uint64_t vaddr)
 {
 	uint64_t at = vaddr - t->base;

@@ -60,7 +60,7 @@ struct unwind_tables {
 	uint16_t *ids; /* of the rules of the file that is being added */
 };
 
-/* The rule's number. Where there are too many, code is known not to be walked. */
+/* Returns the rule's number. Where there are too many, code is known not to be walked. */
 static uint16_t intern_rule(struct unwind_tables *t, const struct unwind_rule *rule)
 {
 	uint64_t bits = cfi_rule_bits(rule);
@@ -128,7 +128,7 @@ static bool was_seen_before(struct unwind_tables *t, uint64_t hash)
 	return before;
 }
 
-/* The pattern's number, as rows name it; -ENOENT where there is none. */
+/* Returns the pattern's number, as rows name it; -ENOENT if there is none. */
 static int intern_pattern(struct unwind_tables *t, const struct unwind_pattern *pattern)
 {
 	uint64_t hash = hash_pattern(pattern);
@@ -240,7 +240,8 @@ static void give_back(struct unwind_tables *t, const struct unwind_run *run)
 }
 
 /*
- * The place in the page of a rule or pattern; where all are taken, code is known not to be walked.
+ * Returns the place in the page of a rule or pattern; where all are taken, code is known not to be
+ * walked.
  */
 static uint32_t place_number(struct unwind_tables *t, int number)
 {

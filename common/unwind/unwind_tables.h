@@ -55,7 +55,7 @@ void unwind_tables_reclaim(struct unwind_tables *t, uint64_t now_ns);
  */
 void unwind_tables_drop_spare(struct unwind_tables *t);
 
-/* The rule for an address in a mapping, as the walker finds it. NULL: none. */
+/* Returns the rule for an address in a mapping, as the walker finds it. NULL: none. */
 const struct unwind_rule *unwind_tables_find(const struct unwind_tables *t,
 					     const struct unwind_mapping *m, uint64_t addr);
 

@@ -98,7 +98,8 @@ struct alloc_traits {
 const struct alloc_traits *alloc_kind_traits(enum alloc_kind kind);
 
 /*
- * The kind of a function of that name, a known prefix or `prefix` (if not NULL) left out; -1: none.
+ * Returns the kind of a function of that name, a known prefix or `prefix` (if not NULL) left out;
+ * -1: none.
  */
 int alloc_kind_of(const char *name, const char *prefix, bool is_local);
 

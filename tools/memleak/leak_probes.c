@@ -236,7 +236,10 @@ static void hint_at_limit(const struct batch *batch)
 		msg_hint("%s", hint);
 }
 
-/* The functions of a file from number `first` on: 1, or 0 if there are none, or -errno as above. */
+/*
+ * Probes the functions of a file from number `first` on: 1, or 0 if there are none, or -errno as
+ * above.
+ */
 static int probe_file(struct leak_probes *probes, const struct probed_process *process,
 		      size_t first, bool in_windows)
 {
@@ -258,8 +261,8 @@ static int probe_file(struct leak_probes *probes, const struct probed_process *p
 }
 
 /*
- * The process's functions from number `first` on: those of windows, or the others. 0, or -errno if
- * none could be attached.
+ * Probes the process's functions from number `first` on: those of windows, or the others. 0, or
+ * -errno if none could be attached.
  */
 static int probe_some(struct leak_probes *probes, const struct probed_process *process,
 		      size_t first, bool in_windows)

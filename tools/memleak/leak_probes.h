@@ -47,10 +47,10 @@ bool leak_probes_has(const struct leak_probes *probes, pid_t pid);
 /* The process's name when it was last searched; NULL if it was not added. */
 const char *leak_probes_comm(const struct leak_probes *probes, pid_t pid);
 
-/* The id of the cgroup that it was in then; 0: unknown. */
+/* Returns the id of the cgroup that it was in then; 0: unknown. */
 uint64_t leak_probes_cgroup(const struct leak_probes *probes, pid_t pid);
 
-/* The number of probed functions. */
+/* Returns the number of probed functions. */
 size_t leak_probes_count(const struct leak_probes *probes);
 
 /* Notes that a process has exited: files that it alone had mapped are to be released. */

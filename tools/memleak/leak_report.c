@@ -209,7 +209,9 @@ static void note_growth(struct leak_report *report)
 	}
 }
 
-/* The bytes of a sum to be shown, and the number of blocks; 0 bytes: the sum is not shown. */
+/*
+ * Returns the bytes of a sum to be shown, and the number of blocks; 0 bytes: the sum is not shown.
+ */
 static uint64_t shown_bytes(const struct leak_report *report, const struct block_sum *sum,
 			    uint64_t *count)
 {

@@ -22,7 +22,7 @@ const char *syscall_name(enum call_abi abi, int32_t number);
 /* Returns the printed name, in buf: "read", "read (i386)", "[467]", "[467] (i386)". */
 char *syscall_label(char *buf, size_t size, enum call_abi abi, int32_t number);
 
-/* The number of a name; SYSCALL_NONE where that interface has no such call. */
+/* Returns the number of a name; SYSCALL_NONE where that interface has no such call. */
 int32_t syscall_number(enum call_abi abi, const char *name);
 
 /* All native names in four columns, sorted, as BCC's syscount -l prints them. */

@@ -41,7 +41,7 @@ static const struct applet *find_applet(const char *name)
 	return NULL;
 }
 
-/* The tool that a link stands for: its name after the last "-". */
+/* Returns the tool that a link stands for: its name after the last "-". */
 static const struct applet *find_linked(const char *link)
 {
 	const char *name = basename(link), *dash = strrchr(name, '-');
@@ -150,8 +150,8 @@ static bool is_link_to(const char *path, const char *binary)
 }
 
 /*
- * The way from a folder to a file, so that both can be moved together. Both paths are absolute and
- * have no links in them. To be freed.
+ * Returns the way from a folder to a file, so that both can be moved together. Both paths are
+ * absolute and have no links in them. To be freed.
  */
 static char *relative_path(const char *folder, const char *file)
 {
