@@ -25,7 +25,7 @@ struct call_key {
 	__s32 number;
 	__u16 abi;    /* enum call_abi */
 	__u16 error;  /* its errno; 0: it succeeded */
-	__u32 octave; /* of its duration, or one of those below. 0 where only calls are counted */
+	__u32 octave; /* of its duration, or one of those below. 0 if only calls are counted */
 };
 
 /*

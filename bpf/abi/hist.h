@@ -5,7 +5,7 @@
  * A value is recorded in a fixed-point form of the unit that is printed, so that the rows of the
  * table (powers of two of the unit) start exactly at an octave. Each octave has 32 equal slots,
  * which bounds the relative error of a percentile by 1/32 (3 %), and is one map element: an octave
- * that no value falls in costs nothing in a histogram by process.
+ * that no value falls in costs nothing in a histogram per process.
  *
  * The same scheme as HdrHistogram's (sub-buckets per power of two).
  */

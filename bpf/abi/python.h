@@ -70,7 +70,7 @@ struct python_lists {
 
 /* Format of a table of lines. */
 enum python_lines {
-	PYTHON_LINES_LOCATIONS, /* co_linetable since 3.11; also where there is none */
+	PYTHON_LINES_LOCATIONS, /* co_linetable since 3.11; also if there is none */
 	PYTHON_LINES_RANGES,	/* co_linetable of 3.10 (PEP 626) */
 	PYTHON_LINES_STEPS,	/* co_lnotab, before */
 };

@@ -55,7 +55,7 @@ static inline void cursor_fail(struct cursor *c)
 	c->p = c->end;
 }
 
-/* Returns the bytes passed over; NULL where there are not as many. */
+/* Returns the bytes passed over; NULL if there are not as many. */
 static inline const uint8_t *cursor_skip(struct cursor *c, uint64_t bytes)
 {
 	const uint8_t *p = c->p;

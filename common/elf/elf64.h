@@ -17,7 +17,7 @@
 #define ELF64_SEGMENTS_MAX 64
 
 struct elf64 {
-	int fd;		      /* used where there is no image; not owned */
+	int fd;		      /* used if there is no image; not owned */
 	const uint8_t *image; /* not owned */
 	uint64_t size;	      /* bytes */
 	Elf64_Ehdr header;
@@ -38,8 +38,8 @@ uint16_t elf64_own_machine(void);
 bool elf64_is_native(const struct elf64 *elf);
 
 /*
- * A copy of that part of the file, freed with free(). NULL with errno set: EINVAL where it is not
- * all in the file, EFBIG where it is more than max_bytes.
+ * A copy of that part of the file, freed with free(). NULL with errno set: EINVAL if it is not
+ * all in the file, EFBIG if it is more than max_bytes.
  */
 void *elf64_read(const struct elf64 *elf, uint64_t offset, uint64_t bytes, uint64_t max_bytes);
 

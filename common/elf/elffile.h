@@ -44,7 +44,7 @@ int elffile_as_elf64(const struct elffile *f, struct elf64 *elf);
 /* True, with its header, if a section has bytes in the file as they are used, and not too many. */
 bool elffile_has_bytes(const struct elffile *f, Elf_Scn *scn, GElf_Shdr *header);
 
-/* Returns the section's bytes, until elffile_close(); NULL where it has none, or too many. */
+/* Returns the section's bytes, until elffile_close(); NULL if it has none, or too many. */
 Elf_Data *elffile_data(const struct elffile *f, Elf_Scn *scn);
 
 /* A copy of some bytes of the file, which outlives it: free(). NULL with errno set. */
@@ -53,7 +53,7 @@ void *elffile_copy(const struct elffile *f, uint64_t offset, size_t size);
 /* Returns the first section of that name, with its header; NULL: there is none. */
 Elf_Scn *elffile_section(const struct elffile *f, const char *name, GElf_Shdr *header);
 
-/* Returns the section's name; "" where it can't be read. */
+/* Returns the section's name; "" if it can't be read. */
 const char *elffile_section_name(const struct elffile *f, const GElf_Shdr *header);
 
 /* True if there is a table of all symbols, not only the exported ones. */

@@ -15,7 +15,7 @@
 struct plt_stub {
 	uint64_t vaddr;
 	uint32_t bytes;
-	uint64_t resolver; /* where there is no name: the function that finds the target */
+	uint64_t resolver; /* if there is no name: the function that finds the target */
 	const char *name;  /* of the target: one of those given */
 };
 

@@ -28,7 +28,7 @@ int elfsegs_read_elf(struct elfsegs *segs, const struct elf64 *elf);
 void elfsegs_add(struct elfsegs *segs, const Elf64_Phdr *header);
 
 /*
- * Returns the ELF address of a file offset; UINT64_MAX where no segment holds it. Mappings are
+ * Returns the ELF address of a file offset; UINT64_MAX if no segment holds it. Mappings are
  * whole pages, so an offset that no segment holds but that is in a segment's first or last page
  * belongs to it.
  */
@@ -47,7 +47,7 @@ uint64_t elfsegs_mapping_vaddr(const struct elfsegs *segs, uint64_t offset, uint
 uint64_t elfsegs_offset_above(const struct elfsegs *segs, const struct elf64 *elf, uint64_t offset,
 			      uint64_t bytes);
 
-/* Returns the file offset of an ELF address; UINT64_MAX where no segment holds it. */
+/* Returns the file offset of an ELF address; UINT64_MAX if no segment holds it. */
 uint64_t elfsegs_offset(const struct elfsegs *segs, uint64_t vaddr);
 
 #endif

@@ -31,7 +31,7 @@ struct gopclntab {
 	size_t size;
 	uint64_t vaddr;
 	uint32_t quantum; /* bytes that code addresses are multiples of */
-	uint64_t text;	  /* what functions' offsets count from; 0 where there are addresses */
+	uint64_t text;	  /* what functions' offsets count from; 0 if there are addresses */
 	size_t n_funcs;
 	struct go_span functab, names, units, files, values;
 	uint64_t gofunc;  /* what offsets of inlined calls count from */

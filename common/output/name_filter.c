@@ -83,7 +83,7 @@ static const char *skip_brackets(const char *at)
 	return at;
 }
 
-/* "{2,5}": 5. The end of the text is left where it is not closed. */
+/* "{2,5}": 5. The end of the text is left if it is not closed. */
 static size_t read_bounds(const char **at)
 {
 	size_t from = strtoul(*at + 1, (char **)at, 10), to = from;

@@ -49,7 +49,7 @@ struct sample {
 	uint64_t columns[PROFILE_COLUMNS]; /* those that the profile has */
 	struct sample_group group;	   /* what it has follows from the cgroup */
 	const struct frame *const *known;  /* instead of frames: those of the profile's table */
-	uint32_t tid;			   /* 0: not by thread */
+	uint32_t tid;			   /* 0: not per thread */
 };
 
 static inline const struct frame *sample_frame(const struct sample *s, size_t i)

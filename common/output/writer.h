@@ -49,7 +49,7 @@ extern const struct writer json_writer;
 
 /*
  * For the writers themselves. The border is the index of the first kernel frame that is called by a
- * user frame; 0 where there is none. A frame's text is its name, and its source line if it is
+ * user frame; 0 if there is none. A frame's text is its name, and its source line if it is
  * known, to be freed. It is printed escaped, together with the bytes in `also`.
  */
 size_t writer_border(const struct sample *s);

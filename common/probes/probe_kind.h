@@ -6,7 +6,7 @@
 #define PROBE_MAX_ARGS	 6
 #define PROBE_MAX_OFFSET 64 /* bytes */
 
-/* Cheapest first; late nops are as cheap as the others where they are not stepped. */
+/* Cheapest first; late nops are as cheap as the others if they are not stepped. */
 enum probe_kind {
 	PROBE_NOP,     /* x86-64: of one byte; prefixes don't matter */
 	PROBE_PUSH,    /* x86-64: of a register */

@@ -54,7 +54,7 @@ struct probe_place {
 
 /*
  * The place in a function of which `size` bytes are known: best all of it, as the search for jumps
- * back wants them; what isn't there is not looked at. Always an answer: offset 0 where no other
+ * back wants them; what isn't there is not looked at. Always an answer: offset 0 if no other
  * place is better, and where size is 0 (kind PROBE_STEP).
  */
 void probe_place_find(struct probe_place *place, const struct probe_request *request,

@@ -80,7 +80,7 @@ struct draft {
 	size_t count, capacity;
 };
 
-/* The order of two mappings, or 0 where they overlap. */
+/* The order of two mappings, or 0 if they overlap. */
 static int compare_mapped(const struct mapped *a, const struct mapped *b)
 {
 	if (a->end <= b->start)

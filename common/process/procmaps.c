@@ -71,7 +71,7 @@ static bool take_perms(const char **s, bool *executable, bool *is_shared)
 	return true;
 }
 
-/* The inode ends its line where there is no path. */
+/* The inode ends its line if there is no path. */
 static bool take_inode(const char **s, ino_t *ino)
 {
 	char *end;
@@ -292,7 +292,7 @@ static void append_vsyscall(struct list *list)
 }
 
 /*
- * 0, -ESRCH where the process has no memory (any more), or what means that the text has to be read:
+ * 0, -ESRCH if the process has no memory (any more), or what means that the text has to be read:
  * -ENOTTY before Linux 6.11.
  */
 static int ask_for_all(struct mappings *maps, int fd)

@@ -21,7 +21,7 @@ int features_print(FILE *f);
  */
 int features_programs(void);
 
-/* Atomic compare-and-exchange in BPF programs, since 5.12. True where it can't be found out. */
+/* Atomic compare-and-exchange in BPF programs, since 5.12. True if it can't be found out. */
 bool features_compare_and_exchange(void);
 
 /* Can a program look up a symbol of the kernel? Since 5.16. 0 or -errno. */

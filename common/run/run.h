@@ -113,7 +113,7 @@ struct module {
 	bool has_metrics; /* the tool's report() knows run->is_metrics */
 	int (*check)(struct run *run);	   /* options, before anything is opened; -EINVAL: usage */
 	int (*configure)(struct run *run); /* options to BPF settings, before load */
-	int (*leave_out)(struct run *run); /* the same where it isn't wanted */
+	int (*leave_out)(struct run *run); /* the same if it isn't wanted */
 	int (*start)(struct run *run);	   /* after load, before anything is attached */
 	int (*attach)(struct run *run);	   /* what libbpf doesn't attach by itself */
 	void (*begin)(struct run *run);	   /* the command is held before its first instruction */
@@ -176,7 +176,7 @@ void run_free(struct run *run);
 /* Once options are parsed: run->tool becomes the other declaration, if it is wanted. */
 void run_choose_tool(struct run *run);
 
-/* Returns the module's struct; NULL where the tool doesn't use it. */
+/* Returns the module's struct; NULL if the tool doesn't use it. */
 void *run_state(const struct run *run, const struct module *module);
 
 /* Returns the tool's declaration for the module; NULL: none. */

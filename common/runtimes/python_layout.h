@@ -24,7 +24,7 @@ struct python_file {
 
 /*
  * 0; -ENOENT: the file is not Python 3.7 or later. It is recognized by what it exports,
- * not by its name, and costs a few small reads where it isn't.
+ * not by its name, and costs a few small reads if it isn't.
  */
 int python_file_read(struct python_file *python, const struct elf64 *elf);
 

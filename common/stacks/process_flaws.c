@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Values of stacks that lack something, by process; see process_flaws.h. */
+/* Values of stacks that lack something, per process; see process_flaws.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -96,7 +96,7 @@ static bool is_gone(uint32_t id)
 	return id && kill((pid_t)id, 0) && errno == ESRCH;
 }
 
-/* Sums by process or thread are as many as there are of them: those of the dead are merged. */
+/* Totals per process or thread grow with their number: those of exited ones are merged. */
 static void bound_sums(struct stack_counts *counts)
 {
 	if ((!counts->by_process && !counts->by_thread) ||

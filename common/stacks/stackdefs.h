@@ -61,7 +61,7 @@ struct dso_stats stackdefs_stats(const struct stackdefs *defs);
 /* A process has ended, and all it has sent has been read. */
 void stackdefs_end_process(struct stackdefs *defs, pid_t pid);
 
-/* Returns the name of a stack's trace; the name itself where it isn't known. */
+/* Returns the name of a stack's trace; the name itself if it isn't known. */
 uint64_t stackdefs_fold(struct stackdefs *defs, uint64_t id);
 
 /*
@@ -89,7 +89,7 @@ void stackdefs_end_report(struct stackdefs *defs);
 
 /*
  * The frames of a stack, by either name, root first, of stackdefs_frame_table(); the list is valid
- * until the next call. NULL with *n 0 where the definition never arrived. For a waker, the two
+ * until the next call. NULL with *n 0 if the definition never arrived. For a waker, the two
  * stacks it names are given by stackdefs_waker().
  */
 const struct frame *const *stackdefs_frames(struct stackdefs *defs, uint64_t id, size_t *n);
@@ -97,13 +97,13 @@ const struct frame *const *stackdefs_frames(struct stackdefs *defs, uint64_t id,
 /* Returns the frames of all stacks, which are there until the report ends. */
 struct frame_table *stackdefs_frame_table(struct stackdefs *defs);
 
-/* How the walk of a user stack ended (enum unwind_reason); UNWIND_GOES_ON where it isn't known. */
+/* How the walk of a user stack ended (enum unwind_reason); UNWIND_GOES_ON if it isn't known. */
 int stackdefs_reason(const struct stackdefs *defs, uint64_t id);
 
 /* Returns the flaw of a user stack; NULL: it has none, or isn't known. Valid as its frames are. */
 const struct stack_flaw *stackdefs_flaw(const struct stackdefs *defs, uint64_t id);
 
-/* A waker's words: user stack, kernel stack and comm; NULL where its definition never arrived. */
+/* A waker's words: user stack, kernel stack and comm; NULL if its definition never arrived. */
 const uint64_t *stackdefs_waker(const struct stackdefs *defs, uint64_t id);
 
 #endif

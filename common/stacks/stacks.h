@@ -48,7 +48,7 @@ struct watch *stacks_watch(const struct run *run);
 void stacks_preload(const struct run *run, pid_t pid, uint32_t generation);
 
 /*
- * The frames of a stack, root first, for write_text; NULL where its definition never arrived. Valid
+ * The frames of a stack, root first, for write_text; NULL if its definition never arrived. Valid
  * until the next call.
  */
 const struct frame *const *stacks_frames(const struct run *run, uint64_t id, size_t *n);

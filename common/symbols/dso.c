@@ -326,7 +326,7 @@ static const struct known_name *read_tables(struct dso *dso, uint64_t offset, ui
 	return known_names_add(&dso->cache->names, &dso->known, offset, &found, frames);
 }
 
-/* NULL where no symbol can be. */
+/* NULL if no symbol can be. */
 static const struct known_name *look_up(struct dso *dso, uint64_t offset)
 {
 	const struct known_name *known = known_names_find(&dso->known, offset);

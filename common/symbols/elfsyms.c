@@ -235,7 +235,7 @@ struct elfsyms *elfsyms_load_image(const void *image, size_t size)
 	return load_and_close(&f, elffile_open_image(&f, image, size), NULL);
 }
 
-/* NULL where it has an absurd length. */
+/* NULL if it has an absurd length. */
 static char *name_of(const struct elfsyms *es, uint32_t i)
 {
 	char *name = text_of_name(es, i);

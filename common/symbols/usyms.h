@@ -24,7 +24,7 @@ struct usyms;
 
 struct location {
 	struct dso *dso; /* NULL: no mapping held the address */
-	uint64_t offset; /* file offset; the address itself where there is no file */
+	uint64_t offset; /* file offset; the address itself if there is no file */
 	uint32_t made;	 /* the number of the code, made at run time, in its perf map; 0: unknown */
 };
 
@@ -54,7 +54,7 @@ void usyms_settle(struct location *loc, bool is_return, uint64_t map_size);
 void usyms_preload(struct usyms *us, pid_t pid, uint32_t generation);
 
 /*
- * Returns the function's name for a location, or NULL where it isn't known. is_return says that the
+ * Returns the function's name for a location, or NULL if it isn't known. is_return says that the
  * address is a return address: it is looked up one byte lower, inside the call. Valid until
  * usyms_end_report() or usyms_release_files().
  */
@@ -66,7 +66,7 @@ const char *usyms_name(const struct location *loc, bool is_return);
  */
 size_t usyms_lines(const struct location *loc, bool is_return, const struct srcframe **frames);
 
-/* Its image, address and symbol, as dso_place() has them; NULL where it is in none. */
+/* Its image, address and symbol, as dso_place() has them; NULL if it is in none. */
 const struct image *usyms_place(const struct location *loc, bool is_return, uint64_t *address,
 				const char **symbol);
 

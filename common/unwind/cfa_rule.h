@@ -43,7 +43,7 @@ struct cfa_state {
 
 bool cfa_is_behind_plt(const struct cfa_machine *machine, const struct cfa_state *s);
 
-/* UNWIND_BAD where there is none. */
+/* UNWIND_BAD if there is none. */
 struct unwind_rule cfa_rule(const struct cfa_machine *machine, const struct cfa_state *s,
 			    bool is_signal_frame);
 

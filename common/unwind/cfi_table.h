@@ -81,7 +81,7 @@ int cfi_append(struct cfi_table *t, uint64_t vaddr, const struct unwind_rule *ru
 void cfi_trim(struct cfi_table *t);
 
 /*
- * Rows for code without unwind information, up to end, exclusive. False where there is some after
+ * Rows for code without unwind information, up to end, exclusive. False if there is some after
  * all, or no table. The second takes the first n rows of another table.
  */
 bool cfi_fill_gap(struct cfi_table *t, const struct cfi_row *rows, size_t n, uint64_t end);
@@ -90,7 +90,7 @@ bool cfi_fill_gap_from(struct cfi_table *t, const struct cfi_table *from, size_t
 /* Returns the end of the gap that vaddr is in, at most max_bytes further on. */
 uint64_t cfi_gap_end(const struct cfi_table *t, uint64_t vaddr, uint64_t max_bytes);
 
-/* UNWIND_GAP where nothing is known. */
+/* UNWIND_GAP if nothing is known. */
 struct unwind_rule cfi_find(const struct cfi_table *t, uint64_t vaddr);
 
 #endif

@@ -146,7 +146,7 @@ static struct eh_cie *search_cie(struct eh_frame *eh, const uint8_t *at)
 	return rank && eh->cies[rank - 1].at == at ? &eh->cies[rank - 1] : NULL;
 }
 
-/* Mostly the one that the FDE before this one has. NULL where there is none that can be read. */
+/* Mostly the one that the FDE before this one has. NULL if there is none that can be read. */
 static struct eh_cie *find_cie(struct walk *w, const struct record *r)
 {
 	const uint8_t *at;

@@ -55,7 +55,7 @@ struct eh_frame {
 
 /*
  * Reads through the section headers, or where these are absent through PT_GNU_EH_FRAME. 0, or
- * -errno: -ENODATA where there is no .eh_frame, -EINVAL where it is not in the file as it should
+ * -errno: -ENODATA if there is no .eh_frame, -EINVAL if it is not in the file as it should
  * be, -EFBIG, -ENOTSUP for other machines. What is broken inside is left out and counted.
  * eh_frame_free() in any case.
  */

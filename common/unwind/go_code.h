@@ -56,7 +56,7 @@ struct go_machine {
 
 	/*
 	 * The rule that leads from the scheduler's stack to the goroutine's, without bp_kind: by
-	 * the code of runtime.systemstack and runtime.morestack. UNWIND_BAD where it isn't
+	 * the code of runtime.systemstack and runtime.morestack. UNWIND_BAD if it isn't
 	 * understood.
 	 */
 	struct unwind_rule (*find_stack)(const struct go_code *systemstack,

@@ -39,7 +39,7 @@ struct unwind_run {
 struct unwind_tables *unwind_tables_new(const struct unwind_backing *backing);
 void unwind_tables_free(struct unwind_tables *t);
 
-/* Adds a file. -ENOSPC where a limit is reached; *run is then empty. */
+/* Adds a file. -ENOSPC if a limit is reached; *run is then empty. */
 int unwind_tables_add(struct unwind_tables *t, const struct cfi_table *cfi, struct unwind_run *run);
 
 /*

@@ -11,7 +11,7 @@
 
 /*
  * A futex is just a word. The function of the C library that waits for it shows its use: "mutex",
- * "condition", "rwlock", "semaphore", "barrier", "join"; "futex" where it isn't known. kind: enum
+ * "condition", "rwlock", "semaphore", "barrier", "join"; "futex" if it isn't known. kind: enum
  * lock_kind, whose locks of the kernel have names of their own: "mutex", "rwsem", "percpu-rwsem",
  * "rtmutex", "semaphore", "spin", "rwlock". frames: the user stack, root first.
  */

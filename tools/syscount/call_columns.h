@@ -36,7 +36,7 @@ void call_columns_choose(struct call_columns *columns, unsigned int room);
 void call_columns_print_titles(FILE *f, const struct call_columns *columns);
 void call_columns_print(FILE *f, const struct call_columns *columns, const struct call_sum *sum);
 
-/* At least the least duration; 0 where there are none. */
+/* At least the least duration; 0 if there are none. */
 double call_sum_percentile_ns(const struct call_sum *sum, const struct hist_unit *unit,
 			      double percent);
 
