@@ -99,38 +99,38 @@ TEST(a_prefix_of_ones_own_takes_the_place_of_those_known)
 
 TEST(finds_the_allocators_of_a_process)
 {
-	struct allocators_wish wish = { .object = "/proc/self/exe" };
+	struct allocators_request request = { .object = "/proc/self/exe" };
 	struct allocators a = { 0 };
 	int n;
 
 	CHECK(je_free != cfree);
-	n = allocators_scan(&a, getpid(), &wish);
+	n = allocators_scan(&a, getpid(), &request);
 	CHECK(n > 0);
 	CHECK(find(&a, "je_free"));
 	CHECK(!find(&a, "_ZnwmPv"));
 	CHECK(!find(&a, "cfree")); /* local */
 	CHECK(!find(&a, "my_malloc"));
-	CHECK_EQ(allocators_scan(&a, getpid(), &wish), 0);
+	CHECK_EQ(allocators_scan(&a, getpid(), &request), 0);
 	allocators_free(&a);
-	wish = (struct allocators_wish){ 0 };
-	n = allocators_scan(&a, getpid(), &wish);
+	request = (struct allocators_request){ 0 };
+	n = allocators_scan(&a, getpid(), &request);
 	CHECK(n > 0);
 	CHECK(find(&a, "je_free"));
 	CHECK(find(&a, "malloc"));
 	CHECK(find(&a, "munmap"));
-	CHECK_EQ(allocators_scan(&a, getpid(), &wish), 0);
+	CHECK_EQ(allocators_scan(&a, getpid(), &request), 0);
 	allocators_free(&a);
 }
 
 /* The bytes at the offset are the function's. */
 TEST(offsets_lead_to_the_functions)
 {
-	struct allocators_wish wish = { .prefix = "my_" };
+	struct allocators_request request = { .prefix = "my_" };
 	struct allocators a = { 0 };
 	const struct alloc_function *f;
 	uint8_t code[4] = { 0 };
 
-	CHECK_EQ(allocators_scan(&a, getpid(), &wish), 1);
+	CHECK_EQ(allocators_scan(&a, getpid(), &request), 1);
 	f = find(&a, "my_malloc");
 	CHECK(f);
 	if (f) {
@@ -145,11 +145,11 @@ TEST(offsets_lead_to_the_functions)
 
 TEST(each_function_comes_once)
 {
-	struct allocators_wish wish = { 0 };
+	struct allocators_request request = { 0 };
 	struct allocators a = { 0 };
 	size_t twice = 0;
 
-	allocators_scan(&a, getpid(), &wish);
+	allocators_scan(&a, getpid(), &request);
 	for (size_t i = 0; i < a.n_functions; i++)
 		for (size_t j = 0; j < i; j++)
 			twice += a.functions[i].file == a.functions[j].file &&
@@ -160,10 +160,10 @@ TEST(each_function_comes_once)
 
 TEST(leaves_mappings_out_if_told_so)
 {
-	struct allocators_wish wish = { .without_mmap = true };
+	struct allocators_request request = { .without_mmap = true };
 	struct allocators a = { 0 };
 
-	allocators_scan(&a, getpid(), &wish);
+	allocators_scan(&a, getpid(), &request);
 	CHECK(!find(&a, "mmap"));
 	CHECK(!find(&a, "munmap"));
 	CHECK(!find(&a, "mremap"));
@@ -173,26 +173,26 @@ TEST(leaves_mappings_out_if_told_so)
 
 TEST(an_object_that_is_not_there_is_an_error)
 {
-	struct allocators_wish wish = { .object = "libnotthere" };
+	struct allocators_request request = { .object = "libnotthere" };
 	struct allocators a = { 0 };
 
-	CHECK_EQ(allocators_scan(&a, getpid(), &wish), -ENOENT);
-	wish.object = "/not/there";
-	CHECK_EQ(allocators_scan(&a, getpid(), &wish), -ENOENT);
-	wish.object = "/dev/null";
-	CHECK_EQ(allocators_scan(&a, getpid(), &wish), -ENOENT);
-	wish.object = NULL;
-	CHECK_EQ(allocators_scan(&a, 1 << 30, &wish), -ESRCH);
+	CHECK_EQ(allocators_scan(&a, getpid(), &request), -ENOENT);
+	request.object = "/not/there";
+	CHECK_EQ(allocators_scan(&a, getpid(), &request), -ENOENT);
+	request.object = "/dev/null";
+	CHECK_EQ(allocators_scan(&a, getpid(), &request), -ENOENT);
+	request.object = NULL;
+	CHECK_EQ(allocators_scan(&a, 1 << 30, &request), -ESRCH);
 	allocators_free(&a);
 }
 
 /* By its base name, as far as it is given. */
 TEST(an_object_can_be_named_in_short)
 {
-	struct allocators_wish wish = { .object = "libc" };
+	struct allocators_request request = { .object = "libc" };
 	struct allocators a = { 0 };
 
-	if (allocators_scan(&a, getpid(), &wish) == -ENOENT)
+	if (allocators_scan(&a, getpid(), &request) == -ENOENT)
 		SKIP("this program is static");
 	CHECK(find(&a, "malloc"));
 	CHECK(!find(&a, "je_free"));
@@ -217,11 +217,11 @@ static int scan_copy(Elf64_Half machine)
 {
 	struct allocators a = { 0 };
 	char path[32];
-	struct allocators_wish wish = { .object = path };
+	struct allocators_request request = { .object = path };
 	int fd = copy_for(machine), n;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	n = allocators_scan(&a, getpid(), &wish);
+	n = allocators_scan(&a, getpid(), &request);
 	allocators_free(&a);
 	close(fd);
 	return n;
@@ -260,12 +260,12 @@ static void put_into(int fd, bool is_program)
 
 static int map_and_scan(struct allocators *a, int fd)
 {
-	static const struct allocators_wish wish = { .prefix = "my_" };
+	static const struct allocators_request request = { .prefix = "my_" };
 	void *p = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	int n;
 
 	CHECK(p != MAP_FAILED);
-	n = allocators_scan(a, getpid(), &wish);
+	n = allocators_scan(a, getpid(), &request);
 	munmap(p, 4096);
 	return n;
 }
@@ -317,10 +317,10 @@ TEST(files_that_nobody_maps_are_forgotten)
 	CHECK_EQ(map_and_scan(&a, fd), 2);
 	n_files = a.n_files;
 	allocators_mark(&a, getpid());
-	CHECK(allocators_let_go(&a, count_one, &n_left)); /* it may still come back */
+	CHECK(allocators_release(&a, count_one, &n_left)); /* it may still come back */
 	CHECK_EQ(n_left, 0);
 	allocators_mark(&a, getpid());
-	CHECK(!allocators_let_go(&a, count_one, &n_left));
+	CHECK(!allocators_release(&a, count_one, &n_left));
 	CHECK_EQ(n_left, 1);
 	CHECK_EQ(a.n_files, n_files - 1);
 	CHECK_EQ(a.n_functions, 1);
@@ -391,12 +391,12 @@ TEST(a_file_has_a_bounded_number_of_them)
 	struct many_frees *f = make_many_frees();
 	struct allocators a = { 0 };
 	char path[32];
-	struct allocators_wish wish = { .object = path };
+	struct allocators_request request = { .object = path };
 	int fd = memfd_create("many", 0), saved_fd = silence_stderr(), n;
 
 	CHECK_EQ(write(fd, f, sizeof(*f)), (ssize_t)sizeof(*f));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	n = allocators_scan(&a, getpid(), &wish);
+	n = allocators_scan(&a, getpid(), &request);
 	restore_stderr(saved_fd);
 	CHECK(n >= 100 && n < 1000);
 	CHECK_EQ(a.functions[0].offset, 0);

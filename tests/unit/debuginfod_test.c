@@ -128,7 +128,7 @@ static void check_silence(void)
 	CHECK_EQ(ask(3), -ENOENT);
 	CHECK_EQ(ask(4), -ENOENT);
 	CHECK_EQ(server.n_asked, 2);
-	check_said(said, "tracelets: warning: debuginfod: Connection timed out: not asked for 5 "
+	check_said(said, "tracelets: warning: debuginfod: Connection timed out: disabled for 5 "
 			 "minutes (some functions may have no names)\n");
 }
 
@@ -160,7 +160,7 @@ static void check_refusal(void)
 	CHECK_EQ(ask(1), -ENOENT);
 	CHECK_EQ(ask(2), -ENOENT);
 	CHECK_EQ(server.n_asked, 1);
-	check_said(said, "tracelets: warning: debuginfod: Connection refused: not asked for 5 "
+	check_said(said, "tracelets: warning: debuginfod: Connection refused: disabled for 5 "
 			 "minutes (some functions may have no names)\n");
 }
 

@@ -146,6 +146,11 @@ static void print_help(const char *arg)
 	opts_print_help(&set);
 }
 
+static void print_brief(const char *arg)
+{
+	opts_print_brief(&set, "tool", arg);
+}
+
 static const char *help_text(void)
 {
 	return printed_by(STDOUT_FILENO, print_help, NULL);
@@ -240,6 +245,26 @@ TEST(refuses_unknown_options)
 	CHECK(is_refused("-oz"));
 	CHECK(strstr(complaint("--nonsense"), "unknown option '--nonsense'"));
 	CHECK(strstr(complaint("-oz"), "unknown option '-z'"));
+}
+
+TEST(names_the_option_that_was_meant)
+{
+	CHECK(strstr(complaint("--numbr"), "'--numbr' (did you mean --number?)"));
+	CHECK(strstr(complaint("--txet=a"), "'--txet=a' (did you mean --text?)"));
+	CHECK(strstr(complaint("--nonsense"), "(see --help)"));
+	CHECK(!strstr(complaint("--nonsense"), "did you mean"));
+}
+
+TEST(brief_help_has_the_named_options_only)
+{
+	CHECK(parse_good("-f") > 0);
+	CHECK(opts_given_by_letter(&set, "flag"));
+	CHECK_STR(printed_by(STDOUT_FILENO, print_brief, "flag tid"),
+		  "\noptions (all: tool --help):\n"
+		  "  -f, --flag     a flag\n"
+		  "      --tid TID  a thread\n");
+	CHECK(parse_good("--flag") > 0);
+	CHECK(!opts_given_by_letter(&set, "flag"));
 }
 
 TEST(refuses_a_missing_argument)

@@ -44,23 +44,23 @@ static size_t read_words(uint8_t *code, const char *text)
 	return n;
 }
 
-static struct probe_place place_code(const char *text, struct probe_wish wish)
+static struct probe_place place_code(const char *text, struct probe_request request)
 {
 	struct probe_place place;
 	uint8_t code[CODE_MAX];
 	size_t n = read_words(code, text);
 
-	probe_place_find_on(&probe_machine_arm64, &place, &wish, code, n);
+	probe_place_find_on(&probe_machine_arm64, &place, &request, code, n);
 	return place;
 }
 
-#define STRICT(n)  ((struct probe_wish){ .n_args = (n), .wants_return = true })
-#define ENTRY(n)   ((struct probe_wish){ .n_args = (n) })
-#define MOVABLE(n) ((struct probe_wish){ .n_args = (n), .may_move_args = true })
+#define STRICT(n)  ((struct probe_request){ .n_args = (n), .wants_return = true })
+#define ENTRY(n)   ((struct probe_request){ .n_args = (n) })
+#define MOVABLE(n) ((struct probe_request){ .n_args = (n), .may_move_args = true })
 
 /* An instruction, and a branch behind it, which is reached if the instruction may be skipped. */
-#define CHECK_SKIPPED(text, wish) CHECK_PLACE(text " 54000040", wish, 4, PROBE_BRANCH)
-#define CHECK_KEPT(text, wish)	  CHECK_PLACE(text " 54000040", wish, 0, PROBE_STEP)
+#define CHECK_SKIPPED(text, request) CHECK_PLACE(text " 54000040", request, 4, PROBE_BRANCH)
+#define CHECK_KEPT(text, request)    CHECK_PLACE(text " 54000040", request, 0, PROBE_STEP)
 
 /* It writes argument number n, counted from 1, and no other. */
 #define CHECK_WRITES_ARG(text, n)                   \
@@ -78,10 +78,10 @@ static struct probe_place place_code(const char *text, struct probe_wish wish)
 
 /* ---- real allocators ---- */
 
-static void check_place(const struct entry *e, struct probe_wish wish, unsigned int offset,
+static void check_place(const struct entry *e, struct probe_request request, unsigned int offset,
 			enum probe_kind kind)
 {
-	struct probe_place place = place_code(e->code, wish);
+	struct probe_place place = place_code(e->code, request);
 
 	if (place.offset != offset || place.kind != kind)
 		UNIT_FAIL("%s of %s: +%u (%s), not +%u (%s)", e->function, e->library, place.offset,
@@ -92,11 +92,12 @@ TEST(places_probes_in_the_allocators_of_debian)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
 		const struct entry *e = &entries[i];
-		struct probe_wish wish = { .n_args = e->n_args, .wants_return = e->wants_return };
+		struct probe_request request = { .n_args = e->n_args,
+						 .wants_return = e->wants_return };
 
-		check_place(e, wish, e->offset, e->kind);
-		wish.may_move_args = true;
-		check_place(e, wish, e->moved_offset, e->moved_kind);
+		check_place(e, request, e->offset, e->kind);
+		request.may_move_args = true;
+		check_place(e, request, e->moved_offset, e->moved_kind);
 	}
 }
 
@@ -378,12 +379,12 @@ TEST(a_part_of_an_instruction_is_not_read)
 {
 	uint8_t code[CODE_MAX];
 	size_t n = read_words(code, "aa0003e3 b4000200");
-	struct probe_wish wish = STRICT(1);
+	struct probe_request request = STRICT(1);
 	struct probe_place place;
 
-	probe_place_find_on(&probe_machine_arm64, &place, &wish, code, n - 1);
+	probe_place_find_on(&probe_machine_arm64, &place, &request, code, n - 1);
 	CHECK_EQ(place.kind, PROBE_STEP);
-	probe_place_find_on(&probe_machine_arm64, &place, &wish, code, 3);
+	probe_place_find_on(&probe_machine_arm64, &place, &request, code, 3);
 	CHECK_EQ(place.kind, PROBE_STEP);
 }
 

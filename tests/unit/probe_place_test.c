@@ -50,30 +50,30 @@ static size_t read_hex(uint8_t *code, const char *text)
 	return n;
 }
 
-static struct probe_place place_code(const char *text, struct probe_wish wish)
+static struct probe_place place_code(const char *text, struct probe_request request)
 {
 	struct probe_place place;
 	uint8_t code[CODE_MAX];
 	size_t n = read_hex(code, text);
 
-	probe_place_find_on(&probe_machine_x86, &place, &wish, code, n);
+	probe_place_find_on(&probe_machine_x86, &place, &request, code, n);
 	return place;
 }
 
-#define STRICT(n) ((struct probe_wish){ .n_args = (n), .wants_return = true })
-#define ENTRY(n)  ((struct probe_wish){ .n_args = (n) })
+#define STRICT(n) ((struct probe_request){ .n_args = (n), .wants_return = true })
+#define ENTRY(n)  ((struct probe_request){ .n_args = (n) })
 #define MOVABLE(n) \
-	((struct probe_wish){ .n_args = (n), .wants_return = true, .may_move_args = true })
+	((struct probe_request){ .n_args = (n), .wants_return = true, .may_move_args = true })
 
 static void check_entry(const struct entry *e, const char *code, unsigned int shift)
 {
-	struct probe_wish wish = { .n_args = e->n_args, .wants_return = e->wants_return };
-	struct probe_place place = place_code(code, wish), moved;
+	struct probe_request request = { .n_args = e->n_args, .wants_return = e->wants_return };
+	struct probe_place place = place_code(code, request), moved;
 	unsigned int offset = e->kind == PROBE_STEP ? 0 : e->offset + shift;
 	unsigned int moved_offset = e->moved_kind == PROBE_STEP ? 0 : e->moved_offset + shift;
 
-	wish.may_move_args = true;
-	moved = place_code(code, wish);
+	request.may_move_args = true;
+	moved = place_code(code, request);
 	if (place.offset != offset || place.kind != e->kind)
 		UNIT_FAIL("%s of %s: +%u (%s), not +%u (%s)", e->function, e->library, place.offset,
 			  probe_kind_name(place.kind), offset, probe_kind_name(e->kind));

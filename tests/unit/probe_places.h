@@ -3,9 +3,9 @@
 #ifndef PROBE_PLACES_H
 #define PROBE_PLACES_H
 
-#define CHECK_PLACE(text, wish, wanted_offset, wanted_kind)                                     \
+#define CHECK_PLACE(text, request, wanted_offset, wanted_kind)                                  \
 	do {                                                                                    \
-		struct probe_place at = place_code(text, wish);                                 \
+		struct probe_place at = place_code(text, request);                              \
 		unsigned int due = (wanted_offset);                                             \
 		if (at.offset != due || at.kind != (wanted_kind))                               \
 			UNIT_FAIL("%s: +%u (%s), not +%u (%s)", text, at.offset,                \

@@ -86,8 +86,8 @@ TEST(more_than_a_tenth_is_told)
 
 	add(flaws, 812, "worker", &cut_java, 97);
 	add(flaws, 812, "worker", &none, 3);
-	CHECK(strstr(print(flaws), "java (PID 812): 97 % of stacks cut in JIT code: start it "
-				   "anew, then jcmd 812 perfmap\n"));
+	CHECK(strstr(print(flaws), "java (PID 812): 97 % of stacks truncated in JIT code (start "
+				   "it anew, then jcmd 812 perfmap)\n"));
 
 	flaws = process_flaws_new();
 	add(flaws, 812, "worker", &cut_java, 10);
@@ -101,9 +101,8 @@ TEST(whole_stacks_without_names_need_names_only)
 
 	add(flaws, 7, "worker", &unnamed_java, 50);
 	add(flaws, 7, "worker", &none, 50);
-	CHECK(strstr(print(flaws),
-		     "java (PID 7): 50 % of stacks have JIT code without names: jcmd 7 "
-		     "perfmap\n"));
+	CHECK(strstr(print(flaws), "java (PID 7): 50 % of stacks with unnamed JIT code (jcmd 7 "
+				   "perfmap)\n"));
 }
 
 /* No advice is better than one that does nothing. */
@@ -123,7 +122,8 @@ TEST(what_has_been_done_is_not_advised_again)
 	CHECK_STR(print(flaws), "");
 	flaws = process_flaws_new();
 	add(flaws, 8, "java", &cut_named_java, 100);
-	CHECK(strstr(print(flaws), "java (PID 8): 100 % of stacks cut in JIT code: start it anew"));
+	CHECK(strstr(print(flaws),
+		     "java (PID 8): 100 % of stacks truncated in JIT code (start it anew"));
 }
 
 TEST(code_of_files_and_of_unknown_runtimes_is_told)
@@ -131,13 +131,14 @@ TEST(code_of_files_and_of_unknown_runtimes_is_told)
 	struct process_flaws *flaws = process_flaws_new();
 
 	add(flaws, 7, "odd\nname", &cut_in_file, 30);
-	CHECK(strstr(print(flaws), "odd\\x0aname (PID 7): 100 % of stacks cut in libodd.so, which "
-				   "has no unwind information: build it with"));
+	CHECK(strstr(print(flaws),
+		     "odd\\x0aname (PID 7): 100 % of stacks truncated in libodd.so: no "
+		     "unwind information (build it with"));
 	flaws = process_flaws_new();
 	add(flaws, 8, "odd", &cut_by_whom, 30);
 	CHECK(strstr(print(flaws),
-		     "odd (PID 8): 100 % of stacks cut in JIT code: its compiler is not "
-		     "known"));
+		     "odd (PID 8): 100 % of stacks truncated in JIT code (unknown JIT: "
+		     "enable"));
 }
 
 /* Whatever comes last, and whatever else cuts its stacks. */
@@ -152,7 +153,7 @@ TEST(the_file_that_cuts_most_is_told_with_its_own_share)
 	add(flaws, 7, "odd", &cut_java, 15);
 	add(flaws, 7, "odd", &none, 20);
 	said = print(flaws);
-	CHECK_HAS(said, "odd (PID 7): 60 % of stacks cut in libbig.so, which has no unwind");
+	CHECK_HAS(said, "odd (PID 7): 60 % of stacks truncated in libbig.so: no unwind");
 	CHECK_EQ(count_lines(said), 1);
 }
 
@@ -162,7 +163,8 @@ TEST(code_made_at_run_time_is_told_where_it_cuts_most)
 
 	add(flaws, 7, "odd", &cut_java, 60);
 	add(flaws, 7, "odd", &cut_in_file, 40);
-	CHECK_HAS(print(flaws), "java (PID 7): 60 % of stacks cut in JIT code: start it anew");
+	CHECK_HAS(print(flaws),
+		  "java (PID 7): 60 % of stacks truncated in JIT code (start it anew");
 }
 
 TEST(files_in_great_numbers_leave_the_worst)
@@ -176,7 +178,7 @@ TEST(files_in_great_numbers_leave_the_worst)
 		snprintf(name, sizeof(name), "lib%d.so", i);
 		add(flaws, 7, "odd", &flaw, 1);
 	}
-	CHECK_HAS(print(flaws), "50 % of stacks cut in libodd.so");
+	CHECK_HAS(print(flaws), "50 % of stacks truncated in libodd.so");
 }
 
 /* That it has no unwind information is not known. */
@@ -187,11 +189,11 @@ TEST(a_file_that_could_not_be_read_is_told_with_the_reason)
 	struct process_flaws *flaws = process_flaws_new();
 
 	add(flaws, 7, "odd", &denied, 60);
-	CHECK_HAS(print_with(flaws, true), "odd (PID 7): 100 % of stacks cut in app, which could "
-					   "not be read: Permission denied\n");
+	CHECK_HAS(print_with(flaws, true), "odd (PID 7): 100 % of stacks truncated in app: can't "
+					   "read it: Permission denied\n");
 	flaws = process_flaws_new();
 	add(flaws, 7, "odd", &changed, 60);
-	CHECK_HAS(print(flaws), "app, which could not be read: changed since it was mapped\n");
+	CHECK_HAS(print(flaws), "app: can't read it: changed since it was mapped\n");
 }
 
 /* Its unwind information may be there, but had no room. */
@@ -213,8 +215,9 @@ TEST(processes_of_one_runtime_share_a_line)
 
 	for (pid_t pid = 1; pid <= 50; pid++)
 		add(flaws, pid, "java", &cut_java, (uint64_t)pid);
-	CHECK(strstr(print(flaws), "java (PID 50 and 49 others): 100 % of stacks cut in JIT code: "
-				   "start it anew, then jcmd PID perfmap\n"));
+	CHECK(strstr(print(flaws),
+		     "java (PID 50 and 49 others): 100 % of stacks truncated in JIT code "
+		     "(start it anew, then jcmd PID perfmap)\n"));
 }
 
 TEST(there_are_three_lines_at_most)
@@ -245,7 +248,7 @@ TEST(the_table_is_bounded)
 	add(flaws, 5, "java", &cut_java, 1000000);
 	for (pid_t pid = 10; pid < 100000; pid++)
 		add(flaws, pid, "true", &none, 1);
-	CHECK(strstr(print(flaws), "java (PID 5): 100 % of stacks cut in JIT code"));
+	CHECK(strstr(print(flaws), "java (PID 5): 100 % of stacks truncated in JIT code"));
 }
 
 /* As of a stack that was let go of before the last report. */
@@ -260,5 +263,5 @@ TEST(a_file_is_told_whose_stack_is_gone)
 	memset(name, 'x', strlen(name));
 	add(flaws, 2, "odd", &cut_in_file, 50);
 	text = print(flaws);
-	CHECK_HAS(text, "odd (PID 1 and 1 other): 100 % of stacks cut in libodd.so,");
+	CHECK_HAS(text, "odd (PID 1 and 1 other): 100 % of stacks truncated in libodd.so:");
 }

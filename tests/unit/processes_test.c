@@ -361,7 +361,7 @@ static int count_met(struct processes *log, pid_t pid)
 {
 	int n = 0;
 
-	processes_meet_files(log, pid, count_open, &n);
+	processes_preload_files(log, pid, count_open, &n);
 	return n;
 }
 
@@ -458,10 +458,10 @@ TEST(a_file_of_another_device_stays_with_who_had_it)
 	processes_free(log);
 }
 
-static void set_dear(struct file *file, void *arg)
+static void set_expensive(struct file *file, void *arg)
 {
 	(void)arg;
-	file->parts[FILE_ROWS].is_dear = true;
+	file->parts[FILE_ROWS].is_expensive = true;
 }
 
 TEST(a_dear_file_is_kept_for_longer)
@@ -473,10 +473,10 @@ TEST(a_dear_file_is_kept_for_longer)
 	map_new_file(&code);
 	processes_exec(log, getpid(), clock_now_ns());
 	processes_map(log, getpid(), &code.mapping, clock_now_ns());
-	processes_meet_files(log, getpid(), set_dear, NULL);
+	processes_preload_files(log, getpid(), set_expensive, NULL);
 	processes_clear(log);
 	for (; processes_stats(log).n_files && n < 100; n++)
-		processes_let_go_files(log, false);
+		processes_release_files(log, false);
 	CHECK_EQ(n, 20);
 	lose_file(&code);
 	processes_free(log);
@@ -493,13 +493,13 @@ TEST(a_file_goes_when_it_was_not_used_for_a_while)
 		processes_map(log, getpid(), &code.mapping, clock_now_ns());
 		CHECK_EQ(count_met(log, getpid()), 1);
 		for (int i = 0; i < 2; i++)
-			processes_let_go_files(log, false);
+			processes_release_files(log, false);
 		CHECK_EQ(processes_stats(log).n_files, 1);
 		processes_clear(log);
-		processes_let_go_files(log, false);
+		processes_release_files(log, false);
 		CHECK_EQ(processes_stats(log).n_files, 1);
 	}
-	processes_let_go_files(log, false);
+	processes_release_files(log, false);
 	CHECK_EQ(processes_stats(log).n_files, 0);
 	lose_file(&code);
 	processes_free(log);
