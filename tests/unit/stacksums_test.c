@@ -2,7 +2,7 @@
 /* Sums by stack: what comes again is added, and nothing gets lost where there are many. */
 #include <string.h>
 
-#include "stacks/stacksums.h"
+#include "stacks/stack_counts.h"
 #include "unit.h"
 
 #define MANY 20011
