@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbols/jitfile.h"
+#include "symbols/jitmap.h"
 #include "unit.h"
 
 static int fd; /* the file under test; the map has a descriptor of its own */
