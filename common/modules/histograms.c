@@ -25,7 +25,6 @@
 #include "process/procstate.h"
 #include "run/bpfmap.h"
 #include "run/loss.h"
-#include "run/run_facts.h"
 
 /* As bpf/lib/hist.bpf.h says. There are no more keys than entries. */
 #define LABELS_MIN 16384

@@ -9,7 +9,6 @@
 #include "modules/topview.h"
 #include "output/writer.h"
 #include "run/loss.h"
-#include "run/run_facts.h"
 #include "stacks/own_programs.h"
 #include "stacks/report_memory.h"
 #include "stacks/stack_counts.h"

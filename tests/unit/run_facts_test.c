@@ -3,7 +3,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/clock.h"
-#include "run/run_facts.h"
+#include "run/loss.h"
 #include "unit.h"
 
 static const struct tool tool = { .name = "runqlat", .unit = "waits" };
