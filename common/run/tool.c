@@ -24,7 +24,7 @@
 #include "run/child.h"
 #include "run/command_line.h"
 #include "run/footprint.h"
-#include "run/hooks.h"
+#include "run/run.h"
 #include "run/loss.h"
 #include "run/output.h"
 #include "run/tool.h"
