@@ -2,7 +2,7 @@
 /* Expressions that stand for a CFA or for where a register was saved; see cfa_expr.h. */
 #include "unwind/cfa_expr.h"
 
-enum op {
+enum expr_op {
 	OP_DEREF = 0x06,
 	OP_AND = 0x1a,
 	OP_PLUS = 0x22,
