@@ -19,7 +19,7 @@
 #include "base/msg.h"
 #include "base/order.h"
 #include "base/strpool.h"
-#include "modules/cgroup_names.h"
+#include "modules/cgroup_filter.h"
 #include "modules/exposition.h"
 #include "modules/histograms.h"
 #include "process/procstate.h"

@@ -5,7 +5,7 @@
 
 #include "base/escape.h"
 #include "base/msg.h"
-#include "modules/cgroup_names.h"
+#include "modules/cgroup_filter.h"
 #include "stacks/idle_waits.h"
 #include "stacks/stack_profile.h"
 #include "symbols/interrupts.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/msg.h"
-#include "modules/cgroup_names.h"
+#include "modules/cgroup_filter.h"
 #include "modules/kernelnames.h"
 #include "modules/topview.h"
 #include "output/writer.h"
