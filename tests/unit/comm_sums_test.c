@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "stacks/comm_sums.h"
+#include "stacks/stack_profile.h"
 #include "unit.h"
 
 static void add(struct comm_sums *sums, const char *name, uint64_t value)
