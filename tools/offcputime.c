@@ -16,7 +16,7 @@
 #include "offcputime/wait_states.h"
 #include "run/tool.h"
 #include "stacks/stacks.h"
-#include "stacks/unwind_options.h"
+#include "stacks/unwind_maps.h"
 #include "stacks/waits.h"
 
 struct options {
