@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/search.h"
-#include "process/eras.h"
+#include "process/processes.h"
 #include "unwind/cfi.h"
 #include "unwind/cfi_gaps.h"
 #include "unwind/code_rows.h"
