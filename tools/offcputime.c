@@ -12,7 +12,6 @@
 #include "modules/target.h"
 #include "modules/taskstate.h"
 #include "offcputime/locks.h"
-#include "offcputime/wait_metrics.h"
 #include "offcputime/wait_states.h"
 #include "run/tool.h"
 #include "stacks/stacks.h"

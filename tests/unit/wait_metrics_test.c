@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "modules/exposition.h"
-#include "offcputime/wait_metrics.h"
 #include "offcputime/wait_states.h"
 #include "run/command_line.h"
 #include "unit.h"
