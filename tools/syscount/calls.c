@@ -20,7 +20,7 @@
 #include "run/bpfmap.h"
 #include "run/loss.h"
 #include "syscount/call_cells.h"
-#include "syscount/call_metrics.h"
+#include "syscount/calltable.h"
 #include "syscount/calls.h"
 #include "syscount/in_flight.h"
 #include "syscount/syscalls.h"

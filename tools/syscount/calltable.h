@@ -13,6 +13,8 @@
 
 #include "abi/call_record.h"
 #include "output/histogram.h"
+#include "output/metrics.h"
+#include "run/run.h"
 
 struct call_layout {
 	bool by_process, by_call;
@@ -81,5 +83,16 @@ void calltable_print_json(struct calltable *table, FILE *f, uint32_t rows);
  * The unit in which durations were recorded: the rows of histograms begin at powers of two of it.
  */
 const struct hist_unit *call_layout_unit(const struct call_layout *layout);
+
+/* Counted calls as metrics: --format prometheus. */
+
+/* Metrics of one layout, which is made once: labels are those of its rows. */
+struct call_metrics {
+	struct metric calls, seconds;
+};
+
+/* Adds the table's calls to the run's metrics, and writes them all. */
+void call_metrics_report(struct run *run, struct call_metrics *metrics,
+			 const struct call_layout *layout, struct calltable *table);
 
 #endif
