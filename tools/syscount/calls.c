@@ -19,7 +19,6 @@
 #include "process/procstate.h"
 #include "run/bpfmap.h"
 #include "run/loss.h"
-#include "syscount/call_cells.h"
 #include "syscount/calltable.h"
 #include "syscount/calls.h"
 #include "syscount/in_flight.h"
