@@ -31,7 +31,7 @@ static uint32_t next_frame(const struct rest *r)
 }
 
 /* The frame's word, and its instruction's if that is there. */
-static void append_frame(struct rest *r)
+static void append_rest(struct rest *r)
 {
 	struct place *place = &r->out[r->n++];
 
@@ -49,7 +49,7 @@ static void append_segment(struct rest *r)
 	r->at++;
 	while (r->at < r->def->n_words && python_is_word(r->def->words[r->at]) &&
 	       !python_is_segment(r->def->words[r->at]))
-		append_frame(r);
+		append_rest(r);
 }
 
 uint32_t python_places_merge(const struct python_codes *codes, const struct stack_def *def,

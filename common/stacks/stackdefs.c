@@ -239,7 +239,7 @@ static void free_known(struct stackdefs *defs, struct definition *d)
 	free(d);
 }
 
-static void release(struct stackdefs *defs, struct owner *owner,
+static void release_owner(struct stackdefs *defs, struct owner *owner,
 		    void (*forgotten)(uint64_t id, void *arg), void *arg)
 {
 	for (struct definition *d = owner->first, *next; d; d = next) {
@@ -313,7 +313,7 @@ void stackdefs_end_turn(struct stackdefs *defs, bool is_report,
 		defs->ended = owner->next;
 		if (!defs->ended)
 			defs->ended_tail = &defs->ended;
-		release(defs, owner, forgotten, arg);
+		release_owner(defs, owner, forgotten, arg);
 	}
 }
 

@@ -342,7 +342,7 @@ static void look_up(struct traces *traces, struct trace *trace)
 	trace->is_trimmed = is_answered;
 }
 
-static void append_frame(struct traces *traces, size_t n, const struct frame *frame)
+static void list_frame(struct traces *traces, size_t n, const struct frame *frame)
 {
 	traces->frames = mem_grow(traces->frames, n, &traces->frames_cap, sizeof(*traces->frames));
 	traces->frames[n] = frame;
@@ -353,12 +353,12 @@ const struct frame *const *trace_frames(struct traces *traces, struct trace *tra
 {
 	look_up(traces, trace);
 	*n = 0;
-	append_frame(traces, *n, NULL); /* so that an empty list is not NULL */
+	list_frame(traces, *n, NULL); /* so that an empty list is not NULL */
 	for (uint32_t i = trace->n; i-- > trace->n_trimmed;) {
 		const struct known_place *place = trace->places[i];
 
 		for (size_t k = place->n_frames; k-- > 0;)
-			append_frame(traces, (*n)++, place->frames[k]);
+			list_frame(traces, (*n)++, place->frames[k]);
 	}
 	return traces->frames;
 }
