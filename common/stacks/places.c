@@ -14,6 +14,10 @@
 #include "stacks/places.h"
 #include "symbols/ksyms.h"
 
+/* ---- place ---- */
+
+/* ---- places ---- */
+
 #define MAX_INLINED 64 /* functions at one address */
 
 struct places {

@@ -6,10 +6,25 @@
 #ifndef PLACES_H
 #define PLACES_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "output/frames.h"
-#include "stacks/place.h"
+#include "symbols/usyms.h"
+
+/* Location of a frame: of a native one in which file, of a Python one in which function. */
+
+struct python_function;
+
+struct place {
+	struct location location; /* of a kernel address, without dso */
+	bool is_kernel;
+	bool is_return;
+	bool is_made;			/* at run time, by a runtime that is known */
+	uint32_t line;			/* of a Python frame, if asked for; 0: none */
+	struct python_function *python; /* NULL: a native frame */
+};
 
 struct kernelnames;
 struct places;

@@ -5,7 +5,7 @@
 
 #include "abi/stack.h"
 #include "runtimes/python_codes.h"
-#include "stacks/place.h"
+#include "stacks/places.h"
 
 /* How many of a stack's words are native ones: these come first. */
 uint32_t python_places_native(const struct stack_def *def);

@@ -13,7 +13,7 @@
 #include "abi/stack.h"
 #include "process/processes.h"
 #include "runtimes/runtime.h"
-#include "stacks/place.h"
+#include "stacks/places.h"
 
 struct stack_flaw {
 	enum {
