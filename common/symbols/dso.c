@@ -9,6 +9,7 @@
  * process has mapped for a while are released, once the wanted names are resolved.
  */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +21,352 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "elf/elffile.h"
+#include "process/files.h"
 #include "process/roots.h"
 #include "symbols/debugfile.h"
 #include "symbols/dso.h"
-#include "symbols/dso_cache.h"
 #include "symbols/elfsyms.h"
-#include "symbols/file_syms.h"
 #include "symbols/jitmap.h"
-#include "symbols/known_names.h"
+#include "symbols/srclines.h"
+
+/* ---- dso options ---- */
+
+/* ---- file syms ---- */
+
+struct elfsyms *file_syms_read(const struct file *file, const struct debug_place *place)
+{
+	struct elfsyms *syms = file_is_unchanged(file) ? elfsyms_load(file->fd, place) : NULL;
+
+	if (!syms || file_is_unchanged(file))
+		return syms;
+	elfsyms_free(syms);
+	return NULL;
+}
+
+/* In the background. Symbols beyond the memory limit are read on demand. */
+static void read_ahead(struct job *job)
+{
+	struct syms_ahead *ahead = container_of(job, struct syms_ahead, job);
+	struct syms_room *room = ahead->room;
+
+	if (__atomic_load_n(&room->bytes, __ATOMIC_RELAXED) >= room->max_bytes)
+		return;
+	ahead->syms = file_syms_read(ahead->file, ahead->place);
+	ahead->bytes = ahead->syms ? elfsyms_bytes(ahead->syms) : 0;
+	ahead->is_tried = true;
+	__atomic_fetch_add(&room->bytes, ahead->bytes, __ATOMIC_RELAXED);
+}
+
+void syms_ahead_expect(struct syms_ahead *ahead, struct background *background,
+		       const struct file *file, const struct debug_place *place,
+		       struct syms_room *room)
+{
+	if (ahead->is_expected)
+		return;
+	ahead->file = file;
+	ahead->place = place;
+	ahead->room = room;
+	ahead->is_expected = true;
+	background_add(background, &ahead->job, read_ahead);
+}
+
+bool syms_ahead_take(struct syms_ahead *ahead, struct background *background, struct elfsyms **syms)
+{
+	if (ahead->is_expected)
+		background_finish(background, &ahead->job);
+	if (!ahead->is_tried)
+		return false;
+	*syms = ahead->syms;
+	__atomic_fetch_sub(&ahead->room->bytes, ahead->bytes, __ATOMIC_RELAXED);
+	ahead->syms = NULL;
+	ahead->is_tried = false;
+	return true;
+}
+
+void syms_ahead_drop(struct syms_ahead *ahead, struct background *background)
+{
+	struct elfsyms *syms;
+
+	if (syms_ahead_take(ahead, background, &syms))
+		elfsyms_free(syms);
+	*ahead = (struct syms_ahead){ .is_expected = false };
+}
+
+/* ---- known names ---- */
+
+#define MANY	     8192	/* some 250 bytes each */
+#define MANY_STRINGS (3 * MANY) /* also of code made at run time, which has no offsets */
+
+void known_names_init(struct known_names *names)
+{
+	*names = (struct known_names){ .strings = strpool_new() };
+}
+
+void known_names_free(struct known_names *names)
+{
+	strpool_free(names->strings);
+}
+
+const char *known_names_keep(struct known_names *names, const char *string)
+{
+	return string ? strpool_intern(names->strings, string) : NULL;
+}
+
+const struct known_name *known_names_find(const struct idmap *offsets, uint64_t offset)
+{
+	return idmap_find(offsets, offset + 1);
+}
+
+const struct known_name *known_names_add(struct known_names *names, struct idmap *offsets,
+					 uint64_t offset, const struct known_name *found,
+					 const struct srcframe *frames)
+{
+	size_t n = found->n_frames;
+	struct known_name *known = mem_zalloc(1, sizeof(*known) + n * sizeof(known->frames[0]));
+
+	known->name = known_names_keep(names, found->name);
+	known->symbol = known_names_keep(names, found->symbol);
+	known->n_frames = n;
+	for (size_t i = 0; i < n; i++)
+		known->frames[i] = (struct srcframe){
+			.function = known_names_keep(names, frames[i].function),
+			.file = known_names_keep(names, frames[i].file),
+			.line = frames[i].line,
+		};
+	idmap_add(offsets, offset + 1, known);
+	names->count++;
+	return known;
+}
+
+bool known_names_are_many(const struct known_names *names)
+{
+	return names->count > MANY || strpool_count(names->strings) > MANY_STRINGS;
+}
+
+void known_names_free_offsets(struct idmap *offsets)
+{
+	idmap_free(offsets, free);
+}
+
+void known_names_forget(struct known_names *names)
+{
+	known_names_free(names);
+	known_names_init(names);
+}
+
+/* ---- dso cache ---- */
+
+struct dso_cache *dso_cache_new(const struct dso_options *options)
+{
+	struct dso_cache *cache = mem_zalloc(1, sizeof(*cache));
+
+	cache->options = *options;
+	if (!options->max_bytes)
+		cache->options.max_bytes = UINT64_MAX;
+	cache->ahead.max_bytes = cache->options.max_bytes;
+	cache->roots = roots_new();
+	known_names_init(&cache->names);
+	return cache;
+}
+
+void dso_free(struct dso *dso)
+{
+	if (dso->file)
+		dso->file->parts[FILE_SYMBOLS] = (struct file_part){};
+	srclines_free(dso->lines);
+	elfsyms_free(dso->syms);
+	elfsyms_free(dso->ahead.syms);
+	jitmap_free(dso->jit);
+	known_names_free_offsets(&dso->known);
+	debug_place_free(&dso->debug);
+	free(dso->name);
+	free(dso);
+}
+
+static void free_link(struct hashlink *link, void *arg)
+{
+	(void)arg;
+	dso_free(container_of(link, struct dso, link));
+}
+
+void dso_cache_free(struct dso_cache *cache)
+{
+	if (!cache)
+		return;
+	hashtable_free(&cache->dsos, free_link, NULL);
+	known_names_free(&cache->names);
+	roots_free(cache->roots);
+	free(cache);
+}
+
+struct dso *dso_new(struct dso_cache *cache, enum dso_kind kind, uint64_t hash)
+{
+	struct dso *dso = mem_zalloc(1, sizeof(*dso));
+
+	dso->cache = cache;
+	dso->kind = kind;
+	hashtable_add(&cache->dsos, &dso->link, hash);
+	return dso;
+}
+
+bool dso_has_left(const struct dso *dso)
+{
+	return dso->kind == DSO_FILE && !dso->file;
+}
+
+uint64_t dso_hash_file(const struct file *file)
+{
+	return hash_add(0, (uintptr_t)file);
+}
+
+uint64_t dso_hash_version(const struct stat *version)
+{
+	return hash_add(hash_add(0, version->st_dev), version->st_ino);
+}
+
+void dso_free_tables(struct dso *dso)
+{
+	srclines_free(dso->lines);
+	elfsyms_free(dso->syms);
+	dso->lines = NULL;
+	dso->syms = NULL;
+	if (dso->jit)
+		jitmap_drop(dso->jit);
+	lru_use(&dso->cache->tables, &dso->tables, 0);
+}
+
+void dso_drop_tables(struct dso *dso)
+{
+	dso_free_tables(dso);
+	dso->was_dropped = true;
+	dso->cache->n_dropped++;
+}
+
+size_t dso_cache_count(const struct dso_cache *cache)
+{
+	return cache->dsos.count - cache->n_left;
+}
+
+/* ---- dso leave ---- */
+
+void dso_mark(struct dso *dso)
+{
+	dso->is_marked = true;
+}
+
+struct releasing {
+	struct dso_cache *cache;
+	bool at_once;
+};
+
+static void forget_offsets(struct hashlink *link, void *arg)
+{
+	(void)arg;
+	known_names_free_offsets(&container_of(link, struct dso, link)->known);
+}
+
+static void forget_many_names(struct dso_cache *cache)
+{
+	if (!known_names_are_many(&cache->names))
+		return;
+	hashtable_visit(&cache->dsos, forget_offsets, NULL);
+	known_names_forget(&cache->names);
+}
+
+static void release(struct hashlink *link, void *arg)
+{
+	struct dso *dso = container_of(link, struct dso, link);
+	const struct releasing *releasing = arg;
+	struct dso_cache *cache = releasing->cache;
+	bool is_needed = dso->is_marked || (dso->file && dso->file->n_users);
+	bool may_go = !is_needed && (releasing->at_once || dso->was_idle);
+
+	dso->is_marked = false;
+	dso->was_idle = !is_needed;
+	if (!may_go) {
+		roots_keep(cache->roots, dso->debug.root_fd);
+		return;
+	}
+	syms_ahead_drop(&dso->ahead, cache->options.background);
+	lru_use(&cache->tables, &dso->tables, 0);
+	cache->n_left -= dso_has_left(dso);
+	hashtable_remove(&cache->dsos, link);
+	dso_free(dso);
+}
+
+void dso_cache_release(struct dso_cache *cache, bool at_once)
+{
+	struct releasing releasing = { cache, at_once };
+
+	hashtable_visit(&cache->dsos, release, &releasing);
+	roots_release(cache->roots);
+	forget_many_names(cache);
+}
+
+/* ---- files that nobody maps ---- */
+
+/* One that is not open has nothing to be closed. */
+static bool is_unmapped(const struct dso *dso)
+{
+	return dso->file && dso->file->fd >= 0 && !dso->file->n_users;
+}
+
+static void find_leaving(struct hashlink *link, void *arg)
+{
+	struct dso *dso = container_of(link, struct dso, link);
+	const struct releasing *releasing = arg;
+	struct dso_cache *cache = releasing->cache;
+	bool was_unmapped = dso->was_unmapped || releasing->at_once;
+
+	dso->was_unmapped = is_unmapped(dso);
+	if (!dso->was_unmapped || !was_unmapped) {
+		roots_keep(cache->roots, dso->debug.root_fd);
+		return;
+	}
+	dso->is_leaving = true;
+	dso->next_leaving = cache->leaving;
+	cache->leaving = dso;
+}
+
+void dso_cache_find_leaving(struct dso_cache *cache, bool at_once)
+{
+	struct releasing releasing = { cache, at_once };
+
+	hashtable_visit(&cache->dsos, find_leaving, &releasing);
+}
+
+bool dso_is_leaving(const struct dso *dso)
+{
+	return dso->is_leaving;
+}
+
+static void leave_file(struct dso_cache *cache, struct dso *dso)
+{
+	syms_ahead_drop(&dso->ahead, cache->options.background);
+	dso->was_dropped |= dso->syms != NULL; /* so that they are not read ahead again */
+	dso_free_tables(dso);
+	dso->debug.root_fd = -1;
+	dso->is_leaving = false;
+	dso->place.name = dso->name = mem_strdup(dso->file->name);
+	dso->version = dso->file->st;
+	dso->file->parts[FILE_SYMBOLS] = (struct file_part){};
+	dso->file = NULL;
+	hashtable_remove(&cache->dsos, &dso->link);
+	hashtable_add(&cache->dsos, &dso->link, dso_hash_version(&dso->version));
+	cache->n_left++;
+}
+
+void dso_cache_leave(struct dso_cache *cache)
+{
+	for (struct dso *dso; (dso = cache->leaving);) {
+		cache->leaving = dso->next_leaving;
+		leave_file(cache, dso);
+	}
+	roots_release(cache->roots);
+	forget_many_names(cache);
+}
+
+/* ---- dso ---- */
 
 /* ---- files ---- */
 

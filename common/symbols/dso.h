@@ -10,14 +10,236 @@
 #define DSO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 
+#include "base/background.h"
+#include "base/hashtable.h"
+#include "base/idmap.h"
 #include "base/image.h"
+#include "base/lru.h"
+#include "base/strpool.h"
+#include "process/files.h"
 #include "process/maps.h"
-#include "symbols/dso_options.h"
+#include "symbols/debugfile.h"
 #include "symbols/srclines.h"
+
+/* Options of symbols, and their memory. */
+
+struct background;
+
+struct dso_options {
+	bool as_mangled; /* C++ and Rust names stay as they are in the files */
+	bool lines;	 /* for dso_lines() */
+	bool places;	 /* for dso_place() and its callers */
+
+	/*
+	 * limit of all tables of symbols but the one in use; 0: none. DWARF counts with the size of
+	 * its sections, about what it takes.
+	 */
+	uint64_t max_bytes;
+	bool drops_all; /* none stays after a report: the next one is far */
+
+	struct background *background; /* for dso_expect(); NULL: it does nothing */
+
+	/* Called for a process in which code of a perf map is located; NULL: nobody is. */
+	void (*found_map)(pid_t pid, int map_fd, void *arg);
+	void *arg;
+};
+
+/* Tables of symbols: what they take now, and how often one was dropped. */
+struct dso_stats {
+	uint64_t bytes, n_dropped;
+};
+
+/*
+ * The symbols of a file that processes map: read now, or preloaded in the background before names
+ * are requested.
+ */
+
+struct debug_place;
+struct elfsyms;
+struct file;
+
+/* NULL: there are none, or the file has changed. Freed with elfsyms_free(). */
+struct elfsyms *file_syms_read(const struct file *file, const struct debug_place *place);
+
+/* Memory limit of all preloaded symbols that were not taken yet. */
+struct syms_room {
+	uint64_t bytes; /* that they have; atomic */
+	uint64_t max_bytes;
+};
+
+/* Symbols of one file; all zero: not requested ahead. */
+struct syms_ahead {
+	struct job job;
+	const struct file *file;
+	const struct debug_place *place;
+	struct syms_room *room;
+	struct elfsyms *syms; /* NULL: there are none */
+	uint64_t bytes;
+	bool is_tried;
+	bool is_expected; /* the job was added; the worker thread never reads this */
+};
+
+/*
+ * Reads them in the background, unless requested before. The arguments must stay
+ * valid until syms_ahead_take() or syms_ahead_drop().
+ */
+void syms_ahead_expect(struct syms_ahead *ahead, struct background *background,
+		       const struct file *file, const struct debug_place *place,
+		       struct syms_room *room);
+
+/*
+ * Hands the preloaded symbols over to the caller. False: there are none, because of the memory
+ * limit.
+ */
+bool syms_ahead_take(struct syms_ahead *ahead, struct background *background,
+		     struct elfsyms **syms);
+
+/* Waits for the job and frees what it has read; they may be requested anew. */
+void syms_ahead_drop(struct syms_ahead *ahead, struct background *background);
+
+/*
+ * Cache of names by file and offset: few of those in a table of symbols, so that tables can be
+ * evicted. Strings of all files are interned.
+ */
+
+/* Name of an offset in a file, in interned strings. */
+struct known_name {
+	const char *name;   /* NULL: no function is there */
+	const char *symbol; /* the same as the linker calls it */
+	size_t n_frames;
+	struct srcframe frames[];
+};
+
+/* State that all files share. */
+struct known_names {
+	struct strpool *strings;
+	size_t count; /* of offsets */
+};
+
+void known_names_init(struct known_names *names);
+void known_names_free(struct known_names *names);
+
+/* Interns a string. NULL for NULL. */
+const char *known_names_keep(struct known_names *names, const char *string);
+
+/* offsets: a file's. NULL: not known. */
+const struct known_name *known_names_find(const struct idmap *offsets, uint64_t offset);
+
+/* Adds what is found at an offset, which isn't known; all of it is copied. */
+const struct known_name *known_names_add(struct known_names *names, struct idmap *offsets,
+					 uint64_t offset, const struct known_name *found,
+					 const struct srcframe *frames);
+
+/* Returns true if the cache is full: then each file's offsets are to be freed, ... */
+bool known_names_are_many(const struct known_names *names);
+void known_names_free_offsets(struct idmap *offsets);
+
+/* ... and then the strings. */
+void known_names_forget(struct known_names *names);
+
+/* The table of dsos, and what they are made of, for dso.c and dso_leave.c. */
+
+struct jitmap;
+struct roots;
+
+enum dso_kind {
+	DSO_FILE,   /* or the vdso */
+	DSO_MEMORY, /* anonymous, or special and without symbols */
+	DSO_JIT,    /* anonymous, of a process with a perf map: dev and ino are that file's */
+};
+
+struct dso {
+	struct hashlink link; /* among all */
+	struct dso_cache *cache;
+	enum dso_kind kind;
+	struct file *file;   /* NULL: memory, or the file was left */
+	struct stat version; /* of a file that was left */
+	char *name;	     /* of it, or of memory */
+	dev_t dev;	     /* of a perf map */
+	ino_t ino;
+	bool is_useless;	  /* the file has no symbols, or has changed since it was opened */
+	struct debug_place debug; /* where debug files may be; the roots are the cache's */
+	struct elfsyms *syms;	  /* these three can be dropped at any time */
+	struct srclines *lines;
+	struct jitmap *jit;
+	struct image place; /* for dso_place() */
+	char build_id[2 * ELFFILE_BUILD_ID_MAX + 1];
+	struct lru_item tables;
+	struct syms_ahead ahead;
+	bool was_dropped, is_marked, was_idle;
+	bool was_unmapped, is_leaving;
+	struct dso *next_leaving;
+	struct idmap known; /* names of offsets */
+};
+
+struct dso_cache {
+	struct dso_options options;
+	struct hashtable dsos; /* by kind and what it is of */
+	struct dso *leaving;   /* found by dso_cache_find_leaving() */
+	size_t n_left;	       /* that have no file any more */
+	struct roots *roots;
+	struct lru tables;
+	struct syms_room ahead; /* of those read ahead */
+	uint64_t n_dropped;
+	struct known_names names;
+};
+
+/* Owns its dsos. */
+struct dso_cache *dso_cache_new(const struct dso_options *options);
+void dso_cache_free(struct dso_cache *cache);
+
+/* Returns the number of dsos that dso_cache_leave() hasn't released. */
+size_t dso_cache_count(const struct dso_cache *cache);
+
+/* One more in the table. */
+struct dso *dso_new(struct dso_cache *cache, enum dso_kind kind, uint64_t hash);
+
+/* Frees a dso that is not in the table any more. */
+void dso_free(struct dso *dso);
+
+/* Returns true if the dso's file was released (dso_leave.h); names found before remain. */
+bool dso_has_left(const struct dso *dso);
+
+/* Hash by which dsos of files are found. */
+uint64_t dso_hash_file(const struct file *file);
+uint64_t dso_hash_version(const struct stat *version);
+
+/* Frees its tables of symbols, which can be read again; dropping them makes space. */
+void dso_free_tables(struct dso *dso);
+void dso_drop_tables(struct dso *dso);
+
+/*
+ * Release of dsos: as a whole, when nothing needs them any more, or their files alone, when no
+ * process maps these.
+ */
+
+struct dso;
+struct dso_cache;
+
+/* Keeps a dso over the next dso_cache_release(). */
+void dso_mark(struct dso *dso);
+
+/*
+ * Frees the dsos that are not marked and that no process has mapped; unless at_once, only if that
+ * was true in the last call, too. Clears all marks. May evict cached names if they are many.
+ */
+void dso_cache_release(struct dso_cache *cache, bool at_once);
+
+/*
+ * Finds the files that no process has mapped; unless at_once, only if that was true in the last
+ * call, too, and no one has attached since. When the wanted names have been found,
+ * dso_cache_leave() drops their symbols, and files_release() may close them. Like
+ * dso_cache_release(), it may evict cached names.
+ */
+void dso_cache_find_leaving(struct dso_cache *cache, bool at_once);
+bool dso_is_leaving(const struct dso *dso);
+void dso_cache_leave(struct dso_cache *cache);
 
 struct dso;
 struct dso_cache; /* of dso_cache_new() */

@@ -10,8 +10,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "symbols/dso.h"
-#include "symbols/dso_cache.h"
-#include "symbols/dso_leave.h"
 #include "symbols/usyms.h"
 
 #define MEMORIES      256 /* a power of two */

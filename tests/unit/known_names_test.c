@@ -2,7 +2,7 @@
 /* Names that were found: when they are many. */
 #include <stdio.h>
 
-#include "symbols/known_names.h"
+#include "symbols/dso.h"
 #include "unit.h"
 
 static void keep(struct known_names *names, int from, int to)
