@@ -176,7 +176,7 @@ static void locate(struct traces *traces, const struct stack_def *def, uint32_t 
 		   struct place *places)
 {
 	struct location locations[STACK_DEPTH];
-	uint64_t addrs[STACK_DEPTH];
+	uint64_t addrs[STACK_DEPTH] = { 0 };
 
 	for (uint32_t i = 0; i < n; i++)
 		addrs[i] = stack_address(def->words[i]);
