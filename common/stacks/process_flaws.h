@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "abi/filter.h"
-#include "stacks/stack_flaw.h"
+#include "stacks/stackdefs.h"
 
 struct process_flaws;
 

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/msg.h"
-#include "stacks/python_places.h"
+#include "stacks/stackdefs.h"
 #include "stacks/stack_rings.h"
 #include "stacks/user_stacks.h"
 

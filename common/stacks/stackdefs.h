@@ -16,7 +16,48 @@
 #include "abi/python.h"
 #include "abi/stack.h"
 #include "output/frames.h"
+#include "process/processes.h"
+#include "runtimes/python_codes.h"
+#include "runtimes/runtime.h"
+#include "stacks/places.h"
 #include "symbols/usyms.h"
+
+/*
+ * Parts that a user stack lacks because of code that was made at run time, or that has no unwind
+ * information: callers, or names.
+ */
+
+struct stack_flaw {
+	enum {
+		FLAW_NONE,
+		FLAW_CUT,     /* its outermost frames are missing */
+		FLAW_UNNAMED, /* it is whole, but has code without names */
+	} kind;
+	const struct runtime *runtime; /* that made code in it; NULL: there is none, or not known */
+	bool has_names;	  /* of all code made at run time: there is a perf map or a jitdump */
+	const char *file; /* has no unwind information; NULL: it is code made at run time */
+	int err;	  /* negative errno: the file could not be opened */
+};
+
+/*
+ * Finds the flaw of a user stack whose n native locations are known, leaf first. The file's name is
+ * the location's, see usyms_dso_name().
+ */
+struct stack_flaw stack_flaw_find(struct processes *processes, const struct stack_def *def,
+				  const struct place *places, uint32_t n);
+
+/* Python frames (bpf/abi/python.h) among the places of a stack. */
+
+/* How many of a stack's words are native ones: these come first. */
+uint32_t python_places_native(const struct stack_def *def);
+
+/*
+ * Replaces native frames that run Python functions by the Python frames of the stack. Locations of
+ * the native frames are given, leaf first. out has space for as many locations as the stack has
+ * words. Returns how many there are.
+ */
+uint32_t python_places_merge(const struct python_codes *codes, const struct stack_def *def,
+			     const struct place *native, struct place *out);
 
 struct kernelnames;
 struct stack_flaw;

@@ -10,7 +10,6 @@
 #include "abi/python.h"
 #include "abi/unwind_layout.h"
 #include "child.h"
-#include "stacks/stack_flaw.h"
 #include "stacks/stackdefs.h"
 #include "unit.h"
 
