@@ -70,7 +70,7 @@ static inline __u64 stack_address(__u64 word)
 /* A stack id with this bit was given by the loader: the user stack of thread (__u32)id at start. */
 #define STACK_ID_AT_START (1ULL << 63)
 
-/* One with both of these names what many processes may have in common: see stacks/traces.h. */
+/* One with both of these names what many processes may have in common: see stacks/stackdefs.h. */
 #define STACK_ID_FOLDED (3ULL << 62)
 
 /*

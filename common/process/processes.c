@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The table of processes; see processes.h, and eras.h for what each of them was. */
+/* The table of processes; see processes.h, and processes.h for what each of them was. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which processes have many stacks that lack something (stack_flaw.h), and what is to be done about
+ * Which processes have many stacks that lack something (stackdefs.h), and what is to be done about
  * that: values per process, in a bounded table. When it is full, the processes with the least such
  * stacks are forgotten.
  */

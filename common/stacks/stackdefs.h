@@ -3,7 +3,7 @@
  * Stack definitions (bpf/abi/stack.h) from the ring buffer: retained by id as long as something of
  * their process can still be counted. User addresses are located at once, while the process is
  * alive; symbols are looked up on demand. After that, stacks are referred to by the id of their
- * interned stack (traces.h), which is the same for all processes that run the same code.
+ * interned stack (stackdefs.h), which is the same for all processes that run the same code.
  */
 #ifndef STACKDEFS_H
 #define STACKDEFS_H

@@ -24,7 +24,7 @@ int stacks_report(struct run *run);
  */
 bool stacks_options_are_given(const struct run *run);
 
-/* Returns true if user stacks are to be walked: for the use of unwind_module (unwind_options.h). */
+/* Returns true if user stacks are to be walked: for the use of unwind_module (unwind_maps.h). */
 bool stacks_want_user(const struct run *run);
 
 /* Once options are checked: the report is for people. */

@@ -143,7 +143,7 @@ void known_names_free_offsets(struct idmap *offsets);
 /* ... and then the strings. */
 void known_names_forget(struct known_names *names);
 
-/* The table of dsos, and what they are made of, for dso.c and dso_leave.c. */
+/* The table of dsos, and what they are made of, for dso.c and dso.c. */
 
 struct jitmap;
 struct roots;
@@ -203,7 +203,7 @@ struct dso *dso_new(struct dso_cache *cache, enum dso_kind kind, uint64_t hash);
 /* Frees a dso that is not in the table any more. */
 void dso_free(struct dso *dso);
 
-/* Returns true if the dso's file was released (dso_leave.h); names found before remain. */
+/* Returns true if the dso's file was released (dso.h); names found before remain. */
 bool dso_has_left(const struct dso *dso);
 
 /* Hash by which dsos of files are found. */

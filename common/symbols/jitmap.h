@@ -3,7 +3,7 @@
  * Names of JIT code, from the perf map that a JIT compiler writes for profilers:
  * /tmp/perf-PID.map, lines of "START SIZE name" in hexadecimal, with or without 0x
  * (tools/perf/Documentation/jit-interface.txt in the kernel's source). Which file it is, and
- * whether it is taken: jitfile.h. It stays open, so that names are found after the process has
+ * whether it is taken: jitmap.h. It stays open, so that names are found after the process has
  * ended.
  *
  * A JIT compiler uses addresses again, and its file only grows: the size that the file had at a
