@@ -8,7 +8,7 @@ UNITS   := $(patsubst %.c,$(O)/%,$(filter-out $(UNITS_NOT_$(ARCH)),$(wildcard te
 LIVES   := $(patsubst %.c,$(O)/%,$(wildcard tests/live/*_test.c))
 FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: check check-san check-readers soak churn faults test test-all test-deps test-all-deps test-files live live-own live-others live-files \
+.PHONY: check check-san check-readers soak churn faults test test-all test-deps test-all-deps test-files live live-own live-alone live-others live-files \
 	lint lint-files lint-whole fuzz fuzz-files oracle check-cfi check-symbols \
 	vm vm-files vm-oracle vm-python vm-deps arm64-deps rescue-test package-deps formats-test formats-deps \
 	browser-test browser-deps
@@ -238,13 +238,19 @@ vm-deps browser-deps formats-deps package-deps: %-deps:
 LIVE_OWN := cli_test memleak_test output_test privileges_test probes_test python_calls_test python_forks_test python_lies_test \
 	    python_limits_test python_test runtimes_test symbols_test top_test unattended_test verifier_test
 
+# They take CPUs or memory away from all.
+LIVE_ALONE := hotplug_test swap_test
+
 live: live-files ## live tests: root, real BPF, minutes (LIVE_TESTS="cli_test ...": only these)
 	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work TRACELETS_LIVE=1 tests/run -q -t \
 		$(if $(LIVE_TESTS),$(LIVE_TESTS:%=$(O)/tests/live/%),$(LIVES) tests/unit/template_test.sh)
 
-live-own live-others: live-files ## the part of them that may run beside the other part, and that one
-	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work TRACELETS_LIVE=1 CHURN=$(or $(CHURN),1000) tests/run -q -t \
-		$(if $(filter live-own,$@),$(LIVE_OWN:%=$(O)/tests/live/%) tests/unit/template_test.sh,$(filter-out $(LIVE_OWN:%=$(O)/tests/live/%),$(LIVES)))
+live-own: LIVE_PART := $(LIVE_OWN:%=$(O)/tests/live/%) tests/unit/template_test.sh
+live-alone: LIVE_PART := $(LIVE_ALONE:%=$(O)/tests/live/%)
+live-others: LIVE_PART := $(filter-out $(LIVE_OWN:%=$(O)/tests/live/%) $(LIVE_ALONE:%=$(O)/tests/live/%),$(LIVES))
+
+live-own live-alone live-others: live-files
+	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work TRACELETS_LIVE=1 CHURN=$(or $(CHURN),1000) tests/run -q -t $(LIVE_PART)
 
 faults: $(O)/tests/live/faults_test $(BINS) $(WORKS) ## each tool with every fault, one at a time (FAULTS=stacks, or full): root
 	$(Q)FAULTS=$(or $(FAULTS),stacks) TRACELETS_BIN='$(O)' TRACELETS_WORK='$(O)/tests/work' $<
