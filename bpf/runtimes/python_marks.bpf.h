@@ -175,7 +175,7 @@ static __always_inline void python_begin_marks(struct stack_scratch *scratch, st
 	w->next_native = w->n_calls = w->n_placed = w->segment = 0;
 	w->disagrees = w->is_full = false;
 	scratch->def.n_words = w->n_native;
-	scratch->prints = 0;
+	scratch->fingerprints = 0;
 }
 
 /*

@@ -29,12 +29,12 @@ struct {
 	__uint(max_entries, 4096);
 } python_begins SEC(".maps");
 
-/* The code objects that have been sent lately, by their prints, in sets. */
+/* The code objects that have been sent lately, by their fingerprints, in sets. */
 #define PYTHON_SENT_SETS 4096
 #define PYTHON_SENT_WAYS 4
 
 struct python_sent_set {
-	__u64 prints[PYTHON_SENT_WAYS];
+	__u64 fingerprints[PYTHON_SENT_WAYS];
 };
 
 struct {
@@ -54,7 +54,7 @@ struct {
 
 /* The code objects of this walk: its frames keep them from being freed. */
 struct python_recent {
-	__u64 walk, code, print;
+	__u64 walk, code, fingerprint;
 };
 
 struct python_walk {

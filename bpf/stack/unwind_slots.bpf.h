@@ -27,7 +27,7 @@ struct stack_scratch {
 	struct unwind_returns returns;
 	__u64 sps[STACK_DEPTH]; /* where each frame's part of the stack begins: for Python */
 	__u64 highest_sp;	/* of these; 0: there are none */
-	__u64 prints;		/* of the Python code objects in def.words */
+	__u64 fingerprints;	/* of the Python code objects in def.words */
 	__u64 names;		/* of what the process's addresses mean */
 	bool lacks_definition;	/* one of them, or the stack itself, could not be sent */
 #ifdef STACK_RECURS
