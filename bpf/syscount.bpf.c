@@ -265,7 +265,7 @@ static __always_inline void cell_take(struct call_cell *cell, const struct call_
 		label_process(task, key->tgid);
 }
 
-/* NULL: other keys have both places. */
+/* NULL: other keys have both cells. */
 static __always_inline struct call_cell *find_cell(const struct call_key *key,
 						   struct task_struct *task)
 {

@@ -33,7 +33,7 @@ struct stack_start {
  */
 struct stack_memory {
 	struct stack_start start;
-	__u64 id; /* its name; 0: a walk began so, but is not known */
+	__u64 id; /* id of the stack; 0: a walk began, but its end is not known */
 	__u64 stamp;
 	__u32 n_pages;
 	bool uses_bp, uses_extra; /* of start */

@@ -203,7 +203,7 @@ UNWIND_INLINE int unwind_by_code(struct unwind_state *s)
 /* No stack is larger: what is further away is not a frame pointer, and reading it would fault. */
 #define UNWIND_STACK_BYTES (8U << 20)
 
-/* By the frame pointer, for code without a rule; the caller checks that it leads to code. */
+/* Follows the frame pointer, for code without a rule; the caller checks that it leads to code. */
 UNWIND_INLINE bool unwind_read_frame_record(struct unwind_state *s,
 					    struct unwind_frame_record *record)
 {

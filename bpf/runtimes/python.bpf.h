@@ -109,7 +109,7 @@ static __always_inline bool python_read_name(struct python_walk *w)
 	return !bpf_probe_read_user(def->name, n & (PYTHON_NAME_BYTES - 1), (void *)at);
 }
 
-/* The end of a long name is more significant than its beginning. */
+/* Hashes the end of a long name, which is more significant than its beginning. */
 static __always_inline bool python_read_file(struct python_walk *w)
 {
 	struct python_def *def = &w->def;
@@ -182,7 +182,7 @@ static __always_inline void python_send(struct stack_scratch *scratch, struct py
 		scratch->lacks_definition = true;
 }
 
-/* Sends what a fingerprint stands for. Returns it, or PYTHON_NO_CODE or PYTHON_NO_FRAME. */
+/* Sends the definition of a fingerprint. Returns it, or PYTHON_NO_CODE or PYTHON_NO_FRAME. */
 __noinline __u64 python_define(__u32 slot, __u64 code_at, __u64 fingerprint)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);

@@ -140,7 +140,7 @@ static __always_inline bool lock_kind_spins(__u8 kind)
 	return kind == LOCK_SPIN || kind == LOCK_RWLOCK;
 }
 
-/* It takes its place first: an interrupt that spins as well takes the next one. */
+/* Takes its slot first: an interrupt that spins as well takes the next one. */
 static __always_inline void lock_begin_spin(struct lock_cpu *cpu, __u64 addr, __u8 kind)
 {
 	__u32 at = cpu->n_spins < LOCK_SPINS ? cpu->n_spins : 0; /* full: ends were missed */

@@ -87,7 +87,7 @@ static __always_inline __u64 throttle_queue_ns(struct cfs_rq *queue, __u64 now_n
 			    THROTTLE_READ(new, throttled_clock_pelt));
 }
 
-/* A quota may hold the task back in the wait that begins now. */
+/* Returns true if a quota may hold the task back in the wait that begins now. */
 static __always_inline bool throttle_can_hold(struct task_struct *task)
 {
 	struct task_struct___since6_18 *new = (void *)task;
@@ -123,7 +123,7 @@ static __always_inline void throttle_begin(struct task_struct *task, struct thro
 		throttle_enter(mark, task->se.cfs_rq, true);
 }
 
-/* Adds what the queue that the task is in has to do with it, until now. */
+/* Adds the throttled time of the task's queue, until now. */
 static __always_inline void throttle_add(struct task_struct *task, struct throttle_mark *mark)
 {
 	struct cfs_rq *queue;

@@ -231,9 +231,9 @@ static __always_inline void run_count(struct task_struct *task, struct task_stat
 }
 
 /*
- * A task that is on its CPU still waits, as far as is known: that it got it had no event. (A kernel
+ * The task is on its CPU, but its switch-in had no event, so it still counts as waiting. (A kernel
  * made for small virtual machines, 6.18, leaves out switches from the threads of their init, for
- * ftrace, too.) When it was, the scheduler knows; the kernel's stack of the wait is gone.
+ * ftrace, too.) The scheduler knows the time of the switch; the kernel's stack of the wait is gone.
  */
 static __always_inline void switch_in_late(struct task_struct *task, struct task_state *state)
 {

@@ -333,7 +333,7 @@ static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_sta
 	return unwind_follow_record(s, &record);
 }
 
-/* Takes down a frame, and goes on to its caller. UNWIND_GOES_ON, or how the walk ended. */
+/* Appends a frame, and goes on to its caller. Returns UNWIND_GOES_ON, or how the walk ended. */
 __noinline int unwind_step(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);

@@ -281,7 +281,7 @@ static void print_title(FILE *f, const struct run *run, uint64_t id, const char 
 	fputc('\n', f);
 }
 
-/* item NULL: of everything. comm: where the grouping has one. */
+/* item NULL: the histogram of everything. comm: if the grouping has one. */
 static void show(const struct run *run, const struct keyed_hist *item, const char *comm,
 		 const struct hist *hist)
 {

@@ -46,7 +46,7 @@ const struct hist_unit *histograms_unit(const struct run *run);
 int histograms_refuse_units(const struct run *run, const char *where);
 int histograms_refuse(const struct run *run, const char *where);
 
-/* --entries, and the time of day if -T asks for it: for what else is shown by key. */
+/* Return --entries, and the time of day if -T was given: for other tables by key. */
 uint32_t histograms_entries(const struct run *run);
 void histograms_print_time(const struct run *run);
 

@@ -30,7 +30,7 @@ struct taskstate_spec {
 int taskstate_visit(const struct run *run, size_t size,
 		    void (*visit)(const void *record, void *arg), void *arg);
 
-/* Another iterator over all tasks, by the name of its program: before load, and to run it. */
+/* Configures and runs another iterator over all tasks, by the name of its program. */
 void taskiter_configure(const struct run *run, const char *program);
 int taskiter_visit(const struct run *run, const char *program, size_t size,
 		   void (*visit)(const void *record, void *arg), void *arg);

@@ -53,7 +53,7 @@ void process_events_close(struct process_events *sb);
 /* Reads the events in the loop. 0 or -errno. */
 int process_events_watch(struct process_events *sb, struct loop *loop);
 
-/* Notes all that happened up to that moment. */
+/* Notes all events up to that moment. */
 void process_events_take(struct process_events *sb, uint64_t time_ns);
 
 /* Notes and handles what there is now. */

@@ -107,7 +107,7 @@ struct process {
 	uint32_t n_threads;	       /* if that is known: from its beginning or an exec on */
 	bool knows_threads, leader_has_exited, has_lost_threads;
 	bool was_dropped;	   /* evicted, since the table was full */
-	struct maps *published;	   /* what BPF walks its stacks by; NULL: nothing yet */
+	struct maps *published;	   /* mappings that BPF uses for its stacks; NULL: none yet */
 	uint64_t published_ns;	   /* the unwinder's: before it was read; 0: it is the parent's */
 	uint32_t published_change; /* likewise */
 	uint32_t moves_noted;	   /* likewise: at which count of changes */

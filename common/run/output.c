@@ -275,8 +275,8 @@ static int copy_over(const char *from, const char *to)
 }
 
 /*
- * A file that is mounted by itself, as into a container, can't be replaced: what is in it is. The
- * temporary one stays then, until it is discarded.
+ * A file that is mounted by itself, as into a container, can't be replaced: its contents are. Then
+ * the temporary file stays until it is discarded.
  */
 static int move_file(struct output *out, const char *path, bool may_replace)
 {

@@ -52,8 +52,8 @@ void output_open_standard(void);
 int output_flush_standard(void);
 
 /*
- * Before anything is attached: there can be a file of that name, and no file of an earlier run is
- * in the way of a series. 0, or a negative errno, printed.
+ * Checks before anything is attached that a file of that name can be made, and that no file of an
+ * earlier run is in the way of a series. 0, or a negative errno, printed.
  */
 int output_check(struct output *out);
 
@@ -72,7 +72,7 @@ int output_commit(struct output *out);
 /* True if the latest report was dropped. */
 bool output_is_failing(const struct output *out);
 
-/* Throws away what was not committed. Safe at any time. */
+/* Discards uncommitted output. Safe at any time. */
 void output_discard(struct output *out);
 
 #endif

@@ -274,7 +274,7 @@ static void command_loaded(void *arg)
 	hooks_loaded(arg);
 }
 
-/* Lets the command go and waits for the end of the tracing. */
+/* Releases the command and waits for the end of the tracing. */
 static int wait_for_end(struct life *life)
 {
 	struct child_hooks hooks = { begin_command, command_loaded, &life->run };

@@ -329,7 +329,7 @@ static void tell_no_kernel(struct places *places)
 	places->is_kernel_reported = true;
 }
 
-/* NULL: there is nobody to ask, or the answer failed, which is said. */
+/* NULL: there is no resolver, or its answer failed, which is reported. */
 static struct ksyms *ask_kernel(struct places *places, uint64_t *addrs, size_t n)
 {
 	struct ksyms *ksyms;

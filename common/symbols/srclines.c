@@ -348,7 +348,7 @@ static void add_inlined(struct inlined *inlined, const Dwarf_Die *die)
 	inlined->items[inlined->n++] = *die;
 }
 
-/* An entry that has no addresses itself, but may have functions in it. */
+/* Returns true for entries without addresses that may contain functions. */
 static bool is_container(const Dwarf_Die *die)
 {
 	switch (dwarf_tag((Dwarf_Die *)die)) {

@@ -55,7 +55,7 @@ static struct alloc_function *find_function(const struct scan *scan, uint64_t of
 	return NULL;
 }
 
-/* "free" rather than "__libc_free"; in any order of the table the same. */
+/* Prefers "free" to "__libc_free", for any order of the table. */
 static bool is_better_name(const char *a, size_t bytes, const char *b)
 {
 	return bytes != strlen(b) ? bytes < strlen(b) : strncmp(a, b, bytes) < 0;

@@ -26,8 +26,8 @@ size_t blocks_buckets_within(size_t n_buckets, uint64_t max_bytes);
 size_t blocks_in_buckets(size_t n_buckets);
 
 /*
- * Calls visit for each block. What is being changed at the moment is seen as it was or as it will
- * be, or left out, never half; false of visit gives the block's place back.
+ * Calls visit for each block. A block that is changed meanwhile is seen as before or after the
+ * change, or skipped, but never half changed. If visit returns false, the block's cell is freed.
  */
 void blocks_visit(struct block_bucket *buckets, size_t n_buckets,
 		  bool (*visit)(uint64_t addr, const struct block *block, void *arg), void *arg);
