@@ -45,7 +45,7 @@ struct search {
 	const char *name;
 	bool (*otherwise)(const struct container *container, const char *name); /* or NULL */
 	const struct cgroup *found; /* the outermost match */
-	const struct cgroup *other; /* one that matches and is not in it; NULL: none */
+	const struct cgroup *other; /* another match outside of it; NULL: none */
 };
 
 static bool is_below(const struct cgroup *inner, const struct cgroup *outer)

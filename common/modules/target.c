@@ -151,7 +151,7 @@ struct target {
 	const char *comm, *cgroup_map_path;
 	struct cgroup_filter cgroup;
 	bool follow, no_follow;
-	bool is_followed; /* by these two, and by what a tool does with a command */
+	bool is_followed; /* by these two, and by the tool's default for a command */
 	struct filter_settings settings;
 	struct target_end pids_end, tids_end;
 };
@@ -309,7 +309,7 @@ size_t target_n_pids(const struct run *run)
 	return target_of(run)->pids.count;
 }
 
-/* A map that somebody else has pinned takes the place of an empty one of ours. */
+/* Uses a map that another program has pinned, instead of our empty one. */
 static int use_pinned_map(const struct run *run, const char *path, const char *name)
 {
 	int fd, err;
@@ -435,7 +435,7 @@ static void begin_target(struct run *run)
 	fill_pids(run);
 }
 
-/* The command's end is seen by who has started it. */
+/* tool_main() watches the command's exit itself. */
 static int attach_target(struct run *run)
 {
 	struct target *target = target_of(run);

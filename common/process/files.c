@@ -188,7 +188,7 @@ static struct file *add_file(struct files *files, const struct mapping *m, const
 
 /* ---- files on disk ---- */
 
-/* One for all that can't be opened by that name: nothing is said of their contents. */
+/* One entry for all files of that name that can't be opened: their contents are unknown. */
 static struct file *get_unopened(struct files *files, const struct mapping *m)
 {
 	static const struct stat never;
@@ -293,7 +293,7 @@ static struct file *get_regular(struct files *files, pid_t pid, const struct map
 
 /* ---- the vdso ---- */
 
-/* image: NULL if any of that size will do. */
+/* image: NULL if any image of that size will do. */
 static struct file *find_image(const struct files *files, const struct mapping *m,
 			       const void *image, size_t bytes)
 {

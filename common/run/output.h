@@ -36,7 +36,7 @@ struct output {
 	unsigned int n_dropped, n_dropped_before; /* in all, and until writing worked last */
 	char *buffer;				  /* of the stream */
 	char *peeked;	 /* the last peek's file, which a report of that name replaces; or NULL */
-	char *temporary; /* its name meanwhile; NULL: has none yet, or keeps the one it has */
+	char *temporary; /* its temporary name; NULL: none yet, or it has its final one */
 	bool is_special; /* a pipe or a device, or standard output: is not renamed */
 	bool is_sink;	 /* this report is dropped already */
 	bool is_named;	 /* by a peek, and it goes on */

@@ -138,7 +138,7 @@ static int report(struct life *life, bool is_peek)
 	int err, write_err;
 
 	if (!run->out)
-		return -EIO; /* said when it happened */
+		return -EIO; /* reported when it happened */
 	run->is_peek = is_peek;
 	run->end_ns = clock_now_ns();
 	life->output.is_peek = is_peek;

@@ -54,7 +54,7 @@ const struct block_sum *block_sums_add(struct block_sums *sums, const struct blo
 /* Makes sure that there is a sum for the block's stack, which may have nothing. */
 void block_sums_mention(struct block_sums *sums, const struct block *block);
 
-/* Adds a sum to the one of the same process and trace (stacks/traces.h). */
+/* Adds a total to that of the same process and interned stack (stacks/traces.h). */
 void block_sums_merge(struct block_sums *sums, const struct block_sum *sum, uint64_t trace);
 
 /* Largest first: by bytes, or by count. */

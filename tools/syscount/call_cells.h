@@ -21,7 +21,7 @@ void call_cells_leave_out(const struct run *run);
  */
 uint64_t call_cells_end_turn(const struct run *run);
 
-/* Calls visit for each cell of that turn; keys come again, CPU by CPU. 0 or -errno, printed. */
+/* Calls visit for each cell of that turn; keys recur, CPU by CPU. 0 or -errno, printed. */
 int call_cells_read(const struct run *run, uint64_t turn,
 		    void (*visit)(const void *key, const void *times, void *arg), void *arg);
 

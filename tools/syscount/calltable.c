@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Tables of system calls; see calltable.h. What comes from the kernel is sorted by key and merged.
- */
+/* Tables of system calls; see calltable.h. Counts from the kernel are sorted by key and merged. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,7 +156,7 @@ static void add_times(struct call_times *sum, const struct call_times *more)
 	sum->max_ns = more->max_ns > sum->max_ns ? more->max_ns : sum->max_ns;
 }
 
-/* Takes what the second has. */
+/* Takes over the second's counts. */
 static void join(struct entry *sum, const struct entry *more)
 {
 	sum->calls += more->calls;
