@@ -14,7 +14,7 @@
 
 /* ---- user space: entries ---- */
 
-/* Half by half: what is 2^63 or more doesn't fit. */
+/* Half by half: results of 2^63 or more don't fit. */
 static __always_inline __u64 multiply(__u64 n, __u64 size)
 {
 	__u64 high = (n >> 32) * (__u32)size + (size >> 32) * (__u32)n;
@@ -56,9 +56,8 @@ static __always_inline bool may_throw(struct pt_regs *ctx, __u32 kind)
 }
 
 /*
- * A call within another one has its stack below. One at the same place is either a jump from that
- * one's end, to another function, or proof that the other one has never returned. Returns of calls
- * that began in an earlier window aren't probed.
+ * A nested call has a lower stack pointer. Same sp: a tail call, or the outer call never returned.
+ * Returns of calls that began in an earlier window aren't probed.
  */
 static __always_inline bool call_is_nested(struct task_state *call, __u64 sp, __u64 ip,
 					   __u32 window)
@@ -185,7 +184,7 @@ static __always_inline __u64 call_stack(struct pt_regs *ctx, __u64 ip, __u32 tgi
 	return id;
 }
 
-/* A realloc that failed has taken nothing back, unless nothing is what was asked for. */
+/* A failed realloc has freed nothing, unless its size was 0. */
 static __always_inline void restore_old(struct task_state *call)
 {
 	if (call->old_addr && call->size && !is_mapping(call->kind))
@@ -230,8 +229,8 @@ static __always_inline int call_end(struct pt_regs *ctx)
 /* ---- user space: frees ---- */
 
 /*
- * Whichever thread of a traced process frees a block: the filter for threads is about who
- * allocates. False: the process is not traced.
+ * Any thread of a traced process may free a block: the filter for threads is about the allocating
+ * one. False: the process is not traced.
  */
 static __always_inline bool free_counts(__u32 tgid)
 {

@@ -28,7 +28,7 @@ enum stack_kind {
 	STACK_KERNEL,
 	STACK_WAKER,  /* words: user stack's id, kernel stack's id, comm (two words) */
 	STACK_COPY,   /* a user stack that the loader walks: struct unwind_copy */
-	STACK_PYTHON, /* no stack, but what a word of one means: struct python_def */
+	STACK_PYTHON, /* not a stack, but the meaning of a word: struct python_def */
 };
 
 struct stack_def {
@@ -70,7 +70,10 @@ static inline __u64 stack_address(__u64 word)
 /* A stack id with this bit was given by the loader: the user stack of thread (__u32)id at start. */
 #define STACK_ID_AT_START (1ULL << 63)
 
-/* One with both of these names what many processes may have in common: see stacks/traces.h. */
+/*
+ * Ids with both of these bits are of interned stacks, which many processes may share: see
+ * stacks/traces.h.
+ */
 #define STACK_ID_FOLDED (3ULL << 62)
 
 /*
@@ -113,7 +116,7 @@ struct stack_settings {
 
 struct stack_sum {
 	__u64 value;
-	__u64 part; /* of value: what the tool counts apart */
+	__u64 part; /* of value: the part that the tool counts separately */
 };
 
 #endif

@@ -34,7 +34,7 @@ enum python_turn {
 #define python_u8(bytes, at)   (*(volatile __u8 *)((bytes) + ((at)&0x7f)))
 #define python_keep(var)       asm volatile("" : "+r"(var)) /* for the verifier, as it is here */
 
-/* ---- what a code object is ---- */
+/* ---- identity of a code object ---- */
 
 /*
  * Fingerprint of a code object, which differs from that of any other, even one at the same address:
@@ -139,7 +139,7 @@ static __always_inline __u32 python_read_lines(struct python_walk *w)
 	if (bpf_probe_read_user(def->lines, n & (PYTHON_LINES_BYTES - 1),
 				(void *)(table + PYTHON_BYTES_TEXT)))
 		return 0;
-	def->lines_kind = w->layout.lines_kind; /* in 3.9 an empty one says something, too */
+	def->lines_kind = w->layout.lines_kind; /* in 3.9 an empty one is meaningful, too */
 	return n;
 }
 
@@ -513,7 +513,7 @@ __noinline int python_walk(__u32 slot)
 	layout = bpf_map_lookup_elem(&python_processes, &scratch->def.tgid);
 	if (!layout)
 		return 0;
-	scratch->walk.recorder = 0; /* what is read from here on is not compared */
+	scratch->walk.recorder = 0; /* later reads are not compared */
 	w->layout = *layout;
 	w->number++;
 	w->segment = 0;

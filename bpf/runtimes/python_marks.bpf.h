@@ -203,7 +203,7 @@ static __always_inline void python_learn(const struct python_walk *w, struct pyt
 		layout->n_refused = 0;
 }
 
-/* One that is wrong is looked for again. */
+/* A wrong offset is searched for again. */
 static __always_inline void python_doubt(struct python_layout *layout)
 {
 	if (++layout->n_refused < PYTHON_MANY_REFUSED)

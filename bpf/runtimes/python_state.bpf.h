@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Python's processes, code objects that were sent, and what a walk of Python frames works with. */
+/* Python's processes, code objects that were sent, and the state of a walk of Python frames. */
 #ifndef PYTHON_STATE_BPF_H
 #define PYTHON_STATE_BPF_H
 

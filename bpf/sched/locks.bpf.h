@@ -38,8 +38,8 @@ static __always_inline struct lock_cpu *lock_this_cpu(void)
 }
 
 /*
- * Returns the CPU to be left again. No atomics: who comes in between, on this CPU, has left when we
- * go on.
+ * Enters this CPU's state; the caller must leave it. No atomics: an interrupt on this CPU has left
+ * before we go on.
  */
 static __always_inline struct lock_cpu *lock_enter(void)
 {
@@ -121,7 +121,7 @@ static __always_inline void lock_count(const struct lock_key *key, __u64 ns, __u
 #define LCB_F_PERCPU (1U << 4)
 #define LCB_F_MUTEX  (1U << 5)
 
-/* A mutex that is spun for first says so, and is one all the same. */
+/* A mutex that is spun for first reports spinning, and is a mutex all the same. */
 static __always_inline __u8 lock_kernel_kind(__u32 flags)
 {
 	if (flags & LCB_F_MUTEX)

@@ -172,7 +172,7 @@ static __noinline void wait_count(struct task_struct *task, struct wait *wait,
 	bool is_next = kernel_stack == KERNEL_STACK_OF_NEXT;
 
 	stack_key_owner(&wait->key.stack, task);
-	if (lock_settings.wanted) { /* the kernel's stack says no more than that */
+	if (lock_settings.wanted) { /* the kernel's stack shows no more than that */
 		wait->key.generation = TASK_READ(task, self_exec_id);
 		lock_count(&wait->key, wait->ns,
 			   wait_settings.part == PART_ALL ? wait->runnable_ns : 0);
@@ -253,7 +253,7 @@ static __always_inline void switch_in_late(struct task_struct *task, struct task
 		wait_count(task, &wait, KERNEL_STACK_NONE);
 }
 
-/* Counts what a thread has run; if it goes on, then from now on. */
+/* Counts the time that a thread has run; if it goes on, counting restarts now. */
 static __always_inline void run_cut(struct task_struct *task, struct task_state *state,
 				    __u64 now_ns)
 {

@@ -82,7 +82,7 @@ struct stack_profile {
 	void *arg;
 };
 
-/* Adds a value; a map_visit_fn is made of it by those who know where the value comes from. */
+/* Adds a value. Callers wrap this in a map_visit_fn. */
 void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 		       const struct stacks_value *value);
 

@@ -150,7 +150,10 @@ static struct trace *add_trace(struct traces *traces, const struct trace *draft,
 	return trace;
 }
 
-/* Returns the one that has the same places, or a copy of this one, whose places are taken over. */
+/*
+ * Returns the interned stack with the same locations, or a copy of this one, whose locations are
+ * taken over.
+ */
 static struct trace *intern_trace(struct traces *traces, const struct trace *draft)
 {
 	uint64_t id = hash_trace(draft) | STACK_ID_FOLDED;
@@ -228,7 +231,7 @@ static void take_places(struct traces *traces, const struct stack_def *def, stru
 					   : find_kernel(def, places);
 	for (uint32_t i = 0; i < draft->n; i++) {
 		draft->places[i] = places_get(traces->places, &places[i]);
-		if (places[i].location.made) /* while its perf map says so */
+		if (places[i].location.made) /* while its perf map has that content */
 			place_look_up(traces->places, draft->places[i]);
 	}
 }
@@ -315,8 +318,9 @@ void traces_look_up(struct traces *traces, void (*meanwhile)(void *arg), void *a
 }
 
 /*
- * The one place where the tracer's own frames, which lie on top of a kernel stack, are trimmed: its
- * programs with all they call, and below them what the kernel runs them with.
+ * The only place where the tracer's own frames, which lie on top of a kernel stack, are trimmed:
+ * its programs with all functions that they call, and below them the kernel's functions that run
+ * them.
  */
 static uint32_t count_tracer_frames(const struct trace *trace)
 {

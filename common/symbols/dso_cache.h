@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The table of dsos, and what they are made of, for dso.c and dso_leave.c. */
+/* The table of dsos, and their parts, for dso.c and dso_leave.c. */
 #ifndef DSO_CACHE_H
 #define DSO_CACHE_H
 
@@ -50,7 +50,7 @@ struct dso {
 
 struct dso_cache {
 	struct dso_options options;
-	struct hashtable dsos; /* by kind and what it is of */
+	struct hashtable dsos; /* by kind and file or mapping */
 	struct dso *leaving;   /* found by dso_cache_find_leaving() */
 	size_t n_left;	       /* that have no file any more */
 	struct roots *roots;
@@ -67,7 +67,7 @@ void dso_cache_free(struct dso_cache *cache);
 /* Returns the number of dsos that dso_cache_leave() hasn't released. */
 size_t dso_cache_count(const struct dso_cache *cache);
 
-/* One more in the table. */
+/* Adds a dso to the table. */
 struct dso *dso_new(struct dso_cache *cache, enum dso_kind kind, uint64_t hash);
 
 /* Frees a dso that is not in the table any more. */

@@ -63,9 +63,9 @@ void dso_cache_release(struct dso_cache *cache, bool at_once)
 	forget_many_names(cache);
 }
 
-/* ---- files that nobody maps ---- */
+/* ---- unmapped files ---- */
 
-/* One that is not open has nothing to be closed. */
+/* Skips dsos without an open file: there is nothing to close. */
 static bool is_unmapped(const struct dso *dso)
 {
 	return dso->file && dso->file->fd >= 0 && !dso->file->n_users;

@@ -23,12 +23,12 @@ struct dso_options {
 
 	struct background *background; /* for dso_expect(); NULL: it does nothing */
 
-	/* Called for a process in which code of a perf map is located; NULL: nobody is. */
+	/* Called for a process in which code of a perf map is located; may be NULL. */
 	void (*found_map)(pid_t pid, int map_fd, void *arg);
 	void *arg;
 };
 
-/* Tables of symbols: what they take now, and how often one was dropped. */
+/* Tables of symbols: their current memory, and the number of evictions. */
 struct dso_stats {
 	uint64_t bytes, n_dropped;
 };

@@ -51,7 +51,7 @@ void syms_ahead_expect(struct syms_ahead *ahead, struct background *background,
 bool syms_ahead_take(struct syms_ahead *ahead, struct background *background,
 		     struct elfsyms **syms);
 
-/* Waits for the job and frees what it has read; they may be requested anew. */
+/* Waits for the job and frees its result; symbols may be requested anew. */
 void syms_ahead_drop(struct syms_ahead *ahead, struct background *background);
 
 #endif

@@ -37,7 +37,7 @@ const char *known_names_keep(struct known_names *names, const char *string);
 /* offsets: a file's. NULL: not known. */
 const struct known_name *known_names_find(const struct idmap *offsets, uint64_t offset);
 
-/* Adds what is found at an offset, which isn't known; all of it is copied. */
+/* Adds the names of an offset that isn't known yet; all of it is copied. */
 const struct known_name *known_names_add(struct known_names *names, struct idmap *offsets,
 					 uint64_t offset, const struct known_name *found,
 					 const struct srcframe *frames);

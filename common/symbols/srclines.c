@@ -115,7 +115,7 @@ static size_t count_section(const struct elffile *file, Elf_Scn *section)
 	if (strncmp(name, ".debug_", 7) || header.sh_type == SHT_NOBITS)
 		return 0;
 	bytes = gelf_getchdr(section, &packed) ? packed.ch_size : header.sh_size;
-	return bytes < UINT32_MAX ? bytes : UINT32_MAX; /* what they say may be nonsense */
+	return bytes < UINT32_MAX ? bytes : UINT32_MAX; /* section sizes may be nonsense */
 }
 
 static size_t count_sections(const struct elffile *file)
