@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The module of tools that keep a state of each task, the loader's part of bpf/sched/task_state.bpf.h. It
- * uses task storage where the kernel has it for tracing programs, else a hash table.
+ * The module of tools that keep a state of each task, the loader's part of
+ * bpf/sched/task_state.bpf.h. It uses task storage if the kernel has it for tracing programs, else
+ * a hash table.
  */
 #ifndef TASKSTATE_H
 #define TASKSTATE_H

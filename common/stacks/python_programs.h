@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Programs that begin and may run Python: their processes are looked at in time for scripts of some
- * milliseconds, also while events are batched. BPF reports each program (bpf/runtimes/python_state.bpf.h),
- * except those whose earlier processes were never a Python.
+ * milliseconds, also while events are batched. BPF reports each program
+ * (bpf/runtimes/python_state.bpf.h), except those whose earlier processes were never a Python.
  */
 #ifndef PYTHON_PROGRAMS_H
 #define PYTHON_PROGRAMS_H
