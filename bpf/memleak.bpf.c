@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Live blocks: each is kept from the return of the function that gave it to the entry of the one
- * that takes it back, with its size, time, and the stack that asked for it.
+ * Live blocks: each is recorded from the return of the function that allocated it to the entry of
+ * the one that frees it, with its size, time, and the stack of the allocation.
  *
- * A block is taken out of the table before the real free begins, while nobody else can be given the
+ * A block is taken out of the table before the real free begins, while no one else can be given the
  * same address, and put in after the real allocation. Functions that allocate call each other: what
  * is asked for by another one that is still running in the same thread belongs to that, so each
  * thread remembers its outermost call by the stack pointer it was entered with.
@@ -74,7 +74,7 @@ static __always_inline __u32 current_window(void)
 	return settings.by_windows ? *(volatile __u32 *)&memleak_window : 0;
 }
 
-/* What it takes back may be kept, also where what it gives is not. */
+/* The block that it takes back may be recorded, even if the one that it returns is not. */
 static __always_inline bool takes_back(__u32 kind)
 {
 	return kind == ALLOC_REALLOC || kind == ALLOC_REALLOCARRAY || is_mapping(kind);
@@ -142,7 +142,7 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 
 /* ---- user space: returns ---- */
 
-/* The address that was given; 0: none. */
+/* Returns the address that was given; 0: none. */
 static __always_inline __u64 call_result(struct pt_regs *ctx, const struct task_state *call)
 {
 	__u64 addr = PT_REGS_RC(ctx);
@@ -158,7 +158,7 @@ static __always_inline __u64 call_result(struct pt_regs *ctx, const struct task_
 	return addr;
 }
 
-/* The stack of the call that has just returned, function on top. */
+/* Returns the stack of the call that has just returned, function on top. */
 static __always_inline __u64 call_stack(struct pt_regs *ctx, __u64 ip, __u32 tgid, __u32 generation)
 {
 	__u32 slot;
@@ -310,7 +310,7 @@ int BPF_PROG(memleak_exec, struct task_struct *task)
 	return 0;
 }
 
-/* It has executed nothing yet, whatever another one of that pid has. */
+/* It has executed nothing yet, unlike an earlier process of that pid. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(memleak_fork, struct task_struct *parent, struct task_struct *child)
 {
