@@ -13,7 +13,7 @@
 /* Returns the facts for the report being made; valid as long as the run. */
 struct writer_facts run_facts(struct run *run);
 
-/* The line that JSON output of other things than stacks begins with. */
+/* Prints the first line of JSON output of other things than stacks. */
 void run_facts_print(struct run *run);
 
 /* The option that makes a full map larger; named in the hint. NULL: there is none. */

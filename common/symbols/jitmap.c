@@ -56,7 +56,7 @@ static int check_owner(const struct stat *file, pid_t pid)
 	if (!file->st_uid)
 		return 0;
 	if (stat(path, &process))
-		return -ENOENT; /* who knows whose it was */
+		return -ENOENT; /* its owner is unknown */
 	return file->st_uid == process.st_uid ? 0 : -EACCES;
 }
 
