@@ -29,7 +29,7 @@
 
 /* ---- target end ---- */
 
-/* The end of what is traced: a run whose processes or threads have all ended has no more to say. */
+/* Exits of targets: a run ends when all its processes or threads have exited. */
 
 /* Some processes, or some threads. */
 struct target_end {
@@ -62,7 +62,7 @@ static int watch_one(uint32_t id, struct watched *watched)
 	return err;
 }
 
-/* One that has ended stays in the map until its parent has asked for its status. */
+/* An exited process stays in the map until its parent has reaped it. */
 static void watch_followed(const void *tgid, const void *value, void *arg)
 {
 	uint32_t pid = *(const uint32_t *)tgid;
@@ -73,7 +73,7 @@ static void watch_followed(const void *tgid, const void *value, void *arg)
 		watch_one(pid, &end->followed);
 }
 
-/* One of several. Its number may be another's from now on. */
+/* Drops one of several targets, whose id may be reused from now on. */
 static void drop(const struct watched *watched)
 {
 	bool is_thread = watched->end->threads;

@@ -214,7 +214,10 @@ bool run_begins_file(const struct run *run, unsigned int *n_begun);
  * Calls the hooks of all modules that are wanted in a run, in the order in which the tool has them.
  */
 
-/* Up to the first failure: 0 or -errno, printed. Those not wanted are left out. */
+/*
+ * Calls hooks up to the first failure: 0 or -errno, printed. Modules that are not wanted are
+ * skipped.
+ */
 int hooks_configure(struct run *run);
 int hooks_start(struct run *run);
 int hooks_attach(struct run *run);
