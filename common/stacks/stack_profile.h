@@ -21,7 +21,7 @@ struct left_out {
 	uint64_t all;	    /* shown or not */
 	uint64_t by_remark; /* such as [blocked throughout], by -x */
 	uint64_t by_name;   /* by --only and --without */
-	uint64_t idle;	    /* shown, but without where, as a share of what is: --no-idle */
+	uint64_t idle;	    /* shown without its stack, as a share of all shown: --no-idle */
 };
 
 void left_out_add(struct left_out *sum, const struct left_out *more);

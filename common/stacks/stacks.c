@@ -74,7 +74,7 @@ static uint64_t *ownprogs_list(const struct run *run, size_t *n)
 
 /* ---- stack format ---- */
 
-/* The format of a report of stacks, from the command line and who reads it. */
+/* Format of a report of stacks, from the command line and the kind of output. */
 
 static const struct writer *refuse_format(const struct run *run)
 {
@@ -90,7 +90,7 @@ static const struct writer *refuse_name(const struct run *run)
 	return NULL;
 }
 
-/* -f says the format; a name may promise another one. */
+/* -f sets the format; the output's name may imply another one. */
 static const struct writer *choose_folded(const struct run *run)
 {
 	const struct writer *promised =
