@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Live blocks: each is kept from the return of the function that gave it to the entry of the one
- * that takes it back, with its size, time, and the stack that asked for it.
+ * Live blocks: each is recorded from the return of the function that allocated it to the entry of
+ * the one that frees it, with its size, time, and the stack of the allocation.
  *
- * A block is taken out of the table before the real free begins, while nobody else can be given the
+ * A block is taken out of the table before the real free begins, while no one else can be given the
  * same address, and put in after the real allocation. Functions that allocate call each other: what
  * is asked for by another one that is still running in the same thread belongs to that, so each
  * thread remembers its outermost call by the stack pointer it was entered with.
@@ -14,7 +14,7 @@
 
 /* ---- user space: entries ---- */
 
-/* Half by half: what is 2^63 or more doesn't fit. */
+/* Half by half: results of 2^63 or more don't fit. */
 static __always_inline __u64 multiply(__u64 n, __u64 size)
 {
 	__u64 high = (n >> 32) * (__u32)size + (size >> 32) * (__u32)n;
@@ -56,9 +56,8 @@ static __always_inline bool may_throw(struct pt_regs *ctx, __u32 kind)
 }
 
 /*
- * A call within another one has its stack below. One at the same place is either a jump from that
- * one's end, to another function, or proof that the other one has never returned. Returns of calls
- * that began in an earlier window aren't probed.
+ * A nested call has a lower stack pointer. Same sp: a tail call, or the outer call never returned.
+ * Returns of calls that began in an earlier window aren't probed.
  */
 static __always_inline bool call_is_nested(struct task_state *call, __u64 sp, __u64 ip,
 					   __u32 window)
@@ -75,7 +74,7 @@ static __always_inline __u32 current_window(void)
 	return settings.by_windows ? *(volatile __u32 *)&memleak_window : 0;
 }
 
-/* What it takes back may be kept, also where what it gives is not. */
+/* The block that it takes back may be recorded, even if the one that it returns is not. */
 static __always_inline bool takes_back(__u32 kind)
 {
 	return kind == ALLOC_REALLOC || kind == ALLOC_REALLOCARRAY || is_mapping(kind);
@@ -143,7 +142,7 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 
 /* ---- user space: returns ---- */
 
-/* The address that was given; 0: none. */
+/* Returns the address that was given; 0: none. */
 static __always_inline __u64 call_result(struct pt_regs *ctx, const struct task_state *call)
 {
 	__u64 addr = PT_REGS_RC(ctx);
@@ -159,7 +158,7 @@ static __always_inline __u64 call_result(struct pt_regs *ctx, const struct task_
 	return addr;
 }
 
-/* The stack of the call that has just returned, function on top. */
+/* Returns the stack of the call that has just returned, function on top. */
 static __always_inline __u64 call_stack(struct pt_regs *ctx, __u64 ip, __u32 tgid, __u32 generation)
 {
 	__u32 slot;
@@ -185,7 +184,7 @@ static __always_inline __u64 call_stack(struct pt_regs *ctx, __u64 ip, __u32 tgi
 	return id;
 }
 
-/* A realloc that failed has taken nothing back, unless nothing is what was asked for. */
+/* A failed realloc has freed nothing, unless its size was 0. */
 static __always_inline void restore_old(struct task_state *call)
 {
 	if (call->old_addr && call->size && !is_mapping(call->kind))
@@ -230,8 +229,8 @@ static __always_inline int call_end(struct pt_regs *ctx)
 /* ---- user space: frees ---- */
 
 /*
- * Whichever thread of a traced process frees a block: the filter for threads is about who
- * allocates. False: the process is not traced.
+ * Any thread of a traced process may free a block: the filter for threads is about the allocating
+ * one. False: the process is not traced.
  */
 static __always_inline bool free_counts(__u32 tgid)
 {
@@ -311,7 +310,7 @@ int BPF_PROG(memleak_exec, struct task_struct *task)
 	return 0;
 }
 
-/* It has executed nothing yet, whatever another one of that pid has. */
+/* It has executed nothing yet, unlike an earlier process of that pid. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(memleak_fork, struct task_struct *parent, struct task_struct *child)
 {

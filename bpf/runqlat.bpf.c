@@ -84,7 +84,7 @@ static __always_inline __u64 wait_key(struct task_struct *task, struct task_stat
 	}
 }
 
-/* prev is NULL if nobody knows who had the CPU before. */
+/* prev is NULL if the CPU's former task is unknown. */
 static __always_inline void report_slow(struct task_struct *task, struct task_struct *prev,
 					__u64 delay_ns)
 {

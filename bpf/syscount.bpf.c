@@ -44,7 +44,7 @@ TABLE_WITH_TURNS(call_time_table, struct call_key, struct call_times, 16384);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1); /* the loader says how many */
+	__uint(max_entries, 1); /* set by the loader */
 	__type(key, __u32);
 	__type(value, struct call_cell);
 } call_cells SEC(".maps");
@@ -120,8 +120,8 @@ static __always_inline bool task_is_wanted(struct task_struct *task)
 /* ---- counting ---- */
 
 /*
- * No atomics: where a program at these tracepoints can be preempted (7.x), the kernel doesn't run
- * it a second time on that CPU meanwhile, and counts what it leaves out (run/loss.c).
+ * No atomics: if a program at these tracepoints can be preempted (7.x), the kernel doesn't run it a
+ * second time on that CPU meanwhile, and counts the skipped runs (run/loss.c).
  */
 static __always_inline bool count_in_array(const struct call *call)
 {
@@ -265,7 +265,7 @@ static __always_inline void cell_take(struct call_cell *cell, const struct call_
 		label_process(task, key->tgid);
 }
 
-/* NULL: other keys have both places. */
+/* NULL: other keys have both cells. */
 static __always_inline struct call_cell *find_cell(const struct call_key *key,
 						   struct task_struct *task)
 {

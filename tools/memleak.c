@@ -88,7 +88,7 @@ static const struct opt opts[] = {
 	{},
 };
 
-/* To follow, it probes files for all processes, which costs those that nobody asked about. */
+/* Following probes files for all processes, which slows down untraced ones. */
 static const struct target_spec target = { .follows_if_asked = true };
 
 DEFINE_SKELETON(memleak);

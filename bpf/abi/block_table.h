@@ -35,8 +35,8 @@ BLOCKS_INLINE __u64 blocks_second(__u64 hash)
 }
 
 /*
- * Whether an address is one of a sample, of one in so many; allocation and free come to the same
- * answer. It must not say anything of the block's buckets, or these would be few.
+ * Returns true if an address is in the sample of one in N; allocation and free get the same answer.
+ * It must not depend on the block's buckets, or these would be few.
  */
 BLOCKS_INLINE int blocks_are_sampled(__u64 addr, __u32 sample)
 {
@@ -45,7 +45,7 @@ BLOCKS_INLINE int blocks_are_sampled(__u64 addr, __u32 sample)
 	return sample <= 1 || !((__u32)((h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 32) % sample);
 }
 
-/* The place of a block in a bucket: 0 if it isn't there. */
+/* Returns the place of a block in a bucket: 0 if it isn't there. */
 BLOCKS_INLINE __u64 blocks_find_in(__u64 index, __u64 addr, __u32 tgid)
 {
 	struct block_bucket *b = blocks_bucket(index);
@@ -56,7 +56,7 @@ BLOCKS_INLINE __u64 blocks_find_in(__u64 index, __u64 addr, __u32 tgid)
 	return 0;
 }
 
-/* Where a block is: 0 if it isn't there. */
+/* Returns the cell of a block: 0 if it isn't there. */
 BLOCKS_FUNCTION __u64 blocks_find(__u64 addr, __u32 tgid)
 {
 	__u64 hash = blocks_hash(addr, tgid);
@@ -132,7 +132,7 @@ BLOCKS_INLINE int blocks_replace(__u64 place, __u64 stack_id, __u64 size_generat
 	return 1;
 }
 
-/* Adds a block, in the emptier one of its two buckets. False if there is no room. */
+/* Adds a block, in the emptier one of its two buckets. False if both are full. */
 BLOCKS_FUNCTION int blocks_add(__u64 addr, __u64 stack_id, __u64 size_generation, __u64 tgid_time)
 {
 	__u64 hash = blocks_hash(addr, (__u32)tgid_time), n_free;

@@ -61,7 +61,7 @@ struct lock_news {
 	__u64 is_private;
 };
 
-#define LOCK_SPINS 4 /* in a thread, and in the interrupts that come upon each other */
+#define LOCK_SPINS 4 /* nested: in a thread, and in the interrupts that interrupt each other */
 
 /* A wait on the CPU. */
 struct lock_spin {

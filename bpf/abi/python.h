@@ -134,14 +134,14 @@ struct python_begin {
  * the index of the native frame that runs it; one after them all has no frame. A frame's word may
  * be followed by one that is the index of its instruction.
  */
-#define PYTHON_WORD_TAG	  (6ULL << 61)
-#define PYTHON_WORD_MASK  (7ULL << 61)
-#define PYTHON_ADDR_BITS  43
-#define PYTHON_PRINT_BITS 18
+#define PYTHON_WORD_TAG		(6ULL << 61)
+#define PYTHON_WORD_MASK	(7ULL << 61)
+#define PYTHON_ADDR_BITS	43
+#define PYTHON_FINGERPRINT_BITS 18
 
-PYTHON_INLINE __u64 python_word(__u64 code, __u64 print)
+PYTHON_INLINE __u64 python_word(__u64 code, __u64 fingerprint)
 {
-	return PYTHON_WORD_TAG | print >> (64 - PYTHON_PRINT_BITS) << PYTHON_ADDR_BITS |
+	return PYTHON_WORD_TAG | fingerprint >> (64 - PYTHON_FINGERPRINT_BITS) << PYTHON_ADDR_BITS |
 	       (code >> 4 & ((1ULL << PYTHON_ADDR_BITS) - 1));
 }
 
@@ -185,7 +185,7 @@ struct python_def {
 	__u64 word;
 	__u32 kind; /* STACK_PYTHON */
 	__u32 tgid;
-	__u64 print;
+	__u64 fingerprint;
 	__u32 first_line;
 	__u8 has_file;
 	__u8 lines_kind; /* enum python_lines */

@@ -8,13 +8,13 @@
 #define STACK_MEMORY_PAGES 16  /* of a stack, at most */
 #define STACK_PAGE_SLOTS   32  /* words that are compared */
 #define STACK_PAGE_WORDS   256 /* that are copied for that, at most: their numbers are bytes */
-#define STACK_PAGE_BELOW   64  /* bytes: what is read next may lie a little lower */
+#define STACK_PAGE_BELOW   64  /* bytes: the next reads may be a little lower */
 
 /* Some of the words that have decided where a walk goes, close to each other. */
 struct stack_page {
 	__u64 start;	/* the address of word 0 */
 	__u16 n;	/* slots */
-	__u16 n_copied; /* words, up to the last one that is compared */
+	__u16 n_copied; /* words, up to the last compared one */
 	__u8 at[STACK_PAGE_SLOTS];
 	__u64 words[STACK_PAGE_SLOTS];
 };
@@ -33,7 +33,7 @@ struct stack_start {
  */
 struct stack_memory {
 	struct stack_start start;
-	__u64 id; /* its name; 0: a walk began so, but is not known */
+	__u64 id; /* id of the stack; 0: a walk began, but its end is not known */
 	__u64 stamp;
 	__u32 n_pages;
 	bool uses_bp, uses_extra; /* of start */

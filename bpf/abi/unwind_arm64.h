@@ -47,7 +47,7 @@ UNWIND_INLINE int unwind_signal(struct unwind_state *s)
 	return unwind_resume(s, saved.ip, saved.sp, saved.bp, saved.link);
 }
 
-/* The return address is still in x30: nobody has been called since; the stack may be as it was. */
+/* The return address is still in x30, before the first call; the stack may be as it was. */
 UNWIND_INLINE int unwind_leave_by_link(struct unwind_state *s, const struct unwind_rule *rule,
 				       __u64 cfa)
 {

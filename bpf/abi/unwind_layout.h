@@ -62,7 +62,7 @@ struct unwind_process {
 	__u32 n_changes;    /* since this was published */
 	__u32 compared;	    /* n_changes + 1 when the count was found to be right; 0: never */
 	__u32 n_copies;	    /* sent since the loader last published a slice for an event */
-	__u32 names;	    /* a part of stack ids: what the same addresses mean may change */
+	__u32 names;	    /* a part of stack ids: the meaning of addresses may change */
 };
 
 /*
@@ -187,7 +187,7 @@ struct unwind_state {
 	bool has_registers; /* all of regs hold: frame 0 */
 	bool has_extra;
 	bool is_behind_signal; /* ip_is_exact because of the frame before */
-	bool uses_bp;	       /* the one that it began with has decided where it goes */
+	bool uses_bp;	       /* its initial value has decided where it goes */
 	bool uses_extra;
 	bool knows_returns;    /* the slot's struct unwind_returns is of this walk */
 	__u64 bp_at, extra_at; /* where they were read: an address, or UNWIND_OWN, UNWIND_NOWHERE */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The registers that a walk of a user stack begins with, and the walker's part for the architecture
- * that this is compiled for: the one place that knows which one that is.
+ * that this is compiled for: the only place that depends on it.
  */
 #ifndef ABI_UNWIND_REGS_H
 #define ABI_UNWIND_REGS_H

@@ -25,7 +25,7 @@ enum unwind_kind {
 	UNWIND_SIGNAL, /* rsp points into an rt_sigframe: all is read from there */
 	UNWIND_END,    /* no caller: the outermost frame */
 	UNWIND_BAD,    /* described, but not in a way that can be followed */
-	UNWIND_SP_EXACT, /* as UNWIND_SP, to what was interrupted: see unwind_go_interrupted() */
+	UNWIND_SP_EXACT, /* as UNWIND_SP, to the interrupted code: see unwind_go_interrupted() */
 	UNWIND_SWITCH,	 /* CFA = rbp + cfa_off, on another stack: rsp may go anywhere */
 	UNWIND_GO_STACK, /* to the goroutine's stack, by its thread: see unwind_pack_go() */
 	UNWIND_GO_CALL,	 /* the same from C: at rsp + cfa_off are g and how much of it is used */

@@ -69,7 +69,7 @@ UNWIND_INLINE bool unwind_is_null(const struct unwind_state *s)
 	return !s->ip && !s->ip_is_exact;
 }
 
-/* Moves on to what a signal has interrupted; the caller knows where bp and extra were read. */
+/* Moves on to the interrupted code; the caller knows where bp and extra were read. */
 UNWIND_INLINE int unwind_resume(struct unwind_state *s, __u64 ip, __u64 sp, __u64 bp, __u64 extra)
 {
 	s->ip = ip;

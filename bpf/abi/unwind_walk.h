@@ -107,7 +107,7 @@ UNWIND_INLINE int unwind_apply(struct unwind_state *s, const struct unwind_rule 
 }
 
 /*
- * From the scheduler's stack to the goroutine's, by what was saved when that was left: 0 if the
+ * Moves from the scheduler's stack to the goroutine's, by the values saved at the switch: 0 if the
  * scheduler works for itself.
  */
 UNWIND_INLINE int unwind_go_stack(struct unwind_state *s, const struct unwind_rule *rule)
@@ -154,7 +154,7 @@ UNWIND_INLINE int unwind_go_call(struct unwind_state *s, const struct unwind_rul
 		s, rule, kept.g ? high - kept.sp_or_used_bytes : kept.sp_or_used_bytes, s->bp);
 }
 
-/* To what was interrupted and made to look as if it had called. */
+/* Moves to interrupted code that was made to look as if it had called. */
 UNWIND_INLINE int unwind_go_interrupted(struct unwind_state *s, const struct unwind_rule *rule)
 {
 	__u64 cfa = s->sp + rule->cfa_off;
@@ -200,10 +200,10 @@ UNWIND_INLINE int unwind_by_code(struct unwind_state *s)
 	return reason == UNWIND_TRAMPOLINE ? unwind_signal(s) : reason;
 }
 
-/* No stack is larger: what is further away is not a frame pointer, and reading it would fault. */
+/* No stack is larger: a more distant value is not a frame pointer, and reading it would fault. */
 #define UNWIND_STACK_BYTES (8U << 20)
 
-/* By the frame pointer, for code without a rule; the caller checks that it leads to code. */
+/* Follows the frame pointer, for code without a rule; the caller checks that it leads to code. */
 UNWIND_INLINE bool unwind_read_frame_record(struct unwind_state *s,
 					    struct unwind_frame_record *record)
 {

@@ -75,7 +75,7 @@ UNWIND_INLINE int unwind_signal(struct unwind_state *s)
 	return unwind_resume(s, at.ip, at.sp, saved.bp, saved.bx);
 }
 
-/* The caller's rbx, where the rule says where it is. */
+/* Reads the caller's rbx, if the rule locates it. */
 UNWIND_INLINE void unwind_follow_bx(struct unwind_state *s, const struct unwind_rule *rule,
 				    __u64 cfa)
 {

@@ -16,7 +16,7 @@
 enum wait_remark {
 	WAIT_AT_START = 1,  /* blocked when tracing began */
 	WAIT_AT_END = 2,    /* still blocked when it ended */
-	WAIT_THROTTLED = 4, /* what a CPU quota caused: only with wait_settings.throttled */
+	WAIT_THROTTLED = 4, /* caused by a CPU quota: only with wait_settings.throttled */
 
 	/* No waits, but what their threads do else: only with wait_settings.on_cpu. */
 	RUN_TIME = 8,	  /* the thread's time on CPU, without a stack */

@@ -23,7 +23,7 @@ static __noinline int kernel_alloc(const __u64 *ctx, __u64 addr, __u64 size, __u
 	return 0;
 }
 
-/* Whoever frees a block that is kept; the filter is about who allocates. */
+/* A recorded block may be freed by any task; the filter is about the allocating one. */
 static __always_inline int kernel_free(__u64 addr, __u32 kind)
 {
 	if (!addr || (!take_block(addr, 0, NULL) && !is_wanted(own_tgid())))

@@ -25,7 +25,7 @@ static __always_inline bool is_mapping(__u32 kind)
 	return kind >= ALLOC_MMAP;
 }
 
-/* Stacks of threads, and address space that is only reserved, are nobody's leak. */
+/* Stacks of threads, and address space that is only reserved, are not leaks. */
 static __always_inline __u32 change_of(struct pt_regs *ctx, __u32 kind)
 {
 	bool has_access = (__u32)PT_REGS_PARM3(ctx) != PROT_NONE;
@@ -74,7 +74,7 @@ static __noinline int send_range(const struct task_state *call, __u64 addr, bool
 	return 0;
 }
 
-/* Before the kernel gives the addresses to another thread. What isn't aligned, it refuses. */
+/* Runs before the kernel gives the addresses to another thread. It refuses unaligned ones. */
 static __always_inline void send_unmapped(__u64 addr, __u64 bytes, __u32 tgid)
 {
 	struct memleak_range *range;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What memleak keeps: live blocks, and of each thread its outermost call of a function that
+ * memleak's state: live blocks, and each thread's outermost call of a function that
  * allocates. Uprobe programs can be preempted: see STACK_PREEMPTIBLE in unwind_slots.bpf.h.
  */
 #ifndef LEAK_STATE_BPF_H
@@ -56,7 +56,7 @@ struct {
 	__uint(max_entries, 4 << 20);
 } memleak_events SEC(".maps");
 
-/* How often a process has executed another program: what it held before is gone. */
+/* Number of execs of a process: its blocks of before are gone. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -73,15 +73,14 @@ struct task_state {
 	__u64 ip;
 	__u64 size;
 	__u64 out_addr;	 /* posix_memalign: where the result goes */
-	__u64 old_addr;	 /* realloc: what it may take back, 0: nothing that is kept; mappings: the
-			   address that is given */
+	__u64 old_addr;	 /* realloc: the block it may free, 0: none; mappings: the given address */
 	__u64 old_bytes; /* mremap */
 	__u64 began_ns;	 /* mremap */
 	__u32 kind;	 /* enum alloc_kind */
 	__u32 change;	 /* enum memleak_change, of mappings */
 	__u32 n_nested;
 	__u32 window; /* in which it began */
-	bool keeps;   /* what it gives; else it only takes something back */
+	bool keeps;   /* records its result; else it only frees */
 	struct block old;
 };
 
@@ -170,7 +169,7 @@ static __always_inline bool size_is_wanted(__u64 size)
 /* When the first block of a tick was made, below the tick's number. */
 __u64 block_tick SEC(".data.block_tick") = 0;
 
-/* The clock is a call, and a dear one on some machines; the number of ticks is a load. */
+/* The clock is a call, and an expensive one on some machines; the number of ticks is a load. */
 static __always_inline __u32 block_time(void)
 {
 	__u32 tick = bpf_jiffies64();
@@ -189,7 +188,7 @@ static __always_inline void keep_block(__u64 addr, const struct block *block)
 		loss_count(LOSS_MAP_FULL, block_size(block));
 }
 
-/* Takes a block out, into *out unless that is NULL. False if it isn't kept. */
+/* Takes a block out, into *out unless that is NULL. False if it isn't recorded. */
 static __always_inline bool take_block(__u64 addr, __u32 tgid, struct block *out)
 {
 	__u64 place = is_sampled(addr) ? blocks_find(addr, tgid) : 0;

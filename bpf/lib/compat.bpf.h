@@ -412,7 +412,10 @@ static __always_inline __s32 restoring_call_number(struct pt_regs *regs)
 }
 #endif
 
-/* True of a call that ends with registers of another moment: what is in the result's is none. */
+/*
+ * Returns true for calls that restore registers of an earlier moment: their result register isn't
+ * theirs.
+ */
 static __always_inline bool call_restores_registers(__s32 number, bool is_compat, long result)
 {
 	if (!is_compat)
@@ -443,7 +446,7 @@ static __always_inline bool user_call_number(struct task_struct *task, __s32 *nu
 #endif
 }
 
-/* A call with those of its arguments that somebody has asked for: not the third and fourth. */
+/* A call with the arguments that the tools use: not the third and fourth. */
 struct user_call {
 	__s32 number;
 	__u64 args[5];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A sample by an NMI may come while the kernel is being entered: then what the program's registers
- * were isn't in its place yet, but that of the entry before. The kernel's own samples have none
- * then, either (perf_get_regs_user(), arch/x86/kernel/perf_regs.c).
+ * A sample by an NMI may come while the kernel is being entered: then the place of the program's
+ * registers still has those of the entry before. The kernel's own samples have none then, either
+ * (perf_get_regs_user(), arch/x86/kernel/perf_regs.c).
  */
 #ifndef KERNEL_ENTRY_BPF_H
 #define KERNEL_ENTRY_BPF_H

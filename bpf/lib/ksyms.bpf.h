@@ -18,8 +18,8 @@ struct {
 } ksym_queries SEC(".maps");
 
 /*
- * A line for each address. What is iterated doesn't matter: all is said with the first task. (An
- * iterator of the map itself may write into it, which some kernels refuse to anybody.)
+ * Prints a line for each address. The iterated object doesn't matter: all lines are printed with
+ * the first task. (An iterator of the map itself may write into it, which some kernels refuse.)
  */
 SEC("iter/task")
 int ksym_answer(struct bpf_iter__task *ctx)

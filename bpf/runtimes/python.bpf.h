@@ -20,7 +20,7 @@ enum python_turn {
 	PYTHON_ENDS,
 };
 
-#define PYTHON_NO_CODE	   0 /* instead of a print */
+#define PYTHON_NO_CODE	   0 /* instead of a fingerprint */
 #define PYTHON_NO_FRAME	   1 /* a code object that is not shown */
 #define PYTHON_LAST_TAG	   7 /* 3.14: the low bits of f_executable */
 #define PYTHON_PAGE	   4096
@@ -34,7 +34,7 @@ enum python_turn {
 #define python_u8(bytes, at)   (*(volatile __u8 *)((bytes) + ((at)&0x7f)))
 #define python_keep(var)       asm volatile("" : "+r"(var)) /* for the verifier, as it is here */
 
-/* ---- what a code object is ---- */
+/* ---- identity of a code object ---- */
 
 /*
  * Fingerprint of a code object, which differs from that of any other, even one at the same address:
@@ -42,32 +42,32 @@ enum python_turn {
  * first line, the table of its lines and the hash that Python stores of its name. Little of it is
  * read.
  */
-__noinline __u64 python_print(__u32 slot, __u64 code_at)
+__noinline __u64 python_fingerprint(__u32 slot, __u64 code_at)
 {
 	struct python_walk *w = python_walk_of(slot);
-	__u64 hash = 0, print;
+	__u64 hash = 0, fingerprint;
 	__u8 *code;
 
 	if (!w)
 		return PYTHON_NO_CODE;
 	code = w->code;
-	print = python_mix(w->layout.serial, code_at);
+	fingerprint = python_mix(w->layout.serial, code_at);
 	if (w->layout.has_versions) {
 		if (bpf_probe_read_user(code + PYTHON_CODE_VERSION,
 					PYTHON_CODE_QUALNAME - PYTHON_CODE_VERSION,
 					(void *)(code_at + PYTHON_CODE_VERSION)))
 			return PYTHON_NO_CODE;
-		print = python_mix(print, *(__u32 *)(code + PYTHON_CODE_VERSION));
+		fingerprint = python_mix(fingerprint, *(__u32 *)(code + PYTHON_CODE_VERSION));
 	} else {
 		if (bpf_probe_read_user(code + PYTHON_CODE_LINE,
 					PYTHON_CODE_BYTES - PYTHON_CODE_LINE,
 					(void *)(code_at + PYTHON_CODE_LINE)))
 			return PYTHON_NO_CODE;
 		python_read(hash, python_code(w, name) + PYTHON_STR_HASH);
-		print = python_mix(print, hash + python_code(w, first_line));
-		print = python_mix(print, python_code(w, lines));
+		fingerprint = python_mix(fingerprint, hash + python_code(w, first_line));
+		fingerprint = python_mix(fingerprint, python_code(w, lines));
 	}
-	return python_mix(print, python_code(w, file)) * 0xbf58476d1ce4e5b9ULL |
+	return python_mix(fingerprint, python_code(w, file)) * 0xbf58476d1ce4e5b9ULL |
 	       2; /* neither of the two values above */
 }
 
@@ -109,7 +109,7 @@ static __always_inline bool python_read_name(struct python_walk *w)
 	return !bpf_probe_read_user(def->name, n & (PYTHON_NAME_BYTES - 1), (void *)at);
 }
 
-/* The end of a long name is more significant than its beginning. */
+/* Hashes the end of a long name, which is more significant than its beginning. */
 static __always_inline bool python_read_file(struct python_walk *w)
 {
 	struct python_def *def = &w->def;
@@ -139,7 +139,7 @@ static __always_inline __u32 python_read_lines(struct python_walk *w)
 	if (bpf_probe_read_user(def->lines, n & (PYTHON_LINES_BYTES - 1),
 				(void *)(table + PYTHON_BYTES_TEXT)))
 		return 0;
-	def->lines_kind = w->layout.lines_kind; /* in 3.9 an empty one says something, too */
+	def->lines_kind = w->layout.lines_kind; /* in 3.9 an empty one is meaningful, too */
 	return n;
 }
 
@@ -153,19 +153,19 @@ static __always_inline bool python_is_shim(const __u8 *code, __u32 first_line)
 	       !first_line;
 }
 
-static __always_inline struct python_sent_set *python_sent_set_of(__u64 print)
+static __always_inline struct python_sent_set *python_sent_set_of(__u64 fingerprint)
 {
-	__u32 n_set = (print >> 8) % PYTHON_SENT_SETS;
+	__u32 n_set = (fingerprint >> 8) % PYTHON_SENT_SETS;
 
 	return bpf_map_lookup_elem(&python_sent, &n_set);
 }
 
-static __always_inline bool python_was_sent(__u64 print)
+static __always_inline bool python_was_sent(__u64 fingerprint)
 {
-	struct python_sent_set *set = python_sent_set_of(print);
+	struct python_sent_set *set = python_sent_set_of(fingerprint);
 
 	for (int i = 0; set && i < PYTHON_SENT_WAYS; i++)
-		if (set->prints[i] == print)
+		if (set->fingerprints[i] == fingerprint)
 			return true;
 	return false;
 }
@@ -173,17 +173,17 @@ static __always_inline bool python_was_sent(__u64 print)
 /* If the ring is full, the stack has to wait, too: the loader would not know its word's meaning. */
 static __always_inline void python_send(struct stack_scratch *scratch, struct python_def *def)
 {
-	struct python_sent_set *set = python_sent_set_of(def->print);
+	struct python_sent_set *set = python_sent_set_of(def->fingerprint);
 	__u32 size = offsetof(struct python_def, lines) + def->n_lines;
 
 	if (set && size <= sizeof(*def) && !bpf_ringbuf_output(&stack_defs, def, size, 0))
-		set->prints[def->print % PYTHON_SENT_WAYS] = def->print;
+		set->fingerprints[def->fingerprint % PYTHON_SENT_WAYS] = def->fingerprint;
 	else
 		scratch->lacks_definition = true;
 }
 
-/* Sends what a print stands for. Returns it, or PYTHON_NO_CODE or PYTHON_NO_FRAME. */
-__noinline __u64 python_define(__u32 slot, __u64 code_at, __u64 print)
+/* Sends the definition of a fingerprint. Returns it, or PYTHON_NO_CODE or PYTHON_NO_FRAME. */
+__noinline __u64 python_define(__u32 slot, __u64 code_at, __u64 fingerprint)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
 	struct python_walk *w = python_walk_of(slot);
@@ -196,8 +196,8 @@ __noinline __u64 python_define(__u32 slot, __u64 code_at, __u64 print)
 	def->first_line = *(__u32 *)(w->code + (w->layout.code_first_line & 0x7c));
 	if (python_is_shim(w->code, def->first_line))
 		return PYTHON_NO_FRAME;
-	def->word = python_word(code_at, print);
-	def->print = print;
+	def->word = python_word(code_at, fingerprint);
+	def->fingerprint = fingerprint;
 	def->kind = STACK_PYTHON;
 	def->tgid = scratch->def.tgid;
 	if (!python_read_name(w))
@@ -205,7 +205,7 @@ __noinline __u64 python_define(__u32 slot, __u64 code_at, __u64 print)
 	def->has_file = python_read_file(w);
 	def->n_lines = python_read_lines(w);
 	python_send(scratch, def);
-	return print;
+	return fingerprint;
 }
 
 /* ---- words ---- */
@@ -313,22 +313,22 @@ static __always_inline struct python_recent *python_recent_of(struct python_walk
 	return &w->recent[(w->code_at >> 4 ^ w->code_at >> 8) % PYTHON_RECENT];
 }
 
-/* Returns the print of a frame's code object, as python_define() has it. */
+/* Returns the fingerprint of a frame's code object, as python_define() has it. */
 static __always_inline __u64 python_recall(__u32 slot, struct python_walk *w)
 {
 	struct python_recent *recent = python_recent_of(w);
-	__u64 print;
+	__u64 fingerprint;
 
 	if (recent->walk == w->number && recent->code == w->code_at)
-		return recent->print;
-	print = python_print(slot, w->code_at);
-	if (print && !python_was_sent(print))
-		print = python_define(slot, w->code_at, print);
+		return recent->fingerprint;
+	fingerprint = python_fingerprint(slot, w->code_at);
+	if (fingerprint && !python_was_sent(fingerprint))
+		fingerprint = python_define(slot, w->code_at, fingerprint);
 	recent = python_recent_of(w);
 	recent->walk = w->number;
 	recent->code = w->code_at;
-	recent->print = print;
-	return print;
+	recent->fingerprint = fingerprint;
+	return fingerprint;
 }
 
 /*
@@ -339,17 +339,17 @@ __noinline int python_visit(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
 	struct python_walk *w = python_walk_of(slot);
-	__u64 print;
+	__u64 fingerprint;
 
 	if (!w || !scratch)
 		return PYTHON_ENDS;
-	print = python_recall(slot, w);
-	if (print == PYTHON_NO_CODE)
+	fingerprint = python_recall(slot, w);
+	if (fingerprint == PYTHON_NO_CODE)
 		return PYTHON_ENDS;
-	scratch->prints = python_mix(scratch->prints, print);
-	if (print == PYTHON_NO_FRAME)
+	scratch->fingerprints = python_mix(scratch->fingerprints, fingerprint);
+	if (fingerprint == PYTHON_NO_FRAME)
 		return PYTHON_GOES_ON;
-	python_push_frame(scratch, w, python_word(w->code_at, print),
+	python_push_frame(scratch, w, python_word(w->code_at, fingerprint),
 			  (w->instruction_at - w->code_at - w->layout.code_adaptive) >> 1);
 	return w->segment ? PYTHON_GOES_ON : PYTHON_ENDS;
 }
@@ -370,7 +370,7 @@ static __always_inline int python_leave_cframe(__u32 slot, struct python_walk *w
 	if (caller == w->frame)
 		return python_end_segment(slot, mark);
 	scratch->def.n_words = w->n_native;
-	scratch->prints = w->segment = w->is_full = 0;
+	scratch->fingerprints = w->segment = w->is_full = 0;
 	return PYTHON_ENDS;
 }
 
@@ -513,7 +513,7 @@ __noinline int python_walk(__u32 slot)
 	layout = bpf_map_lookup_elem(&python_processes, &scratch->def.tgid);
 	if (!layout)
 		return 0;
-	scratch->walk.recorder = 0; /* what is read from here on is not compared */
+	scratch->walk.recorder = 0; /* later reads are not compared */
 	w->layout = *layout;
 	w->number++;
 	w->segment = 0;

@@ -175,7 +175,7 @@ static __always_inline void python_begin_marks(struct stack_scratch *scratch, st
 	w->next_native = w->n_calls = w->n_placed = w->segment = 0;
 	w->disagrees = w->is_full = false;
 	scratch->def.n_words = w->n_native;
-	scratch->prints = 0;
+	scratch->fingerprints = 0;
 }
 
 /*
@@ -203,7 +203,7 @@ static __always_inline void python_learn(const struct python_walk *w, struct pyt
 		layout->n_refused = 0;
 }
 
-/* One that is wrong is looked for again. */
+/* A wrong offset is searched for again. */
 static __always_inline void python_doubt(struct python_layout *layout)
 {
 	if (++layout->n_refused < PYTHON_MANY_REFUSED)

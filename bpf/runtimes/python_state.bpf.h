@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Python's processes, code objects that were sent, and what a walk of Python frames works with. */
+/* Python's processes, code objects that were sent, and the state of a walk of Python frames. */
 #ifndef PYTHON_STATE_BPF_H
 #define PYTHON_STATE_BPF_H
 
@@ -29,12 +29,12 @@ struct {
 	__uint(max_entries, 4096);
 } python_begins SEC(".maps");
 
-/* The code objects that have been sent lately, by their prints, in sets. */
+/* The code objects that have been sent lately, by their fingerprints, in sets. */
 #define PYTHON_SENT_SETS 4096
 #define PYTHON_SENT_WAYS 4
 
 struct python_sent_set {
-	__u64 prints[PYTHON_SENT_WAYS];
+	__u64 fingerprints[PYTHON_SENT_WAYS];
 };
 
 struct {
@@ -54,7 +54,7 @@ struct {
 
 /* The code objects of this walk: its frames keep them from being freed. */
 struct python_recent {
-	__u64 walk, code, print;
+	__u64 walk, code, fingerprint;
 };
 
 struct python_walk {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Futexes, from the registers with which a task entered the kernel: who sleeps in futex(2) waits
- * for the lock at its first argument, and who wakes it up is in a call of it as well, if it has let
- * that lock go. So no event is needed but those of the scheduler. (include/uapi/linux/futex.h)
+ * Futexes, from the registers with which a task entered the kernel: a task that sleeps in futex(2)
+ * waits for the lock at its first argument, and its waker is in such a call as well, if it has
+ * released that lock. So no events but those of the scheduler are needed.
+ * (include/uapi/linux/futex.h)
  */
 #ifndef FUTEX_BPF_H
 #define FUTEX_BPF_H

@@ -38,8 +38,8 @@ static __always_inline struct lock_cpu *lock_this_cpu(void)
 }
 
 /*
- * Returns the CPU to be left again. No atomics: who comes in between, on this CPU, has left when we
- * go on.
+ * Enters this CPU's state; the caller must leave it. No atomics: an interrupt on this CPU has left
+ * before we go on.
  */
 static __always_inline struct lock_cpu *lock_enter(void)
 {
@@ -121,7 +121,7 @@ static __always_inline void lock_count(const struct lock_key *key, __u64 ns, __u
 #define LCB_F_PERCPU (1U << 4)
 #define LCB_F_MUTEX  (1U << 5)
 
-/* A mutex that is spun for first says so, and is one all the same. */
+/* A mutex that is spun for first reports spinning, and is a mutex all the same. */
 static __always_inline __u8 lock_kernel_kind(__u32 flags)
 {
 	if (flags & LCB_F_MUTEX)
@@ -140,7 +140,7 @@ static __always_inline bool lock_kind_spins(__u8 kind)
 	return kind == LOCK_SPIN || kind == LOCK_RWLOCK;
 }
 
-/* It takes its place first: an interrupt that spins as well takes the next one. */
+/* Takes its slot first: an interrupt that spins as well takes the next one. */
 static __always_inline void lock_begin_spin(struct lock_cpu *cpu, __u64 addr, __u8 kind)
 {
 	__u32 at = cpu->n_spins < LOCK_SPINS ? cpu->n_spins : 0; /* full: ends were missed */

@@ -70,7 +70,9 @@ struct {
 /* States that could not be made. A task counts each time that it is tried. */
 __u64 task_states_failed SEC(".data.task_failed") = 0;
 
-/* Set by the loader once tracing has begun: the iterator makes missing states and visits nobody. */
+/*
+ * Set by the loader once tracing has begun: the iterator makes missing states and calls no visit.
+ */
 __u64 task_states_late SEC(".data.task_late") = 0;
 
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
@@ -231,7 +233,9 @@ int BPF_PROG(task_state_exit, struct task_struct *task)
 	return 0;
 }
 
-/* Only for the table by thread: one that executes a program gets the id of the first thread. */
+/*
+ * Only for the table by thread: a thread that executes a program gets the id of the first thread.
+ */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(task_state_exec, struct task_struct *task, pid_t old_tid)
 {

@@ -25,7 +25,7 @@
 struct throttle_mark {
 	__u64 queue;	 /* the address of the run queue that it is in; 0: no quota holds for it */
 	__u64 before_ns; /* how long that one had been throttled by then */
-	__u64 part_ns;	 /* what is known of the part: in queues that it was in before */
+	__u64 part_ns;	 /* the known part: in queues that it was in before */
 	__u64 lag_ns;	 /* of the queue's clock, which stands still while its CPU is idle */
 };
 
@@ -40,10 +40,10 @@ static __always_inline bool throttle_is_by_task(void)
 	return bpf_core_field_exists(((struct task_struct___since6_18 *)0)->throttled);
 }
 
-/* A field of something that the verifier knows (is_typed), or of which there is just an address. */
+/* Reads a field of an object that the verifier knows (is_typed), or of an address. */
 #define THROTTLE_READ(from, field) (is_typed ? (from)->field : BPF_CORE_READ(from, field))
 
-/* A sum, and what has come since, if the queue is throttled now. */
+/* A total, plus the current throttling if the queue is throttled now. */
 static __always_inline __u64 throttle_sum(__u64 sum_ns, bool is_throttled, __u64 now_ns,
 					  __u64 since_ns)
 {
@@ -87,7 +87,7 @@ static __always_inline __u64 throttle_queue_ns(struct cfs_rq *queue, __u64 now_n
 			    THROTTLE_READ(new, throttled_clock_pelt));
 }
 
-/* A quota may hold the task back in the wait that begins now. */
+/* Returns true if a quota may hold the task back in the wait that begins now. */
 static __always_inline bool throttle_can_hold(struct task_struct *task)
 {
 	struct task_struct___since6_18 *new = (void *)task;
@@ -123,7 +123,7 @@ static __always_inline void throttle_begin(struct task_struct *task, struct thro
 		throttle_enter(mark, task->se.cfs_rq, true);
 }
 
-/* Adds what the queue that the task is in has to do with it, until now. */
+/* Adds the throttled time of the task's queue, until now. */
 static __always_inline void throttle_add(struct task_struct *task, struct throttle_mark *mark)
 {
 	struct cfs_rq *queue;
@@ -165,8 +165,8 @@ static __always_inline void throttle_move(struct task_struct *task, struct throt
 }
 
 /*
- * The wait ends, or is looked at while it goes on, after wait_ns: the part that a quota caused, if
- * that wasn't said before; 0: none did.
+ * Returns the part of a wait of wait_ns that a quota caused, when it ends or is looked at, if not
+ * returned before; 0: none.
  */
 static __always_inline __u64 throttle_take(struct task_struct *task, struct throttle_mark *mark,
 					   __u64 wait_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is known of a thread that waits, and a wait on its way into the counts. */
+/* State of a waiting thread, and of a wait on its way into the counts. */
 #ifndef WAIT_STATE_BPF_H
 #define WAIT_STATE_BPF_H
 
@@ -13,13 +13,13 @@ struct task_state {
 	__u64 wake_ns; /* when it became runnable again; 0: not yet */
 	__u64 user_id; /* stack names */
 	__u64 waker_id;
-	__u64 waking_id;       /* who wakes it up just now, perhaps before it is switched out */
+	__u64 waking_id;       /* its current waker, perhaps before it is switched out */
 	__u64 switches;	       /* context switches at that time: equal until the next switch-out */
 	__u64 on_ns;	       /* when it got its CPU; 0: it has none, or that isn't known */
 	__u64 ran_ns;	       /* time on CPU that isn't counted yet, up to the last switch-out */
 	__u8 letter;	       /* its state, as ps shows it; 0: the tool holds it */
 	bool at_start;	       /* it was off CPU before tracing began */
-	struct lock_wait lock; /* --locks: what it waits for */
+	struct lock_wait lock; /* --locks: the lock that it waits for */
 	struct throttle_mark throttle;
 };
 
@@ -32,9 +32,9 @@ const volatile struct wait_settings wait_settings SEC(".rodata.waits") = {
 };
 
 /*
- * What a wait is counted as. It is taken from the thread's state first, which is changed next; then
- * it is counted. So nobody holds the state meanwhile, and the verifier goes through counting once,
- * and not for each kind of memory that states lie in.
+ * Key of a wait. It is taken from the thread's state first, which is changed next; then it is
+ * counted. So the state is not held meanwhile, and the verifier goes through counting once, and not
+ * for each kind of memory that states lie in.
  */
 struct wait {
 	struct lock_key key; /* without --locks only its stack */

@@ -21,7 +21,7 @@
 #include "stack/stack.bpf.h"
 
 /*
- * A runnable task has none of the bits that are reported; the one behind them stands for that. Each
+ * A runnable task has none of the bits that are reported; the bit after them stands for that. Each
  * of these eight, times BITS_IN_ORDER (a de Bruijn sequence), has another number in the product's
  * upper three bits, by which the index of the state's letter is found.
  */
@@ -58,7 +58,7 @@ static __always_inline bool state_is_runnable(__u32 state)
 	return !(state & (STATE_NO_BIT - 1));
 }
 
-/* Of a state that isn't idle. Without a loop: the verifier would follow each turn. */
+/* For a state that isn't idle. Without a loop: the verifier would follow each turn. */
 static __always_inline __u32 state_index(__u32 state)
 {
 	__u32 bits = state | STATE_NO_BIT, number = ((bits & -bits) * BITS_IN_ORDER & 0xff) >> 5;
@@ -172,7 +172,7 @@ static __noinline void wait_count(struct task_struct *task, struct wait *wait,
 	bool is_next = kernel_stack == KERNEL_STACK_OF_NEXT;
 
 	stack_key_owner(&wait->key.stack, task);
-	if (lock_settings.wanted) { /* the kernel's stack says no more than that */
+	if (lock_settings.wanted) { /* the kernel's stack shows no more than that */
 		wait->key.generation = TASK_READ(task, self_exec_id);
 		lock_count(&wait->key, wait->ns,
 			   wait_settings.part == PART_ALL ? wait->runnable_ns : 0);
@@ -231,9 +231,9 @@ static __always_inline void run_count(struct task_struct *task, struct task_stat
 }
 
 /*
- * A task that is on its CPU still waits, as far as is known: that it got it had no event. (A kernel
+ * The task is on its CPU, but its switch-in had no event, so it still counts as waiting. (A kernel
  * made for small virtual machines, 6.18, leaves out switches from the threads of their init, for
- * ftrace, too.) When it was, the scheduler knows; the kernel's stack of the wait is gone.
+ * ftrace, too.) The scheduler knows the time of the switch; the kernel's stack of the wait is gone.
  */
 static __always_inline void switch_in_late(struct task_struct *task, struct task_state *state)
 {
@@ -253,7 +253,7 @@ static __always_inline void switch_in_late(struct task_struct *task, struct task
 		wait_count(task, &wait, KERNEL_STACK_NONE);
 }
 
-/* Counts what a thread has run; if it goes on, then from now on. */
+/* Counts the time that a thread has run; if it goes on, counting restarts now. */
 static __always_inline void run_cut(struct task_struct *task, struct task_state *state,
 				    __u64 now_ns)
 {
@@ -264,7 +264,7 @@ static __always_inline void run_cut(struct task_struct *task, struct task_state 
 	run_count(task, state);
 }
 
-/* What comes between the exit and the last switch follows, as far as the thread still has ids. */
+/* Events between the exit and the last switch follow, as far as the thread still has ids. */
 static __always_inline void task_end(struct task_struct *task)
 {
 	struct task_state *state;
@@ -416,8 +416,8 @@ int BPF_PROG(waits_waking, struct task_struct *task)
 
 /*
  * The task is in its run queue now, and has been switched out before: not so at sched_waking, which
- * comes as soon as it has said that it will sleep. (With the delayed dequeuing of 6.12 a task that
- * is woken up on its way is in its queue all the time, and nothing in its state tells.)
+ * comes as soon as it has announced its sleep. (With the delayed dequeuing of 6.12 a task that is
+ * woken up on its way is in its queue all the time, and nothing in its state shows it.)
  */
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(waits_wakeup, struct task_struct *task)

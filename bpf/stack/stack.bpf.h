@@ -60,7 +60,7 @@ static __always_inline __u64 stack_hash(__u32 slot, const struct stack_scratch *
 	const struct stack_def *def = &scratch->def;
 	__u64 h = def->kind + def->reason * 8 + ((__u64)def->tgid << 32) + def->generation;
 
-	h ^= scratch->prints ^ scratch->names;
+	h ^= scratch->fingerprints ^ scratch->names;
 	for (__u32 i = 0; i < STACK_WORDS && i < def->n_words; i += STACK_CHUNK)
 		h = stack_hash_some(slot, i, h);
 	h *= 0xbf58476d1ce4e5b9ULL;
@@ -122,7 +122,7 @@ static __always_inline struct stack_def *stack_begin(__u32 slot, enum stack_kind
 	scratch->def.generation = 0;
 	scratch->def.reason = 0;
 	scratch->def.map_size = 0;
-	scratch->prints = scratch->names = 0;
+	scratch->fingerprints = scratch->names = 0;
 	scratch->lacks_definition = false;
 	return &scratch->def;
 }

@@ -95,7 +95,10 @@ __noinline __u64 unwind_trampoline(__u32 slot)
 	return scratch->returns.trampoline;
 }
 
-/* From the trampoline to the true caller. What was read there does not say where: see recorder. */
+/*
+ * Moves from the trampoline to the true caller. Words read there don't decide where the walk goes:
+ * see recorder.
+ */
 __noinline int unwind_step_from_trampoline(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -209,7 +212,7 @@ static __always_inline bool unwind_may_be_probed(const struct unwind_state *s)
 
 /* ---- one frame ---- */
 
-/* A function of its own for the sake of the stack of the one that calls it. */
+/* A separate function, to save stack in its caller. */
 __noinline int unwind_step_to_signalled(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -333,7 +336,7 @@ static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_sta
 	return unwind_follow_record(s, &record);
 }
 
-/* Takes down a frame, and goes on to its caller. UNWIND_GOES_ON, or how the walk ended. */
+/* Appends a frame, and goes on to its caller. Returns UNWIND_GOES_ON, or how the walk ended. */
 __noinline int unwind_step(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);

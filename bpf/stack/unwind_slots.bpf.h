@@ -27,8 +27,8 @@ struct stack_scratch {
 	struct unwind_returns returns;
 	__u64 sps[STACK_DEPTH]; /* where each frame's part of the stack begins: for Python */
 	__u64 highest_sp;	/* of these; 0: there are none */
-	__u64 prints;		/* of the Python code objects in def.words */
-	__u64 names;		/* of what the process's addresses mean */
+	__u64 fingerprints;	/* of the Python code objects in def.words */
+	__u64 names;		/* of the meaning of the process's addresses */
 	bool lacks_definition;	/* one of them, or the stack itself, could not be sent */
 #ifdef STACK_RECURS
 	struct stack_record record;
@@ -101,7 +101,7 @@ static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
 #endif
 
 #if STACK_LEVELS > 1
-/* One of those that follow a slot which is not free. */
+/* Claims one of the slots that follow a used one. */
 __noinline __u32 stack_claim_next(__u32 slot)
 {
 	struct stack_scratch *scratch;

@@ -15,7 +15,7 @@
  */
 uint64_t clock_now_ns(void);
 
-/* A time of that clock for a timer of CLOCK_MONOTONIC; 0 stays 0: no timer. */
+/* Converts a time of that clock for a timer of CLOCK_MONOTONIC; 0 stays 0: no timer. */
 struct timespec clock_timer_time(uint64_t time_ns);
 
 /* CLOCK_REALTIME, since 1970. */

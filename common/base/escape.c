@@ -10,8 +10,8 @@
 #include "base/escape.h"
 
 /*
- * The bytes of a character by its first one, and what the second one may be (RFC 3629, section 4).
- * The bounds leave out overlong forms, surrogates, what is above U+10FFFF, and C1 (from c2 80).
+ * Valid first and second bytes of a character (RFC 3629, section 4). The bounds exclude overlong
+ * forms, surrogates, code points above U+10FFFF, and C1 (from c2 80).
  */
 static const struct utf8_range {
 	unsigned char first_min, first_max, second_min, second_max, length;

@@ -21,15 +21,15 @@ struct extents {
 void extents_add(struct extents *extents, uint64_t first, uint64_t count);
 
 /*
- * Takes out a part of that size, of the first that has it: what is taken gathers at the beginning.
- * False: there is none.
+ * Takes count out of the first extent that is large enough, which gathers used extents at the
+ * beginning. False: there is none.
  */
 bool extents_take(struct extents *extents, uint64_t count, uint64_t *first);
 
-/* Takes out one that is just as large, if there is another such. */
+/* Takes an extent of exactly that size, if another one of that size remains. */
 bool extents_take_spare(struct extents *extents, uint64_t count, uint64_t *first);
 
-/* Frees what they take. */
+/* Frees the memory of the list. */
 void extents_clear(struct extents *extents);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "base/loop.h"
 
-/* Embedded by who is called, and valid as long as the loop runs. */
+/* Embedded in the caller's struct, and valid as long as the loop runs. */
 struct hotplug {
 	void (*changed)(uint32_t cpu, bool is_online, void *arg);
 	void *arg;

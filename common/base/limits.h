@@ -12,7 +12,7 @@
  */
 void limits_raise(void);
 
-/* Takes that back: for what is executed, which is to run as it does without us. */
+/* Restores the limits: for programs that are executed, which run as they do without us. */
 void limits_restore(void);
 
 /*

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The one poll loop; see loop.h. Each turn has a price, however little there is to do: the thread
- * is woken up, and takes a CPU and its caches from others. What comes is handled at once where
- * little happens, since a process may block for good a millisecond after it began, and left to
- * gather where much happens. Who is busy for longer than that doesn't sleep at all.
+ * The one poll loop; see loop.h. Each turn has a cost, however little there is to do: the thread is
+ * woken up, and takes a CPU and its caches from others. Under low load, events are handled at once,
+ * since a process may block for good a millisecond after it began; under high load, they are
+ * batched. A loop that is busy for longer than that doesn't sleep at all.
  */
 #include <errno.h>
 #include <stdlib.h>

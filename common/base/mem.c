@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 
-#define KEPT_BLOCK_BYTES (32 << 20)  /* the most that malloc lets be said */
+#define KEPT_BLOCK_BYTES (32 << 20)  /* malloc's upper limit of this setting */
 #define USUAL_BYTES	 (128 << 10) /* of both thresholds: malloc's defaults, mallopt(3) */
 
 static void *check_allocated(void *p)

@@ -17,7 +17,7 @@ void *mem_realloc(void *p, size_t n, size_t size);
 
 char *mem_strdup(const char *s) __attribute__((malloc));
 char *mem_strndup(const char *s, size_t n) __attribute__((malloc));
-/* A copy of it that can be printed: see escape.h. */
+/* Returns a printable copy of s: see escape.h. */
 char *mem_escape(const char *s) __attribute__((malloc));
 
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2), malloc));

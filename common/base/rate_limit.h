@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Work of which so much may be done in a time: what others ask for costs no more than that. */
+/* A limit of work per period: requests from outside cost no more than that. */
 #ifndef RATE_LIMIT_H
 #define RATE_LIMIT_H
 

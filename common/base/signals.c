@@ -16,7 +16,7 @@ static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 
 static struct {
 	int fd;
-	volatile uint64_t came_ns; /* the one that is pending; 0: none is */
+	volatile uint64_t came_ns; /* time of the pending signal; 0: none */
 	struct sigaction before[ARRAY_SIZE(numbers)];
 } state;
 
@@ -36,8 +36,8 @@ static void on_signal(int number)
 }
 
 /*
- * SIGINT is ignored in what a script starts with "&", and yet is how it ends a run. What was begun
- * goes on after the first one (SA_RESTART), a write that nobody reads included.
+ * A script's "&" makes its children ignore SIGINT, and yet the script ends a run by it. System
+ * calls are restarted after the first signal (SA_RESTART), even a blocked write.
  */
 int signals_catch(void)
 {

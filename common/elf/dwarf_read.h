@@ -36,7 +36,7 @@ enum pointer_base {
 	POINTER_TO_ZERO = 0x00,
 	POINTER_TO_ITSELF = 0x10,
 	POINTER_TO_DATA = 0x30,
-	POINTER_BASE_MASK = 0xf0, /* with "indirect", which is never followed */
+	POINTER_BASE_MASK = 0xf0, /* includes "indirect", which is never followed */
 };
 
 static inline struct cursor cursor_over(const uint8_t *bytes, size_t size)
@@ -68,7 +68,7 @@ static inline const uint8_t *cursor_skip(struct cursor *c, uint64_t bytes)
 	return p;
 }
 
-/* A cursor of its own over the next bytes, which are passed over; failed where c is. */
+/* Returns a separate cursor over the next bytes, and passes over them; failed if c is. */
 static inline struct cursor cursor_cut(struct cursor *c, uint64_t bytes)
 {
 	struct cursor part = { .p = cursor_skip(c, bytes), .failed = c->failed };

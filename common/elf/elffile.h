@@ -41,7 +41,10 @@ void elffile_close(struct elffile *f);
 /* Fills *elf for the same file, as elf64_open() would. */
 int elffile_as_elf64(const struct elffile *f, struct elf64 *elf);
 
-/* True, with its header, if a section has bytes in the file as they are used, and not too many. */
+/*
+ * Returns true, with its header, if a section's bytes are in the file uncompressed, and not too
+ * many.
+ */
 bool elffile_has_bytes(const struct elffile *f, Elf_Scn *scn, GElf_Shdr *header);
 
 /* Returns the section's bytes, until elffile_close(); NULL if it has none, or too many. */

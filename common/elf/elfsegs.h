@@ -41,8 +41,8 @@ uint64_t elfsegs_vaddr(const struct elfsegs *segs, uint64_t offset);
 uint64_t elfsegs_mapping_vaddr(const struct elfsegs *segs, uint64_t offset, uint64_t bytes);
 
 /*
- * Returns the file offset of the code that is mapped a number of bytes above another offset, at the
- * beginnings of pages; UINT64_MAX: that is not code.
+ * Returns the file offset of code that is mapped N bytes above another offset, both at page starts;
+ * UINT64_MAX: that is not code.
  */
 uint64_t elfsegs_offset_above(const struct elfsegs *segs, const struct elf64 *elf, uint64_t offset,
 			      uint64_t bytes);

@@ -44,8 +44,8 @@ struct search {
 	bool (*matches)(const struct container *container, const char *name);
 	const char *name;
 	bool (*otherwise)(const struct container *container, const char *name); /* or NULL */
-	const struct cgroup *found; /* the outermost of those that match */
-	const struct cgroup *other; /* one that matches and is not in it; NULL: none */
+	const struct cgroup *found; /* the outermost match */
+	const struct cgroup *other; /* another match outside of it; NULL: none */
 };
 
 static bool is_below(const struct cgroup *inner, const struct cgroup *outer)
@@ -102,7 +102,7 @@ static void set_found(struct cgroup_filter *filter, uint64_t id, char *folder)
 	filter->id = id;
 }
 
-/* is_again: it was found before, and who has no cgroup now may have one later. */
+/* is_again: it was found before, so that a missing cgroup may come back. */
 static int find_named(struct cgroup_filter *filter, const char *option, struct search *search,
 		      bool is_again)
 {

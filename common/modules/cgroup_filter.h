@@ -24,7 +24,7 @@ static inline const char *cgroup_text(const char *text)
 }
 
 struct cgroup_filter {
-	/* One of them, or none. */
+	/* At most one of them is set. */
 	const char *path;
 	const char *container; /* its id or name, or its beginning */
 	const char *unit;      /* ".service" may be left out */
@@ -37,10 +37,7 @@ struct cgroup_filter {
 	bool is_gone;
 };
 
-/*
- * Finds the one cgroup that is meant, with its id. 0; or -EINVAL, printed: there is none, or more
- * than one.
- */
+/* Finds the cgroup, with its id. 0; or -EINVAL, printed: there is none, or more than one. */
 int cgroup_filter_find(struct cgroup_filter *filter);
 
 /*

@@ -12,10 +12,10 @@
 
 extern const struct module exposition_module;
 
-/* The run's metrics: a report adds what came since the one before, at run->end_ns. */
+/* Returns the run's metrics: a report adds the difference to the one before, at run->end_ns. */
 struct metrics *exposition_metrics(const struct run *run);
 
-/* The end of a report: writes them all, with what was lost and which program this is. */
+/* Ends a report: writes all metrics, with losses and the program's version. */
 void exposition_write(struct run *run);
 
 #endif

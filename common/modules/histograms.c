@@ -26,7 +26,7 @@
 #include "run/bpfmap.h"
 #include "run/loss.h"
 
-/* As bpf/lib/hist.bpf.h says. There are no more keys than entries. */
+/* The value of bpf/lib/hist.bpf.h. There are no more keys than entries. */
 #define LABELS_MIN 16384
 
 struct keyed_hist {
@@ -45,7 +45,7 @@ struct hist_list {
 struct histograms {
 	bool in_ns, in_ms, timestamps;
 	uint32_t entries;
-	struct hist *before; /* what has been reported of the histogram of everything */
+	struct hist *before; /* the histogram of everything at the last report */
 	struct map_pair tables;
 	struct cgroups *cgroups; /* NULL: their names are not asked for */
 	struct metric metric;
@@ -110,7 +110,7 @@ static int check_histograms(struct run *run)
 	return 0;
 }
 
-/* One histogram of everything needs none of the tables by key. */
+/* A single histogram needs none of the tables by key. */
 static void leave_out_by_key(const struct run *run)
 {
 	map_pair_leave_out(run, &histograms_of(run)->tables);
@@ -281,7 +281,7 @@ static void print_title(FILE *f, const struct run *run, uint64_t id, const char 
 	fputc('\n', f);
 }
 
-/* item NULL: of everything. comm: where the grouping has one. */
+/* item NULL: the histogram of everything. comm: if the grouping has one. */
 static void show(const struct run *run, const struct keyed_hist *item, const char *comm,
 		 const struct hist *hist)
 {

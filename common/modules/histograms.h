@@ -19,7 +19,7 @@ struct hist_grouping {
 	bool by_container;	  /* the numbers are those of cgroups: sum them up by container */
 };
 
-/* The name and a sentence on what it is. */
+/* Name and description of the metric. */
 struct histograms_metric {
 	const char *name, *help;
 };
@@ -34,7 +34,7 @@ struct histograms_spec {
 	/* By what, once options are checked; NULL: one histogram of everything. */
 	const struct hist_grouping *(*grouping)(const struct run *run);
 
-	/* Adds to a report what follows from its histograms by key, in its format; may be NULL. */
+	/* Adds conclusions from the histograms by key to a report, in its format; may be NULL. */
 	void (*conclude)(struct run *run, const struct hist_list *list);
 };
 
@@ -46,7 +46,7 @@ const struct hist_unit *histograms_unit(const struct run *run);
 int histograms_refuse_units(const struct run *run, const char *where);
 int histograms_refuse(const struct run *run, const char *where);
 
-/* --entries, and the time of day if -T asks for it: for what else is shown by key. */
+/* Return --entries, and the time of day if -T was given: for other tables by key. */
 uint32_t histograms_entries(const struct run *run);
 void histograms_print_time(const struct run *run);
 

@@ -29,7 +29,7 @@
 
 /* ---- target end ---- */
 
-/* The end of what is traced: a run whose processes or threads have all ended has no more to say. */
+/* Exits of targets: a run ends when all its processes or threads have exited. */
 
 /* Some processes, or some threads. */
 struct target_end {
@@ -62,7 +62,7 @@ static int watch_one(uint32_t id, struct watched *watched)
 	return err;
 }
 
-/* One that has ended stays in the map until its parent has asked for its status. */
+/* An exited process stays in the map until its parent has reaped it. */
 static void watch_followed(const void *tgid, const void *value, void *arg)
 {
 	uint32_t pid = *(const uint32_t *)tgid;
@@ -73,7 +73,7 @@ static void watch_followed(const void *tgid, const void *value, void *arg)
 		watch_one(pid, &end->followed);
 }
 
-/* One of several. Its number may be another's from now on. */
+/* Drops one of several targets, whose id may be reused from now on. */
 static void drop(const struct watched *watched)
 {
 	bool is_thread = watched->end->threads;
@@ -151,7 +151,7 @@ struct target {
 	const char *comm, *cgroup_map_path;
 	struct cgroup_filter cgroup;
 	bool follow, no_follow;
-	bool is_followed; /* by these two, and by what a tool does with a command */
+	bool is_followed; /* by these two, and by the tool's default for a command */
 	struct filter_settings settings;
 	struct target_end pids_end, tids_end;
 };
@@ -309,7 +309,7 @@ size_t target_n_pids(const struct run *run)
 	return target_of(run)->pids.count;
 }
 
-/* A map that somebody else has pinned takes the place of an empty one of ours. */
+/* Uses a map that another program has pinned, instead of our empty one. */
 static int use_pinned_map(const struct run *run, const char *path, const char *name)
 {
 	int fd, err;
@@ -435,7 +435,7 @@ static void begin_target(struct run *run)
 	fill_pids(run);
 }
 
-/* The command's end is seen by who has started it. */
+/* tool_main() watches the command's exit itself. */
 static int attach_target(struct run *run)
 {
 	struct target *target = target_of(run);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The module of all tools that says which tasks are traced; its tests are in bpf/lib/filter.bpf.h. */
+/* The module of all tools that chooses the traced tasks; its tests are in bpf/lib/filter.bpf.h. */
 #ifndef TARGET_H
 #define TARGET_H
 

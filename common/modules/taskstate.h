@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The module of tools that keep a state of each task, the loader's part of bpf/sched/task_state.bpf.h. It
- * uses task storage where the kernel has it for tracing programs, else a hash table.
+ * The module of tools that keep a state of each task, the loader's part of
+ * bpf/sched/task_state.bpf.h. It uses task storage if the kernel has it for tracing programs, else
+ * a hash table.
  */
 #ifndef TASKSTATE_H
 #define TASKSTATE_H
@@ -30,7 +31,7 @@ struct taskstate_spec {
 int taskstate_visit(const struct run *run, size_t size,
 		    void (*visit)(const void *record, void *arg), void *arg);
 
-/* Another iterator over all tasks, by the name of its program: before load, and to run it. */
+/* Configures and runs another iterator over all tasks, by the name of its program. */
 void taskiter_configure(const struct run *run, const char *program);
 int taskiter_visit(const struct run *run, const char *program, size_t size,
 		   void (*visit)(const void *record, void *arg), void *arg);

@@ -31,7 +31,7 @@ extern const struct module topview_module;
 /* Only where run->view is set: print the final report instead of drawing again. */
 bool topview_is_over(const struct run *run);
 
-/* The first line of a screen. keys: what is said of keys before "q quits". */
+/* Prints the first line of a screen. keys: text about keys before "q quits". */
 void topview_print_head(FILE *f, struct run *run, uint64_t total, const char *keys);
 
 /* Maximum number of rows of a table; the screen shows as many as fit. */

@@ -180,7 +180,7 @@ static void compute_totals(struct calltree *tree)
 		calltree_value_add(&tree->nodes[tree->nodes[i].parent].total, tree->nodes[i].total);
 }
 
-/* ---- merging what is small ---- */
+/* ---- merging small nodes ---- */
 
 static uint64_t weight(const struct calltree_node *node)
 {
@@ -212,7 +212,7 @@ static size_t split(uint64_t *list, size_t n)
 	}
 }
 
-/* Returns the one that would stand at the index if the list were sorted (Hoare's "Find"). */
+/* Returns the value that the sorted list would have at the index (Hoare's "Find"). */
 static uint64_t select_at(uint64_t *list, size_t n, size_t index)
 {
 	while (n > 1) {
@@ -301,7 +301,7 @@ bool calltree_shrink(struct calltree *tree)
 	compute_totals(tree);
 	limit = median_weight(tree);
 	keep_heavy(tree, limit);
-	while (has_grown_to(tree, 2) && limit < UINT64_MAX) { /* what was merged are nodes too */
+	while (has_grown_to(tree, 2) && limit < UINT64_MAX) { /* merged nodes are nodes, too */
 		limit = limit > UINT64_MAX / 2 ? UINT64_MAX : limit * 2;
 		compute_totals(tree);
 		keep_heavy(tree, limit);

@@ -17,11 +17,11 @@
 #include "output/profile.h"
 
 #define CALLTREE_MERGED	   "(merged)"
-#define CALLTREE_MAX_NODES (1U << 20) /* what the tools allow it: 180 MB */
+#define CALLTREE_MAX_NODES (1U << 20) /* the tools' limit: 180 MB */
 #define CALLTREE_ROOT	   0U
 #define CALLTREE_NONE	   UINT32_MAX
 
-/* Two values a stack: the one that is drawn, and in a comparison the one before. */
+/* Two values per stack: the drawn one, and in a comparison the earlier one. */
 struct calltree_value {
 	uint64_t now, before;
 };
@@ -63,7 +63,7 @@ unsigned int calltree_decimals(const struct calltree *tree);
 /* False, and nothing added, where the sum of all values would be more than 64 bits hold. */
 bool calltree_add(struct calltree *tree, uint32_t node, struct calltree_value value);
 
-/* To be called between stacks: merges what is small if the tree has grown too large. */
+/* Merges small nodes if the tree has grown too large; to be called between stacks. */
 bool calltree_shrink(struct calltree *tree);
 
 /* Computes the totals and sorts children by name. Nothing is added after it. */

@@ -47,7 +47,7 @@ struct drawing {
 	double min_element; /* narrower boxes, in pixels, are drawn as parts of a path */
 };
 
-/* One frame as it is drawn: a node, or several that are too narrow. */
+/* A drawn frame: a node, or several that are too narrow. */
 struct box {
 	const struct calltree_node *node; /* NULL: several */
 	struct calltree_value value;
@@ -440,7 +440,7 @@ static void print_frames(const struct drawing *d)
 	print_table(d);
 }
 
-/* ---- what is around them ---- */
+/* ---- title, legend, script ---- */
 
 /* A kind's shades differ a little in hue and lightness. */
 static void print_shades(FILE *f)

@@ -32,7 +32,7 @@ int folded_tree_read(struct calltree *tree, const struct folded_input *input);
 
 /* How a set of files is read. */
 struct folded_set {
-	bool compares; /* the first of two files is the one before; a single one has both values */
+	bool compares; /* the first of two files is the earlier one; a single one has both values */
 	bool reverse;
 	struct name_filter *names;
 };

@@ -24,9 +24,9 @@ enum frame_kind {
 struct frame {
 	const char *name;
 	enum frame_kind kind;
-	uint32_t line;	    /* of its source, being executed */
-	const char *file;   /* NULL: unknown, or not asked for */
-	const char *symbol; /* what the linker calls it; NULL: the same, unknown or not asked for */
+	uint32_t line;		   /* of its source, being executed */
+	const char *file;	   /* NULL: unknown, or not asked for */
+	const char *symbol;	   /* the linker's name; NULL: the same, unknown or not requested */
 	const struct image *image; /* borrowed; NULL: in none, or not asked for */
 	uint64_t address; /* in the image, as ELF counts: inside the call where it is a caller's */
 };

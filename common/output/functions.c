@@ -10,7 +10,7 @@
 #include "output/functions.h"
 #include "output/quantity.h"
 
-/* Functions while the tree is walked: `depth` is how often one is among the current callers. */
+/* A function while the tree is walked; depth: how often it is among the current callers. */
 struct entry {
 	struct function function;
 	uint32_t depth;

@@ -15,7 +15,7 @@ struct function {
 };
 
 struct functions {
-	struct function *list; /* largest first: by what it is sorted, then the other, then name */
+	struct function *list; /* sorted by the chosen value, the other, then name; largest first */
 	size_t n;
 };
 

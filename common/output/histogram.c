@@ -243,7 +243,7 @@ double hist_percentile(const struct hist *h, const struct hist_unit *unit, doubl
 	struct position at;
 	double middle, max = hist_max(h, unit);
 
-	/* The value of the last rank is the one value known exactly. */
+	/* The last rank's value is known exactly. */
 	if (rank == count)
 		return max;
 	at = find_rank(h, rank);
@@ -287,7 +287,7 @@ static uint32_t row_of(const struct hist_unit *unit, uint64_t fixed)
 struct rows {
 	const struct hist_unit *unit;
 	uint64_t counts[MAX_ROWS];
-	uint32_t n; /* up to the last one that holds a value */
+	uint32_t n; /* slots up to the last one that holds a value */
 };
 
 static void add_to_row(const struct hist_slot *slot, void *arg)

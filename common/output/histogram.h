@@ -67,7 +67,7 @@ double hist_percentile(const struct hist *h, const struct hist_unit *unit, doubl
 double hist_average(const struct hist *h, const struct hist_unit *unit);
 double hist_max(const struct hist *h, const struct hist_unit *unit);
 
-/* One of these in nanoseconds, rounded. */
+/* Converts a value to nanoseconds, rounded. */
 uint64_t hist_to_ns(const struct hist_unit *unit, double value);
 
 /*

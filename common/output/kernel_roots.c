@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Functions by which the kernel is entered, or by which its own threads begin: arch/x86/entry
+ * Functions that enter the kernel, and first functions of kernel threads: arch/x86/entry
  * (entry_64.S, entry_64_compat.S, idtentry.h, entry_64_fred.S), arch/x86/kernel/head_64.S, and
  * arch/arm64/kernel/entry.S; see kernel_roots.h.
  */

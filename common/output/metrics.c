@@ -50,7 +50,7 @@ struct metrics {
 	uint32_t max_series;
 	struct family *first, **last;
 	uint64_t overflows;
-	uint64_t now_ns, before_ns; /* of the report that is being made, and of the one before */
+	uint64_t now_ns, before_ns; /* times of the current report, and of the one before */
 };
 
 struct metrics *metrics_new(uint32_t max_series)

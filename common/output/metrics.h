@@ -28,7 +28,7 @@ struct metric {
 	const char *help; /* one sentence */
 	enum metric_kind kind;
 	uint64_t divisor; /* of values that are added, to base units: NS_PER_S; 0: none */
-	bool has_few;	  /* series, by reason, not by what is traced: max_series is not for it */
+	bool has_few;	  /* a series per reason, not per target: max_series doesn't apply */
 	const char *labels[PROMETHEUS_MAX_LABELS]; /* their names, NULL after the last */
 };
 
@@ -46,7 +46,7 @@ void metrics_free(struct metrics *metrics);
 void metrics_add(struct metrics *metrics, const struct metric *metric, const char *const *values,
 		 uint64_t amount, uint64_t now_ns);
 
-/* The same for what is a total already, or a gauge. */
+/* The same for a value that is a total already, or a gauge. */
 void metrics_set(struct metrics *metrics, const struct metric *metric, const char *const *values,
 		 uint64_t total, uint64_t now_ns);
 

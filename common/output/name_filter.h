@@ -40,7 +40,7 @@ unsigned int name_filter_judge_frames(struct name_filter *filter, const struct f
 /* Returns true if a stack with that verdict is shown. */
 bool name_filter_keeps(const struct name_filter *filter, unsigned int verdict);
 
-/* Frees what the filter holds. */
+/* Frees the filter's contents. */
 void name_filter_free(struct name_filter *filter);
 
 #endif

@@ -59,7 +59,7 @@ enum location_field { LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE 
 enum line_field { LINE_FUNCTION = 1, LINE_NUMBER = 2 };
 enum function_field { FUNCTION_NAME = 2, FUNCTION_SYMBOL = 3, FUNCTION_FILE = 4 };
 
-/* A message or a text. Those of a table are numbered from 0 on. */
+/* A message or a text, numbered from 0 on in its table. */
 struct item {
 	struct hashlink link; /* by its bytes */
 	uint64_t number;
@@ -78,7 +78,7 @@ struct pprof {
 	const struct sample_period *period; /* NULL: a sample stands for no time */
 };
 
-/* The names by which pprof's users know what has that unit. */
+/* Type names that pprof users expect for each unit. */
 static const struct unit_type {
 	const char *unit, *type;
 } unit_types[] = {
@@ -252,7 +252,10 @@ static uint64_t number_location(struct pprof *p, const struct sample *s, size_t 
 	return number_message(p, &p->locations, PROFILE_LOCATION, &location);
 }
 
-/* As number_location(), of a frame of the profile. What is inlined depends on what it is in. */
+/*
+ * As number_location(), for a frame of the profile. Inlined frames depend on the frame that they
+ * are in.
+ */
 static uint64_t find_location(struct pprof *p, const struct sample *s, size_t *i)
 {
 	const struct frame *frame = sample_frame(s, *i);
@@ -268,8 +271,8 @@ static uint64_t find_location(struct pprof *p, const struct sample *s, size_t *i
 /* ---- samples ---- */
 
 /*
- * text NULL: it is a number. pprof drops one that is 0 and has no unit; where it finds none, it
- * takes the key.
+ * text NULL: the label is a number. pprof drops a number of 0 without a unit; without a unit, it
+ * uses the key.
  */
 static void add_label(struct pprof *p, struct protobuf *sample, const char *key, const char *text,
 		      uint64_t number)

@@ -23,8 +23,7 @@ struct column {
 		COLUMN_LEAST,
 		COLUMN_MOST,
 	} merge;
-	const char
-		*rest; /* of a part of the value, in its unit: what the rest is; NULL: it is none */
+	const char *rest;  /* name of the rest, for a part of the value, in its unit; NULL: none */
 	const char *pprof; /* the type of a number of things in pprof; NULL: not written there */
 };
 
@@ -47,7 +46,7 @@ struct sample {
 	size_t n_frames;
 	uint64_t value;			   /* in the profile's unit */
 	uint64_t columns[PROFILE_COLUMNS]; /* those that the profile has */
-	struct sample_group group;	   /* what it has follows from the cgroup */
+	struct sample_group group;	   /* derived from the cgroup */
 	const struct frame *const *known;  /* instead of frames: those of the profile's table */
 	uint32_t tid;			   /* 0: not per thread */
 };
@@ -74,7 +73,7 @@ struct profile *profile_new(const char *unit, const struct column *columns,
 			    struct frame_table *table);
 void profile_free(struct profile *p);
 
-/* Adds a copy of the sample; one that differs from an earlier one in its values only is merged. */
+/* Adds a copy of the sample, merged with an earlier one that differs in its values only. */
 void profile_add(struct profile *p, const struct sample *s);
 
 /* Divides every value and its parts, such as nanoseconds to be shown in microseconds. */

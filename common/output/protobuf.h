@@ -15,7 +15,7 @@ struct protobuf {
 /* Makes it empty again. */
 void protobuf_free(struct protobuf *pb);
 
-/* A field that is a number; 0 is what an absent one reads as, and left out. */
+/* Writes a number field; 0 is omitted, as an absent field reads as 0. */
 void protobuf_uint(struct protobuf *pb, uint32_t field, uint64_t value);
 
 /* A field that is text, or bytes, or a message. Always written, if it is empty too. */

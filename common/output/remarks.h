@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Remarks after a stack: "[blocked at end]". Code without a name has frames of that look, so a
- * folded line's last frame is a remark only if it is one of these. Tools take theirs from here.
+ * Remarks after a stack: "[blocked at end]". Frames without a name look alike, so a folded line's
+ * last frame is a remark only if it is one of these. Tools use these constants.
  */
 #ifndef REMARKS_H
 #define REMARKS_H

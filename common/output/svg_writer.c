@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stacks as a flame graph; what is drawn, and how, is in flamegraph.c. */
+/* Stacks as a flame graph, drawn by flamegraph.c. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The list of writers, and what they share. */
+/* The list of writers, and shared helpers. */
 #include <stdlib.h>
 #include <string.h>
 

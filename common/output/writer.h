@@ -12,12 +12,12 @@
 struct writer_facts {
 	const char *tool;
 	const char *host, *kernel;
-	const char *event; /* what was sampled, such as "cpu-clock at 99 Hz"; NULL: nothing was */
+	const char *event; /* sampled event, such as "cpu-clock at 99 Hz"; NULL: none */
 	const struct sample_period *period; /* NULL: nothing was */
 	const char *type;		    /* of the values, in pprof; NULL: by their unit */
 	uint64_t end_unix_ns;		    /* of the window, on the wall clock */
 	uint64_t duration_ns;
-	uint64_t lost; /* what is missing, in the profile's unit */
+	uint64_t lost; /* losses, in the profile's unit */
 };
 
 struct writer_style {
@@ -25,7 +25,7 @@ struct writer_style {
 	bool annotate;	/* -a: "_[k]" after kernel frames, "_[i]" inlined ones, "_[j]" a JIT's */
 	const struct writer_facts *facts; /* NULL: none */
 
-	/* Called now and then by those who write one stack after the other; may be NULL. */
+	/* called now and then while stacks are written; may be NULL */
 	void (*meanwhile)(void *arg);
 	void *arg;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Text inside of XML documents; see xml.h. What is printable at all is decided by escape.c. */
+/* Text inside of XML documents; see xml.h. escape.c decides which characters are printable. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>

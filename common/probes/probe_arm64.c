@@ -41,7 +41,7 @@ static bool is_in(uint32_t word, uint32_t mask, uint32_t value)
 	return (word & mask) == value;
 }
 
-/* Branches, exceptions, hints, system registers. */
+/* Returns true for branches, exceptions, hints and system registers. */
 static bool is_control(uint32_t word)
 {
 	return is_in(word, 0x1c000000, 0x14000000);

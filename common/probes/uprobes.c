@@ -165,7 +165,7 @@ static int load_nothing(enum uprobes_mode mode)
 	return fd < 0 ? -errno : fd;
 }
 
-/* In a file that nobody executes. */
+/* Attaches to a file that no process executes. */
 static int link_nothing(enum uprobes_mode mode, int prog_fd)
 {
 	struct attachment at = { .prog_fd = prog_fd, .mode = mode };

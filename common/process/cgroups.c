@@ -114,7 +114,7 @@ static struct folder *find_watch(const struct cgroups *cgroups, int watch)
 
 /* ---- folders that come ---- */
 
-/* limit: the one that has most likely been reached. */
+/* limit: the sysctl that has most likely been reached. */
 static void become_blind(struct cgroups *cgroups, const char *limit)
 {
 	if (!cgroups->is_blind)
@@ -227,7 +227,7 @@ static bool is_there(const struct cgroups *cgroups, const struct folder *folder)
 	return !stat(path, &st) && st.st_ino == folder->cgroup.id;
 }
 
-/* One that was made again since may be known already, and is another one. */
+/* A folder that was made again since may be known already, as another one. */
 static void remove_folder(struct cgroups *cgroups, const char *path)
 {
 	struct search search = { path + strlen(cgroups->root), NULL };

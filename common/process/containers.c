@@ -228,7 +228,7 @@ bool container_is_unit_name(const char *name)
 	return is_unit((struct part){ name, strlen(name) });
 }
 
-/* systemd puts "_" before what the kernel could take for a file of its own. */
+/* systemd puts "_" before names that clash with the kernel's own files. */
 static void set_unit(struct container *container, struct part part)
 {
 	if (begins_with(part, "_"))

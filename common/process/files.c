@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The table of files. Device and inode alone do not name a file for long: inode numbers are used
- * again as soon as a file is gone, and files are overwritten in place. So a file is taken for one
- * that is known if that is still open and has not changed, or if it has the same size and times.
+ * The table of files. Device and inode don't identify a file for long: inode numbers are reused as
+ * soon as a file is gone, and files are overwritten in place. So a file is recognized if it is
+ * still open and has not changed, or if it has the same size and times.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -188,7 +188,7 @@ static struct file *add_file(struct files *files, const struct mapping *m, const
 
 /* ---- files on disk ---- */
 
-/* One for all that can't be opened by that name: nothing is said of their contents. */
+/* One entry for all files of that name that can't be opened: their contents are unknown. */
 static struct file *get_unopened(struct files *files, const struct mapping *m)
 {
 	static const struct stat never;
@@ -293,7 +293,7 @@ static struct file *get_regular(struct files *files, pid_t pid, const struct map
 
 /* ---- the vdso ---- */
 
-/* image: NULL if any of that size will do. */
+/* image: NULL if any image of that size will do. */
 static struct file *find_image(const struct files *files, const struct mapping *m,
 			       const void *image, size_t bytes)
 {

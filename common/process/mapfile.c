@@ -222,7 +222,7 @@ static int copy_as_user(pid_t pid, int path_fd, int to, uint64_t max_bytes, stru
 	return fd < 0 ? fd : copy_bytes(fd, to, (uint64_t)st->st_size);
 }
 
-/* A child of a child is nobody's to wait for: it may hang in a file system that never answers. */
+/* A grandchild has no parent that waits for it: it may hang in a file system that never answers. */
 static void run_copier(pid_t pid, int path_fd, int to, uint64_t max_bytes, int report_fd)
 {
 	struct copied copied = {};

@@ -167,7 +167,7 @@ static bool is_all_the_same(const struct maps *before, const struct draft *d)
 	return true;
 }
 
-/* Takes the draft's names, each of which counts for one more user, but not its memory. */
+/* Takes over the draft's names, each with one more user, but not its memory. */
 static struct maps *finish_draft(struct map_store *store, const struct draft *d,
 				 const struct maps *before)
 {
@@ -270,7 +270,7 @@ static struct timespec wall_time(uint64_t ns)
 	return (struct timespec){ (time_t)(wall_ns / NS_PER_S), (long)(wall_ns % NS_PER_S) };
 }
 
-/* The file stays open as long as somebody maps it by that name. */
+/* The file stays open as long as a mapping has that name. */
 static void keep_file(struct mapped_name *name, struct file *file)
 {
 	if (name->file == file || !file->st.st_mode)

@@ -15,7 +15,7 @@
 #include "process/files.h"
 #include "process/procmaps.h"
 
-/* A file as mappings name it, or another name of a mapping: once for all who map it. */
+/* A file as mappings name it, or another name of a mapping: shared by all mappings. */
 struct mapped_name {
 	struct hashlink link;
 	dev_t dev;
@@ -52,7 +52,7 @@ struct maps {
 	unsigned int n_users;
 	pid_t relative; /* as in struct mapping */
 	struct timespec read_time;
-	void *part; /* what the unwinder has made of it */
+	void *part; /* the unwinder's part */
 	void (*free_part)(void *part);
 	size_t count;
 	struct mapped items[]; /* ascending, not overlapping */
@@ -66,10 +66,10 @@ struct mapped_name *mapped_name_use(struct mapped_name *name);
 void mapped_name_release(struct map_store *store, struct mapped_name *name);
 
 /*
- * From what /proc/PID/maps says, or from n events in the order in which they came: what is new
- * takes the place of what was there. Files that are open in `before` (NULL: nothing) are taken over
- * from there; where nothing is new, it is the same maps with one more user. read_time:
- * CLOCK_REALTIME_COARSE, before reading. Freed with maps_release().
+ * Makes maps from /proc/PID/maps, or from n events in their order: new mappings replace those that
+ * they overlap. Files that are open in `before` (NULL: none) are taken over; if nothing is new, the
+ * same maps are returned, with one more user. read_time: CLOCK_REALTIME_COARSE, before reading.
+ * Freed with maps_release().
  */
 struct maps *maps_from_proc(struct map_store *store, const struct mappings *read,
 			    const struct timespec *read_time, struct maps *before);

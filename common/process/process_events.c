@@ -27,7 +27,7 @@
 /* ---- event queue ---- */
 
 #define USUAL_BYTES	 (256u << 10)
-#define CLOCKS_DIFFER_NS (60 * NS_PER_S) /* as in a time namespace: nothing says what was later */
+#define CLOCKS_DIFFER_NS (60 * NS_PER_S) /* as in a time namespace: the order is unknown */
 
 void event_queue_free(struct event_queue *queue)
 {

@@ -53,17 +53,16 @@ void process_events_close(struct process_events *sb);
 /* Reads the events in the loop. 0 or -errno. */
 int process_events_watch(struct process_events *sb, struct loop *loop);
 
-/* Notes all that happened up to that moment. */
+/* Notes all events up to that moment. */
 void process_events_take(struct process_events *sb, uint64_t time_ns);
 
 /* Notes and handles what there is now. */
 void process_events_read(struct process_events *sb);
 
 /*
- * Records of several rings, in the order in which they happened. Rings are read one after the
- * other: what has come into one of them meanwhile may be known before its cause, which is in one
- * that was read earlier. So only what happened before the reading began is in order, and the rest
- * waits for the next time.
+ * Records of several rings, in order of time. Rings are read one after the other: an event may be
+ * read before its cause, whose ring was read earlier. So only events from before the reading began
+ * are in order, and the rest waits for the next time.
  */
 
 struct queued {
@@ -83,7 +82,7 @@ struct event_queue {
 
 void event_queue_free(struct event_queue *queue);
 
-/* Returns the place for a new record of that size, a multiple of 8, and that time. */
+/* Returns the memory for a new record of that size, a multiple of 8, and that time. */
 char *event_queue_add(struct event_queue *queue, uint64_t time_ns, size_t size);
 
 /* Returns the record of an item. */
@@ -95,7 +94,7 @@ void event_queue_sort(struct event_queue *queue);
 /* Returns the next one to be noted, of those that happened until then; NULL: there is none. */
 struct queued *event_queue_note(struct event_queue *queue, uint64_t until_ns);
 
-/* Returns the next one to be handled, of those that were noted; NULL: there is none. */
+/* Returns the next noted event to be handled; NULL: there is none. */
 const struct queued *event_queue_handle(struct event_queue *queue);
 
 /* All that were noted have been handled, and are dropped. */

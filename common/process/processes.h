@@ -41,7 +41,7 @@ struct era {
 	bool maps_are_read; /* from /proc, after that; not by the list alone */
 };
 
-/* Puts a new era of that time in its place among the eras. With no mappings ... */
+/* Inserts a new era of that time. With no mappings ... */
 struct era *era_begin(struct era **latest, uint64_t time_ns);
 
 /* ... or with the first n that another has. */
@@ -56,12 +56,12 @@ void eras_drop_old(struct map_store *store, struct era **latest);
 /* Returns the era of that time, or NULL. */
 struct era *eras_find(struct era *latest, uint64_t time_ns);
 
-/* The same, or the oldest if it was read: what was read counts for the time before, too. */
+/* The same, or the oldest if it was read: a read counts for the time before, too. */
 struct era *eras_find_before(struct era *latest, uint64_t time_ns);
 
 /*
- * Appends a mapping of a process. One that comes late counts as made when the one before it was.
- * Text that was moved is its file's, see maps_restore_text().
+ * Appends a mapping of a process. A late one gets the time of the one before it. Text that was
+ * moved is its file's, see maps_restore_text().
  */
 void era_append(struct map_store *store, struct era *era, const struct mapping *m, uint64_t time_ns,
 		pid_t pid, pid_t relative);
@@ -85,7 +85,7 @@ size_t era_count_until(const struct era *era, uint64_t time_ns);
  */
 uint64_t era_maps_time(const struct era *era);
 
-/* Keeps maps that were read, for who asks next: when the era had its first n mappings. */
+/* Caches maps that were read, when the era had its first n mappings. */
 void era_keep_read(struct era *era, struct maps *maps, size_t n);
 
 /* Returns the first n of its mappings, sorted, by the list alone: one more user. */
@@ -107,7 +107,7 @@ struct process {
 	uint32_t n_threads;	       /* if that is known: from its beginning or an exec on */
 	bool knows_threads, leader_has_exited, has_lost_threads;
 	bool was_dropped;	   /* evicted, since the table was full */
-	struct maps *published;	   /* what BPF walks its stacks by; NULL: nothing yet */
+	struct maps *published;	   /* mappings that BPF uses for its stacks; NULL: none yet */
 	uint64_t published_ns;	   /* the unwinder's: before it was read; 0: it is the parent's */
 	uint32_t published_change; /* likewise */
 	uint32_t moves_noted;	   /* likewise: at which count of changes */

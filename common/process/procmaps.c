@@ -25,7 +25,7 @@
 #include "process/procmaps.h"
 #include "process/procstate.h"
 
-/* A million mappings with paths of 500 bytes; what has more is not worth root's memory. */
+/* A million mappings with paths of 500 bytes; larger texts are not worth root's memory. */
 #define MAPS_MAX_BYTES (512u << 20)
 
 static void free_below(struct mapping *m)

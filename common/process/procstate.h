@@ -14,7 +14,7 @@
  */
 #define PROCESS_OTHERS "[others]"
 
-/* All n processes, freed with free(). NULL: /proc can't be read. */
+/* Returns the pids of all n processes, freed with free(). NULL: /proc can't be read. */
 pid_t *process_list(size_t *n);
 
 /* Its name, that of its main thread. 0 or -errno. */

@@ -19,16 +19,13 @@ char *capabilities_missing(char *buf, size_t size, uint64_t held, bool required)
 /* Is the one of that number (<linux/capability.h>) in effect? */
 bool capabilities_have(unsigned int number);
 
-/*
- * Says, as a hint, why the kernel has refused: what is missing, or what else can be the reason if
- * nothing is.
- */
+/* Prints a hint why the kernel has refused: the missing capabilities, or other possible reasons. */
 void capabilities_explain(void);
 
 /* Says what the run has to do without, if anything. */
 void capabilities_announce(void);
 
-/* The table of "tracelets check". */
+/* Prints the table of "tracelets check". */
 void capabilities_print(FILE *f);
 
 #endif

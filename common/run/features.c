@@ -61,7 +61,7 @@ struct feature {
 	int (*probe)(void);
 	int (*show)(char *text, size_t size); /* with its own words */
 	bool is_required;		      /* by every tool */
-	const char *need;		      /* which tool or option, and what it does without */
+	const char *need;		      /* tool or option that needs it, and the fallback */
 };
 
 /* ---- programs ---- */

@@ -39,10 +39,10 @@ bool features_probes_kill(void);
 /* Does a filter of seccomp see that system call? Tried in a child. */
 bool features_filters_see(long number);
 
-/* Does the kernel of these types have that tracepoint? */
+/* Returns true if the kernel of these types has that tracepoint. */
 bool features_tracepoint(const struct btf *types, const char *name);
 
-/* Can a program be attached to the entry of that function of the kernel? 0 or -errno. */
+/* Tests if a program can be attached to the entry of that kernel function. 0 or -errno. */
 int features_fentry(const char *function);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef FOOTPRINT_H
 #define FOOTPRINT_H
 
-/* For -v; `when` says at what moment. */
+/* Prints memory for -v; when: the moment, "at start". */
 void footprint_print(const char *when);
 
 #endif

@@ -13,7 +13,7 @@
 /* Returns the facts for the report being made; valid as long as the run. */
 struct writer_facts run_facts(struct run *run);
 
-/* The line that JSON output of other things than stacks begins with. */
+/* Prints the first line of JSON output of other things than stacks. */
 void run_facts_print(struct run *run);
 
 /* The option that makes a full map larger; named in the hint. NULL: there is none. */
@@ -22,7 +22,7 @@ void loss_name_option(struct run *run, const char *option);
 /* Adds counted values that can't be shown. what: why, one text per run, which must stay valid. */
 void loss_add(struct run *run, const char *what, uint64_t value);
 
-/* How much is missing from what was recorded, in the tool's unit. */
+/* Returns the total of losses, in the tool's unit. */
 uint64_t loss_value(const struct run *run);
 
 /* Calls visit for each reason that metrics have, also where nothing was lost: since the start. */

@@ -104,7 +104,7 @@ struct opt_set {
  */
 int opts_parse(struct opt_set *set, int argc, char **argv);
 
-/* True if an option of that long name was given. After opts_parse(). */
+/* Returns true if an option of that long name was given. After opts_parse(). */
 bool opts_given(const struct opt_set *set, const char *name);
 
 /* True if it was given by its letter: -h prints less than --help. After opts_parse(). */

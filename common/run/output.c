@@ -233,8 +233,8 @@ static int rename_unless_there(const char *from, const char *to)
 }
 
 /*
- * A file without a name gets one by which it can be renamed: short, since the file's own may be as
- * long as names can be, and one that nobody has, as a container's first process may.
+ * Links a file without a name under a temporary one, from which it can be renamed: short, since the
+ * file's own may be as long as names can be, and unique, also for a container's first process.
  */
 static int link_temporary(struct output *out)
 {
@@ -275,8 +275,8 @@ static int copy_over(const char *from, const char *to)
 }
 
 /*
- * A file that is mounted by itself, as into a container, can't be replaced: what is in it is. The
- * temporary one stays then, until it is discarded.
+ * A file that is mounted by itself, as into a container, can't be replaced: its contents are. Then
+ * the temporary file stays until it is discarded.
  */
 static int move_file(struct output *out, const char *path, bool may_replace)
 {

@@ -36,7 +36,7 @@ struct output {
 	unsigned int n_dropped, n_dropped_before; /* in all, and until writing worked last */
 	char *buffer;				  /* of the stream */
 	char *peeked;	 /* the last peek's file, which a report of that name replaces; or NULL */
-	char *temporary; /* its name meanwhile; NULL: has none yet, or keeps the one it has */
+	char *temporary; /* its temporary name; NULL: none yet, or it has its final one */
 	bool is_special; /* a pipe or a device, or standard output: is not renamed */
 	bool is_sink;	 /* this report is dropped already */
 	bool is_named;	 /* by a peek, and it goes on */
@@ -52,8 +52,8 @@ void output_open_standard(void);
 int output_flush_standard(void);
 
 /*
- * Before anything is attached: there can be a file of that name, and no file of an earlier run is
- * in the way of a series. 0, or a negative errno, printed.
+ * Checks before anything is attached that a file of that name can be made, and that no file of an
+ * earlier run is in the way of a series. 0, or a negative errno, printed.
  */
 int output_check(struct output *out);
 
@@ -72,7 +72,7 @@ int output_commit(struct output *out);
 /* True if the latest report was dropped. */
 bool output_is_failing(const struct output *out);
 
-/* Throws away what was not committed. Safe at any time. */
+/* Discards uncommitted output. Safe at any time. */
 void output_discard(struct output *out);
 
 #endif

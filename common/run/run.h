@@ -39,7 +39,7 @@ struct run_losses {
 	uint64_t reported, reported_before; /* by this report so far, and by those before it */
 };
 
-/* One run of a tool, as modules and tools see it. */
+/* One run of a tool, for modules and tools. */
 struct run {
 	const struct tool *tool;
 	struct utsname system;
@@ -58,7 +58,7 @@ struct run {
 	uint32_t count;		 /* of reports; 0: no limit */
 	bool quiet, verbose, want_help, want_version;
 	bool is_metrics; /* --format prometheus */
-	bool is_json;	 /* as --format or the output's name says */
+	bool is_json;	 /* --format json, or the output's extension */
 	char **command;	 /* words after "--"; NULL: nothing */
 
 	void *module_states[RUN_MAX_MODULES]; /* see run_state() */
@@ -77,7 +77,7 @@ struct run {
 	uint64_t start_ns;	  /* CLOCK_MONOTONIC, tracing began */
 	uint64_t report_start_ns; /* the current report's window */
 	uint64_t end_ns;
-	const char *event;		    /* what is sampled, for people; NULL: nothing is */
+	const char *event;		    /* sampled event, for people; NULL: none */
 	const struct sample_period *period; /* NULL: nothing is, or it isn't known how often */
 	uint32_t n_reports;		    /* that intervals have asked for */
 	bool is_last;			    /* tracing has ended */
@@ -118,7 +118,7 @@ struct module {
 	void (*begin)(struct run *run);	   /* the command is held before its first instruction */
 	void (*loaded)(struct run *run);   /* ... and at its entry point, with its libraries */
 	void (*stop)(struct run *run);	   /* before the last report; also after failures */
-	void (*finish)(struct run *run);   /* after the last report: frees what the struct holds */
+	void (*finish)(struct run *run);   /* after the last report: frees the struct's contents */
 };
 
 /* A module as one tool uses it. */
@@ -128,7 +128,7 @@ struct module_use {
 	bool (*is_wanted)(const struct run *run); /* by the options; NULL: always */
 };
 
-/* The two thunks by which a generated skeleton is opened and freed; see DEFINE_SKELETON. */
+/* The functions that open and free a generated skeleton; see DEFINE_SKELETON. */
 struct skeleton {
 	void *(*open)(const struct bpf_object_open_opts *opts);
 	void (*destroy)(void *skeleton);
@@ -141,7 +141,7 @@ struct tool {
 	const char *summary;  /* one sentence: the question it answers */
 	const char *examples; /* lines of "  command  # meaning" */
 	const char *usual;    /* long names of the ten options that -h prints */
-	const char *unit;     /* what is counted: "samples", "microseconds", "waits" */
+	const char *unit;     /* unit of counts: "samples", "microseconds", "waits" */
 	bool sums;	      /* an event counts as more than one of them: time or bytes */
 	enum operands operands;
 	char tid_letter;				 /* of --tid; 0: none */
@@ -195,7 +195,7 @@ static inline bool run_has_turns(const struct run *run)
 /* True if each report goes into a file with a name of its own. */
 bool run_makes_series(const struct run *run);
 
-/* True if an option of that long name was given. */
+/* Returns true if an option of that long name was given. */
 bool run_given(const struct run *run, const char *name);
 
 /*
@@ -214,7 +214,10 @@ bool run_begins_file(const struct run *run, unsigned int *n_begun);
  * Calls the hooks of all modules that are wanted in a run, in the order in which the tool has them.
  */
 
-/* Up to the first failure: 0 or -errno, printed. Those not wanted are left out. */
+/*
+ * Calls hooks up to the first failure: 0 or -errno, printed. Modules that are not wanted are
+ * skipped.
+ */
 int hooks_configure(struct run *run);
 int hooks_start(struct run *run);
 int hooks_attach(struct run *run);

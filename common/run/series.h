@@ -33,7 +33,10 @@ char *series_plain_path(const char *path);
  */
 int series_check_pattern(const char *path, uint64_t interval_ns);
 
-/* Before anything is attached: no file of an earlier run is in the way. 0, or -EINVAL, printed. */
+/*
+ * Checks before anything is attached that no file of an earlier run is in the way. 0, or -EINVAL,
+ * printed.
+ */
 int series_check(const struct series *series, uint64_t start_unix_ns);
 
 /* Returns the name of report n, from 1 on, whose window began then; to be freed. */

@@ -138,7 +138,7 @@ static int report(struct life *life, bool is_peek)
 	int err, write_err;
 
 	if (!run->out)
-		return -EIO; /* said when it happened */
+		return -EIO; /* reported when it happened */
 	run->is_peek = is_peek;
 	run->end_ns = clock_now_ns();
 	life->output.is_peek = is_peek;
@@ -274,7 +274,7 @@ static void command_loaded(void *arg)
 	hooks_loaded(arg);
 }
 
-/* Lets the command go and waits for the end of the tracing. */
+/* Releases the command and waits for the end of the tracing. */
 static int wait_for_end(struct life *life)
 {
 	struct child_hooks hooks = { begin_command, command_loaded, &life->run };

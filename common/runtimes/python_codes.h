@@ -52,7 +52,7 @@ void python_function_release(struct python_function *function);
 /* How many there are, without [python]. */
 size_t python_codes_count_functions(const struct python_codes *codes);
 
-/* Words of that process are known. */
+/* Returns true if words of that process are known. */
 bool python_codes_knows(const struct python_codes *codes, pid_t pid);
 
 /* The process has ended: its words are another's from now on. */

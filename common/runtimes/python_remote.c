@@ -94,8 +94,8 @@ static bool define(struct walk *w, uint64_t code)
 	    word_at(w->code, PYTHON_TYPE) != l->code_type)
 		return false;
 	memcpy(&def->first_line, w->code + l->code_first_line, sizeof(def->first_line));
-	def->print = python_mix(python_mix(l->serial, code), w->thread->base);
-	def->word = python_word(code, def->print);
+	def->fingerprint = python_mix(python_mix(l->serial, code), w->thread->base);
+	def->word = python_word(code, def->fingerprint);
 	def->kind = STACK_PYTHON;
 	def->tgid = w->thread->tgid;
 	if (!read_text(w, word_at(w->code, l->code_name), &def->name_text, def->name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Walks the Python frames of a thread that isn't running from outside: what bpf/runtimes/python.bpf.h does
- * for the current task, where the costs of a read don't matter.
+ * Walks the Python frames of a thread that isn't running from outside: as bpf/runtimes/python.bpf.h
+ * does for the current task, but the costs of a read don't matter.
  */
 #ifndef PYTHON_REMOTE_H
 #define PYTHON_REMOTE_H

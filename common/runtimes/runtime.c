@@ -11,7 +11,7 @@
 #define NODE_ADVICE "start it with --perf-basic-prof --interpreted-frames-native-stack"
 #define FILES(...)  ((const char *const[]){ __VA_ARGS__, NULL })
 
-/* In this order: a program may have several in it. */
+/* The first match counts: a program may contain several. */
 static const struct runtime runtimes[] = {
 	{
 		.name = "java",

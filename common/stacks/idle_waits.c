@@ -223,7 +223,7 @@ static size_t find_wait(const struct frame *const *frames, size_t n)
 	return found;
 }
 
-/* A function of Python is known by its file, too: the name alone says little. */
+/* A Python function is identified by its file, too: names alone are ambiguous. */
 static const char *full_name(const struct frame *frame, char *buf, size_t size)
 {
 	if (frame->kind != FRAME_PYTHON || !frame->file)

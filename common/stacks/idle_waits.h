@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Waits of threads that have nothing to do: event loops and pools of workers at rest, kernel
- * threads without work. By the names of functions, so that what is stripped is not recognized.
+ * Waits of threads that have nothing to do: idle event loops and worker pools, kernel threads
+ * without work. Found by function names, so stripped programs are not recognized.
  */
 #ifndef IDLE_WAITS_H
 #define IDLE_WAITS_H

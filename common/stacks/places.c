@@ -24,7 +24,7 @@ struct places {
 	struct hashtable table;
 	struct frame_table *frames;
 	struct usyms *usyms;
-	struct kernelnames *kernelnames; /* NULL: nobody can be asked, as the caller knows */
+	struct kernelnames *kernelnames; /* NULL: no resolver; the caller has warned */
 	bool with_addresses;		 /* frames carry them */
 	bool is_kernel_reported;	 /* that it has no symbols */
 	uint64_t *own_programs;		 /* first addresses; NULL: not known */
@@ -207,7 +207,7 @@ static char *describe_place(const char *dso, const struct place *place)
 	return mem_printf("[%s@0x%llx]", dso, (unsigned long long)place->location.offset);
 }
 
-/* A name for what has none; to be freed. */
+/* Makes a name for a frame without one; to be freed. */
 static char *describe_nameless(const struct place *place)
 {
 	const char *dso = usyms_dso_name(&place->location);
@@ -333,7 +333,7 @@ static void tell_no_kernel(struct places *places)
 	places->is_kernel_reported = true;
 }
 
-/* NULL: there is nobody to ask, or the answer failed, which is said. */
+/* NULL: there is no resolver, or its answer failed, which is reported. */
 static struct ksyms *ask_kernel(struct places *places, uint64_t *addrs, size_t n)
 {
 	struct ksyms *ksyms;

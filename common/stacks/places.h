@@ -49,7 +49,7 @@ void places_set_own(struct places *places, uint64_t *programs, size_t n);
 
 struct frame_table *places_frame_table(struct places *places);
 
-/* Returns the known one that is equal, for one more user. */
+/* Returns the equal known location, for one more user. */
 struct known_place *places_get(struct places *places, const struct place *place);
 void places_release(struct places *places, struct known_place *known);
 

@@ -119,14 +119,14 @@ static struct python_programs *python_programs_watch(struct run *run, struct wat
 struct build {
 	bool is_python;
 	struct python_file python;
-	uint32_t thread_bytes; /* of a C library; 0: it is none, or nobody asks */
+	uint32_t thread_bytes; /* of a C library; 0: it is none, or unknown */
 	int32_t place; /* where processes have had their threads' states; 0: not known yet */
 };
 
 struct process_entry {
 	struct hashlink link;
 	struct python_process process;
-	struct build *build; /* lives as long as what is published */
+	struct build *build; /* lives as long as the published tables */
 	uint64_t serial;
 	int32_t place;	       /* 0: not known yet */
 	unsigned int n_misses; /* stacks without Python frames */
@@ -211,7 +211,7 @@ struct python_frames *python_frames_new(struct run *run, struct watch *watch,
 	return NULL;
 }
 
-/* Also of one that was never published here: a child has what its parent had. */
+/* Also for processes that were never published here: a child inherits its parent's. */
 void python_frames_forget(struct python_frames *frames, pid_t pid)
 {
 	struct process_entry *entry = find_entry(frames, pid);
@@ -414,7 +414,7 @@ void python_frames_print_late(const struct python_frames *frames)
 			 frames->late_pid, frames->late_is_one_of_many ? " and others" : "");
 }
 
-/* False: there is none, or one that is too old for what has been loaded. */
+/* False: there is none, or it was unsupported when tracing began. */
 static bool find_walked(struct python_frames *frames, const struct maps *maps,
 			struct python_process *process, struct build **found)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which processes run Python, and how they keep their frames, in the map that BPF walks them by
- * (bpf/runtimes/python.bpf.h). It needs the native walk by tables, which says where each frame lies.
+ * Processes that run Python, and the layout of their frames, in the map that BPF walks them by
+ * (bpf/runtimes/python.bpf.h). It needs the native walk by tables, which locates each frame.
  */
 #ifndef PYTHON_FRAMES_H
 #define PYTHON_FRAMES_H
@@ -32,7 +32,7 @@ struct python_frames *python_frames_new(struct run *run, struct watch *watch,
 					const struct python_settings *settings);
 void python_frames_free(struct python_frames *frames);
 
-/* Reacts to a change in what is published of a process (processes.h). */
+/* Reacts to changed tables of a process (processes.h). */
 void python_frames_update(struct python_frames *frames, pid_t pid);
 
 /*

@@ -178,7 +178,7 @@ static void gather_sum(const void *key_data, const void *sum_data, void *arg)
 	const struct stack_sum *sum = sum_data;
 
 	if (!sum->value) {
-		stack_counts_use(counts, &key); /* what is folded is used, too */
+		stack_counts_use(counts, &key); /* folded keys are used, too */
 		return;
 	}
 	if (!counts->by_process && !gathering->is_peek)

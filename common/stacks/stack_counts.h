@@ -85,7 +85,7 @@ int stack_counts_start(const struct run *run, struct stack_counts *counts, struc
  */
 void stack_counts_use(const struct stack_counts *counts, const struct stack_key *key);
 
-/* Takes the counts away when the table is half full: what comes meanwhile has the other one. */
+/* Drains the counts when the table is half full: meanwhile, BPF uses the other table. */
 void stack_counts_gather(const struct run *run, struct stack_counts *counts);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Size and lifetime of BPF's memory of walks of user stacks (bpf/stack/stack_memory.bpf.h). Programs
- * whose stacks don't recur have no such memory; then all of this does nothing.
+ * Size and lifetime of BPF's memory of walks of user stacks (bpf/stack/stack_memory.bpf.h).
+ * Programs whose stacks don't recur have no such memory; then all of this does nothing.
  */
 #ifndef STACKS_STACK_MEMORY_H
 #define STACKS_STACK_MEMORY_H

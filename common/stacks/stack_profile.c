@@ -160,7 +160,7 @@ static void append_stack(struct assembly *a, uint64_t id)
 		append_frame(a, frames[i]);
 }
 
-/* How many frames there are from the one on by which the innermost interrupt entered the kernel. */
+/* Returns the number of frames from the entry of the innermost interrupt on. */
 static size_t count_interrupts(const struct frame *const *frames, size_t n)
 {
 	for (size_t i = n; i > 0; i--)
@@ -229,8 +229,8 @@ static bool has_name(const struct frame *frame, const char *const *names)
 }
 
 /*
- * The threads of a Go program are its scheduler's. One that has no goroutine to run waits in these
- * functions, for most of its life.
+ * The threads of a Go program are its scheduler's. A thread without a goroutine to run waits in
+ * these functions, for most of its life.
  */
 static void look_for_go(struct assembly *a)
 {

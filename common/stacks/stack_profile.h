@@ -21,7 +21,7 @@ struct left_out {
 	uint64_t all;	    /* shown or not */
 	uint64_t by_remark; /* such as [blocked throughout], by -x */
 	uint64_t by_name;   /* by --only and --without */
-	uint64_t idle;	    /* shown, but without where, as a share of what is: --no-idle */
+	uint64_t idle;	    /* shown without its stack, as a share of all shown: --no-idle */
 };
 
 void left_out_add(struct left_out *sum, const struct left_out *more);
@@ -82,7 +82,7 @@ struct stack_profile {
 	void *arg;
 };
 
-/* Adds a value; a map_visit_fn is made of it by those who know where the value comes from. */
+/* Adds a value. Callers wrap this in a map_visit_fn. */
 void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 		       const struct stacks_value *value);
 

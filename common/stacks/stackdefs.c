@@ -544,8 +544,8 @@ static const struct frame *const *trace_frames(struct traces *traces, struct tra
 /* ---- stackdefs ---- */
 
 /*
- * How often the counts have been taken away since a process ended when nothing of it can be counted
- * any more: what its threads did last may be counted late, by those who they have woken up.
+ * Number of drains after a process's exit until nothing of it can be counted any more: the last
+ * waits of its threads may be counted late, by the threads that they have woken up.
  */
 #define TURNS_KEPT 2
 
@@ -856,7 +856,7 @@ void stackdefs_end_report(struct stackdefs *defs)
 	traces_end_report(defs->traces);
 }
 
-/* ---- what they say ---- */
+/* ---- frames and wakers ---- */
 
 struct frame_table *stackdefs_frame_table(struct stackdefs *defs)
 {

@@ -122,7 +122,9 @@ void stackdefs_use(struct stackdefs *defs, uint64_t id);
 void stackdefs_end_turn(struct stackdefs *defs, bool is_report,
 			void (*forgotten)(uint64_t id, void *arg), void *arg);
 
-/* To be called every few seconds: closes files that nobody maps, whose names are found before. */
+/*
+ * Closes files that no process maps, after their names were found. To be called every few seconds.
+ */
 void stackdefs_release_files(struct stackdefs *defs);
 
 /* Ends a report, for interned stacks: ids that were folded before become invalid. */

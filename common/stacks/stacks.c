@@ -74,7 +74,7 @@ static uint64_t *ownprogs_list(const struct run *run, size_t *n)
 
 /* ---- stack format ---- */
 
-/* The format of a report of stacks, from the command line and who reads it. */
+/* Format of a report of stacks, from the command line and the kind of output. */
 
 static const struct writer *refuse_format(const struct run *run)
 {
@@ -90,7 +90,7 @@ static const struct writer *refuse_name(const struct run *run)
 	return NULL;
 }
 
-/* -f says the format; a name may promise another one. */
+/* -f sets the format; the output's name may imply another one. */
 static const struct writer *choose_folded(const struct run *run)
 {
 	const struct writer *promised =
@@ -562,14 +562,14 @@ static int collect(struct making *making)
 	struct stacks *stacks = making->stacks;
 	int err;
 
-	for (int i = 0; source && i < 2; i++) /* the second time: what came meanwhile */
+	for (int i = 0; source && i < 2; i++) /* the second pass is for new definitions */
 		read_and_look_up(stacks);
 	err = source ? source->read(making->run, collect_value, making) : collect_counted(making);
 	stack_counts_end(making->run, &stacks->counts); /* for every source */
 	return err;
 }
 
-/* The line stands for the whole run; at intervals there is one for those who want to know more. */
+/* Prints a line for the whole run; at intervals with -v only. */
 static void print_reasons(struct making *making)
 {
 	struct stack_reasons *all = &making->stacks->reasons;

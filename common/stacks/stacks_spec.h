@@ -25,14 +25,14 @@ struct stacks_value {
 struct stacks_source {
 	/*
 	 * Calls visit for each, with a struct stack_key and a struct stacks_value, and for each
-	 * stack that may be shown later, with value 0: what is not visited for two reports is
-	 * forgotten.
+	 * stack that may be shown later, with value 0: stacks that are not visited for two reports
+	 * are evicted.
 	 */
 	int (*read)(struct run *run, map_visit_fn *visit, void *arg);
 	void (*write_text)(struct run *run);
 	void (*append_json)(struct run *run);	  /* after the stacks; NULL: nothing */
 	bool (*is_wanted)(const struct run *run); /* NULL: yes */
-	bool adds_up; /* a report has what came since the one before; else all that there is */
+	bool adds_up; /* a report has the difference to the one before; else the total */
 };
 
 /*
@@ -60,7 +60,7 @@ struct stacks_spec {
 	const struct column *columns;	    /* the first is stack_sum.part; NULL: there are none */
 	const struct stacks_source *source; /* NULL: the tables of stack_count() */
 
-	stacks_prepare_fn *prepare; /* NULL: what was counted is reported as it is */
+	stacks_prepare_fn *prepare; /* NULL: counts are reported unchanged */
 
 	bool (*wants_user)(const struct run *run); /* user stacks; NULL: yes */
 	bool (*needs_kernel)(

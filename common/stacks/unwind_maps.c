@@ -128,7 +128,7 @@ static uint32_t count_pages(const struct run *run)
 	return n_shards ? (uint32_t)n_shards * UNWIND_SHARD_PAGES : UNWIND_SHARD_PAGES;
 }
 
-/* The kernel gives maps all their memory at once: several times what the machine asks for now. */
+/* The kernel allocates maps at once: several times the machine's current need. */
 static void size_maps(struct run *run, size_t n_processes)
 {
 	size_t wanted = (size_t)libbpf_num_possible_cpus() * CPU_PROCESSES;
@@ -206,7 +206,7 @@ static void wait_for_orders(const struct unwind_maps *maps, uint32_t n)
 		nanosleep(&while_waiting, NULL);
 }
 
-/* BPF must not look into a former shard n for what is written into this one. */
+/* BPF must not look into a former shard n for contents of this one. */
 static struct unwind_shard *new_shard(uint32_t n, void *arg)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
@@ -466,7 +466,7 @@ bool unwind_maps_take_perf_map(const struct unwind_maps *maps, struct process *p
 	return true;
 }
 
-/* The slice first: without the count, it could be taken for one that is up to date. */
+/* The slice first: without the count, it could pass for an up-to-date one. */
 void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid)
 {
 	bpf_map_delete_elem(maps->processes_fd, &pid);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The BPF maps that user stacks are walked by (bpf/abi/unwind_layout.h), as the loader sees them:
- * how large they are, their memory, the shards that are made as they are needed and put into the
- * map of shards, and what is published of each process.
+ * The BPF maps for walks of user stacks (bpf/abi/unwind_layout.h), in the loader: their sizes and
+ * memory, the shards that are made on demand and put into the map of shards, and the published
+ * slice of each process.
  */
 #ifndef UNWIND_MAPS_H
 #define UNWIND_MAPS_H
@@ -81,7 +81,7 @@ void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid);
 bool unwind_maps_have(const struct unwind_maps *maps, pid_t pid,
 		      const struct unwind_process *slice);
 
-/* Takes away what BPF walks the process's stacks by, if that is not this slice: true. */
+/* Removes the slice that BPF uses for the process, if it is another one than this: true. */
 bool unwind_maps_take_other(struct unwind_maps *maps, pid_t pid,
 			    const struct unwind_process *slice);
 

@@ -90,7 +90,7 @@ static uint32_t count_changes(struct user_stacks *us, pid_t pid)
 	return unwind_maps_changes(us->maps, pid);
 }
 
-/* The count of changes is read first: one that comes while the mappings are read counts. */
+/* The count of changes is read first: a change while the mappings are read counts. */
 static void update_process(struct user_stacks *us, pid_t pid, struct unwind_process *slice)
 {
 	unwind_procs_update(us->procs, pid, count_changes(us, pid), slice);
@@ -178,7 +178,7 @@ void user_stacks_catch_up(struct user_stacks *us)
 		watch_read(us->watch);
 }
 
-/* Without a list of processes everything is of interest; with one, those and who they forked. */
+/* Without a list of processes all are of interest; with one, the listed ones and their children. */
 static bool is_interesting(const struct user_stacks *us, pid_t pid)
 {
 	return !target_lists_pids(us->run) || unwind_procs_knows(us->procs, pid);
@@ -198,15 +198,15 @@ static void on_changed(pid_t pid, void *arg)
 }
 
 /*
- * A program that has begun gets its tables at once, or, where few have a stack before they end,
- * with its first stack, which BPF copies. Those of a list of processes are few.
+ * A new program gets its tables at once or, if few processes have a stack before they exit, with
+ * its first stack, which BPF copies. Listed processes are few.
  */
 static bool tables_wait(const struct user_stacks *us)
 {
 	return us->hits_few && !target_lists_pids(us->run);
 }
 
-/* BPF has forgotten what the process was. */
+/* BPF has dropped the process's former slice. */
 static void on_executed(pid_t pid, void *arg)
 {
 	struct user_stacks *us = arg;
@@ -322,8 +322,8 @@ static bool is_unknown(pid_t pid, void *arg)
 }
 
 /*
- * Children whose beginning was lost have slices, too. Where tables wait, those who have some are
- * what is left in the table of processes.
+ * Children whose fork was lost have slices, too. If tables wait, the table of processes lists those
+ * with slices.
  */
 static void on_lost(void *arg)
 {

@@ -19,15 +19,15 @@ extern const struct skeleton waits_skeleton;
 void waits_leave_out_kernel_locks(const struct run *run);
 void waits_leave_out_locks(const struct run *run);
 
-/* Before load. finds_wakers: somebody asks who ends the waits. */
+/* Configures BPF before load. finds_wakers: wakers are reported. */
 int waits_configure(const struct run *run, const struct wait_settings *wanted, bool finds_wakers);
 
 /* Once all is attached: threads that are off CPU wait from the window's start on. */
 int waits_start(struct run *run);
 
 /*
- * Before a report: threads have waited, or run, until run->end_ns, and what follows is another
- * window's. Of a peek's waits only those are counted that have ended.
+ * Ends the window before a report: threads have waited, or run, until run->end_ns, and the rest
+ * belongs to the next window. A peek counts finished waits only.
  */
 int waits_end_window(struct run *run);
 

@@ -21,10 +21,10 @@ struct roots;
 
 /* Search path of debug files. */
 struct debug_place {
-	int root_fd;	  /* of who mapped the file; below 0: not known */
+	int root_fd;	  /* of the process that mapped the file; below 0: not known */
 	int own_root_fd;  /* -1: don't look there */
 	const char *path; /* the stripped file's, from root_fd; NULL: it has none */
-	pid_t gone_pid;	  /* of who mapped it, if that had ended; 0: it hadn't */
+	pid_t gone_pid;	  /* the process that mapped it, if it has exited; 0: it hasn't */
 };
 
 /*

@@ -17,7 +17,7 @@ int debuginfod_open_cached(const uint8_t *id, size_t bytes);
  */
 int debuginfod_download(const uint8_t *id, size_t bytes);
 
-/* No answer is needed any more, neither to what another thread asks now nor to what comes later. */
+/* Cancels all questions, those of other threads and later ones. */
 void debuginfod_stop(void);
 
 /*

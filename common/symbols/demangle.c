@@ -61,9 +61,9 @@ static bool print_name(struct text *t, const char *name)
 }
 
 /*
- * In Rust's names (v0), "G" with a number in base 62 and "_" says how many lifetimes a type binds.
- * libiberty counts to it, also where it prints nothing that would have become too long: a number of
- * ten digits takes years. An identifier may look the same, and is then left as it is.
+ * In Rust's names (v0), "G" with a number in base 62 and "_" is the number of lifetimes that a type
+ * binds. libiberty counts to it, even if it prints nothing because of its limit: a number of ten
+ * digits takes years. An identifier may look the same, and is then left mangled.
  */
 static bool binds_too_many(const char *name)
 {

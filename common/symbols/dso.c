@@ -370,7 +370,7 @@ void dso_cache_leave(struct dso_cache *cache)
 
 /* ---- files ---- */
 
-/* Debug files may be in the root of this process: that of those who had the file before is gone. */
+/* Debug files may be in the root of this process: that of the former process is gone. */
 static void place_again(struct dso_cache *cache, struct dso *dso, pid_t pid, const char *path)
 {
 	if (!dso->debug.gone_pid || dso->debug.gone_pid == pid ||
@@ -516,7 +516,7 @@ static bool is_open(const struct dso *dso)
 
 /* ---- tables ---- */
 
-/* Each is said once: most systems have debug information for few files or none. */
+/* Each lack is reported once: most systems have debug information for few files or none. */
 static void open_lines(struct dso *dso)
 {
 	static const char *const lacks[] = {

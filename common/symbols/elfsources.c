@@ -229,7 +229,7 @@ static void add_symbol(struct elfsources *s, enum symbol_source source, const GE
 	    !is_function(sym, strings->text + sym->st_name))
 		return;
 	if (s->file->header.e_machine == EM_ARM)
-		addr &= ~1ull; /* says Thumb, in functions */
+		addr &= ~1ull; /* bit 0 marks Thumb functions */
 	if (!elfsources_section(s, addr))
 		return;
 	c.name = sym->st_name;
@@ -265,7 +265,7 @@ static int read_table(struct elfsources *s, enum symbol_source source, const str
 	return err;
 }
 
-/* Drops what was read of a table that is broken or too large. */
+/* Drops the symbols of a table that is broken or too large. */
 static void drop_table(struct elfsources *s, enum symbol_source source, size_t n_candidates)
 {
 	s->n_candidates = n_candidates;
@@ -382,7 +382,7 @@ static void read_debug(struct elfsources *s, const struct debug_place *place)
 
 /* ---- Go ---- */
 
-/* False: the names are not what a compiler writes, nor is what follows. */
+/* False: the names are not a compiler's, so the rest is ignored, too. */
 static bool add_go_function(struct elfsources *s, const struct gopclntab *go,
 			    const struct go_func *f, size_t room)
 {
@@ -419,7 +419,7 @@ static void add_go_functions(struct elfsources *s, const struct gopclntab *go)
 	strings->text = mem_realloc(strings->text, strings->size, 1);
 }
 
-/* For -v: a newer Go, or one that hides its functions. */
+/* Reports with -v: a newer Go, or one that hides its functions. */
 static void say_unknown(const struct elffile *file)
 {
 	char link[64], path[4096];

@@ -65,8 +65,8 @@ struct elfsources {
 };
 
 /*
- * place NULL: only the file itself. 0 or -errno; free it in either case. Who takes candidates or
- * strings leaves NULL there.
+ * place NULL: only the file itself. 0 or -errno; free it in either case. Callers that take over
+ * candidates or strings set them to NULL.
  */
 int elfsources_read(struct elfsources *s, const struct elffile *file,
 		    const struct debug_place *place);

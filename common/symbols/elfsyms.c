@@ -112,7 +112,7 @@ static struct elfsyms *load(const struct elffile *f, const struct debug_place *p
 	struct elfsources sources;
 	int err;
 
-	errno = 0; /* libelf says of a failed read only that something is missing */
+	errno = 0; /* libelf reports a failed read only as missing data */
 	err = elfsources_read(&sources, f, place);
 	if (!err)
 		es = build(&sources);
@@ -127,7 +127,7 @@ static struct elfsyms *load(const struct elffile *f, const struct debug_place *p
 /* So much of a source's strings. */
 struct moved_names {
 	size_t used;  /* bytes that are in place */
-	size_t start; /* of what was moved last */
+	size_t start; /* of the last moved name */
 	size_t from;  /* where it was ... */
 	size_t end;   /* ... and ended */
 	bool is_absurd;

@@ -24,7 +24,7 @@ struct elfsyms;
 struct debug_place; /* debugfile.h */
 
 /*
- * Reads from an open file, which is not closed. place says where separate debug files may be; NULL:
+ * Reads from an open file, which is not closed. place: where separate debug files may be; NULL:
  * nowhere. NULL with errno set.
  */
 struct elfsyms *elfsyms_load(int fd, const struct debug_place *place);

@@ -56,7 +56,7 @@ static int check_owner(const struct stat *file, pid_t pid)
 	if (!file->st_uid)
 		return 0;
 	if (stat(path, &process))
-		return -ENOENT; /* who knows whose it was */
+		return -ENOENT; /* its owner is unknown */
 	return file->st_uid == process.st_uid ? 0 : -EACCES;
 }
 
@@ -146,14 +146,14 @@ struct piece {
 struct jitmap {
 	int fd;
 	uint64_t taken;	       /* bytes of the file that were read, whole lines */
-	uint64_t seen;	       /* its size then: what is not whole need not be read again */
+	uint64_t seen;	       /* its size then: incomplete lines need not be read again */
 	char mark[MARK_BYTES]; /* the last bytes read ... */
 	size_t mark_bytes;     /* ... their number */
 	uint64_t mark_end;     /* ... where they end in the file, also after names were dropped */
 	uint32_t mark_count;   /* ... and how many lines have numbers up to there */
 	char **names;	       /* by number; NULL: code without a name */
 	size_t names_capacity, names_bytes;
-	uint32_t first; /* what was written anew does not repeat a number */
+	uint32_t first; /* a rewritten file does not reuse numbers */
 	struct entry *entries;
 	size_t count, capacity;
 	size_t n_cut; /* entries that are sorted, and cut */
@@ -225,7 +225,7 @@ static bool take_hex(const char **text, uint64_t *value)
 	return true;
 }
 
-/* Code without a name takes the place of what was there all the same. */
+/* Code without a name replaces earlier code all the same. */
 static void add_line(struct jitmap *map, const char *line, uint64_t file_size)
 {
 	struct entry entry = { .number = (uint32_t)map->count, .file_size = (uint32_t)file_size };

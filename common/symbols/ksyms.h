@@ -31,7 +31,10 @@ bool ksyms_find(const struct ksyms *ks, uint64_t addr, struct ksym *sym);
 /* True for JITed BPF programs, anybody's. */
 bool ksym_is_program(const char *name);
 
-/* True for what runs a tracer's program: bpf_trace_run*, __traceiter_*, bpf_trampoline_*, ... */
+/*
+ * Returns true for functions that run a tracer's program: bpf_trace_run*, __traceiter_*,
+ * bpf_trampoline_*, ...
+ */
 bool ksym_is_tracer(const char *name);
 
 #endif

@@ -115,7 +115,7 @@ static size_t count_section(const struct elffile *file, Elf_Scn *section)
 	if (strncmp(name, ".debug_", 7) || header.sh_type == SHT_NOBITS)
 		return 0;
 	bytes = gelf_getchdr(section, &packed) ? packed.ch_size : header.sh_size;
-	return bytes < UINT32_MAX ? bytes : UINT32_MAX; /* what they say may be nonsense */
+	return bytes < UINT32_MAX ? bytes : UINT32_MAX; /* section sizes may be nonsense */
 }
 
 static size_t count_sections(const struct elffile *file)
@@ -348,7 +348,7 @@ static void add_inlined(struct inlined *inlined, const Dwarf_Die *die)
 	inlined->items[inlined->n++] = *die;
 }
 
-/* An entry that has no addresses itself, but may have functions in it. */
+/* Returns true for entries without addresses that may contain functions. */
 static bool is_container(const Dwarf_Die *die)
 {
 	switch (dwarf_tag((Dwarf_Die *)die)) {

@@ -16,9 +16,9 @@
 struct srclines;
 struct debug_place; /* debugfile.h */
 
-/* One of the functions that contain an address. */
+/* A function that contains an address. */
 struct srcframe {
-	const char *function; /* NULL: the one that the symbol table names */
+	const char *function; /* NULL: the symbol table's name */
 	const char *file;     /* as on the compiler's command line; NULL: unknown */
 	uint32_t line;
 };
@@ -33,9 +33,9 @@ enum srclines_lack {
 };
 
 /*
- * fd and what place refers to stay the caller's, until srclines_free(). as_mangled: functions are
- * named as the linker knows them. NULL: there is neither DWARF nor a Go program, or lack (unless
- * NULL) says why.
+ * fd and the folders of place stay the caller's, until srclines_free(). as_mangled: functions have
+ * the linker's names. NULL: there is neither DWARF nor a Go program, or lack (unless NULL) is set
+ * to the reason.
  */
 struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_mangled,
 			       enum srclines_lack *lack);

@@ -77,7 +77,7 @@ void unwind_procs_exit(struct unwind_procs *procs, pid_t pid);
 bool unwind_procs_knows(const struct unwind_procs *procs, pid_t pid);
 bool unwind_procs_find(const struct unwind_procs *procs, pid_t pid, struct unwind_process *slice);
 
-/* Mappings to walk by, valid until anything is done with this. */
+/* Mappings to walk by, valid until the next call of these functions. */
 struct unwind_mappings {
 	const struct unwind_mapping *items;
 	size_t count; /* 0: not known */

@@ -222,7 +222,7 @@ static bool is_denied(const struct unwind_thread *thread)
 	return !peek((pid_t)thread->tid, thread->regs.sp, &byte, 1) && errno == EPERM;
 }
 
-/* It is looked at afterwards only: what came before has changed the count just as well. */
+/* The count is read afterwards only: a change before the walk has changed it just as well. */
 size_t unwind_walk_thread(const struct unwind_view *view, const struct unwind_thread *thread,
 			  uint64_t *addrs, size_t max, int *reason)
 {

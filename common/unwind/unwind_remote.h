@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The walker of bpf/stack/unwind.bpf.h from outside: the same tables and rules, the stack's memory by
- * process_vm_readv(2), or from a copy of it.
+ * The walker of bpf/stack/unwind.bpf.h from outside: the same tables and rules, the stack's memory
+ * by process_vm_readv(2), or from a copy of it.
  */
 #ifndef UNWIND_REMOTE_H
 #define UNWIND_REMOTE_H

@@ -283,7 +283,7 @@ static void draft_rows(struct unwind_tables *t, const struct cfi_cell *rows, siz
 			draft_row(t, t->ids[rows[i].rule], rows[i].at & (PAGE_BYTES - 1));
 }
 
-/* Counted by block so far, the rows of all blocks before one are where its own begin. */
+/* Turns counts per block into starts: the rows of all blocks before one. */
 static void sum_up_blocks(struct draft *d)
 {
 	for (uint32_t i = 1; i <= UNWIND_PAGE_BLOCKS; i++)

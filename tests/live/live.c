@@ -452,8 +452,7 @@ const char *memleak_lacks(void)
 	if (!is_known) {
 		is_known = true;
 		tried = tool_try("memleak", "--", "/bin/true");
-		if (tried->status == 1 &&
-		    (strstr(tried->err, "needs Linux") || strstr(tried->err, "since Linux")))
+		if (tried->status == 1 && strstr(tried->err, "needs Linux"))
 			snprintf(lacks, sizeof(lacks), "%s", tried->err);
 	}
 	return *lacks ? lacks : NULL;

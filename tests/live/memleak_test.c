@@ -1048,8 +1048,8 @@ TEST_UNLESS(memleak_lacks, one_of_several_without_an_allocator_is_told_of)
 						  text_of("%d,%d", work->pid, other->pid)));
 
 	CHECK_HELD(tool->out, "leak_big", BIG_COUNT, BIG_BYTES);
-	CHECK_HAS(tool->err, text_of("process %d: found no function", other->pid));
-	CHECK_LACKS(tool->err, text_of("process %d: found no function", work->pid));
+	CHECK_HAS(tool->err, text_of("process %d: no allocation function", other->pid));
+	CHECK_LACKS(tool->err, text_of("process %d: no allocation function", work->pid));
 }
 
 TEST_UNLESS(memleak_lacks, a_process_without_an_allocator_is_an_error)

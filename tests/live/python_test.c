@@ -413,7 +413,8 @@ TEST_UNLESS(python_lacks, a_program_that_becomes_python_later_has_them_or_is_nam
 	CHECK_EQ(folded_count(leave_python(tool->out), NULL,
 			      "<module> (later.py);busy (later.py)") > 0,
 		 !is_old);
-	CHECK_EQ(strstr(tool->err, text_of("(PID %d): began too late", work->pid)) != NULL, is_old);
+	CHECK_EQ(strstr(tool->err, text_of("(PID %d): started too late", work->pid)) != NULL,
+		 is_old);
 }
 
 TEST_UNLESS(python_lacks, without_lines_frames_have_their_file)

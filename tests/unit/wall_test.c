@@ -4,6 +4,7 @@
 
 #include "abi/waits.h"
 #include "profile/wall.h"
+#include "stacks/stack_counts.h"
 #include "unit.h"
 
 static const struct tool tool = { .name = "profile", .modules = { { &wall_module } } };

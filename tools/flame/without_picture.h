@@ -5,7 +5,7 @@
 
 #include "run/opts.h"
 
-/* After opts_parse(). 0, or -EINVAL if one is given that has no effect, which is said. */
+/* Refuses options without effect, after opts_parse(). 0, or -EINVAL, printed. */
 int without_picture_check(const struct opt_set *set);
 
 #endif

@@ -128,7 +128,7 @@ static const struct known_name operators[] = {
 	{ "_ZdaPvSt11align_val_tRKSt9nothrow_t", ALLOC_DELETE },
 };
 
-/* glibc's own names of what it exports; jemalloc, also as Rust has it; tcmalloc; mimalloc. */
+/* glibc's internal names of its exports; jemalloc, also Rust's; tcmalloc; mimalloc. */
 static const char *const prefixes[] = { "__libc_", "je_", "_rjem_", "tc_", "mi_" };
 
 static int find_name(const struct known_name *names, size_t n, const char *name, size_t bytes)

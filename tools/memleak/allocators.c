@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The search for allocators in what a process has mapped; see allocators.h, and alloc_names.c for
- * the names. Files are opened as everywhere: exactly the one that is mapped, or none (mapfile.h).
+ * Finds allocators in a process's mappings; see allocators.h, and alloc_names.c for the names.
+ * Opens exactly the mapped file, or none (mapfile.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static struct alloc_function *find_function(const struct scan *scan, uint64_t of
 	return NULL;
 }
 
-/* "free" rather than "__libc_free"; in any order of the table the same. */
+/* Prefers "free" to "__libc_free", for any order of the table. */
 static bool is_better_name(const char *a, size_t bytes, const char *b)
 {
 	return bytes != strlen(b) ? bytes < strlen(b) : strncmp(a, b, bytes) < 0;
@@ -210,7 +210,7 @@ static void add_file(struct allocators *a, const struct allocators_request *requ
 	a->n_new += a->n_functions - scan.first;
 }
 
-/* -EEXIST: it is the one that is known. */
+/* -EEXIST: it is the known file. */
 static int open_mapped(pid_t pid, const struct mapping *m, const struct timespec *read_time,
 		       const struct alloc_file *known, struct stat *st)
 {

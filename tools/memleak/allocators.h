@@ -73,7 +73,7 @@ struct allocators_request {
  */
 int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_request *request);
 
-/* For allocators_release(): the process still has what it maps now. */
+/* Marks files that the process maps now as used, for allocators_release(). */
 void allocators_mark(struct allocators *a, pid_t pid);
 
 /*
@@ -92,7 +92,7 @@ void allocators_free(struct allocators *a);
 struct alloc_traits {
 	const char *name;    /* "malloc" */
 	unsigned int n_args; /* that matter */
-	bool wants_return;   /* what it returns does */
+	bool wants_return;   /* its return value matters */
 };
 
 const struct alloc_traits *alloc_kind_traits(enum alloc_kind kind);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which numbers keep growing, judged by their values at the end of each interval. What a program
- * caches goes up and down; a leak goes up only. So a number is said to grow once it has
- * gone up in GROWTH_INTERVALS intervals in a row, each time to more than it ever was; each
- * interval in which it stays as it is is forgiven, but doesn't count. Of a number that moves at
- * random about a level, that happens once in (GROWTH_INTERVALS + 1)! intervals.
+ * Finds numbers that keep growing, by their values at the end of each interval. Caches go up and
+ * down; leaks go up only. So a number grows if it has gone up in GROWTH_INTERVALS consecutive
+ * intervals, each time to a new maximum; an interval without change is skipped. For a number that
+ * moves at random about a level, that happens once in (GROWTH_INTERVALS + 1)! intervals.
  */
 #ifndef GROWTH_H
 #define GROWTH_H
@@ -17,7 +16,7 @@
 struct growth {
 	uint64_t id;
 	uint64_t bytes, count;		/* at the end of this interval */
-	int64_t bytes_more, count_more; /* than at the end of the one before */
+	int64_t bytes_more, count_more; /* growth since the end of the previous one */
 	uint64_t most_bytes;		/* that it ever had */
 	uint32_t n_rises;		/* in a row */
 	uint32_t interval;		/* of the latest value */

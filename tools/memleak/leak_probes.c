@@ -85,7 +85,7 @@ static void free_part(struct window_part *part)
 	free(part);
 }
 
-/* Copies points, with descriptors of its own, of which those of one file share one. 0 or -errno. */
+/* Copies points, with descriptors of its own, one per file. 0 or -errno. */
 static int copy_points(struct window_part *part, const struct uprobe_point *points, size_t n)
 {
 	int fd = -1;

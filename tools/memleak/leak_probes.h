@@ -71,8 +71,8 @@ struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
 void leak_probes_free(struct leak_probes *probes);
 
 /*
- * Searches a process's mappings and probes what is new there. 0, also if there is nothing new (see
- * leak_probes_count()); -errno if what is new can't be searched or probed.
+ * Searches a process's mappings and probes new functions. 0, also if there are none (see
+ * leak_probes_count()); -errno if new ones can't be searched or probed.
  */
 int leak_probes_add(struct leak_probes *probes, pid_t pid);
 

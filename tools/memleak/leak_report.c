@@ -45,7 +45,7 @@ struct leak_report {
 	struct block_bucket *buckets;
 	size_t n_buckets;
 	int generations_fd; /* -1: the kernel's blocks have none */
-	int traced_fd;	    /* who is traced; -1: there is no such list */
+	int traced_fd;	    /* map of traced processes; -1: none */
 	struct growths *growths;
 	struct ranges *ranges;	       /* memory that is mapped */
 	struct ringbuf *range_changes; /* NULL: the kernel is traced */
@@ -65,7 +65,7 @@ static const struct leak_options *options_of(const struct leak_report *report)
 
 /* ---- owners ---- */
 
-/* Its name now, or what it was called before it ended. */
+/* Reads its current name, or its last one if it has exited. */
 static void read_comm(const struct leak_report *report, pid_t tgid, struct owner *owner)
 {
 	const char *known = tgid ? leak_probes_comm(report->probes, tgid) : "kernel";
@@ -196,7 +196,7 @@ static bool is_slabs_own(const struct leak_report *report, const struct block_su
 	return false;
 }
 
-/* A peek shows what the last interval has said. */
+/* A peek shows the growth up to the last interval. */
 static void note_growth(struct leak_report *report)
 {
 	if (!options_of(report)->growth || report->run->is_peek)
@@ -376,7 +376,7 @@ static size_t choose_top(const struct leak_report *report, const struct block_su
 	return n;
 }
 
-/* One sum for equal stacks. */
+/* One total for equal stacks. */
 static struct block_sums *merge_sums(const struct leak_report *report)
 {
 	struct block_sums *merged = block_sums_new();

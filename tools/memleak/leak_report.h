@@ -23,7 +23,7 @@ void leak_report_free(struct leak_report *report);
 /* Reads the table: visits each stack with a struct stack_key and a struct stacks_value. */
 void leak_report_read(struct leak_report *report, map_visit_fn *visit, void *arg);
 
-/* Prints what was read last. */
+/* Prints the data of the last read. */
 void leak_report_write_text(struct leak_report *report);
 
 #endif

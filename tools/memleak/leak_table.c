@@ -313,7 +313,7 @@ static int configure_table(struct run *run)
 
 /* ---- processes ---- */
 
-/* Said once; but what has ended, or has not mapped the file yet, has no allocator to be missed. */
+/* Reported once; exited processes, and those that have not mapped the file yet, don't count. */
 static void search_again(struct run *run, pid_t pid)
 {
 	struct leak_table *table = table_of(run);
@@ -488,7 +488,7 @@ static void stop_table(struct run *run)
 	leak_probes_detach(table_of(run)->probes);
 }
 
-/* Somebody who traces a script means the programs that it runs. */
+/* Users who trace a script mean the programs that it runs. */
 static void report_left_out(const struct run *run)
 {
 	unsigned int n = table_of(run)->n_left_out, n_late = table_of(run)->n_late;

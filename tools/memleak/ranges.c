@@ -113,7 +113,7 @@ static bool is_affected(const struct range *r, const struct memleak_range *chang
 	}
 }
 
-/* Takes out what is affected between two addresses, and leaves what lies before and after it. */
+/* Takes out the part between two addresses, and leaves the rest before and after it. */
 static struct range *cut(struct ranges *ranges, const struct memleak_range *change, uint64_t start,
 			 uint64_t end)
 {
@@ -208,7 +208,7 @@ static void map(struct ranges *ranges, const struct memleak_range *change)
 		hold(ranges, change, start, end);
 }
 
-/* One of the old range's parts, which is as long as the new range if that is longer. */
+/* Moves a part of the old range, as long as the new range if that is longer. */
 static void move_part(struct ranges *ranges, const struct memleak_range *change,
 		      const struct range *part)
 {

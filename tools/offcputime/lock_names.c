@@ -222,7 +222,7 @@ void lock_names_free(struct lock_names *names)
 	free(names);
 }
 
-/* ---- what an address is ---- */
+/* ---- meaning of an address ---- */
 
 static void take_variable(struct lock_name *name, const struct variable *variable, bool as_mangled)
 {

@@ -68,7 +68,7 @@ void lock_names_begin_report(struct lock_names *names);
 const struct lock_name *lock_names_find(struct lock_names *names, pid_t pid, uint32_t generation,
 					uint64_t addr, bool is_private);
 
-/* One of the kernel; its symbol and function are the caller's to set. */
+/* Returns a lock of the kernel; the caller sets its symbol and function. */
 struct lock_name *lock_names_find_kernels(struct lock_names *names, uint64_t addr);
 
 /*
@@ -78,7 +78,7 @@ struct lock_name *lock_names_find_kernels(struct lock_names *names, uint64_t add
  */
 char *lock_name_text(const struct lock_name *lock, bool is_condition);
 
-/* The same to sum by: of the kernel's, what has a function has no address. Freed with free(). */
+/* The same as a key for totals: kernel locks with a function have no address. Freed with free(). */
 char *lock_name_mark(const struct lock_name *lock, bool is_condition);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Waits summed by lock, with who released it, as a table for people and as JSON. */
+/* Totals of waits per lock, with who released it, as a table for people and as JSON. */
 #ifndef LOCK_TABLE_H
 #define LOCK_TABLE_H
 

@@ -74,7 +74,9 @@ uint32_t locks_states(const struct run *run, uint32_t letters)
 
 /* ---- before load ---- */
 
-/* They choose among waits by what a lock's waits have in common, or show something else. */
+/*
+ * These options choose among waits by properties that a lock's waits share, or show something else.
+ */
 static int check_locks(struct run *run)
 {
 	static const char *const others[] = { "state", "blocked", "runnable", "throttled",
@@ -315,7 +317,7 @@ static void report_one(const struct reading *reading, const struct counted *coun
 		       ? find_kernels_lock(reading->run, key)
 		       : lock_names_find(locks->names, (pid_t)key->stack.tgid, key->generation,
 					 base_of(key->addr, kind), key->is_private);
-	if (!counted->sum.total_ns) { /* a wait that goes on, of which nothing is wanted yet */
+	if (!counted->sum.total_ns) { /* an ongoing wait, of which nothing is wanted yet */
 		reading->visit(&key->stack, &nothing, reading->arg);
 		return;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* --state: in which states a wait counts; and what is said of waits that were cut. */
+/* --state: the states in which a wait counts; and remarks of waits that were cut. */
 #ifndef WAIT_STATES_H
 #define WAIT_STATES_H
 

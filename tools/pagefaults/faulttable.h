@@ -24,7 +24,7 @@ struct fault_columns {
 void faulttable_print(FILE *f, struct fault_row *rows, size_t n,
 		      const struct fault_columns *columns, const struct areas *areas);
 
-/* Counts by process and area while tracing. What the tool declares: */
+/* Counts per process and area while tracing. The tool's declaration: */
 extern const struct module faulttable_module;
 
 struct faulttable_spec {

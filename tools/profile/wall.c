@@ -26,7 +26,7 @@ struct wall {
 
 	/* Totals of all reports. */
 	uint64_t kinds_ns[WALL_KINDS];
-	uint64_t n_samples, sampled; /* what they stand for: ns or cycles */
+	uint64_t n_samples, sampled; /* what they stand for, in ns or cycles */
 };
 
 static const struct wall defaults;
@@ -88,7 +88,7 @@ static int check_wall(struct run *run)
 	return 0;
 }
 
-/* Samples are not what is reported, but only shares of it. */
+/* Samples are not reported, but only shares of them. */
 static int configure_wall(struct run *run)
 {
 	struct wait_settings settings = {

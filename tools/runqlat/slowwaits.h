@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Waits that took long, one by one as they end, and who ran meanwhile (bpf/abi/runqlat.h). */
+/* Long waits, line by line as they end, and who ran meanwhile (bpf/abi/runqlat.h). */
 #ifndef SLOWWAITS_H
 #define SLOWWAITS_H
 

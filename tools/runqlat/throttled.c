@@ -15,7 +15,7 @@
 #include "runqlat/throttled.h"
 
 struct throttled {
-	uint64_t reported_ns; /* of what the kernel's side has summed up */
+	uint64_t reported_ns; /* of BPF's total */
 };
 
 static const struct throttled defaults;

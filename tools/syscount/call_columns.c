@@ -74,7 +74,7 @@ static const struct time_column {
 static bool take(unsigned int *left, unsigned int width)
 {
 	if (*left < width) {
-		*left = 0; /* what is less important doesn't take its place */
+		*left = 0; /* less important columns don't take its place */
 		return false;
 	}
 	*left -= width;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * System calls from the loader's side; see calls.h. The array of calls by number is never reset: a
- * report shows what has come since the one before. Tables by key take turns.
+ * System calls in the loader; see calls.h. The array of calls by number is never reset: a report
+ * shows the difference to the one before. Tables by key are used in turn.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@
 /* If only the call counts, the table is for numbers beyond the array. */
 #define ODD_NUMBERS 1024
 
-/* As bpf/syscount.bpf.c says. There are no more processes than entries. */
+/* The value of bpf/syscount.bpf.c. There are no more processes than entries. */
 #define LABELS_MIN 16384
 
 #define ENDS_PROGRAM "syscount_exit_tracked"
@@ -35,7 +35,7 @@
 struct calls {
 	struct call_request request;
 	struct call_settings settings;
-	struct call_counts *before; /* what has been reported of the array */
+	struct call_counts *before; /* counts of the array at the last report */
 	uint64_t n_untimed, n_unseen;
 	struct calltable *whole; /* of all reports, for the live view */
 	struct map_pair counts, times;

@@ -14,7 +14,7 @@
 
 #define LIST_COLUMNS 4
 
-/* A sigreturn restores all registers, the one with its own number too. */
+/* A sigreturn restores all registers, including the one with its own number. */
 #define SIGRETURN_NUMBER (-1)
 
 struct call_name {
