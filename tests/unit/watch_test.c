@@ -181,7 +181,9 @@ static void wait_for_main_thread(pid_t pid)
 	}
 }
 
-/* Whether or not its threads can be counted from the beginning. Returns how many events were lost. */
+/*
+ * Whether or not its threads can be counted from the beginning. Returns how many events were lost.
+ */
 static int check_last_thread(bool is_seen)
 {
 	struct seen seen = {};
