@@ -25,11 +25,16 @@
 
 static const struct tool tool = { .modules = { { &taskstate_module } } };
 
+/* Loads what was chosen. False: it can't be loaded. */
+static bool load(struct run *run, struct runqlat_bpf *skel, bool has_storage)
+{
+	return !map_set_settings(run, ".rodata.task_state", &has_storage, sizeof(has_storage)) &&
+	       !runqlat_bpf__load(skel);
+}
+
 /* Only the iterator, with the table by thread. False: it can't be loaded. */
 static bool load_iterator(struct run *run, struct runqlat_bpf *skel)
 {
-	bool has_storage = false;
-
 	run->object = skel->obj;
 	run->loop = loop_new();
 	leave_out_all(skel->obj);
@@ -37,8 +42,7 @@ static bool load_iterator(struct run *run, struct runqlat_bpf *skel)
 	bpf_program__set_autoattach(skel->progs.task_state_iter, false);
 	bpf_map__set_autocreate(skel->maps.task_states_by_tid, true);
 	bpf_map__set_max_entries(skel->maps.task_states_by_tid, ROOM);
-	return !map_set_settings(run, ".rodata.task_state", &has_storage, sizeof(has_storage)) &&
-	       !runqlat_bpf__load(skel);
+	return load(run, skel, false);
 }
 
 static int count_states(const struct runqlat_bpf *skel, bool take_away)
@@ -95,8 +99,6 @@ TEST(states_that_could_not_be_made_are_made_later)
 /* What fills slots and gives them back, attached. False: it can't be loaded. */
 static bool attach_slots(struct run *run, struct runqlat_bpf *skel)
 {
-	bool has_storage = true;
-
 	run->object = skel->obj;
 	leave_out_all(skel->obj);
 	bpf_program__set_autoload(skel->progs.task_state_new, true);
@@ -104,8 +106,7 @@ static bool attach_slots(struct run *run, struct runqlat_bpf *skel)
 	bpf_map__set_autocreate(skel->maps.task_slots, true);
 	bpf_map__set_autocreate(skel->maps.task_slot_claims, true);
 	bpf_map__set_autocreate(skel->maps.task_states, true);
-	return !map_set_settings(run, ".rodata.task_state", &has_storage, sizeof(has_storage)) &&
-	       !runqlat_bpf__load(skel) && !runqlat_bpf__attach(skel);
+	return load(run, skel, true) && !runqlat_bpf__attach(skel);
 }
 
 /* The owner is the first word of a slot. */
@@ -196,15 +197,12 @@ static pid_t fork_threaded(void)
 
 static bool attach_exec(struct run *run, struct runqlat_bpf *skel)
 {
-	bool has_storage = false;
-
 	run->object = skel->obj;
 	leave_out_all(skel->obj);
 	bpf_program__set_autoload(skel->progs.task_state_exec, true);
 	bpf_program__set_autoload(skel->progs.task_state_exit, true);
 	bpf_map__set_autocreate(skel->maps.task_states_by_tid, true);
-	return !map_set_settings(run, ".rodata.task_state", &has_storage, sizeof(has_storage)) &&
-	       !runqlat_bpf__load(skel) && !runqlat_bpf__attach(skel);
+	return load(run, skel, false) && !runqlat_bpf__attach(skel);
 }
 
 TEST(a_thread_that_executes_takes_its_state_along)
