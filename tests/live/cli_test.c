@@ -196,23 +196,6 @@ TEST(every_tool_ends_with_its_target)
 	}
 }
 
-TEST(a_run_ends_with_the_last_of_its_targets)
-{
-	struct proc *first = work_start("spin"), *last = work_start("spin");
-	struct proc *tool =
-		tool_start("profile", "-p", text_of("%d,%d", (int)first->pid, (int)last->pid));
-
-	proc_kill(first);
-	CHECK(proc_wait_for(tool,
-			    text_of("process %d has exited, no longer traced\n", (int)first->pid)));
-	proc_linger(tool, 500);
-	CHECK(!tool->has_ended);
-	CHECK_LACKS(tool->err, "all targets have exited");
-	proc_kill(last);
-	tool_finish(tool);
-	CHECK_HAS(tool->err, "all targets have exited\n");
-}
-
 /* The second table of counts has no descriptor left: that is no good end. */
 TEST(a_report_that_fails_ends_the_run_as_a_failure)
 {
@@ -614,17 +597,6 @@ TEST(the_extension_of_the_output_is_its_format)
 	path = text_of("%s/x.svg", folder);
 	tool = tool_run_on(work, "offcputime", "--output", path, "300ms");
 	CHECK(file_read(path) && strstr(file_read(path), "<title>work_wait_go ("));
-}
-
-TEST(each_interval_has_a_file)
-{
-	const char *folder = folder_make(), *path = text_of("%s/x.txt", folder);
-
-	tool_run("runqlat", "--output", path, "100ms", "2");
-	CHECK(!file_read(path));
-	CHECK(file_read(text_of("%s/x.001.txt", folder)));
-	CHECK(file_read(text_of("%s/x.002.txt", folder)));
-	CHECK(!file_read(text_of("%s/x.003.txt", folder)));
 }
 
 /* Freed memory is overwritten, so that a file which is closed can't be used by mistake. */

@@ -125,14 +125,6 @@ TEST(a_sleep_outside_of_the_filter_is_no_wait)
 	CHECK_EQ(lines_with(tool->out, text_of(" %7d ", work->pid)), 0);
 }
 
-TEST(interval_and_count_give_that_many_reports)
-{
-	struct proc *tool = tool_run("runqlat", "100ms", "3");
-
-	CHECK_EQ(lines_from(tool->out, "count "), 3);
-	CHECK(lines_with(tool->out, "usecs") > 0); /* a system at rest may have no wait in 100 ms */
-}
-
 TEST(a_histogram_for_each_process_has_its_comm)
 {
 	struct proc *work = work_start("pingpong", ROUNDS);

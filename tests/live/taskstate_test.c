@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * States of tasks that can't be made at once. The kernel's own reasons can't be brought about at
- * will (see bpf/sched/task_state.bpf.h), so the table that older kernels use is made too small, and then
- * emptied, which for the iterator is the same: no memory now, but later. And where there is task
- * storage, most states are in slots, which have to be given back.
+ * will (see bpf/sched/task_state.bpf.h), so the table that older kernels use is made too small, and
+ * then emptied, which for the iterator is the same: no memory now, but later. And where there is
+ * task storage, most states are in slots, which have to be given back.
  */
 #include <fcntl.h>
 #include <pthread.h>
