@@ -298,7 +298,7 @@ TEST(calls_that_seccomp_refuses_are_counted_without_a_time)
 	CHECK_CALLS(tool, count_of(tool->out, "uname"), 17);
 	CHECK(lines_from(tool->out, "uname                        17         0.000      -") == 1 ||
 	      events_missed(tool));
-	CHECK_CALLS(tool, said_number(tool, " calls without a time: beginning not seen"), 17);
+	CHECK_CALLS(tool, said_number(tool, " calls without a time: their entry was not seen"), 17);
 	tool = trace_kind("plain", "17", "-L");
 	CHECK_LACKS(tool->err, "not seen");
 }
@@ -311,7 +311,7 @@ TEST(a_command_s_own_exec_has_begun_before_the_tracing)
 
 	CHECK_CALLS(tool, count_of(tool->out, "execve"), 1);
 	CHECK_LACKS(tool->err, "not seen");
-	CHECK_CALLS(tool, said_number(tool, " calls without a time: begun before the tracing"), 2);
+	CHECK_CALLS(tool, said_number(tool, " calls without a time: they began before tracing"), 2);
 }
 
 /* At the first moment of the tracing and at the last, too. */
@@ -612,8 +612,9 @@ TEST(a_thread_is_seen_after_12000_others_came_and_went)
 	CHECK_LACKS(tool->err, "map full");
 	CHECK_LACKS(tool->err, "not traced");
 	/* Those are the exits and the first read, and calls whose beginning was left out. */
-	CHECK(said_number(tool, " calls without a time: begun") >= 12000 + 1);
-	CHECK(said_number(tool, " calls without a time: begun") <= 12000 + 1 + events_missed(tool));
+	CHECK(said_number(tool, " calls without a time: they began") >= 12000 + 1);
+	CHECK(said_number(tool, " calls without a time: they began") <=
+	      12000 + 1 + events_missed(tool));
 }
 
 static void check_intervals(const char *option)
