@@ -134,7 +134,8 @@ TEST(time_that_no_sample_has_met_is_there)
 
 TEST(a_command_is_traced_over_its_whole_life)
 {
-	struct proc *tool = tool_run("profile", "--wall", "--", work_path("parts"), "500");
+	struct proc *tool = tool_run("profile", "--wall", "--", work_path("parts"),
+				     text_of("%d", at_size(1200, 2400)));
 
 	for (size_t i = 0; i < N_THREADS; i++)
 		check_thread(tool->out, tool, all_threads[i]);
