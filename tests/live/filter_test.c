@@ -159,15 +159,6 @@ TEST(a_number_that_is_used_again_is_another_process)
 	CHECK_STR(seen_by(&trio, "wanted"), "rop");
 }
 
-TEST(threads_are_traced_by_tid)
-{
-	struct proc *wanted = start_kid("wanted"), *other = start_kid("other");
-	struct trio trio = TRACE_TWO(wanted, other, "--tid", pid_text(wanted->pid));
-
-	CHECK_STR(seen_by(&trio, "wanted"), "rop");
-	CHECK_STR(seen_by(&trio, "other"), "");
-}
-
 TEST(one_thread_is_traced_without_its_siblings)
 {
 	struct proc *work = work_start("plan", "3", "13", "2", "11");
@@ -178,13 +169,16 @@ TEST(one_thread_is_traced_without_its_siblings)
 		 folded_count(tool->out, "plan-0", "plan_run"));
 }
 
-TEST(threads_are_traced_by_comm)
+TEST(threads_are_traced_by_tid_and_comm)
 {
-	struct proc *wanted = start_kid("wanted"), *other = start_kid("wantedx");
-	struct trio trio = TRACE_TWO(wanted, other, "--comm", "wanted");
+	for (int i = 0; i < 2; i++) {
+		struct proc *wanted = start_kid("wanted"), *other = start_kid("wantedx");
+		struct trio trio = TRACE_TWO(wanted, other, i ? "--tid" : "--comm",
+					     i ? pid_text(wanted->pid) : "wanted");
 
-	CHECK_STR(seen_by(&trio, "wanted"), "rop");
-	CHECK_STR(seen_by(&trio, "wantedx"), "");
+		CHECK_STR(seen_by(&trio, "wanted"), "rop");
+		CHECK_STR(seen_by(&trio, "wantedx"), "");
+	}
 }
 
 /*

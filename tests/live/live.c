@@ -1380,13 +1380,16 @@ const char *folded_find(const char *text, const char *comm, const char *frames)
 }
 
 /* JITed programs are bpf_prog_ and 16 digits; bpf_prog_load() is the kernel's own. */
-bool folded_has_program(const char *text)
+bool folded_has_program(const char *text, const char *name)
 {
 	static const char prefix[] = ";bpf_prog_";
 
-	for (; (text = strstr(text, prefix)); text++)
-		if (strspn(text + strlen(prefix), "0123456789abcdef") == 16)
+	while ((text = strstr(text, prefix))) {
+		text += strlen(prefix);
+		if (strspn(text, "0123456789abcdef") == 16 && text[16] == '_' &&
+		    !strncmp(text + 17, name, strlen(name)))
 			return true;
+	}
 	return false;
 }
 

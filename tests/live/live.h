@@ -235,8 +235,8 @@ uint64_t folded_sum_with(const char *text, const char *comm, const char *part);
 /* A line, never NULL. */
 const char *folded_find(const char *text, const char *comm, const char *frames);
 
-/* A frame is a BPF program's. */
-bool folded_has_program(const char *text);
+/* A frame is of a BPF program whose name begins so: those of others may be there. */
+bool folded_has_program(const char *text, const char *name);
 
 /* Each line is well formed, no two have equal stacks, and the hottest comes first. */
 bool folded_is_sane(const char *text);

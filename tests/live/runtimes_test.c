@@ -35,42 +35,36 @@ static struct proc *trace_as(size_t tool, const char *name, const char *style, c
 				     tools[tool].value, extra));
 }
 
+/* A program under a runtime's name, what is seen of it, and the remedy. */
+static const struct {
+	const char *name, *style, *seen, *remedy;
+} runtimes[] = {
+	{ "node", "busy", ";main;[jit];jit_wait",
+	  " % of stacks with unnamed JIT code (start it with --perf-basic-prof "
+	  "--interpreted-frames-native-stack)\n" },
+	{ "libjvm.so", "lost", ";[jit];jit_wait",
+	  " % of stacks truncated in JIT code (start it with -XX:+PreserveFramePointer, then "
+	  "jcmd " },
+};
+
 /* memleak is the last one: it needs probes with cookies. */
-static size_t usable_tools(void)
+TEST(made_code_is_told_with_what_gives_it_names_and_keeps_callers)
 {
-	return sizeof(tools) / sizeof(*tools) - (memleak_lacks() != NULL);
-}
+	size_t n_tools = sizeof(tools) / sizeof(*tools) - (memleak_lacks() != NULL);
 
-#define EACH_TOOL(i) for (size_t i = 0, n_tools = usable_tools(); i < n_tools; i++)
+	for (size_t i = 0; i < 2 * n_tools; i++) {
+		const char *pid, *tool_name = tools[i / 2].name;
+		struct proc *tool =
+			trace_as(i / 2, runtimes[i % 2].name, runtimes[i % 2].style, "-f", &pid);
 
-TEST(code_without_names_is_told_with_what_gives_it_names)
-{
-	EACH_TOOL(i)
-	{
-		const char *pid;
-		struct proc *tool = trace_as(i, "node", "busy", "-f", &pid);
-
-		CHECK_HAS(tool->out, ";main;[jit];jit_wait");
-		CHECK_HAS(tool->err, text_of("%s: node (PID %s): ", tools[i].name, pid));
-		CHECK_HAS(tool->err, " % of stacks with unnamed JIT code (start it with "
-				     "--perf-basic-prof --interpreted-frames-native-stack)\n");
-	}
-}
-
-TEST(callers_that_are_lost_in_made_code_are_told_with_what_keeps_them)
-{
-	EACH_TOOL(i)
-	{
-		const char *pid;
-		struct proc *tool = trace_as(i, "libjvm.so", "lost", "-f", &pid);
-
-		CHECK_LACKS(tool->out, ";main;");
-		CHECK_HAS(tool->out, ";[jit];jit_wait");
-		CHECK_HAS(tool->err, text_of("%s: java (PID %s): ", tools[i].name, pid));
+		CHECK_HAS(tool->out, runtimes[i % 2].seen);
 		CHECK_HAS(tool->err,
-			  text_of(" %% of stacks truncated in JIT code (start it with "
-				  "-XX:+PreserveFramePointer, then jcmd %s Compiler.perfmap)\n",
-				  pid));
+			  text_of("%s: %s (PID %s): ", tool_name, i % 2 ? "java" : "node", pid));
+		CHECK_HAS(tool->err, runtimes[i % 2].remedy);
+		if (i % 2) {
+			CHECK_LACKS(tool->out, ";main;");
+			CHECK_HAS(tool->err, text_of(" jcmd %s Compiler.perfmap)\n", pid));
+		}
 	}
 }
 

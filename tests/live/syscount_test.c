@@ -13,10 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-
-#include "abi/call_record.h"
 #include "base/clock.h"
 #include "live.h"
 
@@ -443,53 +439,6 @@ TEST(durations_have_total_and_percentiles)
 	CHECK(min >= 5 && min <= p50 && p50 <= p99 && p99 <= max);
 	CHECK(min <= avg && avg <= max);
 	CHECK_CLOSE((uint64_t)(avg * 23 * 1000), (uint64_t)(total * 1000), 10);
-}
-
-/* The calls of that key in all cells of a map, of any duration. */
-static uint64_t calls_in_map(int fd, uint32_t n_cells, uint32_t tgid, int32_t number)
-{
-	int n_cpus = libbpf_num_possible_cpus();
-	struct call_cell *cells = calloc((size_t)n_cpus, sizeof(*cells));
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < n_cells && !bpf_map_lookup_elem(fd, &i, cells); i++)
-		for (int cpu = 0; cpu < n_cpus; cpu++)
-			for (int slot = 0; slot < HIST_SLOTS_PER_OCTAVE; slot++)
-				if (cells[cpu].key.tgid == tgid && cells[cpu].key.number == number)
-					n += cells[cpu].times.slots[slot];
-	free(cells);
-	return n;
-}
-
-/* Of all tools that run. */
-static uint64_t calls_in_cells(uint32_t tgid, int32_t number)
-{
-	struct bpf_map_info info = {};
-	uint32_t id = 0, size = sizeof(info);
-	uint64_t n = 0;
-	int fd;
-
-	while (!bpf_map_get_next_id(id, &id)) {
-		fd = bpf_map_get_fd_by_id(id);
-		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) &&
-		    !strcmp(info.name, "call_cells"))
-			n += calls_in_map(fd, info.max_entries, tgid, number);
-		if (fd >= 0)
-			close(fd);
-	}
-	return n;
-}
-
-TEST(calls_with_a_time_are_counted_in_cells)
-{
-	struct proc *work = work_start("calls", "plain", "1009");
-	struct proc *tool = tool_start_on(work, "syscount", "-L", "--by-process-and-syscall");
-	uint64_t in_cells;
-
-	work_do(work);
-	in_cells = calls_in_cells((uint32_t)work->pid, SYS_getppid);
-	tool_stop(tool);
-	CHECK_CALLS(tool, in_cells, 1009);
 }
 
 TEST(each_row_with_times_has_calls)

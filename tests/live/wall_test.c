@@ -134,7 +134,8 @@ TEST(time_that_no_sample_has_met_is_there)
 
 TEST(a_command_is_traced_over_its_whole_life)
 {
-	struct proc *tool = tool_run("profile", "--wall", "--", work_path("parts"), "500");
+	struct proc *tool = tool_run("profile", "--wall", "--", work_path("parts"),
+				     text_of("%d", at_size(1200, 2400)));
 
 	for (size_t i = 0; i < N_THREADS; i++)
 		check_thread(tool->out, tool, all_threads[i]);
@@ -302,51 +303,34 @@ TEST(a_peek_shows_what_runs)
 
 /* ---- formats ---- */
 
-static struct proc *trace_as(const char *format)
+/* What is in each of them. */
+static const struct {
+	const char *format, *parts[8];
+} formats[] = {
+	{ "text",
+	  { "    parts_burn\n", "    -                p-spin (", " [on cpu]\n", " S [blocked]\n",
+	    " R [runnable]\n", ") tid " } },
+	{ "json",
+	  { "\"unit\":\"nanoseconds\"", "\"remark\":\"on cpu\"", "\"remark\":\"blocked\"",
+	    "\"remark\":\"runnable\"", ",\"tid\":" } },
+	{ "svg",
+	  { "<title>[on cpu] (", "<title>[blocked] (", "<rect class=\"c", "<rect class=\"o",
+	    "<title>tid" } },
+	{ "pprof", { "\x1f\x8b" } },
+};
+
+TEST(formats_have_kinds_and_threads)
 {
-	struct proc *work = start_parts();
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		struct proc *work = start_parts(), *tool;
 
-	return trace_pid(work, "profile", "--wall", "--per-thread", "--format", format);
-}
-
-TEST(text_has_kinds_and_threads)
-{
-	struct proc *tool = trace_as("text");
-
-	CHECK_HAS(tool->out, "    parts_burn\n");
-	CHECK_HAS(tool->out, "    -                p-spin (");
-	CHECK_HAS(tool->out, " [on cpu]\n");
-	CHECK_HAS(tool->out, " S [blocked]\n");
-	CHECK_HAS(tool->out, " R [runnable]\n");
-	CHECK_HAS(tool->out, ") tid ");
-}
-
-TEST(json_has_kinds_and_threads)
-{
-	struct proc *tool = trace_as("json");
-
-	CHECK_HAS(tool->out, "\"unit\":\"nanoseconds\"");
-	CHECK_LACKS(tool->out, "\"period\"");
-	CHECK_HAS(tool->out, "\"remark\":\"on cpu\"");
-	CHECK_HAS(tool->out, "\"remark\":\"blocked\"");
-	CHECK_HAS(tool->out, "\"remark\":\"runnable\"");
-	CHECK_EQ(lines_with(tool->out, ",\"tid\":"), lines_with(tool->out, "\"frames\""));
-}
-
-TEST(pictures_have_a_colour_for_each_kind)
-{
-	struct proc *tool = trace_as("svg");
-
-	CHECK_HAS(tool->out, "<title>[on cpu] (");
-	CHECK_HAS(tool->out, "<title>[blocked] (");
-	CHECK_HAS(tool->out, "<rect class=\"c");
-	CHECK_HAS(tool->out, "<rect class=\"o");
-	CHECK_HAS(tool->out, "<title>tid");
-}
-
-TEST(pprof_is_written)
-{
-	struct proc *tool = trace_as("pprof");
-
-	CHECK_EQ((unsigned char)tool->out[0], 0x1f);
+		tool = trace_pid(work, "profile", "--wall", "--per-thread", "--format",
+				 formats[i].format);
+		for (const char *const *part = formats[i].parts; *part; part++)
+			CHECK_HAS(tool->out, *part);
+		CHECK_LACKS(tool->out, "\"period\"");
+		if (!strcmp(formats[i].format, "json"))
+			CHECK_EQ(lines_with(tool->out, ",\"tid\":"),
+				 lines_with(tool->out, "\"frames\""));
+	}
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Command lines that tools refuse: with status 2, nothing printed and one line of the tool's own on stderr, which names
 # the culprit, before anything is attached. TRACELETS_BIN: the folder of the tools.
+# shellcheck disable=SC2154 # some variables are set by what is included
 cd "$(dirname "$0")/../.." || exit 1
 bin=$(realpath "${TRACELETS_BIN:-build}")
 . tests/lib
