@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Chores: each is done once, in order, by the thread or by who needs it first. */
 #include <pthread.h>
-#include <unistd.h>
 
 #include "base/background.h"
 #include "unit.h"

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table of live blocks: the very code of the BPF side, with threads in place of CPUs. */
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "abi/block.h"
-#include "base/clock.h"
-#include "base/mem.h"
 #include "memleak/blocks.h"
 
 static struct block_bucket *table;

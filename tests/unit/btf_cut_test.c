@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Type information, cut down: what must be left of it. */
-#include <stdlib.h>
-
 #include "run/btf_cut.h"
 #include "unit.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tables of system calls: sums, order, columns; and the list of calls in flight. */
-#include <stdlib.h>
 #include <sys/syscall.h>
 
 #include "syscount/call_columns.h"
@@ -159,7 +158,7 @@ TEST(columns_that_do_not_fit_are_left_out)
 
 	layout.timed = true;
 	add_times(table, &layout, SYS_read, 3, 1000);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CHECK(strstr(print_in_room(table, 10, cases[i].columns), cases[i].titles));
 		CHECK(strcspn(text, "\n") <= cases[i].columns);
 	}
@@ -256,7 +255,7 @@ TEST(times_fit_into_six_characters)
 	};
 	char buf[32];
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CHECK_STR(call_time_text(buf, sizeof(buf), cases[i].ns), cases[i].text);
 		CHECK(strlen(buf) <= 6);
 	}

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of cgroups by their ids, also of those that come and go. Needs root and cgroup2. */
-#include <errno.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "process/cgroups.h"
 #include "child.h"

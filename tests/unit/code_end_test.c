@@ -2,7 +2,6 @@
 /* How much of some code is a function's own, on x86-64 and on arm64. */
 #include <elf.h>
 
-#include "base/array.h"
 #include "elf/code_end.h"
 #include "unit.h"
 

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Rows from the instructions of arm64 code that says nothing of its frames: a vdso, and gaps. */
-#include <string.h>
-
-#include "base/array.h"
-#include "base/mem.h"
 #include "unit.h"
 #include "unwind/code_rows.h"
 

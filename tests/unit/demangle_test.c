@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of C++ and Rust functions, and names made to keep a demangler busy. */
-#include <stdlib.h>
-
-#include "base/mem.h"
 #include "symbols/demangle.h"
 #include "unit.h"
 

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A program that is held at its entry point, and goes on from there as if nothing had been. */
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "run/entry.h"
 #include "unit.h"

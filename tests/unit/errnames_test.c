@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of errors, against this machine's headers. */
-#include <errno.h>
-
 #include "base/msg.h"
 #include "syscount/errnames.h"
 #include "silent.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table of page faults as it is printed. */
-#include <stdlib.h>
-
 #include "pagefaults/faulttable.h"
 #include "unit.h"
 

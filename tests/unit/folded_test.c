@@ -2,10 +2,6 @@
 /*
  * Folded stacks as they are found: read, and written again; what is none is left out and counted.
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/array.h"
 #include "output/folded.h"
 #include "output/folded_tree.h"
 #include "output/remarks.h"

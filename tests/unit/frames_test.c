@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table of frames: each once, for as long as it is used. */
-#include "base/mem.h"
 #include "output/frames.h"
 #include "unit.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is said to keep growing, and what isn't. */
-#include <stdlib.h>
-
 #include "memleak/growth.h"
 #include "unit.h"
 

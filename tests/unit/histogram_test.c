@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Histograms: conversion, percentiles against sorted values, intervals, BCC's table. */
-#include <stdbool.h>
-#include <stdlib.h>
-
-#include "base/array.h"
-#include "base/mem.h"
 #include "output/histogram.h"
 #include "unit.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the kernel says of CPUs that come and go. */
-#include <string.h>
-
 #include "base/hotplug.h"
 #include "unit.h"
 

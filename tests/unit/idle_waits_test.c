@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which waits are those of threads without work. */
-#include <stdio.h>
-#include <string.h>
-
 #include "output/profile.h"
 #include "stacks/idle_waits.h"
 #include "unit.h"

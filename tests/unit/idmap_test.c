@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table by id: found again after growing, also where many ids want the same slot. */
-#include <stdlib.h>
-
 #include "base/idmap.h"
 #include "unit.h"
 

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Kernel symbols, out of the kernel's words; and which ones are a tracer's. */
-#include <stdlib.h>
-
-#include "base/array.h"
-#include "base/mem.h"
 #include "symbols/ksyms.h"
 #include "unit.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What sort of lock a futex is, by who waits for it; and who waited for one of the kernel. */
 #include "abi/locks.h"
-#include "base/array.h"
 #include "offcputime/lock_kinds.h"
 #include "unit.h"
 

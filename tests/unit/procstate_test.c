@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What /proc tells of processes in several states. */
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "process/procmaps.h"
 #include "process/procstate.h"
 #include "process/roots.h"

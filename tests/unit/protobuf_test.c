@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The encoder of protocol buffers: bytes as the encoding's definition has them. */
-#include <string.h>
-
 #include "output/protobuf.h"
 #include "unit.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Texts and tables of lines of Python's code objects, as they lie in memory. */
-#include <string.h>
-
 #include "runtimes/python_code.h"
 #include "unit.h"
 

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where builds of Python keep their frames: by their version, and by offsets in the file. */
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-
 #include "elf/elf64.h"
 #include "runtimes/python_layout.h"
 #include "unit.h"

@@ -3,10 +3,6 @@
  * Where threads' states are found, in memory of this process laid out as Python and a C library
  * have it: with struct pthread above the thread pointer (x86-64) and below it (arm64).
  */
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "runtimes/python_place.h"
 #include "unit.h"
 

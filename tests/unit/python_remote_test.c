@@ -4,9 +4,6 @@
  * memory: they are placed if calls and frames agree, and not at all if they don't. What BPF does
  * for them is the same (bpf/runtimes/python_marks.bpf.h).
  */
-#include <string.h>
-#include <unistd.h>
-
 #include "runtimes/python_layout.h"
 #include "runtimes/python_remote.h"
 #include "unit.h"

@@ -3,9 +3,6 @@
  * Frames of 3.12 in segments, walked in this process's own memory: where a segment's mark lies
  * among the native frames, what of it there is room for, and what a function's file is called.
  */
-#include <string.h>
-#include <unistd.h>
-
 #include "runtimes/python_layout.h"
 #include "runtimes/python_remote.h"
 #include "unit.h"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Values for people: the right unit, no digit that isn't known, nothing cut. */
-#include <stdint.h>
-
-#include "base/array.h"
 #include "output/quantity.h"
 #include "unit.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Runtimes by the files of their processes. */
-#include <string.h>
-
 #include "process/processes.h"
 #include "runtimes/runtime.h"
 #include "unit.h"

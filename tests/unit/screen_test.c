@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What of a line is shown on a screen that is too narrow for it. */
-#include <string.h>
-
 #include "output/screen.h"
 #include "unit.h"
 

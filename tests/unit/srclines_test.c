@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Why a file has no source lines: this very program, with its DWARF as others write it. */
 #include <elf.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/sendfile.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "elf/elf64.h"
 #include "symbols/srclines.h"

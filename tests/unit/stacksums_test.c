@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sums by stack: what comes again is added, and nothing gets lost where there are many. */
-#include <string.h>
-
 #include "stacks/stacksums.h"
 #include "unit.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of system calls, against this machine's own headers. */
-#include <stdlib.h>
 #include <sys/syscall.h>
 
 #include "syscount/syscalls.h"

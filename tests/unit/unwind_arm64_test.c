@@ -3,12 +3,7 @@
  * Unwind tables and walks of arm64, on any machine: rules from call frame information that is made
  * up here, and frames in memory that is.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../cfi/image.h"
-#include "base/array.h"
 #include "unit.h"
 #include "unwind/cfi.h"
 #include "unwind/cfi_gaps.h"

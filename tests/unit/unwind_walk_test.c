@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* One frame of a walk by rules that no program at hand has, in memory that is made up here. */
-#include <stdint.h>
-#include <string.h>
-
 #include "unit.h"
 #include "walk_memory.h"
 

@@ -10,9 +10,6 @@
  * kernel. All this is told.
  */
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <unistd.h>
 
 #include <bpf/btf.h>
 

@@ -2,7 +2,6 @@
 /* Waits as metrics: each part of a wait is named for what it was. */
 #include <bpf/libbpf.h>
 
-#include "base/clock.h"
 #include "modules/exposition.h"
 #include "offcputime/wait_metrics.h"
 #include "offcputime/wait_states.h"

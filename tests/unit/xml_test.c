@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Text in XML: names of the traced side can neither end an element nor break the document. */
-#include <stdlib.h>
-
 #include "output/xml.h"
 #include "unit.h"
 
