@@ -3,17 +3,8 @@
  * Names of allocating functions, and the search for them in this very process and in copies of it.
  */
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/sendfile.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "elf/elf64.h"
 #include "folder.h"
 #include "memleak/allocators.h"
@@ -46,92 +37,95 @@ __attribute__((noinline, used)) static void cfree(void *p)
 	__asm__ volatile("" : : "r"(p), "r"(1));
 }
 
-static const struct alloc_function *find(const struct allocators *a, const char *name)
+static struct allocators a;
+
+AFTER_EACH()
 {
-	for (size_t i = 0; i < a->n_functions; i++)
-		if (!strcmp(a->functions[i].name, name))
-			return &a->functions[i];
+	allocators_free(&a);
+}
+
+static const struct alloc_function *find(const char *name)
+{
+	for (size_t i = 0; i < a.n_functions; i++)
+		if (!strcmp(a.functions[i].name, name))
+			return &a.functions[i];
 	return NULL;
 }
 
+static const struct {
+	const char *name, *prefix; /* prefix: of one's own, in place of those that are known */
+	bool is_local;
+	int kind;
+} known[] = {
+	{ "malloc", NULL, false, ALLOC_MALLOC },
+	{ "malloc@@GLIBC_2.2.5", NULL, false, ALLOC_MALLOC },
+	{ "__libc_memalign", NULL, false, ALLOC_MEMALIGN },
+	{ "aligned_alloc", NULL, false, ALLOC_MEMALIGN },
+	{ "je_posix_memalign", NULL, false, ALLOC_POSIX_MEMALIGN },
+	{ "_rjem_sdallocx", NULL, false, ALLOC_FREE },
+	{ "tc_newarray", NULL, false, ALLOC_NEW },
+	{ "mi_zalloc", NULL, false, ALLOC_MALLOC },
+	{ "_ZdaPvmSt11align_val_t", NULL, false, ALLOC_DELETE },
+	{ "mmap64", NULL, false, ALLOC_MMAP },
+	{ "malloc_usable_size", NULL, false, -1 },
+	{ "mallo", NULL, false, -1 },
+	{ "", NULL, false, -1 },
+	{ "@", NULL, false, -1 },
+	{ "new", NULL, false, -1 },
+	{ "zalloc", NULL, false, -1 },
+	{ "_ZnwmPv", NULL, false, -1 },
+	{ "_ZN3FoonwEm", NULL, false, -1 },
+	{ "mi_", NULL, false, -1 },
+	{ "free", NULL, true, -1 }, /* a local name counts only with a prefix */
+	{ "_Znwm", NULL, true, -1 },
+	{ "je_free", NULL, true, ALLOC_FREE },
+	{ "my_malloc", "my_", false, ALLOC_MALLOC },
+	{ "my_new", "my_", true, ALLOC_NEW },
+	{ "malloc", "my_", false, -1 },
+	{ "je_malloc", "my_", false, -1 },
+	{ "my_", "my_", false, -1 },
+};
+
 TEST(knows_names)
 {
-	CHECK_EQ(alloc_kind_of("malloc", NULL, false), ALLOC_MALLOC);
-	CHECK_EQ(alloc_kind_of("malloc@@GLIBC_2.2.5", NULL, false), ALLOC_MALLOC);
-	CHECK_EQ(alloc_kind_of("__libc_memalign", NULL, false), ALLOC_MEMALIGN);
-	CHECK_EQ(alloc_kind_of("aligned_alloc", NULL, false), ALLOC_MEMALIGN);
-	CHECK_EQ(alloc_kind_of("je_posix_memalign", NULL, false), ALLOC_POSIX_MEMALIGN);
-	CHECK_EQ(alloc_kind_of("_rjem_sdallocx", NULL, false), ALLOC_FREE);
-	CHECK_EQ(alloc_kind_of("tc_newarray", NULL, false), ALLOC_NEW);
-	CHECK_EQ(alloc_kind_of("mi_zalloc", NULL, false), ALLOC_MALLOC);
-	CHECK_EQ(alloc_kind_of("_ZdaPvmSt11align_val_t", NULL, false), ALLOC_DELETE);
-	CHECK_EQ(alloc_kind_of("mmap64", NULL, false), ALLOC_MMAP);
-}
-
-TEST(knows_what_allocates_nothing)
-{
-	CHECK_EQ(alloc_kind_of("malloc_usable_size", NULL, false), -1);
-	CHECK_EQ(alloc_kind_of("mallo", NULL, false), -1);
-	CHECK_EQ(alloc_kind_of("", NULL, false), -1);
-	CHECK_EQ(alloc_kind_of("@", NULL, false), -1);
-	CHECK_EQ(alloc_kind_of("new", NULL, false), -1);
-	CHECK_EQ(alloc_kind_of("zalloc", NULL, false), -1);
-	CHECK_EQ(alloc_kind_of("_ZnwmPv", NULL, false), -1);
-	CHECK_EQ(alloc_kind_of("_ZN3FoonwEm", NULL, false), -1);
-	CHECK_EQ(alloc_kind_of("mi_", NULL, false), -1);
-}
-
-TEST(a_local_name_counts_only_with_a_prefix)
-{
-	CHECK_EQ(alloc_kind_of("free", NULL, true), -1);
-	CHECK_EQ(alloc_kind_of("_Znwm", NULL, true), -1);
-	CHECK_EQ(alloc_kind_of("je_free", NULL, true), ALLOC_FREE);
-}
-
-TEST(a_prefix_of_ones_own_takes_the_place_of_those_known)
-{
-	CHECK_EQ(alloc_kind_of("my_malloc", "my_", false), ALLOC_MALLOC);
-	CHECK_EQ(alloc_kind_of("my_new", "my_", true), ALLOC_NEW);
-	CHECK_EQ(alloc_kind_of("malloc", "my_", false), -1);
-	CHECK_EQ(alloc_kind_of("je_malloc", "my_", false), -1);
-	CHECK_EQ(alloc_kind_of("my_", "my_", false), -1);
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		CHECK_CASE(known[i].name,
+			   alloc_kind_of(known[i].name, known[i].prefix, known[i].is_local),
+			   known[i].kind);
 }
 
 TEST(finds_the_allocators_of_a_process)
 {
 	struct allocators_wish wish = { .object = "/proc/self/exe" };
-	struct allocators a = { 0 };
 	int n;
 
 	CHECK(je_free != cfree);
 	n = allocators_scan(&a, getpid(), &wish);
 	CHECK(n > 0);
-	CHECK(find(&a, "je_free"));
-	CHECK(!find(&a, "_ZnwmPv"));
-	CHECK(!find(&a, "cfree")); /* local */
-	CHECK(!find(&a, "my_malloc"));
+	CHECK(find("je_free"));
+	CHECK(!find("_ZnwmPv"));
+	CHECK(!find("cfree")); /* local */
+	CHECK(!find("my_malloc"));
 	CHECK_EQ(allocators_scan(&a, getpid(), &wish), 0);
 	allocators_free(&a);
 	wish = (struct allocators_wish){ 0 };
 	n = allocators_scan(&a, getpid(), &wish);
 	CHECK(n > 0);
-	CHECK(find(&a, "je_free"));
-	CHECK(find(&a, "malloc"));
-	CHECK(find(&a, "munmap"));
+	CHECK(find("je_free"));
+	CHECK(find("malloc"));
+	CHECK(find("munmap"));
 	CHECK_EQ(allocators_scan(&a, getpid(), &wish), 0);
-	allocators_free(&a);
 }
 
 /* The bytes at the offset are the function's. */
 TEST(offsets_lead_to_the_functions)
 {
 	struct allocators_wish wish = { .prefix = "my_" };
-	struct allocators a = { 0 };
 	const struct alloc_function *f;
 	uint8_t code[4] = { 0 };
 
 	CHECK_EQ(allocators_scan(&a, getpid(), &wish), 1);
-	f = find(&a, "my_malloc");
+	f = find("my_malloc");
 	CHECK(f);
 	if (f) {
 		CHECK_EQ(f->kind, ALLOC_MALLOC);
@@ -140,13 +134,11 @@ TEST(offsets_lead_to_the_functions)
 			 sizeof(code));
 		CHECK(!memcmp(code, (const void *)my_malloc, sizeof(code)));
 	}
-	allocators_free(&a);
 }
 
 TEST(each_function_comes_once)
 {
 	struct allocators_wish wish = { 0 };
-	struct allocators a = { 0 };
 	size_t twice = 0;
 
 	allocators_scan(&a, getpid(), &wish);
@@ -155,26 +147,22 @@ TEST(each_function_comes_once)
 			twice += a.functions[i].file == a.functions[j].file &&
 				 a.functions[i].offset == a.functions[j].offset;
 	CHECK_EQ(twice, 0);
-	allocators_free(&a);
 }
 
 TEST(leaves_mappings_out_if_told_so)
 {
 	struct allocators_wish wish = { .without_mmap = true };
-	struct allocators a = { 0 };
 
 	allocators_scan(&a, getpid(), &wish);
-	CHECK(!find(&a, "mmap"));
-	CHECK(!find(&a, "munmap"));
-	CHECK(!find(&a, "mremap"));
+	CHECK(!find("mmap"));
+	CHECK(!find("munmap"));
+	CHECK(!find("mremap"));
 	CHECK(a.n_functions > 0);
-	allocators_free(&a);
 }
 
 TEST(an_object_that_is_not_there_is_an_error)
 {
 	struct allocators_wish wish = { .object = "libnotthere" };
-	struct allocators a = { 0 };
 
 	CHECK_EQ(allocators_scan(&a, getpid(), &wish), -ENOENT);
 	wish.object = "/not/there";
@@ -183,20 +171,17 @@ TEST(an_object_that_is_not_there_is_an_error)
 	CHECK_EQ(allocators_scan(&a, getpid(), &wish), -ENOENT);
 	wish.object = NULL;
 	CHECK_EQ(allocators_scan(&a, 1 << 30, &wish), -ESRCH);
-	allocators_free(&a);
 }
 
 /* By its base name, as far as it is given. */
 TEST(an_object_can_be_named_in_short)
 {
 	struct allocators_wish wish = { .object = "libc" };
-	struct allocators a = { 0 };
 
 	if (allocators_scan(&a, getpid(), &wish) == -ENOENT)
 		SKIP("this program is static");
-	CHECK(find(&a, "malloc"));
-	CHECK(!find(&a, "je_free"));
-	allocators_free(&a);
+	CHECK(find("malloc"));
+	CHECK(!find("je_free"));
 }
 
 /* A copy of this program, said to be for that machine. */
@@ -215,7 +200,6 @@ static int copy_for(Elf64_Half machine)
 
 static int scan_copy(Elf64_Half machine)
 {
-	struct allocators a = { 0 };
 	char path[32];
 	struct allocators_wish wish = { .object = path };
 	int fd = copy_for(machine), n;
@@ -258,14 +242,14 @@ static void put_into(int fd, bool is_program)
 	usleep(20000); /* so that it is older than what reads it */
 }
 
-static int map_and_scan(struct allocators *a, int fd)
+static int map_and_scan(int fd)
 {
 	static const struct allocators_wish wish = { .prefix = "my_" };
 	void *p = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	int n;
 
 	CHECK(p != MAP_FAILED);
-	n = allocators_scan(a, getpid(), &wish);
+	n = allocators_scan(&a, getpid(), &wish);
 	munmap(p, 4096);
 	return n;
 }
@@ -273,28 +257,21 @@ static int map_and_scan(struct allocators *a, int fd)
 /* As an inode is that is used again. */
 TEST(another_file_with_the_same_inode_is_searched)
 {
-	struct allocators a = { 0 };
-	char *path;
 	int fd;
 
-	make_folder();
-	path = in_folder("file");
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	fd = open(in_folder("file"), O_RDWR | O_CREAT | O_CLOEXEC, 0700);
 	put_into(fd, false);
-	CHECK_EQ(map_and_scan(&a, fd), 1); /* of this program itself */
-	CHECK_EQ(map_and_scan(&a, fd), 0);
+	CHECK_EQ(map_and_scan(fd), 1); /* of this program itself */
+	CHECK_EQ(map_and_scan(fd), 0);
 	put_into(fd, true);
-	CHECK_EQ(map_and_scan(&a, fd), 1);
+	CHECK_EQ(map_and_scan(fd), 1);
 	CHECK_EQ(a.n_functions, 2);
 	CHECK_EQ(a.n_new, 1);
 	put_into(fd, false);
-	CHECK_EQ(map_and_scan(&a, fd), 0);
+	CHECK_EQ(map_and_scan(fd), 0);
 	CHECK_EQ(a.n_functions, 1);
 	CHECK_EQ(a.functions[0].file, 0);
-	allocators_free(&a);
 	close(fd);
-	free(path);
-	remove_folder();
 }
 
 static void count_one(struct alloc_file *file, void *arg)
@@ -305,16 +282,12 @@ static void count_one(struct alloc_file *file, void *arg)
 
 TEST(files_that_nobody_maps_are_forgotten)
 {
-	struct allocators a = { 0 };
 	int fd, n_left = 0;
 	size_t n_files;
-	char *path;
 
-	make_folder();
-	path = in_folder("file");
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	fd = open(in_folder("file"), O_RDWR | O_CREAT | O_CLOEXEC, 0700);
 	put_into(fd, true);
-	CHECK_EQ(map_and_scan(&a, fd), 2);
+	CHECK_EQ(map_and_scan(fd), 2);
 	n_files = a.n_files;
 	allocators_mark(&a, getpid());
 	CHECK(allocators_let_go(&a, count_one, &n_left)); /* it may still come back */
@@ -324,11 +297,8 @@ TEST(files_that_nobody_maps_are_forgotten)
 	CHECK_EQ(n_left, 1);
 	CHECK_EQ(a.n_files, n_files - 1);
 	CHECK_EQ(a.n_functions, 1);
-	CHECK_EQ(map_and_scan(&a, fd), 1);
-	allocators_free(&a);
+	CHECK_EQ(map_and_scan(fd), 1);
 	close(fd);
-	free(path);
-	remove_folder();
 }
 
 /* ---- a file that was made to have ever more of them ---- */
@@ -389,7 +359,6 @@ static struct many_frees *make_many_frees(void)
 TEST(a_file_has_a_bounded_number_of_them)
 {
 	struct many_frees *f = make_many_frees();
-	struct allocators a = { 0 };
 	char path[32];
 	struct allocators_wish wish = { .object = path };
 	int fd = memfd_create("many", 0), saved_fd = silence_stderr(), n;
@@ -401,7 +370,6 @@ TEST(a_file_has_a_bounded_number_of_them)
 	CHECK(n >= 100 && n < 1000);
 	CHECK_EQ(a.functions[0].offset, 0);
 	CHECK_EQ(a.functions[1].offset, 1);
-	allocators_free(&a);
 	close(fd);
 	free(f);
 }

@@ -6,29 +6,17 @@
  */
 #include <dlfcn.h>
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <semaphore.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/background.h"
 #include "elf/elffile.h"
 #include "process/procmaps.h"
 #include "symbols/usyms.h"
 #include "child.h"
-#include "base/clock.h"
 #include "folder.h"
 #include "silent.h"
 #include "unit.h"
@@ -155,6 +143,43 @@ static void close_usyms(struct usyms *us)
 	opened[i].us = NULL;
 }
 
+/* Copies of this program's code, mapped until the test ends. */
+static struct copy {
+	char path[32];
+	int fd;
+	uint64_t addr; /* of known_function() in it */
+} copies[2];
+
+static size_t n_copies;
+
+static struct copy *map_copy(void)
+{
+	struct copy *c = &copies[n_copies++];
+
+	strcpy(c->path, "/tmp/usyms-test-XXXXXX");
+	c->fd = make_copy(c->path);
+	c->addr = map_text(c->fd);
+	return c;
+}
+
+static void lose_copy(struct copy *c)
+{
+	if (c->addr)
+		unmap_text(c->addr);
+	c->addr = 0;
+	close(c->fd);
+	unlink(c->path);
+}
+
+AFTER_EACH()
+{
+	for (size_t i = 0; i < ARRAY_SIZE(opened); i++)
+		if (opened[i].us)
+			close_usyms(opened[i].us);
+	while (n_copies)
+		lose_copy(&copies[--n_copies]);
+}
+
 static struct location locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t addr)
 {
 	struct location loc;
@@ -210,7 +235,6 @@ static void check_own_function(void)
 	CHECK_STR(name_of(loc), "known_function");
 	CHECK_EQ(loc.offset, known_addr() - text.start + text.offset);
 	CHECK_STR(usyms_dso_name(&loc), program_invocation_short_name);
-	close_usyms(us);
 }
 
 TEST(names_a_function)
@@ -235,7 +259,6 @@ TEST(looks_return_addresses_up_inside_the_call)
 	CHECK_STR(usyms_name(&next, true), "known_function");
 	start.offset = 0;
 	CHECK(!usyms_name(&start, true));
-	close_usyms(us);
 }
 
 TEST(shares_files_between_processes)
@@ -245,7 +268,6 @@ TEST(shares_files_between_processes)
 
 	CHECK(locate(us, getpid(), 1, known_addr()).dso == locate(us, child, 1, known_addr()).dso);
 	end_child(child);
-	close_usyms(us);
 }
 
 TEST(keeps_names_of_a_process_that_exits)
@@ -262,7 +284,6 @@ TEST(keeps_names_of_a_process_that_exits)
 	CHECK(!loc.dso);
 	CHECK(!usyms_dso_name(&loc));
 	CHECK(!usyms_name(&loc, false));
-	close_usyms(us);
 }
 
 TEST(keeps_mappings_of_a_process_that_is_gone)
@@ -275,7 +296,6 @@ TEST(keeps_mappings_of_a_process_that_is_gone)
 	CHECK_STR(name_of(locate(us, child, 1, known_addr() + 1)), "known_function");
 	CHECK(!locate(us, child, 1, 8).dso);
 	CHECK_STR(name_of(locate(us, child, 1, known_addr() + 1)), "known_function");
-	close_usyms(us);
 }
 
 TEST(opens_files_of_a_process_that_is_gone)
@@ -286,7 +306,6 @@ TEST(opens_files_of_a_process_that_is_gone)
 	locate(us, child, 1, 8); /* reads the mappings, opens nothing */
 	end_child(child);
 	CHECK_STR(name_of(locate(us, child, 1, known_addr())), "known_function");
-	close_usyms(us);
 }
 
 TEST(keeps_mappings_of_a_zombie)
@@ -301,7 +320,6 @@ TEST(keeps_mappings_of_a_zombie)
 	CHECK(!locate(us, child, 1, 8).dso);
 	CHECK_STR(name_of(locate(us, child, 1, known_addr())), "known_function");
 	end_child(child);
-	close_usyms(us);
 }
 
 /*
@@ -326,7 +344,6 @@ static void check_replaced_file(void)
 	loc = locate(us, child, 1, addr);
 	CHECK_STR(name_of(loc), privileged ? "known_function" : "");
 	CHECK_STR(usyms_dso_name(&loc), path + strlen("/tmp/"));
-	close_usyms(us);
 	end_child(child);
 	unmap_text(addr);
 	close(fd);
@@ -344,22 +361,18 @@ TEST(never_names_from_a_file_put_in_the_mapped_ones_place)
 
 static void check_deleted_file(void)
 {
-	char path[] = "/tmp/usyms-test-XXXXXX";
 	bool privileged = can_use_map_files();
-	int fd = make_copy(path);
-	uint64_t addr = map_text(fd);
+	struct copy *c = map_copy();
 	pid_t child = start_child();
 	struct usyms *us = open_usyms(NULL);
 	struct location loc;
 
-	close(fd);
-	unlink(path);
-	loc = locate(us, child, 1, addr);
+	close(c->fd);
+	unlink(c->path);
+	loc = locate(us, child, 1, c->addr);
 	CHECK_STR(name_of(loc), privileged ? "known_function" : "");
-	CHECK_STR(usyms_dso_name(&loc), path + strlen("/tmp/"));
+	CHECK_STR(usyms_dso_name(&loc), c->path + strlen("/tmp/"));
 	end_child(child);
-	unmap_text(addr);
-	close_usyms(us);
 }
 
 TEST(names_functions_of_a_deleted_file)
@@ -370,19 +383,14 @@ TEST(names_functions_of_a_deleted_file)
 
 TEST(names_functions_of_a_file_deleted_later)
 {
-	char path[] = "/tmp/usyms-test-XXXXXX";
-	int fd = make_copy(path);
-	uint64_t addr = map_text(fd);
+	struct copy *c = map_copy();
 	pid_t child = start_child();
 	struct usyms *us = open_usyms(NULL);
-	struct location loc = locate(us, child, 1, addr);
+	struct location loc = locate(us, child, 1, c->addr);
 
 	end_child(child);
-	unmap_text(addr);
-	close(fd);
-	unlink(path);
+	lose_copy(c);
 	CHECK_STR(name_of(loc), "known_function");
-	close_usyms(us);
 }
 
 TEST(names_functions_of_a_memfd)
@@ -399,97 +407,66 @@ TEST(names_functions_of_a_memfd)
 	CHECK_STR(usyms_dso_name(&loc), "memfd:code");
 	unmap_text(addr);
 	close(fd);
-	close_usyms(us);
 }
 
 /* The same inode with other contents must not be known by its former symbols. */
 TEST(never_names_from_former_contents)
 {
-	char path[] = "/tmp/usyms-test-XXXXXX", zeros[4096] = { 0 };
-	int fd = make_copy(path);
+	char zeros[4096] = { 0 };
+	struct copy *c = map_copy();
 	struct usyms *us = open_usyms(NULL);
-	uint64_t addr = map_text(fd);
-	struct location loc = locate(us, getpid(), 1, addr);
+	struct location loc = locate(us, getpid(), 1, c->addr);
 
 	CHECK_STR(name_of(loc), "known_function");
-	CHECK_EQ(pwrite(fd, zeros, sizeof(zeros), 0), sizeof(zeros));
+	CHECK_EQ(pwrite(c->fd, zeros, sizeof(zeros), 0), sizeof(zeros));
 	wait_for_tick();
-	CHECK_STR(name_of(locate(us, getpid(), 2, addr)), "");
-	unmap_text(addr);
-	close(fd);
-	unlink(path);
-	close_usyms(us);
+	CHECK_STR(name_of(locate(us, getpid(), 2, c->addr)), "");
 }
 
 /* ---- bounded memory ---- */
 
-/* Two copies of this program, so that each one's tables displace the other's. */
-struct copies {
-	char paths[2][32];
-	int fds[2];
-	uint64_t addrs[2];
-};
-
-static struct copies map_copies(void)
+/* Two, so that each one's tables displace the other's. */
+static void map_copies(void)
 {
-	struct copies c = { { "/tmp/usyms-test-XXXXXX", "/tmp/usyms-test-XXXXXX" }, {}, {} };
-
-	for (int i = 0; i < 2; i++) {
-		c.fds[i] = make_copy(c.paths[i]);
-		c.addrs[i] = map_text(c.fds[i]);
-	}
-	return c;
-}
-
-static void unmap_copies(struct copies *c)
-{
-	for (int i = 0; i < 2; i++) {
-		unmap_text(c->addrs[i]);
-		close(c->fds[i]);
-		unlink(c->paths[i]);
-	}
+	map_copy();
+	map_copy();
 }
 
 /* Another address each time: those that were asked for before need no tables. */
-static void check_names(struct usyms *us, const struct copies *c, uint64_t n_bytes)
+static void check_names(struct usyms *us, uint64_t n_bytes)
 {
 	for (uint64_t at = 0; at < n_bytes; at++)
 		for (int i = 0; i < 2; i++)
-			CHECK_STR(name_of(locate(us, getpid(), 1, c->addrs[i] + at)),
+			CHECK_STR(name_of(locate(us, getpid(), 1, copies[i].addr + at)),
 				  "known_function");
 }
 
 TEST(keeps_all_tables_if_there_is_room)
 {
 	struct usyms *us = open_usyms(&(struct dso_options){ .max_bytes = 256 << 20 });
-	struct copies c = map_copies();
 	uint64_t bytes;
 
-	check_names(us, &c, 1);
+	map_copies();
+	check_names(us, 1);
 	bytes = usyms_stats(us).bytes;
-	check_names(us, &c, 5);
+	check_names(us, 5);
 	CHECK(bytes > 0);
 	CHECK_EQ(usyms_stats(us).bytes, bytes);
 	CHECK_EQ(usyms_stats(us).n_dropped, 0);
-	unmap_copies(&c);
-	close_usyms(us);
 }
 
 TEST(drops_tables_and_reads_them_again)
 {
 	struct usyms *us = open_usyms(&(struct dso_options){ .max_bytes = 1 });
 	struct usyms *one = open_usyms(NULL);
-	struct copies c = map_copies();
 
-	name_of(locate(one, getpid(), 1, c.addrs[0]));
-	check_names(us, &c, 5);
+	map_copies();
+	name_of(locate(one, getpid(), 1, copies[0].addr));
+	check_names(us, 5);
 	CHECK_EQ(usyms_stats(us).n_dropped, 2 * 5 - 1);
 	CHECK_EQ(usyms_stats(us).bytes, usyms_stats(one).bytes);
-	check_names(us, &c, 5); /* all known by now */
+	check_names(us, 5); /* all known by now */
 	CHECK_EQ(usyms_stats(us).n_dropped, 2 * 5 - 1);
-	unmap_copies(&c);
-	close_usyms(one);
-	close_usyms(us);
 }
 
 static uint64_t bytes_with(struct usyms *us, uint64_t addr)
@@ -502,8 +479,7 @@ static uint64_t bytes_with(struct usyms *us, uint64_t addr)
 TEST(room_is_made_before_tables_are_read)
 {
 	struct usyms *all = open_usyms(NULL), *us;
-	struct copies c = map_copies();
-	uint64_t ours = c.addrs[0], libc = (uintptr_t)dlsym(RTLD_DEFAULT, "qsort");
+	uint64_t ours = map_copy()->addr, libc = (uintptr_t)dlsym(RTLD_DEFAULT, "qsort");
 	uint64_t one = bytes_with(all, ours), both = bytes_with(all, libc);
 	bool is_ours_larger = one >= both - one;
 
@@ -512,9 +488,6 @@ TEST(room_is_made_before_tables_are_read)
 	CHECK_EQ(usyms_stats(us).n_dropped, 0);
 	CHECK(bytes_with(us, is_ours_larger ? libc : ours) <= both / 2);
 	CHECK_EQ(usyms_stats(us).n_dropped, 1);
-	unmap_copies(&c);
-	close_usyms(all);
-	close_usyms(us);
 }
 
 static struct location needed;
@@ -547,26 +520,19 @@ TEST(no_table_that_is_too_large_stays_after_a_report)
 	CHECK(usyms_stats(none).bytes > 1);
 	usyms_end_report(none, keep_needed, NULL);
 	CHECK_EQ(usyms_stats(none).bytes, 0);
-	close_usyms(none);
-	close_usyms(all);
-	close_usyms(us);
 }
 
 TEST(never_reads_tables_again_from_changed_files)
 {
 	struct usyms *us = open_usyms(&(struct dso_options){ .max_bytes = 1 });
-	struct copies c = map_copies();
-	struct location loc = locate(us, getpid(), 1, c.addrs[0] + 4);
-	int saved_fd;
+	struct location loc;
 
-	check_names(us, &c, 2);
-	CHECK_EQ(pwrite(c.fds[0], "", 1, 0), 1);
-	saved_fd = silence_stderr();
-	CHECK_STR(name_of(loc), "");
-	restore_stderr(saved_fd);
-	CHECK_STR(usyms_dso_name(&loc), c.paths[0] + strlen("/tmp/"));
-	unmap_copies(&c);
-	close_usyms(us);
+	map_copies();
+	loc = locate(us, getpid(), 1, copies[0].addr + 4);
+	check_names(us, 2);
+	CHECK_EQ(pwrite(copies[0].fd, "", 1, 0), 1);
+	SAID(CHECK_STR(name_of(loc), ""));
+	CHECK_STR(usyms_dso_name(&loc), copies[0].path + strlen("/tmp/"));
 }
 
 /* ---- loaded ahead ---- */
@@ -597,23 +563,22 @@ TEST(loads_symbols_ahead)
 {
 	struct background *bg = background_new();
 	struct usyms *us = open_usyms(&(struct dso_options){ .background = bg });
-	struct copies c = map_copies();
-	struct location loc = locate(us, getpid(), 1, c.addrs[0]);
+	struct location loc;
 	uint64_t bytes;
 
+	map_copies();
+	loc = locate(us, getpid(), 1, copies[0].addr);
 	wait_for_background(bg);
 	bytes = usyms_stats(us).bytes;
 	CHECK(bytes > 0);
-	CHECK_EQ(pwrite(c.fds[0], "", 1, 0), 1);
+	CHECK_EQ(pwrite(copies[0].fd, "", 1, 0), 1);
 	wait_for_tick();
 	CHECK_STR(name_of(loc), "known_function");
 	CHECK(usyms_stats(us).bytes < 2 * bytes); /* not counted twice */
-	locate(us, getpid(), 1, c.addrs[1]);
+	locate(us, getpid(), 1, copies[1].addr);
 	wait_for_background(bg);
 	CHECK(usyms_stats(us).bytes >= 2 * bytes);
-	unmap_copies(&c);
 	background_free(bg);
-	close_usyms(us);
 }
 
 TEST(loads_no_more_ahead_than_there_is_room_for)
@@ -621,37 +586,28 @@ TEST(loads_no_more_ahead_than_there_is_room_for)
 	struct background *bg = background_new();
 	struct usyms *us = open_usyms(&(struct dso_options){ .background = bg, .max_bytes = 1 });
 	struct usyms *one = open_usyms(&(struct dso_options){ .background = bg });
-	struct copies c = map_copies();
 
-	locate(one, getpid(), 1, c.addrs[0]);
+	map_copies();
+	locate(one, getpid(), 1, copies[0].addr);
 	for (int i = 0; i < 2; i++)
-		locate(us, getpid(), 1, c.addrs[i]);
+		locate(us, getpid(), 1, copies[i].addr);
 	wait_for_background(bg);
 	CHECK_EQ(usyms_stats(us).bytes, usyms_stats(one).bytes);
-	name_of(locate(one, getpid(), 1, c.addrs[0]));
-	check_names(us, &c, 5);
+	name_of(locate(one, getpid(), 1, copies[0].addr));
+	check_names(us, 5);
 	CHECK_EQ(usyms_stats(us).bytes, usyms_stats(one).bytes);
 	CHECK_EQ(usyms_stats(us).n_dropped, 2 * 5 - 1);
-	unmap_copies(&c);
 	background_free(bg);
-	close_usyms(one);
-	close_usyms(us);
 }
 
 TEST(refuses_a_file_changed_before_it_was_read)
 {
-	char path[] = "/tmp/usyms-test-XXXXXX";
-	int fd = make_copy(path);
+	struct copy *c = map_copy();
 	struct usyms *us = open_usyms(NULL);
-	uint64_t addr = map_text(fd);
-	struct location loc = locate(us, getpid(), 1, addr);
+	struct location loc = locate(us, getpid(), 1, c->addr);
 
-	CHECK_EQ(pwrite(fd, "", 1, 9), 1);
+	CHECK_EQ(pwrite(c->fd, "", 1, 9), 1);
 	CHECK_STR(name_of(loc), "");
-	unmap_text(addr);
-	close(fd);
-	unlink(path);
-	close_usyms(us);
 }
 
 /* Changed after the first reading, and in the second one's tick unless that comes late. */
@@ -671,16 +627,12 @@ static bool is_refused_twice(int fd, uint64_t addr)
 /* By path, a file newer than the reading of the mappings could have a reused inode number. */
 static void check_newer_file(void)
 {
-	char path[] = "/tmp/usyms-test-XXXXXX";
-	int fd = make_copy(path), tries = 100;
-	uint64_t addr = map_text(fd);
+	struct copy *c = map_copy();
+	int tries = 100;
 
-	while (tries > 0 && !is_refused_twice(fd, addr))
+	while (tries > 0 && !is_refused_twice(c->fd, c->addr))
 		tries--;
 	CHECK(tries > 0);
-	unmap_text(addr);
-	close(fd);
-	unlink(path);
 }
 
 TEST(refuses_a_path_newer_than_the_mapping)
@@ -707,28 +659,21 @@ TEST(reads_mappings_again_for_an_unknown_address)
 	unmap_text(addrs[2]);
 	close(fd);
 	unlink(path);
-	close_usyms(us);
 }
 
 TEST(reads_mappings_afresh_for_a_new_generation)
 {
-	char path[] = "/tmp/usyms-test-XXXXXX";
 	struct usyms *us = open_usyms(NULL);
-	int fd = make_copy(path);
-	uint64_t addr = map_text(fd);
-	struct location loc = locate(us, getpid(), 1, addr), later;
+	struct copy *c = map_copy();
+	struct location loc = locate(us, getpid(), 1, c->addr), later;
 	size_t page = sysconf(_SC_PAGESIZE);
-	void *at = (void *)(uintptr_t)(addr & -page);
+	void *at = (void *)(uintptr_t)(c->addr & -page);
 
 	CHECK(mmap(at, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		   0) == at);
-	later = locate(us, getpid(), 2, addr);
+	later = locate(us, getpid(), 2, c->addr);
 	CHECK_STR(name_of(loc), "known_function");
 	CHECK_STR(usyms_dso_name(&later), "[anon]");
-	unmap_text(addr);
-	close(fd);
-	unlink(path);
-	close_usyms(us);
 }
 
 TEST(knows_anonymous_memory)
@@ -742,7 +687,6 @@ TEST(knows_anonymous_memory)
 	CHECK_EQ(loc.offset, (uintptr_t)jit + 5);
 	CHECK(!usyms_name(&loc, false));
 	munmap(jit, page);
-	close_usyms(us);
 }
 
 TEST(names_functions_of_the_vdso)
@@ -760,7 +704,6 @@ TEST(names_functions_of_the_vdso)
 		found = strstr(name_of(loc), "clock_gettime");
 	CHECK(found);
 	end_child(child);
-	close_usyms(us);
 }
 
 /* A child that has ended since, with its mappings in the table. */
@@ -791,7 +734,6 @@ TEST(names_functions_of_a_process_that_is_gone)
 	CHECK_STR(usyms_dso_name(&locs[1]), "[vdso]");
 	CHECK(locs[1].dso == locate(us, getpid(), 1, addrs[1]).dso); /* it has names, too */
 	CHECK(!locs[2].dso);
-	close_usyms(us);
 }
 
 /* Its program was replaced since: the path leads to another file, whose names would be wrong. */
@@ -810,7 +752,6 @@ TEST(does_not_name_functions_of_a_file_that_a_process_that_is_gone_did_not_map)
 	usyms_locate(us, child, 1, time_ns + 1, &addr, 1, &loc);
 	CHECK_STR(name_of(loc), "");
 	CHECK_STR(usyms_dso_name(&loc), program_invocation_short_name);
-	close_usyms(us);
 }
 
 /* ---- debug files ---- */
@@ -914,7 +855,6 @@ static void check_debug_file_of_the_next(struct background *bg)
 	unmap_text(addr);
 	close(fd);
 	unlink(path);
-	close_usyms(us);
 }
 
 TEST(finds_a_debug_file_in_the_root_of_a_later_process)
@@ -957,7 +897,6 @@ TEST(gives_files_without_symbols_their_name)
 	munmap(at, page);
 	close(fd);
 	unlink(path);
-	close_usyms(us);
 }
 
 /* As compilers use it that have the same memory at two addresses, of which one can be written. */
@@ -977,7 +916,6 @@ TEST(a_memfd_that_is_no_elf_file_is_memory)
 	CHECK(usyms_is_made(&loc));
 	munmap(at, page);
 	close(fd);
-	close_usyms(us);
 }
 
 static void check_no_files_left(void)
@@ -993,7 +931,6 @@ static void check_no_files_left(void)
 	CHECK_STR(usyms_dso_name(&loc), program_invocation_short_name);
 	later = locate(us, getpid(), 1, known_addr());
 	CHECK(later.dso == loc.dso);
-	close_usyms(us);
 }
 
 TEST(goes_on_without_file_descriptors)
@@ -1069,7 +1006,6 @@ TEST(lets_go_of_files_that_nobody_has)
 	CHECK(processes_stats(table_of(us)).n_files < 300);
 	CHECK(count_files() < before + 300);
 	CHECK_STR(name_of(needed), "known_function");
-	close_usyms(us);
 }
 
 static uint64_t other_addr(void)
@@ -1091,15 +1027,13 @@ static void name_leaving(void *arg)
 TEST(names_outlive_files_that_it_closes)
 {
 	struct usyms *us = open_usyms(NULL);
-	char path[] = "/tmp/usyms-test-XXXXXX";
-	int fd = make_copy(path);
-	uint64_t addr = map_text(fd);
+	struct copy *c = map_copy();
 	size_t before = count_files();
 	bool has_left = false;
 	struct location other;
 
-	needed = locate(us, getpid(), 1, addr);
-	unmap_text(addr);
+	needed = locate(us, getpid(), 1, c->addr);
+	unmap_text(c->addr);
 	for (uint32_t i = 0; i < 600; i++) {
 		meet_file(us, i + 2);
 		usyms_let_go_files(us, name_leaving, &has_left);
@@ -1107,13 +1041,9 @@ TEST(names_outlive_files_that_it_closes)
 	CHECK(has_left);
 	CHECK(count_files() < before + 300);
 	CHECK_STR(name_of(needed), "known_function");
-	CHECK_STR(usyms_dso_name(&needed), path + strlen("/tmp/"));
-	addr = map_text(fd);
-	other = locate(us, getpid(), 700, addr - known_addr() + other_addr());
+	CHECK_STR(usyms_dso_name(&needed), c->path + strlen("/tmp/"));
+	c->addr = map_text(c->fd);
+	other = locate(us, getpid(), 700, c->addr - known_addr() + other_addr());
 	CHECK(other.dso == needed.dso);
 	CHECK_STR(name_of(other), "self_text");
-	unmap_text(addr);
-	close(fd);
-	unlink(path);
-	close_usyms(us);
 }
