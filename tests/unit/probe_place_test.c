@@ -4,29 +4,12 @@
  * need be installed), and on code made for each rule. Bytes are written as in a disassembly.
  */
 #include <ctype.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
 
-#include "base/array.h"
 #include "elf/x86_decode.h"
 #include "probes/probe_machine.h"
 #include "probes/probe_place.h"
 #include "probe_places.h"
 #include "unit.h"
-
-#define CODE_MAX 256
-
-struct entry {
-	const char *library, *function;
-	unsigned int n_args;
-	bool wants_return;
-	unsigned int offset;
-	enum probe_kind kind;
-	unsigned int moved_offset;
-	enum probe_kind moved_kind;
-	const char *code;
-};
 
 static const struct entry entries[] = {
 #include "alloc_entries.h"
@@ -60,29 +43,8 @@ static struct probe_place place_code(const char *text, struct probe_wish wish)
 	return place;
 }
 
-#define STRICT(n) ((struct probe_wish){ .n_args = (n), .wants_return = true })
-#define ENTRY(n)  ((struct probe_wish){ .n_args = (n) })
 #define MOVABLE(n) \
 	((struct probe_wish){ .n_args = (n), .wants_return = true, .may_move_args = true })
-
-static void check_entry(const struct entry *e, const char *code, unsigned int shift)
-{
-	struct probe_wish wish = { .n_args = e->n_args, .wants_return = e->wants_return };
-	struct probe_place place = place_code(code, wish), moved;
-	unsigned int offset = e->kind == PROBE_STEP ? 0 : e->offset + shift;
-	unsigned int moved_offset = e->moved_kind == PROBE_STEP ? 0 : e->moved_offset + shift;
-
-	wish.may_move_args = true;
-	moved = place_code(code, wish);
-	if (place.offset != offset || place.kind != e->kind)
-		UNIT_FAIL("%s of %s: +%u (%s), not +%u (%s)", e->function, e->library, place.offset,
-			  probe_kind_name(place.kind), offset, probe_kind_name(e->kind));
-	if (moved.offset != moved_offset || moved.kind != e->moved_kind)
-		UNIT_FAIL("%s of %s, arguments moved: +%u (%s), not +%u (%s)", e->function,
-			  e->library, moved.offset, probe_kind_name(moved.kind), moved_offset,
-			  probe_kind_name(e->moved_kind));
-	CHECK(!place.is_moved);
-}
 
 TEST(places_probes_in_the_allocators_of_debian)
 {
@@ -242,43 +204,35 @@ TEST(a_jump_back_to_the_place_rules_it_out)
 
 /* ---- arguments that have moved ---- */
 
+static const struct {
+	const char *code;
+	unsigned int n_args;
+	enum probe_kind kind;
+	unsigned int offset, arg, reg; /* the argument's register */
+} moved[] = {
+	{ "4889f8 31ff 7410", 2, PROBE_BRANCH, 5, 0, 0 }, /* mov %rdi,%rax; xor */
+	{ "4889f8 31ff 7410", 2, PROBE_BRANCH, 5, 1, 6 },
+	{ "4889fe 488b3f 4889f2 7410", 1, PROBE_BRANCH, 9, 0, 2 }, /* rdi to rsi to rdx */
+	{ "4989c9 31c9 7410", 6, PROBE_STEP }, /* mov %rcx,%r9: the sixth is lost */
+	{ "4989c9 31c9 7410", 4, PROBE_BRANCH, 5, 3, 9 },
+	{ "89f8 31ff 7410", 1, PROBE_STEP },			   /* mov %edi,%eax: half of it */
+	{ "4889f8 31ff 31c0 7410", 1, PROBE_STEP },		   /* overwritten there too */
+	{ "4889f8 7410", 1, PROBE_BRANCH, 3, 0, 7 },		   /* still where it belongs */
+	{ "4889f8 4889f7 4889c6 7410", 2, PROBE_BRANCH, 9, 0, 0 }, /* rdi and rsi change places */
+	{ "4889f8 4889f7 4889c6 7410", 2, PROBE_BRANCH, 9, 1, 7 },
+};
+
 TEST(follows_arguments_into_other_registers)
 {
-	struct probe_place place =
-		place_code("4889f8 31ff 7410", MOVABLE(2)); /* mov %rdi,%rax; xor */
+	for (size_t i = 0; i < ARRAY_SIZE(moved); i++) {
+		struct probe_place place = place_code(moved[i].code, MOVABLE(moved[i].n_args));
 
-	CHECK_EQ(place.offset, 5);
-	CHECK(place.is_moved);
-	CHECK_EQ(place.args[0], 0);
-	CHECK_EQ(place.args[1], 6);
-	place = place_code("4889fe 488b3f 4889f2 7410", MOVABLE(1)); /* rdi to rsi to rdx */
-	CHECK_EQ(place.offset, 9);
-	CHECK_EQ(place.args[0], 2);
-	place = place_code("4989c9 31c9 7410", MOVABLE(6)); /* mov %rcx,%r9: the sixth is lost */
-	CHECK_EQ(place.kind, PROBE_STEP);
-	place = place_code("4989c9 31c9 7410", MOVABLE(4));
-	CHECK_EQ(place.args[3], 9);
-	place = place_code("89f8 31ff 7410", MOVABLE(1)); /* mov %edi,%eax: half of it */
-	CHECK_EQ(place.kind, PROBE_STEP);
-	place = place_code("4889f8 31ff 31c0 7410", MOVABLE(1)); /* overwritten there too */
-	CHECK_EQ(place.kind, PROBE_STEP);
-}
-
-TEST(reads_arguments_where_they_belong_if_they_are_still_there)
-{
-	struct probe_place place = place_code("4889f8 7410", MOVABLE(1));
-
-	CHECK(!place.is_moved);
-	CHECK_EQ(place.args[0], 7);
-}
-
-TEST(exchanged_arguments_keep_apart)
-{
-	struct probe_place place =
-		place_code("4889f8 4889f7 4889c6 7410", MOVABLE(2)); /* rdi and rsi change places */
-
-	CHECK_EQ(place.args[0], 0);
-	CHECK_EQ(place.args[1], 7);
+		CHECK_CASE(moved[i].code, place.kind, moved[i].kind);
+		CHECK_CASE(moved[i].code, place.offset, moved[i].offset);
+		if (place.kind != PROBE_STEP)
+			CHECK_CASE(moved[i].code, place.args[moved[i].arg], moved[i].reg);
+		CHECK_CASE(moved[i].code, place.is_moved, moved[i].offset > 3);
+	}
 }
 
 /* ---- lengths ---- */
