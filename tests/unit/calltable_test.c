@@ -405,7 +405,7 @@ TEST(a_million_processes_take_no_more_room_than_some_thousands)
 	CHECK(seen.of_others > (N_ROUNDS - 2) * PER_ROUND);
 	print_in_room(whole, 2, 0);
 	CHECK(!strncmp(text, "PID    COMM               COUNT\n0      [others]  ", 49));
-	CHECK(strstr(text, "\n7      proc-7               200\n"));
+	CHECK_HAS(text, "\n7      proc-7               200\n");
 	calltable_free(whole);
 }
 
@@ -429,7 +429,7 @@ TEST(where_processes_are_merged_their_times_are)
 	CHECK_EQ(calltable_total(whole), CALLTABLE_MAX_ENTRIES + 1);
 	print_in_room(whole, 1, 0);
 	/* Of 16385 half stay: 8193 * 8194 / 2 us are merged. */
-	CHECK(strstr(text, "\n0      [others]        read                       8193  "
-			   "33566721.000 "));
+	CHECK_HAS(text, "\n0      [others]        read                       8193  "
+			"33566721.000 ");
 	calltable_free(whole);
 }

@@ -32,7 +32,7 @@ static uint64_t auxiliary_value(pid_t pid, uint64_t type)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	CHECK(read(fd, vector, sizeof(vector)) > 0);
 	close(fd);
-	for (size_t i = 0; i < sizeof(vector) / sizeof(*vector); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(vector); i++)
 		if (vector[i].a_type == type)
 			return vector[i].a_un.a_val;
 	return 0;

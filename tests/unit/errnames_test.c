@@ -54,7 +54,7 @@ TEST(anything_else_is_refused)
 {
 	static const char *const bad[] = { "", "0", "4096", "-1", "1x", "EPER", "eperm", "EPERMX" };
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		CHECK_EQ(parse(bad[i]), 0);
 }
 

@@ -81,7 +81,7 @@ TEST(a_comm_may_fill_its_field)
 
 	memcpy(rows[0].key.comm, "0123456789abcdef", 16);
 	text = print(rows, 1, &process);
-	CHECK(strstr(text, " 0123456789abcdef\n"));
+	CHECK_HAS(text, " 0123456789abcdef\n");
 	free(text);
 }
 

@@ -41,10 +41,10 @@ TEST(titles_tell_exact_values)
 {
 	char *svg = draw(tree_of("read", 75, 0));
 
-	CHECK_HAS(svg, "<title>all (100 samples, 100.00 %)</title>");
-	CHECK_HAS(svg, "<title>read (75 samples, 75.00 %)</title>");
-	CHECK_HAS(svg, " 100 all (100 samples, 100.00 %)\n1 ");
-	CHECK_HAS(svg, " 75 read (75 samples, 75.00 %)\n</metadata>");
+	CHECK_HAS(svg, "<title>all (100 samples, 100.00 %)</title>",
+		  "<title>read (75 samples, 75.00 %)</title>",
+		  " 100 all (100 samples, 100.00 %)\n1 ",
+		  " 75 read (75 samples, 75.00 %)\n</metadata>");
 	CHECK_HAS(svg, "width=\"885.00\""); /* of 1180 */
 }
 
@@ -122,11 +122,8 @@ TEST(a_comparison_has_a_legend)
 	CHECK_EQ(count_in(svg, "<g id=\"legend"), 0);
 	how.differential = true;
 	svg = draw(tree_of("read", 75, 0));
-	CHECK_HAS(svg, "<g id=\"legend\">");
-	CHECK_HAS(svg, ">less</text>");
-	CHECK_HAS(svg, ">more than before</text>");
-	CHECK_HAS(svg, "<rect class=\"b7\" x=\"44\"");
-	CHECK_HAS(svg, "<rect class=\"r7\" x=\"156\"");
+	CHECK_HAS(svg, "<g id=\"legend\">", ">less</text>", ">more than before</text>",
+		  "<rect class=\"b7\" x=\"44\"", "<rect class=\"r7\" x=\"156\"");
 }
 
 TEST(hostile_names_and_units_stay_text)
@@ -222,8 +219,7 @@ TEST(a_long_name_is_cut_on_its_frame_only)
 	svg = draw(tree_of(name, 75, 0));
 	snprintf(title, sizeof(title), "<title>%s (75 samples, 75.00 %%)</title>", name);
 	CHECK(strstr(svg, title));
-	CHECK_HAS(svg, ">nnnnnnnn");
-	CHECK_HAS(svg, "nnnn..</text>");
+	CHECK_HAS(svg, ">nnnnnnnn", "nnnn..</text>");
 }
 
 TEST(differences_are_of_shares)
@@ -232,8 +228,8 @@ TEST(differences_are_of_shares)
 
 	how.differential = true;
 	svg = draw(tree_of("read", 75, 25)); /* 75 of 100 now, 25 of 50 before */
-	CHECK_HAS(svg, "<title>read (75 samples, 75.00 %; before: 25 samples, +25.00 %)</title>");
-	CHECK_HAS(svg, "<rect class=\"r7\" x=\"10.00\" y=\"58\" width=\"885.00\"");
+	CHECK_HAS(svg, "<title>read (75 samples, 75.00 %; before: 25 samples, +25.00 %)</title>",
+		  "<rect class=\"r7\" x=\"10.00\" y=\"58\" width=\"885.00\"");
 }
 
 TEST(an_empty_tree_is_a_picture_too)

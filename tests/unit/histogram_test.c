@@ -493,7 +493,7 @@ TEST(table_is_bcc_s)
 	for (size_t i = 1; i < ARRAY_SIZE(counts); i++)
 		record_ns(h, &hist_usecs, i % 2 ? 1000ULL << i : (2000ULL << i) - 1, counts[i]);
 	text = print_hist(h, &hist_usecs);
-	CHECK(strstr(text, "|\ncount 60  avg "));
+	CHECK_HAS(text, "|\ncount 60  avg ");
 	text[strlen(expected)] = '\0';
 	CHECK_STR(text, expected);
 	hist_free(h);
@@ -552,17 +552,18 @@ TEST(table_widens_for_large_values)
 
 	hist_record(h, (1ULL << 33) - 1);
 	text = print_hist(h, &hist_nsecs);
-	CHECK(strstr(text, "\n4294967296 -> 8589934591 : 1        |"
-			   "****************************************|\n"));
+	CHECK_HAS(text, "\n4294967296 -> 8589934591 : 1        |"
+			"****************************************|\n");
 	hist_record(h, 1ULL << 33);
 	text = print_hist(h, &hist_nsecs);
 	CHECK(!strncmp(text,
 		       "               nsecs                         : count    distribution\n",
 		       69));
-	CHECK(strstr(text, "\n          8589934592 -> 17179869183          : 1        |"
-			   "********************|\n"));
-	CHECK(strstr(text, "\n                   0 -> 1                    : 0        |"
-			   "                    |\n"));
+	CHECK_HAS(text,
+		  "\n          8589934592 -> 17179869183          : 1        |"
+		  "********************|\n",
+		  "\n                   0 -> 1                    : 0        |"
+		  "                    |\n");
 	hist_free(h);
 }
 
@@ -575,7 +576,7 @@ TEST(largest_values_are_printed)
 		record_ns(h, units[u], UINT64_MAX, 1);
 		hist_record(h, UINT64_MAX);
 		text = print_hist(h, units[u]);
-		CHECK(strstr(text, "count 2  "));
+		CHECK_HAS(text, "count 2  ");
 		hist_free(h);
 	}
 }

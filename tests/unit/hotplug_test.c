@@ -32,6 +32,6 @@ TEST(other_messages_are_left_alone)
 	bool is_online;
 	uint32_t cpu;
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		CHECK(!parse(texts[i], &cpu, &is_online));
 }

@@ -128,10 +128,10 @@ TEST(knows_the_tracers_frames)
 	CHECK(!ksym_is_program("bpf_prog_load"));
 	CHECK(!ksym_is_program("bpf_prog_6deef7357e7b453"));
 	CHECK(!ksym_is_program("bpf_prog_6deef7357e7b4530x"));
-	for (size_t i = 0; i < sizeof(tracer) / sizeof(tracer[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(tracer); i++)
 		if (!ksym_is_tracer(tracer[i]))
 			UNIT_FAIL("not taken for the tracer's: %s", tracer[i]);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (ksym_is_tracer(others[i]))
 			UNIT_FAIL("taken for the tracer's: %s", others[i]);
 }

@@ -124,9 +124,8 @@ TEST(a_waker_with_several_stacks_is_one)
 	}
 	add(&shared, "mutex", "rarely", 2, 90);
 	text = printed(&with_stacks);
-	CHECK_HAS(text, " often 60% ");
-	CHECK_HAS(text, "        released 2 times, after 2 us, by often (0)\n");
-	CHECK_HAS(text, "        released 1 time, after 1 us, by often (0)\n");
+	CHECK_HAS(text, " often 60% ", "        released 2 times, after 2 us, by often (0)\n",
+		  "        released 1 time, after 1 us, by often (0)\n");
 }
 
 TEST(names_are_escaped)
@@ -136,8 +135,7 @@ TEST(names_are_escaped)
 
 	add(&hostile, "mutex", "a\tb", 1, 1);
 	text = printed(&plain);
-	CHECK_HAS(text, "a\\x09b 100%");
-	CHECK_HAS(text, "/tmp/\\x0a\\x1b[2J");
+	CHECK_HAS(text, "a\\x09b 100%", "/tmp/\\x0a\\x1b[2J");
 }
 
 TEST(json_has_nanoseconds_and_each_waker)

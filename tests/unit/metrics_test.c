@@ -91,8 +91,7 @@ TEST(series_are_known_by_all_their_values)
 	add_call("ab", "c", 1, 1);
 	add_call("a", "bc", 2, 1);
 	text = written();
-	CHECK_HAS(text, "{call=\"ab\",comm=\"c\"} 1\n");
-	CHECK_HAS(text, "{call=\"a\",comm=\"bc\"} 2\n");
+	CHECK_HAS(text, "{call=\"ab\",comm=\"c\"} 1\n", "{call=\"a\",comm=\"bc\"} 2\n");
 }
 
 /* Whoever names threads must not make a server refuse all that is said. */
@@ -129,25 +128,21 @@ TEST(histograms_are_cumulative_in_seconds)
 	metrics_add_hist(metrics, &waits, group, hist, 1);
 	text = written();
 	CHECK_EQ(count_in(text, "_bucket{"), 26 * 2 + 2);
-	CHECK_HAS(text, "# TYPE test_wait_seconds histogram\n"
-			"test_wait_seconds_bucket{cgroup=\"/a\",le=\"2.5e-07\"} 1\n"
-			"test_wait_seconds_bucket{cgroup=\"/a\",le=\"3.75e-07\"} 1\n"
-			"test_wait_seconds_bucket{cgroup=\"/a\",le=\"5e-07\"} 1\n");
-	CHECK_HAS(text, "le=\"1e-06\"} 1\n");
-	CHECK_HAS(text, "le=\"1.5e-06\"} 2\n");
-	CHECK_HAS(text, "le=\"2e-06\"} 2\n");
-	CHECK_HAS(text, "le=\"3e-06\"} 3\n");
-	CHECK_HAS(text, "le=\"0.001024\"} 3\n");
-	CHECK_HAS(text, "le=\"0.001536\"} 4\n");
-	CHECK_HAS(text, "le=\"0.002048\"} 5\n");
-	CHECK_HAS(text, "le=\"16.777216\"} 5\n"
-			"test_wait_seconds_bucket{cgroup=\"/a\",le=\"+Inf\"} 6\n"
-			"test_wait_seconds_sum{cgroup=\"/a\"} 60.003039\n"
-			"test_wait_seconds_count{cgroup=\"/a\"} 6\n");
+	CHECK_HAS(text,
+		  "# TYPE test_wait_seconds histogram\n"
+		  "test_wait_seconds_bucket{cgroup=\"/a\",le=\"2.5e-07\"} 1\n"
+		  "test_wait_seconds_bucket{cgroup=\"/a\",le=\"3.75e-07\"} 1\n"
+		  "test_wait_seconds_bucket{cgroup=\"/a\",le=\"5e-07\"} 1\n",
+		  "le=\"1e-06\"} 1\n", "le=\"1.5e-06\"} 2\n", "le=\"2e-06\"} 2\n",
+		  "le=\"3e-06\"} 3\n", "le=\"0.001024\"} 3\n", "le=\"0.001536\"} 4\n",
+		  "le=\"0.002048\"} 5\n",
+		  "le=\"16.777216\"} 5\n"
+		  "test_wait_seconds_bucket{cgroup=\"/a\",le=\"+Inf\"} 6\n"
+		  "test_wait_seconds_sum{cgroup=\"/a\"} 60.003039\n"
+		  "test_wait_seconds_count{cgroup=\"/a\"} 6\n");
 	metrics_add_hist(metrics, &waits, group, hist, 2);
 	text = written();
-	CHECK_HAS(text, "le=\"0.001536\"} 8\n");
-	CHECK_HAS(text, "_count{cgroup=\"/a\"} 12\n");
+	CHECK_HAS(text, "le=\"0.001536\"} 8\n", "_count{cgroup=\"/a\"} 12\n");
 	hist_free(hist);
 }
 
@@ -188,10 +183,11 @@ TEST(what_is_too_much_is_other)
 	add_call("a", "x", 16, NS_PER_S);
 	metrics_add(metrics, &busy, NULL, 5 * NS_PER_S, NS_PER_S);
 	text = written();
-	CHECK_HAS(text, "{call=\"a\",comm=\"x\"} 17\n"
-			"test_calls_total{call=\"b\",comm=\"x\"} 2\n"
-			"test_calls_total{call=\"other\",comm=\"other\"} 12\n");
-	CHECK_HAS(text, "test_busy_seconds_total 5\n");
+	CHECK_HAS(text,
+		  "{call=\"a\",comm=\"x\"} 17\n"
+		  "test_calls_total{call=\"b\",comm=\"x\"} 2\n"
+		  "test_calls_total{call=\"other\",comm=\"other\"} 12\n",
+		  "test_busy_seconds_total 5\n");
 	CHECK_EQ(metrics_overflows(metrics), 2);
 }
 
@@ -207,8 +203,7 @@ TEST(what_is_called_other_is_added_to_it)
 	add_call("other", "x", 1, NS_PER_S);
 	text = written();
 	CHECK_EQ(count_in(text, "_count{cgroup="), 3);
-	CHECK_HAS(text, "_count{cgroup=\"other\"} 3\n");
-	CHECK_HAS(text, "{call=\"other\",comm=\"x\"} 1\n");
+	CHECK_HAS(text, "_count{cgroup=\"other\"} 3\n", "{call=\"other\",comm=\"x\"} 1\n");
 	CHECK_EQ(metrics_overflows(metrics), 1);
 	hist_free(hist);
 }
@@ -226,9 +221,7 @@ TEST(reasons_are_all_told)
 	metrics_set(metrics, &lost, (const char *[]){ "ring" }, 5, NS_PER_S);
 	metrics_set(metrics, &lost, (const char *[]){ "busy" }, 0, NS_PER_S);
 	text = written();
-	CHECK_HAS(text, "{reason=\"map\"} 7\n");
-	CHECK_HAS(text, "{reason=\"ring\"} 5\n");
-	CHECK_HAS(text, "{reason=\"busy\"} 0\n");
+	CHECK_HAS(text, "{reason=\"map\"} 7\n", "{reason=\"ring\"} 5\n", "{reason=\"busy\"} 0\n");
 	CHECK_EQ(metrics_overflows(metrics), 0);
 }
 

@@ -248,8 +248,8 @@ static void check_full(enum output_kind kind, size_t n_bytes)
 	memset(text, 'x', n_bytes);
 	CHECK_EQ(write_report(&out, "one"), 0);
 	message = write_while_full(&out, text);
-	CHECK_HAS(message, "File too large: this report is dropped, tracing goes on\n");
-	CHECK_HAS(message, "works again: 2 reports were dropped\n");
+	CHECK_HAS(message, "File too large: this report is dropped, tracing goes on\n",
+		  "works again: 2 reports were dropped\n");
 	CHECK(!strstr(strstr(message, "is dropped") + 1, "is dropped"));
 	CHECK_EQ(out.n_dropped, 2);
 	check_file(kind == OUTPUT_SERIES ? "cpu.004.txt" : "cpu.txt", text);

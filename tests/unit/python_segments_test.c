@@ -196,7 +196,7 @@ TEST(of_a_long_path_the_end_is_kept)
 	static const char end[] = "/handlers.py";
 	char path[FILE_BYTES];
 
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
 		struct world *w = make_world();
 		size_t n = lengths[i] < PYTHON_FILE_END_BYTES ? lengths[i] : PYTHON_FILE_END_BYTES;
 

@@ -72,9 +72,8 @@ TEST(what_a_quota_causes_is_a_part_of_its_own)
 {
 	char *text = metrics_with(NULL, 2);
 
-	CHECK_HAS(text, "{state=\"S\",part=\"blocked\"} 3\n");
-	CHECK_HAS(text, "{state=\"S\",part=\"runnable\"} 2\n");
-	CHECK_HAS(text, "{state=\"S\",part=\"throttled\"} 1\n");
+	CHECK_HAS(text, "{state=\"S\",part=\"blocked\"} 3\n", "{state=\"S\",part=\"runnable\"} 2\n",
+		  "{state=\"S\",part=\"throttled\"} 1\n");
 	free(text);
 }
 
@@ -84,8 +83,8 @@ TEST(one_part_alone_has_its_name)
 	char *text = metrics_with("--runnable", 0);
 
 	CHECK(!strstr(text, "blocked"));
-	CHECK_HAS(text, "{state=\"S\",part=\"runnable\"} 5\n");
-	CHECK_HAS(text, "{state=\"S\",part=\"throttled\"} 1\n");
+	CHECK_HAS(text, "{state=\"S\",part=\"runnable\"} 5\n",
+		  "{state=\"S\",part=\"throttled\"} 1\n");
 	free(text);
 	text = metrics_with("--blocked", 0);
 	CHECK_HAS(text, "{state=\"S\",part=\"blocked\"} ");
