@@ -53,6 +53,36 @@ static void on_signal(int number)
 	depth += (int)go_down(number);
 }
 
+static long (*called_back)(long);
+
+static int compare(const void *a, const void *b)
+{
+	(void)b;
+	depth += (int)called_back(*(const long *)a);
+	return 0;
+}
+
+PLAIN long call_through_libc(long (*call)(long), long x)
+{
+	long numbers[] = { x, x };
+
+	called_back = call;
+	qsort(numbers, 2, sizeof(*numbers), compare);
+	return numbers[0];
+}
+
+/* An array of 64-byte alignment whose size is not known makes GCC realign the frame. */
+PLAIN long call_realigned(long (*call)(long), long x)
+{
+	volatile char aligned[64] __attribute__((aligned(64)));
+	volatile char *unknown = __builtin_alloca((size_t)x + 1);
+
+	unknown[0] = aligned[0] = 0;
+	x = call(x);
+	aligned[1] = unknown[0];
+	return x;
+}
+
 PLAIN long come_from(long x)
 {
 	if (use_signal)
@@ -204,6 +234,17 @@ TEST(marks_of_words_come_off_again)
 TEST(a_stack_without_frame_pointers_is_complete)
 {
 	check_child(false);
+}
+
+TEST(a_stack_through_libc_and_realigned_frames_is_complete)
+{
+	for (int i = 0; i < 2; i++) {
+		end_child(&child);
+		stub = i ? call_realigned : call_through_libc;
+		begin(false);
+		check_child(false);
+	}
+	stub = NULL;
 }
 
 TEST(a_stack_through_a_signal_handler_is_complete)
