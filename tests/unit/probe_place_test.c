@@ -63,18 +63,6 @@ TEST(places_probes_behind_endbr64)
 	}
 }
 
-TEST(most_allocators_are_cheap_to_probe)
-{
-	size_t stepped = 0, moved_stepped = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
-		stepped += entries[i].kind == PROBE_STEP;
-		moved_stepped += entries[i].moved_kind == PROBE_STEP;
-	}
-	CHECK(stepped * 5 < ARRAY_SIZE(entries));
-	CHECK(moved_stepped * 20 < ARRAY_SIZE(entries));
-}
-
 /* ---- what is cheap ---- */
 
 TEST(takes_what_the_kernel_emulates)
