@@ -35,25 +35,26 @@ static void wait_at_gate(struct chore *chore)
 	do_work(chore);
 }
 
-static void begin(void)
+static struct background *bg;
+
+BEFORE_EACH()
 {
+	bg = background_new();
 	turns = waiting = 0;
 	for (int i = 0; i < CHORES; i++)
 		works[i] = (struct work){ .turn = -1 };
 	CHECK_EQ(pipe(gate), 0);
 }
 
-static void end(void)
+AFTER_EACH()
 {
+	background_free(bg);
 	close(gate[0]);
 	close(gate[1]);
 }
 
 TEST(what_is_asked_for_is_done_once)
 {
-	struct background *bg = background_new();
-
-	begin();
 	for (int i = 0; i < CHORES; i++)
 		background_add(bg, &works[i].chore, do_work);
 	for (int i = CHORES - 1; i >= 0; i--)
@@ -62,16 +63,11 @@ TEST(what_is_asked_for_is_done_once)
 		CHECK_EQ(works[i].times, 1);
 		CHECK_EQ(works[i].chore.state, CHORE_DONE);
 	}
-	background_free(bg);
-	end();
 }
 
 /* The thread is busy: what is asked for meanwhile doesn't wait for it. */
 TEST(what_was_not_begun_is_done_by_who_needs_it)
 {
-	struct background *bg = background_new();
-
-	begin();
 	background_add(bg, &works[0].chore, wait_at_gate);
 	for (int i = 1; i < 4; i++)
 		background_add(bg, &works[i].chore, do_work);
@@ -91,8 +87,6 @@ TEST(what_was_not_begun_is_done_by_who_needs_it)
 	CHECK_EQ(works[0].times, 1);
 	background_finish(bg, &works[4].chore);
 	CHECK_EQ(works[4].times, 1);
-	background_free(bg);
-	end();
 }
 
 static void *open_gate(void *arg)
@@ -105,18 +99,16 @@ static void *open_gate(void *arg)
 
 TEST(the_end_waits_for_what_is_begun)
 {
-	struct background *bg = background_new();
 	pthread_t opener;
 
-	begin();
 	background_add(bg, &works[0].chore, wait_at_gate);
 	while (!__atomic_load_n(&waiting, __ATOMIC_RELAXED))
 		usleep(100);
 	CHECK_EQ(pthread_create(&opener, NULL, open_gate, NULL), 0);
 	background_free(bg);
+	bg = NULL;
 	CHECK_EQ(works[0].times, 1);
 	pthread_join(opener, NULL);
 	background_free(background_new());
 	background_free(NULL);
-	end();
 }

@@ -124,9 +124,9 @@ TEST(knows_what_the_kernel_refuses_or_breaks)
 	CHECK_PLACE("19010440", STRICT(1), 0, PROBE_REFUSED); /* cpyfp [x0]!, [x1]!, x2! */
 }
 
-/* Whatever takes a probe is better. */
-TEST(steps_behind_what_is_refused)
+TEST(steps_are_avoided)
 {
+	/* steps behind what is refused */
 	/* ldr x3, .+64; mov x4, x3; str x4, [x1] */
 	CHECK_PLACE("58000203 aa0303e4 f9000024", STRICT(1), 4, PROBE_STEP);
 	/* ldr x3, .+64; cbz x0, .+64 */
@@ -136,10 +136,7 @@ TEST(steps_behind_what_is_refused)
 	/* ldr x0, .+64; cbz x0, .+64 */
 	CHECK_PLACE("58000200 b4000200", STRICT(1), 0, PROBE_REFUSED);
 	CHECK_PLACE("d2801ae8 d4000001", STRICT(2), 0, PROBE_STEP); /* mov x8, #215; svc #0 */
-}
-
-TEST(prefers_the_first_of_equals_and_late_nops_to_steps)
-{
+	/* prefers the first of equals and late nops to steps */
 	/* nop; adrp x3, .+65536; cbz x0, .+64 */
 	CHECK_PLACE("d503201f 90000003 b4000200", STRICT(1), 4, PROBE_ADDRESS);
 	/* adrp x3, .+65536; adrp x4, .+65536 */
@@ -298,19 +295,14 @@ TEST(an_unknown_instruction_ends_the_search)
 	CHECK_PLACE("", STRICT(0), 0, PROBE_STEP);
 }
 
-/* What follows a branch isn't reached by every call. */
-TEST(a_branch_ends_the_search)
+TEST(the_search_ends)
 {
+	/* a branch ends the search */
 	/* mov x3, x0; cbz x0, .+64; adrp x3, .+65536 */
 	CHECK_PLACE("aa0003e3 b4000200 90000003", STRICT(1), 4, PROBE_BRANCH);
 	/* ldr x3, .+64; svc #0; cbz x0, .+64 */
 	CHECK_PLACE("58000203 d4000001 b4000200", ENTRY(1), 0, PROBE_REFUSED);
-}
-
-/* ---- loops ---- */
-
-TEST(a_jump_back_to_the_place_rules_it_out)
-{
+	/* a jump back to the place rules it out */
 	/* mov x3, x0; cbz x0, .+8; b .-4; ret */
 	CHECK_PLACE("aa0003e3 b4000040 17ffffff d65f03c0", STRICT(1), 0, PROBE_STEP);
 	/* mov x3, x0; cbz x0, .+8; b.ne .-4; ret */
@@ -327,6 +319,8 @@ TEST(a_jump_back_to_the_place_rules_it_out)
 	/* adr x3, .+64; cbz x0, . */
 	CHECK_PLACE("10000203 b4000000", STRICT(1), 0, PROBE_ADDRESS);
 }
+
+/* ---- loops ---- */
 
 #define FIVE_MOVES    "aa0603e7 aa0603e7 aa0603e7 aa0603e7 aa0603e7 " /* mov x7, x6 */
 #define FIFTEEN_MOVES FIVE_MOVES FIVE_MOVES FIVE_MOVES

@@ -65,8 +65,9 @@ TEST(places_probes_behind_endbr64)
 
 /* ---- what is cheap ---- */
 
-TEST(takes_what_the_kernel_emulates)
+TEST(each_instruction_has_its_kind)
 {
+	/* takes what the kernel emulates */
 	CHECK_PLACE("55 4889e5", STRICT(1), 0, PROBE_PUSH);	    /* push %rbp */
 	CHECK_PLACE("4154 55", STRICT(1), 0, PROBE_PUSH);	    /* push %r12 */
 	CHECK_PLACE("90 55", STRICT(1), 0, PROBE_NOP);		    /* nop */
@@ -75,10 +76,7 @@ TEST(takes_what_the_kernel_emulates)
 	CHECK_PLACE("e8 00010000", STRICT(1), 0, PROBE_BRANCH);	    /* call */
 	CHECK_PLACE("0f84 00010000", STRICT(1), 0, PROBE_BRANCH);   /* je */
 	CHECK_PLACE("0f1f440000 c3", STRICT(1), 0, PROBE_LATE_NOP); /* nopl */
-}
-
-TEST(leaves_alone_what_the_kernel_steps_over)
-{
+	/* leaves alone what the kernel steps over */
 	CHECK_PLACE("6855000000", STRICT(1), 0, PROBE_STEP);	 /* push $0x55 */
 	CHECK_PLACE("ff35 00000000", STRICT(1), 0, PROBE_STEP);	 /* push memory */
 	CHECK_PLACE("4855", STRICT(1), 0, PROBE_STEP);		 /* rex.W push %rbp */
@@ -89,10 +87,7 @@ TEST(leaves_alone_what_the_kernel_steps_over)
 	CHECK_PLACE("f390 55", STRICT(1), 0, PROBE_STEP);	 /* pause */
 	CHECK_PLACE("f2e9 00010000", STRICT(1), 0, PROBE_STEP);	 /* bnd jmp */
 	CHECK_PLACE("66e9 0001 0000", STRICT(1), 0, PROBE_STEP); /* jmpw */
-}
-
-TEST(prefers_a_push_to_a_branch_and_the_first_of_equals)
-{
+	/* prefers a push to a branch and the first of equals */
 	CHECK_PLACE("0f1f00 55", STRICT(1), 3, PROBE_PUSH);	/* nopl; push */
 	CHECK_PLACE("0f1f00 7410", STRICT(1), 3, PROBE_BRANCH); /* nopl; je */
 	CHECK_PLACE("0f1f00 0f1f00 c3", STRICT(1), 0, PROBE_LATE_NOP);
@@ -105,8 +100,9 @@ TEST(prefers_a_push_to_a_branch_and_the_first_of_equals)
 
 /* ---- what may be skipped ---- */
 
-TEST(keeps_arguments)
+TEST(what_may_be_skipped)
 {
+	/* keeps arguments */
 	CHECK_PLACE("31ff 55", STRICT(1), 0, PROBE_STEP); /* xor %edi,%edi */
 	CHECK_PLACE("31ff 55", STRICT(0), 2, PROBE_PUSH);
 	CHECK_PLACE("31f6 55", STRICT(1), 2, PROBE_PUSH); /* xor %esi,%esi */
@@ -125,28 +121,19 @@ TEST(keeps_arguments)
 	CHECK_PLACE("fec9 55", STRICT(4), 0, PROBE_STEP);     /* dec %cl */
 	CHECK_PLACE("fecd 55", STRICT(4), 0, PROBE_STEP);     /* dec %ch */
 	CHECK_PLACE("80c501 55", STRICT(4), 0, PROBE_STEP);   /* add $1,%ch */
-}
-
-TEST(comparing_changes_nothing)
-{
+	/* comparing changes nothing */
 	CHECK_PLACE("4839f7 7410", STRICT(6), 3, PROBE_BRANCH);		 /* cmp %rsi,%rdi */
 	CHECK_PLACE("4883ff20 7410", STRICT(6), 4, PROBE_BRANCH);	 /* cmp $32,%rdi */
 	CHECK_PLACE("48f7c700100000 7410", STRICT(6), 7, PROBE_BRANCH);	 /* test */
 	CHECK_PLACE("480fa3f7 7410", STRICT(6), 4, PROBE_BRANCH);	 /* bt %rsi,%rdi */
 	CHECK_PLACE("803d00000000 00 7410", STRICT(6), 7, PROBE_BRANCH); /* cmpb $0,memory */
-}
-
-TEST(writes_no_memory)
-{
+	/* writes no memory */
 	CHECK_PLACE("48893d 00000000 55", STRICT(0), 0, PROBE_STEP);	/* mov %rdi,memory */
 	CHECK_PLACE("ff05 00000000 55", STRICT(0), 0, PROBE_STEP);	/* incl memory */
 	CHECK_PLACE("830d 00000000 01 55", STRICT(0), 0, PROBE_STEP);	/* orl $1,memory */
 	CHECK_PLACE("8b05 00000000 55", STRICT(0), 6, PROBE_PUSH);	/* mov memory,%eax */
 	CHECK_PLACE("64488b042528000000 55", STRICT(0), 9, PROBE_PUSH); /* mov %fs:0x28,%rax */
-}
-
-TEST(moves_rsp_only_where_the_return_is_not_wanted)
-{
+	/* moves rsp only where the return is not wanted */
 	CHECK_PLACE("4883ec08 e800010000", STRICT(1), 0, PROBE_STEP); /* sub $8,%rsp; call */
 	CHECK_PLACE("4883ec08 e800010000", ENTRY(1), 4, PROBE_BRANCH);
 	CHECK_PLACE("488d6424f8 7410", STRICT(1), 0, PROBE_STEP); /* lea -8(%rsp),%rsp */
@@ -155,8 +142,9 @@ TEST(moves_rsp_only_where_the_return_is_not_wanted)
 	CHECK_PLACE("58 55", ENTRY(1), 0, PROBE_STEP);	       /* pop %rax */
 }
 
-TEST(an_unknown_instruction_ends_the_search)
+TEST(the_search_ends)
 {
+	/* an unknown instruction ends the search */
 	CHECK_PLACE("0f05 55", STRICT(0), 0, PROBE_STEP);     /* syscall */
 	CHECK_PLACE("c3 55", STRICT(0), 0, PROBE_STEP);	      /* ret */
 	CHECK_PLACE("cc 55", STRICT(0), 0, PROBE_STEP);	      /* int3 */
@@ -168,19 +156,10 @@ TEST(an_unknown_instruction_ends_the_search)
 	CHECK_PLACE("06 55", STRICT(0), 0, PROBE_STEP);	      /* not in 64-bit mode */
 	CHECK_PLACE("48", STRICT(0), 0, PROBE_STEP);	      /* cut off */
 	CHECK_PLACE("", STRICT(0), 0, PROBE_STEP);
-}
-
-/* What follows a branch isn't reached by every call. */
-TEST(a_branch_ends_the_search)
-{
+	/* a branch ends the search */
 	CHECK_PLACE("4885ff 7402 55 c3", STRICT(1), 3, PROBE_BRANCH); /* test; je; push */
 	CHECK_PLACE("4885ff e302 55 c3", STRICT(1), 0, PROBE_STEP);   /* test; jrcxz; push */
-}
-
-/* ---- loops ---- */
-
-TEST(a_jump_back_to_the_place_rules_it_out)
-{
+	/* a jump back to the place rules it out */
 	CHECK_PLACE("4885ff 7403 ebfc 90 c3", STRICT(1), 0, PROBE_STEP);      /* jmp .+3 */
 	CHECK_PLACE("4885ff 7406 e9f9ffffff c3", STRICT(1), 0, PROBE_STEP);   /* the same, long */
 	CHECK_PLACE("4885ff 7408 0f85f8ffffff c3", STRICT(1), 0, PROBE_STEP); /* jne */
@@ -189,6 +168,8 @@ TEST(a_jump_back_to_the_place_rules_it_out)
 	CHECK_PLACE("4889f8 4885ff 7405 ebf9 c3", STRICT(1), 0, PROBE_STEP);  /* into the middle */
 	CHECK_PLACE("4885ff 7403 06 ebfb 90 c3", STRICT(1), 0, PROBE_STEP);   /* behind nonsense */
 }
+
+/* ---- loops ---- */
 
 /* ---- arguments that have moved ---- */
 
