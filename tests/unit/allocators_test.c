@@ -3,12 +3,12 @@
  * Names of allocating functions, and the search for them in this very process and in copies of it.
  */
 #include <elf.h>
-#include <sys/sendfile.h>
 
 #include "elf/elf64.h"
 #include "folder.h"
 #include "memleak/allocators.h"
 #include "../symbols/image.h"
+#include "self.h"
 #include "silent.h"
 #include "unit.h"
 
@@ -188,15 +188,11 @@ TEST(an_object_can_be_named_in_short)
 /* A copy of this program, said to be for that machine. */
 static int copy_for(Elf64_Half machine)
 {
-	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to = memfd_create("copy", 0);
-	struct stat st = {};
+	size_t size;
+	uint8_t *copy = read_self(&size);
 
-	CHECK(from >= 0 && to >= 0 && !fstat(from, &st));
-	CHECK_EQ(sendfile(to, from, NULL, (size_t)st.st_size), st.st_size);
-	CHECK_EQ(pwrite(to, &machine, sizeof(machine), offsetof(Elf64_Ehdr, e_machine)),
-		 sizeof(machine));
-	close(from);
-	return to;
+	((Elf64_Ehdr *)copy)->e_machine = machine;
+	return memory_file(copy, size);
 }
 
 static int scan_copy(Elf64_Half machine)
@@ -230,16 +226,13 @@ TEST(programs_of_other_machines_are_left_alone)
 /* Writes this program, or a file without a function, where the other one was. */
 static void put_into(int fd, bool is_program)
 {
-	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	static const char nothing[4096] = "nothing";
-	struct stat st = {};
 
-	CHECK(from >= 0 && !fstat(from, &st) && !ftruncate(fd, 0) && !lseek(fd, 0, SEEK_SET));
+	CHECK(!ftruncate(fd, 0) && !lseek(fd, 0, SEEK_SET));
 	if (is_program)
-		CHECK_EQ(sendfile(fd, from, NULL, (size_t)st.st_size), st.st_size);
+		copy_self(fd);
 	else
 		CHECK_EQ(write(fd, nothing, sizeof(nothing)), (ssize_t)sizeof(nothing));
-	close(from);
 	usleep(20000); /* so that it is older than what reads it */
 }
 

@@ -7,6 +7,7 @@
 
 #include "../cfi/image.h"
 #include "unwind/cfi_gaps.h"
+#include "self.h"
 #include "unit.h"
 
 #define TEXT	   0x1000
@@ -781,20 +782,6 @@ static uint64_t next_random(void)
 {
 	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
 	return random_state >> 33;
-}
-
-static void *read_self(size_t *size)
-{
-	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	void *copy;
-
-	fstat(fd, &st);
-	*size = st.st_size;
-	copy = until_end(mem_zalloc(*size, 1));
-	CHECK_EQ(read(fd, copy, *size), *size);
-	close(fd);
-	return copy;
 }
 
 static void find_eh_frame(const uint8_t *self, uint64_t *offset, uint64_t *bytes)

@@ -11,6 +11,7 @@
 #include "symbols/elfsyms.h"
 #include "../symbols/image.h"
 #include "silent.h"
+#include "self.h"
 #include "unit.h"
 
 #define TEXT_ADDR   0x401000
@@ -558,22 +559,6 @@ TEST(bounds_the_time_spent_on_one_long_name)
 	es = elfsyms_load_image(image, size);
 	CHECK(!name_at(TEXT_ADDR + 100));
 	CHECK(clock() - start < CLOCKS_PER_SEC);
-}
-
-/* This program, as a block of exactly its size. */
-static unsigned char *read_self(size_t *size)
-{
-	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	unsigned char *bytes;
-
-	fstat(fd, &st);
-	*size = st.st_size;
-	bytes = until_end(malloc(*size));
-	if (read(fd, bytes, *size) != (ssize_t)*size)
-		UNIT_FAIL("cannot read this program");
-	close(fd);
-	return bytes;
 }
 
 __attribute__((noinline)) static int known_function(void)

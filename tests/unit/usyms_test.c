@@ -19,6 +19,7 @@
 #include "child.h"
 #include "folder.h"
 #include "silent.h"
+#include "self.h"
 #include "unit.h"
 
 __attribute__((noinline)) static int known_function(int x)
@@ -61,18 +62,6 @@ static void wait_for_tick(void)
 	const struct timespec tick = { .tv_nsec = 20000000 };
 
 	nanosleep(&tick, NULL);
-}
-
-static void copy_self(int to)
-{
-	char buf[65536];
-	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	while ((n = read(from, buf, sizeof(buf))) > 0)
-		if (write(to, buf, n) != n)
-			UNIT_FAIL("cannot write a copy");
-	close(from);
 }
 
 static int make_copy(char *path)
