@@ -160,6 +160,13 @@ static void lose_copy(struct copy *c)
 	unlink(c->path);
 }
 
+static struct usyms *plain; /* without options */
+
+BEFORE_EACH()
+{
+	plain = open_usyms(NULL);
+}
+
 AFTER_EACH()
 {
 	for (size_t i = 0; i < ARRAY_SIZE(opened); i++)
@@ -184,6 +191,13 @@ static const char *name_of(struct location loc)
 
 	return name ? name : "";
 }
+
+#define CHECK_NAMED(where, name, file)                   \
+	do {                                             \
+		struct location named = (where);         \
+		CHECK_STR(name_of(named), name);         \
+		CHECK_STR(usyms_dso_name(&named), file); \
+	} while (0)
 
 static bool can_use_map_files(void)
 {
@@ -239,9 +253,8 @@ TEST(names_a_function_by_path)
 
 TEST(looks_return_addresses_up_inside_the_call)
 {
-	struct usyms *us = open_usyms(NULL);
-	struct location start = locate(us, getpid(), 1, known_addr());
-	struct location next = locate(us, getpid(), 1, known_addr() + 1);
+	struct location start = locate(plain, getpid(), 1, known_addr());
+	struct location next = locate(plain, getpid(), 1, known_addr() + 1);
 	const char *before = usyms_name(&start, true);
 
 	CHECK(!before || strcmp(before, "known_function"));
@@ -252,62 +265,49 @@ TEST(looks_return_addresses_up_inside_the_call)
 
 TEST(shares_files_between_processes)
 {
-	struct usyms *us = open_usyms(NULL);
 	pid_t child = start_child();
 
-	CHECK(locate(us, getpid(), 1, known_addr()).dso == locate(us, child, 1, known_addr()).dso);
+	CHECK(locate(plain, getpid(), 1, known_addr()).dso ==
+	      locate(plain, child, 1, known_addr()).dso);
 	end_child(child);
 }
 
 TEST(keeps_names_of_a_process_that_exits)
 {
-	struct usyms *us = open_usyms(NULL);
 	pid_t child = start_child();
-	struct location loc = locate(us, child, 1, known_addr());
+	struct location loc = locate(plain, child, 1, known_addr());
 
 	end_child(child);
 	CHECK_STR(name_of(loc), "known_function");
-	processes_clear(table_of(us));
+	processes_clear(table_of(plain));
 	CHECK_STR(name_of(loc), "known_function");
-	loc = locate(us, child, 1, known_addr());
+	loc = locate(plain, child, 1, known_addr());
 	CHECK(!loc.dso);
 	CHECK(!usyms_dso_name(&loc));
 	CHECK(!usyms_name(&loc, false));
 }
 
-TEST(keeps_mappings_of_a_process_that_is_gone)
+TEST(keeps_mappings_and_opens_files_of_a_process_that_is_gone)
 {
-	struct usyms *us = open_usyms(NULL);
 	pid_t child = start_child();
 
-	locate(us, child, 1, known_addr());
+	locate(plain, child, 1, 8); /* reads the mappings, opens nothing */
 	end_child(child);
-	CHECK_STR(name_of(locate(us, child, 1, known_addr() + 1)), "known_function");
-	CHECK(!locate(us, child, 1, 8).dso);
-	CHECK_STR(name_of(locate(us, child, 1, known_addr() + 1)), "known_function");
-}
-
-TEST(opens_files_of_a_process_that_is_gone)
-{
-	struct usyms *us = open_usyms(NULL);
-	pid_t child = start_child();
-
-	locate(us, child, 1, 8); /* reads the mappings, opens nothing */
-	end_child(child);
-	CHECK_STR(name_of(locate(us, child, 1, known_addr())), "known_function");
+	CHECK_STR(name_of(locate(plain, child, 1, known_addr())), "known_function");
+	CHECK(!locate(plain, child, 1, 8).dso);
+	CHECK_STR(name_of(locate(plain, child, 1, known_addr() + 1)), "known_function");
 }
 
 TEST(keeps_mappings_of_a_zombie)
 {
-	struct usyms *us = open_usyms(NULL);
 	pid_t child = start_child();
 	siginfo_t info;
 
-	locate(us, child, 1, known_addr());
+	locate(plain, child, 1, known_addr());
 	kill(child, SIGKILL);
 	waitid(P_PID, child, &info, WEXITED | WNOWAIT);
-	CHECK(!locate(us, child, 1, 8).dso);
-	CHECK_STR(name_of(locate(us, child, 1, known_addr())), "known_function");
+	CHECK(!locate(plain, child, 1, 8).dso);
+	CHECK_STR(name_of(locate(plain, child, 1, known_addr())), "known_function");
 	end_child(child);
 }
 
@@ -324,15 +324,13 @@ static void check_replaced_file(void)
 	uint64_t addr = map_text(fd);
 	pid_t child = start_child();
 	struct usyms *us = open_usyms(NULL);
-	struct location loc;
 
 	snprintf(deleted, sizeof(deleted), "%s (deleted)", path);
 	CHECK_EQ(rename(other, path), 0);
 	CHECK_EQ(rename(third, deleted), 0);
 	wait_for_tick();
-	loc = locate(us, child, 1, addr);
-	CHECK_STR(name_of(loc), privileged ? "known_function" : "");
-	CHECK_STR(usyms_dso_name(&loc), path + strlen("/tmp/"));
+	CHECK_NAMED(locate(us, child, 1, addr), privileged ? "known_function" : "",
+		    path + strlen("/tmp/"));
 	end_child(child);
 	unmap_text(addr);
 	close(fd);
@@ -354,13 +352,11 @@ static void check_deleted_file(void)
 	struct copy *c = map_copy();
 	pid_t child = start_child();
 	struct usyms *us = open_usyms(NULL);
-	struct location loc;
 
 	close(c->fd);
 	unlink(c->path);
-	loc = locate(us, child, 1, c->addr);
-	CHECK_STR(name_of(loc), privileged ? "known_function" : "");
-	CHECK_STR(usyms_dso_name(&loc), c->path + strlen("/tmp/"));
+	CHECK_NAMED(locate(us, child, 1, c->addr), privileged ? "known_function" : "",
+		    c->path + strlen("/tmp/"));
 	end_child(child);
 }
 
@@ -374,8 +370,7 @@ TEST(names_functions_of_a_file_deleted_later)
 {
 	struct copy *c = map_copy();
 	pid_t child = start_child();
-	struct usyms *us = open_usyms(NULL);
-	struct location loc = locate(us, child, 1, c->addr);
+	struct location loc = locate(plain, child, 1, c->addr);
 
 	end_child(child);
 	lose_copy(c);
@@ -385,15 +380,12 @@ TEST(names_functions_of_a_file_deleted_later)
 TEST(names_functions_of_a_memfd)
 {
 	int fd = memfd_create("code", MFD_CLOEXEC);
-	struct usyms *us = open_usyms(NULL);
-	struct location loc;
 	uint64_t addr;
 
 	copy_self(fd);
 	addr = map_text(fd);
-	loc = locate(us, getpid(), 1, addr);
-	CHECK_STR(name_of(loc), can_use_map_files() ? "known_function" : "");
-	CHECK_STR(usyms_dso_name(&loc), "memfd:code");
+	CHECK_NAMED(locate(plain, getpid(), 1, addr), can_use_map_files() ? "known_function" : "",
+		    "memfd:code");
 	unmap_text(addr);
 	close(fd);
 }
@@ -403,13 +395,12 @@ TEST(never_names_from_former_contents)
 {
 	char zeros[4096] = { 0 };
 	struct copy *c = map_copy();
-	struct usyms *us = open_usyms(NULL);
-	struct location loc = locate(us, getpid(), 1, c->addr);
+	struct location loc = locate(plain, getpid(), 1, c->addr);
 
 	CHECK_STR(name_of(loc), "known_function");
 	CHECK_EQ(pwrite(c->fd, zeros, sizeof(zeros), 0), sizeof(zeros));
 	wait_for_tick();
-	CHECK_STR(name_of(locate(us, getpid(), 2, c->addr)), "");
+	CHECK_STR(name_of(locate(plain, getpid(), 2, c->addr)), "");
 }
 
 /* ---- bounded memory ---- */
@@ -592,8 +583,7 @@ TEST(loads_no_more_ahead_than_there_is_room_for)
 TEST(refuses_a_file_changed_before_it_was_read)
 {
 	struct copy *c = map_copy();
-	struct usyms *us = open_usyms(NULL);
-	struct location loc = locate(us, getpid(), 1, c->addr);
+	struct location loc = locate(plain, getpid(), 1, c->addr);
 
 	CHECK_EQ(pwrite(c->fd, "", 1, 9), 1);
 	CHECK_STR(name_of(loc), "");
@@ -632,19 +622,18 @@ TEST(refuses_a_path_newer_than_the_mapping)
 TEST(reads_mappings_again_for_an_unknown_address)
 {
 	char path[] = "/tmp/usyms-test-XXXXXX";
-	struct usyms *us = open_usyms(NULL);
 	int fd = make_copy(path);
 	uint64_t addrs[3] = { known_addr(), 8, 0 };
 	struct location locs[3];
 
-	usyms_locate(us, getpid(), 1, 0, addrs, 1, locs);
+	usyms_locate(plain, getpid(), 1, 0, addrs, 1, locs);
 	addrs[2] = map_text(fd);
-	usyms_locate(us, getpid(), 1, 0, addrs, 3, locs);
+	usyms_locate(plain, getpid(), 1, 0, addrs, 3, locs);
 	CHECK_STR(name_of(locs[0]), "known_function");
 	CHECK(!locs[1].dso);
 	CHECK_STR(name_of(locs[2]), "known_function");
 	CHECK(locs[0].dso != locs[2].dso);
-	CHECK(locate(us, getpid(), 1, known_addr()).dso == locs[0].dso);
+	CHECK(locate(plain, getpid(), 1, known_addr()).dso == locs[0].dso);
 	unmap_text(addrs[2]);
 	close(fd);
 	unlink(path);
@@ -652,15 +641,14 @@ TEST(reads_mappings_again_for_an_unknown_address)
 
 TEST(reads_mappings_afresh_for_a_new_generation)
 {
-	struct usyms *us = open_usyms(NULL);
 	struct copy *c = map_copy();
-	struct location loc = locate(us, getpid(), 1, c->addr), later;
+	struct location loc = locate(plain, getpid(), 1, c->addr), later;
 	size_t page = sysconf(_SC_PAGESIZE);
 	void *at = (void *)(uintptr_t)(c->addr & -page);
 
 	CHECK(mmap(at, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		   0) == at);
-	later = locate(us, getpid(), 2, c->addr);
+	later = locate(plain, getpid(), 2, c->addr);
 	CHECK_STR(name_of(loc), "known_function");
 	CHECK_STR(usyms_dso_name(&later), "[anon]");
 }
@@ -669,8 +657,7 @@ TEST(knows_anonymous_memory)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 	void *jit = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct usyms *us = open_usyms(NULL);
-	struct location loc = locate(us, getpid(), 1, (uintptr_t)jit + 5);
+	struct location loc = locate(plain, getpid(), 1, (uintptr_t)jit + 5);
 
 	CHECK_STR(usyms_dso_name(&loc), "[anon]");
 	CHECK_EQ(loc.offset, (uintptr_t)jit + 5);
@@ -681,14 +668,13 @@ TEST(knows_anonymous_memory)
 TEST(names_functions_of_the_vdso)
 {
 	uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
-	struct usyms *us = open_usyms(NULL);
 	pid_t child = start_child();
-	struct location loc = locate(us, getpid(), 1, vdso);
+	struct location loc = locate(plain, getpid(), 1, vdso);
 	bool found = false;
 
 	CHECK_STR(usyms_dso_name(&loc), "[vdso]");
 	CHECK_EQ(loc.offset, 0);
-	CHECK(loc.dso == locate(us, child, 1, vdso).dso);
+	CHECK(loc.dso == locate(plain, child, 1, vdso).dso);
 	for (; loc.offset < 8192 && !found; loc.offset += 16)
 		found = strstr(name_of(loc), "clock_gettime");
 	CHECK(found);
@@ -714,14 +700,13 @@ static pid_t note_child(struct usyms *us, uint64_t *time_ns)
 TEST(names_functions_of_a_process_that_is_gone)
 {
 	uint64_t addrs[] = { known_addr(), getauxval(AT_SYSINFO_EHDR), 1 }, time_ns;
-	struct usyms *us = open_usyms(NULL);
 	struct location locs[3];
-	pid_t child = note_child(us, &time_ns);
+	pid_t child = note_child(plain, &time_ns);
 
-	usyms_locate(us, child, 1, time_ns, addrs, 3, locs);
+	usyms_locate(plain, child, 1, time_ns, addrs, 3, locs);
 	CHECK_STR(name_of(locs[0]), "known_function");
 	CHECK_STR(usyms_dso_name(&locs[1]), "[vdso]");
-	CHECK(locs[1].dso == locate(us, getpid(), 1, addrs[1]).dso); /* it has names, too */
+	CHECK(locs[1].dso == locate(plain, getpid(), 1, addrs[1]).dso); /* it has names, too */
 	CHECK(!locs[2].dso);
 }
 
@@ -729,18 +714,16 @@ TEST(names_functions_of_a_process_that_is_gone)
 TEST(does_not_name_functions_of_a_file_that_a_process_that_is_gone_did_not_map)
 {
 	uint64_t addr = known_addr(), time_ns;
-	struct usyms *us = open_usyms(NULL);
-	pid_t child = note_child(us, &time_ns);
+	pid_t child = note_child(plain, &time_ns);
 	struct mapping m = self_text();
 	struct location loc;
 
 	m.ino++;
 	m.path = realpath("/proc/self/exe", NULL);
-	processes_map(table_of(us), child, &m, time_ns + 1);
+	processes_map(table_of(plain), child, &m, time_ns + 1);
 	free(m.path);
-	usyms_locate(us, child, 1, time_ns + 1, &addr, 1, &loc);
-	CHECK_STR(name_of(loc), "");
-	CHECK_STR(usyms_dso_name(&loc), program_invocation_short_name);
+	usyms_locate(plain, child, 1, time_ns + 1, &addr, 1, &loc);
+	CHECK_NAMED(loc, "", program_invocation_short_name);
 }
 
 /* ---- debug files ---- */
@@ -869,20 +852,14 @@ TEST(gives_files_without_symbols_their_name)
 	char path[] = "/tmp/usyms-test-XXXXXX";
 	size_t page = sysconf(_SC_PAGESIZE);
 	int fd = mkostemp(path, O_CLOEXEC);
-	struct usyms *us = open_usyms(NULL);
-	struct location loc;
 	void *at;
 
 	CHECK_EQ(ftruncate(fd, page), 0);
 	at = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-	loc = locate(us, getpid(), 1, (uintptr_t)at);
-	CHECK_STR(name_of(loc), "");
-	CHECK_STR(usyms_dso_name(&loc), path + strlen("/tmp/"));
+	CHECK_NAMED(locate(plain, getpid(), 1, (uintptr_t)at), "", path + strlen("/tmp/"));
 	munmap(at, page);
 	at = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	loc = locate(us, getpid(), 2, (uintptr_t)at);
-	CHECK_STR(name_of(loc), "");
-	CHECK_STR(usyms_dso_name(&loc), "[anon]");
+	CHECK_NAMED(locate(plain, getpid(), 2, (uintptr_t)at), "", "[anon]");
 	munmap(at, page);
 	close(fd);
 	unlink(path);
@@ -893,15 +870,13 @@ TEST(a_memfd_that_is_no_elf_file_is_memory)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 	int fd = memfd_create("vmem", MFD_CLOEXEC);
-	struct usyms *us = open_usyms(NULL);
 	struct location loc;
 	void *at;
 
 	CHECK_EQ(ftruncate(fd, page), 0);
 	at = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
-	loc = locate(us, getpid(), 1, (uintptr_t)at + 5);
-	CHECK_STR(name_of(loc), "");
-	CHECK_STR(usyms_dso_name(&loc), "[anon]");
+	loc = locate(plain, getpid(), 1, (uintptr_t)at + 5);
+	CHECK_NAMED(loc, "", "[anon]");
 	CHECK(usyms_is_made(&loc));
 	munmap(at, page);
 	close(fd);
@@ -911,15 +886,13 @@ static void check_no_files_left(void)
 {
 	const struct rlimit none = { 0, 0 };
 	struct usyms *us = open_usyms(NULL);
-	struct location loc, later;
+	struct location loc;
 
 	locate(us, getpid(), 1, 8); /* reads the mappings */
 	setrlimit(RLIMIT_NOFILE, &none);
 	loc = locate(us, getpid(), 1, known_addr());
-	CHECK_STR(name_of(loc), "");
-	CHECK_STR(usyms_dso_name(&loc), program_invocation_short_name);
-	later = locate(us, getpid(), 1, known_addr());
-	CHECK(later.dso == loc.dso);
+	CHECK_NAMED(loc, "", program_invocation_short_name);
+	CHECK(locate(us, getpid(), 1, known_addr()).dso == loc.dso);
 }
 
 TEST(goes_on_without_file_descriptors)
@@ -984,15 +957,14 @@ static void meet_file(struct usyms *us, uint32_t generation)
 /* As in a build: all but one of them. */
 TEST(lets_go_of_files_that_nobody_has)
 {
-	struct usyms *us = open_usyms(NULL);
 	size_t before = count_files();
 
-	needed = locate(us, getpid(), 1, known_addr());
+	needed = locate(plain, getpid(), 1, known_addr());
 	for (uint32_t i = 0; i < 600; i++) {
-		meet_file(us, i + 2);
-		usyms_end_report(us, keep_needed, NULL);
+		meet_file(plain, i + 2);
+		usyms_end_report(plain, keep_needed, NULL);
 	}
-	CHECK(processes_stats(table_of(us)).n_files < 300);
+	CHECK(processes_stats(table_of(plain)).n_files < 300);
 	CHECK(count_files() < before + 300);
 	CHECK_STR(name_of(needed), "known_function");
 }
@@ -1015,24 +987,23 @@ static void name_leaving(void *arg)
 /* No report ends: names found before stay, and the file may come back. */
 TEST(names_outlive_files_that_it_closes)
 {
-	struct usyms *us = open_usyms(NULL);
 	struct copy *c = map_copy();
 	size_t before = count_files();
 	bool has_left = false;
 	struct location other;
 
-	needed = locate(us, getpid(), 1, c->addr);
+	needed = locate(plain, getpid(), 1, c->addr);
 	unmap_text(c->addr);
 	for (uint32_t i = 0; i < 600; i++) {
-		meet_file(us, i + 2);
-		usyms_let_go_files(us, name_leaving, &has_left);
+		meet_file(plain, i + 2);
+		usyms_let_go_files(plain, name_leaving, &has_left);
 	}
 	CHECK(has_left);
 	CHECK(count_files() < before + 300);
 	CHECK_STR(name_of(needed), "known_function");
 	CHECK_STR(usyms_dso_name(&needed), c->path + strlen("/tmp/"));
 	c->addr = map_text(c->fd);
-	other = locate(us, getpid(), 700, c->addr - known_addr() + other_addr());
+	other = locate(plain, getpid(), 700, c->addr - known_addr() + other_addr());
 	CHECK(other.dso == needed.dso);
 	CHECK_STR(name_of(other), "self_text");
 }
