@@ -89,44 +89,35 @@ TEST(octaves_and_slots_are_contiguous)
 	CHECK_EQ(hist_octave_of(UINT64_MAX), HIST_OCTAVES - 1);
 }
 
-TEST(every_whole_unit_up_to_2_20_is_exact)
+static bool is_exact(const struct hist_unit *unit, uint64_t k)
+{
+	return hist_fixed(unit, k * unit_ns(unit)) == k << unit->fraction_bits;
+}
+
+static bool is_above_what_is_less(const struct hist_unit *unit, uint64_t k)
+{
+	return hist_fixed(unit, k * unit_ns(unit) - 1) >> unit->fraction_bits == k - 1;
+}
+
+/*
+ * The rows' edges: a value is never in the row below, up to the largest value there is; and up to 45
+ * minutes, one nanosecond less is.
+ */
+TEST(whole_units_are_exact)
 {
 	for (size_t u = 0; u < ARRAY_SIZE(units); u++) {
-		uint64_t ns = unit_ns(units[u]), wrong = 0;
-		uint32_t bits = units[u]->fraction_bits;
+		uint64_t largest = HIST_MAX_NS / unit_ns(units[u]), wrong = 0;
+		uint64_t in_45_min = 2700 * NS_PER_S / unit_ns(units[u]);
 
-		for (uint64_t k = 1; k <= 1 << 20; k++) {
-			wrong += hist_fixed(units[u], k * ns) != k << bits;
-			wrong += hist_fixed(units[u], k * ns - 1) >> bits != k - 1;
+		for (uint64_t k = 1; k <= 1 << 20; k++)
+			wrong += !is_exact(units[u], k) || !is_above_what_is_less(units[u], k);
+		for (uint64_t power = 1 << 20; power <= largest; power *= 2) {
+			for (uint64_t k = power - 100; k <= power + 100 && k <= largest; k++)
+				wrong += !is_exact(units[u], k);
+			wrong += power <= in_45_min && !is_above_what_is_less(units[u], power);
 		}
+		wrong += !is_exact(units[u], largest);
 		CHECK_EQ(wrong, 0);
-	}
-}
-
-/* The row's edges: a value is never in the row below, up to the largest value there is. */
-TEST(whole_units_are_exact_up_to_the_largest)
-{
-	for (size_t u = 0; u < ARRAY_SIZE(units); u++) {
-		uint64_t ns = unit_ns(units[u]), largest = HIST_MAX_NS / ns;
-		uint32_t bits = units[u]->fraction_bits;
-
-		for (uint64_t power = 1; power <= largest; power *= 2)
-			for (uint64_t k = power > 100 ? power - 100 : 1; k <= power + 100; k++)
-				if (k <= largest)
-					CHECK_EQ(hist_fixed(units[u], k * ns), k << bits);
-		CHECK_EQ(hist_fixed(units[u], largest * ns), largest << bits);
-	}
-}
-
-/* 45 minutes, for which one nanosecond less is still in the row below. */
-TEST(values_just_below_a_row_stay_below)
-{
-	for (size_t u = 0; u < ARRAY_SIZE(units); u++) {
-		uint64_t ns = unit_ns(units[u]);
-		uint32_t bits = units[u]->fraction_bits;
-
-		for (uint64_t power = 1; power * ns <= 2700 * 1000000000ULL; power *= 2)
-			CHECK_EQ(hist_fixed(units[u], power * ns - 1) >> bits, power - 1);
 	}
 }
 
