@@ -129,6 +129,7 @@ TEST(finds_a_table_far_into_a_segment)
 
 	grow(far);
 	memmove(m->table + far, m->table, size - offsetof(struct go_image, table));
+	memset(m->table, 0, far); /* it is nowhere else */
 	m->header.e_shnum = 0;
 	m->segments[1].p_vaddr = GO_TABLE - far;
 	m->segments[1].p_filesz += far;
