@@ -170,20 +170,14 @@ TEST(a_line_half_written_is_read_when_it_is_whole)
 	CHECK_STR(name_at(0x2000), "second");
 }
 
-TEST(a_file_that_begins_anew_is_read_anew)
+TEST(a_file_written_anew_is_read_anew)
 {
 	begin("1000 10 first_program\n");
 	CHECK_STR(name_at(0x1000), "first_program");
 	replace("1000 10 second\n");
 	CHECK_STR(name_at(0x1000), "second");
-}
-
-TEST(a_file_written_anew_may_be_larger)
-{
-	begin("1000 10 first_program\n");
-	CHECK_STR(name_at(0x1000), "first_program");
-	replace("2000 10 second\n3000 10 with_more_in_it\n");
-	CHECK_STR(NAMES(name_at, 0x2000, 0x3000, 0x1000), "second, with_more_in_it, -");
+	replace("2000 10 larger\n3000 10 with_more_in_it\n");
+	CHECK_STR(NAMES(name_at, 0x2000, 0x3000, 0x1000), "larger, with_more_in_it, -");
 }
 
 TEST(broken_lines_are_left_out)
