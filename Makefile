@@ -31,6 +31,11 @@ endif
 export ARCH CROSS_COMPILE
 
 O          ?= build
+# Of another build, to be shared: PARTS has what SAN and LDFLAGS don't change (BPF objects, skeletons, generated
+# headers), OBJECTS what LDFLAGS alone don't (the library).
+PARTS      ?= $(O)
+OBJECTS    ?= $(O)
+LIB         = $(OBJECTS)/libtracelets.a
 CC         ?= gcc
 CLANG      ?= clang
 LLVM_STRIP ?= $(shell command -v llvm-strip)
@@ -44,7 +49,8 @@ $(if $(filter-out $(ARCH),$(file <$(O)/.versions)),$(error $(O) holds what was b
 
 TOOLS   := $(sort $(patsubst tools/%.c,%,$(wildcard tools/*.c)))
 TRACERS := $(filter $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/*.bpf.c)),$(TOOLS))
-LIBRARY := $(patsubst %.c,$(O)/%.o,$(sort $(wildcard common/*/*.c)) $(filter-out tools/tracelets/%,$(sort $(wildcard tools/*/*.c))))
+SOURCES := $(sort $(wildcard common/*/*.c)) $(filter-out tools/tracelets/%,$(sort $(wildcard tools/*/*.c)))
+LIBRARY := $(SOURCES:%.c=$(OBJECTS)/%.o)
 BINS    := $(TOOLS:%=$(O)/%)
 
 LIBS_MIN    := libbpf >= 1.1 libelf >= 0.180 libdw >= 0.180 liblzma >= 5.2
@@ -54,9 +60,9 @@ LIBS_STATIC  = $(shell $(PKG_CONFIG) --static --libs $(PACKAGES)) -liberty -lz
 WARN        := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	       -Wwrite-strings -Wvla -Wundef -Wno-missing-field-initializers -Werror=implicit-function-declaration
 CFLAGS      ?= -O2 -g
-INCLUDES    := -iquote common -iquote tools -iquote bpf $(addprefix -iquote $(O)/,skel embed gen)
+INCLUDES    := -iquote common -iquote tools -iquote bpf $(addprefix -iquote $(PARTS)/,skel embed gen)
 TL_CFLAGS    = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE $(INCLUDES) -MMD -MP \
-	       -ffile-prefix-map=$(abspath $(O))=build -ffile-prefix-map=$(CURDIR)=. \
+	       -ffile-prefix-map=$(abspath $(OBJECTS))=build -ffile-prefix-map=$(CURDIR)=. \
 	       $(shell $(PKG_CONFIG) --cflags $(PACKAGES)) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 TL_LDFLAGS   = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 BPF_CFLAGS   = -g -gno-column-info -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -iquote bpf -Ivmlinux $(LIBBPF_HEADERS) \
@@ -74,7 +80,7 @@ all: $(BINS) $(O)/tracelets ## build all tools (O=folder, V=1, SAN=address,undef
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1\t/p' Makefile packaging/packaging.mk tests/tests.mk lab/lab.mk | expand -t 16
 
-$(O)/.versions: Makefile
+$(sort $(addsuffix /.versions,$(O) $(PARTS) $(OBJECTS))): Makefile
 	@mkdir -p $(@D)
 	@command -v pkg-config >/dev/null && $(PKG_CONFIG) --print-errors '$(LIBS_MIN)' || \
 		{ echo "tracelets needs $(LIBS_MIN): try 'make deps'" >&2; exit 1; }
@@ -87,70 +93,71 @@ $(O)/.versions: Makefile
 # keeps them), and turned into a skeleton.
 vpath %.bpf.c bpf
 
-$(O)/bpf/%.tmp.o: %.bpf.c $(O)/.versions
+$(PARTS)/bpf/%.tmp.o: %.bpf.c $(PARTS)/.versions
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $@
 	$(if $(LLVM_STRIP),$(Q)$(LLVM_STRIP) --wildcard --strip-symbol='LBB*' $@)
 
-$(O)/bpf/%.bpf.o: $(O)/bpf/%.tmp.o bpf/few_lines
+$(PARTS)/bpf/%.bpf.o: $(PARTS)/bpf/%.tmp.o bpf/few_lines
 	$(Q)$(BPFTOOL) gen object $@ $<
 	$(if $(BPF_LINES),,$(if $(LLVM_OBJCOPY),$(Q)LLVM_OBJCOPY='$(LLVM_OBJCOPY)' bpf/few_lines $@))
 
-$(O)/skel/%.skel.h: $(O)/bpf/%.bpf.o bpf/skeleton
+$(PARTS)/skel/%.skel.h: $(PARTS)/bpf/%.bpf.o bpf/skeleton
 	$(Q)mkdir -p $(@D) && BPFTOOL='$(BPFTOOL)' bpf/skeleton $< $*_bpf >$@
 
 # Numbers with their names, from the kernel's and the C library's headers.
 NUMBERS_AWK := tools/syscount/numbers.awk
 NUMBERS      = $(Q)mkdir -p $(@D) && printf '\#include <%s>\n' $(1) | $(CC) $(CPPFLAGS) -E -dM - | \
 	       LC_ALL=C awk -v prefix=$(2) $(3) -f $(NUMBERS_AWK) | LC_ALL=C sort >$@
-GENERATED   := $(addprefix $(O)/gen/,syscalls_native.h syscalls_compat.h errno_numbers.h)
+GENERATED   := $(addprefix $(PARTS)/gen/,syscalls_native.h syscalls_compat.h errno_numbers.h)
 
-$(O)/gen/syscalls_native.h: $(NUMBERS_AWK)
+$(PARTS)/gen/syscalls_native.h: $(NUMBERS_AWK)
 	$(call NUMBERS,asm/unistd.h,__NR_)
 
-$(O)/gen/syscalls_compat.h: $(NUMBERS_AWK)
+$(PARTS)/gen/syscalls_compat.h: $(NUMBERS_AWK)
 	$(call NUMBERS,$(if $(filter x86,$(ARCH)),asm/unistd_32.h,stddef.h),__NR_)
 
-$(O)/gen/errno_numbers.h: $(NUMBERS_AWK)
+$(PARTS)/gen/errno_numbers.h: $(NUMBERS_AWK)
 	$(call NUMBERS,errno.h,E,-v keep=1)
 
-$(O)/tools/syscount/syscalls.o $(O)/tools/syscount/errnames.o: $(GENERATED)
+$(OBJECTS)/tools/syscount/syscalls.o $(OBJECTS)/tools/syscount/errnames.o: $(GENERATED)
 
 # Text that C code carries along, as a string: x.css becomes x_css in x.css.h.
-$(O)/embed/%.h: common/output/%
+$(PARTS)/embed/%.h: common/output/%
 	$(Q)mkdir -p $(@D) && sed -e 's/[\"]/\\&/g; s/.*/"&\\n"/' \
 		-e '1i static const char $(subst .,_,$*)[] =' -e '$$a ;' $< >$@
 
-$(O)/common/output/flamegraph.o: $(O)/embed/flamegraph.css.h $(O)/embed/flamegraph.js.h
+$(OBJECTS)/common/output/flamegraph.o: $(PARTS)/embed/flamegraph.css.h $(PARTS)/embed/flamegraph.js.h
 
 # The library, and a binary for each tool.
-$(foreach tool,$(TRACERS),$(eval $(O)/tools/$(tool).o $(O)/static/$(tool).o: $(O)/skel/$(tool).skel.h))
-$(O)/common/stacks/waits.o: $(O)/skel/waits.skel.h
+$(foreach tool,$(TRACERS),$(eval $(OBJECTS)/tools/$(tool).o $(OBJECTS)/static/$(tool).o: $(PARTS)/skel/$(tool).skel.h))
+$(OBJECTS)/common/stacks/waits.o: $(PARTS)/skel/waits.skel.h
 
-$(LIBRARY) $(BINS:$(O)/%=$(O)/tools/%.o): $(O)/%.o: %.c $(O)/.versions
+$(LIBRARY) $(TOOLS:%=$(OBJECTS)/tools/%.o): $(OBJECTS)/%.o: %.c $(OBJECTS)/.versions
 	$(call say,CC,$<)
 	$(COMPILE)
 
-$(O)/libtracelets.a: $(LIBRARY)
+$(LIB): $(LIBRARY)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(BINS): $(O)/%: $(O)/tools/%.o $(O)/libtracelets.a
+$(BINS): $(O)/%: $(OBJECTS)/tools/%.o $(LIB)
+	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(TL_LDFLAGS) $^ $(LIBS) -o $@
 
 # All tools in one binary: static for machines in trouble, with shared libraries for distributions.
-MULTICALL := $(O)/static/main.o $(TOOLS:%=$(O)/static/%.o) $(O)/libtracelets.a
+MULTICALL := $(OBJECTS)/static/main.o $(TOOLS:%=$(OBJECTS)/static/%.o) $(LIB)
 
-$(O)/static/toolset.h: tools
+$(OBJECTS)/static/toolset.h: tools
 	$(Q)mkdir -p $(@D) && printf 'TOOL(%s)\n' $(TOOLS) >$@
 
-$(O)/static/main.o: tools/tracelets/main.c $(O)/static/toolset.h
-	$(Q)$(CC) $(TL_CFLAGS) -iquote $(O)/static -c $< -o $@
+$(OBJECTS)/static/main.o: tools/tracelets/main.c $(OBJECTS)/static/toolset.h
+	$(Q)$(CC) $(TL_CFLAGS) -iquote $(OBJECTS)/static -c $< -o $@
 
-$(O)/static/%.o: tools/%.c $(O)/.versions
+$(OBJECTS)/static/%.o: tools/%.c $(OBJECTS)/.versions
 	$(Q)mkdir -p $(@D) && $(CC) $(TL_CFLAGS) -Wno-missing-prototypes -Dmain=$*_main -c $< -o $@
 
-$(O)/static/tracelets: $(MULTICALL)
+$(OBJECTS)/static/tracelets: $(MULTICALL)
 	@missing=; for library in $(patsubst -l%,%,$(filter -l%,$(LIBS_STATIC))); do \
 		case $$($(CC) -print-file-name=lib$$library.a) in */*) ;; *) missing="$$missing lib$$library.a" ;; esac; done; \
 		[ -z "$$missing" ] || { echo "the static binary needs$$missing: try 'make $(if $(filter $(MACHINE_ARCH),$(ARCH)),vm,arm64)-deps'" >&2; exit 1; }
@@ -161,7 +168,7 @@ $(O)/tracelets: $(MULTICALL)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(TL_LDFLAGS) $^ $(LIBS) -o $@
 
-static: $(O)/static/tracelets ## all tools in one static binary, O/static/tracelets (ARCH=arm64: cross-built)
+static: $(OBJECTS)/static/tracelets ## all tools in one static binary, O/static/tracelets (ARCH=arm64: cross-built)
 
 install: $(O)/tracelets ## to DESTDIR, under PREFIX; TOOL_PREFIX=tl-: other names for the tools
 	$(Q)O='$(O)' PREFIX='$(PREFIX)' scripts/install $(TOOLS)
@@ -192,5 +199,5 @@ clean: ## remove what was built
 include packaging/packaging.mk
 include tests/tests.mk
 include lab/lab.mk
--include $(wildcard $(O)/*/*.d $(O)/*/*/*.d $(O)/*/*/*/*.d)
+-include $(wildcard $(foreach folder,$(sort $(O) $(PARTS) $(OBJECTS)),$(addprefix $(folder)/,*/*.d */*/*.d */*/*/*.d)))
 endif

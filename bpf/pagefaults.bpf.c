@@ -70,8 +70,8 @@ static __always_inline bool is_wanted(const struct area_id *area)
 }
 
 /*
- * What counts by stacks or by rows, for both kinds of faults, is one program where events have
- * cookies (since 5.15): it is verified once.
+ * Counting by stacks or by rows, for both kinds of faults, is one program if events have cookies
+ * (since 5.15): it is verified once.
  */
 
 /* ---- by stack ---- */

@@ -37,7 +37,7 @@ static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 {
 }
 
-/* The innermost pid namespace that the task is in. */
+/* Returns the innermost pid namespace that the task is in. */
 static __always_inline __u64 task_pidns(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
@@ -48,7 +48,7 @@ static __always_inline __u64 task_pidns(struct task_struct *task)
 	return BPF_CORE_READ(upid.ns, ns.inum);
 }
 
-/* Adds up the part of a wait that a quota caused, and tells whether there is one. */
+/* Totals the part of a wait that a quota caused. Returns the cause of the wait. */
 static __always_inline __u64 wait_cause(struct task_struct *task, struct task_state *state,
 					__u64 delay_ns)
 {
@@ -64,7 +64,7 @@ static __always_inline __u64 wait_cause(struct task_struct *task, struct task_st
 	return CAUSE_QUOTA;
 }
 
-/* What the wait is counted under. */
+/* Returns the key that the wait is counted under. */
 static __always_inline __u64 wait_key(struct task_struct *task, struct task_state *state,
 				      __u64 delay_ns)
 {
@@ -84,7 +84,7 @@ static __always_inline __u64 wait_key(struct task_struct *task, struct task_stat
 	}
 }
 
-/* prev is NULL where nobody knows who had the CPU before. */
+/* prev is NULL if nobody knows who had the CPU before. */
 static __always_inline void report_slow(struct task_struct *task, struct task_struct *prev,
 					__u64 delay_ns)
 {
@@ -129,7 +129,7 @@ static __always_inline void wait_end(struct task_struct *task, struct task_struc
 
 /*
  * The wait's end had no event; see task_arrival_ns(). Or there was no wait: a thread that is woken
- * before it gives up its CPU goes on. The times of both don't tell: at a switch that a wake-up
+ * before it gives up its CPU goes on. The times of both don't help: at a switch that a wake-up
  * asked for the scheduler doesn't read its clock again, so that the wait seems to end before it
  * began.
  */

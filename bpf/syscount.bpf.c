@@ -29,7 +29,7 @@ struct task_state {
 
 const volatile struct call_settings settings SEC(".rodata.calls");
 
-/* The record of the iterator, which runs once at a time. */
+/* The record of the iterator, of which only one runs. */
 struct call_flight flight SEC(".data.flight") = {};
 
 struct {
@@ -203,7 +203,7 @@ static __always_inline void find_extremes(struct call_times *times, __u64 ns)
 		times->max_ns = ns;
 }
 
-/* NULL: there is no room. */
+/* NULL: the table is full. */
 static __always_inline struct call_times *count_in_times(const struct call_key *key, __u32 slot,
 							 struct task_struct *task)
 {
@@ -443,8 +443,9 @@ static __always_inline bool is_new_task(const struct exit_args *args, struct tas
 }
 
 /*
- * The call as recorded at its entry: after exec and sigreturn the registers hold another number.
- * False if nothing is: the task's first call has begun before it was traced, a later one is unseen.
+ * Finds the call as recorded at its entry: after exec and sigreturn the registers hold another
+ * number. False if nothing is: the task's first call has begun before it was traced, a later one is
+ * unseen.
  */
 static __always_inline bool end_tracked(struct call *call, struct exit_args *args,
 					struct task_struct *task)
@@ -476,7 +477,7 @@ static __always_inline int forget_call(struct task_struct *task)
 	return 0;
 }
 
-/* Where the current call of each task is kept. */
+/* Records the current call of each task. */
 SEC("tp_btf/sys_exit")
 int syscount_exit_tracked(__u64 *ctx)
 {
@@ -534,7 +535,7 @@ static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 	state->began_ns = bpf_ktime_get_ns();
 }
 
-/* The registers show whether the task is in a call; the state, if it is kept, since when. */
+/* The registers show if the task is in a call; its state, if recorded, since when. */
 static __always_inline bool find_flight(struct task_struct *task)
 {
 	struct task_state *state;

@@ -2,7 +2,7 @@
 /*
  * Threads' time: waits, by lock too (waits.bpf.h), which is all that offcputime loads, and samples
  * of what threads do on CPU, which share their tables of stacks. The loader scales the samples to
- * the time on CPU that the switches tell.
+ * the time on CPU by the switches.
  *
  * Programs interrupt each other: a sample that comes by an NMI, a wake-up by an interrupt in the
  * middle of counting a lock. Below 5.11 the sampled task is just an address.

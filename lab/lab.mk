@@ -6,7 +6,7 @@
 
 vpath %.bpf.c lab/bench
 
-$(O)/lab/%: lab/%.c $(O)/libtracelets.a
+$(O)/lab/%: lab/%.c $(LIB)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(TL_CFLAGS) $(filter %.c %.o,$^) $(filter %.a,$^) $(TL_LDFLAGS) $(LIBS) -o $@
 
@@ -19,9 +19,9 @@ $(O)/lab/%.o: lab/%.c $(O)/.versions
 # The workload's stack is walked along frame pointers by all contenders.
 BENCH := $(addprefix $(O)/lab/bench/,bench.o binary.o programs.o work.o)
 $(BENCH): private TL_CFLAGS += -fno-omit-frame-pointer -fno-optimize-sibling-calls
-$(BENCH): $(O)/skel/empty.skel.h
+$(BENCH): $(PARTS)/skel/empty.skel.h
 
-$(O)/lab/bench/bench: $(BENCH) $(O)/libtracelets.a
+$(O)/lab/bench/bench: $(BENCH) $(LIB)
 	$(Q)$(CC) $(TL_LDFLAGS) $^ $(LIBS) -o $@
 
 $(O)/lab/bench/beside: $(O)/lab/bench/programs.o
@@ -49,7 +49,7 @@ GROWTH_FILES := $(addprefix $(O)/lab/bench/,beside many-1.so town)
 GO_FILES     := $(addprefix $(O)/lab/go/,names stacks steps)
 PROBE_FILES  := $(addprefix $(O)/lab/probes/,cost entries)
 
-$(O)/lab/probes/cost: $(O)/skel/probes.skel.h
+$(O)/lab/probes/cost: $(PARTS)/skel/probes.skel.h
 
 # ---- running them ----
 
@@ -85,9 +85,9 @@ check-runtimes: $(BINS) ## stacks of node, Java, PHP, Erlang and others, as doc/
 
 vm-probes: ## what a uprobe costs on other kernels, by where it sits, in the emulated time of the guest
 	$(VM_MAKE) vm-files $(O)/vm/lab/probes/cost
-	$(Q)O='$(O)/vm' VM_TESTS=cost tests/vm/run $(KERNELS)
+	$(Q)$(VM_RUN) VM_TESTS=cost tests/vm/run $(KERNELS)
 	$(Q)cd $(O)/vm/logs && grep -a -v '^@@' *.log
 
 vm-programs: ## the oracle on other kernels with programs of Debian's, and how complete their stacks are (python3, perl, git, cc1, redis)
 	$(VM_MAKE) vm-files $(ORACLE_FILES:$(O)/%=$(O)/vm/%)
-	$(Q)O='$(O)/vm' VM_PROGRAMS=all VM_TESTS='oracle completeness' VM_TEST_LIMIT=900 VM_LIMIT=2400 tests/vm/run $(KERNELS)
+	$(Q)$(VM_RUN) VM_PROGRAMS=all VM_TESTS='oracle completeness' VM_TEST_LIMIT=900 VM_LIMIT=2400 tests/vm/run $(KERNELS)

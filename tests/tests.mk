@@ -8,7 +8,8 @@ UNITS   := $(patsubst %.c,$(O)/%,$(filter-out $(UNITS_NOT_$(ARCH)),$(wildcard te
 LIVES   := $(patsubst %.c,$(O)/%,$(wildcard tests/live/*_test.c))
 FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: check soak churn faults test test-deps live live-files lint fuzz fuzz-files oracle check-cfi check-symbols \
+.PHONY: check check-san check-readers soak churn faults test test-all test-deps test-all-deps test-files live live-own live-others live-files \
+	lint lint-files lint-whole fuzz fuzz-files oracle check-cfi check-symbols \
 	vm vm-files vm-oracle vm-python vm-deps arm64-deps rescue-test package-deps formats-test formats-deps \
 	browser-test browser-deps
 
@@ -16,48 +17,52 @@ FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
 vpath %.bpf.c tests/live tests/oracle
 
-$(O)/tests/%: tests/%.c $(O)/libtracelets.a
+$(O)/tests/%: tests/%.c $(LIB)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(TL_CFLAGS) $(filter-out %.bpf.o,$(filter %.c %.o,$^)) $(filter %.a,$^) $(TL_LDFLAGS) $(LIBS) -o $@
 
-$(O)/tests/%.o: tests/%.c $(O)/.versions
+$(OBJECTS)/tests/%.o: tests/%.c $(OBJECTS)/.versions
 	$(call say,CC,$<)
 	$(COMPILE)
 
-$(LIVES): $(O)/tests/live/live.o
+# Compiled once for this machine and for guests, where they are static.
+$(LIVES): $(O)/tests/live/%: $(OBJECTS)/tests/live/%.o $(OBJECTS)/tests/live/live.o $(LIB)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $^ $(TL_LDFLAGS) $(LIBS) -o $@
+
 $(FUZZERS): private TL_LDFLAGS += -fsanitize=fuzzer
-$(O)/tests/live/output_test $(O)/tests/live/probes_test: $(O)/skel/probes.skel.h
-$(O)/tests/live/kernel_stacks_test: $(O)/skel/kernel_stacks.skel.h
-$(O)/tests/oracle/oracle: $(O)/skel/oracle.skel.h
-$(O)/tests/oracle/recall: $(O)/skel/recall.skel.h
-$(O)/tests/live/taskstate_test: $(O)/skel/runqlat.skel.h
+$(OBJECTS)/tests/live/output_test.o $(OBJECTS)/tests/live/probes_test.o: $(PARTS)/skel/probes.skel.h
+$(OBJECTS)/tests/live/kernel_stacks_test.o: $(PARTS)/skel/kernel_stacks.skel.h
+$(O)/tests/oracle/oracle: $(PARTS)/skel/oracle.skel.h
+$(O)/tests/oracle/recall: $(PARTS)/skel/recall.skel.h
+$(OBJECTS)/tests/live/taskstate_test.o: $(PARTS)/skel/runqlat.skel.h
 
-$(O)/tests/unit/run_facts_test $(O)/tests/unit/wait_metrics_test: $(O)/bpf/runqlat.bpf.o
+$(O)/tests/unit/run_facts_test $(O)/tests/unit/wait_metrics_test: $(PARTS)/bpf/runqlat.bpf.o
 $(O)/tests/unit/run_facts_test $(O)/tests/unit/wait_metrics_test: \
-	private TL_CFLAGS += -DBPF_OBJECT='"$(abspath $(O)/bpf/runqlat.bpf.o)"'
+	private TL_CFLAGS += -DBPF_OBJECT='"$(abspath $(PARTS)/bpf/runqlat.bpf.o)"'
 
-$(O)/tests/unit/user_stacks_test: $(O)/bpf/profile.bpf.o
-$(O)/tests/unit/user_stacks_test: private TL_CFLAGS += -DBPF_OBJECT='"$(abspath $(O)/bpf/profile.bpf.o)"'
+$(O)/tests/unit/user_stacks_test: $(PARTS)/bpf/profile.bpf.o
+$(O)/tests/unit/user_stacks_test: private TL_CFLAGS += -DBPF_OBJECT='"$(abspath $(PARTS)/bpf/profile.bpf.o)"'
 
-$(O)/tests/unit/vmlinux_test: $(O)/tests/vmlinux.bpf.o
-$(O)/tests/unit/vmlinux_test: private TL_CFLAGS += -DVMLINUX_H_BTF='"$(abspath $(O)/tests/vmlinux.bpf.o)"'
+$(O)/tests/unit/vmlinux_test: $(PARTS)/tests/vmlinux.bpf.o
+$(O)/tests/unit/vmlinux_test: private TL_CFLAGS += -DVMLINUX_H_BTF='"$(abspath $(PARTS)/tests/vmlinux.bpf.o)"'
 
-$(O)/tests/vmlinux.bpf.c: vmlinux/vmlinux.h tests/unit/vmlinux.awk
+$(PARTS)/tests/vmlinux.bpf.c: vmlinux/vmlinux.h tests/unit/vmlinux.awk
 	$(Q)mkdir -p $(@D) && awk -f tests/unit/vmlinux.awk $< >$@
 
-$(O)/tests/vmlinux.bpf.o: $(O)/tests/vmlinux.bpf.c
+$(PARTS)/tests/vmlinux.bpf.o: $(PARTS)/tests/vmlinux.bpf.c
 	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
 # The same test for kernels before 5.12, with the object that they load.
-$(O)/skel/early/oracle.skel.h: $(O)/bpf/oracle_early.bpf.o bpf/skeleton
+$(PARTS)/skel/early/oracle.skel.h: $(PARTS)/bpf/oracle_early.bpf.o bpf/skeleton
 	$(Q)mkdir -p $(@D) && BPFTOOL='$(BPFTOOL)' bpf/skeleton $< oracle_bpf >$@
 
-$(O)/tests/oracle/oracle_early: tests/oracle/oracle.c $(O)/skel/early/oracle.skel.h $(O)/libtracelets.a
-	$(Q)mkdir -p $(@D) && $(CC) -iquote $(O)/skel/early $(TL_CFLAGS) $< $(O)/libtracelets.a $(TL_LDFLAGS) $(LIBS) -o $@
+$(O)/tests/oracle/oracle_early: tests/oracle/oracle.c $(PARTS)/skel/early/oracle.skel.h $(LIB)
+	$(Q)mkdir -p $(@D) && $(CC) -iquote $(PARTS)/skel/early $(TL_CFLAGS) $< $(LIB) $(TL_LDFLAGS) $(LIBS) -o $@
 
 # And one whose loader is slow.
-$(O)/tests/oracle/oracle_slow: tests/oracle/oracle.c tests/oracle/slow.c $(O)/skel/oracle.skel.h $(O)/libtracelets.a
-	$(Q)mkdir -p $(@D) && $(CC) $(TL_CFLAGS) $(filter %.c,$^) $(O)/libtracelets.a -Wl,--wrap=unwind_procs_update $(TL_LDFLAGS) $(LIBS) -o $@
+$(O)/tests/oracle/oracle_slow: tests/oracle/oracle.c tests/oracle/slow.c $(PARTS)/skel/oracle.skel.h $(LIB)
+	$(Q)mkdir -p $(@D) && $(CC) $(TL_CFLAGS) $(filter %.c,$^) $(LIB) -Wl,--wrap=unwind_procs_update $(TL_LDFLAGS) $(LIBS) -o $@
 
 # ---- workloads of the live tests: programs to be traced ----
 
@@ -161,7 +166,7 @@ $(O)/tests/work/%_mini: $(O)/tests/work/% $(O)/tests/work/%.debug
 # ---- what the oracle looks at: no frame pointers, realigned frames, PLT entries bound lazily ----
 
 ORACLE_FILES   := $(addprefix $(O)/tests/oracle/,oracle oracle_early oracle_slow recall liboracle.so odd throw plugin64.so plugin4096.so)
-ORACLE_OBJECTS := $(O)/bpf/oracle.bpf.o $(O)/bpf/oracle_early.bpf.o
+ORACLE_OBJECTS := $(PARTS)/bpf/oracle.bpf.o $(PARTS)/bpf/oracle_early.bpf.o
 ODD_CFLAGS     := -O2 -g -fomit-frame-pointer $(if $(filter x86,$(ARCH)),-mavx2,$(WORK_SIGNED)) -pthread -MMD -MP -Wl,-z,lazy
 
 $(O)/tests/oracle/liboracle.so: tests/oracle/preload.c
@@ -179,39 +184,86 @@ $(O)/tests/oracle/throw: tests/oracle/throw.cc
 # ---- running them ----
 
 # The static binary needs libraries that not every distribution has, and no sanitizer.
-STATIC_BIN := $(if $(SAN),,$(if $(findstring /,$(shell $(CC) -print-file-name=libelf.a)),$(O)/static/tracelets))
+STATIC_BIN := $(if $(SAN),,$(if $(findstring /,$(shell $(CC) -print-file-name=libelf.a)),$(OBJECTS)/static/tracelets))
 
-CHECK_SCRIPTS := $(addprefix tests/unit/,make_test.sh man_test.sh flame_test.sh run_test.sh template_test.sh \
-		 completion_test.sh refused_test.sh)
+CORES := $(shell nproc)
+
+# The longest first. Those that are not of a sanitized build look at its objects, or install it.
+CHECK_SCRIPTS := $(addprefix tests/unit/,$(if $(SAN),,template_test.sh install_test.sh static_test.sh) make_test.sh man_test.sh \
+		 flame_test.sh run_test.sh refused_test.sh completion_test.sh)
 
 check: $(UNITS) $(BINS) $(O)/tracelets $(STATIC_BIN) ## unit tests: no root, seconds
-	$(Q)TRACELETS_BIN='$(O)' tests/run -q $(UNITS) $(CHECK_SCRIPTS) $(if $(SAN),,$(addprefix tests/unit/,static_test.sh install_test.sh))
+	$(Q)TRACELETS_BIN='$(O)' tests/run -q -j $(CORES) $(CHECK_SCRIPTS) $(UNITS)
 
-test: all ## every test that this machine can run, with one closing line
-	$(Q)MAKE='$(MAKE)' O='$(O)' tests/all
+SAN_MAKE  = +$(Q)$(MAKE) --no-print-directory O='$(O)/san' PARTS='$(O)' OBJECTS='$(O)/san' SAN=address,undefined CFLAGS='-O1 -g'
+
+check-san: ## the same with sanitizers, in O/san
+	$(SAN_MAKE) check
+
+# What reads files and memory of others is on these floors, which need no other.
+READER_FLOORS := base elf process probes output symbols runtimes unwind
+READERS       := $(filter-out $(UNITS_NOT_$(ARCH)),tests/unit/folded_test.c $(shell grep -l -E \
+		 '^\#include "(elf|process|probes|runtimes|symbols|unwind)/' $$(grep -L -E \
+		 '^\#include "(modules|run|stacks|memleak|offcputime|pagefaults|syscount)/' tests/unit/*_test.c)))
+
+check-readers: ## the part of that which reads hostile bytes
+	$(SAN_MAKE) LIB='$(O)/san/libreaders.a' SOURCES='$(wildcard $(READER_FLOORS:%=common/%/*.c))' \
+		UNITS='$(READERS:%.c=$(O)/san/%)' san-readers
+
+.PHONY: san-readers
+san-readers: $(UNITS)
+	$(Q)tests/run -q -j $(CORES) $(UNITS)
+
+test: ## what proves the tools on this machine: ten minutes, with one closing line
+	$(Q)MAKE='$(MAKE)' O='$(O)' tests/all first
+
+test-all: ## the rest: other kernels, packages, formats, a browser, all sanitizers: half an hour
+	$(Q)MAKE='$(MAKE)' O='$(O)' tests/all rest
+
+# What the stages of "make test" run.
+test-files: all $(STATIC_BIN) $(UNITS) live-files lint-files $(ORACLE_FILES) $(CFI_FILES) $(SYMBOLS_FILES)
 
 test-deps: ## install what "make test" needs
-	$(Q)scripts/deps build test vm browser formats package
+	$(Q)scripts/deps build test vm
+
+test-all-deps: ## install what "make test-all" needs on top
+	$(Q)scripts/deps build test vm rest browser formats package
 
 # What one of them needs.
 vm-deps browser-deps formats-deps package-deps: %-deps:
 	$(Q)scripts/deps build $*
 
+# Tests of what is traced by number, as a command or not at all: they may run beside the others, which trace the
+# system, compare names, or want CPUs of their own.
+LIVE_OWN := cli_test memleak_test output_test privileges_test probes_test python_calls_test python_forks_test python_lies_test \
+	    python_limits_test python_test runtimes_test symbols_test top_test unattended_test verifier_test
+
 live: live-files ## live tests: root, real BPF, minutes (LIVE_TESTS="cli_test ...": only these)
-	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work TRACELETS_LIVE=1 tests/run -q \
+	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work TRACELETS_LIVE=1 tests/run -q -t \
 		$(if $(LIVE_TESTS),$(LIVE_TESTS:%=$(O)/tests/live/%),$(LIVES) tests/unit/template_test.sh)
+
+live-own live-others: live-files ## the part of them that may run beside the other part, and that one
+	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work TRACELETS_LIVE=1 CHURN=$(or $(CHURN),1000) tests/run -q -t \
+		$(if $(filter live-own,$@),$(LIVE_OWN:%=$(O)/tests/live/%) tests/unit/template_test.sh,$(filter-out $(LIVE_OWN:%=$(O)/tests/live/%),$(LIVES)))
 
 faults: $(O)/tests/live/faults_test $(BINS) $(WORKS) ## each tool with every fault, one at a time (FAULTS=stacks, or full): root
 	$(Q)FAULTS=$(or $(FAULTS),stacks) TRACELETS_BIN='$(O)' TRACELETS_WORK='$(O)/tests/work' $<
 
 live-files: $(BINS) $(LIVES) $(WORKS) $(ORACLE_OBJECTS)
 
-lint: $(patsubst %,$(O)/skel/%.skel.h,$(TRACERS) waits kernel_stacks oracle recall probes) $(O)/static/toolset.h $(GENERATED) $(addprefix $(O)/embed/flamegraph.,css.h js.h) ## formatting, floors, static checks, shell scripts, manual pages
+# What includes are looked for in.
+lint-files: $(patsubst %,$(PARTS)/skel/%.skel.h,$(TRACERS) waits kernel_stacks oracle recall probes) $(OBJECTS)/static/toolset.h \
+	    $(GENERATED) $(addprefix $(PARTS)/embed/flamegraph.,css.h js.h)
+
+lint: lint-files ## formatting, floors, shell scripts, manual pages, static checks of what has changed since they last passed
 	$(Q)O='$(O)' tests/run -q tests/lint/all
+
+lint-whole: lint-files ## static checks of all files: clang-tidy, cppcheck
+	$(Q)O='$(O)' LINT=whole tests/run -q tests/lint/all
 
 # Needs clang's compiler-rt: libclang-rt-dev on Debian.
 fuzz: ## fuzzers of what reads files of the traced side, FUZZ_SECONDS=30 each, FUZZ_JOBS=1 at a time
-	$(Q)$(MAKE) --no-print-directory O='$(O)/fuzz' CC='$(CLANG)' \
+	+$(Q)$(MAKE) --no-print-directory O='$(O)/fuzz' PARTS='$(O)' OBJECTS='$(O)/fuzz' CC='$(CLANG)' \
 		SAN=fuzzer-no-link,address,undefined fuzz-files
 
 fuzz-files: $(FUZZERS)
@@ -220,10 +272,13 @@ fuzz-files: $(FUZZERS)
 oracle: $(ORACLE_FILES) $(O)/tests/work/pingpong ## our stacks against _Unwind_Backtrace()'s: root, a minute (ORACLE=full: a million of them)
 	$(Q)O='$(O)' ORACLE='$(ORACLE)' tests/run tests/oracle/run
 
-check-cfi: $(O)/tests/cfi/compare ## unwind tables of all files here against readelf (CHECK_CFI_SAMPLE=N: every Nth)
+CFI_FILES     := $(O)/tests/cfi/compare
+SYMBOLS_FILES := $(addprefix $(O)/tests/symbols/,compare lines templates) $(O)/profile
+
+check-cfi: $(CFI_FILES) ## unwind tables of all files here against readelf (CHECK_CFI_SAMPLE=N: every Nth)
 	$(Q)O='$(O)' tests/run tests/cfi/check
 
-check-symbols: $(addprefix $(O)/tests/symbols/,compare lines templates) $(O)/profile ## symbols of files mapped by common programs against eu-addr2line (CHECK_SYMBOLS_ADDRESSES=10000)
+check-symbols: $(SYMBOLS_FILES) ## symbols of files mapped by common programs against eu-addr2line (CHECK_SYMBOLS_ADDRESSES=10000)
 	$(Q)O='$(O)' tests/run tests/symbols/check
 
 formats-test: $(BINS) $(O)/tests/formats/write $(O)/tests/work/contend ## our formats read by others: go tool pprof, a JSON validator, Prometheus
@@ -239,27 +294,28 @@ soak: $(BINS) ## five tools at once, unattended: root, SOAK_SECONDS=600
 churn: $(O)/tests/live/churn_test $(BINS) $(WORKS) ## each tool beside CHURN=100000 short processes: root (CHURN_TESTS="NAME ...")
 	$(Q)CHURN=$(or $(CHURN),100000) TRACELETS_BIN='$(O)' TRACELETS_WORK='$(O)/tests/work' $< $(CHURN_TESTS)
 
-# ---- on other kernels: built once more, statically, and run in emulated machines ----
+# ---- on other kernels: linked once more, statically, and run in emulated machines ----
 
 # The unit tests that are about the kernel or the architecture.
 VM_UNITS := vmlinux_test entry_test
-VM_MAKE   = $(Q)$(MAKE) --no-print-directory O='$(O)/vm' LDFLAGS=-static LIBS='$(LIBS_STATIC)'
+VM_MAKE   = +$(Q)$(MAKE) --no-print-directory O='$(O)/vm' PARTS='$(O)' OBJECTS='$(O)' LDFLAGS=-static LIBS='$(LIBS_STATIC)'
+VM_RUN    = O='$(O)/vm' PARTS='$(O)'
 
 vm: ## live tests on Debian's kernels from 5.10 on, emulated (KERNELS="6.1 7.2", ARCH=arm64, see tests/vm/run)
-	$(VM_MAKE) vm-files
-	$(Q)O='$(O)/vm' tests/vm/run $(KERNELS)
+	$(VM_MAKE) $(if $(filter-out smoke,$(or $(VM_TESTS),all)),vm-files,static)
+	$(Q)$(VM_RUN) tests/vm/run $(KERNELS)
 
 vm-files: static $(BINS) $(LIVES) $(WORKS) $(VM_UNITS:%=$(O)/tests/unit/%) $(ORACLE_OBJECTS)
 
 vm-oracle: ## the oracle of stacks on those kernels
 	$(VM_MAKE) vm-files $(ORACLE_FILES:$(O)/%=$(O)/vm/%)
-	$(Q)O='$(O)/vm' VM_TESTS=oracle VM_TEST_LIMIT=500 VM_LIMIT=600 tests/vm/run $(KERNELS)
+	$(Q)$(VM_RUN) VM_TESTS=oracle VM_TEST_LIMIT=500 VM_LIMIT=600 tests/vm/run $(KERNELS)
 
 # Of each release of Python that Debian has.
 vm-python: ## frames of Python there: 3.9, 3.11, 3.13, 3.14 and 3.15
 	$(VM_MAKE) vm-files
 	$(Q)for each in bullseye/python3.9 bookworm/python3.11 trixie/python3.13 sid/python3.14 sid/python3.15; do \
-		echo "$$each"; O='$(O)/vm' VM_SUITE=$${each%/*} VM_PROGRAMS=$${each#*/} VM_TEST_LIMIT=500 \
+		echo "$$each"; $(VM_RUN) VM_SUITE=$${each%/*} VM_PROGRAMS=$${each#*/} VM_TEST_LIMIT=500 \
 			VM_TESTS='python_test python_calls_test python_lies_test' tests/vm/run $(KERNELS) || exit; done
 
 arm64-deps: ## install what "make static ARCH=arm64" and "make vm ARCH=arm64" need
@@ -267,6 +323,6 @@ arm64-deps: ## install what "make static ARCH=arm64" and "make vm ARCH=arm64" ne
 
 # Linked statically, the workloads run in the image.
 rescue-test: rescue ## boot what "make rescue" has made, emulated, and work on its console
-	$(Q)$(MAKE) -s --no-print-directory O='$(O)/vm' LDFLAGS=-static \
+	$(Q)$(MAKE) -s --no-print-directory O='$(O)/vm' PARTS='$(O)' OBJECTS='$(O)' LDFLAGS=-static \
 		$(patsubst $(O)/%,$(O)/vm/%,$(filter-out %/inject.so,$(WORKS)))
 	$(Q)O='$(O)' tests/run tests/vm/rescue

@@ -20,6 +20,7 @@
 #include "run/output.h"
 
 #define SUMMARY "Draws folded stacks as a flame graph, compares, merges and lists them."
+#define USUAL	"diff durations top merge only without reverse title unit output"
 
 static struct options {
 	struct flamegraph picture;
@@ -38,44 +39,45 @@ static int parse_min_width(const char *what, const char *text, void *dest)
 static int parse_unit(const char *what, const char *text, void *dest)
 {
 	if (strchr(text, '('))
-		return msg_error("%s: '%s': no '(' can be in it", what, text);
+		return msg_error("%s: '%s': must not contain '('", what, text);
 	*(const char **)dest = text;
 	return 0;
 }
 
 static const struct opt opts[] = {
 	{ 0, "diff", NULL, OPT_FLAG(struct options, picture.differential),
-	  "compare: BEFORE AFTER, or one file with two values a line", "top" },
+	  "compare BEFORE and AFTER, or two values per line of one file", "top" },
 	{ 0, "durations", "A,B", OPT_PARSED(struct options, picture.before_scale, durations_parse),
-	  "compare values per time: BEFORE took A, AFTER took B (default: equal totals)" },
+	  "compare values per time: BEFORE took A, AFTER took B" },
 	{ 0, "top", "N", OPT_UINT(struct options, top, 1, UINT32_MAX),
-	  "a table of N functions instead", "merge" },
+	  "print a table of N functions instead of a picture", "merge" },
 	{ 0, "merge", NULL, OPT_FLAG(struct options, merge),
-	  "no picture: folded stacks, equal ones added up; two values a line with --diff" },
+	  "print merged folded stacks (two values each with --diff)" },
 	{ 0, "only", "REGEX", OPT_PARSED(struct options, names.only, name_patterns_parse),
-	  "only stacks with a frame of such a name; may be repeated" },
+	  "keep stacks that contain a matching frame (repeatable)" },
 	{ 0, "without", "REGEX", OPT_PARSED(struct options, names.without, name_patterns_parse),
-	  "no stacks with a frame of such a name; may be repeated" },
+	  "drop stacks that contain a matching frame (repeatable)" },
 	{ 0, "reverse", NULL, OPT_FLAG(struct options, picture.leaves_first),
-	  "innermost function first: who calls the functions that take time", "top" },
+	  "start at the innermost function: show its callers", "top" },
 	{ 0, "inverted", NULL, OPT_FLAG(struct options, picture.inverted),
-	  "roots at the top: an icicle graph" },
-	{ 0, "title", "TEXT", OPT_STRING(struct options, picture.title), "the picture's title" },
-	{ 0, "subtitle", "TEXT", OPT_STRING(struct options, picture.subtitle), "a line below it" },
+	  "draw roots at the top (icicle graph)" },
+	{ 0, "title", "TEXT", OPT_STRING(struct options, picture.title), "set the title" },
+	{ 0, "subtitle", "TEXT", OPT_STRING(struct options, picture.subtitle),
+	  "set a line below it" },
 	{ 0, "unit", "NAME", OPT_PARSED(struct options, picture.unit, parse_unit),
-	  "of the values: microseconds, nanoseconds, bytes or any word (default samples)" },
+	  "set the unit: microseconds, bytes, ... (default samples)" },
 	{ 0, "width", "PIXELS", OPT_UINT(struct options, picture.width, 100, 100000),
-	  "default 1200" },
+	  "set the width (default 1200)" },
 	{ 0, "min-width", "PIXELS", OPT_PARSED(struct options, picture.min_width, parse_min_width),
-	  "narrower frames are merged with their neighbours (default 0.1)" },
+	  "merge frames narrower than PIXELS (default 0.1)" },
 	{},
 };
 
 static const struct opt common_opts[] = {
 	{ 0, "output", "FILE", OPT_STRING(struct options, output), "write to FILE, not to stdout" },
 	{ 0, "quiet", NULL, OPT_FLAG(struct options, quiet),
-	  "print nothing but results, losses and errors" },
-	{ 'h', "help", NULL, OPT_FLAG(struct options, want_help), "print this help" },
+	  "print only results, losses and errors" },
+	{ 'h', "help", NULL, OPT_FLAG(struct options, want_help), "print help (-h: one screen)" },
 	{ 'V', "version", NULL, OPT_FLAG(struct options, want_version), "print the version" },
 	{},
 };
@@ -86,16 +88,19 @@ static int print_help(const struct opt_set *set)
 	       "  offcputime -p 185 10 | flame --unit microseconds > off.svg\n"
 	       "  flame --diff before.folded after.folded > diff.svg\n"
 	       "  flame --top 20 cpu.folded\n");
-	opts_print_help(set);
+	if (opts_given_by_letter(set, "help"))
+		opts_print_brief(set, "flame", USUAL);
+	else
+		opts_print_help(set);
 	return output_flush_standard() ? 1 : 0;
 }
 
 static int check(int n_files)
 {
 	if (options.picture.differential && (n_files < 1 || n_files > 2))
-		return msg_error("--diff compares two files, or shows one with two values a line");
+		return msg_error("--diff needs two files, or one file with two values per line");
 	return options.picture.before_scale > 0 && !options.picture.differential
-		       ? msg_error("--durations is for --diff")
+		       ? msg_error("--durations needs --diff")
 		       : 0;
 }
 

@@ -27,14 +27,14 @@ static int parse_sort(const char *what, const char *text, void *dest)
 	return 0;
 }
 
-/* Words as in a shell, kept until the end of the run. */
+/* Splits words as a shell does; they stay valid until the end of the run. */
 static int parse_command(const char *what, const char *text, void *dest)
 {
 	wordexp_t words;
 
 	if (wordexp(text, &words, WRDE_NOCMD) || !words.we_wordc)
-		return msg_error("%s: '%s' is not a command with arguments (quote what a shell "
-				 "would take apart, or use -- COMMAND)",
+		return msg_error("%s: '%s' is not a command with arguments (quote special "
+				 "characters, or use -- COMMAND)",
 				 what, text);
 	*(char ***)dest = words.we_wordv;
 	return 0;
@@ -50,41 +50,41 @@ static const struct leak_options defaults = {
 
 static const struct opt opts[] = {
 	{ 't', "trace", NULL, OPT_FLAG(struct leak_options, trace),
-	  "also print each call, in text" },
+	  "print each call, too (text only)" },
 	{ 'a', "show-allocs", NULL, OPT_FLAG(struct leak_options, show_blocks),
-	  "also print each block's address and size, in text" },
+	  "print each block's address and size, too (text only)" },
 	{ 'o', "older", "AGE_MS", OPT_DURATION(struct leak_options, min_age_ns, NS_PER_MS),
-	  "only blocks of at least that age (default 500); those of ended processes always" },
+	  "show blocks at least this old (default 500)" },
 	{ 'c', "command", "COMMAND", OPT_PARSED(struct leak_options, command, parse_command),
-	  "run the command, and trace it until it ends; quoting as in a shell" },
+	  "run COMMAND and trace it until it ends" },
 	{ 'C', "combined-only", NULL, OPT_FLAG(struct leak_options, combined_only),
-	  "sums only, without regard to age" },
+	  "print totals only, for blocks of any age" },
 	{ 'F', "wa-missing-free", NULL, OPT_FLAG(struct leak_options, missing_free),
-	  "for BCC's command lines: always on" },
+	  "accepted for compatibility with BCC; always on" },
 	{ 's', "sample-rate", "N", OPT_UINT(struct leak_options, sample, 1, 1 << 20),
-	  "only one address in N, with its frees" },
+	  "trace one address in N, and its frees" },
 	{ 0, "duty-cycle", "PERCENT", OPT_UINT(struct leak_options, duty_percent, 1, 50),
-	  "probe what allocates for that share of the time, in windows" },
+	  "probe allocations only PERCENT of the time" },
 	{ 'T', "top", "N", OPT_UINT(struct leak_options, top, 1, UINT32_MAX),
-	  "only the N largest stacks in text (default 10)" },
+	  "print the N largest stacks (text only; default 10)" },
 	{ 'z', "min-size", "SIZE", OPT_SIZE(struct leak_options, min_bytes),
-	  "only blocks of at least SIZE" },
+	  "trace only blocks of at least SIZE" },
 	{ 'Z', "max-size", "SIZE", OPT_SIZE(struct leak_options, max_bytes),
-	  "only blocks of at most SIZE" },
+	  "trace only blocks of at most SIZE" },
 	{ 'O', "obj", "OBJECT", OPT_STRING(struct leak_options, object),
-	  "only the functions in that file: its path or its name" },
+	  "probe only functions in this file (path or name)" },
 	{ 'S', "symbols-prefix", "PREFIX", OPT_STRING(struct leak_options, prefix),
-	  "only functions whose names begin with it: je_ for je_malloc" },
+	  "probe only functions with this prefix: je_ for je_malloc" },
 	{ 0, "sort", "size|count", OPT_PARSED(struct leak_options, by_count, parse_sort),
-	  "what is largest: bytes (default) or the number of blocks" },
+	  "order stacks by bytes (default) or number of blocks" },
 	{ 'P', "percpu", NULL, OPT_FLAG(struct leak_options, percpu),
-	  "the kernel's per-CPU memory, instead of all the rest" },
+	  "trace the kernel's per-CPU allocator instead" },
 	{ 0, "growth", NULL, OPT_FLAG(struct leak_options, growth),
-	  "only stacks whose memory keeps growing, interval by interval" },
+	  "show only stacks that grow interval after interval" },
 	{ 0, "entries", "N", OPT_UINT(struct leak_options, n_blocks, 1, 1 << 28),
-	  "live blocks that can be kept (default 1400000, or an eighth of the memory)" },
+	  "maximum live blocks (default 1400000, at most 1/8 of memory)" },
 	{ 0, "max-rate", "N", OPT_UINT(struct leak_options, max_rate, 1, UINT32_MAX),
-	  "detach and end above that many calls per second" },
+	  "detach and stop above N calls per second" },
 	{},
 };
 
@@ -101,6 +101,7 @@ static const struct tool memleak = {
 		    "  memleak --growth -p 185 10  # only what keeps growing\n"
 		    "  memleak -p 185 60 1 | flamegraph.pl  # as a flame graph\n"
 		    "  memleak                     # the kernel\n",
+	.usual = "pid command older top sort growth combined-only duty-cycle folded format",
 	.unit = "bytes",
 	.sums = true,
 	.operands = OPERANDS_INTERVAL,

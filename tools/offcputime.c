@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Where do threads wait, and for how long? Measures from a thread's switch-out to its switch-in,
- * splits the time at its wake-up into blocked and runnable, and sums it by stack.
+ * splits the time at its wake-up into blocked and runnable, and totals it per stack.
  */
 
 #include "abi/waits.h"
@@ -30,27 +30,26 @@ static const struct options defaults = { .max_ns = UINT64_MAX, .states.letters =
 
 static const struct opt opts[] = {
 	{ 'u', "user-threads-only", NULL, OPT_FLAG(struct options, user_threads),
-	  "no kernel threads", "kernel-threads-only" },
+	  "skip kernel threads", "kernel-threads-only" },
 	{ 'k', "kernel-threads-only", NULL, OPT_FLAG(struct options, kernel_threads),
-	  "no user threads" },
+	  "skip user threads" },
 	{ 'm', "min-block-time", "USEC", OPT_DURATION(struct options, min_ns, NS_PER_US),
-	  "only waits of at least USEC" },
+	  "count only waits of at least USEC" },
 	{ 'M', "max-block-time", "USEC", OPT_DURATION(struct options, max_ns, NS_PER_US),
-	  "only waits of at most USEC" },
+	  "count only waits of at most USEC" },
 	{ 0, "state", "LETTERS|MASK", OPT_PARSED(struct options, states, wait_states_parse),
-	  "only waits in those states: letters of ps (D, S, R: preempted), or bits" },
-	{ 0, "blocked", NULL, OPT_FLAG(struct options, blocked), "only the time until the wake-up",
-	  "runnable" },
+	  "count only waits in these states, as in ps, or bits" },
+	{ 0, "blocked", NULL, OPT_FLAG(struct options, blocked),
+	  "count only the time until the wake-up", "runnable" },
 	{ 0, "runnable", NULL, OPT_FLAG(struct options, runnable),
-	  "only the time from the wake-up on" },
-	{ 0, "waker", NULL, OPT_FLAG(struct options, waker),
-	  "with the stack of who woke the thread up" },
+	  "count only the time from the wake-up on" },
+	{ 0, "waker", NULL, OPT_FLAG(struct options, waker), "show the waker's stack, too" },
 	{ 0, "throttled", NULL, OPT_FLAG(struct options, throttled),
-	  "time lost to CPU quotas as [throttled]", "blocked" },
+	  "show time lost to CPU quotas as [throttled]", "blocked" },
 	{ 'x', "without-throughout", NULL, OPT_FLAG(struct options, without_throughout),
-	  "leave out waits that lasted the whole time; print their sum" },
+	  "skip threads blocked for the whole run" },
 	{ 0, "no-idle", NULL, OPT_FLAG(struct options, no_idle),
-	  "pools and event loops at rest as [idle], whatever their stacks", "kernel-stacks-only" },
+	  "fold idle waits (pools, event loops) into [idle]", "kernel-stacks-only" },
 	{},
 };
 
@@ -63,7 +62,9 @@ static unsigned int threads(const struct run *run)
 					 : THREADS_ALL;
 }
 
-/* They tell whether a task or an interrupt was the waker, and who waited for a kernel's lock. */
+/*
+ * Kernel stacks show if a task or an interrupt was the waker, and who waited for a kernel's lock.
+ */
 static bool needs_kernel(const struct run *run)
 {
 	return run_given(run, "waker") || locks_are_wanted(run);
@@ -132,12 +133,14 @@ static int report(struct run *run)
 
 static const struct tool offcputime = {
 	.name = "offcputime",
-	.summary = "Sums the time that threads are off CPU by stack, to show where they wait.",
+	.summary = "Totals off-CPU time per stack, to show where threads wait.",
 	.examples = "  offcputime -p 185 10 | flamegraph.pl   # as a flame graph\n"
 		    "  offcputime -f 5                        # the whole system, folded\n"
 		    "  offcputime --state D 10                # only uninterruptible waits\n"
 		    "  offcputime --waker -p 185 10           # and who ended them\n"
 		    "  offcputime --locks -p 185 10           # which locks\n",
+	.usual = "pid container folded min-block-time state waker locks without-throughout no-idle "
+		 "top",
 	.unit = "microseconds",
 	.sums = true,
 	.operands = OPERANDS_DURATION,

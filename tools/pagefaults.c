@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who faults memory in, and on what? Counts page faults, minor and major apart, by stack, by
- * process or by file; or measures how long the kernel takes to handle them.
+ * Which code faults memory in, and on which files? Counts page faults, minor and major apart, by
+ * stack, by process or by file; or measures how long the kernel takes to handle them.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -33,11 +33,11 @@ static const struct options defaults;
 
 static const struct opt opts[] = {
 	{ 'P', "by-process", NULL, OPT_FLAG(struct options, columns.process),
-	  "a table of processes (default on a terminal)" },
+	  "print a table of processes (default on a terminal)" },
 	{ 0, "by-file", NULL, OPT_FLAG(struct options, columns.area),
-	  "a table of files and kinds of memory; with -P, for each process" },
+	  "print a table of files and kinds of memory (-P: per process)" },
 	{ 'L', "latency", NULL, OPT_FLAG(struct options, latency),
-	  "histograms of how long faults take; with -P, for each process", "by-file" },
+	  "print histograms of fault latency (-P: per process)", "by-file" },
 	{},
 };
 
@@ -85,7 +85,7 @@ static const struct faultevents_spec events = { .programs = programs };
 static const struct stacks_spec stacks = { .remarks = remarks, .n_remarks = ARRAY_SIZE(remarks) };
 static const struct histograms_spec histograms = {
 	.metric = { "tracelets_pagefaults_seconds",
-		    "How long the kernel took to handle page faults." },
+		    "Time that the kernel took to handle page faults." },
 	.grouping = grouping,
 };
 static const struct faulttable_spec table = { .columns = columns };
@@ -99,7 +99,7 @@ static int check(struct run *run)
 	if (!stacks_options_are_given(run))
 		options->columns.process |= is_for_people && wants_stacks(run);
 	else if (!wants_stacks(run))
-		return msg_error("-P, --by-file and -L exclude the options about stacks");
+		return msg_error("-P, --by-file and -L exclude options about stacks");
 	if (!wants_latency(run) && histograms_refuse_units(run, "without -L"))
 		return -EINVAL;
 	return wants_stacks(run) ? histograms_refuse(run, "without -P, --by-file or -L") : 0;
@@ -109,7 +109,7 @@ static int check_latency(void)
 {
 	int err = features_fentry("handle_mm_fault");
 
-	return err ? msg_errno(err, "-L: no program can be attached to handle_mm_fault()") : 0;
+	return err ? msg_errno(err, "-L: attach to handle_mm_fault() failed") : 0;
 }
 
 static int configure(struct run *run)
@@ -147,11 +147,12 @@ DEFINE_SKELETON(pagefaults);
 
 static const struct tool pagefaults = {
 	.name = "pagefaults",
-	.summary = "Counts page faults, to show who needs memory, and which.",
+	.summary = "Counts page faults, to show which code and files need memory.",
 	.examples = "  pagefaults 5                          # processes, every 5 seconds\n"
 		    "  pagefaults -p 185 10 1 | flamegraph.pl  # where in the code\n"
 		    "  pagefaults --by-file --major          # which files are read\n"
 		    "  pagefaults -L 10 1                    # how long faults take\n",
+	.usual = "pid container by-process by-file latency major folded format output top",
 	.unit = "faults",
 	.operands = OPERANDS_INTERVAL,
 	.tid_letter = 't',

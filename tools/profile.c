@@ -24,11 +24,12 @@ static const struct options defaults;
 
 static const struct opt opts[] = {
 	{ 'a', "annotations", NULL, OPT_FLAG(struct options, annotate),
-	  "_[k] behind the names of kernel frames" },
-	{ 'I', "include-idle", NULL, OPT_FLAG(struct options, include_idle), "also the idle task" },
-	{ 'A', "per-cpu", NULL, OPT_FLAG(struct options, per_cpu), "stacks of each CPU apart" },
+	  "append _[k] to the names of kernel frames" },
+	{ 'I', "include-idle", NULL, OPT_FLAG(struct options, include_idle),
+	  "sample the idle task, too" },
+	{ 'A', "per-cpu", NULL, OPT_FLAG(struct options, per_cpu), "separate stacks per CPU" },
 	{ 0, "per-thread", NULL, OPT_FLAG(struct options, per_thread),
-	  "stacks of each thread apart" },
+	  "separate stacks per thread" },
 	{},
 };
 
@@ -105,6 +106,7 @@ static const struct tool profile = {
 		    "  profile -f 10 | flamegraph.pl    # as a flame graph\n"
 		    "  profile -F 499 -- make           # a command, start to end\n"
 		    "  profile --wall -p 185 5          # time off CPU, too\n",
+	.usual = "pid container unit frequency folded format output only wall top",
 	.unit = "samples",
 	.operands = OPERANDS_DURATION,
 	.tid_letter = 'L',

@@ -26,19 +26,17 @@ struct options {
 static const struct options defaults;
 
 static const struct opt opts[] = {
-	{ 'P', "pids", NULL, OPT_FLAG(struct options, by_process), "a histogram for each process" },
-	{ 'L', "tids", NULL, OPT_FLAG(struct options, by_thread), "a histogram for each thread" },
-	{ 0, "pidnss", NULL, OPT_FLAG(struct options, by_pidns),
-	  "a histogram for each pid namespace" },
-	{ 0, "per-cpu", NULL, OPT_FLAG(struct options, by_cpu), "a histogram for each CPU" },
-	{ 0, "per-cgroup", NULL, OPT_FLAG(struct options, by_cgroup),
-	  "a histogram for each cgroup (v2)" },
+	{ 'P', "pids", NULL, OPT_FLAG(struct options, by_process), "print one per process" },
+	{ 'L', "tids", NULL, OPT_FLAG(struct options, by_thread), "print one per thread" },
+	{ 0, "pidnss", NULL, OPT_FLAG(struct options, by_pidns), "print one per pid namespace" },
+	{ 0, "per-cpu", NULL, OPT_FLAG(struct options, by_cpu), "print one per CPU" },
+	{ 0, "per-cgroup", NULL, OPT_FLAG(struct options, by_cgroup), "print one per cgroup (v2)" },
 	{ 0, "per-container", NULL, OPT_FLAG(struct options, by_container),
-	  "a histogram for each container, by the paths of cgroups" },
+	  "print one per container (from cgroup paths)" },
 	{ 0, "throttled", NULL, OPT_FLAG(struct options, by_cause),
-	  "a histogram of waits that a CPU quota caused, and one of the others" },
+	  "separate waits caused by CPU quotas from the rest" },
 	{ 0, "slower", "USEC", OPT_DURATION(struct options, slower_ns, NS_PER_US),
-	  "no histogram: a line for each wait of at least USEC, and who ran instead" },
+	  "print waits of at least USEC, and who ran instead" },
 	{},
 };
 
@@ -56,7 +54,7 @@ static const struct by {
 	{ { "wait", .names = throttled_causes }, BY_CAUSE },
 };
 
-/* What the histograms are by; NULL: there is one. *n: how many of the options were given. */
+/* Returns the grouping of the histograms, NULL for one. *n: how many options were given. */
 static const struct by *find_by(const struct run *run, unsigned int *n)
 {
 	const struct options *o = run->options;
@@ -95,7 +93,7 @@ static void conclude(struct run *run, const struct hist_list *list)
 
 static const struct histograms_spec histograms = {
 	.metric = { "tracelets_runqlat_wait_seconds",
-		    "How long runnable threads waited for a CPU." },
+		    "Time that runnable threads waited for a CPU." },
 	.grouping = grouping,
 	.conclude = conclude,
 };
@@ -116,7 +114,8 @@ static int check(struct run *run)
 		return msg_error("-P, -L, --pidnss, --per-cpu, --per-cgroup, --per-container, "
 				 "--throttled and --slower exclude each other");
 	if (run->is_metrics && wants_lines(run))
-		return msg_error("--slower has lines, which --format prometheus has no place for");
+		return msg_error(
+			"--slower prints events; it can't be combined with --format prometheus");
 	if (run_given(run, "slower") && !wants_lines(run))
 		return msg_error("--slower must be more than 0");
 	if (wants_lines(run) && (histograms_refuse_units(run, "with --slower") ||
@@ -157,6 +156,8 @@ static const struct tool runqlat = {
 		    "  runqlat -P 1             # one for each process\n"
 		    "  runqlat --slower 10ms    # long waits, and who ran instead\n"
 		    "  runqlat --throttled 10 1 # is a CPU limit too low?\n",
+	.usual = "pid container pids per-container milliseconds timestamp slower throttled format "
+		 "output",
 	.unit = "waits",
 	.operands = OPERANDS_INTERVAL,
 	.opts = opts,

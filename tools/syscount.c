@@ -44,7 +44,7 @@ static int parse_call(const char *what, const char *text, void *dest)
 	numbers[CALL_NATIVE] = syscall_number(CALL_NATIVE, text);
 	numbers[CALL_COMPAT] = syscall_number(CALL_COMPAT, text);
 	if (numbers[CALL_NATIVE] == SYSCALL_NONE && numbers[CALL_COMPAT] == SYSCALL_NONE)
-		return msg_error("%s: there is no system call '%s' (-l lists them)", what, text);
+		return msg_error("%s: unknown system call '%s' (-l lists them)", what, text);
 	return 0;
 }
 
@@ -67,45 +67,45 @@ static int parse_error(const char *what, const char *text, void *dest)
 
 static const struct opt opts[] = {
 	{ 'c', "ppid", "PID", OPT_PARSED(struct options, filter.ppid, target_parse_pid),
-	  "only children of that process" },
+	  "trace only children of this process" },
 	{ 'T', "top", "[N]", OPT_PARSED(struct options, top, parse_top),
-	  "rows of each table (default 10, in JSON all); --top alone: a live view" },
+	  "print N rows (default 10; JSON: all); --top alone: live view" },
 	{ 'x', "failures", NULL, OPT_FLAG(struct options, filter.only_failed),
-	  "only calls that fail, and with what" },
+	  "count only failed calls, by errno" },
 	{ 'e', "errno", "ERRNO", OPT_PARSED(struct options, filter.error, parse_error),
-	  "only calls that fail with that, a name or a number" },
-	{ 'L', "latency", NULL, OPT_FLAG(struct options, timed), "how long the calls take" },
+	  "count only calls that fail with ERRNO (name or number)" },
+	{ 'L', "latency", NULL, OPT_FLAG(struct options, timed), "measure how long calls take" },
 	{ 'm', "milliseconds", NULL, OPT_FLAG(struct options, in_ms),
-	  "in milliseconds, not microseconds" },
-	{ 'P', "process", NULL, OPT_FLAG(struct options, by_process), "by process, not by call",
-	  "by-process-and-syscall" },
+	  "print milliseconds, not microseconds" },
+	{ 'P', "process", NULL, OPT_FLAG(struct options, by_process),
+	  "count per process, not per call", "by-process-and-syscall" },
 	{ 0, "by-process-and-syscall", NULL, OPT_FLAG(struct options, by_both),
-	  "by process and call" },
+	  "count per process and call" },
 	{ 0, "syscall", "NAME", OPT_PARSED(struct options, filter.numbers, parse_call),
-	  "only that call" },
+	  "count only this call" },
 	{ 0, "histogram", NULL, OPT_FLAG(struct options, histograms),
-	  "with -L's table, a histogram for each of its rows" },
+	  "print a latency histogram per row" },
 	{ 0, "in-flight", NULL, OPT_FLAG(struct options, in_flight),
-	  "also list calls that have not returned (-v: and where they are)" },
+	  "list calls that have not returned (-v: with kernel stacks)" },
 	{ 0, "entries", "N", OPT_UINT(struct options, entries, 64, 1 << 24),
-	  "room for so many rows; with -L a row takes several (default 16384)" },
-	{ 'l', "list", NULL, OPT_FLAG(struct options, list), "list the names of calls, and end" },
+	  "maximum number of rows (-L: several each; default 16384)" },
+	{ 'l', "list", NULL, OPT_FLAG(struct options, list), "list the names of calls and exit" },
 	{},
 };
 
-/* Who reads JSON sorts and cuts it: nothing is missing there unless that was asked for. */
-static uint32_t wished_rows(const struct run *run)
+/* Consumers of JSON sort and cut it themselves: all rows are printed unless --top is given. */
+static uint32_t requested_rows(const struct run *run)
 {
 	const struct options *options = run->options;
 
 	return run->is_json && !run_given(run, "top") ? UINT32_MAX : options->top.rows;
 }
 
-static struct call_wishes wishes(const struct run *run)
+static struct call_request request(const struct run *run)
 {
 	const struct options *options = run->options;
 
-	return (struct call_wishes){
+	return (struct call_request){
 		.layout = {
 			.by_process = options->by_process || options->by_both,
 			.by_call = !options->by_process,
@@ -114,21 +114,21 @@ static struct call_wishes wishes(const struct run *run)
 			.histograms = options->histograms,
 			.in_ms = options->in_ms,
 		},
-		.top = wished_rows(run),
+		.top = requested_rows(run),
 		.filter = options->filter,
 		.in_flight = options->in_flight,
 		.entries = options->entries,
 	};
 }
 
-static const struct calls_spec calls = { .wishes = wishes };
+static const struct calls_spec calls = { .request = request };
 
 static int check(struct run *run)
 {
 	static const char *const about_text[] = { "in-flight", "top", "milliseconds", NULL };
 	static const char *const about_times[] = { "milliseconds", NULL };
 	const struct options *options = run->options;
-	bool has_times = wishes(run).layout.timed || options->in_flight;
+	bool has_times = request(run).layout.timed || options->in_flight;
 
 	if (options->list) {
 		syscall_print_list(stdout);
@@ -154,6 +154,7 @@ static const struct tool syscount = {
 		    "  syscount -x                   # which fail, and with what\n"
 		    "  syscount --in-flight -p 185   # and which have not returned\n"
 		    "  syscount --top -P             # by process, until q\n",
+	.usual = "pid container latency process failures errno syscall in-flight top interval",
 	.unit = "calls",
 	.operands = OPERANDS_INTERVAL,
 	.tid_letter = 't',

@@ -4,13 +4,12 @@
  * at once, read by the loader through mmap(), so that a report of millions of blocks costs no
  * system call.
  *
- * A block lives in one of two buckets that its address and owner choose, in the one with more room;
- * so the table is more than two thirds full before a block finds no place, no element is ever
- * moved, and nothing is locked. A place is claimed by compare-and-exchange, filled, then named by
- * its address, and given back by the same means. Two programs never add or remove one block at the
- * same time: an address is handed out once until it is freed, and both are recorded while the
- * traced program still holds it.
- * See block_table.h.
+ * A block lives in one of two buckets that its address and owner choose, in the emptier one; so the
+ * table is more than two thirds full before a block finds no cell, no element is ever moved, and
+ * nothing is locked. A cell is claimed by compare-and-exchange, filled, then named by its address,
+ * and given back by the same means. Two programs never add or remove one block at the same time: an
+ * address is handed out once until it is freed, and both are recorded while the traced program
+ * still holds it. See block_table.h.
  */
 #ifndef ABI_BLOCK_H
 #define ABI_BLOCK_H

@@ -25,7 +25,7 @@ struct call_key {
 	__s32 number;
 	__u16 abi;    /* enum call_abi */
 	__u16 error;  /* its errno; 0: it succeeded */
-	__u32 octave; /* of its duration, or one of those below. 0 where only calls are counted */
+	__u32 octave; /* of its duration, or one of those below. 0 if only calls are counted */
 };
 
 /*
@@ -42,9 +42,9 @@ struct call_times {
 };
 
 /*
- * What most calls are counted in: a row of one CPU, in the place that its key's hash leads to or in
- * the one beside it. Keys that find both taken are in the table. Two halves take turns, which are
- * counted from CALL_FIRST_TURN on; a cell that is not of this turn is free.
+ * Fast path for most calls: a row per CPU, in the cell that its key's hash leads to or in the one
+ * beside it. Keys that find both taken are in the table. Two halves are used in turn, counted from
+ * CALL_FIRST_TURN on; a cell that is not of this turn is free.
  */
 struct call_cell {
 	struct call_key key;
@@ -86,7 +86,7 @@ struct call_settings {
 	bool by_call;
 	bool by_error;
 	bool timed;	  /* durations are measured */
-	bool tracked;	  /* the current call of each task is kept */
+	bool tracked;	  /* the current call of each task is recorded */
 	bool with_stacks; /* of calls in flight */
 	bool has_turns;	  /* two tables take turns; else the first is the only one */
 	__u8 cell_bits;	  /* of a cell's place in its half */

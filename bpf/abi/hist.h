@@ -5,7 +5,7 @@
  * A value is recorded in a fixed-point form of the unit that is printed, so that the rows of the
  * table (powers of two of the unit) start exactly at an octave. Each octave has 32 equal slots,
  * which bounds the relative error of a percentile by 1/32 (3 %), and is one map element: an octave
- * that no value falls in costs nothing in a histogram by process.
+ * that no value falls in costs nothing in a histogram per process.
  *
  * The same scheme as HdrHistogram's (sub-buckets per power of two).
  */
@@ -27,8 +27,8 @@ struct hist_octave {
 /*
  * ns, at most HIST_MAX_NS, in fixed point: (ns * mult) >> shift, rounded down, where shift is at
  * least HIST_MULT_BITS and mult below 2^41. mult is multiplied in two halves: a 64-bit product only
- * leaves room for 20 bits of it, and with those a value just below a power of two would be counted
- * in the next row of the table from 6 ms on.
+ * has space for 20 bits of it, and with those a value just below a power of two would be counted in
+ * the next row of the table from 6 ms on.
  */
 #define HIST_MAX_NS    (1ULL << 43)
 #define HIST_MULT_BITS 20
@@ -52,7 +52,7 @@ static inline __u32 hist_is_some(__u64 v)
 	return negative >> 63;
 }
 
-/* Of 0 it is 0. */
+/* Returns 0 for 0. */
 static inline __u32 hist_floor_log2(__u64 v)
 {
 	__u32 r = 0, shift;

@@ -5,7 +5,7 @@
 
 #include "abi/types.h"
 
-/* What is said of one object has 32 KB at most (kernel/bpf/bpf_iter.c), a line 0.6 KB. */
+/* The output for one object has 32 KB at most (kernel/bpf/bpf_iter.c), a line 0.6 KB. */
 #define KSYMS_AT_ONCE 32
 
 struct ksym_query {

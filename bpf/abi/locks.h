@@ -69,7 +69,7 @@ struct lock_spin {
 	__u32 kind, unused;
 };
 
-/* What a CPU is at. */
+/* State of a CPU. */
 struct lock_cpu {
 	__u32 n_inside; /* programs that hold locks of ours */
 	__u32 n_spins;

@@ -6,19 +6,19 @@
 #include "abi/types.h"
 
 enum loss_reason {
-	LOSS_MAP_FULL,	/* no room for a new key */
-	LOSS_RING_FULL, /* no room for an event's record */
+	LOSS_MAP_FULL,	/* map full: no space for a new key */
+	LOSS_RING_FULL, /* ring buffer full */
 	LOSS_NO_STATE,	/* no memory for a new thread's state when it was forked */
 	LOSS_NO_CALL,	/* no memory for the state of a thread that makes a call */
-	LOSS_NO_ROOM,	/* --follow: no room for another process */
-	LOSS_NO_SWITCH, /* the kernel did not tell that a thread got its CPU */
+	LOSS_NO_ROOM,	/* --follow: no space for another process */
+	LOSS_NO_SWITCH, /* the kernel did not report that a thread got its CPU */
 	LOSS_NO_SLOT,	/* no space to put a stack together */
 	LOSS_REASONS,
 };
 
 struct loss {
 	__u64 events;
-	__u64 value; /* their sum in the tool's unit, where there is one */
+	__u64 value; /* their total in the tool's unit, if it has one */
 };
 
 #endif

@@ -8,18 +8,18 @@
 #include "abi/filter.h"
 
 struct memleak_settings {
-	__u64 min_bytes, max_bytes; /* other blocks are not kept */
+	__u64 min_bytes, max_bytes; /* other blocks are not recorded */
 	__u64 bucket_mask;	    /* of the table of blocks */
 	__u64 max_new_bytes;	    /* an operator new of more is bound to throw */
 	__u64 page_bytes;
-	__u32 sample;	     /* keep one address in so many */
+	__u32 sample;	     /* record one address in N */
 	__u32 command;	     /* the process that begins as one; 0: none */
 	bool trace;	     /* send every call */
 	bool by_windows;     /* calls that allocate count while a window is open */
 	bool cache_is_given; /* to the kernel's kmem_cache_alloc event: see compat.bpf.h */
 };
 
-/* Calls of traced functions on each CPU, kept or not. */
+/* Calls of traced functions on each CPU, recorded or not. */
 struct memleak_counts {
 	__u64 allocs;  /* of threads that are wanted; in windows, if there are any */
 	__u64 frees;   /* and moves that only take something back, as outside of windows */
@@ -35,7 +35,7 @@ enum memleak_change {
 	RANGE_MOVED,	/* mremap(): the old range is gone, the new one as it was */
 };
 
-/* A call that changed what a range of addresses is. Mappings are kept by the loader. */
+/* A call that changed a range of addresses. The loader stores mappings. */
 struct memleak_range {
 	__u64 addr, bytes;
 	__u64 old_addr, old_bytes; /* RANGE_MOVED; 0 bytes: the old range stays */

@@ -21,7 +21,7 @@ enum fault_remark {
 	FAULT_MAJOR = 2,     /* it had to wait for a file or swap */
 };
 
-/* What the counts are by; all else is 0. */
+/* Key of the counts; unused fields are 0. */
 struct fault_key {
 	struct area_id area;
 	__u32 tgid;
@@ -36,7 +36,7 @@ struct fault_sum {
 	__u64 is_named; /* the area's name has been sent */
 };
 
-/* What the programs have seen, before any filter. */
+/* Faults that the programs have seen, before any filter. */
 struct fault_seen {
 	__u64 total;
 	__u64 unknown; /* their area was looked for and not found */

@@ -5,13 +5,13 @@
  * A thread's state (PyThreadState) is found by a pointer at a fixed distance from its thread
  * pointer, or because a process has one thread only. It leads to the innermost frame, and each
  * frame to its caller. One call of the function that evaluates byte code runs a row of them, a
- * segment, and keeps something on its own C stack that marks the segment's outer end: since 3.12 an
+ * segment, and has something on its own C stack that marks the segment's outer end: since 3.12 an
  * entry frame, in 3.11 its struct _PyCFrame. The native frame in whose part of the stack the mark
  * lies is the one that runs the segment.
  *
- * Before 3.11 each call runs one frame, an object on the heap, and nothing is kept for others to
+ * Before 3.11 each call runs one frame, an object on the heap, and nothing is stored for others to
  * see. But the function has the address of its frame's variables somewhere in its part of the
- * stack, of the first one (gcc) or of the first one behind the locals (clang), as far from the
+ * stack, of the first one (gcc) or of the first one after the locals (clang), as far from the
  * part's end as the compiler has put it: that is the mark, and it says which frame the call runs.
  * Where it is, is looked for once in a process; calls and frames have to agree all the way, or the
  * stack has no Python frames.
@@ -46,7 +46,7 @@
 #define PYTHON_TYPE	      8
 #define PYTHON_VARIABLES      16 /* before 3.11, in PyFrameObject: how many it has */
 #define PYTHON_CODE_LOCALS    28 /* before 3.11: co_nlocals */
-#define PYTHON_CODE_LINE      40 /* before 3.11: co_firstlineno, the first of what tells it apart */
+#define PYTHON_CODE_LINE      40 /* before 3.11: co_firstlineno, begins the fingerprint */
 #define PYTHON_CODE_VERSION   92 /* since 3.12 */
 #define PYTHON_CODE_FILENAME  112
 #define PYTHON_CODE_NAME      120
@@ -68,9 +68,9 @@ struct python_lists {
 	__u16 next;	    /* in a thread's state */
 };
 
-/* What a table of lines is like. */
+/* Format of a table of lines. */
 enum python_lines {
-	PYTHON_LINES_LOCATIONS, /* co_linetable since 3.11; also where there is none */
+	PYTHON_LINES_LOCATIONS, /* co_linetable since 3.11; also if there is none */
 	PYTHON_LINES_RANGES,	/* co_linetable of 3.10 (PEP 626) */
 	PYTHON_LINES_STEPS,	/* co_lnotab, before */
 };
@@ -78,7 +78,7 @@ enum python_lines {
 /* How a process keeps its frames: all that BPF needs to know of it. */
 struct python_layout {
 	__u64 serial;	    /* of the process: no other one's code objects are the same */
-	__u64 code_type;    /* PyCode_Type: what is not of that type is no code object */
+	__u64 code_type;    /* PyCode_Type: code objects have this type */
 	__u64 runtime;	    /* _PyRuntime */
 	__u64 eval_begin;   /* before 3.11: the function that evaluates byte code; else 0 */
 	__s32 state_offset; /* from the thread pointer, of the pointer to its state; 0: not known */
@@ -88,11 +88,11 @@ struct python_layout {
 	__u8 has_cframe;    /* 3.11, 3.12 */
 	__u8 has_versions;  /* since 3.12: co_version */
 	__u8 ends_inside;   /* 3.11: a segment ends with the frame that has is_entry */
-	__u8 cframe_frame;  /* in struct _PyCFrame: the frame; the previous one is behind it */
+	__u8 cframe_frame;  /* in struct _PyCFrame: the frame; the previous one follows it */
 	__u8 frame_code;    /* in struct _PyInterpreterFrame, from here on */
 	__u8 frame_previous;
 	__u8 frame_instr;
-	__u8 frame_owner;     /* 3.11: is_entry, and behind it the owner */
+	__u8 frame_owner;     /* 3.11: is_entry, and after it the owner */
 	__u8 entry_owner;     /* owners from this one on are entry frames; 3.11: 1 */
 	__u8 code_first_line; /* in PyCodeObject */
 	__u8 code_adaptive;   /* likewise: where the instructions begin */
@@ -115,7 +115,7 @@ struct python_program {
 	__u64 dev, ino;
 };
 
-/* What a program's processes have been up to now; of one without an element, nobody knows. */
+/* Kind of a program's processes up to now; without an element, unknown. */
 enum python_program_kind {
 	PYTHON_NEVER = 1, /* they were no Python when they began, and nobody has seen one since */
 	PYTHON_SOME,	  /* one of them was a Python */
@@ -129,10 +129,10 @@ struct python_begin {
 
 /*
  * A Python frame is a word of a stack: the code object's address, without the low four bits, and a
- * part of the print, which tells what it is. No address begins with these three bits, nor with a
- * mark (STACK_EXACT). Segments stand behind the native words, each begun by a word without address
- * that has the index of the native frame that runs it; one behind them all has no frame. A frame's
- * word may be followed by one that is the index of its instruction.
+ * part of its fingerprint. No address begins with these three bits, nor with a marker
+ * (STACK_EXACT). Segments follow the native words, each begun by a word without address that has
+ * the index of the native frame that runs it; one after them all has no frame. A frame's word may
+ * be followed by one that is the index of its instruction.
  */
 #define PYTHON_WORD_TAG	  (6ULL << 61)
 #define PYTHON_WORD_MASK  (7ULL << 61)
@@ -171,14 +171,14 @@ PYTHON_INLINE __u64 python_mix(__u64 hash, __u64 word)
 	return hash ^ hash >> 29;
 }
 
-/* A str object's text as it is in memory, cut to what there is room for. */
+/* A str object's text as it is in memory, cut to the space available. */
 struct python_text {
 	__u32 state;
 	__u32 length; /* in characters, of all of it */
 };
 
 /*
- * What a frame's word means: sent once, through the same ring as the definitions of stacks and
+ * Meaning of a frame's word: sent once, through the same ring as the definitions of stacks and
  * before the first stack that has the word. It begins as struct stack_def does.
  */
 struct python_def {

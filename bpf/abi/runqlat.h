@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What runqlat's two sides share: by what waits are told apart, and its records. */
+/* Shared by runqlat's two sides: the grouping of waits, and its records. */
 #ifndef ABI_RUNQLAT_H
 #define ABI_RUNQLAT_H
 

@@ -10,8 +10,8 @@
 #include "abi/types.h"
 
 struct search {
-	__u64 below; /* so many are not above the value */
-	__u64 rest;  /* of so many behind these it isn't known */
+	__u64 below; /* N are not above the value */
+	__u64 rest;  /* N after these are not compared yet */
 };
 
 /* The index of the element to be looked at. */

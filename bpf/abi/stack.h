@@ -74,8 +74,8 @@ static inline __u64 stack_address(__u64 word)
 #define STACK_ID_FOLDED (3ULL << 62)
 
 /*
- * The names that have been sent lately, in sets: an element of the map. The loader takes out those
- * that it has let go.
+ * Ids that were sent lately, in sets: an element of the map. The loader removes those that it has
+ * released.
  */
 #define STACK_SENT_WAYS 4
 #define STACK_SENT_SETS 16384
@@ -89,14 +89,14 @@ static inline __u32 stack_sent_set_of(__u64 id)
 	return (id >> 8) % STACK_SENT_SETS;
 }
 
-/* Ids are 0 where there is no stack. */
+/* Ids are 0 if there is no stack. */
 struct stack_key {
 	__u64 user_id;
 	__u64 kernel_id;
 	__u64 waker_id;
 	__u64 cgroup_id; /* v2; 0: not by cgroup */
 	__u32 tgid;
-	__u32 tid;   /* 0: not by thread */
+	__u32 tid;   /* 0: not per thread */
 	__u16 cpu;   /* number + 1; 0: not by CPU */
 	__u8 state;  /* a letter for the state of the task; 0: none */
 	__u8 remark; /* which of the tool's remarks; 0: none */
@@ -107,8 +107,8 @@ struct stack_key {
 struct stack_settings {
 	bool user;
 	bool kernel;
-	bool cgroup; /* counts are kept by cgroup */
-	bool thread; /* and by thread */
+	bool cgroup; /* counts are per cgroup */
+	bool thread; /* and per thread */
 };
 
 struct stack_sum {

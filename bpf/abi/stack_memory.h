@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is remembered of walks: see stack_memory.bpf.h. */
+/* Remembered walks: see stack_memory.bpf.h. */
 #ifndef ABI_STACK_MEMORY_H
 #define ABI_STACK_MEMORY_H
 
@@ -45,7 +45,7 @@ struct stack_memory_settings {
 	__u32 n; /* elements for each CPU: a power of 2; 0: nothing is remembered */
 };
 
-/* What has decided where a walk goes that is under way. */
+/* Words and registers that decide where the current walk goes. */
 struct stack_record {
 	struct stack_start start;
 	__u32 n_pages;

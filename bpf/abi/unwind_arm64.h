@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What of a walk (unwind_walk.h) is so on arm64 only: a call leaves the return address in x30, and
- * functions save it, if they do, where they like. See AADWARF64 for the numbers of registers.
+ * The part of a walk (unwind_walk.h) that is specific to arm64: a call leaves the return address in
+ * x30, and functions save it, if at all, anywhere. See AADWARF64 for the numbers of registers.
  */
 #ifndef ABI_UNWIND_ARM64_H
 #define ABI_UNWIND_ARM64_H
@@ -24,7 +24,7 @@ UNWIND_INLINE __u64 unwind_code_address(__u64 address)
 	return address & unwind_address_mask();
 }
 
-/* Of struct sigcontext in struct rt_sigframe, which the stack pointer is at. */
+/* Offset of x28 in struct sigcontext in struct rt_sigframe, which the stack pointer is at. */
 #define UNWIND_SIGFRAME_X28 536
 #define UNWIND_SIGFRAME_X29 544
 
@@ -98,7 +98,7 @@ UNWIND_INLINE int unwind_around_call(struct unwind_state *s, const struct unwind
 }
 
 /*
- * Behind UNWIND_SP_EXACT: the caller didn't call, but was interrupted, and its x30 saved below the
+ * After UNWIND_SP_EXACT: the caller didn't call, but was interrupted, and its x30 saved below the
  * CFA (Go's sigctxt.pushCall and preparePanic).
  */
 UNWIND_INLINE void unwind_mark_interrupted(struct unwind_state *s, __u64 cfa)
@@ -129,12 +129,12 @@ UNWIND_INLINE int unwind_go_routine(struct unwind_state *s, const struct unwind_
 	return own == scheduler || own == *g ? UNWIND_GOES_ON : UNWIND_BAD_RULE;
 }
 
-/* What asmcgocall keeps. */
+/* Registers that asmcgocall saves. */
 struct unwind_go_kept {
 	__u64 g, sp_or_used_bytes;
 };
 
-/* What a function has left on the goroutine's stack: its frame, at the lower end of which sp is. */
+/* Returns from a function on the goroutine's stack: its frame, at the lower end of which sp is. */
 UNWIND_INLINE int unwind_go_return(struct unwind_state *s, const struct unwind_rule *rule, __u64 sp,
 				   __u64 bp)
 {
@@ -146,7 +146,7 @@ UNWIND_INLINE int unwind_go_return(struct unwind_state *s, const struct unwind_r
 	return unwind_arrive(s, saved.return_address, sp + rule->bp_off * UNWIND_BP_UNIT, saved.bp);
 }
 
-/* Of a function that has saved nothing yet: sched.lr is before sched.bp. */
+/* For a function that has saved nothing yet: sched.lr is before sched.bp. */
 UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwind_rule *rule,
 				       __u64 sched_at)
 {
@@ -156,15 +156,15 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 
 /*
  * The kernel gives its trampoline for signal handlers no rules since 5.8 (commit 87676cfca141), nor
- * do C libraries that have one of their own: it is told by its instructions, as everybody does,
- * "mov x8, #__NR_rt_sigreturn; svc #0". UNWIND_NO_RULE: it isn't that.
+ * do C libraries that have one of their own: it is recognized by its instructions, as in other
+ * unwinders, "mov x8, #__NR_rt_sigreturn; svc #0". UNWIND_NO_RULE: it isn't that.
  */
 #define UNWIND_SIGRETURN_CODE 0xd4000001d2801168ULL
 
 /*
- * What the function of a context of makecontext(3) returns to, which nobody has called: glibc's
+ * Return address of the function of a context of makecontext(3), which has no caller: glibc's
  * __startcontext, with 0 in x29. The address before it has no rule. "mov x0, x19; cbnz x0, ...",
- * maybe behind "bti c".
+ * maybe after "bti c".
  */
 #define UNWIND_CONTEXT_MASK	0xff00001fffffffffULL
 #define UNWIND_CONTEXT_CODE	0xb5000000aa1303e0ULL

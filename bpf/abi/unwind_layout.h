@@ -30,7 +30,7 @@
 #define UNWIND_PAGE_RULES    256	/* at most */
 #define UNWIND_SHARD_CELLS   (1U << 18) /* 512 KiB */
 #define UNWIND_MAX_SHARDS    512
-#define UNWIND_SHARD_PAGES   512 /* at least, of real code, that a shard has room for */
+#define UNWIND_SHARD_PAGES   512 /* minimum capacity of a shard, in pages of real code */
 #define UNWIND_MAX_PAGES     (UNWIND_MAX_SHARDS * UNWIND_SHARD_PAGES)
 #define UNWIND_MAX_RULES     (1U << UNWIND_RULE_BITS)
 #define UNWIND_MAX_PATTERNS  (1U << 13)
@@ -38,7 +38,7 @@
 #define UNWIND_SLICE_BITS    12 /* a process has fewer than 2^12 executable mappings */
 
 /*
- * Where rules have been found lately, by address and slice: the number of the rule in the low bits
+ * Cache of rules found lately, by address and slice: the number of the rule in the low bits
  * of one word, and above them the hash of both, so that no lock is needed. Within a slice no two
  * addresses less than 2^48 apart have those bits of the hash in common: it is a multiplication by
  * 2^64 over the golden ratio, whose multiples keep away from each other (Knuth, TAOCP 3, 6.4).
@@ -49,12 +49,11 @@
 #define UNWIND_RECENT_HASH 0x9e3779b97f4a7c15ULL
 
 /*
- * Slices lag behind mmap(2) and munmap(2) by as long as the loader needs. Where something new takes
- * the place of known code, the old tables are not only incomplete but wrong, so BPF counts such
- * changes for each process, and a slice from before the latest one isn't used. What the loader
- * publishes replaces the whole element, so the count has a table of its own; for a walk not to look
- * there each time, BPF notes in the element that it has compared the two, and that they may differ
- * since.
+ * Slices follow mmap(2) and munmap(2) with the loader's delay. If new code replaces known code, the
+ * old tables are not only incomplete but wrong, so BPF counts such changes for each process, and a
+ * slice from before the latest one isn't used. Publishing replaces the whole element, so the count
+ * has a table of its own; for a walk not to look there each time, BPF notes in the element that it
+ * has compared the two, and that they may differ since.
  */
 struct unwind_process {
 	__u32 first, count; /* of its mappings */
@@ -66,7 +65,9 @@ struct unwind_process {
 	__u32 names;	    /* a part of stack ids: what the same addresses mean may change */
 };
 
-/* Where the kernel has found room for a new mapping: nothing was mapped there at that time. */
+/*
+ * Address range that the kernel has found for a new mapping: nothing was mapped there at that time.
+ */
 struct unwind_area {
 	__u64 start, end; /* end exclusive */
 	__u64 time_ns;
@@ -79,11 +80,11 @@ struct unwind_area {
 #define UNWIND_PERF_MAPS    4096 /* at most */
 
 /*
- * By tgid; where there is none, all is 0. What takes the place of code that the loader has seen,
- * but not published yet, is no change that BPF could count. So it keeps the latest areas, and the
- * loader looks whether there is code in them, when it publishes. The one that comes next may be
- * half written, and older ones are forgotten: while the loader looks at a process's mappings, or an
- * event waits for its turn, more than these are hardly asked for.
+ * By tgid; without an element, all is 0. Replacements of code that the loader has seen, but not
+ * published yet, are changes that BPF can't count. So it records the latest areas, and the loader
+ * looks for code in them when it publishes. The next one may be half written, and older ones are
+ * dropped: while the loader looks at a process's mappings, or an event waits for its turn, hardly
+ * more than these are needed.
  */
 struct unwind_change {
 	__u32 count;
@@ -94,7 +95,7 @@ struct unwind_change {
 
 struct unwind_mapping {
 	__u64 start, end;  /* addresses; end exclusive */
-	__u64 pages_start; /* the address of the first page's first byte, whoever else has that */
+	__u64 pages_start; /* address of the first page's first byte, maybe of another file */
 	__u32 first_page;
 	__u32 n_pages; /* 0: no tables for this file */
 };
@@ -174,7 +175,7 @@ unwind_pattern_rule(const struct unwind_pattern *pattern, __u32 distance)
 	return rule;
 }
 
-/* Where a register was read that a walk has. */
+/* Locations from which a register of a walk was read. */
 #define UNWIND_OWN     0ULL  /* it began with it */
 #define UNWIND_NOWHERE ~0ULL /* it is always the same */
 
@@ -210,21 +211,21 @@ struct unwind_return {
 #define UNWIND_PROBE_PAGE    4096
 #define UNWIND_PROBE_CODE    64 /* no trampoline has more bytes */
 #define UNWIND_PROBE_COPY    16 /* nor a copied instruction, to its end */
-#define UNWIND_MAX_RETURNS   16 /* that are kept; a walk in BPF goes on along the list */
+#define UNWIND_MAX_RETURNS   16 /* recorded; a walk in BPF goes on along the list */
 #define UNWIND_RETURNS_CHUNK 8	/* per call: the verifier walks each turn of a loop */
 #define UNWIND_MAX_PROBED    64 /* in the kernel's list: MAX_URETPROBE_DEPTH */
 
 struct unwind_returns {
 	__u64 trampoline; /* 0: there are none */
 	__u64 next;	  /* in the kernel's list, not read yet; 0: the end */
-	__u32 n;	  /* read; those kept are the last ones */
+	__u32 n;	  /* read; those recorded are the last ones */
 	__u32 unused;
 	struct unwind_return calls[UNWIND_MAX_RETURNS];
 };
 
 /*
- * A stack that BPF could not walk to its end since the loader lags behind: what the loader needs to
- * walk it when it has caught up. It begins as struct stack_def does.
+ * A stack that BPF could not walk to its end, since the loader is not up to date: data for the
+ * loader to walk it later. It begins as struct stack_def does.
  */
 struct unwind_copy {
 	__u64 id;
@@ -237,7 +238,7 @@ struct unwind_copy {
 	__u64 map_size;
 	__u32 change;  /* the process's count: other mappings than that one's don't fit */
 	__u32 n_bytes; /* of the stack, from regs.sp on */
-	__u32 piece;   /* it was read in pieces of so many bytes, between multiples of that */
+	__u32 piece;   /* it was read in aligned pieces of N bytes */
 	__u32 holes;   /* a bit for each that could not be read: zeros */
 	__u64 leaf;    /* the function that has just returned there; 0: none has */
 	struct unwind_regs regs;

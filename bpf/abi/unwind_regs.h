@@ -19,7 +19,7 @@
 struct unwind_regs {
 	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 	__u64 orig_ax, ip, cs, flags, sp, ss;
-	__u64 thread_base; /* behind them: of thread-local storage (fs), 0: not looked at */
+	__u64 thread_base; /* after them: of thread-local storage (fs), 0: not looked at */
 };
 
 #else
@@ -48,9 +48,9 @@ struct unwind_regs {
 #endif
 
 /*
- * The bits that addresses of programs have on this machine. On arm64 those above may hold a
+ * Returns the bits that addresses of programs have on this machine. On arm64 those above may hold a
  * signature (Arm ARM, D8.10: pointer authentication), which an instruction takes out; it does
- * nothing where there are no signatures.
+ * nothing if there are no signatures.
  */
 static inline __u64 unwind_address_bits(void)
 {

@@ -21,7 +21,7 @@ enum unwind_kind {
 	UNWIND_BP_DEREF, /* the same from rbp */
 	UNWIND_REG,	 /* CFA = register unwind_reg() + unwind_reg_plus(): see unwind_walk.h */
 	UNWIND_RA_REG, /* CFA = rsp + unwind_reg_plus(), return address in register unwind_reg() */
-	UNWIND_CLONE,  /* behind clone's system call: the parent, or the child's outermost frame */
+	UNWIND_CLONE,  /* after clone's system call: the parent, or the child's outermost frame */
 	UNWIND_SIGNAL, /* rsp points into an rt_sigframe: all is read from there */
 	UNWIND_END,    /* no caller: the outermost frame */
 	UNWIND_BAD,    /* described, but not in a way that can be followed */
@@ -50,9 +50,9 @@ enum unwind_bx_place {
 	UNWIND_BX_AT_CFA, /* this value and those above: saved at CFA - 8 * value */
 };
 
-/* Where the return address is, on arm64. Other values: saved at CFA - 8 * value. */
+/* Location of the return address, on arm64. Other values: saved at CFA - 8 * value. */
 enum unwind_ra_place {
-	UNWIND_RA_BEHIND_BP,	/* at CFA + bp_off + 8: behind x29, or where that could be */
+	UNWIND_RA_BEHIND_BP,	/* at CFA + bp_off + 8: after x29, or where that could be */
 	UNWIND_RA_IN_LINK = 63, /* still in x30 */
 };
 
@@ -67,7 +67,7 @@ struct unwind_rule {
 };
 
 /* Offsets on x86-64, in bytes from the ucontext, that UNWIND_SIGNAL stands for (kernel ABI). */
-#define UNWIND_UCONTEXT_RBP 120 /* and rbx behind it */
+#define UNWIND_UCONTEXT_RBP 120 /* and rbx after it */
 #define UNWIND_UCONTEXT_RSP 160
 #define UNWIND_UCONTEXT_RIP 168
 
@@ -110,15 +110,15 @@ static inline __s32 unwind_reg_plus(__s32 cfa_off)
 }
 
 /*
- * UNWIND_GO_STACK: where Go's structures keep what it goes back by. bp_off: on x86-64, of g from
- * the base of thread-local storage; on arm64, of UNWIND_GO_CALL too, words of the frame that lies
- * on the goroutine's stack. Packed here: of g.m, of g.sched.sp and of m.curg; extra_place: how many
- * words behind sched.sp is sched.bp. bp_kind says what lies on the goroutine's stack.
+ * UNWIND_GO_STACK: offsets of the fields by which Go returns. bp_off: on x86-64, of g from the base
+ * of thread-local storage; on arm64, of UNWIND_GO_CALL too, words of the frame that lies on the
+ * goroutine's stack. Packed here: of g.m, of g.sched.sp and of m.curg; extra_place: how many words
+ * after sched.sp is sched.bp. bp_kind is the kind of frame on the goroutine's stack.
  */
 enum unwind_go {
 	UNWIND_GO_CALLED, /* the return address */
 	UNWIND_GO_FRAMED, /* the caller's rbp, and the return address */
-	UNWIND_GO_SAVED,  /* nothing: the return address is behind sched.sp */
+	UNWIND_GO_SAVED,  /* nothing: the return address is after sched.sp */
 };
 
 #define UNWIND_GO_STACK_HIGH 8 /* of g.stack.hi in g, in all releases */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What each architecture's part of a walk builds on; see unwind_walk.h. */
+/* Helpers for each architecture's part of a walk; see unwind_walk.h. */
 #ifndef ABI_UNWIND_STEP_H
 #define ABI_UNWIND_STEP_H
 
@@ -7,10 +7,10 @@
 
 #define UNWIND_INLINE static inline __attribute__((always_inline))
 
-/* What unwind_by_stub() says of a trampoline for signal handlers: unwind_signal() leads on. */
+/* Result of unwind_by_stub() for a trampoline for signal handlers: unwind_signal() continues. */
 #define UNWIND_TRAMPOLINE UNWIND_REASONS
 
-/* What a frame pointer points at. */
+/* Memory at a frame pointer. */
 struct unwind_frame_record {
 	__u64 bp;
 	__u64 return_address;
@@ -21,8 +21,8 @@ UNWIND_INLINE __u64 unwind_code_address(__u64 address);
 UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number);
 
 /*
- * What decides where a walk goes: words that it reads are noted, saved registers only once they are
- * used. Here: something else, which can't be.
+ * Notes a dependency of the walk. Words that it reads are noted, saved registers only once they are
+ * used; this is for all the rest, which can't be compared.
  */
 UNWIND_INLINE void unwind_depend(struct unwind_state *s)
 {
@@ -84,7 +84,7 @@ UNWIND_INLINE int unwind_resume(struct unwind_state *s, __u64 ip, __u64 sp, __u6
 	return UNWIND_GOES_ON;
 }
 
-/* The caller's frame pointer, and where it was saved. */
+/* Reads the caller's frame pointer, and where it was saved. */
 UNWIND_INLINE bool unwind_read_bp(struct unwind_state *s, const struct unwind_rule *rule, __u64 cfa,
 				  __u64 *bp)
 {

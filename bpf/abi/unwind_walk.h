@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * One frame of a walk, given its rule: the same code in the kernel (unwind.bpf.h) and in the loader
- * (unwind/unwind_remote.c). Whoever includes this has defined
+ * (unwind/unwind_remote.c). The includer must define
  *
  *	static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr);
  *
@@ -17,8 +17,8 @@
  *
  *	static void unwind_note(struct unwind_state *s, __u64 addr, __u64 word);
  *
- * which is told the words that decide where the walk goes, as long as they alone do, with
- * s->uses_bp and s->uses_extra: see unwind_depend(). What lies on the stack here is kept small: see
+ * which receives the words that decide where the walk goes, as long as they alone do, with
+ * s->uses_bp and s->uses_extra: see unwind_depend(). Stack use here is small: see
  * STACK_PREEMPTIBLE in unwind_slots.bpf.h.
  */
 #ifndef ABI_UNWIND_WALK_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What of a walk (unwind_walk.h) is so on x86-64 only: psABI AMD64 1.0. */
+/* The part of a walk (unwind_walk.h) that is specific to x86-64: psABI AMD64 1.0. */
 #ifndef ABI_UNWIND_X86_H
 #define ABI_UNWIND_X86_H
 
@@ -51,7 +51,7 @@ UNWIND_INLINE __u64 unwind_code_address(__u64 address)
 	return address;
 }
 
-/* Of the interrupted registers (struct sigcontext), each two that are neighbours. */
+/* Interrupted registers (struct sigcontext), in pairs of neighbours. */
 struct unwind_interrupted {
 	__u64 bp, bx;
 };
@@ -152,7 +152,7 @@ UNWIND_INLINE int unwind_around_call(struct unwind_state *s, const struct unwind
 	return rule->kind == UNWIND_CLONE ? unwind_clone(s) : unwind_ra_register(s, rule);
 }
 
-/* Behind UNWIND_SP_EXACT: the caller didn't call, but was interrupted. */
+/* After UNWIND_SP_EXACT: the caller didn't call, but was interrupted. */
 UNWIND_INLINE void unwind_mark_interrupted(struct unwind_state *s, __u64 cfa)
 {
 	(void)cfa;
@@ -175,12 +175,12 @@ UNWIND_INLINE int unwind_go_routine(struct unwind_state *s, const struct unwind_
 	return UNWIND_GOES_ON;
 }
 
-/* What asmcgocall keeps. */
+/* Registers that asmcgocall saves. */
 struct unwind_go_kept {
 	__u64 sp_or_used_bytes, g;
 };
 
-/* What a function has left on the goroutine's stack: the caller's rbp or not, a return address. */
+/* Returns from a function on the goroutine's stack: the caller's rbp or not, a return address. */
 UNWIND_INLINE int unwind_go_return(struct unwind_state *s, const struct unwind_rule *rule, __u64 sp,
 				   __u64 bp)
 {
@@ -205,9 +205,9 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 }
 
 /*
- * A trampoline for signal handlers without a rule, as musl's, is told by its instructions, as
- * everybody does: "mov $__NR_rt_sigreturn,%rax; syscall". They are nine bytes: the first eight, and
- * the last eight.
+ * A trampoline for signal handlers without a rule, as musl's, is recognized by its instructions, as
+ * in other unwinders: "mov $__NR_rt_sigreturn,%rax; syscall". They are nine bytes: the first eight,
+ * and the last eight.
  */
 #define UNWIND_SIGRETURN_FIRST 0x0f0000000fc0c748ULL
 #define UNWIND_SIGRETURN_LAST  0x050f0000000fc0c7ULL
@@ -221,9 +221,9 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 #define UNWIND_CONTEXT_SHADOW_CODE 0x482504f764dc8948ULL
 
 /*
- * Code without a rule that gives back what it took of the stack and returns, right behind its call:
- * "add $n,%rsp; ret" (Intel SDM, volume 2), as the stubs of run-time compilers do. So the
- * instructions themselves say where the caller's stack begins.
+ * Code without a rule that releases its stack and returns, right after its call: "add $n,%rsp; ret"
+ * (Intel SDM, volume 2), as the stubs of run-time compilers do. So the instructions themselves
+ * define where the caller's stack begins.
  */
 #define UNWIND_STUB_MASK 0xff80ffffffULL /* n is from 0 to 127 */
 #define UNWIND_STUB_CODE 0xc300c48348ULL

@@ -131,7 +131,7 @@ static __always_inline __u64 maple_next_in_arange(struct maple_arange_64___since
 			       maple_index(pivots, 9, end, addr));
 }
 
-/* A node that is full has no room for the index of its last entry. */
+/* A full node has no space for the index of its last entry. */
 static __always_inline __u64 maple_next_in_range(struct maple_range_64___since6_1 *node, __u64 addr)
 {
 	__u64 pivots[15] = {};

@@ -83,7 +83,7 @@ typedef void (*btf_trace_sched_switch)(void *data, bool preempt, struct task_str
  * The state in which sched_switch's prev goes. In the task itself it may be TASK_WAKING by now,
  * since it can be woken up at any moment; but it is 0 only if the task stays on the run queue. The
  * argument is right otherwise: before 6.14 or so (commit 8feb053d5319) it doesn't know that a
- * pending signal has kept the task from going to sleep.
+ * pending signal has prevented the task from sleeping.
  */
 static __always_inline __u32 switch_state(const volatile __u64 *ctx, struct task_struct *prev)
 {
@@ -95,7 +95,7 @@ static __always_inline __u32 switch_state(const volatile __u64 *ctx, struct task
 	return (__u32)ctx[3] * (negative >> 63);
 }
 
-/* task_struct.on_cpu is a byte in 7.2, an int in 6.18: 0 or 1, so that the first byte tells. */
+/* task_struct.on_cpu is a byte in 7.2, an int in 6.18: 0 or 1, so that the first byte suffices. */
 static __always_inline bool task_is_on_cpu(struct task_struct *task)
 {
 	struct task_struct___byte *bytes = (void *)task;
@@ -116,8 +116,8 @@ static __always_inline __u64 task_last_arrival(struct task_struct *task)
 }
 
 /*
- * When a task got the CPU that it is about to lose, or has lost since, by the clock of
- * bpf_ktime_get_ns(), which says now_ns; 0: the scheduler doesn't tell.
+ * Returns when a task got the CPU that it is about to lose, or has lost since, by the clock of
+ * bpf_ktime_get_ns(), which reads now_ns; 0: the scheduler doesn't record it.
  */
 static __always_inline __u64 task_arrival_ns(struct task_struct *task, __u64 now_ns)
 {
@@ -162,8 +162,9 @@ static __always_inline __u64 cgroup_ancestor_id(struct cgroup *cgrp, int level)
 #define THREAD_BYTES   (16 << 10) /* THREAD_SIZE, x86-64 and arm64 */
 
 /*
- * The registers with which a task entered the kernel. bpf_task_pt_regs() came with 5.15 (commit
- * dd6e10fbd9fb), as did the typed current task with 5.11; before, they lie at the top of the stack.
+ * Returns the registers with which a task entered the kernel. bpf_task_pt_regs() came with 5.15
+ * (commit dd6e10fbd9fb), as did the typed current task with 5.11; before, they lie at the top of
+ * the stack.
  */
 static __always_inline const void *task_user_registers(struct task_struct *task)
 {
@@ -183,8 +184,8 @@ static __always_inline const void *current_user_registers(void)
 }
 
 /*
- * Whether an NMI has interrupted the kernel's entry, where those registers are being set. cs is
- * read as a word, as contexts are: by the field's size libbpf would have it read in part.
+ * Returns true if an NMI has interrupted the kernel's entry, where those registers are being set.
+ * cs is read as a word, as contexts are: by the field's size libbpf would have it read in part.
  */
 static __always_inline bool sample_is_of_entry(const struct bpf_perf_event_data *ctx)
 {
@@ -206,8 +207,8 @@ static __always_inline bool read_user_registers(struct unwind_regs *to, const vo
 }
 
 /*
- * Those that a walk begins with. One by one, where the verifier knows what they are in: that takes
- * less than a call which copies all.
+ * Copies the registers that a walk begins with. One by one, where the verifier knows their memory:
+ * that takes less than a call which copies all.
  */
 static __always_inline void copy_first_registers(struct unwind_regs *to, const struct pt_regs *from)
 {
@@ -237,15 +238,15 @@ static __always_inline bool read_first_registers(struct unwind_regs *to)
 	return true;
 }
 
-/* What is left after that. */
+/* Reads the remaining registers. */
 static __always_inline bool read_other_registers(struct unwind_regs *to)
 {
 	return !HAS_TASK_PT_REGS || read_user_registers(to, current_user_registers());
 }
 
 /*
- * The base of a thread's storage (the thread pointer), as it was when it last left the CPU or, on
- * x86-64, set it. A program of arm64 sets it without the kernel.
+ * Returns the base of a thread's storage (the thread pointer), as it was when it last left the CPU
+ * or, on x86-64, set it. A program of arm64 sets it without the kernel.
  */
 static __always_inline __u64 task_thread_base(const struct task_struct *task)
 {
@@ -277,7 +278,9 @@ static __always_inline bool registers_are_kernels(const struct bpf_perf_event_da
 #endif
 }
 
-/* The current task's memory, and a field of it: without calls of helpers where it is typed. */
+/*
+ * Returns the current task's memory, and a field of it: without calls of helpers where it is typed.
+ */
 static __always_inline struct mm_struct *current_mm(void)
 {
 	struct task_struct *task;
@@ -361,7 +364,7 @@ static __always_inline bool task_is_compat(struct task_struct *task)
 #endif
 }
 
-/* The number of the call that is being left, from a typed tracepoint's argument. */
+/* Returns the number of the call that is being left, from a typed tracepoint's argument. */
 static __always_inline __s32 call_number(struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -382,8 +385,8 @@ static __always_inline bool call_is_of_uprobe(__s32 number)
 }
 
 /*
- * The number of a call that has restored the registers of an earlier moment and left -1 as its
- * number. The kernel's trampolines for uprobes make their call just before the address that it
+ * Returns the number of a call that has restored the registers of an earlier moment and left -1 as
+ * its number. The kernel's trampolines for uprobes make their call just before the address that it
  * returns to; a sigreturn returns anywhere else.
  */
 static __always_inline __s32 restoring_call_number(struct pt_regs *regs)
@@ -419,9 +422,9 @@ static __always_inline bool call_restores_registers(__s32 number, bool is_compat
 }
 
 /*
- * The number of the call that a task is in. False if it is in none, but in the kernel for a fault
- * or an interrupt, or not at all. On x86 an exception leaves its error code where a call leaves its
- * number; but only a call waits with -ENOSYS for its result.
+ * Finds the number of the call that a task is in. False if it is in none, but in the kernel for a
+ * fault or an interrupt, or not at all. On x86 an exception leaves its error code where a call
+ * leaves its number; but only a call waits with -ENOSYS for its result.
  */
 static __always_inline bool user_call_number(struct task_struct *task, __s32 *number)
 {
@@ -447,13 +450,13 @@ struct user_call {
 };
 
 #if defined(__TARGET_ARCH_x86)
-/* Where they lie in struct pt_regs, in one piece. */
+/* Their order in struct pt_regs, in one piece. */
 struct call_registers {
 	unsigned long r8, ax, cx, dx, si, di, orig_ax;
 };
 #endif
 
-/* The call that a task is in. False as in user_call_number(). */
+/* Finds the call that a task is in. False as in user_call_number(). */
 static __always_inline bool user_call_read(struct task_struct *task, struct user_call *call)
 {
 	const struct pt_regs *regs = task_user_registers(task);
@@ -551,10 +554,10 @@ static __always_inline __u64 raw_tp_arg(const __u64 *ctx, const int i)
 }
 
 /*
- * The arguments of the kernel's memory tracepoints. The slab allocator passes the caller's address,
- * the pointer, bytes requested and bytes allocated (in 6.0: the cache, bytes requested). Since 6.1
- * (commit 2c1d697fb8ba) kmem_cache_alloc has the cache in place of the bytes; the loader looks
- * whether that event has a record of its own then (trace_event_raw_kmem_cache_alloc).
+ * Returns the arguments of the kernel's memory tracepoints. The slab allocator passes the caller's
+ * address, the pointer, bytes requested and bytes allocated (in 6.0: the cache, bytes requested).
+ * Since 6.1 (commit 2c1d697fb8ba) kmem_cache_alloc has the cache in place of the bytes; the loader
+ * looks whether that event has a record of its own then (trace_event_raw_kmem_cache_alloc).
  */
 static __always_inline __u64 kmem_bytes(const __u64 *ctx)
 {

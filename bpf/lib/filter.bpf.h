@@ -32,7 +32,7 @@ FILTER_SET(filter_pids, __u32, __u32); /* in a pid namespace: the kernel's, and 
 FILTER_SET(filter_tids, __u32, __u8);
 FILTER_SET(filter_cgroups, __u64, __u64);
 
-/* The id that a pid has in the caller's pid namespace; 0 if it isn't visible there. */
+/* Returns the id that a pid has in the caller's pid namespace; 0 if it isn't visible there. */
 static __always_inline __u32 pid_in_namespace(struct pid *pid)
 {
 	__u32 level = BPF_CORE_READ(pid, level);
@@ -112,7 +112,7 @@ static __always_inline bool filter_cgroup(struct task_struct *task)
 	return false;
 }
 
-/* The id of the task's cgroup (v2). */
+/* Returns the id of the task's cgroup (v2). */
 static __always_inline __u64 task_cgroup(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);

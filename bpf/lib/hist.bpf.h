@@ -28,9 +28,8 @@ struct {
 TABLE_WITH_TURNS(hist_table, struct hist_key, struct hist_octave, 32768);
 
 /*
- * Names of the keys, kept because the task may be gone when the table is printed. They are never
- * deleted: an LRU map makes room by dropping the least recently written ones, which have been
- * printed.
+ * Names of the keys, stored because the task may be gone when the table is printed. They are never
+ * deleted: an LRU map evicts the least recently written ones, which have been printed.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -68,7 +67,7 @@ __noinline int hist_record(__u64 ns)
 	return 0;
 }
 
-/* The octave of a key; made, with its label, if it is the key's first value there. */
+/* Returns the octave of a key; made, with its label, if it is the key's first value there. */
 static __always_inline struct hist_octave *hist_find_octave(const struct hist_key *key,
 							    struct task_struct *task)
 {

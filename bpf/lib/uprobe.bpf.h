@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What programs on uprobes share; probes/uprobes.h attaches them. Declared as SEC("uprobe").
+ * Helpers of programs on uprobes; probes/uprobes.h attaches them. Declared as SEC("uprobe").
  *
  *	SEC("uprobe") int both(struct pt_regs *ctx)	 // session
  *	{

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Walks the Python frames of the current task, and puts their words behind those of its native
+ * Walks the Python frames of the current task, and appends their words to those of its native
  * stack, which has been walked into the same slot. See abi/python.h for how they are found, and
  * unwind.bpf.h for why functions are global and pass the slot's number around.
  *
- * All of it is the traced program's memory, which may hold anything: what is found is bounded by
- * the number of turns, and a frame counts only if it has a code object. What can't be read or is
- * not as it should be leaves out its segment, and what is outside of it.
+ * All of it is the traced program's memory, which may hold anything: the search is bounded by the
+ * number of turns, and a frame counts only if it has a code object. Unreadable or unexpected
+ * contents drop their segment, and all segments outside of it.
  */
 #ifndef PYTHON_BPF_H
 #define PYTHON_BPF_H
@@ -37,9 +37,10 @@ enum python_turn {
 /* ---- what a code object is ---- */
 
 /*
- * What differs from any other code object, also from one that takes its place: process, address,
- * file, and its version, a number that Python gives each since 3.12; before, its first line, the
- * table of its lines and the hash that Python keeps of its name. Little of it is read.
+ * Fingerprint of a code object, which differs from that of any other, even one at the same address:
+ * process, address, file, and its version, a number that Python gives each since 3.12; before, its
+ * first line, the table of its lines and the hash that Python stores of its name. Little of it is
+ * read.
  */
 __noinline __u64 python_print(__u32 slot, __u64 code_at)
 {
@@ -77,7 +78,7 @@ struct python_str {
 	__u32 state;
 };
 
-/* The text of a str object; 0: it can't be read. */
+/* Returns the text of a str object; 0: it can't be read. */
 static __always_inline __u64 python_find_text(const struct python_walk *w, __u64 at,
 					      struct python_text *text)
 {
@@ -108,7 +109,7 @@ static __always_inline bool python_read_name(struct python_walk *w)
 	return !bpf_probe_read_user(def->name, n & (PYTHON_NAME_BYTES - 1), (void *)at);
 }
 
-/* A long one's end tells more than its beginning. */
+/* The end of a long name is more significant than its beginning. */
 static __always_inline bool python_read_file(struct python_walk *w)
 {
 	struct python_def *def = &w->def;
@@ -142,7 +143,10 @@ static __always_inline __u32 python_read_lines(struct python_walk *w)
 	return n;
 }
 
-/* What 3.13 and later put below an __init__() that was called without leaving the interpreter. */
+/*
+ * Code object that 3.13 and later put below an __init__() that was called without leaving the
+ * interpreter.
+ */
 static __always_inline bool python_is_shim(const __u8 *code, __u32 first_line)
 {
 	return *(__u64 *)(code + PYTHON_CODE_FILENAME) == *(__u64 *)(code + PYTHON_CODE_NAME) &&
@@ -166,7 +170,7 @@ static __always_inline bool python_was_sent(__u64 print)
 	return false;
 }
 
-/* Without room, the stack has to wait, too: the loader would not know what its word means. */
+/* If the ring is full, the stack has to wait, too: the loader would not know its word's meaning. */
 static __always_inline void python_send(struct stack_scratch *scratch, struct python_def *def)
 {
 	struct python_sent_set *set = python_sent_set_of(def->print);
@@ -215,7 +219,7 @@ static __always_inline void python_push(struct stack_scratch *scratch, __u64 wor
 	scratch->def.n_words = n + 1;
 }
 
-/* A frame of the segment, which begins with its first one; none if there is no room. */
+/* Adds a frame to the segment, which begins with its first one; nothing if it doesn't fit. */
 static __always_inline void python_push_frame(struct stack_scratch *scratch, struct python_walk *w,
 					      __u64 word, __u32 instruction)
 {
@@ -232,8 +236,9 @@ static __always_inline void python_push_frame(struct stack_scratch *scratch, str
 }
 
 /*
- * The native frame in whose part of the stack an address lies: it begins where the stack pointer
- * was, and the next frame's begins where it ends. Behind the last one known, there is one.
+ * Returns the native frame in whose part of the stack an address lies: it begins where the stack
+ * pointer was, and the next frame's begins where it ends. After the last known frame, there is one
+ * more.
  */
 __noinline __u32 python_find_place(__u32 slot, __u64 addr)
 {
@@ -308,7 +313,7 @@ static __always_inline struct python_recent *python_recent_of(struct python_walk
 	return &w->recent[(w->code_at >> 4 ^ w->code_at >> 8) % PYTHON_RECENT];
 }
 
-/* The print of a frame's code object, as python_define() has it. */
+/* Returns the print of a frame's code object, as python_define() has it. */
 static __always_inline __u64 python_recall(__u32 slot, struct python_walk *w)
 {
 	struct python_recent *recent = python_recent_of(w);
@@ -327,9 +332,8 @@ static __always_inline __u64 python_recall(__u32 slot, struct python_walk *w)
 }
 
 /*
- * The frame that is looked at: with little on the stack, so what it needs is in the walk. Where
- * there is no room for it, the walk goes on to where its segment ends, of which the innermost
- * frames are there.
+ * Visits a frame: with little on the stack, so its data is in the walk. Without space for it, the
+ * walk goes on to the end of its segment, of which the innermost frames are there.
  */
 __noinline int python_visit(__u32 slot)
 {
@@ -351,9 +355,9 @@ __noinline int python_visit(__u32 slot)
 }
 
 /*
- * 3.11: from a segment's struct _PyCFrame to the one before. A call that has just begun has told of
- * its own, which leads to what an earlier call left there; that wasn't called by what is to be its
- * caller. Then nothing that was found counts. In line: on 5.10 a call more is too much stack.
+ * 3.11: from a segment's struct _PyCFrame to the one before. A call that has just begun has
+ * published its own, which leads to an earlier call's remains; its caller is another one. Then
+ * nothing that was found counts. Inline: on 5.10 one more call takes too much stack.
  */
 static __always_inline int python_leave_cframe(__u32 slot, struct python_walk *w)
 {
@@ -371,9 +375,9 @@ static __always_inline int python_leave_cframe(__u32 slot, struct python_walk *w
 }
 
 /*
- * 3.11: compilers may have a frame that is called become the innermost one before it tells by whom:
- * until then it tells who called an earlier one at its place. Where that was a function, it is the
- * caller's place again, but a generator that isn't running any more is a frame still.
+ * 3.11: compilers may make a called frame the innermost one before they set its caller: until then
+ * it has the caller of an earlier frame at its address. If that was a function, it is the caller's
+ * address again, but a generator that isn't running any more is still a frame.
  */
 static __always_inline bool python_caller_is_wrong(const struct python_walk *w, const __u8 *frame)
 {
@@ -414,7 +418,7 @@ __noinline int python_step(__u32 slot)
 }
 
 /*
- * Loops stay loops here: where the kernel adds up the stack of functions that call each other
+ * Loops stay loops here: when the kernel totals the stack of functions that call each other
  * (check_max_stack_depth()), it follows each call that stands in the code.
  */
 __noinline int python_walk_some(__u32 slot)
@@ -463,10 +467,10 @@ static __always_inline __u64 python_own_state(const struct python_layout *l, __u
 }
 
 /*
- * Where a thread has its memory for itself, the only state in it is its own: there is no other
- * thread, nor is it the child of a vfork(). So nothing has to be known of where threads have it,
- * which takes a while to find out, nor the thread pointer, which the kernel of arm64 doesn't know
- * before a thread has left the CPU. Who looks into the memory counts as a user, too: then, none.
+ * If a thread has its memory for itself, the only state in it is its own: there is no other thread,
+ * nor is it the child of a vfork(). So neither the offset of thread states, which takes a while to
+ * find out, nor the thread pointer is needed, which the kernel of arm64 doesn't know before a
+ * thread has left the CPU. A reader of the memory counts as a user, too: then, none.
  */
 static __always_inline __u64 python_only_state(const struct python_layout *l)
 {

@@ -30,7 +30,7 @@ static __always_inline __u64 python_variables(const struct python_walk *w)
 	return w->frame + w->layout.frame_locals;
 }
 
-/* The locals of the frame that is looked at, which are its first variables. */
+/* Returns the locals of the frame that is looked at, which are its first variables. */
 static __always_inline __u64 python_locals_bytes(const struct python_walk *w)
 {
 	__u64 code = 0;
@@ -83,7 +83,7 @@ __noinline __u32 python_find_mark(__u32 slot, __u64 begin, __u64 end)
 	return 0;
 }
 
-/* Where a call's part of the stack would have its mark. */
+/* Address at which a call's part of the stack would have its marker. */
 static __always_inline __u64 python_mark_of(__u32 slot, const struct stack_scratch *scratch,
 					    struct python_walk *w, __u32 n)
 {
@@ -178,7 +178,10 @@ static __always_inline void python_begin_marks(struct stack_scratch *scratch, st
 	scratch->prints = 0;
 }
 
-/* Whether calls and frames agree: all the way, unless the native walk or the room ended before. */
+/*
+ * Returns true if calls and frames agree: all the way, unless the native walk or the space ended
+ * before.
+ */
 static __always_inline bool python_agrees(const struct stack_scratch *scratch,
 					  const struct python_walk *w)
 {
@@ -189,7 +192,7 @@ static __always_inline bool python_agrees(const struct stack_scratch *scratch,
 	return is_whole ? !w->frame : w->n_placed > 1;
 }
 
-/* What a stack has told of the place of marks. */
+/* Records the offset of markers that a stack has revealed. */
 static __always_inline void python_learn(const struct python_walk *w, struct python_layout *layout)
 {
 	if (w->n_placed < 2)

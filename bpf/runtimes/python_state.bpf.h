@@ -45,8 +45,8 @@ struct {
 } python_sent SEC(".maps");
 
 /*
- * What a read costs hardly depends on its size. Frames lie on a stack that grows upwards, so what
- * is read ends with a frame, and begins where its callers are likely to be.
+ * The cost of a read hardly depends on its size. Frames lie on a stack that grows upwards, so a
+ * read ends with a frame, and begins where its callers are likely to be.
  */
 #define PYTHON_WINDOW_BYTES 512
 #define PYTHON_WINDOW_BELOW (PYTHON_WINDOW_BYTES - PYTHON_FRAME_BYTES)
@@ -65,7 +65,7 @@ struct python_walk {
 	__u64 code_at; /* of the frame that is looked at */
 	__u64 instruction_at;
 	bool has_not_begun; /* 3.11: the frame before that one, which is the innermost */
-	bool is_full;	    /* a frame had no room */
+	bool is_full;	    /* a frame did not fit */
 	__u32 segment;	    /* where its word is; 0: none has begun */
 	__u32 n_native;
 	__u64 window, window_end; /* what of the process has been read into the bytes below */

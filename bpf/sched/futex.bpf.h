@@ -117,9 +117,9 @@ static __always_inline bool task_is_killed(struct task_struct *task)
 }
 
 /*
- * Whether the current task lets the lock go that a task waits for, or is just who was interrupted
- * by a timer, or sent a signal. A thread that ends lets those go that say so; the end of a process
- * ends all waits in it, and lets none go.
+ * Returns true if the current task releases the lock that a task waits for; false if it was just
+ * interrupted by a timer, or sends a signal. A thread that exits releases robust locks; the exit of
+ * a process ends all its waits, and releases none.
  */
 static __always_inline bool futex_is_released(struct task_struct *task,
 					      const struct lock_wait *wait)
@@ -140,8 +140,8 @@ static __always_inline bool futex_is_released(struct task_struct *task,
 }
 
 /*
- * Whether it matters that its task is woken up. For a lock of the kernel that may happen several
- * times until the task gets it: the last waker let it go.
+ * Returns true if the wake-up of its task matters. For a kernel lock it may happen several times
+ * until the task gets it: the last waker released it.
  */
 static __always_inline bool lock_wakes_up(const struct lock_wait *wait)
 {

@@ -38,7 +38,8 @@ static __always_inline struct lock_cpu *lock_this_cpu(void)
 }
 
 /*
- * The CPU to be left again. No atomics: who comes in between, on this CPU, has left when we go on.
+ * Returns the CPU to be left again. No atomics: who comes in between, on this CPU, has left when we
+ * go on.
  */
 static __always_inline struct lock_cpu *lock_enter(void)
 {
@@ -152,7 +153,7 @@ static __always_inline void lock_begin_spin(struct lock_cpu *cpu, __u64 addr, __
 	spin->began_ns = bpf_ktime_get_ns();
 }
 
-/* A mutex tells twice: that it spins, and that it goes to sleep. */
+/* A mutex has two events: when it spins, and when it goes to sleep. */
 static __always_inline void lock_begin_sleep(struct task_struct *task, __u64 addr, __u8 kind)
 {
 	struct task_state *state = task_state_find(task);

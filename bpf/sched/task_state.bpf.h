@@ -52,7 +52,7 @@ struct {
 	__type(value, struct task_slot);
 } task_slots SEC(".maps");
 
-/* Who claims a slot holds the element of that slot meanwhile. */
+/* The claimer of a slot holds the element of that slot meanwhile. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 64);
@@ -87,8 +87,8 @@ static void task_end(struct task_struct *task)
 /* ---- slots ---- */
 
 /*
- * What tells a task from all others until it is freed: its distance from something in this object,
- * since the verifier lets nothing be computed with addresses but that.
+ * Identifies a task until it is freed: by its distance from something in this object, since the
+ * verifier lets nothing else be computed with addresses.
  */
 static __always_inline __u64 task_number(struct task_struct *task)
 {
@@ -103,7 +103,7 @@ static __always_inline __u32 task_slot_index(__u64 number)
 	return number * 0x9e3779b97f4a7c15ULL >> (64 - TASK_SLOT_BITS);
 }
 
-/* The task's own slot; NULL: it has none. */
+/* Returns the task's own slot; NULL: it has none. */
 static __always_inline struct task_slot *task_slot_find(struct task_struct *task)
 {
 	__u64 number = task_number(task);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which part of a wait for a CPU is due to a quota of CPU time: cpu.max of cgroups, in version 1
+ * The part of a wait for a CPU that is due to a quota of CPU time: cpu.max of cgroups, in version 1
  * cpu.cfs_quota_us (kernel/sched/fair.c, CFS bandwidth). A group that has used up its quota is
  * throttled, CPU by CPU, until its next period.
  *
  * Since 6.18 the kernel takes a thread off the run queue when it is about to return to user space,
- * and says so in the thread. Before, it takes off the group's queue, with all threads that wait in
- * it. In both, no tracepoint tells when it ends, but the queue keeps the sum of the time for which
- * it was throttled, alone or with a group above it: what it has grown by during a wait is the part.
+ * and notes that in the thread. Before, it takes off the group's queue, with all threads that wait
+ * in it. In both, no tracepoint marks the end, but the queue has the total time for which it was
+ * throttled, alone or with a group above it: its growth during a wait is the part.
  *
- * The queue's clock is the kernel's own, in nanoseconds, so parts add up to what cpu.stat says.
- * From 5.19 to 6.5 the only sum that there is goes by a clock that is late where a CPU is slow.
+ * The queue's clock is the kernel's own, in nanoseconds, so parts total the value in cpu.stat. From
+ * 5.19 to 6.5 the only total uses a clock that is late where a CPU is slow.
  *
  * For programs that get tasks as typed arguments.
  */
@@ -51,8 +51,8 @@ static __always_inline __u64 throttle_sum(__u64 sum_ns, bool is_throttled, __u64
 }
 
 /*
- * The clock that the sums go by. Before 5.19 (commit 64eaf50731ac) it is that of tasks, then that
- * of their load; throttled_clock_self came with 6.6 (commit 677ea015f231).
+ * Returns the clock that the sums go by. Before 5.19 (commit 64eaf50731ac) it is that of tasks,
+ * then that of their load; throttled_clock_self came with 6.6 (commit 677ea015f231).
  */
 static __always_inline __u64 throttle_clock(struct cfs_rq *queue, const bool is_typed)
 {

@@ -65,9 +65,9 @@ static __always_inline void wait_take_off(struct wait *wait, const struct task_s
 }
 
 /*
- * Whether a wait that goes on when the window ends is sure to be long enough, and not too long:
- * then the window counts it. Else it waits for the window that knows. One whose task is on a CPU
- * has ended, only that nobody saw it.
+ * Returns true if a wait that goes on when the window ends is sure to be long enough, and not too
+ * long: then the window counts it. Else it is left to the window that knows. A task that is on a
+ * CPU has stopped waiting; the switch was missed.
  */
 static __always_inline bool wait_is_decided(const struct task_state *state, __u64 off_ns,
 					    bool is_on_cpu)

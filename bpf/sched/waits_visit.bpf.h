@@ -86,7 +86,7 @@ static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_st
 	state->off_ns = window.start_ns;
 }
 
-/* What is known of a part due to a quota holds for the rest of a wait, too, where that goes on. */
+/* A known part due to a quota holds for the rest of a wait, too, if that goes on. */
 static __always_inline void throttle_go_on(struct task_struct *task, __u64 off_ns,
 					   const struct throttle_mark *mark)
 {
@@ -108,8 +108,9 @@ static __noinline void run_visit_at_end(struct task_struct *task, struct task_st
  * rest belongs to the next window. The kernel stack belongs to this wait only if the task hasn't
  * run since.
  *
- * The task may get a CPU meanwhile, and go off again. So nothing is written here that tells whether
- * it waits: when it was cut says nothing of a later wait, and who ends one says so before counting.
+ * The task may get a CPU meanwhile, and go off again. So nothing is written here that marks it as
+ * waiting: the time of the cut doesn't apply to a later wait, and the end of one is marked before
+ * counting.
  */
 static __noinline void visit_at_end(struct task_struct *task, struct task_state *state)
 {

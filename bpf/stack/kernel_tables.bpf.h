@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The kernel's own unwind table (ORC), read where it lies in the kernel's memory: a sorted array of
- * distances to the addresses from which rows apply, and one of the rows. Rules for the return
- * addresses that were met are kept, so that the table is searched once for each of them.
+ * distances to the addresses from which rows apply, and one of the rows. Rules for return addresses
+ * are cached, so that the table is searched once for each of them.
  *
  * Only the kernel's own text is looked up: that of modules, of BPF programs and of trampolines can
  * go away. See kernel_walk.bpf.h for what happens there.
@@ -37,7 +37,7 @@ struct kernel_tables kernel_tables SEC(".data.kernel_tables") = {};
 
 #define KERNEL_RECENT_BITS 12
 
-/* The rules that were met, each at the place that its address's hash says. */
+/* Cached rules, indexed by the hash of their address. */
 __u64 kernel_recent[1 << KERNEL_RECENT_BITS] SEC(".data.kernel_recent") = {};
 
 /* struct orc_entry. flags: two registers of four bits, and the type. */
@@ -135,7 +135,7 @@ __noinline __u64 kernel_search_some(__u64 ip, __u64 state)
 	return search.below << 32 | search.rest;
 }
 
-/* The number of rows at or below an address. */
+/* Returns the number of rows at or below an address. */
 static __always_inline __u32 kernel_search(__u64 ip)
 {
 	__u64 state = kernel_tables.n_rows;
@@ -161,7 +161,7 @@ static __always_inline bool kernel_stands_for_another(__u64 ip)
 	return false;
 }
 
-/* The rule for a return address, which is behind the call. */
+/* Returns the rule for a return address, which is after the call. */
 __noinline __u64 kernel_compile(__u64 ip)
 {
 	__u64 rule = ip << KERNEL_RULE_IP_SHIFT;
@@ -212,7 +212,7 @@ static __always_inline bool kernel_find_symbols(void)
 }
 
 /*
- * Registers have had two numberings, which only contents tell apart: where a function begins, its
+ * Registers have had two numberings, which only contents distinguish: where a function begins, its
  * caller's frame is found one word up from rsp.
  */
 static __always_inline bool kernel_find_registers(void)

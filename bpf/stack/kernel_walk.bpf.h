@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The kernel stack of a task that isn't running, walked from where it left the CPU: what
- * bpf_get_task_stack() returns, frame by frame, for a fifth of its price. Where a rule is missing
- * the helper does it: code of modules and of BPF, interrupted kernel code, kernels that have no
- * ORC table or don't tell where it is.
+ * bpf_get_task_stack() returns, frame by frame, for a fifth of its cost. The helper is the fallback
+ * without a rule: in code of modules and of BPF, interrupted kernel code, and kernels that have no
+ * ORC table or hide its address.
  */
 #ifndef KERNEL_WALK_BPF_H
 #define KERNEL_WALK_BPF_H
@@ -18,7 +18,7 @@
 
 #define USER_MODE 3 /* the low bits of cs */
 
-/* Where a walk is: a return address, its caller's part of the stack, and where rbp was saved. */
+/* State of a walk: a return address, its caller's part of the stack, and where rbp was saved. */
 struct kernel_place {
 	__u64 ip, sp, bp_at;
 };
@@ -63,7 +63,7 @@ static __always_inline int kernel_step(struct kernel_place *p, __u64 rule)
 	return UNWIND_GOES_ON;
 }
 
-/* So many frames from where the walk is, into the slot. UNWIND_GOES_ON, or how the walk ended. */
+/* Walks up to N frames into the slot. Returns UNWIND_GOES_ON, or how the walk ended. */
 __noinline int kernel_walk_some(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -120,7 +120,7 @@ static __always_inline bool kernel_walk_task(__u32 slot, struct task_struct *tas
 }
 #endif
 
-/* The kernel stack of a task that isn't running. is_next: it will run next, here. */
+/* Returns the kernel stack of a task that isn't running. is_next: it will run next, here. */
 static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task, bool is_next)
 {
 	__u32 slot;

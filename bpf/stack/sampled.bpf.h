@@ -76,7 +76,7 @@ static __always_inline void sampled_note(const struct bpf_perf_event_data *ctx,
 				 sampled_count_idle(all, current, is_idle));
 }
 
-/* 0 also where it can't be known. */
+/* 0 also if it can't be known. */
 static __always_inline __u64 sampled_user_stack(struct bpf_perf_event_data *ctx)
 {
 	__u32 zero = 0;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Exact stacks: taken into a scratch buffer, named by their hash, defined once through the ring
- * buffer. `stacks_sent` remembers the names that were sent, in a set-associative cache without
- * allocations. A name that was evicted is sent again, and so is one for which the ring buffer had
- * no room.
+ * Exact stacks: walked into a scratch buffer, identified by their hash, defined once through the
+ * ring buffer. `stacks_sent` remembers the ids that were sent, in a set-associative cache without
+ * allocations. An evicted id is sent again, and so is one that did not fit into the ring buffer.
  */
 #ifndef STACK_BPF_H
 #define STACK_BPF_H
@@ -29,8 +28,8 @@ struct {
 } stacks_sent SEC(".maps");
 
 /*
- * Counts, in a table that the loader can take away: at the end of an interval, and when it fills
- * up, which stacks_added tells.
+ * Counts, in a table that the loader can drain: at the end of an interval, and when it fills up, as
+ * stacks_added shows.
  */
 TABLE_WITH_TURNS(stack_table, struct stack_key, struct stack_sum, 65536);
 
@@ -52,7 +51,10 @@ __noinline __u64 stack_hash_some(__u32 slot, __u32 first, __u64 h)
 	return h;
 }
 
-/* The name of a definition. Never 0 and never with the bit of the ids that the loader gives. */
+/*
+ * Returns the name of a definition. Never 0 and never with the bit of the ids that the loader
+ * gives.
+ */
 static __always_inline __u64 stack_hash(__u32 slot, const struct stack_scratch *scratch)
 {
 	const struct stack_def *def = &scratch->def;
@@ -74,7 +76,7 @@ static __always_inline bool stack_was_sent(struct stack_sent_set *set, __u64 id)
 	return false;
 }
 
-/* Sends a definition unless it was sent before. False: there was no room. */
+/* Sends a definition unless it was sent before. False: the ring is full. */
 static __always_inline bool stack_send_once(struct stack_def *def)
 {
 	__u32 n_set = stack_sent_set_of(def->id), size;
@@ -125,7 +127,7 @@ static __always_inline struct stack_def *stack_begin(__u32 slot, enum stack_kind
 	return &scratch->def;
 }
 
-/* The name of the user stack that unwind_user() has taken. */
+/* Returns the name of the user stack that unwind_user() has taken. */
 static __always_inline __u64 stack_name_user(__u32 slot, const struct stack_def *def)
 {
 	__u64 id;
@@ -138,7 +140,7 @@ static __always_inline __u64 stack_name_user(__u32 slot, const struct stack_def 
 	return id;
 }
 
-/* The user stack of the current task, which is process tgid after so many execs. */
+/* Returns the user stack of the current task, which is process tgid after `generation` execs. */
 static __always_inline __u64 stack_intern_user_of(void *ctx, __u32 tgid, __u32 generation)
 {
 	__u32 slot = stack_claim_slot();
@@ -182,7 +184,7 @@ static __always_inline struct stack_def *stack_begin_kernel(__u32 *slot)
 	return stack_begin(*slot, STACK_KERNEL, 0);
 }
 
-/* What a helper has put into the definition: so many bytes, or an error. */
+/* Takes over the result of a helper that has filled the definition: bytes, or an error. */
 static __always_inline void stack_take_bytes(struct stack_def *def, long bytes)
 {
 	def->n_words = bytes > 0 ? bytes / sizeof(__u64) : 0;
@@ -198,9 +200,9 @@ static __always_inline __u64 stack_end_kernel(__u32 slot)
 }
 
 /*
- * The kernel stack that leads here. This and stack_intern_kernel_of() can't be one function with a
- * NULL task for one case: the verifier before 6.4 or so doesn't know that a typed task is not NULL,
- * follows the other case too, and refuses the other helper because it has no context.
+ * Returns the kernel stack that leads here. This and stack_intern_kernel_of() can't be one function
+ * with a NULL task for one case: the verifier before 6.4 or so doesn't know that a typed task is
+ * not NULL, follows the other case too, and refuses the other helper because it has no context.
  */
 static __always_inline __u64 stack_intern_kernel_current(void *ctx)
 {
@@ -213,7 +215,7 @@ static __always_inline __u64 stack_intern_kernel_current(void *ctx)
 	return stack_end_kernel(slot);
 }
 
-/* Who the stack is of: whose process and thread, whose cgroup, its name. */
+/* Fills the owner of the stack: process, thread, cgroup, name. */
 static __always_inline void stack_key_owner(struct stack_key *key, struct task_struct *task)
 {
 	key->tgid = task_tgid(task);

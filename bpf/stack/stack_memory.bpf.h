@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Threads block in the same few places again and again. A walk is a function of the registers that
- * it begins with, of the process's tables, and of the words that it reads. So its beginning and
- * these words are remembered with the name of the stack: where they are the same again, so is the
- * stack, and its name is known without walking, hashing or sending anything.
+ * Threads block in the same few places. A walk is a function of the registers that it begins with,
+ * of the process's tables, and of the words that it reads. So its beginning and these words are
+ * remembered with the stack id: if they are the same again, so is the stack, and its id is known
+ * without walking, hashing or sending anything.
  *
- * The words lie close together: what is compared is copied in a few pieces, here pages. The memory
- * is that of a CPU, and only programs that hold the first of its slots use it, so that nobody else
- * changes it meanwhile. What it has no room for takes the place of something else.
+ * The words lie close together: they are copied in a few pieces to be compared, here pages. The
+ * memory is that of a CPU, and only programs that hold the first of its slots use it, so that
+ * nothing else changes it meanwhile. New entries replace old ones when it is full.
  *
  * Only complete walks are remembered, and only those that depend on nothing else: not on Python's
  * frames, code that is read as instructions, or registers that few rules use.
@@ -35,7 +35,7 @@ struct {
 	__type(value, struct stack_memory);
 } stack_memories SEC(".maps");
 
-/* The element of a stack's page. NULL: there is no memory for that slot. */
+/* Returns the element of a stack's page. NULL: there is no memory for that slot. */
 static __always_inline struct stack_memory *stack_memory_of(__u32 slot, __u32 place)
 {
 	__u32 index;
@@ -83,7 +83,7 @@ static __always_inline struct stack_page *stack_record_at(struct stack_record *r
 	return &record->pages[n & (STACK_MEMORY_PAGES - 1)];
 }
 
-/* NULL: there is no room for another one. */
+/* NULL: there is no space for another one. */
 static __always_inline struct stack_page *stack_record_begin(struct stack_record *record,
 							     __u64 addr)
 {
@@ -179,8 +179,8 @@ __noinline int stack_memory_keep(__u32 slot)
 }
 
 /*
- * Whether the words of a page, of the stack at that place, are what they were. They are copied to
- * where a stack would be.
+ * Compares the words of a page, of the stack at that place, with the remembered ones. They are
+ * copied to where a stack would be.
  */
 __noinline int stack_memory_compare(__u32 slot, __u32 place, __u32 number)
 {
@@ -204,7 +204,7 @@ __noinline int stack_memory_compare(__u32 slot, __u32 place, __u32 number)
 	return !differences;
 }
 
-/* Those registers that have decided where the walk goes. */
+/* Compares the registers that have decided where the walk goes. */
 static __always_inline bool stack_registers_are(const struct stack_memory *memory,
 						const struct stack_start *start)
 {

@@ -82,7 +82,7 @@ __noinline int unwind_read_returns(__u32 slot, __u64 sp)
 	return 0;
 }
 
-/* The address that return probes have put on the stack of the current task; 0: none has. */
+/* Returns the address that return probes have put on the stack of the current task; 0: none has. */
 __noinline __u64 unwind_trampoline(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -160,7 +160,10 @@ __noinline int unwind_leave_trampoline(__u32 slot)
 	return unwind_leave_by_pops(regs, code) ? UNWIND_GOES_ON : UNWIND_PROBED;
 }
 
-/* Of the current task, whose first registers are in the slot: not 0 if they can't be told. */
+/*
+ * For the current task, whose first registers are in the slot: returns not 0 if they can't be
+ * determined.
+ */
 __noinline int unwind_leave_probe(__u32 slot)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -190,7 +193,7 @@ __noinline int unwind_leave_probe(__u32 slot)
 
 #else
 
-/* A probe has begun, or is behind: the context is the program's. */
+/* A probe has begun, or is over: the context is the program's. */
 static __always_inline int unwind_leave_probe(__u32 slot)
 {
 	return UNWIND_GOES_ON;
@@ -217,8 +220,8 @@ __noinline int unwind_step_to_signalled(__u32 slot)
 }
 
 /*
- * Where there is no rule: by the instructions, if they say it; else as if there were a frame
- * pointer, if that leads to known code. A frame pointer of 0 says nothing: it may be any number.
+ * Continues without a rule: by the instructions, if they suffice; else as with a frame pointer, if
+ * that leads to known code. A frame pointer of 0 means nothing: it may be any number.
  */
 static __always_inline int unwind_by_gap(__u32 slot, struct unwind_state *s)
 {
@@ -282,7 +285,7 @@ static __always_inline void unwind_note_sp(struct stack_scratch *scratch, __u32 
 	scratch->sps[n] = scratch->highest_sp;
 }
 
-/* Takes down the frame that a walk is at. False: there is no room. */
+/* Appends the frame that a walk is at. False: it doesn't fit. */
 static __always_inline bool unwind_note_frame(struct stack_scratch *scratch)
 {
 	__u32 n = scratch->def.n_words;
@@ -317,7 +320,7 @@ __noinline int unwind_step_to_interrupted(__u32 slot, __u64 number)
 
 /*
  * Along frame pointers alone. The kernel's own walk, bpf_get_stack(), finds the same frames, but
- * reads whatever rbp points at, and the fault costs more than the whole walk.
+ * reads the memory at any rbp, and the fault costs more than the whole walk.
  */
 static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_state *s)
 {
@@ -396,9 +399,9 @@ static __always_inline void unwind_take_names(struct stack_scratch *scratch,
 }
 
 /*
- * The first registers with which the current task entered the kernel, and its process's tables.
- * Without tables the leaf is all that is certain: a walk along what may be frame pointers invents
- * callers.
+ * Reads the first registers with which the current task entered the kernel, and its process's
+ * tables. Without tables the leaf is all that is certain: a walk along what may be frame pointers
+ * invents callers.
  */
 static __always_inline int unwind_prepare(__u32 slot, struct stack_scratch *scratch)
 {
@@ -437,10 +440,10 @@ __noinline int unwind_walk_some(__u32 slot)
 }
 
 /*
- * What ended a walk early may be the task's own state. One past exit_mm() has no address space any
+ * The task's own state may have ended a walk early. A task past exit_mm() has no address space any
  * more. From the moment that exec gives it a new one until the new program's registers are set, it
- * has those of a program that is gone; end_code is set last. And where nothing lies on the stack,
- * at a program's first instruction, there is no caller.
+ * has those of a program that is gone; end_code is set last. And if nothing is on the stack, at a
+ * program's first instruction, there is no caller.
  */
 __noinline int unwind_judge(__u32 slot, int reason)
 {

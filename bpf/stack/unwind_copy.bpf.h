@@ -80,7 +80,9 @@ static __always_inline __u64 unwind_send_copy_of(struct stack_scratch *scratch, 
 	return id;
 }
 
-/* The size of the current process's first thread's stack from sp on; of others: very large. */
+/*
+ * Returns the size of the current process's first thread's stack from sp on; of others: very large.
+ */
 static __always_inline __u64 unwind_stack_bytes(__u64 sp)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -88,7 +90,7 @@ static __always_inline __u64 unwind_stack_bytes(__u64 sp)
 	return BPF_CORE_READ(task, mm, start_stack) - sp;
 }
 
-/* Of so many in a row: a walk may also end early for ever. */
+/* Limits copies in a row: a walk may also end early for ever. */
 static __always_inline bool unwind_count_copy(__u32 *n_copies)
 {
 	if (*n_copies >= UNWIND_MAX_COPIES)

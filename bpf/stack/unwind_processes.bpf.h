@@ -67,8 +67,9 @@ static __always_inline __u32 unwind_count_of(__u32 tgid)
 }
 
 /*
- * The process's slice, unless something has taken the place of what it describes. n_changes is read
- * before the count, which is changed before it: a change in between is not taken for compared.
+ * Returns the process's slice, unless something has taken the place of what it describes. n_changes
+ * is read before the count, which is changed before it: a change in between is not taken for
+ * compared.
  */
 static __always_inline struct unwind_process *unwind_find_process(__u32 tgid)
 {
@@ -88,7 +89,7 @@ static __always_inline struct unwind_process *unwind_find_process(__u32 tgid)
 
 static const struct unwind_change unwind_no_change;
 
-/* The element of a process's count, made if there is none; NULL: there is no room. */
+/* Returns the element of a process's count, made if there is none; NULL: the table is full. */
 static __always_inline struct unwind_change *unwind_get_change(__u32 tgid)
 {
 	struct unwind_change *change = bpf_map_lookup_elem(&unwind_changes, &tgid);
@@ -101,8 +102,8 @@ static __always_inline struct unwind_change *unwind_get_change(__u32 tgid)
 
 /*
  * The kernel holds the lock of the process's memory. The atomic addition is a barrier, too: either
- * the loader sees the area, or BPF sees what the loader has published before it looked. One that is
- * asked for again and again is kept once.
+ * the loader sees the area, or BPF sees what the loader has published before it looked. Repeated
+ * requests are recorded once.
  */
 static __always_inline void unwind_note_area(struct unwind_change *change, __u64 start, __u64 end)
 {
@@ -173,7 +174,7 @@ int BPF_PROG(unwind_exec, struct task_struct *task, pid_t old_pid, struct linux_
 	return 0;
 }
 
-/* Whether a slice has a mapping with an address in that range. */
+/* Returns true if a slice has a mapping with an address in that range. */
 static __always_inline bool unwind_has_code(const struct unwind_process *process, __u64 start,
 					    __u64 end)
 {
@@ -183,8 +184,8 @@ static __always_inline bool unwind_has_code(const struct unwind_process *process
 }
 
 /*
- * The kernel has found room for a new mapping of the current process. If there was code by what the
- * loader has seen last, that has been unmapped since.
+ * The kernel has found space for a new mapping of the current process. Code that the loader has
+ * seen there has been unmapped since.
  */
 SEC("tp_btf/vm_unmapped_area")
 int BPF_PROG(unwind_unmapped, unsigned long addr, struct vm_unmapped_area_info *info)
@@ -212,7 +213,7 @@ static __always_inline bool unwind_is_own_tree(const void *tree)
 	return mm && tree == (void *)mm + bpf_core_field_offset(mm->mm_mt);
 }
 
-/* Memory without a file in the place of such memory, or a part of it, is no other code. */
+/* Anonymous memory that replaces anonymous memory, or a part of it, is not other code. */
 static __always_inline bool unwind_is_other_code(const struct unwind_process *process, __u64 start,
 						 __u64 end, const struct vm_area_struct *vma)
 {

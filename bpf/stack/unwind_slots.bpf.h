@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where stacks are put together: the state of a walk lies in a map, since it is too large for the
- * stack and global functions take no pointers before 5.12.
+ * Scratch memory for walks: the state of a walk is in a map, since it is too large for the stack
+ * and global functions take no pointers before 5.12.
  */
 #ifndef UNWIND_SLOTS_BPF_H
 #define UNWIND_SLOTS_BPF_H
@@ -13,7 +13,7 @@
 #include "abi/unwind_layout.h"
 
 /*
- * Where a stack is put together. Functions pass the slot's number around, since global ones take no
+ * Scratch memory of a stack. Functions pass the slot's number around, since global ones take no
  * pointers. Programs that run with preemption off use the slot of their CPU. Where one of them may
  * interrupt another, which goes on when it is done, the object defines STACK_NESTED: each level has
  * a slot then. One that can be preempted, as uprobe programs can, defines STACK_PREEMPTIBLE and
@@ -90,7 +90,7 @@ static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
 }
 #elif defined(STACK_NESTED)
 
-/* What interrupts between the look and the claim has released the slot by then. */
+/* A program that interrupts between the look and the claim has released the slot by then. */
 static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
 {
 	if (scratch->is_claimed)

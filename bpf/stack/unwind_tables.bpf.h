@@ -69,7 +69,7 @@ struct {
 	__array(values, struct unwind_shard_map);
 } unwind_shards SEC(".maps");
 
-/* The last mapping of a slice that begins at or below an address; NULL: none does. */
+/* Returns the last mapping of a slice that begins at or below an address; NULL: none does. */
 static __always_inline struct unwind_mapping *
 unwind_last_mapping(const struct unwind_process *process, __u64 addr)
 {
@@ -116,7 +116,7 @@ static __always_inline __u32 unwind_search_pattern(__u32 index, __u32 distance)
 	return pattern ? unwind_pattern_rule(pattern, distance) : UNWIND_RULE_NOT_YET;
 }
 
-/* The number of the rule in a page for the low bits of an address. */
+/* Returns the number of the rule in a page for the low bits of an address. */
 __noinline __u32 unwind_search_page(__u32 page_index, __u32 low)
 {
 	__u32 shard_index, zero = 0, number, distance;
@@ -142,7 +142,7 @@ __noinline __u32 unwind_search_page(__u32 page_index, __u32 low)
 		       : unwind_search_pattern(number - UNWIND_FIRST_PATTERN, distance);
 }
 
-/* The number of the rule for an address, by the tables. */
+/* Returns the number of the rule for an address, by the tables. */
 static __always_inline __u32 unwind_search_rule(__u32 slot, struct unwind_state *s, __u64 ip)
 {
 	__u64 at, index;
@@ -156,7 +156,7 @@ static __always_inline __u32 unwind_search_rule(__u32 slot, struct unwind_state 
 	return unwind_search_page(s->mapping.first_page + index, at & 0xffff);
 }
 
-/* The rule for an address; NULL: there may be one, only not yet. */
+/* Returns the rule for an address; NULL: there may be one, only not yet. */
 static __always_inline struct unwind_rule *unwind_find_rule(__u32 slot, struct unwind_state *s,
 							    __u64 ip)
 {

@@ -2,8 +2,8 @@
 /*
  * One thread and its queue; see background.h. The thread has a low priority so that it doesn't slow
  * down the traced side, but not idle priority: both threads take the allocator's locks, and a lock
- * holder must get its turn on a busy machine. While another thread waits for a chore, the
- * background thread has that thread's priority.
+ * holder must get its turn on a busy machine. While another thread waits for a job, the background
+ * thread has that thread's priority.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,11 +20,11 @@
 
 struct background {
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* the queue, the state of a chore, is_over */
+	pthread_cond_t changed; /* the queue, the state of a job, is_over */
 	pthread_t thread;
 	bool is_started, is_over;
 	pid_t tid;
-	struct chore *first, **end;
+	struct job *first, **end;
 };
 
 struct background *background_new(void)
@@ -38,25 +38,25 @@ struct background *background_new(void)
 }
 
 /* The lock is held. */
-static struct chore *take_first(struct background *bg)
+static struct job *take_first(struct background *bg)
 {
-	struct chore *chore = bg->first;
+	struct job *job = bg->first;
 
-	bg->first = chore->next;
+	bg->first = job->next;
 	if (!bg->first)
 		bg->end = &bg->first;
-	chore->next = NULL;
-	return chore;
+	job->next = NULL;
+	return job;
 }
 
-/* The lock is held, but not while the chore is done. */
-static void do_chore(struct background *bg, struct chore *chore)
+/* The lock is held, but not while the job runs. */
+static void do_job(struct background *bg, struct job *job)
 {
-	chore->state = CHORE_RUNNING;
+	job->state = JOB_RUNNING;
 	pthread_mutex_unlock(&bg->lock);
-	chore->run(chore);
+	job->run(job);
 	pthread_mutex_lock(&bg->lock);
-	chore->state = CHORE_DONE;
+	job->state = JOB_DONE;
 	pthread_cond_broadcast(&bg->changed);
 }
 
@@ -69,7 +69,7 @@ static void *run_thread(void *arg)
 	setpriority(PRIO_PROCESS, (id_t)bg->tid, BACKGROUND_NICE);
 	while (!bg->is_over) {
 		if (bg->first)
-			do_chore(bg, take_first(bg));
+			do_job(bg, take_first(bg));
 		else
 			pthread_cond_wait(&bg->changed, &bg->lock);
 	}
@@ -77,20 +77,20 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* If no thread can be started, chores run when they are finished. */
+/* If no thread can be started, jobs run when they are finished. */
 static void start_thread(struct background *bg)
 {
 	bg->is_started = !thread_start(&bg->thread, run_thread, bg);
 	if (!bg->is_started)
-		msg_debug("no thread for work in the background");
+		msg_debug("background thread: not started, work runs in the foreground");
 }
 
-void background_add(struct background *bg, struct chore *chore, void (*run)(struct chore *chore))
+void background_add(struct background *bg, struct job *job, void (*run)(struct job *job))
 {
 	pthread_mutex_lock(&bg->lock);
-	*chore = (struct chore){ .run = run, .state = CHORE_QUEUED };
-	*bg->end = chore;
-	bg->end = &chore->next;
+	*job = (struct job){ .run = run, .state = JOB_QUEUED };
+	*bg->end = job;
+	bg->end = &job->next;
 	pthread_cond_broadcast(&bg->changed);
 	if (!bg->is_started)
 		start_thread(bg);
@@ -98,37 +98,37 @@ void background_add(struct background *bg, struct chore *chore, void (*run)(stru
 }
 
 /* The lock is held. */
-static void take_out(struct background *bg, struct chore *chore)
+static void take_out(struct background *bg, struct job *job)
 {
-	struct chore **link = &bg->first;
+	struct job **link = &bg->first;
 
-	while (*link != chore)
+	while (*link != job)
 		link = &(*link)->next;
-	*link = chore->next;
+	*link = job->next;
 	if (!*link)
 		bg->end = link;
-	chore->next = NULL;
+	job->next = NULL;
 }
 
 /* The lock is held. */
-static void wait_for(struct background *bg, const struct chore *chore)
+static void wait_for(struct background *bg, const struct job *job)
 {
-	if (chore->state != CHORE_RUNNING)
+	if (job->state != JOB_RUNNING)
 		return;
 	setpriority(PRIO_PROCESS, (id_t)bg->tid, getpriority(PRIO_PROCESS, 0));
-	while (chore->state == CHORE_RUNNING)
+	while (job->state == JOB_RUNNING)
 		pthread_cond_wait(&bg->changed, &bg->lock);
 	setpriority(PRIO_PROCESS, (id_t)bg->tid, BACKGROUND_NICE);
 }
 
-void background_finish(struct background *bg, struct chore *chore)
+void background_finish(struct background *bg, struct job *job)
 {
 	pthread_mutex_lock(&bg->lock);
-	if (chore->state == CHORE_QUEUED) {
-		take_out(bg, chore);
-		do_chore(bg, chore);
+	if (job->state == JOB_QUEUED) {
+		take_out(bg, job);
+		do_job(bg, job);
 	}
-	wait_for(bg, chore);
+	wait_for(bg, job);
 	pthread_mutex_unlock(&bg->lock);
 }
 

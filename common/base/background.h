@@ -1,40 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Work for the next report, done ahead by a low-priority thread while the tool waits for the end of
- * its window. A chore that has not begun by then runs when its result is needed.
+ * Work for the next report, prepared by a low-priority thread while the tool waits for the end of
+ * its window. A job that has not begun by then runs when its result is needed.
  */
 #ifndef BACKGROUND_H
 #define BACKGROUND_H
 
 struct background;
 
-enum chore_state {
-	CHORE_NONE,
-	CHORE_QUEUED,
-	CHORE_RUNNING,
-	CHORE_DONE,
+enum job_state {
+	JOB_NONE,
+	JOB_QUEUED,
+	JOB_RUNNING,
+	JOB_DONE,
 };
 
 /*
- * A member of the object that the chore works on; all zero: never queued. A chore must not touch
+ * A member of the object that the job works on; all zero: never queued. A job must not touch
  * anything that other threads use meanwhile.
  */
-struct chore {
-	void (*run)(struct chore *chore);
-	struct chore *next;
-	enum chore_state state;
+struct job {
+	void (*run)(struct job *job);
+	struct job *next;
+	enum job_state state;
 };
 
 struct background *background_new(void);
 
-/* Waits for the running chore, drops the queued ones, and ends the thread. */
+/* Waits for the running job, drops the queued ones, and ends the thread. */
 void background_free(struct background *background);
 
-/* Queues a chore behind the others. The first call starts the thread. */
-void background_add(struct background *background, struct chore *chore,
-		    void (*run)(struct chore *chore));
+/* Appends a job to the queue. The first call starts the thread. */
+void background_add(struct background *background, struct job *job, void (*run)(struct job *job));
 
-/* Returns when a queued chore is done; runs it in the caller if it has not begun. */
-void background_finish(struct background *background, struct chore *chore);
+/* Returns when a queued job is done; runs it in the caller if it has not begun. */
+void background_finish(struct background *background, struct job *job);
 
 #endif

@@ -10,7 +10,7 @@
 #define NS_PER_S  1000000000ULL
 
 /*
- * The clock of bpf_ktime_get_ns(): CLOCK_MONOTONIC without what a time namespace adds to it
+ * Returns the clock of bpf_ktime_get_ns(): CLOCK_MONOTONIC without what a time namespace adds to it
  * (time_namespaces(7)).
  */
 uint64_t clock_now_ns(void);
@@ -21,7 +21,7 @@ struct timespec clock_timer_time(uint64_t time_ns);
 /* CLOCK_REALTIME, since 1970. */
 uint64_t clock_wall_ns(void);
 
-/* What CLOCK_REALTIME would have been, as it is set now, when CLOCK_MONOTONIC was then_ns. */
+/* Returns the value that CLOCK_REALTIME, as set now, had when CLOCK_MONOTONIC was then_ns. */
 uint64_t clock_wall_at(uint64_t then_ns);
 
 /* The local time as "23:59:59", into text, which is returned. */

@@ -9,7 +9,7 @@
 /* Calls visit for each CPU of a list until it returns something else than 0, which is returned. */
 int cpulist_visit(const char *list, int (*visit)(uint32_t cpu, void *arg), void *arg);
 
-/* The same for the CPUs that are online. -errno if the kernel doesn't say. */
+/* Visits the CPUs that are online. -errno if the kernel doesn't report them. */
 int cpulist_visit_online(int (*visit)(uint32_t cpu, void *arg), void *arg);
 
 #endif

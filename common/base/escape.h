@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Names from the traced side (comm, paths, symbols) made safe to print: control bytes, C1 controls
- * and whatever is not valid UTF-8 (RFC 3629) become \xNN; so do the bytes in `also` (";" in folded
- * stacks).
+ * and invalid UTF-8 (RFC 3629) become \xNN; so do the bytes in `also` (";" in folded stacks).
  */
 #ifndef ESCAPE_H
 #define ESCAPE_H
 
 #include <stdio.h>
 
-/* The bytes of the character that s begins with if it can be printed as it is, else 0. */
+/* Returns the bytes of the character that s begins with if it can be printed as it is, else 0. */
 size_t escape_printable_bytes(const char *s, const char *also);
 
-/* The bytes at the begin of s that can be printed as they are. */
+/* Returns the bytes at the begin of s that can be printed as they are. */
 size_t escape_printable_run(const char *s, const char *also);
 
 /* Writes s, escaped, to f. */

@@ -22,7 +22,7 @@ struct hashtable {
 	size_t count;
 };
 
-/* The first link with that hash, and the next with the same; NULL: none. Latest first. */
+/* Returns the first link with that hash, and the next with the same; NULL: none. Latest first. */
 struct hashlink *hashtable_first(const struct hashtable *table, uint64_t hash);
 struct hashlink *hashtable_next(const struct hashlink *link);
 

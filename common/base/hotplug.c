@@ -11,7 +11,7 @@
 
 #define KERNELS_GROUP 1 /* udev(7) sends to another */
 
-/* "online@/devices/system/cpu/cpu1", and behind a zero byte the same as variables. */
+/* "online@/devices/system/cpu/cpu1", and after a zero byte the same as variables. */
 bool hotplug_parse(const char *text, size_t n, uint32_t *cpu, bool *is_online)
 {
 	char action[16];

@@ -23,7 +23,7 @@ struct hotplug {
 int hotplug_watch(struct hotplug *hotplug, struct loop *loop);
 void hotplug_close(struct hotplug *hotplug);
 
-/* What one message of n bytes says; false: it is not about a CPU. text[n] has to be 0. */
+/* Parses one message of n bytes; false: it is not about a CPU. text[n] has to be 0. */
 bool hotplug_parse(const char *text, size_t n, uint32_t *cpu, bool *is_online);
 
 #endif

@@ -13,7 +13,7 @@ struct idmap {
 	size_t count, size;
 };
 
-/* The value of an id, or NULL. */
+/* Returns the value of an id, or NULL. */
 void *idmap_find(const struct idmap *map, uint64_t id);
 
 /* Adds an id that isn't in the map yet. The value stays the caller's. */

@@ -54,8 +54,7 @@ static const char *files_hint(char *text, size_t size)
 	if (getrlimit(RLIMIT_NOFILE, &files))
 		return NULL;
 	snprintf(text, size,
-		 "this process may have %llu files open: raise that by ulimit -n, or LimitNOFILE= "
-		 "of its systemd unit",
+		 "raise ulimit -n, or LimitNOFILE= of the systemd unit (limit: %llu open files)",
 		 (unsigned long long)files.rlim_cur);
 	return text;
 }
@@ -65,12 +64,11 @@ static const char *memory_hint(char *text, size_t size)
 	struct rlimit space;
 
 	if (getrlimit(RLIMIT_AS, &space) || space.rlim_cur == RLIM_INFINITY)
-		return "no memory is left: of the machine, or of this cgroup's limit (memory.max, "
-		       "or "
-		       "MemoryMax= of the systemd unit)";
+		return "free memory, or raise the cgroup's memory.max (MemoryMax= of the systemd "
+		       "unit)";
 	snprintf(text, size,
-		 "this process may have %llu MB of address space: raise that by ulimit -v, or "
-		 "LimitAS= of its systemd unit",
+		 "raise ulimit -v, or LimitAS= of the systemd unit (limit: %llu MB of address "
+		 "space)",
 		 (unsigned long long)space.rlim_cur >> 20);
 	return text;
 }
@@ -81,13 +79,13 @@ const char *limit_hint(int err, char *text, size_t size)
 	case EMFILE:
 		return files_hint(text, size);
 	case ENFILE:
-		return "all programs together have too many files open: raise sysctl fs.file-max";
+		return "raise sysctl fs.file-max (too many open files in the whole system)";
 	case ENOMEM:
 		return memory_hint(text, size);
 	case EAGAIN:
-		return "too many processes or threads: raise ulimit -u, or this cgroup's pids.max";
+		return "raise ulimit -u, or the cgroup's pids.max (too many processes or threads)";
 	case E2BIG:
-		return "a table, or a list, is larger than the kernel takes";
+		return "reduce the size of maps or lists (larger than the kernel accepts)";
 	default:
 		return NULL;
 	}
@@ -113,7 +111,7 @@ const char *limit_hint_of_perf(int err, char *text, size_t size)
 	if (level <= 2)
 		return NULL;
 	snprintf(text, size,
-		 "kernel.perf_event_paranoid is %d: set it to 2 by sysctl, or grant CAP_SYS_ADMIN",
+		 "set sysctl kernel.perf_event_paranoid to 2 (now %d), or grant CAP_SYS_ADMIN",
 		 level);
 	return text;
 }

@@ -16,8 +16,8 @@ void limits_raise(void);
 void limits_restore(void);
 
 /*
- * True if err, negative, says that a limit was reached: such a failure says nothing about what the
- * kernel supports.
+ * Returns true if err, negative, means that a limit was reached, not that the kernel lacks a
+ * feature.
  */
 bool limit_is_reached(int err);
 

@@ -28,18 +28,18 @@ int loop_watch(struct loop *loop, int fd, loop_fn *ready, void *arg);
  */
 int loop_every(struct loop *loop, uint64_t period_ns, loop_fn *tick, void *arg);
 
-/* What comes for fd, which is watched, is handled at once also where much happens. 0 or -errno. */
+/* Handles events of fd, which is watched, without delay, also under load. 0 or -errno. */
 int loop_make_urgent(const struct loop *loop, int fd);
 
-/* Calls gone(fd, arg) when nobody reads from the other end of fd any more. */
+/* Calls gone(fd, arg) when the other end of fd has no reader left. */
 int loop_watch_hangup(struct loop *loop, int fd, loop_fn *gone, void *arg);
 
-/* From now on, for that long, whatever comes is handled at once. */
+/* Handles all events without delay for the next ns nanoseconds. */
 void loop_hurry(struct loop *loop, uint64_t ns);
 
 /*
- * Runs until a function says LOOP_STOP. Where much happens, what comes is handled together, up to
- * 20 ms later. 0 or -errno.
+ * Runs until a function returns LOOP_STOP. Under load, events are batched for up to 20 ms. 0 or
+ * -errno.
  */
 int loop_run(struct loop *loop);
 

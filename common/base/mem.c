@@ -18,7 +18,7 @@
 static void *check_allocated(void *p)
 {
 	if (!p) {
-		msg_errno(-ENOMEM, "allocating memory");
+		msg_errno(-ENOMEM, "memory: allocation failed");
 		exit(1);
 	}
 	return p;

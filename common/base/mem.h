@@ -22,7 +22,7 @@ char *mem_escape(const char *s) __attribute__((malloc));
 
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2), malloc));
 
-/* Before work that allocates much for a moment: freed memory is kept for reuse. */
+/* Makes free() retain memory for reuse. For phases that allocate much for a short time. */
 void mem_keep_freed(void);
 
 /* The same for small blocks alone: large ones go back at once. */
@@ -32,8 +32,8 @@ void mem_keep_small(void);
 void mem_give_back(void);
 
 /*
- * Room for one more element in a growing array: returns p, moved if need be, with *cap doubled
- * when n has reached it.
+ * Makes space for one more element of a growing array: returns p, moved if need be, with *cap
+ * doubled when n has reached it.
  *
  *	items = mem_grow(items, n, &cap, sizeof(*items));
  *	items[n++] = ...;

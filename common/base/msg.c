@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a tool says on stderr; see msg.h. */
+/* Messages on stderr; see msg.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

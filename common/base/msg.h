@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a tool says on stderr. Every line starts with the tool's name: "runqlat: what was being
- * done: reason". The function that detects a failure prints it, once, and returns a negative errno.
+ * Messages on stderr: "runqlat: subject: problem (remedy)". The function that detects a failure
+ * prints it, once, and returns a negative errno.
  */
 #ifndef MSG_H
 #define MSG_H
@@ -11,25 +11,25 @@
 extern bool msg_verbose; /* -v: msg_debug prints */
 extern bool msg_quiet;	 /* --quiet: msg_info does not */
 
-/* Sets the name that starts each line; kept by reference. */
+/* Sets the name that starts each line; must stay valid. */
 void msg_set_name(const char *name);
 
-/* A failure. Returns -EINVAL, so that a parser can say "return msg_error(...)". */
+/* Prints a failure. Returns -EINVAL, so that a parser can return msg_error(...). */
 int msg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * A failure with its errno's text appended, and a hint where errno says that a limit was reached
- * (limits.h). err: negative, and returned.
+ * Prints a failure with its errno's text appended, and a hint if a limit was reached (limits.h).
+ * err: negative, and returned.
  */
 int msg_errno(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Behind msg_errno(), where perf_event_open(2) failed: the sysctl that may have refused. */
+/* Prints a hint after msg_errno() if a sysctl may have refused perf_event_open(2). */
 void msg_hint_of_perf(int err);
 
 /* Something is missing or lost but the run goes on. */
 void msg_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* What to do about the failure just printed: "hint: ...". */
+/* Prints the remedy for the failure just printed: "hint: ...". */
 void msg_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Silenced by --quiet. */

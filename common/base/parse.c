@@ -60,7 +60,10 @@ static uint64_t find_factor(const struct unit *units, const char *suffix, uint64
 	return 0;
 }
 
-/* What the first 18 of these digits, behind a decimal point, are of factor: rounded down. */
+/*
+ * Returns the fraction of factor that the first 18 of these digits, after a decimal point, stand
+ * for: rounded down.
+ */
 static uint64_t read_fraction(const char *digits, uint64_t factor)
 {
 	uint64_t value = 0, whole = 1;
@@ -104,7 +107,7 @@ int parse_duration(const char *what, const char *text, uint64_t unit_ns, uint64_
 	if (err == -ERANGE || ns > PARSE_DURATION_MAX_NS)
 		return msg_error("%s: '%s' is too long (at most 146 years)", what, text);
 	if (err)
-		return msg_error("%s: '%s' is not a duration (such as 5, 1.5s or 10ms)", what,
+		return msg_error("%s: '%s' is not a duration (examples: 5, 1.5s, 10ms)", what,
 				 text);
 	*out_ns = ns;
 	return 0;
@@ -113,7 +116,7 @@ int parse_duration(const char *what, const char *text, uint64_t unit_ns, uint64_
 int parse_size(const char *what, const char *text, uint64_t *out_bytes)
 {
 	if (parse_with_unit(text, size_units, 1, out_bytes))
-		return msg_error("%s: '%s' is not a size (such as 4096, 64K or 8M)", what, text);
+		return msg_error("%s: '%s' is not a size (examples: 4096, 64K, 8M)", what, text);
 	return 0;
 }
 

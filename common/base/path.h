@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What is behind a path's last slash; all of it where there is none. */
+/* Returns the part after a path's last slash; all of it if there is none. */
 static inline const char *path_last(const char *path)
 {
 	const char *slash = strrchr(path, '/');

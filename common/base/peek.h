@@ -16,7 +16,7 @@
  */
 size_t peek(pid_t pid, uint64_t addr, void *to, size_t size);
 
-/* Whether all of it could be read. */
+/* Returns true if all of it could be read. */
 static inline bool peek_all(pid_t pid, uint64_t addr, void *to, size_t size)
 {
 	return peek(pid, addr, to, size) == size;

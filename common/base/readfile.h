@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * The file's contents, terminated by a zero byte that *size (if wanted) does not count; freed with
- * free(). NULL with errno set; EFBIG where it has more than max_bytes.
+ * Returns the file's contents, terminated by a zero byte that *size (if wanted) does not count;
+ * freed with free(). NULL with errno set; EFBIG if it has more than max_bytes.
  */
 char *readfile(const char *path, size_t max_bytes, size_t *size);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Strings kept once each. Stacks repeat the same few thousand names millions of times: after
- * interning, names are compared and hashed by their addresses.
+ * Interned strings. Stacks repeat the same few thousand names millions of times: interned names are
+ * compared and hashed by their addresses.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct string {
 	char text[];
 };
 
-/* Of a string beside its text: also its place in the table, and malloc()'s part. */
+/* Bytes of a string beside its text, with its slot in the table and malloc()'s part. */
 #define OVERHEAD (sizeof(struct string) + 2 * sizeof(struct hashlink *) + 16)
 
 struct strpool {

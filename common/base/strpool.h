@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Strings kept once each: equal strings have equal addresses. */
+/* Interned strings: equal strings have equal addresses. */
 #ifndef STRPOOL_H
 #define STRPOOL_H
 
@@ -10,7 +10,7 @@ struct strpool;
 struct strpool *strpool_new(void);
 void strpool_free(struct strpool *pool);
 
-/* The pool's copy of s, valid until strpool_free(). */
+/* Returns the pool's copy of s, valid until strpool_free(). */
 const char *strpool_intern(struct strpool *pool, const char *s);
 
 size_t strpool_count(const struct strpool *pool);

@@ -18,7 +18,10 @@ static struct {
 	int usual;
 } priority;
 
-/* What is ignored by default, as SIGWINCH, would be lost in a thread that does not block it. */
+/*
+ * Signals that are ignored by default, as SIGWINCH, would be lost in a thread that does not block
+ * them.
+ */
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 {
 	sigset_t all, before;
@@ -50,5 +53,5 @@ void thread_hurry(uint64_t limit_ns)
 	}
 	setitimer(ITIMER_PROF, &limit, NULL);
 	if (setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY))
-		msg_debug("raising the priority: %s", strerror(errno));
+		msg_debug("priority: not raised: %s", strerror(errno));
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Where arm64's instructions lead: calls, jumps and returns (Arm Architecture Reference Manual,
- * C4.1).
- */
+/* Targets of arm64 branches: calls, jumps and returns (Arm Architecture Reference Manual, C4.1). */
 #ifndef ARM64_BRANCH_H
 #define ARM64_BRANCH_H
 
@@ -29,7 +26,7 @@ static inline bool arm64_is_call(uint32_t word)
 	       (arm64_goes_to_register(word) && (word & 0x00600000U) == 0x00200000U);
 }
 
-/* Nothing comes behind it: b, br, ret, udf, brk. */
+/* Returns true for instructions that never fall through: b, br, ret, udf, brk. */
 static inline bool arm64_ends_path(uint32_t word)
 {
 	return (word & 0xfc000000U) == 0x14000000U ||

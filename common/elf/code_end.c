@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where the code of a function ends; see code_end.h. A jump that nothing passes over ends it, since
- * it may lead to another function. What a call comes back to is code: where there is padding
- * instead, the call doesn't come back.
+ * Finds the end of a function's code; see code_end.h. A jump that nothing passes over ends it,
+ * since it may lead to another function. The instruction after a call is code: if there is padding
+ * instead, the call doesn't return.
  */
 #include <elf.h>
 #include <stdbool.h>
@@ -97,7 +97,7 @@ static struct step read_step(const uint8_t *code, size_t size, uint16_t machine)
 	return machine == EM_AARCH64 ? read_arm64(code, size) : (struct step){};
 }
 
-/* What is beyond the bytes at hand is another function's. */
+/* Code beyond the bytes at hand is another function's. */
 static size_t farther(size_t reach, size_t at, int64_t distance, size_t size)
 {
 	size_t target = at + (size_t)distance;

@@ -13,10 +13,10 @@
 #define CODE_END_MAX_BYTES 4096
 
 /*
- * So many of these bytes, the function's first ones and the first of which is there, are certain to
- * be its own: up to an instruction that nothing comes behind, such as a return or a jump, and that
- * no branch before it leads beyond. Less where the code is not understood, and 1 at least.
- * machine: as ELF numbers them; x86-64 and arm64 are known.
+ * Returns how many of these bytes, the function's first ones, certainly belong to it: up to an
+ * instruction that never falls through, such as a return or a jump, and that no branch before it
+ * leads beyond. Fewer if the code is not understood, at least 1. machine: as ELF numbers them;
+ * x86-64 and arm64 are known.
  */
 size_t code_end(const uint8_t *code, size_t size, uint16_t machine);
 

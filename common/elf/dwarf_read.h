@@ -55,7 +55,7 @@ static inline void cursor_fail(struct cursor *c)
 	c->p = c->end;
 }
 
-/* The bytes passed over; NULL where there are not as many. */
+/* Returns the bytes passed over; NULL if there are not as many. */
 static inline const uint8_t *cursor_skip(struct cursor *c, uint64_t bytes)
 {
 	const uint8_t *p = c->p;
@@ -153,7 +153,7 @@ static inline int64_t cursor_sleb(struct cursor *c)
 	return (int64_t)value;
 }
 
-/* The stored number of an encoded pointer, whose base is still to be added. */
+/* Returns the stored number of an encoded pointer, whose base is still to be added. */
 static inline uint64_t cursor_pointer(struct cursor *c, uint8_t encoding)
 {
 	switch (encoding & POINTER_FORMAT_MASK) {

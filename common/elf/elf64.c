@@ -59,7 +59,7 @@ static int check_header(const Elf64_Ehdr *eh)
 	return eh->e_type == ET_EXEC || eh->e_type == ET_DYN ? 0 : -ENOEXEC;
 }
 
-/* Numbers that have no room in the header are in the first section's (chapter 4). */
+/* Numbers that don't fit into the header are in the first section's (chapter 4). */
 static void read_section_numbers(struct elf64 *elf)
 {
 	const Elf64_Ehdr *eh = &elf->header;

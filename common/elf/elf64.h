@@ -17,7 +17,7 @@
 #define ELF64_SEGMENTS_MAX 64
 
 struct elf64 {
-	int fd;		      /* used where there is no image; not owned */
+	int fd;		      /* used if there is no image; not owned */
 	const uint8_t *image; /* not owned */
 	uint64_t size;	      /* bytes */
 	Elf64_Ehdr header;
@@ -25,7 +25,7 @@ struct elf64 {
 };
 
 /*
- * 0, or -errno: -ENOEXEC for what is no ELF file or not an executable or shared library, -ENOTSUP
+ * 0, or -errno: -ENOEXEC if it is not an ELF executable or shared library, -ENOTSUP
  * for ELF32 and for machines other than x86-64 and arm64. There is nothing to close.
  */
 int elf64_open(struct elf64 *elf, int fd);
@@ -38,21 +38,23 @@ uint16_t elf64_own_machine(void);
 bool elf64_is_native(const struct elf64 *elf);
 
 /*
- * A copy of that part of the file, freed with free(). NULL with errno set: EINVAL where it is not
- * all in the file, EFBIG where it is more than max_bytes.
+ * A copy of that part of the file, freed with free(). NULL with errno set: EINVAL if it is not
+ * all in the file, EFBIG if it is more than max_bytes.
  */
 void *elf64_read(const struct elf64 *elf, uint64_t offset, uint64_t bytes, uint64_t max_bytes);
 
-/* The first section of that name. 0; -ENOENT where there is none or no readable section header. */
+/*
+ * Finds the first section of that name. 0; -ENOENT if there is none or no readable section header.
+ */
 int elf64_find_section(const struct elf64 *elf, const char *name, Elf64_Shdr *found);
 
 /* All e_phnum program headers, freed with free(); NULL: none that can be read, or too many. */
 Elf64_Phdr *elf64_read_segments(const struct elf64 *elf);
 
-/* The first segment of that type. 0; -ENOENT. */
+/* Finds the first segment of that type. 0; -ENOENT. */
 int elf64_find_segment(const struct elf64 *elf, uint32_t type, Elf64_Phdr *found);
 
-/* The PT_LOAD segment whose bytes in the file hold vaddr. 0; -ENOENT. */
+/* Finds the PT_LOAD segment whose bytes in the file hold vaddr. 0; -ENOENT. */
 int elf64_find_load(const struct elf64 *elf, uint64_t vaddr, Elf64_Phdr *found);
 
 /* elf64_read() by address: what lies in one segment's part of the file. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an ELF file exports, by name: the GNU hash table (.gnu.hash) answers at once that a file has
- * no such symbol, so that many files can be asked.
+ * Exported symbols of an ELF file, by name: the GNU hash table (.gnu.hash) answers at once that a
+ * file has no such symbol, so that many files can be searched.
  */
 #ifndef ELFEXPORTS_H
 #define ELFEXPORTS_H
@@ -11,7 +11,10 @@
 
 #include "elf/elf64.h"
 
-/* The addresses of n symbols. 0; -ENOENT: at least one isn't exported, or the tables are broken. */
+/*
+ * Finds the addresses of n symbols. 0; -ENOENT: at least one isn't exported, or the tables are
+ * broken.
+ */
 int elfexports_find(const struct elf64 *elf, const char *const *names, size_t n, uint64_t *vaddrs);
 
 /* One symbol, with its size. 0 or -ENOENT, likewise. */

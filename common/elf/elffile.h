@@ -24,12 +24,12 @@ struct elffile {
 	const void *image; /* not owned */
 	uint64_t bytes;	   /* the whole file's */
 	GElf_Ehdr header;
-	size_t n_sections, names_section; /* more than the header has room for, too */
+	size_t n_sections, names_section; /* also beyond the 16 bits of the header */
 };
 
 /*
- * A linked file, which stays the caller's and has to outlive this. 0; -ENOEXEC for what is no
- * linked ELF file, -EINVAL for a broken one, -errno. Nothing is open after an error.
+ * Opens a linked file, whose descriptor stays the caller's and has to outlive this. 0; -ENOEXEC if
+ * it is not a linked ELF file, -EINVAL if it is broken, or -errno. Nothing is open after an error.
  */
 int elffile_open(struct elffile *f, int fd);
 
@@ -38,22 +38,22 @@ int elffile_open_codeless(struct elffile *f, int fd);
 int elffile_open_image(struct elffile *f, const void *image, size_t size);
 void elffile_close(struct elffile *f);
 
-/* The same file without libelf: what elf64_open() says of it. */
+/* Fills *elf for the same file, as elf64_open() would. */
 int elffile_as_elf64(const struct elffile *f, struct elf64 *elf);
 
 /* True, with its header, if a section has bytes in the file as they are used, and not too many. */
 bool elffile_has_bytes(const struct elffile *f, Elf_Scn *scn, GElf_Shdr *header);
 
-/* The section's bytes, until elffile_close(); NULL where it has none, or too many. */
+/* Returns the section's bytes, until elffile_close(); NULL if it has none, or too many. */
 Elf_Data *elffile_data(const struct elffile *f, Elf_Scn *scn);
 
 /* A copy of some bytes of the file, which outlives it: free(). NULL with errno set. */
 void *elffile_copy(const struct elffile *f, uint64_t offset, size_t size);
 
-/* The first section of that name, with its header; NULL: there is none. */
+/* Returns the first section of that name, with its header; NULL: there is none. */
 Elf_Scn *elffile_section(const struct elffile *f, const char *name, GElf_Shdr *header);
 
-/* The section's name; "" where it can't be read. */
+/* Returns the section's name; "" if it can't be read. */
 const char *elffile_section_name(const struct elffile *f, const GElf_Shdr *header);
 
 /* True if there is a table of all symbols, not only the exported ones. */

@@ -21,7 +21,7 @@ struct elfname {
 	bool is_indirect; /* vaddr is the code that chooses the function (IFUNC) */
 };
 
-/* The length of a name without its version, of at most max bytes that are looked at. */
+/* Returns the length of a name without its version, of at most max bytes that are looked at. */
 size_t elfname_length(const char *name, size_t max);
 
 typedef void elfname_visit_fn(const struct elfname *name, void *arg);

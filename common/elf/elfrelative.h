@@ -2,8 +2,8 @@
 /*
  * Words of position-independent programs that the dynamic linker writes at the start: addresses in
  * the program itself (R_X86_64_RELATIVE, R_AARCH64_RELATIVE; System V gABI, chapter 5, DT_RELA). In
- * the file they are zero, so whoever reads a table of pointers from the file applies them to the
- * copy. Those of DT_RELR need nothing: their addends are in place.
+ * the file they are zero, so readers of a table of pointers apply them to their copy. Words of
+ * DT_RELR need nothing: their addends are in place.
  */
 #ifndef ELFRELATIVE_H
 #define ELFRELATIVE_H
@@ -16,7 +16,7 @@ struct elfrelative {
 	uint32_t type; /* the one to apply */
 };
 
-/* What cannot be read is taken for none: n is 0. Freed with elfrelative_free(). */
+/* Reads the relocations; n is 0 if they can't be read. Freed with elfrelative_free(). */
 void elfrelative_read(struct elfrelative *r, const struct elf64 *elf);
 void elfrelative_free(struct elfrelative *r);
 

@@ -24,12 +24,13 @@ struct elf64;
 /* 0, or -ENOEXEC: no program headers that can be read. */
 int elfsegs_read_elf(struct elfsegs *segs, const struct elf64 *elf);
 
-/* Adds a segment if it is executable and there is room. *segs is all zero before the first one. */
+/* Adds a segment if it is executable and the array has space. *segs is all zero at first. */
 void elfsegs_add(struct elfsegs *segs, const Elf64_Phdr *header);
 
 /*
- * The ELF address of a file offset; UINT64_MAX where no segment holds it. Mappings are whole pages,
- * so an offset that no segment holds but that is in a segment's first or last page belongs to it.
+ * Returns the ELF address of a file offset; UINT64_MAX if no segment holds it. Mappings are
+ * whole pages, so an offset that no segment holds but that is in a segment's first or last page
+ * belongs to it.
  */
 uint64_t elfsegs_vaddr(const struct elfsegs *segs, uint64_t offset);
 
@@ -40,13 +41,13 @@ uint64_t elfsegs_vaddr(const struct elfsegs *segs, uint64_t offset);
 uint64_t elfsegs_mapping_vaddr(const struct elfsegs *segs, uint64_t offset, uint64_t bytes);
 
 /*
- * The file offset of the code that is mapped a number of bytes above another offset, at the
+ * Returns the file offset of the code that is mapped a number of bytes above another offset, at the
  * beginnings of pages; UINT64_MAX: that is not code.
  */
 uint64_t elfsegs_offset_above(const struct elfsegs *segs, const struct elf64 *elf, uint64_t offset,
 			      uint64_t bytes);
 
-/* The file offset of an ELF address; UINT64_MAX where no segment holds it. */
+/* Returns the file offset of an ELF address; UINT64_MAX if no segment holds it. */
 uint64_t elfsegs_offset(const struct elfsegs *segs, uint64_t vaddr);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the Go runtime's function table says; see gopclntab.h. */
+/* Reads the Go runtime's function table; see gopclntab.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static const uint8_t *functab_entry(const struct gopclntab *g, size_t i)
 	return g->functab.bytes + g->layout->functab_at + 2 * i * g->layout->entry_bytes;
 }
 
-/* Of n_funcs too: where the last one ends. */
+/* Also for i == n_funcs: the end of the last function. */
 static uint64_t entry_of(const struct gopclntab *g, size_t i)
 {
 	const uint8_t *p = functab_entry(g, i);
@@ -23,7 +23,7 @@ static uint64_t entry_of(const struct gopclntab *g, size_t i)
 	return g->layout->entry_bytes == 4 ? g->text + go_u32(p) : go_u64(p);
 }
 
-/* What lies behind struct _func: offsets of tables of values, then pointers, aligned. */
+/* After struct _func come offsets of tables of values, then pointers, aligned. */
 static bool read_tail(const struct gopclntab *g, struct go_func *f, size_t at)
 {
 	size_t pointer_bytes = g->layout->entry_bytes;
@@ -199,7 +199,7 @@ const char *gopclntab_file(const struct gopclntab *g, const struct go_func *f, u
 
 /* ---- inlined calls ---- */
 
-/* Where the function's are; false: it has none. */
+/* Finds the function's inlined calls; false: it has none. */
 static bool find_calls(const struct gopclntab *g, const struct go_func *f, uint64_t gofunc,
 		       uint64_t *vaddr)
 {
@@ -235,7 +235,7 @@ bool gopclntab_read_call(const struct gopclntab *g, const struct go_func *f, uin
 	return true;
 }
 
-/* The innermost function that was inlined at an address. False: none was. */
+/* Finds the innermost function that was inlined at an address. False: none was. */
 static bool find_call(const struct gopclntab *g, const struct go_func *f, uint64_t vaddr,
 		      struct go_call *call)
 {

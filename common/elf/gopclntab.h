@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What Go's linker puts into every program for the Go runtime, and strip(1) leaves there: the table
- * of functions with their names, frame sizes, source lines and inlined calls (.gopclntab). Go 1.2
- * to 1.27, x86-64 and arm64. The format is Go's own and changes: src/internal/abi/symtab.go,
+ * The table that Go's linker puts into every program for the Go runtime, and that strip(1) retains:
+ * functions with their names, frame sizes, source lines and inlined calls (.gopclntab). Go 1.2 to
+ * 1.27, x86-64 and arm64. The format is Go's own and changes: src/internal/abi/symtab.go,
  * src/runtime/symtab.go and src/debug/gosym/pclntab.go of the Go release, "Go 1.2 Runtime Symbol
  * Information" by Russ Cox. Files are controlled by the traced side and read as root: every offset
  * is checked, time and memory are linear in the file's size and bounded (256 MiB of table), and a
@@ -31,7 +31,7 @@ struct gopclntab {
 	size_t size;
 	uint64_t vaddr;
 	uint32_t quantum; /* bytes that code addresses are multiples of */
-	uint64_t text;	  /* what functions' offsets count from; 0 where there are addresses */
+	uint64_t text;	  /* what functions' offsets count from; 0 if there are addresses */
 	size_t n_funcs;
 	struct go_span functab, names, units, files, values;
 	uint64_t gofunc;  /* what offsets of inlined calls count from */
@@ -39,9 +39,12 @@ struct gopclntab {
 	bool is_searched; /* ... which is not known before */
 };
 
-/* What the runtime and this project treat specially: struct go_func's flags, set since Go 1.17. */
+/*
+ * Functions that the runtime and this project treat specially: flags of struct go_func, since Go
+ * 1.17.
+ */
 enum go_flag {
-	GO_TOPFRAME = 1, /* called by nobody, or by the kernel */
+	GO_TOPFRAME = 1, /* has no caller but the kernel */
 	GO_SPWRITE = 2,	 /* moves to another stack */
 	GO_ASM = 4,	 /* hand-written */
 };
@@ -54,7 +57,7 @@ struct go_func {
 	uint32_t unit;
 	uint8_t id; /* funcID: functions that the runtime treats specially have their own */
 	uint8_t flags;
-	uint32_t n_values, n_pointers; /* of the tables behind it */
+	uint32_t n_values, n_pointers; /* of the tables after it */
 	size_t values_at, pointers_at; /* in functab */
 };
 
@@ -88,34 +91,34 @@ bool gopclntab_exists(const struct elf64 *elf);
 /* Function i of n_funcs, in the order of addresses. False: broken. */
 bool gopclntab_func(const struct gopclntab *g, size_t i, struct go_func *f);
 
-/* The function that holds an ELF virtual address. */
+/* Finds the function that holds an ELF virtual address. */
 bool gopclntab_find(const struct gopclntab *g, uint64_t vaddr, struct go_func *f);
 
-/* The function's name, which lives as long as the table; NULL: broken. */
+/* Returns the function's name, which lives as long as the table; NULL: broken. */
 const char *gopclntab_name(const struct gopclntab *g, int32_t offset);
 
 /*
  * Writes a name of n bytes as the runtime prints it: F[...] for F[int], since type arguments can
- * have any length, spaces and semicolons. to has room for n + GO_NAME_SPARE. Returns the bytes
+ * have any length, spaces and semicolons. to has space for n + GO_NAME_SPARE. Returns the bytes
  * written; no end.
  */
 size_t gopclntab_write_name(const struct gopclntab *g, char *to, const char *name, size_t n);
 
 #define GO_NAME_SPARE 3
 
-/* The values of a function by address: offset is one of struct go_func's. */
+/* Returns the values of a function by address: offset is one of struct go_func's. */
 struct go_values go_values_begin(const struct gopclntab *g, const struct go_func *f,
 				 int32_t offset);
 
 /* False: there are no more. Each one's range is not empty, but may reach beyond the function. */
 bool go_values_next(struct go_values *v);
 
-/* The source file at an address of the function; NULL: not known. */
+/* Returns the source file at an address of the function; NULL: not known. */
 const char *gopclntab_file(const struct gopclntab *g, const struct go_func *f, uint64_t vaddr);
 
 /*
- * The calls that an address is in, innermost first: functions inlined there, then the one that was
- * compiled. Writes at most max, returns how many; 0: not in a function.
+ * Returns the calls that an address is in, innermost first: functions inlined there, then the one
+ * that was compiled. Writes at most max, returns how many; 0: not in a function.
  */
 size_t gopclntab_frames(struct gopclntab *g, uint64_t vaddr, struct go_frame *frames, size_t max);
 

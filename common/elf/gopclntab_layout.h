@@ -25,8 +25,7 @@ struct go_layout {
 };
 
 #define GO_HEADER_BYTES 72 /* the longest */
-#define GO_CALLS_VALUES \
-	2 /* of a function's tables of values, the one that says which call is inlined */
+#define GO_CALLS_VALUES 2  /* index of a function's table of values with the inlined calls */
 
 /* An entry of a function's inlined calls: the function's name, and where in it the call is. */
 struct go_call {

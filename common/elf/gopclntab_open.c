@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where the Go runtime's function table is; see gopclntab.h. It has a section of its own, but
- * external linkers put it into .data.rel.ro of position-independent programs (before Go 1.26), and
- * section headers may be missing: then it is searched for in what is mapped without being
- * executable. What the table itself does not tell is in the runtime's struct moduledata, which
- * begins with the addresses of the table and its parts.
+ * Finds the Go runtime's function table; see gopclntab.h. It has a section of its own, but external
+ * linkers put it into .data.rel.ro of position-independent programs (before Go 1.26), and section
+ * headers may be missing: then it is searched for in what is mapped without being executable.
+ * Addresses that the table itself lacks are in the runtime's struct moduledata, which begins with
+ * the addresses of the table and its parts.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,12 +16,12 @@
 #include "elf/gopclntab_layout.h"
 
 #define TABLE_MAX_BYTES (256u << 20)
-#define SEARCH_BYTES	(1u << 20) /* at a time */
+#define SEARCH_BYTES	(1u << 20) /* per read */
 #define CHECKED_CALLS	32
 
 /*
- * Of struct moduledata (src/runtime/symtab.go), by words. These have kept their places since Go
- * 1.18.
+ * Fields of struct moduledata (src/runtime/symtab.go), in words. Their offsets are the same since
+ * Go 1.18.
  */
 enum {
 	MODULE_TABLE = 0,
@@ -126,10 +126,7 @@ static void cut_strings(struct go_span *span)
 	span->size = last ? (size_t)(last - span->bytes) + 1 : 0;
 }
 
-/*
- * Before Go 1.16: offsets count from the table's start, and behind the functions is where the files
- * are.
- */
+/* Before Go 1.16, offsets count from the table's start, and the files follow the functions. */
 static bool read_single_part(struct gopclntab *g)
 {
 	uint64_t at =
@@ -188,7 +185,7 @@ static int read_table(struct gopclntab *g, const struct elfrelative *relative,
 	return -EINVAL;
 }
 
-/* Of a header in bytes, which begin at vaddr; size: there is none. */
+/* Returns the header's offset in bytes[], or size if there is none. bytes begin at vaddr. */
 static uint64_t find_header(const struct elf64 *elf, const uint8_t *bytes, uint64_t vaddr,
 			    uint64_t size)
 {
@@ -199,7 +196,7 @@ static uint64_t find_header(const struct elf64 *elf, const uint8_t *bytes, uint6
 	return at + GO_HEADER_BYTES <= size ? at : size;
 }
 
-/* What follows the segment's first bytes, less what a header may have begun in. */
+/* Advances past the segment's first bytes, less those in which a header may begin. */
 static bool next_piece(struct region *left, uint64_t bytes)
 {
 	left->offset += bytes;
@@ -407,8 +404,8 @@ static bool is_name_start(const struct gopclntab *g, int32_t offset)
 }
 
 /*
- * Whether the first calls of some functions make sense there. Which word of the moduledata it is
- * differs between releases, so that this is asked for each.
+ * Returns true if the first calls of some functions are plausible there. The word of the moduledata
+ * differs between releases, so each is tried.
  */
 static bool is_gofunc(const struct gopclntab *g, uint64_t gofunc)
 {

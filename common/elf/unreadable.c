@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is told of files that can't be read; see unreadable.h. */
+/* Reports files that can't be read; see unreadable.h. */
 #include <errno.h>
 #include <stdbool.h>
 
@@ -17,6 +17,6 @@ void unreadable_report(int err)
 	static bool is_reported;
 
 	if (is_failure(err) && !__atomic_exchange_n(&is_reported, true, __ATOMIC_RELAXED))
-		msg_errno(err, "reading the traced programs' files: some functions have no names, "
-			       "some stacks may be incomplete");
+		msg_errno(err, "files of traced programs: some can't be read (symbols missing, "
+			       "stacks may be incomplete)");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Files that could be read if there were no limit and no broken disk: names or tables are missing
- * then that ought to be there, which is said once. What is missing otherwise is no failure.
+ * Files that can't be read because of a limit or a broken disk: symbols or tables are missing that
+ * should be there, which is reported once. Other missing files are not failures.
  */
 #ifndef UNREADABLE_H
 #define UNREADABLE_H

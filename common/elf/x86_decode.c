@@ -186,7 +186,7 @@ static bool is_test(const struct x86_insn *insn)
 	return (insn->modrm >> 3 & 7) < 2;
 }
 
-/* The bytes behind the ModRM byte's; SIZE_MAX: not known. */
+/* Returns the number of bytes after the ModRM byte's; SIZE_MAX: not known. */
 static size_t immediate_bytes(const struct x86_insn *insn, char layout)
 {
 	switch (layout) {
@@ -225,7 +225,7 @@ static void read_relative(struct x86_insn *insn, const uint8_t *end, char layout
 {
 	insn->is_relative = layout == 'j' || layout == 's';
 	if (layout == 'j')
-		memcpy(&insn->relative, end - 4, 4); /* little-endian, as whoever runs it */
+		memcpy(&insn->relative, end - 4, 4); /* little-endian, as every x86 */
 	else if (layout == 's')
 		insn->relative = end[-1] < 0x80 ? end[-1] : end[-1] - 0x100;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The parts of one x86-64 instruction (Intel SDM, volume 2, chapter 2): enough to step over nearly
- * all that compilers emit, and to tell what the simple ones do. Any bytes are safe.
+ * all that compilers emit, and to understand the simple ones. Any bytes are safe.
  */
 #ifndef X86_DECODE_H
 #define X86_DECODE_H
@@ -44,8 +44,8 @@ struct x86_insn {
 bool x86_decode(struct x86_insn *insn, const uint8_t *code, size_t size);
 
 /*
- * The fields of the ModRM byte with REX taken in: the register operand, and the other one if it is
- * a register.
+ * Returns the fields of the ModRM byte with REX taken in: the register operand, and the other one
+ * if it is a register.
  */
 uint8_t x86_reg(const struct x86_insn *insn);
 uint8_t x86_rm(const struct x86_insn *insn);

@@ -55,7 +55,7 @@ static void find_other(const struct cgroup *cgroup, void *arg)
 		search->other = cgroup;
 }
 
-/* What the search says; found and other are valid as long as cgroups is. */
+/* Searches; found and other are valid as long as cgroups is. */
 static void search_cgroups(struct cgroups *cgroups, struct search *search)
 {
 	cgroups_visit(cgroups, find_outermost, search);
@@ -70,9 +70,9 @@ static void search_cgroups(struct cgroups *cgroups, struct search *search)
 static int refuse(const char *option, const struct search *search)
 {
 	if (!search->found)
-		return msg_error("%s %s: there is none (cgroup2 has none of that name)", option,
+		return msg_error("%s %s: not found (no cgroup2 directory has that name)", option,
 				 search->name);
-	return msg_error("%s %s: there are several, such as %s and %s (see --cgroup)", option,
+	return msg_error("%s %s: ambiguous: matches %s and %s (use --cgroup PATH)", option,
 			 search->name, search->found->path, search->other->path);
 }
 
@@ -102,7 +102,7 @@ static int find_named(struct cgroup_filter *filter, const char *option, struct s
 	return err;
 }
 
-/* Who says "web" doesn't mean "web2", unless there is nothing else; which one it is stays so. */
+/* "web" doesn't mean "web2", unless there is nothing else; later searches find the same one. */
 static int find_container(struct cgroup_filter *filter, bool is_again)
 {
 	struct search search = { container_is, filter->container, .otherwise = container_matches };
@@ -150,7 +150,8 @@ static int find_path(struct cgroup_filter *filter)
 	id = fs.f_type == CGROUP2_SUPER_MAGIC ? id_of_folder(folder) : 0;
 	set_found(filter, id, folder);
 	return id ? 0
-		  : msg_error("--cgroup %s: not a folder of the cgroup2 file system", filter->path);
+		  : msg_error("--cgroup %s: not a directory of the cgroup2 file system",
+			      filter->path);
 }
 
 int cgroup_filter_find(struct cgroup_filter *filter)
@@ -172,11 +173,11 @@ static int tell_id(const struct cgroup_filter *filter)
 	uint32_t zero = 0;
 
 	return bpf_map_update_elem(fd, &zero, &filter->id, BPF_ANY)
-		       ? msg_errno(-errno, "telling BPF the cgroup")
+		       ? msg_errno(-errno, "cgroup filter: map update failed")
 		       : 0;
 }
 
-/* What is at the same place is the same, whatever else there is by now. */
+/* A cgroup at the same path is the same, even if others match by now. */
 static bool find_again(struct cgroup_filter *filter)
 {
 	filter->id = id_of_folder(filter->folder);
@@ -201,10 +202,10 @@ static enum loop_verdict on_tick(int fd, void *arg)
 			return LOOP_GO;
 		}
 		filter->is_gone = false;
-		msg_info("%s is a new cgroup, which is traced from now on", filter->folder);
+		msg_info("%s: new cgroup, traced from now on", filter->folder);
 	} else if (!filter->is_gone) {
 		filter->is_gone = true;
-		msg_info("%s has gone: waiting for it", filter->folder);
+		msg_info("%s: cgroup removed, waiting for it to return", filter->folder);
 	}
 	return LOOP_GO;
 }
@@ -220,7 +221,7 @@ int cgroup_filter_start(struct cgroup_filter *filter, struct run *run)
 	if (err)
 		return err;
 	filter->timer_fd = loop_every(run->loop, LOOK_NS, on_tick, filter);
-	return filter->timer_fd < 0 ? msg_errno(filter->timer_fd, "making a timer") : 0;
+	return filter->timer_fd < 0 ? msg_errno(filter->timer_fd, "timer: setup failed") : 0;
 }
 
 void cgroup_filter_free(struct cgroup_filter *filter)

@@ -32,7 +32,7 @@ struct cgroup_filter {
 int cgroup_filter_find(struct cgroup_filter *filter);
 
 /*
- * While tracing: tells BPF which one it is, and the new one where it has been made anew. 0 or
+ * While tracing: passes the cgroup to BPF, and the new one where it has been made anew. 0 or
  * -errno, printed.
  */
 int cgroup_filter_start(struct cgroup_filter *filter, struct run *run);

@@ -29,10 +29,10 @@ static int report_refused_event(const struct perf_event_attr *attr, uint32_t cpu
 {
 	int err = -errno;
 
-	msg_errno(err, "opening a perf event on CPU %u", cpu);
+	msg_errno(err, "perf event on CPU %u: open failed", cpu);
 	msg_hint_of_perf(err);
 	if (err == -EINVAL && attr->freq)
-		msg_hint("sysctl kernel.perf_event_max_sample_rate bounds the frequency");
+		msg_hint("lower the frequency, or raise sysctl kernel.perf_event_max_sample_rate");
 	return err;
 }
 
@@ -48,7 +48,7 @@ static int attach_on_cpu(struct cpu_events *events, const struct cpu_event_kind 
 	link = bpf_program__attach_perf_event_opts(kind->program, fd, &opts);
 	if (!link) {
 		close(fd);
-		return msg_errno(-errno, "attaching to the perf event of CPU %u", cpu);
+		return msg_errno(-errno, "perf event on CPU %u: attach failed", cpu);
 	}
 	events->items =
 		mem_grow(events->items, events->count, &events->cap, sizeof(*events->items));
@@ -81,7 +81,7 @@ int cpu_events_open(struct cpu_events *events, const struct perf_event_attr *att
 
 	*kind = (struct cpu_event_kind){ *attr, cpu, program, cookie };
 	err = cpulist_visit_online(open_on_cpu, &opening);
-	return err && !opening.err ? msg_errno(err, "finding out which CPUs are online") : err;
+	return err && !opening.err ? msg_errno(err, "list of online CPUs: read failed") : err;
 }
 
 static uint64_t count_event(const struct cpu_event *event)
@@ -121,10 +121,10 @@ static void open_cpu(struct cpu_events *events, uint32_t cpu)
 		if (is_for_cpu(&events->kinds[i], cpu))
 			attach_on_cpu(events, &events->kinds[i], cpu);
 	if (events->gone_ns && events->gone_cpu == cpu)
-		msg_warn("CPU %u went offline and came back: not watched for %.3f s", cpu,
+		msg_warn("CPU %u: offline for a while, not watched for %.3f s", cpu,
 			 (double)(clock_now_ns() - events->gone_ns) / NS_PER_S);
 	else
-		msg_warn("CPU %u has come online: watched from now on", cpu);
+		msg_warn("CPU %u: came online, watched from now on", cpu);
 }
 
 static void on_cpu_changed(uint32_t cpu, bool is_online, void *arg)
@@ -149,7 +149,7 @@ void cpu_events_watch(struct cpu_events *events, struct loop *loop)
 	events->hotplug = (struct hotplug){ .changed = on_cpu_changed, .arg = events };
 	err = hotplug_watch(&events->hotplug, loop);
 	if (err)
-		msg_debug("CPUs that come online will not be seen: %s", strerror(-err));
+		msg_debug("CPU hotplug: not watched: %s", strerror(-err));
 }
 
 uint64_t cpu_events_count(const struct cpu_events *events)

@@ -42,7 +42,7 @@ struct cpu_events {
 
 /*
  * Adds an event like attr, with the program on it, for one CPU or for all: up to CPU_EVENT_KINDS.
- * cookie: what bpf_get_attach_cookie() tells the program; other than 0 since 5.15 only. 0 or
+ * cookie: value of bpf_get_attach_cookie() in the program; other than 0 since 5.15 only. 0 or
  * -errno, printed; what was opened until then is closed by cpu_events_close().
  */
 int cpu_events_open(struct cpu_events *events, const struct perf_event_attr *attr, uint32_t cpu,
@@ -59,7 +59,7 @@ uint64_t cpu_events_count(const struct cpu_events *events);
  */
 uint64_t cpu_events_close(struct cpu_events *events);
 
-/* The event of one CPU, without a program, as perf_event_open(2) returns it; -1 and errno. */
+/* Opens the event of one CPU, without a program, as perf_event_open(2) returns it; -1 and errno. */
 int cpu_event_open(const struct perf_event_attr *attr, uint32_t cpu);
 
 #endif

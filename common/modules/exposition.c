@@ -14,27 +14,27 @@ static const struct exposition defaults = { .max_series = 256 };
 
 static const struct metric lost_metric = {
 	.name = "tracelets_lost_total",
-	.help = "What could not be recorded, by reason: events, or threads without state.",
+	.help = "Lost events, or threads without state, by reason.",
 	.has_few = true,
 	.labels = { "tool", "reason" },
 };
 
 static const struct metric overflow_metric = {
 	.name = "tracelets_series_overflow_total",
-	.help = "How often something was added to the series other, since there were too many.",
+	.help = "Additions to the series other, after --max-series was reached.",
 	.labels = { "tool" },
 };
 
 static const struct metric build_metric = {
 	.name = "tracelets_build_info",
-	.help = "Always 1: which program, on which kernel.",
+	.help = "Program and kernel version; always 1.",
 	.kind = METRIC_GAUGE,
 	.labels = { "tool", "version", "kernel" },
 };
 
 static const struct opt exposition_opts[] = {
 	{ 0, "max-series", "N", OPT_UINT(struct exposition, max_series, 1, 1 << 20),
-	  "most sets of labels of a metric; the rest is added up as \"other\" (default 256)" },
+	  "maximum series per metric, rest as \"other\" (default 256)" },
 	{},
 };
 

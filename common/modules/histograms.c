@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The module of histogram tools. The histogram of everything is kept per CPU and never reset: a
- * report shows what has come since the one before. Histograms by key hang in a pair of tables that
- * take turns. Of several histograms, the one with the longest waits in sum comes last, next to the
- * prompt.
+ * The module of histogram tools. The histogram of everything is counted per CPU and never reset: a
+ * report shows the difference to the one before. Histograms by key are in a pair of tables used in
+ * turn. Of several histograms, the one with the longest total comes last, next to the prompt.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -60,12 +59,12 @@ static const struct histograms defaults = {
 
 static const struct opt histograms_opts[] = {
 	{ 'm', "milliseconds", NULL, OPT_FLAG(struct histograms, in_ms),
-	  "in milliseconds, not microseconds", "nanoseconds" },
-	{ 'N', "nanoseconds", NULL, OPT_FLAG(struct histograms, in_ns), "in nanoseconds" },
+	  "print milliseconds, not microseconds", "nanoseconds" },
+	{ 'N', "nanoseconds", NULL, OPT_FLAG(struct histograms, in_ns), "print nanoseconds" },
 	{ 'T', "timestamp", NULL, OPT_FLAG(struct histograms, timestamps),
-	  "the time of day above each report" },
+	  "print the time of day above each report" },
 	{ 0, "entries", "N", OPT_UINT(struct histograms, entries, 64, 1 << 24),
-	  "room for results by key; a histogram takes one per power of two (default 32768)" },
+	  "maximum buckets over all histograms (default 32768)" },
 	{},
 };
 
@@ -107,7 +106,8 @@ static int check_histograms(struct run *run)
 	    (run->is_json && run_refuse(run, about_text, "on --format json")))
 		return -EINVAL;
 	if (run->is_metrics && (hists->in_ns || hists->in_ms))
-		return msg_error("-m and -N are not for --format prometheus, which has seconds");
+		return msg_error(
+			"-m and -N have no effect on --format prometheus, which uses seconds");
 	return 0;
 }
 
@@ -163,7 +163,7 @@ void histograms_print_time(const struct run *run)
 		fprintf(run->out, "%s\n", clock_time_of_day(text));
 }
 
-/* What is known of a key by its grouping; texts that are not are NULL. */
+/* Texts of a key by its grouping; those that it doesn't have are NULL. */
 struct key_texts {
 	const char *name, *comm, *path, *container_id, *unit;
 };
@@ -313,7 +313,7 @@ static int read_all(const struct run *run, struct hist *all)
 			hist_merge_octave(all, octave, &per_cpu[cpu]);
 	}
 	free(per_cpu);
-	return err ? msg_errno(err, "reading the histogram") : 0;
+	return err ? msg_errno(err, "histogram: read failed") : 0;
 }
 
 static int report_all(struct run *run)

@@ -10,11 +10,11 @@
 
 extern const struct module histograms_module;
 
-/* What a tool's histograms are of: "pid = 1 comm". */
+/* Key of a tool's histograms: "pid = 1 comm". */
 struct hist_grouping {
 	const char *key;	  /* also the label of metrics */
 	const char *const *names; /* by number, to be shown in its place; NULL: numbers */
-	bool with_comm;		  /* the label's comm stands behind the number */
+	bool with_comm;		  /* the label has the comm after the number */
 	bool with_cgroup;	  /* the path of the cgroup whose id the number is */
 	bool by_container;	  /* the numbers are those of cgroups: sum them up by container */
 };
@@ -27,7 +27,7 @@ struct histograms_metric {
 /* The histograms by key of one report. */
 struct hist_list;
 
-/* What a tool declares. */
+/* A tool's declaration. */
 struct histograms_spec {
 	struct histograms_metric metric; /* for --format prometheus */
 

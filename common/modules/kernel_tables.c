@@ -33,7 +33,7 @@ static int find_tables(struct run *run)
 	if (fd >= 0)
 		err = bpf_prog_test_run_opts(fd, &opts);
 	msg_debug("kernel stacks: %s",
-		  !err && opts.retval ? "by the kernel's table, in BPF" : "by the kernel");
+		  !err && opts.retval ? "walked by ORC tables in BPF" : "walked by the kernel");
 	return 0;
 }
 

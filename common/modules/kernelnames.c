@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Addresses go into the map, a part of them at a time, and what the iterator says of them comes
- * back as text. The kernel looks one byte before what %pB is given, as befits a return address.
+ * Addresses go into the map in batches, and the iterator answers in text. The kernel looks one byte
+ * before the address that %pB is given, as befits a return address.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct kernelnames {
 };
 
 struct text {
-	char *bytes; /* with a zero byte behind */
+	char *bytes; /* with a zero byte after it */
 	size_t n;
 };
 

@@ -48,12 +48,13 @@ static int parse_period(const char *what, const char *text, void *dest)
 
 static const struct opt sampler_opts[] = {
 	{ 'F', "frequency", "HZ", OPT_UINT(struct sampler, frequency_hz, 1, 1000000),
-	  "samples per second and CPU (default 99)", "count-period" },
+	  "take HZ samples per second and CPU (default 99)", "count-period" },
 	{ 'c', "count-period", "N", OPT_PARSED(struct sampler, period, parse_period),
-	  "a sample every N events (ns of cpu-clock)" },
+	  "take a sample every N events (ns of cpu-clock)" },
 	{ 0, "event", "EVENT", OPT_STRING(struct sampler, event_name),
-	  "cycles or cpu-clock (default: cycles where the machine counts them)" },
-	{ 'C', "cpu", "CPU", OPT_UINT(struct sampler, only_cpu, 0, UINT32_MAX), "only that CPU" },
+	  "sample on cycles or cpu-clock (default: cycles if available)" },
+	{ 'C', "cpu", "CPU", OPT_UINT(struct sampler, only_cpu, 0, UINT32_MAX),
+	  "sample only this CPU" },
 	{},
 };
 
@@ -70,7 +71,7 @@ static int check_sampler(struct run *run)
 	if (event && strcmp(event, "cycles") && strcmp(event, "cpu-clock"))
 		return msg_error("--event: '%s' is neither cycles nor cpu-clock", event);
 	if (run_given(run, "cpu") && cpulist_visit_online(is_cpu, &sampler->only_cpu) != 1)
-		return msg_error("--cpu: there is no CPU %u online", sampler->only_cpu);
+		return msg_error("--cpu: CPU %u is not online", sampler->only_cpu);
 	return 0;
 }
 
@@ -107,8 +108,7 @@ static int choose_event(struct sampler *sampler)
 
 	set_event(&sampler->attr, cycles);
 	if (event && want_cycles && !cycles) {
-		msg_error("--event cycles: this machine does not count cycles");
-		msg_hint("--event cpu-clock works everywhere");
+		msg_error("--event cycles: not supported by this machine (use --event cpu-clock)");
 		return -ENOENT;
 	}
 	return 0;
@@ -190,7 +190,7 @@ static int attach_sampler(struct run *run)
 			       bpf_object__find_program_by_name(run->object, spec->program), 0);
 }
 
-/* What all CPUs have sampled. */
+/* Totals of all CPUs. */
 static struct sampled read_sampled(const struct run *run)
 {
 	struct sampled all = {};
@@ -199,7 +199,7 @@ static struct sampled read_sampled(const struct run *run)
 	return all;
 }
 
-/* Of cycles; each CPU's next one isn't due yet. */
+/* For cycles; each CPU's next sample isn't due yet. */
 static uint64_t missed_cycles(const struct sampled *all, uint64_t came, size_t n_events)
 {
 	double period = all->n ? (double)all->periods / (double)all->n : 0;
@@ -208,7 +208,7 @@ static uint64_t missed_cycles(const struct sampled *all, uint64_t came, size_t n
 	return due > all->n + n_events ? due - all->n - n_events : 0;
 }
 
-/* Those that were due and did not come are never fewer than they were. */
+/* The number of missed samples never decreases. */
 static void compare(struct run *run, const struct sampled *all, uint64_t came, size_t n_events)
 {
 	uint64_t missed = 0;
@@ -251,9 +251,8 @@ static void stop_sampler(struct run *run)
 	all = read_sampled(run);
 	compare(run, &all, came, n_events);
 	print_share(run->losses.missed, all.n + run->losses.missed,
-		    "are missing: another BPF program was running on that CPU, or the timer was "
-		    "late");
-	print_share(all.entries, all.n, "have no user stack: the kernel was being entered");
+		    "lost: another BPF program was running on that CPU, or the timer was late");
+	print_share(all.entries, all.n, "have no user stack: the CPU was entering the kernel");
 }
 
 const struct module sampler_module = {

@@ -16,7 +16,7 @@ bool sampler_is_sparse(const struct run *run);
 /* At a report that isn't the last: counts those that were due and did not come. */
 void sampler_count_missed(struct run *run);
 
-/* What every tool that samples declares. */
+/* Declaration of a tool that samples. */
 struct sampler_spec {
 	const char *program; /* on an event on every CPU that is wanted */
 };

@@ -63,25 +63,26 @@ static int parse_ids(const char *what, const char *text, void *dest)
 
 static const struct opt target_opts[] = {
 	{ 'p', "pid", "PID,...", OPT_PARSED(struct target, pids, parse_ids),
-	  "only these processes" },
-	{ 0, "tid", "TID,...", OPT_PARSED(struct target, tids, parse_ids), "only these threads" },
-	{ 0, "comm", "NAME", OPT_STRING(struct target, comm), "only threads of that name" },
+	  "trace only these processes" },
+	{ 0, "tid", "TID,...", OPT_PARSED(struct target, tids, parse_ids),
+	  "trace only these threads" },
+	{ 0, "comm", "NAME", OPT_STRING(struct target, comm), "trace only threads with this name" },
 	{ 0, "cgroup", "PATH", OPT_STRING(struct target, cgroup.path),
-	  "only that cgroup (v2) and those below it" },
+	  "trace only this cgroup (v2) and its descendants" },
 	{ 0, "container", "ID", OPT_STRING(struct target, cgroup.container),
-	  "only the container of that id or name, or its beginning", "cgroup" },
+	  "trace only this container (name, id, or a prefix)", "cgroup" },
 	{ 0, "unit", "NAME", OPT_STRING(struct target, cgroup.unit),
-	  "only that unit of systemd (\".service\" may be left out)", "container" },
+	  "trace only this systemd unit (\".service\" is optional)", "container" },
 	{ 0, "follow", NULL, OPT_FLAG(struct target, follow),
-	  "also the children that they start from now on" },
+	  "trace children started from now on, too" },
 	{ 0, "no-follow", NULL, OPT_FLAG(struct target, no_follow),
-	  "of a command only its own process, not its children", "follow" },
+	  "trace only the command itself, not its children", "follow" },
 	{ 0, "cgroupmap", "PATH", OPT_STRING(struct target, cgroup_map_path),
-	  "only cgroups whose ids are in that pinned map" },
+	  "trace only cgroups whose ids are in this pinned map" },
 	{},
 };
 
-/* The number behind "Tgid:" in /proc/TID/status; 0 if there is no such task. */
+/* Returns the number after "Tgid:" in /proc/TID/status; 0 if there is no such task. */
 static uint32_t read_tgid(uint32_t tid)
 {
 	char path[64], line[256];
@@ -104,13 +105,12 @@ static int check_pid(uint32_t pid)
 	uint32_t tgid = read_tgid(pid);
 
 	if (!tgid)
-		return msg_error("there is no process %u", pid);
+		return msg_error("process %u: not found", pid);
 	if (tgid != pid)
-		return msg_error("%u is a thread of process %u, not a process (see --tid)", pid,
+		return msg_error("%u: a thread of process %u, not a process (use --tid)", pid,
 				 tgid);
 	if (process_has_ended((pid_t)pid))
-		return msg_error("process %u has ended: it is a zombie, whose parent has not asked "
-				 "for its status",
+		return msg_error("process %u: has exited (a zombie, not reaped by its parent)",
 				 pid);
 	return 0;
 }
@@ -132,7 +132,7 @@ static int check_ids(const struct target *target)
 			return -EINVAL;
 	for (size_t i = 0; i < target->tids.count; i++)
 		if (!read_tgid(target->tids.ids[i]))
-			return msg_error("there is no thread %u", target->tids.ids[i]);
+			return msg_error("thread %u: not found", target->tids.ids[i]);
 	return 0;
 }
 
@@ -145,14 +145,14 @@ static int check_comm(struct target *target)
 	if (!length)
 		return msg_error("--comm: the name is empty");
 	if (length >= TASK_COMM_LEN)
-		return msg_error("--comm %s: the kernel keeps %d characters of a name",
-				 target->comm, TASK_COMM_LEN - 1);
+		return msg_error("--comm %s: longer than the kernel's %d characters", target->comm,
+				 TASK_COMM_LEN - 1);
 	target->settings.by_comm = true;
 	memcpy(target->settings.comm, target->comm, length);
 	return 0;
 }
 
-/* What a command starts is the command, too. */
+/* Children of a command belong to it. */
 static bool is_followed(const struct run *run, const struct target *target)
 {
 	const struct target_spec *spec = run_spec(run, &target_module);
@@ -202,10 +202,10 @@ static int use_pinned_map(const struct run *run, const char *path, const char *n
 		return 0;
 	fd = bpf_obj_get(path);
 	if (fd < 0)
-		return msg_errno(-errno, "opening the map %s", path);
+		return msg_errno(-errno, "map %s: open failed", path);
 	err = bpf_map__reuse_fd(map_find(run, name), fd);
 	close(fd);
-	return err ? msg_errno(err, "using the map %s", path) : 0;
+	return err ? msg_errno(err, "map %s: reuse failed", path) : 0;
 }
 
 static void choose_ids(const struct run *run, struct target *target)
@@ -292,7 +292,7 @@ static int fill_set(const struct run *run, const char *name, const struct id_lis
 
 	for (size_t i = 0; i < list->count; i++)
 		if (bpf_map_update_elem(fd, &list->ids[i], &one, BPF_ANY))
-			return msg_errno(-errno, "filling %s", name);
+			return msg_errno(-errno, "map %s: update failed", name);
 	return 0;
 }
 

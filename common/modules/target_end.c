@@ -54,7 +54,7 @@ static void drop(const struct watched *watched)
 	if (!watched->id)
 		return; /* a child that was followed */
 	bpf_map_delete_elem(bpf_map__fd(map_find(watched->end->run, name)), &watched->id);
-	msg_info("%s %u has ended and is traced no more", is_thread ? "thread" : "process",
+	msg_info("%s %u has exited, no longer traced", is_thread ? "thread" : "process",
 		 watched->id);
 }
 
@@ -73,7 +73,7 @@ static enum loop_verdict on_ended(int fd, void *arg)
 			 end);
 	if (end->n_left)
 		return LOOP_GO;
-	msg_info("what was traced has ended");
+	msg_info("all targets have exited");
 	return LOOP_STOP;
 }
 
@@ -90,12 +90,12 @@ int target_end_watch(struct target_end *end, const uint32_t *ids, size_t n)
 			drop(&end->watched[i]);
 	}
 	if (end->threads && err == -EINVAL) {
-		msg_debug("the end of threads can't be watched on this kernel");
+		msg_debug("thread exits: not watched on this kernel");
 		return 0;
 	}
 	if (err == -ESRCH)
-		return end->n_left ? 0 : msg_error("what is to be traced has ended");
-	return err ? msg_errno(err, "watching for the end of what is traced") : 0;
+		return end->n_left ? 0 : msg_error("target: all processes have exited");
+	return err ? msg_errno(err, "target: exit watch failed") : 0;
 }
 
 void target_end_free(struct target_end *end)

@@ -61,7 +61,7 @@ static int configure_taskstate(struct run *run)
 	bool has_storage = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
 						   BPF_FUNC_task_storage_get, NULL) == 1;
 
-	msg_debug("state of tasks: %s", has_storage ? "task storage" : "hash table");
+	msg_debug("task state: %s", has_storage ? "task storage" : "hash table");
 	leave_out_other_kind(run, has_storage);
 	if (has_storage && !(spec && spec->sees_ends))
 		program_leave_out(run, "task_state_exit");
@@ -77,7 +77,7 @@ static void warn_of_namespace(const struct run *run)
 		bpf_object__find_program_by_name(run->object, BIRTH_PROGRAM);
 
 	if (bpf_program__fd(birth) >= 0 && target_reaches_outside(run))
-		msg_warn("threads outside of this pid namespace that run already are not traced");
+		msg_warn("threads of other pid namespaces: not traced if they already run");
 }
 
 /*
@@ -93,7 +93,7 @@ static int start_taskstate(struct run *run)
 	if (bpf_program__fd(prog) < 0)
 		return 0;
 	state->slots_link = bpf_program__attach_trace(prog);
-	return state->slots_link ? 0 : msg_errno(-errno, "attaching %s", SLOTS_PROGRAM);
+	return state->slots_link ? 0 : msg_errno(-errno, "%s: attach failed", SLOTS_PROGRAM);
 }
 
 static int leave_out_taskstate(struct run *run)
@@ -108,9 +108,9 @@ static int leave_out_taskstate(struct run *run)
 }
 
 /*
- * Reads the iterator to its end. Where there are records, one at a time, as soon as its task has
- * been visited: a thread that waits may go on before it is looked at. It may be cut by a read();
- * the rest comes with the next.
+ * Reads the iterator to its end. Records are read one by one, as soon as its task has been visited:
+ * a thread that waits may go on before it is looked at. It may be cut by a read(); the rest comes
+ * with the next.
  */
 static int read_records(int fd, size_t size, void (*visit)(const void *record, void *arg),
 			void *arg)
@@ -140,13 +140,13 @@ int taskiter_visit(const struct run *run, const char *program, size_t size,
 	link = bpf_program__attach_iter(bpf_object__find_program_by_name(run->object, program),
 					NULL);
 	if (!link)
-		return msg_errno(-errno, "attaching the task iterator");
+		return msg_errno(-errno, "task iterator: attach failed");
 	fd = bpf_iter_create(bpf_link__fd(link));
 	err = fd < 0 ? fd : read_records(fd, size, visit, arg);
 	if (fd >= 0)
 		close(fd);
 	bpf_link__destroy(link);
-	return err ? msg_errno(err, "visiting the tasks") : 0;
+	return err ? msg_errno(err, "task iterator: read failed") : 0;
 }
 
 /* ---- states that could not be made ---- */
@@ -184,7 +184,7 @@ static enum loop_verdict make_missing(int fd, void *arg)
 	set_late(state->run, true);
 	taskiter_visit(state->run, STATE_ITERATOR, 0, NULL, NULL);
 	set_late(state->run, false);
-	msg_debug("states of threads: %llu could not be made at first, %llu still can't",
+	msg_debug("task state: %llu allocations failed at first, %llu still fail",
 		  (unsigned long long)(n_failed - state->n_failed),
 		  (unsigned long long)(count_failed(state->run) - n_failed));
 	state->n_failed = n_failed; /* more have failed since: again next time */
@@ -196,7 +196,7 @@ static int watch_failures(const struct run *run, struct taskstate *state)
 	state->run = run;
 	state->timer_fd =
 		loop_every(run->loop, TASKSTATE_RETRY_MS * NS_PER_MS, make_missing, state);
-	return state->timer_fd < 0 ? msg_errno(state->timer_fd, "making a timer") : 0;
+	return state->timer_fd < 0 ? msg_errno(state->timer_fd, "timer: setup failed") : 0;
 }
 
 int taskstate_visit(const struct run *run, size_t size,
@@ -217,7 +217,7 @@ int taskstate_visit(const struct run *run, size_t size,
 		return err;
 	state->n_failed = before;
 	if (after != before)
-		msg_warn("threads not traced yet, for want of memory for their state: %llu",
+		msg_warn("%llu threads not traced: task-storage allocation failed",
 			 (unsigned long long)(after - before));
 	return state->timer_fd >= 0 ? 0 : watch_failures(run, state);
 }

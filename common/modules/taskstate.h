@@ -12,7 +12,7 @@
 
 extern const struct module taskstate_module;
 
-/* What a tool declares, if anything. */
+/* A tool's declaration; optional. */
 struct taskstate_spec {
 	bool sees_ends; /* its program defines TASK_STATE_HAS_END */
 };
@@ -22,8 +22,8 @@ struct taskstate_spec {
  * which are handed to visit (NULL: it writes none). 0 or -errno, printed.
  *
  * A task whose state can't be made at the moment is visited again a few times, so a visit must do
- * no harm when it is repeated. Whatever is missing then, or since a fork, is made later, while the
- * loop runs: within TASKSTATE_RETRY_MS.
+ * no harm when it is repeated. State that is missing then, or since a fork, is made later, while
+ * the loop runs: within TASKSTATE_RETRY_MS.
  */
 #define TASKSTATE_RETRY_MS 1000
 

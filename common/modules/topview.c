@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The live view; see topview.h. What was drawn last is kept, for when the terminal's size changes.
+ * The live view; see topview.h. The last drawing is retained, for when the terminal's size changes.
  */
 #include <errno.h>
 #include <signal.h>
@@ -124,7 +124,7 @@ static enum loop_verdict on_signal(int fd, void *arg)
 	return LOOP_GO;
 }
 
-/* Of a new size, and to stop (^Z). */
+/* Signals of a new size, and of a stop (^Z). */
 static int watch_signals(const struct run *run)
 {
 	sigset_t set;
@@ -148,7 +148,7 @@ int topview_start(struct run *run)
 	if (!err && screen_take_keys())
 		err = loop_watch(run->loop, STDIN_FILENO, on_key, run->view);
 	if (err)
-		return msg_errno(err, "watching the terminal");
+		return msg_errno(err, "terminal: watch failed");
 	topview_show(run,
 		     mem_printf("%s: a table every %g s  (q quits)\n", run->tool->name,
 				(double)run->interval_ns / NS_PER_S),

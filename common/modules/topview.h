@@ -34,18 +34,21 @@ bool topview_is_over(const struct run *run);
 /* The first line of a screen. keys: what is said of keys before "q quits". */
 void topview_print_head(FILE *f, struct run *run, uint64_t total, const char *keys);
 
-/* The most rows of a table: the screen shows as many as it has room for. */
+/* Maximum number of rows of a table; the screen shows as many as fit. */
 #define TOPVIEW_ROWS 1000
 
-/* Of the last table, so that the lines at the end of the run are on the screen, too. */
+/*
+ * Returns the rows of the last table, so that the lines at the end of the run are on the screen,
+ * too.
+ */
 unsigned int topview_last_rows(void);
 
 /* Letters of a line that are shown. */
 unsigned int topview_columns(void);
 
 /*
- * Shows the text, which is taken over: its first lines, as many as have room. by_total: the same in
- * another order, which the keys t and s change to and back; NULL: there is none.
+ * Shows the text, which is taken over: as many lines as fit. by_total: the same in another order,
+ * which the keys t and s change to and back; NULL: there is none.
  */
 void topview_show(const struct run *run, char *text, char *by_total);
 

@@ -2,7 +2,7 @@
 /*
  * Stacks merged into a tree; see calltree.h. Nodes lie in one array and are found through a hash
  * table of (parent, name, kind), because a node may have thousands of children. A node is always
- * made after its parent, so one pass from the array's end adds up all totals.
+ * made after its parent, so one pass from the array's end computes all totals.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static uint64_t hash_node(uint32_t parent, const char *name, enum frame_kind kin
 	return hash ^ hash >> 32;
 }
 
-/* The slot that holds the node, or the free one where it belongs. name is interned. */
+/* Returns the slot that holds the node, or the free one where it belongs. name is interned. */
 static uint32_t *find_slot(const struct calltree *tree, uint32_t parent, const char *name,
 			   enum frame_kind kind)
 {
@@ -195,7 +195,7 @@ static void swap(uint64_t *a, uint64_t *b)
 	*b = kept;
 }
 
-/* Parts the list: up to the place that is returned there is nothing more than what is behind it. */
+/* Parts the list: no value before the returned index is greater than any after it. */
 static size_t split(uint64_t *list, size_t n)
 {
 	uint64_t pivot = list[(n - 1) / 2];
@@ -212,7 +212,7 @@ static size_t split(uint64_t *list, size_t n)
 	}
 }
 
-/* The one that would stand at the index if the list were sorted (Hoare's "Find"). */
+/* Returns the one that would stand at the index if the list were sorted (Hoare's "Find"). */
 static uint64_t select_at(uint64_t *list, size_t n, size_t index)
 {
 	while (n > 1) {
@@ -229,7 +229,7 @@ static uint64_t select_at(uint64_t *list, size_t n, size_t index)
 	return *list;
 }
 
-/* The weight that the larger half of the nodes reaches. */
+/* Returns the weight that the larger half of the nodes reaches. */
 static uint64_t median_weight(const struct calltree *tree)
 {
 	uint64_t *weights = mem_zalloc(tree->count, sizeof(*weights)), median;
@@ -241,7 +241,7 @@ static uint64_t median_weight(const struct calltree *tree)
 	return median ? median : 1;
 }
 
-/* Nothing but the root, and a new pool of names. What is behind it in the array stays. */
+/* Resets to the root, and a new pool of names. The rest of the array stays. */
 static void begin_anew(struct calltree *tree)
 {
 	const struct calltree_node root = tree->nodes[CALLTREE_ROOT];
@@ -285,7 +285,7 @@ static void keep_heavy(struct calltree *tree, uint64_t limit)
 	strpool_free(old_names);
 }
 
-/* Whether the tree has grown to one part in so many of what it may be. */
+/* Returns true if the tree has grown to 1/part of its maximum. */
 static bool has_grown_to(const struct calltree *tree, size_t part)
 {
 	return tree->count >= tree->max_nodes / part ||

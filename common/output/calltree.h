@@ -46,8 +46,8 @@ struct calltree *calltree_new(size_t max_nodes);
 void calltree_free(struct calltree *tree);
 
 /*
- * The child of that name and kind, made if it isn't there. A name is borrowed only for the call.
- * Node numbers are valid until calltree_shrink() returns true.
+ * Returns the child of that name and kind, made if it isn't there. A name is borrowed only for the
+ * call. Node numbers are valid until calltree_shrink() returns true.
  */
 uint32_t calltree_child(struct calltree *tree, uint32_t parent, const char *name,
 			enum frame_kind kind);
@@ -71,7 +71,7 @@ void calltree_finish(struct calltree *tree);
 
 const struct calltree_node *calltree_node(const struct calltree *tree, uint32_t node);
 
-/* Nodes that were merged for want of memory. */
+/* Returns the number of nodes merged because of the memory limit. */
 uint64_t calltree_merged(const struct calltree *tree);
 
 #endif

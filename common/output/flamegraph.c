@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A call tree drawn as a flame graph; see flamegraph.h. What a browser takes time for is elements,
- * so only the widest frames are elements of their own, with a title; all others of a row that have
- * one colour are one path. A table tells the script all frames, callers first, from which it draws
- * what is zoomed into in the same way. Colours and script stand in flamegraph.css and
- * flamegraph.js.
+ * A call tree drawn as a flame graph; see flamegraph.h. Browsers are slow with many elements, so
+ * only the widest frames are elements of their own, with a title; the rest of a row that has one
+ * colour is one path. A table lists all frames for the script, callers first, from which it draws
+ * zoomed frames in the same way. Colours and script stand in flamegraph.css and flamegraph.js.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -55,8 +54,8 @@ struct box {
 	uint64_t left; /* the value of all that lies left of it */
 	uint32_t row;
 	uint32_t n_merged;
-	bool is_waker;	/* in a stack behind a "--" */
-	bool is_kernel; /* behind the kernel's first function, if stacks don't tell kinds */
+	bool is_waker;	/* in a stack after a "--" */
+	bool is_kernel; /* after the kernel's first function, if stacks don't label kinds */
 };
 
 /* A colour's class in the style sheet is a letter and a digit. */
@@ -147,7 +146,7 @@ static unsigned int diff_colour_of(const struct drawing *d, const struct box *bo
 	return COLOUR(delta < 0 ? 'b' : 'r', shade_of_share(share));
 }
 
-/* What a thread does, behind its stack; 'm': another mark. */
+/* Returns the letter of a thread state after a stack; 'm': another marker. */
 static char letter_of_mark(const char *name)
 {
 	static const struct {
@@ -192,7 +191,7 @@ static double percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-/* What can be printed of its name, to be freed. */
+/* Returns the printable name, to be freed. */
 static char *box_name(const struct box *box)
 {
 	return box->node ? mem_escape(box->node->name)
@@ -354,7 +353,7 @@ static void choose_min_element(struct drawing *d)
 		d->min_element *= 1.25;
 }
 
-/* ---- frames that are no elements ---- */
+/* ---- frames without elements of their own ---- */
 
 struct part {
 	const struct box *box;
@@ -477,7 +476,7 @@ static void print_text(FILE *f, const char *id, uint32_t x, double y, const char
 	fputs("</text>\n", f);
 }
 
-/* What the colours of a comparison mean, below the title. */
+/* Explains the colours of a comparison, below the title. */
 static void print_legend(FILE *f)
 {
 	const int n = 2 * DIFF_SHADES + 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Folded stacks; see folded.h. Lines are cut in place. A function's name may hold blanks, so the
- * value is what stands behind the last one.
+ * value is the word after the last one.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ static bool parse_number(struct folded_reader *reader, const char *text,
 	       limit_decimals(reader, number, decimals);
 }
 
-/* Cuts the number behind the last blank off the text. */
+/* Cuts the number after the last blank off the text. */
 static bool take_value(struct folded_reader *reader, char *text, struct folded_number *value)
 {
 	char *blank = strrchr(text, ' ');
@@ -102,7 +102,7 @@ static bool take_value(struct folded_reader *reader, char *text, struct folded_n
 	return true;
 }
 
-/* What stackcollapse-perf.pl --all appends, and our -a; without: other. */
+/* Cuts a suffix of stackcollapse-perf.pl --all, and our -a; without one: other. */
 static enum frame_kind take_suffix(char *name, enum frame_kind other)
 {
 	static const struct {

@@ -53,9 +53,9 @@ void folded_close(struct folded_reader *reader);
 void folded_refuse(struct folded_reader *reader);
 
 /*
- * The next stack; lines that are none are counted and left out. Blank lines are nothing, and so are
- * comments, which begin with "# ", or with "#" and have no ";": a thread may be named "#1". False
- * at the end, or after a read error, which stays in the file.
+ * Finds the next stack; lines that are none are counted and left out. Blank lines are nothing, and
+ * so are comments, which begin with "# ", or with "#" and have no ";": a thread may be named "#1".
+ * False at the end, or after a read error, which stays in the file.
  */
 bool folded_read(struct folded_reader *reader, struct folded_line *line);
 

@@ -61,7 +61,7 @@ static bool add_value(struct calltree *tree, uint32_t node, struct folded_number
 	}
 }
 
-/* False where the values add up to too much. */
+/* False if the total of the values overflows. */
 static bool add_line(struct calltree *tree, struct path *path, const struct folded_line *line,
 		     const struct folded_input *input, bool *is_rounded)
 {
@@ -93,16 +93,15 @@ static int check_reader(const struct folded_reader *reader, const char *path, ui
 			unsigned int decimals)
 {
 	if (ferror(reader->file))
-		return msg_errno(-(errno ?: EIO), "reading %s", path);
+		return msg_errno(-(errno ?: EIO), "%s: read failed", path);
 	if (!stacks)
-		return msg_error("%s: no folded stacks in it", path);
+		return msg_error("%s: contains no folded stacks", path);
 	if (reader->is_rounded)
 		msg_warn("%s: values rounded to %u decimals", path, decimals);
 	if (reader->refused)
-		msg_warn(
-			"%s: %" PRIu64 " of %" PRIu64
-			" lines are no folded stacks and were left out, the first is line %" PRIu64,
-			path, reader->refused, reader->lines, reader->first_refused);
+		msg_warn("%s: %" PRIu64 " of %" PRIu64
+			 " lines skipped, not folded stacks (first: line %" PRIu64 ")",
+			 path, reader->refused, reader->lines, reader->first_refused);
 	return 0;
 }
 
@@ -143,7 +142,7 @@ static int read_path(struct calltree *tree, const char *path, enum folded_column
 	int err;
 
 	if (!input.file)
-		return msg_errno(-errno, "opening %s", path);
+		return msg_errno(-errno, "%s: open failed", path);
 	err = folded_tree_read(tree, &input);
 	if (!is_stdin)
 		fclose(input.file);
@@ -163,7 +162,7 @@ static void print_left_out(const struct calltree *tree, double left_out)
 				       calltree_decimals(tree));
 
 	if (left_out > 0)
-		msg_info("left out by --only or --without: %.2f %%",
+		msg_info("%.2f %% filtered out by --only or --without",
 			 100.0 * left_out / (shown + left_out));
 }
 
@@ -177,7 +176,7 @@ int folded_tree_read_files(struct calltree *tree, size_t n, char **paths,
 		err = read_path(tree, paths[i], column_of(i, n, set->compares), set, &left_out);
 	calltree_finish(tree);
 	if (calltree_merged(tree))
-		msg_warn("%llu small frames were merged into their callers, for want of memory",
+		msg_warn("flame graph: %llu small frames merged into their callers (memory limit)",
 			 (unsigned long long)calltree_merged(tree));
 	print_left_out(tree, left_out);
 	return err;

@@ -25,8 +25,8 @@ struct folded_input {
 };
 
 /*
- * Adds a file's stacks; the tree is not finished. Lines that are no stacks are told and left out;
- * a file that has nothing else, or can't be read, is an error, printed. 0 or -errno.
+ * Adds a file's stacks; the tree is not finished. Other lines are skipped and counted in a warning;
+ * a file without stacks, or one that can't be read, is an error, printed. 0 or -errno.
  */
 int folded_tree_read(struct calltree *tree, const struct folded_input *input);
 
@@ -38,8 +38,8 @@ struct folded_set {
 };
 
 /*
- * Adds n files and finishes the tree; none, or "-", is standard input. What the names leave out is
- * told in a line. 0 or -errno.
+ * Adds n files and finishes the tree; none, or "-", is standard input. Prints the share that the
+ * name filters drop. 0 or -errno.
  */
 int folded_tree_read_files(struct calltree *tree, size_t n, char **paths,
 			   const struct folded_set *set);

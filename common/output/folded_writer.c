@@ -23,7 +23,7 @@ struct line {
 	uint64_t hash, value;
 };
 
-/* A text that is made again and again in the same memory. */
+/* A text that is rewritten in the same memory. */
 struct scratch {
 	FILE *f;
 	char *text;
@@ -60,7 +60,7 @@ static void print_stack(FILE *f, const struct sample *s, const struct writer_sty
 static void check_memory(bool ok)
 {
 	if (!ok) {
-		msg_error("out of memory");
+		msg_error("folded stacks: out of memory");
 		exit(1);
 	}
 }

@@ -21,7 +21,7 @@ struct known_frame {
 struct frame_table {
 	struct hashtable frames;
 	struct strpool *texts;
-	size_t n_kept; /* texts, when the unused ones were last let go */
+	size_t n_kept; /* texts, when the unused ones were last released */
 };
 
 struct frame_table *frame_table_new(void)
@@ -107,7 +107,7 @@ void frame_release(const struct frame *frame)
 
 /* ---- letting go ---- */
 
-static void let_go(struct hashlink *link, void *arg)
+static void release(struct hashlink *link, void *arg)
 {
 	struct known_frame *known = container_of(link, struct known_frame, link);
 	struct frame_table *table = arg;
@@ -140,9 +140,9 @@ static void renew_texts(struct frame_table *table)
 	table->n_kept = strpool_count(table->texts);
 }
 
-void frame_table_let_go(struct frame_table *table)
+void frame_table_release(struct frame_table *table)
 {
-	hashtable_visit(&table->frames, let_go, table);
+	hashtable_visit(&table->frames, release, table);
 	if (strpool_count(table->texts) > 2 * table->n_kept + FEW)
 		renew_texts(table);
 }

@@ -17,7 +17,10 @@ enum frame_kind {
 	FRAME_MARK, /* not code: a separator or a remark, such as "--" or "[still running]" */
 };
 
-/* Frames of one function are equal unless they tell their place, so only who needs places asks. */
+/*
+ * Frames of one function are equal unless they carry a location, so request locations only if
+ * needed.
+ */
 struct frame {
 	const char *name;
 	enum frame_kind kind;
@@ -34,14 +37,14 @@ struct frame_table *frame_table_new(void);
 void frame_table_free(struct frame_table *table);
 
 /*
- * The table's copy of a frame, texts included, for one more user. It stays where it is until all
- * its users have released it and frame_table_let_go() is called.
+ * Returns the table's copy of a frame, texts included, for one more user. It stays where it is
+ * until all its users have released it and frame_table_release() is called.
  */
 const struct frame *frame_table_get(struct frame_table *table, const struct frame *frame);
 void frame_release(const struct frame *frame);
 
 /* Frees the frames without users. */
-void frame_table_let_go(struct frame_table *table);
+void frame_table_release(struct frame_table *table);
 
 size_t frame_table_count(const struct frame_table *table);
 

@@ -36,10 +36,10 @@ static struct entry *find_entry(struct walk *walk, const struct calltree_node *n
 	return entry;
 }
 
-/* Where a walk is: whose own value that of a node is. */
+/* State of a walk: the node that a node's own value belongs to. */
 struct place {
 	const struct calltree_node *owner; /* NULL: nobody's yet */
-	bool is_wakers;			   /* what follows is no part of the stack that waits */
+	bool is_wakers;			   /* all below is part of the waker's stack */
 };
 
 static void visit_children(struct walk *walk, const struct calltree_node *node, struct place place);
@@ -57,7 +57,7 @@ static void visit_function(struct walk *walk, const struct calltree_node *node, 
 	entry->depth--;
 }
 
-/* A remark or a separator is no function: what it has is that of the function above it. */
+/* A remark or a separator is not a function: its value is that of the function above it. */
 static void visit(struct walk *walk, const struct calltree_node *node, struct place place)
 {
 	bool stands_alone = !place.owner && (node->self.now || node->first_child == CALLTREE_NONE);

@@ -20,9 +20,9 @@ struct functions {
 };
 
 /*
- * Of a finished tree, which outlives it; freed with functions_free(). Marks (FRAME_MARK) are no
- * functions: their value is that of the function above them. Only what has no function at all
- * stands for itself.
+ * Makes the functions of a finished tree, which must outlive them; freed with functions_free().
+ * Markers (FRAME_MARK) are not functions: their value goes to the function above them. Only stacks
+ * without any function stand for themselves.
  */
 struct functions *functions_new(const struct calltree *tree, bool by_total);
 void functions_free(struct functions *functions);

@@ -20,7 +20,7 @@ const struct hist_unit hist_nsecs = { "nsecs", 1ULL << HIST_MULT_BITS, HIST_MULT
 /*
  * 64 / 1000 and 65536 / 1000000 times 2^44, rounded up so that whole units are not rounded down.
  * The excess at 2^43 ns is 0.19 and 0.08 of a fixed-point unit: a whole unit is always exact, and
- * one nanosecond less is told apart from it up to 50 minutes.
+ * one nanosecond less is distinguished from it up to 50 minutes.
  */
 const struct hist_unit hist_usecs = { "usecs", 1125899906843ULL, 44, 6 };
 const struct hist_unit hist_msecs = { "msecs", 1152921504607ULL, 44, 16 };
@@ -90,7 +90,7 @@ void hist_record(struct hist *h, uint64_t fixed)
 	o->max = max_u64(o->max, fixed);
 }
 
-/* The highest slot of an octave that holds a value; -1 if none does. */
+/* Returns the highest slot of an octave that holds a value; -1 if none does. */
 static int highest_slot(const struct hist_octave *o)
 {
 	for (int slot = HIST_SLOTS_PER_OCTAVE - 1; slot >= 0; slot--)
@@ -210,7 +210,7 @@ static uint64_t max_fixed(const struct hist *h)
 	return 0;
 }
 
-/* The slot of the value with that rank, which is at least 1 and at most the count. */
+/* Returns the slot of the value with that rank, which is at least 1 and at most the count. */
 static struct position find_rank(const struct hist *h, uint64_t rank)
 {
 	struct position at = { 0, 0 };
@@ -274,7 +274,9 @@ uint64_t hist_to_ns(const struct hist_unit *unit, double value)
 	return (uint64_t)(fixed * (double)(1ULL << unit->shift) / (double)unit->mult + 0.5);
 }
 
-/* The row of a value: its power of two in printed units, where 0 and 1 share the first row. */
+/*
+ * Returns the row of a value: its power of two in printed units, where 0 and 1 share the first row.
+ */
 static uint32_t row_of(const struct hist_unit *unit, uint64_t fixed)
 {
 	uint64_t v = fixed >> unit->fraction_bits;

@@ -23,7 +23,7 @@ extern const struct hist_unit hist_nsecs; /* fixed = ns */
 extern const struct hist_unit hist_usecs; /* 1/64 us */
 extern const struct hist_unit hist_msecs; /* 1/65536 ms */
 
-/* What no value falls in takes no memory: there may be a histogram for each of many processes. */
+/* Empty slots take no memory: there may be a histogram for each of many processes. */
 struct hist {
 	struct hist_octave *octaves[HIST_OCTAVES]; /* NULL: no values */
 };
@@ -47,7 +47,7 @@ void hist_subtract(struct hist *now, const struct hist *before);
 
 uint64_t hist_count(const struct hist *h);
 
-/* The sum of all values, in fixed point. */
+/* Returns the sum of all values, in fixed point. */
 uint64_t hist_sum(const struct hist *h);
 
 /* Calls visit for each slot that holds a value, lowest first: values v with first <= v < below. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where the kernel begins in a stack that doesn't say which of its frames are the kernel's: at the
- * function by which it is entered. Only names that no program would give its own functions count.
+ * Finds the first kernel frame in a stack that doesn't label its frames: the function by which the
+ * kernel is entered. Only names that no program would give its own functions count.
  */
 #ifndef KERNEL_ROOTS_H
 #define KERNEL_ROOTS_H

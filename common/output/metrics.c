@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Metrics since the start of a run; see metrics.h. All histograms have the same edges, from a
- * quarter of a microsecond to 17 s, since servers add up buckets by their edge.
+ * quarter of a microsecond to 17 s, since servers aggregate buckets by their edge.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -197,14 +197,14 @@ static void remove_series(struct family *family, struct series *series)
 	free_series(series);
 }
 
-/* What grew in the report before may only not have come up yet in this one. */
+/* A series that grew in the report before may just not have occurred yet in this one. */
 static bool is_idle(const struct metrics *metrics, const struct series *series)
 {
 	return metrics->now_ns - series->grown_ns >= IDLE_NS &&
 	       series->grown_ns < metrics->before_ns;
 }
 
-/* True if there is room for one more series. */
+/* Returns true if one more series fits. */
 static bool make_room(const struct metrics *metrics, struct family *family)
 {
 	struct series *oldest;

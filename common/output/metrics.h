@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a run has counted since its start, by labels, for those who scrape it: sums and histograms
- * that only grow, in base units. The number of series of a metric is bounded. Beyond it a new one
- * replaces one that has not grown for five minutes (a server has forgotten it by then), nor in the
- * report before; if there is none, its values go to the series whose labels are all "other".
- * Values of labels that have the same text are the same, see prometheus.h.
+ * Counters of a run since its start, by labels, for a scraper: sums and histograms that only grow,
+ * in base units. The number of series of a metric is bounded. Beyond it a new one replaces one that
+ * has not grown for five minutes (a server has forgotten it by then), nor in the report before; if
+ * there is none, its values go to the series whose labels are all "other". Values of labels that
+ * have the same text are the same, see prometheus.h.
  */
 #ifndef METRICS_H
 #define METRICS_H
@@ -29,7 +29,7 @@ struct metric {
 	enum metric_kind kind;
 	uint64_t divisor; /* of values that are added, to base units: NS_PER_S; 0: none */
 	bool has_few;	  /* series, by reason, not by what is traced: max_series is not for it */
-	const char *labels[PROMETHEUS_MAX_LABELS]; /* their names, NULL behind the last */
+	const char *labels[PROMETHEUS_MAX_LABELS]; /* their names, NULL after the last */
 };
 
 struct metrics;
@@ -54,7 +54,7 @@ void metrics_set(struct metrics *metrics, const struct metric *metric, const cha
 void metrics_add_hist(struct metrics *metrics, const struct metric *metric,
 		      const char *const *values, const struct hist *hist, uint64_t now_ns);
 
-/* How often values went to "other" for want of room. */
+/* Returns how often values went to "other" because --max-series was reached. */
 uint64_t metrics_overflows(const struct metrics *metrics);
 
 /* All of them, in the order in which they were first used; within one, series as they came. */

@@ -69,7 +69,7 @@ static void close_group(struct measure *m)
 	add_item(m, size);
 }
 
-/* The end of a bracket expression, as of "[^]a[:alpha:]]". */
+/* Returns the end of a bracket expression, as of "[^]a[:alpha:]]". */
 static const char *skip_brackets(const char *at)
 {
 	at += at[1] == '^' ? 2 : 1;
@@ -83,7 +83,7 @@ static const char *skip_brackets(const char *at)
 	return at;
 }
 
-/* "{2,5}": 5. The end of the text is left where it is not closed. */
+/* "{2,5}": 5. The end of the text is left if it is not closed. */
 static size_t read_bounds(const char **at)
 {
 	size_t from = strtoul(*at + 1, (char **)at, 10), to = from;
@@ -159,7 +159,7 @@ static bool is_too_large(const char *text)
 	return m.levels[0].before_last + m.levels[0].last > PATTERN_MAX;
 }
 
-/* Where the library has them, they take time without bound. */
+/* In libraries that support them, they take unbounded time. */
 static bool has_back_reference(const char *text)
 {
 	for (; (text = strchr(text, '\\')) && text[1]; text += 2)
@@ -173,12 +173,11 @@ static int check_pattern(const char *what, const char *text)
 	if (!*text)
 		return msg_error("%s: the pattern is empty", what);
 	if (is_too_large(text))
-		return msg_error("%s: the pattern is too large (at most %d characters, repetitions "
-				 "written out, and %d groups in each other)",
+		return msg_error("%s: the pattern is too large (maximum: %d characters with "
+				 "repetitions expanded, %d nested groups)",
 				 what, PATTERN_MAX, NESTING_MAX);
 	if (has_back_reference(text))
-		return msg_error("%s: '%s': extended regular expressions have no back references",
-				 what, text);
+		return msg_error("%s: '%s': back references are not supported", what, text);
 	return 0;
 }
 

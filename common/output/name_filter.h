@@ -30,14 +30,14 @@ int name_patterns_parse(const char *what, const char *text, void *dest);
 bool name_filter_is_set(const struct name_filter *filter);
 
 /*
- * What the patterns say of a name, as bits of enum name_verdict. The verdict on a stack is that of
- * all its names together.
+ * Returns the matches of a name as bits of enum name_verdict. A stack's verdict is the OR of its
+ * names' verdicts.
  */
 unsigned int name_filter_judge(struct name_filter *filter, const char *name);
 unsigned int name_filter_judge_frames(struct name_filter *filter, const struct frame *const *frames,
 				      size_t n);
 
-/* Whether a stack with that verdict is shown. */
+/* Returns true if a stack with that verdict is shown. */
 bool name_filter_keeps(const struct name_filter *filter, unsigned int verdict);
 
 /* Frees what the filter holds. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Stacks as pprof reads them: a gzip'd message of profile.proto (github.com/google/pprof, proto/).
- * There, everything is told once and named by a number, so each string, function, mapping and
- * location is kept as the bytes of its message, and equal ones get one number.
+ * There, everything is written once and referred to by a number: each string, function, mapping and
+ * location is stored as the bytes of its message, and equal ones get one number.
  *
  * An address is that in the file, as ELF counts it, not that in some process: a mapping that begins
- * at 0 and covers all memory is how pprof is told so.
+ * at 0 and covers all memory declares that.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -87,7 +87,7 @@ static const struct unit_type {
 	{ "bytes", "inuse_space" },
 };
 
-/* ---- numbers for what has been told ---- */
+/* ---- numbers of written messages ---- */
 
 static uint64_t hash_bytes(const unsigned char *bytes, size_t n)
 {
@@ -137,7 +137,7 @@ static uint64_t number_text(struct pprof *p, const char *text)
 	return number;
 }
 
-/* The number of a message without one (0 is "none"), which is freed. */
+/* Returns the number of a message without one (0 is "none"), which is freed. */
 static uint64_t number_message(struct pprof *p, struct hashtable *t, enum profile_field field,
 			       struct protobuf *message)
 {
@@ -154,7 +154,7 @@ static uint64_t number_message(struct pprof *p, struct hashtable *t, enum profil
 
 /* ---- numbers by address, of what stays where it is while the profile is written ---- */
 
-/* Whether it has a number, which is in *number. One more than that is the map's value. */
+/* Returns true if it has a number, in *number. The map's value is one more than that. */
 static bool known_get(const struct idmap *known, const void *at, uint64_t *number)
 {
 	const void *value = idmap_find(known, (uintptr_t)at);
@@ -170,7 +170,7 @@ static uint64_t known_add(struct idmap *known, const void *at, uint64_t number)
 	return number;
 }
 
-/* Of a frame or an image, which many have in common. NULL: "". */
+/* Returns the number of a text of a frame or an image, which many have in common. NULL: "". */
 static uint64_t number_shared_text(struct pprof *p, const char *text)
 {
 	uint64_t number = 0;
@@ -233,7 +233,10 @@ static bool is_same_place(const struct frame *a, const struct frame *b)
 	return a->image == b->image && a->address == b->address;
 }
 
-/* The frame at *i and, if it is inlined, those that it is inlined in. Leaves *i at the last one. */
+/*
+ * Returns the frame at *i and, if it is inlined, those that it is inlined in. Leaves *i at the last
+ * one.
+ */
 static uint64_t number_location(struct pprof *p, const struct sample *s, size_t *i)
 {
 	const struct frame *frame = sample_frame(s, *i);
@@ -414,7 +417,7 @@ static void write_gzip(FILE *f, const struct protobuf *pb)
 
 	if (pb->n > UINT_MAX || deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, gzip, MAX_MEM_LEVEL,
 					     Z_DEFAULT_STRATEGY) != Z_OK) {
-		msg_error("packing the profile: it is too large");
+		msg_error("pprof profile: too large to compress");
 		return;
 	}
 	while (status == Z_OK) {

@@ -114,7 +114,7 @@ static const struct frame *const *intern_frames(struct profile *p, const struct 
 	return p->scratch;
 }
 
-/* The sample with interned names. */
+/* Returns the sample with interned names. */
 static struct sample intern_sample(struct profile *p, const struct sample *s)
 {
 	struct sample own = *s;

@@ -28,7 +28,7 @@ struct column {
 	const char *pprof; /* the type of a number of things in pprof; NULL: not written there */
 };
 
-/* Where a thread runs; texts that are unknown, or that there are none of, are NULL. */
+/* The thread that a sample is from; texts that are unknown or absent are NULL. */
 struct sample_group {
 	const char *cgroup; /* its path (v2) */
 	const char *container_id, *unit;
@@ -49,7 +49,7 @@ struct sample {
 	uint64_t columns[PROFILE_COLUMNS]; /* those that the profile has */
 	struct sample_group group;	   /* what it has follows from the cgroup */
 	const struct frame *const *known;  /* instead of frames: those of the profile's table */
-	uint32_t tid;			   /* 0: not by thread */
+	uint32_t tid;			   /* 0: not per thread */
 };
 
 static inline const struct frame *sample_frame(const struct sample *s, size_t i)
@@ -57,7 +57,7 @@ static inline const struct frame *sample_frame(const struct sample *s, size_t i)
 	return s->known ? s->known[i] : &s->frames[i];
 }
 
-/* What each of a number of samples stands for, such as "cpu", "nanoseconds", 10101010. */
+/* Sampling period: event, unit and number, such as "cpu", "nanoseconds", 10101010. */
 struct sample_period {
 	const char *type, *unit;
 	uint64_t value;
@@ -67,8 +67,8 @@ struct profile;
 
 /*
  * unit: "samples", "microseconds", "bytes", ... columns: up to one without a name; NULL: none. Both
- * are kept by reference. table: where all frames are that samples have as `known`, which outlives
- * the profile; NULL: it copies frames into one of its own.
+ * must stay valid. table: where all frames are that samples have as `known`, which outlives the
+ * profile; NULL: it copies frames into one of its own.
  */
 struct profile *profile_new(const char *unit, const struct column *columns,
 			    struct frame_table *table);
@@ -87,13 +87,13 @@ void profile_sort(struct profile *p);
 size_t profile_count(const struct profile *p);
 const struct sample *profile_sample(const struct profile *p, size_t i);
 
-/* The order of two of them by their threads' names, then by their frames' names. */
+/* Compares two of them by their threads' names, then by their frames' names. */
 int sample_compare_stacks(const struct sample *a, const struct sample *b);
 
 uint64_t profile_total(const struct profile *p);
 const char *profile_unit(const struct profile *p);
 
-/* The column of that number; NULL: there are not so many. */
+/* Returns column i; NULL: there are fewer. */
 const struct column *profile_column(const struct profile *p, size_t i);
 
 #endif

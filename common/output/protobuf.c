@@ -10,7 +10,7 @@
 
 enum wire_type {
 	WIRE_VARINT = 0,
-	WIRE_LENGTH = 2, /* a length, and so many bytes */
+	WIRE_LENGTH = 2, /* a length, and N bytes */
 };
 
 void protobuf_free(struct protobuf *pb)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is said of a stack, behind it: "[blocked at end]". Code without a name has frames of that
- * look, so a folded line's last frame is a remark only if it is one of these. Tools take theirs
- * from here.
+ * Remarks after a stack: "[blocked at end]". Code without a name has frames of that look, so a
+ * folded line's last frame is a remark only if it is one of these. Tools take theirs from here.
  */
 #ifndef REMARKS_H
 #define REMARKS_H

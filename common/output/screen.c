@@ -95,7 +95,7 @@ size_t screen_fit(const char *line, size_t length, unsigned int columns)
 	return isdigit((unsigned char)line[word]) ? word : end;
 }
 
-/* Each row is cleared before it is written: behind it, the cursor may stand on its last letter. */
+/* Each row is cleared before it is written: after it, the cursor may stand on its last letter. */
 void screen_draw(const char *text)
 {
 	unsigned int rows = screen_rows(), columns = screen_columns();

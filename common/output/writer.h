@@ -8,7 +8,7 @@
 
 #include "output/profile.h"
 
-/* What a result tells of the run it is from. */
+/* Facts about the run, for the head of a result. */
 struct writer_facts {
 	const char *tool;
 	const char *host, *kernel;
@@ -22,7 +22,7 @@ struct writer_facts {
 
 struct writer_style {
 	bool delimiter; /* -d: mark the border between kernel and user frames where both exist */
-	bool annotate;	/* -a: "_[k]" behind kernel frames, "_[i]" inlined ones, "_[j]" a JIT's */
+	bool annotate;	/* -a: "_[k]" after kernel frames, "_[i]" inlined ones, "_[j]" a JIT's */
 	const struct writer_facts *facts; /* NULL: none */
 
 	/* Called now and then by those who write one stack after the other; may be NULL. */
@@ -49,7 +49,7 @@ extern const struct writer json_writer;
 
 /*
  * For the writers themselves. The border is the index of the first kernel frame that is called by a
- * user frame; 0 where there is none. A frame's text is its name, and its source line if it is
+ * user frame; 0 if there is none. A frame's text is its name, and its source line if it is
  * known, to be freed. It is printed escaped, together with the bytes in `also`.
  */
 size_t writer_border(const struct sample *s);
@@ -63,10 +63,10 @@ void writer_pause(const struct writer_style *style, size_t i);
 /* JSON's line about the run. */
 void writer_print_facts(FILE *f, const struct writer_facts *facts, const char *unit);
 
-/* The formats' names, for messages: "text, folded, svg, pprof or json". */
+/* Returns the formats' names, for messages: "text, folded, svg, pprof or json". */
 const char *writer_names(void);
 
-/* The writer of that --format name, or of that file's extension; NULL if there is none. */
+/* Returns the writer of that --format name, or of that file's extension; NULL if there is none. */
 const struct writer *writer_by_name(const char *name);
 const struct writer *writer_by_extension(const char *path);
 

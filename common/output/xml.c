@@ -13,7 +13,7 @@ static bool is_noncharacter(const char *s)
 	return !memcmp(s, "\xef\xbf\xbe", 3) || !memcmp(s, "\xef\xbf\xbf", 3);
 }
 
-/* Writes the character at s, of that many bytes, or counts it only where f is NULL. */
+/* Writes the character of `bytes` bytes at s, or counts it only if f is NULL. */
 static void print_character(FILE *f, const char *s, size_t bytes)
 {
 	static const struct {

@@ -15,7 +15,7 @@ void xml_print(FILE *f, const char *s);
 /* Only its first n characters, not bytes; a character that is escaped counts as one. */
 void xml_print_start(FILE *f, const char *s, size_t n);
 
-/* The number of characters that xml_print_start() counts in all of s. */
+/* Returns the number of characters that xml_print_start() counts in all of s. */
 size_t xml_length(const char *s);
 
 #endif

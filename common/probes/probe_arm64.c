@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What arm64's instructions do, and what the kernel makes of a probe on one; see probe_machine.h.
- * Encodings: Arm Architecture Reference Manual, C4.1. Known are those that compilers put before the
- * first branch of a function.
+ * Effects of arm64's instructions, and the kernel's treatment of a probe on one; see
+ * probe_machine.h. Encodings: Arm Architecture Reference Manual, C4.1. Known are those that
+ * compilers put before the first branch of a function.
  *
- * What the kernel emulates, steps over and refuses was read in versions of
- * arch/arm64/kernel/probes/decode-insn.c from 5.4 to about 6.17; tests/live/probes_test asks the
- * running kernel what it takes, and lab/probes/cost shows what is emulated.
+ * The emulated, single-stepped and refused instructions are from versions of
+ * arch/arm64/kernel/probes/decode-insn.c from 5.4 to about 6.17; tests/live/probes_test tries them
+ * on the running kernel, and lab/probes/cost shows which are emulated.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@
 
 enum { X30 = 30, SP = 31, ZERO = SP };
 
-/* Of HINT. */
+/* Operations of HINT. */
 enum {
 	HINT_NOP = 0,
 	HINT_XPACLRI = 7,
@@ -57,7 +57,7 @@ static bool is_bti(uint32_t hint)
 	return hint >= HINT_BTI && hint <= HINT_BTI_JC && !(hint & 1);
 }
 
-/* Of x30. */
+/* Signs x30. */
 static bool is_signing(uint32_t hint)
 {
 	return hint >= HINT_PACIAZ && hint <= HINT_PACIBSP;
@@ -137,8 +137,8 @@ static enum probe_kind kind_of_hint(uint32_t hint)
 }
 
 /*
- * Whether it knows the instruction or not, the kernel steps over what is not in its list of those
- * that it refuses: newer branches would go anywhere. So only those are taken that it knows.
+ * The kernel steps over all instructions that are not in its list of refused ones, known or not:
+ * newer branches would go anywhere. So only those that it knows are accepted.
  */
 static enum probe_kind kind_of_control(uint32_t word)
 {
@@ -171,7 +171,7 @@ static enum probe_kind kind_of(uint32_t word)
 
 /* ---- what it does ---- */
 
-/* Number 31 is sp or, in other places, zero, which takes whatever is written. */
+/* Number 31 is sp or, in other encodings, the zero register, which discards writes. */
 static bool writes_reg(struct probe_effect *e, uint32_t reg, bool may_be_sp)
 {
 	if (reg != ZERO || may_be_sp)
@@ -213,8 +213,8 @@ static bool read_immediate(struct probe_effect *e, uint32_t word)
 }
 
 /*
- * Of one source: CLZ, REV and so on, but nothing that signs; of two: divisions, which don't fault
- * here, and shifts.
+ * Operations with one source: CLZ, REV and so on, but nothing that signs; with two: divisions,
+ * which don't fault here, and shifts.
  */
 static bool is_plain_arithmetic(uint32_t word)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a uprobe costs, by the instruction that it sits on; limits. See probe_place.h. */
+/* Cost of a uprobe by the instruction that it sits on; limits. See probe_place.h. */
 #ifndef PROBE_KIND_H
 #define PROBE_KIND_H
 
 #define PROBE_MAX_ARGS	 6
 #define PROBE_MAX_OFFSET 64 /* bytes */
 
-/* Cheapest first; late nops are as cheap as the others where they are not stepped. */
+/* Cheapest first; late nops are as cheap as the others if they are not stepped. */
 enum probe_kind {
 	PROBE_NOP,     /* x86-64: of one byte; prefixes don't matter */
 	PROBE_PUSH,    /* x86-64: of a register */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the search for a probe's place (probe_place.h) asks about an architecture's instructions.
- * Both are built everywhere, so that tests of one run on the other.
+ * Per-architecture queries about instructions, for the search of a probe's location
+ * (probe_place.h). Both are built everywhere, so that tests of one run on the other.
  */
 #ifndef PROBE_MACHINE_H
 #define PROBE_MACHINE_H
@@ -12,7 +12,7 @@
 
 #include "probes/probe_kind.h"
 
-/* What an instruction does to registers, which are numbered as in machine code. */
+/* Effect of an instruction on registers, which are numbered as in machine code. */
 struct probe_effect {
 	uint32_t writes;	    /* as bits */
 	int copied_from, copied_to; /* by a move of 64 bits; -1: none */
@@ -37,8 +37,8 @@ struct probe_machine {
 };
 
 /*
- * For find_limit: there is a jump from `from` on by `relative` bytes. A target behind the first
- * byte makes all that follows it a loop; at the first one, nothing is new.
+ * For find_limit: notes a jump at `from` by `relative` bytes. A target after the first byte makes
+ * all that follows it a loop; at the first one, nothing is new.
  */
 static inline void probe_note_target(size_t *limit, size_t from, int32_t relative)
 {

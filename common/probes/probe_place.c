@@ -8,7 +8,7 @@
 
 struct search {
 	const struct probe_machine *machine;
-	const struct probe_wish *wish;
+	const struct probe_request *request;
 	unsigned int n_args;
 	uint32_t homes[PROBE_MAX_ARGS]; /* the registers that hold each argument, as bits */
 	bool has_lost_return;
@@ -41,9 +41,9 @@ static uint8_t home_of(const struct search *s, unsigned int i)
 static bool is_fit(const struct search *s)
 {
 	for (unsigned int i = 0; i < s->n_args; i++)
-		if (!s->homes[i] || (!s->wish->may_move_args && !is_at_home(s, i)))
+		if (!s->homes[i] || (!s->request->may_move_args && !is_at_home(s, i)))
 			return false;
-	return !s->has_lost_return || !s->wish->wants_return;
+	return !s->has_lost_return || !s->request->wants_return;
 }
 
 static void take_place(const struct search *s, struct probe_place *place, size_t offset,
@@ -58,24 +58,24 @@ static void take_place(const struct search *s, struct probe_place *place, size_t
 	}
 }
 
-/* Whatever holds an argument at the beginning holds it alone. */
+/* At the beginning, each argument is in one register only. */
 static void begin(struct search *s, const struct probe_machine *machine,
-		  const struct probe_wish *wish)
+		  const struct probe_request *request)
 {
-	*s = (struct search){ .machine = machine, .wish = wish };
-	s->n_args = wish->n_args < PROBE_MAX_ARGS ? wish->n_args : PROBE_MAX_ARGS;
+	*s = (struct search){ .machine = machine, .request = request };
+	s->n_args = request->n_args < PROBE_MAX_ARGS ? request->n_args : PROBE_MAX_ARGS;
 	for (unsigned int i = 0; i < s->n_args; i++)
 		s->homes[i] = 1u << machine->args[i];
 }
 
 void probe_place_find_on(const struct probe_machine *machine, struct probe_place *place,
-			 const struct probe_wish *wish, const uint8_t *code, size_t size)
+			 const struct probe_request *request, const uint8_t *code, size_t size)
 {
 	size_t limit = machine->find_limit(code, size);
 	struct probe_step step;
 	struct search s;
 
-	begin(&s, machine, wish);
+	begin(&s, machine, request);
 	take_place(&s, place, 0, PROBE_STEP);
 	for (size_t at = 0; at < limit && is_fit(&s); at += step.bytes) {
 		if (!machine->read(&step, code + at, size - at))
@@ -88,12 +88,12 @@ void probe_place_find_on(const struct probe_machine *machine, struct probe_place
 	}
 }
 
-void probe_place_find(struct probe_place *place, const struct probe_wish *wish, const uint8_t *code,
-		      size_t size)
+void probe_place_find(struct probe_place *place, const struct probe_request *request,
+		      const uint8_t *code, size_t size)
 {
 #if defined(__x86_64__)
-	probe_place_find_on(&probe_machine_x86, place, wish, code, size);
+	probe_place_find_on(&probe_machine_x86, place, request, code, size);
 #else
-	probe_place_find_on(&probe_machine_arm64, place, wish, code, size);
+	probe_place_find_on(&probe_machine_arm64, place, request, code, size);
 #endif
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where in a function's entry a uprobe costs least. The kernel emulates a few instructions and lets
- * the CPU step over a copy of any other, which costs two more traps. So the first instructions are
- * decoded, and the probe is put on the cheapest one that every call passes once, with the arguments
- * still there.
+ * Finds the instruction in a function's entry where a uprobe costs least. The kernel emulates a few
+ * instructions and lets the CPU step over a copy of any other, which costs two more traps. So the
+ * first instructions are decoded, and the probe is put on the cheapest one that every call passes
+ * once, with the arguments still there.
  *
  * x86-64 (arch/x86/kernel/uprobes.c) emulates a push of a register, nops, relative jumps and calls.
  * arm64 (arch/arm64/kernel/probes/decode-insn.c) emulates branches of all kinds and adr, newer
@@ -14,7 +14,7 @@
  * changes where the kernel finds the return address when the probe is hit. On x86-64 rsp points at
  * it. On arm64 x30 holds it, and the kernel puts another one there: that has to happen before x30
  * is signed (paciasp), stored or copied, and sp must be what it is after the return, by which the
- * kernel tells which calls are over. bti may be skipped.
+ * kernel finds the calls that are over. bti may be skipped.
  *
  * The search ends at the first branch, which may still be probed itself, and at the first
  * instruction that isn't known. It also ends where a relative jump in the function leads back into
@@ -33,7 +33,7 @@
 
 #include "probes/probe_kind.h"
 
-struct probe_wish {
+struct probe_request {
 	unsigned int n_args; /* of integer type, that the probe reads (0 to PROBE_MAX_ARGS) */
 	bool wants_return;   /* a return probe goes to the same place */
 	bool may_move_args;  /* the probe can read arguments from other registers: see args[] */
@@ -54,17 +54,17 @@ struct probe_place {
 
 /*
  * The place in a function of which `size` bytes are known: best all of it, as the search for jumps
- * back wants them; what isn't there is not looked at. Always an answer: offset 0 where no other
+ * back wants them; what isn't there is not looked at. Always an answer: offset 0 if no other
  * place is better, and where size is 0 (kind PROBE_STEP).
  */
-void probe_place_find(struct probe_place *place, const struct probe_wish *wish, const uint8_t *code,
-		      size_t size);
+void probe_place_find(struct probe_place *place, const struct probe_request *request,
+		      const uint8_t *code, size_t size);
 
 /* ---- for tests ---- */
 
 /* The same on every machine: for code of that one, see probe_machine.h. */
 struct probe_machine;
 void probe_place_find_on(const struct probe_machine *machine, struct probe_place *place,
-			 const struct probe_wish *wish, const uint8_t *code, size_t size);
+			 const struct probe_request *request, const uint8_t *code, size_t size);
 
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What x86-64's instructions do, and what the kernel makes of a probe on one; see probe_machine.h.
- * Known are the opcodes that compilers put before the first push or branch of a function.
+ * Effects of x86-64's instructions, and the kernel's treatment of a probe on one; see
+ * probe_machine.h. Known are the opcodes that compilers put before the first push or branch of a
+ * function.
  *
- * What the kernel emulates was read in arch/x86/kernel/uprobes.c and measured (lab/probes/cost).
+ * The emulated instructions are from arch/x86/kernel/uprobes.c, and measured (lab/probes/cost).
  */
 #include <string.h>
 
@@ -157,7 +158,7 @@ static bool read_one(struct probe_effect *e, const struct x86_insn *insn)
 static bool read_0f(struct probe_effect *e, const struct x86_insn *insn)
 {
 	switch (insn->opcode) {
-	case 0x1e: /* ENDBR64 and what is kept free for its like; RDSSP is the register form */
+	case 0x1e: /* ENDBR64 and reserved nops; RDSSP is the register form */
 		return insn->prefixes == X86_PREFIX_F3 && insn->modrm == 0xfa;
 	case 0x1f: /* NOP */
 		return true;
@@ -231,9 +232,7 @@ static bool is_long_jump(const uint8_t *code, size_t left)
 	       (left > 1 && code[0] == 0x0f && (code[1] & 0xf0) == 0x80);
 }
 
-/*
- * Where decoding has lost the thread, every byte may begin a jump. So it is for long ones anyway.
- */
+/* If decoding has failed, every byte may begin a jump. For long ones it may anyway. */
 static void scan_byte(size_t *limit, const uint8_t *code, size_t at, size_t size, bool is_lost)
 {
 	size_t left = size - at, opcode_bytes = code[at] == 0x0f ? 2 : 1;
@@ -249,7 +248,7 @@ static void scan_byte(size_t *limit, const uint8_t *code, size_t at, size_t size
 		probe_note_target(limit, at + 2, (int8_t)code[at + 1]);
 }
 
-/* The offset from which on the entry is part of a loop. */
+/* Returns the offset from which on the entry is part of a loop. */
 static size_t find_limit(const uint8_t *code, size_t size)
 {
 	size_t limit = PROBE_MAX_OFFSET, next = 0;

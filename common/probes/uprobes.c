@@ -27,7 +27,7 @@
 #include "base/readfile.h"
 #include "probes/uprobes.h"
 
-/* What may be younger than the headers (include/uapi/linux/bpf.h). */
+/* Constants that may be newer than the headers (include/uapi/linux/bpf.h). */
 #define TRACE_UPROBE_MULTI   48
 #define TRACE_UPROBE_SESSION 57
 #define UPROBE_MULTI_RETURN  (1u << 0)
@@ -215,7 +215,7 @@ static void set_mode(struct uprobes_programs *programs, enum uprobes_mode mode)
 	prepare_program(programs->entry, mode, !is_session);
 	prepare_program(programs->ret, mode, !is_session);
 	prepare_program(programs->brief, is_session ? UPROBES_MULTI : mode, true);
-	msg_debug("functions are probed by %s", uprobes_mode_name(mode));
+	msg_debug("uprobes: attached with %s", uprobes_mode_name(mode));
 }
 
 int uprobes_prepare_mode(struct uprobes_programs *programs, enum uprobes_mode mode)
@@ -253,8 +253,8 @@ int uprobes_prepare(struct uprobes_programs *programs)
 			break;
 	}
 	if (err == -EPERM || err == -EACCES || limit_is_reached(err))
-		return msg_errno(err, "probing functions");
-	msg_error("probing functions: the kernel has no uprobes with cookies (since Linux 5.15)");
+		return msg_errno(err, "uprobes: attach failed");
+	msg_error("uprobes: the kernel has no uprobe cookies (needs Linux 5.15)");
 	return -ENOTSUP;
 }
 

@@ -43,7 +43,7 @@ struct uprobes_programs {
 /*
  * Before the object is loaded: finds the mode, sets the programs' attach types, lets only those be
  * loaded that the mode needs, and keeps libbpf from attaching them. 0 or -errno, printed: -ENOTSUP
- * where the kernel has none of the modes, else why it can't be told.
+ * where the kernel has none of the modes, else the reason why they can't be tried.
  */
 int uprobes_prepare(struct uprobes_programs *programs);
 
@@ -51,7 +51,7 @@ int uprobes_prepare(struct uprobes_programs *programs);
 int uprobes_prepare_mode(struct uprobes_programs *programs, enum uprobes_mode mode);
 
 struct uprobe_point {
-	int fd; /* the file, open in whatever way (O_PATH too); only used while attaching */
+	int fd;		 /* the open file (O_PATH suffices); only used while attaching */
 	uint64_t offset; /* of the probed instruction in the file: see probe_place.h */
 	uint64_t cookie;
 	bool wants_return; /* in a session the program decides, by what it returns at the entry */
@@ -62,10 +62,9 @@ struct uprobe_point {
 struct uprobes;
 
 /*
- * Attaches the points after load: to one process with all its threads, or to all (pid 0). Points
- * of the same file, which must stand in a row, share a link. Where some can't be attached the
- * others are, and err tells of each. NULL with errno set if none could be; free with
- * uprobes_detach().
+ * Attaches the points after load: to one process with all its threads, or to all (pid 0). Points of
+ * one file must be adjacent: they share a link. Each point's err reports its result; the rest is
+ * attached even if some fail. NULL with errno set if none could be; free with uprobes_detach().
  */
 struct uprobes *uprobes_attach(const struct uprobes_programs *programs, pid_t pid,
 			       struct uprobe_point *points, size_t n);
@@ -73,7 +72,7 @@ struct uprobes *uprobes_attach(const struct uprobes_programs *programs, pid_t pi
 /* Detaches everything; NULL is fine. Calls that haven't returned are not reported any more. */
 void uprobes_detach(struct uprobes *uprobes);
 
-/* Whether the kernel has that mode: 0 or -errno. */
+/* Tests if the kernel has that mode: 0 or -errno. */
 int uprobes_try(enum uprobes_mode mode);
 
 const char *uprobes_mode_name(enum uprobes_mode mode);

@@ -27,7 +27,7 @@
 #include "base/readfile.h"
 #include "process/cgroups.h"
 
-#define GONE_MAX      4096 /* whose names are kept */
+#define GONE_MAX      4096 /* whose names are retained */
 #define EVENTS	      (IN_CREATE | IN_DELETE | IN_ONLYDIR)
 #define LOOK_AGAIN_NS NS_PER_S
 
@@ -45,7 +45,7 @@ struct cgroups {
 	struct hashtable by_id, by_watch;
 	struct lru gone;
 	int inotify_fd;
-	bool is_blind; /* folders come and go that no event tells of */
+	bool is_blind; /* folders come and go without an event */
 	uint64_t looked_ns;
 };
 
@@ -118,8 +118,8 @@ static struct folder *find_watch(const struct cgroups *cgroups, int watch)
 static void become_blind(struct cgroups *cgroups, const char *limit)
 {
 	if (!cgroups->is_blind)
-		msg_warn("watching cgroups: %s: some that end before a report have no name "
-			 "(raise sysctl fs.inotify.%s)",
+		msg_warn("cgroup watch: %s: cgroups removed before a report have no name (raise "
+			 "sysctl fs.inotify.%s)",
 			 strerror(errno), limit);
 	cgroups->is_blind = true;
 }
@@ -153,7 +153,7 @@ static void add_folder(struct cgroups *cgroups, uint64_t id, const char *path)
 	watch_folder(cgroups, folder, path);
 }
 
-/* That folder and all below it. fts_read() reads a folder after it has been returned. */
+/* Adds that folder and all below it. fts_read() reads a folder after it has been returned. */
 static void scan(struct cgroups *cgroups, const char *path)
 {
 	char *const paths[] = { (char *)path, NULL };
@@ -176,7 +176,7 @@ static void free_folder(struct folder *folder)
 	free(folder);
 }
 
-/* A watch that is kept would keep the folder's inode. */
+/* A remaining watch would hold the folder's inode. */
 static void unwatch_folder(struct cgroups *cgroups, struct folder *folder)
 {
 	if (folder->watch < 0)
@@ -255,7 +255,7 @@ static void list_missing(struct hashlink *link, void *arg)
 	missing->folders[missing->n++] = folder;
 }
 
-/* What no event has told of. */
+/* Finds changes that came without an event. */
 static void look_again(struct cgroups *cgroups)
 {
 	struct missing missing = { .cgroups = cgroups };
@@ -267,7 +267,7 @@ static void look_again(struct cgroups *cgroups)
 	scan(cgroups, cgroups->root);
 }
 
-/* ---- what inotify tells ---- */
+/* ---- events from inotify ---- */
 
 static void handle_event(struct cgroups *cgroups, const struct inotify_event *event)
 {

@@ -28,11 +28,11 @@ struct cgroups;
 struct cgroups *cgroups_new(bool watch);
 void cgroups_free(struct cgroups *cgroups);
 
-/* Whether cgroup2 is mounted, and where; NULL: nowhere. */
+/* Returns true if cgroup2 is mounted. */
 bool cgroups_are_there(void);
 const char *cgroups_root(void);
 
-/* The id of the cgroup that the process is in; 0: unknown. */
+/* Returns the id of the cgroup that the process is in; 0: unknown. */
 uint64_t cgroup_of_process(pid_t pid);
 
 /* Becomes readable when folders came or went, for cgroups_update(); -1: nothing is watched. */

@@ -50,7 +50,7 @@ static void copy_part(char *to, size_t size, struct part part)
 	to[n] = '\0';
 }
 
-/* The next part of *path, which becomes what follows it. False: there is none. */
+/* Finds the next part of *path, which becomes what follows it. False: there is none. */
 static bool next_part(const char **path, struct part *part)
 {
 	*path += strspn(*path, "/");
@@ -68,9 +68,9 @@ static bool is_id(struct part part)
 }
 
 /*
- * What stands before an id, or the folder that an id is in: of containerd's CRI plugin, CRI-O,
- * dockerd, Podman (with --cgroups=split "libpod-payload"; "libpod_parent" without systemd),
- * nerdctl. "": not a container but its manager's process.
+ * Prefix of an id, or name of its parent folder: of containerd's CRI plugin, CRI-O, dockerd, Podman
+ * (with --cgroups=split "libpod-payload"; "libpod_parent" without systemd), nerdctl. "": not a
+ * container but its manager's process.
  */
 static const struct {
 	const char *name, *runtime;

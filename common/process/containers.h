@@ -23,8 +23,8 @@ struct container {
 };
 
 /*
- * path: below the file system's root, as in /proc/PID/cgroup. Of containers in containers the
- * innermost counts. What cannot be told from the path stays "".
+ * Parses a path below the file system's root, as in /proc/PID/cgroup. Of nested containers the
+ * innermost counts. Parts that the path doesn't have stay "".
  */
 void container_parse(struct container *container, const char *path);
 
@@ -34,7 +34,7 @@ bool container_is(const struct container *container, const char *id);
 /* True if it is, or begins it. */
 bool container_matches(const struct container *container, const char *id);
 
-/* Whether it ends as names of systemd's units do. */
+/* Returns true if the name ends as those of systemd units do. */
 bool container_is_unit_name(const char *name);
 
 #endif

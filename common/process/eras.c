@@ -91,7 +91,7 @@ static struct mapping_event make_item(struct map_store *store, const struct mapp
 
 /* ---- eras ---- */
 
-/* Where the era of that time is, or one that begins then belongs. */
+/* Returns the link to the era of that time, or the link where an era that begins then belongs. */
 static struct era **find_link(struct era **latest, uint64_t time_ns)
 {
 	while (*latest && (*latest)->begin_ns > time_ns)
@@ -132,7 +132,7 @@ struct era *era_begin_as(struct era **latest, uint64_t time_ns, const struct era
 
 	other->list->n_users++;
 	era = insert_era(latest, time_ns, other->list, n);
-	era->n_met = other->n_met < n ? other->n_met : n;
+	era->n_preloaded = other->n_preloaded < n ? other->n_preloaded : n;
 	if (other->maps && other->n_in_maps == n) {
 		keep_maps(era, other->maps, n);
 		era->maps_are_read = other->maps_are_read;
@@ -219,18 +219,18 @@ void era_replace(struct map_store *store, struct era *era, const struct mappings
 	era->list = list;
 	era->count = list->count;
 	era->n_in_maps = 0;
-	era->n_met = 0;
+	era->n_preloaded = 0;
 }
 
-void era_meet_files(struct map_store *store, struct era *era, pid_t pid, pid_t relative,
-		    void (*meet)(struct file *file, void *arg), void *arg)
+void era_preload_files(struct map_store *store, struct era *era, pid_t pid, pid_t relative,
+		       void (*visit)(struct file *file, void *arg), void *arg)
 {
-	for (; era->n_met < era->count; era->n_met++) {
-		struct file *file =
-			mapping_event_file(store, &era->list->items[era->n_met], pid, relative);
+	for (; era->n_preloaded < era->count; era->n_preloaded++) {
+		struct file *file = mapping_event_file(store, &era->list->items[era->n_preloaded],
+						       pid, relative);
 
 		if (file)
-			meet(file, arg);
+			visit(file, arg);
 	}
 }
 

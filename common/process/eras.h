@@ -24,7 +24,7 @@ struct era {
 	bool was_read;	   /* from /proc: it began before that time */
 	struct maps *maps; /* NULL, or as of the first n_in_maps of the list */
 	size_t n_in_maps;
-	size_t n_met;	    /* whose files have been met, see era_meet_files() */
+	size_t n_preloaded; /* whose files were opened, see era_preload_files() */
 	bool maps_are_read; /* from /proc, after that; not by the list alone */
 };
 
@@ -40,7 +40,7 @@ void eras_free(struct map_store *store, struct era **link);
 /* Frees all but the latest few, those that may still be asked for. */
 void eras_drop_old(struct map_store *store, struct era **latest);
 
-/* The era of that time, or NULL. */
+/* Returns the era of that time, or NULL. */
 struct era *eras_find(struct era *latest, uint64_t time_ns);
 
 /* The same, or the oldest if it was read: what was read counts for the time before, too. */
@@ -60,20 +60,22 @@ void era_append(struct map_store *store, struct era *era, const struct mapping *
 void era_replace(struct map_store *store, struct era *era, const struct mappings *read,
 		 uint64_t since_ns);
 
-/* Calls meet(file, arg) for the files of mappings that have come since the last time. */
-void era_meet_files(struct map_store *store, struct era *era, pid_t pid, pid_t relative,
-		    void (*meet)(struct file *file, void *arg), void *arg);
+/* Calls visit(file, arg) for the files of mappings that have come since the last time. */
+void era_preload_files(struct map_store *store, struct era *era, pid_t pid, pid_t relative,
+		       void (*visit)(struct file *file, void *arg), void *arg);
 
 /* How many of an era's mappings were there at that time. */
 size_t era_count_until(const struct era *era, uint64_t time_ns);
 
-/* The time of the last mapping that its maps have; that of its beginning if there is none. */
+/*
+ * Returns the time of the last mapping that its maps have; that of its beginning if there is none.
+ */
 uint64_t era_maps_time(const struct era *era);
 
 /* Keeps maps that were read, for who asks next: when the era had its first n mappings. */
 void era_keep_read(struct era *era, struct maps *maps, size_t n);
 
-/* The first n of its mappings, sorted, by the list alone: one more user. */
+/* Returns the first n of its mappings, sorted, by the list alone: one more user. */
 struct maps *era_maps(struct map_store *store, struct era *era, size_t n, pid_t relative);
 
 #endif

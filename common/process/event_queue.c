@@ -38,7 +38,7 @@ const void *event_queue_record(const struct event_queue *queue, const struct que
 	return queue->bytes + item->at;
 }
 
-/* Those of one CPU are in order, which must remain. */
+/* Events of one CPU are in order, which must remain. */
 static int compare_items(const void *a, const void *b)
 {
 	const struct queued *x = a, *y = b;
@@ -71,7 +71,7 @@ const struct queued *event_queue_handle(struct event_queue *queue)
 	return queue->n_handled < queue->n_noted ? &queue->items[queue->n_handled++] : NULL;
 }
 
-/* What waits begins a queue of its own, so that one that is never empty doesn't grow. */
+/* Waiting events begin a queue of their own, so that one that is never empty doesn't grow. */
 static void move_rest(struct event_queue *queue)
 {
 	struct event_queue rest = {};

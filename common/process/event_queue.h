@@ -29,19 +29,19 @@ struct event_queue {
 
 void event_queue_free(struct event_queue *queue);
 
-/* The place for a new record of that size, a multiple of 8, and that time. */
+/* Returns the place for a new record of that size, a multiple of 8, and that time. */
 char *event_queue_add(struct event_queue *queue, uint64_t time_ns, size_t size);
 
-/* The record of an item. */
+/* Returns the record of an item. */
 const void *event_queue_record(const struct event_queue *queue, const struct queued *item);
 
 /* All records that happened until then have been added: puts those that are not noted in order. */
 void event_queue_sort(struct event_queue *queue);
 
-/* The next one to be noted, of those that happened until then; NULL: there is none. */
+/* Returns the next one to be noted, of those that happened until then; NULL: there is none. */
 struct queued *event_queue_note(struct event_queue *queue, uint64_t until_ns);
 
-/* The next one to be handled, of those that were noted; NULL: there is none. */
+/* Returns the next one to be handled, of those that were noted; NULL: there is none. */
 const struct queued *event_queue_handle(struct event_queue *queue);
 
 /* All that were noted have been handled, and are dropped. */

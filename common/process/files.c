@@ -20,11 +20,11 @@
 #include "process/mapfile.h"
 #include "process/roots.h"
 
-#define VDSO_MAX_BYTES (64u << 10)
-#define COPIES_BYTES   (64u << 20)
-#define TRY_AGAIN_NS   (10 * NS_PER_S)
-#define TIMES_IDLE     2  /* that a file is kept for */
-#define TIMES_DEAR     20 /* ... if it is dear */
+#define VDSO_MAX_BYTES	(64u << 10)
+#define COPIES_BYTES	(64u << 20)
+#define TRY_AGAIN_NS	(10 * NS_PER_S)
+#define TIMES_IDLE	2  /* turns for which a file is retained */
+#define TIMES_EXPENSIVE 20 /* ... if it is expensive */
 
 struct files {
 	struct hashtable table; /* by device and inode */
@@ -207,7 +207,7 @@ static void report_limit(struct files *files, int err)
 	if ((err != -EMFILE && err != -ENFILE) || files->is_limit_reported)
 		return;
 	files->is_limit_reported = true;
-	msg_warn("too many open files: some functions have no names (raise the limit, ulimit -n)");
+	msg_warn("symbols: too many open files, some functions have no names (raise ulimit -n)");
 }
 
 static void read_segments(struct file *file)
@@ -244,7 +244,7 @@ static struct file *get_opened(struct files *files, const struct mapping *m, con
 	return file;
 }
 
-/* Of a file that may not be read by us, but by the process. */
+/* For a file that the process may read, but not we. */
 static struct file *get_copy(struct files *files, pid_t pid, const struct mapping *m)
 {
 	struct file *file = get_unopened(files, m);
@@ -352,7 +352,7 @@ static struct file *get_vdso(struct files *files, pid_t pid, const struct mappin
 	return file ? file : read_vdso(files, pid, m);
 }
 
-/* What .NET and Erlang put code into, so that it need not be writable where it is executed. */
+/* .NET and Erlang put code into memfds, so that it need not be writable where it is executed. */
 static bool is_code_in_memfd(const struct file *file, const char *path)
 {
 	return !file->is_elf && !strncmp(path, "/memfd:", strlen("/memfd:"));
@@ -372,7 +372,7 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 	return is_code_in_memfd(file, m->path) ? NULL : file;
 }
 
-struct letting_go {
+struct releasing {
 	struct files *files;
 	bool at_once;
 };
@@ -380,34 +380,34 @@ struct letting_go {
 static unsigned int times_to_keep(const struct file *file)
 {
 	for (size_t i = 0; i < FILE_USERS; i++)
-		if (file->parts[i].is_dear)
-			return TIMES_DEAR;
+		if (file->parts[i].is_expensive)
+			return TIMES_EXPENSIVE;
 	return TIMES_IDLE;
 }
 
-static void let_go(struct hashlink *link, void *arg)
+static void release(struct hashlink *link, void *arg)
 {
 	struct file *file = container_of(link, struct file, link);
-	const struct letting_go *letting_go = arg;
-	struct files *files = letting_go->files;
+	const struct releasing *releasing = arg;
+	struct files *files = releasing->files;
 	bool is_idle = !file->n_users && !file->image;
 
 	file->n_idle = is_idle ? file->n_idle + 1 : 0;
 	if (file->parts[FILE_SYMBOLS].data ||
-	    file->n_idle < (letting_go->at_once ? 1 : times_to_keep(file)))
+	    file->n_idle < (releasing->at_once ? 1 : times_to_keep(file)))
 		return;
 	for (size_t i = 0; i < FILE_USERS; i++)
-		if (file->parts[i].let_go)
-			file->parts[i].let_go(file->parts[i].data);
+		if (file->parts[i].release)
+			file->parts[i].release(file->parts[i].data);
 	hashtable_remove(&files->table, link);
 	free_file(link, NULL);
 }
 
-void files_let_go(struct files *files, bool at_once)
+void files_release(struct files *files, bool at_once)
 {
-	struct letting_go letting_go = { files, at_once };
+	struct releasing releasing = { files, at_once };
 
-	hashtable_visit(&files->table, let_go, &letting_go);
+	hashtable_visit(&files->table, release, &releasing);
 }
 
 size_t files_count(const struct files *files)

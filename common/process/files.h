@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The files that traced processes execute: one entry for each, however many processes map it, with
- * the vdso as one of them. What others make of a file (its symbols, its unwind rows) hangs on it.
+ * the vdso as one of them. Data derived from a file (its symbols, its unwind rows) hangs on it.
  *
- * A file is opened once, and stays open as long as something is read from it: an open file's inode
- * number is no other file's. One that has been closed is known again by its device, inode, size and
+ * A file is opened once, and stays open as long as something is read from it: no other file can
+ * have an open file's inode number. A closed file is recognized by its device, inode, size and
  * times.
  */
 #ifndef FILES_H
@@ -30,12 +30,12 @@ enum file_user {
 	FILE_USERS,
 };
 
-/* What somebody has made of a file. */
+/* Data that a module has derived from a file. */
 struct file_part {
 	void *data;
-	void (*free)(void *data);   /* called when the file is forgotten; NULL: nothing to free */
-	void (*let_go)(void *data); /* before, unless all files go at the end; NULL: nothing */
-	bool is_dear;		    /* takes so long to make that it is kept for longer */
+	void (*free)(void *data);    /* called when the file is forgotten; NULL: nothing to free */
+	void (*release)(void *data); /* before, unless all files go at the end; NULL: nothing */
+	bool is_expensive;	     /* expensive to make, so retained for longer */
 };
 
 struct files;
@@ -59,7 +59,7 @@ struct file {
 	struct elfsegs segs;
 	bool is_elsewhere; /* stat(2) knows it by another device or inode than the mapping does */
 	unsigned int n_users;
-	unsigned int n_idle; /* how often in a row it could have been let go */
+	unsigned int n_idle; /* number of consecutive calls in which it could have been released */
 	struct file_part parts[FILE_USERS];
 };
 
@@ -67,24 +67,24 @@ struct files *files_new(void);
 void files_free(struct files *files);
 
 /*
- * The file behind a mapping that was read at read_time (see mapfile_open()), opened if it isn't. A
- * file that can't be opened has an entry all the same, with a name and nothing else. NULL for
- * memory without a file. The entry stays the table's.
+ * Returns the file of a mapping that was read at read_time (see mapfile_open()), and opens it if it
+ * isn't open. A file that can't be opened has an entry with a name and nothing else. NULL for
+ * memory without a file. The table owns the entry.
  */
 struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 		       const struct timespec *read_time);
 
 /*
- * Closes and forgets the files that nobody has and that have no symbols, but never the vdso. Unless
- * at_once: only those that nobody had in the last call, either (in the last 20 if they are dear),
- * and that nobody has asked for since.
+ * Closes and releases the files without users and without symbols, but never the vdso. Unless
+ * at_once: only files that had no users in the last call, either (in the last 20 if they are
+ * expensive), and that were not requested since.
  */
-void files_let_go(struct files *files, bool at_once);
+void files_release(struct files *files, bool at_once);
 
-/* Whether two are of the same file with the same contents. */
+/* Returns true if both are of the same file with the same contents. */
 bool file_is_same_version(const struct stat *a, const struct stat *b);
 
-/* Whether the file still has the contents that it was opened with. */
+/* Returns true if the file still has the contents that it was opened with. */
 bool file_is_unchanged(const struct file *file);
 
 /*
@@ -93,10 +93,13 @@ bool file_is_unchanged(const struct file *file);
  */
 bool file_is_untouched(const struct file *file);
 
-/* The length of a path without the kernel's mark: "/usr/lib/libfoo.so (deleted)" was libfoo.so. */
+/*
+ * Returns the length of a path without the kernel's mark: "/usr/lib/libfoo.so (deleted)" was
+ * libfoo.so.
+ */
 size_t file_path_length(const char *path);
 
-/* The last component of a mapping's path; "[anon]" where there is none. Freed with free(). */
+/* Returns the last component of a mapping's path; "[anon]" if there is none. Freed with free(). */
 char *file_base_name(const char *path);
 
 size_t files_count(const struct files *files);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Files of mappings. /proc/PID/map_files leads to the mapped file itself, deleted or not, but not
- * everybody may use it. Its device and inode can differ from those in /proc/PID/maps even so
- * (btrfs and overlayfs tell stat(2) another device); then the mapping is read again, unless the
- * file is known, to be sure that the address range still holds the same file.
+ * Files of mappings. /proc/PID/map_files leads to the mapped file itself, deleted or not, but it
+ * takes privileges. Its device and inode can differ from those in /proc/PID/maps even so (btrfs and
+ * overlayfs report another device to stat(2)); then the mapping is read again, unless the file is
+ * known, to be sure that the address range still holds the same file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -51,8 +51,8 @@ static bool has_same_base(const char *a, const char *b)
 }
 
 /*
- * st: of the file that is mapped there now. Of overlayfs, since Linux 6.8, /proc/PID/maps tells the
- * device that stat(2) does, but events may tell that of the file below.
+ * st: of the file that is mapped there now. For overlayfs, since Linux 6.8, /proc/PID/maps has the
+ * device of stat(2), but events may have that of the underlying file.
  */
 static bool has_same_file(const struct mapping *now, const struct mapping *m, const struct stat *st)
 {

@@ -36,8 +36,8 @@ int mapfile_copy(pid_t pid, const struct mapping *m, uint64_t max_bytes, struct 
 		 int *pin_fd);
 
 /*
- * Reads the vdso that a process has mapped; our own, which is the same, where a 64-bit program is
- * gone. buf has room for all of the mapping. 0 or -errno.
+ * Reads the vdso that a process has mapped; if a 64-bit process is gone, our own, which is the
+ * same. buf holds the whole mapping. 0 or -errno.
  */
 int mapfile_read_vdso(pid_t pid, const struct mapping *m, void *buf);
 

@@ -12,7 +12,7 @@
 #include "base/search.h"
 #include "process/maps.h"
 
-#define CTIME_NS (10 * NS_PER_MS) /* change times of files lag so much behind the clock */
+#define CTIME_NS (10 * NS_PER_MS) /* maximum delay of file change times after the clock */
 
 /* ---- names ---- */
 
@@ -80,7 +80,7 @@ struct draft {
 	size_t count, capacity;
 };
 
-/* The order of two mappings, or 0 where they overlap. */
+/* The order of two mappings, or 0 if they overlap. */
 static int compare_mapped(const struct mapped *a, const struct mapped *b)
 {
 	if (a->end <= b->start)
@@ -102,7 +102,7 @@ static void remove_at(struct draft *d, size_t at)
 	memmove(d->items + at, d->items + at + 1, (d->count - at) * sizeof(*d->items));
 }
 
-/* The rest of a mapping from an address on, where another one now covers its beginning. */
+/* Returns the rest of a mapping from an address on, where another one now covers its beginning. */
 static struct mapped cut_front(const struct mapped *m, uint64_t start)
 {
 	struct mapped rest = *m;
@@ -112,7 +112,7 @@ static struct mapped cut_front(const struct mapped *m, uint64_t start)
 	return rest;
 }
 
-/* What is new takes the place of what was there. */
+/* New mappings replace those that they overlap. */
 static void put_mapped(struct draft *d, struct mapped m)
 {
 	size_t at = SEARCH_RANK(d->items, d->count, end, m.start);
@@ -146,7 +146,7 @@ static bool has_file(const struct mapped *m)
 	return m->file && m->file->st.st_mode && (m->file->fd < 0 || file_is_untouched(m->file));
 }
 
-/* The mapping of `before` that is the same, its file open. */
+/* Returns the mapping of `before` that is the same, its file open. */
 static const struct mapped *find_same(const struct maps *before, const struct mapped *m)
 {
 	size_t i = before ? SEARCH_RANK(before->items, before->count, start, m->start) : 0;
@@ -296,7 +296,7 @@ static struct file *find_file(struct map_store *store, struct mapped_name *name,
 	return file;
 }
 
-/* Where stat(2) knows a file by another device, others may have the same name. */
+/* If stat(2) reports another device for a file, other files may have the same name. */
 struct file *mapping_event_file(struct map_store *store, struct mapping_event *event, pid_t pid,
 				pid_t relative)
 {

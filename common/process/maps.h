@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a process has mapped for execution at some moment, each mapping with its file. Shared by all
- * who look at it, and by processes that have the same; it never changes, but for files, which are
- * opened when they are asked for.
+ * Executable mappings of a process at some moment, each with its file. Shared by all users and by
+ * processes with equal mappings; immutable, but for files, which are opened on demand.
  */
 #ifndef MAPS_H
 #define MAPS_H
@@ -31,14 +30,14 @@ struct mapping_event {
 	uint64_t start, end, offset;
 	uint64_t time_ns; /* CLOCK_MONOTONIC, when it was made or a little before */
 	struct mapped_name *name;
-	struct file *file; /* met, and is_elsewhere: counts as one of its users; else NULL */
+	struct file *file; /* opened, and is_elsewhere: counts as one of its users; else NULL */
 };
 
-/* What all maps have in common. */
+/* State that all maps share. */
 struct map_store {
 	struct hashtable names;
 	struct files *files;
-	size_t n_events; /* that are kept */
+	size_t n_events; /* retained events */
 };
 
 struct mapped {
@@ -61,7 +60,7 @@ struct maps {
 
 void map_store_free(struct map_store *store);
 
-/* The name for a mapping, which the caller uses until it releases it. */
+/* Returns the name for a mapping, which the caller uses until it releases it. */
 struct mapped_name *mapped_name_get(struct map_store *store, const struct mapping *m);
 struct mapped_name *mapped_name_use(struct mapped_name *name);
 void mapped_name_release(struct map_store *store, struct mapped_name *name);
@@ -91,17 +90,18 @@ void mapping_restore_text(struct map_store *store, struct mapping *m, struct map
 struct maps *maps_use(struct maps *maps);
 void maps_release(struct maps *maps);
 
-/* The mapping that holds addr, or NULL. */
+/* Returns the mapping that holds addr, or NULL. */
 struct mapped *maps_find(struct maps *maps, uint64_t addr);
 
 /*
- * The file of a mapping of process pid, as an event reported it. NULL: memory without a file. The
- * event keeps a file that is not found again without the process. relative: as in struct mapping.
+ * Returns the file of a mapping of process pid, as an event reported it. NULL: memory without a
+ * file. The event keeps a file that is not found again without the process. relative: as in struct
+ * mapping.
  */
 struct file *mapping_event_file(struct map_store *store, struct mapping_event *event, pid_t pid,
 				pid_t relative);
 
-/* The file of one of these mappings, which process pid has; NULL: memory without a file. */
+/* Returns the file of one of these mappings, which process pid has; NULL: memory without a file. */
 struct file *mapped_file(struct maps *maps, struct mapped *m, pid_t pid);
 
 #endif

@@ -97,7 +97,7 @@ struct process_events *process_events_open(const struct process_event_user *user
 	sb->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	err = cpulist_visit_online(open_ring, sb);
 	if (err) {
-		msg_errno(err, "watching for new processes");
+		msg_errno(err, "process events: open failed");
 		msg_hint_of_perf(err);
 		process_events_close(sb);
 		return NULL;
@@ -124,7 +124,7 @@ void process_events_close(struct process_events *sb)
 	free(sb);
 }
 
-/* What FORK and EXIT records carry; the others begin with pid and tid too. */
+/* Contents of FORK and EXIT records; the rest begins with pid and tid, too. */
 struct task_record {
 	struct perf_event_header header;
 	uint32_t pid, ppid, tid, ptid;
@@ -262,7 +262,7 @@ static void note_event(struct process_events *sb, struct queued *item)
 	item->is_last = event.is_last;
 }
 
-/* What comes meanwhile waits: the loop is told of it, since it was polled before. */
+/* Events that come meanwhile wait: the loop is woken for them, since it was polled before. */
 static void take_all(struct process_events *sb)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -282,7 +282,7 @@ void process_events_take(struct process_events *sb, uint64_t time_ns)
 		take_all(sb);
 }
 
-/* Whoever handles an event may take out more: it is their turn then, too. */
+/* A handler may read more events: they are handled in the same order. */
 void process_events_read(struct process_events *sb)
 {
 	const struct queued *item;
@@ -328,7 +328,8 @@ static void on_cpu_changed(uint32_t cpu, bool is_online, void *arg)
 	if (!is_online)
 		return;
 	if (open_ring(cpu, sb))
-		msg_debug("new processes on CPU %u will not be seen at once", cpu);
+		msg_debug("process events of CPU %u: not available, new processes are seen late",
+			  cpu);
 	sb->user.note(&lost, sb->user.arg);
 	sb->user.handle(&lost, sb->user.arg);
 	sb->user.drained(sb->user.arg);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What processes do, reported by the kernel without BPF: one software event per CPU that counts
- * nothing and carries fork, exit, exec and executable mappings (perf_event_open(2),
- * PERF_COUNT_SW_DUMMY). See watch.h for who reads them.
+ * Process events from the kernel, without BPF: one software event per CPU that counts nothing and
+ * carries fork, exec, exit and executable mappings (perf_event_open(2), PERF_COUNT_SW_DUMMY).
+ * watch.h reads them.
  */
 #ifndef PROCESS_EVENTS_H
 #define PROCESS_EVENTS_H

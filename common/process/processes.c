@@ -17,7 +17,7 @@
 #define MAX_LIST      4096		/* /proc/PID/maps does it for processes with more */
 #define YOUNG_NS      (100 * NS_PER_MS) /* too little time to unmap much */
 #define READ_NS	      NS_PER_S		/* what a process has left has been read by then */
-#define KEEP_NS	      (10 * NS_PER_S)	/* even where the loader was kept from it */
+#define KEEP_NS	      (10 * NS_PER_S)	/* even if the loader could not read it in time */
 
 struct processes {
 	struct processes_options options;
@@ -92,7 +92,7 @@ static void forget(struct processes *table, struct process *p)
 	free(p);
 }
 
-/* What remains has begun or ended threads that nobody has counted. */
+/* The rest has started or ended threads that were not counted. */
 static void forget_link(struct hashlink *link, void *arg)
 {
 	struct process *p = container_of(link, struct process, link);
@@ -160,7 +160,7 @@ void processes_publish(struct processes *table, pid_t pid, struct maps *maps)
 		forget(table, p);
 }
 
-/* Makes room, if there is too little, by forgetting those who ended first. */
+/* Makes space, if there is too little, by evicting the processes that exited first. */
 static bool has_room(struct processes *table, size_t n)
 {
 	size_t max = table->options.max_mappings;
@@ -173,7 +173,7 @@ static bool has_room(struct processes *table, size_t n)
 	return table->store.n_events + n <= max;
 }
 
-/* What a process that outgrows the table was is forgotten; it is read from /proc from then on. */
+/* Evicts a process's history when it outgrows the table; it is read from /proc from then on. */
 static void drop(struct processes *table, struct process *p)
 {
 	if (!p)
@@ -206,7 +206,7 @@ static struct process *begin_process(struct processes *table, pid_t pid, uint64_
 	return p;
 }
 
-/* It has one thread now, whatever it had before. */
+/* It has one thread now, after exec. */
 static void begin_threads(struct process *p)
 {
 	p->n_threads = 1;
@@ -266,8 +266,8 @@ void processes_exec(struct processes *table, pid_t pid, uint64_t time_ns)
 }
 
 /*
- * The nearest ancestor that has not ended, which mostly sees the same files. The process itself may
- * be about to end, with its root gone before that is reported.
+ * Returns the nearest ancestor that has not ended, which mostly sees the same files. The process
+ * itself may be about to end, with its root gone before that is reported.
  */
 static pid_t find_relative(const struct processes *table, pid_t pid)
 {
@@ -292,7 +292,7 @@ void processes_map(struct processes *table, pid_t pid, const struct mapping *m, 
 		drop(table, processes_find(table, pid));
 		return;
 	}
-	era = find_era(table, pid, time_ns); /* it may have been forgotten to make room */
+	era = find_era(table, pid, time_ns); /* it may have been evicted to make space */
 	if (era)
 		era_append(&table->store, era, m, time_ns, pid, find_relative(table, pid));
 }
@@ -324,7 +324,7 @@ void processes_thread(struct processes *table, pid_t pid)
 		p->n_threads++;
 }
 
-/* Of a process that was there before: its main thread may have ended long ago. */
+/* For a process from before the start: its main thread may have exited long ago. */
 static bool may_have_ended(struct process *p, pid_t tid)
 {
 	bool is_first = !p->has_lost_threads;
@@ -421,8 +421,8 @@ static bool is_settled(const struct processes *table, pid_t pid, uint64_t time_n
 }
 
 /*
- * A program that loads its libraries one by one, on a busy machine, is not read for each. Of one
- * that had no room, or whose events were lost, nothing was kept.
+ * A program that loads its libraries one by one, on a busy machine, is not read for each. Nothing
+ * is cached of one that was dropped for lack of space, or whose events were lost.
  */
 static bool was_just_read(const struct processes *table, pid_t pid)
 {
@@ -432,7 +432,7 @@ static bool was_just_read(const struct processes *table, pid_t pid)
 	       clock_now_ns() - p->read_ns < YOUNG_NS;
 }
 
-/* What has gathered since it was read last is replaced by what there is. */
+/* Events collected since the last read are replaced by the current mappings. */
 static bool wants_news(const struct process *p, const struct mappings *maps)
 {
 	return !p || !p->latest || p->latest->count > 2 * maps->count + 16;
@@ -482,7 +482,7 @@ static struct maps *read_and_keep(struct processes *table, pid_t pid)
 	return maps;
 }
 
-/* What was read, unless something has been mapped since. */
+/* Returns the last read, unless something has been mapped since. */
 static struct maps *recall_as_read(struct processes *table, pid_t pid, uint64_t time_ns)
 {
 	const struct era *era = find_era(table, pid, time_ns);
@@ -492,7 +492,7 @@ static struct maps *recall_as_read(struct processes *table, pid_t pid, uint64_t 
 		       : processes_recall(table, pid, time_ns);
 }
 
-/* What it maps now it mapped then, too: it has not become another program since. */
+/* Current mappings also hold for that time: it has not executed another program since. */
 static bool was_so(struct processes *table, pid_t pid, uint64_t time_ns)
 {
 	struct era *latest;
@@ -531,7 +531,7 @@ uint64_t processes_maps_time(const struct processes *table, pid_t pid)
 	return p->latest->maps_are_read ? p->read_ns : era_maps_time(p->latest);
 }
 
-/* Without events it is the generation that tells of another program. */
+/* Without events, the generation shows that it has executed another program. */
 static void note_generation(struct processes *table, pid_t pid, uint32_t generation)
 {
 	struct process *p = processes_find(table, pid);
@@ -568,19 +568,19 @@ struct maps *processes_look(struct processes *table, pid_t pid, uint32_t generat
 	return maps || !era ? maps : maps_use(era->maps);
 }
 
-void processes_meet_files(struct processes *table, pid_t pid,
-			  void (*meet)(struct file *file, void *arg), void *arg)
+void processes_preload_files(struct processes *table, pid_t pid,
+			     void (*visit)(struct file *file, void *arg), void *arg)
 {
 	struct era *era = latest_era(table, pid);
 
 	if (era)
-		era_meet_files(&table->store, era, pid, find_relative(table, pid), meet, arg);
+		era_preload_files(&table->store, era, pid, find_relative(table, pid), visit, arg);
 }
 
-void processes_let_go_files(struct processes *table, bool at_once)
+void processes_release_files(struct processes *table, bool at_once)
 {
 	forget_ended(table, clock_now_ns());
-	files_let_go(table->store.files, at_once);
+	files_release(table->store.files, at_once);
 }
 
 struct processes_stats processes_stats(const struct processes *table)

@@ -35,7 +35,7 @@ struct process {
 	struct process *older, *newer; /* among those that have ended */
 	uint32_t n_threads;	       /* if that is known: from its beginning or an exec on */
 	bool knows_threads, leader_has_exited, has_lost_threads;
-	bool was_dropped;	   /* there was no room for it */
+	bool was_dropped;	   /* evicted, since the table was full */
 	struct maps *published;	   /* what BPF walks its stacks by; NULL: nothing yet */
 	uint64_t published_ns;	   /* the unwinder's: before it was read; 0: it is the parent's */
 	uint32_t published_change; /* likewise */
@@ -85,34 +85,37 @@ bool processes_is_leaderless(const struct processes *table, pid_t pid);
 /* Events were lost: nothing is known any more, but for what is published. */
 void processes_clear(struct processes *table);
 
-/* Those that have not ended, as far as is known, in no order. The table stays as it is. */
+/*
+ * Visits the processes that have not exited, as far as is known, in no order. The table must not be
+ * changed meanwhile.
+ */
 void processes_visit_living(struct processes *table, void (*visit)(pid_t pid, void *arg),
 			    void *arg);
 
 /* ---- what was: maps are the caller's, to be given back with maps_release() ---- */
 
-/* What a process had mapped at that time, by the events alone. NULL: not known. */
+/* Returns the mappings that a process had at that time, from events alone. NULL: not known. */
 struct maps *processes_recall(struct processes *table, pid_t pid, uint64_t time_ns);
 
 /*
- * The mappings of a process at that time, by the events where they say it better than
+ * Returns the mappings of a process at that time, by the events where they say it better than
  * /proc/PID/maps, or well enough: of processes that have just begun or were just read, that have
  * executed something else since, or that are gone; else read now. NULL: not known.
  */
 struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns);
 
 /*
- * The same, but read now, since no event tells of what is unmapped; by the events only of a process
- * that has executed something else since, or is gone.
+ * The same, but read now, since no event reports unmapping; from events only if the process has
+ * executed something else since, or is gone.
  */
 struct maps *processes_read_again(struct processes *table, pid_t pid, uint64_t time_ns);
 
-/* The time that the latest maps given of this process are of; 0: none were. */
+/* Returns the time that the latest maps given of this process are of; 0: none were. */
 uint64_t processes_maps_time(const struct processes *table, pid_t pid);
 
 /*
- * As processes_read(), but what was read before will do if no event tells of a mapping since.
- * generation changes when the process executes a program, for tables that no events are fed to.
+ * As processes_read(), but reuses the last read if no event reports a mapping since. generation
+ * changes when the process executes a program, for tables without events.
  */
 struct maps *processes_look(struct processes *table, pid_t pid, uint32_t generation,
 			    uint64_t time_ns);
@@ -135,19 +138,19 @@ void processes_publish(struct processes *table, pid_t pid, struct maps *maps);
 
 /*
  * Opens the files of a process's mappings that have come since the last time, while it lives, and
- * calls meet(file, arg) for each.
+ * calls visit(file, arg) for each.
  */
-void processes_meet_files(struct processes *table, pid_t pid,
-			  void (*meet)(struct file *file, void *arg), void *arg);
+void processes_preload_files(struct processes *table, pid_t pid,
+			     void (*visit)(struct file *file, void *arg), void *arg);
 
-/* Forgets processes that have ended, except just now, and see files_let_go(). */
-void processes_let_go_files(struct processes *table, bool at_once);
+/* Forgets processes that have ended, except just now, and see files_release(). */
+void processes_release_files(struct processes *table, bool at_once);
 
 /* ---- for -v and the report ---- */
 
 struct processes_stats {
 	size_t n_processes, n_published, n_files;
-	uint64_t n_dropped; /* for lack of room, while they might still be asked for */
+	uint64_t n_dropped; /* evicted: the table was full, and they might still be needed */
 };
 
 struct processes_stats processes_stats(const struct processes *table);

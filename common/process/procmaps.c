@@ -71,7 +71,7 @@ static bool take_perms(const char **s, bool *executable, bool *is_shared)
 	return true;
 }
 
-/* The inode ends its line where there is no path. */
+/* The inode ends its line if there is no path. */
 static bool take_inode(const char **s, ino_t *ino)
 {
 	char *end;
@@ -189,10 +189,10 @@ void mappings_parse(struct mappings *maps, const char *text, bool is_code_only)
 }
 
 /*
- * ---- asked of the kernel ----
+ * ---- PROCMAP_QUERY ----
  *
  * PROCMAP_QUERY, since Linux 6.11: struct procmap_query of the kernel's linux/fs.h. Four of five
- * mappings hold no code, and the kernel takes several times as long to print one as to tell of it.
+ * mappings hold no code, and the kernel takes several times as long to print one as to return it.
  */
 
 /* The kernel's, whose headers may be older than it is. */
@@ -208,7 +208,7 @@ struct query {
 #define QUERY_SHARED	 0x08
 #define QUERY_OR_NEXT	 0x10
 
-/* x86-64's page of old system calls belongs to no process, and is told of in the text alone. */
+/* x86-64's page of old system calls belongs to no process, and appears in the text only. */
 #define VSYSCALL_START 0xffffffffff600000ULL
 #define VSYSCALL_BYTES 4096
 
@@ -238,7 +238,9 @@ static struct mapping as_mapping(const struct query *q, const char *name)
 	};
 }
 
-/* The mapping with an address, or by flags, one behind it. -ENOENT: there is none. */
+/*
+ * Queries the mapping that contains an address, or by flags, the next one. -ENOENT: there is none.
+ */
 static int ask(int fd, uint64_t addr, uint64_t flags, struct query *q, char *name)
 {
 	*q = (struct query){
@@ -251,7 +253,7 @@ static int ask(int fd, uint64_t addr, uint64_t flags, struct query *q, char *nam
 	return ioctl(fd, QUERY_MAPPING, q) ? -errno : 0;
 }
 
-/* As copy_below(): of what begins right behind a mapping that is known, without asking. */
+/* As copy_below(), for a mapping that begins where a known one ends, without a query. */
 static struct mapping *below_of(const struct mapping *last)
 {
 	const struct mapping *from = mapping_is_memory(last) ? last->below : last;
@@ -290,7 +292,7 @@ static void append_vsyscall(struct list *list)
 }
 
 /*
- * 0, -ESRCH where the process has no memory (any more), or what means that the text has to be read:
+ * 0, -ESRCH if the process has no memory (any more), or what means that the text has to be read:
  * -ENOTTY before Linux 6.11.
  */
 static int ask_for_all(struct mappings *maps, int fd)

@@ -26,10 +26,10 @@ struct mapping {
 	/* A process that may see the same files, where its own one is gone; 0: none is known. */
 	pid_t relative;
 
-	/* Of a file that a mapping of the same device, inode and path had; NULL: of none. */
+	/* status of a file that a mapping of the same device, inode and path had; NULL: none */
 	const struct stat *known;
 
-	/* Of memory: the mapping of a file that lies right below it; NULL: there is none. */
+	/* of anonymous memory: the file mapping right below it; NULL: there is none */
 	struct mapping *below;
 
 	/* The file, where that is known already: see maps_restore_text(). */
@@ -54,7 +54,7 @@ void mappings_free(struct mappings *maps);
 /* Memory without a name of the kernel's, such as [vdso]: what it holds is not known. */
 bool mapping_is_memory(const struct mapping *m);
 
-/* The mapping that holds addr, or NULL. */
+/* Returns the mapping that holds addr, or NULL. */
 const struct mapping *mappings_find(const struct mappings *maps, uint64_t addr);
 
 #endif

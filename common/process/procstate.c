@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What /proc tells of processes; see procstate.h. */
+/* State of processes, from /proc; see procstate.h. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -42,7 +42,7 @@ pid_t *process_list(size_t *n)
 	return pids;
 }
 
-/* The name may hold newlines of its own; the kernel puts one behind it. */
+/* The name may contain newlines; the kernel appends one. */
 int process_comm(pid_t pid, char *comm, size_t size)
 {
 	char *text = read_proc(pid, "comm"), *last = text ? strrchr(text, '\n') : NULL;
@@ -62,7 +62,7 @@ struct stat_fields {
 	unsigned long long start_ticks; /* since the machine was booted */
 };
 
-/* The name, in parentheses, may hold anything, so what comes behind its end counts. */
+/* The name, in parentheses, may contain anything, so the fields after its end count. */
 static bool read_stat(pid_t pid, struct stat_fields *stat)
 {
 	char *text = read_proc(pid, "stat"), *after = text ? strrchr(text, ')') : NULL;

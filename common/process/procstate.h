@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What /proc tells of processes. */
+/* State of processes, from /proc. */
 #ifndef PROCSTATE_H
 #define PROCSTATE_H
 
@@ -27,9 +27,9 @@ bool process_has_ended(pid_t pid);
 uint64_t process_start_unix_ns(pid_t pid);
 
 /*
- * Where /proc says what a process has: its memory, its root, its namespaces. That is /proc/PID
- * unless its main thread has ended before the others; then it is /proc/TID of one that lives, whose
- * id this is. pid itself where there is none. For when /proc/PID has not answered.
+ * Returns the task whose /proc folder has a process's memory, root and namespaces. That is the
+ * process itself unless its main thread has exited before the rest; then it is the id of a live
+ * thread. Returns pid if there is none. Call it if /proc/PID has not answered.
  */
 pid_t process_live_task(pid_t pid);
 

@@ -122,7 +122,7 @@ void roots_keep(struct roots *roots, int fd)
 		roots->items[i].is_kept |= roots->items[i].fd == fd;
 }
 
-void roots_let_go(struct roots *roots)
+void roots_release(struct roots *roots)
 {
 	size_t n = 0;
 
@@ -139,7 +139,7 @@ void roots_let_go(struct roots *roots)
 	roots->count = n;
 }
 
-/* The kernel tells paths from the root of the mount namespace, which chroot(2) does not change. */
+/* The kernel prints paths from the root of the mount namespace, which chroot(2) does not change. */
 char *root_path(pid_t pid, const char *path, size_t length)
 {
 	char link[40], root[PATH_MAX];

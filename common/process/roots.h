@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The root folders of traced processes, kept open so that files can be looked up in them when the
- * processes are gone, and looking them up without ever leaving them: a container's symbolic link
- * to /etc leads to the container's /etc.
+ * The root folders of traced processes, held open so that files can be looked up in them when the
+ * processes are gone. Lookups never leave them: a container's symbolic link to /etc leads to the
+ * container's /etc.
  */
 #ifndef ROOTS_H
 #define ROOTS_H
@@ -17,19 +17,19 @@ struct roots *roots_new(void);
 void roots_free(struct roots *roots);
 
 /*
- * The root folder of a process, open until roots_free(), or until it is let go of. -ENOENT: the
- * process is gone; -EMFILE: no files are left, or 1,024 folders are open; or another -errno.
+ * Returns a process's root folder, open until roots_free() or until it is released. -ENOENT: the
+ * process is gone; -EMFILE: no descriptors are left, or 1,024 folders are open; or another -errno.
  */
 int roots_of(struct roots *roots, pid_t pid);
 
 /* Closes those that nobody has asked to keep since the last time. */
 void roots_keep(struct roots *roots, int fd);
-void roots_let_go(struct roots *roots);
+void roots_release(struct roots *roots);
 
 /* Our own one. */
 int roots_own(struct roots *roots);
 
-/* A path of length bytes, as /proc/PID/maps tells it, from that root on; freed with free(). */
+/* Returns a path of length bytes, as in /proc/PID/maps, from that root on; freed with free(). */
 char *root_path(pid_t pid, const char *path, size_t length);
 
 /*
@@ -38,7 +38,7 @@ char *root_path(pid_t pid, const char *path, size_t length);
  */
 int root_open_file(int root_fd, const char *path);
 
-/* Whether there is anything by that name, even if it is a link that leads nowhere in that root. */
+/* Returns true if something has this name, even a link whose target is missing in that root. */
 bool root_has_name(int root_fd, const char *path);
 
 /*

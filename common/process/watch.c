@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From the kernel's process events to the table and to whoever subscribes; see watch.h. */
+/* Passes the kernel's process events to the table and to subscribers; see watch.h. */
 #include <assert.h>
 #include <stdlib.h>
 

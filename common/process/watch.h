@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The watch over traced processes: it has the one set of rings with the kernel's process events,
- * and the table that they are entered into (processes.h). Whoever needs to know subscribes.
+ * The watch over traced processes: owns the one set of rings with the kernel's process events, and
+ * the table that they are entered into (processes.h). Modules subscribe to it.
  */
 #ifndef WATCH_H
 #define WATCH_H

@@ -17,7 +17,7 @@
 #include "run/features.h"
 #include "run/kernelbtf.h"
 
-/* What every skeleton begins with. */
+/* Beginning of every skeleton. */
 struct skeleton_head {
 	struct bpf_object_skeleton *skeleton;
 	struct bpf_object *obj;
@@ -43,7 +43,7 @@ static bool kernel_has_btf(void)
 static int report_no_btf(const char *what)
 {
 	msg_errno(-ENOENT, "%s (/sys/kernel/btf/vmlinux)", what);
-	msg_hint("the kernel must be built with CONFIG_DEBUG_INFO_BTF=y");
+	msg_hint("use a kernel built with CONFIG_DEBUG_INFO_BTF=y");
 	return -ENOENT;
 }
 
@@ -52,10 +52,10 @@ static void report_no_types(const char *path, int err)
 	char reason[128];
 
 	if (err == ENOENT || err == ENODATA || err == LIBBPF_ERRNO__FORMAT)
-		snprintf(reason, sizeof(reason), "no type information (BTF) in it");
+		snprintf(reason, sizeof(reason), "contains no type information (BTF)");
 	else
 		libbpf_strerror(err, reason, sizeof(reason)); /* also knows libbpf's own */
-	msg_error("reading type information from %s: %s", path, reason);
+	msg_error("BTF of %s: %s", path, reason);
 }
 
 /* btf__parse() waits for writers of a FIFO, and returns ENOENT also for files without types. */
@@ -65,11 +65,11 @@ static struct btf *parse_types(const char *path)
 	struct stat st;
 
 	if (stat(path, &st)) {
-		msg_errno(-errno, "reading type information from %s", path);
+		msg_errno(-errno, "BTF of %s", path);
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		msg_error("reading type information from %s: not a regular file", path);
+		msg_error("BTF of %s: not a regular file", path);
 		return NULL;
 	}
 	types = btf__parse(path, NULL);
@@ -107,14 +107,14 @@ int object_check_kernel(const struct run *run)
 	limits_raise();
 	err = features_programs();
 	if (err) {
-		msg_errno(err, "loading BPF programs");
+		msg_errno(err, "BPF programs: load failed");
 		if (err == -EPERM || err == -EACCES)
 			capabilities_explain();
 		return err;
 	}
 	if (run->btf_path)
 		return check_btf_file(run);
-	return kernel_has_btf() ? 0 : report_no_btf("reading the kernel's type information");
+	return kernel_has_btf() ? 0 : report_no_btf("kernel BTF");
 }
 
 int object_open(struct run *run)
@@ -124,7 +124,7 @@ int object_open(struct run *run)
 	run->kernelbtf = kernelbtf_prepare(&opts, run->btf_path);
 	run->skeleton = run->tool->skeleton->open(&opts);
 	if (!run->skeleton)
-		return msg_errno(-errno, "opening the BPF object");
+		return msg_errno(-errno, "BPF object: open failed");
 	run->object = head_of(run)->obj;
 	return 0;
 }
@@ -144,8 +144,8 @@ static rlim_t count_descriptors(const struct run *run)
 }
 
 /*
- * Where libbpf can't make a map with its types, for whatever reason, it tries without, and reports
- * that second failure: too few descriptors may come out as EINVAL.
+ * If libbpf can't make a map with its types, it tries without, and reports the second failure: too
+ * few descriptors may come out as EINVAL.
  */
 static int reason_of_failure(const struct run *run, int err)
 {
@@ -168,23 +168,23 @@ static void hint_at_cause(const struct run *run, int err)
 	const char *option = run->losses.size_option;
 
 	if ((err == -ENOMEM || err == -E2BIG) && option)
-		msg_hint("a smaller --%s makes the table smaller", option);
+		msg_hint("lower --%s (makes the table smaller)", option);
 	else if (limit_is_reached(err) || err == -E2BIG)
 		return;
 	else if (err == -EPERM)
 		capabilities_explain();
 	else if (run->btf_path && !kernel_has_btf())
-		msg_hint("%s must hold this kernel's types, and the kernel must be built with "
-			 "CONFIG_DEBUG_INFO_BTF=y: the file only helps where /sys/kernel/btf is "
-			 "hidden",
-			 run->btf_path);
+		msg_hint(
+			"check that %s holds this kernel's types and the kernel has "
+			"CONFIG_DEBUG_INFO_BTF=y (the file only replaces a hidden /sys/kernel/btf)",
+			run->btf_path);
 	else
-		msg_hint("--verbose shows what the kernel says");
+		msg_hint("use --verbose to see the kernel's message");
 }
 
 /*
- * Where libbpf could not find out whether data can be mapped, for want of memory, it takes it that
- * it can't, and tools that write to it would write to nowhere.
+ * If a lack of memory keeps libbpf from finding out that data can be mapped, it assumes that it
+ * can't, and tools that write to it would write to nowhere.
  */
 static bool has_data(const struct bpf_object_skeleton *s)
 {
@@ -208,9 +208,9 @@ int object_load(struct run *run)
 	if (!err && has_data(skeleton))
 		return 0;
 	if (!err)
-		return msg_errno(-ENOMEM, "mapping the data of the BPF programs");
+		return msg_errno(-ENOMEM, "BPF data section: mmap failed");
 	err = reason_of_failure(run, err);
-	msg_errno(err, "loading the BPF programs");
+	msg_errno(err, "BPF programs: load failed");
 	hint_at_cause(run, err);
 	return err;
 }
@@ -223,7 +223,7 @@ int object_attach(struct run *run)
 	err = bpf_object__attach_skeleton(head_of(run)->skeleton);
 	if (!err)
 		err = kernelbtf_attach(head_of(run)->skeleton);
-	return err ? msg_errno(err, "attaching the BPF programs") : 0;
+	return err ? msg_errno(err, "BPF programs: attach failed") : 0;
 }
 
 void object_detach(struct run *run)

@@ -7,10 +7,10 @@
 
 struct btf;
 
-/* Whether this process can load programs here at all. All of these: 0 or -errno, printed. */
+/* Tests if this process can load programs here at all. All of these: 0 or -errno, printed. */
 int object_check_kernel(const struct run *run);
 
-/* The kernel's types, or --btf's file of them; freed with btf__free(). NULL, printed. */
+/* Returns the kernel's types, or --btf's file of them; freed with btf__free(). NULL, printed. */
 struct btf *object_types(const struct run *run);
 
 /* run->skeleton and run->object. */

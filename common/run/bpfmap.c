@@ -27,10 +27,10 @@ int map_set_settings(const struct run *run, const char *name, const void *value,
 	int err;
 
 	if (!map || bpf_map__value_size(map) > sizeof(whole) || size > sizeof(whole))
-		return msg_error("the BPF object has no section %s", name);
+		return msg_error("BPF object: section %s is missing", name);
 	memcpy(whole, value, size);
 	err = bpf_map__set_initial_value(map, whole, bpf_map__value_size(map));
-	return err ? msg_errno(err, "filling %s", name) : 0;
+	return err ? msg_errno(err, "map %s: update failed", name) : 0;
 }
 
 void map_add_entries(const struct run *run, const char *name, uint32_t n)
@@ -99,7 +99,7 @@ void *map_memory(const struct run *run, const char *name)
 
 	if (memory != MAP_FAILED)
 		return memory;
-	msg_errno(-errno, "mapping %s", name);
+	msg_errno(-errno, "map %s: mmap failed", name);
 	return NULL;
 }
 
@@ -138,7 +138,7 @@ static int batch_init(struct batch *batch, int fd)
 	uint32_t size = sizeof(info);
 
 	if (bpf_obj_get_info_by_fd(fd, &info, &size))
-		return msg_errno(-errno, "reading a map");
+		return msg_errno(-errno, "map: read failed");
 	batch->key_size = info.key_size;
 	batch->value_size = info.value_size;
 	batch->keys = mem_zalloc(BATCH_ELEMENTS, info.key_size);
@@ -170,7 +170,7 @@ static int read_batches(int fd, bool take, struct batch *batch, map_visit_fn *vi
 	do {
 		err = read_batch(fd, take, batch, in, &n);
 		if (err && errno != ENOENT) /* that is the end */
-			return msg_errno(-errno, "reading a map");
+			return msg_errno(-errno, "map: read failed");
 		batch_visit(batch, n, visit, arg);
 		in = &batch->position;
 	} while (!err);
@@ -264,10 +264,11 @@ static int swap_tables(const struct run *run, struct map_pair *pair)
 	if (!pair->second_fd)
 		pair->second_fd = make_second(run, first);
 	if (pair->second_fd < 0)
-		return msg_errno(pair->second_fd, "making a second map %s", pair->first);
+		return msg_errno(pair->second_fd, "map %s: creating the second buffer failed",
+				 pair->first);
 	other = pair->is_second_active ? bpf_map__fd(first) : pair->second_fd;
 	if (bpf_map_update_elem(bpf_map__fd(map_find(run, pair->slot)), &zero, &other, BPF_ANY))
-		return msg_errno(-errno, "changing to the other map %s", pair->first);
+		return msg_errno(-errno, "map %s: buffer swap failed", pair->first);
 	pair->is_second_active = !pair->is_second_active;
 	return 0;
 }

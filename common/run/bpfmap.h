@@ -9,25 +9,25 @@
 
 #include "run/run.h"
 
-/* The map of that name, or NULL: the tool doesn't use it. */
+/* Returns the map of that name, or NULL: the tool doesn't use it. */
 struct bpf_map *map_find(const struct run *run, const char *name);
 
 /* Fills the settings section of that name (".rodata.filter") before load. 0 or -errno, printed. */
 int map_set_settings(const struct run *run, const char *name, const void *value, size_t size);
 
-/* Makes a map larger by so many entries than the object says. */
+/* Makes a map larger by n entries than the object declares. */
 void map_add_entries(const struct run *run, const char *name, uint32_t n);
 
 /* Leaves a map out of the object where the program's code for it is dead. */
 void map_leave_out(const struct run *run, const char *name);
 
 /*
- * Where the kernel can, a hash table's elements get their memory when they are needed, and not all
- * of it at load. Those that could not get any are like those that had no room.
+ * Allocates a hash table's elements on demand, not all at load, if the kernel can. Failed
+ * allocations count as a full map.
  */
 void map_fill_on_demand(struct run *run, const char *name);
 
-/* The memory of an array with BPF_F_MMAPABLE, after load. NULL, printed. */
+/* Returns the memory of an array with BPF_F_MMAPABLE, after load. NULL, printed. */
 void *map_memory(const struct run *run, const char *name);
 
 /* A program that isn't needed is not loaded. */

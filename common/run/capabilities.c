@@ -38,15 +38,16 @@ static const struct capability capabilities[] = {
 	{ "CAP_BPF", CAP_BPF, true, "all tools" },
 	{ "CAP_PERFMON", CAP_PERFMON, true, "all tools" },
 	{ "CAP_SYS_PTRACE", CAP_SYS_PTRACE, false,
-	  "names in containers; on older kernels, of others' processes" },
-	{ "CAP_DAC_READ_SEARCH", CAP_DAC_READ_SEARCH, false, "names in files not all may read" },
-	{ "CAP_SYSLOG", CAP_SYSLOG, false, "kernel stacks without the tool's own programs" },
+	  "symbols in containers; on old kernels, of other users" },
+	{ "CAP_DAC_READ_SEARCH", CAP_DAC_READ_SEARCH, false,
+	  "symbols in files with restricted permissions" },
+	{ "CAP_SYSLOG", CAP_SYSLOG, false, "kernel stacks free of the tool's own frames" },
 	{ "CAP_CHECKPOINT_RESTORE", CAP_CHECKPOINT_RESTORE, false,
-	  "with PTRACE and DAC: names in files that are deleted" },
+	  "with PTRACE and DAC: symbols in deleted files" },
 	{},
 };
 
-/* The effective ones of this process. */
+/* Returns the effective ones of this process. */
 static uint64_t read_held(void)
 {
 	char *status = readfile("/proc/self/status", 65536, NULL);
@@ -144,13 +145,13 @@ void capabilities_explain(void)
 	if (*missing)
 		msg_hint("grant %s, or run it as root (tracelets(8), PRIVILEGES)", missing);
 	else if (is_in_user_namespace())
-		msg_hint("the capabilities are those of a user namespace, where BPF is refused");
+		msg_hint("run outside of this user namespace (its capabilities don't allow BPF)");
 	else if (locked_memory_is_short())
-		msg_hint("BPF takes locked memory on this kernel: raise ulimit -l, or "
-			 "LimitMEMLOCK= of the systemd unit");
+		msg_hint("raise ulimit -l, or LimitMEMLOCK= of the systemd unit (BPF takes locked "
+			 "memory here)");
 	else
-		msg_hint("the capabilities are there: lockdown, seccomp or a security module "
-			 "refuses");
+		msg_hint("check lockdown, seccomp and security modules (the capabilities are "
+			 "sufficient)");
 }
 
 void capabilities_announce(void)
@@ -159,8 +160,9 @@ void capabilities_announce(void)
 
 	capabilities_missing(missing, sizeof(missing), read_held(), false);
 	if (*missing)
-		msg_info("without %s: some names and stacks will be missing (tracelets check)",
-			 missing);
+		msg_info(
+			"without %s: some symbols and stacks will be missing (see tracelets check)",
+			missing);
 }
 
 void capabilities_print(FILE *f)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the process may do, by its capabilities(7). Nothing is refused for the want of one: what
- * needs it is tried, and this says afterwards which is missing for what.
+ * Rights of the process, by its capabilities(7). Nothing is refused in advance: an operation is
+ * tried, and this reports afterwards which capability it lacked.
  */
 #ifndef CAPABILITIES_H
 #define CAPABILITIES_H
@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 /*
- * The names of those that are not held, "CAP_BPF and CAP_PERFMON"; "": none. held: a bit each (1 <<
- * number). CAP_SYS_ADMIN stands in for some of them, as in the kernel. Returns buf.
+ * Returns the names of those that are not held, "CAP_BPF and CAP_PERFMON"; "": none. held: a bit
+ * each (1 << number). CAP_SYS_ADMIN stands in for some of them, as in the kernel. Returns buf.
  */
 char *capabilities_missing(char *buf, size_t size, uint64_t held, bool required);
 

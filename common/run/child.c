@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The command behind "--"; see child.h. */
+/* The command after "--"; see child.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -27,7 +27,7 @@
 
 #define GRACE_MS 2000
 
-/* Waits for the word to go. False if whoever was to give it has ended instead. */
+/* Waits for the release. False if the parent has exited instead. */
 static bool wait_to_go(int go_fd)
 {
 	char byte = 0;
@@ -39,7 +39,7 @@ static bool wait_to_go(int go_fd)
 	return n == 1;
 }
 
-/* In the child: becomes the command when it is told to. */
+/* In the child: becomes the command when it is released. */
 static void run_command(int go_fd, int failure_fd, char **argv)
 {
 	sigset_t none;
@@ -65,7 +65,7 @@ static int fork_command(struct child *child, int go_fd, int failure_fd, char **a
 	child->pid = fork();
 	if (child->pid < 0) {
 		child->pid = 0;
-		return msg_errno(-errno, "starting %s", argv[0]);
+		return msg_errno(-errno, "%s: start failed", argv[0]);
 	}
 	if (child->pid == 0) {
 		close(child->release_fd);
@@ -74,7 +74,7 @@ static int fork_command(struct child *child, int go_fd, int failure_fd, char **a
 	close(go_fd);
 	close(failure_fd);
 	child->pid_fd = (int)syscall(SYS_pidfd_open, child->pid, 0);
-	return child->pid_fd < 0 ? msg_errno(-errno, "watching %s", argv[0]) : 0;
+	return child->pid_fd < 0 ? msg_errno(-errno, "%s: watch failed", argv[0]) : 0;
 }
 
 int child_start(struct child *child, char **argv)
@@ -82,7 +82,7 @@ int child_start(struct child *child, char **argv)
 	int go[2], failure[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) || pipe2(failure, O_CLOEXEC))
-		return msg_errno(-errno, "starting %s", argv[0]);
+		return msg_errno(-errno, "%s: start failed", argv[0]);
 	child->name = argv[0];
 	child->release_fd = go[1];
 	child->failure_fd = failure[0];
@@ -114,7 +114,7 @@ static void hold(struct child *child, const struct child_hooks *hooks)
 	if (!err)
 		hooks->loaded(hooks->arg);
 	else if (err != -ENOTSUP)
-		msg_errno(err, "stopping the command where its libraries are loaded");
+		msg_errno(err, "command: stop at its entry point failed");
 	ptrace(PTRACE_DETACH, child->pid, 0, 0);
 }
 
@@ -155,11 +155,11 @@ static bool seize(const struct child *child)
 	const char *reason = NULL;
 
 	if (would_lose_privileges(child->name))
-		reason = "it has privileges of its own (CAP_SYS_PTRACE is needed)";
+		reason = "it gains privileges at exec (needs CAP_SYS_PTRACE)";
 	else if (ptrace(PTRACE_SEIZE, child->pid, 0, PTRACE_O_TRACEEXEC))
 		reason = strerror(errno);
 	if (reason)
-		msg_warn("the command's beginning is not traced, since it can't be held: %s",
+		msg_warn("command: its start is not traced, it can't be stopped at exec: %s",
 			 reason);
 	return !reason;
 }
@@ -180,7 +180,7 @@ int child_release(struct child *child, const struct child_hooks *hooks)
 	child->failure_fd = -1;
 	if (n == sizeof(err)) {
 		child->status = 0; /* said here, not again at the end */
-		return msg_errno(err, "executing %s", child->name);
+		return msg_errno(err, "%s: exec failed", child->name);
 	}
 	if (!holds)
 		hooks->executed(hooks->arg);
@@ -190,10 +190,10 @@ int child_release(struct child *child, const struct child_hooks *hooks)
 static void report_status(int status, bool ended_by_us)
 {
 	if (WIFSIGNALED(status) && !ended_by_us)
-		msg_warn("the command was killed by signal %d (%s)", WTERMSIG(status),
+		msg_warn("command: killed by signal %d (%s)", WTERMSIG(status),
 			 strsignal(WTERMSIG(status)));
 	else if (WIFEXITED(status) && WEXITSTATUS(status))
-		msg_warn("the command ended with status %d", WEXITSTATUS(status));
+		msg_warn("command: exited with status %d", WEXITSTATUS(status));
 }
 
 /* Asks it to end. False if it doesn't within a while. */
@@ -219,7 +219,7 @@ void child_finish(struct child *child)
 	if (!child->is_reaped)
 		ended_by_us = waitpid(child->pid, &child->status, WNOHANG) == 0;
 	if (ended_by_us && !end_command(child)) {
-		msg_warn("the command (process %d) ignores SIGTERM and runs on", child->pid);
+		msg_warn("command: process %d ignores SIGTERM and keeps running", child->pid);
 		return;
 	}
 	if (ended_by_us)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The command behind "--": started stopped, released once everything is attached. */
+/* The command after "--": started stopped, released once everything is attached. */
 #ifndef CHILD_H
 #define CHILD_H
 

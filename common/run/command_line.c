@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The command line of every tool; see command_line.h. */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,30 +12,30 @@
 #include "run/command_line.h"
 #include "run/series.h"
 
+#define BRIEF_EXAMPLES 3 /* of -h */
+
 static const struct opt common_opts[] = {
 	{ 0, "interval", "TIME", OPT_DURATION(struct run, interval_ns, NS_PER_S),
-	  "report every TIME" },
-	{ 0, "count", "N", OPT_UINT(struct run, count, 1, UINT32_MAX), "end after N reports" },
+	  "print a report every TIME" },
+	{ 0, "count", "N", OPT_UINT(struct run, count, 1, UINT32_MAX), "stop after N reports" },
 	{ 0, "duration", "TIME", OPT_DURATION(struct run, duration_ns, NS_PER_S),
-	  "end after TIME" },
+	  "stop after TIME" },
 	{ 0, "format", "FORMAT", OPT_STRING(struct run, format),
-	  "text or json; numbers also prometheus; stacks also folded (default into a "
-	  "pipe or file), svg, pprof" },
+	  "write text, json, prometheus, folded, svg or pprof" },
 	{ 0, "output", "FILE", OPT_STRING(struct run, output_path),
-	  "write to FILE, not to stdout; may have the time in it, as %Y%m%dT%H%M%SZ" },
+	  "write to FILE; may contain strftime conversions (UTC)" },
 	{ 0, "keep", "N", OPT_UINT(struct run, keep, 1, UINT32_MAX),
-	  "with files by --interval or by time: keep the latest N" },
+	  "keep the newest N files of a series" },
 	{ 0, "keep-bytes", "SIZE", OPT_SIZE(struct run, keep_bytes),
-	  "with files by --interval or by time: keep the latest, SIZE in all" },
+	  "keep the newest files of a series, SIZE in total" },
 	{ 0, "overwrite", NULL, OPT_FLAG(struct run, overwrite),
-	  "with files by --interval or by time: replace those of an earlier run" },
+	  "replace files of an earlier run of a series" },
 	{ 0, "btf", "FILE", OPT_STRING(struct run, btf_path),
-	  "this kernel's types (BTF) from FILE, where /sys/kernel/btf lacks them" },
-	{ 0, "quiet", NULL, OPT_FLAG(struct run, quiet),
-	  "print nothing but results, losses and errors" },
+	  "read the kernel's BTF from FILE if /sys/kernel/btf is hidden" },
+	{ 0, "quiet", NULL, OPT_FLAG(struct run, quiet), "print only results, losses and errors" },
 	{ 'v', "verbose", NULL, OPT_FLAG(struct run, verbose),
-	  "say more about what is being done" },
-	{ 'h', "help", NULL, OPT_FLAG(struct run, want_help), "print this help" },
+	  "print details of what is being done" },
+	{ 'h', "help", NULL, OPT_FLAG(struct run, want_help), "print help (-h: one screen)" },
 	{ 'V', "version", NULL, OPT_FLAG(struct run, want_version), "print the version" },
 	{},
 };
@@ -59,11 +60,11 @@ static void list_sections(struct run *run)
 }
 
 /* Each begins with two blanks and the tool's name. */
-static void print_examples(const struct tool *tool, const char *command)
+static void print_examples(const struct tool *tool, const char *command, unsigned int n)
 {
 	size_t skip = 2 + strlen(tool->name), len;
 
-	for (const char *line = tool->examples; *line; line += len) {
+	for (const char *line = tool->examples; *line && n--; line += len) {
 		len = strcspn(line, "\n") + 1;
 		printf("  %s%.*s", command, (int)(len - skip), line + skip);
 	}
@@ -73,11 +74,14 @@ void command_line_print_help(const struct run *run, const char *command)
 {
 	const struct tool *tool = run->tool;
 	bool by_interval = tool->operands == OPERANDS_INTERVAL;
+	bool is_brief = opts_given_by_letter(&run->opts, "help");
 
 	printf("usage: %s [options] %s [-- COMMAND ARG...]\n\n%s\n\nexamples:\n", command,
 	       by_interval ? "[interval [count]]" : "[duration]", tool->summary);
-	print_examples(tool, command);
-	opts_print_help(&run->opts);
+	print_examples(tool, command, is_brief ? BRIEF_EXAMPLES : UINT_MAX);
+	if (!is_brief)
+		return opts_print_help(&run->opts);
+	opts_print_brief(&run->opts, command, tool->usual);
 }
 
 static int parse_count(struct run *run, const char *word)
@@ -104,7 +108,7 @@ static int parse_operands(struct run *run, int n, char **words)
 	const char *first = by_interval ? "interval" : "duration";
 
 	if (n > (by_interval ? 2 : 1))
-		return msg_error("too many operands: '%s' (see --help)", words[n - 1]);
+		return msg_error("'%s': too many operands (see --help)", words[n - 1]);
 	if (n >= 1 && (refuse_twice(run, first, words[0]) ||
 		       parse_duration(first, words[0], NS_PER_S,
 				      by_interval ? &run->interval_ns : &run->duration_ns)))
@@ -121,9 +125,9 @@ static int check_times(const struct run *run, int n_operands)
 	bool duration_given = run_given(run, "duration") || (n_operands && !by_interval);
 
 	if (interval_given && run->interval_ns < NS_PER_MS)
-		return msg_error("the interval must be 1 ms or more");
+		return msg_error("--interval: must be at least 1 ms");
 	if (duration_given && !run->duration_ns)
-		return msg_error("the duration must be more than 0");
+		return msg_error("--duration: must be more than 0");
 	return 0;
 }
 
@@ -136,10 +140,11 @@ static int check_reports(const struct run *run)
 		return msg_error("--count needs an interval");
 	if (is_given && !run_makes_series(run))
 		return msg_error("--keep, --keep-bytes and --overwrite need --output, and "
-				 "--interval or a time in the file's name");
+				 "--interval or a time in the file name");
 	if (run->is_metrics &&
 	    (is_given || (run->output_path && series_is_timed(run->output_path))))
-		return msg_error("--format prometheus makes one file, which each report replaces");
+		return msg_error("--format prometheus replaces one file at each report (drop "
+				 "--keep, --overwrite and the time in its name)");
 	return run->output_path ? series_check_pattern(run->output_path, run->interval_ns) : 0;
 }
 
@@ -173,7 +178,7 @@ static void note_format(struct run *run)
 	run->is_metrics = has_metrics && has_format(run, "prometheus", ".prom");
 }
 
-/* The name of a file for another format than text; NULL: it is none. */
+/* Returns the name of a file for another format than text; NULL: it is none. */
 static const struct writer *promised_writer(const struct run *run)
 {
 	const struct writer *writer =
@@ -182,7 +187,7 @@ static const struct writer *promised_writer(const struct run *run)
 	return writer == &text_writer ? NULL : writer;
 }
 
-/* What is no stacks is text, JSON or metrics. Stacks' own module knows what they can be. */
+/* Everything but stacks is text, JSON or metrics. The module of stacks checks its own formats. */
 static int check_format(const struct run *run)
 {
 	bool has_metrics = false;
@@ -195,11 +200,11 @@ static int check_format(const struct run *run)
 	if (run->is_json || run->is_metrics)
 		return 0;
 	if (run->format && strcmp(run->format, "text"))
-		return msg_error("--format: '%s' is none of text, json%s", run->format,
+		return msg_error("--format: '%s' is not one of text, json%s", run->format,
 				 has_metrics ? ", prometheus" : "");
 	if (promised_writer(run))
-		return msg_error("--output %s: this can be text or json, not %s (--format text "
-				 "writes it under that name)",
+		return msg_error("--output %s: %s is not available, only text or json (use "
+				 "--format text to write text under this name)",
 				 run->output_path, promised_writer(run)->name);
 	return 0;
 }

@@ -11,7 +11,7 @@
  */
 int command_line_parse(struct run *run, int argc, char **argv);
 
-/* command: what the tool was called as, "tl-runqlat". */
+/* Prints --help or -h. command: name that the tool was called by, "tl-runqlat". */
 void command_line_print_help(const struct run *run, const char *command);
 
 #endif

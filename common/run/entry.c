@@ -28,7 +28,7 @@
 #define PROGRAM_COUNTER	 pc
 #endif
 
-/* The number of bytes, or -errno. */
+/* Returns the number of bytes, or -errno. */
 static ssize_t read_auxv(pid_t pid, Elf64_auxv_t *vector, size_t size)
 {
 	char path[64];

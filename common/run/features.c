@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the running kernel offers; see features.h. Nothing is concluded from a version number: each
+ * Features of the running kernel; see features.h. Nothing is concluded from a version number: each
  * feature is used once, in the smallest way that the kernel accepts only if it has it.
  */
 #include <errno.h>
@@ -52,7 +52,10 @@ static const struct bpf_insn kallsyms_lookup[] = {
 	INSN(0x85, 0, 0, 0, 179), INSN_RETURN_0,
 };
 
-/* Of two ways to find out, one. They return a file descriptor, 0 ("yes"), or a negative errno. */
+/*
+ * Exactly one of probe and show is set. They return a file descriptor, 0 ("yes"), or a negative
+ * errno.
+ */
 struct feature {
 	const char *name;
 	int (*probe)(void);
@@ -112,7 +115,7 @@ static int probe_fentry(void)
 	return attach_by_btf("handle_mm_fault", BPF_TRACE_FENTRY);
 }
 
-/* Of a type that needs both CAP_BPF and CAP_PERFMON. */
+/* Uses a program type that needs both CAP_BPF and CAP_PERFMON. */
 static int probe_program(void)
 {
 	return load(BPF_PROG_TYPE_KPROBE, 0, 0, nothing, ARRAY_SIZE(nothing));
@@ -132,7 +135,7 @@ int features_require_quotas(void)
 {
 	if (!access("/proc/sys/kernel/sched_cfs_bandwidth_slice_us", F_OK))
 		return 0;
-	msg_error("--throttled: this kernel has no CPU quotas (CONFIG_CFS_BANDWIDTH)");
+	msg_error("--throttled: not supported by this kernel (needs CONFIG_CFS_BANDWIDTH)");
 	return -ENOTSUP;
 }
 
@@ -402,25 +405,25 @@ static const struct feature features[] = {
 	{ "lockdown", NULL, show_lockdown, true, "confidentiality refuses all tools" },
 	{ "tp_btf programs", probe_tp_btf, NULL, false,
 	  "runqlat, offcputime, syscount; user stacks" },
-	{ "task iterator", probe_iter, NULL, false, "runqlat, offcputime; symbols of the kernel" },
-	{ "task storage", probe_task_storage, NULL, false, "states of threads; else a hash table" },
+	{ "task iterator", probe_iter, NULL, false, "runqlat, offcputime; kernel symbols" },
+	{ "task storage", probe_task_storage, NULL, false, "task state; else a hash table" },
 	{ "helper task_pt_regs", probe_task_pt_regs, NULL, false,
-	  "user stacks; else by arithmetic" },
+	  "user stacks; else address arithmetic" },
 	{ "helper kallsyms_lookup", probe_kallsyms_lookup, NULL, false,
 	  "offcputime on x86-64; else the kernel walks its stacks" },
-	{ "events of contention", probe_contention, NULL, false,
-	  "offcputime --locks; else no locks of the kernel" },
+	{ "contention tracepoints", probe_contention, NULL, false,
+	  "offcputime --locks; else no kernel locks" },
 	{ "atomic cmpxchg", probe_cmpxchg, NULL, false, "memleak" },
 	{ "uprobe with cookie", probe_uprobe, NULL, false, "memleak" },
 	{ "uprobe.multi", probe_uprobe_multi, NULL, false,
-	  "memleak; else one by one, without --duty-cycle" },
+	  "memleak; else one link each, no --duty-cycle" },
 	{ "uprobe.session", probe_uprobe_session, NULL, false,
-	  "memleak; else entry and return apart" },
+	  "memleak; else separate entry and return probes" },
 	{ "uprobes under seccomp", probe_harmless_probes, NULL, false,
-	  "memleak; else probed programs would be killed" },
+	  "memleak; else probes would kill the program" },
 	{ "fentry", probe_fentry, NULL, false, "pagefaults -L" },
 	{ "syscall tracepoints", probe_tracefs, NULL, false,
-	  "syscount (seen only if tracefs is mounted)" },
+	  "syscount (detected only if tracefs is mounted)" },
 	{ "event cpu-clock", probe_cpu_clock, NULL, false, "profile" },
 	{ "event cycles (PMU)", probe_cycles, NULL, false,
 	  "profile --event cycles; else cpu-clock" },
@@ -463,7 +466,7 @@ int features_print(FILE *f)
 	limits_raise();
 	libbpf_set_print(print_nothing);
 	uname(&kernel);
-	fprintf(f, "%-23s %-12s %s\n", kernel.release, "here", "needed by");
+	fprintf(f, "%-23s %-12s %s\n", kernel.release, "state", "needed by");
 	for (size_t i = 0; i < ARRAY_SIZE(features); i++) {
 		err = print_feature(f, &features[i]);
 		worst = worst ? worst : err;

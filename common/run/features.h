@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the running kernel offers to the tools: "tracelets check", and for single tools. */
+/* Features of the running kernel: for "tracelets check", and for single tools. */
 #ifndef FEATURES_H
 #define FEATURES_H
 
@@ -11,14 +11,17 @@ struct btf;
 /*
  * Tries every feature that some tool uses, by loading a program or making a map, an event or a
  * probe that does nothing, and prints a table of them. Returns 0, or -ENOENT if something that all
- * tools need is missing, -EPERM if that can't be told without more capabilities.
+ * tools need is missing, -EPERM if that can't be determined without more capabilities.
  */
 int features_print(FILE *f);
 
-/* Can a program be loaded at all? 0 or -errno: -EPERM and -EACCES are for want of a capability. */
+/*
+ * Tests if a program can be loaded at all. 0 or -errno: -EPERM and -EACCES mean a missing
+ * capability.
+ */
 int features_programs(void);
 
-/* Atomic compare-and-exchange in BPF programs, since 5.12. True where it can't be found out. */
+/* Atomic compare-and-exchange in BPF programs, since 5.12. True if it can't be found out. */
 bool features_compare_and_exchange(void);
 
 /* Can a program look up a symbol of the kernel? Since 5.16. 0 or -errno. */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the kernel says of the maps that this process holds open, and what of the process is
- * resident besides, where libraries that others use as well count by this one's share (Pss in
- * proc(5)). Maps that it has mapped are resident in it, too, and a ring buffer is even twice, but
- * that is the same memory.
+ * Memory of the maps that this process holds open, as reported by the kernel, and resident memory
+ * of the process, of which shared libraries count by this process's share (Pss in proc(5)). Mapped
+ * maps are resident in it, too, and a ring buffer is even twice, but that is the same memory.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -20,7 +19,7 @@
 #define FDINFO_MAX_BYTES 4096
 #define SMAPS_MAX_BYTES	 (16 << 20)
 
-/* The number behind a word at the beginning of a line; 0 if there is none. */
+/* Returns the number after a word at the beginning of a line; 0 if there is none. */
 static uint64_t find_number(const char *text, const char *word)
 {
 	const char *at = strstr(text, word);
@@ -62,7 +61,7 @@ static uint64_t own_bytes(void)
 	bool is_own = false;
 
 	for (char *line; rest && (line = strsep(&rest, "\n"));)
-		if (!isupper((unsigned char)*line)) /* a mapping begins; "Pss:" tells more of it */
+		if (!isupper((unsigned char)*line)) /* a mapping begins; a "Pss:" line follows */
 			is_own = !strstr(line, "anon_inode:bpf");
 		else if (is_own)
 			kb += find_number(line, "Pss:");
@@ -78,6 +77,6 @@ void footprint_print(const char *when)
 		return;
 	maps = (double)all_maps_bytes() / (1 << 20);
 	own = (double)own_bytes() / (1 << 20);
-	msg_debug("memory %s: %.1f MB of BPF maps, %.1f MB of the loader's own: %.1f MB", when,
-		  maps, own, maps + own);
+	msg_debug("memory %s: BPF maps %.1f MB, loader %.1f MB, total %.1f MB", when, maps, own,
+		  maps + own);
 }

@@ -222,7 +222,7 @@ void kernelbtf_provide(struct kernelbtf *kernelbtf, const struct bpf_object *obj
 		      kernelbtf->n_targets);
 	if (cut)
 		data = btf__raw_data(cut, &size);
-	msg_debug("%u bytes of the kernel's type information are needed", size);
+	msg_debug("kernel BTF: %u bytes used", size);
 	if (!write_file(kernelbtf, data, size))
 		write_file(kernelbtf, image.data, image.size);
 	btf__free(cut);

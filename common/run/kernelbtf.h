@@ -20,7 +20,7 @@ struct kernelbtf;
 
 /*
  * Before the object is opened with these options, once in a process. source: a file with this
- * kernel's types, raw or ELF, kept by reference; NULL: /sys/kernel/btf/vmlinux. Free with
+ * kernel's types, raw or ELF, which must stay valid; NULL: /sys/kernel/btf/vmlinux. Free with
  * kernelbtf_free().
  */
 struct kernelbtf *kernelbtf_prepare(struct bpf_object_open_opts *opts, const char *source);

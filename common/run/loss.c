@@ -119,15 +119,12 @@ void loss_print(const struct run *run)
 	}
 	print_number(losses[LOSS_RING_FULL].events, "events", "lost: ring buffer full");
 	print_number(losses[LOSS_NO_STATE].events, "threads",
-		     "traced late or not at all: no memory for their state when they began");
-	print_number(losses[LOSS_NO_CALL].events, "calls",
-		     "lost: no memory for their threads' state");
+		     "traced late or not at all: task-storage allocation failed");
+	print_number(losses[LOSS_NO_CALL].events, "calls", "lost: task-storage allocation failed");
 	print_number(losses[LOSS_NO_ROOM].events, "processes",
-		     "not followed: too many live at once");
-	print_number(losses[LOSS_NO_SWITCH].events, "waits",
-		     "lost: the kernel did not tell when they ended");
-	print_number(losses[LOSS_NO_SLOT].events, "stacks",
-		     "not taken: too many were being taken at once");
+		     "not followed: too many processes alive");
+	print_number(losses[LOSS_NO_SWITCH].events, "waits", "lost: no switch-in event");
+	print_number(losses[LOSS_NO_SLOT].events, "stacks", "not taken: too many walks at once");
 	print_number(count_misses(run), "events",
 		     "lost: the same BPF program was already running on that CPU");
 	if (run->losses.more)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the kernel's side could not record (abi/loss_counters.h), printed at the end of a run. */
+/* Events that BPF could not record (abi/loss_counters.h), printed at the end of a run. */
 #ifndef LOSS_H
 #define LOSS_H
 
@@ -10,7 +10,7 @@
 /* The option that makes a full map larger; named in the hint. NULL: there is none. */
 void loss_name_option(struct run *run, const char *option);
 
-/* Adds what was counted but can't be shown. what: why, one text per run, kept by reference. */
+/* Adds counted values that can't be shown. what: why, one text per run, which must stay valid. */
 void loss_add(struct run *run, const char *what, uint64_t value);
 
 /* How much is missing from what was recorded, in the tool's unit. */

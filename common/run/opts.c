@@ -10,11 +10,12 @@
 #include "base/parse.h"
 #include "run/opts.h"
 
-#define HELP_COLUMN   30
-#define HELP_WIDTH    (80 - HELP_COLUMN)
-#define FIRST_LONG_ID 256 /* getopt's values: above every letter */
+#define HELP_COLUMN    30
+#define HELP_COLUMNS   80
+#define FIRST_LONG_ID  256 /* getopt's values: above every letter */
+#define NAME_BYTES_MAX 64
 
-/* The option's letter, which may be the tool's own; 0: none. */
+/* Returns the option's letter, which may be the tool's own; 0: none. */
 static char letter_of(const struct opt_set *set, const struct opt *opt)
 {
 	for (const struct opt_letter *own = set->letters; own && own->letter; own++)
@@ -100,7 +101,7 @@ static int store(const struct opt_use *use, const char *text)
 	return -EINVAL;
 }
 
-/* The option that getopt's value stands for; NULL: none. */
+/* Returns the option that getopt's value stands for; NULL: none. */
 static struct opt_use *find_use(struct opt_set *set, int value)
 {
 	for (size_t i = 0; value != '?' && value != ':' && i < set->n_uses; i++)
@@ -109,12 +110,26 @@ static struct opt_use *find_use(struct opt_set *set, int value)
 	return NULL;
 }
 
-bool opts_given(const struct opt_set *set, const char *name)
+static const struct opt_use *find_by_name(const struct opt_set *set, const char *name)
 {
 	for (size_t i = 0; i < set->n_uses; i++)
-		if (set->uses[i].is_given && !strcmp(set->uses[i].opt->name, name))
-			return true;
-	return false;
+		if (!strcmp(set->uses[i].opt->name, name))
+			return &set->uses[i];
+	return NULL;
+}
+
+bool opts_given(const struct opt_set *set, const char *name)
+{
+	const struct opt_use *use = find_by_name(set, name);
+
+	return use && use->is_given;
+}
+
+bool opts_given_by_letter(const struct opt_set *set, const char *name)
+{
+	const struct opt_use *use = find_by_name(set, name);
+
+	return use && use->by_letter;
 }
 
 int opts_refuse(const struct opt_set *set, const char *const names[], const char *where)
@@ -137,19 +152,66 @@ static int check_exclusions(const struct opt_set *set)
 	return 0;
 }
 
-/* getopt has refused argv's current word: say which and why. */
-static int report_refused(int value, const char *word)
+static size_t smaller(size_t a, size_t b)
 {
+	return a < b ? a : b;
+}
+
+/* Edit distance (Levenshtein) between b and the first n characters of a. */
+static size_t distance(const char *a, size_t n, const char *b)
+{
+	size_t row[NAME_BYTES_MAX], n_b = strlen(b), above_left, above;
+
+	if (n_b >= NAME_BYTES_MAX)
+		return SIZE_MAX;
+	for (size_t k = 0; k <= n_b; k++)
+		row[k] = k;
+	for (size_t i = 1; i <= n; i++) {
+		above_left = row[0];
+		row[0] = i;
+		for (size_t k = 1; k <= n_b; k++) {
+			above = row[k];
+			row[k] = smaller(above_left + (a[i - 1] != b[k - 1]),
+					 smaller(above, row[k - 1]) + 1);
+			above_left = above;
+		}
+	}
+	return row[n_b];
+}
+
+/* Returns the option most similar to word ("--name" or "--name=value"); NULL: none is similar. */
+static const char *find_similar(const struct opt_set *set, const char *word)
+{
+	size_t n = strcspn(word + 2, "="), least = (n + 2) / 3 + 1, d;
+	const char *similar = NULL;
+
+	for (size_t i = 0; i < set->n_uses; i++) {
+		d = distance(word + 2, n, set->uses[i].opt->name);
+		if (d < least) {
+			least = d;
+			similar = set->uses[i].opt->name;
+		}
+	}
+	return similar;
+}
+
+/* Reports why getopt has refused word, the current one of argv. */
+static int report_refused(const struct opt_set *set, int value, const char *word)
+{
+	const char *similar;
+
 	if (value == ':')
 		return msg_error("option '%s' needs an argument (see --help)", word);
 	if (optopt && optopt < FIRST_LONG_ID)
 		return msg_error("unknown option '-%c' (see --help)", optopt);
 	if (optopt)
 		return msg_error("option '%s' takes no argument (see --help)", word);
-	return msg_error("unknown option '%s' (see --help)", word);
+	similar = find_similar(set, word);
+	return similar ? msg_error("unknown option '%s' (did you mean --%s?)", word, similar)
+		       : msg_error("unknown option '%s' (see --help)", word);
 }
 
-/* Behind a long name, the next word is the argument that may be left out, if it is a number. */
+/* After a long name, a number is taken as the optional argument. */
 static bool takes_next_word(const struct opt *opt, int argc, char **argv)
 {
 	return !optarg && has_optional_arg(opt) && optind < argc &&
@@ -170,8 +232,9 @@ int opts_parse(struct opt_set *set, int argc, char **argv)
 	while ((value = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
 		use = find_use(set, value);
 		if (!use)
-			return report_refused(value, argv[optind - 1]);
+			return report_refused(set, value, argv[optind - 1]);
 		use->is_given = true;
+		use->by_letter = value < FIRST_LONG_ID;
 		if (takes_next_word(use->opt, argc, argv))
 			optarg = argv[optind++];
 		if (store(use, optarg))
@@ -180,31 +243,39 @@ int opts_parse(struct opt_set *set, int argc, char **argv)
 	return check_exclusions(set) ? -EINVAL : optind;
 }
 
-/* At a terminal's 80 columns: text goes on below its beginning. */
-static void print_wrapped(const char *text)
+/* Prints text from a column on, wrapped at HELP_COLUMNS. */
+static void print_wrapped(const char *text, int column)
 {
+	size_t width = (size_t)(HELP_COLUMNS - column);
 	const char *blank;
 
-	while (strlen(text) > HELP_WIDTH && (blank = memrchr(text, ' ', HELP_WIDTH + 1))) {
-		printf("%.*s\n%*s", (int)(blank - text), text, HELP_COLUMN, "");
+	while (strlen(text) > width && (blank = memrchr(text, ' ', width + 1))) {
+		printf("%.*s\n%*s", (int)(blank - text), text, column, "");
 		text = blank + 1;
 	}
 	puts(text);
 }
 
-static void print_opt(const struct opt_set *set, const struct opt *opt)
+/* "  -F, --frequency HZ". Returns its length. */
+static int format_left(const struct opt_set *set, const struct opt *opt, char *left, size_t size)
 {
-	char letter = letter_of(set, opt), left[80], shortened[8] = "    ";
+	char letter = letter_of(set, opt), shortened[8] = "    ";
 
 	if (letter)
 		snprintf(shortened, sizeof(shortened), "-%c, ", letter);
-	snprintf(left, sizeof(left), "  %s--%s%s%s", shortened, opt->name, opt->arg ? " " : "",
-		 opt->arg ? opt->arg : "");
-	if (strlen(left) + 2 > HELP_COLUMN)
-		printf("%s\n%*s", left, HELP_COLUMN, "");
+	return snprintf(left, size, "  %s--%s%s%s", shortened, opt->name, opt->arg ? " " : "",
+			opt->arg ? opt->arg : "");
+}
+
+static void print_opt(const struct opt_set *set, const struct opt *opt, int column)
+{
+	char left[80];
+
+	if (format_left(set, opt, left, sizeof(left)) + 2 > column)
+		printf("%s\n%*s", left, column, "");
 	else
-		printf("%-*s", HELP_COLUMN, left);
-	print_wrapped(opt->help);
+		printf("%-*s", column, left);
+	print_wrapped(opt->help, column);
 }
 
 void opts_print_help(const struct opt_set *set)
@@ -214,6 +285,46 @@ void opts_print_help(const struct opt_set *set)
 			continue;
 		printf("\n%s:\n", set->sections[i].title);
 		for (const struct opt *opt = set->sections[i].opts; opt->name; opt++)
-			print_opt(set, opt);
+			print_opt(set, opt, HELP_COLUMN);
 	}
+}
+
+/* Takes the next name off the list. Returns its option, NULL at the end. */
+static const struct opt *next_named(const struct opt_set *set, const char **names)
+{
+	char name[NAME_BYTES_MAX];
+	const struct opt_use *use;
+	int n;
+
+	*names += strspn(*names, " ");
+	n = (int)strcspn(*names, " ");
+	snprintf(name, sizeof(name), "%.*s", n, *names);
+	*names += n;
+	use = find_by_name(set, name);
+	return use ? use->opt : NULL;
+}
+
+/* Returns the column after the longest of these options. */
+static int brief_column(const struct opt_set *set, const char *names)
+{
+	const struct opt *opt;
+	int column = 0, n;
+	char left[80];
+
+	while ((opt = next_named(set, &names))) {
+		n = format_left(set, opt, left, sizeof(left)) + 2;
+		if (n > column)
+			column = n;
+	}
+	return column;
+}
+
+void opts_print_brief(const struct opt_set *set, const char *command, const char *names)
+{
+	int column = brief_column(set, names);
+	const struct opt *opt;
+
+	printf("\noptions (all: %s --help):\n", command);
+	while ((opt = next_named(set, &names)))
+		print_opt(set, opt, column);
 }

@@ -45,8 +45,8 @@ struct opt {
 };
 
 /*
- * Behind a long name, an argument in brackets may be left out, so that the next word is taken for
- * it only if it begins with a digit; parse() gets NULL then. A letter always has one.
+ * After a long name, an argument in brackets is optional: the next word is taken for it only if it
+ * begins with a digit; else parse() gets NULL. A letter always needs its argument.
  */
 
 /* The member must have the type named; another one is a compiler's warning. */
@@ -92,7 +92,7 @@ struct opt_set {
 	struct opt_use {
 		const struct opt *opt;
 		void *value; /* the member */
-		bool is_given;
+		bool is_given, by_letter;
 	} uses[OPT_MAX];
 	size_t n_uses;
 };
@@ -107,10 +107,16 @@ int opts_parse(struct opt_set *set, int argc, char **argv);
 /* True if an option of that long name was given. After opts_parse(). */
 bool opts_given(const struct opt_set *set, const char *name);
 
-/* Says that the first of those options that was given has no effect, "with --x". Or 0. */
+/* True if it was given by its letter: -h prints less than --help. After opts_parse(). */
+bool opts_given_by_letter(const struct opt_set *set, const char *name);
+
+/* Prints that the first given one of these options has no effect "with --x"; 0 if none is given. */
 int opts_refuse(const struct opt_set *set, const char *const names[], const char *where);
 
-/* The options of --help on stdout, section by section, in 80 columns. */
+/* Prints all options on stdout, section by section, in 80 columns. */
 void opts_print_help(const struct opt_set *set);
+
+/* Prints the options with these long names ("pid top"), for -h of command. After opts_parse(). */
+void opts_print_brief(const struct opt_set *set, const char *command, const char *names);
 
 #endif

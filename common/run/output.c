@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where a result goes; see output.h. */
+/* Destination of a result; see output.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -18,7 +18,7 @@
 #define TEMPORARY_TRIES 1000 /* names */
 #define OUTPUT_BUFFER	(256 << 10)
 
-/* What is missing is opened the wrong way round, so that who uses it fails, as it should. */
+/* Opens missing standard descriptors with the wrong access mode, so that using them fails. */
 void output_open_standard(void)
 {
 	int fd;
@@ -34,11 +34,14 @@ int output_flush_standard(void)
 {
 	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE)
 		return 0;
-	msg_errno(-errno, "writing standard output");
+	msg_errno(-errno, "standard output: write failed");
 	return -EIO;
 }
 
-/* The descriptor that a path stands for, as /dev/stdout does, also where that is a file; or -1. */
+/*
+ * Finds the descriptor that a path stands for, as /dev/stdout does, also where that is a file; or
+ * -1.
+ */
 static int find_standard(const char *path)
 {
 	struct stat st, standard;
@@ -52,7 +55,7 @@ static int find_standard(const char *path)
 	return -1;
 }
 
-/* Pipes, devices and what else is no regular file of its own are written as they are. */
+/* Pipes, devices and all that is not a regular file are written as they are. */
 static bool is_special(const char *path)
 {
 	struct stat st;
@@ -67,7 +70,7 @@ static FILE *open_special(const char *path)
 	return fd < 0 ? fopen(path, "we") : fdopen(fcntl(fd, F_DUPFD_CLOEXEC, 0), "w");
 }
 
-/* The bytes of a path that are its folder's, with the slash. */
+/* Returns the bytes of a path that are its folder's, with the slash. */
 static int folder_length(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -75,7 +78,7 @@ static int folder_length(const char *path)
 	return slash ? (int)(slash - path) + 1 : 0;
 }
 
-/* Where the kernel can't make a file without a name. */
+/* For kernels that can't make a file without a name. */
 static int open_named(struct output *out)
 {
 	mode_t mask = umask(0);
@@ -140,9 +143,9 @@ bool output_is_failing(const struct output *out)
 static int drop(struct output *out, const char *path, int err)
 {
 	if (out->kind == OUTPUT_ONCE || out->is_special)
-		return msg_errno(err, "writing %s", path ? path : "the output");
+		return msg_errno(err, "%s: write failed", path ? path : "standard output");
 	if (!output_is_failing(out))
-		msg_warn("writing %s: %s: this report is dropped, tracing goes on", path,
+		msg_warn("%s: write failed: %s (report dropped, tracing continues)", path,
 			 strerror(-err));
 	out->n_dropped++;
 	return 0;
@@ -151,12 +154,12 @@ static int drop(struct output *out, const char *path, int err)
 static void say_it_works(struct output *out)
 {
 	if (output_is_failing(out))
-		msg_warn("writing %s works again: %u reports were dropped", out->path,
+		msg_warn("%s: writable again, %u reports were dropped", out->path,
 			 out->n_dropped - out->n_dropped_before);
 	out->n_dropped_before = out->n_dropped;
 }
 
-/* What is wrong with the name of a file, though it is opened only when it is whole. */
+/* Finds faults of a file's name, though it is opened only when it is complete. */
 static int check_name(const char *path)
 {
 	struct stat st;
@@ -175,7 +178,7 @@ static int check_standard(void)
 	int flags = fcntl(STDOUT_FILENO, F_GETFL);
 
 	return flags < 0 || (flags & O_ACCMODE) == O_RDONLY
-		       ? msg_error("standard output is closed, or can't be written to")
+		       ? msg_error("standard output: closed or read-only")
 		       : 0;
 }
 
@@ -204,19 +207,19 @@ int output_begin(struct output *out)
 	}
 	err = -errno;
 	if (!out->n && !out->peeked)
-		return msg_errno(err, "opening %s", out->path);
+		return msg_errno(err, "%s: open failed", out->path);
 	err = drop(out, out->path, err);
 	if (err)
 		return err;
 	out->is_sink = true;
 	out->file = fopen("/dev/null", "we");
-	return out->file ? 0 : msg_errno(-errno, "opening /dev/null");
+	return out->file ? 0 : msg_errno(-errno, "/dev/null: open failed");
 }
 
 /* ---- names ---- */
 
 /*
- * Where the file system doesn't know RENAME_NOREPLACE, another's file of that moment is replaced.
+ * If the file system doesn't support RENAME_NOREPLACE, a file made at this very moment is replaced.
  */
 static int rename_unless_there(const char *from, const char *to)
 {
@@ -313,8 +316,8 @@ static int name_file(struct output *out, const char *path)
 /* ---- writing ---- */
 
 /*
- * Of a write that failed earlier, when the buffer was full, the reason is forgotten: a pipe has
- * only one, and a file gives it again.
+ * The reason of a write that failed earlier, when the buffer was full, is lost: a pipe has only
+ * one, and a file returns it again.
  */
 static int find_reason(FILE *f)
 {
@@ -358,7 +361,7 @@ static int commit_special(const struct output *out)
 	int err = flush(out->file);
 
 	if (err && err != -EPIPE)
-		msg_errno(err, "writing %s", out->path ? out->path : "the output");
+		msg_errno(err, "%s: write failed", out->path ? out->path : "standard output");
 	return err;
 }
 

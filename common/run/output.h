@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where a result goes: standard output, or files. A file gets its name when it is whole, so that
- * nobody ever reads half a picture, a failed run leaves the file of an earlier one alone, and a run
- * that is killed leaves nothing behind.
+ * Destination of a result: standard output, or files. A file gets its name when it is complete:
+ * readers never see half a picture, a failed run leaves the file of an earlier one alone, and a
+ * killed run leaves no file.
  *
- * A run that makes many reports lives on when one can't be written, as on a full disk: that report
+ * A run that makes many reports continues when one can't be written, as on a full disk: that report
  * is dropped and counted, and the next is tried.
  */
 #ifndef OUTPUT_H
@@ -25,7 +25,7 @@ enum output_kind {
 struct output {
 	const char *path; /* NULL: standard output */
 	enum output_kind kind;
-	struct series series;	/* what is kept; its path is set by output_check() */
+	struct series series;	/* retained files; its path is set by output_check() */
 	uint64_t start_unix_ns; /* when the report's window began; may be part of the name */
 	bool goes_on; /* lines are written as things happen: a peek's file is the report's, too */
 	bool is_peek; /* the next report, which gets the same name, has all of it again */
@@ -34,7 +34,7 @@ struct output {
 	FILE *file;
 	unsigned int n; /* reports that were committed, dropped ones included */
 	unsigned int n_dropped, n_dropped_before; /* in all, and until writing worked last */
-	char *buffer;	 /* of the stream */
+	char *buffer;				  /* of the stream */
 	char *peeked;	 /* the last peek's file, which a report of that name replaces; or NULL */
 	char *temporary; /* its name meanwhile; NULL: has none yet, or keeps the one it has */
 	bool is_special; /* a pipe or a device, or standard output: is not renamed */

@@ -16,7 +16,7 @@ struct ringbuf {
 	struct ring_buffer *ring;
 	ring_buffer_sample_fn handle;
 	void *arg;
-	size_t bytes, bytes_left;      /* as much as the ring holds is read at a time */
+	size_t bytes, bytes_left;      /* reads as much as the ring holds in one go */
 	void (*then)(struct run *run); /* NULL: nothing */
 	struct run *run;
 };
@@ -31,11 +31,11 @@ static enum loop_verdict on_records(int fd, void *arg)
 		events->then(events->run);
 	if (!events->run->out)
 		return LOOP_STOP;
-	/* What a file has no room for is found where it is ended. */
+	/* A full disk is noticed when the file is closed. */
 	return fflush(events->run->out) && events->run->out_is_stream ? LOOP_STOP : LOOP_GO;
 }
 
-/* Those who fill the ring may be faster: others are to get a turn, too. */
+/* Producers may be faster than we are: other descriptors must get a turn, too. */
 static int on_record(void *arg, void *data, size_t size)
 {
 	struct ringbuf *events = arg;
@@ -63,7 +63,7 @@ struct ringbuf *ringbuf_watch(struct run *run, const char *map_name, ring_buffer
 			   : -errno;
 	if (!err)
 		return events;
-	msg_errno(err, "opening the ring buffer %s", map_name);
+	msg_errno(err, "ring buffer %s: open failed", map_name);
 	ringbuf_close(events);
 	return NULL;
 }
@@ -72,7 +72,7 @@ int ringbuf_make_urgent(const struct ringbuf *events)
 {
 	int err = loop_make_urgent(events->run->loop, ring_buffer__epoll_fd(events->ring));
 
-	return err ? msg_errno(err, "watching a ring buffer") : 0;
+	return err ? msg_errno(err, "ring buffer: watch failed") : 0;
 }
 
 void ringbuf_then(struct ringbuf *events, void (*then)(struct run *run))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a tool is and what one run of it is. A tool is a declaration: options, the modules it uses,
- * and a few functions. tool_main() (tool.h) makes a struct run of it, which owns all state.
+ * A tool, and one run of it. A tool is a declaration: options, the modules it uses, and a few
+ * functions. tool_main() (tool.h) makes a struct run of it, which owns all state.
  *
  * Functions return 0 or a negative errno, and have printed the reason when they fail.
  */
@@ -33,11 +33,11 @@ struct topview;
 /* Losses that BPF doesn't count, and how those that it counts are printed: see loss.h. */
 struct run_losses {
 	const char *size_option; /* makes a full map larger; NULL: there is none */
-	uint64_t divisor; /* so much of what BPF adds up makes one of the tool's unit; 0: 1 */
+	uint64_t divisor;	 /* BPF's totals per one of the tool's unit; 0: 1 */
 	const char *more_text;
 	uint64_t more;
-	uint64_t missed;	    /* events of the system that no program ran for */
-	uint64_t told, told_before; /* by this report so far, and by those before it */
+	uint64_t missed;		    /* events of the system that no program ran for */
+	uint64_t reported, reported_before; /* by this report so far, and by those before it */
 };
 
 /* One run of a tool, as modules and tools see it. */
@@ -45,12 +45,12 @@ struct run {
 	const struct tool *tool;
 	struct utsname system;
 
-	/* What the command line says. */
+	/* The command line. */
 	struct opt_set opts;
 	void *options;		 /* the tool's own: a copy of its defaults, with changes */
 	const char *format;	 /* --format; NULL: not given */
 	const char *output_path; /* NULL: stdout */
-	uint32_t keep;		 /* so many files of many; 0: all */
+	uint32_t keep;		 /* maximum number of files; 0: no limit */
 	uint64_t keep_bytes;	 /* so much of them; 0: all */
 	bool overwrite;		 /* files that an earlier run has left */
 	const char *btf_path;	 /* of another file than the kernel's own; NULL: that */
@@ -60,7 +60,7 @@ struct run {
 	bool quiet, verbose, want_help, want_version;
 	bool is_metrics; /* --format prometheus */
 	bool is_json;	 /* as --format or the output's name says */
-	char **command;	 /* what stands behind "--"; NULL: nothing */
+	char **command;	 /* words after "--"; NULL: nothing */
 
 	void *module_states[RUN_MAX_MODULES]; /* see run_state() */
 	void *skeleton;			      /* the tool's struct x_bpf */
@@ -82,7 +82,7 @@ struct run {
 	const struct sample_period *period; /* NULL: nothing is, or it isn't known how often */
 	uint32_t n_reports;		    /* that intervals have asked for */
 	bool is_last;			    /* tracing has ended */
-	bool prints_lines;		    /* as things happen, and a report behind them */
+	bool prints_lines;		    /* as things happen, and a report after them */
 	bool is_peek;			    /* SIGUSR1: show what there is, change nothing */
 	uint64_t recorded; /* sum of all that was reported, to print losses as their share */
 	struct run_losses losses;
@@ -100,9 +100,10 @@ struct defaults {
 	}
 
 /*
- * What several tools share: a section of --help, a struct with the options' values and all other
- * state, and hooks into the tool's life, each may be NULL. A module that the tool doesn't want in
- * this run (struct module_use) has check() called, and leave_out() in place of all the others.
+ * A part that several tools share: a section of --help, a struct with the options' values and all
+ * other state, and hooks into the tool's life, each may be NULL. A module that the tool doesn't
+ * want in this run (struct module_use) has check() called, and leave_out() in place of all the
+ * others.
  */
 struct module {
 	const char *title;
@@ -112,7 +113,7 @@ struct module {
 	bool has_metrics; /* the tool's report() knows run->is_metrics */
 	int (*check)(struct run *run);	   /* options, before anything is opened; -EINVAL: usage */
 	int (*configure)(struct run *run); /* options to BPF settings, before load */
-	int (*leave_out)(struct run *run); /* the same where it isn't wanted */
+	int (*leave_out)(struct run *run); /* the same if it isn't wanted */
 	int (*start)(struct run *run);	   /* after load, before anything is attached */
 	int (*attach)(struct run *run);	   /* what libbpf doesn't attach by itself */
 	void (*begin)(struct run *run);	   /* the command is held before its first instruction */
@@ -140,6 +141,7 @@ struct tool {
 	const char *name;
 	const char *summary;  /* one sentence: the question it answers */
 	const char *examples; /* lines of "  command  # meaning" */
+	const char *usual;    /* long names of the ten options that -h prints */
 	const char *unit;     /* what is counted: "samples", "microseconds", "waits" */
 	bool sums;	      /* an event counts as more than one of them: time or bytes */
 	enum operands operands;
@@ -155,8 +157,9 @@ struct tool {
 	int (*report)(struct run *run); /* at each interval and at the end */
 
 	/*
-	 * What the tool is in runs that want it, once options are parsed: another declaration, with
-	 * the same modules in the same order, but maybe other specs of them. NULL: there is none.
+	 * Replaces the tool in runs that want it, once options are parsed: another declaration,
+	 * with the same modules in the same order, but maybe other specs of them. NULL: there is
+	 * none.
 	 */
 	const struct tool *other;
 	bool (*wants_other)(const struct run *run);
@@ -173,18 +176,17 @@ void run_free(struct run *run);
 /* Once options are parsed: run->tool becomes the other declaration, if it is wanted. */
 void run_choose_tool(struct run *run);
 
-/* The module's struct; NULL where the tool doesn't use it. */
+/* Returns the module's struct; NULL if the tool doesn't use it. */
 void *run_state(const struct run *run, const struct module *module);
 
-/* What the tool declares for the module; NULL: nothing. */
+/* Returns the tool's declaration for the module; NULL: none. */
 const void *run_spec(const struct run *run, const struct module *module);
 
-/* Whether the tool uses the module and, once options are checked, wants it in this run. */
+/* Returns true if the tool uses the module and, once options are checked, wants it in this run. */
 bool run_wants(const struct run *run, const struct module *module);
 
 /*
- * Whether counts are taken away before the end: at intervals, and for metrics whenever SIGUSR1 asks
- * for them.
+ * Returns true if counts are drained before the end: at intervals, and for metrics at each SIGUSR1.
  */
 static inline bool run_has_turns(const struct run *run)
 {
@@ -204,7 +206,9 @@ bool run_given(const struct run *run, const char *name);
 int run_refuse(const struct run *run, const char *const options[], const char *where);
 int run_refuse_in_metrics(const struct run *run, const char *const options[]);
 
-/* Whether run->out is another file than at the last call, or the first. *n_begun: 0 at first. */
+/*
+ * Returns true if run->out has changed since the last call, or at the first. *n_begun: 0 at first.
+ */
 bool run_begins_file(const struct run *run, unsigned int *n_begun);
 
 #endif

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a report tells of its run; see run_facts.h. */
+/* Facts about a run, for its reports; see run_facts.h. */
 #include "base/clock.h"
 #include "run/loss.h"
 #include "run/run_facts.h"
 
-/* What is lost while a report is written is the next one's. */
+/* Losses while a report is written belong to the next one. */
 static uint64_t take_lost(struct run *run)
 {
-	run->losses.told = loss_value(run);
-	return run->losses.told - run->losses.told_before;
+	run->losses.reported = loss_value(run);
+	return run->losses.reported - run->losses.reported_before;
 }
 
 struct writer_facts run_facts(struct run *run)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a report tells of its run. */
+/* Facts about a run, for its reports. */
 #ifndef RUN_FACTS_H
 #define RUN_FACTS_H
 
 #include "output/writer.h"
 #include "run/run.h"
 
-/* Of the report being made; valid as long as the run. */
+/* Returns the facts for the report being made; valid as long as the run. */
 struct writer_facts run_facts(struct run *run);
 
 /* The line that JSON output of other things than stacks begins with. */

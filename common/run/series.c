@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of files by time or number, and which of them are kept; see series.h. */
+/* Names of files by time or number, and their retention; see series.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -71,7 +71,10 @@ static int *member_of(struct tm *tm, const struct field *field)
 	return (int *)((char *)tm + field->offset);
 }
 
-/* Where the extension begins; the end: there is none. That of a packed file has two parts. */
+/*
+ * Returns the start of the extension; the end if there is none. That of a packed file has two
+ * parts.
+ */
 static const char *find_extension(const char *file)
 {
 	const char *dot = strrchr(file, '.'), *before;
@@ -202,13 +205,12 @@ int series_check_pattern(const char *path, uint64_t interval_ns)
 	if (!series_is_timed(path))
 		return 0;
 	if (memchr(path, '%', (size_t)(file - path)))
-		return msg_error(
-			"--output %s: only the file's name can have '%%', not its folder's", path);
+		return msg_error("--output %s: conversions are allowed in the file name only",
+				 path);
 	if (interval_ns && interval_ns / NS_PER_S < finest_s)
-		return msg_error(
-			"--output %s: two reports may have the same name (a longer --interval, "
-			"or a finer time)",
-			path);
+		return msg_error("--output %s: two reports would get the same name (use a longer "
+				 "--interval or a finer time)",
+				 path);
 	return 0;
 }
 
@@ -219,10 +221,10 @@ int series_check(const struct series *series, uint64_t start_unix_ns)
 	int err = 0;
 
 	if (there && !series->overwrite && !access(there, F_OK))
-		err = msg_error("--output %s: %s exists (--overwrite replaces it)", series->path,
-				there);
+		err = msg_error("--output %s: %s exists (use --overwrite to replace it)",
+				series->path, there);
 	if (err && !is_timed)
-		msg_hint("'%%Y%%m%%dT%%H%%M%%SZ' in the name keeps runs apart");
+		msg_hint("put '%%Y%%m%%dT%%H%%M%%SZ' into the name to separate runs");
 	free(there);
 	return err;
 }
@@ -292,7 +294,7 @@ void series_keep(struct series *series, const char *latest)
 		const struct series_file *oldest = &series->files[0];
 
 		if (unlink(oldest->path) && errno != ENOENT)
-			msg_warn("removing %s: %s", oldest->path, strerror(errno));
+			msg_warn("%s: remove failed: %s", oldest->path, strerror(errno));
 		bytes -= (uint64_t)oldest->stat.st_size;
 		drop_file(series, 0);
 	}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The names of a run's files, one for each report, and how many of them are kept. A pattern has the
- * time in it ("cpu-%Y%m%dT%H%M%SZ.pb.gz", UTC); else reports are numbered: cpu.pb.gz makes
- * cpu.001.pb.gz.
+ * The names of a run's files, one for each report, and their retention. A pattern has the time in
+ * it ("cpu-%Y%m%dT%H%M%SZ.pb.gz", UTC); else reports are numbered: cpu.pb.gz makes cpu.001.pb.gz.
  */
 #ifndef SERIES_H
 #define SERIES_H
@@ -13,11 +12,11 @@
 
 struct series {
 	const char *path;    /* as --output has it */
-	uint32_t keep;	     /* so many files; 0: all */
+	uint32_t keep;	     /* maximum number of files; 0: no limit */
 	uint64_t keep_bytes; /* in all, but the latest file always; 0: any */
 	bool overwrite;
 
-	/* Files written so far, oldest first, if not all are kept; see series_free(). */
+	/* Files written so far, oldest first, if some are to be removed; see series_free(). */
 	struct series_file *files;
 	size_t n_files, capacity;
 };
@@ -25,7 +24,7 @@ struct series {
 /* True if the file's name has a time in it, so that even a single report is named by it. */
 bool series_is_timed(const char *path);
 
-/* The path of a name without a time: "%%" is "%" in it. Of others a copy. To be freed. */
+/* Returns the path of a name without a time: "%%" is "%" in it. Of others a copy. To be freed. */
 char *series_plain_path(const char *path);
 
 /*
@@ -37,13 +36,12 @@ int series_check_pattern(const char *path, uint64_t interval_ns);
 /* Before anything is attached: no file of an earlier run is in the way. 0, or -EINVAL, printed. */
 int series_check(const struct series *series, uint64_t start_unix_ns);
 
-/* The name of report n, from 1 on, whose window began then; to be freed. */
+/* Returns the name of report n, from 1 on, whose window began then; to be freed. */
 char *series_name(const struct series *series, unsigned int n, uint64_t start_unix_ns);
 
 /*
- * Notes a file that was written, and removes those that this run wrote first until no more are left
- * than are to be kept. Other files are never touched, and the latest stays. A file that can't be
- * removed is warned of.
+ * Notes a written file, and removes the oldest files of this run that exceed the limits. Other
+ * files are never touched, and the latest stays. Prints a warning if a file can't be removed.
  */
 void series_keep(struct series *series, const char *latest);
 

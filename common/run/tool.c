@@ -54,7 +54,7 @@ static void announce(const struct run *run)
 	else
 		msg_info("tracing... end with Ctrl-C");
 	capabilities_announce();
-	footprint_print("when tracing begins");
+	footprint_print("at start");
 }
 
 /* ---- reports ---- */
@@ -148,7 +148,7 @@ static int report(struct life *life, bool is_peek)
 	run->is_peek = false;
 	if (!is_peek) {
 		run->report_start_ns = run->end_ns;
-		run->losses.told_before = run->losses.told;
+		run->losses.reported_before = run->losses.reported;
 	}
 	write_err = next_output(life, !err);
 	err = write_err ? write_err : err;
@@ -221,7 +221,7 @@ static enum loop_verdict on_timer(int fd, void *arg)
 	return LOOP_GO;
 }
 
-/* What has been recorded up to now is asked for by SIGUSR1. */
+/* SIGUSR1 requests a report of all that was recorded up to now. */
 static int open_peeks(void)
 {
 	sigset_t set;
@@ -232,7 +232,7 @@ static int open_peeks(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Whoever read the output has gone: what there was to say is of no interest any more. */
+/* The reader of the output has exited: the run ends. */
 static enum loop_verdict on_hangup(int fd, void *arg)
 {
 	struct life *life = arg;
@@ -261,7 +261,7 @@ static int watch_all(struct life *life)
 	if (!err && life->child.pid)
 		err = watch_at_once(loop, life->child.pid_fd, on_command_end, NULL);
 	loop_watch_hangup(loop, fileno(life->run.out), on_hangup, life); /* not regular files */
-	return err ? msg_errno(err, "watching for events") : 0;
+	return err ? msg_errno(err, "event loop: watch failed") : 0;
 }
 
 static void begin_command(void *arg)
@@ -293,7 +293,7 @@ static void print_truth(const struct run *run)
 {
 	char unit[QUANTITY_MAX];
 
-	footprint_print("at the end");
+	footprint_print("at end");
 	msg_info("%llu %s in %.2f s, Linux %s", (unsigned long long)run->recorded,
 		 quantity_unit(unit, run->recorded, run->tool->unit),
 		 (double)(run->end_ns - run->start_ns) / NS_PER_S, run->system.release);
@@ -302,8 +302,7 @@ static void print_truth(const struct run *run)
 static void print_dropped(const struct output *output)
 {
 	if (output->n_dropped)
-		msg_warn("%u of %u reports dropped: they could not be written", output->n_dropped,
-			 output->n);
+		msg_warn("%u of %u reports dropped: write failed", output->n_dropped, output->n);
 }
 
 static int report_last(struct life *life)
@@ -339,7 +338,7 @@ static int attach(struct run *run)
 }
 
 /*
- * What takes long comes before anything is attached, so that the window has a sharp beginning.
+ * Slow preparations come before anything is attached, so that the window has a sharp beginning.
  * -EINTR: a signal has ended the run meanwhile.
  */
 static int begin(struct run *run)
@@ -386,7 +385,7 @@ static int open_life(struct life *life)
 	life->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	run->loop = loop_new();
 	if (life->signal_fd < 0 || life->peek_fd < 0 || life->timer_fd < 0)
-		return msg_errno(-errno, "watching signals and the time");
+		return msg_errno(-errno, "signals and timer: setup failed");
 	err = run->command ? child_start(&life->child, run->command) : 0;
 	run->command_pid = life->child.pid;
 	return err;
@@ -426,7 +425,7 @@ static enum exit_status live(struct life *life)
 		err = trace(life);
 	close_life(life);
 	if (err == -EINTR)
-		msg_info("ended before tracing began");
+		msg_info("stopped before tracing began");
 	return err && err != -EPIPE && err != -EINTR ? EXIT_FAILED : EXIT_DONE;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a loader needs to run its tool. tool_main() owns the tool's life: parse, open, configure,
- * load, attach, announce, wait, report, close.
+ * Entry point of a tool's program. tool_main() owns the tool's life: parse, open, configure, load,
+ * attach, announce, wait, report, close.
  */
 #ifndef TOOL_H
 #define TOOL_H

@@ -41,7 +41,7 @@ void *unpack(const unsigned char *packed, size_t packed_bytes, size_t *bytes)
 	memcpy(&size, packed + packed_bytes - sizeof(size), sizeof(size));
 	out = mem_realloc(NULL, size, 1);
 	if (!inflate_all(packed, packed_bytes, out, size)) {
-		msg_error("a part of this program is broken");
+		msg_error("embedded BPF object: corrupt (reinstall tracelets)");
 		exit(1);
 	}
 	*bytes = size;

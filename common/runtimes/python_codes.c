@@ -11,8 +11,8 @@
 #include "runtimes/python_codes.h"
 
 /*
- * BPF has forgotten a code object by chance once so many others were sent: eight times as many as
- * it remembers leave one of 3,000.
+ * BPF has evicted a code object by chance once N others were sent: with eight times as many as it
+ * remembers, one of 3,000 remains.
  */
 #define ADDED_KEPT   (1u << 17)
 #define ADDED_A_LOOK (1u << 15)
@@ -21,7 +21,7 @@ struct code {
 	struct hashlink link; /* by process and word */
 	uint64_t word;
 	pid_t pid;
-	uint32_t used_at;		  /* so many had been added */
+	uint32_t used_at;		  /* number of additions at its last use */
 	struct python_function *function; /* which it uses */
 	struct code *next;		  /* of the same process */
 };
@@ -201,7 +201,7 @@ static void free_known(struct python_codes *codes, struct code *code)
 	free(code);
 }
 
-static void let_go_unused(struct hashlink *link, void *arg)
+static void release_unused(struct hashlink *link, void *arg)
 {
 	struct owner *owner = container_of(link, struct owner, link);
 	struct python_codes *codes = arg;
@@ -222,7 +222,7 @@ static struct code *add_code(struct python_codes *codes, pid_t pid, uint64_t wor
 	struct owner *owner = get_owner(codes, pid);
 
 	if (++codes->n_added % ADDED_A_LOOK == 0)
-		hashtable_visit(&codes->owners, let_go_unused, codes);
+		hashtable_visit(&codes->owners, release_unused, codes);
 	code->pid = pid;
 	code->word = word;
 	code->function = codes->unknown;

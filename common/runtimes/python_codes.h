@@ -29,7 +29,7 @@ struct python_function {
 	uint8_t lines[]; /* co_linetable, co_lnotab; none: not asked for */
 };
 
-/* Functions are freed with it, whoever holds them. */
+/* Functions are freed with it, even if they are still held. */
 struct python_codes *python_codes_new(void);
 void python_codes_free(struct python_codes *codes);
 
@@ -40,8 +40,8 @@ void python_codes_free(struct python_codes *codes);
 void python_codes_add(struct python_codes *codes, const struct python_def *def, size_t size);
 
 /*
- * What the word stands for; where that isn't known, [python]. Valid until the next call of one of
- * these functions, unless it is held.
+ * Returns the function that the word stands for; [python] if unknown. Valid until the next call of
+ * one of these functions, unless it is held.
  */
 struct python_function *python_codes_find(const struct python_codes *codes, pid_t pid,
 					  uint64_t word);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where a build of CPython keeps its frames; see python_layout.h. */
+/* Layout of the frames of a CPython build; see python_layout.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,11 +53,11 @@ static const char *take_offsets(struct python_file *python, const uint64_t *word
 	struct python_layout *l = &python->layout;
 
 	if (!has_known_offsets(words, n, python->version))
-		return "it doesn't say where its frames are";
+		return "frame layout not exported";
 	if (words[WORD_FREE])
-		return "it is a build without the GIL";
+		return "free-threaded build (no GIL)";
 	if (!is_small(words, at) || !has_usual_code(words, at))
-		return "its code objects are not as they were";
+		return "unknown code object layout";
 	python->layout.lists.interpreters = (uint16_t)words[WORD_INTERPRETERS];
 	python->layout.lists.threads = (uint16_t)words[WORD_THREADS];
 	python->layout.lists.next = (uint16_t)words[at->state + 2];
@@ -139,7 +139,7 @@ static const char *take_known(struct python_layout *l, const struct python_layou
 	return NULL;
 }
 
-/* What has been the same since 3.11; in 3.12 str objects became smaller. */
+/* Offsets that are the same since 3.11; in 3.12 str objects became smaller. */
 static void take_texts(struct python_layout *l, bool is_312)
 {
 	l->code_file = PYTHON_CODE_FILENAME;
@@ -179,7 +179,7 @@ const char *python_layout_find(struct python_file *python, const uint64_t *words
 		refused = take_offsets(python, words, n, &of_315);
 		break;
 	default:
-		return "this version is not known";
+		return "unknown version";
 	}
 	take_texts(&python->layout, minor >= 0x30c);
 	return refused;
@@ -285,7 +285,7 @@ int python_file_read(struct python_file *python, const struct elf64 *elf)
 	words = elf64_read_vaddr(elf, vaddrs[0], bytes, bytes);
 	python->refused = python_layout_find(python, words, words ? PYTHON_OFFSET_WORDS : 0);
 	if (is_old(python) && !python->refused && python->has_threads_below)
-		python->refused = "before 3.11 functions are found on x86-64 only";
+		python->refused = "before 3.11, supported on x86-64 only";
 	free(words);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where a build of CPython keeps its frames, by its file: the one place that knows versions. Up to
+ * Layout of the frames of a CPython build, from its file: the one unit that knows versions. Up to
  * 3.12 offsets are written down here, since they don't change any more; from 3.13 on the file has
  * them itself (struct _Py_DebugOffsets, Include/internal/pycore_debug_offsets.h).
  */
@@ -23,15 +23,18 @@ struct python_file {
 };
 
 /*
- * 0; -ENOENT: the file is no Python of 3.7 or later. Whether it is one is told by what it exports,
- * not by its name, and costs a few small reads where it isn't.
+ * 0; -ENOENT: the file is not Python 3.7 or later. It is recognized by what it exports,
+ * not by its name, and costs a few small reads if it isn't.
  */
 int python_file_read(struct python_file *python, const struct elf64 *elf);
 
-/* The size of struct pthread, as the C library (glibc) tells debuggers; 0: the file is none. */
+/*
+ * Returns the size of struct pthread, as the C library (glibc) exports it for debuggers; 0: it
+ * doesn't.
+ */
 uint32_t python_thread_bytes(const struct elf64 *elf);
 
-/* What a version begins with: the bytes of _PyRuntime, of which n are there. NULL, or why not. */
+/* Finds the version from the first n bytes of _PyRuntime. Returns NULL, or why it is refused. */
 const char *python_layout_find(struct python_file *python, const uint64_t *words, size_t n);
 
 #define PYTHON_OFFSET_WORDS 64	 /* of _PyRuntime that are looked at */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where a thread's state is; see python_place.h. */
+/* Finds a thread's state; see python_place.h. */
 #include "base/peek.h"
 #include "runtimes/python_place.h"
 
@@ -71,9 +71,9 @@ static unsigned int most_threads(const struct search *s)
 }
 
 /*
- * The place of most threads. Among several, the one that is used already: a thread that has the GIL
- * whenever it is looked at has two, of which the wrong one leads to no frames while it waits; then
- * the other one alone is found.
+ * Returns the place of most threads. Among several, the one that is used already: a thread that has
+ * the GIL whenever it is looked at has two, of which the wrong one leads to no frames while it
+ * waits; then the other one alone is found.
  */
 static int32_t choose_place(const struct search *s, int32_t known)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where a thread's state is, from its thread pointer: nobody says it, so it is looked for in the
- * process's memory. All threads of a process have it in the same place, and mostly all processes
- * that run the same Python.
+ * Finds a thread's Python state relative to its thread pointer. Nothing exports it, so the
+ * process's memory is searched. All threads of a process have it at the same offset, and mostly all
+ * processes that run the same Python.
  */
 #ifndef PYTHON_PLACE_H
 #define PYTHON_PLACE_H
@@ -21,9 +21,9 @@ struct python_process {
 };
 
 /*
- * The distance, or 0: not found. Without threads (there is none yet, or the process can't be read)
- * it may be found later; with some it is hardly worth another look, since they have it where nobody
- * looks. known: what was found before, or 0: it stays where others would do as well.
+ * Returns the distance, or 0: not found. Without threads (there is none yet, or the process can't
+ * be read) it may be found later; with some it is hardly worth another look, since they have it
+ * where nobody looks. known: what was found before, or 0: it stays where others would do as well.
  */
 int32_t python_place_find(const struct python_process *process, int32_t known, bool *has_threads);
 

@@ -19,7 +19,7 @@ struct walk {
 	bool has_not_begun; /* the frame before that one */
 	uint64_t *words;
 	size_t n, max, segment; /* segment: where its word is; 0: none has begun */
-	bool is_full;		/* a frame had no room */
+	bool is_full;		/* a frame did not fit */
 	struct python_def def;
 	uint8_t code[PYTHON_CODE_BYTES];
 };
@@ -44,7 +44,7 @@ static uint64_t word_at(const uint8_t *bytes, size_t at)
 
 /* ---- definitions ---- */
 
-/* The text of a str object, of a long one the end: as much as BPF would send. */
+/* Finds the text of a str object, of a long one the end: as much as BPF would send. */
 static bool read_text(const struct walk *w, uint64_t at, struct python_text *text, uint8_t *bytes,
 		      size_t max, bool wants_end)
 {
@@ -84,7 +84,7 @@ static bool is_shim(const struct walk *w)
 	       !w->def.first_line;
 }
 
-/* False: it is no code object. */
+/* False: it is not a code object. */
 static bool define(struct walk *w, uint64_t code)
 {
 	const struct python_layout *l = &w->thread->layout;
@@ -111,7 +111,7 @@ static bool define(struct walk *w, uint64_t code)
 
 /* ---- words ---- */
 
-/* A segment's word comes with its first frame. False: there is no room. */
+/* A segment's word comes with its first frame. False: it doesn't fit. */
 static bool push_frame(struct walk *w, uint64_t code, uint64_t instruction_at)
 {
 	uint64_t instruction = (instruction_at - code - w->thread->layout.code_adaptive) >> 1;
@@ -185,7 +185,7 @@ static bool leave_cframe(struct walk *w)
 	return false;
 }
 
-/* Defines and takes down a frame. False: it is none, or there is no room for its segment. */
+/* Defines and records a frame. False: it is none, or its segment doesn't fit. */
 static bool visit(struct walk *w, uint64_t code, uint64_t instruction_at)
 {
 	return define(w, code) && (is_shim(w) || push_frame(w, code, instruction_at) || w->segment);
@@ -318,7 +318,7 @@ static bool try_marks(struct walk *w, uint64_t distance, bool skips_call)
 	return false;
 }
 
-/* Where marks are, BPF may not have seen yet. */
+/* BPF may not have seen the markers yet. */
 static void walk_marks(struct walk *w)
 {
 	uint64_t known = w->thread->layout.mark_distance,

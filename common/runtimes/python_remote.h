@@ -12,7 +12,7 @@
 
 #include "abi/python.h"
 
-/* Who is told what frames' words mean. */
+/* Receiver of the meanings of frames' words. */
 struct python_definer {
 	void (*define)(const struct python_def *def, size_t size, void *arg);
 	void *arg;
@@ -31,8 +31,8 @@ struct python_thread {
 };
 
 /*
- * Appends to the n_native words of a stack those of its Python frames, up to max words in all, and
- * defines each before. Returns how many there are now. is_cut: outer ones had no room.
+ * Appends to the n_native words of a stack those of its Python frames, up to max words in total,
+ * and defines each before. Returns the new number of words. is_cut: outer frames did not fit.
  */
 size_t python_walk_remote(const struct python_thread *thread, uint64_t *words, size_t max,
 			  bool *is_cut);

@@ -57,7 +57,7 @@ static const struct runtime runtimes[] = {
 	{
 		.name = "luajit",
 		.files = FILES("luajit", "libluajit-5.1.so"),
-		.to_complete = "start it with -joff, which is without a compiler",
+		.to_complete = "start it with -joff (disables the compiler)",
 	},
 	{
 		.name = "php",
@@ -73,7 +73,10 @@ static const struct runtime runtimes[] = {
 	},
 };
 
-/* What may stand behind a name: nothing, a version ("8.2", "-3.1"), or what the kernel adds. */
+/*
+ * Returns true for suffixes that a name may have: nothing, a version ("8.2", "-3.1"), or the
+ * kernel's.
+ */
 static bool is_version(const char *text)
 {
 	text += *text == '.' || *text == '-';
@@ -92,7 +95,10 @@ static bool is_of(const struct runtime *runtime, const char *base)
 	return false;
 }
 
-/* The number of the first runtime, of those before max, that a mapping's file is of; max: none. */
+/*
+ * Returns the number of the first runtime, of those before max, that a mapping's file is of; max:
+ * none.
+ */
 static size_t find_file(const struct mapped *m, size_t max)
 {
 	const char *base = path_last(m->name->path);

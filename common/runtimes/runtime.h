@@ -20,8 +20,8 @@ struct runtime {
 };
 
 /*
- * The runtime of a process, by the files that it executes; NULL: none that is known. A file is one
- * of a runtime if its path's last component is a name, or goes on with a version
+ * Returns the runtime of a process, by the files that it executes; NULL: none that is known. A file
+ * is one of a runtime if its path's last component is a name, or goes on with a version
  * ("libnode.so.108", "php8.2").
  */
 const struct runtime *runtime_find(const struct maps *maps);

@@ -3,9 +3,9 @@
  * The table of waits at rest; see idle_waits.h.
  *
  * A thread that waits in epoll_wait() may wait for a lock (a backend of postgres does), so a system
- * call says nothing by itself. What counts is who called it: a function that waits for the next
- * piece of work, whatever that will be. It is looked for near the wait only; further out it is the
- * loop that runs a handler, and the handler waits for something of its own.
+ * call says nothing by itself. Its caller decides: a function that waits for the next piece of
+ * work. It is searched for near the wait only; further out it is the loop that runs a handler, and
+ * the handler waits for something of its own.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #define LIBC_FRAMES 4 /* of its own that libc may have below the function that was called */
 #define VIA_FRAMES  8 /* between the wait and the loop */
 
-/* What a thread at rest waits in: functions of libc, as callers and their symbols call them. */
+/* Waits of idle threads: functions of libc, by the names that callers and their symbols use. */
 static const char *const waits[] = {
 	"accept",
 	"accept4",
@@ -130,7 +130,7 @@ static const struct idle_loop loops[] = {
 	{ "signal_thread_entry(JavaThread*, JavaThread*)", "java: no signal", JAVA_VIA },
 };
 
-/* Where kernel threads without work have called schedule(), or a function that does it for them. */
+/* Functions of idle kernel threads that call schedule(), or a function that does it for them. */
 static const struct idle_loop kernel_threads[] = {
 	{ "add_hwgenerator_randomness", "enough randomness", {} },
 	{ "devtmpfs_work_loop", "no device to make", {} },
@@ -210,7 +210,7 @@ static const char *plain_name(const char *name, char *buf, size_t size)
 	return buf;
 }
 
-/* The outermost of the functions of libc that the thread waits in: n where there is none. */
+/* Returns the outermost of the functions of libc that the thread waits in: n if there is none. */
 static size_t find_wait(const struct frame *const *frames, size_t n)
 {
 	size_t found = n;
@@ -243,7 +243,7 @@ static bool is_via(const struct idle_loop *loop, const struct frame *frame)
 	return false;
 }
 
-/* Whether the loop itself waits: nothing stands between that isn't its own. */
+/* Returns true if the loop itself waits: all frames between are its own. */
 static bool waits_itself(const struct idle_loop *loop, const struct frame *const *inner, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

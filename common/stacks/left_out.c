@@ -28,14 +28,14 @@ void left_out_print(const struct left_out *sums, uint64_t divisor, const char *u
 	char sum[QUANTITY_MAX];
 
 	if (sums->by_remark)
-		msg_info("left out: %s [%s]", quantity_format(sum, sums->by_remark / divisor, unit),
+		msg_info("skipped: %s [%s]", quantity_format(sum, sums->by_remark / divisor, unit),
 			 remark);
 	if (sums->by_name)
-		msg_info("left out by --only or --without: %s, %.2f %%",
+		msg_info("filtered out by --only or --without: %s, %.2f %%",
 			 quantity_format(sum, sums->by_name / divisor, unit),
 			 percent(sums->by_name, sums->all));
 	if (sums->idle)
-		msg_info("idle: %s, %.2f %%, in pools and event loops at rest, shown as [idle]",
+		msg_info("idle: %s, %.2f %%, in worker pools and event loops, shown as [idle]",
 			 quantity_format(sum, sums->idle / divisor, unit),
 			 percent(sums->idle, shown_of(sums)));
 }

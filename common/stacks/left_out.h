@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a report leaves out because it was asked to, and how much: nothing vanishes unsaid. */
+/* Values that a report drops on request, and their totals: nothing vanishes unreported. */
 #ifndef LEFT_OUT_H
 #define LEFT_OUT_H
 
 #include <stdint.h>
 
-/* Sums of values, in the unit of what BPF adds up. */
+/* Totals of values, in BPF's unit. */
 struct left_out {
 	uint64_t all;	    /* shown or not */
 	uint64_t by_remark; /* such as [blocked throughout], by -x */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where the kernel has put the code of the BPF programs that a tool has loaded. */
+/* Kernel addresses of the BPF programs that the tool has loaded. */
 #ifndef OWN_PROGRAMS_H
 #define OWN_PROGRAMS_H
 
@@ -9,8 +9,8 @@
 #include "run/run.h"
 
 /*
- * The first addresses of all their functions, as in /proc/kallsyms; freed with free(). *n 0: the
- * kernel interprets them, or hides addresses.
+ * Returns the first addresses of all their functions, as in /proc/kallsyms; freed with free(). *n
+ * 0: the kernel interprets them, or hides addresses.
  */
 uint64_t *ownprogs_list(const struct run *run, size_t *n);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where a frame is: of a native one in which file, of a Python one in which function. */
+/* Location of a frame: of a native one in which file, of a Python one in which function. */
 #ifndef PLACE_H
 #define PLACE_H
 

@@ -21,8 +21,8 @@ struct places {
 	struct frame_table *frames;
 	struct usyms *usyms;
 	struct kernelnames *kernelnames; /* NULL: nobody can be asked, as the caller knows */
-	bool with_addresses;		 /* frames tell them */
-	bool is_kernel_told;		 /* that it has no symbols */
+	bool with_addresses;		 /* frames carry them */
+	bool is_kernel_reported;	 /* that it has no symbols */
 	uint64_t *own_programs;		 /* first addresses; NULL: not known */
 	size_t n_own_programs;
 };
@@ -167,7 +167,7 @@ static void forget_name(struct hashlink *link, void *arg)
 void places_end_report(struct places *places)
 {
 	hashtable_visit(&places->table, forget_name, NULL);
-	frame_table_let_go(places->frames);
+	frame_table_release(places->frames);
 }
 
 /* ---- frames ---- */
@@ -193,7 +193,7 @@ static void set_frames(struct known_place *known, const struct frame_list *list)
 	known->n_frames = (uint16_t)list->n;
 }
 
-/* Of a file that can't be read any more, only the place in it is known. */
+/* Describes a location in a file that can't be read any more. */
 static char *describe_place(const char *dso, const struct place *place)
 {
 	uint64_t address = usyms_address(&place->location, place->is_return);
@@ -215,7 +215,7 @@ static char *describe_nameless(const struct place *place)
 	return dso[0] == '[' ? mem_strdup(dso) : describe_place(dso, place);
 }
 
-/* Where a user frame is, if that is asked for. */
+/* Adds the address of a user frame, if requested. */
 static void add_address(const struct places *places, struct frame *frame, const struct place *place)
 {
 	const char *symbol = NULL;
@@ -304,7 +304,7 @@ static char *kernel_name(const struct known_place *known, const struct ksym *sym
 	return sym->module ? mem_printf("%s [%s]", sym->name, sym->module) : mem_strdup(sym->name);
 }
 
-/* Where the kernel lies in memory is a secret that does not belong into files. */
+/* Kernel addresses are secret and don't belong into files. */
 static void set_kernel_frame(struct places *places, struct known_place *known,
 			     const struct ksym *sym)
 {
@@ -323,10 +323,10 @@ static void set_kernel_frame(struct places *places, struct known_place *known,
 /* Said once. */
 static void tell_no_kernel(struct places *places)
 {
-	if (!places->is_kernel_told)
-		msg_warn("kernel symbols unavailable: %s (kernel frames are shown as addresses)",
+	if (!places->is_kernel_reported)
+		msg_warn("kernel symbols: not available: %s (kernel frames print as addresses)",
 			 strerror(errno));
-	places->is_kernel_told = true;
+	places->is_kernel_reported = true;
 }
 
 /* NULL: there is nobody to ask, or the answer failed, which is said. */

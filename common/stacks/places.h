@@ -24,7 +24,7 @@ struct known_place {
 	const struct frame *const *frames; /* leaf first; NULL: not asked for yet */
 };
 
-/* usyms stays the caller's, and outlives this. with_addresses: frames tell where they are. */
+/* usyms stays the caller's, and outlives this. with_addresses: frames carry their address. */
 struct places *places_new(struct usyms *usyms, bool with_addresses);
 void places_free(struct places *places);
 
@@ -34,14 +34,17 @@ void places_set_own(struct places *places, uint64_t *programs, size_t n);
 
 struct frame_table *places_frame_table(struct places *places);
 
-/* The known one that is equal, for one more user. */
+/* Returns the known one that is equal, for one more user. */
 struct known_place *places_get(struct places *places, const struct place *place);
 void places_release(struct places *places, struct known_place *known);
 
 /* Looks up all that are new; see stackdefs.h. */
 void places_look_up(struct places *places, void (*meanwhile)(void *arg), void *arg);
 
-/* Those of files that are about to be left (usyms_let_go_files()), which keep their names. */
+/*
+ * Looks up locations in files that are about to be released (usyms_release_files()), and caches
+ * their names.
+ */
 void places_look_up_leaving(struct places *places);
 
 /* Makes sure that it has its frames, which it keeps until the report ends or later. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Values of stacks that lack something, by process; see process_flaws.h. */
+/* Values of stacks that lack something, per process; see process_flaws.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ struct process_flaw {
 	uint64_t total, lacking, unnamed;
 	struct cut *cuts; /* at most MAX_FILES, in no order */
 	size_t n_cuts, cuts_capacity;
-	bool is_told;
+	bool is_reported;
 };
 
 struct process_flaws {
@@ -182,7 +182,7 @@ static bool is_many(uint64_t part, uint64_t total)
 	return part > total / MANY;
 }
 
-/* What has cut most of its stacks. */
+/* Returns the cause that has truncated most of its stacks. */
 static const struct cut *worst_cut(const struct process_flaw *p)
 {
 	static const struct cut none;
@@ -221,7 +221,7 @@ static bool is_mended_likewise(const struct process_flaw *a, const struct proces
 	return a->runtime == b->runtime && is_cut(a) == is_cut(b) && a->has_names == b->has_names;
 }
 
-/* The processes from the first one on, which is the worst, that are not told yet. */
+/* Groups the processes from the first one on, which is the worst, that are not reported yet. */
 static struct group take_group(struct process_flaws *flaws, size_t first)
 {
 	struct group g = { .worst = &flaws->items[first] };
@@ -229,9 +229,9 @@ static struct group take_group(struct process_flaws *flaws, size_t first)
 	for (size_t i = first; i < flaws->n; i++) {
 		struct process_flaw *p = &flaws->items[i];
 
-		if (p->is_told || !is_flawed(p) || !is_mended_likewise(p, g.worst))
+		if (p->is_reported || !is_flawed(p) || !is_mended_likewise(p, g.worst))
 			continue;
-		p->is_told = true;
+		p->is_reported = true;
 		g.total += p->total;
 		g.cut += worst_cut(p)->value;
 		g.unnamed += p->unnamed;
@@ -262,15 +262,14 @@ static bool has_followed(const struct process_flaw *p)
 	       !strcmp(runtime->to_complete, runtime->to_name);
 }
 
-/* What is to be done about code made at run time; false: nothing can be. */
+/* Finds the remedy for code made at run time; false: there is none. */
 static bool find_advice(const struct group *g, char *text, size_t size)
 {
 	const struct runtime *runtime = g->worst->runtime;
 	const char *advice;
 
 	if (!runtime)
-		advice = "its compiler is not known: see to it that it keeps frame pointers and "
-			 "writes /tmp/perf-PID.map";
+		advice = "unknown JIT: enable frame pointers and /tmp/perf-PID.map";
 	else if (is_cut(g->worst) && !has_followed(g->worst))
 		advice = runtime->to_complete;
 	else
@@ -288,12 +287,12 @@ static void print_file(const struct group *g, const struct cut *cut)
 	describe_subject(g, NULL, subject, sizeof(subject));
 	escape_string(file, sizeof(file), cut->file, "");
 	if (cut->err)
-		msg_info("%s: %.0f %% of stacks cut in %s, which could not be read: %s", subject,
-			 share, file,
+		msg_info("%s: %.0f %% of stacks truncated in %s: can't read it: %s", subject, share,
+			 file,
 			 cut->err == -ESTALE ? "changed since it was mapped" : strerror(-cut->err));
 	else
-		msg_info("%s: %.0f %% of stacks cut in %s, which has no unwind information: build "
-			 "it with -fasynchronous-unwind-tables or -fno-omit-frame-pointer",
+		msg_info("%s: %.0f %% of stacks truncated in %s: no unwind information (build it "
+			 "with -fasynchronous-unwind-tables or -fno-omit-frame-pointer)",
 			 subject, share, file);
 }
 
@@ -305,9 +304,9 @@ static void print_made(const struct group *g)
 	if (!find_advice(g, advice, sizeof(advice)))
 		return;
 	describe_subject(g, g->worst->runtime, subject, sizeof(subject));
-	msg_info("%s: %.0f %% of stacks %s: %s", subject,
+	msg_info("%s: %.0f %% of stacks %s (%s)", subject,
 		 100.0 * (double)(are_cut ? g->cut : g->unnamed) / (double)g->total,
-		 are_cut ? "cut in JIT code" : "have JIT code without names", advice);
+		 are_cut ? "truncated in JIT code" : "with unnamed JIT code", advice);
 }
 
 void process_flaws_print(struct process_flaws *flaws, bool lacks_tables)
@@ -320,7 +319,7 @@ void process_flaws_print(struct process_flaws *flaws, bool lacks_tables)
 		const struct cut *file = flawed_file(p);
 		struct group g;
 
-		if (p->is_told || !is_flawed(p))
+		if (p->is_reported || !is_flawed(p))
 			continue;
 		g = take_group(flaws, i);
 		if ((g.cut + g.unnamed) * ENOUGH <= flaws->total ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Which processes have many stacks that lack something (stack_flaw.h), and what is to be done about
- * that: values by process, in a bounded table. When it is full, the processes with the least such
+ * that: values per process, in a bounded table. When it is full, the processes with the least such
  * stacks are forgotten.
  */
 #ifndef PROCESS_FLAWS_H

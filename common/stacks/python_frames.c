@@ -21,7 +21,7 @@
 #include "stacks/stack_memory.h"
 #include "unwind/unwind_remote.h"
 
-/* What is known of a file; it hangs on the file. */
+/* Python build of a file; it hangs on the file. */
 struct build {
 	bool is_python;
 	struct python_file python;
@@ -146,7 +146,7 @@ static struct build *read_build(const struct file *file)
 	if (build->is_python)
 		msg_debug("%s: Python %u.%u%s%s", file->name, build->python.version >> 24,
 			  build->python.version >> 16 & 255,
-			  build->python.refused ? ", left alone: " : "",
+			  build->python.refused ? ", not supported: " : "",
 			  build->python.refused ? build->python.refused : "");
 	if (file->is_elf)
 		build->thread_bytes = python_thread_bytes(&file->elf);
@@ -178,24 +178,26 @@ static bool is_walked(const struct python_frames *frames, const struct build *bu
 	return is_python(build) && (frames->settings.old || !is_old(build));
 }
 
-struct meeting {
+struct preloading {
 	const struct python_frames *frames; /* NULL: not wanted */
 	bool has_python;
 };
 
-static void meet_file(struct file *file, void *arg)
+static void preload_file(struct file *file, void *arg)
 {
-	struct meeting *meeting = arg;
+	struct preloading *preloading = arg;
 
-	meeting->has_python |= meeting->frames && is_walked(meeting->frames, build_of(file));
+	preloading->has_python |=
+		preloading->frames && is_walked(preloading->frames, build_of(file));
 }
 
-bool python_frames_meet(const struct python_frames *frames, struct processes *processes, pid_t pid)
+bool python_frames_preload(const struct python_frames *frames, struct processes *processes,
+			   pid_t pid)
 {
-	struct meeting meeting = { frames, false };
+	struct preloading preloading = { frames, false };
 
-	processes_meet_files(processes, pid, meet_file, &meeting);
-	return meeting.has_python;
+	processes_preload_files(processes, pid, preload_file, &preloading);
+	return preloading.has_python;
 }
 
 static bool has_old(struct processes *processes, pid_t pid)
@@ -213,8 +215,8 @@ static bool has_old(struct processes *processes, pid_t pid)
 	return found;
 }
 
-bool python_frames_meet_old(const struct run *run, struct processes *processes, const pid_t *pids,
-			    size_t n)
+bool python_frames_preload_old(const struct run *run, struct processes *processes,
+			       const pid_t *pids, size_t n)
 {
 	size_t i = 0;
 
@@ -234,7 +236,7 @@ static struct build *build_at(const struct maps *maps, size_t i)
 	return file ? build_of(file) : NULL;
 }
 
-/* Where pthread_self() is from the thread pointer. False: the C library isn't there yet. */
+/* Finds pthread_self() relative to the thread pointer. False: the C library isn't there yet. */
 static bool find_self(const struct maps *maps, const struct build *python, int32_t *self_offset)
 {
 	*self_offset = 0;
@@ -249,7 +251,7 @@ static bool find_self(const struct maps *maps, const struct build *python, int32
 	return *self_offset;
 }
 
-/* False: the process is no Python, or one that is left alone. */
+/* False: the process is not a Python, or not a supported one. */
 static bool find_python(const struct maps *maps, struct python_process *process,
 			struct build **found)
 {
@@ -287,8 +289,8 @@ static void publish(const struct python_frames *frames, struct process_entry *en
 }
 
 /*
- * Where other processes have it, if that is known; a wrong place leads to no frames. Without one,
- * a process has them as long as it has a single thread.
+ * Uses the offset of other processes, if known; a wrong one leads to no frames. Without one, a
+ * process has frames as long as it has a single thread.
  */
 static void begin(const struct python_frames *frames, struct process_entry *entry)
 {
@@ -312,8 +314,8 @@ static void note_late(struct python_frames *frames, pid_t pid, const struct buil
 void python_frames_print_late(const struct python_frames *frames)
 {
 	if (frames->late_pid)
-		msg_info("Python %u.%u (PID %d%s): began too late for its functions to be shown "
-			 "(run the tool again while that Python runs, or start Python behind --)",
+		msg_info("Python %u.%u (PID %d%s): started too late to resolve its functions (run "
+			 "the tool again while it runs, or start it after --)",
 			 frames->late_version >> 24, frames->late_version >> 16 & 255,
 			 frames->late_pid, frames->late_is_one_of_many ? " and others" : "");
 }

@@ -19,8 +19,8 @@
  * Before load: whether one of these processes, or of those that are traced, if that is a list, has
  * a Python before 3.11, for which BPF has more to do, and the kernel to verify.
  */
-bool python_frames_meet_old(const struct run *run, struct processes *processes, const pid_t *pids,
-			    size_t n);
+bool python_frames_preload_old(const struct run *run, struct processes *processes,
+			       const pid_t *pids, size_t n);
 
 /* Before load, once unwind maps are configured. 0 or -errno, printed. */
 int python_frames_configure(struct run *run, const struct python_settings *settings);
@@ -32,14 +32,15 @@ struct python_frames *python_frames_new(struct run *run, struct watch *watch,
 					const struct python_settings *settings);
 void python_frames_free(struct python_frames *frames);
 
-/* What is published of a process (processes.h) has changed. */
+/* Reacts to a change in what is published of a process (processes.h). */
 void python_frames_update(struct python_frames *frames, pid_t pid);
 
 /*
- * Opens the files that a process has mapped since the last time (processes_meet_files()), also
+ * Opens the files that a process has mapped since the last time (processes_preload_files()), also
  * where frames is NULL: whether one of them is an interpreter whose frames are walked.
  */
-bool python_frames_meet(const struct python_frames *frames, struct processes *processes, pid_t pid);
+bool python_frames_preload(const struct python_frames *frames, struct processes *processes,
+			   pid_t pid);
 
 /*
  * Appends to the n native words of a thread that isn't running those of its Python frames, up to
@@ -53,7 +54,7 @@ size_t python_frames_walk(const struct python_frames *frames, const struct unwin
 /* The process has ended. */
 void python_frames_forget(struct python_frames *frames, pid_t pid);
 
-/* Those of which BPF has a layout; visit may forget them. */
+/* Visits the processes for which BPF has a layout; visit may release them. */
 void python_frames_visit(const struct python_frames *frames,
 			 bool (*is_wanted)(pid_t pid, void *arg),
 			 void (*visit)(pid_t pid, void *arg), void *arg);

@@ -11,9 +11,9 @@
 uint32_t python_places_native(const struct stack_def *def);
 
 /*
- * Puts the Python frames of a stack in the place of the native frames that run them, whose places
- * are given, leaf first. out has room for as many places as the stack has words. Returns how many
- * there are.
+ * Replaces native frames that run Python functions by the Python frames of the stack. Locations of
+ * the native frames are given, leaf first. out has space for as many locations as the stack has
+ * words. Returns how many there are.
  */
 uint32_t python_places_merge(const struct python_codes *codes, const struct stack_def *def,
 			     const struct place *native, struct place *out);

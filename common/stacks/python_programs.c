@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What kind a program is, as its processes tell; see python_programs.h. Libraries are
- * mapped after it has begun: for some milliseconds, all that comes is handled at once.
+ * Kinds of programs, by the behaviour of their processes; see python_programs.h. Libraries are
+ * mapped after a program has begun: for some milliseconds, all events are handled at once.
  */
 #include <stdint.h>
 #include <stdlib.h>

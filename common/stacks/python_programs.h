@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Programs that begin and may run Python: their processes are looked at in time for scripts of some
- * milliseconds, also where events are left to gather. BPF tells of each
- * (bpf/runtimes/python_state.bpf.h), except of programs that had processes of which none was a Python.
+ * milliseconds, also while events are batched. BPF reports each program (bpf/runtimes/python_state.bpf.h),
+ * except those whose earlier processes were never a Python.
  */
 #ifndef PYTHON_PROGRAMS_H
 #define PYTHON_PROGRAMS_H

@@ -9,7 +9,7 @@
 #include "run/run.h"
 #include "symbols/dso.h"
 
-/* What --symbols-mem is where it was not given. */
+/* Value of --symbols-mem if it was not given. */
 #define SYMBOLS_MEM_NOT_GIVEN UINT64_MAX
 
 /* Once options are checked: how much tables of symbols may take, if that was not given. */

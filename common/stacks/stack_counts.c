@@ -90,13 +90,13 @@ static void gather_sum(const void *key_data, const void *sum_data, void *arg)
 	stack_sums_add(gathering->sums, &key, sum);
 }
 
-/* Of a process or, as the kernel takes their numbers too, of a thread. */
+/* id: of a process or a thread; the kernel accepts both. */
 static bool is_gone(uint32_t id)
 {
 	return id && kill((pid_t)id, 0) && errno == ESRCH;
 }
 
-/* Sums by process or thread are as many as there are of them: those of the dead are merged. */
+/* Totals per process or thread grow with their number: those of exited ones are merged. */
 static void bound_sums(struct stack_counts *counts)
 {
 	if ((!counts->by_process && !counts->by_thread) ||
@@ -105,9 +105,9 @@ static void bound_sums(struct stack_counts *counts)
 	stack_sums_fold(&counts->gathered, is_gone);
 	counts->n_folded = counts->gathered.n;
 	if (!counts->has_folded)
-		msg_warn("more than %d stacks of %s: those that have ended are together "
-			 "under the %s 0 (a shorter --interval shows them apart)",
-			 MANY_SUMS, counts->by_thread ? "threads" : "processes",
+		msg_warn("stacks: more than %d per-%s totals, exited ones are merged under %s 0 "
+			 "(use a shorter --interval to separate them)",
+			 MANY_SUMS, counts->by_thread ? "thread" : "process",
 			 counts->by_thread ? "tid" : "pid");
 	counts->has_folded = true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The counts by stack that BPF adds up (stack_count()): two tables that take turns, emptied for
- * each report and whenever one is half full.
+ * The counts by stack that BPF collects (stack_count()): two tables used in turn, drained for each
+ * report and whenever one is half full.
  */
 #ifndef STACK_COUNTS_H
 #define STACK_COUNTS_H
@@ -14,7 +14,7 @@
 
 struct stack_counts {
 	struct map_pair tables;
-	uint32_t size;		    /* stacks that there is room for */
+	uint32_t size;		    /* capacity in stacks */
 	struct stack_sums gathered; /* taken away since the last report */
 	size_t n_folded;	    /* sums that were left when pids were last given up */
 	uint64_t n_gathered;	    /* stacks added to the tables by then */
@@ -27,7 +27,7 @@ struct stack_counts {
 	struct stack_sent_set *sent; /* BPF's memory */
 	const uint64_t *added;	     /* likewise: stacks added to the tables so far */
 	bool by_process;	     /* else what processes have in common is one */
-	bool by_thread;		     /* keys tell threads */
+	bool by_thread;		     /* keys distinguish threads */
 };
 
 #define STACK_COUNTS_DEFAULTS                                                              \
@@ -46,8 +46,8 @@ void stack_counts_leave_out(const struct run *run, const struct stack_counts *co
 int stack_counts_start(const struct run *run, struct stack_counts *counts, struct stackdefs *defs);
 
 /*
- * The definitions of its stacks are kept, since something is counted under them. Where that is
- * nothing, BPF has their names for later.
+ * Retains the definitions of the key's stacks, since something is counted under them. If that is
+ * nothing, BPF has their ids for later.
  */
 void stack_counts_use(const struct stack_counts *counts, const struct stack_key *key);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What stacks lack; see stack_flaw.h. */
+/* Flaws of stacks; see stack_flaw.h. */
 #include "abi/unwind_layout.h"
 #include "base/clock.h"
 #include "stacks/stack_flaw.h"
 
-/* Where the walk stopped because of the code that it had reached. */
+/* The walk stopped because of the code that it had reached. */
 static bool is_cut(uint32_t reason)
 {
 	return reason == UNWIND_NO_RULE || reason == UNWIND_NO_MAPPING ||
@@ -21,7 +21,7 @@ static const struct runtime *find_runtime(struct processes *processes, const str
 	return runtime;
 }
 
-/* Of a stack that ends in code of a file. */
+/* For a stack that ends in code of a file. */
 static struct stack_flaw flaw_of_file(const struct stack_def *def, const struct location *last)
 {
 	struct stack_flaw flaw = {};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a user stack lacks because of code that was made at run time, or that has no unwind
+ * Parts that a user stack lacks because of code that was made at run time, or that has no unwind
  * information: callers, or names.
  */
 #ifndef STACK_FLAW_H
@@ -28,8 +28,8 @@ struct stack_flaw {
 };
 
 /*
- * Of a user stack whose n native places were located, leaf first. The file's name is the place's,
- * see usyms_dso_name().
+ * Finds the flaw of a user stack whose n native locations are known, leaf first. The file's name is
+ * the location's, see usyms_dso_name().
  */
 struct stack_flaw stack_flaw_find(struct processes *processes, const struct stack_def *def,
 				  const struct place *places, uint32_t n);

@@ -27,7 +27,7 @@ static const struct writer *choose_folded(const struct run *run)
 
 	if (!promised || promised == &folded_writer || promised == &text_writer)
 		return &folded_writer;
-	msg_error("--output %s: -f writes folded stacks, not %s (leave out -f)", run->output_path,
+	msg_error("--output %s: -f writes folded stacks, not %s (drop -f)", run->output_path,
 		  promised->name);
 	return NULL;
 }

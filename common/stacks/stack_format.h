@@ -7,9 +7,9 @@
 #include "run/run.h"
 
 /*
- * The writer that -f, --format, the output's name or else the kind of standard output asks for;
- * pprof's for metrics, which are as exact. NULL: what was asked for is no format, or two at a time;
- * the reason was printed. prefers_text: also where no terminal reads it.
+ * Returns the writer for -f, --format, the output's name or else the kind of standard output;
+ * pprof's for metrics, which are as exact. NULL: unknown format, or two formats; printed.
+ * prefers_text: also if standard output is not a terminal.
  */
 const struct writer *stack_format_choose(const struct run *run, bool is_folded, bool prefers_text);
 

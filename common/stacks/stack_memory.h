@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What BPF remembers of walks of user stacks (bpf/stack/stack_memory.bpf.h): how much, and for how long.
- * Programs whose stacks don't recur have no such memory; all of this does nothing then.
+ * Size and lifetime of BPF's memory of walks of user stacks (bpf/stack/stack_memory.bpf.h). Programs
+ * whose stacks don't recur have no such memory; then all of this does nothing.
  */
 #ifndef STACKS_STACK_MEMORY_H
 #define STACKS_STACK_MEMORY_H

@@ -31,7 +31,7 @@ static void append_frame(struct assembly *a, const struct frame *frame)
 		a->frames[a->n++] = frame;
 }
 
-/* One that no code is behind. */
+/* Appends a frame without an address. */
 static void append_made(struct assembly *a, const char *name, enum frame_kind kind)
 {
 	const struct frame made = { .name = name, .kind = kind };
@@ -237,7 +237,7 @@ static void add_sample(struct stack_profile *p, const struct stack_key *key,
 	profile_add(p->profile, &sample);
 }
 
-/* Where there was no room for all, the innermost functions are there. */
+/* If not all fit, the innermost functions are there. */
 static bool lacks_functions(const struct stack_profile *p, const struct stack_key *key,
 			    const struct assembly *a)
 {
@@ -256,7 +256,9 @@ static void count_reason(struct stack_profile *p, const struct stack_key *key, u
 		comm_sums_add(&p->reasons.incomplete, key->comm, value);
 }
 
-/* Whether --only and --without show the stack: thread's name and remark are looked at, too. */
+/*
+ * Returns true if --only and --without show the stack; the thread's name and the remark count, too.
+ */
 static bool is_wanted(const struct stack_profile *p, const struct stack_key *key,
 		      const struct assembly *a)
 {
@@ -335,17 +337,17 @@ void stack_reasons_add(struct stack_reasons *sum, const struct stack_reasons *mo
 void stack_reasons_print_go(const struct stack_reasons *reasons)
 {
 	if (reasons->go_idle)
-		msg_info("Go: threads are seen, not goroutines: %.1f %% of their time is without "
-			 "work, as [idle]",
+		msg_info("Go: blocked goroutines have no thread and are not shown; %.1f %% of "
+			 "thread time is [idle]",
 			 100.0 * (double)reasons->go_idle / (double)reasons->go);
 	else if (reasons->go)
-		msg_info("Go: threads are seen, not goroutines, which wait without one");
+		msg_info("Go: blocked goroutines have no thread and are not shown");
 }
 
 void stack_reasons_print_python(const struct stack_reasons *reasons)
 {
 	if (reasons->python)
-		msg_info("Python programs: %.2f %% of user stacks have all of their functions",
+		msg_info("Python programs: %.2f %% of user stacks have all functions",
 			 100.0 * (double)(reasons->python - reasons->python_bare) /
 				 (double)reasons->python);
 }
@@ -384,16 +386,16 @@ void stack_reasons_print(struct stack_reasons *reasons)
 	static const char *const texts[UNWIND_REASONS] = {
 		[UNWIND_COMPLETE] = "complete",
 		[UNWIND_DEPTH] = "too deep",
-		[UNWIND_NO_PROCESS] = "of processes that are too new",
+		[UNWIND_NO_PROCESS] = "of processes too new",
 		[UNWIND_NO_MAPPING] = "through unknown memory",
 		[UNWIND_NO_RULE] = "through code without unwind information",
-		[UNWIND_BAD_RULE] = "through code that can't be unwound",
+		[UNWIND_BAD_RULE] = "through code with unsupported unwind information",
 		[UNWIND_FAULT] = "through memory not resident",
 		[UNWIND_NO_PROGRESS] = "broken",
 		[UNWIND_32BIT] = "32-bit",
-		[UNWIND_BY_FP] = "by frame pointers",
-		[UNWIND_PROBED] = "in the middle of a return probe",
-		[UNWIND_RAN_ON] = "of threads that resumed while they were read",
+		[UNWIND_BY_FP] = "walked by frame pointers",
+		[UNWIND_PROBED] = "inside a return probe",
+		[UNWIND_RAN_ON] = "of threads that resumed during the walk",
 		[UNWIND_NULL] = "ending in a null return address",
 		[UNWIND_DENIED] = "not readable without CAP_SYS_PTRACE",
 	};

@@ -51,7 +51,7 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
  */
 void stack_reasons_print(struct stack_reasons *reasons);
 
-/* What waits of Go programs are, if there were any: their threads', not their goroutines'. */
+/* Prints that waits of Go programs are their threads', not their goroutines', if there were any. */
 void stack_reasons_print_go(const struct stack_reasons *reasons);
 
 /* Prints how many stacks of Python programs have all of their functions, if there were any. */

@@ -94,13 +94,13 @@ static int on_copy(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static enum loop_verdict let_go_files(int fd, void *arg)
+static enum loop_verdict release_files(int fd, void *arg)
 {
 	const struct stack_rings *rings = arg;
 	uint64_t n_ticks;
 
 	if (read(fd, &n_ticks, sizeof(n_ticks)) > 0)
-		stackdefs_let_go_files(rings->defs);
+		stackdefs_release_files(rings->defs);
 	return LOOP_GO;
 }
 
@@ -112,9 +112,9 @@ int stack_rings_open(struct stack_rings *rings, void (*then)(struct run *run))
 	if (!rings->definitions)
 		return -EIO;
 	ringbuf_then(rings->definitions, then);
-	rings->timer_fd = loop_every(run->loop, FILES_NS, let_go_files, rings);
+	rings->timer_fd = loop_every(run->loop, FILES_NS, release_files, rings);
 	if (rings->timer_fd < 0)
-		return msg_errno(rings->timer_fd, "making a timer");
+		return msg_errno(rings->timer_fd, "timer: setup failed");
 	if (!user_stacks_makes_copies(rings->user_stacks) || !map_find(run, "unwind_copies"))
 		return 0;
 	rings->copies = ringbuf_watch(run, "unwind_copies", on_copy, rings);
@@ -144,7 +144,7 @@ void stack_rings_close(struct stack_rings *rings)
 		close(rings->timer_fd);
 }
 
-/* What BPF has sent of the process is from before its end. */
+/* Everything BPF sent for this process predates its exit. */
 static void on_exit_of(pid_t pid, void *arg)
 {
 	struct stack_rings *rings = arg;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Definitions of stacks as they come: from BPF through a ring buffer; copies, through another, of
- * stacks that are still to be walked; and stacks that are walked from outside. And how the files
- * that they were in are let go of, when nobody maps them any more.
+ * Receives definitions of stacks: from BPF through a ring buffer; copies, through another, of
+ * stacks that are still to be walked; and stacks that are walked from outside. Releases their files
+ * when no process maps them any more.
  */
 #ifndef STACK_RINGS_H
 #define STACK_RINGS_H
@@ -28,7 +28,7 @@ struct stack_rings {
  */
 int stack_rings_open(struct stack_rings *rings, void (*then)(struct run *run));
 
-/* What is left of a process is read when it ends; watch: NULL if that can't be known. */
+/* Reads the remains of a process when it exits; watch: NULL if exits can't be watched. */
 struct watch;
 void stack_rings_watch_exits(struct stack_rings *rings, struct watch *watch);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stack definitions; see stackdefs.h. Each is of one process, and stands for a trace that others
- * may have, too. Those of a process are in a list, to be let go when it has ended.
+ * Stack definitions; see stackdefs.h. Each is of one process, and refers to an interned stack that
+ * others may have, too. Definitions of a process are in a list, to be released when it has exited.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@
 #define TURNS_KEPT 2
 
 /*
- * Of processes that live on: as often without a count, then as often without being sent again; or
- * as many windows, of which the last may begin while BPF still has a name that is to be sent again.
+ * For live processes: turns without a count, then turns without being sent again; or windows, of
+ * which the last may begin while BPF still has an id that is to be sent again.
  */
 #define TURNS_UNUSED   4
 #define WINDOWS_UNUSED 2
@@ -85,9 +85,9 @@ void stackdefs_set_own(struct stackdefs *defs, uint64_t *programs, size_t n)
 	traces_set_own(defs->traces, programs, n);
 }
 
-void stackdefs_meet(struct stackdefs *defs, pid_t pid, uint32_t generation)
+void stackdefs_preload(struct stackdefs *defs, pid_t pid, uint32_t generation)
 {
-	traces_meet(defs->traces, pid, generation);
+	traces_preload(defs->traces, pid, generation);
 }
 
 void stackdefs_add_python(struct stackdefs *defs, const struct python_def *def, size_t size)
@@ -127,7 +127,7 @@ static struct owner *get_owner(struct stackdefs *defs, pid_t pid)
 }
 
 /*
- * Its pid may be another's from now on, who is another owner. Where all its stacks were let go of
+ * Its pid may be another's from now on, who is another owner. If all its stacks were released
  * before, the words of its Python functions are still there.
  */
 void stackdefs_end_process(struct stackdefs *defs, pid_t pid)
@@ -213,7 +213,7 @@ static struct trace *find_trace(const struct stackdefs *defs, uint64_t id)
 	return definition ? traces_find(defs->traces, definition->trace->id) : NULL;
 }
 
-/* A waker's own stacks are folded with it. That they are no wakers, a record only says. */
+/* A waker's own stacks are folded with it. A record may claim a waker as a stack: don't recurse. */
 uint64_t stackdefs_fold(struct stackdefs *defs, uint64_t id)
 {
 	struct trace *trace = find_trace(defs, id), *stack;
@@ -239,8 +239,8 @@ static void free_known(struct stackdefs *defs, struct definition *d)
 	free(d);
 }
 
-static void let_go(struct stackdefs *defs, struct owner *owner,
-		   void (*forgotten)(uint64_t id, void *arg), void *arg)
+static void release(struct stackdefs *defs, struct owner *owner,
+		    void (*forgotten)(uint64_t id, void *arg), void *arg)
 {
 	for (struct definition *d = owner->first, *next; d; d = next) {
 		next = d->next;
@@ -313,13 +313,13 @@ void stackdefs_end_turn(struct stackdefs *defs, bool is_report,
 		defs->ended = owner->next;
 		if (!defs->ended)
 			defs->ended_tail = &defs->ended;
-		let_go(defs, owner, forgotten, arg);
+		release(defs, owner, forgotten, arg);
 	}
 }
 
-void stackdefs_let_go_files(struct stackdefs *defs)
+void stackdefs_release_files(struct stackdefs *defs)
 {
-	traces_let_go_files(defs->traces);
+	traces_release_files(defs->traces);
 }
 
 void stackdefs_end_report(struct stackdefs *defs)

@@ -32,7 +32,7 @@ struct stacks {
 	const struct writer *writer;
 	struct stackdefs *defs;
 	struct user_stacks *user_stacks;
-	struct cgroups *cgroups;	 /* NULL: samples don't tell them */
+	struct cgroups *cgroups;	 /* NULL: samples have none */
 	struct kernelnames *kernelnames; /* NULL: not wanted, or the kernel can't be asked */
 	struct stack_rings rings;
 	struct stack_reasons reasons; /* of all reports */
@@ -46,28 +46,28 @@ static const struct stacks defaults = {
 };
 
 static const struct opt stacks_opts[] = {
-	{ 'U', "user-stacks-only", NULL, OPT_FLAG(struct stacks, user_only), "no kernel frames",
+	{ 'U', "user-stacks-only", NULL, OPT_FLAG(struct stacks, user_only), "omit kernel frames",
 	  "kernel-stacks-only" },
-	{ 'K', "kernel-stacks-only", NULL, OPT_FLAG(struct stacks, kernel_only), "no user frames" },
+	{ 'K', "kernel-stacks-only", NULL, OPT_FLAG(struct stacks, kernel_only),
+	  "omit user frames" },
 	{ 'd', "delimited", NULL, OPT_FLAG(struct stacks, style.delimiter),
-	  "a delimiter between kernel and user frames" },
+	  "print a delimiter between kernel and user frames" },
 	{ 'f', "folded", NULL, OPT_FLAG(struct stacks, folded),
-	  "one line per stack, as flame graphs need it", "format" },
+	  "print one line per stack (input for flame graphs)", "format" },
 	{ 0, "only", "REGEX", OPT_PARSED(struct stacks, names.only, name_patterns_parse),
-	  "only stacks with a frame of such a name; may be repeated" },
+	  "keep stacks that contain a matching frame (repeatable)" },
 	{ 0, "without", "REGEX", OPT_PARSED(struct stacks, names.without, name_patterns_parse),
-	  "no stacks with a frame of such a name; may be repeated" },
+	  "drop stacks that contain a matching frame (repeatable)" },
 	{ 0, "lines", NULL, OPT_FLAG(struct stacks, symbols.lines),
-	  "source lines and inlined functions, where there is debug information" },
+	  "show source lines and inlined functions (needs debug info)" },
 	{ 0, "no-demangle", NULL, OPT_FLAG(struct stacks, symbols.as_mangled),
-	  "C++ and Rust names as the compiler wrote them" },
+	  "keep mangled C++ and Rust names" },
 	{ 0, "no-python", NULL, OPT_FLAG(struct stacks, no_python),
-	  "no frames of Python functions: the interpreter's own instead" },
+	  "show the interpreter's frames, not Python functions" },
 	{ 0, "symbols-mem", "SIZE", OPT_SIZE(struct stacks, symbols.max_bytes),
-	  "most memory for tables of symbols (default 256M; with --interval, without --lines, 4M; "
-	  "0: no limit)" },
+	  "limit symbol memory (default 256M; with --interval 4M)" },
 	{ 0, "stack-storage-size", "N", OPT_UINT(struct stacks, counts.size, 1, 1 << 24),
-	  "distinct stacks that can be counted at a time (default 65536)" },
+	  "maximum distinct stacks per report (default 65536)" },
 	{},
 };
 
@@ -84,7 +84,7 @@ static const struct stacks_spec *spec_of(const struct run *run)
 	return spec ? spec : &plain;
 }
 
-/* What a predicate of the spec says, or what is said where there is none. */
+/* Returns the value of a predicate of the spec, or the default if there is none. */
 static bool decide(bool (*predicate)(const struct run *run), const struct run *run, bool otherwise)
 {
 	return predicate ? predicate(run) : otherwise;
@@ -127,9 +127,9 @@ struct watch *stacks_watch(const struct run *run)
 	return user_stacks_watch(stacks_of(run)->user_stacks);
 }
 
-void stacks_meet(const struct run *run, pid_t pid, uint32_t generation)
+void stacks_preload(const struct run *run, pid_t pid, uint32_t generation)
 {
-	stackdefs_meet(stacks_of(run)->defs, pid, generation);
+	stackdefs_preload(stacks_of(run)->defs, pid, generation);
 }
 
 const struct frame *const *stacks_frames(const struct run *run, uint64_t id, size_t *n)
@@ -231,7 +231,7 @@ static bool takes_kernel(const struct run *run)
 	       (!stacks_of(run)->user_only || decide(spec_of(run)->needs_kernel, run, false));
 }
 
-/* Formats for programs tell where a thread ran. */
+/* Formats for programs include where a thread ran. */
 static bool shows_cgroups(const struct run *run)
 {
 	return stacks_of(run)->writer->is_exact && !run->is_metrics && cgroups_are_there();
@@ -271,7 +271,7 @@ static void start_kernelnames(const struct run *run, struct stacks *stacks)
 		return;
 	stacks->kernelnames = kernelnames_new(run);
 	if (!stacks->kernelnames)
-		msg_warn("kernel symbols unavailable: %s (kernel frames are shown as addresses)",
+		msg_warn("kernel symbols: not available: %s (kernel frames print as addresses)",
 			 strerror(errno));
 	stackdefs_set_kernelnames(stacks->defs, stacks->kernelnames);
 }
@@ -336,7 +336,7 @@ static uint64_t divisor_of(const struct run *run)
 	return spec_of(run)->divisor ?: 1;
 }
 
-/* What values are still to be divided by, because the format is for programs. */
+/* Returns the divisor that remains for values, because the format is for programs. */
 static uint64_t written_divisor(const struct making *making)
 {
 	return making->writer->is_exact ? divisor_of(making->run) : 1;
@@ -363,7 +363,7 @@ static void collect_sum(const void *key, const void *sum_data, void *arg)
 	stack_profile_add(&making->profile, key, &value);
 }
 
-/* File by file, whose tables may have no room beside each other. */
+/* File by file, since not all tables may fit into memory together. */
 static void read_and_look_up(struct stacks *stacks)
 {
 	stack_rings_read(&stacks->rings);
@@ -372,7 +372,7 @@ static void read_and_look_up(struct stacks *stacks)
 
 /*
  * Counts are read before names are looked up: a stack is defined before it is counted, so that
- * nothing new is met later, which would make tables of symbols be read one by one.
+ * nothing new comes later, which would make tables of symbols be read one by one.
  */
 static int collect_counted(struct making *making)
 {
@@ -401,7 +401,7 @@ static int collect(struct making *making)
 	for (int i = 0; source && i < 2; i++) /* the second time: what came meanwhile */
 		read_and_look_up(stacks);
 	err = source ? source->read(making->run, collect_value, making) : collect_counted(making);
-	stack_counts_end(making->run, &stacks->counts); /* whatever the source is */
+	stack_counts_end(making->run, &stacks->counts); /* for every source */
 	return err;
 }
 
@@ -493,7 +493,7 @@ static void print_memory(const struct stacks *stacks)
 {
 	struct dso_stats stats = stackdefs_stats(stacks->defs);
 
-	msg_debug("tables of symbols: %.1f MB, dropped %llu times", (double)stats.bytes / 1e6,
+	msg_debug("symbol tables: %.1f MB, evicted %llu times", (double)stats.bytes / 1e6,
 		  (unsigned long long)stats.n_dropped);
 }
 
@@ -544,8 +544,8 @@ static int make_report(struct run *run, const struct writer *writer)
 }
 
 /*
- * A peek changes nothing, so it can't stand in a stream whose readers add up what they get, or take
- * it for one result: then people get a text.
+ * A peek changes nothing, so it can't go to a stream whose readers total it, or take it for one
+ * result: then people get a text.
  */
 static bool goes_aside(const struct run *run)
 {

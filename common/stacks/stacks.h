@@ -19,10 +19,12 @@ extern const struct module stacks_module;
 /* The report() of every stack tool. */
 int stacks_report(struct run *run);
 
-/* Whether some option about stacks alone was given: for tools that can show something else. */
+/*
+ * Returns true if some option about stacks alone was given: for tools that can show something else.
+ */
 bool stacks_options_are_given(const struct run *run);
 
-/* Whether user stacks are to be walked: for the use of unwind_module (unwind_options.h). */
+/* Returns true if user stacks are to be walked: for the use of unwind_module (unwind_options.h). */
 bool stacks_want_user(const struct run *run);
 
 /* Once options are checked: the report is for people. */
@@ -39,31 +41,34 @@ void stacks_define_thread(const struct run *run, const struct unwind_thread *thr
 struct watch;
 struct watch *stacks_watch(const struct run *run);
 
-/* A process is there whose stacks will come, maybe when it has ended; after so many execs. */
-void stacks_meet(const struct run *run, pid_t pid, uint32_t generation);
+/*
+ * Announces a process whose stacks will come, maybe when it has exited. generation: its number of
+ * execs.
+ */
+void stacks_preload(const struct run *run, pid_t pid, uint32_t generation);
 
 /*
- * The frames of a stack, root first, for write_text; NULL where its definition never arrived. Valid
+ * The frames of a stack, root first, for write_text; NULL if its definition never arrived. Valid
  * until the next call.
  */
 const struct frame *const *stacks_frames(const struct run *run, uint64_t id, size_t *n);
 
-/* The name of its trace, the same for equal stacks: copied ones have names of their own. */
+/* Returns the name of its trace, the same for equal stacks: copied ones have names of their own. */
 uint64_t stacks_fold(const struct run *run, uint64_t id);
 
 /* A waker's words (struct stack_def): its user stack, its kernel stack; NULL as above. */
 const uint64_t *stacks_waker(const struct run *run, uint64_t id);
 
-/* The table of processes, from configure() on. */
+/* Returns the table of processes, from configure() on. */
 struct processes *stacks_processes(const struct run *run);
 
-/* Who tells the names of kernel addresses, once it has started; NULL: nobody. */
+/* Returns the kernel symbol resolver, once it has started; NULL: none. */
 struct kernelnames *stacks_kernelnames(const struct run *run);
 
 /* --stack-storage-size: for what else is counted by stack. */
 uint32_t stacks_entries(const struct run *run);
 
-/* Whether --only and --without show it, for write_text. */
+/* Returns true if --only and --without show it, for write_text. */
 bool stacks_show(const struct run *run, const char *comm, uint64_t id);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a tool declares of its stacks, as data. What depends on options is asked once they are
- * checked.
+ * A tool's declaration of its stacks, as data. Functions that depend on options are called once
+ * these are checked.
  */
 #ifndef STACKS_SPEC_H
 #define STACKS_SPEC_H
@@ -20,7 +20,7 @@ struct stacks_value {
 	const char *group; /* a mark at the stack's root; NULL: none */
 };
 
-/* Values that are not those that stack_count() adds up (bpf/stack/stack.bpf.h). */
+/* Values from another source than stack_count() (bpf/stack/stack.bpf.h). */
 struct stacks_source {
 	/*
 	 * Calls visit for each, with a struct stack_key and a struct stacks_value, and for each
@@ -29,22 +29,22 @@ struct stacks_source {
 	 */
 	int (*read)(struct run *run, map_visit_fn *visit, void *arg);
 	void (*write_text)(struct run *run);
-	void (*append_json)(struct run *run);	  /* behind the stacks; NULL: nothing */
+	void (*append_json)(struct run *run);	  /* after the stacks; NULL: nothing */
 	bool (*is_wanted)(const struct run *run); /* NULL: yes */
 	bool adds_up; /* a report has what came since the one before; else all that there is */
 };
 
 /*
- * Makes what is reported, remarks included, of all that was counted, where that can't be done one
- * by one. by_process: tgids are told apart.
+ * Makes the reported values, remarks included, of all that was counted, if that can't be done one
+ * by one. by_process: tgids are distinguished.
  */
 typedef void stacks_prepare_fn(struct run *run, const struct stack_sums *counted, bool by_process,
 			       struct stack_sums *reported);
 
 struct stacks_spec {
 	/*
-	 * What BPF adds up becomes the tool's unit when it is divided: 1000, "nanoseconds" to
-	 * microseconds. Formats for other programs are written in the raw unit. 0: it is its unit.
+	 * Converts BPF's totals to the tool's unit: 1000, "nanoseconds" to microseconds. Formats
+	 * for other programs are written in the raw unit. 0: no conversion.
 	 */
 	uint64_t divisor;
 	const char *raw_unit;
@@ -65,7 +65,7 @@ struct stacks_spec {
 	bool (*needs_kernel)(
 		const struct run *run); /* kernel stacks, even if not shown; NULL: no */
 	bool (*prefers_text)(const struct run *run); /* into a pipe or file too; NULL: no */
-	bool (*annotates)(const struct run *run);    /* "_[k]" behind kernel frames; NULL: no */
+	bool (*annotates)(const struct run *run);    /* "_[k]" after kernel frames; NULL: no */
 	bool (*hits_few)(const struct run *run);  /* most short processes have no stack; NULL: no */
 	bool (*by_thread)(const struct run *run); /* stacks of each thread apart; NULL: no */
 

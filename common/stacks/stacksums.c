@@ -25,7 +25,7 @@ static uint64_t hash_key(const struct stack_key *key)
 	return hash_words(words, ARRAY_SIZE(words));
 }
 
-/* The slot that has the key, or the free one where it belongs. */
+/* Returns the slot that has the key, or the free one where it belongs. */
 static uint32_t *find_slot(const struct stack_sums *sums, const struct stack_key *key)
 {
 	size_t i = hash_key(key) & (sums->n_slots - 1);

@@ -21,10 +21,13 @@ struct stack_sums {
 void stack_sums_add(struct stack_sums *sums, const struct stack_key *key,
 		    const struct stack_sum *sum);
 
-/* What processes and threads that are gone have in common, whose ids become 0, is one sum now. */
+/*
+ * Merges entries of processes and threads that are gone: their ids become 0, and equal keys one
+ * entry.
+ */
 void stack_sums_fold(struct stack_sums *sums, bool (*is_gone)(uint32_t id));
 
-/* The sum of that key; NULL: there is none. Valid until the next one is added. */
+/* Returns the sum of that key; NULL: there is none. Valid until the next one is added. */
 const struct stack_sum *stack_sums_find(const struct stack_sums *sums, const struct stack_key *key);
 
 /* Calls visit for each key, in the order in which they came. */

@@ -17,8 +17,7 @@ static const struct top defaults;
 
 static const struct opt top_opts[] = {
 	{ 0, "top", NULL, OPT_FLAG(struct top, is_asked_for),
-	  "a table of functions on the terminal, again and again (default every second)",
-	  "folded" },
+	  "show functions live (default: every second)", "folded" },
 	{},
 };
 
@@ -64,7 +63,10 @@ static void print_table(FILE *f, const struct calltree *tree, size_t n, const ch
 	functions_free(functions);
 }
 
-/* Of time off CPU, itself is only what the kernel waits in: who waits is seen by total. */
+/*
+ * For off-CPU time, the kernel's waiting function has all of the self time: sorting by total shows
+ * the callers.
+ */
 static char *make_view(struct run *run, const struct profile *p, const struct calltree *tree,
 		       bool by_total)
 {

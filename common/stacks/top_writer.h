@@ -6,10 +6,10 @@
 #include "output/profile.h"
 #include "run/run.h"
 
-/* --top, for tools whose reports add up. It has to be named behind stacks_module. */
+/* --top, for tools whose reports can be totalled. Must follow stacks_module in the tool's list. */
 extern const struct module stacks_top_module;
 
-/* False where the tool has no such view. Once options are parsed. */
+/* False if the tool has no such view. Once options are parsed. */
 bool stacks_top_is_asked_for(const struct run *run);
 
 /* Draws the profile of a report; for the last one, writes a table of all of them. */

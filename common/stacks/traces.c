@@ -150,7 +150,7 @@ static struct trace *add_trace(struct traces *traces, const struct trace *draft,
 	return trace;
 }
 
-/* The one that has the same places, or a copy of this one, whose places are taken over. */
+/* Returns the one that has the same places, or a copy of this one, whose places are taken over. */
 static struct trace *intern_trace(struct traces *traces, const struct trace *draft)
 {
 	uint64_t id = hash_trace(draft) | STACK_ID_FOLDED;
@@ -189,7 +189,7 @@ static void locate(struct traces *traces, const struct stack_def *def, uint32_t 
 	}
 }
 
-/* What the stack lacks, and which of its code a runtime that is known has made. */
+/* Finds the stack's flaw, and which of its code a known runtime has made. */
 static void find_flaw(struct traces *traces, const struct stack_def *def, uint32_t n,
 		      struct place *places, struct stack_flaw *flaw)
 {
@@ -261,13 +261,13 @@ struct trace *traces_add_waker(struct traces *traces, const uint64_t words[WAKER
 	return intern_trace(traces, &draft);
 }
 
-void traces_meet(struct traces *traces, pid_t pid, uint32_t generation)
+void traces_preload(struct traces *traces, pid_t pid, uint32_t generation)
 {
-	usyms_meet(traces->usyms, pid, generation);
+	usyms_preload(traces->usyms, pid, generation);
 }
 
-/* Those that neither a definition nor the last two reports needed. */
-static void let_go(struct hashlink *link, void *arg)
+/* Evicts interned stacks that neither a definition nor the last two reports needed. */
+static void release(struct hashlink *link, void *arg)
 {
 	struct trace *trace = container_of(link, struct trace, link);
 	struct traces *traces = arg;
@@ -289,15 +289,15 @@ static void look_up_leaving(void *arg)
 	places_look_up_leaving(((struct traces *)arg)->places);
 }
 
-void traces_let_go_files(struct traces *traces)
+void traces_release_files(struct traces *traces)
 {
-	usyms_let_go_files(traces->usyms, look_up_leaving, traces);
+	usyms_release_files(traces->usyms, look_up_leaving, traces);
 }
 
 void traces_end_report(struct traces *traces)
 {
 	traces->n_reports++;
-	hashtable_visit(&traces->table, let_go, traces);
+	hashtable_visit(&traces->table, release, traces);
 	places_end_report(traces->places); /* frames are gone before the images that they are in */
 	usyms_end_report(traces->usyms, keep_places, traces);
 }
@@ -353,7 +353,7 @@ const struct frame *const *trace_frames(struct traces *traces, struct trace *tra
 {
 	look_up(traces, trace);
 	*n = 0;
-	append_frame(traces, *n, NULL); /* so that no list is no memory */
+	append_frame(traces, *n, NULL); /* so that an empty list is not NULL */
 	for (uint32_t i = trace->n; i-- > trace->n_trimmed;) {
 		const struct known_place *place = trace->places[i];
 

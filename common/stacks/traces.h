@@ -46,14 +46,17 @@ void traces_free(struct traces *traces);
 /* See stackdefs.h. */
 void traces_set_kernelnames(struct traces *traces, struct kernelnames *names);
 void traces_set_own(struct traces *traces, uint64_t *programs, size_t n);
-void traces_meet(struct traces *traces, pid_t pid, uint32_t generation);
+void traces_preload(struct traces *traces, pid_t pid, uint32_t generation);
 void traces_look_up(struct traces *traces, void (*meanwhile)(void *arg), void *arg);
 struct dso_stats traces_stats(const struct traces *traces);
 
-/* What Python frames mean, to be filled in. */
+/* Returns the meanings of Python frames, to be filled in. */
 struct python_codes *traces_codes(struct traces *traces);
 
-/* The trace of a definition; user addresses are located at once, while their process is alive. */
+/*
+ * Returns the trace of a definition; user addresses are located at once, while their process is
+ * alive.
+ */
 struct trace *traces_add(struct traces *traces, const struct stack_def *def);
 struct trace *traces_add_waker(struct traces *traces, const uint64_t words[WAKER_WORDS]);
 
@@ -63,13 +66,13 @@ struct trace *traces_find(struct traces *traces, uint64_t id);
 /* Its frames, root first, of traces_frame_table(). The list is valid until the next call. */
 const struct frame *const *trace_frames(struct traces *traces, struct trace *trace, size_t *n);
 
-/* What is in it at the end of a report may be gone after it. */
+/* Returns the table of frames. Its entries at the end of a report may be gone after it. */
 struct frame_table *traces_frame_table(struct traces *traces);
 
-/* To be called every few seconds, see usyms_let_go_files(): traces stay, and so do their names. */
-void traces_let_go_files(struct traces *traces);
+/* To be called every few seconds, see usyms_release_files(): traces stay, and so do their names. */
+void traces_release_files(struct traces *traces);
 
-/* A report has been written: traces that it and the one before did not use are let go. */
+/* Ends a report: evicts interned stacks that it and the one before did not use. */
 void traces_end_report(struct traces *traces);
 
 #endif

@@ -22,8 +22,8 @@
 #include "stacks/unwind_options.h"
 
 /*
- * How many processes and mappings there is room for: slices rest for a second before they go round,
- * so that this is also how many programs may begin within one, beside those that are there.
+ * Capacity in processes and mappings: freed slices rest for a second, so this is also how many
+ * programs may begin within one, beside those that are there.
  */
 #define MIN_PROCESSES	 2048
 #define MAX_PROCESSES	 (1 << 22) /* the kernel's own limit */
@@ -32,12 +32,12 @@
 #define GROWTH		 8
 #define PROCESS_MAPPINGS 8
 
-/* Of stacks that wait for their tables. */
+/* For stacks that wait for their tables. */
 #define CPU_COPIES_BYTES (1u << 20)
 #define MIN_COPIES_BYTES (2u << 20)
 #define MAX_COPIES_BYTES (8u << 20)
 
-#define MAX_ORDERS UNWIND_MAX_SHARDS /* that are carried out at a time */
+#define MAX_ORDERS UNWIND_MAX_SHARDS /* pending */
 
 #define PLACED	      "unwind_placed"
 #define PLACED_EVENT  "ma_write"
@@ -50,7 +50,7 @@ struct unwind_maps {
 	struct unwind_mapping *mappings;
 	uint32_t max_mappings;
 	struct unwind_tables *tables;
-	bool is_full_told;
+	bool is_full_reported;
 
 	/* Shards, and how many orders the thread has got that keeps the map of shards. */
 	int shard_fds[UNWIND_MAX_SHARDS];
@@ -71,7 +71,7 @@ struct order {
 
 /* ---- before load ---- */
 
-/* As many programs are started at a time as there are CPUs. */
+/* Up to one program per CPU starts simultaneously. */
 static void size_copies(struct bpf_map *copies)
 {
 	uint32_t bytes = MIN_COPIES_BYTES;
@@ -83,7 +83,7 @@ static void size_copies(struct bpf_map *copies)
 		bpf_map__set_max_entries(copies, bytes);
 }
 
-/* As many as those shards have room for that may be made. */
+/* Returns how many pages fit into the shards that may be made. */
 static uint32_t count_pages(const struct run *run)
 {
 	uint64_t n_shards = unwind_options_of(run)->mem_bytes / sizeof(struct unwind_shard);
@@ -152,7 +152,7 @@ int unwind_maps_configure(struct run *run, bool by_cfi, size_t n_processes)
 
 /* ---- memory ---- */
 
-/* The pipe has room for several orders per shard. */
+/* The pipe holds several orders per shard. */
 static void give_order(struct unwind_maps *maps, uint32_t shard, bool is_out)
 {
 	struct order order = { shard, maps->shard_fds[shard], is_out };
@@ -161,7 +161,7 @@ static void give_order(struct unwind_maps *maps, uint32_t shard, bool is_out)
 		maps->n_ordered++;
 }
 
-/* Waits until the thread has carried out so many. Before it is started, BPF finds no shards. */
+/* Waits until the thread has carried out n orders. Before it is started, BPF finds no shards. */
 static void wait_for_orders(const struct unwind_maps *maps, uint32_t n)
 {
 	struct timespec while_waiting = { .tv_nsec = (long)NS_PER_MS };
@@ -325,9 +325,10 @@ int unwind_maps_start(struct unwind_maps *maps)
 	err = thread_start(&maps->installer, run_installer, maps);
 	maps->has_installer = !err;
 	if (err)
-		return msg_errno(err, "starting a thread");
+		return msg_errno(err, "thread: start failed");
 	unwind_maps_wait(maps);
-	return maps->install_err ? msg_errno(maps->install_err, "installing unwind tables") : 0;
+	return maps->install_err ? msg_errno(maps->install_err, "unwind tables: install failed")
+				 : 0;
 }
 
 void unwind_maps_close(struct unwind_maps *maps)
@@ -369,16 +370,16 @@ static void put_slice(struct unwind_maps *maps, pid_t pid, const struct unwind_p
 	if (!bpf_map_update_elem(maps->processes_fd, &pid, &now, BPF_ANY))
 		return;
 	bpf_map_delete_elem(maps->processes_fd, &pid);
-	if (!maps->is_full_told)
-		msg_warn("no room for the tables of process %d, and maybe of others: their stacks "
-			 "end early",
+	if (!maps->is_full_reported)
+		msg_warn("unwind tables: full at process %d, its and later stacks may be truncated "
+			 "(raise --unwind-mem)",
 			 pid);
-	maps->is_full_told = true; /* once: a run may take days */
+	maps->is_full_reported = true; /* once: a run may take days */
 }
 
 /*
- * Looks before it publishes, so that hardly any walk goes by a wrong slice, and behind: from there
- * on BPF counts what takes the place of code.
+ * Looks before it publishes, so that hardly any walk uses a wrong slice, and after: from there on
+ * BPF counts replaced code.
  */
 bool unwind_maps_publish(struct unwind_maps *maps, struct unwind_procs *procs, pid_t pid,
 			 const struct unwind_process *slice, bool allow_copies)

@@ -28,10 +28,10 @@ struct unwind_maps;
 struct unwind_maps *unwind_maps_open(const struct run *run);
 void unwind_maps_close(struct unwind_maps *maps);
 
-/* The tables whose memory the maps are. */
+/* Returns the tables whose memory the maps are. */
 struct unwind_tables *unwind_maps_tables(const struct unwind_maps *maps);
 
-/* The array of mappings, with its size. */
+/* Returns the array of mappings, with its size. */
 struct unwind_mapping *unwind_maps_array(const struct unwind_maps *maps, uint32_t *n);
 
 /*
@@ -61,7 +61,10 @@ bool unwind_maps_take_perf_map(const struct unwind_maps *maps, struct process *p
 /* The process has ended. */
 void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid);
 
-/* Whether BPF walks the process's stacks by that slice, unless it has counted a change since. */
+/*
+ * Returns true if BPF walks the process's stacks by that slice, unless it has counted a change
+ * since.
+ */
 bool unwind_maps_have(const struct unwind_maps *maps, pid_t pid,
 		      const struct unwind_process *slice);
 
@@ -69,13 +72,13 @@ bool unwind_maps_have(const struct unwind_maps *maps, pid_t pid,
 bool unwind_maps_take_other(struct unwind_maps *maps, pid_t pid,
 			    const struct unwind_process *slice);
 
-/* Those of which BPF has something, maybe twice; visit may take that away. */
+/* Visits the processes for which BPF has tables, some maybe twice; visit may remove the tables. */
 void unwind_maps_visit(const struct unwind_maps *maps, bool (*is_wanted)(pid_t pid, void *arg),
 		       void (*visit)(pid_t pid, void *arg), void *arg);
 
 /*
- * The count of changes that make a slice wrong (struct unwind_process). From the first question on,
- * execs count.
+ * Returns the count of changes that make a slice wrong (struct unwind_process). From the first
+ * question on, execs count.
  */
 uint32_t unwind_maps_changes(struct unwind_maps *maps, pid_t pid);
 

@@ -9,10 +9,9 @@ static const struct unwind_options defaults = { .mem_bytes = 128 << 20 };
 
 static const struct opt unwind_opts[] = {
 	{ 0, "unwind", "METHOD", OPT_STRING(struct unwind_options, method),
-	  "how user stacks are walked: cfi (unwind tables), fp (frame pointers) or auto "
-	  "(default)" },
+	  "walk user stacks by cfi, fp (frame pointers), auto (default)" },
 	{ 0, "unwind-mem", "SIZE", OPT_SIZE(struct unwind_options, mem_bytes),
-	  "memory for unwind tables (default 128M)" },
+	  "limit unwind table memory (default 128M)" },
 	{},
 };
 

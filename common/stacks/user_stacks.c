@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * User stacks of whatever is traced: tables at the start for every process there is, then as the
- * kernel's process events come in. A stack that lacked tables all the same makes its process looked
- * at again. See user_stacks.h.
+ * User stacks of all traced processes: tables at the start for every process, then as the kernel's
+ * process events come in. A stack that lacked tables all the same makes its process looked at
+ * again. See user_stacks.h.
  */
 #include <errno.h>
 #include <signal.h>
@@ -42,8 +42,8 @@ struct user_stacks {
 };
 
 /*
- * What a command will be isn't known yet, nor what it will start. Where it isn't known which
- * registers calls save where, functions of an old Python aren't found.
+ * The program of a command isn't known yet, nor its children. If it isn't known which registers
+ * calls save where, functions of an old Python aren't found.
  */
 static int configure_python(struct user_stacks *us, const struct python_settings *python,
 			    const pid_t *pids, size_t n)
@@ -54,7 +54,7 @@ static int configure_python(struct user_stacks *us, const struct python_settings
 	settings->wanted = us->by_cfi && python->wanted;
 	settings->old = settings->wanted && UNWIND_SAVED_BYTES &&
 			(us->run->command ||
-			 python_frames_meet_old(us->run, user_stacks_processes(us), pids, n));
+			 python_frames_preload_old(us->run, user_stacks_processes(us), pids, n));
 	return python_frames_configure(us->run, settings);
 }
 
@@ -97,7 +97,7 @@ static void update_process(struct user_stacks *us, pid_t pid, struct unwind_proc
 	unwind_procs_update(us->procs, pid, count_changes(us, pid), slice);
 }
 
-/* What is mapped may change again and again while it is looked at: then BPF has none of it. */
+/* Mappings may keep changing while they are looked at: then BPF gets none of them. */
 static void publish(struct user_stacks *us, pid_t pid, struct unwind_process *slice,
 		    bool allow_copies)
 {
@@ -269,7 +269,7 @@ static bool is_gone(pid_t pid, void *arg)
 	return (!p || p->exit_ns) && kill(pid, 0) && errno == ESRCH;
 }
 
-/* Those whose end or beginning nobody has seen: events were lost. */
+/* Sweeps processes whose begin or exit was missed: events were lost. */
 static void sweep_maps(struct user_stacks *us)
 {
 	unwind_maps_visit(us->maps, is_gone, take_out_of_maps, us);
@@ -292,7 +292,7 @@ static void on_exited(pid_t pid, void *arg)
 static bool may_wait(const struct user_stacks *us, pid_t pid)
 {
 	return !unwind_procs_knows(us->procs, pid) &&
-	       !python_frames_meet(us->python, us->processes, pid);
+	       !python_frames_preload(us->python, us->processes, pid);
 }
 
 /* It may have ended since it changed. */
@@ -330,7 +330,7 @@ static void on_lost(void *arg)
 {
 	struct user_stacks *us = arg;
 
-	msg_debug("process events were lost: looking at processes again");
+	msg_debug("process events: some lost, rescanning processes");
 	unwind_maps_visit(us->maps, is_unknown, take_other_slice, us);
 	if (tables_wait(us))
 		processes_visit_living(us->processes, on_changed, us);
@@ -444,8 +444,8 @@ static bool is_published(const struct user_stacks *us, pid_t pid, uint32_t chang
 }
 
 /*
- * What is published is true of the moment of the copy: it was read at the same count of changes,
- * and nothing has been mapped in between. BPF counts no changes while it has no slice.
+ * The published tables are true of the moment of the copy: they were read at the same count of
+ * changes, and nothing has been mapped in between. BPF counts no changes while it has no slice.
  */
 static bool holds_of_copy(const struct user_stacks *us, const struct unwind_copy *copy)
 {
@@ -474,8 +474,8 @@ static bool needs_more(int reason)
 }
 
 /*
- * After a change, BPF no longer uses the tables of before. That memory has taken the place of code
- * is a change that no event tells of: it is noticed here.
+ * After a change, BPF no longer uses the tables of before. Anonymous memory that replaced code is a
+ * change without an event: it is noticed here.
  */
 size_t user_stacks_walk_copy(struct user_stacks *us, const struct unwind_copy *copy,
 			     uint64_t *words, size_t max, int *reason)
@@ -525,11 +525,12 @@ static void print_memory(const struct user_stacks *us)
 		  processes.n_published, procs.n_mappings,
 		  (double)size.n_shards * sizeof(struct unwind_shard) / (1 << 20));
 	if (processes.n_dropped)
-		msg_warn("table of mappings full: processes dropped: %llu (some frames may be "
+		msg_warn("table of mappings: full, %llu processes dropped (some frames may be "
 			 "[unknown])",
 			 (unsigned long long)processes.n_dropped);
 	if (procs.n_refused)
-		msg_warn("files without unwind tables: %zu (raise --unwind-mem)", procs.n_refused);
+		msg_warn("unwind tables: full, %zu files without (raise --unwind-mem)",
+			 procs.n_refused);
 }
 
 static int open_tables(struct user_stacks *us)

@@ -34,16 +34,16 @@ int user_stacks_start(struct user_stacks *us);
 /* The command is held: waits until all its tables are there. */
 void user_stacks_learn_command(struct user_stacks *us);
 
-/* Whether some files have no tables because memory for them ran out. */
+/* Returns true if some files have no tables because memory for them ran out. */
 bool user_stacks_lack_tables(const struct user_stacks *us);
 
 /*
- * The watch over processes, for whoever wants to subscribe; the first call opens it, also before
- * load. NULL: it can't be had, which was printed.
+ * Returns the watch over processes, for subscribers; the first call opens it, also before load.
+ * NULL: it can't be opened, which was printed.
  */
 struct watch *user_stacks_watch(struct user_stacks *us);
 
-/* The table of processes; without a watch, one that no events are fed to. */
+/* Returns the table of processes; without a watch, one that no events are fed to. */
 struct processes *user_stacks_processes(struct user_stacks *us);
 
 /* A stack of this process lacked tables: has another look at it. */
@@ -80,7 +80,7 @@ size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_threa
 struct unwind_copy *user_stacks_copy_thread(struct user_stacks *us,
 					    const struct unwind_thread *thread);
 
-/* Whether BPF copies stacks that it can't walk yet: with tables only. Known before load. */
+/* Returns true if BPF copies stacks that it can't walk yet: with tables only. Known before load. */
 bool user_stacks_makes_copies(const struct user_stacks *us);
 
 /* The same for a stack that BPF has copied. Changes what is known of its process if need be. */

@@ -65,7 +65,7 @@ static int set_window(const struct run *run, const struct wait_window *window)
 	uint32_t zero = 0;
 
 	if (bpf_map_update_elem(bpf_map__fd(map), &zero, window, BPF_ANY))
-		return msg_errno(-errno, "setting the window of time");
+		return msg_errno(-errno, "wait window: map update failed");
 	return 0;
 }
 

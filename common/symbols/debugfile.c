@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/allowance.h"
+#include "base/rate_limit.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -40,7 +40,7 @@ struct wanted {
 	char link[256];
 	uint32_t crc;
 	bool has_link;
-	bool is_shared; /* by files of other code: the build-id is all that tells */
+	bool is_shared; /* for files of other code: only the build-id identifies it */
 };
 
 static struct wanted describe(const struct elffile *f)
@@ -100,7 +100,7 @@ static struct {
 		uint32_t crc;
 	} sums[SUMS_KEPT];
 	size_t n; /* all there were; the oldest ones were overwritten */
-	struct allowance bytes;
+	struct rate_limit bytes;
 	bool has_said_spent;
 } known = { .lock = PTHREAD_MUTEX_INITIALIZER,
 	    .bytes = { .amount = CRC_HOURLY_BYTES, .period_ns = 3600 * NS_PER_S } };
@@ -141,13 +141,13 @@ static bool may_read(uint64_t bytes)
 	bool may, is_news;
 
 	pthread_mutex_lock(&known.lock);
-	may = allowance_take(&known.bytes, bytes, clock_now_ns());
+	may = rate_limit_take(&known.bytes, bytes, clock_now_ns());
 	is_news = !may && !known.has_said_spent;
 	known.has_said_spent |= is_news;
 	pthread_mutex_unlock(&known.lock);
 	if (is_news)
-		msg_warn("debug files: %llu GiB checked within an hour: those found by "
-			 ".gnu_debuglink alone are left out for a while (names may be missing)",
+		msg_warn("debug files: rate limit of %llu GiB per hour reached, files found only "
+			 "by .gnu_debuglink are skipped (symbols may be missing)",
 			 CRC_HOURLY_BYTES >> 30);
 	return may;
 }
@@ -292,7 +292,7 @@ int debugfile_fetch(const struct elffile *f, struct elffile *debug)
 
 /* ---- what several files share ---- */
 
-/* A name and, behind its end, a build-id. False: the section says neither. */
+/* Reads a name and, after its end, a build-id. False: the section has neither. */
 static bool describe_shared(const Elf_Data *data, struct wanted *w, char name[PATH_MAX])
 {
 	size_t n = data && data->d_buf ? strnlen(data->d_buf, data->d_size) : 0;

@@ -19,7 +19,7 @@
 
 struct roots;
 
-/* Where to search. */
+/* Search path of debug files. */
 struct debug_place {
 	int root_fd;	  /* of who mapped the file; below 0: not known */
 	int own_root_fd;  /* -1: don't look there */
@@ -42,15 +42,15 @@ int debugfile_open(const struct elffile *f, const struct debug_place *place, str
 
 /*
  * From debuginfod: its cache, and if DEBUGINFOD_URLS is set, its servers, by its own library, which
- * is loaded for this. That is impossible in a static binary, which is said once. Returns what
- * debugfile_open() returns.
+ * is loaded for this. Not possible in a static binary: reported once. Returns what debugfile_open()
+ * returns.
  */
 int debugfile_fetch(const struct elffile *f, struct elffile *debug);
 
 /*
- * What dwz(1) has moved out of several debug files into one that they share (.gnu_debugaltlink), by
- * its build-id, or its name, which may be relative to the folder of the place. Returns what
- * debugfile_open() returns, and -ENODATA where f shares nothing.
+ * Opens the file that dwz(1) has moved shared parts of debug files into (.gnu_debugaltlink), by its
+ * build-id, or by its name, which may be relative to the folder of the place. Returns as
+ * debugfile_open(), and -ENODATA if f shares nothing.
  */
 int debugfile_open_shared(const struct elffile *f, const struct debug_place *place,
 			  struct elffile *shared);

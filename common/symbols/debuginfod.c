@@ -70,7 +70,7 @@ int debuginfod_open_cached(const uint8_t *id, size_t bytes)
 }
 
 struct client {
-	pthread_mutex_t lock; /* it serves one thread at a time, and the background searches too */
+	pthread_mutex_t lock; /* it serves one thread only, and the background searches too */
 	bool is_over, was_tried, has_said;
 	void *handle;
 	find_fn *find;
@@ -124,13 +124,13 @@ static const char *load_client(struct client *c)
 	begin_fn *begin;
 
 	if (!dynlib_find)
-		return "not in a static binary";
+		return "not supported in a static binary";
 	begin = (begin_fn *)dynlib_find(LIBRARY, "debuginfod_begin");
 	set_progress = (set_progress_fn *)dynlib_find(LIBRARY, "debuginfod_set_progressfn");
 	c->find = (find_fn *)dynlib_find(LIBRARY, "debuginfod_find_debuginfo");
 	c->handle = begin && set_progress && c->find ? begin() : NULL;
 	if (!c->handle)
-		return "there is no " LIBRARY;
+		return LIBRARY " not found";
 	set_progress(c->handle, check_progress);
 	return NULL;
 }
@@ -156,7 +156,7 @@ static void pause_asking(struct client *c, int err)
 	if (c->has_said)
 		return;
 	c->has_said = true;
-	msg_warn("debuginfod: %s: not asked for %d minutes (some functions may have no names)",
+	msg_warn("debuginfod: %s: disabled for %d minutes (some functions may have no names)",
 		 strerror(abs(err)), PAUSE_MINUTES);
 }
 
@@ -166,7 +166,7 @@ static bool is_answer(int fd)
 	return fd >= 0 || fd == -ENOENT || fd == -EFBIG;
 }
 
-/* Where servers can't be reached, each question would take as long. */
+/* If servers can't be reached, each question would take as long. */
 static int ask(struct client *c, const uint8_t *id, size_t bytes)
 {
 	int fd;
@@ -191,14 +191,14 @@ static int download(struct client *c, const uint8_t *id, size_t bytes)
 
 	c->was_tried = true;
 	if (why)
-		msg_warn("DEBUGINFOD_URLS is set, but debuginfod is not asked: %s", why);
+		msg_warn("debuginfod: DEBUGINFOD_URLS is set but not used: %s", why);
 	if (!c->handle || is_ending(c) || clock_now_ns() < c->pause_end_ns ||
 	    debuginfod_was_asked(id, bytes))
 		return -ENOENT;
 	return ask(c, id, bytes);
 }
 
-/* What its library leaves in errno says nothing of the file that is read; see elfsyms.c. */
+/* The errno that its library leaves is not about the file that is read; see elfsyms.c. */
 int debuginfod_download(const uint8_t *id, size_t bytes)
 {
 	struct client *c = the_client();

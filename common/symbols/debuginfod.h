@@ -11,9 +11,9 @@
 int debuginfod_open_cached(const uint8_t *id, size_t bytes);
 
 /*
- * Asks the servers of DEBUGINFOD_URLS; -ENOENT where none are set, or none has it. They are not
- * waited for when a signal is pending that ends a run, nor for long when nothing comes from them:
- * then they are not asked for some minutes, which is said once.
+ * Queries the servers of DEBUGINFOD_URLS; -ENOENT if none are set or none has the file. Gives up
+ * when a signal is pending that ends the run, or when nothing comes for long: then the servers are
+ * disabled for some minutes, which is reported once.
  */
 int debuginfod_download(const uint8_t *id, size_t bytes);
 
@@ -21,8 +21,8 @@ int debuginfod_download(const uint8_t *id, size_t bytes);
 void debuginfod_stop(void);
 
 /*
- * True if this was called with that build-id before. Servers are not asked twice, as each question
- * takes long where none answers; but after thousands of others, all are forgotten.
+ * Returns true if this was called with that build-id before. Servers are not asked twice, as each
+ * question takes long if none answers; the list is cleared after thousands of ids.
  */
 bool debuginfod_was_asked(const uint8_t *id, size_t bytes);
 

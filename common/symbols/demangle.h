@@ -6,7 +6,7 @@
 #define DEMANGLE_H
 
 /*
- * The demangled name, freed with free(); NULL if the name is not mangled, or not demangled
+ * Returns the demangled name, freed with free(); NULL if the name is not mangled, or not demangled
  * within bounds: 64 KiB of text, and the depth that libiberty allows. "@plt" stays at its end.
  */
 char *demangle(const char *name);

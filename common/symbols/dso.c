@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Symbols of what is mapped. Those of a file hang on its entry among the files (files.h), so that
- * there is one dso for all who map it; memory with a perf map has one for each of these.
+ * Symbols of mappings. Those of a file hang on its entry among the files (files.h), so that there
+ * is one dso for all who map it; memory with a perf map has one for each of these.
  *
- * Tables of symbols are large, and few of their names are wanted. So what was found is kept by
- * itself, and the tables that were not used for longest are dropped when all together take too
- * much. Their files stay open, to be read again, as long as somebody maps them; those that nobody
- * has mapped for a while are left, once what is wanted of them has names.
+ * Tables of symbols are large, and few of their names are wanted. So found names are cached by
+ * themselves, and the least recently used tables are evicted when all together take too much
+ * memory. Their files stay open, to be read again, as long as a process maps them; files that no
+ * process has mapped for a while are released, once the wanted names are resolved.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static void place_again(struct dso_cache *cache, struct dso *dso, pid_t pid, con
 	dso->place.path = dso->debug.path;
 }
 
-/* The dso of a file that was left and has come back. */
+/* Returns the dso of a file that was left and has come back. */
 static struct dso *find_left(const struct dso_cache *cache, const struct file *file)
 {
 	struct hashlink *link = hashtable_first(&cache->dsos, dso_hash_version(&file->st));
@@ -169,7 +169,7 @@ uint64_t dso_address(const struct dso *dso, uint64_t offset)
 	return address == UINT64_MAX ? 0 : address;
 }
 
-/* Whether it has a file that can be read. */
+/* Returns true if it has a file that can be read. */
 static bool is_open(const struct dso *dso)
 {
 	return dso->file && dso->file->fd >= 0 && !dso->is_useless;
@@ -184,8 +184,8 @@ static void open_lines(struct dso *dso)
 		[SRCLINES_NO_DWARF] = "no source lines: no debug information (DWARF)",
 		[SRCLINES_NO_ZSTD] = "no source lines: debug information compressed with zstd "
 				     "(needs libelf 0.189)",
-		[SRCLINES_NO_SHARED] = "no source lines: the file that its .gnu_debugaltlink "
-				       "names is missing",
+		[SRCLINES_NO_SHARED] =
+			"no source lines: the file named by .gnu_debugaltlink is missing",
 		[SRCLINES_SPLIT] = "no inlined functions: split DWARF (.dwo, .dwp) is not read",
 	};
 	static unsigned int said;
@@ -196,7 +196,7 @@ static void open_lines(struct dso *dso)
 	if (lack == SRCLINES_ALL || said & 1u << lack)
 		return;
 	said |= 1u << lack;
-	msg_warn("%s: %s; the same may be true of other files", dso_name(dso), lacks[lack]);
+	msg_warn("%s: %s (not repeated for other files)", dso_name(dso), lacks[lack]);
 }
 
 static void read_build_id(struct dso *dso)
@@ -219,12 +219,12 @@ static void warn_of_change(const struct dso *dso)
 	if (said)
 		return;
 	said = true;
-	msg_warn("%s: no more names: it has changed since its symbols were dropped "
-		 "(--symbols-mem)",
+	msg_warn("%s: symbols missing: the file changed after its symbols were evicted (raise "
+		 "--symbols-mem)",
 		 dso_name(dso));
 }
 
-/* A file that has no symbols, or not those of the time when it was met, is not read again. */
+/* Marks a file without symbols, or one that changed since it was opened, as useless. */
 static void give_file_up(struct dso *dso)
 {
 	if (dso->was_dropped)
@@ -246,14 +246,14 @@ static uint64_t sum_bytes(const struct dso_cache *cache)
 	return cache->tables.bytes + __atomic_load_n(&cache->ahead.bytes, __ATOMIC_RELAXED);
 }
 
-/* Those used longest ago, until there is no more than that, or all but one are dropped. */
+/* Evicts the least recently used, until at most max_bytes remain, or all but one are evicted. */
 static void drop_oldest(struct dso_cache *cache, uint64_t max_bytes, const struct lru_item *kept)
 {
 	while (sum_bytes(cache) > max_bytes && cache->tables.oldest != kept)
 		dso_drop_tables(container_of(cache->tables.oldest, struct dso, tables));
 }
 
-/* Room is made before a table is read, since nothing says how large it is. */
+/* Memory is freed before a table is read, since its size is not known before. */
 static void load_file(struct dso *dso)
 {
 	if (!syms_ahead_take(&dso->ahead, dso->cache->options.background, &dso->syms)) {
@@ -287,7 +287,7 @@ static uint64_t count_bytes(const struct dso *dso)
 	       (dso->jit ? jitmap_bytes(dso->jit) : 0);
 }
 
-/* Those of the latest dso always stay, however large. */
+/* The tables of the latest dso always stay, however large. */
 static void keep_tables(struct dso *dso)
 {
 	struct lru *tables = &dso->cache->tables;
@@ -326,7 +326,7 @@ static const struct known_name *read_tables(struct dso *dso, uint64_t offset, ui
 	return known_names_add(&dso->cache->names, &dso->known, offset, &found, frames);
 }
 
-/* NULL where no symbol can be. */
+/* NULL if no symbol can be. */
 static const struct known_name *look_up(struct dso *dso, uint64_t offset)
 {
 	const struct known_name *known = known_names_find(&dso->known, offset);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The symbols of what lies behind executable mappings: files, the vdso, anonymous memory. One dso
- * stands for all mappings of a file in all processes. The file stays open from the moment it is
- * first met, so that names survive the process and the file's name, and so that tables of symbols
- * can be dropped and read again. Once nobody maps it any more it can be left: the dso remains, and
- * has no other names than those that were found before.
+ * The symbols of executable mappings: files, the vdso, anonymous memory. One dso stands for all
+ * mappings of a file in all processes. Its file stays open from its first mapping on, so that names
+ * survive the process and the file's name, and so that tables of symbols can be evicted and read
+ * again. A file that no process maps any more can be released: the dso remains, with the names that
+ * were found before.
  */
 #ifndef DSO_H
 #define DSO_H
@@ -28,12 +28,15 @@ void dso_cache_end_report(struct dso_cache *cache);
 struct dso_stats dso_cache_stats(const struct dso_cache *cache);
 
 /*
- * The dso of one of a process's mappings. Never NULL: where the file cannot be had, the dso has a
- * name but no symbols.
+ * Returns the dso of one of a process's mappings. Never NULL: where the file cannot be had, the dso
+ * has a name but no symbols.
  */
 struct dso *dso_attach(struct dso_cache *cache, pid_t pid, struct maps *maps, struct mapped *m);
 
-/* The address in terms of the dso: a file offset, or the address itself where there is no file. */
+/*
+ * Returns the address in terms of the dso: a file offset, or the address itself if there is no
+ * file.
+ */
 uint64_t dso_offset(const struct dso *dso, const struct mapped *m, uint64_t addr);
 
 /*
@@ -49,14 +52,14 @@ uint64_t dso_address(const struct dso *dso, uint64_t offset);
 void dso_expect(struct dso *dso);
 
 /*
- * The function that covers the offset, or NULL; valid until dso_cache_let_go(). Symbols are loaded
- * when they are not there.
+ * Returns the function that covers the offset, or NULL; valid until dso_cache_release(). Symbols
+ * are loaded when they are not there.
  */
 const char *dso_find(struct dso *dso, uint64_t offset);
 
 /*
- * The image behind it, with *address as ELF counts (0: not known) and *symbol as the linker calls
- * the function (NULL: not known). The image lives as long as the dso, the symbol as a name does.
+ * Returns the image, with *address as ELF counts (0: not known) and *symbol as the linker calls the
+ * function (NULL: not known). The image lives as long as the dso, the symbol as a name does.
  */
 const struct image *dso_place(struct dso *dso, uint64_t offset, uint64_t *address,
 			      const char **symbol);
@@ -65,8 +68,8 @@ const struct image *dso_place(struct dso *dso, uint64_t offset, uint64_t *addres
 size_t dso_lines(struct dso *dso, uint64_t offset, const struct srcframe **frames);
 
 /*
- * Code made at run time whose names a JIT compiler writes: its file, -1 if it is other code, and
- * what the file says of an address and of a number, as in jitmap.h. The name is valid as one found.
+ * For code made at run time whose names a JIT compiler writes: its file, -1 for other code, and the
+ * file's answers for an address and for a number, as in jitmap.h. The name is valid as one found.
  */
 bool dso_is_jit(const struct dso *dso);
 int dso_made_fd(const struct dso *dso);
@@ -76,7 +79,7 @@ const char *dso_made_name(struct dso *dso, uint32_t number);
 /* Memory without a file, and without names so far. */
 bool dso_is_nameless_memory(const struct dso *dso);
 
-/* The base name of its file, "[vdso]", "[anon]", ... */
+/* Returns the base name of its file, "[vdso]", "[anon]", ... */
 const char *dso_name(const struct dso *dso);
 
 /* Negative errno: its file could not be opened. */

@@ -33,7 +33,7 @@ struct dso {
 	char *name;	     /* of it, or of memory */
 	dev_t dev;	     /* of a perf map */
 	ino_t ino;
-	bool is_useless; /* the file has no symbols, or not those of the time when it was met */
+	bool is_useless;	  /* the file has no symbols, or has changed since it was opened */
 	struct debug_place debug; /* where debug files may be; the roots are the cache's */
 	struct elfsyms *syms;	  /* these three can be dropped at any time */
 	struct srclines *lines;
@@ -64,23 +64,23 @@ struct dso_cache {
 struct dso_cache *dso_cache_new(const struct dso_options *options);
 void dso_cache_free(struct dso_cache *cache);
 
-/* Those that dso_cache_leave() hasn't left. */
+/* Returns the number of dsos that dso_cache_leave() hasn't released. */
 size_t dso_cache_count(const struct dso_cache *cache);
 
 /* One more in the table. */
 struct dso *dso_new(struct dso_cache *cache, enum dso_kind kind, uint64_t hash);
 
-/* Of one that is not in the table any more. */
+/* Frees a dso that is not in the table any more. */
 void dso_free(struct dso *dso);
 
-/* Of a file that was left (dso_leave.h), what is known of it remains. */
+/* Returns true if the dso's file was released (dso_leave.h); names found before remain. */
 bool dso_has_left(const struct dso *dso);
 
-/* What dsos of files are found by, before and after that. */
+/* Hash by which dsos of files are found. */
 uint64_t dso_hash_file(const struct file *file);
 uint64_t dso_hash_version(const struct stat *version);
 
-/* Frees its tables of symbols, which can be read again; dropping them is for lack of room. */
+/* Frees its tables of symbols, which can be read again; dropping them makes space. */
 void dso_free_tables(struct dso *dso);
 void dso_drop_tables(struct dso *dso);
 

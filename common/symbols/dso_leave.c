@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How dsos and their files are let go of; see dso_leave.h. */
+/* Release of dsos and their files; see dso_leave.h. */
 #include <stdlib.h>
 
 #include "base/container.h"
@@ -14,7 +14,7 @@ void dso_mark(struct dso *dso)
 	dso->is_marked = true;
 }
 
-struct letting_go {
+struct releasing {
 	struct dso_cache *cache;
 	bool at_once;
 };
@@ -33,13 +33,13 @@ static void forget_many_names(struct dso_cache *cache)
 	known_names_forget(&cache->names);
 }
 
-static void let_go(struct hashlink *link, void *arg)
+static void release(struct hashlink *link, void *arg)
 {
 	struct dso *dso = container_of(link, struct dso, link);
-	const struct letting_go *letting_go = arg;
-	struct dso_cache *cache = letting_go->cache;
+	const struct releasing *releasing = arg;
+	struct dso_cache *cache = releasing->cache;
 	bool is_needed = dso->is_marked || (dso->file && dso->file->n_users);
-	bool may_go = !is_needed && (letting_go->at_once || dso->was_idle);
+	bool may_go = !is_needed && (releasing->at_once || dso->was_idle);
 
 	dso->is_marked = false;
 	dso->was_idle = !is_needed;
@@ -54,12 +54,12 @@ static void let_go(struct hashlink *link, void *arg)
 	dso_free(dso);
 }
 
-void dso_cache_let_go(struct dso_cache *cache, bool at_once)
+void dso_cache_release(struct dso_cache *cache, bool at_once)
 {
-	struct letting_go letting_go = { cache, at_once };
+	struct releasing releasing = { cache, at_once };
 
-	hashtable_visit(&cache->dsos, let_go, &letting_go);
-	roots_let_go(cache->roots);
+	hashtable_visit(&cache->dsos, release, &releasing);
+	roots_release(cache->roots);
 	forget_many_names(cache);
 }
 
@@ -74,9 +74,9 @@ static bool is_unmapped(const struct dso *dso)
 static void find_leaving(struct hashlink *link, void *arg)
 {
 	struct dso *dso = container_of(link, struct dso, link);
-	const struct letting_go *letting_go = arg;
-	struct dso_cache *cache = letting_go->cache;
-	bool was_unmapped = dso->was_unmapped || letting_go->at_once;
+	const struct releasing *releasing = arg;
+	struct dso_cache *cache = releasing->cache;
+	bool was_unmapped = dso->was_unmapped || releasing->at_once;
 
 	dso->was_unmapped = is_unmapped(dso);
 	if (!dso->was_unmapped || !was_unmapped) {
@@ -90,9 +90,9 @@ static void find_leaving(struct hashlink *link, void *arg)
 
 void dso_cache_find_leaving(struct dso_cache *cache, bool at_once)
 {
-	struct letting_go letting_go = { cache, at_once };
+	struct releasing releasing = { cache, at_once };
 
-	hashtable_visit(&cache->dsos, find_leaving, &letting_go);
+	hashtable_visit(&cache->dsos, find_leaving, &releasing);
 }
 
 bool dso_is_leaving(const struct dso *dso)
@@ -122,6 +122,6 @@ void dso_cache_leave(struct dso_cache *cache)
 		cache->leaving = dso->next_leaving;
 		leave_file(cache, dso);
 	}
-	roots_let_go(cache->roots);
+	roots_release(cache->roots);
 	forget_many_names(cache);
 }

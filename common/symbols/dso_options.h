@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is wanted of symbols, and what they take. */
+/* Options of symbols, and their memory. */
 #ifndef DSO_OPTIONS_H
 #define DSO_OPTIONS_H
 
@@ -12,11 +12,11 @@ struct background;
 struct dso_options {
 	bool as_mangled; /* C++ and Rust names stay as they are in the files */
 	bool lines;	 /* for dso_lines() */
-	bool places;	 /* for dso_place(), and whoever asks it */
+	bool places;	 /* for dso_place() and its callers */
 
 	/*
-	 * What all tables of symbols may take, but for the one in use; 0: anything. DWARF counts
-	 * with the size of its sections, which is about what it takes.
+	 * limit of all tables of symbols but the one in use; 0: none. DWARF counts with the size of
+	 * its sections, about what it takes.
 	 */
 	uint64_t max_bytes;
 	bool drops_all; /* none stays after a report: the next one is far */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Collects the symbols of an ELF file; see elfsources.h. The sections are always the file's own: a
- * symbol that a debug file places outside of them is no symbol of this file.
+ * symbol that a debug file places outside of them does not belong to this file.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -52,7 +52,7 @@ static void add_section(struct elfsources *s, const GElf_Shdr *sh)
 	s->sections[s->n_sections++].value = sh->sh_addr + sh->sh_size;
 }
 
-/* Where there are no section headers, all that is executable. */
+/* Without section headers: all that is executable. */
 static void use_segments(struct elfsources *s)
 {
 	for (size_t i = 0; i < s->segs.count; i++) {
@@ -401,8 +401,8 @@ static void say_unknown(const struct elffile *file)
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", file->fd);
 	n = readlink(link, path, sizeof(path));
-	msg_debug("%.*s: no names of Go functions: their table has an unknown layout",
-		  n > 0 ? (int)n : 1, n > 0 ? path : "?");
+	msg_debug("%.*s: no names of Go functions: unknown layout of gopclntab", n > 0 ? (int)n : 1,
+		  n > 0 ? path : "?");
 }
 
 static void read_go(struct elfsources *s)
@@ -424,7 +424,7 @@ static void read_go(struct elfsources *s)
 
 /* ---- stubs ---- */
 
-/* The name of a function that starts at addr; NULL: there is none. */
+/* Returns the name of a function that starts at addr; NULL: there is none. */
 static const char *name_at(const struct elfsources *s, uint64_t addr)
 {
 	size_t rank = addrsort_rank(s->candidates, s->n_candidates, addr);

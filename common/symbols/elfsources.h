@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where the function symbols of an ELF file come from, best first: its own .symtab; else that of a
+ * Sources of the function symbols of an ELF file, best first: its own .symtab; else that of a
  * separate debug file on this machine, else of MiniDebugInfo inside the file, else of one that
  * debuginfod has. The file's .dynsym, its PLT stubs and the functions that the Go runtime knows are
  * always added; the latter have Go's own names, where the linker's are decorated. For each address
- * the best of these candidates is kept.
+ * the best of these candidates wins.
  */
 #ifndef ELFSOURCES_H
 #define ELFSOURCES_H
@@ -32,7 +32,7 @@ enum symbol_source {
 	N_SOURCES,
 };
 
-/* What is known of a symbol: the value of an addr_item. */
+/* Properties of a symbol: the value of an addr_item. */
 union candidate {
 	struct {
 		uint64_t name : CANDIDATE_NAME_BITS; /* offset in its source's strings */
@@ -76,12 +76,12 @@ void elfsources_free(struct elfsources *s);
 bool elfsources_has_all(const struct elfsources *s);
 
 /*
- * Where the code ends that is certain to belong to a function of no size that begins at addr; limit
- * at most: see code_end.h.
+ * Returns the end of the code that certainly belongs to a function without size at addr; at most
+ * limit: see code_end.h.
  */
 uint64_t elfsources_code_end(struct elfsources *s, uint64_t addr, uint64_t limit);
 
-/* The section with code that holds addr, or NULL. */
+/* Returns the section with code that holds addr, or NULL. */
 const struct addr_item *elfsources_section(struct elfsources *s, uint64_t addr);
 
 static inline const char *candidate_name(const struct elfsources *s, union candidate c)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Function symbols of an ELF file, as a sorted array. elfsources.c delivers them in 16 bytes each,
- * sorted, the best one for each address, and the strings that their names are in. Both are kept as
- * they are: of a large file there is hardly more in memory while it is read than afterwards.
+ * sorted, the best one for each address, and the strings that their names are in. Both are stored
+ * as they are: reading a large file takes hardly more memory than its result.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 #define NESTING_MAX 16
 #define NO_PARENT   UINT32_MAX
 
-/* So much of an absurd name, its end included, tells that it is one. */
+/* An absurd name is stored up to this length, its end included, which marks it as one. */
 #define ABSURD_BYTES (SYMBOL_NAME_MAX + 2)
 
 struct elfsyms {
@@ -71,8 +71,8 @@ static void add_symbol(struct elfsyms *es, struct addr_item sym, uint64_t end)
 }
 
 /*
- * Where a symbol ends: by its size or at the next one, and with its section. Where only exported
- * functions are known, others may lie before the next one.
+ * Returns the end of a symbol: by its size or at the next one, and with its section. If only
+ * exported functions are known, others may lie before the next one.
  */
 static uint64_t find_end(struct elfsources *sources, size_t i)
 {
@@ -158,7 +158,7 @@ static uint64_t *sort_names(const struct elfsyms *es)
 	return order;
 }
 
-/* Of an absurd name, what begins in the bytes that are kept is absurd, too. */
+/* A symbol whose name begins within the stored bytes of an absurd name is absurd, too. */
 static void move_text(char *text, size_t from, struct moved_names *moved)
 {
 	size_t bytes = strlen(text + from) + 1;
@@ -235,7 +235,7 @@ struct elfsyms *elfsyms_load_image(const void *image, size_t size)
 	return load_and_close(&f, elffile_open_image(&f, image, size), NULL);
 }
 
-/* NULL where it has an absurd length. */
+/* NULL if it has an absurd length. */
 static char *name_of(const struct elfsyms *es, uint32_t i)
 {
 	char *name = text_of_name(es, i);

@@ -34,8 +34,8 @@ struct elfsyms *elfsyms_load_image(const void *image, size_t size);
 void elfsyms_free(struct elfsyms *es);
 
 /*
- * The name of the function that covers the ELF virtual address; NULL where none does.
- * Valid until elfsyms_free(). *start, if wanted, is the function's first address.
+ * Returns the name of the function that covers the ELF virtual address; NULL if none does. Valid
+ * until elfsyms_free(). *start, if wanted, is the function's first address.
  */
 const char *elfsyms_find(const struct elfsyms *es, uint64_t vaddr, uint64_t *start);
 
@@ -43,15 +43,15 @@ const char *elfsyms_find(const struct elfsyms *es, uint64_t vaddr, uint64_t *sta
 const char *elfsyms_find_readable(struct elfsyms *es, uint64_t vaddr);
 
 /*
- * The ELF virtual address of a file offset, through the program headers (PT_LOAD, executable
- * segments only), so that files mapped in several segments at any offset come out right.
- * UINT64_MAX where no segment holds it.
+ * Returns the ELF virtual address of a file offset, through the program headers (PT_LOAD,
+ * executable segments only), so that files mapped in several segments at any offset come out right.
+ * UINT64_MAX if no segment holds it.
  */
 uint64_t elfsyms_vaddr(const struct elfsyms *es, uint64_t file_offset);
 
 size_t elfsyms_count(const struct elfsyms *es);
 
-/* The memory that the symbols take now, in bytes. */
+/* Returns the memory that the symbols take now, in bytes. */
 size_t elfsyms_bytes(const struct elfsyms *es);
 
 #endif

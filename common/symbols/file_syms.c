@@ -20,10 +20,10 @@ struct elfsyms *file_syms_read(const struct file *file, const struct debug_place
 	return NULL;
 }
 
-/* In the background. Those that had no room are read when they are asked for. */
-static void read_ahead(struct chore *chore)
+/* In the background. Symbols beyond the memory limit are read on demand. */
+static void read_ahead(struct job *job)
 {
-	struct syms_ahead *ahead = container_of(chore, struct syms_ahead, chore);
+	struct syms_ahead *ahead = container_of(job, struct syms_ahead, job);
 	struct syms_room *room = ahead->room;
 
 	if (__atomic_load_n(&room->bytes, __ATOMIC_RELAXED) >= room->max_bytes)
@@ -44,13 +44,13 @@ void syms_ahead_expect(struct syms_ahead *ahead, struct background *background,
 	ahead->place = place;
 	ahead->room = room;
 	ahead->is_expected = true;
-	background_add(background, &ahead->chore, read_ahead);
+	background_add(background, &ahead->job, read_ahead);
 }
 
 bool syms_ahead_take(struct syms_ahead *ahead, struct background *background, struct elfsyms **syms)
 {
 	if (ahead->is_expected)
-		background_finish(background, &ahead->chore);
+		background_finish(background, &ahead->job);
 	if (!ahead->is_tried)
 		return false;
 	*syms = ahead->syms;

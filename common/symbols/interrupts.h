@@ -2,7 +2,7 @@
 /*
  * Interrupts in kernel stacks, by the names of their frames. Code that runs in an interrupt acts
  * for the device or the clock that raised it, not for the task that happened to run. The frames on
- * the root's side of the entry, the interrupted ones, are no cause of what the interrupt does.
+ * the root's side of the entry, the interrupted ones, don't cause what the interrupt does.
  *
  * Softirqs count where an interrupt runs them on its way out. Those that a task runs itself (when
  * it enables bottom halves, or in ksoftirqd) are part of what the task does: a packet sent over
@@ -17,8 +17,8 @@
 bool interrupt_is_entry(const char *name);
 
 /*
- * What an interrupt with such a frame is about: "timer", "net_rx", "ipi", ...; NULL: the name
- * doesn't say. Where several frames do, the one next to the leaf is the most exact.
+ * Returns the device or clock that an interrupt with such a frame is for: "timer", "net_rx", "ipi",
+ * ...; NULL: unknown. If several frames have one, the one next to the leaf is the most exact.
  */
 const char *interrupt_cause(const char *name);
 

@@ -88,8 +88,8 @@ static void warn_of_map(pid_t pid, int err)
 		return;
 	said = true;
 	if (err == ESTALE)
-		msg_warn("process %d: perf map ignored: it is older than the process (JIT frames "
-			 "stay unnamed)",
+		msg_warn("process %d: perf map ignored: older than the process (JIT frames stay "
+			 "unnamed)",
 			 pid);
 	else
 		msg_warn("process %d: perf map ignored: not a regular file owned by its user or by "

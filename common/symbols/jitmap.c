@@ -26,7 +26,7 @@
 #define MALLOC_BYTES  16 /* beside a name */
 #define MARK_BYTES    64
 
-/* So many that are not cut yet are few beside those that are. */
+/* Entries not cut yet are few beside those that are. */
 #define FEW_UNCUT(n) ((n) / 64)
 
 struct entry {
@@ -54,7 +54,7 @@ struct jitmap {
 	uint32_t first; /* what was written anew does not repeat a number */
 	struct entry *entries;
 	size_t count, capacity;
-	size_t n_cut; /* so many are sorted, and in pieces */
+	size_t n_cut; /* entries that are sorted, and cut */
 	struct piece *pieces;
 	size_t n_pieces, pieces_capacity;
 };
@@ -312,7 +312,7 @@ static bool give_up(struct jitmap *map, uint64_t size)
 	return true;
 }
 
-/* Of a file that was written anew, everything read before is dropped. */
+/* If the file was rewritten, everything read before is dropped. */
 static void refresh(struct jitmap *map)
 {
 	struct stat st;
@@ -340,7 +340,7 @@ static bool covers(const struct entry *entry, uint64_t addr)
 	return addr >= entry->start && addr < entry->end;
 }
 
-/* The latest one of those that are not cut yet. */
+/* Returns the latest one of those that are not cut yet. */
 static const struct entry *find_uncut(const struct jitmap *map, uint64_t addr)
 {
 	for (size_t i = map->count; i-- > map->n_cut;)
@@ -349,7 +349,7 @@ static const struct entry *find_uncut(const struct jitmap *map, uint64_t addr)
 	return NULL;
 }
 
-/* The latest one. NULL: nothing is known to be there. */
+/* Returns the latest one. NULL: nothing is known to be there. */
 static const struct entry *find_entry(const struct jitmap *map, uint64_t addr)
 {
 	const struct entry *uncut = find_uncut(map, addr);
@@ -363,7 +363,7 @@ static const struct entry *find_entry(const struct jitmap *map, uint64_t addr)
 	return &map->entries[map->pieces[rank - 1].entry];
 }
 
-/* The latest one of when the file had that size. */
+/* Returns the latest one of when the file had that size. */
 static const struct entry *find_then(const struct jitmap *map, uint64_t addr, uint64_t size)
 {
 	const struct entry *found = NULL;
@@ -382,7 +382,7 @@ static bool has_name(const struct jitmap *map, const struct entry *entry, const 
 	return own && name && !strcmp(own, name);
 }
 
-/* Whether all that were ever at that address have that name. */
+/* Returns true if all code that was ever at that address has that name. */
 static bool is_only_name(const struct jitmap *map, uint64_t addr, const char *name)
 {
 	for (size_t i = 0; i < map->count; i++)

@@ -25,17 +25,17 @@ void jitmap_free(struct jitmap *map);
 /* Drops the names; the next lookup reads the file again. */
 void jitmap_drop(struct jitmap *map);
 
-/* The memory that the names take now, in bytes, about. */
+/* Returns the memory that the names take now, in bytes, about. */
 size_t jitmap_bytes(const struct jitmap *map);
 
-/* The file, for as long as the map is there. */
+/* Returns the file, for as long as the map is there. */
 int jitmap_fd(const struct jitmap *map);
 
 /*
- * The number of the line of the code at an address: the last one when the file had that size; with
- * size 0, for an unknown moment, only if all lines of the address have one name. 0: there is none.
- * Reads what was added since the last call first. A file that is too large has no names, which is
- * said once.
+ * Returns the number of the line of the code at an address: the last one when the file had that
+ * size; with size 0, for an unknown moment, only if all lines of the address have one name. 0:
+ * there is none. Reads what was added since the last call first. A file that is too large has no
+ * names: reported once.
  */
 uint32_t jitmap_find(struct jitmap *map, uint64_t addr, uint64_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Names that were found of offsets in files: few of those that a table of symbols has, so that the
- * tables need not stay. The strings of all files are kept once each.
+ * Cache of names by file and offset: few of those in a table of symbols, so that tables can be
+ * evicted. Strings of all files are interned.
  */
 #ifndef KNOWN_NAMES_H
 #define KNOWN_NAMES_H
@@ -14,7 +14,7 @@
 #include "base/strpool.h"
 #include "symbols/srclines.h"
 
-/* What a file says of an offset, in strings that all files share. */
+/* Name of an offset in a file, in interned strings. */
 struct known_name {
 	const char *name;   /* NULL: no function is there */
 	const char *symbol; /* the same as the linker calls it */
@@ -22,7 +22,7 @@ struct known_name {
 	struct srcframe frames[];
 };
 
-/* What all files have in common. */
+/* State that all files share. */
 struct known_names {
 	struct strpool *strings;
 	size_t count; /* of offsets */
@@ -31,7 +31,7 @@ struct known_names {
 void known_names_init(struct known_names *names);
 void known_names_free(struct known_names *names);
 
-/* The string, kept. NULL for NULL. */
+/* Interns a string. NULL for NULL. */
 const char *known_names_keep(struct known_names *names, const char *string);
 
 /* offsets: a file's. NULL: not known. */
@@ -42,7 +42,7 @@ const struct known_name *known_names_add(struct known_names *names, struct idmap
 					 uint64_t offset, const struct known_name *found,
 					 const struct srcframe *frames);
 
-/* So many that they are better found again; then each file's offsets are to be freed, ... */
+/* Returns true if the cache is full: then each file's offsets are to be freed, ... */
 bool known_names_are_many(const struct known_names *names);
 void known_names_free_offsets(struct idmap *offsets);
 

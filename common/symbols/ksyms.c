@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Kernel symbols, kept as the kernel's answers in text; see ksyms.h. */
+/* Kernel symbols, stored as the kernel's answers in text; see ksyms.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ struct ksyms {
 	struct answer *answers; /* ascending */
 };
 
-/* Reads "0xNUMBER"; *end is behind it. */
+/* Reads "0xNUMBER"; *end is after it. */
 static bool parse_hex(char *s, uint64_t *value, char **end)
 {
 	if (strncmp(s, "0x", 2))

@@ -19,13 +19,13 @@ struct ksym {
 
 /*
  * answers: a line for each of n addresses (ascending, no two equal), as %pB of the kernel's
- * printk() writes what is one byte behind it: "NAME+0xOFFSET/0xSIZE" and perhaps " [MODULE]", or
+ * printk() writes the address one byte after it: "NAME+0xOFFSET/0xSIZE" and perhaps " [MODULE]", or
  * just a number. Taken over.
  */
 struct ksyms *ksyms_parse(const uint64_t *addrs, size_t n, char *answers);
 void ksyms_free(struct ksyms *ks);
 
-/* The symbol that covers addr, one of those asked for. False where none does. */
+/* Finds the symbol that covers addr, one of those asked for. False if none does. */
 bool ksyms_find(const struct ksyms *ks, uint64_t addr, struct ksym *sym);
 
 /* True for JITed BPF programs, anybody's. */

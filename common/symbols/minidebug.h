@@ -11,8 +11,8 @@
 #include "elf/elffile.h"
 
 /*
- * The unpacked file, freed with free(); NULL with errno set: ENOENT without such a section, EINVAL
- * where it is broken, EFBIG where it unpacks to more than 64 MiB.
+ * Returns the unpacked file, freed with free(); NULL with errno set: ENOENT without such a section,
+ * EINVAL if it is broken, EFBIG if it unpacks to more than 64 MiB.
  */
 void *minidebug_read(const struct elffile *f, size_t *size);
 

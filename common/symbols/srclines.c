@@ -144,8 +144,8 @@ static bool is_sane(const struct elffile *file)
 }
 
 /*
- * libdw would look for the shared file itself: in our root, whatever it is, and whether or not it
- * is the right one. False: it isn't there.
+ * libdw would look for the shared file itself: in our root, without checking that it is the right
+ * one. False: it isn't there.
  */
 static bool begin_shared(struct srclines *lines, const struct elffile *file)
 {
@@ -295,7 +295,7 @@ size_t srclines_bytes(const struct srclines *lines)
 
 /* ---- one address ---- */
 
-/* The linkage name, which differs for overloaded functions; else the plain one. */
+/* Returns the linkage name, which differs for overloaded functions; else the plain one. */
 static char *name_of(Dwarf_Die *die, bool as_mangled)
 {
 	Dwarf_Attribute attr;
@@ -319,7 +319,7 @@ static void find_line(Dwarf_Die *unit, uint64_t vaddr, struct srcframe *frame)
 		frame->line = (uint32_t)number;
 }
 
-/* Where the inlined function is called. */
+/* Finds the call site of the inlined function. */
 static void find_call(Dwarf_Die *unit, Dwarf_Die *die, struct srcframe *frame)
 {
 	Dwarf_Attribute attr;
@@ -340,7 +340,7 @@ struct inlined {
 	size_t n;
 };
 
-/* Where there are too many, the outermost ones go. */
+/* If there are too many, the outermost ones are dropped. */
 static void add_inlined(struct inlined *inlined, const Dwarf_Die *die)
 {
 	if (inlined->n == SRCLINES_MAX_FRAMES - 1)

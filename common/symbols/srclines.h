@@ -2,7 +2,7 @@
 /*
  * Source lines and inlined functions of one ELF file from its DWARF, in the file itself or in its
  * separate debug file, by libdw; those of Go functions from what the Go runtime has, DWARF or not.
- * Results are kept.
+ * Results are cached.
  */
 #ifndef SRCLINES_H
 #define SRCLINES_H
@@ -23,7 +23,7 @@ struct srcframe {
 	uint32_t line;
 };
 
-/* What can't be shown of a file. */
+/* Reasons why lines or inlined functions can't be shown. */
 enum srclines_lack {
 	SRCLINES_ALL,
 	SRCLINES_NO_DWARF,
@@ -41,7 +41,7 @@ struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_
 			       enum srclines_lack *lack);
 void srclines_free(struct srclines *lines);
 
-/* The memory in bytes, estimated by the size of the sections: libdw doesn't say. */
+/* Returns the memory in bytes, estimated by the size of the sections: libdw doesn't say. */
 size_t srclines_bytes(const struct srclines *lines);
 
 /*

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Addresses of processes, and the dsos behind those that were hit. Files are opened when an address
- * is located, not later: by the time names are wanted, the process may be gone and its files
- * replaced.
+ * Addresses of processes, and the dsos of those that were hit. Files are opened when an address is
+ * located, not later: by the time names are wanted, the process may be gone and its files replaced.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +34,7 @@ struct usyms {
 	struct memory memories[MEMORIES];
 	void (*found_map)(pid_t pid, int map_fd, void *arg); /* as in the options */
 	void *arg;
-	uint64_t let_go_ns;	/* when dsos were last let go, ... */
+	uint64_t released_ns;	/* when dsos were last released, ... */
 	uint64_t left_files_ns; /* ... and when files were */
 	size_t n_kept;		/* how many were left then */
 };
@@ -46,7 +45,7 @@ struct usyms *usyms_new(struct processes *processes, const struct dso_options *o
 	struct usyms *us = mem_zalloc(1, sizeof(*us));
 
 	us->processes = processes;
-	us->let_go_ns = us->left_files_ns = clock_now_ns();
+	us->released_ns = us->left_files_ns = clock_now_ns();
 	options = options ? options : &defaults;
 	us->dsos = dso_cache_new(options);
 	us->found_map = options->found_map;
@@ -117,8 +116,8 @@ static struct mapped *find_mapped(const struct subject *s, uint64_t addr)
 }
 
 /*
- * What has been read since may lack code that was mapped at that time and that the events know.
- * A process that is gone, or a zombie, has no mappings; those known before still hold.
+ * A later read may lack code that was mapped at that time and that the events know. A process that
+ * is gone, or a zombie, has no mappings; those known before still hold.
  */
 static void look_again(struct subject *s, uint64_t addr, uint64_t time_ns)
 {
@@ -176,7 +175,7 @@ void usyms_settle(struct location *loc, bool is_return, uint64_t map_size)
 		loc->offset = 0;
 }
 
-void usyms_meet(struct usyms *us, pid_t pid, uint32_t generation)
+void usyms_preload(struct usyms *us, pid_t pid, uint32_t generation)
 {
 	struct subject s = look(us, pid, generation, clock_now_ns());
 
@@ -201,8 +200,8 @@ static bool are_many(const struct usyms *us)
 	return count_things(us) >= 2 * us->n_kept + FEW;
 }
 
-/* Those that are left have nothing but names; they go when no stack has them any more. */
-void usyms_let_go_files(struct usyms *us, void (*find_names)(void *arg), void *arg)
+/* Released dsos have nothing but names; they are freed when no stack refers to them any more. */
+void usyms_release_files(struct usyms *us, void (*find_names)(void *arg), void *arg)
 {
 	bool at_once = are_many(us);
 	uint64_t now_ns = clock_now_ns();
@@ -213,7 +212,7 @@ void usyms_let_go_files(struct usyms *us, void (*find_names)(void *arg), void *a
 	dso_cache_find_leaving(us->dsos, at_once);
 	find_names(arg);
 	dso_cache_leave(us->dsos);
-	processes_let_go_files(us->processes, at_once);
+	processes_release_files(us->processes, at_once);
 	us->n_kept = count_things(us);
 }
 
@@ -228,14 +227,14 @@ void usyms_end_report(struct usyms *us, void (*mark)(void *arg), void *arg)
 	uint64_t now_ns = clock_now_ns();
 
 	dso_cache_end_report(us->dsos);
-	if (!at_once && now_ns - us->let_go_ns < LET_GO_NS)
+	if (!at_once && now_ns - us->released_ns < LET_GO_NS)
 		return;
-	us->let_go_ns = now_ns;
+	us->released_ns = now_ns;
 	memset(us->memories, 0, sizeof(us->memories));
 	mark(arg);
-	dso_cache_let_go(us->dsos, at_once);
+	dso_cache_release(us->dsos, at_once);
 	if (at_once)
-		processes_let_go_files(us->processes, true);
+		processes_release_files(us->processes, true);
 	us->n_kept = count_things(us);
 }
 

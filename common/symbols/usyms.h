@@ -24,7 +24,7 @@ struct usyms;
 
 struct location {
 	struct dso *dso; /* NULL: no mapping held the address */
-	uint64_t offset; /* file offset; the address itself where there is no file */
+	uint64_t offset; /* file offset; the address itself if there is no file */
 	uint32_t made;	 /* the number of the code, made at run time, in its perf map; 0: unknown */
 };
 
@@ -51,19 +51,22 @@ void usyms_settle(struct location *loc, bool is_return, uint64_t map_size);
  * Reads the mappings of a process and opens all that it executes, so that addresses of it can be
  * located when it has ended.
  */
-void usyms_meet(struct usyms *us, pid_t pid, uint32_t generation);
+void usyms_preload(struct usyms *us, pid_t pid, uint32_t generation);
 
 /*
- * The function's name for a location, or NULL where it isn't known. is_return says that the
+ * Returns the function's name for a location, or NULL if it isn't known. is_return says that the
  * address is a return address: it is looked up one byte lower, inside the call. Valid until
- * usyms_end_report() or usyms_let_go_files().
+ * usyms_end_report() or usyms_release_files().
  */
 const char *usyms_name(const struct location *loc, bool is_return);
 
-/* The source line of a location, and the functions inlined there, as srclines_find() has them. */
+/*
+ * Returns the source line of a location, and the functions inlined there, as srclines_find() has
+ * them.
+ */
 size_t usyms_lines(const struct location *loc, bool is_return, const struct srcframe **frames);
 
-/* Its image, address and symbol, as dso_place() has them; NULL where it is in none. */
+/* Its image, address and symbol, as dso_place() has them; NULL if it is in none. */
 const struct image *usyms_place(const struct location *loc, bool is_return, uint64_t *address,
 				const char **symbol);
 
@@ -73,31 +76,34 @@ uint64_t usyms_address(const struct location *loc, bool is_return);
 /* The location is in code that was made at run time, and that has names (jitmap.h). */
 bool usyms_is_jit(const struct location *loc);
 
-/* The location is in memory that is no file's: in code that was made at run time. */
+/* Returns true if the location is in code made at run time, in memory without a file. */
 bool usyms_is_made(const struct location *loc);
 
 /* The location is in memory without a file or names: where in it makes no difference. */
 bool usyms_is_nameless(const struct location *loc);
 
-/* The base name of the location's file for "[libfoo.so+0x1234]"; "[vdso]", "[anon]", or NULL. */
+/*
+ * Returns the base name of the location's file for "[libfoo.so+0x1234]"; "[vdso]", "[anon]", or
+ * NULL.
+ */
 const char *usyms_dso_name(const struct location *loc);
 
 /* Negative errno: the location's file could not be opened. */
 int usyms_error(const struct location *loc);
 
 /*
- * To be called every few seconds. Closes the files that no process has mapped, if they have become
- * many, and those that nobody has mapped for half a minute. Locations in them stay, but what is to
- * be known of them has to be asked for by then: find_names() is called before, to look up those of
- * which usyms_is_leaving() says so, and to keep their names.
+ * Closes the files that no process has mapped, if they have become many, and those that no process
+ * has mapped for half a minute; to be called every few seconds. Locations in them remain valid, but
+ * must be resolved by then: find_names() is called before, to look up those for which
+ * usyms_is_leaving() is true, and to cache their names.
  */
-void usyms_let_go_files(struct usyms *us, void (*find_names)(void *arg), void *arg);
+void usyms_release_files(struct usyms *us, void (*find_names)(void *arg), void *arg);
 bool usyms_is_leaving(const struct location *loc);
 
 /*
- * Lets go of symbols and files that no process has mapped, if they have become many, and now and
- * then of those that were not needed for a while: then mark() is called, which is to call
- * usyms_keep() for each location that is still needed.
+ * Releases symbols and files that no process has mapped, if they have become many, and now and then
+ * those that were not needed for a while: then mark() is called, which must call usyms_keep() for
+ * each location that is still needed.
  */
 void usyms_end_report(struct usyms *us, void (*mark)(void *arg), void *arg);
 void usyms_keep(const struct location *loc);

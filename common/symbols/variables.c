@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Variables of files that processes execute; see variables.h. Where a file's data lies follows from
- * where its code lies: all its segments are moved by the same distance (System V gABI, chapter 5).
- * So also what is no part of the file any more is found: .bss, and pages of .data that have been
- * written to.
+ * Variables of files that processes execute; see variables.h. The address of a file's data follows
+ * from that of its code: all its segments are moved by the same distance (System V gABI, chapter
+ * 5). That also finds memory that is not mapped from the file: .bss, and pages of .data that have
+ * been written to.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define MAX_VARIABLES  (4u << 20) /* of a file */
 #define NAME_MAX_BYTES 4096
 
-/* Of all of a file's, which may share their bytes there. */
+/* Limit for all names of a file, which may share their bytes there. */
 #define NAMES_MAX_BYTES (64u << 20)
 
 struct named {
@@ -23,7 +23,7 @@ struct named {
 	char *name;
 };
 
-/* What is known of a file. */
+/* Variables of a file. */
 struct variables {
 	Elf64_Phdr *segments; /* NULL: they can't be read */
 	size_t n_segments;
@@ -87,7 +87,7 @@ static void add_name(const struct elfname *name, void *arg)
 		(struct named){ name->vaddr, name->bytes, mem_strndup(name->name, n) };
 }
 
-/* The smallest that covers it: a symbol may be one for many variables. */
+/* Returns the smallest that covers it: a symbol may be one for many variables. */
 static const struct named *find_named(const struct variables *v, uint64_t vaddr)
 {
 	const struct named *best = NULL;

@@ -21,8 +21,8 @@ struct variable {
 };
 
 /*
- * The variable at an address of process pid, which has these mappings. False: it is in no file's
- * data. Texts are valid as long as the maps are.
+ * Finds the variable at an address of process pid, which has these mappings. False: it is in no
+ * file's data. Texts are valid as long as the maps are.
  */
 bool variables_find(struct maps *maps, pid_t pid, uint64_t addr, struct variable *found);
 

@@ -34,8 +34,8 @@ bool cfa_expr_is_sum(struct cursor expr, uint64_t *reg, int64_t *off)
 }
 
 /*
- * What linkers write for .plt: rsp + 8 + ((rip & 15) >= N) * 8, where N is how far into an entry of
- * 16 bytes its push ends: 11, or 9 and 10 where entries begin with endbr64.
+ * Matches the linkers' expression for .plt: rsp + 8 + ((rip & 15) >= N) * 8, where N is how far
+ * into an entry of 16 bytes its push ends: 11, or 9 and 10 where entries begin with endbr64.
  */
 static bool is_plt(struct cursor expr, int32_t *threshold)
 {

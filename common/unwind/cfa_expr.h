@@ -14,8 +14,8 @@
 bool cfa_expr_is_sum(struct cursor expr, uint64_t *reg, int64_t *off);
 
 /*
- * The rule that stands for the expression: UNWIND_PLT, UNWIND_SP_DEREF, UNWIND_BP_DEREF, with
- * nothing said of rbp; else UNWIND_BAD.
+ * Returns the rule that stands for the expression: UNWIND_PLT, UNWIND_SP_DEREF, UNWIND_BP_DEREF,
+ * with nothing said of rbp; else UNWIND_BAD.
  */
 struct unwind_rule cfa_expr_rule(struct cursor expr);
 

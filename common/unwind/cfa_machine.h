@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of several with the same number the first counts: on arm64 x30 is the return address. */
+/* The first of several with the same number counts: on arm64 x30 is the return address. */
 enum cfa_register { CFA_REG_RA, CFA_REG_SP, CFA_REG_BP, CFA_REG_EXTRA, CFA_REGS };
 
 struct cfa_machine {
 	uint16_t e_machine;
 	uint8_t numbers[CFA_REGS]; /* of registers */
 	uint8_t n_registers;	   /* those that a rule can name are below */
-	uint8_t bp_shift;	   /* unwind_rule.bp_off is in units of so many bytes, as a shift */
+	uint8_t bp_shift;	   /* unit of unwind_rule.bp_off, as a shift of bytes */
 	bool signs_addresses;	   /* DW_CFA_AARCH64_negate_ra_state is known */
 	bool needs_extra;	   /* each rule says where the extra register is */
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The programs of call frame information (DWARF 5, 6.4.2 and 6.4.3; GNU extensions of LSB 5),
- * executed into unwind rules (cfa_rule.h). Where DWARF leaves room, libgcc's unwinder is followed.
+ * executed into unwind rules (cfa_rule.h). Ambiguities of DWARF are resolved as in libgcc's
+ * unwinder.
  */
 #ifndef CFA_PROGRAM_H
 #define CFA_PROGRAM_H
@@ -12,7 +13,7 @@
 
 #define CFA_REMEMBER_MAX 16
 
-/* What a CIE's own program leaves: the state that its FDEs start with. */
+/* State after a CIE's own program, from which its FDEs start. */
 struct cfa_start {
 	struct cfa_state state;
 	bool is_bad; /* the CIE's program could not be executed */
@@ -43,7 +44,10 @@ void cfa_program_start(struct cfa_start *start, const struct eh_frame *eh,
 void cfa_program_begin(struct cfa_program *p, const struct eh_frame *eh, const struct eh_fde *fde,
 		       const struct cfa_start *start);
 
-/* The next range, ascending and without holes from the FDE's start to its end. False: no more. */
+/*
+ * Finds the next range, ascending and without holes from the FDE's start to its end. False: no
+ * more.
+ */
 bool cfa_program_next(struct cfa_program *p, struct cfa_range *range);
 
 #endif

@@ -7,7 +7,7 @@
 
 #define RSP 7
 
-#define REG_PLUS_MAX  ((1 << 23) - 1) /* what unwind_pack_reg() has room for */
+#define REG_PLUS_MAX  ((1 << 23) - 1) /* maximum of unwind_pack_reg() */
 #define RA_CFA_OFFSET (-8)	      /* on x86-64 */
 
 static const struct unwind_rule bad = { .kind = UNWIND_BAD };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What call frame information says of one place in the code, and the unwind rule that comes of it:
- * where the CFA is, and of the few registers that finding callers needs, the caller's values.
+ * Call frame information for one code address, and the unwind rule made of it: the CFA, and the
+ * caller's values of the few registers that finding callers needs.
  */
 #ifndef CFA_RULE_H
 #define CFA_RULE_H
@@ -19,7 +19,7 @@ enum cfa_place_kind {
 	PLACE_OTHER,
 };
 
-/* Where the caller's value of a register is. */
+/* Location of the caller's value of a register. */
 struct cfa_place {
 	uint8_t kind; /* enum cfa_place_kind */
 	uint8_t reg;
@@ -43,7 +43,7 @@ struct cfa_state {
 
 bool cfa_is_behind_plt(const struct cfa_machine *machine, const struct cfa_state *s);
 
-/* UNWIND_BAD where there is none. */
+/* UNWIND_BAD if there is none. */
 struct unwind_rule cfa_rule(const struct cfa_machine *machine, const struct cfa_state *s,
 			    bool is_signal_frame);
 

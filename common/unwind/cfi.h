@@ -17,15 +17,15 @@
 struct elf64;
 
 /*
- * Where an FDE ends and none begins there is an UNWIND_GAP row, which the last row always is. Where
+ * After the end of an FDE that no other follows comes an UNWIND_GAP row; the last row is one. If
  * FDEs overlap, each ends at the latest where the next one starts, and of several with the same
  * start the first in the file counts: what a search of .eh_frame_hdr would find.
  *
  * From an ELF file that has been opened, or straight from an open file (not closed; read with
- * pread) or an image in memory (not kept). 0, or -errno and an empty table: -ENODATA without
- * .eh_frame, -ENOEXEC for what is no ELF executable or shared library, -ENOTSUP for other machines,
- * -EINVAL for an .eh_frame that is not in the file, -EFBIG beyond the bounds above. cfi_free() in
- * any case.
+ * pread) or an image in memory (not referred to later). 0, or -errno and an empty table: -ENODATA
+ * without .eh_frame, -ENOEXEC for other files than ELF executables and shared libraries, -ENOTSUP
+ * for other machines, -EINVAL for an .eh_frame that is not in the file, -EFBIG beyond the bounds
+ * above. cfi_free() in any case.
  */
 int cfi_load_elf(struct cfi_table *t, const struct elf64 *elf);
 int cfi_load(struct cfi_table *t, int fd);

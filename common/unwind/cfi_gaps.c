@@ -57,7 +57,7 @@ enum effect {
 	EFFECT_UNKNOWN,
 };
 
-/* What these files are made of: first bytes, then others that may be anything. */
+/* Code of these files: first bytes, then others that may be anything. */
 static const struct {
 	const char *begin;
 	uint8_t n_begin, n_any, effect;
@@ -146,8 +146,8 @@ static struct unwind_rule rule_after(enum effect effect, struct unwind_rule befo
 }
 
 /*
- * Goes through functions one instruction after the other, as far as they are known to their ends.
- * Only the first level of the stack is kept: nothing deeper is done there.
+ * Goes through functions instruction by instruction, as far as they are known to their ends. Only
+ * the first level of the stack is tracked: nothing deeper is done there.
  */
 static void fill_functions(struct cfi_table *t, uint64_t vaddr, struct code code)
 {
@@ -209,7 +209,9 @@ static void fill_section(struct cfi_table *t, const struct elf64 *elf, const cha
 		fill_code(t, elf, section.sh_addr, section.sh_size, false);
 }
 
-/* Where the compiler's start files lie is not said anywhere: among the first larger gaps. */
+/*
+ * The position of the compiler's start files isn't recorded: they are among the first larger gaps.
+ */
 static void fill_first_gaps(struct cfi_table *t, const struct elf64 *elf)
 {
 	size_t n_left = CODE_MAX_GAPS;
@@ -258,7 +260,7 @@ static bool fill_clone(struct cfi_table *t, const struct elf64 *elf, uint64_t va
 
 /*
  * The gap is followed by the child's part, which is described as having no caller: a rare thing, of
- * which a C library has one. Each moves all that is behind it.
+ * which a C library has one. Each insertion moves the rest of the rows.
  */
 static void fill_clones(struct cfi_table *t, const struct elf64 *elf)
 {
@@ -279,8 +281,8 @@ static void fill_clones(struct cfi_table *t, const struct elf64 *elf)
 #define STP_X16_X30	0xa9bf7bf0U /* stp x16, x30, [sp, #-16]! */
 
 /*
- * What calls into other files goes through (AAELF64, 9.6.3). Nothing but the first entry touches
- * the stack, behind its "bti c" if there is one; static programs have no such entry.
+ * Fills the stubs of calls into other files (AAELF64, 9.6.3). Nothing but the first entry touches
+ * the stack, after its "bti c" if present; static programs have no such entry.
  */
 static void fill_plt(struct cfi_table *t, const struct elf64 *elf)
 {

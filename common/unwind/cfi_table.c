@@ -30,7 +30,10 @@ void cfi_free(struct cfi_table *t)
 
 /* ---- appending ---- */
 
-/* The index of the rule. Two that have one slot are added again and again where they take turns. */
+/*
+ * Returns the index of the rule. Two rules that share a slot are added repeatedly if they
+ * alternate.
+ */
 static uint32_t intern_rule(struct cfi_table *t, const struct unwind_rule *rule)
 {
 	uint32_t *recent =
@@ -95,7 +98,7 @@ void cfi_trim(struct cfi_table *t)
 
 /* ---- looking up ---- */
 
-/* The number of rows at or below an address. */
+/* Returns the number of rows at or below an address. */
 static size_t count_rows_up_to(const struct cfi_table *t, uint64_t vaddr)
 {
 	uint64_t at = vaddr - t->base;
@@ -123,7 +126,7 @@ uint64_t cfi_gap_end(const struct cfi_table *t, uint64_t vaddr, uint64_t max_byt
 
 /* ---- filling gaps ---- */
 
-/* Whether nothing is known from vaddr to end, exclusive. */
+/* Returns true if nothing is known from vaddr to end, exclusive. */
 static bool is_gap(const struct cfi_table *t, uint64_t vaddr, uint64_t end)
 {
 	size_t next = count_rows_up_to(t, vaddr);
@@ -133,7 +136,10 @@ static bool is_gap(const struct cfi_table *t, uint64_t vaddr, uint64_t end)
 	       (next == t->count || cfi_vaddr(t, next) >= end);
 }
 
-/* Sees to it that no two neighbours have the same address or rule. The number of rows kept. */
+/*
+ * Drops rows so that no two neighbours have the same address or rule. Returns the number that
+ * remain.
+ */
 static size_t drop_repeated_rows(const struct cfi_table *t, struct cfi_cell *cells, size_t n,
 				 const struct unwind_rule *before)
 {
@@ -172,7 +178,7 @@ static struct cfi_cell cell_of(struct cfi_table *t, uint64_t vaddr, const struct
 	return (struct cfi_cell){ (uint32_t)(vaddr - t->base), intern_rule(t, rule) };
 }
 
-/* Together with the rows before and behind, which may have the same address or rule. */
+/* Includes the rows before and after, which may have the same address or rule. */
 bool cfi_fill_gap(struct cfi_table *t, const struct cfi_row *rows, size_t n, uint64_t end)
 {
 	size_t at, first, last, n_all = 0;

@@ -21,7 +21,7 @@ struct cfi_row {
 	struct unwind_rule rule;
 };
 
-/* The same, as it is kept. */
+/* The same, as stored. */
 struct cfi_cell {
 	uint32_t at;   /* from the table's base */
 	uint32_t rule; /* index */
@@ -68,12 +68,12 @@ static inline struct cfi_row cfi_row(const struct cfi_table *t, size_t i)
 	return (struct cfi_row){ cfi_vaddr(t, i), t->rules[t->cells[i].rule] };
 }
 
-/* Whether code that lies there is within 2 GiB of the first row: it isn't larger than that. */
+/* Returns true if that code is within 2 GiB of the first row: the table isn't larger than that. */
 bool cfi_reaches(const struct cfi_table *t, uint64_t start, uint64_t end);
 
 /*
- * The rule is in force from vaddr on. Where that isn't behind the last row's, it takes that one's
- * place. 0 or -EFBIG: too many rows, or further from the first one than a row can tell.
+ * Adds a rule in force from vaddr on. If that isn't after the last row, it replaces that one. 0 or
+ * -EFBIG: too many rows, or further from the first one than a row can express.
  */
 int cfi_append(struct cfi_table *t, uint64_t vaddr, const struct unwind_rule *rule);
 
@@ -81,16 +81,16 @@ int cfi_append(struct cfi_table *t, uint64_t vaddr, const struct unwind_rule *ru
 void cfi_trim(struct cfi_table *t);
 
 /*
- * Rows for code without unwind information, up to end, exclusive. False where there is some after
+ * Rows for code without unwind information, up to end, exclusive. False if there is some after
  * all, or no table. The second takes the first n rows of another table.
  */
 bool cfi_fill_gap(struct cfi_table *t, const struct cfi_row *rows, size_t n, uint64_t end);
 bool cfi_fill_gap_from(struct cfi_table *t, const struct cfi_table *from, size_t n, uint64_t end);
 
-/* Where the gap that vaddr is in ends, at most max_bytes further on. */
+/* Returns the end of the gap that vaddr is in, at most max_bytes further on. */
 uint64_t cfi_gap_end(const struct cfi_table *t, uint64_t vaddr, uint64_t max_bytes);
 
-/* UNWIND_GAP where nothing is known. */
+/* UNWIND_GAP if nothing is known. */
 struct unwind_rule cfi_find(const struct cfi_table *t, uint64_t vaddr);
 
 #endif

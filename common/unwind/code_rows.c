@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Rows by instructions; see code_rows.h. From each function's first instruction on, where the
- * return address is in x30 and nothing on the stack, what is known of the stack is carried along to
- * the instructions that may come next, jumps included. Functions here either have a frame that
+ * return address is in x30 and nothing on the stack, the known state of the stack is carried along
+ * to the instructions that may come next, jumps included. Functions here either have a frame that
  * "stp x29, x30, [sp, #-n]!" begins and "ldp x29, x30, [sp], #n" takes away, and once x29 points to
  * it, sp may go anywhere; or they leave x29 and x30 alone, call nothing, and move sp by numbers.
- * Whatever else touches the stack pointer, or what is reached in two different ways, is not known.
+ * After any other change of the stack pointer, and at code reached in two different states, the
+ * state is unknown.
  *
- * Where functions begin, symbols say in an image; in a gap, which may have none, they begin behind
- * what ends a path, unless something has led there before. Tables of constants that lie between
- * them look like instructions, and may at worst make what follows unknown.
- * Instructions are encoded as in the Arm Architecture Reference Manual, C4.1.
+ * In an image, symbols name the beginnings of functions; in a gap, which may have none, functions
+ * begin after the end of a path, unless something has led there before. Tables of constants that
+ * lie between them look like instructions, and may at worst make what follows unknown. Instructions
+ * are encoded as in the Arm Architecture Reference Manual, C4.1.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,7 @@ struct text {
 
 /* ---- instructions ---- */
 
-/* stp or ldp of x29 and x30 that moves sp, by so many bytes; 0: another instruction. */
+/* Returns the bytes by which stp or ldp of x29 and x30 moves sp; 0: another instruction. */
 static int32_t moved_by_pair(uint32_t word, uint32_t opcode)
 {
 	const uint32_t x29_x30_sp = 30U << 10 | SP << 5 | 29U;
@@ -63,7 +64,7 @@ static int32_t moved_by_pair(uint32_t word, uint32_t opcode)
 	return (int32_t)arm64_signed_field(word, 15, 7) * WORD;
 }
 
-/* What has sp as its result, or as a base that it moves. */
+/* Returns true if sp is its result, or a base that it moves. */
 static bool moves_sp(uint32_t word)
 {
 	bool rd_is_sp = (word & 31) == SP, rn_is_sp = (word >> 5 & 31) == SP;
@@ -102,7 +103,7 @@ static int32_t moved_sp(uint32_t word)
 	return 0;
 }
 
-/* What moves a number out of the vector registers: fmov, fcvt.., umov, smov. */
+/* Returns true for moves out of the vector registers: fmov, fcvt.., umov, smov. */
 static bool leaves_vectors(uint32_t word)
 {
 	return (word & 0x5f20fc00U) == 0x1e200000U || (word & 0xbfe0ec00U) == 0x0e002c00U;
@@ -218,7 +219,7 @@ static void follow(struct text *text)
 
 /* ---- the image ---- */
 
-/* Where it contradicts itself, nothing is known of all that was reached from there. */
+/* After a contradiction, all code reached from there is unknown. */
 static void begin_at(struct text *text, uint64_t vaddr)
 {
 	uint64_t index = (vaddr - text->vaddr) / ARM64_INSN_BYTES;

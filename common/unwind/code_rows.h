@@ -12,8 +12,8 @@
 #include "unwind/cfi_table.h"
 
 /*
- * Makes rows of an image that has no others. Where instructions can't tell how the stack is, there
- * is a gap; the signal trampoline is one (see unwind_by_stub()).
+ * Makes rows of an image that has no others. If instructions don't show the state of the stack,
+ * there is a gap; the signal trampoline is one (see unwind_by_stub()).
  */
 void code_rows_fill_image(struct cfi_table *t, const struct elf64 *elf);
 

@@ -146,7 +146,7 @@ static struct eh_cie *search_cie(struct eh_frame *eh, const uint8_t *at)
 	return rank && eh->cies[rank - 1].at == at ? &eh->cies[rank - 1] : NULL;
 }
 
-/* Mostly the one that the FDE before this one has. NULL where there is none that can be read. */
+/* Mostly the one that the FDE before this one has. NULL if there is none that can be read. */
 static struct eh_cie *find_cie(struct walk *w, const struct record *r)
 {
 	const uint8_t *at;
@@ -245,7 +245,7 @@ static int read_section(struct eh_frame *eh, const struct elf64 *elf, const Elf6
 	return read_bytes(eh, elf, sh->sh_offset, sh->sh_size);
 }
 
-/* Where the section header's place would be: from vaddr to the end of the segment. */
+/* Without a section header: from vaddr to the end of the segment. */
 static int read_from_vaddr(struct eh_frame *eh, const struct elf64 *elf, uint64_t vaddr)
 {
 	uint64_t skipped, bytes;

@@ -4,7 +4,7 @@
  * (FDEs), by which programs, under which common header (CIEs). Executing the programs is
  * cfa_program.h's business.
  *
- * Linear in the section's size, whatever is in it; at most 128 MiB, 4 M FDEs, 256 K CIEs.
+ * Linear in the section's size, with any contents; at most 128 MiB, 4 M FDEs, 256 K CIEs.
  */
 #ifndef EH_FRAME_H
 #define EH_FRAME_H
@@ -55,7 +55,7 @@ struct eh_frame {
 
 /*
  * Reads through the section headers, or where these are absent through PT_GNU_EH_FRAME. 0, or
- * -errno: -ENODATA where there is no .eh_frame, -EINVAL where it is not in the file as it should
+ * -errno: -ENODATA if there is no .eh_frame, -EINVAL if it is not in the file as it should
  * be, -EFBIG, -ENOTSUP for other machines. What is broken inside is left out and counted.
  * eh_frame_free() in any case.
  */

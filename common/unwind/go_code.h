@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What Go's frames are like on an architecture, and what hand-written Go assembly does with its
- * stack, by its instructions: the tables say only how large frames are. The Go runtime has two
- * kinds of stacks, the scheduler's and the goroutines', and moves between them in a few functions.
- * Where those keep what they come back by, in struct g, m and gobuf, differs between releases and
- * is read from the code that comes back: no release has to be known.
+ * Go's frames on an architecture, and the effect of hand-written Go assembly on its stack, by its
+ * instructions: the tables only have the sizes of frames. The Go runtime has two kinds of stacks,
+ * the scheduler's and the goroutines', and moves between them in a few functions. The fields of
+ * struct g, m and gobuf by which they return differ between releases and are read from the code
+ * that returns: no release has to be known.
  */
 #ifndef GO_CODE_H
 #define GO_CODE_H
@@ -21,8 +21,8 @@ struct go_code {
 };
 
 /*
- * Where a function saves its caller's frame pointer, on arm64 with the return address behind it.
- * All zero: nowhere.
+ * Location at which a function saves its caller's frame pointer, on arm64 with the return address
+ * after it. All zero: nowhere.
  */
 struct go_saved {
 	int32_t bp_off;	     /* from the CFA */
@@ -37,7 +37,7 @@ struct go_machine {
 	 */
 	struct unwind_rule (*frame_rule)(int32_t frame_bytes, bool is_injected, int32_t bp_off);
 
-	/* Of what the compiler makes. */
+	/* For compiled code. */
 	int32_t (*usual_bp_off)(int32_t frame_bytes);
 
 	/* In assembly, in [start, end), where the frame has that size. False: not there. */
@@ -45,8 +45,8 @@ struct go_machine {
 			   int32_t frame_bytes, struct go_saved *saved);
 
 	/*
-	 * Where the stack pointer is written in another way than by adding to it: first and last
-	 * are offsets behind the first and the last such instruction. False: nowhere.
+	 * Finds writes of the stack pointer other than additions: first and last are offsets after
+	 * the first and the last such instruction. False: there are none.
 	 */
 	bool (*moves_stack)(const struct go_code *code, size_t *first, size_t *last);
 
@@ -56,7 +56,7 @@ struct go_machine {
 
 	/*
 	 * The rule that leads from the scheduler's stack to the goroutine's, without bp_kind: by
-	 * the code of runtime.systemstack and runtime.morestack. UNWIND_BAD where it isn't
+	 * the code of runtime.systemstack and runtime.morestack. UNWIND_BAD if it isn't
 	 * understood.
 	 */
 	struct unwind_rule (*find_stack)(const struct go_code *systemstack,

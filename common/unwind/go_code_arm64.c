@@ -23,7 +23,7 @@ enum insn_class {
 	INSN_LOAD,	/* x[t] = *(x[n] + offset) */
 	INSN_STORE,	/* *(x[n] + offset) = x[t] */
 	INSN_PUSH,	/* the same, and x[n] += offset before */
-	INSN_STORE_TWO, /* x[t], and x[t2] behind it */
+	INSN_STORE_TWO, /* x[t], and x[t2] after it */
 	INSN_ADD,	/* x[t] = x[n] + offset; sp is number 31 */
 	INSN_SUB,	/* x[t] = x[n] - offset */
 	INSN_SUB_REG,	/* x[t] = x[n] - x[t2] */
@@ -118,13 +118,13 @@ static int32_t usual_bp_off(int32_t frame_bytes)
 	return frame_bytes > 0 ? -frame_bytes - WORD : 0;
 }
 
-/* mov sp, x20, behind which a large frame is there as a whole. */
+/* mov sp, x20, after which a large frame is complete. */
 static bool ends_large_prologue(const struct insn *insn)
 {
 	return is_access(insn, INSN_ADD, PROLOGUE_TMP) && insn->t == SP && !insn->offset;
 }
 
-/* Below sp, behind the return address, or both at once. */
+/* Below sp, after the return address, or both at once. */
 static bool saves_record(const struct insn *insn)
 {
 	if (is_access(insn, INSN_STORE, SP))
@@ -211,7 +211,7 @@ static bool find_kept(const struct go_code *code, int32_t *place)
 	return false;
 }
 
-/* By what was kept, else by x29, which whoever is called there keeps. */
+/* By saved values, else by x29, which callees preserve. */
 static struct unwind_rule find_switch(const struct go_code *code, const struct go_saved *saved,
 				      size_t away)
 {

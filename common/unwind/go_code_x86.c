@@ -32,7 +32,7 @@ struct step {
 	size_t behind; /* offset of what follows */
 };
 
-/* What isn't known is passed over by one byte: the next ones come right again. */
+/* Unknown instructions are passed over by one byte: decoding falls into step again. */
 static bool next_step(const struct go_code *code, size_t *at, struct step *step)
 {
 	if (*at >= code->size)
@@ -68,7 +68,7 @@ static int32_t word_at(const uint8_t *bytes)
 }
 
 /*
- * Behind ModRM, if it is 4: the base, unless that is 5 without a distance. Only those without an
+ * After ModRM, if it is 4: the base, unless that is 5 without a distance. Only those without an
  * index.
  */
 static bool read_sib(const struct x86_insn *insn, uint8_t sib, uint8_t *base)
@@ -341,8 +341,8 @@ static struct unwind_rule find_call(const struct go_code *asmcgocall)
 }
 
 /*
- * By rbp, which whoever is called there keeps. It points at where the caller's was saved, or, where
- * nanotime and its like keep rsp in it before Go 1.17, at the frame's end.
+ * By rbp, which callees preserve. It points at the saved rbp of the caller, or, where nanotime and
+ * its like hold rsp in it before Go 1.17, at the frame's end.
  */
 static struct unwind_rule find_switch(const struct go_code *code, const struct go_saved *saved,
 				      size_t away)

@@ -26,7 +26,7 @@ struct builder {
 	struct unwind_rule go_stack; /* to the goroutine's stack */
 };
 
-/* What is special of a function. */
+/* Special roles of functions. */
 enum role {
 	ROLE_NONE,
 	ROLE_ROOT,	  /* has no caller */
@@ -116,7 +116,7 @@ struct assembly {
 	enum role role;
 	struct go_code code;
 	struct go_saved saved;
-	uint64_t saved_from; /* behind its instruction */
+	uint64_t saved_from; /* after its instruction */
 	uint64_t away, back; /* it is on another stack from here to there */
 	struct unwind_rule elsewhere;
 };
@@ -161,7 +161,7 @@ static struct unwind_rule rule_by_switch(const struct builder *b, const struct a
 	return b->machine->find_switch(&a->code, &a->saved, a->away - a->f->start);
 }
 
-/* A goroutine's stack may have been moved meanwhile: what it began as is no good then. */
+/* A goroutine's stack may have been moved meanwhile: then its old addresses are useless. */
 static struct unwind_rule rule_elsewhere(const struct builder *b, const struct assembly *a)
 {
 	struct unwind_rule rule = b->go_stack;
@@ -315,8 +315,8 @@ static void learn_stacks(struct builder *b)
 }
 
 /*
- * The steps of all tables of values together are no more than there are bytes of code: functions
- * that overlap, or are not in the segment, are left out.
+ * All tables of values together have at most as many steps as there are bytes of code: functions
+ * that overlap, or are not in the segment, are dropped.
  */
 static void add_functions(struct builder *b, const Elf64_Phdr *text)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where threads begin in musl; see musl_code.h. What is looked for are musl's own lines of
- * assembly, and what compilers make of
+ * Finds the beginnings of threads in musl; see musl_code.h. It looks for musl's own lines of
+ * assembly, and for compiled code of
  *
  *	__libc_start_init();
  *	exit(main(argc, argv, envp));
@@ -60,7 +60,7 @@ static void add_row(const struct scan *s, struct place *place, size_t at, struct
 	place->rows[place->n++] = (struct cfi_row){ s->vaddr + at, rule };
 }
 
-/* What is called from there has no caller that matters. */
+/* Code called from there has no caller that matters. */
 static void add_outermost(struct scan *s, size_t at, size_t end)
 {
 	add_row(s, new_place(s, end), at, (struct unwind_rule){ .kind = UNWIND_END });
@@ -98,7 +98,7 @@ static size_t call_before(const struct scan *s, size_t end)
 	return 0;
 }
 
-/* Where a move from register to register begins that ends there; end: there is none. */
+/* Returns the start of a move from register to register that ends there; end: there is none. */
 static size_t move_before(const struct scan *s, size_t end)
 {
 	const uint8_t *code = s->code + end;
@@ -270,7 +270,7 @@ static void scan_gap(struct scan *s, uint64_t start, uint64_t end)
 	free(code);
 }
 
-/* Those between start and end, of the rows that are there and before and behind them. */
+/* Scans the gaps between start and end, between existing rows and before and after them. */
 static void scan_gaps(struct scan *s, const struct cfi_table *t, uint64_t start, uint64_t end)
 {
 	uint64_t gap = start;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where threads begin in musl, whose code comes without unwind information: behind the system call
- * of __clone, and where main() and the functions of threads are called. From there on a stack has
- * nothing more to tell, though there would be no way either. It is told by its instructions.
+ * Finds the beginnings of threads in musl, whose code comes without unwind information: after the
+ * system call of __clone, and the callers of main() and of thread functions. The stack ends there.
+ * The code is recognized by its instructions.
  */
 #ifndef MUSL_CODE_H
 #define MUSL_CODE_H

@@ -11,7 +11,7 @@
 #include "unwind/go_rows.h"
 #include "unwind/unwind_files.h"
 
-#define DEAR_ROWS (1 << 18) /* a library of LLVM has a million: 70 ms, and 25 MB meanwhile */
+#define EXPENSIVE_ROWS (1 << 18) /* a library of LLVM has a million: 70 ms, and 25 MB meanwhile */
 
 /* A file's part. */
 struct rows {
@@ -43,7 +43,7 @@ static void compile_file(struct unwind_files *files, const struct file *file, st
 	cfi_free(&cfi);
 }
 
-static void let_go(void *data)
+static void release(void *data)
 {
 	const struct rows *rows = data;
 
@@ -62,9 +62,9 @@ struct unwind_run unwind_files_rows(struct unwind_files *files, struct file *fil
 	if (!rows) {
 		rows = mem_zalloc(1, sizeof(*rows));
 		rows->files = files;
-		*part = (struct file_part){ rows, free, let_go };
+		*part = (struct file_part){ rows, free, release };
 		compile_file(files, file, rows);
-		part->is_dear = rows->run.n_rows >= DEAR_ROWS;
+		part->is_expensive = rows->run.n_rows >= EXPENSIVE_ROWS;
 	}
 	return rows->run;
 }

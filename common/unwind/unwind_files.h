@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The unwind rows of the files that traced processes execute: compiled once, and hung on the file.
- * They are removed when the file is let go.
+ * They are removed when the file is released.
  */
 #ifndef UNWIND_FILES_H
 #define UNWIND_FILES_H

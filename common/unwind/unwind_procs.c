@@ -23,14 +23,14 @@ struct slice {
 	uint64_t rests_since_ns;
 };
 
-/* What hangs on maps: their mappings with the rows of their files. */
+/* Data that hangs on maps: their mappings with the rows of their files. */
 struct view {
 	struct slice *slice; /* NULL: no process has these maps published */
 	unsigned int n_users;
 	struct unwind_mapping mappings[];
 };
 
-/* What was recalled last: the copies of one process's stacks often come together. */
+/* The latest recall: the copies of one process's stacks often come together. */
 struct recalled {
 	pid_t pid;
 	uint64_t state;
@@ -47,7 +47,7 @@ struct unwind_procs {
 	struct slice *retired; /* which BPF may still have been given */
 	struct slice *resting, **resting_tail;
 	struct extents free;
-	bool is_full_told;
+	bool is_full_reported;
 };
 
 static void give_back(struct unwind_procs *procs, uint32_t first, uint32_t count)
@@ -88,7 +88,7 @@ void unwind_procs_free(struct unwind_procs *procs)
 
 /* ---- slices ---- */
 
-/* What BPF may still read rests first. */
+/* Frees slices that BPF can't read any more. */
 static void end_rests(struct unwind_procs *procs)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -103,7 +103,7 @@ static void end_rests(struct unwind_procs *procs)
 	}
 }
 
-/* NULL: there is no room. */
+/* NULL: out of space. */
 static struct slice *allocate_slice(struct unwind_procs *procs, size_t n)
 {
 	struct slice *slice;
@@ -200,7 +200,7 @@ static uint32_t name_meanings(struct meanings *meanings, const struct maps *maps
 	       << 1; /* UNWIND_HAS_PERF_MAP is apart */
 }
 
-/* Of a process that has used up too many addresses, the history begins anew, with new names. */
+/* If a process has used up too many addresses, the history begins anew, with new names. */
 static struct meanings *make_space(struct meanings *meanings, size_t n)
 {
 	size_t capacity = 2 * (meanings->n + n);
@@ -325,11 +325,11 @@ static void publish(struct unwind_procs *procs, pid_t pid, struct maps *maps)
 /* Said once, when it happens: a run may take days. */
 static void tell_full(struct unwind_procs *procs, pid_t pid)
 {
-	if (!procs->is_full_told)
-		msg_warn("no room for the mappings of process %d, and maybe of others: their "
-			 "stacks end early",
+	if (!procs->is_full_reported)
+		msg_warn("table of mappings: full at process %d, its and later stacks may be "
+			 "truncated",
 			 pid);
-	procs->is_full_told = true;
+	procs->is_full_reported = true;
 }
 
 static bool publish_maps(struct unwind_procs *procs, pid_t pid, uint32_t change, struct maps *maps,
@@ -348,7 +348,7 @@ static bool publish_maps(struct unwind_procs *procs, pid_t pid, uint32_t change,
 	return unwind_procs_find(procs, pid, range);
 }
 
-/* Where something has taken the place of code since, the event of that may not be here yet. */
+/* If code was replaced since, the event may not be here yet. */
 static struct maps *read_maps(struct unwind_procs *procs, pid_t pid, uint32_t change)
 {
 	const struct process *p = processes_find(procs->processes, pid);
@@ -383,7 +383,7 @@ static bool overlap(const struct unwind_mappings *mappings, const struct unwind_
 	return false;
 }
 
-/* Of the latest areas, of which the one before all others may be half written. */
+/* Looks at the latest areas, of which the oldest one may be half written. */
 static bool has_area_in(const struct unwind_change *change, const struct unwind_mappings *mappings,
 			uint64_t since_ns)
 {
@@ -471,8 +471,8 @@ void unwind_procs_note_moves(struct unwind_procs *procs, pid_t pid,
 }
 
 /*
- * What is published was read since the process became what it is: by all events that have come, not
- * only by those that have been handled.
+ * Returns true if the published tables were read since the process's latest exec: by all events
+ * that have come, not only by those that have been handled.
  */
 static bool has_latest(const struct unwind_procs *procs, pid_t pid)
 {

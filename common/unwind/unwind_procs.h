@@ -26,7 +26,7 @@ void unwind_procs_free(struct unwind_procs *procs);
 
 /*
  * Looks at the process's mappings and compiles what is new. True, with the slice in *slice, if it
- * has any: then the caller publishes it. change is the caller's, and kept with the process.
+ * has any: then the caller publishes it. change is the caller's, and stored with the process.
  */
 bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, uint32_t change,
 			 struct unwind_process *slice);
@@ -38,23 +38,23 @@ bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, uint32_t change,
 void unwind_procs_begin_rests(struct unwind_procs *procs);
 
 /*
- * Whether something has taken the place of code since the last update looked, by the areas that BPF
- * has kept. Then the next update reads the mappings again.
+ * Returns true if code was replaced since the last update looked, by the areas that BPF has noted.
+ * Then the next update reads the mappings again.
  */
 bool unwind_procs_are_outdated(struct unwind_procs *procs, pid_t pid,
 			       const struct unwind_change *change);
 
 /*
- * Enters into the table of processes what the last update found at an address and no event reports:
- * code that mremap(2) has moved, since the time that BPF has kept. To be called after it.
+ * Enters into the table of processes mappings that the last update found at an address and no event
+ * reports: code that mremap(2) has moved, since the time that BPF has noted. To be called after it.
  */
 void unwind_procs_note_moves(struct unwind_procs *procs, pid_t pid,
 			     const struct unwind_change *change);
 
 /*
- * What an event says, which may be handled after a stack has made the process looked at: what has
- * been read since is left alone, since BPF uses it. The child uses its parent's slice; a program
- * that is executed has none.
+ * Handle events, maybe after a stack has made the process looked at: mappings read since are left
+ * alone, since BPF uses them. The child uses its parent's slice; a program that is executed has
+ * none.
  */
 void unwind_procs_fork(struct unwind_procs *procs, pid_t parent, pid_t child);
 void unwind_procs_exec(struct unwind_procs *procs, pid_t pid);
@@ -69,7 +69,7 @@ struct unwind_mappings {
 	size_t count; /* 0: not known */
 };
 
-/* Those of what is published, and those of that time, by the events. */
+/* Return the published mappings, and those of that time, by the events. */
 struct unwind_mappings unwind_procs_published(struct unwind_procs *procs, pid_t pid);
 struct unwind_mappings unwind_procs_recall(struct unwind_procs *procs, pid_t pid, uint64_t time_ns);
 

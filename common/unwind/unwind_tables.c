@@ -15,7 +15,7 @@
 #define PAGE_BYTES     (1ULL << UNWIND_PAGE_SHIFT)
 #define PAGE_MAX_CELLS 0xffff
 #define PAGE_MAX_ROWS  (PAGE_MAX_CELLS - UNWIND_RULES_AT - UNWIND_PAGE_RULES)
-#define OTHER_RULES    (UNWIND_PAGE_RULES - 1) /* those beyond what a page has room for */
+#define OTHER_RULES    (UNWIND_PAGE_RULES - 1) /* rules beyond a page's own */
 #define NO_RULE	       UINT32_MAX
 #define RULE_SLOTS     (2 * UNWIND_MAX_RULES) /* of the hash tables: half full at most */
 #define BAD_RULE       1		      /* the number of UNWIND_BAD */
@@ -60,7 +60,7 @@ struct unwind_tables {
 	uint16_t *ids; /* of the rules of the file that is being added */
 };
 
-/* The rule's number. Where there are too many, code is known not to be walked. */
+/* Returns the rule's number. Where there are too many, code is known not to be walked. */
 static uint16_t intern_rule(struct unwind_tables *t, const struct unwind_rule *rule)
 {
 	uint64_t bits = cfi_rule_bits(rule);
@@ -118,7 +118,7 @@ static uint64_t hash_pattern(const struct unwind_pattern *pattern)
 	return hash_words(words, ARRAY_SIZE(words));
 }
 
-/* What comes once only would take more room as a pattern than as rows. */
+/* Rows that occur only once would take more space as a pattern. */
 static bool was_seen_before(struct unwind_tables *t, uint64_t hash)
 {
 	uint32_t *sighting = &t->sightings[hash % SIGHTINGS], mark = (uint32_t)(hash >> 32) | 1;
@@ -128,7 +128,7 @@ static bool was_seen_before(struct unwind_tables *t, uint64_t hash)
 	return before;
 }
 
-/* The pattern's number, as rows name it; -ENOENT where there is none. */
+/* Returns the pattern's number, as rows name it; -ENOENT if there is none. */
 static int intern_pattern(struct unwind_tables *t, const struct unwind_pattern *pattern)
 {
 	uint64_t hash = hash_pattern(pattern);
@@ -155,7 +155,7 @@ static size_t count_steps(const struct cfi_cell *rows, size_t n)
 	return i;
 }
 
-/* Of n rows. Its number or -ENOENT. */
+/* Returns the number of the pattern of n rows, or -ENOENT. */
 static int find_pattern(struct unwind_tables *t, const struct cfi_cell *rows, size_t n)
 {
 	struct unwind_pattern pattern = { .rules = { 0 } };
@@ -240,7 +240,8 @@ static void give_back(struct unwind_tables *t, const struct unwind_run *run)
 }
 
 /*
- * The place in the page of a rule or pattern; where all are taken, code is known not to be walked.
+ * Returns the place in the page of a rule or pattern; where all are taken, code is known not to be
+ * walked.
  */
 static uint32_t place_number(struct unwind_tables *t, int number)
 {
@@ -355,7 +356,7 @@ static void draft_page(struct unwind_tables *t, const struct cfi_table *cfi, uin
 }
 
 /*
- * One page, which becomes the run's last: rows[*next] is the first row at or behind its beginning;
+ * One page, which becomes the run's last: rows[*next] is the first row at or after its beginning;
  * rows[*next - 1] is in force there, if there is one. Patterns take places, so that rules may not
  * find one.
  */

@@ -15,9 +15,9 @@
 struct unwind_tables;
 
 /*
- * Where the arrays lie; new_shard gives the memory of shard n, or NULL if there is no more, and
- * drop_shard takes it back: nothing leads there any more. new_shard gives n again only once nobody
- * finds the former one by it.
+ * Memory of the arrays; new_shard gives the memory of shard n, or NULL if there is no more, and
+ * drop_shard takes it back: nothing leads there any more. new_shard gives n again only once the
+ * former one can't be found any more.
  */
 struct unwind_backing {
 	struct unwind_rule *rules;	 /* UNWIND_MAX_RULES */
@@ -39,12 +39,12 @@ struct unwind_run {
 struct unwind_tables *unwind_tables_new(const struct unwind_backing *backing);
 void unwind_tables_free(struct unwind_tables *t);
 
-/* Adds a file. -ENOSPC where a limit is reached; *run is then empty. */
+/* Adds a file. -ENOSPC if a limit is reached; *run is then empty. */
 int unwind_tables_add(struct unwind_tables *t, const struct cfi_table *cfi, struct unwind_run *run);
 
 /*
  * Removes a file, to which no mapping leads any more. Its cells and pages are used again only when
- * a walk that began before has ended: once either has been told of a time that is a second later.
+ * a walk that began before has ended: once either was called with a time that is a second later.
  */
 void unwind_tables_remove(struct unwind_tables *t, const struct unwind_run *run, uint64_t now_ns);
 void unwind_tables_reclaim(struct unwind_tables *t, uint64_t now_ns);
@@ -55,7 +55,7 @@ void unwind_tables_reclaim(struct unwind_tables *t, uint64_t now_ns);
  */
 void unwind_tables_drop_spare(struct unwind_tables *t);
 
-/* The rule for an address in a mapping, as the walker finds it. NULL: none. */
+/* Returns the rule for an address in a mapping, as the walker finds it. NULL: none. */
 const struct unwind_rule *unwind_tables_find(const struct unwind_tables *t,
 					     const struct unwind_mapping *m, uint64_t addr);
 

@@ -222,10 +222,10 @@ static void allocate(void)
 /* The functions of this pair only: others would not be called, and cost nothing. */
 static size_t find_pair(struct allocators *a, bool at_zero, struct uprobe_point *points)
 {
-	struct allocators_wish wish = { .places_at_zero = at_zero, .may_move_args = true };
+	struct allocators_request request = { .places_at_zero = at_zero, .may_move_args = true };
 	size_t n = 0;
 
-	allocators_scan(a, getpid(), &wish);
+	allocators_scan(a, getpid(), &request);
 	for (size_t i = 0; i < a->n_functions && n < MAX_POINTS; i++) {
 		const struct alloc_function *f = &a->functions[i];
 

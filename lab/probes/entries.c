@@ -60,8 +60,8 @@ static void print_function(const struct allocators *a, const struct alloc_functi
 
 static int print_file(const char *path)
 {
-	struct allocators_wish strict = { .object = path };
-	struct allocators_wish moving = { .object = path, .may_move_args = true };
+	struct allocators_request strict = { .object = path };
+	struct allocators_request moving = { .object = path, .may_move_args = true };
 	struct allocators a = { 0 }, b = { 0 };
 	int n = allocators_scan(&a, getpid(), &strict);
 

@@ -44,12 +44,16 @@ _tracelets()
 		[[ ${COMP_WORDS[i]} != -- ]] || { _tracelets_command $((i + 1)) && return; }
 	done
 	if [[ $tool == tracelets && $COMP_CWORD == 1 ]]; then
-		mapfile -t COMPREPLY < <(compgen -W "check --install $("$program" | sed -n 's/^  \([a-z]*\)  .*/\1/p')" -- "$word")
+		mapfile -t COMPREPLY < <(compgen -W "check help --install $("$program" | sed -n 's/^  \([a-z]*\)  .*/\1/p')" -- "$word")
 		return
 	fi
 	[[ $tool != tracelets ]] || tool=${COMP_WORDS[1]}
 	case $tool in
 	check) return ;;
+	help)
+		((COMP_CWORD > 2)) || mapfile -t COMPREPLY < <(compgen -W "$("$program" help | sed -n 's/^  \([a-z]*\)  .*/\1/p')" -- "$word")
+		return
+		;;
 	--*) compopt -o dirnames && return ;;
 	esac
 	# Bash takes "--format=json" for three words.

@@ -43,12 +43,14 @@ function __tracelets_complete
     set -l tool (string replace -r '.*[/-]' '' -- $typed[1])
     if test $tool = tracelets -a (count $typed) -eq 1
         $program | string replace -rf '^  ([a-z]+)  +(.*)' '$1\t$2'
-        printf '%s\n' check --install
+        printf '%s\n' check help --install
         return
     end
     test $tool != tracelets; or set tool $typed[2]
     switch $tool
         case check
+        case help
+            test (count $typed) -gt 2; or $program help | string replace -rf '^  ([a-z]+)  +(.*)' '$1\t$2'
         case '-*'
             __fish_complete_directories "$word" ''
         case '*'

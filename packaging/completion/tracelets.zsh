@@ -18,7 +18,7 @@ fi
 if [[ $tool == tracelets ]]; then
 	if ((CURRENT == 2)); then
 		known=(${(f)"$($program | sed -n 's/^  \([a-z]*\)  *\([A-Z].*\)/\1:\2/p')"})
-		known+=('check:what this kernel offers to the tools' '--install:a link for each tool')
+		known+=('check:show what this kernel offers to the tools' 'help:list questions and commands' '--install:make a link for each tool')
 		_describe -t tools tool known
 		return
 	fi
@@ -26,6 +26,11 @@ if [[ $tool == tracelets ]]; then
 fi
 case $tool in
 check) return ;;
+help)
+	known=(${(f)"$($program help | sed -n 's/^  \([a-z]*\)  *\(.*\)/\1:\2/p')"})
+	((CURRENT > 3)) || _describe -t topics topic known
+	return
+	;;
 --*) _files -/ && return ;;
 esac
 help=(${(f)"$($program ${tool##*-} --help 2>/dev/null)"})

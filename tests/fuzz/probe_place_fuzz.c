@@ -32,33 +32,33 @@ static bool is_worse_than_first(const struct probe_machine *machine,
 }
 
 static void check(const struct probe_machine *machine, const struct probe_place *place,
-		  const uint8_t *code, size_t size, const struct probe_wish *wish)
+		  const uint8_t *code, size_t size, const struct probe_request *request)
 {
 	unsigned int n_registers = machine == &probe_machine_x86 ? 16 : 31;
 
 	if (place->offset >= PROBE_MAX_OFFSET || !is_place(machine, place, code, size) ||
 	    is_worse_than_first(machine, place, code, size) || place->kind >= PROBE_KINDS ||
-	    (place->is_moved && !wish->may_move_args))
+	    (place->is_moved && !request->may_move_args))
 		abort();
 	for (unsigned int i = 0; i < PROBE_MAX_ARGS; i++)
 		if (place->args[i] >= n_registers)
 			abort();
 }
 
-/* The first byte is the wish and the architecture, the others are code. */
+/* The first byte is the request and the architecture, the others are code. */
 FUZZ(bytes, size)
 {
 	const struct probe_machine *machine;
-	struct probe_wish wish = { 0 };
+	struct probe_request request = { 0 };
 	struct probe_place place;
 
 	if (!size)
 		return 0;
-	wish.n_args = bytes[0] & 7;
-	wish.wants_return = bytes[0] & 8;
-	wish.may_move_args = bytes[0] & 16;
+	request.n_args = bytes[0] & 7;
+	request.wants_return = bytes[0] & 8;
+	request.may_move_args = bytes[0] & 16;
 	machine = bytes[0] & 32 ? &probe_machine_arm64 : &probe_machine_x86;
-	probe_place_find_on(machine, &place, &wish, bytes + 1, size - 1);
-	check(machine, &place, bytes + 1, size - 1, &wish);
+	probe_place_find_on(machine, &place, &request, bytes + 1, size - 1);
+	check(machine, &place, bytes + 1, size - 1, &request);
 	return 0;
 }

@@ -142,7 +142,7 @@ TEST(a_number_that_is_used_again_is_another_process)
 {
 	struct proc *wanted = start_kid("wanted"), *brief = start_kid("brief");
 	const char *pids = text_of("%d,%d", wanted->pid, brief->pid);
-	const char *ended = text_of("process %d has ended and is traced no more\n", brief->pid);
+	const char *ended = text_of("process %d has exited, no longer traced\n", brief->pid);
 	struct trio trio = start_all(ARGV("-v", "-p", pids));
 	int err;
 
@@ -242,11 +242,11 @@ static void check_restart(bool by_path)
 	work_do(first);
 	proc_kill(first);
 	CHECK(!rmdir(cgroup));
-	CHECK(wait_for_all(&trio, "has gone"));
+	CHECK(wait_for_all(&trio, "cgroup removed"));
 	CHECK(!mkdir(cgroup, 0755));
 	second = start_kid("second");
 	CHECK(cgroup_add(cgroup, second->pid));
-	CHECK(wait_for_all(&trio, "is a new cgroup"));
+	CHECK(wait_for_all(&trio, "new cgroup, traced"));
 	work_do(second);
 	stop_all(&trio);
 	CHECK_STR(seen_by(&trio, "first"), "rop");
@@ -275,12 +275,12 @@ TEST_UNLESS(cgroups_lack, a_container_does_not_become_another_one)
 
 	CHECK(!rmdir(wanted));
 	other = cgroup_make("docker-" SAME "1" REST ".scope");
-	CHECK(wait_for_all(&trio, "has gone"));
+	CHECK(wait_for_all(&trio, "cgroup removed"));
 	first = start_kid("other");
 	CHECK(cgroup_add(other, first->pid));
 	work_do(first);
 	CHECK(!mkdir(wanted, 0755));
-	CHECK(wait_for_all(&trio, "is a new cgroup"));
+	CHECK(wait_for_all(&trio, "new cgroup, traced"));
 	second = start_kid("wanted");
 	CHECK(cgroup_add(wanted, second->pid));
 	work_do(second);
@@ -494,7 +494,7 @@ TEST_UNLESS(pid_namespaces_lack, processes_outside_of_the_pid_namespace_have_one
 
 TEST_UNLESS(pid_namespaces_lack, threads_outside_of_the_pid_namespace_that_are_not_traced_are_told)
 {
-	static const char text[] = "threads outside of this pid namespace that run already";
+	static const char text[] = "threads of other pid namespaces: not traced";
 	struct proc *tool = tool_run_in(enter_pid_namespace, NULL, "runqlat", "300ms", "1");
 
 	CHECK_HAS(tool->err, text);

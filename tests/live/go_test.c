@@ -50,7 +50,7 @@ TEST_UNLESS(go_lacks, waits_of_go_are_complete_and_named)
 	struct proc *tool = tool_run("offcputime", "-U", "--", work_path("goload"), SECONDS);
 	check_stacks(tool);
 	CHECK_HAS(tool->out, "[idle]");
-	CHECK_HAS(tool->err, "threads are seen, not goroutines");
+	CHECK_HAS(tool->err, "blocked goroutines have no thread");
 }
 
 static bool has_in_order(const char *line, const char *const *parts)

@@ -8,7 +8,7 @@
 
 #include "live.h"
 
-#define LEFT_OUT "left out by --only or --without: "
+#define LEFT_OUT "filtered out by --only or --without: "
 
 /* A tool, a workload for it, and two functions that are never in the same stack. */
 struct subject {
@@ -83,7 +83,7 @@ TEST(waits_at_rest_are_one_row)
 	      folded_sum(tool->out, "pool", "g_async_queue_pop"));
 	CHECK(folded_sum(tool->out, "handler", "ev_run;handle_request;wait_for_lock") > 0);
 	CHECK_EQ(folded_sum(tool->out, "handler", "[idle]"), 0);
-	CHECK_HAS(tool->err, "in pools and event loops at rest, shown as [idle]\n");
+	CHECK_HAS(tool->err, "in worker pools and event loops, shown as [idle]\n");
 }
 
 TEST(waits_at_rest_have_their_stacks_otherwise)

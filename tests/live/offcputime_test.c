@@ -184,7 +184,7 @@ TEST(waits_throughout_can_be_left_out)
 	CHECK_EQ(folded_count(tool->out, NULL, "[blocked throughout]"), 0);
 	CHECK_EQ(folded_sum(tool->out, "wakee", NULL), 0);
 	CHECK(folded_sum(tool->out, "plan-0", NULL) >= 13 * 5000);
-	CHECK_HAS(tool->err, "offcputime: left out: ");
+	CHECK_HAS(tool->err, "offcputime: skipped: ");
 	CHECK_HAS(tool->err, "s [blocked throughout]\n");
 	tool = tool_run_on(idle, "offcputime", "--without-throughout", "1");
 	CHECK_STR(tool->out, "");

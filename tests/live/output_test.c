@@ -83,11 +83,11 @@ TEST(a_full_disk_is_an_error_in_every_format)
 		proc_signal(tool, SIGINT);
 		proc_finish(tool);
 		CHECK_STATUS(tool, 1);
-		CHECK_HAS(tool->err, "writing /dev/full: No space left on device\n");
+		CHECK_HAS(tool->err, "/dev/full: write failed: No space left on device\n");
 	}
 	tool = tool_try("runqlat", "--slower", "1us", "--output", "/dev/full", "--duration", "5");
 	CHECK_STATUS(tool, 1);
-	CHECK_HAS(tool->err, "writing /dev/full: No space left on device\n");
+	CHECK_HAS(tool->err, "/dev/full: write failed: No space left on device\n");
 }
 
 TEST(a_format_prevails_over_what_a_name_promises)

@@ -296,9 +296,9 @@ TEST(a_command_keeps_the_privileges_of_its_file)
 		SKIP("set-user-ID files have no effect in %s", path);
 	tool = tool_run_in(become_user, &caps, path, "--output", "/dev/null", "--", command);
 	CHECK_HAS(tool->out, "euid 0\n");
-	CHECK_HAS(tool->err, "the command's beginning is not traced");
+	CHECK_HAS(tool->err, "command: its start is not traced");
 	caps |= PTRACE;
 	tool = tool_run_in(become_user, &caps, path, "--output", "/dev/null", "--", command);
 	CHECK_HAS(tool->out, "euid 0\n");
-	CHECK_LACKS(tool->err, "the command's beginning is not traced");
+	CHECK_LACKS(tool->err, "command: its start is not traced");
 }

@@ -106,7 +106,7 @@ static void detach(struct probing *p)
 
 static int attach_placed(struct probing *p, pid_t pid)
 {
-	struct allocators_wish placed = { .may_move_args = true };
+	struct allocators_request placed = { .may_move_args = true };
 	int n = allocators_scan(&p->found, pid, &placed);
 
 	CHECK(n > 0);
@@ -119,7 +119,7 @@ static int attach_placed(struct probing *p, pid_t pid)
 /* Two points of each function: number i where it was placed, number n + i at its beginning. */
 static void attach_both(struct probing *p, pid_t pid)
 {
-	struct allocators_wish zero = { .places_at_zero = true };
+	struct allocators_request zero = { .places_at_zero = true };
 	int n = attach_placed(p, pid);
 
 	CHECK_EQ(allocators_scan(&p->at_zero, pid, &zero), n);
@@ -328,12 +328,12 @@ static const struct instruction dubious[] = {
 
 static enum probe_kind kind_of(const struct instruction *instruction)
 {
-	struct probe_wish wish = { 0 };
+	struct probe_request request = { 0 };
 	struct probe_place place;
 	uint8_t code[sizeof(instruction->word)];
 
 	memcpy(code, &instruction->word, sizeof(code));
-	probe_place_find_on(&probe_machine_arm64, &place, &wish, code, sizeof(code));
+	probe_place_find_on(&probe_machine_arm64, &place, &request, code, sizeof(code));
 	return place.kind;
 }
 

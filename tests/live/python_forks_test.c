@@ -143,6 +143,6 @@ TEST_UNLESS(python_lacks, processes_that_came_after_a_loss_of_events_have_them)
 	struct proc *work = python_start(python_script("lost.py", lost), NULL);
 	struct proc *tool = trace_pid(work, "profile", "-U", "-f", "-F", "997", "--follow");
 
-	CHECK(strstr(tool->err, "events were lost"));
+	CHECK(strstr(tool->err, "some lost, rescanning"));
 	CHECK(folded_sum(tool->out, NULL, "late (lost.py)") > 0);
 }

@@ -315,9 +315,9 @@ TEST(where_the_state_of_threads_is_kept_is_told)
 						   BPF_FUNC_task_storage_get, NULL) == 1;
 	struct proc *tool = tool_run("runqlat", "-v", "10ms", "1");
 
-	CHECK_EQ(lines_with(tool->err, "state of tasks: "), 1);
+	CHECK_EQ(lines_with(tool->err, "task state: "), 1);
 	CHECK_HAS(tool->err,
-		  has_storage ? "state of tasks: task storage\n" : "state of tasks: hash table\n");
+		  has_storage ? "task state: task storage\n" : "task state: hash table\n");
 }
 
 /* Their state must have been freed: 12,000 are more than a table of the usual size holds. */

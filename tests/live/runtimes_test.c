@@ -52,8 +52,8 @@ TEST(code_without_names_is_told_with_what_gives_it_names)
 
 		CHECK_HAS(tool->out, ";main;[jit];jit_wait");
 		CHECK_HAS(tool->err, text_of("%s: node (PID %s): ", tools[i].name, pid));
-		CHECK_HAS(tool->err, " % of stacks have JIT code without names: start it with "
-				     "--perf-basic-prof --interpreted-frames-native-stack\n");
+		CHECK_HAS(tool->err, " % of stacks with unnamed JIT code (start it with "
+				     "--perf-basic-prof --interpreted-frames-native-stack)\n");
 	}
 }
 
@@ -68,8 +68,8 @@ TEST(callers_that_are_lost_in_made_code_are_told_with_what_keeps_them)
 		CHECK_HAS(tool->out, ";[jit];jit_wait");
 		CHECK_HAS(tool->err, text_of("%s: java (PID %s): ", tools[i].name, pid));
 		CHECK_HAS(tool->err,
-			  text_of(" %% of stacks cut in JIT code: start it with "
-				  "-XX:+PreserveFramePointer, then jcmd %s Compiler.perfmap\n",
+			  text_of(" %% of stacks truncated in JIT code (start it with "
+				  "-XX:+PreserveFramePointer, then jcmd %s Compiler.perfmap)\n",
 				  pid));
 	}
 }
@@ -91,7 +91,7 @@ TEST(made_code_of_nobody_known_keeps_its_name)
 
 	CHECK_HAS(tool->out, ";[anon];jit_wait");
 	CHECK_HAS(tool->err, text_of("odd (PID %s): ", pid));
-	CHECK_HAS(tool->err, " % of stacks cut in JIT code: its compiler is not known");
+	CHECK_HAS(tool->err, " % of stacks truncated in JIT code (unknown JIT: ");
 }
 
 /* Names that are there need no word. */

@@ -373,7 +373,7 @@ TEST(names_are_right_with_little_memory)
 	tool_stop(tool);
 	check_frames(tool, "names", CHAIN);
 	check_frames(tool, "nofp", "nofp_outer;nofp_middle;nofp_leaf");
-	CHECK_HAS(tool->err, "tables of symbols: ");
+	CHECK_HAS(tool->err, "symbol tables: ");
 	CHECK_LACKS(tool->err, "dropped 0 times");
 }
 

@@ -166,14 +166,14 @@ TEST(a_disk_that_fills_up_and_empties_again)
 	if (!proc_wait_for(tool, ": attached\n") && tool->status == SETUP_FAILED)
 		SKIP("no tmpfs can be mounted");
 	CHECK(is_small_full(tool, folder, true));
-	CHECK(proc_wait_for(tool, "this report is dropped, tracing goes on"));
+	CHECK(proc_wait_for(tool, "report dropped, tracing continues"));
 	proc_linger(tool, 500);
 	CHECK(!tool->has_ended);
-	CHECK_EQ(lines_with(tool->err, "is dropped"), 1);
+	CHECK_EQ(lines_with(tool->err, "report dropped"), 1);
 	CHECK(is_small_full(tool, folder, false));
-	CHECK(proc_wait_for(tool, "works again"));
+	CHECK(proc_wait_for(tool, "writable again"));
 	tool_stop(tool);
-	CHECK_HAS(tool->err, "reports dropped: they could not be written");
+	CHECK_HAS(tool->err, "reports dropped: write failed");
 }
 
 static bool ignore_hangup(void *arg)

@@ -80,7 +80,7 @@ TEST(each_part_of_each_threads_time_is_right)
 			 folded_sum(tool->out, NULL, "[runnable]"),
 		 folded_sum(tool->out, NULL, NULL));
 	CHECK_HAS(tool->err, "profile: on cpu: ");
-	CHECK_HAS(tool->err, " to the time on cpu\n");
+	CHECK_HAS(tool->err, " to the on-CPU time\n");
 	CHECK_LACKS(tool->err, "map full");
 }
 
@@ -232,7 +232,7 @@ TEST(stacks_are_chosen_by_their_kind)
 
 	CHECK(folded_count(tool->out, NULL, NULL) > 0);
 	CHECK_EQ(folded_sum(tool->out, NULL, "[on cpu]"), folded_sum(tool->out, NULL, NULL));
-	CHECK_HAS(tool->err, "left out by --only or --without: ");
+	CHECK_HAS(tool->err, "filtered out by --only or --without: ");
 }
 
 /* ---- CPU quotas ---- */
@@ -279,7 +279,7 @@ TEST(waits_at_rest_are_one_row)
 	CHECK_EQ(folded_count(tool->out, NULL, "[idle]"),
 		 folded_count(tool->out, NULL, "[idle];[blocked]")); /* awake, it isn't at rest */
 	CHECK(folded_sum(tool->out, "handler", "ev_run;handle_request;wait_for_lock") > 0);
-	CHECK_HAS(tool->err, "in pools and event loops at rest, shown as [idle]\n");
+	CHECK_HAS(tool->err, "in worker pools and event loops, shown as [idle]\n");
 }
 
 /* A peek counts runs up to its moment, and changes no sum. */

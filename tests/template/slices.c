@@ -17,7 +17,8 @@ struct options {
 static const struct options defaults;
 
 static const struct opt opts[] = {
-	{ 'P', "pids", NULL, OPT_FLAG(struct options, by_process), "a histogram for each process" },
+	{ 'P', "pids", NULL, OPT_FLAG(struct options, by_process),
+	  "print a histogram per process" },
 	{},
 };
 
@@ -52,6 +53,7 @@ static const struct tool slices = {
 	.summary = "Shows how long threads run before they leave the CPU, as a histogram.",
 	.examples = "  slices 5        # a histogram every 5 seconds\n"
 		    "  slices -P 1     # one for each process\n",
+	.usual = "pid comm cgroup container pids milliseconds timestamp duration format output",
 	.unit = "slices",
 	.operands = OPERANDS_INTERVAL,
 	.opts = opts,

@@ -97,35 +97,35 @@ TEST(knows_names)
 
 TEST(finds_the_allocators_of_a_process)
 {
-	struct allocators_wish wish = { .object = "/proc/self/exe" };
+	struct allocators_request request = { .object = "/proc/self/exe" };
 	int n;
 
 	CHECK(je_free != cfree);
-	n = allocators_scan(&a, getpid(), &wish);
+	n = allocators_scan(&a, getpid(), &request);
 	CHECK(n > 0);
 	CHECK(find("je_free"));
 	CHECK(!find("_ZnwmPv"));
 	CHECK(!find("cfree")); /* local */
 	CHECK(!find("my_malloc"));
-	CHECK_EQ(allocators_scan(&a, getpid(), &wish), 0);
+	CHECK_EQ(allocators_scan(&a, getpid(), &request), 0);
 	allocators_free(&a);
-	wish = (struct allocators_wish){ 0 };
-	n = allocators_scan(&a, getpid(), &wish);
+	request = (struct allocators_request){ 0 };
+	n = allocators_scan(&a, getpid(), &request);
 	CHECK(n > 0);
 	CHECK(find("je_free"));
 	CHECK(find("malloc"));
 	CHECK(find("munmap"));
-	CHECK_EQ(allocators_scan(&a, getpid(), &wish), 0);
+	CHECK_EQ(allocators_scan(&a, getpid(), &request), 0);
 }
 
 /* The bytes at the offset are the function's. */
 TEST(offsets_lead_to_the_functions)
 {
-	struct allocators_wish wish = { .prefix = "my_" };
+	struct allocators_request request = { .prefix = "my_" };
 	const struct alloc_function *f;
 	uint8_t code[4] = { 0 };
 
-	CHECK_EQ(allocators_scan(&a, getpid(), &wish), 1);
+	CHECK_EQ(allocators_scan(&a, getpid(), &request), 1);
 	f = find("my_malloc");
 	CHECK(f);
 	if (f) {
@@ -139,10 +139,10 @@ TEST(offsets_lead_to_the_functions)
 
 TEST(each_function_comes_once)
 {
-	struct allocators_wish wish = { 0 };
+	struct allocators_request request = { 0 };
 	size_t twice = 0;
 
-	allocators_scan(&a, getpid(), &wish);
+	allocators_scan(&a, getpid(), &request);
 	for (size_t i = 0; i < a.n_functions; i++)
 		for (size_t j = 0; j < i; j++)
 			twice += a.functions[i].file == a.functions[j].file &&
@@ -152,9 +152,9 @@ TEST(each_function_comes_once)
 
 TEST(leaves_mappings_out_if_told_so)
 {
-	struct allocators_wish wish = { .without_mmap = true };
+	struct allocators_request request = { .without_mmap = true };
 
-	allocators_scan(&a, getpid(), &wish);
+	allocators_scan(&a, getpid(), &request);
 	CHECK(!find("mmap"));
 	CHECK(!find("munmap"));
 	CHECK(!find("mremap"));
@@ -163,23 +163,23 @@ TEST(leaves_mappings_out_if_told_so)
 
 TEST(an_object_that_is_not_there_is_an_error)
 {
-	struct allocators_wish wish = { .object = "libnotthere" };
+	struct allocators_request request = { .object = "libnotthere" };
 
-	CHECK_EQ(allocators_scan(&a, getpid(), &wish), -ENOENT);
-	wish.object = "/not/there";
-	CHECK_EQ(allocators_scan(&a, getpid(), &wish), -ENOENT);
-	wish.object = "/dev/null";
-	CHECK_EQ(allocators_scan(&a, getpid(), &wish), -ENOENT);
-	wish.object = NULL;
-	CHECK_EQ(allocators_scan(&a, 1 << 30, &wish), -ESRCH);
+	CHECK_EQ(allocators_scan(&a, getpid(), &request), -ENOENT);
+	request.object = "/not/there";
+	CHECK_EQ(allocators_scan(&a, getpid(), &request), -ENOENT);
+	request.object = "/dev/null";
+	CHECK_EQ(allocators_scan(&a, getpid(), &request), -ENOENT);
+	request.object = NULL;
+	CHECK_EQ(allocators_scan(&a, 1 << 30, &request), -ESRCH);
 }
 
 /* By its base name, as far as it is given. */
 TEST(an_object_can_be_named_in_short)
 {
-	struct allocators_wish wish = { .object = "libc" };
+	struct allocators_request request = { .object = "libc" };
 
-	if (allocators_scan(&a, getpid(), &wish) == -ENOENT)
+	if (allocators_scan(&a, getpid(), &request) == -ENOENT)
 		SKIP("this program is static");
 	CHECK(find("malloc"));
 	CHECK(!find("je_free"));
@@ -198,11 +198,11 @@ static int copy_for(Elf64_Half machine)
 static int scan_copy(Elf64_Half machine)
 {
 	char path[32];
-	struct allocators_wish wish = { .object = path };
+	struct allocators_request request = { .object = path };
 	int fd = copy_for(machine), n;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	n = allocators_scan(&a, getpid(), &wish);
+	n = allocators_scan(&a, getpid(), &request);
 	allocators_free(&a);
 	close(fd);
 	return n;
@@ -238,12 +238,12 @@ static void put_into(int fd, bool is_program)
 
 static int map_and_scan(int fd)
 {
-	static const struct allocators_wish wish = { .prefix = "my_" };
+	static const struct allocators_request request = { .prefix = "my_" };
 	void *p = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	int n;
 
 	CHECK(p != MAP_FAILED);
-	n = allocators_scan(&a, getpid(), &wish);
+	n = allocators_scan(&a, getpid(), &request);
 	munmap(p, 4096);
 	return n;
 }
@@ -284,10 +284,10 @@ TEST(files_that_nobody_maps_are_forgotten)
 	CHECK_EQ(map_and_scan(fd), 2);
 	n_files = a.n_files;
 	allocators_mark(&a, getpid());
-	CHECK(allocators_let_go(&a, count_one, &n_left)); /* it may still come back */
+	CHECK(allocators_release(&a, count_one, &n_left)); /* it may still come back */
 	CHECK_EQ(n_left, 0);
 	allocators_mark(&a, getpid());
-	CHECK(!allocators_let_go(&a, count_one, &n_left));
+	CHECK(!allocators_release(&a, count_one, &n_left));
 	CHECK_EQ(n_left, 1);
 	CHECK_EQ(a.n_files, n_files - 1);
 	CHECK_EQ(a.n_functions, 1);
@@ -312,7 +312,7 @@ TEST(a_file_has_a_bounded_number_of_them)
 	uint8_t *image;
 	int fd;
 	char path[32];
-	struct allocators_wish wish = { .object = path };
+	struct allocators_request request = { .object = path };
 
 	for (size_t i = 0; i < MANY; i++)
 		symbols[i] = (Elf64_Sym){ .st_name = 1,
@@ -322,7 +322,7 @@ TEST(a_file_has_a_bounded_number_of_them)
 	image = until_end(image_make(sections, ARRAY_SIZE(sections), elf64_own_machine(), &size));
 	fd = memory_file(image, size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	SAID(n = (size_t)allocators_scan(&a, getpid(), &wish));
+	SAID(n = (size_t)allocators_scan(&a, getpid(), &request));
 	CHECK(n >= 100 && n < 1000);
 	CHECK_EQ(a.functions[1].offset, a.functions[0].offset + 1);
 	close(fd);

@@ -252,7 +252,7 @@ static void check_blind(const char *wanted)
 static void check_without_instances(void)
 {
 	CHECK(limit_to("max_inotify_instances", "0"));
-	check_blind("tracelets: warning: watching cgroups: Too many open files: some that end "
+	check_blind("tracelets: warning: cgroup watch: Too many open files: cgroups removed "
 		    "before a report have no name (raise sysctl fs.inotify.max_user_instances)\n");
 }
 
@@ -260,7 +260,7 @@ static void check_without_instances(void)
 static void check_without_watches(void)
 {
 	CHECK(limit_to("max_inotify_watches", "1"));
-	check_blind("tracelets: warning: watching cgroups: No space left on device: some that end "
+	check_blind("tracelets: warning: cgroup watch: No space left on device: cgroups removed "
 		    "before a report have no name (raise sysctl fs.inotify.max_user_watches)\n");
 }
 

@@ -319,9 +319,9 @@ TEST(keeps_one_descriptor_for_each_root)
 	CHECK_EQ(roots_of(roots, 0), -ENOENT);
 	CHECK(roots_own(roots) >= 0);
 	roots_keep(roots, fd);
-	roots_let_go(roots);
+	roots_release(roots);
 	CHECK_EQ(roots_of(roots, getpid()), fd);
-	roots_let_go(roots);
+	roots_release(roots);
 	CHECK_EQ(fcntl(fd, F_GETFD), -1);
 	fd = roots_of(roots, getpid());
 	roots_free(roots);

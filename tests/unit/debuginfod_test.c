@@ -128,7 +128,7 @@ TEST_APART(servers_that_never_answer_are_left_alone)
 	CHECK_EQ(ask(3), -ENOENT);
 	CHECK_EQ(ask(4), -ENOENT);
 	CHECK_EQ(server.n_asked, 2);
-	check_said("tracelets: warning: debuginfod: Connection timed out: not asked for 5 "
+	check_said("tracelets: warning: debuginfod: Connection timed out: disabled for 5 "
 		   "minutes (some functions may have no names)\n");
 }
 
@@ -148,7 +148,7 @@ TEST_APART(servers_that_cannot_be_reached_are_left_alone)
 	CHECK_EQ(ask(1), -ENOENT);
 	CHECK_EQ(ask(2), -ENOENT);
 	CHECK_EQ(server.n_asked, 1);
-	check_said("tracelets: warning: debuginfod: Connection refused: not asked for 5 "
+	check_said("tracelets: warning: debuginfod: Connection refused: disabled for 5 "
 		   "minutes (some functions may have no names)\n");
 }
 

@@ -66,7 +66,7 @@ TEST(what_is_used_stays_where_it_is)
 	for (int i = 0; i < MANY; i++)
 		if (i % 10)
 			frame_release(kept[i]);
-	frame_table_let_go(table);
+	frame_table_release(table);
 	CHECK_EQ(frame_table_count(table), MANY / 10);
 	for (int i = 0; i < MANY; i += 10)
 		CHECK(get_named(table, i) == kept[i]);
@@ -83,10 +83,10 @@ TEST(a_frame_with_two_users_outlives_one)
 
 	CHECK(get_named(table, 1) == frame);
 	frame_release(frame);
-	frame_table_let_go(table);
+	frame_table_release(table);
 	CHECK_EQ(frame_table_count(table), 1);
 	frame_release(frame);
-	frame_table_let_go(table);
+	frame_table_release(table);
 	CHECK_EQ(frame_table_count(table), 0);
 	frame_table_free(table);
 }

@@ -100,8 +100,8 @@ static bool is_above_what_is_less(const struct hist_unit *unit, uint64_t k)
 }
 
 /*
- * The rows' edges: a value is never in the row below, up to the largest value there is; and up to 45
- * minutes, one nanosecond less is.
+ * The rows' edges: a value is never in the row below, up to the largest value there is; and up to
+ * 45 minutes, one nanosecond less is.
  */
 TEST(whole_units_are_exact)
 {

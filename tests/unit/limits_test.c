@@ -22,7 +22,7 @@ TEST(open_files_are_told_with_their_number)
 	few = files;
 	few.rlim_cur = 77;
 	CHECK(!setrlimit(RLIMIT_NOFILE, &few));
-	CHECK_HAS(hint_of(-EMFILE), "77 files");
+	CHECK_HAS(hint_of(-EMFILE), "limit: 77 open files");
 	CHECK_HAS(hint_of(-EMFILE), "ulimit -n");
 	CHECK(!setrlimit(RLIMIT_NOFILE, &files));
 }

@@ -43,6 +43,22 @@ list_page()
 }
 
 # compare NAME HELP PAGE
+# fits_a_screen FILE: as "-h" has to: 24 lines of 80 columns, with three examples and ten options.
+fits_a_screen()
+{
+	awk '{ n_examples += in_examples && /^  / }
+		/^[a-z].*:$/ { in_examples = $0 == "examples:" }
+		/^  (-.,|   ) --/ { n_options++ }
+		length($0) > 80 { print "more than 80 columns: " $0; bad = 1 }
+		END {
+			if (NR > 24 || n_options != 10 || n_examples < 2 || n_examples > 3) {
+				print FILENAME ": " NR " lines, " n_options " options, " n_examples " examples"
+				bad = 1
+			}
+			exit bad
+		}' "$1"
+}
+
 compare()
 {
 	diff "$2" "$3" >"$dir/diff"
@@ -65,6 +81,9 @@ for source in tools/*.c; do
 		/^[a-z].*:$/ { last = $0 }
 		END { exit bad || last != "all tools:" }'
 	result "help_of_${tool}_has_80_columns_and_common_options_last" $?
+	"$bin/$tool" -h >"$dir/brief"
+	fits_a_screen "$dir/brief"
+	result "brief_help_of_${tool}_fits_a_screen" $?
 	compare "options_of_$tool" "$dir/help" "$dir/page"
 	list_help "$tool" shared >>"$dir/shared"
 	grep -q '^\.Xr tracelets 8' "$page"
@@ -175,6 +194,11 @@ for tool in $tools; do
 done
 check_examples examples_in_the_page_of_all_tools man/tracelets.8
 check_examples examples_in_the_page_of_fleets man/tracelets-fleet.7
+for topic in $("$bin/tracelets" help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
+	echo examples: >"$dir/help_on_$topic"
+	"$bin/tracelets" help "$topic" | sed -n 's/tracelets //g; /^  [a-z]/p' >>"$dir/help_on_$topic"
+	check_examples "commands_in_help_on_$topic" "$dir/help_on_$topic"
+done
 check_examples examples_in_the_readme README.md
 check_examples examples_in_the_cookbook doc/examples.md
 

@@ -98,7 +98,7 @@ static bool is_refused(const char *line)
 	return err == -EINVAL;
 }
 
-static const char *help_text(void)
+static const char *printed_by(void (*print)(const char *arg), const char *arg)
 {
 	static char said[2048];
 	FILE *file = tmpfile();
@@ -107,7 +107,7 @@ static const char *help_text(void)
 
 	fflush(stdout);
 	dup2(fileno(file), STDOUT_FILENO);
-	opts_print_help(&set);
+	print(arg);
 	fflush(stdout);
 	dup2(saved_fd, STDOUT_FILENO);
 	close(saved_fd);
@@ -116,6 +116,22 @@ static const char *help_text(void)
 	said[length] = '\0';
 	fclose(file);
 	return said;
+}
+
+static void print_help(const char *arg)
+{
+	(void)arg;
+	opts_print_help(&set);
+}
+
+static void print_brief(const char *arg)
+{
+	opts_print_brief(&set, "tool", arg);
+}
+
+static const char *help_text(void)
+{
+	return printed_by(print_help, NULL);
 }
 
 /* What was set, and the operands. */
@@ -199,7 +215,9 @@ TEST(what_follows_two_dashes_is_no_option)
 static const struct {
 	const char *line, *complaint;
 } refusals[] = {
-	{ "--nonsense", "unknown option '--nonsense'" },
+	{ "--nonsense", "unknown option '--nonsense' (see --help)" },
+	{ "--numbr", "'--numbr' (did you mean --number?)" },
+	{ "--txet=a", "'--txet=a' (did you mean --text?)" },
 	{ "-z", "unknown option '-z'" },
 	{ "-oz", "unknown option '-z'" },
 	{ "--number", "'--number' needs an argument" },
@@ -255,6 +273,17 @@ TEST(a_tool_gives_a_letter_to_a_shared_option)
 	CHECK(opts_given(&set, "number"));
 	CHECK_HAS(help_text(), "  -i, --number");
 	set.letters = NULL;
+}
+
+TEST(brief_help_has_the_named_options_only)
+{
+	CHECK(parse_line("-f") > 0);
+	CHECK(opts_given_by_letter(&set, "flag"));
+	CHECK_STR(printed_by(print_brief, "flag tid"), "\noptions (all: tool --help):\n"
+						       "  -f, --flag     a flag\n"
+						       "      --tid TID  a thread\n");
+	CHECK(parse_line("--flag") > 0);
+	CHECK(!opts_given_by_letter(&set, "flag"));
 }
 
 TEST(help_lists_options_by_section_wrapped_at_80_columns)

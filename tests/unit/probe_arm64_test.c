@@ -26,21 +26,21 @@ static size_t read_words(uint8_t *code, const char *text)
 	return n;
 }
 
-static struct probe_place place_code(const char *text, struct probe_wish wish)
+static struct probe_place place_code(const char *text, struct probe_request request)
 {
 	struct probe_place place;
 	uint8_t code[CODE_MAX];
 	size_t n = read_words(code, text);
 
-	probe_place_find_on(&probe_machine_arm64, &place, &wish, code, n);
+	probe_place_find_on(&probe_machine_arm64, &place, &request, code, n);
 	return place;
 }
 
-#define MOVABLE(n) ((struct probe_wish){ .n_args = (n), .may_move_args = true })
+#define MOVABLE(n) ((struct probe_request){ .n_args = (n), .may_move_args = true })
 
 /* An instruction, and a branch behind it, which is reached if the instruction may be skipped. */
-#define CHECK_SKIPPED(text, wish) CHECK_PLACE(text " 54000040", wish, 4, PROBE_BRANCH)
-#define CHECK_KEPT(text, wish)	  CHECK_PLACE(text " 54000040", wish, 0, PROBE_STEP)
+#define CHECK_SKIPPED(text, request) CHECK_PLACE(text " 54000040", request, 4, PROBE_BRANCH)
+#define CHECK_KEPT(text, request)    CHECK_PLACE(text " 54000040", request, 0, PROBE_STEP)
 
 /* It writes argument number n, counted from 1, and no other. */
 #define CHECK_WRITES_ARG(text, n)                   \
@@ -336,12 +336,12 @@ TEST(a_part_of_an_instruction_is_not_read)
 {
 	uint8_t code[CODE_MAX];
 	size_t n = read_words(code, "aa0003e3 b4000200");
-	struct probe_wish wish = STRICT(1);
+	struct probe_request request = STRICT(1);
 	struct probe_place place;
 
-	probe_place_find_on(&probe_machine_arm64, &place, &wish, code, n - 1);
+	probe_place_find_on(&probe_machine_arm64, &place, &request, code, n - 1);
 	CHECK_EQ(place.kind, PROBE_STEP);
-	probe_place_find_on(&probe_machine_arm64, &place, &wish, code, 3);
+	probe_place_find_on(&probe_machine_arm64, &place, &request, code, 3);
 	CHECK_EQ(place.kind, PROBE_STEP);
 }
 

@@ -33,18 +33,18 @@ static size_t read_hex(uint8_t *code, const char *text)
 	return n;
 }
 
-static struct probe_place place_code(const char *text, struct probe_wish wish)
+static struct probe_place place_code(const char *text, struct probe_request request)
 {
 	struct probe_place place;
 	uint8_t code[CODE_MAX];
 	size_t n = read_hex(code, text);
 
-	probe_place_find_on(&probe_machine_x86, &place, &wish, code, n);
+	probe_place_find_on(&probe_machine_x86, &place, &request, code, n);
 	return place;
 }
 
 #define MOVABLE(n) \
-	((struct probe_wish){ .n_args = (n), .wants_return = true, .may_move_args = true })
+	((struct probe_request){ .n_args = (n), .wants_return = true, .may_move_args = true })
 
 TEST(places_probes_in_the_allocators_of_debian)
 {

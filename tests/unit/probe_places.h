@@ -8,8 +8,8 @@
 
 #define CODE_MAX 256
 
-#define STRICT(n) ((struct probe_wish){ .n_args = (n), .wants_return = true })
-#define ENTRY(n)  ((struct probe_wish){ .n_args = (n) })
+#define STRICT(n) ((struct probe_request){ .n_args = (n), .wants_return = true })
+#define ENTRY(n)  ((struct probe_request){ .n_args = (n) })
 
 /* How a real function begins, and where a probe belongs. */
 struct entry {
@@ -23,7 +23,7 @@ struct entry {
 	const char *code;
 };
 
-static struct probe_place place_code(const char *text, struct probe_wish wish);
+static struct probe_place place_code(const char *text, struct probe_request request);
 
 static void check_place(const struct entry *e, struct probe_place at, unsigned int offset,
 			enum probe_kind kind)
@@ -36,19 +36,19 @@ static void check_place(const struct entry *e, struct probe_place at, unsigned i
 /* Its code begins shift bytes later than the entry says. */
 static void check_entry(const struct entry *e, const char *code, unsigned int shift)
 {
-	struct probe_wish wish = { .n_args = e->n_args, .wants_return = e->wants_return };
-	struct probe_place place = place_code(code, wish);
+	struct probe_request request = { .n_args = e->n_args, .wants_return = e->wants_return };
+	struct probe_place place = place_code(code, request);
 
 	check_place(e, place, e->kind == PROBE_STEP ? 0 : e->offset + shift, e->kind);
 	CHECK(!place.is_moved);
-	wish.may_move_args = true;
-	check_place(e, place_code(code, wish),
+	request.may_move_args = true;
+	check_place(e, place_code(code, request),
 		    e->moved_kind == PROBE_STEP ? 0 : e->moved_offset + shift, e->moved_kind);
 }
 
-#define CHECK_PLACE(text, wish, wanted_offset, wanted_kind)                                     \
+#define CHECK_PLACE(text, request, wanted_offset, wanted_kind)                                  \
 	do {                                                                                    \
-		struct probe_place at = place_code(text, wish);                                 \
+		struct probe_place at = place_code(text, request);                              \
 		unsigned int due = (wanted_offset);                                             \
 		if (at.offset != due || at.kind != (wanted_kind))                               \
 			UNIT_FAIL("%s: +%u (%s), not +%u (%s)", text, at.offset,                \

@@ -73,35 +73,34 @@ static const struct {
 	{ { { 1, "java", &none, 100 } }, "" },
 	/* more than a tenth */
 	{ { { 812, "worker", &cut_java, 97 }, { 812, "worker", &none, 3 } },
-	  "java (PID 812): 97 % of stacks cut in JIT code: start it anew, then jcmd 812 "
-	  "perfmap\n" },
+	  "java (PID 812): 97 % of stacks truncated in JIT code (start it anew, then jcmd 812 "
+	  "perfmap)\n" },
 	{ { { 812, "worker", &cut_java, 10 }, { 812, "worker", &none, 90 } }, "" },
 	/* whole stacks without names need names only */
 	{ { { 7, "worker", &unnamed_java, 50 }, { 7, "worker", &none, 50 } },
-	  "java (PID 7): 50 % of stacks have JIT code without names: jcmd 7 perfmap\n" },
+	  "java (PID 7): 50 % of stacks with unnamed JIT code (jcmd 7 perfmap)\n" },
 	/* no advice is better than one that does nothing, or has been followed */
 	{ { { 7, "luajit", &unnamed_lua, 100 } }, "" },
 	{ { { 7, "node", &cut_named_node, 100 } }, "" },
 	{ { { 8, "java", &cut_named_java, 100 } },
-	  "java (PID 8): 100 % of stacks cut in JIT code: start it anew" },
+	  "java (PID 8): 100 % of stacks truncated in JIT code (start it anew" },
 	{ { { 7, "odd\nname", &cut_in_file, 30 } },
-	  "odd\\x0aname (PID 7): 100 % of stacks cut in libodd.so, which has no unwind "
-	  "information: build it with" },
+	  "odd\\x0aname (PID 7): 100 % of stacks truncated in libodd.so: no unwind "
+	  "information (build it with" },
 	{ { { 8, "odd", &cut_by_whom, 30 } },
-	  "odd (PID 8): 100 % of stacks cut in JIT code: its compiler is not known" },
+	  "odd (PID 8): 100 % of stacks truncated in JIT code (unknown JIT: enable" },
 	/* what cuts most, with its own share */
 	{ { { 7, "odd", &in_big, 60 },
 	    { 7, "odd", &cut_in_file, 5 },
 	    { 7, "odd", &cut_java, 15 },
 	    { 7, "odd", &none, 20 } },
-	  "odd (PID 7): 60 % of stacks cut in libbig.so, which has no unwind" },
+	  "odd (PID 7): 60 % of stacks truncated in libbig.so: no unwind" },
 	{ { { 7, "odd", &cut_java, 60 }, { 7, "odd", &cut_in_file, 40 } },
-	  "java (PID 7): 60 % of stacks cut in JIT code: start it anew" },
+	  "java (PID 7): 60 % of stacks truncated in JIT code (start it anew" },
 	/* a file that could not be read */
 	{ { { 7, "odd", &denied, 60 } },
-	  "odd (PID 7): 100 % of stacks cut in app, which could not be read: Permission denied\n" },
-	{ { { 7, "odd", &changed, 60 } },
-	  "app, which could not be read: changed since it was mapped\n" },
+	  "odd (PID 7): 100 % of stacks truncated in app: can't read it: Permission denied\n" },
+	{ { { 7, "odd", &changed, 60 } }, "app: can't read it: changed since it was mapped\n" },
 	/* what hardly counts */
 	{ { { 1, "java", &cut_java, 1 }, { 2, "postgres", &none, 1000 } }, "" },
 };
@@ -132,7 +131,7 @@ TEST(files_are_not_blamed_for_tables_that_had_no_room)
 	CHECK_HAS(said, "java (PID 8)");
 	CHECK(!strstr(said, "odd"));
 	add(7, "odd", &denied, 60);
-	CHECK_HAS(print_with(true), "could not be read: Permission denied\n");
+	CHECK_HAS(print_with(true), "can't read it: Permission denied\n");
 }
 
 TEST(files_in_great_numbers_leave_the_worst)
@@ -145,15 +144,15 @@ TEST(files_in_great_numbers_leave_the_worst)
 		snprintf(name, sizeof(name), "lib%d.so", i);
 		add(7, "odd", &flaw, 1);
 	}
-	CHECK_HAS(print(), "50 % of stacks cut in libodd.so");
+	CHECK_HAS(print(), "50 % of stacks truncated in libodd.so");
 }
 
 TEST(processes_of_one_runtime_share_a_line)
 {
 	for (pid_t pid = 1; pid <= 50; pid++)
 		add(pid, "java", &cut_java, (uint64_t)pid);
-	CHECK_HAS(print(), "java (PID 50 and 49 others): 100 % of stacks cut in JIT code: "
-			   "start it anew, then jcmd PID perfmap\n");
+	CHECK_HAS(print(), "java (PID 50 and 49 others): 100 % of stacks truncated in JIT "
+			   "code (start it anew, then jcmd PID perfmap)\n");
 }
 
 TEST(there_are_three_lines_at_most)
@@ -171,7 +170,7 @@ TEST(the_table_is_bounded)
 	add(5, "java", &cut_java, 1000000);
 	for (pid_t pid = 10; pid < 100000; pid++)
 		add(pid, "true", &none, 1);
-	CHECK_HAS(print(), "java (PID 5): 100 % of stacks cut in JIT code");
+	CHECK_HAS(print(), "java (PID 5): 100 % of stacks truncated in JIT code");
 }
 
 /* As of a stack that was let go of before the last report. */
@@ -185,5 +184,5 @@ TEST(a_file_is_told_whose_stack_is_gone)
 	memset(name, 'x', strlen(name));
 	add(2, "odd", &cut_in_file, 50);
 	text = print();
-	CHECK_HAS(text, "odd (PID 1 and 1 other): 100 % of stacks cut in libodd.so,");
+	CHECK_HAS(text, "odd (PID 1 and 1 other): 100 % of stacks truncated in libodd.so:");
 }

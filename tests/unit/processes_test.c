@@ -343,7 +343,7 @@ static int count_met(pid_t pid)
 {
 	int n = 0;
 
-	processes_meet_files(table, pid, count_open, &n);
+	processes_preload_files(table, pid, count_open, &n);
 	return n;
 }
 
@@ -432,10 +432,10 @@ TEST(a_file_of_another_device_stays_with_who_had_it)
 	CHECK(has_open_file(getpid(), now_ns + 3));
 }
 
-static void set_dear(struct file *file, void *arg)
+static void set_expensive(struct file *file, void *arg)
 {
 	(void)arg;
-	file->parts[FILE_ROWS].is_dear = true;
+	file->parts[FILE_ROWS].is_expensive = true;
 }
 
 TEST(a_dear_file_is_kept_for_longer)
@@ -446,10 +446,10 @@ TEST(a_dear_file_is_kept_for_longer)
 	map_new_file(&code);
 	processes_exec(table, getpid(), clock_now_ns());
 	processes_map(table, getpid(), &code.mapping, clock_now_ns());
-	processes_meet_files(table, getpid(), set_dear, NULL);
+	processes_preload_files(table, getpid(), set_expensive, NULL);
 	processes_clear(table);
 	for (; processes_stats(table).n_files && n < 100; n++)
-		processes_let_go_files(table, false);
+		processes_release_files(table, false);
 	CHECK_EQ(n, 20);
 	lose_file(&code);
 }
@@ -464,13 +464,13 @@ TEST(a_file_goes_when_it_was_not_used_for_a_while)
 		processes_map(table, getpid(), &code.mapping, clock_now_ns());
 		CHECK_EQ(count_met(getpid()), 1);
 		for (int i = 0; i < 2; i++)
-			processes_let_go_files(table, false);
+			processes_release_files(table, false);
 		CHECK_EQ(processes_stats(table).n_files, 1);
 		processes_clear(table);
-		processes_let_go_files(table, false);
+		processes_release_files(table, false);
 		CHECK_EQ(processes_stats(table).n_files, 1);
 	}
-	processes_let_go_files(table, false);
+	processes_release_files(table, false);
 	CHECK_EQ(processes_stats(table).n_files, 0);
 	lose_file(&code);
 }

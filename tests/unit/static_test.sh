@@ -31,8 +31,17 @@ for source in tools/*.c; do
 	result "lists_and_runs_$tool" $?
 done
 
-answers 2 "'nonsense' is neither" "$bin" nonsense && answers 2 "'-p'" "$bin" -p 1
+answers 2 "'nonsense': unknown tool" "$bin" nonsense && answers 2 "'-p'" "$bin" -p 1
 result refuses_what_is_no_tool $?
+
+"$bin" help >"$dir/topics"
+for topic in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' "$dir/topics") ; do
+	"$bin" help "$topic" >"$dir/topic" && [ "$(grep -c '^  tracelets ' "$dir/topic")" -eq 3 ] &&
+		[ "$(grep -c '^      [^ ]' "$dir/topic")" -eq 3 ] && ! grep -E '.{81}' "$dir/topic"
+	result "help_answers_$topic" $?
+done
+grep -q slow "$dir/topics" && answers 2 "unknown topic 'nonsense'" "$bin" help nonsense
+result help_lists_topics $?
 
 # What a rescue image has room for. Ours is x86-64's; others differ a little.
 # The hardening of Debian's packages, which are not for rescue images, takes one percent.
@@ -55,7 +64,7 @@ result a_link_is_its_tool $?
 mkdir "$dir/taken"
 echo mine >"$dir/taken/runqlat"
 ln -s /nowhere "$dir/taken/profile"
-answers 1 'taken/runqlat: File exists' "$bin" --install "$dir/taken" &&
+answers 1 'taken/runqlat: link failed: File exists' "$bin" --install "$dir/taken" &&
 	grep -q mine "$dir/taken/runqlat" && [ "$(readlink "$dir/taken/profile")" = /nowhere ] &&
 	[ -L "$dir/taken/offcputime" ]
 result install_overwrites_nothing $?

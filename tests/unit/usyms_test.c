@@ -519,16 +519,16 @@ TEST(never_reads_tables_again_from_changed_files)
 
 static sem_t all_done;
 
-static void tell_done(struct chore *chore)
+static void tell_done(struct job *job)
 {
-	(void)chore;
+	(void)job;
 	sem_post(&all_done);
 }
 
-/* Chores are done in order. */
+/* Jobs are done in order. */
 static void wait_for_background(struct background *bg)
 {
-	struct chore last = {};
+	struct job last = {};
 
 	sem_init(&all_done, 0, 0);
 	background_add(bg, &last, tell_done);
@@ -996,7 +996,7 @@ TEST(names_outlive_files_that_it_closes)
 	unmap_text(c->addr);
 	for (uint32_t i = 0; i < 600; i++) {
 		meet_file(plain, i + 2);
-		usyms_let_go_files(plain, name_leaving, &has_left);
+		usyms_release_files(plain, name_leaving, &has_left);
 	}
 	CHECK(has_left);
 	CHECK(count_files() < before + 300);

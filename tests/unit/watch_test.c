@@ -182,7 +182,7 @@ static void wait_for_main_thread(pid_t pid)
 	}
 }
 
-/* Whether or not its threads can be counted from the beginning. Returns how many events were lost. */
+/* Whether or not its threads can be counted from the beginning. Returns the number of losses. */
 static int check_last_thread(bool is_seen)
 {
 	pid_t child = is_seen ? 0 : start_child_with(leave_thread);

@@ -18,7 +18,7 @@ int durations_parse(const char *what, const char *text, void *dest)
 	if (after)
 		*after++ = '\0';
 	err = after ? parse_duration(what, before, NS_PER_S, &before_ns)
-		    : msg_error("%s: '%s' is not two durations with a comma between", what, text);
+		    : msg_error("%s: '%s' is not two durations (example: 10s,20s)", what, text);
 	if (!err)
 		err = parse_duration(what, after, NS_PER_S, &after_ns);
 	if (!err && (!before_ns || !after_ns))

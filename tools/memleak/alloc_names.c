@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What functions that allocate are called. C++ operators by their mangled names (Itanium C++ ABI,
- * chapter 5.1), all of them but placement new, which allocates nothing.
+ * Names of allocation functions. C++ operators by their mangled names (Itanium C++ ABI, chapter
+ * 5.1), all of them but placement new, which allocates nothing.
  */
 #include <string.h>
 

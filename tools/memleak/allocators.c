@@ -30,7 +30,7 @@
 
 struct scan {
 	struct allocators *a;
-	const struct allocators_wish *wish;
+	const struct allocators_request *request;
 	struct elf64 elf;
 	struct elfsegs segs;
 	size_t first; /* function of the file */
@@ -40,11 +40,11 @@ struct scan {
 
 /* ---- the functions of a file ---- */
 
-static bool is_wanted(const struct allocators_wish *wish, int kind)
+static bool is_wanted(const struct allocators_request *request, int kind)
 {
 	bool is_mapping = (kind >= ALLOC_MMAP && kind < ALLOC_FREE) || kind == ALLOC_MUNMAP;
 
-	return kind >= 0 && !(is_mapping && wish->without_mmap);
+	return kind >= 0 && !(is_mapping && request->without_mmap);
 }
 
 static struct alloc_function *find_function(const struct scan *scan, uint64_t offset)
@@ -61,7 +61,7 @@ static bool is_better_name(const char *a, size_t bytes, const char *b)
 	return bytes != strlen(b) ? bytes < strlen(b) : strncmp(a, b, bytes) < 0;
 }
 
-/* Of two kinds at one address, such as free and delete, the first one in the list is meant. */
+/* If two kinds share an address, such as free and delete, the first one in the list wins. */
 static void add_alias(struct alloc_function *f, enum alloc_kind kind, const char *name,
 		      uint64_t bytes)
 {
@@ -89,7 +89,7 @@ static bool is_full(struct scan *scan)
 	if (scan->a->n_functions - scan->first < FUNCTIONS_MAX)
 		return false;
 	if (!scan->has_too_many)
-		msg_warn("%s: more than %d functions that allocate: the others are not probed",
+		msg_warn("%s: more than %d allocation functions, the rest is not probed",
 			 scan->a->files[scan->file].path, FUNCTIONS_MAX);
 	scan->has_too_many = true;
 	return true;
@@ -100,10 +100,10 @@ static void visit_name(const struct elfname *name, void *arg)
 	struct scan *scan = arg;
 	int kind = scan->has_too_many
 			   ? -1
-			   : alloc_kind_of(name->name, scan->wish->prefix, name->is_local);
+			   : alloc_kind_of(name->name, scan->request->prefix, name->is_local);
 	struct alloc_function *known, f = { .file = scan->file, .bytes = name->bytes };
 
-	if (!is_wanted(scan->wish, kind))
+	if (!is_wanted(scan->request, kind))
 		return;
 	f.offset = elfsegs_offset(&scan->segs, name->vaddr);
 	if (f.offset == UINT64_MAX)
@@ -124,7 +124,7 @@ static void visit_name(const struct elfname *name, void *arg)
 	add_function(scan->a, &f);
 }
 
-/* Whatever can be had of its code; 0 bytes: nothing. */
+/* Reads as much of its code as possible; 0 bytes: nothing. */
 static size_t read_code(const struct scan *scan, const struct alloc_function *f, uint8_t **code)
 {
 	uint64_t bytes = f->bytes ? f->bytes : CODE_DEFAULT_BYTES;
@@ -141,15 +141,15 @@ static size_t read_code(const struct scan *scan, const struct alloc_function *f,
 static void place_function(const struct scan *scan, struct alloc_function *f)
 {
 	const struct alloc_traits *traits = alloc_kind_traits(f->kind);
-	struct probe_wish wish = {
+	struct probe_request request = {
 		.n_args = traits->n_args,
 		.wants_return = traits->wants_return,
-		.may_move_args = scan->wish->may_move_args,
+		.may_move_args = scan->request->may_move_args,
 	};
 	uint8_t *code = NULL;
-	size_t bytes = scan->wish->places_at_zero ? 0 : read_code(scan, f, &code);
+	size_t bytes = scan->request->places_at_zero ? 0 : read_code(scan, f, &code);
 
-	probe_place_find(&f->place, &wish, code, bytes);
+	probe_place_find(&f->place, &request, code, bytes);
 	free(code);
 	msg_debug("%s: %s at 0x%llx+%u (%s)", scan->a->files[f->file].path, f->name,
 		  (unsigned long long)f->offset, f->place.offset, probe_kind_name(f->place.kind));
@@ -159,9 +159,8 @@ static void place_function(const struct scan *scan, struct alloc_function *f)
 static void warn_of_go(const struct scan *scan)
 {
 	if (gopclntab_exists(&scan->elf))
-		msg_warn("%s: a Go program, whose heap is not malloc's: only memory of C and "
-			 "mappings are "
-			 "seen (Go's own heap profile shows the rest: net/http/pprof)",
+		msg_warn("%s: Go program: only C memory and mappings are traced, not Go's heap "
+			 "(use Go's heap profile, net/http/pprof)",
 			 scan->a->files[scan->file].path);
 }
 
@@ -190,10 +189,12 @@ static struct alloc_file *find_file(const struct allocators *a, dev_t dev, ino_t
 }
 
 /* Takes fd over; negative: it couldn't be opened, and is not tried again. */
-static void add_file(struct allocators *a, const struct allocators_wish *wish,
+static void add_file(struct allocators *a, const struct allocators_request *request,
 		     const struct alloc_file *found, int fd)
 {
-	struct scan scan = { .a = a, .wish = wish, .first = a->n_functions, .file = a->n_files };
+	struct scan scan = {
+		.a = a, .request = request, .first = a->n_functions, .file = a->n_files
+	};
 	struct alloc_file *file;
 
 	a->files = mem_grow(a->files, a->n_files, &a->files_cap, sizeof(*a->files));
@@ -251,7 +252,7 @@ static void forget_file(struct allocators *a, size_t file)
 }
 
 /* A file without probes may have been deleted since, and its inode be another one's. */
-static void scan_mapping(struct allocators *a, pid_t pid, const struct allocators_wish *wish,
+static void scan_mapping(struct allocators *a, pid_t pid, const struct allocators_request *request,
 			 const struct mapping *m, const struct timespec *read_time)
 {
 	struct alloc_file found = { .dev = m->dev, .ino = m->ino, .path = m->path };
@@ -264,12 +265,12 @@ static void scan_mapping(struct allocators *a, pid_t pid, const struct allocator
 	if (fd < 0 && (known || process_has_ended(pid)))
 		return; /* another one may still lead to it */
 	if (fd < 0) {
-		msg_warn("looking for allocators in %s: %s", m->path, strerror(-fd));
+		msg_warn("%s: search for allocators failed: %s", m->path, strerror(-fd));
 		found.st = (struct stat){};
 	}
 	if (known)
 		forget_file(a, (size_t)(known - a->files));
-	add_file(a, wish, &found, fd);
+	add_file(a, request, &found, fd);
 }
 
 /* ---- the object that was asked for ---- */
@@ -286,17 +287,17 @@ static bool has_name(const struct mapping *m, const char *object)
 	return !strncmp(slash + 1, object, n) && (at == end || strchr(".-", *at));
 }
 
-/* It may be mapped later, or under another name: then its inode tells. */
-static int scan_path(struct allocators *a, pid_t pid, const struct allocators_wish *wish)
+/* The file may be mapped later, or under another name: then its inode identifies it. */
+static int scan_path(struct allocators *a, pid_t pid, const struct allocators_request *request)
 {
 	char path[PATH_MAX + 32];
 	struct stat st;
 	struct alloc_file found = { .path = path, .is_asked_for = true };
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/root%s", process_live_task(pid), wish->object);
-	if (wish->object[0] != '/' || stat(path, &st))
-		snprintf(path, sizeof(path), "%s", wish->object);
+	snprintf(path, sizeof(path), "/proc/%d/root%s", process_live_task(pid), request->object);
+	if (request->object[0] != '/' || stat(path, &st))
+		snprintf(path, sizeof(path), "%s", request->object);
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return -ENOENT;
 	found.dev = st.st_dev;
@@ -307,29 +308,30 @@ static int scan_path(struct allocators *a, pid_t pid, const struct allocators_wi
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
-	add_file(a, wish, &found, fd);
+	add_file(a, request, &found, fd);
 	return 0;
 }
 
 /* ---- all of it ---- */
 
-static size_t scan_mappings(struct allocators *a, pid_t pid, const struct allocators_wish *wish,
-			    const struct mappings *maps, const struct timespec *read_time)
+static size_t scan_mappings(struct allocators *a, pid_t pid,
+			    const struct allocators_request *request, const struct mappings *maps,
+			    const struct timespec *read_time)
 {
 	size_t n_fitting = 0;
 
 	for (size_t i = 0; i < maps->count; i++) {
 		const struct mapping *m = &maps->items[i];
 
-		if (!m->ino || (wish->object && !has_name(m, wish->object)))
+		if (!m->ino || (request->object && !has_name(m, request->object)))
 			continue;
 		n_fitting++;
-		scan_mapping(a, pid, wish, m, read_time);
+		scan_mapping(a, pid, request, m, read_time);
 	}
 	return n_fitting;
 }
 
-int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_wish *wish)
+int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_request *request)
 {
 	struct timespec read_time;
 	struct mappings maps;
@@ -340,8 +342,8 @@ int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_wis
 	err = mappings_read(&maps, pid);
 	if (err)
 		return err;
-	if (!scan_mappings(a, pid, wish, &maps, &read_time) && wish->object)
-		err = strchr(wish->object, '/') ? scan_path(a, pid, wish) : -ENOENT;
+	if (!scan_mappings(a, pid, request, &maps, &read_time) && request->object)
+		err = strchr(request->object, '/') ? scan_path(a, pid, request) : -ENOENT;
 	mappings_free(&maps);
 	return err ? err : (int)a->n_new;
 }
@@ -356,7 +358,7 @@ static bool is_mapped_in(const struct mappings *maps, const struct alloc_file *f
 	return false;
 }
 
-/* What can't be said of a process that is there is no reason to forget its files. */
+/* Failed reads of a live process's mappings must not release its files. */
 void allocators_mark(struct allocators *a, pid_t pid)
 {
 	struct mappings maps = {};
@@ -370,8 +372,8 @@ void allocators_mark(struct allocators *a, pid_t pid)
 		mappings_free(&maps);
 }
 
-bool allocators_let_go(struct allocators *a, void (*leave)(struct alloc_file *file, void *arg),
-		       void *arg)
+bool allocators_release(struct allocators *a, void (*leave)(struct alloc_file *file, void *arg),
+			void *arg)
 {
 	bool waits = false;
 

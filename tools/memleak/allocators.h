@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The functions by which one process gets and gives back memory, found in the files that it has
- * mapped, whatever they are called there and in whichever mount namespace: glibc, musl, jemalloc
- * (je_, _rjem_), tcmalloc (tc_), mimalloc (mi_), C++ operators new and delete, mmap. Several of
- * them can be in one process, and all are found. Both .dynsym and .symtab are searched, so static
- * programs work unless they are stripped.
+ * mapped, under any name and in any mount namespace: glibc, musl, jemalloc (je_, _rjem_), tcmalloc
+ * (tc_), mimalloc (mi_), C++ operators new and delete, mmap. Several of them can be in one process,
+ * and all are found. Both .dynsym and .symtab are searched, so static programs work unless they are
+ * stripped.
  *
- * A function is listed once, however many names it has. Indirect functions (IFUNC) are left out,
- * as their symbol names the code that chooses and not the one that is chosen. Symbols that are
- * local to their file count only with a prefix: "free" alone may be anything.
+ * A function is listed once, however many names it has. Indirect functions (IFUNC) are left out, as
+ * their symbol names the code that chooses and not the one that is chosen. Symbols that are local
+ * to their file count only with a prefix: "free" alone may be anything.
  */
 #ifndef ALLOCATORS_H
 #define ALLOCATORS_H
@@ -33,7 +33,7 @@ struct alloc_file {
 	int fd;			    /* readable; -1: nothing of interest in it, or closed */
 	struct file_probes *probes; /* the user's: they keep the inode from being another file's */
 	bool is_asked_for;	    /* by its path: it may be mapped later */
-	bool is_mapped, was_mapped; /* see allocators_let_go() */
+	bool is_mapped, was_mapped; /* see allocators_release() */
 };
 
 struct alloc_function {
@@ -54,11 +54,11 @@ struct allocators {
 	size_t n_skipped; /* indirect functions, left out */
 };
 
-struct allocators_wish {
+struct allocators_request {
 	const char *object;  /* -O: only in this file; NULL: all that are mapped */
 	const char *prefix;  /* --symbols-prefix: names begin with it; NULL: those known */
 	bool without_mmap;   /* no mmap, munmap, mremap */
-	bool may_move_args;  /* as in struct probe_wish */
+	bool may_move_args;  /* as in struct probe_request */
 	bool places_at_zero; /* all probes at the first instruction, for comparison */
 };
 
@@ -71,24 +71,24 @@ struct allocators_wish {
  *
  * An object is a path, or a name as in "libfoo.so.1" or "libfoo" of a mapped file.
  */
-int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_wish *wish);
+int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_request *request);
 
-/* For allocators_let_go(): the process still has what it maps now. */
+/* For allocators_release(): the process still has what it maps now. */
 void allocators_mark(struct allocators *a, pid_t pid);
 
 /*
  * Forgets the files that no process had mapped in this call nor in the last one, but none that was
  * asked for by its path; first calls leave() for each. True if the next call may forget some more.
  */
-bool allocators_let_go(struct allocators *a, void (*leave)(struct alloc_file *file, void *arg),
-		       void *arg);
+bool allocators_release(struct allocators *a, void (*leave)(struct alloc_file *file, void *arg),
+			void *arg);
 
 /* Closes the files that are open, once their functions are probed. */
 void allocators_close(struct allocators *a);
 
 void allocators_free(struct allocators *a);
 
-/* What is to be known about functions of a kind. */
+/* Properties of functions of a kind. */
 struct alloc_traits {
 	const char *name;    /* "malloc" */
 	unsigned int n_args; /* that matter */
@@ -98,7 +98,8 @@ struct alloc_traits {
 const struct alloc_traits *alloc_kind_traits(enum alloc_kind kind);
 
 /*
- * The kind of a function of that name, a known prefix or `prefix` (if not NULL) left out; -1: none.
+ * Returns the kind of a function of that name, a known prefix or `prefix` (if not NULL) left out;
+ * -1: none.
  */
 int alloc_kind_of(const char *name, const char *prefix, bool is_local);
 

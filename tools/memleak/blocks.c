@@ -57,8 +57,8 @@ void blocks_visit(struct block_bucket *buckets, size_t n_buckets,
 }
 
 /*
- * Of 32 bits, which wrap after 52 days; the clock is read before the table, so a block may be
- * younger than now.
+ * Returns the age from times of 32 bits, which wrap after 52 days; the clock is read before the
+ * table, so a block may be younger than now.
  */
 uint64_t block_age_ms(const struct block *block, uint64_t now_ns)
 {
@@ -108,7 +108,7 @@ static struct block_sum *find_sum(struct block_sums *sums, uint64_t id, uint64_t
 	return sum;
 }
 
-/* A stack's name tells its process too; where there is none, the process stands for it. */
+/* A stack id implies its process; without one, the process stands for it. */
 static struct block_sum *find_sum_of(struct block_sums *sums, const struct block *block)
 {
 	uint64_t id = block->stack_id ? block->stack_id : 1ULL << 63 | block->tgid;

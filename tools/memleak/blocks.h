@@ -16,13 +16,13 @@
 /* How full a table may be until a block fails to find a place: see the unit test. */
 #define BLOCKS_FILL_PERCENT 70
 
-/* The number of buckets, a power of two, for that many blocks. */
+/* Returns the number of buckets, a power of two, for that many blocks. */
 size_t blocks_buckets_for(size_t n_blocks);
 
 /* n_buckets, a power of two, halved until the table takes at most max_bytes; at least one. */
 size_t blocks_buckets_within(size_t n_buckets, uint64_t max_bytes);
 
-/* How many blocks have room in them. */
+/* Returns the capacity of the buckets in blocks. */
 size_t blocks_in_buckets(size_t n_buckets);
 
 /*

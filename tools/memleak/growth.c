@@ -59,7 +59,7 @@ void growths_set(struct growths *growths, uint64_t id, uint64_t bytes, uint64_t 
 	g->interval = growths->interval;
 }
 
-/* What is left of nothing for so long is of a process that has ended, mostly. */
+/* Ids with no blocks for so long mostly belong to processes that have exited. */
 static bool is_kept(void *value, void *arg)
 {
 	const struct growths *growths = arg;

@@ -35,7 +35,7 @@ void growths_free(struct growths *growths);
 void growths_next(struct growths *growths);
 void growths_set(struct growths *growths, uint64_t id, uint64_t bytes, uint64_t count);
 
-/* What is known since then of an id that has been set. NULL if it doesn't keep growing. */
+/* Returns the growth of an id that was set before. NULL if it doesn't keep growing. */
 const struct growth *growths_find(const struct growths *growths, uint64_t id);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What memleak was asked for on the command line. */
+/* memleak's options. */
 #ifndef LEAK_OPTIONS_H
 #define LEAK_OPTIONS_H
 

@@ -16,7 +16,7 @@
 #include "process/cgroups.h"
 #include "process/procstate.h"
 
-/* What is attached in a file. */
+/* Probes in a file. */
 struct file_probes {
 	struct uprobes *links;	  /* all the time; NULL: none */
 	struct window_part *part; /* in windows; NULL: none */
@@ -28,7 +28,7 @@ struct file_probes {
  * probed again.
  */
 struct closing {
-	struct chore chore;
+	struct job job;
 	struct uprobes **links;
 	size_t n, cap;
 	bool is_done; /* set by the other thread */
@@ -46,7 +46,7 @@ struct probed_process {
 
 struct leak_probes {
 	struct uprobes_programs programs;
-	struct allocators_wish wish;
+	struct allocators_request request;
 	bool for_all;
 	struct leak_windows *windows; /* NULL: all are probed all the time */
 
@@ -55,7 +55,7 @@ struct leak_probes {
 
 	struct background *background;
 	struct closing *closing; /* NULL: no links are */
-	bool has_changed;	 /* since files were let go of, so that some may be */
+	bool has_changed;	 /* since the last release of files, so that some may be unused */
 
 	size_t n_functions;
 };
@@ -65,17 +65,17 @@ static int prepare_programs(struct uprobes_programs *programs, bool by_thread)
 	int err = by_thread ? uprobes_prepare_mode(programs, UPROBES_PERF)
 			    : uprobes_prepare(programs);
 
-	return err && by_thread ? msg_errno(err, "probing functions") : err;
+	return err && by_thread ? msg_errno(err, "uprobes: attach failed") : err;
 }
 
 struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
-				    const struct allocators_wish *wish, bool for_all,
+				    const struct allocators_request *request, bool for_all,
 				    bool by_thread, struct leak_windows *windows)
 {
 	struct leak_probes *probes = mem_zalloc(1, sizeof(*probes));
 
 	probes->programs = *programs;
-	probes->wish = *wish;
+	probes->request = *request;
 	probes->for_all = for_all;
 	probes->windows = windows;
 	probes->background = background_new();
@@ -120,11 +120,11 @@ static void note_function(struct leak_probes *probes, const struct alloc_file *f
 			  const struct alloc_function *f, int err)
 {
 	if (err) {
-		msg_warn("%s of %s can't be probed: %s", f->name, file->path, strerror(-err));
+		msg_warn("%s of %s: can't be probed: %s", f->name, file->path, strerror(-err));
 		return;
 	}
 	probes->n_functions++;
-	msg_debug("probing %s of %s, at +%u (%s)", f->name, file->path, f->place.offset,
+	msg_debug("%s of %s: probed at +%u (%s)", f->name, file->path, f->place.offset,
 		  probe_kind_name(f->place.kind));
 }
 
@@ -157,7 +157,7 @@ static bool is_refused(const struct allocators *found, const struct alloc_functi
 {
 	if (f->place.kind != PROBE_REFUSED)
 		return false;
-	msg_warn("%s of %s can't be probed: no instruction at its entry takes a probe", f->name,
+	msg_warn("%s of %s: can't be probed: no suitable instruction at its entry", f->name,
 		 found->files[f->file].path);
 	return true;
 }
@@ -169,7 +169,7 @@ struct batch {
 	size_t n;
 };
 
-/* Those that take back, too, are probed all the time: they may take a block that is kept. */
+/* Functions that free are probed all the time: they may free a recorded block. */
 static bool is_in_windows(const struct leak_probes *probes, enum alloc_kind kind)
 {
 	return probes->windows && kind < ALLOC_MMAP && kind != ALLOC_REALLOC &&
@@ -177,8 +177,8 @@ static bool is_in_windows(const struct leak_probes *probes, enum alloc_kind kind
 }
 
 /*
- * Of the functions from number `first` on those of the first one's file: the ones that are probed
- * in windows, or the others.
+ * Chooses, of the functions from number `first` on in the first one's file, those that are probed
+ * in windows, or the rest.
  */
 static struct batch choose_functions(const struct leak_probes *probes,
 				     const struct allocators *found, size_t first, bool in_windows)
@@ -236,7 +236,10 @@ static void hint_at_limit(const struct batch *batch)
 		msg_hint("%s", hint);
 }
 
-/* The functions of a file from number `first` on: 1, or 0 if there are none, or -errno as above. */
+/*
+ * Probes the functions of a file from number `first` on: 1, or 0 if there are none, or -errno as
+ * above.
+ */
 static int probe_file(struct leak_probes *probes, const struct probed_process *process,
 		      size_t first, bool in_windows)
 {
@@ -258,8 +261,8 @@ static int probe_file(struct leak_probes *probes, const struct probed_process *p
 }
 
 /*
- * The process's functions from number `first` on: those of windows, or the others. 0, or -errno if
- * none could be attached.
+ * Probes the process's functions from number `first` on: those of windows, or the others. 0, or
+ * -errno if none could be attached.
  */
 static int probe_some(struct leak_probes *probes, const struct probed_process *process,
 		      size_t first, bool in_windows)
@@ -280,7 +283,7 @@ static int probe_some(struct leak_probes *probes, const struct probed_process *p
 	return is_any_attached ? 0 : err;
 }
 
-/* What takes back comes first: no block is kept whose end is missed. */
+/* Functions that free come first: no block is recorded whose end would be missed. */
 static int probe_functions(struct leak_probes *probes, const struct probed_process *process,
 			   size_t first)
 {
@@ -302,7 +305,8 @@ static bool find_anchor(const struct leak_probes *probes, struct probed_process 
 	if (probes->programs.mode == UPROBES_PERF)
 		process->anchor = live;
 	else if (live != process->pid)
-		msg_warn("process %d: what it loads now can't be probed: its main thread has ended",
+		msg_warn("process %d: libraries loaded from now on are not probed: its main thread "
+			 "has exited",
 			 process->pid);
 	return process->anchor || live == process->pid;
 }
@@ -311,7 +315,7 @@ int leak_probes_add(struct leak_probes *probes, pid_t pid)
 {
 	struct probed_process *process = find_or_add(probes, pid);
 	uint64_t cgroup_id = cgroup_of_process(pid);
-	int n = allocators_scan(process->found, pid, &probes->wish);
+	int n = allocators_scan(process->found, pid, &probes->request);
 
 	probes->has_changed = true;
 	process->had_ended = process->has_exited = false;
@@ -397,9 +401,9 @@ static void visit_to_detach(void *value, void *arg)
 	detach_from(((struct probed_process *)value)->found, arg);
 }
 
-static void close_links(struct chore *chore)
+static void close_links(struct job *job)
 {
-	struct closing *closing = container_of(chore, struct closing, chore);
+	struct closing *closing = container_of(job, struct closing, job);
 
 	for (size_t i = 0; i < closing->n; i++)
 		uprobes_detach(closing->links[i]);
@@ -410,7 +414,7 @@ static void finish_closing(struct leak_probes *probes)
 {
 	if (!probes->closing)
 		return;
-	background_finish(probes->background, &probes->closing->chore);
+	background_finish(probes->background, &probes->closing->job);
 	free(probes->closing->links);
 	free(probes->closing);
 	probes->closing = NULL;
@@ -433,7 +437,7 @@ static void leave_file(struct alloc_file *file, void *arg)
 	struct leak_probes *probes = arg;
 	struct closing *closing = probes->closing;
 
-	msg_debug("no process maps %s any more", file->path);
+	msg_debug("%s: no longer mapped by any process", file->path);
 	if (!file->probes)
 		return;
 	closing->links =
@@ -452,21 +456,21 @@ static void visit_to_mark(void *value, void *arg)
 		allocators_mark(process->found, process->pid);
 }
 
-static void let_go_of_files(struct allocators *found, struct leak_probes *probes)
+static void release_files(struct allocators *found, struct leak_probes *probes)
 {
-	probes->has_changed |= allocators_let_go(found, leave_file, probes);
+	probes->has_changed |= allocators_release(found, leave_file, probes);
 }
 
-static void visit_to_let_go(void *value, void *arg)
+static void visit_to_release(void *value, void *arg)
 {
 	const struct probed_process *process = value;
 	struct leak_probes *probes = arg;
 
 	if (process->found != &probes->common)
-		let_go_of_files(process->found, probes);
+		release_files(process->found, probes);
 }
 
-void leak_probes_let_go_files(struct leak_probes *probes)
+void leak_probes_release_files(struct leak_probes *probes)
 {
 	if (!probes->has_changed ||
 	    (probes->closing && !__atomic_load_n(&probes->closing->is_done, __ATOMIC_ACQUIRE)))
@@ -475,10 +479,10 @@ void leak_probes_let_go_files(struct leak_probes *probes)
 	probes->closing = mem_zalloc(1, sizeof(*probes->closing));
 	probes->has_changed = false;
 	idmap_visit(&probes->processes, visit_to_mark, NULL);
-	let_go_of_files(&probes->common, probes);
-	idmap_visit(&probes->processes, visit_to_let_go, probes);
+	release_files(&probes->common, probes);
+	idmap_visit(&probes->processes, visit_to_release, probes);
 	if (probes->closing->n)
-		background_add(probes->background, &probes->closing->chore, close_links);
+		background_add(probes->background, &probes->closing->job, close_links);
 	else
 		finish_closing(probes);
 }
@@ -516,7 +520,7 @@ static bool is_kept(void *value, void *arg)
 	return true;
 }
 
-void leak_probes_let_go(struct leak_probes *probes)
+void leak_probes_release(struct leak_probes *probes)
 {
 	idmap_keep(&probes->processes, is_kept, probes);
 }

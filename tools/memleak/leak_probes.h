@@ -25,7 +25,7 @@ struct leak_probes;
  * where the kernel can't do it; free with leak_probes_free().
  */
 struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
-				    const struct allocators_wish *wish, bool for_all,
+				    const struct allocators_request *request, bool for_all,
 				    bool by_thread, struct leak_windows *windows);
 void leak_probes_free(struct leak_probes *probes);
 
@@ -38,32 +38,32 @@ int leak_probes_add(struct leak_probes *probes, pid_t pid);
 /* A process whose probes are gone with the thread that they were bound to; 0: there is none. */
 pid_t leak_probes_lost(const struct leak_probes *probes);
 
-/* Whether a function was found in the process, or, with for_all, in any. */
+/* Returns true if a function was found in the process or, with for_all, in any. */
 bool leak_probes_found(const struct leak_probes *probes, pid_t pid);
 
-/* Whether the process was added. */
+/* Returns true if the process was added. */
 bool leak_probes_has(const struct leak_probes *probes, pid_t pid);
 
 /* The process's name when it was last searched; NULL if it was not added. */
 const char *leak_probes_comm(const struct leak_probes *probes, pid_t pid);
 
-/* The id of the cgroup that it was in then; 0: unknown. */
+/* Returns the id of the cgroup that it was in then; 0: unknown. */
 uint64_t leak_probes_cgroup(const struct leak_probes *probes, pid_t pid);
 
-/* The number of probed functions. */
+/* Returns the number of probed functions. */
 size_t leak_probes_count(const struct leak_probes *probes);
 
-/* A process has ended: what it alone had mapped is to be let go of. */
+/* Notes that a process has exited: files that it alone had mapped are to be released. */
 void leak_probes_end(struct leak_probes *probes, pid_t pid);
 
 /*
  * To be called every few seconds: takes the probes out of files that no process had mapped, neither
  * now nor in the last call, since they keep the disk space of a deleted file.
  */
-void leak_probes_let_go_files(struct leak_probes *probes);
+void leak_probes_release_files(struct leak_probes *probes);
 
-/* A report is done: lets go of the processes that had ended before the one before it was. */
-void leak_probes_let_go(struct leak_probes *probes);
+/* Ends a report: releases the processes that had exited before the report before it. */
+void leak_probes_release(struct leak_probes *probes);
 
 void leak_probes_detach(struct leak_probes *probes);
 

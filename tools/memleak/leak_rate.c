@@ -54,10 +54,10 @@ static enum loop_verdict check_rate(struct leak_rate *rate)
 	*oldest = (struct moment){ now_ns, calls_in(&counts) };
 	if (!rate->max_rate || (double)n <= rate->max_rate * (seconds > 1 ? seconds : 1))
 		return LOOP_GO;
-	msg_warn("%llu calls in %.2f s, more than --max-rate %u: detached", (unsigned long long)n,
+	msg_warn("detached: %llu calls in %.2f s exceed --max-rate %u", (unsigned long long)n,
 		 seconds, rate->max_rate);
 	if (now_ns - rate->run->start_ns < options->min_age_ns)
-		msg_hint("no block is as old as --older yet: -o 0 shows all");
+		msg_hint("use -o 0 to see blocks younger than --older");
 	return LOOP_STOP;
 }
 
@@ -79,7 +79,7 @@ struct leak_rate *leak_rate_new(struct run *run, uint32_t max_rate)
 	rate->timer_fd = loop_every(run->loop, NS_PER_S / TICKS_PER_S, on_tick, rate);
 	if (rate->timer_fd >= 0)
 		return rate;
-	msg_errno(rate->timer_fd, "making a timer");
+	msg_errno(rate->timer_fd, "timer: setup failed");
 	leak_rate_free(rate);
 	return NULL;
 }
@@ -105,7 +105,7 @@ void leak_rate_print(const struct leak_rate *rate)
 	msg_info("%llu %s traced, %.0f/s", n, quantity_unit(unit, n, "calls"),
 		 (double)n * (double)NS_PER_S / duration_ns);
 	if (counts.foreign)
-		msg_info("calls of processes that are not traced met a probe, too, and were "
-			 "slowed down: %llu (--follow probes files for all processes)",
+		msg_info("%llu calls in untraced processes also hit the probes (--follow probes "
+			 "files in all processes)",
 			 (unsigned long long)counts.foreign);
 }

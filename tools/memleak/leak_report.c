@@ -27,7 +27,7 @@
 #include "run/ringbuf.h"
 #include "stacks/stacks.h"
 
-/* What a report has to know of a process, found out once for each report. */
+/* Facts about a process, found once for each report. */
 struct owner {
 	char comm[TASK_COMM_LEN + 1];
 	int generation; /* of its program; -1: has executed none since */
@@ -109,7 +109,7 @@ static void show_block(struct leak_report *report, uint64_t addr, uint64_t bytes
 	report->shown[report->n_shown++] = (struct shown_block){ addr, bytes, sum };
 }
 
-/* What an ended process never gave back is a leak, however young. */
+/* Blocks that an exited process never freed are leaks, however young. */
 static bool is_too_young(const struct leak_report *report, const struct owner *owner,
 			 const struct block *block)
 {
@@ -209,7 +209,9 @@ static void note_growth(struct leak_report *report)
 	}
 }
 
-/* The bytes of a sum to be shown, and the number of blocks; 0 bytes: the sum is not shown. */
+/*
+ * Returns the bytes of a sum to be shown, and the number of blocks; 0 bytes: the sum is not shown.
+ */
 static uint64_t shown_bytes(const struct leak_report *report, const struct block_sum *sum,
 			    uint64_t *count)
 {
@@ -311,7 +313,8 @@ static void print_owner(FILE *f, const struct leak_report *report, const struct 
 static void print_growth(FILE *f, const struct growth *growth)
 {
 	fprintf(f,
-		"\t%+" PRId64 " bytes in %+" PRId64 " allocations, in %u intervals in a row, to\n",
+		"\t%+" PRId64 " bytes in %+" PRId64
+		" allocations, in %u consecutive intervals, to\n",
 		growth->bytes_more, growth->count_more, growth->n_rises);
 }
 
@@ -395,7 +398,7 @@ static void print_top(const struct leak_report *report, const struct block_sums 
 
 	print_time(report->run->out);
 	fprintf(report->run->out, "Top %zu stacks with %s allocations:\n", n,
-		options_of(report)->growth ? "ever more" : "outstanding");
+		options_of(report)->growth ? "growing" : "outstanding");
 	print_blocks(report);
 	while (n-- > 0)
 		print_sum(report, top[n]);
@@ -447,8 +450,8 @@ struct leak_report *leak_report_new(struct run *run, const struct leak_probes *p
 		report->buckets = memory;
 		return report;
 	}
-	if (msg_errno(-errno, "mapping the table of blocks") == -ENOMEM)
-		msg_hint("--entries N asks for a smaller table");
+	if (msg_errno(-errno, "table of blocks: mmap failed") == -ENOMEM)
+		msg_hint("use --entries N for a smaller table");
 	leak_report_free(report);
 	return NULL;
 }

@@ -14,9 +14,8 @@
 struct leak_report;
 
 /*
- * After load: maps the table of blocks. probes: for the names of processes; NULL: the kernel is
- * traced. Both are kept by reference. NULL, printed, if that fails; free with
- * leak_report_free().
+ * Maps the table of blocks, after load. probes: for the names of processes; NULL: the kernel is
+ * traced. Both must stay valid. NULL, printed, if that fails; free with leak_report_free().
  */
 struct leak_report *leak_report_new(struct run *run, const struct leak_probes *probes);
 void leak_report_free(struct leak_report *report);

@@ -45,7 +45,7 @@ struct leak_table {
 	unsigned int n_left_out;      /* processes that the command started */
 	unsigned int n_late;	      /* times that a running process had new functions to probe */
 	bool has_missed;	      /* allocators that were loaded later */
-	int timer_fd;		      /* when files are let go of; -1: never */
+	int timer_fd;		      /* for the release of files; -1: none */
 	uint32_t n_ticks;
 };
 
@@ -120,10 +120,10 @@ static int check_target(const struct leak_options *options, bool user_mode)
 	if (!user_mode && options->duty_percent)
 		return msg_error("--duty-cycle needs a process: -p or a command");
 	if (options->trace && options->duty_percent)
-		return msg_error("--duty-cycle and --trace exclude each other: calls of functions "
-				 "that free would stand alone");
+		return msg_error("--duty-cycle and --trace exclude each other: frees would print "
+				 "without their allocations");
 	if (user_mode && options->percpu)
-		return msg_error("--percpu is about the kernel's memory: no -p, no command");
+		return msg_error("--percpu traces kernel memory (drop -p and the command)");
 	return 0;
 }
 
@@ -134,7 +134,7 @@ static int check_table(struct run *run)
 	struct leak_table *table = table_of(run);
 
 	if (options->command && run->command)
-		return msg_error("-c and a command behind '--' exclude each other");
+		return msg_error("-c and a command after '--' exclude each other");
 	if (options->command)
 		run->command = options->command;
 	if (options->min_bytes > options->max_bytes)
@@ -152,10 +152,9 @@ int leak_table_check(struct run *run)
 	if (stacks_are_text(run))
 		return 0;
 	if (options->trace)
-		return msg_error("--trace prints a line for each call: only with --format text");
+		return msg_error("--trace prints a line per call (needs --format text)");
 	if (options->show_blocks)
-		return msg_error("--show-allocs prints a line for each block: only with --format "
-				 "text");
+		return msg_error("--show-allocs prints a line per block (needs --format text)");
 	return 0;
 }
 
@@ -232,7 +231,7 @@ static int choose_user_programs(const struct run *run)
 		.ret = find_program(run, user_programs[2]),
 		.brief = find_program(run, user_programs[3]),
 	};
-	struct allocators_wish wish = {
+	struct allocators_request request = {
 		.object = options_of(run)->object,
 		.prefix = options_of(run)->prefix,
 	};
@@ -244,7 +243,7 @@ static int choose_user_programs(const struct run *run)
 	if (options_of(run)->duty_percent)
 		table->windows = leak_windows_new(run, options_of(run)->duty_percent);
 	if (table->user_mode) {
-		table->probes = leak_probes_new(&programs, &wish, for_all,
+		table->probes = leak_probes_new(&programs, &request, for_all,
 						!for_all && lacks_main_thread(run), table->windows);
 		return table->probes ? 0 : -ENOTSUP;
 	}
@@ -262,7 +261,7 @@ static uint64_t machine_bytes(void)
 			      : ((uint64_t)info.totalram + info.totalswap) * info.mem_unit;
 }
 
-/* By default, not so many that a small machine has no memory left for anything else. */
+/* By default, leaves most of a small machine's memory free. */
 static size_t choose_buckets(const struct run *run)
 {
 	size_t wanted = blocks_buckets_for(options_of(run)->n_blocks), n;
@@ -271,8 +270,8 @@ static size_t choose_buckets(const struct run *run)
 		return wanted;
 	n = blocks_buckets_within(wanted, machine_bytes() / TABLE_MEMORY_SHARE);
 	if (n < wanted)
-		msg_info("room for %zu live blocks, in 1/%d of this machine's memory (--entries N "
-			 "asks for more)",
+		msg_info("capacity: %zu live blocks, in 1/%d of this machine's memory (use "
+			 "--entries N for more)",
 			 blocks_in_buckets(n), TABLE_MEMORY_SHARE);
 	return n;
 }
@@ -295,11 +294,10 @@ static int configure_table(struct run *run)
 	int err;
 
 	if (!features_compare_and_exchange())
-		return msg_error("this needs Linux 5.12: the kernel has no "
-				 "compare-and-exchange in BPF");
+		return msg_error("kernel: no compare-and-exchange in BPF (needs Linux 5.12)");
 	if (table_of(run)->user_mode && features_probes_kill())
-		return msg_error("probing functions: this kernel kills programs under seccomp for "
-				 "it (needs Linux 6.14, or a later 6.12 or 6.13)");
+		return msg_error("uprobes: this kernel kills probed programs under seccomp (needs "
+				 "Linux 6.14, or a later 6.12 or 6.13)");
 	err = choose_kernel_programs(run, &settings);
 	if (!err)
 		err = choose_user_programs(run);
@@ -328,7 +326,7 @@ static void search_again(struct run *run, pid_t pid)
 	if (!err || err == -ESRCH || err == -ENOENT || table->has_missed)
 		return;
 	table->has_missed = true;
-	msg_errno(err, "probing what process %d has loaded", pid);
+	msg_errno(err, "process %d: probing a loaded library failed", pid);
 }
 
 static void on_forked(pid_t parent, pid_t child, void *arg)
@@ -369,12 +367,12 @@ static enum loop_verdict on_timer(int fd, void *arg)
 	if (read(fd, &n_ticks, sizeof(n_ticks)) < 0)
 		return LOOP_GO;
 	if (++table->n_ticks % FILES_TICKS == 0)
-		leak_probes_let_go_files(table->probes);
+		leak_probes_release_files(table->probes);
 	lost = leak_probes_lost(table->probes);
 	if (!lost)
 		return LOOP_GO;
-	msg_warn("process %d: the thread that its probes were bound to has ended: detached (blocks "
-		 "freed in the last moment are still shown)",
+	msg_warn("process %d: detached: the thread that its probes were bound to has exited "
+		 "(blocks freed at the very end are still shown)",
 		 lost);
 	return LOOP_STOP;
 }
@@ -392,11 +390,12 @@ static int subscribe(struct run *run)
 		return -EIO;
 	watch_subscribe(watch, &handlers);
 	table_of(run)->timer_fd = loop_every(run->loop, TICK_NS, on_timer, run);
-	return table_of(run)->timer_fd < 0 ? msg_errno(table_of(run)->timer_fd, "making a timer")
-					   : 0;
+	return table_of(run)->timer_fd < 0
+		       ? msg_errno(table_of(run)->timer_fd, "timer: setup failed")
+		       : 0;
 }
 
-/* What one of several has not, or one that has just ended, does not keep the others waiting. */
+/* If one of several processes has no allocator or has just exited, the rest is still traced. */
 static int probe_process(struct run *run, pid_t pid)
 {
 	struct leak_probes *probes = table_of(run)->probes;
@@ -408,9 +407,9 @@ static int probe_process(struct run *run, pid_t pid)
 		return err;
 	}
 	if (err && (!is_one_of_many || (err != -ENOENT && err != -ESRCH)))
-		return msg_errno(err, "probing the allocator of process %d", pid);
+		return msg_errno(err, "process %d: probing its allocator failed", pid);
 	if (is_one_of_many && !leak_probes_found(probes, pid))
-		msg_warn("process %d: found no function that allocates memory in its files", pid);
+		msg_warn("process %d: no allocation function found in its files", pid);
 	return 0;
 }
 
@@ -422,8 +421,8 @@ static int probe_processes(struct run *run)
 		err = probe_process(run, target_pids(run)[i]);
 	if (err || leak_probes_count(table_of(run)->probes))
 		return err;
-	msg_error("found no function that allocates memory in the process's files");
-	msg_hint("name the file with -O, and what its functions begin with by --symbols-prefix");
+	msg_error("allocators: no allocation function found in the process's files");
+	msg_hint("name the file with -O, and the prefix of its functions with --symbols-prefix");
 	return -ENOENT;
 }
 
@@ -460,13 +459,13 @@ static void begin_command(struct run *run)
 }
 
 /* Opens the files of the command's stacks now, as it may end before its stacks are resolved. */
-static void meet_command(const struct run *run)
+static void preload_command(const struct run *run)
 {
 	int fd = bpf_map__fd(map_find(run, "memleak_generations"));
 	uint32_t generation;
 
 	if (!bpf_map_lookup_elem(fd, &run->command_pid, &generation))
-		stacks_meet(run, run->command_pid, generation);
+		stacks_preload(run, run->command_pid, generation);
 }
 
 /*
@@ -477,12 +476,12 @@ static void command_loaded(struct run *run)
 	struct leak_table *table = table_of(run);
 	int err;
 
-	meet_command(run);
+	preload_command(run);
 	err = leak_probes_add(table->probes, run->command_pid);
 	if (err)
-		msg_errno(err, "probing the command's allocator");
+		msg_errno(err, "command: probing its allocator failed");
 	else if (!leak_probes_count(table->probes))
-		msg_warn("found no function that allocates memory in the command's files (see -O)");
+		msg_warn("command: no allocation function found in its files (see -O)");
 }
 
 static void stop_table(struct run *run)
@@ -496,13 +495,12 @@ static void report_left_out(const struct run *run)
 	unsigned int n = table_of(run)->n_left_out, n_late = table_of(run)->n_late;
 
 	if (n_late)
-		msg_warn("allocators loaded while tracing: %u (their calls until they were probed, "
-			 "some milliseconds later, are not traced)",
+		msg_warn("allocators: %u loaded while tracing (calls in the milliseconds before "
+			 "they were probed are not traced)",
 			 n_late);
 	if (run->command && n && !run_given(run, "no-follow"))
-		msg_warn("the command started %u process%s, not traced (see --follow and what it "
-			 "costs)",
-			 n, n == 1 ? "" : "es");
+		msg_warn("command: %u child process%s not traced (see --follow for the cost)", n,
+			 n == 1 ? "" : "es");
 }
 
 int leak_table_report(struct run *run)
@@ -512,7 +510,7 @@ int leak_table_report(struct run *run)
 	call_lines_read(&table_of(run)->call_lines);
 	err = stacks_report(run);
 	if (table_of(run)->probes && !run->is_peek)
-		leak_probes_let_go(table_of(run)->probes);
+		leak_probes_release(table_of(run)->probes);
 	if (!run->is_last)
 		return err;
 	leak_rate_print(table_of(run)->rate);

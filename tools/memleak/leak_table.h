@@ -14,7 +14,7 @@
 extern const struct module leak_table_module;
 extern const struct stacks_spec leak_table_stacks;
 
-/* Whether processes are traced, not the kernel: calls of their functions are followed. */
+/* Returns true if processes are traced, not the kernel: calls of their functions are followed. */
 bool leak_table_keeps_calls(const struct run *run);
 
 /* The tool's check(), start() and report(). */

@@ -55,8 +55,8 @@ int leak_windows_prepare(struct leak_windows *windows, const struct uprobes_prog
 	windows->programs = *programs;
 	if (programs->mode != UPROBES_PERF)
 		return 0;
-	return msg_error("--duty-cycle: the kernel can't attach many probes at once (since Linux "
-			 "6.10, to a process whose main thread lives)");
+	return msg_error(
+		"--duty-cycle: no uprobe.multi links (needs Linux 6.10 and a live main thread)");
 }
 
 /* ---- parts ---- */
@@ -109,7 +109,7 @@ static struct window_part *make_part(const struct leak_windows *windows, pid_t p
 	return NULL;
 }
 
-/* Also where no window is open: what can't be attached is told at once. */
+/* Attaches once even if no window is open, so that failures are reported at once. */
 struct window_part *leak_windows_add(struct leak_windows *windows, pid_t pid,
 				     struct uprobe_point *points, size_t n)
 {
@@ -141,7 +141,7 @@ void leak_windows_drop(struct leak_windows *windows, struct window_part *part)
 
 /* ---- windows ---- */
 
-/* Those of a process that has ended can't be attached any more; of others that is told, once. */
+/* Parts of an exited process can't be attached any more; other failures are reported, once. */
 static void attach_parts(struct leak_windows *windows)
 {
 	for (size_t i = 0; i < windows->n_parts; i++) {
@@ -151,7 +151,7 @@ static void attach_parts(struct leak_windows *windows)
 		if (part->links || errno == ESRCH)
 			continue;
 		if (!windows->has_failed)
-			msg_errno(-errno, "probing in a window");
+			msg_errno(-errno, "uprobes: attach in a --duty-cycle window failed");
 		windows->has_failed = true;
 	}
 }
@@ -222,13 +222,13 @@ int leak_windows_begin(struct leak_windows *windows)
 		return -EIO;
 	windows->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (windows->timer_fd < 0)
-		return msg_errno(-errno, "making a timer");
+		return msg_errno(-errno, "timer: setup failed");
 	err = loop_watch(windows->run->loop, windows->timer_fd, on_timer, windows);
 	if (!err)
 		err = loop_make_urgent(windows->run->loop, windows->timer_fd);
 	if (!err)
 		err = set_timer(windows, clock_now_ns() + random_gap(windows));
-	return err ? msg_errno(err, "watching a timer") : 0;
+	return err ? msg_errno(err, "timer: watch failed") : 0;
 }
 
 void leak_windows_end(struct leak_windows *windows)
@@ -253,13 +253,13 @@ void leak_windows_print(const struct leak_windows *windows)
 	char sample[32] = "";
 
 	if (!windows->n_opened) {
-		msg_warn("no window of --duty-cycle has begun: no allocation was traced");
+		msg_warn("--duty-cycle: no window has begun, no allocation was traced");
 		return;
 	}
 	if (options->sample > 1)
 		snprintf(sample, sizeof(sample), ", one address in %u", options->sample);
-	msg_info("allocations were traced for %.1f %% of the time, in %u window%s%s: only blocks "
-		 "from then are shown",
+	msg_info("allocations traced for %.1f %% of the time, in %u window%s%s (only their blocks "
+		 "are shown)",
 		 100 * (double)windows->open_ns / duration_ns, windows->n_opened,
 		 windows->n_opened == 1 ? "" : "s", sample);
 }

@@ -30,8 +30,8 @@ void leak_windows_free(struct leak_windows *windows);
 int leak_windows_prepare(struct leak_windows *windows, const struct uprobes_programs *programs);
 
 /*
- * Points that are attached in each window from now on, as by uprobes_attach(); the files are kept
- * open. NULL with errno set if none can be attached.
+ * Adds points that are attached in each window from now on, as by uprobes_attach(); their files
+ * stay open. NULL with errno set if none can be attached.
  */
 struct window_part *leak_windows_add(struct leak_windows *windows, pid_t pid,
 				     struct uprobe_point *points, size_t n);

@@ -58,7 +58,7 @@ static struct range *take(struct ranges *ranges, struct range *r)
 static void put(struct ranges *ranges, struct range *r)
 {
 	if (!tsearch(r, &ranges->tree, compare)) {
-		msg_errno(-ENOMEM, "allocating memory");
+		msg_errno(-ENOMEM, "memory: allocation failed");
 		exit(1);
 	}
 	r->next = ranges->first;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What sort of lock it is; see lock_kinds.h. */
+/* Kinds of locks; see lock_kinds.h. */
 #include <string.h>
 
 #include "abi/locks.h"
@@ -40,7 +40,7 @@ static const char *kind_of_function(const char *name)
 	return NULL;
 }
 
-/* The innermost user frames: kernel frames are no part of a user stack. */
+/* Uses the innermost user frames; user stacks have no kernel frames. */
 static const char *kind_of_stack(const struct frame *const *frames, size_t n)
 {
 	for (size_t i = 0; i < n && i < LIBC_FRAMES; i++) {

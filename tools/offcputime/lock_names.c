@@ -15,7 +15,7 @@
 #include "symbols/variables.h"
 
 #define CONDITION_BYTES 48 /* sizeof(pthread_cond_t) */
-#define REPORTS_UNUSED	2  /* then whatever is at that address next is another lock */
+#define REPORTS_UNUSED	2  /* then the next lock at that address is another one */
 
 /* An address that leads to a lock. */
 struct known {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What locks are: a variable of a program, a place in a file that processes share, or just an
- * address. Found out when a lock is first heard of, since its process may be gone when the report
- * is made.
+ * Identities of locks: a variable of a program, a location in a file that processes share, or just
+ * an address. Resolved when a lock is first seen, since its process may be gone when the report is
+ * made.
  */
 #ifndef LOCK_NAMES_H
 #define LOCK_NAMES_H
@@ -20,7 +20,7 @@ struct lock_name {
 	pid_t pid;     /* the only process that has it; 0: several may, or it is the kernel's */
 	bool is_kernels;
 
-	/* Of a program's variable: its file's name, and the symbol if there is one. */
+	/* A program's variable: file name, and symbol if present. */
 	char *module, *symbol;
 	char *readable;	       /* the symbol as it was written in C++ or Rust; NULL: as it is */
 	uint64_t vaddr;	       /* in the file, as ELF counts */
@@ -30,7 +30,7 @@ struct lock_name {
 	char *mapping;
 	uint64_t offset; /* in the file; 0: it is none */
 
-	/* Of the kernel: its symbol, or else the function that waited for it. */
+	/* For the kernel: the lock's symbol, or else the function that waited for it. */
 	char *function;
 };
 
@@ -42,8 +42,8 @@ void lock_names_free(struct lock_names *names);
 void lock_names_begin_report(struct lock_names *names);
 
 /*
- * The lock at an address of a process, after so many execs; the same for all who share it, unless
- * is_private. Valid until lock_names_begin_report() or lock_names_free().
+ * Returns the lock at an address of a process, after `generation` execs; the same for all processes
+ * that share it, unless is_private. Valid until lock_names_begin_report() or lock_names_free().
  */
 const struct lock_name *lock_names_find(struct lock_names *names, pid_t pid, uint32_t generation,
 					uint64_t addr, bool is_private);

@@ -26,7 +26,7 @@ struct sums {
 	uint64_t count, total_ns, longest_ns;
 };
 
-/* Who ended waits: a thread, by its name and process, from one stack. */
+/* A waker: a thread, by its name and process, from one stack. */
 struct waker {
 	char comm[TASK_COMM_LEN + 1];
 	uint32_t tgid;
@@ -185,7 +185,7 @@ static void merge_wakers(struct row *row)
 	row->n_wakers = n;
 }
 
-/* Those of one thread stand side by side. */
+/* Entries of one thread are adjacent. */
 static void count_by_thread(struct row *row)
 {
 	uint64_t count;
@@ -243,7 +243,10 @@ static uint64_t us_of(uint64_t ns)
 	return ns / NS_PER_US;
 }
 
-/* Who released it most often, whatever the stacks: "worker 57%"; "-" where nobody was seen. */
+/*
+ * Writes the thread that released it most often, over all its stacks: "worker 57%"; "-" if none was
+ * seen.
+ */
 static void describe_waker(const struct row *row, char *text, size_t size)
 {
 	char name[4 * TASK_COMM_LEN + 1];

@@ -17,7 +17,7 @@ struct lock_table;
 struct lock_table *lock_table_new(void);
 void lock_table_free(struct lock_table *table);
 
-/* kind: as in lock_kind_name(). Lock and kind are kept by reference. */
+/* kind: as in lock_kind_name(). Lock and kind must stay valid. */
 void lock_table_add(struct lock_table *table, const struct lock_name *lock, const char *kind,
 		    const struct lock_key *key, const struct lock_sum *sum);
 

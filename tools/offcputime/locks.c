@@ -33,7 +33,7 @@ struct counted {
 	struct lock_sum sum;
 };
 
-/* What a report is made of. */
+/* Counts from which a report is made. */
 struct counted_list {
 	struct counted *items;
 	size_t count, cap;
@@ -54,7 +54,7 @@ static const struct locks defaults = {
 
 static const struct opt lock_opts[] = {
 	{ 0, "locks", NULL, OPT_FLAG(struct locks, is_wanted),
-	  "waits for locks only, by lock, with who released it; --waker shows where", "top" },
+	  "show lock waits per lock, and who released it", "top" },
 	{},
 };
 
@@ -87,7 +87,7 @@ static int check_locks(struct run *run)
 		if (run_given(run, others[i]))
 			return msg_error("--locks and --%s exclude each other", others[i]);
 	if (run->is_metrics)
-		return msg_error("--locks has no metrics: use another --format than prometheus");
+		return msg_error("--locks has no metrics (drop --format prometheus)");
 	return 0;
 }
 
@@ -108,8 +108,8 @@ static int find_kernels(struct run *run, struct locks *locks)
 	if (locks->has_kernels)
 		return 0;
 	waits_leave_out_kernel_locks(run);
-	msg_warn("no locks of the kernel, only those of programs: Linux %s has no events of "
-		 "contention (5.19 and later have)",
+	msg_warn("--locks: no kernel locks, only locks of programs: Linux %s has no contention "
+		 "tracepoints (needs 5.19)",
 		 run->system.release);
 	return 0;
 }
@@ -182,8 +182,8 @@ static void stop_locks(struct run *run)
 	char text[QUANTITY_MAX];
 
 	if (n)
-		msg_warn("%llu %s for locks of the kernel not counted: ended in the middle of "
-			 "counting others",
+		msg_warn("%llu %s for kernel locks not counted: ended while others were being "
+			 "counted",
 			 (unsigned long long)n, quantity_unit(text, n, "waits"));
 }
 
@@ -325,7 +325,7 @@ static void report_one(const struct reading *reading, const struct counted *coun
 	hand_on(reading, counted, lock, kind);
 }
 
-/* What is new is read first, while its processes are still there. */
+/* New locks are resolved first, while their processes are still there. */
 static int read_locks(struct run *run, map_visit_fn *visit, void *arg)
 {
 	struct reading reading = { run, visit, arg };
@@ -356,7 +356,7 @@ static size_t append_frames(struct run *run, uint64_t id, const struct frame **f
 	return n;
 }
 
-/* Where a program has released its lock, the way through the kernel says nothing. */
+/* For locks of programs, the waker's kernel frames mean nothing. */
 static size_t waker_stack(const struct lock_name *lock, uint64_t waker_id,
 			  const struct frame **frames, size_t max, void *arg)
 {

@@ -9,13 +9,13 @@
 #include "run/run.h"
 #include "stacks/stacks_spec.h"
 
-/* Has to stand behind stacks_module. */
+/* Must follow stacks_module. */
 extern const struct module locks_module;
 
 /* The waits as stacks, each with its lock at the root, and as a table. */
 extern const struct stacks_source locks_source;
 
-/* Whether --locks was given. */
+/* Returns true if --locks was given. */
 bool locks_are_wanted(const struct run *run);
 
 /*

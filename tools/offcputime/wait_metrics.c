@@ -9,7 +9,7 @@
 
 static const struct metric seconds_metric = {
 	.name = "tracelets_offcputime_seconds_total",
-	.help = "How long threads were off CPU, by the state they waited in.",
+	.help = "Time that threads were off CPU, by state.",
 	.divisor = NS_PER_S,
 	.labels = { "state", "part" },
 };

@@ -29,7 +29,7 @@ static int parse_mask(const char *what, const char *text, struct wait_states *st
 
 	if (!isdigit((unsigned char)*text))
 		return msg_error("%s: '%s' is neither letters of " STATE_LETTERS
-				 ", as ps shows them, nor a mask",
+				 " (as in ps) nor a mask",
 				 what, text);
 	if (parse_uint(what, text, 0, UINT32_MAX, &mask))
 		return -1;

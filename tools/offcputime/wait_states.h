@@ -8,11 +8,11 @@
 #include "abi/waits.h"
 #include "output/profile.h"
 
-/* What is said of a wait, by the bits of enum wait_remark. */
+/* Remarks of waits, by the bits of enum wait_remark. */
 #define WAIT_REMARKS (WAIT_THROTTLED + 1)
 extern const char *const wait_remarks[WAIT_REMARKS];
 
-/* What is counted of each wait: how long it was runnable; with --locks, how many there were. */
+/* Columns of each wait: how long it was runnable; with --locks, how many there were. */
 extern const struct column wait_columns[];
 
 struct wait_states {

@@ -58,7 +58,7 @@ static bool is_sound(const struct area_def *def, size_t size)
 	       (!def->n_bytes || !def->text[def->n_bytes - 1]);
 }
 
-/* The last of the names in text[0..end), which is not empty and ends with a terminator. */
+/* Returns the last of the names in text[0..end), which is not empty and ends with a terminator. */
 static const char *last_name(const char *text, size_t end)
 {
 	size_t start = end - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What areas of memory (bpf/abi/area.h) are called: the paths of their files, as BPF sends them. */
+/* Names of areas of memory (bpf/abi/area.h): the paths of their files, as BPF sends them. */
 #ifndef AREAS_H
 #define AREAS_H
 
@@ -13,9 +13,7 @@ struct areas;
 struct areas *areas_new(void);
 void areas_free(struct areas *areas);
 
-/*
- * Keeps a definition of so many bytes, in place of an earlier one; one that is broken is left out.
- */
+/* Stores a definition of size bytes, in place of an earlier one; a broken one is dropped. */
 void areas_define(struct areas *areas, const struct area_def *def, size_t size);
 
 /*
@@ -26,8 +24,8 @@ void areas_define(struct areas *areas, const struct area_def *def, size_t size);
 const char *areas_name(const struct areas *areas, const struct area_id *id);
 
 /*
- * A report has been written, and counting begins anew: BPF sends the names of what it counts again.
- * Names that neither this report nor the one before used are let go of.
+ * Ends a report; counting begins anew: BPF sends the names of what it counts again. Evicts names
+ * that neither this report nor the one before used.
  */
 void areas_end_report(struct areas *areas);
 

@@ -13,7 +13,7 @@
 struct faultevents {
 	bool minor_only, major_only, anon_only, file_only;
 	bool is_attached;
-	bool is_one_program; /* for both kinds, which it tells by its cookie */
+	bool is_one_program; /* for both kinds, which it distinguishes by its cookie */
 	struct cpu_events events;
 };
 
@@ -21,13 +21,13 @@ static const struct faultevents defaults;
 
 static const struct opt fault_opts[] = {
 	{ 0, "minor", NULL, OPT_FLAG(struct faultevents, minor_only),
-	  "only faults that did not wait for a disk", "major" },
+	  "count only minor faults (served without I/O)", "major" },
 	{ 0, "major", NULL, OPT_FLAG(struct faultevents, major_only),
-	  "only faults that waited for a disk: a file or swap" },
+	  "count only major faults (read from a file or swap)" },
 	{ 0, "anon", NULL, OPT_FLAG(struct faultevents, anon_only),
-	  "only in memory without a file: heap, stack, ...", "file" },
+	  "count only faults in anonymous memory (heap, stack)", "file" },
 	{ 0, "file", NULL, OPT_FLAG(struct faultevents, file_only),
-	  "only in mapped files and shared memory" },
+	  "count only faults in mapped files and shared memory" },
 	{},
 };
 
@@ -141,7 +141,7 @@ static int attach_events(struct run *run)
 	return err;
 }
 
-/* What all CPUs have counted. */
+/* Reads the totals of all CPUs. */
 static struct fault_seen read_seen(const struct run *run)
 {
 	struct fault_seen all;
@@ -150,7 +150,7 @@ static struct fault_seen read_seen(const struct run *run)
 	return all;
 }
 
-/* Those that came and were not seen are never fewer than they were. */
+/* The number of missed events never decreases. */
 static struct fault_seen compare(struct run *run, uint64_t came)
 {
 	struct fault_seen seen = read_seen(run);
@@ -183,7 +183,7 @@ static void stop_events(struct run *run)
 			 "program was running on that CPU",
 			 (unsigned long long)(came - seen.total), (unsigned long long)came);
 	if (seen.unknown)
-		msg_warn("faults in memory of unknown kind: %llu",
+		msg_warn("%llu faults in memory of unknown kind: counted, but not attributed",
 			 (unsigned long long)seen.unknown);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The module that says which page faults are counted, and that counts them by the kernel's own
- * events for minor and major ones. What the kernel counted and the programs did not see is told.
+ * The module that chooses which page faults are counted, and counts them by the kernel's own events
+ * for minor and major ones. Faults that the kernel counted and the programs missed are reported.
  */
 #ifndef FAULTEVENTS_H
 #define FAULTEVENTS_H
@@ -13,7 +13,7 @@
 
 extern const struct module faultevents_module;
 
-/* What the tool declares. */
+/* A tool's declaration. */
 struct faultevents_spec {
 	/* "stack": stack_minor and stack_major are attached; or "row"; NULL: neither. */
 	const char *(*programs)(const struct run *run);

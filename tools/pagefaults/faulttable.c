@@ -226,7 +226,7 @@ static const struct metric *metric_of(const struct run *run)
 
 	*metric = (struct metric){
 		.name = "tracelets_pagefaults_total",
-		.help = "Page faults, minor and major ones.",
+		.help = "Page faults, minor and major.",
 		.labels = { [0] = "severity" },
 	};
 	if (columns->process) {
@@ -240,7 +240,7 @@ static const struct metric *metric_of(const struct run *run)
 	return metric;
 }
 
-/* What did not happen takes no room among series, but the two without a label have their zeros. */
+/* Zero counts take no series, but the two without a label print their zeros. */
 static void add_row_metrics(struct run *run, const struct fault_row *row,
 			    const struct metric *metric)
 {

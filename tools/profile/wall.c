@@ -23,7 +23,7 @@ const char *const wall_remarks[WALL_KINDS] = {
 struct wall {
 	bool is_asked_for, waker, throttled, no_idle;
 
-	/* Of all reports. */
+	/* Totals of all reports. */
 	uint64_t kinds_ns[WALL_KINDS];
 	uint64_t n_samples, sampled; /* what they stand for: ns or cycles */
 };
@@ -32,14 +32,13 @@ static const struct wall defaults;
 
 static const struct opt wall_opts[] = {
 	{ 0, "wall", NULL, OPT_FLAG(struct wall, is_asked_for),
-	  "all of the threads' time: [on cpu], [blocked], [runnable]" },
+	  "show on-CPU, blocked and runnable time of threads" },
 	{ 0, "waker", NULL, OPT_FLAG(struct wall, waker),
-	  "with --wall: the stack of who woke the thread up" },
+	  "with --wall: show the waker's stack, too" },
 	{ 0, "throttled", NULL, OPT_FLAG(struct wall, throttled),
-	  "with --wall: time lost to CPU quotas as [throttled]" },
+	  "with --wall: show time lost to CPU quotas as [throttled]" },
 	{ 0, "no-idle", NULL, OPT_FLAG(struct wall, no_idle),
-	  "with --wall: pools and event loops at rest as [idle], whatever their stacks",
-	  "kernel-stacks-only" },
+	  "with --wall: fold idle waits into [idle]", "kernel-stacks-only" },
 	{},
 };
 
@@ -71,9 +70,7 @@ static int check_others(const struct run *run)
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (run_given(run, others[i]))
-			return msg_error("--wall and --%s exclude each other: threads that wait "
-					 "have no CPU, and idle CPUs no thread",
-					 others[i]);
+			return msg_error("--wall and --%s exclude each other", others[i]);
 	return 0;
 }
 
@@ -117,9 +114,9 @@ const struct module wall_module = {
 /* ---- samples become time ---- */
 
 /*
- * A report being prepared. An owner is whose time the report tells apart: threads of one process
- * and name, or each thread. It knows how long it had a CPU (value), and for how long its samples
- * stand (part), which are all scaled alike.
+ * A report being prepared. An owner is a unit of time that the report distinguishes: threads of one
+ * process and name, or each thread. It knows how long it had a CPU (value), and for how long its
+ * samples stand (part), which are all scaled alike.
  */
 struct preparation {
 	struct stack_sums owners;
@@ -183,7 +180,7 @@ static uint64_t scale(uint64_t value, const struct stack_sum *owner)
 	return (uint64_t)((double)value * factor + 0.5);
 }
 
-/* A thread whose time isn't known, for want of its state, is scaled as all others are. */
+/* A thread of unknown time, which has no state, is scaled as all the rest. */
 static void report_sum(const void *key_data, const void *sum_data, void *arg)
 {
 	const struct stack_key *key = key_data;
@@ -200,7 +197,7 @@ static void report_sum(const void *key_data, const void *sum_data, void *arg)
 	owner = stack_sums_find(&p->owners, &owner_key);
 	if (key->remark == RUN_SAMPLED)
 		report(p, key, WALL_ON_CPU, scale(sum->value, owner->value ? owner : &p->all));
-	else if (!owner->part) /* no sample has met it: its time has no stack */
+	else if (!owner->part) /* it has no samples: its time has no stack */
 		report(p, key, WALL_ON_CPU, sum->value);
 }
 
@@ -241,14 +238,14 @@ static void print_scaling(const struct run *run, const struct wall *wall)
 	char sampled[QUANTITY_MAX], unit[QUANTITY_MAX];
 
 	if (!n)
-		msg_info("no samples: the time on cpu has no stacks");
+		msg_info("no samples: on-CPU time has no stacks");
 	else if (sampler_is_by_time(run))
-		msg_info("%llu %s for %s: scaled by %.3f to the time on cpu", n,
+		msg_info("%llu %s for %s: scaled by %.3f to the on-CPU time", n,
 			 n == 1 ? "sample stands" : "samples stand",
 			 quantity_format(sampled, wall->sampled, "nanoseconds"),
 			 (double)wall->kinds_ns[WALL_ON_CPU] / (double)wall->sampled);
 	else
-		msg_info("%llu %s of cycles, scaled to the time on cpu", n,
+		msg_info("%llu %s of cycles, scaled to the on-CPU time", n,
 			 quantity_unit(unit, n, "samples"));
 }
 

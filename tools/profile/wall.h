@@ -10,12 +10,12 @@
 #include "run/run.h"
 #include "stacks/stacks_spec.h"
 
-/* The options. Behind the module that samples. */
+/* The options. Must follow the module that samples. */
 extern const struct module wall_module;
 
 bool wall_is_asked_for(const struct run *run);
 
-/* What becomes of a stack's time: its remark. */
+/* Remark of a stack's time. */
 enum wall_kind {
 	WALL_ON_CPU = 1,
 	WALL_BLOCKED,

@@ -50,7 +50,7 @@ static void print_json(FILE *f, const struct runqlat_slow *slow)
 	json_end_line(&json);
 }
 
-/* What was lost is told behind the waits. */
+/* Losses are reported after the waits. */
 static void print_head(struct run *run)
 {
 	uint64_t end_ns = run->end_ns;

@@ -8,7 +8,7 @@
 /* Prints the waits while the tracing goes on. */
 extern const struct module slowwaits_module;
 
-/* The tool's report(). In JSON, lines about the run come before the waits and behind. */
+/* The tool's report(). In JSON, lines about the run surround the waits. */
 int slowwaits_report(struct run *run);
 
 #endif

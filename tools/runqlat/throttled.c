@@ -25,7 +25,7 @@ const char *const throttled_causes[] = {
 	[CAUSE_QUOTA] = "throttled",
 };
 
-/* Of the waits with one cause. */
+/* Waits with one cause. */
 struct waits {
 	uint64_t count, ns, p90_ns;
 };
@@ -51,7 +51,7 @@ static uint64_t take_throttled_ns(struct run *run)
 	uint32_t zero = 0;
 
 	if (bpf_map_lookup_elem(fd, &zero, &sum_ns))
-		msg_warn("the sum of throttled time can't be read");
+		msg_warn("throttled time: map read failed");
 	ns = sum_ns - throttled->reported_ns;
 	if (!run->is_peek)
 		throttled->reported_ns = sum_ns;
@@ -95,7 +95,7 @@ static void print_text(FILE *f, const struct waits *held, const struct waits *ot
 	fprintf(f, "%" PRIu64 " %s", held->count, held->count == 1 ? "was" : "were");
 	print_time(f, " throttled: p90 ", held->p90_ns);
 	if (others->count)
-		print_time(f, "; the others: p90 ", others->p90_ns);
+		print_time(f, "; the rest: p90 ", others->p90_ns);
 	print_time(f, "\nof the ", held->ns);
 	print_time(f, " that throttled waits took, quotas caused ", ns);
 	fputc('\n', f);
@@ -116,7 +116,7 @@ void throttled_conclude(struct run *run, const struct hist_list *list)
 {
 	static const struct metric metric = {
 		.name = "tracelets_runqlat_throttled_seconds_total",
-		.help = "How long CPU quotas held back threads that could run.",
+		.help = "Time that CPU quotas held back runnable threads.",
 		.divisor = NS_PER_S,
 	};
 	struct waits held = waits_of(run, list, CAUSE_QUOTA);

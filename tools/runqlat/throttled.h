@@ -12,7 +12,10 @@ extern const struct module throttled_module;
 /* The names of enum runqlat_cause. */
 extern const char *const throttled_causes[];
 
-/* What follows from the two histograms: how many waits were throttled, and for how long in sum. */
+/*
+ * Prints the conclusion from the two histograms: how many waits were throttled, and for how long in
+ * total.
+ */
 void throttled_conclude(struct run *run, const struct hist_list *list);
 
 #endif

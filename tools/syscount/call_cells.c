@@ -32,10 +32,10 @@ uint64_t call_cells_end_turn(const struct run *run)
 	uint32_t zero = 0;
 
 	if (bpf_map_lookup_elem(fd, &zero, &turn))
-		msg_errno(-errno, "reading the counts of calls");
+		msg_errno(-errno, "counts of calls: read failed");
 	next = turn + 1;
 	if (!run->is_last && !run->is_peek && bpf_map_update_elem(fd, &zero, &next, BPF_ANY))
-		msg_errno(-errno, "beginning new counts of calls");
+		msg_errno(-errno, "counts of calls: buffer swap failed");
 	return turn;
 }
 
@@ -54,5 +54,5 @@ int call_cells_read(const struct run *run, uint64_t turn,
 				visit(&each[cpu].key, &each[cpu].times, arg);
 	}
 	free(each);
-	return err ? msg_errno(-errno, "reading the calls") : 0;
+	return err ? msg_errno(-errno, "counts of calls: read failed") : 0;
 }

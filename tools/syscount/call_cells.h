@@ -11,7 +11,7 @@
 #include "abi/call_record.h"
 #include "run/run.h"
 
-/* Before load: sets cell_bits, by the rows that there is to be room for. */
+/* Sets cell_bits for the number of rows, before load. */
 void call_cells_configure(const struct run *run, struct call_settings *settings, uint32_t entries);
 void call_cells_leave_out(const struct run *run);
 

@@ -65,7 +65,7 @@ static double maximum_ns(const struct call_sum *sum, const struct hist_unit *uni
 static const struct time_column {
 	const char *title;
 	double (*value_ns)(const struct call_sum *sum, const struct hist_unit *unit);
-	unsigned int rank; /* where there is no room for all, those with high ones are left out */
+	unsigned int rank; /* columns of high rank are dropped first if not all fit */
 } time_columns[] = {
 	{ "MIN", minimum_ns, 4 }, { "AVG", average_ns, 0 }, { "P50", median_ns, 3 },
 	{ "P99", p99_ns, 1 },	  { "MAX", maximum_ns, 2 },

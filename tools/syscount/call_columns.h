@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The columns of numbers in a table of system calls, as many as there is room for. */
+/* The columns of numbers in a table of system calls, as many as fit. */
 #ifndef CALL_COLUMNS_H
 #define CALL_COLUMNS_H
 
@@ -9,7 +9,7 @@
 
 #include "output/histogram.h"
 
-/* What a row is about. */
+/* Numbers of a row. */
 struct call_sum {
 	uint64_t calls, timed; /* timed: those with a duration */
 	uint64_t total_ns, min_ns, max_ns;
@@ -27,8 +27,8 @@ struct call_columns {
 };
 
 /*
- * What fits into so many letters as a whole: first the count, then the sum of the durations, the
- * average, the 99th percentile, the maximum, the median and the minimum.
+ * Chooses the columns that fit into N letters: first the count, then the total of the
+ * durations, the average, the 99th percentile, the maximum, the median and the minimum.
  */
 void call_columns_choose(struct call_columns *columns, unsigned int room);
 
@@ -36,7 +36,7 @@ void call_columns_choose(struct call_columns *columns, unsigned int room);
 void call_columns_print_titles(FILE *f, const struct call_columns *columns);
 void call_columns_print(FILE *f, const struct call_columns *columns, const struct call_sum *sum);
 
-/* At least the least duration; 0 where there are none. */
+/* At least the least duration; 0 if there are none. */
 double call_sum_percentile_ns(const struct call_sum *sum, const struct hist_unit *unit,
 			      double percent);
 

@@ -32,7 +32,7 @@ static void define(struct call_metrics *metrics, const struct call_layout *layou
 	};
 	metrics->seconds = (struct metric){
 		.name = "tracelets_syscount_seconds",
-		.help = "How long system calls took.",
+		.help = "Time that system calls took.",
 		.kind = METRIC_HISTOGRAM,
 	};
 	list_labels(layout, metrics->calls.labels);

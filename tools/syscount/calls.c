@@ -26,7 +26,7 @@
 #include "syscount/in_flight.h"
 #include "syscount/syscalls.h"
 
-/* Where nothing but the call counts, the table is for numbers that the array has no room for. */
+/* If only the call counts, the table is for numbers beyond the array. */
 #define ODD_NUMBERS 1024
 
 /* As bpf/syscount.bpf.c says. There are no more processes than entries. */
@@ -35,7 +35,7 @@
 #define ENDS_PROGRAM "syscount_exit_tracked"
 
 struct calls {
-	struct call_wishes wishes;
+	struct call_request request;
 	struct call_settings settings;
 	struct call_counts *before; /* what has been reported of the array */
 	uint64_t n_untimed, n_unseen;
@@ -69,37 +69,37 @@ static bool names_call(const struct call_settings *filter)
 }
 
 /* Each call from its beginning to its end, by the state of its task. */
-static bool are_tracked(const struct call_wishes *wishes)
+static bool are_tracked(const struct call_request *request)
 {
-	return wishes->layout.timed || wishes->in_flight;
+	return request->layout.timed || request->in_flight;
 }
 
 bool calls_are_tracked(const struct run *run)
 {
 	const struct calls_spec *spec = run_spec(run, &calls_module);
-	struct call_wishes wishes = spec->wishes(run);
+	struct call_request request = spec->request(run);
 
-	return are_tracked(&wishes);
+	return are_tracked(&request);
 }
 
 static void fill_settings(struct calls *calls)
 {
-	const struct call_layout *layout = &calls->wishes.layout;
+	const struct call_layout *layout = &calls->request.layout;
 	const struct hist_unit *unit = call_layout_unit(layout);
 	struct call_settings *settings = &calls->settings;
 
-	*settings = calls->wishes.filter;
+	*settings = calls->request.filter;
 	settings->mult = unit->mult;
 	settings->shift = unit->shift;
 	settings->by_process = layout->by_process;
 	settings->by_call = layout->by_call;
 	settings->by_error = layout->by_error;
 	settings->timed = layout->timed;
-	settings->tracked = are_tracked(&calls->wishes);
+	settings->tracked = are_tracked(&calls->request);
 	settings->only_numbers = names_call(settings);
 	settings->is_plain = uses_array(calls) && !settings->tracked && !settings->ppid &&
 			     !settings->error && !settings->only_failed && !settings->only_numbers;
-	settings->with_stacks = calls->wishes.in_flight && msg_verbose;
+	settings->with_stacks = calls->request.in_flight && msg_verbose;
 }
 
 static void configure_tables(struct run *run, struct calls *calls)
@@ -110,17 +110,17 @@ static void configure_tables(struct run *run, struct calls *calls)
 	settings->has_turns = run_has_turns(run);
 	map_pair_leave_out(run, settings->timed ? &calls->counts : &calls->times);
 	map_pair_configure(run, settings->timed ? &calls->times : &calls->counts,
-			   by_number ? ODD_NUMBERS : calls->wishes.entries, settings->has_turns);
+			   by_number ? ODD_NUMBERS : calls->request.entries, settings->has_turns);
 	if (settings->timed)
-		call_cells_configure(run, settings, calls->wishes.entries);
+		call_cells_configure(run, settings, calls->request.entries);
 	else
 		call_cells_leave_out(run);
 	if (!by_number)
 		map_leave_out(run, "call_counts");
 	if (!settings->by_process)
 		map_leave_out(run, "call_labels");
-	else if (calls->wishes.entries > LABELS_MIN)
-		bpf_map__set_max_entries(map_find(run, "call_labels"), calls->wishes.entries);
+	else if (calls->request.entries > LABELS_MIN)
+		bpf_map__set_max_entries(map_find(run, "call_labels"), calls->request.entries);
 	loss_name_option(run, by_number ? NULL : "entries");
 }
 
@@ -143,10 +143,10 @@ static int configure_calls(struct run *run)
 	const struct calls_spec *spec = run_spec(run, &calls_module);
 	struct calls *calls = calls_of(run);
 
-	calls->wishes = spec->wishes(run);
-	if (run->is_metrics && calls->wishes.layout.timed) {
-		calls->wishes.layout.histograms = true;
-		calls->wishes.layout.in_ms = false;
+	calls->request = spec->request(run);
+	if (run->is_metrics && calls->request.layout.timed) {
+		calls->request.layout.histograms = true;
+		calls->request.layout.in_ms = false;
 	}
 	fill_settings(calls);
 	configure_tables(run, calls);
@@ -171,7 +171,7 @@ static int attach_calls(struct run *run)
 	if (err || !calls->settings.tracked)
 		return err;
 	calls->ends = bpf_program__attach_trace(find_ends(run));
-	return calls->ends ? 0 : msg_errno(-errno, "attaching %s", ENDS_PROGRAM);
+	return calls->ends ? 0 : msg_errno(-errno, "%s: attach failed", ENDS_PROGRAM);
 }
 
 /* For the same reason, before the beginnings. */
@@ -185,7 +185,7 @@ static void stop_calls(struct run *run)
 
 /* ---- the report ---- */
 
-/* A living process has the name that it has now; of a dead one the last is kept. */
+/* Returns a living process's current name; of an exited one, the last that was seen. */
 static void comm_of(void *arg, uint32_t tgid, char *comm)
 {
 	const struct run *run = arg;
@@ -212,7 +212,7 @@ static int read_array(const struct run *run, struct call_counts *now)
 		for (size_t i = 0; i < ARRAY_SIZE(now->calls); i++)
 			now->calls[i] += per_cpu[cpu].calls[i];
 	free(per_cpu);
-	return err ? msg_errno(err, "reading the counts") : 0;
+	return err ? msg_errno(err, "counts of calls: read failed") : 0;
 }
 
 static int collect_array(const struct run *run, struct calls *calls, struct calltable *table)
@@ -273,7 +273,7 @@ static void view_table(struct run *run, struct calls *calls, struct calltable *t
 	FILE *f;
 
 	if (!calls->whole)
-		calls->whole = calltable_new(&calls->wishes.layout);
+		calls->whole = calltable_new(&calls->request.layout);
 	if (topview_is_over(run)) {
 		calltable_take(calls->whole, table);
 		calltable_print(calls->whole, run->out,
@@ -288,17 +288,18 @@ static void view_table(struct run *run, struct calls *calls, struct calltable *t
 	topview_show(run, text, NULL);
 }
 
-static void print_table(struct run *run, const struct call_wishes *wishes, struct calltable *table)
+static void print_table(struct run *run, const struct call_request *request,
+			struct calltable *table)
 {
 	char text[CLOCK_TIME_OF_DAY_SIZE];
 
 	if (run->is_json) {
 		run_facts_print(run);
-		calltable_print_json(table, run->out, wishes->top);
+		calltable_print_json(table, run->out, request->top);
 		return;
 	}
 	fprintf(run->out, "[%s]\n", clock_time_of_day(text));
-	calltable_print(table, run->out, (struct call_room){ .rows = wishes->top });
+	calltable_print(table, run->out, (struct call_room){ .rows = request->top });
 }
 
 static int report_counts(struct run *run, struct calls *calls)
@@ -306,10 +307,10 @@ static int report_counts(struct run *run, struct calls *calls)
 	struct calltable *table;
 	int err;
 
-	calls->wishes.layout.comm_of = comm_of;
-	calls->wishes.layout.has_ended = has_ended;
-	calls->wishes.layout.arg = run;
-	table = calltable_new(&calls->wishes.layout);
+	calls->request.layout.comm_of = comm_of;
+	calls->request.layout.has_ended = has_ended;
+	calls->request.layout.arg = run;
+	table = calltable_new(&calls->request.layout);
 	err = collect(run, calls, table);
 	if (!run->is_peek) {
 		run->recorded += calltable_total(table);
@@ -317,9 +318,9 @@ static int report_counts(struct run *run, struct calls *calls)
 		calls->n_unseen += calltable_of_octave(table, CALL_UNSEEN);
 	}
 	if (!err && run->is_metrics)
-		call_metrics_report(run, &calls->metrics, &calls->wishes.layout, table);
+		call_metrics_report(run, &calls->metrics, &calls->request.layout, table);
 	else if (!err && !run->view)
-		print_table(run, &calls->wishes, table);
+		print_table(run, &calls->request, table);
 	else if (!err && !run->is_peek)
 		view_table(run, calls, table);
 	calltable_free(table);
@@ -343,12 +344,12 @@ static void print_left(const struct run *run, const struct calls *calls,
 {
 	size_t n = in_flight_count(flights);
 
-	if (run->is_last && n && !calls->wishes.in_flight)
+	if (run->is_last && n && !calls->request.in_flight)
 		msg_info("calls still in flight: %zu (list them with --in-flight)", n);
 	if (!run->is_last)
 		return;
-	print_untimed(calls->n_untimed, "begun before the tracing, or never to return");
-	print_untimed(calls->n_unseen, "beginning not seen, as where seccomp refuses calls");
+	print_untimed(calls->n_untimed, "they began before tracing, or never return");
+	print_untimed(calls->n_unseen, "their entry was not seen (seccomp may have refused them)");
 }
 
 /* NULL: the calls have no stacks, or none with names. */
@@ -357,20 +358,20 @@ static struct kernelnames *new_names(const struct run *run, const struct calls *
 	struct kernelnames *names = calls->settings.with_stacks ? kernelnames_new(run) : NULL;
 
 	if (calls->settings.with_stacks && !names)
-		msg_warn("calls are listed without stacks: asking the kernel for symbols: %s",
+		msg_warn("kernel symbols: not available: %s (calls are listed without stacks)",
 			 strerror(errno));
 	return names;
 }
 
-static void print_flights(const struct run *run, const struct call_wishes *wishes,
+static void print_flights(const struct run *run, const struct call_request *request,
 			  struct in_flight *flights, struct kernelnames *names)
 {
 	if (run->is_json)
-		in_flight_print_json(flights, run->out, run->start_ns, run->end_ns, wishes->top,
+		in_flight_print_json(flights, run->out, run->start_ns, run->end_ns, request->top,
 				     names);
 	else
-		in_flight_print(flights, run->out, run->start_ns, run->end_ns, wishes->top,
-				wishes->layout.in_ms, names);
+		in_flight_print(flights, run->out, run->start_ns, run->end_ns, request->top,
+				request->layout.in_ms, names);
 }
 
 static void list_flights(const struct run *run, const struct calls *calls,
@@ -378,10 +379,10 @@ static void list_flights(const struct run *run, const struct calls *calls,
 {
 	size_t n = in_flight_count(flights);
 
-	print_flights(run, &calls->wishes, flights, names);
-	if (run->is_json && n > calls->wishes.top)
+	print_flights(run, &calls->request, flights, names);
+	if (run->is_json && n > calls->request.top)
 		msg_info("%u of %zu calls in flight are listed, the oldest (-T lists more)",
-			 calls->wishes.top, n);
+			 calls->request.top, n);
 }
 
 static int report_flights(struct run *run, const struct calls *calls)
@@ -391,7 +392,7 @@ static int report_flights(struct run *run, const struct calls *calls)
 	int err = taskiter_visit(run, "syscount_in_flight", sizeof(struct call_flight),
 				 collect_flight, flights);
 
-	if (!err && calls->wishes.in_flight)
+	if (!err && calls->request.in_flight)
 		list_flights(run, calls, flights, names);
 	if (!err)
 		print_left(run, calls, flights);
@@ -405,7 +406,7 @@ int calls_report(struct run *run)
 	struct calls *calls = calls_of(run);
 	int err = report_counts(run, calls);
 
-	if (!err && !run->is_metrics && (calls->wishes.in_flight || run->is_last))
+	if (!err && !run->is_metrics && (calls->request.in_flight || run->is_last))
 		err = report_flights(run, calls);
 	if (!run->is_json && !run->is_metrics && !run->view)
 		fputc('\n', run->out);

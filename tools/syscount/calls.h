@@ -10,23 +10,23 @@
 #include "run/run.h"
 #include "syscount/calltable.h"
 
-/* What a user asks for. */
-struct call_wishes {
+/* Settings by the user's options. */
+struct call_request {
 	struct call_layout layout;   /* all but comm_of and arg */
 	uint32_t top;		     /* rows of each table */
 	bool in_flight;		     /* list the calls that have not returned */
-	uint32_t entries;	     /* rows that can be told apart, while they are counted */
+	uint32_t entries;	     /* rows that can be distinguished, while they are counted */
 	struct call_settings filter; /* ppid, error, numbers, only_failed; the rest is 0 */
 };
 
 extern const struct module calls_module;
 
-/* What the tool declares: its options as wishes. */
+/* The tool's declaration: its options as settings. */
 struct calls_spec {
-	struct call_wishes (*wishes)(const struct run *run);
+	struct call_request (*request)(const struct run *run);
 };
 
-/* Whether the state of tasks is needed, for the use of taskstate_module. */
+/* Returns true if the state of tasks is needed, for the use of taskstate_module. */
 bool calls_are_tracked(const struct run *run);
 
 /* The tool's report(). */

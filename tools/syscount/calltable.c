@@ -227,7 +227,7 @@ static int by_life_and_weight(const void *a, const void *b)
 	return COMPARE(y->weight, x->weight);
 }
 
-/* Processes that have ended and have least become one, so that half of the room is free. */
+/* Merges exited processes with the least counts, so that half of the capacity is free. */
 static void shrink(struct calltable *table)
 {
 	size_t n, kept = 0;
@@ -365,7 +365,7 @@ static const char *comm_text(const struct call_layout *layout, uint32_t tgid, ch
 	return escape_string(text, size, escape_no_name(comm), "");
 }
 
-/* What stands in front of the count. */
+/* Prints the columns before the count. */
 static void print_name(FILE *f, const struct call_layout *layout, const struct call_key *key)
 {
 	char text[64];
@@ -379,7 +379,7 @@ static void print_name(FILE *f, const struct call_layout *layout, const struct c
 		fprintf(f, "%-22s", syscall_label(text, sizeof(text), key->abi, key->number));
 }
 
-/* What stands above a histogram. */
+/* Prints the line above a histogram. */
 static void print_title(FILE *f, const struct call_layout *layout, const struct call_key *key)
 {
 	char text[64];
@@ -468,7 +468,7 @@ void calltable_visit(struct calltable *table, void (*visit)(const struct call_ro
 	visit_part(table, PART_RESTARTS, visit, arg);
 }
 
-/* The columns of numbers for which names leave room. */
+/* Chooses the columns of numbers that fit after the names. */
 static struct call_columns choose_columns(const struct call_layout *layout, unsigned int room,
 					  bool with_error)
 {

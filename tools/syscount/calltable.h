@@ -29,7 +29,7 @@ struct call_layout {
 
 struct calltable;
 
-struct calltable *calltable_new(const struct call_layout *layout); /* kept by reference */
+struct calltable *calltable_new(const struct call_layout *layout); /* must stay valid */
 void calltable_free(struct calltable *table);
 
 /* Adds calls; keys may come again, and their octave doesn't count. */
@@ -40,9 +40,9 @@ void calltable_add_times(struct calltable *table, const struct call_key *key,
 			 const struct call_times *times);
 
 /*
- * Moves all calls of another table of the same layout into this one, in as few entries as can be.
- * By process, where it has more than so many then, those of ended processes with the least time, or
- * the fewest calls, become one process, CALLTABLE_OTHERS, which is shown as PROCESS_OTHERS.
+ * Moves all calls of another table of the same layout into this one, in as few entries as possible.
+ * By process, with more than CALLTABLE_MAX_ENTRIES, exited processes with the least time, or the
+ * fewest calls, become one process, CALLTABLE_OTHERS, which is shown as PROCESS_OTHERS.
  */
 #define CALLTABLE_MAX_ENTRIES 16384
 #define CALLTABLE_OTHERS      0 /* as those outside of the pid namespace are */

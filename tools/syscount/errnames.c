@@ -31,9 +31,7 @@ static const struct error_name restart_names[] = {
 	{ 516, "ERESTART_RESTARTBLOCK" },
 };
 
-/*
- * Of several names for one number, the one that the others are defined by has been there longest.
- */
+/* The name that the rest is defined by is the oldest of several names for one number. */
 static bool is_alias(const char *name)
 {
 	static const char *const aliases[] = { "EWOULDBLOCK", "EDEADLOCK", "ENOTSUP" };
@@ -90,7 +88,7 @@ int errname_parse(const char *what, const char *text, uint32_t *error)
 	if (find_error(names, ARRAY_SIZE(names), text, error) ||
 	    find_error(restart_names, ARRAY_SIZE(restart_names), text, error))
 		return 0;
-	return msg_error("%s: '%s' is not the name of an error (such as EPERM)", what, text);
+	return msg_error("%s: '%s' is not the name of an error (example: EPERM)", what, text);
 }
 
 bool errname_is_restart(uint32_t error)

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is printed: "ENOENT", "[600]". Returns buf. */
+/* Returns the printed name, in buf: "ENOENT", "[600]". */
 char *errname_label(char *buf, size_t size, uint32_t error);
 
 /* Reads a name or a number between 1 and 4095; what: the option. 0, or -EINVAL, printed. */

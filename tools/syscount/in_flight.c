@@ -103,7 +103,7 @@ static void print_stack(FILE *f, const struct ksyms *ksyms, const struct call_fl
 			fprintf(f, "        %s\n", sym.name);
 }
 
-/* NULL: there are no stacks, or nobody tells their names. */
+/* Returns NULL if there are no stacks, or no symbols. */
 static struct ksyms *find_names(const struct in_flight *flights, struct kernelnames *names)
 {
 	struct ksyms *ksyms;
@@ -122,7 +122,7 @@ static struct ksyms *find_names(const struct in_flight *flights, struct kernelna
 	}
 	ksyms = kernelnames_for(names, addrs, n);
 	if (!ksyms)
-		msg_warn("calls are listed without stacks: asking the kernel for symbols: %s",
+		msg_warn("kernel symbols: not available: %s (calls are listed without stacks)",
 			 strerror(errno));
 	free(addrs);
 	return ksyms;

@@ -16,13 +16,13 @@
 /* Numbers that stand for no call. */
 #define SYSCALL_NONE (-2)
 
-/* NULL where the number isn't known. */
+/* NULL if the number isn't known. */
 const char *syscall_name(enum call_abi abi, int32_t number);
 
-/* What is printed: "read", "read (i386)", "[467]", "[467] (i386)". Returns buf. */
+/* Returns the printed name, in buf: "read", "read (i386)", "[467]", "[467] (i386)". */
 char *syscall_label(char *buf, size_t size, enum call_abi abi, int32_t number);
 
-/* The number of a name; SYSCALL_NONE where that interface has no such call. */
+/* Returns the number of a name; SYSCALL_NONE where that interface has no such call. */
 int32_t syscall_number(enum call_abi abi, const char *name);
 
 /* All native names in four columns, sorted, as BCC's syscount -l prints them. */

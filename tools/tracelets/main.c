@@ -41,7 +41,7 @@ static const struct applet *find_applet(const char *name)
 	return NULL;
 }
 
-/* The tool that a link is: what stands behind the last "-" of its name. */
+/* Returns the tool that a link stands for: its name after the last "-". */
 static const struct applet *find_linked(const char *link)
 {
 	const char *name = basename(link), *dash = strrchr(name, '-');
@@ -51,12 +51,91 @@ static const struct applet *find_linked(const char *link)
 
 static int print_tools(void)
 {
-	printf("usage: tracelets TOOL [options]   (tracelets TOOL --help)\n"
-	       "       tracelets check            what this kernel offers to the tools\n"
-	       "       tracelets --install DIR    a link for each tool\n\ntools:\n");
+	printf("usage: tracelets TOOL [options]   run a tool (-h, --help: its options)\n"
+	       "       tracelets help             list questions, and the commands that answer "
+	       "them\n"
+	       "       tracelets check            show what this kernel offers to the tools\n"
+	       "       tracelets --install DIR    make a link for each tool\n\ntools:\n");
 	for (size_t i = 0; i < ARRAY_SIZE(applets); i++)
 		applets[i].main(0, NULL); /* prints its name and summary, see tool_main() */
 	return 0;
+}
+
+/* ---- help ---- */
+
+#define TOPIC_COMMANDS 3
+
+static const struct topic {
+	const char *name, *question;
+	struct {
+		const char *command, *reading;
+	} answers[TOPIC_COMMANDS];
+} topics[] = {
+	{ "slow",
+	  "is it slow?",
+	  { { "profile --wall -p PID 10",
+	      "last stacks: [on cpu] computes, [blocked] waits, [runnable] lacks a CPU" },
+	    { "syscount -L -p PID 10 1",
+	      "first rows: calls that took most time; P99 far above P50: some are slow" },
+	    { "runqlat -p PID 10 1",
+	      "p99 above a few ms: too few CPUs, or a CPU quota (--throttled)" } } },
+	{ "hangs",
+	  "does it hang?",
+	  { { "offcputime -p PID 5",
+	      "last stacks, [blocked throughout]: their innermost frame is the wait" },
+	    { "syscount --in-flight -v -p PID 1 1",
+	      "calls that have not returned, oldest first, with kernel stacks" },
+	    { "offcputime --locks --waker -p PID 5",
+	      "[N waiting]: threads still blocked on this lock; RELEASED_BY: its users" } } },
+	{ "grows",
+	  "does it grow?",
+	  { { "memleak --growth -p PID 10",
+	      "only stacks that grow report after report: likely leaks" },
+	    { "memleak -p PID 60 1", "last stacks: most memory allocated and not yet freed" },
+	    { "pagefaults -P 10 1", "most MINOR faults: processes that take new memory" } } },
+	{ "cpu",
+	  "is the CPU busy?",
+	  { { "profile -f 10 | tracelets flame --top 20",
+	      "SELF: time in the function itself; TOTAL: with all that it calls" },
+	    { "runqlat -P 10 1", "high p99: processes that wait for a CPU" },
+	    { "runqlat --throttled 10 1",
+	      "throttled waits: a CPU quota is too low, not the machine" } } },
+	{ "disk",
+	  "is the disk slow?",
+	  { { "offcputime --state D 5 | tracelets flame --unit microseconds --top 9",
+	      "io_schedule() and its callers: time blocked on I/O" },
+	    { "syscount -L --syscall fsync -P 10 1", "TIME and P99: processes that wait in fsync" },
+	    { "pagefaults --by-file --major 10 1", "files whose pages were read from disk" } } },
+	{ "locks",
+	  "do threads wait for locks?",
+	  { { "offcputime --locks -p PID 10",
+	      "largest TOTAL_US: the lock to look at; RELEASED_BY: threads that held it" },
+	    { "offcputime --locks --waker -p PID 10", "the code that held the lock too long" },
+	    { "syscount -L --syscall futex -P 10 1",
+	      "processes with most futex calls, and their waits" } } },
+};
+
+static int list_topics(void)
+{
+	printf("usage: tracelets help TOPIC   print three commands that answer a question\n\n");
+	for (size_t i = 0; i < ARRAY_SIZE(topics); i++)
+		printf("  %-6s  %s\n", topics[i].name, topics[i].question);
+	return 0;
+}
+
+static int print_topic(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(topics); i++) {
+		if (strcmp(topics[i].name, name))
+			continue;
+		printf("%s\n", topics[i].question);
+		for (size_t k = 0; k < TOPIC_COMMANDS; k++)
+			printf("\n  tracelets %s\n      %s\n", topics[i].answers[k].command,
+			       topics[i].answers[k].reading);
+		return 0;
+	}
+	msg_error("help: unknown topic '%s' ('tracelets help' lists them)", name);
+	return 2;
 }
 
 /* ---- --install ---- */
@@ -71,8 +150,8 @@ static bool is_link_to(const char *path, const char *binary)
 }
 
 /*
- * The way from a folder to a file, so that both can be moved together. Both paths are absolute and
- * have no links in them. To be freed.
+ * Returns the way from a folder to a file, so that both can be moved together. Both paths are
+ * absolute and have no links in them. To be freed.
  */
 static char *relative_path(const char *folder, const char *file)
 {
@@ -100,9 +179,9 @@ static int install_link(const char *binary, const char *folder, const char *name
 	int err = 0;
 
 	if (is_link_to(path, binary))
-		msg_debug("%s is there already", path);
+		msg_debug("%s: link exists already", path);
 	else if (symlink(target, path))
-		err = msg_errno(-errno, "making the link %s", path);
+		err = msg_errno(-errno, "%s: link failed", path);
 	free(target);
 	free(path);
 	return err;
@@ -114,9 +193,9 @@ static int install_links(const char *dir)
 	int err = 0, e;
 
 	if (!realpath("/proc/self/exe", binary))
-		return msg_errno(-errno, "finding out where this program is");
+		return msg_errno(-errno, "/proc/self/exe: read failed");
 	if (!realpath(dir, folder))
-		return msg_errno(-errno, "looking for the folder %s", dir);
+		return msg_errno(-errno, "%s: directory lookup failed", dir);
 	for (size_t i = 0; i < ARRAY_SIZE(applets); i++) {
 		e = install_link(binary, folder, applets[i].name);
 		err = err ? err : e;
@@ -128,7 +207,7 @@ static int install_links(const char *dir)
 
 static int print_usage_error(const char *word)
 {
-	msg_error("'%s' is neither a tool nor a command; 'tracelets' alone lists them", word);
+	msg_error("'%s': unknown tool or command ('tracelets' alone lists them)", word);
 	return 2;
 }
 
@@ -152,6 +231,8 @@ static int run_command(int argc, char **argv)
 		return print_tools();
 	if (argc == 2 && (!strcmp(word, "--version") || !strcmp(word, "-V")))
 		return printf("tracelets %s\n", TRACELETS_VERSION) < 0;
+	if (argc <= 3 && !strcmp(word, "help"))
+		return argc == 2 ? list_topics() : print_topic(argv[2]);
 	if (argc == 2 && !strcmp(word, "check"))
 		return features_print(stdout) ? 1 : 0;
 	if (argc == 3 && !strcmp(word, "--install"))
