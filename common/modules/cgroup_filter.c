@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The cgroup that is traced; see cgroup_filter.h. */
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/magic.h>
 #include <stdbool.h>
@@ -9,8 +10,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -18,6 +17,26 @@
 #include "modules/cgroup_filter.h"
 #include "process/cgroups.h"
 #include "run/bpfmap.h"
+
+/* ---- cgroup names ---- */
+
+static enum loop_verdict on_cgroups(int fd, void *arg)
+{
+	(void)fd;
+	cgroups_update(arg);
+	return LOOP_GO;
+}
+
+int cgroup_names_start(const struct run *run, struct cgroups **names)
+{
+	int fd;
+
+	*names = cgroups_new(true);
+	fd = cgroups_fd(*names);
+	return fd < 0 ? 0 : loop_watch(run->loop, fd, on_cgroups, *names);
+}
+
+/* ---- cgroup filter ---- */
 
 #define LOOK_NS NS_PER_S /* how often is looked for a cgroup that was made anew */
 

@@ -8,8 +8,20 @@
 
 #include <stdint.h>
 
+#include "process/cgroups.h"
 #include "process/containers.h"
 #include "run/run.h"
+
+/* The names of cgroups while a tool runs: they are learnt as cgroups come, before they are gone. */
+
+/* To be freed with cgroups_free(), at the end of the run. 0; or -errno, printed. */
+int cgroup_names_start(const struct run *run, struct cgroups **names);
+
+/* NULL if there is no text. */
+static inline const char *cgroup_text(const char *text)
+{
+	return *text ? text : NULL;
+}
 
 struct cgroup_filter {
 	/* One of them, or none. */

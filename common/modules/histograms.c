@@ -19,13 +19,12 @@
 #include "base/msg.h"
 #include "base/order.h"
 #include "base/strpool.h"
-#include "modules/cgroup_names.h"
+#include "modules/cgroup_filter.h"
 #include "modules/exposition.h"
 #include "modules/histograms.h"
 #include "process/procstate.h"
 #include "run/bpfmap.h"
 #include "run/loss.h"
-#include "run/run_facts.h"
 
 /* As bpf/lib/hist.bpf.h says. There are no more keys than entries. */
 #define LABELS_MIN 16384

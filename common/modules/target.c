@@ -3,24 +3,140 @@
  * Which tasks are traced. Every option is checked against the running system before anything is
  * opened, so that a mistyped filter never means "everything".
  */
+#include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-
 #include "abi/filter.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/parse.h"
 #include "modules/cgroup_filter.h"
 #include "modules/target.h"
-#include "modules/target_end.h"
 #include "process/procstate.h"
 #include "run/bpfmap.h"
+#include "run/run.h"
+
+/* ---- target end ---- */
+
+/* The end of what is traced: a run whose processes or threads have all ended has no more to say. */
+
+/* Some processes, or some threads. */
+struct target_end {
+	struct run *run;
+	bool threads;
+	bool follows; /* processes: those in the map filter_tgids, too, that are left in the end */
+	size_t n_left;
+	struct watched {
+		struct target_end *end;
+		uint32_t id;
+	} * watched, followed;
+};
+
+#define OF_THREAD O_EXCL /* PIDFD_THREAD, since 6.9 (include/uapi/linux/pidfd.h) */
+
+static enum loop_verdict on_ended(int fd, void *arg);
+
+static int watch_one(uint32_t id, struct watched *watched)
+{
+	struct target_end *end = watched->end;
+	int fd = (int)syscall(SYS_pidfd_open, id, end->threads ? OF_THREAD : 0), err;
+
+	if (fd < 0)
+		return -errno;
+	err = loop_watch(end->run->loop, fd, on_ended, watched);
+	if (err)
+		close(fd);
+	else
+		end->n_left++;
+	return err;
+}
+
+/* One that has ended stays in the map until its parent has asked for its status. */
+static void watch_followed(const void *tgid, const void *value, void *arg)
+{
+	uint32_t pid = *(const uint32_t *)tgid;
+	struct target_end *end = arg;
+
+	(void)value;
+	if (!process_has_ended((pid_t)pid))
+		watch_one(pid, &end->followed);
+}
+
+/* One of several. Its number may be another's from now on. */
+static void drop(const struct watched *watched)
+{
+	bool is_thread = watched->end->threads;
+	const char *name = is_thread ? "filter_tids" : "filter_tgids";
+
+	if (!watched->id)
+		return; /* a child that was followed */
+	bpf_map_delete_elem(bpf_map__fd(map_find(watched->end->run, name)), &watched->id);
+	msg_info("%s %u has exited, no longer traced", is_thread ? "thread" : "process",
+		 watched->id);
+}
+
+static enum loop_verdict on_ended(int fd, void *arg)
+{
+	const struct watched *watched = arg;
+	struct target_end *end = watched->end;
+
+	close(fd);
+	if (--end->n_left) {
+		drop(watched);
+		return LOOP_GO;
+	}
+	if (end->follows)
+		map_read(bpf_map__fd(map_find(end->run, "filter_tgids")), false, watch_followed,
+			 end);
+	if (end->n_left)
+		return LOOP_GO;
+	msg_info("all targets have exited");
+	return LOOP_STOP;
+}
+
+/*
+ * Takes those that have ended out of the filter, and ends the loop, with a message, when the last
+ * one has. Threads are not watched where the kernel can't (before 6.9). 0 or -errno, printed:
+ * -ESRCH if all have ended by now.
+ */
+static int target_end_watch(struct target_end *end, const uint32_t *ids, size_t n)
+{
+	int err = 0;
+
+	end->watched = mem_zalloc(n, sizeof(*end->watched));
+	end->followed.end = end;
+	for (size_t i = 0; i < n && (!err || err == -ESRCH); i++) {
+		end->watched[i] = (struct watched){ end, ids[i] };
+		err = watch_one(ids[i], &end->watched[i]);
+		if (err == -ESRCH)
+			drop(&end->watched[i]);
+	}
+	if (end->threads && err == -EINVAL) {
+		msg_debug("thread exits: not watched on this kernel");
+		return 0;
+	}
+	if (err == -ESRCH)
+		return end->n_left ? 0 : msg_error("target: all processes have exited");
+	return err ? msg_errno(err, "target: exit watch failed") : 0;
+}
+
+static void target_end_free(struct target_end *end)
+{
+	free(end->watched);
+}
+
+/* ---- target ---- */
 
 #define PID_MAX		    4194304	/* PID_MAX_LIMIT, include/linux/threads.h */
 #define INITIAL_PIDNS_INODE 0xeffffffcU /* PROC_PID_INIT_INO, include/linux/proc_ns.h */

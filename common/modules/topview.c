@@ -15,7 +15,7 @@
 #include "modules/topview.h"
 #include "output/quantity.h"
 #include "output/screen.h"
-#include "run/run_facts.h"
+#include "run/loss.h"
 
 #define LAST_WORDS 6 /* lines of them */
 

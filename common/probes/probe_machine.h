@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "probes/probe_kind.h"
+#include "probes/probe_place.h"
 
 /* Effect of an instruction on registers, which are numbered as in machine code. */
 struct probe_effect {

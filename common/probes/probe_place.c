@@ -6,6 +6,22 @@
 #include "probes/probe_machine.h"
 #include "probes/probe_place.h"
 
+/* ---- probe kind ---- */
+
+const char *probe_kind_name(enum probe_kind kind)
+{
+	static const char *const names[PROBE_KINDS] = {
+		[PROBE_NOP] = "nop",	       [PROBE_PUSH] = "push",
+		[PROBE_ADDRESS] = "address",   [PROBE_BRANCH] = "branch",
+		[PROBE_LATE_NOP] = "late nop", [PROBE_STEP] = "stepped",
+		[PROBE_REFUSED] = "refused",
+	};
+
+	return kind < PROBE_KINDS ? names[kind] : "?";
+}
+
+/* ---- probe place ---- */
+
 struct search {
 	const struct probe_machine *machine;
 	const struct probe_request *request;

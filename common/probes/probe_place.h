@@ -31,7 +31,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "probes/probe_kind.h"
+/* Cost of a uprobe by the instruction that it sits on; limits. See probe_place.h. */
+
+#define PROBE_MAX_ARGS	 6
+#define PROBE_MAX_OFFSET 64 /* bytes */
+
+/* Cheapest first; late nops are as cheap as the others if they are not stepped. */
+enum probe_kind {
+	PROBE_NOP,     /* x86-64: of one byte; prefixes don't matter */
+	PROBE_PUSH,    /* x86-64: of a register */
+	PROBE_ADDRESS, /* arm64: adr, adrp */
+	PROBE_BRANCH,  /* relative jump or call, conditional or not; on arm64 to a register, too */
+
+	/* Stepped by older kernels: x86-64: of several bytes, before 6.18; arm64: before 6.13. */
+	PROBE_LATE_NOP,
+	PROBE_STEP,    /* x86-64: 20 times a push in a virtual machine; arm64: not twice a branch */
+	PROBE_REFUSED, /* the kernel takes no probe there, or does something wrong when it is hit */
+	PROBE_KINDS,
+};
+
+/* "push", "branch", ... for messages. */
+const char *probe_kind_name(enum probe_kind kind);
 
 struct probe_request {
 	unsigned int n_args; /* of integer type, that the probe reads (0 to PROBE_MAX_ARGS) */

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A tool's BPF object; see bpf_object.h. */
+#include <bpf/btf.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <bpf/btf.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -16,6 +17,50 @@
 #include "run/capabilities.h"
 #include "run/features.h"
 #include "run/kernelbtf.h"
+
+/* ---- unpack ---- */
+
+#define ZLIB_CONST
+#include <zlib.h>
+
+#include "base/mem.h"
+#include "base/msg.h"
+
+#define GZIP (16 + MAX_WBITS)
+
+static bool inflate_all(const unsigned char *packed, size_t packed_bytes, void *out, size_t bytes)
+{
+	z_stream z = {
+		.next_in = packed,
+		.avail_in = (uInt)packed_bytes,
+		.next_out = out,
+		.avail_out = (uInt)bytes,
+	};
+	int status;
+
+	if (inflateInit2(&z, GZIP) != Z_OK)
+		return false;
+	status = inflate(&z, Z_FINISH);
+	inflateEnd(&z);
+	return status == Z_STREAM_END;
+}
+
+void *unpack(const unsigned char *packed, size_t packed_bytes, size_t *bytes)
+{
+	uint32_t size;
+	void *out;
+
+	memcpy(&size, packed + packed_bytes - sizeof(size), sizeof(size));
+	out = mem_realloc(NULL, size, 1);
+	if (!inflate_all(packed, packed_bytes, out, size)) {
+		msg_error("embedded BPF object: corrupt (reinstall tracelets)");
+		exit(1);
+	}
+	*bytes = size;
+	return out;
+}
+
+/* ---- bpf object ---- */
 
 /* Beginning of every skeleton. */
 struct skeleton_head {

@@ -3,7 +3,17 @@
 #ifndef BPF_OBJECT_H
 #define BPF_OBJECT_H
 
+#include <stddef.h>
+
 #include "run/run.h"
+
+/* Packed data that a binary carries: its BPF objects, see bpf/skeleton. */
+
+/*
+ * Unpacks what gzip has packed; *bytes is set to its size. The memory is never freed. Broken
+ * data ends the process: it is a part of the program.
+ */
+void *unpack(const unsigned char *packed, size_t packed_bytes, size_t *bytes);
 
 struct btf;
 

@@ -1,15 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Losses and their share of the whole; see loss.h. */
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 
-#include <bpf/bpf.h>
-
 #include "abi/loss_counters.h"
+#include "base/clock.h"
 #include "base/msg.h"
 #include "output/quantity.h"
 #include "run/bpfmap.h"
 #include "run/loss.h"
+
+/* ---- run facts ---- */
+
+/* Losses while a report is written belong to the next one. */
+static uint64_t take_lost(struct run *run)
+{
+	run->losses.reported = loss_value(run);
+	return run->losses.reported - run->losses.reported_before;
+}
+
+struct writer_facts run_facts(struct run *run)
+{
+	return (struct writer_facts){
+		.tool = run->tool->name,
+		.host = run->system.nodename,
+		.kernel = run->system.release,
+		.event = run->event,
+		.period = run->period,
+		.end_unix_ns = clock_wall_at(run->end_ns),
+		.duration_ns = run->end_ns - run->report_start_ns,
+		.lost = take_lost(run),
+	};
+}
+
+void run_facts_print(struct run *run)
+{
+	struct writer_facts facts = run_facts(run);
+
+	writer_print_facts(run->out, &facts, run->tool->unit);
+}
+
+/* ---- loss ---- */
 
 void loss_name_option(struct run *run, const char *option)
 {

@@ -5,7 +5,16 @@
 
 #include <stdint.h>
 
+#include "output/writer.h"
 #include "run/run.h"
+
+/* Facts about a run, for its reports. */
+
+/* Returns the facts for the report being made; valid as long as the run. */
+struct writer_facts run_facts(struct run *run);
+
+/* The line that JSON output of other things than stacks begins with. */
+void run_facts_print(struct run *run);
 
 /* The option that makes a full map larger; named in the hint. NULL: there is none. */
 void loss_name_option(struct run *run, const char *option);

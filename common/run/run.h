@@ -8,13 +8,12 @@
 #ifndef RUN_H
 #define RUN_H
 
+#include <bpf/libbpf.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 #include <sys/utsname.h>
-
-#include <bpf/libbpf.h>
 
 #include "run/opts.h"
 
@@ -210,5 +209,19 @@ int run_refuse_in_metrics(const struct run *run, const char *const options[]);
  * Returns true if run->out has changed since the last call, or at the first. *n_begun: 0 at first.
  */
 bool run_begins_file(const struct run *run, unsigned int *n_begun);
+
+/*
+ * Calls the hooks of all modules that are wanted in a run, in the order in which the tool has them.
+ */
+
+/* Up to the first failure: 0 or -errno, printed. Those not wanted are left out. */
+int hooks_configure(struct run *run);
+int hooks_start(struct run *run);
+int hooks_attach(struct run *run);
+
+void hooks_begin(struct run *run);
+void hooks_loaded(struct run *run);
+void hooks_stop(struct run *run);
+void hooks_finish(struct run *run);
 
 #endif

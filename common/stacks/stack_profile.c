@@ -1,14 +1,109 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Profiles from values by stack; see stack_profile.h. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/escape.h"
 #include "base/msg.h"
-#include "modules/cgroup_names.h"
+#include "modules/cgroup_filter.h"
+#include "output/quantity.h"
 #include "stacks/idle_waits.h"
 #include "stacks/stack_profile.h"
 #include "symbols/interrupts.h"
+
+/* ---- left out ---- */
+
+void left_out_add(struct left_out *sum, const struct left_out *more)
+{
+	sum->all += more->all;
+	sum->by_remark += more->by_remark;
+	sum->by_name += more->by_name;
+	sum->idle += more->idle;
+}
+
+static double percent(uint64_t value, uint64_t whole)
+{
+	return 100.0 * (double)value / (double)whole;
+}
+
+static uint64_t shown_of(const struct left_out *sums)
+{
+	return sums->all - sums->by_remark - sums->by_name;
+}
+
+void left_out_print(const struct left_out *sums, uint64_t divisor, const char *unit,
+		    const char *remark)
+{
+	char sum[QUANTITY_MAX];
+
+	if (sums->by_remark)
+		msg_info("skipped: %s [%s]", quantity_format(sum, sums->by_remark / divisor, unit),
+			 remark);
+	if (sums->by_name)
+		msg_info("filtered out by --only or --without: %s, %.2f %%",
+			 quantity_format(sum, sums->by_name / divisor, unit),
+			 percent(sums->by_name, sums->all));
+	if (sums->idle)
+		msg_info("idle: %s, %.2f %%, in worker pools and event loops, shown as [idle]",
+			 quantity_format(sum, sums->idle / divisor, unit),
+			 percent(sums->idle, shown_of(sums)));
+}
+
+/* ---- comm sums ---- */
+
+static struct comm_sum *find_sum(struct comm_sums *sums, const char *comm)
+{
+	for (size_t i = 0; i < sums->n; i++)
+		if (!strncmp(sums->items[i].comm, comm, sizeof(sums->items[i].comm)))
+			return &sums->items[i];
+	return NULL;
+}
+
+static struct comm_sum *new_sum(struct comm_sums *sums, const char *comm)
+{
+	struct comm_sum *sum;
+
+	if (sums->n == COMM_SUMS_MAX) {
+		comm_sums_sort(sums);
+		sums->n /= 2;
+	}
+	sum = &sums->items[sums->n++];
+	*sum = (struct comm_sum){};
+	memcpy(sum->comm, comm, strnlen(comm, sizeof(sum->comm)));
+	return sum;
+}
+
+void comm_sums_add(struct comm_sums *sums, const char *comm, uint64_t value)
+{
+	struct comm_sum *sum = find_sum(sums, comm);
+
+	if (!sum)
+		sum = new_sum(sums, comm);
+	sum->value += value;
+}
+
+void comm_sums_merge(struct comm_sums *sums, const struct comm_sums *more)
+{
+	for (size_t i = 0; i < more->n; i++)
+		comm_sums_add(sums, more->items[i].comm, more->items[i].value);
+}
+
+static int compare_sums(const void *a, const void *b)
+{
+	const struct comm_sum *x = a, *y = b;
+
+	if (x->value != y->value)
+		return x->value < y->value ? 1 : -1;
+	return strncmp(x->comm, y->comm, sizeof(x->comm));
+}
+
+void comm_sums_sort(struct comm_sums *sums)
+{
+	qsort(sums->items, sums->n, sizeof(sums->items[0]), compare_sums);
+}
+
+/* ---- stack profile ---- */
 
 #define MAX_WORST  2
 #define MAX_FRAMES (4 * STACK_WORDS + 4) /* two stacks, a waker's two, and marks */

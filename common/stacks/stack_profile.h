@@ -3,14 +3,55 @@
 #ifndef STACK_PROFILE_H
 #define STACK_PROFILE_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/filter.h"
 #include "abi/unwind_layout.h"
 #include "output/name_filter.h"
 #include "process/cgroups.h"
-#include "stacks/comm_sums.h"
-#include "stacks/left_out.h"
 #include "stacks/process_flaws.h"
 #include "stacks/stackdefs.h"
 #include "stacks/stacks_spec.h"
+
+/* Values that a report drops on request, and their totals: nothing vanishes unreported. */
+
+/* Totals of values, in BPF's unit. */
+struct left_out {
+	uint64_t all;	    /* shown or not */
+	uint64_t by_remark; /* such as [blocked throughout], by -x */
+	uint64_t by_name;   /* by --only and --without */
+	uint64_t idle;	    /* shown, but without where, as a share of what is: --no-idle */
+};
+
+void left_out_add(struct left_out *sum, const struct left_out *more);
+
+/* Prints a line for each. divisor: of values to be in that unit; remark: by_remark's subject. */
+void left_out_print(const struct left_out *sums, uint64_t divisor, const char *unit,
+		    const char *remark);
+
+/*
+ * Which few programs something is most of: sums by comm, in a bounded table. When it is full, the
+ * smaller half goes, so that a sum may be too low, but never too high.
+ */
+
+#define COMM_SUMS_MAX 128
+
+/* All zero at first. */
+struct comm_sums {
+	struct comm_sum {
+		char comm[TASK_COMM_LEN];
+		uint64_t value;
+	} items[COMM_SUMS_MAX];
+	size_t n;
+};
+
+/* comm: TASK_COMM_LEN bytes, with or without a 0 at their end. */
+void comm_sums_add(struct comm_sums *sums, const char *comm, uint64_t value);
+void comm_sums_merge(struct comm_sums *sums, const struct comm_sums *more);
+
+/* Largest first. */
+void comm_sums_sort(struct comm_sums *sums);
 
 /* Values of user stacks by how their walk ended. */
 struct stack_reasons {

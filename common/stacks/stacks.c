@@ -1,24 +1,188 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The module of all stack tools; see stacks.h. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
+#include "base/mem.h"
 #include "base/msg.h"
-#include "modules/cgroup_names.h"
+#include "modules/cgroup_filter.h"
 #include "modules/kernelnames.h"
 #include "modules/topview.h"
 #include "output/writer.h"
 #include "run/loss.h"
-#include "run/run_facts.h"
-#include "stacks/own_programs.h"
-#include "stacks/report_memory.h"
+#include "run/run.h"
 #include "stacks/stack_counts.h"
-#include "stacks/stack_format.h"
 #include "stacks/stack_memory.h"
 #include "stacks/stack_profile.h"
 #include "stacks/stack_rings.h"
 #include "stacks/stacks.h"
 #include "stacks/user_stacks.h"
+#include "symbols/dso.h"
+
+/* ---- own programs ---- */
+
+/* Kernel addresses of the BPF programs that the tool has loaded. */
+
+#define FUNCTIONS_MAX 256 /* of one program: the verifier's limit */
+
+struct addrs {
+	uint64_t *items;
+	size_t count, cap;
+};
+
+static void add_program(struct addrs *addrs, int fd)
+{
+	__u64 starts[FUNCTIONS_MAX] = {};
+	struct bpf_prog_info info = {
+		.jited_ksyms = (uintptr_t)starts,
+		.nr_jited_ksyms = FUNCTIONS_MAX,
+	};
+	__u32 size = sizeof(info);
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
+		return;
+	for (__u32 i = 0; i < info.nr_jited_ksyms && i < FUNCTIONS_MAX; i++) {
+		if (!starts[i])
+			continue;
+		addrs->items =
+			mem_grow(addrs->items, addrs->count, &addrs->cap, sizeof(*addrs->items));
+		addrs->items[addrs->count++] = starts[i];
+	}
+}
+
+/*
+ * Returns the first addresses of all their functions, as in /proc/kallsyms; freed with free(). *n
+ * 0: the kernel interprets them, or hides addresses.
+ */
+static uint64_t *ownprogs_list(const struct run *run, size_t *n)
+{
+	struct bpf_program *program;
+	struct addrs addrs = {};
+
+	bpf_object__for_each_program(program, run->object)
+		add_program(&addrs, bpf_program__fd(program));
+	*n = addrs.count;
+	return addrs.items;
+}
+
+/* ---- stack format ---- */
+
+/* The format of a report of stacks, from the command line and who reads it. */
+
+static const struct writer *refuse_format(const struct run *run)
+{
+	msg_error("--format: '%s' is not one of %s", run->format, writer_names());
+	return NULL;
+}
+
+static const struct writer *refuse_name(const struct run *run)
+{
+	msg_error("--output %s: unknown extension (use .txt, .folded, .svg, .pb.gz or .json, or "
+		  "--format: %s)",
+		  run->output_path, writer_names());
+	return NULL;
+}
+
+/* -f says the format; a name may promise another one. */
+static const struct writer *choose_folded(const struct run *run)
+{
+	const struct writer *promised =
+		run->output_path ? writer_by_extension(run->output_path) : NULL;
+
+	if (!promised || promised == &folded_writer || promised == &text_writer)
+		return &folded_writer;
+	msg_error("--output %s: -f writes folded stacks, not %s (drop -f)", run->output_path,
+		  promised->name);
+	return NULL;
+}
+
+static const struct writer *choose_by_format(const struct run *run)
+{
+	const struct writer *writer = writer_by_name(run->format);
+
+	if (!writer)
+		return refuse_format(run);
+	if (writer != &pprof_writer || run->output_path || !isatty(STDOUT_FILENO))
+		return writer;
+	msg_error("--format pprof: binary output is not written to a terminal (use --output "
+		  "FILE)");
+	return NULL;
+}
+
+/*
+ * Returns the writer for -f, --format, the output's name or else the kind of standard output;
+ * pprof's for metrics, which are as exact. NULL: unknown format, or two formats; printed.
+ * prefers_text: also if standard output is not a terminal.
+ */
+static const struct writer *stack_format_choose(const struct run *run, bool is_folded,
+						bool prefers_text)
+{
+	static const char *const filters[] = { "only", "without", NULL };
+	const struct writer *writer;
+
+	if (run->is_metrics)
+		return run_refuse_in_metrics(run, filters) ? NULL : &pprof_writer;
+	if (is_folded)
+		return choose_folded(run);
+	if (run->format)
+		return choose_by_format(run);
+	if (!run->output_path)
+		return prefers_text || isatty(STDOUT_FILENO) ? &text_writer : &folded_writer;
+	writer = writer_by_extension(run->output_path);
+	return writer ? writer : refuse_name(run);
+}
+
+/* ---- report memory ---- */
+
+/*
+ * The memory that reports take, and what of it stays until the next one: a run that goes on for
+ * days is to be small in between.
+ */
+
+/* Value of --symbols-mem if it was not given. */
+#define SYMBOLS_MEM_NOT_GIVEN UINT64_MAX
+
+#define ONCE_BYTES	 (256ULL << 20)
+#define AGAIN_BYTES	 (4ULL << 20) /* most names are known from the reports before */
+#define LONG_INTERVAL_NS (5 * NS_PER_S)
+
+/* Debug information takes far more, and long to read again. */
+static void report_memory_choose(const struct run *run, struct dso_options *symbols)
+{
+	bool is_small = run->interval_ns && !symbols->lines;
+
+	if (symbols->max_bytes != SYMBOLS_MEM_NOT_GIVEN)
+		return;
+	symbols->max_bytes = is_small ? AGAIN_BYTES : ONCE_BYTES;
+	symbols->drops_all = is_small && run->interval_ns >= LONG_INTERVAL_NS;
+}
+
+static bool goes_on(const struct run *run)
+{
+	return run->interval_ns && !run->is_last;
+}
+
+/* Around each report: small blocks that are freed are used again, and go back at its end. */
+static void report_memory_begin(const struct run *run)
+{
+	if (goes_on(run))
+		mem_keep_small();
+}
+
+static void report_memory_end(const struct run *run)
+{
+	if (goes_on(run))
+		mem_give_back();
+}
+
+/* ---- stacks ---- */
 
 #define SUMS_AT_ONCE 64
 

@@ -12,7 +12,8 @@
 
 #include "output/profile.h"
 #include "run/bpfmap.h"
-#include "stacks/stacksums.h"
+
+struct stack_sums;
 
 struct stacks_value {
 	uint64_t value;

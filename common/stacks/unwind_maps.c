@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/msg.h"
-#include "base/thread.h"
+#include "base/background.h"
 #include "run/bpfmap.h"
 #include "stacks/unwind_maps.h"
 #include "stacks/unwind_options.h"

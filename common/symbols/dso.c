@@ -26,7 +26,7 @@
 #include "symbols/dso_cache.h"
 #include "symbols/elfsyms.h"
 #include "symbols/file_syms.h"
-#include "symbols/jitfile.h"
+#include "symbols/jitmap.h"
 #include "symbols/known_names.h"
 
 /* ---- files ---- */

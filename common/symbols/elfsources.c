@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +13,36 @@
 
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/unxz.h"
 #include "elf/code_end.h"
+#include "elf/elffile.h"
 #include "elf/elfplt.h"
 #include "elf/elfsymtab.h"
 #include "symbols/elfsources.h"
-#include "symbols/minidebug.h"
+
+/* ---- minidebug ---- */
+
+/*
+ * MiniDebugInfo: the section .gnu_debugdata holds, packed with xz, an ELF file with the symbols
+ * that .dynsym lacks (Fedora puts it into everything).
+ */
+
+/*
+ * Returns the unpacked file, freed with free(); NULL with errno set: ENOENT without such a section,
+ * EINVAL if it is broken, EFBIG if it unpacks to more than 64 MiB.
+ */
+static void *minidebug_read(const struct elffile *f, size_t *size)
+{
+	GElf_Shdr sh;
+	Elf_Data *data = elffile_data(f, elffile_section(f, ".gnu_debugdata", &sh));
+
+	if (data && data->d_size)
+		return unxz(data->d_buf, data->d_size, size);
+	errno = ENOENT;
+	return NULL;
+}
+
+/* ---- elfsources ---- */
 
 #define COMPARED_MAX	1024 /* bytes of names that differ in nothing else */
 #define UNDERSCORES_MAX 16

@@ -11,7 +11,7 @@
 #include "base/addrsort.h"
 #include "base/mem.h"
 #include "unwind/cfa_program.h"
-#include "unwind/cfa_machine.h"
+#include "unwind/cfa_rule.h"
 #include "unwind/cfi.h"
 
 struct builder {

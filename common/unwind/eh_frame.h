@@ -15,7 +15,7 @@
 
 #include "elf/dwarf_read.h"
 #include "elf/elf64.h"
-#include "unwind/cfa_machine.h"
+#include "unwind/cfa_rule.h"
 
 struct eh_program {
 	const uint8_t *bytes;

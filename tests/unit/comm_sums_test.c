@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sums by comm: the largest come first, and stay where there are more names than room. */
-#include "stacks/comm_sums.h"
+#include "stacks/stack_profile.h"
 #include "unit.h"
 
 static void add(struct comm_sums *sums, const char *name, uint64_t value)

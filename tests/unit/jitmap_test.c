@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Perf maps as JIT compilers write them: overlapping, growing, half written, and hostile. */
-#include "symbols/jitfile.h"
+#include "symbols/jitmap.h"
 #include "silent.h"
 #include "unit.h"
 

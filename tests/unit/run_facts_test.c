@@ -2,7 +2,7 @@
 /* What a report tells of its run: its window is where it was, however late the report is. */
 #include <bpf/libbpf.h>
 
-#include "run/run_facts.h"
+#include "run/loss.h"
 #include "unit.h"
 
 static const struct tool tool = { .name = "runqlat", .unit = "waits" };

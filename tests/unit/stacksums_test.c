@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sums by stack: what comes again is added, and nothing gets lost where there are many. */
-#include "stacks/stacksums.h"
+#include "stacks/stack_counts.h"
 #include "unit.h"
 
 #define MANY 20011

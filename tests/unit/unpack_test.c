@@ -4,7 +4,7 @@
 #define ZLIB_CONST
 #include <zlib.h>
 
-#include "run/unpack.h"
+#include "run/bpf_object.h"
 #include "unit.h"
 
 static size_t pack(const char *text, size_t size, unsigned char *out, size_t out_size)

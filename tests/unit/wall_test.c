@@ -2,6 +2,7 @@
 /* Samples scaled to the time that their threads had a CPU: exact sums, and nothing left out. */
 #include "abi/waits.h"
 #include "profile/wall.h"
+#include "stacks/stack_counts.h"
 #include "unit.h"
 
 static const struct tool tool = { .name = "profile", .modules = { { &wall_module } } };

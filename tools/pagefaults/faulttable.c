@@ -16,7 +16,6 @@
 #include "run/bpfmap.h"
 #include "run/loss.h"
 #include "run/ringbuf.h"
-#include "run/run_facts.h"
 
 struct row_list {
 	struct fault_row *rows;

@@ -10,6 +10,7 @@
 #include "output/quantity.h"
 #include "output/remarks.h"
 #include "profile/wall.h"
+#include "stacks/stack_counts.h"
 #include "stacks/stacks.h"
 #include "stacks/waits.h"
 

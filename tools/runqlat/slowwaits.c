@@ -8,7 +8,7 @@
 #include "output/json.h"
 #include "run/bpfmap.h"
 #include "run/ringbuf.h"
-#include "run/run_facts.h"
+#include "run/loss.h"
 #include "runqlat/slowwaits.h"
 
 struct slowwaits {

@@ -19,7 +19,6 @@
 #include "process/procstate.h"
 #include "run/bpfmap.h"
 #include "run/loss.h"
-#include "run/run_facts.h"
 #include "syscount/call_cells.h"
 #include "syscount/call_metrics.h"
 #include "syscount/calls.h"
