@@ -15,7 +15,7 @@
 #include "modules/taskstate.h"
 #include "run/tool.h"
 #include "stacks/stacks.h"
-#include "stacks/unwind_options.h"
+#include "stacks/unwind_maps.h"
 
 #include "memleak.skel.h"
 

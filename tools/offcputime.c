@@ -12,11 +12,10 @@
 #include "modules/target.h"
 #include "modules/taskstate.h"
 #include "offcputime/locks.h"
-#include "offcputime/wait_metrics.h"
 #include "offcputime/wait_states.h"
 #include "run/tool.h"
 #include "stacks/stacks.h"
-#include "stacks/unwind_options.h"
+#include "stacks/unwind_maps.h"
 #include "stacks/waits.h"
 
 struct options {

@@ -20,7 +20,7 @@
 #include "run/features.h"
 #include "run/tool.h"
 #include "stacks/stacks.h"
-#include "stacks/unwind_options.h"
+#include "stacks/unwind_maps.h"
 
 #include "pagefaults.skel.h"
 

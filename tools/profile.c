@@ -11,7 +11,7 @@
 #include "profile/wall.h"
 #include "run/tool.h"
 #include "stacks/stacks.h"
-#include "stacks/unwind_options.h"
+#include "stacks/unwind_maps.h"
 #include "stacks/waits.h"
 
 #include "profile.skel.h"

@@ -12,9 +12,22 @@
 #include <sys/types.h>
 
 #include "abi/unwind_layout.h"
+#include "run/run.h"
 #include "run/tool.h"
 #include "unwind/unwind_procs.h"
 #include "unwind/unwind_tables.h"
+
+/* The options that say how user stacks are walked. */
+
+struct unwind_options {
+	const char *method; /* cfi, fp or auto, which is also NULL */
+	uint64_t mem_bytes; /* for tables */
+};
+
+/* The stacks module does the rest. */
+extern const struct module unwind_module;
+
+const struct unwind_options *unwind_options_of(const struct run *run);
 
 /*
  * Before load: makes the maps as large as the machine asks for (n_processes: that it has now), or

@@ -17,7 +17,6 @@
 #include "process/procstate.h"
 #include "stacks/python_frames.h"
 #include "stacks/unwind_maps.h"
-#include "stacks/unwind_options.h"
 #include "stacks/user_stacks.h"
 #include "unwind/unwind_procs.h"
 #include "unwind/unwind_remote.h"

@@ -11,8 +11,22 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "process/files.h"
 #include "process/processes.h"
-#include "unwind/unwind_files.h"
+#include "unwind/unwind_tables.h"
+
+/*
+ * The unwind rows of the files that traced processes execute: compiled once, and hung on the file.
+ * They are removed when the file is released.
+ */
+
+struct unwind_files {
+	struct unwind_tables *tables;
+	size_t n_files, n_refused; /* compiled; of these without rows because memory ran out */
+};
+
+/* A file's rows, compiled if that hasn't been done; none where it has no unwind information. */
+struct unwind_run unwind_files_rows(struct unwind_files *files, struct file *file);
 
 struct unwind_procs;
 

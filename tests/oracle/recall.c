@@ -11,7 +11,7 @@
 #include "modules/target.h"
 #include "run/tool.h"
 #include "stacks/stacks.h"
-#include "stacks/unwind_options.h"
+#include "stacks/unwind_maps.h"
 
 #include "recall.h"
 #include "recall.skel.h"

@@ -15,7 +15,6 @@
 #include "run/bpfmap.h"
 #include "silent.h"
 #include "stacks/unwind_maps.h"
-#include "stacks/unwind_options.h"
 #include "stacks/user_stacks.h"
 #include "unit.h"
 

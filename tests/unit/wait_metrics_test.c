@@ -3,7 +3,6 @@
 #include <bpf/libbpf.h>
 
 #include "modules/exposition.h"
-#include "offcputime/wait_metrics.h"
 #include "offcputime/wait_states.h"
 #include "run/command_line.h"
 #include "unit.h"

@@ -20,7 +20,6 @@
 #include "memleak/leak_rate.h"
 #include "memleak/leak_report.h"
 #include "memleak/leak_table.h"
-#include "memleak/leak_windows.h"
 #include "modules/target.h"
 #include "process/procstate.h"
 #include "process/watch.h"

@@ -12,7 +12,7 @@
 #include "base/hashtable.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "offcputime/lock_kinds.h"
+#include "offcputime/lock_names.h"
 #include "offcputime/lock_table.h"
 #include "output/json.h"
 #include "output/quantity.h"

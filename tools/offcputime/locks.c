@@ -14,7 +14,6 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "modules/kernelnames.h"
-#include "offcputime/lock_kinds.h"
 #include "offcputime/lock_names.h"
 #include "offcputime/lock_table.h"
 #include "offcputime/locks.h"
