@@ -3,11 +3,8 @@
  * Unwind tables of arbitrary bytes: taken as an ELF file, and as the .eh_frame of a proper one, as
  * fuzzers seldom get past the headers on their own.
  */
-#include <stdlib.h>
-
 #include "../cfi/image.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+#include "fuzz.h"
 
 static void load(const void *image, size_t size)
 {
@@ -19,7 +16,7 @@ static void load(const void *image, size_t size)
 	cfi_free(&t);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(bytes, size)
 {
 	size_t image_bytes;
 	struct image *image = image_new(bytes, size, &image_bytes);

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A build-id note and a .gnu_debuglink of arbitrary bytes, and what is then looked for. */
 #include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "symbols/debugfile.h"
 #include "../symbols/image.h"
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(bytes, size)
 {
 	size_t cut = size ? bytes[0] % size : 0, image_bytes;
 	struct image_section sections[] = {

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of arbitrary bytes, as C++ and as Rust. */
-#include <stdint.h>
-#include <stdlib.h>
-
-#include "base/array.h"
-#include "base/mem.h"
 #include "symbols/demangle.h"
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(bytes, size)
 {
 	static const char *const starts[] = { "", "_Z", "_R" };
 

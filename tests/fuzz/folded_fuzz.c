@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Folded stacks of arbitrary bytes, drawn, listed and folded again: no value may come or go. */
-#include <stdlib.h>
-
 #include "base/msg.h"
 #include "output/flamegraph.h"
 #include "output/folded_tree.h"
 #include "output/functions.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+#include "fuzz.h"
 
 static uint64_t sum_of_selves(const struct functions *functions)
 {
@@ -31,7 +28,7 @@ static void write_all(FILE *f, const struct calltree *tree)
 	functions_free(functions);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(bytes, size)
 {
 	struct calltree *tree = calltree_new(64);
 	struct folded_input input = { "input", NULL, FOLDED_NOW, false };

@@ -3,12 +3,9 @@
  * Go function tables of arbitrary bytes: taken as an ELF file, and as the table of a proper one,
  * with a struct moduledata that fits what its header says.
  */
-#include <stdlib.h>
-
 #include "../go/image.h"
 #include "elf/gopclntab.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+#include "fuzz.h"
 
 static void use_function(struct gopclntab *g, const struct go_func *f)
 {
@@ -48,7 +45,7 @@ static void use(const void *image, size_t size)
 	gopclntab_close(&g);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(bytes, size)
 {
 	size_t image_bytes;
 	struct go_image *image = go_image_of(bytes, size, &image_bytes);

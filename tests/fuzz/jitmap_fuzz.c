@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Perf maps of arbitrary bytes, which come in two parts, are forgotten, and read in one. */
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "symbols/jitmap.h"
+#include "fuzz.h"
 
 #define PLACES 64
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 static void append(int fd, const uint8_t *bytes, size_t size)
 {
@@ -53,7 +49,7 @@ static void compare(struct jitmap *map)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(bytes, size)
 {
 	int fd = memfd_create("map", MFD_CLOEXEC);
 	struct jitmap *map = jitmap_from(dup(fd));

@@ -4,15 +4,11 @@
  * on one line.
  */
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/escape.h"
-#include "base/mem.h"
 #include "output/profile.h"
 #include "output/writer.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+#include "fuzz.h"
 
 static const char *skip_value(const char *at);
 
@@ -94,7 +90,7 @@ static char *write_json(const char *a, const char *b)
 	return text;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(bytes, size)
 {
 	char *a = mem_strndup((const char *)bytes, size / 2);
 	char *b = mem_strndup((const char *)bytes + size / 2, size - size / 2);

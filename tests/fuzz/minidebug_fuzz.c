@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* MiniDebugInfo of arbitrary bytes: as they are packed, and as a file that holds them. */
-#include <stdlib.h>
-
 #include "base/unxz.h"
 #include "symbols/elfsyms.h"
 #include "../symbols/image.h"
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(bytes, size)
 {
 	struct image_section sections[] = {
 		{ ".text", SHT_PROGBITS, IMAGE_CODE, 0x1000, bytes, size, 0 },

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Command lines of arbitrary words, one a line: refused, or every value within its bounds. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/parse.h"
 #include "run/opts.h"
+#include "fuzz.h"
 
 #define MAX_WORDS 64
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 struct values {
 	bool flag, other_flag;
@@ -47,7 +43,7 @@ static void check_values(const struct values *values, int first, int n)
 		abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(bytes, size)
 {
 	static const struct opt_letter letters[] = { { 's', "size" }, {} };
 	struct values values = { .number = 2 };

@@ -3,12 +3,9 @@
  * Places in arbitrary code of both architectures. What is chosen must be the beginning of an
  * instruction that lies in the code, and no worse than the first one.
  */
-#include <stdlib.h>
-
 #include "probes/probe_machine.h"
 #include "probes/probe_place.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+#include "fuzz.h"
 
 /* An instruction begins there; if it is the place, it is of that kind. */
 static bool is_place(const struct probe_machine *machine, const struct probe_place *place,
@@ -49,7 +46,7 @@ static void check(const struct probe_machine *machine, const struct probe_place 
 }
 
 /* The first byte is the request and the architecture, the others are code. */
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(bytes, size)
 {
 	const struct probe_machine *machine;
 	struct probe_request request = { 0 };

@@ -3,20 +3,14 @@
  * What the kernel makes of words that the traced side chooses: a process's name in /proc/PID/stat,
  * names of symbols and modules; and lists of CPUs. Memory maps have procmaps_fuzz.
  */
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
-#include "base/array.h"
 #include "base/cpulist.h"
-#include "base/mem.h"
 #include "process/procstate.h"
 #include "symbols/ksyms.h"
+#include "fuzz.h"
 
 #define COMM_BYTES 16
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 static void fail_if(bool wrong)
 {
@@ -61,7 +55,7 @@ static void check_symbols(const char *text)
 	ksyms_free(ks);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(bytes, size)
 {
 	char *text = mem_strndup((const char *)bytes, size);
 

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* /proc/PID/maps of arbitrary bytes: paths in it are of the traced side's choosing. */
-#include <stdlib.h>
-
-#include "base/mem.h"
 #include "process/procmaps.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+#include "fuzz.h"
 
 static void check(const struct mappings *maps)
 {
@@ -19,7 +15,7 @@ static void check(const struct mappings *maps)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(bytes, size)
 {
 	char *text = mem_strndup((const char *)bytes, size);
 	struct mappings maps;

@@ -3,15 +3,11 @@
  * What a traced Python process may say: records of code objects with texts and tables of lines of
  * arbitrary bytes, offsets in its file, and files whose tables of symbols are asked for Python.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "elf/elf64.h"
 #include "runtimes/python_code.h"
 #include "runtimes/python_codes.h"
 #include "runtimes/python_layout.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+#include "fuzz.h"
 
 static void check_utf8(const char *text)
 {
@@ -66,7 +62,7 @@ static void read_offsets(const uint8_t *bytes, size_t size)
 		abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(bytes, size)
 {
 	struct python_file python;
 	struct elf64 elf;

@@ -3,15 +3,9 @@
  * Definitions of stacks as they come from a ring buffer, of any length and with anything in them:
  * those that are none are left out, the others have frames. The process is this one or none.
  */
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
 #include "process/processes.h"
 #include "stacks/stackdefs.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+#include "fuzz.h"
 
 static struct stack_def *copy_record(const uint8_t *bytes, size_t size)
 {
@@ -37,7 +31,7 @@ static void look_up(struct stackdefs *defs, uint64_t id)
 }
 
 /* Records one behind the other: the first byte of each is how long it is, in words. */
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(bytes, size)
 {
 	struct processes_options options = { .max_mappings = 1 << 16 };
 	struct processes *processes = processes_new(&options);

@@ -3,13 +3,11 @@
  * DWARF of arbitrary bytes, read by libdw: as an ELF file, and as the sections of a proper one. The
  * first four bytes say how long the sections are.
  */
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include "base/array.h"
 #include "symbols/srclines.h"
 #include "../symbols/image.h"
+#include "fuzz.h"
 
 #define CODE_ADDR  0x1000
 #define CODE_BYTES 64
@@ -65,7 +63,7 @@ static void look_sections_up(const uint8_t *bytes, size_t size)
 	free(image);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(bytes, size)
 {
 	look_up(bytes, size);
 	if (size > 4)

@@ -4,15 +4,11 @@
  * fuzzers seldom get past the headers on their own. The first four bytes say how long the tables
  * are.
  */
-#include <stdlib.h>
-
-#include "base/array.h"
 #include "symbols/elfsyms.h"
 #include "../symbols/image.h"
+#include "fuzz.h"
 
 #define CODE_ADDR 0x1000
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 static void load(const void *image, size_t size)
 {
@@ -61,7 +57,7 @@ static void load_tables(const uint8_t *bytes, size_t size, uint16_t machine)
 	free(image);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ(bytes, size)
 {
 	load(bytes, size);
 	if (size > 4) {

@@ -49,11 +49,30 @@ static inline size_t image_put_name(char *to, const char *name)
 
 static inline size_t image_size(const struct image_section *s, size_t n)
 {
-	size_t size = sizeof(Elf64_Ehdr) + (n + 2) * sizeof(Elf64_Shdr) + sizeof(".shstrtab") + 1;
+	size_t size = sizeof(Elf64_Ehdr) + (n + 2) * sizeof(Elf64_Shdr) + n * sizeof(Elf64_Phdr) +
+		      sizeof(".shstrtab") + 1;
 
 	for (size_t i = 0; i < n; i++)
 		size += strlen(image_name(s[i].name)) + 1 + image_align(s[i].size) + 8;
 	return size + 64;
+}
+
+/* A segment for each section of code. */
+static inline void image_add_segments(uint8_t *image, const Elf64_Shdr *sh, size_t n, size_t at)
+{
+	Elf64_Ehdr *eh = (Elf64_Ehdr *)image;
+	Elf64_Phdr *ph = (Elf64_Phdr *)(image + at);
+
+	for (size_t i = 1; i <= n; i++)
+		if (sh[i].sh_flags == IMAGE_CODE && sh[i].sh_type == SHT_PROGBITS)
+			ph[eh->e_phnum++] = (Elf64_Phdr){ .p_type = PT_LOAD,
+							  .p_flags = PF_R | PF_X,
+							  .p_offset = sh[i].sh_offset,
+							  .p_vaddr = sh[i].sh_addr,
+							  .p_filesz = sh[i].sh_size,
+							  .p_memsz = sh[i].sh_size };
+	eh->e_phoff = at;
+	eh->e_phentsize = sizeof(*ph);
 }
 
 /* Headers, the sections from number 1 on, and last their names; to be freed. */
@@ -63,7 +82,8 @@ static inline uint8_t *image_make(const struct image_section *s, size_t n, uint1
 	uint8_t *image = mem_zalloc(1, image_size(s, n));
 	Elf64_Ehdr *eh = (Elf64_Ehdr *)image;
 	Elf64_Shdr *sh = (Elf64_Shdr *)(image + sizeof(*eh));
-	size_t at = sizeof(*eh) + (n + 2) * sizeof(*sh), names = 1;
+	size_t segments_at = sizeof(*eh) + (n + 2) * sizeof(*sh), names = 1;
+	size_t at = segments_at + n * sizeof(Elf64_Phdr);
 	char *text;
 
 	memcpy(eh->e_ident, ELFMAG "\2\1\1", SELFMAG + 3);
@@ -88,6 +108,7 @@ static inline uint8_t *image_make(const struct image_section *s, size_t n, uint1
 			at += image_align(s[i].size);
 		}
 	}
+	image_add_segments(image, sh, n, segments_at);
 	text = (char *)image + at;
 	for (size_t i = 0; i < n; i++) {
 		sh[i + 1].sh_name = (uint32_t)names;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The first instructions of allocating functions of Debian 12's glibc, musl, jemalloc, tcmalloc,
- * mimalloc and libstdc++ for arm64, those that begin alike once, and where a probe belongs:
+ * mimalloc and libstdc++ for arm64, two of those that begin alike, and where a probe belongs:
  * strictly, and where arguments may be read from other registers. The places were found in a
  * disassembler's text, not by probe_place.c.
  */
@@ -18,7 +18,6 @@
 	{ "libc.so.6", "munmap", 2, 0, 0, PROBE_LATE_NOP, 0, PROBE_LATE_NOP, "d503201f d2801ae8 d4000001 b13ffc1f 54000042 d65f03c0 17fcfeb2" },
 	{ "libc.so.6", "mremap", 4, 1, 0, PROBE_STEP, 0, PROBE_STEP, "d10143ff f0000585 f94734a5 a9037bfd 9100c3fd f90027e4 f94000a6 f90017e6 d2800006 71001c7f 54000388 d2800005 721f047f 54000221 93407c63 aa0503e4" },
 	{ "musl", "valloc", 1, 1, 0, PROBE_ADDRESS, 0, PROBE_ADDRESS, "d00004e2 aa0003e1 f943ec40 17ffd201" },
-	{ "musl", "calloc", 2, 1, 0, PROBE_STEP, 0, PROBE_STEP, "a9bd7bfd 910003fd f90013f5 b4000061 9bc17c02 b50006a2 a90153f3 9b007c33 aa1303e0 97ffb467 aa0003f5 b4000540 900004c1 b94d1c21 35000061 94000799" },
 	{ "musl", "free", 1, 0, 0, PROBE_BRANCH, 0, PROBE_BRANCH, "14000290" },
 	{ "musl", "malloc", 1, 1, 0, PROBE_BRANCH, 0, PROBE_BRANCH, "1400060c" },
 	{ "musl", "aligned_alloc", 2, 1, 0, PROBE_STEP, 0, PROBE_STEP, "a9be7bfd cb0003e2 910003fd a90153f3 aa0103f4 8a000041 ea22001f 54001001 ab140022 b2408be2 fa423022 54000288 900004c1 b94d1c21 34000081 900004c1" },
@@ -38,34 +37,16 @@
 	{ "libjemalloc.so.2", "realloc", 2, 1, 0, PROBE_ADDRESS, 0, PROBE_ADDRESS, "d0000402 f946ac42 a9b37bfd f100001f 910003fd f9400043 f90067e3 d2800003 1a9f07e3 f100003f 7a401864 54000180 d0000408 f946ad08 f94067e4 f9400103" },
 	{ "libjemalloc.so.2", "dallocx", 1, 0, 4, PROBE_ADDRESS, 4, PROBE_ADDRESS, "a9b57bfd b0000403 f9467063 910003fd a90153f3 d53bd053 8b030273 b0000402 f946ac42 a9025bf5 93407c35 a90363f7 aa0003f4 12182eb6 a9046bf9 394dc277" },
 	{ "libjemalloc.so.2", "sdallocx", 1, 0, 8, PROBE_BRANCH, 8, PROBE_BRANCH, "f140043f 7a409840 540003a1 91001c23 f00003e5 f94670a5 f00003e7 f947d4e7 d343fc68 f00003e6 f94720c6 d53bd044 386868e9 8b05008a f941c54c f86978cb" },
-	{ "libjemalloc.so.2", "_ZnwmSt11align_val_t", 1, 1, 0, PROBE_STEP, 0, PROBE_STEP, "a9be7bfd 910003fd f9000bf3 aa0003f3 aa0103e0 aa1303e1 97fe5249 b4000080 f9400bf3 a8c27bfd d65f03c0 aa1303e0 52800001 f9400bf3 a8c27bfd 17ffff40" },
 	{ "libjemalloc.so.2", "_ZdlPvm", 1, 0, 0, PROBE_BRANCH, 0, PROBE_BRANCH, "b40000c0 a9bf7bfd 910003fd 97feb0a8 a8c17bfd d65f03c0 d65f03c0" },
-	{ "libjemalloc.so.2", "_ZdlPvmSt11align_val_t", 1, 0, 0, PROBE_BRANCH, 0, PROBE_BRANCH, "b4000320 a9be7bfd 910003fd a90153f3 aa0103f4 aa0003f3 b27f77e1 eb01005f 54000129 d360fc40 97fe51ea aa1403e1 11007c02 aa1303e0 a94153f3 a8c27bfd" },
 	{ "libtcmalloc_minimal.so.4", "tc_malloc_skip_new_handler", 1, 1, 0, PROBE_ADDRESS, 0, PROBE_ADDRESS, "f0000121 f9473021 d53bd042 a9bd7bfd 8b010042 910003fd f9400443 f9000bf3 aa0003f3 b40003a3 f110027f 540003e8 11001e61 53037c21 b0000ea0 91398000" },
 	{ "libmimalloc.so.2", "posix_memalign", 3, 1, 0, PROBE_BRANCH, 0, PROBE_BRANCH, "17ffd6ac" },
 	{ "libmimalloc.so.2", "mi_malloc_small", 1, 1, 0, PROBE_ADDRESS, 0, PROBE_ADDRESS, "90000103 f947f463 d53bd044 91001c02 aa0003e1 927df042 f8636883 8b020062 f9400442 f9400840 b40000e0 b9401841 f9400003 11000421 f9000843 b9001841" },
 	{ "libmimalloc.so.2", "__libc_malloc", 1, 1, 0, PROBE_ADDRESS, 0, PROBE_ADDRESS, "90000102 f947f442 d53bd043 aa0003e1 f8626863 f110001f 540001a8 91001c02 927df042 8b020062 f9400442 f9400840 b40000e0 b9401841 f9400003 11000421" },
 	{ "libmimalloc.so.2", "mi_zalloc_small", 1, 1, 0, PROBE_ADDRESS, 0, PROBE_ADDRESS, "f00000e1 f947f421 d53bd043 91001c02 927df042 f8616865 8b0200a2 f9400443 f9400864 b4000224 a9bf7bfd d2800102 910003fd b9401860 39403c61 f9400085" },
 	{ "libmimalloc.so.2", "__libc_free", 1, 0, 4, PROBE_BRANCH, 4, PROBE_BRANCH, "aa0003e3 b4000360 d1000400 92679800 d53bd041 f9400022 91040001 f9400024 cb000061 d350fc21 8b010821 d37cec21 8b010005 91042021 b9410ca5 cb050021" },
-	{ "libmimalloc.so.2", "calloc", 2, 1, 0, PROBE_ADDRESS, 0, PROBE_ADDRESS, "f00000e2 f947f442 d53bd043 f8626865 f100041f 54000080 9bc17c02 9b017c01 b50003a2 f110003f 540002e8 91001c22 927df042 8b0200a2 f9400443 f9400864" },
-	{ "libmimalloc.so.2", "mi_mallocn", 2, 1, 0, PROBE_ADDRESS, 0, PROBE_ADDRESS, "f00000e3 f947f463 d53bd044 aa0103e2 aa0003e1 f8636880 17ffd432" },
-	{ "libmimalloc.so.2", "mi_reallocn", 3, 1, 0, PROBE_ADDRESS, 0, PROBE_ADDRESS, "f00000e4 f947f484 d53bd045 aa0103e6 aa0003e1 aa0203e3 aa0603e2 f86468a0 17ffd1e0" },
-	{ "libmimalloc.so.2", "_Znam", 1, 1, 0, PROBE_STEP, 0, PROBE_STEP, "a9be7bfd d53bd042 d00000e1 f947f421 910003fd a90153f3 aa0003f3 f8616854 f110001f 540001e8 91001c02 927df042 8b020282 f9400441 f9400820 b4000120" },
-	{ "libmimalloc.so.2", "mi_new_n", 2, 1, 0, PROBE_STEP, 0, PROBE_STEP, "a9be7bfd d53bd043 d00000e2 f947f442 910003fd a90153f3 aa0003f3 f8626874 f100043f 54000080 9bc07c20 9b137c33 b50003a0 f110027f 540001e8 91001e60" },
-	{ "libmimalloc.so.2", "mi_new_nothrow", 1, 1, 0, PROBE_ADDRESS, 0, PROBE_ADDRESS, "d00000e1 f947f421 d53bd042 a9be7bfd 910003fd f8616843 f9000bf3 aa0003f3 f110001f 540001e8 91001c02 927df042 8b020062 f9400441 f9400820 b4000120" },
-	{ "libmimalloc.so.2", "_ZnwmSt11align_val_t", 1, 1, 0, PROBE_STEP, 0, PROBE_STEP, "a9be7bfd 910003fd a90153f3 aa0003f4 aa0103f3 aa1303e1 aa1403e0 97ffd04d b4000080 a94153f3 a8c27bfd d65f03c0 97fffee4 b4000060 d63f0000 17fffff6" },
-	{ "libmimalloc.so.2", "mi_new_aligned_nothrow", 1, 1, 0, PROBE_STEP, 0, PROBE_STEP, "a9bd7bfd 910003fd a90153f3 aa0103f4 f90013f5 aa0003f5 aa1403e1 aa1503e0 97ffd037 aa0003f3 b40000c0 f94013f5 aa1303e0 a94153f3 a8c37bfd d65f03c0" },
-	{ "libmimalloc.so.2", "mi_new_realloc", 2, 1, 0, PROBE_STEP, 0, PROBE_STEP, "a9be7bfd 910003fd a90153f3 aa0003f4 aa0103f3 14000004 97fffeb6 b4000120 d63f0000 aa1303e1 aa1403e0 97ffd0e9 b4ffff40 a94153f3 a8c27bfd d65f03c0" },
 	{ "libmimalloc.so.2", "mi_new_reallocn", 3, 1, 0, PROBE_STEP, 12, PROBE_BRANCH, "aa0103e3 aa0203e1 f100047f 54000080 9bc27c62 9b017c61 b5000042 17ffd060 a9bf7bfd 910003fd 97fffe9d b40000a0 d63f0000 d2800000 a8c17bfd d65f03c0" },
-	{ "libmimalloc.so.2", "mi_malloc_aligned", 1, 1, 0, PROBE_ADDRESS, 0, PROBE_ADDRESS, "d00000e3 f947f463 d53bd044 aa0103e2 aa0003e1 f8636880 17ffd005" },
-	{ "libmimalloc.so.2", "mi_calloc_aligned", 2, 1, 0, PROBE_ADDRESS, 0, PROBE_ADDRESS, "d00000e4 f947f484 d53bd045 aa0103e6 aa0003e1 aa0203e3 aa0603e2 f86468a0 17ffcfd4" },
 	{ "libmimalloc.so.2", "mi_cfree", 1, 0, 16, PROBE_BRANCH, 16, PROBE_BRANCH, "a9be7bfd 910003fd f9000bf3 aa0003f3 97ffcf37 72001c1f 54000081 f9400bf3 a8c27bfd d65f03c0 aa1303e0 f9400bf3 a8c27bfd 17ffce66" },
 	{ "libmimalloc.so.2", "mi_posix_memalign", 3, 1, 0, PROBE_BRANCH, 0, PROBE_BRANCH, "b4000300 a9be7bfd 910003fd a90153f3 aa0003f3 528002c0 b40001e1 aa0203f4 d1000422 b2400842 ea01005f 54000141 aa1403e0 97ffcdf3 aa0003e1 52800180" },
 	{ "libmimalloc.so.2", "mi_memalign", 2, 1, 0, PROBE_STEP, 12, PROBE_BRANCH, "aa0003e2 aa0103e0 aa0203e1 17ffcde1" },
-	{ "libmimalloc.so.2", "mi_valloc", 1, 1, 0, PROBE_STEP, 0, PROBE_STEP, "a9be7bfd 910003fd f9000bf3 aa0003f3 97ffd828 aa1303e1 f9400bf3 a8c27bfd 17ffce78" },
-	{ "libmimalloc.so.2", "mi_pvalloc", 1, 1, 0, PROBE_STEP, 0, PROBE_STEP, "a9be7bfd 910003fd f9000bf3 aa0003f3 97ffd81f aa0003e1 aa2003e0 eb13001f 540001e9 d1000420 8b000273 ea00003f 540000c0 9ac10a73 9b017e60 f9400bf3" },
-	{ "libmimalloc.so.2", "mi_reallocarray", 3, 1, 0, PROBE_STEP, 0, PROBE_STEP, "a9be7bfd 910003fd f9000bf3 97ffcef5 aa0003f3 b40000a0 aa1303e0 f9400bf3 a8c27bfd d65f03c0 97ffcee2 52800181 b9000001 aa1303e0 f9400bf3 a8c27bfd" },
-	{ "libstdc++.so.6", "_Znwm", 1, 1, 0, PROBE_STEP, 0, PROBE_STEP, "a9be7bfd f100001f 910003fd f9000bf3 9a9f1413 aa1303e0 97ffe58e b4000080 f9400bf3 a8c27bfd d65f03c0 97ffde95 b4000060 d63f0000 17fffff7 d2800100" },
 	{ "libstdc++.so.6", "_ZnwmRKSt9nothrow_t", 1, 1, 0, PROBE_STEP, 0, PROBE_STEP, "a9bf7bfd 910003fd 97ffdcfe a8c17bfd d65f03c0 97ffdc23 97ffe4fa d2800000 17fffffb" },
-	{ "libstdc++.so.6", "_ZnwmSt11align_val_t", 1, 1, 0, PROBE_STEP, 0, PROBE_STEP, "a9be7bfd 910003fd fd000fe8 9e670028 f9000bf3 0e205900 0e31b800 9e660001 7100043f 54000281 9e660101 f100001f 9a9f1400 d1000400 8b010000 cb0103f3" },
 	{ "libstdc++.so.6", "_ZdlPvmSt11align_val_t", 1, 0, 4, PROBE_BRANCH, 4, PROBE_BRANCH, "aa0203e1 17ffe0ef" },

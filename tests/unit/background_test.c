@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Jobs: each is done once, in order, by the thread or by who needs it first. */
 #include <pthread.h>
-#include <unistd.h>
 
 #include "base/background.h"
 #include "unit.h"
@@ -36,25 +35,26 @@ static void wait_at_gate(struct job *job)
 	do_work(job);
 }
 
-static void begin(void)
+static struct background *bg;
+
+BEFORE_EACH()
 {
+	bg = background_new();
 	turns = waiting = 0;
 	for (int i = 0; i < JOBS; i++)
 		works[i] = (struct work){ .turn = -1 };
 	CHECK_EQ(pipe(gate), 0);
 }
 
-static void end(void)
+AFTER_EACH()
 {
+	background_free(bg);
 	close(gate[0]);
 	close(gate[1]);
 }
 
 TEST(what_is_asked_for_is_done_once)
 {
-	struct background *bg = background_new();
-
-	begin();
 	for (int i = 0; i < JOBS; i++)
 		background_add(bg, &works[i].job, do_work);
 	for (int i = JOBS - 1; i >= 0; i--)
@@ -63,16 +63,11 @@ TEST(what_is_asked_for_is_done_once)
 		CHECK_EQ(works[i].times, 1);
 		CHECK_EQ(works[i].job.state, JOB_DONE);
 	}
-	background_free(bg);
-	end();
 }
 
 /* The thread is busy: what is asked for meanwhile doesn't wait for it. */
 TEST(what_was_not_begun_is_done_by_who_needs_it)
 {
-	struct background *bg = background_new();
-
-	begin();
 	background_add(bg, &works[0].job, wait_at_gate);
 	for (int i = 1; i < 4; i++)
 		background_add(bg, &works[i].job, do_work);
@@ -91,8 +86,6 @@ TEST(what_was_not_begun_is_done_by_who_needs_it)
 	CHECK_EQ(works[0].times, 1);
 	background_finish(bg, &works[4].job);
 	CHECK_EQ(works[4].times, 1);
-	background_free(bg);
-	end();
 }
 
 static void *open_gate(void *arg)
@@ -105,18 +98,16 @@ static void *open_gate(void *arg)
 
 TEST(the_end_waits_for_what_is_begun)
 {
-	struct background *bg = background_new();
 	pthread_t opener;
 
-	begin();
 	background_add(bg, &works[0].job, wait_at_gate);
 	while (!__atomic_load_n(&waiting, __ATOMIC_RELAXED))
 		usleep(100);
 	CHECK_EQ(pthread_create(&opener, NULL, open_gate, NULL), 0);
 	background_free(bg);
+	bg = NULL;
 	CHECK_EQ(works[0].times, 1);
 	pthread_join(opener, NULL);
 	background_free(background_new());
 	background_free(NULL);
-	end();
 }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table of live blocks: the very code of the BPF side, with threads in place of CPUs. */
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "abi/block.h"
-#include "base/clock.h"
-#include "base/mem.h"
 #include "memleak/blocks.h"
 
 static struct block_bucket *table;
@@ -160,7 +157,7 @@ TEST(as_many_as_were_asked_for_fit)
 {
 	static const size_t steps[] = { 16, 24, 32, 48, 64, 96, 4096 };
 
-	for (size_t s = 0; s < sizeof(steps) / sizeof(*steps); s++)
+	for (size_t s = 0; s < ARRAY_SIZE(steps); s++)
 		CHECK_EQ(fill(steps[s], 1), 0);
 }
 
@@ -168,7 +165,7 @@ TEST(as_many_of_a_sample_fit)
 {
 	static const __u32 samples[] = { 2, 3, 10, 16, 100, 1024 };
 
-	for (size_t s = 0; s < sizeof(samples) / sizeof(*samples); s++)
+	for (size_t s = 0; s < ARRAY_SIZE(samples); s++)
 		for (size_t step = 16; step <= 4096; step *= 4)
 			CHECK_EQ(fill(step, samples[s]), 0);
 }
@@ -178,7 +175,7 @@ TEST(a_sample_is_a_share_of_all_addresses)
 {
 	static const __u32 samples[] = { 2, 3, 10, 16, 100, 1024 };
 
-	for (size_t s = 0; s < sizeof(samples) / sizeof(*samples); s++)
+	for (size_t s = 0; s < ARRAY_SIZE(samples); s++)
 		for (size_t step = 16; step <= 4096; step *= 4) {
 			size_t n = 0, expected = 1000000 / samples[s];
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Type information, cut down: what must be left of it. */
-#include <stdlib.h>
-
 #include "run/btf_cut.h"
 #include "unit.h"
 
@@ -63,109 +61,71 @@ static struct btf *make_local(void)
 	return btf;
 }
 
-static struct btf *cut_with(struct btf_target *targets, size_t n)
-{
-	struct btf *whole = make_whole(), *local = make_local(), *cut;
-	uint32_t size;
-	const void *data = btf__raw_data(whole, &size);
+static struct btf *whole, *local, *cut;
+static const void *data; /* of the whole */
+static uint32_t size;
 
-	cut = btf_cut(data, size, local, targets, n);
-	btf__free(whole);
-	btf__free(local);
-	return cut;
+BEFORE_EACH()
+{
+	whole = make_whole();
+	local = make_local();
+	data = btf__raw_data(whole, &size);
+	cut = btf_cut(data, size, local, NULL, 0);
 }
 
-static const struct btf_type *find_struct(const struct btf *btf, const char *name)
+AFTER_EACH()
 {
-	int id = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
+	btf__free(cut);
+	btf__free(whole);
+	btf__free(local);
+}
 
-	return id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+static const struct btf_type *find_struct(const char *name)
+{
+	int id = btf__find_by_name_kind(cut, name, BTF_KIND_STRUCT);
+
+	return id > 0 ? btf__type_by_id(cut, (uint32_t)id) : NULL;
 }
 
 /* The bit offset of a member; -1: it isn't there. */
-static int offset_of(const struct btf *btf, const struct btf_type *t, const char *name)
+static int offset_of(const char *type, const char *name)
 {
+	const struct btf_type *t = find_struct(type);
+
 	for (uint32_t i = 0; t && i < btf_vlen(t); i++)
-		if (!strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), name))
+		if (!strcmp(btf__name_by_offset(cut, btf_members(t)[i].name_off), name))
 			return (int)btf_member_bit_offset(t, i);
 	return -1;
 }
 
 TEST(keeps_members_where_they_are)
 {
-	struct btf *cut = cut_with(NULL, 0);
-	const struct btf_type *task = cut ? find_struct(cut, "task") : NULL;
+	int id = btf__find_by_name_kind(cut, "helper", BTF_KIND_ENUM);
 
-	CHECK(task);
-	CHECK_EQ(offset_of(cut, task, "in"), 32);
-	CHECK_EQ(offset_of(cut, task, "next"), 128);
-	CHECK_EQ(offset_of(cut, task, "unused"), 0);
-	CHECK_EQ(task ? task->size : 0, 32);
-	btf__free(cut);
-}
-
-TEST(keeps_what_is_held_by_value)
-{
-	struct btf *cut = cut_with(NULL, 0);
-	const struct btf_type *inner = find_struct(cut, "inner");
-
-	CHECK_EQ(offset_of(cut, inner, "b"), 32);
-	CHECK_EQ(offset_of(cut, inner, "a"), 0);
-	btf__free(cut);
-}
-
-TEST(keeps_anonymous_members)
-{
-	struct btf *cut = cut_with(NULL, 0);
-
-	CHECK_EQ(offset_of(cut, find_struct(cut, "task"), ""), 96);
-	btf__free(cut);
-}
-
-TEST(drops_types_that_are_not_named)
-{
-	struct btf *cut = cut_with(NULL, 0);
-
-	CHECK(!find_struct(cut, "other"));
-	btf__free(cut);
+	CHECK_EQ(offset_of("task", "in"), 32);
+	CHECK_EQ(offset_of("task", ""), 96); /* an anonymous one */
+	CHECK_EQ(offset_of("task", "next"), 128);
+	CHECK_EQ(offset_of("task", "unused"), 0);
+	CHECK_EQ(find_struct("task")->size, 32);
+	CHECK_EQ(offset_of("inner", "b"), 32); /* held by value */
+	CHECK_EQ(offset_of("inner", "a"), 0);
+	CHECK(find_struct("v"));
+	CHECK(!find_struct("other")); /* is not named */
+	CHECK_EQ(id > 0 ? btf_vlen(btf__type_by_id(cut, (uint32_t)id)) : 0, 1);
 }
 
 TEST(may_find_nothing)
 {
-	struct btf *whole = make_whole(), *local = btf__new_empty(), *cut;
-	uint32_t size;
-	const void *data = btf__raw_data(whole, &size);
-
-	cut = btf_cut(data, size, local, NULL, 0);
-	CHECK(cut);
-	CHECK_EQ(cut ? btf__type_cnt(cut) : 0, 1);
-	btf__free(cut);
-	btf__free(whole);
 	btf__free(local);
-}
-
-TEST(keeps_types_with_names_of_one_letter)
-{
-	struct btf *cut = cut_with(NULL, 0);
-
-	CHECK(find_struct(cut, "v"));
 	btf__free(cut);
-}
-
-TEST(keeps_values_of_enumerations)
-{
-	struct btf *cut = cut_with(NULL, 0);
-	int id = btf__find_by_name_kind(cut, "helper", BTF_KIND_ENUM);
-
-	CHECK(id > 0);
-	CHECK_EQ(id > 0 ? btf_vlen(btf__type_by_id(cut, (uint32_t)id)) : 0, 1);
-	btf__free(cut);
+	local = btf__new_empty();
+	cut = btf_cut(data, size, local, NULL, 0);
+	CHECK_EQ(cut ? btf__type_cnt(cut) : 0, 1);
 }
 
 /* bpf_core_type_exists() compares them with those of the program, as deep as pointers lead. */
 TEST(keeps_arguments_of_tracepoints)
 {
-	struct btf *cut = cut_with(NULL, 0);
 	int id = btf__find_by_name_kind(cut, "btf_trace_call", BTF_KIND_TYPEDEF);
 	const struct btf_type *t = btf__type_by_id(cut, id > 0 ? (uint32_t)id : 0);
 
@@ -176,7 +136,6 @@ TEST(keeps_arguments_of_tracepoints)
 	CHECK_EQ(btf_vlen(t), 2);
 	t = btf_is_func_proto(t) ? btf__type_by_id(cut, btf_params(t)->type) : t;
 	CHECK(btf_is_ptr(t) && btf_is_struct(btf__type_by_id(cut, t->type)));
-	btf__free(cut);
 }
 
 TEST(finds_ids_of_targets_in_the_whole)
@@ -187,45 +146,27 @@ TEST(finds_ids_of_targets_in_the_whole)
 		{ .name = "btf_trace_hit", .kind = BTF_KIND_FUNC },
 	};
 
-	btf__free(cut_with(targets, 3));
+	btf__free(btf_cut(data, size, local, targets, 3));
 	CHECK_EQ(targets[0].id, 2);
 	CHECK_EQ(targets[1].id, 0);
 	CHECK_EQ(targets[2].id, 0);
 }
 
 /* Whatever cannot be understood must lead to the whole being used, never to a wrong part. */
-TEST(refuses_what_is_cut_off)
+TEST(refuses_what_is_cut_off_or_unknown)
 {
-	struct btf *whole = make_whole(), *local = make_local(), *cut;
-	uint32_t size;
-	const void *data = btf__raw_data(whole, &size);
+	struct btf_type *first;
+	char *copy;
 
 	for (uint32_t n = 0; n < size; n++) {
-		void *copy = malloc(n + 1);
-
+		copy = malloc(n + 1); /* to the byte, for sanitizers */
 		memcpy(copy, data, n);
-		cut = btf_cut(copy, n, local, NULL, 0);
-		CHECK(!cut);
-		btf__free(cut);
+		CHECK(!btf_cut(copy, n, local, NULL, 0));
 		free(copy);
 	}
-	btf__free(whole);
-	btf__free(local);
-}
-
-TEST(refuses_kinds_that_it_does_not_know)
-{
-	struct btf *whole = make_whole(), *local = make_local();
-	uint32_t size;
-	const void *data = btf__raw_data(whole, &size);
-	char *copy = malloc(size);
-	struct btf_type *first;
-
+	copy = until_end(malloc(size));
 	memcpy(copy, data, size);
 	first = (void *)(copy + sizeof(struct btf_header));
 	first->info = 31u << 24;
 	CHECK(!btf_cut(copy, size, local, NULL, 0));
-	free(copy);
-	btf__free(whole);
-	btf__free(local);
 }

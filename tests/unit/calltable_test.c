@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tables of system calls: sums, order, columns; and the list of calls in flight. */
-#include <stdlib.h>
 #include <sys/syscall.h>
 
 #include "syscount/call_columns.h"
@@ -17,14 +16,25 @@ static void name_process(void *arg, uint32_t tgid, char *comm)
 	snprintf(comm, TASK_COMM_LEN + 1, tgid == 13 ? "a\x1b[2J" : "proc-%u", tgid);
 }
 
-static struct call_layout layout_of(bool by_process, bool by_call)
+static struct call_layout layout;
+static struct calltable *table;
+
+static void begin(bool by_process, bool by_call)
 {
-	return (struct call_layout){ .by_process = by_process,
-				     .by_call = by_call,
-				     .comm_of = name_process };
+	layout = (struct call_layout){ .by_process = by_process,
+				       .by_call = by_call,
+				       .comm_of = name_process };
+	table = calltable_new(&layout);
 }
 
-static const char *print_in_room(struct calltable *table, uint32_t rows, unsigned int columns)
+AFTER_EACH()
+{
+	if (table)
+		calltable_free(table);
+	table = NULL;
+}
+
+static const char *print_in_room(uint32_t rows, unsigned int columns)
 {
 	FILE *f = fmemopen(text, sizeof(text), "w");
 
@@ -33,114 +43,99 @@ static const char *print_in_room(struct calltable *table, uint32_t rows, unsigne
 	return text;
 }
 
-static const char *print_and_free(struct calltable *table)
+static const char *print(void)
 {
-	print_in_room(table, 10, 0);
-	calltable_free(table);
-	return text;
+	return print_in_room(10, 0);
 }
 
-static void add(struct calltable *table, uint32_t tgid, int32_t number, uint16_t error,
-		uint64_t calls)
+static void add_to(struct calltable *to, uint32_t tgid, int32_t number, uint16_t error,
+		   uint64_t calls)
 {
 	struct call_key key = { .tgid = tgid, .number = number, .error = error };
 
-	calltable_add(table, &key, calls);
+	calltable_add(to, &key, calls);
+}
+
+static void add(uint32_t tgid, int32_t number, uint16_t error, uint64_t calls)
+{
+	add_to(table, tgid, number, error, calls);
 }
 
 /* Adds calls of one duration. */
-static void add_times(struct calltable *table, const struct call_layout *layout, int32_t number,
-		      uint64_t calls, uint64_t ns)
+static void add_times(struct calltable *to, int32_t number, uint64_t calls, uint64_t ns)
 {
-	uint64_t fixed = hist_fixed(call_layout_unit(layout), ns);
+	uint64_t fixed = hist_fixed(call_layout_unit(&layout), ns);
 	uint32_t octave = hist_octave_of(fixed);
 	struct call_key key = { .number = number, .octave = octave };
 	struct call_times times = { .total_ns = calls * ns, .min_ns = ns, .max_ns = ns };
 
 	times.slots[hist_slot_of(fixed, octave)] = calls;
-	calltable_add_times(table, &key, &times);
+	calltable_add_times(to, &key, &times);
 }
 
-static void add_untimed(struct calltable *table, int32_t number, uint64_t calls)
+static void add_untimed(struct calltable *to, int32_t number, uint64_t calls)
 {
 	struct call_key key = { .number = number, .octave = CALL_UNTIMED };
 	struct call_times times = { .slots = { calls }, .min_ns = UINT64_MAX };
 
-	calltable_add_times(table, &key, &times);
+	calltable_add_times(to, &key, &times);
 }
 
 TEST(rows_are_laid_out_as_bccs)
 {
-	struct call_layout layout = layout_of(false, true);
-	struct calltable *table = calltable_new(&layout);
-
-	add(table, 0, SYS_read, 0, 5);
-	add(table, 0, SYS_write, 0, 1009);
-	add(table, 0, 600, 0, 7);
+	begin(false, true);
+	add(0, SYS_read, 0, 5);
+	add(0, SYS_write, 0, 1009);
+	add(0, 600, 0, 7);
 	CHECK_EQ(calltable_total(table), 1021);
-	CHECK_STR(print_and_free(table), "SYSCALL                   COUNT\n"
-					 "write                      1009\n"
-					 "[600]                         7\n"
-					 "read                          5\n");
+	CHECK_STR(print(), "SYSCALL                   COUNT\n"
+			   "write                      1009\n"
+			   "[600]                         7\n"
+			   "read                          5\n");
 }
 
 TEST(processes_are_laid_out_as_bccs)
 {
-	struct call_layout layout = layout_of(true, false);
-	struct calltable *table = calltable_new(&layout);
-
-	add(table, 13820, 0, 0, 548);
-	add(table, 13, 0, 0, 3);
-	CHECK_STR(print_and_free(table), "PID    COMM               COUNT\n"
-					 "13820  proc-13820           548\n"
-					 "13     a\\x1b[2J               3\n");
+	begin(true, false);
+	add(13820, 0, 0, 548);
+	add(13, 0, 0, 3);
+	CHECK_STR(print(), "PID    COMM               COUNT\n"
+			   "13820  proc-13820           548\n"
+			   "13     a\\x1b[2J               3\n");
 }
 
 /* Those of other pid namespaces are one row. */
 TEST(processes_without_a_pid_have_the_same_name_in_json)
 {
-	struct call_layout layout = layout_of(true, false);
-	struct calltable *table = calltable_new(&layout);
-	char *line;
-	size_t size;
-	FILE *f = open_memstream(&line, &size);
-
-	add(table, 0, 0, 0, 548);
-	calltable_print_json(table, f, 1);
-	fclose(f);
-	CHECK_STR(line, "{\"type\":\"calls\",\"pid\":0,\"comm\":\"[others]\",\"count\":548}\n");
-	free(line);
-	CHECK_STR(print_and_free(table), "PID    COMM               COUNT\n"
-					 "0      [others]             548\n");
+	begin(true, false);
+	add(0, 0, 0, 548);
+	CHECK_STR(PRINTED(f, calltable_print_json(table, f, 1)),
+		  "{\"type\":\"calls\",\"pid\":0,\"comm\":\"[others]\",\"count\":548}\n");
+	CHECK_STR(print(), "PID    COMM               COUNT\n"
+			   "0      [others]             548\n");
 }
 
 TEST(processes_and_calls_stand_side_by_side)
 {
-	struct call_layout layout = layout_of(true, true);
-	struct calltable *table = calltable_new(&layout);
-
-	add(table, 1, SYS_read, 0, 3);
-	add(table, 2, SYS_read, 0, 4);
-	CHECK_STR(print_and_free(table),
-		  "PID    COMM            SYSCALL                   COUNT\n"
-		  "2      proc-2          read                          4\n"
-		  "1      proc-1          read                          3\n");
+	begin(true, true);
+	add(1, SYS_read, 0, 3);
+	add(2, SYS_read, 0, 4);
+	CHECK_STR(print(), "PID    COMM            SYSCALL                   COUNT\n"
+			   "2      proc-2          read                          4\n"
+			   "1      proc-1          read                          3\n");
 }
 
 TEST(equal_keys_are_summed_and_the_top_is_shown)
 {
-	struct call_layout layout = layout_of(false, true);
-	struct calltable *table = calltable_new(&layout);
-
-	add(table, 0, SYS_read, 0, 3);
-	add(table, 0, SYS_write, 0, 5);
-	add(table, 0, SYS_read, 0, 4);
-	CHECK_STR(print_in_room(table, 1, 0), "SYSCALL                   COUNT\n"
-					      "read                          7\n");
-	calltable_free(table);
+	begin(false, true);
+	add(0, SYS_read, 0, 3);
+	add(0, SYS_write, 0, 5);
+	add(0, SYS_read, 0, 4);
+	CHECK_STR(print_in_room(1, 0), "SYSCALL                   COUNT\n"
+				       "read                          7\n");
 }
 
-/* The least important go first; a number that is shown is whole. */
+/* The least important go first; a number that is shown is table. */
 TEST(columns_that_do_not_fit_are_left_out)
 {
 	static const struct {
@@ -154,65 +149,57 @@ TEST(columns_that_do_not_fit_are_left_out)
 		{ 67, " COUNT\n" },
 		{ 53, "SYSCALL               \n" },
 	};
-	struct call_layout layout = layout_of(true, true);
-	struct calltable *table = calltable_new(&layout);
 
+	begin(true, true);
 	layout.timed = true;
-	add_times(table, &layout, SYS_read, 3, 1000);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		CHECK(strstr(print_in_room(table, 10, cases[i].columns), cases[i].titles));
+	add_times(table, SYS_read, 3, 1000);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CHECK(strstr(print_in_room(10, cases[i].columns), cases[i].titles));
 		CHECK(strcspn(text, "\n") <= cases[i].columns);
 	}
-	calltable_free(table);
 }
 
 TEST(an_empty_table_is_its_header)
 {
-	struct call_layout layout = layout_of(false, true);
-
+	begin(false, true);
 	layout.by_error = true;
-	CHECK_STR(print_and_free(calltable_new(&layout)), "SYSCALL                   COUNT\n");
+	CHECK_STR(print(), "SYSCALL                   COUNT\n");
 }
 
 TEST(errors_follow_and_interrupted_calls_are_apart)
 {
-	struct call_layout layout = layout_of(false, true);
-	struct calltable *table = calltable_new(&layout);
-
+	begin(false, true);
 	layout.by_error = true;
-	add(table, 0, SYS_read, 11, 3);
-	add(table, 0, SYS_close, 9, 1);
-	add(table, 0, SYS_read, 4, 2);
-	add(table, 0, SYS_read, 512, 9);
-	CHECK_STR(print_and_free(table),
-		  "SYSCALL                   COUNT\n"
-		  "read                          5\n"
-		  "close                         1\n"
-		  "\n"
-		  "SYSCALL                ERROR                     COUNT\n"
-		  "read                   EAGAIN                        3\n"
-		  "read                   EINTR                         2\n"
-		  "close                  EBADF                         1\n"
-		  "\n"
-		  "SYSCALL                INTERRUPTED               COUNT\n"
-		  "read                   ERESTARTSYS                   9\n");
+	add(0, SYS_read, 11, 3);
+	add(0, SYS_close, 9, 1);
+	add(0, SYS_read, 4, 2);
+	add(0, SYS_read, 512, 9);
+	CHECK_STR(print(), "SYSCALL                   COUNT\n"
+			   "read                          5\n"
+			   "close                         1\n"
+			   "\n"
+			   "SYSCALL                ERROR                     COUNT\n"
+			   "read                   EAGAIN                        3\n"
+			   "read                   EINTR                         2\n"
+			   "close                  EBADF                         1\n"
+			   "\n"
+			   "SYSCALL                INTERRUPTED               COUNT\n"
+			   "read                   ERESTARTSYS                   9\n");
 }
 
 TEST(durations_have_totals_and_percentiles)
 {
-	struct call_layout layout = layout_of(false, true);
-	struct calltable *table = calltable_new(&layout);
-
+	begin(false, true);
 	layout.timed = true;
-	add_times(table, &layout, SYS_read, 98, 200);
-	add_times(table, &layout, SYS_read, 2, 5000000);
-	add_times(table, &layout, SYS_write, 200, 1000);
+	add_times(table, SYS_read, 98, 200);
+	add_times(table, SYS_read, 2, 5000000);
+	add_times(table, SYS_write, 200, 1000);
 	add_untimed(table, SYS_exit_group, 3);
 	add_untimed(table, SYS_read, 1);
 	CHECK_EQ(calltable_total(table), 304);
 	CHECK_EQ(calltable_of_octave(table, CALL_UNTIMED), 4);
 	CHECK_STR(
-		print_and_free(table),
+		print(),
 		"SYSCALL                   COUNT     TIME (us)    MIN    AVG    P50    P99    MAX\n"
 		"read                        101     10019.600  200ns  100us  202ns 5.00ms 5.00ms\n"
 		"write                       200       200.000 1.00us 1.00us 1.00us 1.00us 1.00us\n"
@@ -223,14 +210,12 @@ TEST(durations_have_totals_and_percentiles)
 /* The sum of durations is exact, where a histogram has it in 64ths of a microsecond. */
 TEST(histograms_follow_in_their_unit)
 {
-	struct call_layout layout = layout_of(false, true);
-	struct calltable *table = calltable_new(&layout);
-
+	begin(false, true);
 	layout.timed = layout.histograms = layout.in_ms = true;
-	add_times(table, &layout, SYS_read, 3, 1000000);
-	add_times(table, &layout, SYS_read, 2, 4000000);
+	add_times(table, SYS_read, 3, 1000000);
+	add_times(table, SYS_read, 2, 4000000);
 	CHECK_STR(
-		print_and_free(table),
+		print(),
 		"SYSCALL                   COUNT     TIME (ms)    MIN    AVG    P50    P99    MAX\n"
 		"read                          5     11.000000 1.00ms 2.20ms 1.02ms 4.00ms 4.00ms\n"
 		"\n"
@@ -256,7 +241,7 @@ TEST(times_fit_into_six_characters)
 	};
 	char buf[32];
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CHECK_STR(call_time_text(buf, sizeof(buf), cases[i].ns), cases[i].text);
 		CHECK(strlen(buf) <= 6);
 	}
@@ -278,66 +263,49 @@ static void add_flight(struct in_flight *flights, uint32_t tid, uint64_t began_n
 TEST(the_oldest_call_in_flight_comes_first)
 {
 	struct in_flight *flights = in_flight_new();
-	FILE *f = fmemopen(text, sizeof(text), "w");
 
 	add_flight(flights, 11, 4000000, 0);	   /* 6 ms */
 	add_flight(flights, 12, 0, 0);		   /* since before */
 	add_flight(flights, 13, 0, 3600000000000); /* hung for long */
 	add_flight(flights, 14, 9000000, 0);
 	CHECK_EQ(in_flight_count(flights), 4);
-	in_flight_print(flights, f, 2000000, 10000000, 3, false, NULL);
-	fclose(f);
-	in_flight_free(flights);
-	CHECK_STR(text, "\n"
-			"PID     TID     COMM            IN FLIGHT                      AGE (us)\n"
-			"10      13      a-name-of-15-ch read                    ~3600000000.000\n"
-			"10      12      a-name-of-15-ch read                          >8000.000\n"
-			"10      11      a-name-of-15-ch read                           6000.000\n"
-			"3 of 4 calls in flight, the oldest (-T shows more)\n");
-}
-
-TEST(calls_in_flight_are_objects)
-{
-	struct in_flight *flights = in_flight_new();
-	FILE *f = fmemopen(text, sizeof(text), "w");
-
-	add_flight(flights, 11, 4000000, 0);
-	add_flight(flights, 12, 0, 0);
-	add_flight(flights, 13, 0, 3600000000000);
-	add_flight(flights, 14, 9000000, 0);
-	in_flight_print_json(flights, f, 2000000, 10000000, 3, NULL);
-	fclose(f);
-	in_flight_free(flights);
-	CHECK_STR(text,
+	CHECK_STR(PRINTED(f, in_flight_print(flights, f, 2000000, 10000000, 3, false, NULL)),
+		  "\n"
+		  "PID     TID     COMM            IN FLIGHT                      AGE (us)\n"
+		  "10      13      a-name-of-15-ch read                    ~3600000000.000\n"
+		  "10      12      a-name-of-15-ch read                          >8000.000\n"
+		  "10      11      a-name-of-15-ch read                           6000.000\n"
+		  "3 of 4 calls in flight, the oldest (-T shows more)\n");
+	CHECK_STR(PRINTED(f, in_flight_print_json(flights, f, 2000000, 10000000, 3, NULL)),
 		  "{\"type\":\"in_flight\",\"pid\":10,\"tid\":13,\"comm\":\"a-name-of-15-ch\","
 		  "\"syscall\":\"read\",\"age_ns\":3600000000000,\"age_is\":\"about\"}\n"
 		  "{\"type\":\"in_flight\",\"pid\":10,\"tid\":12,\"comm\":\"a-name-of-15-ch\","
 		  "\"syscall\":\"read\",\"age_ns\":8000000,\"age_is\":\"at least\"}\n"
 		  "{\"type\":\"in_flight\",\"pid\":10,\"tid\":11,\"comm\":\"a-name-of-15-ch\","
 		  "\"syscall\":\"read\",\"age_ns\":6000000,\"age_is\":\"exact\"}\n");
+	in_flight_free(flights);
 }
 
 /* As a live view does: what came in several reports is the same as what came at once. */
 TEST(tables_are_added_up)
 {
-	struct call_layout layout = layout_of(false, true);
-	struct calltable *whole = calltable_new(&layout), *part;
-
+	begin(false, true);
 	layout.timed = true;
 	for (int i = 0; i < 3; i++) {
-		part = calltable_new(&layout);
-		add_times(part, &layout, SYS_write, 100, 1000);
-		add_times(part, &layout, SYS_read, i ? 60 : 27, i ? 140 : 200);
-		add_times(part, &layout, SYS_read, 1, 5000000);
+		struct calltable *part = calltable_new(&layout);
+
+		add_times(part, SYS_write, 100, 1000);
+		add_times(part, SYS_read, i ? 60 : 27, i ? 140 : 200);
+		add_times(part, SYS_read, 1, 5000000);
 		add_untimed(part, SYS_read, 1);
-		calltable_take(whole, part);
+		calltable_take(table, part);
 		CHECK_EQ(calltable_total(part), 0);
 		calltable_free(part);
 	}
-	CHECK_EQ(calltable_total(whole), 147 + 300 + 3 + 3);
-	CHECK_EQ(calltable_of_octave(whole, CALL_UNTIMED), 3);
+	CHECK_EQ(calltable_total(table), 147 + 300 + 3 + 3);
+	CHECK_EQ(calltable_of_octave(table, CALL_UNTIMED), 3);
 	CHECK_STR(
-		print_and_free(whole),
+		print(),
 		"SYSCALL                   COUNT     TIME (us)    MIN    AVG    P50    P99    MAX\n"
 		"read                        153     15022.200  140ns  100us  142ns 5.00ms 5.00ms\n"
 		"write                       300       300.000 1.00us 1.00us 1.00us 1.00us "
@@ -375,48 +343,47 @@ static void see_row(const struct call_row *row, void *arg)
 }
 
 /* Takes a table in which each of many processes has a call, as in a second of a live view. */
-static void take_round(struct calltable *whole, const struct call_layout *layout, uint32_t round)
+static void take_round(uint32_t round)
 {
-	struct calltable *part = calltable_new(layout);
+	struct calltable *part = calltable_new(&layout);
 
 	for (uint32_t i = 0; i < PER_ROUND; i++)
-		add(part, 1000 + round * PER_ROUND + i, SYS_read, 0, 1);
-	add(part, IN_SUM, SYS_read, 0, 2);
+		add_to(part, 1000 + round * PER_ROUND + i, SYS_read, 0, 1);
+	add_to(part, IN_SUM, SYS_read, 0, 2);
 	if (round == 0 || round == N_ROUNDS - 1)
-		add(part, ALIVE, SYS_read, 0, 1);
-	calltable_take(whole, part);
+		add_to(part, ALIVE, SYS_read, 0, 1);
+	calltable_take(table, part);
 	calltable_free(part);
 }
 
 TEST(a_million_processes_take_no_more_room_than_some_thousands)
 {
-	struct call_layout layout = layout_of(true, false);
-	struct calltable *whole = calltable_new(&layout);
 	struct seen seen = {};
 
+	begin(true, false);
 	layout.has_ended = is_not_alive;
 	for (uint32_t round = 0; round < N_ROUNDS; round++)
-		take_round(whole, &layout, round);
-	CHECK_EQ(calltable_total(whole), N_ROUNDS * (PER_ROUND + 2) + 2);
-	calltable_visit(whole, see_row, &seen);
+		take_round(round);
+	CHECK_EQ(calltable_total(table), N_ROUNDS * (PER_ROUND + 2) + 2);
+	calltable_visit(table, see_row, &seen);
 	CHECK_EQ(seen.calls, N_ROUNDS * (PER_ROUND + 2) + 2);
 	CHECK(seen.n_rows <= CALLTABLE_MAX_ENTRIES);
 	CHECK_EQ(seen.of_sum, N_ROUNDS * 2);
 	CHECK_EQ(seen.of_alive, 2);
 	CHECK(seen.of_others > (N_ROUNDS - 2) * PER_ROUND);
-	print_in_room(whole, 2, 0);
+	print_in_room(2, 0);
 	CHECK(!strncmp(text, "PID    COMM               COUNT\n0      [others]  ", 49));
-	CHECK(strstr(text, "\n7      proc-7               200\n"));
-	calltable_free(whole);
+	CHECK_HAS(text, "\n7      proc-7               200\n");
 }
 
 /* Those with the least time. */
 TEST(where_processes_are_merged_their_times_are)
 {
-	struct call_layout layout = layout_of(true, true);
-	struct calltable *whole = calltable_new(&layout), *part = calltable_new(&layout);
 	struct call_key key = { .number = SYS_read };
+	struct calltable *part;
 
+	begin(true, true);
+	part = calltable_new(&layout);
 	layout.timed = true;
 	layout.has_ended = is_not_alive;
 	for (uint32_t i = 1; i <= CALLTABLE_MAX_ENTRIES + 1; i++) {
@@ -425,12 +392,11 @@ TEST(where_processes_are_merged_their_times_are)
 		key.tgid = 100 + i;
 		calltable_add_times(part, &key, &times);
 	}
-	calltable_take(whole, part);
+	calltable_take(table, part);
 	calltable_free(part);
-	CHECK_EQ(calltable_total(whole), CALLTABLE_MAX_ENTRIES + 1);
-	print_in_room(whole, 1, 0);
+	CHECK_EQ(calltable_total(table), CALLTABLE_MAX_ENTRIES + 1);
+	print_in_room(1, 0);
 	/* Of 16385 half stay: 8193 * 8194 / 2 us are merged. */
-	CHECK(strstr(text, "\n0      [others]        read                       8193  "
-			   "33566721.000 "));
-	calltable_free(whole);
+	CHECK_HAS(text, "\n0      [others]        read                       8193  "
+			"33566721.000 ");
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Call trees: nothing is counted twice, nothing is lost, however small the memory. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "output/calltree.h"
 #include "output/functions.h"
 #include "unit.h"
@@ -140,7 +137,7 @@ TEST(the_largest_values_end_the_search_for_what_is_small)
 	struct calltree *tree = calltree_new(16);
 
 	add(tree, "abcdef", UINT64_MAX / 2 + 100, 0);
-	for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(small); i++)
 		add(tree, small[i], 1, 0);
 	calltree_finish(tree);
 	CHECK(find(tree, "")->total.now == UINT64_MAX / 2 + 110);

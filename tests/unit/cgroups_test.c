@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of cgroups by their ids, also of those that come and go. Needs root and cgroup2. */
-#include <errno.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "process/cgroups.h"
 #include "child.h"
@@ -14,18 +10,40 @@
 
 #define NAME "tracelets-cgroups-test"
 
-static char folder[64];
+static char folder[64]; /* "": none can be made */
+static struct cgroups *cgroups;
 
-/* Makes /NAME/docker/ID. False: it can't be. */
-static bool make_folder(void)
+BEFORE_EACH()
 {
 	snprintf(folder, sizeof(folder), "/sys/fs/cgroup/unified/" NAME);
 	if (mkdir(folder, 0755) && errno != EEXIST) {
 		snprintf(folder, sizeof(folder), "/sys/fs/cgroup/" NAME);
 		if (mkdir(folder, 0755) && errno != EEXIST)
-			return false;
+			folder[0] = '\0';
 	}
-	return true;
+	cgroups = NULL;
+}
+
+AFTER_EACH()
+{
+	cgroups_free(cgroups);
+	rmdir(folder);
+}
+
+#define NEED_FOLDER()                                       \
+	do {                                                \
+		if (!folder[0])                             \
+			SKIP("no cgroup can be made here"); \
+	} while (0)
+
+/* "PATH", "PATH (gone)" or "" */
+static const char *found(uint64_t id)
+{
+	const struct cgroup *cgroup = cgroups_find(cgroups, id);
+
+	return cgroup ? until_end(
+				mem_printf("%s%s", cgroup->path, cgroup->is_gone ? " (gone)" : ""))
+		      : "";
 }
 
 static uint64_t make_below(const char *name)
@@ -47,90 +65,79 @@ static void remove_below(const char *name)
 	rmdir(path);
 }
 
+static int count_events(void)
+{
+	return poll(&(struct pollfd){ cgroups_fd(cgroups), POLLIN }, 1, 0);
+}
+
 TEST(a_cgroup_that_is_gone_keeps_its_name)
 {
-	struct cgroups *cgroups;
-	const struct cgroup *cgroup;
 	uint64_t id, inner;
 
-	if (!make_folder())
-		SKIP("no cgroup can be made here");
+	NEED_FOLDER();
 	cgroups = cgroups_new(true);
-	CHECK_EQ(poll(&(struct pollfd){ cgroups_fd(cgroups), POLLIN }, 1, 0), 0);
+	CHECK_EQ(count_events(), 0);
 	id = make_below("web.service");
 	inner = make_below("web.service/lxc");
-	CHECK_EQ(poll(&(struct pollfd){ cgroups_fd(cgroups), POLLIN }, 1, 0), 1);
+	CHECK_EQ(count_events(), 1);
 	cgroups_update(cgroups);
 	remove_below("web.service/lxc");
 	remove_below("web.service");
 	cgroups_update(cgroups);
-	cgroup = cgroups_find(cgroups, id);
-	CHECK(cgroup && cgroup->is_gone);
-	CHECK_STR(cgroup ? cgroup->path : NULL, "/" NAME "/web.service");
-	cgroup = cgroups_find(cgroups, inner);
-	CHECK(cgroup && cgroup->is_gone);
-	CHECK_STR(cgroup ? cgroup->path : NULL, "/" NAME "/web.service/lxc");
-	CHECK(!cgroups_find(cgroups, 1ULL << 60));
-	cgroups_free(cgroups);
-	rmdir(folder);
+	CHECK_STR(found(id), "/" NAME "/web.service (gone)");
+	CHECK_STR(found(inner), "/" NAME "/web.service/lxc (gone)");
+	CHECK_STR(found(1ULL << 60), "");
+}
+
+static void enter(const char *cgroup)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
+	f = fopen(path, "w");
+	CHECK(f && fprintf(f, "%d", getpid()) > 0 && !fclose(f));
 }
 
 TEST(a_process_is_in_a_cgroup)
 {
-	char path[256], pid[16];
+	char inner[256];
 	uint64_t id;
-	FILE *f;
 
-	if (!make_folder())
-		SKIP("no cgroup can be made here");
+	NEED_FOLDER();
 	id = make_below("app.service");
-	snprintf(pid, sizeof(pid), "%d", getpid());
-	snprintf(path, sizeof(path), "%s/app.service/cgroup.procs", folder);
-	f = fopen(path, "w");
-	CHECK(f && fputs(pid, f) >= 0 && !fclose(f));
+	snprintf(inner, sizeof(inner), "%s/app.service", folder);
+	enter(inner);
 	CHECK_EQ(cgroup_of_process(getpid()), id);
 	CHECK_EQ(cgroup_of_process(1 << 30), 0);
-	snprintf(path, sizeof(path), "%.*s/cgroup.procs", (int)(strlen(folder) - strlen(NAME) - 1),
-		 folder);
-	f = fopen(path, "w");
-	CHECK(f && fputs(pid, f) >= 0 && !fclose(f));
+	snprintf(inner, sizeof(inner), "%s/..", folder);
+	enter(inner);
 	remove_below("app.service");
-	rmdir(folder);
 }
 
 /* Ids are not given twice, names are. */
 TEST(a_name_may_come_again)
 {
-	struct cgroups *cgroups;
-	const struct cgroup *old, *new;
 	uint64_t first, second;
 
-	if (!make_folder())
-		SKIP("no cgroup can be made here");
+	NEED_FOLDER();
 	cgroups = cgroups_new(true);
 	first = make_below("x");
 	cgroups_update(cgroups);
 	remove_below("x");
 	second = make_below("x");
-	new = cgroups_find(cgroups, second);
 	CHECK(first != second);
-	CHECK(new && !new->is_gone);
-	old = cgroups_find(cgroups, first);
-	CHECK(old && old->is_gone);
+	CHECK_STR(found(second), "/" NAME "/x");
+	CHECK_STR(found(first), "/" NAME "/x (gone)");
 	remove_below("x");
-	cgroups_free(cgroups);
-	rmdir(folder);
 }
 
 /* By the time that the first end is read, the last one is there and known. */
 TEST(a_name_may_come_again_twice_at_once)
 {
-	struct cgroups *cgroups;
-	const struct cgroup *old, *new;
 	uint64_t first, third;
 
-	if (!make_folder())
-		SKIP("no cgroup can be made here");
+	NEED_FOLDER();
 	cgroups = cgroups_new(true);
 	first = make_below("x");
 	cgroups_update(cgroups);
@@ -139,16 +146,11 @@ TEST(a_name_may_come_again_twice_at_once)
 	remove_below("x");
 	third = make_below("x");
 	cgroups_update(cgroups);
-	old = cgroups_find(cgroups, first);
-	CHECK(old && old->is_gone);
-	new = cgroups_find(cgroups, third);
-	CHECK(new && !new->is_gone);
+	CHECK_STR(found(first), "/" NAME "/x (gone)");
+	CHECK_STR(found(third), "/" NAME "/x");
 	remove_below("x");
 	cgroups_update(cgroups);
-	new = cgroups_find(cgroups, third);
-	CHECK(new &&new->is_gone);
-	cgroups_free(cgroups);
-	rmdir(folder);
+	CHECK_STR(found(third), "/" NAME "/x (gone)");
 }
 
 /* What the kernel keeps of events, at the most. */
@@ -167,12 +169,11 @@ static unsigned int max_events(void)
 TEST(what_went_while_events_were_lost_is_gone)
 {
 	unsigned int n = max_events();
-	struct cgroups *cgroups;
-	const struct cgroup *cgroup;
 	uint64_t id, inner, last;
 
-	if (!n || n > 32768 || !make_folder())
-		SKIP("no cgroup can be made here, or not so many");
+	NEED_FOLDER();
+	if (!n || n > 32768)
+		SKIP("not so many cgroups can be made");
 	cgroups = cgroups_new(true);
 	id = make_below("x");
 	inner = make_below("x/inner");
@@ -185,34 +186,23 @@ TEST(what_went_while_events_were_lost_is_gone)
 	remove_below("x");
 	last = make_below("z");
 	cgroups_update(cgroups);
-	cgroup = cgroups_find(cgroups, id);
-	CHECK(cgroup && cgroup->is_gone);
-	cgroup = cgroups_find(cgroups, inner);
-	CHECK(cgroup && cgroup->is_gone);
-	cgroup = cgroups_find(cgroups, last);
-	CHECK(cgroup && !cgroup->is_gone);
+	CHECK_STR(found(id), "/" NAME "/x (gone)");
+	CHECK_STR(found(inner), "/" NAME "/x/inner (gone)");
+	CHECK_STR(found(last), "/" NAME "/z");
 	remove_below("z");
-	cgroups_free(cgroups);
-	rmdir(folder);
 }
 
 TEST(unwatched_cgroups_are_found_when_asked_for)
 {
-	struct cgroups *cgroups;
-	const struct cgroup *cgroup;
 	uint64_t id;
 
-	if (!make_folder())
-		SKIP("no cgroup can be made here");
+	NEED_FOLDER();
 	cgroups = cgroups_new(false);
 	CHECK_EQ(cgroups_fd(cgroups), -1);
 	id = make_below("docker-0.scope");
-	cgroup = cgroups_find(cgroups, id);
-	CHECK_STR(cgroup ? cgroup->container.unit : NULL, "");
-	CHECK_STR(cgroup ? cgroup->path : NULL, "/" NAME "/docker-0.scope");
+	CHECK_STR(found(id), "/" NAME "/docker-0.scope");
+	CHECK_STR(cgroups_find(cgroups, id)->container.unit, "");
 	remove_below("docker-0.scope");
-	cgroups_free(cgroups);
-	rmdir(folder);
 }
 
 /* ---- where there are no events ---- */
@@ -239,31 +229,24 @@ static bool can_limit(void)
 	return !status;
 }
 
-static void check_name(struct cgroups *cgroups, uint64_t id, const char *name, bool is_gone)
-{
-	const struct cgroup *cgroup = cgroups_find(cgroups, id);
-
-	CHECK_STR(cgroup ? cgroup->path : NULL, name);
-	CHECK_EQ(cgroup && cgroup->is_gone, is_gone);
-}
-
 /* Folders are looked for once in a second. */
 static void check_blind(const char *wanted)
 {
-	int kept = keep_stderr();
-	struct cgroups *cgroups = cgroups_new(true);
-	uint64_t first = make_below("x"), second;
-	char said[KEPT_MAX];
+	const char *said = SAID({
+		uint64_t first, second;
 
-	check_name(cgroups, first, "/" NAME "/x", false);
-	remove_below("x");
-	second = make_below("y");
-	usleep(1100000);
-	check_name(cgroups, second, "/" NAME "/y", false);
-	check_name(cgroups, first, "/" NAME "/x", true);
-	remove_below("y");
-	cgroups_free(cgroups);
-	CHECK_STR(read_kept(kept, said), wanted);
+		cgroups = cgroups_new(true);
+		first = make_below("x");
+		CHECK_STR(found(first), "/" NAME "/x");
+		remove_below("x");
+		second = make_below("y");
+		usleep(1100000);
+		CHECK_STR(found(second), "/" NAME "/y");
+		CHECK_STR(found(first), "/" NAME "/x (gone)");
+		remove_below("y");
+	});
+
+	CHECK_STR(said, wanted);
 }
 
 static void check_without_instances(void)
@@ -283,18 +266,11 @@ static void check_without_watches(void)
 
 TEST(cgroups_are_found_and_let_go_of_without_inotify)
 {
-	if (!make_folder() || !can_limit())
-		SKIP("no cgroup can be made here, or no user namespace");
+	NEED_FOLDER();
+	if (!can_limit())
+		SKIP("no user namespace");
 	check_apart(check_without_instances);
-	rmdir(folder);
-}
-
-TEST(cgroups_are_found_and_let_go_of_without_watches)
-{
-	if (!make_folder() || !can_limit())
-		SKIP("no cgroup can be made here, or no user namespace");
 	check_apart(check_without_watches);
-	rmdir(folder);
 }
 
 static void check_root(const struct cgroup *cgroup, void *arg)
@@ -304,13 +280,10 @@ static void check_root(const struct cgroup *cgroup, void *arg)
 
 TEST(the_root_is_one)
 {
-	struct cgroups *cgroups = cgroups_new(false);
-	bool found = false;
+	bool is_there = false;
 
-	cgroups_visit(cgroups, check_root, &found);
-	cgroups_free(cgroups);
-	if (!make_folder())
-		SKIP("no cgroup2 here");
-	rmdir(folder);
-	CHECK(found);
+	NEED_FOLDER();
+	cgroups = cgroups_new(false);
+	cgroups_visit(cgroups, check_root, &is_there);
+	CHECK(is_there);
 }

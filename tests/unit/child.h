@@ -3,11 +3,7 @@
 #ifndef UNIT_CHILD_H
 #define UNIT_CHILD_H
 
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/types.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "unit.h"
 
@@ -59,6 +55,8 @@ static inline void check_apart_after(void (*prepare)(void), void (*checks)(void)
 		if (prepare)
 			prepare();
 		checks();
+		if (unit_after_each)
+			unit_after_each();
 		fflush(stdout);
 		_exit(unit_failures ? 1 : 0);
 	}
@@ -70,5 +68,14 @@ static inline void check_apart(void (*checks)(void))
 {
 	check_apart_after(NULL, checks);
 }
+
+/* A test that runs in a child. */
+#define TEST_APART(id)                      \
+	static void id##_in_child(void);    \
+	TEST(id)                            \
+	{                                   \
+		check_apart(id##_in_child); \
+	}                                   \
+	static void id##_in_child(void)
 
 #endif

@@ -2,7 +2,6 @@
 /* How much of some code is a function's own, on x86-64 and on arm64. */
 #include <elf.h>
 
-#include "base/array.h"
 #include "elf/code_end.h"
 #include "unit.h"
 
@@ -15,8 +14,9 @@ static size_t end_x86(const char *code, size_t size)
 
 #define HIDDEN "\x0f\x05\xc3" /* syscall; ret: of the function behind */
 
-TEST(a_return_or_a_jump_ends_a_function)
+TEST(a_function_of_x86_ends)
 {
+	/* a return or a jump ends a function */
 	CHECK_EQ(END_X86("\x90\xc3" HIDDEN), 2);
 	CHECK_EQ(END_X86("\xc2\x08\x00" HIDDEN), 3);
 	CHECK_EQ(END_X86("\xeb\x02" HIDDEN), 2); /* jmp into the middle of another */
@@ -26,27 +26,18 @@ TEST(a_return_or_a_jump_ends_a_function)
 	CHECK_EQ(END_X86("\x0f\x05\xf4" HIDDEN), 3);	 /* hlt */
 	CHECK_EQ(END_X86("\x0f\x0b" HIDDEN), 2);	 /* ud2 */
 	CHECK_EQ(END_X86("\xc5\xf8\x77\xc3" HIDDEN), 4); /* vzeroupper */
-}
-
-TEST(a_branch_leads_over_it)
-{
+	/* a branch leads over it */
 	CHECK_EQ(END_X86("\x75\x01\xc3\x90\xc3" HIDDEN), 5);
 	CHECK_EQ(END_X86("\x75\x00\xc3" HIDDEN), 3);
 	CHECK_EQ(END_X86("\x0f\x84\x01\x00\x00\x00\xc3\x90\xc3" HIDDEN), 9);
 	CHECK_EQ(END_X86("\xe3\x01\xc3\x90\xc3" HIDDEN), 5); /* jrcxz */
 	CHECK_EQ(END_X86("\x75\xfe\xc3" HIDDEN), 3);	     /* back */
 	CHECK_EQ(END_X86("\x75\x7f\xc3" HIDDEN), 3);	     /* to another symbol */
-}
-
-TEST(what_a_call_does_not_come_back_to_is_no_code)
-{
+	/* what a call does not come back to is no code */
 	CHECK_EQ(END_X86("\xe8\x00\x00\x00\x00\xc3" HIDDEN), 6);
 	CHECK_EQ(END_X86("\xe8\x00\x00\x00\x00\x0f\x1f\x00" HIDDEN), 5);
 	CHECK_EQ(END_X86("\xff\xd0\x66\x90" HIDDEN), 2);
-}
-
-TEST(what_is_not_understood_belongs_to_nobody)
-{
+	/* what is not understood belongs to nobody */
 	CHECK_EQ(END_X86("\x06\xc3"), 1);
 	CHECK_EQ(END_X86("\x90\x06\xc3"), 1);
 	CHECK_EQ(END_X86("\x90\x48"), 1);

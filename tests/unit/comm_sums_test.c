@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sums by comm: the largest come first, and stay where there are more names than room. */
-#include <stdio.h>
-#include <string.h>
-
 #include "stacks/stack_profile.h"
 #include "unit.h"
 

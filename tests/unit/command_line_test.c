@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which options go together in every tool. */
-#include <errno.h>
-
-#include "base/array.h"
 #include "run/command_line.h"
 #include "silent.h"
 #include "unit.h"

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The command behind "--": it is executed when it is let go, and only then. */
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "run/child.h"
 #include "unit.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Containers and units by the shapes of cgroup paths that managers make. */
-#include "base/array.h"
 #include "process/containers.h"
 #include "unit.h"
 

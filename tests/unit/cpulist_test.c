@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lists of CPUs, with gaps as machines with hot-plugged CPUs have them. */
-#include <unistd.h>
-
 #include "base/cpulist.h"
 #include "unit.h"
 

@@ -3,21 +3,15 @@
  * Symbols that are not in the file itself: which debug file belongs to it, where it is looked for,
  * and what in its place must not be taken, not even opened.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <lzma.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "../symbols/image.h"
-#include "base/array.h"
 #include "base/unxz.h"
 #include "process/roots.h"
 #include "symbols/debugfile.h"
 #include "symbols/elfsyms.h"
+#include "folder.h"
 #include "unit.h"
 
 #define TEXT_ADDR 0x1000
@@ -32,32 +26,25 @@ static const struct image_section text = { ".text", SHT_PROGBITS, IMAGE_CODE, TE
 static const struct image_section build_id = { ".note.gnu.build-id", SHT_NOTE, SHF_ALLOC, 0, note,
 					       sizeof(note),	     0 };
 
-static char folder[64]; /* the root of the tests */
-static int root_fd = -1;
+static int root_fd = -1; /* of the folder, which is the root of the tests */
 
-static void begin(void)
+BEFORE_EACH()
 {
-	strcpy(folder, "/tmp/debugfile-test-XXXXXX");
-	if (!mkdtemp(folder))
-		UNIT_FAIL("cannot make %s", folder);
+	make_folder();
 	root_fd = open(folder, O_PATH | O_CLOEXEC);
 }
 
-static void end(void)
+AFTER_EACH()
 {
-	char *command = mem_printf("rm -rf %s", folder);
-
-	CHECK_EQ(system(command), 0); // NOLINT(cert-env33-c)
-	free(command);
 	close(root_fd);
 }
 
 static void write_file(const char *path, const void *bytes, size_t size)
 {
-	char *full = mem_printf("%s%s", folder, path);
+	char *full = in_folder(path);
 	int fd;
 
-	for (char *slash = strchr(full + strlen(folder) + 1, '/'); slash;
+	for (char *slash = strchr(full + strlen(folder) + 2, '/'); slash;
 	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		mkdir(full, 0755);
@@ -66,7 +53,6 @@ static void write_file(const char *path, const void *bytes, size_t size)
 	fd = open(full, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	CHECK_EQ(write(fd, bytes, size), size);
 	close(fd);
-	free(full);
 }
 
 /* With a symbol "hidden" for its code. */
@@ -87,7 +73,7 @@ static uint8_t *make_debug(bool has_id, uint64_t text_addr, size_t *size)
 
 	sections[0].addr = text_addr;
 	sections[0].bytes = NULL;
-	return image_make(sections, has_id ? 4 : 3, EM_X86_64, size);
+	return until_end(image_make(sections, has_id ? 4 : 3, EM_X86_64, size));
 }
 
 static void write_debug(const char *path, bool has_id, uint64_t text_addr)
@@ -96,7 +82,6 @@ static void write_debug(const char *path, bool has_id, uint64_t text_addr)
 	uint8_t *image = make_debug(has_id, text_addr, &size);
 
 	write_file(path, image, size);
-	free(image);
 }
 
 /* What crc the debug file without an id has. */
@@ -106,7 +91,6 @@ static uint32_t crc_of_debug(bool has_id)
 	uint8_t *image = make_debug(has_id, TEXT_ADDR, &size);
 	uint32_t crc = (uint32_t)crc32(0, image, (uInt)size);
 
-	free(image);
 	return crc;
 }
 
@@ -120,15 +104,14 @@ static const char *name_with(const struct image_section *extra, bool has_id, con
 	const char *found;
 	struct elfsyms *es;
 	uint8_t *image;
-	int fd = memfd_create("stripped", MFD_CLOEXEC);
+	int fd;
 
 	if (has_id)
 		sections[n++] = build_id;
 	if (extra)
 		sections[n++] = *extra;
-	image = image_make(sections, n, EM_X86_64, &size);
-	CHECK_EQ(write(fd, image, size), size);
-	free(image);
+	image = until_end(image_make(sections, n, EM_X86_64, &size));
+	fd = memory_file(image, size);
 	es = elfsyms_load(fd, &place);
 	close(fd);
 	found = es ? elfsyms_find(es, TEXT_ADDR + 5, NULL) : "(cannot load)";
@@ -158,27 +141,13 @@ static const char *name_by_link(const char *link, uint32_t crc, bool has_id)
 
 TEST(finds_a_debug_file_by_build_id)
 {
-	begin();
 	CHECK_STR(name_by_id(), "");
 	write_debug(BY_ID, true, TEXT_ADDR);
 	CHECK_STR(name_by_id(), "hidden");
-	end();
-}
-
-TEST(refuses_another_build_id)
-{
-	begin();
-	write_debug(BY_ID, false, TEXT_ADDR);
+	write_debug(BY_ID, false, TEXT_ADDR); /* with another build-id */
 	CHECK_STR(name_by_id(), "");
-	end();
-}
-
-TEST(refuses_a_debug_file_of_moved_code)
-{
-	begin();
-	write_debug(BY_ID, true, TEXT_ADDR + 16);
+	write_debug(BY_ID, true, TEXT_ADDR + 16); /* of moved code */
 	CHECK_STR(name_by_id(), "");
-	end();
 }
 
 TEST(finds_a_debug_file_by_its_name_in_three_places)
@@ -187,13 +156,12 @@ TEST(finds_a_debug_file_by_its_name_in_three_places)
 					      "/usr/lib/debug/bin/x.debug" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		begin();
 		write_debug(places[i], false, TEXT_ADDR);
 		CHECK_STR(name_by_link("x.debug", crc_of_debug(false), false), "hidden");
 		CHECK_STR(name_by_link("x.debug", crc_of_debug(false), true), "hidden");
 		CHECK_STR(name_by_link("x.debug", crc_of_debug(false) + 1, false), "");
 		CHECK_STR(name_by_link("y.debug", crc_of_debug(false), false), "");
-		end();
+		unlink(in_folder(places[i]));
 	}
 }
 
@@ -203,60 +171,47 @@ TEST(refuses_the_right_crc_with_another_build_id)
 	uint8_t *image = make_debug(true, TEXT_ADDR, &size);
 	uint8_t *id = memmem(image, size, "GNU\0\xab\xcd", 6);
 
-	begin();
 	id[5] ^= 1;
 	write_file("/bin/x.debug", image, size);
 	CHECK_STR(name_by_link("x.debug", (uint32_t)crc32(0, image, (uInt)size), true), "");
 	CHECK_STR(name_by_link("x.debug", (uint32_t)crc32(0, image, (uInt)size), false), "hidden");
-	free(image);
-	end();
 }
 
 /* All of a file would have to be read for that, of each one anew. */
 TEST(needs_no_crc_of_the_same_build_id)
 {
-	begin();
 	write_debug("/bin/x.debug", true, TEXT_ADDR);
 	CHECK_STR(name_by_link("x.debug", crc_of_debug(true) + 1, true), "hidden");
 	CHECK_STR(name_by_link("x.debug", crc_of_debug(true) + 1, false), "");
 	CHECK_STR(name_by_link("x.debug", crc_of_debug(true), false), "hidden");
-	end();
 }
 
 TEST(refuses_names_that_are_paths)
 {
-	begin();
 	write_debug("/bin/x.debug", false, TEXT_ADDR);
 	CHECK_STR(name_by_link("../bin/x.debug", crc_of_debug(false), false), "");
 	CHECK_STR(name_by_link("/bin/x.debug", crc_of_debug(false), false), "");
 	CHECK_STR(name_by_link("..", crc_of_debug(false), false), "");
-	end();
 }
 
 /* Outside of the root is the right file, and a link to it inside. */
 TEST(never_leaves_the_root)
 {
-	static const char *const targets[] = { "/outside", "../../../../../../outside" };
 	char outside[] = "/tmp/debugfile-outside-XXXXXX";
 	size_t size;
 	uint8_t *image = make_debug(true, TEXT_ADDR, &size);
 	int fd = mkostemp(outside, O_CLOEXEC);
 
 	CHECK_EQ(write(fd, image, size), size);
-	free(image);
-	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
-		char *target, *link;
+	for (int i = 0; i < 2; i++) { /* an absolute link, a relative one */
+		char *target =
+			until_end(mem_printf("%s%s", i ? "../../../../../../../.." : "", outside));
 
-		begin();
 		write_debug("/usr/lib/debug/.build-id/ab/x", true, TEXT_ADDR);
-		target = i ? mem_printf("../../../../../../../..%s", outside) : mem_strdup(outside);
-		link = mem_printf("%s" BY_ID, folder);
-		CHECK_EQ(symlink(target, link), 0);
-		CHECK_EQ(access(link, R_OK), 0);
+		CHECK_EQ(symlink(target, in_folder(BY_ID)), 0);
+		CHECK_EQ(access(in_folder(BY_ID), R_OK), 0);
 		CHECK_STR(name_by_id(), "");
-		free(target);
-		free(link);
-		end();
+		unlink(in_folder(BY_ID));
 	}
 	close(fd);
 	unlink(outside);
@@ -264,16 +219,10 @@ TEST(never_leaves_the_root)
 
 TEST(follows_links_inside_of_the_root)
 {
-	char *link;
-
-	begin();
 	write_debug("/elsewhere/x", true, TEXT_ADDR);
 	write_debug("/usr/lib/debug/.build-id/ab/y", true, TEXT_ADDR);
-	link = mem_printf("%s" BY_ID, folder);
-	CHECK_EQ(symlink("/elsewhere/x", link), 0);
+	CHECK_EQ(symlink("/elsewhere/x", in_folder(BY_ID)), 0);
 	CHECK_STR(name_by_id(), "hidden");
-	free(link);
-	end();
 }
 
 /* A pipe blocks who opens it, and some devices do things. */
@@ -281,9 +230,8 @@ TEST(opens_nothing_but_regular_files)
 {
 	char *path;
 
-	begin();
 	write_debug("/usr/lib/debug/.build-id/ab/x", true, TEXT_ADDR);
-	path = mem_printf("%s" BY_ID, folder);
+	path = in_folder(BY_ID);
 	CHECK_EQ(mkfifo(path, 0600), 0);
 	CHECK_STR(name_by_id(), "");
 	CHECK_EQ(root_open_file(root_fd, BY_ID), -EACCES);
@@ -291,32 +239,20 @@ TEST(opens_nothing_but_regular_files)
 	unlink(path);
 	CHECK_EQ(symlink("/proc/self/fd/0", path), 0);
 	CHECK_STR(name_by_id(), "");
-	free(path);
-	end();
 	CHECK_EQ(root_open_file(open("/", O_PATH | O_CLOEXEC), "/dev/zero"), -EACCES);
 }
 
 /* Holes cost nothing to who makes them: the file is larger than what is read for a CRC. */
 TEST(refuses_a_debug_file_of_4_gb)
 {
-	char *path;
-
-	begin();
 	write_debug("/bin/x.debug", false, TEXT_ADDR);
-	path = mem_printf("%s/bin/x.debug", folder);
-	CHECK_EQ(truncate(path, 4ll << 30), 0);
+	CHECK_EQ(truncate(in_folder("/bin/x.debug"), 4ll << 30), 0);
 	CHECK_STR(name_by_link("x.debug", crc_of_debug(false), false), "");
-	free(path);
-	end();
 }
 
 TEST(looks_into_the_cache_of_debuginfod)
 {
-	char *cache;
-
-	begin();
-	cache = mem_printf("%s/cache", folder);
-	setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
+	setenv("DEBUGINFOD_CACHE_PATH", in_folder("cache"), 1);
 	unsetenv("DEBUGINFOD_URLS");
 	CHECK_STR(name_by_id(), "");
 	write_debug("/cache/abcdef/debuginfo", true, TEXT_ADDR);
@@ -324,8 +260,6 @@ TEST(looks_into_the_cache_of_debuginfod)
 	write_debug("/cache/abcdef/debuginfo", false, TEXT_ADDR);
 	CHECK_STR(name_by_id(), "");
 	unsetenv("DEBUGINFOD_CACHE_PATH");
-	free(cache);
-	end();
 }
 
 /* ---- MiniDebugInfo ---- */
@@ -333,7 +267,7 @@ TEST(looks_into_the_cache_of_debuginfod)
 static uint8_t *pack(const void *bytes, size_t size, size_t *packed_bytes)
 {
 	size_t cap = lzma_stream_buffer_bound(size);
-	uint8_t *packed = mem_zalloc(1, cap);
+	uint8_t *packed = until_end(mem_zalloc(1, cap));
 
 	*packed_bytes = 0;
 	CHECK_EQ(lzma_easy_buffer_encode(0, LZMA_CHECK_CRC32, NULL, bytes, size, packed,
@@ -350,16 +284,12 @@ TEST(unpacks_minidebuginfo)
 	struct image_section section = { ".gnu_debugdata", SHT_PROGBITS, 0, 0,
 					 packed,	   packed_bytes, 0 };
 
-	begin();
 	CHECK_STR(name_with(&section, true, NULL), "hidden");
 	packed[packed_bytes / 2] ^= 1;
 	CHECK_STR(name_with(&section, true, NULL), "");
 	packed[packed_bytes / 2] ^= 1;
 	section.size -= 10;
 	CHECK_STR(name_with(&section, true, NULL), "");
-	free(packed);
-	free(image);
-	end();
 }
 
 TEST(bounds_what_it_unpacks)
@@ -370,12 +300,10 @@ TEST(bounds_what_it_unpacks)
 	errno = 0;
 	CHECK(!unxz(packed, packed_bytes, &unpacked_bytes));
 	CHECK_EQ(errno, EFBIG);
-	free(packed);
 	packed = pack(zeros, 60u << 20, &packed_bytes);
 	unpacked = unxz(packed, packed_bytes, &unpacked_bytes);
 	CHECK_EQ(unpacked_bytes, 60u << 20);
 	free(unpacked);
-	free(packed);
 	free(zeros);
 }
 

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What debuginfod's servers are asked, and for how long. The client's library is this test's. */
-#include <errno.h>
-#include <signal.h>
-#include <sys/mman.h>
-
 #include "../symbols/image.h"
-#include "base/clock.h"
 #include "base/dynlib.h"
 #include "base/signals.h"
 #include "symbols/debugfile.h"
@@ -107,17 +102,22 @@ static int ask(uint32_t id)
 	return debuginfod_download((const uint8_t *)&id, sizeof(id));
 }
 
-static void check_said(int fd, const char *wanted)
+static int said;
+
+BEFORE_EACH()
+{
+	said = keep_stderr();
+}
+
+static void check_said(const char *wanted)
 {
 	char text[KEPT_MAX];
 
-	CHECK_STR(read_kept(fd, text), wanted);
+	CHECK_STR(read_kept(said, text), wanted);
 }
 
-static void check_silence(void)
+TEST_APART(servers_that_never_answer_are_left_alone)
 {
-	int said = keep_stderr();
-
 	server.n_steps = STEPS_MAX;
 	server.n_silent = STEPS_MAX;
 	CHECK_EQ(ask(1), -ENOENT);
@@ -128,16 +128,11 @@ static void check_silence(void)
 	CHECK_EQ(ask(3), -ENOENT);
 	CHECK_EQ(ask(4), -ENOENT);
 	CHECK_EQ(server.n_asked, 2);
-	check_said(said, "tracelets: warning: debuginfod: Connection timed out: disabled for 5 "
-			 "minutes (some functions may have no names)\n");
+	check_said("tracelets: warning: debuginfod: Connection timed out: disabled for 5 "
+		   "minutes (some functions may have no names)\n");
 }
 
-TEST(servers_that_never_answer_are_left_alone)
-{
-	check_apart(check_silence);
-}
-
-static void check_slow_answer(void)
+TEST_APART(what_comes_slowly_is_waited_for)
 {
 	server.n_steps = STEPS_MAX;
 	server.n_silent = 3;
@@ -147,32 +142,18 @@ static void check_slow_answer(void)
 	CHECK_EQ(server.n_asked, 2);
 }
 
-TEST(what_comes_slowly_is_waited_for)
+TEST_APART(servers_that_cannot_be_reached_are_left_alone)
 {
-	check_apart(check_slow_answer);
-}
-
-static void check_refusal(void)
-{
-	int said = keep_stderr();
-
 	server.answer = -ECONNREFUSED;
 	CHECK_EQ(ask(1), -ENOENT);
 	CHECK_EQ(ask(2), -ENOENT);
 	CHECK_EQ(server.n_asked, 1);
-	check_said(said, "tracelets: warning: debuginfod: Connection refused: disabled for 5 "
-			 "minutes (some functions may have no names)\n");
+	check_said("tracelets: warning: debuginfod: Connection refused: disabled for 5 "
+		   "minutes (some functions may have no names)\n");
 }
 
-TEST(servers_that_cannot_be_reached_are_left_alone)
+TEST_APART(servers_that_lack_a_file_are_asked_for_others)
 {
-	check_apart(check_refusal);
-}
-
-static void check_answers(void)
-{
-	int said = keep_stderr();
-
 	server.answer = -ENOENT;
 	CHECK_EQ(ask(1), -ENOENT);
 	server.answer = -EFBIG;
@@ -180,19 +161,12 @@ static void check_answers(void)
 	server.answer = 7;
 	CHECK_EQ(ask(3), 7);
 	CHECK_EQ(server.n_asked, 3);
-	check_said(said, "");
-}
-
-TEST(servers_that_lack_a_file_are_asked_for_others)
-{
-	check_apart(check_answers);
+	check_said("");
 }
 
 /* As tools do, which read it later. */
-static void check_signal(void)
+TEST_APART(a_signal_ends_a_question)
 {
-	int said = keep_stderr();
-
 	CHECK(signals_catch() >= 0);
 	server.n_steps = STEPS_MAX;
 	server.event = SIGNAL;
@@ -203,30 +177,18 @@ static void check_signal(void)
 	signals_take();
 	server.answer = 7;
 	CHECK_EQ(ask(3), 7);
-	check_said(said, "");
+	check_said("");
 }
 
-TEST(a_signal_ends_a_question)
+TEST_APART(nobody_is_asked_after_the_end)
 {
-	check_apart(check_signal);
-}
-
-static void check_stop(void)
-{
-	int said = keep_stderr();
-
 	server.n_steps = STEPS_MAX;
 	server.event = STOP;
 	CHECK_EQ(ask(1), -ENOENT);
 	CHECK_EQ(server.n_taken, 1);
 	CHECK_EQ(ask(2), -ENOENT);
 	CHECK_EQ(server.n_asked, 1);
-	check_said(said, "");
-}
-
-TEST(nobody_is_asked_after_the_end)
-{
-	check_apart(check_stop);
+	check_said("");
 }
 
 static const char note[] = "\4\0\0\0\3\0\0\0\3\0\0\0GNU\0\xab\xcd\xef";
@@ -240,18 +202,17 @@ static int open_stripped(void)
 	};
 	size_t size;
 	uint8_t *image = image_make(sections, 2, EM_X86_64, &size);
-	int fd = memfd_create("stripped", MFD_CLOEXEC);
+	int fd = memory_file(image, size);
 
-	CHECK_EQ(write(fd, image, size), size);
 	free(image);
 	return fd;
 }
 
 /* The traced file was read without any error. */
-static void check_unread(void)
+TEST_APART(errors_of_the_library_are_none_of_the_traced_file)
 {
 	const struct debug_place nowhere = { .root_fd = -1, .own_root_fd = -1 };
-	int fd = open_stripped(), said = keep_stderr();
+	int fd = open_stripped();
 	struct elfsyms *es;
 
 	setenv("DEBUGINFOD_URLS", "http://localhost", 1);
@@ -260,13 +221,8 @@ static void check_unread(void)
 	es = elfsyms_load(fd, &nowhere);
 	CHECK(es != NULL);
 	CHECK_EQ(server.n_asked, 1);
-	check_said(said, "");
+	check_said("");
 	elfsyms_free(es);
-}
-
-TEST(errors_of_the_library_are_none_of_the_traced_file)
-{
-	check_apart(check_unread);
 }
 
 static bool was_asked(uint32_t id)

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of C++ and Rust functions, and names made to keep a demangler busy. */
-#include <stdlib.h>
-
-#include "base/mem.h"
 #include "symbols/demangle.h"
 #include "unit.h"
 
@@ -16,31 +13,23 @@ static const char *readable(const char *name)
 	return text ? text : "";
 }
 
-TEST(reads_cxx_names)
+TEST(names_are_as_people_wrote_them)
 {
+	/* reads cxx names */
 	CHECK_STR(readable("_Z1fv"), "f()");
 	CHECK_STR(readable("_ZN4node9inspector5Agent4StopEv"), "node::inspector::Agent::Stop()");
 	CHECK_STR(readable("_ZNKSt6vectorIiSaIiEE4sizeEv"),
 		  "std::vector<int, std::allocator<int> >::size() const");
 	CHECK_STR(readable("_Z1fi.cold"), "f(int) [clone .cold]");
-}
-
-TEST(reads_rust_names)
-{
+	/* reads rust names */
 	CHECK_STR(readable("_RNvNtC4work6tracer4spin"), "work::tracer::spin");
 	CHECK_STR(readable("_RNvC6_123foo3bar"), "123foo::bar");
 	CHECK_STR(readable("_ZN4work6legacy4leaf17h0123456789abcdefE"), "work::legacy::leaf");
-}
-
-TEST(keeps_the_mark_of_stubs)
-{
+	/* keeps the mark of stubs */
 	CHECK_STR(readable("_ZdlPv@plt"), "operator delete(void*)@plt");
 	CHECK_STR(readable("_RNvC4work4leaf@plt"), "work::leaf@plt");
 	CHECK_STR(readable("free@plt"), "");
-}
-
-TEST(leaves_other_names_alone)
-{
+	/* leaves other names alone */
 	CHECK_STR(readable("main"), "");
 	CHECK_STR(readable(""), "");
 	CHECK_STR(readable("_"), "");

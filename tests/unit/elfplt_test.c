@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Stubs of the PLT as the linkers of x86-64 and arm64 make them, and what is none. */
-#include <stdlib.h>
-
 #include "../symbols/image.h"
 #include "elf/elfplt.h"
 #include "unit.h"
@@ -14,10 +12,17 @@
 
 static const char names[] = "\0puts\0gets";
 
-/* .dynsym's: 1 puts, 2 gets. */
-static struct plt_stub *read_plt(const char *section, const void *code, size_t code_bytes,
-				 uint16_t machine, const char *rela_section, size_t *n,
-				 char found[8][32])
+static uint8_t code[64];
+static char text[256];
+
+BEFORE_EACH()
+{
+	memset(code, 0, sizeof(code));
+}
+
+/* "puts 1010+16, ...": the stubs in a section of code. .dynsym's: 1 puts, 2 gets. */
+static const char *stubs_in(const char *section, size_t code_bytes, uint16_t machine,
+			    const char *rela_section)
 {
 	bool is_arm = machine == EM_AARCH64;
 	uint64_t jump = is_arm ? R_AARCH64_JUMP_SLOT : R_X86_64_JUMP_SLOT;
@@ -37,18 +42,29 @@ static struct plt_stub *read_plt(const char *section, const void *code, size_t c
 	uint8_t *image = image_make(sections, N_SECTIONS, machine, &size);
 	struct elffile f;
 	struct plt_stub *stubs;
+	size_t n, used = 0;
 
 	CHECK_EQ(elffile_open_image(&f, image, size), 0);
-	stubs = elfplt_read(&f, names, sizeof(names), n);
-	for (size_t i = 0; i < *n && i < 8; i++)
-		snprintf(found[i], sizeof(found[i]), "%s", stubs[i].name ? stubs[i].name : "");
+	stubs = elfplt_read(&f, names, sizeof(names), &n);
+	text[0] = '\0';
+	for (size_t i = 0; i < n; i++) {
+		const struct plt_stub *s = &stubs[i];
+
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %llx+%u",
+					 i ? ", " : "", s->name ? s->name : "?",
+					 (unsigned long long)s->vaddr, s->bytes);
+		if (s->resolver)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, " by %llx",
+						 (unsigned long long)s->resolver);
+	}
 	elffile_close(&f);
 	free(image);
-	return stubs;
+	free(stubs);
+	return text;
 }
 
 /* jmp *WORD(%rip) at that place. */
-static void put_jump(uint8_t *code, size_t at, uint64_t word)
+static void put_jump(size_t at, uint64_t word)
 {
 	int32_t distance = (int32_t)(word - (PLT_ADDR + at + 6));
 
@@ -56,116 +72,51 @@ static void put_jump(uint8_t *code, size_t at, uint64_t word)
 	memcpy(code + at + 2, &distance, 4);
 }
 
-static void check_stub(const struct plt_stub *stub, uint64_t addr, uint32_t bytes)
+TEST(names_stubs)
 {
-	CHECK_EQ(stub->vaddr, addr);
-	CHECK_EQ(stub->bytes, bytes);
-}
-
-TEST(names_lazy_stubs)
-{
-	uint8_t code[64] = { 0xff, 0x35 };
-	char found[8][32];
-	size_t n;
-	struct plt_stub *stubs;
-
-	put_jump(code, 6, 0x4010); /* the binder */
-	put_jump(code, 16, WORD_OF_PUTS);
-	put_jump(code, 32, WORD_OF_GETS);
-	put_jump(code, 48, 0x4444); /* a word that no relocation fills */
-	stubs = read_plt(".plt", code, sizeof(code), EM_X86_64, ".rela.plt", &n, found);
-	CHECK_EQ(n, 2);
-	CHECK_STR(found[0], "puts");
-	CHECK_STR(found[1], "gets");
-	check_stub(&stubs[0], PLT_ADDR + 16, 16);
-	check_stub(&stubs[1], PLT_ADDR + 32, 16);
-	free(stubs);
-}
-
-TEST(names_stubs_of_bound_functions)
-{
-	uint8_t code[16];
-	char found[8][32];
-	size_t n;
-	struct plt_stub *stubs;
-
-	put_jump(code, 0, WORD_OF_GETS);
+	code[0] = 0xff; /* lazy ones */
+	code[1] = 0x35;
+	put_jump(6, 0x4010); /* the binder */
+	put_jump(16, WORD_OF_PUTS);
+	put_jump(32, WORD_OF_GETS);
+	put_jump(48, 0x4444); /* a word that no relocation fills */
+	CHECK_STR(stubs_in(".plt", 64, EM_X86_64, ".rela.plt"), "puts 1010+16, gets 1020+16");
+	put_jump(0, WORD_OF_GETS); /* of bound functions */
 	memcpy(code + 6, "\x66\x90", 2);
-	put_jump(code, 8, WORD_OF_FAST);
-	stubs = read_plt(".plt.got", code, sizeof(code), EM_X86_64, ".rela.dyn", &n, found);
-	CHECK_EQ(n, 2);
-	CHECK_STR(found[0], "gets");
-	check_stub(&stubs[0], PLT_ADDR, 8);
-	CHECK_STR(found[1], "");
-	CHECK_EQ(stubs[1].resolver, 0x5000);
-	free(stubs);
-}
-
-TEST(names_stubs_with_branch_targets)
-{
-	uint8_t code[32] = "\xf3\x0f\x1e\xfa\xf2";
-	char found[8][32];
-	size_t n;
-	struct plt_stub *stubs;
-
-	put_jump(code, 5, WORD_OF_PUTS);
+	put_jump(8, WORD_OF_FAST);
+	CHECK_STR(stubs_in(".plt.got", 16, EM_X86_64, ".rela.dyn"),
+		  "gets 1000+8, ? 1008+8 by 5000");
+	memcpy(code, "\xf3\x0f\x1e\xfa\xf2", 5); /* with branch targets */
+	put_jump(5, WORD_OF_PUTS);
 	memcpy(code + 16, "\xf3\x0f\x1e\xfa\x41\xbb\1\0\0\0", 10);
-	put_jump(code, 26, WORD_OF_GETS);
-	stubs = read_plt(".plt.sec", code, sizeof(code), EM_X86_64, ".rela.plt", &n, found);
-	CHECK_EQ(n, 2);
-	CHECK_STR(found[0], "puts");
-	CHECK_STR(found[1], "gets");
-	check_stub(&stubs[1], PLT_ADDR + 16, 16);
-	free(stubs);
+	put_jump(26, WORD_OF_GETS);
+	CHECK_STR(stubs_in(".plt.sec", 32, EM_X86_64, ".rela.plt"), "puts 1000+16, gets 1010+16");
 }
 
 /* endbr64; push $1; bnd jmp: by the number of the relocation. */
 TEST(names_what_leads_to_the_binder)
 {
-	uint8_t code[32] = "";
-	char found[8][32];
-	size_t n;
-	struct plt_stub *stubs;
-
 	memcpy(code + 16, "\xf3\x0f\x1e\xfa\x68\1\0\0\0\xf2\xe9", 11);
-	stubs = read_plt(".plt", code, sizeof(code), EM_X86_64, ".rela.plt", &n, found);
-	CHECK_EQ(n, 1);
-	CHECK_STR(found[0], "gets");
-	free(stubs);
+	CHECK_STR(stubs_in(".plt", 32, EM_X86_64, ".rela.plt"), "gets 1010+16");
 	code[21] = 77;
-	stubs = read_plt(".plt", code, sizeof(code), EM_X86_64, ".rela.plt", &n, found);
-	CHECK_EQ(n, 0);
-	free(stubs);
+	CHECK_STR(stubs_in(".plt", 32, EM_X86_64, ".rela.plt"), "");
 }
 
 /* adrp x16, 3 pages on; ldr x17, [x16, #0x18 or #0x20] */
 TEST(names_stubs_of_arm64)
 {
-	const uint32_t code[] = { 0xd503245f, 0xf0000010, 0xf9400e11, 0x91006210,
-				  0xd61f0220, 0xd503201f, 0xd503245f, 0xf0000010,
-				  0xf9401211, 0x91008210, 0xd61f0220, 0xd503201f };
-	char found[8][32];
-	size_t n;
-	struct plt_stub *stubs =
-		read_plt(".plt", code, sizeof(code), EM_AARCH64, ".rela.plt", &n, found);
+	const uint32_t words[] = { 0xd503245f, 0xf0000010, 0xf9400e11, 0x91006210,
+				   0xd61f0220, 0xd503201f, 0xd503245f, 0xf0000010,
+				   0xf9401211, 0x91008210, 0xd61f0220, 0xd503201f };
 
-	CHECK_EQ(n, 2);
-	CHECK_STR(found[0], "puts");
-	CHECK_STR(found[1], "gets");
-	check_stub(&stubs[0], PLT_ADDR, 24);
-	check_stub(&stubs[1], PLT_ADDR + 24, 24);
-	free(stubs);
+	memcpy(code, words, sizeof(words));
+	CHECK_STR(stubs_in(".plt", sizeof(words), EM_AARCH64, ".rela.plt"),
+		  "puts 1000+24, gets 1018+24");
 }
 
-TEST(knows_no_other_machines)
+TEST(knows_no_other_machines_and_sections)
 {
-	uint8_t code[16] = "";
-	char found[8][32];
-	size_t n;
-
-	put_jump(code, 0, WORD_OF_PUTS);
-	CHECK(!read_plt(".plt", code, sizeof(code), EM_RISCV, ".rela.plt", &n, found));
-	CHECK_EQ(n, 0);
-	CHECK(!read_plt(".text2", code, sizeof(code), EM_X86_64, ".rela.plt", &n, found));
-	CHECK_EQ(n, 0);
+	put_jump(0, WORD_OF_PUTS);
+	CHECK_STR(stubs_in(".plt", 16, EM_RISCV, ".rela.plt"), "");
+	CHECK_STR(stubs_in(".text2", 16, EM_X86_64, ".rela.plt"), "");
 }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Executable segments: made ones, broken ones, and this very program's. */
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <link.h>
-#include <unistd.h>
 
 #include "elf/elf64.h"
 #include "elf/elfsegs.h"
@@ -17,54 +14,67 @@ struct image {
 	Elf64_Phdr segments[N_HEADERS];
 };
 
+static struct image m;
+static struct elfsegs segs;
+
 static struct image image_new(size_t n)
 {
-	struct image m = { .header = { .e_type = ET_DYN,
-				       .e_machine = EM_X86_64,
-				       .e_version = EV_CURRENT,
-				       .e_phoff = offsetof(struct image, segments),
-				       .e_ehsize = sizeof(Elf64_Ehdr),
-				       .e_phentsize = sizeof(Elf64_Phdr),
-				       .e_phnum = (Elf64_Half)n } };
+	struct image made = { .header = { .e_type = ET_DYN,
+					  .e_machine = EM_X86_64,
+					  .e_version = EV_CURRENT,
+					  .e_phoff = offsetof(struct image, segments),
+					  .e_ehsize = sizeof(Elf64_Ehdr),
+					  .e_phentsize = sizeof(Elf64_Phdr),
+					  .e_phnum = (Elf64_Half)n } };
 
-	memcpy(m.header.e_ident, ELFMAG, SELFMAG);
-	m.header.e_ident[EI_CLASS] = ELFCLASS64;
-	m.header.e_ident[EI_DATA] = ELFDATA2LSB;
-	m.header.e_ident[EI_VERSION] = EV_CURRENT;
-	return m;
+	memcpy(made.header.e_ident, ELFMAG, SELFMAG);
+	made.header.e_ident[EI_CLASS] = ELFCLASS64;
+	made.header.e_ident[EI_DATA] = ELFDATA2LSB;
+	made.header.e_ident[EI_VERSION] = EV_CURRENT;
+	return made;
 }
 
-static void set_segment(struct image *m, size_t i, Elf64_Word flags, uint64_t offset,
-			uint64_t vaddr, uint64_t bytes)
+static void set_segment(size_t i, Elf64_Word flags, uint64_t offset, uint64_t vaddr, uint64_t bytes)
 {
-	m->segments[i] = (Elf64_Phdr){ .p_type = PT_LOAD,
-				       .p_flags = flags,
-				       .p_offset = offset,
-				       .p_vaddr = vaddr,
-				       .p_filesz = bytes,
-				       .p_memsz = bytes };
+	m.segments[i] = (Elf64_Phdr){ .p_type = PT_LOAD,
+				      .p_flags = flags,
+				      .p_offset = offset,
+				      .p_vaddr = vaddr,
+				      .p_filesz = bytes,
+				      .p_memsz = bytes };
 }
 
-static int read_image(struct elfsegs *segs, const void *image, size_t size)
+static int read_bytes(const void *image, size_t size)
 {
 	struct elf64 elf;
 	int err = elf64_open_image(&elf, image, size);
 
-	*segs = (struct elfsegs){};
-	return err ? err : elfsegs_read_elf(segs, &elf);
+	segs = (struct elfsegs){};
+	return err ? err : elfsegs_read_elf(&segs, &elf);
+}
+
+static int read_image(void)
+{
+	return read_bytes(&m, sizeof(m));
+}
+
+static const char *vaddr_at(uint64_t offset)
+{
+	uint64_t vaddr = elfsegs_vaddr(&segs, offset);
+
+	return vaddr == UINT64_MAX ? NULL
+				   : until_end(mem_printf("%llx", (unsigned long long)vaddr));
 }
 
 TEST(keeps_executable_segments_only)
 {
-	struct image m = image_new(4);
-	struct elfsegs segs;
-
-	set_segment(&m, 0, PF_R, 0, 0, 0x1000);
-	set_segment(&m, 1, PF_R | PF_X, 0x1000, 0x11000, 0x2000);
-	set_segment(&m, 2, PF_R | PF_W, 0x3000, 0x23000, 0x1000);
-	set_segment(&m, 3, PF_X, 0x5000, 0x45000, 0x800);
+	m = image_new(4);
+	set_segment(0, PF_R, 0, 0, 0x1000);
+	set_segment(1, PF_R | PF_X, 0x1000, 0x11000, 0x2000);
+	set_segment(2, PF_R | PF_W, 0x3000, 0x23000, 0x1000);
+	set_segment(3, PF_X, 0x5000, 0x45000, 0x800);
 	m.segments[2].p_type = PT_DYNAMIC;
-	CHECK_EQ(read_image(&segs, &m, sizeof(m)), 0);
+	CHECK_EQ(read_image(), 0);
 	CHECK_EQ(segs.count, 2);
 	CHECK_EQ(segs.items[1].vaddr, 0x45000);
 	CHECK_EQ(elfsegs_vaddr(&segs, 0x1000), 0x11000);
@@ -72,36 +82,25 @@ TEST(keeps_executable_segments_only)
 	CHECK_EQ(elfsegs_offset(&segs, 0x13000), UINT64_MAX);
 	CHECK_EQ(elfsegs_offset(&segs, 0x45000), 0x5000);
 	CHECK_EQ(elfsegs_offset(&segs, 0x23000), UINT64_MAX);
-	CHECK_EQ(elfsegs_vaddr(&segs, 0x2fff), 0x12fff);
-	CHECK_EQ(elfsegs_vaddr(&segs, 0x5123), 0x45123);
-	CHECK_EQ(elfsegs_vaddr(&segs, 0), UINT64_MAX);
-	CHECK_EQ(elfsegs_vaddr(&segs, 0x3000), UINT64_MAX);
-	CHECK_EQ(elfsegs_vaddr(&segs, UINT64_MAX), UINT64_MAX);
+	CHECK_STR(NAMES(vaddr_at, 0x2fff, 0x5123, 0, 0x3000, UINT64_MAX), "12fff, 45123, -, -, -");
 }
 
 /* As gold and lld lay files out: the segment begins and ends within pages that are mapped whole. */
 TEST(a_page_belongs_to_the_segment_that_begins_or_ends_in_it)
 {
-	struct image m = image_new(1);
-	struct elfsegs segs;
-
-	set_segment(&m, 0, PF_R | PF_X, 0x1730, 0x2730, 0x1000);
-	CHECK_EQ(read_image(&segs, &m, sizeof(m)), 0);
-	CHECK_EQ(elfsegs_vaddr(&segs, 0x1000), 0x2000);
-	CHECK_EQ(elfsegs_vaddr(&segs, 0x2fff), 0x3fff);
-	CHECK_EQ(elfsegs_vaddr(&segs, 0xfff), UINT64_MAX);
-	CHECK_EQ(elfsegs_vaddr(&segs, 0x3000), UINT64_MAX);
+	m = image_new(1);
+	set_segment(0, PF_R | PF_X, 0x1730, 0x2730, 0x1000);
+	CHECK_EQ(read_image(), 0);
+	CHECK_STR(NAMES(vaddr_at, 0x1000, 0x2fff, 0xfff, 0x3000), "2000, 3fff, -, -");
 }
 
 /* As a linker lays them out that saves pages: both are mapped with the page that they share. */
 TEST(of_two_segments_in_a_page_a_mapping_is_of_the_one_that_ends_with_it)
 {
-	struct image m = image_new(2);
-	struct elfsegs segs;
-
-	set_segment(&m, 0, PF_R | PF_X, 0x1000, 0x1000, 0xf80);
-	set_segment(&m, 1, PF_R | PF_X, 0x1f80, 0x3f80, 0x1000);
-	CHECK_EQ(read_image(&segs, &m, sizeof(m)), 0);
+	m = image_new(2);
+	set_segment(0, PF_R | PF_X, 0x1000, 0x1000, 0xf80);
+	set_segment(1, PF_R | PF_X, 0x1f80, 0x3f80, 0x1000);
+	CHECK_EQ(read_image(), 0);
 	CHECK_EQ(elfsegs_mapping_vaddr(&segs, 0x1000, 0x1000), 0x1000);
 	CHECK_EQ(elfsegs_mapping_vaddr(&segs, 0x1000, 0x2000), 0x3000);
 	CHECK_EQ(elfsegs_mapping_vaddr(&segs, 0x2000, 0x1000), 0x4000);
@@ -112,13 +111,12 @@ TEST(of_two_segments_in_a_page_a_mapping_is_of_the_one_that_ends_with_it)
 /* Offsets and addresses need not keep their distance from one segment to the next. */
 TEST(code_above_an_offset_is_found_by_the_segments_addresses)
 {
-	struct image m = image_new(3);
+	m = image_new(3);
 	struct elf64 elf;
-	struct elfsegs segs;
 
-	set_segment(&m, 0, PF_R, 0, 0, 0x1730);
-	set_segment(&m, 1, PF_R | PF_X, 0x1730, 0x2730, 0x3000);
-	set_segment(&m, 2, PF_R | PF_W, 0x4730, 0x6730, 0x1000);
+	set_segment(0, PF_R, 0, 0, 0x1730);
+	set_segment(1, PF_R | PF_X, 0x1730, 0x2730, 0x3000);
+	set_segment(2, PF_R | PF_W, 0x4730, 0x6730, 0x1000);
 	CHECK_EQ(elf64_open_image(&elf, &m, sizeof(m)), 0);
 	CHECK_EQ(elfsegs_read_elf(&segs, &elf), 0);
 	CHECK_EQ(elfsegs_offset_above(&segs, &elf, 0, 0x2000), 0x1000);
@@ -131,12 +129,10 @@ TEST(code_above_an_offset_is_found_by_the_segments_addresses)
 
 TEST(more_segments_than_it_has_room_for_are_left_out)
 {
-	struct image m = image_new(N_HEADERS);
-	struct elfsegs segs;
-
+	m = image_new(N_HEADERS);
 	for (size_t i = 0; i < N_HEADERS; i++)
-		set_segment(&m, i, PF_X, i << 12, i << 20, 0x1000);
-	CHECK_EQ(read_image(&segs, &m, sizeof(m)), 0);
+		set_segment(i, PF_X, i << 12, i << 20, 0x1000);
+	CHECK_EQ(read_image(), 0);
 	CHECK_EQ(segs.count, ELFSEGS_MAX);
 	CHECK_EQ(elfsegs_vaddr(&segs, (ELFSEGS_MAX - 1) << 12), (ELFSEGS_MAX - 1) << 20);
 	CHECK_EQ(elfsegs_vaddr(&segs, ELFSEGS_MAX << 12), UINT64_MAX);
@@ -144,22 +140,20 @@ TEST(more_segments_than_it_has_room_for_are_left_out)
 
 TEST(broken_files_are_refused)
 {
-	struct image m = image_new(1);
-	struct elfsegs segs;
-
-	set_segment(&m, 0, PF_X, UINT64_MAX - 5, 0, UINT64_MAX);
-	CHECK_EQ(read_image(&segs, &m, sizeof(m)), 0);
+	m = image_new(1);
+	set_segment(0, PF_X, UINT64_MAX - 5, 0, UINT64_MAX);
+	CHECK_EQ(read_image(), 0);
 	CHECK_EQ(elfsegs_vaddr(&segs, 100), UINT64_MAX);
-	CHECK(read_image(&segs, &m, sizeof(Elf64_Ehdr) - 1) < 0);
-	CHECK(read_image(&segs, &m, sizeof(Elf64_Ehdr) + 8) < 0);
+	CHECK(read_bytes(&m, sizeof(Elf64_Ehdr) - 1) < 0);
+	CHECK(read_bytes(&m, sizeof(Elf64_Ehdr) + 8) < 0);
 	m.header.e_phentsize = 12;
-	CHECK_EQ(read_image(&segs, &m, sizeof(m)), -ENOEXEC);
+	CHECK_EQ(read_image(), -ENOEXEC);
 	m = image_new(0xffff);
-	CHECK_EQ(read_image(&segs, &m, sizeof(m)), -ENOEXEC);
+	CHECK_EQ(read_image(), -ENOEXEC);
 	m = image_new(1);
 	m.header.e_ident[EI_CLASS] = ELFCLASS32;
-	CHECK(read_image(&segs, &m, sizeof(m)) < 0);
-	CHECK_EQ(read_image(&segs, "#!/bin/sh\n", 10), -ENOEXEC);
+	CHECK(read_image() < 0);
+	CHECK_EQ(read_bytes("#!/bin/sh\n", 10), -ENOEXEC);
 }
 
 /* The dynamic linker's own list, of the first file in it: this program. */
@@ -174,7 +168,6 @@ TEST(agrees_with_the_dynamic_linker)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), n_executable = 0;
 	struct dl_phdr_info info;
-	struct elfsegs segs;
 	struct elf64 elf;
 
 	CHECK_EQ(elf64_open(&elf, fd), 0);

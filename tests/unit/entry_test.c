@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A program that is held at its entry point, and goes on from there as if nothing had been. */
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "run/entry.h"
 #include "unit.h"
 
 #define PROGRAM "/bin/true"
 
-/* Stopped by ptrace after its exec; 0: couldn't be done. */
-static pid_t start_traced(const char *program, const char *arg)
+static pid_t pid;
+static int status;
+
+/* Stopped by ptrace after its exec. */
+static bool start_traced(const char *program, const char *arg)
 {
-	int status;
-	pid_t pid = fork();
+	pid = fork();
 
 	if (!pid) {
 		ptrace(PTRACE_TRACEME, 0, 0, 0);
 		execl(program, program, arg, (char *)NULL);
 		_exit(127);
 	}
-	return waitpid(pid, &status, 0) == pid && WIFSTOPPED(status) ? pid : 0;
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFSTOPPED(status));
+	return WIFSTOPPED(status);
 }
 
-static uint64_t auxiliary_value(pid_t pid, uint64_t type)
+static uint64_t auxiliary_value(uint64_t type)
 {
 	Elf64_auxv_t vector[64] = {};
 	char path[64];
@@ -37,14 +36,14 @@ static uint64_t auxiliary_value(pid_t pid, uint64_t type)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	CHECK(read(fd, vector, sizeof(vector)) > 0);
 	close(fd);
-	for (size_t i = 0; i < sizeof(vector) / sizeof(*vector); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(vector); i++)
 		if (vector[i].a_type == type)
 			return vector[i].a_un.a_val;
 	return 0;
 }
 
 /* "-1 SP PC" where a process is stopped outside of a system call, whatever the architecture. */
-static uint64_t program_counter(pid_t pid)
+static uint64_t program_counter(void)
 {
 	unsigned long long sp, pc = 0;
 	char path[64];
@@ -58,32 +57,25 @@ static uint64_t program_counter(pid_t pid)
 	return pc;
 }
 
-static int end_of(pid_t pid)
+static void check_success(void)
 {
-	int status = -1;
-
 	ptrace(PTRACE_DETACH, pid, 0, 0);
 	waitpid(pid, &status, 0);
-	return status;
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 TEST(a_program_is_held_at_its_entry_point_and_goes_on)
 {
-	pid_t pid = start_traced(PROGRAM, NULL);
-	int status = -1;
-	long before, after;
+	long before;
 
-	CHECK(pid > 0);
-	if (pid <= 0)
+	if (!start_traced(PROGRAM, NULL))
 		return;
-	before = ptrace(PTRACE_PEEKTEXT, pid, auxiliary_value(pid, AT_ENTRY), 0);
+	before = ptrace(PTRACE_PEEKTEXT, pid, auxiliary_value(AT_ENTRY), 0);
 	CHECK_EQ(entry_run_to(pid, &status), 0);
-	CHECK(auxiliary_value(pid, AT_ENTRY) != 0);
-	CHECK_EQ(program_counter(pid), auxiliary_value(pid, AT_ENTRY));
-	after = ptrace(PTRACE_PEEKTEXT, pid, auxiliary_value(pid, AT_ENTRY), 0);
-	CHECK_EQ(after, before);
-	status = end_of(pid);
-	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CHECK(auxiliary_value(AT_ENTRY) != 0);
+	CHECK_EQ(program_counter(), auxiliary_value(AT_ENTRY));
+	CHECK_EQ(ptrace(PTRACE_PEEKTEXT, pid, auxiliary_value(AT_ENTRY), 0), before);
+	check_success();
 }
 
 #define CHILD_FAILED 99
@@ -92,7 +84,6 @@ TEST(a_program_is_held_at_its_entry_point_and_goes_on)
 static void act_early(int argc, char **argv)
 {
 	const char *what = argc == 2 ? argv[1] : "";
-	int status;
 
 	if (!strcmp(what, "exec"))
 		execl(PROGRAM, PROGRAM, (char *)NULL);
@@ -107,38 +98,24 @@ __attribute__((section(".preinit_array"),
 /* As library constructors do: its child is not held, and must not meet the breakpoint. */
 TEST(a_program_may_fork_on_the_way)
 {
-	pid_t pid = start_traced("/proc/self/exe", "fork");
-	int status = -1;
-
-	CHECK(pid > 0);
-	if (pid <= 0)
+	if (!start_traced("/proc/self/exe", "fork"))
 		return;
 	CHECK_EQ(entry_run_to(pid, &status), 0);
-	CHECK_EQ(program_counter(pid), auxiliary_value(pid, AT_ENTRY));
-	status = end_of(pid);
-	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CHECK_EQ(program_counter(), auxiliary_value(AT_ENTRY));
+	check_success();
 }
 
 TEST(a_program_may_execute_another_one_on_the_way)
 {
-	pid_t pid = start_traced("/proc/self/exe", "exec");
-	int status = -1;
-
-	CHECK(pid > 0);
-	if (pid <= 0)
+	if (!start_traced("/proc/self/exe", "exec"))
 		return;
 	CHECK(entry_run_to(pid, &status) <= 0);
-	status = end_of(pid);
-	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	check_success();
 }
 
 TEST(a_program_that_ends_on_the_way_is_told)
 {
-	pid_t pid = start_traced(PROGRAM, NULL);
-	int status = 0;
-
-	CHECK(pid > 0);
-	if (pid <= 0)
+	if (!start_traced(PROGRAM, NULL))
 		return;
 	kill(pid, SIGKILL);
 	CHECK(entry_run_to(pid, &status) != 0);
@@ -149,15 +126,11 @@ TEST(a_program_that_ends_on_the_way_is_told)
 
 TEST(a_program_that_is_not_traced_cannot_be_held)
 {
-	int status = 0;
-
 	CHECK_EQ(entry_run_to(getpid(), &status), -ENOTSUP);
 }
 
 /* Not for want of an entry point: this is worth a message. */
 TEST(a_process_that_is_gone_is_another_error)
 {
-	int status;
-
 	CHECK_EQ(entry_run_to(1 << 30, &status), -ENOENT);
 }

@@ -281,42 +281,13 @@ what is this' | "$flame" --output "$dir/closed.svg" 2>&- &&
 	grep -q "^flame: standard output: closed or read-only" "$dir/err"
 }
 
-test_picture_adds_up
-result picture_adds_up $?
-test_merged_frames_add_up
-result merged_frames_add_up $?
-test_table_adds_up
-result table_adds_up $?
-test_names_choose
-result names_choose $?
-test_merging_adds_up
-result merging_adds_up $?
-test_differences
-result differences $?
-test_differences_by_duration
-result differences_by_duration $?
-test_differences_in_one_file
-result differences_in_one_file $?
-test_what_is_equal_has_no_colour
-result what_is_equal_has_no_colour $?
-test_bad_durations_are_refused
-result bad_durations_are_refused $?
-test_remarks_are_no_functions
-result remarks_are_no_functions $?
-test_fractions_are_scaled
-result fractions_are_scaled $?
-test_differences_of_fractions
-result differences_of_fractions $?
-test_digits_without_space_are_rounded
-result digits_without_space_are_rounded $?
-test_a_table_of_differences_is_refused
-result a_table_of_differences_is_refused $?
-test_a_table_of_reversed_stacks_is_refused
-result a_table_of_reversed_stacks_is_refused $?
-test_what_is_about_the_picture_is_refused_without
-result what_is_about_the_picture_is_refused_without $?
-test_a_unit_that_cannot_be_read_back_is_refused
-result a_unit_that_cannot_be_read_back_is_refused $?
-test_closed_descriptors_are_not_used_for_files
-result closed_descriptors_are_not_used_for_files $?
+for test in picture_adds_up merged_frames_add_up table_adds_up names_choose merging_adds_up \
+	differences differences_by_duration differences_in_one_file what_is_equal_has_no_colour \
+	bad_durations_are_refused remarks_are_no_functions fractions_are_scaled differences_of_fractions \
+	digits_without_space_are_rounded a_table_of_differences_is_refused \
+	a_table_of_reversed_stacks_is_refused what_is_about_the_picture_is_refused_without \
+	a_unit_that_cannot_be_read_back_is_refused closed_descriptors_are_not_used_for_files; do
+	"test_$test"
+	result "$test" $?
+done
 exit $failed

@@ -2,10 +2,6 @@
 /*
  * Folded stacks as they are found: read, and written again; what is none is left out and counted.
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/array.h"
 #include "output/folded.h"
 #include "output/folded_tree.h"
 #include "output/remarks.h"
@@ -22,72 +18,88 @@ static char *fold(const char *text, enum folded_column column, bool reverse)
 	struct calltree *tree = calltree_new(1000);
 	struct folded_input input = { "test", open_text(text), column, reverse };
 	char *result;
-	size_t size;
-	FILE *out = open_memstream(&result, &size);
 
 	CHECK_EQ(folded_tree_read(tree, &input), 0);
 	calltree_finish(tree);
-	folded_tree_write(out, tree, column == FOLDED_BOTH);
-	fclose(out);
+	result = PRINTED(f, folded_tree_write(f, tree, column == FOLDED_BOTH));
 	fclose(input.file);
 	calltree_free(tree);
 	return result;
 }
 
-static void check_folded(const char *text, const char *expected)
-{
-	char *result = fold(text, FOLDED_NOW, false);
+static const struct {
+	const char *text, *folded;
+	enum folded_column column;
+	bool reverse;
+} cases[] = {
+	/* equal stacks are added up, hottest first */
+	{ "a;b 1\na;c 5\na;b 2\na 1\n", "a;c 5\na;b 3\na 1\n", FOLDED_NOW },
+	/* names may hold blanks, and the last line no newline */
+	{ "java;operator new(unsigned long) 7\r\nbash;a b 12 3",
+	  "java;operator new(unsigned long) 7\nbash;a b 12 3\n", FOLDED_NOW },
+	/* a comment is no stack; a thread may have such a name */
+	{ "# by stackcollapse\n#2;main 4\na 1\n", "\\x232;main 4\na 1\n", FOLDED_NOW },
+	{ "a;b 3 5\na;c 2 0\n", "a;b 3 5\na;c 2 0\n", FOLDED_BOTH }, /* before and now */
+	{ "a;b;c 4\nd;c 1\n", "c;b;a 4\nc;d 1\n", FOLDED_NOW, true },
+	/* a file may be anybody's: names are escaped, once */
+	{ "a\x1b[2Jb;\\x1b;\xff\xc3\xa4 1\n", "a\\x1b[2Jb;\\x1b;\\xff\xc3\xa4 1\n", FOLDED_NOW },
+	/* values that add up to too much are left out */
+	{ "a 18446744073709551610\na 3\nb 7\n", "a 18446744073709551613\n", FOLDED_NOW },
+	/* fractions are exact up to 64 bits */
+	{ "a 0.1\na .2\nb 1e-3\nc 3.000\nd 2.5e+3\n", "d 2500\nc 3\na 0.3\nb 0.001\n", FOLDED_NOW },
+	{ "a 0.10000000000000000000000001\n", "a 0.1\n", FOLDED_NOW },
+	{ "a 1.8446744073709551615\n", "a 1.8446744073709551615\n", FOLDED_NOW },
+	{ "a 1.8446744073709551615\nb 1\n", "a 1.844674407370955162\nb 1\n", FOLDED_NOW },
+	{ "a 18446744073709551609.5\nb 1e-30\nc 3\n", "a 18446744073709551610\nc 3\n", FOLDED_NOW },
+	{ "a 1844674407370955161.5\nb 3e-1\n", "a 1844674407370955162\n", FOLDED_NOW },
+	{ "a 1\nb 1e20\nc 1e\nd e1\ne .\nf 1.2.3\ng 0x1\nh 1e-99999999999999999999\n", "a 1\n",
+	  FOLDED_NOW },
+};
 
-	CHECK_STR(result, expected);
-	free(result);
+TEST(stacks_are_read_and_written)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		CHECK_CASE_STR(cases[i].text,
+			       fold(cases[i].text, cases[i].column, cases[i].reverse),
+			       cases[i].folded);
 }
 
-TEST(equal_stacks_are_added_up_hottest_first)
-{
-	check_folded("a;b 1\na;c 5\na;b 2\na 1\n", "a;c 5\na;b 3\na 1\n");
-}
+static struct folded_line *line;
+static struct folded_reader reader;
 
-TEST(names_may_hold_blanks_and_the_last_line_no_newline)
+/* Reads the first line. */
+static void begin(const char *text)
 {
-	check_folded("java;operator new(unsigned long) 7\r\nbash;a b 12 3",
-		     "java;operator new(unsigned long) 7\nbash;a b 12 3\n");
+	static FILE *f;
+
+	if (f) {
+		folded_close(&reader);
+		fclose(f);
+	}
+	f = open_text(text);
+	line = until_end(calloc(1, sizeof(*line)));
+	folded_open(&reader, f, false);
+	CHECK(folded_read(&reader, line));
 }
 
 TEST(suffixes_and_delimiters_tell_kinds)
 {
-	struct folded_line *line = calloc(1, sizeof(*line));
-	FILE *f = open_text("x;main;inl_[i];jit_[j];-;sys_read;vfs_[k];--;waker 1\n");
-	struct folded_reader reader;
 	static const enum frame_kind kinds[] = { FRAME_USER,   FRAME_USER, FRAME_INLINED,
 						 FRAME_JIT,    FRAME_MARK, FRAME_KERNEL,
 						 FRAME_KERNEL, FRAME_MARK, FRAME_USER };
 
-	folded_open(&reader, f, false);
-	CHECK(folded_read(&reader, line));
+	begin("x;main;inl_[i];jit_[j];-;sys_read;vfs_[k];--;waker 1\n");
 	CHECK(line->n_frames == 9);
 	for (size_t i = 0; i < 9; i++)
 		CHECK_EQ(line->frames[i].kind, kinds[i]);
 	CHECK_STR(line->frames[2].name, "inl");
 	CHECK(!folded_read(&reader, line));
-	folded_close(&reader);
-	fclose(f);
-	free(line);
 }
 
 static enum frame_kind kind_of_last(const char *text)
 {
-	struct folded_line *line = calloc(1, sizeof(*line));
-	FILE *f = open_text(text);
-	struct folded_reader reader;
-	enum frame_kind kind;
-
-	folded_open(&reader, f, false);
-	CHECK(folded_read(&reader, line));
-	kind = line->frames[line->n_frames - 1].kind;
-	folded_close(&reader);
-	fclose(f);
-	free(line);
-	return kind;
+	begin(text);
+	return line->frames[line->n_frames - 1].kind;
 }
 
 /* What is said of a stack is none of its frames; threads of Go without work have one such frame. */
@@ -95,89 +107,38 @@ TEST(remarks_are_no_frames)
 {
 	static const char *const frames[] = { "[idle]", "[unknown]", "[vdso]", "[libc.so.6+0x12]",
 					      "[jit]",	"[anon]",    "[bash]", "[python]" };
-	char line[64];
+	char text[64];
 
 	CHECK_EQ(kind_of_last("shop;[idle];[blocked at end] 1\n"), FRAME_MARK);
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
-		snprintf(line, sizeof(line), "shop;%s 1\n", frames[i]);
-		CHECK_EQ(kind_of_last(line), FRAME_USER);
+		snprintf(text, sizeof(text), "shop;%s 1\n", frames[i]);
+		CHECK_EQ(kind_of_last(text), FRAME_USER);
 	}
 }
 
 TEST(every_remark_of_a_tool_is_one)
 {
 	static const char *const remarks[] = { REMARKS };
-	char line[64];
+	char text[64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(remarks); i++) {
-		snprintf(line, sizeof(line), "shop;main;[%s] 1\n", remarks[i]);
-		CHECK_EQ(kind_of_last(line), FRAME_MARK);
+		snprintf(text, sizeof(text), "shop;main;[%s] 1\n", remarks[i]);
+		CHECK_EQ(kind_of_last(text), FRAME_MARK);
 	}
 	CHECK_EQ(kind_of_last("shop;main;[kernel mode, major] 1\n"), FRAME_MARK);
 }
 
 TEST(lines_that_are_no_stacks_are_counted)
 {
-	struct folded_line *line = calloc(1, sizeof(*line));
-	FILE *f = open_text("# comment\n\na;b 1\nnonsense\n 5\na;b x\na;b -3\na "
-			    "99999999999999999999\n;;; 4\nc 2\n");
-	struct folded_reader reader;
-	uint64_t sum = 0;
+	uint64_t sum;
 
-	folded_open(&reader, f, false);
-	while (folded_read(&reader, line))
+	begin("# comment\n\na;b 1\nnonsense\n 5\na;b x\na;b -3\na 99999999999999999999\n;;; 4\nc "
+	      "2\n");
+	for (sum = line->value.digits; folded_read(&reader, line);)
 		sum += line->value.digits;
 	CHECK_EQ(sum, 3);
 	CHECK_EQ(reader.refused, 6);
 	CHECK_EQ(reader.first_refused, 4);
-	folded_close(&reader);
-	fclose(f);
-	free(line);
-}
-
-/* A thread may have such a name; some programs write comments. */
-TEST(a_comment_is_no_stack)
-{
-	check_folded("# by stackcollapse\n#2;main 4\na 1\n", "\\x232;main 4\na 1\n");
-}
-
-TEST(two_values_a_line_are_before_and_now)
-{
-	char *result = fold("a;b 3 5\na;c 2 0\n", FOLDED_BOTH, false);
-
-	CHECK_STR(result, "a;b 3 5\na;c 2 0\n");
-	free(result);
-}
-
-TEST(reversed_stacks_begin_with_their_leaf)
-{
-	char *result = fold("a;b;c 4\nd;c 1\n", FOLDED_NOW, true);
-
-	CHECK_STR(result, "c;b;a 4\nc;d 1\n");
-	free(result);
-}
-
-/* A file may be anybody's. What is escaped already stays as it is. */
-TEST(names_are_escaped_once)
-{
-	check_folded("a\x1b[2Jb;\\x1b;\xff\xc3\xa4 1\n", "a\\x1b[2Jb;\\x1b;\\xff\xc3\xa4 1\n");
-}
-
-TEST(values_that_add_up_to_too_much_are_left_out)
-{
-	check_folded("a 18446744073709551610\na 3\nb 7\n", "a 18446744073709551613\n");
-}
-
-TEST(fractions_are_exact_up_to_64_bits)
-{
-	check_folded("a 0.1\na .2\nb 1e-3\nc 3.000\nd 2.5e+3\n", "d 2500\nc 3\na 0.3\nb 0.001\n");
-	check_folded("a 0.10000000000000000000000001\n", "a 0.1\n");
-	check_folded("a 1.8446744073709551615\n", "a 1.8446744073709551615\n");
-	check_folded("a 1.8446744073709551615\nb 1\n", "a 1.844674407370955162\nb 1\n");
-	check_folded("a 18446744073709551609.5\nb 1e-30\nc 3\n", "a 18446744073709551610\nc 3\n");
-	check_folded("a 1844674407370955161.5\nb 3e-1\n", "a 1844674407370955162\n");
-	check_folded("a 1\nb 1e20\nc 1e\nd e1\ne .\nf 1.2.3\ng 0x1\nh 1e-99999999999999999999\n",
-		     "a 1\n");
 }
 
 TEST(a_file_without_stacks_is_an_error)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table of frames: each once, for as long as it is used. */
-#include "base/mem.h"
 #include "output/frames.h"
 #include "unit.h"
 
@@ -42,9 +41,9 @@ TEST(frames_that_differ_are_kept_apart)
 	struct frame_table *table = frame_table_new();
 
 	for (int round = 0; round < 2; round++)
-		for (size_t i = 0; i < sizeof(frames) / sizeof(*frames); i++)
+		for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
 			frame_table_get(table, &frames[i]);
-	CHECK_EQ(frame_table_count(table), sizeof(frames) / sizeof(*frames));
+	CHECK_EQ(frame_table_count(table), ARRAY_SIZE(frames));
 	frame_table_free(table);
 }
 

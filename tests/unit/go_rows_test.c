@@ -20,13 +20,18 @@ static struct cfi_table rows_of(const struct go_image *m, size_t size)
 	return t;
 }
 
+#define CHECK_RULE(rule, wanted_kind, wanted_cfa, wanted_bp) \
+	do {                                                 \
+		CHECK_EQ((rule).kind, wanted_kind);          \
+		CHECK_EQ((rule).cfa_off, wanted_cfa);        \
+		CHECK_EQ((rule).bp_off, wanted_bp);          \
+	} while (0)
+
 static void check_rule(const struct cfi_table *t, uint64_t at, int kind, int cfa_off, int bp_off)
 {
 	struct unwind_rule rule = cfi_find(t, GO_TEXT + at);
 
-	CHECK_EQ(rule.kind, kind);
-	CHECK_EQ(rule.cfa_off, cfa_off);
-	CHECK_EQ(rule.bp_off, bp_off);
+	CHECK_RULE(rule, kind, cfa_off, bp_off);
 	CHECK_EQ(rule.bp_kind, bp_off ? UNWIND_BP_AT_CFA : UNWIND_BP_SAME);
 }
 
@@ -113,10 +118,10 @@ static const struct go_saved nowhere;
 	"\x48\x89\x46\x38"     /* mov %rax,56(%rsi) */ \
 	"\x48\x89\x6e\x68"     /* mov %rbp,104(%rsi) */
 
-static void check_stack_rule(struct unwind_rule rule)
+static void check_stack_rule(struct unwind_rule rule, int bp_off)
 {
 	CHECK_EQ(rule.kind, UNWIND_GO_STACK);
-	CHECK_EQ(rule.bp_off, -8);
+	CHECK_EQ(rule.bp_off, bp_off);
 	CHECK_EQ(unwind_go_m(rule.cfa_off), 48);
 	CHECK_EQ(unwind_go_curg(rule.cfa_off), 192);
 	CHECK_EQ(unwind_go_sp(rule.cfa_off), 56);
@@ -130,10 +135,10 @@ TEST(the_way_back_to_the_goroutine_is_read_from_the_code)
 
 	systemstack = CODE(
 		LOAD_G LOAD_M LOAD_G0 COMPARE GO_AWAY CALL LOAD_G LOAD_M LOAD_CURG GO_BACK RET);
-	check_stack_rule(x86->find_stack(&systemstack, &morestack));
+	check_stack_rule(x86->find_stack(&systemstack, &morestack), -8);
 	systemstack =
 		CODE(LOAD_G_CX LOAD_M COMPARE GO_AWAY CALL LOAD_G_CX LOAD_M LOAD_CURG GO_BACK RET);
-	check_stack_rule(x86->find_stack(&systemstack, &morestack));
+	check_stack_rule(x86->find_stack(&systemstack, &morestack), -8);
 }
 
 TEST(what_is_not_understood_is_bad)
@@ -254,9 +259,7 @@ TEST(frames_of_arm64_have_a_record_at_their_lower_end)
 	CHECK_EQ(rule.bp_off, -7);
 	CHECK_EQ(rule.extra_place, UNWIND_RA_BEHIND_BP);
 	rule = arm64->frame_rule(48, true, arm64->usual_bp_off(48));
-	CHECK_EQ(rule.kind, UNWIND_SP_EXACT);
-	CHECK_EQ(rule.cfa_off, 64);
-	CHECK_EQ(rule.bp_off, -9);
+	CHECK_RULE(rule, UNWIND_SP_EXACT, 64, -9);
 	CHECK_EQ(arm64->frame_rule(1 << 20, false, arm64->usual_bp_off(1 << 20)).kind, UNWIND_BAD);
 }
 
@@ -265,15 +268,9 @@ TEST(the_way_back_on_arm64_is_read_from_the_code)
 	struct go_code systemstack = WORDS(PUSH_LINK, SAVE_X29, SET_X29, LOAD_ARM_M, LOAD_ARM_G0,
 					   LOAD_ARM_SP, SET_ARM_SP, LOAD_X29, CALL_X3, LOAD_ARM_M,
 					   LOAD_ARM_CURG, LOAD_ARM_SP, SET_ARM_SP, LOAD_X29);
-	struct unwind_rule rule = arm64->find_stack(&systemstack, &systemstack);
 	size_t first, last;
 
-	CHECK_EQ(rule.kind, UNWIND_GO_STACK);
-	CHECK_EQ(rule.bp_off, 2);
-	CHECK_EQ(unwind_go_m(rule.cfa_off), 48);
-	CHECK_EQ(unwind_go_curg(rule.cfa_off), 192);
-	CHECK_EQ(unwind_go_sp(rule.cfa_off), 56);
-	CHECK_EQ(rule.extra_place, 6);
+	check_stack_rule(arm64->find_stack(&systemstack, &systemstack), 2);
 	CHECK(arm64->moves_stack(&systemstack, &first, &last));
 	CHECK_EQ(first, 28);
 	CHECK_EQ(last, 52);
@@ -306,14 +303,10 @@ TEST(the_way_back_from_c_on_arm64_is_read_from_the_code)
 	CHECK(arm64->find_saved(&code, 4, code.size, 16, &saved));
 	CHECK_EQ(saved.behind, 8);
 	rule = arm64->find_switch(&code, &saved, 16);
-	CHECK_EQ(rule.kind, UNWIND_SWITCH);
-	CHECK_EQ(rule.cfa_off, 24);
-	CHECK_EQ(rule.bp_off, -3);
+	CHECK_RULE(rule, UNWIND_SWITCH, 24, -3);
 	CHECK_EQ(arm64->find_switch(&code, &nowhere, 16).kind, UNWIND_BAD);
 	code = WORDS(0xf90003e4 /* str x4, [sp] */, 0xf9400484 /* ldr x4, [x4, #8] */,
 		     0xcb020084 /* sub x4, x4, x2 */, 0xf90007e4 /* str x4, [sp, #8] */);
 	rule = arm64->find_switch(&code, &saved, 16);
-	CHECK_EQ(rule.kind, UNWIND_GO_CALL);
-	CHECK_EQ(rule.cfa_off, 0);
-	CHECK_EQ(rule.bp_off, 2);
+	CHECK_RULE(rule, UNWIND_GO_CALL, 0, 2);
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is said to keep growing, and what isn't. */
-#include <stdlib.h>
-
 #include "memleak/growth.h"
 #include "unit.h"
 
@@ -33,28 +31,15 @@ TEST(what_rises_in_every_interval_grows)
 	CHECK_EQ(SAID(10, 20, 30, 40, 50, 60), 0);
 	CHECK_EQ(SAID(10, 20, 30, 40, 50, 60, 70), 1);
 	CHECK_EQ(SAID(10, 20, 30, 40, 50, 60, 70, 80, 90), 3);
-}
-
-TEST(what_comes_later_grows_too)
-{
+	/* what comes later grows too */
 	CHECK_EQ(SAID(UINT64_MAX, UINT64_MAX, 10, 20, 30, 40, 50, 60), 1);
-}
-
-TEST(a_fall_begins_anew)
-{
+	/* a fall begins anew */
 	CHECK_EQ(SAID(10, 20, 30, 40, 39, 50, 60, 70, 80, 90), 0);
 	CHECK_EQ(SAID(10, 20, 30, 40, 39, 50, 60, 70, 80, 90, 99), 1);
-}
-
-TEST(a_level_is_no_growth_but_forgiven)
-{
+	/* a level is no growth but forgiven */
 	CHECK_EQ(SAID(10, 10, 10, 10, 10, 10, 10), 0);
 	CHECK_EQ(SAID(10, 20, 20, 30, 40, 40, 50, 60, 70), 1);
-}
-
-/* What comes back to where it was has been a cache. */
-TEST(only_more_than_ever_counts)
-{
+	/* only more than ever counts */
 	CHECK_EQ(SAID(100, 10, 20, 30, 40, 50, 60, 70, 80), 0);
 	CHECK_EQ(SAID(100, UINT64_MAX, 10, 20, 30, 40, 50, 60, 70), 0);
 }

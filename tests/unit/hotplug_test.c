@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the kernel says of CPUs that come and go. */
-#include <string.h>
-
 #include "base/hotplug.h"
 #include "unit.h"
 
@@ -34,6 +32,6 @@ TEST(other_messages_are_left_alone)
 	bool is_online;
 	uint32_t cpu;
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		CHECK(!parse(texts[i], &cpu, &is_online));
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which waits are those of threads without work. */
-#include <stdio.h>
-#include <string.h>
-
 #include "output/profile.h"
 #include "stacks/idle_waits.h"
 #include "unit.h"
@@ -31,41 +28,30 @@ static bool is_idle(const char *stack)
 	return idle_wait_find(list, n);
 }
 
-TEST(event_loops_at_rest)
+TEST(waits_are_idle_or_at_work)
 {
+	/* event loops at rest */
 	CHECK(is_idle("main;aeMain;aeProcessEvents;epoll_wait;-;do_syscall_64;schedule"));
 	CHECK(is_idle("main;aeMain;aeProcessEvents;aeApiPoll;epoll_wait"));
 	CHECK(is_idle("g_main_loop_run;[libglib-2.0.so.0+0x5a1b8];poll;[libc.so.6+0x10]"));
 	CHECK(is_idle("uv_run;uv__io_poll;__GI_epoll_pwait"));
 	CHECK(is_idle("ServerLoop;PostmasterMain;ServerLoop;WaitEventSetWait;epoll_wait"));
-}
-
-TEST(handlers_that_wait)
-{
+	/* handlers that wait */
 	CHECK(!is_idle("main;aeMain;aeProcessEvents;readQuery;epoll_wait"));
 	CHECK(!is_idle("main;aeMain;aeProcessEvents;[liblua5.1.so+0x10];epoll_wait"));
 	CHECK(!is_idle("PostgresMain;LockAcquire;ProcSleep;WaitLatch;WaitEventSetWait;epoll_wait"));
 	CHECK(is_idle("PostgresMain;secure_read;WaitEventSetWait;epoll_wait"));
-}
-
-TEST(other_calls_and_other_programs)
-{
+	/* other calls and other programs */
 	CHECK(!is_idle("main;aeMain;aeProcessEvents;fsync"));
 	CHECK(!is_idle("main;epoll_wait"));
 	CHECK(!is_idle("epoll_wait"));
 	CHECK(!is_idle(""));
 	CHECK(!is_idle("main;aeMain"));
-}
-
-TEST(pools_at_rest)
-{
+	/* pools at rest */
 	CHECK(is_idle("clone;bioProcessBackgroundJobs;pthread_cond_wait;[libc.so.6+0x1]"));
 	CHECK(is_idle("worker;uv_cond_wait;pthread_cond_wait;__futex_abstimed_wait_common"));
 	CHECK(!is_idle("worker;run_job;pthread_cond_wait"));
-}
-
-TEST(kernel_threads_at_rest)
-{
+	/* kernel threads at rest */
 	CHECK(is_idle("-;ret_from_fork;kthread;worker_thread;schedule"));
 	CHECK(is_idle("-;kthread;kcompactd.part.0;schedule_timeout;schedule;__schedule"));
 	CHECK(is_idle("-;ret_from_fork_asm;kthreadd;schedule"));

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table by id: found again after growing, also where many ids want the same slot. */
-#include <stdlib.h>
-
 #include "base/idmap.h"
 #include "unit.h"
 
@@ -15,48 +13,48 @@ static uint64_t scatter(uint64_t i)
 	return (i + 1) * 0xbf58476d1ce4e5b9ULL;
 }
 
-static size_t count_found(const struct idmap *map, uint64_t (*id_of)(uint64_t i))
+static struct idmap map;
+
+AFTER_EACH()
+{
+	idmap_free(&map, NULL);
+}
+
+static size_t count_found(const struct idmap *in, uint64_t (*id_of)(uint64_t i))
 {
 	size_t found = 0;
 
 	for (uint64_t i = 0; i < MANY; i++)
-		found += idmap_find(map, id_of(i)) == &cells[i];
+		found += idmap_find(in, id_of(i)) == &cells[i];
 	return found;
-}
-
-TEST(an_empty_map_holds_nothing)
-{
-	struct idmap map = {};
-
-	CHECK(!idmap_find(&map, 1));
-	CHECK(!idmap_find(&map, UINT64_MAX));
-	idmap_free(&map, NULL);
 }
 
 TEST(finds_what_was_added)
 {
-	struct idmap map = {};
-
+	CHECK(!idmap_find(&map, 1));
+	CHECK(!idmap_find(&map, UINT64_MAX));
 	idmap_add(&map, 1, &cells[1]);
 	idmap_add(&map, UINT64_MAX, &cells[2]);
 	CHECK(idmap_find(&map, 1) == &cells[1]);
 	CHECK(idmap_find(&map, UINT64_MAX) == &cells[2]);
 	CHECK(!idmap_find(&map, 2));
 	CHECK_EQ(map.count, 2);
+	/* is empty and usable after being freed */
 	idmap_free(&map, NULL);
+	CHECK_EQ(map.count, 0);
+	CHECK(!idmap_find(&map, 7));
+	idmap_add(&map, 7, &cells[8]);
+	CHECK(idmap_find(&map, 7) == &cells[8]);
 }
 
 TEST(finds_everything_after_growing)
 {
-	struct idmap map = {};
-
 	for (uint64_t i = 0; i < MANY; i++)
 		idmap_add(&map, scatter(i), &cells[i]);
 	CHECK_EQ(map.count, MANY);
 	CHECK_EQ(count_found(&map, scatter), MANY);
 	CHECK(!idmap_find(&map, scatter(MANY)));
 	CHECK(map.size >= 2 * map.count);
-	idmap_free(&map, NULL);
 }
 
 static bool is_even(void *value, void *arg)
@@ -69,7 +67,6 @@ static bool is_even(void *value, void *arg)
 
 TEST(keeps_what_is_to_be_kept)
 {
-	struct idmap map = {};
 	size_t n_asked = 0, wrong = 0, size;
 
 	idmap_keep(&map, is_even, &n_asked);
@@ -83,7 +80,6 @@ TEST(keeps_what_is_to_be_kept)
 		wrong += idmap_find(&map, scatter(i)) != (i % 2 ? NULL : &cells[i]);
 	CHECK_EQ(wrong, 0);
 	CHECK(map.size < size);
-	idmap_free(&map, NULL);
 }
 
 static uint64_t pid_like(uint64_t i)
@@ -117,7 +113,6 @@ static void count_free(void *value)
 
 TEST(frees_each_value_once)
 {
-	struct idmap map = {};
 	size_t wrong = 0;
 
 	memset(cells, 0, sizeof(cells));
@@ -127,17 +122,4 @@ TEST(frees_each_value_once)
 	for (uint64_t i = 0; i < MANY; i++)
 		wrong += cells[i] != (i < 5000);
 	CHECK_EQ(wrong, 0);
-}
-
-TEST(is_empty_and_usable_after_being_freed)
-{
-	struct idmap map = {};
-
-	idmap_add(&map, 7, &cells[7]);
-	idmap_free(&map, NULL);
-	CHECK_EQ(map.count, 0);
-	CHECK(!idmap_find(&map, 7));
-	idmap_add(&map, 7, &cells[8]);
-	CHECK(idmap_find(&map, 7) == &cells[8]);
-	idmap_free(&map, NULL);
 }

@@ -10,25 +10,19 @@ static bool is_cause(const char *name, const char *cause)
 	return cause ? found && !strcmp(found, cause) : !found;
 }
 
-TEST(finds_the_entries_of_interrupts)
+TEST(interrupts_are_known_by_their_entries)
 {
 	CHECK(interrupt_is_entry("asm_sysvec_apic_timer_interrupt"));
 	CHECK(interrupt_is_entry("asm_common_interrupt"));
 	CHECK(interrupt_is_entry("el1h_64_irq"));
 	CHECK(interrupt_is_entry("el0_irq_naked"));
-}
-
-TEST(calls_and_faults_are_no_interrupts)
-{
+	/* calls and faults are no interrupts */
 	CHECK(!interrupt_is_entry("entry_SYSCALL_64_after_hwframe"));
 	CHECK(!interrupt_is_entry("asm_exc_page_fault"));
 	CHECK(!interrupt_is_entry("el0t_64_sync"));
 	CHECK(!interrupt_is_entry("ret_from_fork_asm"));
 	CHECK(!interrupt_is_entry("do_softirq"));
-}
-
-TEST(names_what_an_interrupt_is_about)
-{
+	/* names what an interrupt is about */
 	CHECK(is_cause("asm_sysvec_apic_timer_interrupt", "timer"));
 	CHECK(is_cause("arch_timer_handler_phys", "timer"));
 	CHECK(is_cause("net_rx_action", "net_rx"));

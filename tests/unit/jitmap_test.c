@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Perf maps as JIT compilers write them: overlapping, growing, half written, and hostile. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "symbols/jitmap.h"
+#include "silent.h"
 #include "unit.h"
 
+static struct jitmap *map;
 static int fd; /* the file under test; the map has a descriptor of its own */
 
 static void append(const char *text)
@@ -19,20 +13,28 @@ static void append(const char *text)
 		UNIT_FAIL("writing the map");
 }
 
-static struct jitmap *map_of(const char *text)
+static void begin(const char *text)
 {
 	fd = memfd_create("map", MFD_CLOEXEC);
 	append(text);
-	return jitmap_from(dup(fd));
+	map = jitmap_from(dup(fd));
+}
+
+/* Writes the file anew. */
+static void replace(const char *text)
+{
+	CHECK_EQ(ftruncate(fd, 0), 0);
+	lseek(fd, 0, SEEK_SET);
+	append(text);
 }
 
 /* The name at an address now. */
-static const char *name_in(struct jitmap *map, uint64_t addr)
+static const char *name_at(uint64_t addr)
 {
 	return jitmap_name(map, jitmap_find(map, addr, UINT64_MAX));
 }
 
-static void map_free(struct jitmap *map)
+AFTER_EACH()
 {
 	jitmap_free(map);
 	close(fd);
@@ -40,70 +42,47 @@ static void map_free(struct jitmap *map)
 
 TEST(lines_with_and_without_0x)
 {
-	struct jitmap *map =
-		map_of("1000 10 plain\n0x2000 0x20 prefixed\n7f0000001000 8 with blanks in it\n");
-
-	CHECK_STR(name_in(map, 0x1000), "plain");
-	CHECK_STR(name_in(map, 0x100f), "plain");
-	CHECK(!name_in(map, 0x1010));
-	CHECK(!name_in(map, 0xfff));
-	CHECK_STR(name_in(map, 0x201f), "prefixed");
-	CHECK_STR(name_in(map, 0x7f0000001007), "with blanks in it");
-	map_free(map);
+	begin("1000 10 plain\n0x2000 0x20 prefixed\n7f0000001000 8 with blanks in it\n");
+	CHECK_STR(NAMES(name_at, 0x1000, 0x100f, 0x1010, 0xfff, 0x201f, 0x7f0000001007),
+		  "plain, plain, -, -, prefixed, with blanks in it");
 }
 
 TEST(what_was_dropped_is_read_again)
 {
-	struct jitmap *map = map_of("1000 10 first\n2000 20 second\n");
-
+	begin("1000 10 first\n2000 20 second\n");
 	CHECK_EQ(jitmap_bytes(map), 0);
-	CHECK_STR(name_in(map, 0x1000), "first");
+	CHECK_STR(name_at(0x1000), "first");
 	CHECK(jitmap_bytes(map) > sizeof("first") + sizeof("second"));
 	jitmap_drop(map);
 	CHECK_EQ(jitmap_bytes(map), 0);
 	append("1000 10 third\n");
-	CHECK_STR(name_in(map, 0x1000), "third");
-	CHECK_STR(name_in(map, 0x2000), "second");
-	map_free(map);
+	CHECK_STR(NAMES(name_at, 0x1000, 0x2000), "third, second");
 }
 
 TEST(the_last_definition_wins)
 {
-	struct jitmap *map = map_of("1000 100 old\n1040 20 new\n3000 10 short\n2f00 200 wide\n");
-
-	CHECK_STR(name_in(map, 0x103f), "old");
-	CHECK_STR(name_in(map, 0x1040), "new");
-	CHECK_STR(name_in(map, 0x105f), "new");
-	CHECK_STR(name_in(map, 0x1060), "old");
-	CHECK_STR(name_in(map, 0x3005), "wide");
+	begin("1000 100 old\n1040 20 new\n3000 10 short\n2f00 200 wide\n");
+	CHECK_STR(NAMES(name_at, 0x103f, 0x1040, 0x105f, 0x1060, 0x3005),
+		  "old, new, new, old, wide");
 	append("3004 4 newest\n");
-	CHECK_STR(name_in(map, 0x3003), "wide");
-	CHECK_STR(name_in(map, 0x3005), "newest");
-	CHECK_STR(name_in(map, 0x3008), "wide");
-	CHECK(!name_in(map, 0x3100));
-	map_free(map);
+	CHECK_STR(NAMES(name_at, 0x3003, 0x3005, 0x3008, 0x3100), "wide, newest, wide, -");
 }
 
 TEST(code_without_a_name_takes_the_place_of_other)
 {
-	struct jitmap *map = map_of("1000 100 old\n1040 20 \n");
-
-	CHECK_STR(name_in(map, 0x103f), "old");
-	CHECK(!name_in(map, 0x1040));
-	CHECK(!name_in(map, 0x105f));
-	CHECK_STR(name_in(map, 0x1060), "old");
+	begin("1000 100 old\n1040 20 \n");
+	CHECK_STR(NAMES(name_at, 0x103f, 0x1040, 0x105f, 0x1060), "old, -, -, old");
 	append("1050 10 new\n");
-	CHECK(!name_in(map, 0x104f));
-	CHECK_STR(name_in(map, 0x1050), "new");
-	map_free(map);
+	CHECK_STR(NAMES(name_at, 0x104f, 0x1050), "-, new");
 }
 
 /* Lines of 14 bytes. */
 TEST(the_size_of_the_file_says_which_lines_applied)
 {
-	struct jitmap *map = map_of("1000 10 first\n");
-	uint32_t first = jitmap_find(map, 0x1000, UINT64_MAX), second;
+	uint32_t first, second;
 
+	begin("1000 10 first\n");
+	first = jitmap_find(map, 0x1000, UINT64_MAX);
 	append("1008 8 second\n");
 	second = jitmap_find(map, 0x1008, UINT64_MAX);
 	CHECK(first && second && first != second);
@@ -117,59 +96,52 @@ TEST(the_size_of_the_file_says_which_lines_applied)
 	CHECK_EQ(jitmap_find(map, 0x1008, 28), second);
 	CHECK_STR(jitmap_name(map, second), "second");
 	CHECK_STR(jitmap_name(map, first), "first");
-	map_free(map);
 }
 
 TEST(without_the_size_only_one_name_is_right)
 {
-	struct jitmap *map = map_of("1000 10 first\n2000 10 same\n2000 10 same\n");
-
+	begin("1000 10 first\n2000 10 same\n2000 10 same\n");
 	CHECK_STR(jitmap_name(map, jitmap_find(map, 0x1000, 0)), "first");
 	CHECK_STR(jitmap_name(map, jitmap_find(map, 0x2000, 0)), "same");
 	append("1008 8 second\n");
 	CHECK_EQ(jitmap_find(map, 0x1008, 0), 0);
 	CHECK_STR(jitmap_name(map, jitmap_find(map, 0x1000, 0)), "first");
-	map_free(map);
 }
 
 TEST(numbers_of_a_file_that_was_written_anew_have_no_name)
 {
-	struct jitmap *map = map_of("1000 10 first_program\n");
-	uint32_t number = jitmap_find(map, 0x1000, UINT64_MAX);
+	uint32_t number;
 
-	CHECK_EQ(ftruncate(fd, 0), 0);
-	lseek(fd, 0, SEEK_SET);
-	append("1000 10 second\n");
+	begin("1000 10 first_program\n");
+	number = jitmap_find(map, 0x1000, UINT64_MAX);
+	replace("1000 10 second\n");
 	CHECK(!jitmap_name(map, number));
-	CHECK_STR(name_in(map, 0x1000), "second");
-	map_free(map);
+	CHECK_STR(name_at(0x1000), "second");
 }
 
 /* The same after the names were dropped; without a change they are found again. */
 TEST(numbers_of_a_dropped_map_name_only_what_they_named)
 {
-	struct jitmap *map = map_of("1000 10 first_program\n");
-	uint32_t number = jitmap_find(map, 0x1000, UINT64_MAX);
+	uint32_t number;
 
+	begin("1000 10 first_program\n");
+	number = jitmap_find(map, 0x1000, UINT64_MAX);
 	jitmap_drop(map);
 	CHECK_STR(jitmap_name(map, number), "first_program");
 	jitmap_drop(map);
-	CHECK_EQ(ftruncate(fd, 0), 0);
-	lseek(fd, 0, SEEK_SET);
-	append("1000 10 second\n2000 10 third\n");
+	replace("1000 10 second\n2000 10 third\n");
 	jitmap_drop(map);
 	CHECK(!jitmap_name(map, number));
-	CHECK_STR(name_in(map, 0x1000), "second");
-	map_free(map);
+	CHECK_STR(name_at(0x1000), "second");
 }
 
 /* Against a table of who owns each address, for definitions that overlap in every way. */
 TEST(overlaps_agree_with_a_plain_table)
 {
-	struct jitmap *map = map_of("");
 	int owner[256], wrong = 0;
 	char text[32];
 
+	begin("");
 	for (int i = 0; i < 256; i++)
 		owner[i] = -1;
 	srandom(7);
@@ -181,112 +153,77 @@ TEST(overlaps_agree_with_a_plain_table)
 		for (int i = start; i < start + size && i < 256; i++)
 			owner[i] = n;
 		for (int i = 0; i < 256; i++) {
-			const char *name = name_in(map, (uint64_t)i);
+			const char *name = name_at((uint64_t)i);
 
 			snprintf(text, sizeof(text), "f%d", owner[i]);
 			wrong += owner[i] < 0 ? name != NULL : !name || strcmp(name, text);
 		}
 	}
 	CHECK_EQ(wrong, 0);
-	map_free(map);
 }
 
 TEST(a_line_half_written_is_read_when_it_is_whole)
 {
-	struct jitmap *map = map_of("1000 10 first\n2000 10 sec");
-
-	CHECK(!name_in(map, 0x2000));
+	begin("1000 10 first\n2000 10 sec");
+	CHECK(!name_at(0x2000));
 	append("ond\n");
-	CHECK_STR(name_in(map, 0x2000), "second");
-	map_free(map);
+	CHECK_STR(name_at(0x2000), "second");
 }
 
-TEST(a_file_that_begins_anew_is_read_anew)
+TEST(a_file_written_anew_is_read_anew)
 {
-	struct jitmap *map = map_of("1000 10 first_program\n");
-
-	CHECK_STR(name_in(map, 0x1000), "first_program");
-	CHECK_EQ(ftruncate(fd, 0), 0);
-	lseek(fd, 0, SEEK_SET);
-	append("1000 10 second\n");
-	CHECK_STR(name_in(map, 0x1000), "second");
-	map_free(map);
-}
-
-TEST(a_file_written_anew_may_be_larger)
-{
-	struct jitmap *map = map_of("1000 10 first_program\n");
-
-	CHECK_STR(name_in(map, 0x1000), "first_program");
-	CHECK_EQ(ftruncate(fd, 0), 0);
-	lseek(fd, 0, SEEK_SET);
-	append("2000 10 second\n3000 10 with_more_in_it\n");
-	CHECK_STR(name_in(map, 0x2000), "second");
-	CHECK_STR(name_in(map, 0x3000), "with_more_in_it");
-	CHECK(!name_in(map, 0x1000));
-	map_free(map);
+	begin("1000 10 first_program\n");
+	CHECK_STR(name_at(0x1000), "first_program");
+	replace("1000 10 second\n");
+	CHECK_STR(name_at(0x1000), "second");
+	replace("2000 10 larger\n3000 10 with_more_in_it\n");
+	CHECK_STR(NAMES(name_at, 0x2000, 0x3000, 0x1000), "larger, with_more_in_it, -");
 }
 
 TEST(broken_lines_are_left_out)
 {
-	struct jitmap *map =
-		map_of("\n1000\n1000 10\n1000 10 \nxyz 10 a\n1000 zz b\n1000 0 empty\n"
-		       "ffffffffffffffff 10 wraps\n11111111111111111 1 large\n4000 10 good\n");
-
-	CHECK(!name_in(map, 0x1000));
-	CHECK(!name_in(map, 5));
-	CHECK_STR(name_in(map, 0x4000), "good");
-	map_free(map);
+	begin("\n1000\n1000 10\n1000 10 \nxyz 10 a\n1000 zz b\n1000 0 empty\n"
+	      "ffffffffffffffff 10 wraps\n11111111111111111 1 large\n4000 10 good\n");
+	CHECK_STR(NAMES(name_at, 0x1000, 5, 0x4000), "-, -, good");
 }
 
 TEST(a_line_without_end_is_skipped)
 {
-	struct jitmap *map = map_of("1000 10 ");
 	char block[4096];
 
+	begin("1000 10 ");
 	memset(block, 'x', sizeof(block) - 1);
 	block[sizeof(block) - 1] = '\0';
 	for (int i = 0; i < 600; i++)
 		append(block);
 	append("\n5000 10 after\n");
-	CHECK_STR(name_in(map, 0x5000), "after");
-	map_free(map);
+	CHECK_STR(name_at(0x5000), "after");
 }
 
 /* A definition that isn't read may replace one that was. */
 TEST(a_file_that_is_too_large_has_no_names)
 {
-	struct jitmap *map = map_of("1000 10 old\n2000 10 other\n");
-	char said[512] = "";
-	int saved = dup(STDERR_FILENO), err = memfd_create("stderr", MFD_CLOEXEC);
+	const char *said;
 
-	CHECK_STR(name_in(map, 0x1000), "old");
+	begin("1000 10 old\n2000 10 other\n");
+	CHECK_STR(name_at(0x1000), "old");
 	CHECK_EQ(ftruncate(fd, 64 << 20), 0);
 	lseek(fd, 0, SEEK_END);
 	append("\n1000 10 new\n");
-	dup2(err, STDERR_FILENO);
-	CHECK(!name_in(map, 0x1000));
-	CHECK(!name_in(map, 0x2000));
-	dup2(saved, STDERR_FILENO);
+	said = SAID(CHECK_STR(NAMES(name_at, 0x1000, 0x2000), "-, -"));
 	CHECK_EQ(jitmap_bytes(map), 0);
-	CHECK(pread(err, said, sizeof(said) - 1, 0) > 0);
 	CHECK_HAS(said, "map (deleted): perf map ignored: larger than 64 MiB");
 	CHECK_EQ(strchr(said, '\n') - said, strlen(said) - 1); /* one line */
-	CHECK_EQ(ftruncate(fd, 0), 0);
-	lseek(fd, 0, SEEK_SET);
-	append("1000 10 new\n");
-	CHECK_STR(name_in(map, 0x1000), "new");
-	map_free(map);
-	close(saved);
-	close(err);
+	replace("1000 10 new\n");
+	CHECK_STR(name_at(0x1000), "new");
 }
 
 static struct jitmap *open_in(const char *folder)
 {
 	int root_fd = open(folder, O_PATH | O_DIRECTORY);
 	struct stat st;
-	struct jitmap *map = jitfile_open(root_fd, getpid(), &st);
 
+	map = jitfile_open(root_fd, getpid(), &st);
 	close(root_fd);
 	return map;
 }
@@ -294,7 +231,6 @@ static struct jitmap *open_in(const char *folder)
 TEST(only_a_regular_file_of_the_right_owner_is_taken)
 {
 	char folder[] = "/tmp/jitmap-XXXXXX", tmp[64], path[96];
-	struct jitmap *map;
 
 	CHECK(mkdtemp(folder));
 	snprintf(tmp, sizeof(tmp), "%s/tmp", folder);
@@ -312,19 +248,18 @@ TEST(only_a_regular_file_of_the_right_owner_is_taken)
 
 	fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
 	append("1000 10 mine\n");
-	map = open_in(folder);
-	CHECK(map && !strcmp(name_in(map, 0x1000), "mine"));
-	map_free(map);
+	CHECK(open_in(folder) && !strcmp(name_at(0x1000), "mine"));
+	jitmap_free(map);
 	CHECK_EQ(utimensat(AT_FDCWD, path, (struct timespec[2]){ { 1 }, { 1 } }, 0), 0);
 	CHECK(!open_in(folder)); /* it was another one's with that pid */
 	CHECK_EQ(utimensat(AT_FDCWD, path, NULL, 0), 0);
-	map = open_in(folder);
-	CHECK(map);
+	CHECK(open_in(folder));
 	jitmap_free(map);
 	if (geteuid() == 0) { /* else nobody else's file can be made */
 		CHECK_EQ(chown(path, 12345, 12345), 0);
 		CHECK(!open_in(folder));
 	}
+	map = NULL;
 	unlink(path);
 	rmdir(tmp);
 	rmdir(folder);

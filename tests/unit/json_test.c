@@ -6,58 +6,53 @@
 #include "unit.h"
 #include "written.h"
 
-static char *text_of_member(const char *value)
-{
-	char *text;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-	struct json json = { .f = f };
+static struct profile *p;
 
-	json_text(&json, "k", value);
-	fclose(f);
-	return text;
+static void begin(const char *unit, const struct column *columns)
+{
+	profile_free(p);
+	p = profile_new(unit, columns, NULL);
 }
 
-static void check_text(const char *value, const char *expected)
+BEFORE_EACH()
 {
-	char *text = text_of_member(value);
-
-	CHECK_STR(text, expected);
-	free(text);
+	p = profile_new("samples", NULL, NULL);
 }
 
-TEST(plain_text_is_as_it_is)
+AFTER_EACH()
 {
-	check_text("read", "\"k\":\"read\"");
-	check_text("a;b <c> & 'd' /", "\"k\":\"a;b <c> & 'd' /\"");
-	check_text("gr\xc3\xbc\xc3\x9f \xf0\x9f\x90\x9d",
-		   "\"k\":\"gr\xc3\xbc\xc3\x9f \xf0\x9f\x90\x9d\"");
-	check_text("", "\"k\":\"\"");
+	profile_free(p);
 }
 
-TEST(quotes_and_backslashes_are_escaped)
-{
-	check_text("\"\\\"", "\"k\":\"\\\"\\\\\\\"\"");
-	check_text("\\u0041", "\"k\":\"\\\\u0041\"");
-}
+static const struct {
+	const char *value, *member;
+} texts[] = {
+	{ "read", "\"k\":\"read\"" },
+	{ "a;b <c> & 'd' /", "\"k\":\"a;b <c> & 'd' /\"" },
+	{ "gr\xc3\xbc\xc3\x9f \xf0\x9f\x90\x9d", "\"k\":\"gr\xc3\xbc\xc3\x9f \xf0\x9f\x90\x9d\"" },
+	{ "", "\"k\":\"\"" },
+	{ "\"\\\"", "\"k\":\"\\\"\\\\\\\"\"" },
+	{ "\\u0041", "\"k\":\"\\\\u0041\"" },
+	{ "a\n\033[0m\177\t", "\"k\":\"a\\u000a\\u001b[0m\\u007f\\u0009\"" },
+	/* what is no UTF-8 is told in ASCII */
+	{ "\xff", "\"k\":\"\\\\xff\"" },
+	{ "\xe2\x82", "\"k\":\"\\\\xe2\\\\x82\"" },
+	{ "\xc0\xaf", "\"k\":\"\\\\xc0\\\\xaf\"" },
+	{ "\xed\xa0\x80", "\"k\":\"\\\\xed\\\\xa0\\\\x80\"" },
+	{ "\xc2\x9b", "\"k\":\"\\\\xc2\\\\x9b\"" },
+	{ NULL, "" }, /* not known */
+};
 
-TEST(control_bytes_are_escaped)
+TEST(texts_are_escaped)
 {
-	check_text("a\n\033[0m\177\t", "\"k\":\"a\\u000a\\u001b[0m\\u007f\\u0009\"");
-}
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		CHECK_STR(PRINTED(f,
+				  {
+					  struct json json = { .f = f };
 
-TEST(what_is_no_utf8_is_told_in_ascii)
-{
-	check_text("\xff", "\"k\":\"\\\\xff\"");
-	check_text("\xe2\x82", "\"k\":\"\\\\xe2\\\\x82\"");
-	check_text("\xc0\xaf", "\"k\":\"\\\\xc0\\\\xaf\"");
-	check_text("\xed\xa0\x80", "\"k\":\"\\\\xed\\\\xa0\\\\x80\"");
-	check_text("\xc2\x9b", "\"k\":\"\\\\xc2\\\\x9b\"");
-}
-
-TEST(what_is_not_known_is_left_out)
-{
-	check_text(NULL, "");
+					  json_text(&json, "k", texts[i].value);
+				  }),
+			  texts[i].member);
 }
 
 TEST(members_nest)
@@ -80,10 +75,9 @@ TEST(members_nest)
 	fclose(f);
 	CHECK_STR(text, "{\"type\":\"t\",\"n\":18446744073709551615,\"list\":[{\"x\":0.015625},{}],"
 			"\"end\":\"z\"}\n");
-	free(text);
 }
 
-static char *write_stacks(struct profile *p, const struct writer_facts *facts)
+static char *write_stacks(const struct writer_facts *facts)
 {
 	struct writer_style style = { .facts = facts };
 
@@ -93,17 +87,15 @@ static char *write_stacks(struct profile *p, const struct writer_facts *facts)
 TEST(a_stack_is_an_object)
 {
 	static const struct column columns[] = { { .name = "runnable", .rest = "blocked" }, {} };
-	struct profile *p = profile_new("nanoseconds", columns, NULL);
 	struct sample s = { "app",    42,
 			    3,	      'D',
 			    "at end", samples_frames + 3,
 			    2,	      100,
 			    { 40 },   { "/a.slice/b", "00ff", "a.slice" } };
-	char *text;
 
+	begin("nanoseconds", columns);
 	profile_add(p, &s);
-	text = write_stacks(p, NULL);
-	CHECK_STR(text,
+	CHECK_STR(write_stacks(NULL),
 		  "{\"type\":\"stack\",\"value\":100,\"runnable\":40,\"comm\":\"app\",\"pid\":42,"
 		  "\"cpu\":3,\"state\":\"D\",\"remark\":\"at end\",\"cgroup\":\"/a.slice/b\","
 		  "\"container_id\":\"00ff\",\"unit_name\":\"a.slice\",\"frames\":["
@@ -113,8 +105,6 @@ TEST(a_stack_is_an_object)
 		  "{\"name\":\"ns::read(char const*)\",\"kind\":\"user\","
 		  "\"symbol\":\"_ZN2ns4readEPKc\",\"module\":\"app\","
 		  "\"path\":\"/opt/my app/app\",\"build_id\":\"00ff10\",\"offset\":4660}]}\n");
-	free(text);
-	profile_free(p);
 }
 
 TEST(columns_are_keys_where_they_are_not_absent)
@@ -122,12 +112,11 @@ TEST(columns_are_keys_where_they_are_not_absent)
 	static const struct column columns[] = { { "count", COLUMN_SUM },
 						 { "youngest_ms", COLUMN_LEAST },
 						 { "oldest_ms", COLUMN_MOST } };
-	struct profile *p = profile_new("bytes", columns, NULL);
 	struct sample s = {
 		.comm = "c", .pid = 1, .cpu = -1, .value = 11, .columns = { 3, 0, 1500 }
 	};
-	char *text;
 
+	begin("bytes", columns);
 	profile_add(p, &s);
 	s = (struct sample){ .comm = "c",
 			     .pid = 2,
@@ -135,36 +124,32 @@ TEST(columns_are_keys_where_they_are_not_absent)
 			     .value = 10,
 			     .columns = { 0, COLUMN_ABSENT, COLUMN_ABSENT } };
 	profile_add(p, &s);
-	text = write_stacks(p, NULL);
-	CHECK_STR(text, "{\"type\":\"stack\",\"value\":11,\"count\":3,\"youngest_ms\":0,"
-			"\"oldest_ms\":1500,\"comm\":\"c\",\"pid\":1,\"frames\":[]}\n"
-			"{\"type\":\"stack\",\"value\":10,\"comm\":\"c\",\"pid\":2,"
-			"\"frames\":[]}\n");
-	free(text);
-	profile_free(p);
+	CHECK_STR(write_stacks(NULL),
+		  "{\"type\":\"stack\",\"value\":11,\"count\":3,\"youngest_ms\":0,"
+		  "\"oldest_ms\":1500,\"comm\":\"c\",\"pid\":1,\"frames\":[]}\n"
+		  "{\"type\":\"stack\",\"value\":10,\"comm\":\"c\",\"pid\":2,"
+		  "\"frames\":[]}\n");
 }
 
 TEST(threads_have_their_numbers)
 {
-	struct profile *p = profile_new("samples", NULL, NULL);
 	struct sample s = { .comm = "c", .pid = 1, .tid = 2, .cpu = -1, .value = 3 };
-	char *text;
 
 	profile_add(p, &s);
-	text = write_stacks(p, NULL);
-	CHECK_STR(text, "{\"type\":\"stack\",\"value\":3,\"comm\":\"c\",\"pid\":1,\"tid\":2,"
-			"\"frames\":[]}\n");
-	free(text);
-	profile_free(p);
+	CHECK_STR(write_stacks(NULL),
+		  "{\"type\":\"stack\",\"value\":3,\"comm\":\"c\",\"pid\":1,\"tid\":2,"
+		  "\"frames\":[]}\n");
 }
 
 /* No name can make a line of its own, or leave its string. */
 TEST(hostile_names_stay_in_their_lines)
 {
-	struct profile *p = samples_make("samples");
-	char *text = write_stacks(p, NULL);
 	size_t n_lines = 0;
+	char *text;
 
+	profile_free(p);
+	p = samples_make("samples");
+	text = write_stacks(NULL);
 	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
 		CHECK(!strncmp(line, "{\"type\":\"stack\",", 16));
 		CHECK(end[-1] == '}');
@@ -173,8 +158,6 @@ TEST(hostile_names_stay_in_their_lines)
 			CHECK((unsigned char)*c >= 0x20 && *c != 0x7f);
 	}
 	CHECK_EQ(n_lines, profile_count(p) - 1);
-	free(text);
-	profile_free(p);
 }
 
 TEST(the_run_comes_first)
@@ -188,16 +171,13 @@ TEST(the_run_comes_first)
 					    .end_unix_ns = 5000,
 					    .duration_ns = 2000,
 					    .lost = 3 };
-	struct profile *p = profile_new("samples", NULL, NULL);
-	char *text = write_stacks(p, &facts);
+	char *text = write_stacks(&facts);
 
 	CHECK(strstr(text, "{\"type\":\"run\",\"tool\":\"profile\",\"version\":\"") == text);
-	CHECK(strstr(text, "\"host\":\"h\\\"\",\"kernel\":\"6.1\",\"event\":\"cpu-clock at 99 Hz\","
-			   "\"period\":10101010,\"period_unit\":\"nanoseconds\","
-			   "\"start_unix_ns\":3000,\"duration_ns\":2000,\"unit\":\"samples\","
-			   "\"lost\":3}\n"));
-	free(text);
-	profile_free(p);
+	CHECK_HAS(text, "\"host\":\"h\\\"\",\"kernel\":\"6.1\",\"event\":\"cpu-clock at 99 Hz\","
+			"\"period\":10101010,\"period_unit\":\"nanoseconds\","
+			"\"start_unix_ns\":3000,\"duration_ns\":2000,\"unit\":\"samples\","
+			"\"lost\":3}\n");
 }
 
 TEST(a_histogram_tells_its_buckets)
@@ -217,6 +197,5 @@ TEST(a_histogram_tells_its_buckets)
 			"\"p90\":1000,\"p99\":1000,\"p99_9\":1000,\"max\":1000,\"buckets\":["
 			"{\"from\":3,\"below\":4,\"count\":2},"
 			"{\"from\":992,\"below\":1008,\"count\":1}]");
-	free(text);
 	hist_free(h);
 }

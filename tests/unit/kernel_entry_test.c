@@ -16,23 +16,18 @@ static bool is_entered(__u64 cs, __u64 sp)
 	return kernel_is_being_entered(cs, sp, REGISTERS, BYTES);
 }
 
-TEST(the_programs_stack_pointer)
+TEST(the_kernel_is_being_entered)
 {
+	/* the programs stack pointer */
 	CHECK(is_entered(KERNEL_CS, 0x7ffd12345678));
 	CHECK(is_entered(KERNEL_CS, 0x1800)); /* CR3 */
 	CHECK(!is_entered(USER_CS, 0x7ffd12345678));
-}
-
-TEST(registers_are_being_pushed)
-{
+	/* registers are being pushed */
 	CHECK(is_entered(KERNEL_CS, REGISTERS + BYTES));
 	CHECK(is_entered(KERNEL_CS, REGISTERS + 8));
 	CHECK(!is_entered(KERNEL_CS, REGISTERS));
 	CHECK(!is_entered(KERNEL_CS, REGISTERS - 200));
-}
-
-TEST(the_stack_of_entries)
-{
+	/* the stack of entries */
 	CHECK(is_entered(KERNEL_CS, 0xfffffe0000002fd8));
 	CHECK(!is_entered(KERNEL_CS, 0xffffc90000003f00)); /* an interrupt's */
 	CHECK(!is_entered(KERNEL_CS, 0xffff888100000000));

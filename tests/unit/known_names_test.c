@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names that were found: when they are many. */
-#include <stdio.h>
-
 #include "symbols/dso.h"
 #include "unit.h"
 

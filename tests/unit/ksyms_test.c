@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Kernel symbols, out of the kernel's words; and which ones are a tracer's. */
-#include <stdlib.h>
-
-#include "base/array.h"
-#include "base/mem.h"
 #include "symbols/ksyms.h"
 #include "unit.h"
 
@@ -12,21 +8,28 @@
 static const uint64_t addrs[] = { CORE,		 CORE + 0x1f,	CORE + 0x20,	  CORE + 0x5000,
 				  CORE + 0x5001, CORE + 0x6000, CORE + 0x3f000000 };
 
-static struct ksyms *parse(const char *answers)
+static struct ksyms *ks;
+
+static void parse(const char *answers)
 {
-	return ksyms_parse(addrs, ARRAY_SIZE(addrs), mem_strdup(answers));
+	ksyms_free(ks);
+	ks = ksyms_parse(addrs, ARRAY_SIZE(addrs), mem_strdup(answers));
 }
 
-/* "name" or "name[module]"; "" for nothing. */
-static const char *name_at(const struct ksyms *ks, uint64_t addr)
+AFTER_EACH()
 {
-	static char buf[256];
+	ksyms_free(ks);
+	ks = NULL;
+}
+
+/* "name" or "name[module]" */
+static const char *name_at(uint64_t addr)
+{
 	struct ksym sym;
 
 	if (!ksyms_find(ks, addr, &sym))
-		return "";
-	snprintf(buf, sizeof(buf), sym.module ? "%s[%s]" : "%s", sym.name, sym.module);
-	return buf;
+		return NULL;
+	return until_end(mem_printf(sym.module ? "%s[%s]" : "%s", sym.name, sym.module));
 }
 
 /* As for one byte behind each address. */
@@ -40,33 +43,21 @@ static const char answers[] = "_stext+0x1/0x20\n"
 
 TEST(tells_name_module_and_start)
 {
-	struct ksyms *ks = parse(answers);
 	struct ksym sym;
 
-	CHECK_STR(name_at(ks, CORE), "_stext");
-	CHECK_STR(name_at(ks, CORE + 0x1f), "_stext");
+	parse(answers);
+	CHECK_STR(NAMES(name_at, CORE, CORE + 0x1f, CORE + 0x20, CORE + 0x5000, CORE + 0x5001,
+			CORE + 0x6000, CORE + 0x3f000000),
+		  "_stext, _stext, second.part.0, mod_function[mod], -, "
+		  "bpf_prog_0123456789abcdef_a, _RNv+C1a0[other]");
 	CHECK(ksyms_find(ks, CORE + 0x1f, &sym) && sym.start == CORE);
-	CHECK_STR(name_at(ks, CORE + 0x20), "second.part.0");
-	CHECK_STR(name_at(ks, CORE + 0x5000), "mod_function[mod]");
 	CHECK(ksyms_find(ks, CORE + 0x5000, &sym) && sym.start == CORE + 0x4fd0);
-	CHECK_STR(name_at(ks, CORE + 0x5001), "");
-	CHECK_STR(name_at(ks, CORE + 0x6000), "bpf_prog_0123456789abcdef_a");
-	CHECK_STR(name_at(ks, CORE + 0x3f000000), "_RNv+C1a0[other]");
-	ksyms_free(ks);
-}
-
-TEST(knows_nothing_of_what_was_not_asked)
-{
-	struct ksyms *ks = parse(answers);
-
-	CHECK_STR(name_at(ks, CORE + 1), "");
-	CHECK_STR(name_at(ks, 0), "");
-	CHECK_STR(name_at(ks, UINT64_MAX), "");
+	CHECK_STR(NAMES(name_at, CORE + 1, 0, UINT64_MAX), "-, -, -"); /* was not asked for */
+	parse("first+0x1/0x20 [mod"); /* a last line may lack its end */
+	CHECK_STR(name_at(CORE), "first[mod]");
 	ksyms_free(ks);
 	ks = ksyms_parse(NULL, 0, mem_strdup(""));
-	CHECK_STR(name_at(ks, CORE), "");
-	ksyms_free(ks);
-	ksyms_free(NULL);
+	CHECK(!name_at(CORE));
 }
 
 TEST(has_no_name_where_the_answer_is_none)
@@ -89,20 +80,9 @@ TEST(has_no_name_where_the_answer_is_none)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
-		struct ksyms *ks = parse(broken[i]);
-
-		CHECK_STR(name_at(ks, CORE), "");
-		CHECK_STR(name_at(ks, CORE + 0x1f), "");
-		ksyms_free(ks);
+		parse(broken[i]);
+		CHECK_CASE_STR(broken[i], NAMES(name_at, CORE, CORE + 0x1f), "-, -");
 	}
-}
-
-TEST(a_last_line_may_lack_its_end)
-{
-	struct ksyms *ks = parse("first+0x1/0x20 [mod");
-
-	CHECK_STR(name_at(ks, CORE), "first[mod]");
-	ksyms_free(ks);
 }
 
 TEST(knows_the_tracers_frames)
@@ -132,10 +112,10 @@ TEST(knows_the_tracers_frames)
 	CHECK(!ksym_is_program("bpf_prog_load"));
 	CHECK(!ksym_is_program("bpf_prog_6deef7357e7b453"));
 	CHECK(!ksym_is_program("bpf_prog_6deef7357e7b4530x"));
-	for (size_t i = 0; i < sizeof(tracer) / sizeof(tracer[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(tracer); i++)
 		if (!ksym_is_tracer(tracer[i]))
 			UNIT_FAIL("not taken for the tracer's: %s", tracer[i]);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (ksym_is_tracer(others[i]))
 			UNIT_FAIL("taken for the tracer's: %s", others[i]);
 }

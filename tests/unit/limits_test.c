@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is said of limits. */
-#include <errno.h>
 #include <sys/resource.h>
 
 #include "base/limits.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What sort of lock a futex is, by who waits for it; and who waited for one of the kernel. */
 #include "abi/locks.h"
-#include "base/array.h"
 #include "offcputime/lock_names.h"
 #include "unit.h"
 
@@ -39,8 +38,9 @@ static const char *user_of(const char *const *names)
 
 #define STACK(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-TEST(a_futex_is_what_the_c_library_waits_in)
+TEST(a_lock_s_kind_is_what_waits)
 {
+	/* a futex is what the c library waits in */
 	CHECK_STR(kind_of(LOCK_FUTEX, STACK("main", "___pthread_mutex_lock", "__lll_lock_wait")),
 		  "mutex");
 	CHECK_STR(kind_of(LOCK_FUTEX, STACK("main", "pthread_cond_wait@@GLIBC_2.3.2",
@@ -52,23 +52,14 @@ TEST(a_futex_is_what_the_c_library_waits_in)
 	CHECK_STR(kind_of(LOCK_FUTEX, STACK("main", "__pthread_clockjoin_ex")), "join");
 	CHECK_STR(kind_of(LOCK_FUTEX, STACK("main", "syscall")), "futex");
 	CHECK_STR(lock_kind_name(LOCK_FUTEX, NULL, 0), "futex");
-}
-
-TEST(a_function_far_out_says_nothing)
-{
+	/* a function far out says nothing */
 	CHECK_STR(kind_of(LOCK_FUTEX, STACK("pthread_mutex_lock", "a", "b", "c", "d", "e", "f")),
 		  "futex");
-}
-
-TEST(only_conditions_are_conditions)
-{
+	/* only conditions are conditions */
 	CHECK(lock_kind_is_condition(kind_of(LOCK_FUTEX, STACK("pthread_cond_timedwait"))));
 	CHECK(!lock_kind_is_condition(kind_of(LOCK_FUTEX, STACK("sem_wait"))));
 	CHECK(!lock_kind_is_condition(kind_of(LOCK_FUTEX_PI, STACK("pthread_cond_wait"))));
-}
-
-TEST(other_kinds_do_not_ask_the_stack)
-{
+	/* other kinds do not ask the stack */
 	CHECK_STR(kind_of(LOCK_FUTEX_PI, STACK("pthread_mutex_lock")), "pi-mutex");
 	CHECK_STR(kind_of(LOCK_FUTEX_ANY, STACK("main")), "any-of");
 	CHECK_STR(kind_of(LOCK_MUTEX, STACK("pipe_write")), "mutex");

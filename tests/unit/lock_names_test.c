@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What addresses of locks are called, in this process and its children. */
 #include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "offcputime/lock_names.h"
 #include "process/processes.h"
@@ -29,12 +23,12 @@ static void begin_as(bool as_mangled)
 	names = lock_names_new(processes, as_mangled);
 }
 
-static void begin(void)
+BEFORE_EACH()
 {
 	begin_as(false);
 }
 
-static void end(void)
+AFTER_EACH()
 {
 	lock_names_free(names);
 	processes_free(processes);
@@ -54,34 +48,29 @@ static const struct lock_name *find(const void *address, bool is_private)
 
 TEST(variables_have_their_symbols_names)
 {
-	begin();
 	CHECK_NAME(find(&known_lock, true), false, "lock_names_test:known_lock");
 	CHECK_NAME(find(&more_locks[1], true), false, "lock_names_test:more_locks+0x28");
 	CHECK_NAME(find(&written, true), false, "lock_names_test:written");
 	CHECK_EQ(find(&known_lock, true)->pid, getpid());
 	CHECK(find(&known_lock, true) == find(&known_lock, true));
-	end();
 }
 
 TEST(names_are_those_that_programmers_wrote)
 {
-	begin();
 	CHECK_NAME(find(&mangled_lock, true), false, "lock_names_test:app::table_mutex");
 	CHECK_STR(find(&mangled_lock, true)->symbol, "_ZN3appL11table_mutexE");
-	end();
+	lock_names_free(names);
+	processes_free(processes);
 	begin_as(true);
 	CHECK_NAME(find(&mangled_lock, true), false, "lock_names_test:_ZN3appL11table_mutexE");
-	end();
 }
 
 TEST(a_part_of_a_condition_stands_for_it)
 {
 	const char *part = (const char *)&known_condition + 40;
 
-	begin();
 	CHECK_NAME(find(part, true), true, "lock_names_test:known_condition");
 	CHECK_NAME(find(part, true), false, "lock_names_test:known_condition+0x28");
-	end();
 }
 
 static const char *with_address(const char *name, const void *address)
@@ -97,10 +86,8 @@ TEST(memory_has_its_kind_and_address)
 	char *anon = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char *heap = sbrk(4096);
 
-	begin();
 	CHECK_NAME(find(heap, true), false, with_address("[heap]", heap));
 	CHECK_NAME(find(anon + 40, true), false, with_address("[anon]", anon + 40));
-	end();
 	munmap(anon, 4096);
 }
 
@@ -113,7 +100,6 @@ TEST(a_shared_lock_is_one_wherever_it_is_mapped)
 	CHECK(fd >= 0 && !ftruncate(fd, 8192));
 	first = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 0);
 	second = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 4096);
-	begin();
 	CHECK(find(first + 4136, false) == find(second + 40, false));
 	CHECK(find(first + 4136, false) != find(second + 48, false));
 	CHECK(find(first + 4136, true) != find(second + 40, true));
@@ -121,7 +107,6 @@ TEST(a_shared_lock_is_one_wherever_it_is_mapped)
 	CHECK_EQ(find(first + 4136, true)->pid, getpid());
 	snprintf(expected, sizeof(expected), "%s+0x1028", path);
 	CHECK_NAME(find(second + 40, false), false, expected);
-	end();
 	munmap(first, 8192);
 	munmap(second, 4096);
 	close(fd);
@@ -135,12 +120,10 @@ TEST(processes_have_locks_of_their_own)
 	if (!child)
 		for (;;)
 			pause();
-	begin();
 	CHECK(find(&known_lock, true) !=
 	      lock_names_find(names, child, 1, (uintptr_t)&known_lock, true));
 	CHECK_NAME(lock_names_find(names, child, 1, (uintptr_t)&known_lock, true), false,
 		   "lock_names_test:known_lock");
-	end();
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 }
@@ -152,9 +135,7 @@ TEST(what_is_gone_is_an_address)
 	if (!child)
 		_exit(0);
 	waitpid(child, NULL, 0);
-	begin();
 	CHECK_NAME(lock_names_find(names, child, 1, 0x1230, true), false, "0x1230");
-	end();
 }
 
 TEST(locks_of_the_kernel_have_a_symbol_or_a_function)
@@ -162,7 +143,6 @@ TEST(locks_of_the_kernel_have_a_symbol_or_a_function)
 	struct lock_name *lock;
 	char *mark;
 
-	begin();
 	lock = lock_names_find_kernels(names, 0xffffffff81000010);
 	CHECK_NAME(lock, false, "0xffffffff81000010");
 	lock->function = strdup("pipe_write");
@@ -174,7 +154,6 @@ TEST(locks_of_the_kernel_have_a_symbol_or_a_function)
 	lock->start = lock->vaddr = lock->addr;
 	CHECK_NAME(lock, false, "big_lock");
 	CHECK(lock == lock_names_find_kernels(names, 0xffffffff81000010));
-	end();
 }
 
 static void end_reports(int n)
@@ -190,7 +169,6 @@ TEST(what_is_at_an_address_later_is_another_lock)
 	char path[] = "/tmp/lock_names_test.XXXXXX", *before, *after;
 	int fd = mkstemp(path);
 
-	begin();
 	before = lock_name_text(find(memory, false), false);
 	CHECK(fd >= 0 && !ftruncate(fd, 4096));
 	CHECK(mmap(memory, 4096, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == memory);
@@ -206,18 +184,15 @@ TEST(what_is_at_an_address_later_is_another_lock)
 	munmap(memory, 4096);
 	unlink(path);
 	close(fd);
-	end();
 }
 
 TEST(the_kernels_memory_may_be_another_lock_in_each_report)
 {
 	struct lock_name *lock;
 
-	begin();
 	lock = lock_names_find_kernels(names, 0xffff888104a3c000);
 	lock->function = strdup("pipe_write");
 	end_reports(1);
 	lock = lock_names_find_kernels(names, 0xffff888104a3c000);
 	CHECK(!lock->function);
-	end();
 }

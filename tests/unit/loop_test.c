@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The poll loop: when it calls those who wait. */
 #include <sys/eventfd.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/loop.h"
 #include "unit.h"
 

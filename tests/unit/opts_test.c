@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Command lines: what each type of option takes, and that a wrong line is refused as a whole. */
-#include <errno.h>
-#include <stdlib.h>
-
-#include "base/clock.h"
 #include "base/parse.h"
 #include "run/opts.h"
 #include "silent.h"
@@ -80,10 +76,10 @@ static struct opt_set set = {
 static char *words[MAX_WORDS + 1];
 
 /* Parses a line of words parted by blanks; no word is longer than what the line holds. */
-static int parse_line(const char *line, bool quiet)
+static int parse_line(const char *line)
 {
 	static char copy[256];
-	int n_words = 0, stderr_fd, result;
+	int n_words = 0;
 
 	tool = (struct tool_values){};
 	shared = (struct shared_values){};
@@ -91,53 +87,35 @@ static int parse_line(const char *line, bool quiet)
 	for (char *rest = copy, *word; n_words < MAX_WORDS && (word = strsep(&rest, " "));)
 		words[n_words++] = word;
 	words[n_words] = NULL;
-	stderr_fd = quiet ? silence_stderr() : -1;
-	result = opts_parse(&set, n_words, words);
-	if (quiet)
-		restore_stderr(stderr_fd);
-	return result;
-}
-
-static int parse_good(const char *line)
-{
-	return parse_line(line, false);
+	return opts_parse(&set, n_words, words);
 }
 
 static bool is_refused(const char *line)
 {
-	return parse_line(line, true) == -EINVAL;
+	int err;
+
+	SAID(err = parse_line(line));
+	return err == -EINVAL;
 }
 
-/* What is printed there by this, given that. */
-static const char *printed_by(int fd, void (*print)(const char *arg), const char *arg)
+static const char *printed_by(void (*print)(const char *arg), const char *arg)
 {
 	static char said[2048];
 	FILE *file = tmpfile();
-	int saved_fd = dup(fd);
+	int saved_fd = dup(STDOUT_FILENO);
 	size_t length;
 
 	fflush(stdout);
-	dup2(fileno(file), fd);
+	dup2(fileno(file), STDOUT_FILENO);
 	print(arg);
 	fflush(stdout);
-	dup2(saved_fd, fd);
+	dup2(saved_fd, STDOUT_FILENO);
 	close(saved_fd);
 	rewind(file);
 	length = fread(said, 1, sizeof(said) - 1, file);
 	said[length] = '\0';
 	fclose(file);
 	return said;
-}
-
-static void parse_aloud(const char *line)
-{
-	parse_line(line, false);
-}
-
-/* What the parser says about a bad line. */
-static const char *complaint(const char *line)
-{
-	return printed_by(STDERR_FILENO, parse_aloud, line);
 }
 
 static void print_help(const char *arg)
@@ -153,75 +131,71 @@ static void print_brief(const char *arg)
 
 static const char *help_text(void)
 {
-	return printed_by(STDOUT_FILENO, print_help, NULL);
+	return printed_by(print_help, NULL);
 }
 
-TEST(an_empty_line_changes_nothing)
+/* What was set, and the operands. */
+static const char *values_of(const char *line)
 {
-	CHECK_EQ(parse_good(""), 1);
-	CHECK(!tool.flag && !tool.number && !shared.text);
-	CHECK(!opts_given(&set, "flag"));
+	int first = parse_line(line);
+
+	return PRINTED(f, {
+		fprintf(f, "%s%s%s", tool.flag ? "f" : "", tool.other_flag ? "o" : "",
+			tool.third_flag ? "L" : "");
+		fprintf(f, " %u %llu %u", tool.number, (unsigned long long)tool.time_ns,
+			shared.tid);
+		fprintf(f, " %llu %llu %s:", (unsigned long long)shared.bytes,
+			(unsigned long long)shared.parsed, shared.text ? shared.text : "-");
+		for (; first > 0 && words[first]; first++)
+			fprintf(f, " %s", words[first]);
+	});
 }
 
-TEST(reads_each_type_by_long_name)
-{
-	CHECK(parse_good("--flag --number 10 --time 3 --size 64K --text a=b --twice 21") > 0);
-	CHECK(tool.flag);
-	CHECK_EQ(tool.number, 10);
-	CHECK_EQ(tool.time_ns, 3000);
-	CHECK_EQ(shared.bytes, 65536);
-	CHECK_STR(shared.text, "a=b");
-	CHECK_EQ(shared.parsed, 42);
-}
+static const struct {
+	const char *line, *values; /* flags, number, time, tid, size, parsed, text */
+} readings[] = {
+	{ "--flag --number 10 --time 3 --size 64K --text a=b --twice 21",
+	  "f 10 3000 0 65536 42 a=b:" },
+	/* letters alone, joined, and with their argument */
+	{ "-oL -n5 -m 10ms", "oL 5 10000000 0 0 0 -:" },
+	{ "--number=7 --text=", " 7 0 0 0 0 :" },
+	{ "--nu 3", " 3 0 0 0 0 -:" }, /* getopt_long(3) lets names be cut short */
+	{ "-f -L", "fL 0 0 0 0 0 -:" },
+	/* an argument in brackets may be left out */
+	{ "--rows", " 0 0 0 0 1000 -:" },
+	{ "--rows 7", " 0 0 0 0 7 -:" },
+	{ "--rows=8", " 0 0 0 0 8 -:" },
+	{ "--rows -f", "f 0 0 0 0 1000 -:" },
+	{ "--rows word", " 0 0 0 0 1000 -: word" },
+	{ "-r 9 -f", "f 0 0 0 0 9 -:" },
+	/* operands may stand between options */
+	{ "10 --flag 5 -n 3", "f 3 0 0 0 0 -: 10 5" },
+	{ "-o -- --flag", "o 0 0 0 0 0 -: --flag" },
+	{ "", " 0 0 0 0 0 -: " }, /* an empty word is an operand */
+};
 
-TEST(reads_letters_alone_joined_and_with_their_argument)
+TEST(lines_are_read)
 {
-	CHECK(parse_good("-oL -n5 -m 10ms") > 0);
-	CHECK(tool.other_flag && tool.third_flag);
-	CHECK_EQ(tool.number, 5);
-	CHECK_EQ(tool.time_ns, 10 * NS_PER_MS);
-}
-
-TEST(reads_arguments_behind_an_equals_sign)
-{
-	CHECK(parse_good("--number=7 --text=") > 0);
-	CHECK_EQ(tool.number, 7);
-	CHECK_STR(shared.text, "");
-}
-
-TEST(an_argument_in_brackets_may_be_left_out)
-{
-	CHECK(parse_good("--rows") > 0);
-	CHECK_EQ(shared.parsed, 1000);
-	CHECK_EQ(parse_good("--rows 7"), 3);
-	CHECK_EQ(shared.parsed, 7);
-	CHECK_EQ(parse_good("--rows=8"), 2);
-	CHECK_EQ(shared.parsed, 8);
-	CHECK_EQ(parse_good("--rows -f"), 3);
-	CHECK_EQ(shared.parsed, 1000);
-	CHECK(tool.flag);
-	CHECK_EQ(parse_good("--rows word"), 2);
-	CHECK_EQ(shared.parsed, 1000);
-	CHECK_EQ(parse_good("-r 9 -f"), 4);
-	CHECK_EQ(shared.parsed, 9);
-	CHECK(strstr(complaint("-r"), "'-r' needs an argument"));
-	CHECK(strstr(complaint("--rows 0"), "--rows"));
+	for (size_t i = 0; i < ARRAY_SIZE(readings); i++)
+		CHECK_CASE_STR(readings[i].line, values_of(readings[i].line), readings[i].values);
 }
 
 TEST(knows_what_was_given)
 {
-	CHECK(parse_good("-n 2 --text x") > 0);
+	CHECK(parse_line("-n 2 --text x") > 0);
 	CHECK(opts_given(&set, "number"));
 	CHECK(opts_given(&set, "text"));
 	CHECK(!opts_given(&set, "flag"));
-	CHECK(parse_good("--flag") > 0);
+	CHECK(parse_line("--flag") > 0);
 	CHECK(opts_given(&set, "flag"));
 	CHECK(!opts_given(&set, "number"));
+	CHECK_EQ(parse_line(""), 1);
+	CHECK(!opts_given(&set, "flag"));
 }
 
 TEST(operands_may_stand_between_options)
 {
-	int first = parse_good("10 --flag 5 -n 3");
+	int first = parse_line("10 --flag 5 -n 3");
 
 	CHECK_EQ(first, 4);
 	CHECK_STR(words[first], "10");
@@ -232,90 +206,58 @@ TEST(operands_may_stand_between_options)
 
 TEST(what_follows_two_dashes_is_no_option)
 {
-	int first = parse_good("-o -- --flag");
+	int first = parse_line("-o -- --flag");
 
 	CHECK_STR(words[first], "--flag");
 	CHECK(tool.other_flag && !tool.flag);
 }
 
-TEST(refuses_unknown_options)
-{
-	CHECK(is_refused("--nonsense"));
-	CHECK(is_refused("-z"));
-	CHECK(is_refused("-oz"));
-	CHECK(strstr(complaint("--nonsense"), "unknown option '--nonsense'"));
-	CHECK(strstr(complaint("-oz"), "unknown option '-z'"));
-}
+static const struct {
+	const char *line, *complaint;
+} refusals[] = {
+	{ "--nonsense", "unknown option '--nonsense' (see --help)" },
+	{ "--numbr", "'--numbr' (did you mean --number?)" },
+	{ "--txet=a", "'--txet=a' (did you mean --text?)" },
+	{ "-z", "unknown option '-z'" },
+	{ "-oz", "unknown option '-z'" },
+	{ "--number", "'--number' needs an argument" },
+	{ "-n", "'-n' needs an argument" },
+	{ "-r", "'-r' needs an argument" },
+	{ "--flag=1", "'--flag=1' takes no argument" },
+	/* values that do not fit the type */
+	{ "--number 1", "--number" },
+	{ "--number 11", "--number" },
+	{ "--number 3x", "--number" },
+	{ "--number -3", "--number" },
+	{ "-n 3x", "--number: '3x'" },
+	{ "--time 3x", "--time" },
+	{ "--size 3x", "--size" },
+	{ "--twice abc", "--twice" },
+	{ "--rows 0", "--rows" },
+	{ "--flag --other", "--flag and --other exclude each other" },
+	{ "-of", "--flag and --other exclude each other" },
+	{ "--t 3", "--t" }, /* fits two options */
+};
 
-TEST(names_the_option_that_was_meant)
+TEST(refuses_bad_lines_and_says_why)
 {
-	CHECK(strstr(complaint("--numbr"), "'--numbr' (did you mean --number?)"));
-	CHECK(strstr(complaint("--txet=a"), "'--txet=a' (did you mean --text?)"));
-	CHECK(strstr(complaint("--nonsense"), "(see --help)"));
-	CHECK(!strstr(complaint("--nonsense"), "did you mean"));
-}
+	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+		int err;
+		const char *said = SAID(err = parse_line(refusals[i].line));
 
-TEST(brief_help_has_the_named_options_only)
-{
-	CHECK(parse_good("-f") > 0);
-	CHECK(opts_given_by_letter(&set, "flag"));
-	CHECK_STR(printed_by(STDOUT_FILENO, print_brief, "flag tid"),
-		  "\noptions (all: tool --help):\n"
-		  "  -f, --flag     a flag\n"
-		  "      --tid TID  a thread\n");
-	CHECK(parse_good("--flag") > 0);
-	CHECK(!opts_given_by_letter(&set, "flag"));
-}
-
-TEST(refuses_a_missing_argument)
-{
-	CHECK(is_refused("--number"));
-	CHECK(is_refused("-n"));
-	CHECK(strstr(complaint("--number"), "'--number' needs an argument"));
-	CHECK(strstr(complaint("-n"), "'-n' needs an argument"));
-}
-
-TEST(refuses_an_argument_for_a_flag)
-{
-	CHECK(is_refused("--flag=1"));
-	CHECK(strstr(complaint("--flag=1"), "'--flag=1' takes no argument"));
-}
-
-TEST(refuses_values_that_do_not_fit_the_type)
-{
-	CHECK(is_refused("--number 1"));
-	CHECK(is_refused("--number 11"));
-	CHECK(is_refused("--number 3x"));
-	CHECK(is_refused("--number -3"));
-	CHECK(is_refused("--time 3x"));
-	CHECK(is_refused("--size 3x"));
-	CHECK(is_refused("--twice abc"));
-	CHECK(strstr(complaint("-n 3x"), "--number: '3x'"));
-}
-
-TEST(refuses_options_that_exclude_each_other_in_any_order)
-{
-	CHECK(is_refused("--flag --other"));
-	CHECK(is_refused("-of"));
-	CHECK(strstr(complaint("-of"), "--flag and --other exclude each other"));
-	CHECK(parse_good("-f -L") > 0);
-}
-
-TEST(refuses_a_long_name_that_fits_two_options)
-{
-	CHECK(parse_good("--nu 3") > 0); /* getopt_long(3) lets names be cut short */
-	CHECK_EQ(tool.number, 3);
-	CHECK(is_refused("--t 3"));
+		CHECK_CASE(refusals[i].line, err, -EINVAL);
+		CHECK_HAS(said, refusals[i].complaint);
+	}
 }
 
 TEST(the_tid_option_has_the_tools_letter)
 {
 	CHECK(is_refused("-t 5"));
 	set.tid_letter = 't';
-	CHECK(parse_good("-t 5") > 0);
+	CHECK(parse_line("-t 5") > 0);
 	CHECK_EQ(shared.tid, 5);
 	CHECK(opts_given(&set, "tid"));
-	CHECK(parse_good("--tid 6") > 0);
+	CHECK(parse_line("--tid 6") > 0);
 	CHECK_EQ(shared.tid, 6);
 	set.tid_letter = 0;
 }
@@ -326,41 +268,40 @@ TEST(a_tool_gives_a_letter_to_a_shared_option)
 
 	CHECK(is_refused("-i 5"));
 	set.letters = letters;
-	CHECK(parse_good("-i 5") > 0);
+	CHECK(parse_line("-i 5") > 0);
 	CHECK_EQ(tool.number, 5);
 	CHECK(opts_given(&set, "number"));
-	CHECK(strstr(help_text(), "  -i, --number"));
+	CHECK_HAS(help_text(), "  -i, --number");
 	set.letters = NULL;
 }
 
-TEST(help_lists_options_by_section)
+TEST(brief_help_has_the_named_options_only)
+{
+	CHECK(parse_line("-f") > 0);
+	CHECK(opts_given_by_letter(&set, "flag"));
+	CHECK_STR(printed_by(print_brief, "flag tid"), "\noptions (all: tool --help):\n"
+						       "  -f, --flag     a flag\n"
+						       "      --tid TID  a thread\n");
+	CHECK(parse_line("--flag") > 0);
+	CHECK(!opts_given_by_letter(&set, "flag"));
+}
+
+TEST(help_lists_options_by_section_wrapped_at_80_columns)
 {
 	const char *help = help_text();
 
-	CHECK(strstr(help, "\noptions:\n  -f, --flag                  a flag\n"));
-	CHECK(strstr(help, "\nshared:\n      --tid TID               a thread\n"));
-	CHECK(!strstr(help, "nothing:"));
-}
-
-TEST(help_puts_long_options_on_a_line_of_their_own)
-{
-	CHECK(strstr(help_text(), "      --a-name-as-long-as-the-column N\n"
-				  "                              a long one\n"));
-}
-
-TEST(help_is_wrapped_at_80_columns)
-{
-	CHECK(strstr(
-		help_text(),
+	CHECK_HAS(
+		help, "\noptions:\n  -f, --flag                  a flag\n",
+		"\nshared:\n      --tid TID               a thread\n",
+		/* long options on a line of their own */
+		"      --a-name-as-long-as-the-column N\n"
+		"                              a long one\n",
 		"  -w, --wordy                 words that end in the last column there is, really\n"
 		"                              one more goes below and so does\n"
 		"                              a_word_that_is_longer_than_all_of_a_line_could_"
-		"ever_hold\n"));
-}
-
-TEST(help_shows_the_tools_letter_for_tid)
-{
+		"ever_hold\n");
+	CHECK(!strstr(help, "nothing:"));
 	set.tid_letter = 'L';
-	CHECK(strstr(help_text(), "  -L, --tid TID               a thread\n"));
+	CHECK_HAS(help_text(), "  -L, --tid TID               a thread\n");
 	set.tid_letter = 0;
 }

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Files of reports: whole or not there, and what becomes of those that can't be written. */
 #include <dirent.h>
-#include <errno.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
 #include "base/readfile.h"
 #include "run/output.h"
 #include "child.h"
@@ -37,11 +28,10 @@ static int count_files(void)
 
 static void check_file(const char *name, const char *expected)
 {
-	char *path = in_folder(name), *text = readfile(path, 1 << 20, NULL);
+	char *text = readfile(in_folder(name), 1 << 20, NULL);
 
 	CHECK_STR(text, expected);
 	free(text);
-	free(path);
 }
 
 static int write_report(struct output *out, const char *text)
@@ -58,12 +48,8 @@ static int write_report(struct output *out, const char *text)
 
 TEST(a_file_has_its_name_when_it_is_whole)
 {
-	struct output out = {};
-	char *path;
+	struct output out = { .path = in_folder("cpu.svg") };
 
-	make_folder();
-	path = in_folder("cpu.svg");
-	out.path = path;
 	CHECK_EQ(output_begin(&out), 0);
 	fputs("half", out.file);
 	fflush(out.file);
@@ -75,49 +61,34 @@ TEST(a_file_has_its_name_when_it_is_whole)
 	CHECK_EQ(write_report(&out, "two"), 0);
 	check_file("cpu.svg", "two");
 	CHECK_EQ(count_files(), 1);
-	free(path);
-	remove_folder();
 }
 
 /* As /dev/stdout > file does: the link stays, and what is in the file already, too. */
 TEST(what_stands_for_the_output_is_not_replaced)
 {
-	struct output out = {};
+	struct output out = { .path = in_folder("stdout") };
 	int fd, saved_fd = dup(STDOUT_FILENO);
 	struct stat st;
-	char *path, *log;
 
-	make_folder();
-	path = in_folder("stdout");
-	log = in_folder("log");
 	fflush(stdout);
-	fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	fd = open(in_folder("log"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	CHECK_EQ(write(fd, "before ", 7), 7);
 	dup2(fd, STDOUT_FILENO);
-	CHECK_EQ(symlink("/proc/self/fd/1", path), 0);
-	out.path = path;
+	CHECK_EQ(symlink("/proc/self/fd/1", out.path), 0);
 	CHECK_EQ(write_report(&out, "one "), 0);
 	CHECK_EQ(write_report(&out, "two"), 0);
 	dup2(saved_fd, STDOUT_FILENO);
-	CHECK(!lstat(path, &st) && S_ISLNK(st.st_mode));
+	CHECK(!lstat(out.path, &st) && S_ISLNK(st.st_mode));
 	check_file("log", "before one two");
 	close(saved_fd);
 	close(fd);
-	free(path);
-	free(log);
-	remove_folder();
 }
 
 TEST(a_killed_run_leaves_nothing)
 {
-	struct output out = {};
-	char *path;
-	pid_t pid;
+	struct output out = { .path = in_folder("cpu.svg") };
+	pid_t pid = fork();
 
-	make_folder();
-	path = in_folder("cpu.svg");
-	out.path = path;
-	pid = fork();
 	if (!pid) {
 		output_begin(&out);
 		fputs("half", out.file);
@@ -126,36 +97,26 @@ TEST(a_killed_run_leaves_nothing)
 	}
 	waitpid(pid, NULL, 0);
 	CHECK_EQ(count_files(), 0);
-	free(path);
-	remove_folder();
 }
 
 TEST(files_have_the_usual_rights)
 {
-	struct output out = {};
+	struct output out = { .path = in_folder("cpu.svg") };
 	mode_t mask = umask(0027);
 	struct stat st = {};
-	char *path;
 
-	make_folder();
-	path = in_folder("cpu.svg");
-	out.path = path;
 	CHECK_EQ(write_report(&out, "one"), 0);
-	stat(path, &st);
+	stat(out.path, &st);
 	CHECK_EQ(st.st_mode & 0777, 0640);
 	umask(mask);
-	free(path);
-	remove_folder();
 }
 
 TEST(each_report_of_a_series_has_a_file)
 {
-	struct output out = { .kind = OUTPUT_SERIES, .series.keep = 2 };
-	char *path;
+	struct output out = { .kind = OUTPUT_SERIES,
+			      .series.keep = 2,
+			      .path = in_folder("cpu-%S.txt") };
 
-	make_folder();
-	path = in_folder("cpu-%S.txt");
-	out.path = path;
 	CHECK_EQ(write_report(&out, "one"), 0);
 	CHECK_EQ(write_report(&out, "two"), 0);
 	CHECK_EQ(write_report(&out, "three"), 0);
@@ -163,19 +124,15 @@ TEST(each_report_of_a_series_has_a_file)
 	check_file("cpu-57.txt", "two");
 	check_file("cpu-58.txt", "three");
 	series_free(&out.series);
-	free(path);
-	remove_folder();
 }
 
 /* What is younger by its name is of before the clock was set back. */
 TEST(the_last_file_is_kept_in_any_case)
 {
-	struct output out = { .kind = OUTPUT_SERIES, .series.keep = 2 };
-	char *path;
+	struct output out = { .kind = OUTPUT_SERIES,
+			      .series.keep = 2,
+			      .path = in_folder("cpu-%Y%m%dT%H%M%S.txt") };
 
-	make_folder();
-	path = in_folder("cpu-%Y%m%dT%H%M%S.txt");
-	out.path = path;
 	CHECK_EQ(write_report(&out, "one"), 0);
 	CHECK_EQ(write_report(&out, "two"), 0);
 	CHECK_EQ(output_begin(&out), 0);
@@ -186,18 +143,12 @@ TEST(the_last_file_is_kept_in_any_case)
 	check_file("cpu-20260331T105456.txt", "three");
 	check_file("cpu-20260331T115457.txt", "two");
 	series_free(&out.series);
-	free(path);
-	remove_folder();
 }
 
 TEST(a_report_takes_the_place_of_a_peek_at_it)
 {
-	struct output out = { .kind = OUTPUT_SERIES };
-	char *path;
+	struct output out = { .kind = OUTPUT_SERIES, .path = in_folder("cpu-%Y%m%d.txt") };
 
-	make_folder();
-	path = in_folder("cpu-%Y%m%d.txt");
-	out.path = path;
 	out.is_peek = true;
 	CHECK_EQ(write_report(&out, "half"), 0);
 	CHECK_EQ(write_report(&out, "more"), 0);
@@ -208,19 +159,13 @@ TEST(a_report_takes_the_place_of_a_peek_at_it)
 	CHECK_EQ(out.n_dropped, 0);
 	CHECK_EQ(count_files(), 1);
 	free(out.peeked);
-	free(path);
-	remove_folder();
 }
 
 /* Lines that are written as things happen are not written again. */
 TEST(a_file_that_is_peeked_at_goes_on)
 {
-	struct output out = { .goes_on = true };
-	char *path;
+	struct output out = { .goes_on = true, .path = in_folder("waits.txt") };
 
-	make_folder();
-	path = in_folder("waits.txt");
-	out.path = path;
 	CHECK_EQ(output_check(&out), 0);
 	CHECK_EQ(output_begin(&out), 0);
 	for (int i = 0; i < 2; i++) {
@@ -237,18 +182,12 @@ TEST(a_file_that_is_peeked_at_goes_on)
 	check_file("waits.txt", "one one two");
 	CHECK_EQ(count_files(), 1);
 	free(out.peeked);
-	free(path);
-	remove_folder();
 }
 
 TEST(a_peek_takes_no_number)
 {
-	struct output out = { .kind = OUTPUT_SERIES };
-	char *path;
+	struct output out = { .kind = OUTPUT_SERIES, .path = in_folder("cpu.txt") };
 
-	make_folder();
-	path = in_folder("cpu.txt");
-	out.path = path;
 	CHECK_EQ(write_report(&out, "one"), 0);
 	out.is_peek = true;
 	CHECK_EQ(write_report(&out, "half of two"), 0);
@@ -259,36 +198,23 @@ TEST(a_peek_takes_no_number)
 	CHECK_EQ(count_files(), 2);
 	CHECK_EQ(out.n_dropped, 0);
 	free(out.peeked);
-	free(path);
-	remove_folder();
 }
 
 /* An hour that comes twice, as a clock that is set back has it. */
 TEST(what_has_come_meanwhile_is_not_overwritten)
 {
-	struct output out = { .kind = OUTPUT_SERIES };
-	char *path;
-	int stderr_fd;
+	struct output out = { .kind = OUTPUT_SERIES, .path = in_folder("cpu-%M.txt") };
 
-	make_folder();
-	path = in_folder("cpu-%M.txt");
-	out.path = path;
 	CHECK_EQ(write_report(&out, "one"), 0);
-	stderr_fd = silence_stderr();
-	CHECK_EQ(write_report(&out, "two"), 0);
-	restore_stderr(stderr_fd);
+	SAID(CHECK_EQ(write_report(&out, "two"), 0));
 	check_file("cpu-54.txt", "one");
 	CHECK(output_is_failing(&out));
 	CHECK_EQ(out.n_dropped, 1);
 	out.series.overwrite = true;
-	stderr_fd = silence_stderr();
-	CHECK_EQ(write_report(&out, "three"), 0);
-	restore_stderr(stderr_fd);
+	SAID(CHECK_EQ(write_report(&out, "three"), 0));
 	check_file("cpu-54.txt", "three");
 	CHECK(!output_is_failing(&out));
 	CHECK_EQ(count_files(), 1);
-	free(path);
-	remove_folder();
 }
 
 /* Like a full disk: writing fails from some size on. */
@@ -305,43 +231,29 @@ static void limit_files(rlim_t bytes)
 /* What is said goes into a file of its own, which is not limited as long as it is short. */
 static char *write_while_full(struct output *out, const char *text)
 {
-	int stderr_fd = dup(STDERR_FILENO);
-	FILE *said = tmpfile();
-	char *message;
-
-	dup2(fileno(said), STDERR_FILENO);
-	limit_files(1000);
-	CHECK_EQ(write_report(out, text), 0);
-	CHECK_EQ(write_report(out, text), 0);
-	limit_files(RLIM_INFINITY);
-	CHECK_EQ(write_report(out, text), 0);
-	restore_stderr(stderr_fd);
-	lseek(fileno(said), 0, SEEK_SET);
-	message = readfile_fd(fileno(said), 4096, NULL);
-	fclose(said);
-	return message;
+	return SAID({
+		limit_files(1000);
+		CHECK_EQ(write_report(out, text), 0);
+		CHECK_EQ(write_report(out, text), 0);
+		limit_files(RLIM_INFINITY);
+		CHECK_EQ(write_report(out, text), 0);
+	});
 }
 
 static void check_full(enum output_kind kind, size_t n_bytes)
 {
-	struct output out = { .kind = kind };
-	char *path, *text = mem_zalloc(n_bytes + 1, 1), *message;
+	struct output out = { .kind = kind, .path = in_folder("cpu.txt") };
+	char *text = until_end(mem_zalloc(n_bytes + 1, 1)), *message;
 
-	make_folder();
-	path = in_folder("cpu.txt");
-	out.path = path;
 	memset(text, 'x', n_bytes);
 	CHECK_EQ(write_report(&out, "one"), 0);
 	message = write_while_full(&out, text);
-	CHECK_HAS(message, "File too large (report dropped, tracing continues)\n");
-	CHECK_HAS(message, "writable again, 2 reports were dropped\n");
+	CHECK_HAS(message, "File too large (report dropped, tracing continues)\n",
+		  "writable again, 2 reports were dropped\n");
 	CHECK(!strstr(strstr(message, "report dropped") + 1, "report dropped"));
 	CHECK_EQ(out.n_dropped, 2);
 	check_file(kind == OUTPUT_SERIES ? "cpu.004.txt" : "cpu.txt", text);
 	CHECK_EQ(count_files(), kind == OUTPUT_SERIES ? 2 : 1);
-	free(message);
-	free(text);
-	free(path);
 	remove_folder();
 }
 
@@ -355,117 +267,79 @@ TEST(a_full_disk_costs_the_reports_of_that_time)
 
 TEST(a_folder_that_is_gone_for_a_while)
 {
-	struct output out = { .kind = OUTPUT_SERIES };
-	char *path;
-	int stderr_fd = silence_stderr();
+	struct output out = { .kind = OUTPUT_SERIES, .path = in_folder("cpu.txt") };
 
-	make_folder();
-	path = in_folder("cpu.txt");
-	out.path = path;
 	CHECK_EQ(write_report(&out, "one"), 0);
-	remove_folder();
-	CHECK_EQ(write_report(&out, "two"), 0);
+	nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	SAID(CHECK_EQ(write_report(&out, "two"), 0));
 	CHECK_EQ(out.n_dropped, 1);
 	CHECK_EQ(mkdir(folder, 0700), 0);
-	CHECK_EQ(write_report(&out, "three"), 0);
-	restore_stderr(stderr_fd);
+	SAID(CHECK_EQ(write_report(&out, "three"), 0));
 	check_file("cpu.003.txt", "three");
-	free(path);
-	remove_folder();
 }
 
 TEST(one_report_that_fails_is_an_error)
 {
 	struct output out = { .path = "/nowhere/cpu.svg" };
-	int stderr_fd = silence_stderr();
 
-	CHECK(output_begin(&out));
+	SAID(CHECK(output_begin(&out)));
 	out.kind = OUTPUT_SERIES;
-	CHECK(output_begin(&out));
-	restore_stderr(stderr_fd);
+	SAID(CHECK(output_begin(&out)));
 }
 
 /* As a log that was turned over has, where the tool is a container's second process. */
 TEST(files_with_names_like_ours_stay)
 {
-	struct output out = {};
-	char *path, *number;
+	char *path = in_folder("cpu.svg"), *number = mem_printf("%s.%d", path, (int)getpid());
+	struct output out = { .path = until_end(number) };
 
-	make_folder();
-	path = in_folder("cpu.svg");
-	number = mem_printf("%s.%d", path, (int)getpid());
-	out.path = number;
 	CHECK_EQ(write_report(&out, "other"), 0);
 	out = (struct output){ .path = path };
 	CHECK_EQ(write_report(&out, "one"), 0);
 	check_file("cpu.svg", "one");
 	check_file(strrchr(number, '/') + 1, "other");
 	CHECK_EQ(count_files(), 2);
-	free(number);
-	free(path);
-	remove_folder();
 }
 
 /* Two that have one process number, as in two containers. */
 TEST(temporary_names_that_are_taken_stay)
 {
-	struct output out = {};
-	char *path, *name, *taken;
+	char *name = until_end(mem_printf(".tracelets-%d-0", (int)getpid()));
+	struct output out = { .path = in_folder(name) };
 
-	make_folder();
-	path = in_folder("cpu.svg");
-	name = mem_printf(".tracelets-%d-0", (int)getpid());
-	taken = in_folder(name);
-	out.path = taken;
 	CHECK_EQ(write_report(&out, "other"), 0);
-	out = (struct output){ .path = path };
+	out = (struct output){ .path = in_folder("cpu.svg") };
 	CHECK_EQ(write_report(&out, "one"), 0);
 	check_file("cpu.svg", "one");
 	check_file(name, "other");
 	CHECK_EQ(count_files(), 2);
-	free(taken);
-	free(name);
-	free(path);
-	remove_folder();
 }
 
 static int check_name_in_folder(const char *name)
 {
-	char *path = in_folder(name);
-	struct output out = { .path = path };
-	int err = output_check(&out);
-
-	free(path);
-	return err;
+	return output_check(&(struct output){ .path = in_folder(name) });
 }
 
 TEST(names_that_no_file_can_have_are_refused_before)
 {
 	struct output out = { .path = "" };
-	int stderr_fd = silence_stderr();
-	char name[256 + 1] = "", *path;
+	char name[256 + 1] = "";
 
 	memset(name, 'x', 256);
-	make_folder();
-	CHECK_EQ(output_check(&out), -EINVAL);
-	CHECK_EQ(check_name_in_folder(name), -ENAMETOOLONG);
-	path = in_folder(name + 1);
-	out.path = path;
+	SAID(CHECK_EQ(output_check(&out), -EINVAL));
+	SAID(CHECK_EQ(check_name_in_folder(name), -ENAMETOOLONG));
+	out.path = in_folder(name + 1);
 	CHECK_EQ(write_report(&out, "one"), 0);
 	check_file(name + 1, "one");
 	CHECK_EQ(check_name_in_folder("y"), 0);
-	restore_stderr(stderr_fd);
-	free(path);
-	remove_folder();
 }
 
 static void check_mounted(void)
 {
-	struct output out = { .kind = OUTPUT_LATEST };
 	char *path = in_folder("cpu.prom"), *other = in_folder("other");
+	struct output out = { .kind = OUTPUT_LATEST, .path = path };
 	struct stat before = {}, after = {};
 
-	out.path = path;
 	write_report(&out, "much longer");
 	out = (struct output){ .path = other };
 	write_report(&out, "empty");
@@ -480,23 +354,14 @@ static void check_mounted(void)
 	CHECK_EQ(after.st_ino, before.st_ino);
 	CHECK_EQ(count_files(), 2);
 	mount(NULL, path, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL);
-	CHECK_EQ(output_check(&out), -EROFS);
-	free(other);
-	free(path);
+	SAID(CHECK_EQ(output_check(&out), -EROFS));
 }
 
 /* It can't be replaced: what is in it is. */
 TEST(a_file_that_is_mounted_by_itself)
 {
-	int stderr_fd;
-
-	if (geteuid()) {
+	if (geteuid())
 		SKIP("needs root");
-		return;
-	}
 	make_folder();
-	stderr_fd = silence_stderr();
 	check_apart(check_mounted);
-	restore_stderr(stderr_fd);
-	remove_folder();
 }

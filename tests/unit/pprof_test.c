@@ -5,8 +5,6 @@
  */
 #include <zlib.h>
 
-#include "base/array.h"
-
 #include "../formats/samples.h"
 #include "unit.h"
 #include "written.h"
@@ -31,6 +29,9 @@ struct decoded {
 	struct span functions[MAX_LIST], locations[MAX_LIST], mappings[MAX_LIST]; /* by number */
 	size_t n_strings, n_functions, n_locations, n_mappings, n_samples;
 };
+
+static struct decoded *d;
+static struct profile *p, *back;
 
 static uint64_t read_varint(struct span *s)
 {
@@ -83,7 +84,7 @@ static uint64_t number_in(struct span message, uint32_t number)
 	return f.value;
 }
 
-static const char *text_in(const struct decoded *d, struct span message, uint32_t number)
+static const char *text_in(struct span message, uint32_t number)
 {
 	uint64_t i = number_in(message, number);
 
@@ -91,7 +92,7 @@ static const char *text_in(const struct decoded *d, struct span message, uint32_
 	return i < d->n_strings ? d->strings[i] : "";
 }
 
-static void unpack(struct decoded *d, const char *packed, size_t size)
+static void unpack(const char *packed, size_t size)
 {
 	z_stream z = { .next_in = (unsigned char *)packed,
 		       .avail_in = (uInt)size,
@@ -111,13 +112,13 @@ static void take_numbered(struct span *list, size_t *n, struct span message)
 	list[++*n] = message;
 }
 
-static struct decoded *decode(const char *packed, size_t size)
+static void decode(const char *packed, size_t size)
 {
-	struct decoded *d = mem_zalloc(1, sizeof(*d));
 	struct span s;
 	struct field f;
 
-	unpack(d, packed, size);
+	d = mem_zalloc(1, sizeof(*d));
+	unpack(packed, size);
 	s = d->whole;
 	while (next_field(&s, &f)) {
 		if (f.number == 6)
@@ -132,29 +133,51 @@ static struct decoded *decode(const char *packed, size_t size)
 		else if (f.number == 2)
 			d->n_samples++;
 	}
-	return d;
 }
 
-static void free_decoded(struct decoded *d)
+static void forget(void)
 {
-	for (size_t i = 0; i < d->n_strings; i++)
+	for (size_t i = 0; d && i < d->n_strings; i++)
 		free(d->strings[i]);
 	free(d);
+	d = NULL;
+	profile_free(p);
 }
 
-static struct decoded *write_and_decode(struct profile *p, const struct writer_facts *facts)
+static void begin(const char *unit, const struct column *columns)
+{
+	forget();
+	p = profile_new(unit, columns, NULL);
+}
+
+BEFORE_EACH()
+{
+	p = samples_make("samples");
+	back = profile_new("samples", NULL, NULL);
+}
+
+AFTER_EACH()
+{
+	forget();
+	profile_free(back);
+}
+
+static void write_and_decode(const struct writer_facts *facts)
 {
 	struct writer_style style = { .facts = facts };
 	size_t size;
 	char *packed = written_by(&pprof_writer, p, &style, &size);
-	struct decoded *d = decode(packed, size);
 
-	free(packed);
-	return d;
+	decode(packed, size);
+}
+
+static void add_one(const char *comm, uint32_t pid, int cpu, uint64_t value)
+{
+	profile_add(p, &(struct sample){ .comm = comm, .pid = pid, .cpu = cpu, .value = value });
 }
 
 /* A location's lines, innermost first, onto frames that are leaf first. */
-static size_t append_lines(const struct decoded *d, struct span location, struct frame *frames)
+static size_t append_lines(struct span location, struct frame *frames)
 {
 	struct field line;
 	size_t n = 0;
@@ -162,21 +185,21 @@ static size_t append_lines(const struct decoded *d, struct span location, struct
 	for (; find_field(location, 4, n, &line); n++) {
 		struct span function = d->functions[number_in(line.span, 1)];
 
-		frames[n].name = text_in(d, function, 2);
+		frames[n].name = text_in(function, 2);
 		frames[n].line = (uint32_t)number_in(line.span, 2);
-		if (*text_in(d, function, 4))
-			frames[n].file = text_in(d, function, 4);
+		if (*text_in(function, 4))
+			frames[n].file = text_in(function, 4);
 	}
 	return n;
 }
 
-static size_t read_frames(const struct decoded *d, struct span list, struct frame *frames)
+static size_t read_frames(struct span list, struct frame *frames)
 {
 	struct frame leaf_first[64] = {};
 	size_t n = 0;
 
 	while (list.at < list.end)
-		n += append_lines(d, d->locations[read_varint(&list)], leaf_first + n);
+		n += append_lines(d->locations[read_varint(&list)], leaf_first + n);
 	for (size_t i = 0; i < n; i++)
 		frames[i] = leaf_first[n - 1 - i];
 	return n == 1 && !strcmp(frames->name, "[no frames]") ? 0 : n;
@@ -188,12 +211,12 @@ static bool is_label(struct span label)
 	return number_in(label, 2) || number_in(label, 3) || number_in(label, 4);
 }
 
-static void read_labels(const struct decoded *d, struct span message, struct sample *s)
+static void read_labels(struct span message, struct sample *s)
 {
 	struct field label;
 
 	for (size_t i = 0; find_field(message, 3, i, &label); i++) {
-		const char *key = text_in(d, label.span, 1), *text = text_in(d, label.span, 2);
+		const char *key = text_in(label.span, 1), *text = text_in(label.span, 2);
 
 		if (!is_label(label.span))
 			UNIT_FAIL("the label %s is lost", key);
@@ -220,7 +243,7 @@ static void read_labels(const struct decoded *d, struct span message, struct sam
 	}
 }
 
-static void read_sample(const struct decoded *d, size_t i, struct profile *p)
+static void read_sample(size_t i, struct profile *to)
 {
 	struct frame frames[64] = {};
 	struct sample s = { .cpu = -1, .frames = frames };
@@ -228,60 +251,52 @@ static void read_sample(const struct decoded *d, size_t i, struct profile *p)
 
 	CHECK(find_field(d->whole, 2, i, &message));
 	if (find_field(message.span, 1, 0, &locations))
-		s.n_frames = read_frames(d, locations.span, frames);
+		s.n_frames = read_frames(locations.span, frames);
 	CHECK(find_field(message.span, 2, 0, &values));
 	s.value = read_varint(&values.span);
-	read_labels(d, message.span, &s);
-	profile_add(p, &s);
+	read_labels(message.span, &s);
+	profile_add(to, &s);
 }
 
-static char *text_of(struct profile *p)
+static char *text_of(struct profile *of)
 {
 	struct writer_style style = {};
 
-	return written_by(&text_writer, p, &style, NULL);
+	return written_by(&text_writer, of, &style, NULL);
 }
 
 /* Escaping what is escaped changes a backslash only. */
 TEST(what_is_read_back_is_the_profile)
 {
-	struct profile *p = samples_make("samples"), *back = profile_new("samples", NULL, NULL);
-	struct decoded *d = write_and_decode(p, NULL);
 	char *expected, *read;
 
+	write_and_decode(NULL);
 	CHECK_EQ(d->n_samples, profile_count(p) - 1); /* one has the value 0 */
 	for (size_t i = 0; i < d->n_samples; i++)
-		read_sample(d, i, back);
+		read_sample(i, back);
 	expected = text_of(p);
 	read = text_of(back);
 	CHECK_STR(read, expected);
 	CHECK(strlen(read) > 4096);
-	free(expected);
-	free(read);
-	free_decoded(d);
-	profile_free(back);
-	profile_free(p);
 }
 
 /* What differs in its cgroup only stays apart. */
 TEST(labels_tell_where_a_thread_ran)
 {
 	static const char *const cgroups[] = { NULL, "/a/docker-00ff.scope", "/b" };
-	struct profile *p = profile_new("samples", NULL, NULL);
-	struct profile *back = profile_new("samples", NULL, NULL);
 	struct sample s = { "app", 42, -1, 0, NULL, samples_frames, 4, 3 };
-	struct decoded *d;
 
+	begin("samples", NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(cgroups); i++) {
 		s.value++;
 		s.group = (struct sample_group){ cgroups[i], i == 1 ? "00ff" : NULL,
 						 i == 1 ? "docker-00ff.scope" : NULL };
 		profile_add(p, &s);
 	}
-	d = write_and_decode(p, NULL);
+	write_and_decode(NULL);
 	CHECK_EQ(d->n_samples, 3);
 	for (size_t i = 0; i < d->n_samples; i++)
-		read_sample(d, i, back);
+		read_sample(i, back);
 	profile_sort(back);
 	CHECK_EQ(profile_count(back), 3);
 	CHECK_STR(profile_sample(back, 0)->group.cgroup, "/b");
@@ -290,51 +305,40 @@ TEST(labels_tell_where_a_thread_ran)
 	CHECK_STR(profile_sample(back, 1)->group.container_id, "00ff");
 	CHECK_STR(profile_sample(back, 1)->group.unit, "docker-00ff.scope");
 	CHECK(!profile_sample(back, 2)->group.cgroup);
-	free_decoded(d);
-	profile_free(back);
-	profile_free(p);
 }
 
 TEST(the_first_cpu_is_a_label_too)
 {
-	struct profile *p = profile_new("samples", NULL, NULL);
-	struct decoded *d;
 	struct field message, label;
 
-	profile_add(p, &(struct sample){ .comm = "idle", .pid = 0, .cpu = 0, .value = 1 });
-	d = write_and_decode(p, NULL);
+	begin("samples", NULL);
+	add_one("idle", 0, 0, 1);
+	write_and_decode(NULL);
 	CHECK(find_field(d->whole, 2, 0, &message));
 	CHECK(find_field(message.span, 3, 1, &label) && is_label(label.span));
-	CHECK_STR(text_in(d, label.span, 1), "pid");
-	CHECK_STR(text_in(d, label.span, 4), "pid");
+	CHECK_STR(text_in(label.span, 1), "pid");
+	CHECK_STR(text_in(label.span, 4), "pid");
 	CHECK(find_field(message.span, 3, 2, &label) && is_label(label.span));
-	CHECK_STR(text_in(d, label.span, 1), "cpu");
-	CHECK_STR(text_in(d, label.span, 4), "cpu");
-	free_decoded(d);
-	profile_free(p);
+	CHECK_STR(text_in(label.span, 1), "cpu");
+	CHECK_STR(text_in(label.span, 4), "cpu");
 }
 
 TEST(a_thread_without_a_name_has_a_label_too)
 {
-	struct profile *p = profile_new("samples", NULL, NULL);
-	struct decoded *d;
 	struct field message, label;
 
-	profile_add(p, &(struct sample){ .comm = "", .pid = 1, .cpu = -1, .value = 1 });
-	d = write_and_decode(p, NULL);
+	begin("samples", NULL);
+	add_one("", 1, -1, 1);
+	write_and_decode(NULL);
 	CHECK(find_field(d->whole, 2, 0, &message));
 	CHECK(find_field(message.span, 3, 0, &label) && is_label(label.span));
-	CHECK_STR(text_in(d, label.span, 1), "comm");
-	CHECK_STR(text_in(d, label.span, 2), "[no name]");
-	free_decoded(d);
-	profile_free(p);
+	CHECK_STR(text_in(label.span, 1), "comm");
+	CHECK_STR(text_in(label.span, 2), "[no name]");
 }
 
 TEST(all_is_told_once)
 {
-	struct profile *p = samples_make("samples");
-	struct decoded *d = write_and_decode(p, NULL);
-
+	write_and_decode(NULL);
 	CHECK_STR(d->strings[0], "");
 	for (size_t i = 0; i < d->n_strings; i++)
 		for (size_t j = 0; j < i; j++)
@@ -342,77 +346,66 @@ TEST(all_is_told_once)
 	CHECK_EQ(d->n_mappings, 3);
 	CHECK_EQ(d->n_locations,
 		 6 + 2 + 4 + 1 + 1); /* of each stack, those not yet known; 2 are split */
-	free_decoded(d);
-	profile_free(p);
 }
 
 /* The location of "leap", which is in "step", which is in "run". */
 TEST(inlined_frames_share_their_callers_location)
 {
-	struct profile *p = samples_make("samples");
-	struct decoded *d = write_and_decode(p, NULL);
 	size_t n_found = 0;
 	struct frame lines[8];
 
+	write_and_decode(NULL);
 	for (size_t i = 1; i <= d->n_locations; i++) {
 		if (number_in(d->locations[i], 3) != 0x1100)
 			continue;
 		n_found++;
 		memset(lines, 0, sizeof(lines));
-		CHECK_EQ(append_lines(d, d->locations[i], lines), 3);
+		CHECK_EQ(append_lines(d->locations[i], lines), 3);
 		CHECK_STR(lines[0].name, "leap");
 		CHECK_STR(lines[1].name, "step");
 		CHECK_STR(lines[2].name, "run");
 		CHECK_EQ(lines[2].line, 40);
 	}
 	CHECK_EQ(n_found, 1);
-	free_decoded(d);
-	profile_free(p);
 }
 
 TEST(mappings_tell_files_and_build_ids)
 {
-	struct profile *p = samples_make("samples");
-	struct decoded *d = write_and_decode(p, NULL);
 	bool found = false;
 
+	write_and_decode(NULL);
 	for (size_t i = 1; i <= d->n_mappings; i++) {
 		CHECK_EQ(number_in(d->mappings[i], 2), 0);
 		CHECK(number_in(d->mappings[i], 3) == UINT64_MAX);
-		if (strcmp(text_in(d, d->mappings[i], 5), "/opt/my app/app"))
+		if (strcmp(text_in(d->mappings[i], 5), "/opt/my app/app"))
 			continue;
 		found = true;
-		CHECK_STR(text_in(d, d->mappings[i], 6), "00ff10");
+		CHECK_STR(text_in(d->mappings[i], 6), "00ff10");
 	}
 	CHECK(found);
-	free_decoded(d);
-	profile_free(p);
 }
 
 TEST(functions_have_the_linkers_names_too)
 {
-	struct profile *p = samples_make("samples");
-	struct decoded *d = write_and_decode(p, NULL);
 	bool found = false;
 
+	write_and_decode(NULL);
 	for (size_t i = 1; i <= d->n_functions; i++) {
-		if (strcmp(text_in(d, d->functions[i], 2), "ns::read(char const*)"))
+		if (strcmp(text_in(d->functions[i], 2), "ns::read(char const*)"))
 			continue;
 		found = true;
-		CHECK_STR(text_in(d, d->functions[i], 3), "_ZN2ns4readEPKc");
+		CHECK_STR(text_in(d->functions[i], 3), "_ZN2ns4readEPKc");
 	}
 	CHECK(found);
-	free_decoded(d);
-	profile_free(p);
 }
 
-static void check_type(const struct decoded *d, size_t i, const char *type, const char *unit)
+static void check_type(size_t i, const char *type, const char *unit)
 {
 	struct field f;
 
 	CHECK(find_field(d->whole, 1, i, &f));
-	CHECK_STR(text_in(d, f.span, 1), type);
-	CHECK_STR(text_in(d, f.span, 2), unit);
+	CHECK_STR(text_in(f.span, 1), type);
+	CHECK_STR(text_in(f.span, 2), unit);
 }
 
 TEST(samples_are_also_told_as_time)
@@ -426,14 +419,13 @@ TEST(samples_are_also_told_as_time)
 					    .end_unix_ns = 5000,
 					    .duration_ns = 2000,
 					    .lost = 3 };
-	struct profile *p = profile_new("samples", NULL, NULL);
-	struct decoded *d;
 	struct field f;
 
-	profile_add(p, &(struct sample){ .comm = "c", .cpu = -1, .value = 7 });
-	d = write_and_decode(p, &facts);
-	check_type(d, 0, "samples", "count");
-	check_type(d, 1, "cpu", "nanoseconds");
+	begin("samples", NULL);
+	add_one("c", 0, -1, 7);
+	write_and_decode(&facts);
+	check_type(0, "samples", "count");
+	check_type(1, "cpu", "nanoseconds");
 	CHECK(find_field(d->whole, 2, 0, &f) && find_field(f.span, 2, 0, &f));
 	CHECK_EQ(read_varint(&f.span), 7);
 	CHECK_EQ(read_varint(&f.span), 70707070);
@@ -441,8 +433,6 @@ TEST(samples_are_also_told_as_time)
 	CHECK_EQ(number_in(d->whole, 9), 3000);
 	CHECK_EQ(number_in(d->whole, 10), 2000);
 	CHECK_EQ(number_in(d->whole, 12), 10101010);
-	free_decoded(d);
-	profile_free(p);
 }
 
 TEST(values_can_have_a_name_of_their_own)
@@ -450,14 +440,11 @@ TEST(values_can_have_a_name_of_their_own)
 	const struct writer_facts facts = {
 		.tool = "profile", .host = "h", .kernel = "k", .type = "wall"
 	};
-	struct profile *p = profile_new("nanoseconds", NULL, NULL);
-	struct decoded *d;
 
-	profile_add(p, &(struct sample){ .comm = "c", .cpu = -1, .value = 7 });
-	d = write_and_decode(p, &facts);
-	check_type(d, 0, "wall", "nanoseconds");
-	free_decoded(d);
-	profile_free(p);
+	begin("nanoseconds", NULL);
+	add_one("c", 0, -1, 7);
+	write_and_decode(&facts);
+	check_type(0, "wall", "nanoseconds");
 }
 
 TEST(units_have_the_names_that_pprof_knows)
@@ -468,14 +455,12 @@ TEST(units_have_the_names_that_pprof_knows)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-		struct profile *p = profile_new(units[i][0], NULL, NULL);
-		struct decoded *d = write_and_decode(p, NULL);
 		struct field f;
 
-		check_type(d, 0, units[i][1], units[i][2]);
+		begin(units[i][0], NULL);
+		write_and_decode(NULL);
+		check_type(0, units[i][1], units[i][2]);
 		CHECK(!find_field(d->whole, 1, 1, &f));
-		free_decoded(d);
-		profile_free(p);
 	}
 }
 
@@ -486,19 +471,16 @@ TEST(counted_things_come_before_the_value)
 		{ .name = "oldest_ms", COLUMN_MOST },
 		{},
 	};
-	struct profile *p = profile_new("bytes", columns, NULL);
-	struct decoded *d;
 	struct field f;
 
+	begin("bytes", columns);
 	profile_add(
 		p, &(struct sample){ .comm = "c", .cpu = -1, .value = 701, .columns = { 7, 900 } });
-	d = write_and_decode(p, NULL);
-	check_type(d, 0, "inuse_objects", "count");
-	check_type(d, 1, "inuse_space", "bytes");
+	write_and_decode(NULL);
+	check_type(0, "inuse_objects", "count");
+	check_type(1, "inuse_space", "bytes");
 	CHECK(find_field(d->whole, 2, 0, &f) && find_field(f.span, 2, 0, &f));
 	CHECK_EQ(read_varint(&f.span), 7);
 	CHECK_EQ(read_varint(&f.span), 701);
 	CHECK(f.span.at == f.span.end);
-	free_decoded(d);
-	profile_free(p);
 }

@@ -3,28 +3,10 @@
  * Places of probes in code of arm64: on the entries of real allocators (recorded), and on code made
  * for each rule. Instructions are written as a disassembler shows them: a word each.
  */
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include "base/array.h"
 #include "probes/probe_machine.h"
 #include "probes/probe_place.h"
 #include "probe_places.h"
 #include "unit.h"
-
-#define CODE_MAX 256
-
-struct entry {
-	const char *library, *function;
-	unsigned int n_args;
-	bool wants_return;
-	unsigned int offset;
-	enum probe_kind kind;
-	unsigned int moved_offset;
-	enum probe_kind moved_kind;
-	const char *code;
-};
 
 static const struct entry entries[] = {
 #include "alloc_entries_arm64.h"
@@ -54,8 +36,6 @@ static struct probe_place place_code(const char *text, struct probe_request requ
 	return place;
 }
 
-#define STRICT(n)  ((struct probe_request){ .n_args = (n), .wants_return = true })
-#define ENTRY(n)   ((struct probe_request){ .n_args = (n) })
 #define MOVABLE(n) ((struct probe_request){ .n_args = (n), .may_move_args = true })
 
 /* An instruction, and a branch behind it, which is reached if the instruction may be skipped. */
@@ -78,27 +58,10 @@ static struct probe_place place_code(const char *text, struct probe_request requ
 
 /* ---- real allocators ---- */
 
-static void check_place(const struct entry *e, struct probe_request request, unsigned int offset,
-			enum probe_kind kind)
-{
-	struct probe_place place = place_code(e->code, request);
-
-	if (place.offset != offset || place.kind != kind)
-		UNIT_FAIL("%s of %s: +%u (%s), not +%u (%s)", e->function, e->library, place.offset,
-			  probe_kind_name(place.kind), offset, probe_kind_name(kind));
-}
-
 TEST(places_probes_in_the_allocators_of_debian)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
-		const struct entry *e = &entries[i];
-		struct probe_request request = { .n_args = e->n_args,
-						 .wants_return = e->wants_return };
-
-		check_place(e, request, e->offset, e->kind);
-		request.may_move_args = true;
-		check_place(e, request, e->moved_offset, e->moved_kind);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
+		check_entry(&entries[i], entries[i].code, 0);
 }
 
 /* ---- what the kernel makes of a probe ---- */
@@ -161,9 +124,9 @@ TEST(knows_what_the_kernel_refuses_or_breaks)
 	CHECK_PLACE("19010440", STRICT(1), 0, PROBE_REFUSED); /* cpyfp [x0]!, [x1]!, x2! */
 }
 
-/* Whatever takes a probe is better. */
-TEST(steps_behind_what_is_refused)
+TEST(steps_are_avoided)
 {
+	/* steps behind what is refused */
 	/* ldr x3, .+64; mov x4, x3; str x4, [x1] */
 	CHECK_PLACE("58000203 aa0303e4 f9000024", STRICT(1), 4, PROBE_STEP);
 	/* ldr x3, .+64; cbz x0, .+64 */
@@ -173,10 +136,7 @@ TEST(steps_behind_what_is_refused)
 	/* ldr x0, .+64; cbz x0, .+64 */
 	CHECK_PLACE("58000200 b4000200", STRICT(1), 0, PROBE_REFUSED);
 	CHECK_PLACE("d2801ae8 d4000001", STRICT(2), 0, PROBE_STEP); /* mov x8, #215; svc #0 */
-}
-
-TEST(prefers_the_first_of_equals_and_late_nops_to_steps)
-{
+	/* prefers the first of equals and late nops to steps */
 	/* nop; adrp x3, .+65536; cbz x0, .+64 */
 	CHECK_PLACE("d503201f 90000003 b4000200", STRICT(1), 4, PROBE_ADDRESS);
 	/* adrp x3, .+65536; adrp x4, .+65536 */
@@ -335,19 +295,14 @@ TEST(an_unknown_instruction_ends_the_search)
 	CHECK_PLACE("", STRICT(0), 0, PROBE_STEP);
 }
 
-/* What follows a branch isn't reached by every call. */
-TEST(a_branch_ends_the_search)
+TEST(the_search_ends)
 {
+	/* a branch ends the search */
 	/* mov x3, x0; cbz x0, .+64; adrp x3, .+65536 */
 	CHECK_PLACE("aa0003e3 b4000200 90000003", STRICT(1), 4, PROBE_BRANCH);
 	/* ldr x3, .+64; svc #0; cbz x0, .+64 */
 	CHECK_PLACE("58000203 d4000001 b4000200", ENTRY(1), 0, PROBE_REFUSED);
-}
-
-/* ---- loops ---- */
-
-TEST(a_jump_back_to_the_place_rules_it_out)
-{
+	/* a jump back to the place rules it out */
 	/* mov x3, x0; cbz x0, .+8; b .-4; ret */
 	CHECK_PLACE("aa0003e3 b4000040 17ffffff d65f03c0", STRICT(1), 0, PROBE_STEP);
 	/* mov x3, x0; cbz x0, .+8; b.ne .-4; ret */
@@ -364,6 +319,8 @@ TEST(a_jump_back_to_the_place_rules_it_out)
 	/* adr x3, .+64; cbz x0, . */
 	CHECK_PLACE("10000203 b4000000", STRICT(1), 0, PROBE_ADDRESS);
 }
+
+/* ---- loops ---- */
 
 #define FIVE_MOVES    "aa0603e7 aa0603e7 aa0603e7 aa0603e7 aa0603e7 " /* mov x7, x6 */
 #define FIFTEEN_MOVES FIVE_MOVES FIVE_MOVES FIVE_MOVES
@@ -390,36 +347,33 @@ TEST(a_part_of_an_instruction_is_not_read)
 
 /* ---- arguments that have moved ---- */
 
+static const struct {
+	const char *code;
+	unsigned int n_args;
+	enum probe_kind kind;
+	unsigned int offset, args[2]; /* the registers */
+} moved[] = {
+	{ "aa0003f3 d2800000 52800021 d65f03c0", 1, PROBE_BRANCH, 12, { 19 } },
+	{ "aa0103e3 f9400041 aa0303fc aa0403e3 d65f03c0", 2, PROBE_BRANCH, 16, { 0, 28 } },
+	{ "2a0003f3 d2800000 d65f03c0", 1, PROBE_STEP }, /* half of it */
+	{ "aa0003f3 d2800000 d2800013 d65f03c0", 1, PROBE_STEP },
+	{ "aa0003ff d2800000 d65f03c0", 1, PROBE_STEP },
+	{ "aa1f03e0 d65f03c0", 1, PROBE_STEP },
+	{ "aa0003f3 d65f03c0", 1, PROBE_BRANCH, 4, { 0 } }, /* still where it belongs */
+	{ "aa0003e8 aa0103e0 aa0803e1 d65f03c0", 2, PROBE_BRANCH, 12, { 1, 0 } }, /* exchanged */
+};
+
 TEST(follows_arguments_into_other_registers)
 {
-	struct probe_place place = place_code("aa0003f3 d2800000 52800021 d65f03c0", MOVABLE(1));
+	for (size_t i = 0; i < ARRAY_SIZE(moved); i++) {
+		struct probe_place place = place_code(moved[i].code, MOVABLE(moved[i].n_args));
 
-	CHECK_EQ(place.offset, 12);
-	CHECK(place.is_moved);
-	CHECK_EQ(place.args[0], 19);
-	place = place_code("aa0103e3 f9400041 aa0303fc aa0403e3 d65f03c0", MOVABLE(2));
-	CHECK_EQ(place.offset, 16);
-	CHECK_EQ(place.args[0], 0);
-	CHECK_EQ(place.args[1], 28);
-	place = place_code("2a0003f3 d2800000 d65f03c0", MOVABLE(1)); /* half of it */
-	CHECK_EQ(place.kind, PROBE_STEP);
-	place = place_code("aa0003f3 d2800000 d2800013 d65f03c0", MOVABLE(1));
-	CHECK_EQ(place.kind, PROBE_STEP);
-	place = place_code("aa0003ff d2800000 d65f03c0", MOVABLE(1));
-	CHECK_EQ(place.kind, PROBE_STEP);
-	place = place_code("aa1f03e0 d65f03c0", MOVABLE(1));
-	CHECK_EQ(place.kind, PROBE_STEP);
-	place = place_code("aa0003f3 d65f03c0", MOVABLE(1));
-	CHECK(!place.is_moved);
-	CHECK_EQ(place.args[0], 0);
-}
-
-TEST(exchanged_arguments_keep_apart)
-{
-	struct probe_place place = place_code("aa0003e8 aa0103e0 aa0803e1 d65f03c0", MOVABLE(2));
-
-	CHECK_EQ(place.args[0], 1);
-	CHECK_EQ(place.args[1], 0);
+		CHECK_CASE(moved[i].code, place.kind, moved[i].kind);
+		CHECK_CASE(moved[i].code, place.offset, moved[i].offset);
+		for (unsigned int j = 0; j < moved[i].n_args && place.kind != PROBE_STEP; j++)
+			CHECK_CASE(moved[i].code, place.args[j], moved[i].args[j]);
+		CHECK_CASE(moved[i].code, place.is_moved, moved[i].offset > 4);
+	}
 }
 
 TEST(knows_the_calling_convention)

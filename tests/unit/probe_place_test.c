@@ -4,29 +4,12 @@
  * need be installed), and on code made for each rule. Bytes are written as in a disassembly.
  */
 #include <ctype.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
 
-#include "base/array.h"
 #include "elf/x86_decode.h"
 #include "probes/probe_machine.h"
 #include "probes/probe_place.h"
 #include "probe_places.h"
 #include "unit.h"
-
-#define CODE_MAX 256
-
-struct entry {
-	const char *library, *function;
-	unsigned int n_args;
-	bool wants_return;
-	unsigned int offset;
-	enum probe_kind kind;
-	unsigned int moved_offset;
-	enum probe_kind moved_kind;
-	const char *code;
-};
 
 static const struct entry entries[] = {
 #include "alloc_entries.h"
@@ -60,29 +43,8 @@ static struct probe_place place_code(const char *text, struct probe_request requ
 	return place;
 }
 
-#define STRICT(n) ((struct probe_request){ .n_args = (n), .wants_return = true })
-#define ENTRY(n)  ((struct probe_request){ .n_args = (n) })
 #define MOVABLE(n) \
 	((struct probe_request){ .n_args = (n), .wants_return = true, .may_move_args = true })
-
-static void check_entry(const struct entry *e, const char *code, unsigned int shift)
-{
-	struct probe_request request = { .n_args = e->n_args, .wants_return = e->wants_return };
-	struct probe_place place = place_code(code, request), moved;
-	unsigned int offset = e->kind == PROBE_STEP ? 0 : e->offset + shift;
-	unsigned int moved_offset = e->moved_kind == PROBE_STEP ? 0 : e->moved_offset + shift;
-
-	request.may_move_args = true;
-	moved = place_code(code, request);
-	if (place.offset != offset || place.kind != e->kind)
-		UNIT_FAIL("%s of %s: +%u (%s), not +%u (%s)", e->function, e->library, place.offset,
-			  probe_kind_name(place.kind), offset, probe_kind_name(e->kind));
-	if (moved.offset != moved_offset || moved.kind != e->moved_kind)
-		UNIT_FAIL("%s of %s, arguments moved: +%u (%s), not +%u (%s)", e->function,
-			  e->library, moved.offset, probe_kind_name(moved.kind), moved_offset,
-			  probe_kind_name(e->moved_kind));
-	CHECK(!place.is_moved);
-}
 
 TEST(places_probes_in_the_allocators_of_debian)
 {
@@ -101,22 +63,11 @@ TEST(places_probes_behind_endbr64)
 	}
 }
 
-TEST(most_allocators_are_cheap_to_probe)
-{
-	size_t stepped = 0, moved_stepped = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
-		stepped += entries[i].kind == PROBE_STEP;
-		moved_stepped += entries[i].moved_kind == PROBE_STEP;
-	}
-	CHECK(stepped * 5 < ARRAY_SIZE(entries));
-	CHECK(moved_stepped * 20 < ARRAY_SIZE(entries));
-}
-
 /* ---- what is cheap ---- */
 
-TEST(takes_what_the_kernel_emulates)
+TEST(each_instruction_has_its_kind)
 {
+	/* takes what the kernel emulates */
 	CHECK_PLACE("55 4889e5", STRICT(1), 0, PROBE_PUSH);	    /* push %rbp */
 	CHECK_PLACE("4154 55", STRICT(1), 0, PROBE_PUSH);	    /* push %r12 */
 	CHECK_PLACE("90 55", STRICT(1), 0, PROBE_NOP);		    /* nop */
@@ -125,10 +76,7 @@ TEST(takes_what_the_kernel_emulates)
 	CHECK_PLACE("e8 00010000", STRICT(1), 0, PROBE_BRANCH);	    /* call */
 	CHECK_PLACE("0f84 00010000", STRICT(1), 0, PROBE_BRANCH);   /* je */
 	CHECK_PLACE("0f1f440000 c3", STRICT(1), 0, PROBE_LATE_NOP); /* nopl */
-}
-
-TEST(leaves_alone_what_the_kernel_steps_over)
-{
+	/* leaves alone what the kernel steps over */
 	CHECK_PLACE("6855000000", STRICT(1), 0, PROBE_STEP);	 /* push $0x55 */
 	CHECK_PLACE("ff35 00000000", STRICT(1), 0, PROBE_STEP);	 /* push memory */
 	CHECK_PLACE("4855", STRICT(1), 0, PROBE_STEP);		 /* rex.W push %rbp */
@@ -139,10 +87,7 @@ TEST(leaves_alone_what_the_kernel_steps_over)
 	CHECK_PLACE("f390 55", STRICT(1), 0, PROBE_STEP);	 /* pause */
 	CHECK_PLACE("f2e9 00010000", STRICT(1), 0, PROBE_STEP);	 /* bnd jmp */
 	CHECK_PLACE("66e9 0001 0000", STRICT(1), 0, PROBE_STEP); /* jmpw */
-}
-
-TEST(prefers_a_push_to_a_branch_and_the_first_of_equals)
-{
+	/* prefers a push to a branch and the first of equals */
 	CHECK_PLACE("0f1f00 55", STRICT(1), 3, PROBE_PUSH);	/* nopl; push */
 	CHECK_PLACE("0f1f00 7410", STRICT(1), 3, PROBE_BRANCH); /* nopl; je */
 	CHECK_PLACE("0f1f00 0f1f00 c3", STRICT(1), 0, PROBE_LATE_NOP);
@@ -155,8 +100,9 @@ TEST(prefers_a_push_to_a_branch_and_the_first_of_equals)
 
 /* ---- what may be skipped ---- */
 
-TEST(keeps_arguments)
+TEST(what_may_be_skipped)
 {
+	/* keeps arguments */
 	CHECK_PLACE("31ff 55", STRICT(1), 0, PROBE_STEP); /* xor %edi,%edi */
 	CHECK_PLACE("31ff 55", STRICT(0), 2, PROBE_PUSH);
 	CHECK_PLACE("31f6 55", STRICT(1), 2, PROBE_PUSH); /* xor %esi,%esi */
@@ -175,28 +121,19 @@ TEST(keeps_arguments)
 	CHECK_PLACE("fec9 55", STRICT(4), 0, PROBE_STEP);     /* dec %cl */
 	CHECK_PLACE("fecd 55", STRICT(4), 0, PROBE_STEP);     /* dec %ch */
 	CHECK_PLACE("80c501 55", STRICT(4), 0, PROBE_STEP);   /* add $1,%ch */
-}
-
-TEST(comparing_changes_nothing)
-{
+	/* comparing changes nothing */
 	CHECK_PLACE("4839f7 7410", STRICT(6), 3, PROBE_BRANCH);		 /* cmp %rsi,%rdi */
 	CHECK_PLACE("4883ff20 7410", STRICT(6), 4, PROBE_BRANCH);	 /* cmp $32,%rdi */
 	CHECK_PLACE("48f7c700100000 7410", STRICT(6), 7, PROBE_BRANCH);	 /* test */
 	CHECK_PLACE("480fa3f7 7410", STRICT(6), 4, PROBE_BRANCH);	 /* bt %rsi,%rdi */
 	CHECK_PLACE("803d00000000 00 7410", STRICT(6), 7, PROBE_BRANCH); /* cmpb $0,memory */
-}
-
-TEST(writes_no_memory)
-{
+	/* writes no memory */
 	CHECK_PLACE("48893d 00000000 55", STRICT(0), 0, PROBE_STEP);	/* mov %rdi,memory */
 	CHECK_PLACE("ff05 00000000 55", STRICT(0), 0, PROBE_STEP);	/* incl memory */
 	CHECK_PLACE("830d 00000000 01 55", STRICT(0), 0, PROBE_STEP);	/* orl $1,memory */
 	CHECK_PLACE("8b05 00000000 55", STRICT(0), 6, PROBE_PUSH);	/* mov memory,%eax */
 	CHECK_PLACE("64488b042528000000 55", STRICT(0), 9, PROBE_PUSH); /* mov %fs:0x28,%rax */
-}
-
-TEST(moves_rsp_only_where_the_return_is_not_wanted)
-{
+	/* moves rsp only where the return is not wanted */
 	CHECK_PLACE("4883ec08 e800010000", STRICT(1), 0, PROBE_STEP); /* sub $8,%rsp; call */
 	CHECK_PLACE("4883ec08 e800010000", ENTRY(1), 4, PROBE_BRANCH);
 	CHECK_PLACE("488d6424f8 7410", STRICT(1), 0, PROBE_STEP); /* lea -8(%rsp),%rsp */
@@ -205,8 +142,9 @@ TEST(moves_rsp_only_where_the_return_is_not_wanted)
 	CHECK_PLACE("58 55", ENTRY(1), 0, PROBE_STEP);	       /* pop %rax */
 }
 
-TEST(an_unknown_instruction_ends_the_search)
+TEST(the_search_ends)
 {
+	/* an unknown instruction ends the search */
 	CHECK_PLACE("0f05 55", STRICT(0), 0, PROBE_STEP);     /* syscall */
 	CHECK_PLACE("c3 55", STRICT(0), 0, PROBE_STEP);	      /* ret */
 	CHECK_PLACE("cc 55", STRICT(0), 0, PROBE_STEP);	      /* int3 */
@@ -218,19 +156,10 @@ TEST(an_unknown_instruction_ends_the_search)
 	CHECK_PLACE("06 55", STRICT(0), 0, PROBE_STEP);	      /* not in 64-bit mode */
 	CHECK_PLACE("48", STRICT(0), 0, PROBE_STEP);	      /* cut off */
 	CHECK_PLACE("", STRICT(0), 0, PROBE_STEP);
-}
-
-/* What follows a branch isn't reached by every call. */
-TEST(a_branch_ends_the_search)
-{
+	/* a branch ends the search */
 	CHECK_PLACE("4885ff 7402 55 c3", STRICT(1), 3, PROBE_BRANCH); /* test; je; push */
 	CHECK_PLACE("4885ff e302 55 c3", STRICT(1), 0, PROBE_STEP);   /* test; jrcxz; push */
-}
-
-/* ---- loops ---- */
-
-TEST(a_jump_back_to_the_place_rules_it_out)
-{
+	/* a jump back to the place rules it out */
 	CHECK_PLACE("4885ff 7403 ebfc 90 c3", STRICT(1), 0, PROBE_STEP);      /* jmp .+3 */
 	CHECK_PLACE("4885ff 7406 e9f9ffffff c3", STRICT(1), 0, PROBE_STEP);   /* the same, long */
 	CHECK_PLACE("4885ff 7408 0f85f8ffffff c3", STRICT(1), 0, PROBE_STEP); /* jne */
@@ -240,45 +169,39 @@ TEST(a_jump_back_to_the_place_rules_it_out)
 	CHECK_PLACE("4885ff 7403 06 ebfb 90 c3", STRICT(1), 0, PROBE_STEP);   /* behind nonsense */
 }
 
+/* ---- loops ---- */
+
 /* ---- arguments that have moved ---- */
+
+static const struct {
+	const char *code;
+	unsigned int n_args;
+	enum probe_kind kind;
+	unsigned int offset, arg, reg; /* the argument's register */
+} moved[] = {
+	{ "4889f8 31ff 7410", 2, PROBE_BRANCH, 5, 0, 0 }, /* mov %rdi,%rax; xor */
+	{ "4889f8 31ff 7410", 2, PROBE_BRANCH, 5, 1, 6 },
+	{ "4889fe 488b3f 4889f2 7410", 1, PROBE_BRANCH, 9, 0, 2 }, /* rdi to rsi to rdx */
+	{ "4989c9 31c9 7410", 6, PROBE_STEP }, /* mov %rcx,%r9: the sixth is lost */
+	{ "4989c9 31c9 7410", 4, PROBE_BRANCH, 5, 3, 9 },
+	{ "89f8 31ff 7410", 1, PROBE_STEP },			   /* mov %edi,%eax: half of it */
+	{ "4889f8 31ff 31c0 7410", 1, PROBE_STEP },		   /* overwritten there too */
+	{ "4889f8 7410", 1, PROBE_BRANCH, 3, 0, 7 },		   /* still where it belongs */
+	{ "4889f8 4889f7 4889c6 7410", 2, PROBE_BRANCH, 9, 0, 0 }, /* rdi and rsi change places */
+	{ "4889f8 4889f7 4889c6 7410", 2, PROBE_BRANCH, 9, 1, 7 },
+};
 
 TEST(follows_arguments_into_other_registers)
 {
-	struct probe_place place =
-		place_code("4889f8 31ff 7410", MOVABLE(2)); /* mov %rdi,%rax; xor */
+	for (size_t i = 0; i < ARRAY_SIZE(moved); i++) {
+		struct probe_place place = place_code(moved[i].code, MOVABLE(moved[i].n_args));
 
-	CHECK_EQ(place.offset, 5);
-	CHECK(place.is_moved);
-	CHECK_EQ(place.args[0], 0);
-	CHECK_EQ(place.args[1], 6);
-	place = place_code("4889fe 488b3f 4889f2 7410", MOVABLE(1)); /* rdi to rsi to rdx */
-	CHECK_EQ(place.offset, 9);
-	CHECK_EQ(place.args[0], 2);
-	place = place_code("4989c9 31c9 7410", MOVABLE(6)); /* mov %rcx,%r9: the sixth is lost */
-	CHECK_EQ(place.kind, PROBE_STEP);
-	place = place_code("4989c9 31c9 7410", MOVABLE(4));
-	CHECK_EQ(place.args[3], 9);
-	place = place_code("89f8 31ff 7410", MOVABLE(1)); /* mov %edi,%eax: half of it */
-	CHECK_EQ(place.kind, PROBE_STEP);
-	place = place_code("4889f8 31ff 31c0 7410", MOVABLE(1)); /* overwritten there too */
-	CHECK_EQ(place.kind, PROBE_STEP);
-}
-
-TEST(reads_arguments_where_they_belong_if_they_are_still_there)
-{
-	struct probe_place place = place_code("4889f8 7410", MOVABLE(1));
-
-	CHECK(!place.is_moved);
-	CHECK_EQ(place.args[0], 7);
-}
-
-TEST(exchanged_arguments_keep_apart)
-{
-	struct probe_place place =
-		place_code("4889f8 4889f7 4889c6 7410", MOVABLE(2)); /* rdi and rsi change places */
-
-	CHECK_EQ(place.args[0], 0);
-	CHECK_EQ(place.args[1], 7);
+		CHECK_CASE(moved[i].code, place.kind, moved[i].kind);
+		CHECK_CASE(moved[i].code, place.offset, moved[i].offset);
+		if (place.kind != PROBE_STEP)
+			CHECK_CASE(moved[i].code, place.args[moved[i].arg], moved[i].reg);
+		CHECK_CASE(moved[i].code, place.is_moved, moved[i].offset > 3);
+	}
 }
 
 /* ---- lengths ---- */

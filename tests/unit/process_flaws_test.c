@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which processes' stacks lack something, and what is said about that. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "stacks/process_flaws.h"
+#include "silent.h"
 #include "unit.h"
 
 static const struct runtime java = { .name = "java",
@@ -28,8 +22,19 @@ static const struct stack_flaw unnamed_lua = { FLAW_UNNAMED, &lua, false, NULL, 
 static const struct stack_flaw cut_by_whom = { FLAW_CUT, NULL, false, NULL, 0 };
 static const struct stack_flaw cut_in_file = { FLAW_CUT, NULL, false, "libodd.so", 0 };
 
-static void add(struct process_flaws *flaws, pid_t pid, const char *name,
-		const struct stack_flaw *flaw, uint64_t value)
+static struct process_flaws *flaws;
+
+BEFORE_EACH()
+{
+	flaws = process_flaws_new();
+}
+
+AFTER_EACH()
+{
+	process_flaws_free(flaws);
+}
+
+static void add(pid_t pid, const char *name, const struct stack_flaw *flaw, uint64_t value)
 {
 	char comm[TASK_COMM_LEN] = {};
 
@@ -37,231 +42,147 @@ static void add(struct process_flaws *flaws, pid_t pid, const char *name,
 	process_flaws_add(flaws, pid, comm, flaw, value);
 }
 
-/* What is said; valid until the next call. Frees the table. */
-static const char *print_with(struct process_flaws *flaws, bool lacks_tables)
+/* What is said. The table is empty then. */
+static const char *print_with(bool lacks_tables)
 {
-	static char text[4096];
-	int fd = memfd_create("stderr", MFD_CLOEXEC), saved = dup(STDERR_FILENO);
-	ssize_t n;
+	const char *text = SAID(process_flaws_print(flaws, lacks_tables));
 
-	dup2(fd, STDERR_FILENO);
-	process_flaws_print(flaws, lacks_tables);
-	dup2(saved, STDERR_FILENO);
-	n = pread(fd, text, sizeof(text) - 1, 0);
-	text[n > 0 ? n : 0] = '\0';
-	close(fd);
-	close(saved);
 	process_flaws_free(flaws);
+	flaws = process_flaws_new();
 	return text;
 }
 
-static const char *print(struct process_flaws *flaws)
+static const char *print(void)
 {
-	return print_with(flaws, false);
+	return print_with(false);
 }
 
-static size_t count_lines(const char *text)
-{
-	size_t n = 0;
+static const struct stack_flaw in_big = { FLAW_CUT, NULL, false, "libbig.so", 0 };
+static const struct stack_flaw denied = { FLAW_CUT, NULL, false, "app", -EACCES };
+static const struct stack_flaw changed = { FLAW_CUT, NULL, false, "app", -ESTALE };
 
-	while ((text = strchr(text, '\n'))) {
-		text++;
-		n++;
+static const struct {
+	struct {
+		pid_t pid;
+		const char *comm;
+		const struct stack_flaw *flaw;
+		uint64_t value;
+	} stacks[4];
+	const char *said; /* in the only line; "" for none */
+} cases[] = {
+	{ { { 1, "java", &none, 100 } }, "" },
+	/* more than a tenth */
+	{ { { 812, "worker", &cut_java, 97 }, { 812, "worker", &none, 3 } },
+	  "java (PID 812): 97 % of stacks truncated in JIT code (start it anew, then jcmd 812 "
+	  "perfmap)\n" },
+	{ { { 812, "worker", &cut_java, 10 }, { 812, "worker", &none, 90 } }, "" },
+	/* whole stacks without names need names only */
+	{ { { 7, "worker", &unnamed_java, 50 }, { 7, "worker", &none, 50 } },
+	  "java (PID 7): 50 % of stacks with unnamed JIT code (jcmd 7 perfmap)\n" },
+	/* no advice is better than one that does nothing, or has been followed */
+	{ { { 7, "luajit", &unnamed_lua, 100 } }, "" },
+	{ { { 7, "node", &cut_named_node, 100 } }, "" },
+	{ { { 8, "java", &cut_named_java, 100 } },
+	  "java (PID 8): 100 % of stacks truncated in JIT code (start it anew" },
+	{ { { 7, "odd\nname", &cut_in_file, 30 } },
+	  "odd\\x0aname (PID 7): 100 % of stacks truncated in libodd.so: no unwind "
+	  "information (build it with" },
+	{ { { 8, "odd", &cut_by_whom, 30 } },
+	  "odd (PID 8): 100 % of stacks truncated in JIT code (unknown JIT: enable" },
+	/* what cuts most, with its own share */
+	{ { { 7, "odd", &in_big, 60 },
+	    { 7, "odd", &cut_in_file, 5 },
+	    { 7, "odd", &cut_java, 15 },
+	    { 7, "odd", &none, 20 } },
+	  "odd (PID 7): 60 % of stacks truncated in libbig.so: no unwind" },
+	{ { { 7, "odd", &cut_java, 60 }, { 7, "odd", &cut_in_file, 40 } },
+	  "java (PID 7): 60 % of stacks truncated in JIT code (start it anew" },
+	/* a file that could not be read */
+	{ { { 7, "odd", &denied, 60 } },
+	  "odd (PID 7): 100 % of stacks truncated in app: can't read it: Permission denied\n" },
+	{ { { 7, "odd", &changed, 60 } }, "app: can't read it: changed since it was mapped\n" },
+	/* what hardly counts */
+	{ { { 1, "java", &cut_java, 1 }, { 2, "postgres", &none, 1000 } }, "" },
+};
+
+TEST(what_lacks_in_stacks_is_told_with_a_remedy)
+{
+	CHECK_STR(print(), "");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *said;
+
+		for (size_t j = 0; j < 4 && cases[i].stacks[j].comm; j++)
+			add(cases[i].stacks[j].pid, cases[i].stacks[j].comm,
+			    cases[i].stacks[j].flaw, cases[i].stacks[j].value);
+		said = print();
+		CHECK_HAS(said, cases[i].said);
+		CHECK_CASE(said, count_in(said, "\n"), *cases[i].said ? 1 : 0);
 	}
-	return n;
 }
 
-TEST(sound_stacks_need_no_word)
+/* Unwind information may be there, but had no room; that a file was not read is known. */
+TEST(files_are_not_blamed_for_tables_that_had_no_room)
 {
-	struct process_flaws *flaws = process_flaws_new();
-
-	add(flaws, 1, "java", &none, 100);
-	CHECK_STR(print(flaws), "");
-	CHECK_STR(print(process_flaws_new()), "");
-}
-
-TEST(more_than_a_tenth_is_told)
-{
-	struct process_flaws *flaws = process_flaws_new();
-
-	add(flaws, 812, "worker", &cut_java, 97);
-	add(flaws, 812, "worker", &none, 3);
-	CHECK(strstr(print(flaws), "java (PID 812): 97 % of stacks truncated in JIT code (start "
-				   "it anew, then jcmd 812 perfmap)\n"));
-
-	flaws = process_flaws_new();
-	add(flaws, 812, "worker", &cut_java, 10);
-	add(flaws, 812, "worker", &none, 90);
-	CHECK_STR(print(flaws), "");
-}
-
-TEST(whole_stacks_without_names_need_names_only)
-{
-	struct process_flaws *flaws = process_flaws_new();
-
-	add(flaws, 7, "worker", &unnamed_java, 50);
-	add(flaws, 7, "worker", &none, 50);
-	CHECK(strstr(print(flaws), "java (PID 7): 50 % of stacks with unnamed JIT code (jcmd 7 "
-				   "perfmap)\n"));
-}
-
-/* No advice is better than one that does nothing. */
-TEST(what_has_no_names_for_anybody_is_not_told)
-{
-	struct process_flaws *flaws = process_flaws_new();
-
-	add(flaws, 7, "luajit", &unnamed_lua, 100);
-	CHECK_STR(print(flaws), "");
-}
-
-TEST(what_has_been_done_is_not_advised_again)
-{
-	struct process_flaws *flaws = process_flaws_new();
-
-	add(flaws, 7, "node", &cut_named_node, 100);
-	CHECK_STR(print(flaws), "");
-	flaws = process_flaws_new();
-	add(flaws, 8, "java", &cut_named_java, 100);
-	CHECK(strstr(print(flaws),
-		     "java (PID 8): 100 % of stacks truncated in JIT code (start it anew"));
-}
-
-TEST(code_of_files_and_of_unknown_runtimes_is_told)
-{
-	struct process_flaws *flaws = process_flaws_new();
-
-	add(flaws, 7, "odd\nname", &cut_in_file, 30);
-	CHECK(strstr(print(flaws),
-		     "odd\\x0aname (PID 7): 100 % of stacks truncated in libodd.so: no "
-		     "unwind information (build it with"));
-	flaws = process_flaws_new();
-	add(flaws, 8, "odd", &cut_by_whom, 30);
-	CHECK(strstr(print(flaws),
-		     "odd (PID 8): 100 % of stacks truncated in JIT code (unknown JIT: "
-		     "enable"));
-}
-
-/* Whatever comes last, and whatever else cuts its stacks. */
-TEST(the_file_that_cuts_most_is_told_with_its_own_share)
-{
-	static const struct stack_flaw in_big = { FLAW_CUT, NULL, false, "libbig.so", 0 };
-	struct process_flaws *flaws = process_flaws_new();
 	const char *said;
 
-	add(flaws, 7, "odd", &in_big, 60);
-	add(flaws, 7, "odd", &cut_in_file, 5);
-	add(flaws, 7, "odd", &cut_java, 15);
-	add(flaws, 7, "odd", &none, 20);
-	said = print(flaws);
-	CHECK_HAS(said, "odd (PID 7): 60 % of stacks truncated in libbig.so: no unwind");
-	CHECK_EQ(count_lines(said), 1);
-}
-
-TEST(code_made_at_run_time_is_told_where_it_cuts_most)
-{
-	struct process_flaws *flaws = process_flaws_new();
-
-	add(flaws, 7, "odd", &cut_java, 60);
-	add(flaws, 7, "odd", &cut_in_file, 40);
-	CHECK_HAS(print(flaws),
-		  "java (PID 7): 60 % of stacks truncated in JIT code (start it anew");
+	add(7, "odd", &cut_in_file, 30);
+	add(8, "java", &cut_java, 30);
+	said = print_with(true);
+	CHECK_HAS(said, "java (PID 8)");
+	CHECK(!strstr(said, "odd"));
+	add(7, "odd", &denied, 60);
+	CHECK_HAS(print_with(true), "can't read it: Permission denied\n");
 }
 
 TEST(files_in_great_numbers_leave_the_worst)
 {
-	struct process_flaws *flaws = process_flaws_new();
 	char name[16];
 	struct stack_flaw flaw = { FLAW_CUT, NULL, false, name, 0 };
 
-	add(flaws, 7, "odd", &cut_in_file, 100);
+	add(7, "odd", &cut_in_file, 100);
 	for (int i = 0; i < 100; i++) {
 		snprintf(name, sizeof(name), "lib%d.so", i);
-		add(flaws, 7, "odd", &flaw, 1);
+		add(7, "odd", &flaw, 1);
 	}
-	CHECK_HAS(print(flaws), "50 % of stacks truncated in libodd.so");
-}
-
-/* That it has no unwind information is not known. */
-TEST(a_file_that_could_not_be_read_is_told_with_the_reason)
-{
-	static const struct stack_flaw denied = { FLAW_CUT, NULL, false, "app", -EACCES };
-	static const struct stack_flaw changed = { FLAW_CUT, NULL, false, "app", -ESTALE };
-	struct process_flaws *flaws = process_flaws_new();
-
-	add(flaws, 7, "odd", &denied, 60);
-	CHECK_HAS(print_with(flaws, true), "odd (PID 7): 100 % of stacks truncated in app: can't "
-					   "read it: Permission denied\n");
-	flaws = process_flaws_new();
-	add(flaws, 7, "odd", &changed, 60);
-	CHECK_HAS(print(flaws), "app: can't read it: changed since it was mapped\n");
-}
-
-/* Its unwind information may be there, but had no room. */
-TEST(files_are_not_blamed_for_tables_that_had_no_room)
-{
-	struct process_flaws *flaws = process_flaws_new();
-	const char *said;
-
-	add(flaws, 7, "odd", &cut_in_file, 30);
-	add(flaws, 8, "java", &cut_java, 30);
-	said = print_with(flaws, true);
-	CHECK(strstr(said, "java (PID 8)"));
-	CHECK(!strstr(said, "odd"));
+	CHECK_HAS(print(), "50 % of stacks truncated in libodd.so");
 }
 
 TEST(processes_of_one_runtime_share_a_line)
 {
-	struct process_flaws *flaws = process_flaws_new();
-
 	for (pid_t pid = 1; pid <= 50; pid++)
-		add(flaws, pid, "java", &cut_java, (uint64_t)pid);
-	CHECK(strstr(print(flaws),
-		     "java (PID 50 and 49 others): 100 % of stacks truncated in JIT code "
-		     "(start it anew, then jcmd PID perfmap)\n"));
+		add(pid, "java", &cut_java, (uint64_t)pid);
+	CHECK_HAS(print(), "java (PID 50 and 49 others): 100 % of stacks truncated in JIT "
+			   "code (start it anew, then jcmd PID perfmap)\n");
 }
 
 TEST(there_are_three_lines_at_most)
 {
-	struct process_flaws *flaws = process_flaws_new();
-
-	add(flaws, 1, "a", &cut_java, 10);
-	add(flaws, 2, "b", &unnamed_node, 20);
-	add(flaws, 3, "c", &cut_in_file, 30);
-	add(flaws, 4, "d", &cut_by_whom, 40);
-	CHECK_EQ(count_lines(print(flaws)), 3);
-}
-
-TEST(what_hardly_counts_is_not_told)
-{
-	struct process_flaws *flaws = process_flaws_new();
-
-	add(flaws, 1, "java", &cut_java, 1);
-	add(flaws, 2, "postgres", &none, 1000);
-	CHECK_STR(print(flaws), "");
+	add(1, "a", &cut_java, 10);
+	add(2, "b", &unnamed_node, 20);
+	add(3, "c", &cut_in_file, 30);
+	add(4, "d", &cut_by_whom, 40);
+	CHECK_EQ(count_in(print(), "\n"), 3);
 }
 
 /* Very many short processes: those that lack something are kept. */
 TEST(the_table_is_bounded)
 {
-	struct process_flaws *flaws = process_flaws_new();
-
-	add(flaws, 5, "java", &cut_java, 1000000);
+	add(5, "java", &cut_java, 1000000);
 	for (pid_t pid = 10; pid < 100000; pid++)
-		add(flaws, pid, "true", &none, 1);
-	CHECK(strstr(print(flaws), "java (PID 5): 100 % of stacks truncated in JIT code"));
+		add(pid, "true", &none, 1);
+	CHECK_HAS(print(), "java (PID 5): 100 % of stacks truncated in JIT code");
 }
 
 /* As of a stack that was let go of before the last report. */
 TEST(a_file_is_told_whose_stack_is_gone)
 {
-	struct process_flaws *flaws = process_flaws_new();
 	char name[] = "libodd.so";
 	const struct stack_flaw flaw = { FLAW_CUT, NULL, false, name, 0 };
 	const char *text;
 
-	add(flaws, 1, "odd", &flaw, 100);
+	add(1, "odd", &flaw, 100);
 	memset(name, 'x', strlen(name));
-	add(flaws, 2, "odd", &cut_in_file, 50);
-	text = print(flaws);
+	add(2, "odd", &cut_in_file, 50);
+	text = print();
 	CHECK_HAS(text, "odd (PID 1 and 1 other): 100 % of stacks truncated in libodd.so:");
 }

@@ -2,13 +2,7 @@
 /*
  * What the table knows of processes at a time, given what they did: mostly of ones that never were.
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "child.h"
-#include "base/clock.h"
 #include "process/processes.h"
 #include "unit.h"
 
@@ -16,21 +10,40 @@
 #define MANY	  (1 << 20)
 #define SECOND_NS 1000000000ULL
 
-static void map(struct processes *log, pid_t pid, uint64_t start, uint64_t end, ino_t ino,
-		uint64_t time_ns)
+static struct processes *table;
+
+/* Instead of the usual one. */
+static void limit_to(uint32_t max_mappings)
+{
+	processes_free(table);
+	table = processes_new(&(struct processes_options){ max_mappings, false });
+}
+
+BEFORE_EACH()
+{
+	limit_to(MANY);
+}
+
+AFTER_EACH()
+{
+	processes_free(table);
+	table = NULL;
+}
+
+static void map(pid_t pid, uint64_t start, uint64_t end, ino_t ino, uint64_t time_ns)
 {
 	char path[32];
 	struct mapping m = { .start = start, .end = end, .dev = 1, .ino = ino, .path = path };
 
 	snprintf(path, sizeof(path), "/file%d", (int)ino);
-	processes_map(log, pid, &m, time_ns);
+	processes_map(table, pid, &m, time_ns);
 }
 
 /* "START-END+OFFSET:INO ..." in hex, of a process at a time; "?": not known. */
-static const char *state_of(struct processes *log, pid_t pid, uint64_t time_ns)
+static const char *state_of(pid_t pid, uint64_t time_ns)
 {
 	static char text[1024];
-	struct maps *maps = processes_recall(log, pid, time_ns);
+	struct maps *maps = processes_recall(table, pid, time_ns);
 	int used = 0;
 
 	if (!maps)
@@ -50,89 +63,75 @@ static const char *state_of(struct processes *log, pid_t pid, uint64_t time_ns)
 
 TEST(a_program_has_what_it_has_mapped_by_then)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
-
-	processes_exec(log, NOBODY, 10);
-	map(log, NOBODY, 0x7000, 0x8000, 2, 12);
-	map(log, NOBODY, 0x1000, 0x3000, 1, 14);
-	CHECK_STR(state_of(log, NOBODY, 9), "?");
-	CHECK_STR(state_of(log, NOBODY, 11), "");
-	CHECK_STR(state_of(log, NOBODY, 13), "7000-8000+0:2");
-	CHECK_STR(state_of(log, NOBODY, 14), "1000-3000+0:1 7000-8000+0:2");
-	CHECK_STR(state_of(log, NOBODY + 1, 14), "?");
-	processes_free(log);
+	processes_exec(table, NOBODY, 10);
+	map(NOBODY, 0x7000, 0x8000, 2, 12);
+	map(NOBODY, 0x1000, 0x3000, 1, 14);
+	CHECK_STR(state_of(NOBODY, 9), "?");
+	CHECK_STR(state_of(NOBODY, 11), "");
+	CHECK_STR(state_of(NOBODY, 13), "7000-8000+0:2");
+	CHECK_STR(state_of(NOBODY, 14), "1000-3000+0:1 7000-8000+0:2");
+	CHECK_STR(state_of(NOBODY + 1, 14), "?");
 }
 
 TEST(an_exec_drops_what_was_there_but_not_for_the_time_before)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
-
-	processes_exec(log, NOBODY, 10);
-	map(log, NOBODY, 0x1000, 0x3000, 1, 11);
-	processes_exec(log, NOBODY, 20);
-	map(log, NOBODY, 0x1000, 0x3000, 2, 21);
-	CHECK_STR(state_of(log, NOBODY, 19), "1000-3000+0:1");
-	CHECK_STR(state_of(log, NOBODY, 20), "");
-	CHECK_STR(state_of(log, NOBODY, 30), "1000-3000+0:2");
+	processes_exec(table, NOBODY, 10);
+	map(NOBODY, 0x1000, 0x3000, 1, 11);
+	processes_exec(table, NOBODY, 20);
+	map(NOBODY, 0x1000, 0x3000, 2, 21);
+	CHECK_STR(state_of(NOBODY, 19), "1000-3000+0:1");
+	CHECK_STR(state_of(NOBODY, 20), "");
+	CHECK_STR(state_of(NOBODY, 30), "1000-3000+0:2");
 	for (uint64_t t = 40; t < 90; t += 10)
-		processes_exec(log, NOBODY, t);
-	CHECK_STR(state_of(log, NOBODY, 19), "?"); /* only the last few are kept */
-	processes_free(log);
+		processes_exec(table, NOBODY, t);
+	CHECK_STR(state_of(NOBODY, 19), "?"); /* only the last few are kept */
 }
 
 TEST(a_child_has_what_its_parent_had_and_goes_its_own_way)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
 	pid_t parent = NOBODY, child = NOBODY + 1, grandchild = NOBODY + 2;
 
-	processes_exec(log, parent, 10);
-	map(log, parent, 0x1000, 0x2000, 1, 11);
-	processes_fork(log, parent, child, 12);
-	map(log, child, 0x3000, 0x4000, 3, 13);
-	map(log, parent, 0x2000, 0x3000, 2, 13);
-	processes_fork(log, parent, grandchild, 14);
-	map(log, parent, 0x5000, 0x6000, 5, 15);
-	processes_exit(log, parent, 16);
-	CHECK_STR(state_of(log, parent, 17), "1000-2000+0:1 2000-3000+0:2 5000-6000+0:5");
-	CHECK_STR(state_of(log, child, 17), "1000-2000+0:1 3000-4000+0:3");
-	CHECK_STR(state_of(log, grandchild, 17), "1000-2000+0:1 2000-3000+0:2");
-	processes_fork(log, NOBODY + 9, NOBODY + 10, 18);
-	CHECK_STR(state_of(log, NOBODY + 10, 18), "?");
-	processes_free(log);
+	processes_exec(table, parent, 10);
+	map(parent, 0x1000, 0x2000, 1, 11);
+	processes_fork(table, parent, child, 12);
+	map(child, 0x3000, 0x4000, 3, 13);
+	map(parent, 0x2000, 0x3000, 2, 13);
+	processes_fork(table, parent, grandchild, 14);
+	map(parent, 0x5000, 0x6000, 5, 15);
+	processes_exit(table, parent, 16);
+	CHECK_STR(state_of(parent, 17), "1000-2000+0:1 2000-3000+0:2 5000-6000+0:5");
+	CHECK_STR(state_of(child, 17), "1000-2000+0:1 3000-4000+0:3");
+	CHECK_STR(state_of(grandchild, 17), "1000-2000+0:1 2000-3000+0:2");
+	processes_fork(table, NOBODY + 9, NOBODY + 10, 18);
+	CHECK_STR(state_of(NOBODY + 10, 18), "?");
 }
 
 TEST(what_is_new_takes_the_place_of_what_was_there)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
-
-	processes_exec(log, NOBODY, 10);
-	map(log, NOBODY, 0x1000, 0x9000, 1, 11);
-	map(log, NOBODY, 0x3000, 0x4000, 2, 12);
-	CHECK_STR(state_of(log, NOBODY, 12), "1000-3000+0:1 3000-4000+0:2 4000-9000+3000:1");
-	map(log, NOBODY, 0x2000, 0x5000, 3, 13);
-	CHECK_STR(state_of(log, NOBODY, 13), "1000-2000+0:1 2000-5000+0:3 5000-9000+4000:1");
-	map(log, NOBODY, 0, 0xa000, 4, 14);
-	CHECK_STR(state_of(log, NOBODY, 14), "0-a000+0:4");
-	processes_free(log);
+	processes_exec(table, NOBODY, 10);
+	map(NOBODY, 0x1000, 0x9000, 1, 11);
+	map(NOBODY, 0x3000, 0x4000, 2, 12);
+	CHECK_STR(state_of(NOBODY, 12), "1000-3000+0:1 3000-4000+0:2 4000-9000+3000:1");
+	map(NOBODY, 0x2000, 0x5000, 3, 13);
+	CHECK_STR(state_of(NOBODY, 13), "1000-2000+0:1 2000-5000+0:3 5000-9000+4000:1");
+	map(NOBODY, 0, 0xa000, 4, 14);
+	CHECK_STR(state_of(NOBODY, 14), "0-a000+0:4");
 }
 
 /* Events of several CPUs are not always in order. */
 TEST(what_comes_late_is_put_where_it_belongs)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
-
-	processes_exec(log, NOBODY, 5);
-	map(log, NOBODY, 0x1000, 0x2000, 1, 6);
-	processes_exec(log, NOBODY + 1, 20);
-	map(log, NOBODY + 1, 0x3000, 0x4000, 3, 21);
-	processes_fork(log, NOBODY, NOBODY + 1, 10);
-	CHECK_STR(state_of(log, NOBODY + 1, 15), "1000-2000+0:1");
-	CHECK_STR(state_of(log, NOBODY + 1, 21), "3000-4000+0:3");
-	map(log, NOBODY + 1, 0x5000, 0x6000, 5, 15);
-	CHECK_STR(state_of(log, NOBODY + 1, 15), "1000-2000+0:1 5000-6000+0:5");
-	CHECK_STR(state_of(log, NOBODY + 1, 21), "3000-4000+0:3");
-	CHECK_STR(state_of(log, NOBODY, 21), "1000-2000+0:1");
-	processes_free(log);
+	processes_exec(table, NOBODY, 5);
+	map(NOBODY, 0x1000, 0x2000, 1, 6);
+	processes_exec(table, NOBODY + 1, 20);
+	map(NOBODY + 1, 0x3000, 0x4000, 3, 21);
+	processes_fork(table, NOBODY, NOBODY + 1, 10);
+	CHECK_STR(state_of(NOBODY + 1, 15), "1000-2000+0:1");
+	CHECK_STR(state_of(NOBODY + 1, 21), "3000-4000+0:3");
+	map(NOBODY + 1, 0x5000, 0x6000, 5, 15);
+	CHECK_STR(state_of(NOBODY + 1, 15), "1000-2000+0:1 5000-6000+0:5");
+	CHECK_STR(state_of(NOBODY + 1, 21), "3000-4000+0:3");
+	CHECK_STR(state_of(NOBODY, 21), "1000-2000+0:1");
 }
 
 static void nothing_new(uint64_t time_ns, void *arg)
@@ -144,25 +143,23 @@ static void nothing_new(uint64_t time_ns, void *arg)
 /* A stack from before it may still be on its way. */
 TEST(a_reading_does_not_forget_what_was_there_a_moment_ago)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
 	struct mapping now[] = { { .start = 0x1000, .end = 0x2000, .ino = 1, .path = (char *)"" },
 				 { .start = 0x3000, .end = 0x4000, .ino = 3, .path = (char *)"" } };
 
-	processes_exec(log, NOBODY, SECOND_NS);
-	map(log, NOBODY, 0x1000, 0x2000, 1, SECOND_NS);
-	map(log, NOBODY, 0x3000, 0x4000, 2, 2 * SECOND_NS);
-	map(log, NOBODY, 0x3000, 0x4000, 3, 3 * SECOND_NS);
-	map(log, NOBODY, 0x3000, 0x4000, 4, 4 * SECOND_NS - 2);
-	map(log, NOBODY, 0x3000, 0x4000, 3, 4 * SECOND_NS - 1);
-	processes_set(log, NOBODY, &(struct mappings){ now, 2 }, 4 * SECOND_NS);
-	CHECK_STR(state_of(log, NOBODY, 4 * SECOND_NS), "1000-2000+0:1 3000-4000+0:3");
-	CHECK_STR(state_of(log, NOBODY, 4 * SECOND_NS - 2), "1000-2000+0:1 3000-4000+0:4");
-	processes_free(log);
+	processes_exec(table, NOBODY, SECOND_NS);
+	map(NOBODY, 0x1000, 0x2000, 1, SECOND_NS);
+	map(NOBODY, 0x3000, 0x4000, 2, 2 * SECOND_NS);
+	map(NOBODY, 0x3000, 0x4000, 3, 3 * SECOND_NS);
+	map(NOBODY, 0x3000, 0x4000, 4, 4 * SECOND_NS - 2);
+	map(NOBODY, 0x3000, 0x4000, 3, 4 * SECOND_NS - 1);
+	processes_set(table, NOBODY, &(struct mappings){ now, 2 }, 4 * SECOND_NS);
+	CHECK_STR(state_of(NOBODY, 4 * SECOND_NS), "1000-2000+0:1 3000-4000+0:3");
+	CHECK_STR(state_of(NOBODY, 4 * SECOND_NS - 2), "1000-2000+0:1 3000-4000+0:4");
 }
 
-static ino_t look_inode(struct processes *log, uint64_t time_ns)
+static ino_t look_inode(uint64_t time_ns)
 {
-	struct maps *maps = processes_look(log, NOBODY, 0, time_ns);
+	struct maps *maps = processes_look(table, NOBODY, 0, time_ns);
 	ino_t ino = maps_find(maps, 0x3000)->name->ino;
 
 	maps_release(maps);
@@ -171,118 +168,103 @@ static ino_t look_inode(struct processes *log, uint64_t time_ns)
 
 TEST(a_look_at_an_earlier_time_finds_what_was_there_then)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
-
-	processes_on_ask(log, nothing_new, NULL);
-	processes_exec(log, NOBODY, 10);
-	map(log, NOBODY, 0x3000, 0x4000, 2, 11);
-	map(log, NOBODY, 0x3000, 0x4000, 3, 20);
-	CHECK_EQ(look_inode(log, 25), 3);
-	CHECK_EQ(look_inode(log, 15), 2);
-	CHECK_EQ(look_inode(log, 20), 3);
-	processes_free(log);
+	processes_on_ask(table, nothing_new, NULL);
+	processes_exec(table, NOBODY, 10);
+	map(NOBODY, 0x3000, 0x4000, 2, 11);
+	map(NOBODY, 0x3000, 0x4000, 3, 20);
+	CHECK_EQ(look_inode(25), 3);
+	CHECK_EQ(look_inode(15), 2);
+	CHECK_EQ(look_inode(20), 3);
 }
 
 TEST(equal_states_have_equal_names)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
 	uint64_t first;
 
-	CHECK_EQ(processes_state(log, NOBODY, 10), 0);
-	processes_exec(log, NOBODY, 10);
-	map(log, NOBODY, 0x1000, 0x2000, 1, 11);
-	first = processes_state(log, NOBODY, 12);
+	CHECK_EQ(processes_state(table, NOBODY, 10), 0);
+	processes_exec(table, NOBODY, 10);
+	map(NOBODY, 0x1000, 0x2000, 1, 11);
+	first = processes_state(table, NOBODY, 12);
 	CHECK(first != 0);
-	CHECK_EQ(processes_state(log, NOBODY, 19), first);
-	map(log, NOBODY, 0x2000, 0x3000, 2, 20);
-	CHECK_EQ(processes_state(log, NOBODY, 19), first);
-	CHECK(processes_state(log, NOBODY, 20) != first);
-	processes_free(log);
+	CHECK_EQ(processes_state(table, NOBODY, 19), first);
+	map(NOBODY, 0x2000, 0x3000, 2, 20);
+	CHECK_EQ(processes_state(table, NOBODY, 19), first);
+	CHECK(processes_state(table, NOBODY, 20) != first);
 }
 
 TEST(lost_events_mean_that_nothing_is_known)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
-
-	processes_exec(log, NOBODY, 10);
-	processes_fork(log, NOBODY, NOBODY + 1, 11);
-	processes_exit(log, NOBODY, 12);
-	processes_clear(log);
-	CHECK_STR(state_of(log, NOBODY, 12), "?");
-	CHECK_STR(state_of(log, NOBODY + 1, 12), "?");
-	CHECK_EQ(processes_stats(log).n_dropped, 0);
-	processes_free(log);
-	processes_free(NULL);
+	processes_exec(table, NOBODY, 10);
+	processes_fork(table, NOBODY, NOBODY + 1, 11);
+	processes_exit(table, NOBODY, 12);
+	processes_clear(table);
+	CHECK_STR(state_of(NOBODY, 12), "?");
+	CHECK_STR(state_of(NOBODY + 1, 12), "?");
+	CHECK_EQ(processes_stats(table).n_dropped, 0);
 }
 
 TEST(whoever_ended_first_is_forgotten_first_and_counted)
 {
-	struct processes *log = processes_new(&(struct processes_options){ 30, false });
 	uint64_t now_ns = clock_now_ns();
 
+	limit_to(30);
 	for (pid_t pid = NOBODY; pid < NOBODY + 20; pid++) {
-		processes_exec(log, pid, now_ns);
+		processes_exec(table, pid, now_ns);
 		for (uint64_t i = 1; i <= 3; i++)
-			map(log, pid, i << 12, (i + 1) << 12, (ino_t)i, now_ns);
+			map(pid, i << 12, (i + 1) << 12, (ino_t)i, now_ns);
 		if (pid != NOBODY)
-			processes_exit(log, pid, now_ns);
+			processes_exit(table, pid, now_ns);
 	}
-	CHECK_STR(state_of(log, NOBODY, now_ns), "1000-2000+0:1 2000-3000+0:2 3000-4000+0:3");
-	CHECK_STR(state_of(log, NOBODY + 2, now_ns), "?");
-	CHECK_STR(state_of(log, NOBODY + 19, now_ns), "1000-2000+0:1 2000-3000+0:2 3000-4000+0:3");
-	CHECK(processes_stats(log).n_dropped >= 9 && processes_stats(log).n_dropped <= 12);
-	processes_free(log);
+	CHECK_STR(state_of(NOBODY, now_ns), "1000-2000+0:1 2000-3000+0:2 3000-4000+0:3");
+	CHECK_STR(state_of(NOBODY + 2, now_ns), "?");
+	CHECK_STR(state_of(NOBODY + 19, now_ns), "1000-2000+0:1 2000-3000+0:2 3000-4000+0:3");
+	CHECK(processes_stats(table).n_dropped >= 9 && processes_stats(table).n_dropped <= 12);
 }
 
 /* All that counts is that the living stay below the limit, too. */
 TEST(a_process_that_does_not_fit_is_forgotten_and_counted)
 {
-	struct processes *log = processes_new(&(struct processes_options){ 8, false });
-
-	processes_exec(log, NOBODY, 10);
+	limit_to(8);
+	processes_exec(table, NOBODY, 10);
 	for (uint64_t i = 1; i <= 20; i++)
-		map(log, NOBODY, i << 12, (i + 1) << 12, 1, 10 + i);
-	CHECK_STR(state_of(log, NOBODY, 40), "?");
-	CHECK_EQ(processes_stats(log).n_dropped, 1);
-	processes_free(log);
+		map(NOBODY, i << 12, (i + 1) << 12, 1, 10 + i);
+	CHECK_STR(state_of(NOBODY, 40), "?");
+	CHECK_EQ(processes_stats(table).n_dropped, 1);
 }
 
 TEST(those_who_ended_long_ago_are_forgotten_without_a_word)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
-
-	processes_exec(log, NOBODY, 10);
-	processes_exit(log, NOBODY, 20);
-	processes_exec(log, NOBODY + 1, 30);
-	processes_exit(log, NOBODY + 1, 20 * SECOND_NS);
-	CHECK_STR(state_of(log, NOBODY, 20), "?");
-	CHECK_STR(state_of(log, NOBODY + 1, 30), "");
-	CHECK(processes_has_exited(log, NOBODY + 1));
-	CHECK_EQ(processes_stats(log).n_dropped, 0);
-	processes_exec(log, NOBODY + 1, 21 * SECOND_NS); /* the pid is another one's */
-	CHECK(!processes_has_exited(log, NOBODY + 1));
-	processes_free(log);
+	processes_exec(table, NOBODY, 10);
+	processes_exit(table, NOBODY, 20);
+	processes_exec(table, NOBODY + 1, 30);
+	processes_exit(table, NOBODY + 1, 20 * SECOND_NS);
+	CHECK_STR(state_of(NOBODY, 20), "?");
+	CHECK_STR(state_of(NOBODY + 1, 30), "");
+	CHECK(processes_has_exited(table, NOBODY + 1));
+	CHECK_EQ(processes_stats(table).n_dropped, 0);
+	processes_exec(table, NOBODY + 1, 21 * SECOND_NS); /* the pid is another one's */
+	CHECK(!processes_has_exited(table, NOBODY + 1));
 }
 
 TEST(only_the_known_and_their_children_are_put_down_if_asked_so)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, true });
 	struct mappings none = {};
 
-	processes_exec(log, NOBODY, 10);
-	map(log, NOBODY, 0x1000, 0x2000, 1, 11);
-	CHECK_STR(state_of(log, NOBODY, 12), "?");
-	processes_set(log, NOBODY, &none, 13);
-	processes_fork(log, NOBODY, NOBODY + 1, 14);
-	processes_exec(log, NOBODY + 1, 15);
-	CHECK_STR(state_of(log, NOBODY + 1, 16), "");
-	processes_free(log);
+	processes_free(table);
+	table = processes_new(&(struct processes_options){ MANY, true });
+	processes_exec(table, NOBODY, 10);
+	map(NOBODY, 0x1000, 0x2000, 1, 11);
+	CHECK_STR(state_of(NOBODY, 12), "?");
+	processes_set(table, NOBODY, &none, 13);
+	processes_fork(table, NOBODY, NOBODY + 1, 14);
+	processes_exec(table, NOBODY + 1, 15);
+	CHECK_STR(state_of(NOBODY + 1, 16), "");
 }
 
 /* The mapping of this function in a process, with the inode that the table or /proc has for it. */
-static ino_t read_inode(struct processes *log, pid_t pid, uint64_t time_ns)
+static ino_t read_inode(pid_t pid, uint64_t time_ns)
 {
-	struct maps *maps = processes_read(log, pid, time_ns);
+	struct maps *maps = processes_read(table, pid, time_ns);
 	const struct mapped *m = maps ? maps_find(maps, (uintptr_t)read_inode) : NULL;
 	ino_t ino = m ? m->name->ino : 0;
 
@@ -357,18 +339,18 @@ static void count_open(struct file *file, void *arg)
 	*(int *)arg += file->fd >= 0;
 }
 
-static int count_met(struct processes *log, pid_t pid)
+static int count_met(pid_t pid)
 {
 	int n = 0;
 
-	processes_preload_files(log, pid, count_open, &n);
+	processes_preload_files(table, pid, count_open, &n);
 	return n;
 }
 
 /* Whether the file of the first mapping that a process had is open. */
-static bool has_open_file(struct processes *log, pid_t pid, uint64_t time_ns)
+static bool has_open_file(pid_t pid, uint64_t time_ns)
 {
-	struct maps *maps = processes_recall(log, pid, time_ns);
+	struct maps *maps = processes_recall(table, pid, time_ns);
 	struct file *file = maps && maps->count ? mapped_file(maps, &maps->items[0], pid) : NULL;
 	bool is_open = file && file->fd >= 0;
 
@@ -379,24 +361,22 @@ static bool has_open_file(struct processes *log, pid_t pid, uint64_t time_ns)
 /* What was opened while it could be is there when nobody has the file any more. */
 TEST(files_are_met_once_and_stay_open)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
 	uint64_t now_ns = clock_now_ns();
 	struct code code;
 
 	map_new_file(&code);
-	processes_exec(log, getpid(), now_ns);
-	CHECK_EQ(count_met(log, getpid()), 0);
-	processes_map(log, getpid(), &code.mapping, now_ns + 1);
-	CHECK_EQ(count_met(log, getpid()), 1);
-	CHECK_EQ(count_met(log, getpid()), 0);
-	processes_fork(log, getpid(), NOBODY, now_ns + 2);
-	CHECK_EQ(count_met(log, NOBODY), 0);
+	processes_exec(table, getpid(), now_ns);
+	CHECK_EQ(count_met(getpid()), 0);
+	processes_map(table, getpid(), &code.mapping, now_ns + 1);
+	CHECK_EQ(count_met(getpid()), 1);
+	CHECK_EQ(count_met(getpid()), 0);
+	processes_fork(table, getpid(), NOBODY, now_ns + 2);
+	CHECK_EQ(count_met(NOBODY), 0);
 	lose_file(&code);
-	processes_exec(log, NOBODY, now_ns + 3);
-	processes_map(log, NOBODY, &code.mapping, now_ns + 4);
-	CHECK_EQ(count_met(log, NOBODY), 1);
-	CHECK(has_open_file(log, NOBODY, now_ns + 5));
-	processes_free(log);
+	processes_exec(table, NOBODY, now_ns + 3);
+	processes_map(table, NOBODY, &code.mapping, now_ns + 4);
+	CHECK_EQ(count_met(NOBODY), 1);
+	CHECK(has_open_file(NOBODY, now_ns + 5));
 }
 
 #define MAP_ELSEWHERE_OR_SKIP(code)                                          \
@@ -413,24 +393,21 @@ TEST(a_file_of_another_device_is_known_by_its_mapping)
 	uint64_t now_ns = clock_now_ns();
 	char other[] = "/tmp/other";
 	struct mapping wrong[2];
-	struct processes *log;
 	struct code code;
 
 	MAP_ELSEWHERE_OR_SKIP(&code);
-	log = processes_new(&(struct processes_options){ MANY, false });
 	wrong[0] = wrong[1] = code.mapping;
 	wrong[0].path = other;
 	wrong[1].ino++;
 	for (int i = 0; i < 2; i++) {
-		processes_exec(log, getpid(), now_ns);
-		processes_map(log, getpid(), &wrong[i], now_ns);
-		CHECK_EQ(count_met(log, getpid()), 0);
+		processes_exec(table, getpid(), now_ns);
+		processes_map(table, getpid(), &wrong[i], now_ns);
+		CHECK_EQ(count_met(getpid()), 0);
 	}
-	processes_exec(log, getpid(), now_ns);
-	processes_map(log, getpid(), &code.mapping, now_ns);
-	CHECK_EQ(count_met(log, getpid()), 1);
+	processes_exec(table, getpid(), now_ns);
+	processes_map(table, getpid(), &code.mapping, now_ns);
+	CHECK_EQ(count_met(getpid()), 1);
 	lose_file(&code);
-	processes_free(log);
 }
 
 /* Another one by that name, as in a snapshot of a subvolume of btrfs, may be another file. */
@@ -438,24 +415,21 @@ TEST(a_file_of_another_device_stays_with_who_had_it)
 {
 	uint64_t now_ns = clock_now_ns();
 	pid_t child = NOBODY, other = NOBODY + 1;
-	struct processes *log;
 	struct code code;
 
 	MAP_ELSEWHERE_OR_SKIP(&code);
-	log = processes_new(&(struct processes_options){ MANY, false });
-	processes_exec(log, getpid(), now_ns);
-	processes_map(log, getpid(), &code.mapping, now_ns + 1);
-	CHECK_EQ(count_met(log, getpid()), 1);
-	processes_fork(log, getpid(), child, now_ns + 2);
-	map(log, child, 0x1000, 0x2000, 1, now_ns + 3);
-	processes_exec(log, other, now_ns + 2);
-	processes_map(log, other, &code.mapping, now_ns + 3);
+	processes_exec(table, getpid(), now_ns);
+	processes_map(table, getpid(), &code.mapping, now_ns + 1);
+	CHECK_EQ(count_met(getpid()), 1);
+	processes_fork(table, getpid(), child, now_ns + 2);
+	map(child, 0x1000, 0x2000, 1, now_ns + 3);
+	processes_exec(table, other, now_ns + 2);
+	processes_map(table, other, &code.mapping, now_ns + 3);
 	lose_file(&code);
-	CHECK_EQ(count_met(log, other), 0);
-	CHECK(!has_open_file(log, other, now_ns + 3));
-	CHECK(has_open_file(log, child, now_ns + 2));
-	CHECK(has_open_file(log, getpid(), now_ns + 3));
-	processes_free(log);
+	CHECK_EQ(count_met(other), 0);
+	CHECK(!has_open_file(other, now_ns + 3));
+	CHECK(has_open_file(child, now_ns + 2));
+	CHECK(has_open_file(getpid(), now_ns + 3));
 }
 
 static void set_expensive(struct file *file, void *arg)
@@ -466,158 +440,144 @@ static void set_expensive(struct file *file, void *arg)
 
 TEST(a_dear_file_is_kept_for_longer)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
 	struct code code;
 	unsigned int n = 0;
 
 	map_new_file(&code);
-	processes_exec(log, getpid(), clock_now_ns());
-	processes_map(log, getpid(), &code.mapping, clock_now_ns());
-	processes_preload_files(log, getpid(), set_expensive, NULL);
-	processes_clear(log);
-	for (; processes_stats(log).n_files && n < 100; n++)
-		processes_release_files(log, false);
+	processes_exec(table, getpid(), clock_now_ns());
+	processes_map(table, getpid(), &code.mapping, clock_now_ns());
+	processes_preload_files(table, getpid(), set_expensive, NULL);
+	processes_clear(table);
+	for (; processes_stats(table).n_files && n < 100; n++)
+		processes_release_files(table, false);
 	CHECK_EQ(n, 20);
 	lose_file(&code);
-	processes_free(log);
 }
 
 TEST(a_file_goes_when_it_was_not_used_for_a_while)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
 	struct code code;
 
 	map_new_file(&code);
 	for (int round = 0; round < 2; round++) {
-		processes_exec(log, getpid(), clock_now_ns());
-		processes_map(log, getpid(), &code.mapping, clock_now_ns());
-		CHECK_EQ(count_met(log, getpid()), 1);
+		processes_exec(table, getpid(), clock_now_ns());
+		processes_map(table, getpid(), &code.mapping, clock_now_ns());
+		CHECK_EQ(count_met(getpid()), 1);
 		for (int i = 0; i < 2; i++)
-			processes_release_files(log, false);
-		CHECK_EQ(processes_stats(log).n_files, 1);
-		processes_clear(log);
-		processes_release_files(log, false);
-		CHECK_EQ(processes_stats(log).n_files, 1);
+			processes_release_files(table, false);
+		CHECK_EQ(processes_stats(table).n_files, 1);
+		processes_clear(table);
+		processes_release_files(table, false);
+		CHECK_EQ(processes_stats(table).n_files, 1);
 	}
-	processes_release_files(log, false);
-	CHECK_EQ(processes_stats(log).n_files, 0);
+	processes_release_files(table, false);
+	CHECK_EQ(processes_stats(table).n_files, 0);
 	lose_file(&code);
-	processes_free(log);
 }
 
 TEST(a_process_that_has_settled_is_asked_itself)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
 	uint64_t now_ns = clock_now_ns(), here = (uintptr_t)read_inode;
 	pid_t child = start_child();
 	ino_t ino = own_inode();
 
 	CHECK(ino);
-	processes_exec(log, child, now_ns - SECOND_NS);
-	map(log, child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 7, now_ns - SECOND_NS);
-	CHECK_EQ(read_inode(log, child, now_ns), ino);
-	processes_exec(log, child, now_ns);
-	map(log, child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 8, now_ns);
-	CHECK_EQ(read_inode(log, child, now_ns), 8);	 /* has just begun */
-	CHECK_EQ(read_inode(log, child, now_ns - 1), 7); /* was something else then */
+	processes_exec(table, child, now_ns - SECOND_NS);
+	map(child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 7, now_ns - SECOND_NS);
+	CHECK_EQ(read_inode(child, now_ns), ino);
+	processes_exec(table, child, now_ns);
+	map(child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 8, now_ns);
+	CHECK_EQ(read_inode(child, now_ns), 8);	    /* has just begun */
+	CHECK_EQ(read_inode(child, now_ns - 1), 7); /* was something else then */
 	end_child(child);
-	processes_free(log);
 }
 
 /* Where events say what has come since: for 100 ms. A round that takes longer says nothing. */
 TEST(a_process_that_was_just_read_is_not_read_again)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
 	uint64_t page = (uintptr_t)read_inode & ~0xfffULL, begin_ns = clock_now_ns();
 	pid_t child = start_child();
 	ino_t inode;
 
-	processes_on_ask(log, nothing_new, NULL);
-	processes_exec(log, child, begin_ns - SECOND_NS);
-	map(log, child, page, page + 0x1000, 7, begin_ns - SECOND_NS);
+	processes_on_ask(table, nothing_new, NULL);
+	processes_exec(table, child, begin_ns - SECOND_NS);
+	map(child, page, page + 0x1000, 7, begin_ns - SECOND_NS);
 	do {
 		usleep(150000);
 		begin_ns = clock_now_ns();
-		CHECK_EQ(read_inode(log, child, begin_ns), own_inode());
-		map(log, child, page, page + 0x1000, 8, clock_now_ns());
-		inode = read_inode(log, child, clock_now_ns());
+		CHECK_EQ(read_inode(child, begin_ns), own_inode());
+		map(child, page, page + 0x1000, 8, clock_now_ns());
+		inode = read_inode(child, clock_now_ns());
 	} while (clock_now_ns() - begin_ns > SECOND_NS / 20);
 	CHECK_EQ(inode, 8);
 	usleep(150000);
-	CHECK_EQ(read_inode(log, child, clock_now_ns()), own_inode());
+	CHECK_EQ(read_inode(child, clock_now_ns()), own_inode());
 	end_child(child);
-	processes_free(log);
 }
 
-static void read_and_publish(struct processes *log, pid_t pid)
+static void read_and_publish(pid_t pid)
 {
-	struct maps *maps = processes_read(log, pid, clock_now_ns());
+	struct maps *maps = processes_read(table, pid, clock_now_ns());
 
 	CHECK(maps);
-	processes_publish(log, pid, maps);
+	processes_publish(table, pid, maps);
 	maps_release(maps);
 }
 
 /* Nothing is kept that it could be known by. */
 TEST(a_process_that_has_no_room_is_read_each_time_and_counted_once)
 {
-	struct processes *log = processes_new(&(struct processes_options){ 1, false });
 	pid_t child = start_child();
 
-	processes_on_ask(log, nothing_new, NULL);
+	limit_to(1);
+	processes_on_ask(table, nothing_new, NULL);
 	for (int i = 0; i < 3; i++)
-		CHECK_EQ(read_inode(log, child, clock_now_ns()), own_inode());
-	read_and_publish(log, child);
+		CHECK_EQ(read_inode(child, clock_now_ns()), own_inode());
+	read_and_publish(child);
 	for (int i = 0; i < 3; i++)
-		CHECK_EQ(read_inode(log, child, clock_now_ns()), own_inode());
-	CHECK_EQ(processes_stats(log).n_dropped, 1);
+		CHECK_EQ(read_inode(child, clock_now_ns()), own_inode());
+	CHECK_EQ(processes_stats(table).n_dropped, 1);
 	end_child(child);
-	processes_free(log);
 }
 
 TEST(a_process_that_was_just_read_is_read_again_after_a_loss)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
 	pid_t child = start_child();
 
-	processes_on_ask(log, nothing_new, NULL);
-	read_and_publish(log, child);
-	processes_clear(log);
-	CHECK_EQ(read_inode(log, child, clock_now_ns()), own_inode());
+	processes_on_ask(table, nothing_new, NULL);
+	read_and_publish(child);
+	processes_clear(table);
+	CHECK_EQ(read_inode(child, clock_now_ns()), own_inode());
 	end_child(child);
-	processes_free(log);
 }
 
 /* As after a loss: its exec is the first that is known of it. */
 TEST(what_a_process_maps_is_not_what_it_mapped_before_its_exec)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
 	uint64_t now_ns = clock_now_ns();
 	pid_t child = start_child();
 
-	processes_exec(log, child, now_ns);
-	CHECK_EQ(read_inode(log, child, now_ns - 1), 0);
+	processes_exec(table, child, now_ns);
+	CHECK_EQ(read_inode(child, now_ns - 1), 0);
 	end_child(child);
 	child = start_child();
-	CHECK_EQ(read_inode(log, child, now_ns - 1), own_inode()); /* there all the time */
-	CHECK_EQ(read_inode(log, child, now_ns - 1), own_inode());
-	processes_exec(log, child, clock_now_ns());
-	CHECK_EQ(read_inode(log, child, now_ns - 1), 0);
+	CHECK_EQ(read_inode(child, now_ns - 1), own_inode()); /* there all the time */
+	CHECK_EQ(read_inode(child, now_ns - 1), own_inode());
+	processes_exec(table, child, clock_now_ns());
+	CHECK_EQ(read_inode(child, now_ns - 1), 0);
 	end_child(child);
-	processes_free(log);
 }
 
 TEST(of_a_process_that_is_gone_the_log_tells)
 {
-	struct processes *log = processes_new(&(struct processes_options){ MANY, false });
 	uint64_t now_ns = clock_now_ns(), here = (uintptr_t)read_inode;
 	pid_t child = start_child();
 
-	CHECK(read_inode(log, child, now_ns)); /* and it is in the log from now on */
+	CHECK(read_inode(child, now_ns)); /* and it is in the log from now on */
 	end_child(child);
-	CHECK(read_inode(log, child, clock_now_ns()) == own_inode());
-	processes_exec(log, child, now_ns - SECOND_NS); /* long ago, and its end is not told yet */
-	map(log, child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 7, now_ns - SECOND_NS);
-	CHECK_EQ(read_inode(log, child, now_ns - 1), 7);
-	processes_free(log);
+	CHECK(read_inode(child, clock_now_ns()) == own_inode());
+	processes_exec(table, child,
+		       now_ns - SECOND_NS); /* long ago, and its end is not told yet */
+	map(child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 7, now_ns - SECOND_NS);
+	CHECK_EQ(read_inode(child, now_ns - 1), 7);
 }

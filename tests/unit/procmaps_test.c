@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The parser of /proc/PID/maps: what is kept, what is refused, and how addresses are found. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/readfile.h"
 #include "process/procmaps.h"
@@ -21,11 +14,23 @@ static const char sample[] =
 	"7ffff0000000-7ffff0002000 r-xp 00000000 00:00 0                          [vdso]\n"
 	"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]\n";
 
+static struct mappings maps;
+
+AFTER_EACH()
+{
+	mappings_free(&maps);
+}
+
+/* Of several in one test, the last is kept. */
+static void parse(const char *text)
+{
+	mappings_free(&maps);
+	mappings_parse(&maps, text, true);
+}
+
 TEST(keeps_executable_mappings_only)
 {
-	struct mappings maps;
-
-	mappings_parse(&maps, sample, true);
+	parse(sample);
 	CHECK_EQ(maps.count, 5);
 	CHECK_EQ(maps.items[0].start, 0x55e000001000);
 	CHECK_EQ(maps.items[0].end, 0x55e000003000);
@@ -33,6 +38,11 @@ TEST(keeps_executable_mappings_only)
 	CHECK_EQ(maps.items[0].dev, makedev(0xfe, 1));
 	CHECK_EQ(maps.items[0].ino, 77);
 	CHECK_STR(maps.items[0].path, "/usr/bin/x");
+	CHECK_STR(maps.items[1].path, "");
+	CHECK_EQ(maps.items[1].ino, 0);
+	CHECK_STR(maps.items[2].path, "/memfd:a b (deleted)"); /* as printed */
+	CHECK_STR(maps.items[3].path, "[vdso]");
+	CHECK_STR(maps.items[4].path, "[vsyscall]");
 	mappings_free(&maps);
 	CHECK_EQ(maps.count, 0);
 }
@@ -42,10 +52,9 @@ TEST(keeps_executable_mappings_only)
 
 static void check_below(const char *text, bool is_there)
 {
-	struct mappings maps;
 	const struct mapping *m;
 
-	mappings_parse(&maps, text, true);
+	parse(text);
 	CHECK(maps.count > 0);
 	m = &maps.items[maps.count - 1];
 	CHECK_EQ(m->start, 0x11000);
@@ -55,7 +64,6 @@ static void check_below(const char *text, bool is_there)
 		CHECK_EQ(m->below->ino, 77);
 		CHECK_STR(m->below->path, "/usr/bin/x");
 	}
-	mappings_free(&maps);
 }
 
 TEST(memory_knows_the_file_right_below_it)
@@ -83,7 +91,6 @@ TEST(the_kernel_is_asked_what_lies_below_memory)
 	const size_t half = 1 << 20;
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	const struct mapping *m;
-	struct mappings maps;
 
 	CHECK(mmap(text, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == text);
 	mprotect(text + 4096, half, PROT_READ | PROT_EXEC);
@@ -96,7 +103,6 @@ TEST(the_kernel_is_asked_what_lies_below_memory)
 	CHECK(m && m->below && m->below->start == (uintptr_t)text);
 	m = mappings_find(&maps, (uintptr_t)text + 2 * half);
 	CHECK(m && !m->below);
-	mappings_free(&maps);
 	munmap(text, 3 << 20);
 	close(fd);
 }
@@ -106,7 +112,6 @@ TEST(data_is_kept_if_asked_for)
 	static char data[4096] = { 1 };
 	char *shared = mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	const struct mapping *m;
-	struct mappings maps;
 
 	CHECK_EQ(mappings_read_all(&maps, getpid()), 0);
 	m = mappings_find(&maps, (uintptr_t)data);
@@ -116,31 +121,14 @@ TEST(data_is_kept_if_asked_for)
 	mappings_free(&maps);
 	CHECK_EQ(mappings_read(&maps, getpid()), 0);
 	CHECK(!mappings_find(&maps, (uintptr_t)data));
-	mappings_free(&maps);
 	munmap(shared, 4096);
-}
-
-TEST(keeps_paths_as_printed)
-{
-	struct mappings maps;
-
-	mappings_parse(&maps, sample, true);
-	CHECK_STR(maps.items[1].path, "");
-	CHECK_EQ(maps.items[1].ino, 0);
-	CHECK_STR(maps.items[2].path, "/memfd:a b (deleted)");
-	CHECK_STR(maps.items[3].path, "[vdso]");
-	CHECK_STR(maps.items[4].path, "[vsyscall]");
-	mappings_free(&maps);
 }
 
 TEST(undoes_escaped_newlines_and_no_backslashes)
 {
-	struct mappings maps;
-
-	mappings_parse(&maps, "1000-2000 r-xp 00000000 08:01 5    /a\\012b\\134c\\01\\012\n", true);
+	parse("1000-2000 r-xp 00000000 08:01 5    /a\\012b\\134c\\01\\012\n");
 	CHECK_EQ(maps.count, 1);
 	CHECK_STR(maps.items[0].path, "/a\nb\\134c\\01\n");
-	mappings_free(&maps);
 }
 
 TEST(leaves_out_broken_lines)
@@ -167,35 +155,25 @@ TEST(leaves_out_broken_lines)
 		"1000-2000 r-xp 0 08:01 99999999999999999999 /a\n",
 	};
 
-	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
-		struct mappings maps;
-
-		mappings_parse(&maps, broken[i], true);
+	for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
+		parse(broken[i]);
 		if (maps.count)
 			UNIT_FAIL("accepted: %s", broken[i]);
-		mappings_free(&maps);
 	}
 }
 
 TEST(goes_on_after_a_broken_line)
 {
-	struct mappings maps;
-
-	mappings_parse(&maps,
-		       "rubbish\n1000-2000 r-xp 0 08:01 5 /a\n1800-3000 r-xp 0 08:01 6 /b\n"
-		       "3000-4000 r-xp 0 08:01 7 /c",
-		       true);
+	parse("rubbish\n1000-2000 r-xp 0 08:01 5 /a\n1800-3000 r-xp 0 08:01 6 /b\n"
+	      "3000-4000 r-xp 0 08:01 7 /c");
 	CHECK_EQ(maps.count, 2);
 	CHECK_STR(maps.items[0].path, "/a");
 	CHECK_STR(maps.items[1].path, "/c");
-	mappings_free(&maps);
 }
 
 TEST(finds_the_mapping_that_holds_an_address)
 {
-	struct mappings maps;
-
-	mappings_parse(&maps, sample, true);
+	parse(sample);
 	CHECK(!mappings_find(&maps, 0));
 	CHECK(!mappings_find(&maps, 0x55e000000fff));
 	CHECK(mappings_find(&maps, 0x55e000001000) == &maps.items[0]);
@@ -208,30 +186,22 @@ TEST(finds_the_mapping_that_holds_an_address)
 	CHECK(!mappings_find(&maps, 0x1000));
 }
 
-TEST(reads_a_process)
-{
-	struct mappings maps;
-	const struct mapping *m;
-
-	CHECK_EQ(mappings_read(&maps, getpid()), 0);
-	m = mappings_find(&maps, (uint64_t)(uintptr_t)mappings_read);
-	CHECK(m && m->ino && strstr(m->path, program_invocation_short_name));
-	mappings_free(&maps);
-}
-
 /* Where the kernel is asked for them instead. */
 TEST(reads_what_the_text_says)
 {
 	char file[] = "/tmp/procmaps-a\nb-XXXXXX", *text;
 	int fd = mkstemp(file);
-	struct mappings maps, read;
+	const struct mapping *m;
+	struct mappings read;
 
 	CHECK_EQ(ftruncate(fd, 8192), 0);
 	unlink(file);
 	CHECK(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 4096) != MAP_FAILED);
 	CHECK_EQ(mappings_read(&read, getpid()), 0);
+	m = mappings_find(&read, (uint64_t)(uintptr_t)mappings_read);
+	CHECK(m && m->ino && strstr(m->path, program_invocation_short_name));
 	text = readfile("/proc/self/maps", 1 << 20, NULL);
-	mappings_parse(&maps, text, true);
+	parse(text);
 	CHECK(read.count == maps.count ||
 	      (read.count == maps.count + 1 && !strcmp(read.items[maps.count].path, "[vsyscall]")));
 	for (size_t i = 0; i < maps.count && i < read.count; i++) {
@@ -245,7 +215,6 @@ TEST(reads_what_the_text_says)
 		CHECK_EQ(b->is_shared, a->is_shared);
 		CHECK_STR(b->path, a->path);
 	}
-	mappings_free(&maps);
 	mappings_free(&read);
 	free(text);
 	close(fd);
@@ -255,7 +224,6 @@ TEST(reads_more_than_one_buffer)
 {
 	const size_t page = sysconf(_SC_PAGESIZE), n = 4000;
 	char *area = mmap(NULL, 2 * n * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct mappings maps;
 
 	for (size_t i = 0; i < n; i++)
 		mprotect(area + 2 * i * page, page, PROT_READ | PROT_EXEC);
@@ -263,13 +231,11 @@ TEST(reads_more_than_one_buffer)
 	CHECK(maps.count >= n);
 	CHECK(mappings_find(&maps, (uintptr_t)area + 2 * (n - 1) * page));
 	CHECK(!mappings_find(&maps, (uintptr_t)area + page));
-	mappings_free(&maps);
 	munmap(area, 2 * n * page);
 }
 
 TEST(says_that_a_process_is_gone)
 {
-	struct mappings maps;
 	pid_t pid = fork();
 
 	if (!pid)

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What /proc tells of processes in several states. */
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "process/procmaps.h"
 #include "process/procstate.h"
 #include "process/roots.h"
@@ -33,18 +27,15 @@ TEST(a_zombie_has_ended)
 
 TEST(a_name_may_hold_newlines)
 {
+	static const char *const names[] = { "two\nlines\n", "\n", "" };
 	char comm[64], before[64];
 
 	prctl(PR_GET_NAME, before);
-	prctl(PR_SET_NAME, "two\nlines\n");
-	CHECK_EQ(process_comm(getpid(), comm, sizeof(comm)), 0);
-	CHECK_STR(comm, "two\nlines\n");
-	prctl(PR_SET_NAME, "\n");
-	CHECK_EQ(process_comm(getpid(), comm, sizeof(comm)), 0);
-	CHECK_STR(comm, "\n");
-	prctl(PR_SET_NAME, "");
-	CHECK_EQ(process_comm(getpid(), comm, sizeof(comm)), 0);
-	CHECK_STR(comm, "");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		prctl(PR_SET_NAME, names[i]);
+		CHECK_EQ(process_comm(getpid(), comm, sizeof(comm)), 0);
+		CHECK_STR(comm, names[i]);
+	}
 	prctl(PR_SET_NAME, before);
 }
 
@@ -105,7 +96,7 @@ static bool main_thread_is_gone(pid_t pid)
 	return strstr(line, ") Z");
 }
 
-/* What /proc/PID does not tell any more, a thread's folder does. */
+/* Other threads keep it alive; what /proc/PID does not tell any more, their folders do. */
 TEST(a_thread_speaks_for_a_process_whose_main_thread_has_ended)
 {
 	pid_t pid = start_child_with(leave_threads), live;
@@ -117,6 +108,7 @@ TEST(a_thread_speaks_for_a_process_whose_main_thread_has_ended)
 
 	while (!main_thread_is_gone(pid))
 		usleep(1000);
+	CHECK(!process_has_ended(pid));
 	live = process_live_task(pid);
 	CHECK(live != pid);
 	snprintf(path, sizeof(path), "/proc/%d/task/%d", pid, live);
@@ -129,17 +121,6 @@ TEST(a_thread_speaks_for_a_process_whose_main_thread_has_ended)
 	CHECK(root >= 0 && root_has_name(root, "proc"));
 	mappings_free(&maps);
 	roots_free(roots);
-	end_child(pid);
-}
-
-TEST(other_threads_keep_it_alive)
-{
-	pid_t pid = start_child_with(leave_threads);
-
-	for (int i = 0; i < 500 && !main_thread_is_gone(pid); i++)
-		usleep(10000);
-	CHECK(main_thread_is_gone(pid));
-	CHECK(!process_has_ended(pid));
 	end_child(pid);
 }
 

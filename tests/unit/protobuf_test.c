@@ -1,68 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The encoder of protocol buffers: bytes as the encoding's definition has them. */
-#include <string.h>
-
 #include "output/protobuf.h"
 #include "unit.h"
 
-static void check_bytes(struct protobuf *pb, const char *expected, size_t n)
+static struct protobuf pb;
+
+AFTER_EACH()
 {
-	CHECK_EQ(pb->n, n);
-	CHECK(pb->n == n && !memcmp(pb->bytes, expected, n));
-	protobuf_free(pb);
+	protobuf_free(&pb);
 }
 
-#define CHECK_BYTES(pb, text) check_bytes(&(pb), text, sizeof(text) - 1)
+static void check_bytes(const char *expected, size_t n)
+{
+	CHECK_EQ(pb.n, n);
+	CHECK(pb.n == n && !memcmp(pb.bytes, expected, n));
+	protobuf_free(&pb);
+}
+
+#define CHECK_BYTES(text) check_bytes(text, sizeof(text) - 1)
 
 /* The examples of the encoding's description. */
 TEST(numbers_are_varints)
 {
-	struct protobuf pb = {};
-
 	protobuf_uint(&pb, 1, 150);
-	CHECK_BYTES(pb, "\x08\x96\x01");
+	CHECK_BYTES("\x08\x96\x01");
 	protobuf_uint(&pb, 1, 1);
 	protobuf_uint(&pb, 1, 127);
 	protobuf_uint(&pb, 1, 128);
-	CHECK_BYTES(pb, "\x08\x01\x08\x7f\x08\x80\x01");
+	CHECK_BYTES("\x08\x01\x08\x7f\x08\x80\x01");
 	protobuf_uint(&pb, 3, UINT64_MAX);
-	CHECK_BYTES(pb, "\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
+	CHECK_BYTES("\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
+	protobuf_uint(&pb, 15, 1);
+	protobuf_uint(&pb, 16, 1); /* takes two bytes */
+	CHECK_BYTES("\x78\x01\x80\x01\x01");
 }
 
 TEST(zero_is_left_out)
 {
-	struct protobuf pb = {};
-
 	protobuf_uint(&pb, 1, 0);
 	CHECK_EQ(pb.n, 0);
 	protobuf_list(&pb, 1, NULL, 0);
 	CHECK_EQ(pb.n, 0);
-	protobuf_free(&pb);
-}
-
-TEST(high_field_numbers_take_two_bytes)
-{
-	struct protobuf pb = {};
-
-	protobuf_uint(&pb, 15, 1);
-	protobuf_uint(&pb, 16, 1);
-	CHECK_BYTES(pb, "\x78\x01\x80\x01\x01");
 }
 
 TEST(text_has_its_length_in_front)
 {
-	struct protobuf pb = {};
-
 	protobuf_bytes(&pb, 2, "testing", 7);
-	CHECK_BYTES(pb, "\x12\x07testing");
+	CHECK_BYTES("\x12\x07testing");
 	protobuf_bytes(&pb, 2, "", 0);
-	CHECK_BYTES(pb, "\x12\x00");
+	CHECK_BYTES("\x12\x00");
 }
 
 TEST(long_text_has_a_length_of_several_bytes)
 {
 	static char text[20000];
-	struct protobuf pb = {};
 
 	memset(text, 'x', sizeof(text));
 	protobuf_uint(&pb, 1, 1);
@@ -72,24 +63,22 @@ TEST(long_text_has_a_length_of_several_bytes)
 	CHECK(!memcmp(pb.bytes, "\x08\x01\x12\xa0\x9c\x01", 6));
 	CHECK(!memcmp(pb.bytes + 6, text, sizeof(text)));
 	CHECK(!memcmp(pb.bytes + 6 + sizeof(text), "\x08\x01", 2));
-	protobuf_free(&pb);
 }
 
 TEST(messages_nest)
 {
-	struct protobuf inner = {}, outer = {};
+	struct protobuf inner = {};
 
 	protobuf_uint(&inner, 1, 150);
-	protobuf_message(&outer, 3, &inner);
-	CHECK_BYTES(outer, "\x1a\x03\x08\x96\x01");
+	protobuf_message(&pb, 3, &inner);
+	CHECK_BYTES("\x1a\x03\x08\x96\x01");
 	protobuf_free(&inner);
 }
 
 TEST(lists_are_packed)
 {
 	const uint64_t values[] = { 3, 270, 86942, 0 };
-	struct protobuf pb = {};
 
 	protobuf_list(&pb, 6, values, 4);
-	CHECK_BYTES(pb, "\x32\x07\x03\x8e\x02\x9e\xa7\x05\x00");
+	CHECK_BYTES("\x32\x07\x03\x8e\x02\x9e\xa7\x05\x00");
 }

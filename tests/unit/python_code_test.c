@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Texts and tables of lines of Python's code objects, as they lie in memory. */
-#include <string.h>
-
 #include "runtimes/python_code.h"
 #include "unit.h"
 
@@ -23,20 +21,24 @@ TEST(texts_of_all_widths_become_utf8)
 	static const uint16_t wide[] = { 'a', 0xe4, 0x20ac };
 	static const uint32_t widest[] = { 'b', 0x1f600, 0x7ff, 0x800, 0xffff };
 
-	CHECK(!strcmp(decode(1, 4, "main", 4), "main"));
-	CHECK(!strcmp(decode(1, 2, "\xe4z", 2), "\xc3\xa4z"));
-	CHECK(!strcmp(decode(2, 3, wide, sizeof(wide)), "a\xc3\xa4\xe2\x82\xac"));
-	CHECK(!strcmp(decode(4, 5, widest, sizeof(widest)),
-		      "b\xf0\x9f\x98\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf"));
+	CHECK_STR(decode(1, 4, "main", 4), "main");
+	CHECK_STR(decode(1, 2, "\xe4z", 2), "\xc3\xa4z");
+	CHECK_STR(decode(2, 3, wide, sizeof(wide)), "a\xc3\xa4\xe2\x82\xac");
+	CHECK_STR(decode(4, 5, widest, sizeof(widest)),
+		  "b\xf0\x9f\x98\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf");
+	/* a text of no known width is empty */
+	CHECK_STR(decode(0, 3, "abc", 3), "");
+	CHECK_STR(decode(3, 3, "abcdefghi", 9), "");
+	CHECK_STR(decode(7, 1, "abcdefghi", 9), "");
 }
 
 TEST(a_text_is_cut_to_what_is_there)
 {
 	static const uint16_t wide[] = { 'a', 'b', 'c' };
 
-	CHECK(!strcmp(decode(1, 0xffff, "abc", 3), "abc"));
-	CHECK(!strcmp(decode(2, 0xffff, wide, 5), "ab"));
-	CHECK(!strcmp(decode(1, 0, "abc", 3), ""));
+	CHECK_STR(decode(1, 0xffff, "abc", 3), "abc");
+	CHECK_STR(decode(2, 0xffff, wide, 5), "ab");
+	CHECK_STR(decode(1, 0, "abc", 3), "");
 }
 
 TEST(what_is_no_character_is_replaced)
@@ -44,16 +46,9 @@ TEST(what_is_no_character_is_replaced)
 	static const uint16_t surrogates[] = { 0xd800, 'x', 0xdfff };
 	static const uint32_t large[] = { 0x110000, 0xffffffff, 0x10ffff };
 
-	CHECK(!strcmp(decode(2, 3, surrogates, sizeof(surrogates)), "?x?"));
-	CHECK(!strcmp(decode(4, 3, large, sizeof(large)), "??\xf4\x8f\xbf\xbf"));
-	CHECK(!strcmp(decode(1, 3, "a\0b", 3), "ab")); /* it would end the text */
-}
-
-TEST(a_text_of_no_known_width_is_empty)
-{
-	CHECK(!strcmp(decode(0, 3, "abc", 3), ""));
-	CHECK(!strcmp(decode(3, 3, "abcdefghi", 9), ""));
-	CHECK(!strcmp(decode(7, 1, "abcdefghi", 9), ""));
+	CHECK_STR(decode(2, 3, surrogates, sizeof(surrogates)), "?x?");
+	CHECK_STR(decode(4, 3, large, sizeof(large)), "??\xf4\x8f\xbf\xbf");
+	CHECK_STR(decode(1, 3, "a\0b", 3), "ab"); /* it would end the text */
 }
 
 /* ---- lines: entries as Objects/locations.md has them ---- */

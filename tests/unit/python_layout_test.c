@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where builds of Python keep their frames: by their version, and by offsets in the file. */
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-
 #include "elf/elf64.h"
 #include "runtimes/python_layout.h"
 #include "unit.h"
@@ -169,7 +165,7 @@ TEST(offsets_outside_of_what_is_read_are_refused)
 	uint64_t words[PYTHON_OFFSET_WORDS];
 	struct python_file python;
 
-	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
 		fill_313(words);
 		words[at[i]] = 1ULL << 32 | 8;
 		CHECK(find(&python, 0x030d00f0, words));

@@ -4,9 +4,6 @@
  * memory: they are placed if calls and frames agree, and not at all if they don't. What BPF does
  * for them is the same (bpf/runtimes/python_marks.bpf.h).
  */
-#include <string.h>
-#include <unistd.h>
-
 #include "runtimes/python_layout.h"
 #include "runtimes/python_remote.h"
 #include "unit.h"
@@ -27,7 +24,9 @@ static struct world {
 	uint64_t stack[16][PART_WORDS];
 	uint64_t words[64], sps[16];
 	struct python_thread thread;
-} world;
+} world, *const w = &world;
+
+static unsigned int n_definitions;
 
 static uint64_t address(const void *at)
 {
@@ -41,7 +40,7 @@ static void make_str(uint64_t *str)
 	memcpy(str + 6, "f", 2);
 }
 
-static void make_code(struct world *w, size_t i)
+static void make_code(size_t i)
 {
 	uint64_t *code = w->codes[i];
 
@@ -56,16 +55,17 @@ static void count_definition(const struct python_def *def, size_t size, void *ar
 {
 	(void)size;
 	CHECK(!memcmp(def->name, "f", 1));
-	++*(unsigned int *)arg;
+	(void)arg;
+	n_definitions++;
 }
 
 /* Frame 0 is the innermost one. */
-static void make_frames(struct world *w)
+static void make_frames(void)
 {
 	const struct python_layout *l = &w->thread.layout;
 
 	for (size_t i = 0; i < N_FRAMES; i++) {
-		make_code(w, i);
+		make_code(i);
 		w->frames[i][l->frame_code / 8] = address(w->codes[i]);
 		w->frames[i][l->frame_previous / 8] =
 			i + 1 < N_FRAMES ? address(w->frames[i + 1]) : 0;
@@ -77,7 +77,7 @@ static void make_frames(struct world *w)
 }
 
 /* A native frame for each character: "e" is the evaluating function. */
-static void make_natives(struct world *w, const char *natives)
+static void make_natives(const char *natives)
 {
 	size_t n = strlen(natives);
 
@@ -88,15 +88,14 @@ static void make_natives(struct world *w, const char *natives)
 	w->thread.n_native = n;
 }
 
-static void mark(struct world *w, size_t native, size_t frame)
+static void mark(size_t native, size_t frame)
 {
 	w->stack[native][PART_WORDS - MARK] =
 		address(w->frames[frame]) + w->thread.layout.frame_locals;
 }
 
-static struct world *make_world(const char *natives, unsigned int *n_definitions)
+static void make_world(const char *natives)
 {
-	struct world *w = &world;
 	struct python_file python = { .version = 0x03090000 };
 
 	memset(w, 0, sizeof(*w));
@@ -106,18 +105,18 @@ static struct world *make_world(const char *natives, unsigned int *n_definitions
 					    .layout = python.layout,
 					    .is_complete = true,
 					    .sps = w->sps,
-					    .definer = { count_definition, n_definitions } };
+					    .definer = { count_definition } };
 	w->thread.layout.state_offset = sizeof(*w->own);
 	w->thread.layout.code_type = 0x7777;
 	w->thread.layout.eval_begin = EVAL;
 	w->thread.layout.eval_bytes = 0x100;
 	make_str(w->name);
-	make_frames(w);
-	make_natives(w, natives);
-	return w;
+	make_frames();
+	make_natives(natives);
+	n_definitions = 0;
 }
 
-static size_t walk(struct world *w)
+static size_t walk(void)
 {
 	bool is_cut;
 
@@ -126,10 +125,10 @@ static size_t walk(struct world *w)
 }
 
 /* The frames' native ones, by index, as text. */
-static const char *places(struct world *w)
+static const char *places(void)
 {
 	static char text[64];
-	size_t n = walk(w), at = w->thread.n_native;
+	size_t n = walk(), at = w->thread.n_native;
 
 	*text = '\0';
 	for (; at + 1 < n; at += 2) {
@@ -143,30 +142,26 @@ static const char *places(struct world *w)
 
 TEST(each_frame_is_at_the_call_that_runs_it)
 {
-	unsigned int n_definitions = 0;
-	struct world *w = make_world("oeoeeooeo", &n_definitions);
-
-	mark(w, 1, 0);
-	mark(w, 3, 1);
-	mark(w, 4, 2);
-	mark(w, 7, 3);
-	CHECK(!strcmp(places(w), "1 3 4 7 "));
+	make_world("oeoeeooeo");
+	mark(1, 0);
+	mark(3, 1);
+	mark(4, 2);
+	mark(7, 3);
+	CHECK_STR(places(), "1 3 4 7 ");
 	CHECK(n_definitions >= N_FRAMES);
 	w->thread.layout.mark_distance = MARK * 8;
-	CHECK(!strcmp(places(w), "1 3 4 7 "));
+	CHECK_STR(places(), "1 3 4 7 ");
 	w->thread.layout.mark_distance = (MARK + 1) * 8;
-	CHECK(!strcmp(places(w), ""));
+	CHECK_STR(places(), "");
 }
 
 TEST(each_frames_instruction_is_taken)
 {
-	unsigned int n_definitions = 0;
-	struct world *w = make_world("eeeeo", &n_definitions);
-
+	make_world("eeeeo");
 	for (size_t i = 0; i < N_FRAMES; i++)
-		mark(w, i, i);
+		mark(i, i);
 	w->thread.lines = true;
-	CHECK_EQ(walk(w), 5 + 3 * N_FRAMES);
+	CHECK_EQ(walk(), 5 + 3 * N_FRAMES);
 	CHECK_EQ(w->words[5 + 2], 3); /* 3.9 counts bytes */
 	CHECK_EQ(w->words[5 + 3 * 3 + 2], 6);
 }
@@ -174,74 +169,64 @@ TEST(each_frames_instruction_is_taken)
 /* It has not entered its frame yet, or taken it out already. */
 TEST(the_innermost_call_may_run_no_frame)
 {
-	unsigned int n_definitions = 0;
-	struct world *w = make_world("eeoeeeo", &n_definitions);
-
+	make_world("eeoeeeo");
 	for (size_t i = 0; i < N_FRAMES; i++)
-		mark(w, (size_t[]){ 1, 3, 4, 5 }[i], i);
-	CHECK(!strcmp(places(w), "1 3 4 5 "));
-	mark(w, 0, 0); /* left from an earlier call, whose frame is its caller's now */
-	CHECK(!strcmp(places(w), "1 3 4 5 "));
+		mark((size_t[]){ 1, 3, 4, 5 }[i], i);
+	CHECK_STR(places(), "1 3 4 5 ");
+	mark(0, 0); /* left from an earlier call, whose frame is its caller's now */
+	CHECK_STR(places(), "1 3 4 5 ");
 }
 
 TEST(one_frame_is_at_its_call_and_not_at_a_later_one)
 {
-	unsigned int n_definitions = 0;
-	struct world *w = make_world("eeo", &n_definitions);
-
+	make_world("eeo");
 	w->frames[0][w->thread.layout.frame_previous / 8] = 0;
-	mark(w, 0, 0);
-	mark(w, 1, 0);
-	CHECK(!strcmp(places(w), "1 "));
-	mark(w, 1, 1);
-	CHECK(!strcmp(places(w), ""));
-	make_natives(w, "eoo");
-	CHECK(!strcmp(places(w), "0 "));
+	mark(0, 0);
+	mark(1, 0);
+	CHECK_STR(places(), "1 ");
+	mark(1, 1);
+	CHECK_STR(places(), "");
+	make_natives("eoo");
+	CHECK_STR(places(), "0 ");
 	w->thread.is_complete = false;
-	CHECK(!strcmp(places(w), ""));
+	CHECK_STR(places(), "");
 }
 
 TEST(calls_and_frames_that_do_not_agree_are_left_alone)
 {
-	unsigned int n_definitions = 0;
-	struct world *w = make_world("eoeeo", &n_definitions);
-
-	mark(w, 0, 0);
-	mark(w, 2, 1);
-	mark(w, 3, 2);
-	CHECK(!strcmp(places(w), "")); /* a frame more than calls */
+	make_world("eoeeo");
+	mark(0, 0);
+	mark(2, 1);
+	mark(3, 2);
+	CHECK_STR(places(), ""); /* a frame more than calls */
 	w->frames[2][w->thread.layout.frame_previous / 8] = 0;
-	CHECK(!strcmp(places(w), "0 2 3 "));
-	mark(w, 2, 3);
-	CHECK(!strcmp(places(w), "")); /* a call runs another frame */
-	mark(w, 2, 1);
+	CHECK_STR(places(), "0 2 3 ");
+	mark(2, 3);
+	CHECK_STR(places(), ""); /* a call runs another frame */
+	mark(2, 1);
 	w->codes[1][PYTHON_TYPE / 8]++;
-	CHECK(!strcmp(places(w), "")); /* no code object */
+	CHECK_STR(places(), ""); /* no code object */
 }
 
 /* Then what was found is right, but not all of it: as where a library changes stacks. */
 TEST(frames_or_native_ones_may_end_before)
 {
-	unsigned int n_definitions = 0;
-	struct world *w = make_world("eoeeo", &n_definitions);
-
-	mark(w, 0, 0);
-	mark(w, 2, 1);
-	mark(w, 3, 2);
+	make_world("eoeeo");
+	mark(0, 0);
+	mark(2, 1);
+	mark(3, 2);
 	w->thread.is_complete = false;
-	CHECK(!strcmp(places(w), "0 2 3 "));
+	CHECK_STR(places(), "0 2 3 ");
 	w->thread.is_complete = true;
 	w->frames[1][w->thread.layout.frame_previous / 8] = 0;
-	CHECK(!strcmp(places(w), "0 2 "));
+	CHECK_STR(places(), "0 2 ");
 }
 
 TEST(a_circle_of_frames_ends)
 {
-	unsigned int n_definitions = 0;
-	struct world *w = make_world("eeeeeo", &n_definitions);
-
+	make_world("eeeeeo");
 	w->frames[1][w->thread.layout.frame_previous / 8] = address(w->frames[0]);
 	for (size_t i = 0; i < 5; i++)
-		mark(w, i, i % 2);
-	CHECK(!strcmp(places(w), ""));
+		mark(i, i % 2);
+	CHECK_STR(places(), "");
 }

@@ -3,9 +3,6 @@
  * Frames of 3.12 in segments, walked in this process's own memory: where a segment's mark lies
  * among the native frames, what of it there is room for, and what a function's file is called.
  */
-#include <string.h>
-#include <unistd.h>
-
 #include "runtimes/python_layout.h"
 #include "runtimes/python_remote.h"
 #include "unit.h"
@@ -32,7 +29,7 @@ static struct world {
 	uint64_t *last;	       /* of the frames that there are */
 	size_t n_frames;
 	bool is_cut;
-} world;
+} world, *const w = &world;
 
 static uint64_t address(const void *at)
 {
@@ -48,10 +45,11 @@ static void make_str(uint64_t *str, const char *text)
 
 static void keep_definition(const struct python_def *def, size_t size, void *arg)
 {
-	memcpy(&((struct world *)arg)->def, def, size);
+	(void)arg;
+	memcpy(&w->def, def, size);
 }
 
-static void make_code(struct world *w)
+static void make_code(void)
 {
 	const struct python_layout *l = &w->thread.layout;
 
@@ -64,9 +62,8 @@ static void make_code(struct world *w)
 	w->code[l->code_lines / 8] = address(w->empty);
 }
 
-static struct world *make_world(void)
+static void make_world(void)
 {
-	struct world *w = &world;
 	struct python_file python = { .version = 0x030c0000 };
 
 	memset(w, 0, sizeof(*w));
@@ -77,10 +74,10 @@ static struct world *make_world(void)
 					    .is_complete = true,
 					    .sps = w->sps,
 					    .n_native = N_NATIVE,
-					    .definer = { keep_definition, w } };
+					    .definer = { keep_definition } };
 	w->thread.layout.state_offset = sizeof(*w->own);
 	w->thread.layout.code_type = 0x7777;
-	make_code(w);
+	make_code();
 	for (size_t i = 0; i < N_NATIVE; i++) {
 		w->words[i] = NATIVE;
 		w->sps[i] = address(w->stack[i]);
@@ -90,17 +87,16 @@ static struct world *make_world(void)
 	w->own[1] = address(w->state);
 	w->last =
 		&w->cframe[w->thread.layout.cframe_frame / 8] - w->thread.layout.frame_previous / 8;
-	return w;
 }
 
-static void add_frame(struct world *w, uint64_t *frame)
+static void add_frame(uint64_t *frame)
 {
 	w->last[w->thread.layout.frame_previous / 8] = address(frame);
 	w->last = frame;
 }
 
 /* A segment of so many frames, whose mark is in that native frame's part of the stack. */
-static void add_segment(struct world *w, size_t n, size_t native)
+static void add_segment(size_t n, size_t native)
 {
 	uint64_t *entry = &w->stack[native][2];
 
@@ -110,14 +106,14 @@ static void add_segment(struct world *w, size_t n, size_t native)
 		frame[w->thread.layout.frame_code / 8] = address(w->code);
 		frame[w->thread.layout.frame_instr / 8] =
 			address(w->code) + w->thread.layout.code_adaptive + 2 * (w->n_frames - 1);
-		add_frame(w, frame);
+		add_frame(frame);
 	}
 	((uint8_t *)entry)[w->thread.layout.frame_owner] = w->thread.layout.entry_owner;
-	add_frame(w, entry);
+	add_frame(entry);
 }
 
 /* "1:3 4:2 ": a segment of three words at native frame 1, and one of two. */
-static const char *walk(struct world *w, size_t max)
+static const char *walk(size_t max)
 {
 	static char text[128];
 	size_t n = python_walk_remote(&w->thread, w->words, max, &w->is_cut), at = N_NATIVE, first;
@@ -138,58 +134,54 @@ static const char *walk(struct world *w, size_t max)
 
 TEST(a_segment_is_at_the_native_frame_of_its_mark)
 {
-	struct world *w = make_world();
-
-	add_segment(w, 3, 1);
-	add_segment(w, 2, 3);
-	CHECK(!strcmp(walk(w, MAX_WORDS), "1:3 3:2 "));
+	make_world();
+	add_segment(3, 1);
+	add_segment(2, 3);
+	CHECK_STR(walk(MAX_WORDS), "1:3 3:2 ");
 	CHECK(!w->is_cut);
 	w->thread.lines = true;
-	CHECK(!strcmp(walk(w, MAX_WORDS), "1:6 3:4 "));
+	CHECK_STR(walk(MAX_WORDS), "1:6 3:4 ");
 }
 
 TEST(a_segment_without_room_keeps_its_innermost_frames)
 {
-	struct world *w = make_world();
-
-	add_segment(w, 600, 1);
-	add_segment(w, 2, 3);
-	CHECK(!strcmp(walk(w, N_NATIVE + 1 + 600), "1:600 "));
+	make_world();
+	add_segment(600, 1);
+	add_segment(2, 3);
+	CHECK_STR(walk(N_NATIVE + 1 + 600), "1:600 ");
 	CHECK(w->is_cut);
-	CHECK(!strcmp(walk(w, N_NATIVE + 1 + 599), "1:599 "));
+	CHECK_STR(walk(N_NATIVE + 1 + 599), "1:599 ");
 	CHECK(w->is_cut);
 	w->thread.lines = true;
-	CHECK(!strcmp(walk(w, N_NATIVE + 1 + 600), "1:600 "));
+	CHECK_STR(walk(N_NATIVE + 1 + 600), "1:600 ");
 	CHECK_EQ(w->words[N_NATIVE + 600], 299); /* each frame has its instruction */
-	CHECK(!strcmp(walk(w, N_NATIVE + 1 + 599), "1:598 "));
+	CHECK_STR(walk(N_NATIVE + 1 + 599), "1:598 ");
 	CHECK(w->is_cut);
 }
 
 TEST(a_segment_without_any_room_is_left_out)
 {
-	struct world *w = make_world();
-
-	add_segment(w, 3, 1);
-	add_segment(w, 2, 3);
+	make_world();
+	add_segment(3, 1);
+	add_segment(2, 3);
 	for (size_t n = 0; n < 2; n++) {
-		CHECK(!strcmp(walk(w, N_NATIVE + 1 + 3 + n), "1:3 "));
+		CHECK_STR(walk(N_NATIVE + 1 + 3 + n), "1:3 ");
 		CHECK(w->is_cut);
 	}
-	CHECK(!strcmp(walk(w, N_NATIVE + 1 + 3 + 2), "1:3 3:1 "));
+	CHECK_STR(walk(N_NATIVE + 1 + 3 + 2), "1:3 3:1 ");
 	CHECK(w->is_cut);
-	CHECK(!strcmp(walk(w, N_NATIVE + 1 + 3 + 1 + 2), "1:3 3:2 "));
+	CHECK_STR(walk(N_NATIVE + 1 + 3 + 1 + 2), "1:3 3:2 ");
 	CHECK(!w->is_cut);
 }
 
 TEST(a_segment_whose_end_is_far_away_is_left_out)
 {
-	struct world *w = make_world();
-
-	add_segment(w, 4000, 1);
-	CHECK(!strcmp(walk(w, MAX_WORDS), "1:1018 "));
-	w = make_world();
-	add_segment(w, N_FRAMES, 1);
-	CHECK(!strcmp(walk(w, MAX_WORDS), ""));
+	make_world();
+	add_segment(4000, 1);
+	CHECK_STR(walk(MAX_WORDS), "1:1018 ");
+	make_world();
+	add_segment(N_FRAMES, 1);
+	CHECK_STR(walk(MAX_WORDS), "");
 	CHECK(w->is_cut);
 }
 
@@ -199,15 +191,15 @@ TEST(of_a_long_path_the_end_is_kept)
 	static const char end[] = "/handlers.py";
 	char path[FILE_BYTES];
 
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
-		struct world *w = make_world();
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
 		size_t n = lengths[i] < PYTHON_FILE_END_BYTES ? lengths[i] : PYTHON_FILE_END_BYTES;
 
+		make_world();
 		memset(path, 'x', lengths[i]);
 		memcpy(path + lengths[i] - strlen(end), end, sizeof(end));
 		make_str(w->file, path);
-		add_segment(w, 1, 1);
-		CHECK(!strcmp(walk(w, MAX_WORDS), "1:1 "));
+		add_segment(1, 1);
+		CHECK_STR(walk(MAX_WORDS), "1:1 ");
 		CHECK(w->def.has_file);
 		CHECK_EQ(w->def.file_text.length, lengths[i]);
 		if (memcmp(w->def.file, path + lengths[i] - n, n))

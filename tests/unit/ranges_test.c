@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Ranges of mapped memory against a plain array with the state of each page. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "memleak/ranges.h"
 #include "unit.h"
 
@@ -18,13 +15,14 @@ struct model {
 	uint64_t pages[N_PAGES], time;
 };
 
-static struct memleak_range change_at(struct model *model, uint32_t change, size_t first, size_t n,
-				      uint64_t stack_id)
+static struct model model;
+
+static struct memleak_range change_at(uint32_t change, size_t first, size_t n, uint64_t stack_id)
 {
 	return (struct memleak_range){
 		.addr = BASE + first * PAGE,
 		.bytes = n * PAGE,
-		.time_ns = ++model->time,
+		.time_ns = ++model.time,
 		.change = change,
 		.keeps = stack_id != 0,
 		.block = { .stack_id = stack_id,
@@ -49,52 +47,52 @@ static uint64_t page_after(uint64_t page, uint32_t change, uint64_t stack_id)
 	}
 }
 
-static void apply(struct model *model, uint32_t change, size_t first, size_t n, uint64_t stack_id)
+static void apply(uint32_t change, size_t first, size_t n, uint64_t stack_id)
 {
-	struct memleak_range c = change_at(model, change, first, n, stack_id);
+	struct memleak_range c = change_at(change, first, n, stack_id);
 
 	for (size_t i = first; i < first + n; i++)
-		model->pages[i] = page_after(model->pages[i], change, stack_id);
-	ranges_change(model->ranges, &c);
+		model.pages[i] = page_after(model.pages[i], change, stack_id);
+	ranges_change(model.ranges, &c);
 }
 
 /* Pages that are not known any more where they come from are held, if all of them are so. */
-static void apply_move(struct model *model, size_t from, size_t n, size_t to, uint64_t stack_id)
+static void apply_move(size_t from, size_t n, size_t to, uint64_t stack_id)
 {
-	struct memleak_range c = change_at(model, RANGE_MOVED, to, n, stack_id);
+	struct memleak_range c = change_at(RANGE_MOVED, to, n, stack_id);
 	uint64_t moved[N_PAGES];
 	bool is_known = false;
 
 	c.old_addr = BASE + from * PAGE;
 	c.old_bytes = n * PAGE;
-	c.began_ns = model->time;
+	c.began_ns = model.time;
 	for (size_t i = 0; i < n; i++) {
-		moved[i] = model->pages[from + i];
+		moved[i] = model.pages[from + i];
 		is_known |= moved[i] != 0;
-		model->pages[from + i] = 0;
+		model.pages[from + i] = 0;
 	}
 	for (size_t i = 0; i < n; i++)
-		model->pages[to + i] =
+		model.pages[to + i] =
 			is_known && (!moved[i] || moved[i] == RESERVED) ? moved[i] : stack_id;
-	ranges_change(model->ranges, &c);
+	ranges_change(model.ranges, &c);
 }
 
 /* In its place. */
-static void resize(struct model *model, size_t first, size_t n, size_t n_now, uint64_t stack_id)
+static void resize(size_t first, size_t n, size_t n_now, uint64_t stack_id)
 {
-	struct memleak_range c = change_at(model, RANGE_MOVED, first, n_now, stack_id);
-	uint64_t last = model->pages[first + n - 1];
+	struct memleak_range c = change_at(RANGE_MOVED, first, n_now, stack_id);
+	uint64_t last = model.pages[first + n - 1];
 
 	c.old_addr = BASE + first * PAGE;
 	c.old_bytes = n * PAGE;
-	c.began_ns = model->time;
+	c.began_ns = model.time;
 	for (size_t i = first; i < first + (n > n_now ? n : n_now); i++) {
 		if (i >= first + n_now)
-			model->pages[i] = 0;
+			model.pages[i] = 0;
 		else if (n_now > n)
-			model->pages[i] = last == RESERVED ? last : stack_id;
+			model.pages[i] = last == RESERVED ? last : stack_id;
 	}
-	ranges_change(model->ranges, &c);
+	ranges_change(model.ranges, &c);
 }
 
 struct seen {
@@ -122,25 +120,28 @@ static bool see_reserved(const struct block *block, void *arg)
 	return true;
 }
 
-static struct seen look(const struct model *model)
+static struct seen look(void)
 {
 	struct seen seen = {};
 
-	ranges_visit(model->ranges, see, see_reserved, &seen);
+	ranges_visit(model.ranges, see, see_reserved, &seen);
 	for (size_t i = 0; i < N_PAGES; i++)
-		CHECK_EQ(seen.pages[i], model->pages[i] == RESERVED ? 0 : model->pages[i]);
+		CHECK_EQ(seen.pages[i], model.pages[i] == RESERVED ? 0 : model.pages[i]);
 	return seen;
 }
 
-static struct model model_new(size_t max)
+BEFORE_EACH()
 {
-	return (struct model){ .ranges = ranges_new(max) };
+	model = (struct model){ .ranges = ranges_new(1000) };
+}
+
+AFTER_EACH()
+{
+	ranges_free(model.ranges);
 }
 
 TEST(each_page_is_what_the_last_call_made_of_it)
 {
-	struct model model = model_new(1000);
-
 	srand(38);
 	for (uint64_t i = 1; i < 20000; i++) {
 		size_t most = rand() % 2 ? N_PAGES : 4,
@@ -149,101 +150,89 @@ TEST(each_page_is_what_the_last_call_made_of_it)
 		uint32_t change = (uint32_t)rand() % (RANGE_MOVED + 1);
 
 		if (change != RANGE_MOVED)
-			apply(&model, change, first, n, rand() % 4 ? i : 0);
+			apply(change, first, n, rand() % 4 ? i : 0);
 		else if (to + n <= first || first + n <= to)
-			apply_move(&model, first, n, to, i);
+			apply_move(first, n, to, i);
 		if (i % 16 == 0)
-			look(&model);
+			look();
 	}
-	apply(&model, RANGE_GONE, 0, N_PAGES, 0);
-	CHECK_EQ(look(&model).n_reserved, 0);
-	ranges_free(model.ranges);
+	apply(RANGE_GONE, 0, N_PAGES, 0);
+	CHECK_EQ(look().n_reserved, 0);
 }
 
 /* Code that is made at run time: it is opened and closed all the time. */
 TEST(what_changes_nothing_cuts_nothing)
 {
-	struct model model = model_new(1000);
-
-	apply(&model, RANGE_HELD, 0, N_PAGES, 1);
+	apply(RANGE_HELD, 0, N_PAGES, 1);
 	for (size_t i = 0; i + 1 < N_PAGES; i++)
-		apply(&model, RANGE_OPENED, i, 1, 2);
-	CHECK_EQ(look(&model).n, 1);
-	apply(&model, RANGE_RESERVED, 0, N_PAGES, 0);
+		apply(RANGE_OPENED, i, 1, 2);
+	CHECK_EQ(look().n, 1);
+	apply(RANGE_RESERVED, 0, N_PAGES, 0);
 	for (size_t i = 0; i < N_PAGES; i += 2)
-		apply(&model, RANGE_OPENED, i, 1, 3);
+		apply(RANGE_OPENED, i, 1, 3);
 	for (size_t i = 0; i < N_PAGES; i += 2)
-		apply(&model, RANGE_CLOSED, i, 1, 0);
-	CHECK_EQ(look(&model).n_reserved, 1);
-	ranges_free(model.ranges);
+		apply(RANGE_CLOSED, i, 1, 0);
+	CHECK_EQ(look().n_reserved, 1);
 }
 
 TEST(a_mapping_that_shrinks_stays_whose_it_was)
 {
-	struct model model = model_new(1000);
-
-	apply(&model, RANGE_HELD, 0, 3, 1);
-	apply(&model, RANGE_RESERVED, 3, 3, 0);
-	apply(&model, RANGE_HELD, 6, 3, 2);
-	resize(&model, 0, 9, 7, 5);
-	look(&model);
-	resize(&model, 6, 1, 4, 5);
-	look(&model);
-	resize(&model, 4, 2, 5, 6);
-	look(&model);
-	ranges_free(model.ranges);
+	apply(RANGE_HELD, 0, 3, 1);
+	apply(RANGE_RESERVED, 3, 3, 0);
+	apply(RANGE_HELD, 6, 3, 2);
+	resize(0, 9, 7, 5);
+	look();
+	resize(6, 1, 4, 5);
+	look();
+	resize(4, 2, 5, 6);
+	look();
 }
 
 /* The kernel has given the old range to another thread before the call returned. */
 TEST(what_came_to_the_old_place_meanwhile_stays)
 {
-	struct model model = model_new(1000);
 	struct memleak_range moved;
 
-	apply(&model, RANGE_HELD, 0, 4, 1);
-	moved = change_at(&model, RANGE_MOVED, 10, 4, 2);
+	apply(RANGE_HELD, 0, 4, 1);
+	moved = change_at(RANGE_MOVED, 10, 4, 2);
 	moved.old_addr = BASE;
 	moved.old_bytes = 4 * PAGE;
 	moved.began_ns = model.time;
-	apply(&model, RANGE_HELD, 0, 2, 3);
+	apply(RANGE_HELD, 0, 2, 3);
 	ranges_change(model.ranges, &moved);
 	for (size_t i = 2; i < 4; i++)
 		model.pages[i] = 0;
 	for (size_t i = 10; i < 14; i++)
 		model.pages[i] = 2;
-	look(&model);
-	ranges_free(model.ranges);
+	look();
 }
 
 TEST(processes_and_programs_are_apart)
 {
-	struct model model = model_new(1000);
-	struct memleak_range other = change_at(&model, RANGE_GONE, 0, N_PAGES, 0);
+	struct memleak_range other = change_at(RANGE_GONE, 0, N_PAGES, 0);
 
-	apply(&model, RANGE_HELD, 0, 4, 1);
+	apply(RANGE_HELD, 0, 4, 1);
 	other.block.tgid = 8;
 	ranges_change(model.ranges, &other);
-	look(&model);
-	apply(&model, RANGE_RESERVED, 4, 4, 0);
-	other = change_at(&model, RANGE_OPENED, 0, N_PAGES, 5);
+	look();
+	apply(RANGE_RESERVED, 4, 4, 0);
+	other = change_at(RANGE_OPENED, 0, N_PAGES, 5);
 	other.block.size_generation = block_pack(0, GENERATION + 1);
 	ranges_change(model.ranges, &other);
-	look(&model);
-	ranges_free(model.ranges);
+	look();
 }
 
 TEST(what_has_no_room_is_counted)
 {
-	struct model model = model_new(2);
-
-	apply(&model, RANGE_HELD, 0, 1, 1);
-	apply(&model, RANGE_HELD, 2, 1, 1);
+	ranges_free(model.ranges);
+	model.ranges = ranges_new(2);
+	apply(RANGE_HELD, 0, 1, 1);
+	apply(RANGE_HELD, 2, 1, 1);
 	CHECK_EQ(ranges_lost(model.ranges), 0);
-	apply(&model, RANGE_HELD, 4, 2, 1);
+	apply(RANGE_HELD, 4, 2, 1);
 	CHECK_EQ(ranges_lost(model.ranges), 2 * PAGE);
 	model.pages[4] = model.pages[5] = 0;
-	look(&model);
-	ranges_free(model.ranges);
+	look();
 }
 
 static bool drop(uint64_t addr, const struct block *block, void *arg)
@@ -261,13 +250,11 @@ static bool drop_reserved(const struct block *block, void *arg)
 
 TEST(what_is_not_needed_any_more_is_removed)
 {
-	struct model model = model_new(1000);
 	struct seen seen = {};
 
-	apply(&model, RANGE_HELD, 0, 4, 1);
-	apply(&model, RANGE_RESERVED, 4, 4, 0);
+	apply(RANGE_HELD, 0, 4, 1);
+	apply(RANGE_RESERVED, 4, 4, 0);
 	ranges_visit(model.ranges, drop, drop_reserved, NULL);
 	ranges_visit(model.ranges, see, see_reserved, &seen);
 	CHECK_EQ(seen.n + seen.n_reserved, 0);
-	ranges_free(model.ranges);
 }

@@ -2,7 +2,6 @@
 /* What a report tells of its run: its window is where it was, however late the report is. */
 #include <bpf/libbpf.h>
 
-#include "base/clock.h"
 #include "run/loss.h"
 #include "unit.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Runtimes by the files of their processes. */
-#include <string.h>
-
 #include "process/processes.h"
 #include "runtimes/runtime.h"
 #include "unit.h"
@@ -39,16 +37,10 @@ TEST(a_runtime_is_known_by_its_files)
 	CHECK_STR(find("/usr/bin/luajit-2.1.0-beta3", "/lib/libluajit-5.1.so.2.1.0"), "luajit");
 	CHECK_STR(find("/usr/bin/julia", "/usr/lib/libjulia.so.1.5"), "julia");
 	CHECK_STR(find("/usr/bin/mono-sgen", NULL), "mono");
-}
-
-TEST(a_deleted_file_is_still_known)
-{
+	/* a deleted file is still known */
 	CHECK_STR(find("/usr/bin/java", "/opt/jdk/lib/server/libjvm.so (deleted)"), "java");
 	CHECK_STR(find("/usr/bin/node (deleted)", NULL), "node");
-}
-
-TEST(what_only_begins_likewise_is_something_else)
-{
+	/* what only begins likewise is something else */
 	CHECK_STR(find("/usr/bin/node_exporter", NULL), "none");
 	CHECK_STR(find("/usr/bin/node-exporter", NULL), "none");
 	CHECK_STR(find("/usr/bin/nodemon", NULL), "none");

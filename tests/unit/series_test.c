@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of a run's files, what collides, and which files are removed. */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
 #include "run/series.h"
 #include "folder.h"
 #include "silent.h"
@@ -40,19 +32,13 @@ TEST(names_by_time)
 
 TEST(a_percent_sign_is_no_time)
 {
-	char *path;
-
 	CHECK(!series_is_timed("100%%.svg"));
 	CHECK(!series_is_timed("/%Y/cpu.svg"));
 	CHECK(series_is_timed("%%%Y"));
 	check_name("100%%.svg", 1, "100%.001.svg");
 	check_name("%%Y.svg", 1, "%Y.001.svg");
-	path = series_plain_path("/%%/100%%.svg");
-	CHECK_STR(path, "/%%/100%.svg");
-	free(path);
-	path = series_plain_path("%%%Y");
-	CHECK_STR(path, "%%%Y");
-	free(path);
+	CHECK_STR(until_end(series_plain_path("/%%/100%%.svg")), "/%%/100%.svg");
+	CHECK_STR(until_end(series_plain_path("%%%Y")), "%%%Y");
 }
 
 static void write_file(const char *name, size_t bytes)
@@ -62,7 +48,6 @@ static void write_file(const char *name, size_t bytes)
 
 	CHECK(fd >= 0 && !ftruncate(fd, (off_t)bytes));
 	close(fd);
-	free(path);
 }
 
 static bool is_there(const char *name)
@@ -70,7 +55,6 @@ static bool is_there(const char *name)
 	char *path = in_folder(name);
 	bool there = !access(path, F_OK);
 
-	free(path);
 	return there;
 }
 
@@ -85,13 +69,11 @@ static int check_series(const char *name, bool overwrite, uint64_t interval_ns)
 	if (!err)
 		err = series_check(&series, AT_NS);
 	restore_stderr(stderr_fd);
-	free(path);
 	return err;
 }
 
 TEST(patterns_are_checked)
 {
-	make_folder();
 	CHECK_EQ(check_series("%Y%m%dT%H%M%S", false, NS_PER_S), 0);
 	CHECK(check_series("%Y%m%dT%H%M%S", false, NS_PER_S / 2));
 	CHECK_EQ(check_series("%H%M", false, 60 * NS_PER_S), 0);
@@ -103,12 +85,10 @@ TEST(patterns_are_checked)
 	CHECK(check_series("x-%Q", false, 0));
 	CHECK_EQ(check_series("%%", false, NS_PER_S), 0);
 	CHECK_EQ(check_series("%%", false, 0), 0);
-	remove_folder();
 }
 
 TEST(what_is_there_is_not_overwritten_unless_asked)
 {
-	make_folder();
 	CHECK_EQ(check_series("cpu.svg", false, NS_PER_S), 0);
 	write_file("cpu.007.svg", 1);
 	CHECK(check_series("cpu.svg", false, NS_PER_S));
@@ -120,7 +100,6 @@ TEST(what_is_there_is_not_overwritten_unless_asked)
 	CHECK(check_series("cpu-%H%M.svg", false, 60 * NS_PER_S));
 	CHECK_EQ(check_series("cpu-%H%M.svg", true, 60 * NS_PER_S), 0);
 	CHECK_EQ(check_series("cpu-%M%S.svg", false, 60 * NS_PER_S), 0);
-	remove_folder();
 }
 
 static void write_next(struct series *series, const char *name, size_t bytes)
@@ -129,7 +108,6 @@ static void write_next(struct series *series, const char *name, size_t bytes)
 
 	write_file(name, bytes);
 	series_keep(series, path);
-	free(path);
 }
 
 /* By when this run wrote them: the clock may be set back, and names without a date come again. */
@@ -137,7 +115,6 @@ TEST(files_written_first_are_removed_whatever_their_names_say)
 {
 	struct series series = { .path = "cpu-%H%M.svg", .keep = 2 };
 
-	make_folder();
 	write_next(&series, "cpu-2358.svg", 1);
 	write_next(&series, "cpu-2359.svg", 1);
 	CHECK(is_there("cpu-2358.svg"));
@@ -149,7 +126,6 @@ TEST(files_written_first_are_removed_whatever_their_names_say)
 	write_next(&series, "cpu-0001.svg", 1);
 	CHECK(is_there("cpu-2359.svg") && is_there("cpu-0001.svg") && !is_there("cpu-0000.svg"));
 	series_free(&series);
-	remove_folder();
 }
 
 TEST(files_of_others_stay_and_do_not_count)
@@ -157,34 +133,28 @@ TEST(files_of_others_stay_and_do_not_count)
 	struct series series = { .path = "cpu-%Y%m%d.svg", .keep = 2 };
 	char *path;
 
-	make_folder();
 	write_file("cpu-20990101.svg", 1);
 	write_file("cpu-20250101.svg", 1);
 	write_next(&series, "cpu-20260101.svg", 1);
 	write_next(&series, "cpu-20260102.svg", 1);
-	path = in_folder("cpu-20260101.svg");
-	CHECK(!unlink(path));
+	CHECK(!unlink(in_folder("cpu-20260101.svg")));
 	write_next(&series, "cpu-20260103.svg", 1); /* one has gone: two are left */
 	CHECK(is_there("cpu-20260102.svg") && is_there("cpu-20260103.svg"));
-	CHECK(!mkdir(path, 0700));
-	free(path);
+	CHECK(!mkdir(in_folder("cpu-20260101.svg"), 0700));
 	path = in_folder("cpu-20260102.svg");
 	CHECK(!unlink(path) && !symlink("/etc/passwd", path)); /* another's now */
-	free(path);
 	write_next(&series, "cpu-20260104.svg", 1);
 	write_next(&series, "cpu-20260105.svg", 1);
 	CHECK(is_there("cpu-20260102.svg") && !is_there("cpu-20260103.svg"));
 	CHECK(is_there("cpu-20990101.svg") && is_there("cpu-20250101.svg"));
 	CHECK(is_there("cpu-20260101.svg") && is_there("cpu-20260105.svg"));
 	series_free(&series);
-	remove_folder();
 }
 
 TEST(files_are_kept_by_their_bytes_and_the_latest_in_any_case)
 {
 	struct series series = { .path = "cpu.svg", .keep_bytes = 250 };
 
-	make_folder();
 	write_next(&series, "cpu.001.svg", 100);
 	write_next(&series, "cpu.002.svg", 100);
 	CHECK(is_there("cpu.001.svg"));
@@ -193,23 +163,14 @@ TEST(files_are_kept_by_their_bytes_and_the_latest_in_any_case)
 	write_next(&series, "cpu.004.svg", 1000);
 	CHECK(!is_there("cpu.003.svg") && is_there("cpu.004.svg"));
 	series_free(&series);
-	remove_folder();
 }
 
 /* A folder or a link of such a name is no report. */
 TEST(only_a_file_with_a_number_is_in_the_way)
 {
-	char *path;
-
-	make_folder();
-	path = in_folder("cpu.003.svg");
-	CHECK(!symlink("/etc/passwd", path));
-	free(path);
-	path = in_folder("cpu.004.svg");
-	CHECK(!mkdir(path, 0700));
-	free(path);
+	CHECK(!symlink("/etc/passwd", in_folder("cpu.003.svg")));
+	CHECK(!mkdir(in_folder("cpu.004.svg"), 0700));
 	CHECK_EQ(check_series("cpu.svg", false, NS_PER_S), 0);
 	write_file("cpu.1000.svg", 1);
 	CHECK(check_series("cpu.svg", false, NS_PER_S));
-	remove_folder();
 }

@@ -13,7 +13,7 @@ static bool can_be_read(int fd)
 	return poll(&wanted, 1, 0) == 1;
 }
 
-static void check_told(void)
+TEST_APART(a_signal_is_told)
 {
 	int fd = signals_catch();
 
@@ -27,12 +27,7 @@ static void check_told(void)
 	CHECK(can_be_read(fd) && signals_are_pending());
 }
 
-TEST(a_signal_is_told)
-{
-	check_apart(check_told);
-}
-
-static void check_ignored(void)
+TEST_APART(a_hangup_that_is_ignored_stays_so)
 {
 	int fd;
 
@@ -49,11 +44,6 @@ static void check_ignored(void)
 }
 
 /* By nohup(1), and by a shell that runs a script's "&". */
-TEST(a_hangup_that_is_ignored_stays_so)
-{
-	check_apart(check_ignored);
-}
-
 static void be_deaf(void)
 {
 	signals_catch();

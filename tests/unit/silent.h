@@ -3,9 +3,7 @@
 #ifndef SILENT_H
 #define SILENT_H
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "unit.h"
 
 /* Returns what restore_stderr() needs. */
 static inline int silence_stderr(void)
@@ -22,6 +20,37 @@ static inline void restore_stderr(int saved_fd)
 	dup2(saved_fd, STDERR_FILENO);
 	close(saved_fd);
 }
+
+/* Returns where restore_stderr() leads back to; what is said goes into a file in memory. */
+static inline int divert_stderr(int *fd)
+{
+	int saved_fd = dup(STDERR_FILENO);
+
+	*fd = memfd_create("stderr", MFD_CLOEXEC);
+	fflush(stderr);
+	dup2(*fd, STDERR_FILENO);
+	return saved_fd;
+}
+
+static inline char *end_diversion(int fd, int saved_fd)
+{
+	size_t size = (size_t)lseek(fd, 0, SEEK_END);
+	char *text = mem_zalloc(size + 1, 1);
+
+	fflush(stderr);
+	restore_stderr(saved_fd);
+	CHECK_EQ(pread(fd, text, size, 0), size);
+	close(fd);
+	return until_end(text);
+}
+
+/* What statements print to standard error. */
+#define SAID(...)                                                 \
+	({                                                        \
+		int said_fd, saved_fd_ = divert_stderr(&said_fd); \
+		__VA_ARGS__;                                      \
+		end_diversion(said_fd, saved_fd_);                \
+	})
 
 /* For good, but the messages are kept. Returns the file that they are in. */
 static inline int keep_stderr(void)

@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Why a file has no source lines: this very program, with its DWARF as others write it. */
 #include <elf.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "elf/elf64.h"
 #include "symbols/srclines.h"
+#include "self.h"
 #include "unit.h"
 
-static int copy_self(void)
+static int make_copy(void)
 {
-	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	int fd = memfd_create("copy", MFD_CLOEXEC);
-	struct stat st;
+	int fd = memory_file("", 0);
 
-	CHECK_EQ(fstat(from, &st), 0);
-	CHECK_EQ(sendfile(fd, from, NULL, (size_t)st.st_size), st.st_size);
-	close(from);
+	copy_self(fd);
 	return fd;
 }
 
@@ -55,12 +46,12 @@ static void check_lack(int fd, enum srclines_lack expected)
 
 TEST(a_file_with_dwarf_lacks_nothing)
 {
-	check_lack(copy_self(), SRCLINES_ALL);
+	check_lack(make_copy(), SRCLINES_ALL);
 }
 
 TEST(a_file_without_dwarf_lacks_that)
 {
-	int fd = copy_self();
+	int fd = make_copy();
 
 	set_info(fd, SHT_NOBITS, 0); /* as a stripped one's debug file has its code */
 	check_lack(fd, SRCLINES_NO_DWARF);
@@ -69,7 +60,7 @@ TEST(a_file_without_dwarf_lacks_that)
 TEST(dwarf_in_zstd_that_can_not_be_unpacked_is_named)
 {
 	const Elf64_Chdr packed = { .ch_type = 2, .ch_size = 1000, .ch_addralign = 1 };
-	int fd = copy_self();
+	int fd = make_copy();
 	struct elf64 elf;
 	Elf64_Shdr info;
 

@@ -2,10 +2,7 @@
 /*
  * Definitions of stacks: shared by processes that run the same code, let go when these have ended.
  */
-#include <fcntl.h>
 #include <malloc.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "abi/python.h"
 #include "abi/unwind_layout.h"
@@ -18,26 +15,27 @@ __attribute__((noinline)) static void leaf(void)
 	__asm__ volatile("");
 }
 
-struct test {
-	struct processes *processes;
-	struct stackdefs *defs;
-};
+static struct processes *processes;
+static struct stackdefs *defs;
+static pid_t child;
+static uint64_t forgotten; /* the ids, as digits */
 
-static struct test begin(void)
+BEFORE_EACH()
 {
-	struct test t = { processes_new(&(struct processes_options){ .max_mappings = 1 << 16 }) };
-
-	t.defs = stackdefs_new(t.processes, NULL);
-	return t;
+	processes = processes_new(&(struct processes_options){ .max_mappings = 1 << 16 });
+	defs = stackdefs_new(processes, NULL);
+	child = start_child();
+	forgotten = 0;
 }
 
-static void end(const struct test *t)
+AFTER_EACH()
 {
-	stackdefs_free(t->defs);
-	processes_free(t->processes);
+	end_child(child);
+	stackdefs_free(defs);
+	processes_free(processes);
 }
 
-static void define(const struct test *t, uint64_t id, pid_t pid, uint64_t addr)
+static void define(uint64_t id, pid_t pid, uint64_t addr)
 {
 	struct stack_def def = { .id = id,
 				 .kind = STACK_USER,
@@ -47,85 +45,81 @@ static void define(const struct test *t, uint64_t id, pid_t pid, uint64_t addr)
 				 .reason = UNWIND_COMPLETE };
 
 	def.words[0] = addr;
-	stackdefs_add(t->defs, &def, sizeof(def));
+	stackdefs_add(defs, &def, sizeof(def));
 }
 
-static const char *name_of(const struct test *t, uint64_t id)
+static const char *name_of(uint64_t id)
 {
 	size_t n;
-	const struct frame *const *frames = stackdefs_frames(t->defs, id, &n);
+	const struct frame *const *frames = stackdefs_frames(defs, id, &n);
 
 	return n ? frames[0]->name : "";
 }
 
 static void count_forgotten(uint64_t id, void *arg)
 {
-	*(uint64_t *)arg = *(uint64_t *)arg * 10 + id;
+	(void)arg;
+	forgotten = forgotten * 10 + id;
+}
+
+static void end_turns(int n)
+{
+	while (n-- > 0)
+		stackdefs_end_turn(defs, false, count_forgotten, NULL);
 }
 
 TEST(processes_that_run_the_same_code_have_one_trace)
 {
-	struct test t = begin();
-	pid_t child = start_child();
-
-	define(&t, 3, getpid(), (uintptr_t)leaf);
-	define(&t, 5, child, (uintptr_t)leaf);
-	define(&t, 7, child, (uintptr_t)getpid);
-	CHECK_EQ(stackdefs_fold(t.defs, 3), stackdefs_fold(t.defs, 5));
-	CHECK(stackdefs_fold(t.defs, 3) != stackdefs_fold(t.defs, 7));
-	CHECK_EQ(stackdefs_fold(t.defs, 9), 9); /* not known */
-	CHECK_STR(name_of(&t, 5), "leaf");
-	CHECK_STR(name_of(&t, stackdefs_fold(t.defs, 5)), "leaf");
-	CHECK_EQ(stackdefs_reason(t.defs, stackdefs_fold(t.defs, 5)), UNWIND_COMPLETE);
-	end_child(child);
-	end(&t);
+	define(3, getpid(), (uintptr_t)leaf);
+	define(5, child, (uintptr_t)leaf);
+	define(7, child, (uintptr_t)getpid);
+	CHECK_EQ(stackdefs_fold(defs, 3), stackdefs_fold(defs, 5));
+	CHECK(stackdefs_fold(defs, 3) != stackdefs_fold(defs, 7));
+	CHECK_EQ(stackdefs_fold(defs, 9), 9); /* not known */
+	CHECK_STR(name_of(5), "leaf");
+	CHECK_STR(name_of(stackdefs_fold(defs, 5)), "leaf");
+	CHECK_EQ(stackdefs_reason(defs, stackdefs_fold(defs, 5)), UNWIND_COMPLETE);
 }
 
 TEST(what_an_ended_process_had_is_let_go_but_not_what_was_folded)
 {
-	struct test t = begin();
-	pid_t child = start_child();
-	uint64_t forgotten = 0, folded;
+	pid_t gone = start_child();
+	uint64_t folded;
 
-	define(&t, 3, child, (uintptr_t)leaf);
-	define(&t, 5, getpid(), (uintptr_t)getpid);
-	end_child(child);
-	stackdefs_end_process(t.defs, child);
-	stackdefs_end_turn(t.defs, false, count_forgotten, &forgotten);
-	folded = stackdefs_fold(t.defs, 3); /* what was counted late */
+	define(3, gone, (uintptr_t)leaf);
+	define(5, getpid(), (uintptr_t)getpid);
+	end_child(gone);
+	stackdefs_end_process(defs, gone);
+	end_turns(1);
+	folded = stackdefs_fold(defs, 3); /* what was counted late */
 	CHECK_EQ(forgotten, 0);
-	stackdefs_end_turn(t.defs, false, count_forgotten, &forgotten);
+	end_turns(1);
 	CHECK_EQ(forgotten, 3);
-	CHECK_STR(name_of(&t, 3), "");
-	CHECK_STR(name_of(&t, folded), "leaf");
-	stackdefs_end_report(t.defs);
-	CHECK_STR(name_of(&t, folded), "leaf");
+	CHECK_STR(name_of(3), "");
+	CHECK_STR(name_of(folded), "leaf");
+	stackdefs_end_report(defs);
+	CHECK_STR(name_of(folded), "leaf");
 	for (int i = 0; i < 3; i++)
-		stackdefs_end_report(t.defs);
-	CHECK_STR(name_of(&t, folded), "");
-	CHECK(*name_of(&t, 5)); /* its process lives */
-	end(&t);
+		stackdefs_end_report(defs);
+	CHECK_STR(name_of(folded), "");
+	CHECK(*name_of(5)); /* its process lives */
 }
 
 TEST(a_waker_is_folded_with_its_stack)
 {
-	struct test t = begin();
-	pid_t child = start_child();
 	struct stack_def waker = { .kind = STACK_WAKER, .n_words = 4 };
 
-	define(&t, 3, getpid(), (uintptr_t)leaf);
-	define(&t, 5, child, (uintptr_t)leaf);
+	define(3, getpid(), (uintptr_t)leaf);
+	define(5, child, (uintptr_t)leaf);
 	for (uint64_t i = 0; i < 2; i++) {
 		waker.id = 11 + 2 * i;
 		waker.tgid = (uint32_t)(i ? child : getpid());
 		waker.words[0] = 3 + 2 * i;
-		stackdefs_add(t.defs, &waker, sizeof(waker));
+		stackdefs_add(defs, &waker, sizeof(waker));
 	}
-	CHECK_EQ(stackdefs_fold(t.defs, 11), stackdefs_fold(t.defs, 13));
-	CHECK_EQ(stackdefs_waker(t.defs, 11)[0], 3);
-	CHECK_STR(name_of(&t, stackdefs_waker(t.defs, stackdefs_fold(t.defs, 13))[0]), "leaf");
-	end_child(child);
-	end(&t);
+	CHECK_EQ(stackdefs_fold(defs, 11), stackdefs_fold(defs, 13));
+	CHECK_EQ(stackdefs_waker(defs, 11)[0], 3);
+	CHECK_STR(name_of(stackdefs_waker(defs, stackdefs_fold(defs, 13))[0]), "leaf");
 }
 
 static size_t heap_bytes(void)
@@ -133,161 +127,126 @@ static size_t heap_bytes(void)
 	return mallinfo2().uordblks;
 }
 
-static void end_turns(const struct test *t, int n, uint64_t *forgotten)
-{
-	while (n-- > 0)
-		stackdefs_end_turn(t->defs, false, count_forgotten, forgotten);
-}
-
 /* As only a broken record says; see tests/fuzz. */
 TEST(a_waker_of_itself_has_no_stack)
 {
-	struct test t = begin();
 	struct stack_def waker = { .id = 11, .kind = STACK_WAKER, .n_words = 4, .words = { 11 } };
 	const uint64_t *words;
 
-	stackdefs_add(t.defs, &waker, sizeof(waker));
-	words = stackdefs_waker(t.defs, stackdefs_fold(t.defs, 11));
+	stackdefs_add(defs, &waker, sizeof(waker));
+	words = stackdefs_waker(defs, stackdefs_fold(defs, 11));
 	CHECK(words);
-	CHECK_STR(name_of(&t, words[0]), "");
-	end(&t);
+	CHECK_STR(name_of(words[0]), "");
 }
 
 /* One is counted all the time, one is sent again when it is about to go, one is not seen again. */
 TEST(what_is_unused_is_let_go_of_a_living_process)
 {
-	struct test t = begin();
-	pid_t child = start_child();
-	uint64_t forgotten = 0;
-
 	for (uint64_t id = 1; id <= 3; id++)
-		define(&t, id, child, (uintptr_t)leaf);
+		define(id, child, (uintptr_t)leaf);
 	for (int i = 0; i < 6; i++) {
-		CHECK_STR(name_of(&t, 1), "leaf");
-		end_turns(&t, 1, &forgotten);
+		CHECK_STR(name_of(1), "leaf");
+		end_turns(1);
 	}
 	CHECK(forgotten == 23 || forgotten == 32);
-	define(&t, 2, child, (uintptr_t)leaf);
-	end_turns(&t, 3, &forgotten);
-	CHECK_STR(name_of(&t, 1), "leaf");
-	CHECK_STR(name_of(&t, 2), "leaf");
-	CHECK_STR(name_of(&t, 3), "");
-	end_child(child);
-	end(&t);
+	define(2, child, (uintptr_t)leaf);
+	end_turns(3);
+	CHECK_STR(name_of(1), "leaf");
+	CHECK_STR(name_of(2), "leaf");
+	CHECK_STR(name_of(3), "");
 }
 
 /* Turns before a report count nothing: what BPF keeps has not been counted by then. */
 TEST(what_windows_leave_unused_is_let_go)
 {
-	struct test t = begin();
-	pid_t child = start_child();
-	uint64_t forgotten = 0;
-
-	stackdefs_count_by_window(t.defs);
+	stackdefs_count_by_window(defs);
 	for (uint64_t id = 1; id <= 3; id++)
-		define(&t, id, child, (uintptr_t)leaf);
-	end_turns(&t, 100, &forgotten);
+		define(id, child, (uintptr_t)leaf);
+	end_turns(100);
 	CHECK_EQ(forgotten, 0);
 	for (int i = 0; i < 4; i++) {
-		stackdefs_use(t.defs, 1);
+		stackdefs_use(defs, 1);
 		if (i < 2)
-			stackdefs_use(t.defs, 2);
-		stackdefs_end_turn(t.defs, true, count_forgotten, &forgotten);
+			stackdefs_use(defs, 2);
+		stackdefs_end_turn(defs, true, count_forgotten, NULL);
 		CHECK_EQ(forgotten, i < 1 ? 0 : i < 2 ? 3 : 32);
 	}
-	CHECK_STR(name_of(&t, 1), "leaf");
-	CHECK_STR(name_of(&t, 2), "leaf");
-	CHECK_STR(name_of(&t, 3), "");
-	end_child(child);
-	end(&t);
+	CHECK_STR(name_of(1), "leaf");
+	CHECK_STR(name_of(2), "leaf");
+	CHECK_STR(name_of(3), "");
 }
 
 /* Whose name is kept with that of the stack that it has itself. */
 TEST(a_waker_that_is_used_keeps_its_stack)
 {
-	struct test t = begin();
 	struct stack_def waker = {
 		.id = 11, .kind = STACK_WAKER, .n_words = 4, .words = { 3 }, .tgid = getpid()
 	};
-	uint64_t forgotten = 0;
 
-	stackdefs_count_by_window(t.defs);
-	define(&t, 3, getpid(), (uintptr_t)leaf);
-	stackdefs_add(t.defs, &waker, sizeof(waker));
+	stackdefs_count_by_window(defs);
+	define(3, getpid(), (uintptr_t)leaf);
+	stackdefs_add(defs, &waker, sizeof(waker));
 	for (int i = 0; i < 10; i++) {
-		stackdefs_use(t.defs, 11);
-		stackdefs_end_turn(t.defs, true, count_forgotten, &forgotten);
+		stackdefs_use(defs, 11);
+		stackdefs_end_turn(defs, true, count_forgotten, NULL);
 	}
 	CHECK_EQ(forgotten, 0);
-	CHECK_STR(name_of(&t, 3), "leaf");
-	end(&t);
+	CHECK_STR(name_of(3), "leaf");
 }
 
 /* As those of a just-in-time compiler, whose addresses are ever new. */
 TEST(a_million_stacks_of_one_process_take_no_more_than_some)
 {
-	struct test t = begin();
-	pid_t child = start_child();
-	uint64_t forgotten = 0;
 	size_t before = heap_bytes();
 
 	for (uint64_t id = 1; id <= 1000000; id++) {
-		define(&t, id, child, (uintptr_t)leaf);
+		define(id, child, (uintptr_t)leaf);
 		if (id % 1000 == 0)
-			end_turns(&t, 1, &forgotten);
+			end_turns(1);
 	}
 	CHECK(heap_bytes() < before + (4 << 20));
-	end_child(child);
-	end(&t);
 }
 
 /* A sample's kernel stack ends where the kernel was just then. */
 TEST(a_million_kernel_stacks_take_no_more_than_some)
 {
-	struct test t = begin();
 	struct stack_def def = { .kind = STACK_KERNEL, .n_words = 1 };
-	uint64_t forgotten = 0, folded = 0;
+	uint64_t folded = 0;
 	size_t before = heap_bytes();
 
 	for (uint64_t id = 1; id <= 1000000; id++) {
 		def.id = id;
 		def.words[0] = UINT64_MAX - 8 * id;
-		stackdefs_add(t.defs, &def, sizeof(def));
+		stackdefs_add(defs, &def, sizeof(def));
 		if (id == 999000)
-			folded = stackdefs_fold(t.defs, id);
+			folded = stackdefs_fold(defs, id);
 		if (id % 1000 == 0)
-			end_turns(&t, 1, &forgotten);
+			end_turns(1);
 		if (id % 5000 == 0)
-			stackdefs_end_report(t.defs);
+			stackdefs_end_report(defs);
 	}
 	CHECK(heap_bytes() < before + (8 << 20));
 	for (int i = 0; i < 100; i++)
-		end_turns(&t, 1, &forgotten);
-	CHECK_STR(name_of(&t, 999000), "");
-	CHECK(*name_of(&t, folded)); /* its report comes yet */
-	end(&t);
+		end_turns(1);
+	CHECK_STR(name_of(999000), "");
+	CHECK(*name_of(folded)); /* its report comes yet */
 }
 
 /* Each is a process's own for BPF; the memory for all of them must not be. */
 TEST(a_hundred_thousand_processes_take_no_more_than_a_few)
 {
-	struct test t = begin();
-	pid_t child = start_child();
-	uint64_t forgotten = 0;
 	size_t before = heap_bytes();
 
 	for (uint64_t i = 0; i < 100000; i++) {
-		define(&t, i * 2 + 1, child, (uintptr_t)leaf);
-		stackdefs_end_process(t.defs, child);
-		stackdefs_end_turn(t.defs, false, count_forgotten, &forgotten);
+		define(i * 2 + 1, child, (uintptr_t)leaf);
+		stackdefs_end_process(defs, child);
+		end_turns(1);
 	}
 	CHECK(heap_bytes() < before + (1 << 20));
-	end_child(child);
-	end(&t);
 }
 
 /* A stack that is cut in a file of a long name that was not there before. */
-static void define_cut(const struct test *t, uint64_t id)
+static void define_cut(uint64_t id)
 {
 	char path[] = "/tmp/stackdefs-test-which-has-a-name-that-takes-some-room-XXXXXX";
 	int fd = mkostemp(path, O_CLOEXEC);
@@ -302,8 +261,8 @@ static void define_cut(const struct test *t, uint64_t id)
 	CHECK_EQ(ftruncate(fd, 4096), 0);
 	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	def.words[0] = (uintptr_t)code;
-	stackdefs_add(t->defs, &def, sizeof(def));
-	CHECK_STR(stackdefs_flaw(t->defs, id)->file, strrchr(path, '/') + 1);
+	stackdefs_add(defs, &def, sizeof(def));
+	CHECK_STR(stackdefs_flaw(defs, id)->file, strrchr(path, '/') + 1);
 	munmap(code, 4096);
 	close(fd);
 	unlink(path);
@@ -311,24 +270,21 @@ static void define_cut(const struct test *t, uint64_t id)
 
 TEST(names_of_files_that_stacks_are_cut_in_go_with_them)
 {
-	struct test t = begin();
-	uint64_t forgotten = 0;
 	size_t before = 0;
 
 	for (uint64_t id = 1; id <= 2000; id++) {
-		define_cut(&t, id);
-		end_turns(&t, 8, &forgotten);
-		stackdefs_end_report(t.defs);
+		define_cut(id);
+		end_turns(8);
+		stackdefs_end_report(defs);
 		if (id == 1000)
 			before = heap_bytes();
 	}
 	CHECK(heap_bytes() < before + (32 << 10));
-	end(&t);
 }
 
 /* ---- Python ---- */
 
-static uint64_t define_code(const struct test *t, pid_t pid, uint64_t code)
+static uint64_t define_code(pid_t pid, uint64_t code)
 {
 	struct python_def def = { .word = python_word(code << 4, 0),
 				  .kind = STACK_PYTHON,
@@ -337,12 +293,12 @@ static uint64_t define_code(const struct test *t, pid_t pid, uint64_t code)
 				  .name_text = { PYTHON_STR_ASCII | 1 << 2, 3 },
 				  .name = "fun" };
 
-	stackdefs_add_python(t->defs, &def, offsetof(struct python_def, lines));
+	stackdefs_add_python(defs, &def, offsetof(struct python_def, lines));
 	return def.word;
 }
 
 /* The name of a function that the interpreter runs. */
-static const char *name_in_stack(const struct test *t, uint64_t id, pid_t pid, uint64_t word)
+static const char *name_in_stack(uint64_t id, pid_t pid, uint64_t word)
 {
 	struct stack_def def = { .id = id,
 				 .kind = STACK_USER,
@@ -352,47 +308,39 @@ static const char *name_in_stack(const struct test *t, uint64_t id, pid_t pid, u
 				 .reason = UNWIND_COMPLETE,
 				 .words = { (uintptr_t)leaf, python_segment_word(0), word } };
 
-	stackdefs_add(t->defs, &def, sizeof(def));
-	return name_of(t, id);
+	stackdefs_add(defs, &def, sizeof(def));
+	return name_of(id);
 }
 
 TEST(an_ended_python_is_forgotten_whose_stacks_went_before)
 {
-	struct test t = begin();
-	pid_t child = start_child();
-	uint64_t forgotten = 0, word;
+	uint64_t word;
 
-	word = define_code(&t, child, 1);
-	CHECK_STR(name_in_stack(&t, 1, child, word), "fun");
-	end_turns(&t, 8, &forgotten);
-	CHECK_STR(name_of(&t, 1), "");
-	CHECK_STR(name_in_stack(&t, 2, child, word), "fun"); /* BPF doesn't send it again */
-	end_turns(&t, 8, &forgotten);
-	stackdefs_end_process(t.defs, child);
-	end_turns(&t, 2, &forgotten);
-	CHECK_STR(name_in_stack(&t, 3, child, word), "[python]");
-	end_child(child);
-	end(&t);
+	word = define_code(child, 1);
+	CHECK_STR(name_in_stack(1, child, word), "fun");
+	end_turns(8);
+	CHECK_STR(name_of(1), "");
+	CHECK_STR(name_in_stack(2, child, word), "fun"); /* BPF doesn't send it again */
+	end_turns(8);
+	stackdefs_end_process(defs, child);
+	end_turns(2);
+	CHECK_STR(name_in_stack(3, child, word), "[python]");
 }
 
 /* As one that compiles templates, or makes functions by exec(). */
 TEST(a_million_functions_of_one_python_take_no_more_than_some)
 {
-	struct test t = begin();
-	pid_t child = start_child();
-	uint64_t forgotten = 0, word = define_code(&t, child, 1);
+	uint64_t word = define_code(child, 1);
 	size_t before = heap_bytes();
 
 	for (uint64_t code = 2; code <= 1000000; code++) {
-		define_code(&t, child, code);
+		define_code(child, code);
 		if (code % 50000)
 			continue;
-		CHECK_STR(name_in_stack(&t, code, child, word), "fun");
-		end_turns(&t, 1, &forgotten);
+		CHECK_STR(name_in_stack(code, child, word), "fun");
+		end_turns(1);
 	}
 	CHECK(heap_bytes() < before + (40 << 20));
-	CHECK_STR(name_in_stack(&t, 1, child, python_word(2 << 4, 0)), "[python]");
-	CHECK_STR(name_in_stack(&t, 2, child, python_word(1000000 << 4, 0)), "fun");
-	end_child(child);
-	end(&t);
+	CHECK_STR(name_in_stack(1, child, python_word(2 << 4, 0)), "[python]");
+	CHECK_STR(name_in_stack(2, child, python_word(1000000 << 4, 0)), "fun");
 }

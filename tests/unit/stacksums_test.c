@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sums by stack: what comes again is added, and nothing gets lost where there are many. */
-#include <string.h>
-
 #include "stacks/stack_counts.h"
 #include "unit.h"
 
 #define MANY 20011
+
+static struct stack_sums sums;
+
+AFTER_EACH()
+{
+	stack_sums_clear(&sums);
+}
+
+static void add(struct stack_key key, uint64_t value)
+{
+	stack_sums_add(&sums, &key, &(struct stack_sum){ .value = value, .part = 1 });
+}
 
 static struct stack_key key_of(uint64_t n)
 {
@@ -54,22 +64,16 @@ static void add_value(const void *key, const void *sum, void *value)
 
 TEST(sums_of_many_stacks_are_kept_apart)
 {
-	struct stack_sums sums = {};
 	struct seen seen = {};
 
 	for (uint64_t round = 1; round <= 3; round++)
-		for (uint64_t n = 0; n < MANY; n++) {
-			struct stack_key key = key_of(n);
-			struct stack_sum sum = { .value = n * round, .part = 1 };
-
-			stack_sums_add(&sums, &key, &sum);
-		}
+		for (uint64_t n = 0; n < MANY; n++)
+			add(key_of(n), n * round);
 	stack_sums_visit(&sums, visit, &seen);
 	CHECK_EQ(seen.n, MANY);
 	CHECK(!seen.is_out_of_order);
 	CHECK_EQ(seen.value, 6ULL * MANY * (MANY - 1) / 2);
 	CHECK_EQ(seen.part, 3 * MANY);
-	stack_sums_clear(&sums);
 }
 
 static bool is_odd(uint32_t tgid)
@@ -79,33 +83,22 @@ static bool is_odd(uint32_t tgid)
 
 TEST(what_gone_processes_have_in_common_is_one_sum)
 {
-	struct stack_sums sums = {};
 	uint64_t value = 0;
 
-	for (uint32_t tgid = 1; tgid <= 10; tgid++) {
-		struct stack_key key = { .user_id = 7, .tgid = tgid };
-		struct stack_sum sum = { .value = tgid };
-
-		stack_sums_add(&sums, &key, &sum);
-	}
+	for (uint32_t tgid = 1; tgid <= 10; tgid++)
+		add((struct stack_key){ .user_id = 7, .tgid = tgid }, tgid);
 	stack_sums_fold(&sums, is_odd);
 	CHECK_EQ(sums.n, 6);
 	stack_sums_visit(&sums, add_value, &value);
 	CHECK_EQ(value, 55);
-	stack_sums_clear(&sums);
 }
 
 TEST(gone_threads_lose_their_numbers_too)
 {
-	struct stack_sums sums = {};
 	struct stack_key left = { .user_id = 7, .tgid = 2, .tid = 4 };
 
-	for (uint32_t tid = 2; tid <= 5; tid++) {
-		struct stack_key key = { .user_id = 7, .tgid = 2, .tid = tid };
-		struct stack_sum sum = { .value = tid };
-
-		stack_sums_add(&sums, &key, &sum);
-	}
+	for (uint32_t tid = 2; tid <= 5; tid++)
+		add((struct stack_key){ .user_id = 7, .tgid = 2, .tid = tid }, tid);
 	stack_sums_fold(&sums, is_odd);
 	CHECK_EQ(sums.n, 3);
 	CHECK(stack_sums_find(&sums, &left));
@@ -120,19 +113,15 @@ TEST(gone_threads_lose_their_numbers_too)
 
 TEST(cleared_sums_begin_anew)
 {
-	struct stack_sums sums = {};
-	struct stack_key key = key_of(0);
-	struct stack_sum sum = { .value = 13 };
 	struct seen seen = {};
 
 	stack_sums_clear(&sums);
-	stack_sums_add(&sums, &key, &sum);
+	add(key_of(0), 13);
 	stack_sums_clear(&sums);
 	stack_sums_visit(&sums, visit, &seen);
 	CHECK_EQ(seen.n, 0);
-	stack_sums_add(&sums, &key, &sum);
+	add(key_of(0), 13);
 	stack_sums_visit(&sums, visit, &seen);
 	CHECK_EQ(seen.n, 1);
 	CHECK_EQ(seen.value, 13);
-	stack_sums_clear(&sums);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of system calls, against this machine's own headers. */
-#include <stdlib.h>
 #include <sys/syscall.h>
 
 #include "syscount/syscalls.h"
@@ -13,7 +12,7 @@ static const char *label(enum call_abi abi, int32_t number)
 	return syscall_label(text, sizeof(text), abi, number);
 }
 
-TEST(native_names_are_those_of_the_headers)
+TEST(names_and_numbers_are_those_of_the_headers)
 {
 	CHECK_STR(syscall_name(CALL_NATIVE, SYS_read), "read");
 	CHECK_STR(syscall_name(CALL_NATIVE, SYS_openat), "openat");
@@ -21,15 +20,23 @@ TEST(native_names_are_those_of_the_headers)
 	CHECK_STR(syscall_name(CALL_NATIVE, SYS_exit_group), "exit_group");
 	CHECK_STR(syscall_name(CALL_NATIVE, SYS_clone3), "clone3");
 	CHECK_EQ(syscall_number(CALL_NATIVE, "exit_group"), SYS_exit_group);
-}
-
-TEST(what_is_newer_than_the_headers_has_a_name)
-{
+	/* what is newer than the headers has a name */
 	CHECK_STR(syscall_name(CALL_NATIVE, 452), "fchmodat2");
 	CHECK_STR(syscall_name(CALL_NATIVE, 469), "file_setattr");
 	CHECK_STR(syscall_name(CALL_COMPAT, 469), "file_setattr");
 	CHECK_EQ(syscall_number(CALL_NATIVE, "mseal"), 462);
 	CHECK_EQ(syscall_number(CALL_COMPAT, "mseal"), 462);
+	/* unknown numbers are shown as they are */
+	CHECK_STR(label(CALL_NATIVE, 600), "[600]");
+	CHECK_STR(label(CALL_NATIVE, -1), "[-1]");
+	CHECK(!syscall_name(CALL_NATIVE, 600));
+	CHECK(!syscall_name(CALL_NATIVE, -1));
+	CHECK(!syscall_name(CALL_COMPAT, SYSCALL_NONE));
+	/* unknown names have no number */
+	CHECK_EQ(syscall_number(CALL_NATIVE, "raed"), SYSCALL_NONE);
+	CHECK_EQ(syscall_number(CALL_NATIVE, ""), SYSCALL_NONE);
+	CHECK_EQ(syscall_number(CALL_COMPAT, ""), SYSCALL_NONE);
+	CHECK_EQ(syscall_number(CALL_NATIVE, "syscalls"), SYSCALL_NONE); /* __NR_syscalls */
 }
 
 #if defined(__x86_64__)
@@ -50,23 +57,6 @@ TEST(i386_has_its_own_names)
 	CHECK_STR(label(CALL_COMPAT, 500), "[500] (i386)");
 }
 #endif
-
-TEST(unknown_numbers_are_shown_as_they_are)
-{
-	CHECK_STR(label(CALL_NATIVE, 600), "[600]");
-	CHECK_STR(label(CALL_NATIVE, -1), "[-1]");
-	CHECK(!syscall_name(CALL_NATIVE, 600));
-	CHECK(!syscall_name(CALL_NATIVE, -1));
-	CHECK(!syscall_name(CALL_COMPAT, SYSCALL_NONE));
-}
-
-TEST(unknown_names_have_no_number)
-{
-	CHECK_EQ(syscall_number(CALL_NATIVE, "raed"), SYSCALL_NONE);
-	CHECK_EQ(syscall_number(CALL_NATIVE, ""), SYSCALL_NONE);
-	CHECK_EQ(syscall_number(CALL_COMPAT, ""), SYSCALL_NONE);
-	CHECK_EQ(syscall_number(CALL_NATIVE, "syscalls"), SYSCALL_NONE); /* __NR_syscalls */
-}
 
 /* Every name leads to its number, and that back to it. */
 TEST(names_and_numbers_belong_together)

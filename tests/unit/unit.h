@@ -8,20 +8,41 @@
  * UNIT_AFTER returns counts as failed checks. Where UNIT_TIMES is set in the environment, a line
  * "@TIME MS name" goes before.
  *
+ *	BEFORE_EACH()			each test begins with this,
+ *	{
+ *		parser = parser_new();
+ *	}
+ *
+ *	AFTER_EACH()			and ends with that
+ *	{
+ *		parser_free(parser);
+ *	}
+ *
  *	TEST(parses_seconds)
  *	{
- *		CHECK_EQ(parse("5"), 5);
+ *		CHECK_EQ(parse(parser, "5"), 5);
  *	}
  */
 #ifndef UNIT_H
 #define UNIT_H
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/mem.h"
 
 struct unit_test {
 	const char *name;
@@ -52,6 +73,12 @@ static char unit_skipped[256];
 
 #define TEST(id) TEST_UNLESS(NULL, id)
 
+__attribute__((weak)) void unit_before_each(void);
+__attribute__((weak)) void unit_after_each(void);
+
+#define BEFORE_EACH() void unit_before_each(void)
+#define AFTER_EACH()  void unit_after_each(void)
+
 #define UNIT_FAIL(...)                                 \
 	do {                                           \
 		unit_failures++;                       \
@@ -59,6 +86,58 @@ static char unit_skipped[256];
 		printf(__VA_ARGS__);                   \
 		putchar('\n');                         \
 	} while (0)
+
+static void **unit_owned;
+static size_t unit_n_owned;
+
+/* Memory that is freed when the test has ended. */
+__attribute__((unused)) static void *until_end(void *memory)
+{
+	unit_owned = mem_realloc(unit_owned, unit_n_owned + 1, sizeof(*unit_owned));
+	unit_owned[unit_n_owned++] = memory;
+	return memory;
+}
+
+/* Called once when the test has ended. */
+static void (*unit_at_end)(void);
+
+/* The text that statements print to the stream f, until the test's end: PRINTED(f, puts_to(f)) */
+#define PRINTED(f, ...)                                           \
+	({                                                        \
+		char *unit_text;                                  \
+		size_t unit_size;                                 \
+		FILE *f = open_memstream(&unit_text, &unit_size); \
+		__VA_ARGS__;                                      \
+		fclose(f);                                        \
+		(char *)until_end(unit_text);                     \
+	})
+
+/* "a, b, -": what is at each of several addresses; NULL is "-". */
+#define NAMES(name_at, ...)                                      \
+	names_at_all(name_at, (const uint64_t[]){ __VA_ARGS__ }, \
+		     ARRAY_SIZE(((const uint64_t[]){ __VA_ARGS__ })))
+
+__attribute__((unused)) static char *names_at_all(const char *(*name_at)(uint64_t addr),
+						  const uint64_t *addrs, size_t n)
+{
+	return PRINTED(f, {
+		for (size_t i = 0; i < n; i++) {
+			const char *name = name_at(addrs[i]);
+
+			fprintf(f, "%s%s", i ? ", " : "", name ? name : "-");
+		}
+	});
+}
+
+/* A file in memory with those bytes. */
+__attribute__((unused)) static int memory_file(const void *bytes, size_t size)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+
+	if (write(fd, bytes, size) != (ssize_t)size)
+		abort();
+	return fd;
+}
 
 /* How often a text has that part. */
 static inline size_t count_in(const char *text, const char *part)
@@ -105,11 +184,29 @@ static inline size_t count_in(const char *text, const char *part)
 				  unit_b ? unit_b : "(null)");                                \
 	} while (0)
 
-/* text contains part. */
-#define CHECK_HAS(text, part)                                                       \
-	do {                                                                        \
-		if (!strstr(text, part))                                            \
-			UNIT_FAIL("%s lacks \"%s\": %.2000s", #text, part, (text)); \
+/* The same for a row of a table, which the name tells from the others. */
+#define CHECK_CASE(name, a, b)                                                               \
+	do {                                                                                 \
+		long long unit_a = (long long)(a), unit_b = (long long)(b);                  \
+		if (unit_a != unit_b)                                                        \
+			UNIT_FAIL("\"%s\": %s is %lld, not %lld", name, #a, unit_a, unit_b); \
+	} while (0)
+
+#define CHECK_CASE_STR(name, a, b)                                                               \
+	do {                                                                                     \
+		const char *unit_a = (a), *unit_b = (b);                                         \
+		if (strcmp(unit_a, unit_b))                                                      \
+			UNIT_FAIL("\"%s\": %s is \"%s\", not \"%s\"", name, #a, unit_a, unit_b); \
+	} while (0)
+
+/* The text contains each of the parts. */
+#define CHECK_HAS(text, ...)                                                                     \
+	do {                                                                                     \
+		const char *unit_text = (text), *const unit_parts[] = { __VA_ARGS__ };           \
+		for (size_t unit_i = 0; unit_i < ARRAY_SIZE(unit_parts); unit_i++)               \
+			if (!strstr(unit_text, unit_parts[unit_i]))                              \
+				UNIT_FAIL("%s lacks \"%s\": %.2000s", #text, unit_parts[unit_i], \
+					  unit_text);                                            \
 	} while (0)
 
 static long long unit_now_ms(void)
@@ -126,7 +223,20 @@ static void unit_run_body(const struct unit_test *t)
 
 	if (lacking)
 		SKIP("%s", lacking);
+	if (unit_before_each)
+		unit_before_each();
 	t->run();
+	if (unit_after_each)
+		unit_after_each();
+}
+
+static void unit_clean_up(void)
+{
+	if (unit_at_end)
+		unit_at_end();
+	unit_at_end = NULL;
+	while (unit_n_owned)
+		free(unit_owned[--unit_n_owned]);
 }
 
 static int unit_run(const struct unit_test *t)
@@ -137,6 +247,7 @@ static int unit_run(const struct unit_test *t)
 	unit_skipped[0] = '\0';
 	UNIT_BEFORE();
 	unit_run_body(t);
+	unit_clean_up();
 	unit_failures += UNIT_AFTER();
 	if (getenv("UNIT_TIMES"))
 		printf("@TIME %lld %s\n", unit_now_ms() - start_ms, t->name);

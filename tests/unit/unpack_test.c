@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Data that is carried along packed comes out as it went in; what is broken is not passed on. */
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define ZLIB_CONST
 #include <zlib.h>

@@ -3,12 +3,7 @@
  * Unwind tables and walks of arm64, on any machine: rules from call frame information that is made
  * up here, and frames in memory that is.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../cfi/image.h"
-#include "base/array.h"
 #include "unit.h"
 #include "unwind/cfi.h"
 #include "unwind/cfi_gaps.h"
@@ -53,34 +48,78 @@ static struct cfi_table load(const uint8_t *program, size_t n)
 	return load_from(cie + sizeof(cie) - START_BYTES, program, n);
 }
 
-#define LOAD(...) load((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
-
 static struct unwind_rule rule_at(const struct cfi_table *t, uint32_t offset)
 {
 	return cfi_find(t, TEXT + offset);
 }
 
-#define CHECK_RULE(t, offset, ...)                                        \
-	do {                                                              \
-		struct unwind_rule unit_want = { __VA_ARGS__ };           \
-		struct unwind_rule unit_got = rule_at((t), (offset));     \
-		CHECK(!memcmp(&unit_want, &unit_got, sizeof(unit_want))); \
-	} while (0)
+#define RULE(...) ((struct unwind_rule){ __VA_ARGS__ })
+#define IN_LINK	  .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK
+#define PAIR_AT_4 .bp_kind = UNWIND_BP_AT_CFA, .bp_off = -4, .extra_place = UNWIND_RA_BEHIND_BP
 
-/* stp x29, x30, [sp, #-32]!; mov x29, sp; ...; ldp x29, x30, [sp], #32; ret */
-TEST(a_usual_function_saves_both_registers)
+static const struct {
+	uint8_t program[16];
+	struct {
+		uint32_t offset;
+		struct unwind_rule rule;
+	} rules[4]; /* behind the first one, at 0 is the end */
+} programs[] = {
+	/* stp x29, x30, [sp, #-32]!; mov x29, sp; ...; ldp x29, x30, [sp], #32; ret */
+	{ { 0x41, 0x0e, 32, 0x9d, 4, 0x9e, 3, 0x41, 0x0d, 29, 0x50, 0xde, 0xdd, 0x0c, 31, 0 },
+	  { { 0, { IN_LINK } },
+	    { 4, { .kind = UNWIND_SP, .cfa_off = 32, PAIR_AT_4 } },
+	    { 8, { .kind = UNWIND_BP, .cfa_off = 32, PAIR_AT_4 } },
+	    { 72, { IN_LINK } } } },
+	/* a return address saved elsewhere has its own offset */
+	{ { 0x41, 0x0e, 16, 0x9e, 2, 0x41, 0x0e, 48, 0x9d, 6 },
+	  { { 0, { IN_LINK } },
+	    { 4, { .kind = UNWIND_SP, .cfa_off = 16, .extra_place = 2 } },
+	    { 8,
+	      { .kind = UNWIND_SP,
+		.cfa_off = 48,
+		.extra_place = 2,
+		.bp_kind = UNWIND_BP_AT_CFA,
+		.bp_off = -6 } } } },
+	/* bti c; stp x8, x9, [sp, #-208]!, where a PLT has pushed x16 and x30 */
+	{ { 0x41, 0x11, 30, 0x7f, 0x41, 0x0e, 0xd0, 1 },
+	  { { 0, { .cfa_off = 16, IN_LINK } },
+	    { 4, { .kind = UNWIND_SP, .cfa_off = 16, .extra_place = 1 } },
+	    { 8, { .kind = UNWIND_SP, .cfa_off = 224, .extra_place = 1 } } } },
+	/* far away, it has the offset that x29 does not need */
+	{ { 0x41, 0x9e, 63, 0x41, 0x9e, 62, 0x41, 0x9e, 0xff, 0x1f },
+	  { { 0, { IN_LINK } },
+	    { 4, { .kind = UNWIND_SP, .bp_off = -64 } },
+	    { 8, { .kind = UNWIND_SP, .extra_place = 62 } },
+	    { 12, { .kind = UNWIND_SP, .bp_off = -4096 } } } },
+	/* a place that no rule can name */
+	{ { 0x41, 0x9d, 100, 0x9e, 63, 0x41, 0xdd, 0x9e, 0x80, 0x80, 0x02 },
+	  { { 0, { IN_LINK } }, { 4, { .kind = UNWIND_BAD } }, { 8, { .kind = UNWIND_BAD } } } },
+	/* no return address ends the stack */
+	{ { 0x07, 30 }, { { 0, { .kind = UNWIND_END } } } },
+	/* signing a return address changes no rule */
+	{ { 0x41, 0x2d, 0x41, 0x2c }, { { 0, { IN_LINK } }, { 8, { IN_LINK } } } },
+};
+
+static void check_rule(const struct cfi_table *t, uint32_t offset, struct unwind_rule want)
 {
-	struct cfi_table t = LOAD(0x41, 0x0e, 32, 0x9d, 4, 0x9e, 3, 0x41, 0x0d, 29, 0x50, 0xde,
-				  0xdd, 0x0c, 31, 0);
+	struct unwind_rule got = rule_at(t, offset);
 
-	CHECK_RULE(&t, 0, .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK);
-	CHECK_RULE(&t, 4, .kind = UNWIND_SP, .cfa_off = 32, .bp_kind = UNWIND_BP_AT_CFA,
-		   .bp_off = -4, .extra_place = UNWIND_RA_BEHIND_BP);
-	CHECK_RULE(&t, 8, .kind = UNWIND_BP, .cfa_off = 32, .bp_kind = UNWIND_BP_AT_CFA,
-		   .bp_off = -4, .extra_place = UNWIND_RA_BEHIND_BP);
-	CHECK_RULE(&t, 72, .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK);
-	CHECK_RULE(&t, TEXT_BYTES, .kind = UNWIND_GAP);
-	cfi_free(&t);
+	if (memcmp(&want, &got, sizeof(want)))
+		UNIT_FAIL("at %u: kind %d, cfa %d, bp %d %d, extra %d", offset, got.kind,
+			  got.cfa_off, got.bp_kind, got.bp_off, got.extra_place);
+}
+
+TEST(functions_save_what_they_return_to)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		struct cfi_table t = load(programs[i].program, sizeof(programs[i].program));
+
+		for (size_t j = 0; j < 4 && (!j || programs[i].rules[j].offset); j++)
+			check_rule(&t, programs[i].rules[j].offset, programs[i].rules[j].rule);
+		check_rule(&t, TEXT_BYTES, RULE(.kind = UNWIND_GAP));
+		CHECK(i + 1 < ARRAY_SIZE(programs) || t.count == 2);
+		cfi_free(&t);
+	}
 }
 
 /* The assembler makes what is said where a .cold part begins a CIE of its own. */
@@ -90,66 +129,8 @@ TEST(restore_means_not_saved_whatever_the_cie_said)
 	const uint8_t program[] = { 0x41, 0xde, 0xdd, 0x0e, 0 };
 	struct cfi_table t = load_from(both_saved, program, sizeof(program));
 
-	CHECK_RULE(&t, 0, .kind = UNWIND_SP, .cfa_off = 32, .bp_kind = UNWIND_BP_AT_CFA,
-		   .bp_off = -4, .extra_place = UNWIND_RA_BEHIND_BP);
-	CHECK_RULE(&t, 4, .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK);
-	cfi_free(&t);
-}
-
-TEST(a_return_address_saved_elsewhere_has_its_own_offset)
-{
-	struct cfi_table t = LOAD(0x41, 0x0e, 16, 0x9e, 2, 0x41, 0x0e, 48, 0x9d, 6);
-
-	CHECK_RULE(&t, 4, .kind = UNWIND_SP, .cfa_off = 16, .extra_place = 2);
-	CHECK_RULE(&t, 8, .kind = UNWIND_SP, .cfa_off = 48, .extra_place = 2,
-		   .bp_kind = UNWIND_BP_AT_CFA, .bp_off = -6);
-	cfi_free(&t);
-}
-
-/* bti c; stp x8, x9, [sp, #-208]!, where a PLT has pushed x16 and x30. */
-TEST(what_a_plt_has_pushed_before_the_resolver_is_counted)
-{
-	struct cfi_table t = LOAD(0x41, 0x11, 30, 0x7f, 0x41, 0x0e, 0xd0, 1);
-
-	CHECK_RULE(&t, 0, .kind = UNWIND_SP, .cfa_off = 16, .extra_place = UNWIND_RA_IN_LINK);
-	CHECK_RULE(&t, 4, .kind = UNWIND_SP, .cfa_off = 16, .extra_place = 1);
-	CHECK_RULE(&t, 8, .kind = UNWIND_SP, .cfa_off = 224, .extra_place = 1);
-	cfi_free(&t);
-}
-
-TEST(a_return_address_far_away_has_the_offset_that_x29_does_not_need)
-{
-	struct cfi_table t = LOAD(0x41, 0x9e, 63, 0x41, 0x9e, 62, 0x41, 0x9e, 0xff, 0x1f);
-
-	CHECK_RULE(&t, 4, .kind = UNWIND_SP, .bp_off = -64);
-	CHECK_RULE(&t, 8, .kind = UNWIND_SP, .extra_place = 62);
-	CHECK_RULE(&t, 12, .kind = UNWIND_SP, .bp_off = -4096);
-	cfi_free(&t);
-}
-
-TEST(a_place_that_no_rule_can_name_is_bad)
-{
-	struct cfi_table t = LOAD(0x41, 0x9d, 100, 0x9e, 63, 0x41, 0xdd, 0x9e, 0x80, 0x80, 0x02);
-
-	CHECK_RULE(&t, 4, .kind = UNWIND_BAD);
-	CHECK_RULE(&t, 8, .kind = UNWIND_BAD);
-	cfi_free(&t);
-}
-
-TEST(no_return_address_ends_the_stack)
-{
-	struct cfi_table t = LOAD(0x07, 30);
-
-	CHECK_RULE(&t, 0, .kind = UNWIND_END);
-	cfi_free(&t);
-}
-
-TEST(signing_a_return_address_changes_no_rule)
-{
-	struct cfi_table t = LOAD(0x41, 0x2d, 0x41, 0x2c);
-
-	CHECK_EQ(t.count, 2);
-	CHECK_RULE(&t, 8, .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK);
+	check_rule(&t, 0, RULE(.kind = UNWIND_SP, .cfa_off = 32, PAIR_AT_4));
+	check_rule(&t, 4, RULE(IN_LINK));
 	cfi_free(&t);
 }
 
@@ -169,15 +150,21 @@ static struct unwind_state begin(void)
 	return s;
 }
 
+static void check_regs(const struct unwind_state *s, uint64_t ip, uint64_t sp, uint64_t bp)
+{
+	CHECK_EQ(s->ip, ip);
+	CHECK_EQ(s->sp, sp);
+	CHECK_EQ(s->bp, bp);
+}
+
+static const struct unwind_rule leaf = { IN_LINK };
+
 TEST(a_leaf_returns_by_its_register_once)
 {
-	const struct unwind_rule leaf = { .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK };
 	struct unwind_state s = begin();
 
 	CHECK_EQ(unwind_by_rule(&s, &leaf), UNWIND_GOES_ON);
-	CHECK_EQ(s.ip, 0x2000);
-	CHECK_EQ(s.sp, address(0));
-	CHECK_EQ(s.bp, address(8));
+	check_regs(&s, 0x2000, address(0), address(8));
 	CHECK_EQ(unwind_by_rule(&s, &leaf), UNWIND_BAD_RULE);
 }
 
@@ -193,24 +180,17 @@ TEST(a_frame_returns_by_what_it_saved)
 	memory[8] = address(20);
 	memory[9] = SIGNED(0x3000);
 	CHECK_EQ(unwind_by_rule(&s, &pair), UNWIND_GOES_ON);
-	CHECK_EQ(s.ip, 0x3000);
-	CHECK_EQ(s.sp, address(12));
-	CHECK_EQ(s.bp, address(20));
+	check_regs(&s, 0x3000, address(12), address(20));
 	memory[16] = 0x4000; /* the CFA is at word 18 */
 	CHECK_EQ(unwind_by_rule(&s, &own), UNWIND_GOES_ON);
-	CHECK_EQ(s.ip, 0x4000);
-	CHECK_EQ(s.sp, address(18));
-	CHECK_EQ(s.bp, address(20));
+	check_regs(&s, 0x4000, address(18), address(20));
 	memory[29] = 0x5000; /* the CFA is at word 118 */
 	CHECK_EQ(unwind_by_rule(&s, &far), UNWIND_GOES_ON);
-	CHECK_EQ(s.ip, 0x5000);
-	CHECK_EQ(s.sp, address(118));
-	CHECK_EQ(s.bp, address(20));
+	check_regs(&s, 0x5000, address(118), address(20));
 }
 
 TEST(a_signal_handler_returns_to_all_registers)
 {
-	const struct unwind_rule leaf = { .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK };
 	struct unwind_state s = begin();
 
 	s.ip = address(127); /* holds the trampoline's instructions */
@@ -222,9 +202,7 @@ TEST(a_signal_handler_returns_to_all_registers)
 	memory[70] = address(100);
 	memory[71] = 0x5000;
 	CHECK_EQ(unwind_by_code(&s), UNWIND_GOES_ON);
-	CHECK_EQ(s.ip, 0x5000);
-	CHECK_EQ(s.sp, address(100));
-	CHECK_EQ(s.bp, 0x1111);
+	check_regs(&s, 0x5000, address(100), 0x1111);
 	CHECK_EQ(s.regs.x[28], 0x2828);
 	CHECK(s.ip_is_exact && s.is_behind_signal);
 	CHECK_EQ(unwind_by_rule(&s, &leaf), UNWIND_GOES_ON);
@@ -310,9 +288,7 @@ TEST(a_goroutine_is_found_by_x28)
 	struct unwind_state s = begin_in_go();
 
 	CHECK_EQ(unwind_by_go_rule(&s, &GO_STACK(UNWIND_GO_FRAMED)), UNWIND_GOES_ON);
-	CHECK_EQ(s.ip, 0x8000);
-	CHECK_EQ(s.sp, address(104));
-	CHECK_EQ(s.bp, address(120));
+	check_regs(&s, 0x8000, address(104), address(120));
 	s = begin_in_go();
 	s.regs.x[28] = address(30); /* coming back: it is the goroutine already */
 	memory[32] = address(20);
@@ -328,13 +304,10 @@ TEST(a_goroutine_is_found_by_x28)
 /* morestack's caller has no frame yet: its return address is what was in x30. */
 TEST(a_goroutine_that_needs_more_stack_has_its_link_register)
 {
-	const struct unwind_rule leaf = { .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK };
 	struct unwind_state s = begin_in_go();
 
 	CHECK_EQ(unwind_by_go_rule(&s, &GO_STACK(UNWIND_GO_SAVED)), UNWIND_GOES_ON);
-	CHECK_EQ(s.ip, 0x6000);
-	CHECK_EQ(s.sp, address(100));
-	CHECK_EQ(s.bp, address(110));
+	check_regs(&s, 0x6000, address(100), address(110));
 	CHECK_EQ(unwind_by_rule(&s, &leaf), UNWIND_GOES_ON);
 	CHECK_EQ(s.ip, 0x7000);
 }
@@ -350,9 +323,7 @@ TEST(c_code_leads_back_to_the_goroutine)
 	memory[99] = address(110);
 	memory[100] = 0x8000;
 	CHECK_EQ(unwind_by_go_rule(&s, &call), UNWIND_GOES_ON);
-	CHECK_EQ(s.ip, 0x8000);
-	CHECK_EQ(s.sp, address(102));
-	CHECK_EQ(s.bp, address(110));
+	check_regs(&s, 0x8000, address(102), address(110));
 	s = begin();
 	memory[2] = address(90); /* no g: the stack pointer itself */
 	memory[90] = 0x9000;
@@ -366,7 +337,6 @@ TEST(an_interrupted_caller_has_its_link_register)
 	const struct unwind_rule injected = {
 		.kind = UNWIND_SP_EXACT, .cfa_off = 48, .bp_kind = UNWIND_BP_AT_CFA, .bp_off = -7
 	};
-	const struct unwind_rule leaf = { .kind = UNWIND_SP, .extra_place = UNWIND_RA_IN_LINK };
 	struct unwind_state s = begin();
 
 	s.sp = address(10);

@@ -3,9 +3,6 @@
 #ifndef UNWIND_OWN_H
 #define UNWIND_OWN_H
 
-#include <stdlib.h>
-
-#include "base/mem.h"
 #include "unwind/unwind_procs.h"
 
 #define OWN_MAPPINGS 65536

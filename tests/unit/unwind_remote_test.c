@@ -4,19 +4,10 @@
  * what libgcc's unwinder says of its stack.
  */
 #include <execinfo.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/array.h"
-#include "base/mem.h"
 #include "unit.h"
 #include "unwind_own.h"
 #include "abi/stack.h"
@@ -62,6 +53,36 @@ static void on_signal(int number)
 	depth += (int)go_down(number);
 }
 
+static long (*called_back)(long);
+
+static int compare(const void *a, const void *b)
+{
+	(void)b;
+	depth += (int)called_back(*(const long *)a);
+	return 0;
+}
+
+PLAIN long call_through_libc(long (*call)(long), long x)
+{
+	long numbers[] = { x, x };
+
+	called_back = call;
+	qsort(numbers, 2, sizeof(*numbers), compare);
+	return numbers[0];
+}
+
+/* An array of 64-byte alignment whose size is not known makes GCC realign the frame. */
+PLAIN long call_realigned(long (*call)(long), long x)
+{
+	volatile char aligned[64] __attribute__((aligned(64)));
+	volatile char *unknown = __builtin_alloca((size_t)x + 1);
+
+	unknown[0] = aligned[0] = 0;
+	x = call(x);
+	aligned[1] = unknown[0];
+	return x;
+}
+
 PLAIN long come_from(long x)
 {
 	if (use_signal)
@@ -105,18 +126,59 @@ static struct stopped stop_child(bool in_handler)
 	return child;
 }
 
-static void end_child(const struct stopped *child)
+static void end_child(struct stopped *child)
 {
+	if (!child->pid)
+		return;
 	kill(child->pid, SIGKILL);
 	waitpid(child->pid, NULL, 0);
+	child->pid = 0;
 }
 
-static struct unwind_view view_of(struct own_tables *own, pid_t pid)
+static struct own_tables *own;
+
+static struct unwind_view view_of(pid_t pid)
 {
 	struct unwind_process slice = {};
 
 	unwind_procs_update(own->procs, pid, 0, &slice);
 	return (struct unwind_view){ pid, own->tables, own->mappings + slice.first, slice.count };
+}
+
+/* Each test has a stopped child, and what a walk of it needs and finds. */
+static struct stopped child;
+static struct unwind_view view;
+static struct unwind_copy *copy;
+static uint64_t addrs[MAX_FRAMES], ours[MAX_FRAMES];
+static int reason;
+
+static void begin(bool in_handler)
+{
+	child = stop_child(in_handler);
+	view = view_of(child.pid);
+}
+
+BEFORE_EACH()
+{
+	own = own_tables_new();
+	begin(false);
+}
+
+AFTER_EACH()
+{
+	end_child(&child);
+	own_tables_free(own);
+}
+
+static size_t walk(const struct unwind_regs *regs, uint64_t *words, size_t max)
+{
+	return unwind_walk_remote(&view, regs, words, max, &reason);
+}
+
+/* The child's, as a whole. */
+static size_t walk_child(uint64_t *words)
+{
+	return walk(&child.regs, words, MAX_FRAMES);
 }
 
 /*
@@ -147,32 +209,25 @@ static void check_marks(const uint64_t *words, size_t n, bool in_handler)
 
 static void check_child(bool in_handler)
 {
-	struct own_tables *own = own_tables_new();
-	struct stopped child = stop_child(in_handler);
-	struct unwind_view view = view_of(own, child.pid);
-	uint64_t addrs[MAX_FRAMES];
-	int reason;
-	size_t n = unwind_walk_remote(&view, &child.regs, addrs, MAX_FRAMES, &reason);
+	size_t n = walk_child(addrs);
 
 	CHECK_EQ(reason, UNWIND_COMPLETE);
 	CHECK_EQ(addrs[0], child.regs.ip);
 	check_frames(&child.truth, addrs, n);
 	check_marks(addrs, n, in_handler);
-	end_child(&child);
-	own_tables_free(own);
 }
 
 TEST(marks_of_words_come_off_again)
 {
-	static const uint64_t addrs[] = { 0, 1, 0x401000, 0x7fffffffffff, 0xffffffffff600000 };
+	static const uint64_t plain[] = { 0, 1, 0x401000, 0x7fffffffffff, 0xffffffffff600000 };
 
-	for (size_t i = 0; i < ARRAY_SIZE(addrs); i++) {
-		uint64_t word = stack_mark_exact(addrs[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
+		uint64_t word = stack_mark_exact(plain[i]);
 
-		CHECK(!stack_is_exact(addrs[i]) && stack_is_exact(word));
+		CHECK(!stack_is_exact(plain[i]) && stack_is_exact(word));
 		CHECK_EQ(stack_mark_exact(word), word);
-		CHECK_EQ(stack_address(word), addrs[i]);
-		CHECK_EQ(stack_address(addrs[i]), addrs[i]);
+		CHECK_EQ(stack_address(word), plain[i]);
+		CHECK_EQ(stack_address(plain[i]), plain[i]);
 	}
 }
 
@@ -181,8 +236,21 @@ TEST(a_stack_without_frame_pointers_is_complete)
 	check_child(false);
 }
 
+TEST(a_stack_through_libc_and_realigned_frames_is_complete)
+{
+	for (int i = 0; i < 2; i++) {
+		end_child(&child);
+		stub = i ? call_realigned : call_through_libc;
+		begin(false);
+		check_child(false);
+	}
+	stub = NULL;
+}
+
 TEST(a_stack_through_a_signal_handler_is_complete)
 {
+	end_child(&child);
+	begin(true);
 	check_child(true);
 }
 
@@ -205,24 +273,17 @@ static void make_stub(unsigned char n_bytes)
 /* libgcc's unwinder ends at the stub: what lies below it is known without it. */
 static void check_stub(unsigned char n_bytes)
 {
-	struct own_tables *own = own_tables_new();
-	struct stopped child, plain = stop_child(false);
-	struct unwind_view view = view_of(own, plain.pid);
-	uint64_t words[MAX_FRAMES], without[MAX_FRAMES];
-	size_t n, n_without =
-			  unwind_walk_remote(&view, &plain.regs, without, MAX_FRAMES, &(int){ 0 });
-	int reason;
+	size_t n_without;
 
-	make_stub(n_bytes);
-	child = stop_child(false);
-	view = view_of(own, child.pid);
-	n = unwind_walk_remote(&view, &child.regs, words, MAX_FRAMES, &reason);
-	CHECK_EQ(reason, UNWIND_COMPLETE);
-	CHECK_EQ(n, n_without + 1);
-	CHECK(n < 4 || words[n - 3] == without[n_without - 3]);
 	end_child(&child);
-	end_child(&plain);
-	own_tables_free(own);
+	begin(false);
+	n_without = walk_child(addrs);
+	make_stub(n_bytes);
+	end_child(&child);
+	begin(false);
+	CHECK_EQ(walk_child(ours), n_without + 1);
+	CHECK_EQ(reason, UNWIND_COMPLETE);
+	CHECK(ours[n_without + 1 - 3] == addrs[n_without - 3]);
 	stub = NULL;
 }
 
@@ -232,23 +293,9 @@ TEST(code_that_gives_its_stack_back_behind_the_call_has_a_caller)
 	check_stub(0x78);
 }
 
-/* One instruction: the stack looks the same, but it need not. */
-static void let_run(const struct stopped *child)
-{
-	int status;
-
-	ptrace(PTRACE_SINGLESTEP, child->pid, NULL, 0);
-	waitpid(child->pid, &status, 0);
-}
-
 TEST(a_thread_that_ran_on_has_only_its_leaf)
 {
-	struct own_tables *own = own_tables_new();
-	struct stopped child = stop_child(false);
-	struct unwind_view view = view_of(own, child.pid);
 	struct unwind_thread thread = { .tgid = (uint32_t)child.pid, .tid = (uint32_t)child.pid };
-	uint64_t addrs[MAX_FRAMES];
-	int reason;
 
 	thread.regs = child.regs;
 	thread.arrivals = unwind_count_arrivals(thread.tgid, thread.tid);
@@ -256,77 +303,57 @@ TEST(a_thread_that_ran_on_has_only_its_leaf)
 	check_frames(&child.truth, addrs,
 		     unwind_walk_thread(&view, &thread, addrs, MAX_FRAMES, &reason));
 	CHECK_EQ(reason, UNWIND_COMPLETE);
-	let_run(&child);
+	ptrace(PTRACE_SINGLESTEP, child.pid, NULL, 0); /* the stack looks the same */
+	waitpid(child.pid, NULL, 0);
 	CHECK_EQ(unwind_walk_thread(&view, &thread, addrs, MAX_FRAMES, &reason), 1);
 	CHECK_EQ(reason, UNWIND_RAN_ON);
 	CHECK_EQ(addrs[0], child.regs.ip);
 	end_child(&child);
 	CHECK_EQ(unwind_count_arrivals(thread.tgid, thread.tid), UINT64_MAX);
-	own_tables_free(own);
 }
 
 /* What BPF sends of a stack. */
-static struct unwind_copy *copy_stack(const struct stopped *child, uint32_t n_bytes)
+static void copy_stack(uint32_t n_bytes)
 {
-	struct unwind_copy *copy = mem_zalloc(1, sizeof(*copy) + COPY_BYTES);
-	struct iovec local = { copy->bytes, n_bytes };
-	struct iovec remote = { (void *)(uintptr_t)child->regs.sp, n_bytes };
+	struct iovec remote = { (void *)(uintptr_t)child.regs.sp, n_bytes };
+	struct iovec local = { NULL, n_bytes };
 
-	copy->regs = child->regs;
-	copy->n_bytes = (uint32_t)process_vm_readv(child->pid, &local, 1, &remote, 1, 0);
+	view.copy = copy = until_end(mem_zalloc(1, sizeof(*copy) + COPY_BYTES));
+	local.iov_base = copy->bytes;
+	copy->regs = child.regs;
+	copy->n_bytes = (uint32_t)process_vm_readv(child.pid, &local, 1, &remote, 1, 0);
 	CHECK(copy->n_bytes <= n_bytes);
-	return copy;
 }
 
 TEST(a_copied_stack_is_as_complete_as_the_stack)
 {
-	struct own_tables *own = own_tables_new();
-	struct stopped child = stop_child(false);
-	struct unwind_view view = view_of(own, child.pid);
-	struct unwind_copy *copy = copy_stack(&child, 1024);
-	uint64_t theirs[MAX_FRAMES], ours[MAX_FRAMES];
-	size_t n = unwind_walk_remote(&view, &child.regs, theirs, MAX_FRAMES, &(int){ 0 });
-	int reason;
+	size_t n = walk_child(addrs);
 
-	view.copy = copy;
-	CHECK(unwind_walk_remote(&view, &child.regs, ours, MAX_FRAMES, &reason) < n);
+	copy_stack(1024);
+	CHECK(walk_child(ours) < n);
 	CHECK_EQ(reason, UNWIND_FAULT); /* too little of it */
-	free(copy);
-	copy = copy_stack(&child, COPY_BYTES);
-	view.copy = copy;
+	copy_stack(COPY_BYTES);
 	end_child(&child); /* not needed any more */
-	CHECK_EQ(unwind_walk_remote(&view, &child.regs, ours, MAX_FRAMES, &reason), n);
+	CHECK_EQ(walk_child(ours), n);
 	CHECK_EQ(reason, UNWIND_COMPLETE);
-	CHECK(!memcmp(ours, theirs, n * sizeof(*ours)));
-	free(copy);
-	own_tables_free(own);
+	CHECK(!memcmp(ours, addrs, n * sizeof(*ours)));
 }
 
 /* As it is where a coroutine begins. */
 TEST(a_null_return_address_ends_the_walk_and_is_no_frame)
 {
-	struct own_tables *own = own_tables_new();
-	struct stopped child = stop_child(false);
-	struct unwind_view view = view_of(own, child.pid);
-	struct unwind_copy *copy = copy_stack(&child, COPY_BYTES);
-	uint64_t whole[MAX_FRAMES], ours[MAX_FRAMES];
-	int reason;
-
-	view.copy = copy;
-	CHECK(unwind_walk_remote(&view, &child.regs, whole, MAX_FRAMES, &reason) > 4);
-	for (size_t i = 0; i < copy->n_bytes; i += sizeof(*whole))
-		if (!memcmp(copy->bytes + i, &whole[4], sizeof(*whole)))
-			memset(copy->bytes + i, 0, sizeof(*whole));
-	CHECK_EQ(unwind_walk_remote(&view, &child.regs, ours, MAX_FRAMES, &reason), 4);
+	copy_stack(COPY_BYTES);
+	CHECK(walk_child(addrs) > 4);
+	for (size_t i = 0; i < copy->n_bytes; i += sizeof(*addrs))
+		if (!memcmp(copy->bytes + i, &addrs[4], sizeof(*addrs)))
+			memset(copy->bytes + i, 0, sizeof(*addrs));
+	CHECK_EQ(walk_child(ours), 4);
 	CHECK_EQ(reason, UNWIND_NULL);
-	CHECK(!memcmp(ours, whole, 4 * sizeof(*ours)));
-	end_child(&child);
-	free(copy);
-	own_tables_free(own);
+	CHECK(!memcmp(ours, addrs, 4 * sizeof(*ours)));
 }
 
 /* The call that returns to a word of the walk gets under a return probe. */
-static void put_probe_on(struct unwind_copy *copy, uint64_t sp, uint64_t word)
+static void put_probe_on(uint64_t sp, uint64_t word)
 {
 	static const uint64_t trampoline = 0x7fffffffe000;
 	struct unwind_returns *returns = &copy->returns;
@@ -339,102 +366,70 @@ static void put_probe_on(struct unwind_copy *copy, uint64_t sp, uint64_t word)
 
 TEST(calls_under_return_probes_have_their_callers)
 {
-	struct own_tables *own = own_tables_new();
-	struct stopped child = stop_child(false);
-	struct unwind_view view = view_of(own, child.pid);
-	struct unwind_copy *copy = copy_stack(&child, COPY_BYTES);
-	uint64_t theirs[MAX_FRAMES], ours[MAX_FRAMES], sps[MAX_FRAMES];
-	int reason;
+	uint64_t sps[MAX_FRAMES];
 	size_t n;
 
-	view.copy = copy;
+	copy_stack(COPY_BYTES);
 	view.sps = sps;
-	n = unwind_walk_remote(&view, &child.regs, theirs, MAX_FRAMES, &reason);
+	n = walk_child(addrs);
 	copy->returns.calls[copy->returns.n++].sp = sps[1]; /* longjmp() has left it */
-	put_probe_on(copy, sps[3], theirs[3]);
-	put_probe_on(copy, sps[5], theirs[5]);
+	put_probe_on(sps[3], addrs[3]);
+	put_probe_on(sps[5], addrs[5]);
 	view.returns = &copy->returns;
 	view.sps = NULL;
-	CHECK_EQ(unwind_walk_remote(&view, &child.regs, ours, MAX_FRAMES, &reason), n);
+	CHECK_EQ(walk_child(ours), n);
 	CHECK_EQ(reason, UNWIND_COMPLETE);
-	CHECK(!memcmp(ours, theirs, n * sizeof(*ours)));
+	CHECK(!memcmp(ours, addrs, n * sizeof(*ours)));
 	copy->returns.n--;
-	CHECK(unwind_walk_remote(&view, &child.regs, ours, MAX_FRAMES, &reason) < n);
+	CHECK(walk_child(ours) < n);
 	CHECK_EQ(reason, UNWIND_PROBED);
-	end_child(&child);
-	free(copy);
-	own_tables_free(own);
 }
 
 /* What BPF could not read is not taken for zeros. */
 TEST(a_hole_in_a_copied_stack_ends_the_walk)
 {
-	struct own_tables *own = own_tables_new();
-	struct stopped child = stop_child(false);
-	struct unwind_view view = view_of(own, child.pid);
-	struct unwind_copy *copy = copy_stack(&child, COPY_BYTES);
-	uint64_t words[MAX_FRAMES];
-	int reason;
-
-	view.copy = copy;
+	copy_stack(COPY_BYTES);
 	copy->piece = UNWIND_COPY_PIECE;
 	copy->holes = 1U << 15; /* above all that there is */
-	unwind_walk_remote(&view, &child.regs, words, MAX_FRAMES, &reason);
+	walk_child(addrs);
 	CHECK_EQ(reason, UNWIND_COMPLETE);
 	copy->holes = 1U << 1;
 	memset(copy->bytes + UNWIND_COPY_PIECE - child.regs.sp % UNWIND_COPY_PIECE, 0,
 	       UNWIND_COPY_PIECE);
-	unwind_walk_remote(&view, &child.regs, words, MAX_FRAMES, &reason);
+	walk_child(addrs);
 	CHECK_EQ(reason, UNWIND_FAULT);
-	end_child(&child);
-	free(copy);
-	own_tables_free(own);
 }
 
 TEST(the_depth_is_limited)
 {
-	struct own_tables *own = own_tables_new();
-	struct stopped child = stop_child(false);
-	struct unwind_view view = view_of(own, child.pid);
-	uint64_t addrs[4] = { 0, 0, 0, 12345 };
-	int reason;
-
-	CHECK_EQ(unwind_walk_remote(&view, &child.regs, addrs, 3, &reason), 3);
+	addrs[3] = 12345;
+	CHECK_EQ(walk(&child.regs, addrs, 3), 3);
 	CHECK_EQ(reason, UNWIND_DEPTH);
 	CHECK_EQ(addrs[3], 12345);
-	CHECK_EQ(unwind_walk_remote(&view, &child.regs, addrs, 1, &reason), 1);
+	CHECK_EQ(walk(&child.regs, addrs, 1), 1);
 	CHECK_EQ(addrs[0], child.regs.ip);
-	end_child(&child);
-	own_tables_free(own);
 }
 
 /* Registers as they are when a program has gone wrong. */
 TEST(what_can_not_be_followed_ends_the_walk)
 {
-	struct own_tables *own = own_tables_new();
-	struct stopped child = stop_child(false);
-	struct unwind_view view = view_of(own, child.pid);
 	struct unwind_regs regs = child.regs;
-	uint64_t addrs[MAX_FRAMES];
-	int reason;
 
 	regs.sp = 16;
-	CHECK_EQ(unwind_walk_remote(&view, &regs, addrs, MAX_FRAMES, &reason), 1);
+	CHECK_EQ(walk(&regs, addrs, MAX_FRAMES), 1);
 	CHECK_EQ(reason, UNWIND_FAULT);
 	regs = child.regs;
 	regs.ip = 16;
-	CHECK_EQ(unwind_walk_remote(&view, &regs, addrs, MAX_FRAMES, &reason), 1);
+	CHECK_EQ(walk(&regs, addrs, MAX_FRAMES), 1);
 	CHECK_EQ(reason, UNWIND_NO_MAPPING);
 	CHECK_EQ(addrs[0], 16);
 	regs.sp = regs.bp = regs.ip = UINT64_MAX;
-	CHECK_EQ(unwind_walk_remote(&view, &regs, addrs, MAX_FRAMES, &reason), 1);
+	CHECK_EQ(walk(&regs, addrs, MAX_FRAMES), 1);
 	CHECK_EQ(reason, UNWIND_NO_MAPPING);
-	end_child(&child);
-	own_tables_free(own);
 }
 
 /* A function whose rule for rbp is of that kind, and one that has no rule, in a file of our own. */
-static struct unwind_mapping map_two(struct own_tables *own, enum unwind_bp_kind bp_kind)
+static struct unwind_mapping map_two(enum unwind_bp_kind bp_kind)
 {
 	const struct unwind_rule first = { .kind = UNWIND_SP, .cfa_off = 16, .bp_kind = bp_kind },
 				 second = { .kind = UNWIND_GAP };
@@ -451,16 +446,12 @@ static struct unwind_mapping map_two(struct own_tables *own, enum unwind_bp_kind
 /* From ip with rbp 0; the first function was called by the code at return_address. How it ends. */
 static int walk_two(enum unwind_bp_kind bp_kind, uint64_t ip, uint64_t return_address)
 {
-	uint64_t stack[] = { 0, return_address, 0, 0 }, words[MAX_FRAMES];
-	struct own_tables *own = own_tables_new();
-	struct unwind_mapping mappings[] = { map_two(own, bp_kind), { 0x20000, 0x30000, 0, 0, 0 } };
-	struct unwind_view view = { getpid(), own->tables, mappings, ARRAY_SIZE(mappings) };
+	uint64_t stack[] = { 0, return_address, 0, 0 };
+	struct unwind_mapping mappings[] = { map_two(bp_kind), { 0x20000, 0x30000, 0, 0, 0 } };
 	struct unwind_regs regs = { .ip = ip, .sp = (uintptr_t)stack };
-	int reason;
 
-	CHECK_EQ(unwind_walk_remote(&view, &regs, words, MAX_FRAMES, &reason),
-		 ip < 0x10100 ? 2 : 1);
-	own_tables_free(own);
+	view = (struct unwind_view){ getpid(), own->tables, mappings, ARRAY_SIZE(mappings) };
+	CHECK_EQ(walk(&regs, addrs, MAX_FRAMES), ip < 0x10100 ? 2 : 1);
 	return reason;
 }
 
@@ -476,17 +467,13 @@ TEST(a_frame_pointer_of_0_is_no_end)
 
 TEST(without_tables_it_follows_frame_pointers)
 {
-	struct stopped child = stop_child(false);
-	struct unwind_view view = { .pid = child.pid };
 	struct unwind_regs regs = child.regs;
-	uint64_t addrs[MAX_FRAMES];
-	int reason;
 
+	view = (struct unwind_view){ .pid = child.pid };
 	regs.bp = 0;
-	CHECK_EQ(unwind_walk_remote(&view, &regs, addrs, MAX_FRAMES, &reason), 1);
+	CHECK_EQ(walk(&regs, addrs, MAX_FRAMES), 1);
 	CHECK_EQ(reason, UNWIND_BY_FP);
 	CHECK_EQ(addrs[0], regs.ip);
-	end_child(&child);
 }
 
 /*
@@ -495,16 +482,14 @@ TEST(without_tables_it_follows_frame_pointers)
 TEST(a_circle_of_frame_pointers_is_left)
 {
 	static uint64_t records[4];
-	struct unwind_view view = { .pid = getpid() };
 	struct unwind_regs regs = { .ip = 1, .sp = (uintptr_t)records, .bp = (uintptr_t)records };
-	uint64_t addrs[MAX_FRAMES];
-	int reason;
 
+	view = (struct unwind_view){ .pid = getpid() };
 	records[0] = (uintptr_t)&records[2];
 	records[1] = 0x1111;
 	records[2] = (uintptr_t)&records[0];
 	records[3] = 0x2222;
-	CHECK_EQ(unwind_walk_remote(&view, &regs, addrs, MAX_FRAMES, &reason), 3);
+	CHECK_EQ(walk(&regs, addrs, MAX_FRAMES), 3);
 	CHECK_EQ(addrs[1], 0x1111);
 	CHECK_EQ(addrs[2], 0x2222);
 	CHECK_EQ(reason, UNWIND_BY_FP);

@@ -3,14 +3,6 @@
  * Unwind tables as BPF reads them, in memory of our own: what lies where, all limits, and real
  * files' tables, which must say the same as those they were made of.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "base/array.h"
-#include "base/clock.h"
-#include "base/mem.h"
 #include "unit.h"
 #include "unwind/cfi.h"
 #include "unwind/unwind_tables.h"
@@ -40,7 +32,9 @@ static void drop_shard(uint32_t n, struct unwind_shard *shard, void *arg)
 	shards[n] = NULL;
 }
 
-static struct unwind_tables *tables_new(uint32_t n_shards)
+static struct unwind_tables *t;
+
+static void tables_make(uint32_t n_shards)
 {
 	struct unwind_backing backing = { .new_shard = new_shard, .drop_shard = drop_shard };
 
@@ -49,10 +43,10 @@ static struct unwind_tables *tables_new(uint32_t n_shards)
 	backing.rules = rules = mem_zalloc(UNWIND_MAX_RULES, sizeof(*rules));
 	backing.pages = pages = mem_zalloc(max_pages, sizeof(*pages));
 	backing.patterns = patterns = mem_zalloc(UNWIND_MAX_PATTERNS, sizeof(*patterns));
-	return unwind_tables_new(&backing);
+	t = unwind_tables_new(&backing);
 }
 
-static void tables_free(struct unwind_tables *t)
+static void tables_free(void)
 {
 	for (size_t i = 0; i < UNWIND_MAX_SHARDS; i++) {
 		free(shards[i]);
@@ -64,6 +58,27 @@ static void tables_free(struct unwind_tables *t)
 	unwind_tables_free(t);
 }
 
+static struct cfi_table cfi, small;
+static struct unwind_run run;
+
+BEFORE_EACH()
+{
+	tables_make(1);
+}
+
+static void make_anew(uint32_t n_shards)
+{
+	tables_free();
+	tables_make(n_shards);
+}
+
+AFTER_EACH()
+{
+	tables_free();
+	cfi_free(&cfi);
+	cfi_free(&small);
+}
+
 /* A rule that is told from others by its number; 0 is a gap. */
 static struct unwind_rule rule_of(int32_t number)
 {
@@ -72,35 +87,37 @@ static struct unwind_rule rule_of(int32_t number)
 	return (struct unwind_rule){ .kind = UNWIND_SP, .cfa_off = number };
 }
 
-static void add_row(struct cfi_table *cfi, uint64_t vaddr, int32_t number)
+static void add_row(struct cfi_table *to, uint64_t vaddr, int32_t number)
 {
 	struct unwind_rule rule = rule_of(number);
 
-	CHECK_EQ(cfi_append(cfi, vaddr, &rule), 0);
+	CHECK_EQ(cfi_append(to, vaddr, &rule), 0);
 }
 
-static struct unwind_mapping mapping_of(const struct unwind_run *run)
+static struct unwind_mapping mapping_of(const struct unwind_run *rows)
 {
-	return (struct unwind_mapping){ .first_page = run->first_page,
-					.n_pages = run->n_pages,
-					.pages_start = run->page_base * PAGE };
+	return (struct unwind_mapping){ .first_page = rows->first_page,
+					.n_pages = rows->n_pages,
+					.pages_start = rows->page_base * PAGE };
 }
 
 /* The number of the rule that is found; -1: none. */
-static int find(const struct unwind_tables *t, const struct unwind_run *run, uint64_t vaddr)
+static int find(const struct unwind_run *rows, uint64_t vaddr)
 {
-	struct unwind_mapping m = mapping_of(run);
+	struct unwind_mapping m = mapping_of(rows);
 	const struct unwind_rule *rule = unwind_tables_find(t, &m, vaddr);
 
 	return rule ? rule->cfa_off : -1;
 }
 
+/* The same of the last file, as text. */
+static const char *rule_at(uint64_t vaddr)
+{
+	return until_end(mem_printf("%d", find(&run, vaddr)));
+}
+
 TEST(rows_apply_across_the_borders_of_pages)
 {
-	struct unwind_tables *t = tables_new(1);
-	struct cfi_table cfi = {};
-	struct unwind_run run;
-
 	add_row(&cfi, 3 * PAGE + 0x100, 8);
 	add_row(&cfi, 4 * PAGE - 1, 16);
 	add_row(&cfi, 7 * PAGE, 24); /* after two pages without rows, on the first byte */
@@ -109,78 +126,42 @@ TEST(rows_apply_across_the_borders_of_pages)
 	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
 	CHECK_EQ(run.page_base, 3);
 	CHECK_EQ(run.n_pages, 6);
-	CHECK_EQ(find(t, &run, 3 * PAGE - 1), -1);
-	CHECK_EQ(find(t, &run, 3 * PAGE), 0);
-	CHECK_EQ(find(t, &run, 3 * PAGE + 0xff), 0);
-	CHECK_EQ(find(t, &run, 3 * PAGE + 0x100), 8);
-	CHECK_EQ(find(t, &run, 4 * PAGE - 2), 8);
-	CHECK_EQ(find(t, &run, 4 * PAGE - 1), 16);
-	CHECK_EQ(find(t, &run, 4 * PAGE), 16);
-	CHECK_EQ(find(t, &run, 6 * PAGE + 0x8000), 16);
-	CHECK_EQ(find(t, &run, 7 * PAGE - 1), 16);
-	CHECK_EQ(find(t, &run, 7 * PAGE), 24);
-	CHECK_EQ(find(t, &run, 7 * PAGE + 1), 32);
-	CHECK_EQ(find(t, &run, 8 * PAGE + 0xfffd), 32);
-	CHECK_EQ(find(t, &run, 8 * PAGE + 0xffff), 0);
-	CHECK_EQ(find(t, &run, 9 * PAGE), -1);
+	CHECK_STR(NAMES(rule_at, 0, 3 * PAGE - 1, 3 * PAGE, 3 * PAGE + 0xff, 3 * PAGE + 0x100,
+			4 * PAGE - 2, 4 * PAGE - 1, 4 * PAGE, 6 * PAGE + 0x8000, 7 * PAGE - 1,
+			7 * PAGE, 7 * PAGE + 1, 8 * PAGE + 0xfffd, 8 * PAGE + 0xffff, 9 * PAGE,
+			UINT64_MAX),
+		  "-1, -1, 0, 0, 8, 8, 16, 16, 16, 16, 24, 32, 32, 0, -1, -1");
 	CHECK_EQ(pages[4].n_cells, UNWIND_RULES_AT + 2 + 2); /* the page begins with a row */
 	CHECK_EQ(pages[5].n_cells,
 		 UNWIND_RULES_AT + 2 + 2); /* or with a copy of the rule in force */
-	cfi_free(&cfi);
-	tables_free(t);
-}
-
-TEST(an_address_before_the_page_base_is_not_found)
-{
-	struct unwind_tables *t = tables_new(1);
-	struct cfi_table cfi = {};
-	struct unwind_run run;
-
-	add_row(&cfi, 5 * PAGE, 8);
-	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
-	CHECK_EQ(find(t, &run, 5 * PAGE), 8);
-	CHECK_EQ(find(t, &run, 4 * PAGE), -1);
-	CHECK_EQ(find(t, &run, 0), -1);
-	CHECK_EQ(find(t, &run, UINT64_MAX), -1);
-	cfi_free(&cfi);
-	tables_free(t);
 }
 
 TEST(a_file_without_rows_has_no_pages)
 {
-	struct unwind_tables *t = tables_new(1);
-	struct cfi_table cfi = {};
-	struct unwind_run run = { .n_pages = 7 };
-
+	run.n_pages = 7;
 	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
 	CHECK_EQ(run.n_pages, 0);
-	CHECK_EQ(find(t, &run, 0), -1);
+	CHECK_EQ(find(&run, 0), -1);
 	CHECK_EQ(unwind_tables_size(t).n_shards, 0);
-	tables_free(t);
 }
 
 TEST(rules_are_shared_by_all_files)
 {
-	struct unwind_tables *t = tables_new(1);
-	struct cfi_table first = {}, second = {};
 	struct unwind_run a, b;
 
-	add_row(&first, 0x1000, 8);
-	add_row(&first, 0x1010, 16);
-	add_row(&first, 0x1020, 0);
-	CHECK_EQ(unwind_tables_add(t, &first, &a), 0);
-	add_row(&second, 0x1000, 8);
-	add_row(&second, 0x1011, 24);
-	add_row(&second, 0x1020, 0);
-	CHECK_EQ(unwind_tables_add(t, &second, &b), 0);
+	add_row(&cfi, 0x1000, 8);
+	add_row(&cfi, 0x1010, 16);
+	add_row(&cfi, 0x1020, 0);
+	CHECK_EQ(unwind_tables_add(t, &cfi, &a), 0);
+	add_row(&small, 0x1000, 8);
+	add_row(&small, 0x1011, 24);
+	add_row(&small, 0x1020, 0);
+	CHECK_EQ(unwind_tables_add(t, &small, &b), 0);
 	CHECK_EQ(unwind_tables_size(t).n_rules, 2 + 3);
-	CHECK_EQ(find(t, &a, 0x1010), 16);
-	CHECK_EQ(find(t, &b, 0x1010), 8);
-	CHECK_EQ(find(t, &b, 0x1011), 24);
-	CHECK_EQ(find(t, &b, 0x1020), 0);
-	cfi_free(&first);
-	cfi_free(&second);
-	tables_free(t);
+	CHECK_EQ(find(&a, 0x1010), 16);
+	CHECK_EQ(find(&b, 0x1010), 8);
+	CHECK_EQ(find(&b, 0x1011), 24);
+	CHECK_EQ(find(&b, 0x1020), 0);
 }
 
 /*
@@ -189,31 +170,29 @@ TEST(rules_are_shared_by_all_files)
  */
 static struct cfi_table table_of(size_t n, uint64_t first_vaddr)
 {
-	struct cfi_table cfi = {};
+	struct cfi_table made = {};
 
 	for (size_t i = 0; i < n; i++)
-		add_row(&cfi, first_vaddr + 5 * i, 8 + 8 * (int)(i % 5));
-	return cfi;
+		add_row(&made, first_vaddr + 5 * i, 8 + 8 * (int)(i % 5));
+	return made;
 }
 
-static bool tables_say_the_same(const struct unwind_tables *t, const struct unwind_run *run,
-				const struct cfi_table *cfi)
+static bool tables_say_the_same(const struct unwind_run *rows, const struct cfi_table *of)
 {
-	for (size_t i = 0; i < cfi->count; i++)
-		if (find(t, run, cfi_vaddr(cfi, i)) != cfi_row(cfi, i).rule.cfa_off ||
-		    find(t, run, cfi_vaddr(cfi, i) + 2) != cfi_row(cfi, i).rule.cfa_off)
+	for (size_t i = 0; i < of->count; i++)
+		if (find(rows, cfi_vaddr(of, i)) != cfi_row(of, i).rule.cfa_off ||
+		    find(rows, cfi_vaddr(of, i) + 2) != cfi_row(of, i).rule.cfa_off)
 			return false;
 	return true;
 }
 
 TEST(no_page_straddles_two_shards)
 {
-	struct cfi_table cfi = table_of(UNWIND_SHARD_CELLS + 60000, 0x1234);
-	struct unwind_tables *t = tables_new(3);
-	struct unwind_run run;
 	uint32_t n_in_second = 0;
 	bool fit = true;
 
+	make_anew(3);
+	cfi = table_of(UNWIND_SHARD_CELLS + 60000, 0x1234);
 	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
 	CHECK_EQ(unwind_tables_size(t).n_shards, 2);
 	CHECK(unwind_tables_size(t).n_rows >= cfi.count);
@@ -224,58 +203,49 @@ TEST(no_page_straddles_two_shards)
 	}
 	CHECK(fit);
 	CHECK(n_in_second > 0);
-	CHECK(tables_say_the_same(t, &run, &cfi));
-	cfi_free(&cfi);
-	tables_free(t);
+	CHECK(tables_say_the_same(&run, &cfi));
 }
 
 /* As when a tree is built again and again: what is removed makes room, once walks have ended. */
 TEST(removed_files_make_room)
 {
-	struct cfi_table big = table_of(UNWIND_SHARD_CELLS / 2, 0), small = table_of(1000, 0x500);
-	struct unwind_tables *t = tables_new(1);
 	struct unwind_run first, kept, second;
 	uint64_t n_rows;
 
-	CHECK_EQ(unwind_tables_add(t, &big, &first), 0);
+	cfi = table_of(UNWIND_SHARD_CELLS / 2, 0);
+	small = table_of(1000, 0x500);
+	CHECK_EQ(unwind_tables_add(t, &cfi, &first), 0);
 	CHECK_EQ(unwind_tables_add(t, &small, &kept), 0);
 	n_rows = unwind_tables_size(t).n_rows;
 	for (uint64_t at_ns = 0; at_ns < 200 * NS_PER_S; at_ns += 2 * NS_PER_S) {
 		unwind_tables_remove(t, &first, at_ns);
 		unwind_tables_reclaim(t, at_ns + NS_PER_S - 1);
-		CHECK_EQ(unwind_tables_add(t, &big, &second), -ENOSPC);
-		CHECK(tables_say_the_same(t, &first, &big));
+		CHECK_EQ(unwind_tables_add(t, &cfi, &second), -ENOSPC);
+		CHECK(tables_say_the_same(&first, &cfi));
 		unwind_tables_reclaim(t, at_ns + NS_PER_S);
-		CHECK_EQ(unwind_tables_add(t, &big, &second), 0);
-		CHECK(tables_say_the_same(t, &second, &big));
+		CHECK_EQ(unwind_tables_add(t, &cfi, &second), 0);
+		CHECK(tables_say_the_same(&second, &cfi));
 		first = second;
 	}
 	CHECK_EQ(unwind_tables_size(t).n_rows, n_rows);
-	CHECK(tables_say_the_same(t, &kept, &small));
-	cfi_free(&big);
-	cfi_free(&small);
-	tables_free(t);
+	CHECK(tables_say_the_same(&kept, &small));
 }
 
 /* BPF knows them: those of new shards come to its knowledge later. */
 TEST(a_file_that_takes_the_place_of_others_has_their_shards)
 {
-	struct cfi_table big = table_of(UNWIND_SHARD_CELLS * 3, 0),
-			 other = table_of(UNWIND_SHARD_CELLS * 3, 0x500);
-	struct unwind_tables *t = tables_new(8);
-	struct unwind_run run;
 	uint32_t n_before;
 
-	CHECK_EQ(unwind_tables_add(t, &big, &run), 0);
+	make_anew(8);
+	cfi = table_of(UNWIND_SHARD_CELLS * 3, 0);
+	small = table_of(UNWIND_SHARD_CELLS * 3, 0x500);
+	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
 	n_before = n_made;
 	unwind_tables_remove(t, &run, 0);
 	unwind_tables_reclaim(t, NS_PER_S);
-	CHECK_EQ(unwind_tables_add(t, &other, &run), 0);
+	CHECK_EQ(unwind_tables_add(t, &small, &run), 0);
 	CHECK_EQ(n_made, n_before);
-	CHECK(tables_say_the_same(t, &run, &other));
-	cfi_free(&big);
-	cfi_free(&other);
-	tables_free(t);
+	CHECK(tables_say_the_same(&run, &small));
 }
 
 /*
@@ -284,109 +254,93 @@ TEST(a_file_that_takes_the_place_of_others_has_their_shards)
  */
 TEST(empty_shards_are_dropped)
 {
-	struct cfi_table big = table_of(UNWIND_SHARD_CELLS * 4, 0), small = table_of(1000, 0x500);
-	struct unwind_tables *t = tables_new(8);
 	struct unwind_run large, kept, again, brief;
 
+	make_anew(8);
+	cfi = table_of(UNWIND_SHARD_CELLS * 4, 0);
+	small = table_of(1000, 0x500);
 	for (uint64_t at_ns = 0; at_ns < 10 * NS_PER_S; at_ns += 2 * NS_PER_S) {
-		CHECK_EQ(unwind_tables_add(t, &big, &large), 0);
+		CHECK_EQ(unwind_tables_add(t, &cfi, &large), 0);
 		if (!at_ns)
 			CHECK_EQ(unwind_tables_add(t, &small, &kept), 0);
 		CHECK(unwind_tables_size(t).n_shards > 4);
 		unwind_tables_remove(t, &large, at_ns);
 		unwind_tables_reclaim(t, at_ns + NS_PER_S - 1);
 		CHECK(unwind_tables_size(t).n_shards > 4);
-		CHECK(tables_say_the_same(t, &large, &big));
+		CHECK(tables_say_the_same(&large, &cfi));
 		CHECK_EQ(unwind_tables_add(t, &small, &brief), 0);
 		unwind_tables_remove(t, &brief, at_ns + NS_PER_S);
 		CHECK_EQ(unwind_tables_size(t).n_shards, 2); /* the small one's, and a spare */
-		CHECK(tables_say_the_same(t, &kept, &small));
+		CHECK(tables_say_the_same(&kept, &small));
 	}
 	CHECK_EQ(unwind_tables_add(t, &small, &again), 0);
 	CHECK_EQ(unwind_tables_size(t).n_shards, 2);
-	CHECK(tables_say_the_same(t, &again, &small));
-	CHECK_EQ(unwind_tables_add(t, &big, &large), 0);
+	CHECK(tables_say_the_same(&again, &small));
+	CHECK_EQ(unwind_tables_add(t, &cfi, &large), 0);
 	unwind_tables_remove(t, &large, 20 * NS_PER_S);
 	unwind_tables_reclaim(t, 21 * NS_PER_S);
 	CHECK(unwind_tables_size(t).n_shards > 4);
 	unwind_tables_drop_spare(t);
 	CHECK_EQ(unwind_tables_size(t).n_shards, 2);
-	cfi_free(&big);
-	cfi_free(&small);
-	tables_free(t);
 }
 
 /* What was there before goes on working, and so does a file that still fits. */
 TEST(no_more_shards_is_told)
 {
-	struct cfi_table big = table_of(UNWIND_SHARD_CELLS, 0), small = table_of(1000, 0x500);
-	struct unwind_tables *t = tables_new(1);
 	struct unwind_run first, refused, second;
 
+	cfi = table_of(UNWIND_SHARD_CELLS, 0);
+	small = table_of(1000, 0x500);
 	CHECK_EQ(unwind_tables_add(t, &small, &first), 0);
-	CHECK_EQ(unwind_tables_add(t, &big, &refused), -ENOSPC);
+	CHECK_EQ(unwind_tables_add(t, &cfi, &refused), -ENOSPC);
 	CHECK_EQ(refused.n_pages, 0);
-	CHECK_EQ(find(t, &refused, 0x500), -1);
-	CHECK(tables_say_the_same(t, &first, &small));
+	CHECK_EQ(find(&refused, 0x500), -1);
+	CHECK(tables_say_the_same(&first, &small));
 	CHECK_EQ(unwind_tables_add(t, &small, &second), 0);
-	CHECK(tables_say_the_same(t, &second, &small));
-	cfi_free(&big);
-	cfi_free(&small);
-	tables_free(t);
+	CHECK(tables_say_the_same(&second, &small));
 }
 
 /* Two rows, so far apart: 0, or what was wrong. */
-static int add_span(struct unwind_tables *t, uint64_t bytes, struct unwind_run *run)
+static int add_span(uint64_t bytes)
 {
-	struct cfi_table cfi = {};
+	struct cfi_table span = {};
 	int err;
 
-	add_row(&cfi, 0, 8);
-	add_row(&cfi, bytes, 0);
-	err = unwind_tables_add(t, &cfi, run);
-	cfi_free(&cfi);
+	add_row(&span, 0, 8);
+	add_row(&span, bytes, 0);
+	err = unwind_tables_add(t, &span, &run);
+	cfi_free(&span);
 	return err;
 }
 
 TEST(no_more_pages_is_told)
 {
-	struct unwind_tables *t = tables_new(1);
-	struct unwind_run run;
-
-	CHECK_EQ(add_span(t, (max_pages + 5) * PAGE, &run), -ENOSPC);
+	CHECK_EQ(add_span((max_pages + 5) * PAGE), -ENOSPC);
 	CHECK_EQ(run.n_pages, 0);
-	CHECK_EQ(add_span(t, UINT32_MAX, &run), -ENOSPC);
+	CHECK_EQ(add_span(UINT32_MAX), -ENOSPC);
 	CHECK_EQ(unwind_tables_size(t).n_pages, 0);
-	CHECK_EQ(add_span(t, (max_pages - 1) * PAGE - 1, &run), 0);
-	CHECK_EQ(find(t, &run, (max_pages - 2) * PAGE), 8);
+	CHECK_EQ(add_span((max_pages - 1) * PAGE - 1), 0);
+	CHECK_EQ(find(&run, (max_pages - 2) * PAGE), 8);
 	CHECK_EQ(unwind_tables_size(t).n_shards, 1); /* pages that are all the same share cells */
-	tables_free(t);
 }
 
 /* As on a host with many containers, whose images have files of their own. */
 TEST(memory_for_rows_is_used_up_before_pages_are)
 {
-	struct unwind_tables *t = tables_new(96);
-	struct cfi_table cfi = {};
-	struct unwind_run run;
 	uint64_t n_bytes = 0;
 
+	make_anew(96);
 	for (uint64_t vaddr = 0; vaddr < 64 << 20; vaddr += 256) /* few rows for code */
 		add_row(&cfi, vaddr, 8 + 8 * (int)(vaddr >> 8 & 3));
 	while (!unwind_tables_add(t, &cfi, &run))
 		n_bytes += 64 << 20;
 	CHECK_EQ(unwind_tables_size(t).n_shards, 96);
 	CHECK(n_bytes > 2ULL << 30);
-	cfi_free(&cfi);
-	tables_free(t);
 }
 
 /* Rows on every byte of blocks, on their first and last ones only, and in none. */
 TEST(rows_are_found_in_blocks_of_any_number_of_rows)
 {
-	struct cfi_table cfi = {};
-	struct unwind_tables *t = tables_new(1);
-	struct unwind_run run;
 	int differences = 0;
 
 	for (uint64_t vaddr = 0; vaddr < 0x300; vaddr++)
@@ -397,19 +351,14 @@ TEST(rows_are_found_in_blocks_of_any_number_of_rows)
 	add_row(&cfi, 0xa00, 32);
 	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
 	for (uint64_t vaddr = 0; vaddr < PAGE; vaddr++)
-		differences += find(t, &run, vaddr) != cfi_find(&cfi, vaddr).cfa_off;
+		differences += find(&run, vaddr) != cfi_find(&cfi, vaddr).cfa_off;
 	CHECK_EQ(differences, 0);
-	cfi_free(&cfi);
-	tables_free(t);
 }
 
 /* The others' are right; what has no room is known not to be, and a page more has room again. */
 TEST(a_page_with_too_many_rules_says_so)
 {
-	struct cfi_table cfi = {};
-	struct unwind_tables *t = tables_new(1);
 	struct unwind_mapping m;
-	struct unwind_run run;
 	int n_bad = 0, n_right = 0;
 
 	for (size_t i = 0; i < 700; i++)
@@ -419,104 +368,88 @@ TEST(a_page_with_too_many_rules_says_so)
 	for (size_t i = 0; i < cfi.count; i++) {
 		struct cfi_row row = cfi_row(&cfi, i);
 
-		n_right += find(t, &run, row.vaddr) == row.rule.cfa_off;
+		n_right += find(&run, row.vaddr) == row.rule.cfa_off;
 		n_bad += unwind_tables_find(t, &m, row.vaddr)->kind == UNWIND_BAD;
 	}
 	/* the second page begins with a copy of the first one's last rule */
 	CHECK_EQ(n_right, UNWIND_PAGE_RULES - 1 + UNWIND_PAGE_RULES - 2);
 	CHECK_EQ(n_right + n_bad, 700);
-	cfi_free(&cfi);
-	tables_free(t);
 }
 
 /* What n functions of a few shapes look like, at all places of blocks and across their borders. */
 static struct cfi_table functions_of(int n)
 {
-	struct cfi_table cfi = {};
+	struct cfi_table made = {};
 	uint64_t vaddr = 0x1000;
 
 	for (int i = 0; i < n; i++) {
 		int n_pushes = 1 + i % 3;
 
 		for (int k = 0; k < n_pushes; k++, vaddr += 1 + i % 2)
-			add_row(&cfi, vaddr, 8 + 8 * k);
-		add_row(&cfi, vaddr, 64);
+			add_row(&made, vaddr, 8 + 8 * k);
+		add_row(&made, vaddr, 64);
 		vaddr += 31 + i % 7;
-		add_row(&cfi, vaddr, 16);
-		add_row(&cfi, vaddr + 1, 8);
-		add_row(&cfi, vaddr + 2, 64);
+		add_row(&made, vaddr, 16);
+		add_row(&made, vaddr + 1, 8);
+		add_row(&made, vaddr + 2, 64);
 		vaddr += 29;
 	}
-	return cfi;
+	return made;
 }
 
 /* At every byte. */
-static int count_differences(const struct unwind_tables *t, const struct unwind_run *run,
-			     const struct cfi_table *cfi)
+static int count_differences(void)
 {
-	uint64_t last = cfi_vaddr(cfi, cfi->count - 1);
+	uint64_t last = cfi_vaddr(&cfi, cfi.count - 1);
 	int n = 0;
 
-	for (uint64_t vaddr = cfi_vaddr(cfi, 0); vaddr <= last; vaddr++)
-		n += find(t, run, vaddr) != cfi_find(cfi, vaddr).cfa_off;
+	for (uint64_t vaddr = cfi_vaddr(&cfi, 0); vaddr <= last; vaddr++)
+		n += find(&run, vaddr) != cfi_find(&cfi, vaddr).cfa_off;
 	return n;
 }
 
 TEST(rules_that_recur_together_are_patterns)
 {
-	struct cfi_table cfi = functions_of(5000);
-	struct unwind_tables *t = tables_new(1);
-	struct unwind_run run;
 	size_t n_cells = 0;
 
+	cfi = functions_of(5000);
 	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
-	CHECK_EQ(count_differences(t, &run, &cfi), 0);
+	CHECK_EQ(count_differences(), 0);
 	for (uint32_t i = 0; i < run.n_pages; i++)
 		n_cells += pages[i].n_cells - UNWIND_RULES_AT;
 	CHECK(n_cells < cfi.count / 2);
 	CHECK(unwind_tables_size(t).n_patterns >= 7);
 	CHECK(unwind_tables_size(t).n_rows >= cfi.count);
-	cfi_free(&cfi);
-	tables_free(t);
 }
 
 /* In a page where patterns take the places of rules, there are none. */
 TEST(patterns_give_way_to_rules)
 {
-	struct cfi_table cfi = functions_of(600);
-	struct unwind_tables *t = tables_new(1);
-	struct unwind_run run;
-	uint64_t vaddr = cfi_vaddr(&cfi, cfi.count - 1) + 100;
+	uint64_t vaddr;
 
+	cfi = functions_of(600);
+	vaddr = cfi_vaddr(&cfi, cfi.count - 1) + 100;
 	for (int i = 0; i < 249; i++)
 		add_row(&cfi, vaddr + 9 * i, 1000 + i);
 	CHECK(vaddr + 9 * 249 < PAGE);
 	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
 	CHECK(unwind_tables_size(t).n_patterns >= 7);
-	CHECK_EQ(count_differences(t, &run, &cfi), 0);
+	CHECK_EQ(count_differences(), 0);
 	CHECK_EQ(pages[0].n_cells, UNWIND_RULES_AT + 5 + 249 + cfi.count + 1);
-	cfi_free(&cfi);
-	tables_free(t);
 }
 
 /* As after weeks: what the others say of the file is as it was. */
 TEST(a_rule_too_many_is_not_followed)
 {
-	struct cfi_table cfi = {};
-	struct unwind_tables *t = tables_new(1);
-	struct unwind_run run;
-
 	for (size_t i = 0; i <= UNWIND_MAX_RULES; i++) /* few for each page */
 		add_row(&cfi, i << 10, (int)i + 1);
 	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
-	CHECK_EQ(find(t, &run, (UNWIND_MAX_RULES - 3) << 10), UNWIND_MAX_RULES - 2);
-	CHECK_EQ(find(t, &run, (UNWIND_MAX_RULES - 2) << 10), 0); /* as UNWIND_BAD has */
-	CHECK_EQ(find(t, &run, UNWIND_MAX_RULES << 10), 0);
+	CHECK_EQ(find(&run, (UNWIND_MAX_RULES - 3) << 10), UNWIND_MAX_RULES - 2);
+	CHECK_EQ(find(&run, (UNWIND_MAX_RULES - 2) << 10), 0); /* as UNWIND_BAD has */
+	CHECK_EQ(find(&run, UNWIND_MAX_RULES << 10), 0);
 	cfi.count = cfi.n_rules = 100;
 	CHECK_EQ(unwind_tables_add(t, &cfi, &run), 0);
-	CHECK(tables_say_the_same(t, &run, &cfi));
-	cfi_free(&cfi);
-	tables_free(t);
+	CHECK(tables_say_the_same(&run, &cfi));
 }
 
 /* ---- real files ---- */
@@ -526,22 +459,21 @@ static bool rules_are_equal(const struct unwind_rule *a, const struct unwind_rul
 	return a ? !memcmp(a, b, sizeof(*a)) : b->kind == UNWIND_GAP;
 }
 
-static void compare_at_random(const struct unwind_tables *t, const struct unwind_run *run,
-			      const struct cfi_table *cfi)
+static void compare_at_random(void)
 {
-	uint64_t first = cfi_vaddr(cfi, 0), last = cfi_vaddr(cfi, cfi->count - 1), vaddr;
-	struct unwind_mapping m = mapping_of(run);
+	uint64_t first = cfi_vaddr(&cfi, 0), last = cfi_vaddr(&cfi, cfi.count - 1), vaddr;
+	struct unwind_mapping m = mapping_of(&run);
 	struct unwind_rule rule;
 	int differences = 0;
 
 	for (int i = 0; i < 300000; i++) {
 		vaddr = first +
 			((uint64_t)random() << 20 ^ (uint64_t)random()) % (last - first + 100);
-		rule = cfi_find(cfi, vaddr);
+		rule = cfi_find(&cfi, vaddr);
 		differences += !rules_are_equal(unwind_tables_find(t, &m, vaddr), &rule);
 	}
-	for (size_t i = 0; i < cfi->count; i++) {
-		struct cfi_row row = cfi_row(cfi, i);
+	for (size_t i = 0; i < cfi.count; i++) {
+		struct cfi_row row = cfi_row(&cfi, i);
 
 		differences += !rules_are_equal(unwind_tables_find(t, &m, row.vaddr), &row.rule);
 	}
@@ -576,18 +508,16 @@ TEST(real_files_tables_say_what_they_were_made_of)
 {
 	static const char *const paths[] = { "/proc/self/exe", "/lib/x86_64-linux-gnu/libc.so.6",
 					     "/usr/bin/python3", "/lib64/libc.so.6" };
-	struct unwind_tables *t = tables_new(64);
 	int n_files = 0;
 
+	make_anew(64);
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		int fd = open(paths[i], O_RDONLY | O_CLOEXEC);
-		struct unwind_run run;
-		struct cfi_table cfi;
 
 		if (fd < 0)
 			continue;
 		if (!cfi_load(&cfi, fd) && !unwind_tables_add(t, &cfi, &run)) {
-			compare_at_random(t, &run, &cfi);
+			compare_at_random();
 			n_files++;
 		}
 		cfi_free(&cfi);
@@ -595,5 +525,4 @@ TEST(real_files_tables_say_what_they_were_made_of)
 	}
 	if (!n_files)
 		SKIP("no file with an .eh_frame");
-	tables_free(t);
 }

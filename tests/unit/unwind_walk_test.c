@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* One frame of a walk by rules that no program at hand has, in memory that is made up here. */
-#include <stdint.h>
-#include <string.h>
-
 #include "unit.h"
 #include "walk_memory.h"
 
@@ -85,7 +82,7 @@ TEST(other_code_is_no_trampoline)
 		"\x48\xc7\xc1\x0f\x00\x00\x00\x0f\x05", /* another register */
 	};
 
-	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
 		struct unwind_state s = behind(codes[i], 9);
 
 		CHECK_EQ(unwind_by_code(&s), UNWIND_NO_RULE);

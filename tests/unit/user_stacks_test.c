@@ -4,17 +4,12 @@
  * program is loaded: what these would write, the tests do.
  */
 #include <sched.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "abi/python.h"
-#include "base/clock.h"
 #include "base/loop.h"
-#include "base/mem.h"
 #include "child.h"
 #include "modules/target.h"
 #include "run/bpfmap.h"

@@ -6,31 +6,20 @@
  */
 #include <dlfcn.h>
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <semaphore.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/background.h"
 #include "elf/elffile.h"
 #include "process/procmaps.h"
 #include "symbols/usyms.h"
 #include "child.h"
-#include "base/clock.h"
 #include "folder.h"
 #include "silent.h"
+#include "self.h"
 #include "unit.h"
 
 __attribute__((noinline)) static int known_function(int x)
@@ -73,18 +62,6 @@ static void wait_for_tick(void)
 	const struct timespec tick = { .tv_nsec = 20000000 };
 
 	nanosleep(&tick, NULL);
-}
-
-static void copy_self(int to)
-{
-	char buf[65536];
-	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	while ((n = read(from, buf, sizeof(buf))) > 0)
-		if (write(to, buf, n) != n)
-			UNIT_FAIL("cannot write a copy");
-	close(from);
 }
 
 static int make_copy(char *path)
@@ -155,6 +132,50 @@ static void close_usyms(struct usyms *us)
 	opened[i].us = NULL;
 }
 
+/* Copies of this program's code, mapped until the test ends. */
+static struct copy {
+	char path[32];
+	int fd;
+	uint64_t addr; /* of known_function() in it */
+} copies[2];
+
+static size_t n_copies;
+
+static struct copy *map_copy(void)
+{
+	struct copy *c = &copies[n_copies++];
+
+	strcpy(c->path, "/tmp/usyms-test-XXXXXX");
+	c->fd = make_copy(c->path);
+	c->addr = map_text(c->fd);
+	return c;
+}
+
+static void lose_copy(struct copy *c)
+{
+	if (c->addr)
+		unmap_text(c->addr);
+	c->addr = 0;
+	close(c->fd);
+	unlink(c->path);
+}
+
+static struct usyms *plain; /* without options */
+
+BEFORE_EACH()
+{
+	plain = open_usyms(NULL);
+}
+
+AFTER_EACH()
+{
+	for (size_t i = 0; i < ARRAY_SIZE(opened); i++)
+		if (opened[i].us)
+			close_usyms(opened[i].us);
+	while (n_copies)
+		lose_copy(&copies[--n_copies]);
+}
+
 static struct location locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t addr)
 {
 	struct location loc;
@@ -170,6 +191,13 @@ static const char *name_of(struct location loc)
 
 	return name ? name : "";
 }
+
+#define CHECK_NAMED(where, name, file)                   \
+	do {                                             \
+		struct location named = (where);         \
+		CHECK_STR(name_of(named), name);         \
+		CHECK_STR(usyms_dso_name(&named), file); \
+	} while (0)
 
 static bool can_use_map_files(void)
 {
@@ -210,7 +238,6 @@ static void check_own_function(void)
 	CHECK_STR(name_of(loc), "known_function");
 	CHECK_EQ(loc.offset, known_addr() - text.start + text.offset);
 	CHECK_STR(usyms_dso_name(&loc), program_invocation_short_name);
-	close_usyms(us);
 }
 
 TEST(names_a_function)
@@ -226,82 +253,62 @@ TEST(names_a_function_by_path)
 
 TEST(looks_return_addresses_up_inside_the_call)
 {
-	struct usyms *us = open_usyms(NULL);
-	struct location start = locate(us, getpid(), 1, known_addr());
-	struct location next = locate(us, getpid(), 1, known_addr() + 1);
+	struct location start = locate(plain, getpid(), 1, known_addr());
+	struct location next = locate(plain, getpid(), 1, known_addr() + 1);
 	const char *before = usyms_name(&start, true);
 
 	CHECK(!before || strcmp(before, "known_function"));
 	CHECK_STR(usyms_name(&next, true), "known_function");
 	start.offset = 0;
 	CHECK(!usyms_name(&start, true));
-	close_usyms(us);
 }
 
 TEST(shares_files_between_processes)
 {
-	struct usyms *us = open_usyms(NULL);
 	pid_t child = start_child();
 
-	CHECK(locate(us, getpid(), 1, known_addr()).dso == locate(us, child, 1, known_addr()).dso);
+	CHECK(locate(plain, getpid(), 1, known_addr()).dso ==
+	      locate(plain, child, 1, known_addr()).dso);
 	end_child(child);
-	close_usyms(us);
 }
 
 TEST(keeps_names_of_a_process_that_exits)
 {
-	struct usyms *us = open_usyms(NULL);
 	pid_t child = start_child();
-	struct location loc = locate(us, child, 1, known_addr());
+	struct location loc = locate(plain, child, 1, known_addr());
 
 	end_child(child);
 	CHECK_STR(name_of(loc), "known_function");
-	processes_clear(table_of(us));
+	processes_clear(table_of(plain));
 	CHECK_STR(name_of(loc), "known_function");
-	loc = locate(us, child, 1, known_addr());
+	loc = locate(plain, child, 1, known_addr());
 	CHECK(!loc.dso);
 	CHECK(!usyms_dso_name(&loc));
 	CHECK(!usyms_name(&loc, false));
-	close_usyms(us);
 }
 
-TEST(keeps_mappings_of_a_process_that_is_gone)
+TEST(keeps_mappings_and_opens_files_of_a_process_that_is_gone)
 {
-	struct usyms *us = open_usyms(NULL);
 	pid_t child = start_child();
 
-	locate(us, child, 1, known_addr());
+	locate(plain, child, 1, 8); /* reads the mappings, opens nothing */
 	end_child(child);
-	CHECK_STR(name_of(locate(us, child, 1, known_addr() + 1)), "known_function");
-	CHECK(!locate(us, child, 1, 8).dso);
-	CHECK_STR(name_of(locate(us, child, 1, known_addr() + 1)), "known_function");
-	close_usyms(us);
-}
-
-TEST(opens_files_of_a_process_that_is_gone)
-{
-	struct usyms *us = open_usyms(NULL);
-	pid_t child = start_child();
-
-	locate(us, child, 1, 8); /* reads the mappings, opens nothing */
-	end_child(child);
-	CHECK_STR(name_of(locate(us, child, 1, known_addr())), "known_function");
-	close_usyms(us);
+	CHECK_STR(name_of(locate(plain, child, 1, known_addr())), "known_function");
+	CHECK(!locate(plain, child, 1, 8).dso);
+	CHECK_STR(name_of(locate(plain, child, 1, known_addr() + 1)), "known_function");
 }
 
 TEST(keeps_mappings_of_a_zombie)
 {
-	struct usyms *us = open_usyms(NULL);
 	pid_t child = start_child();
 	siginfo_t info;
 
-	locate(us, child, 1, known_addr());
+	locate(plain, child, 1, known_addr());
 	kill(child, SIGKILL);
 	waitid(P_PID, child, &info, WEXITED | WNOWAIT);
-	CHECK(!locate(us, child, 1, 8).dso);
-	CHECK_STR(name_of(locate(us, child, 1, known_addr())), "known_function");
+	CHECK(!locate(plain, child, 1, 8).dso);
+	CHECK_STR(name_of(locate(plain, child, 1, known_addr())), "known_function");
 	end_child(child);
-	close_usyms(us);
 }
 
 /*
@@ -317,16 +324,13 @@ static void check_replaced_file(void)
 	uint64_t addr = map_text(fd);
 	pid_t child = start_child();
 	struct usyms *us = open_usyms(NULL);
-	struct location loc;
 
 	snprintf(deleted, sizeof(deleted), "%s (deleted)", path);
 	CHECK_EQ(rename(other, path), 0);
 	CHECK_EQ(rename(third, deleted), 0);
 	wait_for_tick();
-	loc = locate(us, child, 1, addr);
-	CHECK_STR(name_of(loc), privileged ? "known_function" : "");
-	CHECK_STR(usyms_dso_name(&loc), path + strlen("/tmp/"));
-	close_usyms(us);
+	CHECK_NAMED(locate(us, child, 1, addr), privileged ? "known_function" : "",
+		    path + strlen("/tmp/"));
 	end_child(child);
 	unmap_text(addr);
 	close(fd);
@@ -344,22 +348,16 @@ TEST(never_names_from_a_file_put_in_the_mapped_ones_place)
 
 static void check_deleted_file(void)
 {
-	char path[] = "/tmp/usyms-test-XXXXXX";
 	bool privileged = can_use_map_files();
-	int fd = make_copy(path);
-	uint64_t addr = map_text(fd);
+	struct copy *c = map_copy();
 	pid_t child = start_child();
 	struct usyms *us = open_usyms(NULL);
-	struct location loc;
 
-	close(fd);
-	unlink(path);
-	loc = locate(us, child, 1, addr);
-	CHECK_STR(name_of(loc), privileged ? "known_function" : "");
-	CHECK_STR(usyms_dso_name(&loc), path + strlen("/tmp/"));
+	close(c->fd);
+	unlink(c->path);
+	CHECK_NAMED(locate(us, child, 1, c->addr), privileged ? "known_function" : "",
+		    c->path + strlen("/tmp/"));
 	end_child(child);
-	unmap_text(addr);
-	close_usyms(us);
 }
 
 TEST(names_functions_of_a_deleted_file)
@@ -370,126 +368,85 @@ TEST(names_functions_of_a_deleted_file)
 
 TEST(names_functions_of_a_file_deleted_later)
 {
-	char path[] = "/tmp/usyms-test-XXXXXX";
-	int fd = make_copy(path);
-	uint64_t addr = map_text(fd);
+	struct copy *c = map_copy();
 	pid_t child = start_child();
-	struct usyms *us = open_usyms(NULL);
-	struct location loc = locate(us, child, 1, addr);
+	struct location loc = locate(plain, child, 1, c->addr);
 
 	end_child(child);
-	unmap_text(addr);
-	close(fd);
-	unlink(path);
+	lose_copy(c);
 	CHECK_STR(name_of(loc), "known_function");
-	close_usyms(us);
 }
 
 TEST(names_functions_of_a_memfd)
 {
 	int fd = memfd_create("code", MFD_CLOEXEC);
-	struct usyms *us = open_usyms(NULL);
-	struct location loc;
 	uint64_t addr;
 
 	copy_self(fd);
 	addr = map_text(fd);
-	loc = locate(us, getpid(), 1, addr);
-	CHECK_STR(name_of(loc), can_use_map_files() ? "known_function" : "");
-	CHECK_STR(usyms_dso_name(&loc), "memfd:code");
+	CHECK_NAMED(locate(plain, getpid(), 1, addr), can_use_map_files() ? "known_function" : "",
+		    "memfd:code");
 	unmap_text(addr);
 	close(fd);
-	close_usyms(us);
 }
 
 /* The same inode with other contents must not be known by its former symbols. */
 TEST(never_names_from_former_contents)
 {
-	char path[] = "/tmp/usyms-test-XXXXXX", zeros[4096] = { 0 };
-	int fd = make_copy(path);
-	struct usyms *us = open_usyms(NULL);
-	uint64_t addr = map_text(fd);
-	struct location loc = locate(us, getpid(), 1, addr);
+	char zeros[4096] = { 0 };
+	struct copy *c = map_copy();
+	struct location loc = locate(plain, getpid(), 1, c->addr);
 
 	CHECK_STR(name_of(loc), "known_function");
-	CHECK_EQ(pwrite(fd, zeros, sizeof(zeros), 0), sizeof(zeros));
+	CHECK_EQ(pwrite(c->fd, zeros, sizeof(zeros), 0), sizeof(zeros));
 	wait_for_tick();
-	CHECK_STR(name_of(locate(us, getpid(), 2, addr)), "");
-	unmap_text(addr);
-	close(fd);
-	unlink(path);
-	close_usyms(us);
+	CHECK_STR(name_of(locate(plain, getpid(), 2, c->addr)), "");
 }
 
 /* ---- bounded memory ---- */
 
-/* Two copies of this program, so that each one's tables displace the other's. */
-struct copies {
-	char paths[2][32];
-	int fds[2];
-	uint64_t addrs[2];
-};
-
-static struct copies map_copies(void)
+/* Two, so that each one's tables displace the other's. */
+static void map_copies(void)
 {
-	struct copies c = { { "/tmp/usyms-test-XXXXXX", "/tmp/usyms-test-XXXXXX" }, {}, {} };
-
-	for (int i = 0; i < 2; i++) {
-		c.fds[i] = make_copy(c.paths[i]);
-		c.addrs[i] = map_text(c.fds[i]);
-	}
-	return c;
-}
-
-static void unmap_copies(struct copies *c)
-{
-	for (int i = 0; i < 2; i++) {
-		unmap_text(c->addrs[i]);
-		close(c->fds[i]);
-		unlink(c->paths[i]);
-	}
+	map_copy();
+	map_copy();
 }
 
 /* Another address each time: those that were asked for before need no tables. */
-static void check_names(struct usyms *us, const struct copies *c, uint64_t n_bytes)
+static void check_names(struct usyms *us, uint64_t n_bytes)
 {
 	for (uint64_t at = 0; at < n_bytes; at++)
 		for (int i = 0; i < 2; i++)
-			CHECK_STR(name_of(locate(us, getpid(), 1, c->addrs[i] + at)),
+			CHECK_STR(name_of(locate(us, getpid(), 1, copies[i].addr + at)),
 				  "known_function");
 }
 
 TEST(keeps_all_tables_if_there_is_room)
 {
 	struct usyms *us = open_usyms(&(struct dso_options){ .max_bytes = 256 << 20 });
-	struct copies c = map_copies();
 	uint64_t bytes;
 
-	check_names(us, &c, 1);
+	map_copies();
+	check_names(us, 1);
 	bytes = usyms_stats(us).bytes;
-	check_names(us, &c, 5);
+	check_names(us, 5);
 	CHECK(bytes > 0);
 	CHECK_EQ(usyms_stats(us).bytes, bytes);
 	CHECK_EQ(usyms_stats(us).n_dropped, 0);
-	unmap_copies(&c);
-	close_usyms(us);
 }
 
 TEST(drops_tables_and_reads_them_again)
 {
 	struct usyms *us = open_usyms(&(struct dso_options){ .max_bytes = 1 });
 	struct usyms *one = open_usyms(NULL);
-	struct copies c = map_copies();
 
-	name_of(locate(one, getpid(), 1, c.addrs[0]));
-	check_names(us, &c, 5);
+	map_copies();
+	name_of(locate(one, getpid(), 1, copies[0].addr));
+	check_names(us, 5);
 	CHECK_EQ(usyms_stats(us).n_dropped, 2 * 5 - 1);
 	CHECK_EQ(usyms_stats(us).bytes, usyms_stats(one).bytes);
-	check_names(us, &c, 5); /* all known by now */
+	check_names(us, 5); /* all known by now */
 	CHECK_EQ(usyms_stats(us).n_dropped, 2 * 5 - 1);
-	unmap_copies(&c);
-	close_usyms(one);
-	close_usyms(us);
 }
 
 static uint64_t bytes_with(struct usyms *us, uint64_t addr)
@@ -502,8 +459,7 @@ static uint64_t bytes_with(struct usyms *us, uint64_t addr)
 TEST(room_is_made_before_tables_are_read)
 {
 	struct usyms *all = open_usyms(NULL), *us;
-	struct copies c = map_copies();
-	uint64_t ours = c.addrs[0], libc = (uintptr_t)dlsym(RTLD_DEFAULT, "qsort");
+	uint64_t ours = map_copy()->addr, libc = (uintptr_t)dlsym(RTLD_DEFAULT, "qsort");
 	uint64_t one = bytes_with(all, ours), both = bytes_with(all, libc);
 	bool is_ours_larger = one >= both - one;
 
@@ -512,9 +468,6 @@ TEST(room_is_made_before_tables_are_read)
 	CHECK_EQ(usyms_stats(us).n_dropped, 0);
 	CHECK(bytes_with(us, is_ours_larger ? libc : ours) <= both / 2);
 	CHECK_EQ(usyms_stats(us).n_dropped, 1);
-	unmap_copies(&c);
-	close_usyms(all);
-	close_usyms(us);
 }
 
 static struct location needed;
@@ -547,26 +500,19 @@ TEST(no_table_that_is_too_large_stays_after_a_report)
 	CHECK(usyms_stats(none).bytes > 1);
 	usyms_end_report(none, keep_needed, NULL);
 	CHECK_EQ(usyms_stats(none).bytes, 0);
-	close_usyms(none);
-	close_usyms(all);
-	close_usyms(us);
 }
 
 TEST(never_reads_tables_again_from_changed_files)
 {
 	struct usyms *us = open_usyms(&(struct dso_options){ .max_bytes = 1 });
-	struct copies c = map_copies();
-	struct location loc = locate(us, getpid(), 1, c.addrs[0] + 4);
-	int saved_fd;
+	struct location loc;
 
-	check_names(us, &c, 2);
-	CHECK_EQ(pwrite(c.fds[0], "", 1, 0), 1);
-	saved_fd = silence_stderr();
-	CHECK_STR(name_of(loc), "");
-	restore_stderr(saved_fd);
-	CHECK_STR(usyms_dso_name(&loc), c.paths[0] + strlen("/tmp/"));
-	unmap_copies(&c);
-	close_usyms(us);
+	map_copies();
+	loc = locate(us, getpid(), 1, copies[0].addr + 4);
+	check_names(us, 2);
+	CHECK_EQ(pwrite(copies[0].fd, "", 1, 0), 1);
+	SAID(CHECK_STR(name_of(loc), ""));
+	CHECK_STR(usyms_dso_name(&loc), copies[0].path + strlen("/tmp/"));
 }
 
 /* ---- loaded ahead ---- */
@@ -597,23 +543,22 @@ TEST(loads_symbols_ahead)
 {
 	struct background *bg = background_new();
 	struct usyms *us = open_usyms(&(struct dso_options){ .background = bg });
-	struct copies c = map_copies();
-	struct location loc = locate(us, getpid(), 1, c.addrs[0]);
+	struct location loc;
 	uint64_t bytes;
 
+	map_copies();
+	loc = locate(us, getpid(), 1, copies[0].addr);
 	wait_for_background(bg);
 	bytes = usyms_stats(us).bytes;
 	CHECK(bytes > 0);
-	CHECK_EQ(pwrite(c.fds[0], "", 1, 0), 1);
+	CHECK_EQ(pwrite(copies[0].fd, "", 1, 0), 1);
 	wait_for_tick();
 	CHECK_STR(name_of(loc), "known_function");
 	CHECK(usyms_stats(us).bytes < 2 * bytes); /* not counted twice */
-	locate(us, getpid(), 1, c.addrs[1]);
+	locate(us, getpid(), 1, copies[1].addr);
 	wait_for_background(bg);
 	CHECK(usyms_stats(us).bytes >= 2 * bytes);
-	unmap_copies(&c);
 	background_free(bg);
-	close_usyms(us);
 }
 
 TEST(loads_no_more_ahead_than_there_is_room_for)
@@ -621,37 +566,27 @@ TEST(loads_no_more_ahead_than_there_is_room_for)
 	struct background *bg = background_new();
 	struct usyms *us = open_usyms(&(struct dso_options){ .background = bg, .max_bytes = 1 });
 	struct usyms *one = open_usyms(&(struct dso_options){ .background = bg });
-	struct copies c = map_copies();
 
-	locate(one, getpid(), 1, c.addrs[0]);
+	map_copies();
+	locate(one, getpid(), 1, copies[0].addr);
 	for (int i = 0; i < 2; i++)
-		locate(us, getpid(), 1, c.addrs[i]);
+		locate(us, getpid(), 1, copies[i].addr);
 	wait_for_background(bg);
 	CHECK_EQ(usyms_stats(us).bytes, usyms_stats(one).bytes);
-	name_of(locate(one, getpid(), 1, c.addrs[0]));
-	check_names(us, &c, 5);
+	name_of(locate(one, getpid(), 1, copies[0].addr));
+	check_names(us, 5);
 	CHECK_EQ(usyms_stats(us).bytes, usyms_stats(one).bytes);
 	CHECK_EQ(usyms_stats(us).n_dropped, 2 * 5 - 1);
-	unmap_copies(&c);
 	background_free(bg);
-	close_usyms(one);
-	close_usyms(us);
 }
 
 TEST(refuses_a_file_changed_before_it_was_read)
 {
-	char path[] = "/tmp/usyms-test-XXXXXX";
-	int fd = make_copy(path);
-	struct usyms *us = open_usyms(NULL);
-	uint64_t addr = map_text(fd);
-	struct location loc = locate(us, getpid(), 1, addr);
+	struct copy *c = map_copy();
+	struct location loc = locate(plain, getpid(), 1, c->addr);
 
-	CHECK_EQ(pwrite(fd, "", 1, 9), 1);
+	CHECK_EQ(pwrite(c->fd, "", 1, 9), 1);
 	CHECK_STR(name_of(loc), "");
-	unmap_text(addr);
-	close(fd);
-	unlink(path);
-	close_usyms(us);
 }
 
 /* Changed after the first reading, and in the second one's tick unless that comes late. */
@@ -671,16 +606,12 @@ static bool is_refused_twice(int fd, uint64_t addr)
 /* By path, a file newer than the reading of the mappings could have a reused inode number. */
 static void check_newer_file(void)
 {
-	char path[] = "/tmp/usyms-test-XXXXXX";
-	int fd = make_copy(path), tries = 100;
-	uint64_t addr = map_text(fd);
+	struct copy *c = map_copy();
+	int tries = 100;
 
-	while (tries > 0 && !is_refused_twice(fd, addr))
+	while (tries > 0 && !is_refused_twice(c->fd, c->addr))
 		tries--;
 	CHECK(tries > 0);
-	unmap_text(addr);
-	close(fd);
-	unlink(path);
 }
 
 TEST(refuses_a_path_newer_than_the_mapping)
@@ -691,76 +622,63 @@ TEST(refuses_a_path_newer_than_the_mapping)
 TEST(reads_mappings_again_for_an_unknown_address)
 {
 	char path[] = "/tmp/usyms-test-XXXXXX";
-	struct usyms *us = open_usyms(NULL);
 	int fd = make_copy(path);
 	uint64_t addrs[3] = { known_addr(), 8, 0 };
 	struct location locs[3];
 
-	usyms_locate(us, getpid(), 1, 0, addrs, 1, locs);
+	usyms_locate(plain, getpid(), 1, 0, addrs, 1, locs);
 	addrs[2] = map_text(fd);
-	usyms_locate(us, getpid(), 1, 0, addrs, 3, locs);
+	usyms_locate(plain, getpid(), 1, 0, addrs, 3, locs);
 	CHECK_STR(name_of(locs[0]), "known_function");
 	CHECK(!locs[1].dso);
 	CHECK_STR(name_of(locs[2]), "known_function");
 	CHECK(locs[0].dso != locs[2].dso);
-	CHECK(locate(us, getpid(), 1, known_addr()).dso == locs[0].dso);
+	CHECK(locate(plain, getpid(), 1, known_addr()).dso == locs[0].dso);
 	unmap_text(addrs[2]);
 	close(fd);
 	unlink(path);
-	close_usyms(us);
 }
 
 TEST(reads_mappings_afresh_for_a_new_generation)
 {
-	char path[] = "/tmp/usyms-test-XXXXXX";
-	struct usyms *us = open_usyms(NULL);
-	int fd = make_copy(path);
-	uint64_t addr = map_text(fd);
-	struct location loc = locate(us, getpid(), 1, addr), later;
+	struct copy *c = map_copy();
+	struct location loc = locate(plain, getpid(), 1, c->addr), later;
 	size_t page = sysconf(_SC_PAGESIZE);
-	void *at = (void *)(uintptr_t)(addr & -page);
+	void *at = (void *)(uintptr_t)(c->addr & -page);
 
 	CHECK(mmap(at, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		   0) == at);
-	later = locate(us, getpid(), 2, addr);
+	later = locate(plain, getpid(), 2, c->addr);
 	CHECK_STR(name_of(loc), "known_function");
 	CHECK_STR(usyms_dso_name(&later), "[anon]");
-	unmap_text(addr);
-	close(fd);
-	unlink(path);
-	close_usyms(us);
 }
 
 TEST(knows_anonymous_memory)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 	void *jit = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct usyms *us = open_usyms(NULL);
-	struct location loc = locate(us, getpid(), 1, (uintptr_t)jit + 5);
+	struct location loc = locate(plain, getpid(), 1, (uintptr_t)jit + 5);
 
 	CHECK_STR(usyms_dso_name(&loc), "[anon]");
 	CHECK_EQ(loc.offset, (uintptr_t)jit + 5);
 	CHECK(!usyms_name(&loc, false));
 	munmap(jit, page);
-	close_usyms(us);
 }
 
 TEST(names_functions_of_the_vdso)
 {
 	uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
-	struct usyms *us = open_usyms(NULL);
 	pid_t child = start_child();
-	struct location loc = locate(us, getpid(), 1, vdso);
+	struct location loc = locate(plain, getpid(), 1, vdso);
 	bool found = false;
 
 	CHECK_STR(usyms_dso_name(&loc), "[vdso]");
 	CHECK_EQ(loc.offset, 0);
-	CHECK(loc.dso == locate(us, child, 1, vdso).dso);
+	CHECK(loc.dso == locate(plain, child, 1, vdso).dso);
 	for (; loc.offset < 8192 && !found; loc.offset += 16)
 		found = strstr(name_of(loc), "clock_gettime");
 	CHECK(found);
 	end_child(child);
-	close_usyms(us);
 }
 
 /* A child that has ended since, with its mappings in the table. */
@@ -782,35 +700,30 @@ static pid_t note_child(struct usyms *us, uint64_t *time_ns)
 TEST(names_functions_of_a_process_that_is_gone)
 {
 	uint64_t addrs[] = { known_addr(), getauxval(AT_SYSINFO_EHDR), 1 }, time_ns;
-	struct usyms *us = open_usyms(NULL);
 	struct location locs[3];
-	pid_t child = note_child(us, &time_ns);
+	pid_t child = note_child(plain, &time_ns);
 
-	usyms_locate(us, child, 1, time_ns, addrs, 3, locs);
+	usyms_locate(plain, child, 1, time_ns, addrs, 3, locs);
 	CHECK_STR(name_of(locs[0]), "known_function");
 	CHECK_STR(usyms_dso_name(&locs[1]), "[vdso]");
-	CHECK(locs[1].dso == locate(us, getpid(), 1, addrs[1]).dso); /* it has names, too */
+	CHECK(locs[1].dso == locate(plain, getpid(), 1, addrs[1]).dso); /* it has names, too */
 	CHECK(!locs[2].dso);
-	close_usyms(us);
 }
 
 /* Its program was replaced since: the path leads to another file, whose names would be wrong. */
 TEST(does_not_name_functions_of_a_file_that_a_process_that_is_gone_did_not_map)
 {
 	uint64_t addr = known_addr(), time_ns;
-	struct usyms *us = open_usyms(NULL);
-	pid_t child = note_child(us, &time_ns);
+	pid_t child = note_child(plain, &time_ns);
 	struct mapping m = self_text();
 	struct location loc;
 
 	m.ino++;
 	m.path = realpath("/proc/self/exe", NULL);
-	processes_map(table_of(us), child, &m, time_ns + 1);
+	processes_map(table_of(plain), child, &m, time_ns + 1);
 	free(m.path);
-	usyms_locate(us, child, 1, time_ns + 1, &addr, 1, &loc);
-	CHECK_STR(name_of(loc), "");
-	CHECK_STR(usyms_dso_name(&loc), program_invocation_short_name);
-	close_usyms(us);
+	usyms_locate(plain, child, 1, time_ns + 1, &addr, 1, &loc);
+	CHECK_NAMED(loc, "", program_invocation_short_name);
 }
 
 /* ---- debug files ---- */
@@ -914,7 +827,6 @@ static void check_debug_file_of_the_next(struct background *bg)
 	unmap_text(addr);
 	close(fd);
 	unlink(path);
-	close_usyms(us);
 }
 
 TEST(finds_a_debug_file_in_the_root_of_a_later_process)
@@ -940,24 +852,17 @@ TEST(gives_files_without_symbols_their_name)
 	char path[] = "/tmp/usyms-test-XXXXXX";
 	size_t page = sysconf(_SC_PAGESIZE);
 	int fd = mkostemp(path, O_CLOEXEC);
-	struct usyms *us = open_usyms(NULL);
-	struct location loc;
 	void *at;
 
 	CHECK_EQ(ftruncate(fd, page), 0);
 	at = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-	loc = locate(us, getpid(), 1, (uintptr_t)at);
-	CHECK_STR(name_of(loc), "");
-	CHECK_STR(usyms_dso_name(&loc), path + strlen("/tmp/"));
+	CHECK_NAMED(locate(plain, getpid(), 1, (uintptr_t)at), "", path + strlen("/tmp/"));
 	munmap(at, page);
 	at = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	loc = locate(us, getpid(), 2, (uintptr_t)at);
-	CHECK_STR(name_of(loc), "");
-	CHECK_STR(usyms_dso_name(&loc), "[anon]");
+	CHECK_NAMED(locate(plain, getpid(), 2, (uintptr_t)at), "", "[anon]");
 	munmap(at, page);
 	close(fd);
 	unlink(path);
-	close_usyms(us);
 }
 
 /* As compilers use it that have the same memory at two addresses, of which one can be written. */
@@ -965,35 +870,29 @@ TEST(a_memfd_that_is_no_elf_file_is_memory)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 	int fd = memfd_create("vmem", MFD_CLOEXEC);
-	struct usyms *us = open_usyms(NULL);
 	struct location loc;
 	void *at;
 
 	CHECK_EQ(ftruncate(fd, page), 0);
 	at = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
-	loc = locate(us, getpid(), 1, (uintptr_t)at + 5);
-	CHECK_STR(name_of(loc), "");
-	CHECK_STR(usyms_dso_name(&loc), "[anon]");
+	loc = locate(plain, getpid(), 1, (uintptr_t)at + 5);
+	CHECK_NAMED(loc, "", "[anon]");
 	CHECK(usyms_is_made(&loc));
 	munmap(at, page);
 	close(fd);
-	close_usyms(us);
 }
 
 static void check_no_files_left(void)
 {
 	const struct rlimit none = { 0, 0 };
 	struct usyms *us = open_usyms(NULL);
-	struct location loc, later;
+	struct location loc;
 
 	locate(us, getpid(), 1, 8); /* reads the mappings */
 	setrlimit(RLIMIT_NOFILE, &none);
 	loc = locate(us, getpid(), 1, known_addr());
-	CHECK_STR(name_of(loc), "");
-	CHECK_STR(usyms_dso_name(&loc), program_invocation_short_name);
-	later = locate(us, getpid(), 1, known_addr());
-	CHECK(later.dso == loc.dso);
-	close_usyms(us);
+	CHECK_NAMED(loc, "", program_invocation_short_name);
+	CHECK(locate(us, getpid(), 1, known_addr()).dso == loc.dso);
 }
 
 TEST(goes_on_without_file_descriptors)
@@ -1058,18 +957,16 @@ static void meet_file(struct usyms *us, uint32_t generation)
 /* As in a build: all but one of them. */
 TEST(lets_go_of_files_that_nobody_has)
 {
-	struct usyms *us = open_usyms(NULL);
 	size_t before = count_files();
 
-	needed = locate(us, getpid(), 1, known_addr());
+	needed = locate(plain, getpid(), 1, known_addr());
 	for (uint32_t i = 0; i < 600; i++) {
-		meet_file(us, i + 2);
-		usyms_end_report(us, keep_needed, NULL);
+		meet_file(plain, i + 2);
+		usyms_end_report(plain, keep_needed, NULL);
 	}
-	CHECK(processes_stats(table_of(us)).n_files < 300);
+	CHECK(processes_stats(table_of(plain)).n_files < 300);
 	CHECK(count_files() < before + 300);
 	CHECK_STR(name_of(needed), "known_function");
-	close_usyms(us);
 }
 
 static uint64_t other_addr(void)
@@ -1090,30 +987,23 @@ static void name_leaving(void *arg)
 /* No report ends: names found before stay, and the file may come back. */
 TEST(names_outlive_files_that_it_closes)
 {
-	struct usyms *us = open_usyms(NULL);
-	char path[] = "/tmp/usyms-test-XXXXXX";
-	int fd = make_copy(path);
-	uint64_t addr = map_text(fd);
+	struct copy *c = map_copy();
 	size_t before = count_files();
 	bool has_left = false;
 	struct location other;
 
-	needed = locate(us, getpid(), 1, addr);
-	unmap_text(addr);
+	needed = locate(plain, getpid(), 1, c->addr);
+	unmap_text(c->addr);
 	for (uint32_t i = 0; i < 600; i++) {
-		meet_file(us, i + 2);
-		usyms_release_files(us, name_leaving, &has_left);
+		meet_file(plain, i + 2);
+		usyms_release_files(plain, name_leaving, &has_left);
 	}
 	CHECK(has_left);
 	CHECK(count_files() < before + 300);
 	CHECK_STR(name_of(needed), "known_function");
-	CHECK_STR(usyms_dso_name(&needed), path + strlen("/tmp/"));
-	addr = map_text(fd);
-	other = locate(us, getpid(), 700, addr - known_addr() + other_addr());
+	CHECK_STR(usyms_dso_name(&needed), c->path + strlen("/tmp/"));
+	c->addr = map_text(c->fd);
+	other = locate(plain, getpid(), 700, c->addr - known_addr() + other_addr());
 	CHECK(other.dso == needed.dso);
 	CHECK_STR(name_of(other), "self_text");
-	unmap_text(addr);
-	close(fd);
-	unlink(path);
-	close_usyms(us);
 }

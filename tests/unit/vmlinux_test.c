@@ -10,9 +10,6 @@
  * kernel. All this is told.
  */
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <unistd.h>
 
 #include <bpf/btf.h>
 
@@ -341,6 +338,11 @@ static void free_both(void)
 	ours = kernels = NULL;
 }
 
+AFTER_EACH()
+{
+	free_both();
+}
+
 TEST(every_field_is_as_in_the_kernel)
 {
 	int n;
@@ -351,7 +353,6 @@ TEST(every_field_is_as_in_the_kernel)
 		CHECK_EQ(compare_all(is_struct, compare_struct, &n), 0);
 		CHECK(n > 10);
 	}
-	free_both();
 }
 
 TEST(every_constant_is_as_in_the_kernel)
@@ -364,7 +365,6 @@ TEST(every_constant_is_as_in_the_kernel)
 		CHECK_EQ(compare_all(is_enum, compare_enum, &n), 0);
 		CHECK(n > 5);
 	}
-	free_both();
 }
 
 /* Read whole, with the size that the header gives it; all others are read field by field. */
@@ -378,7 +378,6 @@ TEST(upid_has_the_kernels_size)
 
 		CHECK(id > 0 && theirs && btf__type_by_id(ours, (__u32)id)->size == theirs->size);
 	}
-	free_both();
 }
 
 /* ---- the comparison itself, with made-up structs ---- */
@@ -405,91 +404,84 @@ static void add_struct(struct btf *btf, const char *name, const char *field, int
 	btf__add_field(btf, field, type, 0, 0);
 }
 
-/* Compares the last type of ours with a kernel that has s { int n; int a[16]; }. */
-static int differences(const char *name, const char *field, size_t type_offset)
+/* Both begin with the numbers' types, so that these have the same ids. */
+static struct made_up begin_both(void)
 {
-	struct made_up ids;
-	int failures;
-
-	kernels = btf__new_empty();
-	ids = make_numbers(kernels);
-	add_struct(kernels, "s", "n", ids.int4);
-	btf__add_field(kernels, "a", ids.array, 32, 0);
-	ours = btf__new_empty();
-	ids = make_numbers(ours);
-	add_struct(ours, name, field, *(int *)((char *)&ids + type_offset));
-	is_quiet = true;
-	failures = compare_struct(btf__type_by_id(ours, btf__type_cnt(ours) - 1));
-	is_quiet = false;
 	free_both();
+	kernels = btf__new_empty();
+	make_numbers(kernels);
+	ours = btf__new_empty();
+	return make_numbers(ours);
+}
+
+static int differences(void)
+{
+	int n, failures;
+
+	is_quiet = true;
+	failures = compare_all(is_struct, compare_struct, &n);
+	is_quiet = false;
 	return failures;
 }
 
+/* The kernel has s { int n; int a[16]; }. */
 TEST(tells_fields_apart_by_name_size_sign_and_kind)
 {
-	CHECK_EQ(differences("s", "n", offsetof(struct made_up, int4)), 0);
-	CHECK_EQ(differences("s", "a", offsetof(struct made_up, array)), 0);
-	CHECK_EQ(differences("s", "m", offsetof(struct made_up, int4)), 1);
-	CHECK_EQ(differences("s", "n", offsetof(struct made_up, int8)), 1);
-	CHECK_EQ(differences("s", "n", offsetof(struct made_up, uint4)), 1);
-	CHECK_EQ(differences("s", "n", offsetof(struct made_up, array)), 1);
-	CHECK_EQ(differences("t", "n", offsetof(struct made_up, int4)), 1);
-	CHECK_EQ(differences("s___old", "n", offsetof(struct made_up, int4)), 0);
-	CHECK_EQ(differences("s___old", "n", offsetof(struct made_up, int8)), 1);
-	CHECK_EQ(differences("t___old", "n", offsetof(struct made_up, int4)), 0);
+	static const struct {
+		const char *name, *field;
+		size_t type;
+		int n_differences;
+	} cases[] = {
+		{ "s", "n", offsetof(struct made_up, int4), 0 },
+		{ "s", "a", offsetof(struct made_up, array), 0 },
+		{ "s", "m", offsetof(struct made_up, int4), 1 },
+		{ "s", "n", offsetof(struct made_up, int8), 1 },
+		{ "s", "n", offsetof(struct made_up, uint4), 1 },
+		{ "s", "n", offsetof(struct made_up, array), 1 },
+		{ "t", "n", offsetof(struct made_up, int4), 1 },
+		{ "s___old", "n", offsetof(struct made_up, int4), 0 },
+		{ "s___old", "n", offsetof(struct made_up, int8), 1 },
+		{ "t___old", "n", offsetof(struct made_up, int4), 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct made_up ids = begin_both();
+
+		add_struct(kernels, "s", "n", ids.int4);
+		btf__add_field(kernels, "a", ids.array, 32, 0);
+		add_struct(ours, cases[i].name, cases[i].field,
+			   *(int *)((char *)&ids + cases[i].type));
+		CHECK_CASE(cases[i].name, differences(), cases[i].n_differences);
+	}
 }
 
-/* A kernel with s { int renamed; }, and a header with s { int n; } and maybe its older form. */
-static int differences_of_forms(const char *old_field)
-{
-	struct made_up ids;
-	int n, failures;
-
-	kernels = btf__new_empty();
-	ids = make_numbers(kernels);
-	add_struct(kernels, "s", "renamed", ids.int4);
-	ours = btf__new_empty();
-	ids = make_numbers(ours);
-	add_struct(ours, "s", "n", ids.int4);
-	if (old_field)
-		add_struct(ours, "s___old", old_field, ids.int4);
-	is_quiet = true;
-	failures = compare_all(is_struct, compare_struct, &n);
-	is_quiet = false;
-	free_both();
-	return failures;
-}
-
-/* A kernel with s { long n; int a[16]; }, and a header with { int n; } and s___right { ?; }. */
-static int differences_of_types(const char *right_field)
-{
-	struct made_up ids;
-	int n, failures;
-
-	kernels = btf__new_empty();
-	ids = make_numbers(kernels);
-	add_struct(kernels, "s", "n", ids.int8);
-	btf__add_field(kernels, "a", ids.array, 64, 0);
-	ours = btf__new_empty();
-	ids = make_numbers(ours);
-	add_struct(ours, "s", "n", ids.int4);
-	add_struct(ours, "s___right", right_field, *right_field == 'n' ? ids.int8 : ids.array);
-	is_quiet = true;
-	failures = compare_all(is_struct, compare_struct, &n);
-	is_quiet = false;
-	free_both();
-	return failures;
-}
-
+/* The kernel has s { long n; int a[16]; }, the header { int n; } and s___right { ?; }. */
 TEST(one_form_of_a_field_must_be_right)
 {
-	CHECK_EQ(differences_of_types("n"), 0);
-	CHECK_EQ(differences_of_types("a"), 1);
+	for (const char *field = "na"; *field; field++) {
+		const char right[] = { *field, '\0' };
+		struct made_up ids = begin_both();
+
+		add_struct(kernels, "s", "n", ids.int8);
+		btf__add_field(kernels, "a", ids.array, 64, 0);
+		add_struct(ours, "s", "n", ids.int4);
+		add_struct(ours, "s___right", right, *field == 'n' ? ids.int8 : ids.array);
+		CHECK_CASE(right, differences(), *field == 'n' ? 0 : 1);
+	}
 }
 
+/* The kernel has s { int renamed; }, the header s { int n; } and maybe its older form. */
 TEST(one_form_of_a_struct_must_exist)
 {
-	CHECK_EQ(differences_of_forms("renamed"), 0);
-	CHECK_EQ(differences_of_forms(NULL), 1);
-	CHECK_EQ(differences_of_forms("neither"), 2);
+	static const char *const old_fields[] = { "renamed", NULL, "neither" };
+
+	for (int i = 0; i < 3; i++) {
+		struct made_up ids = begin_both();
+
+		add_struct(kernels, "s", "renamed", ids.int4);
+		add_struct(ours, "s", "n", ids.int4);
+		if (old_fields[i])
+			add_struct(ours, "s___old", old_fields[i], ids.int4);
+		CHECK_EQ(differences(), i);
+	}
 }

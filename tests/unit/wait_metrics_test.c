@@ -2,7 +2,6 @@
 /* Waits as metrics: each part of a wait is named for what it was. */
 #include <bpf/libbpf.h>
 
-#include "base/clock.h"
 #include "modules/exposition.h"
 #include "offcputime/wait_states.h"
 #include "run/command_line.h"
@@ -72,9 +71,8 @@ TEST(what_a_quota_causes_is_a_part_of_its_own)
 {
 	char *text = metrics_with(NULL, 2);
 
-	CHECK_HAS(text, "{state=\"S\",part=\"blocked\"} 3\n");
-	CHECK_HAS(text, "{state=\"S\",part=\"runnable\"} 2\n");
-	CHECK_HAS(text, "{state=\"S\",part=\"throttled\"} 1\n");
+	CHECK_HAS(text, "{state=\"S\",part=\"blocked\"} 3\n", "{state=\"S\",part=\"runnable\"} 2\n",
+		  "{state=\"S\",part=\"throttled\"} 1\n");
 	free(text);
 }
 
@@ -84,8 +82,8 @@ TEST(one_part_alone_has_its_name)
 	char *text = metrics_with("--runnable", 0);
 
 	CHECK(!strstr(text, "blocked"));
-	CHECK_HAS(text, "{state=\"S\",part=\"runnable\"} 5\n");
-	CHECK_HAS(text, "{state=\"S\",part=\"throttled\"} 1\n");
+	CHECK_HAS(text, "{state=\"S\",part=\"runnable\"} 5\n",
+		  "{state=\"S\",part=\"throttled\"} 1\n");
 	free(text);
 	text = metrics_with("--blocked", 0);
 	CHECK_HAS(text, "{state=\"S\",part=\"blocked\"} ");

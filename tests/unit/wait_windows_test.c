@@ -20,52 +20,37 @@ static struct wait_settings wait_settings;
 
 #include "sched/wait_windows.bpf.h"
 
-/* What is left of a wait from 1000 on that ends then. */
-static struct wait left_of(__u64 cut_ns, __u64 wake_ns, __u64 now_ns, enum wait_part part)
+/* A wait from 1000 to 2000: when a window was cut, when it was woken, and what is left of it. */
+static const struct {
+	const char *name;
+	__u64 cut_ns, wake_ns;
+	enum wait_part part;
+	__u64 ns, runnable_ns;
+} cases[] = {
+	{ "what a window has counted is taken off", 1400, 1600, PART_ALL, 600, 400 },
+	{ "cut after the wakeup", 1700, 1600, PART_ALL, 300, 300 },
+	{ "then nothing is left of the blocked part", 1700, 1600, PART_BLOCKED, 0, 0 },
+	{ "an earlier wait's cut is none of this one", 900, 0, PART_ALL, 1000, 0 },
+	/* The clock was read before it ended. */
+	{ "a window that has ended meanwhile", 2003, 1600, PART_ALL, 0, 0 },
+	{ "... for the runnable part", 2003, 1600, PART_RUNNABLE, 0, 0 },
+	{ "... for the blocked part", 2003, 1600, PART_BLOCKED, 0, 0 },
+};
+
+TEST(what_windows_have_counted_is_taken_off)
 {
-	struct task_state state = { cut_ns, wake_ns };
-	struct wait wait;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct task_state state = { cases[i].cut_ns, cases[i].wake_ns };
+		struct wait wait;
 
-	wait_settings = (struct wait_settings){
-		.max_ns = ~0ULL,
-		.part = part,
-		.has_windows = true,
-	};
-	wait_measure(&wait, 1000, wake_ns, now_ns);
-	wait_take_off(&wait, &state, 1000, now_ns);
-	return wait;
-}
-
-TEST(what_a_window_has_counted_is_taken_off)
-{
-	struct wait wait = left_of(1400, 1600, 2000, PART_ALL);
-
-	CHECK_EQ(wait.ns, 600);
-	CHECK_EQ(wait.runnable_ns, 400);
-	wait = left_of(1700, 1600, 2000, PART_ALL);
-	CHECK_EQ(wait.ns, 300);
-	CHECK_EQ(wait.runnable_ns, 300);
-	wait = left_of(1700, 1600, 2000, PART_BLOCKED);
-	CHECK_EQ(wait.ns, 0);
-}
-
-TEST(an_earlier_waits_cut_is_none_of_this_one)
-{
-	struct wait wait = left_of(900, 0, 2000, PART_ALL);
-
-	CHECK_EQ(wait.ns, 1000);
-	CHECK_EQ(wait.runnable_ns, 0);
-}
-
-/* The clock was read before it ended. */
-TEST(a_window_that_has_ended_meanwhile_leaves_nothing)
-{
-	struct wait wait = left_of(2003, 1600, 2000, PART_ALL);
-
-	CHECK_EQ(wait.ns, 0);
-	CHECK_EQ(wait.runnable_ns, 0);
-	wait = left_of(2003, 1600, 2000, PART_RUNNABLE);
-	CHECK_EQ(wait.ns, 0);
-	wait = left_of(2003, 1600, 2000, PART_BLOCKED);
-	CHECK_EQ(wait.ns, 0);
+		wait_settings = (struct wait_settings){
+			.max_ns = ~0ULL,
+			.part = cases[i].part,
+			.has_windows = true,
+		};
+		wait_measure(&wait, 1000, cases[i].wake_ns, 2000);
+		wait_take_off(&wait, &state, 1000, 2000);
+		CHECK_CASE(cases[i].name, wait.ns, cases[i].ns);
+		CHECK_CASE(cases[i].name, wait.runnable_ns, cases[i].runnable_ns);
+	}
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Samples scaled to the time that their threads had a CPU: exact sums, and nothing left out. */
-#include <string.h>
-
 #include "abi/waits.h"
 #include "profile/wall.h"
 #include "stacks/stack_counts.h"
@@ -17,139 +15,123 @@ static struct stack_key key_of(const char *comm, uint32_t tgid, uint64_t user_id
 	return key;
 }
 
-static void add(struct stack_sums *sums, struct stack_key key, unsigned int remark, uint64_t value,
-		uint64_t part)
+static struct stack_sums counted, sums;
+
+AFTER_EACH()
+{
+	stack_sums_clear(&sums);
+	stack_sums_clear(&counted);
+}
+
+static void add(struct stack_key key, unsigned int remark, uint64_t value, uint64_t part)
 {
 	struct stack_sum sum = { value, part };
 
 	key.remark = (uint8_t)remark;
-	stack_sums_add(sums, &key, &sum);
+	stack_sums_add(&counted, &key, &sum);
 }
 
 /* What is reported of it; 0: nothing. */
-static uint64_t reported(const struct stack_sums *sums, struct stack_key key, enum wall_kind kind)
+static uint64_t reported(struct stack_key key, enum wall_kind kind)
 {
 	const struct stack_sum *sum;
 
 	key.remark = (uint8_t)kind;
 	key.state = kind == WALL_RUNNABLE || kind == WALL_THROTTLED ? 'R' : key.state;
-	sum = stack_sums_find(sums, &key);
+	sum = stack_sums_find(&sums, &key);
 	return sum ? sum->value : 0;
 }
 
-static struct stack_sums prepare(const struct stack_sums *counted, bool by_process)
+static void prepare(bool by_process)
 {
-	struct stack_sums sums = {};
 	struct run run;
 
+	stack_sums_clear(&sums);
 	run_init(&run, &tool);
-	wall_prepare(&run, counted, by_process, &sums);
+	wall_prepare(&run, &counted, by_process, &sums);
 	run_free(&run);
-	return sums;
 }
 
 TEST(samples_are_shares_of_the_time_on_cpu)
 {
-	struct stack_sums counted = {}, sums;
-
-	add(&counted, key_of("a", 1, 10), RUN_SAMPLED, 30, 3);
-	add(&counted, key_of("a", 1, 20), RUN_SAMPLED, 10, 1);
-	add(&counted, key_of("a", 1, 0), RUN_TIME, 1000, 0);
-	sums = prepare(&counted, true);
+	add(key_of("a", 1, 10), RUN_SAMPLED, 30, 3);
+	add(key_of("a", 1, 20), RUN_SAMPLED, 10, 1);
+	add(key_of("a", 1, 0), RUN_TIME, 1000, 0);
+	prepare(true);
 	CHECK_EQ(sums.n, 2);
-	CHECK_EQ(reported(&sums, key_of("a", 1, 10), WALL_ON_CPU), 750);
-	CHECK_EQ(reported(&sums, key_of("a", 1, 20), WALL_ON_CPU), 250);
-	stack_sums_clear(&sums);
-	stack_sums_clear(&counted);
+	CHECK_EQ(reported(key_of("a", 1, 10), WALL_ON_CPU), 750);
+	CHECK_EQ(reported(key_of("a", 1, 20), WALL_ON_CPU), 250);
 }
 
 TEST(waits_are_blocked_runnable_or_throttled)
 {
-	struct stack_sums counted = {}, sums;
 	struct stack_key key = key_of("a", 1, 10);
 
-	add(&counted, key, 0, 100, 30);
-	add(&counted, key, WAIT_AT_END, 7, 2);
-	add(&counted, key, WAIT_THROTTLED, 90, 90);
-	sums = prepare(&counted, true);
+	add(key, 0, 100, 30);
+	add(key, WAIT_AT_END, 7, 2);
+	add(key, WAIT_THROTTLED, 90, 90);
+	prepare(true);
 	CHECK_EQ(sums.n, 3);
-	CHECK_EQ(reported(&sums, key, WALL_BLOCKED), 75);
-	CHECK_EQ(reported(&sums, key, WALL_RUNNABLE), 32);
-	CHECK_EQ(reported(&sums, key, WALL_THROTTLED), 90);
-	stack_sums_clear(&sums);
-	stack_sums_clear(&counted);
+	CHECK_EQ(reported(key, WALL_BLOCKED), 75);
+	CHECK_EQ(reported(key, WALL_RUNNABLE), 32);
+	CHECK_EQ(reported(key, WALL_THROTTLED), 90);
 }
 
 /* By process, by name and by thread; without processes, their threads are one. */
 TEST(each_owner_has_its_own_scale)
 {
-	struct stack_sums counted = {}, sums;
 	struct stack_key thread = key_of("a", 1, 10);
 
 	thread.tid = 5;
-	add(&counted, thread, RUN_SAMPLED, 10, 1);
+	add(thread, RUN_SAMPLED, 10, 1);
 	thread.user_id = 0;
-	add(&counted, thread, RUN_TIME, 7, 0);
-	add(&counted, key_of("a", 1, 10), RUN_SAMPLED, 10, 1);
-	add(&counted, key_of("a", 1, 0), RUN_TIME, 1000, 0);
-	add(&counted, key_of("a", 2, 10), RUN_SAMPLED, 30, 3);
-	add(&counted, key_of("a", 2, 0), RUN_TIME, 2000, 0);
-	add(&counted, key_of("b", 2, 10), RUN_SAMPLED, 10, 1);
-	add(&counted, key_of("b", 2, 0), RUN_TIME, 5, 0);
-	sums = prepare(&counted, true);
+	add(thread, RUN_TIME, 7, 0);
+	add(key_of("a", 1, 10), RUN_SAMPLED, 10, 1);
+	add(key_of("a", 1, 0), RUN_TIME, 1000, 0);
+	add(key_of("a", 2, 10), RUN_SAMPLED, 30, 3);
+	add(key_of("a", 2, 0), RUN_TIME, 2000, 0);
+	add(key_of("b", 2, 10), RUN_SAMPLED, 10, 1);
+	add(key_of("b", 2, 0), RUN_TIME, 5, 0);
+	prepare(true);
 	thread.user_id = 10;
-	CHECK_EQ(reported(&sums, thread, WALL_ON_CPU), 7);
-	CHECK_EQ(reported(&sums, key_of("a", 1, 10), WALL_ON_CPU), 1000);
-	CHECK_EQ(reported(&sums, key_of("a", 2, 10), WALL_ON_CPU), 2000);
-	CHECK_EQ(reported(&sums, key_of("b", 2, 10), WALL_ON_CPU), 5);
-	stack_sums_clear(&sums);
-	sums = prepare(&counted, false);
-	CHECK_EQ(reported(&sums, key_of("a", 1, 10), WALL_ON_CPU), 750);
-	CHECK_EQ(reported(&sums, key_of("a", 2, 10), WALL_ON_CPU), 2250);
-	stack_sums_clear(&sums);
-	stack_sums_clear(&counted);
+	CHECK_EQ(reported(thread, WALL_ON_CPU), 7);
+	CHECK_EQ(reported(key_of("a", 1, 10), WALL_ON_CPU), 1000);
+	CHECK_EQ(reported(key_of("a", 2, 10), WALL_ON_CPU), 2000);
+	CHECK_EQ(reported(key_of("b", 2, 10), WALL_ON_CPU), 5);
+	prepare(false);
+	CHECK_EQ(reported(key_of("a", 1, 10), WALL_ON_CPU), 750);
+	CHECK_EQ(reported(key_of("a", 2, 10), WALL_ON_CPU), 2250);
 }
 
 TEST(time_without_samples_is_there_without_a_stack)
 {
-	struct stack_sums counted = {}, sums;
-
-	add(&counted, key_of("a", 1, 0), RUN_TIME, 1000, 0);
-	sums = prepare(&counted, true);
+	add(key_of("a", 1, 0), RUN_TIME, 1000, 0);
+	prepare(true);
 	CHECK_EQ(sums.n, 1);
-	CHECK_EQ(reported(&sums, key_of("a", 1, 0), WALL_ON_CPU), 1000);
-	stack_sums_clear(&sums);
-	stack_sums_clear(&counted);
+	CHECK_EQ(reported(key_of("a", 1, 0), WALL_ON_CPU), 1000);
 }
 
 /* As where there was no memory for a thread's state. */
 TEST(samples_of_unknown_time_are_scaled_as_the_others)
 {
-	struct stack_sums counted = {}, sums;
-
-	add(&counted, key_of("a", 1, 10), RUN_SAMPLED, 20, 2);
-	add(&counted, key_of("a", 1, 0), RUN_TIME, 100, 0);
-	add(&counted, key_of("b", 2, 10), RUN_SAMPLED, 20, 2);
-	sums = prepare(&counted, true);
-	CHECK_EQ(reported(&sums, key_of("a", 1, 10), WALL_ON_CPU), 100);
-	CHECK_EQ(reported(&sums, key_of("b", 2, 10), WALL_ON_CPU), 50);
-	stack_sums_clear(&sums);
-	stack_sums_clear(&counted);
+	add(key_of("a", 1, 10), RUN_SAMPLED, 20, 2);
+	add(key_of("a", 1, 0), RUN_TIME, 100, 0);
+	add(key_of("b", 2, 10), RUN_SAMPLED, 20, 2);
+	prepare(true);
+	CHECK_EQ(reported(key_of("a", 1, 10), WALL_ON_CPU), 100);
+	CHECK_EQ(reported(key_of("b", 2, 10), WALL_ON_CPU), 50);
 }
 
 TEST(waits_are_parted_at_the_wake_up)
 {
-	struct stack_sums counted = {}, sums;
 	struct stack_key wait = key_of("a", 1, 10);
 
 	wait.state = 'S';
-	add(&counted, wait, 0, 1000, 10);
-	add(&counted, wait, WAIT_AT_START, 500, 0);
-	add(&counted, wait, WAIT_AT_END, 200, 200);
-	sums = prepare(&counted, true);
+	add(wait, 0, 1000, 10);
+	add(wait, WAIT_AT_START, 500, 0);
+	add(wait, WAIT_AT_END, 200, 200);
+	prepare(true);
 	CHECK_EQ(sums.n, 2);
-	CHECK_EQ(reported(&sums, wait, WALL_BLOCKED), 1490);
-	CHECK_EQ(reported(&sums, wait, WALL_RUNNABLE), 210);
-	stack_sums_clear(&sums);
-	stack_sums_clear(&counted);
+	CHECK_EQ(reported(wait, WALL_BLOCKED), 1490);
+	CHECK_EQ(reported(wait, WALL_RUNNABLE), 210);
 }

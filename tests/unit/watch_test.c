@@ -2,14 +2,8 @@
 /* What processes do, as the kernel's events tell it: done by children here, and seen or not. */
 #include <pthread.h>
 #include <sched.h>
-#include <stdbool.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "child.h"
 #include "silent.h"
 #include "process/watch.h"
@@ -68,24 +62,33 @@ static void on_drained(void *arg)
 	((struct seen *)arg)->n_drained++;
 }
 
-static struct watch *open_for(struct seen *seen)
+static struct seen seen;
+static struct watch *watch;
+
+static void open_watch(void)
 {
 	const struct watch_handlers handlers = { on_forked, on_executed, on_changed, on_exited,
-						 on_lost,   on_drained,	 seen };
-	int saved_fd = silence_stderr();
-	struct watch *watch = watch_new(&(struct processes_options){ .max_mappings = 1 << 16 });
+						 on_lost,   on_drained,	 &seen };
 
-	restore_stderr(saved_fd);
-	memset(seen, 0, sizeof(*seen));
+	SAID(watch = watch_new(&(struct processes_options){ .max_mappings = 1 << 16 }));
+	seen = (struct seen){};
 	if (watch)
 		watch_subscribe(watch, &handlers);
-	return watch;
 }
 
-#define OPEN_OR_SKIP(watch, seen)                       \
-	struct watch *watch = open_for(seen);           \
+BEFORE_EACH()
+{
+	open_watch();
+}
+
+AFTER_EACH()
+{
+	watch_free(watch);
+}
+
+#define NEED_WATCH()                                    \
 	do {                                            \
-		if (!(watch))                           \
+		if (!watch)                             \
 			SKIP("may not watch all CPUs"); \
 	} while (0)
 
@@ -130,10 +133,9 @@ static void stay_on_one_cpu(void)
 
 TEST(fork_and_exit_are_seen_in_order)
 {
-	struct seen seen = {};
 	pid_t child;
-	OPEN_OR_SKIP(watch, &seen);
 
+	NEED_WATCH();
 	stay_on_one_cpu();
 	child = run_child(false, NULL);
 	watch_read(watch);
@@ -144,7 +146,6 @@ TEST(fork_and_exit_are_seen_in_order)
 	CHECK(seen.forked_at < seen.exited_at);
 	CHECK_EQ(seen.n_drained, 1);
 	CHECK_EQ(seen.n_lost, 0);
-	watch_free(watch);
 }
 
 static int thread_go[2];
@@ -184,10 +185,10 @@ static void wait_for_main_thread(pid_t pid)
 /* With or without a known number of threads at first. Returns how many events were lost. */
 static int check_last_thread(bool is_seen)
 {
-	struct seen seen = {};
 	pid_t child = is_seen ? 0 : start_child_with(leave_thread);
-	struct watch *watch = open_for(&seen);
 
+	watch_free(watch);
+	open_watch();
 	seen.child = child;
 	maps_release(
 		processes_read(watch_processes(watch), is_seen ? getpid() : child, clock_now_ns()));
@@ -209,17 +210,13 @@ static int check_last_thread(bool is_seen)
 		CHECK_EQ(seen.n_exited, 1);
 		CHECK(processes_has_exited(watch_processes(watch), child));
 	}
-	watch_free(watch);
 	return seen.n_lost;
 }
 
 /* A round in which others fill the rings says nothing. */
 TEST(a_process_ends_with_its_last_thread)
 {
-	struct seen seen = {};
-	OPEN_OR_SKIP(watch, &seen);
-
-	watch_free(watch);
+	NEED_WATCH();
 	CHECK_EQ(pipe(thread_go), 0);
 	while (check_last_thread(false))
 		;
@@ -229,82 +226,45 @@ TEST(a_process_ends_with_its_last_thread)
 	close(thread_go[1]);
 }
 
-TEST(mapping_code_is_a_change)
+TEST(an_exec_is_told_apart_from_a_change)
 {
-	struct seen seen = {};
-	OPEN_OR_SKIP(watch, &seen);
-
-	run_child(true, NULL);
-	watch_read(watch);
-	CHECK_EQ(seen.n_changed, 1);
-	watch_free(watch);
-}
-
-TEST(an_exec_is_told_apart)
-{
-	struct seen seen = {};
-	OPEN_OR_SKIP(watch, &seen);
-
+	NEED_WATCH();
 	stay_on_one_cpu();
 	run_child(true, NULL);
 	watch_read(watch);
+	CHECK_EQ(seen.n_changed, 1);
 	CHECK_EQ(seen.executed_at, 0);
-	seen.child = 0;
+	seen = (struct seen){};
 	run_child(false, "/bin/true");
 	watch_read(watch);
+	CHECK(seen.n_changed >= 2); /* at least the exec itself and the program's code */
 	CHECK(seen.executed_at > seen.forked_at);
 	CHECK(seen.exited_at > seen.executed_at);
-	watch_free(watch);
+	CHECK_EQ(seen.n_exited, 1);
 }
 
-TEST(mapping_data_is_none)
+TEST(making_memory_executable_is_a_change_and_mapping_data_none)
 {
-	struct seen seen = {};
-	OPEN_OR_SKIP(watch, &seen);
+	void *code;
 
-	munmap(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+	NEED_WATCH();
+	code = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	watch_read(watch);
 	CHECK_EQ(seen.n_changed, 0);
-	watch_free(watch);
-}
-
-TEST(making_memory_executable_is_a_change)
-{
-	void *code = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct seen seen = {};
-	OPEN_OR_SKIP(watch, &seen);
-
 	mprotect(code, 4096, PROT_READ | PROT_EXEC);
 	watch_read(watch);
 	CHECK(seen.n_changed >= 1);
 	munmap(code, 4096);
-	watch_free(watch);
-}
-
-/* At least the exec itself and the program's code. */
-TEST(executing_a_program_is_a_change)
-{
-	struct seen seen = {};
-	OPEN_OR_SKIP(watch, &seen);
-
-	stay_on_one_cpu();
-	run_child(false, "/bin/true");
-	watch_read(watch);
-	CHECK(seen.n_changed >= 2);
-	CHECK_EQ(seen.n_exited, 1);
-	watch_free(watch);
 }
 
 TEST(nothing_new_is_not_a_batch)
 {
-	struct seen seen = {};
 	int n_before;
-	OPEN_OR_SKIP(watch, &seen);
 
+	NEED_WATCH();
 	watch_read(watch);
 	n_before = seen.n_drained;
 	CHECK(n_before <= 1); /* others do things too */
-	watch_free(watch);
 	watch_free(NULL);
 }
 
@@ -314,10 +274,9 @@ TEST(nothing_new_is_not_a_batch)
  */
 TEST(many_turns_of_the_ring_lose_nothing)
 {
-	struct seen seen = {};
 	int n_whole = 0;
-	OPEN_OR_SKIP(watch, &seen);
 
+	NEED_WATCH();
 	stay_on_one_cpu();
 	for (int round = 0; round < 200; round++) {
 		int n_changed = seen.n_changed, n_lost = seen.n_lost;
@@ -333,16 +292,14 @@ TEST(many_turns_of_the_ring_lose_nothing)
 		}
 	}
 	CHECK(n_whole > 100);
-	watch_free(watch);
 }
 
 /* The kernel says so with the first event for which there is room again. */
 TEST(a_ring_that_runs_over_is_told)
 {
-	struct seen seen = {};
 	int n = 10000;
-	OPEN_OR_SKIP(watch, &seen);
 
+	NEED_WATCH();
 	stay_on_one_cpu();
 	for (int i = 0; i < n; i++)
 		map_code();
@@ -351,16 +308,14 @@ TEST(a_ring_that_runs_over_is_told)
 	map_code();
 	watch_read(watch);
 	CHECK(seen.n_lost >= 1);
-	watch_free(watch);
 }
 
 /* Who hears of it looks at every process. */
 TEST(losses_of_all_cpus_are_told_once)
 {
-	struct seen seen = {};
 	int n_cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
-	OPEN_OR_SKIP(watch, &seen);
 
+	NEED_WATCH();
 	for (int cpu = 0; cpu < n_cpus; cpu++)
 		for (int i = 0; go_to_cpu(cpu) && i < 10000; i++)
 			map_code();
@@ -371,16 +326,14 @@ TEST(losses_of_all_cpus_are_told_once)
 			map_code();
 	watch_read(watch);
 	CHECK_EQ(seen.n_lost, 1);
-	watch_free(watch);
 }
 
 /* Nobody would ever say again that they have ended. */
 TEST(processes_that_end_while_events_are_lost_are_told)
 {
-	struct seen seen = {};
 	pid_t child;
 
-	OPEN_OR_SKIP(watch, &seen);
+	NEED_WATCH();
 	stay_on_one_cpu();
 	maps_release(processes_read(watch_processes(watch), getpid(), clock_now_ns()));
 	child = start_child();
@@ -396,7 +349,6 @@ TEST(processes_that_end_while_events_are_lost_are_told)
 	watch_read(watch);
 	CHECK(seen.n_lost >= 1);
 	CHECK_EQ(seen.n_exited, 1);
-	watch_free(watch);
 }
 
 /* The inode of the first file that a process had mapped at that time whose path ends so. */
@@ -419,11 +371,10 @@ static ino_t find_inode(struct processes *table, pid_t pid, uint64_t time_ns, co
 /* On whichever CPUs it was. A question takes the events out, the handlers get them later. */
 TEST(a_program_that_is_gone_is_in_the_table)
 {
-	struct seen seen = {};
 	struct stat st;
 	pid_t child;
 
-	OPEN_OR_SKIP(watch, &seen);
+	NEED_WATCH();
 	child = run_child(false, "/bin/true");
 	CHECK(!stat("/bin/true", &st));
 	CHECK_EQ(find_inode(watch_processes(watch), child, clock_now_ns(), "/true"), st.st_ino);
@@ -431,15 +382,13 @@ TEST(a_program_that_is_gone_is_in_the_table)
 	CHECK_EQ(seen.n_exited + seen.n_drained, 0);
 	watch_read(watch);
 	CHECK_EQ(seen.n_exited, 1);
-	watch_free(watch);
 }
 
 TEST(a_ring_that_runs_over_clears_the_table)
 {
-	struct seen seen = {};
 	pid_t child;
 
-	OPEN_OR_SKIP(watch, &seen);
+	NEED_WATCH();
 	stay_on_one_cpu();
 	child = run_child(false, "/bin/true");
 	CHECK(processes_state(watch_processes(watch), child, clock_now_ns()) != 0);
@@ -448,5 +397,4 @@ TEST(a_ring_that_runs_over_clears_the_table)
 	watch_read(watch);
 	map_code();
 	CHECK_EQ(processes_state(watch_processes(watch), child, clock_now_ns()), 0);
-	watch_free(watch);
 }

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The writers for people (text) and for flame graphs (folded), and how they are found. */
-#include <stdlib.h>
-#include <time.h>
-
-#include "base/array.h"
-#include "base/mem.h"
 #include "output/folded.h"
 
 #include "unit.h"
@@ -46,10 +41,7 @@ static char *write_samples(const struct writer *w, const struct sample *samples,
 static void check_written(const struct writer *w, const struct sample *samples, size_t n,
 			  const struct writer_style *style, const char *expected)
 {
-	char *text = write_samples(w, samples, n, style);
-
-	CHECK_STR(text, expected);
-	free(text);
+	CHECK_STR(write_samples(w, samples, n, style), expected);
 }
 
 static void check_folded(const struct sample *s, const struct writer_style *style,
@@ -82,31 +74,34 @@ static const struct sample woken = {
 	       KERNEL("entry"), USER("write"), USER("start"), MARK("waker")),
 };
 
-TEST(writers_are_found_by_name)
+static const struct {
+	const char *path;
+	const struct writer *writer;
+} extensions[] = {
+	{ "a.txt", &text_writer },
+	{ "/tmp/x.y/out.folded", &folded_writer },
+	{ "a.svg.folded", &folded_writer },
+	{ "cpu.pb.gz", &pprof_writer },
+	{ "cpu.json", &json_writer },
+	{ "cpu.gz" },
+	{ ".pb.gz" },
+	{ "pb.gz" },
+	{ "a.folded.gz" },
+	{ "/tmp/x.folded/out" },
+	{ "folded" },
+	{ "/tmp/.folded" },
+	{ "a." },
+	{ "" },
+};
+
+TEST(writers_are_found_by_name_and_extension)
 {
 	CHECK(writer_by_name("text") == &text_writer);
 	CHECK(writer_by_name("folded") == &folded_writer);
-	CHECK(!writer_by_name("txt"));
-	CHECK(!writer_by_name("fold"));
-	CHECK(!writer_by_name(""));
-}
-
-TEST(writers_are_found_by_extension)
-{
-	CHECK(writer_by_extension("a.txt") == &text_writer);
-	CHECK(writer_by_extension("/tmp/x.y/out.folded") == &folded_writer);
-	CHECK(writer_by_extension("a.svg.folded") == &folded_writer);
-	CHECK(writer_by_extension("cpu.pb.gz") == &pprof_writer);
-	CHECK(writer_by_extension("cpu.json") == &json_writer);
-	CHECK(!writer_by_extension("cpu.gz"));
-	CHECK(!writer_by_extension(".pb.gz"));
-	CHECK(!writer_by_extension("pb.gz"));
-	CHECK(!writer_by_extension("a.folded.gz"));
-	CHECK(!writer_by_extension("/tmp/x.folded/out"));
-	CHECK(!writer_by_extension("folded"));
-	CHECK(!writer_by_extension("/tmp/.folded"));
-	CHECK(!writer_by_extension("a."));
-	CHECK(!writer_by_extension(""));
+	CHECK(!writer_by_name("txt") && !writer_by_name("fold") && !writer_by_name(""));
+	for (size_t i = 0; i < ARRAY_SIZE(extensions); i++)
+		if (writer_by_extension(extensions[i].path) != extensions[i].writer)
+			UNIT_FAIL("%s", extensions[i].path);
 }
 
 TEST(empty_profile_writes_nothing)
@@ -115,56 +110,96 @@ TEST(empty_profile_writes_nothing)
 	check_written(&text_writer, NULL, 0, &plain, "");
 }
 
-TEST(folded_line_is_root_to_leaf)
+#define MIXED                                 \
+	.comm = "app", .pid = 42, .value = 9, \
+	FRAMES(USER("main"), USER("read"), KERNEL("entry"), KERNEL("vfs_read"))
+#define LEAF_FIRST "    vfs_read\n    entry\n    read\n    main\n"
+#define FOOT	   "    -                "
+#define BIG_PID	   .comm = "app", .pid = 4000000000, .value = 5
+
+static const struct {
+	struct sample sample;
+	const struct writer_style *style;
+	const char *folded, *text; /* NULL: not looked at */
+} lines[] = {
+	{ { MIXED, .cpu = -1 },
+	  &plain,
+	  "app;main;read;entry;vfs_read 9\n",
+	  LEAF_FIRST FOOT "app (42)\n        9\n\n" },
+	{ { MIXED, .cpu = -1 }, &delimiter, "app;main;read;-;entry;vfs_read 9\n" },
+	{ { MIXED, .cpu = -1 }, &annotate, "app;main;read;entry_[k];vfs_read_[k] 9\n" },
+	{ { MIXED, .cpu = -1 },
+	  &both,
+	  "app;main;read;-;entry_[k];vfs_read_[k] 9\n",
+	  "    vfs_read_[k]\n    entry_[k]\n    --\n    read\n    main\n" FOOT
+	  "app (42)\n        9\n\n" },
+	{ { MIXED, .cpu = 0 }, &plain, "cpu0;app;main;read;entry;vfs_read 9\n" },
+	{ { MIXED, .cpu = 127 }, &plain, "cpu127;app;main;read;entry;vfs_read 9\n" },
+	{ { MIXED, .cpu = -1, .remark = "blocked at end" },
+	  &annotate,
+	  "app;main;read;entry_[k];vfs_read_[k];[blocked at end] 9\n" },
+	{ { .comm = "app", .cpu = -1, .value = 9, .remark = "blocked at end" },
+	  &plain,
+	  "app;[blocked at end] 9\n" },
+	{ { .comm = "swapper/0", .cpu = -1, .value = 3 }, &both, "swapper/0 3\n" },
+	{ { .comm = "app", .cpu = -1, .value = 0, FRAMES(USER("main")) }, &plain, "", "" },
+	{ { .comm = "0123456789abcdef", .pid = 1, .cpu = -1, .value = 1 },
+	  &plain,
+	  "0123456789abcdef 1\n",
+	  FOOT "0123456789abcdef (1)\n        1\n\n" },
+	/* no delimiter without both kinds, and none among a waker's frames */
+	{ { .comm = "u", .cpu = -1, .value = 1, FRAMES(USER("a"), USER("b")) },
+	  &delimiter,
+	  "u;a;b 1\n",
+	  "    b\n    a\n" FOOT "u (0)\n        1\n\n" },
+	{ { .comm = "k", .cpu = -1, .value = 1, FRAMES(KERNEL("a")) },
+	  &delimiter,
+	  "k;a 1\n",
+	  "    a\n" FOOT "k (0)\n        1\n\n" },
+	{ { .comm = "u", .cpu = -1, .value = 1, FRAMES(USER("a"), USER("b")) },
+	  &both,
+	  "u;a;b 1\n" },
+	{ { .comm = "k", .cpu = -1, .value = 1, FRAMES(KERNEL("a")) }, &both, "k;a_[k] 1\n" },
+	{ { .comm = "u",
+	    .cpu = -1,
+	    .value = 1,
+	    FRAMES(USER("a"), MARK("--"), KERNEL("b"), USER("c"), MARK("w")) },
+	  &delimiter,
+	  "u;a;--;b;c;w 1\n" },
+	/* a line that begins with "#" is a comment to many readers */
+	{ { .comm = "#2", .cpu = -1, .value = 1, FRAMES(USER("#m")) }, &plain, "\\x232;#m 1\n" },
+	{ { .comm = "#2", .cpu = 0, .value = 1, FRAMES(USER("#m")) },
+	  &plain,
+	  "cpu0;\\x232;#m 1\n" },
+	/* CPU, state and remark */
+	{ { BIG_PID, .cpu = -1, .state = 'D' },
+	  &plain,
+	  .text = FOOT "app (4000000000) D\n        5\n\n" },
+	{ { BIG_PID, .cpu = 0, .state = 'D' },
+	  &plain,
+	  .text = FOOT "app (4000000000) cpu 0 D\n        5\n\n" },
+	{ { BIG_PID, .cpu = 0, .state = 'D', .remark = "blocked at end" },
+	  &plain,
+	  .text = FOOT "app (4000000000) cpu 0 D [blocked at end]\n        5\n\n" },
+	{ { BIG_PID, .cpu = -1, .remark = "blocked at end" },
+	  &plain,
+	  .text = FOOT "app (4000000000) [blocked at end]\n        5\n\n" },
+};
+
+TEST(a_sample_is_a_line_and_a_paragraph)
 {
-	check_folded(&mixed, &plain, "app;main;read;entry;vfs_read 9\n");
-}
-
-TEST(folded_delimiter_is_a_frame_at_the_border)
-{
-	check_folded(&mixed, &delimiter, "app;main;read;-;entry;vfs_read 9\n");
-}
-
-TEST(folded_annotation_marks_kernel_frames)
-{
-	check_folded(&mixed, &annotate, "app;main;read;entry_[k];vfs_read_[k] 9\n");
-	check_folded(&mixed, &both, "app;main;read;-;entry_[k];vfs_read_[k] 9\n");
-}
-
-TEST(no_delimiter_without_both_kinds)
-{
-	struct sample user = { .comm = "u", .cpu = -1, .value = 1, FRAMES(USER("a"), USER("b")) };
-	struct sample kernel = { .comm = "k", .cpu = -1, .value = 1, FRAMES(KERNEL("a")) };
-
-	check_folded(&user, &both, "u;a;b 1\n");
-	check_folded(&kernel, &both, "k;a_[k] 1\n");
-	check_text(&user, &delimiter, "    b\n    a\n    -                u (0)\n        1\n\n");
-	check_text(&kernel, &delimiter, "    a\n    -                k (0)\n        1\n\n");
-}
-
-TEST(wakers_frames_get_no_delimiter)
-{
-	struct sample no_kernel = {
-		.comm = "u",
-		.cpu = -1,
-		.value = 1,
-		FRAMES(USER("a"), MARK("--"), KERNEL("b"), USER("c"), MARK("w")),
-	};
-
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		if (lines[i].folded)
+			check_folded(&lines[i].sample, lines[i].style, lines[i].folded);
+		if (lines[i].text)
+			check_text(&lines[i].sample, lines[i].style, lines[i].text);
+	}
 	check_folded(&woken, &both,
 		     "app;main;-;schedule_[k];--;try_to_wake_up_[k];entry_[k];write;start;"
 		     "waker 9\n");
-	check_folded(&no_kernel, &delimiter, "u;a;--;b;c;w 1\n");
-}
-
-TEST(folded_cpu_is_the_root_frame)
-{
-	struct sample s = mixed;
-
-	s.cpu = 0;
-	check_folded(&s, &plain, "cpu0;app;main;read;entry;vfs_read 9\n");
-	s.cpu = 127;
-	check_folded(&s, &plain, "cpu127;app;main;read;entry;vfs_read 9\n");
+	check_text(&woken, &delimiter,
+		   "    waker\n    start\n    write\n    entry\n    try_to_wake_up\n    --\n"
+		   "    schedule\n    --\n    main\n" FOOT "app (42)\n        9\n\n");
 }
 
 TEST(threads_are_told_apart_by_their_numbers)
@@ -187,32 +222,6 @@ TEST(threads_are_told_apart_by_their_numbers)
 	profile_add(p, &s);
 	CHECK_EQ(profile_count(p), 3);
 	profile_free(p);
-}
-
-TEST(folded_remark_is_the_leaf)
-{
-	struct sample s = mixed;
-
-	s.remark = "blocked at end";
-	check_folded(&s, &annotate, "app;main;read;entry_[k];vfs_read_[k];[blocked at end] 9\n");
-	s.n_frames = 0;
-	check_folded(&s, &plain, "app;[blocked at end] 9\n");
-}
-
-TEST(folded_stack_without_frames_is_the_comm)
-{
-	struct sample s = { .comm = "swapper/0", .cpu = -1, .value = 3 };
-
-	check_folded(&s, &both, "swapper/0 3\n");
-}
-
-TEST(samples_of_value_0_are_left_out)
-{
-	struct sample s = mixed;
-
-	s.value = 0;
-	check_folded(&s, &plain, "");
-	check_text(&s, &plain, "");
 }
 
 TEST(folded_merges_across_pids_and_states)
@@ -272,16 +281,6 @@ TEST(folded_escapes_evil_names)
 		     "m\\x3b\\x0a;[r\\x3b\\x1b] 1\n");
 }
 
-/* A line that begins with "#" is a comment to many readers. */
-TEST(folded_stack_is_no_comment)
-{
-	struct sample s = { .comm = "#2", .cpu = -1, .value = 1, FRAMES(USER("#m")) };
-
-	check_folded(&s, &plain, "\\x232;#m 1\n");
-	s.cpu = 0;
-	check_folded(&s, &plain, "cpu0;\\x232;#m 1\n");
-}
-
 static void check_read_back(const char *text, size_t n_frames)
 {
 	struct folded_line *line = mem_zalloc(1, sizeof(*line));
@@ -309,58 +308,9 @@ TEST(a_thread_without_a_name_is_a_root_too)
 	check_text(&s, &plain, "    _start\n    -                [no name] (7)\n        5\n\n");
 	text = write_samples(&svg_writer, &s, 1, &plain);
 	CHECK_HAS(text, "<title>[no name] (5 samples, 100.00 %)</title>");
-	free(text);
 	s.n_frames = 0;
 	check_folded(&s, &plain, "[no name] 5\n");
 	check_read_back("[no name] 5\n", 1);
-}
-
-TEST(long_comm_is_written_whole)
-{
-	struct sample s = { .comm = "0123456789abcdef", .pid = 1, .cpu = -1, .value = 1 };
-
-	check_folded(&s, &plain, "0123456789abcdef 1\n");
-	check_text(&s, &plain, "    -                0123456789abcdef (1)\n        1\n\n");
-}
-
-TEST(text_is_leaf_first)
-{
-	check_text(&mixed, &plain,
-		   "    vfs_read\n    entry\n    read\n    main\n"
-		   "    -                app (42)\n        9\n\n");
-}
-
-TEST(text_delimiter_and_annotation)
-{
-	check_text(&mixed, &both,
-		   "    vfs_read_[k]\n    entry_[k]\n    --\n    read\n    main\n"
-		   "    -                app (42)\n        9\n\n");
-}
-
-TEST(text_prints_the_waker_above)
-{
-	check_text(&woken, &delimiter,
-		   "    waker\n    start\n    write\n    entry\n    try_to_wake_up\n    --\n"
-		   "    schedule\n    --\n    main\n"
-		   "    -                app (42)\n        9\n\n");
-}
-
-TEST(text_shows_cpu_state_and_remark)
-{
-	struct sample s = { .comm = "app", .pid = 4000000000, .cpu = -1, .value = 5 };
-
-	s.state = 'D';
-	check_text(&s, &plain, "    -                app (4000000000) D\n        5\n\n");
-	s.cpu = 0;
-	check_text(&s, &plain, "    -                app (4000000000) cpu 0 D\n        5\n\n");
-	s.remark = "blocked at end";
-	check_text(&s, &plain,
-		   "    -                app (4000000000) cpu 0 D [blocked at end]\n"
-		   "        5\n\n");
-	s.cpu = -1;
-	s.state = 0;
-	check_text(&s, &plain,
-		   "    -                app (4000000000) [blocked at end]\n        5\n\n");
 }
 
 static void check_parts(uint64_t part, const char *expected)
@@ -374,7 +324,6 @@ static void check_parts(uint64_t part, const char *expected)
 			    .comm = "a", .pid = 1, .cpu = -1, .value = 10, .columns = { part } });
 	text = written_by(&text_writer, p, &plain, NULL);
 	CHECK_STR(text, expected);
-	free(text);
 	profile_free(p);
 }
 
@@ -447,6 +396,5 @@ TEST(folded_merges_a_large_profile)
 	CHECK_EQ(n_lines, LINES);
 	CHECK_EQ(sum, SAMPLES);
 	CHECK(!strncmp(text, "app;f0 100\napp;f1 100\napp;f10 100\n", 33));
-	free(text);
 	profile_free(p);
 }

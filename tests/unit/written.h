@@ -3,26 +3,21 @@
 #ifndef WRITTEN_H
 #define WRITTEN_H
 
-#include <stdlib.h>
-
 #include "output/writer.h"
+#include "unit.h"
 
-/* To be freed; behind it is a zero byte. n_bytes: may be NULL. */
-__attribute__((returns_nonnull)) static inline char *written_by(const struct writer *writer,
-								struct profile *p,
-								const struct writer_style *style,
-								size_t *n_bytes)
+/* Until the test's end; behind it is a zero byte. n_bytes: may be NULL. */
+static inline char *written_by(const struct writer *writer, struct profile *p,
+			       const struct writer_style *style, size_t *n_bytes)
 {
-	char *text;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	char *text = PRINTED(f, {
+		writer->write(f, p, style);
+		if (n_bytes) {
+			fflush(f);
+			*n_bytes = (size_t)ftello(f);
+		}
+	});
 
-	if (!f)
-		abort();
-	writer->write(f, p, style);
-	fclose(f);
-	if (n_bytes)
-		*n_bytes = size;
 	return text;
 }
 
