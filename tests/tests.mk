@@ -28,7 +28,7 @@ $(OBJECTS)/tests/%.o: tests/%.c $(OBJECTS)/.versions
 # Compiled once for this machine and for guests, where they are static.
 $(LIVES): $(O)/tests/live/%: $(OBJECTS)/tests/live/%.o $(OBJECTS)/tests/live/live.o $(LIB)
 	$(call say,LINK,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $^ $(TL_LDFLAGS) $(LIBS) -o $@
+	$(Q)mkdir -p $(@D) && $(CC) $(filter %.o %.a,$^) $(TL_LDFLAGS) $(LIBS) -o $@
 
 $(FUZZERS): private TL_LDFLAGS += -fsanitize=fuzzer
 $(OBJECTS)/tests/live/output_test.o $(OBJECTS)/tests/live/probes_test.o: $(PARTS)/skel/probes.skel.h

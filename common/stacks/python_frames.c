@@ -32,8 +32,8 @@
 
 /*
  * Programs that begin and may run Python: their processes are looked at in time for scripts of some
- * milliseconds, also while events are batched. BPF reports each program (bpf/runtimes/python_state.bpf.h),
- * except those whose earlier processes were never a Python.
+ * milliseconds, also while events are batched. BPF reports each program
+ * (bpf/runtimes/python_state.bpf.h), except those whose earlier processes were never a Python.
  */
 
 struct python_programs;
