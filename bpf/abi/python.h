@@ -9,6 +9,9 @@
  * entry frame, in 3.11 its struct _PyCFrame. The native frame in whose part of the stack the mark
  * lies is the one that runs the segment.
  *
+ * A thread that runs functions of several interpreters has a state in each. They are walked one
+ * after another, so that a stack may have outer segments before inner ones.
+ *
  * Before 3.11 each call runs one frame, an object on the heap, and nothing is stored for others to
  * see. But the function has the address of its frame's variables somewhere in its part of the
  * stack, of the first one (gcc) or of the first one after the locals (clang), as far from the
@@ -63,7 +66,8 @@
 
 /* From one of these to the next, to find all threads' states of a process. */
 struct python_lists {
-	__u16 interpreters; /* in _PyRuntime: the first one */
+	__u16 interpreters; /* in _PyRuntime: the newest one; after it, the main one */
+	__u16 older;	    /* in an interpreter: the one before it */
 	__u16 threads;	    /* in an interpreter: its first thread */
 	__u16 next;	    /* in a thread's state */
 };
@@ -108,6 +112,7 @@ struct python_layout {
 	__u16 mark_distance; /* below the end of a call's part of the stack; 0: not known yet */
 	__u32 eval_bytes;
 	struct python_lists lists;
+	__u8 has_others; /* BPF has seen more than one interpreter */
 };
 
 /* A program, by its file. */

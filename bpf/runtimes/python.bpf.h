@@ -18,6 +18,7 @@
 enum python_turn {
 	PYTHON_GOES_ON,
 	PYTHON_ENDS,
+	PYTHON_LOOKS_ON, /* for another state */
 };
 
 #define PYTHON_NO_CODE	   0 /* instead of a fingerprint */
@@ -27,12 +28,12 @@ enum python_turn {
 #define PYTHON_CHUNK	   16 /* 16^3 frames are looked at: the list may be a circle */
 #define PYTHON_NO_PLACE	   STACK_DEPTH
 #define PYTHON_PLACE_STEPS 10 /* so that 2^10 is above STACK_DEPTH */
+#define PYTHON_LOOKS	   64 /* at interpreters and states, of all threads */
 
-#define python_read(dst, addr) (!bpf_probe_read_user(&(dst), sizeof(dst), (void *)(addr)))
-#define python_u64(bytes, at)  (*(__u64 *)((bytes) + ((at)&0x78)))
-#define python_code(w, field)  (*(__u64 *)((w)->code + ((w)->layout.code_##field & 0xf8)))
-#define python_u8(bytes, at)   (*(volatile __u8 *)((bytes) + ((at)&0x7f)))
-#define python_keep(var)       asm volatile("" : "+r"(var)) /* for the verifier, as it is here */
+#define python_u64(bytes, at) (*(__u64 *)((bytes) + ((at)&0x78)))
+#define python_code(w, field) (*(__u64 *)((w)->code + ((w)->layout.code_##field & 0xf8)))
+#define python_u8(bytes, at)  (*(volatile __u8 *)((bytes) + ((at)&0x7f)))
+#define python_keep(var)      asm volatile("" : "+r"(var)) /* for the verifier, as it is here */
 
 /* ---- identity of a code object ---- */
 
@@ -205,6 +206,7 @@ __noinline __u64 python_define(__u32 slot, __u64 code_at, __u64 fingerprint)
 	def->has_file = python_read_file(w);
 	def->n_lines = python_read_lines(w);
 	python_send(scratch, def);
+	w->has_new = true;
 	return fingerprint;
 }
 
@@ -267,7 +269,10 @@ static __always_inline void python_drop_segment(struct stack_scratch *scratch,
 	w->segment = 0;
 }
 
-/* A segment without frames, or whose frame isn't found, is left out. A full one is the last. */
+/*
+ * A segment without frames, or whose frame isn't found, is left out. A full one is the last. After
+ * the last native frame, segments of several states would have no order.
+ */
 __noinline int python_end_segment(__u32 slot, __u64 mark)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -278,7 +283,8 @@ __noinline int python_end_segment(__u32 slot, __u64 mark)
 		return PYTHON_ENDS;
 	place = w->segment && w->segment < STACK_WORDS ? python_find_place(slot, mark)
 						       : PYTHON_NO_PLACE;
-	if (place == PYTHON_NO_PLACE || w->segment >= STACK_WORDS)
+	if (place == PYTHON_NO_PLACE || w->segment >= STACK_WORDS ||
+	    (w->n_looked && place == w->n_native))
 		python_drop_segment(scratch, w);
 	else
 		scratch->def.words[w->segment & (STACK_WORDS - 1)] = python_segment_word(place);
@@ -432,6 +438,46 @@ __noinline int python_walk_some(__u32 slot)
 	return PYTHON_GOES_ON;
 }
 
+/* A step along the lists, which end where one can't be read: to another state of this thread. */
+__noinline int python_look(__u32 slot)
+{
+	struct python_walk *w = python_walk_of(slot);
+	__u64 state, owner = 0;
+
+	if (!w || ++w->n_looked > PYTHON_LOOKS || (!w->interpreter && !w->state))
+		return PYTHON_ENDS;
+	state = w->state;
+	if (!state) {
+		python_read(w->state, w->interpreter + w->layout.lists.threads);
+		python_read(w->interpreter, w->interpreter + w->layout.lists.older);
+		return PYTHON_LOOKS_ON;
+	}
+	python_read(w->state, state + w->layout.lists.next);
+	python_read(owner, state + w->layout.thread_id);
+	if (owner != w->owner || state == w->first_state)
+		return PYTHON_LOOKS_ON;
+	python_enter(w, state);
+	return w->frame ? PYTHON_GOES_ON : PYTHON_LOOKS_ON;
+}
+
+/* Goes on with another state of this thread, after the one that has been walked. */
+__noinline int python_next_state(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct python_walk *w = python_walk_of(slot);
+	int turn = PYTHON_LOOKS_ON;
+
+	if (!w || !scratch)
+		return PYTHON_ENDS;
+	python_drop_segment(scratch, w);
+	if (w->is_full || (!w->n_looked && !python_has_others(w, scratch->def.tgid)))
+		return PYTHON_ENDS;
+#pragma nounroll
+	for (int i = 0; i < PYTHON_LOOKS && turn == PYTHON_LOOKS_ON; i++)
+		turn = python_look(slot);
+	return turn;
+}
+
 __noinline int python_walk_more(__u32 slot)
 {
 	if (!python_settings.wanted)
@@ -439,7 +485,7 @@ __noinline int python_walk_more(__u32 slot)
 #pragma nounroll
 	for (int i = 0; i < PYTHON_CHUNK; i++)
 		if (python_walk_some(slot) != PYTHON_GOES_ON)
-			return PYTHON_ENDS;
+			return python_next_state(slot);
 	return PYTHON_GOES_ON;
 }
 
@@ -485,20 +531,17 @@ static __always_inline __u64 python_only_state(const struct python_layout *l)
 	return state;
 }
 
-/* Finds the innermost frame. */
-static __always_inline bool python_begin(struct python_walk *w)
+/* From the innermost frame of the state that the thread runs with, if that is found. */
+static __always_inline void python_begin(struct python_walk *w)
 {
 	__u64 thread = task_thread_base((void *)bpf_get_current_task()),
 	      state = python_own_state(&w->layout, thread);
 
 	if (!state)
 		state = python_only_state(&w->layout);
-	if (!state || !python_read(w->frame, state + w->layout.top))
-		return false;
-	if (!w->layout.has_cframe)
-		return true;
-	w->cframe = w->frame;
-	return python_read(w->frame, w->cframe + w->layout.cframe_frame);
+	w->first_state = state;
+	w->owner = thread + w->layout.self_offset;
+	python_enter(w, state);
 }
 
 /* Adds the Python frames of the current task, whose native stack is in the slot. */
@@ -517,11 +560,10 @@ __noinline int python_walk(__u32 slot)
 	w->layout = *layout;
 	w->number++;
 	w->segment = 0;
-	w->has_not_begun = w->is_full = false;
+	w->is_full = w->has_new = false;
 	w->n_native = scratch->def.n_words;
-	w->window = w->window_end = 0;
-	if (!python_begin(w))
-		return 0;
+	w->window = w->window_end = w->n_looked = 0;
+	python_begin(w);
 	if (python_settings.old && w->layout.eval_begin)
 		python_walk_marks(slot, scratch, w);
 	else

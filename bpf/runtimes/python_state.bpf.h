@@ -66,8 +66,12 @@ struct python_walk {
 	__u64 instruction_at;
 	bool has_not_begun; /* 3.11: the frame before that one, which is the innermost */
 	bool is_full;	    /* a frame did not fit */
+	bool has_new;	    /* a function that was not sent before */
 	__u32 segment;	    /* where its word is; 0: none has begun */
 	__u32 n_native;
+	__u64 first_state, owner; /* the state that is walked first; thread_id of all */
+	__u64 interpreter, state; /* the next ones to look at; 0: none */
+	__u32 n_looked;		  /* steps along the lists */
 	__u64 window, window_end; /* what of the process has been read into the bytes below */
 	__u64 innermost;	  /* before 3.11, from here on: the first frame */
 	__u32 next_native;
@@ -91,6 +95,43 @@ struct {
 static __always_inline struct python_walk *python_walk_of(__u32 slot)
 {
 	return python_settings.wanted ? bpf_map_lookup_elem(&python_walks, &slot) : NULL;
+}
+
+/* ---- threads' states ---- */
+
+#define PYTHON_SELDOM 8 /* walks, of which one looks for a second interpreter */
+
+#define python_read(dst, addr) (!bpf_probe_read_user(&(dst), sizeof(dst), (void *)(addr)))
+
+/* Finds a state's innermost frame; 0: none, as reads that fail give 0. */
+static __always_inline void python_enter(struct python_walk *w, __u64 state)
+{
+	w->has_not_begun = false;
+	python_read(w->frame, state + w->layout.top);
+	if (!w->layout.has_cframe)
+		return;
+	w->cframe = w->frame;
+	python_read(w->frame, w->cframe + w->layout.cframe_frame);
+}
+
+/*
+ * Looks for a second interpreter, which few processes have: where a walk has seen one, where there
+ * are new functions, or once in a while.
+ */
+static __always_inline bool python_has_others(struct python_walk *w, __u32 tgid)
+{
+	struct python_layout *layout;
+	__u64 ends[2] = {}; /* the newest interpreter, and the main one */
+
+	if (!w->layout.has_others && !w->has_new && w->number % PYTHON_SELDOM)
+		return false;
+	layout = bpf_map_lookup_elem(&python_processes, &tgid);
+	if (!layout || !python_read(ends, w->layout.runtime + w->layout.lists.interpreters))
+		return false;
+	layout->has_others = ends[0] != ends[1];
+	w->interpreter = ends[0];
+	w->state = 0;
+	return ends[0] != ends[1];
 }
 
 /* ---- processes ---- */

@@ -12,6 +12,7 @@
 #define WORD_VERSION	  1
 #define WORD_FREE	  2 /* not zero: without the GIL */
 #define WORD_INTERPRETERS 5
+#define WORD_OLDER	  8
 #define WORD_THREADS	  9
 
 /* ---- offsets that are in the file ---- */
@@ -37,7 +38,8 @@ static bool is_small(const uint64_t *words, const struct parts *at)
 	       words[at->code + 5] < PYTHON_CODE_BYTES - sizeof(uint32_t) &&
 	       words[at->code + 9] <= UINT8_MAX && words[at->state + 4] <= UINT16_MAX &&
 	       words[at->thread_id] <= UINT16_MAX && words[WORD_INTERPRETERS] <= UINT16_MAX &&
-	       words[WORD_THREADS] <= UINT16_MAX && words[at->state + 2] <= UINT16_MAX;
+	       words[WORD_OLDER] <= UINT16_MAX && words[WORD_THREADS] <= UINT16_MAX &&
+	       words[at->state + 2] <= UINT16_MAX;
 }
 
 static bool has_usual_code(const uint64_t *words, const struct parts *at)
@@ -59,6 +61,7 @@ static const char *take_offsets(struct python_file *python, const uint64_t *word
 	if (!is_small(words, at) || !has_usual_code(words, at))
 		return "unknown code object layout";
 	python->layout.lists.interpreters = (uint16_t)words[WORD_INTERPRETERS];
+	python->layout.lists.older = (uint16_t)words[WORD_OLDER];
 	python->layout.lists.threads = (uint16_t)words[WORD_THREADS];
 	python->layout.lists.next = (uint16_t)words[at->state + 2];
 	l->top = (uint16_t)words[at->state + 4];

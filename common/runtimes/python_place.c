@@ -12,7 +12,8 @@
 #define VARIABLES_BYTES	 4096
 #define SINCE_A_VARIABLE 0x030f0000
 #define MAX_WORDS	 (PYTHON_THREAD_BYTES / sizeof(uint64_t))
-#define MAX_THREADS	 64
+#define MAX_THREADS	 64 /* of an interpreter */
+#define MAX_INTERPRETERS 16
 #define MAX_PLACES	 16
 
 struct search {
@@ -102,23 +103,35 @@ static struct search begin(const struct python_process *process)
 	return s;
 }
 
-/* The main interpreter's threads: those of others have their states in the same place. */
+/* Returns how many states there are, up to MAX_THREADS. */
+static int search_interpreter(struct search *s, uint64_t interpreter)
+{
+	const struct python_layout *l = &s->process->python->layout;
+	uint64_t state = peek_word(s->process->pid, interpreter + l->lists.threads), self;
+	int n = 0;
+
+	for (; state && n < MAX_THREADS; n++) {
+		self = peek_word(s->process->pid, state + l->thread_id);
+		search_thread(s, state, self - (uint64_t)(int64_t)s->process->self_offset);
+		state = peek_word(s->process->pid, state + l->lists.next);
+	}
+	return n;
+}
+
+/* A thread may have states in several interpreters: one of them is at the place. */
 int32_t python_place_find(const struct python_process *process, int32_t known, bool *has_threads)
 {
 	const struct python_file *python = process->python;
-	uint64_t interpreter = peek_word(process->pid, python->runtime + process->bias +
-							       python->layout.lists.interpreters),
-		 state = interpreter ? peek_word(process->pid,
-						 interpreter + python->layout.lists.threads)
-				     : 0,
-		 self;
+	const struct python_lists *lists = &python->layout.lists;
+	uint64_t interpreter =
+		peek_word(process->pid, python->runtime + process->bias + lists->interpreters);
 	struct search s = begin(process);
+	int n = 0;
 
-	*has_threads = state;
-	for (int i = 0; state && i < MAX_THREADS; i++) {
-		self = peek_word(process->pid, state + python->layout.thread_id);
-		search_thread(&s, state, self - (uint64_t)(int64_t)process->self_offset);
-		state = peek_word(process->pid, state + python->layout.lists.next);
+	for (int i = 0; interpreter && i < MAX_INTERPRETERS; i++) {
+		n += search_interpreter(&s, interpreter);
+		interpreter = peek_word(process->pid, interpreter + lists->older);
 	}
+	*has_threads = n;
 	return choose_place(&s, known);
 }

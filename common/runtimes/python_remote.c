@@ -11,11 +11,14 @@
 #include "runtimes/python_remote.h"
 
 #define MAX_TURNS 4096 /* as in BPF: the list may be a circle */
+#define MAX_LOOKS 64   /* likewise, at interpreters and states */
 #define LAST_TAG  7ULL /* 3.14: the low bits of f_executable */
 
 struct walk {
 	const struct python_thread *thread;
 	uint64_t frame, cframe;
+	uint64_t first_state, interpreter, state; /* the next ones to look at; 0: none */
+	unsigned int n_looked;
 	bool has_not_begun; /* the frame before that one */
 	uint64_t *words;
 	size_t n, max, segment; /* segment: where its word is; 0: none has begun */
@@ -143,7 +146,7 @@ static void end_segment(struct walk *w, uint64_t mark)
 
 	while (frame < n && sps[frame] <= mark)
 		frame++;
-	if (!frame || !w->segment) {
+	if (!frame || !w->segment || (w->n_looked && frame == n)) {
 		drop_segment(w);
 		return;
 	}
@@ -216,20 +219,71 @@ static bool step(struct walk *w)
 	return is_entry ? leave_cframe(w) : true;
 }
 
-static bool begin(struct walk *w)
+/* Finds the innermost frame of a state, if that is the thread's. */
+static bool enter(struct walk *w, uint64_t state)
 {
 	const struct python_layout *l = &w->thread->layout;
-	uint64_t base = w->thread->base, self = base + (uint64_t)(int64_t)l->self_offset, state,
-		 owner;
+	uint64_t owner;
 
-	if (!l->state_offset || !peek_word(w, base + (uint64_t)(int64_t)l->state_offset, &state) ||
-	    !state || !peek_word(w, state + l->thread_id, &owner) || owner != self ||
+	w->has_not_begun = false;
+	if (!state || !peek_word(w, state + l->thread_id, &owner) ||
+	    owner != w->thread->base + (uint64_t)(int64_t)l->self_offset ||
 	    !peek_word(w, state + l->top, &w->frame))
 		return false;
 	if (!l->has_cframe)
 		return true;
 	w->cframe = w->frame;
 	return peek_word(w, w->cframe + l->cframe_frame, &w->frame);
+}
+
+static void begin(struct walk *w)
+{
+	const struct python_layout *l = &w->thread->layout;
+
+	if (!l->state_offset ||
+	    !peek_word(w, w->thread->base + (uint64_t)(int64_t)l->state_offset, &w->first_state) ||
+	    !enter(w, w->first_state))
+		w->frame = 0;
+}
+
+/* ---- other interpreters: as in bpf/runtimes/python.bpf.h ---- */
+
+/* A step along the lists. False: they have ended. */
+static bool look(struct walk *w, uint64_t *state)
+{
+	const struct python_lists *lists = &w->thread->layout.lists;
+	uint64_t interpreter = w->interpreter;
+
+	*state = w->state;
+	if (w->state)
+		return peek_word(w, w->state + lists->next, &w->state);
+	return interpreter && peek_word(w, interpreter + lists->threads, &w->state) &&
+	       peek_word(w, interpreter + lists->older, &w->interpreter);
+}
+
+static bool has_others(struct walk *w)
+{
+	const struct python_layout *l = &w->thread->layout;
+	uint64_t ends[2];
+
+	if (!read_bytes(w, l->runtime + l->lists.interpreters, ends, sizeof(ends)))
+		return false;
+	w->interpreter = ends[0];
+	return ends[0] != ends[1];
+}
+
+/* Goes on with another state of this thread, after the one that has been walked. */
+static bool next_state(struct walk *w)
+{
+	uint64_t state;
+
+	drop_segment(w);
+	if (!w->n_looked && !has_others(w))
+		return false;
+	while (!w->is_full && w->n_looked++ < MAX_LOOKS && look(w, &state))
+		if (state != w->first_state && enter(w, state))
+			return true;
+	return false;
 }
 
 /* ---- before 3.11: as bpf/runtimes/python_marks.bpf.h has it ---- */
@@ -330,6 +384,14 @@ static void walk_marks(struct walk *w)
 			return;
 }
 
+static void walk_segments(struct walk *w)
+{
+	do
+		for (int i = 0; i < MAX_TURNS && step(w); i++)
+			;
+	while (next_state(w));
+}
+
 size_t python_walk_remote(const struct python_thread *thread, uint64_t *words, size_t max,
 			  bool *is_cut)
 {
@@ -340,11 +402,12 @@ size_t python_walk_remote(const struct python_thread *thread, uint64_t *words, s
 	w->words = words;
 	w->n = thread->n_native;
 	w->max = max;
-	if (thread->n_native && begin(w) && thread->layout.eval_begin)
+	if (thread->n_native)
+		begin(w);
+	if (w->frame && thread->layout.eval_begin)
 		walk_marks(w);
-	else if (w->frame)
-		for (int i = 0; i < MAX_TURNS && step(w); i++)
-			;
+	else if (thread->n_native && !thread->layout.eval_begin)
+		walk_segments(w);
 	drop_segment(w);
 	n = w->n;
 	*is_cut = w->is_full;

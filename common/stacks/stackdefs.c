@@ -91,7 +91,9 @@ struct stack_flaw stack_flaw_find(struct processes *processes, const struct stac
 struct rest {
 	const struct python_codes *codes;
 	const struct stack_def *def;
-	uint32_t at; /* the next word */
+	uint32_t at;		      /* the next word */
+	uint32_t begins[STACK_WORDS]; /* segments' words, by native frame */
+	uint32_t n_begins, next;
 	struct place *out;
 	uint32_t n;
 };
@@ -105,12 +107,25 @@ uint32_t python_places_native(const struct stack_def *def)
 	return n;
 }
 
+static uint32_t frame_of(const struct rest *r, uint32_t segment)
+{
+	return python_segment_frame(r->def->words[r->begins[segment]]);
+}
+
+/* A thread's states (one per interpreter) come one after another, each with segments in order. */
+static void add_segment(struct rest *r, uint32_t word)
+{
+	uint32_t i = r->n_begins++, frame = python_segment_frame(r->def->words[word]);
+
+	for (; i && frame_of(r, i - 1) > frame; i--)
+		r->begins[i] = r->begins[i - 1];
+	r->begins[i] = word;
+}
+
 /* The next segment's native frame; UINT32_MAX: there is none. */
 static uint32_t next_frame(const struct rest *r)
 {
-	if (r->at >= r->def->n_words || !python_is_segment(r->def->words[r->at]))
-		return UINT32_MAX;
-	return python_segment_frame(r->def->words[r->at]);
+	return r->next < r->n_begins ? frame_of(r, r->next) : UINT32_MAX;
 }
 
 /* The frame's word, and its instruction's if that is there. */
@@ -129,7 +144,7 @@ static void append_rest(struct rest *r)
 
 static void append_segment(struct rest *r)
 {
-	r->at++;
+	r->at = r->begins[r->next++] + 1;
 	while (r->at < r->def->n_words && python_is_word(r->def->words[r->at]) &&
 	       !python_is_segment(r->def->words[r->at]))
 		append_rest(r);
@@ -139,8 +154,11 @@ uint32_t python_places_merge(const struct python_codes *codes, const struct stac
 			     const struct place *native, struct place *out)
 {
 	uint32_t n_native = python_places_native(def);
-	struct rest r = { codes, def, n_native, out, 0 };
+	struct rest r = { .codes = codes, .def = def, .out = out };
 
+	for (uint32_t i = n_native; i < def->n_words; i++)
+		if (python_is_segment(def->words[i]))
+			add_segment(&r, i);
 	for (uint32_t i = 0; i < n_native; i++) {
 		if (next_frame(&r) != i)
 			out[r.n++] = native[i];

@@ -326,6 +326,99 @@ TEST_UNLESS(python_lacks, a_lone_thread_has_them)
 	}
 }
 
+/*
+ * Functions of a second interpreter, which a function of the main one runs: the thread has a state
+ * in each. The first call waits for a byte.
+ */
+static const char interpreters[] = "import sys, time\n"
+				   "def find():\n"
+				   "    try:\n"
+				   "        import _interpreters as interpreters\n"
+				   "    except ImportError:\n"
+				   "        import _xxsubinterpreters as interpreters\n"
+				   "    return interpreters\n"
+				   "try:\n"
+				   "    interpreters = find()\n"
+				   "except ImportError:\n"
+				   "    print('@none\\n@ready', flush=True)\n"
+				   "    time.sleep(100)\n"
+				   "sub = interpreters.create()\n"
+				   "interpreters.run_string(sub, \"\"\"\n"
+				   "import os, time\n"
+				   "def nap():\n"
+				   "    time.sleep(0.002)\n"
+				   "def in_sub(is_first):\n"
+				   "    if is_first:\n"
+				   "        os.write(1, b'@ready\\\\n')\n"
+				   "        os.read(0, 1)\n"
+				   "    end = time.monotonic() + 0.005\n"
+				   "    while time.monotonic() < end:\n"
+				   "        pass\n"
+				   "    nap()\n"
+				   "\"\"\")\n"
+				   "def inner(is_first):\n"
+				   "    interpreters.run_string(sub, 'in_sub(%s)' % is_first)\n"
+				   "def outer(is_first):\n"
+				   "    sorted([1], key=lambda x: inner(is_first))\n"
+				   "outer(True)\n"
+				   "end = time.monotonic() + 1\n"
+				   "while time.monotonic() < end:\n"
+				   "    outer(False)\n"
+				   "print('@done', flush=True)\n"
+				   "sys.stdin.buffer.read(1)\n";
+
+/* The line's frames lead through these, in that order, with others between them or none. */
+static bool leads_through(const char *line, const char *const names[])
+{
+	const char *end = strchr(line, '\n');
+
+	for (; *names && line; names++)
+		line = memmem(line, (size_t)(end - line), *names, strlen(*names));
+	return line;
+}
+
+/* There are stacks with that function, and all of them lead through both interpreters. */
+static void check_both(const struct proc *tool, const char *function)
+{
+	const char *const whole[] = { ";<module> (subs.py);outer (subs.py);",
+				      "<lambda> (subs.py);inner (subs.py);",
+				      ";PyEval_EvalCode;<module> (<string>);in_sub (<string>)",
+				      function, NULL };
+	unsigned int n = 0;
+
+	for (const char *line = tool->out; *line; line = strchr(line, '\n') + 1) {
+		if (!leads_through(line, ARGV(function)))
+			continue;
+		if (!leads_through(line, whole) ||
+		    leads_through(line, ARGV("outer (subs.py);outer.<locals>")))
+			UNIT_FAIL("not whole: %.*s", (int)strcspn(line, "\n"), line);
+		n++;
+	}
+	CHECK(n);
+}
+
+static struct proc *start_interpreters(void)
+{
+	const char *script = text_of("%s/subs.py", folder_make());
+
+	CHECK(file_write(script, interpreters));
+	return work_start_in(NULL, NULL, python_path(), ARGV("python3", script));
+}
+
+TEST_UNLESS(python_lacks, functions_of_all_interpreters_have_them)
+{
+	struct proc *work = start_interpreters(), *tool;
+
+	if (strstr(work->out, "@none"))
+		SKIP("this Python has no module of interpreters");
+	tool = tool_run("offcputime", "-U", "-f", "-p", pid_text(work->pid), "300ms");
+	CHECK_STATUS(tool, 0);
+	check_both(tool, "[blocked throughout]");
+	check_both(trace_pid(work, "profile", "-U", "-f", "-F", "997"), "in_sub (<string>)");
+	work = start_interpreters();
+	check_both(trace_pid(work, "offcputime", "-U", "-f"), "nap (<string>)");
+}
+
 /* Memory takes the place of code, which the kernel has no event for. */
 TEST_UNLESS(python_lacks, nothing_is_missing_once_memory_is_where_code_was)
 {

@@ -11,7 +11,8 @@ static void fill_313(uint64_t words[PYTHON_OFFSET_WORDS])
 	memcpy(words, "xdebugpy", 8);
 	words[1] = 0x030d00f0;
 	words[5] = 632;	 /* interpreters' head */
-	words[9] = 7344; /* an interpreter's threads */
+	words[8] = 7264; /* an interpreter's next one, */
+	words[9] = 7344; /* and threads */
 	words[21] = 8;	 /* a thread's: next, */
 	words[23] = 72;	 /* frame, */
 	words[24] = 152; /* and id */
@@ -110,6 +111,7 @@ TEST(offsets_come_from_the_file)
 	fill_313(words);
 	CHECK(!find(&python, 0x030d00f0, words));
 	CHECK_EQ(python.layout.lists.interpreters, 632);
+	CHECK_EQ(python.layout.lists.older, 7264);
 	CHECK_EQ(python.layout.lists.threads, 7344);
 	CHECK_EQ(python.layout.top, 72);
 	CHECK_EQ(python.layout.thread_id, 152);
@@ -127,6 +129,7 @@ TEST(offsets_of_314_and_315_are_taken)
 	fill_314(words);
 	CHECK(!find(&python, 0x030e0af0, words));
 	CHECK_EQ(python.layout.lists.interpreters, 808);
+	CHECK_EQ(python.layout.lists.older, 7272);
 	CHECK_EQ(python.layout.top, 72);
 	CHECK_EQ(python.layout.thread_id, 152);
 	CHECK_EQ(python.layout.frame_owner, 74);
@@ -134,6 +137,7 @@ TEST(offsets_of_314_and_315_are_taken)
 	fill_315(words);
 	CHECK(!find(&python, 0x030f02f0, words));
 	CHECK_EQ(python.layout.lists.interpreters, 936);
+	CHECK_EQ(python.layout.lists.older, 7264);
 	CHECK_EQ(python.layout.top, 72);
 	CHECK_EQ(python.layout.thread_id, 176);
 	CHECK_EQ(python.layout.frame_instr, 56);
@@ -161,7 +165,9 @@ TEST(what_is_not_understood_is_refused)
 
 TEST(offsets_outside_of_what_is_read_are_refused)
 {
-	static const unsigned int at[] = { 5, 9, 21, 23, 24, 29, 30, 31, 33, 35, 37, 38, 39, 43 };
+	static const unsigned int at[] = {
+		5, 8, 9, 21, 23, 24, 29, 30, 31, 33, 35, 37, 38, 39, 43
+	};
 	uint64_t words[PYTHON_OFFSET_WORDS];
 	struct python_file python;
 

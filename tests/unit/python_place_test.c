@@ -15,7 +15,7 @@
 #define NEXT_THREAD	  8
 #define THREAD_ID	  152
 
-static uint64_t runtime[16], interpreter[16], states[N_THREADS][32];
+static uint64_t runtime[16], interpreter[16], newer[16], states[N_THREADS][32];
 
 static uint64_t address(const void *of)
 {
@@ -54,7 +54,9 @@ static int32_t find(uint32_t version, int32_t self_offset, int32_t known)
 		.version = version,
 		.runtime = address(runtime) - 0x1000,
 		.layout.thread_id = THREAD_ID,
-		.layout.lists = { FIRST_INTERPRETER, FIRST_THREAD, NEXT_THREAD },
+		.layout.lists = { .interpreters = FIRST_INTERPRETER,
+				  .threads = FIRST_THREAD,
+				  .next = NEXT_THREAD },
 	};
 	const struct python_process process = { getpid(), &python, 0x1000, self_offset };
 
@@ -125,6 +127,20 @@ TEST(threads_may_have_their_states_where_nobody_looks)
 	CHECK_EQ(find(0x030b02f0, 0, 0), 0);
 	CHECK(has_threads);
 	make_threads(4000, 0, 792, 3008);
+	CHECK_EQ(find(0x030b02f0, 0, 0), 792);
+	CHECK(has_threads);
+}
+
+/* Before 3.12 the state that a thread has in a second interpreter is in neither place. */
+TEST(states_of_all_interpreters_are_looked_at)
+{
+	static uint64_t second[32];
+
+	make_threads(2304, 0, 792, 800);
+	second[THREAD_ID / 8] = states[0][THREAD_ID / 8];
+	newer[0] = address(interpreter);
+	newer[FIRST_THREAD / 8] = address(second);
+	runtime[FIRST_INTERPRETER / 8] = address(newer);
 	CHECK_EQ(find(0x030b02f0, 0, 0), 792);
 	CHECK(has_threads);
 }

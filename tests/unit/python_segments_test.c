@@ -17,7 +17,8 @@
 
 /* Addresses are what counts here, so all of it stays where it is. */
 static struct world {
-	uint64_t state[40], cframe[2];
+	uint64_t state[40], cframe[2], second[40], second_cframe[2];
+	uint64_t runtime[8], main[16], newer[16]; /* interpreters */
 	uint64_t own[2]; /* where its thread pointer is, and its state's pointer behind it */
 	uint64_t frames[N_FRAMES][FRAME_WORDS];
 	uint64_t code[PYTHON_CODE_BYTES / 8], name[10];
@@ -85,6 +86,10 @@ static void make_world(void)
 	w->state[w->thread.layout.thread_id / 8] = address(w->own);
 	w->state[w->thread.layout.top / 8] = address(w->cframe);
 	w->own[1] = address(w->state);
+	w->thread.layout.runtime = address(w->runtime);
+	w->runtime[w->thread.layout.lists.interpreters / 8] = address(w->main);
+	w->runtime[w->thread.layout.lists.interpreters / 8 + 1] = address(w->main);
+	w->main[w->thread.layout.lists.threads / 8] = address(w->state);
 	w->last =
 		&w->cframe[w->thread.layout.cframe_frame / 8] - w->thread.layout.frame_previous / 8;
 }
@@ -116,10 +121,11 @@ static void add_segment(size_t n, size_t native)
 static const char *walk(size_t max)
 {
 	static char text[128];
-	size_t n = python_walk_remote(&w->thread, w->words, max, &w->is_cut), at = N_NATIVE, first;
+	size_t n = python_walk_remote(&w->thread, w->words, max, &w->is_cut), at, first;
 
 	*text = '\0';
 	CHECK(n <= max);
+	at = w->thread.n_native;
 	while (at < n) {
 		uint32_t native = python_segment_frame(w->words[at]);
 
@@ -141,6 +147,59 @@ TEST(a_segment_is_at_the_native_frame_of_its_mark)
 	CHECK(!w->is_cut);
 	w->thread.lines = true;
 	CHECK_STR(walk(MAX_WORDS), "1:6 3:4 ");
+}
+
+/* The thread has a second state, whose segments are added from here on. */
+static void enter_second(void)
+{
+	const struct python_layout *l = &w->thread.layout;
+
+	w->runtime[l->lists.interpreters / 8] = address(w->newer);
+	w->newer[l->lists.older / 8] = address(w->main);
+	w->newer[l->lists.threads / 8] = address(w->second);
+	w->second[l->thread_id / 8] = address(w->own);
+	w->second[l->top / 8] = address(w->second_cframe);
+	w->last = &w->second_cframe[l->cframe_frame / 8] - l->frame_previous / 8;
+}
+
+TEST(segments_of_all_interpreters_are_there)
+{
+	make_world();
+	add_segment(3, 2);
+	add_segment(1, 3);
+	enter_second();
+	add_segment(2, 1);
+	CHECK(!strcmp(walk(MAX_WORDS), "2:3 3:1 1:2 "));
+	w->second[w->thread.layout.thread_id / 8]++; /* another thread's */
+	CHECK(!strcmp(walk(MAX_WORDS), "2:3 3:1 "));
+	w->own[1] = address(w->second); /* and that one runs, as 3.12 may have it */
+	CHECK(!strcmp(walk(MAX_WORDS), "2:3 3:1 "));
+}
+
+/* Beyond the last native frame, nothing says which of two states has the inner ones. */
+TEST(segments_without_native_frames_are_of_one_interpreter)
+{
+	make_world();
+	add_segment(3, 0);
+	add_segment(1, 3);
+	enter_second();
+	add_segment(2, 1);
+	add_segment(2, 4);
+	w->thread.n_native = 3;
+	CHECK(!strcmp(walk(MAX_WORDS), "0:3 3:1 1:2 "));
+}
+
+/* Interpreters and states may be a circle. */
+TEST(lists_of_interpreters_end)
+{
+	make_world();
+	add_segment(3, 1);
+	enter_second();
+	add_segment(2, 3);
+	w->newer[w->thread.layout.lists.older / 8] = address(w->newer);
+	CHECK(walk(MAX_WORDS));
+	w->second[w->thread.layout.lists.next / 8] = address(w->second);
+	CHECK(walk(MAX_WORDS));
 }
 
 TEST(a_segment_without_room_keeps_its_innermost_frames)
