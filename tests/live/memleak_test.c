@@ -280,7 +280,7 @@ TEST_UNLESS(memleak_lacks, probes_that_have_lost_their_thread_end_the_tracing)
 
 	work_go(work);
 	tool_finish(tool);
-	CHECK_HAS(tool->err, text_of("process %d: detached: the thread that its probes", work->pid));
+	CHECK_HAS(tool->err, text_of("process %d: detached: the thread that", work->pid));
 	proc_kill(work);
 }
 
