@@ -30,7 +30,7 @@ static void check_spin(const struct proc *tool)
 			  (unsigned long long)all, SPIN_FRAMES, tool->out);
 	CHECK_EQ(lines_with(tool->out, ";0x"), 0);
 	CHECK_EQ(lines_with(tool->out, ";[unknown]"), 0);
-	CHECK_HAS(tool->err, "user stacks: 100.00 % by frame pointers\n");
+	CHECK_HAS(tool->err, "user stacks: 100.00 % walked by frame pointers\n");
 }
 
 TEST(samples_lead_to_main)

@@ -63,7 +63,7 @@ TEST(samples_are_of_the_function_that_was_there)
 static void check_waits(const struct proc *work, const struct proc *tool)
 {
 	check_shares(work, tool, "slept_us", FIRST(tool, ";work_sleep"),
-		     SECOND(tool, ";work_sleep"), 100);
+		     SECOND(tool, ";work_sleep"), 250);
 }
 
 TEST(waits_are_of_the_function_that_was_there)
