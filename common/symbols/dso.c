@@ -521,8 +521,7 @@ static void open_lines(struct dso *dso)
 {
 	static const char *const lacks[] = {
 		[SRCLINES_NO_DWARF] = "no source lines: no debug information (DWARF)",
-		[SRCLINES_NO_ZSTD] = "no source lines: debug information compressed with zstd "
-				     "(needs libelf 0.189)",
+		[SRCLINES_NO_ZSTD] = "no source lines: zstd-compressed DWARF (needs libelf 0.189)",
 		[SRCLINES_NO_SHARED] =
 			"no source lines: the file named by .gnu_debugaltlink is missing",
 		[SRCLINES_SPLIT] = "no inlined functions: split DWARF (.dwo, .dwp) is not read",

@@ -595,7 +595,7 @@ TEST(the_extension_of_the_output_is_its_format)
 	CHECK(file_read(path) && strstr(file_read(path), "    work_wait_go\n"));
 	CHECK(file_read(path) && folded_count(file_read(path), NULL, "work_wait_go") == 0);
 	path = text_of("%s/x.svg", folder);
-	tool = tool_run_on(work, "offcputime", "--output", path, "300ms");
+	tool_run_on(work, "offcputime", "--output", path, "300ms");
 	CHECK(file_read(path) && strstr(file_read(path), "<title>work_wait_go ("));
 }
 
@@ -622,9 +622,11 @@ TEST(lines_go_into_the_file_of_their_interval)
 TEST(a_run_that_fails_leaves_the_file_alone)
 {
 	const char *folder = folder_make(), *path = text_of("%s/x.txt", folder);
-	struct proc *tool = tool_run("runqlat", "--output", path, "-p", "1", "--duration", "100ms");
-	const char *before = file_read(path);
+	const char *before;
+	struct proc *tool;
 
+	tool_run("runqlat", "--output", path, "-p", "1", "--duration", "100ms");
+	before = file_read(path);
 	tool = tool_try("runqlat", "--output", path, "--", "/nonexistent/command");
 	CHECK_STATUS(tool, 1);
 	CHECK_STR(file_read(path), before);

@@ -48,7 +48,7 @@ TEST(a_second_run_overwrites_nothing)
 	CHECK_HAS(tool->err, "x.001.txt exists");
 	CHECK_STR(file_read(first), before);
 	CHECK_EQ(folder_count(folder), 2);
-	tool = tool_run("runqlat", "--overwrite", "--output", path, "100ms", "1");
+	tool_run("runqlat", "--overwrite", "--output", path, "100ms", "1");
 	CHECK_EQ(folder_count(folder), 2);
 }
 

@@ -164,7 +164,7 @@ TEST(refuses_what_is_cut_off_or_unknown)
 		CHECK(!btf_cut(copy, n, local, NULL, 0));
 		free(copy);
 	}
-	copy = until_end(malloc(size));
+	copy = until_end(mem_zalloc(1, size));
 	memcpy(copy, data, size);
 	first = (void *)(copy + sizeof(struct btf_header));
 	first->info = 31u << 24;

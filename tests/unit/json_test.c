@@ -73,6 +73,7 @@ TEST(members_nest)
 	json_text(&json, "end", "z");
 	json_end_line(&json);
 	fclose(f);
+	until_end(text);
 	CHECK_STR(text, "{\"type\":\"t\",\"n\":18446744073709551615,\"list\":[{\"x\":0.015625},{}],"
 			"\"end\":\"z\"}\n");
 }
@@ -193,6 +194,7 @@ TEST(a_histogram_tells_its_buckets)
 	hist_record(h, 1000);
 	hist_print_json(&json, h, &hist_nsecs);
 	fclose(f);
+	until_end(text);
 	CHECK_STR(text, "\"unit\":\"nsecs\",\"count\":3,\"average\":335.333333333333,\"p50\":3,"
 			"\"p90\":1000,\"p99\":1000,\"p99_9\":1000,\"max\":1000,\"buckets\":["
 			"{\"from\":3,\"below\":4,\"count\":2},"

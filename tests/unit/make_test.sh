@@ -5,7 +5,7 @@
 # shellcheck disable=SC2034,SC2154 # some variables are set by what is included, or for it
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib
-unset MAKEFLAGS MFLAGS MAKELEVEL O V SAN ARCH CROSS_COMPILE PKG_CONFIG
+unset MAKEFLAGS MFLAGS MAKELEVEL O PARTS OBJECTS V SAN ARCH CROSS_COMPILE PKG_CONFIG
 
 # Asking whether packages are there takes a second, and before its end there is no clang.
 mkdir "$dir/bin"

@@ -242,7 +242,7 @@ static const struct {
 TEST(refuses_bad_lines_and_says_why)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
-		int err;
+		int err = 0;
 		const char *said = SAID(err = parse_line(refusals[i].line));
 
 		CHECK_CASE(refusals[i].line, err, -EINVAL);

@@ -82,16 +82,16 @@ static void make_threads(size_t n_before_end, int32_t self_offset, int place, in
 TEST(values_and_variables_lie_above_or_below_the_thread_pointer)
 {
 	static const struct {
-		uint32_t version; /* 3.15 has variables */
 		size_t before_end;
+		uint32_t version; /* 3.15 has variables */
 		int self_offset, place, other;
 	} cases[] = {
-		{ 0x030b02f0, 2304, 0, 792, -40 },
-		{ 0x030b02f0, 256, -1856, -1568, 40 },
-		{ 0x030e02f0, 256, -1856, -1568, 40 },
-		{ 0x030f02f0, 2304, 0, -40, -48 },
-		{ 0x030f02f0, 256, -1856, 48, 64 },
-		{ 0x030f02f0, PAGE_BYTES + 128, -1856, PAGE_BYTES - 8, 64 },
+		{ 2304, 0x030b02f0, 0, 792, -40 },
+		{ 256, 0x030b02f0, -1856, -1568, 40 },
+		{ 256, 0x030e02f0, -1856, -1568, 40 },
+		{ 2304, 0x030f02f0, 0, -40, -48 },
+		{ 256, 0x030f02f0, -1856, 48, 64 },
+		{ PAGE_BYTES + 128, 0x030f02f0, -1856, PAGE_BYTES - 8, 64 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

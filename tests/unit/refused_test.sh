@@ -5,6 +5,7 @@
 # shellcheck disable=SC2154 # some variables are set by what is included
 cd "$(dirname "$0")/../.." || exit 1
 bin=$(realpath "${TRACELETS_BIN:-build}")
+export ASAN_OPTIONS=detect_leaks=0 # of a process that only refuses
 . tests/lib
 
 # wrong TOOL CULPRIT WORD...: says what is wrong with how it refuses these; false: nothing.
