@@ -8,16 +8,17 @@
 #include "silent.h"
 #include "unit.h"
 
-#define NAME "tracelets-cgroups-test"
+static char top[32]; /* of the folder of this run */
 
 static char folder[64]; /* "": none can be made */
 static struct cgroups *cgroups;
 
 BEFORE_EACH()
 {
-	snprintf(folder, sizeof(folder), "/sys/fs/cgroup/unified/" NAME);
+	snprintf(top, sizeof(top), "/tracelets-test-%d", getpid());
+	snprintf(folder, sizeof(folder), "/sys/fs/cgroup/unified%s", top);
 	if (mkdir(folder, 0755) && errno != EEXIST) {
-		snprintf(folder, sizeof(folder), "/sys/fs/cgroup/" NAME);
+		snprintf(folder, sizeof(folder), "/sys/fs/cgroup%s", top);
 		if (mkdir(folder, 0755) && errno != EEXIST)
 			folder[0] = '\0';
 	}
@@ -36,14 +37,16 @@ AFTER_EACH()
 			SKIP("no cgroup can be made here"); \
 	} while (0)
 
-/* "PATH", "PATH (gone)" or "" */
+/* "PATH", "PATH (gone)" or ""; the path is below the folder. */
 static const char *found(uint64_t id)
 {
 	const struct cgroup *cgroup = cgroups_find(cgroups, id);
+	size_t n = strlen(top);
 
-	return cgroup ? until_end(
-				mem_printf("%s%s", cgroup->path, cgroup->is_gone ? " (gone)" : ""))
-		      : "";
+	if (!cgroup)
+		return "";
+	CHECK(!strncmp(cgroup->path, top, n));
+	return until_end(mem_printf("%s%s", cgroup->path + n, cgroup->is_gone ? " (gone)" : ""));
 }
 
 static uint64_t make_below(const char *name)
@@ -84,8 +87,8 @@ TEST(a_cgroup_that_is_gone_keeps_its_name)
 	remove_below("web.service/lxc");
 	remove_below("web.service");
 	cgroups_update(cgroups);
-	CHECK_STR(found(id), "/" NAME "/web.service (gone)");
-	CHECK_STR(found(inner), "/" NAME "/web.service/lxc (gone)");
+	CHECK_STR(found(id), "/web.service (gone)");
+	CHECK_STR(found(inner), "/web.service/lxc (gone)");
 	CHECK_STR(found(1ULL << 60), "");
 }
 
@@ -127,8 +130,8 @@ TEST(a_name_may_come_again)
 	remove_below("x");
 	second = make_below("x");
 	CHECK(first != second);
-	CHECK_STR(found(second), "/" NAME "/x");
-	CHECK_STR(found(first), "/" NAME "/x (gone)");
+	CHECK_STR(found(second), "/x");
+	CHECK_STR(found(first), "/x (gone)");
 	remove_below("x");
 }
 
@@ -146,11 +149,11 @@ TEST(a_name_may_come_again_twice_at_once)
 	remove_below("x");
 	third = make_below("x");
 	cgroups_update(cgroups);
-	CHECK_STR(found(first), "/" NAME "/x (gone)");
-	CHECK_STR(found(third), "/" NAME "/x");
+	CHECK_STR(found(first), "/x (gone)");
+	CHECK_STR(found(third), "/x");
 	remove_below("x");
 	cgroups_update(cgroups);
-	CHECK_STR(found(third), "/" NAME "/x (gone)");
+	CHECK_STR(found(third), "/x (gone)");
 }
 
 /* What the kernel keeps of events, at the most. */
@@ -186,9 +189,9 @@ TEST(what_went_while_events_were_lost_is_gone)
 	remove_below("x");
 	last = make_below("z");
 	cgroups_update(cgroups);
-	CHECK_STR(found(id), "/" NAME "/x (gone)");
-	CHECK_STR(found(inner), "/" NAME "/x/inner (gone)");
-	CHECK_STR(found(last), "/" NAME "/z");
+	CHECK_STR(found(id), "/x (gone)");
+	CHECK_STR(found(inner), "/x/inner (gone)");
+	CHECK_STR(found(last), "/z");
 	remove_below("z");
 }
 
@@ -200,7 +203,7 @@ TEST(unwatched_cgroups_are_found_when_asked_for)
 	cgroups = cgroups_new(false);
 	CHECK_EQ(cgroups_fd(cgroups), -1);
 	id = make_below("docker-0.scope");
-	CHECK_STR(found(id), "/" NAME "/docker-0.scope");
+	CHECK_STR(found(id), "/docker-0.scope");
 	CHECK_STR(cgroups_find(cgroups, id)->container.unit, "");
 	remove_below("docker-0.scope");
 }
@@ -237,12 +240,12 @@ static void check_blind(const char *wanted)
 
 		cgroups = cgroups_new(true);
 		first = make_below("x");
-		CHECK_STR(found(first), "/" NAME "/x");
+		CHECK_STR(found(first), "/x");
 		remove_below("x");
 		second = make_below("y");
 		usleep(1100000);
-		CHECK_STR(found(second), "/" NAME "/y");
-		CHECK_STR(found(first), "/" NAME "/x (gone)");
+		CHECK_STR(found(second), "/y");
+		CHECK_STR(found(first), "/x (gone)");
 		remove_below("y");
 	});
 
