@@ -143,10 +143,12 @@ TEST(what_is_chosen_by_types_goes_by_the_file_of_them)
 		SKIP("/sys/kernel/btf can't be hidden");
 	CHECK_EQ(!strstr(tool->err, "no contention tracepoints"), has_events);
 	work_go(work);
-	tool = tool_run_in(hide_btf, NULL, "memleak", "--btf", path, "--duration", "100ms");
+	tool = tool_try_in(hide_btf, NULL, "memleak", "--btf", path, "--duration", "100ms");
 	proc_kill(work);
-	if (!strstr(tool->err, "needs Linux"))
+	if (!memleak_lacks()) {
+		CHECK_STATUS(tool, 0);
 		CHECK_LACKS(tool->err, "memleak: 0 calls traced");
+	}
 }
 
 TEST(an_output_that_cannot_be_written_is_an_error)
@@ -673,7 +675,7 @@ TEST(a_terminal_gets_text)
 TEST(verbose_has_no_warnings)
 {
 	for (size_t i = 0; i < sizeof(all_tools) / sizeof(*all_tools); i++) {
-		struct proc *tool = tool_run(all_tools[i], "-v", "--duration", "100ms");
+		struct proc *tool = tool_try(all_tools[i], "-v", "--duration", "100ms");
 
 		CHECK_LACKS(tool->err, "incorrectly");
 	}

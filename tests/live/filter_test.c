@@ -475,7 +475,7 @@ TEST_UNLESS(pid_namespaces_lack, processes_outside_of_the_pid_namespace_have_one
 	for (size_t i = 0; i < sizeof(with_others) / sizeof(*with_others); i++) {
 		const char *const *argv = with_others[i].argv;
 		struct proc *tool = tool_run_in(enter_pid_namespace, NULL, argv[0], "--duration",
-						"300ms", argv[1], argv[2], argv[3]);
+						"1s", argv[1], argv[2], argv[3]);
 
 		CHECK_HAS(tool->out, with_others[i].name);
 		CHECK_LACKS(tool->out, "outside-");
