@@ -5,6 +5,7 @@
 # one of the pages tracelets*; the rest stands in the tool's own page, as do shared options to which the
 # tool gives a letter. Then runs every example in the pages, in --help and in the documents as far as the
 # command line: each must parse, and one that is read by another program must end by itself.
+# Messages that pages quote are the code's. Pages have a limited length.
 # TRACELETS_BIN: where the tools are.
 # shellcheck disable=SC2154,SC2317 # eval; some variables are set by what is included
 cd "$(dirname "$0")/../.." || exit 1
