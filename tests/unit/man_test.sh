@@ -5,6 +5,7 @@
 # one of the pages tracelets*; the rest stands in the tool's own page, as do shared options to which the
 # tool gives a letter. Then runs every example in the pages, in --help and in the documents as far as the
 # command line: each must parse, and one that is read by another program must end by itself.
+# Messages that pages quote are the code's. Pages have a limited length.
 # TRACELETS_BIN: where the tools are.
 # shellcheck disable=SC2154,SC2317 # eval; some variables are set by what is included
 cd "$(dirname "$0")/../.." || exit 1
@@ -42,7 +43,6 @@ list_page()
 	}' "$@" | sort
 }
 
-# compare NAME HELP PAGE
 # fits_a_screen FILE: as "-h" has to: 24 lines of 80 columns, with three examples and ten options.
 fits_a_screen()
 {
@@ -59,6 +59,7 @@ fits_a_screen()
 		}' "$1"
 }
 
+# compare NAME HELP PAGE
 compare()
 {
 	diff "$2" "$3" >"$dir/diff"
@@ -201,6 +202,44 @@ for topic in $("$bin/tracelets" help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
 done
 check_examples examples_in_the_readme README.md
 check_examples examples_in_the_cookbook doc/examples.md
+
+# ---- messages ----
+
+# Prints the messages that pages quote, cut at N, FILE, ERROR and numbers, a piece per line.
+list_quotes()
+{
+	sed -n -e 's/^\.It Li "\(.*\)"$/\1/p' -e 's/^\.Ql "\(N .*\)".*/\1/p' "$@" |
+		sed -E -e 's/\b([A-Z]|FILE|ERROR|LIMIT|UNIT|[0-9]+)\b/\n/g' |
+		sed -E -e 's/^[ %]*(of )?(events|threads|waits|stacks|processes|calls|samples)? *//' -e 's/ *$//' | grep ' '
+}
+
+# Adjacent literals of the code are joined.
+cat common/*/*.c tools/*.c tools/*/*.c | tr -d '\n' | sed 's/"[ \t]*"//g' >"$dir/code"
+status=0
+list_quotes man/*.[578] >"$dir/quotes"
+while IFS= read -r piece; do
+	grep -qF -e "$piece" "$dir/code" || { echo "no message has: $piece"; status=1; }
+done <"$dir/quotes"
+[ -s "$dir/quotes" ] || status=1
+result messages_quoted_in_pages_are_the_code_s $status
+
+# ---- length ----
+
+# is_at_most NAME LINES FILE...
+is_at_most()
+{
+	name=$1 limit=$2
+	shift 2
+	lines=$(cat "$@" | wc -l)
+	[ "$lines" -le "$limit" ] || echo "$* has $lines lines, $limit at most"
+	[ "$lines" -le "$limit" ]
+	result "$name" $?
+}
+
+is_at_most page_of_all_tools_is_short 350 man/tracelets.8
+is_at_most pages_are_short 3600 man/*
+
+# ---- files ----
 
 # Pages name files as `folder/file.c`, or, behind one of the same folder, as `file.c`; x is any tool.
 list_lost_files()
