@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Log-linear histograms, on both sides of the kernel border.
+ * Log-linear histograms, shared by BPF and the loader.
  *
  * A value is recorded in a fixed-point form of the unit that is printed, so that the rows of the
  * table (powers of two of the unit) start exactly at an octave. Each octave has 32 equal slots,

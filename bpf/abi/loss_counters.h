@@ -18,7 +18,7 @@ enum loss_reason {
 
 struct loss {
 	__u64 events;
-	__u64 value; /* their total in the tool's unit, if it has one */
+	__u64 value; /* total of the lost values in the tool's unit, if it has one */
 };
 
 #endif

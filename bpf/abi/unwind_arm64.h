@@ -47,7 +47,7 @@ UNWIND_INLINE int unwind_signal(struct unwind_state *s)
 	return unwind_resume(s, saved.ip, saved.sp, saved.bp, saved.link);
 }
 
-/* The return address is still in x30, before the first call; the stack may be as it was. */
+/* The return address is still in x30, before the first call; the stack may be unchanged. */
 UNWIND_INLINE int unwind_leave_by_link(struct unwind_state *s, const struct unwind_rule *rule,
 				       __u64 cfa)
 {
@@ -113,9 +113,8 @@ UNWIND_INLINE void unwind_mark_interrupted(struct unwind_state *s, __u64 cfa)
 /* ---- Go ---- */
 
 /*
- * g is in x28 in all Go code, and so it is still if no C code has been called since. On the
- * scheduler's stack it is that of its m, whose first word it is, or already the goroutine that the
- * m runs.
+ * g is in x28 in all Go code, and remains there until C code is called. On the scheduler's stack it
+ * is that of its m, whose first word it is, or already the goroutine that the m runs.
  */
 UNWIND_INLINE int unwind_go_routine(struct unwind_state *s, const struct unwind_rule *rule,
 				    __u64 *g)
@@ -157,7 +156,7 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 /*
  * The kernel gives its trampoline for signal handlers no rules since 5.8 (commit 87676cfca141), nor
  * do C libraries that have one of their own: it is recognized by its instructions, as in other
- * unwinders, "mov x8, #__NR_rt_sigreturn; svc #0". UNWIND_NO_RULE: it isn't that.
+ * unwinders, "mov x8, #__NR_rt_sigreturn; svc #0". UNWIND_NO_RULE: it is other code.
  */
 #define UNWIND_SIGRETURN_CODE 0xd4000001d2801168ULL
 

@@ -21,8 +21,8 @@ UNWIND_INLINE __u64 unwind_code_address(__u64 address);
 UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number);
 
 /*
- * Notes a dependency of the walk. Words that it reads are noted, saved registers only once they are
- * used; this is for all the rest, which can't be compared.
+ * Notes a dependency of the walk. Words that the walk reads are noted, and saved registers once
+ * they are used; this is for all other dependencies, which can't be compared.
  */
 UNWIND_INLINE void unwind_depend(struct unwind_state *s)
 {
@@ -69,7 +69,7 @@ UNWIND_INLINE bool unwind_is_null(const struct unwind_state *s)
 	return !s->ip && !s->ip_is_exact;
 }
 
-/* Moves on to the interrupted code; the caller knows where bp and extra were read. */
+/* Moves on to the interrupted code; the caller has set where bp and extra were read. */
 UNWIND_INLINE int unwind_resume(struct unwind_state *s, __u64 ip, __u64 sp, __u64 bp, __u64 extra)
 {
 	s->ip = ip;

@@ -86,9 +86,7 @@ static __always_inline void area_find_cached(struct area *area, __u64 addr)
 #define MAPLE_RANGE_64	 2 /* below it: leaves */
 #define MAPLE_ARANGE_64	 3
 
-/*
- * 1 if a < b, else 0; of numbers below 2^63. Without a jump, and hidden from those who'd add one.
- */
+/* 1 if a < b, else 0; of numbers below 2^63. No branch, and written so that compilers add none. */
 static __always_inline __u64 maple_is_less(__u64 a, __u64 b)
 {
 	__u64 difference = a - b;
@@ -234,7 +232,7 @@ static __always_inline void area_enter_mount(struct area_walk *walk, struct moun
 	walk->mount_root = BPF_CORE_READ(mount, mnt.mnt_root);
 }
 
-/* From the root of a mount to where that is mounted. False: there is nothing above. */
+/* Moves from the root of a mount to its mount point. False: there is none. */
 static __always_inline bool area_leave_mount(struct area_walk *walk)
 {
 	struct mount *mount = walk->mount, *parent = BPF_CORE_READ(mount, mnt_parent);
@@ -272,7 +270,7 @@ static __always_inline bool area_step(struct area_walk *walk, struct area_def *d
 		def->is_cut = true;
 		return false;
 	}
-	if (parent == dentry) /* of a file without a place, such as a memfd */
+	if (parent == dentry) /* of a file without a directory entry, such as a memfd */
 		return false;
 	walk->dentry = parent;
 	return true;

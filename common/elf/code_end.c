@@ -15,7 +15,7 @@
 /* One instruction, of any machine. */
 struct step {
 	size_t bytes;	  /* 0: not understood */
-	int64_t distance; /* of a branch that may be taken or not: from the instruction's begin */
+	int64_t distance; /* of a branch that may be taken or not: from the instruction's start */
 	bool is_end;
 	bool is_call;
 	bool is_padding;

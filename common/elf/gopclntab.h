@@ -36,7 +36,7 @@ struct gopclntab {
 	struct go_span functab, names, units, files, values;
 	uint64_t gofunc;  /* what offsets of inlined calls count from */
 	bool has_calls;	  /* inlined calls can be found */
-	bool is_searched; /* ... which is not known before */
+	bool is_searched; /* ... which is unknown before */
 };
 
 /*
@@ -72,15 +72,15 @@ struct go_values {
 
 struct go_frame {
 	const char *function; /* as it is in the table; NULL: broken */
-	const char *file;     /* NULL: not known */
-	uint32_t line;	      /* 0: not known */
+	const char *file;     /* NULL: unknown */
+	uint32_t line;	      /* 0: unknown */
 	uint64_t pc;	      /* where it is: in all but the innermost, within a call */
 };
 
 /*
  * Reads the table. The file or image stays the caller's, and has to outlive it. 0; -ENODATA: no Go
- * program; -ENOTSUP: a layout that is not known; -EINVAL: broken; -EFBIG; -errno of reading. After
- * an error there is nothing to close.
+ * program; -ENOTSUP: a layout that is unknown; -EINVAL: broken; -EFBIG; -errno of reading. After an
+ * error there is nothing to close.
  */
 int gopclntab_open(struct gopclntab *g, const struct elf64 *elf);
 void gopclntab_close(struct gopclntab *g);
@@ -113,7 +113,7 @@ struct go_values go_values_begin(const struct gopclntab *g, const struct go_func
 /* False: there are no more. Each one's range is not empty, but may reach beyond the function. */
 bool go_values_next(struct go_values *v);
 
-/* Returns the source file at an address of the function; NULL: not known. */
+/* Returns the source file at an address of the function; NULL: unknown. */
 const char *gopclntab_file(const struct gopclntab *g, const struct go_func *f, uint64_t vaddr);
 
 /*

@@ -2,7 +2,7 @@
 /*
  * Instruction lengths of x86-64, from the opcode maps (Intel SDM, volume 2, appendix A). A map is
  * one letter for each opcode, which says what follows it. Opcodes that 64-bit mode doesn't have,
- * AMD's XOP and APX are not known.
+ * AMD's XOP and APX are unknown.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 /*
  * -: nothing, m: ModRM, b: a byte, w: two, z: four (two with a 66 prefix), v: eight with REX.W,
  * else as z, o: an address, e: ENTER's, j: relative target of four bytes, s: of one, B Z: ModRM and
- * b or z, f F: ModRM, and b or z if it is TEST, p: ModRM that must be POP's, x: not known.
+ * b or z, f F: ModRM, and b or z if it is TEST, p: ModRM that must be POP's, x: unknown.
  */
 static const char map_one[] = "mmmmbzxxmmmmbzxx"  /* 00 */
 			      "mmmmbzxxmmmmbzxx"  /* 10 */
@@ -186,7 +186,7 @@ static bool is_test(const struct x86_insn *insn)
 	return (insn->modrm >> 3 & 7) < 2;
 }
 
-/* Returns the number of bytes after the ModRM byte's; SIZE_MAX: not known. */
+/* Returns the number of bytes after the ModRM byte's; SIZE_MAX: unknown. */
 static size_t immediate_bytes(const struct x86_insn *insn, char layout)
 {
 	switch (layout) {

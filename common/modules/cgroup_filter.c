@@ -38,7 +38,7 @@ int cgroup_names_start(const struct run *run, struct cgroups **names)
 
 /* ---- cgroup filter ---- */
 
-#define LOOK_NS NS_PER_S /* how often is looked for a cgroup that was made anew */
+#define LOOK_NS NS_PER_S /* how often is searched for a cgroup that was made anew */
 
 struct search {
 	bool (*matches)(const struct container *container, const char *name);

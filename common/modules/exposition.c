@@ -7,7 +7,7 @@
 
 struct exposition {
 	uint32_t max_series;
-	struct metrics *metrics; /* NULL: not asked for, or no report yet */
+	struct metrics *metrics; /* NULL: not requested, or no report yet */
 };
 
 static const struct exposition defaults = { .max_series = 256 };

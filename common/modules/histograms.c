@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The module of histogram tools. The histogram of everything is counted per CPU and never reset: a
- * report shows the difference to the one before. Histograms by key are in a pair of tables used in
- * turn. Of several histograms, the one with the longest total comes last, next to the prompt.
+ * report shows the difference to the one before. Histograms by key are in a pair of tables used
+ * alternately. Of several histograms, the one with the longest total comes last, next to the
+ * prompt.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ struct histograms {
 	uint32_t entries;
 	struct hist *before; /* the histogram of everything at the last report */
 	struct map_pair tables;
-	struct cgroups *cgroups; /* NULL: their names are not asked for */
+	struct cgroups *cgroups; /* NULL: their names are not requested */
 	struct metric metric;
 };
 

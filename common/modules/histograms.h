@@ -16,7 +16,7 @@ struct hist_grouping {
 	const char *const *names; /* by number, to be shown in its place; NULL: numbers */
 	bool with_comm;		  /* the label has the comm after the number */
 	bool with_cgroup;	  /* the path of the cgroup whose id the number is */
-	bool by_container;	  /* the numbers are those of cgroups: sum them up by container */
+	bool by_container;	  /* the numbers are those of cgroups: total them per container */
 };
 
 /* Name and description of the metric. */

@@ -161,7 +161,7 @@ static uint64_t count_failed(const struct run *run)
 	return n;
 }
 
-/* When it runs late, the iterator only makes states: the start of a wait is not known any more. */
+/* When it runs late, the iterator only makes states: the start of a wait is unknown any more. */
 static void set_late(const struct run *run, bool late)
 {
 	int fd = bpf_map__fd(map_find(run, ".data.task_late"));

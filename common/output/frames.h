@@ -25,9 +25,9 @@ struct frame {
 	const char *name;
 	enum frame_kind kind;
 	uint32_t line;		   /* of its source, being executed */
-	const char *file;	   /* NULL: unknown, or not asked for */
+	const char *file;	   /* NULL: unknown, or not requested */
 	const char *symbol;	   /* the linker's name; NULL: the same, unknown or not requested */
-	const struct image *image; /* borrowed; NULL: in none, or not asked for */
+	const struct image *image; /* borrowed; NULL: in none, or not requested */
 	uint64_t address; /* in the image, as ELF counts: inside the call where it is a caller's */
 };
 

@@ -330,7 +330,7 @@ static bool read_memory(struct probe_effect *e, uint32_t word)
 	return !a.writes_base || writes_reg(e, base, true);
 }
 
-/* False: not known, or nothing that may be skipped. */
+/* False: unknown, or nothing that may be skipped. */
 static bool read_effect(struct probe_effect *e, uint32_t word)
 {
 	*e = (struct probe_effect){ .copied_from = -1 };

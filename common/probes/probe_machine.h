@@ -29,7 +29,7 @@ struct probe_machine {
 	uint8_t args[PROBE_MAX_ARGS]; /* the calling convention's registers */
 	uint32_t return_regs; /* by which the kernel finds what a call returns to, as bits */
 
-	/* Reads the instruction at code. False: it isn't known, or not all of it is there. */
+	/* Reads the instruction at code. False: it is unknown, or not all of it is there. */
 	bool (*read)(struct probe_step *step, const uint8_t *code, size_t size);
 
 	/* The offset from which on the entry is part of a loop; at most PROBE_MAX_OFFSET. */

@@ -17,10 +17,10 @@
  * kernel finds the calls that are over. bti may be skipped.
  *
  * The search ends at the first branch, which may still be probed itself, and at the first
- * instruction that isn't known. It also ends where a relative jump in the function leads back into
+ * instruction that is unknown. It also ends where a relative jump in the function leads back into
  * the entry, since the probe would be hit again in the same call. Jumps that can't be seen in the
  * function's own bytes (indirect ones, and those from a part that the compiler has put elsewhere)
- * are not looked for: they would have to loop to before the first push or branch.
+ * are not searched for: they would have to loop to before the first push or branch.
  *
  * Plain arithmetic on bytes that the traced side may have chosen: any bytes are safe.
  */

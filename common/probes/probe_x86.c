@@ -178,7 +178,7 @@ static bool read_0f(struct probe_effect *e, const struct x86_insn *insn)
 	}
 }
 
-/* False: not known, or nothing that may be skipped. */
+/* False: unknown, or nothing that may be skipped. */
 static bool read_effect(struct probe_effect *e, const struct x86_insn *insn)
 {
 	unsigned int odd = X86_PREFIX_67 | X86_PREFIX_F2 | X86_PREFIX_F3 | X86_PREFIX_LOCK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The cgroups (v2) of this machine by their ids, which are the inode numbers of their folders.
- * Folders are watched, so that a cgroup has its name after it is gone, too.
+ * The cgroups (v2) of this machine by their ids, which are the inode numbers of their directories.
+ * Directories are watched, so that a cgroup has its name after it is gone, too.
  */
 #ifndef CGROUPS_H
 #define CGROUPS_H
@@ -35,13 +35,13 @@ const char *cgroups_root(void);
 /* Returns the id of the cgroup that the process is in; 0: unknown. */
 uint64_t cgroup_of_process(pid_t pid);
 
-/* Becomes readable when folders came or went, for cgroups_update(); -1: nothing is watched. */
+/* Becomes readable when directories came or went, for cgroups_update(); -1: nothing is watched. */
 int cgroups_fd(const struct cgroups *cgroups);
 void cgroups_update(struct cgroups *cgroups);
 
 /*
- * NULL: unknown. Where folders are not watched, looks for new ones, once in a second. Valid until
- * the next call of cgroups_update() or cgroups_find().
+ * NULL: unknown. Where directories are not watched, looks for new ones, once in a second. Valid
+ * until the next call of cgroups_update() or cgroups_find().
  */
 const struct cgroup *cgroups_find(struct cgroups *cgroups, uint64_t id);
 

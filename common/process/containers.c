@@ -68,9 +68,9 @@ static bool is_id(struct part part)
 }
 
 /*
- * Prefix of an id, or name of its parent folder: of containerd's CRI plugin, CRI-O, dockerd, Podman
- * (with --cgroups=split "libpod-payload"; "libpod_parent" without systemd), nerdctl. "": not a
- * container but its manager's process.
+ * Prefix of an id, or name of its parent directory: of containerd's CRI plugin, CRI-O, dockerd,
+ * Podman (with --cgroups=split "libpod-payload"; "libpod_parent" without systemd), nerdctl. "": not
+ * a container but its manager's process.
  */
 static const struct {
 	const char *name, *runtime;
@@ -97,7 +97,7 @@ static const char *find_runtime(struct part manager)
 
 /*
  * Splits "docker-<id>.scope" and "<id>". runc's notation for systemd, "<slice>:docker:<id>", is a
- * folder where systemd is not asked. False: there is no id.
+ * directory where systemd is not asked. False: there is no id.
  */
 static bool split_id(struct part part, struct part *manager, struct part *id)
 {
@@ -174,7 +174,7 @@ static void unescape(char *text)
 
 /*
  * "systemd-nspawn@NAME.service", or "machine-NAME.scope" in machine.slice, where libvirt's virtual
- * machines are too. nspawn's own process is in the folder "supervisor" in it.
+ * machines are too. nspawn's own process is in the directory "supervisor" in it.
  */
 static bool parse_nspawn(struct container *container, struct part folder, struct part part)
 {
@@ -237,8 +237,8 @@ static void set_unit(struct container *container, struct part part)
 }
 
 /*
- * Slices, then one unit (systemd.slice(5)), whose inner folders are its own affair; only that of a
- * user's manager has slices and units in it again.
+ * Slices, then one unit (systemd.slice(5)), whose inner directories are its own affair; only that
+ * of a user's manager has slices and units in it again.
  */
 static void parse_unit(struct container *container, const char *path)
 {

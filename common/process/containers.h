@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The container and the systemd unit of a cgroup (v2), from its path: container managers put the
- * container's id into the folder's name, systemd makes a folder for each unit.
+ * container's id into the directory's name, systemd makes a directory for each unit.
  */
 #ifndef CONTAINERS_H
 #define CONTAINERS_H

@@ -21,7 +21,7 @@ struct mapped_name {
 	dev_t dev;
 	ino_t ino;
 	unsigned int n_users;
-	struct file *file; /* NULL: not asked for yet, or not open; counts as one of its users */
+	struct file *file; /* NULL: not requested yet, or not open; counts as one of its users */
 	char path[];
 };
 
@@ -42,9 +42,9 @@ struct map_store {
 
 struct mapped {
 	uint64_t start, end, offset;
-	uint64_t time_ns; /* when it was made or a little before; 0: not known */
+	uint64_t time_ns; /* when it was made or a little before; 0: unknown */
 	struct mapped_name *name;
-	struct file *file; /* NULL: not asked for yet, or none */
+	struct file *file; /* NULL: not requested yet, or none */
 };
 
 struct maps {

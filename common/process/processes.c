@@ -727,7 +727,7 @@ static struct maps *read_proc(struct processes *table, pid_t pid, uint64_t now_n
 }
 
 /*
- * It may have executed or mapped something meanwhile: then it is not known of which moment the
+ * It may have executed or mapped something meanwhile: then it is unknown of which moment the
  * mappings are.
  */
 static struct maps *read_and_keep(struct processes *table, pid_t pid)

@@ -50,7 +50,7 @@ struct era *era_begin_as(struct era **latest, uint64_t time_ns, const struct era
 /* Frees all eras from one on. store: where the mappings' names are. */
 void eras_free(struct map_store *store, struct era **link);
 
-/* Frees all but the latest few, those that may still be asked for. */
+/* Frees all but the latest few, those that may still be requested. */
 void eras_drop_old(struct map_store *store, struct era **latest);
 
 /* Returns the era of that time, or NULL. */
@@ -98,7 +98,7 @@ struct processes;
 struct process {
 	struct hashlink link;
 	pid_t pid;
-	pid_t parent;	     /* 0: not known */
+	pid_t parent;	     /* 0: unknown */
 	uint32_t generation; /* of tables that no events are fed to; 0: nobody has said */
 	struct era *latest;
 	uint64_t exit_ns;	       /* 0: not yet */
@@ -150,7 +150,7 @@ void processes_thread(struct processes *table, pid_t pid);
 bool processes_exit_thread(struct processes *table, pid_t pid, pid_t tid, uint64_t time_ns);
 bool processes_check_end(struct processes *table, pid_t pid, uint64_t time_ns);
 
-/* Its main thread has ended, and how many there are left is not known. */
+/* Its main thread has ended, and how many there are left is unknown. */
 bool processes_is_leaderless(const struct processes *table, pid_t pid);
 
 /* Events were lost: nothing is known any more, but for what is published. */
@@ -165,13 +165,13 @@ void processes_visit_living(struct processes *table, void (*visit)(pid_t pid, vo
 
 /* ---- what was: maps are the caller's, to be given back with maps_release() ---- */
 
-/* Returns the mappings that a process had at that time, from events alone. NULL: not known. */
+/* Returns the mappings that a process had at that time, from events alone. NULL: unknown. */
 struct maps *processes_recall(struct processes *table, pid_t pid, uint64_t time_ns);
 
 /*
  * Returns the mappings of a process at that time, by the events where they say it better than
  * /proc/PID/maps, or well enough: of processes that have just begun or were just read, that have
- * executed something else since, or that are gone; else read now. NULL: not known.
+ * executed something else since, or that are gone; else read now. NULL: unknown.
  */
 struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns);
 
@@ -192,8 +192,8 @@ struct maps *processes_look(struct processes *table, pid_t pid, uint32_t generat
 			    uint64_t time_ns);
 
 /*
- * Names the state at that time: two that are equal stand for equal mappings. 0: not known. A
- * process that has exited has the state that it had.
+ * Names the state at that time: two that are equal stand for equal mappings. 0: unknown. A process
+ * that has exited has the state that it had.
  */
 uint64_t processes_state(struct processes *table, pid_t pid, uint64_t time_ns);
 
@@ -201,7 +201,7 @@ bool processes_has_exited(const struct processes *table, pid_t pid);
 
 /* ---- what BPF walks stacks by ---- */
 
-/* NULL: not known. */
+/* NULL: unknown. */
 struct process *processes_find(const struct processes *table, pid_t pid);
 
 /* Puts these maps (one more user; NULL: none) in the place of what was published of a process. */

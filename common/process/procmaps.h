@@ -20,7 +20,7 @@ struct mapping {
 	bool is_shared; /* what is written there, others that have it see */
 	char *path; /* as printed by the kernel, octal escapes undone; "" if none; "[vdso]", ... */
 
-	/* CLOCK_REALTIME, when it was made or a little before; zero: not known, but it is there. */
+	/* CLOCK_REALTIME, when it was made or a little before; zero: unknown, but it is there. */
 	struct timespec mapped_at;
 
 	/* A process that may see the same files, where its own one is gone; 0: none is known. */
@@ -51,7 +51,7 @@ int mappings_read(struct mappings *maps, pid_t pid);
 int mappings_read_all(struct mappings *maps, pid_t pid);
 void mappings_free(struct mappings *maps);
 
-/* Memory without a name of the kernel's, such as [vdso]: what it holds is not known. */
+/* Memory without a name of the kernel's, such as [vdso]: what it holds is unknown. */
 bool mapping_is_memory(const struct mapping *m);
 
 /* Returns the mapping that holds addr, or NULL. */

@@ -102,7 +102,7 @@ bool process_has_ended(pid_t pid)
 
 /* ---- a thread that lives ---- */
 
-/* Folders have a link for each folder in them, and two more. */
+/* Directories have a link for each directory in them, and two more. */
 static bool has_other_threads(const char *task_folder)
 {
 	struct stat st;

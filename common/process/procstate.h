@@ -20,14 +20,14 @@ pid_t *process_list(size_t *n);
 /* Its name, that of its main thread. 0 or -errno. */
 int process_comm(pid_t pid, char *comm, size_t size);
 
-/* True if none of its threads is left, though its parent may not have asked for its status yet. */
+/* True if none of its threads is left, though its parent may not have requested its status yet. */
 bool process_has_ended(pid_t pid);
 
-/* When it began, to a tick, by today's setting of the clock. 0: not known. */
+/* When it began, to a tick, by today's setting of the clock. 0: unknown. */
 uint64_t process_start_unix_ns(pid_t pid);
 
 /*
- * Returns the task whose /proc folder has a process's memory, root and namespaces. That is the
+ * Returns the task whose /proc directory has a process's memory, root and namespaces. That is the
  * process itself unless its main thread has exited before the rest; then it is the id of a live
  * thread. Returns pid if there is none. Call it if /proc/PID has not answered.
  */

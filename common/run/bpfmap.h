@@ -56,7 +56,7 @@ void map_visit_pids(int fd, bool (*is_wanted)(pid_t pid, void *arg),
 
 /*
  * A table that BPF finds through an array of maps with one slot ("NAMEs"; empty: the first), of two
- * that take turns. The first is in the object ("NAME"), the second is made when its turn comes.
+ * that alternate. The first is in the object ("NAME"), the second is made when its turn comes.
  */
 struct map_pair {
 	const char *slot, *first; /* the maps' names */

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 struct child {
-	const char *name; /* as it was asked for */
+	const char *name; /* as it was requested */
 	pid_t pid;	  /* 0: no command */
 	int pid_fd;	  /* readable when it has ended */
 	int release_fd;	  /* a byte lets it go; without one, it ends when this is closed */

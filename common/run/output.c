@@ -70,7 +70,7 @@ static FILE *open_special(const char *path)
 	return fd < 0 ? fopen(path, "we") : fdopen(fcntl(fd, F_DUPFD_CLOEXEC, 0), "w");
 }
 
-/* Returns the bytes of a path that are its folder's, with the slash. */
+/* Returns the bytes of a path that are its directory's, with the slash. */
 static int folder_length(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -65,7 +65,7 @@ struct run {
 	void *skeleton;			      /* the tool's struct x_bpf */
 	struct bpf_object *object;
 	struct kernelbtf *kernelbtf; /* NULL: libbpf reads all of the kernel's types itself */
-	int fills_on_demand;	     /* maps (bpfmap.c): 0: not known yet, 1: yes, -1: no */
+	int fills_on_demand;	     /* maps (bpfmap.c): 0: not yet known, 1: yes, -1: no */
 	struct loop *loop;
 	pid_t command_pid; /* not yet released */
 
@@ -78,8 +78,8 @@ struct run {
 	uint64_t report_start_ns; /* the current report's window */
 	uint64_t end_ns;
 	const char *event;		    /* sampled event, for people; NULL: none */
-	const struct sample_period *period; /* NULL: nothing is, or it isn't known how often */
-	uint32_t n_reports;		    /* that intervals have asked for */
+	const struct sample_period *period; /* NULL: nothing is, or it is unknown how often */
+	uint32_t n_reports;		    /* that intervals have requested */
 	bool is_last;			    /* tracing has ended */
 	bool prints_lines;		    /* as things happen, and a report after them */
 	bool is_peek;			    /* SIGUSR1: show what there is, change nothing */

@@ -22,11 +22,11 @@ struct python_function {
 	struct python_codes *codes;
 	unsigned int n_users; /* words, and those that hold it */
 	char *name;	      /* qualified, of a long one the beginning: "Thread.run" */
-	char *file;	      /* the path, of a long one the end; NULL: not known */
+	char *file;	      /* the path, of a long one the end; NULL: unknown */
 	uint32_t first_line;
 	enum python_lines lines_kind;
 	size_t n_lines;
-	uint8_t lines[]; /* co_linetable, co_lnotab; none: not asked for */
+	uint8_t lines[]; /* co_linetable, co_lnotab; none: not requested */
 };
 
 /* Functions are freed with it, even if they are still held. */
@@ -35,7 +35,7 @@ void python_codes_free(struct python_codes *codes);
 
 /*
  * Takes in a record of size bytes, in the place of what the word stood for before. Of very many
- * words, those that were not asked for lately are forgotten: BPF sends them again.
+ * words, those that were not requested recently are forgotten: BPF sends them again.
  */
 void python_codes_add(struct python_codes *codes, const struct python_def *def, size_t size);
 

@@ -8,7 +8,7 @@
  * struct pthread. Since 3.15 it is a thread-local variable, on the other side of the thread
  * pointer; there is another one that is the same as long as the thread has the GIL.
  */
-#define VALUES_BYTES	 2304 /* of struct pthread, where its size isn't asked for */
+#define VALUES_BYTES	 2304 /* of struct pthread, where its size isn't requested */
 #define VARIABLES_BYTES	 4096
 #define SINCE_A_VARIABLE 0x030f0000
 #define MAX_WORDS	 (PYTHON_THREAD_BYTES / sizeof(uint64_t))

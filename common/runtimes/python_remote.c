@@ -301,7 +301,7 @@ static bool is_call(const struct walk *w, size_t n)
 	return stack_address(w->words[n]) - 1 - l->eval_begin < l->eval_bytes;
 }
 
-/* Reads the frame that is looked at. False: the mark, at that address, isn't the frame's. */
+/* Reads the frame that is looked at. False: the marker, at that address, isn't the frame's. */
 static bool is_marked(const struct walk *w, uint64_t mark, uint8_t *object)
 {
 	uint64_t word;

@@ -27,7 +27,7 @@ struct places {
 	struct kernelnames *kernelnames; /* NULL: no resolver; the caller has warned */
 	bool with_addresses;		 /* frames carry them */
 	bool is_kernel_reported;	 /* that it has no symbols */
-	uint64_t *own_programs;		 /* first addresses; NULL: not known */
+	uint64_t *own_programs;		 /* first addresses; NULL: unknown */
 	size_t n_own_programs;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The places that stacks consist of, each once, however many stacks it is in, with its frames:
- * names are looked up once for each place, file by file, when they are asked for.
+ * names are looked up once for each place, file by file, when they are requested.
  */
 #ifndef PLACES_H
 #define PLACES_H
@@ -22,7 +22,7 @@ struct place {
 	bool is_kernel;
 	bool is_return;
 	bool is_made;			/* at run time, by a runtime that is known */
-	uint32_t line;			/* of a Python frame, if asked for; 0: none */
+	uint32_t line;			/* of a Python frame, if requested; 0: none */
 	struct python_function *python; /* NULL: a native frame */
 };
 
@@ -36,7 +36,7 @@ struct known_place {
 	uint16_t n_frames;
 	bool is_own;			   /* a frame of the tracer's own BPF programs */
 	bool is_unanswered;		   /* the kernel was asked and failed: ask again */
-	const struct frame *const *frames; /* leaf first; NULL: not asked for yet */
+	const struct frame *const *frames; /* leaf first; NULL: not requested yet */
 };
 
 /* usyms stays the caller's, and outlives this. with_addresses: frames carry their address. */

@@ -120,7 +120,7 @@ struct build {
 	bool is_python;
 	struct python_file python;
 	uint32_t thread_bytes; /* of a C library; 0: it is none, or unknown */
-	int32_t place; /* where processes have had their threads' states; 0: not known yet */
+	int32_t place; /* where processes have had their threads' states; 0: not yet known */
 };
 
 struct process_entry {
@@ -128,7 +128,7 @@ struct process_entry {
 	struct python_process process;
 	struct build *build; /* lives as long as the published tables */
 	uint64_t serial;
-	int32_t place;	       /* 0: not known yet */
+	int32_t place;	       /* 0: not yet known */
 	unsigned int n_misses; /* stacks without Python frames */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The counts by stack that BPF collects (stack_count()): two tables used in turn, drained for each
- * report and whenever one is half full.
+ * The counts by stack that BPF collects (stack_count()): two tables used alternately, drained for
+ * each report and whenever one is half full.
  */
 #ifndef STACK_COUNTS_H
 #define STACK_COUNTS_H

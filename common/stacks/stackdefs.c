@@ -174,7 +174,7 @@ uint32_t python_places_merge(const struct python_codes *codes, const struct stac
 
 /*
  * Stacks by where they are in files, which is the same for all processes that run the same code:
- * one trace for each, that outlives the processes. Names are looked up when they are asked for.
+ * one trace for each, that outlives the processes. Names are looked up when they are requested.
  */
 
 #define WAKER_WORDS  4 /* of STACK_WAKER: */
@@ -206,7 +206,7 @@ struct traces {
 	struct python_codes *codes;
 	struct background *background;
 	struct places *places;
-	const struct frame **frames; /* of the trace that was asked for last, root first */
+	const struct frame **frames; /* of the trace that was requested last, root first */
 	size_t frames_cap;
 	uint32_t n_reports;
 };

@@ -33,7 +33,7 @@ struct stack_flaw {
 		FLAW_CUT,     /* its outermost frames are missing */
 		FLAW_UNNAMED, /* it is whole, but has code without names */
 	} kind;
-	const struct runtime *runtime; /* that made code in it; NULL: there is none, or not known */
+	const struct runtime *runtime; /* that made code in it; NULL: there is none, or unknown */
 	bool has_names;	  /* of all code made at run time: there is a perf map or a jitdump */
 	const char *file; /* has no unwind information; NULL: it is code made at run time */
 	int err;	  /* negative errno: the file could not be opened */
@@ -102,7 +102,7 @@ struct dso_stats stackdefs_stats(const struct stackdefs *defs);
 /* A process has ended, and all it has sent has been read. */
 void stackdefs_end_process(struct stackdefs *defs, pid_t pid);
 
-/* Returns the name of a stack's trace; the name itself if it isn't known. */
+/* Returns the name of an interned stack; the name itself if it is unknown. */
 uint64_t stackdefs_fold(struct stackdefs *defs, uint64_t id);
 
 /*
@@ -140,10 +140,10 @@ const struct frame *const *stackdefs_frames(struct stackdefs *defs, uint64_t id,
 /* Returns the frames of all stacks, which are there until the report ends. */
 struct frame_table *stackdefs_frame_table(struct stackdefs *defs);
 
-/* How the walk of a user stack ended (enum unwind_reason); UNWIND_GOES_ON if it isn't known. */
+/* How the walk of a user stack ended (enum unwind_reason); UNWIND_GOES_ON if it is unknown. */
 int stackdefs_reason(const struct stackdefs *defs, uint64_t id);
 
-/* Returns the flaw of a user stack; NULL: it has none, or isn't known. Valid as its frames are. */
+/* Returns the flaw of a user stack; NULL: it has none, or is unknown. Valid as its frames are. */
 const struct stack_flaw *stackdefs_flaw(const struct stackdefs *defs, uint64_t id);
 
 /* A waker's words: user stack, kernel stack and comm; NULL if its definition never arrived. */

@@ -592,7 +592,7 @@ static void drop_oldest(struct dso_cache *cache, uint64_t max_bytes, const struc
 		dso_drop_tables(container_of(cache->tables.oldest, struct dso, tables));
 }
 
-/* Memory is freed before a table is read, since its size is not known before. */
+/* Memory is freed before a table is read, since its size is unknown before. */
 static void load_file(struct dso *dso)
 {
 	if (!syms_ahead_take(&dso->ahead, dso->cache->options.background, &dso->syms)) {

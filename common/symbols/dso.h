@@ -128,10 +128,10 @@ void known_names_free(struct known_names *names);
 /* Interns a string. NULL for NULL. */
 const char *known_names_keep(struct known_names *names, const char *string);
 
-/* offsets: a file's. NULL: not known. */
+/* offsets: a file's. NULL: unknown. */
 const struct known_name *known_names_find(const struct idmap *offsets, uint64_t offset);
 
-/* Adds what is found at an offset, which isn't known; all of it is copied. */
+/* Adds what is found at an offset, which is unknown; all of it is copied. */
 const struct known_name *known_names_add(struct known_names *names, struct idmap *offsets,
 					 uint64_t offset, const struct known_name *found,
 					 const struct srcframe *frames);
@@ -268,7 +268,7 @@ uint64_t dso_offset(const struct dso *dso, const struct mapped *m, uint64_t addr
 uint64_t dso_address(const struct dso *dso, uint64_t offset);
 
 /*
- * Names of this dso will be asked for: its symbols are loaded in the background, unless those
+ * Names of this dso will be requested: its symbols are loaded in the background, unless those
  * loaded ahead take all the memory that there is for them.
  */
 void dso_expect(struct dso *dso);
@@ -280,8 +280,8 @@ void dso_expect(struct dso *dso);
 const char *dso_find(struct dso *dso, uint64_t offset);
 
 /*
- * Returns the image, with *address as ELF counts (0: not known) and *symbol as the linker calls the
- * function (NULL: not known). The image lives as long as the dso, the symbol as a name does.
+ * Returns the image, with *address as ELF counts (0: unknown) and *symbol as the linker calls the
+ * function (NULL: unknown). The image lives as long as the dso, the symbol as a name does.
  */
 const struct image *dso_place(struct dso *dso, uint64_t offset, uint64_t *address,
 			      const char **symbol);

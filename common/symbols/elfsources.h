@@ -60,7 +60,7 @@ struct elfsources {
 	struct elffile debug;
 	int debug_fd;
 	void *minidebug;
-	size_t n_code_ends; /* that were looked for */
+	size_t n_code_ends; /* that were searched for */
 	const struct addr_item *last_section;
 };
 

@@ -28,7 +28,7 @@ struct elfsyms {
 	size_t count;
 	struct source_strings strings[N_SOURCES];
 	struct elfsegs segs;
-	char **readable; /* of each symbol that was asked for; NULL: none was */
+	char **readable; /* of each symbol that was requested; NULL: none was */
 	size_t readable_bytes;
 };
 

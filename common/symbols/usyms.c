@@ -66,7 +66,7 @@ struct subject {
 	struct usyms *us;
 	pid_t pid;
 	uint32_t generation;
-	struct maps *maps; /* NULL: not known */
+	struct maps *maps; /* NULL: unknown */
 };
 
 static struct memory *memory_of(const struct subject *s, const struct mapped *m)

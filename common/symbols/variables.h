@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Names of variables: of what lies in the data of a program or a library, by the file's own tables
- * of symbols. They are read when the first variable of a file is asked for.
+ * of symbols. They are read when the first variable of a file is requested.
  */
 #ifndef VARIABLES_H
 #define VARIABLES_H
@@ -14,7 +14,7 @@
 
 struct variable {
 	const struct file *file;
-	uint64_t vaddr;	    /* of the address that was asked for, as ELF counts */
+	uint64_t vaddr;	    /* of the address that was requested, as ELF counts */
 	const char *symbol; /* of the variable that covers it; NULL: none does */
 	uint64_t start;	    /* the variable's first address, likewise */
 	uint64_t bytes;

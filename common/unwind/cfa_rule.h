@@ -56,7 +56,7 @@ struct cfa_state {
 /*
  * arm64: whether that is code which a PLT has jumped to after it pushed two registers, the second
  * of which is the return address, and which doesn't count them: glibc's _dl_runtime_resolve. The
- * return address is in the caller's part of the stack then, by what is said.
+ * return address is in the caller's stack frame then, by what is said.
  */
 #define CFA_PLT_BYTES 16
 

@@ -166,7 +166,7 @@ static int32_t stack_behind(int32_t before, uint32_t word)
 
 /* ---- carrying it along ---- */
 
-/* A state changes twice at most: to something, and to what is not known. */
+/* A state changes twice at most: to something, and to what is unknown. */
 static void reach(struct text *text, uint64_t index, int32_t stack)
 {
 	int32_t *known;

@@ -15,7 +15,7 @@
 
 #define CODE_MAX_BYTES 4096 /* of functions that are looked at: the largest has some hundred */
 #define FRAME_MAX      (1 << 30)
-#define LONG_NAME      256 /* longer than those that are looked for: names may be of any length */
+#define LONG_NAME      256 /* longer than those that are searched for: names may be of any length */
 #define LONG_PATH      4096
 
 struct builder {

@@ -80,7 +80,7 @@ bool unwind_procs_find(const struct unwind_procs *procs, pid_t pid, struct unwin
 /* Mappings to walk by, valid until the next call of these functions. */
 struct unwind_mappings {
 	const struct unwind_mapping *items;
-	size_t count; /* 0: not known */
+	size_t count; /* 0: unknown */
 };
 
 /* Return the published mappings, and those of that time, by the events. */

@@ -20,7 +20,7 @@ struct unwind_view {
 	size_t n_mappings;
 	const struct unwind_copy *copy;	      /* NULL: the process's memory as it is now */
 	const struct unwind_returns *returns; /* of the thread; NULL: no return probes */
-	uint64_t *sps; /* as many as words, where each frame's part of the stack begins; or NULL */
+	uint64_t *sps; /* as many as words, where each frame's stack frame begins; or NULL */
 };
 
 /*

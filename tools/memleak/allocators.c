@@ -26,7 +26,7 @@
 
 #define FUNCTIONS_MAX	   256	       /* of a file: real ones have some 30 */
 #define CODE_MAX_BYTES	   (64u << 10) /* of a function, to look for jumps back to its entry */
-#define CODE_DEFAULT_BYTES 256	       /* of one whose size is not known */
+#define CODE_DEFAULT_BYTES 256	       /* of one whose size is unknown */
 
 struct scan {
 	struct allocators *a;
@@ -273,7 +273,7 @@ static void scan_mapping(struct allocators *a, pid_t pid, const struct allocator
 	add_file(a, request, &found, fd);
 }
 
-/* ---- the object that was asked for ---- */
+/* ---- the object that was requested ---- */
 
 /* "libfoo" and "libfoo.so.1" are both libfoo.so.1, also when it has been replaced on disk. */
 static bool has_name(const struct mapping *m, const char *object)

@@ -41,7 +41,7 @@ struct alloc_function {
 	char *name;		  /* one of its names, without version */
 	size_t file;		  /* index in files[] */
 	uint64_t offset;	  /* of its first byte in the file */
-	uint64_t bytes;		  /* its size; 0: not known */
+	uint64_t bytes;		  /* its size; 0: unknown */
 	struct probe_place place; /* for the kind's arguments and return; see alloc_traits */
 };
 
@@ -78,7 +78,7 @@ void allocators_mark(struct allocators *a, pid_t pid);
 
 /*
  * Forgets the files that no process had mapped in this call nor in the last one, but none that was
- * asked for by its path; first calls leave() for each. True if the next call may forget some more.
+ * requested by its path; first calls leave() for each. True if the next call may forget some more.
  */
 bool allocators_release(struct allocators *a, void (*leave)(struct alloc_file *file, void *arg),
 			void *arg);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Live blocks as the loader reads them, out of the table that BPF programs write (bpf/abi/block.h):
- * summed up by the stack that asked for them.
+ * totalled per the stack that requested them.
  */
 #ifndef BLOCKS_H
 #define BLOCKS_H

@@ -102,7 +102,7 @@ const struct stacks_spec leak_table_stacks = {
 
 /*
  * Only text that is looked at goes on, report after report: another format, and a file, have one
- * report, at the end, unless an interval is asked for.
+ * report, at the end, unless an interval is requested.
  */
 static void choose_interval(struct run *run)
 {

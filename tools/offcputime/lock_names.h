@@ -18,7 +18,7 @@
 
 /*
  * A futex is just a word. The function of the C library that waits for it shows its use: "mutex",
- * "condition", "rwlock", "semaphore", "barrier", "join"; "futex" if it isn't known. kind: enum
+ * "condition", "rwlock", "semaphore", "barrier", "join"; "futex" if it is unknown. kind: enum
  * lock_kind, whose locks of the kernel have names of their own: "mutex", "rwsem", "percpu-rwsem",
  * "rtmutex", "semaphore", "spin", "rwlock". frames: the user stack, root first.
  */
@@ -46,7 +46,7 @@ struct lock_name {
 	uint64_t vaddr;	       /* in the file, as ELF counts */
 	uint64_t start, bytes; /* of the symbol */
 
-	/* Else the mapping that it is in: a file's path, "[heap]", "[anon]"; NULL: not known. */
+	/* Else the mapping that it is in: a file's path, "[heap]", "[anon]"; NULL: unknown. */
 	char *mapping;
 	uint64_t offset; /* in the file; 0: it is none */
 

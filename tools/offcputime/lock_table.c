@@ -30,7 +30,7 @@ struct sums {
 struct waker {
 	char comm[TASK_COMM_LEN + 1];
 	uint32_t tgid;
-	uint64_t stack_id; /* 0: not asked for */
+	uint64_t stack_id; /* 0: not requested */
 	struct sums sums;
 	uint64_t count; /* from all stacks, once they are sorted */
 };

@@ -19,8 +19,8 @@ extern const struct stacks_source locks_source;
 bool locks_are_wanted(const struct run *run);
 
 /*
- * Waits in which states are looked at (struct wait_states, letters), given those that were asked
- * for: threads sleep interruptibly where they wait for locks of programs.
+ * Waits in which states are looked at (struct wait_states, letters), given those that were
+ * requested: threads sleep interruptibly where they wait for locks of programs.
  */
 uint32_t locks_states(const struct run *run, uint32_t letters);
 

@@ -18,8 +18,7 @@ void areas_define(struct areas *areas, const struct area_def *def, size_t size);
 
 /*
  * The path as /proc/PID/maps has it: "/usr/bin/x", "/tmp/y (deleted)", "[vdso]". It begins with
- * "..." where the kernel's part of it was too long. "" for what has no name, NULL if it isn't
- * known.
+ * "..." where the kernel's part of it was too long. "" for what has no name, NULL if it is unknown.
  */
 const char *areas_name(const struct areas *areas, const struct area_id *id);
 

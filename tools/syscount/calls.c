@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * System calls in the loader; see calls.h. The array of calls by number is never reset: a report
- * shows the difference to the one before. Tables by key are used in turn.
+ * shows the difference to the one before. Tables by key are used alternately.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -159,7 +159,7 @@ static int configure_calls(struct run *run)
 
 /*
  * Calls that begin are seen by now; then those that are under way, and only then those that end: so
- * none ends of which that is not known.
+ * none ends of which that is unknown.
  */
 static int attach_calls(struct run *run)
 {

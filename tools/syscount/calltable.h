@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * System calls that were counted (bpf/abi/call_record.h), summed up and printed as BCC's syscount
+ * System calls that were counted (bpf/abi/call_record.h), totalled and printed as BCC's syscount
  * does: a row per call, or per process, or both; with durations if they were measured, and with a
  * second table by error.
  */
@@ -38,7 +38,7 @@ int call_cells_read(const struct run *run, uint64_t turn,
 struct call_layout {
 	bool by_process, by_call;
 	bool by_error;	 /* tables by error follow; calls to be begun again are apart */
-	bool timed;	 /* rows have durations, the longest in sum first; else by count */
+	bool timed;	 /* rows have durations, the longest in total first; else by count */
 	bool histograms; /* one under the table for each row */
 	bool in_ms;	 /* not in microseconds */
 

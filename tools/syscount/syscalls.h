@@ -16,7 +16,7 @@
 /* Numbers that stand for no call. */
 #define SYSCALL_NONE (-2)
 
-/* NULL if the number isn't known. */
+/* NULL if the number is unknown. */
 const char *syscall_name(enum call_abi abi, int32_t number);
 
 /* Returns the printed name, in buf: "read", "read (i386)", "[467]", "[467] (i386)". */

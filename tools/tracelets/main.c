@@ -150,7 +150,7 @@ static bool is_link_to(const char *path, const char *binary)
 }
 
 /*
- * Returns the way from a folder to a file, so that both can be moved together. Both paths are
+ * Returns the way from a directory to a file, so that both can be moved together. Both paths are
  * absolute and have no links in them. To be freed.
  */
 static char *relative_path(const char *folder, const char *file)
