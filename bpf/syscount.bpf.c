@@ -29,7 +29,7 @@ struct task_state {
 
 const volatile struct call_settings settings SEC(".rodata.calls");
 
-/* The iterator's record: only one iterator runs at a time. */
+/* The iterator's record: only one iterator runs. */
 struct call_flight flight SEC(".data.flight") = {};
 
 struct {

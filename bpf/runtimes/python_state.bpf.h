@@ -66,7 +66,7 @@ struct python_walk {
 	__u64 cframe;  /* 3.11: of the segment */
 	__u64 code_at; /* code object of the current frame */
 	__u64 instruction_at;
-	bool has_not_begun; /* 3.11: the previous frame, starting with the innermost one */
+	bool has_not_begun; /* 3.11: the frame visited before this one has not run yet */
 	bool is_full;	    /* a frame did not fit */
 	bool has_new;	    /* set if a function was not sent before */
 	__u32 segment;	    /* index of the segment's word; 0: no segment has begun */

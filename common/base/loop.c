@@ -25,7 +25,7 @@ struct watch {
 
 struct loop {
 	int epoll_fd;
-	int urgent_fd;	       /* also the number of events that epoll returns at once */
+	int urgent_fd;	       /* epoll set of the urgent descriptors */
 	struct watch *watches; /* indexed by descriptor; the kernel drops closed ones */
 	size_t n_watches;
 	uint64_t turn_ns; /* when the last turn began */

@@ -97,7 +97,7 @@ static struct step read_step(const uint8_t *code, size_t size, uint16_t machine)
 	return machine == EM_AARCH64 ? read_arm64(code, size) : (struct step){};
 }
 
-/* Code beyond the bytes at hand is another function's. */
+/* Code beyond the given bytes belongs to another function. */
 static size_t farther(size_t reach, size_t at, int64_t distance, size_t size)
 {
 	size_t target = at + (size_t)distance;

@@ -52,7 +52,7 @@ static const char map_0f[] = "mmmmx-----x-xm-x"	 /* 00 */
 struct cursor {
 	const uint8_t *code;
 	size_t at, size;
-	bool is_short; /* more was wanted than there is */
+	bool is_short; /* the instruction is longer than the bytes given */
 };
 
 static uint8_t peek_byte(const struct cursor *c)
@@ -106,7 +106,7 @@ static void take_prefixes(struct cursor *c, struct x86_insn *insn)
 		insn->rex = take_byte(c);
 }
 
-/* VEX and EVEX say in a few bits which map their opcode is of; only those of old are known. */
+/* VEX and EVEX encode their opcode map in a few bits; only the legacy maps are known. */
 static bool take_vex(struct cursor *c, struct x86_insn *insn, uint8_t first)
 {
 	uint8_t map = 1;

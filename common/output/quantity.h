@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define QUANTITY_MAX 64 /* bytes that any value takes, the unit's name up to 32 */
+#define QUANTITY_MAX 64 /* buffer size for any value, with a unit name of up to 32 bytes */
 
-/* "calls", but "call" where it is one. */
+/* Returns the unit's name for that number: "calls", but "call" for 1. */
 const char *quantity_unit(char buf[QUANTITY_MAX], uint64_t value, const char *unit);
 
 /*
