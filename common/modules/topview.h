@@ -14,8 +14,8 @@
 #include "run/run.h"
 
 /*
- * From the check() of who offers such a view, if it is asked for: whether it can be, and how often
- * it is drawn. run->view is set by it. 0 or -EINVAL, printed.
+ * Called by the check() of a module with such a view, if it is requested: checks that it is
+ * possible, sets run->view and how often it is drawn. 0 or -EINVAL, printed.
  */
 int topview_check(struct run *run);
 

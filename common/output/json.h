@@ -12,7 +12,7 @@
 
 struct json {
 	FILE *f;
-	bool has_members; /* depth of open objects and lists */
+	bool has_members; /* the open object or list has members */
 };
 
 /* Begins a line's object; type becomes its first member. */

@@ -48,7 +48,7 @@ bool screen_take_keys(void)
 	keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	keys.c_cc[VMIN] = 1;
 	keys.c_cc[VTIME] = 0;
-	keys.c_cc[VQUIT] = _POSIX_VDISABLE; /* restoring would change nothing */
+	keys.c_cc[VQUIT] = _POSIX_VDISABLE; /* SIGQUIT would not restore the screen */
 	close_at_exit();
 	screen.has_keys = !tcsetattr(STDIN_FILENO, TCSANOW, &keys);
 	return screen.has_keys;

@@ -25,7 +25,7 @@ enum {
 	HINT_PACIB1716 = 10,
 	HINT_PACIAZ = 24, /* and PACIASP, PACIBZ, PACIBSP */
 	HINT_PACIBSP = 27,
-	HINT_BTI = 32, /* and BTI c, BTI j, BTI jc: even ones */
+	HINT_BTI = 32, /* also BTI c, BTI j, BTI jc: even numbers */
 	HINT_BTI_JC = 38,
 };
 
@@ -91,7 +91,7 @@ static enum branch branch_of(uint32_t word)
 	return BRANCH_NONE;
 }
 
-/* How far a relative branch goes, in bytes. False: it is none. */
+/* Finds the distance of a relative branch, in bytes. False: not a relative branch. */
 static bool read_distance(uint32_t word, int32_t *distance)
 {
 	switch (branch_of(word)) {
@@ -109,7 +109,9 @@ static bool read_distance(uint32_t word, int32_t *distance)
 	}
 }
 
-/* Data between the code may look like a branch: then a place may be missed, but none is wrong. */
+/*
+ * Data between the code may look like a branch: then a location may be missed, but none is wrong.
+ */
 static size_t find_limit(const uint8_t *code, size_t size)
 {
 	size_t limit = PROBE_MAX_OFFSET;
@@ -137,8 +139,8 @@ static enum probe_kind kind_of_hint(uint32_t hint)
 }
 
 /*
- * The kernel steps over all instructions that are not in its list of refused ones, known or not:
- * newer branches would go anywhere. So only those that it knows are accepted.
+ * The kernel steps over all instructions that are not in its list of refused ones, known or not: an
+ * unknown newer branch would go astray. So only instructions known here are accepted.
  */
 static enum probe_kind kind_of_control(uint32_t word)
 {
@@ -298,7 +300,7 @@ static bool read_single(struct access *a, uint32_t word)
 	if (has_register)
 		return form == 2; /* not atomic ones */
 	a->writes_base = form & 1;
-	return form != 2; /* not with the rights of user space */
+	return form != 2; /* excludes loads and stores with user privileges (LDTR, STTR) */
 }
 
 static bool read_access(struct access *a, uint32_t word)

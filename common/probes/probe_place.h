@@ -34,8 +34,9 @@
 #include "probes/probe_kind.h"
 
 struct probe_request {
-	unsigned int n_args; /* of integer type, that the probe reads (0 to PROBE_MAX_ARGS) */
-	bool wants_return;   /* a return probe goes to the same place */
+	/* number of integer arguments that the probe reads (0 to PROBE_MAX_ARGS) */
+	unsigned int n_args;
+	bool wants_return;   /* a return probe is set at the same location */
 	bool may_move_args;  /* the probe can read arguments from other registers: see args[] */
 };
 
@@ -53,16 +54,16 @@ struct probe_place {
 };
 
 /*
- * The place in a function of which `size` bytes are known: best all of it, as the search for jumps
- * back wants them; what isn't there is not looked at. Always an answer: offset 0 if no other
- * place is better, and where size is 0 (kind PROBE_STEP).
+ * Returns the location in a function of which `size` bytes are given: ideally the whole function,
+ * since jumps back are searched for. Offset 0 (kind PROBE_STEP if size is 0) if no other location
+ * is better.
  */
 void probe_place_find(struct probe_place *place, const struct probe_request *request,
 		      const uint8_t *code, size_t size);
 
 /* ---- for tests ---- */
 
-/* The same on every machine: for code of that one, see probe_machine.h. */
+/* The same for code of any machine, see probe_machine.h. */
 struct probe_machine;
 void probe_place_find_on(const struct probe_machine *machine, struct probe_place *place,
 			 const struct probe_request *request, const uint8_t *code, size_t size);

@@ -33,10 +33,10 @@ enum uprobes_mode {
 };
 
 struct uprobes_programs {
-	struct bpf_program *session; /* both; may be NULL: sessions are not used */
+	struct bpf_program *session; /* for entries and returns; NULL: sessions are not used */
 	struct bpf_program *entry;
 	struct bpf_program *ret;   /* may be NULL if no point wants_return */
-	struct bpf_program *brief; /* of points that are so, of entries only; may be NULL */
+	struct bpf_program *brief; /* for points that are brief, at entries only; may be NULL */
 	enum uprobes_mode mode;	   /* set by uprobes_prepare() */
 };
 
@@ -52,10 +52,10 @@ int uprobes_prepare_mode(struct uprobes_programs *programs, enum uprobes_mode mo
 
 struct uprobe_point {
 	int fd;		 /* the open file (O_PATH suffices); only used while attaching */
-	uint64_t offset; /* of the probed instruction in the file: see probe_place.h */
+	uint64_t offset; /* file offset of the probed instruction: see probe_place.h */
 	uint64_t cookie;
-	bool wants_return; /* in a session the program decides, by what it returns at the entry */
-	bool is_brief;	   /* the brief program, if there is one, is all that it needs */
+	bool wants_return; /* in a session the program's return value at the entry decides */
+	bool is_brief;	   /* only the brief program is attached, if present */
 	int err;	   /* out: 0 or why it could not be attached (-errno) */
 };
 

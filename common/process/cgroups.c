@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names of cgroups; see cgroups.h. inotify(7) works on cgroup2, except that a directory's own watch
- * does not hear of its end: its parent's does. Where other programs have used up what there may be
- * of it, all directories are looked at when one that is unknown is requested.
+ * Names of cgroups; see cgroups.h. inotify(7) works on cgroup2, except that a directory's removal
+ * is reported to its parent's watch, not to its own. If other programs have used up the inotify
+ * limits, all directories are rescanned when an unknown id is requested.
  */
 #include <errno.h>
 #include <fts.h>
@@ -45,7 +45,7 @@ struct cgroups {
 	struct hashtable by_id, by_watch;
 	struct lru gone;
 	int inotify_fd;
-	bool is_blind; /* directories come and go without an event */
+	bool is_blind; /* directories appear and disappear without an event */
 	uint64_t looked_ns;
 };
 
@@ -114,7 +114,7 @@ static struct folder *find_watch(const struct cgroups *cgroups, int watch)
 
 /* ---- directories that come ---- */
 
-/* limit: the sysctl that has most likely been reached. */
+/* limit: the sysctl whose limit has most likely been reached. */
 static void become_blind(struct cgroups *cgroups, const char *limit)
 {
 	if (!cgroups->is_blind)
@@ -227,7 +227,7 @@ static bool is_there(const struct cgroups *cgroups, const struct folder *folder)
 	return !stat(path, &st) && st.st_ino == folder->cgroup.id;
 }
 
-/* A directory that was made again since may be known already, as another one. */
+/* A directory that was recreated may be known already, under its new id. */
 static void remove_folder(struct cgroups *cgroups, const char *path)
 {
 	struct search search = { path + strlen(cgroups->root), NULL };
@@ -341,7 +341,7 @@ void cgroups_free(struct cgroups *cgroups)
 	free(cgroups);
 }
 
-/* A report may ask for many that ended unseen: one look is for all of them. */
+/* A report may request many removed cgroups: one rescan serves all of them. */
 static void look_around(struct cgroups *cgroups)
 {
 	uint64_t now_ns = clock_now_ns();

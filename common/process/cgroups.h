@@ -22,8 +22,8 @@ struct cgroup {
 struct cgroups;
 
 /*
- * Finds all there are, and watches them if `watch`; a warning says if that fails. Where cgroup2 is
- * not mounted, there are none.
+ * Finds all cgroups, and watches them if `watch`; warns if that fails. Where cgroup2 is not
+ * mounted, there are none.
  */
 struct cgroups *cgroups_new(bool watch);
 void cgroups_free(struct cgroups *cgroups);
@@ -45,7 +45,7 @@ void cgroups_update(struct cgroups *cgroups);
  */
 const struct cgroup *cgroups_find(struct cgroups *cgroups, uint64_t id);
 
-/* Calls visit for each cgroup that is there, in no order. */
+/* Calls visit for each existing cgroup, in no order. */
 void cgroups_visit(struct cgroups *cgroups, void (*visit)(const struct cgroup *cgroup, void *arg),
 		   void *arg);
 

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "process/containers.h"
 
-#define ID_DIGITS 64 /* of a SHA-256, which all managers of OCI containers use */
+#define ID_DIGITS 64 /* hexadecimal digits of a SHA-256, which all managers of OCI containers use */
 
 /* A part of a path. */
 struct part {
@@ -50,7 +50,7 @@ static void copy_part(char *to, size_t size, struct part part)
 	to[n] = '\0';
 }
 
-/* Finds the next part of *path, which becomes what follows it. False: there is none. */
+/* Takes the next component off *path. False: there is none. */
 static bool next_part(const char **path, struct part *part)
 {
 	*path += strspn(*path, "/");
@@ -237,8 +237,8 @@ static void set_unit(struct container *container, struct part part)
 }
 
 /*
- * Slices, then one unit (systemd.slice(5)), whose inner directories are its own affair; only that
- * of a user's manager has slices and units in it again.
+ * Slices, then one unit (systemd.slice(5)), whose inner directories are ignored; only the unit of a
+ * user's manager contains slices and units again.
  */
 static void parse_unit(struct container *container, const char *path)
 {

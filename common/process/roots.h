@@ -23,7 +23,7 @@ void roots_free(struct roots *roots);
  */
 int roots_of(struct roots *roots, pid_t pid);
 
-/* Closes those that nobody has asked to keep since the last time. */
+/* Closes the directories that were not marked as kept since the last call. */
 void roots_keep(struct roots *roots, int fd);
 void roots_release(struct roots *roots);
 
@@ -43,15 +43,15 @@ int root_open_file(int root_fd, const char *path);
 bool root_has_name(int root_fd, const char *path);
 
 /*
- * An O_PATH descriptor of a regular file with its status, or -errno. O_PATH: opening a device or a
- * pipe could have effects or block, before its kind is known.
+ * Returns an O_PATH descriptor of a regular file with its status, or -errno. O_PATH: opening a
+ * device or a pipe could have effects or block, before its kind is known.
  */
 int root_check_regular(int path_fd, struct stat *st);
 
-/* A readable descriptor of the same file, which does not block; or -errno. */
+/* Returns a readable, non-blocking descriptor of the same file; or -errno. */
 int root_reopen(int path_fd);
 
-/* Both, instead of the O_PATH descriptor. */
+/* Does both, and returns no O_PATH descriptor. */
 int root_open_regular(int path_fd);
 
 #endif
