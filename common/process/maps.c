@@ -155,7 +155,7 @@ static const struct mapped *find_same(const struct maps *before, const struct ma
 	return old && is_same(old, m) && has_file(old) ? old : NULL;
 }
 
-/* True if nothing is new, and no file can be opened that could not be before. */
+/* True if nothing is new, and no file remains to be opened. */
 static bool is_all_the_same(const struct maps *before, const struct draft *d)
 {
 	if (!before || before->count != d->count)

@@ -360,7 +360,7 @@ static void forget(struct processes *table, struct process *p)
 	free(p);
 }
 
-/* Other processes have started or ended threads that were not counted. */
+/* Remaining processes may have started or ended threads that were not counted. */
 static void forget_link(struct hashlink *link, void *arg)
 {
 	struct process *p = container_of(link, struct process, link);

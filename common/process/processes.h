@@ -109,10 +109,10 @@ struct process {
 	struct maps *published;	   /* mappings that BPF uses for its stacks; NULL: none yet */
 	/* the unwinder's: time before its mappings were read; 0: slice inherited from the parent */
 	uint64_t published_ns;
-	uint32_t published_change; /* likewise */
+	uint32_t published_change; /* count of changes at that time */
 	uint32_t moves_noted;	   /* the unwinder's: count of changes at that time */
-	uint32_t names;		   /* likewise: see name_meanings() */
-	struct meanings *meanings; /* likewise: freed with free() */
+	uint32_t names;		   /* the unwinder's: see name_meanings() */
+	struct meanings *meanings; /* the unwinder's: freed with free() */
 	int perf_map_fd;	   /* the unwinder's: perf map; 0, or closed with the process */
 	bool has_change;	   /* the unwinder's: BPF may count its changes */
 	bool is_listed;		   /* the unwinder's: changed since the last batch of events */

@@ -23,7 +23,7 @@ void roots_free(struct roots *roots);
  */
 int roots_of(struct roots *roots, pid_t pid);
 
-/* Closes the directories that were not marked as kept since the last call. */
+/* Marks a directory as used; roots_release() closes those not marked since its last call. */
 void roots_keep(struct roots *roots, int fd);
 void roots_release(struct roots *roots);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The command line of every tool: its options, those of its modules and those of all. */
+/* The command line of every tool: its own options, its modules' and those of all tools. */
 #ifndef COMMAND_LINE_H
 #define COMMAND_LINE_H
 
