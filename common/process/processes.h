@@ -119,7 +119,8 @@ struct process {
 };
 
 struct processes_options {
-	size_t max_mappings; /* list of exited processes: evicted in the order of their exit */
+	/* limit over all processes: those that exited first are evicted first */
+	size_t max_mappings;
 	bool only_known;     /* events of unknown processes don't add them */
 };
 

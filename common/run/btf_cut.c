@@ -64,7 +64,7 @@ struct cut {
 	uint32_t types_size, strings_size;
 	uint32_t *offsets; /* of types, by id */
 	size_t n_types;
-	struct hashtable names; /* hash table of wanted types */
+	struct hashtable names; /* names of wanted types */
 	struct part out_types, out_strings;
 	uint32_t *out_ids, n_out; /* new id by old id; 0: not copied yet */
 	uint32_t *found;

@@ -160,7 +160,7 @@ static char **split_command(int *argc, char **argv)
 	return NULL;
 }
 
-/* True for JSON, by --format or by the output's name. */
+/* Returns true if that format is chosen, by --format or by the output's extension. */
 static bool has_format(const struct run *run, const char *format, const char *extension)
 {
 	const char *dot = run->output_path ? strrchr(run->output_path, '.') : NULL;
@@ -178,7 +178,7 @@ static void note_format(struct run *run)
 	run->is_metrics = has_metrics && has_format(run, "prometheus", ".prom");
 }
 
-/* Returns the output file's extension if it stands for another format than text; else NULL. */
+/* Returns the writer that the output's extension implies, if other than text; else NULL. */
 static const struct writer *promised_writer(const struct run *run)
 {
 	const struct writer *writer =

@@ -27,7 +27,7 @@ struct image {
 	void *data;
 	size_t size;
 	bool is_mapped;
-	struct btf *btf; /* mapping that owns the data; NULL: the data is allocated */
+	struct btf *btf; /* owner of the data; NULL: the data is ours */
 };
 
 /*
