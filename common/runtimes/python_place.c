@@ -19,7 +19,7 @@
 
 struct search {
 	const struct python_process *process;
-	int32_t first; /* current location, in bytes from the thread pointer */
+	int32_t first; /* start of the searched memory, in bytes from the thread pointer */
 	size_t n_bytes;
 	struct {
 		int32_t place;
