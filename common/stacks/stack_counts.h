@@ -49,7 +49,7 @@ void stack_sums_clear(struct stack_sums *sums);
 struct stack_counts {
 	struct map_pair tables;
 	uint32_t size;		    /* capacity in stacks */
-	struct stack_sums gathered; /* a table was drained since the last report */
+	struct stack_sums gathered; /* totals drained since the last report */
 	size_t n_folded;	    /* number of totals after pids were last merged */
 	uint64_t n_gathered;	    /* stacks added to the tables by then */
 	uint64_t n_reported;	    /* ... by the report being made */

@@ -186,7 +186,7 @@ struct trace {
 	uint32_t kind, reason;
 	uint64_t waker[WAKER_WORDS]; /* words of STACK_WAKER, which has no locations */
 	struct stack_flaw flaw;	     /* of a user stack */
-	char *file;		     /* path of the file in it; NULL: none */
+	char *file;		     /* owned name of the flaw's file; NULL: none */
 	unsigned int n_users;	     /* number of definitions that refer to it, and the caller */
 	uint32_t last_used;	     /* by a report */
 	bool is_trimmed;

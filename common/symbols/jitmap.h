@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Names of JIT code, from the perf map that a JIT compiler writes for profilers:
- * /tmp/perf-PID.map, lines of "START SIZE name" in hexadecimal, with or without 0x
- * (tools/perf/Documentation/jit-interface.txt in the kernel's source). Which file it is, and
- * whether it is taken: jitmap.h. It stays open, so that names are found after the process has
- * ended.
+ * Names of JIT code, from the perf map that a JIT compiler writes for profilers: /tmp/perf-PID.map,
+ * lines of "START SIZE name" in hexadecimal, with or without 0x
+ * (tools/perf/Documentation/jit-interface.txt in the kernel's source). jitmap_open() chooses and
+ * checks the file. It stays open, so that names are found after the process has ended.
  *
- * A JIT compiler uses addresses again, and its file only grows: the size that the file had at a
- * moment says which lines applied then.
+ * A JIT compiler reuses addresses, and its file only grows: the file's size at a given time
+ * determines which lines applied then.
  */
 #ifndef JITMAP_H
 #define JITMAP_H
@@ -32,7 +31,7 @@ struct jitmap *jitfile_open(int root_fd, pid_t pid, struct stat *st);
 
 struct jitmap;
 
-/* From an open file, whose descriptor it takes over. */
+/* Makes a map from an open file, whose descriptor it takes over. */
 struct jitmap *jitmap_from(int fd);
 void jitmap_free(struct jitmap *map);
 
@@ -53,7 +52,10 @@ int jitmap_fd(const struct jitmap *map);
  */
 uint32_t jitmap_find(struct jitmap *map, uint64_t addr, uint64_t size);
 
-/* Its name; NULL: it has none, or the file was written anew. Valid until the next call. */
+/*
+ * Returns the name of that line; NULL: no name, or the file was rewritten. Valid until the next
+ * call.
+ */
 const char *jitmap_name(struct jitmap *map, uint32_t number);
 
 #endif

@@ -4,8 +4,8 @@
  *
  * An address is first *located*, while the process is alive: its mapping is found and the mapped
  * file opened (process/mapfile.h says how). A location is two words and stays valid when the
- * process exits or executes another program. Names are found later, file by file, and only in files
- * that are requested.
+ * process exits or executes another program. Names are found later, file by file, and only in
+ * requested files.
  *
  * Files are shared by all processes that map them (by device and inode).
  */
@@ -18,7 +18,7 @@
 #include <sys/types.h>
 
 #include "process/processes.h"
-#include "symbols/dso.h" /* a dso lives as long as its usyms */
+#include "symbols/dso.h" /* valid as long as the usyms */
 
 struct usyms;
 
@@ -66,20 +66,23 @@ const char *usyms_name(const struct location *loc, bool is_return);
  */
 size_t usyms_lines(const struct location *loc, bool is_return, const struct srcframe **frames);
 
-/* Its image, address and symbol, as dso_place() has them; NULL if it is in none. */
+/* Returns its image, address and symbol, as dso_place() does; NULL: no image. */
 const struct image *usyms_place(const struct location *loc, bool is_return, uint64_t *address,
 				const char **symbol);
 
-/* Its address as ELF counts, of a return address that inside the call; 0: unknown. */
+/* Returns its ELF virtual address, for a return address one inside the call; 0: unknown. */
 uint64_t usyms_address(const struct location *loc, bool is_return);
 
-/* The location is in code that was made at run time, and that has names (jitmap.h). */
+/* Returns true if the location is in JIT code with names (jitmap.h). */
 bool usyms_is_jit(const struct location *loc);
 
 /* Returns true if the location is in code made at run time, in memory without a file. */
 bool usyms_is_made(const struct location *loc);
 
-/* The location is in memory without a file or names: where in it makes no difference. */
+/*
+ * Returns true if the location is in memory without a file or names, so that its offset doesn't
+ * matter.
+ */
 bool usyms_is_nameless(const struct location *loc);
 
 /*
