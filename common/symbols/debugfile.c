@@ -40,7 +40,8 @@ struct wanted {
 	char link[256];
 	uint32_t crc;
 	bool has_link;
-	bool is_shared; /* files are not compared by sections: only the build-id identifies it */
+	/* the file is shared by files of other code: only the build-id identifies it */
+	bool is_shared;
 };
 
 static struct wanted describe(const struct elffile *f)

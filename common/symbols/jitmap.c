@@ -128,7 +128,7 @@ struct jitmap *jitfile_open(int root_fd, pid_t pid, struct stat *st)
 #define MALLOC_BYTES  16 /* beside a name */
 #define MARK_BYTES    64
 
-/* Returns true if entries not cut yet are few compared to the rest. */
+/* Number of uncut entries that counts as few, with n cut ones. */
 #define FEW_UNCUT(n) ((n) / 64)
 
 struct entry {

@@ -2,7 +2,7 @@
 /*
  * Names of JIT code, from the perf map that a JIT compiler writes for profilers: /tmp/perf-PID.map,
  * lines of "START SIZE name" in hexadecimal, with or without 0x
- * (tools/perf/Documentation/jit-interface.txt in the kernel's source). jitmap_open() chooses and
+ * (tools/perf/Documentation/jit-interface.txt in the kernel's source). jitfile_open() chooses and
  * checks the file. It stays open, so that names are found after the process has ended.
  *
  * A JIT compiler reuses addresses, and its file only grows: the file's size at a given time

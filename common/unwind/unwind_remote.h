@@ -19,8 +19,8 @@ struct unwind_view {
 	const struct unwind_mapping *mappings;
 	size_t n_mappings;
 	const struct unwind_copy *copy;	      /* NULL: the process's memory as it is now */
-	const struct unwind_returns *returns; /* of the thread; NULL: no return probes */
-	uint64_t *sps; /* as many as words, where each frame's stack frame begins; or NULL */
+	const struct unwind_returns *returns; /* return probes of the thread; NULL: none */
+	uint64_t *sps; /* stack address at which each frame begins, one per word; or NULL */
 };
 
 /*
@@ -44,7 +44,7 @@ size_t unwind_walk_thread(const struct unwind_view *view, const struct unwind_th
  */
 struct unwind_copy *unwind_copy_thread(const struct unwind_thread *thread);
 
-/* How often a thread has come to a CPU; UINT64_MAX: there is none. */
+/* Returns how often a thread got a CPU; UINT64_MAX: no such thread. */
 uint64_t unwind_count_arrivals(uint32_t tgid, uint32_t tid);
 
 #endif
