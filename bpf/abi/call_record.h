@@ -23,8 +23,8 @@ struct call_counts {
 struct call_key {
 	__u32 tgid;
 	__s32 number;
-	__u16 abi;    /* enum call_abi */
-	__u16 error;  /* its errno; 0: it succeeded */
+	__u16 abi;   /* enum call_abi */
+	__u16 error; /* its errno; 0: it succeeded */
 	/* octave of the duration, or one of the constants below; 0 if only calls are counted */
 	__u32 octave;
 };

@@ -21,7 +21,7 @@ enum kernel_rule_kind {
 #define KERNEL_RULE_KIND    3	     /* the bits of the kind */
 #define KERNEL_RULE_FROM_BP (1 << 2) /* the caller's frame is found from rbp, not from rsp */
 /* outside the scheduler's own code: part of a waiting task's stack */
-#define KERNEL_RULE_SHOWN   (1 << 3)
+#define KERNEL_RULE_SHOWN (1 << 3)
 
 /* Offsets are in words. */
 #define KERNEL_RULE_BP_SHIFT 8 /* where rbp was saved, down from the caller's frame; 0: it wasn't */

@@ -12,10 +12,10 @@ struct memleak_settings {
 	__u64 bucket_mask;	    /* of the table of blocks */
 	__u64 max_new_bytes;	    /* a larger operator new always throws */
 	__u64 page_bytes;
-	__u32 sample;	     /* record one address in N */
-	__u32 command;	     /* pid of the command; 0: none */
-	bool trace;	     /* send every call */
-	bool by_windows;     /* allocations are recorded only while a window is open */
+	__u32 sample;	 /* record one address in N */
+	__u32 command;	 /* pid of the command; 0: none */
+	bool trace;	 /* send every call */
+	bool by_windows; /* allocations are recorded only while a window is open */
 	/* the kernel's kmem_cache_alloc event has the cache: see compat.bpf.h */
 	bool cache_is_given;
 };

@@ -115,8 +115,8 @@ struct python_layout {
 	 * the rest is for versions before 3.11: f_lasti counts 1 << instr_shift half instructions
 	 */
 	__u8 instr_shift;
-	__u8 n_refused;	    /* consecutive stacks in which calls and frames disagreed */
-	__u16 frame_locals; /* in PyFrameObject: its variables */
+	__u8 n_refused;	     /* consecutive stacks in which calls and frames disagreed */
+	__u16 frame_locals;  /* in PyFrameObject: its variables */
 	__u16 mark_distance; /* below the end of a call's stack frame; 0: not yet known */
 	__u32 eval_bytes;
 	struct python_lists lists;

@@ -189,10 +189,10 @@ struct unwind_state {
 	bool is_behind_signal; /* ip_is_exact because of the frame before */
 	bool uses_bp;	       /* its initial value has determined the walk's path */
 	bool uses_extra;
-	bool knows_returns;    /* the slot's struct unwind_returns belongs to this walk */
+	bool knows_returns; /* the slot's struct unwind_returns belongs to this walk */
 	/* where the registers were read: an address, or UNWIND_OWN, UNWIND_NOWHERE */
 	__u64 bp_at, extra_at;
-	__u32 recorder;	       /* for unwind_note(); 0: recording has ended */
+	__u32 recorder; /* for unwind_note(); 0: recording has ended */
 	struct unwind_process process;
 	__u64 salt;		       /* of the slice */
 	struct unwind_mapping mapping; /* mapping of the latest ip that was searched for */
@@ -281,7 +281,7 @@ enum unwind_reason {
 	UNWIND_RAN_ON,	    /* the thread had gone on when its stack was looked at from outside */
 	UNWIND_NULL,	    /* a return address of 0: the first function of a coroutine */
 	UNWIND_DENIED,	    /* memory of a process that the tracer may not look at from outside */
-	UNWIND_PROBED, /* a return probe is being set or has been hit: the caller is unknown */
+	UNWIND_PROBED,	    /* a return probe is being set or has been hit: the caller is unknown */
 	UNWIND_REASONS,
 };
 

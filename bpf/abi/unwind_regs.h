@@ -14,7 +14,7 @@
 #define UNWIND_BP_UNIT	    1
 #define UNWIND_RECORD_BELOW 0
 /* bytes at the end of a call's stack frame that hold saved registers */
-#define UNWIND_SAVED_BYTES  56
+#define UNWIND_SAVED_BYTES 56
 
 /* As the kernel saves them (struct pt_regs). */
 struct unwind_regs {

@@ -58,12 +58,12 @@ enum unwind_ra_place {
 #define UNWIND_EXTRA_PLACES 64 /* six bits */
 
 struct unwind_rule {
-	__u8 kind;	      /* enum unwind_kind */
-	__u8 bp_kind : 2;     /* enum unwind_bp_kind */
+	__u8 kind;	  /* enum unwind_kind */
+	__u8 bp_kind : 2; /* enum unwind_bp_kind */
 	/* location of one more register: enum unwind_bx_place, unwind_ra_place */
 	__u8 extra_place : 6;
-	__s16 bp_off;	      /* in bytes; on arm64 in words of 8 */
-	__s32 cfa_off;	      /* two numbers in one for UNWIND_*_DEREF and UNWIND_*REG */
+	__s16 bp_off;  /* in bytes; on arm64 in words of 8 */
+	__s32 cfa_off; /* two numbers in one for UNWIND_*_DEREF and UNWIND_*REG */
 };
 
 /* Offsets on x86-64, in bytes from the ucontext, that UNWIND_SIGNAL stands for (kernel ABI). */

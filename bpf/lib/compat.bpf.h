@@ -154,7 +154,7 @@ static __always_inline __u64 cgroup_ancestor_id(struct cgroup *cgrp, int level)
 
 #define HAS_TASK_PT_REGS bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
 
-#define USER_CS_64     0x33
+#define USER_CS_64 0x33
 /* cs with which Xen returns to a guest's user space: FLAT_USER_CS64 */
 #define XEN_USER_CS_64 0xe033
 #define PSTATE_AARCH32 0x10

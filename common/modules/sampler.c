@@ -18,7 +18,7 @@
 #include "output/profile.h"
 #include "run/bpfmap.h"
 
-#define SPARSE_HZ    200
+#define SPARSE_HZ 200
 /* share of missed samples worth a warning: less is normal on a virtual machine */
 #define NEWS_PERCENT 2
 

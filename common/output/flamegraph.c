@@ -32,7 +32,7 @@
 #define MAX_ELEMENTS	 4000 /* and the script's maxElements */
 #define MIN_ELEMENT	 1.0  /* pixels */
 /* limit of an element's size: libxml2 reads no text of more than 10 MB */
-#define TABLE_LINES	 1000
+#define TABLE_LINES 1000
 
 struct drawing {
 	FILE *f;

@@ -16,7 +16,7 @@ struct writer_facts {
 	const struct sample_period *period; /* NULL: nothing was */
 	/* type of the values in pprof; NULL: derived from their unit */
 	const char *type;
-	uint64_t end_unix_ns;		    /* start of the window, by the wall clock */
+	uint64_t end_unix_ns; /* start of the window, by the wall clock */
 	uint64_t duration_ns;
 	uint64_t lost; /* losses, in the profile's unit */
 };
@@ -34,7 +34,7 @@ struct writer_style {
 struct writer {
 	const char *name;      /* as in --format */
 	const char *extension; /* extension of --output files: "txt", "folded", "svg", "pb.gz" */
-	bool is_exact; /* needs frames with their locations, and undivided values */
+	bool is_exact;	       /* needs frames with their locations, and undivided values */
 	/*
 	 * Writes the whole profile, which it may sort; samples of value 0 are left out. Errors
 	 * are left in the stream.

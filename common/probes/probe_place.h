@@ -36,8 +36,8 @@
 struct probe_request {
 	/* number of integer arguments that the probe reads (0 to PROBE_MAX_ARGS) */
 	unsigned int n_args;
-	bool wants_return;   /* a return probe is set at the same location */
-	bool may_move_args;  /* the probe can read arguments from other registers: see args[] */
+	bool wants_return;  /* a return probe is set at the same location */
+	bool may_move_args; /* the probe can read arguments from other registers: see args[] */
 };
 
 struct probe_place {

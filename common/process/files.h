@@ -33,10 +33,10 @@ enum file_user {
 /* Data that a module has derived from a file. */
 struct file_part {
 	void *data;
-	void (*free)(void *data);    /* called when the file is released; NULL: nothing to free */
+	void (*free)(void *data); /* called when the file is released; NULL: nothing to free */
 	/* called before that, except at the end of the run; NULL: nothing */
 	void (*release)(void *data);
-	bool is_expensive;	     /* expensive to make, so the file is retained for longer */
+	bool is_expensive; /* expensive to make, so the file is retained for longer */
 };
 
 struct files;
@@ -46,11 +46,11 @@ struct file {
 	struct files *files;
 	dev_t dev; /* as in /proc/PID/maps; 0 for the vdso */
 	ino_t ino;
-	char *name;	      /* last component of the first path that led to it; or "[vdso]" */
-	uint64_t serial;      /* unique within a table and never reused; not 0 */
-	struct stat st;	      /* status when it was opened; all zero: it could not be opened */
-	int fd;		      /* readable; -1: not open */
-	int open_error;	      /* negative errno: why it is not open; 0: unknown */
+	char *name;	 /* last component of the first path that led to it; or "[vdso]" */
+	uint64_t serial; /* unique within a table and never reused; not 0 */
+	struct stat st;	 /* status when it was opened; all zero: it could not be opened */
+	int fd;		 /* readable; -1: not open */
+	int open_error;	 /* negative errno: why it is not open; 0: unknown */
 	/* O_PATH descriptor of the file if fd is a copy (mapfile_copy()); else -1 */
 	int pin_fd;
 	uint64_t tried_ns;    /* for an unreadable file: when a copy was tried; 0: never */

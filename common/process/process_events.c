@@ -25,7 +25,7 @@
 
 /* ---- event queue ---- */
 
-#define USUAL_BYTES	 (256u << 10)
+#define USUAL_BYTES (256u << 10)
 /* larger differences, as in a time namespace, leave the order unknown */
 #define CLOCKS_DIFFER_NS (60 * NS_PER_S)
 

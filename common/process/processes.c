@@ -284,8 +284,8 @@ struct maps *era_maps(struct map_store *store, struct era *era, size_t n, pid_t 
 #define MAX_LIST      4096		/* processes with more are read from /proc/PID/maps */
 #define YOUNG_NS      (100 * NS_PER_MS) /* too little time to unmap much */
 /* the last records of an exited process have been read by then */
-#define READ_NS	      NS_PER_S
-#define KEEP_NS	      (10 * NS_PER_S)	/* even if the loader could not read it in time */
+#define READ_NS NS_PER_S
+#define KEEP_NS (10 * NS_PER_S) /* even if the loader could not read it in time */
 
 struct processes {
 	struct processes_options options;

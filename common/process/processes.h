@@ -105,8 +105,8 @@ struct process {
 	struct process *older, *newer; /* among those that have ended */
 	uint32_t n_threads;	       /* if known: from its beginning or an exec on */
 	bool knows_threads, leader_has_exited, has_lost_threads;
-	bool was_dropped;	   /* history was evicted because the table was full */
-	struct maps *published;	   /* mappings that BPF uses for its stacks; NULL: none yet */
+	bool was_dropped;	/* history was evicted because the table was full */
+	struct maps *published; /* mappings that BPF uses for its stacks; NULL: none yet */
 	/* the unwinder's: time before its mappings were read; 0: slice inherited from the parent */
 	uint64_t published_ns;
 	uint32_t published_change; /* count of changes at that time */
@@ -121,7 +121,7 @@ struct process {
 struct processes_options {
 	/* limit over all processes: those that exited first are evicted first */
 	size_t max_mappings;
-	bool only_known;     /* events of unknown processes don't add them */
+	bool only_known; /* events of unknown processes don't add them */
 };
 
 struct processes *processes_new(const struct processes_options *options);

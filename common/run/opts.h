@@ -85,7 +85,7 @@ struct opt_letter {
 struct opt_set {
 	struct opt_section sections[OPT_MAX_SECTIONS];
 	size_t n_sections;
-	char tid_letter;		  /* the tool's own letter for --tid; 0: none */
+	char tid_letter; /* the tool's own letter for --tid; 0: none */
 	/* further letters, terminated by an entry without one; NULL: none */
 	const struct opt_letter *letters;
 

@@ -35,7 +35,7 @@ struct output {
 	unsigned int n; /* committed reports, including dropped ones */
 	/* dropped reports: in total, and at the last successful write */
 	unsigned int n_dropped, n_dropped_before;
-	char *buffer;				  /* of the stream */
+	char *buffer; /* of the stream */
 	/* the last peek's file, which a report of the same name replaces; or NULL */
 	char *peeked;
 	char *temporary; /* its temporary name; NULL: none yet, or it has its final one */

@@ -35,7 +35,7 @@ struct run_losses {
 	uint64_t divisor;	 /* BPF's totals per one of the tool's unit; 0: 1 */
 	const char *more_text;
 	uint64_t more;
-	uint64_t missed;		    /* events for which no BPF program ran */
+	uint64_t missed; /* events for which no BPF program ran */
 	/* reported so far by this report, and by earlier ones */
 	uint64_t reported, reported_before;
 };
@@ -84,7 +84,7 @@ struct run {
 	bool is_last;			    /* tracing has ended */
 	/* lines are printed as events happen, and a report after them */
 	bool prints_lines;
-	bool is_peek;			    /* SIGUSR1: report the current data, change nothing */
+	bool is_peek;	   /* SIGUSR1: report the current data, change nothing */
 	uint64_t recorded; /* total of reported values, to print losses as a share */
 	struct run_losses losses;
 };
@@ -119,9 +119,9 @@ struct module {
 	int (*attach)(struct run *run);	   /* attaches programs that libbpf doesn't */
 	/* called while the command is held before its first instruction */
 	void (*begin)(struct run *run);
-	void (*loaded)(struct run *run);   /* ... and at its entry point, with its libraries */
-	void (*stop)(struct run *run);	   /* before the last report; also after failures */
-	void (*finish)(struct run *run);   /* after the last report: frees the struct's contents */
+	void (*loaded)(struct run *run); /* ... and at its entry point, with its libraries */
+	void (*stop)(struct run *run);	 /* before the last report; also after failures */
+	void (*finish)(struct run *run); /* after the last report: frees the struct's contents */
 };
 
 /* A module as one tool uses it. */
@@ -147,7 +147,7 @@ struct tool {
 	const char *unit;     /* unit of counts: "samples", "microseconds", "waits" */
 	bool sums;	      /* an event counts many units: time or bytes */
 	enum operands operands;
-	char tid_letter;				 /* of --tid; 0: none */
+	char tid_letter; /* of --tid; 0: none */
 	/* letters of further options of all tools */
 	struct opt_letter letters[TOOL_MAX_LETTERS + 1];
 	const struct opt *opts;

@@ -18,8 +18,8 @@ struct python_file {
 	const char *refused; /* why its frames can't be walked; NULL: they can */
 	/* PY_VERSION_HEX; only major and minor for old versions, which don't state it */
 	uint32_t version;
-	uint64_t runtime;    /* _PyRuntime, as ELF counts */
-	bool has_threads_below;	     /* struct pthread lies below the thread pointer */
+	uint64_t runtime;	/* _PyRuntime, as ELF counts */
+	bool has_threads_below; /* struct pthread lies below the thread pointer */
 	/* without the fields that depend on the process; ELF addresses */
 	struct python_layout layout;
 };

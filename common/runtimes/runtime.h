@@ -19,7 +19,7 @@ struct runtime {
 	const char *const *files; /* file names by which it is recognised, terminated by NULL */
 	/* advice for complete stacks through its code; NULL: impossible */
 	const char *to_complete;
-	const char *to_name;	  /* advice for names of its code; NULL: impossible */
+	const char *to_name; /* advice for names of its code; NULL: impossible */
 };
 
 /*

@@ -56,14 +56,14 @@ struct stack_counts {
 	bool has_folded;	    /* printed */
 	/* an error was printed: tables are not drained early any more */
 	bool has_failed;
-	bool has_forgotten;	    /* names, in this turn */
+	bool has_forgotten; /* names, in this turn */
 	struct stackdefs *defs;
 	struct process_flaws *flaws; /* values that lose their process are counted here; borrowed */
 	struct stack_sent_set *sent; /* BPF's memory */
 	/* BPF's count of stacks added to the tables so far; borrowed */
 	const uint64_t *added;
-	bool by_process;	     /* otherwise equal stacks of processes are merged */
-	bool by_thread;		     /* keys distinguish threads */
+	bool by_process; /* otherwise equal stacks of processes are merged */
+	bool by_thread;	 /* keys distinguish threads */
 };
 
 #define STACK_COUNTS_DEFAULTS                                                              \

@@ -57,16 +57,15 @@ void comm_sums_sort(struct comm_sums *sums);
 struct stack_reasons {
 	uint64_t values[UNWIND_REASONS];
 	struct comm_sums incomplete;
-	uint64_t go, go_idle; /* values of Go programs' threads; of those without work */
-	uint64_t python,
-		python_bare; /* values of Python programs; of those that lack functions */
+	uint64_t go, go_idle;	      /* values of Go programs' threads; of those without work */
+	uint64_t python, python_bare; /* values of Python programs; of those that lack functions */
 };
 
 struct stack_profile {
 	const struct stacks_spec *spec;
 	struct stackdefs *defs;
 	struct profile *profile;
-	bool without_kernel;	    /* kernel frames are not shown */
+	bool without_kernel; /* kernel frames are not shown */
 	/* distinguish pids: otherwise equal stacks of processes are merged */
 	bool by_process;
 	struct cgroups *cgroups;    /* NULL: not by cgroup */

@@ -34,9 +34,9 @@ struct stack_flaw {
 		FLAW_UNNAMED, /* it is complete, but has code without names */
 	} kind;
 	const struct runtime *runtime; /* runtime that made code in it; NULL: none, or unknown */
-	bool has_names;	  /* all its JIT code has a perf map or a jitdump */
-	const char *file; /* file without unwind information; NULL: JIT code */
-	int err;	  /* negative errno: the file could not be opened */
+	bool has_names;		       /* all its JIT code has a perf map or a jitdump */
+	const char *file;	       /* file without unwind information; NULL: JIT code */
+	int err;		       /* negative errno: the file could not be opened */
 };
 
 /*

@@ -69,7 +69,7 @@ struct stacks_spec {
 		const struct run *run); /* needs kernel stacks, even if not shown; NULL: no */
 	/* text output into a pipe or file, too; NULL: no */
 	bool (*prefers_text)(const struct run *run);
-	bool (*annotates)(const struct run *run);    /* "_[k]" after kernel frames; NULL: no */
+	bool (*annotates)(const struct run *run); /* "_[k]" after kernel frames; NULL: no */
 	bool (*hits_few)(const struct run *run);  /* most short processes have no stack; NULL: no */
 	bool (*by_thread)(const struct run *run); /* stacks of each thread apart; NULL: no */
 

@@ -200,7 +200,7 @@ static int download(struct client *c, const uint8_t *id, size_t bytes)
 }
 
 /*
- * Clears the errno that the library leaves, which is not about the file being read; see elfsyms.c.
+ * Preserves errno, which the library may set and which is about the file being read; see elfsyms.c.
  */
 int debuginfod_download(const uint8_t *id, size_t bytes)
 {

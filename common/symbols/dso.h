@@ -163,10 +163,10 @@ struct dso {
 	char *name;	     /* of it, or of memory */
 	dev_t dev;	     /* of a perf map */
 	ino_t ino;
-	bool is_useless;	  /* the file has no symbols, or has changed since it was opened */
+	bool is_useless; /* the file has no symbols, or has changed since it was opened */
 	/* where debug files may be; root_fd belongs to the cache's roots */
 	struct debug_place debug;
-	struct elfsyms *syms;	  /* these three can be evicted at any time */
+	struct elfsyms *syms; /* these three can be evicted at any time */
 	struct srclines *lines;
 	struct jitmap *jit;
 	struct image place; /* for dso_place() */

@@ -151,8 +151,8 @@ struct jitmap {
 	size_t mark_bytes;     /* ... their number */
 	/* ... end offset of the numbered lines, retained when names are dropped */
 	uint64_t mark_end;
-	uint32_t mark_count;   /* ... and number of lines up to there */
-	char **names;	       /* names by line number; NULL: code without a name */
+	uint32_t mark_count; /* ... and number of lines up to there */
+	char **names;	     /* names by line number; NULL: code without a name */
 	size_t names_capacity, names_bytes;
 	uint32_t first; /* so that a rewritten file does not reuse numbers */
 	struct entry *entries;

@@ -8,7 +8,7 @@
 #include "base/search.h"
 #include "unwind/cfi_table.h"
 
-#define RECENT_BITS   10
+#define RECENT_BITS 10
 /* base of row addresses, with space for rows added before the first one */
 #define BASE_BEFORE   (1ULL << 31)
 #define BASE_MULTIPLE (1ULL << 16)
@@ -55,7 +55,7 @@ static void begin(struct cfi_table *t, uint64_t vaddr)
 		t->recent = mem_zalloc(1 << RECENT_BITS, sizeof(*t->recent));
 }
 
-/* Merges the rows around a changed one if they are equal now. */
+/* The replaced rule may have been the only difference between its neighbours. */
 static void replace_last(struct cfi_table *t, const struct unwind_rule *rule)
 {
 	size_t before = t->count - 1;

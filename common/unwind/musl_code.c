@@ -25,10 +25,10 @@
 
 #define GAP_MIN_BYTES  16
 #define CODE_MAX_BYTES (64U << 20) /* of a file's gaps */
-#define GAP_COST_BYTES 4096	   /* weight of each file besides its size */
+#define GAP_COST_BYTES 4096	   /* cost of reading a gap, besides its size */
 #define MAX_PLACES     32	   /* there are three in a file */
 
-/* Adds the rows of one location, up to end. */
+/* The rows of one location, up to end. */
 struct place {
 	struct cfi_row rows[4];
 	size_t n;

@@ -85,7 +85,7 @@ struct unwind_run unwind_files_rows(struct unwind_files *files, struct file *fil
 
 /* A part of the array. */
 struct slice {
-	struct slice *next; /* links of the lists of retired and resting slices */
+	struct slice *next; /* in the list of retired or of resting slices */
 	struct unwind_process range;
 	uint64_t rests_since_ns;
 };

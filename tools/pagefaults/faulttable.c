@@ -239,7 +239,7 @@ static const struct metric *metric_of(const struct run *run)
 	return metric;
 }
 
-/* Zero counts take no series, but the two without a label print their zeros. */
+/* Zero counts create no series; only the two without a label print zeros. */
 static void add_row_metrics(struct run *run, const struct fault_row *row,
 			    const struct metric *metric)
 {

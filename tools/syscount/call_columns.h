@@ -23,7 +23,7 @@ struct call_columns {
 
 	/* Filled by call_columns_choose(). */
 	bool has_count, has_total;
-	unsigned int n_times; /* of those that are about single calls */
+	unsigned int n_times; /* number of columns about single calls */
 };
 
 /*
