@@ -41,8 +41,8 @@ static inline __u64 hist_scale(__u64 ns, __u64 mult, __u32 shift)
 }
 
 /*
- * 1 if v is not 0, for v up to 2^63. Without a branch, which would double the paths that the
- * verifier walks: compilers must not see through it.
+ * Returns 1 if v is not 0, else 0, for v up to 2^63. Without a branch, which would double the paths
+ * that the verifier walks: compilers must not see through it.
  */
 static inline __u32 hist_is_some(__u64 v)
 {

@@ -14,15 +14,15 @@ struct search {
 	__u64 rest;  /* N after these are not compared yet */
 };
 
-/* The index of the element to be looked at. */
+/* Returns the index of the next element to compare. */
 static inline __attribute__((always_inline)) __u64 search_at(const struct search *s)
 {
 	return s->below + (s->rest + 1) / 2 - 1;
 }
 
 /*
- * The difference of any two numbers: its uppermost bit, which is all that search_turn() looks at,
- * says whether a is below b. If the two differ by less than 2^63, a - b suffices.
+ * Returns a difference of any two numbers whose top bit, all that search_turn() uses, is set if a
+ * is below b. If the two differ by less than 2^63, a - b suffices.
  */
 static inline __attribute__((always_inline)) __u64 search_difference(__u64 a, __u64 b)
 {

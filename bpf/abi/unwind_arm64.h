@@ -63,7 +63,7 @@ UNWIND_INLINE int unwind_leave_by_link(struct unwind_state *s, const struct unwi
 	return unwind_arrive(s, s->extra, cfa, bp);
 }
 
-/* To the caller whose stack begins at the CFA: its frame pointer and return address. */
+/* Moves to the caller, whose stack begins at the CFA: its frame pointer and return address. */
 UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule *rule, __u64 cfa)
 {
 	__u64 place = rule->extra_place, at;
@@ -113,8 +113,8 @@ UNWIND_INLINE void unwind_mark_interrupted(struct unwind_state *s, __u64 cfa)
 /* ---- Go ---- */
 
 /*
- * g is in x28 in all Go code, and remains there until C code is called. On the scheduler's stack it
- * is that of its m, whose first word it is, or already the goroutine that the m runs.
+ * g is in x28 in all Go code, and remains there until C code is called. On the scheduler's stack, g
+ * is either the m's g0 (its first word), or already the goroutine that the m runs.
  */
 UNWIND_INLINE int unwind_go_routine(struct unwind_state *s, const struct unwind_rule *rule,
 				    __u64 *g)

@@ -138,9 +138,9 @@ static inline __attribute__((always_inline)) __u32 unwind_cell(const struct unwi
 }
 
 /*
- * The number of the rule or pattern in a page for the low 16 bits of an address, by the last row at
- * or below them, and the distance from there. It may be one of an earlier block; the page's first
- * row applies to its first byte.
+ * Returns the number of the rule or pattern in a page for the low 16 bits of an address, by the
+ * last row at or below them, and the distance from there. It may be one of an earlier block; the
+ * page's first row applies to its first byte.
  */
 static inline __attribute__((always_inline)) __u32
 unwind_search(const struct unwind_shard *shard, __u32 first_cell, __u32 low, __u32 *distance)
@@ -159,7 +159,7 @@ unwind_search(const struct unwind_shard *shard, __u32 first_cell, __u32 low, __u
 	return unwind_cell(shard, first_cell + UNWIND_RULES_AT + UNWIND_ROW_PLACE(row));
 }
 
-/* The number of the rule at a distance from a row. */
+/* Returns the number of the rule at a distance from a row. */
 static inline __attribute__((always_inline)) __u32
 unwind_pattern_rule(const struct unwind_pattern *pattern, __u32 distance)
 {

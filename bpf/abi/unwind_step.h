@@ -61,8 +61,9 @@ UNWIND_INLINE int unwind_arrive(struct unwind_state *s, __u64 ip, __u64 sp, __u6
 }
 
 /*
- * There is no caller. Libraries of coroutines begin a stack with this, but a stack that is not one
- * may have it, too. A program that was interrupted at 0 has called a null pointer: that is a frame.
+ * Returns true at a return address of 0: there is no caller. Coroutine libraries begin stacks so,
+ * but incomplete walks may end there, too. A program interrupted at address 0 has called a null
+ * pointer: that is a frame.
  */
 UNWIND_INLINE bool unwind_is_null(const struct unwind_state *s)
 {
@@ -107,7 +108,7 @@ UNWIND_INLINE bool unwind_read_bp(struct unwind_state *s, const struct unwind_ru
 	return true;
 }
 
-/* A register that a rule names: the extra one where it could be followed, others in frame 0. */
+/* Reads a register that a rule names: the extra one if it was followed, others only in frame 0. */
 UNWIND_INLINE bool unwind_named_register(struct unwind_state *s, __u32 number, __u64 *value)
 {
 	if (number == UNWIND_EXTRA)

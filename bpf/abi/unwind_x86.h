@@ -118,8 +118,8 @@ UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule 
 }
 
 /*
- * Around a system call that returns twice, which needs the stack that it was called on for the
- * first time and lets the second one overwrite it: vfork keeps the return address in a register.
+ * Handles a system call that returns twice on the same stack: vfork keeps the return address in a
+ * register, as the child overwrites it on the stack.
  */
 UNWIND_INLINE int unwind_ra_register(struct unwind_state *s, const struct unwind_rule *rule)
 {

@@ -64,7 +64,7 @@ struct {
 	__type(value, __u32);
 } memleak_generations SEC(".maps");
 
-/* The number of the window that is open; 0: none is. Only with settings.by_windows. */
+/* Number of the open window; 0: none. Only with settings.by_windows. */
 __u32 memleak_window SEC(".data.window") = 0;
 
 /* A thread's outermost call of a function that allocates. */

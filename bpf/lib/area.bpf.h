@@ -86,7 +86,10 @@ static __always_inline void area_find_cached(struct area *area, __u64 addr)
 #define MAPLE_RANGE_64	 2 /* below it: leaves */
 #define MAPLE_ARANGE_64	 3
 
-/* 1 if a < b, else 0; of numbers below 2^63. No branch, and written so that compilers add none. */
+/*
+ * Returns 1 if a < b, else 0, for numbers below 2^63. No branch, and written so that compilers add
+ * none.
+ */
 static __always_inline __u64 maple_is_less(__u64 a, __u64 b)
 {
 	__u64 difference = a - b;
@@ -96,9 +99,9 @@ static __always_inline __u64 maple_is_less(__u64 a, __u64 b)
 }
 
 /*
- * How many of the first `end` pivots lie below the address. Pivots are the last bytes of pages, or
- * of everything, so that pages can be compared. For the verifier this is one path, where a search
- * would be one per pivot and level.
+ * Returns how many of the first `end` pivots lie below the address. Pivots are the last bytes of
+ * pages, or of everything, so that pages can be compared. For the verifier this is one path, where
+ * a search would be one per pivot and level.
  */
 static __always_inline __u32 maple_index(const __u64 *pivots, __u32 n, __u64 end, __u64 addr)
 {

@@ -29,8 +29,8 @@
 #endif
 
 /*
- * A field of a task. Programs that get a task as a typed argument (tp_btf, iter) read it directly;
- * a program whose task pointer is just a number defines this as BPF_CORE_READ first.
+ * Reads a field of a task. Programs that get a task as a typed argument (tp_btf, iter) read it
+ * directly; a program whose task pointer is just a number defines this as BPF_CORE_READ first.
  */
 #ifndef TASK_READ
 #define TASK_READ(task, field) ((task)->field)
@@ -80,10 +80,10 @@ typedef void (*btf_trace_sched_switch)(void *data, bool preempt, struct task_str
 				       struct task_struct *next, unsigned int prev_state);
 
 /*
- * The state in which sched_switch's prev goes. In the task itself it may be TASK_WAKING by now,
- * since it can be woken up at any moment; but it is 0 only if the task stays on the run queue. The
- * argument is right otherwise: before 6.14 or so (commit 8feb053d5319) it doesn't know that a
- * pending signal has prevented the task from sleeping.
+ * Returns the state in which sched_switch's prev leaves the CPU. In the task itself it may be
+ * TASK_WAKING by now, since it can be woken up at any moment; but it is 0 only if the task stays on
+ * the run queue. The argument is right otherwise: before 6.14 or so (commit 8feb053d5319) it
+ * doesn't know that a pending signal has prevented the task from sleeping.
  */
 static __always_inline __u32 switch_state(const volatile __u64 *ctx, struct task_struct *prev)
 {
@@ -544,8 +544,8 @@ static __always_inline bool unwind_leave_by_pops(struct unwind_regs *regs, __u32
 }
 
 /*
- * An argument of a raw tracepoint. The compiler likes to add the offset to the pointer first, which
- * the verifier refuses.
+ * Reads an argument of a raw tracepoint. The compiler likes to add the offset to the pointer first,
+ * which the verifier refuses.
  */
 static __always_inline __u64 raw_tp_arg(const __u64 *ctx, const int i)
 {
@@ -576,7 +576,9 @@ static __always_inline __u64 kmem_cache_bytes(const __u64 *ctx, bool has_cache)
 #define PERCPU_HAS_CALLER \
 	bpf_core_field_exists(((struct trace_event_raw_percpu_alloc_percpu *)0)->call_site)
 
-/* percpu_alloc_percpu has the caller in front and the bytes given at the end since 5.19. */
+/*
+ * Since 5.19 percpu_alloc_percpu's first field is the caller, and its last one the bytes allocated.
+ */
 static __always_inline __u64 percpu_pointer(const __u64 *ctx)
 {
 	return PERCPU_HAS_CALLER ? raw_tp_arg(ctx, 7) : raw_tp_arg(ctx, 6);

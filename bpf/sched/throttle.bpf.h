@@ -44,7 +44,7 @@ static __always_inline bool throttle_is_by_task(void)
 /* Reads a field of an object that the verifier knows (is_typed), or of an address. */
 #define THROTTLE_READ(from, field) (is_typed ? (from)->field : BPF_CORE_READ(from, field))
 
-/* A total, plus the current throttling if the queue is throttled now. */
+/* Returns a total, plus the current throttling if the queue is throttled now. */
 static __always_inline __u64 throttle_sum(__u64 sum_ns, bool is_throttled, __u64 now_ns,
 					  __u64 since_ns)
 {

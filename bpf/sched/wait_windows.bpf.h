@@ -28,7 +28,7 @@ static __always_inline void wait_measure(struct wait *wait, __u64 off_ns, __u64 
 	}
 }
 
-/* 1 if the first part of the wait was counted in windows before, else 0: without a branch. */
+/* Returns 1 if earlier windows counted the first part of the wait, else 0, without a branch. */
 static __always_inline __u64 wait_is_cut(const struct task_state *state, __u64 off_ns)
 {
 	__u64 is_cut;

@@ -24,7 +24,7 @@ struct {
 	__type(value, struct sampled);
 } sampled SEC(".maps");
 
-/* How often the CPU has been idle; ~0: it is, or that is unknown. */
+/* Returns how often the CPU has been idle; ~0: it is idle now, or unknown. */
 static __always_inline __u64 sampled_count_idle(struct sampled *all, struct task_struct *current,
 						bool is_idle)
 {

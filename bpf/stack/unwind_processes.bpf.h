@@ -203,7 +203,7 @@ int BPF_PROG(unwind_unmapped, unsigned long addr, struct vm_unmapped_area_info *
 
 #define VM_EXEC 0x4
 
-/* The current process has a tree of mappings, and it is this one. */
+/* Returns true if this is the current process's tree of mappings. */
 static __always_inline bool unwind_is_own_tree(const void *tree)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();

@@ -146,7 +146,9 @@ int stackdefs_reason(const struct stackdefs *defs, uint64_t id);
 /* Returns the flaw of a user stack; NULL: it has none, or is unknown. Valid as its frames are. */
 const struct stack_flaw *stackdefs_flaw(const struct stackdefs *defs, uint64_t id);
 
-/* A waker's words: user stack, kernel stack and comm; NULL if its definition never arrived. */
+/*
+ * Returns a waker's words: user stack, kernel stack and comm; NULL if its definition never arrived.
+ */
 const uint64_t *stackdefs_waker(const struct stackdefs *defs, uint64_t id);
 
 #endif

@@ -24,9 +24,9 @@ struct stacks_value {
 /* Values from another source than stack_count() (bpf/stack/stack.bpf.h). */
 struct stacks_source {
 	/*
-	 * Calls visit for each, with a struct stack_key and a struct stacks_value, and for each
-	 * stack that may be shown later, with value 0: stacks that are not visited for two reports
-	 * are evicted.
+	 * Calls visit for each stack with a struct stack_key and a struct stacks_value, and with
+	 * value 0 for each stack that may be shown later: stacks that are not visited for two
+	 * reports are evicted.
 	 */
 	int (*read)(struct run *run, map_visit_fn *visit, void *arg);
 	void (*write_text)(struct run *run);

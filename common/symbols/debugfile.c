@@ -55,7 +55,7 @@ static struct wanted describe(const struct elffile *f)
 
 /* ---- checks ---- */
 
-/* 1: the same, 0: another, -1: the file doesn't say. */
+/* Compares build-ids. 1: equal, 0: different, -1: the file has none. */
 static int compare_build_id(const struct wanted *w, const struct elffile *debug)
 {
 	uint8_t id[ELFFILE_BUILD_ID_MAX];

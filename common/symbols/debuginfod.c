@@ -40,7 +40,7 @@ static void write_hex(char *to, const uint8_t *id, size_t bytes)
 		sprintf(to + 2 * i, "%02x", id[i]);
 }
 
-/* The directory that the environment names, or the first of the default ones that has the file. */
+/* Finds the directory named by the environment, or the first default one that has the file. */
 static int open_in(const char *folder, const char *below, const char *hex)
 {
 	char path[PATH_MAX];

@@ -43,7 +43,7 @@ struct elfsyms *file_syms_read(const struct file *file, const struct debug_place
 	return NULL;
 }
 
-/* In the background. Symbols beyond the memory limit are read on demand. */
+/* Runs in the background. Symbols beyond the memory limit are read on demand. */
 static void read_ahead(struct job *job)
 {
 	struct syms_ahead *ahead = container_of(job, struct syms_ahead, job);

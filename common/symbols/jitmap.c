@@ -405,7 +405,7 @@ static void warn_of_size(const struct jitmap *map)
 		 MAX_MAP_BYTES >> 20);
 }
 
-/* The file has grown too large. Part of it would give code that was replaced its old names. */
+/* Handles a file that is too large: reading only a part would give replaced code its old names. */
 static bool give_up(struct jitmap *map, uint64_t size)
 {
 	if (size <= MAX_MAP_BYTES)

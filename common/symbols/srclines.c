@@ -365,8 +365,9 @@ static bool is_container(const Dwarf_Die *die)
 }
 
 /*
- * By where entries stand in the file: link-time optimisation has the functions that they are copies
- * of in other units, where dwarf_getscopes() continues. True: the entry contains the address.
+ * Searches by the position of entries in the file: link-time optimisation has the functions that
+ * they are copies of in other units, where dwarf_getscopes() continues. True: the entry contains
+ * the address.
  */
 static bool find_inlined(Dwarf_Die *parent, uint64_t vaddr, unsigned int depth,
 			 struct inlined *inlined)

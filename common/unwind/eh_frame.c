@@ -52,7 +52,7 @@ uint64_t eh_frame_address(const struct eh_frame *eh, struct cursor *c, uint8_t e
 	}
 }
 
-/* One letter of the augmentation string, and the bytes it stands for. False: not a known letter. */
+/* Reads one letter of the augmentation string, and its bytes. False: not a known letter. */
 static bool read_augmentation(struct eh_cie *cie, char letter, struct cursor *data)
 {
 	switch (letter) {

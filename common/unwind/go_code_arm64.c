@@ -253,7 +253,10 @@ static bool find_sched(const struct go_code *code, size_t at, struct way_back *w
 	return false;
 }
 
-/* MOVD g_m(g), R3; MOVD m_curg(R3), g. The last one: the way there may look like it. */
+/*
+ * MOVD g_m(g), R3; MOVD m_curg(R3), g. Finds the last match: the way to the other stack may look
+ * alike.
+ */
 static bool find_way_back(const struct go_code *code, struct way_back *way)
 {
 	bool is_found = false;

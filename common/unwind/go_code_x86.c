@@ -98,7 +98,7 @@ static bool read_place(const struct step *step, struct place *place)
 	return true;
 }
 
-/* A load, store or the like of that opcode, from or to memory. */
+/* Matches an instruction with that opcode and a memory operand. */
 static bool read_access(const struct step *step, enum opcode opcode, uint8_t *reg,
 			struct place *place)
 {
@@ -250,7 +250,7 @@ static bool find_sched(const struct go_code *code, size_t at, uint8_t g, int32_t
 	return false;
 }
 
-/* The last one: the way there may look like it. */
+/* Finds the last match: the way to the other stack may look alike. */
 static bool find_way_back(const struct go_code *code, struct way_back *way)
 {
 	struct step steps[4] = {}; /* the latest one last */

@@ -248,9 +248,9 @@ static bool is_first_meaning(struct meanings *meanings, const struct meaning *m)
 }
 
 /*
- * A number for what these mappings mean, a part of stack ids: it differs where an address has taken
- * another meaning, and is the same again when the first one is back. So ids don't multiply where
- * code is mapped and unmapped all the time.
+ * Returns a number for the meaning of these mappings' addresses, hashed into stack ids: it changes
+ * when an address changes its meaning, and is restored with the meaning. So ids don't multiply
+ * where code is mapped and unmapped all the time.
  */
 static uint32_t name_meanings(struct meanings *meanings, const struct maps *maps)
 {

@@ -32,15 +32,15 @@ size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_re
 			  uint64_t *words, size_t max, int *reason);
 
 /*
- * The same for a thread that was off CPU. If it has come to a CPU since, its stack isn't the one
- * that the registers belong to, or not all of it: then the leaf is all there is, and UNWIND_RAN_ON.
+ * The same for a thread that was off CPU. If it has run since, its stack does not match the
+ * registers: then only the leaf and UNWIND_RAN_ON are returned.
  */
 size_t unwind_walk_thread(const struct unwind_view *view, const struct unwind_thread *thread,
 			  uint64_t *addrs, size_t max, int *reason);
 
 /*
- * A copy of the innermost UNWIND_COPY_LARGE bytes of its stack, for unwind_walk_remote(). NULL: it
- * has come to a CPU since. Free with free().
+ * Copies the innermost UNWIND_COPY_LARGE bytes of its stack, for unwind_walk_remote(). NULL: it has
+ * come to a CPU since. Free with free().
  */
 struct unwind_copy *unwind_copy_thread(const struct unwind_thread *thread);
 

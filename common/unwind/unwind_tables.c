@@ -188,7 +188,7 @@ static int add_shard(struct unwind_tables *t)
 	return 0;
 }
 
-/* One stays, since the next file may need it. */
+/* Frees empty shards but one, which the next file may need. */
 void unwind_tables_drop_spare(struct unwind_tables *t)
 {
 	for (uint64_t at; extents_take_spare(&t->cells, UNWIND_SHARD_CELLS, &at); t->n_shards--) {

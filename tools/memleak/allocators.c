@@ -211,7 +211,7 @@ static void add_file(struct allocators *a, const struct allocators_request *requ
 	a->n_new += a->n_functions - scan.first;
 }
 
-/* -EEXIST: it is the known file. */
+/* Returns -EEXIST if it is the known file. */
 static int open_mapped(pid_t pid, const struct mapping *m, const struct timespec *read_time,
 		       const struct alloc_file *known, struct stat *st)
 {

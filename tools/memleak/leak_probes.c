@@ -188,7 +188,7 @@ static void close_window(struct leak_windows *windows)
 	detach_parts(windows);
 }
 
-/* From half of its usual length to three halves. */
+/* Returns a random length, from half of the usual one to three halves. */
 static uint64_t random_gap(const struct leak_windows *windows)
 {
 	uint32_t random = UINT32_MAX / 2;
@@ -252,8 +252,8 @@ void leak_windows_end(struct leak_windows *windows)
 /* ---- the end ---- */
 
 /*
- * How much there is in all can't be said: a program makes fewer calls in a window than in the same
- * time outside of it, as the probes slow it down.
+ * Totals can't be extrapolated: a program makes fewer calls in a window than in the same time
+ * outside of it, as the probes slow it down.
  */
 void leak_windows_print(const struct leak_windows *windows)
 {

@@ -404,7 +404,7 @@ static void print_top(const struct leak_report *report, const struct block_sums 
 	free(top);
 }
 
-/* The largest come last, where a terminal shows them. What grows is known by its own name. */
+/* The largest come last, where a terminal shows them. Growth is looked up by the stack's own id. */
 void leak_report_write_text(struct leak_report *report)
 {
 	struct block_sums *merged = options_of(report)->growth ? NULL : merge_sums(report);

@@ -44,7 +44,7 @@ static struct range *find(const struct ranges *ranges, uint32_t tgid, uint64_t s
 	return found ? *found : NULL;
 }
 
-/* The range is the caller's then. */
+/* Removes a range, which the caller then owns. */
 static struct range *take(struct ranges *ranges, struct range *r)
 {
 	tdelete(r, &ranges->tree, compare);

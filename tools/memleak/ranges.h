@@ -22,7 +22,7 @@ void ranges_free(struct ranges *ranges);
 
 void ranges_change(struct ranges *ranges, const struct memleak_range *change);
 
-/* Bytes that were mapped beyond the maximum, and are in no range. */
+/* Returns the bytes that were mapped beyond the maximum, and are in no range. */
 uint64_t ranges_lost(const struct ranges *ranges);
 
 /*

@@ -216,7 +216,7 @@ static void collect_row(const void *key, const void *value, void *arg)
 	memcpy(&row->sum, value, sizeof(row->sum));
 }
 
-/* The labels follow from the columns. */
+/* Sets the labels, which depend on the columns. */
 static const struct metric *metric_of(const struct run *run)
 {
 	const struct fault_columns *columns = columns_of(run);

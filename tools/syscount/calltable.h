@@ -74,7 +74,7 @@ void calltable_take(struct calltable *table, struct calltable *from);
 uint64_t calltable_total(const struct calltable *table);
 uint64_t calltable_of_octave(const struct calltable *table, uint32_t octave);
 
-/* The name of a row's process, into a buffer of TASK_COMM_LEN + 1 bytes. */
+/* Copies the name of a row's process into a buffer of TASK_COMM_LEN + 1 bytes. */
 void calltable_comm(const struct call_layout *layout, uint32_t tgid, char *comm);
 
 /* Limits of the output: number of rows, and width for whole columns. */
@@ -95,11 +95,12 @@ struct call_row {
 void calltable_visit(struct calltable *table, void (*visit)(const struct call_row *row, void *arg),
 		     void *arg);
 
-/* The same as lines of JSON. */
+/* Prints the rows as lines of JSON. */
 void calltable_print_json(struct calltable *table, FILE *f, uint32_t rows);
 
 /*
- * The unit in which durations were recorded: the rows of histograms begin at powers of two of it.
+ * Returns the unit in which durations were recorded: the rows of histograms begin at powers of two
+ * of it.
  */
 const struct hist_unit *call_layout_unit(const struct call_layout *layout);
 

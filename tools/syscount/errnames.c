@@ -31,7 +31,7 @@ static const struct error_name restart_names[] = {
 	{ 516, "ERESTART_RESTARTBLOCK" },
 };
 
-/* The name that the rest is defined by is the oldest of several names for one number. */
+/* Of several names for one number, prefers the one that the others are defined by. */
 static bool is_alias(const char *name)
 {
 	static const char *const aliases[] = { "EWOULDBLOCK", "EDEADLOCK", "ENOTSUP" };

@@ -25,7 +25,7 @@ char *syscall_label(char *buf, size_t size, enum call_abi abi, int32_t number);
 /* Returns the number of a name; SYSCALL_NONE where that interface has no such call. */
 int32_t syscall_number(enum call_abi abi, const char *name);
 
-/* All native names in four columns, sorted, as BCC's syscount -l prints them. */
+/* Prints all native names in four columns, sorted, as BCC's syscount -l prints them. */
 void syscall_print_list(FILE *f);
 
 #endif
