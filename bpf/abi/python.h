@@ -111,9 +111,7 @@ struct python_layout {
 	__u8 lines_kind; /* enum python_lines */
 	__u8 str_ascii;	 /* in str objects: start of the characters */
 	__u8 str_compact;
-	/*
-	 * the rest is for versions before 3.11: f_lasti counts 1 << instr_shift half instructions
-	 */
+	/* the rest is for versions before 3.11: f_lasti counts units of 1 << instr_shift bytes */
 	__u8 instr_shift;
 	__u8 n_refused;	     /* consecutive stacks in which calls and frames disagreed */
 	__u16 frame_locals;  /* in PyFrameObject: its variables */

@@ -92,7 +92,7 @@ static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 {
 }
 
-/* ---- what users and the kernel share ---- */
+/* ---- shared by the programs for user space and for the kernel ---- */
 
 #define count_call(counter)                                                                    \
 	do {                                                                                   \

@@ -278,7 +278,8 @@ static __always_inline bool registers_are_kernels(const struct bpf_perf_event_da
 }
 
 /*
- * Returns the current task's memory, and a field of it: without calls of helpers where it is typed.
+ * Read the current task's memory descriptor, and a field of it, without helper calls if the task is
+ * typed.
  */
 static __always_inline struct mm_struct *current_mm(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Instruction lengths of x86-64, from the opcode maps (Intel SDM, volume 2, appendix A). A map is
- * one letter for each opcode, which says what follows it. Opcodes that 64-bit mode doesn't have,
- * AMD's XOP and APX are unknown.
+ * Instruction lengths of x86-64, from the opcode maps (Intel SDM, volume 2, appendix A). A map has
+ * one letter per opcode, which denotes the bytes after the opcode. Opcodes that 64-bit mode lacks,
+ * AMD's XOP and APX are not decoded.
  */
 #include <string.h>
 

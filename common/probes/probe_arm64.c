@@ -192,7 +192,7 @@ static bool read_control(struct probe_effect *e, uint32_t word)
 	return is_signing(hint) ? writes_reg(e, X30, false) : hint == HINT_NOP || is_bti(hint);
 }
 
-/* Data processing with an immediate operand. */
+/* Decodes data processing with an immediate operand. */
 static bool read_immediate(struct probe_effect *e, uint32_t word)
 {
 	uint32_t operation = field(word, 29, 2), to = field(word, 0, 5);
@@ -215,8 +215,8 @@ static bool read_immediate(struct probe_effect *e, uint32_t word)
 }
 
 /*
- * Operations with one source: CLZ, REV and so on, but nothing that signs; with two: divisions,
- * which don't fault here, and shifts.
+ * Decodes operations with one source (CLZ, REV, ..., but not signing) or with two (shifts, and
+ * divisions, which don't fault here).
  */
 static bool is_plain_arithmetic(uint32_t word)
 {
@@ -256,7 +256,7 @@ static void note_move(struct probe_effect *e, uint32_t from, uint32_t to)
 	e->copied_to = (int)to;
 }
 
-/* Data processing with operands in registers. */
+/* Decodes data processing with operands in registers. */
 static bool read_registers(struct probe_effect *e, uint32_t word)
 {
 	bool is_extended = is_in(word, 0x01200000, 0x01200000), sets_flags = field(word, 29, 1);
@@ -269,7 +269,7 @@ static bool read_registers(struct probe_effect *e, uint32_t word)
 	return writes_reg(e, to, is_extended && !sets_flags);
 }
 
-/* A load or store, of one register or a pair. */
+/* Decodes a load or store of one register or a pair. */
 struct access {
 	bool is_store, is_vector, is_prefetch;
 	bool writes_base;

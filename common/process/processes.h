@@ -22,9 +22,9 @@
 
 /*
  * The eras of a process, from one exec to the next: latest first. An era has its mappings in the
- * order in which they were made. Children share the list of their parent: a list only grows, an era
- * uses the first `count` of its mappings, and copies them before it appends where another era has
- * appended already.
+ * order in which they were made. A child shares its parent's list. A list only grows, and an era
+ * uses its first `count` mappings. If another era has already appended to the list, an era copies
+ * its mappings before it appends.
  */
 
 struct map_list;

@@ -36,7 +36,7 @@ void call_columns_choose(struct call_columns *columns, unsigned int room);
 void call_columns_print_titles(FILE *f, const struct call_columns *columns);
 void call_columns_print(FILE *f, const struct call_columns *columns, const struct call_sum *sum);
 
-/* Returns the minimum duration, or a little more; 0 without durations. */
+/* Returns a percentile of the durations, at least their minimum; 0 without durations. */
 double call_sum_percentile_ns(const struct call_sum *sum, const struct hist_unit *unit,
 			      double percent);
 

@@ -31,7 +31,7 @@ static const struct error_name restart_names[] = {
 	{ 516, "ERESTART_RESTARTBLOCK" },
 };
 
-/* Of several names for one number, prefers the one that the others are defined by. */
+/* Returns true for a name that is defined by another one of the same number, which is older. */
 static bool is_alias(const char *name)
 {
 	static const char *const aliases[] = { "EWOULDBLOCK", "EDEADLOCK", "ENOTSUP" };
