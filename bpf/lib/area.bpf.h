@@ -175,7 +175,7 @@ static __always_inline bool area_find(struct area *area, __u64 addr)
 
 /* ---- kind of an area ---- */
 
-/* Heap and stack by the rules of /proc/PID/maps (fs/proc/task_mmu.c). */
+/* Detects heap and stack by the rules of /proc/PID/maps (fs/proc/task_mmu.c). */
 static __always_inline __u32 area_anon_kind(const struct area *area)
 {
 	struct mm_struct *mm = current_mm();

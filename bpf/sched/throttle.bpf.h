@@ -166,8 +166,8 @@ static __always_inline void throttle_move(struct task_struct *task, struct throt
 }
 
 /*
- * Returns the part of a wait of wait_ns that a quota caused, when it ends or is looked at, if not
- * returned before; 0: none.
+ * Returns the part of a wait of wait_ns that a quota caused and that was not returned before, at
+ * the wait's or a window's end; 0: none.
  */
 static __always_inline __u64 throttle_take(struct task_struct *task, struct throttle_mark *mark,
 					   __u64 wait_ns)

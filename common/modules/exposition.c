@@ -21,7 +21,7 @@ static const struct metric lost_metric = {
 
 static const struct metric overflow_metric = {
 	.name = "tracelets_series_overflow_total",
-	.help = "Additions to the series other, after --max-series was reached.",
+	.help = "Updates of the series other, after --max-series was reached.",
 	.labels = { "tool" },
 };
 

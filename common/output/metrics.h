@@ -27,8 +27,9 @@ struct metric {
 	const char *name; /* with its base unit, and "_total" if it is a counter */
 	const char *help; /* one sentence */
 	enum metric_kind kind;
-	uint64_t divisor; /* divisor of added values to base units, such as NS_PER_S; 0: none */
-	bool has_few;	  /* one series per reason, not per target: exempt from max_series */
+	/* divisor that converts added values to base units, such as NS_PER_S; 0: none */
+	uint64_t divisor;
+	bool has_few; /* one series per reason, not per target: exempt from max_series */
 	const char *labels[PROMETHEUS_MAX_LABELS]; /* names of labels, terminated by NULL */
 };
 

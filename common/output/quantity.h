@@ -21,11 +21,11 @@ const char *quantity_unit(char buf[QUANTITY_MAX], uint64_t value, const char *un
  */
 char *quantity_format(char buf[QUANTITY_MAX], uint64_t value, const char *unit);
 
-/* The same of a value with decimals: fractions have at most 7 digits. */
+/* Formats a value with decimals in the same way; fractions have at most 7 digits. */
 char *quantity_format_decimal(char buf[QUANTITY_MAX], uint64_t value, unsigned int decimals,
 			      const char *unit);
 
-/* The same for a column: a unit that is not scaled is left out. */
+/* Formats a value for a column: a unit that is not scaled is omitted. */
 char *quantity_format_short(char buf[QUANTITY_MAX], uint64_t value, unsigned int decimals,
 			    const char *unit);
 

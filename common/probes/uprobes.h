@@ -10,11 +10,11 @@
  *	UPROBES_PERF	 a perf event for each entry and each return, with a cookie (since 5.15)
  *
  * A BPF program sees the cookie of its point by bpf_get_attach_cookie(). A session's program is at
- * a return if ctx's ip isn't bpf_get_func_ip(ctx): no kfunc is needed, whose prototype changed.
- * The programs are declared as SEC("uprobe"), since libbpf 1.1 knows no other section, and need
- * no more than uprobes_prepare() to be what they have to be.
+ * a return if ctx's ip isn't bpf_get_func_ip(ctx): this avoids the kfunc, whose prototype has
+ * changed. The programs are declared as SEC("uprobe"), since libbpf 1.1 knows no other section;
+ * uprobes_prepare() sets their types.
  *
- * Functions return 0 or -errno. Nothing is printed, but by uprobes_prepare().
+ * Functions return 0 or -errno. Only uprobes_prepare() prints errors.
  */
 #ifndef UPROBES_H
 #define UPROBES_H
