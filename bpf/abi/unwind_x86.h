@@ -213,9 +213,9 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 #define UNWIND_SIGRETURN_LAST  0x050f0000000fc0c7ULL
 
 /*
- * glibc's __start_context has no rule either: what the function of a context of makecontext(3)
- * returns to, which nobody has called. "mov %rbx,%rsp", and where that is followed by "mov
- * (%rsp),%rdi", or by a look whether there is a shadow stack.
+ * glibc's __start_context has no rule either: the return address of a makecontext(3) function,
+ * which has no caller. "mov %rbx,%rsp", and where that is followed by "mov (%rsp),%rdi", or by a
+ * look whether there is a shadow stack.
  */
 #define UNWIND_CONTEXT_CODE	   0x48243c8b48dc8948ULL
 #define UNWIND_CONTEXT_SHADOW_CODE 0x482504f764dc8948ULL

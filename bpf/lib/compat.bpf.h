@@ -520,8 +520,8 @@ static __always_inline void unwind_leave_trap(struct unwind_regs *regs)
 }
 
 /*
- * x86, since 6.11: "pop %r11; pop %rcx; ret", for which the kernel puts the true address in the
- * place of rax.
+ * x86, since 6.11: the trampoline ends with "pop %r11; pop %rcx; ret", for which the kernel
+ * replaces the saved rax by the true address.
  */
 static __always_inline bool unwind_leave_by_pops(struct unwind_regs *regs, __u32 code)
 {

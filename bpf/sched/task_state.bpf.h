@@ -206,8 +206,9 @@ int BPF_PROG(task_state_free, struct task_struct *task)
 }
 
 /*
- * Each task, before it runs. sched_process_fork() leaves out those that the kernel makes for a
- * process: io_uring's, and vhost's (since 6.4). Idle tasks, of CPUs that come online, have no id.
+ * Called for each new task, before it runs. sched_process_fork() omits the tasks that the kernel
+ * makes for a process: io_uring's, and vhost's (since 6.4). Idle tasks, of CPUs that come online,
+ * have no id.
  */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(task_state_new, struct task_struct *task)

@@ -47,7 +47,7 @@ void hist_subtract(struct hist *now, const struct hist *before);
 
 uint64_t hist_count(const struct hist *h);
 
-/* Returns the sum of all values, in fixed point. */
+/* Returns the total of all values, in fixed point. */
 uint64_t hist_sum(const struct hist *h);
 
 /* Calls visit for each slot that holds a value, lowest first: values v with first <= v < below. */

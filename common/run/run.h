@@ -127,7 +127,7 @@ struct module {
 /* A module as one tool uses it. */
 struct module_use {
 	const struct module *module;
-	const void *spec; /* the tool's declaration, if the module has any */
+	const void *spec; /* the tool's declaration for the module, if it needs one */
 	bool (*is_wanted)(const struct run *run); /* by the options; NULL: always */
 };
 

@@ -128,7 +128,7 @@ static uint32_t next_frame(const struct rest *r)
 	return r->next < r->n_begins ? frame_of(r, r->next) : UINT32_MAX;
 }
 
-/* The frame's word, and its instruction's if that is there. */
+/* Returns the frame's word, and the word of its instruction if present. */
 static void append_rest(struct rest *r)
 {
 	struct place *place = &r->out[r->n++];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* System calls counted by BPF (bpf/syscount.bpf.c), from the loader's side: maps, in and out. */
+/* System calls counted by BPF (bpf/syscount.bpf.c): configures its maps and reads them. */
 #ifndef CALLS_H
 #define CALLS_H
 
