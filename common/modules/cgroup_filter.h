@@ -14,7 +14,7 @@
 
 /* Watches the names of cgroups while a tool runs: a removed cgroup keeps its name. */
 
-/* To be freed with cgroups_free(), at the end of the run. 0; or -errno, printed. */
+/* Starts the watch, freed with cgroups_free() at the end of the run. 0; or -errno, printed. */
 int cgroup_names_start(const struct run *run, struct cgroups **names);
 
 /* NULL if there is no text. */

@@ -27,7 +27,7 @@ int target_parse_pid(const char *what, const char *text, void *dest);
 /* After configure: returns true if threads outside of the tool's own pid namespace are traced. */
 bool target_reaches_outside(const struct run *run);
 
-/* The processes that were named (-p or a command); none: everything is traced. */
+/* Returns the processes given by -p or a command; none: everything is traced. */
 bool target_lists_pids(const struct run *run);
 const pid_t *target_pids(const struct run *run);
 size_t target_n_pids(const struct run *run);

@@ -57,7 +57,10 @@ void eras_drop_old(struct map_store *store, struct era **latest);
 /* Returns the era of that time, or NULL. */
 struct era *eras_find(struct era *latest, uint64_t time_ns);
 
-/* The same, or the oldest era if it was read from /proc: a read also counts for the time before. */
+/*
+ * Returns the era of that time, or the oldest one if it was read from /proc: a read also counts for
+ * the time before.
+ */
 struct era *eras_find_before(struct era *latest, uint64_t time_ns);
 
 /*

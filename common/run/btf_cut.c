@@ -124,7 +124,7 @@ static size_t size_of(const struct btf_type *t)
 	return sizeof(*t) + kind->fixed_bytes + (size_t)btf_vlen(t) * kind->bytes_each;
 }
 
-/* The type of a pointer to functions. */
+/* Returns true for a typedef of a pointer to functions. */
 static bool is_function_type(const struct btf *local, const struct btf_type *t)
 {
 	if (!btf_is_typedef(t))

@@ -171,7 +171,7 @@ static const struct idle_loop kernel_threads[] = {
 /* The kernel's functions between one of a thread's own and the switch. */
 static const char *const schedulers[] = {
 	"__schedule",
-	"__switch_to", /* not among the scheduler's on older kernels of arm64 */
+	"__switch_to", /* older arm64 kernels don't place it in the scheduler's section */
 	"schedule",
 	"schedule_hrtimeout_range",
 	"schedule_hrtimeout_range_clock",

@@ -41,8 +41,8 @@ struct user_stacks {
 };
 
 /*
- * The program of a command is unknown yet, nor its children. If it is unknown which registers calls
- * save where, functions of an old Python aren't found.
+ * A command's program and children are not yet known. Where calls may save registers anywhere
+ * (arm64), functions of an old Python aren't found.
  */
 static int configure_python(struct user_stacks *us, const struct python_settings *python,
 			    const pid_t *pids, size_t n)

@@ -189,8 +189,8 @@ static void move_name(struct elfsyms *es, size_t i, struct moved_names *moved)
 }
 
 /*
- * Most strings of some files are those of data. Where the names of functions are copied instead, as
- * much as all of them is needed twice.
+ * Drops the names of variables, which are most strings of some files. If the functions' names are
+ * copied instead, their memory is needed twice for a moment.
  */
 static void keep_used_names(struct elfsyms *es)
 {

@@ -84,7 +84,7 @@ struct unwind_mappings {
 	size_t count; /* 0: unknown */
 };
 
-/* Return the published mappings, and those of that time, by the events. */
+/* Return the published mappings, and those at that time, from events. */
 struct unwind_mappings unwind_procs_published(struct unwind_procs *procs, pid_t pid);
 struct unwind_mappings unwind_procs_recall(struct unwind_procs *procs, pid_t pid, uint64_t time_ns);
 
