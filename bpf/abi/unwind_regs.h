@@ -27,8 +27,9 @@ struct unwind_regs {
 #define UNWIND_ARCH	    "abi/unwind_arm64.h"
 #define UNWIND_EXTRA	    30 /* x30 */
 #define UNWIND_BP_UNIT	    8  /* bytes, of unwind_rule.bp_off */
-#define UNWIND_RECORD_BELOW 8  /* how far below sp a frame record may lie, by one word: Go's */
-#define UNWIND_SAVED_BYTES  0  /* they lie elsewhere */
+/* how far below sp a frame record may lie: Go's lies one word below */
+#define UNWIND_RECORD_BELOW 8
+#define UNWIND_SAVED_BYTES  0 /* they lie elsewhere */
 
 /* As the kernel saves them (struct user_pt_regs): bp is x29, link x30. */
 struct unwind_regs {

@@ -224,7 +224,9 @@ static __always_inline void python_push(struct stack_scratch *scratch, __u64 wor
 	scratch->def.n_words = n + 1;
 }
 
-/* Adds a frame to the segment, which begins with its first one; nothing if it doesn't fit. */
+/*
+ * Adds a frame to the segment; the first frame begins the segment. Does nothing if it doesn't fit.
+ */
 static __always_inline void python_push_frame(struct stack_scratch *scratch, struct python_walk *w,
 					      __u64 word, __u32 instruction)
 {

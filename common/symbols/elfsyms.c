@@ -73,8 +73,8 @@ static void add_symbol(struct elfsyms *es, struct addr_item sym, uint64_t end)
 }
 
 /*
- * Returns the end of a symbol: by its size or at the next one, and with its section. If only
- * exported functions are known, others may lie before the next one.
+ * Returns the end of a symbol: by its size, or else at the next symbol, but not after its section's
+ * end. If only exported functions are known, others may lie before the next one.
  */
 static uint64_t find_end(struct elfsources *sources, size_t i)
 {

@@ -317,7 +317,7 @@ static void report_one(const struct reading *reading, const struct counted *coun
 		       ? find_kernels_lock(reading->run, key)
 		       : lock_names_find(locks->names, (pid_t)key->stack.tgid, key->generation,
 					 base_of(key->addr, kind), key->is_private);
-	if (!counted->sum.total_ns) { /* an ongoing wait, of which nothing is wanted yet */
+	if (!counted->sum.total_ns) { /* an ongoing wait, not yet long enough to count */
 		reading->visit(&key->stack, &nothing, reading->arg);
 		return;
 	}
