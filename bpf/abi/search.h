@@ -10,8 +10,8 @@
 #include "abi/types.h"
 
 struct search {
-	__u64 below; /* N are not above the value */
-	__u64 rest;  /* N after these are not compared yet */
+	__u64 below; /* number of elements known not to be above the value */
+	__u64 rest;  /* number of following elements not compared yet */
 };
 
 /* Returns the index of the next element to compare. */
