@@ -4,9 +4,9 @@
  * the one that frees it, with its size, time, and the stack of the allocation.
  *
  * A block is taken out of the table before the real free begins, while no one else can be given the
- * same address, and put in after the real allocation. Functions that allocate call each other: what
- * is asked for by another one that is still running in the same thread belongs to that, so each
- * thread remembers its outermost call by the stack pointer it was entered with.
+ * same address, and put in after the real allocation. Functions that allocate call each other: an
+ * allocation made inside of another one's call belongs to the outer call, so each thread remembers
+ * its outermost call by the stack pointer at its entry.
  */
 #include "leak/leak_kernel.bpf.h"
 #include "leak/leak_ranges.bpf.h"
@@ -14,7 +14,7 @@
 
 /* ---- user space: entries ---- */
 
-/* Half by half: results of 2^63 or more don't fit. */
+/* Compares the halves: results of 2^63 or more don't fit. */
 static __always_inline __u64 multiply(__u64 n, __u64 size)
 {
 	__u64 high = (n >> 32) * (__u32)size + (size >> 32) * (__u32)n;
@@ -24,7 +24,7 @@ static __always_inline __u64 multiply(__u64 n, __u64 size)
 	return n * size;
 }
 
-/* How much is asked for. */
+/* How much is requested. */
 static __always_inline __u64 requested_size(struct pt_regs *ctx, __u32 kind)
 {
 	switch (kind) {
@@ -74,7 +74,7 @@ static __always_inline __u32 current_window(void)
 	return settings.by_windows ? *(volatile __u32 *)&memleak_window : 0;
 }
 
-/* The block that it takes back may be recorded, even if the one that it returns is not. */
+/* The block that it frees may be recorded, even if the one that it returns is not. */
 static __always_inline bool takes_back(__u32 kind)
 {
 	return kind == ALLOC_REALLOC || kind == ALLOC_REALLOCARRAY || is_mapping(kind);
@@ -90,7 +90,7 @@ __noinline int call_make(void)
 	return task_state_create(bpf_get_current_task_btf()) != NULL;
 }
 
-/* A function that allocates begins. 1: its return is of no interest. */
+/* Entry of a function that allocates. 1: its return need not be traced. */
 static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -142,7 +142,7 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 
 /* ---- user space: returns ---- */
 
-/* Returns the address that was given; 0: none. */
+/* Returns the address that the function was given; 0: none. */
 static __always_inline __u64 call_result(struct pt_regs *ctx, const struct task_state *call)
 {
 	__u64 addr = PT_REGS_RC(ctx);
@@ -191,7 +191,7 @@ static __always_inline void restore_old(struct task_state *call)
 		keep_block(call->old_addr, &call->old);
 }
 
-/* Its record is put together in the thread's state: stacks of BPF functions are small here. */
+/* The record is built in the thread's state: stacks of BPF functions are small here. */
 static __always_inline int call_end(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -266,7 +266,7 @@ static __always_inline int function_begin(struct pt_regs *ctx)
 	return munmap_begin(ctx);
 }
 
-/* Half of all probes: what it doesn't have to ask for is a tenth of its time. */
+/* Half of all probe hits: skipping the helper calls saves a tenth of its time. */
 SEC("uprobe")
 int memleak_free(struct pt_regs *ctx)
 {

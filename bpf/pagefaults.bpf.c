@@ -11,8 +11,8 @@
 #include "stack/stack.bpf.h"
 
 struct task_state {
-	__u64 start_ns; /* of the fault that is being handled; 0: none, or not traced */
-	__u64 addr;	/* of a fault that will be tried again; 0: none */
+	__u64 start_ns; /* start of the fault that is being handled; 0: none, or not traced */
+	__u64 addr;	/* start of a fault that will be retried; 0: none */
 	bool had_own_lock;
 };
 
@@ -202,8 +202,8 @@ int row_major(struct bpf_perf_event_data *ctx)
 	 VM_FAULT_HWPOISON_LARGE | VM_FAULT_FALLBACK)
 
 /*
- * Is this another attempt at the fault that the task has just given up? The kernel marks it as
- * tried where it waited for something, and not where it only took the other lock.
+ * True if this retries the fault that the task has just given up. The kernel marks a retry as tried
+ * only if it waited for something, not if it only switched locks.
  */
 static __always_inline bool is_next_try(const struct task_state *state, __u64 addr, __u32 flags)
 {
@@ -245,7 +245,7 @@ static __always_inline void record_latency(struct task_struct *task, __u64 ns, b
 			   settings.by_process ? BPF_CORE_READ(task, group_leader) : task);
 }
 
-/* Which faults count, and which are major, is as in mm_account_fault(). */
+/* Counts the same faults, and the same as major, as mm_account_fault(). */
 SEC("fexit/handle_mm_fault")
 int BPF_PROG(latency_end, struct vm_area_struct *vma, unsigned long addr, unsigned int flags,
 	     struct pt_regs *regs, unsigned int result)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One sample of the running task per perf event: its stacks, counted. */
+/* Counts the stacks of the running task at each perf event. */
 #define TASK_READ BPF_CORE_READ /* the current task is just an address below 5.11 */
 #include "stack/sampled.bpf.h"
 

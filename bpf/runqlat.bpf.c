@@ -17,7 +17,7 @@ struct task_state {
 #include "sched/task_state.bpf.h"
 
 const volatile __u32 hist_by = BY_NOTHING;
-const volatile __u64 slower_ns = 0; /* report waits from this on, instead of counting */
+const volatile __u64 slower_ns = 0; /* minimum wait to report, instead of counting */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -29,7 +29,7 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u64);
-} throttled_ns SEC(".maps"); /* the parts of waits that quotas caused, in sum */
+} throttled_ns SEC(".maps"); /* the parts of waits that quotas caused, in total */
 
 /* Waits that have begun already are not counted. */
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
@@ -129,9 +129,9 @@ static __always_inline void wait_end(struct task_struct *task, struct task_struc
 
 /*
  * The wait's end had no event; see task_arrival_ns(). Or there was no wait: a thread that is woken
- * before it gives up its CPU goes on. The times of both don't help: at a switch that a wake-up
- * asked for the scheduler doesn't read its clock again, so that the wait seems to end before it
- * began.
+ * before it gives up its CPU goes on. Comparing the two times doesn't help: at a switch that a
+ * wake-up has requested the scheduler doesn't read its clock again, so that the wait seems to end
+ * before it began.
  */
 static __noinline void wait_end_late(struct task_struct *task, struct task_state *state,
 				     __u64 now_ns)
@@ -148,8 +148,8 @@ static __noinline void wait_end_late(struct task_struct *task, struct task_state
 }
 
 /*
- * The task waits outside of the filter. A thread that was woken up before it gave up its CPU seems
- * to wait since then, if it has left the filter meanwhile.
+ * Drops a wait of a task outside of the filter: a thread that was woken up before it gave up its
+ * CPU, and has left the filter since, would seem to wait from that wake-up on.
  */
 static __always_inline void wait_forget(struct task_struct *task)
 {

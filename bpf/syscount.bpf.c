@@ -29,7 +29,7 @@ struct task_state {
 
 const volatile struct call_settings settings SEC(".rodata.calls");
 
-/* The record of the iterator, of which only one runs. */
+/* The iterator's record: only one iterator runs. */
 struct call_flight flight SEC(".data.flight") = {};
 
 struct {
@@ -65,7 +65,7 @@ struct call {
 	__s32 number;
 	__u16 abi;
 	__u16 error;
-	__u64 began_ns; /* 0: not known */
+	__u64 began_ns; /* 0: unknown */
 	bool is_unseen; /* as CALL_UNSEEN */
 };
 
@@ -217,8 +217,8 @@ static __always_inline struct call_times *count_in_times(const struct call_key *
 }
 
 /*
- * Apart from calls without a time: of an addition of 0 the compiler makes one that Linux has since
- * 5.12.
+ * Not called for calls without a time: the compiler turns an addition of 0 into an instruction that
+ * needs Linux 5.12.
  */
 static __always_inline void add_time(struct call_times *times, __u64 ns)
 {
@@ -289,8 +289,8 @@ static __always_inline struct call_cell *find_cell(const struct call_key *key,
 }
 
 /*
- * Only calls with a time are counted in cells, and so by one program alone: as no CPU runs that a
- * second time before it is done, there need be no atomics.
+ * Only calls with a time are counted in cells, by one program, which never nests on a CPU: no
+ * atomics are needed.
  */
 static __always_inline bool count_in_cell(const struct call_key *key, __u64 ns, __u32 slot,
 					  struct task_struct *task)
@@ -375,8 +375,8 @@ static __always_inline struct exit_args exit_args(__u64 *ctx)
 }
 
 /*
- * The common case in as few instructions as possible; all others take the long way. Values are read
- * as late as possible: each register that outlives a helper call must be saved.
+ * Handles the common case in as few instructions as possible; all other cases take the slow path.
+ * Values are read as late as possible: each register that outlives a helper call must be saved.
  */
 static __always_inline bool count_plainly(__u64 *ctx)
 {
@@ -430,12 +430,12 @@ int syscount_exit(__u64 *ctx)
 	return count_at_length(ctx);
 }
 
-/* Nothing that is recorded is its own: see task_slot_release(). */
+/* The recorded call is another task's: see task_slot_release(). */
 static __always_inline bool is_new_task(const struct exit_args *args, struct task_struct *task)
 {
 	struct call call = {};
 
-	if (args->result) /* as of most calls, which need no more */
+	if (args->result) /* true for most calls, which need nothing else */
 		return false;
 	call.number = call_number(args->regs);
 	call.abi = task_is_compat(task) ? CALL_COMPAT : CALL_NATIVE;
@@ -444,8 +444,8 @@ static __always_inline bool is_new_task(const struct exit_args *args, struct tas
 
 /*
  * Finds the call as recorded at its entry: after exec and sigreturn the registers hold another
- * number. False if nothing is: the task's first call has begun before it was traced, a later one is
- * unseen.
+ * number. False if no call is recorded: it began before the task was traced, or its entry was
+ * missed.
  */
 static __always_inline bool end_tracked(struct call *call, struct exit_args *args,
 					struct task_struct *task)
@@ -467,7 +467,7 @@ static __always_inline bool end_tracked(struct call *call, struct exit_args *arg
 	return true;
 }
 
-/* It has another name, or is in another cgroup, than when the call began. */
+/* The task's name or cgroup has changed since the call began. */
 static __always_inline int forget_call(struct task_struct *task)
 {
 	struct task_state *state = filter.is_off && !settings.ppid ? NULL : task_state_find(task);
@@ -535,7 +535,9 @@ static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 	state->began_ns = bpf_ktime_get_ns();
 }
 
-/* The registers show if the task is in a call; its state, if recorded, since when. */
+/*
+ * Finds the task's current call by its registers, and its start by the task's state, if recorded.
+ */
 static __always_inline bool find_flight(struct task_struct *task)
 {
 	struct task_state *state;
@@ -553,8 +555,8 @@ static __always_inline bool find_flight(struct task_struct *task)
 }
 
 /*
- * The time between the last arrivals on a CPU of that thread and of this one: the scheduler's clock
- * is not that of bpf_ktime_get_ns().
+ * Returns the time between the last arrivals on a CPU of that thread and of this one, by the
+ * scheduler's clock, which is not bpf_ktime_get_ns()'s.
  */
 static __always_inline __u64 time_off_cpu(struct task_struct *task)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads' time: waits, by lock too (waits.bpf.h), which is all that offcputime loads, and samples
- * of what threads do on CPU, which share their tables of stacks. The loader scales the samples to
- * the time on CPU by the switches.
+ * Threads' time: waits, also per lock (waits.bpf.h), which is all that offcputime loads, and
+ * samples of threads on CPU, in the same tables of stacks. The loader scales the samples to the
+ * time on CPU by the switches.
  *
  * Programs interrupt each other: a sample that comes by an NMI, a wake-up by an interrupt in the
  * middle of counting a lock. Below 5.11 the sampled task is just an address.
@@ -31,8 +31,8 @@ int waits_sample(struct bpf_perf_event_data *ctx)
 }
 
 /*
- * A thread gets another name: what it ran is counted by the one under which it was sampled. It may
- * be traced from now on, because of the new one.
+ * A thread changes its name: its time on CPU is counted under the old name, as its samples are. By
+ * its new name it may be traced from now on.
  */
 SEC("tp_btf/task_rename")
 int BPF_PROG(waits_rename, struct task_struct *task)

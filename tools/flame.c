@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where did it go, and what has changed? Draws folded stacks as a flame graph, compares two sets of
- * them, merges files and lists functions. It needs no kernel: files may come from anywhere.
+ * Draws folded stacks as a flame graph, compares two sets of them, merges files and lists
+ * functions. Uses no kernel features: files may come from any machine.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Which code holds memory that it never gives back? Keeps every block from its allocation to its
- * free, with the stack that asked for it, and shows what is left: of processes by probes on their
+ * free, with the stack that requested it, and shows what is left: of processes by probes on their
  * allocators, wherever those are, or of the kernel by its tracepoints.
  */
 #include <string.h>

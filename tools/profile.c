@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where does CPU time go? Samples the running task on every CPU at a fixed rate and counts its
- * user and kernel stacks. And where does all of the threads' time go (--wall)? Adds their waits, as
- * offcputime measures them.
+ * Samples the running task on every CPU at a fixed rate and counts its user and kernel stacks. With
+ * --wall adds the threads' waits, as offcputime measures them.
  */
 #include "modules/kernel_tables.h"
 #include "modules/sampler.h"

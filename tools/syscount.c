@@ -48,7 +48,7 @@ static int parse_call(const char *what, const char *text, void *dest)
 	return 0;
 }
 
-/* Without a number it is what --top is elsewhere. */
+/* Without a number, --top is the live view, as in other tools. */
 static int parse_top(const char *what, const char *text, void *dest)
 {
 	struct top *top = dest;

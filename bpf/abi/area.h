@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Areas of a process's memory (what a line of /proc/PID/maps is about) on both sides of the kernel
- * border. An area is identified by its kind and, if it maps one, by its file. The file's path is
- * sent in a record of its own, in pieces as the kernel keeps it.
+ * Areas of a process's memory (one per line of /proc/PID/maps), shared by BPF and the loader. An
+ * area is identified by its kind and, if it maps one, by its file. The file's path is sent in a
+ * record of its own, in pieces as the kernel keeps it.
  */
 #ifndef ABI_AREA_H
 #define ABI_AREA_H
@@ -26,7 +26,7 @@ enum area_kind {
 /* Unused fields are 0. A special area has its kernel object's address in place of the inode. */
 struct area_id {
 	__u64 ino;
-	__u32 dev;	  /* as the kernel has it: 12 bits major, 20 bits minor */
+	__u32 dev;	  /* in the kernel's format: 12 bits major, 20 bits minor */
 	__u32 generation; /* of the inode: differs when the inode number is reused */
 	__u32 kind;	  /* enum area_kind */
 	__u32 padding;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The table of live blocks, on both sides of the kernel border: written by BPF programs on all CPUs
- * at once, read by the loader through mmap(), so that a report of millions of blocks costs no
- * system call.
+ * The table of live blocks, shared by BPF and the loader: written by BPF programs on all CPUs at
+ * once, read by the loader through mmap(), so that a report of millions of blocks costs no system
+ * call.
  *
  * A block lives in one of two buckets that its address and owner choose, in the emptier one; so the
  * table is more than two thirds full before a block finds no cell, no element is ever moved, and
@@ -35,7 +35,7 @@ struct block {
 	};
 };
 
-/* A size in bytes and its process's generation, which changes with each exec. */
+/* A block's size in bytes and its process's generation, which changes with each exec. */
 static inline __u64 block_pack(__u64 size, __u16 generation)
 {
 	return (size < BLOCK_MAX_BYTES ? size : BLOCK_MAX_BYTES) << BLOCK_GENERATION_BITS |
@@ -52,7 +52,10 @@ static inline __u16 block_generation(const struct block *block)
 	return (__u16)block->size_generation;
 }
 
-/* Than a process's program of that number: a table that is read goes on to be filled. */
+/*
+ * True if the block belongs to a later program of the process than that generation: blocks are
+ * added while the table is read.
+ */
 static inline int block_is_younger(const struct block *block, __u16 generation)
 {
 	return (__s16)(block_generation(block) - generation) > 0;

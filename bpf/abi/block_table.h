@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Adding and taking blocks: the same code in the kernel and, for tests, in user space. Who includes
- * this defines the two functions that lead to the buckets.
+ * Adding and taking blocks: the same code in the kernel and, for tests, in user space. The includer
+ * defines the two functions that lead to the buckets.
  *
  * The functions take and return numbers only, since in the kernel those that several programs call
- * are global ones: the verifier sees each once, and each has a small stack of its own. What they
- * are made of is not, because a call takes longer.
+ * are global ones: the verifier sees each once, and each has a small stack of its own. Their
+ * helpers are inlined, because a call takes longer.
  */
 #ifndef ABI_BLOCK_TABLE_H
 #define ABI_BLOCK_TABLE_H
@@ -20,7 +20,7 @@
 #define BLOCKS_INLINE static inline __attribute__((always_inline))
 
 BLOCKS_INLINE struct block_bucket *blocks_bucket(__u64 index); /* NULL: there is no such bucket */
-BLOCKS_INLINE __u64 blocks_mask(void); /* the number of buckets, a power of two, less one */
+BLOCKS_INLINE __u64 blocks_mask(void); /* number of buckets (a power of two) minus one */
 
 BLOCKS_INLINE __u64 blocks_hash(__u64 addr, __u32 tgid)
 {
@@ -45,7 +45,7 @@ BLOCKS_INLINE int blocks_are_sampled(__u64 addr, __u32 sample)
 	return sample <= 1 || !((__u32)((h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 32) % sample);
 }
 
-/* Returns the place of a block in a bucket: 0 if it isn't there. */
+/* Returns the position of a block in a bucket: 0 if it isn't there. */
 BLOCKS_INLINE __u64 blocks_find_in(__u64 index, __u64 addr, __u32 tgid)
 {
 	struct block_bucket *b = blocks_bucket(index);
@@ -65,7 +65,7 @@ BLOCKS_FUNCTION __u64 blocks_find(__u64 addr, __u32 tgid)
 	return place ? place : blocks_find_in(blocks_second(hash) & blocks_mask(), addr, tgid);
 }
 
-/* Gives a place back. False if somebody else was faster. */
+/* Frees a cell. False if another program has taken it. */
 BLOCKS_INLINE int blocks_remove(__u64 place, __u64 addr)
 {
 	struct block_bucket *b = blocks_bucket((place - 1) / BLOCK_WAYS);

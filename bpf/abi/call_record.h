@@ -23,15 +23,15 @@ struct call_counts {
 struct call_key {
 	__u32 tgid;
 	__s32 number;
-	__u16 abi;    /* enum call_abi */
-	__u16 error;  /* its errno; 0: it succeeded */
-	__u32 octave; /* of its duration, or one of those below. 0 if only calls are counted */
+	__u16 abi;   /* enum call_abi */
+	__u16 error; /* its errno; 0: it succeeded */
+	/* octave of the duration, or one of the constants below; 0 if only calls are counted */
+	__u32 octave;
 };
 
 /*
- * Calls without a duration: those that began before their thread was traced, or never return; and
- * those of a thread whose calls are seen, but not the beginning of this one: seccomp refuses calls
- * before it.
+ * Calls without a duration: they began before their thread was traced, never return, or were
+ * refused by seccomp before sys_enter.
  */
 #define CALL_UNTIMED HIST_OCTAVES
 #define CALL_UNSEEN  (HIST_OCTAVES + 1)
@@ -43,8 +43,8 @@ struct call_times {
 
 /*
  * Fast path for most calls: a row per CPU, in the cell that its key's hash leads to or in the one
- * beside it. Keys that find both taken are in the table. Two halves are used in turn, counted from
- * CALL_FIRST_TURN on; a cell that is not of this turn is free.
+ * beside it. Keys that find both taken are in the table. Two halves are used alternately, counted
+ * from CALL_FIRST_TURN on; a cell that is not of this turn is free.
  */
 struct call_cell {
 	struct call_key key;
@@ -68,7 +68,7 @@ struct call_flight {
 	__u16 abi;
 	__u16 n_words;	  /* of its kernel stack */
 	__u64 began_ns;	  /* 0: before the tracing */
-	__u64 off_cpu_ns; /* how long its thread has not run, about; 0: it runs, or not known */
+	__u64 off_cpu_ns; /* about how long its thread has been off CPU; 0: it runs, or unknown */
 	char comm[TASK_COMM_LEN];
 	__u64 words[CALL_STACK_DEPTH]; /* leaf first */
 };
@@ -76,9 +76,9 @@ struct call_flight {
 struct call_settings {
 	__u64 mult; /* nanoseconds to fixed point, see hist_scale() */
 	__u32 shift;
-	bool is_plain; /* count calls by number; none of the settings below is in use */
-	__u32 ppid;    /* only children of that process; 0: any */
-	__u32 error;   /* only calls that failed with that errno; 0: any */
+	bool is_plain; /* count calls by number; the settings below are unused */
+	__u32 ppid;    /* count only children of this process; 0: any */
+	__u32 error;   /* count only calls that failed with this errno; 0: any */
 	__s32 numbers[CALL_ABIS];
 	bool only_numbers; /* just those */
 	bool only_failed;
@@ -88,8 +88,8 @@ struct call_settings {
 	bool timed;	  /* durations are measured */
 	bool tracked;	  /* the current call of each task is recorded */
 	bool with_stacks; /* of calls in flight */
-	bool has_turns;	  /* two tables take turns; else the first is the only one */
-	__u8 cell_bits;	  /* of a cell's place in its half */
+	bool has_turns;	  /* two tables alternate; else the first is the only one */
+	__u8 cell_bits;	  /* log2 of the number of cells in a half */
 };
 
 #endif

@@ -15,7 +15,7 @@ enum filter_threads {
 
 struct filter_settings {
 	__u32 self_tgid;  /* the tracer, which never traces itself */
-	bool is_off;	  /* none of the settings below is in use */
+	bool is_off;	  /* the settings below are unused */
 	__u32 pidns_inum; /* the caller's pid namespace; 0: the initial one */
 	__u32 tgid;	  /* the only process wanted; 0: any */
 	__u32 tid;	  /* the only thread wanted; 0: any */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Log-linear histograms, on both sides of the kernel border.
+ * Log-linear histograms, shared by BPF and the loader.
  *
  * A value is recorded in a fixed-point form of the unit that is printed, so that the rows of the
  * table (powers of two of the unit) start exactly at an octave. Each octave has 32 equal slots,
@@ -41,8 +41,8 @@ static inline __u64 hist_scale(__u64 ns, __u64 mult, __u32 shift)
 }
 
 /*
- * 1 if v is not 0, for v up to 2^63. Without a branch, which would double the paths that the
- * verifier walks: compilers must not see through it.
+ * Returns 1 if v is not 0, else 0, for v up to 2^63. Without a branch, which would double the paths
+ * that the verifier walks: compilers must not see through it.
  */
 static inline __u32 hist_is_some(__u64 v)
 {

@@ -11,7 +11,7 @@
 #include "abi/types.h"
 
 enum kernel_rule_kind {
-	KERNEL_RULE_NONE,  /* none, or one that is not followed here */
+	KERNEL_RULE_NONE,  /* no rule, or one that is not followed here */
 	KERNEL_RULE_CALL,  /* the caller's return address lies below the caller's frame */
 	KERNEL_RULE_REGS,  /* registers that an entry into the kernel saved */
 	KERNEL_RULE_END,   /* where a kernel thread begins */
@@ -20,7 +20,8 @@ enum kernel_rule_kind {
 
 #define KERNEL_RULE_KIND    3	     /* the bits of the kind */
 #define KERNEL_RULE_FROM_BP (1 << 2) /* the caller's frame is found from rbp, not from rsp */
-#define KERNEL_RULE_SHOWN   (1 << 3) /* not the scheduler's own: part of a stack that waits */
+/* outside the scheduler's own code: part of a waiting task's stack */
+#define KERNEL_RULE_SHOWN (1 << 3)
 
 /* Offsets are in words. */
 #define KERNEL_RULE_BP_SHIFT 8 /* where rbp was saved, down from the caller's frame; 0: it wasn't */
@@ -63,8 +64,8 @@ enum kernel_symbol {
 	KERNEL_LOCK_TEXT,
 	KERNEL_LOCK_TEXT_END,
 	KERNEL_SCHEDULE,
-	KERNEL_NEEDED,				  /* how many of these there must be */
-	KERNEL_RETURN_TO_HANDLER = KERNEL_NEEDED, /* return addresses that stand for others: */
+	KERNEL_NEEDED,				  /* number of rows */
+	KERNEL_RETURN_TO_HANDLER = KERNEL_NEEDED, /* return addresses that replace the real ones: */
 	KERNEL_RETHOOK,				  /* of traced functions */
 	KERNEL_KRETPROBE,
 	KERNEL_SYMBOLS,

@@ -5,11 +5,14 @@
 
 #include "abi/types.h"
 
-/* The output for one object has 32 KB at most (kernel/bpf/bpf_iter.c), a line 0.6 KB. */
+/*
+ * The kernel limits the output per object to 32 KB (kernel/bpf/bpf_iter.c); a line takes up to 0.6
+ * KB.
+ */
 #define KSYMS_AT_ONCE 32
 
 struct ksym_query {
-	__u64 addrs[KSYMS_AT_ONCE]; /* lines beyond those asked for are left alone */
+	__u64 addrs[KSYMS_AT_ONCE]; /* lines beyond those requested are left alone */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Waits for locks, on both sides of the kernel border (offcputime --locks). They are counted by the
- * lock, by who waited for it and where, and by who ended the wait.
+ * Waits for locks, shared by BPF and the loader (offcputime --locks). They are counted per lock,
+ * waiter, stack and waker.
  */
 #ifndef ABI_LOCKS_H
 #define ABI_LOCKS_H
@@ -9,16 +9,16 @@
 #include "abi/stack.h"
 
 enum lock_kind {
-	LOCK_FUTEX,	/* what a mutex, a condition, a semaphore, ... of a program waits by */
+	LOCK_FUTEX,	/* a futex: used by a program's mutex, condition variable, semaphore, ... */
 	LOCK_FUTEX_PI,	/* with priority inheritance */
 	LOCK_FUTEX_ANY, /* the first of several: futex_waitv() */
-	LOCK_MUTEX,	/* from here on, those of the kernel */
+	LOCK_MUTEX,	/* kernel locks from here on */
 	LOCK_RWSEM,
 	LOCK_PERCPU_RWSEM,
 	LOCK_RTMUTEX,
 	LOCK_SEMAPHORE,
 	LOCK_SPIN,
-	LOCK_RWLOCK, /* likewise waited for on the CPU */
+	LOCK_RWLOCK, /* also spun for on the CPU */
 	LOCK_KINDS,
 };
 
@@ -29,7 +29,7 @@ static inline bool lock_is_kernels(__u32 kind)
 
 /* How a wait ended. */
 enum lock_end {
-	LOCK_END_UNSEEN,   /* nobody woke the thread up: it spun, or waits still */
+	LOCK_END_UNSEEN,   /* no waker: the thread spun, or still waits */
 	LOCK_END_RELEASED, /* by the waker */
 	LOCK_END_GIVEN_UP, /* by a timeout, a signal or the end of the process */
 };
@@ -39,10 +39,10 @@ struct lock_key {
 	__u64 addr;
 	char waker_comm[TASK_COMM_LEN];
 	__u32 waker_tgid;
-	__u32 generation; /* of the program that has the address; 0: the kernel */
+	__u32 generation; /* process whose address it is; 0: the kernel */
 	__u8 kind;	  /* enum lock_kind */
 	__u8 end;	  /* enum lock_end */
-	__u8 is_private;  /* of one process, even in memory that several share */
+	__u8 is_private;  /* private to one process, even in shared memory */
 	__u8 padding[5];
 };
 
@@ -53,7 +53,7 @@ struct lock_sum {
 	__u64 longest_ns;
 };
 
-/* A lock of a program that may be new: the loader finds out what it is while that is there. */
+/* A program's lock that may be new: the loader identifies it while the process is alive. */
 struct lock_news {
 	__u64 addr;
 	__u32 tgid;
@@ -61,7 +61,7 @@ struct lock_news {
 	__u64 is_private;
 };
 
-#define LOCK_SPINS 4 /* nested: in a thread, and in the interrupts that interrupt each other */
+#define LOCK_SPINS 4 /* nested: one level for the thread, one for each nested interrupt */
 
 /* A wait on the CPU. */
 struct lock_spin {
@@ -71,7 +71,7 @@ struct lock_spin {
 
 /* State of a CPU. */
 struct lock_cpu {
-	__u32 n_inside; /* programs that hold locks of ours */
+	__u32 n_inside; /* number of our programs on this CPU that hold locks */
 	__u32 n_spins;
 	__u64 n_skipped; /* waits that ended meanwhile */
 	struct lock_spin spins[LOCK_SPINS];
@@ -80,7 +80,7 @@ struct lock_cpu {
 struct lock_settings {
 	bool wanted;
 	bool kernel;	/* those of the kernel, too */
-	bool has_turns; /* of two tables of counts; else the first is the only one */
+	bool has_turns; /* two tables of counts alternate; else the first is the only one */
 };
 
 #endif

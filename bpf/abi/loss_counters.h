@@ -12,13 +12,13 @@ enum loss_reason {
 	LOSS_NO_CALL,	/* no memory for the state of a thread that makes a call */
 	LOSS_NO_ROOM,	/* --follow: no space for another process */
 	LOSS_NO_SWITCH, /* the kernel did not report that a thread got its CPU */
-	LOSS_NO_SLOT,	/* no space to put a stack together */
+	LOSS_NO_SLOT,	/* no free slot to build a stack in */
 	LOSS_REASONS,
 };
 
 struct loss {
 	__u64 events;
-	__u64 value; /* their total in the tool's unit, if it has one */
+	__u64 value; /* total of the lost values in the tool's unit, if it has one */
 };
 
 #endif

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Frames of CPython 3.8 to 3.15, with the GIL, on both sides of the kernel border.
+ * Frames of CPython 3.8 to 3.15, with the GIL, shared by BPF and the loader.
  *
  * A thread's state (PyThreadState) is found by a pointer at a fixed distance from its thread
  * pointer, or because a process has one thread only. It leads to the innermost frame, and each
- * frame to its caller. One call of the function that evaluates byte code runs a row of them, a
- * segment, and has something on its own C stack that marks the segment's outer end: since 3.12 an
- * entry frame, in 3.11 its struct _PyCFrame. The native frame in whose part of the stack the mark
- * lies is the one that runs the segment.
+ * frame to its caller. One call of the function that evaluates bytecode runs several consecutive
+ * frames, a segment, and keeps an object on its own C stack that marks the segment's outer end:
+ * since 3.12 an entry frame, in 3.11 its struct _PyCFrame. The native frame whose stack memory
+ * holds the marker runs the segment.
  *
  * A thread that runs functions of several interpreters has a state in each. They are walked one
  * after another, so that a stack may have outer segments before inner ones.
  *
- * Before 3.11 each call runs one frame, an object on the heap, and nothing is stored for others to
- * see. But the function has the address of its frame's variables somewhere in its part of the
- * stack, of the first one (gcc) or of the first one after the locals (clang), as far from the
- * part's end as the compiler has put it: that is the mark, and it says which frame the call runs.
- * Where it is, is looked for once in a process; calls and frames have to agree all the way, or the
- * stack has no Python frames.
+ * Before 3.11 each call runs one frame, an object on the heap, and Python stores no link from the
+ * call to the frame. But the function keeps the address of its frame's first variable (gcc), or of
+ * the first one after the locals (clang), in its own stack frame, at a fixed distance from the
+ * frame's end: this is the marker, and it identifies the Python frame that the call runs. The
+ * distance is searched for once per process. Calls and frames must agree all the way, or the stack
+ * gets no Python frames.
  */
 #ifndef ABI_PYTHON_H
 #define ABI_PYTHON_H
@@ -26,7 +26,7 @@
 
 #define PYTHON_INLINE static inline __attribute__((always_inline))
 
-#define PYTHON_FRAME_BYTES 80  /* of struct _PyInterpreterFrame: all that is wanted */
+#define PYTHON_FRAME_BYTES 80  /* bytes of struct _PyInterpreterFrame that hold all needed fields */
 #define PYTHON_CODE_BYTES  144 /* of PyCodeObject, likewise */
 
 /* Texts; powers of two. */
@@ -34,20 +34,25 @@
 #define PYTHON_FILE_BYTES  256
 #define PYTHON_LINES_BYTES 2048
 
-#define PYTHON_FILE_END_BYTES 252 /* of a longer one: a whole number of characters of any width */
+#define PYTHON_FILE_END_BYTES 252 /* longer ones are cut; a multiple of every character width */
 
-/* Before 3.11: of PyFrameObject, likewise; of a call's part of the stack, below what it saves. */
+/*
+ * Bytes read of a PyFrameObject, before 3.11, and of a call's stack frame below its saved
+ * registers.
+ */
 #define PYTHON_OBJECT_BYTES 112
 #define PYTHON_MARK_BYTES   512
 
-/* 3.11: in struct _PyInterpreterFrame; in PyGenObject, so far before that, whether it runs. */
+/*
+ * 3.11: offset of the frame's state in PyGenObject, counted back from struct _PyInterpreterFrame.
+ */
 #define PYTHON_OWNED_BY_GENERATOR 1
 #define PYTHON_GENERATOR_STATE	  5
 #define PYTHON_GENERATOR_RUNS	  0
 
 /* In PyObject, and in PyCodeObject since 3.11. */
 #define PYTHON_TYPE	      8
-#define PYTHON_VARIABLES      16 /* before 3.11, in PyFrameObject: how many it has */
+#define PYTHON_VARIABLES      16 /* before 3.11: size of a PyFrameObject's variables */
 #define PYTHON_CODE_LOCALS    28 /* before 3.11: co_nlocals */
 #define PYTHON_CODE_LINE      40 /* before 3.11: co_firstlineno, begins the fingerprint */
 #define PYTHON_CODE_VERSION   92 /* since 3.12 */
@@ -64,28 +69,28 @@
 #define PYTHON_STR_KIND(state) ((state) >> 2 & 7) /* bytes per character */
 #define PYTHON_STR_ASCII       (1U << 6)
 
-/* From one of these to the next, to find all threads' states of a process. */
+/* Offsets of the links between interpreters and threads, to find all thread states of a process. */
 struct python_lists {
-	__u16 interpreters; /* in _PyRuntime: the newest one; after it, the main one */
-	__u16 older;	    /* in an interpreter: the one before it */
+	__u16 interpreters; /* in _PyRuntime: newest interpreter, followed by the main one */
+	__u16 older;	    /* in an interpreter: next older interpreter */
 	__u16 threads;	    /* in an interpreter: its first thread */
 	__u16 next;	    /* in a thread's state */
 };
 
-/* Format of a table of lines. */
+/* Formats of a code object's line table. */
 enum python_lines {
-	PYTHON_LINES_LOCATIONS, /* co_linetable since 3.11; also if there is none */
+	PYTHON_LINES_LOCATIONS, /* co_linetable since 3.11; also for no table */
 	PYTHON_LINES_RANGES,	/* co_linetable of 3.10 (PEP 626) */
 	PYTHON_LINES_STEPS,	/* co_lnotab, before */
 };
 
-/* How a process keeps its frames: all that BPF needs to know of it. */
+/* Layout of a process's Python frames, as BPF needs it. */
 struct python_layout {
-	__u64 serial;	    /* of the process: no other one's code objects are the same */
+	__u64 serial;	    /* id of the process, part of its code objects' fingerprints */
 	__u64 code_type;    /* PyCode_Type: code objects have this type */
 	__u64 runtime;	    /* _PyRuntime */
-	__u64 eval_begin;   /* before 3.11: the function that evaluates byte code; else 0 */
-	__s32 state_offset; /* from the thread pointer, of the pointer to its state; 0: not known */
+	__u64 eval_begin;   /* before 3.11: the function that evaluates bytecode; else 0 */
+	__s32 state_offset; /* from the thread pointer, of the pointer to its state; 0: unknown */
 	__s32 self_offset;  /* likewise, of pthread_self() */
 	__u16 thread_id;    /* in the state: pthread_self() */
 	__u16 top;	    /* in the state: the innermost frame, or struct _PyCFrame */
@@ -100,16 +105,17 @@ struct python_layout {
 	__u8 entry_owner;     /* owners from this one on are entry frames; 3.11: 1 */
 	__u8 code_first_line; /* in PyCodeObject */
 	__u8 code_adaptive;   /* likewise: where the instructions begin */
-	__u8 code_file;	      /* likewise: the texts, and the table of lines */
+	__u8 code_file;	      /* in a code object: its strings and its line table */
 	__u8 code_name;
 	__u8 code_lines;
 	__u8 lines_kind; /* enum python_lines */
-	__u8 str_ascii;	 /* in str objects: where the text begins */
+	__u8 str_ascii;	 /* in str objects: start of the characters */
 	__u8 str_compact;
-	__u8 instr_shift;   /* before 3.11, from here on: f_lasti counts units of 1 << it, halves */
-	__u8 n_refused;	    /* stacks in a row where calls and frames didn't agree */
-	__u16 frame_locals; /* in PyFrameObject: its variables */
-	__u16 mark_distance; /* below the end of a call's part of the stack; 0: not known yet */
+	/* the rest is for versions before 3.11: f_lasti counts units of 1 << instr_shift bytes */
+	__u8 instr_shift;
+	__u8 n_refused;	     /* consecutive stacks in which calls and frames disagreed */
+	__u16 frame_locals;  /* in PyFrameObject: its variables */
+	__u16 mark_distance; /* below the end of a call's stack frame; 0: not yet known */
 	__u32 eval_bytes;
 	struct python_lists lists;
 	__u8 has_others; /* BPF has seen more than one interpreter */
@@ -120,13 +126,13 @@ struct python_program {
 	__u64 dev, ino;
 };
 
-/* Kind of a program's processes up to now; without an element, unknown. */
+/* Kind of a program, by its processes so far; no element: unknown. */
 enum python_program_kind {
-	PYTHON_NEVER = 1, /* they were no Python when they began, and nobody has seen one since */
-	PYTHON_SOME,	  /* one of them was a Python */
+	PYTHON_NEVER = 1, /* none ran Python when it started, or was seen to since */
+	PYTHON_SOME,	  /* one of them ran Python */
 };
 
-/* A process has begun a program that may be a Python. */
+/* A process has started a program that may run Python. */
 struct python_begin {
 	struct python_program program;
 	__u64 tgid;
@@ -179,7 +185,7 @@ PYTHON_INLINE __u64 python_mix(__u64 hash, __u64 word)
 /* A str object's text as it is in memory, cut to the space available. */
 struct python_text {
 	__u32 state;
-	__u32 length; /* in characters, of all of it */
+	__u32 length; /* length of the whole string, in characters */
 };
 
 /*
@@ -194,17 +200,17 @@ struct python_def {
 	__u32 first_line;
 	__u8 has_file;
 	__u8 lines_kind; /* enum python_lines */
-	__u16 n_lines;	 /* bytes of lines: none if they are not wanted, or too many */
+	__u16 n_lines;	 /* bytes of the line table; 0 if not wanted or too many */
 	struct python_text name_text, file_text;
 	__u8 name[PYTHON_NAME_BYTES];
-	__u8 file[PYTHON_FILE_BYTES];	/* of a long one the end */
+	__u8 file[PYTHON_FILE_BYTES];	/* the end of a long path */
 	__u8 lines[PYTHON_LINES_BYTES]; /* co_linetable, co_lnotab */
 };
 
 struct python_settings {
 	bool wanted;
 	bool old;   /* those before 3.11, too */
-	bool lines; /* each frame's instruction is wanted, too */
+	bool lines; /* also record each frame's instruction */
 };
 
 #endif

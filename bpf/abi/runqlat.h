@@ -21,7 +21,7 @@ enum runqlat_cause {
 	CAUSE_QUOTA, /* for a part of the wait at least, a quota was used up */
 };
 
-/* A wait that took at least as long as --slower says. */
+/* A wait of at least the duration given to --slower. */
 struct runqlat_slow {
 	__u64 delay_ns;
 	__u32 cpu;

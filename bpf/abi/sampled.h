@@ -5,18 +5,18 @@
 
 #include "abi/types.h"
 
-#define SAMPLED_SUMS 4 /* of its words, that are sums over CPUs */
+#define SAMPLED_SUMS 4 /* number of words that are totalled over CPUs */
 
 struct sampled {
 	__u64 n;
-	__u64 periods; /* what they stand for: ns or cycles */
+	__u64 periods; /* total period of the samples, in ns or cycles */
 	__u64 entries; /* those without a user stack, since the kernel was being entered */
 	__s64 missed;  /* by the clock */
 
-	/* For the next one, by the clock. */
-	__u64 due_ns;  /* when the last one was due */
+	/* State for the next sample that is due by the clock. */
+	__u64 due_ns;  /* when the latest sample was due */
 	__u64 idle_at; /* this CPU's idle task */
-	__u64 n_idle;  /* how often that had run by then; ~0: it runs, or isn't known */
+	__u64 n_idle;  /* switches to the idle task by then; ~0: it runs, or unknown */
 };
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * A binary search in the kernel and in the loader: how many elements of a sorted array are not
  * above a value. It has no branch that depends on them, of which the verifier would follow both
- * ways at each turn.
+ * ways at each iteration.
  */
 #ifndef ABI_SEARCH_H
 #define ABI_SEARCH_H
@@ -10,31 +10,31 @@
 #include "abi/types.h"
 
 struct search {
-	__u64 below; /* N are not above the value */
-	__u64 rest;  /* N after these are not compared yet */
+	__u64 below; /* number of elements known not to be above the value */
+	__u64 rest;  /* number of following elements not compared yet */
 };
 
-/* The index of the element to be looked at. */
+/* Returns the index of the next element to compare. */
 static inline __attribute__((always_inline)) __u64 search_at(const struct search *s)
 {
 	return s->below + (s->rest + 1) / 2 - 1;
 }
 
 /*
- * The difference of any two numbers: its uppermost bit, which is all that search_turn() looks at,
- * says whether a is below b. Of two that are less than 2^63 apart, a - b does.
+ * Returns a difference of any two numbers whose top bit, all that search_turn() uses, is set if a
+ * is below b. If the two differ by less than 2^63, a - b suffices.
  */
 static inline __attribute__((always_inline)) __u64 search_difference(__u64 a, __u64 b)
 {
 	return (~a & b) | ((~a | b) & (a - b));
 }
 
-/* difference: the value minus that element. Of a rest of 2^n - 1 nothing is left after n turns. */
+/* difference: the value minus that element. 2^n - 1 elements are searched in n steps. */
 static inline __attribute__((always_inline)) void search_turn(struct search *s, __u64 difference)
 {
 	__u64 half = (s->rest + 1) / 2;
 
-	__asm__("" : "+r"(difference)); /* compilers would make a branch of what follows */
+	__asm__("" : "+r"(difference)); /* or compilers would turn the rest into a branch */
 	s->below += half & ((difference >> 63) - 1);
 	s->rest -= half;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stacks on both sides of the kernel border. A stack is named by a 64-bit hash of its contents; the
- * contents are sent once, when the name is first seen, as a struct stack_def of just their length.
- * What is counted per name stays in a map until the loader reads it.
+ * Stacks, shared by BPF and the loader. A stack id is a 64-bit hash of the stack's contents; the
+ * contents are sent once, when the id is first seen, as a struct stack_def of just their length.
+ * Counts per stack id stay in a map until the loader reads it.
  */
 #ifndef ABI_STACK_H
 #define ABI_STACK_H
@@ -12,7 +12,7 @@
 #define STACK_DEPTH	   512
 #define STACK_WORDS	   1024			 /* with Python's, see abi/python.h */
 #define STACK_KERNEL_BYTES (127 * sizeof(__u64)) /* sysctl kernel.perf_event_max_stack */
-#define STACK_CHUNK	   32 /* words per call: the verifier walks each turn of a loop */
+#define STACK_CHUNK	   32 /* words per call: the verifier walks each iteration of a loop */
 
 /* Indices are masked by n - 1, and loops take whole chunks. */
 #define STACK_IS_SIZE(n) (((n) & ((n)-1)) == 0 && (n) >= STACK_CHUNK)
@@ -28,18 +28,18 @@ enum stack_kind {
 	STACK_KERNEL,
 	STACK_WAKER,  /* words: user stack's id, kernel stack's id, comm (two words) */
 	STACK_COPY,   /* a user stack that the loader walks: struct unwind_copy */
-	STACK_PYTHON, /* no stack, but what a word of one means: struct python_def */
+	STACK_PYTHON, /* the meaning of a Python frame's word: struct python_def */
 };
 
 struct stack_def {
 	__u64 id;
 	__u32 kind;
-	__u32 tgid;	  /* user stacks: whose addresses these are */
+	__u32 tgid;	  /* user stacks: process whose addresses these are */
 	__u32 generation; /* changes when the process executes another program */
 	__u16 n_words;
 	__u16 reason;		  /* user stacks: how the walk ended, enum unwind_reason */
 	__u64 time_ns;		  /* when the stack was first seen; 0: unknown */
-	__u64 map_size;		  /* of the process's perf map then, in bytes; 0: unknown */
+	__u64 map_size;		  /* size of the process's perf map at that time; 0: unknown */
 	__u64 words[STACK_WORDS]; /* up to STACK_DEPTH addresses, leaf first; see STACK_EXACT */
 };
 
@@ -70,12 +70,14 @@ static inline __u64 stack_address(__u64 word)
 /* A stack id with this bit was given by the loader: the user stack of thread (__u32)id at start. */
 #define STACK_ID_AT_START (1ULL << 63)
 
-/* One with both of these names what many processes may have in common: see stacks/stackdefs.h. */
+/*
+ * An id with both bits is that of an interned stack, shared by processes: see stacks/stackdefs.h.
+ */
 #define STACK_ID_FOLDED (3ULL << 62)
 
 /*
- * Ids that were sent lately, in sets: an element of the map. The loader removes those that it has
- * released.
+ * Stack ids that were sent recently; each map element is one set of this cache. The loader removes
+ * those that it has released.
  */
 #define STACK_SENT_WAYS 4
 #define STACK_SENT_SETS 16384
@@ -97,9 +99,9 @@ struct stack_key {
 	__u64 cgroup_id; /* v2; 0: not by cgroup */
 	__u32 tgid;
 	__u32 tid;   /* 0: not per thread */
-	__u16 cpu;   /* number + 1; 0: not by CPU */
-	__u8 state;  /* a letter for the state of the task; 0: none */
-	__u8 remark; /* which of the tool's remarks; 0: none */
+	__u16 cpu;   /* CPU number + 1; 0: not counted per CPU */
+	__u8 state;  /* state of the task, as a letter; 0: none */
+	__u8 remark; /* number of the tool's remark; 0: none */
 	char comm[TASK_COMM_LEN];
 	__u32 none; /* 0: a key is whole words */
 };
@@ -113,7 +115,7 @@ struct stack_settings {
 
 struct stack_sum {
 	__u64 value;
-	__u64 part; /* of value: what the tool counts apart */
+	__u64 part; /* the part of value that the tool counts separately */
 };
 
 #endif

@@ -7,10 +7,10 @@
 
 #define STACK_MEMORY_PAGES 16  /* of a stack, at most */
 #define STACK_PAGE_SLOTS   32  /* words that are compared */
-#define STACK_PAGE_WORDS   256 /* that are copied for that, at most: their numbers are bytes */
+#define STACK_PAGE_WORDS   256 /* maximum number of pages compared: page numbers are bytes */
 #define STACK_PAGE_BELOW   64  /* bytes: the next reads may be a little lower */
 
-/* Some of the words that have decided where a walk goes, close to each other. */
+/* Neighbouring words that determined the path of a walk. */
 struct stack_page {
 	__u64 start;	/* the address of word 0 */
 	__u16 n;	/* slots */
@@ -19,7 +19,7 @@ struct stack_page {
 	__u64 words[STACK_PAGE_SLOTS];
 };
 
-/* How a walk begins, and by whose tables it goes. */
+/* A walk's initial registers, and the tables that it uses. */
 struct stack_start {
 	__u64 ip, sp, bp, extra;
 	__u64 leaf;
@@ -28,12 +28,12 @@ struct stack_start {
 };
 
 /*
- * A stack, and one of its pages; the others are in the elements that follow. Each page has a stamp
- * of its own: another one there is of another stack.
+ * A stack, and one of its pages; the others are in the elements that follow. A page whose stamp
+ * differs belongs to another stack.
  */
 struct stack_memory {
 	struct stack_start start;
-	__u64 id; /* id of the stack; 0: a walk began, but its end is not known */
+	__u64 id; /* id of the stack; 0: a walk began, but its end is unknown */
 	__u64 stamp;
 	__u32 n_pages;
 	bool uses_bp, uses_extra; /* of start */
@@ -45,7 +45,7 @@ struct stack_memory_settings {
 	__u32 n; /* elements for each CPU: a power of 2; 0: nothing is remembered */
 };
 
-/* Words and registers that decide where the current walk goes. */
+/* Words and registers that determine the path of the current walk. */
 struct stack_record {
 	struct stack_start start;
 	__u32 n_pages;

@@ -47,7 +47,7 @@ UNWIND_INLINE int unwind_signal(struct unwind_state *s)
 	return unwind_resume(s, saved.ip, saved.sp, saved.bp, saved.link);
 }
 
-/* The return address is still in x30, before the first call; the stack may be as it was. */
+/* The return address is still in x30, before the first call; the stack may be unchanged. */
 UNWIND_INLINE int unwind_leave_by_link(struct unwind_state *s, const struct unwind_rule *rule,
 				       __u64 cfa)
 {
@@ -63,7 +63,7 @@ UNWIND_INLINE int unwind_leave_by_link(struct unwind_state *s, const struct unwi
 	return unwind_arrive(s, s->extra, cfa, bp);
 }
 
-/* To the caller whose stack begins at the CFA: its frame pointer and return address. */
+/* Moves to the caller, whose stack begins at the CFA: its frame pointer and return address. */
 UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule *rule, __u64 cfa)
 {
 	__u64 place = rule->extra_place, at;
@@ -113,9 +113,8 @@ UNWIND_INLINE void unwind_mark_interrupted(struct unwind_state *s, __u64 cfa)
 /* ---- Go ---- */
 
 /*
- * g is in x28 in all Go code, and so it is still if no C code has been called since. On the
- * scheduler's stack it is that of its m, whose first word it is, or already the goroutine that the
- * m runs.
+ * g is in x28 in all Go code, and remains there until C code is called. On the scheduler's stack, g
+ * is either the m's g0 (its first word), or already the goroutine that the m runs.
  */
 UNWIND_INLINE int unwind_go_routine(struct unwind_state *s, const struct unwind_rule *rule,
 				    __u64 *g)
@@ -157,12 +156,12 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 /*
  * The kernel gives its trampoline for signal handlers no rules since 5.8 (commit 87676cfca141), nor
  * do C libraries that have one of their own: it is recognized by its instructions, as in other
- * unwinders, "mov x8, #__NR_rt_sigreturn; svc #0". UNWIND_NO_RULE: it isn't that.
+ * unwinders, "mov x8, #__NR_rt_sigreturn; svc #0". UNWIND_NO_RULE: it is other code.
  */
 #define UNWIND_SIGRETURN_CODE 0xd4000001d2801168ULL
 
 /*
- * Return address of the function of a context of makecontext(3), which has no caller: glibc's
+ * Detects the return address of a makecontext(3) function, which has no caller: glibc's
  * __startcontext, with 0 in x29. The address before it has no rule. "mov x0, x19; cbnz x0, ...",
  * maybe after "bti c".
  */

@@ -7,7 +7,7 @@
  *	mapping:  addresses -> a run of pages, one per 64 KiB of the file's text
  *	page:     cells that lie together in one shard
  *	rule:     struct unwind_rule, shared by all files
- *	pattern:  some rules that follow each other closely, likewise
+ * 	pattern: some rules that follow each other closely, also shared
  *
  * A cell has 16 bits. A page's are, in this order: for each of its blocks of 256 bytes where the
  * block's rows begin, counted from the page's first cell, and where the last one's end; the numbers
@@ -58,11 +58,11 @@
 struct unwind_process {
 	__u32 first, count; /* of its mappings */
 	__u32 change;	    /* the count of changes that the slice goes with */
-	__u32 serial;	    /* of the slice's contents: no two are ever the same */
+	__u32 serial;	    /* serial number of the slice's contents, never reused */
 	__u32 n_changes;    /* since this was published */
 	__u32 compared;	    /* n_changes + 1 when the count was found to be right; 0: never */
 	__u32 n_copies;	    /* sent since the loader last published a slice for an event */
-	__u32 names;	    /* a part of stack ids: the meaning of addresses may change */
+	__u32 names;	    /* hashed into stack ids: the meaning of addresses may change */
 };
 
 /*
@@ -107,8 +107,8 @@ struct unwind_page {
 };
 
 #define UNWIND_RULE_GAP	       0		/* the first rule */
-#define UNWIND_RULE_NOT_YET    ~0U		/* no rule: its shard is not there yet */
-#define UNWIND_FIRST_PATTERN   UNWIND_MAX_RULES /* numbers from here on are patterns' */
+#define UNWIND_RULE_NOT_YET    ~0U		/* no rule: its shard is not installed yet */
+#define UNWIND_FIRST_PATTERN   UNWIND_MAX_RULES /* numbers of patterns start here */
 #define UNWIND_ROW(low, place) ((__u16)((low) | (place) << 8))
 #define UNWIND_ROW_LOW(row)    ((row)&0xff)
 #define UNWIND_ROW_PLACE(row)  ((row) >> 8)
@@ -127,7 +127,7 @@ struct unwind_pattern {
 	__u16 rules[UNWIND_PATTERN_STEPS];
 };
 
-#define UNWIND_NO_STEP 255 /* an offset that is not used */
+#define UNWIND_NO_STEP 255 /* unused offset */
 #define UNWIND_PATTERN_END \
 	254 /* the distance from a row in an earlier block: all steps are below */
 
@@ -138,9 +138,9 @@ static inline __attribute__((always_inline)) __u32 unwind_cell(const struct unwi
 }
 
 /*
- * The number of the rule or pattern in a page for the low 16 bits of an address, by the last row at
- * or below them, and the distance from there. It may be one of an earlier block; the page's first
- * row applies to its first byte.
+ * Returns the number of the rule or pattern in a page for the low 16 bits of an address, by the
+ * last row at or below them, and the distance from there. It may be one of an earlier block; the
+ * page's first row applies to its first byte.
  */
 static inline __attribute__((always_inline)) __u32
 unwind_search(const struct unwind_shard *shard, __u32 first_cell, __u32 low, __u32 *distance)
@@ -159,7 +159,7 @@ unwind_search(const struct unwind_shard *shard, __u32 first_cell, __u32 low, __u
 	return unwind_cell(shard, first_cell + UNWIND_RULES_AT + UNWIND_ROW_PLACE(row));
 }
 
-/* The number of the rule at a distance from a row. */
+/* Returns the number of the rule at a distance from a row. */
 static inline __attribute__((always_inline)) __u32
 unwind_pattern_rule(const struct unwind_pattern *pattern, __u32 distance)
 {
@@ -182,19 +182,20 @@ unwind_pattern_rule(const struct unwind_pattern *pattern, __u32 distance)
 /* A walk in progress. */
 struct unwind_state {
 	__u64 ip, sp, bp, extra;
-	bool ip_is_exact;   /* not a return address: frame 0, or interrupted by a signal */
+	bool ip_is_exact;   /* ip is not a return address: frame 0, or interrupted by a signal */
 	bool sp_may_stay;   /* the next frame's stack may begin anywhere */
-	bool has_registers; /* all of regs hold: frame 0 */
+	bool has_registers; /* all of regs are valid: frame 0 */
 	bool has_extra;
 	bool is_behind_signal; /* ip_is_exact because of the frame before */
-	bool uses_bp;	       /* its initial value has decided where it goes */
+	bool uses_bp;	       /* its initial value has determined the walk's path */
 	bool uses_extra;
-	bool knows_returns;    /* the slot's struct unwind_returns is of this walk */
-	__u64 bp_at, extra_at; /* where they were read: an address, or UNWIND_OWN, UNWIND_NOWHERE */
-	__u32 recorder;	       /* for unwind_note(); 0: nothing is to be noted any more */
+	bool knows_returns; /* the slot's struct unwind_returns belongs to this walk */
+	/* where the registers were read: an address, or UNWIND_OWN, UNWIND_NOWHERE */
+	__u64 bp_at, extra_at;
+	__u32 recorder; /* for unwind_note(); 0: recording has ended */
 	struct unwind_process process;
 	__u64 salt;		       /* of the slice */
-	struct unwind_mapping mapping; /* of the latest ip that was looked for */
+	struct unwind_mapping mapping; /* mapping of the latest ip that was searched for */
 	struct unwind_regs regs;
 };
 
@@ -210,15 +211,15 @@ struct unwind_return {
 
 #define UNWIND_PROBE_PAGE    4096
 #define UNWIND_PROBE_CODE    64 /* no trampoline has more bytes */
-#define UNWIND_PROBE_COPY    16 /* nor a copied instruction, to its end */
+#define UNWIND_PROBE_COPY    16 /* address after a copied instruction */
 #define UNWIND_MAX_RETURNS   16 /* recorded; a walk in BPF goes on along the list */
-#define UNWIND_RETURNS_CHUNK 8	/* per call: the verifier walks each turn of a loop */
+#define UNWIND_RETURNS_CHUNK 8	/* per call: the verifier walks each iteration of a loop */
 #define UNWIND_MAX_PROBED    64 /* in the kernel's list: MAX_URETPROBE_DEPTH */
 
 struct unwind_returns {
 	__u64 trampoline; /* 0: there are none */
 	__u64 next;	  /* in the kernel's list, not read yet; 0: the end */
-	__u32 n;	  /* read; those recorded are the last ones */
+	__u32 n;	  /* calls read; the recorded ones are the last of them */
 	__u32 unused;
 	struct unwind_return calls[UNWIND_MAX_RETURNS];
 };
@@ -236,11 +237,11 @@ struct unwind_copy {
 	__u16 reason;
 	__u64 time_ns;
 	__u64 map_size;
-	__u32 change;  /* the process's count: other mappings than that one's don't fit */
-	__u32 n_bytes; /* of the stack, from regs.sp on */
+	__u32 change;  /* the process's count of changes: mappings of another count don't fit */
+	__u32 n_bytes; /* bytes of the stack, from regs.sp on */
 	__u32 piece;   /* it was read in aligned pieces of N bytes */
-	__u32 holes;   /* a bit for each that could not be read: zeros */
-	__u64 leaf;    /* the function that has just returned there; 0: none has */
+	__u32 holes;   /* a bit for each unreadable piece, which is zeros */
+	__u64 leaf;    /* function that has just returned there; 0: none */
 	struct unwind_regs regs;
 	struct unwind_returns returns;
 	__u8 bytes[];
@@ -250,7 +251,7 @@ struct unwind_copy {
 struct unwind_thread {
 	__u32 tgid, tid;
 	__u64 generation;
-	__u64 arrivals; /* how often it has come to a CPU: the rest holds as long as that does */
+	__u64 arrivals; /* how often it got a CPU: the rest is valid until that changes */
 	struct unwind_regs regs;
 	struct unwind_returns returns;
 };
@@ -261,7 +262,7 @@ struct unwind_thread {
 #define UNWIND_COPY_SMALL  (3 << 10)
 #define UNWIND_COPY_MEDIUM (9 << 10)
 #define UNWIND_COPY_LARGE  (36 << 10)
-#define UNWIND_MAX_COPIES  256 /* in a row: a walk may also end early for ever */
+#define UNWIND_MAX_COPIES  256 /* consecutive copies: a walk may end early forever */
 
 /* How a walk ended. */
 enum unwind_reason {
@@ -276,11 +277,11 @@ enum unwind_reason {
 	UNWIND_NO_PROGRESS, /* the stack pointer did not move up */
 	UNWIND_32BIT,	    /* a 32-bit program */
 	UNWIND_BY_FP,	    /* walked by frame pointers alone: completeness unknown */
-	UNWIND_NO_STACK,    /* the task has none: before its program's begin or after its end */
+	UNWIND_NO_STACK,    /* the task has none: before its program's start or after its end */
 	UNWIND_RAN_ON,	    /* the thread had gone on when its stack was looked at from outside */
 	UNWIND_NULL,	    /* a return address of 0: the first function of a coroutine */
 	UNWIND_DENIED,	    /* memory of a process that the tracer may not look at from outside */
-	UNWIND_PROBED, /* a return probe is being set or has been hit: the caller isn't known */
+	UNWIND_PROBED,	    /* a return probe is being set or has been hit: the caller is unknown */
 	UNWIND_REASONS,
 };
 

@@ -13,21 +13,23 @@
 #define UNWIND_EXTRA	    3 /* rbx: the register that is followed besides rsp and rbp */
 #define UNWIND_BP_UNIT	    1
 #define UNWIND_RECORD_BELOW 0
-#define UNWIND_SAVED_BYTES  56 /* of registers, where a call's part of the stack ends */
+/* bytes at the end of a call's stack frame that hold saved registers */
+#define UNWIND_SAVED_BYTES 56
 
 /* As the kernel saves them (struct pt_regs). */
 struct unwind_regs {
 	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 	__u64 orig_ax, ip, cs, flags, sp, ss;
-	__u64 thread_base; /* after them: of thread-local storage (fs), 0: not looked at */
+	__u64 thread_base; /* after the registers: base of thread-local storage (fs); 0: not read */
 };
 
 #else
 #define UNWIND_ARCH	    "abi/unwind_arm64.h"
 #define UNWIND_EXTRA	    30 /* x30 */
 #define UNWIND_BP_UNIT	    8  /* bytes, of unwind_rule.bp_off */
-#define UNWIND_RECORD_BELOW 8  /* how far below sp a frame record may lie, by one word: Go's */
-#define UNWIND_SAVED_BYTES  0  /* they lie elsewhere */
+/* how far below sp a frame record may lie: Go's lies one word below */
+#define UNWIND_RECORD_BELOW 8
+#define UNWIND_SAVED_BYTES  0 /* they lie elsewhere */
 
 /* As the kernel saves them (struct user_pt_regs): bp is x29, link x30. */
 struct unwind_regs {

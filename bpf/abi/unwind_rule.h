@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How one frame of a user stack is unwound, on both sides of the kernel border: what is left of
- * DWARF call frame information once everything that compilers do not use is taken away. "rsp" and
- * "rbp" stand for sp and x29 on arm64, too. The caller's rsp is always the CFA. On x86-64 the
- * return address is at CFA - 8 unless the kind says otherwise. Rules for which this does not hold
- * are UNWIND_BAD. A rule is eight bytes and compares as one 64-bit number: what a kind does not use
- * is zero.
+ * How one frame of a user stack is unwound, shared by BPF and the loader: DWARF call frame
+ * information, reduced to the forms that compilers use. "rsp" and "rbp" stand for sp and x29 on
+ * arm64, too. The caller's rsp is always the CFA. On x86-64 the return address is at CFA - 8 unless
+ * the kind says otherwise. Rules for which this does not hold are UNWIND_BAD. A rule is eight bytes
+ * and compares as one 64-bit number: what a kind does not use is zero.
  */
 #ifndef ABI_UNWIND_RULE_H
 #define ABI_UNWIND_RULE_H
@@ -24,7 +23,7 @@ enum unwind_kind {
 	UNWIND_CLONE,  /* after clone's system call: the parent, or the child's outermost frame */
 	UNWIND_SIGNAL, /* rsp points into an rt_sigframe: all is read from there */
 	UNWIND_END,    /* no caller: the outermost frame */
-	UNWIND_BAD,    /* described, but not in a way that can be followed */
+	UNWIND_BAD,    /* described in a form that can't be followed */
 	UNWIND_SP_EXACT, /* as UNWIND_SP, to the interrupted code: see unwind_go_interrupted() */
 	UNWIND_SWITCH,	 /* CFA = rbp + cfa_off, on another stack: rsp may go anywhere */
 	UNWIND_GO_STACK, /* to the goroutine's stack, by its thread: see unwind_pack_go() */
@@ -36,7 +35,7 @@ enum unwind_bp_kind {
 	UNWIND_BP_SAME,	  /* the caller's rbp is in rbp */
 	UNWIND_BP_AT_CFA, /* ... was saved at CFA + bp_off */
 	UNWIND_BP_AT_BP,  /* ... was saved at rbp + bp_off: frames that GCC realigns */
-	UNWIND_BP_LOST,	  /* ... cannot be had: no harm until a frame needs it */
+	UNWIND_BP_LOST,	  /* ... is unknown: harmless until a frame needs it */
 	UNWIND_BP_KINDS,
 };
 
@@ -52,18 +51,19 @@ enum unwind_bx_place {
 
 /* Location of the return address, on arm64. Other values: saved at CFA - 8 * value. */
 enum unwind_ra_place {
-	UNWIND_RA_BEHIND_BP,	/* at CFA + bp_off + 8: after x29, or where that could be */
+	UNWIND_RA_BEHIND_BP,	/* at CFA + bp_off + 8: after the slot of x29 */
 	UNWIND_RA_IN_LINK = 63, /* still in x30 */
 };
 
 #define UNWIND_EXTRA_PLACES 64 /* six bits */
 
 struct unwind_rule {
-	__u8 kind;	      /* enum unwind_kind */
-	__u8 bp_kind : 2;     /* enum unwind_bp_kind */
-	__u8 extra_place : 6; /* of one more register: enum unwind_bx_place, unwind_ra_place */
-	__s16 bp_off;	      /* in bytes; on arm64 in words of 8 */
-	__s32 cfa_off;	      /* two numbers in one for UNWIND_*_DEREF and UNWIND_*REG */
+	__u8 kind;	  /* enum unwind_kind */
+	__u8 bp_kind : 2; /* enum unwind_bp_kind */
+	/* location of one more register: enum unwind_bx_place, unwind_ra_place */
+	__u8 extra_place : 6;
+	__s16 bp_off;  /* in bytes; on arm64 in words of 8 */
+	__s32 cfa_off; /* two numbers in one for UNWIND_*_DEREF and UNWIND_*REG */
 };
 
 /* Offsets on x86-64, in bytes from the ucontext, that UNWIND_SIGNAL stands for (kernel ABI). */

@@ -21,8 +21,8 @@ UNWIND_INLINE __u64 unwind_code_address(__u64 address);
 UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number);
 
 /*
- * Notes a dependency of the walk. Words that it reads are noted, saved registers only once they are
- * used; this is for all the rest, which can't be compared.
+ * Notes a dependency of the walk. Words that the walk reads are noted, and saved registers once
+ * they are used; this is for all other dependencies, which can't be compared.
  */
 UNWIND_INLINE void unwind_depend(struct unwind_state *s)
 {
@@ -61,15 +61,16 @@ UNWIND_INLINE int unwind_arrive(struct unwind_state *s, __u64 ip, __u64 sp, __u6
 }
 
 /*
- * There is no caller. Libraries of coroutines begin a stack with this, but a stack that is not one
- * may have it, too. A program that was interrupted at 0 has called a null pointer: that is a frame.
+ * Returns true at a return address of 0: there is no caller. Coroutine libraries begin stacks so,
+ * but incomplete walks may end there, too. A program interrupted at address 0 has called a null
+ * pointer: that is a frame.
  */
 UNWIND_INLINE bool unwind_is_null(const struct unwind_state *s)
 {
 	return !s->ip && !s->ip_is_exact;
 }
 
-/* Moves on to the interrupted code; the caller knows where bp and extra were read. */
+/* Moves on to the interrupted code; the caller has set where bp and extra were read. */
 UNWIND_INLINE int unwind_resume(struct unwind_state *s, __u64 ip, __u64 sp, __u64 bp, __u64 extra)
 {
 	s->ip = ip;
@@ -107,7 +108,7 @@ UNWIND_INLINE bool unwind_read_bp(struct unwind_state *s, const struct unwind_ru
 	return true;
 }
 
-/* A register that a rule names: the extra one where it could be followed, others in frame 0. */
+/* Reads a register that a rule names: the extra one if it was followed, others only in frame 0. */
 UNWIND_INLINE bool unwind_named_register(struct unwind_state *s, __u32 number, __u64 *value)
 {
 	if (number == UNWIND_EXTRA)

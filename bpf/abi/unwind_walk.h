@@ -9,7 +9,7 @@
  *
  *	static __u64 unwind_thread_base(struct unwind_state *s);
  *
- * where its thread-local storage is (0: not known), and
+ * where its thread-local storage is (0: unknown), and
  *
  *	static __u64 unwind_address_mask(void);
  *
@@ -136,8 +136,8 @@ UNWIND_INLINE int unwind_go_stack(struct unwind_state *s, const struct unwind_ru
 }
 
 /*
- * Around C code that runs on the scheduler's stack: the goroutine's may have moved meanwhile. Where
- * that was called on the scheduler's stack already, there is no g, but the stack pointer itself.
+ * Crosses C code on the scheduler's stack: the goroutine's stack may have moved meanwhile. If the C
+ * code was called on the scheduler's stack already, the saved word is the stack pointer, not g.
  */
 UNWIND_INLINE int unwind_go_call(struct unwind_state *s, const struct unwind_rule *rule)
 {
@@ -165,7 +165,7 @@ UNWIND_INLINE int unwind_go_interrupted(struct unwind_state *s, const struct unw
 	return reason;
 }
 
-/* Rules that only Go code has: apart, since few walks need them. */
+/* Applies rules that only Go code has: a separate function, since few walks need them. */
 UNWIND_INLINE bool unwind_is_go(const struct unwind_rule *rule)
 {
 	return rule->kind == UNWIND_GO_STACK || rule->kind == UNWIND_GO_CALL;
@@ -176,7 +176,10 @@ UNWIND_INLINE int unwind_by_go_rule(struct unwind_state *s, const struct unwind_
 	return rule->kind == UNWIND_GO_STACK ? unwind_go_stack(s, rule) : unwind_go_call(s, rule);
 }
 
-/* To the caller by a rule of any kind but UNWIND_GAP, UNWIND_SP_EXACT, those of unwind_is_go(). */
+/*
+ * Moves to the caller by a rule of any kind except UNWIND_GAP, UNWIND_SP_EXACT and Go's
+ * (unwind_is_go()).
+ */
 UNWIND_INLINE int unwind_by_rule(struct unwind_state *s, const struct unwind_rule *rule)
 {
 	switch (rule->kind) {
@@ -192,7 +195,7 @@ UNWIND_INLINE int unwind_by_rule(struct unwind_state *s, const struct unwind_rul
 	}
 }
 
-/* To the caller by the instructions themselves. UNWIND_NO_RULE: they don't say it. */
+/* Moves to the caller by decoding the instructions at ip. UNWIND_NO_RULE: they are unknown. */
 UNWIND_INLINE int unwind_by_code(struct unwind_state *s)
 {
 	int reason = unwind_by_stub(s);

@@ -42,7 +42,7 @@ UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number
 	}
 }
 
-/* A return takes the address off the stack, where sp was at when a probe counted the call. */
+/* A return pops the return address; sp pointed at it when the probe recorded the call. */
 #define UNWIND_RETURN_BYTES 8
 #define UNWIND_MAX_PUSHED   24 /* by the trampoline, since 6.11 */
 
@@ -91,7 +91,7 @@ UNWIND_INLINE void unwind_follow_bx(struct unwind_state *s, const struct unwind_
 		unwind_depend(s);
 }
 
-/* To the caller whose stack begins at the CFA. */
+/* Moves to the caller, whose stack begins at the CFA. */
 UNWIND_INLINE int unwind_return(struct unwind_state *s, const struct unwind_frame_record *saved,
 				__u64 cfa)
 {
@@ -99,7 +99,7 @@ UNWIND_INLINE int unwind_return(struct unwind_state *s, const struct unwind_fram
 	return unwind_arrive(s, saved->return_address, cfa, saved->bp);
 }
 
-/* The same, by the rule: its frame pointer and return address. */
+/* Moves to the caller by the rule: its frame pointer and return address. */
 UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule *rule, __u64 cfa)
 {
 	struct unwind_frame_record saved;
@@ -118,8 +118,8 @@ UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule 
 }
 
 /*
- * Around a system call that returns twice, which needs the stack that it was called on for the
- * first time and lets the second one overwrite it: vfork keeps the return address in a register.
+ * Handles a system call that returns twice on the same stack: vfork keeps the return address in a
+ * register, as the child overwrites it on the stack.
  */
 UNWIND_INLINE int unwind_ra_register(struct unwind_state *s, const struct unwind_rule *rule)
 {
@@ -161,7 +161,7 @@ UNWIND_INLINE void unwind_mark_interrupted(struct unwind_state *s, __u64 cfa)
 
 /* ---- Go ---- */
 
-/* g is in thread-local storage: its m, and of that the goroutine it runs. */
+/* g is in thread-local storage; g's m has the goroutine that it runs. */
 UNWIND_INLINE int unwind_go_routine(struct unwind_state *s, const struct unwind_rule *rule,
 				    __u64 *g)
 {
@@ -213,9 +213,9 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 #define UNWIND_SIGRETURN_LAST  0x050f0000000fc0c7ULL
 
 /*
- * glibc's __start_context has no rule either: what the function of a context of makecontext(3)
- * returns to, which nobody has called. "mov %rbx,%rsp", and where that is followed by "mov
- * (%rsp),%rdi", or by a look whether there is a shadow stack.
+ * glibc's __start_context has no rule either: the return address of a makecontext(3) function,
+ * which has no caller. "mov %rbx,%rsp", and where that is followed by "mov (%rsp),%rdi", or by a
+ * look whether there is a shadow stack.
  */
 #define UNWIND_CONTEXT_CODE	   0x48243c8b48dc8948ULL
 #define UNWIND_CONTEXT_SHADOW_CODE 0x482504f764dc8948ULL
@@ -228,7 +228,7 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 #define UNWIND_STUB_MASK 0xff80ffffffULL /* n is from 0 to 127 */
 #define UNWIND_STUB_CODE 0xc300c48348ULL
 
-/* UNWIND_NO_RULE: it is none of these. */
+/* UNWIND_NO_RULE: the code is none of these. */
 UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
 {
 	__u64 code = 0, sp, return_address;

@@ -18,9 +18,9 @@ enum wait_remark {
 	WAIT_AT_END = 2,    /* still blocked when it ended */
 	WAIT_THROTTLED = 4, /* caused by a CPU quota: only with wait_settings.throttled */
 
-	/* No waits, but what their threads do else: only with wait_settings.on_cpu. */
+	/* Not waits: time on CPU, counted only with wait_settings.on_cpu. */
 	RUN_TIME = 8,	  /* the thread's time on CPU, without a stack */
-	RUN_SAMPLED = 16, /* where it was: value is what samples stand for, part is their number */
+	RUN_SAMPLED = 16, /* its samples: value is their total period, part their number */
 };
 
 enum wait_part {
@@ -33,18 +33,18 @@ struct wait_settings {
 	__u64 min_ns, max_ns;
 	__u32 part;	  /* enum wait_part */
 	__u32 states;	  /* bit i: waits in the state of letter i are wanted */
-	__u32 state_mask; /* and only those in one of these kernel states, unless 0 */
+	__u32 state_mask; /* only waits in one of these kernel states; 0: any */
 	bool waker;
 	bool on_cpu;	  /* the time on CPU is counted too */
-	bool throttled;	  /* what CPU quotas cause of waits for a CPU is counted apart */
-	bool has_windows; /* of time, more than one: each counts its part of a wait */
+	bool throttled;	  /* the part of waits for a CPU due to CPU quotas is counted separately */
+	bool has_windows; /* several windows of time: each counts its part of a wait */
 };
 
 /* Set by the loader before it runs the task iterator. */
 struct wait_window {
 	__u64 start_ns;
 	__u64 end_ns;  /* 0: the window begins */
-	__u64 is_peek; /* only runs are cut, at end_ns: waits go on */
+	__u64 is_peek; /* only on-CPU time is cut at end_ns, not waits */
 	__u64 is_last; /* tracing has ended */
 };
 

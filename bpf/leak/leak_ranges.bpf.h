@@ -6,7 +6,7 @@
 #include "leak/leak_state.bpf.h"
 
 #define PROT_NONE 0
-#define MAP_STACK 0x20000 /* the same on x86 and arm64 */
+#define MAP_STACK 0x20000 /* value is the same on x86 and arm64 */
 #define DONTUNMAP 4	  /* mremap() */
 
 /* In their order. */
@@ -39,7 +39,7 @@ static __always_inline __u32 change_of(struct pt_regs *ctx, __u32 kind)
 	return has_access ? RANGE_HELD : RANGE_RESERVED;
 }
 
-/* False: nothing is held after the call that wasn't before. */
+/* False: the call maps no new memory. */
 static __always_inline bool mapping_begin(struct pt_regs *ctx, struct task_state *call, __u32 kind)
 {
 	call->change = change_of(ctx, kind);
@@ -74,7 +74,10 @@ static __noinline int send_range(const struct task_state *call, __u64 addr, bool
 	return 0;
 }
 
-/* Runs before the kernel gives the addresses to another thread. It refuses unaligned ones. */
+/*
+ * Runs before the kernel can hand the addresses to another thread. The kernel refuses unaligned
+ * ones.
+ */
 static __always_inline void send_unmapped(__u64 addr, __u64 bytes, __u32 tgid)
 {
 	struct memleak_range *range;

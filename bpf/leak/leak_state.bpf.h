@@ -13,7 +13,7 @@
 #include "abi/block.h"
 #include "abi/memleak.h"
 
-#define MAX_NESTED	64 /* a call with more than that inside has never returned */
+#define MAX_NESTED	64 /* a call with more nested calls has never returned */
 #define SIZE_OVERFLOWED (~0ULL)
 
 const volatile struct memleak_settings settings SEC(".rodata.memleak") = {
@@ -21,7 +21,7 @@ const volatile struct memleak_settings settings SEC(".rodata.memleak") = {
 	.sample = 1,
 };
 
-/* The loader makes it as large as asked for. */
+/* The loader makes it as large as requested. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -56,7 +56,7 @@ struct {
 	__uint(max_entries, 4 << 20);
 } memleak_events SEC(".maps");
 
-/* Number of execs of a process: its blocks of before are gone. */
+/* Number of execs of a process: blocks from before the last one are gone. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -64,12 +64,12 @@ struct {
 	__type(value, __u32);
 } memleak_generations SEC(".maps");
 
-/* The number of the window that is open; 0: none is. Only with settings.by_windows. */
+/* Number of the open window; 0: none. Only with settings.by_windows. */
 __u32 memleak_window SEC(".data.window") = 0;
 
 /* A thread's outermost call of a function that allocates. */
 struct task_state {
-	__u64 sp; /* as it was entered; 0: there is none */
+	__u64 sp; /* stack pointer at its entry; 0: no call */
 	__u64 ip;
 	__u64 size;
 	__u64 out_addr;	 /* posix_memalign: where the result goes */
@@ -92,7 +92,7 @@ static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 {
 }
 
-/* ---- what users and the kernel share ---- */
+/* ---- shared by the programs for user space and for the kernel ---- */
 
 #define count_call(counter)                                                                    \
 	do {                                                                                   \
@@ -113,19 +113,19 @@ __noinline __u32 own_tid(void)
 	return task_tid(bpf_get_current_task_btf());
 }
 
-/* The search in namespaces has a function of its own. */
+/* A separate function: it searches pid namespaces. */
 static __always_inline __u32 tgid_of_current(struct task_struct *task)
 {
 	return filter.pidns_inum ? own_tgid() : TASK_READ(task, tgid);
 }
 
-/* A function, whose part of the stack is its own. */
+/* Not inlined: its stack use doesn't add to the caller's. */
 __noinline int current_is_wanted(void)
 {
 	return filter_task(bpf_get_current_task_btf());
 }
 
-/* Most runs know by the process alone. */
+/* In most runs the process alone decides. */
 static __always_inline bool is_wanted(__u32 tgid)
 {
 	if (tgid == filter.self_tgid || (filter.tgid && tgid != filter.tgid))
@@ -166,7 +166,7 @@ static __always_inline bool size_is_wanted(__u64 size)
 	return size >= settings.min_bytes && size <= settings.max_bytes;
 }
 
-/* When the first block of a tick was made, below the tick's number. */
+/* When the first block of a tick was made, in the bits below the tick's number. */
 __u64 block_tick SEC(".data.block_tick") = 0;
 
 /* The clock is a call, and an expensive one on some machines; the number of ticks is a load. */

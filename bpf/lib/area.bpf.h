@@ -87,7 +87,8 @@ static __always_inline void area_find_cached(struct area *area, __u64 addr)
 #define MAPLE_ARANGE_64	 3
 
 /*
- * 1 if a < b, else 0; of numbers below 2^63. Without a jump, and hidden from those who'd add one.
+ * Returns 1 if a < b, else 0, for numbers below 2^63. No branch, and written so that compilers add
+ * none.
  */
 static __always_inline __u64 maple_is_less(__u64 a, __u64 b)
 {
@@ -98,9 +99,9 @@ static __always_inline __u64 maple_is_less(__u64 a, __u64 b)
 }
 
 /*
- * How many of the first `end` pivots lie below the address. Pivots are the last bytes of pages, or
- * of everything, so that pages can be compared. For the verifier this is one path, where a search
- * would be one per pivot and level.
+ * Returns how many of the first `end` pivots lie below the address. Pivots are the last bytes of
+ * pages, or of everything, so that pages can be compared. For the verifier this is one path, where
+ * a search would be one per pivot and level.
  */
 static __always_inline __u32 maple_index(const __u64 *pivots, __u32 n, __u64 end, __u64 addr)
 {
@@ -174,7 +175,7 @@ static __always_inline bool area_find(struct area *area, __u64 addr)
 
 /* ---- kind of an area ---- */
 
-/* Heap and stack by the rules of /proc/PID/maps (fs/proc/task_mmu.c). */
+/* Detects heap and stack by the rules of /proc/PID/maps (fs/proc/task_mmu.c). */
 static __always_inline __u32 area_anon_kind(const struct area *area)
 {
 	struct mm_struct *mm = current_mm();
@@ -234,7 +235,7 @@ static __always_inline void area_enter_mount(struct area_walk *walk, struct moun
 	walk->mount_root = BPF_CORE_READ(mount, mnt.mnt_root);
 }
 
-/* From the root of a mount to where that is mounted. False: there is nothing above. */
+/* Moves from the root of a mount to its mount point. False: there is none. */
 static __always_inline bool area_leave_mount(struct area_walk *walk)
 {
 	struct mount *mount = walk->mount, *parent = BPF_CORE_READ(mount, mnt_parent);
@@ -272,7 +273,7 @@ static __always_inline bool area_step(struct area_walk *walk, struct area_def *d
 		def->is_cut = true;
 		return false;
 	}
-	if (parent == dentry) /* of a file without a place, such as a memfd */
+	if (parent == dentry) /* of a file without a directory entry, such as a memfd */
 		return false;
 	walk->dentry = parent;
 	return true;

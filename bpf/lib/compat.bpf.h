@@ -15,8 +15,8 @@
 #include "lib/kernel_entry.bpf.h"
 
 /*
- * The current task came as a typed pointer with 5.11 (commit 3ca1032ab7ab); before, it is just an
- * address. A program that has to do with both says so in its TASK_READ.
+ * The current task is a typed pointer since 5.11 (commit 3ca1032ab7ab); before, it is just an
+ * address. A program that handles both defines its own TASK_READ.
  */
 #define HAS_TYPED_CURRENT \
 	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
@@ -29,8 +29,8 @@
 #endif
 
 /*
- * A field of a task. Programs that get a task as a typed argument (tp_btf, iter) read it directly;
- * a program whose task pointer is just a number defines this as BPF_CORE_READ first.
+ * Reads a field of a task. Programs that get a task as a typed argument (tp_btf, iter) read it
+ * directly; a program whose task pointer is just a number defines this as BPF_CORE_READ first.
  */
 #ifndef TASK_READ
 #define TASK_READ(task, field) ((task)->field)
@@ -75,15 +75,15 @@ static __always_inline __u32 task_raw_state(struct task_struct *task)
 	return TASK_READ(old, state);
 }
 
-/* As sched_switch's arguments are since 5.18 (commit 9c2136be0878); before, the last is missing. */
+/* sched_switch's arguments since 5.18 (commit 9c2136be0878); before, the last is missing. */
 typedef void (*btf_trace_sched_switch)(void *data, bool preempt, struct task_struct *prev,
 				       struct task_struct *next, unsigned int prev_state);
 
 /*
- * The state in which sched_switch's prev goes. In the task itself it may be TASK_WAKING by now,
- * since it can be woken up at any moment; but it is 0 only if the task stays on the run queue. The
- * argument is right otherwise: before 6.14 or so (commit 8feb053d5319) it doesn't know that a
- * pending signal has prevented the task from sleeping.
+ * Returns the state in which sched_switch's prev leaves the CPU. In the task itself it may be
+ * TASK_WAKING by now, since it can be woken up at any moment; but it is 0 only if the task stays on
+ * the run queue. The argument is right otherwise: before 6.14 or so (commit 8feb053d5319) it
+ * doesn't know that a pending signal has prevented the task from sleeping.
  */
 static __always_inline __u32 switch_state(const volatile __u64 *ctx, struct task_struct *prev)
 {
@@ -107,7 +107,7 @@ static __always_inline bool task_is_on_cpu(struct task_struct *task)
 	return on_cpu;
 }
 
-/* When the task last got a CPU, by the scheduler's clock; 0 without CONFIG_SCHED_INFO. */
+/* Returns when the task last got a CPU, by the scheduler's clock; 0 without CONFIG_SCHED_INFO. */
 static __always_inline __u64 task_last_arrival(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->sched_info))
@@ -129,9 +129,7 @@ static __always_inline __u64 task_arrival_ns(struct task_struct *task, __u64 now
 	return clock_ns < arrival_ns ? 0 : now_ns - (clock_ns - arrival_ns);
 }
 
-/*
- * How often the task got a CPU; 0 without CONFIG_SCHED_INFO, as in /proc/PID/schedstat.
- */
+/* Returns how often the task got a CPU, as in /proc/PID/schedstat; 0 without CONFIG_SCHED_INFO. */
 static __always_inline __u64 task_arrivals(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->sched_info))
@@ -156,8 +154,9 @@ static __always_inline __u64 cgroup_ancestor_id(struct cgroup *cgrp, int level)
 
 #define HAS_TASK_PT_REGS bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
 
-#define USER_CS_64     0x33
-#define XEN_USER_CS_64 0xe033 /* as Xen returns to a guest's user space: FLAT_USER_CS64 */
+#define USER_CS_64 0x33
+/* cs with which Xen returns to a guest's user space: FLAT_USER_CS64 */
+#define XEN_USER_CS_64 0xe033
 #define PSTATE_AARCH32 0x10
 #define THREAD_BYTES   (16 << 10) /* THREAD_SIZE, x86-64 and arm64 */
 
@@ -227,7 +226,7 @@ static __always_inline void copy_first_registers(struct unwind_regs *to, const s
 #endif
 }
 
-/* At least those, of the current task. */
+/* Reads at least the first registers of the current task. */
 static __always_inline bool read_first_registers(struct unwind_regs *to)
 {
 	const void *from = current_user_registers();
@@ -268,7 +267,7 @@ static __always_inline bool registers_are_32bit(const struct unwind_regs *regs)
 #endif
 }
 
-/* The registers of a perf event. */
+/* Returns the registers of a perf event. */
 static __always_inline bool registers_are_kernels(const struct bpf_perf_event_data *ctx)
 {
 #if defined(__TARGET_ARCH_arm64)
@@ -279,7 +278,8 @@ static __always_inline bool registers_are_kernels(const struct bpf_perf_event_da
 }
 
 /*
- * Returns the current task's memory, and a field of it: without calls of helpers where it is typed.
+ * Read the current task's memory descriptor, and a field of it, without helper calls if the task is
+ * typed.
  */
 static __always_inline struct mm_struct *current_mm(void)
 {
@@ -453,7 +453,7 @@ struct user_call {
 };
 
 #if defined(__TARGET_ARCH_x86)
-/* Their order in struct pt_regs, in one piece. */
+/* The argument registers as they lie in struct pt_regs. */
 struct call_registers {
 	unsigned long r8, ax, cx, dx, si, di, orig_ax;
 };
@@ -498,7 +498,7 @@ static __always_inline bool returns_from(struct pt_regs *ctx, __u64 sp)
  *
  * 1. x86: int3 has been executed in the place of an instruction, and ip is after it
  * 2. it executes a copy of the instruction, in the process's page for that
- * 3. a call under a return probe has returned to the trampoline, at the begin of that page
+ * 3. a call under a return probe has returned to the trampoline, at the start of that page
  *
  * Its registers become those that it will go on with. With 1 it will execute the instruction: if
  * that was a push, what it has pushed says that it has done so already.
@@ -509,7 +509,7 @@ static __always_inline void unwind_leave_trap(struct unwind_regs *regs)
 	__u64 pushed = 0;
 	__u8 code = 0;
 
-	if (regs->orig_ax + 1 || !(regs->ip & 15)) /* a call; what fills up between functions */
+	if (regs->orig_ax + 1 || !(regs->ip & 15)) /* call, int3: padding between functions */
 		return;
 	bpf_probe_read_user(&code, sizeof(code), (void *)regs->ip - 1);
 	if (code != 0xcc)
@@ -520,8 +520,8 @@ static __always_inline void unwind_leave_trap(struct unwind_regs *regs)
 }
 
 /*
- * x86, since 6.11: "pop %r11; pop %rcx; ret", for which the kernel puts the true address in the
- * place of rax.
+ * x86, since 6.11: the trampoline ends with "pop %r11; pop %rcx; ret", for which the kernel
+ * replaces the saved rax by the true address.
  */
 static __always_inline bool unwind_leave_by_pops(struct unwind_regs *regs, __u32 code)
 {
@@ -545,8 +545,8 @@ static __always_inline bool unwind_leave_by_pops(struct unwind_regs *regs, __u32
 }
 
 /*
- * An argument of a raw tracepoint. The compiler likes to add the offset to the pointer first, which
- * the verifier refuses.
+ * Reads an argument of a raw tracepoint. The compiler likes to add the offset to the pointer first,
+ * which the verifier refuses.
  */
 static __always_inline __u64 raw_tp_arg(const __u64 *ctx, const int i)
 {
@@ -577,7 +577,9 @@ static __always_inline __u64 kmem_cache_bytes(const __u64 *ctx, bool has_cache)
 #define PERCPU_HAS_CALLER \
 	bpf_core_field_exists(((struct trace_event_raw_percpu_alloc_percpu *)0)->call_site)
 
-/* percpu_alloc_percpu has the caller in front and the bytes given at the end since 5.19. */
+/*
+ * Since 5.19 percpu_alloc_percpu's first field is the caller, and its last one the bytes allocated.
+ */
 static __always_inline __u64 percpu_pointer(const __u64 *ctx)
 {
 	return PERCPU_HAS_CALLER ? raw_tp_arg(ctx, 7) : raw_tp_arg(ctx, 6);

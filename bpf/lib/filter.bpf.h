@@ -12,11 +12,11 @@
 #include "abi/filter.h"
 
 #define FILTER_MAX_IDS	  16384
-#define FILTER_MAX_LEVELS 32 /* of cgroups that are looked at; pid namespaces nest no deeper */
+#define FILTER_MAX_LEVELS 32 /* maximum depth of a cgroup; pid namespaces nest no deeper */
 
 const volatile struct filter_settings filter SEC(".rodata.filter");
 
-/* A service that is restarted gets another one: the loader changes it then. */
+/* The loader changes it when a service is restarted and gets a new cgroup. */
 __u64 filter_cgroup_id SEC(".data.filter") = 0;
 
 #define FILTER_SET(name, key_type, value_type)       \
@@ -28,7 +28,7 @@ __u64 filter_cgroup_id SEC(".data.filter") = 0;
 	} name SEC(".maps")
 
 FILTER_SET(filter_tgids, __u32, __u8);
-FILTER_SET(filter_pids, __u32, __u32); /* in a pid namespace: the kernel's, and the caller's */
+FILTER_SET(filter_pids, __u32, __u32); /* ids in the initial pid namespace, and in the caller's */
 FILTER_SET(filter_tids, __u32, __u8);
 FILTER_SET(filter_cgroups, __u64, __u64);
 
@@ -154,7 +154,7 @@ static __always_inline bool filter_task(struct task_struct *task)
 
 	if (tgid == filter.self_tgid)
 		return false;
-	if (filter.is_off) /* then not even the settings below are read */
+	if (filter.is_off) /* skips reading the settings below */
 		return true;
 	if (!filter_ids(task, tgid))
 		return false;
@@ -167,13 +167,13 @@ static __always_inline bool filter_task(struct task_struct *task)
 	return !filter.by_cgroups || filter_cgroups_have(task);
 }
 
-/* A task that lives on may be traced no longer: it has another name or cgroup. */
+/* True if a traced task may leave the filter: its name or cgroup may change. */
 static __always_inline bool filter_can_be_left(void)
 {
 	return filter.by_comm || filter.by_cgroup || filter.by_cgroups;
 }
 
-/* One process is traced, by its id, and all of it. */
+/* True if the filter is a single process, with all its threads. */
 static __always_inline bool filter_is_tgid(void)
 {
 	return filter.tgid && !filter.by_tgids && !filter.tid && !filter.by_tids &&

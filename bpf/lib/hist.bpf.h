@@ -52,7 +52,7 @@ static __always_inline void hist_update_max(struct hist_octave *o, __u64 fixed)
 		o->max = fixed;
 }
 
-/* A global function, which the verifier goes through once, and not once for each call and path. */
+/* A global function: the verifier checks it once, not once for each call and path. */
 __noinline int hist_record(__u64 ns)
 {
 	__u64 fixed = hist_to_fixed(ns);
@@ -67,7 +67,7 @@ __noinline int hist_record(__u64 ns)
 	return 0;
 }
 
-/* Returns the octave of a key; made, with its label, if it is the key's first value there. */
+/* Returns the octave of a key; creates it, with the key's label, on the first value. */
 static __always_inline struct hist_octave *hist_find_octave(const struct hist_key *key,
 							    struct task_struct *task)
 {
@@ -84,7 +84,7 @@ static __always_inline struct hist_octave *hist_find_octave(const struct hist_ke
 	return bpf_map_lookup_elem(table, key);
 }
 
-/* task gives the key its label. */
+/* task: the task that labels the key. */
 static __always_inline void hist_record_by_key(__u64 ns, __u64 id, struct task_struct *task)
 {
 	__u64 fixed = hist_to_fixed(ns);

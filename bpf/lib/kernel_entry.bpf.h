@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A sample by an NMI may come while the kernel is being entered: then the place of the program's
- * registers still has those of the entry before. The kernel's own samples have none then, either
+ * A sample by an NMI may come while the kernel is being entered: then the saved registers are still
+ * those of the previous entry. The kernel's own samples have no registers then, either
  * (perf_get_regs_user(), arch/x86/kernel/perf_regs.c).
  */
 #ifndef KERNEL_ENTRY_BPF_H
@@ -13,9 +13,9 @@
 #define ENTRY_AREA	 (0xfffffe0000000000ULL >> ENTRY_AREA_SHIFT)
 
 /*
- * x86-64, by the interrupted code's cs and sp: in the kernel, which has the program's stack pointer
- * yet (or prepares CR3 in that register), or the stack of entries, or pushes registers to where
- * they belong.
+ * Returns true if an NMI has interrupted the kernel's entry on x86-64, by the interrupted cs and
+ * sp: kernel code that still has the program's stack pointer (or prepares CR3 in that register),
+ * uses the entry stack, or is pushing the registers.
  */
 static inline __attribute__((always_inline)) bool
 kernel_is_being_entered(__u64 cs, __u64 sp, __u64 registers_at, __u64 registers_bytes)

@@ -34,7 +34,7 @@ int ksym_answer(struct bpf_iter__task *ctx)
 	query = bpf_map_lookup_elem(&ksym_queries, &zero);
 	if (!query)
 		return 0;
-	seq = ctx->meta->seq; /* the verifier takes 40 us for each time that it is read */
+	seq = ctx->meta->seq; /* read once: each read costs the verifier 40 us */
 	for (__u32 i = 0; i < KSYMS_AT_ONCE; i++)
 		bpf_seq_printf(seq, format, sizeof(format), &query->addrs[i],
 			       sizeof(query->addrs[i]));

@@ -11,7 +11,7 @@ struct loss losses[LOSS_REASONS] SEC(".data.losses") = {};
 static __always_inline void loss_count(enum loss_reason reason, __u64 value)
 {
 	__sync_fetch_and_add(&losses[reason].events, 1);
-	if (value) /* clang turns an addition of 0 into an atomic or, which 5.10 hasn't got */
+	if (value) /* clang turns an addition of 0 into an atomic or, which 5.10 lacks */
 		__sync_fetch_and_add(&losses[reason].value, value);
 }
 

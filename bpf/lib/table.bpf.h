@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Hash tables that the loader can take away while BPF fills them. Two tables take turns; the loader
+ * Hash tables that the loader can take away while BPF fills them. Two tables alternate; the loader
  * makes the second one when its turn comes. A slot in an array of maps (NAMEs) holds the one in
  * use; its update returns when no program uses the old table any more, so the old table is then
  * exact. See run/bpfmap.h.

@@ -17,9 +17,9 @@
 #include <bpf/bpf_tracing.h>
 
 /*
- * In a session: at the entry, ip is the probed instruction, at the return it is where the function
- * returns to; bpf_get_func_ip() is the probed instruction in both. The kernel has a kfunc for it,
- * but changed its arguments.
+ * Returns true at the return, in a session: ip is the probed instruction at the entry, and the
+ * return address at the return; bpf_get_func_ip() is the probed instruction at both. The kernel has
+ * a kfunc for it, but changed its arguments.
  */
 static __always_inline bool uprobe_is_return(struct pt_regs *ctx)
 {

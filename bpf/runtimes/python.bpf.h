@@ -23,17 +23,17 @@ enum python_turn {
 
 #define PYTHON_NO_CODE	   0 /* instead of a fingerprint */
 #define PYTHON_NO_FRAME	   1 /* a code object that is not shown */
-#define PYTHON_LAST_TAG	   7 /* 3.14: the low bits of f_executable */
+#define PYTHON_LAST_TAG	   7 /* 3.14: tag in the low bits of f_executable */
 #define PYTHON_PAGE	   4096
-#define PYTHON_CHUNK	   16 /* 16^3 frames are looked at: the list may be a circle */
+#define PYTHON_CHUNK	   16 /* at most 16^3 frames are visited: the list may be a circle */
 #define PYTHON_NO_PLACE	   STACK_DEPTH
-#define PYTHON_PLACE_STEPS 10 /* so that 2^10 is above STACK_DEPTH */
-#define PYTHON_LOOKS	   64 /* at interpreters and states, of all threads */
+#define PYTHON_PLACE_STEPS 10 /* 2^10 is above STACK_DEPTH */
+#define PYTHON_LOOKS	   64 /* maximum number of interpreters and thread states visited */
 
 #define python_u64(bytes, at) (*(__u64 *)((bytes) + ((at)&0x78)))
 #define python_code(w, field) (*(__u64 *)((w)->code + ((w)->layout.code_##field & 0xf8)))
 #define python_u8(bytes, at)  (*(volatile __u8 *)((bytes) + ((at)&0x7f)))
-#define python_keep(var)      asm volatile("" : "+r"(var)) /* for the verifier, as it is here */
+#define python_keep(var)      asm volatile("" : "+r"(var)) /* bound for the verifier */
 
 /* ---- identity of a code object ---- */
 
@@ -171,7 +171,10 @@ static __always_inline bool python_was_sent(__u64 fingerprint)
 	return false;
 }
 
-/* If the ring is full, the stack has to wait, too: the loader would not know its word's meaning. */
+/*
+ * If the ring is full, the stack is not sent either: the loader would not know the meaning of the
+ * word.
+ */
 static __always_inline void python_send(struct stack_scratch *scratch, struct python_def *def)
 {
 	struct python_sent_set *set = python_sent_set_of(def->fingerprint);
@@ -221,7 +224,9 @@ static __always_inline void python_push(struct stack_scratch *scratch, __u64 wor
 	scratch->def.n_words = n + 1;
 }
 
-/* Adds a frame to the segment, which begins with its first one; nothing if it doesn't fit. */
+/*
+ * Adds a frame to the segment; the first frame begins the segment. Does nothing if it doesn't fit.
+ */
 static __always_inline void python_push_frame(struct stack_scratch *scratch, struct python_walk *w,
 					      __u64 word, __u32 instruction)
 {
@@ -238,9 +243,8 @@ static __always_inline void python_push_frame(struct stack_scratch *scratch, str
 }
 
 /*
- * Returns the native frame in whose part of the stack an address lies: it begins where the stack
- * pointer was, and the next frame's begins where it ends. After the last known frame, there is one
- * more.
+ * Returns the native frame that holds a stack address: a frame extends from its stack pointer to
+ * the next frame's. Addresses above the last known frame belong to one more.
  */
 __noinline __u32 python_find_place(__u32 slot, __u64 addr)
 {
@@ -338,8 +342,8 @@ static __always_inline __u64 python_recall(__u32 slot, struct python_walk *w)
 }
 
 /*
- * Visits a frame: with little on the stack, so its data is in the walk. Without space for it, the
- * walk goes on to the end of its segment, of which the innermost frames are there.
+ * Visits a frame. Its data is in the walk, to save stack. When the segment is full, the walk
+ * continues to the segment's end, and only the innermost frames are recorded.
  */
 __noinline int python_visit(__u32 slot)
 {
@@ -362,8 +366,8 @@ __noinline int python_visit(__u32 slot)
 
 /*
  * 3.11: from a segment's struct _PyCFrame to the one before. A call that has just begun has
- * published its own, which leads to an earlier call's remains; its caller is another one. Then
- * nothing that was found counts. Inline: on 5.10 one more call takes too much stack.
+ * published its own, which leads to an earlier call's remains; its caller is another one. Then the
+ * frames found are dropped. Inline: on 5.10 one more call takes too much stack.
  */
 static __always_inline int python_leave_cframe(__u32 slot, struct python_walk *w)
 {
@@ -396,7 +400,7 @@ static __always_inline bool python_caller_is_wrong(const struct python_walk *w, 
 	       state != PYTHON_GENERATOR_RUNS;
 }
 
-/* One frame, or an entry frame, which ends a segment since 3.12. */
+/* Handles one frame, or an entry frame, which ends a segment since 3.12. */
 __noinline int python_step(__u32 slot)
 {
 	struct python_walk *w = python_walk_of(slot);
@@ -438,7 +442,7 @@ __noinline int python_walk_some(__u32 slot)
 	return PYTHON_GOES_ON;
 }
 
-/* A step along the lists, which end where one can't be read: to another state of this thread. */
+/* Steps along the lists to another state of this thread. A list ends where it can't be read. */
 __noinline int python_look(__u32 slot)
 {
 	struct python_walk *w = python_walk_of(slot);
@@ -501,7 +505,10 @@ static __always_inline void python_walk_segments(__u32 slot, struct stack_scratc
 
 #include "runtimes/python_marks.bpf.h"
 
-/* It has to be this thread's: so a wrong place leads to no frames, not to wrong ones. 0: none. */
+/*
+ * The state must be this thread's: so a wrong offset leads to no frames, not to wrong ones. 0:
+ * none.
+ */
 static __always_inline __u64 python_own_state(const struct python_layout *l, __u64 thread)
 {
 	__u64 state = 0, owner = 0;
@@ -531,7 +538,7 @@ static __always_inline __u64 python_only_state(const struct python_layout *l)
 	return state;
 }
 
-/* From the innermost frame of the state that the thread runs with, if that is found. */
+/* Walks from the innermost frame of the state that the thread runs with, if that is found. */
 static __always_inline void python_begin(struct python_walk *w)
 {
 	__u64 thread = task_thread_base((void *)bpf_get_current_task()),

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Python frames before 3.11, for python.bpf.h: a list of objects on the heap, innermost first, and
- * the native frames of the function that runs one each. A call's part of the stack has a mark, the
- * address of its frame's variables (abi/python.h), so that both are gone through side by side. The
+ * the native frames of the function that runs one each. A call's stack frame has a marker, the
+ * address of its frame's variables (abi/python.h), so both lists are walked side by side. The
  * innermost call may not have entered its frame into the list yet, or have taken it out already:
- * then it runs none. Anything else that doesn't agree refuses the whole stack.
+ * then it runs none. Any other mismatch drops the Python frames of the whole stack.
  *
- * So where they don't agree, the walk begins again without the innermost call. It may also seem to
- * agree: before it gets to its mark, it has there what an earlier call has left, and that can be
- * the frame that called it, since frames take each other's place. Then the next call disagrees,
- * which has its own mark for certain. One frame alone counts only if there is no other call.
+ * So after a mismatch the walk starts again without the innermost call. That call may also match by
+ * accident: until it has written its marker, the slot holds the remains of an earlier call, which
+ * can be the address of the calling frame, since frames reuse memory. Then the next call, whose
+ * marker is certain, mismatches. A single frame counts only if there is no other call.
  *
- * All of it is dead code for the verifier where no such Python is looked for.
+ * All of it is dead code for the verifier where no such Python is searched for.
  */
 #ifndef PYTHON_MARKS_BPF_H
 #define PYTHON_MARKS_BPF_H
@@ -42,7 +42,10 @@ static __always_inline __u64 python_locals_bytes(const struct python_walk *w)
 	return n_locals * sizeof(__u64);
 }
 
-/* In some words of a call's part of the stack: where the mark is; PYTHON_MARK_BYTES: nowhere. */
+/*
+ * Searches some words of a call's stack frame; returns the marker's offset, PYTHON_MARK_BYTES if it
+ * isn't there.
+ */
 __noinline __u32 python_find_word(__u32 slot, __u32 from, __u64 first, __u64 behind)
 {
 	struct python_walk *w = python_marks_of(slot);
@@ -61,9 +64,9 @@ __noinline __u32 python_find_word(__u32 slot, __u32 from, __u64 first, __u64 beh
 }
 
 /*
- * Looks in a call's part of the stack for the mark of the frame that is looked at. The registers of
- * its caller, which it has saved, are left out. Where it begins to look differs, since a place that
- * has the address only now and then would be found again. Returns the distance from the end, or 0.
+ * Looks in a call's stack frame for the marker of the frame that is looked at. The saved registers
+ * of its caller are skipped. The search starts at varying offsets, or a slot that holds the address
+ * only by accident would be found every time. Returns the distance from the end, or 0.
  */
 __noinline __u32 python_find_mark(__u32 slot, __u64 begin, __u64 end)
 {
@@ -83,7 +86,7 @@ __noinline __u32 python_find_mark(__u32 slot, __u64 begin, __u64 end)
 	return 0;
 }
 
-/* Address at which a call's part of the stack would have its marker. */
+/* Address at which a call's stack frame would have its marker. */
 static __always_inline __u64 python_mark_of(__u32 slot, const struct stack_scratch *scratch,
 					    struct python_walk *w, __u32 n)
 {
@@ -95,7 +98,7 @@ static __always_inline __u64 python_mark_of(__u32 slot, const struct stack_scrat
 	return end - w->layout.mark_distance;
 }
 
-/* Reads the frame that is looked at. False: the mark, at that address, isn't the frame's. */
+/* Reads the frame that is looked at. False: the marker, at that address, isn't the frame's. */
 static __always_inline bool python_is_marked(struct python_walk *w, __u64 mark)
 {
 	__u64 word = 0;
@@ -106,7 +109,7 @@ static __always_inline bool python_is_marked(struct python_walk *w, __u64 mark)
 		       (__u32)python_u64(w->bytes, PYTHON_VARIABLES) * sizeof(__u64);
 }
 
-/* Takes down the frame that has been read, and goes on to its caller. */
+/* Records the frame that has been read, and continues with its caller. */
 static __always_inline bool python_take_object(__u32 slot, struct python_walk *w)
 {
 	__u64 instruction = (__u32)python_u64(w->bytes, w->layout.frame_instr);
@@ -117,7 +120,7 @@ static __always_inline bool python_take_object(__u32 slot, struct python_walk *w
 	return python_visit(slot) == PYTHON_GOES_ON;
 }
 
-/* A call of the function that evaluates byte code. */
+/* Handles a call of the function that evaluates bytecode. */
 __noinline int python_place(__u32 slot, __u32 n)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -125,7 +128,7 @@ __noinline int python_place(__u32 slot, __u32 n)
 	__u64 mark;
 
 	if (!w || !scratch || n + 1 >= w->n_native)
-		return PYTHON_ENDS; /* where its part of the stack ends isn't known */
+		return PYTHON_ENDS; /* the end of its stack frame is unknown */
 	if (++w->n_calls == 1 && w->skips_call)
 		return PYTHON_GOES_ON;
 	mark = python_mark_of(slot, scratch, w, n);
@@ -165,7 +168,7 @@ __noinline int python_place_some(__u32 slot)
 	return PYTHON_GOES_ON;
 }
 
-/* From the innermost frame on, with the innermost call or without it. */
+/* Walks from the innermost frame on, with the innermost call or without it. */
 static __always_inline void python_begin_marks(struct stack_scratch *scratch, struct python_walk *w,
 					       const struct python_layout *layout, bool skips_call)
 {
@@ -212,7 +215,7 @@ static __always_inline void python_doubt(struct python_layout *layout)
 	layout->mark_distance = 0;
 }
 
-/* At the walk's end. PYTHON_GOES_ON: again from the beginning, without the innermost call. */
+/* Ends the walk. PYTHON_GOES_ON: walk again, without the innermost call. */
 __noinline int python_judge_marks(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -235,7 +238,7 @@ __noinline int python_judge_marks(__u32 slot)
 	return was_last ? PYTHON_ENDS : PYTHON_GOES_ON;
 }
 
-/* The frames of the current task, whose innermost one is known. */
+/* Walks the frames of the current task, whose innermost one is known. */
 static __always_inline void python_walk_marks(__u32 slot, struct stack_scratch *scratch,
 					      struct python_walk *w)
 {

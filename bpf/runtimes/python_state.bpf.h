@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Python's processes, code objects that were sent, and the state of a walk of Python frames. */
+/*
+ * Processes that run Python, code objects that were sent, and the state of a walk of Python frames.
+ */
 #ifndef PYTHON_STATE_BPF_H
 #define PYTHON_STATE_BPF_H
 
@@ -10,7 +12,7 @@ const volatile struct python_settings python_settings SEC(".rodata.python");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* the loader makes it as large as the machine asks for */
+	__uint(max_entries, 1); /* the loader makes it as large as the machine needs */
 	__type(key, __u32);
 	__type(value, struct python_layout);
 } python_processes SEC(".maps");
@@ -62,20 +64,20 @@ struct python_walk {
 	__u64 number;  /* of the walk; never 0 */
 	__u64 frame;   /* the next one; 0: none */
 	__u64 cframe;  /* 3.11: of the segment */
-	__u64 code_at; /* of the frame that is looked at */
+	__u64 code_at; /* code object of the current frame */
 	__u64 instruction_at;
-	bool has_not_begun; /* 3.11: the frame before that one, which is the innermost */
+	bool has_not_begun; /* 3.11: the frame visited before this one has not run yet */
 	bool is_full;	    /* a frame did not fit */
-	bool has_new;	    /* a function that was not sent before */
-	__u32 segment;	    /* where its word is; 0: none has begun */
+	bool has_new;	    /* set if a function was not sent before */
+	__u32 segment;	    /* index of the segment's word; 0: no segment has begun */
 	__u32 n_native;
-	__u64 first_state, owner; /* the state that is walked first; thread_id of all */
+	__u64 first_state, owner; /* the state that is walked first; its thread_id */
 	__u64 interpreter, state; /* the next ones to look at; 0: none */
 	__u32 n_looked;		  /* steps along the lists */
-	__u64 window, window_end; /* what of the process has been read into the bytes below */
+	__u64 window, window_end; /* address whose memory is in the bytes below */
 	__u64 innermost;	  /* before 3.11, from here on: the first frame */
 	__u32 next_native;
-	__u32 n_calls, n_placed; /* of the evaluating function; those with a frame */
+	__u32 n_calls, n_placed; /* calls of the evaluating function; calls with a frame */
 	bool skips_call, disagrees;
 	struct python_recent recent[PYTHON_RECENT];
 	__u8 bytes[PYTHON_WINDOW_BYTES + 128]; /* a frame's fields are below 128 */
@@ -91,7 +93,7 @@ struct {
 	__type(value, struct python_walk);
 } python_walks SEC(".maps");
 
-/* NULL: not wanted, and the maps are not there; the verifier leaves out what would follow. */
+/* NULL: not wanted and the maps don't exist; the verifier then drops the rest as dead code. */
 static __always_inline struct python_walk *python_walk_of(__u32 slot)
 {
 	return python_settings.wanted ? bpf_map_lookup_elem(&python_walks, &slot) : NULL;
@@ -99,7 +101,7 @@ static __always_inline struct python_walk *python_walk_of(__u32 slot)
 
 /* ---- threads' states ---- */
 
-#define PYTHON_SELDOM 8 /* walks, of which one looks for a second interpreter */
+#define PYTHON_SELDOM 8 /* one of N walks looks for a second interpreter */
 
 #define python_read(dst, addr) (!bpf_probe_read_user(&(dst), sizeof(dst), (void *)(addr)))
 
@@ -115,7 +117,7 @@ static __always_inline void python_enter(struct python_walk *w, __u64 state)
 }
 
 /*
- * Looks for a second interpreter, which few processes have: where a walk has seen one, where there
+ * Looks for a second interpreter, which few processes have: only if a walk has seen one, if there
  * are new functions, or once in a while.
  */
 static __always_inline bool python_has_others(struct python_walk *w, __u32 tgid)
@@ -158,8 +160,8 @@ static __always_inline void python_exec(__u32 tgid)
 }
 
 /*
- * A script may be done before the loader would look at it: where a program may be a Python, it is
- * woken up. Where the ring is full, it has been woken up already.
+ * A script may exit before the loader looks at it, so the loader is woken up if the program may run
+ * Python. If the ring is full, it has been woken up already.
  */
 static __always_inline void python_tell(__u32 tgid, struct linux_binprm *bprm)
 {

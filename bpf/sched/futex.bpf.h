@@ -24,12 +24,12 @@
 /* WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, UNLOCK_PI, WAKE_BITSET, CMP_REQUEUE_PI. */
 #define FUTEX_WAKES (1U << 1 | 1U << 3 | 1U << 4 | 1U << 5 | 1U << 7 | 1U << 10 | 1U << 12)
 
-#define NR_FUTEX_WAITV	 449 /* since 5.16; the others since 6.7 */
+#define NR_FUTEX_WAITV	 449 /* futex_waitv() since 5.16; the other calls since 6.7 */
 #define NR_FUTEX_WAKE	 454
 #define NR_FUTEX_WAIT	 455
 #define NR_FUTEX_REQUEUE 456
 
-/* struct futex_waitv: where in it the address is. */
+/* Offset of the address in struct futex_waitv. */
 #define FUTEX_WAITV_ADDR 8
 
 #define FUTEX_PAGE_MASK 0xfff
@@ -39,7 +39,7 @@
 /* A task's wait for a lock. */
 struct lock_wait {
 	__u64 addr;	/* 0: there is none */
-	__u64 began_ns; /* of a lock of the kernel; else 0 */
+	__u64 began_ns; /* address of a kernel lock; else 0 */
 	__u32 waker_tgid;
 	__u8 kind, end, is_private; /* as in struct lock_key */
 	char waker_comm[TASK_COMM_LEN];
@@ -69,7 +69,10 @@ static __always_inline bool futex_begin_wait(struct lock_wait *wait, const struc
 	return true;
 }
 
-/* The memory of another task isn't there: then its list itself stands for the first lock of it. */
+/*
+ * The memory of another task can't be read: the address of its list stands for the first lock in
+ * it.
+ */
 static __always_inline void futex_begin_list(struct lock_wait *wait, const struct user_call *call,
 					     bool is_current)
 {
@@ -81,7 +84,7 @@ static __always_inline void futex_begin_list(struct lock_wait *wait, const struc
 	lock_begin(wait, addr ? addr : call->args[0], LOCK_FUTEX_ANY, 0);
 }
 
-/* Which lock of a program a sleeping task waits for. False: for none. */
+/* Finds the program's lock that a sleeping task waits for. False: none. */
 static __always_inline bool futex_find_wait(struct task_struct *task, struct lock_wait *wait,
 					    bool is_current)
 {
@@ -100,7 +103,7 @@ static __always_inline bool futex_find_wait(struct task_struct *task, struct loc
 	return true;
 }
 
-/* Processes that share a lock may have it at different addresses, but not in a page. */
+/* Processes may map a shared lock at different addresses, but at the same offset in a page. */
 static __always_inline bool futex_is_same(const struct lock_wait *wait, __u64 addr)
 {
 	return !((wait->addr ^ addr) & FUTEX_PAGE_MASK);
@@ -111,7 +114,7 @@ static __always_inline bool call_is_exit(const struct user_call *call)
 	return call->number == NR_EXIT || call->number == NR_EXIT_GROUP;
 }
 
-/* The end of its process, an exec or a signal ends the task: as fatal_signal_pending() has it. */
+/* The end of its process, an exec or a signal ends the task: as in fatal_signal_pending(). */
 static __always_inline bool task_is_killed(struct task_struct *task)
 {
 	return TASK_READ(task, pending.signal.sig[0]) & 1UL << (SIGKILL - 1);
@@ -156,7 +159,7 @@ static __always_inline void lock_give_up(struct lock_wait *wait)
 	__builtin_memset(wait->waker_comm, 0, sizeof(wait->waker_comm));
 }
 
-/* The task that waits is woken up by the current one. */
+/* The current task wakes up a waiting one. */
 static __always_inline void lock_note_waker(struct task_struct *task, struct lock_wait *wait)
 {
 	if (!wait->began_ns && !futex_is_released(task, wait)) {

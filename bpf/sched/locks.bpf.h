@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Waits counted by lock: those for futexes (futex.bpf.h) as they end, off CPU, and those for locks
- * of the kernel between its events contention_begin and contention_end (since 5.19, commit
+ * Waits counted per lock: waits for futexes (futex.bpf.h) as they end, off CPU, and waits for
+ * kernel locks between its events contention_begin and contention_end (since 5.19, commit
  * 16edd9b511a1).
  *
- * What counts takes locks itself, of ring buffers and tables. Their own contention must not be
- * counted from within, where they are held already, so every program that takes them says so for
- * its CPU.
+ * Counting takes locks itself, of ring buffers and tables. Contention on these must not be counted
+ * while they are held, so each program that takes them notes this for its CPU.
  */
 #ifndef LOCKS_BPF_H
 #define LOCKS_BPF_H
@@ -80,7 +79,7 @@ static __always_inline struct lock_sum *lock_find_sum(const struct lock_key *key
 	return bpf_map_lookup_elem(table, key); /* another CPU may have been faster */
 }
 
-/* All of a key but its stack, and the generation of a program. */
+/* Fills a key except its stack, with the process's generation. */
 static __always_inline void lock_key_fill(struct lock_key *key, const struct lock_wait *wait)
 {
 	key->addr = wait->addr;
@@ -98,7 +97,7 @@ static __always_inline void lock_count(const struct lock_key *key, __u64 ns, __u
 	struct lock_sum *sum = lock_find_sum(key);
 
 	if (!ns)
-		return; /* only the names of its stacks, see wait_count() */
+		return; /* only its stack ids, see wait_count() */
 	if (!sum) {
 		loss_count(LOSS_MAP_FULL, ns);
 		return;
@@ -121,7 +120,7 @@ static __always_inline void lock_count(const struct lock_key *key, __u64 ns, __u
 #define LCB_F_PERCPU (1U << 4)
 #define LCB_F_MUTEX  (1U << 5)
 
-/* A mutex that is spun for first reports spinning, and is a mutex all the same. */
+/* A mutex that is spun for first reports spinning, but still counts as a mutex. */
 static __always_inline __u8 lock_kernel_kind(__u32 flags)
 {
 	if (flags & LCB_F_MUTEX)
@@ -140,7 +139,7 @@ static __always_inline bool lock_kind_spins(__u8 kind)
 	return kind == LOCK_SPIN || kind == LOCK_RWLOCK;
 }
 
-/* Takes its slot first: an interrupt that spins as well takes the next one. */
+/* Takes a slot first: an interrupt that also spins takes the next one. */
 static __always_inline void lock_begin_spin(struct lock_cpu *cpu, __u64 addr, __u8 kind)
 {
 	__u32 at = cpu->n_spins < LOCK_SPINS ? cpu->n_spins : 0; /* full: ends were missed */
@@ -240,7 +239,7 @@ int BPF_PROG(lock_contention_end, void *lock, int result)
 	if (!lock_end_spin(cpu, (__u64)lock, &wait) &&
 	    !lock_end_sleep(task, (__u64)lock, &wait, &waker_id))
 		return 0;
-	if (result < 0) { /* a signal has ended the wait, not its waker */
+	if (result < 0) { /* a signal has ended the wait, not a waker */
 		lock_give_up(&wait);
 		waker_id = 0;
 	}

@@ -12,13 +12,13 @@
  * storage). So failures are counted, and the loader sends the iterator again: see
  * modules/taskstate.h.
  *
- * Task storage takes a call of a helper, which calls others: as much as all the rest of what a
+ * Task storage costs a helper call with further calls inside: as much as everything else that a
  * program does at a system call. So most states lie in an array, in the slot that the task's
- * address leads to, if no other task had it first; just a task that finds its slot taken uses task
+ * address leads to, if no other task had it first; only a task that finds its slot taken uses task
  * storage. A slot is given back when the kernel frees the task, which cannot run any more then.
  *
- * Kernels without task storage for tracing programs (before 5.12) use a hash table by thread,
- * filled and emptied at the same places.
+ * Kernels without task storage for tracing programs (before 5.12) use a hash table by thread id,
+ * filled and emptied at the same events.
  *
  * The tool also defines task_visit(), which the iterator calls for every task. If it defines
  * TASK_STATE_HAS_END, too, task_end() is called when a task exits, while it still has its ids.
@@ -52,7 +52,7 @@ struct {
 	__type(value, struct task_slot);
 } task_slots SEC(".maps");
 
-/* The claimer of a slot holds the element of that slot meanwhile. */
+/* While a slot is being claimed, the claimer holds its map element. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 64);
@@ -67,7 +67,7 @@ struct {
 	__type(value, struct task_state);
 } task_states_by_tid SEC(".maps");
 
-/* States that could not be made. A task counts each time that it is tried. */
+/* Failed attempts to make a state; a task may count several times. */
 __u64 task_states_failed SEC(".data.task_failed") = 0;
 
 /*
@@ -89,8 +89,8 @@ static void task_end(struct task_struct *task)
 /* ---- slots ---- */
 
 /*
- * Identifies a task until it is freed: by its distance from something in this object, since the
- * verifier lets nothing else be computed with addresses.
+ * Identifies a task until it is freed: by its distance from an object of this program, since the
+ * verifier allows no other arithmetic on addresses.
  */
 static __always_inline __u64 task_number(struct task_struct *task)
 {
@@ -115,7 +115,7 @@ static __always_inline struct task_slot *task_slot_find(struct task_struct *task
 	return slot && slot->owner == number ? slot : NULL;
 }
 
-/* Not on the stack, which has 512 bytes. */
+/* A map element instead of the stack, which has 512 bytes. */
 static const struct task_state task_state_fresh;
 
 /* NULL: another task has that slot, or is claiming it. */
@@ -206,8 +206,9 @@ int BPF_PROG(task_state_free, struct task_struct *task)
 }
 
 /*
- * Each task, before it runs. sched_process_fork() leaves out those that the kernel makes for a
- * process: io_uring's, and vhost's (since 6.4). Idle tasks, of CPUs that come online, have no id.
+ * Called for each new task, before it runs. sched_process_fork() omits the tasks that the kernel
+ * makes for a process: io_uring's, and vhost's (since 6.4). Idle tasks, of CPUs that come online,
+ * have no id.
  */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(task_state_new, struct task_struct *task)

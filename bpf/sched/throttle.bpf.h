@@ -7,7 +7,8 @@
  * Since 6.18 the kernel takes a thread off the run queue when it is about to return to user space,
  * and notes that in the thread. Before, it takes off the group's queue, with all threads that wait
  * in it. In both, no tracepoint marks the end, but the queue has the total time for which it was
- * throttled, alone or with a group above it: its growth during a wait is the part.
+ * throttled, alone or with an ancestor group: the growth of this total during a wait is the
+ * throttled part.
  *
  * The queue's clock is the kernel's own, in nanoseconds, so parts total the value in cpu.stat. From
  * 5.19 to 6.5 the only total uses a clock that is late where a CPU is slow.
@@ -23,10 +24,10 @@
 
 /* A wait that has begun. */
 struct throttle_mark {
-	__u64 queue;	 /* the address of the run queue that it is in; 0: no quota holds for it */
-	__u64 before_ns; /* how long that one had been throttled by then */
-	__u64 part_ns;	 /* the known part: in queues that it was in before */
-	__u64 lag_ns;	 /* of the queue's clock, which stands still while its CPU is idle */
+	__u64 queue;	 /* address of the task's run queue; 0: no quota applies */
+	__u64 before_ns; /* that queue's total throttled time at the start */
+	__u64 part_ns;	 /* throttled time in the queues that the task was in before */
+	__u64 lag_ns;	 /* by the queue's clock, which stops while its CPU is idle */
 };
 
 /* False without CONFIG_CFS_BANDWIDTH. */
@@ -43,7 +44,7 @@ static __always_inline bool throttle_is_by_task(void)
 /* Reads a field of an object that the verifier knows (is_typed), or of an address. */
 #define THROTTLE_READ(from, field) (is_typed ? (from)->field : BPF_CORE_READ(from, field))
 
-/* A total, plus the current throttling if the queue is throttled now. */
+/* Returns a total, plus the current throttling if the queue is throttled now. */
 static __always_inline __u64 throttle_sum(__u64 sum_ns, bool is_throttled, __u64 now_ns,
 					  __u64 since_ns)
 {
@@ -51,7 +52,7 @@ static __always_inline __u64 throttle_sum(__u64 sum_ns, bool is_throttled, __u64
 }
 
 /*
- * Returns the clock that the sums go by. Before 5.19 (commit 64eaf50731ac) it is that of tasks,
+ * Returns the clock that the totals use. Before 5.19 (commit 64eaf50731ac) it is that of tasks,
  * then that of their load; throttled_clock_self came with 6.6 (commit 677ea015f231).
  */
 static __always_inline __u64 throttle_clock(struct cfs_rq *queue, const bool is_typed)
@@ -66,7 +67,7 @@ static __always_inline __u64 throttle_clock(struct cfs_rq *queue, const bool is_
 	return THROTTLE_READ(rq, clock_pelt) - THROTTLE_READ(rq, lost_idle_time);
 }
 
-/* For how long the queue has been throttled in its life, if it is now_ns by its clock. */
+/* Returns for how long the queue has been throttled in total, at now_ns by its clock. */
 static __always_inline __u64 throttle_queue_ns(struct cfs_rq *queue, __u64 now_ns,
 					       const bool is_typed)
 {
@@ -97,14 +98,14 @@ static __always_inline bool throttle_can_hold(struct task_struct *task)
 	return task->prio >= MAX_RT_PRIO;
 }
 
-/* Nothing is known of a wait. */
+/* Clears the state: nothing is known of a wait. */
 static __always_inline void throttle_clear(struct throttle_mark *mark)
 {
 	mark->queue = 0;
 	mark->part_ns = 0;
 }
 
-/* The task waits in that queue from now on. */
+/* Starts a wait of the task in that queue. */
 static __always_inline void throttle_enter(struct throttle_mark *mark, struct cfs_rq *queue,
 					   const bool is_typed)
 {
@@ -115,7 +116,7 @@ static __always_inline void throttle_enter(struct throttle_mark *mark, struct cf
 	mark->lag_ns = bpf_ktime_get_ns() - clock_ns;
 }
 
-/* The task waits from now on: it is on a run queue, or has just been taken off by a quota. */
+/* Starts a wait: the task is on a run queue, or has just been taken off by a quota. */
 static __always_inline void throttle_begin(struct task_struct *task, struct throttle_mark *mark)
 {
 	throttle_clear(mark);
@@ -132,7 +133,7 @@ static __always_inline void throttle_add(struct task_struct *task, struct thrott
 	if (!throttle_exists() || !mark->queue)
 		return;
 	queue = task->se.cfs_rq;
-	if ((__u64)queue != mark->queue) /* it was put into another group */
+	if ((__u64)queue != mark->queue) /* it was moved to another group */
 		return;
 	ns = throttle_queue_ns(queue, bpf_ktime_get_ns() - mark->lag_ns, true);
 	if (ns <= mark->before_ns)
@@ -165,8 +166,8 @@ static __always_inline void throttle_move(struct task_struct *task, struct throt
 }
 
 /*
- * Returns the part of a wait of wait_ns that a quota caused, when it ends or is looked at, if not
- * returned before; 0: none.
+ * Returns the part of a wait of wait_ns that a quota caused and that was not returned before, at
+ * the wait's or a window's end; 0: none.
  */
 static __always_inline __u64 throttle_take(struct task_struct *task, struct throttle_mark *mark,
 					   __u64 wait_ns)

@@ -9,13 +9,13 @@
 
 struct task_state {
 	__u64 off_ns;  /* when it was switched out; 0: on CPU, or not traced */
-	__u64 cut_ns;  /* the end of the last window that a wait was counted up to */
+	__u64 cut_ns;  /* the wait is counted up to here: end of the last window */
 	__u64 wake_ns; /* when it became runnable again; 0: not yet */
 	__u64 user_id; /* stack names */
 	__u64 waker_id;
 	__u64 waking_id;       /* its current waker, perhaps before it is switched out */
 	__u64 switches;	       /* context switches at that time: equal until the next switch-out */
-	__u64 on_ns;	       /* when it got its CPU; 0: it has none, or that isn't known */
+	__u64 on_ns;	       /* when it got its CPU; 0: it has none, or that is unknown */
 	__u64 ran_ns;	       /* time on CPU that isn't counted yet, up to the last switch-out */
 	__u8 letter;	       /* its state, as ps shows it; 0: the tool holds it */
 	bool at_start;	       /* it was off CPU before tracing began */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Windows of time, one for each report: where one ends, what a wait has taken so far is counted in
- * it, and the rest in the next one. A wait keeps its beginning all the same: how long it is decides
- * whether it is wanted, and a window that can't know that yet leaves it to a later one.
+ * it, and the rest in the next one. A wait keeps its start time: its whole length decides whether
+ * it is wanted, and a window that can't decide yet leaves it to a later one.
  */
 #ifndef WAIT_WINDOWS_BPF_H
 #define WAIT_WINDOWS_BPF_H
@@ -11,7 +11,7 @@
 
 struct wait_window window SEC(".data.window") = {};
 
-/* The part of a wait that was asked for, with its runnable share: that has no branch, likewise. */
+/* Returns the requested part of a wait, with its runnable share. Without a branch, too. */
 static __always_inline void wait_measure(struct wait *wait, __u64 off_ns, __u64 wake_ns,
 					 __u64 now_ns)
 {
@@ -28,7 +28,7 @@ static __always_inline void wait_measure(struct wait *wait, __u64 off_ns, __u64 
 	}
 }
 
-/* 1 if the first part of the wait was counted in windows before, else 0: without a branch. */
+/* Returns 1 if earlier windows counted the first part of the wait, else 0, without a branch. */
 static __always_inline __u64 wait_is_cut(const struct task_state *state, __u64 off_ns)
 {
 	__u64 is_cut;
@@ -40,7 +40,9 @@ static __always_inline __u64 wait_is_cut(const struct task_state *state, __u64 o
 	return is_cut;
 }
 
-/* From when on a wait isn't counted yet: the end of a window, or its beginning. */
+/*
+ * Returns the time up to which a wait has been counted: the end of a window, or the wait's start.
+ */
 static __always_inline __u64 wait_uncounted_ns(const struct task_state *state, __u64 off_ns)
 {
 	if (!wait_settings.has_windows)
@@ -49,8 +51,8 @@ static __always_inline __u64 wait_uncounted_ns(const struct task_state *state, _
 }
 
 /*
- * Takes off what windows have counted of a wait up to now. A window may have ended since the clock
- * was read, and have counted more than that.
+ * Subtracts the part of a wait that earlier windows have counted. A window may have ended after the
+ * clock was read, so that part can be larger than the wait.
  */
 static __always_inline void wait_take_off(struct wait *wait, const struct task_state *state,
 					  __u64 off_ns, __u64 now_ns)
@@ -66,8 +68,8 @@ static __always_inline void wait_take_off(struct wait *wait, const struct task_s
 
 /*
  * Returns true if a wait that goes on when the window ends is sure to be long enough, and not too
- * long: then the window counts it. Else it is left to the window that knows. A task that is on a
- * CPU has stopped waiting; the switch was missed.
+ * long: then this window counts it. Otherwise a later window does, once the length is known. A task
+ * that is on a CPU has stopped waiting; the switch was missed.
  */
 static __always_inline bool wait_is_decided(const struct task_state *state, __u64 off_ns,
 					    bool is_on_cpu)

@@ -4,7 +4,7 @@
  * at its wake-up into a blocked and a runnable part. The loader's part is common/stacks/waits.h.
  *
  * Where the settings ask for it, the time on CPU is measured by the same switches, so that both
- * together are all of a thread's time: it is summed in the thread's state, and counted, without a
+ * together are all of a thread's time: it is totalled in the thread's state, and counted, without a
  * stack, when the thread or the window ends.
  *
  * The user stack is taken at switch-out, while the task's memory is still mapped. The kernel stack
@@ -29,7 +29,7 @@
 #define BITS_IN_ORDER	0x17U
 #define INDEX_BY_NUMBER 0x67405321U
 
-/* In a number: a small array would be in a section of its own, which libbpf doesn't know. */
+/* Packed into a number: a small array would get its own section, which libbpf doesn't know. */
 #define LETTER_AT(i) ((__u64)STATE_LETTERS[i] << 8 * (i))
 #define ALL_LETTERS                                                                                \
 	(LETTER_AT(0) | LETTER_AT(1) | LETTER_AT(2) | LETTER_AT(3) | LETTER_AT(4) | LETTER_AT(5) | \
@@ -58,7 +58,7 @@ static __always_inline bool state_is_runnable(__u32 state)
 	return !(state & (STATE_NO_BIT - 1));
 }
 
-/* For a state that isn't idle. Without a loop: the verifier would follow each turn. */
+/* For a state that isn't idle. Without a loop: the verifier would follow each iteration. */
 static __always_inline __u32 state_index(__u32 state)
 {
 	__u32 bits = state | STATE_NO_BIT, number = ((bits & -bits) * BITS_IN_ORDER & 0xff) >> 5;
@@ -95,11 +95,11 @@ static __always_inline __u64 task_switches(struct task_struct *task)
 
 enum kernel_stack {
 	KERNEL_STACK_NONE,
-	KERNEL_STACK_OF_NEXT, /* which is about to get a CPU, this one */
-	KERNEL_STACK_OF_ANY,  /* which may get one at any moment */
+	KERNEL_STACK_OF_NEXT, /* the task that is about to get this CPU */
+	KERNEL_STACK_OF_ANY,  /* a task that may get a CPU at any moment */
 };
 
-/* The task waits for a CPU from now on. */
+/* Starts a wait for a CPU. */
 static __always_inline void runnable_begin(struct task_struct *task, struct task_state *state)
 {
 	if (wait_settings.throttled)
@@ -112,9 +112,9 @@ static __always_inline bool wait_ns_are_wanted(__u64 ns)
 }
 
 /*
- * Takes a wait that ends now, or, with a remark, goes on: what no window has counted yet. Its
- * length is that of all of it. At a window's end what isn't wanted of it yet is counted, too, as
- * nothing: the loader keeps its stacks for later. False: it isn't to be counted.
+ * Takes a wait that ends now, or, with a remark, goes on: what no window has counted yet. The
+ * length that decides is the whole wait's. At a window's end a wait that can't be judged yet is
+ * counted as 0, so that the loader keeps its stacks. False: it is not counted.
  */
 static __always_inline bool wait_take(struct wait *wait, const struct task_state *state,
 				      __u64 off_ns, __u64 now_ns, __u8 remark)
@@ -144,7 +144,7 @@ static __always_inline bool wait_take(struct wait *wait, const struct task_state
 	return true;
 }
 
-/* Before it is taken: a window that ends meanwhile then leaves it alone (visit_at_end()). */
+/* Set before the wait is taken: a window that ends meanwhile then skips it (visit_at_end()). */
 static __always_inline void wait_end(struct task_state *state)
 {
 	*(volatile __u64 *)&state->off_ns = 0;
@@ -189,7 +189,7 @@ static __noinline void wait_count(struct task_struct *task, struct wait *wait,
 		    wait_settings.part == PART_ALL ? wait->runnable_ns : 0);
 }
 
-/* With --locks, waits for those of programs are all that counts here. */
+/* With --locks, only waits for locks of programs count here. */
 static __always_inline bool lock_is_wanted(struct task_struct *task, bool is_current)
 {
 	struct task_state *state;
@@ -208,7 +208,7 @@ static __always_inline void run_begin(struct task_state *state, __u64 now_ns)
 		state->on_ns = now_ns;
 }
 
-/* At a switch-out. If it isn't the next one, some were not seen: then the run isn't known. */
+/* Ends a run at a switch-out. If switches were missed in between, its length is unknown. */
 static __always_inline void run_end(struct task_struct *task, struct task_state *state,
 				    __u64 now_ns)
 {
@@ -312,7 +312,7 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 	if (!state_is_wanted(raw_state) || !lock_is_wanted(task, true))
 		return 0;
 	user_id = stack_intern_user_typed(ctx, task);
-	state = task_state_find(task); /* once more, for the verifier, as in struct wait */
+	state = task_state_find(task); /* checked again, for the verifier, as in struct wait */
 	if (!state)
 		return 0;
 	state->waker_id = 0;
@@ -365,7 +365,7 @@ int BPF_PROG(waits_switch, bool preempt, struct task_struct *prev, struct task_s
 	return 0;
 }
 
-/* A waker has a name like a stack: the hash of its two stacks and its comm. */
+/* A waker has an id like a stack's: the hash of its two stacks and its comm. */
 static __always_inline __u64 waker_intern(void *ctx)
 {
 	__u64 user_id = stack_intern_user(ctx), kernel_id = stack_intern_kernel_current(ctx);
@@ -409,7 +409,7 @@ int BPF_PROG(waits_waking, struct task_struct *task)
 		state->waking_id = waker_intern(ctx);
 		lock_leave(cpu);
 	}
-	if (!state->off_ns) /* it waits for a lock of the kernel, or is on its way */
+	if (!state->off_ns) /* it waits for a kernel lock, or is about to */
 		state->waker_id = state->waking_id;
 	return 0;
 }
@@ -435,7 +435,7 @@ int BPF_PROG(waits_wakeup, struct task_struct *task)
 	return 0;
 }
 
-/* A new task waits for its first CPU. */
+/* Starts the first wait of a new task. */
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(waits_wakeup_new, struct task_struct *task)
 {

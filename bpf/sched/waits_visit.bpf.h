@@ -41,7 +41,7 @@ static __always_inline bool send_registers(struct bpf_iter__task *ctx, struct ta
 	return !err;
 }
 
-/* Tracing begins: so does the run of a task that is on a CPU, if nothing is known of it yet. */
+/* Starts the run of a task that is on a CPU when tracing begins, if it has none yet. */
 static __always_inline void run_begin_at_start(struct task_struct *task)
 {
 	struct task_state *state = wait_settings.on_cpu ? task_state_find(task) : NULL;
@@ -56,7 +56,7 @@ static __always_inline void run_begin_at_start(struct task_struct *task)
 static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_struct *task,
 				      struct task_state *state)
 {
-	__u64 arrivals = task_arrivals(task); /* before the look whether it runs */
+	__u64 arrivals = task_arrivals(task); /* read before the check whether it runs */
 	__u32 raw_state = state_of_wait(task_raw_state(task));
 	__u64 user_id = 0;
 
@@ -96,7 +96,7 @@ static __always_inline void throttle_go_on(struct task_struct *task, __u64 off_n
 		state->throttle = *mark;
 }
 
-/* A window ends: so far goes the time on CPU. A function: its key and a wait are a lot of stack. */
+/* Counts the time on CPU up to a window's end. Not inlined: its key and a wait take much stack. */
 static __noinline void run_visit_at_end(struct task_struct *task, struct task_state *state)
 {
 	if (filter_task(task))

@@ -50,7 +50,7 @@ struct kernel_row {
 #define ROW_BP_REG(row) ((row)->flags >> 4 & 15)
 #define ROW_REG_NONE	0
 
-/* Types were renumbered with 6.4 (commit fb799447ae29); since then there is none without one. */
+/* Types were renumbered with 6.4 (commit fb799447ae29); since then each row has one. */
 #define ROW_TYPE(row)	  ((row)->flags >> 8 & 7)
 #define ROW_TYPE_END	  1
 #define ROW_TYPE_CALL	  2
@@ -62,7 +62,7 @@ struct kernel_row {
 
 #define ROWS_ARE_OLD bpf_core_field_exists(((struct orc_entry___before6_4 *)0)->end)
 
-#define KERNEL_SEARCH_TURNS 6 /* by a function, which the verifier goes through once */
+#define KERNEL_SEARCH_TURNS 6 /* in a global function, which the verifier checks once */
 #define KERNEL_SEARCH_CALLS 4
 #define KERNEL_SEARCH_ROWS  (1 << KERNEL_SEARCH_TURNS * KERNEL_SEARCH_CALLS) /* 2^19 is a lot */
 
@@ -89,7 +89,7 @@ static __always_inline enum kernel_rule_kind kernel_row_kind(const struct kernel
 				      : KERNEL_RULE_NONE;
 }
 
-/* An offset as a number of words; max + 1: it isn't one. */
+/* Returns an offset in words; max + 1: it is not a whole number of words, or too large. */
 static __always_inline __u64 kernel_words(__s64 bytes, __u32 max)
 {
 	__u64 words = (__u64)bytes >> 3; /* of less than 0: many */
@@ -115,7 +115,7 @@ static __always_inline __u64 kernel_compile_frame(const struct kernel_row *row, 
 }
 
 /*
- * Some turns of the search for an address. The state, before and after them, has search.below in
+ * Does some steps of the search for an address. The state, before and after, has search.below in
  * its upper half and search.rest in the lower. Unrolled: 6.1 refuses a loop that is entered by a
  * jump into its middle, as compilers arrange it.
  */

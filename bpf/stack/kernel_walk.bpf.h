@@ -13,12 +13,12 @@
 #if KERNEL_HAS_ORC
 #include "stack/kernel_tables.bpf.h"
 
-#define KERNEL_WALK_FRAMES 4 /* by a function, which the verifier goes through once */
+#define KERNEL_WALK_FRAMES 4 /* in a global function, which the verifier checks once */
 #define KERNEL_WALK_CALLS  32
 
 #define USER_MODE 3 /* the low bits of cs */
 
-/* State of a walk: a return address, its caller's part of the stack, and where rbp was saved. */
+/* State of a walk: a return address, its caller's stack frame, and where rbp was saved. */
 struct kernel_place {
 	__u64 ip, sp, bp_at;
 };
@@ -39,7 +39,7 @@ static __always_inline int kernel_end_at_registers(__u64 regs_at)
 		       : UNWIND_NO_RULE;
 }
 
-/* From a frame to its caller. UNWIND_GOES_ON, or how the walk ended. */
+/* Moves from a frame to its caller. Returns UNWIND_GOES_ON, or how the walk ended. */
 static __always_inline int kernel_step(struct kernel_place *p, __u64 rule)
 {
 	__u64 frame = p->sp;
@@ -89,7 +89,7 @@ __noinline int kernel_walk_some(__u32 slot)
 	return reason;
 }
 
-/* Walks into the slot. False: it can't be done here. */
+/* Walks into the slot. False: not possible on this kernel. */
 __noinline int kernel_walk(__u32 slot, __u64 frame_at)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);

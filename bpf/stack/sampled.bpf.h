@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How many samples came, and how many were due besides: the kernel runs no program on a perf event
- * while another BPF program, or bpf(2) in a map, has the CPU (bpf_overflow_handler(),
+ * Counts the samples that came and those that are missing: the kernel runs no program on a perf
+ * event while another BPF program, or bpf(2) in a map, has the CPU (bpf_overflow_handler(),
  * kernel/events/core.c), and counts that nowhere; and a timer may be late. By the clock they are
- * due one period after the other. Of cycles the loader compares the sum of periods with what the
- * events have counted.
+ * due one period after the other. For cycles the loader compares the total of periods with the
+ * events' counts.
  */
 #ifndef SAMPLED_BPF_H
 #define SAMPLED_BPF_H
@@ -24,7 +24,7 @@ struct {
 	__type(value, struct sampled);
 } sampled SEC(".maps");
 
-/* How often the CPU has been idle; ~0: it is, or that isn't known. */
+/* Returns how often the CPU has been idle; ~0: it is idle now, or unknown. */
 static __always_inline __u64 sampled_count_idle(struct sampled *all, struct task_struct *current,
 						bool is_idle)
 {
@@ -39,8 +39,8 @@ static __always_inline __u64 sampled_count_idle(struct sampled *all, struct task
 }
 
 /*
- * A CPU that is idle has no samples for a while, or none at all, and none of them is missed. Where
- * one comes late, the next one makes up for it.
+ * A CPU that is idle has no samples for a while, or none at all, and none of them is missed. A late
+ * sample is made up for by the next one.
  */
 static __always_inline void sampled_by_clock(struct sampled *all, __u64 period, __u64 n_idle)
 {
@@ -76,7 +76,7 @@ static __always_inline void sampled_note(const struct bpf_perf_event_data *ctx,
 				 sampled_count_idle(all, current, is_idle));
 }
 
-/* 0 also if it can't be known. */
+/* 0 also if unknown. */
 static __always_inline __u64 sampled_user_stack(struct bpf_perf_event_data *ctx)
 {
 	__u32 zero = 0;

@@ -28,8 +28,8 @@ struct {
 } stacks_sent SEC(".maps");
 
 /*
- * Counts, in a table that the loader can drain: at the end of an interval, and when it fills up, as
- * stacks_added shows.
+ * Counts per stack, in a table that the loader drains at the end of an interval, and when
+ * stacks_added shows that it fills up.
  */
 TABLE_WITH_TURNS(stack_table, struct stack_key, struct stack_sum, 65536);
 
@@ -52,8 +52,7 @@ __noinline __u64 stack_hash_some(__u32 slot, __u32 first, __u64 h)
 }
 
 /*
- * Returns the name of a definition. Never 0 and never with the bit of the ids that the loader
- * gives.
+ * Returns the stack id of a definition: never 0, and without the bit that marks the loader's ids.
  */
 static __always_inline __u64 stack_hash(__u32 slot, const struct stack_scratch *scratch)
 {
@@ -95,8 +94,9 @@ static __always_inline bool stack_send_once(struct stack_def *def)
 }
 
 /*
- * Names the stack whose kind, owner and words are in the slot. 0 if it is empty. A global function,
- * so that the verifier goes through its loops once per program and not once per call and path.
+ * Interns the stack whose kind, owner and words are in the slot, and returns its id; 0 if it is
+ * empty. A global function: the verifier checks its loops once per program, not once per call and
+ * path.
  */
 __noinline __u64 stack_intern(__u32 slot)
 {
@@ -127,7 +127,7 @@ static __always_inline struct stack_def *stack_begin(__u32 slot, enum stack_kind
 	return &scratch->def;
 }
 
-/* Returns the name of the user stack that unwind_user() has taken. */
+/* Returns the id of the user stack that unwind_user() has taken. */
 static __always_inline __u64 stack_name_user(__u32 slot, const struct stack_def *def)
 {
 	__u64 id;
@@ -158,7 +158,7 @@ static __always_inline __u64 stack_intern_user_of(void *ctx, __u32 tgid, __u32 g
 	return id;
 }
 
-/* The same, where the current task is a typed argument: that saves calls of helpers. */
+/* The same if the current task is a typed argument, which saves helper calls. */
 static __always_inline __u64 stack_intern_user_typed(void *ctx, struct task_struct *task)
 {
 	if (!stack_settings.user || task_is_kthread(task))
@@ -184,13 +184,13 @@ static __always_inline struct stack_def *stack_begin_kernel(__u32 *slot)
 	return stack_begin(*slot, STACK_KERNEL, 0);
 }
 
-/* Takes over the result of a helper that has filled the definition: bytes, or an error. */
+/* Sets the definition's length from a helper's result: bytes, or an error. */
 static __always_inline void stack_take_bytes(struct stack_def *def, long bytes)
 {
 	def->n_words = bytes > 0 ? bytes / sizeof(__u64) : 0;
 }
 
-/* Ends the definition and returns its name. */
+/* Ends the definition and returns its stack id. */
 static __always_inline __u64 stack_end_kernel(__u32 slot)
 {
 	__u64 id = stack_intern(slot);
@@ -257,7 +257,7 @@ static __always_inline void stack_count(const struct stack_key *key, __u64 value
 		sum = bpf_map_lookup_elem(table, key); /* another CPU was faster, or it is full */
 	}
 	if (!sum) {
-		if (value) /* else only the names of its stacks, see wait_count() */
+		if (value) /* else only its stack ids, see wait_count() */
 			loss_count(LOSS_MAP_FULL, value);
 		return;
 	}

@@ -24,7 +24,7 @@
 
 const volatile struct stack_memory_settings stack_memory_settings SEC(".rodata.memory");
 
-/* The loader adds one where names may have to be sent again, or stand for other frames. */
+/* The loader increments it when ids may have to be sent again, or their frames may change. */
 __u64 stack_memory_epoch SEC(".data.memory") = 0;
 
 /* Elements of a CPU follow each other. The loader makes it as large as the machine. */
@@ -67,7 +67,7 @@ static __always_inline void stack_start_take(struct stack_start *start,
 			scratch->def.map_size * 0x9e3779b97f4a7c15ULL;
 }
 
-/* The same thread may be at the same place with other stacks: that is not decided here. */
+/* The same thread may have other stacks at the same location; the caller checks that. */
 static __always_inline bool stack_start_is(const struct stack_start *a, const struct stack_start *b)
 {
 	return a->ip == b->ip && a->sp == b->sp && a->leaf == b->leaf && a->owner == b->owner &&
@@ -76,14 +76,14 @@ static __always_inline bool stack_start_is(const struct stack_start *a, const st
 
 /* ---- while a walk is recorded ---- */
 
-/* A compiler knows which masks change nothing; the verifier needs them. */
+/* The barrier keeps masks that the compiler would drop and the verifier needs. */
 static __always_inline struct stack_page *stack_record_at(struct stack_record *record, __u32 n)
 {
 	barrier_var(n);
 	return &record->pages[n & (STACK_MEMORY_PAGES - 1)];
 }
 
-/* NULL: there is no space for another one. */
+/* Returns the next free page of the recording; NULL: it is full. */
 static __always_inline struct stack_page *stack_record_begin(struct stack_record *record,
 							     __u64 addr)
 {
@@ -115,7 +115,7 @@ static __always_inline void stack_page_add(struct stack_page *page, __u32 at, __
 		page->n_copied = at + 1;
 }
 
-/* A word that decides where a walk goes. */
+/* Records a word that determines the walk's path. */
 __noinline int stack_memory_note(__u32 slot, __u64 addr, __u64 word)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -150,7 +150,7 @@ __noinline int stack_memory_keep_page(__u32 slot, __u32 place, __u32 n, __u64 st
 	return 0;
 }
 
-/* Keeps the walk that has been recorded, whose definition the loader has, or will have. */
+/* Stores the recorded walk; its definition has been sent. */
 __noinline int stack_memory_keep(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -212,7 +212,7 @@ static __always_inline bool stack_registers_are(const struct stack_memory *memor
 	       (!memory->uses_extra || memory->start.extra == start->extra);
 }
 
-/* The second time that a walk begins so it is recorded. */
+/* A walk is recorded when it starts the same way for the second time. */
 static __always_inline void stack_memory_begin_record(struct stack_scratch *scratch, __u32 slot)
 {
 	scratch->record.n_pages = 0;
@@ -226,7 +226,7 @@ static __always_inline void stack_memory_begin_record(struct stack_scratch *scra
 #define STACK_RECALL_FUNCTION __noinline
 #endif
 
-/* The name of the stack that a walk, which is about to begin, would find; 0: it isn't known. */
+/* Returns the id of the stack that a walk from here would find; 0: unknown. */
 STACK_RECALL_FUNCTION __u64 stack_memory_recall(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);

@@ -5,8 +5,8 @@
  * that has no unwind information; 32-bit programs by the kernel's own walk.
  *
  * One frame is a global function, and so are some of them in a row: the verifier looks at a global
- * function once, not at each turn of a loop. It takes no pointers (kernels before 5.12 refuse them
- * there), so the walk's state lies in a map. See abi/unwind_rule.h for the rules.
+ * function once, not at each iteration of a loop. It takes no pointers (kernels before 5.12 refuse
+ * them there), so the walk's state lies in a map. See abi/unwind_rule.h for the rules.
  */
 #ifndef UNWIND_BPF_H
 #define UNWIND_BPF_H
@@ -59,8 +59,8 @@ static __always_inline void unwind_begin_returns(struct unwind_returns *returns,
 }
 
 /*
- * Reads on in the list, up to the call that returns to that sp: 1, it is the last one that was
- * read. Calls that longjmp() has left stay in the list for a while; none that goes on has their sp.
+ * Reads on in the list, up to the call that returns to that sp. 1: it is the last one read. Calls
+ * that longjmp() has left stay in the list for a while; no active call has their sp.
  */
 __noinline int unwind_read_returns(__u32 slot, __u64 sp)
 {
@@ -164,7 +164,7 @@ __noinline int unwind_leave_trampoline(__u32 slot)
 }
 
 /*
- * For the current task, whose first registers are in the slot: returns not 0 if they can't be
+ * Sets the registers of the current task, whose first ones are in the slot. Not 0: they can't be
  * determined.
  */
 __noinline int unwind_leave_probe(__u32 slot)
@@ -196,7 +196,7 @@ __noinline int unwind_leave_probe(__u32 slot)
 
 #else
 
-/* A probe has begun, or is over: the context is the program's. */
+/* A probe has just begun or ended: the registers are the program's own. */
 static __always_inline int unwind_leave_probe(__u32 slot)
 {
 	return UNWIND_GOES_ON;
@@ -204,7 +204,7 @@ static __always_inline int unwind_leave_probe(__u32 slot)
 
 #endif
 
-/* A trampoline is at the begin of a page, as few return addresses are. */
+/* A trampoline is at the start of a page, as few return addresses are. */
 static __always_inline bool unwind_may_be_probed(const struct unwind_state *s)
 {
 	return !s->ip_is_exact && !(s->ip & (UNWIND_PROBE_PAGE - 1));
@@ -223,8 +223,8 @@ __noinline int unwind_step_to_signalled(__u32 slot)
 }
 
 /*
- * Continues without a rule: by the instructions, if they suffice; else as with a frame pointer, if
- * that leads to known code. A frame pointer of 0 means nothing: it may be any number.
+ * Continues without a rule: by decoding instructions if possible, else along the frame pointer if
+ * it leads to known code. A frame pointer of 0 proves nothing: the register may hold any number.
  */
 static __always_inline int unwind_by_gap(__u32 slot, struct unwind_state *s)
 {
@@ -243,7 +243,7 @@ static __always_inline int unwind_by_gap(__u32 slot, struct unwind_state *s)
 	return unwind_follow_record(s, &record);
 }
 
-/* rule NULL: there may be one, only not yet. */
+/* rule NULL: there may be one that isn't loaded yet. */
 static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *s,
 					       const struct unwind_rule *rule)
 {
@@ -275,9 +275,9 @@ __noinline int unwind_mark_exact(__u32 slot)
 }
 
 /*
- * From C, a walk may get to Go code on a stack that lies below, and back to C on the first one. For
- * Python, where frames begin has to ascend: so Go's begin where C was left. No branch: the verifier
- * would follow both.
+ * From C, a walk may get to Go code on a stack that lies below, and back to C on the first one.
+ * Python needs ascending frame addresses, so frames of Go begin at the address where C was left. No
+ * branch: the verifier would follow both.
  */
 static __always_inline void unwind_note_sp(struct stack_scratch *scratch, __u32 n)
 {
@@ -302,7 +302,7 @@ static __always_inline bool unwind_note_frame(struct stack_scratch *scratch)
 	return true;
 }
 
-/* The same by a rule that only Go code has, given as the number that it is. */
+/* The same by a rule that only Go code has, given as a number. */
 __noinline int unwind_step_in_go(__u32 slot, __u64 number)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -322,8 +322,8 @@ __noinline int unwind_step_to_interrupted(__u32 slot, __u64 number)
 }
 
 /*
- * Along frame pointers alone. The kernel's own walk, bpf_get_stack(), finds the same frames, but
- * reads the memory at any rbp, and the fault costs more than the whole walk.
+ * Walks along frame pointers alone. The kernel's own walk, bpf_get_stack(), finds the same frames,
+ * but reads the memory at any rbp, and the fault costs more than the whole walk.
  */
 static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_state *s)
 {
@@ -368,7 +368,7 @@ __noinline int unwind_step(__u32 slot)
 
 /* ---- a walk ---- */
 
-/* The leaf. Where a function has just returned, its place is taken up again, above its caller. */
+/* Records the leaf. A function that has just returned is put back on top of its caller. */
 static __always_inline void unwind_begin_words(struct stack_scratch *scratch)
 {
 	struct unwind_state *s = &scratch->walk;
@@ -383,14 +383,17 @@ static __always_inline void unwind_begin_words(struct stack_scratch *scratch)
 	scratch->def.n_words = 2;
 }
 
-/* From here on each turn takes down its own frame. What was compared has gone over the leaf. */
+/* From here on each step records its own frame. The comparison has already handled the leaf. */
 static __always_inline void unwind_begin_turns(struct stack_scratch *scratch)
 {
 	scratch->def.words[0] = scratch->leaf;
 	scratch->def.n_words = scratch->leaf != 0;
 }
 
-/* Takes the names of the process's slice, with the size of its perf map above them. */
+/*
+ * Returns the address meanings' id of the process's slice, with the size of its perf map in the
+ * upper bits.
+ */
 static __always_inline void unwind_take_names(struct stack_scratch *scratch,
 					      const struct unwind_process *process)
 {
@@ -469,7 +472,7 @@ __noinline int unwind_judge(__u32 slot, int reason)
 
 /*
  * Walks the stack of the current task, process def.tgid, into the slot. How the walk ended;
- * UNWIND_GOES_ON: it was not needed, def.id is the stack's name.
+ * UNWIND_GOES_ON: it was not needed, def.id is the stack id.
  */
 __noinline int unwind_walk(__u32 slot)
 {
@@ -495,7 +498,7 @@ __noinline int unwind_walk(__u32 slot)
 	return unwind_judge(slot, reason ? reason : UNWIND_DEPTH);
 }
 
-/* The same along frame pointers alone. */
+/* Walks the stack along frame pointers alone. */
 __noinline int unwind_walk_by_fp(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -518,8 +521,8 @@ __noinline int unwind_walk_by_fp(__u32 slot)
 }
 
 /*
- * Takes the current task's user stack: addresses, leaf first, and how the walk ended, or its name,
- * as unwind_walk() does.
+ * Takes the current task's user stack: addresses, leaf first, and how the walk ended, or its id, as
+ * unwind_walk() does.
  */
 static __always_inline void unwind_user(void *ctx, __u32 slot, struct stack_def *def)
 {

@@ -3,7 +3,7 @@
  * The loader needs a moment until it has the tables of a program that has just begun or of a
  * library that has just been loaded, and on a busy machine the moment can be long. Stacks that
  * cannot be walked because of that are copied, with the registers, for the loader to walk when it
- * has caught up. Each copy has a name of its own, since what it stands for is not known yet.
+ * has caught up. Each copy has an id of its own, since its frames are not yet known.
  */
 #ifndef UNWIND_COPY_BPF_H
 #define UNWIND_COPY_BPF_H
@@ -27,14 +27,14 @@ static __always_inline __u64 unwind_copy_id(const struct unwind_copy *copy)
 	return (id & ~STACK_ID_AT_START) | 1;
 }
 
-/* 1 or 0: without a branch, whose both sides the verifier would look at. */
+/* Returns 1 or 0 without a branch, of which the verifier would check both sides. */
 static __always_inline __u64 unwind_has_failed(long err)
 {
 	return (__u64)err >> 63;
 }
 
 /*
- * The stack from sp on, in pieces that don't cross the end of a page: what is left above the
+ * Copies the stack from sp on, in pieces that don't cross the end of a page: what is left above the
  * topmost frame may be less than a piece. A large variable can leave pages of the stack that were
  * never touched.
  */
@@ -81,7 +81,8 @@ static __always_inline __u64 unwind_send_copy_of(struct stack_scratch *scratch, 
 }
 
 /*
- * Returns the size of the current process's first thread's stack from sp on; of others: very large.
+ * Returns the stack's size from sp on, for a process's first thread; a very large number for
+ * others.
  */
 static __always_inline __u64 unwind_stack_bytes(__u64 sp)
 {
@@ -90,7 +91,7 @@ static __always_inline __u64 unwind_stack_bytes(__u64 sp)
 	return BPF_CORE_READ(task, mm, start_stack) - sp;
 }
 
-/* Limits copies in a row: a walk may also end early for ever. */
+/* Limits consecutive copies: a process's walks may always end early. */
 static __always_inline bool unwind_count_copy(__u32 *n_copies)
 {
 	if (*n_copies >= UNWIND_MAX_COPIES)
@@ -107,9 +108,9 @@ static __always_inline bool unwind_may_copy(__u32 tgid, struct unwind_change *ch
 }
 
 /*
- * Has the loader walk the stack that lies in the slot as far as we got. 0: no; else its id. From
- * here on there is a count, so that the next exec changes it: even a child that has nothing but its
- * parent's slice.
+ * Passes the incomplete stack in the slot to the loader. Returns its id; 0: not passed. Creates the
+ * process's count, so that the next exec changes it, even for a child that only has its parent's
+ * slice.
  */
 __noinline __u64 unwind_send_copy(__u32 slot)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Processes and their slices of mappings, as BPF keeps them right between two looks of the loader:
- * on fork, exec and where something takes the place of known code.
+ * Processes and their slices of mappings, as BPF keeps them correct between two updates by the
+ * loader: on fork, exec and when known code is replaced.
  */
 #ifndef UNWIND_PROCESSES_BPF_H
 #define UNWIND_PROCESSES_BPF_H
@@ -13,7 +13,7 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* the loader makes it as large as the machine asks for */
+	__uint(max_entries, 1); /* the loader makes it as large as the machine needs */
 	__type(key, __u32);
 	__type(value, struct unwind_process);
 } unwind_processes SEC(".maps");
@@ -37,7 +37,7 @@ struct {
 	__type(value, struct inode *);
 } unwind_perf_maps SEC(".maps");
 
-/* Run by the loader: its descriptor ctx[1] is the perf map of process ctx[0]. */
+/* Run by the loader, whose descriptor ctx[1] is the perf map of process ctx[0]. */
 SEC("raw_tp")
 int unwind_take_perf_map(const __u64 *ctx)
 {
@@ -67,9 +67,8 @@ static __always_inline __u32 unwind_count_of(__u32 tgid)
 }
 
 /*
- * Returns the process's slice, unless something has taken the place of what it describes. n_changes
- * is read before the count, which is changed before it: a change in between is not taken for
- * compared.
+ * Returns the process's slice, unless code that it describes has been replaced. n_changes is read
+ * before the count and written after it, so a change in between is still noticed.
  */
 static __always_inline struct unwind_process *unwind_find_process(__u32 tgid)
 {
@@ -118,7 +117,7 @@ static __always_inline void unwind_note_area(struct unwind_change *change, __u64
 	__sync_fetch_and_add(&change->n_areas, is_new);
 }
 
-/* No slice that was read up to now is used from now on. */
+/* Invalidates all slices read up to now. */
 static __always_inline void unwind_count_change(__u32 tgid)
 {
 	struct unwind_change *change = unwind_get_change(tgid);
@@ -135,8 +134,8 @@ static __always_inline void unwind_count_change(__u32 tgid)
 }
 
 /*
- * A child begins with its parent's mappings, and a program that is executed with none: until the
- * loader has looked at it, the tables of the one before must not be used.
+ * A child begins with its parent's mappings, and an executed program with none: until the loader
+ * has read these, the previous program's tables must not be used.
  */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(unwind_fork, struct task_struct *parent, struct task_struct *child)
@@ -163,7 +162,7 @@ int BPF_PROG(unwind_exec, struct task_struct *task, pid_t old_pid, struct linux_
 	__u32 tgid = task_tgid(task);
 	struct unwind_change *change = bpf_map_lookup_elem(&unwind_changes, &tgid);
 
-	if (change) { /* the loader may be reading the mappings of the program before */
+	if (change) { /* the loader may be reading the previous program's mappings */
 		__sync_fetch_and_add(&change->count, 1);
 		change->n_copies = 0;
 	}
@@ -204,7 +203,7 @@ int BPF_PROG(unwind_unmapped, unsigned long addr, struct vm_unmapped_area_info *
 
 #define VM_EXEC 0x4
 
-/* The current process has a tree of mappings, and it is this one. */
+/* Returns true if this is the current process's tree of mappings. */
 static __always_inline bool unwind_is_own_tree(const void *tree)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -213,7 +212,7 @@ static __always_inline bool unwind_is_own_tree(const void *tree)
 	return mm && tree == (void *)mm + bpf_core_field_offset(mm->mm_mt);
 }
 
-/* Anonymous memory that replaces anonymous memory, or a part of it, is not other code. */
+/* True if anonymous memory replaces only anonymous memory, so that no code changes. */
 static __always_inline bool unwind_is_other_code(const struct unwind_process *process, __u64 start,
 						 __u64 end, const struct vm_area_struct *vma)
 {

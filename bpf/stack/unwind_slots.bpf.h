@@ -22,14 +22,14 @@
  */
 struct stack_scratch {
 	__u64 is_claimed;
-	__u64 leaf; /* a function that has just returned to where the walk begins; 0: none */
+	__u64 leaf; /* function that has just returned to the walk's first frame; 0: none */
 	struct unwind_state walk;
 	struct unwind_returns returns;
-	__u64 sps[STACK_DEPTH]; /* where each frame's part of the stack begins: for Python */
-	__u64 highest_sp;	/* of these; 0: there are none */
-	__u64 fingerprints;	/* of the Python code objects in def.words */
-	__u64 names;		/* of the meaning of the process's addresses */
-	bool lacks_definition;	/* one of them, or the stack itself, could not be sent */
+	__u64 sps[STACK_DEPTH]; /* stack address at which each frame begins: for Python */
+	__u64 highest_sp;	/* number of sps; 0: none */
+	__u64 fingerprints;	/* number of Python code objects in def.words */
+	__u64 names;		/* id of the process's address meanings */
+	bool lacks_definition;	/* a code object, or the stack itself, could not be sent */
 #ifdef STACK_RECURS
 	struct stack_record record;
 #endif
@@ -43,7 +43,7 @@ struct stack_scratch {
 #ifdef STACK_PREEMPTIBLE
 #define STACK_SLOT_TRIES 32
 #else
-#define STACK_SLOT_TRIES 3 /* levels: an iterator, a tracepoint, a sample or another tracepoint */
+#define STACK_SLOT_TRIES 3 /* nesting: an iterator, a tracepoint, a sample or another tracepoint */
 #endif
 
 /* Definitions on their way to the loader. */
@@ -54,7 +54,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, STACK_SLOT_TRIES); /* the loader adds those of the CPUs */
+	__uint(max_entries, STACK_SLOT_TRIES); /* the loader adds the slots of the CPUs */
 	__type(key, __u32);
 	__type(value, struct stack_scratch);
 } stack_scratch SEC(".maps");
@@ -90,7 +90,7 @@ static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
 }
 #elif defined(STACK_NESTED)
 
-/* A program that interrupts between the look and the claim has released the slot by then. */
+/* A program that interrupts between the check and the claim has released the slot by then. */
 static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
 {
 	if (scratch->is_claimed)

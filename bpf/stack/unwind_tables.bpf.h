@@ -58,7 +58,7 @@ struct unwind_shard_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32)); /* by size: BTF drops types at this depth */
+	__uint(key_size, sizeof(__u32)); /* declared by size: BTF drops types at this depth */
 	__uint(value_size, sizeof(struct unwind_shard));
 };
 
@@ -147,7 +147,7 @@ static __always_inline __u32 unwind_search_rule(__u32 slot, struct unwind_state 
 {
 	__u64 at, index;
 
-	if (!unwind_find_mapping(slot, ip)) /* may have tables, only not yet */
+	if (!unwind_find_mapping(slot, ip)) /* it may have tables that aren't loaded yet */
 		return UNWIND_RULE_NOT_YET;
 	at = ip - s->mapping.pages_start;
 	index = at >> UNWIND_PAGE_SHIFT;
@@ -156,7 +156,7 @@ static __always_inline __u32 unwind_search_rule(__u32 slot, struct unwind_state 
 	return unwind_search_page(s->mapping.first_page + index, at & 0xffff);
 }
 
-/* Returns the rule for an address; NULL: there may be one, only not yet. */
+/* Returns the rule for an address; NULL: there may be one that isn't loaded yet. */
 static __always_inline struct unwind_rule *unwind_find_rule(__u32 slot, struct unwind_state *s,
 							    __u64 ip)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A radix sort from the least significant digit up. Addresses of one file differ in 20 to 32 bits,
- * so two or three passes do; what is sorted already costs one look.
+ * so two or three passes do; sorted input costs one pass.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static bool is_sorted(const struct addr_item *items, size_t n)
 	return true;
 }
 
-/* The bits in which the addresses are not all the same. */
+/* Returns the bits in which the addresses differ. */
 static uint64_t find_varying_bits(const struct addr_item *items, size_t n)
 {
 	uint64_t bits = 0;

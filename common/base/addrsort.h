@@ -14,7 +14,7 @@ struct addr_item {
 /* Ascending by addr; items with equal addresses stay in their order. */
 void addrsort(struct addr_item *items, size_t n);
 
-/* Returns the number of items, in sorted ones, whose address is at most addr. */
+/* Returns how many of the sorted items have an address of at most addr. */
 size_t addrsort_rank(const struct addr_item *items, size_t n, uint64_t addr);
 
 #endif

@@ -73,7 +73,7 @@ void thread_hurry(uint64_t limit_ns)
 
 struct background {
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* the queue, the state of a job, is_over */
+	pthread_cond_t changed; /* protects the queue, the state of jobs and is_over */
 	pthread_t thread;
 	bool is_started, is_over;
 	pid_t tid;
@@ -102,7 +102,7 @@ static struct job *take_first(struct background *bg)
 	return job;
 }
 
-/* The lock is held, but not while the job runs. */
+/* Called with the lock held; releases it while the job runs. */
 static void do_job(struct background *bg, struct job *job)
 {
 	job->state = JOB_RUNNING;
@@ -130,7 +130,7 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* If no thread can be started, jobs run when they are finished. */
+/* If no thread can be started, jobs run when their results are needed. */
 static void start_thread(struct background *bg)
 {
 	bg->is_started = !thread_start(&bg->thread, run_thread, bg);

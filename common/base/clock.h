@@ -24,7 +24,7 @@ uint64_t clock_wall_ns(void);
 /* Returns the value that CLOCK_REALTIME, as set now, had when CLOCK_MONOTONIC was then_ns. */
 uint64_t clock_wall_at(uint64_t then_ns);
 
-/* The local time as "23:59:59", into text, which is returned. */
+/* Writes the local time as "23:59:59" into text, and returns it. */
 #define CLOCK_TIME_OF_DAY_SIZE 9
 char *clock_time_of_day(char text[CLOCK_TIME_OF_DAY_SIZE]);
 

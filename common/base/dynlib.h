@@ -7,7 +7,7 @@
 #ifndef DYNLIB_H
 #define DYNLIB_H
 
-/* A function of a library, which stays loaded; NULL: no such function or library. */
+/* Finds a function of a library, which stays loaded; NULL: no such function or library. */
 void *dynlib_find(const char *library, const char *name);
 
 #endif

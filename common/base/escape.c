@@ -26,7 +26,10 @@ static bool is_continuation(unsigned char c)
 	return (c & 0xc0) == 0x80;
 }
 
-/* Reads no byte beyond the first one that does not belong, so never beyond the terminator. */
+/*
+ * Stops at the first byte that does not belong to the character, so never reads past the
+ * terminator.
+ */
 static size_t utf8_length(const unsigned char *s)
 {
 	for (size_t i = 0; i < sizeof(utf8_ranges) / sizeof(utf8_ranges[0]); i++) {
@@ -44,7 +47,7 @@ static size_t utf8_length(const unsigned char *s)
 	return 0;
 }
 
-/* also: a few bytes, for which strchr() would take longer. */
+/* also: so few bytes that strchr() would take longer. */
 static bool is_one_of(char c, const char *also)
 {
 	while (also && *also && *also != c)

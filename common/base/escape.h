@@ -11,16 +11,16 @@
 /* Returns the bytes of the character that s begins with if it can be printed as it is, else 0. */
 size_t escape_printable_bytes(const char *s, const char *also);
 
-/* Returns the bytes at the begin of s that can be printed as they are. */
+/* Returns the bytes at the start of s that can be printed as they are. */
 size_t escape_printable_run(const char *s, const char *also);
 
 /* Writes s, escaped, to f. */
 void escape_print(FILE *f, const char *s, const char *also);
 
-/* A thread's name, which may be empty, as it is shown: then "[no name]". */
+/* Returns a thread's name for printing: "[no name]" if it is empty. */
 const char *escape_no_name(const char *comm);
 
-/* Into a buffer of size bytes, always terminated, cut at a whole character. Returns buf. */
+/* Escapes into a buffer of size bytes, always terminated, cut at a whole character. Returns buf. */
 char *escape_string(char *buf, size_t size, const char *s, const char *also);
 
 #endif

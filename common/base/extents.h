@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which parts of an array are free, in order; neighbours become one. */
+/* The free parts (extents) of an array, in order; adjacent ones are merged. */
 #ifndef EXTENTS_H
 #define EXTENTS_H
 
@@ -17,12 +17,12 @@ struct extents {
 	size_t n, cap;
 };
 
-/* Adds a part, which doesn't overlap with any; count may be 0. */
+/* Frees a part, which must not overlap a free one; count may be 0. */
 void extents_add(struct extents *extents, uint64_t first, uint64_t count);
 
 /*
- * Takes count out of the first extent that is large enough, which gathers used extents at the
- * beginning. False: there is none.
+ * Allocates count elements from the first extent that is large enough, which keeps used elements
+ * near the beginning. False: there is none.
  */
 bool extents_take(struct extents *extents, uint64_t count, uint64_t *first);
 

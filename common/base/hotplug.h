@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * CPUs that go offline and come back, as the kernel broadcasts them: netlink(7),
+ * CPUs that go offline and come back, from the kernel's broadcasts: netlink(7),
  * NETLINK_KOBJECT_UEVENT. What was opened for a CPU is dead once it has gone.
  */
 #ifndef HOTPLUG_H
@@ -19,7 +19,7 @@ struct hotplug {
 	int fd; /* to be closed by hotplug_close() */
 };
 
-/* Calls changed() from the loop. 0 or -errno: without it, CPUs that come are not seen. */
+/* Calls changed() from the loop. 0 or -errno: on failure, CPUs that come online are missed. */
 int hotplug_watch(struct hotplug *hotplug, struct loop *loop);
 void hotplug_close(struct hotplug *hotplug);
 

@@ -5,8 +5,8 @@
 
 struct image {
 	const char *name;     /* "libc.so.6", "[vdso]", "[kernel]" */
-	const char *path;     /* in the root of a process that maps it; NULL: not known */
-	const char *build_id; /* as hexadecimal digits; NULL: not known */
+	const char *path;     /* in the root of a process that maps it; NULL: unknown */
+	const char *build_id; /* as hexadecimal digits; NULL: unknown */
 };
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 
-/* As they were before they were raised. */
+/* The limits before they were raised. */
 static struct {
 	bool are_known;
 	struct rlimit files, locked;

@@ -21,7 +21,10 @@ void limits_restore(void);
  */
 bool limit_is_reached(int err);
 
-/* Which limit that is, and how to raise it, for a hint. NULL if it is none; text may be written. */
+/*
+ * Returns which limit err means, and how to raise it, for a hint; NULL: not a limit. May write into
+ * text.
+ */
 const char *limit_hint(int err, char *text, size_t size);
 
 /*

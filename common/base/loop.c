@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The one poll loop; see loop.h. Each turn has a cost, however little there is to do: the thread is
- * woken up, and takes a CPU and its caches from others. Under low load, events are handled at once,
- * since a process may block for good a millisecond after it began; under high load, they are
- * batched. A loop that is busy for longer than that doesn't sleep at all.
+ * The one poll loop; see loop.h. Each iteration has a cost, however little there is to do: the
+ * thread is woken up, and takes a CPU and its caches from others. Under low load, events are
+ * handled at once, since a process may block for good a millisecond after it began; under high
+ * load, they are batched. A loop that is busy for longer than that doesn't sleep at all.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,8 +25,8 @@ struct watch {
 
 struct loop {
 	int epoll_fd;
-	int urgent_fd;	       /* of epoll, too: those that don't wait */
-	struct watch *watches; /* by descriptor; the kernel forgets those that are closed */
+	int urgent_fd;	       /* epoll set of the urgent descriptors */
+	struct watch *watches; /* indexed by descriptor; the kernel drops closed ones */
 	size_t n_watches;
 	uint64_t turn_ns; /* when the last turn began */
 	uint64_t hurry_until_ns;
@@ -103,7 +103,7 @@ void loop_hurry(struct loop *loop, uint64_t ns)
 	loop->hurry_until_ns = clock_now_ns() + ns;
 }
 
-/* Until the last turn began so long ago, or something urgent has come. */
+/* Sleeps until that time has passed since the last iteration began, or an urgent event has come. */
 static void let_gather(const struct loop *loop)
 {
 	uint64_t now_ns = clock_now_ns(), until_ns = loop->turn_ns + TURN_NS;

@@ -23,8 +23,8 @@ void loop_free(struct loop *loop);
 int loop_watch(struct loop *loop, int fd, loop_fn *ready, void *arg);
 
 /*
- * Calls tick(fd, arg) whenever such a time is over, until fd, a timer (timerfd_create(2)) that tick
- * reads, is closed. The descriptor or -errno.
+ * Calls tick(fd, arg) once per period, until fd, a timer (timerfd_create(2)) that tick reads, is
+ * closed. The descriptor or -errno.
  */
 int loop_every(struct loop *loop, uint64_t period_ns, loop_fn *tick, void *arg);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Objects in the order of their last use, with the memory that they take, to bound its sum. */
+/* Objects in the order of their last use, with their memory, to bound its total. */
 #ifndef LRU_H
 #define LRU_H
 
@@ -16,7 +16,7 @@ struct lru {
 	uint64_t bytes; /* of all items */
 };
 
-/* The object was used and takes that many bytes now; 0 bytes: it leaves the list. */
+/* Notes that the object was used and now takes that many bytes; 0: removes it from the list. */
 void lru_use(struct lru *lru, struct lru_item *item, uint64_t bytes);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* A zeroed block of n elements; overflow of n * size counts as out of memory. */
+/* Returns a zeroed block of n elements; overflow of n * size counts as out of memory. */
 void *mem_zalloc(size_t n, size_t size) __attribute__((malloc));
 
 /* realloc() of n elements; the new part is not zeroed. */
@@ -25,10 +25,10 @@ char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2), mall
 /* Makes free() retain memory for reuse. For phases that allocate much for a short time. */
 void mem_keep_freed(void);
 
-/* The same for small blocks alone: large ones go back at once. */
+/* The same for small blocks only: large ones go back to the system at once. */
 void mem_keep_small(void);
 
-/* After that work: freed memory goes back to the system, now and from here on. */
+/* Ends such a phase: freed memory goes back to the system, now and from here on. */
 void mem_give_back(void);
 
 /*

@@ -21,8 +21,8 @@ void msg_set_name(const char *name)
 }
 
 /*
- * One write per line, so that lines of several processes do not mix. Names of the traced side in
- * it are what that has chosen.
+ * Prints a line with one write, so that lines of several processes do not mix. Names in it may have
+ * been chosen by traced programs.
  */
 static void print_line(const char *prefix, const char *reason, const char *fmt, va_list ap)
 {

@@ -26,7 +26,7 @@ int msg_errno(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)
 /* Prints a hint after msg_errno() if a sysctl may have refused perf_event_open(2). */
 void msg_hint_of_perf(int err);
 
-/* Something is missing or lost but the run goes on. */
+/* Prints that something is missing or lost, but the run continues. */
 void msg_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints the remedy for the failure just printed: "hint: ...". */

@@ -75,7 +75,7 @@ static uint64_t read_fraction(const char *digits, uint64_t factor)
 	return (uint64_t)((__uint128_t)value * factor / whole);
 }
 
-/* -ERANGE: it is one, but too large. */
+/* -ERANGE: a number, but too large. */
 static int parse_with_unit(const char *text, const struct unit *units, uint64_t without,
 			   uint64_t *out)
 {

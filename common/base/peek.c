@@ -6,7 +6,7 @@
 
 #define PAGE_BYTES 4096u
 
-/* A read stops before a piece that isn't all there, so each page is one. */
+/* A read stops before a piece that isn't fully resident, so each page is a piece. */
 size_t peek(pid_t pid, uint64_t addr, void *to, size_t size)
 {
 	struct iovec local = { to, size }, pages[PEEK_MAX_BYTES / PAGE_BYTES + 1];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reads a file that grows or has no size. Files in /proc are made up as they are read, so few and
- * large reads give the most consistent picture that there is.
+ * Reads a file that grows or has no size. Files in /proc are generated while they are read, so few
+ * and large reads give the most consistent result.
  */
 #include <errno.h>
 #include <fcntl.h>

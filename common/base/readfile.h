@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whole files as text, for those in /proc, which have no size to ask for. */
+/* Reads whole files as text, also those in /proc, whose size is unknown in advance. */
 #ifndef READFILE_H
 #define READFILE_H
 

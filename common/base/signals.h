@@ -10,7 +10,10 @@
 
 #include <stdbool.h>
 
-/* From now on. A descriptor that can be read when one has come, or -1 with errno. */
+/*
+ * Catches the signals from now on. Returns a descriptor that is readable once one has come; -1 with
+ * errno.
+ */
 int signals_catch(void);
 
 /* Acknowledges the signals that came. */
@@ -19,7 +22,7 @@ void signals_take(void);
 /* Returns true if a signal came that was not taken yet. For long waits elsewhere, in any thread. */
 bool signals_are_pending(void);
 
-/* In a child that becomes another program: as it was before. */
+/* Restores the former handling, in a child that will execute another program. */
 void signals_restore(void);
 
 #endif

@@ -18,7 +18,7 @@ struct string {
 	char text[];
 };
 
-/* Bytes of a string beside its text, with its slot in the table and malloc()'s part. */
+/* Memory of a string besides its text: header, slot in the table and malloc()'s overhead. */
 #define OVERHEAD (sizeof(struct string) + 2 * sizeof(struct hashlink *) + 16)
 
 struct strpool {

@@ -15,7 +15,7 @@
 /* One instruction, of any machine. */
 struct step {
 	size_t bytes;	  /* 0: not understood */
-	int64_t distance; /* of a branch that may be taken or not: from the instruction's begin */
+	int64_t distance; /* of a branch that may be taken or not: from the instruction's start */
 	bool is_end;
 	bool is_call;
 	bool is_padding;
@@ -97,7 +97,7 @@ static struct step read_step(const uint8_t *code, size_t size, uint16_t machine)
 	return machine == EM_AARCH64 ? read_arm64(code, size) : (struct step){};
 }
 
-/* Code beyond the bytes at hand is another function's. */
+/* Code beyond the given bytes belongs to another function. */
 static size_t farther(size_t reach, size_t at, int64_t distance, size_t size)
 {
 	size_t target = at + (size_t)distance;

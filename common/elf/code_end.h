@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How much code belongs to a function of which only the first instruction's place is known, as of
- * those written in assembly without a size, by the instructions.
+ * Finds how much code belongs to a function whose symbol has no size, as in hand-written assembly,
+ * by decoding its instructions.
  */
 #ifndef CODE_END_H
 #define CODE_END_H

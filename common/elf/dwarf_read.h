@@ -55,7 +55,7 @@ static inline void cursor_fail(struct cursor *c)
 	c->p = c->end;
 }
 
-/* Returns the bytes passed over; NULL if there are not as many. */
+/* Skips bytes and returns them; NULL if there are fewer. */
 static inline const uint8_t *cursor_skip(struct cursor *c, uint64_t bytes)
 {
 	const uint8_t *p = c->p;
@@ -68,7 +68,7 @@ static inline const uint8_t *cursor_skip(struct cursor *c, uint64_t bytes)
 	return p;
 }
 
-/* Returns a separate cursor over the next bytes, and passes over them; failed if c is. */
+/* Returns a separate cursor over the next bytes, and skips them; failed if c is. */
 static inline struct cursor cursor_cut(struct cursor *c, uint64_t bytes)
 {
 	struct cursor part = { .p = cursor_skip(c, bytes), .failed = c->failed };

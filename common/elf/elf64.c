@@ -104,7 +104,7 @@ int elf64_open_image(struct elf64 *elf, const void *image, size_t size)
 	return read_header(elf);
 }
 
-/* The header of the program that this is in, by the linker. */
+/* This program's own ELF header, a symbol defined by the linker. */
 extern const Elf64_Ehdr own_header __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 
 uint16_t elf64_own_machine(void)

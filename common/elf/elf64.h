@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Program headers of a file: more are none at all. Real files have a dozen. */
+/* Maximum number of program headers; a file with more is refused. Real files have a dozen. */
 #define ELF64_SEGMENTS_MAX 64
 
 struct elf64 {
@@ -21,7 +21,7 @@ struct elf64 {
 	const uint8_t *image; /* not owned */
 	uint64_t size;	      /* bytes */
 	Elf64_Ehdr header;
-	uint32_t n_sections, names_section; /* as the header says, or the first section's */
+	uint32_t n_sections, names_section; /* from the header, or from the first section */
 };
 
 /*
@@ -31,15 +31,15 @@ struct elf64 {
 int elf64_open(struct elf64 *elf, int fd);
 int elf64_open_image(struct elf64 *elf, const void *image, size_t size);
 
-/* EM_X86_64 or EM_AARCH64: what the program that calls this is for. */
+/* Returns EM_X86_64 or EM_AARCH64: the architecture of the running program. */
 uint16_t elf64_own_machine(void);
 
-/* The file is for this machine's architecture. A program that an emulator runs is not. */
+/* Returns true if the file is for this machine's architecture; emulated programs are not. */
 bool elf64_is_native(const struct elf64 *elf);
 
 /*
- * A copy of that part of the file, freed with free(). NULL with errno set: EINVAL if it is not
- * all in the file, EFBIG if it is more than max_bytes.
+ * Returns a copy of that part of the file, freed with free(). NULL with errno set: EINVAL if it is
+ * not all in the file, EFBIG if it is more than max_bytes.
  */
 void *elf64_read(const struct elf64 *elf, uint64_t offset, uint64_t bytes, uint64_t max_bytes);
 
@@ -57,7 +57,7 @@ int elf64_find_segment(const struct elf64 *elf, uint32_t type, Elf64_Phdr *found
 /* Finds the PT_LOAD segment whose bytes in the file hold vaddr. 0; -ENOENT. */
 int elf64_find_load(const struct elf64 *elf, uint64_t vaddr, Elf64_Phdr *found);
 
-/* elf64_read() by address: what lies in one segment's part of the file. */
+/* As elf64_read(), but by address, within one segment's part of the file. */
 void *elf64_read_vaddr(const struct elf64 *elf, uint64_t vaddr, uint64_t bytes, uint64_t max_bytes);
 
 #endif

@@ -17,7 +17,8 @@ struct head {
 
 struct exports {
 	const struct elf64 *elf;
-	Elf64_Shdr hashes, symbols, strings; /* the last two once a name is likely to be there */
+	/* the last two are read once a name is likely to be present */
+	Elf64_Shdr hashes, symbols, strings;
 	struct head head;
 };
 

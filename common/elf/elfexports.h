@@ -17,7 +17,7 @@
  */
 int elfexports_find(const struct elf64 *elf, const char *const *names, size_t n, uint64_t *vaddrs);
 
-/* One symbol, with its size. 0 or -ENOENT, likewise. */
+/* Finds one symbol, with its size. 0 or -ENOENT, as above. */
 int elfexports_find_symbol(const struct elf64 *elf, const char *name, Elf64_Sym *symbol);
 
 #endif

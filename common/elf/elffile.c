@@ -113,7 +113,7 @@ int elffile_open_codeless(struct elffile *f, int fd)
 	return open_file(f, fd, false);
 }
 
-/* libelf wants a pointer to what it could change, but does not when it only reads. */
+/* libelf takes a non-const pointer, but doesn't write when it only reads. */
 int elffile_open_image(struct elffile *f, const void *image, size_t size)
 {
 	int err;

@@ -33,7 +33,7 @@ struct elffile {
  */
 int elffile_open(struct elffile *f, int fd);
 
-/* The same for one that was not linked, and may hold anything but code that can be mapped. */
+/* The same for a file that need not be linked, and has no code that can be mapped. */
 int elffile_open_codeless(struct elffile *f, int fd);
 int elffile_open_image(struct elffile *f, const void *image, size_t size);
 void elffile_close(struct elffile *f);
@@ -50,7 +50,10 @@ bool elffile_has_bytes(const struct elffile *f, Elf_Scn *scn, GElf_Shdr *header)
 /* Returns the section's bytes, until elffile_close(); NULL if it has none, or too many. */
 Elf_Data *elffile_data(const struct elffile *f, Elf_Scn *scn);
 
-/* A copy of some bytes of the file, which outlives it: free(). NULL with errno set. */
+/*
+ * Returns a copy of some bytes of the file, which outlives it; freed with free(). NULL with errno
+ * set.
+ */
 void *elffile_copy(const struct elffile *f, uint64_t offset, size_t size);
 
 /* Returns the first section of that name, with its header; NULL: there is none. */

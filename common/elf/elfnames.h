@@ -15,10 +15,10 @@
 #include "elf/elf64.h"
 
 struct elfname {
-	const char *name; /* with its version, if .symtab has it so: "malloc@@GLIBC_2.2.5" */
+	const char *name; /* may include a version, as .symtab does: "malloc@@GLIBC_2.2.5" */
 	uint64_t vaddr, bytes;
 	bool is_local;
-	bool is_indirect; /* vaddr is the code that chooses the function (IFUNC) */
+	bool is_indirect; /* vaddr is the resolver of an IFUNC */
 };
 
 /* Returns the length of a name without its version, of at most max bytes that are looked at. */
@@ -32,7 +32,7 @@ typedef void elfname_visit_fn(const struct elfname *name, void *arg);
  */
 int elfnames_visit(const struct elf64 *elf, elfname_visit_fn *visit, void *arg);
 
-/* The same for variables; those of each thread (STT_TLS) are none. */
+/* The same for variables, without thread-local ones (STT_TLS). */
 int elfnames_visit_objects(const struct elf64 *elf, elfname_visit_fn *visit, void *arg);
 
 #endif

@@ -15,8 +15,8 @@
 struct plt_stub {
 	uint64_t vaddr;
 	uint32_t bytes;
-	uint64_t resolver; /* if there is no name: the function that finds the target */
-	const char *name;  /* of the target: one of those given */
+	uint64_t resolver; /* if there is no name: the resolver that finds the target */
+	const char *name;  /* name of the target, in the given strings */
 };
 
 /*

@@ -35,8 +35,8 @@ void elfsegs_add(struct elfsegs *segs, const Elf64_Phdr *header);
 uint64_t elfsegs_vaddr(const struct elfsegs *segs, uint64_t offset);
 
 /*
- * The same of a mapping's first byte. Two segments may have a page in common; the mapping is of
- * the one that ends where it does. One that has been cut since is looked for by its offset alone.
+ * The same for a mapping's first byte. Two segments may share a page; the mapping belongs to the
+ * one that ends at its end. A mapping that was cut since is found by its offset alone.
  */
 uint64_t elfsegs_mapping_vaddr(const struct elfsegs *segs, uint64_t offset, uint64_t bytes);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The symbols of one table (System V gABI, chapter 4), read piece by piece: a table of which each
- * symbol is looked at once, or a few, is not in memory as a whole.
+ * The symbols of one table (System V gABI, chapter 4), read piece by piece, so that the table is
+ * never in memory as a whole.
  */
 #ifndef ELFSYMTAB_H
 #define ELFSYMTAB_H
@@ -12,7 +12,7 @@ struct elfsymtab {
 	const struct elffile *file; /* not owned; NULL: there is no table */
 	uint64_t offset;
 	size_t count, entry_bytes;
-	void *piece; /* of `read` symbols from number `first` on, in this machine's byte order */
+	void *piece; /* the `read` symbols from number `first` on, in this machine's byte order */
 	size_t first, read;
 };
 

@@ -6,7 +6,8 @@
 #include "elf/gopclntab.h"
 #include "elf/gopclntab_layout.h"
 
-#define STEPS_MAX (1u << 20) /* of one function's values: lying ones could have as many as bytes */
+/* limit of one function's values: a forged table could have one per byte */
+#define STEPS_MAX (1u << 20)
 
 /* ---- functions ---- */
 
@@ -23,7 +24,7 @@ static uint64_t entry_of(const struct gopclntab *g, size_t i)
 	return g->layout->entry_bytes == 4 ? g->text + go_u32(p) : go_u64(p);
 }
 
-/* After struct _func come offsets of tables of values, then pointers, aligned. */
+/* struct _func is followed by offsets of value tables, then by aligned pointers. */
 static bool read_tail(const struct gopclntab *g, struct go_func *f, size_t at)
 {
 	size_t pointer_bytes = g->layout->entry_bytes;
@@ -98,7 +99,10 @@ const char *gopclntab_name(const struct gopclntab *g, int32_t offset)
 	return offset < 0 ? NULL : string_at(&g->names, (uint32_t)offset);
 }
 
-/* From the first bracket to the last one. Before Go 1.18 what stands there is an array's length. */
+/*
+ * Finds the part from the first bracket to the last one. Before Go 1.18 brackets hold array lengths
+ * only.
+ */
 size_t gopclntab_write_name(const struct gopclntab *g, char *to, const char *name, size_t n)
 {
 	const char *open = g->layout->entry_bytes == 4 ? memchr(name, '[', n) : NULL;
@@ -146,7 +150,8 @@ static bool read_varint(struct go_span *left, uint32_t *value)
 }
 
 /*
- * By how much the value changes, lowest bit for the sign, and for how many units of code it holds.
+ * Reads a step: the change of the value, with the sign in the lowest bit, and the number of code
+ * units that it applies to.
  */
 bool go_values_next(struct go_values *v)
 {
@@ -159,7 +164,7 @@ bool go_values_next(struct go_values *v)
 	v->value = (int32_t)((uint32_t)v->value + (change & 1 ? ~(change >> 1) : change >> 1));
 	v->start = v->end;
 	v->end += (uint64_t)n_quanta * v->quantum;
-	return v->end > v->start; /* else it is beyond the last address */
+	return v->end > v->start; /* otherwise the address is past the end */
 }
 
 /* -1: there is none. */

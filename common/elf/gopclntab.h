@@ -30,13 +30,13 @@ struct gopclntab {
 	uint8_t *bytes;	  /* all of the table */
 	size_t size;
 	uint64_t vaddr;
-	uint32_t quantum; /* bytes that code addresses are multiples of */
-	uint64_t text;	  /* what functions' offsets count from; 0 if there are addresses */
+	uint32_t quantum; /* alignment of code addresses, in bytes */
+	uint64_t text;	  /* base of functions' offsets; 0 if the table has addresses */
 	size_t n_funcs;
 	struct go_span functab, names, units, files, values;
-	uint64_t gofunc;  /* what offsets of inlined calls count from */
+	uint64_t gofunc;  /* base of the offsets of inlined calls */
 	bool has_calls;	  /* inlined calls can be found */
-	bool is_searched; /* ... which is not known before */
+	bool is_searched; /* ... which is unset before */
 };
 
 /*
@@ -44,24 +44,24 @@ struct gopclntab {
  * 1.17.
  */
 enum go_flag {
-	GO_TOPFRAME = 1, /* has no caller but the kernel */
+	GO_TOPFRAME = 1, /* is called by the kernel only */
 	GO_SPWRITE = 2,	 /* moves to another stack */
 	GO_ASM = 4,	 /* hand-written */
 };
 
-/* Offsets, as the table has them; 0 is none. */
+/* Offsets in the table; 0: none. */
 struct go_func {
 	uint64_t start, end; /* ELF virtual addresses; end exclusive */
 	int32_t name;
 	int32_t frame_sizes, file_numbers, lines; /* for go_values_begin() */
 	uint32_t unit;
-	uint8_t id; /* funcID: functions that the runtime treats specially have their own */
+	uint8_t id; /* funcID, which identifies functions that the runtime treats specially */
 	uint8_t flags;
 	uint32_t n_values, n_pointers; /* of the tables after it */
 	size_t values_at, pointers_at; /* in functab */
 };
 
-/* A walk through a function's values: one holds from start to end, exclusive. */
+/* Iterates over a function's values: each is valid from start to end, exclusive. */
 struct go_values {
 	struct go_span left;
 	uint64_t start, end;
@@ -71,24 +71,25 @@ struct go_values {
 };
 
 struct go_frame {
-	const char *function; /* as it is in the table; NULL: broken */
-	const char *file;     /* NULL: not known */
-	uint32_t line;	      /* 0: not known */
-	uint64_t pc;	      /* where it is: in all but the innermost, within a call */
+	const char *function; /* as stored in the table; NULL: broken */
+	const char *file;     /* NULL: unknown */
+	uint32_t line;	      /* 0: unknown */
+	/* line of the address; in all but the innermost function, the line of a call */
+	uint64_t pc;
 };
 
 /*
  * Reads the table. The file or image stays the caller's, and has to outlive it. 0; -ENODATA: no Go
- * program; -ENOTSUP: a layout that is not known; -EINVAL: broken; -EFBIG; -errno of reading. After
- * an error there is nothing to close.
+ * program; -ENOTSUP: a layout that is unknown; -EINVAL: broken; -EFBIG; -errno of reading. After an
+ * error there is nothing to close.
  */
 int gopclntab_open(struct gopclntab *g, const struct elf64 *elf);
 void gopclntab_close(struct gopclntab *g);
 
-/* Without reading it: a Go program that has section headers. */
+/* Returns true for a Go program with section headers, without reading the table. */
 bool gopclntab_exists(const struct elf64 *elf);
 
-/* Function i of n_funcs, in the order of addresses. False: broken. */
+/* Reads function i of n_funcs, in the order of addresses. False: broken. */
 bool gopclntab_func(const struct gopclntab *g, size_t i, struct go_func *f);
 
 /* Finds the function that holds an ELF virtual address. */
@@ -100,7 +101,7 @@ const char *gopclntab_name(const struct gopclntab *g, int32_t offset);
 /*
  * Writes a name of n bytes as the runtime prints it: F[...] for F[int], since type arguments can
  * have any length, spaces and semicolons. to has space for n + GO_NAME_SPARE. Returns the bytes
- * written; no end.
+ * written, without a terminator.
  */
 size_t gopclntab_write_name(const struct gopclntab *g, char *to, const char *name, size_t n);
 
@@ -110,10 +111,10 @@ size_t gopclntab_write_name(const struct gopclntab *g, char *to, const char *nam
 struct go_values go_values_begin(const struct gopclntab *g, const struct go_func *f,
 				 int32_t offset);
 
-/* False: there are no more. Each one's range is not empty, but may reach beyond the function. */
+/* Finds the next value. False: no more. Ranges are not empty, but may reach beyond the function. */
 bool go_values_next(struct go_values *v);
 
-/* Returns the source file at an address of the function; NULL: not known. */
+/* Returns the source file at an address of the function; NULL: unknown. */
 const char *gopclntab_file(const struct gopclntab *g, const struct go_func *f, uint64_t vaddr);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The layouts of .gopclntab, by the first word: what differs between Go releases, and who begins
- * them. Only gopclntab.c and gopclntab_open.c need it. "struct _func" and "inlinedCall" are the
+ * The layouts of .gopclntab, identified by its first word: the differences between Go releases.
+ * Only gopclntab.c and gopclntab_open.c need it. "struct _func" and "inlinedCall" are the
  * runtime's.
  */
 #ifndef GOPCLNTAB_LAYOUT_H
@@ -15,12 +15,13 @@ struct gopclntab;
 
 struct go_layout {
 	uint32_t magic;
-	uint8_t entry_bytes; /* of places of code and of pointers: 8, or 4 where offsets */
-	uint8_t parts_at;    /* header: the first of five offsets; 0: all is one part */
-	uint8_t functab_at;  /* of the functions in their part */
-	uint8_t func_words;  /* of struct _func between its first member and funcID */
+	uint8_t entry_bytes; /* bytes of a code location or pointer: 8, or 4 for offsets */
+	/* header: index of the first of five offsets; 0: the table is one part */
+	uint8_t parts_at;
+	uint8_t functab_at;  /* offset of the function list in its part */
+	uint8_t func_words;  /* bytes of struct _func between its first member and funcID */
 	bool has_units;	     /* source files are numbered by compilation unit */
-	uint8_t calls_index; /* of the inlined calls among the function's pointers */
+	uint8_t calls_index; /* index of the inlined calls among the function's pointers */
 	uint8_t call_bytes, call_name_at, call_pc_at; /* of inlinedCall */
 };
 
@@ -34,12 +35,12 @@ struct go_call {
 };
 
 /*
- * Call index of those of a function, if calls are found relative to gofunc. False: none, or broken.
+ * Finds a function's inlined calls, if they are located relative to gofunc. False: none, or broken.
  */
 bool gopclntab_read_call(const struct gopclntab *g, const struct go_func *f, uint64_t gofunc,
 			 uint32_t index, struct go_call *call);
 
-/* Finds out where inlined calls are, once: has_calls and gofunc. */
+/* Locates the inlined calls, once: sets has_calls and gofunc. */
 void gopclntab_find_calls(struct gopclntab *g);
 
 static inline uint32_t go_u32(const uint8_t *p)

@@ -30,7 +30,7 @@ enum {
 	MODULE_NAMES_CAP = 3,
 	MODULE_MIN_PC = 20,
 	MODULE_TEXT = 22,
-	MODULE_WORDS = 48, /* that are looked at: gofunc is one of the last */
+	MODULE_WORDS = 48, /* number of words read: gofunc is one of the last */
 	MODULE_BYTES = MODULE_WORDS * 8,
 	MODULE_GOFUNC_MIN = 32,
 };
@@ -73,7 +73,7 @@ static const struct go_layout layouts[] = {
 	  .call_pc_at = 8 },
 };
 
-/* A part of the file and where it is mapped. */
+/* A part of the file and the address that it is mapped at. */
 struct region {
 	uint64_t offset, vaddr, bytes;
 };
@@ -103,7 +103,7 @@ static uint32_t quantum_of(const struct elf64 *elf)
 	return elf->header.e_machine == EM_X86_64 ? 1 : 4;
 }
 
-/* The layout's number, two bytes that are zero, the quantum, the size of pointers. */
+/* The header: magic number, two zero bytes, instruction quantum, pointer size. */
 static bool is_header(const struct elf64 *elf, const uint8_t *header)
 {
 	return layout_of(header) && !header[4] && !header[5] && header[6] == quantum_of(elf) &&
@@ -118,7 +118,7 @@ static bool cut(const struct gopclntab *g, struct go_span *span, uint64_t from, 
 	return true;
 }
 
-/* Up to the last zero byte, so that every string that begins in it has an end. */
+/* Cuts after the last zero byte, so that every string in it is terminated. */
 static void cut_strings(struct go_span *span)
 {
 	const uint8_t *last = span->size ? memrchr(span->bytes, 0, span->size) : NULL;
@@ -168,7 +168,7 @@ static bool read_header(struct gopclntab *g)
 
 /* ---- the table ---- */
 
-/* 0, or -errno; read_header() says whether it is one. */
+/* 0, or -errno; read_header() decides if it is a header. */
 static int read_table(struct gopclntab *g, const struct elfrelative *relative,
 		      const struct region *region)
 {
@@ -237,7 +237,7 @@ static int search_segments(struct gopclntab *g, const struct elfrelative *relati
 		if (segments[i].p_type != PT_LOAD || segments[i].p_flags & PF_X ||
 		    segments[i].p_filesz > max_bytes)
 			continue;
-		max_bytes -= segments[i].p_filesz; /* however often a lying file has the same one */
+		max_bytes -= segments[i].p_filesz; /* even if a forged file repeats the candidate */
 		err = search_segment(g, relative, region_of_segment(&segments[i]));
 	}
 	free(segments);
@@ -251,7 +251,7 @@ static bool find_section(const struct elf64 *elf, Elf64_Shdr *found)
 	       found->sh_type == SHT_PROGBITS;
 }
 
-/* Searching takes time: only what is Go's by its sections, or has none. */
+/* Searching takes time: only files with Go's sections, or without any, are searched. */
 static bool is_worth_searching(const struct elf64 *elf)
 {
 	Elf64_Shdr section;
@@ -438,8 +438,8 @@ static void find_gofunc(struct gopclntab *g, const struct elfrelative *relative)
 }
 
 /*
- * Before Go 1.18 they are found by addresses. Before Go 1.13 they were others, in another place,
- * which the check refuses.
+ * Before Go 1.18 inlined calls are located by addresses. Before Go 1.13 they had another format and
+ * place, which the check refuses.
  */
 void gopclntab_find_calls(struct gopclntab *g)
 {

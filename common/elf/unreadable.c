@@ -11,7 +11,7 @@ static bool is_failure(int err)
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EIO;
 }
 
-/* Also from the thread that reads symbols in the background. */
+/* Also called by the thread that reads symbols in the background. */
 void unreadable_report(int err)
 {
 	static bool is_reported;

@@ -6,7 +6,7 @@
 #ifndef UNREADABLE_H
 #define UNREADABLE_H
 
-/* err: what opening or reading has returned, -errno. */
+/* err: the -errno of opening or reading. */
 void unreadable_report(int err);
 
 #endif

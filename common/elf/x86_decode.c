@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Instruction lengths of x86-64, from the opcode maps (Intel SDM, volume 2, appendix A). A map is
- * one letter for each opcode, which says what follows it. Opcodes that 64-bit mode doesn't have,
- * AMD's XOP and APX are not known.
+ * Instruction lengths of x86-64, from the opcode maps (Intel SDM, volume 2, appendix A). A map has
+ * one letter per opcode, which denotes the bytes after the opcode. Opcodes that 64-bit mode lacks,
+ * AMD's XOP and APX are not decoded.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 /*
  * -: nothing, m: ModRM, b: a byte, w: two, z: four (two with a 66 prefix), v: eight with REX.W,
  * else as z, o: an address, e: ENTER's, j: relative target of four bytes, s: of one, B Z: ModRM and
- * b or z, f F: ModRM, and b or z if it is TEST, p: ModRM that must be POP's, x: not known.
+ * b or z, f F: ModRM, and b or z if it is TEST, p: ModRM that must be POP's, x: unknown.
  */
 static const char map_one[] = "mmmmbzxxmmmmbzxx"  /* 00 */
 			      "mmmmbzxxmmmmbzxx"  /* 10 */
@@ -52,7 +52,7 @@ static const char map_0f[] = "mmmmx-----x-xm-x"	 /* 00 */
 struct cursor {
 	const uint8_t *code;
 	size_t at, size;
-	bool is_short; /* more was wanted than there is */
+	bool is_short; /* the instruction is longer than the bytes given */
 };
 
 static uint8_t peek_byte(const struct cursor *c)
@@ -106,7 +106,7 @@ static void take_prefixes(struct cursor *c, struct x86_insn *insn)
 		insn->rex = take_byte(c);
 }
 
-/* VEX and EVEX say in a few bits which map their opcode is of; only those of old are known. */
+/* VEX and EVEX encode their opcode map in a few bits; only the legacy maps are known. */
 static bool take_vex(struct cursor *c, struct x86_insn *insn, uint8_t first)
 {
 	uint8_t map = 1;
@@ -186,7 +186,7 @@ static bool is_test(const struct x86_insn *insn)
 	return (insn->modrm >> 3 & 7) < 2;
 }
 
-/* Returns the number of bytes after the ModRM byte's; SIZE_MAX: not known. */
+/* Returns the number of bytes after the ModRM byte's; SIZE_MAX: unknown. */
 static size_t immediate_bytes(const struct x86_insn *insn, char layout)
 {
 	switch (layout) {

@@ -40,7 +40,7 @@ struct x86_insn {
 	bool is_relative;
 };
 
-/* Decodes the instruction at code. False: it isn't known, or not all of it is there. */
+/* Decodes the instruction at code. False: it is unknown, or not all of it is there. */
 bool x86_decode(struct x86_insn *insn, const uint8_t *code, size_t size);
 
 /*

@@ -38,7 +38,7 @@ int cgroup_names_start(const struct run *run, struct cgroups **names)
 
 /* ---- cgroup filter ---- */
 
-#define LOOK_NS NS_PER_S /* how often is looked for a cgroup that was made anew */
+#define LOOK_NS NS_PER_S /* period of the search for a cgroup that was made anew */
 
 struct search {
 	bool (*matches)(const struct container *container, const char *name);
@@ -74,7 +74,7 @@ static void find_other(const struct cgroup *cgroup, void *arg)
 		search->other = cgroup;
 }
 
-/* Searches; found and other are valid as long as cgroups is. */
+/* Searches the cgroups; found and other are valid as long as cgroups is. */
 static void search_cgroups(struct cgroups *cgroups, struct search *search)
 {
 	cgroups_visit(cgroups, find_outermost, search);
@@ -121,7 +121,7 @@ static int find_named(struct cgroup_filter *filter, const char *option, struct s
 	return err;
 }
 
-/* "web" doesn't mean "web2", unless there is nothing else; later searches find the same one. */
+/* An exact match "web" is preferred to "web2"; later searches find the same one. */
 static int find_container(struct cgroup_filter *filter, bool is_again)
 {
 	struct search search = { container_is, filter->container, .otherwise = container_matches };
@@ -196,7 +196,7 @@ static int tell_id(const struct cgroup_filter *filter)
 		       : 0;
 }
 
-/* A cgroup at the same path is the same, even if others match by now. */
+/* A new cgroup at the same path replaces the old one, even if other cgroups match by now. */
 static bool find_again(struct cgroup_filter *filter)
 {
 	filter->id = id_of_folder(filter->folder);

@@ -12,9 +12,9 @@
 #include "process/containers.h"
 #include "run/run.h"
 
-/* The names of cgroups while a tool runs: they are learnt as cgroups come, before they are gone. */
+/* Watches the names of cgroups while a tool runs: a removed cgroup keeps its name. */
 
-/* To be freed with cgroups_free(), at the end of the run. 0; or -errno, printed. */
+/* Starts the watch, freed with cgroups_free() at the end of the run. 0; or -errno, printed. */
 int cgroup_names_start(const struct run *run, struct cgroups **names);
 
 /* NULL if there is no text. */
@@ -24,7 +24,7 @@ static inline const char *cgroup_text(const char *text)
 }
 
 struct cgroup_filter {
-	/* At most one of them is set. */
+	/* At most one of these is set. */
 	const char *path;
 	const char *container; /* its id or name, or its beginning */
 	const char *unit;      /* ".service" may be left out */

@@ -18,7 +18,7 @@
 
 struct cpu_event {
 	struct bpf_link *link;
-	int fd; /* the event, to read its count */
+	int fd; /* descriptor of the event, to read its count */
 	uint32_t cpu;
 };
 
@@ -32,7 +32,7 @@ struct cpu_events {
 	size_t n_kinds;
 	struct cpu_event *items;
 	size_t count, cap;
-	uint64_t closed_count; /* how often those came that went with their CPU */
+	uint64_t closed_count; /* counts of the events whose CPU went offline */
 	struct hotplug hotplug;
 	uint32_t gone_cpu; /* that went last, ... */
 	uint64_t gone_ns;  /* ... and when; 0: none yet */
@@ -48,15 +48,16 @@ struct cpu_events {
 int cpu_events_open(struct cpu_events *events, const struct perf_event_attr *attr, uint32_t cpu,
 		    const struct bpf_program *program, uint64_t cookie);
 
-/* Opens them on CPUs that come while the loop runs, with a warning. events stays where it is. */
+/*
+ * Opens the events on CPUs that come online while the loop runs, with a warning. events stays where
+ * it is.
+ */
 void cpu_events_watch(struct cpu_events *events, struct loop *loop);
 
-/* How often they came by now, whether the program ran or not. */
+/* Returns how often the events came so far, even if the program didn't run. */
 uint64_t cpu_events_count(const struct cpu_events *events);
 
-/*
- * Stops them all and frees the list. Returns how often they came.
- */
+/* Stops all events and frees the list. Returns how often they came. */
 uint64_t cpu_events_close(struct cpu_events *events);
 
 /* Opens the event of one CPU, without a program, as perf_event_open(2) returns it; -1 and errno. */

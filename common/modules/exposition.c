@@ -7,7 +7,7 @@
 
 struct exposition {
 	uint32_t max_series;
-	struct metrics *metrics; /* NULL: not asked for, or no report yet */
+	struct metrics *metrics; /* NULL: not requested, or no report yet */
 };
 
 static const struct exposition defaults = { .max_series = 256 };
@@ -21,7 +21,7 @@ static const struct metric lost_metric = {
 
 static const struct metric overflow_metric = {
 	.name = "tracelets_series_overflow_total",
-	.help = "Additions to the series other, after --max-series was reached.",
+	.help = "Updates of the series other, after --max-series was reached.",
 	.labels = { "tool" },
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * --format prometheus, for tools whose results are numbers: what the run has counted since its
- * start, for a scraper. With --output, one file that each report replaces. Such a tool has this
- * module in its list, and its report() looks at run->is_metrics.
+ * --format prometheus, for tools whose results are numbers: totals since the start of the run, for
+ * a scraper. With --output, one file that each report replaces. Such a tool has this module in its
+ * list, and its report() looks at run->is_metrics.
  */
 #ifndef EXPOSITION_H
 #define EXPOSITION_H

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The module of histogram tools. The histogram of everything is counted per CPU and never reset: a
- * report shows the difference to the one before. Histograms by key are in a pair of tables used in
- * turn. Of several histograms, the one with the longest total comes last, next to the prompt.
+ * report shows the difference to the one before. Histograms by key are in a pair of tables used
+ * alternately. Of several histograms, the one with the longest total comes last, next to the
+ * prompt.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@
 #define LABELS_MIN 16384
 
 struct keyed_hist {
-	uint64_t id; /* of a container: its name's address in the list's pool */
+	uint64_t id; /* for a container: address of its interned name */
 	struct hist *hist;
 };
 
@@ -47,7 +48,7 @@ struct histograms {
 	uint32_t entries;
 	struct hist *before; /* the histogram of everything at the last report */
 	struct map_pair tables;
-	struct cgroups *cgroups; /* NULL: their names are not asked for */
+	struct cgroups *cgroups; /* NULL: names of cgroups are not requested */
 	struct metric metric;
 };
 
@@ -162,7 +163,7 @@ void histograms_print_time(const struct run *run)
 		fprintf(run->out, "%s\n", clock_time_of_day(text));
 }
 
-/* Texts of a key by its grouping; those that it doesn't have are NULL. */
+/* Fills the strings that name a key, depending on the grouping; the rest is NULL. */
 struct key_texts {
 	const char *name, *comm, *path, *container_id, *unit;
 };
@@ -176,7 +177,7 @@ static void fill_cgroup(struct key_texts *texts, const struct cgroup *cgroup)
 	texts->unit = cgroup_text(cgroup->container.unit);
 }
 
-/* comm: where the grouping has one. */
+/* comm: NULL if the grouping has none. */
 static struct key_texts texts_of(const struct run *run, uint64_t id, const char *comm)
 {
 	const struct hist_grouping *grouping = grouping_of(run);
@@ -207,7 +208,7 @@ static void print_json_key(struct json *json, const struct run *run, uint64_t id
 	json_text(json, "unit_name", texts.unit);
 }
 
-/* item NULL: of everything. comm: where the grouping has one. */
+/* item NULL: the histogram of everything. comm: NULL if the grouping has none. */
 static void print_json(const struct run *run, const struct keyed_hist *item, const char *comm,
 		       const struct hist *hist)
 {
@@ -221,7 +222,7 @@ static void print_json(const struct run *run, const struct keyed_hist *item, con
 
 /* ---- metrics ---- */
 
-/* Labels follow from the grouping: its key, and what else names it. */
+/* Labels depend on the grouping: its key, and further names of it. */
 static const struct metric *metric_of(const struct run *run)
 {
 	const struct histograms_spec *spec = run_spec(run, &histograms_module);
@@ -281,7 +282,7 @@ static void print_title(FILE *f, const struct run *run, uint64_t id, const char 
 	fputc('\n', f);
 }
 
-/* item NULL: the histogram of everything. comm: if the grouping has one. */
+/* item NULL: the histogram of everything. comm: NULL if the grouping has none. */
 static void show(const struct run *run, const struct keyed_hist *item, const char *comm,
 		 const struct hist *hist)
 {
@@ -369,7 +370,7 @@ const struct hist *histograms_of_key(const struct hist_list *list, uint64_t id)
 	return item ? item->hist : NULL;
 }
 
-/* All cgroups that are in no container are one. */
+/* Cgroups outside of containers share one histogram. */
 static uint64_t container_of_cgroup(const struct hist_list *list, uint64_t id)
 {
 	const struct cgroup *cgroup = cgroups_find(histograms_of(list->run)->cgroups, id);

@@ -13,10 +13,10 @@ extern const struct module histograms_module;
 /* Key of a tool's histograms: "pid = 1 comm". */
 struct hist_grouping {
 	const char *key;	  /* also the label of metrics */
-	const char *const *names; /* by number, to be shown in its place; NULL: numbers */
+	const char *const *names; /* strings printed in place of the numbers; NULL: print numbers */
 	bool with_comm;		  /* the label has the comm after the number */
-	bool with_cgroup;	  /* the path of the cgroup whose id the number is */
-	bool by_container;	  /* the numbers are those of cgroups: sum them up by container */
+	bool with_cgroup;	  /* the number is a cgroup's id: print its path */
+	bool by_container;	  /* the numbers are those of cgroups: total them per container */
 };
 
 /* Name and description of the metric. */
@@ -31,18 +31,18 @@ struct hist_list;
 struct histograms_spec {
 	struct histograms_metric metric; /* for --format prometheus */
 
-	/* By what, once options are checked; NULL: one histogram of everything. */
+	/* Returns the grouping, once options are checked; NULL: one histogram of everything. */
 	const struct hist_grouping *(*grouping)(const struct run *run);
 
 	/* Adds conclusions from the histograms by key to a report, in its format; may be NULL. */
 	void (*conclude)(struct run *run, const struct hist_list *list);
 };
 
-/* For conclude(): a key's histogram; NULL: it has no value. And the unit that they are in. */
+/* For conclude(): returns a key's histogram, NULL if it is empty, and the unit of histograms. */
 const struct hist *histograms_of_key(const struct hist_list *list, uint64_t id);
 const struct hist_unit *histograms_unit(const struct run *run);
 
-/* See run_refuse(): of the options about units, and of the others. */
+/* Refuse options as run_refuse() does: those about units, and the rest. */
 int histograms_refuse_units(const struct run *run, const char *where);
 int histograms_refuse(const struct run *run, const char *where);
 

@@ -27,7 +27,7 @@ struct kernelnames {
 };
 
 struct text {
-	char *bytes; /* with a zero byte after it */
+	char *bytes; /* terminated by a zero byte */
 	size_t n;
 };
 

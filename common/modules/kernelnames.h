@@ -11,16 +11,16 @@
 struct kernelnames;
 struct ksyms;
 
-/* Before load: as part of a tool's object, or left out of it. */
+/* Before load: includes the iterator in a tool's object, or leaves it out. */
 void kernelnames_configure(const struct run *run);
 void kernelnames_leave_out(const struct run *run);
 
-/* Once it is loaded. NULL with errno set. */
+/* Opens the iterator once the object is loaded. NULL with errno set. */
 struct kernelnames *kernelnames_new(const struct run *run);
 void kernelnames_free(struct kernelnames *names);
 
 /*
- * Symbols for lookups of n addresses (in any order, changed), right as of now; freed with
+ * Returns the current symbols of n addresses (in any order; the array is reordered), freed with
  * ksyms_free(). NULL with errno set.
  */
 struct ksyms *kernelnames_for(struct kernelnames *names, uint64_t *addrs, size_t n);

@@ -18,8 +18,9 @@
 #include "output/profile.h"
 #include "run/bpfmap.h"
 
-#define SPARSE_HZ    200
-#define NEWS_PERCENT 2 /* of samples: less is normal on a virtual machine */
+#define SPARSE_HZ 200
+/* share of missed samples worth a warning: less is normal on a virtual machine */
+#define NEWS_PERCENT 2
 
 struct sampler {
 	uint32_t frequency_hz, only_cpu;
@@ -199,7 +200,7 @@ static struct sampled read_sampled(const struct run *run)
 	return all;
 }
 
-/* For cycles; each CPU's next sample isn't due yet. */
+/* For cycles, each CPU's period in progress doesn't count. */
 static uint64_t missed_cycles(const struct sampled *all, uint64_t came, size_t n_events)
 {
 	double period = all->n ? (double)all->periods / (double)all->n : 0;

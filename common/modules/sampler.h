@@ -7,18 +7,18 @@
 
 extern const struct module sampler_module;
 
-/* After configure: whether samples come by time, and not by cycles. */
+/* After configure: returns true if samples come by time, not by cycles. */
 bool sampler_is_by_time(const struct run *run);
 
 /* Once options are checked: most processes that live for some milliseconds have no sample. */
 bool sampler_is_sparse(const struct run *run);
 
-/* At a report that isn't the last: counts those that were due and did not come. */
+/* At a report that isn't the last: counts samples that were due and did not come. */
 void sampler_count_missed(struct run *run);
 
 /* Declaration of a tool that samples. */
 struct sampler_spec {
-	const char *program; /* on an event on every CPU that is wanted */
+	const char *program; /* program attached to the events of all sampled CPUs */
 };
 
 #endif

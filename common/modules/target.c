@@ -29,13 +29,13 @@
 
 /* ---- target end ---- */
 
-/* Exits of targets: a run ends when all its processes or threads have exited. */
+/* Watches exits of targets: a run ends when all its processes or threads have exited. */
 
 /* Some processes, or some threads. */
 struct target_end {
 	struct run *run;
 	bool threads;
-	bool follows; /* processes: those in the map filter_tgids, too, that are left in the end */
+	bool follows; /* targets are processes: those left in the map filter_tgids count, too */
 	size_t n_left;
 	struct watched {
 		struct target_end *end;
@@ -106,9 +106,9 @@ static enum loop_verdict on_ended(int fd, void *arg)
 }
 
 /*
- * Takes those that have ended out of the filter, and ends the loop, with a message, when the last
- * one has. Threads are not watched where the kernel can't (before 6.9). 0 or -errno, printed:
- * -ESRCH if all have ended by now.
+ * Removes exited targets from the filter, and ends the loop, with a message, when the last one has
+ * exited. Threads are watched since Linux 6.9 only. 0 or -errno, printed: -ESRCH if all have ended
+ * by now.
  */
 static int target_end_watch(struct target_end *end, const uint32_t *ids, size_t n)
 {
@@ -151,7 +151,7 @@ struct target {
 	const char *comm, *cgroup_map_path;
 	struct cgroup_filter cgroup;
 	bool follow, no_follow;
-	bool is_followed; /* by these two, and by the tool's default for a command */
+	bool is_followed; /* set by these two options, and by the tool's default for a command */
 	struct filter_settings settings;
 	struct target_end pids_end, tids_end;
 };

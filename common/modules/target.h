@@ -12,19 +12,22 @@
 extern const struct module target_module;
 
 struct target_spec {
-	/* Only user or only kernel threads (enum filter_threads)? NULL: there are no options. */
+	/*
+	 * Returns if only user or only kernel threads are traced (enum filter_threads). NULL: the
+	 * tool has no such options.
+	 */
 	unsigned int (*threads)(const struct run *run);
 
 	bool follows_if_asked; /* a command's children are traced with --follow only */
 };
 
-/* An option's argument that is the number of a process that exists (dest: uint32_t). */
+/* An opt_parse_fn: pid of an existing process (dest: uint32_t). */
 int target_parse_pid(const char *what, const char *text, void *dest);
 
-/* After configure: whether threads outside of the tool's own pid namespace are to be traced. */
+/* After configure: returns true if threads outside of the tool's own pid namespace are traced. */
 bool target_reaches_outside(const struct run *run);
 
-/* The processes that were named (-p or a command); none: everything is traced. */
+/* Returns the processes given by -p or a command; none: everything is traced. */
 bool target_lists_pids(const struct run *run);
 const pid_t *target_pids(const struct run *run);
 size_t target_n_pids(const struct run *run);

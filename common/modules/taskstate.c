@@ -27,7 +27,7 @@ struct taskstate {
 	const struct run *run;
 	struct bpf_link *slots_link; /* gives back slots */
 	int timer_fd;		     /* -1: not made yet */
-	uint64_t n_failed;	     /* up to which there is nothing left to do */
+	uint64_t n_failed;	     /* failures that have been dealt with */
 };
 
 static const struct taskstate defaults = { .timer_fd = -1 };
@@ -70,7 +70,10 @@ static int configure_taskstate(struct run *run)
 	return map_set_settings(run, ".rodata.task_state", &has_storage, sizeof(has_storage));
 }
 
-/* The iterator shows none of those outside. Where states are made by birth, nothing else does. */
+/*
+ * The iterator doesn't show threads of other pid namespaces. If states are made at fork, running
+ * threads there have none.
+ */
 static void warn_of_namespace(const struct run *run)
 {
 	const struct bpf_program *birth =
@@ -81,8 +84,8 @@ static void warn_of_namespace(const struct run *run)
 }
 
 /*
- * Before all others, so that no task takes a slot and goes unseen; until the last report, for which
- * iterators read the states of living tasks: else one of them could be new at a dead one's address.
+ * Attached first, so that no task's end is missed after it took a slot, and until the last report,
+ * for which iterators read states: otherwise a new task could reuse a dead one's address.
  */
 static int start_taskstate(struct run *run)
 {
@@ -108,9 +111,9 @@ static int leave_out_taskstate(struct run *run)
 }
 
 /*
- * Reads the iterator to its end. Records are read one by one, as soon as its task has been visited:
- * a thread that waits may go on before it is looked at. It may be cut by a read(); the rest comes
- * with the next.
+ * Reads the iterator to its end. Each record is read as soon as its task has been visited: a
+ * waiting thread may continue before the loader looks at it. A read() may end within a record; the
+ * rest comes with the next one.
  */
 static int read_records(int fd, size_t size, void (*visit)(const void *record, void *arg),
 			void *arg)
@@ -161,7 +164,7 @@ static uint64_t count_failed(const struct run *run)
 	return n;
 }
 
-/* When it runs late, the iterator only makes states: the start of a wait is not known any more. */
+/* When it runs late, the iterator only makes states: the start of a wait is unknown by then. */
 static void set_late(const struct run *run, bool late)
 {
 	int fd = bpf_map__fd(map_find(run, ".data.task_late"));

@@ -22,7 +22,7 @@
 struct topview {
 	bool is_over, by_total;
 	char *shown;
-	char *by_total_shown; /* the same in the other order; NULL: there is none */
+	char *by_total_shown; /* the drawing in the other order; NULL: none */
 };
 
 int topview_check(struct run *run)
@@ -101,7 +101,7 @@ static enum loop_verdict on_key(int fd, void *arg)
 	return LOOP_GO;
 }
 
-/* As a shell's job: the terminal is given back until the shell lets it go on. */
+/* Stops as a shell's job: restores the terminal until the shell continues the job. */
 static void pause_view(const struct topview *view)
 {
 	screen_close();
@@ -124,7 +124,7 @@ static enum loop_verdict on_signal(int fd, void *arg)
 	return LOOP_GO;
 }
 
-/* Signals of a new size, and of a stop (^Z). */
+/* Handles signals: a new terminal size, and a stop (^Z). */
 static int watch_signals(const struct run *run)
 {
 	sigset_t set;

@@ -14,14 +14,14 @@
 #include "run/run.h"
 
 /*
- * From the check() of who offers such a view, if it is asked for: whether it can be, and how often
- * it is drawn. run->view is set by it. 0 or -EINVAL, printed.
+ * Called by the check() of a module with such a view, if it is requested: checks that it is
+ * possible, sets run->view and how often it is drawn. 0 or -EINVAL, printed.
  */
 int topview_check(struct run *run);
 
 /*
- * Hooks of the module whose option asks for the view, or a module by itself; they do nothing where
- * there is none.
+ * Hooks of the module whose option requests the view, or a module by itself; without a view they do
+ * nothing.
  */
 int topview_start(struct run *run);
 void topview_stop(struct run *run);
@@ -43,7 +43,7 @@ void topview_print_head(FILE *f, struct run *run, uint64_t total, const char *ke
  */
 unsigned int topview_last_rows(void);
 
-/* Letters of a line that are shown. */
+/* Number of characters of a line that are shown. */
 unsigned int topview_columns(void);
 
 /*
@@ -52,7 +52,7 @@ unsigned int topview_columns(void);
  */
 void topview_show(const struct run *run, char *text, char *by_total);
 
-/* Which of the two is shown. */
+/* Returns which of the two is shown. */
 bool topview_is_by_total(const struct run *run);
 
 #endif

@@ -12,7 +12,7 @@
 #include "output/calltree.h"
 #include "output/quantity.h"
 
-#define NAME_BYTES 32 /* for each of max_nodes: most share their name with others */
+#define NAME_BYTES 32 /* average per node: most nodes share their name with others */
 
 struct calltree {
 	struct calltree_node *nodes;
@@ -21,7 +21,8 @@ struct calltree {
 	size_t n_slots;	 /* a power of two */
 	struct strpool *names;
 	uint64_t merged;
-	uint64_t sum; /* of all values, both kinds: no total overflows as long as this doesn't */
+	/* total of all values, both kinds: if it doesn't overflow, no other total does */
+	uint64_t sum;
 	unsigned int decimals;
 };
 
@@ -127,7 +128,7 @@ uint32_t calltree_child(struct calltree *tree, uint32_t parent, const char *name
 	return child_of(tree, parent, strpool_intern(tree->names, name), kind);
 }
 
-/* False: the sum would be too much. */
+/* False: the total would overflow. */
 static bool add_to_sum(uint64_t *sum, struct calltree_value value)
 {
 	uint64_t both;
@@ -195,7 +196,7 @@ static void swap(uint64_t *a, uint64_t *b)
 	*b = kept;
 }
 
-/* Parts the list: no value before the returned index is greater than any after it. */
+/* Partitions the list: no value before the returned index is greater than any after it. */
 static size_t split(uint64_t *list, size_t n)
 {
 	uint64_t pivot = list[(n - 1) / 2];

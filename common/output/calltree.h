@@ -21,7 +21,7 @@
 #define CALLTREE_ROOT	   0U
 #define CALLTREE_NONE	   UINT32_MAX
 
-/* Two values per stack: the drawn one, and in a comparison the earlier one. */
+/* A stack's two values: the drawn one, and in a comparison the earlier one. */
 struct calltree_value {
 	uint64_t now, before;
 };
@@ -37,7 +37,7 @@ struct calltree_node {
 	enum frame_kind kind;
 	uint32_t parent, first_child, next_sibling; /* CALLTREE_NONE: there is none */
 	struct calltree_value self;
-	struct calltree_value total; /* self and all below; after calltree_finish() */
+	struct calltree_value total; /* self and all descendants; set by calltree_finish() */
 };
 
 struct calltree;
@@ -54,13 +54,13 @@ uint32_t calltree_child(struct calltree *tree, uint32_t parent, const char *name
 
 /*
  * Makes the tree count in units of 10^-decimals (0 at first): its values are multiplied, or divided
- * and rounded. False, and nothing changed, if the sum and more would be more than 64 bits hold.
+ * and rounded. False, and nothing changed, if the total plus that value would overflow 64 bits.
  */
 bool calltree_set_decimals(struct calltree *tree, unsigned int decimals,
 			   struct calltree_value more);
 unsigned int calltree_decimals(const struct calltree *tree);
 
-/* False, and nothing added, where the sum of all values would be more than 64 bits hold. */
+/* False, and nothing added, if the total of all values would overflow 64 bits. */
 bool calltree_add(struct calltree *tree, uint32_t node, struct calltree_value value);
 
 /* Merges small nodes if the tree has grown too large; to be called between stacks. */

@@ -31,7 +31,8 @@
 #define LEGEND_MIN_WIDTH 800
 #define MAX_ELEMENTS	 4000 /* and the script's maxElements */
 #define MIN_ELEMENT	 1.0  /* pixels */
-#define TABLE_LINES	 1000 /* of an element: libxml2 reads no text of more than 10 MB */
+/* limit of an element's size: libxml2 reads no text of more than 10 MB */
+#define TABLE_LINES 1000
 
 struct drawing {
 	FILE *f;
@@ -51,14 +52,14 @@ struct drawing {
 struct box {
 	const struct calltree_node *node; /* NULL: several */
 	struct calltree_value value;
-	uint64_t left; /* the value of all that lies left of it */
+	uint64_t left; /* total value of everything left of it */
 	uint32_t row;
 	uint32_t n_merged;
-	bool is_waker;	/* in a stack after a "--" */
-	bool is_kernel; /* after the kernel's first function, if stacks don't label kinds */
+	bool is_waker;	/* in a waker's stack, after a "--" */
+	bool is_kernel; /* below the kernel's entry function, if frames have no suffixes */
 };
 
-/* A colour's class in the style sheet is a letter and a digit. */
+/* A colour is a class of the style sheet: a letter and a digit. */
 #define COLOUR(letter, shade) ((unsigned int)(letter) << 8 | (unsigned int)(shade))
 #define COLOUR_FORMAT	      "%c%u"
 #define COLOUR_ARGS(colour)   (colour) >> 8, (colour)&0xff
@@ -73,7 +74,7 @@ static bool is_narrow(const struct drawing *d, uint64_t value)
 	return (double)value * d->pixels < d->how->min_width || !value;
 }
 
-/* Rows from this node up that have something to draw. */
+/* Returns the number of rows from this node up that have something to draw. */
 static size_t count_rows(const struct drawing *d, const struct calltree_node *node)
 {
 	const struct calltree_node *child;
@@ -117,7 +118,7 @@ static void prepare_differences(struct drawing *d, const struct calltree_node *n
 
 /* ---- one frame ---- */
 
-/* FNV-1a, cut down: a function has one shade in all graphs. */
+/* Hashes the name (FNV-1a), so that a function has the same shade in all graphs. */
 static int shade_of(const char *name)
 {
 	uint32_t hash = 0x811c9dc5U;
@@ -269,7 +270,7 @@ static void print_label(const struct drawing *d, const struct box *box)
 	free(name);
 }
 
-/* A line of the script's table: row, colour, value, title. */
+/* Writes a line of the script's table: row, colour, value, title. */
 static void print_line(const struct drawing *d, const struct box *box)
 {
 	fprintf(d->f, "%" PRIu32 " " COLOUR_FORMAT " %" PRIu64 " ", box->row,
@@ -365,7 +366,7 @@ static bool is_same_path(const struct part *a, const struct part *b)
 	return a->box->row == b->box->row && a->colour == b->colour;
 }
 
-/* By path, then from left to right. */
+/* Orders by path, then from left to right. */
 static int compare_parts(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
@@ -377,7 +378,7 @@ static int compare_parts(const void *a, const void *b)
 	return (x->box->left > y->box->left) - (x->box->left < y->box->left);
 }
 
-/* A path's rectangles; neighbours are one. Returns how many parts it has. */
+/* Writes a path's rectangles, with adjacent ones merged. Returns how many there are. */
 static size_t print_path(const struct drawing *d, const struct part *parts, size_t n)
 {
 	size_t i = 0;

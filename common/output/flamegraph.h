@@ -14,14 +14,15 @@
 
 struct flamegraph {
 	const char *title;    /* NULL: "Flame graph" */
-	const char *subtitle; /* facts of the run; NULL: none */
-	const char *unit;     /* as of a profile: "samples", "microseconds"; without a "(" */
+	const char *subtitle; /* facts about the run; NULL: none */
+	const char *unit;     /* unit as in a profile: "samples", "microseconds"; without a "(" */
 	uint32_t width;	      /* pixels */
 	double min_width;     /* narrower frames, in pixels, are merged with their siblings */
 	bool inverted;	      /* roots on top: an icicle graph */
 	bool leaves_first;    /* the tree's stacks begin with their leaf */
-	bool differential;    /* colours by what grew and shrank from `before` to `now` */
-	double before_scale;  /* makes `before` comparable; 0: so that totals are equal */
+	bool differential;    /* colours show growth and shrinkage from `before` to `now` */
+	/* factor that makes `before` comparable; 0: chosen so that totals are equal */
+	double before_scale;
 };
 
 #define FLAMEGRAPH_DEFAULT                                         \
@@ -29,7 +30,7 @@ struct flamegraph {
 		.unit = "samples", .width = 1200, .min_width = 0.1 \
 	}
 
-/* The tree is finished. Errors are left in the stream. */
+/* Draws a finished tree. Errors are left in the stream. */
 void flamegraph_write(FILE *f, const struct calltree *tree, const struct flamegraph *how);
 
 #endif

@@ -26,7 +26,7 @@ void folded_close(struct folded_reader *reader)
 	reader->text = NULL;
 }
 
-/* False, and nothing changed, if 64 bits don't hold it. */
+/* False, and nothing changed, on overflow of 64 bits. */
 static bool add_digit(uint64_t *number, char digit)
 {
 	uint64_t sum;
@@ -126,7 +126,7 @@ static enum frame_kind take_suffix(char *name, enum frame_kind other)
 }
 
 /*
- * Two lone marks part a stack: "-" the user's frames from the kernel's, "--" a waker's from both.
+ * Two markers separate parts of a stack: "-" user from kernel frames, "--" both from the waker's.
  */
 static bool is_mark(const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Folded stacks, ours and those of the stackcollapse programs: "root;...;leaf VALUE", one per line.
- * Suffixes _[k], _[i], _[j] say what kind a frame is. Values may be fractions: 0.25, 1e-3.
+ * The suffixes _[k], _[i], _[j] denote the kind of a frame. Values may be fractions: 0.25, 1e-3.
  */
 #ifndef FOLDED_H
 #define FOLDED_H
@@ -20,7 +20,7 @@ struct folded_frame {
 	enum frame_kind kind;
 };
 
-/* digits * 10^-decimals, of at most FOLDED_MAX_DECIMALS. */
+/* A value: digits * 10^-decimals, with at most FOLDED_MAX_DECIMALS decimals. */
 struct folded_number {
 	uint64_t digits;
 	unsigned int decimals;
@@ -31,13 +31,13 @@ struct folded_line {
 		frames[FOLDED_MAX_FRAMES]; /* root first; names valid until the next line */
 	size_t n_frames;
 	struct folded_number value;
-	struct folded_number before; /* of lines with two values; 0 otherwise */
+	struct folded_number before; /* second value, in lines with two; 0 otherwise */
 };
 
 struct folded_reader {
 	FILE *file;
-	bool has_two_values; /* "stack BEFORE NOW", as differences are folded */
-	uint64_t lines;	     /* read so far, blank ones and comments too */
+	bool has_two_values; /* the line is "stack BEFORE NOW", the format of folded differences */
+	uint64_t lines;	     /* lines read so far, blank ones and comments too */
 	uint64_t refused;    /* of those, not folded stacks */
 	uint64_t first_refused;
 	bool is_rounded; /* digits of a fraction were dropped */
@@ -53,9 +53,9 @@ void folded_close(struct folded_reader *reader);
 void folded_refuse(struct folded_reader *reader);
 
 /*
- * Finds the next stack; lines that are none are counted and left out. Blank lines are nothing, and
- * so are comments, which begin with "# ", or with "#" and have no ";": a thread may be named "#1".
- * False at the end, or after a read error, which stays in the file.
+ * Finds the next stack; other lines are counted and skipped. Blank lines are ignored, and so are
+ * comments, which begin with "# ", or with "#" and have no ";": a thread may be named "#1". False
+ * at the end, or after a read error, which stays in the file.
  */
 bool folded_read(struct folded_reader *reader, struct folded_line *line);
 

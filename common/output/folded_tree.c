@@ -17,7 +17,7 @@
 
 /* ---- reading ---- */
 
-/* The nodes of the line before. */
+/* The nodes of the previous line. */
 struct path {
 	uint32_t nodes[FOLDED_MAX_FRAMES];
 	size_t n;
@@ -39,7 +39,7 @@ static bool is_wanted(const struct folded_line *line, struct name_filter *names)
 	return !names || name_filter_keeps(names, verdict);
 }
 
-/* Adds a value in the smallest unit of those so far that 64 bits have space for. */
+/* Adds a value, in the smallest unit so far that doesn't overflow 64 bits. */
 static bool add_value(struct calltree *tree, uint32_t node, struct folded_number now,
 		      struct folded_number before, bool *is_rounded)
 {
@@ -208,7 +208,7 @@ static void collect(struct leaves *leaves, const struct calltree *tree, uint32_t
 		collect(leaves, tree, i);
 }
 
-/* Leaves of equal value stay in the order of the tree, which is that of the names. */
+/* Leaves of equal value stay in the tree's order, by name. */
 static int compare_leaves(const void *a, const void *b)
 {
 	const struct leaf *x = a, *y = b;

@@ -21,7 +21,7 @@ struct folded_input {
 	enum folded_column column;
 	bool reverse;		   /* leaf first: callees become the callers */
 	struct name_filter *names; /* NULL: every stack is taken */
-	double *left_out;	   /* total of skipped values, without those before */
+	double *left_out;	   /* total of filtered values, without the earlier ones */
 };
 
 /*
@@ -30,7 +30,7 @@ struct folded_input {
  */
 int folded_tree_read(struct calltree *tree, const struct folded_input *input);
 
-/* How a set of files is read. */
+/* Options for reading a set of files. */
 struct folded_set {
 	bool compares; /* the first of two files is the earlier one; a single one has both values */
 	bool reverse;

@@ -2,8 +2,8 @@
 /*
  * Folded stacks: one line per stack, root first, as flame graph programs read them. A line does not
  * say everything about a sample (not its pid, for one), so samples are merged by the text that they
- * have in common: some readers take the last of several equal lines for the whole. Texts are made
- * again when they are needed, since all together are many times larger than the samples.
+ * have in common: some readers take the last of several equal lines for the whole. Texts are
+ * generated when needed, since all together are many times larger than the samples.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,13 +17,13 @@
 #include "output/folded.h"
 #include "output/writer.h"
 
-/* Samples that have their text in common. */
+/* Samples with the same text. */
 struct line {
 	const struct sample *sample; /* one of them */
 	uint64_t hash, value;
 };
 
-/* A text that is rewritten in the same memory. */
+/* A reusable buffer for a text. */
 struct scratch {
 	FILE *f;
 	char *text;
@@ -77,7 +77,7 @@ static void close_scratch(struct scratch *scratch)
 	free(scratch->text);
 }
 
-/* Valid until the next one is made there. */
+/* Returns the sample's text, valid until the buffer's next use. */
 static const char *make_text(const struct folding *folding, struct scratch *scratch,
 			     const struct sample *s)
 {
@@ -110,7 +110,7 @@ static int compare_hash(const void *a, const void *b)
 	return order_u64(x->hash, y->hash);
 }
 
-/* Equal values by the stacks, so that output is stable. */
+/* Orders equal values by their stacks, so that output is stable. */
 static int compare_value(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
@@ -127,7 +127,7 @@ static bool is_same(struct folding *folding, const struct line *a, const struct 
 					     make_text(folding, &folding->other, b->sample));
 }
 
-/* Equal lines become one with the sum of their values. */
+/* Merges equal lines, with the total of their values. */
 static void merge_lines(struct folding *folding)
 {
 	struct line *lines = folding->lines;

@@ -25,10 +25,10 @@ struct frame {
 	const char *name;
 	enum frame_kind kind;
 	uint32_t line;		   /* of its source, being executed */
-	const char *file;	   /* NULL: unknown, or not asked for */
+	const char *file;	   /* NULL: unknown, or not requested */
 	const char *symbol;	   /* the linker's name; NULL: the same, unknown or not requested */
-	const struct image *image; /* borrowed; NULL: in none, or not asked for */
-	uint64_t address; /* in the image, as ELF counts: inside the call where it is a caller's */
+	const struct image *image; /* borrowed; NULL: no image, or not requested */
+	uint64_t address; /* ELF virtual address in the image; a caller's is inside the call */
 };
 
 struct frame_table;

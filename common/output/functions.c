@@ -10,7 +10,7 @@
 #include "output/functions.h"
 #include "output/quantity.h"
 
-/* A function while the tree is walked; depth: how often it is among the current callers. */
+/* A function during the walk of the tree; depth: how often it is among the current callers. */
 struct entry {
 	struct function function;
 	uint32_t depth;
@@ -39,7 +39,7 @@ static struct entry *find_entry(struct walk *walk, const struct calltree_node *n
 /* State of a walk: the node that a node's own value belongs to. */
 struct place {
 	const struct calltree_node *owner; /* NULL: nobody's yet */
-	bool is_wakers;			   /* all below is part of the waker's stack */
+	bool is_wakers;			   /* all descendants are part of the waker's stack */
 };
 
 static void visit_children(struct walk *walk, const struct calltree_node *node, struct place place);

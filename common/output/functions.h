@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Call trees by function: what each took itself, and with all that it called. */
+/* Call trees by function: each function's own value, and that including its callees. */
 #ifndef FUNCTIONS_H
 #define FUNCTIONS_H
 
@@ -15,7 +15,8 @@ struct function {
 };
 
 struct functions {
-	struct function *list; /* sorted by the chosen value, the other, then name; largest first */
+	/* sorted by the chosen value, largest first, then by the other one, then by name */
+	struct function *list;
 	size_t n;
 };
 
@@ -27,7 +28,7 @@ struct functions {
 struct functions *functions_new(const struct calltree *tree, bool by_total);
 void functions_free(struct functions *functions);
 
-/* The first n as a table: self, total, both also in percent, and the name. */
+/* Prints the first n as a table: self, total, both also in percent, and the name. */
 void functions_print(FILE *f, const struct functions *functions, const struct calltree *tree,
 		     size_t n, const char *unit);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Histograms: percentiles from log-linear slots, and the table that users of BCC's tools know.
- * Slots are finer than the table's rows, so that a percentile is a value and not a row's edge.
+ * Slots are finer than the table's rows, so that a percentile is more exact than a row's edge.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -44,7 +44,7 @@ uint64_t hist_fixed(const struct hist_unit *unit, uint64_t ns)
 	return hist_scale(min_u64(ns, HIST_MAX_NS), unit->mult, unit->shift);
 }
 
-/* How many values share a slot. */
+/* Returns how many values share a slot of an octave. */
 static uint64_t slot_width(uint32_t octave)
 {
 	return octave ? 1ULL << (octave - 1) : 1;
@@ -226,7 +226,10 @@ static struct position find_rank(const struct hist *h, uint64_t rank)
 	return at;
 }
 
-/* percent of count, rounded up: less a hair, as 99.9 % of 1000 is 999.0000000000001 in doubles. */
+/*
+ * Returns percent of count, rounded up, minus an epsilon: 99.9 % of 1000 is 999.0000000000001 in
+ * doubles.
+ */
 static uint64_t nearest_rank(uint64_t count, double percent)
 {
 	double exact = percent / 100 * (double)count * (1 - 1e-12);
@@ -319,7 +322,7 @@ static void print_table(FILE *f, const struct hist *h, const struct hist_unit *u
 	hist_visit(h, add_to_row, &rows);
 	if (!rows.n)
 		return;
-	wide = rows.n > 33; /* BCC's limit: the last row's numbers have more than ten digits */
+	wide = rows.n > 33; /* BCC's limit: numbers of the last row have more than ten digits */
 	for (uint32_t i = 0; i < rows.n; i++)
 		max_count = max_u64(max_count, rows.counts[i]);
 	fprintf(f, "%*s%-*s : count    distribution\n", wide ? 15 : 5, "", wide ? 29 : 19,
@@ -328,7 +331,7 @@ static void print_table(FILE *f, const struct hist *h, const struct hist_unit *u
 		print_row(f, i, rows.counts[i], max_count, wide);
 }
 
-/* Three digits at least; nanoseconds have no fractions. */
+/* Prints at least three digits; nanoseconds have no fractions. */
 static void print_value(FILE *f, const struct hist_unit *unit, const char *name, double v)
 {
 	int decimals = v >= 100 ? 0 : v >= 10 ? 1 : v >= 1 ? 2 : 3;

@@ -23,7 +23,7 @@ extern const struct hist_unit hist_nsecs; /* fixed = ns */
 extern const struct hist_unit hist_usecs; /* 1/64 us */
 extern const struct hist_unit hist_msecs; /* 1/65536 ms */
 
-/* Empty slots take no memory: there may be a histogram for each of many processes. */
+/* A histogram. Empty octaves take no memory: there may be one for each of many processes. */
 struct hist {
 	struct hist_octave *octaves[HIST_OCTAVES]; /* NULL: no values */
 };
@@ -31,7 +31,7 @@ struct hist {
 struct hist *hist_new(void);
 void hist_free(struct hist *h); /* NULL is allowed */
 
-/* The same conversion as in the kernel; values above HIST_MAX_NS are taken as that. */
+/* Adds a value, converted as in the kernel; values above HIST_MAX_NS count as HIST_MAX_NS. */
 uint64_t hist_fixed(const struct hist_unit *unit, uint64_t ns);
 
 void hist_record(struct hist *h, uint64_t fixed);
@@ -39,15 +39,15 @@ void hist_merge_octave(struct hist *h, uint32_t octave, const struct hist_octave
 void hist_merge(struct hist *h, const struct hist *more);
 
 /*
- * now - before, where `before` is an earlier reading of the same cumulative histogram. In an octave
- * whose maximum has not risen since, the interval's own maximum is unknown: it is taken to be the
- * last value of the highest slot with a count left, but never more than now's maximum.
+ * Computes now - before, where `before` is an earlier reading of the same cumulative histogram. In
+ * an octave whose maximum has not risen since, the interval's own maximum is unknown: it is taken
+ * to be the last value of the highest slot with a count left, but never more than now's maximum.
  */
 void hist_subtract(struct hist *now, const struct hist *before);
 
 uint64_t hist_count(const struct hist *h);
 
-/* Returns the sum of all values, in fixed point. */
+/* Returns the total of all values, in fixed point. */
 uint64_t hist_sum(const struct hist *h);
 
 /* Calls visit for each slot that holds a value, lowest first: values v with first <= v < below. */
@@ -60,8 +60,9 @@ void hist_visit(const struct hist *h, void (*visit)(const struct hist_slot *slot
 		void *arg);
 
 /*
- * In printed units; 0 for an empty histogram. Percentiles, with percent in (0, 100], are by nearest
- * rank: the middle of the slot that holds the value of that rank, never above the maximum.
+ * The following are in printed units; 0 for an empty histogram. Percentiles, with percent in (0,
+ * 100], are by nearest rank: the middle of the slot that holds the value of that rank, never above
+ * the maximum.
  */
 double hist_percentile(const struct hist *h, const struct hist_unit *unit, double percent);
 double hist_average(const struct hist *h, const struct hist_unit *unit);
@@ -71,13 +72,16 @@ double hist_max(const struct hist *h, const struct hist_unit *unit);
 uint64_t hist_to_ns(const struct hist_unit *unit, double value);
 
 /*
- * BCC's table: the header, a row per power of two from 0 -> 1 to the last one with a value, and
- * the line with count, average and percentiles. Prints nothing but the line for an empty one. Like
- * BCC's, the table has wider numbers and shorter bars when there is a row above 2^33.
+ * Prints BCC's table: the header, a row per power of two from 0 -> 1 to the last one with a value,
+ * and the line with count, average and percentiles. Prints nothing but the line for an empty one.
+ * Like BCC's, the table has wider numbers and shorter bars when there is a row above 2^33.
  */
 void hist_print(FILE *f, const struct hist *h, const struct hist_unit *unit);
 
-/* The same as members of an object: buckets are as fine as they were recorded, first inclusive. */
+/*
+ * Writes the same as members of a JSON object; buckets are as fine as recorded, and include their
+ * first value.
+ */
 void hist_print_json(struct json *json, const struct hist *h, const struct hist_unit *unit);
 
 #endif

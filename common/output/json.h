@@ -12,18 +12,21 @@
 
 struct json {
 	FILE *f;
-	bool has_members; /* the object or list that is open */
+	bool has_members; /* the open object or list has members */
 };
 
-/* A line's object: '{', members, '}'. type becomes its first member. */
+/* Begins a line's object; type becomes its first member. */
 struct json json_begin_line(FILE *f, const char *type);
 void json_end_line(struct json *json);
 
-/* An object '{' or a list '[' inside; key NULL: in a list. Closed with the bracket that fits. */
+/*
+ * Opens a nested object '{' or list '['; key NULL: it is an item of a list. Closed with the
+ * matching bracket.
+ */
 void json_open(struct json *json, const char *key, char bracket);
 void json_close(struct json *json, char bracket);
 
-/* Members. A text that is NULL is left out. */
+/* Write members. A NULL string is omitted. */
 void json_text(struct json *json, const char *key, const char *text);
 void json_uint(struct json *json, const char *key, uint64_t value);
 void json_number(struct json *json, const char *key, double value);

@@ -26,13 +26,13 @@ static const char *const other_values[PROMETHEUS_MAX_LABELS] = { "other", "other
 								 "other", "other", "other" };
 
 struct series {
-	struct hashlink link;  /* of the family, by the values */
+	struct hashlink link;  /* series of the family, by their label values */
 	struct lru_item usage; /* in the order in which they grew last */
 	struct series *next;   /* in the order in which they came */
 	char *values[PROMETHEUS_MAX_LABELS];
 	uint64_t grown_ns;
-	uint64_t total;	   /* of a histogram: of its values, in fixed point */
-	uint64_t *buckets; /* a histogram's, each its own values only; the last has no edge */
+	uint64_t total;	   /* total of a histogram's values, in fixed point */
+	uint64_t *buckets; /* buckets of a histogram, not cumulative; the last has no edge */
 };
 
 /* A metric with its series. */
@@ -42,7 +42,7 @@ struct family {
 	struct hashtable by_values;
 	struct lru usage;
 	struct series *first, **last;
-	struct series *other; /* outside of the table; NULL: not needed yet */
+	struct series *other; /* the "other" series, outside of the table; NULL: not needed yet */
 	size_t n_labels;
 };
 
@@ -50,7 +50,7 @@ struct metrics {
 	uint32_t max_series;
 	struct family *first, **last;
 	uint64_t overflows;
-	uint64_t now_ns, before_ns; /* times of the current report, and of the one before */
+	uint64_t now_ns, before_ns; /* times of the current and the previous report */
 };
 
 struct metrics *metrics_new(uint32_t max_series)
@@ -100,7 +100,7 @@ void metrics_free(struct metrics *metrics)
 
 /* ---- the edges ---- */
 
-/* In fixed point: 16, 24, 32, 48, ... */
+/* Returns the bucket's edge in fixed point: 16, 24, 32, 48, ... */
 static uint64_t edge_fixed(size_t i)
 {
 	return (2 + i % 2) << (FIRST_EDGE_LOG2 - 1 + i / 2);
@@ -108,10 +108,10 @@ static uint64_t edge_fixed(size_t i)
 
 struct bucketing {
 	uint64_t *buckets;
-	size_t at; /* the bucket of the slot before */
+	size_t at; /* bucket of the previous slot */
 };
 
-/* Edges are borders of slots; slots come in ascending order. */
+/* Edges coincide with edges of slots; slots come in ascending order. */
 static void add_slot(const struct hist_slot *slot, void *arg)
 {
 	struct bucketing *to = arg;
@@ -197,7 +197,7 @@ static void remove_series(struct family *family, struct series *series)
 	free_series(series);
 }
 
-/* A series that grew in the report before may just not have occurred yet in this one. */
+/* A series that grew in the previous report may still grow in this one. */
 static bool is_idle(const struct metrics *metrics, const struct series *series)
 {
 	return metrics->now_ns - series->grown_ns >= IDLE_NS &&
@@ -245,7 +245,7 @@ static void note_report(struct metrics *metrics, uint64_t now_ns)
 	metrics->now_ns = now_ns;
 }
 
-/* A thread may be called so, too. */
+/* A thread may have this name, too. */
 static bool is_other(const struct family *family, const char *const *values)
 {
 	return family->n_labels && are_equal(family, values, other_values);

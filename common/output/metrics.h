@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Counters of a run since its start, by labels, for a scraper: sums and histograms that only grow,
- * in base units. The number of series of a metric is bounded. Beyond it a new one replaces one that
- * has not grown for five minutes (a server has forgotten it by then), nor in the report before; if
- * there is none, its values go to the series whose labels are all "other". Values of labels that
- * have the same text are the same, see prometheus.h.
+ * Counters of a run since its start, by labels, for a scraper: totals and histograms that only
+ * grow, in base units. The number of series of a metric is bounded. Beyond it a new one replaces
+ * one that has not grown for five minutes (a server has forgotten it by then), nor in the report
+ * before; if there is none, its values go to the series whose labels are all "other". Label values
+ * with equal texts are equal, see prometheus.h.
  */
 #ifndef METRICS_H
 #define METRICS_H
@@ -22,31 +22,32 @@ enum metric_kind {
 	METRIC_HISTOGRAM, /* of times, in seconds */
 };
 
-/* Declared once as data; known by its address. */
+/* A metric, declared as constant data and identified by its address. */
 struct metric {
 	const char *name; /* with its base unit, and "_total" if it is a counter */
 	const char *help; /* one sentence */
 	enum metric_kind kind;
-	uint64_t divisor; /* of values that are added, to base units: NS_PER_S; 0: none */
-	bool has_few;	  /* a series per reason, not per target: max_series doesn't apply */
-	const char *labels[PROMETHEUS_MAX_LABELS]; /* their names, NULL after the last */
+	/* divisor that converts added values to base units, such as NS_PER_S; 0: none */
+	uint64_t divisor;
+	bool has_few; /* one series per reason, not per target: exempt from max_series */
+	const char *labels[PROMETHEUS_MAX_LABELS]; /* names of labels, terminated by NULL */
 };
 
 struct metrics;
 
-/* max_series: of a metric, besides "other". */
+/* max_series: limit per metric, besides "other". */
 struct metrics *metrics_new(uint32_t max_series);
 void metrics_free(struct metrics *metrics);
 
 /*
- * The series of those label values, as many as the metric has labels, and copied; made if need be.
- * now_ns: when the report ends, by the monotonic clock; the same for all of it. Adding 0 makes a
- * series known before it has counted anything.
+ * Adds to the series with those label values, one per label of the metric, copied; creates it if
+ * needed. now_ns: when the report ends, by the monotonic clock; the same for all of it. Adding 0
+ * makes a series known before it has counted anything.
  */
 void metrics_add(struct metrics *metrics, const struct metric *metric, const char *const *values,
 		 uint64_t amount, uint64_t now_ns);
 
-/* The same for a value that is a total already, or a gauge. */
+/* Sets the series to a value that is a total already, or a gauge. */
 void metrics_set(struct metrics *metrics, const struct metric *metric, const char *const *values,
 		 uint64_t total, uint64_t now_ns);
 
@@ -57,7 +58,10 @@ void metrics_add_hist(struct metrics *metrics, const struct metric *metric,
 /* Returns how often values went to "other" because --max-series was reached. */
 uint64_t metrics_overflows(const struct metrics *metrics);
 
-/* All of them, in the order in which they were first used; within one, series as they came. */
+/*
+ * Writes all metrics in the order of their first use, and their series in the order of their
+ * creation.
+ */
 void metrics_write(FILE *f, const struct metrics *metrics);
 
 #endif

@@ -16,7 +16,7 @@
 #include "output/name_filter.h"
 #include "output/profile.h"
 
-#define VERDICTS_MAX 65536 /* then they are forgotten: code made at run time has ever new names */
+#define VERDICTS_MAX 65536 /* then the cache is cleared: JIT code keeps producing new names */
 #define IS_JUDGED    (1U << 2)
 
 struct name_pattern {
@@ -25,19 +25,19 @@ struct name_pattern {
 
 struct name_verdicts {
 	struct strpool *names;
-	struct idmap map; /* by the address of the name: IS_JUDGED and its verdict */
+	struct idmap map; /* verdicts by the name's address, with IS_JUDGED set */
 };
 
 /* ---- the size of a pattern ---- */
 
 /*
- * C libraries write repetitions out before they compile a pattern, take time and memory that grow
- * faster than its length, and call themselves for each group in a group.
+ * C libraries expand repetitions before they compile a pattern, take time and memory that grow
+ * faster than its length, and recurse for each nested group.
  */
-#define PATTERN_MAX 500 /* characters, repetitions written out: half a second in musl's library */
+#define PATTERN_MAX 500 /* characters, repetitions expanded: half a second in musl's library */
 #define NESTING_MAX 32
 
-/* The characters of a group, or of the whole pattern: the last item's, which may be repeated. */
+/* Size of a group or of the whole pattern, and of its last item, which may be repeated. */
 struct extent {
 	size_t before_last, last;
 };
@@ -103,7 +103,7 @@ static void repeat_last(struct measure *m, size_t times)
 	*last = bounded(bounded(times ? times : 1) * *last);
 }
 
-/* NULL: there is more than a pattern may have. Otherwise the item's last character. */
+/* Returns the item's last character; NULL: the pattern is too large. */
 static const char *measure_item(struct measure *m, const char *at)
 {
 	switch (*at) {
@@ -159,7 +159,7 @@ static bool is_too_large(const char *text)
 	return m.levels[0].before_last + m.levels[0].last > PATTERN_MAX;
 }
 
-/* In libraries that support them, they take unbounded time. */
+/* Back references take unbounded time in libraries that support them. */
 static bool has_back_reference(const char *text)
 {
 	for (; (text = strchr(text, '\\')) && text[1]; text += 2)

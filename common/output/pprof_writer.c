@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Stacks as pprof reads them: a gzip'd message of profile.proto (github.com/google/pprof, proto/).
- * There, everything is written once and referred to by a number: each string, function, mapping and
- * location is stored as the bytes of its message, and equal ones get one number.
+ * There, everything is written once and referred to by a number: strings, functions, mappings and
+ * locations are compared by the bytes of their messages, and equal ones share a number.
  *
  * An address is that in the file, as ELF counts it, not that in some process: a mapping that begins
  * at 0 and covers all memory declares that.
@@ -43,7 +43,7 @@ enum value_type_field { VALUE_TYPE = 1, VALUE_UNIT = 2 };
 enum sample_field { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
 enum label_field { LABEL_KEY = 1, LABEL_TEXT = 2, LABEL_NUMBER = 3, LABEL_UNIT = 4 };
 
-#define OWN_NUMBER 1 /* the field of messages that others refer to */
+#define OWN_NUMBER 1 /* field number of messages that other messages refer to */
 
 enum mapping_field {
 	MAPPING_LIMIT = 3,
@@ -73,7 +73,7 @@ struct pprof {
 	struct idmap known_frames, known_images, known_texts; /* see known_get() */
 	uint64_t *list;					      /* of a sample's locations */
 	size_t n_list, list_cap;
-	const char *type; /* of the values; NULL: none but their unit */
+	const char *type; /* type of the values; NULL: only their unit is known */
 	const struct profile *profile;
 	const struct sample_period *period; /* NULL: a sample stands for no time */
 };
@@ -193,9 +193,7 @@ static uint64_t number_function(struct pprof *p, const struct frame *frame)
 	return number_message(p, &p->functions, PROFILE_FUNCTION, &function);
 }
 
-/*
- * Names are as good as they get: pprof need not look for the file here, which may be another one.
- */
+/* Declares all names resolved: pprof must not look for the file here, which may be another one. */
 static uint64_t number_mapping(struct pprof *p, const struct image *image)
 {
 	const char *path = image->path ? image->path : image->name;

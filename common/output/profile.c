@@ -15,7 +15,7 @@
 #include "output/profile.h"
 
 struct entry {
-	struct hashlink link; /* by all that keeps samples apart */
+	struct hashlink link; /* by everything that distinguishes samples */
 	struct sample sample;
 	const struct frame *frames[];
 };
@@ -25,7 +25,7 @@ struct profile {
 	const struct column *columns; /* n_columns of them */
 	size_t n_columns;
 	struct strpool *names;	       /* but for those of frames */
-	struct frame_table *own_table; /* NULL: samples have frames of the caller's */
+	struct frame_table *own_table; /* NULL: samples refer to the caller's frames */
 	struct entry **entries;	       /* in the order that profile_sort() gives */
 	size_t count, capacity;
 	struct hashtable table;
@@ -232,7 +232,7 @@ int sample_compare_stacks(const struct sample *a, const struct sample *b)
 	return order ? order : compare_frames(a, b);
 }
 
-/* Everything that keeps samples apart is compared: no order is left to chance. */
+/* Compares everything that distinguishes samples, so that the order is deterministic. */
 static int compare_samples(const struct sample *a, const struct sample *b)
 {
 	int order = order_u64(b->value, a->value);

@@ -12,19 +12,18 @@
 
 #include "output/frames.h"
 
-/*
- * Other numbers that a tool has for each stack beside its value, and what becomes of them when
- * equal stacks are merged.
- */
+/* Further numbers of each stack beside its value, and how they are merged when equal stacks are. */
 struct column {
 	const char *name; /* as in JSON: "runnable", "oldest_ms" */
 	enum {
-		COLUMN_SUM, /* 0 is as good as absent */
+		COLUMN_SUM, /* 0 means absent */
 		COLUMN_LEAST,
 		COLUMN_MOST,
 	} merge;
-	const char *rest;  /* name of the rest, for a part of the value, in its unit; NULL: none */
-	const char *pprof; /* the type of a number of things in pprof; NULL: not written there */
+	/* if the column is a part of the value: name of the remaining part; NULL: none */
+	const char *rest;
+	/* if the column is a count: its type in pprof; NULL: not written there */
+	const char *pprof;
 };
 
 /* The thread that a sample is from; texts that are unknown or absent are NULL. */
@@ -41,13 +40,13 @@ struct sample {
 	uint32_t pid;
 	int cpu;		    /* -1: not by CPU */
 	char state;		    /* a letter for the state of the task; 0: none */
-	const char *remark;	    /* such as "still running"; NULL: none */
+	const char *remark;	    /* remark, such as "still running"; NULL: none */
 	const struct frame *frames; /* root first, leaf last: user, then kernel, then the waker's */
 	size_t n_frames;
 	uint64_t value;			   /* in the profile's unit */
 	uint64_t columns[PROFILE_COLUMNS]; /* those that the profile has */
 	struct sample_group group;	   /* derived from the cgroup */
-	const struct frame *const *known;  /* instead of frames: those of the profile's table */
+	const struct frame *const *known;  /* instead of frames: frames of the profile's table */
 	uint32_t tid;			   /* 0: not per thread */
 };
 
@@ -66,8 +65,8 @@ struct profile;
 
 /*
  * unit: "samples", "microseconds", "bytes", ... columns: up to one without a name; NULL: none. Both
- * must stay valid. table: where all frames are that samples have as `known`, which outlives the
- * profile; NULL: it copies frames into one of its own.
+ * must stay valid. table: holds the samples' `known` frames and outlives the profile; NULL: the
+ * profile copies frames into its own table.
  */
 struct profile *profile_new(const char *unit, const struct column *columns,
 			    struct frame_table *table);
@@ -76,7 +75,7 @@ void profile_free(struct profile *p);
 /* Adds a copy of the sample, merged with an earlier one that differs in its values only. */
 void profile_add(struct profile *p, const struct sample *s);
 
-/* Divides every value and its parts, such as nanoseconds to be shown in microseconds. */
+/* Divides every value and its parts, for example to print nanoseconds in microseconds. */
 void profile_scale(struct profile *p, uint64_t divisor);
 
 /* Hottest first; equal values by comm, pid, tid, then frames, so that output is stable. */

@@ -5,7 +5,9 @@
 
 #include "output/prometheus.h"
 
-/* In values only the backslash, the quote and the line feed are special; no text has the last. */
+/*
+ * Only the backslash, the quote and the line feed are special in values; no value has a line feed.
+ */
 static void print_label(FILE *f, char before, const char *name, const char *text)
 {
 	fprintf(f, "%c%s=\"", before, name);

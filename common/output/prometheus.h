@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Lines of Prometheus' text format, version 0.0.4 (prometheus.io, "Exposition formats"). Values of
- * labels are texts that can be printed, as of mem_escape().
+ * Lines of Prometheus' text format, version 0.0.4 (prometheus.io, "Exposition formats"). Label
+ * values must be printable, as mem_escape() makes them.
  */
 #ifndef PROMETHEUS_H
 #define PROMETHEUS_H
@@ -16,14 +16,14 @@ struct prometheus_labels {
 	size_t n;
 };
 
-/* The two lines above all samples of a metric. type: "counter", "gauge" or "histogram". */
+/* Writes the two lines above all samples of a metric. type: "counter", "gauge" or "histogram". */
 void prometheus_print_head(FILE *f, const char *name, const char *type, const char *help);
 
-/* One sample. suffix: "", "_sum", "_count". */
+/* Writes one sample. suffix: "", "_sum", "_count". */
 void prometheus_print_sample(FILE *f, const char *name, const char *suffix,
 			     const struct prometheus_labels *labels, double value);
 
-/* A bucket: how many values were at most `edge`; INFINITY is the last one's. */
+/* Writes a bucket: the number of values of at most `edge`; INFINITY for the last one. */
 void prometheus_print_bucket(FILE *f, const char *name, const struct prometheus_labels *labels,
 			     double edge, double count);
 

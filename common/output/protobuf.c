@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The encoder of protocol buffers: numbers of seven bits a byte, and lengths in front of the rest.
- */
+/* The encoder of protocol buffers: varints, and length-prefixed fields. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define QUANTITY_MAX 64 /* bytes that any value takes, the unit's name up to 32 */
+#define QUANTITY_MAX 64 /* buffer size for any value, with a unit name of up to 32 bytes */
 
-/* "calls", but "call" where it is one. */
+/* Returns the unit's name for that number: "calls", but "call" for 1. */
 const char *quantity_unit(char buf[QUANTITY_MAX], uint64_t value, const char *unit);
 
 /*
@@ -21,11 +21,11 @@ const char *quantity_unit(char buf[QUANTITY_MAX], uint64_t value, const char *un
  */
 char *quantity_format(char buf[QUANTITY_MAX], uint64_t value, const char *unit);
 
-/* The same of a value with decimals: fractions have at most 7 digits. */
+/* Formats a value with decimals in the same way; fractions have at most 7 digits. */
 char *quantity_format_decimal(char buf[QUANTITY_MAX], uint64_t value, unsigned int decimals,
 			      const char *unit);
 
-/* The same for a column: a unit that is not scaled is left out. */
+/* Formats a value for a column: a unit that is not scaled is omitted. */
 char *quantity_format_short(char buf[QUANTITY_MAX], uint64_t value, unsigned int decimals,
 			    const char *unit);
 

@@ -10,7 +10,7 @@
 
 #include "output/screen.h"
 
-/* The alternate screen, no cursor, and nothing of a line that is too long on the next one. */
+/* Switches to the alternate screen, hides the cursor and turns line wrapping off. */
 #define OPEN_SCREEN  "\033[?1049h\033[?25l\033[?7l"
 #define CLOSE_SCREEN "\033[?7h\033[?25h\033[?1049l"
 #define HOME	     "\033[H"
@@ -48,7 +48,7 @@ bool screen_take_keys(void)
 	keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	keys.c_cc[VMIN] = 1;
 	keys.c_cc[VTIME] = 0;
-	keys.c_cc[VQUIT] = _POSIX_VDISABLE; /* it would leave the screen as it is */
+	keys.c_cc[VQUIT] = _POSIX_VDISABLE; /* SIGQUIT would not restore the screen */
 	close_at_exit();
 	screen.has_keys = !tcsetattr(STDIN_FILENO, TCSANOW, &keys);
 	return screen.has_keys;

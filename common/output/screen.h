@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A terminal as a screen that is redrawn, with the control sequences of ECMA-48 and xterm that
- * every terminal of today knows, the kernel's console too. What was on it comes back at the end,
+ * every terminal of today knows, the kernel's console too. The former contents return at the end,
  * however the process ends itself.
  */
 #ifndef SCREEN_H
@@ -27,7 +27,7 @@ unsigned int screen_columns(void);
  */
 size_t screen_fit(const char *line, size_t length, unsigned int columns);
 
-/* Gives all back, until the next screen_draw() or screen_take_keys(). Safe at any time. */
+/* Restores the terminal, until the next screen_draw() or screen_take_keys(). Safe at any time. */
 void screen_close(void);
 
 #endif

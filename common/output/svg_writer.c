@@ -11,7 +11,7 @@
 #include "output/quantity.h"
 #include "output/writer.h"
 
-/* A child whose name was put together for it. */
+/* Adds a child with a name that was built for it. */
 static uint32_t add_text(struct calltree *tree, uint32_t node, char *text, enum frame_kind kind)
 {
 	node = calltree_child(tree, node, text, kind);

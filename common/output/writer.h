@@ -14,8 +14,9 @@ struct writer_facts {
 	const char *host, *kernel;
 	const char *event; /* sampled event, such as "cpu-clock at 99 Hz"; NULL: none */
 	const struct sample_period *period; /* NULL: nothing was */
-	const char *type;		    /* of the values, in pprof; NULL: by their unit */
-	uint64_t end_unix_ns;		    /* of the window, on the wall clock */
+	/* type of the values in pprof; NULL: derived from their unit */
+	const char *type;
+	uint64_t end_unix_ns; /* start of the window, by the wall clock */
 	uint64_t duration_ns;
 	uint64_t lost; /* losses, in the profile's unit */
 };
@@ -32,8 +33,8 @@ struct writer_style {
 
 struct writer {
 	const char *name;      /* as in --format */
-	const char *extension; /* of --output files: "txt", "folded", "svg", "pb.gz" */
-	bool is_exact; /* wants frames with their places, and values before they are divided */
+	const char *extension; /* extension of --output files: "txt", "folded", "svg", "pb.gz" */
+	bool is_exact;	       /* needs frames with their locations, and undivided values */
 	/*
 	 * Writes the whole profile, which it may sort; samples of value 0 are left out. Errors
 	 * are left in the stream.
@@ -57,7 +58,7 @@ char *writer_frame_text(const struct frame *frame);
 void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_style *style,
 			const char *also);
 
-/* Before the sample with that index is written. */
+/* Called before the sample with that index is written. */
 void writer_pause(const struct writer_style *style, size_t i);
 
 /* JSON's line about the run. */

@@ -7,7 +7,7 @@
 #include "base/escape.h"
 #include "output/xml.h"
 
-/* Two characters that are valid UTF-8 and still no XML. */
+/* Two characters that are valid UTF-8 but not allowed in XML. */
 static bool is_noncharacter(const char *s)
 {
 	return !memcmp(s, "\xef\xbf\xbe", 3) || !memcmp(s, "\xef\xbf\xbf", 3);

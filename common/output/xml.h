@@ -12,7 +12,7 @@
  */
 void xml_print(FILE *f, const char *s);
 
-/* Only its first n characters, not bytes; a character that is escaped counts as one. */
+/* Writes only the first n characters, not bytes; an escaped character counts as one. */
 void xml_print_start(FILE *f, const char *s, size_t n);
 
 /* Returns the number of characters that xml_print_start() counts in all of s. */

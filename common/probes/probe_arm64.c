@@ -25,7 +25,7 @@ enum {
 	HINT_PACIB1716 = 10,
 	HINT_PACIAZ = 24, /* and PACIASP, PACIBZ, PACIBSP */
 	HINT_PACIBSP = 27,
-	HINT_BTI = 32, /* and BTI c, BTI j, BTI jc: even ones */
+	HINT_BTI = 32, /* also BTI c, BTI j, BTI jc: even numbers */
 	HINT_BTI_JC = 38,
 };
 
@@ -91,7 +91,7 @@ static enum branch branch_of(uint32_t word)
 	return BRANCH_NONE;
 }
 
-/* How far a relative branch goes, in bytes. False: it is none. */
+/* Finds the distance of a relative branch, in bytes. False: not a relative branch. */
 static bool read_distance(uint32_t word, int32_t *distance)
 {
 	switch (branch_of(word)) {
@@ -109,7 +109,9 @@ static bool read_distance(uint32_t word, int32_t *distance)
 	}
 }
 
-/* Data between the code may look like a branch: then a place may be missed, but none is wrong. */
+/*
+ * Data between the code may look like a branch: then a location may be missed, but none is wrong.
+ */
 static size_t find_limit(const uint8_t *code, size_t size)
 {
 	size_t limit = PROBE_MAX_OFFSET;
@@ -137,8 +139,8 @@ static enum probe_kind kind_of_hint(uint32_t hint)
 }
 
 /*
- * The kernel steps over all instructions that are not in its list of refused ones, known or not:
- * newer branches would go anywhere. So only those that it knows are accepted.
+ * The kernel steps over all instructions that are not in its list of refused ones, known or not: an
+ * unknown newer branch would go astray. So only instructions known here are accepted.
  */
 static enum probe_kind kind_of_control(uint32_t word)
 {
@@ -190,7 +192,7 @@ static bool read_control(struct probe_effect *e, uint32_t word)
 	return is_signing(hint) ? writes_reg(e, X30, false) : hint == HINT_NOP || is_bti(hint);
 }
 
-/* Data processing with an immediate operand. */
+/* Decodes data processing with an immediate operand. */
 static bool read_immediate(struct probe_effect *e, uint32_t word)
 {
 	uint32_t operation = field(word, 29, 2), to = field(word, 0, 5);
@@ -213,8 +215,8 @@ static bool read_immediate(struct probe_effect *e, uint32_t word)
 }
 
 /*
- * Operations with one source: CLZ, REV and so on, but nothing that signs; with two: divisions,
- * which don't fault here, and shifts.
+ * Decodes operations with one source (CLZ, REV, ..., but not signing) or with two (shifts, and
+ * divisions, which don't fault here).
  */
 static bool is_plain_arithmetic(uint32_t word)
 {
@@ -254,7 +256,7 @@ static void note_move(struct probe_effect *e, uint32_t from, uint32_t to)
 	e->copied_to = (int)to;
 }
 
-/* Data processing with operands in registers. */
+/* Decodes data processing with operands in registers. */
 static bool read_registers(struct probe_effect *e, uint32_t word)
 {
 	bool is_extended = is_in(word, 0x01200000, 0x01200000), sets_flags = field(word, 29, 1);
@@ -267,7 +269,7 @@ static bool read_registers(struct probe_effect *e, uint32_t word)
 	return writes_reg(e, to, is_extended && !sets_flags);
 }
 
-/* A load or store, of one register or a pair. */
+/* Decodes a load or store of one register or a pair. */
 struct access {
 	bool is_store, is_vector, is_prefetch;
 	bool writes_base;
@@ -298,7 +300,7 @@ static bool read_single(struct access *a, uint32_t word)
 	if (has_register)
 		return form == 2; /* not atomic ones */
 	a->writes_base = form & 1;
-	return form != 2; /* not with the rights of user space */
+	return form != 2; /* excludes loads and stores with user privileges (LDTR, STTR) */
 }
 
 static bool read_access(struct access *a, uint32_t word)
@@ -330,7 +332,7 @@ static bool read_memory(struct probe_effect *e, uint32_t word)
 	return !a.writes_base || writes_reg(e, base, true);
 }
 
-/* False: not known, or nothing that may be skipped. */
+/* False: unknown, or nothing that may be skipped. */
 static bool read_effect(struct probe_effect *e, uint32_t word)
 {
 	*e = (struct probe_effect){ .copied_from = -1 };

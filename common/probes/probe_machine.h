@@ -15,21 +15,21 @@
 /* Effect of an instruction on registers, which are numbered as in machine code. */
 struct probe_effect {
 	uint32_t writes;	    /* as bits */
-	int copied_from, copied_to; /* by a move of 64 bits; -1: none */
+	int copied_from, copied_to; /* source of a 64-bit move; -1: none */
 };
 
 struct probe_step {
 	size_t bytes;
 	enum probe_kind kind;
-	bool is_skippable; /* the effect is known, and all it does is to write these registers */
+	bool is_skippable; /* the effect is known: it only writes these registers */
 	struct probe_effect effect;
 };
 
 struct probe_machine {
 	uint8_t args[PROBE_MAX_ARGS]; /* the calling convention's registers */
-	uint32_t return_regs; /* by which the kernel finds what a call returns to, as bits */
+	uint32_t return_regs; /* registers by which the kernel finds the return address, as bits */
 
-	/* Reads the instruction at code. False: it isn't known, or not all of it is there. */
+	/* Reads the instruction at code. False: it is unknown, or not all of it is there. */
 	bool (*read)(struct probe_step *step, const uint8_t *code, size_t size);
 
 	/* The offset from which on the entry is part of a loop; at most PROBE_MAX_OFFSET. */
@@ -37,8 +37,8 @@ struct probe_machine {
 };
 
 /*
- * For find_limit: notes a jump at `from` by `relative` bytes. A target after the first byte makes
- * all that follows it a loop; at the first one, nothing is new.
+ * For find_limit: notes a jump at `from` by `relative` bytes. A jump to a later byte makes
+ * everything after that byte a loop; a jump to the first byte is a new call.
  */
 static inline void probe_note_target(size_t *limit, size_t from, int32_t relative)
 {

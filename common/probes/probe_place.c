@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The search for a probe's place. It follows which registers hold the arguments from instruction to
- * instruction. See probe_place.h for the rules, probe_x86.c and probe_arm64.c for the instructions.
+ * Searches for a probe's location, tracking from instruction to instruction which registers hold
+ * the arguments. See probe_place.h for the rules, probe_x86.c and probe_arm64.c for the
+ * instructions.
  */
 #include "probes/probe_machine.h"
 #include "probes/probe_place.h"

@@ -17,10 +17,10 @@
  * kernel finds the calls that are over. bti may be skipped.
  *
  * The search ends at the first branch, which may still be probed itself, and at the first
- * instruction that isn't known. It also ends where a relative jump in the function leads back into
+ * instruction that is unknown. It also ends where a relative jump in the function leads back into
  * the entry, since the probe would be hit again in the same call. Jumps that can't be seen in the
  * function's own bytes (indirect ones, and those from a part that the compiler has put elsewhere)
- * are not looked for: they would have to loop to before the first push or branch.
+ * are not searched for: they would have to loop to before the first push or branch.
  *
  * Plain arithmetic on bytes that the traced side may have chosen: any bytes are safe.
  */
@@ -34,9 +34,10 @@
 #include "probes/probe_kind.h"
 
 struct probe_request {
-	unsigned int n_args; /* of integer type, that the probe reads (0 to PROBE_MAX_ARGS) */
-	bool wants_return;   /* a return probe goes to the same place */
-	bool may_move_args;  /* the probe can read arguments from other registers: see args[] */
+	/* number of integer arguments that the probe reads (0 to PROBE_MAX_ARGS) */
+	unsigned int n_args;
+	bool wants_return;  /* a return probe is set at the same location */
+	bool may_move_args; /* the probe can read arguments from other registers: see args[] */
 };
 
 struct probe_place {
@@ -53,16 +54,16 @@ struct probe_place {
 };
 
 /*
- * The place in a function of which `size` bytes are known: best all of it, as the search for jumps
- * back wants them; what isn't there is not looked at. Always an answer: offset 0 if no other
- * place is better, and where size is 0 (kind PROBE_STEP).
+ * Returns the location in a function of which `size` bytes are given: ideally the whole function,
+ * since jumps back are searched for. Offset 0 (kind PROBE_STEP if size is 0) if no other location
+ * is better.
  */
 void probe_place_find(struct probe_place *place, const struct probe_request *request,
 		      const uint8_t *code, size_t size);
 
 /* ---- for tests ---- */
 
-/* The same on every machine: for code of that one, see probe_machine.h. */
+/* The same for code of any machine, see probe_machine.h. */
 struct probe_machine;
 void probe_place_find_on(const struct probe_machine *machine, struct probe_place *place,
 			 const struct probe_request *request, const uint8_t *code, size_t size);

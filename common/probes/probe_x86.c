@@ -34,8 +34,8 @@ static bool writes_reg(struct probe_effect *e, const struct x86_insn *insn, bool
 }
 
 /*
- * False for memory, which is not to be written by what is skipped. So the red zone is empty yet:
- * the kernel overwrites 8 bytes of it where it makes a call of a nop of 5 bytes (since 6.18).
+ * False for memory, which skipped instructions must not write. So the red zone is empty yet: the
+ * kernel overwrites 8 bytes of it where it makes a call of a nop of 5 bytes (since 6.18).
  */
 static bool writes_rm(struct probe_effect *e, const struct x86_insn *insn, bool is_byte)
 {
@@ -178,7 +178,7 @@ static bool read_0f(struct probe_effect *e, const struct x86_insn *insn)
 	}
 }
 
-/* False: not known, or nothing that may be skipped. */
+/* False: unknown, or nothing that may be skipped. */
 static bool read_effect(struct probe_effect *e, const struct x86_insn *insn)
 {
 	unsigned int odd = X86_PREFIX_67 | X86_PREFIX_F2 | X86_PREFIX_F3 | X86_PREFIX_LOCK;
@@ -276,7 +276,8 @@ static bool read_step(struct probe_step *step, const uint8_t *code, size_t size)
 		return false;
 	step->bytes = insn.bytes;
 	step->kind = kind_of(&insn);
-	step->is_skippable = read_effect(&step->effect, &insn); /* no branch and no push is */
+	/* branches and pushes never are */
+	step->is_skippable = read_effect(&step->effect, &insn);
 	return true;
 }
 

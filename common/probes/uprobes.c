@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Attaching to functions of user space; see uprobes.h. Links are made by bpf(2) itself, as libbpf
- * 1.1 knows only the old kind. Files are named by their descriptors (/proc/self/fd/N), which leads
- * the kernel to the very file, deleted or in another mount namespace.
+ * 1.1 knows only the old kind. Files are named by their descriptors (/proc/self/fd/N), so that the
+ * kernel finds the exact file, even if it is deleted or in another mount namespace.
  *
  * Return probes come first and go last, so that no entry is seen without its return. So do brief
- * ones: what they end should not be seen to begin before.
+ * programs: a block must not be seen allocated before its free is seen.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -33,7 +33,7 @@
 #define UPROBE_MULTI_RETURN  (1u << 0)
 
 #define UPROBE_TYPE_PATH "/sys/bus/event_source/devices/uprobe/type"
-#define PERF_RETURN	 1 /* of attr.config: see format/retprobe beside it */
+#define PERF_RETURN	 1 /* bit of attr.config for return probes: see format/retprobe */
 
 /* The part of union bpf_attr for BPF_LINK_CREATE of such a link. */
 struct uprobe_multi_attr {
@@ -42,7 +42,7 @@ struct uprobe_multi_attr {
 	uint32_t count, multi_flags, pid, padding;
 };
 
-/* A link to be, or several: the same program at all points. */
+/* A link to create, or several: the same program at all points. */
 struct attachment {
 	int prog_fd;
 	pid_t pid;
@@ -76,7 +76,7 @@ static uint32_t attach_type_of(enum uprobes_mode mode)
 
 /* ---- links ---- */
 
-/* One link for n points of a file. A descriptor or -errno. */
+/* Creates one link for n points of a file. Returns its descriptor or -errno. */
 static int link_multi(const struct attachment *at, const struct uprobe_point *points, size_t n)
 {
 	struct path path = path_of(points->fd);
@@ -175,7 +175,7 @@ static int link_nothing(enum uprobes_mode mode, int prog_fd)
 
 	if (point.fd < 0)
 		return -errno;
-	point.cookie = 1; /* so that the kernel has to take one */
+	point.cookie = 1; /* so that the kernel has to install one */
 	fd = write(point.fd, text, sizeof(text)) < 0 ? -errno : link_points(&at, &point, 1);
 	close(point.fd);
 	return fd;
@@ -227,7 +227,7 @@ int uprobes_prepare_mode(struct uprobes_programs *programs, enum uprobes_mode mo
 	return err;
 }
 
-/* From 6.6, where it begins, to 6.9 the kernel runs it in the main thread of a process only. */
+/* From 6.6, its first version, to 6.9 the kernel runs it only in a process's main thread. */
 static bool multi_sees_threads(void)
 {
 	unsigned int major = 0, minor = 0;
@@ -284,7 +284,7 @@ static int add_link(struct uprobes *uprobes, const struct attachment *at,
 	return 0;
 }
 
-/* Links those of the points that are of that kind; NULL: all. */
+/* Links the points of that kind; NULL: all. */
 static int add_some(struct uprobes *uprobes, const struct attachment *at,
 		    const struct uprobe_point *points, size_t n,
 		    bool (*is_one)(const struct uprobe_point *point))
@@ -354,7 +354,7 @@ static int add_entries(struct uprobes *uprobes, const struct uprobes_programs *p
 	return add_some(uprobes, &at, points, n, programs->brief ? is_not_brief : NULL);
 }
 
-/* All of these points or none. */
+/* Attaches all of these points or none. */
 static int add_points(struct uprobes *uprobes, const struct uprobes_programs *programs, pid_t pid,
 		      const struct uprobe_point *points, size_t n)
 {
@@ -370,7 +370,7 @@ static int add_points(struct uprobes *uprobes, const struct uprobes_programs *pr
 	return err;
 }
 
-/* The kernel takes all points of a link or none, and doesn't say which one it is about. */
+/* The kernel accepts all points of a link or none, and doesn't report which one failed. */
 static void add_file(struct uprobes *uprobes, const struct uprobes_programs *programs, pid_t pid,
 		     struct uprobe_point *points, size_t n)
 {

@@ -10,11 +10,11 @@
  *	UPROBES_PERF	 a perf event for each entry and each return, with a cookie (since 5.15)
  *
  * A BPF program sees the cookie of its point by bpf_get_attach_cookie(). A session's program is at
- * a return if ctx's ip isn't bpf_get_func_ip(ctx): no kfunc is needed, whose prototype changed.
- * The programs are declared as SEC("uprobe"), since libbpf 1.1 knows no other section, and need
- * no more than uprobes_prepare() to be what they have to be.
+ * a return if ctx's ip isn't bpf_get_func_ip(ctx): this avoids the kfunc, whose prototype has
+ * changed. The programs are declared as SEC("uprobe"), since libbpf 1.1 knows no other section;
+ * uprobes_prepare() sets their types.
  *
- * Functions return 0 or -errno. Nothing is printed, but by uprobes_prepare().
+ * Functions return 0 or -errno. Only uprobes_prepare() prints errors.
  */
 #ifndef UPROBES_H
 #define UPROBES_H
@@ -33,10 +33,10 @@ enum uprobes_mode {
 };
 
 struct uprobes_programs {
-	struct bpf_program *session; /* both; may be NULL: sessions are not used */
+	struct bpf_program *session; /* for entries and returns; NULL: sessions are not used */
 	struct bpf_program *entry;
 	struct bpf_program *ret;   /* may be NULL if no point wants_return */
-	struct bpf_program *brief; /* of points that are so, of entries only; may be NULL */
+	struct bpf_program *brief; /* for points that are brief, at entries only; may be NULL */
 	enum uprobes_mode mode;	   /* set by uprobes_prepare() */
 };
 
@@ -52,10 +52,10 @@ int uprobes_prepare_mode(struct uprobes_programs *programs, enum uprobes_mode mo
 
 struct uprobe_point {
 	int fd;		 /* the open file (O_PATH suffices); only used while attaching */
-	uint64_t offset; /* of the probed instruction in the file: see probe_place.h */
+	uint64_t offset; /* file offset of the probed instruction: see probe_place.h */
 	uint64_t cookie;
-	bool wants_return; /* in a session the program decides, by what it returns at the entry */
-	bool is_brief;	   /* the brief program, if there is one, is all that it needs */
+	bool wants_return; /* in a session the program's return value at the entry decides */
+	bool is_brief;	   /* only the brief program is attached, if present */
 	int err;	   /* out: 0 or why it could not be attached (-errno) */
 };
 

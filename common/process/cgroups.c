@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names of cgroups; see cgroups.h. inotify(7) works on cgroup2, except that a folder's own watch
- * does not hear of its end: its parent's does. Where other programs have used up what there may be
- * of it, all folders are looked at when one that is not known is asked for.
+ * Names of cgroups; see cgroups.h. inotify(7) works on cgroup2, except that a directory's removal
+ * is reported to its parent's watch, not to its own. If other programs have used up the inotify
+ * limits, all directories are rescanned when an unknown id is requested.
  */
 #include <errno.h>
 #include <fts.h>
@@ -45,7 +45,7 @@ struct cgroups {
 	struct hashtable by_id, by_watch;
 	struct lru gone;
 	int inotify_fd;
-	bool is_blind; /* folders come and go without an event */
+	bool is_blind; /* directories appear and disappear without an event */
 	uint64_t looked_ns;
 };
 
@@ -112,9 +112,9 @@ static struct folder *find_watch(const struct cgroups *cgroups, int watch)
 	return NULL;
 }
 
-/* ---- folders that come ---- */
+/* ---- directories that come ---- */
 
-/* limit: the sysctl that has most likely been reached. */
+/* limit: the sysctl whose limit has most likely been reached. */
 static void become_blind(struct cgroups *cgroups, const char *limit)
 {
 	if (!cgroups->is_blind)
@@ -137,7 +137,7 @@ static void watch_folder(struct cgroups *cgroups, struct folder *folder, const c
 		become_blind(cgroups, "max_user_watches");
 }
 
-/* path: of the file system. The watch comes before its inner folders are looked for. */
+/* path: of the file system. The watch comes before its inner directories are searched for. */
 static void add_folder(struct cgroups *cgroups, uint64_t id, const char *path)
 {
 	const char *below = path + strlen(cgroups->root);
@@ -153,7 +153,7 @@ static void add_folder(struct cgroups *cgroups, uint64_t id, const char *path)
 	watch_folder(cgroups, folder, path);
 }
 
-/* Adds that folder and all below it. fts_read() reads a folder after it has been returned. */
+/* Adds that directory and all below it. fts_read() reads a directory after it has been returned. */
 static void scan(struct cgroups *cgroups, const char *path)
 {
 	char *const paths[] = { (char *)path, NULL };
@@ -168,7 +168,7 @@ static void scan(struct cgroups *cgroups, const char *path)
 	fts_close(walk);
 }
 
-/* ---- folders that go ---- */
+/* ---- directories that go ---- */
 
 static void free_folder(struct folder *folder)
 {
@@ -176,7 +176,7 @@ static void free_folder(struct folder *folder)
 	free(folder);
 }
 
-/* A remaining watch would hold the folder's inode. */
+/* A remaining watch would hold the directory's inode. */
 static void unwatch_folder(struct cgroups *cgroups, struct folder *folder)
 {
 	if (folder->watch < 0)
@@ -227,7 +227,7 @@ static bool is_there(const struct cgroups *cgroups, const struct folder *folder)
 	return !stat(path, &st) && st.st_ino == folder->cgroup.id;
 }
 
-/* A folder that was made again since may be known already, as another one. */
+/* A directory that was recreated may be known already, under its new id. */
 static void remove_folder(struct cgroups *cgroups, const char *path)
 {
 	struct search search = { path + strlen(cgroups->root), NULL };
@@ -341,7 +341,7 @@ void cgroups_free(struct cgroups *cgroups)
 	free(cgroups);
 }
 
-/* A report may ask for many that ended unseen: one look is for all of them. */
+/* A report may request many removed cgroups: one rescan serves all of them. */
 static void look_around(struct cgroups *cgroups)
 {
 	uint64_t now_ns = clock_now_ns();

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "process/containers.h"
 
-#define ID_DIGITS 64 /* of a SHA-256, which all managers of OCI containers use */
+#define ID_DIGITS 64 /* hexadecimal digits of a SHA-256, which all managers of OCI containers use */
 
 /* A part of a path. */
 struct part {
@@ -50,7 +50,7 @@ static void copy_part(char *to, size_t size, struct part part)
 	to[n] = '\0';
 }
 
-/* Finds the next part of *path, which becomes what follows it. False: there is none. */
+/* Takes the next component off *path. False: there is none. */
 static bool next_part(const char **path, struct part *part)
 {
 	*path += strspn(*path, "/");
@@ -68,9 +68,9 @@ static bool is_id(struct part part)
 }
 
 /*
- * Prefix of an id, or name of its parent folder: of containerd's CRI plugin, CRI-O, dockerd, Podman
- * (with --cgroups=split "libpod-payload"; "libpod_parent" without systemd), nerdctl. "": not a
- * container but its manager's process.
+ * Prefix of an id, or name of its parent directory: of containerd's CRI plugin, CRI-O, dockerd,
+ * Podman (with --cgroups=split "libpod-payload"; "libpod_parent" without systemd), nerdctl. "": not
+ * a container but its manager's process.
  */
 static const struct {
 	const char *name, *runtime;
@@ -96,8 +96,8 @@ static const char *find_runtime(struct part manager)
 }
 
 /*
- * Splits "docker-<id>.scope" and "<id>". runc's notation for systemd, "<slice>:docker:<id>", is a
- * folder where systemd is not asked. False: there is no id.
+ * Splits "docker-<id>.scope" and "<id>". runc's notation for systemd, is the directory
+ * "<slice>:docker:<id>" if systemd is not used. False: there is no id.
  */
 static bool split_id(struct part part, struct part *manager, struct part *id)
 {
@@ -174,7 +174,7 @@ static void unescape(char *text)
 
 /*
  * "systemd-nspawn@NAME.service", or "machine-NAME.scope" in machine.slice, where libvirt's virtual
- * machines are too. nspawn's own process is in the folder "supervisor" in it.
+ * machines are too. nspawn's own process is in the directory "supervisor" in it.
  */
 static bool parse_nspawn(struct container *container, struct part folder, struct part part)
 {
@@ -237,8 +237,8 @@ static void set_unit(struct container *container, struct part part)
 }
 
 /*
- * Slices, then one unit (systemd.slice(5)), whose inner folders are its own affair; only that of a
- * user's manager has slices and units in it again.
+ * Slices, then one unit (systemd.slice(5)), whose inner directories are ignored; only the unit of a
+ * user's manager contains slices and units again.
  */
 static void parse_unit(struct container *container, const char *path)
 {

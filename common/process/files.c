@@ -23,7 +23,7 @@
 #define VDSO_MAX_BYTES	(64u << 10)
 #define COPIES_BYTES	(64u << 20)
 #define TRY_AGAIN_NS	(10 * NS_PER_S)
-#define TIMES_IDLE	2  /* turns for which a file is retained */
+#define TIMES_IDLE	2  /* calls of files_release() for which a file is retained */
 #define TIMES_EXPENSIVE 20 /* ... if it is expensive */
 
 struct files {
@@ -147,7 +147,7 @@ bool file_is_untouched(const struct file *file)
 	       (is_same_time(&st.st_ctim, &file->st.st_ctim) || st.st_nlink != file->st.st_nlink);
 }
 
-/* Still open, so that no other file can have its inode. */
+/* Returns true if it is still open, so that no other file can have its inode. */
 static struct file *find_open(const struct files *files, const struct mapping *m)
 {
 	FOR_EACH_FILE(file, files, m)
@@ -188,7 +188,10 @@ static struct file *add_file(struct files *files, const struct mapping *m, const
 
 /* ---- files on disk ---- */
 
-/* One entry for all files of that name that can't be opened: their contents are unknown. */
+/*
+ * Returns the one entry for all files of that name that can't be opened: their contents are
+ * unknown.
+ */
 static struct file *get_unopened(struct files *files, const struct mapping *m)
 {
 	static const struct stat never;
@@ -244,7 +247,7 @@ static struct file *get_opened(struct files *files, const struct mapping *m, con
 	return file;
 }
 
-/* For a file that the process may read, but not we. */
+/* For a file that the process may read, but the tracer may not. */
 static struct file *get_copy(struct files *files, pid_t pid, const struct mapping *m)
 {
 	struct file *file = get_unopened(files, m);
@@ -304,7 +307,7 @@ static struct file *find_image(const struct files *files, const struct mapping *
 	return NULL;
 }
 
-/* Programs of 32 bits have another one, and nothing above 4 GiB. */
+/* 32-bit programs have another vdso, and nothing above 4 GiB. */
 static bool is_native_vdso(const struct mapping *m)
 {
 	return m->start > UINT32_MAX;
@@ -342,7 +345,7 @@ static struct file *read_vdso(struct files *files, pid_t pid, const struct mappi
 	return file;
 }
 
-/* All 64-bit programs have the same one, which is not read again for each of them. */
+/* All 64-bit programs have the same vdso, so it is read once. */
 static struct file *get_vdso(struct files *files, pid_t pid, const struct mapping *m)
 {
 	struct file *file = NULL;

@@ -33,9 +33,10 @@ enum file_user {
 /* Data that a module has derived from a file. */
 struct file_part {
 	void *data;
-	void (*free)(void *data);    /* called when the file is forgotten; NULL: nothing to free */
-	void (*release)(void *data); /* before, unless all files go at the end; NULL: nothing */
-	bool is_expensive;	     /* expensive to make, so retained for longer */
+	void (*free)(void *data); /* called when the file is released; NULL: nothing to free */
+	/* called before that, except at the end of the run; NULL: nothing */
+	void (*release)(void *data);
+	bool is_expensive; /* expensive to make, so the file is retained for longer */
 };
 
 struct files;
@@ -43,21 +44,22 @@ struct files;
 struct file {
 	struct hashlink link;
 	struct files *files;
-	dev_t dev; /* as /proc/PID/maps has it; 0 of the vdso */
+	dev_t dev; /* as in /proc/PID/maps; 0 for the vdso */
 	ino_t ino;
-	char *name;	      /* of the first path that led to it, the last component; "[vdso]" */
-	uint64_t serial;      /* no two files of a table ever have the same; never 0 */
-	struct stat st;	      /* when it was opened; all zero: it could not be */
-	int fd;		      /* readable; -1: not open */
-	int open_error;	      /* negative errno: why it is not; may not be known if 0 */
-	int pin_fd;	      /* the file itself where fd is a copy of it (mapfile_copy()); or -1 */
-	uint64_t tried_ns;    /* of one that can't be opened: when a copy was tried; 0: never */
+	char *name;	 /* last component of the first path that led to it; or "[vdso]" */
+	uint64_t serial; /* unique within a table and never reused; not 0 */
+	struct stat st;	 /* status when it was opened; all zero: it could not be opened */
+	int fd;		 /* readable; -1: not open */
+	int open_error;	 /* negative errno: why it is not open; 0: unknown */
+	/* O_PATH descriptor of the file if fd is a copy (mapfile_copy()); else -1 */
+	int pin_fd;
+	uint64_t tried_ns;    /* for an unreadable file: when a copy was tried; 0: never */
 	void *image;	      /* of the vdso, else NULL */
 	bool is_native_image; /* ... that of 64-bit programs */
 	struct elf64 elf;     /* opened on one of the two ... */
 	bool is_elf;	      /* ... if this says so */
 	struct elfsegs segs;
-	bool is_elsewhere; /* stat(2) knows it by another device or inode than the mapping does */
+	bool is_elsewhere; /* stat(2) reports another device or inode than the mapping */
 	unsigned int n_users;
 	unsigned int n_idle; /* number of consecutive calls in which it could have been released */
 	struct file_part parts[FILE_USERS];
@@ -81,15 +83,15 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
  */
 void files_release(struct files *files, bool at_once);
 
-/* Returns true if both are of the same file with the same contents. */
+/* Returns true if both statuses are of the same file with the same contents. */
 bool file_is_same_version(const struct stat *a, const struct stat *b);
 
 /* Returns true if the file still has the contents that it was opened with. */
 bool file_is_unchanged(const struct file *file);
 
 /*
- * The same for a new mapping, where nothing is lost by opening it once more: a file may also have
- * been overwritten with the former size and time, as cp -p does it.
+ * A stricter check for a new mapping, where opening again is harmless: a file may have been
+ * overwritten with the same size and time, as cp -p does.
  */
 bool file_is_untouched(const struct file *file);
 

@@ -37,7 +37,7 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 	return a->tv_nsec < b->tv_nsec;
 }
 
-/* A file that is known has been compared with such a mapping before. */
+/* A known file has been compared with such a mapping before. */
 static bool is_known(const struct stat *st, const struct mapping *m)
 {
 	return m->known && st->st_dev == m->known->st_dev && st->st_ino == m->known->st_ino;
@@ -146,7 +146,7 @@ static int open_without_process(const struct mapping *m, const struct timespec *
 	return open_in_root_of(m->relative, m, read_time, st);
 }
 
-/* Why it can't be opened is known best where the process has it. */
+/* The error of opening it at the process's path is the most exact. */
 int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read_time,
 		 struct stat *st)
 {
@@ -298,7 +298,7 @@ static int read_memory(pid_t pid, uint64_t addr, void *buf, size_t size)
 	return n < 0 ? -errno : (size_t)n < size ? -EIO : 0;
 }
 
-/* Programs of 32 bits, which have another one, have nothing above 4 GiB. */
+/* 32-bit programs have another vdso, and nothing above 4 GiB. */
 int mapfile_read_vdso(pid_t pid, const struct mapping *m, void *buf)
 {
 	size_t bytes = m->end - m->start;

@@ -16,21 +16,21 @@
 #include "process/procmaps.h"
 
 /*
- * An O_PATH descriptor (see root_reopen()) of the mapped regular file, with its status in *st; or
- * -errno. It is found through /proc/PID/map_files, so that deleted files and memfds are, too, else
- * by path in the process's mount namespace, else by path in our own or in its relative's, which
- * also works once the process is gone. A path must lead to the mapping's device and inode, to a
- * file not changed since read_time (CLOCK_REALTIME_COARSE, when the mappings were read), or since
+ * Returns an O_PATH descriptor (see root_reopen()) of the mapped regular file, with its status in
+ * *st; or -errno. It is found through /proc/PID/map_files, so that deleted files and memfds are,
+ * too, else by path in the process's mount namespace, else by path in our own or in its relative's,
+ * which also works once the process is gone. A path must lead to the mapping's device and inode, to
+ * a file not changed since read_time (CLOCK_REALTIME_COARSE, when the mappings were read), or since
  * m->mapped_at where that is known: inode numbers are used again.
  */
 int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read_time,
 		 struct stat *st);
 
 /*
- * A copy, in memory, of a mapped file that root may not read: a FUSE file system can be for its
- * user or its user namespace alone. A child of ours reads it as the process's user, for a second at
- * most, and only if it has no more than max_bytes. Returns a descriptor of the copy, with the
- * file's status in *st and in *pin_fd an O_PATH descriptor of the file itself; or -errno.
+ * Copies into memory a mapped file that root may not read: a FUSE file system can be accessible to
+ * its user or user namespace only. A child process reads it as the process's user, for a second at
+ * most, and only if it has at most max_bytes. Returns a descriptor of the copy, with the file's
+ * status in *st and in *pin_fd an O_PATH descriptor of the file itself; or -errno.
  */
 int mapfile_copy(pid_t pid, const struct mapping *m, uint64_t max_bytes, struct stat *st,
 		 int *pin_fd);

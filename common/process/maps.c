@@ -73,14 +73,14 @@ void mapped_name_release(struct map_store *store, struct mapped_name *name)
 	free(name);
 }
 
-/* ---- maps that are put together ---- */
+/* ---- building maps ---- */
 
 struct draft {
 	struct mapped *items;
 	size_t count, capacity;
 };
 
-/* The order of two mappings, or 0 if they overlap. */
+/* Compares two mappings by address; 0: they overlap. */
 static int compare_mapped(const struct mapped *a, const struct mapped *b)
 {
 	if (a->end <= b->start)
@@ -140,13 +140,13 @@ static bool is_same(const struct mapped *a, const struct mapped *b)
 	       a->name == b->name;
 }
 
-/* False: the file has to be looked up (again). One overwritten in place is another file. */
+/* False: the file must be looked up (again); a file overwritten in place is another file. */
 static bool has_file(const struct mapped *m)
 {
 	return m->file && m->file->st.st_mode && (m->file->fd < 0 || file_is_untouched(m->file));
 }
 
-/* Returns the mapping of `before` that is the same, its file open. */
+/* Returns the equal mapping in `before` whose file is open. */
 static const struct mapped *find_same(const struct maps *before, const struct mapped *m)
 {
 	size_t i = before ? SEARCH_RANK(before->items, before->count, start, m->start) : 0;
@@ -155,7 +155,7 @@ static const struct mapped *find_same(const struct maps *before, const struct ma
 	return old && is_same(old, m) && has_file(old) ? old : NULL;
 }
 
-/* There is nothing new, nor a file that might be opened now. */
+/* True if nothing is new, and no file remains to be opened. */
 static bool is_all_the_same(const struct maps *before, const struct draft *d)
 {
 	if (!before || before->count != d->count)
@@ -167,7 +167,7 @@ static bool is_all_the_same(const struct maps *before, const struct draft *d)
 	return true;
 }
 
-/* Takes over the draft's names, each with one more user, but not its memory. */
+/* Copies the draft; each name gets one more user. */
 static struct maps *finish_draft(struct map_store *store, const struct draft *d,
 				 const struct maps *before)
 {

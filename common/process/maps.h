@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Executable mappings of a process at some moment, each with its file. Shared by all users and by
- * processes with equal mappings; immutable, but for files, which are opened on demand.
+ * The executable mappings of a process at a given time, each with its file. Shared by all users and
+ * by processes with equal mappings; immutable, but for files, which are opened on demand.
  */
 #ifndef MAPS_H
 #define MAPS_H
@@ -15,13 +15,13 @@
 #include "process/files.h"
 #include "process/procmaps.h"
 
-/* A file as mappings name it, or another name of a mapping: shared by all mappings. */
+/* The name of mappings: a file, or another name; shared by all mappings. */
 struct mapped_name {
 	struct hashlink link;
 	dev_t dev;
 	ino_t ino;
 	unsigned int n_users;
-	struct file *file; /* NULL: not asked for yet, or not open; counts as one of its users */
+	struct file *file; /* NULL: not requested yet, or not open; counts as one of its users */
 	char path[];
 };
 
@@ -30,7 +30,8 @@ struct mapping_event {
 	uint64_t start, end, offset;
 	uint64_t time_ns; /* CLOCK_MONOTONIC, when it was made or a little before */
 	struct mapped_name *name;
-	struct file *file; /* opened, and is_elsewhere: counts as one of its users; else NULL */
+	/* set if opened and is_elsewhere: counts as one of its users; else NULL */
+	struct file *file;
 };
 
 /* State that all maps share. */
@@ -42,9 +43,9 @@ struct map_store {
 
 struct mapped {
 	uint64_t start, end, offset;
-	uint64_t time_ns; /* when it was made or a little before; 0: not known */
+	uint64_t time_ns; /* when it was made or a little before; 0: unknown */
 	struct mapped_name *name;
-	struct file *file; /* NULL: not asked for yet, or none */
+	struct file *file; /* NULL: not requested yet, or none */
 };
 
 struct maps {
@@ -78,15 +79,15 @@ struct maps *maps_from_events(struct map_store *store, const struct mapping_even
 
 /*
  * Programs move their text to memory at the same addresses, to have it on huge pages. Where memory
- * holds the code of the file that was mapped there, the mapping becomes one of that file, by what
- * lies below it, or by n events, of which the latest counts. relative: as in struct mapping.
+ * holds the code of the file that was mapped there, the mapping becomes one of that file, found by
+ * the mapping below it, or by n events, of which the latest counts. relative: as in struct mapping.
  */
 void maps_restore_text(struct map_store *store, struct mappings *read, pid_t pid,
 		       const struct timespec *read_time);
 void mapping_restore_text(struct map_store *store, struct mapping *m, struct mapping_event *events,
 			  size_t n, pid_t pid, pid_t relative);
 
-/* One more user, or one less: the last one frees it. NULL is allowed. */
+/* Adds or removes a user; the last one frees the maps. NULL is allowed. */
 struct maps *maps_use(struct maps *maps);
 void maps_release(struct maps *maps);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Process events through perf ring buffers; see process_events.h. Each CPU has a ring. What has
- * gathered in them is taken out together, put in the order in which it happened, and noted at once;
- * it is handled when the loop gets to it.
+ * Process events through perf ring buffers; see process_events.h. Each CPU has a ring. Their
+ * records are read together, sorted by time and noted at once; the loop handles them later.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -26,8 +25,9 @@
 
 /* ---- event queue ---- */
 
-#define USUAL_BYTES	 (256u << 10)
-#define CLOCKS_DIFFER_NS (60 * NS_PER_S) /* as in a time namespace: the order is unknown */
+#define USUAL_BYTES (256u << 10)
+/* larger differences, as in a time namespace, leave the order unknown */
+#define CLOCKS_DIFFER_NS (60 * NS_PER_S)
 
 void event_queue_free(struct event_queue *queue)
 {
@@ -57,7 +57,7 @@ const void *event_queue_record(const struct event_queue *queue, const struct que
 	return queue->bytes + item->at;
 }
 
-/* Events of one CPU are in order, which must remain. */
+/* Events of one CPU are in order and must stay so. */
 static int compare_items(const void *a, const void *b)
 {
 	const struct queued *x = a, *y = b;
@@ -105,7 +105,7 @@ static void move_rest(struct event_queue *queue)
 	*queue = rest;
 }
 
-/* The memory that a burst took is given back. */
+/* Frees the memory that a burst took. */
 void event_queue_drop(struct event_queue *queue)
 {
 	if (queue->n_noted < queue->n_items || queue->bytes_cap > USUAL_BYTES)
@@ -127,8 +127,8 @@ struct ring {
 
 struct process_events {
 	struct process_event_user user;
-	struct event_queue queue; /* what was taken out of the rings */
-	uint64_t taken_ns;	  /* all that happened until then has been noted */
+	struct event_queue queue; /* records read from the rings */
+	uint64_t taken_ns;	  /* events up to this time have been noted */
 	struct ring *rings;
 	size_t n_rings, rings_cap;
 	struct hotplug hotplug;
@@ -239,7 +239,7 @@ struct map_record {
 
 /* ---- what records say ---- */
 
-/* As /proc/PID/maps has it. What the kernel could not put into words has no name. */
+/* Returns the name as in /proc/PID/maps; none if the kernel could not determine it. */
 static const char *map_path(const struct map_record *record)
 {
 	static const char *const none[] = { "//anon", "//toolong", "//enomem" };
@@ -314,7 +314,7 @@ static void copy_from_ring(const struct ring *ring, uint64_t position, void *to,
 	memcpy((char *)to + first, ring->data, size - first);
 }
 
-/* All of them end with the time. */
+/* Each record ends with its time. */
 static void take_ring(struct process_events *sb, struct ring *ring)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
@@ -392,8 +392,8 @@ void process_events_read(struct process_events *sb)
 }
 
 /*
- * The kernel says of each ring only once that something has come, when it is polled: there is
- * nothing to take out of the set of rings.
+ * The kernel reports each ring as readable only once, when it is polled, so the epoll set need not
+ * be drained.
  */
 static enum loop_verdict on_event(int fd, void *arg)
 {
@@ -402,7 +402,7 @@ static enum loop_verdict on_event(int fd, void *arg)
 	return LOOP_GO;
 }
 
-/* A CPU takes its ring with it; what happens on one before it has a new one is lost. */
+/* A CPU that goes offline loses its ring; events before it gets a new one are lost. */
 static void on_cpu_changed(uint32_t cpu, bool is_online, void *arg)
 {
 	struct process_event lost = { .kind = PROCESS_LOST, .time_ns = clock_now_ns() };

@@ -21,7 +21,7 @@ enum process_event_kind {
 	PROCESS_THREAD, /* tid, of process pid */
 	PROCESS_EXEC,
 	PROCESS_MAP,  /* for execution */
-	PROCESS_EXIT, /* of thread tid of process pid */
+	PROCESS_EXIT, /* exit of thread tid of process pid */
 	PROCESS_LOST, /* some were lost */
 };
 
@@ -53,10 +53,10 @@ void process_events_close(struct process_events *sb);
 /* Reads the events in the loop. 0 or -errno. */
 int process_events_watch(struct process_events *sb, struct loop *loop);
 
-/* Notes all events up to that moment. */
+/* Notes all events up to that time. */
 void process_events_take(struct process_events *sb, uint64_t time_ns);
 
-/* Notes and handles what there is now. */
+/* Notes and handles all pending events. */
 void process_events_read(struct process_events *sb);
 
 /*
@@ -88,16 +88,16 @@ char *event_queue_add(struct event_queue *queue, uint64_t time_ns, size_t size);
 /* Returns the record of an item. */
 const void *event_queue_record(const struct event_queue *queue, const struct queued *item);
 
-/* All records that happened until then have been added: puts those that are not noted in order. */
+/* Sorts the records not yet noted, once all records up to that time have been added. */
 void event_queue_sort(struct event_queue *queue);
 
-/* Returns the next one to be noted, of those that happened until then; NULL: there is none. */
+/* Returns the next record to be noted, up to that time; NULL: none. */
 struct queued *event_queue_note(struct event_queue *queue, uint64_t until_ns);
 
 /* Returns the next noted event to be handled; NULL: there is none. */
 const struct queued *event_queue_handle(struct event_queue *queue);
 
-/* All that were noted have been handled, and are dropped. */
+/* Drops the noted records, which have all been handled. */
 void event_queue_drop(struct event_queue *queue);
 
 #endif

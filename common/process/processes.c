@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The table of processes; see processes.h, and processes.h for what each of them was. */
+/* The table of processes and their eras; see processes.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static void list_append(struct map_store *store, struct map_list *list,
 	store->n_events++;
 }
 
-/* Appends those of an era's mappings that were made at that time or later. */
+/* Appends an era's mappings that were made at that time or later. */
 static void append_since(struct map_store *store, struct map_list *list, const struct era *era,
 			 uint64_t since_ns)
 {
@@ -70,7 +70,7 @@ static void append_since(struct map_store *store, struct map_list *list, const s
 	}
 }
 
-/* Makes the list the era's own from its end on. */
+/* Makes the list end at the era's last mapping, copying it if it is shared. */
 static void own_list(struct map_store *store, struct era *era)
 {
 	struct map_list *list;
@@ -108,7 +108,7 @@ static struct era **find_link(struct era **latest, uint64_t time_ns)
 	return latest;
 }
 
-/* Events of several CPUs don't always come in order: one from before the latest era may follow. */
+/* Events of several CPUs may come out of order: one from before the latest era may follow. */
 static struct era *insert_era(struct era **latest, uint64_t time_ns, struct map_list *list,
 			      size_t n)
 {
@@ -281,10 +281,11 @@ struct maps *era_maps(struct map_store *store, struct era *era, size_t n, pid_t 
 /* ---- processes ---- */
 
 #define MAX_ANCESTORS 16
-#define MAX_LIST      4096		/* /proc/PID/maps does it for processes with more */
+#define MAX_LIST      4096		/* processes with more are read from /proc/PID/maps */
 #define YOUNG_NS      (100 * NS_PER_MS) /* too little time to unmap much */
-#define READ_NS	      NS_PER_S		/* what a process has left has been read by then */
-#define KEEP_NS	      (10 * NS_PER_S)	/* even if the loader could not read it in time */
+/* the last records of an exited process have been read by then */
+#define READ_NS NS_PER_S
+#define KEEP_NS (10 * NS_PER_S) /* even if the loader could not read it in time */
 
 struct processes {
 	struct processes_options options;
@@ -334,7 +335,7 @@ static struct process *get_process(struct processes *table, pid_t pid)
 	return p;
 }
 
-/* Takes it out of those that have ended: its pid is used again, or it is forgotten. */
+/* Removes it from the list of exited processes: its pid is reused, or it is evicted. */
 static void leave_ended(struct processes *table, struct process *p)
 {
 	if (!p->exit_ns)
@@ -345,7 +346,7 @@ static void leave_ended(struct processes *table, struct process *p)
 	p->exit_ns = 0;
 }
 
-/* Forgets what a process was; the process itself, too, unless something of it is published. */
+/* Drops a process's history, and the process itself unless its tables are published. */
 static void forget(struct processes *table, struct process *p)
 {
 	leave_ended(table, p);
@@ -359,7 +360,7 @@ static void forget(struct processes *table, struct process *p)
 	free(p);
 }
 
-/* The rest has started or ended threads that were not counted. */
+/* Remaining processes may have started or ended threads that were not counted. */
 static void forget_link(struct hashlink *link, void *arg)
 {
 	struct process *p = container_of(link, struct process, link);
@@ -473,7 +474,7 @@ static struct process *begin_process(struct processes *table, pid_t pid, uint64_
 	return p;
 }
 
-/* It has one thread now, after exec. */
+/* After exec, the process has one thread. */
 static void begin_threads(struct process *p)
 {
 	p->n_threads = 1;
@@ -487,7 +488,7 @@ static void finish_era(struct processes *table, struct process *p, struct era *e
 	eras_drop_old(&table->store, &p->latest);
 }
 
-/* An era that has begun before remains. */
+/* Keeps an era that has already begun. */
 void processes_set(struct processes *table, pid_t pid, const struct mappings *maps,
 		   uint64_t time_ns)
 {
@@ -559,7 +560,7 @@ void processes_map(struct processes *table, pid_t pid, const struct mapping *m, 
 		drop(table, processes_find(table, pid));
 		return;
 	}
-	era = find_era(table, pid, time_ns); /* it may have been evicted to make space */
+	era = find_era(table, pid, time_ns); /* it may have been evicted meanwhile */
 	if (era)
 		era_append(&table->store, era, m, time_ns, pid, find_relative(table, pid));
 }
@@ -670,7 +671,7 @@ bool processes_has_exited(const struct processes *table, pid_t pid)
 	return p && p->exit_ns;
 }
 
-/* The process is what it was then. */
+/* Returns true if the process has not executed another program since that time. */
 static bool is_the_same(const struct processes *table, pid_t pid, uint64_t time_ns)
 {
 	const struct process *p = processes_find(table, pid);
@@ -678,7 +679,7 @@ static bool is_the_same(const struct processes *table, pid_t pid, uint64_t time_
 	return p && !p->exit_ns && p->latest && p->latest->begin_ns <= time_ns;
 }
 
-/* It is, and has been for long enough to say itself what it maps. */
+/* Returns true if it has not, and is old enough for /proc to be preferred. */
 static bool is_settled(const struct processes *table, pid_t pid, uint64_t time_ns)
 {
 	const struct process *p = processes_find(table, pid);
@@ -688,8 +689,8 @@ static bool is_settled(const struct processes *table, pid_t pid, uint64_t time_n
 }
 
 /*
- * A program that loads its libraries one by one, on a busy machine, is not read for each. Nothing
- * is cached of one that was dropped for lack of space, or whose events were lost.
+ * Avoids a read for each library that a starting program loads. Nothing is cached for a process
+ * that was evicted or whose events were lost.
  */
 static bool was_just_read(const struct processes *table, pid_t pid)
 {
@@ -726,10 +727,7 @@ static struct maps *read_proc(struct processes *table, pid_t pid, uint64_t now_n
 	return maps;
 }
 
-/*
- * It may have executed or mapped something meanwhile: then it is not known of which moment the
- * mappings are.
- */
+/* If it has executed or mapped something meanwhile, the time of the mappings is unknown. */
 static struct maps *read_and_keep(struct processes *table, pid_t pid)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -798,7 +796,7 @@ uint64_t processes_maps_time(const struct processes *table, pid_t pid)
 	return p->latest->maps_are_read ? p->read_ns : era_maps_time(p->latest);
 }
 
-/* Without events, the generation shows that it has executed another program. */
+/* Without events, a changed generation shows an exec. */
 static void note_generation(struct processes *table, pid_t pid, uint32_t generation)
 {
 	struct process *p = processes_find(table, pid);
@@ -810,7 +808,7 @@ static void note_generation(struct processes *table, pid_t pid, uint32_t generat
 	p->generation = generation;
 }
 
-/* Its latest maps may have something else at an address of that time. */
+/* Its latest maps may show another mapping at that address. */
 static bool has_mapped_since(const struct era *era, uint64_t time_ns)
 {
 	return era->begin_ns <= time_ns && era->n_in_maps > era_count_until(era, time_ns);

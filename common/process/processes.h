@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The one table of traced processes: which programs they were, from exec to exec, and what each had
- * mapped for execution, and when. The kernel's process events feed it (watch.h), so it also answers
- * when /proc/PID/maps is gone, or shows the next program already. A child begins with its parent's
- * mappings, a program that is executed with none. Events do not report what is unmapped, so the
- * table may know too much; for processes that live on, /proc/PID/maps is exact and is preferred.
+ * The one table of traced processes: the programs that each has run, from exec to exec, with their
+ * executable mappings over time. The kernel's process events feed it (watch.h), so it also answers
+ * when /proc/PID/maps is gone, or already shows the next program. A child begins with its parent's
+ * mappings, an executed program with none. Events do not report what is unmapped, so the table may
+ * know too much; for processes that live on, /proc/PID/maps is exact and is preferred.
  *
- * Nothing is known of a process whose beginning was missed, until it is read. All times are by
+ * A process whose start was missed is unknown until it is read from /proc. All times are by
  * CLOCK_MONOTONIC.
  */
 #ifndef PROCESSES_H
@@ -22,9 +22,9 @@
 
 /*
  * The eras of a process, from one exec to the next: latest first. An era has its mappings in the
- * order in which they were made. Children share the list of their parent: a list only grows, an era
- * uses the first `count` of its mappings, and copies them before it appends where another era has
- * appended already.
+ * order in which they were made. A child shares its parent's list. A list only grows, and an era
+ * uses its first `count` mappings. If another era has already appended to the list, an era copies
+ * its mappings before it appends.
  */
 
 struct map_list;
@@ -35,28 +35,32 @@ struct era {
 	struct map_list *list;
 	size_t count;	   /* of the list's */
 	bool was_read;	   /* from /proc: it began before that time */
-	struct maps *maps; /* NULL, or as of the first n_in_maps of the list */
+	struct maps *maps; /* NULL, or made from the first n_in_maps of the list */
 	size_t n_in_maps;
-	size_t n_preloaded; /* whose files were opened, see era_preload_files() */
-	bool maps_are_read; /* from /proc, after that; not by the list alone */
+	/* number of mappings whose files were opened, see era_preload_files() */
+	size_t n_preloaded;
+	bool maps_are_read; /* maps were read from /proc, not made from the list */
 };
 
-/* Inserts a new era of that time. With no mappings ... */
+/* Inserts a new era that begins at that time, without mappings ... */
 struct era *era_begin(struct era **latest, uint64_t time_ns);
 
-/* ... or with the first n that another has. */
+/* ... or with the first n of another era. */
 struct era *era_begin_as(struct era **latest, uint64_t time_ns, const struct era *other, size_t n);
 
 /* Frees all eras from one on. store: where the mappings' names are. */
 void eras_free(struct map_store *store, struct era **link);
 
-/* Frees all but the latest few, those that may still be asked for. */
+/* Frees all eras but the latest few, which may still be needed. */
 void eras_drop_old(struct map_store *store, struct era **latest);
 
 /* Returns the era of that time, or NULL. */
 struct era *eras_find(struct era *latest, uint64_t time_ns);
 
-/* The same, or the oldest if it was read: a read counts for the time before, too. */
+/*
+ * Returns the era of that time, or the oldest one if it was read from /proc: a read also counts for
+ * the time before.
+ */
 struct era *eras_find_before(struct era *latest, uint64_t time_ns);
 
 /*
@@ -77,18 +81,16 @@ void era_replace(struct map_store *store, struct era *era, const struct mappings
 void era_preload_files(struct map_store *store, struct era *era, pid_t pid, pid_t relative,
 		       void (*visit)(struct file *file, void *arg), void *arg);
 
-/* How many of an era's mappings were there at that time. */
+/* Returns how many of an era's mappings existed at that time. */
 size_t era_count_until(const struct era *era, uint64_t time_ns);
 
-/*
- * Returns the time of the last mapping that its maps have; that of its beginning if there is none.
- */
+/* Returns the time of the last mapping in its maps, or of its beginning if there is none. */
 uint64_t era_maps_time(const struct era *era);
 
 /* Caches maps that were read, when the era had its first n mappings. */
 void era_keep_read(struct era *era, struct maps *maps, size_t n);
 
-/* Returns the first n of its mappings, sorted, by the list alone: one more user. */
+/* Returns the first n of its mappings, sorted, from the list alone, for one more user. */
 struct maps *era_maps(struct map_store *store, struct era *era, size_t n, pid_t relative);
 
 struct era;
@@ -98,41 +100,43 @@ struct processes;
 struct process {
 	struct hashlink link;
 	pid_t pid;
-	pid_t parent;	     /* 0: not known */
-	uint32_t generation; /* of tables that no events are fed to; 0: nobody has said */
+	pid_t parent;	     /* 0: unknown */
+	uint32_t generation; /* for tables without events; 0: unknown */
 	struct era *latest;
 	uint64_t exit_ns;	       /* 0: not yet */
 	uint64_t read_ns;	       /* when it was last read from /proc; 0: never */
 	struct process *older, *newer; /* among those that have ended */
-	uint32_t n_threads;	       /* if that is known: from its beginning or an exec on */
+	uint32_t n_threads;	       /* if known: from its beginning or an exec on */
 	bool knows_threads, leader_has_exited, has_lost_threads;
-	bool was_dropped;	   /* evicted, since the table was full */
-	struct maps *published;	   /* mappings that BPF uses for its stacks; NULL: none yet */
-	uint64_t published_ns;	   /* the unwinder's: before it was read; 0: it is the parent's */
-	uint32_t published_change; /* likewise */
-	uint32_t moves_noted;	   /* likewise: at which count of changes */
-	uint32_t names;		   /* likewise: see name_meanings() */
-	struct meanings *meanings; /* likewise: freed with free() */
-	int perf_map_fd;	   /* likewise: 0 or closed with the process */
-	bool has_change;	   /* likewise: BPF may count its changes */
-	bool is_listed;		   /* likewise: it has changed since the last batch of events */
+	bool was_dropped;	/* history was evicted because the table was full */
+	struct maps *published; /* mappings that BPF uses for its stacks; NULL: none yet */
+	/* the unwinder's: time before its mappings were read; 0: slice inherited from the parent */
+	uint64_t published_ns;
+	uint32_t published_change; /* count of changes at that time */
+	uint32_t moves_noted;	   /* the unwinder's: count of changes at that time */
+	uint32_t names;		   /* the unwinder's: see name_meanings() */
+	struct meanings *meanings; /* the unwinder's: freed with free() */
+	int perf_map_fd;	   /* the unwinder's: perf map; 0, or closed with the process */
+	bool has_change;	   /* the unwinder's: BPF may count its changes */
+	bool is_listed;		   /* the unwinder's: changed since the last batch of events */
 };
 
 struct processes_options {
-	size_t max_mappings; /* of all processes: who ended longest ago is forgotten first */
-	bool only_known;     /* events of unknown processes don't make them known */
+	/* limit over all processes: those that exited first are evicted first */
+	size_t max_mappings;
+	bool only_known; /* events of unknown processes don't add them */
 };
 
 struct processes *processes_new(const struct processes_options *options);
 void processes_free(struct processes *table);
 
-/* Called before a question, where the table might not know all that happened up to that moment. */
+/* Called before lookups for which the table must have all events up to that time. */
 void processes_on_ask(struct processes *table, void (*refresh)(uint64_t time_ns, void *arg),
 		      void *arg);
 
 /* ---- what happens ---- */
 
-/* As read from /proc/PID/maps; time_ns is from before that. */
+/* Stores mappings read from /proc/PID/maps; time_ns: taken before the read. */
 void processes_set(struct processes *table, pid_t pid, const struct mappings *maps,
 		   uint64_t time_ns);
 
@@ -142,18 +146,18 @@ void processes_map(struct processes *table, pid_t pid, const struct mapping *m, 
 void processes_exit(struct processes *table, pid_t pid, uint64_t time_ns);
 
 /*
- * A thread began or ended. A process ends with its last thread, which need not be the main one:
- * true if that was it. Where its threads could not be counted, /proc is asked once the main one has
- * ended; it may say so a little later than the event: processes_check_end() asks again.
+ * Note that a thread began or ended. A process ends with its last thread, which need not be the
+ * main one: true if that was the last. If its threads could not be counted, /proc is read once the
+ * main one has ended. /proc may lag the event: processes_check_end() reads it again.
  */
 void processes_thread(struct processes *table, pid_t pid);
 bool processes_exit_thread(struct processes *table, pid_t pid, pid_t tid, uint64_t time_ns);
 bool processes_check_end(struct processes *table, pid_t pid, uint64_t time_ns);
 
-/* Its main thread has ended, and how many there are left is not known. */
+/* Returns true if its main thread has ended and the number of remaining threads is unknown. */
 bool processes_is_leaderless(const struct processes *table, pid_t pid);
 
-/* Events were lost: nothing is known any more, but for what is published. */
+/* Drops everything but what is published, since events were lost. */
 void processes_clear(struct processes *table);
 
 /*
@@ -163,15 +167,15 @@ void processes_clear(struct processes *table);
 void processes_visit_living(struct processes *table, void (*visit)(pid_t pid, void *arg),
 			    void *arg);
 
-/* ---- what was: maps are the caller's, to be given back with maps_release() ---- */
+/* ---- history: returned maps are released by the caller with maps_release() ---- */
 
-/* Returns the mappings that a process had at that time, from events alone. NULL: not known. */
+/* Returns the mappings that a process had at that time, from events alone. NULL: unknown. */
 struct maps *processes_recall(struct processes *table, pid_t pid, uint64_t time_ns);
 
 /*
- * Returns the mappings of a process at that time, by the events where they say it better than
- * /proc/PID/maps, or well enough: of processes that have just begun or were just read, that have
- * executed something else since, or that are gone; else read now. NULL: not known.
+ * Returns the mappings of a process at that time, from events if the process has just begun, was
+ * just read, has executed another program since or is gone; otherwise read from /proc now. NULL:
+ * unknown.
  */
 struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns);
 
@@ -181,7 +185,7 @@ struct maps *processes_read(struct processes *table, pid_t pid, uint64_t time_ns
  */
 struct maps *processes_read_again(struct processes *table, pid_t pid, uint64_t time_ns);
 
-/* Returns the time that the latest maps given of this process are of; 0: none were. */
+/* Returns the time of the latest maps that were returned for this process; 0: none. */
 uint64_t processes_maps_time(const struct processes *table, pid_t pid);
 
 /*
@@ -192,19 +196,19 @@ struct maps *processes_look(struct processes *table, pid_t pid, uint32_t generat
 			    uint64_t time_ns);
 
 /*
- * Names the state at that time: two that are equal stand for equal mappings. 0: not known. A
- * process that has exited has the state that it had.
+ * Returns an id of the process's mappings at that time: equal ids mean equal mappings. 0: unknown.
+ * An exited process keeps its last id.
  */
 uint64_t processes_state(struct processes *table, pid_t pid, uint64_t time_ns);
 
 bool processes_has_exited(const struct processes *table, pid_t pid);
 
-/* ---- what BPF walks stacks by ---- */
+/* ---- mappings that BPF walks stacks by ---- */
 
-/* NULL: not known. */
+/* NULL: unknown. */
 struct process *processes_find(const struct processes *table, pid_t pid);
 
-/* Puts these maps (one more user; NULL: none) in the place of what was published of a process. */
+/* Replaces the published maps of a process by these (one more user; NULL: none). */
 void processes_publish(struct processes *table, pid_t pid, struct maps *maps);
 
 /*
@@ -214,7 +218,7 @@ void processes_publish(struct processes *table, pid_t pid, struct maps *maps);
 void processes_preload_files(struct processes *table, pid_t pid,
 			     void (*visit)(struct file *file, void *arg), void *arg);
 
-/* Forgets processes that have ended, except just now, and see files_release(). */
+/* Drops processes that exited some time ago, and calls files_release(). */
 void processes_release_files(struct processes *table, bool at_once);
 
 /* ---- for -v and the report ---- */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Parser for /proc/PID/maps. Lines are
- *	start-end perms offset major:minor inode      path
- * with everything but the inode in hex. The traced side chooses paths and can change its mappings
- * while they are read, so a line that makes no sense or overlaps an earlier one is left out. Where
- * only code is of interest and the kernel can be asked for that, it is.
+ * 	start-end perms offset major:minor inode path with everything but the inode in hex. The
+ * 	traced side chooses paths and can change its mappings while they are read, so a line that
+ * 	makes no sense or overlaps an earlier one is left out. If only code is needed, the kernel is
+ * 	queried for it, if it can be.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -71,7 +71,7 @@ static bool take_perms(const char **s, bool *executable, bool *is_shared)
 	return true;
 }
 
-/* The inode ends its line if there is no path. */
+/* Parses the inode, which ends the line if there is no path. */
 static bool take_inode(const char **s, ino_t *ino)
 {
 	char *end;
@@ -84,7 +84,10 @@ static bool take_inode(const char **s, ino_t *ino)
 	return !errno && strchr(" \n", *end);
 }
 
-/* The kernel escapes the newline only, not the backslash: undoing others would garble names. */
+/*
+ * Undoes the escaped newline only: the kernel doesn't escape backslashes, so undoing others would
+ * garble names.
+ */
 static char *copy_path(const char *s)
 {
 	size_t n = strcspn(s, "\n");
@@ -117,7 +120,7 @@ static const char *parse_line(const char *s, bool *executable, struct mapping *m
 	return m->start < m->end ? s : NULL;
 }
 
-/* Files that are memory: shared anonymous memory, System V shared memory, huge pages. */
+/* True for files that are memory: shared anonymous memory, System V shared memory, huge pages. */
 static bool is_memory_file(const char *path)
 {
 	static const char *const beginnings[] = { "/dev/zero", "/SYSV", "/anon_hugepage" };
@@ -128,7 +131,7 @@ static bool is_memory_file(const char *path)
 	return false;
 }
 
-/* Names such as [anon:text] are the program's. */
+/* Names such as [anon:text] are set by the program. */
 bool mapping_is_memory(const struct mapping *m)
 {
 	if (m->ino)
@@ -136,7 +139,7 @@ bool mapping_is_memory(const struct mapping *m)
 	return !*m->path || !strncmp(m->path, "[anon", strlen("[anon"));
 }
 
-/* The line of the file right below, with at most code in memory between; NULL: there is none. */
+/* Returns the line of the file mapping below, with only anonymous code in between; NULL: none. */
 struct below {
 	const char *line;
 	uint64_t end;
@@ -195,7 +198,7 @@ void mappings_parse(struct mappings *maps, const char *text, bool is_code_only)
  * mappings hold no code, and the kernel takes several times as long to print one as to return it.
  */
 
-/* The kernel's, whose headers may be older than it is. */
+/* Defined here, since the kernel headers may be older than the kernel. */
 struct query {
 	uint64_t size, flags, addr;
 	uint64_t start, end, vma_flags, page_size, offset, ino;
@@ -266,7 +269,7 @@ static struct mapping *below_of(const struct mapping *last)
 	return below;
 }
 
-/* The first question is without the name: most of such memory has no file below it. */
+/* Queries without the name first: most such memory has no file below it. */
 static struct mapping *find_below(int fd, const struct mapping *last, uint64_t start)
 {
 	struct mapping *below;
@@ -292,7 +295,7 @@ static void append_vsyscall(struct list *list)
 }
 
 /*
- * 0, -ESRCH if the process has no memory (any more), or what means that the text has to be read:
+ * 0; -ESRCH if the process has no memory (any more); another error if the text has to be read:
  * -ENOTTY before Linux 6.11.
  */
 static int ask_for_all(struct mappings *maps, int fd)
@@ -357,7 +360,7 @@ static int read_task(struct mappings *maps, pid_t pid, bool is_code_only)
 	return err;
 }
 
-/* A process whose main thread has ended has none by its own name. */
+/* /proc/PID of a process whose main thread has exited has no mappings. */
 static int read_process(struct mappings *maps, pid_t pid, bool is_code_only)
 {
 	int err = read_task(maps, pid, is_code_only);

@@ -17,22 +17,24 @@ struct mapping {
 	uint64_t offset;     /* file offset of start, bytes */
 	dev_t dev;
 	ino_t ino;	/* 0: not a file */
-	bool is_shared; /* what is written there, others that have it see */
+	bool is_shared; /* writes are visible to other processes that map it */
 	char *path; /* as printed by the kernel, octal escapes undone; "" if none; "[vdso]", ... */
 
-	/* CLOCK_REALTIME, when it was made or a little before; zero: not known, but it is there. */
+	/* CLOCK_REALTIME, when it was made or a little before; zero: unknown, but it is there. */
 	struct timespec mapped_at;
 
-	/* A process that may see the same files, where its own one is gone; 0: none is known. */
+	/* A process that may see the same files, if the mapping's own is gone; 0: unknown. */
 	pid_t relative;
 
-	/* status of a file that a mapping of the same device, inode and path had; NULL: none */
+	/*
+	 * status of the file of an earlier mapping with the same device, inode and path; NULL: none
+	 */
 	const struct stat *known;
 
 	/* of anonymous memory: the file mapping right below it; NULL: there is none */
 	struct mapping *below;
 
-	/* The file, where that is known already: see maps_restore_text(). */
+	/* The file, if already known: see maps_restore_text(). */
 	struct file *file;
 };
 
@@ -41,17 +43,17 @@ struct mappings {
 	size_t count;
 };
 
-/* Parses the text of a maps file; perhaps for code alone. Broken lines are left out. */
+/* Parses the text of a maps file, optionally only executable mappings. Broken lines are skipped. */
 void mappings_parse(struct mappings *maps, const char *text, bool is_code_only);
 
 /* Reads /proc/PID/maps. 0 or -errno (-ESRCH: no such process); free with mappings_free(). */
 int mappings_read(struct mappings *maps, pid_t pid);
 
-/* The same with those that are not executable. */
+/* The same, including non-executable mappings. */
 int mappings_read_all(struct mappings *maps, pid_t pid);
 void mappings_free(struct mappings *maps);
 
-/* Memory without a name of the kernel's, such as [vdso]: what it holds is not known. */
+/* Returns true for memory without a kernel name such as [vdso]: its contents are unknown. */
 bool mapping_is_memory(const struct mapping *m);
 
 /* Returns the mapping that holds addr, or NULL. */

@@ -100,9 +100,9 @@ bool process_has_ended(pid_t pid)
 	return (stat.state == 'Z' || stat.state == 'X') && stat.n_threads <= 1;
 }
 
-/* ---- a thread that lives ---- */
+/* ---- finding a live thread ---- */
 
-/* Folders have a link for each folder in them, and two more. */
+/* A directory's link count is the number of its subdirectories plus two. */
 static bool has_other_threads(const char *task_folder)
 {
 	struct stat st;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Root folders, one per mount and folder; see roots.h. As long as it is open, a folder's mount
- * keeps its number (statx(2), since Linux 5.8), whereas a mount namespace that is gone gives its
- * own to the next. openat2(2) has been there since Linux 5.6; where it is forbidden, nothing is
+ * Root directories, one per mount and directory; see roots.h. As long as it is open, a directory's
+ * mount keeps its number (statx(2), since Linux 5.8), whereas a mount namespace that is gone gives
+ * its own to the next. openat2(2) has been there since Linux 5.6; where it is forbidden, nothing is
  * found.
  */
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The root folders of traced processes, held open so that files can be looked up in them when the
- * processes are gone. Lookups never leave them: a container's symbolic link to /etc leads to the
- * container's /etc.
+ * The root directories of traced processes, held open so that files can be looked up in them when
+ * the processes are gone. Lookups never leave them: a container's symbolic link to /etc leads to
+ * the container's /etc.
  */
 #ifndef ROOTS_H
 #define ROOTS_H
@@ -17,12 +17,13 @@ struct roots *roots_new(void);
 void roots_free(struct roots *roots);
 
 /*
- * Returns a process's root folder, open until roots_free() or until it is released. -ENOENT: the
- * process is gone; -EMFILE: no descriptors are left, or 1,024 folders are open; or another -errno.
+ * Returns a process's root directory, open until roots_free() or until it is released. -ENOENT: the
+ * process is gone; -EMFILE: no descriptors are left, or 1,024 directories are open; or another
+ * -errno.
  */
 int roots_of(struct roots *roots, pid_t pid);
 
-/* Closes those that nobody has asked to keep since the last time. */
+/* Marks a directory as used; roots_release() closes those not marked since its last call. */
 void roots_keep(struct roots *roots, int fd);
 void roots_release(struct roots *roots);
 
@@ -33,8 +34,8 @@ int roots_own(struct roots *roots);
 char *root_path(pid_t pid, const char *path, size_t length);
 
 /*
- * Opens a regular file below a root folder for reading; anything else is not even opened. Symbolic
- * links are followed as the root's processes would. -errno.
+ * Opens a regular file below a root directory for reading; anything else is not even opened.
+ * Symbolic links are followed as the root's processes would. -errno.
  */
 int root_open_file(int root_fd, const char *path);
 
@@ -42,15 +43,15 @@ int root_open_file(int root_fd, const char *path);
 bool root_has_name(int root_fd, const char *path);
 
 /*
- * An O_PATH descriptor of a regular file with its status, or -errno. O_PATH: opening a device or a
- * pipe could have effects or block, before its kind is known.
+ * Returns an O_PATH descriptor of a regular file with its status, or -errno. O_PATH: opening a
+ * device or a pipe could have effects or block, before its kind is known.
  */
 int root_check_regular(int path_fd, struct stat *st);
 
-/* A readable descriptor of the same file, which does not block; or -errno. */
+/* Returns a readable, non-blocking descriptor of the same file; or -errno. */
 int root_reopen(int path_fd);
 
-/* Both, instead of the O_PATH descriptor. */
+/* Does both, and returns no O_PATH descriptor. */
 int root_open_regular(int path_fd);
 
 #endif

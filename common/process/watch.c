@@ -16,7 +16,7 @@ struct watch {
 	struct processes *processes;
 	struct watch_handlers subscribers[4];
 	size_t n_subscribers;
-	pid_t *leaderless; /* processes whose end no event reports for sure */
+	pid_t *leaderless; /* processes whose exit might not be reported by an event */
 	size_t n_leaderless, leaderless_cap;
 	pid_t *doubted; /* processes that may have ended while events were lost */
 	size_t n_doubted, doubted_cap;
@@ -119,7 +119,7 @@ static int compare_pids(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Each loss of a batch, of each CPU, has made those doubted whom nobody forgets. */
+/* A process may be listed once per lost batch and CPU: skip duplicates. */
 static void report_missed_exits(struct watch *watch)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -135,7 +135,7 @@ static void report_missed_exits(struct watch *watch)
 	watch->n_doubted = watch->doubted_cap = 0;
 }
 
-/* Once for all losses of a batch: who hears of one looks at every process. */
+/* Reports all losses of a batch once: subscribers then rescan every process. */
 static void report_loss(struct watch *watch)
 {
 	if (!watch->has_lost)
@@ -174,7 +174,7 @@ static void handle(const struct process_event *event, void *arg)
 	}
 }
 
-/* Asks whether those whose main thread has ended have done so themselves. */
+/* Checks if processes whose main thread has exited have exited, too. */
 static void check_leaderless(struct watch *watch)
 {
 	uint64_t now_ns = clock_now_ns();

@@ -11,24 +11,24 @@
 
 struct watch;
 
-/* Any of them may be NULL. Called in the order of the events, once the table has them. */
+/* Any of these may be NULL. Called in the order of the events, after the table has been updated. */
 struct watch_handlers {
 	void (*forked)(pid_t parent, pid_t child, void *arg);
 	void (*executed)(pid_t pid, void *arg); /* before changed() */
 	void (*changed)(pid_t pid, void *arg);	/* executed something, or mapped code */
 	void (*exited)(pid_t pid, void *arg);	/* its last thread has ended */
-	void (*lost)(void *arg);		/* events of a batch were: look at everything */
+	void (*lost)(void *arg);		/* events of a batch were lost: rescan everything */
 	void (*drained)(void *arg);		/* after a batch of events */
 	void *arg;
 };
 
-/* NULL, printed, if the kernel's events can't be had. */
+/* NULL, printed, if the kernel's events are not available. */
 struct watch *watch_new(const struct processes_options *options);
 void watch_free(struct watch *watch);
 
 struct processes *watch_processes(struct watch *watch);
 
-/* In the order in which they subscribe: a few of them at most. */
+/* Adds a subscriber, called in the order of subscription; only a few are possible. */
 void watch_subscribe(struct watch *watch, const struct watch_handlers *handlers);
 
 /* Reads the events in the loop. 0 or -errno. */

@@ -135,7 +135,7 @@ struct btf *object_types(const struct run *run)
 	return types;
 }
 
-/* Type information from a file stands in for what the kernel lacks. */
+/* Type information from a file replaces what the kernel lacks. */
 static int check_btf_file(const struct run *run)
 {
 	struct btf *types = object_types(run);
@@ -174,7 +174,7 @@ int object_open(struct run *run)
 	return 0;
 }
 
-/* How many descriptors the object takes: one for each map and program. */
+/* Returns the number of descriptors of the object: one for each map and program. */
 static rlim_t count_descriptors(const struct run *run)
 {
 	struct bpf_program *prog;
@@ -229,7 +229,7 @@ static void hint_at_cause(const struct run *run, int err)
 
 /*
  * If a lack of memory keeps libbpf from finding out that data can be mapped, it assumes that it
- * can't, and tools that write to it would write to nowhere.
+ * can't, and the tool's writes would not reach BPF.
  */
 static bool has_data(const struct bpf_object_skeleton *s)
 {

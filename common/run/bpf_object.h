@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A tool's BPF object: from the check whether the kernel takes any to its end. */
+/* A tool's BPF object: checks the kernel's support, opens, loads, attaches and closes it. */
 #ifndef BPF_OBJECT_H
 #define BPF_OBJECT_H
 
@@ -7,17 +7,17 @@
 
 #include "run/run.h"
 
-/* Packed data that a binary carries: its BPF objects, see bpf/skeleton. */
+/* Compressed data embedded in the binary: its BPF objects, see bpf/skeleton. */
 
 /*
- * Unpacks what gzip has packed; *bytes is set to its size. The memory is never freed. Broken
- * data ends the process: it is a part of the program.
+ * Unpacks what gzip has packed; *bytes is set to its size. The memory is never freed. Broken data
+ * ends the process, since it is a part of the program.
  */
 void *unpack(const unsigned char *packed, size_t packed_bytes, size_t *bytes);
 
 struct btf;
 
-/* Tests if this process can load programs here at all. All of these: 0 or -errno, printed. */
+/* Tests if this process can load programs at all. These functions return 0 or -errno, printed. */
 int object_check_kernel(const struct run *run);
 
 /* Returns the kernel's types, or --btf's file of them; freed with btf__free(). NULL, printed. */

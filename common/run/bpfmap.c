@@ -229,15 +229,15 @@ void map_pair_configure(struct run *run, const struct map_pair *pair, uint32_t e
 			bool has_turns)
 {
 	bpf_map__set_max_entries(map_find(run, pair->first), entries);
-	map_fill_on_demand(run, pair->slot); /* its pattern has to be like them */
+	map_fill_on_demand(run, pair->slot); /* the inner map's template must match them */
 	map_fill_on_demand(run, pair->first);
 	if (!has_turns)
 		map_leave_out(run, pair->slot);
 }
 
 /*
- * A table like the first. It has types, too, because from 5.15 to 6.1 a table that has none is not
- * taken for the same kind (timer_off in bpf_map_meta_equal()). Its descriptor or -errno.
+ * A table like the first. It has type information, too, because from 5.15 to 6.1 a table without it
+ * is not considered equal (timer_off in bpf_map_meta_equal()). Its descriptor or -errno.
  */
 static int make_second(const struct run *run, const struct bpf_map *first)
 {

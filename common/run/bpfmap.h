@@ -30,33 +30,33 @@ void map_fill_on_demand(struct run *run, const char *name);
 /* Returns the memory of an array with BPF_F_MMAPABLE, after load. NULL, printed. */
 void *map_memory(const struct run *run, const char *name);
 
-/* A program that isn't needed is not loaded. */
+/* Keeps a program that isn't needed from being loaded. */
 void program_leave_out(const struct run *run, const char *name);
 
 /*
- * The sums over all CPUs of the first n 64-bit words of a per-CPU array's one element; all 0 if it
- * can't be read.
+ * Totals over all CPUs the first n 64-bit words of a per-CPU array's one element; all 0 if it can't
+ * be read.
  */
 void map_sum_cpus(const struct run *run, const char *name, void *sums, size_t n);
 
 typedef void map_visit_fn(const void *key, const void *value, void *arg);
 
 /*
- * Calls visit for each element of a hash table, in batches, and takes them out if `take` says so
- * (of a table that no program uses any more). 0 or -errno, printed.
+ * Calls visit for each element of a hash table, in batches, and removes them if `take` is set (only
+ * for a table that no program uses any more). 0 or -errno, printed.
  */
 int map_read(int fd, bool take, map_visit_fn *visit, void *arg);
 
 /*
- * Calls visit for each key of a hash table by pid that is wanted. They are gathered first, so that
- * visit may take them out.
+ * Calls visit for each wanted key of a hash table by pid. The keys are collected first, so that
+ * visit may remove them.
  */
 void map_visit_pids(int fd, bool (*is_wanted)(pid_t pid, void *arg),
 		    void (*visit)(pid_t pid, void *arg), void *arg);
 
 /*
  * A table that BPF finds through an array of maps with one slot ("NAMEs"; empty: the first), of two
- * that take turns. The first is in the object ("NAME"), the second is made when its turn comes.
+ * that alternate. The first is in the object ("NAME"), the second is made when its turn comes.
  */
 struct map_pair {
 	const char *slot, *first; /* the maps' names */
@@ -64,17 +64,19 @@ struct map_pair {
 	bool is_second_active;
 };
 
-/* Before load: how large the tables are. What is not needed, they or the turns, is left out. */
+/*
+ * Before load: how large the tables are. Leaves out the tables, or only the second one, if not
+ * needed.
+ */
 void map_pair_configure(struct run *run, const struct map_pair *pair, uint32_t entries,
 			bool has_turns);
 void map_pair_leave_out(const struct run *run, const struct map_pair *pair);
 
 /*
- * Reads the table for a report. In the middle of tracing the other table takes its place first: the
- * kernel returns when no program uses the old one any more (synchronize_rcu() after the update of
- * a map of maps, kernel/bpf/syscall.c, maybe_wait_bpf_programs()), so what is read is exact, and
- * the table is empty when its turn comes again. A peek reads the table in use. 0 or -errno,
- * printed.
+ * Reads the table for a report. While tracing, the tables are swapped first: the kernel returns
+ * when no program uses the old one any more (synchronize_rcu() after the update of a map of maps,
+ * kernel/bpf/syscall.c, maybe_wait_bpf_programs()), so what is read is exact, and the table is
+ * empty when its turn comes again. A peek reads the table in use. 0 or -errno, printed.
  */
 int map_pair_read(const struct run *run, struct map_pair *pair, map_visit_fn *visit, void *arg);
 

@@ -64,9 +64,9 @@ struct cut {
 	uint32_t types_size, strings_size;
 	uint32_t *offsets; /* of types, by id */
 	size_t n_types;
-	struct hashtable names; /* of the types that are wanted */
+	struct hashtable names; /* names of wanted types */
 	struct part out_types, out_strings;
-	uint32_t *out_ids, n_out; /* by id; 0: not there yet */
+	uint32_t *out_ids, n_out; /* new id by old id; 0: not copied yet */
 	uint32_t *found;
 	size_t n_found, found_cap;
 	bool failed;
@@ -83,9 +83,9 @@ static const char *name_at(const struct cut *cut, uint32_t offset)
 }
 
 /*
- * By kind: the bytes that follow a type, of which each element begins with its name, which may be
- * followed by its type; whether members and parameters can be of that kind; and by which names
- * it is searched. A table costs no branches.
+ * Properties of each kind: bytes that follow a type, size and layout of its elements (a name, and
+ * maybe a type), whether members and parameters can be of that kind, and by which names it is
+ * searched. A table needs no branches.
  */
 static const struct kind {
 	bool is_known, is_value, elements_have_types;
@@ -124,7 +124,7 @@ static size_t size_of(const struct btf_type *t)
 	return sizeof(*t) + kind->fixed_bytes + (size_t)btf_vlen(t) * kind->bytes_each;
 }
 
-/* The type of a pointer to functions. */
+/* Returns true for a typedef of a pointer to functions. */
 static bool is_function_type(const struct btf *local, const struct btf_type *t)
 {
 	if (!btf_is_typedef(t))
@@ -160,8 +160,8 @@ static void match_root(struct cut *cut, const char *name, uint32_t id)
 }
 
 /*
- * The one pass, over 150,000 types. -EINVAL if there is a kind from the future. No type is smaller
- * than its head, and of memory that isn't written nothing is there.
+ * Indexes all types, some 150,000, in one pass. -EINVAL for an unknown kind. The index is sized by
+ * the smallest possible type; memory that isn't written is never allocated.
  */
 static int index_types(struct cut *cut, struct btf_target *targets, size_t n_targets)
 {
@@ -252,8 +252,8 @@ static uint32_t emit_new(struct cut *cut, const struct btf_type *t, int depth, i
 }
 
 /*
- * Returns the new id of a type, which is copied, if it hasn't been, with what it holds by value.
- * pointers: how many of these are followed. Relocations look through typedefs and the like.
+ * Returns the new id of a type; copies it, with what it holds by value, if not done yet. pointers:
+ * how many of these are followed. Relocations look through typedefs and the like.
  */
 static uint32_t emit(struct cut *cut, uint32_t id, int depth, int pointers)
 {
@@ -276,8 +276,8 @@ static uint32_t emit(struct cut *cut, uint32_t id, int depth, int pointers)
 }
 
 /*
- * A typedef of a tracepoint: a pointer to functions with its arguments. What these point to counts
- * where the types of functions are compared.
+ * Copies a tracepoint's typedef, a pointer to a function with its arguments, and the types that
+ * these point to, which are compared with a program's.
  */
 static void emit_function_type(struct cut *cut, struct btf_type t)
 {
@@ -342,7 +342,7 @@ static struct btf *join(const struct part *types, const struct part *strings)
 	struct btf *btf;
 
 	memcpy(bytes, &header, sizeof(header));
-	if (types->bytes) /* else there is none of the types */
+	if (types->bytes) /* otherwise none of the types exists */
 		memcpy(bytes + sizeof(header), types->bytes, types->size);
 	memcpy(bytes + sizeof(header) + types->size, strings->bytes, strings->size);
 	btf = btf__new(bytes, (uint32_t)size);

@@ -11,7 +11,7 @@
 
 #include <bpf/btf.h>
 
-/* Attach target of a program: a type's name in, its id out. */
+/* Attach target of a program: input is a type's name, output its id. */
 struct btf_target {
 	char name[64];
 	uint32_t kind, id; /* id 0: not found */
@@ -20,8 +20,8 @@ struct btf_target {
 /*
  * Returns the types of `whole` (size bytes of BTF) that have the name of a structure, union or
  * enumeration of `local` ("___flavor" aside), with what they hold by value; pointers lead to void.
- * Also those of tracepoints ("btf_trace_"), by which it is asked what arguments these have. The
- * caller frees it with btf__free(). NULL if `whole` is not understood.
+ * Also the types of tracepoints ("btf_trace_"), which give their arguments. The caller frees it
+ * with btf__free(). NULL if `whole` is not understood.
  */
 struct btf *btf_cut(const void *whole, size_t size, const struct btf *local,
 		    struct btf_target *targets, size_t n_targets);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Capabilities and what they are for; see capabilities.h. The page tracelets(8) has the same table.
- */
+/* Capabilities and their uses; see capabilities.h. tracelets(8) has the same table. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdlib.h>
@@ -33,7 +31,7 @@ struct capability {
 	const char *need; /* what it is for */
 };
 
-/* In the order in which they are shown; an entry without a name ends it. */
+/* Ordered as printed; an entry without a name ends the table. */
 static const struct capability capabilities[] = {
 	{ "CAP_BPF", CAP_BPF, true, "all tools" },
 	{ "CAP_PERFMON", CAP_PERFMON, true, "all tools" },
@@ -47,7 +45,7 @@ static const struct capability capabilities[] = {
 	{},
 };
 
-/* Returns the effective ones of this process. */
+/* Returns the effective capabilities of this process. */
 static uint64_t read_held(void)
 {
 	char *status = readfile("/proc/self/status", 65536, NULL);
@@ -121,7 +119,7 @@ static bool is_in_user_namespace(void)
 
 /*
  * Before 5.11 BPF takes locked memory: then a map larger than the limit is refused with EPERM. A
- * limit that no tool comes near is not tried.
+ * high limit, which no tool comes near, is not tested.
  */
 static bool locked_memory_is_short(void)
 {

@@ -11,18 +11,18 @@
 #include <stdio.h>
 
 /*
- * Returns the names of those that are not held, "CAP_BPF and CAP_PERFMON"; "": none. held: a bit
- * each (1 << number). CAP_SYS_ADMIN stands in for some of them, as in the kernel. Returns buf.
+ * Returns the names of missing capabilities, "CAP_BPF and CAP_PERFMON"; "": none. held: a bit each
+ * (1 << number). CAP_SYS_ADMIN stands in for some of them, as in the kernel. Returns buf.
  */
 char *capabilities_missing(char *buf, size_t size, uint64_t held, bool required);
 
-/* Is the one of that number (<linux/capability.h>) in effect? */
+/* Returns true if the capability of that number (<linux/capability.h>) is effective. */
 bool capabilities_have(unsigned int number);
 
-/* Prints a hint why the kernel has refused: the missing capabilities, or other possible reasons. */
+/* Prints a hint on why the kernel refused: missing capabilities, or other possible reasons. */
 void capabilities_explain(void);
 
-/* Says what the run has to do without, if anything. */
+/* Warns about what will be missing because of missing capabilities. */
 void capabilities_announce(void);
 
 /* Prints the table of "tracelets check". */

@@ -39,7 +39,7 @@ static bool wait_to_go(int go_fd)
 	return n == 1;
 }
 
-/* In the child: becomes the command when it is released. */
+/* Runs in the child: executes the command when it is released. */
 static void run_command(int go_fd, int failure_fd, char **argv)
 {
 	sigset_t none;
@@ -138,7 +138,9 @@ static bool find_program(const char *name, char path[PATH_MAX])
 	}
 }
 
-/* Without CAP_SYS_PTRACE a tracer takes from a program what its file would give it. */
+/*
+ * A program traced without CAP_SYS_PTRACE doesn't get its file's privileges (setuid, capabilities).
+ */
 static bool would_lose_privileges(const char *name)
 {
 	char path[PATH_MAX], capabilities[64];
@@ -179,7 +181,7 @@ int child_release(struct child *child, const struct child_hooks *hooks)
 	close(child->failure_fd);
 	child->failure_fd = -1;
 	if (n == sizeof(err)) {
-		child->status = 0; /* said here, not again at the end */
+		child->status = 0; /* reported here, not again at the end */
 		return msg_errno(err, "%s: exec failed", child->name);
 	}
 	if (!holds)
@@ -196,13 +198,13 @@ static void report_status(int status, bool ended_by_us)
 		msg_warn("command: exited with status %d", WEXITSTATUS(status));
 }
 
-/* Asks it to end. False if it doesn't within a while. */
+/* Sends SIGTERM. False if the command doesn't end within a while. */
 static bool end_command(const struct child *child)
 {
 	struct pollfd ended = { .fd = child->pid_fd, .events = POLLIN };
 	int n;
 
-	/* One that has not even begun doesn't know SIGTERM's meaning yet. */
+	/* A command that has not been executed yet has no handler for SIGTERM. */
 	kill(child->pid, child->release_fd >= 0 ? SIGKILL : SIGTERM);
 	do
 		n = poll(&ended, 1, GRACE_MS);

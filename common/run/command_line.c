@@ -59,7 +59,7 @@ static void list_sections(struct run *run)
 	add_section(&run->opts, "all tools", common_opts, run);
 }
 
-/* Each begins with two blanks and the tool's name. */
+/* Prints the examples, each of which begins with two blanks and the tool's name. */
 static void print_examples(const struct tool *tool, const char *command, unsigned int n)
 {
 	size_t skip = 2 + strlen(tool->name), len;
@@ -148,7 +148,7 @@ static int check_reports(const struct run *run)
 	return run->output_path ? series_check_pattern(run->output_path, run->interval_ns) : 0;
 }
 
-/* Splits argv at "--". Returns the command or NULL; *argc is what stands before it. */
+/* Splits argv at "--". Returns the command or NULL; *argc counts the words before it. */
 static char **split_command(int *argc, char **argv)
 {
 	for (int i = 1; i < *argc; i++) {
@@ -160,7 +160,7 @@ static char **split_command(int *argc, char **argv)
 	return NULL;
 }
 
-/* As --format says, or the output's name. */
+/* Returns true if that format is chosen, by --format or by the output's extension. */
 static bool has_format(const struct run *run, const char *format, const char *extension)
 {
 	const char *dot = run->output_path ? strrchr(run->output_path, '.') : NULL;
@@ -178,7 +178,7 @@ static void note_format(struct run *run)
 	run->is_metrics = has_metrics && has_format(run, "prometheus", ".prom");
 }
 
-/* Returns the name of a file for another format than text; NULL: it is none. */
+/* Returns the writer that the output's extension implies, if other than text; else NULL. */
 static const struct writer *promised_writer(const struct run *run)
 {
 	const struct writer *writer =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The command line of every tool: its options, those of its modules and those of all. */
+/* The command line of every tool: its own options, its modules' and those of all tools. */
 #ifndef COMMAND_LINE_H
 #define COMMAND_LINE_H
 
@@ -7,7 +7,7 @@
 
 /*
  * Fills the run, its tool's options and its modules' structs, and lets each of them check what it
- * was given. Nothing is checked where help or the version is asked for. 0 or -EINVAL, printed.
+ * was given. Nothing is checked where help or the version is requested. 0 or -EINVAL, printed.
  */
 int command_line_parse(struct run *run, int argc, char **argv);
 

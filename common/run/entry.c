@@ -15,7 +15,7 @@
 
 #include "run/entry.h"
 
-/* The breakpoint's instruction, and where the program counter is when it has been hit. */
+/* The breakpoint's instruction, and the program counter's offset after a hit. */
 #if defined(__x86_64__)
 #define BREAKPOINT	 0xccL /* int3 */
 #define BREAKPOINT_MASK	 0xffL
@@ -46,7 +46,7 @@ static ssize_t read_auxv(pid_t pid, Elf64_auxv_t *vector, size_t size)
 	return bytes;
 }
 
-/* -ENOTSUP if there is none: then it isn't a 64-bit program. */
+/* -ENOTSUP if there is none: not a 64-bit program. */
 static int find_entry(pid_t pid, uint64_t *entry)
 {
 	Elf64_auxv_t vector[64] = {};
@@ -88,7 +88,7 @@ static void let_fork_go(pid_t pid, const struct breakpoint *b)
 		return;
 	ptrace(PTRACE_POKETEXT, child, b->entry, b->word);
 	ptrace(PTRACE_DETACH, child, 0, 0);
-	set_breakpoint(pid, b); /* once more, where they share their memory */
+	set_breakpoint(pid, b); /* again, since parent and child may share memory */
 }
 
 /*

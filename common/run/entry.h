@@ -9,10 +9,10 @@
 #include <sys/types.h>
 
 /*
- * A breakpoint at AT_ENTRY of the auxiliary vector; the program is stopped there, and as it was.
- * 0; 1 with *status set if it ended on the way; -ENOTSUP if the breakpoint can't be set, or it
- * has executed another program on the way, or -errno if it can't be found out where: the program
- * is still stopped at its first instruction.
+ * Sets a breakpoint at AT_ENTRY of the auxiliary vector; the program is stopped there, with its
+ * code restored. 0; 1 with *status set if it ended on the way; -ENOTSUP if the breakpoint can't be
+ * set, or it has executed another program on the way, or -errno if the entry point can't be
+ * determined: the program is still stopped at its first instruction.
  */
 int entry_run_to(pid_t pid, int *status);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Features of the running kernel; see features.h. Nothing is concluded from a version number: each
- * feature is used once, in the smallest way that the kernel accepts only if it has it.
+ * feature is tried once, by the smallest operation that needs it.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -31,7 +31,7 @@
 #include "run/capabilities.h"
 #include "run/features.h"
 
-/* struct bpf_insn's shapes: opcode, registers (src << 4 | dst), offset, immediate. */
+/* Initializers of struct bpf_insn: opcode, registers (src << 4 | dst), offset, immediate. */
 #define INSN(code, dst, src, off, imm) ((struct bpf_insn){ code, dst, src, off, imm })
 #define INSN_RETURN_0		       INSN(0xb7, 0, 0, 0, 0), INSN(0x95, 0, 0, 0, 0)
 
@@ -61,7 +61,8 @@ struct feature {
 	int (*probe)(void);
 	int (*show)(char *text, size_t size); /* with its own words */
 	bool is_required;		      /* by every tool */
-	const char *need;		      /* tool or option that needs it, and the fallback */
+	/* tool or option that needs the feature, and the fallback */
+	const char *need;
 };
 
 /* ---- programs ---- */
@@ -130,7 +131,7 @@ int features_programs(void)
 	return fd < 0 ? fd : 0;
 }
 
-/* Documentation/scheduler/sched-bwc.rst; the file is there exactly if quotas are. */
+/* Documentation/scheduler/sched-bwc.rst; the file exists exactly if quotas do. */
 int features_require_quotas(void)
 {
 	if (!access("/proc/sys/kernel/sched_cfs_bandwidth_slice_us", F_OK))
@@ -173,7 +174,7 @@ bool features_compare_and_exchange(void)
 
 	if (fd >= 0)
 		close(fd);
-	return fd != -EINVAL; /* the verifier's answer; any other says nothing about it */
+	return fd != -EINVAL; /* the verifier's error; others are inconclusive */
 }
 
 static int probe_kallsyms_lookup(void)
@@ -329,7 +330,7 @@ bool features_filters_see(long number)
 	return try_call(number, true) == SIGSYS;
 }
 
-/* A call that is only the kernel's own refuses all others. */
+/* A system call for the kernel's own use fails for all other callers. */
 static bool is_kernels_own(long number)
 {
 	int how = try_call(number, false);
@@ -362,7 +363,7 @@ static int probe_tracefs(void)
 	return access("/sys/kernel/tracing/events/syscalls", F_OK) ? -errno : 0;
 }
 
-/* A file's first line into text. */
+/* Reads a file's first line into text. */
 static int show_file(const char *path, char *text, size_t size)
 {
 	char *all = readfile(path, 4096, NULL);
@@ -379,7 +380,7 @@ static int show_paranoid(char *text, size_t size)
 	return show_file("/proc/sys/kernel/perf_event_paranoid", text, size);
 }
 
-/* "none [integrity] confidentiality": the one in force is marked. */
+/* Returns the active mode, in brackets: "none [integrity] confidentiality". */
 static int show_lockdown(char *text, size_t size)
 {
 	char line[128];

@@ -15,28 +15,28 @@ struct btf;
  */
 int features_print(FILE *f);
 
-/*
- * Tests if a program can be loaded at all. 0 or -errno: -EPERM and -EACCES mean a missing
- * capability.
- */
+/* Tests if any program can be loaded. 0 or -errno: -EPERM and -EACCES mean a missing capability. */
 int features_programs(void);
 
-/* Atomic compare-and-exchange in BPF programs, since 5.12. True if it can't be found out. */
+/* Tests for atomic compare-and-exchange in BPF programs, since 5.12. True if inconclusive. */
 bool features_compare_and_exchange(void);
 
-/* Can a program look up a symbol of the kernel? Since 5.16. 0 or -errno. */
+/* Tests if a program can look up a kernel symbol, since 5.16. 0 or -errno. */
 int features_kallsyms_lookup(void);
 
-/* --throttled: does the kernel have CPU quotas (CONFIG_CFS_BANDWIDTH)? 0 or -ENOTSUP, printed. */
+/*
+ * For --throttled: tests if the kernel has CPU quotas (CONFIG_CFS_BANDWIDTH). 0 or -ENOTSUP,
+ * printed.
+ */
 int features_require_quotas(void);
 
 /*
- * Do probes kill programs that are under seccomp? Some kernels show the system calls of probes to
+ * Tests if probes kill programs under seccomp: some kernels show the system calls of probes to
  * seccomp's filters.
  */
 bool features_probes_kill(void);
 
-/* Does a filter of seccomp see that system call? Tried in a child. */
+/* Tests in a child if a seccomp filter sees that system call. */
 bool features_filters_see(long number);
 
 /* Returns true if the kernel of these types has that tracepoint. */

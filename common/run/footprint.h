@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How much memory a run takes: that of its BPF maps, and its process's own. */
+/* Memory of a run: that of its BPF maps, and that of its process. */
 #ifndef FOOTPRINT_H
 #define FOOTPRINT_H
 

@@ -27,12 +27,12 @@ struct image {
 	void *data;
 	size_t size;
 	bool is_mapped;
-	struct btf *btf; /* that owns the data; NULL: they are ours */
+	struct btf *btf; /* owner of the data; NULL: the data is ours */
 };
 
 /*
- * Mapped where the kernel allows it (6.16, commit a539e2a6d51d): no copy, and it doesn't count as
- * ours.
+ * Maps the kernel's types if possible (6.16, commit a539e2a6d51d): no copy, no memory of this
+ * process.
  */
 static int open_own_image(struct image *image)
 {
@@ -94,7 +94,7 @@ static const struct section {
 
 struct kernelbtf {
 	const char *source; /* NULL: the kernel's own file */
-	int file_fd;	    /* what libbpf reads; -1: the kernel's own */
+	int file_fd;	    /* file that libbpf reads; -1: the kernel's own */
 	char path[32];
 	struct btf_target targets[MAX_TARGETS];
 	size_t n_targets;
@@ -132,7 +132,10 @@ static uint32_t find_target_id(const struct kernelbtf *kernelbtf, const struct b
 	return 0;
 }
 
-/* libbpf calls this when it loads a program of these sections; it could not have known the id. */
+/*
+ * Called by libbpf when it loads a program of these sections: sets the type id, which libbpf can't
+ * find.
+ */
 static int prepare_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
 	const struct section *section = section_of(prog);
@@ -153,8 +156,8 @@ static int prepare_load(struct bpf_program *prog, struct bpf_prog_load_opts *opt
 }
 
 /*
- * The type is not the true one until the program is loaded: for one of type TRACING, libbpf would
- * read the kernel's types just in case.
+ * The program type is set only at load: for TRACING programs, libbpf would read all of the kernel's
+ * types.
  */
 static int register_sections(struct kernelbtf *kernelbtf)
 {

@@ -9,7 +9,7 @@
  * and handed over by custom section handlers (libbpf_register_prog_handler), which is why programs
  * have to be attached by kernelbtf_attach().
  *
- * If anything goes wrong, libbpf is given the whole and everything works as without this.
+ * On any failure libbpf is given all types, and works as without this unit.
  */
 #ifndef KERNELBTF_H
 #define KERNELBTF_H
@@ -19,16 +19,16 @@
 struct kernelbtf;
 
 /*
- * Before the object is opened with these options, once in a process. source: a file with this
- * kernel's types, raw or ELF, which must stay valid; NULL: /sys/kernel/btf/vmlinux. Free with
+ * Called before the object is opened with these options, once in a process. source: a file with
+ * this kernel's types, raw or ELF, which must stay valid; NULL: /sys/kernel/btf/vmlinux. Free with
  * kernelbtf_free().
  */
 struct kernelbtf *kernelbtf_prepare(struct bpf_object_open_opts *opts, const char *source);
 
-/* Before it is loaded, once it is known which programs will be. NULL does nothing. */
+/* Called before load, once the programs to load are chosen. NULL does nothing. */
 void kernelbtf_provide(struct kernelbtf *kernelbtf, const struct bpf_object *object);
 
-/* Attaches the programs of kinds that libbpf cannot any more. 0 or -errno. */
+/* Attaches the programs that libbpf can't attach because of this. 0 or -errno. */
 int kernelbtf_attach(struct bpf_object_skeleton *skeleton);
 
 void kernelbtf_free(struct kernelbtf *kernelbtf);

@@ -13,23 +13,26 @@
 /* Returns the facts for the report being made; valid as long as the run. */
 struct writer_facts run_facts(struct run *run);
 
-/* Prints the first line of JSON output of other things than stacks. */
+/* Prints the first line of JSON output, except for stacks. */
 void run_facts_print(struct run *run);
 
-/* The option that makes a full map larger; named in the hint. NULL: there is none. */
+/* Sets the option that enlarges a full map, named in the hint. NULL: none. */
 void loss_name_option(struct run *run, const char *option);
 
-/* Adds counted values that can't be shown. what: why, one text per run, which must stay valid. */
+/*
+ * Adds counted values that can't be shown. what: the reason, one string per run, which must stay
+ * valid.
+ */
 void loss_add(struct run *run, const char *what, uint64_t value);
 
 /* Returns the total of losses, in the tool's unit. */
 uint64_t loss_value(const struct run *run);
 
-/* Calls visit for each reason that metrics have, also where nothing was lost: since the start. */
+/* Calls visit for each reason in metrics, with its total since the start, even if 0. */
 void loss_visit(const struct run *run, void (*visit)(const char *reason, uint64_t value, void *arg),
 		void *arg);
 
-/* Prints every loss with its share of all that was seen. Nothing where nothing was lost. */
+/* Prints every loss with its share of all events; nothing if nothing was lost. */
 void loss_print(const struct run *run);
 
 #endif

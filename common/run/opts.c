@@ -15,7 +15,7 @@
 #define FIRST_LONG_ID  256 /* getopt's values: above every letter */
 #define NAME_BYTES_MAX 64
 
-/* Returns the option's letter, which may be the tool's own; 0: none. */
+/* Returns the option's letter, which the tool may override; 0: none. */
 static char letter_of(const struct opt_set *set, const struct opt *opt)
 {
 	for (const struct opt_letter *own = set->letters; own && own->letter; own++)
@@ -101,7 +101,7 @@ static int store(const struct opt_use *use, const char *text)
 	return -EINVAL;
 }
 
-/* Returns the option that getopt's value stands for; NULL: none. */
+/* Returns the option for getopt's return value; NULL: none. */
 static struct opt_use *find_use(struct opt_set *set, int value)
 {
 	for (size_t i = 0; value != '?' && value != ':' && i < set->n_uses; i++)
@@ -195,7 +195,7 @@ static const char *find_similar(const struct opt_set *set, const char *word)
 	return similar;
 }
 
-/* Reports why getopt has refused word, the current one of argv. */
+/* Reports why getopt has refused word, the current element of argv. */
 static int report_refused(const struct opt_set *set, int value, const char *word)
 {
 	const char *similar;
@@ -211,7 +211,7 @@ static int report_refused(const struct opt_set *set, int value, const char *word
 		       : msg_error("unknown option '%s' (see --help)", word);
 }
 
-/* After a long name, a number is taken as the optional argument. */
+/* Takes a number after a long name as its optional argument. */
 static bool takes_next_word(const struct opt *opt, int argc, char **argv)
 {
 	return !optarg && has_optional_arg(opt) && optind < argc &&
@@ -256,7 +256,7 @@ static void print_wrapped(const char *text, int column)
 	puts(text);
 }
 
-/* "  -F, --frequency HZ". Returns its length. */
+/* Prints "  -F, --frequency HZ". Returns its length. */
 static int format_left(const struct opt_set *set, const struct opt *opt, char *left, size_t size)
 {
 	char letter = letter_of(set, opt), shortened[8] = "    ";
@@ -289,7 +289,7 @@ void opts_print_help(const struct opt_set *set)
 	}
 }
 
-/* Takes the next name off the list. Returns its option, NULL at the end. */
+/* Removes the next name from the list. Returns its option, NULL at the end. */
 static const struct opt *next_named(const struct opt_set *set, const char **names)
 {
 	char name[NAME_BYTES_MAX];

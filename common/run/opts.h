@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Command lines as tables: an option names its letter, its long name, which member of a struct its
- * value goes to and what it means; parsing, range checks and --help follow from the table.
+ * Command lines as tables: an option has a letter, a long name, the struct member for its value,
+ * and a help text; parsing, range checks and --help follow from the table.
  *
  *	struct options { uint32_t frequency_hz; };
  *
@@ -35,10 +35,10 @@ typedef int opt_parse_fn(const char *what, const char *text, void *dest);
 struct opt {
 	char letter;	  /* 0: none */
 	const char *name; /* long name; NULL ends a table */
-	const char *arg; /* what --help calls its argument; NULL: takes none; see below for "[N]" */
+	const char *arg; /* name of its argument in --help; NULL: takes none; see below for "[N]" */
 	enum opt_type type;
-	size_t offset;	   /* of the member, in the section's struct */
-	uint64_t min, max; /* of a UINT; min is a DURATION's unit in ns */
+	size_t offset;	   /* offset of the member in the section's struct */
+	uint64_t min, max; /* range of a UINT; min is a DURATION's unit in ns */
 	opt_parse_fn *parse;
 	const char *help;
 	const char *excludes; /* long name of an option that can't be given with this one */
@@ -49,7 +49,7 @@ struct opt {
  * begins with a digit; else parse() gets NULL. A letter always needs its argument.
  */
 
-/* The member must have the type named; another one is a compiler's warning. */
+/* The member must have the named type; the compiler warns about others. */
 #define OPT_OFFSET(ctype, type, member) \
 	(offsetof(type, member) + 0 * sizeof(1 ? &((type *)0)->member : (ctype *)0))
 #define OPT_FLAG(type, member) OPT_TYPE_FLAG, OPT_OFFSET(bool, type, member), 0, 0, NULL
@@ -73,7 +73,7 @@ struct opt_section {
 	void *values;
 };
 
-/* A letter that one tool gives to an option that all tools have. */
+/* A letter that one tool assigns to an option of all tools. */
 struct opt_letter {
 	char letter;
 	const char *name;
@@ -85,8 +85,9 @@ struct opt_letter {
 struct opt_set {
 	struct opt_section sections[OPT_MAX_SECTIONS];
 	size_t n_sections;
-	char tid_letter;		  /* the tool's own letter for --tid; 0: none */
-	const struct opt_letter *letters; /* for others, up to one without a letter; NULL: none */
+	char tid_letter; /* the tool's own letter for --tid; 0: none */
+	/* further letters, terminated by an entry without one; NULL: none */
+	const struct opt_letter *letters;
 
 	/* Filled by opts_parse(): the options of all sections. */
 	struct opt_use {
@@ -107,7 +108,7 @@ int opts_parse(struct opt_set *set, int argc, char **argv);
 /* Returns true if an option of that long name was given. After opts_parse(). */
 bool opts_given(const struct opt_set *set, const char *name);
 
-/* True if it was given by its letter: -h prints less than --help. After opts_parse(). */
+/* Returns true if it was given by its letter: -h prints less than --help. After opts_parse(). */
 bool opts_given_by_letter(const struct opt_set *set, const char *name);
 
 /* Prints that the first given one of these options has no effect "with --x"; 0 if none is given. */

@@ -39,8 +39,7 @@ int output_flush_standard(void)
 }
 
 /*
- * Finds the descriptor that a path stands for, as /dev/stdout does, also where that is a file; or
- * -1.
+ * Returns the descriptor that a path such as /dev/stdout refers to, even if that is a file; or -1.
  */
 static int find_standard(const char *path)
 {
@@ -55,7 +54,7 @@ static int find_standard(const char *path)
 	return -1;
 }
 
-/* Pipes, devices and all that is not a regular file are written as they are. */
+/* Pipes, devices and everything else but regular files are written in place. */
 static bool is_special(const char *path)
 {
 	struct stat st;
@@ -70,7 +69,7 @@ static FILE *open_special(const char *path)
 	return fd < 0 ? fopen(path, "we") : fdopen(fcntl(fd, F_DUPFD_CLOEXEC, 0), "w");
 }
 
-/* Returns the bytes of a path that are its folder's, with the slash. */
+/* Returns the length of a path's directory, with the slash. */
 static int folder_length(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -78,7 +77,7 @@ static int folder_length(const char *path)
 	return slash ? (int)(slash - path) + 1 : 0;
 }
 
-/* For kernels that can't make a file without a name. */
+/* Makes a named temporary file, for kernels without O_TMPFILE. */
 static int open_named(struct output *out)
 {
 	mode_t mask = umask(0);
@@ -96,7 +95,7 @@ static int open_named(struct output *out)
 	return fd;
 }
 
-/* A file that is gone with its process until it gets a name. */
+/* Makes a file without a name, which vanishes with its process unless it gets one. */
 static int open_unnamed(struct output *out)
 {
 	int length = folder_length(out->path);
@@ -120,8 +119,8 @@ static FILE *open_file(struct output *out)
 }
 
 /*
- * A report may have a gigabyte: a lock per byte takes as long as the byte, and a file system that
- * gets it by pages clears as much memory as it writes. Standard output has its buffer to the end.
+ * A report may have a gigabyte: a lock per byte would double the time, and small writes make a file
+ * system clear as much memory as it writes. Standard output keeps its buffer to the end.
  */
 static void prepare_stream(struct output *out)
 {
@@ -159,7 +158,7 @@ static void say_it_works(struct output *out)
 	out->n_dropped_before = out->n_dropped;
 }
 
-/* Finds faults of a file's name, though it is opened only when it is complete. */
+/* Checks a file's name in advance, since it gets it only when it is complete. */
 static int check_name(const char *path)
 {
 	struct stat st;
@@ -218,9 +217,7 @@ int output_begin(struct output *out)
 
 /* ---- names ---- */
 
-/*
- * If the file system doesn't support RENAME_NOREPLACE, a file made at this very moment is replaced.
- */
+/* Without RENAME_NOREPLACE in the file system, a file created in between is replaced. */
 static int rename_unless_there(const char *from, const char *to)
 {
 	if (!syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
@@ -316,8 +313,7 @@ static int name_file(struct output *out, const char *path)
 /* ---- writing ---- */
 
 /*
- * The reason of a write that failed earlier, when the buffer was full, is lost: a pipe has only
- * one, and a file returns it again.
+ * The errno of an earlier failed write is lost: a pipe only has EPIPE, and a file returns it again.
  */
 static int find_reason(FILE *f)
 {
@@ -328,7 +324,7 @@ static int find_reason(FILE *f)
 	return write(fileno(f), "", 1) < 0 ? -errno : -EIO;
 }
 
-/* 0 if all that was written has got through, or -errno. */
+/* Returns 0 if all writes succeeded, or -errno. */
 static int flush(FILE *f)
 {
 	errno = 0;

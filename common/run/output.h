@@ -25,30 +25,32 @@ enum output_kind {
 struct output {
 	const char *path; /* NULL: standard output */
 	enum output_kind kind;
-	struct series series;	/* retained files; its path is set by output_check() */
+	struct series series;	/* the retained files; path set by output_check() */
 	uint64_t start_unix_ns; /* when the report's window began; may be part of the name */
-	bool goes_on; /* lines are written as things happen: a peek's file is the report's, too */
-	bool is_peek; /* the next report, which gets the same name, has all of it again */
+	bool goes_on; /* lines are written as events happen: a peek shares the report's file */
+	bool is_peek; /* the next report gets the same name and repeats all data */
 
 	/* Results. */
 	FILE *file;
-	unsigned int n; /* reports that were committed, dropped ones included */
-	unsigned int n_dropped, n_dropped_before; /* in all, and until writing worked last */
-	char *buffer;				  /* of the stream */
-	char *peeked;	 /* the last peek's file, which a report of that name replaces; or NULL */
+	unsigned int n; /* committed reports, including dropped ones */
+	/* dropped reports: in total, and at the last successful write */
+	unsigned int n_dropped, n_dropped_before;
+	char *buffer; /* of the stream */
+	/* the last peek's file, which a report of the same name replaces; or NULL */
+	char *peeked;
 	char *temporary; /* its temporary name; NULL: none yet, or it has its final one */
-	bool is_special; /* a pipe or a device, or standard output: is not renamed */
+	bool is_special; /* a pipe, a device or standard output: not renamed */
 	bool is_sink;	 /* this report is dropped already */
-	bool is_named;	 /* by a peek, and it goes on */
+	bool is_named;	 /* opened by a peek, and continued */
 };
 
 /*
- * At the beginning of main(): descriptors 0 to 2 are open, or a file of ours would get what is
- * written to one of them.
+ * Called first in main(): opens descriptors 0 to 2 if closed, so that no file of ours gets their
+ * output.
  */
 void output_open_standard(void);
 
-/* Writes what standard output still has to write. -EIO, printed, if that fails or has failed. */
+/* Flushes standard output. -EIO, printed, if a write fails or has failed. */
 int output_flush_standard(void);
 
 /*
@@ -64,12 +66,12 @@ int output_check(struct output *out);
 int output_begin(struct output *out);
 
 /*
- * Writes out what there is. A file gets its name, out->file is NULL then, and output_begin() opens
- * the next. 0 or -errno, printed, except for -EPIPE, which is a reader that has seen enough.
+ * Commits the report. A file gets its name, out->file is NULL then, and output_begin() opens the
+ * next. 0 or -errno, printed, except for -EPIPE, which is a reader that has seen enough.
  */
 int output_commit(struct output *out);
 
-/* True if the latest report was dropped. */
+/* Returns true if the latest report was dropped. */
 bool output_is_failing(const struct output *out);
 
 /* Discards uncommitted output. Safe at any time. */

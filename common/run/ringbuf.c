@@ -16,7 +16,7 @@ struct ringbuf {
 	struct ring_buffer *ring;
 	ring_buffer_sample_fn handle;
 	void *arg;
-	size_t bytes, bytes_left;      /* reads as much as the ring holds in one go */
+	size_t bytes, bytes_left;      /* a read takes everything in the ring */
 	void (*then)(struct run *run); /* NULL: nothing */
 	struct run *run;
 };
@@ -35,7 +35,7 @@ static enum loop_verdict on_records(int fd, void *arg)
 	return fflush(events->run->out) && events->run->out_is_stream ? LOOP_STOP : LOOP_GO;
 }
 
-/* Producers may be faster than we are: other descriptors must get a turn, too. */
+/* Producers may be faster than the reader: other descriptors must be served, too. */
 static int on_record(void *arg, void *data, size_t size)
 {
 	struct ringbuf *events = arg;

@@ -14,7 +14,7 @@ struct ringbuf;
 struct ringbuf *ringbuf_watch(struct run *run, const char *map_name, ring_buffer_sample_fn handle,
 			      void *arg);
 
-/* Records are handled at once also where much happens. 0 or -errno, printed. */
+/* Makes records be handled at once, even under load. 0 or -errno, printed. */
 int ringbuf_make_urgent(const struct ringbuf *events);
 
 /* Calls then(run) each time that the loop has handled records. */

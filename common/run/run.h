@@ -31,12 +31,13 @@ struct topview;
 
 /* Losses that BPF doesn't count, and how those that it counts are printed: see loss.h. */
 struct run_losses {
-	const char *size_option; /* makes a full map larger; NULL: there is none */
+	const char *size_option; /* option that enlarges a full map; NULL: none */
 	uint64_t divisor;	 /* BPF's totals per one of the tool's unit; 0: 1 */
 	const char *more_text;
 	uint64_t more;
-	uint64_t missed;		    /* events of the system that no program ran for */
-	uint64_t reported, reported_before; /* by this report so far, and by those before it */
+	uint64_t missed; /* events for which no BPF program ran */
+	/* reported so far by this report, and by earlier ones */
+	uint64_t reported, reported_before;
 };
 
 /* One run of a tool, for modules and tools. */
@@ -46,15 +47,15 @@ struct run {
 
 	/* The command line. */
 	struct opt_set opts;
-	void *options;		 /* the tool's own: a copy of its defaults, with changes */
+	void *options;		 /* the tool's options: a copy of its defaults, with changes */
 	const char *format;	 /* --format; NULL: not given */
 	const char *output_path; /* NULL: stdout */
 	uint32_t keep;		 /* maximum number of files; 0: no limit */
-	uint64_t keep_bytes;	 /* so much of them; 0: all */
-	bool overwrite;		 /* files that an earlier run has left */
-	const char *btf_path;	 /* of another file than the kernel's own; NULL: that */
+	uint64_t keep_bytes;	 /* maximum bytes of retained files; 0: no limit */
+	bool overwrite;		 /* overwrite files of an earlier run */
+	const char *btf_path;	 /* file with the kernel's BTF; NULL: the kernel's own */
 	uint64_t interval_ns;	 /* 0: one report at the end */
-	uint64_t duration_ns;	 /* 0: until something else ends it */
+	uint64_t duration_ns;	 /* 0: no limit */
 	uint32_t count;		 /* of reports; 0: no limit */
 	bool quiet, verbose, want_help, want_version;
 	bool is_metrics; /* --format prometheus */
@@ -65,12 +66,12 @@ struct run {
 	void *skeleton;			      /* the tool's struct x_bpf */
 	struct bpf_object *object;
 	struct kernelbtf *kernelbtf; /* NULL: libbpf reads all of the kernel's types itself */
-	int fills_on_demand;	     /* maps (bpfmap.c): 0: not known yet, 1: yes, -1: no */
+	int fills_on_demand;	     /* maps (bpfmap.c): 0: not yet known, 1: yes, -1: no */
 	struct loop *loop;
 	pid_t command_pid; /* not yet released */
 
-	FILE *out;	    /* where the report goes; another stream after each report */
-	uint32_t n_files;   /* streams so far, this one included */
+	FILE *out;	    /* stream of the current report; a new one after each report */
+	uint32_t n_files;   /* number of streams so far, including this one */
 	bool out_is_stream; /* all reports go into it; else each has a file, or replaces the last */
 	struct topview *view; /* modules/topview.h; NULL: there is none */
 
@@ -78,12 +79,13 @@ struct run {
 	uint64_t report_start_ns; /* the current report's window */
 	uint64_t end_ns;
 	const char *event;		    /* sampled event, for people; NULL: none */
-	const struct sample_period *period; /* NULL: nothing is, or it isn't known how often */
-	uint32_t n_reports;		    /* that intervals have asked for */
+	const struct sample_period *period; /* NULL: no sampling, or unknown period */
+	uint32_t n_reports;		    /* that intervals have requested */
 	bool is_last;			    /* tracing has ended */
-	bool prints_lines;		    /* as things happen, and a report after them */
-	bool is_peek;			    /* SIGUSR1: show what there is, change nothing */
-	uint64_t recorded; /* sum of all that was reported, to print losses as their share */
+	/* lines are printed as events happen, and a report after them */
+	bool prints_lines;
+	bool is_peek;	   /* SIGUSR1: report the current data, change nothing */
+	uint64_t recorded; /* total of reported values, to print losses as a share */
 	struct run_losses losses;
 };
 
@@ -108,23 +110,24 @@ struct module {
 	const char *title;
 	const struct opt *opts; /* members of the struct */
 	struct defaults state;
-	bool has_formats; /* its check() sees to run->format; else there are text and json */
+	bool has_formats; /* its check() handles run->format; else only text and json exist */
 	bool has_metrics; /* the tool's report() knows run->is_metrics */
 	int (*check)(struct run *run);	   /* options, before anything is opened; -EINVAL: usage */
 	int (*configure)(struct run *run); /* options to BPF settings, before load */
-	int (*leave_out)(struct run *run); /* the same if it isn't wanted */
+	int (*leave_out)(struct run *run); /* called instead if the module isn't wanted */
 	int (*start)(struct run *run);	   /* after load, before anything is attached */
-	int (*attach)(struct run *run);	   /* what libbpf doesn't attach by itself */
-	void (*begin)(struct run *run);	   /* the command is held before its first instruction */
-	void (*loaded)(struct run *run);   /* ... and at its entry point, with its libraries */
-	void (*stop)(struct run *run);	   /* before the last report; also after failures */
-	void (*finish)(struct run *run);   /* after the last report: frees the struct's contents */
+	int (*attach)(struct run *run);	   /* attaches programs that libbpf doesn't */
+	/* called while the command is held before its first instruction */
+	void (*begin)(struct run *run);
+	void (*loaded)(struct run *run); /* ... and at its entry point, with its libraries */
+	void (*stop)(struct run *run);	 /* before the last report; also after failures */
+	void (*finish)(struct run *run); /* after the last report: frees the struct's contents */
 };
 
 /* A module as one tool uses it. */
 struct module_use {
 	const struct module *module;
-	const void *spec; /* the tool's declaration, if the module has any */
+	const void *spec; /* the tool's declaration for the module, if it needs one */
 	bool (*is_wanted)(const struct run *run); /* by the options; NULL: always */
 };
 
@@ -142,10 +145,11 @@ struct tool {
 	const char *examples; /* lines of "  command  # meaning" */
 	const char *usual;    /* long names of the ten options that -h prints */
 	const char *unit;     /* unit of counts: "samples", "microseconds", "waits" */
-	bool sums;	      /* an event counts as more than one of them: time or bytes */
+	bool sums;	      /* an event counts many units: time or bytes */
 	enum operands operands;
-	char tid_letter;				 /* of --tid; 0: none */
-	struct opt_letter letters[TOOL_MAX_LETTERS + 1]; /* of other options of all tools */
+	char tid_letter; /* of --tid; 0: none */
+	/* letters of further options of all tools */
+	struct opt_letter letters[TOOL_MAX_LETTERS + 1];
 	const struct opt *opts;
 	struct defaults options; /* the struct that opts are members of */
 	struct module_use modules[RUN_MAX_MODULES + 1];
@@ -184,23 +188,21 @@ const void *run_spec(const struct run *run, const struct module *module);
 /* Returns true if the tool uses the module and, once options are checked, wants it in this run. */
 bool run_wants(const struct run *run, const struct module *module);
 
-/*
- * Returns true if counts are drained before the end: at intervals, and for metrics at each SIGUSR1.
- */
+/* Returns true if counts are drained before the end: at intervals, or at SIGUSR1 for metrics. */
 static inline bool run_has_turns(const struct run *run)
 {
 	return run->interval_ns || run->is_metrics;
 }
 
-/* True if each report goes into a file with a name of its own. */
+/* Returns true if each report goes into its own file. */
 bool run_makes_series(const struct run *run);
 
 /* Returns true if an option of that long name was given. */
 bool run_given(const struct run *run, const char *name);
 
 /*
- * An error, printed, if one of these options was given: it "has no effect with --slower", or
- * wherever else. The second function is for metrics, and does nothing without them.
+ * Prints an error if one of these options was given: it "has no effect with --slower", or in
+ * another context. The second function is for metrics, and does nothing without them.
  */
 int run_refuse(const struct run *run, const char *const options[], const char *where);
 int run_refuse_in_metrics(const struct run *run, const char *const options[]);

@@ -21,8 +21,8 @@
 struct field {
 	char letter;
 	int width;
-	uint64_t unit_s; /* how long its values last, the shortest of them */
-	int add;	 /* what is shown of the member is more by that */
+	uint64_t unit_s; /* minimum duration of one of its values */
+	int add;	 /* offset added to the member for printing */
 	size_t offset;
 };
 
@@ -38,7 +38,7 @@ static const struct field fields[] = {
 	{ 'S', 2, 1, 0, offsetof(struct tm, tm_sec) },
 };
 
-/* A file that this run has written. Once it was changed or replaced, it is another's. */
+/* A file that this run has written. If it was changed or replaced since, it isn't ours any more. */
 struct series_file {
 	char *path;
 	struct stat stat;
@@ -52,7 +52,7 @@ static const struct field *find_field(char letter)
 	return NULL;
 }
 
-/* The next '%' and its letter; NULL: there is none. */
+/* Returns the next '%' and its letter; NULL: none. */
 static const char *next_percent(const char *at)
 {
 	return *at ? strchr(at, '%') : NULL;
@@ -72,8 +72,8 @@ static int *member_of(struct tm *tm, const struct field *field)
 }
 
 /*
- * Returns the start of the extension; the end if there is none. That of a packed file has two
- * parts.
+ * Returns the start of the extension; the end if there is none. A compressed file's extension has
+ * two parts.
  */
 static const char *find_extension(const char *file)
 {
@@ -150,7 +150,7 @@ static bool match_number(const char *pattern, const char *name)
 	return digits >= 3 && !strcmp(name + digits, extension);
 }
 
-/* A file with a number of the series; NULL: there is none. To be freed. */
+/* Returns the name of a file with a number of the series, freed by the caller; NULL: none. */
 static char *find_numbered(const struct series *series)
 {
 	char *path = series_plain_path(series->path);
@@ -176,7 +176,7 @@ static char *find_numbered(const struct series *series)
 
 /* ---- checking ---- */
 
-/* How long the values of the finest field last; 0: a field is unknown. */
+/* Returns how long a value of the finest field lasts; 0: a field is unknown. */
 static uint64_t finest_unit_s(const char *file)
 {
 	uint64_t finest_s = UINT64_MAX;
@@ -245,7 +245,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Drops files that are gone or another's by now. Returns how many bytes the rest has. */
+/* Drops files that are gone or not ours any more. Returns the total bytes of the rest. */
 static uint64_t refresh(struct series *series)
 {
 	uint64_t bytes = 0;

@@ -13,7 +13,7 @@
 struct series {
 	const char *path;    /* as --output has it */
 	uint32_t keep;	     /* maximum number of files; 0: no limit */
-	uint64_t keep_bytes; /* in all, but the latest file always; 0: any */
+	uint64_t keep_bytes; /* maximum total bytes, except for the latest file; 0: no limit */
 	bool overwrite;
 
 	/* Files written so far, oldest first, if some are to be removed; see series_free(). */
@@ -24,12 +24,15 @@ struct series {
 /* True if the file's name has a time in it, so that even a single report is named by it. */
 bool series_is_timed(const char *path);
 
-/* Returns the path of a name without a time: "%%" is "%" in it. Of others a copy. To be freed. */
+/*
+ * Returns the path of a name without a time, with "%%" replaced by "%"; a copy of other names.
+ * Freed by the caller.
+ */
 char *series_plain_path(const char *path);
 
 /*
- * The pattern makes sense, and names of reports that are interval_ns apart differ (0: there is only
- * one). 0, or -EINVAL, printed.
+ * Checks that the pattern is valid and that names of reports that are interval_ns apart differ (0:
+ * there is only one). 0, or -EINVAL, printed.
  */
 int series_check_pattern(const char *path, uint64_t interval_ns);
 

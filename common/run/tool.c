@@ -44,7 +44,7 @@ struct life {
 	struct child child;
 	int signal_fd, peek_fd, timer_fd;
 	bool reader_is_gone; /* of the output, a pipe */
-	int err;	     /* of the report that has ended the run; 0: none has */
+	int err;	     /* error of the report that has ended the run; 0: none */
 };
 
 static void announce(const struct run *run)
@@ -66,7 +66,7 @@ static enum output_kind choose_kind(const struct run *run)
 	return run_makes_series(run) ? OUTPUT_SERIES : OUTPUT_ONCE;
 }
 
-/* A series keeps its pattern. To be freed. */
+/* Returns the output's path; a series keeps its pattern. Freed by the caller. */
 static char *output_path(const struct run *run)
 {
 	if (!run->output_path)
@@ -103,8 +103,8 @@ static int open_output(struct life *life)
 }
 
 /*
- * When the window of the report began, by the wall clock, and as if no report had been late: names
- * by time are as far from each other as intervals are.
+ * Returns when the report's window began, by the wall clock, ignoring late reports: names by time
+ * are as far from each other as intervals are.
  */
 static uint64_t window_unix_ns(const struct run *run)
 {
@@ -115,8 +115,8 @@ static uint64_t window_unix_ns(const struct run *run)
 }
 
 /*
- * The report is written, or has failed halfway: no file of its own is made of such a one. What
- * comes next goes into another file, if it goes into files.
+ * Ends a report: a failed one is discarded, not renamed into place. The next report goes into a new
+ * file, if output is to files.
  */
 static int next_output(struct life *life, bool is_whole)
 {

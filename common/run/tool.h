@@ -21,7 +21,7 @@
 	static const struct skeleton skeleton = { open_skeleton, destroy_skeleton }
 
 /*
- * Runs a tool: the value is main()'s (0 done, 1 could not do it, 2 asked wrongly). With argc 0 it
+ * Runs a tool: returns main()'s exit status (0 success, 1 failure, 2 usage error). With argc 0 it
  * prints the tool's line in a list of tools, which is how "tracelets" alone asks each of them.
  */
 int tool_main(const struct tool *tool, int argc, char **argv);

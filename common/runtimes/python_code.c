@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Texts and lines of code objects; see python_code.h. */
+/* Strings and lines of code objects; see python_code.h. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -70,7 +70,7 @@ struct table {
 	const uint8_t *at, *end;
 };
 
-/* Six bits a byte, lowest first; the next bit says that there is more. */
+/* Reads a number of six bits per byte, lowest first; the next bit is set if more follow. */
 static uint32_t take_number(struct table *t)
 {
 	uint32_t value = 0;
@@ -93,7 +93,7 @@ static uint32_t take_difference(struct table *t)
 	return number & 1 ? -(number >> 1) : number >> 1;
 }
 
-/* The rest of an entry begins with the next byte that may begin one. */
+/* Skips an entry: the next one begins at the next byte with the top bit set. */
 static void skip_entry(struct table *t)
 {
 	while (t->at < t->end && !(*t->at & ENTRY_BEGINS))
@@ -130,10 +130,10 @@ static uint32_t find_location(struct table t, uint32_t line, uint32_t instructio
 
 /* ---- lines before 3.11: pairs of bytes, of which the second one has a sign ---- */
 
-#define UNIT_BYTES 2   /* of an instruction: these tables count bytes */
+#define UNIT_BYTES 2   /* bytes of an instruction: these tables count bytes */
 #define NO_LINE	   128 /* of 3.10: -128 */
 
-/* A range of 3.10: its bytes, and what its line differs by from that of the one before. */
+/* Reads a range of 3.10: its bytes, and its line's difference to the previous one. */
 static uint32_t find_range(struct table t, uint32_t line, uint64_t offset)
 {
 	uint64_t end = 0;
@@ -148,7 +148,7 @@ static uint32_t find_range(struct table t, uint32_t line, uint64_t offset)
 	return 0;
 }
 
-/* A step: how far it is to the next line's instructions, and what that line differs by. */
+/* Reads a step: bytes to the next line's instructions, and the line's difference. */
 static uint32_t find_step(struct table t, uint32_t line, uint64_t offset)
 {
 	uint64_t begin = 0;

@@ -11,8 +11,8 @@
 #include "runtimes/python_codes.h"
 
 /*
- * BPF has evicted a code object by chance once N others were sent: with eight times as many as it
- * remembers, one of 3,000 remains.
+ * After N further code objects BPF has most likely evicted one: after eight times its cache's size,
+ * one in 3,000 remains.
  */
 #define ADDED_KEPT   (1u << 17)
 #define ADDED_A_LOOK (1u << 15)
@@ -110,7 +110,7 @@ size_t python_codes_count_functions(const struct python_codes *codes)
 	return codes->functions.count;
 }
 
-/* Takes a draft over. For one more user. */
+/* Takes over a draft. Returns the function, for one more user. */
 static struct python_function *intern_function(struct python_codes *codes,
 					       struct python_function *draft)
 {
@@ -131,7 +131,7 @@ static struct python_function *intern_function(struct python_codes *codes,
 	return draft;
 }
 
-/* In as much memory as it needs. */
+/* Copies a draft into memory of its exact size. */
 static char *read_text(const struct python_text *text, const uint8_t *bytes, size_t n_bytes)
 {
 	char *decoded = python_text_decode(text, bytes, n_bytes), *exact = mem_strdup(decoded);

@@ -15,7 +15,7 @@
 #define WORD_OLDER	  8
 #define WORD_THREADS	  9
 
-/* ---- offsets that are in the file ---- */
+/* ---- offsets stored in the file ---- */
 
 /* In words of struct _Py_DebugOffsets, where each part's size is. */
 struct parts {
@@ -28,7 +28,7 @@ static bool has_known_offsets(const uint64_t *words, size_t n, uint32_t version)
 	       MINOR((uint32_t)words[WORD_VERSION]) == MINOR(version);
 }
 
-/* All of them are used to read with, so none is larger than what is there; the owner is a byte. */
+/* All offsets are used for reads, so none may exceed the object's size; the owner is a byte. */
 static bool is_small(const uint64_t *words, const struct parts *at)
 {
 	for (unsigned int i = 1; i <= 3; i++)
@@ -76,7 +76,7 @@ static const char *take_offsets(struct python_file *python, const uint64_t *word
 	return NULL;
 }
 
-/* ---- offsets that are known ---- */
+/* ---- offsets known here, by version ---- */
 
 /*
  * 3.8 and 3.9, and with two exceptions 3.10: frames are objects. The evaluating function's address
@@ -228,7 +228,7 @@ uint32_t python_thread_bytes(const struct elf64 *elf)
 	return n_bytes < PYTHON_THREAD_BYTES && !(n_bytes % sizeof(uint64_t)) ? n_bytes : 0;
 }
 
-/* Before 3.11 a file doesn't say its version, but each has something to offer that is new. */
+/* Before 3.11 a file doesn't state its version, but each version exports something new. */
 static uint32_t guess_version(const struct elf64 *elf)
 {
 	static const struct {

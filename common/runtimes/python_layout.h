@@ -15,11 +15,13 @@
 #include "elf/elf64.h"
 
 struct python_file {
-	const char *refused; /* why its frames can't be had; NULL: they can */
-	uint32_t version;    /* PY_VERSION_HEX; of old ones, which don't say it, the first half */
-	uint64_t runtime;    /* _PyRuntime, as ELF counts */
-	bool has_threads_below;	     /* struct pthread lies below the thread pointer */
-	struct python_layout layout; /* without what is a process's; addresses as ELF counts */
+	const char *refused; /* why its frames can't be walked; NULL: they can */
+	/* PY_VERSION_HEX; only major and minor for old versions, which don't state it */
+	uint32_t version;
+	uint64_t runtime;	/* _PyRuntime, as ELF counts */
+	bool has_threads_below; /* struct pthread lies below the thread pointer */
+	/* without the fields that depend on the process; ELF addresses */
+	struct python_layout layout;
 };
 
 /*
@@ -37,7 +39,7 @@ uint32_t python_thread_bytes(const struct elf64 *elf);
 /* Finds the version from the first n bytes of _PyRuntime. Returns NULL, or why it is refused. */
 const char *python_layout_find(struct python_file *python, const uint64_t *words, size_t n);
 
-#define PYTHON_OFFSET_WORDS 64	 /* of _PyRuntime that are looked at */
+#define PYTHON_OFFSET_WORDS 64	 /* bytes of _PyRuntime that are read */
 #define PYTHON_THREAD_BYTES 4096 /* struct pthread is smaller */
 
 #endif

@@ -8,7 +8,8 @@
  * struct pthread. Since 3.15 it is a thread-local variable, on the other side of the thread
  * pointer; there is another one that is the same as long as the thread has the GIL.
  */
-#define VALUES_BYTES	 2304 /* of struct pthread, where its size isn't asked for */
+/* bytes of struct pthread that are searched, without using its size */
+#define VALUES_BYTES	 2304
 #define VARIABLES_BYTES	 4096
 #define SINCE_A_VARIABLE 0x030f0000
 #define MAX_WORDS	 (PYTHON_THREAD_BYTES / sizeof(uint64_t))
@@ -18,7 +19,7 @@
 
 struct search {
 	const struct python_process *process;
-	int32_t first; /* place that is looked at, in bytes from the thread pointer */
+	int32_t first; /* start of the searched memory, in bytes from the thread pointer */
 	size_t n_bytes;
 	struct {
 		int32_t place;
@@ -48,8 +49,8 @@ static void count_place(struct search *s, int32_t place)
 }
 
 /*
- * The words around one thread's pointer that point to its state. Variables end with what has been
- * mapped for the thread.
+ * Searches the words around one thread's pointer that point to its state. Variables end with what
+ * has been mapped for the thread.
  */
 static void search_thread(struct search *s, uint64_t state, uint64_t pointer)
 {
@@ -72,9 +73,9 @@ static unsigned int most_threads(const struct search *s)
 }
 
 /*
- * Returns the place of most threads. Among several, the one that is used already: a thread that has
- * the GIL whenever it is looked at has two, of which the wrong one leads to no frames while it
- * waits; then the other one alone is found.
+ * Returns the location in most threads. Prefers the one already used: a thread that holds the GIL
+ * at every check shows two locations; the wrong one leads to no frames while it waits, and then
+ * only the right one is found.
  */
 static int32_t choose_place(const struct search *s, int32_t known)
 {
@@ -118,7 +119,7 @@ static int search_interpreter(struct search *s, uint64_t interpreter)
 	return n;
 }
 
-/* A thread may have states in several interpreters: one of them is at the place. */
+/* A thread may have states in several interpreters: one of them is at the location. */
 int32_t python_place_find(const struct python_process *process, int32_t known, bool *has_threads)
 {
 	const struct python_file *python = process->python;

@@ -16,14 +16,14 @@
 struct python_process {
 	pid_t pid;
 	const struct python_file *python;
-	uint64_t bias;	     /* of the file in the process */
+	uint64_t bias;	     /* load address of the file in the process */
 	int32_t self_offset; /* as in struct python_layout */
 };
 
 /*
  * Returns the distance, or 0: not found. Without threads (there is none yet, or the process can't
- * be read) it may be found later; with some it is hardly worth another look, since they have it
- * where nobody looks. known: what was found before, or 0: it stays where others would do as well.
+ * be read) it may be found later; with some it is not worth another search. known: the location
+ * found before, or 0; preferred among equals.
  */
 int32_t python_place_find(const struct python_process *process, int32_t known, bool *has_threads);
 

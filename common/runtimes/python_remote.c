@@ -10,7 +10,7 @@
 #include "base/peek.h"
 #include "runtimes/python_remote.h"
 
-#define MAX_TURNS 4096 /* as in BPF: the list may be a circle */
+#define MAX_TURNS 4096 /* maximum number of steps, as in BPF: the list may be a circle */
 #define MAX_LOOKS 64   /* likewise, at interpreters and states */
 #define LAST_TAG  7ULL /* 3.14: the low bits of f_executable */
 
@@ -21,7 +21,7 @@ struct walk {
 	unsigned int n_looked;
 	bool has_not_begun; /* the frame before that one */
 	uint64_t *words;
-	size_t n, max, segment; /* segment: where its word is; 0: none has begun */
+	size_t n, max, segment; /* index of the segment's word; 0: none has begun */
 	bool is_full;		/* a frame did not fit */
 	struct python_def def;
 	uint8_t code[PYTHON_CODE_BYTES];
@@ -47,7 +47,7 @@ static uint64_t word_at(const uint8_t *bytes, size_t at)
 
 /* ---- definitions ---- */
 
-/* Finds the text of a str object, of a long one the end: as much as BPF would send. */
+/* Finds the characters of a str object, or their end if long: as much as BPF would send. */
 static bool read_text(const struct walk *w, uint64_t at, struct python_text *text, uint8_t *bytes,
 		      size_t max, bool wants_end)
 {
@@ -194,7 +194,10 @@ static bool visit(struct walk *w, uint64_t code, uint64_t instruction_at)
 	return define(w, code) && (is_shim(w) || push_frame(w, code, instruction_at) || w->segment);
 }
 
-/* One frame, or an entry frame. False: it ends here. Where it is full, the segment's end counts. */
+/*
+ * Handles one frame, or an entry frame. False: the walk ends. When the stack is full, only the
+ * segment's end is searched for.
+ */
 static bool step(struct walk *w)
 {
 	const struct python_layout *l = &w->thread->layout;
@@ -248,7 +251,7 @@ static void begin(struct walk *w)
 
 /* ---- other interpreters: as in bpf/runtimes/python.bpf.h ---- */
 
-/* A step along the lists. False: they have ended. */
+/* Steps along the lists. False: they have ended. */
 static bool look(struct walk *w, uint64_t *state)
 {
 	const struct python_lists *lists = &w->thread->layout.lists;
@@ -286,11 +289,11 @@ static bool next_state(struct walk *w)
 	return false;
 }
 
-/* ---- before 3.11: as bpf/runtimes/python_marks.bpf.h has it ---- */
+/* ---- before 3.11: as in bpf/runtimes/python_marks.bpf.h ---- */
 
 struct attempt {
 	uint64_t distance;	  /* of marks */
-	size_t n_calls, n_placed; /* of the evaluating function; those with a frame */
+	size_t n_calls, n_placed; /* calls of the evaluating function; calls with a frame */
 	bool skips_call, disagrees;
 };
 
@@ -301,7 +304,7 @@ static bool is_call(const struct walk *w, size_t n)
 	return stack_address(w->words[n]) - 1 - l->eval_begin < l->eval_bytes;
 }
 
-/* Reads the frame that is looked at. False: the mark, at that address, isn't the frame's. */
+/* Reads the frame that is looked at. False: the marker, at that address, isn't the frame's. */
 static bool is_marked(const struct walk *w, uint64_t mark, uint8_t *object)
 {
 	uint64_t word;
@@ -325,7 +328,7 @@ static bool take_object(struct walk *w, const uint8_t *object)
 	       push_frame(w, code, code + ((uint64_t)instruction << l->instr_shift));
 }
 
-/* A call of the evaluating function, native frame n. False: it ends here. */
+/* Handles a call of the evaluating function, native frame n. False: the walk ends. */
 static bool place(struct walk *w, struct attempt *a, size_t n)
 {
 	const uint64_t *sps = w->thread->sps;

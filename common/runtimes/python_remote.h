@@ -12,7 +12,7 @@
 
 #include "abi/python.h"
 
-/* Receiver of the meanings of frames' words. */
+/* Callback that receives the meaning of a Python frame's word. */
 struct python_definer {
 	void (*define)(const struct python_def *def, size_t size, void *arg);
 	void *arg;
@@ -25,14 +25,14 @@ struct python_thread {
 	struct python_layout layout;
 	bool lines;
 	bool is_complete;    /* the native walk reached the outermost frame */
-	const uint64_t *sps; /* where the part of the stack of each native frame begins */
+	const uint64_t *sps; /* stack address at which each native frame begins */
 	size_t n_native;
 	struct python_definer definer;
 };
 
 /*
  * Appends to the n_native words of a stack those of its Python frames, up to max words in total,
- * and defines each before. Returns the new number of words. is_cut: outer frames did not fit.
+ * and defines each word before. Returns the new number of words. is_cut: outer frames did not fit.
  */
 size_t python_walk_remote(const struct python_thread *thread, uint64_t *words, size_t max,
 			  bool *is_cut);

@@ -74,8 +74,8 @@ static const struct runtime runtimes[] = {
 };
 
 /*
- * Returns true for suffixes that a name may have: nothing, a version ("8.2", "-3.1"), or the
- * kernel's.
+ * Returns true for allowed suffixes of a name: none, a version ("8.2", "-3.1"), or the kernel's "
+ * (deleted)".
  */
 static bool is_version(const char *text)
 {
@@ -95,10 +95,7 @@ static bool is_of(const struct runtime *runtime, const char *base)
 	return false;
 }
 
-/*
- * Returns the number of the first runtime, of those before max, that a mapping's file is of; max:
- * none.
- */
+/* Returns the number of the runtime, below max, that a mapping's file belongs to; max: none. */
 static size_t find_file(const struct mapped *m, size_t max)
 {
 	const char *base = path_last(m->name->path);

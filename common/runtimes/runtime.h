@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Runtimes that make code while a program runs: how they are recognised, and what has to be said to
- * them so that stacks go through that code, and that it has names. What each does is in
- * doc/runtimes.md.
+ * Runtimes that make code while a program runs: how they are recognised, and the settings that give
+ * their code complete stacks and names. See doc/runtimes.md for each.
  */
 #ifndef RUNTIME_H
 #define RUNTIME_H
@@ -11,12 +10,16 @@
 
 #include "process/maps.h"
 
-/* Advice is what somebody is to do: "start it with ..."; "PID" in it stands for the process's. */
+/*
+ * An advice is an instruction to the user: "start it with ..."; "PID" in it is replaced by the
+ * process's.
+ */
 struct runtime {
 	const char *name;
-	const char *const *files; /* by one of which it is recognised; ends with NULL */
-	const char *to_complete;  /* so that stacks through its code are complete; NULL: no way */
-	const char *to_name;	  /* so that its code has names; NULL: there is no way */
+	const char *const *files; /* file names by which it is recognised, terminated by NULL */
+	/* advice for complete stacks through its code; NULL: impossible */
+	const char *to_complete;
+	const char *to_name; /* advice for names of its code; NULL: impossible */
 };
 
 /*

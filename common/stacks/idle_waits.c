@@ -15,8 +15,8 @@
 #include "output/profile.h"
 #include "stacks/idle_waits.h"
 
-#define LIBC_FRAMES 4 /* of its own that libc may have below the function that was called */
-#define VIA_FRAMES  8 /* between the wait and the loop */
+#define LIBC_FRAMES 4 /* maximum number of libc's internal frames below the called function */
+#define VIA_FRAMES  8 /* maximum number of frames between the wait and the loop */
 
 /* Waits of idle threads: functions of libc, by the names that callers and their symbols use. */
 static const char *const waits[] = {
@@ -51,7 +51,7 @@ static const char *const waits[] = {
 struct idle_loop {
 	const char *function;
 	const char *reason;
-	const char *via[MAX_VIA]; /* how names begin that may stand between it and the wait */
+	const char *via[MAX_VIA]; /* prefixes of names that may stand between it and the wait */
 };
 
 #define GLIB_VIA                                         \
@@ -74,7 +74,7 @@ struct idle_loop {
 			"EpollSelector.select (selectors.py)", "select_"                           \
 	}
 
-/* Python's functions with their file, as they are shown. */
+/* Python's functions with their file, as printed. */
 static const struct idle_loop loops[] = {
 	/* event loops: the next event of any of their sources */
 	{ "BaseEventLoop._run_once (base_events.py)", "asyncio: the event loop", PYTHON_VIA },
@@ -171,7 +171,7 @@ static const struct idle_loop kernel_threads[] = {
 /* The kernel's functions between one of a thread's own and the switch. */
 static const char *const schedulers[] = {
 	"__schedule",
-	"__switch_to", /* not among the scheduler's on older kernels of arm64 */
+	"__switch_to", /* older arm64 kernels don't place it in the scheduler's section */
 	"schedule",
 	"schedule_hrtimeout_range",
 	"schedule_hrtimeout_range_clock",
@@ -210,7 +210,7 @@ static const char *plain_name(const char *name, char *buf, size_t size)
 	return buf;
 }
 
-/* Returns the outermost of the functions of libc that the thread waits in: n if there is none. */
+/* Returns the outermost libc function that the thread waits in; n: none. */
 static size_t find_wait(const struct frame *const *frames, size_t n)
 {
 	size_t found = n;

@@ -11,8 +11,8 @@
 struct frame;
 
 /*
- * Returns the reason why a wait with that stack is one at rest, such as "libuv: its event loop";
- * NULL: it isn't, or nothing is known of it. Frames are in the order of a sample: root first.
+ * Returns why a wait with that stack is idle, such as "libuv: its event loop"; NULL: not idle, or
+ * unknown. Frames are in the order of a sample: root first.
  */
 const char *idle_wait_find(const struct frame *const *frames, size_t n);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Places in code, and their frames; see places.h. */
+/* Locations in code, and their frames; see places.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ struct places {
 	struct kernelnames *kernelnames; /* NULL: no resolver; the caller has warned */
 	bool with_addresses;		 /* frames carry them */
 	bool is_kernel_reported;	 /* that it has no symbols */
-	uint64_t *own_programs;		 /* first addresses; NULL: not known */
+	uint64_t *own_programs;		 /* first addresses; NULL: unknown */
 	size_t n_own_programs;
 };
 
@@ -290,7 +290,7 @@ static uint64_t kernel_address(const struct known_place *known)
 	return known->place.location.offset - known->place.is_return;
 }
 
-/* BPF programs of others are a part of the system that is looked at. */
+/* Other tracers' BPF programs are a part of the traced system. */
 static bool is_own_program(const struct places *places, const struct ksym *sym)
 {
 	if (!ksym_is_program(sym->name))
@@ -333,7 +333,7 @@ static void tell_no_kernel(struct places *places)
 	places->is_kernel_reported = true;
 }
 
-/* NULL: there is no resolver, or its answer failed, which is reported. */
+/* NULL: there is no resolver, or it failed, which is reported. */
 static struct ksyms *ask_kernel(struct places *places, uint64_t *addrs, size_t n)
 {
 	struct ksyms *ksyms;
@@ -366,7 +366,7 @@ static void look_up_kernel(struct places *places, struct known_place *const *lis
 	free(addrs);
 }
 
-/* ---- all that are new ---- */
+/* ---- resolving new locations ---- */
 
 struct place_list {
 	struct known_place **items;
@@ -386,7 +386,7 @@ static void list_new(struct hashlink *link, void *arg)
 	list->n_kernel += known->place.is_kernel;
 }
 
-/* The kernel's first, then file by file. */
+/* Orders the kernel's locations first, then by file. */
 static int compare_places(const void *a, const void *b)
 {
 	const struct place *x = &(*(struct known_place *const *)a)->place;
@@ -434,7 +434,7 @@ void places_look_up_leaving(struct places *places)
 	look_up_new(places, true, NULL, NULL);
 }
 
-/* Kernel addresses that came since are looked up together. */
+/* Looks up all new kernel addresses together. */
 void place_look_up(struct places *places, struct known_place *known)
 {
 	if (known->frames)

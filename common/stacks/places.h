@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The places that stacks consist of, each once, however many stacks it is in, with its frames:
- * names are looked up once for each place, file by file, when they are asked for.
+ * The locations that stacks consist of, each once, with its frames: names are looked up once per
+ * location, file by file, on demand.
  */
 #ifndef PLACES_H
 #define PLACES_H
@@ -13,16 +13,16 @@
 #include "output/frames.h"
 #include "symbols/usyms.h"
 
-/* Location of a frame: of a native one in which file, of a Python one in which function. */
+/* Location of a frame: of a native frame in a file, of a Python frame in a function. */
 
 struct python_function;
 
 struct place {
-	struct location location; /* of a kernel address, without dso */
+	struct location location; /* a kernel address, without dso */
 	bool is_kernel;
 	bool is_return;
-	bool is_made;			/* at run time, by a runtime that is known */
-	uint32_t line;			/* of a Python frame, if asked for; 0: none */
+	bool is_made;			/* code made by a known runtime */
+	uint32_t line;			/* of a Python frame, if requested; 0: none */
 	struct python_function *python; /* NULL: a native frame */
 };
 
@@ -35,8 +35,8 @@ struct known_place {
 	uint32_t n_users;
 	uint16_t n_frames;
 	bool is_own;			   /* a frame of the tracer's own BPF programs */
-	bool is_unanswered;		   /* the kernel was asked and failed: ask again */
-	const struct frame *const *frames; /* leaf first; NULL: not asked for yet */
+	bool is_unanswered;		   /* looking it up in the kernel failed: try again */
+	const struct frame *const *frames; /* leaf first; NULL: not requested yet */
 };
 
 /* usyms stays the caller's, and outlives this. with_addresses: frames carry their address. */
@@ -53,7 +53,7 @@ struct frame_table *places_frame_table(struct places *places);
 struct known_place *places_get(struct places *places, const struct place *place);
 void places_release(struct places *places, struct known_place *known);
 
-/* Looks up all that are new; see stackdefs.h. */
+/* Looks up all new locations; see stackdefs.h. */
 void places_look_up(struct places *places, void (*meanwhile)(void *arg), void *arg);
 
 /*
@@ -62,10 +62,10 @@ void places_look_up(struct places *places, void (*meanwhile)(void *arg), void *a
  */
 void places_look_up_leaving(struct places *places);
 
-/* Makes sure that it has its frames, which it keeps until the report ends or later. */
+/* Makes sure that it has its frames, which stay at least until the report ends. */
 void place_look_up(struct places *places, struct known_place *known);
 
-/* A report has been written: code that was made at run time may have other names in the next. */
+/* Ends a report: JIT code may have other names in the next one. */
 void places_end_report(struct places *places);
 
 /* usyms_keep() for all of them. */

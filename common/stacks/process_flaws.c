@@ -14,19 +14,19 @@
 #define MAX_PROCESSES 1024
 #define MAX_FILES     16 /* of a process */
 #define MAX_LINES     3
-#define MANY	      10  /* worth a line: more than a tenth of a process's stacks, ... */
+#define MANY	      10  /* threshold for a line: more than a tenth of a process's stacks, ... */
 #define ENOUGH	      100 /* ... and a hundredth of all */
 
-/* Stacks of a process that were cut in one file. */
+/* A process's stacks that were truncated in one file. */
 struct cut {
-	char *file; /* a copy: the flaw's may be gone before this is printed; NULL: in JIT code */
+	char *file; /* a copy, since the flaw's name may be freed earlier; NULL: in JIT code */
 	int err;    /* see struct stack_flaw */
 	uint64_t value;
 };
 
 struct process_flaw {
 	pid_t pid;
-	char comm[TASK_COMM_LEN + 1]; /* of the thread that lacked something first */
+	char comm[TASK_COMM_LEN + 1]; /* name of the first thread with such a stack */
 	const struct runtime *runtime;
 	bool has_names;
 	uint64_t total, lacking, unnamed;
@@ -114,7 +114,7 @@ static bool is_of_file(const struct cut *cut, const char *file)
 	return cut->file && file ? !strcmp(cut->file, file) : cut->file == file;
 }
 
-/* A place for one more; where there are many, the one with the least goes. */
+/* Returns an entry for one more file; if all are used, replaces the smallest. */
 static struct cut *new_cut(struct process_flaw *p)
 {
 	struct cut *least = p->cuts;
@@ -170,7 +170,7 @@ void process_flaws_count(struct process_flaws *flaws, const struct stackdefs *de
 
 /* ---- lines ---- */
 
-/* Processes that can be mended in the same way. */
+/* Processes that need the same remedy. */
 struct group {
 	const struct process_flaw *worst;
 	uint64_t total, cut, unnamed;
@@ -204,7 +204,7 @@ static bool is_flawed(const struct process_flaw *p)
 	return is_cut(p) || is_many(p->unnamed, p->total);
 }
 
-/* NULL: it is code made at run time that has to be mended. */
+/* NULL: the remedy concerns JIT code. */
 static const struct cut *flawed_file(const struct process_flaw *p)
 {
 	const struct cut *cut = worst_cut(p);
@@ -221,7 +221,7 @@ static bool is_mended_likewise(const struct process_flaw *a, const struct proces
 	return a->runtime == b->runtime && is_cut(a) == is_cut(b) && a->has_names == b->has_names;
 }
 
-/* Groups the processes from the first one on, which is the worst, that are not reported yet. */
+/* Groups the processes not reported yet, starting with the worst. */
 static struct group take_group(struct process_flaws *flaws, size_t first)
 {
 	struct group g = { .worst = &flaws->items[first] };
@@ -253,7 +253,7 @@ static void describe_subject(const struct group *g, const struct runtime *runtim
 	snprintf(text, size, "%s (PID %d%s)", name, g->worst->pid, others);
 }
 
-/* It has its names already by what would also have made its stacks complete, if anything could. */
+/* Returns true if the setting that already gives it names is the one for complete stacks, too. */
 static bool has_followed(const struct process_flaw *p)
 {
 	const struct runtime *runtime = p->runtime;
@@ -262,7 +262,7 @@ static bool has_followed(const struct process_flaw *p)
 	       !strcmp(runtime->to_complete, runtime->to_name);
 }
 
-/* Finds the remedy for code made at run time; false: there is none. */
+/* Finds the remedy for JIT code; false: none. */
 static bool find_advice(const struct group *g, char *text, size_t size)
 {
 	const struct runtime *runtime = g->worst->runtime;

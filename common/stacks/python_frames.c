@@ -75,7 +75,7 @@ static int on_begin(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* The process runs Python, as has now turned out. */
+/* Notes that the process runs Python. */
 static void python_programs_found(struct python_programs *programs, pid_t pid)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(programs->latest); i++)
@@ -92,8 +92,8 @@ static void python_programs_close(struct python_programs *programs)
 }
 
 /*
- * The watch, whose events lead to what is known of a process, and has_python() remain the caller's.
- * NULL, printed, if BPF can't be heard.
+ * The watch, whose events identify processes, and has_python() remain the caller's. NULL, printed,
+ * if the ring buffer can't be opened.
  */
 static struct python_programs *python_programs_watch(struct run *run, struct watch *watch,
 						     bool (*has_python)(pid_t pid, void *arg),
@@ -115,12 +115,13 @@ static struct python_programs *python_programs_watch(struct run *run, struct wat
 
 /* ---- python frames ---- */
 
-/* Python build of a file; it hangs on the file. */
+/* The Python build of a file, attached to its struct file. */
 struct build {
 	bool is_python;
 	struct python_file python;
-	uint32_t thread_bytes; /* of a C library; 0: it is none, or unknown */
-	int32_t place; /* where processes have had their threads' states; 0: not known yet */
+	/* for a C library: size of struct pthread; 0: another file, or unknown */
+	uint32_t thread_bytes;
+	int32_t place; /* offset of thread states in earlier processes; 0: not yet known */
 };
 
 struct process_entry {
@@ -128,7 +129,7 @@ struct process_entry {
 	struct python_process process;
 	struct build *build; /* lives as long as the published tables */
 	uint64_t serial;
-	int32_t place;	       /* 0: not known yet */
+	int32_t place;	       /* 0: not yet known */
 	unsigned int n_misses; /* stacks without Python frames */
 };
 
@@ -139,7 +140,7 @@ struct python_frames {
 	int processes_fd;
 	struct python_programs *programs;
 	struct python_settings settings;
-	pid_t late_pid; /* of the first process that is left alone for its age; 0: none */
+	pid_t late_pid; /* first process whose Python is unsupported because of its age; 0: none */
 	uint32_t late_version;
 	bool late_is_one_of_many;
 };
@@ -211,7 +212,7 @@ struct python_frames *python_frames_new(struct run *run, struct watch *watch,
 	return NULL;
 }
 
-/* Also for processes that were never published here: a child inherits its parent's. */
+/* Also called for processes without a layout from here: a child inherits its parent's. */
 void python_frames_forget(struct python_frames *frames, pid_t pid)
 {
 	struct process_entry *entry = find_entry(frames, pid);
@@ -247,7 +248,7 @@ static struct build *read_build(const struct file *file)
 	return build;
 }
 
-/* NULL: not open, maybe the next time. */
+/* NULL: not open yet. */
 static struct build *build_of(struct file *file)
 {
 	struct file_part *part = &file->parts[FILE_PYTHON];
@@ -345,7 +346,7 @@ static bool find_self(const struct maps *maps, const struct build *python, int32
 	return *self_offset;
 }
 
-/* False: the process is not a Python, or not a supported one. */
+/* False: the process runs no Python, or no supported one. */
 static bool find_python(const struct maps *maps, struct python_process *process,
 			struct build **found)
 {
@@ -414,7 +415,7 @@ void python_frames_print_late(const struct python_frames *frames)
 			 frames->late_pid, frames->late_is_one_of_many ? " and others" : "");
 }
 
-/* False: there is none, or it was unsupported when tracing began. */
+/* False: there is no Python, or it was unsupported when tracing began. */
 static bool find_walked(struct python_frames *frames, const struct maps *maps,
 			struct python_process *process, struct build **found)
 {
@@ -426,7 +427,10 @@ static bool find_walked(struct python_frames *frames, const struct maps *maps,
 	return false;
 }
 
-/* As BPF has it, a forked process's, too. False: it runs no Python, or is left alone. */
+/*
+ * Reads the layout from BPF's map, which also has forked processes'. False: no Python, or
+ * unsupported.
+ */
 static bool find_layout(const struct python_frames *frames, pid_t pid, struct python_layout *layout)
 {
 	return !bpf_map_lookup_elem(frames->processes_fd, &pid, layout);
@@ -485,10 +489,9 @@ size_t python_frames_walk(const struct python_frames *frames, const struct unwin
 }
 
 /*
- * The more often it happens, the more rarely it is worth a look: threads need not run Python. As
- * long as there are none, looking costs little, and the first one may be the last that is seen. A
- * forked process has its parent's layout in BPF, which may not say where threads' states are, and
- * nothing here.
+ * Searches at growing intervals: threads need not run Python. Without threads, searching costs
+ * little, and the first stack may be the last. A forked process has only its parent's layout in
+ * BPF, which may lack the offset of thread states.
  */
 void python_frames_miss(struct python_frames *frames, pid_t pid)
 {

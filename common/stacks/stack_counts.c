@@ -23,7 +23,7 @@ struct stack_sums_item {
 	struct stack_sum sum;
 };
 
-/* The ids are hashes; what else is in a key keeps apart those with the same ones. */
+/* Hashes the ids; keys with equal ids are distinguished by comparison. */
 static uint64_t hash_key(const struct stack_key *key)
 {
 	uint64_t words[sizeof(*key) / sizeof(uint64_t)];
@@ -136,7 +136,7 @@ int stack_counts_start(const struct run *run, struct stack_counts *counts, struc
 	return counts->sent && counts->added ? 0 : -ENOMEM;
 }
 
-/* BPF sends it again, should it come again. */
+/* BPF sends the stack again if it recurs. */
 static void forget_sent(uint64_t id, void *arg)
 {
 	struct stack_counts *counts = arg;
@@ -169,7 +169,7 @@ struct gathering {
 	bool is_peek;
 };
 
-/* By the names that stacks of many processes have in common, and that outlive the processes. */
+/* Replaces ids by those of interned stacks, which processes share and which outlive them. */
 static void gather_sum(const void *key_data, const void *sum_data, void *arg)
 {
 	struct stack_key key = *(const struct stack_key *)key_data;
@@ -191,7 +191,7 @@ static void gather_sum(const void *key_data, const void *sum_data, void *arg)
 	stack_sums_add(gathering->sums, &key, sum);
 }
 
-/* id: of a process or a thread; the kernel accepts both. */
+/* id: a pid or a tid; the kernel accepts both. */
 static bool is_gone(uint32_t id)
 {
 	return id && kill((pid_t)id, 0) && errno == ESRCH;

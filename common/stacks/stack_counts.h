@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The counts by stack that BPF collects (stack_count()): two tables used in turn, drained for each
- * report and whenever one is half full.
+ * The counts by stack that BPF collects (stack_count()): two tables used alternately, drained for
+ * each report and whenever one is half full.
  */
 #ifndef STACK_COUNTS_H
 #define STACK_COUNTS_H
@@ -26,7 +26,7 @@ struct stack_sums {
 	size_t n_slots;
 };
 
-/* Adds to the sum of that key. */
+/* Adds to the total of that key. */
 void stack_sums_add(struct stack_sums *sums, const struct stack_key *key,
 		    const struct stack_sum *sum);
 
@@ -36,7 +36,7 @@ void stack_sums_add(struct stack_sums *sums, const struct stack_key *key,
  */
 void stack_sums_fold(struct stack_sums *sums, bool (*is_gone)(uint32_t id));
 
-/* Returns the sum of that key; NULL: there is none. Valid until the next one is added. */
+/* Returns the total of that key; NULL: none. Valid until the next one is added. */
 const struct stack_sum *stack_sums_find(const struct stack_sums *sums, const struct stack_key *key);
 
 /* Calls visit for each key, in the order in which they came. */
@@ -49,19 +49,21 @@ void stack_sums_clear(struct stack_sums *sums);
 struct stack_counts {
 	struct map_pair tables;
 	uint32_t size;		    /* capacity in stacks */
-	struct stack_sums gathered; /* taken away since the last report */
-	size_t n_folded;	    /* sums that were left when pids were last given up */
+	struct stack_sums gathered; /* totals drained since the last report */
+	size_t n_folded;	    /* number of totals after pids were last merged */
 	uint64_t n_gathered;	    /* stacks added to the tables by then */
 	uint64_t n_reported;	    /* ... by the report being made */
 	bool has_folded;	    /* printed */
-	bool has_failed;	    /* printed: nothing is taken away early any more */
-	bool has_forgotten;	    /* names, in this turn */
+	/* an error was printed: tables are not drained early any more */
+	bool has_failed;
+	bool has_forgotten; /* names, in this turn */
 	struct stackdefs *defs;
-	struct process_flaws *flaws; /* counts here what loses its process; the caller's */
+	struct process_flaws *flaws; /* values that lose their process are counted here; borrowed */
 	struct stack_sent_set *sent; /* BPF's memory */
-	const uint64_t *added;	     /* likewise: stacks added to the tables so far */
-	bool by_process;	     /* else what processes have in common is one */
-	bool by_thread;		     /* keys distinguish threads */
+	/* BPF's count of stacks added to the tables so far; borrowed */
+	const uint64_t *added;
+	bool by_process; /* otherwise equal stacks of processes are merged */
+	bool by_thread;	 /* keys distinguish threads */
 };
 
 #define STACK_COUNTS_DEFAULTS                                                              \
@@ -80,8 +82,8 @@ void stack_counts_leave_out(const struct run *run, const struct stack_counts *co
 int stack_counts_start(const struct run *run, struct stack_counts *counts, struct stackdefs *defs);
 
 /*
- * Retains the definitions of the key's stacks, since something is counted under them. If that is
- * nothing, BPF has their ids for later.
+ * Retains the definitions of the key's stacks, since something is counted under them. If that is 0,
+ * BPF has their ids for later.
  */
 void stack_counts_use(const struct stack_counts *counts, const struct stack_key *key);
 
@@ -89,9 +91,8 @@ void stack_counts_use(const struct stack_counts *counts, const struct stack_key 
 void stack_counts_gather(const struct run *run, struct stack_counts *counts);
 
 /*
- * For a report: adds all that was counted to *sums, which is empty and the caller's to clear, each
- * stack once. 0 or -errno, printed. The end makes the next report begin with nothing, unless this
- * is a peek.
+ * For a report: adds all counts to *sums, empty before and cleared by the caller, each stack once.
+ * 0 or -errno, printed. Starts the next report from 0, unless this is a peek.
  */
 int stack_counts_read(const struct run *run, struct stack_counts *counts, struct stack_sums *sums);
 void stack_counts_end(const struct run *run, struct stack_counts *counts);

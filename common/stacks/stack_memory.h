@@ -8,15 +8,15 @@
 
 #include "run/run.h"
 
-/* Before load: its size, by the machine's CPUs. 0 or -errno, printed. */
+/* Before load: sets its size, by the number of CPUs. 0 or -errno, printed. */
 int stack_memory_configure(struct run *run);
 
 /* Before load: nothing is remembered. */
 void stack_memory_leave_out(const struct run *run);
 
 /*
- * Names that BPF has used up to now are not used again without a walk: their definitions have to be
- * sent again, or a process's stacks are walked in another way from now on.
+ * Invalidates the remembered walks: definitions have to be sent again, or a process's stacks are
+ * walked differently from now on.
  */
 void stack_memory_forget(const struct run *run);
 

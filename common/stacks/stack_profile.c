@@ -106,9 +106,9 @@ void comm_sums_sort(struct comm_sums *sums)
 /* ---- stack profile ---- */
 
 #define MAX_WORST  2
-#define MAX_FRAMES (4 * STACK_WORDS + 4) /* two stacks, a waker's two, and marks */
+#define MAX_FRAMES (4 * STACK_WORDS + 4) /* two stacks, a waker's two, and markers */
 
-/* A stack as it is put together: root first. */
+/* A stack under construction: root first. */
 struct assembly {
 	struct stackdefs *defs;
 	bool without_kernel, are_waits, folds_idle;
@@ -117,7 +117,7 @@ struct assembly {
 	char waker[32];	 /* its comm, or the interrupt */
 	bool incomplete; /* a definition is missing */
 	bool is_go, is_idle, is_python, is_bare;
-	bool is_at_rest; /* in a pool or an event loop */
+	bool is_at_rest; /* the thread waits in a pool or an event loop */
 };
 
 static void append_frame(struct assembly *a, const struct frame *frame)
@@ -133,7 +133,7 @@ static void append_made(struct assembly *a, const char *name, enum frame_kind ki
 	const struct frame *frame = frame_table_get(stackdefs_frame_table(a->defs), &made);
 
 	append_frame(a, frame);
-	frame_release(frame); /* it is there as long as the report */
+	frame_release(frame); /* valid as long as the report */
 }
 
 static const struct frame *const *find_frames(struct assembly *a, uint64_t id, size_t *n)
@@ -266,7 +266,7 @@ static void fold_idle(struct assembly *a)
 	append_made(a, "[idle]", FRAME_USER);
 }
 
-/* False: the thread is idle, and where is of no interest. */
+/* False: the thread is idle, and its stack is not needed. */
 static bool append_user(struct assembly *a, uint64_t id)
 {
 	append_stack(a, id);
@@ -332,7 +332,7 @@ static void add_sample(struct stack_profile *p, const struct stack_key *key,
 	profile_add(p->profile, &sample);
 }
 
-/* If not all fit, the innermost functions are there. */
+/* If not all fit, the innermost functions remain. */
 static bool lacks_functions(const struct stack_profile *p, const struct stack_key *key,
 			    const struct assembly *a)
 {
@@ -352,7 +352,8 @@ static void count_reason(struct stack_profile *p, const struct stack_key *key, u
 }
 
 /*
- * Returns true if --only and --without show the stack; the thread's name and the remark count, too.
+ * Returns true if --only and --without select the stack; they also match the thread's name and the
+ * remark.
  */
 static bool is_wanted(const struct stack_profile *p, const struct stack_key *key,
 		      const struct assembly *a)

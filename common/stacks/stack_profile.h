@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From values by stack (struct stack_key) to a profile: ids become frames, numbers become words. */
+/* Converts values by stack (struct stack_key) to a profile: ids to frames, numbers to text. */
 #ifndef STACK_PROFILE_H
 #define STACK_PROFILE_H
 
@@ -19,20 +19,20 @@
 /* Totals of values, in BPF's unit. */
 struct left_out {
 	uint64_t all;	    /* shown or not */
-	uint64_t by_remark; /* such as [blocked throughout], by -x */
+	uint64_t by_remark; /* dropped by their remark, such as [blocked throughout] by -x */
 	uint64_t by_name;   /* by --only and --without */
-	uint64_t idle;	    /* shown without its stack, as a share of all shown: --no-idle */
+	uint64_t idle;	    /* shown without its stack (--no-idle), a part of all shown */
 };
 
 void left_out_add(struct left_out *sum, const struct left_out *more);
 
-/* Prints a line for each. divisor: of values to be in that unit; remark: by_remark's subject. */
+/* Prints a line for each. divisor: converts values to that unit; remark: by_remark's subject. */
 void left_out_print(const struct left_out *sums, uint64_t divisor, const char *unit,
 		    const char *remark);
 
 /*
- * Which few programs something is most of: sums by comm, in a bounded table. When it is full, the
- * smaller half goes, so that a sum may be too low, but never too high.
+ * The programs with the largest totals, per comm, in a bounded table. When it is full, the smaller
+ * half is dropped, so a total may be too low, but never too high.
  */
 
 #define COMM_SUMS_MAX 128
@@ -57,19 +57,19 @@ void comm_sums_sort(struct comm_sums *sums);
 struct stack_reasons {
 	uint64_t values[UNWIND_REASONS];
 	struct comm_sums incomplete;
-	uint64_t go, go_idle; /* of threads of Go programs; of those without work */
-	uint64_t python,
-		python_bare; /* of Python programs; of those that lack some of their functions */
+	uint64_t go, go_idle;	      /* values of Go programs' threads; of those without work */
+	uint64_t python, python_bare; /* values of Python programs; of those that lack functions */
 };
 
 struct stack_profile {
 	const struct stacks_spec *spec;
 	struct stackdefs *defs;
 	struct profile *profile;
-	bool without_kernel;	    /* kernel frames are not shown */
-	bool by_process;	    /* pids are: else what processes have in common is one */
+	bool without_kernel; /* kernel frames are not shown */
+	/* distinguish pids: otherwise equal stacks of processes are merged */
+	bool by_process;
 	struct cgroups *cgroups;    /* NULL: not by cgroup */
-	unsigned int hidden_remark; /* values with it are left out; 0: none */
+	unsigned int hidden_remark; /* values with this remark are dropped; 0: none */
 	struct name_filter *names;  /* which stacks are shown */
 	bool folds_idle;	    /* waits at rest become [idle] */
 	struct left_out left_out;
@@ -87,12 +87,12 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 		       const struct stacks_value *value);
 
 /*
- * Prints "user stacks: 99.50 % complete, 0.50 % through code without unwind information", and which
- * one or two programs have most of what isn't complete.
+ * Prints "user stacks: 99.50 % complete, 0.50 % through code without unwind information", and the
+ * one or two programs with most of the incomplete stacks.
  */
 void stack_reasons_print(struct stack_reasons *reasons);
 
-/* Prints that waits of Go programs are their threads', not their goroutines', if there were any. */
+/* Prints that waits of Go programs are those of threads, not goroutines, if there were any. */
 void stack_reasons_print_go(const struct stack_reasons *reasons);
 
 /* Prints how many stacks of Python programs have all of their functions, if there were any. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stacks as they come; see stack_rings.h. */
+/* Receives stacks; see stack_rings.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ static int on_definition(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* Words that were walked here, not by BPF. */
+/* Words of a stack that was walked here, not by BPF. */
 static void define(const struct stack_rings *rings, struct stack_def *def, const uint64_t *words,
 		   size_t n, int reason)
 {
@@ -66,11 +66,11 @@ void stack_rings_define_thread(const struct stack_rings *rings, const struct unw
 		n = user_stacks_walk_copy(rings->user_stacks, copy, words, STACK_DEPTH, &reason);
 	free(copy);
 	def.generation = (uint32_t)thread->generation;
-	def.map_size = UINT64_MAX; /* its code is there since before */
+	def.map_size = UINT64_MAX; /* its code has been mapped since before */
 	define(rings, &def, words, n, reason);
 }
 
-/* A stack that BPF had no tables for at the moment. */
+/* Handles a stack that BPF had no tables for at that time. */
 static int on_copy(void *ctx, void *data, size_t size)
 {
 	const struct stack_rings *rings = ctx;

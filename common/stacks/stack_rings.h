@@ -15,7 +15,7 @@ struct unwind_thread;
 struct user_stacks;
 
 struct stack_rings {
-	struct run *run; /* these are set before stack_rings_open(); they stay the caller's */
+	struct run *run; /* set before stack_rings_open(); borrowed */
 	struct stackdefs *defs;
 	struct user_stacks *user_stacks;
 	struct ringbuf *definitions, *copies; /* copies NULL: there are none */
@@ -36,8 +36,8 @@ void stack_rings_watch_exits(struct stack_rings *rings, struct watch *watch);
 void stack_rings_read(struct stack_rings *rings);
 
 /*
- * The same, with process events before it: for work that takes long, during which new processes
- * would wait for their tables, and rings would fill. rings: a struct stack_rings.
+ * The same after reading process events: called during long work, so that new processes get their
+ * tables and rings don't fill. rings: a struct stack_rings.
  */
 void stack_rings_catch_up(void *rings);
 

@@ -48,7 +48,7 @@ static const struct runtime *find_runtime(struct processes *processes, const str
 	return runtime;
 }
 
-/* For a stack that ends in code of a file. */
+/* Finds the flaw of a stack that ends in code of a file. */
 static struct stack_flaw flaw_of_file(const struct stack_def *def, const struct location *last)
 {
 	struct stack_flaw flaw = {};
@@ -87,7 +87,7 @@ struct stack_flaw stack_flaw_find(struct processes *processes, const struct stac
 
 /* ---- python places ---- */
 
-/* The words of a stack that are still to be put into their places. */
+/* The words of a stack that have not been converted to locations yet. */
 struct rest {
 	const struct python_codes *codes;
 	const struct stack_def *def;
@@ -128,7 +128,7 @@ static uint32_t next_frame(const struct rest *r)
 	return r->next < r->n_begins ? frame_of(r, r->next) : UINT32_MAX;
 }
 
-/* The frame's word, and its instruction's if that is there. */
+/* Returns the frame's word, and the word of its instruction if present. */
 static void append_rest(struct rest *r)
 {
 	struct place *place = &r->out[r->n++];
@@ -173,24 +173,24 @@ uint32_t python_places_merge(const struct python_codes *codes, const struct stac
 /* ---- traces ---- */
 
 /*
- * Stacks by where they are in files, which is the same for all processes that run the same code:
- * one trace for each, that outlives the processes. Names are looked up when they are asked for.
+ * Interned stacks: stacks by locations in files, equal for all processes that run the same code,
+ * which they outlive. Names are looked up on demand.
  */
 
 #define WAKER_WORDS  4 /* of STACK_WAKER: */
-#define WAKER_STACKS 2 /* the first are names of stacks */
+#define WAKER_STACKS 2 /* the first are stack ids */
 
 struct trace {
 	struct hashlink link;
 	uint64_t id; /* with STACK_ID_FOLDED */
 	uint32_t kind, reason;
-	uint64_t waker[WAKER_WORDS]; /* of STACK_WAKER, which has no places */
+	uint64_t waker[WAKER_WORDS]; /* words of STACK_WAKER, which has no locations */
 	struct stack_flaw flaw;	     /* of a user stack */
-	char *file;		     /* the name of the one in it; NULL: none */
-	unsigned int n_users;	     /* definitions that stand for it: the caller counts */
+	char *file;		     /* owned name of the flaw's file; NULL: none */
+	unsigned int n_users;	     /* number of definitions that refer to it, and the caller */
 	uint32_t last_used;	     /* by a report */
 	bool is_trimmed;
-	uint32_t n_trimmed; /* places at the leaf that are the tracer's */
+	uint32_t n_trimmed; /* number of the tracer's own locations at the leaf */
 	uint32_t n;
 	struct known_place *places[]; /* leaf first */
 };
@@ -206,7 +206,7 @@ struct traces {
 	struct python_codes *codes;
 	struct background *background;
 	struct places *places;
-	const struct frame **frames; /* of the trace that was asked for last, root first */
+	const struct frame **frames; /* frames of the interned stack requested last, root first */
 	size_t frames_cap;
 	uint32_t n_reports;
 };
@@ -272,7 +272,7 @@ static void traces_set_own(struct traces *traces, uint64_t *programs, size_t n)
 	places_set_own(traces->places, programs, n);
 }
 
-/* Returns the table of frames. Its entries at the end of a report may be gone after it. */
+/* Returns the table of frames. Its entries may be gone after the report ends. */
 static struct frame_table *traces_frame_table(struct traces *traces)
 {
 	return places_frame_table(traces->places);
@@ -287,7 +287,7 @@ static struct trace *find_id(const struct traces *traces, uint64_t id)
 	return link ? container_of(link, struct trace, link) : NULL; /* ids are unique */
 }
 
-/* NULL: there is none of that id. */
+/* NULL: no definition with that id. */
 static struct trace *traces_find(struct traces *traces, uint64_t id)
 {
 	struct trace *trace = find_id(traces, id);
@@ -338,7 +338,9 @@ static struct trace *add_trace(struct traces *traces, const struct trace *draft,
 	return trace;
 }
 
-/* Returns the one that has the same places, or a copy of this one, whose places are taken over. */
+/*
+ * Returns the interned stack with the same locations, or a copy of this one, which takes them over.
+ */
 static struct trace *intern_trace(struct traces *traces, const struct trace *draft)
 {
 	uint64_t id = hash_trace(draft) | STACK_ID_FOLDED;
@@ -377,7 +379,7 @@ static void locate(struct traces *traces, const struct stack_def *def, uint32_t 
 	}
 }
 
-/* Finds the stack's flaw, and which of its code a known runtime has made. */
+/* Finds the stack's flaw, and marks code made by a known runtime. */
 static void find_flaw(struct traces *traces, const struct stack_def *def, uint32_t n,
 		      struct place *places, struct stack_flaw *flaw)
 {
@@ -416,7 +418,7 @@ static void take_places(struct traces *traces, const struct stack_def *def, stru
 					   : find_kernel(def, places);
 	for (uint32_t i = 0; i < draft->n; i++) {
 		draft->places[i] = places_get(traces->places, &places[i]);
-		if (places[i].location.made) /* while its perf map says so */
+		if (places[i].location.made) /* valid for this size of its perf map */
 			place_look_up(traces->places, draft->places[i]);
 	}
 }
@@ -428,8 +430,8 @@ static struct python_codes *traces_codes(struct traces *traces)
 }
 
 /*
- * Returns the trace of a definition; user addresses are located at once, while their process is
- * alive.
+ * Returns the interned stack of a definition; user addresses are located at once, while their
+ * process is alive.
  */
 static struct trace *traces_add(struct traces *traces, const struct stack_def *def)
 {
@@ -482,7 +484,7 @@ static void look_up_leaving(void *arg)
 	places_look_up_leaving(((struct traces *)arg)->places);
 }
 
-/* To be called every few seconds, see usyms_release_files(): traces stay, and so do their names. */
+/* Called every few seconds, see usyms_release_files(): interned stacks keep their names. */
 static void traces_release_files(struct traces *traces)
 {
 	usyms_release_files(traces->usyms, look_up_leaving, traces);
@@ -493,7 +495,7 @@ static void traces_end_report(struct traces *traces)
 {
 	traces->n_reports++;
 	hashtable_visit(&traces->table, release, traces);
-	places_end_report(traces->places); /* frames are gone before the images that they are in */
+	places_end_report(traces->places); /* frames are freed before their images */
 	usyms_end_report(traces->usyms, keep_places, traces);
 }
 
@@ -543,7 +545,7 @@ static void list_frame(struct traces *traces, size_t n, const struct frame *fram
 	traces->frames[n] = frame;
 }
 
-/* Root first, whereas places and the functions inlined at one are leaf first. */
+/* Appends frames root first; locations, and functions inlined at one, are leaf first. */
 static const struct frame *const *trace_frames(struct traces *traces, struct trace *trace,
 					       size_t *n)
 {
@@ -568,7 +570,7 @@ static const struct frame *const *trace_frames(struct traces *traces, struct tra
 #define TURNS_KEPT 2
 
 /*
- * For live processes: turns without a count, then turns without being sent again; or windows, of
+ * For live processes: drains without a count, then drains without being sent again; or windows, of
  * which the last may begin while BPF still has an id that is to be sent again.
  */
 #define TURNS_UNUSED   4
@@ -674,8 +676,8 @@ static struct owner *get_owner(struct stackdefs *defs, pid_t pid)
 }
 
 /*
- * Its pid may be another's from now on, who is another owner. If all its stacks were released
- * before, the words of its Python functions are still there.
+ * Its pid may be reused, by another owner. Even if all its stacks have been released, its Python
+ * functions' words remain.
  */
 void stackdefs_end_process(struct stackdefs *defs, pid_t pid)
 {
@@ -745,7 +747,7 @@ void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t s
 	definition->trace = traces_add(defs->traces, def);
 	definition->trace->n_users++;
 	hashtable_add(&defs->definitions, &definition->link, def->id);
-	owner = get_owner(defs, (pid_t)def->tgid); /* 0: the kernel, which doesn't end */
+	owner = get_owner(defs, (pid_t)def->tgid); /* 0: the kernel, which never exits */
 	definition->next = owner->first;
 	owner->first = definition;
 }
@@ -794,7 +796,7 @@ static void release_owner(struct stackdefs *defs, struct owner *owner,
 		forgotten(d->id, arg);
 		free_known(defs, d);
 	}
-	if (!find_owner(defs, owner->pid)) /* else the pid is another's already */
+	if (!find_owner(defs, owner->pid)) /* otherwise the pid has been reused already */
 		python_codes_forget(traces_codes(defs->traces), owner->pid);
 	free(owner);
 }
@@ -806,8 +808,8 @@ struct forgetting {
 };
 
 /*
- * First BPF is to send a definition again if its stack comes again; only when it has not for some
- * turns can nothing be counted under its name that was not sent.
+ * First makes BPF send the definition again if its stack recurs; only after some drains without
+ * that can nothing be counted under its id any more.
  */
 static void forget_unused(struct hashlink *link, void *arg)
 {

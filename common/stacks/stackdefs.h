@@ -3,7 +3,7 @@
  * Stack definitions (bpf/abi/stack.h) from the ring buffer: retained by id as long as something of
  * their process can still be counted. User addresses are located at once, while the process is
  * alive; symbols are looked up on demand. After that, stacks are referred to by the id of their
- * interned stack (stackdefs.h), which is the same for all processes that run the same code.
+ * interned stack (the same locations in files), which processes that run the same code share.
  */
 #ifndef STACKDEFS_H
 #define STACKDEFS_H
@@ -31,12 +31,12 @@ struct stack_flaw {
 	enum {
 		FLAW_NONE,
 		FLAW_CUT,     /* its outermost frames are missing */
-		FLAW_UNNAMED, /* it is whole, but has code without names */
+		FLAW_UNNAMED, /* it is complete, but has code without names */
 	} kind;
-	const struct runtime *runtime; /* that made code in it; NULL: there is none, or not known */
-	bool has_names;	  /* of all code made at run time: there is a perf map or a jitdump */
-	const char *file; /* has no unwind information; NULL: it is code made at run time */
-	int err;	  /* negative errno: the file could not be opened */
+	const struct runtime *runtime; /* runtime that made code in it; NULL: none, or unknown */
+	bool has_names;		       /* all its JIT code has a perf map or a jitdump */
+	const char *file;	       /* file without unwind information; NULL: JIT code */
+	int err;		       /* negative errno: the file could not be opened */
 };
 
 /*
@@ -46,9 +46,9 @@ struct stack_flaw {
 struct stack_flaw stack_flaw_find(struct processes *processes, const struct stack_def *def,
 				  const struct place *places, uint32_t n);
 
-/* Python frames (bpf/abi/python.h) among the places of a stack. */
+/* Python frames (bpf/abi/python.h) among the locations of a stack. */
 
-/* How many of a stack's words are native ones: these come first. */
+/* Returns how many of a stack's words are native; these come first. */
 uint32_t python_places_native(const struct stack_def *def);
 
 /*
@@ -79,13 +79,13 @@ void stackdefs_set_kernelnames(struct stackdefs *defs, struct kernelnames *names
  */
 void stackdefs_set_own(struct stackdefs *defs, uint64_t *programs, size_t n);
 
-/* Takes in a record of size bytes. A name that is known already changes nothing. */
+/* Adds a definition, a record of size bytes. A known id changes nothing. */
 void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t size);
 
 /* Adds the meaning of a Python frame's word; precedes the first stack that has it. */
 void stackdefs_add_python(struct stackdefs *defs, const struct python_def *def, size_t size);
 
-/* A process whose stacks may come when it has ended: see usyms_preload(). */
+/* Announces a process whose stacks may arrive after its exit: see usyms_preload(). */
 void stackdefs_preload(struct stackdefs *defs, pid_t pid, uint32_t generation);
 
 /*
@@ -96,13 +96,13 @@ void stackdefs_preload(struct stackdefs *defs, pid_t pid, uint32_t generation);
  */
 void stackdefs_look_up(struct stackdefs *defs, void (*meanwhile)(void *arg), void *arg);
 
-/* How much memory the symbols take. */
+/* Returns the memory that symbols take. */
 struct dso_stats stackdefs_stats(const struct stackdefs *defs);
 
-/* A process has ended, and all it has sent has been read. */
+/* Called when a process has exited and everything sent for it has been read. */
 void stackdefs_end_process(struct stackdefs *defs, pid_t pid);
 
-/* Returns the name of a stack's trace; the name itself if it isn't known. */
+/* Returns the id of a stack's interned stack; the stack's own id if that is unknown. */
 uint64_t stackdefs_fold(struct stackdefs *defs, uint64_t id);
 
 /*
@@ -111,7 +111,7 @@ uint64_t stackdefs_fold(struct stackdefs *defs, uint64_t id);
  */
 void stackdefs_count_by_window(struct stackdefs *defs);
 
-/* Something was counted under that name, or BPF still has it. */
+/* Notes that something was counted under that id, or that BPF still has it. */
 void stackdefs_use(struct stackdefs *defs, uint64_t id);
 
 /*
@@ -122,31 +122,33 @@ void stackdefs_use(struct stackdefs *defs, uint64_t id);
 void stackdefs_end_turn(struct stackdefs *defs, bool is_report,
 			void (*forgotten)(uint64_t id, void *arg), void *arg);
 
-/*
- * Closes files that no process maps, after their names were found. To be called every few seconds.
- */
+/* Closes files that no process maps, after resolving their names. Called every few seconds. */
 void stackdefs_release_files(struct stackdefs *defs);
 
 /* Ends a report, for interned stacks: ids that were folded before become invalid. */
 void stackdefs_end_report(struct stackdefs *defs);
 
 /*
- * The frames of a stack, by either name, root first, of stackdefs_frame_table(); the list is valid
- * until the next call. NULL with *n 0 if the definition never arrived. For a waker, the two
- * stacks it names are given by stackdefs_waker().
+ * Returns the frames of a stack, by its own id or the interned one, root first, of
+ * stackdefs_frame_table(); the list is valid until the next call. NULL with *n 0 if the definition
+ * never arrived. For a waker, stackdefs_waker() returns its two stacks.
  */
 const struct frame *const *stackdefs_frames(struct stackdefs *defs, uint64_t id, size_t *n);
 
 /* Returns the frames of all stacks, which are there until the report ends. */
 struct frame_table *stackdefs_frame_table(struct stackdefs *defs);
 
-/* How the walk of a user stack ended (enum unwind_reason); UNWIND_GOES_ON if it isn't known. */
+/*
+ * Returns how the walk of a user stack ended (enum unwind_reason); UNWIND_GOES_ON if it is unknown.
+ */
 int stackdefs_reason(const struct stackdefs *defs, uint64_t id);
 
-/* Returns the flaw of a user stack; NULL: it has none, or isn't known. Valid as its frames are. */
+/* Returns the flaw of a user stack; NULL: it has none, or is unknown. Valid as its frames are. */
 const struct stack_flaw *stackdefs_flaw(const struct stackdefs *defs, uint64_t id);
 
-/* A waker's words: user stack, kernel stack and comm; NULL if its definition never arrived. */
+/*
+ * Returns a waker's words: user stack, kernel stack and comm; NULL if its definition never arrived.
+ */
 const uint64_t *stackdefs_waker(const struct stackdefs *defs, uint64_t id);
 
 #endif

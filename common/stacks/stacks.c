@@ -30,7 +30,7 @@
 
 /* Kernel addresses of the BPF programs that the tool has loaded. */
 
-#define FUNCTIONS_MAX 256 /* of one program: the verifier's limit */
+#define FUNCTIONS_MAX 256 /* maximum functions per program: the verifier's limit */
 
 struct addrs {
 	uint64_t *items;
@@ -58,8 +58,8 @@ static void add_program(struct addrs *addrs, int fd)
 }
 
 /*
- * Returns the first addresses of all their functions, as in /proc/kallsyms; freed with free(). *n
- * 0: the kernel interprets them, or hides addresses.
+ * Returns the start addresses of all functions of the tool's programs, as in /proc/kallsyms; freed
+ * with free(). *n 0: the kernel interprets the programs, or hides addresses.
  */
 static uint64_t *ownprogs_list(const struct run *run, size_t *n)
 {
@@ -142,18 +142,18 @@ static const struct writer *stack_format_choose(const struct run *run, bool is_f
 /* ---- report memory ---- */
 
 /*
- * The memory that reports take, and what of it stays until the next one: a run that goes on for
- * days is to be small in between.
+ * Memory of reports, and the part of it that stays until the next one: a long run should be small
+ * in between.
  */
 
-/* Value of --symbols-mem if it was not given. */
+/* Default of --symbols-mem. */
 #define SYMBOLS_MEM_NOT_GIVEN UINT64_MAX
 
 #define ONCE_BYTES	 (256ULL << 20)
-#define AGAIN_BYTES	 (4ULL << 20) /* most names are known from the reports before */
+#define AGAIN_BYTES	 (4ULL << 20) /* most names are known from earlier reports */
 #define LONG_INTERVAL_NS (5 * NS_PER_S)
 
-/* Debug information takes far more, and long to read again. */
+/* Debug information takes far more memory, and long to read again. */
 static void report_memory_choose(const struct run *run, struct dso_options *symbols)
 {
 	bool is_small = run->interval_ns && !symbols->lines;
@@ -169,7 +169,9 @@ static bool goes_on(const struct run *run)
 	return run->interval_ns && !run->is_last;
 }
 
-/* Around each report: small blocks that are freed are used again, and go back at its end. */
+/*
+ * Called around each report: freed small blocks are reused, and returned to the system at its end.
+ */
 static void report_memory_begin(const struct run *run)
 {
 	if (goes_on(run))
@@ -197,7 +199,7 @@ struct stacks {
 	struct stackdefs *defs;
 	struct user_stacks *user_stacks;
 	struct cgroups *cgroups;	 /* NULL: samples have none */
-	struct kernelnames *kernelnames; /* NULL: not wanted, or the kernel can't be asked */
+	struct kernelnames *kernelnames; /* NULL: not wanted, or the kernel can't be queried */
 	struct stack_rings rings;
 	struct stack_reasons reasons; /* of all reports */
 	struct left_out left_out;     /* likewise */
@@ -254,7 +256,7 @@ static bool decide(bool (*predicate)(const struct run *run), const struct run *r
 	return predicate ? predicate(run) : otherwise;
 }
 
-/* NULL: the tables of stack_count() are. */
+/* NULL: values come from the tables of stack_count(). */
 static const struct stacks_source *source_of(const struct run *run)
 {
 	const struct stacks_source *source = spec_of(run)->source;
@@ -344,7 +346,8 @@ static int check_stacks(struct run *run)
 
 	report_memory_choose(run, &stacks->symbols);
 	if (stacks_top_is_asked_for(run)) {
-		stacks->writer = &text_writer; /* values are as in a text; the view writes it */
+		/* values are as in text output; the view writes them */
+		stacks->writer = &text_writer;
 		return topview_check(run);
 	}
 	stacks->writer = stack_format_choose(run, stacks->folded,
@@ -708,8 +711,8 @@ static int make_report(struct run *run, const struct writer *writer)
 }
 
 /*
- * A peek changes nothing, so it can't go to a stream whose readers total it, or take it for one
- * result: then people get a text.
+ * A peek must not go to a stream whose readers add reports, or expect a single result: it is
+ * printed as text then.
  */
 static bool goes_aside(const struct run *run)
 {

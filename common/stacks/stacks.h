@@ -27,7 +27,7 @@ bool stacks_options_are_given(const struct run *run);
 /* Returns true if user stacks are to be walked: for the use of unwind_module (unwind_maps.h). */
 bool stacks_want_user(const struct run *run);
 
-/* Once options are checked: the report is for people. */
+/* Returns true if the report is for people, once options are checked. */
 bool stacks_are_text(const struct run *run);
 
 /*
@@ -48,15 +48,18 @@ struct watch *stacks_watch(const struct run *run);
 void stacks_preload(const struct run *run, pid_t pid, uint32_t generation);
 
 /*
- * The frames of a stack, root first, for write_text; NULL if its definition never arrived. Valid
- * until the next call.
+ * Returns the frames of a stack, root first, for write_text; NULL if its definition never arrived.
+ * Valid until the next call.
  */
 const struct frame *const *stacks_frames(const struct run *run, uint64_t id, size_t *n);
 
-/* Returns the name of its trace, the same for equal stacks: copied ones have names of their own. */
+/*
+ * Returns the id of its interned stack, the same for equal stacks: copied stacks have ids of their
+ * own.
+ */
 uint64_t stacks_fold(const struct run *run, uint64_t id);
 
-/* A waker's words (struct stack_def): its user stack, its kernel stack; NULL as above. */
+/* Returns a waker's words (struct stack_def): its user stack, its kernel stack; NULL as above. */
 const uint64_t *stacks_waker(const struct run *run, uint64_t id);
 
 /* Returns the table of processes, from configure() on. */
@@ -65,10 +68,10 @@ struct processes *stacks_processes(const struct run *run);
 /* Returns the kernel symbol resolver, once it has started; NULL: none. */
 struct kernelnames *stacks_kernelnames(const struct run *run);
 
-/* --stack-storage-size: for what else is counted by stack. */
+/* Returns --stack-storage-size, for other tables by stack. */
 uint32_t stacks_entries(const struct run *run);
 
-/* Returns true if --only and --without show it, for write_text. */
+/* Returns true if --only and --without select it, for write_text. */
 bool stacks_show(const struct run *run, const char *comm, uint64_t id);
 
 #endif

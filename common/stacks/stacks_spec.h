@@ -18,26 +18,26 @@ struct stack_sums;
 struct stacks_value {
 	uint64_t value;
 	uint64_t columns[PROFILE_COLUMNS];
-	const char *group; /* a mark at the stack's root; NULL: none */
+	const char *group; /* a marker at the stack's root; NULL: none */
 };
 
 /* Values from another source than stack_count() (bpf/stack/stack.bpf.h). */
 struct stacks_source {
 	/*
-	 * Calls visit for each, with a struct stack_key and a struct stacks_value, and for each
-	 * stack that may be shown later, with value 0: stacks that are not visited for two reports
-	 * are evicted.
+	 * Calls visit for each stack with a struct stack_key and a struct stacks_value, and with
+	 * value 0 for each stack that may be shown later: stacks that are not visited for two
+	 * reports are evicted.
 	 */
 	int (*read)(struct run *run, map_visit_fn *visit, void *arg);
 	void (*write_text)(struct run *run);
 	void (*append_json)(struct run *run);	  /* after the stacks; NULL: nothing */
 	bool (*is_wanted)(const struct run *run); /* NULL: yes */
-	bool adds_up; /* a report has the difference to the one before; else the total */
+	bool adds_up; /* a report has the difference to the previous one; else the total */
 };
 
 /*
- * Makes the reported values, remarks included, of all that was counted, if that can't be done one
- * by one. by_process: tgids are distinguished.
+ * Converts all counted values to reported ones, with remarks, if that can't be done one by one.
+ * by_process: tgids are distinguished.
  */
 typedef void stacks_prepare_fn(struct run *run, const struct stack_sums *counted, bool by_process,
 			       struct stack_sums *reported);
@@ -52,11 +52,13 @@ struct stacks_spec {
 
 	const char *const *remarks; /* by stack_key.remark, from 1 on; n_remarks with number 0 */
 	size_t n_remarks;
-	unsigned int (*hidden_remark)(const struct run *run); /* not shown, only summed; NULL: 0 */
-	const char *type;	  /* of values, in pprof; NULL: by their unit */
+	/* number of the remark whose values are only totalled, not shown; NULL: 0 */
+	unsigned int (*hidden_remark)(const struct run *run);
+	const char *type;	  /* type of values in pprof; NULL: derived from their unit */
 	bool are_waits;		  /* idle threads of Go programs become [idle] */
-	unsigned int rest_remark; /* only waits with it can be at rest; 0: all can */
-	bool (*folds_idle)(const struct run *run); /* so do other waits at rest; NULL: no */
+	unsigned int rest_remark; /* only waits with this remark can be idle; 0: all can */
+	/* other idle waits become [idle], too; NULL: no */
+	bool (*folds_idle)(const struct run *run);
 	const struct column *columns;	    /* the first is stack_sum.part; NULL: there are none */
 	const struct stacks_source *source; /* NULL: the tables of stack_count() */
 
@@ -64,9 +66,10 @@ struct stacks_spec {
 
 	bool (*wants_user)(const struct run *run); /* user stacks; NULL: yes */
 	bool (*needs_kernel)(
-		const struct run *run); /* kernel stacks, even if not shown; NULL: no */
-	bool (*prefers_text)(const struct run *run); /* into a pipe or file too; NULL: no */
-	bool (*annotates)(const struct run *run);    /* "_[k]" after kernel frames; NULL: no */
+		const struct run *run); /* needs kernel stacks, even if not shown; NULL: no */
+	/* text output into a pipe or file, too; NULL: no */
+	bool (*prefers_text)(const struct run *run);
+	bool (*annotates)(const struct run *run); /* "_[k]" after kernel frames; NULL: no */
 	bool (*hits_few)(const struct run *run);  /* most short processes have no stack; NULL: no */
 	bool (*by_thread)(const struct run *run); /* stacks of each thread apart; NULL: no */
 

@@ -299,7 +299,7 @@ static int install_one_by_one(int fd, const uint32_t *keys, const int *fds, uint
 	return 0;
 }
 
-/* The first of those orders, up to one of the other kind. How many. */
+/* Installs shards in one batch: the first orders, up to a removal. Returns how many. */
 static uint32_t install_shards(struct unwind_maps *maps, const struct order *orders, uint32_t n)
 {
 	uint32_t keys[MAX_ORDERS], count = 0;
@@ -326,8 +326,8 @@ static uint32_t drop_installed(const struct unwind_maps *maps, const struct orde
 }
 
 /*
- * A thread of its own, which carries out as many orders at once as there are: the kernel waits for
- * a grace period of some 10 ms each time. Until a shard is in the map, walks end there.
+ * Runs in a thread of its own, which executes all pending orders at once: the kernel waits for a
+ * grace period of some 10 ms each time. Until a shard is in the map, walks end there.
  */
 static void *run_installer(void *arg)
 {

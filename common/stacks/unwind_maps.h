@@ -30,7 +30,7 @@ extern const struct module unwind_module;
 const struct unwind_options *unwind_options_of(const struct run *run);
 
 /*
- * Before load: makes the maps as large as the machine asks for (n_processes: that it has now), or
+ * Before load: makes the maps as large as the machine needs (n_processes: that it has now), or
  * leaves them out with the programs that keep them. 0 or -errno, printed.
  */
 int unwind_maps_configure(struct run *run, bool by_cfi, size_t n_processes);

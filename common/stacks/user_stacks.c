@@ -41,8 +41,8 @@ struct user_stacks {
 };
 
 /*
- * The program of a command isn't known yet, nor its children. If it isn't known which registers
- * calls save where, functions of an old Python aren't found.
+ * A command's program and children are not yet known. Where calls may save registers anywhere
+ * (arm64), functions of an old Python aren't found.
  */
 static int configure_python(struct user_stacks *us, const struct python_settings *python,
 			    const pid_t *pids, size_t n)
@@ -510,7 +510,7 @@ struct unwind_copy *user_stacks_copy_thread(struct user_stacks *us,
 	return copy;
 }
 
-/* ---- the life of it ---- */
+/* ---- open, start and close ---- */
 
 static void print_memory(const struct user_stacks *us)
 {
@@ -528,7 +528,7 @@ static void print_memory(const struct user_stacks *us)
 			 "[unknown])",
 			 (unsigned long long)processes.n_dropped);
 	if (procs.n_refused)
-		msg_warn("unwind tables: full, %zu files without (raise --unwind-mem)",
+		msg_warn("unwind tables: full, %zu files have none (raise --unwind-mem)",
 			 procs.n_refused);
 }
 

@@ -46,7 +46,7 @@ struct watch *user_stacks_watch(struct user_stacks *us);
 /* Returns the table of processes; without a watch, one that no events are fed to. */
 struct processes *user_stacks_processes(struct user_stacks *us);
 
-/* A stack of this process lacked tables: has another look at it. */
+/* Rescans a process of which a stack lacked tables. */
 void user_stacks_learn(struct user_stacks *us, pid_t pid);
 
 /*
@@ -55,7 +55,7 @@ void user_stacks_learn(struct user_stacks *us, pid_t pid);
  */
 void user_stacks_take_perf_map(pid_t pid, int map_fd, void *arg);
 
-/* The same where it was a stack without Python frames. */
+/* Handles a stack that lacked Python frames. */
 void user_stacks_miss_python(struct user_stacks *us, pid_t pid);
 
 /* At the end, where calls of Python's interpreter were shown: why there were no functions. */
@@ -74,8 +74,8 @@ size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_threa
 			       const struct python_definer *definer, uint64_t *words, int *reason);
 
 /*
- * A copy of the stack of such a thread, whose process has no tables yet: making them takes a while,
- * in which the thread may go on. NULL: it has them, or the thread has. Free with free().
+ * Copies the stack of such a thread, whose process has no tables yet: making them takes a while, in
+ * which the thread may go on. NULL: it has them, or the thread has. Free with free().
  */
 struct unwind_copy *user_stacks_copy_thread(struct user_stacks *us,
 					    const struct unwind_thread *thread);

@@ -69,7 +69,7 @@ static int set_window(const struct run *run, const struct wait_window *window)
 	return 0;
 }
 
-/* A thread that was off CPU before tracing began. */
+/* Handles a thread that was off CPU before tracing began. */
 static void define_stack(const void *thread, void *arg)
 {
 	stacks_define_thread(arg, thread);

@@ -28,7 +28,7 @@
 
 #define DEBUG_FOLDER	 "/usr/lib/debug"
 #define CHUNK_BYTES	 (256u << 10)
-#define CRC_MAX_BYTES	 (1ull << 30) /* of one file; libLLVM's is of 0.3 GiB */
+#define CRC_MAX_BYTES	 (1ull << 30) /* limit of a debug file; libLLVM's has 0.3 GiB */
 #define CRC_HOURLY_BYTES (8ull << 30) /* of all */
 #define SUMS_KEPT	 64
 
@@ -40,7 +40,8 @@ struct wanted {
 	char link[256];
 	uint32_t crc;
 	bool has_link;
-	bool is_shared; /* for files of other code: only the build-id identifies it */
+	/* the file is shared by files of other code: only the build-id identifies it */
+	bool is_shared;
 };
 
 static struct wanted describe(const struct elffile *f)
@@ -54,7 +55,7 @@ static struct wanted describe(const struct elffile *f)
 
 /* ---- checks ---- */
 
-/* 1: the same, 0: another, -1: the file doesn't say. */
+/* Compares build-ids. 1: equal, 0: different, -1: the file has none. */
 static int compare_build_id(const struct wanted *w, const struct elffile *debug)
 {
 	uint8_t id[ELFFILE_BUILD_ID_MAX];
@@ -90,8 +91,8 @@ static bool has_same_code(const struct elffile *a, const struct elffile *b)
 }
 
 /*
- * The checksums of files that were read: tables that are dropped are read again. With a lock, as
- * the background thread searches, too.
+ * Cache of files' checksums, since evicted tables are read again. Locked, since the background
+ * thread searches, too.
  */
 static struct {
 	pthread_mutex_t lock;
@@ -99,7 +100,7 @@ static struct {
 		struct stat file;
 		uint32_t crc;
 	} sums[SUMS_KEPT];
-	size_t n; /* all there were; the oldest ones were overwritten */
+	size_t n; /* number of checksums so far; the oldest were overwritten */
 	struct rate_limit bytes;
 	bool has_said_spent;
 } known = { .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -185,7 +186,7 @@ static bool has_crc(int fd, uint64_t bytes, uint32_t wanted)
 	return crc == wanted;
 }
 
-/* Equal build-ids say as much as a CRC, which takes reading all of the file. */
+/* Equal build-ids prove as much as a CRC, which requires reading the whole file. */
 static bool is_wanted(const struct wanted *w, int fd, const struct elffile *debug, bool by_name)
 {
 	int same_id = compare_build_id(w, debug);
@@ -198,7 +199,7 @@ static bool is_wanted(const struct wanted *w, int fd, const struct elffile *debu
 	       (same_id == 1 || has_crc(fd, debug->bytes, w->crc));
 }
 
-/* Takes fd over. The descriptor if it is the file, else -ENOENT. */
+/* Takes over fd. Returns it if it is the wanted file, else -ENOENT. */
 static int check_file(const struct wanted *w, int fd, bool by_name, struct elffile *debug)
 {
 	if (fd < 0) {
@@ -290,7 +291,7 @@ int debugfile_fetch(const struct elffile *f, struct elffile *debug)
 	return fd;
 }
 
-/* ---- what several files share ---- */
+/* ---- files shared by debug files (dwz) ---- */
 
 /* Reads a name and, after its end, a build-id. False: the section has neither. */
 static bool describe_shared(const Elf_Data *data, struct wanted *w, char name[PATH_MAX])

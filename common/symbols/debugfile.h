@@ -4,10 +4,10 @@
  * .gnu_debuglink (next to the file, in .debug/ there, and below /usr/lib/debug), in debuginfod's
  * cache, or from its servers.
  *
- * Folders are searched in the root of the process that mapped the file, then in ours; a path never
- * leads out of the root that it began in (roots.h). A file is taken only if it is proven to
- * belong to the stripped one: by the same build-id, or, found by name where not both have one, by
- * its CRC; and in either case by having the same code sections at the same addresses.
+ * Directories are searched in the root of the process that mapped the file, then in the tracer's; a
+ * path never leads out of the root that it began in (roots.h). A file is taken only if it is proven
+ * to belong to the stripped one: by the same build-id, or, found by name where not both have one,
+ * by its CRC; and in either case by having the same code sections at the same addresses.
  */
 #ifndef DEBUGFILE_H
 #define DEBUGFILE_H
@@ -21,35 +21,36 @@ struct roots;
 
 /* Search path of debug files. */
 struct debug_place {
-	int root_fd;	  /* of the process that mapped the file; below 0: not known */
+	int root_fd;	  /* root directory of the process that mapped the file; below 0: unknown */
 	int own_root_fd;  /* -1: don't look there */
-	const char *path; /* the stripped file's, from root_fd; NULL: it has none */
-	pid_t gone_pid;	  /* the process that mapped it, if it has exited; 0: it hasn't */
+	const char *path; /* path of the stripped file, from root_fd; NULL: none */
+	pid_t gone_pid;	  /* process that mapped it, if that has exited; else 0 */
 };
 
 /*
- * Makes it that of a file which a process has mapped by that path; a former path is freed. The
- * root stays that of the roots. False: the process is gone, maybe others have the file, too.
+ * Sets the place to that of a file which a process has mapped by that path; frees a former path.
+ * The root descriptor belongs to roots. False: the process is gone; another one may have the file,
+ * too.
  */
 bool debug_place_find(struct debug_place *place, struct roots *roots, pid_t pid, const char *path);
 void debug_place_free(struct debug_place *place);
 
 /*
- * Opens the debug file of f by its build-id or its link, in the folders of this machine and of the
- * place. Returns its descriptor, with *debug opened on it; -ENOENT: there is none.
+ * Opens the debug file of f by its build-id or its link, in the debug directories and next to the
+ * stripped file. Returns its descriptor, with *debug opened on it; -ENOENT: there is none.
  */
 int debugfile_open(const struct elffile *f, const struct debug_place *place, struct elffile *debug);
 
 /*
- * From debuginfod: its cache, and if DEBUGINFOD_URLS is set, its servers, by its own library, which
- * is loaded for this. Not possible in a static binary: reported once. Returns what debugfile_open()
- * returns.
+ * Opens it from debuginfod's cache, or if DEBUGINFOD_URLS is set, its servers, with debuginfod's
+ * library, loaded on demand. Not possible in a static binary: reported once. Returns what
+ * debugfile_open() returns.
  */
 int debugfile_fetch(const struct elffile *f, struct elffile *debug);
 
 /*
  * Opens the file that dwz(1) has moved shared parts of debug files into (.gnu_debugaltlink), by its
- * build-id, or by its name, which may be relative to the folder of the place. Returns as
+ * build-id, or by its name, which may be relative to the stripped file's directory. Returns as
  * debugfile_open(), and -ENODATA if f shares nothing.
  */
 int debugfile_open_shared(const struct elffile *f, const struct debug_place *place,

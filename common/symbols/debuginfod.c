@@ -26,7 +26,7 @@
 
 #define LIBRARY	      "libdebuginfod.so.1"
 #define ASKED_MAX     4096
-#define PATIENCE_NS   (5 * NS_PER_S) /* the library's is of 90 s */
+#define PATIENCE_NS   (5 * NS_PER_S) /* the library's own timeout is 90 s */
 #define PAUSE_MINUTES 5
 
 typedef void *begin_fn(void);
@@ -40,7 +40,7 @@ static void write_hex(char *to, const uint8_t *id, size_t bytes)
 		sprintf(to + 2 * i, "%02x", id[i]);
 }
 
-/* The folder that the environment names, or the first of the default ones that has the file. */
+/* Finds the directory named by the environment, or the first default one that has the file. */
 static int open_in(const char *folder, const char *below, const char *hex)
 {
 	char path[PATH_MAX];
@@ -70,13 +70,14 @@ int debuginfod_open_cached(const uint8_t *id, size_t bytes)
 }
 
 struct client {
-	pthread_mutex_t lock; /* it serves one thread only, and the background searches too */
+	/* a client is for one thread only, and the background thread searches, too */
+	pthread_mutex_t lock;
 	bool is_over, was_tried, has_said;
 	void *handle;
 	find_fn *find;
 	uint64_t pause_end_ns;
 
-	/* the question that it asks now */
+	/* the query in progress */
 	long at;
 	uint64_t came_ns; /* when something has come last */
 	bool is_late;
@@ -89,14 +90,14 @@ static struct client *the_client(void)
 	return &client;
 }
 
-/* ---- what cuts a question short ---- */
+/* ---- reasons to cancel a query ---- */
 
 static bool is_ending(const struct client *c)
 {
 	return __atomic_load_n(&c->is_over, __ATOMIC_RELAXED) || signals_are_pending();
 }
 
-/* at: the bytes that came; until there are some, the number of the call. */
+/* at: number of bytes received; before the first byte, number of the call. */
 static int check_progress(void *handle, long at, long all)
 {
 	struct client *c = the_client();
@@ -160,13 +161,13 @@ static void pause_asking(struct client *c, int err)
 		 strerror(abs(err)), PAUSE_MINUTES);
 }
 
-/* It may also be that the file is larger than DEBUGINFOD_MAXSIZE. */
+/* The file may also be larger than DEBUGINFOD_MAXSIZE. */
 static bool is_answer(int fd)
 {
 	return fd >= 0 || fd == -ENOENT || fd == -EFBIG;
 }
 
-/* If servers can't be reached, each question would take as long. */
+/* If servers can't be reached, each further query would take as long. */
 static int ask(struct client *c, const uint8_t *id, size_t bytes)
 {
 	int fd;
@@ -198,7 +199,9 @@ static int download(struct client *c, const uint8_t *id, size_t bytes)
 	return ask(c, id, bytes);
 }
 
-/* The errno that its library leaves is not about the file that is read; see elfsyms.c. */
+/*
+ * Preserves errno, which the library may set and which is about the file being read; see elfsyms.c.
+ */
 int debuginfod_download(const uint8_t *id, size_t bytes)
 {
 	struct client *c = the_client();

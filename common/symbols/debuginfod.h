@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The file in the client's cache, open for reading; or -errno. */
+/* Opens the file in the client's cache for reading; or -errno. */
 int debuginfod_open_cached(const uint8_t *id, size_t bytes);
 
 /*
@@ -17,7 +17,7 @@ int debuginfod_open_cached(const uint8_t *id, size_t bytes);
  */
 int debuginfod_download(const uint8_t *id, size_t bytes);
 
-/* Cancels all questions, those of other threads and later ones. */
+/* Cancels all queries, including later ones and those of other threads. */
 void debuginfod_stop(void);
 
 /*

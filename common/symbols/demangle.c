@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Demangling; see demangle.h. The traced side chooses the names, and a name of a hundred letters
- * can stand for a text of 2^50. So the text is received in pieces, and longjmp(3) leaves the
- * demangler when there are too many. The C++ demangler keeps everything on the stack; the Rust one
+ * can stand for a text of 2^50. So the text is received in pieces, and longjmp(3) aborts the
+ * demangler when it gets too long. The C++ demangler keeps everything on the stack; the Rust one
  * may leak the few bytes of one identifier.
  */
 #include <setjmp.h>
@@ -36,7 +36,7 @@ static void append(const char *bytes, size_t n, void *arg)
 {
 	struct text *t = arg;
 
-	if (!n) /* and no bytes: an identifier of Rust may be empty */
+	if (!n) /* an identifier in Rust may be empty */
 		return;
 	if (n >= TEXT_MAX_BYTES - t->used)
 		longjmp(t->too_long, 1);
@@ -62,8 +62,8 @@ static bool print_name(struct text *t, const char *name)
 
 /*
  * In Rust's names (v0), "G" with a number in base 62 and "_" is the number of lifetimes that a type
- * binds. libiberty counts to it, even if it prints nothing because of its limit: a number of ten
- * digits takes years. An identifier may look the same, and is then left mangled.
+ * binds. libiberty loops that often, even after reaching its output limit: a number of ten digits
+ * takes years. An identifier may look the same, and is then left mangled.
  */
 static bool binds_too_many(const char *name)
 {

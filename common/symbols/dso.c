@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Symbols of mappings. Those of a file hang on its entry among the files (files.h), so that there
- * is one dso for all who map it; memory with a perf map has one for each of these.
+ * Symbols of mappings. A file's dso is attached to its struct file (files.h), one for all processes
+ * that map it; memory with a perf map has one dso per perf map.
  *
  * Tables of symbols are large, and few of their names are wanted. So found names are cached by
  * themselves, and the least recently used tables are evicted when all together take too much
@@ -43,7 +43,7 @@ struct elfsyms *file_syms_read(const struct file *file, const struct debug_place
 	return NULL;
 }
 
-/* In the background. Symbols beyond the memory limit are read on demand. */
+/* Runs in the background. Symbols beyond the memory limit are read on demand. */
 static void read_ahead(struct job *job)
 {
 	struct syms_ahead *ahead = container_of(job, struct syms_ahead, job);
@@ -305,7 +305,7 @@ void dso_cache_release(struct dso_cache *cache, bool at_once)
 
 /* ---- files that nobody maps ---- */
 
-/* One that is not open has nothing to be closed. */
+/* A file that is not open need not be closed. */
 static bool is_unmapped(const struct dso *dso)
 {
 	return dso->file && dso->file->fd >= 0 && !dso->file->n_users;
@@ -343,7 +343,8 @@ bool dso_is_leaving(const struct dso *dso)
 static void leave_file(struct dso_cache *cache, struct dso *dso)
 {
 	syms_ahead_drop(&dso->ahead, cache->options.background);
-	dso->was_dropped |= dso->syms != NULL; /* so that they are not read ahead again */
+	/* marks them, so that they are not preloaded again */
+	dso->was_dropped |= dso->syms != NULL;
 	dso_free_tables(dso);
 	dso->debug.root_fd = -1;
 	dso->is_leaving = false;
@@ -370,7 +371,7 @@ void dso_cache_leave(struct dso_cache *cache)
 
 /* ---- files ---- */
 
-/* Debug files may be in the root of this process: that of the former process is gone. */
+/* Debug files are searched in this process's root: the former process is gone. */
 static void place_again(struct dso_cache *cache, struct dso *dso, pid_t pid, const char *path)
 {
 	if (!dso->debug.gone_pid || dso->debug.gone_pid == pid ||
@@ -382,7 +383,7 @@ static void place_again(struct dso_cache *cache, struct dso *dso, pid_t pid, con
 	dso->place.path = dso->debug.path;
 }
 
-/* Returns the dso of a file that was left and has come back. */
+/* Returns the dso of a file that was released and is mapped again. */
 static struct dso *find_left(const struct dso_cache *cache, const struct file *file)
 {
 	struct hashlink *link = hashtable_first(&cache->dsos, dso_hash_version(&file->st));
@@ -516,7 +517,10 @@ static bool is_open(const struct dso *dso)
 
 /* ---- tables ---- */
 
-/* Each lack is reported once: most systems have debug information for few files or none. */
+/*
+ * Reports each kind of missing lines once: most systems have debug information for few files or
+ * none.
+ */
 static void open_lines(struct dso *dso)
 {
 	static const char *const lacks[] = {
@@ -591,7 +595,7 @@ static void drop_oldest(struct dso_cache *cache, uint64_t max_bytes, const struc
 		dso_drop_tables(container_of(cache->tables.oldest, struct dso, tables));
 }
 
-/* Memory is freed before a table is read, since its size is not known before. */
+/* Memory is freed before a table is read, since its size is unknown before. */
 static void load_file(struct dso *dso)
 {
 	if (!syms_ahead_take(&dso->ahead, dso->cache->options.background, &dso->syms)) {
@@ -664,7 +668,7 @@ static const struct known_name *read_tables(struct dso *dso, uint64_t offset, ui
 	return known_names_add(&dso->cache->names, &dso->known, offset, &found, frames);
 }
 
-/* NULL if no symbol can be. */
+/* NULL: no symbols are available. */
 static const struct known_name *look_up(struct dso *dso, uint64_t offset)
 {
 	const struct known_name *known = known_names_find(&dso->known, offset);

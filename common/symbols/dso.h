@@ -37,20 +37,20 @@ struct dso_options {
 	bool places;	 /* for dso_place() and its callers */
 
 	/*
-	 * limit of all tables of symbols but the one in use; 0: none. DWARF counts with the size of
-	 * its sections, about what it takes.
+	 * memory limit of all symbol tables but the one in use; 0: none. DWARF counts with the size
+	 * of its sections, about what it takes.
 	 */
 	uint64_t max_bytes;
-	bool drops_all; /* none stays after a report: the next one is far */
+	bool drops_all; /* release all tables after a report: the next one is far off */
 
-	struct background *background; /* for dso_expect(); NULL: it does nothing */
+	struct background *background; /* used by dso_expect(); NULL: nothing is preloaded */
 
-	/* Called for a process in which code of a perf map is located; NULL: nobody is. */
+	/* Called for a process in which code of a perf map is located; may be NULL. */
 	void (*found_map)(pid_t pid, int map_fd, void *arg);
 	void *arg;
 };
 
-/* Tables of symbols: what they take now, and how often one was dropped. */
+/* Symbol tables: their current memory, and the number of evictions. */
 struct dso_stats {
 	uint64_t bytes, n_dropped;
 };
@@ -82,7 +82,7 @@ struct syms_ahead {
 	struct elfsyms *syms; /* NULL: there are none */
 	uint64_t bytes;
 	bool is_tried;
-	bool is_expected; /* the job was added; the worker thread never reads this */
+	bool is_expected; /* the job was queued; the worker thread never reads this */
 };
 
 /*
@@ -100,18 +100,18 @@ void syms_ahead_expect(struct syms_ahead *ahead, struct background *background,
 bool syms_ahead_take(struct syms_ahead *ahead, struct background *background,
 		     struct elfsyms **syms);
 
-/* Waits for the job and frees what it has read; they may be requested anew. */
+/* Waits for the job and frees its result; the symbols may be requested again. */
 void syms_ahead_drop(struct syms_ahead *ahead, struct background *background);
 
 /*
- * Cache of names by file and offset: few of those in a table of symbols, so that tables can be
- * evicted. Strings of all files are interned.
+ * Cache of names by file and offset: a few names per symbol table, so that tables can be evicted.
+ * Strings of all files are interned.
  */
 
 /* Name of an offset in a file, in interned strings. */
 struct known_name {
 	const char *name;   /* NULL: no function is there */
-	const char *symbol; /* the same as the linker calls it */
+	const char *symbol; /* the linker's name */
 	size_t n_frames;
 	struct srcframe frames[];
 };
@@ -128,10 +128,10 @@ void known_names_free(struct known_names *names);
 /* Interns a string. NULL for NULL. */
 const char *known_names_keep(struct known_names *names, const char *string);
 
-/* offsets: a file's. NULL: not known. */
+/* offsets: a file's. NULL: unknown. */
 const struct known_name *known_names_find(const struct idmap *offsets, uint64_t offset);
 
-/* Adds what is found at an offset, which isn't known; all of it is copied. */
+/* Adds the result for an offset that isn't in the cache yet; copied. */
 const struct known_name *known_names_add(struct known_names *names, struct idmap *offsets,
 					 uint64_t offset, const struct known_name *found,
 					 const struct srcframe *frames);
@@ -143,7 +143,7 @@ void known_names_free_offsets(struct idmap *offsets);
 /* ... and then the strings. */
 void known_names_forget(struct known_names *names);
 
-/* The table of dsos, and what they are made of, for dso.c and dso.c. */
+/* The table of dsos and their contents, for dso.c. */
 
 struct jitmap;
 struct roots;
@@ -158,14 +158,15 @@ struct dso {
 	struct hashlink link; /* among all */
 	struct dso_cache *cache;
 	enum dso_kind kind;
-	struct file *file;   /* NULL: memory, or the file was left */
-	struct stat version; /* of a file that was left */
+	struct file *file;   /* NULL: memory, or a released file */
+	struct stat version; /* identity of a released file */
 	char *name;	     /* of it, or of memory */
 	dev_t dev;	     /* of a perf map */
 	ino_t ino;
-	bool is_useless;	  /* the file has no symbols, or has changed since it was opened */
-	struct debug_place debug; /* where debug files may be; the roots are the cache's */
-	struct elfsyms *syms;	  /* these three can be dropped at any time */
+	bool is_useless; /* the file has no symbols, or has changed since it was opened */
+	/* where debug files may be; root_fd belongs to the cache's roots */
+	struct debug_place debug;
+	struct elfsyms *syms; /* these three can be evicted at any time */
 	struct srclines *lines;
 	struct jitmap *jit;
 	struct image place; /* for dso_place() */
@@ -180,9 +181,9 @@ struct dso {
 
 struct dso_cache {
 	struct dso_options options;
-	struct hashtable dsos; /* by kind and what it is of */
+	struct hashtable dsos; /* by kind and file, or process */
 	struct dso *leaving;   /* found by dso_cache_find_leaving() */
-	size_t n_left;	       /* that have no file any more */
+	size_t n_left;	       /* dsos whose file was released */
 	struct roots *roots;
 	struct lru tables;
 	struct syms_room ahead; /* of those read ahead */
@@ -210,13 +211,13 @@ bool dso_has_left(const struct dso *dso);
 uint64_t dso_hash_file(const struct file *file);
 uint64_t dso_hash_version(const struct stat *version);
 
-/* Frees its tables of symbols, which can be read again; dropping them makes space. */
+/* Frees its symbol tables, which can be read again, to save memory. */
 void dso_free_tables(struct dso *dso);
 void dso_drop_tables(struct dso *dso);
 
 /*
- * Release of dsos: as a whole, when nothing needs them any more, or their files alone, when no
- * process maps these.
+ * Releases dsos completely, when nothing needs them any more, or only their files, when no process
+ * maps them.
  */
 
 struct dso;
@@ -233,7 +234,7 @@ void dso_cache_release(struct dso_cache *cache, bool at_once);
 
 /*
  * Finds the files that no process has mapped; unless at_once, only if that was true in the last
- * call, too, and no one has attached since. When the wanted names have been found,
+ * call, too, and no one has attached since. After the wanted names have been resolved,
  * dso_cache_leave() drops their symbols, and files_release() may close them. Like
  * dso_cache_release(), it may evict cached names.
  */
@@ -244,7 +245,7 @@ void dso_cache_leave(struct dso_cache *cache);
 struct dso;
 struct dso_cache; /* of dso_cache_new() */
 
-/* No table is in use any more: the latest one is dropped, too, if it alone takes too much. */
+/* Called when no table is in use: evicts the latest one, too, if it alone exceeds the limit. */
 void dso_cache_end_report(struct dso_cache *cache);
 
 struct dso_stats dso_cache_stats(const struct dso_cache *cache);
@@ -262,14 +263,14 @@ struct dso *dso_attach(struct dso_cache *cache, pid_t pid, struct maps *maps, st
 uint64_t dso_offset(const struct dso *dso, const struct mapped *m, uint64_t addr);
 
 /*
- * A file offset as ELF counts addresses, which is what addr2line, objdump and gdb take. 0: the file
- * can't be read or has no code there.
+ * Converts a file offset to an ELF virtual address, as addr2line, objdump and gdb take it. 0: the
+ * file can't be read or has no code there.
  */
 uint64_t dso_address(const struct dso *dso, uint64_t offset);
 
 /*
- * Names of this dso will be asked for: its symbols are loaded in the background, unless those
- * loaded ahead take all the memory that there is for them.
+ * Announces that names of this dso will be requested: preloads its symbols in the background,
+ * unless preloaded ones already use all the memory allowed.
  */
 void dso_expect(struct dso *dso);
 
@@ -280,28 +281,28 @@ void dso_expect(struct dso *dso);
 const char *dso_find(struct dso *dso, uint64_t offset);
 
 /*
- * Returns the image, with *address as ELF counts (0: not known) and *symbol as the linker calls the
- * function (NULL: not known). The image lives as long as the dso, the symbol as a name does.
+ * Returns the image, with the ELF virtual *address (0: unknown) and the function's linker name in
+ * *symbol (NULL: unknown). The image lives as long as the dso, *symbol as long as a name.
  */
 const struct image *dso_place(struct dso *dso, uint64_t offset, uint64_t *address,
 			      const char **symbol);
 
-/* Its source line, and the functions inlined there, as srclines_find() has them. */
+/* Returns the source line, and the functions inlined there, as srclines_find() does. */
 size_t dso_lines(struct dso *dso, uint64_t offset, const struct srcframe **frames);
 
 /*
- * For code made at run time whose names a JIT compiler writes: its file, -1 for other code, and the
- * file's answers for an address and for a number, as in jitmap.h. The name is valid as one found.
+ * For code with a perf map: its descriptor (-1: other code), and lookups by address and by number,
+ * as in jitmap.h. A name is valid as long as other names.
  */
 bool dso_is_jit(const struct dso *dso);
 int dso_made_fd(const struct dso *dso);
 uint32_t dso_find_made(struct dso *dso, uint64_t addr, uint64_t size);
 const char *dso_made_name(struct dso *dso, uint32_t number);
 
-/* Memory without a file, and without names so far. */
+/* True for memory without a file, and without names so far. */
 bool dso_is_nameless_memory(const struct dso *dso);
 
-/* Returns the base name of its file, "[vdso]", "[anon]", ... */
+/* Returns the file's base name, "[vdso]", "[anon]", ... */
 const char *dso_name(const struct dso *dso);
 
 /* Negative errno: its file could not be opened. */

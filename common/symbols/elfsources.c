@@ -44,13 +44,13 @@ static void *minidebug_read(const struct elffile *f, size_t *size)
 
 /* ---- elfsources ---- */
 
-#define COMPARED_MAX	1024 /* bytes of names that differ in nothing else */
+#define COMPARED_MAX	1024 /* names that are equal in these first bytes count as equal */
 #define UNDERSCORES_MAX 16
 #define GO_RANK		4 /* above that of any symbol */
 #define GO_SPARE_BYTES	4096
 #define STUB_NAME_MAX	4096
 #define STUBS_MAX_BYTES (16u << 20)
-#define MAX_CODE_ENDS	4096 /* of more symbols without a size, the code is not read */
+#define MAX_CODE_ENDS	4096 /* with more unsized symbols, their code is not decoded */
 
 static int read_segments(struct elfsources *s)
 {
@@ -78,7 +78,7 @@ static void add_section(struct elfsources *s, const GElf_Shdr *sh)
 	s->sections[s->n_sections++].value = sh->sh_addr + sh->sh_size;
 }
 
-/* Without section headers: all that is executable. */
+/* Without section headers, takes everything executable. */
 static void use_segments(struct elfsources *s)
 {
 	for (size_t i = 0; i < s->segs.count; i++) {
@@ -153,7 +153,7 @@ uint64_t elfsources_code_end(struct elfsources *s, uint64_t addr, uint64_t limit
 
 /* ---- symbol tables ---- */
 
-/* Without the versions: memcpy, not memcpy@@GLIBC_2.14. */
+/* Cuts versions off names: memcpy, not memcpy@@GLIBC_2.14. */
 static void cut_versions(struct source_strings *strings)
 {
 	char *at = strings->text, *end = at + strings->size;
@@ -382,7 +382,7 @@ static void read_debug(struct elfsources *s, const struct debug_place *place)
 
 /* ---- Go ---- */
 
-/* False: the names are not a compiler's, so the rest is ignored, too. */
+/* False: no compiler makes such names, so the rest is ignored, too. */
 static bool add_go_function(struct elfsources *s, const struct gopclntab *go,
 			    const struct go_func *f, size_t room)
 {

@@ -38,21 +38,22 @@ union candidate {
 		uint64_t name : CANDIDATE_NAME_BITS; /* offset in its source's strings */
 		uint64_t size : CANDIDATE_SIZE_BITS; /* cut to CANDIDATE_MAX_BYTES */
 		uint64_t source : 2;
-		uint64_t rank : 3; /* the better one of an address has more */
+		/* of two symbols at an address, the one with the higher value wins */
+		uint64_t rank : 3;
 	};
 	uint64_t value;
 };
 
 struct source_strings {
 	char *text;
-	size_t size; /* up to the last zero byte, so that every offset below it is terminated */
+	size_t size; /* size up to the last zero byte, so that every string is terminated */
 };
 
 struct elfsources {
 	struct elfsegs segs;
 	struct addr_item *candidates; /* ascending by address, one for each */
 	size_t n_candidates, candidates_cap;
-	struct addr_item *sections; /* those with code, ascending; value: the end */
+	struct addr_item *sections; /* sections with code, ascending; value: the end */
 	size_t n_sections, sections_cap;
 	struct source_strings strings[N_SOURCES];
 
@@ -60,7 +61,7 @@ struct elfsources {
 	struct elffile debug;
 	int debug_fd;
 	void *minidebug;
-	size_t n_code_ends; /* that were looked for */
+	size_t n_code_ends; /* that were searched for */
 	const struct addr_item *last_section;
 };
 
@@ -72,7 +73,7 @@ int elfsources_read(struct elfsources *s, const struct elffile *file,
 		    const struct debug_place *place);
 void elfsources_free(struct elfsources *s);
 
-/* All functions are known, not only the exported ones. */
+/* Returns true if all functions are known, not only the exported ones. */
 bool elfsources_has_all(const struct elfsources *s);
 
 /*

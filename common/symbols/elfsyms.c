@@ -19,16 +19,18 @@
 #define NESTING_MAX 16
 #define NO_PARENT   UINT32_MAX
 
-/* An absurd name is stored up to this length, its end included, which marks it as one. */
+/* An overlong name is cut to this length, terminator included; the length marks it as overlong. */
 #define ABSURD_BYTES (SYMBOL_NAME_MAX + 2)
 
 struct elfsyms {
-	struct addr_item *syms; /* value: a union candidate, whose size is up to where it reaches */
-	uint32_t *parents;	/* the symbol before each that also covers its first address */
+	/* value: a union candidate, whose size extends to the function's end */
+	struct addr_item *syms;
+	/* for each symbol, the earlier one that also covers its first address */
+	uint32_t *parents;
 	size_t count;
 	struct source_strings strings[N_SOURCES];
 	struct elfsegs segs;
-	char **readable; /* of each symbol that was asked for; NULL: none was */
+	char **readable; /* demangled names of requested symbols; NULL: none yet */
 	size_t readable_bytes;
 };
 
@@ -71,8 +73,8 @@ static void add_symbol(struct elfsyms *es, struct addr_item sym, uint64_t end)
 }
 
 /*
- * Returns the end of a symbol: by its size or at the next one, and with its section. If only
- * exported functions are known, others may lie before the next one.
+ * Returns the end of a symbol: by its size, or else at the next symbol, but not after its section's
+ * end. If only exported functions are known, others may lie before the next one.
  */
 static uint64_t find_end(struct elfsources *sources, size_t i)
 {
@@ -124,7 +126,7 @@ static struct elfsyms *load(const struct elffile *f, const struct debug_place *p
 
 /* ---- names ---- */
 
-/* So much of a source's strings. */
+/* A part of a source's strings. */
 struct moved_names {
 	size_t used;  /* bytes that are in place */
 	size_t start; /* of the last moved name */
@@ -147,7 +149,7 @@ static int compare_places(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The symbols by the places of their names: these are above the symbols' numbers. */
+/* Sorts symbols by the offsets of their names, packed above the symbols' numbers. */
 static uint64_t *sort_names(const struct elfsyms *es)
 {
 	uint64_t *order = mem_realloc(NULL, es->count, sizeof(*order));
@@ -158,7 +160,9 @@ static uint64_t *sort_names(const struct elfsyms *es)
 	return order;
 }
 
-/* A symbol whose name begins within the stored bytes of an absurd name is absurd, too. */
+/*
+ * A symbol whose name begins within the stored bytes of an overlong name counts as overlong, too.
+ */
 static void move_text(char *text, size_t from, struct moved_names *moved)
 {
 	size_t bytes = strlen(text + from) + 1;
@@ -185,8 +189,8 @@ static void move_name(struct elfsyms *es, size_t i, struct moved_names *moved)
 }
 
 /*
- * Most strings of some files are those of data. Where the names of functions are copied instead, as
- * much as all of them is needed twice.
+ * Drops the names of variables, which are most strings of some files. If the functions' names are
+ * copied instead, their memory is needed twice for a moment.
  */
 static void keep_used_names(struct elfsyms *es)
 {
@@ -205,7 +209,7 @@ static void keep_used_names(struct elfsyms *es)
 	}
 }
 
-/* err: what opening the file has returned. */
+/* err: the result of opening the file. */
 static struct elfsyms *load_and_close(struct elffile *f, int err, const struct debug_place *place)
 {
 	struct elfsyms *es = NULL;
@@ -235,7 +239,7 @@ struct elfsyms *elfsyms_load_image(const void *image, size_t size)
 	return load_and_close(&f, elffile_open_image(&f, image, size), NULL);
 }
 
-/* NULL if it has an absurd length. */
+/* NULL: the name is overlong. */
 static char *name_of(const struct elfsyms *es, uint32_t i)
 {
 	char *name = text_of_name(es, i);

@@ -9,10 +9,10 @@
  * fewer leading underscores (read, which glibc makes weak, over __libc_read), then the shorter.
  * Data, section, file and TLS symbols, and symbols of absent sections, are never answers. A symbol
  * without a size reaches to the next symbol or the end of its section; where only exported ones are
- * known, as far as its instructions say that the code is its own (code_end.h). Inside of one that
- * has a size it is a label, and no answer. Versions (@@GLIBC_2.14) are left out of names. Functions
- * that the Go runtime knows have Go's own names, stripped or not: main.(*T).run, with F[...] for
- * F[int].
+ * known, as far as its instructions say that the code is its own (code_end.h). Inside of a sized
+ * symbol it is a label, and never an answer. Versions (@@GLIBC_2.14) are left out of names.
+ * Functions that the Go runtime knows have Go's own names, stripped or not: main.(*T).run, with
+ * F[...] for F[int].
  */
 #ifndef ELFSYMS_H
 #define ELFSYMS_H
@@ -39,7 +39,7 @@ void elfsyms_free(struct elfsyms *es);
  */
 const char *elfsyms_find(const struct elfsyms *es, uint64_t vaddr, uint64_t *start);
 
-/* The same, demangled; done once for each symbol. */
+/* The same with a demangled name, cached per symbol. */
 const char *elfsyms_find_readable(struct elfsyms *es, uint64_t vaddr);
 
 /*

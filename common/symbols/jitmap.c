@@ -26,7 +26,7 @@
 /* ---- jitfile ---- */
 
 #define MAX_STATUS_BYTES 65536
-#define CLOCK_SLACK_S	 2 /* of clocks that are set a little, and of coarse file times */
+#define CLOCK_SLACK_S	 2 /* tolerance for adjusted clocks and coarse file times */
 
 /* The last word of NSpid is the pid in the innermost namespace: the process's own view. */
 static pid_t read_inner_pid(pid_t pid)
@@ -46,7 +46,7 @@ static pid_t read_inner_pid(pid_t pid)
 	return inner;
 }
 
-/* 0; -EACCES: the file belongs to another user. */
+/* 0; -EACCES: another user owns the file. */
 static int check_owner(const struct stat *file, pid_t pid)
 {
 	struct stat process;
@@ -77,7 +77,7 @@ static struct jitmap *open_map(int root_fd, pid_t pid, struct stat *st)
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", read_inner_pid(pid));
 	fd = root_open_file(root_fd, path);
 	if (fd == -ENOENT && root_has_name(root_fd, path))
-		fd = -EACCES; /* a link out of that root, or to nothing */
+		fd = -EACCES; /* a link out of that root, or a dangling one */
 	if (fd < 0) {
 		errno = -fd;
 		return NULL;
@@ -128,13 +128,13 @@ struct jitmap *jitfile_open(int root_fd, pid_t pid, struct stat *st)
 #define MALLOC_BYTES  16 /* beside a name */
 #define MARK_BYTES    64
 
-/* Entries not cut yet are few beside those that are. */
+/* Number of uncut entries that counts as few, with n cut ones. */
 #define FEW_UNCUT(n) ((n) / 64)
 
 struct entry {
 	uint64_t start, end;
-	uint32_t number;    /* in the order of the file */
-	uint32_t file_size; /* with this line as the last one */
+	uint32_t number;    /* number of its line in the file */
+	uint32_t file_size; /* size of the file up to the end of this line */
 };
 
 /* From here on, up to the next piece, this entry's code. */
@@ -145,15 +145,16 @@ struct piece {
 
 struct jitmap {
 	int fd;
-	uint64_t taken;	       /* bytes of the file that were read, whole lines */
-	uint64_t seen;	       /* its size then: incomplete lines need not be read again */
+	uint64_t taken;	       /* bytes read so far, in whole lines */
+	uint64_t seen;	       /* size of the file then: incomplete lines need not be read again */
 	char mark[MARK_BYTES]; /* the last bytes read ... */
 	size_t mark_bytes;     /* ... their number */
-	uint64_t mark_end;     /* ... where they end in the file, also after names were dropped */
-	uint32_t mark_count;   /* ... and how many lines have numbers up to there */
-	char **names;	       /* by number; NULL: code without a name */
+	/* ... end offset of the numbered lines, retained when names are dropped */
+	uint64_t mark_end;
+	uint32_t mark_count; /* ... and number of lines up to there */
+	char **names;	     /* names by line number; NULL: code without a name */
 	size_t names_capacity, names_bytes;
-	uint32_t first; /* a rewritten file does not reuse numbers */
+	uint32_t first; /* so that a rewritten file does not reuse numbers */
 	struct entry *entries;
 	size_t count, capacity;
 	size_t n_cut; /* entries that are sorted, and cut */
@@ -225,7 +226,7 @@ static bool take_hex(const char **text, uint64_t *value)
 	return true;
 }
 
-/* Code without a name replaces earlier code all the same. */
+/* Code without a name replaces earlier code, too. */
 static void add_line(struct jitmap *map, const char *line, uint64_t file_size)
 {
 	struct entry entry = { .number = (uint32_t)map->count, .file_size = (uint32_t)file_size };
@@ -404,7 +405,7 @@ static void warn_of_size(const struct jitmap *map)
 		 MAX_MAP_BYTES >> 20);
 }
 
-/* The file has grown too large. Part of it would give code that was replaced its old names. */
+/* Handles a file that is too large: reading only a part would give replaced code its old names. */
 static bool give_up(struct jitmap *map, uint64_t size)
 {
 	if (size <= MAX_MAP_BYTES)
@@ -442,7 +443,7 @@ static bool covers(const struct entry *entry, uint64_t addr)
 	return addr >= entry->start && addr < entry->end;
 }
 
-/* Returns the latest one of those that are not cut yet. */
+/* Returns the latest entry among those not cut yet. */
 static const struct entry *find_uncut(const struct jitmap *map, uint64_t addr)
 {
 	for (size_t i = map->count; i-- > map->n_cut;)
@@ -451,7 +452,7 @@ static const struct entry *find_uncut(const struct jitmap *map, uint64_t addr)
 	return NULL;
 }
 
-/* Returns the latest one. NULL: nothing is known to be there. */
+/* Returns the latest entry at the address. NULL: none. */
 static const struct entry *find_entry(const struct jitmap *map, uint64_t addr)
 {
 	const struct entry *uncut = find_uncut(map, addr);
@@ -465,7 +466,7 @@ static const struct entry *find_entry(const struct jitmap *map, uint64_t addr)
 	return &map->entries[map->pieces[rank - 1].entry];
 }
 
-/* Returns the latest one of when the file had that size. */
+/* Returns the latest entry at the address when the file had that size. */
 static const struct entry *find_then(const struct jitmap *map, uint64_t addr, uint64_t size)
 {
 	const struct entry *found = NULL;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Names of JIT code, from the perf map that a JIT compiler writes for profilers:
- * /tmp/perf-PID.map, lines of "START SIZE name" in hexadecimal, with or without 0x
- * (tools/perf/Documentation/jit-interface.txt in the kernel's source). Which file it is, and
- * whether it is taken: jitmap.h. It stays open, so that names are found after the process has
- * ended.
+ * Names of JIT code, from the perf map that a JIT compiler writes for profilers: /tmp/perf-PID.map,
+ * lines of "START SIZE name" in hexadecimal, with or without 0x
+ * (tools/perf/Documentation/jit-interface.txt in the kernel's source). jitfile_open() chooses and
+ * checks the file. It stays open, so that names are found after the process has ended.
  *
- * A JIT compiler uses addresses again, and its file only grows: the size that the file had at a
- * moment says which lines applied then.
+ * A JIT compiler reuses addresses, and its file only grows: the file's size at a given time
+ * determines which lines applied then.
  */
 #ifndef JITMAP_H
 #define JITMAP_H
@@ -20,19 +19,19 @@
 
 /*
  * The file in which a process publishes the names of code that it makes: a perf map in the root
- * folder of its process, with the pid that the process itself sees. It is accepted only if it is a
- * regular file owned by the process's user or root.
+ * directory of its process, with the pid that the process itself sees. It is accepted only if it is
+ * a regular file owned by the process's user or root.
  */
 
 /*
- * root_fd: the process's root folder. *st receives the file's status. NULL: there is none, or it is
- * refused, which is reported once.
+ * root_fd: the process's root directory. *st receives the file's status. NULL: there is none, or it
+ * is refused, which is reported once.
  */
 struct jitmap *jitfile_open(int root_fd, pid_t pid, struct stat *st);
 
 struct jitmap;
 
-/* From an open file, whose descriptor it takes over. */
+/* Makes a map from an open file, whose descriptor it takes over. */
 struct jitmap *jitmap_from(int fd);
 void jitmap_free(struct jitmap *map);
 
@@ -53,7 +52,10 @@ int jitmap_fd(const struct jitmap *map);
  */
 uint32_t jitmap_find(struct jitmap *map, uint64_t addr, uint64_t size);
 
-/* Its name; NULL: it has none, or the file was written anew. Valid until the next call. */
+/*
+ * Returns the name of that line; NULL: no name, or the file was rewritten. Valid until the next
+ * call.
+ */
 const char *jitmap_name(struct jitmap *map, uint32_t number);
 
 #endif

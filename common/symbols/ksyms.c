@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Kernel symbols, stored as the kernel's answers in text; see ksyms.h. */
+/* Kernel symbols, stored as text from the kernel; see ksyms.h. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -25,10 +25,10 @@ struct ksym {
 struct ksyms *ksyms_parse(const uint64_t *addrs, size_t n, char *answers);
 void ksyms_free(struct ksyms *ks);
 
-/* Finds the symbol that covers addr, one of those asked for. False if none does. */
+/* Finds the symbol that covers addr, one of the requested addresses. False if none does. */
 bool ksyms_find(const struct ksyms *ks, uint64_t addr, struct ksym *sym);
 
-/* True for JITed BPF programs, anybody's. */
+/* Returns true for JITed BPF programs of any process. */
 bool ksym_is_program(const char *name);
 
 /*

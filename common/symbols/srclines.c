@@ -39,10 +39,10 @@ struct answer {
 
 struct srclines {
 	struct elffile file, debug;
-	struct gopclntab go; /* bytes NULL: not written in Go */
+	struct gopclntab go; /* bytes NULL: not a Go program */
 	bool as_mangled;
 	bool is_dwarf_open;	  /* or there is none */
-	struct debug_place place; /* of the debug file, if has_place */
+	struct debug_place place; /* location of the debug file, if has_place */
 	bool has_place;
 	int debug_fd; /* -1: the DWARF is in the file itself */
 	struct elffile shared;
@@ -52,7 +52,7 @@ struct srclines {
 	size_t n_ranges, ranges_capacity;
 	size_t sections_bytes; /* of DWARF, unpacked */
 	enum srclines_lack lack;
-	struct idmap answers; /* by address + 1: an id is never 0 */
+	struct idmap answers; /* keyed by address + 1, since ids are never 0 */
 };
 
 /* ---- units ---- */
@@ -144,8 +144,8 @@ static bool is_sane(const struct elffile *file)
 }
 
 /*
- * libdw would look for the shared file itself: in our root, without checking that it is the right
- * one. False: it isn't there.
+ * Opens the shared file in advance: libdw would search in the tracer's root, and not verify it.
+ * False: not found.
  */
 static bool begin_shared(struct srclines *lines, const struct elffile *file)
 {
@@ -334,7 +334,7 @@ static void find_call(Dwarf_Die *unit, Dwarf_Die *die, struct srcframe *frame)
 		frame->line = (uint32_t)line;
 }
 
-/* The inlined functions around an address, outermost first. */
+/* Collects the inlined functions around an address, outermost first. */
 struct inlined {
 	Dwarf_Die items[SRCLINES_MAX_FRAMES - 1];
 	size_t n;
@@ -365,8 +365,9 @@ static bool is_container(const Dwarf_Die *die)
 }
 
 /*
- * By where entries stand in the file: link-time optimisation has the functions that they are copies
- * of in other units, where dwarf_getscopes() looks for the rest. True: the address is in here.
+ * Searches by the position of entries in the file: link-time optimisation has the functions that
+ * they are copies of in other units, where dwarf_getscopes() continues. True: the entry contains
+ * the address.
  */
 static bool find_inlined(Dwarf_Die *parent, uint64_t vaddr, unsigned int depth,
 			 struct inlined *inlined)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Source lines and inlined functions of one ELF file from its DWARF, in the file itself or in its
- * separate debug file, by libdw; those of Go functions from what the Go runtime has, DWARF or not.
- * Results are cached.
+ * separate debug file, by libdw; for Go functions from the Go runtime's table, with or without
+ * DWARF. Results are cached.
  */
 #ifndef SRCLINES_H
 #define SRCLINES_H
@@ -27,15 +27,15 @@ struct srcframe {
 enum srclines_lack {
 	SRCLINES_ALL,
 	SRCLINES_NO_DWARF,
-	SRCLINES_NO_ZSTD,   /* it is compressed, and libelf is older than that */
-	SRCLINES_NO_SHARED, /* a part of it is in a file that is missing: debugfile_open_shared() */
+	SRCLINES_NO_ZSTD,   /* compressed in a way that this libelf doesn't support */
+	SRCLINES_NO_SHARED, /* a shared part is in a missing file: debugfile_open_shared() */
 	SRCLINES_SPLIT,	    /* inlined functions are in split DWARF, which is not read */
 };
 
 /*
- * fd and the folders of place stay the caller's, until srclines_free(). as_mangled: functions have
- * the linker's names. NULL: there is neither DWARF nor a Go program, or lack (unless NULL) is set
- * to the reason.
+ * fd and place's descriptors must stay open until srclines_free(). as_mangled: functions have the
+ * linker's names. NULL: there is neither DWARF nor a Go program, or lack (unless NULL) is set to
+ * the reason.
  */
 struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_mangled,
 			       enum srclines_lack *lack);
@@ -45,9 +45,9 @@ void srclines_free(struct srclines *lines);
 size_t srclines_bytes(const struct srclines *lines);
 
 /*
- * The functions that hold an ELF virtual address: the innermost inlined one first, the one that was
- * compiled on its own last, each with the line that is being executed in it. 0: nothing is known.
- * *frames is valid until srclines_free().
+ * Finds the functions that hold an ELF virtual address: the innermost inlined one first, the one
+ * that was compiled on its own last, each with the line that is being executed in it. 0: nothing is
+ * known. *frames is valid until srclines_free().
  */
 size_t srclines_find(struct srclines *lines, uint64_t vaddr, const struct srcframe **frames);
 

@@ -17,7 +17,7 @@
 #define LOOK_AGAIN_NS (100 * NS_PER_MS)
 #define LET_GO_NS     (30 * NS_PER_S)
 
-/* Memory that was hit lately: looking for a perf map costs some system calls. */
+/* Recently located memory, cached because the search for a perf map costs some system calls. */
 struct memory {
 	pid_t pid;
 	uint32_t generation;
@@ -66,7 +66,7 @@ struct subject {
 	struct usyms *us;
 	pid_t pid;
 	uint32_t generation;
-	struct maps *maps; /* NULL: not known */
+	struct maps *maps; /* NULL: unknown */
 };
 
 static struct memory *memory_of(const struct subject *s, const struct mapped *m)
@@ -114,8 +114,8 @@ static struct mapped *find_mapped(const struct subject *s, uint64_t addr)
 }
 
 /*
- * A later read may lack code that was mapped at that time and that the events know. A process that
- * is gone, or a zombie, has no mappings; those known before still hold.
+ * A later read may lack code that was mapped at that time and that events have reported. A process
+ * that is gone, or a zombie, has no mappings; those known before still hold.
  */
 static void look_again(struct subject *s, uint64_t addr, uint64_t time_ns)
 {
@@ -274,7 +274,7 @@ bool usyms_is_jit(const struct location *loc)
 	return loc->dso && dso_is_jit(loc->dso);
 }
 
-/* The kernel's own code that processes have mapped is none of theirs. */
+/* The kernel's own code that processes map (the vdso) doesn't count as theirs. */
 bool usyms_is_made(const struct location *loc)
 {
 	return usyms_is_jit(loc) ||

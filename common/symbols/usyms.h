@@ -5,7 +5,7 @@
  * An address is first *located*, while the process is alive: its mapping is found and the mapped
  * file opened (process/mapfile.h says how). A location is two words and stays valid when the
  * process exits or executes another program. Names are found later, file by file, and only in
- * files that are asked for.
+ * requested files.
  *
  * Files are shared by all processes that map them (by device and inode).
  */
@@ -18,7 +18,7 @@
 #include <sys/types.h>
 
 #include "process/processes.h"
-#include "symbols/dso.h" /* a dso lives as long as its usyms */
+#include "symbols/dso.h" /* valid as long as the usyms */
 
 struct usyms;
 
@@ -35,7 +35,7 @@ void usyms_free(struct usyms *us);
 /*
  * Locates n addresses that a process had at that time (CLOCK_MONOTONIC; 0: now). generation is for
  * processes_look(). The mappings are read again, once, where an address lies in none of them
- * (dlopen). A process that is not known yields locations without dso.
+ * (dlopen). A process that is unknown yields locations without dso.
  */
 void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t time_ns,
 		  const uint64_t *addrs, size_t n, struct location *out);
@@ -54,7 +54,7 @@ void usyms_settle(struct location *loc, bool is_return, uint64_t map_size);
 void usyms_preload(struct usyms *us, pid_t pid, uint32_t generation);
 
 /*
- * Returns the function's name for a location, or NULL if it isn't known. is_return says that the
+ * Returns the function's name for a location, or NULL if it is unknown. is_return says that the
  * address is a return address: it is looked up one byte lower, inside the call. Valid until
  * usyms_end_report() or usyms_release_files().
  */
@@ -66,20 +66,23 @@ const char *usyms_name(const struct location *loc, bool is_return);
  */
 size_t usyms_lines(const struct location *loc, bool is_return, const struct srcframe **frames);
 
-/* Its image, address and symbol, as dso_place() has them; NULL if it is in none. */
+/* Returns its image, address and symbol, as dso_place() does; NULL: no image. */
 const struct image *usyms_place(const struct location *loc, bool is_return, uint64_t *address,
 				const char **symbol);
 
-/* Its address as ELF counts, of a return address that inside the call; 0: not known. */
+/* Returns its ELF virtual address, for a return address one inside the call; 0: unknown. */
 uint64_t usyms_address(const struct location *loc, bool is_return);
 
-/* The location is in code that was made at run time, and that has names (jitmap.h). */
+/* Returns true if the location is in JIT code with names (jitmap.h). */
 bool usyms_is_jit(const struct location *loc);
 
 /* Returns true if the location is in code made at run time, in memory without a file. */
 bool usyms_is_made(const struct location *loc);
 
-/* The location is in memory without a file or names: where in it makes no difference. */
+/*
+ * Returns true if the location is in memory without a file or names, so that its offset doesn't
+ * matter.
+ */
 bool usyms_is_nameless(const struct location *loc);
 
 /*

@@ -87,7 +87,7 @@ static void add_name(const struct elfname *name, void *arg)
 		(struct named){ name->vaddr, name->bytes, mem_strndup(name->name, n) };
 }
 
-/* Returns the smallest that covers it: a symbol may be one for many variables. */
+/* Returns the smallest variable that covers it: a symbol may span many variables. */
 static const struct named *find_named(const struct variables *v, uint64_t vaddr)
 {
 	const struct named *best = NULL;

@@ -87,7 +87,7 @@ static bool is_deref(struct cursor expr, uint64_t *reg, int32_t *packed)
 
 /*
  * Returns the rule that stands for the expression: UNWIND_PLT, UNWIND_SP_DEREF, UNWIND_BP_DEREF,
- * with nothing said of rbp; else UNWIND_BAD.
+ * with rbp's rule unset; else UNWIND_BAD.
  */
 static struct unwind_rule cfa_expr_rule(struct cursor expr)
 {
@@ -139,7 +139,7 @@ enum op {
 	OP_AARCH64_NEGATE_RA_STATE = 0x2d,
 	OP_GNU_ARGS_SIZE = 0x2e,
 	OP_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
-	/* these have an operand in their low six bits */
+	/* opcodes with an operand in their low six bits */
 	OP_ADVANCE_LOC = 0x40,
 	OP_OFFSET = 0x80,
 	OP_RESTORE = 0xc0,
@@ -151,7 +151,7 @@ static void fail(struct cfa_program *p)
 	cursor_fail(&p->code);
 }
 
-/* CFA_REGS for registers that do not matter. */
+/* Returns CFA_REGS for registers that do not matter. */
 static enum cfa_register find_register(const struct cfa_program *p, uint64_t reg)
 {
 	const uint8_t *numbers = p->eh->machine->numbers;
@@ -401,12 +401,12 @@ static void run_extended_op(struct cfa_program *p, uint8_t op)
 	case OP_RESTORE_STATE:
 		restore_state(p);
 		break;
-	case OP_AARCH64_NEGATE_RA_STATE: /* all return addresses are freed of signatures */
+	case OP_AARCH64_NEGATE_RA_STATE: /* signatures are removed from all return addresses */
 	case OP_AARCH64_NEGATE_RA_STATE_WITH_PC:
 		if (!p->eh->machine->signs_addresses)
 			fail(p);
 		break;
-	case OP_GNU_ARGS_SIZE: /* of use to exception handlers only */
+	case OP_GNU_ARGS_SIZE: /* used by exception handlers only */
 		cursor_uleb(&p->code);
 		break;
 	case OP_OFFSET_EXTENDED:

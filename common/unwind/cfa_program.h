@@ -40,7 +40,7 @@ struct cfa_range {
 void cfa_program_start(struct cfa_start *start, const struct eh_frame *eh,
 		       const struct eh_cie *cie);
 
-/* p may be used again; it is large, so only what is needed is set. */
+/* Initializes p, which may be reused; it is large, so only the needed parts are set. */
 void cfa_program_begin(struct cfa_program *p, const struct eh_frame *eh, const struct eh_fde *fde,
 		       const struct cfa_start *start);
 

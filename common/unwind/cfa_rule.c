@@ -106,7 +106,7 @@ static struct unwind_rule sum_rule(const struct cfa_machine *machine, uint64_t r
 	return bad;
 }
 
-/* The CFA and the frame pointer. */
+/* Packs the CFA and the frame pointer into the rule. */
 static struct unwind_rule frame_rule(const struct cfa_machine *machine, const struct cfa_state *s)
 {
 	struct unwind_rule rule =
@@ -138,7 +138,7 @@ static uint8_t bx_place(const struct cfa_place *bx)
 	return (uint8_t)(bx->off / -8);
 }
 
-/* vfork, which has taken the return address off the stack. */
+/* Matches vfork, which has popped the return address. */
 static struct unwind_rule make_ra_rule(const struct cfa_state *s)
 {
 	const struct cfa_place *ra = &s->places[CFA_REG_RA];
@@ -171,7 +171,7 @@ static struct unwind_rule rule_of_x86(const struct cfa_machine *machine, const s
 
 /* ---- arm64 ---- */
 
-/* Saved, at an offset from the CFA. False if a rule can't name it. */
+/* Packs a register saved at an offset from the CFA. False if a rule can't express it. */
 static bool add_saved_ra(struct unwind_rule *rule, const struct cfa_machine *machine, int64_t off)
 {
 	if (rule->bp_kind == UNWIND_BP_AT_CFA && off == rule->bp_off * (1 << machine->bp_shift) + 8)
@@ -204,7 +204,7 @@ bool cfa_is_behind_plt(const struct cfa_machine *machine, const struct cfa_state
 	       s->places[CFA_REG_RA].off == CFA_PLT_BYTES - 8;
 }
 
-/* As if it counted what was pushed. */
+/* Corrects the CFA by the pushed registers. */
 static struct cfa_state count_pushed(const struct cfa_state *s)
 {
 	struct cfa_state counted = *s;

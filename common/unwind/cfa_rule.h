@@ -19,10 +19,10 @@ enum cfa_register { CFA_REG_RA, CFA_REG_SP, CFA_REG_BP, CFA_REG_EXTRA, CFA_REGS 
 struct cfa_machine {
 	uint16_t e_machine;
 	uint8_t numbers[CFA_REGS]; /* of registers */
-	uint8_t n_registers;	   /* those that a rule can name are below */
-	uint8_t bp_shift;	   /* unit of unwind_rule.bp_off, as a shift of bytes */
+	uint8_t n_registers;	   /* DWARF registers that a rule can name are below this */
+	uint8_t bp_shift;	   /* log2 of the unit of unwind_rule.bp_off in bytes */
 	bool signs_addresses;	   /* DW_CFA_AARCH64_negate_ra_state is known */
-	bool needs_extra;	   /* each rule says where the extra register is */
+	bool needs_extra;	   /* each rule locates the extra register */
 };
 
 /* By e_machine; NULL: another one. */
@@ -46,7 +46,7 @@ struct cfa_place {
 };
 
 struct cfa_state {
-	bool is_expression;	       /* the CFA is expression, not reg + off */
+	bool is_expression;	       /* the CFA is given by expression, not reg + off */
 	struct unwind_rule expression; /* kind and cfa_off only */
 	uint64_t reg;
 	int64_t off;
@@ -54,9 +54,9 @@ struct cfa_state {
 };
 
 /*
- * arm64: whether that is code which a PLT has jumped to after it pushed two registers, the second
- * of which is the return address, and which doesn't count them: glibc's _dl_runtime_resolve. The
- * return address is in the caller's part of the stack then, by what is said.
+ * arm64: returns true for glibc's _dl_runtime_resolve, to which a PLT jumps after pushing two
+ * registers, the second being the return address, which its unwind information doesn't count: by
+ * that, the return address lies in the caller's stack frame.
  */
 #define CFA_PLT_BYTES 16
 

@@ -19,9 +19,9 @@ struct builder {
 	const struct eh_frame *eh;
 	const struct cfa_start *starts; /* by CIE */
 	struct cfa_program program;
-	uint64_t covered_end; /* of the FDE before this one */
-	bool keeps_extra;     /* where the extra register is, too */
-	bool needs_extra;     /* a CFA is taken from it */
+	uint64_t covered_end; /* end of the previous FDEs' code */
+	bool keeps_extra;     /* rules locate the extra register, too */
+	bool needs_extra;     /* a CFA is computed from the extra register */
 	int err;
 };
 
@@ -39,7 +39,7 @@ static bool takes_cfa_from_extra(const struct unwind_rule *rule, const struct cf
 	       unwind_reg(rule->cfa_off) == machine->numbers[CFA_REG_EXTRA];
 }
 
-/* Its first instruction, before anything is said: the return address is in its register, too. */
+/* The rule for a function's first instruction: the return address is in its register. */
 static bool begins_behind_plt(const struct cfa_range *first, const struct cfa_range *next)
 {
 	return next->is_behind_plt && !first->is_behind_plt && first->rule.kind == UNWIND_SP &&
@@ -126,8 +126,8 @@ static void begin_table(struct builder *b, bool keeps_extra)
 }
 
 /*
- * Once more with rbx for the few files where it matters: the dynamic linker, some assembly. On
- * arm64 the extra register is the return address.
+ * Executes all FDEs again with rbx for the few files that need it: the dynamic linker, some
+ * assembly. On arm64 the extra register is the return address.
  */
 static int build_rows(struct cfi_table *t, const struct eh_frame *eh)
 {

@@ -10,7 +10,7 @@
 #include "unwind/musl_code.h"
 
 #define ENTRY_MAX_BYTES 64 /* _start, and _dl_start_user, to which it falls through */
-#define CODE_MIN_BYTES	64 /* what is less is the space between functions */
+#define CODE_MIN_BYTES	64 /* smaller gaps are padding between functions */
 #define CODE_MAX_BYTES	512
 #define CODE_ALIGNMENT	16
 #define CODE_MAX_GAPS	16
@@ -22,7 +22,7 @@ struct code {
 	size_t left;
 };
 
-/* Skips one instruction: its first bytes, then others that may be anything. */
+/* Skips one instruction, given by its first bytes and a number of arbitrary ones. */
 static bool skip(struct code *code, const char *begin, size_t n_begin, size_t n_any)
 {
 	if (code->left < n_begin + n_any || memcmp(code->bytes, begin, n_begin))
@@ -53,11 +53,11 @@ enum effect {
 	EFFECT_UP,	/* add $8,%rsp */
 	EFFECT_PUSH_BP, /* push %rbp */
 	EFFECT_POP_BP,	/* pop %rbp */
-	EFFECT_END, /* ret, jmp: what follows is another function, or comes from a branch before */
+	EFFECT_END, /* ret, jmp: the next instruction is another function's, or a branch target */
 	EFFECT_UNKNOWN,
 };
 
-/* Code of these files: first bytes, then others that may be anything. */
+/* Instructions of these files: first bytes, then a number of arbitrary ones. */
 static const struct {
 	const char *begin;
 	uint8_t n_begin, n_any, effect;
@@ -200,7 +200,10 @@ static void fill_code(struct cfi_table *t, const struct elf64 *elf, uint64_t vad
 	free(code);
 }
 
-/* Put together by the linker from pieces of many files, and so without unwind information. */
+/*
+ * Finds _init and _fini, which the linker concatenates from pieces of many files, without unwind
+ * information.
+ */
 static void fill_section(struct cfi_table *t, const struct elf64 *elf, const char *name)
 {
 	Elf64_Shdr section;
@@ -277,7 +280,7 @@ static void fill_clones(struct cfi_table *t, const struct elf64 *elf)
 
 /* ---- arm64 ---- */
 
-#define PLT_FIRST_BYTES 32	    /* of its first entry, which all others jump to */
+#define PLT_FIRST_BYTES 32	    /* bytes of the first PLT entry, which all others jump to */
 #define STP_X16_X30	0xa9bf7bf0U /* stp x16, x30, [sp, #-16]! */
 
 /*

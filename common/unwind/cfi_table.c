@@ -8,8 +8,9 @@
 #include "base/search.h"
 #include "unwind/cfi_table.h"
 
-#define RECENT_BITS   10
-#define BASE_BEFORE   (1ULL << 31) /* the first row, for rows that gaps get before it */
+#define RECENT_BITS 10
+/* base of row addresses, with space for rows added before the first one */
+#define BASE_BEFORE   (1ULL << 31)
 #define BASE_MULTIPLE (1ULL << 16)
 #define REACH	      ((1ULL << 31) - 2 * BASE_MULTIPLE)
 
@@ -54,7 +55,7 @@ static void begin(struct cfi_table *t, uint64_t vaddr)
 		t->recent = mem_zalloc(1 << RECENT_BITS, sizeof(*t->recent));
 }
 
-/* It may have been the only difference between two others. */
+/* The replaced rule may have been the only difference between its neighbours. */
 static void replace_last(struct cfi_table *t, const struct unwind_rule *rule)
 {
 	size_t before = t->count - 1;
@@ -156,7 +157,7 @@ static size_t drop_repeated_rows(const struct cfi_table *t, struct cfi_cell *cel
 	return kept;
 }
 
-/* Puts n rows in the place of those from first to last, exclusive. */
+/* Replaces the rows from first to last, exclusive, by n rows. */
 static void replace_rows(struct cfi_table *t, size_t first, size_t last,
 			 const struct cfi_cell *cells, size_t n)
 {

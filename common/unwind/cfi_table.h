@@ -34,7 +34,7 @@ struct cfi_cell {
 struct cfi_table {
 	struct cfi_cell *cells;
 	size_t count;
-	size_t n_ends;	   /* rows of outermost frames that were appended */
+	size_t n_ends;	   /* number of appended rows for outermost frames */
 	size_t n_fdes;	   /* compiled, with or without success */
 	size_t n_bad_fdes; /* records left out, and FDEs whose code is UNWIND_BAD from some point on
 			      because their program is broken */
@@ -42,9 +42,9 @@ struct cfi_table {
 	size_t n_rules; /* a rule may be there more than once */
 
 	uint64_t base;
-	uint64_t last; /* the last row's rule, in bits */
+	uint64_t last; /* the last row's rule, as bits */
 	size_t cells_cap, rules_cap;
-	uint32_t *recent; /* rules by their hash, of which the last one is known: index + 1 */
+	uint32_t *recent; /* the last rule with each hash: index + 1 */
 };
 
 void cfi_free(struct cfi_table *t);
@@ -77,12 +77,12 @@ bool cfi_reaches(const struct cfi_table *t, uint64_t start, uint64_t end);
  */
 int cfi_append(struct cfi_table *t, uint64_t vaddr, const struct unwind_rule *rule);
 
-/* All rows have been appended: no more memory than they need. */
+/* Shrinks the memory to the rows, once all have been appended. */
 void cfi_trim(struct cfi_table *t);
 
 /*
- * Rows for code without unwind information, up to end, exclusive. False if there is some after
- * all, or no table. The second takes the first n rows of another table.
+ * Insert rows for code without unwind information, up to end, exclusive. False if there is such
+ * information, or no table. The second takes the first n rows of another table.
  */
 bool cfi_fill_gap(struct cfi_table *t, const struct cfi_row *rows, size_t n, uint64_t end);
 bool cfi_fill_gap_from(struct cfi_table *t, const struct cfi_table *from, size_t n, uint64_t end);

@@ -28,28 +28,28 @@
 #define MOV_X29_SP	0x910003fdU
 #define PACIASP		0xd503233fU
 #define BTI_C		0xd503245fU
-#define GAP_MIN_BYTES	32 /* what is less is the space between functions */
+#define GAP_MIN_BYTES	32 /* smaller gaps are padding between functions */
 #define GAP_MAX_BYTES	(1U << 20)
 #define GAPS_MAX	512
 
-/* How the stack is before an instruction. */
+/* State of the stack before an instruction. */
 enum {
-	STACK_UNSEEN = -2, /* nothing that is known leads there */
+	STACK_UNSEEN = -2, /* not reached by known code */
 	STACK_UNKNOWN = -1,
-	STACK_OUTSIDE = 0,	/* as the caller left it; above: bytes of the frame */
-	STACK_BY_X29 = 1 << 20, /* and this, where x29 points to it, */
-	STACK_LEAF = 1 << 21,	/* or this, where the return address is still in x30 */
+	STACK_OUTSIDE = 0,	/* as at the call; larger values: bytes of the frame */
+	STACK_BY_X29 = 1 << 20, /* flag: x29 points to the frame */
+	STACK_LEAF = 1 << 21,	/* flag: the return address is still in x30 */
 };
 
 struct text {
 	uint32_t *words;
 	int32_t *stacks; /* before each of them */
-	uint32_t *todo;	 /* those whose successors have to be looked at again */
-	uint32_t *found; /* those that have been reached, in that order */
+	uint32_t *todo;	 /* instructions whose successors must be revisited */
+	uint32_t *found; /* reached instructions, in that order */
 	size_t count, n_todo, n_found;
 	uint64_t vaddr;
-	bool is_odd;	  /* what has been carried along contradicts an instruction */
-	bool is_computed; /* something jumps to who knows where, and not out of the function */
+	bool is_odd;	  /* the tracked state contradicts an instruction */
+	bool is_computed; /* an indirect jump may stay in the function */
 };
 
 /* ---- instructions ---- */
@@ -64,7 +64,7 @@ static int32_t moved_by_pair(uint32_t word, uint32_t opcode)
 	return (int32_t)arm64_signed_field(word, 15, 7) * WORD;
 }
 
-/* Returns true if sp is its result, or a base that it moves. */
+/* Returns true if the instruction writes sp, as its result or as a base with writeback. */
 static bool moves_sp(uint32_t word)
 {
 	bool rd_is_sp = (word & 31) == SP, rn_is_sp = (word >> 5 & 31) == SP;
@@ -75,14 +75,14 @@ static bool moves_sp(uint32_t word)
 		return rd_is_sp;
 	if ((word & 0x1f800000U) == 0x12000000U) /* and, orr, eor with a number; ands is tst */
 		return rd_is_sp && word >> 29 != 3 && word >> 29 != 7;
-	if ((word & 0x3a800000U) == 0x28800000U) /* ldp, stp that move their base */
+	if ((word & 0x3a800000U) == 0x28800000U) /* ldp, stp with writeback */
 		return rn_is_sp;
 	if ((word & 0x3b200400U) == 0x38000400U) /* ldr, str that do */
 		return rn_is_sp;
 	return (word & 0xbfa00000U) == 0x0c800000U && rn_is_sp; /* ld1, st1 and the like */
 }
 
-/* By how many bytes sp moves up; 0: it doesn't, or that isn't a number in the instruction. */
+/* Returns by how many bytes sp moves up; 0: it doesn't, or not by an immediate. */
 static int32_t moved_sp(uint32_t word)
 {
 	bool is_vector = word >> 26 & 1;
@@ -109,7 +109,7 @@ static bool leaves_vectors(uint32_t word)
 	return (word & 0x5f20fc00U) == 0x1e200000U || (word & 0xbfe0ec00U) == 0x0e002c00U;
 }
 
-/* May also say so of what only reads that general register. */
+/* May also return true if the instruction only reads that register. */
 static bool may_write(uint32_t word, uint32_t number)
 {
 	bool is_vector = (word & 0x0c000000U) == 0x0c000000U,
@@ -131,7 +131,10 @@ static bool is_jump_by_register(uint32_t word)
 	return arm64_goes_to_register(word) && !(word & 0x00600000U);
 }
 
-/* Without a frame, a call loses the return address, as what writes to its register does. */
+/*
+ * Returns true if the return address is lost: without a frame, by a call or a write to its
+ * register.
+ */
 static bool loses_caller(uint32_t word)
 {
 	return arm64_is_call(word) || may_write(word, 30) || may_write(word, 29);
@@ -166,7 +169,7 @@ static int32_t stack_behind(int32_t before, uint32_t word)
 
 /* ---- carrying it along ---- */
 
-/* A state changes twice at most: to something, and to what is not known. */
+/* A state changes at most twice: to a known state, then to unknown. */
 static void reach(struct text *text, uint64_t index, int32_t stack)
 {
 	int32_t *known;
@@ -183,8 +186,8 @@ static void reach(struct text *text, uint64_t index, int32_t stack)
 }
 
 /*
- * With a frame nothing returns, makes another one, or begins: something has led there that doesn't,
- * such as a call that never returns.
+ * With a frame, code can't return, make another frame or begin: the path there must be wrong, as
+ * after a call that never returns.
  */
 static bool contradicts(uint32_t word, int32_t stack)
 {
@@ -321,7 +324,9 @@ void code_rows_fill_image(struct cfi_table *t, const struct elf64 *elf)
 
 /* ---- gaps ---- */
 
-/* One function after the other; what has been reached is a part of one before. */
+/*
+ * Analyses one function after the other; code that was reached already belongs to an earlier one.
+ */
 static void begin_in_turn(struct text *text)
 {
 	bool is_behind_end = true;
@@ -369,7 +374,7 @@ static bool is_wanted_gap(const struct cfi_row *row, uint64_t bytes)
 	return row->rule.kind == UNWIND_GAP && bytes >= GAP_MIN_BYTES && bytes <= GAP_MAX_BYTES;
 }
 
-/* They are listed first, since rows move. */
+/* Gaps are listed first, since inserting rows moves them. */
 void code_rows_fill_gaps(struct cfi_table *t, const struct elf64 *elf)
 {
 	struct {

@@ -25,7 +25,7 @@
 struct walk {
 	struct eh_frame *eh;
 	size_t cies_cap, fdes_cap;
-	struct eh_cie *last_cie; /* of the FDE before this one */
+	struct eh_cie *last_cie; /* CIE of the previous FDE */
 };
 
 struct record {
@@ -52,7 +52,7 @@ uint64_t eh_frame_address(const struct eh_frame *eh, struct cursor *c, uint8_t e
 	}
 }
 
-/* One letter of the augmentation string, and the bytes it stands for. False: not a known letter. */
+/* Reads one letter of the augmentation string, and its bytes. False: not a known letter. */
 static bool read_augmentation(struct eh_cie *cie, char letter, struct cursor *data)
 {
 	switch (letter) {
@@ -96,7 +96,7 @@ static const uint8_t *read_string(struct cursor *c)
 	return cursor_skip(c, zero ? (uint64_t)(zero - c->p) + 1 : UINT64_MAX);
 }
 
-/* Version 4 says how large addresses are. */
+/* Version 4 states the size of addresses. */
 static bool has_flat_addresses(struct cursor *c)
 {
 	uint8_t address_bytes = cursor_u8(c), selector_bytes = cursor_u8(c);
@@ -146,7 +146,7 @@ static struct eh_cie *search_cie(struct eh_frame *eh, const uint8_t *at)
 	return rank && eh->cies[rank - 1].at == at ? &eh->cies[rank - 1] : NULL;
 }
 
-/* Mostly the one that the FDE before this one has. NULL if there is none that can be read. */
+/* Returns the FDE's CIE, mostly that of the previous FDE. NULL: none that can be read. */
 static struct eh_cie *find_cie(struct walk *w, const struct record *r)
 {
 	const uint8_t *at;
@@ -192,7 +192,7 @@ static int add_fde(struct walk *w, struct record *r)
 	return 0;
 }
 
-/* False at the end: of the section, at a terminator that counts, or where lengths make no sense. */
+/* False at the end: of the section, at a valid terminator, or at an invalid length. */
 static bool next_record(struct eh_frame *eh, struct cursor *c, struct record *r)
 {
 	uint64_t bytes = 0;
@@ -237,7 +237,7 @@ static int read_bytes(struct eh_frame *eh, const struct elf64 *elf, uint64_t off
 static int read_section(struct eh_frame *eh, const struct elf64 *elf, const Elf64_Shdr *sh)
 {
 	if (sh->sh_type == SHT_NOBITS)
-		return -ENODATA; /* a file of debug information, cut off from its program */
+		return -ENODATA; /* a separate debug file, without contents of its sections */
 	if ((sh->sh_type != SHT_PROGBITS && sh->sh_type != SHT_X86_64_UNWIND) ||
 	    sh->sh_flags & SHF_COMPRESSED)
 		return -EINVAL;
@@ -245,7 +245,7 @@ static int read_section(struct eh_frame *eh, const struct elf64 *elf, const Elf6
 	return read_bytes(eh, elf, sh->sh_offset, sh->sh_size);
 }
 
-/* Without a section header: from vaddr to the end of the segment. */
+/* Without a section header, takes the bytes from vaddr to the end of the segment. */
 static int read_from_vaddr(struct eh_frame *eh, const struct elf64 *elf, uint64_t vaddr)
 {
 	uint64_t skipped, bytes;

@@ -62,7 +62,7 @@ struct eh_frame {
 int eh_frame_read(struct eh_frame *eh, const struct elf64 *elf);
 void eh_frame_free(struct eh_frame *eh);
 
-/* Reads an address in one of its records, encoded as the CIE says. */
+/* Reads an address in one of its records, in the encoding given by the CIE. */
 uint64_t eh_frame_address(const struct eh_frame *eh, struct cursor *c, uint8_t encoding);
 
 #endif

@@ -27,7 +27,7 @@ struct go_code {
 struct go_saved {
 	int32_t bp_off;	     /* from the CFA */
 	int32_t frame_bytes; /* the frame's size there */
-	size_t behind;	     /* saved from that offset in the code on */
+	size_t behind;	     /* saved from this offset in the code on */
 };
 
 struct go_machine {
@@ -40,7 +40,10 @@ struct go_machine {
 	/* For compiled code. */
 	int32_t (*usual_bp_off)(int32_t frame_bytes);
 
-	/* In assembly, in [start, end), where the frame has that size. False: not there. */
+	/*
+	 * Finds the location in hand-written assembly, in [start, end), where the frame has that
+	 * size. False: none.
+	 */
 	bool (*find_saved)(const struct go_code *code, size_t start, size_t end,
 			   int32_t frame_bytes, struct go_saved *saved);
 
@@ -50,13 +53,15 @@ struct go_machine {
 	 */
 	bool (*moves_stack)(const struct go_code *code, size_t *first, size_t *last);
 
-	/* The way back from there, for code that calls; away is the first of these offsets. */
+	/*
+	 * Finds the rule for the way back, for code that calls; away: the first of these offsets.
+	 */
 	struct unwind_rule (*find_switch)(const struct go_code *code, const struct go_saved *saved,
 					  size_t away);
 
 	/*
-	 * The rule that leads from the scheduler's stack to the goroutine's, without bp_kind: by
-	 * the code of runtime.systemstack and runtime.morestack. UNWIND_BAD if it isn't
+	 * Returns the rule that leads from the scheduler's stack to the goroutine's, without
+	 * bp_kind: by the code of runtime.systemstack and runtime.morestack. UNWIND_BAD if it isn't
 	 * understood.
 	 */
 	struct unwind_rule (*find_stack)(const struct go_code *systemstack,

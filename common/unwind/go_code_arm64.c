@@ -12,7 +12,7 @@
 
 #define INSN_BYTES	4
 #define WORD		8
-#define INJECTED_BYTES	16 /* what was interrupted gets a place for its x30 */
+#define INJECTED_BYTES	16 /* the interrupted code gets a slot for its x30 */
 #define PROLOGUE_TMP	20 /* x20: sp of a large frame before sp is set to it */
 #define SIGNED(x, bits) ((int32_t)((x) << (32 - (bits))) >> (32 - (bits)))
 
@@ -124,7 +124,7 @@ static bool ends_large_prologue(const struct insn *insn)
 	return is_access(insn, INSN_ADD, PROLOGUE_TMP) && insn->t == SP && !insn->offset;
 }
 
-/* Below sp, after the return address, or both at once. */
+/* Finds the store of x29 below sp: after the return address, or both at once. */
 static bool saves_record(const struct insn *insn)
 {
 	if (is_access(insn, INSN_STORE, SP))
@@ -211,7 +211,7 @@ static bool find_kept(const struct go_code *code, int32_t *place)
 	return false;
 }
 
-/* By saved values, else by x29, which callees preserve. */
+/* Returns by saved values, else by x29, which callees preserve. */
 static struct unwind_rule find_switch(const struct go_code *code, const struct go_saved *saved,
 				      size_t away)
 {
@@ -231,7 +231,7 @@ static struct unwind_rule find_switch(const struct go_code *code, const struct g
 				     .bp_off = (int16_t)(saved->bp_off / WORD) };
 }
 
-/* How systemstack comes back: by its g's m, that one's curg, and that one's sched. */
+/* Finds how systemstack returns: by g.m, m.curg and its sched. */
 struct way_back {
 	int32_t m, curg, sp, bp;
 };
@@ -253,7 +253,10 @@ static bool find_sched(const struct go_code *code, size_t at, struct way_back *w
 	return false;
 }
 
-/* MOVD g_m(g), R3; MOVD m_curg(R3), g. The last one: the way there may look like it. */
+/*
+ * MOVD g_m(g), R3; MOVD m_curg(R3), g. Finds the last match: the way to the other stack may look
+ * alike.
+ */
 static bool find_way_back(const struct go_code *code, struct way_back *way)
 {
 	bool is_found = false;

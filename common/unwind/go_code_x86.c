@@ -53,7 +53,7 @@ static bool is_wide(const struct x86_insn *insn, enum opcode opcode)
 
 /* ---- operands ---- */
 
-/* A place in memory: a register, and a distance from what it points at. */
+/* A memory operand: a base register and a displacement. */
 struct place {
 	uint8_t base; /* NO_REGISTER: none */
 	int32_t distance;
@@ -98,7 +98,7 @@ static bool read_place(const struct step *step, struct place *place)
 	return true;
 }
 
-/* A load, store or the like of that opcode, from or to memory. */
+/* Matches an instruction with that opcode and a memory operand. */
 static bool read_access(const struct step *step, enum opcode opcode, uint8_t *reg,
 			struct place *place)
 {
@@ -222,7 +222,7 @@ static bool reads_g(const struct step *before, const struct step *step, int32_t 
 	return true;
 }
 
-/* A load of to from a place that from points at. */
+/* Finds a load of register `to` from memory that `from` points at. */
 static bool loads(const struct step *step, uint8_t from, uint8_t *to, int32_t *distance)
 {
 	struct place place;
@@ -233,7 +233,7 @@ static bool loads(const struct step *step, uint8_t from, uint8_t *to, int32_t *d
 	return true;
 }
 
-/* How systemstack comes back: by its g's m, that one's curg, and that one's sched. */
+/* Finds how systemstack returns: by g.m, m.curg and its sched. */
 struct way_back {
 	int32_t tls, m, curg, sp;
 };
@@ -250,7 +250,7 @@ static bool find_sched(const struct go_code *code, size_t at, uint8_t g, int32_t
 	return false;
 }
 
-/* The last one: the way there may look like it. */
+/* Finds the last match: the way to the other stack may look alike. */
 static bool find_way_back(const struct go_code *code, struct way_back *way)
 {
 	struct step steps[4] = {}; /* the latest one last */
@@ -341,8 +341,8 @@ static struct unwind_rule find_call(const struct go_code *asmcgocall)
 }
 
 /*
- * By rbp, which callees preserve. It points at the saved rbp of the caller, or, where nanotime and
- * its like hold rsp in it before Go 1.17, at the frame's end.
+ * Returns by rbp, which callees preserve. It points at the saved rbp of the caller, or, where
+ * nanotime and its like hold rsp in it before Go 1.17, at the frame's end.
  */
 static struct unwind_rule find_switch(const struct go_code *code, const struct go_saved *saved,
 				      size_t away)

@@ -13,9 +13,10 @@
 #include "unwind/go_code.h"
 #include "unwind/go_rows.h"
 
-#define CODE_MAX_BYTES 4096 /* of functions that are looked at: the largest has some hundred */
+/* limit of code bytes searched per function: the largest has some hundred */
+#define CODE_MAX_BYTES 4096
 #define FRAME_MAX      (1 << 30)
-#define LONG_NAME      256 /* longer than those that are looked for: names may be of any length */
+#define LONG_NAME      256 /* longer than all names searched for: names may have any length */
 #define LONG_PATH      4096
 
 struct builder {
@@ -30,9 +31,9 @@ struct builder {
 enum role {
 	ROLE_NONE,
 	ROLE_ROOT,	  /* has no caller */
-	ROLE_SIGNAL,	  /* what handlers of signals return to */
-	ROLE_INJECTED,	  /* made to look as if what was interrupted had called it */
-	ROLE_LEAVES,	  /* goes to another stack for good: that one begins here */
+	ROLE_SIGNAL,	  /* the trampoline that signal handlers return to */
+	ROLE_INJECTED,	  /* made to look as if the interrupted code had called it */
+	ROLE_LEAVES,	  /* switches stacks for good: the new stack begins here */
 	ROLE_JUMPS,	  /* ... which may be any */
 	ROLE_SYSTEMSTACK, /* calls on the scheduler's stack */
 	ROLE_MORESTACK,	  /* ... and doesn't return but starts its caller anew */
@@ -110,14 +111,14 @@ static void add_compiled(struct builder *b, const struct go_func *f, enum role r
 
 /* ---- assembly ---- */
 
-/* A function's code, and what it does by it. Addresses: UINT64_MAX for never. */
+/* A function's code, and its effects. Addresses: UINT64_MAX for never. */
 struct assembly {
 	const struct go_func *f;
 	enum role role;
 	struct go_code code;
 	struct go_saved saved;
 	uint64_t saved_from; /* after its instruction */
-	uint64_t away, back; /* it is on another stack from here to there */
+	uint64_t away, back; /* on another stack between these addresses */
 	struct unwind_rule elsewhere;
 };
 
@@ -286,7 +287,7 @@ static bool has_flags(const struct gopclntab *table)
 	return false;
 }
 
-/* The code of the runtime's functions that have these roles; the first of each. */
+/* Finds the code of the runtime's functions with these roles; the first of each. */
 static void find_codes(const struct builder *b, struct go_code *systemstack,
 		       struct go_code *morestack)
 {

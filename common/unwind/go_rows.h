@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Unwind rows of Go code, from the frame sizes in the Go runtime's function table
- * (elf/gopclntab.h): Go writes no .eh_frame. What Go's runtime does with its stacks,
- * the scheduler's and the goroutines', is in go_code.h.
+ * (elf/gopclntab.h): Go writes no .eh_frame. See go_code.h for the runtime's stacks, the
+ * scheduler's and the goroutines'.
  */
 #ifndef GO_ROWS_H
 #define GO_ROWS_H

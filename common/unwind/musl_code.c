@@ -25,10 +25,10 @@
 
 #define GAP_MIN_BYTES  16
 #define CODE_MAX_BYTES (64U << 20) /* of a file's gaps */
-#define GAP_COST_BYTES 4096	   /* what each of them counts beside its size */
+#define GAP_COST_BYTES 4096	   /* cost of reading a gap, besides its size */
 #define MAX_PLACES     32	   /* there are three in a file */
 
-/* Rows of one place, up to end. */
+/* The rows of one location, up to end. */
 struct place {
 	struct cfi_row rows[4];
 	size_t n;
@@ -86,7 +86,7 @@ static bool has_bytes(const struct scan *s, size_t at, const char *bytes, size_t
 	return at <= s->size && n <= s->size - at && !memcmp(s->code + at, bytes, n);
 }
 
-/* How many bytes a call through a register or memory has that ends there; 0: there is none. */
+/* Returns the length of a call through a register or memory that ends there; 0: none. */
 static size_t call_before(const struct scan *s, size_t end)
 {
 	struct x86_insn insn;
@@ -288,7 +288,7 @@ static void scan_gaps(struct scan *s, const struct cfi_table *t, uint64_t start,
 		scan_gap(s, gap, end);
 }
 
-/* All of its code is in the segment of its entry point. */
+/* Searches the segment of the entry point, which holds all of its code. */
 void musl_fill_gaps(struct cfi_table *t, const struct elf64 *elf)
 {
 	struct scan s = { .elf = elf, .bytes_left = CODE_MAX_BYTES };

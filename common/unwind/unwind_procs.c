@@ -38,7 +38,7 @@ static void compile_file(struct unwind_files *files, const struct file *file, st
 	err = cfi_load_elf(&cfi, &file->elf);
 	if (!err || err == -ENODATA)
 		go_rows_fill(&cfi, &file->elf);
-	if (file->image) /* the vdso: what is described there is so without gaps */
+	if (file->image) /* the vdso, which is described without gaps */
 		code_rows_fill_image(&cfi, &file->elf);
 	if (!file->image)
 		cfi_fill_known_gaps(&cfi, &file->elf);
@@ -85,12 +85,12 @@ struct unwind_run unwind_files_rows(struct unwind_files *files, struct file *fil
 
 /* A part of the array. */
 struct slice {
-	struct slice *next; /* among those that are retired, or rest */
+	struct slice *next; /* in the list of retired or of resting slices */
 	struct unwind_process range;
 	uint64_t rests_since_ns;
 };
 
-/* Data that hangs on maps: their mappings with the rows of their files. */
+/* Data attached to maps: their mappings with the rows of their files. */
 struct view {
 	struct slice *slice; /* NULL: no process has these maps published */
 	unsigned int n_users;
@@ -110,8 +110,8 @@ struct unwind_procs {
 	struct recalled recalled;
 	struct unwind_mapping *mappings;
 	uint32_t max_mappings, n_free;
-	uint32_t serial;       /* of the last slice that was given */
-	struct slice *retired; /* which BPF may still have been given */
+	uint32_t serial;       /* serial of the latest slice */
+	struct slice *retired; /* BPF may still use these */
 	struct slice *resting, **resting_tail;
 	struct extents free;
 	bool is_full_reported;
@@ -212,7 +212,7 @@ void unwind_procs_begin_rests(struct unwind_procs *procs)
 /* An address range and its first meaning in a process: a place in a file. */
 struct meaning {
 	uint64_t start, end;
-	uint64_t key; /* of the file, and of where in it; 0: memory without a file */
+	uint64_t key; /* hash of the file and the offset in it; 0: memory without a file */
 };
 
 struct meanings {
@@ -248,9 +248,9 @@ static bool is_first_meaning(struct meanings *meanings, const struct meaning *m)
 }
 
 /*
- * A number for what these mappings mean, a part of stack ids: it differs where an address has taken
- * another meaning, and is the same again when the first one is back. So ids don't multiply where
- * code is mapped and unmapped all the time.
+ * Returns a number for the meaning of these mappings' addresses, hashed into stack ids: it changes
+ * when an address changes its meaning, and is restored with the meaning. So ids don't multiply
+ * where code is mapped and unmapped all the time.
  */
 static uint32_t name_meanings(struct meanings *meanings, const struct maps *maps)
 {
@@ -368,7 +368,7 @@ static struct maps *published_maps(const struct unwind_procs *procs, pid_t pid)
 	return p ? p->published : NULL;
 }
 
-/* These maps, which have a slice (NULL: none), take the place of those that are published. */
+/* Replaces the published maps by these, which have a slice (NULL: none). */
 static void publish(struct unwind_procs *procs, pid_t pid, struct maps *maps)
 {
 	struct maps *before = maps_use(published_maps(procs, pid));
@@ -389,7 +389,7 @@ static void publish(struct unwind_procs *procs, pid_t pid, struct maps *maps)
 
 /* ---- processes ---- */
 
-/* Said once, when it happens: a run may take days. */
+/* Reports it at once, not at the end: a run may take days. */
 static void tell_full(struct unwind_procs *procs, pid_t pid)
 {
 	if (!procs->is_full_reported)
@@ -488,7 +488,7 @@ static bool is_same_code(const struct mapped *a, const struct mapped *b)
 	       (!a->name->ino || a->start - a->offset == b->start - b->offset);
 }
 
-/* When it came there, as BPF has seen; else now. */
+/* Returns when the code was moved there, as noted by BPF; else now. */
 static uint64_t time_of_area(const struct unwind_change *change, const struct mapped *m)
 {
 	uint64_t n = change->n_areas;

@@ -22,10 +22,11 @@
 
 struct unwind_files {
 	struct unwind_tables *tables;
-	size_t n_files, n_refused; /* compiled; of these without rows because memory ran out */
+	/* number of compiled files; of these, without rows because memory ran out */
+	size_t n_files, n_refused;
 };
 
-/* A file's rows, compiled if that hasn't been done; none where it has no unwind information. */
+/* Returns a file's rows, compiled if needed; none if it has no unwind information. */
 struct unwind_run unwind_files_rows(struct unwind_files *files, struct file *file);
 
 struct unwind_procs;
@@ -46,8 +47,8 @@ bool unwind_procs_update(struct unwind_procs *procs, pid_t pid, uint32_t change,
 			 struct unwind_process *slice);
 
 /*
- * BPF has nothing any more of the slices that were retired up to now: their rest begins. Their
- * places are not used before, however long that takes.
+ * Notes that BPF has dropped the slices retired up to now: their waiting time begins. Their space
+ * is not reused before that ends.
  */
 void unwind_procs_begin_rests(struct unwind_procs *procs);
 
@@ -80,17 +81,17 @@ bool unwind_procs_find(const struct unwind_procs *procs, pid_t pid, struct unwin
 /* Mappings to walk by, valid until the next call of these functions. */
 struct unwind_mappings {
 	const struct unwind_mapping *items;
-	size_t count; /* 0: not known */
+	size_t count; /* 0: unknown */
 };
 
-/* Return the published mappings, and those of that time, by the events. */
+/* Return the published mappings, and those at that time, from events. */
 struct unwind_mappings unwind_procs_published(struct unwind_procs *procs, pid_t pid);
 struct unwind_mappings unwind_procs_recall(struct unwind_procs *procs, pid_t pid, uint64_t time_ns);
 
 /* For -v. */
 struct unwind_procs_stats {
 	size_t n_files, n_refused; /* as in struct unwind_files */
-	size_t n_mappings;	   /* of the array, in use, retired or resting */
+	size_t n_mappings;	   /* mappings of the array in use, retired or resting */
 };
 
 struct unwind_procs_stats unwind_procs_stats(const struct unwind_procs *procs);

@@ -18,7 +18,7 @@
 
 #define PAGE_BYTES 4096
 
-/* A walk, and what it has read last: what is left of a page is read at once. */
+/* A walk, and its latest read, which extends to the end of a page. */
 struct remote {
 	struct unwind_state state;
 	const struct unwind_view *view;

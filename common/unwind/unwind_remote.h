@@ -19,8 +19,8 @@ struct unwind_view {
 	const struct unwind_mapping *mappings;
 	size_t n_mappings;
 	const struct unwind_copy *copy;	      /* NULL: the process's memory as it is now */
-	const struct unwind_returns *returns; /* of the thread; NULL: no return probes */
-	uint64_t *sps; /* as many as words, where each frame's part of the stack begins; or NULL */
+	const struct unwind_returns *returns; /* return probes of the thread; NULL: none */
+	uint64_t *sps; /* stack address at which each frame begins, one per word; or NULL */
 };
 
 /*
@@ -32,19 +32,19 @@ size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_re
 			  uint64_t *words, size_t max, int *reason);
 
 /*
- * The same for a thread that was off CPU. If it has come to a CPU since, its stack isn't the one
- * that the registers belong to, or not all of it: then the leaf is all there is, and UNWIND_RAN_ON.
+ * The same for a thread that was off CPU. If it has run since, its stack does not match the
+ * registers: then only the leaf and UNWIND_RAN_ON are returned.
  */
 size_t unwind_walk_thread(const struct unwind_view *view, const struct unwind_thread *thread,
 			  uint64_t *addrs, size_t max, int *reason);
 
 /*
- * A copy of the innermost UNWIND_COPY_LARGE bytes of its stack, for unwind_walk_remote(). NULL: it
- * has come to a CPU since. Free with free().
+ * Copies the innermost UNWIND_COPY_LARGE bytes of its stack, for unwind_walk_remote(). NULL: it has
+ * come to a CPU since. Free with free().
  */
 struct unwind_copy *unwind_copy_thread(const struct unwind_thread *thread);
 
-/* How often a thread has come to a CPU; UINT64_MAX: there is none. */
+/* Returns how often a thread got a CPU; UINT64_MAX: no such thread. */
 uint64_t unwind_count_arrivals(uint32_t tgid, uint32_t tid);
 
 #endif

@@ -17,7 +17,7 @@
 #define PAGE_MAX_ROWS  (PAGE_MAX_CELLS - UNWIND_RULES_AT - UNWIND_PAGE_RULES)
 #define OTHER_RULES    (UNWIND_PAGE_RULES - 1) /* rules beyond a page's own */
 #define NO_RULE	       UINT32_MAX
-#define RULE_SLOTS     (2 * UNWIND_MAX_RULES) /* of the hash tables: half full at most */
+#define RULE_SLOTS     (2 * UNWIND_MAX_RULES) /* size of the hash tables: at most half full */
 #define BAD_RULE       1		      /* the number of UNWIND_BAD */
 #define PATTERN_SLOTS  (2 * UNWIND_MAX_PATTERNS)
 #define SIGHTINGS      (1U << 14)
@@ -25,17 +25,17 @@
 #define STEP_MAX_BYTES 4 /* from one rule of a pattern to the next */
 #define REST_NS	       NS_PER_S
 
-/* A page that is being put together. */
+/* A page under construction. */
 struct draft {
 	uint32_t serial; /* of the attempt; never 0 */
 	bool has_patterns, is_overfull;
 	uint32_t n_rules, n_rows;
 	uint16_t rules[UNWIND_PAGE_RULES];
 	uint16_t rows[PAGE_MAX_ROWS];
-	uint16_t begins[UNWIND_PAGE_BLOCKS + 1]; /* of the blocks, among the rows */
+	uint16_t begins[UNWIND_PAGE_BLOCKS + 1]; /* start of each block, among the rows */
 };
 
-/* A file's pages that walks may still be in. */
+/* Pages of a removed file that walks may still use. */
 struct removed {
 	struct removed *next;
 	struct unwind_run run;
@@ -52,7 +52,7 @@ struct unwind_tables {
 	uint64_t n_rows;
 	uint16_t rule_slots[RULE_SLOTS]; /* id + 1 */
 	uint16_t pattern_slots[PATTERN_SLOTS];
-	uint32_t sightings[SIGHTINGS]; /* of what may become a pattern, by hash */
+	uint32_t sightings[SIGHTINGS]; /* candidates for patterns, by hash */
 	struct place {
 		uint32_t serial : 24, place : 8; /* of the page that the place is for */
 	} places[UNWIND_MAX_RULES + UNWIND_MAX_PATTERNS];
@@ -60,7 +60,9 @@ struct unwind_tables {
 	uint16_t *ids; /* of the rules of the file that is being added */
 };
 
-/* Returns the rule's number. Where there are too many, code is known not to be walked. */
+/*
+ * Returns the rule's number; if there are too many, that of the rule for code that can't be walked.
+ */
 static uint16_t intern_rule(struct unwind_tables *t, const struct unwind_rule *rule)
 {
 	uint64_t bits = cfi_rule_bits(rule);
@@ -144,7 +146,7 @@ static int intern_pattern(struct unwind_tables *t, const struct unwind_pattern *
 	return (int)(UNWIND_FIRST_PATTERN + t->n_patterns++);
 }
 
-/* How many rows from the first on lie so close together that they could be one pattern. */
+/* Returns how many rows from the first on are close enough for one pattern. */
 static size_t count_steps(const struct cfi_cell *rows, size_t n)
 {
 	size_t i = 1;
@@ -186,7 +188,7 @@ static int add_shard(struct unwind_tables *t)
 	return 0;
 }
 
-/* One stays, since the next file may need it. */
+/* Frees empty shards but one, which the next file may need. */
 void unwind_tables_drop_spare(struct unwind_tables *t)
 {
 	for (uint64_t at; extents_take_spare(&t->cells, UNWIND_SHARD_CELLS, &at); t->n_shards--) {
@@ -240,8 +242,8 @@ static void give_back(struct unwind_tables *t, const struct unwind_run *run)
 }
 
 /*
- * Returns the place in the page of a rule or pattern; where all are taken, code is known not to be
- * walked.
+ * Returns the position of a rule or pattern in the page's list; if the list is full, that of the
+ * rule for code that can't be walked.
  */
 static uint32_t place_number(struct unwind_tables *t, int number)
 {
@@ -271,7 +273,7 @@ static void draft_row(struct unwind_tables *t, int number, uint32_t low)
 	d->begins[(low >> UNWIND_BLOCK_SHIFT) + 1]++;
 }
 
-/* n rows of a page, as one where there is a pattern for them. */
+/* Adds n rows of a page, as one if there is a pattern for them. */
 static void draft_rows(struct unwind_tables *t, const struct cfi_cell *rows, size_t n)
 {
 	int number = n > 1 && t->draft.has_patterns ? find_pattern(t, rows, n) : -ENOENT;
@@ -342,7 +344,7 @@ static void begin_draft(struct unwind_tables *t, bool has_patterns)
 	memset(d->begins, 0, sizeof(d->begins));
 }
 
-/* The page that begins there, with rows from next to last, exclusive. */
+/* Builds the page that begins there, with rows from next to last, exclusive. */
 static void draft_page(struct unwind_tables *t, const struct cfi_table *cfi, uint64_t begin,
 		       size_t next, size_t last, bool has_patterns)
 {
@@ -356,9 +358,9 @@ static void draft_page(struct unwind_tables *t, const struct cfi_table *cfi, uin
 }
 
 /*
- * One page, which becomes the run's last: rows[*next] is the first row at or after its beginning;
- * rows[*next - 1] is in force there, if there is one. Patterns take places, so that rules may not
- * find one.
+ * Adds one page, which becomes the run's last: rows[*next] is the first row at or after its
+ * beginning; rows[*next - 1] is in force there, if there is one. Patterns take places, so that
+ * rules may not find one.
  */
 static int put_page(struct unwind_tables *t, const struct cfi_table *cfi, struct unwind_run *run,
 		    size_t *next)

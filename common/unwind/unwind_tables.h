@@ -15,9 +15,9 @@
 struct unwind_tables;
 
 /*
- * Memory of the arrays; new_shard gives the memory of shard n, or NULL if there is no more, and
- * drop_shard takes it back: nothing leads there any more. new_shard gives n again only once the
- * former one can't be found any more.
+ * Memory of the arrays; new_shard returns the memory of shard n, or NULL if there is no more, and
+ * drop_shard releases it when no page refers to it. new_shard returns n again only when walks can't
+ * find the former one any more.
  */
 struct unwind_backing {
 	struct unwind_rule *rules;	 /* UNWIND_MAX_RULES */
@@ -29,7 +29,7 @@ struct unwind_backing {
 	void *arg;
 };
 
-/* A file's tables: what a struct unwind_mapping says of them. */
+/* A file's tables, as in a struct unwind_mapping. */
 struct unwind_run {
 	uint64_t page_base;
 	uint32_t first_page, n_pages; /* n_pages 0: none */
@@ -43,8 +43,8 @@ void unwind_tables_free(struct unwind_tables *t);
 int unwind_tables_add(struct unwind_tables *t, const struct cfi_table *cfi, struct unwind_run *run);
 
 /*
- * Removes a file, to which no mapping leads any more. Its cells and pages are used again only when
- * a walk that began before has ended: once either was called with a time that is a second later.
+ * Removes a file, to which no mapping leads any more. Its cells and pages are reused only after
+ * running walks have ended: when either function is called with a time a second later.
  */
 void unwind_tables_remove(struct unwind_tables *t, const struct unwind_run *run, uint64_t now_ns);
 void unwind_tables_reclaim(struct unwind_tables *t, uint64_t now_ns);
@@ -55,7 +55,7 @@ void unwind_tables_reclaim(struct unwind_tables *t, uint64_t now_ns);
  */
 void unwind_tables_drop_spare(struct unwind_tables *t);
 
-/* Returns the rule for an address in a mapping, as the walker finds it. NULL: none. */
+/* Returns the rule for an address in a mapping, as the BPF walker finds it. NULL: none. */
 const struct unwind_rule *unwind_tables_find(const struct unwind_tables *t,
 					     const struct unwind_mapping *m, uint64_t addr);
 

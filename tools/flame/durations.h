@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* --durations: how long the two recordings took that are compared. */
+/* --durations: lengths of the two compared recordings. */
 #ifndef DURATIONS_H
 #define DURATIONS_H
 
-/* An opt_parse_fn: "10s,1m" into a double, by which values of the first are to be multiplied. */
+/* An opt_parse_fn: converts "10s,1m" into a double, the factor for the first one's values. */
 int durations_parse(const char *what, const char *text, void *dest);
 
 #endif

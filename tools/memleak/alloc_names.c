@@ -61,7 +61,7 @@ static const struct known_name standard[] = {
 	{ "munmap", ALLOC_MUNMAP },
 };
 
-/* Without a prefix they could be anything. */
+/* Names that are too general without a prefix. */
 static const struct known_name prefixed[] = {
 	{ "malloc_skip_new_handler", ALLOC_MALLOC }, /* tcmalloc */
 	{ "newarray", ALLOC_NEW },

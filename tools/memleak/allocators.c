@@ -24,9 +24,10 @@
 #include "process/procstate.h"
 #include "process/roots.h"
 
-#define FUNCTIONS_MAX	   256	       /* of a file: real ones have some 30 */
-#define CODE_MAX_BYTES	   (64u << 10) /* of a function, to look for jumps back to its entry */
-#define CODE_DEFAULT_BYTES 256	       /* of one whose size is not known */
+#define FUNCTIONS_MAX 256 /* maximum per file: real ones have some 30 */
+/* bytes of a function that are searched for jumps back to its entry */
+#define CODE_MAX_BYTES	   (64u << 10)
+#define CODE_DEFAULT_BYTES 256 /* the same for a function of unknown size */
 
 struct scan {
 	struct allocators *a;
@@ -83,7 +84,7 @@ static void add_function(struct allocators *a, const struct alloc_function *func
 	a->functions[a->n_functions++] = *function;
 }
 
-/* A file that was made to have ever more of them is not to keep the tracer busy. */
+/* Limits the number of functions: a forged file must not keep the tracer busy. */
 static bool is_full(struct scan *scan)
 {
 	if (scan->a->n_functions - scan->first < FUNCTIONS_MAX)
@@ -155,7 +156,7 @@ static void place_function(const struct scan *scan, struct alloc_function *f)
 		  (unsigned long long)f->offset, f->place.offset, probe_kind_name(f->place.kind));
 }
 
-/* Go's own allocator cannot be probed: it allocates within functions, and frees none by one. */
+/* Go's own allocator cannot be probed: it is inlined into functions, and has no free function. */
 static void warn_of_go(const struct scan *scan)
 {
 	if (gopclntab_exists(&scan->elf))
@@ -188,7 +189,7 @@ static struct alloc_file *find_file(const struct allocators *a, dev_t dev, ino_t
 	return NULL;
 }
 
-/* Takes fd over; negative: it couldn't be opened, and is not tried again. */
+/* Takes over fd; negative: the file couldn't be opened, and is not tried again. */
 static void add_file(struct allocators *a, const struct allocators_request *request,
 		     const struct alloc_file *found, int fd)
 {
@@ -210,7 +211,7 @@ static void add_file(struct allocators *a, const struct allocators_request *requ
 	a->n_new += a->n_functions - scan.first;
 }
 
-/* -EEXIST: it is the known file. */
+/* Returns -EEXIST if it is the known file. */
 static int open_mapped(pid_t pid, const struct mapping *m, const struct timespec *read_time,
 		       const struct alloc_file *known, struct stat *st)
 {
@@ -251,7 +252,7 @@ static void forget_file(struct allocators *a, size_t file)
 	memmove(&a->files[file], &a->files[file + 1], (a->n_files - file) * sizeof(*a->files));
 }
 
-/* A file without probes may have been deleted since, and its inode be another one's. */
+/* A file without probes may have been deleted since, and its inode reused. */
 static void scan_mapping(struct allocators *a, pid_t pid, const struct allocators_request *request,
 			 const struct mapping *m, const struct timespec *read_time)
 {
@@ -263,7 +264,7 @@ static void scan_mapping(struct allocators *a, pid_t pid, const struct allocator
 		return;
 	fd = open_mapped(pid, m, read_time, known, &found.st);
 	if (fd < 0 && (known || process_has_ended(pid)))
-		return; /* another one may still lead to it */
+		return; /* another mapping may still lead to it */
 	if (fd < 0) {
 		msg_warn("%s: search for allocators failed: %s", m->path, strerror(-fd));
 		found.st = (struct stat){};
@@ -273,9 +274,9 @@ static void scan_mapping(struct allocators *a, pid_t pid, const struct allocator
 	add_file(a, request, &found, fd);
 }
 
-/* ---- the object that was asked for ---- */
+/* ---- the file given by -O ---- */
 
-/* "libfoo" and "libfoo.so.1" are both libfoo.so.1, also when it has been replaced on disk. */
+/* Matches libfoo.so.1 by "libfoo" and "libfoo.so.1", even if it has been replaced on disk. */
 static bool has_name(const struct mapping *m, const char *object)
 {
 	const char *slash = strrchr(m->path, '/'), *end = m->path + file_path_length(m->path), *at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The functions by which one process gets and gives back memory, found in the files that it has
+ * The functions by which a process allocates and frees memory, found in the files that it has
  * mapped, under any name and in any mount namespace: glibc, musl, jemalloc (je_, _rjem_), tcmalloc
  * (tc_), mimalloc (mi_), C++ operators new and delete, mmap. Several of them can be in one process,
  * and all are found. Both .dynsym and .symtab are searched, so static programs work unless they are
@@ -24,15 +24,17 @@
 
 struct file_probes;
 
-/* A file that holds some, or none. */
+/* A searched file, with or without allocation functions. */
 struct alloc_file {
 	dev_t dev; /* as in /proc/PID/maps */
 	ino_t ino;
-	struct stat st;		    /* when it was searched; all zero: it could not be opened */
-	char *path;		    /* as the process sees it; for messages */
-	int fd;			    /* readable; -1: nothing of interest in it, or closed */
-	struct file_probes *probes; /* the user's: they keep the inode from being another file's */
-	bool is_asked_for;	    /* by its path: it may be mapped later */
+	/* status when it was searched; all zero: it could not be opened */
+	struct stat st;
+	char *path; /* path as the process sees it; for messages */
+	int fd;	    /* readable; -1: nothing of interest in it, or closed */
+	/* the user's probes: these keep the inode from being reused */
+	struct file_probes *probes;
+	bool is_asked_for;	    /* requested by path: it may be mapped later */
 	bool is_mapped, was_mapped; /* see allocators_release() */
 };
 
@@ -40,32 +42,33 @@ struct alloc_function {
 	enum alloc_kind kind;
 	char *name;		  /* one of its names, without version */
 	size_t file;		  /* index in files[] */
-	uint64_t offset;	  /* of its first byte in the file */
-	uint64_t bytes;		  /* its size; 0: not known */
+	uint64_t offset;	  /* file offset of its first byte */
+	uint64_t bytes;		  /* its size; 0: unknown */
 	struct probe_place place; /* for the kind's arguments and return; see alloc_traits */
 };
 
 struct allocators {
-	struct alloc_file *files; /* all that were searched, so that none is twice */
+	struct alloc_file *files; /* all searched files, so that none is searched twice */
 	size_t n_files, files_cap;
-	struct alloc_function *functions; /* those of a file stand in a row */
+	struct alloc_function *functions; /* functions of one file are consecutive */
 	size_t n_functions, functions_cap;
-	size_t n_new;	  /* of them, added by the latest scan */
+	size_t n_new;	  /* number of functions added by the latest scan */
 	size_t n_skipped; /* indirect functions, left out */
 };
 
 struct allocators_request {
-	const char *object;  /* -O: only in this file; NULL: all that are mapped */
-	const char *prefix;  /* --symbols-prefix: names begin with it; NULL: those known */
+	const char *object; /* -O: search only this file; NULL: all mapped files */
+	/* --symbols-prefix: prefix of the functions' names; NULL: known prefixes */
+	const char *prefix;
 	bool without_mmap;   /* no mmap, munmap, mremap */
 	bool may_move_args;  /* as in struct probe_request */
-	bool places_at_zero; /* all probes at the first instruction, for comparison */
+	bool places_at_zero; /* put all probes at the first instruction, for comparison */
 };
 
 /*
- * Adds what the process has mapped by now: for a new process, or after it has executed or mapped
- * more. `a` begins zeroed; several processes may have it in common, and then it has the functions
- * of a file once. The value is the number of functions added, which are the last ones in
+ * Adds the functions in files that the process has mapped: for a new process, or after it has
+ * executed or mapped more. `a` begins zeroed; several processes may share it, which then has each
+ * file's functions once. Returns the number of added functions, which are the last ones in
  * functions[], or -errno: -ESRCH no such process, -ENOENT the object is neither mapped nor, if it
  * is a path, a file in its namespace or ours.
  *
@@ -77,8 +80,8 @@ int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_req
 void allocators_mark(struct allocators *a, pid_t pid);
 
 /*
- * Forgets the files that no process had mapped in this call nor in the last one, but none that was
- * asked for by its path; first calls leave() for each. True if the next call may forget some more.
+ * Releases the files that no process had mapped in this call nor in the last one, but none that was
+ * requested by its path; first calls leave() for each. True if the next call may release more.
  */
 bool allocators_release(struct allocators *a, void (*leave)(struct alloc_file *file, void *arg),
 			void *arg);
@@ -98,8 +101,8 @@ struct alloc_traits {
 const struct alloc_traits *alloc_kind_traits(enum alloc_kind kind);
 
 /*
- * Returns the kind of a function of that name, a known prefix or `prefix` (if not NULL) left out;
- * -1: none.
+ * Returns the kind of the function with that name, without a known prefix or `prefix` (if not
+ * NULL); -1: none.
  */
 int alloc_kind_of(const char *name, const char *prefix, bool is_local);
 

@@ -33,7 +33,7 @@ size_t blocks_buckets_within(size_t n_buckets, uint64_t max_bytes)
 
 /* ---- one by one ---- */
 
-/* False if there is none, or it changes under our eyes. */
+/* False if there is none, or it changes during the read. */
 static bool read_block(const struct block_bucket *b, size_t i, uint64_t *addr, struct block *block)
 {
 	*addr = __atomic_load_n(&b->addrs[i], __ATOMIC_ACQUIRE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Live blocks as the loader reads them, out of the table that BPF programs write (bpf/abi/block.h):
- * summed up by the stack that asked for them.
+ * totalled per allocating stack.
  */
 #ifndef BLOCKS_H
 #define BLOCKS_H
@@ -13,7 +13,7 @@
 
 #include "abi/block.h"
 
-/* How full a table may be until a block fails to find a place: see the unit test. */
+/* How full a table can be before a block finds no cell: see the unit test. */
 #define BLOCKS_FILL_PERCENT 70
 
 /* Returns the number of buckets, a power of two, for that many blocks. */
@@ -26,13 +26,13 @@ size_t blocks_buckets_within(size_t n_buckets, uint64_t max_bytes);
 size_t blocks_in_buckets(size_t n_buckets);
 
 /*
- * Calls visit for each block. What is being changed at the moment is seen as it was or as it will
- * be, or left out, never half; false of visit gives the block's place back.
+ * Calls visit for each block. A block being changed is seen before or after the change, or skipped,
+ * never half-written; if visit returns false, the block is removed.
  */
 void blocks_visit(struct block_bucket *buckets, size_t n_buckets,
 		  bool (*visit)(uint64_t addr, const struct block *block, void *arg), void *arg);
 
-/* How old a block is at that moment. */
+/* Returns the age of a block at that time. */
 uint64_t block_age_ms(const struct block *block, uint64_t now_ns);
 
 /* Blocks of one stack. */
@@ -51,13 +51,13 @@ void block_sums_free(struct block_sums *sums);
 const struct block_sum *block_sums_add(struct block_sums *sums, const struct block *block,
 				       uint64_t now_ns);
 
-/* Makes sure that there is a sum for the block's stack, which may have nothing. */
+/* Makes sure that the block's stack has a total, which may be 0. */
 void block_sums_mention(struct block_sums *sums, const struct block *block);
 
-/* Adds a sum to the one of the same process and trace (stacks/stackdefs.h). */
+/* Adds a total to that of the same process and interned stack (stacks/stackdefs.h). */
 void block_sums_merge(struct block_sums *sums, const struct block_sum *sum, uint64_t trace);
 
-/* Largest first: by bytes, or by count. */
+/* Sorts by bytes, or by count, largest first. */
 void block_sums_sort(struct block_sums *sums, bool by_count);
 
 size_t block_sums_count(const struct block_sums *sums);

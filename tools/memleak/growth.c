@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which numbers keep growing; see growth.h. */
+/* Finds numbers that keep growing; see growth.h. */
 #include <stdlib.h>
 
 #include "base/idmap.h"
@@ -8,7 +8,7 @@
 
 struct growths {
 	struct idmap by_id;
-	uint32_t interval; /* that ended last; the first is 1 */
+	uint32_t interval; /* number of the latest interval; the first is 1 */
 };
 
 struct growths *growths_new(void)
@@ -41,7 +41,7 @@ void growths_set(struct growths *growths, uint64_t id, uint64_t bytes, uint64_t 
 {
 	struct growth *g = find_or_add(growths, id);
 
-	if (g->interval + 1 < growths->interval) { /* nothing was left of it in between */
+	if (g->interval + 1 < growths->interval) { /* it was 0 in between */
 		g->bytes = 0;
 		g->count = 0;
 		g->n_rises = 0;

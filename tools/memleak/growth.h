@@ -28,8 +28,8 @@ struct growths *growths_new(void);
 void growths_free(struct growths *growths);
 
 /*
- * An interval has ended: growths_set() with its value for each id; ids without one have 0, and are
- * forgotten, with the most that they ever had, after GROWTH_INTERVALS of it.
+ * An interval has ended: growths_set() with its value for each id; ids without a value have 0, and
+ * are dropped, with their maximum, after GROWTH_INTERVALS intervals.
  */
 void growths_next(struct growths *growths);
 void growths_set(struct growths *growths, uint64_t id, uint64_t bytes, uint64_t count);

@@ -28,7 +28,7 @@
 
 #define WINDOW_NS (50 * NS_PER_MS) /* attaching takes 1 % of it */
 
-/* Points of one process, or of all. */
+/* Probe points of one process, or of all. */
 struct window_part {
 	pid_t pid;
 	struct uprobe_point *points;
@@ -41,9 +41,9 @@ struct leak_windows {
 	struct uprobes_programs programs;
 	uint64_t gap_ns;  /* between two, on average */
 	int timer_fd;	  /* -1: not begun, or ended */
-	uint32_t *number; /* BPF's, of the open window; 0: none is open */
+	uint32_t *number; /* BPF's number of the open window; 0: none is open */
 	uint32_t n_opened;
-	uint64_t opened_ns, open_ns; /* the window, and how long all of them were */
+	uint64_t opened_ns, open_ns; /* start of the window, and total length of all windows */
 	struct window_part **parts;
 	size_t n_parts, parts_cap;
 	bool has_failed; /* to attach some */
@@ -188,7 +188,7 @@ static void close_window(struct leak_windows *windows)
 	detach_parts(windows);
 }
 
-/* From half of its usual length to three halves. */
+/* Returns a random length, from half of the usual one to three halves. */
 static uint64_t random_gap(const struct leak_windows *windows)
 {
 	uint32_t random = UINT32_MAX / 2;
@@ -252,8 +252,8 @@ void leak_windows_end(struct leak_windows *windows)
 /* ---- the end ---- */
 
 /*
- * How much there is in all can't be said: a program makes fewer calls in a window than in the same
- * time outside of it, as the probes slow it down.
+ * Totals can't be extrapolated: a program makes fewer calls in a window than in the same time
+ * outside of it, as the probes slow it down.
  */
 void leak_windows_print(const struct leak_windows *windows)
 {
@@ -306,17 +306,17 @@ struct probed_process {
 	pid_t pid;
 	char comm[TASK_COMM_LEN];
 	uint64_t cgroup_id;	  /* 0: unknown */
-	pid_t anchor;		  /* the thread that its probes are bound to; 0: to none */
-	struct allocators *found; /* what all have in common; or its own */
+	pid_t anchor;		  /* the thread that its probes are bound to; 0: none */
+	struct allocators *found; /* allocators shared by all processes, or its own */
 	bool has_exited;
-	bool had_ended; /* already when the last report was done */
+	bool had_ended; /* set if it had exited before the last report */
 };
 
 struct leak_probes {
 	struct uprobes_programs programs;
 	struct allocators_request request;
 	bool for_all;
-	struct leak_windows *windows; /* NULL: all are probed all the time */
+	struct leak_windows *windows; /* NULL: all functions are probed all the time */
 
 	struct idmap processes;	  /* by pid */
 	struct allocators common; /* for_all: of all of them */
@@ -420,7 +420,7 @@ static bool is_left_out(const struct leak_probes *probes, const struct allocator
 	return !file_has_malloc(found, f->file);
 }
 
-/* No kernel is asked: an old one might take such a probe, and break the program. */
+/* Decided here, not by the kernel: an old one might accept such a probe, and break the program. */
 static bool is_refused(const struct allocators *found, const struct alloc_function *f)
 {
 	if (f->place.kind != PROBE_REFUSED)
@@ -469,7 +469,7 @@ static struct batch choose_functions(const struct leak_probes *probes,
 	return batch;
 }
 
-/* 0, or -errno if none could be attached. */
+/* Attaches points. 0, or -errno if none could be attached. */
 static int attach_batch(struct leak_probes *probes, const struct probed_process *process,
 			struct alloc_file *file, const struct batch *batch, bool in_windows)
 {
@@ -491,7 +491,7 @@ static int attach_batch(struct leak_probes *probes, const struct probed_process 
 	return 0;
 }
 
-/* Once for all functions that could not be probed because of a limit. */
+/* Reports once that functions could not be probed because of a limit. */
 static void hint_at_limit(const struct batch *batch)
 {
 	const char *hint = NULL;
@@ -529,8 +529,8 @@ static int probe_file(struct leak_probes *probes, const struct probed_process *p
 }
 
 /*
- * Probes the process's functions from number `first` on: those of windows, or the others. 0, or
- * -errno if none could be attached.
+ * Probes the process's functions from number `first` on: those probed in windows, or the rest. 0,
+ * or -errno if none could be attached.
  */
 static int probe_some(struct leak_probes *probes, const struct probed_process *process,
 		      size_t first, bool in_windows)
@@ -562,7 +562,7 @@ static int probe_functions(struct leak_probes *probes, const struct probed_proce
 
 /*
  * The kernel finds a process by the memory of a thread: of the main one, or where each probe has an
- * event of its own, of any. False: it has none to find it by.
+ * event of its own, of any. False: no such thread.
  */
 static bool find_anchor(const struct leak_probes *probes, struct probed_process *process)
 {
@@ -774,7 +774,7 @@ static void free_process(struct probed_process *process, struct leak_probes *pro
 	free(process);
 }
 
-/* The report that is just done may not have had all that it left; the next one has. */
+/* The current report may lack its last blocks; the next one has them. */
 static bool is_kept(void *value, void *arg)
 {
 	struct probed_process *process = value;

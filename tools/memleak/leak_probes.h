@@ -27,13 +27,15 @@
 struct leak_windows;
 struct window_part;
 
-/* For such a share of the time. Free with leak_windows_free(), once all parts are dropped. */
+/*
+ * Makes windows for a share of the time. Free with leak_windows_free(), once all parts are dropped.
+ */
 struct leak_windows *leak_windows_new(const struct run *run, uint32_t percent);
 void leak_windows_free(struct leak_windows *windows);
 
 /*
- * Once it is known how probes are attached, by these programs. 0, or -ENOTSUP, printed, where that
- * is one by one, which takes too long.
+ * Called once the attach mode is known. 0, or -ENOTSUP, printed, if probes are attached one by one,
+ * which takes too long.
  */
 int leak_windows_prepare(struct leak_windows *windows, const struct uprobes_programs *programs);
 
@@ -44,7 +46,7 @@ int leak_windows_prepare(struct leak_windows *windows, const struct uprobes_prog
 struct window_part *leak_windows_add(struct leak_windows *windows, pid_t pid,
 				     struct uprobe_point *points, size_t n);
 
-/* They are not any more; NULL does nothing. */
+/* Removes these points; NULL does nothing. */
 void leak_windows_drop(struct leak_windows *windows, struct window_part *part);
 
 /* After load: the first gap begins. 0 or -errno, printed. */
@@ -53,7 +55,7 @@ int leak_windows_begin(struct leak_windows *windows);
 /* Nothing is attached any more. */
 void leak_windows_end(struct leak_windows *windows);
 
-/* Prints how much of the time the windows were. */
+/* Prints the windows' share of the time. */
 void leak_windows_print(const struct leak_windows *windows);
 
 struct leak_probes;
@@ -76,7 +78,7 @@ void leak_probes_free(struct leak_probes *probes);
  */
 int leak_probes_add(struct leak_probes *probes, pid_t pid);
 
-/* A process whose probes are gone with the thread that they were bound to; 0: there is none. */
+/* Returns a process whose probes vanished with the thread that they were bound to; 0: none. */
 pid_t leak_probes_lost(const struct leak_probes *probes);
 
 /* Returns true if a function was found in the process or, with for_all, in any. */
@@ -85,10 +87,10 @@ bool leak_probes_found(const struct leak_probes *probes, pid_t pid);
 /* Returns true if the process was added. */
 bool leak_probes_has(const struct leak_probes *probes, pid_t pid);
 
-/* The process's name when it was last searched; NULL if it was not added. */
+/* Returns the process's name when it was last searched; NULL: not added. */
 const char *leak_probes_comm(const struct leak_probes *probes, pid_t pid);
 
-/* Returns the id of the cgroup that it was in then; 0: unknown. */
+/* Returns the id of its cgroup at that time; 0: unknown. */
 uint64_t leak_probes_cgroup(const struct leak_probes *probes, pid_t pid);
 
 /* Returns the number of probed functions. */
@@ -98,8 +100,8 @@ size_t leak_probes_count(const struct leak_probes *probes);
 void leak_probes_end(struct leak_probes *probes, pid_t pid);
 
 /*
- * To be called every few seconds: takes the probes out of files that no process had mapped, neither
- * now nor in the last call, since they keep the disk space of a deleted file.
+ * Called every few seconds: removes the probes from files that no process has mapped, neither now
+ * nor in the last call, since they keep the disk space of a deleted file.
  */
 void leak_probes_release_files(struct leak_probes *probes);
 

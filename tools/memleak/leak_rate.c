@@ -42,7 +42,10 @@ static uint64_t calls_in(const struct memleak_counts *counts)
 
 /* ---- ticks ---- */
 
-/* Calls of the last second: of fewer ticks at the beginning, of more time where one is late. */
+/*
+ * Returns the calls of the last second: of fewer ticks at the start, of a longer time after a late
+ * tick.
+ */
 static enum loop_verdict check_rate(struct leak_rate *rate)
 {
 	struct memleak_counts counts = read_counts(rate->run);

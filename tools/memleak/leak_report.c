@@ -30,7 +30,7 @@
 /* Facts about a process, found once for each report. */
 struct owner {
 	char comm[TASK_COMM_LEN + 1];
-	int generation; /* of its program; -1: has executed none since */
+	int generation; /* generation of its program; -1: no exec since */
 	bool has_ended;
 };
 
@@ -49,7 +49,8 @@ struct leak_report {
 	struct growths *growths;
 	struct ranges *ranges;	       /* memory that is mapped */
 	struct ringbuf *range_changes; /* NULL: the kernel is traced */
-	uint64_t lost_bytes;	       /* of ranges, already added to the run's losses */
+	/* lost bytes of ranges that were added to the run's losses */
+	uint64_t lost_bytes;
 
 	/* of the current report */
 	struct block_sums *sums;
@@ -74,7 +75,7 @@ static void read_comm(const struct leak_report *report, pid_t tgid, struct owner
 		snprintf(owner->comm, sizeof(owner->comm), "%s", known ? known : "?");
 }
 
-/* A process that has its number by now, and is not traced. */
+/* Returns true if its pid now belongs to an untraced process. */
 static bool is_another(const struct leak_report *report, pid_t tgid)
 {
 	uint8_t one;
@@ -119,7 +120,7 @@ static bool is_too_young(const struct leak_report *report, const struct owner *o
 	       options_of(report)->min_age_ns;
 }
 
-/* False: it is of a program that the process has executed another one after. */
+/* False: it belongs to an earlier program of the process. */
 static bool is_of_this_program(const struct owner *owner, const struct block *block)
 {
 	return owner->generation < 0 || owner->generation == block_generation(block);
@@ -130,7 +131,7 @@ static bool is_shown_again(const struct leak_report *report, const struct owner 
 	return !owner->has_ended || report->run->is_peek || report->run->is_last;
 }
 
-/* False if the block is not needed any more. */
+/* Handles a block. False if it is not needed any more. */
 static bool visit_block(uint64_t addr, const struct block *block, void *arg)
 {
 	struct leak_report *report = arg;
@@ -209,9 +210,7 @@ static void note_growth(struct leak_report *report)
 	}
 }
 
-/*
- * Returns the bytes of a sum to be shown, and the number of blocks; 0 bytes: the sum is not shown.
- */
+/* Returns the bytes of a total to be shown, and the number of blocks; 0 bytes: it is not shown. */
 static uint64_t shown_bytes(const struct leak_report *report, const struct block_sum *sum,
 			    uint64_t *count)
 {
@@ -364,7 +363,7 @@ static void print_blocks(const struct leak_report *report)
 				shown[i].addr, shown[i].bytes);
 }
 
-/* The sums to be printed, largest first. Returns their number. */
+/* Collects the totals to be printed, largest first. Returns their number. */
 static size_t choose_top(const struct leak_report *report, const struct block_sums *sums,
 			 const struct block_sum **top)
 {
@@ -405,7 +404,7 @@ static void print_top(const struct leak_report *report, const struct block_sums 
 	free(top);
 }
 
-/* The largest come last, where a terminal shows them. What grows is known by its own name. */
+/* The largest come last, where a terminal shows them. Growth is looked up by the stack's own id. */
 void leak_report_write_text(struct leak_report *report)
 {
 	struct block_sums *merged = options_of(report)->growth ? NULL : merge_sums(report);

@@ -32,7 +32,7 @@
 #define DEFAULT_INTERVAL_NS (5 * NS_PER_S)
 #define TICK_NS		    (NS_PER_S / 4)
 #define FILES_TICKS	    20 /* until files are looked at again */
-#define TABLE_MEMORY_SHARE  8  /* of the machine's memory, one part for the table of blocks */
+#define TABLE_MEMORY_SHARE  8  /* the table of blocks may take 1/N of the machine's memory */
 
 struct leak_table {
 	bool user_mode;		      /* a process is traced, not the kernel */
@@ -44,7 +44,7 @@ struct leak_table {
 	unsigned int n_left_out;      /* processes that the command started */
 	unsigned int n_late;	      /* times that a running process had new functions to probe */
 	bool has_missed;	      /* allocators that were loaded later */
-	int timer_fd;		      /* for the release of files; -1: none */
+	int timer_fd;		      /* timer for the release of files; -1: none */
 	uint32_t n_ticks;
 };
 
@@ -101,8 +101,8 @@ const struct stacks_spec leak_table_stacks = {
 };
 
 /*
- * Only text that is looked at goes on, report after report: another format, and a file, have one
- * report, at the end, unless an interval is asked for.
+ * Text on standard output is printed at the default interval; other formats, and files, get one
+ * report at the end unless an interval is given.
  */
 static void choose_interval(struct run *run)
 {
@@ -251,7 +251,7 @@ static int choose_user_programs(const struct run *run)
 	return 0;
 }
 
-/* Memory and swap: more than that at once is refused. */
+/* Returns memory plus swap: larger single allocations fail. */
 static uint64_t machine_bytes(void)
 {
 	struct sysinfo info;
@@ -468,7 +468,8 @@ static void preload_command(const struct run *run)
 }
 
 /*
- * The command's libraries are mapped. On kernels where it can't be held here, they come as changes.
+ * Called when the command's libraries are mapped. If it can't be held here, they are reported as
+ * changes.
  */
 static void command_loaded(struct run *run)
 {

@@ -44,7 +44,7 @@ static struct range *find(const struct ranges *ranges, uint32_t tgid, uint64_t s
 	return found ? *found : NULL;
 }
 
-/* The range is the caller's then. */
+/* Removes a range, which the caller then owns. */
 static struct range *take(struct ranges *ranges, struct range *r)
 {
 	tdelete(r, &ranges->tree, compare);
@@ -113,7 +113,7 @@ static bool is_affected(const struct range *r, const struct memleak_range *chang
 	}
 }
 
-/* Takes out the part between two addresses, and leaves the rest before and after it. */
+/* Removes the part between two addresses; the rest before and after it remains. */
 static struct range *cut(struct ranges *ranges, const struct memleak_range *change, uint64_t start,
 			 uint64_t end)
 {
@@ -226,7 +226,10 @@ static void move_part(struct ranges *ranges, const struct memleak_range *change,
 		reserve(ranges, change, from, to);
 }
 
-/* Younger ranges in the old range have hidden what lay there: then all is as its first part. */
+/*
+ * If younger ranges in the old one have hidden its state, all of it gets the state of its first
+ * part.
+ */
 static void move_parts(struct ranges *ranges, const struct memleak_range *change,
 		       const struct range *old)
 {
@@ -242,7 +245,7 @@ static void move_parts(struct ranges *ranges, const struct memleak_range *change
 			move_part(ranges, change, r);
 }
 
-/* mremap(): what only shrinks stays whose it was. */
+/* mremap(): a range that only shrinks keeps its stack. */
 static void move(struct ranges *ranges, const struct memleak_range *change)
 {
 	uint64_t start = change->old_addr, end = start + change->old_bytes;

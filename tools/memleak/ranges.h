@@ -2,7 +2,7 @@
 /*
  * Mapped memory that is held, as ranges of addresses: BPF sends each change in its order, and a
  * change may be about parts of ranges or about several. Address space without access is remembered,
- * as mprotect() may make it memory. What is mapped without a stack of ours, such as thread stacks,
+ * as mprotect() may make it memory. Memory mapped without a recorded stack, such as thread stacks,
  * is in no range.
  */
 #ifndef RANGES_H
@@ -22,7 +22,7 @@ void ranges_free(struct ranges *ranges);
 
 void ranges_change(struct ranges *ranges, const struct memleak_range *change);
 
-/* Bytes that were mapped beyond the maximum, and are in no range. */
+/* Returns the bytes that were mapped beyond the maximum, and are in no range. */
 uint64_t ranges_lost(const struct ranges *ranges);
 
 /*

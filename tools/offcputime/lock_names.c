@@ -18,7 +18,7 @@
 
 /* ---- lock kinds ---- */
 
-#define LIBC_FRAMES 6 /* that the C library may have around the wait */
+#define LIBC_FRAMES 6 /* maximum frames of the C library around the wait */
 
 static const char condition[] = "condition";
 
@@ -120,7 +120,7 @@ const char *lock_kind_user(const struct frame *const *frames, size_t n)
 #define CONDITION_BYTES 48 /* sizeof(pthread_cond_t) */
 #define REPORTS_UNUSED	2  /* then the next lock at that address is another one */
 
-/* An address that leads to a lock. */
+/* An address that refers to a lock. */
 struct known {
 	struct hashlink link;
 	pid_t pid; /* 0: in the kernel */
@@ -131,7 +131,7 @@ struct known {
 	struct lock_name *lock;
 };
 
-/* A lock in a file that processes share; or another one, which is found by its address only. */
+/* A lock in a file that processes share; or one that is found by its address only. */
 struct owned {
 	struct hashlink link;
 	struct lock_name name;
@@ -321,7 +321,7 @@ static struct lock_name *identify(struct lock_names *names, const struct known *
 	return keep(names, &owned);
 }
 
-/* ---- all that are known ---- */
+/* ---- table of known locks ---- */
 
 static uint64_t hash_known(const struct known *known)
 {
@@ -389,7 +389,9 @@ struct lock_name *lock_names_find_kernels(struct lock_names *names, uint64_t add
 
 /* ---- texts ---- */
 
-/* A condition of the C library is one variable; where in it its waiters wait is its own affair. */
+/*
+ * A condition of the C library is one variable; the offset at which its waiters wait is internal.
+ */
 static uint64_t shown_offset(const struct lock_name *lock, bool is_condition)
 {
 	return is_condition && lock->bytes == CONDITION_BYTES ? 0 : lock->vaddr - lock->start;

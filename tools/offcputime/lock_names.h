@@ -18,7 +18,7 @@
 
 /*
  * A futex is just a word. The function of the C library that waits for it shows its use: "mutex",
- * "condition", "rwlock", "semaphore", "barrier", "join"; "futex" if it isn't known. kind: enum
+ * "condition", "rwlock", "semaphore", "barrier", "join"; "futex" if it is unknown. kind: enum
  * lock_kind, whose locks of the kernel have names of their own: "mutex", "rwsem", "percpu-rwsem",
  * "rtmutex", "semaphore", "spin", "rwlock". frames: the user stack, root first.
  */
@@ -36,17 +36,17 @@ struct processes;
 struct lock_names;
 
 struct lock_name {
-	uint64_t addr; /* in the first process that was seen to wait for it, or in the kernel */
-	pid_t pid;     /* the only process that has it; 0: several may, or it is the kernel's */
+	uint64_t addr; /* address in the first process that waited for it, or in the kernel */
+	pid_t pid;     /* the only process that has it; 0: maybe several, or the kernel */
 	bool is_kernels;
 
 	/* A program's variable: file name, and symbol if present. */
 	char *module, *symbol;
-	char *readable;	       /* the symbol as it was written in C++ or Rust; NULL: as it is */
+	char *readable;	       /* the demangled symbol; NULL: not mangled */
 	uint64_t vaddr;	       /* in the file, as ELF counts */
 	uint64_t start, bytes; /* of the symbol */
 
-	/* Else the mapping that it is in: a file's path, "[heap]", "[anon]"; NULL: not known. */
+	/* Else the mapping that it is in: a file's path, "[heap]", "[anon]"; NULL: unknown. */
 	char *mapping;
 	uint64_t offset; /* in the file; 0: it is none */
 
@@ -58,7 +58,7 @@ struct lock_name {
 struct lock_names *lock_names_new(struct processes *processes, bool as_mangled);
 void lock_names_free(struct lock_names *names);
 
-/* Forgets locks that the last reports had not, and functions of the kernel, which are set anew. */
+/* Evicts locks absent from the last reports, and resets kernel functions. */
 void lock_names_begin_report(struct lock_names *names);
 
 /*
@@ -72,9 +72,9 @@ const struct lock_name *lock_names_find(struct lock_names *names, pid_t pid, uin
 struct lock_name *lock_names_find_kernels(struct lock_names *names, uint64_t addr);
 
 /*
- * For people: "locks:table", "locks:table+0x28", "[libfoo.so+0x1234]", "/dev/shm/x+0x40",
- * "[heap] 0x55d0c0a012a0", "0x7f120000a010", "in pipe_write 0xffff888104a3c000". is_condition: the
- * variable is one, of which the waiters wait by a part. Freed with free().
+ * For people: "locks:table", "locks:table+0x28", "[libfoo.so+0x1234]", "/dev/shm/x+0x40", "[heap]
+ * 0x55d0c0a012a0", "0x7f120000a010", "in pipe_write 0xffff888104a3c000". is_condition: the variable
+ * is a condition variable; waiters use a part of it. Freed with free().
  */
 char *lock_name_text(const struct lock_name *lock, bool is_condition);
 

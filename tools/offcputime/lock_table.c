@@ -18,7 +18,7 @@
 #include "output/quantity.h"
 #include "output/writer.h"
 
-#define MAX_STACKS 5 /* of a lock's wakers, in the table for people */
+#define MAX_STACKS 5 /* maximum wakers per lock in the table for people */
 #define MAX_FRAMES 256
 #define WHO_BYTES  64
 
@@ -30,7 +30,7 @@ struct sums {
 struct waker {
 	char comm[TASK_COMM_LEN + 1];
 	uint32_t tgid;
-	uint64_t stack_id; /* 0: not asked for */
+	uint64_t stack_id; /* 0: not requested */
 	struct sums sums;
 	uint64_t count; /* from all stacks, once they are sorted */
 };
@@ -82,7 +82,7 @@ static void add_sums(struct sums *sums, const struct sums *more)
 		sums->longest_ns = more->longest_ns;
 }
 
-/* By the lock alone: its kind comes from stacks, which may be cut. */
+/* Compares the lock alone: its kind comes from stacks, which may be truncated. */
 static struct row *find_row(struct lock_table *table, const struct lock_name *lock)
 {
 	uint64_t hash = hash_add(0, (uintptr_t)lock);

@@ -131,8 +131,8 @@ static int configure_locks(struct run *run)
 /* ---- while tracing ---- */
 
 /*
- * The C library has two words in a condition that waiters wait by, in turns. kind NULL: what it
- * would be if it were one.
+ * In the C library's condition variables, waiters alternate between two words. kind NULL: assumes a
+ * condition variable.
  */
 static uint64_t base_of(uint64_t addr, const char *kind)
 {
@@ -223,7 +223,7 @@ static void name_symbol(struct lock_names *names, const struct ksyms *ksyms, uin
 	lock->vaddr = addr;
 }
 
-/* Variables have names, other locks that of the function that waited first. */
+/* Names a lock by its variable, otherwise by the function that waited for it first. */
 static void name_symbols(struct run *run, const struct counted_list *list)
 {
 	struct kernelnames *kernelnames = stacks_kernelnames(run);
@@ -317,7 +317,7 @@ static void report_one(const struct reading *reading, const struct counted *coun
 		       ? find_kernels_lock(reading->run, key)
 		       : lock_names_find(locks->names, (pid_t)key->stack.tgid, key->generation,
 					 base_of(key->addr, kind), key->is_private);
-	if (!counted->sum.total_ns) { /* an ongoing wait, of which nothing is wanted yet */
+	if (!counted->sum.total_ns) { /* an ongoing wait, not yet long enough to count */
 		reading->visit(&key->stack, &nothing, reading->arg);
 		return;
 	}
@@ -326,7 +326,7 @@ static void report_one(const struct reading *reading, const struct counted *coun
 	hand_on(reading, counted, lock, kind);
 }
 
-/* New locks are resolved first, while their processes are still there. */
+/* Resolves new locks first, while their processes are alive. */
 static int read_locks(struct run *run, map_visit_fn *visit, void *arg)
 {
 	struct reading reading = { run, visit, arg };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * offcputime --locks: waits by lock in place of all waits. Locks of programs are seen by their
+ * offcputime --locks: waits per lock instead of all waits. Locks of programs are seen by their
  * futexes, locks of the kernel by its events of contention, where it has them.
  */
 #ifndef LOCKS_H
@@ -19,8 +19,8 @@ extern const struct stacks_source locks_source;
 bool locks_are_wanted(const struct run *run);
 
 /*
- * Waits in which states are looked at (struct wait_states, letters), given those that were asked
- * for: threads sleep interruptibly where they wait for locks of programs.
+ * Returns the states whose waits are recorded (struct wait_states, letters), given the requested
+ * ones: threads sleep interruptibly when they wait for programs' locks.
  */
 uint32_t locks_states(const struct run *run, uint32_t letters);
 

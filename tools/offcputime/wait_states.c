@@ -21,7 +21,7 @@ static const struct metric seconds_metric = {
 	.labels = { "state", "part" },
 };
 
-/* With one part only, the values are all of it. */
+/* With --blocked or --runnable, the values are that part only. */
 static void add_sample(struct run *run, const struct sample *sample)
 {
 	struct metrics *metrics = exposition_metrics(run);

@@ -17,9 +17,8 @@ void areas_free(struct areas *areas);
 void areas_define(struct areas *areas, const struct area_def *def, size_t size);
 
 /*
- * The path as /proc/PID/maps has it: "/usr/bin/x", "/tmp/y (deleted)", "[vdso]". It begins with
- * "..." where the kernel's part of it was too long. "" for what has no name, NULL if it isn't
- * known.
+ * Returns the path as in /proc/PID/maps: "/usr/bin/x", "/tmp/y (deleted)", "[vdso]". It begins with
+ * "..." if it was truncated in the kernel. "": no name; NULL: unknown.
  */
 const char *areas_name(const struct areas *areas, const struct area_id *id);
 

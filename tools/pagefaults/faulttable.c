@@ -216,7 +216,7 @@ static void collect_row(const void *key, const void *value, void *arg)
 	memcpy(&row->sum, value, sizeof(row->sum));
 }
 
-/* The labels follow from the columns. */
+/* Sets the labels, which depend on the columns. */
 static const struct metric *metric_of(const struct run *run)
 {
 	const struct fault_columns *columns = columns_of(run);
@@ -239,7 +239,7 @@ static const struct metric *metric_of(const struct run *run)
 	return metric;
 }
 
-/* Zero counts take no series, but the two without a label print their zeros. */
+/* Zero counts create no series; only the two without a label print zeros. */
 static void add_row_metrics(struct run *run, const struct fault_row *row,
 			    const struct metric *metric)
 {

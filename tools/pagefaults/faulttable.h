@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Page faults as a table: by process, by file or kind of memory, or both. */
+/* Page faults as a table: per process, per file or kind of memory, or both. */
 #ifndef FAULTTABLE_H
 #define FAULTTABLE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* All of the threads' time; see wall.h. */
+/* On-CPU and off-CPU time of threads; see wall.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ struct wall {
 
 	/* Totals of all reports. */
 	uint64_t kinds_ns[WALL_KINDS];
-	uint64_t n_samples, sampled; /* what they stand for, in ns or cycles */
+	uint64_t n_samples, sampled; /* total period of the samples, in ns or cycles */
 };
 
 static const struct wall defaults;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * profile --wall: all of the threads' time, on CPU and off it. Waits are exact, and so is a
- * thread's time on CPU, by the scheduler's switches; samples say in which stacks that was.
+ * profile --wall: the threads' whole time, on CPU and off. Waits are exact, and so is a thread's
+ * time on CPU, by the scheduler's switches; samples attribute it to stacks.
  */
 #ifndef WALL_H
 #define WALL_H

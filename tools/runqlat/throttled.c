@@ -42,7 +42,7 @@ static int leave_out_throttled(struct run *run)
 	return 0;
 }
 
-/* The throttled time since the last report. */
+/* Returns the throttled time since the last report. */
 static uint64_t take_throttled_ns(struct run *run)
 {
 	int fd = bpf_map__fd(map_find(run, "throttled_ns"));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* --throttled: waits that a CPU quota caused, apart from the others (bpf/sched/throttle.bpf.h). */
+/* --throttled: waits caused by CPU quotas, separate from the rest (bpf/sched/throttle.bpf.h). */
 #ifndef THROTTLED_H
 #define THROTTLED_H
 
 #include "modules/histograms.h"
 #include "run/run.h"
 
-/* Has what only this option needs. */
+/* State that only this option needs. */
 extern const struct module throttled_module;
 
 /* The names of enum runqlat_cause. */

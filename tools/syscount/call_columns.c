@@ -58,7 +58,7 @@ static double maximum_ns(const struct call_sum *sum, const struct hist_unit *uni
 	return (double)sum->max_ns;
 }
 
-#define COUNT_WIDTH 9 /* of columns, with the blank in front */
+#define COUNT_WIDTH 9 /* width of columns, with the blank in front */
 #define TOTAL_WIDTH 14
 #define TIME_WIDTH  7
 

@@ -23,7 +23,7 @@ struct call_columns {
 
 	/* Filled by call_columns_choose(). */
 	bool has_count, has_total;
-	unsigned int n_times; /* of those that are about single calls */
+	unsigned int n_times; /* number of columns about single calls */
 };
 
 /*
@@ -32,15 +32,15 @@ struct call_columns {
  */
 void call_columns_choose(struct call_columns *columns, unsigned int room);
 
-/* The rest of a line, with its end. */
+/* Prints the columns and ends the line. */
 void call_columns_print_titles(FILE *f, const struct call_columns *columns);
 void call_columns_print(FILE *f, const struct call_columns *columns, const struct call_sum *sum);
 
-/* At least the least duration; 0 if there are none. */
+/* Returns a percentile of the durations, at least their minimum; 0 without durations. */
 double call_sum_percentile_ns(const struct call_sum *sum, const struct hist_unit *unit,
 			      double percent);
 
-/* A time in at most six characters: "512ns", "3.42us", "12.3ms", "120s". Returns buf. */
+/* Formats a time in at most six characters: "512ns", "3.42us", "12.3ms", "120s". Returns buf. */
 char *call_time_text(char *buf, size_t size, double ns);
 
 #endif

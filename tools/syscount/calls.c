@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * System calls in the loader; see calls.h. The array of calls by number is never reset: a report
- * shows the difference to the one before. Tables by key are used in turn.
+ * shows the difference to the one before. Tables by key are used alternately.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ struct calls {
 	struct calltable *whole; /* of all reports, for the live view */
 	struct map_pair counts, times;
 	struct call_metrics metrics;
-	struct bpf_link *ends; /* where calls end, of which the beginnings are seen, too */
+	struct bpf_link *ends; /* program at the end of calls whose entry is traced, too */
 };
 
 static const struct calls defaults = {
@@ -66,7 +66,7 @@ static bool names_call(const struct call_settings *filter)
 	       filter->numbers[CALL_COMPAT] != SYSCALL_NONE;
 }
 
-/* Each call from its beginning to its end, by the state of its task. */
+/* Returns true if each call is traced from its entry to its return, by task state. */
 static bool are_tracked(const struct call_request *request)
 {
 	return request->layout.timed || request->in_flight;
@@ -158,8 +158,8 @@ static int configure_calls(struct run *run)
 }
 
 /*
- * Calls that begin are seen by now; then those that are under way, and only then those that end: so
- * none ends of which that is not known.
+ * Called after the entries are attached: visits calls in flight, then attaches the returns. So no
+ * return is seen without its entry.
  */
 static int attach_calls(struct run *run)
 {
@@ -172,7 +172,7 @@ static int attach_calls(struct run *run)
 	return calls->ends ? 0 : msg_errno(-errno, "%s: attach failed", ENDS_PROGRAM);
 }
 
-/* For the same reason, before the beginnings. */
+/* Detaches the returns before the entries, for the same reason. */
 static void stop_calls(struct run *run)
 {
 	struct calls *calls = calls_of(run);
@@ -243,7 +243,7 @@ static void collect_times(const void *key, const void *value, void *arg)
 	calltable_add_times(arg, key, value);
 }
 
-/* Changing tables waits until no program uses the cells of the turn that has ended, either. */
+/* Swapping tables also waits until no program uses the cells of the turn that has ended. */
 static int collect_timed(const struct run *run, struct calls *calls, struct calltable *table)
 {
 	uint64_t turn = call_cells_end_turn(run);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* System calls counted by BPF (bpf/syscount.bpf.c), from the loader's side: maps, in and out. */
+/* System calls counted by BPF (bpf/syscount.bpf.c): configures its maps and reads them. */
 #ifndef CALLS_H
 #define CALLS_H
 
@@ -15,7 +15,7 @@ struct call_request {
 	struct call_layout layout;   /* all but comm_of and arg */
 	uint32_t top;		     /* rows of each table */
 	bool in_flight;		     /* list the calls that have not returned */
-	uint32_t entries;	     /* rows that can be distinguished, while they are counted */
+	uint32_t entries;	     /* maximum number of distinct rows while counting */
 	struct call_settings filter; /* ppid, error, numbers, only_failed; the rest is 0 */
 };
 

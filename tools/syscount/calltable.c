@@ -171,7 +171,7 @@ struct calltable {
 	size_t count, cap;
 };
 
-/* Which entries a table is made of. */
+/* Selects the entries of a table. */
 enum part {
 	PART_CALLS,    /* one row for all errors */
 	PART_FAILURES, /* by error */
@@ -300,7 +300,7 @@ static void join(struct entry *sum, const struct entry *more)
 	free(more->times);
 }
 
-/* Sorts entries, and makes one of those that have everything in common. */
+/* Sorts entries, and merges equal ones. */
 static void join_equal(struct calltable *table)
 {
 	size_t n = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * System calls that were counted (bpf/abi/call_record.h), summed up and printed as BCC's syscount
- * does: a row per call, or per process, or both; with durations if they were measured, and with a
- * second table by error.
+ * System calls that were counted (bpf/abi/call_record.h), totalled and printed as by BCC's
+ * syscount: a row per call, or per process, or both; with durations if they were measured, and with
+ * a second table by error.
  */
 #ifndef CALLTABLE_H
 #define CALLTABLE_H
@@ -26,8 +26,8 @@ void call_cells_configure(const struct run *run, struct call_settings *settings,
 void call_cells_leave_out(const struct run *run);
 
 /*
- * Begins the next turn, unless the report is the last one or a peek. Returns the turn to read, once
- * no program uses it any more: which the caller sees to.
+ * Begins the next turn, unless the report is the last one or a peek. Returns the turn to read; the
+ * caller waits until no program uses it any more.
  */
 uint64_t call_cells_end_turn(const struct run *run);
 
@@ -38,8 +38,8 @@ int call_cells_read(const struct run *run, uint64_t turn,
 struct call_layout {
 	bool by_process, by_call;
 	bool by_error;	 /* tables by error follow; calls to be begun again are apart */
-	bool timed;	 /* rows have durations, the longest in sum first; else by count */
-	bool histograms; /* one under the table for each row */
+	bool timed;	 /* rows have durations, the longest in total first; else by count */
+	bool histograms; /* a histogram below the table for each row */
 	bool in_ms;	 /* not in microseconds */
 
 	/* The name of a process, into a buffer of TASK_COMM_LEN + 1 bytes. */
@@ -66,18 +66,18 @@ void calltable_add_times(struct calltable *table, const struct call_key *key,
  * fewest calls, become one process, CALLTABLE_OTHERS, which is shown as PROCESS_OTHERS.
  */
 #define CALLTABLE_MAX_ENTRIES 16384
-#define CALLTABLE_OTHERS      0 /* as those outside of the pid namespace are */
+#define CALLTABLE_OTHERS      0 /* as processes outside of the pid namespace are */
 
 void calltable_take(struct calltable *table, struct calltable *from);
 
-/* All calls that were added; and those of an octave, such as CALL_UNTIMED. */
+/* Return the number of all added calls, and of those in an octave, such as CALL_UNTIMED. */
 uint64_t calltable_total(const struct calltable *table);
 uint64_t calltable_of_octave(const struct calltable *table, uint32_t octave);
 
-/* The name of a row's process, into a buffer of TASK_COMM_LEN + 1 bytes. */
+/* Copies the name of a row's process into a buffer of TASK_COMM_LEN + 1 bytes. */
 void calltable_comm(const struct call_layout *layout, uint32_t tgid, char *comm);
 
-/* How much is shown: of rows the first, of columns those that fit as a whole. */
+/* Limits of the output: number of rows, and width for whole columns. */
 struct call_room {
 	uint32_t rows;	      /* of each table */
 	unsigned int columns; /* of letters; 0: as many as it takes */
@@ -95,17 +95,18 @@ struct call_row {
 void calltable_visit(struct calltable *table, void (*visit)(const struct call_row *row, void *arg),
 		     void *arg);
 
-/* The same as lines of JSON. */
+/* Prints the rows as lines of JSON. */
 void calltable_print_json(struct calltable *table, FILE *f, uint32_t rows);
 
 /*
- * The unit in which durations were recorded: the rows of histograms begin at powers of two of it.
+ * Returns the unit in which durations were recorded: the rows of histograms begin at powers of two
+ * of it.
  */
 const struct hist_unit *call_layout_unit(const struct call_layout *layout);
 
-/* Counted calls as metrics: --format prometheus. */
+/* ---- counted calls as metrics: --format prometheus ---- */
 
-/* Metrics of one layout, which is made once: labels are those of its rows. */
+/* Metrics of a layout, initialized once: their labels are those of its rows. */
 struct call_metrics {
 	struct metric calls, seconds;
 };

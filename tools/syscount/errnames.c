@@ -31,7 +31,7 @@ static const struct error_name restart_names[] = {
 	{ 516, "ERESTART_RESTARTBLOCK" },
 };
 
-/* The name that the rest is defined by is the oldest of several names for one number. */
+/* Returns true for a name that is defined by another one of the same number, which is older. */
 static bool is_alias(const char *name)
 {
 	static const char *const aliases[] = { "EWOULDBLOCK", "EDEADLOCK", "ENOTSUP" };

@@ -27,7 +27,7 @@ size_t in_flight_count(const struct in_flight *flights);
 void in_flight_print(struct in_flight *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
 		     uint32_t top, bool in_ms, struct kernelnames *names);
 
-/* The same as lines of JSON. */
+/* Prints the calls as lines of JSON. */
 void in_flight_print_json(struct in_flight *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
 			  uint32_t top, struct kernelnames *names);
 

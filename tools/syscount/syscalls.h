@@ -16,7 +16,7 @@
 /* Numbers that stand for no call. */
 #define SYSCALL_NONE (-2)
 
-/* NULL if the number isn't known. */
+/* NULL if the number is unknown. */
 const char *syscall_name(enum call_abi abi, int32_t number);
 
 /* Returns the printed name, in buf: "read", "read (i386)", "[467]", "[467] (i386)". */
@@ -25,7 +25,7 @@ char *syscall_label(char *buf, size_t size, enum call_abi abi, int32_t number);
 /* Returns the number of a name; SYSCALL_NONE where that interface has no such call. */
 int32_t syscall_number(enum call_abi abi, const char *name);
 
-/* All native names in four columns, sorted, as BCC's syscount -l prints them. */
+/* Prints all native names in four columns, sorted, as BCC's syscount -l prints them. */
 void syscall_print_list(FILE *f);
 
 #endif

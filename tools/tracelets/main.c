@@ -140,7 +140,7 @@ static int print_topic(const char *name)
 
 /* ---- --install ---- */
 
-/* True if path is a link to the binary: then it may stay. */
+/* Returns true if path is a link to the binary already. */
 static bool is_link_to(const char *path, const char *binary)
 {
 	char target[PATH_MAX], resolved[PATH_MAX];
@@ -150,8 +150,8 @@ static bool is_link_to(const char *path, const char *binary)
 }
 
 /*
- * Returns the way from a folder to a file, so that both can be moved together. Both paths are
- * absolute and have no links in them. To be freed.
+ * Returns the relative path from a directory to a file, so that both can be moved together. Both
+ * paths are absolute and have no links in them. To be freed.
  */
 static char *relative_path(const char *folder, const char *file)
 {
