@@ -39,7 +39,7 @@ struct lock_key {
 	__u64 addr;
 	char waker_comm[TASK_COMM_LEN];
 	__u32 waker_tgid;
-	__u32 generation; /* process whose address it is; 0: the kernel */
+	__u32 generation; /* of the program that has the address (exec count); 0: the kernel */
 	__u8 kind;	  /* enum lock_kind */
 	__u8 end;	  /* enum lock_end */
 	__u8 is_private;  /* private to one process, even in shared memory */
