@@ -214,7 +214,7 @@ check-readers: ## the part of that which reads hostile bytes
 san-readers: $(UNITS)
 	$(Q)tests/run -q -j $(CORES) $(UNITS)
 
-test: ## what proves the tools on this machine: ten minutes, with one closing line
+test: ## what proves the tools on this machine: a quarter of an hour, with one closing line
 	$(Q)MAKE='$(MAKE)' O='$(O)' tests/all first
 
 test-all: ## the rest: other kernels, packages, formats, a browser, all sanitizers: half an hour
