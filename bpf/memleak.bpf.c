@@ -164,7 +164,6 @@ static __always_inline __u64 call_stack(struct pt_regs *ctx, __u64 ip, __u32 tgi
 	__u32 slot;
 	struct stack_def *def;
 	struct stack_scratch *scratch;
-	__u64 id;
 
 	if (!stack_settings.user)
 		return 0;
@@ -176,12 +175,7 @@ static __always_inline __u64 call_stack(struct pt_regs *ctx, __u64 ip, __u32 tgi
 	def->generation = generation;
 	scratch->leaf = ip;
 	copy_first_registers(&scratch->walk.regs, ctx);
-	unwind_user(ctx, slot, def);
-	id = unwind_send_copy(slot);
-	if (!id)
-		id = stack_name_user(slot, def);
-	stack_release_slot(slot);
-	return id;
+	return stack_walk_user(ctx, slot, def);
 }
 
 /* A failed realloc has freed nothing, unless its size was 0. */

@@ -140,22 +140,29 @@ static __always_inline __u64 stack_name_user(__u32 slot, const struct stack_def 
 	return id;
 }
 
-/* Returns the user stack of the current task, which is process tgid after `generation` execs. */
-static __always_inline __u64 stack_intern_user_of(void *ctx, __u32 tgid, __u32 generation)
+/* Walks the user stack of a definition that has begun, returns its id, and releases the slot. */
+static __always_inline __u64 stack_walk_user(void *ctx, __u32 slot, struct stack_def *def)
 {
-	__u32 slot = stack_claim_slot();
-	struct stack_def *def = stack_begin(slot, STACK_USER, tgid);
 	__u64 id;
 
-	if (!def)
-		return 0;
-	def->generation = generation;
 	unwind_user(ctx, slot, def);
 	id = unwind_send_copy(slot);
 	if (!id)
 		id = stack_name_user(slot, def);
 	stack_release_slot(slot);
 	return id;
+}
+
+/* Returns the user stack of the current task, which is process tgid after `generation` execs. */
+static __always_inline __u64 stack_intern_user_of(void *ctx, __u32 tgid, __u32 generation)
+{
+	__u32 slot = stack_claim_slot();
+	struct stack_def *def = stack_begin(slot, STACK_USER, tgid);
+
+	if (!def)
+		return 0;
+	def->generation = generation;
+	return stack_walk_user(ctx, slot, def);
 }
 
 /* The same if the current task is a typed argument, which saves helper calls. */
