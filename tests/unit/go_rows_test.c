@@ -180,13 +180,13 @@ TEST(a_saved_frame_pointer_is_found)
 
 	CHECK(x86->find_saved(&code, 4, code.size, 32, &saved));
 	CHECK_EQ(saved.bp_off, -16);
-	CHECK_EQ(saved.behind, 9);
+	CHECK_EQ(saved.from, 9);
 	CHECK(!x86->find_saved(&code, 9, code.size, 32, &saved));
 	CHECK(!x86->find_saved(&code, 9, code.size, 8, &saved));
 	code = CODE("\x55" RET);
 	CHECK(x86->find_saved(&code, 1, code.size, 8, &saved));
 	CHECK_EQ(saved.bp_off, -16);
-	CHECK_EQ(saved.behind, 1);
+	CHECK_EQ(saved.from, 1);
 	CHECK(!x86->find_saved(&code, 0, code.size, 8, &saved));
 }
 
@@ -220,7 +220,7 @@ TEST(any_bytes_are_safe)
 			machine->find_switch(&code, &nowhere, 0);
 			machine->moves_stack(&code, &first, &last);
 			CHECK(!machine->find_saved(&code, 0, code.size, 32, &saved) ||
-			      saved.behind <= code.size + 3);
+			      saved.from <= code.size + 3);
 		}
 	}
 }
@@ -289,7 +289,7 @@ TEST(a_large_frame_of_arm64_moves_no_stack)
 	CHECK(!arm64->moves_stack(&code, &first, &last));
 	CHECK(arm64->find_saved(&code, 12, 16, 1040, &saved));
 	CHECK_EQ(saved.bp_off, -1048);
-	CHECK_EQ(saved.behind, 12);
+	CHECK_EQ(saved.from, 12);
 	CHECK(!arm64->find_saved(&code, 0, 4, 0, &saved));
 }
 
@@ -301,7 +301,7 @@ TEST(the_way_back_from_c_on_arm64_is_read_from_the_code)
 	struct go_saved saved;
 
 	CHECK(arm64->find_saved(&code, 4, code.size, 16, &saved));
-	CHECK_EQ(saved.behind, 8);
+	CHECK_EQ(saved.from, 8);
 	rule = arm64->find_switch(&code, &saved, 16);
 	CHECK_RULE(rule, UNWIND_SWITCH, 24, -3);
 	CHECK_EQ(arm64->find_switch(&code, &nowhere, 16).kind, UNWIND_BAD);

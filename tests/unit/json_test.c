@@ -5,24 +5,7 @@
 #include "../formats/samples.h"
 #include "unit.h"
 #include "written.h"
-
-static struct profile *p;
-
-static void begin(const char *unit, const struct column *columns)
-{
-	profile_free(p);
-	p = profile_new(unit, columns, NULL);
-}
-
-BEFORE_EACH()
-{
-	p = profile_new("samples", NULL, NULL);
-}
-
-AFTER_EACH()
-{
-	profile_free(p);
-}
+#include "one_profile.h"
 
 static const struct {
 	const char *value, *member;

@@ -2,6 +2,7 @@
 /* The data model of the stack tools: merging, copying, order. */
 #include "base/strpool.h"
 #include "output/profile.h"
+#include "one_profile.h"
 #include "unit.h"
 
 static const struct frame frames_abc[] = {
@@ -9,25 +10,6 @@ static const struct frame frames_abc[] = {
 	{ "b", FRAME_USER },
 	{ "c", FRAME_KERNEL },
 };
-
-static struct profile *p;
-
-static void begin(const char *unit, const struct column *columns)
-{
-	profile_free(p);
-	p = profile_new(unit, columns, NULL);
-}
-
-BEFORE_EACH()
-{
-	p = profile_new("samples", NULL, NULL);
-}
-
-AFTER_EACH()
-{
-	profile_free(p);
-	p = NULL;
-}
 
 static struct sample make_sample(uint64_t value)
 {
