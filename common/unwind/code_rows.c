@@ -140,7 +140,7 @@ static bool loses_caller(uint32_t word)
 	return arm64_is_call(word) || may_write(word, 30) || may_write(word, 29);
 }
 
-static int32_t leaf_behind(int32_t before, uint32_t word)
+static int32_t leaf_after(int32_t before, uint32_t word)
 {
 	int32_t bytes = (before & ~STACK_LEAF) - moved_sp(word);
 
@@ -150,7 +150,7 @@ static int32_t leaf_behind(int32_t before, uint32_t word)
 	return bytes ? bytes | STACK_LEAF : STACK_OUTSIDE;
 }
 
-static int32_t stack_behind(int32_t before, uint32_t word)
+static int32_t stack_after(int32_t before, uint32_t word)
 {
 	int32_t made = -moved_by_pair(word, 0xa9800000U), freed = moved_by_pair(word, 0xa8c00000U);
 
@@ -159,7 +159,7 @@ static int32_t stack_behind(int32_t before, uint32_t word)
 	if (freed > 0)
 		return (before & ~STACK_BY_X29) == freed ? STACK_OUTSIDE : STACK_UNKNOWN;
 	if (before == STACK_OUTSIDE || (before > 0 && before & STACK_LEAF))
-		return leaf_behind(before, word);
+		return leaf_after(before, word);
 	if (before > 0 && before & STACK_BY_X29)
 		return may_write(word, 29) ? STACK_UNKNOWN : before;
 	if (before > 0 && word == MOV_X29_SP)
@@ -202,16 +202,16 @@ static bool contradicts(uint32_t word, int32_t stack)
 static void reach_successors(struct text *text, uint32_t index)
 {
 	uint32_t word = text->words[index];
-	int32_t behind = stack_behind(text->stacks[index], word);
+	int32_t after = stack_after(text->stacks[index], word);
 	int64_t distance = arm64_branch_distance(word);
 
 	text->is_odd |= contradicts(word, text->stacks[index]);
 	text->is_computed |= is_jump_by_register(word) && text->stacks[index] != STACK_OUTSIDE;
 	if (distance)
 		reach(text, index + (uint64_t)distance,
-		      arm64_is_call(word) ? STACK_OUTSIDE : behind);
+		      arm64_is_call(word) ? STACK_OUTSIDE : after);
 	if (!arm64_ends_path(word))
-		reach(text, index + 1, behind);
+		reach(text, index + 1, after);
 }
 
 static void follow(struct text *text)
@@ -329,14 +329,14 @@ void code_rows_fill_image(struct cfi_table *t, const struct elf64 *elf)
  */
 static void begin_in_turn(struct text *text)
 {
-	bool is_behind_end = true;
+	bool is_after_end = true;
 
 	for (size_t i = 0; i < text->count; i++) {
 		bool is_padding = text->words[i] == ARM64_NOP || !text->words[i];
 
-		if (is_behind_end && !is_padding && text->stacks[i] == STACK_UNSEEN)
+		if (is_after_end && !is_padding && text->stacks[i] == STACK_UNSEEN)
 			begin_at(text, text->vaddr + i * ARM64_INSN_BYTES);
-		is_behind_end = arm64_ends_path(text->words[i]) || (is_behind_end && is_padding);
+		is_after_end = arm64_ends_path(text->words[i]) || (is_after_end && is_padding);
 	}
 }
 

@@ -27,7 +27,7 @@ struct go_code {
 struct go_saved {
 	int32_t bp_off;	     /* from the CFA */
 	int32_t frame_bytes; /* the frame's size there */
-	size_t behind;	     /* saved from this offset in the code on */
+	size_t from;	     /* offset in the code from which on it is saved */
 };
 
 struct go_machine {

@@ -29,7 +29,7 @@ enum opcode {
 struct step {
 	struct x86_insn insn;
 	const uint8_t *start;
-	size_t behind; /* offset of what follows */
+	size_t next; /* offset of the next instruction */
 };
 
 /* Unknown instructions are passed over by one byte: decoding falls into step again. */
@@ -41,7 +41,7 @@ static bool next_step(const struct go_code *code, size_t *at, struct step *step)
 		step->insn = (struct x86_insn){ .bytes = 1, .opcode = 0x90 };
 	step->start = code->bytes + *at;
 	*at += step->insn.bytes;
-	step->behind = *at;
+	step->next = *at;
 	return true;
 }
 
@@ -145,8 +145,8 @@ static bool moves_stack(const struct go_code *code, size_t *first, size_t *last)
 	while (next_step(code, &at, &step)) {
 		if (!writes_sp(&step.insn))
 			continue;
-		*first = *first ? *first : step.behind;
-		*last = step.behind;
+		*first = *first ? *first : step.next;
+		*last = step.next;
 	}
 	return *first;
 }
@@ -193,7 +193,7 @@ static bool find_saved(const struct go_code *code, size_t start, size_t end, int
 		    place.base != RSP)
 			continue;
 		*saved = (struct go_saved){ place.distance - frame_bytes - 8, frame_bytes,
-					    step.behind };
+					    step.next };
 		return true;
 	}
 	return false;
@@ -354,7 +354,7 @@ static struct unwind_rule find_switch(const struct go_code *code, const struct g
 
 	if (saved->bp_off != BP_OFF)
 		return find_call(code);
-	if (copies_sp(code, saved->behind, away))
+	if (copies_sp(code, saved->from, away))
 		rule.cfa_off = saved->frame_bytes + 8;
 	return rule;
 }

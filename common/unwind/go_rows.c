@@ -147,7 +147,7 @@ static void find_saved(const struct builder *b, struct assembly *a)
 		if (!b->machine->find_saved(&a->code, v.start - a->f->start, v.end - a->f->start,
 					    v.value, &a->saved))
 			continue;
-		a->saved_from = a->f->start + a->saved.behind;
+		a->saved_from = a->f->start + a->saved.from;
 		return;
 	}
 }
