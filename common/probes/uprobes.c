@@ -5,7 +5,7 @@
  * kernel finds the exact file, even if it is deleted or in another mount namespace.
  *
  * Return probes come first and go last, so that no entry is seen without its return. So do brief
- * programs: the things that they end must not be seen to begin before.
+ * programs, which see ends: no block is seen to begin whose end is missed.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
