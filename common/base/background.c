@@ -73,7 +73,7 @@ void thread_hurry(uint64_t limit_ns)
 
 struct background {
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* protects the queue, the state of jobs and is_over */
+	pthread_cond_t changed; /* signals changes of the queue, of a job's state and of is_over */
 	pthread_t thread;
 	bool is_started, is_over;
 	pid_t tid;

@@ -39,14 +39,12 @@ void background_add(struct background *background, struct job *job, void (*run)(
 /* Returns when a queued job is done; runs it in the caller if it has not begun. */
 void background_finish(struct background *background, struct job *job);
 
-/* Starts threads that leave all signals to the main thread; sets the main thread's priority. */
-
-/* 0 or -errno. */
+/* Starts a thread that leaves all signals to the main thread. 0 or -errno. */
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
 /*
  * Gives the calling thread, the main one, the highest priority: on a busy machine its short work
- * would start too late. limit: CPU time of the process after which the thread gets its usual
+ * would start too late. limit_ns: CPU time of the process after which the thread gets its usual
  * priority back; 0: no limit.
  */
 void thread_hurry(uint64_t limit_ns);

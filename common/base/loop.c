@@ -3,7 +3,7 @@
  * The one poll loop; see loop.h. Each iteration has a cost, however little there is to do: the
  * thread is woken up, and takes a CPU and its caches from others. Under low load, events are
  * handled at once, since a process may block for good a millisecond after it began; under high
- * load, they are batched. A loop that is busy for longer than that doesn't sleep at all.
+ * load, they are batched. A loop that is busy for longer than TURN_NS doesn't sleep at all.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 
 /*
  * Returns the number of elements, out of n in ascending order of their keys, whose key is at most
- * `key`. Elements have stride bytes; their keys have the type of key (uint64_t, uint32_t or a
- * pointer) and are at that offset.
+ * `key`. Elements have stride bytes; their keys have width bytes (uint64_t, uint32_t or a pointer)
+ * at that offset.
  */
 static inline size_t search_rank(const void *items, size_t n, size_t stride, size_t offset,
 				 size_t width, uint64_t key)

@@ -12,9 +12,10 @@
 #include "process/containers.h"
 #include "run/run.h"
 
-/* Watches the names of cgroups while a tool runs: a removed cgroup keeps its name. */
-
-/* Starts the watch, freed with cgroups_free() at the end of the run. 0; or -errno, printed. */
+/*
+ * Watches the names of cgroups while a tool runs: a removed cgroup keeps its name. *names is freed
+ * with cgroups_free() at the end of the run. 0; or -errno, printed.
+ */
 int cgroup_names_start(const struct run *run, struct cgroups **names);
 
 /* NULL if there is no text. */

@@ -163,7 +163,7 @@ void histograms_print_time(const struct run *run)
 		fprintf(run->out, "%s\n", clock_time_of_day(text));
 }
 
-/* Fills the strings that name a key, depending on the grouping; the rest is NULL. */
+/* The strings that name a key, depending on the grouping; the rest is NULL. */
 struct key_texts {
 	const char *name, *comm, *path, *container_id, *unit;
 };

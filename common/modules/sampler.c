@@ -19,7 +19,7 @@
 #include "run/bpfmap.h"
 
 #define SPARSE_HZ 200
-/* share of missed samples worth a warning: less is normal on a virtual machine */
+/* share of samples worth a warning: less is normal on a virtual machine */
 #define NEWS_PERCENT 2
 
 struct sampler {

@@ -29,9 +29,7 @@
 
 /* ---- target end ---- */
 
-/* Watches exits of targets: a run ends when all its processes or threads have exited. */
-
-/* Some processes, or some threads. */
+/* Some processes, or some threads: the run ends when all of them have exited. */
 struct target_end {
 	struct run *run;
 	bool threads;

@@ -13,8 +13,8 @@ extern const struct module target_module;
 
 struct target_spec {
 	/*
-	 * Returns if only user or only kernel threads are traced (enum filter_threads). NULL: the
-	 * tool has no such options.
+	 * Returns which threads are traced (enum filter_threads): all, only user or only kernel
+	 * threads. NULL: the tool has no such options.
 	 */
 	unsigned int (*threads)(const struct run *run);
 

@@ -85,7 +85,8 @@ static void warn_of_namespace(const struct run *run)
 
 /*
  * Attached first, so that no task's end is missed after it took a slot, and until the last report,
- * for which iterators read states: otherwise a new task could reuse a dead one's address.
+ * for which iterators read states: otherwise a new task at a dead one's address would have its
+ * state.
  */
 static int start_taskstate(struct run *run)
 {
@@ -113,7 +114,7 @@ static int leave_out_taskstate(struct run *run)
 /*
  * Reads the iterator to its end. Each record is read as soon as its task has been visited: a
  * waiting thread may continue before the loader looks at it. A read() may end within a record; the
- * rest comes with the next one.
+ * rest comes with the next read().
  */
 static int read_records(int fd, size_t size, void (*visit)(const void *record, void *arg),
 			void *arg)

@@ -57,7 +57,7 @@ static bool is_bti(uint32_t hint)
 	return hint >= HINT_BTI && hint <= HINT_BTI_JC && !(hint & 1);
 }
 
-/* Signs x30. */
+/* Returns true for hints that sign x30. */
 static bool is_signing(uint32_t hint)
 {
 	return hint >= HINT_PACIAZ && hint <= HINT_PACIBSP;
@@ -215,8 +215,8 @@ static bool read_immediate(struct probe_effect *e, uint32_t word)
 }
 
 /*
- * Decodes operations with one source (CLZ, REV, ..., but not signing) or with two (shifts, and
- * divisions, which don't fault here).
+ * Returns true for operations with one source (CLZ, REV, ..., but not signing), or with two
+ * (shifts, and divisions, which don't fault here).
  */
 static bool is_plain_arithmetic(uint32_t word)
 {
@@ -269,7 +269,7 @@ static bool read_registers(struct probe_effect *e, uint32_t word)
 	return writes_reg(e, to, is_extended && !sets_flags);
 }
 
-/* Decodes a load or store of one register or a pair. */
+/* A load or store, of one register or a pair. */
 struct access {
 	bool is_store, is_vector, is_prefetch;
 	bool writes_base;

@@ -8,7 +8,7 @@
 
 /* Cheapest first; late nops are as cheap as the others if they are not stepped. */
 enum probe_kind {
-	PROBE_NOP,     /* x86-64: one-byte push; prefixes don't matter */
+	PROBE_NOP,     /* x86-64: of one byte, without prefixes */
 	PROBE_PUSH,    /* x86-64: of a register */
 	PROBE_ADDRESS, /* arm64: adr, adrp */
 	/* relative jump or call, conditional or not; on arm64 also through a register */

@@ -15,7 +15,7 @@
 /* Effect of an instruction on registers, which are numbered as in machine code. */
 struct probe_effect {
 	uint32_t writes;	    /* as bits */
-	int copied_from, copied_to; /* source of a 64-bit move; -1: none */
+	int copied_from, copied_to; /* source and target of a 64-bit move; -1: none */
 };
 
 struct probe_step {
@@ -37,8 +37,8 @@ struct probe_machine {
 };
 
 /*
- * For find_limit: notes a jump at `from` by `relative` bytes. A jump to a later byte makes
- * everything after that byte a loop; a jump to the first byte is a new call.
+ * For find_limit: notes a jump from `from` on by `relative` bytes. A target after the first byte
+ * makes everything from there on a loop; a jump to the first byte counts as a new call.
  */
 static inline void probe_note_target(size_t *limit, size_t from, int32_t relative)
 {

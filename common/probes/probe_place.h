@@ -54,9 +54,9 @@ struct probe_place {
 };
 
 /*
- * Returns the location in a function of which `size` bytes are given: ideally the whole function,
- * since jumps back are searched for. Offset 0 (kind PROBE_STEP if size is 0) if no other location
- * is better.
+ * Finds the location in a function of which `size` bytes are given: ideally the whole function,
+ * since jumps back are searched for; bytes beyond are not considered. Offset 0 (kind PROBE_STEP if
+ * size is 0) if no other location is better.
  */
 void probe_place_find(struct probe_place *place, const struct probe_request *request,
 		      const uint8_t *code, size_t size);

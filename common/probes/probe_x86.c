@@ -232,7 +232,7 @@ static bool is_long_jump(const uint8_t *code, size_t left)
 	       (left > 1 && code[0] == 0x0f && (code[1] & 0xf0) == 0x80);
 }
 
-/* If decoding has failed, every byte may begin a jump. For long ones it may anyway. */
+/* Once decoding has failed, every byte may begin a short jump; any byte may begin a long one. */
 static void scan_byte(size_t *limit, const uint8_t *code, size_t at, size_t size, bool is_lost)
 {
 	size_t left = size - at, opcode_bytes = code[at] == 0x0f ? 2 : 1;

@@ -5,7 +5,7 @@
  * kernel finds the exact file, even if it is deleted or in another mount namespace.
  *
  * Return probes come first and go last, so that no entry is seen without its return. So do brief
- * programs: a block must not be seen allocated before its free is seen.
+ * programs, which see ends: no block is seen to begin whose end is missed.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -175,7 +175,7 @@ static int link_nothing(enum uprobes_mode mode, int prog_fd)
 
 	if (point.fd < 0)
 		return -errno;
-	point.cookie = 1; /* so that the kernel has to install one */
+	point.cookie = 1; /* so that the kernel has to accept a cookie */
 	fd = write(point.fd, text, sizeof(text)) < 0 ? -errno : link_points(&at, &point, 1);
 	close(point.fd);
 	return fd;

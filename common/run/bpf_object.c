@@ -45,6 +45,7 @@ static bool inflate_all(const unsigned char *packed, size_t packed_bytes, void *
 	return status == Z_STREAM_END;
 }
 
+/* The format ends with the size of what was packed (RFC 1952, 2.3.1). */
 void *unpack(const unsigned char *packed, size_t packed_bytes, size_t *bytes)
 {
 	uint32_t size;

@@ -7,11 +7,10 @@
 
 #include "run/run.h"
 
-/* Compressed data embedded in the binary: its BPF objects, see bpf/skeleton. */
-
 /*
- * Unpacks what gzip has packed; *bytes is set to its size. The memory is never freed. Broken data
- * ends the process, since it is a part of the program.
+ * Unpacks what gzip has packed, such as the binary's BPF objects (bpf/skeleton); *bytes is set to
+ * its size. The memory is never freed. Broken data ends the process, since it is a part of the
+ * program.
  */
 void *unpack(const unsigned char *packed, size_t packed_bytes, size_t *bytes);
 

@@ -204,7 +204,7 @@ static bool end_command(const struct child *child)
 	struct pollfd ended = { .fd = child->pid_fd, .events = POLLIN };
 	int n;
 
-	/* A command that has not been executed yet has no handler for SIGTERM. */
+	/* A child that was not released yet may still have our handler for SIGTERM. */
 	kill(child->pid, child->release_fd >= 0 ? SIGKILL : SIGTERM);
 	do
 		n = poll(&ended, 1, GRACE_MS);

@@ -178,7 +178,10 @@ static void note_format(struct run *run)
 	run->is_metrics = has_metrics && has_format(run, "prometheus", ".prom");
 }
 
-/* Returns the writer that the output's extension implies, if other than text; else NULL. */
+/*
+ * Returns the writer that the output's extension implies, if other than text and without --format;
+ * else NULL.
+ */
 static const struct writer *promised_writer(const struct run *run)
 {
 	const struct writer *writer =

@@ -380,7 +380,10 @@ static int show_paranoid(char *text, size_t size)
 	return show_file("/proc/sys/kernel/perf_event_paranoid", text, size);
 }
 
-/* Returns the active mode, in brackets: "none [integrity] confidentiality". */
+/*
+ * Shows the active mode, which the file has in brackets: "none [integrity] confidentiality". -EPERM
+ * for confidentiality.
+ */
 static int show_lockdown(char *text, size_t size)
 {
 	char line[128];

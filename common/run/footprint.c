@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Memory of the maps that this process holds open, as reported by the kernel, and resident memory
- * of the process, of which shared libraries count by this process's share (Pss in proc(5)). mmapped
- * BPF maps are counted in both, and a ring buffer twice in the latter, although it is the same
- * memory.
+ * of the process besides, of which shared libraries count by this process's share (Pss in proc(5)).
+ * Mapped BPF maps are resident in the process, too, and a ring buffer even twice; their mappings
+ * are not counted, as it is the same memory.
  */
 #include <ctype.h>
 #include <dirent.h>

@@ -8,9 +8,7 @@
 #include "output/writer.h"
 #include "run/run.h"
 
-/* Facts about a run, for its reports. */
-
-/* Returns the facts for the report being made; valid as long as the run. */
+/* Returns facts about the run for the report being made; valid as long as the run. */
 struct writer_facts run_facts(struct run *run);
 
 /* Prints the first line of JSON output, except for stacks. */

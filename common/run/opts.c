@@ -211,7 +211,7 @@ static int report_refused(const struct opt_set *set, int value, const char *word
 		       : msg_error("unknown option '%s' (see --help)", word);
 }
 
-/* Takes a number after a long name as its optional argument. */
+/* Returns true if the next word is a number, the optional argument of a long name. */
 static bool takes_next_word(const struct opt *opt, int argc, char **argv)
 {
 	return !optarg && has_optional_arg(opt) && optind < argc &&
@@ -256,7 +256,7 @@ static void print_wrapped(const char *text, int column)
 	puts(text);
 }
 
-/* Prints "  -F, --frequency HZ". Returns its length. */
+/* Writes "  -F, --frequency HZ" to left. Returns its length. */
 static int format_left(const struct opt_set *set, const struct opt *opt, char *left, size_t size)
 {
 	char letter = letter_of(set, opt), shortened[8] = "    ";

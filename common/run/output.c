@@ -54,7 +54,7 @@ static int find_standard(const char *path)
 	return -1;
 }
 
-/* Pipes, devices and everything else but regular files are written in place. */
+/* Pipes, devices, and the files of standard output and error are written in place. */
 static bool is_special(const char *path)
 {
 	struct stat st;
@@ -77,7 +77,7 @@ static int folder_length(const char *path)
 	return slash ? (int)(slash - path) + 1 : 0;
 }
 
-/* Makes a named temporary file, for kernels without O_TMPFILE. */
+/* Makes a named temporary file, for file systems without O_TMPFILE. */
 static int open_named(struct output *out)
 {
 	mode_t mask = umask(0);

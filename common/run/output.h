@@ -41,7 +41,7 @@ struct output {
 	char *temporary; /* its temporary name; NULL: none yet, or it has its final one */
 	bool is_special; /* a pipe, a device or standard output: not renamed */
 	bool is_sink;	 /* this report is dropped already */
-	bool is_named;	 /* opened by a peek, and continued */
+	bool is_named;	 /* named by a peek, and continued */
 };
 
 /*

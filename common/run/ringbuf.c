@@ -16,7 +16,7 @@ struct ringbuf {
 	struct ring_buffer *ring;
 	ring_buffer_sample_fn handle;
 	void *arg;
-	size_t bytes, bytes_left;      /* a read takes everything in the ring */
+	size_t bytes, bytes_left;      /* a read takes at most the ring's size */
 	void (*then)(struct run *run); /* NULL: nothing */
 	struct run *run;
 };

@@ -213,12 +213,9 @@ int run_refuse_in_metrics(const struct run *run, const char *const options[]);
 bool run_begins_file(const struct run *run, unsigned int *n_begun);
 
 /*
- * Calls the hooks of all modules that are wanted in a run, in the order in which the tool has them.
- */
-
-/*
- * Calls hooks up to the first failure: 0 or -errno, printed. Modules that are not wanted are
- * skipped.
+ * Call the hooks of all modules that are wanted in a run, in the order in which the tool has them;
+ * these up to the first failure: 0 or -errno, printed. hooks_configure() leaves out the modules
+ * that are not wanted.
  */
 int hooks_configure(struct run *run);
 int hooks_start(struct run *run);

@@ -156,7 +156,7 @@ static void place_function(const struct scan *scan, struct alloc_function *f)
 		  (unsigned long long)f->offset, f->place.offset, probe_kind_name(f->place.kind));
 }
 
-/* Go's own allocator cannot be probed: it is inlined into functions, and has no free function. */
+/* Go's own allocator cannot be probed: it allocates within functions, and frees no single block. */
 static void warn_of_go(const struct scan *scan)
 {
 	if (gopclntab_exists(&scan->elf))

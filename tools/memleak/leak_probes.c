@@ -309,7 +309,7 @@ struct probed_process {
 	pid_t anchor;		  /* the thread that its probes are bound to; 0: none */
 	struct allocators *found; /* allocators shared by all processes, or its own */
 	bool has_exited;
-	bool had_ended; /* set if it had exited before the last report */
+	bool had_ended; /* set if it had exited when the last report was done */
 };
 
 struct leak_probes {
@@ -408,7 +408,7 @@ static bool file_has_malloc(const struct allocators *found, size_t file)
  * The C++ library's operators call malloc() and free(), and probes there are enough. The operators
  * of an allocator are probed. But an exception that is thrown through a function whose return is
  * probed ends the program: so operator new is probed only in the mode that can leave out a single
- * return, see is_no_memory() in memleak.bpf.c.
+ * return, see may_throw() in memleak.bpf.c.
  */
 static bool is_left_out(const struct leak_probes *probes, const struct allocators *found,
 			const struct alloc_function *f)
@@ -437,7 +437,7 @@ struct batch {
 	size_t n;
 };
 
-/* Functions that free are probed all the time: they may free a recorded block. */
+/* Functions that free, too, are probed all the time: they may free a recorded block. */
 static bool is_in_windows(const struct leak_probes *probes, enum alloc_kind kind)
 {
 	return probes->windows && kind < ALLOC_MMAP && kind != ALLOC_REALLOC &&

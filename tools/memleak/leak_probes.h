@@ -105,7 +105,7 @@ void leak_probes_end(struct leak_probes *probes, pid_t pid);
  */
 void leak_probes_release_files(struct leak_probes *probes);
 
-/* Ends a report: releases the processes that had exited before the report before it. */
+/* Ends a report: releases the processes that had exited when the report before it was done. */
 void leak_probes_release(struct leak_probes *probes);
 
 void leak_probes_detach(struct leak_probes *probes);

@@ -43,8 +43,8 @@ static uint64_t calls_in(const struct memleak_counts *counts)
 /* ---- ticks ---- */
 
 /*
- * Returns the calls of the last second: of fewer ticks at the start, of a longer time after a late
- * tick.
+ * Compares the calls of the last second with --max-rate: of fewer ticks at the start, of a longer
+ * time after a late tick.
  */
 static enum loop_verdict check_rate(struct leak_rate *rate)
 {

@@ -120,7 +120,7 @@ static bool is_too_young(const struct leak_report *report, const struct owner *o
 	       options_of(report)->min_age_ns;
 }
 
-/* False: it belongs to an earlier program of the process. */
+/* False: it belongs to another program of the process, mostly an earlier one. */
 static bool is_of_this_program(const struct owner *owner, const struct block *block)
 {
 	return owner->generation < 0 || owner->generation == block_generation(block);

@@ -14,9 +14,9 @@
 
 #include "output/frames.h"
 
-/* Kind of a lock that threads wait for. */
-
 /*
+ * Returns the kind of a lock that threads wait for.
+ *
  * A futex is just a word. The function of the C library that waits for it shows its use: "mutex",
  * "condition", "rwlock", "semaphore", "barrier", "join"; "futex" if it is unknown. kind: enum
  * lock_kind, whose locks of the kernel have names of their own: "mutex", "rwsem", "percpu-rwsem",
@@ -42,7 +42,7 @@ struct lock_name {
 
 	/* A program's variable: file name, and symbol if present. */
 	char *module, *symbol;
-	char *readable;	       /* the demangled symbol; NULL: not mangled */
+	char *readable;	       /* the demangled symbol; NULL: shown as it is */
 	uint64_t vaddr;	       /* in the file, as ELF counts */
 	uint64_t start, bytes; /* of the symbol */
 

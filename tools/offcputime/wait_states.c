@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parsing --state; see wait_states.h. */
+/* Parses --state, and adds waits to the metrics; see wait_states.h. */
 #include <ctype.h>
 #include <string.h>
 

@@ -9,9 +9,10 @@
 #include "output/profile.h"
 #include "run/run.h"
 
-/* The total of waits for servers of metrics: seconds, by the state of the thread and the part. */
-
-/* Adds a report's waits, whose first column is the runnable part, and writes the metrics. */
+/*
+ * Adds a report's waits, whose first column is the runnable part, to the metrics, and writes these:
+ * seconds, by the state of the thread and the part.
+ */
 void wait_metrics_add(struct run *run, const struct profile *profile);
 
 /* Remarks of waits, by the bits of enum wait_remark. */

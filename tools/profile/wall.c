@@ -26,7 +26,7 @@ struct wall {
 
 	/* Totals of all reports. */
 	uint64_t kinds_ns[WALL_KINDS];
-	uint64_t n_samples, sampled; /* total period of the samples, in ns or cycles */
+	uint64_t n_samples, sampled; /* sampled: total of their periods, ns or cycles */
 };
 
 static const struct wall defaults;
@@ -88,7 +88,7 @@ static int check_wall(struct run *run)
 	return 0;
 }
 
-/* Samples are not reported, but only shares of them. */
+/* Times are reported; samples only give the shares of stacks in them. */
 static int configure_wall(struct run *run)
 {
 	struct wait_settings settings = {
@@ -115,7 +115,7 @@ const struct module wall_module = {
 /* ---- samples become time ---- */
 
 /*
- * A report being prepared. An owner is a unit of time that the report distinguishes: threads of one
+ * A report being prepared. An owner is one whose time the report shows separately: threads of one
  * process and name, or each thread. It knows how long it had a CPU (value), and for how long its
  * samples stand (part), which are all scaled alike.
  */

@@ -6,7 +6,7 @@
 #include "modules/histograms.h"
 #include "run/run.h"
 
-/* State that only this option needs. */
+/* Has the state, the map and the program that only this option needs. */
 extern const struct module throttled_module;
 
 /* The names of enum runqlat_cause. */

@@ -27,8 +27,8 @@ struct call_columns {
 };
 
 /*
- * Chooses the columns that fit into N letters: first the count, then the total of the
- * durations, the average, the 99th percentile, the maximum, the median and the minimum.
+ * Chooses the columns that fit into the given number of letters: first the count, then the total of
+ * the durations, the average, the 99th percentile, the maximum, the median and the minimum.
  */
 void call_columns_choose(struct call_columns *columns, unsigned int room);
 

@@ -69,8 +69,6 @@ int call_cells_read(const struct run *run, uint64_t turn,
 	return err ? msg_errno(-errno, "counts of calls: read failed") : 0;
 }
 
-/* ---- calltable ---- */
-
 /* ---- call metrics ---- */
 
 static size_t list_labels(const struct call_layout *layout, const char **labels)
@@ -360,7 +358,7 @@ static int by_life_and_weight(const void *a, const void *b)
 	return COMPARE(y->weight, x->weight);
 }
 
-/* Merges exited processes with the least counts, so that half of the capacity is free. */
+/* Merges exited processes with the least weight, so that half of the capacity is free. */
 static void shrink(struct calltable *table)
 {
 	size_t n, kept = 0;

@@ -19,9 +19,9 @@
 /*
  * The cells in which BPF counts most calls that have a time (struct call_cell), from the loader's
  * side. Reports in the middle of tracing end a turn.
+ *
+ * Before load: sets cell_bits for the number of rows.
  */
-
-/* Sets cell_bits for the number of rows, before load. */
 void call_cells_configure(const struct run *run, struct call_settings *settings, uint32_t entries);
 void call_cells_leave_out(const struct run *run);
 
@@ -50,7 +50,7 @@ struct call_layout {
 
 struct calltable;
 
-struct calltable *calltable_new(const struct call_layout *layout); /* must stay valid */
+struct calltable *calltable_new(const struct call_layout *layout); /* layout must stay valid */
 void calltable_free(struct calltable *table);
 
 /* Adds calls; keys may come again, and their octave doesn't count. */
