@@ -113,7 +113,7 @@ __noinline __u32 own_tid(void)
 	return task_tid(bpf_get_current_task_btf());
 }
 
-/* A separate function: it searches pid namespaces. */
+/* Returns the current tgid; the search in pid namespaces has a function of its own. */
 static __always_inline __u32 tgid_of_current(struct task_struct *task)
 {
 	return filter.pidns_inum ? own_tgid() : TASK_READ(task, tgid);

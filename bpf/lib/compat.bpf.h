@@ -267,7 +267,7 @@ static __always_inline bool registers_are_32bit(const struct unwind_regs *regs)
 #endif
 }
 
-/* Returns the registers of a perf event. */
+/* Returns true if the registers of a perf event are the kernel's. */
 static __always_inline bool registers_are_kernels(const struct bpf_perf_event_data *ctx)
 {
 #if defined(__TARGET_ARCH_arm64)
@@ -509,7 +509,7 @@ static __always_inline void unwind_leave_trap(struct unwind_regs *regs)
 	__u64 pushed = 0;
 	__u8 code = 0;
 
-	if (regs->orig_ax + 1 || !(regs->ip & 15)) /* call, int3: padding between functions */
+	if (regs->orig_ax + 1 || !(regs->ip & 15)) /* a system call; padding between functions */
 		return;
 	bpf_probe_read_user(&code, sizeof(code), (void *)regs->ip - 1);
 	if (code != 0xcc)

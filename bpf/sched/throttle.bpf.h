@@ -27,7 +27,7 @@ struct throttle_mark {
 	__u64 queue;	 /* address of the task's run queue; 0: no quota applies */
 	__u64 before_ns; /* that queue's total throttled time at the start */
 	__u64 part_ns;	 /* throttled time in the queues that the task was in before */
-	__u64 lag_ns;	 /* by the queue's clock, which stops while its CPU is idle */
+	__u64 lag_ns;	 /* of the queue's clock, which stops while its CPU is idle */
 };
 
 /* False without CONFIG_CFS_BANDWIDTH. */

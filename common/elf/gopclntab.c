@@ -100,8 +100,8 @@ const char *gopclntab_name(const struct gopclntab *g, int32_t offset)
 }
 
 /*
- * Finds the part from the first bracket to the last one. Before Go 1.18 brackets hold array lengths
- * only.
+ * Leaves out what is between the first bracket and the last one. Before Go 1.18 brackets hold array
+ * lengths only.
  */
 size_t gopclntab_write_name(const struct gopclntab *g, char *to, const char *name, size_t n)
 {

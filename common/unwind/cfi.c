@@ -39,7 +39,10 @@ static bool takes_cfa_from_extra(const struct unwind_rule *rule, const struct cf
 	       unwind_reg(rule->cfa_off) == machine->numbers[CFA_REG_EXTRA];
 }
 
-/* The rule for a function's first instruction: the return address is in its register. */
+/*
+ * Returns true if the first range is the first instruction of code that a PLT jumps to, before
+ * anything is said: the return address is in its register, too.
+ */
 static bool begins_behind_plt(const struct cfa_range *first, const struct cfa_range *next)
 {
 	return next->is_behind_plt && !first->is_behind_plt && first->rule.kind == UNWIND_SP &&
