@@ -161,7 +161,7 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 #define UNWIND_SIGRETURN_CODE 0xd4000001d2801168ULL
 
 /*
- * Detects the return address of a makecontext(3) function, which has no caller: glibc's
+ * The code that a makecontext(3) function returns to, which has no caller: glibc's
  * __startcontext, with 0 in x29. The address before it has no rule. "mov x0, x19; cbnz x0, ...",
  * maybe after "bti c".
  */

@@ -73,7 +73,7 @@ struct task_state {
 	__u64 ip;
 	__u64 size;
 	__u64 out_addr;	 /* posix_memalign: where the result goes */
-	__u64 old_addr;	 /* realloc: the block it may free, 0: none; mappings: the given address */
+	__u64 old_addr;	 /* realloc: recorded block it may free, 0: none; mappings: address given */
 	__u64 old_bytes; /* mremap */
 	__u64 began_ns;	 /* mremap */
 	__u32 kind;	 /* enum alloc_kind */

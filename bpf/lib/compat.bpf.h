@@ -557,7 +557,7 @@ static __always_inline __u64 raw_tp_arg(const __u64 *ctx, const int i)
 }
 
 /*
- * Returns the arguments of the kernel's memory tracepoints. The slab allocator passes the caller's
+ * Return arguments of the kernel's memory tracepoints. The slab allocator passes the caller's
  * address, the pointer, bytes requested and bytes allocated (in 6.0: the cache, bytes requested).
  * Since 6.1 (commit 2c1d697fb8ba) kmem_cache_alloc has the cache in place of the bytes; the loader
  * looks whether that event has a record of its own then (trace_event_raw_kmem_cache_alloc).

@@ -538,7 +538,7 @@ static __always_inline __u64 python_only_state(const struct python_layout *l)
 	return state;
 }
 
-/* Walks from the innermost frame of the state that the thread runs with, if that is found. */
+/* Begins at the innermost frame of the state that the thread runs with, if that is found. */
 static __always_inline void python_begin(struct python_walk *w)
 {
 	__u64 thread = task_thread_base((void *)bpf_get_current_task()),

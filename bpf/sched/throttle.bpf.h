@@ -41,7 +41,7 @@ static __always_inline bool throttle_is_by_task(void)
 	return bpf_core_field_exists(((struct task_struct___since6_18 *)0)->throttled);
 }
 
-/* Reads a field of an object that the verifier knows (is_typed), or of an address. */
+/* Reads a field of an object that the verifier knows (is_typed), or knows as an address only. */
 #define THROTTLE_READ(from, field) (is_typed ? (from)->field : BPF_CORE_READ(from, field))
 
 /* Returns a total, plus the current throttling if the queue is throttled now. */
