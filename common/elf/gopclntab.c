@@ -164,7 +164,7 @@ bool go_values_next(struct go_values *v)
 	v->value = (int32_t)((uint32_t)v->value + (change & 1 ? ~(change >> 1) : change >> 1));
 	v->start = v->end;
 	v->end += (uint64_t)n_quanta * v->quantum;
-	return v->end > v->start; /* otherwise the address is past the end */
+	return v->end > v->start; /* otherwise it is beyond the last address */
 }
 
 /* -1: there is none. */

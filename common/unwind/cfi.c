@@ -19,7 +19,7 @@ struct builder {
 	const struct eh_frame *eh;
 	const struct cfa_start *starts; /* by CIE */
 	struct cfa_program program;
-	uint64_t covered_end; /* end of the previous FDEs' code */
+	uint64_t covered_end; /* end of the previous FDE's code */
 	bool keeps_extra;     /* rules locate the extra register, too */
 	bool needs_extra;     /* a CFA is computed from the extra register */
 	int err;
