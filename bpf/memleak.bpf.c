@@ -14,7 +14,7 @@
 
 /* ---- user space: entries ---- */
 
-/* Compares the halves: results of 2^63 or more don't fit. */
+/* Multiplies by halves. SIZE_OVERFLOWED: the result is 2^63 or more. */
 static __always_inline __u64 multiply(__u64 n, __u64 size)
 {
 	__u64 high = (n >> 32) * (__u32)size + (size >> 32) * (__u32)n;
@@ -142,7 +142,7 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 
 /* ---- user space: returns ---- */
 
-/* Returns the address that the function was given; 0: none. */
+/* Returns the address that the call has given; 0: none. */
 static __always_inline __u64 call_result(struct pt_regs *ctx, const struct task_state *call)
 {
 	__u64 addr = PT_REGS_RC(ctx);
@@ -158,7 +158,7 @@ static __always_inline __u64 call_result(struct pt_regs *ctx, const struct task_
 	return addr;
 }
 
-/* Returns the stack of the call that has just returned, function on top. */
+/* Returns the id of the stack of the call that has just returned, function on top. */
 static __always_inline __u64 call_stack(struct pt_regs *ctx, __u64 ip, __u32 tgid, __u32 generation)
 {
 	__u32 slot;

@@ -12,7 +12,7 @@
 
 struct task_state {
 	__u64 start_ns; /* start of the fault that is being handled; 0: none, or not traced */
-	__u64 addr;	/* start of a fault that will be retried; 0: none */
+	__u64 addr;	/* address of a fault that will be retried; 0: none */
 	bool had_own_lock;
 };
 

@@ -477,7 +477,7 @@ static __always_inline int forget_call(struct task_struct *task)
 	return 0;
 }
 
-/* Records the current call of each task. */
+/* Counts a call at its end, if the current call of each task is recorded. */
 SEC("tp_btf/sys_exit")
 int syscount_exit_tracked(__u64 *ctx)
 {

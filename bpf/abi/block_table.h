@@ -65,7 +65,7 @@ BLOCKS_FUNCTION __u64 blocks_find(__u64 addr, __u32 tgid)
 	return place ? place : blocks_find_in(blocks_second(hash) & blocks_mask(), addr, tgid);
 }
 
-/* Frees a cell. False if another program has taken it. */
+/* Frees a cell. False if another program was faster. */
 BLOCKS_INLINE int blocks_remove(__u64 place, __u64 addr)
 {
 	struct block_bucket *b = blocks_bucket((place - 1) / BLOCK_WAYS);

@@ -30,8 +30,9 @@ struct call_key {
 };
 
 /*
- * Calls without a duration: they began before their thread was traced, never return, or were
- * refused by seccomp before sys_enter.
+ * Calls without a duration. CALL_UNTIMED: they began before their thread was traced, or never
+ * return. CALL_UNSEEN: the thread's calls are seen, but not the beginning of this one, as seccomp
+ * refuses calls before sys_enter.
  */
 #define CALL_UNTIMED HIST_OCTAVES
 #define CALL_UNSEEN  (HIST_OCTAVES + 1)

@@ -64,7 +64,7 @@ enum kernel_symbol {
 	KERNEL_LOCK_TEXT,
 	KERNEL_LOCK_TEXT_END,
 	KERNEL_SCHEDULE,
-	KERNEL_NEEDED,				  /* number of rows */
+	KERNEL_NEEDED,				  /* number of symbols that must exist */
 	KERNEL_RETURN_TO_HANDLER = KERNEL_NEEDED, /* return addresses that replace the real ones: */
 	KERNEL_RETHOOK,				  /* of traced functions */
 	KERNEL_KRETPROBE,

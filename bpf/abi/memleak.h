@@ -44,7 +44,7 @@ struct memleak_range {
 	__u64 time_ns;
 	struct block block; /* stack, process and generation; size and time are not set */
 	__u32 change;	    /* enum memleak_change */
-	__u32 keeps;	    /* memory mapped from now on is recorded */
+	__u32 keeps;	    /* what is held from now on is recorded */
 };
 
 /* -t: one call of a traced function that is not nested in another. */

@@ -44,7 +44,8 @@
 #define PYTHON_MARK_BYTES   512
 
 /*
- * 3.11: offset of the frame's state in PyGenObject, counted back from struct _PyInterpreterFrame.
+ * 3.11: the owner of a generator's struct _PyInterpreterFrame; how many bytes before that struct
+ * PyGenObject has the generator's state; and the state of one that runs.
  */
 #define PYTHON_OWNED_BY_GENERATOR 1
 #define PYTHON_GENERATOR_STATE	  5
@@ -52,7 +53,7 @@
 
 /* In PyObject, and in PyCodeObject since 3.11. */
 #define PYTHON_TYPE	      8
-#define PYTHON_VARIABLES      16 /* before 3.11: size of a PyFrameObject's variables */
+#define PYTHON_VARIABLES      16 /* before 3.11: number of a PyFrameObject's variables */
 #define PYTHON_CODE_LOCALS    28 /* before 3.11: co_nlocals */
 #define PYTHON_CODE_LINE      40 /* before 3.11: co_firstlineno, begins the fingerprint */
 #define PYTHON_CODE_VERSION   92 /* since 3.12 */

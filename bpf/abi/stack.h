@@ -39,7 +39,7 @@ struct stack_def {
 	__u16 n_words;
 	__u16 reason;		  /* user stacks: how the walk ended, enum unwind_reason */
 	__u64 time_ns;		  /* when the stack was first seen; 0: unknown */
-	__u64 map_size;		  /* size of the process's perf map at that time; 0: unknown */
+	__u64 map_size;		  /* bytes of the process's perf map at that time; 0: unknown */
 	__u64 words[STACK_WORDS]; /* up to STACK_DEPTH addresses, leaf first; see STACK_EXACT */
 };
 

@@ -7,7 +7,7 @@
 
 #define STACK_MEMORY_PAGES 16  /* of a stack, at most */
 #define STACK_PAGE_SLOTS   32  /* words that are compared */
-#define STACK_PAGE_WORDS   256 /* maximum number of pages compared: page numbers are bytes */
+#define STACK_PAGE_WORDS   256 /* words copied to compare, at most: their numbers are bytes */
 #define STACK_PAGE_BELOW   64  /* bytes: the next reads may be a little lower */
 
 /* Neighbouring words that determined the path of a walk. */

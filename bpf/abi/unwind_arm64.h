@@ -24,7 +24,7 @@ UNWIND_INLINE __u64 unwind_code_address(__u64 address)
 	return address & unwind_address_mask();
 }
 
-/* Offset of x28 in struct sigcontext in struct rt_sigframe, which the stack pointer is at. */
+/* Offsets of x28 and x29 (struct sigcontext) in struct rt_sigframe, which sp is at. */
 #define UNWIND_SIGFRAME_X28 536
 #define UNWIND_SIGFRAME_X29 544
 
@@ -128,7 +128,7 @@ UNWIND_INLINE int unwind_go_routine(struct unwind_state *s, const struct unwind_
 	return own == scheduler || own == *g ? UNWIND_GOES_ON : UNWIND_BAD_RULE;
 }
 
-/* Registers that asmcgocall saves. */
+/* Words that asmcgocall saves. */
 struct unwind_go_kept {
 	__u64 g, sp_or_used_bytes;
 };
@@ -145,7 +145,7 @@ UNWIND_INLINE int unwind_go_return(struct unwind_state *s, const struct unwind_r
 	return unwind_arrive(s, saved.return_address, sp + rule->bp_off * UNWIND_BP_UNIT, saved.bp);
 }
 
-/* For a function that has saved nothing yet: sched.lr is before sched.bp. */
+/* Reads x30 of a function that has saved nothing yet: sched.lr is before sched.bp. */
 UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwind_rule *rule,
 				       __u64 sched_at)
 {
@@ -161,7 +161,7 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 #define UNWIND_SIGRETURN_CODE 0xd4000001d2801168ULL
 
 /*
- * Detects the return address of a makecontext(3) function, which has no caller: glibc's
+ * The code that a makecontext(3) function returns to, which has no caller: glibc's
  * __startcontext, with 0 in x29. The address before it has no rule. "mov x0, x19; cbnz x0, ...",
  * maybe after "bti c".
  */

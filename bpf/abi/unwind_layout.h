@@ -7,7 +7,7 @@
  *	mapping:  addresses -> a run of pages, one per 64 KiB of the file's text
  *	page:     cells that lie together in one shard
  *	rule:     struct unwind_rule, shared by all files
- * 	pattern: some rules that follow each other closely, also shared
+ *	pattern:  some rules that follow each other closely, also shared
  *
  * A cell has 16 bits. A page's are, in this order: for each of its blocks of 256 bytes where the
  * block's rows begin, counted from the page's first cell, and where the last one's end; the numbers
@@ -211,7 +211,7 @@ struct unwind_return {
 
 #define UNWIND_PROBE_PAGE    4096
 #define UNWIND_PROBE_CODE    64 /* no trampoline has more bytes */
-#define UNWIND_PROBE_COPY    16 /* address after a copied instruction */
+#define UNWIND_PROBE_COPY    16 /* nor a copied instruction, to its end */
 #define UNWIND_MAX_RETURNS   16 /* recorded; a walk in BPF goes on along the list */
 #define UNWIND_RETURNS_CHUNK 8	/* per call: the verifier walks each iteration of a loop */
 #define UNWIND_MAX_PROBED    64 /* in the kernel's list: MAX_URETPROBE_DEPTH */

@@ -107,8 +107,8 @@ UNWIND_INLINE int unwind_apply(struct unwind_state *s, const struct unwind_rule 
 }
 
 /*
- * Moves from the scheduler's stack to the goroutine's, by the values saved at the switch: 0 if the
- * scheduler works for itself.
+ * Moves from the scheduler's stack to the goroutine's, by the values saved at the switch.
+ * UNWIND_COMPLETE: there is no goroutine, since the scheduler works for itself.
  */
 UNWIND_INLINE int unwind_go_stack(struct unwind_state *s, const struct unwind_rule *rule)
 {
@@ -137,7 +137,7 @@ UNWIND_INLINE int unwind_go_stack(struct unwind_state *s, const struct unwind_ru
 
 /*
  * Crosses C code on the scheduler's stack: the goroutine's stack may have moved meanwhile. If the C
- * code was called on the scheduler's stack already, the saved word is the stack pointer, not g.
+ * code was called on the scheduler's stack already, g is 0, and the stack pointer itself is saved.
  */
 UNWIND_INLINE int unwind_go_call(struct unwind_state *s, const struct unwind_rule *rule)
 {
@@ -165,7 +165,7 @@ UNWIND_INLINE int unwind_go_interrupted(struct unwind_state *s, const struct unw
 	return reason;
 }
 
-/* Applies rules that only Go code has: a separate function, since few walks need them. */
+/* Returns true for rules that only Go code has: they are apart, since few walks need them. */
 UNWIND_INLINE bool unwind_is_go(const struct unwind_rule *rule)
 {
 	return rule->kind == UNWIND_GO_STACK || rule->kind == UNWIND_GO_CALL;

@@ -175,7 +175,7 @@ UNWIND_INLINE int unwind_go_routine(struct unwind_state *s, const struct unwind_
 	return UNWIND_GOES_ON;
 }
 
-/* Registers that asmcgocall saves. */
+/* Words that asmcgocall saves. */
 struct unwind_go_kept {
 	__u64 sp_or_used_bytes, g;
 };

@@ -39,7 +39,7 @@ static __always_inline __u32 change_of(struct pt_regs *ctx, __u32 kind)
 	return has_access ? RANGE_HELD : RANGE_RESERVED;
 }
 
-/* False: the call maps no new memory. */
+/* False: nothing is held after the call that wasn't before. */
 static __always_inline bool mapping_begin(struct pt_regs *ctx, struct task_state *call, __u32 kind)
 {
 	call->change = change_of(ctx, kind);

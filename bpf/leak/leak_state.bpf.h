@@ -73,7 +73,7 @@ struct task_state {
 	__u64 ip;
 	__u64 size;
 	__u64 out_addr;	 /* posix_memalign: where the result goes */
-	__u64 old_addr;	 /* realloc: the block it may free, 0: none; mappings: the given address */
+	__u64 old_addr;	 /* realloc: recorded block it may free, 0: none; mappings: address given */
 	__u64 old_bytes; /* mremap */
 	__u64 began_ns;	 /* mremap */
 	__u32 kind;	 /* enum alloc_kind */
@@ -113,7 +113,7 @@ __noinline __u32 own_tid(void)
 	return task_tid(bpf_get_current_task_btf());
 }
 
-/* A separate function: it searches pid namespaces. */
+/* Returns the current tgid; the search in pid namespaces has a function of its own. */
 static __always_inline __u32 tgid_of_current(struct task_struct *task)
 {
 	return filter.pidns_inum ? own_tgid() : TASK_READ(task, tgid);

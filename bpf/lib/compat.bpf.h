@@ -267,7 +267,7 @@ static __always_inline bool registers_are_32bit(const struct unwind_regs *regs)
 #endif
 }
 
-/* Returns the registers of a perf event. */
+/* Returns true if the registers of a perf event are the kernel's. */
 static __always_inline bool registers_are_kernels(const struct bpf_perf_event_data *ctx)
 {
 #if defined(__TARGET_ARCH_arm64)
@@ -509,7 +509,7 @@ static __always_inline void unwind_leave_trap(struct unwind_regs *regs)
 	__u64 pushed = 0;
 	__u8 code = 0;
 
-	if (regs->orig_ax + 1 || !(regs->ip & 15)) /* call, int3: padding between functions */
+	if (regs->orig_ax + 1 || !(regs->ip & 15)) /* a system call; padding between functions */
 		return;
 	bpf_probe_read_user(&code, sizeof(code), (void *)regs->ip - 1);
 	if (code != 0xcc)
@@ -557,7 +557,7 @@ static __always_inline __u64 raw_tp_arg(const __u64 *ctx, const int i)
 }
 
 /*
- * Returns the arguments of the kernel's memory tracepoints. The slab allocator passes the caller's
+ * Return arguments of the kernel's memory tracepoints. The slab allocator passes the caller's
  * address, the pointer, bytes requested and bytes allocated (in 6.0: the cache, bytes requested).
  * Since 6.1 (commit 2c1d697fb8ba) kmem_cache_alloc has the cache in place of the bytes; the loader
  * looks whether that event has a record of its own then (trace_event_raw_kmem_cache_alloc).

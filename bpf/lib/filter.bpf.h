@@ -12,7 +12,7 @@
 #include "abi/filter.h"
 
 #define FILTER_MAX_IDS	  16384
-#define FILTER_MAX_LEVELS 32 /* maximum depth of a cgroup; pid namespaces nest no deeper */
+#define FILTER_MAX_LEVELS 32 /* of cgroups that are searched; pid namespaces nest no deeper */
 
 const volatile struct filter_settings filter SEC(".rodata.filter");
 

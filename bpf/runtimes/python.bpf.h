@@ -79,7 +79,7 @@ struct python_str {
 	__u32 state;
 };
 
-/* Returns the text of a str object; 0: it can't be read. */
+/* Returns the address of a str object's text; 0: it can't be read. */
 static __always_inline __u64 python_find_text(const struct python_walk *w, __u64 at,
 					      struct python_text *text)
 {
@@ -110,7 +110,7 @@ static __always_inline bool python_read_name(struct python_walk *w)
 	return !bpf_probe_read_user(def->name, n & (PYTHON_NAME_BYTES - 1), (void *)at);
 }
 
-/* Hashes the end of a long name, which is more significant than its beginning. */
+/* Reads the path of the file, of a long one the end, which says more than its beginning. */
 static __always_inline bool python_read_file(struct python_walk *w)
 {
 	struct python_def *def = &w->def;
@@ -145,8 +145,8 @@ static __always_inline __u32 python_read_lines(struct python_walk *w)
 }
 
 /*
- * Code object that 3.13 and later put below an __init__() that was called without leaving the
- * interpreter.
+ * Returns true for the code object that 3.13 and later put below an __init__() that was called
+ * without leaving the interpreter.
  */
 static __always_inline bool python_is_shim(const __u8 *code, __u32 first_line)
 {
@@ -342,8 +342,8 @@ static __always_inline __u64 python_recall(__u32 slot, struct python_walk *w)
 }
 
 /*
- * Visits a frame. Its data is in the walk, to save stack. When the segment is full, the walk
- * continues to the segment's end, and only the innermost frames are recorded.
+ * Visits a frame. Its data is in the walk, to save stack. When a frame doesn't fit, the walk
+ * continues to its segment's end, and only the innermost frames of that are recorded.
  */
 __noinline int python_visit(__u32 slot)
 {
@@ -538,7 +538,7 @@ static __always_inline __u64 python_only_state(const struct python_layout *l)
 	return state;
 }
 
-/* Walks from the innermost frame of the state that the thread runs with, if that is found. */
+/* Begins at the innermost frame of the state that the thread runs with, if that is found. */
 static __always_inline void python_begin(struct python_walk *w)
 {
 	__u64 thread = task_thread_base((void *)bpf_get_current_task()),

@@ -74,7 +74,7 @@ struct python_walk {
 	__u64 first_state, owner; /* the state that is walked first; its thread_id */
 	__u64 interpreter, state; /* the next ones to look at; 0: none */
 	__u32 n_looked;		  /* steps along the lists */
-	__u64 window, window_end; /* address whose memory is in the bytes below */
+	__u64 window, window_end; /* range of addresses that is in the bytes below */
 	__u64 innermost;	  /* before 3.11, from here on: the first frame */
 	__u32 next_native;
 	__u32 n_calls, n_placed; /* calls of the evaluating function; calls with a frame */

@@ -39,7 +39,7 @@
 /* A task's wait for a lock. */
 struct lock_wait {
 	__u64 addr;	/* 0: there is none */
-	__u64 began_ns; /* address of a kernel lock; else 0 */
+	__u64 began_ns; /* of a wait for a kernel lock; else 0 */
 	__u32 waker_tgid;
 	__u8 kind, end, is_private; /* as in struct lock_key */
 	char waker_comm[TASK_COMM_LEN];

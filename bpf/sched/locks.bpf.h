@@ -79,7 +79,7 @@ static __always_inline struct lock_sum *lock_find_sum(const struct lock_key *key
 	return bpf_map_lookup_elem(table, key); /* another CPU may have been faster */
 }
 
-/* Fills a key except its stack, with the process's generation. */
+/* Fills a key except its stack, and the generation of a program. */
 static __always_inline void lock_key_fill(struct lock_key *key, const struct lock_wait *wait)
 {
 	key->addr = wait->addr;

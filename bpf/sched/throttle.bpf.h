@@ -27,7 +27,7 @@ struct throttle_mark {
 	__u64 queue;	 /* address of the task's run queue; 0: no quota applies */
 	__u64 before_ns; /* that queue's total throttled time at the start */
 	__u64 part_ns;	 /* throttled time in the queues that the task was in before */
-	__u64 lag_ns;	 /* by the queue's clock, which stops while its CPU is idle */
+	__u64 lag_ns;	 /* of the queue's clock, which stops while its CPU is idle */
 };
 
 /* False without CONFIG_CFS_BANDWIDTH. */
@@ -41,7 +41,7 @@ static __always_inline bool throttle_is_by_task(void)
 	return bpf_core_field_exists(((struct task_struct___since6_18 *)0)->throttled);
 }
 
-/* Reads a field of an object that the verifier knows (is_typed), or of an address. */
+/* Reads a field of an object that the verifier knows (is_typed), or knows as an address only. */
 #define THROTTLE_READ(from, field) (is_typed ? (from)->field : BPF_CORE_READ(from, field))
 
 /* Returns a total, plus the current throttling if the queue is throttled now. */

@@ -9,9 +9,9 @@
 
 struct task_state {
 	__u64 off_ns;  /* when it was switched out; 0: on CPU, or not traced */
-	__u64 cut_ns;  /* the wait is counted up to here: end of the last window */
+	__u64 cut_ns;  /* end of the last window that counted a wait */
 	__u64 wake_ns; /* when it became runnable again; 0: not yet */
-	__u64 user_id; /* stack names */
+	__u64 user_id; /* stack ids */
 	__u64 waker_id;
 	__u64 waking_id;       /* its current waker, perhaps before it is switched out */
 	__u64 switches;	       /* context switches at that time: equal until the next switch-out */
@@ -32,9 +32,9 @@ const volatile struct wait_settings wait_settings SEC(".rodata.waits") = {
 };
 
 /*
- * Key of a wait. It is taken from the thread's state first, which is changed next; then it is
- * counted. So the state is not held meanwhile, and the verifier goes through counting once, and not
- * for each kind of memory that states lie in.
+ * A wait as it is counted. It is taken from the thread's state first, which is changed next; then
+ * it is counted. So the state is not held meanwhile, and the verifier goes through counting once,
+ * and not for each kind of memory that states lie in.
  */
 struct wait {
 	struct lock_key key; /* without --locks only its stack */

@@ -11,7 +11,7 @@
 
 struct wait_window window SEC(".data.window") = {};
 
-/* Returns the requested part of a wait, with its runnable share. Without a branch, too. */
+/* Sets the requested part of a wait, with its runnable share. Without a branch, too. */
 static __always_inline void wait_measure(struct wait *wait, __u64 off_ns, __u64 wake_ns,
 					 __u64 now_ns)
 {

@@ -89,7 +89,7 @@ __noinline int kernel_walk_some(__u32 slot)
 	return reason;
 }
 
-/* Walks into the slot. False: not possible on this kernel. */
+/* Walks into the slot. False: there is no table, or the walk was not complete. */
 __noinline int kernel_walk(__u32 slot, __u64 frame_at)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -120,7 +120,9 @@ static __always_inline bool kernel_walk_task(__u32 slot, struct task_struct *tas
 }
 #endif
 
-/* Returns the kernel stack of a task that isn't running. is_next: it will run next, here. */
+/*
+ * Returns the id of the kernel stack of a task that isn't running. is_next: it will run next, here.
+ */
 static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task, bool is_next)
 {
 	__u32 slot;

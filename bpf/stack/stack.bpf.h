@@ -153,7 +153,10 @@ static __always_inline __u64 stack_walk_user(void *ctx, __u32 slot, struct stack
 	return id;
 }
 
-/* Returns the user stack of the current task, which is process tgid after `generation` execs. */
+/*
+ * Returns the id of the current task's user stack. The task is of process tgid, after `generation`
+ * execs.
+ */
 static __always_inline __u64 stack_intern_user_of(void *ctx, __u32 tgid, __u32 generation)
 {
 	__u32 slot = stack_claim_slot();
@@ -207,9 +210,10 @@ static __always_inline __u64 stack_end_kernel(__u32 slot)
 }
 
 /*
- * Returns the kernel stack that leads here. This and stack_intern_kernel_of() can't be one function
- * with a NULL task for one case: the verifier before 6.4 or so doesn't know that a typed task is
- * not NULL, follows the other case too, and refuses the other helper because it has no context.
+ * Returns the id of the kernel stack that leads here. This and stack_intern_kernel_of() can't be
+ * one function with a NULL task for one case: the verifier before 6.4 or so doesn't know that a
+ * typed task is not NULL, follows the other case too, and refuses the other helper because it has
+ * no context.
  */
 static __always_inline __u64 stack_intern_kernel_current(void *ctx)
 {

@@ -302,7 +302,7 @@ static __always_inline bool unwind_note_frame(struct stack_scratch *scratch)
 	return true;
 }
 
-/* The same by a rule that only Go code has, given as a number. */
+/* Moves to the caller by a rule that only Go code has, given as the number that it is. */
 __noinline int unwind_step_in_go(__u32 slot, __u64 number)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -383,7 +383,7 @@ static __always_inline void unwind_begin_words(struct stack_scratch *scratch)
 	scratch->def.n_words = 2;
 }
 
-/* From here on each step records its own frame. The comparison has already handled the leaf. */
+/* From here on each step records its own frame. The comparison has overwritten the leaf. */
 static __always_inline void unwind_begin_turns(struct stack_scratch *scratch)
 {
 	scratch->def.words[0] = scratch->leaf;
@@ -391,8 +391,8 @@ static __always_inline void unwind_begin_turns(struct stack_scratch *scratch)
 }
 
 /*
- * Returns the address meanings' id of the process's slice, with the size of its perf map in the
- * upper bits.
+ * Takes the number for what addresses mean from the process's slice, with the size of its perf map
+ * in the upper bits.
  */
 static __always_inline void unwind_take_names(struct stack_scratch *scratch,
 					      const struct unwind_process *process)
@@ -471,7 +471,7 @@ __noinline int unwind_judge(__u32 slot, int reason)
 }
 
 /*
- * Walks the stack of the current task, process def.tgid, into the slot. How the walk ended;
+ * Walks the stack of the current task, process def.tgid, into the slot. Returns how it ended;
  * UNWIND_GOES_ON: it was not needed, def.id is the stack id.
  */
 __noinline int unwind_walk(__u32 slot)

@@ -212,7 +212,10 @@ static __always_inline bool unwind_is_own_tree(const void *tree)
 	return mm && tree == (void *)mm + bpf_core_field_offset(mm->mm_mt);
 }
 
-/* True if anonymous memory replaces only anonymous memory, so that no code changes. */
+/*
+ * Returns true if the mapping replaces code of the slice by other code. Memory without a file in
+ * the place of such memory, or of a part of it, is not other code.
+ */
 static __always_inline bool unwind_is_other_code(const struct unwind_process *process, __u64 start,
 						 __u64 end, const struct vm_area_struct *vma)
 {

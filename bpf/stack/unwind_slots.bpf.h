@@ -26,8 +26,8 @@ struct stack_scratch {
 	struct unwind_state walk;
 	struct unwind_returns returns;
 	__u64 sps[STACK_DEPTH]; /* stack address at which each frame begins: for Python */
-	__u64 highest_sp;	/* number of sps; 0: none */
-	__u64 fingerprints;	/* number of Python code objects in def.words */
+	__u64 highest_sp;	/* of these; 0: there are none */
+	__u64 fingerprints;	/* hash of those of the Python code objects in def.words */
 	__u64 names;		/* id of the process's address meanings */
 	bool lacks_definition;	/* a code object, or the stack itself, could not be sent */
 #ifdef STACK_RECURS

@@ -33,7 +33,7 @@ struct elffile {
  */
 int elffile_open(struct elffile *f, int fd);
 
-/* The same for a file that need not be linked, and has no code that can be mapped. */
+/* The same for a file that was not linked, and has no code that can be mapped. */
 int elffile_open_codeless(struct elffile *f, int fd);
 int elffile_open_image(struct elffile *f, const void *image, size_t size);
 void elffile_close(struct elffile *f);

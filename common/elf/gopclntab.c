@@ -100,8 +100,8 @@ const char *gopclntab_name(const struct gopclntab *g, int32_t offset)
 }
 
 /*
- * Finds the part from the first bracket to the last one. Before Go 1.18 brackets hold array lengths
- * only.
+ * Leaves out what is between the first bracket and the last one. Before Go 1.18 brackets hold array
+ * lengths only.
  */
 size_t gopclntab_write_name(const struct gopclntab *g, char *to, const char *name, size_t n)
 {
@@ -164,7 +164,7 @@ bool go_values_next(struct go_values *v)
 	v->value = (int32_t)((uint32_t)v->value + (change & 1 ? ~(change >> 1) : change >> 1));
 	v->start = v->end;
 	v->end += (uint64_t)n_quanta * v->quantum;
-	return v->end > v->start; /* otherwise the address is past the end */
+	return v->end > v->start; /* otherwise it is beyond the last address */
 }
 
 /* -1: there is none. */

@@ -36,7 +36,7 @@ struct gopclntab {
 	struct go_span functab, names, units, files, values;
 	uint64_t gofunc;  /* base of the offsets of inlined calls */
 	bool has_calls;	  /* inlined calls can be found */
-	bool is_searched; /* ... which is unset before */
+	bool is_searched; /* has_calls is known */
 };
 
 /*
@@ -44,7 +44,7 @@ struct gopclntab {
  * 1.17.
  */
 enum go_flag {
-	GO_TOPFRAME = 1, /* is called by the kernel only */
+	GO_TOPFRAME = 1, /* called by nothing, or by the kernel */
 	GO_SPWRITE = 2,	 /* moves to another stack */
 	GO_ASM = 4,	 /* hand-written */
 };
@@ -74,7 +74,7 @@ struct go_frame {
 	const char *function; /* as stored in the table; NULL: broken */
 	const char *file;     /* NULL: unknown */
 	uint32_t line;	      /* 0: unknown */
-	/* line of the address; in all but the innermost function, the line of a call */
+	/* the address in it; in all but the innermost function, within a call */
 	uint64_t pc;
 };
 
@@ -118,7 +118,7 @@ bool go_values_next(struct go_values *v);
 const char *gopclntab_file(const struct gopclntab *g, const struct go_func *f, uint64_t vaddr);
 
 /*
- * Returns the calls that an address is in, innermost first: functions inlined there, then the one
+ * Finds the calls that an address is in, innermost first: functions inlined there, then the one
  * that was compiled. Writes at most max, returns how many; 0: not in a function.
  */
 size_t gopclntab_frames(struct gopclntab *g, uint64_t vaddr, struct go_frame *frames, size_t max);

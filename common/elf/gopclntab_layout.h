@@ -16,10 +16,10 @@ struct gopclntab;
 struct go_layout {
 	uint32_t magic;
 	uint8_t entry_bytes; /* bytes of a code location or pointer: 8, or 4 for offsets */
-	/* header: index of the first of five offsets; 0: the table is one part */
+	/* place of the first of five offsets in the header; 0: the table is one part */
 	uint8_t parts_at;
 	uint8_t functab_at;  /* offset of the function list in its part */
-	uint8_t func_words;  /* bytes of struct _func between its first member and funcID */
+	uint8_t func_words;  /* words of struct _func between its first member and funcID */
 	bool has_units;	     /* source files are numbered by compilation unit */
 	uint8_t calls_index; /* index of the inlined calls among the function's pointers */
 	uint8_t call_bytes, call_name_at, call_pc_at; /* of inlinedCall */
@@ -35,7 +35,8 @@ struct go_call {
 };
 
 /*
- * Finds a function's inlined calls, if they are located relative to gofunc. False: none, or broken.
+ * Reads call number index of a function's inlined calls, if these are found relative to gofunc.
+ * False: none, or broken.
  */
 bool gopclntab_read_call(const struct gopclntab *g, const struct go_func *f, uint64_t gofunc,
 			 uint32_t index, struct go_call *call);

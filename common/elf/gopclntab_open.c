@@ -168,7 +168,7 @@ static bool read_header(struct gopclntab *g)
 
 /* ---- the table ---- */
 
-/* 0, or -errno; read_header() decides if it is a header. */
+/* 0, or -errno: -EINVAL if it is not a table, by read_header(). */
 static int read_table(struct gopclntab *g, const struct elfrelative *relative,
 		      const struct region *region)
 {

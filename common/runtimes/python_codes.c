@@ -131,7 +131,7 @@ static struct python_function *intern_function(struct python_codes *codes,
 	return draft;
 }
 
-/* Copies a draft into memory of its exact size. */
+/* Decodes a text into as much memory as it needs. */
 static char *read_text(const struct python_text *text, const uint8_t *bytes, size_t n_bytes)
 {
 	char *decoded = python_text_decode(text, bytes, n_bytes), *exact = mem_strdup(decoded);

@@ -36,10 +36,13 @@ int python_file_read(struct python_file *python, const struct elf64 *elf);
  */
 uint32_t python_thread_bytes(const struct elf64 *elf);
 
-/* Finds the version from the first n bytes of _PyRuntime. Returns NULL, or why it is refused. */
+/*
+ * Finds the layout by the version and by _PyRuntime, of which the first n words are given. Returns
+ * NULL, or why it is refused.
+ */
 const char *python_layout_find(struct python_file *python, const uint64_t *words, size_t n);
 
-#define PYTHON_OFFSET_WORDS 64	 /* bytes of _PyRuntime that are read */
+#define PYTHON_OFFSET_WORDS 64	 /* words of _PyRuntime that are read */
 #define PYTHON_THREAD_BYTES 4096 /* struct pthread is smaller */
 
 #endif

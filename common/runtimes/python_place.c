@@ -49,8 +49,8 @@ static void count_place(struct search *s, int32_t place)
 }
 
 /*
- * Searches the words around one thread's pointer that point to its state. Variables end with what
- * has been mapped for the thread.
+ * Counts the words around one thread's pointer that point to its state. Variables end with what has
+ * been mapped for the thread.
  */
 static void search_thread(struct search *s, uint64_t state, uint64_t pointer)
 {

@@ -74,8 +74,8 @@ static const struct runtime runtimes[] = {
 };
 
 /*
- * Returns true for allowed suffixes of a name: none, a version ("8.2", "-3.1"), or the kernel's "
- * (deleted)".
+ * Returns true for allowed suffixes of a name: none, a version ("8.2", "-3.1"), or what the kernel
+ * adds (" (deleted)").
  */
 static bool is_version(const char *text)
 {
@@ -95,7 +95,7 @@ static bool is_of(const struct runtime *runtime, const char *base)
 	return false;
 }
 
-/* Returns the number of the runtime, below max, that a mapping's file belongs to; max: none. */
+/* Returns the number of the first runtime, below max, that a mapping's file is of; max: none. */
 static size_t find_file(const struct mapped *m, size_t max)
 {
 	const char *base = path_last(m->name->path);

@@ -8,7 +8,7 @@
 #include "elf/dwarf_read.h"
 #include "unwind/cfa_program.h"
 
-/* ---- cfa expr ---- */
+/* ---- expressions ---- */
 
 /*
  * DWARF expressions (DWARF 5, 2.5) in call frame information. They are not evaluated but compared
@@ -106,7 +106,7 @@ static struct unwind_rule cfa_expr_rule(struct cursor expr)
 	return rule;
 }
 
-/* ---- cfa program ---- */
+/* ---- instructions ---- */
 
 #define LOW_BITS 0x3f
 

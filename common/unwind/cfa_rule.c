@@ -6,7 +6,7 @@
 #include "abi/unwind_rule.h"
 #include "unwind/cfa_rule.h"
 
-/* ---- cfa machine ---- */
+/* ---- architectures ---- */
 
 #define RSP	 7
 #define RBP	 6
@@ -45,7 +45,7 @@ const struct cfa_machine *cfa_machine(uint16_t e_machine)
 	return NULL;
 }
 
-/* ---- cfa rule ---- */
+/* ---- rules ---- */
 
 #define RSP 7
 

@@ -19,7 +19,7 @@ struct builder {
 	const struct eh_frame *eh;
 	const struct cfa_start *starts; /* by CIE */
 	struct cfa_program program;
-	uint64_t covered_end; /* end of the previous FDEs' code */
+	uint64_t covered_end; /* end of the previous FDE's code */
 	bool keeps_extra;     /* rules locate the extra register, too */
 	bool needs_extra;     /* a CFA is computed from the extra register */
 	int err;
@@ -39,7 +39,10 @@ static bool takes_cfa_from_extra(const struct unwind_rule *rule, const struct cf
 	       unwind_reg(rule->cfa_off) == machine->numbers[CFA_REG_EXTRA];
 }
 
-/* The rule for a function's first instruction: the return address is in its register. */
+/*
+ * Returns true if the first range is the first instruction of code that a PLT jumps to, before
+ * anything is said: the return address is in its register, too.
+ */
 static bool begins_behind_plt(const struct cfa_range *first, const struct cfa_range *next)
 {
 	return next->is_behind_plt && !first->is_behind_plt && first->rule.kind == UNWIND_SP &&

@@ -201,7 +201,7 @@ static void fill_code(struct cfi_table *t, const struct elf64 *elf, uint64_t vad
 }
 
 /*
- * Finds _init and _fini, which the linker concatenates from pieces of many files, without unwind
+ * Fills _init or _fini, which the linker concatenates from pieces of many files, without unwind
  * information.
  */
 static void fill_section(struct cfi_table *t, const struct elf64 *elf, const char *name)

@@ -9,7 +9,7 @@
 #include "unwind/cfi_table.h"
 
 #define RECENT_BITS 10
-/* base of row addresses, with space for rows added before the first one */
+/* bytes from the base to the first row, for rows that gaps get before it */
 #define BASE_BEFORE   (1ULL << 31)
 #define BASE_MULTIPLE (1ULL << 16)
 #define REACH	      ((1ULL << 31) - 2 * BASE_MULTIPLE)

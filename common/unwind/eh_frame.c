@@ -192,7 +192,7 @@ static int add_fde(struct walk *w, struct record *r)
 	return 0;
 }
 
-/* False at the end: of the section, at a valid terminator, or at an invalid length. */
+/* False at the end: of the section, at a terminator if that ends it, or at an invalid length. */
 static bool next_record(struct eh_frame *eh, struct cursor *c, struct record *r)
 {
 	uint64_t bytes = 0;

@@ -124,7 +124,7 @@ static bool ends_large_prologue(const struct insn *insn)
 	return is_access(insn, INSN_ADD, PROLOGUE_TMP) && insn->t == SP && !insn->offset;
 }
 
-/* Finds the store of x29 below sp: after the return address, or both at once. */
+/* Matches a store of x29 below sp, after that of the return address, or of both at once. */
 static bool saves_record(const struct insn *insn)
 {
 	if (is_access(insn, INSN_STORE, SP))
@@ -211,7 +211,7 @@ static bool find_kept(const struct go_code *code, int32_t *place)
 	return false;
 }
 
-/* Returns by saved values, else by x29, which callees preserve. */
+/* Finds the way back by saved values, else by x29, which callees preserve. */
 static struct unwind_rule find_switch(const struct go_code *code, const struct go_saved *saved,
 				      size_t away)
 {
@@ -231,7 +231,7 @@ static struct unwind_rule find_switch(const struct go_code *code, const struct g
 				     .bp_off = (int16_t)(saved->bp_off / WORD) };
 }
 
-/* Finds how systemstack returns: by g.m, m.curg and its sched. */
+/* The way systemstack returns: by its g's m, that one's curg, and that one's sched. */
 struct way_back {
 	int32_t m, curg, sp, bp;
 };

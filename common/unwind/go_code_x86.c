@@ -233,7 +233,7 @@ static bool loads(const struct step *step, uint8_t from, uint8_t *to, int32_t *d
 	return true;
 }
 
-/* Finds how systemstack returns: by g.m, m.curg and its sched. */
+/* The way systemstack returns: by its g's m, that one's curg, and that one's sched. */
 struct way_back {
 	int32_t tls, m, curg, sp;
 };
@@ -341,7 +341,7 @@ static struct unwind_rule find_call(const struct go_code *asmcgocall)
 }
 
 /*
- * Returns by rbp, which callees preserve. It points at the saved rbp of the caller, or, where
+ * Makes a rule by rbp, which callees preserve. It points at the saved rbp of the caller, or, where
  * nanotime and its like hold rsp in it before Go 1.17, at the frame's end.
  */
 static struct unwind_rule find_switch(const struct go_code *code, const struct go_saved *saved,

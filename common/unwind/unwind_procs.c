@@ -17,7 +17,7 @@
 #include "unwind/go_rows.h"
 #include "unwind/unwind_procs.h"
 
-/* ---- unwind files ---- */
+/* ---- rows of files ---- */
 
 #define EXPENSIVE_ROWS (1 << 18) /* a library of LLVM has a million: 70 ms, and 25 MB meanwhile */
 
@@ -77,7 +77,7 @@ struct unwind_run unwind_files_rows(struct unwind_files *files, struct file *fil
 	return rows->run;
 }
 
-/* ---- unwind procs ---- */
+/* ---- the array of mappings ---- */
 
 #define MAX_SLICE    (1U << UNWIND_SLICE_BITS)
 #define MAX_MEANINGS MAX_SLICE
@@ -389,7 +389,7 @@ static void publish(struct unwind_procs *procs, pid_t pid, struct maps *maps)
 
 /* ---- processes ---- */
 
-/* Reports it at once, not at the end: a run may take days. */
+/* Reports it once, when it happens and not at the end: a run may take days. */
 static void tell_full(struct unwind_procs *procs, pid_t pid)
 {
 	if (!procs->is_full_reported)
@@ -538,7 +538,7 @@ void unwind_procs_note_moves(struct unwind_procs *procs, pid_t pid,
 }
 
 /*
- * Returns true if the published tables were read since the process's latest exec: by all events
+ * Returns true if the published mappings were read since the process's latest exec: by all events
  * that have come, not only by those that have been handled.
  */
 static bool has_latest(const struct unwind_procs *procs, pid_t pid)

@@ -15,7 +15,7 @@
 #define PAGE_BYTES     (1ULL << UNWIND_PAGE_SHIFT)
 #define PAGE_MAX_CELLS 0xffff
 #define PAGE_MAX_ROWS  (PAGE_MAX_CELLS - UNWIND_RULES_AT - UNWIND_PAGE_RULES)
-#define OTHER_RULES    (UNWIND_PAGE_RULES - 1) /* rules beyond a page's own */
+#define OTHER_RULES    (UNWIND_PAGE_RULES - 1) /* place of all rules beyond those that fit */
 #define NO_RULE	       UINT32_MAX
 #define RULE_SLOTS     (2 * UNWIND_MAX_RULES) /* size of the hash tables: at most half full */
 #define BAD_RULE       1		      /* the number of UNWIND_BAD */
