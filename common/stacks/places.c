@@ -14,8 +14,6 @@
 #include "stacks/places.h"
 #include "symbols/ksyms.h"
 
-/* ---- place ---- */
-
 /* ---- places ---- */
 
 #define MAX_INLINED 64 /* functions at one address */

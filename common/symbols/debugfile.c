@@ -28,7 +28,7 @@
 
 #define DEBUG_FOLDER	 "/usr/lib/debug"
 #define CHUNK_BYTES	 (256u << 10)
-#define CRC_MAX_BYTES	 (1ull << 30) /* limit of a debug file; libLLVM's has 0.3 GiB */
+#define CRC_MAX_BYTES	 (1ull << 30) /* limit of one file; libLLVM's has 0.3 GiB */
 #define CRC_HOURLY_BYTES (8ull << 30) /* of all */
 #define SUMS_KEPT	 64
 
@@ -55,7 +55,7 @@ static struct wanted describe(const struct elffile *f)
 
 /* ---- checks ---- */
 
-/* Compares build-ids. 1: equal, 0: different, -1: the file has none. */
+/* Compares build-ids. 1: equal, 0: different, -1: one of the files has none. */
 static int compare_build_id(const struct wanted *w, const struct elffile *debug)
 {
 	uint8_t id[ELFFILE_BUILD_ID_MAX];

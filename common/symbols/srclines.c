@@ -334,7 +334,7 @@ static void find_call(Dwarf_Die *unit, Dwarf_Die *die, struct srcframe *frame)
 		frame->line = (uint32_t)line;
 }
 
-/* Collects the inlined functions around an address, outermost first. */
+/* The inlined functions around an address, outermost first. */
 struct inlined {
 	Dwarf_Die items[SRCLINES_MAX_FRAMES - 1];
 	size_t n;
