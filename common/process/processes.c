@@ -755,7 +755,7 @@ static struct maps *recall_as_read(struct processes *table, pid_t pid, uint64_t 
 		       : processes_recall(table, pid, time_ns);
 }
 
-/* Current mappings also hold for that time: it has not executed another program since. */
+/* Returns true if current mappings also hold for that time: no other program was executed since. */
 static bool was_so(struct processes *table, pid_t pid, uint64_t time_ns)
 {
 	struct era *latest;
@@ -806,7 +806,7 @@ static void note_generation(struct processes *table, pid_t pid, uint32_t generat
 	p->generation = generation;
 }
 
-/* Its latest maps may show another mapping at that address. */
+/* Its latest maps may show another mapping at an address of that time. */
 static bool has_mapped_since(const struct era *era, uint64_t time_ns)
 {
 	return era->begin_ns <= time_ns && era->n_in_maps > era_count_until(era, time_ns);

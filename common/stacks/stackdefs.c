@@ -187,7 +187,7 @@ struct trace {
 	uint64_t waker[WAKER_WORDS]; /* words of STACK_WAKER, which has no locations */
 	struct stack_flaw flaw;	     /* of a user stack */
 	char *file;		     /* owned name of the flaw's file; NULL: none */
-	unsigned int n_users;	     /* number of definitions that refer to it; stackdefs count */
+	unsigned int n_users;	     /* number of definitions that refer to it */
 	uint32_t last_used;	     /* by a report */
 	bool is_trimmed;
 	uint32_t n_trimmed; /* number of the tracer's own locations at the leaf */

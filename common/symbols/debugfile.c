@@ -293,7 +293,7 @@ int debugfile_fetch(const struct elffile *f, struct elffile *debug)
 
 /* ---- files shared by debug files (dwz) ---- */
 
-/* Reads a name and, after its end, a build-id. False: the section has neither. */
+/* Reads a name and, after its end, a build-id. False: the section lacks one of them. */
 static bool describe_shared(const Elf_Data *data, struct wanted *w, char name[PATH_MAX])
 {
 	size_t n = data && data->d_buf ? strnlen(data->d_buf, data->d_size) : 0;

@@ -589,7 +589,7 @@ static uint64_t sum_bytes(const struct dso_cache *cache)
 	return cache->tables.bytes + __atomic_load_n(&cache->ahead.bytes, __ATOMIC_RELAXED);
 }
 
-/* Evicts the least recently used, until at most max_bytes remain, or all but one are evicted. */
+/* Evicts the least recently used, until at most max_bytes remain, or only the given one. */
 static void drop_oldest(struct dso_cache *cache, uint64_t max_bytes, const struct lru_item *kept)
 {
 	while (sum_bytes(cache) > max_bytes && cache->tables.oldest != kept)

@@ -235,8 +235,8 @@ void dso_cache_release(struct dso_cache *cache, bool at_once);
 /*
  * Finds the files that no process has mapped; unless at_once, only if that was true in the last
  * call, too, and no one has attached since. After the wanted names have been resolved,
- * dso_cache_leave() drops their symbols, and files_release() may close them. Like
- * dso_cache_release(), it may evict cached names.
+ * dso_cache_leave() drops their symbols, and files_release() may close them. dso_cache_leave() may
+ * evict cached names, as dso_cache_release() does.
  */
 void dso_cache_find_leaving(struct dso_cache *cache, bool at_once);
 bool dso_is_leaving(const struct dso *dso);

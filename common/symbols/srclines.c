@@ -145,7 +145,7 @@ static bool is_sane(const struct elffile *file)
 
 /*
  * Opens the shared file in advance: libdw would search in the tracer's root, and not verify it.
- * False: not found.
+ * False: not found, or broken.
  */
 static bool begin_shared(struct srclines *lines, const struct elffile *file)
 {
