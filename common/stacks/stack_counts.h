@@ -56,7 +56,7 @@ struct stack_counts {
 	bool has_folded;	    /* printed */
 	/* an error was printed: tables are not drained early any more */
 	bool has_failed;
-	bool has_forgotten; /* names, in this turn */
+	bool has_forgotten; /* ids, in this turn */
 	struct stackdefs *defs;
 	struct process_flaws *flaws; /* values that lose their process are counted here; borrowed */
 	struct stack_sent_set *sent; /* BPF's memory */
