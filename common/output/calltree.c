@@ -196,7 +196,7 @@ static void swap(uint64_t *a, uint64_t *b)
 	*b = kept;
 }
 
-/* Partitions the list: no value before the returned index is greater than any after it. */
+/* Partitions the list: no value up to the returned index is greater than any after it. */
 static size_t split(uint64_t *list, size_t n)
 {
 	uint64_t pivot = list[(n - 1) / 2];

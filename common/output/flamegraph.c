@@ -56,7 +56,7 @@ struct box {
 	uint32_t row;
 	uint32_t n_merged;
 	bool is_waker;	/* in a waker's stack, after a "--" */
-	bool is_kernel; /* below the kernel's entry function, if frames have no suffixes */
+	bool is_kernel; /* the kernel's entry or called by it, if frames have no suffixes */
 };
 
 /* A colour is a class of the style sheet: a letter and a digit. */
@@ -378,7 +378,7 @@ static int compare_parts(const void *a, const void *b)
 	return (x->box->left > y->box->left) - (x->box->left < y->box->left);
 }
 
-/* Writes a path's rectangles, with adjacent ones merged. Returns how many there are. */
+/* Writes a path's rectangles, with adjacent parts merged. Returns the number of its parts. */
 static size_t print_path(const struct drawing *d, const struct part *parts, size_t n)
 {
 	size_t i = 0;

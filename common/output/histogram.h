@@ -31,7 +31,7 @@ struct hist {
 struct hist *hist_new(void);
 void hist_free(struct hist *h); /* NULL is allowed */
 
-/* Adds a value, converted as in the kernel; values above HIST_MAX_NS count as HIST_MAX_NS. */
+/* Converts nanoseconds as in the kernel; values above HIST_MAX_NS count as HIST_MAX_NS. */
 uint64_t hist_fixed(const struct hist_unit *unit, uint64_t ns);
 
 void hist_record(struct hist *h, uint64_t fixed);

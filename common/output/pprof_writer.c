@@ -232,8 +232,8 @@ static bool is_same_place(const struct frame *a, const struct frame *b)
 }
 
 /*
- * Returns the frame at *i and, if it is inlined, those that it is inlined in. Leaves *i at the last
- * one.
+ * Returns the number of a location: the frame at *i and, if it is inlined, those that it is inlined
+ * in. Leaves *i at the last one.
  */
 static uint64_t number_location(struct pprof *p, const struct sample *s, size_t *i)
 {

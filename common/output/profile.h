@@ -26,7 +26,7 @@ struct column {
 	const char *pprof;
 };
 
-/* The thread that a sample is from; texts that are unknown or absent are NULL. */
+/* Cgroup, container and unit of a sample's thread; texts that are unknown or absent are NULL. */
 struct sample_group {
 	const char *cgroup; /* its path (v2) */
 	const char *container_id, *unit;

@@ -11,7 +11,7 @@
 #define UNIT_BYTES   32
 #define MAX_FRACTION 10000000 /* digits shown of a fraction: 7 */
 
-/* Steps of a unit, each N times the one before it. */
+/* Steps of a unit, each `factor` times the one before it. */
 struct scale {
 	const char *unit;
 	struct step {

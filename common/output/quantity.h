@@ -16,8 +16,8 @@
 const char *quantity_unit(char buf[QUANTITY_MAX], uint64_t value, const char *unit);
 
 /*
- * unit as in profile_unit(): "nanoseconds" and "microseconds" become times, "bytes" sizes, all the
- * rest is written after the number, escaped. Returns buf, always terminated.
+ * unit as in profile_unit(): "nanoseconds" and "microseconds" become times, "bytes" sizes, any
+ * other unit is written after the number, escaped. Returns buf, always terminated.
  */
 char *quantity_format(char buf[QUANTITY_MAX], uint64_t value, const char *unit);
 

@@ -13,10 +13,10 @@ struct writer_facts {
 	const char *tool;
 	const char *host, *kernel;
 	const char *event; /* sampled event, such as "cpu-clock at 99 Hz"; NULL: none */
-	const struct sample_period *period; /* NULL: nothing was */
+	const struct sample_period *period; /* NULL: nothing was sampled */
 	/* type of the values in pprof; NULL: derived from their unit */
 	const char *type;
-	uint64_t end_unix_ns; /* start of the window, by the wall clock */
+	uint64_t end_unix_ns; /* end of the window, by the wall clock */
 	uint64_t duration_ns;
 	uint64_t lost; /* losses, in the profile's unit */
 };

@@ -13,7 +13,7 @@ static bool is_noncharacter(const char *s)
 	return !memcmp(s, "\xef\xbf\xbe", 3) || !memcmp(s, "\xef\xbf\xbf", 3);
 }
 
-/* Writes the character of `bytes` bytes at s, or counts it only if f is NULL. */
+/* Writes the character of `bytes` bytes at s; 0: a byte that is not printable. */
 static void print_character(FILE *f, const char *s, size_t bytes)
 {
 	static const struct {
@@ -38,7 +38,7 @@ static void print_character(FILE *f, const char *s, size_t bytes)
 		fwrite(s, 1, bytes, f);
 }
 
-/* Walks over at most n characters; returns how many there were. */
+/* Walks over at most n characters, writing them unless f is NULL; returns how many there were. */
 static size_t walk(FILE *f, const char *s, size_t n)
 {
 	size_t count = 0;

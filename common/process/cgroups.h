@@ -28,7 +28,7 @@ struct cgroups;
 struct cgroups *cgroups_new(bool watch);
 void cgroups_free(struct cgroups *cgroups);
 
-/* Returns true if cgroup2 is mounted. */
+/* Returns true if cgroup2 is mounted; cgroups_root(): where; NULL: nowhere. */
 bool cgroups_are_there(void);
 const char *cgroups_root(void);
 

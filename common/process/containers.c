@@ -96,7 +96,7 @@ static const char *find_runtime(struct part manager)
 }
 
 /*
- * Splits "docker-<id>.scope" and "<id>". runc's notation for systemd, is the directory
+ * Splits "docker-<id>.scope" and "<id>". runc's notation for systemd is the directory
  * "<slice>:docker:<id>" if systemd is not used. False: there is no id.
  */
 static bool split_id(struct part part, struct part *manager, struct part *id)

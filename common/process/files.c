@@ -147,7 +147,7 @@ bool file_is_untouched(const struct file *file)
 	       (is_same_time(&st.st_ctim, &file->st.st_ctim) || st.st_nlink != file->st.st_nlink);
 }
 
-/* Returns true if it is still open, so that no other file can have its inode. */
+/* Returns the file that is still open, so that no other file can have its inode; NULL: none. */
 static struct file *find_open(const struct files *files, const struct mapping *m)
 {
 	FOR_EACH_FILE(file, files, m)

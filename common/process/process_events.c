@@ -215,7 +215,7 @@ void process_events_close(struct process_events *sb)
 	free(sb);
 }
 
-/* Contents of FORK and EXIT records; the rest begins with pid and tid, too. */
+/* Contents of FORK and EXIT records; other records begin with pid and tid, too. */
 struct task_record {
 	struct perf_event_header header;
 	uint32_t pid, ppid, tid, ptid;

@@ -68,7 +68,7 @@ void process_events_read(struct process_events *sb);
 struct queued {
 	uint64_t time_ns;
 	size_t at, size; /* in the bytes */
-	bool is_last;	 /* the user's; see process_events.h */
+	bool is_last;	 /* the user's; see struct process_event */
 };
 
 /* All zero: empty. */
@@ -88,7 +88,7 @@ char *event_queue_add(struct event_queue *queue, uint64_t time_ns, size_t size);
 /* Returns the record of an item. */
 const void *event_queue_record(const struct event_queue *queue, const struct queued *item);
 
-/* Sorts the records not yet noted, once all records up to that time have been added. */
+/* Sorts the records not yet noted; before event_queue_note(), with all up to its time added. */
 void event_queue_sort(struct event_queue *queue);
 
 /* Returns the next record to be noted, up to that time; NULL: none. */

@@ -12,8 +12,6 @@
 #include "process/processes.h"
 #include "process/procstate.h"
 
-/* ---- eras ---- */
-
 #define MAX_ERAS 4
 
 struct map_list {
@@ -70,7 +68,7 @@ static void append_since(struct map_store *store, struct map_list *list, const s
 	}
 }
 
-/* Makes the list end at the era's last mapping, copying it if it is shared. */
+/* Makes the list end at the era's last mapping, copying it if another era has appended to it. */
 static void own_list(struct map_store *store, struct era *era)
 {
 	struct map_list *list;
@@ -278,7 +276,7 @@ struct maps *era_maps(struct map_store *store, struct era *era, size_t n, pid_t 
 	return maps;
 }
 
-/* ---- processes ---- */
+/* ---- the table ---- */
 
 #define MAX_ANCESTORS 16
 #define MAX_LIST      4096		/* processes with more are read from /proc/PID/maps */
@@ -474,7 +472,7 @@ static struct process *begin_process(struct processes *table, pid_t pid, uint64_
 	return p;
 }
 
-/* After exec, the process has one thread. */
+/* After fork or exec, the process has one thread. */
 static void begin_threads(struct process *p)
 {
 	p->n_threads = 1;
@@ -671,7 +669,7 @@ bool processes_has_exited(const struct processes *table, pid_t pid)
 	return p && p->exit_ns;
 }
 
-/* Returns true if the process has not executed another program since that time. */
+/* Returns true if the process has not exited or executed another program since that time. */
 static bool is_the_same(const struct processes *table, pid_t pid, uint64_t time_ns)
 {
 	const struct process *p = processes_find(table, pid);
@@ -757,7 +755,7 @@ static struct maps *recall_as_read(struct processes *table, pid_t pid, uint64_t 
 		       : processes_recall(table, pid, time_ns);
 }
 
-/* Current mappings also hold for that time: it has not executed another program since. */
+/* Returns true if current mappings also hold for that time: no other program was executed since. */
 static bool was_so(struct processes *table, pid_t pid, uint64_t time_ns)
 {
 	struct era *latest;
@@ -808,7 +806,7 @@ static void note_generation(struct processes *table, pid_t pid, uint32_t generat
 	p->generation = generation;
 }
 
-/* Its latest maps may show another mapping at that address. */
+/* Its latest maps may show another mapping at an address of that time. */
 static bool has_mapped_since(const struct era *era, uint64_t time_ns)
 {
 	return era->begin_ns <= time_ns && era->n_in_maps > era_count_until(era, time_ns);

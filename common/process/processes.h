@@ -113,7 +113,7 @@ struct process {
 	/* the unwinder's: time before its mappings were read; 0: slice inherited from the parent */
 	uint64_t published_ns;
 	uint32_t published_change; /* count of changes at that time */
-	uint32_t moves_noted;	   /* the unwinder's: count of changes at that time */
+	uint32_t moves_noted;	   /* the unwinder's: count of changes when it noted moves */
 	uint32_t names;		   /* the unwinder's: see name_meanings() */
 	struct meanings *meanings; /* the unwinder's: freed with free() */
 	int perf_map_fd;	   /* the unwinder's: perf map; 0, or closed with the process */
@@ -146,7 +146,7 @@ void processes_map(struct processes *table, pid_t pid, const struct mapping *m, 
 void processes_exit(struct processes *table, pid_t pid, uint64_t time_ns);
 
 /*
- * Note that a thread began or ended. A process ends with its last thread, which need not be the
+ * Notes that a thread began or ended. A process ends with its last thread, which need not be the
  * main one: true if that was the last. If its threads could not be counted, /proc is read once the
  * main one has ended. /proc may lag the event: processes_check_end() reads it again.
  */

@@ -139,7 +139,7 @@ bool mapping_is_memory(const struct mapping *m)
 	return !*m->path || !strncmp(m->path, "[anon", strlen("[anon"));
 }
 
-/* Returns the line of the file mapping below, with only anonymous code in between; NULL: none. */
+/* The line of the file mapping right below, with at most anonymous code in between; NULL: none. */
 struct below {
 	const char *line;
 	uint64_t end;

@@ -51,7 +51,7 @@ int root_check_regular(int path_fd, struct stat *st);
 /* Returns a readable, non-blocking descriptor of the same file; or -errno. */
 int root_reopen(int path_fd);
 
-/* Does both, and returns no O_PATH descriptor. */
+/* Does both; closes path_fd. */
 int root_open_regular(int path_fd);
 
 #endif

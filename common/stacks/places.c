@@ -14,8 +14,6 @@
 #include "stacks/places.h"
 #include "symbols/ksyms.h"
 
-/* ---- place ---- */
-
 /* ---- places ---- */
 
 #define MAX_INLINED 64 /* functions at one address */
@@ -434,7 +432,7 @@ void places_look_up_leaving(struct places *places)
 	look_up_new(places, true, NULL, NULL);
 }
 
-/* Looks up all new kernel addresses together. */
+/* Looks up the location; with a kernel address, all new ones together. */
 void place_look_up(struct places *places, struct known_place *known)
 {
 	if (known->frames)

@@ -221,7 +221,7 @@ static bool is_mended_likewise(const struct process_flaw *a, const struct proces
 	return a->runtime == b->runtime && is_cut(a) == is_cut(b) && a->has_names == b->has_names;
 }
 
-/* Groups the processes not reported yet, starting with the worst. */
+/* Groups the processes not reported yet that need the same remedy as the first one, the worst. */
 static struct group take_group(struct process_flaws *flaws, size_t first)
 {
 	struct group g = { .worst = &flaws->items[first] };

@@ -34,6 +34,8 @@
  * Programs that begin and may run Python: their processes are looked at in time for scripts of some
  * milliseconds, also while events are batched. BPF reports each program
  * (bpf/runtimes/python_state.bpf.h), except those whose earlier processes were never a Python.
+ * Libraries are mapped after a program has begun: for some milliseconds, all events are handled at
+ * once.
  */
 
 struct python_programs;
@@ -92,8 +94,8 @@ static void python_programs_close(struct python_programs *programs)
 }
 
 /*
- * The watch, whose events identify processes, and has_python() remain the caller's. NULL, printed,
- * if the ring buffer can't be opened.
+ * The watch, which is read before has_python() is called, and has_python() remain the caller's.
+ * NULL, printed, if the ring buffer can't be opened.
  */
 static struct python_programs *python_programs_watch(struct run *run, struct watch *watch,
 						     bool (*has_python)(pid_t pid, void *arg),
@@ -415,7 +417,7 @@ void python_frames_print_late(const struct python_frames *frames)
 			 frames->late_pid, frames->late_is_one_of_many ? " and others" : "");
 }
 
-/* False: there is no Python, or it was unsupported when tracing began. */
+/* False: there is no Python, or one that is too old for the loaded BPF code. */
 static bool find_walked(struct python_frames *frames, const struct maps *maps,
 			struct python_process *process, struct build **found)
 {

@@ -54,7 +54,7 @@ size_t python_frames_walk(const struct python_frames *frames, const struct unwin
 /* The process has ended. */
 void python_frames_forget(struct python_frames *frames, pid_t pid);
 
-/* Visits the processes with a layout in BPF; visit may release them. */
+/* Visits the processes with a layout in BPF; visit may forget them. */
 void python_frames_visit(const struct python_frames *frames,
 			 bool (*is_wanted)(pid_t pid, void *arg),
 			 void (*visit)(pid_t pid, void *arg), void *arg);

@@ -14,7 +14,7 @@
 #include "stacks/stack_counts.h"
 #include "stacks/stack_memory.h"
 
-/* ---- stacksums ---- */
+/* ---- stack sums: a hash table, filled at most by half ---- */
 
 #define FIRST_SLOTS 4096
 

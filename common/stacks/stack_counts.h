@@ -56,7 +56,7 @@ struct stack_counts {
 	bool has_folded;	    /* printed */
 	/* an error was printed: tables are not drained early any more */
 	bool has_failed;
-	bool has_forgotten; /* names, in this turn */
+	bool has_forgotten; /* ids, in this turn */
 	struct stackdefs *defs;
 	struct process_flaws *flaws; /* values that lose their process are counted here; borrowed */
 	struct stack_sent_set *sent; /* BPF's memory */
@@ -92,7 +92,7 @@ void stack_counts_gather(const struct run *run, struct stack_counts *counts);
 
 /*
  * For a report: adds all counts to *sums, empty before and cleared by the caller, each stack once.
- * 0 or -errno, printed. Starts the next report from 0, unless this is a peek.
+ * 0 or -errno, printed. stack_counts_end() starts the next report from 0, unless this is a peek.
  */
 int stack_counts_read(const struct run *run, struct stack_counts *counts, struct stack_sums *sums);
 void stack_counts_end(const struct run *run, struct stack_counts *counts);

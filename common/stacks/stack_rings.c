@@ -36,7 +36,7 @@ static int on_definition(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* Words of a stack that was walked here, not by BPF. */
+/* Defines a stack that was walked here, not by BPF. */
 static void define(const struct stack_rings *rings, struct stack_def *def, const uint64_t *words,
 		   size_t n, int reason)
 {

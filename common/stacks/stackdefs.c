@@ -128,7 +128,7 @@ static uint32_t next_frame(const struct rest *r)
 	return r->next < r->n_begins ? frame_of(r, r->next) : UINT32_MAX;
 }
 
-/* Returns the frame's word, and the word of its instruction if present. */
+/* Appends the location of a frame's word; takes the word of its instruction, too, if present. */
 static void append_rest(struct rest *r)
 {
 	struct place *place = &r->out[r->n++];
@@ -187,7 +187,7 @@ struct trace {
 	uint64_t waker[WAKER_WORDS]; /* words of STACK_WAKER, which has no locations */
 	struct stack_flaw flaw;	     /* of a user stack */
 	char *file;		     /* owned name of the flaw's file; NULL: none */
-	unsigned int n_users;	     /* number of definitions that refer to it, and the caller */
+	unsigned int n_users;	     /* number of definitions that refer to it */
 	uint32_t last_used;	     /* by a report */
 	bool is_trimmed;
 	uint32_t n_trimmed; /* number of the tracer's own locations at the leaf */
@@ -287,7 +287,7 @@ static struct trace *find_id(const struct traces *traces, uint64_t id)
 	return link ? container_of(link, struct trace, link) : NULL; /* ids are unique */
 }
 
-/* NULL: no definition with that id. */
+/* NULL: no interned stack with that id. */
 static struct trace *traces_find(struct traces *traces, uint64_t id)
 {
 	struct trace *trace = find_id(traces, id);
@@ -545,7 +545,10 @@ static void list_frame(struct traces *traces, size_t n, const struct frame *fram
 	traces->frames[n] = frame;
 }
 
-/* Appends frames root first; locations, and functions inlined at one, are leaf first. */
+/*
+ * Returns its frames root first, of traces_frame_table(); the list is valid until the next call.
+ * Locations, and functions inlined at one, are leaf first.
+ */
 static const struct frame *const *trace_frames(struct traces *traces, struct trace *trace,
 					       size_t *n)
 {
@@ -570,8 +573,8 @@ static const struct frame *const *trace_frames(struct traces *traces, struct tra
 #define TURNS_KEPT 2
 
 /*
- * For live processes: drains without a count, then drains without being sent again; or windows, of
- * which the last may begin while BPF still has an id that is to be sent again.
+ * For live processes: number of drains without a count, then as many without being sent again; or
+ * of windows, of which the last may begin while BPF still has an id that is to be sent again.
  */
 #define TURNS_UNUSED   4
 #define WINDOWS_UNUSED 2

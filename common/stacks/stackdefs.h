@@ -115,9 +115,9 @@ void stackdefs_count_by_window(struct stackdefs *defs);
 void stackdefs_use(struct stackdefs *defs, uint64_t id);
 
 /*
- * Ends a window: all counts up to now were drained, and their ids folded. Releases definitions that
- * nothing is counted under any more, and passes each to `forgotten`, so that BPF sends it again if
- * it recurs.
+ * Called when all counts up to now were drained, for a report or before it, and their ids folded.
+ * Releases definitions that nothing is counted under any more, and passes each to `forgotten`, so
+ * that BPF sends it again if it recurs.
  */
 void stackdefs_end_turn(struct stackdefs *defs, bool is_report,
 			void (*forgotten)(uint64_t id, void *arg), void *arg);
@@ -143,7 +143,7 @@ struct frame_table *stackdefs_frame_table(struct stackdefs *defs);
  */
 int stackdefs_reason(const struct stackdefs *defs, uint64_t id);
 
-/* Returns the flaw of a user stack; NULL: it has none, or is unknown. Valid as its frames are. */
+/* Returns a stack's flaw; NULL: it is not a user stack, or is unknown. Valid as its frames are. */
 const struct stack_flaw *stackdefs_flaw(const struct stackdefs *defs, uint64_t id);
 
 /*

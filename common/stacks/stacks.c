@@ -153,7 +153,10 @@ static const struct writer *stack_format_choose(const struct run *run, bool is_f
 #define AGAIN_BYTES	 (4ULL << 20) /* most names are known from earlier reports */
 #define LONG_INTERVAL_NS (5 * NS_PER_S)
 
-/* Debug information takes far more memory, and long to read again. */
+/*
+ * Sets the memory of symbol tables if it was not given, once options are checked. Debug information
+ * takes far more memory, and long to read again.
+ */
 static void report_memory_choose(const struct run *run, struct dso_options *symbols)
 {
 	bool is_small = run->interval_ns && !symbols->lines;
@@ -565,7 +568,7 @@ static int collect(struct making *making)
 	struct stacks *stacks = making->stacks;
 	int err;
 
-	for (int i = 0; source && i < 2; i++) /* the second pass is for new definitions */
+	for (int i = 0; source && i < 2; i++) /* the second pass: definitions that came meanwhile */
 		read_and_look_up(stacks);
 	err = source ? source->read(making->run, collect_value, making) : collect_counted(making);
 	stack_counts_end(making->run, &stacks->counts); /* for every source */

@@ -72,7 +72,7 @@ const struct module unwind_module = {
 #define MIN_COPIES_BYTES (2u << 20)
 #define MAX_COPIES_BYTES (8u << 20)
 
-#define MAX_ORDERS UNWIND_MAX_SHARDS /* pending */
+#define MAX_ORDERS UNWIND_MAX_SHARDS /* maximum number carried out at once */
 
 #define PLACED	      "unwind_placed"
 #define PLACED_EVENT  "ma_write"

@@ -83,7 +83,10 @@ struct unwind_copy *user_stacks_copy_thread(struct user_stacks *us,
 /* Returns true if BPF copies stacks that it can't walk yet: with tables only. Known before load. */
 bool user_stacks_makes_copies(const struct user_stacks *us);
 
-/* The same for a stack that BPF has copied. Updates the state of its process if need be. */
+/*
+ * Walks a stack that BPF has copied, as user_stacks_walk_thread(). Updates the state of its process
+ * if need be.
+ */
 size_t user_stacks_walk_copy(struct user_stacks *us, const struct unwind_copy *copy,
 			     uint64_t *words, size_t max, int *reason);
 

@@ -28,7 +28,7 @@
 
 #define DEBUG_FOLDER	 "/usr/lib/debug"
 #define CHUNK_BYTES	 (256u << 10)
-#define CRC_MAX_BYTES	 (1ull << 30) /* limit of a debug file; libLLVM's has 0.3 GiB */
+#define CRC_MAX_BYTES	 (1ull << 30) /* limit of one file; libLLVM's has 0.3 GiB */
 #define CRC_HOURLY_BYTES (8ull << 30) /* of all */
 #define SUMS_KEPT	 64
 
@@ -55,7 +55,7 @@ static struct wanted describe(const struct elffile *f)
 
 /* ---- checks ---- */
 
-/* Compares build-ids. 1: equal, 0: different, -1: the file has none. */
+/* Compares build-ids. 1: equal, 0: different, -1: one of the files has none. */
 static int compare_build_id(const struct wanted *w, const struct elffile *debug)
 {
 	uint8_t id[ELFFILE_BUILD_ID_MAX];
@@ -293,7 +293,7 @@ int debugfile_fetch(const struct elffile *f, struct elffile *debug)
 
 /* ---- files shared by debug files (dwz) ---- */
 
-/* Reads a name and, after its end, a build-id. False: the section has neither. */
+/* Reads a name and, after its end, a build-id. False: the section lacks one of them. */
 static bool describe_shared(const Elf_Data *data, struct wanted *w, char name[PATH_MAX])
 {
 	size_t n = data && data->d_buf ? strnlen(data->d_buf, data->d_size) : 0;

@@ -40,7 +40,7 @@ static void write_hex(char *to, const uint8_t *id, size_t bytes)
 		sprintf(to + 2 * i, "%02x", id[i]);
 }
 
-/* Finds the directory named by the environment, or the first default one that has the file. */
+/* Opens the file in one directory of the cache; folder: -ENOENT if it is NULL or relative. */
 static int open_in(const char *folder, const char *below, const char *hex)
 {
 	char path[PATH_MAX];
@@ -52,6 +52,7 @@ static int open_in(const char *folder, const char *below, const char *hex)
 	return root_open_regular(open(path, O_PATH | O_CLOEXEC));
 }
 
+/* Uses the directory named by the environment, or the first default one that has the file. */
 int debuginfod_open_cached(const uint8_t *id, size_t bytes)
 {
 	const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME");

@@ -29,9 +29,11 @@
 #include "symbols/jitmap.h"
 #include "symbols/srclines.h"
 
-/* ---- dso options ---- */
-
-/* ---- file syms ---- */
+/*
+ * ---- symbols of files, read now or in the background ----
+ *
+ * The background thread accesses only struct syms_ahead, and reads data that doesn't change.
+ */
 
 struct elfsyms *file_syms_read(const struct file *file, const struct debug_place *place)
 {
@@ -112,6 +114,7 @@ const char *known_names_keep(struct known_names *names, const char *string)
 	return string ? strpool_intern(names->strings, string) : NULL;
 }
 
+/* Ids of the map are never 0, so they are offset + 1. */
 const struct known_name *known_names_find(const struct idmap *offsets, uint64_t offset)
 {
 	return idmap_find(offsets, offset + 1);
@@ -247,7 +250,7 @@ size_t dso_cache_count(const struct dso_cache *cache)
 	return cache->dsos.count - cache->n_left;
 }
 
-/* ---- dso leave ---- */
+/* ---- releasing dsos ---- */
 
 void dso_mark(struct dso *dso)
 {
@@ -366,8 +369,6 @@ void dso_cache_leave(struct dso_cache *cache)
 	roots_release(cache->roots);
 	forget_many_names(cache);
 }
-
-/* ---- dso ---- */
 
 /* ---- files ---- */
 
@@ -588,7 +589,7 @@ static uint64_t sum_bytes(const struct dso_cache *cache)
 	return cache->tables.bytes + __atomic_load_n(&cache->ahead.bytes, __ATOMIC_RELAXED);
 }
 
-/* Evicts the least recently used, until at most max_bytes remain, or all but one are evicted. */
+/* Evicts the least recently used, until at most max_bytes remain, or only the given one. */
 static void drop_oldest(struct dso_cache *cache, uint64_t max_bytes, const struct lru_item *kept)
 {
 	while (sum_bytes(cache) > max_bytes && cache->tables.oldest != kept)

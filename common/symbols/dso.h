@@ -94,8 +94,8 @@ void syms_ahead_expect(struct syms_ahead *ahead, struct background *background,
 		       struct syms_room *room);
 
 /*
- * Hands the preloaded symbols over to the caller. False: there are none, because of the memory
- * limit.
+ * Hands the preloaded symbols over to the caller. False: there are none, because nobody requested
+ * them or because of the memory limit.
  */
 bool syms_ahead_take(struct syms_ahead *ahead, struct background *background,
 		     struct elfsyms **syms);
@@ -143,7 +143,7 @@ void known_names_free_offsets(struct idmap *offsets);
 /* ... and then the strings. */
 void known_names_forget(struct known_names *names);
 
-/* The table of dsos and their contents, for dso.c. */
+/* The table of dsos, and their contents. */
 
 struct jitmap;
 struct roots;
@@ -181,7 +181,7 @@ struct dso {
 
 struct dso_cache {
 	struct dso_options options;
-	struct hashtable dsos; /* by kind and file, or process */
+	struct hashtable dsos; /* by file, or by perf map and name */
 	struct dso *leaving;   /* found by dso_cache_find_leaving() */
 	size_t n_left;	       /* dsos whose file was released */
 	struct roots *roots;
@@ -204,14 +204,14 @@ struct dso *dso_new(struct dso_cache *cache, enum dso_kind kind, uint64_t hash);
 /* Frees a dso that is not in the table any more. */
 void dso_free(struct dso *dso);
 
-/* Returns true if the dso's file was released (dso.h); names found before remain. */
+/* Returns true if the dso's file was released; names found before remain. */
 bool dso_has_left(const struct dso *dso);
 
-/* Hash by which dsos of files are found. */
+/* Returns the hash by which dsos of files are found: before, and after their release. */
 uint64_t dso_hash_file(const struct file *file);
 uint64_t dso_hash_version(const struct stat *version);
 
-/* Frees its symbol tables, which can be read again, to save memory. */
+/* Frees its symbol tables, which can be read again; dso_drop_tables(): for lack of memory. */
 void dso_free_tables(struct dso *dso);
 void dso_drop_tables(struct dso *dso);
 
@@ -235,8 +235,8 @@ void dso_cache_release(struct dso_cache *cache, bool at_once);
 /*
  * Finds the files that no process has mapped; unless at_once, only if that was true in the last
  * call, too, and no one has attached since. After the wanted names have been resolved,
- * dso_cache_leave() drops their symbols, and files_release() may close them. Like
- * dso_cache_release(), it may evict cached names.
+ * dso_cache_leave() drops their symbols, and files_release() may close them. dso_cache_leave() may
+ * evict cached names, as dso_cache_release() does.
  */
 void dso_cache_find_leaving(struct dso_cache *cache, bool at_once);
 bool dso_is_leaving(const struct dso *dso);

@@ -126,7 +126,7 @@ static struct elfsyms *load(const struct elffile *f, const struct debug_place *p
 
 /* ---- names ---- */
 
-/* A part of a source's strings. */
+/* Progress of moving the names of a source. */
 struct moved_names {
 	size_t used;  /* bytes that are in place */
 	size_t start; /* of the last moved name */
@@ -239,7 +239,7 @@ struct elfsyms *elfsyms_load_image(const void *image, size_t size)
 	return load_and_close(&f, elffile_open_image(&f, image, size), NULL);
 }
 
-/* NULL: the name is overlong. */
+/* NULL: the name is overlong, or empty. */
 static char *name_of(const struct elfsyms *es, uint32_t i)
 {
 	char *name = text_of_name(es, i);

@@ -17,8 +17,8 @@
 bool interrupt_is_entry(const char *name);
 
 /*
- * Returns the device or clock that an interrupt with such a frame is for: "timer", "net_rx", "ipi",
- * ...; NULL: unknown. If several frames have one, the one next to the leaf is the most exact.
+ * Returns the cause of an interrupt with such a frame: "timer", "net_rx", "ipi", ...; NULL: the
+ * name doesn't show it. If several frames have one, the one next to the leaf is the most exact.
  */
 const char *interrupt_cause(const char *name);
 

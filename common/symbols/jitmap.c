@@ -133,7 +133,7 @@ struct jitmap *jitfile_open(int root_fd, pid_t pid, struct stat *st)
 
 struct entry {
 	uint64_t start, end;
-	uint32_t number;    /* number of its line in the file */
+	uint32_t number;    /* in the order of the lines in the file */
 	uint32_t file_size; /* size of the file up to the end of this line */
 };
 

@@ -145,7 +145,7 @@ static bool is_sane(const struct elffile *file)
 
 /*
  * Opens the shared file in advance: libdw would search in the tracer's root, and not verify it.
- * False: not found.
+ * False: not found, or broken.
  */
 static bool begin_shared(struct srclines *lines, const struct elffile *file)
 {
@@ -334,7 +334,7 @@ static void find_call(Dwarf_Die *unit, Dwarf_Die *die, struct srcframe *frame)
 		frame->line = (uint32_t)line;
 }
 
-/* Collects the inlined functions around an address, outermost first. */
+/* The inlined functions around an address, outermost first. */
 struct inlined {
 	Dwarf_Die items[SRCLINES_MAX_FRAMES - 1];
 	size_t n;

@@ -33,9 +33,9 @@ enum srclines_lack {
 };
 
 /*
- * fd and place's descriptors must stay open until srclines_free(). as_mangled: functions have the
- * linker's names. NULL: there is neither DWARF nor a Go program, or lack (unless NULL) is set to
- * the reason.
+ * fd and what place refers to stay the caller's, until srclines_free(). as_mangled: functions have
+ * the linker's names. NULL: there is neither DWARF nor a Go program, or lack (unless NULL) is set
+ * to the reason.
  */
 struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_mangled,
 			       enum srclines_lack *lack);

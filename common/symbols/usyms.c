@@ -274,7 +274,7 @@ bool usyms_is_jit(const struct location *loc)
 	return loc->dso && dso_is_jit(loc->dso);
 }
 
-/* The kernel's own code that processes map (the vdso) doesn't count as theirs. */
+/* The kernel's own code without symbols that processes map doesn't count as theirs. */
 bool usyms_is_made(const struct location *loc)
 {
 	return usyms_is_jit(loc) ||
