@@ -128,12 +128,15 @@ static void keep_maps(struct era *era, struct maps *maps, size_t n)
 	era->maps_are_read = false;
 }
 
-struct era *era_begin(struct era **latest, uint64_t time_ns)
+/* Inserts a new era that begins at that time, without mappings ... */
+static struct era *era_begin(struct era **latest, uint64_t time_ns)
 {
 	return insert_era(latest, time_ns, list_new(), 0);
 }
 
-struct era *era_begin_as(struct era **latest, uint64_t time_ns, const struct era *other, size_t n)
+/* ... or with the first n of another era. */
+static struct era *era_begin_as(struct era **latest, uint64_t time_ns, const struct era *other,
+				size_t n)
 {
 	struct era *era;
 
@@ -154,7 +157,8 @@ static void era_free(struct map_store *store, struct era *era)
 	free(era);
 }
 
-void eras_free(struct map_store *store, struct era **link)
+/* Frees all eras from one on. store: where the mappings' names are. */
+static void eras_free(struct map_store *store, struct era **link)
 {
 	for (struct era *era; (era = *link);) {
 		*link = era->older;
@@ -162,19 +166,25 @@ void eras_free(struct map_store *store, struct era **link)
 	}
 }
 
-void eras_drop_old(struct map_store *store, struct era **latest)
+/* Frees all eras but the latest few, which may still be needed. */
+static void eras_drop_old(struct map_store *store, struct era **latest)
 {
 	for (int i = 0; *latest && i < MAX_ERAS; i++)
 		latest = &(*latest)->older;
 	eras_free(store, latest);
 }
 
-struct era *eras_find(struct era *latest, uint64_t time_ns)
+/* Returns the era of that time, or NULL. */
+static struct era *eras_find(struct era *latest, uint64_t time_ns)
 {
 	return *find_link(&latest, time_ns);
 }
 
-struct era *eras_find_before(struct era *latest, uint64_t time_ns)
+/*
+ * Returns the era of that time, or the oldest one if it was read from /proc: a read also counts for
+ * the time before.
+ */
+static struct era *eras_find_before(struct era *latest, uint64_t time_ns)
 {
 	struct era *era = eras_find(latest, time_ns);
 
@@ -183,8 +193,12 @@ struct era *eras_find_before(struct era *latest, uint64_t time_ns)
 	return !era && latest && latest->was_read ? latest : era;
 }
 
-void era_append(struct map_store *store, struct era *era, const struct mapping *m, uint64_t time_ns,
-		pid_t pid, pid_t relative)
+/*
+ * Appends a mapping of a process. A late one gets the time of the one before it. Text that was
+ * moved is its file's, see maps_restore_text().
+ */
+static void era_append(struct map_store *store, struct era *era, const struct mapping *m,
+		       uint64_t time_ns, pid_t pid, pid_t relative)
 {
 	struct mapping restored = *m;
 	struct mapping_event item;
@@ -208,8 +222,12 @@ static bool was_made_since(const struct era *era, const struct mapping_event *it
 	return false;
 }
 
-void era_replace(struct map_store *store, struct era *era, const struct mappings *read,
-		 uint64_t since_ns)
+/*
+ * Replaces the mappings made before since_ns by those that were read, as if the era had had them
+ * all the time. Later ones stay: a stack from before the reading may still be located by them.
+ */
+static void era_replace(struct map_store *store, struct era *era, const struct mappings *read,
+			uint64_t since_ns)
 {
 	struct map_list *list = list_new();
 
@@ -229,8 +247,9 @@ void era_replace(struct map_store *store, struct era *era, const struct mappings
 	era->n_preloaded = 0;
 }
 
-void era_preload_files(struct map_store *store, struct era *era, pid_t pid, pid_t relative,
-		       void (*visit)(struct file *file, void *arg), void *arg)
+/* Calls visit(file, arg) for the files of mappings that have come since the last time. */
+static void era_preload_files(struct map_store *store, struct era *era, pid_t pid, pid_t relative,
+			      void (*visit)(struct file *file, void *arg), void *arg)
 {
 	for (; era->n_preloaded < era->count; era->n_preloaded++) {
 		struct file *file = mapping_event_file(store, &era->list->items[era->n_preloaded],
@@ -241,7 +260,8 @@ void era_preload_files(struct map_store *store, struct era *era, pid_t pid, pid_
 	}
 }
 
-size_t era_count_until(const struct era *era, uint64_t time_ns)
+/* Returns how many of an era's mappings existed at that time. */
+static size_t era_count_until(const struct era *era, uint64_t time_ns)
 {
 	size_t n = era->count;
 
@@ -252,18 +272,21 @@ size_t era_count_until(const struct era *era, uint64_t time_ns)
 
 /* ---- maps ---- */
 
-uint64_t era_maps_time(const struct era *era)
+/* Returns the time of the last mapping in its maps, or of its beginning if there is none. */
+static uint64_t era_maps_time(const struct era *era)
 {
 	return era->n_in_maps ? era->list->items[era->n_in_maps - 1].time_ns : era->begin_ns;
 }
 
-void era_keep_read(struct era *era, struct maps *maps, size_t n)
+/* Caches maps that were read, when the era had its first n mappings. */
+static void era_keep_read(struct era *era, struct maps *maps, size_t n)
 {
 	keep_maps(era, maps, n);
 	era->maps_are_read = true;
 }
 
-struct maps *era_maps(struct map_store *store, struct era *era, size_t n, pid_t relative)
+/* Returns the first n of its mappings, sorted, from the list alone, for one more user. */
+static struct maps *era_maps(struct map_store *store, struct era *era, size_t n, pid_t relative)
 {
 	struct maps *maps;
 

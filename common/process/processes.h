@@ -42,58 +42,6 @@ struct era {
 	bool maps_are_read; /* maps were read from /proc, not made from the list */
 };
 
-/* Inserts a new era that begins at that time, without mappings ... */
-struct era *era_begin(struct era **latest, uint64_t time_ns);
-
-/* ... or with the first n of another era. */
-struct era *era_begin_as(struct era **latest, uint64_t time_ns, const struct era *other, size_t n);
-
-/* Frees all eras from one on. store: where the mappings' names are. */
-void eras_free(struct map_store *store, struct era **link);
-
-/* Frees all eras but the latest few, which may still be needed. */
-void eras_drop_old(struct map_store *store, struct era **latest);
-
-/* Returns the era of that time, or NULL. */
-struct era *eras_find(struct era *latest, uint64_t time_ns);
-
-/*
- * Returns the era of that time, or the oldest one if it was read from /proc: a read also counts for
- * the time before.
- */
-struct era *eras_find_before(struct era *latest, uint64_t time_ns);
-
-/*
- * Appends a mapping of a process. A late one gets the time of the one before it. Text that was
- * moved is its file's, see maps_restore_text().
- */
-void era_append(struct map_store *store, struct era *era, const struct mapping *m, uint64_t time_ns,
-		pid_t pid, pid_t relative);
-
-/*
- * Replaces the mappings made before since_ns by those that were read, as if the era had had them
- * all the time. Later ones stay: a stack from before the reading may still be located by them.
- */
-void era_replace(struct map_store *store, struct era *era, const struct mappings *read,
-		 uint64_t since_ns);
-
-/* Calls visit(file, arg) for the files of mappings that have come since the last time. */
-void era_preload_files(struct map_store *store, struct era *era, pid_t pid, pid_t relative,
-		       void (*visit)(struct file *file, void *arg), void *arg);
-
-/* Returns how many of an era's mappings existed at that time. */
-size_t era_count_until(const struct era *era, uint64_t time_ns);
-
-/* Returns the time of the last mapping in its maps, or of its beginning if there is none. */
-uint64_t era_maps_time(const struct era *era);
-
-/* Caches maps that were read, when the era had its first n mappings. */
-void era_keep_read(struct era *era, struct maps *maps, size_t n);
-
-/* Returns the first n of its mappings, sorted, from the list alone, for one more user. */
-struct maps *era_maps(struct map_store *store, struct era *era, size_t n, pid_t relative);
-
-struct era;
 struct meanings;
 struct processes;
 

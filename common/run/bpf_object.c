@@ -10,8 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define ZLIB_CONST
+#include <zlib.h>
+
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/msg.h"
 #include "run/bpf_object.h"
 #include "run/capabilities.h"
@@ -19,12 +23,6 @@
 #include "run/kernelbtf.h"
 
 /* ---- unpack ---- */
-
-#define ZLIB_CONST
-#include <zlib.h>
-
-#include "base/mem.h"
-#include "base/msg.h"
 
 #define GZIP (16 + MAX_WBITS)
 

@@ -38,8 +38,6 @@
  * once.
  */
 
-struct python_programs;
-
 #define HURRY_NS (5 * NS_PER_MS)
 
 struct python_programs {

@@ -61,8 +61,12 @@ static struct stack_flaw flaw_of_file(const struct stack_def *def, const struct 
 	return flaw;
 }
 
-struct stack_flaw stack_flaw_find(struct processes *processes, const struct stack_def *def,
-				  const struct place *places, uint32_t n)
+/*
+ * Finds the flaw of a user stack whose n native locations are known, leaf first. The file's name is
+ * the location's, see usyms_dso_name().
+ */
+static struct stack_flaw stack_flaw_find(struct processes *processes, const struct stack_def *def,
+					 const struct place *places, uint32_t n)
 {
 	bool has_made = false, has_unnamed = false;
 	struct stack_flaw flaw = {};
@@ -150,8 +154,13 @@ static void append_segment(struct rest *r)
 		append_rest(r);
 }
 
-uint32_t python_places_merge(const struct python_codes *codes, const struct stack_def *def,
-			     const struct place *native, struct place *out)
+/*
+ * Replaces native frames that run Python functions by the Python frames of the stack. Locations of
+ * the native frames are given, leaf first. out has space for as many locations as the stack has
+ * words. Returns how many there are.
+ */
+static uint32_t python_places_merge(const struct python_codes *codes, const struct stack_def *def,
+				    const struct place *native, struct place *out)
 {
 	uint32_t n_native = python_places_native(def);
 	struct rest r = { .codes = codes, .def = def, .out = out };

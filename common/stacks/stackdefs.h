@@ -39,28 +39,12 @@ struct stack_flaw {
 	int err;		       /* negative errno: the file could not be opened */
 };
 
-/*
- * Finds the flaw of a user stack whose n native locations are known, leaf first. The file's name is
- * the location's, see usyms_dso_name().
- */
-struct stack_flaw stack_flaw_find(struct processes *processes, const struct stack_def *def,
-				  const struct place *places, uint32_t n);
-
 /* Python frames (bpf/abi/python.h) among the locations of a stack. */
 
 /* Returns how many of a stack's words are native; these come first. */
 uint32_t python_places_native(const struct stack_def *def);
 
-/*
- * Replaces native frames that run Python functions by the Python frames of the stack. Locations of
- * the native frames are given, leaf first. out has space for as many locations as the stack has
- * words. Returns how many there are.
- */
-uint32_t python_places_merge(const struct python_codes *codes, const struct stack_def *def,
-			     const struct place *native, struct place *out);
-
 struct kernelnames;
-struct stack_flaw;
 struct stackdefs;
 
 /* The processes stay the caller's, and outlive this. */

@@ -35,7 +35,8 @@
  * The background thread accesses only struct syms_ahead, and reads data that doesn't change.
  */
 
-struct elfsyms *file_syms_read(const struct file *file, const struct debug_place *place)
+/* NULL: there are none, or the file has changed. Freed with elfsyms_free(). */
+static struct elfsyms *file_syms_read(const struct file *file, const struct debug_place *place)
 {
 	struct elfsyms *syms = file_is_unchanged(file) ? elfsyms_load(file->fd, place) : NULL;
 
@@ -59,9 +60,13 @@ static void read_ahead(struct job *job)
 	__atomic_fetch_add(&room->bytes, ahead->bytes, __ATOMIC_RELAXED);
 }
 
-void syms_ahead_expect(struct syms_ahead *ahead, struct background *background,
-		       const struct file *file, const struct debug_place *place,
-		       struct syms_room *room)
+/*
+ * Reads them in the background, unless requested before. The arguments must stay
+ * valid until syms_ahead_take() or syms_ahead_drop().
+ */
+static void syms_ahead_expect(struct syms_ahead *ahead, struct background *background,
+			      const struct file *file, const struct debug_place *place,
+			      struct syms_room *room)
 {
 	if (ahead->is_expected)
 		return;
@@ -72,7 +77,12 @@ void syms_ahead_expect(struct syms_ahead *ahead, struct background *background,
 	background_add(background, &ahead->job, read_ahead);
 }
 
-bool syms_ahead_take(struct syms_ahead *ahead, struct background *background, struct elfsyms **syms)
+/*
+ * Hands the preloaded symbols over to the caller. False: there are none, because nobody requested
+ * them or because of the memory limit.
+ */
+static bool syms_ahead_take(struct syms_ahead *ahead, struct background *background,
+			    struct elfsyms **syms)
 {
 	if (ahead->is_expected)
 		background_finish(background, &ahead->job);
@@ -85,7 +95,8 @@ bool syms_ahead_take(struct syms_ahead *ahead, struct background *background, st
 	return true;
 }
 
-void syms_ahead_drop(struct syms_ahead *ahead, struct background *background)
+/* Waits for the job and frees its result; the symbols may be requested again. */
+static void syms_ahead_drop(struct syms_ahead *ahead, struct background *background)
 {
 	struct elfsyms *syms;
 
@@ -115,7 +126,7 @@ const char *known_names_keep(struct known_names *names, const char *string)
 }
 
 /* Ids of the map are never 0, so they are offset + 1. */
-const struct known_name *known_names_find(const struct idmap *offsets, uint64_t offset)
+static const struct known_name *known_names_find(const struct idmap *offsets, uint64_t offset)
 {
 	return idmap_find(offsets, offset + 1);
 }
@@ -172,7 +183,8 @@ struct dso_cache *dso_cache_new(const struct dso_options *options)
 	return cache;
 }
 
-void dso_free(struct dso *dso)
+/* Frees a dso that is not in the table any more. */
+static void dso_free(struct dso *dso)
 {
 	if (dso->file)
 		dso->file->parts[FILE_SYMBOLS] = (struct file_part){};
@@ -202,7 +214,8 @@ void dso_cache_free(struct dso_cache *cache)
 	free(cache);
 }
 
-struct dso *dso_new(struct dso_cache *cache, enum dso_kind kind, uint64_t hash)
+/* One more in the table. */
+static struct dso *dso_new(struct dso_cache *cache, enum dso_kind kind, uint64_t hash)
 {
 	struct dso *dso = mem_zalloc(1, sizeof(*dso));
 
@@ -212,22 +225,24 @@ struct dso *dso_new(struct dso_cache *cache, enum dso_kind kind, uint64_t hash)
 	return dso;
 }
 
-bool dso_has_left(const struct dso *dso)
+/* Returns true if the dso's file was released; names found before remain. */
+static bool dso_has_left(const struct dso *dso)
 {
 	return dso->kind == DSO_FILE && !dso->file;
 }
 
-uint64_t dso_hash_file(const struct file *file)
+static uint64_t dso_hash_file(const struct file *file)
 {
 	return hash_add(0, (uintptr_t)file);
 }
 
-uint64_t dso_hash_version(const struct stat *version)
+/* Returns the hash by which dsos of files are found: before, and after their release. */
+static uint64_t dso_hash_version(const struct stat *version)
 {
 	return hash_add(hash_add(0, version->st_dev), version->st_ino);
 }
 
-void dso_free_tables(struct dso *dso)
+static void dso_free_tables(struct dso *dso)
 {
 	srclines_free(dso->lines);
 	elfsyms_free(dso->syms);
@@ -238,7 +253,8 @@ void dso_free_tables(struct dso *dso)
 	lru_use(&dso->cache->tables, &dso->tables, 0);
 }
 
-void dso_drop_tables(struct dso *dso)
+/* Frees its symbol tables, which can be read again; dso_drop_tables(): for lack of memory. */
+static void dso_drop_tables(struct dso *dso)
 {
 	dso_free_tables(dso);
 	dso->was_dropped = true;

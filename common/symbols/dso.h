@@ -64,9 +64,6 @@ struct debug_place;
 struct elfsyms;
 struct file;
 
-/* NULL: there are none, or the file has changed. Freed with elfsyms_free(). */
-struct elfsyms *file_syms_read(const struct file *file, const struct debug_place *place);
-
 /* Memory limit of all preloaded symbols that were not taken yet. */
 struct syms_room {
 	uint64_t bytes; /* that they have; atomic */
@@ -84,24 +81,6 @@ struct syms_ahead {
 	bool is_tried;
 	bool is_expected; /* the job was queued; the worker thread never reads this */
 };
-
-/*
- * Reads them in the background, unless requested before. The arguments must stay
- * valid until syms_ahead_take() or syms_ahead_drop().
- */
-void syms_ahead_expect(struct syms_ahead *ahead, struct background *background,
-		       const struct file *file, const struct debug_place *place,
-		       struct syms_room *room);
-
-/*
- * Hands the preloaded symbols over to the caller. False: there are none, because nobody requested
- * them or because of the memory limit.
- */
-bool syms_ahead_take(struct syms_ahead *ahead, struct background *background,
-		     struct elfsyms **syms);
-
-/* Waits for the job and frees its result; the symbols may be requested again. */
-void syms_ahead_drop(struct syms_ahead *ahead, struct background *background);
 
 /*
  * Cache of names by file and offset: a few names per symbol table, so that tables can be evicted.
@@ -127,9 +106,6 @@ void known_names_free(struct known_names *names);
 
 /* Interns a string. NULL for NULL. */
 const char *known_names_keep(struct known_names *names, const char *string);
-
-/* offsets: a file's. NULL: unknown. */
-const struct known_name *known_names_find(const struct idmap *offsets, uint64_t offset);
 
 /* Adds the result for an offset that isn't in the cache yet; copied. */
 const struct known_name *known_names_add(struct known_names *names, struct idmap *offsets,
@@ -198,30 +174,10 @@ void dso_cache_free(struct dso_cache *cache);
 /* Returns the number of dsos that dso_cache_leave() hasn't released. */
 size_t dso_cache_count(const struct dso_cache *cache);
 
-/* One more in the table. */
-struct dso *dso_new(struct dso_cache *cache, enum dso_kind kind, uint64_t hash);
-
-/* Frees a dso that is not in the table any more. */
-void dso_free(struct dso *dso);
-
-/* Returns true if the dso's file was released; names found before remain. */
-bool dso_has_left(const struct dso *dso);
-
-/* Returns the hash by which dsos of files are found: before, and after their release. */
-uint64_t dso_hash_file(const struct file *file);
-uint64_t dso_hash_version(const struct stat *version);
-
-/* Frees its symbol tables, which can be read again; dso_drop_tables(): for lack of memory. */
-void dso_free_tables(struct dso *dso);
-void dso_drop_tables(struct dso *dso);
-
 /*
  * Releases dsos completely, when nothing needs them any more, or only their files, when no process
  * maps them.
  */
-
-struct dso;
-struct dso_cache;
 
 /* Keeps a dso over the next dso_cache_release(). */
 void dso_mark(struct dso *dso);
@@ -242,7 +198,6 @@ void dso_cache_find_leaving(struct dso_cache *cache, bool at_once);
 bool dso_is_leaving(const struct dso *dso);
 void dso_cache_leave(struct dso_cache *cache);
 
-struct dso;
 struct dso_cache; /* of dso_cache_new() */
 
 /* Called when no table is in use: evicts the latest one, too, if it alone exceeds the limit. */

@@ -47,8 +47,6 @@ const struct cfa_machine *cfa_machine(uint16_t e_machine)
 
 /* ---- rules ---- */
 
-#define RSP 7
-
 #define REG_PLUS_MAX  ((1 << 23) - 1) /* maximum of unwind_pack_reg() */
 #define RA_CFA_OFFSET (-8)	      /* on x86-64 */
 

@@ -19,6 +19,16 @@
 
 /* ---- rows of files ---- */
 
+/*
+ * The unwind rows of the files that traced processes execute: compiled once, and hung on the file.
+ * They are removed when the file is released.
+ */
+struct unwind_files {
+	struct unwind_tables *tables;
+	/* number of compiled files; of these, without rows because memory ran out */
+	size_t n_files, n_refused;
+};
+
 #define EXPENSIVE_ROWS (1 << 18) /* a library of LLVM has a million: 70 ms, and 25 MB meanwhile */
 
 /* A file's part. */
@@ -60,7 +70,8 @@ static void release(void *data)
 	unwind_tables_remove(rows->files->tables, &rows->run, clock_now_ns());
 }
 
-struct unwind_run unwind_files_rows(struct unwind_files *files, struct file *file)
+/* Returns a file's rows, compiled if needed; none if it has no unwind information. */
+static struct unwind_run unwind_files_rows(struct unwind_files *files, struct file *file)
 {
 	struct file_part *part = &file->parts[FILE_ROWS];
 	struct rows *rows = part->data;

@@ -15,20 +15,6 @@
 #include "process/processes.h"
 #include "unwind/unwind_tables.h"
 
-/*
- * The unwind rows of the files that traced processes execute: compiled once, and hung on the file.
- * They are removed when the file is released.
- */
-
-struct unwind_files {
-	struct unwind_tables *tables;
-	/* number of compiled files; of these, without rows because memory ran out */
-	size_t n_files, n_refused;
-};
-
-/* Returns a file's rows, compiled if needed; none if it has no unwind information. */
-struct unwind_run unwind_files_rows(struct unwind_files *files, struct file *file);
-
 struct unwind_procs;
 
 /*
@@ -90,8 +76,9 @@ struct unwind_mappings unwind_procs_recall(struct unwind_procs *procs, pid_t pid
 
 /* For -v. */
 struct unwind_procs_stats {
-	size_t n_files, n_refused; /* as in struct unwind_files */
-	size_t n_mappings;	   /* mappings of the array in use, retired or resting */
+	/* compiled; of these, without rows because memory ran out */
+	size_t n_files, n_refused;
+	size_t n_mappings; /* mappings of the array in use, retired or resting */
 };
 
 struct unwind_procs_stats unwind_procs_stats(const struct unwind_procs *procs);

@@ -59,7 +59,12 @@ struct leak_windows *leak_windows_new(const struct run *run, uint32_t percent)
 	return windows;
 }
 
-int leak_windows_prepare(struct leak_windows *windows, const struct uprobes_programs *programs)
+/*
+ * Called once the attach mode is known. 0, or -ENOTSUP, printed, if probes are attached one by one,
+ * which takes too long.
+ */
+static int leak_windows_prepare(struct leak_windows *windows,
+				const struct uprobes_programs *programs)
 {
 	windows->programs = *programs;
 	if (programs->mode != UPROBES_PERF)
@@ -119,8 +124,8 @@ static struct window_part *make_part(const struct leak_windows *windows, pid_t p
 }
 
 /* Attaches once even if no window is open, so that failures are reported at once. */
-struct window_part *leak_windows_add(struct leak_windows *windows, pid_t pid,
-				     struct uprobe_point *points, size_t n)
+static struct window_part *leak_windows_add(struct leak_windows *windows, pid_t pid,
+					    struct uprobe_point *points, size_t n)
 {
 	struct window_part *part = make_part(windows, pid, points, n);
 
@@ -136,7 +141,8 @@ struct window_part *leak_windows_add(struct leak_windows *windows, pid_t pid,
 	return part;
 }
 
-void leak_windows_drop(struct leak_windows *windows, struct window_part *part)
+/* Removes these points; NULL does nothing. */
+static void leak_windows_drop(struct leak_windows *windows, struct window_part *part)
 {
 	size_t i = 0;
 
@@ -240,7 +246,8 @@ int leak_windows_begin(struct leak_windows *windows)
 	return err ? msg_errno(err, "timer: watch failed") : 0;
 }
 
-void leak_windows_end(struct leak_windows *windows)
+/* Nothing is attached any more. */
+static void leak_windows_end(struct leak_windows *windows)
 {
 	if (windows->timer_fd >= 0)
 		close(windows->timer_fd);

@@ -33,27 +33,8 @@ struct window_part;
 struct leak_windows *leak_windows_new(const struct run *run, uint32_t percent);
 void leak_windows_free(struct leak_windows *windows);
 
-/*
- * Called once the attach mode is known. 0, or -ENOTSUP, printed, if probes are attached one by one,
- * which takes too long.
- */
-int leak_windows_prepare(struct leak_windows *windows, const struct uprobes_programs *programs);
-
-/*
- * Adds points that are attached in each window from now on, as by uprobes_attach(); their files
- * stay open. NULL with errno set if none can be attached.
- */
-struct window_part *leak_windows_add(struct leak_windows *windows, pid_t pid,
-				     struct uprobe_point *points, size_t n);
-
-/* Removes these points; NULL does nothing. */
-void leak_windows_drop(struct leak_windows *windows, struct window_part *part);
-
 /* After load: the first gap begins. 0 or -errno, printed. */
 int leak_windows_begin(struct leak_windows *windows);
-
-/* Nothing is attached any more. */
-void leak_windows_end(struct leak_windows *windows);
 
 /* Prints the windows' share of the time. */
 void leak_windows_print(const struct leak_windows *windows);

@@ -103,6 +103,15 @@ static void define(struct call_metrics *metrics, const struct call_layout *layou
 	list_labels(layout, metrics->seconds.labels);
 }
 
+/* Copies the name of a row's process into a buffer of TASK_COMM_LEN + 1 bytes. */
+static void calltable_comm(const struct call_layout *layout, uint32_t tgid, char *comm)
+{
+	if (tgid == CALLTABLE_OTHERS)
+		memcpy(comm, PROCESS_OTHERS, sizeof(PROCESS_OTHERS));
+	else
+		layout->comm_of(layout->arg, tgid, comm);
+}
+
 struct adding {
 	struct run *run;
 	struct call_metrics *metrics;
@@ -478,14 +487,6 @@ static void free_rows(struct rows *rows)
 /* ---- printing ---- */
 
 /* ---- names ---- */
-
-void calltable_comm(const struct call_layout *layout, uint32_t tgid, char *comm)
-{
-	if (tgid == CALLTABLE_OTHERS)
-		memcpy(comm, PROCESS_OTHERS, sizeof(PROCESS_OTHERS));
-	else
-		layout->comm_of(layout->arg, tgid, comm);
-}
 
 static const char *comm_text(const struct call_layout *layout, uint32_t tgid, char *text,
 			     size_t size)

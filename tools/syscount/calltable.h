@@ -74,9 +74,6 @@ void calltable_take(struct calltable *table, struct calltable *from);
 uint64_t calltable_total(const struct calltable *table);
 uint64_t calltable_of_octave(const struct calltable *table, uint32_t octave);
 
-/* Copies the name of a row's process into a buffer of TASK_COMM_LEN + 1 bytes. */
-void calltable_comm(const struct call_layout *layout, uint32_t tgid, char *comm);
-
 /* Limits of the output: number of rows, and width for whole columns. */
 struct call_room {
 	uint32_t rows;	      /* of each table */
