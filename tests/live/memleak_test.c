@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -838,7 +839,7 @@ TEST_UNLESS(memleak_lacks, a_burst_of_fewer_calls_does_not_end_the_tracing)
 
 	CHECK(n > 100);
 	tool = trace(work_start("leaky", "threads", "7"),
-		     text_of("--max-rate=%llu", (unsigned long long)(n + n / 100)));
+		     text_of("--max-rate=%" PRIu64, n + n / 100));
 	CHECK_LACKS(tool->err, "--max-rate");
 	CHECK(calls_traced(tool) > n / 2);
 }
