@@ -11,12 +11,14 @@ static bool is_failure(int err)
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EIO;
 }
 
-/* Also called by the thread that reads symbols in the background. */
 void unreadable_report(int err)
 {
 	static bool is_reported;
 
-	if (is_failure(err) && !__atomic_exchange_n(&is_reported, true, __ATOMIC_RELAXED))
-		msg_errno(err, "files of traced programs: some can't be read (symbols missing, "
-			       "stacks may be incomplete)");
+	if (!is_failure(err) || is_reported)
+		return;
+	is_reported = true;
+	msg_errno(err,
+		  "files of traced programs: some can't be read (symbols missing, stacks may be "
+		  "incomplete)");
 }

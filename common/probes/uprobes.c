@@ -421,6 +421,16 @@ void uprobes_detach(struct uprobes *uprobes)
 	free(uprobes);
 }
 
+bool uprobes_detach_one(struct uprobes *uprobes)
+{
+	if (uprobes->n > 1) {
+		drop_links(uprobes, uprobes->n - 1);
+		return true;
+	}
+	uprobes_detach(uprobes);
+	return false;
+}
+
 const char *uprobes_mode_name(enum uprobes_mode mode)
 {
 	static const char *const names[] = {

@@ -72,6 +72,9 @@ struct uprobes *uprobes_attach(const struct uprobes_programs *programs, pid_t pi
 /* Detaches everything; NULL is fine. Calls that haven't returned are not reported any more. */
 void uprobes_detach(struct uprobes *uprobes);
 
+/* Closes one of its links. False: that was the last one, and it is freed. */
+bool uprobes_detach_one(struct uprobes *uprobes);
+
 /* Tests if the kernel has that mode: 0 or -errno. */
 int uprobes_try(enum uprobes_mode mode);
 

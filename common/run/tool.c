@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/signals.h"
-#include "base/background.h"
+#include "base/thread.h"
 #include "base/version.h"
 #include "output/quantity.h"
 #include "run/bpf_object.h"

@@ -14,7 +14,6 @@
 #include "abi/stack.h"
 #include "abi/unwind_layout.h"
 #include "base/array.h"
-#include "base/background.h"
 #include "base/clock.h"
 #include "base/container.h"
 #include "base/hash.h"
@@ -25,7 +24,6 @@
 #include "runtimes/python_codes.h"
 #include "stacks/places.h"
 #include "stacks/stackdefs.h"
-#include "symbols/debuginfod.h"
 #include "symbols/ksyms.h"
 #include "symbols/usyms.h"
 
@@ -213,23 +211,11 @@ struct traces {
 	struct processes *processes;
 	struct usyms *usyms;
 	struct python_codes *codes;
-	struct background *background;
 	struct places *places;
 	const struct frame **frames; /* frames of the interned stack requested last, root first */
 	size_t frames_cap;
 	uint32_t n_reports;
 };
-
-static struct usyms *new_usyms(struct processes *processes, const struct dso_options *options,
-			       struct background *background)
-{
-	struct dso_options with = {};
-
-	if (options)
-		with = *options;
-	with.background = background;
-	return usyms_new(processes, &with);
-}
 
 /* The processes stay the caller's, and outlive this. */
 static struct traces *traces_new(struct processes *processes, const struct dso_options *options)
@@ -237,8 +223,7 @@ static struct traces *traces_new(struct processes *processes, const struct dso_o
 	struct traces *traces = mem_zalloc(1, sizeof(*traces));
 
 	traces->processes = processes;
-	traces->background = background_new();
-	traces->usyms = new_usyms(processes, options, traces->background);
+	traces->usyms = usyms_new(processes, options);
 	traces->codes = python_codes_new();
 	traces->places = places_new(traces->usyms, options && options->places);
 	return traces;
@@ -260,8 +245,6 @@ static void traces_free(struct traces *traces)
 {
 	if (!traces)
 		return;
-	debuginfod_stop();
-	background_free(traces->background);
 	hashtable_free(&traces->table, free_link, NULL);
 	places_free(traces->places);
 	usyms_free(traces->usyms);

@@ -75,8 +75,7 @@ void stackdefs_preload(struct stackdefs *defs, pid_t pid, uint32_t generation);
 /*
  * Looks all new addresses up before a report, user addresses file by file, so that each file's
  * symbols are loaded once even if not all fit into memory (dso.h), and kernel addresses together.
- * Some symbols were preloaded while the tool waited (background.h). Calls meanwhile(arg) between
- * files; it may add definitions.
+ * Calls meanwhile(arg) between files; it may add definitions.
  */
 void stackdefs_look_up(struct stackdefs *defs, void (*meanwhile)(void *arg), void *arg);
 

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/background.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/thread.h"
 #include "run/bpfmap.h"
 #include "stacks/unwind_maps.h"
 

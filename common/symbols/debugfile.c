@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,12 +89,8 @@ static bool has_same_code(const struct elffile *a, const struct elffile *b)
 	return !x && !y;
 }
 
-/*
- * Cache of files' checksums, since evicted tables are read again. Locked, since the background
- * thread searches, too.
- */
+/* Cache of files' checksums, since evicted tables are read again. */
 static struct {
-	pthread_mutex_t lock;
 	struct sum {
 		struct stat file;
 		uint32_t crc;
@@ -103,8 +98,7 @@ static struct {
 	size_t n; /* number of checksums so far; the oldest were overwritten */
 	struct rate_limit bytes;
 	bool has_said_spent;
-} known = { .lock = PTHREAD_MUTEX_INITIALIZER,
-	    .bytes = { .amount = CRC_HOURLY_BYTES, .period_ns = 3600 * NS_PER_S } };
+} known = { .bytes = { .amount = CRC_HOURLY_BYTES, .period_ns = 3600 * NS_PER_S } };
 
 static bool is_same_time(const struct timespec *a, const struct timespec *b)
 {
@@ -121,35 +115,27 @@ static bool recall_crc(const struct stat *file, uint32_t *crc)
 {
 	bool found = false;
 
-	pthread_mutex_lock(&known.lock);
 	for (size_t i = 0; i < SUMS_KEPT && i < known.n && !found; i++) {
 		found = is_same_file(&known.sums[i].file, file);
 		*crc = known.sums[i].crc;
 	}
-	pthread_mutex_unlock(&known.lock);
 	return found;
 }
 
 static void keep_crc(const struct stat *file, uint32_t crc)
 {
-	pthread_mutex_lock(&known.lock);
 	known.sums[known.n++ % SUMS_KEPT] = (struct sum){ *file, crc };
-	pthread_mutex_unlock(&known.lock);
 }
 
 static bool may_read(uint64_t bytes)
 {
-	bool may, is_news;
+	bool may = rate_limit_take(&known.bytes, bytes, clock_now_ns());
 
-	pthread_mutex_lock(&known.lock);
-	may = rate_limit_take(&known.bytes, bytes, clock_now_ns());
-	is_news = !may && !known.has_said_spent;
-	known.has_said_spent |= is_news;
-	pthread_mutex_unlock(&known.lock);
-	if (is_news)
+	if (!may && !known.has_said_spent)
 		msg_warn("debug files: rate limit of %llu GiB per hour reached, files found only "
 			 "by .gnu_debuglink are skipped (symbols may be missing)",
 			 CRC_HOURLY_BYTES >> 30);
+	known.has_said_spent |= !may;
 	return may;
 }
 

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,9 +70,7 @@ int debuginfod_open_cached(const uint8_t *id, size_t bytes)
 }
 
 struct client {
-	/* a client is for one thread only, and the background thread searches, too */
-	pthread_mutex_t lock;
-	bool is_over, was_tried, has_said;
+	bool was_tried, has_said;
 	void *handle;
 	find_fn *find;
 	uint64_t pause_end_ns;
@@ -86,17 +83,12 @@ struct client {
 
 static struct client *the_client(void)
 {
-	static struct client client = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	static struct client client;
 
 	return &client;
 }
 
 /* ---- reasons to cancel a query ---- */
-
-static bool is_ending(const struct client *c)
-{
-	return __atomic_load_n(&c->is_over, __ATOMIC_RELAXED) || signals_are_pending();
-}
 
 /* at: number of bytes received; before the first byte, number of the call. */
 static int check_progress(void *handle, long at, long all)
@@ -110,12 +102,7 @@ static int check_progress(void *handle, long at, long all)
 		c->came_ns = now_ns;
 	c->at = at;
 	c->is_late = c->is_late || now_ns - c->came_ns >= PATIENCE_NS;
-	return c->is_late || is_ending(c);
-}
-
-void debuginfod_stop(void)
-{
-	__atomic_store_n(&the_client()->is_over, true, __ATOMIC_RELAXED);
+	return c->is_late || signals_are_pending();
 }
 
 /* ---- questions ---- */
@@ -181,12 +168,11 @@ static int ask(struct client *c, const uint8_t *id, size_t bytes)
 		return fd;
 	if (c->is_late)
 		pause_asking(c, -ETIMEDOUT);
-	else if (!is_answer(fd) && !is_ending(c))
+	else if (!is_answer(fd) && !signals_are_pending())
 		pause_asking(c, fd);
 	return -ENOENT;
 }
 
-/* The lock is held. */
 static int download(struct client *c, const uint8_t *id, size_t bytes)
 {
 	const char *why = c->was_tried ? NULL : load_client(c);
@@ -194,7 +180,7 @@ static int download(struct client *c, const uint8_t *id, size_t bytes)
 	c->was_tried = true;
 	if (why)
 		msg_warn("debuginfod: DEBUGINFOD_URLS is set but not used: %s", why);
-	if (!c->handle || is_ending(c) || clock_now_ns() < c->pause_end_ns ||
+	if (!c->handle || signals_are_pending() || clock_now_ns() < c->pause_end_ns ||
 	    debuginfod_was_asked(id, bytes))
 		return -ENOENT;
 	return ask(c, id, bytes);
@@ -211,9 +197,7 @@ int debuginfod_download(const uint8_t *id, size_t bytes)
 
 	if (!urls || !*urls)
 		return -ENOENT;
-	pthread_mutex_lock(&c->lock);
 	fd = download(c, id, bytes);
-	pthread_mutex_unlock(&c->lock);
 	errno = saved_errno;
 	return fd;
 }

@@ -17,9 +17,6 @@ int debuginfod_open_cached(const uint8_t *id, size_t bytes);
  */
 int debuginfod_download(const uint8_t *id, size_t bytes);
 
-/* Cancels all queries, including later ones and those of other threads. */
-void debuginfod_stop(void);
-
 /*
  * Returns true if this was called with that build-id before. Servers are not asked twice, as each
  * question takes long if none answers; the list is cleared after thousands of ids.

@@ -29,11 +29,7 @@
 #include "symbols/jitmap.h"
 #include "symbols/srclines.h"
 
-/*
- * ---- symbols of files, read now or in the background ----
- *
- * The background thread accesses only struct syms_ahead, and reads data that doesn't change.
- */
+/* ---- symbols of files ---- */
 
 /* NULL: there are none, or the file has changed. Freed with elfsyms_free(). */
 static struct elfsyms *file_syms_read(const struct file *file, const struct debug_place *place)
@@ -44,65 +40,6 @@ static struct elfsyms *file_syms_read(const struct file *file, const struct debu
 		return syms;
 	elfsyms_free(syms);
 	return NULL;
-}
-
-/* Runs in the background. Symbols beyond the memory limit are read on demand. */
-static void read_ahead(struct job *job)
-{
-	struct syms_ahead *ahead = container_of(job, struct syms_ahead, job);
-	struct syms_room *room = ahead->room;
-
-	if (__atomic_load_n(&room->bytes, __ATOMIC_RELAXED) >= room->max_bytes)
-		return;
-	ahead->syms = file_syms_read(ahead->file, ahead->place);
-	ahead->bytes = ahead->syms ? elfsyms_bytes(ahead->syms) : 0;
-	ahead->is_tried = true;
-	__atomic_fetch_add(&room->bytes, ahead->bytes, __ATOMIC_RELAXED);
-}
-
-/*
- * Reads them in the background, unless requested before. The arguments must stay
- * valid until syms_ahead_take() or syms_ahead_drop().
- */
-static void syms_ahead_expect(struct syms_ahead *ahead, struct background *background,
-			      const struct file *file, const struct debug_place *place,
-			      struct syms_room *room)
-{
-	if (ahead->is_expected)
-		return;
-	ahead->file = file;
-	ahead->place = place;
-	ahead->room = room;
-	ahead->is_expected = true;
-	background_add(background, &ahead->job, read_ahead);
-}
-
-/*
- * Hands the preloaded symbols over to the caller. False: there are none, because nobody requested
- * them or because of the memory limit.
- */
-static bool syms_ahead_take(struct syms_ahead *ahead, struct background *background,
-			    struct elfsyms **syms)
-{
-	if (ahead->is_expected)
-		background_finish(background, &ahead->job);
-	if (!ahead->is_tried)
-		return false;
-	*syms = ahead->syms;
-	__atomic_fetch_sub(&ahead->room->bytes, ahead->bytes, __ATOMIC_RELAXED);
-	ahead->syms = NULL;
-	ahead->is_tried = false;
-	return true;
-}
-
-/* Waits for the job and frees its result; the symbols may be requested again. */
-static void syms_ahead_drop(struct syms_ahead *ahead, struct background *background)
-{
-	struct elfsyms *syms;
-
-	if (syms_ahead_take(ahead, background, &syms))
-		elfsyms_free(syms);
-	*ahead = (struct syms_ahead){ .is_expected = false };
 }
 
 /* ---- known names ---- */
@@ -177,7 +114,6 @@ struct dso_cache *dso_cache_new(const struct dso_options *options)
 	cache->options = *options;
 	if (!options->max_bytes)
 		cache->options.max_bytes = UINT64_MAX;
-	cache->ahead.max_bytes = cache->options.max_bytes;
 	cache->roots = roots_new();
 	known_names_init(&cache->names);
 	return cache;
@@ -190,7 +126,6 @@ static void dso_free(struct dso *dso)
 		dso->file->parts[FILE_SYMBOLS] = (struct file_part){};
 	srclines_free(dso->lines);
 	elfsyms_free(dso->syms);
-	elfsyms_free(dso->ahead.syms);
 	jitmap_free(dso->jit);
 	known_names_free_offsets(&dso->known);
 	debug_place_free(&dso->debug);
@@ -306,7 +241,6 @@ static void release(struct hashlink *link, void *arg)
 		roots_keep(cache->roots, dso->debug.root_fd);
 		return;
 	}
-	syms_ahead_drop(&dso->ahead, cache->options.background);
 	lru_use(&cache->tables, &dso->tables, 0);
 	cache->n_left -= dso_has_left(dso);
 	hashtable_remove(&cache->dsos, link);
@@ -361,9 +295,6 @@ bool dso_is_leaving(const struct dso *dso)
 
 static void leave_file(struct dso_cache *cache, struct dso *dso)
 {
-	syms_ahead_drop(&dso->ahead, cache->options.background);
-	/* marks them, so that they are not preloaded again */
-	dso->was_dropped |= dso->syms != NULL;
 	dso_free_tables(dso);
 	dso->debug.root_fd = -1;
 	dso->is_leaving = false;
@@ -591,34 +522,18 @@ static void give_file_up(struct dso *dso)
 	dso->is_useless = true;
 }
 
-void dso_expect(struct dso *dso)
-{
-	struct background *background = dso->cache->options.background;
-
-	if (background && is_open(dso) && !dso->debug.gone_pid && !dso->syms && !dso->was_dropped)
-		syms_ahead_expect(&dso->ahead, background, dso->file, &dso->debug,
-				  &dso->cache->ahead);
-}
-
-static uint64_t sum_bytes(const struct dso_cache *cache)
-{
-	return cache->tables.bytes + __atomic_load_n(&cache->ahead.bytes, __ATOMIC_RELAXED);
-}
-
 /* Evicts the least recently used, until at most max_bytes remain, or only the given one. */
 static void drop_oldest(struct dso_cache *cache, uint64_t max_bytes, const struct lru_item *kept)
 {
-	while (sum_bytes(cache) > max_bytes && cache->tables.oldest != kept)
+	while (cache->tables.bytes > max_bytes && cache->tables.oldest != kept)
 		dso_drop_tables(container_of(cache->tables.oldest, struct dso, tables));
 }
 
 /* Memory is freed before a table is read, since its size is unknown before. */
 static void load_file(struct dso *dso)
 {
-	if (!syms_ahead_take(&dso->ahead, dso->cache->options.background, &dso->syms)) {
-		drop_oldest(dso->cache, dso->cache->options.max_bytes / 2, NULL);
-		dso->syms = file_syms_read(dso->file, &dso->debug);
-	}
+	drop_oldest(dso->cache, dso->cache->options.max_bytes / 2, NULL);
+	dso->syms = file_syms_read(dso->file, &dso->debug);
 	if (!dso->syms)
 		give_file_up(dso);
 	else if (dso->cache->options.lines)
@@ -662,7 +577,7 @@ void dso_cache_end_report(struct dso_cache *cache)
 
 struct dso_stats dso_cache_stats(const struct dso_cache *cache)
 {
-	return (struct dso_stats){ .bytes = sum_bytes(cache), .n_dropped = cache->n_dropped };
+	return (struct dso_stats){ .bytes = cache->tables.bytes, .n_dropped = cache->n_dropped };
 }
 
 /* ---- lookups ---- */

@@ -16,7 +16,6 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "base/background.h"
 #include "base/hashtable.h"
 #include "base/idmap.h"
 #include "base/image.h"
@@ -28,8 +27,6 @@
 #include "symbols/srclines.h"
 
 /* Options of symbols, and their memory. */
-
-struct background;
 
 struct dso_options {
 	bool as_mangled; /* C++ and Rust names stay as they are in the files */
@@ -43,8 +40,6 @@ struct dso_options {
 	uint64_t max_bytes;
 	bool drops_all; /* release all tables after a report: the next one is far off */
 
-	struct background *background; /* used by dso_expect(); NULL: nothing is preloaded */
-
 	/* Called for a process in which code of a perf map is located; may be NULL. */
 	void (*found_map)(pid_t pid, int map_fd, void *arg);
 	void *arg;
@@ -53,33 +48,6 @@ struct dso_options {
 /* Symbol tables: their current memory, and the number of evictions. */
 struct dso_stats {
 	uint64_t bytes, n_dropped;
-};
-
-/*
- * The symbols of a file that processes map: read now, or preloaded in the background before names
- * are requested.
- */
-
-struct debug_place;
-struct elfsyms;
-struct file;
-
-/* Memory limit of all preloaded symbols that were not taken yet. */
-struct syms_room {
-	uint64_t bytes; /* that they have; atomic */
-	uint64_t max_bytes;
-};
-
-/* Symbols of one file; all zero: not requested ahead. */
-struct syms_ahead {
-	struct job job;
-	const struct file *file;
-	const struct debug_place *place;
-	struct syms_room *room;
-	struct elfsyms *syms; /* NULL: there are none */
-	uint64_t bytes;
-	bool is_tried;
-	bool is_expected; /* the job was queued; the worker thread never reads this */
 };
 
 /*
@@ -148,7 +116,6 @@ struct dso {
 	struct image place; /* for dso_place() */
 	char build_id[2 * ELFFILE_BUILD_ID_MAX + 1];
 	struct lru_item tables;
-	struct syms_ahead ahead;
 	bool was_dropped, is_marked, was_idle;
 	bool was_unmapped, is_leaving;
 	struct dso *next_leaving;
@@ -162,7 +129,6 @@ struct dso_cache {
 	size_t n_left;	       /* dsos whose file was released */
 	struct roots *roots;
 	struct lru tables;
-	struct syms_room ahead; /* of those read ahead */
 	uint64_t n_dropped;
 	struct known_names names;
 };
@@ -222,12 +188,6 @@ uint64_t dso_offset(const struct dso *dso, const struct mapped *m, uint64_t addr
  * file can't be read or has no code there.
  */
 uint64_t dso_address(const struct dso *dso, uint64_t offset);
-
-/*
- * Announces that names of this dso will be requested: preloads its symbols in the background,
- * unless preloaded ones already use all the memory allowed.
- */
-void dso_expect(struct dso *dso);
 
 /*
  * Returns the function that covers the offset, or NULL; valid until dso_cache_release(). Symbols

@@ -159,8 +159,6 @@ void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t tim
 		}
 		out[i] = m ? locate_addr(&s, m, addrs[i])
 			   : (struct location){ .dso = NULL, .offset = addrs[i] };
-		if (m)
-			dso_expect(out[i].dso);
 	}
 	maps_release(s.maps);
 }

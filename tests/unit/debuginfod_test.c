@@ -21,7 +21,6 @@ typedef int progress_fn(void *client, long at, long all);
 enum event {
 	NOTHING,
 	SIGNAL,
-	STOP,
 };
 
 static struct {
@@ -50,8 +49,6 @@ static void happen(void)
 {
 	if (server.event == SIGNAL)
 		kill(getpid(), SIGINT);
-	if (server.event == STOP)
-		debuginfod_stop();
 	server.event = NOTHING;
 }
 
@@ -177,17 +174,6 @@ TEST_APART(a_signal_ends_a_question)
 	signals_take();
 	server.answer = 7;
 	CHECK_EQ(ask(3), 7);
-	check_said("");
-}
-
-TEST_APART(nobody_is_asked_after_the_end)
-{
-	server.n_steps = STEPS_MAX;
-	server.event = STOP;
-	CHECK_EQ(ask(1), -ENOENT);
-	CHECK_EQ(server.n_taken, 1);
-	CHECK_EQ(ask(2), -ENOENT);
-	CHECK_EQ(server.n_asked, 1);
 	check_said("");
 }
 

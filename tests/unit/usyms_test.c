@@ -7,12 +7,10 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <linux/capability.h>
-#include <semaphore.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include "base/background.h"
 #include "elf/elffile.h"
 #include "process/procmaps.h"
 #include "symbols/usyms.h"
@@ -515,71 +513,6 @@ TEST(never_reads_tables_again_from_changed_files)
 	CHECK_STR(usyms_dso_name(&loc), copies[0].path + strlen("/tmp/"));
 }
 
-/* ---- loaded ahead ---- */
-
-static sem_t all_done;
-
-static void tell_done(struct job *job)
-{
-	(void)job;
-	sem_post(&all_done);
-}
-
-/* Jobs are done in order. */
-static void wait_for_background(struct background *bg)
-{
-	struct job last = {};
-
-	sem_init(&all_done, 0, 0);
-	background_add(bg, &last, tell_done);
-	while (sem_wait(&all_done))
-		continue;
-	background_finish(bg, &last);
-	sem_destroy(&all_done);
-}
-
-/* What is written to the file later changes nothing. */
-TEST(loads_symbols_ahead)
-{
-	struct background *bg = background_new();
-	struct usyms *us = open_usyms(&(struct dso_options){ .background = bg });
-	struct location loc;
-	uint64_t bytes;
-
-	map_copies();
-	loc = locate(us, getpid(), 1, copies[0].addr);
-	wait_for_background(bg);
-	bytes = usyms_stats(us).bytes;
-	CHECK(bytes > 0);
-	CHECK_EQ(pwrite(copies[0].fd, "", 1, 0), 1);
-	wait_for_tick();
-	CHECK_STR(name_of(loc), "known_function");
-	CHECK(usyms_stats(us).bytes < 2 * bytes); /* not counted twice */
-	locate(us, getpid(), 1, copies[1].addr);
-	wait_for_background(bg);
-	CHECK(usyms_stats(us).bytes >= 2 * bytes);
-	background_free(bg);
-}
-
-TEST(loads_no_more_ahead_than_there_is_room_for)
-{
-	struct background *bg = background_new();
-	struct usyms *us = open_usyms(&(struct dso_options){ .background = bg, .max_bytes = 1 });
-	struct usyms *one = open_usyms(&(struct dso_options){ .background = bg });
-
-	map_copies();
-	locate(one, getpid(), 1, copies[0].addr);
-	for (int i = 0; i < 2; i++)
-		locate(us, getpid(), 1, copies[i].addr);
-	wait_for_background(bg);
-	CHECK_EQ(usyms_stats(us).bytes, usyms_stats(one).bytes);
-	name_of(locate(one, getpid(), 1, copies[0].addr));
-	check_names(us, 5);
-	CHECK_EQ(usyms_stats(us).bytes, usyms_stats(one).bytes);
-	CHECK_EQ(usyms_stats(us).n_dropped, 2 * 5 - 1);
-	background_free(bg);
-}
-
 TEST(refuses_a_file_changed_before_it_was_read)
 {
 	struct copy *c = map_copy();
@@ -798,10 +731,10 @@ static pid_t start_in_folder(void)
 }
 
 /* The root of who is gone can't be searched, that of the next one who has the file can be. */
-static void check_debug_file_of_the_next(struct background *bg)
+static void check_debug_file_of_the_next(void)
 {
 	char path[] = "/tmp/usyms-test-XXXXXX";
-	struct usyms *us = open_usyms(&(struct dso_options){ .background = bg });
+	struct usyms *us = open_usyms(NULL);
 	int fd = make_copy(path);
 	uint64_t addr;
 	struct location first, next;
@@ -814,13 +747,10 @@ static void check_debug_file_of_the_next(struct background *bg)
 	end_child(child);
 	first = locate(us, child, 1, addr);
 	CHECK_STR(usyms_dso_name(&first), path + strlen("/tmp/"));
-	if (!bg)
-		CHECK_STR(name_of(first), "");
+	CHECK_STR(name_of(first), "");
 	child = start_in_folder();
 	next = locate(us, child, 1, addr);
 	CHECK(next.dso == first.dso);
-	if (bg)
-		wait_for_background(bg);
 	CHECK_STR(name_of(next), "known_function");
 	CHECK_STR(name_of(first), "known_function");
 	end_child(child);
@@ -831,17 +761,13 @@ static void check_debug_file_of_the_next(struct background *bg)
 
 TEST(finds_a_debug_file_in_the_root_of_a_later_process)
 {
-	struct background *bg = background_new();
 	bool can = geteuid() == 0;
 
 	make_folder();
 	can = can && add_debug_file();
-	if (can) {
-		check_debug_file_of_the_next(NULL);
-		check_debug_file_of_the_next(bg);
-	}
+	if (can)
+		check_debug_file_of_the_next();
 	remove_folder();
-	background_free(bg);
 	if (!can)
 		SKIP("needs root, and a build-id");
 }

@@ -10,9 +10,7 @@
 #include <unistd.h>
 
 #include "abi/filter.h"
-#include "base/background.h"
 #include "base/clock.h"
-#include "base/container.h"
 #include "base/idmap.h"
 #include "base/limits.h"
 #include "base/loop.h"
@@ -291,22 +289,12 @@ void leak_windows_free(struct leak_windows *windows)
 
 /* ---- leak probes ---- */
 
+#define CLOSING_NS (50 * NS_PER_MS)
+
 /* Probes in a file. */
 struct file_probes {
 	struct uprobes *links;	  /* all the time; NULL: none */
 	struct window_part *part; /* in windows; NULL: none */
-};
-
-/*
- * Links that are closed in the background, since each one takes the kernel some 50 ms, for which
- * nothing would be read from its rings. Until then what runs there is counted twice if the file is
- * probed again.
- */
-struct closing {
-	struct job job;
-	struct uprobes **links;
-	size_t n, cap;
-	bool is_done; /* set by the other thread */
 };
 
 struct probed_process {
@@ -328,9 +316,10 @@ struct leak_probes {
 	struct idmap processes;	  /* by pid */
 	struct allocators common; /* for_all: of all of them */
 
-	struct background *background;
-	struct closing *closing; /* NULL: no links are */
-	bool has_changed;	 /* since the last release of files, so that some may be unused */
+	/* links of files that were released: leak_probes_close_some() */
+	struct uprobes **closing;
+	size_t n_closing, closing_cap;
+	bool has_changed; /* since the last release of files, so that some may be unused */
 
 	size_t n_functions;
 };
@@ -353,7 +342,6 @@ struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
 	probes->request = *request;
 	probes->for_all = for_all;
 	probes->windows = windows;
-	probes->background = background_new();
 	if (!prepare_programs(&probes->programs, by_thread) &&
 	    (!windows || !leak_windows_prepare(windows, &probes->programs)))
 		return probes;
@@ -676,25 +664,6 @@ static void visit_to_detach(void *value, void *arg)
 	detach_from(((struct probed_process *)value)->found, arg);
 }
 
-static void close_links(struct job *job)
-{
-	struct closing *closing = container_of(job, struct closing, job);
-
-	for (size_t i = 0; i < closing->n; i++)
-		uprobes_detach(closing->links[i]);
-	__atomic_store_n(&closing->is_done, true, __ATOMIC_RELEASE);
-}
-
-static void finish_closing(struct leak_probes *probes)
-{
-	if (!probes->closing)
-		return;
-	background_finish(probes->background, &probes->closing->job);
-	free(probes->closing->links);
-	free(probes->closing);
-	probes->closing = NULL;
-}
-
 void leak_probes_detach(struct leak_probes *probes)
 {
 	if (!probes)
@@ -703,21 +672,21 @@ void leak_probes_detach(struct leak_probes *probes)
 		leak_windows_end(probes->windows);
 	detach_from(&probes->common, probes);
 	idmap_visit(&probes->processes, visit_to_detach, probes);
-	finish_closing(probes);
+	while (probes->n_closing)
+		uprobes_detach(probes->closing[--probes->n_closing]);
 }
 
-/* Its links are closed later. */
+/* Its links are closed later. Until then what runs there is counted twice if it is probed again. */
 static void leave_file(struct alloc_file *file, void *arg)
 {
 	struct leak_probes *probes = arg;
-	struct closing *closing = probes->closing;
 
 	msg_debug("%s: no longer mapped by any process", file->path);
 	if (!file->probes)
 		return;
-	closing->links =
-		mem_grow(closing->links, closing->n, &closing->cap, sizeof(struct uprobes *));
-	closing->links[closing->n++] = file->probes->links;
+	probes->closing = mem_grow(probes->closing, probes->n_closing, &probes->closing_cap,
+				   sizeof(struct uprobes *));
+	probes->closing[probes->n_closing++] = file->probes->links;
 	file->probes->links = NULL;
 	drop_probes(file, probes);
 }
@@ -747,19 +716,21 @@ static void visit_to_release(void *value, void *arg)
 
 void leak_probes_release_files(struct leak_probes *probes)
 {
-	if (!probes->has_changed ||
-	    (probes->closing && !__atomic_load_n(&probes->closing->is_done, __ATOMIC_ACQUIRE)))
+	if (!probes->has_changed)
 		return;
-	finish_closing(probes);
-	probes->closing = mem_zalloc(1, sizeof(*probes->closing));
 	probes->has_changed = false;
 	idmap_visit(&probes->processes, visit_to_mark, NULL);
 	release_files(&probes->common, probes);
 	idmap_visit(&probes->processes, visit_to_release, probes);
-	if (probes->closing->n)
-		background_add(probes->background, &probes->closing->job, close_links);
-	else
-		finish_closing(probes);
+}
+
+void leak_probes_close_some(struct leak_probes *probes)
+{
+	uint64_t begin_ns = clock_now_ns();
+
+	while (probes->n_closing && clock_now_ns() - begin_ns < CLOSING_NS)
+		if (!uprobes_detach_one(probes->closing[probes->n_closing - 1]))
+			probes->n_closing--;
 }
 
 void leak_probes_end(struct leak_probes *probes, pid_t pid)
@@ -813,6 +784,6 @@ void leak_probes_free(struct leak_probes *probes)
 	idmap_visit(&probes->processes, visit_to_free, probes);
 	idmap_free(&probes->processes, NULL);
 	allocators_free(&probes->common);
-	background_free(probes->background);
+	free(probes->closing);
 	free(probes);
 }

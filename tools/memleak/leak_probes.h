@@ -86,6 +86,12 @@ void leak_probes_end(struct leak_probes *probes, pid_t pid);
  */
 void leak_probes_release_files(struct leak_probes *probes);
 
+/*
+ * Called several times a second: closes some of their links, each of which may take the kernel
+ * 50 ms. The rings are read in between, which can't wait for all of them.
+ */
+void leak_probes_close_some(struct leak_probes *probes);
+
 /* Ends a report: releases the processes that had exited when the report before it was done. */
 void leak_probes_release(struct leak_probes *probes);
 

@@ -367,6 +367,7 @@ static enum loop_verdict on_timer(int fd, void *arg)
 		return LOOP_GO;
 	if (++table->n_ticks % FILES_TICKS == 0)
 		leak_probes_release_files(table->probes);
+	leak_probes_close_some(table->probes);
 	lost = leak_probes_lost(table->probes);
 	if (!lost)
 		return LOOP_GO;

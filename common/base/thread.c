@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Threads; see thread.h. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+
+#include "base/clock.h"
+#include "base/msg.h"
+#include "base/thread.h"
+
+#define HIGHEST_PRIORITY (-20)
+
+static struct {
+	bool is_known;
+	int usual;
+} priority;
+
+/*
+ * Signals that are ignored by default, as SIGWINCH, would be lost in a thread that does not block
+ * them.
+ */
+int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = -pthread_create(thread, NULL, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+static void on_limit(int number)
+{
+	(void)number;
+	setpriority(PRIO_PROCESS, 0, priority.usual);
+}
+
+void thread_hurry(uint64_t limit_ns)
+{
+	struct sigaction action = { .sa_handler = on_limit, .sa_flags = SA_RESTART };
+	struct itimerval limit = { .it_value = { (time_t)(limit_ns / NS_PER_S),
+						 (suseconds_t)(limit_ns % NS_PER_S / NS_PER_US) } };
+
+	if (!priority.is_known) {
+		priority.usual = getpriority(PRIO_PROCESS, 0);
+		priority.is_known = true;
+		sigaction(SIGPROF, &action, NULL);
+	}
+	setitimer(ITIMER_PROF, &limit, NULL);
+	if (setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY))
+		msg_debug("priority: not raised: %s", strerror(errno));
+}
